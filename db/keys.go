@@ -53,6 +53,14 @@ func (k Key) State(at time.Time) KeyState {
 	return KeyLive
 }
 
+// Within is the key with an end: a time after its creation, or its own when that is sooner. 0 = its own.
+func (k Key) Within(most time.Duration) Key {
+	if end := k.CreatedAt.Add(most); most > 0 && (k.ExpiresAt == nil || k.ExpiresAt.After(end)) {
+		k.ExpiresAt = &end
+	}
+	return k
+}
+
 const sqlKeyAdd = `
 INSERT INTO api_keys (id, name, role, sum, created_at, created_by, expires_at, tenant)
 VALUES ($1, $2, $3, $4, $5, $6, $7, nullif($8, ''))`
