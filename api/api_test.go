@@ -92,9 +92,10 @@ func (p *parts) starting(s interface {
 	api.UploadStarter
 	api.DispatchStarter
 	api.CampaignStarter
+	api.Eraser
 }) {
 	p.Listings.Launch, p.Replays.Launch, p.Staleness.Launch, p.Platforms.Launch, p.Drafts.Launch = s, s, s, s, s
-	p.Duplicates.Launch = s
+	p.Duplicates.Launch, p.Tenancy.Launch = s, s
 	p.Crawls.Launch, p.Search.Launch, p.Forget.Launch, p.Uploads.Launch = s, s, s, s
 	wakes := api.NewWakes(s, quiet)
 	p.Tenancy.Wakes, p.Messages.Wakes, p.Campaigns.Wakes, p.Campaigns.Launch = wakes, wakes, wakes, s
@@ -140,7 +141,10 @@ func open(t *testing.T, change ...func(*parts)) *door {
 	}
 	d.Images.Blobs = d.pictures
 	d.Uploads.Store, d.Uploads.Blobs = db.NewUploads(pool), d.pictures
-	d.Tenancy = api.Tenants{Senders: db.NewSenders(pool), Audit: d.Audit.Store, Secrets: secretBox(t, "new", "old")}
+	d.Tenancy = api.Tenants{
+		Senders: db.NewSenders(pool), Audit: d.Audit.Store, Secrets: secretBox(t, "new", "old"),
+		Erasures: db.NewErasures(pool), Files: d.pictures,
+	}
 	d.Drafts.Secrets = d.Tenancy.Secrets
 	d.Platforms.Secrets = d.Tenancy.Secrets
 	d.Messages.Store = db.NewMessages(pool)
@@ -286,6 +290,8 @@ func (s *starter) CancelReplay(_ context.Context, id uuid.UUID) error { return s
 func (s *starter) Forget(_ context.Context, ref listing.Ref) (string, error) {
 	return "forget/" + ref.ID().String(), s.note("forget %s", ref)
 }
+
+func (s *starter) Erase(_ context.Context, tenant string) error { return s.note("erase %s", tenant) }
 
 func (s *starter) ArchiveStale(context.Context) (string, bool, error) {
 	return "staleness-by-hand", false, s.note("archive stale")

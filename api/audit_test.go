@@ -70,6 +70,7 @@ func changes(t *testing.T, d *door) map[string][3]string {
 	said, err := d.store.DecideHome(t.Context(), db.HomeDecision{
 		Home: undone, Verdict: listing.SayDifferent, Listing: undone, By: "test", At: now}, nil)
 	require.NoError(t, err)
+	stoppedTenant(t, d.pool, "gone")
 	const acme = "?tenant=acme"
 	letter, err := d.Messages.Store.Put(t.Context(), "acme", db.NewMessage{
 		ID: uuid.New(), Sender: sender, Recipient: "+15145550199", Body: plan.Template,
@@ -114,6 +115,7 @@ func changes(t *testing.T, d *door) map[string][3]string {
 		"change-contact-list":    {"/contact-lists/" + list.ID.String() + "/members" + acme, fmt.Sprintf(`{"add":[%d]}`, person), "contact_list.changed contact-list/" + list.ID.String()},
 		"delete-contact-list":    {"/contact-lists/" + list.ID.String() + acme, "", "contact_list.deleted contact-list/" + list.ID.String()},
 		"create-tenant":          {"/tenants", `{"id":"globex","name":"Globex"}`, "tenant.created tenant/globex"},
+		"erase-tenant":           {"/tenants/gone/erasure", `{"tenant":"gone"}`, "tenant.erasure_requested tenant/gone"},
 		"change-tenant":          {"/tenants/acme", `{"name":"Acme"}`, "tenant.changed tenant/acme"},
 		"add-sender":             {"/tenants/acme/senders", strings.Replace(senderBody, "Support", "Sales", 1), "sender.created sender/"},
 		"change-sender":          {"/tenants/acme/senders/" + sender.String(), `{"per_second":7}`, "sender.changed sender/" + sender.String()},

@@ -28,7 +28,8 @@ type flow struct {
 }
 
 // flow answers with what write writes, compressed by gzip where the caller accepts it, with a buffer of it in memory.
-// A reader that is too slow is cut off. An error before the first bytes are sent is a problem; after
+// A reader that is too slow is cut off, and one whose
+// key was revoked meanwhile. An error before the first bytes are sent is a problem; after
 // that the connection is closed before the last chunk, so that no caller takes a part for the whole.
 func (d *door) flow(f flow, write func(context.Context, *lines)) *huma.StreamResponse {
 	return &huma.StreamResponse{Body: func(hc huma.Context) {
@@ -38,6 +39,7 @@ func (d *door) flow(f flow, write func(context.Context, *lines)) *huma.StreamRes
 			ResponseWriter: c.Writer, control: http.NewResponseController(c.Writer), within: sendWithin,
 		}}
 		out.pace.end, _ = ctx.Deadline()
+		out.pace.ended = func() bool { return d.guard.ended(ctx, callerOf(ctx)) }
 		w := &lines{buffer: bufio.NewWriterSize(out, 64<<10)}
 		write(ctx, w)
 		if w.err == nil {

@@ -22,6 +22,7 @@ import (
 // GuardOptions are the credentials that callers may send. Without Keys, Fixed and Tokens authentication is off.
 type GuardOptions struct {
 	Keys   *db.Keys       // the table
+	MaxAge time.Duration  // of a key in it; 0 = any
 	Fixed  []access.Grant // keys of the settings
 	Tokens *oidc.Verifier // tokens of an issuer
 
@@ -59,7 +60,7 @@ func NewGuard(o GuardOptions) *Guard {
 	}
 	g := &Guard{o: o}
 	if o.Keys != nil {
-		g.ring = &keyring{store: o.Keys, log: o.Log, now: o.Now, taken: map[string]bool{}}
+		g.ring = &keyring{store: o.Keys, most: o.MaxAge, log: o.Log, now: o.Now, taken: map[string]bool{}}
 		for _, grant := range o.Fixed {
 			g.ring.taken[grant.Name] = true
 		}
@@ -155,6 +156,12 @@ func (g *Guard) holder(ctx context.Context, id string, sum access.Sum) (access.C
 	return g.ring.caller(ctx, id, sum)
 }
 
+// ended says whether a key of the table was revoked or has expired since its caller was let in. While the table cannot
+// be read it is not known to be.
+func (g *Guard) ended(ctx context.Context, caller access.Caller) bool {
+	return g.ring != nil && caller.KeyID != "" && g.ring.ended(ctx, caller.KeyID)
+}
+
 // knows says whether an Authorization header has a key that was valid when the table was last read, or authentication
 // was off then. It asks no service and verifies no token: it grants nothing.
 func (g *Guard) knows(header string) bool {
@@ -185,6 +192,7 @@ var (
 	errUnknownKey = fault.Newf(fault.Invalid, "unknown API key")
 	errRevokedKey = fault.Newf(fault.Invalid, "the API key was revoked")
 	errExpiredKey = fault.Newf(fault.Invalid, "the API key has expired")
+	errKeyEnded   = fault.Newf(fault.Invalid, "the API key was revoked or has expired while the answer was read")
 	errTakenName  = fault.Newf(fault.Invalid, "the API key has the name of a key in CONVEYOR_API_KEYS; rename that one")
 )
 

@@ -25,6 +25,7 @@ const (
 // nothing, and whether there is any key is known with it.
 type keyring struct {
 	store *db.Keys
+	most  time.Duration // age of a key; 0 = any
 	log   *slog.Logger
 	now   func() time.Time
 
@@ -90,6 +91,15 @@ func (k *keyring) caller(ctx context.Context, id string, sum access.Sum) (access
 	return holder, nil
 }
 
+// ended says whether a key is known not to be valid any more.
+func (k *keyring) ended(ctx context.Context, id string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	_ = k.refresh(ctx, keysFresh) // what was read before holds while the database is away
+	lock, ok := k.locks[id]
+	return ok && lock.State(k.now()) != db.KeyLive
+}
+
 // refresh reads the table when the last read is older than age. The caller holds the lock, so one reads for all.
 func (k *keyring) refresh(ctx context.Context, age time.Duration) error {
 	now := k.now()
@@ -106,6 +116,10 @@ func (k *keyring) refresh(ctx context.Context, age time.Duration) error {
 	if err != nil {
 		k.next = k.now().Add(keysPause)
 		return err
+	}
+	for id, lock := range locks {
+		lock.Key = lock.Within(k.most)
+		locks[id] = lock
 	}
 	k.locks, k.read, k.next = locks, now, now.Add(keysAgain)
 	if len(locks) > 0 && !k.any {

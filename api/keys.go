@@ -67,7 +67,8 @@ func (h Keys) list(ctx context.Context, _ *struct{}) (*listKeysOutput, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &listKeysOutput{KeyList{each(list, showKey)}}, nil
+	show := func(k db.Key) Key { return showKey(k.Within(h.door.guard.o.MaxAge)) }
+	return &listKeysOutput{KeyList{each(list, show)}}, nil
 }
 
 // KeyStart is the body of POST /keys.
@@ -100,14 +101,21 @@ func (h Keys) create(ctx context.Context, in *createKeyInput) (*createKeyOutput,
 		return nil, fault.Newf(fault.Invalid, "expires_at: is %s, expected a time in the future",
 			in.Body.ExpiresAt.Format(time.RFC3339))
 	}
+	k := db.Key{
+		Name: in.Body.Name, Role: in.Body.Role, Tenant: in.Body.Tenant, CreatedAt: now.UTC(),
+		CreatedBy: callerOf(ctx).Name, ExpiresAt: in.Body.ExpiresAt,
+	}
+	within := k.Within(h.door.guard.o.MaxAge)
+	if k.ExpiresAt != nil && within.ExpiresAt.Before(*k.ExpiresAt) {
+		return nil, fault.Newf(fault.Invalid, "expires_at: is %s, expected %s at the latest, by CONVEYOR_KEY_MAX_AGE",
+			k.ExpiresAt.Format(time.RFC3339), within.ExpiresAt.Format(time.RFC3339))
+	}
+	k = within
 	id, secret, err := access.NewKey(rand.Reader)
 	if err != nil {
 		return nil, err
 	}
-	k := db.Key{
-		ID: id, Name: in.Body.Name, Role: in.Body.Role, Tenant: in.Body.Tenant, CreatedAt: now.UTC(),
-		CreatedBy: callerOf(ctx).Name, ExpiresAt: in.Body.ExpiresAt,
-	}
+	k.ID = id
 	if err := h.Store.Create(ctx, k, access.SumOf(secret)); err != nil {
 		return nil, err
 	}

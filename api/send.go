@@ -31,11 +31,19 @@ type pacedWriter struct {
 	control *http.ResponseController
 	within  time.Duration
 	end     time.Time // zero = none
+
+	ended  func() bool // the caller may not go on reading; nil = it may
+	looked time.Time   // when it was asked last
 }
 
 // Write writes p in chunks.
 func (w *pacedWriter) Write(p []byte) (written int, err error) {
 	for len(p) > 0 && err == nil {
+		if w.ended != nil && time.Since(w.looked) >= keysFresh {
+			if w.looked = time.Now(); w.ended() {
+				return written, errKeyEnded
+			}
+		}
 		chunk := p[:min(len(p), sendChunk)]
 		until := time.Now().Add(w.within)
 		if !w.end.IsZero() && w.end.Before(until) {

@@ -149,7 +149,7 @@ type senderOutput struct {
 
 func (h Tenants) addSender(ctx context.Context, in *addSenderInput) (*senderOutput, error) {
 	b, id := in.Body, uuid.New()
-	token, err := h.seal(id, b.Token)
+	token, err := h.seal(in.Tenant, id, b.PhoneNumberID, b.Token)
 	if err != nil {
 		return nil, err
 	}
@@ -169,12 +169,12 @@ func (h Tenants) addSender(ctx context.Context, in *addSenderInput) (*senderOutp
 }
 
 // seal encrypts the token of a sender.
-func (h Tenants) seal(id uuid.UUID, t Token) (db.Sealed, error) {
+func (h Tenants) seal(tenant string, id uuid.UUID, phoneNumberID string, t Token) (db.Sealed, error) {
 	if h.Secrets.Key() == "" {
 		return db.Sealed{}, fault.Newf(fault.Conflict, "access tokens cannot be stored: CONVEYOR_SECRET_KEYS of the API has "+
 			"no key to encrypt them by")
 	}
-	key, box, err := h.Secrets.Seal(db.SenderPurpose(id), []byte(t))
+	key, box, err := h.Secrets.Seal(db.SenderPurposes(tenant, id, phoneNumberID, h.BindTokens)[0], []byte(t))
 	return db.Sealed{Key: key, Box: box}, err
 }
 
@@ -219,7 +219,11 @@ func (h Tenants) changeSender(ctx context.Context, in *changeSenderInput) (*send
 	b := in.Body
 	var token *db.Sealed
 	if b.Token != nil {
-		sealed, err := h.seal(in.ID, *b.Token)
+		was, err := h.Senders.Get(ctx, in.Tenant, in.ID)
+		if err != nil {
+			return nil, err
+		}
+		sealed, err := h.seal(in.Tenant, in.ID, was.PhoneNumberID, *b.Token)
 		if err != nil {
 			return nil, err
 		}
@@ -259,18 +263,23 @@ func (h Tenants) reseal(ctx context.Context, _ *struct{}) (*resealOutput, error)
 	if out.Key == "" {
 		return nil, fault.Newf(fault.Conflict, "CONVEYOR_SECRET_KEYS of the API has no key")
 	}
-	again := func(purpose string, old db.Sealed) (db.Sealed, error) {
-		plain, err := h.Secrets.Open(purpose, old.Key, old.Box)
+	again := func(purposes []string, old db.Sealed) (db.Sealed, error) {
+		if old.Key == out.Key {
+			if _, err := h.Secrets.Open(purposes[0], old.Key, old.Box); err == nil {
+				return old, nil
+			}
+		}
+		plain, err := h.Secrets.OpenAny(old.Key, old.Box, purposes...)
 		if err != nil {
 			return db.Sealed{}, fault.Newf(fault.Conflict, "%w", err)
 		}
 		out.Resealed++
-		key, box, err := h.Secrets.Seal(purpose, plain)
+		key, box, err := h.Secrets.Seal(purposes[0], plain)
 		return db.Sealed{Key: key, Box: box}, err
 	}
 	var wrong error
 	for after := uuid.Nil; ; {
-		last, err := h.Senders.Reseal(ctx, out.Key, after, resealBatch, again)
+		last, err := h.Senders.Reseal(ctx, out.Key, after, resealBatch, h.BindTokens, again)
 		if wrong = err; err != nil || last == uuid.Nil {
 			break
 		}

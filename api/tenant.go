@@ -51,5 +51,8 @@ func (d *door) tenantOf(ctx context.Context, named string) (string, error) {
 		return "", huma.Error400BadRequest("no tenant: the credentials are of none, so name one in the query: ?tenant=ID")
 	}
 	t, err := d.Tenants.Get(ctx, named)
+	if err == nil && t.Erasing {
+		err = fault.Newf(fault.Gone, "the tenant %q is erased", named)
+	}
 	return t.ID, err
 }

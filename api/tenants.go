@@ -20,8 +20,14 @@ type Tenants struct {
 	Senders *db.Senders
 	Audit   *db.AuditLog
 	Secrets *secret.Box // seals the tokens of senders
-	Wakes   *Wakes
-	Rates   TierRates
+	// BindTokens seals them for their tenant and number too.
+	BindTokens bool
+	Wakes      *Wakes
+	Rates      TierRates
+
+	Erasures *db.Erasures
+	Launch   Eraser
+	Files    TenantFiles // of an export
 
 	door *door
 }
@@ -49,6 +55,7 @@ func (h Tenants) register(d *door) {
 			"may read what it has.",
 	}), h.change)
 	h.registerSenders(d)
+	h.registerErasure(d)
 }
 
 // TierRates are the messages a second of a tenant, by its tier; one that is not in it has its usual rate.
@@ -143,7 +150,7 @@ func (h Tenants) create(ctx context.Context, in *createTenantInput) (*createTena
 		return nil, err
 	}
 	if wrong != nil {
-		same := t.Name == want.Name && t.Tier == want.Tier && t.Region == want.Region &&
+		same := !t.Erasing && t.Name == want.Name && t.Tier == want.Tier && t.Region == want.Region &&
 			equal(t.MaxContacts, want.MaxContacts) && equal(t.MaxMessagesDay, want.MaxMessagesDay) && t.Has(want.Quotas)
 		if status = http.StatusOK; !same {
 			return nil, wrong

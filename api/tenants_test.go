@@ -227,3 +227,43 @@ func TestTenantsWithoutTemporal(t *testing.T) {
 	d.pool.Close()
 	comesBack(t, d.ask(t, "PATCH", "/tenants/acme", `{"name":"y"}`))
 }
+
+// A bound token opens for its tenant and number only. One that is not is read, and bound by rekey; without the setting
+// rekey makes it one that releases before 0.5 read.
+func TestBoundTokens(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	tenant(t, d.pool, "acme")
+	s := read[api.Sender](t, d.ask(t, "POST", "/tenants/acme/senders", senderBody), 201)
+	sealed := func() db.Sealed {
+		sealed, err := d.Tenancy.Senders.Token(t.Context(), "acme", s.ID)
+		require.NoError(t, err)
+		return sealed
+	}
+	opens := func(purposes ...string) bool {
+		plain, err := d.Tenancy.Secrets.OpenAny(sealed().Key, sealed().Box, purposes...)
+		return err == nil && string(plain) == "EAAsecret"
+	}
+	both := db.SenderPurposes("acme", s.ID, "101", true)
+	require.True(t, opens(db.SenderPurpose(s.ID)), "releases before 0.5 read it")
+	require.True(t, opens(both...))
+	resealed := func(bound bool, want int) {
+		t.Helper()
+		with := open(t, func(p *parts) {
+			p.Tenants, p.Tenancy, p.Audit = d.Tenants, d.Tenancy, d.Audit
+			p.Tenancy.BindTokens = bound
+		})
+		require.Equal(t, want, read[api.Resealed](t, with.ask(t, "POST", "/senders/reseal", ""), 200).Resealed)
+		read[api.Sender](t, with.ask(t, "PATCH", "/tenants/acme/senders/"+s.ID.String(), `{"token":"EAAsecret"}`), 200)
+	}
+	for range 2 {
+		resealed(true, 1)
+		require.True(t, opens(both[0]))
+		require.False(t, opens(db.SenderPurpose(s.ID)), "nor does a row open it that names another tenant or number")
+		require.False(t, opens(db.SenderPurposes("acme", s.ID, "102", true)...))
+		require.False(t, opens(db.SenderPurposes("umbrella", s.ID, "101", true)...))
+		resealed(true, 0)
+		resealed(false, 1)
+		require.True(t, opens(db.SenderPurpose(s.ID)))
+	}
+}

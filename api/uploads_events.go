@@ -69,6 +69,9 @@ func (h Uploads) events(ctx context.Context, in *uploadInput) (*huma.StreamRespo
 			}
 			select {
 			case <-tick.C:
+				if h.door.guard.ended(ctx, callerOf(ctx)) {
+					return
+				}
 			case <-ctx.Done():
 				return
 			case <-h.door.Stopping:

@@ -26,7 +26,12 @@ type TenantsCmd struct {
 	Show   tenantsShowCmd   `cmd:"" help:"Show a tenant and its senders."`
 	Set    tenantsSetCmd    `cmd:"" help:"Change the tier, limits or state of a tenant."`
 	Sender senderCmd        `cmd:"" help:"Add and change the telephone numbers that a tenant sends from."`
-	Rekey  tenantsRekeyCmd  `cmd:"" help:"Encrypt all access tokens by the first of CONVEYOR_SECRET_KEYS of the API."`
+	Export tenantsExportCmd `cmd:"" help:"Write all that is kept of a tenant as a zip: rows by table, and uploaded files."`
+	Erase  tenantsEraseCmd  `cmd:"" help:"Delete a tenant that is stopped, and all that is kept of it, for good."`
+
+	Erasure tenantsErasureCmd `cmd:"" help:"Show how far the deletion of a tenant is, and its report."`
+
+	Rekey tenantsRekeyCmd `cmd:"" help:"Encrypt all access tokens by the first of CONVEYOR_SECRET_KEYS of the API."`
 }
 
 type tenantsCreateCmd struct {

@@ -16,3 +16,22 @@ func (s *Crawls) KnownFrom(run int64, started time.Time) { s.known.of(run).from.
 
 // GiveWayAfter sets for how long a migration waits for the lock of a table.
 func GiveWayAfter(d time.Duration) MigrateOption { return func(m *migrator) { m.wait = d } }
+
+// A TenantTable is a table with rows of tenants, and how it is read and erased.
+type TenantTable struct {
+	Name, Column, Kept, Erase, Read string
+	Key                             []string
+	Own                             bool // Key goes on from the tenant
+}
+
+// TenantTables are all of them.
+func TenantTables() (list []TenantTable) {
+	for _, t := range tenantTables {
+		out := TenantTable{t.name, t.of(), t.kept, t.eraseText(), t.readText(), nil, t.own}
+		for _, c := range t.key {
+			out.Key = append(out.Key, c.name)
+		}
+		list = append(list, out)
+	}
+	return list
+}

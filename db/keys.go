@@ -53,6 +53,14 @@ func (k Key) State(at time.Time) KeyState {
 	return KeyLive
 }
 
+// Within is the key with an end: a time after its creation, or its own when that is sooner. 0 = its own.
+func (k Key) Within(most time.Duration) Key {
+	if end := k.CreatedAt.Add(most); most > 0 && (k.ExpiresAt == nil || k.ExpiresAt.After(end)) {
+		k.ExpiresAt = &end
+	}
+	return k
+}
+
 const sqlKeyAdd = `
 INSERT INTO api_keys (id, name, role, sum, created_at, created_by, expires_at, tenant)
 VALUES ($1, $2, $3, $4, $5, $6, $7, nullif($8, ''))`
@@ -63,8 +71,13 @@ const (
 )
 
 // Create stores a key with the sum of its secret and an audit record. A name that was ever used is fault.Conflict; an
-// expiry before the creation, an unknown role and an unknown tenant are fault.Invalid.
+// expiry before the creation, an unknown role and a tenant that is unknown or erased are fault.Invalid.
 func (s *Keys) Create(ctx context.Context, k Key, sum access.Sum) error {
+	if k.Tenant != "" { // an erasure that is requested meanwhile revokes the key; an unknown tenant is refused below
+		if t, err := NewTenants(s.pool).Get(ctx, k.Tenant); err == nil && t.Erasing {
+			return fault.Newf(fault.Invalid, "tenant: %q is erased", k.Tenant)
+		}
+	}
 	b := new(pgx.Batch)
 	b.Queue(sqlKeyAdd, k.ID, k.Name, k.Role, sum[:], k.CreatedAt, storable(k.CreatedBy), k.ExpiresAt,
 		storable(k.Tenant))

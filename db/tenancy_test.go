@@ -56,6 +56,7 @@ var tenantRow = map[string]string{
 	"saved_deliveries": `(id, tenant, target, due_at, reason) SELECT gen_random_uuid(), $1, gen_random_uuid(), now(), $2::text`,
 	"saved_asks":       `(tenant, since, asked) SELECT $1, now(), $2::text::int`,
 	"saved_told":       `(tenant, day, n) SELECT $1, '2026-01-01', $2::text::int`,
+	"tenant_erasures":  `(tenant, requested_at, requested_by) SELECT $1, now(), $2::text`,
 	"saved_items": `(tenant, target, event, search, delivery)
 		SELECT $1, gen_random_uuid(), $2::text::int, gen_random_uuid(), gen_random_uuid()`,
 }

@@ -37,6 +37,7 @@ type Tenant struct {
 	Quotas
 	State         TenantState `json:"state"`
 	StoppedReason string      `json:"stopped_reason"` // while it is stopped
+	Erasing       bool        `json:"-"`              // it is being erased, or was: it cannot be changed any more
 	Contacts      int64       `json:"-"`              // that it has
 	CreatedAt     time.Time   `json:"-"`
 	UpdatedAt     time.Time   `json:"-"`
@@ -147,7 +148,7 @@ func (q Quotas) Has(want Quotas) bool { return reflect.DeepEqual(q, want.given()
 
 const sqlTenantColumns = `
     id, name, tier, coalesce(region, ''), max_contacts, max_messages_day, max_searches, max_notices_day, max_lists,
-    max_segments, max_bytes, state, stopped_reason, contacts, created_at, updated_at`
+    max_segments, max_bytes, state, stopped_reason, erasing, contacts, created_at, updated_at`
 
 const sqlTenantsList = `SELECT ` + sqlTenantColumns + ` FROM tenants WHERE id > $1 ORDER BY id LIMIT $2`
 
@@ -189,7 +190,7 @@ WHERE id = $1`
 // Change lets change set what may be set of a tenant (all but its ID and times) under its lock and stores the result,
 // with an audit record of what differs: tenant.stopped and tenant.resumed, else tenant.changed. Nothing is stored when
 // nothing differs. To stop a tenant, set State and StoppedReason; resuming clears the reason. An unknown tenant is
-// fault.Gone.
+// fault.Gone, one that is erased fault.Conflict.
 func (s *Tenants) Change(ctx context.Context, id, actor string, now time.Time, change func(*Tenant)) (Tenant, error) {
 	var t Tenant
 	err := tenantTx(ctx, s.pool, id, func(tx pgx.Tx) error {
@@ -197,6 +198,9 @@ func (s *Tenants) Change(ctx context.Context, id, actor string, now time.Time, c
 		was, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[Tenant])
 		if err != nil {
 			return err
+		}
+		if was.Erasing {
+			return fault.Newf(fault.Conflict, "the tenant %q is erased: it cannot be changed", id)
 		}
 		t = was
 		change(&t)

@@ -1,9 +1,11 @@
 package db
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -93,16 +95,27 @@ type Sealed struct {
 	Box []byte
 }
 
-// SenderPurpose is what the token of a sender is sealed for.
+// SenderPurpose is what the token of a sender is sealed for by releases before 0.5.
 func SenderPurpose(id uuid.UUID) string { return "sender/" + id.String() }
+
+// SenderPurposes are what the token of a sender may be sealed for; a new one is for the first of them. A token that is
+// bound is so to its tenant and number: it is of no use in a row that was changed to name others. Releases before 0.5
+// cannot open it.
+func SenderPurposes(tenant string, id uuid.UUID, phoneNumberID string, bound bool) []string {
+	list := []string{SenderPurpose(id) + "/" + tenant + "/" + phoneNumberID, SenderPurpose(id)}
+	if !bound {
+		slices.Reverse(list)
+	}
+	return list
+}
 
 const sqlSenderAdd = `
 INSERT INTO senders (id, tenant, name, phone_number_id, business_account_id, token, token_key, per_second,
     created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)`
 
-// Add stores an active sender of s.Tenant, created at s.CreatedAt, with its token sealed for SenderPurpose, and an
-// audit record. PerSecond 0 is campaign.DefaultSenderRate. A name of another sender of the tenant, and a number that
+// Add stores an active sender of s.Tenant, created at s.CreatedAt, with its token sealed for one of SenderPurposes, and
+// an audit record. PerSecond 0 is campaign.DefaultSenderRate. A name of another sender of the tenant, and a number that
 // any tenant has, are fault.Conflict.
 func (d *Senders) Add(ctx context.Context, s Sender, token Sealed, actor string) error {
 	s.State, s.Reason, s.PausedUntil, s.TokenKey = SenderActive, "", nil, token.Key
@@ -258,13 +271,13 @@ func senderAction(was, is SenderState) string {
 
 const (
 	sqlSendersOldKeys = `
-SELECT id, '' AS of, token_key, token FROM senders WHERE token_key <> $1 AND id > $2
+SELECT id, '' AS of, tenant, phone_number_id, token_key, token FROM senders WHERE id > $2
 UNION ALL
-SELECT id, 'target', box_key, box FROM saved_targets WHERE box_key NOT IN ($1, '') AND id > $2
+SELECT id, 'target', '', '', box_key, box FROM saved_targets WHERE box_key NOT IN ($1, '') AND id > $2
 UNION ALL
-SELECT event_id, 'draft', box_key, box FROM draft_secrets WHERE box_key <> $1 AND event_id > $2
+SELECT event_id, 'draft', '', '', box_key, box FROM draft_secrets WHERE box_key <> $1 AND event_id > $2
 UNION ALL
-SELECT id, 'addresses', box_key, box FROM saved_address_key WHERE box_key <> $1 AND id > $2
+SELECT id, 'addresses', '', '', box_key, box FROM saved_address_key WHERE box_key <> $1 AND id > $2
 ORDER BY id LIMIT $3`
 
 	sqlSenderReseal = `UPDATE senders SET token_key = $4, token = $5 WHERE id = $1 AND token_key = $2 AND token = $3`
@@ -276,16 +289,19 @@ ORDER BY id LIMIT $3`
 	sqlDraftReseal = `UPDATE draft_secrets SET box_key = $4, box = $5 WHERE event_id = $1 AND box_key = $2 AND box = $3`
 )
 
-// Reseal seals up to most tokens of senders, addresses of saved searches, of all tenants, and secrets of crawl requests
-// that are not sealed with a key: reseal opens one and seals it again.
+// Reseal seals up to most tokens of senders, of all tenants, and addresses of saved searches and secrets of crawl
+// requests that are not sealed with a key: reseal opens one, which is sealed for one of some purposes, and seals it for
+// the first of them. A token that is as it should be comes back as it was. bound is that of SenderPurposes.
 // after is the ID that the call before ended at (zero begins) and last the one that this one ended at; it is zero when
 // there are no more. A token that was replaced meanwhile stays. The first error of reseal ends it; those before are
 // stored.
-func (d *Senders) Reseal(ctx context.Context, key string, after uuid.UUID, most int,
-	reseal func(purpose string, old Sealed) (Sealed, error)) (last uuid.UUID, err error) {
+func (d *Senders) Reseal(ctx context.Context, key string, after uuid.UUID, most int, bound bool,
+	reseal func(purposes []string, old Sealed) (Sealed, error)) (last uuid.UUID, err error) {
 	type row struct {
-		ID uuid.UUID
-		Of string // "" = a sender, target, addresses = of saved searches, draft = a crawl request
+		ID            uuid.UUID
+		Of            string // "" = a sender, target, addresses = of saved searches, draft = a crawl request
+		Tenant        string // of a sender
+		PhoneNumberID string // the same
 		Sealed
 	}
 	old, err := systemRows(ctx, d.pool, pgx.RowToStructByPos[row], sqlSendersOldKeys, key, after, most)
@@ -295,19 +311,22 @@ func (d *Senders) Reseal(ctx context.Context, key string, after uuid.UUID, most 
 	b := new(pgx.Batch)
 	var wrong error
 	for _, r := range old {
-		purpose, write := SenderPurpose(r.ID), sqlSenderReseal
+		purposes, write := SenderPurposes(r.Tenant, r.ID, r.PhoneNumberID, bound), sqlSenderReseal
 		switch r.Of {
 		case "target":
-			purpose, write = saved.TargetPurpose(r.ID), sqlSavedReseal
+			purposes, write = []string{saved.TargetPurpose(r.ID)}, sqlSavedReseal
 		case "addresses":
-			purpose, write = saved.AddressesPurpose, sqlAddressKeyReseal
+			purposes, write = []string{saved.AddressesPurpose}, sqlAddressKeyReseal
 		case "draft":
-			purpose, write = draft.SecretsPurpose(r.ID), sqlDraftReseal
+			purposes, write = []string{draft.SecretsPurpose(r.ID)}, sqlDraftReseal
 		}
-		sealed, err := reseal(purpose, r.Sealed)
+		sealed, err := reseal(purposes, r.Sealed)
 		if err != nil {
-			wrong = fmt.Errorf("seal %s again: %w", purpose, err)
+			wrong = fmt.Errorf("seal %s again: %w", purposes[0], err)
 			break
+		}
+		if sealed.Key == r.Key && bytes.Equal(sealed.Box, r.Box) {
+			continue
 		}
 		b.Queue(write, r.ID, r.Key, r.Box, sealed.Key, sealed.Box)
 	}

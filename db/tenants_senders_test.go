@@ -136,19 +136,22 @@ func TestReseal(t *testing.T) {
 	})
 	require.NoError(t, err)
 	calls := 0
-	reseal := func(purpose string, old db.Sealed) (db.Sealed, error) {
+	reseal := func(purposes []string, old db.Sealed) (db.Sealed, error) {
+		if old.Key == "new" {
+			return old, nil
+		}
 		calls++
 		if calls == 2 {
 			return db.Sealed{}, errors.New("no such key")
 		}
-		return db.Sealed{Key: "new", Box: []byte(purpose + string(old.Box))}, nil
+		return db.Sealed{Key: "new", Box: []byte(purposes[0] + string(old.Box))}, nil
 	}
-	_, err = d.Reseal(ctx, "new", uuid.Nil, 10, reseal)
+	_, err = d.Reseal(ctx, "new", uuid.Nil, 10, true, reseal)
 	require.ErrorContains(t, err, "no such key")
-	last, err := d.Reseal(ctx, "new", uuid.Nil, 1, reseal)
+	last, err := d.Reseal(ctx, "new", uuid.Nil, 1, true, reseal)
 	require.NoError(t, err)
 	for last != uuid.Nil {
-		last, err = d.Reseal(ctx, "new", last, 1, reseal)
+		last, err = d.Reseal(ctx, "new", last, 1, true, reseal)
 		require.NoError(t, err)
 	}
 	require.Equal(t, 7, calls, "one failed, and none was sealed twice")
@@ -158,7 +161,7 @@ func TestReseal(t *testing.T) {
 		require.Equal(t, "new", s.TokenKey)
 		token, err := d.Token(ctx, "acme", s.ID)
 		require.NoError(t, err)
-		require.Equal(t, db.SenderPurpose(s.ID)+s.PhoneNumberID, string(token.Box))
+		require.Equal(t, db.SenderPurposes("acme", s.ID, s.PhoneNumberID, true)[0]+s.PhoneNumberID, string(token.Box))
 	}
 	require.Equal(t, []int64{1}, seen(t, pool, fmt.Sprintf(
 		"SELECT count(*) FROM saved_targets WHERE box_key = 'new' AND box = '%surl'", saved.TargetPurpose(hook.ID))))

@@ -45,7 +45,7 @@ type Queue struct {
 var Queues = []Queue{
 	{
 		Name: QueueListings, Workflows: []any{
-			Listing, Replay, ArchiveStale, ScrapePlatform, ApplyRetention,
+			Listing, Replay, ArchiveStale, ScrapePlatform, ApplyRetention, EraseTenant,
 		},
 		Pinned: []any{ForgetListing},
 		Doc:    "short steps on the database, all of them local activities",
@@ -119,6 +119,7 @@ var do struct {
 	*activities.Drafts
 	*activities.Retention
 	*activities.Forgetting
+	*activities.Erasing
 	*activities.Crawling
 	*activities.Tending
 	*activities.Seeding

@@ -26,7 +26,8 @@ func (h *house) campaigns() system {
 		parts: []api.Part{
 			api.Tenants{
 				Senders: db.NewSenders(h.pool), Audit: db.NewAuditLog(h.pool), Secrets: box,
-				Wakes: wakes, Rates: rates,
+				BindTokens: h.config.Outreach.BindTokens,
+				Wakes:      wakes, Rates: rates, Erasures: db.NewErasures(h.pool), Launch: h.launch, Files: h.blobs,
 			},
 			api.Campaigns{
 				Store: db.NewCampaigns(h.pool), Messages: db.NewMessages(h.pool), Senders: db.NewSenders(h.pool),

@@ -89,10 +89,10 @@ func (h *house) makeTenant(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	purpose := db.SenderPurpose(demoSender)
+	purposes := db.SenderPurposes(demoTenant, demoSender, demoPhoneNumberID, h.config.Outreach.BindTokens)
 	sealed, err := senders.Token(ctx, demoTenant, demoSender)
 	if err == nil {
-		if _, broken := box.Open(purpose, sealed.Key, sealed.Box); broken == nil {
+		if _, broken := box.OpenAny(sealed.Key, sealed.Box, purposes...); broken == nil {
 			return nil
 		}
 	}
@@ -101,7 +101,7 @@ func (h *house) makeTenant(ctx context.Context, now time.Time) error {
 		return err
 	}
 	var token db.Sealed
-	if token.Key, token.Box, err = box.Seal(purpose, []byte(demoToken)); err != nil {
+	if token.Key, token.Box, err = box.Seal(purposes[0], []byte(demoToken)); err != nil {
 		return err
 	}
 	if known { // the key that it was sealed with is gone

@@ -32,7 +32,7 @@ type keysCreateCmd struct {
 	Name     string      `arg:"" help:"Name of the key in logs and in the audit log: a-z, 0-9, dot, dash, underscore."`
 	Role     access.Role `required:"" enum:"read,operate,admin" help:"Role of the key: ${enum}."`
 	Tenant   string      `help:"Tenant that the key is of: it reaches what is of this tenant, and nothing else." placeholder:"ID"`
-	Expires  lifetime    `help:"Lifetime of the key, such as 90d or 12h; by default it never expires." placeholder:"90d"`
+	Expires  lifetime    `help:"Lifetime of the key, such as 90d or 12h; by default that of CONVEYOR_KEY_MAX_AGE, and without it the key never expires." placeholder:"90d"`
 	PrintEnv bool        `help:"Do not store the key; print an entry for CONVEYOR_API_KEYS to standard error."`
 }
 
@@ -58,12 +58,19 @@ func (c *keysCreateCmd) Run(ctx context.Context) error {
 	}
 	now := time.Now().UTC()
 	k := db.Key{ID: id, Name: c.Name, Role: c.Role, Tenant: c.Tenant, CreatedAt: now, CreatedBy: osUser()}
-	expiry := "never expires"
 	if c.Expires > 0 {
-		end := now.Add(time.Duration(c.Expires))
-		k.ExpiresAt, expiry = &end, "expires "+end.Format(time.RFC3339)
+		k.ExpiresAt = new(now.Add(time.Duration(c.Expires)))
 	}
 	return with(ctx, func(ctx context.Context, h *house) error {
+		most := h.config.API.KeysWithin()
+		if most > 0 && time.Duration(c.Expires) > most {
+			return fmt.Errorf("create key: --expires is more than the %d days of CONVEYOR_KEY_MAX_AGE", h.config.API.KeyMaxAge)
+		}
+		k = k.Within(most)
+		expiry := "never expires (--expires 90d would end it; CONVEYOR_KEY_MAX_AGE, all of them)"
+		if k.ExpiresAt != nil {
+			expiry = "expires " + k.ExpiresAt.Format(time.RFC3339)
+		}
 		grants, err := h.config.API.Grants()
 		if err != nil {
 			return err
@@ -93,6 +100,9 @@ func (keysListCmd) Run(ctx context.Context) error {
 		if len(keys) == 0 {
 			fmt.Fprintln(os.Stderr, "conveyor: there are no keys; create one with conveyor keys create NAME --role read")
 			return nil
+		}
+		for n, k := range keys {
+			keys[n] = k.Within(h.config.API.KeysWithin())
 		}
 		return printKeys(os.Stdout, keys, time.Now())
 	})

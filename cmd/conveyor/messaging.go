@@ -296,7 +296,8 @@ func (a accounts) Line(ctx context.Context, tenant string, id uuid.UUID) (activi
 	if err != nil {
 		return activities.MessageLine{}, err
 	}
-	token, err := a.box.Open(db.SenderPurpose(id), s.Token.Key, s.Token.Box)
+	purposes := db.SenderPurposes(tenant, id, s.PhoneNumberID, true)
+	token, err := a.box.OpenAny(s.Token.Key, s.Token.Box, purposes...)
 	if err != nil {
 		return activities.MessageLine{}, fault.Newf(fault.Invalid, "%w", err)
 	}

@@ -20,6 +20,8 @@ var (
 	_ activities.RetentionFiles = (*blob.Store)(nil)
 	_ activities.ForgetStore    = (*db.Retention)(nil)
 	_ activities.ListingRuns    = (*launch.Launch)(nil)
+	_ activities.ErasureStore   = (*db.Erasures)(nil)
+	_ activities.TenantRuns     = (*launch.Launch)(nil)
 )
 
 // retention deletes what is old enough, and what an operator wants forgotten.
@@ -30,6 +32,7 @@ func (h *house) retention() system {
 			return []workers.Row{{Queue: workflows.QueueListings, Activities: []any{
 				&activities.Retention{Store: store, Files: h.blobs, Keep: h.config.Retention.Limits(), Now: time.Now},
 				&activities.Forgetting{Store: store, Runs: h.launch, Start: h.launch, Now: time.Now},
+				&activities.Erasing{Store: db.NewErasures(h.pool), Runs: h.launch, Now: time.Now},
 			}}}, nil
 		},
 		backlog: func(b *telemetry.Backlog) { b.Partitions = store.Partitions },

@@ -19,3 +19,6 @@ func CheckTenant(id string) error {
 	}
 	return nil
 }
+
+// ErasureWorkflowID names the workflow that deletes a tenant.
+func ErasureWorkflowID(tenant string) string { return "erase-tenant/" + tenant }

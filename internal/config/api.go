@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mtlrent/conveyor/domain/access"
 )
@@ -17,6 +18,7 @@ type API struct {
 	Key     string `env:"CONVEYOR_API_KEY" envDefault:"" secret:"all" doc:"key with which commands such as conveyor status call the API"`
 
 	Keys        []string `env:"CONVEYOR_API_KEYS" envDefault:"" secret:"all" doc:"keys in addition to those of conveyor keys: name:role:sha256 by commas, as conveyor keys create --print-env prints them"`
+	KeyMaxAge   int      `env:"CONVEYOR_KEY_MAX_AGE" envDefault:"0" doc:"days after its creation at which a key of conveyor keys expires at the latest; 0 sets no end" validate:"min=0,max=36500"`
 	Open        bool     `env:"CONVEYOR_API_OPEN" envDefault:"false" doc:"listen on CONVEYOR_API_ADDRESS also while authentication is off; for private networks"`
 	Rate        int      `env:"CONVEYOR_API_RATE" envDefault:"50" doc:"requests per second of one caller in the long run; 0 is unlimited" validate:"min=0"`
 	Burst       int      `env:"CONVEYOR_API_BURST" envDefault:"100" doc:"requests of one caller at once" validate:"min=1"`
@@ -39,6 +41,9 @@ type OIDC struct {
 	ClientSecret string   `env:"CONVEYOR_OIDC_CLIENT_SECRET" envDefault:"" secret:"all" doc:"its secret; the same in every process of the API"`
 	Scopes       []string `env:"CONVEYOR_OIDC_SCOPES" envDefault:"openid" doc:"scopes that a login asks for, by commas: openid, and those that the roles claim needs"`
 }
+
+// KeysWithin is CONVEYOR_KEY_MAX_AGE.
+func (a API) KeysWithin() time.Duration { return time.Duration(a.KeyMaxAge) * 24 * time.Hour }
 
 // check tests the static keys.
 func (a API) check(Config) []string {

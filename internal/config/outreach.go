@@ -9,6 +9,8 @@ import (
 type Outreach struct {
 	SecretKeys string `env:"CONVEYOR_SECRET_KEYS" envDefault:"" secret:"all" doc:"keys that the access tokens of senders, addresses of saved searches, and headers and cookies of crawl requests are encrypted with, as id:base64 of 32 bytes by commas: the first one encrypts, all decrypt; none of them can be stored without one"`
 
+	BindTokens bool `env:"CONVEYOR_BIND_TOKENS" envDefault:"false" doc:"seal the access tokens of senders for their tenant and number, too, so that a changed row opens none; releases before 0.5 cannot read them: set it at the API when none runs any more, and run conveyor tenants rekey"`
+
 	UploadBytes   int64 `env:"CONVEYOR_UPLOAD_MAX_BYTES" envDefault:"1073741824" doc:"most bytes of a file of contacts, as it is sent, 1024 to 4294967296" validate:"min=1024,max=4294967296"`
 	UploadShare   int   `env:"CONVEYOR_UPLOAD_SHARE" envDefault:"5000" doc:"chunks of 1,000 rows that may wait of one tenant before its uploads are refused with 429" validate:"min=1"`
 	UploadChunks  int   `env:"CONVEYOR_UPLOAD_CHUNKS" envDefault:"40000" doc:"chunks of 1,000 rows that may wait of all tenants before uploads are refused with 429" validate:"min=1"`

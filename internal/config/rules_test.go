@@ -47,6 +47,7 @@ var bounds = []struct {
 	{"CONVEYOR_API_RATE", "0|50", "-1", "CONVEYOR_API_RATE is -1, expected 0 or more"},
 	{"CONVEYOR_API_BURST", "1|100", "0", "CONVEYOR_API_BURST is 0, expected 1 or more"},
 	{"CONVEYOR_API_WRITE_RATE", "0|20", "-1", "CONVEYOR_API_WRITE_RATE is -1, expected 0 or more"},
+	{"CONVEYOR_KEY_MAX_AGE", "0|36500", "-1|36501", "CONVEYOR_KEY_MAX_AGE is -1, expected 0 to 36500"},
 	{"CONVEYOR_API_ADDRESS_RATE", "0|200", "-1", "CONVEYOR_API_ADDRESS_RATE is -1, expected 0 or more"},
 	{"CONVEYOR_API_CONNECTIONS", "10|1000", "9|0", "CONVEYOR_API_CONNECTIONS is 9, expected 10 or more"},
 	{"CONVEYOR_API_HOSTS", "|api|api,conveyor_api.internal.example,API", "api:8080|a b|http://api|-a|*.example|api.",

@@ -91,5 +91,19 @@ func (b *Box) Open(purpose, key string, sealed []byte) ([]byte, error) {
 	return plain, nil
 }
 
+// OpenAny decrypts what Seal returned for one of some purposes. Its errors are those of Open, for the first of them.
+func (b *Box) OpenAny(key string, sealed []byte, purposes ...string) (plain []byte, err error) {
+	for n, purpose := range purposes {
+		opened, failed := b.Open(purpose, key, sealed)
+		if failed == nil {
+			return opened, nil
+		}
+		if n == 0 {
+			err = failed
+		}
+	}
+	return nil, err
+}
+
 // bound is the additional data of a value.
 func bound(purpose, key string) []byte { return []byte("conveyor\x00" + purpose + "\x00" + key) }

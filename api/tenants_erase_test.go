@@ -1,0 +1,149 @@
+package api_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/access"
+	"github.com/mtlrent/conveyor/domain/contact"
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+// stoppedTenant makes a tenant that may be erased.
+func stoppedTenant(t *testing.T, pool *pgxpool.Pool, id string) {
+	t.Helper()
+
+	tenant(t, pool, id)
+	_, err := db.NewTenants(pool).Change(t.Context(), id, "test", now, func(t *db.Tenant) { t.State = db.TenantStopped })
+	require.NoError(t, err)
+}
+
+func TestEraseTenant(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	tenant(t, d.pool, "acme")
+	tenant(t, d.pool, "umbrella")
+	const path, body = "/tenants/acme/erasure", `{"tenant":"acme"}`
+	require.Contains(t, refused(t, d.ask(t, "POST", path, body), 409).Detail, "stop it")
+	refused(t, d.get(t, path), 404)
+	read[api.Tenant](t, d.ask(t, "PATCH", "/tenants/acme", `{"state":"stopped"}`), 200)
+	calls := len(d.started.calls)
+	for _, wrong := range []string{`{"tenant":"umbrella"}`, `{"tenant":""}`, `{}`} {
+		refused(t, d.ask(t, "POST", path, wrong), 422)
+	}
+	refused(t, d.ask(t, "POST", "/tenants/nobody/erasure", `{"tenant":"nobody"}`), 404)
+	refused(t, d.get(t, path), 404)
+
+	d.started.err = fault.Newf(fault.Transient, "temporal: %w", errors.New("away"))
+	refused(t, d.ask(t, "POST", path, body), 503)
+	d.started.err = nil
+	e := read[api.TenantErasure](t, d.ask(t, "POST", path, body), http.StatusAccepted)
+	require.Equal(t, "running", e.State)
+	require.Equal(t, "erase-tenant/acme", e.Workflow.ID)
+	require.Equal(t, "anonymous", e.RequestedBy)
+	require.NotEmpty(t, e.RequestID)
+	require.NotEmpty(t, e.Kept)
+	require.Equal(t, e, read[api.TenantErasure](t, d.get(t, path), 200))
+	require.Equal(t, []string{"erase acme", "erase acme"}, d.started.calls[calls:], "a request that is repeated starts it")
+
+	refused(t, d.ask(t, "PATCH", "/tenants/acme", `{"state":"active"}`), 409)
+	refused(t, d.ask(t, "POST", "/tenants", `{"id":"acme","name":"acme"}`), 409)
+	refused(t, d.get(t, "/tenants/acme/export"), 409)
+	refused(t, d.ask(t, "POST", "/contact-lists?tenant=acme", `{"name":"x"}`), 404)
+
+	for more, err := true, error(nil); more; {
+		more, err = d.Tenancy.Erasures.Erase(t.Context(), "acme", 100)
+		require.NoError(t, err)
+	}
+	require.NoError(t, d.Tenancy.Erasures.Finish(t.Context(), "acme", now))
+	calls = len(d.started.calls)
+	e = read[api.TenantErasure](t, d.ask(t, "POST", path, body), http.StatusAccepted)
+	require.Equal(t, "done", e.State)
+	require.Len(t, d.started.calls, calls, "it is not started again")
+	require.Equal(t, []string{"tenant.created", "tenant.stopped", "tenant.erasure_requested", "tenant.erased"},
+		d.audited(t, "tenant/acme"))
+}
+
+// Nobody but an admin of the installation takes a tenant out: no operator, and not the tenant itself.
+func TestEraseTenantRoles(t *testing.T) {
+	t.Parallel()
+	f := guarded(t)
+	stoppedTenant(t, f.pool, "acme")
+	own := f.key(t, "own", access.Admin, func(k *db.Key) { k.Tenant = "acme" })
+	for _, key := range []string{own, f.key(t, "ops", access.Operate), f.key(t, "read", access.Read)} {
+		refused(t, f.as(t, key, "POST", "/tenants/acme/erasure", `{"tenant":"acme"}`), 403)
+		refused(t, f.as(t, key, "GET", "/tenants/acme/erasure"), 403)
+		refused(t, f.as(t, key, "GET", "/tenants/acme/export"), 403)
+	}
+	_, err := db.NewErasures(f.pool).Get(t.Context(), "acme")
+	class, _ := fault.Of(err)
+	require.Equal(t, fault.Gone, class)
+}
+
+func TestExportTenant(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	for _, id := range []string{"acme", "umbrella"} {
+		tenant(t, d.pool, id)
+		_, _, err := d.Contacts.Store.Put(t.Context(), id, contact.Contact{
+			Email: "a@" + id + ".example", Key: contact.Key("", "a@"+id+".example"),
+		}, db.KnownUpdate, now)
+		require.NoError(t, err)
+	}
+	const content = "phone\n+15145550123\n"
+	u := read[api.Upload](t, d.upload(t, "", formOf("people.csv", content)), http.StatusAccepted)
+	read[api.Sender](t, d.ask(t, "POST", "/tenants/acme/senders", senderBody), 201)
+	refused(t, d.get(t, "/tenants/nobody/export"), 404)
+
+	r := d.get(t, "/tenants/acme/export")
+	require.Equal(t, 200, r.Status, r.Body)
+	require.Equal(t, "application/zip", r.Header.Get("Content-Type"))
+	require.Equal(t, `attachment; filename="acme.zip"`, r.Header.Get("Content-Disposition"))
+	archive, err := zip.NewReader(bytes.NewReader([]byte(r.Body)), int64(len(r.Body)))
+	require.NoError(t, err)
+	files := map[string]string{}
+	for _, f := range archive.File {
+		in, err := f.Open()
+		require.NoError(t, err)
+		text, err := io.ReadAll(in)
+		require.NoError(t, err)
+		files[f.Name] = string(text)
+		require.NotContains(t, string(text), "umbrella", f.Name)
+	}
+	require.Equal(t, content, files["files/"+u.ID.String()])
+	require.Equal(t, 1, strings.Count(files["tables/contacts.ndjson"], "\n"))
+	require.Contains(t, files["tables/contacts.ndjson"], `"a@acme.example"`)
+	require.Contains(t, files["tables/uploads.ndjson"], "people.csv")
+	require.Contains(t, files["tables/senders.ndjson"], `"Support"`)
+	require.NotContains(t, files["tables/senders.ndjson"], `"token`)
+	require.Contains(t, files, "tables/opt_outs.ndjson", "tables without rows are there too")
+	require.Contains(t, files["manifest.json"], `"contacts":1`)
+	require.Contains(t, files["manifest.json"], `"senders":["token","token_key"]`)
+	require.Equal(t, []string{"tenant.created", "tenant.exported", "tenant.exported"}, d.audited(t, "tenant/acme"))
+
+	// A file that retention has deleted is missing, and the rest is there.
+	kept, err := d.Tenancy.Erasures.Files(t.Context(), "acme", uuid.Nil, 10)
+	require.NoError(t, err)
+	_, err = d.pictures.PutRecord(t.Context(), []byte("another")) // a store without any file is not mounted
+	require.NoError(t, err)
+	require.NoError(t, d.pictures.Delete(t.Context(), kept[0].Key))
+	r = d.get(t, "/tenants/acme/export")
+	archive, err = zip.NewReader(bytes.NewReader([]byte(r.Body)), int64(len(r.Body)))
+	require.NoError(t, err)
+	in, err := archive.Open("manifest.json")
+	require.NoError(t, err)
+	manifest, err := io.ReadAll(in)
+	require.NoError(t, err)
+	require.Contains(t, string(manifest), `"missing":["`+u.ID.String()+`"]`)
+}

@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/mtlrent/conveyor/api"
+)
+
+type tenantsExportCmd struct {
+	ID string `arg:"" help:"ID of the tenant."`
+	To string `short:"o" help:"File to write; the default is standard output." placeholder:"FILE"`
+}
+
+// Run writes an export. A file is there only when it is whole.
+func (c *tenantsExportCmd) Run(ctx context.Context, connect Connect) error {
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	body, err := r.stream(ctx, tenantPath(c.ID, "/export"))
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	return save(body, c.To)
+}
+
+type tenantsEraseCmd struct {
+	ID   string `arg:"" help:"ID of the tenant."`
+	Yes  bool   `short:"y" help:"Do not ask."`
+	JSON bool   `name:"json" help:"Print the answer of the API as JSON."`
+}
+
+// Run shows the tenant, asks for its ID, and starts the deletion.
+func (c *tenantsEraseCmd) Run(ctx context.Context, connect Connect) error {
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	return c.run(ctx, r, os.Stdin, os.Stdout)
+}
+
+func (c *tenantsEraseCmd) run(ctx context.Context, r Client, in io.Reader, out io.Writer) error {
+	if !c.Yes {
+		var t api.Tenant
+		if err := r.call(ctx, http.MethodGet, tenantPath(c.ID, ""), nil, &t); err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "%s (%s) is %s and has %d contacts. It is deleted for ever, with its contacts, files, campaigns, "+
+			"messages, saved searches, senders and opt-outs; its keys are revoked.\nconveyor tenants export %s "+
+			"writes them to a file before.\nID of the tenant to delete: ", t.ID, Plain(t.Name), t.State, t.Contacts, t.ID)
+		line, _ := bufio.NewReader(in).ReadString('\n') // no answer is no
+		if strings.TrimSpace(line) != c.ID {
+			return errors.New("nothing was deleted")
+		}
+	}
+	var e api.TenantErasure
+	if err := r.call(ctx, http.MethodPost, tenantPath(c.ID, "/erasure"), api.TenantErase{Tenant: c.ID}, &e); err != nil {
+		return err
+	}
+	return showErasure(out, e, c.JSON)
+}
+
+type tenantsErasureCmd struct {
+	ID   string `arg:"" help:"ID of the tenant."`
+	JSON bool   `name:"json" help:"Print the answer of the API as JSON."`
+}
+
+// Run prints how far a deletion is.
+func (c *tenantsErasureCmd) Run(ctx context.Context, connect Connect) error {
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	var e api.TenantErasure
+	if err := r.call(ctx, http.MethodGet, tenantPath(c.ID, "/erasure"), nil, &e); err != nil {
+		return err
+	}
+	return showErasure(os.Stdout, e, c.JSON)
+}
+
+func showErasure(w io.Writer, e api.TenantErasure, asJSON bool) error {
+	if asJSON {
+		return PrintJSON(w, e)
+	}
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(out, "tenant\t%s\nstate\t%s\n", e.Tenant, e.State)
+	fmt.Fprintf(out, "requested\t%s by %s\n", e.RequestedAt.UTC().Format(time.RFC3339), Plain(e.RequestedBy))
+	if e.RequestID != "" {
+		fmt.Fprintf(out, "request\t%s from %s\n", Plain(e.RequestID), Plain(e.Remote))
+	}
+	if e.FinishedAt != nil {
+		fmt.Fprintf(out, "finished\t%s\n", e.FinishedAt.UTC().Format(time.RFC3339))
+	} else {
+		fmt.Fprintf(out, "passes\t%d\ntable\t%s\n", e.Passes, e.Table)
+	}
+	fmt.Fprintf(out, "files\t%d of %s with their copies\n", e.Files, size(e.Bytes))
+	for _, table := range slices.Sorted(maps.Keys(e.Rows)) {
+		fmt.Fprintf(out, "rows of %s\t%d\n", table, e.Rows[table])
+	}
+	for _, k := range e.Kept {
+		fmt.Fprintf(out, "kept: %s\t%s\n", k.Table, k.Why)
+	}
+	fmt.Fprintf(out, "workflow\t%s\n", e.Workflow.URL)
+	return out.Flush()
+}

@@ -1,0 +1,323 @@
+package db_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/db/dbtest"
+	"github.com/mtlrent/conveyor/domain/access"
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+// Every table that has a column with a tenant is one that an erasure goes through, by its primary key, or says why rows
+// stay.
+func TestTenantTables(t *testing.T) {
+	t.Parallel()
+
+	pool, ctx := dbtest.New(t), t.Context()
+	var known []string
+	for _, table := range db.TenantTables() {
+		if table.Name != "tenants" {
+			known = append(known, table.Name+"."+table.Column)
+		}
+		rows, _ := pool.Query(ctx, `SELECT a.attname::text FROM pg_index i, unnest(i.indkey) WITH ORDINALITY k (n, place)
+			JOIN pg_attribute a ON a.attnum = k.n
+			WHERE i.indrelid = $1::regclass AND i.indisprimary AND a.attrelid = i.indrelid ORDER BY k.place`, table.Name)
+		key, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		require.NoError(t, err)
+		if table.Own && len(key) > 1 {
+			require.Equal(t, table.Column, key[0], table.Name)
+			key = key[1:]
+		}
+		require.Equal(t, key, table.Key, table.Name)
+		conn, err := pool.Acquire(ctx)
+		require.NoError(t, err)
+		for _, text := range []string{table.Erase, table.Read} {
+			_, err := conn.Conn().Prepare(ctx, "", text)
+			require.NoError(t, err, text)
+		}
+		conn.Release()
+	}
+	slices.Sort(known)
+	rows, _ := pool.Query(ctx, `SELECT c.relname || '.' || a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+		WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relnamespace = 'public'::regnamespace
+			AND NOT a.attisdropped AND (a.attname = 'tenant' OR a.attname LIKE '%\_tenant') ORDER BY 1`)
+	there, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	slices.Sort(there)
+	require.Equal(t, there, known, "say in tenantTables how its rows are erased, or why they stay")
+}
+
+// keyOf is the API key of each tenant.
+var keyOf = map[string]string{"acme": "aaaaaaaa", "umbrella": "bbbbbbbb"}
+
+// filled is a database with rows of two tenants in each table, of which acme is stopped.
+func filled(t *testing.T) *pgxpool.Pool {
+	t.Helper()
+
+	pool, ctx := dbtest.New(t), t.Context()
+	dbtest.Alter(t, pool, `DO $$
+		DECLARE c record;
+		BEGIN
+			FOR c IN SELECT conrelid::regclass AS t, conname FROM pg_constraint WHERE contype = 'f' AND conrelid::regclass::text ~ '^saved_'
+			LOOP EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', c.t, c.conname); END LOOP;
+		END $$`) // the rows below refer to nothing
+	keys := db.NewKeys(pool)
+	for n, tenant := range []string{"acme", "umbrella"} {
+		newTenant(t, pool, tenant)
+		k := db.Key{ID: keyOf[tenant], Name: tenant, Role: access.Operate, Tenant: tenant, CreatedAt: at(0), CreatedBy: "me"}
+		require.NoError(t, keys.Create(ctx, k, access.SumOf(tenant)))
+		err := pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+			_, err := tx.Exec(ctx, "SELECT set_config('conveyor.tenant', '*', true)")
+			for table, row := range tenantRow {
+				for i := range 20 {
+					if err == nil && table != "tenants" && table != "tenant_erasures" && table != "webhook_events" {
+						_, err = tx.Exec(ctx, "INSERT INTO "+table+" "+row+" ON CONFLICT DO NOTHING", tenant, fmt.Sprint(100*n+i+1))
+					}
+				}
+			}
+			if err == nil {
+				_, err = tx.Exec(ctx, `INSERT INTO dead_letters (fingerprint, queue, exchange, routing_key, body, reason, class,
+						workflow_id, message_id, first_at, last_at, tenant)
+					SELECT sha256(($1 || n)::bytea), 'q', '', '', '', '', '', $1 || n, $1 || n, now(), now(), $1
+					FROM generate_series(1, 20) n`, tenant)
+			}
+			if err == nil {
+				_, err = tx.Exec(ctx, `INSERT INTO sessions (sum, id, caller, key_id, key_sum, role, caller_tenant, created_at,
+						used_at, ends_at)
+					SELECT sha256(($1 || n)::bytea), gen_random_uuid(), 'oidc:x', '', '', 'read', $1, now(), now(), now()
+					FROM generate_series(1, 20) n`, tenant)
+			}
+			if err == nil {
+				_, err = tx.Exec(ctx, `UPDATE uploads SET copy_bytes = 5, blob = CASE WHEN file_name LIKE '%1' THEN '' ELSE blob END
+					WHERE tenant = $1`, tenant)
+			}
+			return err
+		})
+		require.NoError(t, err)
+	}
+	_, err := db.NewTenants(pool).Change(ctx, "acme", "me", at(1), func(t *db.Tenant) { t.State = db.TenantStopped })
+	require.NoError(t, err)
+	return pool
+}
+
+// holdings are the rows of a tenant, by table.
+func holdings(t *testing.T, pool *pgxpool.Pool, tenant string) map[string]int64 {
+	t.Helper()
+
+	have := map[string]int64{}
+	for _, table := range db.TenantTables() {
+		n := number(t, pool, "SELECT count(*) FROM "+table.Name+" WHERE "+table.Column+" = $1", tenant)
+		if n > 0 {
+			have[table.Name] = int64(n)
+		}
+	}
+	return have
+}
+
+// An erasure is killed in each of its statements, and what it leaves is what it says; the report counts each row once.
+// Nothing of the other tenant is touched.
+func TestEraseTenant(t *testing.T) {
+	t.Parallel()
+
+	pool, ctx := filled(t), t.Context()
+	s := db.NewErasures(pool)
+	k := &killer{}
+	mortal, err := db.Open(ctx, dbtest.Direct(t, pool), 2, func(c *pgxpool.Config) { c.ConnConfig.Tracer = k })
+	require.NoError(t, err)
+	t.Cleanup(mortal.Close)
+	dying := db.NewErasures(mortal)
+
+	had, other := holdings(t, pool, "acme"), holdings(t, pool, "umbrella")
+	require.Len(t, had, len(db.TenantTables())-1, "rows in each table but that of erasures: %v", had)
+	_, err = s.Request(ctx, "umbrella", "me", at(2))
+	require.Equal(t, fault.Conflict, class(err), "it is active")
+	_, err = s.Request(ctx, "nobody", "me", at(2))
+	require.Equal(t, fault.Gone, class(err))
+	_, err = s.Get(ctx, "acme")
+	require.Equal(t, fault.Gone, class(err))
+	require.Equal(t, had, holdings(t, pool, "acme"))
+
+	asked := db.WithOrigin(ctx, db.Origin{Remote: "10.0.0.1", RequestID: "r1", KeyID: "k1"})
+	e, err := s.Request(asked, "acme", "me", at(2))
+	require.NoError(t, err)
+	again, err := s.Request(ctx, "acme", "other", at(3))
+	require.NoError(t, err)
+	require.Equal(t, e, again, "a second request changes nothing")
+	require.Equal(t, db.Origin{Remote: "10.0.0.1", RequestID: "r1", KeyID: "k1"}, e.Origin)
+	require.Equal(t, "api_keys", e.Table)
+	locks, err := db.NewKeys(pool).Locks(ctx)
+	require.NoError(t, err)
+	require.NotNil(t, locks[keyOf["acme"]].RevokedAt)
+	require.Nil(t, locks[keyOf["umbrella"]].RevokedAt)
+	_, err = db.NewTenants(pool).Change(ctx, "acme", "me", at(3), func(t *db.Tenant) { t.State = db.TenantActive })
+	require.Equal(t, fault.Conflict, class(err))
+
+	k2 := db.Key{ID: "cccccccc", Name: "late", Role: access.Read, Tenant: "acme", CreatedAt: at(3), CreatedBy: "me"}
+	require.Equal(t, fault.Invalid, class(db.NewKeys(pool).Create(ctx, k2, access.SumOf("late"))))
+
+	kills, calls := 0, 0
+	for more := true; more; calls++ {
+		for step := int64(1); ; step++ {
+			if calls%5 > 0 { // the others are as these
+				step = 1000
+			}
+			k.left.Store(step)
+			more, err = dying.Erase(ctx, "acme", 7)
+			if k.left.Load() > 0 {
+				require.NoError(t, err, "after %d steps", step)
+				break
+			}
+			require.Error(t, err)
+			kills++
+		}
+		k.left.Store(0)
+		e, err = s.Get(ctx, "acme")
+		require.NoError(t, err)
+		left := holdings(t, pool, "acme")
+		for table, n := range had {
+			if table != "api_keys" && table != "tenants" {
+				require.Equal(t, n, left[table]+e.Rows[table], "%s: each row is there or counted", table)
+			}
+		}
+	}
+	require.Greater(t, kills, 20)
+	require.Equal(t, 1, e.Passes)
+	require.Equal(t, other, holdings(t, pool, "umbrella"))
+	require.Equal(t, map[string]int64{"api_keys": 1, "tenants": 1, "tenant_erasures": 1}, holdings(t, pool, "acme"))
+	kept := map[string]bool{}
+	for _, table := range s.Kept() {
+		require.NotEmpty(t, table.Why)
+		kept[table.Table] = true
+	}
+	require.Equal(t, slices.Sorted(maps.Keys(kept)), slices.Sorted(maps.Keys(holdings(t, pool, "acme"))))
+	require.EqualValues(t, 18, e.Files, "two have none any more")
+	require.EqualValues(t, 18*(1+5), e.Bytes)
+	require.Equal(t, 1, number(t, pool, "SELECT count(*) FROM unused_blobs WHERE key = 'b' AND due_at < now()"))
+	require.Equal(t, 20, number(t, pool, `SELECT count(*) FROM saved_changes c
+		WHERE NOT EXISTS (SELECT FROM saved_searches s WHERE s.id = c.search)`), "matchers are told of each search")
+	tombstone, err := db.NewTenants(pool).Get(ctx, "acme")
+	require.NoError(t, err)
+	require.Equal(t, []any{"erased", "", int64(0), db.TenantStopped, true},
+		[]any{tombstone.Name, tombstone.Region, tombstone.Contacts, tombstone.State, tombstone.Erasing})
+	require.Equal(t, fault.Conflict, class(db.NewTenants(pool).Create(ctx, db.Tenant{
+		ID: "acme", Name: "Acme", Tier: "standard", CreatedAt: at(4),
+	}, "me")), "its ID is not given out again")
+
+	// What was written behind the first pass goes with the second one.
+	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, "SELECT set_config('conveyor.tenant', '*', true)")
+		if err == nil {
+			_, err = tx.Exec(ctx, "INSERT INTO contacts "+tenantRow["contacts"], "acme", "late")
+		}
+		return err
+	})
+	require.NoError(t, err)
+	for more := true; more; {
+		more, err = s.Erase(ctx, "acme", 1000)
+		require.NoError(t, err)
+	}
+	require.Zero(t, holdings(t, pool, "acme")["contacts"])
+	for range 2 {
+		require.NoError(t, s.Finish(ctx, "acme", at(20)))
+	}
+	e, err = s.Get(ctx, "acme")
+	require.NoError(t, err)
+	require.Equal(t, 2, e.Passes)
+	require.Equal(t, had["contacts"]+1, e.Rows["contacts"])
+	require.True(t, e.FinishedAt.Equal(at(20)))
+	require.Empty(t, e.Table)
+	require.Equal(t, other, holdings(t, pool, "umbrella"))
+	require.Equal(t, []string{"tenant.created", "tenant.stopped", "tenant.erasure_requested", "tenant.erased"},
+		audited(t, pool, "tenant/acme"))
+	more, err := s.Erase(ctx, "acme", 1000)
+	require.NoError(t, err)
+	require.False(t, more, "it has ended")
+}
+
+// What has a workflow is named in pages, of one tenant.
+func TestTenantRuns(t *testing.T) {
+	t.Parallel()
+
+	pool, ctx := filled(t), t.Context()
+	s := db.NewErasures(pool)
+	err := pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, "SELECT set_config('conveyor.tenant', '*', true)")
+		if err == nil {
+			_, err = tx.Exec(ctx, "UPDATE uploads SET swept_at = now() WHERE file_name NOT LIKE '%5'")
+		}
+		if err == nil {
+			_, err = tx.Exec(ctx, "UPDATE campaigns SET state = 'queued' WHERE name LIKE '%2'")
+		}
+		if err == nil {
+			_, err = tx.Exec(ctx, "UPDATE campaigns SET state = 'done', started_at = now() WHERE name LIKE '%3'")
+		}
+		if err == nil {
+			_, err = tx.Exec(ctx, "UPDATE saved_deliveries SET state = 'started' WHERE reason = '4'")
+		}
+		return err
+	})
+	require.NoError(t, err)
+	kinds := map[string]int{}
+	var after uuid.UUID
+	for {
+		var ids []string
+		ids, after, err = s.Runs(ctx, "acme", after, 2)
+		require.NoError(t, err)
+		for _, id := range ids {
+			kind, _, _ := strings.Cut(id, "/")
+			kinds[kind]++
+		}
+		if after == uuid.Nil {
+			break
+		}
+	}
+	require.Equal(t, map[string]int{"campaign": 4, "import": 2, "notify": 1}, kinds)
+}
+
+// An export has each row of the tenant once, in steps of any size, and no secret.
+func TestExportTenant(t *testing.T) {
+	t.Parallel()
+
+	pool, ctx := filled(t), t.Context()
+	s := db.NewErasures(pool)
+	want := holdings(t, pool, "acme")
+	for _, step := range []struct{ most, enough int }{{1000, 1 << 20}, {3, 1 << 20}, {1000, 1}} {
+		got := map[string]int64{}
+		for _, table := range s.Tables() {
+			seen := map[string]bool{}
+			for next, begun := "", false; !begun || next != ""; begun = true {
+				var err error
+				next, err = s.Read(ctx, "acme", table, next, step.most, step.enough, func(row string) {
+					require.NotContains(t, row, "umbrella")
+					require.False(t, seen[row], row)
+					seen[row] = true
+					got[table.Name]++
+					var columns map[string]any
+					require.NoError(t, json.Unmarshal([]byte(row), &columns))
+					for _, hidden := range []string{"token", "sum", "key_sum", "box"} {
+						require.NotContains(t, columns, hidden, table.Name)
+					}
+				})
+				require.NoError(t, err)
+			}
+		}
+		require.Equal(t, want, got, "%+v", step)
+	}
+	files, err := s.Files(ctx, "acme", uuid.Nil, 100)
+	require.NoError(t, err)
+	require.Len(t, files, 18)
+	rest, err := s.Files(ctx, "acme", files[9].Upload, 3)
+	require.NoError(t, err)
+	require.Equal(t, files[10:13], rest)
+}

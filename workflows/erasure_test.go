@@ -1,0 +1,101 @@
+package workflows_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/mtlrent/conveyor/activities"
+	"github.com/mtlrent/conveyor/domain/retention"
+	"github.com/mtlrent/conveyor/workflows"
+)
+
+var erasings *activities.Erasing
+
+// A tenant is erased, and a quarter of an hour later what was stored of it meanwhile; then its files go. Steps that fail
+// are tried again, and none is left out.
+func TestEraseTenant(t *testing.T) {
+	t.Parallel()
+
+	for name, fails := range map[string]bool{"all is well": false, "each step fails at first": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			env := newEnv(t)
+			env.RegisterActivity(retentions)
+			env.RegisterActivity(erasings)
+			var did []string
+			begin, tried, last := env.Now(), map[string]int{}, uuid.New()
+			at := func(what string) error {
+				key := what + " after " + env.Now().Sub(begin).Truncate(time.Minute).String()
+				if tried[key]++; fails && tried[key] == 1 {
+					return errors.New("away")
+				}
+				did = append(did, key)
+				return nil
+			}
+			env.OnActivity(erasings.EndTenantRuns, mock.Anything, mock.Anything).Return(
+				func(_ context.Context, b activities.ErasureBatch) (activities.ErasureBatch, error) {
+					require.Equal(t, "acme", b.Tenant)
+					err := at("end " + b.After.String()[:4])
+					if b.More = b.After == uuid.Nil; b.More {
+						last[0] = 0xab
+						b.After = last
+					}
+					return b, err
+				})
+			left := 3
+			env.OnActivity(erasings.EraseTenant, mock.Anything, mock.Anything).Return(
+				func(_ context.Context, b activities.ErasureBatch) (activities.ErasureBatch, error) {
+					require.Equal(t, "acme", b.Tenant)
+					err := at("rows")
+					if err == nil {
+						left--
+					}
+					b.More = left == 2
+					return b, err
+				})
+			env.OnActivity(retentions.DeleteExpired, mock.Anything, mock.Anything).Return(
+				func(_ context.Context, b activities.RetentionBatch) (activities.RetentionBatch, error) {
+					require.True(t, b.Only)
+					require.Equal(t, retention.Files, b.Kind)
+					return activities.RetentionBatch{}, at("files")
+				})
+			env.OnActivity(erasings.FinishErasure, mock.Anything, mock.Anything).Return(
+				func(_ context.Context, b activities.ErasureBatch) (activities.ErasureBatch, error) {
+					return b, at("finish")
+				})
+			env.ExecuteWorkflow(workflows.EraseTenant, workflows.ErasureInput{Tenant: "acme"})
+			require.True(t, env.IsWorkflowCompleted())
+			require.NoError(t, env.GetWorkflowError())
+			require.Len(t, did, 9)
+			require.Equal(t, []string{"end 0000 after 0s", "end " + last.String()[:4] + " after 0s", "rows after 0s", "rows after 0s"},
+				did[:4])
+			require.Equal(t, []string{"rows after 15m0s", "files after 15m0s", "finish after 15m0s"}, did[6:])
+		})
+	}
+}
+
+// A tenant whose erasure was never requested is no reason to try for ever.
+func TestEraseTenantUnknown(t *testing.T) {
+	t.Parallel()
+
+	env := newEnv(t)
+	env.RegisterActivity(erasings)
+	tries := 0
+	env.OnActivity(erasings.EndTenantRuns, mock.Anything, mock.Anything).Return(activities.ErasureBatch{}, nil)
+	env.OnActivity(erasings.EraseTenant, mock.Anything, mock.Anything).Return(
+		func(_ context.Context, b activities.ErasureBatch) (activities.ErasureBatch, error) {
+			tries++
+			return b, temporal.NewNonRetryableApplicationError("there is no erasure", "gone", nil)
+		})
+	env.ExecuteWorkflow(workflows.EraseTenant, workflows.ErasureInput{Tenant: "acme"})
+	require.Error(t, env.GetWorkflowError())
+	require.Equal(t, 1, tries)
+}
