@@ -40,7 +40,7 @@ func (h *house) api(ctx context.Context) error {
 		Name: "conveyor_files_free_bytes", Help: "Bytes that are free where files are stored; +Inf of a bucket, NaN of a folder that is away.",
 	}, func() float64 {
 		free, err := h.blobs.Free(ctx)
-		if err != nil {
+		if err != nil || h.blobs.Mounted() != nil {
 			return math.NaN()
 		}
 		if free == math.MaxInt64 {
@@ -103,6 +103,7 @@ func (h *house) backlog(inspector *bridge.Inspector) *telemetry.Backlog {
 		Postgres: h.pool.Ping,
 		Commits:  func(ctx context.Context) (backlog.Commits, error) { return db.Commits(ctx, h.pool) },
 		Outbox: func(ctx context.Context) (backlog.Outbox, error) {
+		Files:    func(context.Context) error { return h.blobs.Mounted() },
 			return db.NewOutbox(h.pool).Waiting(ctx, time.Now())
 		},
 		DeadLetters: db.NewDeadLetters(h.pool).OpenByQueue, Queues: inspector.Queues, Rates: inspector.Rates,
@@ -140,7 +141,8 @@ func (h *house) checks() map[string]func(context.Context) error {
 	}
 }
 
-// roomForFiles is backlog.ErrStuck while less than the reserve is free where files are stored.
+// roomForFiles is backlog.ErrStuck while less than the reserve is free where files are stored, and another error while
+// they are away.
 func (h *house) roomForFiles(ctx context.Context) error {
 	free, err := h.blobs.Free(ctx)
 	if err == nil && free < h.config.Outreach.UploadReserve {
@@ -159,3 +161,6 @@ func (h *house) warnOfDependencies(ctx context.Context) {
 		done()
 	}
 }
+	if err := h.blobs.Mounted(); err != nil {
+		return err
+	}

@@ -68,10 +68,11 @@ const (
 	Postgres   = "postgres"
 	Temporal   = "temporal"
 	Redis      = "redis"
+	Files      = "files" // the folder or bucket of CONVEYOR_BLOB_URL
 )
 
 // Services are all of them, in the order of display.
-var Services = []string{Postgres, RabbitMQ, Management, Temporal, Redis}
+var Services = []string{Postgres, RabbitMQ, Management, Temporal, Redis, Files}
 
 // The states of a service in a report.
 const (
