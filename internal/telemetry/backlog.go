@@ -329,7 +329,9 @@ func (b *Backlog) Collect(out chan<- prometheus.Metric) {
 	for _, q := range r.TaskQueues {
 		set(tasks, float64(q.Backlog), q.Name, q.Type)
 		set(taskAge, q.OldestAgeSeconds, q.Name, q.Type)
-		set(workers, float64(q.Workers), q.Name, q.Type)
+		if !q.Unused || q.Workers > 0 { // otherwise the alert would fire
+			set(workers, float64(q.Workers), q.Name, q.Type)
+		}
 		set(others, float64(q.Others), q.Name, q.Type)
 	}
 	if r.Knows(backlog.PartBuilds) {
