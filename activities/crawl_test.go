@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/textproto"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -279,8 +280,57 @@ func TestCrawlShard(t *testing.T) {
 	require.NoError(t, m.Check())
 	require.Equal(t, "b b again no out pdf gone café & co", *m.Text)
 	require.Equal(t, "All of it", m.Metadata.Description)
-	require.Nil(t, c.results["https://a.example/gone"][0].Message, "what is no page is not published")
+	var gone contract.CrawledPage
+	require.NoError(t, json.Unmarshal(c.results["https://a.example/gone"][0].Message, &gone))
+	require.NoError(t, gone.Check())
+	require.True(t, gone.Removed, "the search is told that it is no page")
+	require.Equal(t, 404, gone.Metadata.StatusCode)
+	require.Nil(t, c.results["https://a.example/private/x"][0].Message)
 	require.Len(t, c.asked, 4, "what robots.txt disallows is not asked")
+}
+
+// What is gone for good, and what asks not to be indexed, is taken out of the search; what may come back is not. A run
+// that publishes nothing removes nothing either.
+func TestCrawlTellsWhatIsGone(t *testing.T) {
+	t.Parallel()
+
+	for _, tt := range []struct {
+		publish, robots bool
+		want            []string
+	}{
+		{true, true, []string{"/404", "/410", "/noindex"}}, {true, false, []string{"/404", "/410"}}, {false, true, nil},
+	} {
+		c := newCrawled(t)
+		c.settings.Publish, c.settings.RespectRobots = tt.publish, tt.robots
+		c.answer = func(r web.Request) (web.Exchange, error) {
+			switch path := strings.TrimPrefix(r.URL, "https://a.example"); path {
+			case "/":
+				return html(r, `<a href="/404"></a><a href="/410"></a><a href="/noindex"></a><a href="/401"></a><a href="/403"></a>
+					<a href="/500"></a><a href="/301"></a>`), nil
+			case "/noindex":
+				return html(r, `<meta name="robots" content="noindex"><p>secret`), nil
+			default:
+				code, err := strconv.Atoi(path[1:])
+				require.NoError(t, err)
+				return status(r, code), nil
+			}
+		}
+		c.work()
+		var gone []string
+		for url, results := range c.results {
+			for _, r := range results {
+				var m contract.CrawledPage
+				if r.Message == nil || json.Unmarshal(r.Message, &m) != nil || !m.Removed {
+					continue
+				}
+				require.Empty(t, *m.Text)
+				require.Equal(t, url, m.URL)
+				gone = append(gone, strings.TrimPrefix(url, "https://a.example"))
+			}
+		}
+		slices.Sort(gone)
+		require.Equal(t, tt.want, gone)
+	}
 }
 
 // Answers that may pass are tried again, as often as the run says, and others are not.

@@ -202,6 +202,8 @@ func (s *shard) judge(ctx context.Context, c crawl.Claim, e web.Exchange, err er
 		}
 	}
 	switch {
+	case e.Status == 404 || e.Status == 410:
+		r.Message = s.removal(r)
 	case e.Status == 304:
 		links, err := s.Base.LinksOfBase(ctx, s.run.ID, []string{c.URL})
 		if err != nil {
@@ -244,12 +246,25 @@ func (s *shard) read(r *crawl.Result, e web.Exchange) {
 	if !s.run.Settings.Nofollow || !p.NoFollow {
 		r.Links = s.links(r.URL, e.Charset, p)
 	}
-	if s.run.Settings.Publish && !(s.run.Settings.RespectRobots && p.NoIndex) {
+	switch {
+	case s.run.Settings.RespectRobots && p.NoIndex:
+		r.Message = s.removal(*r)
+	case s.run.Settings.Publish:
 		r.Message = message(contract.CrawledPage{URL: r.URL, Text: &p.Text, Metadata: contract.CrawledMetadata{
 			Title: p.Title, Description: p.Description, Timestamp: s.Now().UTC(), StatusCode: e.Status,
 			Language: p.Lang, Headings: p.Headings,
 		}})
 	}
+}
+
+// removal is the message that takes the page of a result out of the index; nil where the run publishes none.
+func (s *shard) removal(r crawl.Result) []byte {
+	if !s.run.Settings.Publish {
+		return nil
+	}
+	return message(contract.CrawledPage{URL: r.URL, Text: new(string), Removed: true, Metadata: contract.CrawledMetadata{
+		Timestamp: s.Now().UTC(), StatusCode: r.HTTPStatus,
+	}})
 }
 
 // message is JSON, with markup as it is: nobody shows it as HTML.

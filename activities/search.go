@@ -17,12 +17,13 @@ import (
 
 // Searching are the activities that store pages and keep the engines of the search in step with them.
 type Searching struct {
-	Inbox   PageInbox
-	Pages   PageStore
-	Engines map[string]search.Engine // all that pages are written to, by name
-	Index   PageIndex                // the segments in Postgres
-	Metrics SearchMetrics
-	Now     func() time.Time
+	Inbox    PageInbox
+	Pages    PageStore
+	Removals PageRemovals
+	Engines  map[string]search.Engine // all that pages are written to, by name
+	Index    PageIndex                // the segments in Postgres
+	Metrics  SearchMetrics
+	Now      func() time.Time
 }
 
 // PageInbox keeps the messages that wait to be stored.
@@ -47,6 +48,15 @@ type PageStore interface {
 	// more. It calls remove before they are gone.
 	DeleteSite(
 		ctx context.Context, site string, most int, remove func(ctx context.Context, ids []int64) error,
+	) (int, error)
+}
+
+// PageRemovals deletes pages that a crawl found to be gone.
+type PageRemovals interface {
+	// Remove deletes the versions of pages that were crawled until they were found to be gone, and keeps those that come
+	// late away. It calls remove before they are gone, and returns how many it deleted. It may be repeated.
+	Remove(
+		ctx context.Context, pages []search.Incoming, at time.Time, remove func(ctx context.Context, ids []int64) error,
 	) (int, error)
 }
 
@@ -76,6 +86,7 @@ type StoredPages struct {
 	Stored    int       `json:"stored,omitempty"`    // they are new, or changed
 	Unchanged int       `json:"unchanged,omitempty"` // this very version was stored before
 	Overtaken int       `json:"overtaken,omitempty"` // a version that was crawled later is stored
+	Removed   int       `json:"removed,omitempty"`   // they say that a page is gone, whether it was kept or not
 	Before    int       `json:"before,omitempty"`    // messages that another batch, or a try before, has stored
 	Refused   []Refused `json:"refused,omitempty"`   // can never be stored
 	Full      bool      `json:"full,omitempty"`      // the index should be compacted
@@ -138,12 +149,13 @@ func (a *Searching) StorePages(ctx context.Context, in PageKeys) (StoredPages, e
 			return StoredPages{}, err
 		}
 	}
-	if _, ours := a.Engines[search.EnginePostgres]; ours && out.Stored > 0 {
+	if _, ours := a.Engines[search.EnginePostgres]; ours && out.Stored+out.Removed > 0 {
 		// The pages are stored, whatever comes of this; the next batch asks again.
 		out.Full, _ = a.Index.Full(ctx)
 	}
 	a.Metrics.Stored(map[string]int{
-		"stored": out.Stored, "unchanged": out.Unchanged, "overtaken": out.Overtaken, "refused": len(out.Refused),
+		"stored": out.Stored, "unchanged": out.Unchanged, "overtaken": out.Overtaken, "removed": out.Removed,
+		"refused": len(out.Refused),
 	})
 	return out, nil
 }
@@ -155,18 +167,28 @@ func incoming(body []byte) (search.Incoming, error) {
 		return search.Incoming{}, &fault.Error{Class: fault.Invalid, Err: err}
 	}
 	d, err := search.DocumentOf(m)
-	return search.Incoming{Document: d, StatusCode: m.Metadata.StatusCode}, err
+	return search.Incoming{Document: d, StatusCode: m.Metadata.StatusCode, Removed: m.Removed}, err
 }
 
 func refused(key uuid.UUID, why error) Refused {
 	return Refused{key, strings.ToValidUTF8(cut(why.Error(), maxRefusal), "")}
 }
 
-// store stores pages and makes those that are the newest of their address findable. It counts what it has done.
+// store removes pages that are gone, stores the others and makes those that are the newest of their address findable.
+// It counts what it has done.
 func (a *Searching) store(ctx context.Context, part []delivered, out *StoredPages) error {
-	pages := make([]search.Incoming, len(part))
-	for i, d := range part {
-		pages[i] = d.page
+	var pages, gone []search.Incoming
+	for _, d := range part {
+		if d.page.Removed {
+			gone = append(gone, d.page)
+		} else {
+			pages = append(pages, d.page)
+		}
+	}
+	if len(gone) > 0 {
+		if _, err := a.Removals.Remove(ctx, gone, a.Now(), search.Removal(a.Engines)); err != nil {
+			return err
+		}
 	}
 	kept, err := a.Pages.Store(ctx, pages, a.Now())
 	if err != nil {
@@ -197,6 +219,7 @@ func (a *Searching) store(ctx context.Context, part []delivered, out *StoredPage
 	}
 	out.Stored, out.Unchanged, out.Overtaken = out.Stored+count.Stored, out.Unchanged+count.Unchanged,
 		out.Overtaken+count.Overtaken
+	out.Removed += len(gone)
 	return nil
 }
 

@@ -32,6 +32,7 @@ type fakeSearch struct {
 	times   map[string]time.Time
 	found   map[int64]int64 // page → revision
 	removed []int64
+	gone    map[string]time.Time // by URL
 	away    error
 	calls   int // of Store
 	merges  int
@@ -42,6 +43,7 @@ func newFakeSearch(bodies ...string) (*fakeSearch, []uuid.UUID) {
 	f := &fakeSearch{
 		letters: map[uuid.UUID][]byte{}, refused: map[uuid.UUID]string{}, kept: map[string]search.Stored{},
 		texts: map[string]string{}, times: map[string]time.Time{}, found: map[int64]int64{}, counts: map[string]int{},
+		gone: map[string]time.Time{},
 	}
 	var keys []uuid.UUID
 	for _, b := range bodies {
@@ -54,7 +56,7 @@ func newFakeSearch(bodies ...string) (*fakeSearch, []uuid.UUID) {
 
 func (f *fakeSearch) activities() *activities.Searching {
 	return &activities.Searching{
-		Inbox: f, Pages: f, Index: f, Metrics: f, Now: time.Now,
+		Inbox: f, Pages: f, Removals: removals{f}, Index: f, Metrics: f, Now: time.Now,
 		Engines: map[string]search.Engine{search.EnginePostgres: f},
 	}
 }
@@ -161,6 +163,29 @@ func (f *fakeSearch) DeleteSite(
 	return len(ids), remove(ctx, ids)
 }
 
+func (f *fakeSearch) remover(
+	ctx context.Context, pages []search.Incoming, _ time.Time, remove func(ctx context.Context, ids []int64) error,
+) (n int, err error) {
+	var ids []int64
+	for _, p := range pages {
+		f.gone[p.URL] = p.CrawledAt
+		if k, known := f.kept[p.URL]; known && !f.times[p.URL].After(p.CrawledAt) {
+			ids = append(ids, k.ID)
+			delete(f.kept, p.URL)
+		}
+	}
+	return len(ids), remove(ctx, ids)
+}
+
+// removals is a fakeSearch as it removes pages.
+type removals struct{ *fakeSearch }
+
+func (r removals) Remove(
+	ctx context.Context, pages []search.Incoming, at time.Time, remove func(ctx context.Context, ids []int64) error,
+) (int, error) {
+	return r.remover(ctx, pages, at, remove)
+}
+
 func (f *fakeSearch) Full(context.Context) (bool, error) { return true, nil }
 
 func (f *fakeSearch) Compact(context.Context) (bool, error) {
@@ -236,6 +261,40 @@ func TestStorePages(t *testing.T) {
 	again, err := act(t, a, a.StorePages, activities.PageKeys{Keys: keys[6:]})
 	require.NoError(t, err)
 	require.Equal(t, activities.StoredPages{Before: 50}, again, "a repetition finds nothing to do")
+}
+
+// A message that says that a page is gone deletes it, also from other engines, and is done; with others of its batch,
+// whatever their order, one that can never be stored is refused alone.
+func TestStorePagesThatAreGone(t *testing.T) {
+	t.Parallel()
+
+	gone := func(path string, minute int) string {
+		return strings.Replace(letter(path, "", minute), `"text":`, `"removed":true,"text":`, 1)
+	}
+	f, keys := newFakeSearch(letter("1", "x", 1), letter("2", "x", 5))
+	a := f.activities()
+	other, _ := newFakeSearch()
+	a.Engines[search.EngineOpenSearch] = other
+	_, err := act(t, a, a.StorePages, activities.PageKeys{Keys: keys})
+	require.NoError(t, err)
+	was := f.kept["https://example.org/1"].ID
+
+	for _, body := range []string{gone("1", 2), gone("2", 3), letter("3", "bad", 1), gone("4", 1)} {
+		key := uuid.NewSHA1(uuid.Nil, []byte(body))
+		keys = append(keys, key)
+		f.letters[key] = []byte(body)
+	}
+	got, err := act(t, a, a.StorePages, activities.PageKeys{Keys: keys[2:]})
+	require.NoError(t, err)
+	require.Equal(t, 3, got.Removed)
+	require.Len(t, got.Refused, 1)
+	require.True(t, got.Full, "what was deleted has to be merged away")
+	require.NotContains(t, f.kept, "https://example.org/1")
+	require.Contains(t, f.kept, "https://example.org/2", "it was crawled after it was gone")
+	require.Equal(t, []int64{was}, other.removed)
+	require.Len(t, f.gone, 3)
+	require.Equal(t, 3, f.counts["removed"])
+	require.Len(t, f.letters, 1, "the others are done")
 }
 
 // While an engine is away nothing is forgotten and nothing refused; afterwards all of it is findable.

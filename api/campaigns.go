@@ -187,7 +187,7 @@ type CampaignCounts struct {
 	Skipped   int64 `json:"skipped" doc:"never sent: opted out, no telephone number, or canceled"`
 }
 
-func (h Campaigns) show(c db.Campaign) Campaign {
+func (h Campaigns) show(ctx context.Context, c db.Campaign) Campaign {
 	n := c.Counts
 	out := Campaign{
 		ID: c.ID, CampaignPlan: CampaignPlan{c.Name, c.Sender, c.Template, c.Audience}, State: CampaignState(c.State),
@@ -197,7 +197,7 @@ func (h Campaigns) show(c db.Campaign) Campaign {
 			Total: n.Total(), Waiting: n.Waiting, Unknown: n.Unknown, Sent: n.Sent, Delivered: n.Delivered, Read: n.Read,
 			Failed: n.Failed, Skipped: n.Skipped,
 		},
-		Workflow: h.door.workflow(campaign.WorkflowID(c.ID)),
+		Workflow: h.door.workflowFor(ctx, campaign.WorkflowID(c.ID)),
 	}
 	if total := n.Total(); total > 0 {
 		out.Progress = float64(total-n.Waiting) / float64(total)
@@ -237,11 +237,11 @@ func (h Campaigns) create(ctx context.Context, in *createCampaignInput) (*campai
 	if err != nil {
 		return nil, err
 	}
-	return h.output(c), nil
+	return h.output(ctx, c), nil
 }
 
-func (h Campaigns) output(c db.Campaign) *campaignOutput {
-	return &campaignOutput{"/campaigns/" + c.ID.String(), h.show(c)}
+func (h Campaigns) output(ctx context.Context, c db.Campaign) *campaignOutput {
+	return &campaignOutput{"/campaigns/" + c.ID.String(), h.show(ctx, c)}
 }
 
 type listCampaignsInput struct {
@@ -277,7 +277,8 @@ func (h Campaigns) list(ctx context.Context, in *listCampaignsInput) (*listCampa
 	if err != nil {
 		return nil, err
 	}
-	return &listCampaignsOutput{CampaignPage(page(rows, h.show, cursorAt(next, campaignOrder)))}, nil
+	show := func(c db.Campaign) Campaign { return h.show(ctx, c) }
+	return &listCampaignsOutput{CampaignPage(page(rows, show, cursorAt(next, campaignOrder)))}, nil
 }
 
 // anyState is a state to look for: "" for any.
@@ -320,7 +321,7 @@ func (h Campaigns) get(ctx context.Context, in *campaignInput) (*campaignDetailO
 	if err != nil {
 		return nil, err
 	}
-	out := CampaignDetail{Campaign: h.show(c), PerSecond: min(h.Rates.of(t.Tier), s.PerSecond)}
+	out := CampaignDetail{Campaign: h.show(ctx, c), PerSecond: min(h.Rates.of(t.Tier), s.PerSecond)}
 	if c.State != campaign.Running {
 		return &campaignDetailOutput{out}, nil
 	}
@@ -380,7 +381,7 @@ func (h Campaigns) edit(ctx context.Context, in *editCampaignInput) (*campaignOu
 	if err != nil {
 		return nil, err
 	}
-	return h.output(c), nil
+	return h.output(ctx, c), nil
 }
 
 // CampaignStart is the body of POST …/start, which may be left out.
@@ -413,7 +414,7 @@ func (h Campaigns) start(ctx context.Context, in *startCampaignInput) (*campaign
 	if err != nil {
 		return nil, err
 	}
-	out := h.output(c)
+	out := h.output(ctx, c)
 	if at.After(now) || c.State != campaign.Queued {
 		return out, nil
 	}
@@ -456,7 +457,7 @@ type controlCampaignInput struct {
 // changed is the answer to a change, which holds since it was stored: before each request its campaign's state is read.
 // The workflow only ends a canceled campaign, and has a resumed one sent.
 func (h Campaigns) changed(ctx context.Context, c db.Campaign) (*campaignOutput, error) {
-	out := h.output(c)
+	out := h.output(ctx, c)
 	if c.State != campaign.Draft {
 		out.Body.Warning = h.reach(ctx, c, true)
 	}
@@ -487,7 +488,7 @@ func (h Campaigns) retryFailed(ctx context.Context, in *campaignInput) (*retryFa
 	if err != nil {
 		return nil, err
 	}
-	out := &retryFailedOutput{CampaignRetried{Retried: n, Campaign: h.show(c)}}
+	out := &retryFailedOutput{CampaignRetried{Retried: n, Campaign: h.show(ctx, c)}}
 	if n > 0 {
 		changed, err := h.changed(ctx, c)
 		if err != nil {

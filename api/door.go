@@ -51,11 +51,20 @@ func stream[I, O any](d *door, o huma.Operation, handle func(context.Context, *I
 // A WorkflowLink is the address of a workflow in the Temporal Web UI.
 type WorkflowLink struct {
 	ID  string `json:"id"`
-	URL string `json:"url" doc:"in the Temporal Web UI; not found there after the retention period"`
+	URL string `json:"url" doc:"in the Temporal Web UI; not found there after the retention period; empty for keys of a tenant"`
 }
 
 // workflow links to the newest run of a workflow.
 func (d *door) workflow(id string) WorkflowLink { return d.run(id, "") }
+
+// workflowFor is workflow for the caller of a request: one of a tenant is not told where the Web UI is.
+func (d *door) workflowFor(ctx context.Context, id string) WorkflowLink {
+	link := d.workflow(id)
+	if callerOf(ctx).Tenant != "" {
+		link.URL = ""
+	}
+	return link
+}
 
 // run links to a run of a workflow; "" is the newest run.
 func (d *door) run(id, run string) WorkflowLink {

@@ -93,7 +93,7 @@ func TestRowsAreShownWhole(t *testing.T) {
 	whole(t, showCrawlRate(filled[db.CrawlRate](t), time.Second))
 	whole(t, showDraft(filled[db.DraftSummary](t)))
 	whole(t, showKey(filled[db.Key](t)))
-	whole(t, Tenants{door: d}.show(filled[db.Tenant](t)))
+	whole(t, Tenants{door: d}.show(t.Context(), filled[db.Tenant](t)))
 	whole(t, showSender(filled[db.Sender](t)))
 	whole(t, showAttempt(filled[db.Attempt](t)))
 	whole(t, showAuditRow(filled[db.AuditRow](t)))

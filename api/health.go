@@ -21,10 +21,12 @@ const (
 // Health serves /health and /ready.
 type Health struct {
 	Checks map[string]func(context.Context) error // by name of the service: nil when it answers, or backlog.ErrStuck
+	// Unpolled are the task queues in use that no worker polls. An error says that Temporal does not answer.
+	Unpolled func(context.Context) ([]string, error)
 }
 
 func (h Health) register(d *door) {
-	r := &readiness{checks: h.Checks}
+	r := &readiness{checks: h.Checks, unpolled: h.Unpolled}
 	serve(d, huma.Operation{
 		OperationID: "health", Method: http.MethodGet, Path: "/health", Tags: []string{"operations"},
 		Summary: "Check that the process is alive", Description: "Depends on no other service. No credentials are required.",
@@ -33,10 +35,11 @@ func (h Health) register(d *door) {
 	})
 	serve(d, huma.Operation{
 		OperationID: "ready", Method: http.MethodGet, Path: "/ready", Tags: []string{"operations"},
-		Summary:     "Check the services that the API depends on",
-		Description: "200 when every service answers, 503 when one does not, or stores nothing. No credentials are required.",
+		Summary: "Check the services that the API depends on, and that workers poll",
+		Description: "200 when every service answers and each task queue in use has a worker; 503 when a service does not " +
+			"answer, or stores nothing, or no worker polls a task queue. No credentials are required.",
 		Responses: map[string]*huma.Response{"503": {
-			Description: "A service does not answer, or stores nothing",
+			Description: "A service does not answer, or stores nothing, or no worker polls a task queue",
 			Content: map[string]*huma.MediaType{"application/json": {
 				Schema: d.api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Readiness](), true, ""),
 			}},
@@ -56,6 +59,7 @@ type liveOutput struct{ Body Liveness }
 type Readiness struct {
 	Status   string            `json:"status" enum:"ready,degraded"`
 	Services map[string]string `json:"services" doc:"by name: ok, away when it does not answer, or stuck when it answers and stores nothing"`
+	Unpolled []string          `json:"unpolled,omitempty" doc:"task queues that no worker polls, those of CONVEYOR_UNUSED_TASK_QUEUES excepted"`
 }
 
 type readyOutput struct {
@@ -65,7 +69,8 @@ type readyOutput struct {
 
 // readiness runs the checks, and reuses their answer.
 type readiness struct {
-	checks map[string]func(context.Context) error
+	checks   map[string]func(context.Context) error
+	unpolled func(context.Context) ([]string, error)
 
 	asking sync.Mutex // requests that come meanwhile wait for the same answer
 	last   *readyOutput
@@ -84,6 +89,17 @@ func (h *readiness) ready(ctx context.Context, _ *struct{}) (*readyOutput, error
 	out := &readyOutput{http.StatusOK, Readiness{Status: "ready", Services: map[string]string{}}}
 	var mu sync.Mutex
 	var asked sync.WaitGroup
+	if h.unpolled != nil {
+		asked.Go(func() {
+			queues, err := h.unpolled(ctx)
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil && len(queues) > 0 { // an error is one of temporal, which is checked too
+				out.Body.Unpolled = queues
+				out.Body.Status, out.Status = "degraded", http.StatusServiceUnavailable
+			}
+		})
+	}
 	for name, check := range h.checks {
 		asked.Go(func() {
 			err := check(ctx)

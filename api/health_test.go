@@ -62,6 +62,24 @@ func TestReady(t *testing.T) {
 	}
 }
 
+// A task queue that no worker polls is no readiness, and is named. That Temporal does not answer is told by its own check.
+func TestReadyNamesTaskQueuesWithoutWorkers(t *testing.T) {
+	t.Parallel()
+	type state struct {
+		Status   string
+		Unpolled []string
+	}
+	ask := func(queues []string, err error, status int) state {
+		return read[state](t, bare(t, func(p *parts) {
+			p.Health.Checks = nil
+			p.Health.Unpolled = func(context.Context) ([]string, error) { return queues, err }
+		}).get(t, "/ready"), status)
+	}
+	require.Equal(t, state{"degraded", []string{"listings", "crawl"}}, ask([]string{"listings", "crawl"}, nil, http.StatusServiceUnavailable))
+	require.Equal(t, state{Status: "ready"}, ask(nil, nil, http.StatusOK))
+	require.Equal(t, state{Status: "ready"}, ask([]string{"listings"}, errors.New("temporal is away"), http.StatusOK))
+}
+
 // Every client may ask for readiness, so frequent requests do not mean frequent dials.
 func TestReadyIsAskedOnce(t *testing.T) {
 	t.Parallel()

@@ -162,9 +162,10 @@ type TaskQueue struct {
 	OldestAgeSeconds float64 `json:"oldest_age_seconds" doc:"schedule-to-start of the task whose turn is next; 0 when none waits"`
 	AddRate          float64 `json:"add_rate" doc:"tasks a second that are added, over the last 30 s"`
 	DispatchRate     float64 `json:"dispatch_rate" doc:"tasks a second that workers get, over the last 30 s"`
-	Workers          int64   `json:"workers" doc:"processes that have polled in the last three minutes, and get what is not pinned"`
+	Workers          int64   `json:"workers" doc:"processes that poll it, and get what is not pinned: one that was killed counts for half a minute, or for three minutes where it sends no heartbeats"`
 	Build            string  `json:"build,omitempty" doc:"the current one of the Worker Deployment; without it tasks go to workers without a deployment"`
 	Others           int64   `json:"others,omitempty" doc:"processes that have polled too, and are of other builds or without one"`
+	Unused           bool    `json:"unused,omitempty" doc:"by CONVEYOR_UNUSED_TASK_QUEUES, no worker polls it"`
 	Warning          string  `json:"warning,omitempty"`
 }
 

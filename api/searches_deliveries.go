@@ -83,7 +83,7 @@ func (h Searches) deliveries(ctx context.Context, in *searchDeliveriesInput) (*s
 		return SearchDelivery{
 			ID: d.ID, Target: SearchTarget{ID: d.Target, Kind: string(d.Kind), Label: d.Label}, State: d.State, DueAt: d.DueAt,
 			Tries: d.Tries, Reason: d.Reason, Items: d.Items, StartedAt: d.StartedAt, FinishedAt: d.FinishedAt,
-			Workflow: h.door.workflow(saved.WorkflowID(d.ID)),
+			Workflow: h.door.workflowFor(ctx, saved.WorkflowID(d.ID)),
 		}
 	}, cursorAt(next, deliveriesOrder))
 	out.Items = append([]SearchDelivery{}, out.Items...)

@@ -79,7 +79,8 @@ type SessionCaller struct {
 	Tenant string      `json:"tenant,omitempty" doc:"that the key is of"`
 }
 
-// SessionLinks are pages of other programs; an empty one is not known.
+// SessionLinks are pages of other programs; an empty one is not known, or not for the caller: without credentials, and
+// for keys of a tenant, only that of the documentation is there.
 type SessionLinks struct {
 	Temporal string `json:"temporal" doc:"its Web UI"`
 	RabbitMQ string `json:"rabbitmq" doc:"its management UI"`
@@ -121,6 +122,9 @@ func (h Sessions) get(ctx context.Context, in *getSessionInput) (*getSessionOutp
 				caller = access.Caller{}
 			}
 		}
+	}
+	if caller.Name == "" || caller.Tenant != "" { // they are for operators
+		out.Links = SessionLinks{Docs: h.Links.Docs}
 	}
 	if caller.Name != "" {
 		out.Caller = &SessionCaller{caller.Name, caller.Role, caller.Tenant}

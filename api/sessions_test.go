@@ -98,6 +98,26 @@ func TestSessions(t *testing.T) {
 	require.Equal(t, []string{"session.closed", "session.opened", "session.opened"}, trail)
 }
 
+// The addresses of other programs are for operators: keys of a tenant, and callers without one, are told of none.
+func TestSessionLinks(t *testing.T) {
+	t.Parallel()
+	f := home(t)
+	tenant(t, f.pool, "acme")
+	links := api.SessionLinks{Temporal: "http://temporal.test", RabbitMQ: "http://rabbitmq.test", Grafana: "http://grafana.test", Docs: "/docs"}
+	f.serve(t, func(p *parts) { p.Sessions.Links = links })
+	require.Equal(t, links, read[api.Session](t, f.get(t, "/session"), 200).Links, "authentication is off")
+	operator := f.key(t, "ana", access.Read)
+	theirs := f.key(t, "acme-key", access.Operate, func(k *db.Key) { k.Tenant = "acme" })
+	f.clock.add(time.Minute)
+	for key, want := range map[string]api.SessionLinks{operator: links, theirs: {Docs: "/docs"}, "": {Docs: "/docs"}} {
+		var headers []string
+		if key != "" {
+			headers = []string{"Authorization", "Bearer " + key}
+		}
+		require.Equal(t, want, read[api.Session](t, f.get(t, "/session", headers...), 200).Links)
+	}
+}
+
 // An admin sees the sessions of all, and ends those of a caller at once; only those.
 func TestSessionsOfOthers(t *testing.T) {
 	t.Parallel()

@@ -263,6 +263,7 @@ func TestTenantsAreApart(t *testing.T) {
 				}
 				r := ask(acme, "") // the request is a good one, and all of acme's is still there
 				require.Equal(t, mine, r.Status, r.Body)
+				require.NotContains(t, r.Body, "temporal.test", "where the Web UI is")
 			})
 		}
 	}

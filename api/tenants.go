@@ -98,14 +98,14 @@ type Tenant struct {
 	Workflow       WorkflowLink `json:"workflow" doc:"sends its messages while there are any"`
 }
 
-func (h Tenants) show(t db.Tenant) Tenant {
+func (h Tenants) show(ctx context.Context, t db.Tenant) Tenant {
 	return Tenant{
 		ID: t.ID, Name: t.Name, Tier: Tier(t.Tier), PerSecond: h.Rates.of(t.Tier), Region: t.Region,
 		MaxContacts: t.MaxContacts, MaxMessagesDay: t.MaxMessagesDay, MaxSearches: t.MaxSearches,
 		MaxNoticesDay: t.MaxNoticesDay, MaxLists: t.MaxLists, MaxSegments: t.MaxSegments, MaxBytes: t.MaxBytes,
 		State:         string(t.State),
 		StoppedReason: t.StoppedReason, Contacts: t.Contacts, CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt,
-		Workflow: h.door.workflow(campaign.DispatchWorkflowID(t.ID)),
+		Workflow: h.door.workflowFor(ctx, campaign.DispatchWorkflowID(t.ID)),
 	}
 }
 
@@ -156,7 +156,7 @@ func (h Tenants) create(ctx context.Context, in *createTenantInput) (*createTena
 			return nil, wrong
 		}
 	}
-	return &createTenantOutput{Status: status, Location: "/tenants/" + t.ID, Body: h.show(t)}, nil
+	return &createTenantOutput{Status: status, Location: "/tenants/" + t.ID, Body: h.show(ctx, t)}, nil
 }
 
 func equal[T comparable](a, b *T) bool {
@@ -203,7 +203,7 @@ func (h Tenants) list(ctx context.Context, in *listTenantsInput) (*listTenantsOu
 		return nil, err
 	}
 	at := maybe(next, func(id string) tenantCursor { return tenantCursor{tenantOrder, id} })
-	return &listTenantsOutput{TenantPage(page(rows, h.show, at))}, nil
+	return &listTenantsOutput{TenantPage(page(rows, func(t db.Tenant) Tenant { return h.show(ctx, t) }, at))}, nil
 }
 
 type tenantPathInput struct {
@@ -217,7 +217,7 @@ func (h Tenants) get(ctx context.Context, in *tenantPathInput) (*tenantOutput, e
 	if err != nil {
 		return nil, err
 	}
-	return &tenantOutput{h.show(t)}, nil
+	return &tenantOutput{h.show(ctx, t)}, nil
 }
 
 // A Quota is a change of a limit: null is none. One that is left out stays as it is.
@@ -291,7 +291,7 @@ func (h Tenants) change(ctx context.Context, in *changeTenantInput) (*tenantOutp
 		return nil, err
 	}
 	h.Wakes.wake(ctx, t.ID)
-	return &tenantOutput{h.show(t)}, nil
+	return &tenantOutput{h.show(ctx, t)}, nil
 }
 
 // set sets v to what was said, if anything was.

@@ -204,7 +204,7 @@ type UploadRows struct {
 	Skipped   int64 `json:"skipped" doc:"known contacts that nothing was changed of"`
 }
 
-func (h Uploads) show(u db.Upload) Upload {
+func (h Uploads) show(ctx context.Context, u db.Upload) Upload {
 	var options UploadOptions
 	if err := json.Unmarshal(u.Options, &options); err != nil {
 		options = UploadOptions{} // they were written by set
@@ -218,13 +218,13 @@ func (h Uploads) show(u db.Upload) Upload {
 			Skipped: u.Skipped,
 		},
 		CreatedBy: u.CreatedBy, CreatedAt: u.CreatedAt, StartedAt: u.StartedAt, FinishedAt: u.FinishedAt,
-		Workflow: h.door.workflow(contact.ImportWorkflowID(u.ID)),
+		Workflow: h.door.workflowFor(ctx, contact.ImportWorkflowID(u.ID)),
 	}
 }
 
 // progress shows an upload with its pace.
 func (h Uploads) progress(ctx context.Context, u db.Upload) (Upload, error) {
-	out := h.show(u)
+	out := h.show(ctx, u)
 	rate, err := h.Store.Rate(ctx, u, h.door.Now())
 	if err != nil {
 		return out, err
@@ -270,7 +270,8 @@ func (h Uploads) list(ctx context.Context, in *listUploadsInput) (*listUploadsOu
 	if err != nil {
 		return nil, err
 	}
-	return &listUploadsOutput{UploadPage(page(rows, h.show, cursorAt(next, uploadOrder)))}, nil
+	show := func(u db.Upload) Upload { return h.show(ctx, u) }
+	return &listUploadsOutput{UploadPage(page(rows, show, cursorAt(next, uploadOrder)))}, nil
 }
 
 type uploadInput struct {
@@ -325,7 +326,7 @@ func (h Uploads) start(ctx context.Context, in *uploadInput) (*uploadOutput, err
 
 // launched starts the workflow of an upload, unless that is held or over.
 func (h Uploads) launched(ctx context.Context, u db.Upload) Upload {
-	out := h.show(u)
+	out := h.show(ctx, u)
 	if u.State == db.UploadHeld || !u.State.Open() {
 		return out
 	}
@@ -357,7 +358,7 @@ func (h Uploads) cancel(ctx context.Context, in *uploadInput) (*uploadOutput, er
 	if err != nil {
 		return nil, err
 	}
-	out := h.show(u)
+	out := h.show(ctx, u)
 	out.Warning = h.reach(ctx, u.ID, func(ctx context.Context) error { return h.Launch.CancelImport(ctx, u.ID) })
 	return &uploadOutput{out}, nil
 }

@@ -96,7 +96,7 @@ func (b *brake) check(tenant string, own, all db.Backlog) *turnedAway {
 		return refuse(refusedAge, fmt.Sprintf("an upload of the tenant %s has waited for %s; the imports are behind", tenant,
 			own.Oldest.Round(time.Minute)), own, 0)
 	case b.full("", all.Chunks, b.limits.All):
-		return refuse(refusedAll, fmt.Sprintf("%d chunks of 1,000 rows wait to be imported", all.Chunks), all, b.limits.All)
+		return refuse(refusedAll, "too many chunks of 1,000 rows of all tenants wait to be imported", all, b.limits.All)
 	}
 	return nil
 }

@@ -35,6 +35,7 @@ const (
 	fieldMost  = 64 << 10         // bytes of a field of the form
 	fieldsMost = 100              // before the file
 	bodyWithin = 30 * time.Second // a sender that sends nothing for so long is cut off
+	bodyRate   = 8 << 10          // bytes a second that a sender sends in the long run, at least
 )
 
 // uploadKeys is the namespace of the IDs of uploads that are made of an Idempotency-Key.
@@ -381,7 +382,7 @@ func (h Uploads) form(in *createUploadInput, take func(*multipart.Part, io.Reade
 	if err != nil || kind != "multipart/form-data" || params["boundary"] == "" {
 		return huma.Error415UnsupportedMediaType("expected multipart/form-data with the field file: curl -F file=@people.csv")
 	}
-	body := &patient{Reader: request.Body, control: http.NewResponseController(in.c.Writer)}
+	body := &patient{Reader: request.Body, control: http.NewResponseController(in.c.Writer), now: time.Now}
 	form := multipart.NewReader(body, params["boundary"])
 	for range fieldsMost {
 		part, err := form.NextPart()
@@ -436,7 +437,8 @@ func (h Uploads) broken(body *patient, err error) error {
 		return h.tooLarge()
 	case errors.Is(body.err, os.ErrDeadlineExceeded):
 		return huma.NewError(http.StatusRequestTimeout,
-			fmt.Sprintf("nothing was received for %s; upload the file again", bodyWithin))
+			fmt.Sprintf("nothing was received for %s, or less than %d bytes a second; upload the file again", bodyWithin,
+				bodyRate))
 	}
 	return huma.Error400BadRequest("the body ends before the form does, or is none; upload the file again")
 }
@@ -460,17 +462,24 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// patient is a body whose sender has its time for every part of it, and not for the whole: it keeps why it ended.
+// patient is a body whose sender has its time for every part of it, and for the whole as long as it keeps a least rate.
+// What we take to store what came does not count. It keeps why it ended.
 type patient struct {
 	io.Reader
 	control *http.ResponseController
+	now     func() time.Time
+	waited  time.Duration // for the sender
+	read    int64
 	err     error
 }
 
 // Read implements io.Reader.
 func (r *patient) Read(p []byte) (int, error) {
-	_ = r.control.SetReadDeadline(time.Now().Add(bodyWithin)) // the server of a test may not support deadlines
+	began := r.now()
+	earned := bodyWithin + time.Duration(r.read/bodyRate)*time.Second - r.waited
+	_ = r.control.SetReadDeadline(began.Add(min(earned, bodyWithin))) // the server of a test may not support deadlines
 	n, err := r.Reader.Read(p)
+	r.read, r.waited = r.read+int64(n), r.waited+r.now().Sub(began)
 	if err != nil && !errors.Is(err, io.EOF) {
 		r.err = err
 	}

@@ -65,6 +65,19 @@ func crawledPage(url, text string) []byte {
 		url, text)
 }
 
+// A message that says that a page is gone goes the way of the others.
+func TestCrawledPagesThatAreGone(t *testing.T) {
+	t.Parallel()
+	r := searching(t)
+	require.NoError(t, bridge.Establish(t.Context(), r.Options))
+	r.broker.Publish("", crawled,
+		[]byte(`{"url":"https://example.org/1","removed":true,"metadata":{"timestamp":"2025-11-01T12:00:00Z","status_code":404}}`),
+		crawledPage("https://example.org/2", "x"))
+	r.start(t)
+	r.eventually(t, func() bool { return r.rows(t, "page_inbox") == 2 && r.broker.Ready(crawled) == 0 }, "both are taken")
+	require.Zero(t, r.rows(t, "dead_letters"))
+}
+
 // A page is acked when its batch is stored, and not before. What waits is one batch.
 func TestCrawledPages(t *testing.T) {
 	t.Parallel()

@@ -20,7 +20,7 @@ func busy(change ...func(*backlog.Report)) backlog.Report {
 	r := backlog.Report{
 		At: time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC),
 		Services: map[string]string{
-			"postgres": "ok", "rabbitmq": "ok", "management": "ok", "temporal": "ok", "redis": "ok",
+			"postgres": "ok", "rabbitmq": "ok", "management": "ok", "temporal": "ok", "redis": "ok", "files": "ok",
 		},
 		Outbox:      backlog.Outbox{Pending: 7, OldestAgeSeconds: 0.25},
 		DeadLetters: []backlog.DeadCount{{Queue: "scraped.kijiji", Class: "invalid", Open: 3}},
@@ -60,7 +60,7 @@ func TestStatusFrame(t *testing.T) {
 	s := &statusScreen{api: Client{URL: "http://127.0.0.1:8080"}}
 	require.Equal(t, `conveyor status  http://127.0.0.1:8080  2026-10-01 12:00:00 UTC
 
-services      postgres ok · rabbitmq ok · management ok · temporal ok · redis ok
+services      postgres ok · rabbitmq ok · management ok · temporal ok · redis ok · files ok
 outbox        7 pending, the oldest for 0.2 s
 dead letters  3 open: 3 scraped.kijiji (invalid)
 imports       312 chunks of 2 files wait, the oldest for 12s

@@ -210,7 +210,7 @@ WITH run AS (
 ), told AS (
     INSERT INTO outbox (message_id, lane, exchange, routing_key, type, body, created_at)
     SELECT message_id, ` + sqlCrawlLane + `, '', $24, '', message, now() FROM done
-    WHERE message IS NOT NULL AND status = 'VISITED'
+    WHERE message IS NOT NULL AND status <> 'QUEUED'
     ON CONFLICT (message_id) DO NOTHING
 )
 UPDATE crawl_runs c

@@ -111,6 +111,7 @@ func TestFrontier(t *testing.T) {
 	claims := f.claim(t, "w", 10)
 	require.Len(t, claims, 2)
 	missing := crawl.Result{Claim: claims[1], State: crawl.NotFound, Asked: true, HTTPStatus: 404}
+	missing.Message = []byte(`{"url":"https://a.example/c","removed":true}`)
 	require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{visited(claims[0], "/c"), missing}))
 
 	p, err := f.Tend(ctx, f.run.ID, true)
@@ -126,7 +127,7 @@ func TestFrontier(t *testing.T) {
 	require.NoError(t, f.pool.QueryRow(ctx, `SELECT (SELECT edges FROM crawl_runs),
 		(SELECT count(*) FROM outbox WHERE routing_key = 'crawler_queue'), (SELECT count(*) FROM crawl_links)`).Scan(
 		&edges, &messages, &pages))
-	require.Equal(t, []int{4 + 1, 1, 2}, []int{edges, messages, pages}, "links of a page as it has them")
+	require.Equal(t, []int{4 + 1, 2, 2}, []int{edges, messages, pages}, "links of a page as it has them, and what is gone")
 }
 
 // After a failover that lost commits, URLs that were known before are found anew: no link leads nowhere.

@@ -23,7 +23,7 @@ type Pages struct{ pool *pgxpool.Pool }
 func NewPages(pool *pgxpool.Pool) *Pages { return &Pages{pool} }
 
 // Each URL of a batch comes once. A version that was crawled at the same time replaces the one that is kept only where
-// it differs. What is stored is counted in the flow.
+// it differs. One that was removed later does not come back. What is stored is counted in the flow.
 const sqlPagesStore = `
 WITH stored AS (
 INSERT INTO pages AS p (url_key, url, site, title, description, headings, text, language, type, status_code, crawled_at,
@@ -34,6 +34,7 @@ SELECT url_key, url, site, title, description,
 FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
     $10::int[], $11::timestamptz[])
     AS r(url_key, url, site, title, description, headings, text, language, type, status_code, crawled_at)
+WHERE NOT EXISTS (SELECT FROM page_removals x WHERE x.url_key = r.url_key AND x.removed_at >= r.crawled_at)
 ORDER BY url_key
 ON CONFLICT (url_key) DO UPDATE SET revision = p.revision + 1, site = excluded.site, title = excluded.title,
     description = excluded.description, headings = excluded.headings, text = excluded.text,
@@ -57,7 +58,8 @@ SELECT url_key, id, revision, crawled_at, doc IS NOT NULL AND doc_revision = rev
 FROM pages WHERE url_key = ANY ($1)`
 
 // Store keeps the version of each page that was crawled last, and returns what is kept of each, in the same order. Of
-// two versions that were crawled at the same time, the one that came last counts. Text that Postgres does not take is
+// two versions that were crawled at the same time, the one that came last counts. One that was crawled before its
+// address was removed is overtaken, and of no ID where nothing newer is kept. Text that Postgres does not take is
 // made fit for it; a page that no column takes is fault.Invalid, and nothing is stored then. It may be repeated.
 func (s *Pages) Store(ctx context.Context, pages []search.Incoming, at time.Time) ([]search.Stored, error) {
 	if len(pages) == 0 {
@@ -84,6 +86,7 @@ func (s *Pages) Store(ctx context.Context, pages []search.Incoming, at time.Time
 	}
 	kept := make(map[uuid.UUID]row, len(last))
 	b := new(pgx.Batch)
+	b.Queue(sqlPagesStoring)
 	b.Queue(sqlPagesStore, append(c.args(), at)...).Query(func(rows pgx.Rows) error {
 		var key uuid.UUID
 		_, err := pgx.ForEachRow(rows, []any{&key}, func() error { wrote[key] = true; return nil })
@@ -103,9 +106,9 @@ func (s *Pages) Store(ctx context.Context, pages []search.Incoming, at time.Time
 	}
 	out := make([]search.Stored, len(pages))
 	for i, key := range keys {
-		r := kept[key]
+		r, there := kept[key]
 		switch {
-		case last[key] != i || r.crawledAt.After(pages[i].CrawledAt):
+		case last[key] != i || !there || r.crawledAt.After(pages[i].CrawledAt):
 			r.Outcome = search.OutcomeOvertaken
 		case wrote[key]:
 			r.Outcome = search.OutcomeStored
@@ -291,13 +294,7 @@ func (s *Pages) Delete(
 				return err
 			}
 			n = len(held)
-			if _, err := tx.Exec(ctx, sqlPagesDelete, held); err != nil {
-				return err
-			}
-			if err := addKills(ctx, tx, collectionPages, docs); err != nil || remove == nil {
-				return err
-			}
-			return remove(ctx, held)
+			return deleteHeld(ctx, tx, held, docs, remove)
 		})
 		if err != nil {
 			return 0, fmt.Errorf("delete %d pages: %w", len(ids), err)
@@ -328,9 +325,94 @@ func (s *Pages) Gone(ctx context.Context, ids []int64) (gone []int64, err error)
 	return gone, nil
 }
 
+// Callers of Store hold the lock together and those of Remove alone, each while it writes: a version that a Store has
+// written without seeing a removal is committed before that is, and so found by what deletes older versions.
+const (
+	sqlPagesStoring  = `SELECT pg_advisory_xact_lock_shared(hashtext('conveyor pages removed'))`
+	sqlPagesRemoving = `SELECT pg_advisory_xact_lock(hashtext('conveyor pages removed'))`
+)
+
+const sqlPagesRemoved = `
+INSERT INTO page_removals AS x (url_key, removed_at, stored_at)
+SELECT key, max(at), $3 FROM unnest($1::uuid[], $2::timestamptz[]) AS r(key, at) GROUP BY key ORDER BY key
+ON CONFLICT (url_key) DO UPDATE SET removed_at = excluded.removed_at, stored_at = excluded.stored_at
+WHERE x.removed_at < excluded.removed_at`
+
+const sqlPagesOutdated = `
+SELECT p.id FROM page_removals x JOIN pages p ON p.url_key = x.url_key
+WHERE x.url_key = ANY ($1) AND p.crawled_at <= x.removed_at`
+
+// A page that is stored anew meanwhile stays: its row is looked at again under its lock.
+const sqlPagesOutdatedHeld = `
+SELECT p.id, coalesce(p.doc, 0) FROM pages p
+WHERE p.id = ANY ($1) AND p.crawled_at <= (SELECT x.removed_at FROM page_removals x WHERE x.url_key = p.url_key)
+ORDER BY p.url_key FOR UPDATE OF p`
+
+// Remove notes that the pages were gone when they were crawled, and deletes the versions of them from before, from the
+// index in Postgres too. Versions that were crawled until then do not come back. It returns how many pages it deleted.
+// As with Delete, remove has them removed from all other engines. It may be repeated.
+func (s *Pages) Remove(
+	ctx context.Context, pages []search.Incoming, at time.Time, remove func(ctx context.Context, ids []int64) error,
+) (n int, err error) {
+	keys, times := make([]uuid.UUID, len(pages)), make([]time.Time, len(pages))
+	for i, p := range pages {
+		keys[i], times[i] = urlKey(storable(p.URL)), p.CrawledAt
+	}
+	b := new(pgx.Batch)
+	b.Queue(sqlPagesRemoving)
+	b.Queue(sqlPagesRemoved, keys, times, at)
+	if err := write(ctx, s.pool, b); err != nil {
+		return 0, fmt.Errorf("note that %d pages are gone: %w", len(pages), err)
+	}
+	rows, _ := s.pool.Query(ctx, sqlPagesOutdated, keys)
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err == nil && len(ids) > 0 {
+		err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+			held, docs, err := holdPagesBy(ctx, tx, sqlPagesOutdatedHeld, ids)
+			if err != nil || len(held) == 0 {
+				return err
+			}
+			n = len(held)
+			return deleteHeld(ctx, tx, held, docs, remove)
+		})
+	}
+	if err != nil {
+		return 0, fmt.Errorf("delete pages that are gone: %w", err)
+	}
+	return n, nil
+}
+
+const sqlRemovalsExpire = `
+WITH looked AS (
+    SELECT url_key FROM page_removals
+    WHERE url_key > coalesce(nullif($2::text, ''), '00000000-0000-0000-0000-000000000000')::uuid
+    ORDER BY url_key LIMIT $3
+), gone AS (
+    DELETE FROM page_removals x USING looked k WHERE x.url_key = k.url_key AND x.stored_at < $1 RETURNING 1
+)
+SELECT coalesce((SELECT url_key::text FROM looked ORDER BY url_key DESC LIMIT 1), $2),
+    (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`
+
+// deleteHeld deletes pages that are locked: see Delete.
+func deleteHeld(
+	ctx context.Context, tx pgx.Tx, ids []int64, docs []uint32, remove func(ctx context.Context, ids []int64) error,
+) error {
+	if _, err := tx.Exec(ctx, sqlPagesDelete, ids); err != nil {
+		return err
+	}
+	if err := addKills(ctx, tx, collectionPages, docs); err != nil || remove == nil {
+		return err
+	}
+	return remove(ctx, ids)
+}
+
 // holdPages locks pages and returns those that there are, and the numbers of those that are in the index.
 func holdPages(ctx context.Context, tx pgx.Tx, ids []int64) (held []int64, docs []uint32, err error) {
-	rows, _ := tx.Query(ctx, sqlPagesHeld, ids)
+	return holdPagesBy(ctx, tx, sqlPagesHeld, ids)
+}
+
+func holdPagesBy(ctx context.Context, tx pgx.Tx, sql string, ids []int64) (held []int64, docs []uint32, err error) {
+	rows, _ := tx.Query(ctx, sql, ids)
 	var id, doc int64
 	_, err = pgx.ForEachRow(rows, []any{&id, &doc}, func() error {
 		held = append(held, id)

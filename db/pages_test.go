@@ -340,3 +340,78 @@ func TestPagesConcurrently(t *testing.T) {
 	l.put(t, last...)
 	l.requireExact(t)
 }
+
+// A page that is gone is deleted, and what was crawled before does not bring it back, whichever message comes first and
+// however often. What was crawled later does.
+func TestPagesRemove(t *testing.T) {
+	t.Parallel()
+
+	l := newLibrary(t)
+	ctx := t.Context()
+	var told []int64
+	remove := func(minute int, paths ...string) int {
+		var gone []search.Incoming
+		for _, path := range paths {
+			gone = append(gone, incoming("a.example", path, "", "", minute))
+		}
+		n, err := l.Remove(ctx, gone, time.Now(), func(_ context.Context, ids []int64) error {
+			told = append(told, ids...)
+			return nil
+		})
+		require.NoError(t, err)
+		return n
+	}
+	kept := l.put(t, incoming("a.example", "/1", "One", "needle", 1), incoming("a.example", "/2", "Two", "needle", 5))
+	require.Equal(t, 1, remove(3, "/1", "/2", "/3"), "one was crawled later, and one is not kept")
+	require.Equal(t, []int64{kept[0].ID}, told)
+	require.Zero(t, remove(3, "/1", "/1", "/2"))
+	require.Zero(t, remove(2, "/1"), "an older one changes nothing")
+	stats, err := l.index.Stats(ctx)
+	require.NoError(t, err)
+	require.Equal(t, 1, stats.Pages, "it cannot be found")
+
+	for _, minute := range []int{1, 3} {
+		late := l.put(t, incoming("a.example", "/1", "One", "needle", minute), incoming("a.example", "/3", "Three", "needle", minute))
+		require.Equal(t, []search.Outcome{search.OutcomeOvertaken, search.OutcomeOvertaken},
+			[]search.Outcome{late[0].Outcome, late[1].Outcome})
+	}
+	require.Equal(t, search.OutcomeStored, l.put(t, incoming("a.example", "/1", "One", "needle", 4))[0].Outcome, "it is back")
+	require.Equal(t, 1, remove(6, "/1"))
+
+	// An engine that is away keeps the page, and the removal is made again.
+	l.put(t, incoming("a.example", "/1", "One", "needle", 7))
+	_, err = l.Remove(ctx, []search.Incoming{incoming("a.example", "/1", "", "", 8)}, time.Now(),
+		func(context.Context, []int64) error { return errors.New("away") })
+	require.ErrorContains(t, err, "away")
+	require.Equal(t, 1, remove(8, "/1"))
+	n, err := l.Count(ctx, db.PagesWhere{Site: "a.example"})
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+}
+
+// A version that is being stored while its page is removed is deleted, or overtaken: never kept.
+func TestPagesRemoveMeanwhile(t *testing.T) {
+	t.Parallel()
+
+	l := newLibrary(t)
+	var group errgroup.Group
+	const pages = 40
+	for i := range pages {
+		path := fmt.Sprintf("/%d", i)
+		group.Go(func() error {
+			_, err := l.tryPut(t.Context(), []search.Incoming{incoming("a.example", path, "One", "needle", 1)})
+			return err
+		})
+		group.Go(func() error {
+			_, err := l.Remove(t.Context(), []search.Incoming{incoming("a.example", path, "", "", 2)}, time.Now(), nil)
+			return err
+		})
+	}
+	require.NoError(t, group.Wait())
+	n, err := l.Count(t.Context(), db.PagesWhere{Site: "a.example"})
+	require.NoError(t, err)
+	require.Zero(t, n)
+	stats, err := l.index.Stats(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, stats.Pages)
+}

@@ -134,6 +134,12 @@ func TestDeleteExpired(t *testing.T) {
 				FROM generate_series(1, 15) n, unnest(ARRAY['kijiji', 'kangalou']) p`, old, edge)
 		}, 6, `SELECT platform || ' ' || min(cycle) || ' ' || count(*) FROM platform_cycles GROUP BY platform ORDER BY 1`,
 			[]string{"kangalou 2 12", "kijiji 2 12"}},
+		retention.Removals: {func(t *testing.T, pool *pgxpool.Pool) {
+			for n, at := range []time.Time{old.Add(-time.Hour), old, edge, old} {
+				exec(t, pool, `INSERT INTO page_removals (url_key, removed_at, stored_at)
+					VALUES (('00000000-0000-0000-0000-00000000000' || $1::int)::uuid, $2, $3)`, n+1, edge, at)
+			}
+		}, 3, `SELECT right(url_key::text, 1) FROM page_removals`, []string{"3"}},
 		retention.Seen: {func(t *testing.T, pool *pgxpool.Pool) {
 			exec(t, pool, `INSERT INTO platform_adverts (platform, platform_id, url, fingerprint, seen_at, seen_cycle, visited_at)
 				VALUES ('kijiji', 'a', '', '', $1, 1, NULL), ('kijiji', 'b', '', '', $1, 1, $1), ('kijiji', 'c', '', '', $1, 1, $2),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -40,7 +41,7 @@ func (h *house) api(ctx context.Context) error {
 		Name: "conveyor_files_free_bytes", Help: "Bytes that are free where files are stored; +Inf of a bucket, NaN of a folder that is away.",
 	}, func() float64 {
 		free, err := h.blobs.Free(ctx)
-		if err != nil {
+		if err != nil || h.blobs.Mounted() != nil {
 			return math.NaN()
 		}
 		if free == math.MaxInt64 {
@@ -66,7 +67,8 @@ func (h *house) api(ctx context.Context) error {
 // parts are the endpoints of operations, and those of each system.
 func (h *house) parts(waiting *telemetry.Backlog) []api.Part {
 	parts := []api.Part{
-		api.DeadLetters{Store: db.NewDeadLetters(h.pool)}, api.Queues{Read: waiting.Read}, api.Health{Checks: h.checks()},
+		api.DeadLetters{Store: db.NewDeadLetters(h.pool)}, api.Queues{Read: waiting.Read},
+		api.Health{Checks: h.checks(), Unpolled: h.unpolled},
 		api.Keys{Store: db.NewKeys(h.pool)}, api.AuditLog{Store: db.NewAuditLog(h.pool)},
 		h.sessions(), api.Events{Store: db.NewMarks(h.pool), Report: waiting.Read},
 		api.QueueHistory{Store: db.NewSamples(h.pool)}, api.Find{Store: db.NewFinder(h.pool)}, api.Licences{},
@@ -101,15 +103,14 @@ func (h *house) sessions() api.Sessions {
 func (h *house) backlog(inspector *bridge.Inspector) *telemetry.Backlog {
 	b := &telemetry.Backlog{
 		Postgres: h.pool.Ping,
+		Files:    func(context.Context) error { return h.blobs.Mounted() },
 		Commits:  func(ctx context.Context) (backlog.Commits, error) { return db.Commits(ctx, h.pool) },
 		Outbox: func(ctx context.Context) (backlog.Outbox, error) {
 			return db.NewOutbox(h.pool).Waiting(ctx, time.Now())
 		},
 		DeadLetters: db.NewDeadLetters(h.pool).OpenByQueue, Queues: inspector.Queues, Rates: inspector.Rates,
-		TaskQueues: func(ctx context.Context) ([]backlog.TaskQueue, error) {
-			return h.launch.TaskQueues(ctx, h.namespace, time.Now())
-		},
-		Crawls: db.NewCrawls(h.pool).Status, Messages: db.NewMessages(h.pool).Backlog,
+		TaskQueues: h.taskQueues,
+		Crawls:     db.NewCrawls(h.pool).Status, Messages: db.NewMessages(h.pool).Backlog,
 		Imports: func(ctx context.Context) (backlog.Imports, error) {
 			return db.NewUploads(h.pool).Waiting(ctx, time.Now())
 		},
@@ -129,6 +130,24 @@ func (h *house) backlog(inspector *bridge.Inspector) *telemetry.Backlog {
 	return b
 }
 
+// taskQueues are those of Temporal, with the ones marked that CONVEYOR_UNUSED_TASK_QUEUES names.
+func (h *house) taskQueues(ctx context.Context) ([]backlog.TaskQueue, error) {
+	list, err := h.launch.TaskQueues(ctx, h.namespace, time.Now())
+	for i := range list {
+		list[i].Unused = slices.Contains(h.config.Worker.Unused, list[i].Name)
+	}
+	return list, err
+}
+
+// unpolled are the task queues in use that no worker polls.
+func (h *house) unpolled(ctx context.Context) ([]string, error) {
+	list, err := h.taskQueues(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return backlog.Unpolled(list), nil
+}
+
 // checks test the connection to each dependency, by its name in GET /ready.
 func (h *house) checks() map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
@@ -140,8 +159,12 @@ func (h *house) checks() map[string]func(context.Context) error {
 	}
 }
 
-// roomForFiles is backlog.ErrStuck while less than the reserve is free where files are stored.
+// roomForFiles is backlog.ErrStuck while less than the reserve is free where files are stored, and another error while
+// they are away.
 func (h *house) roomForFiles(ctx context.Context) error {
+	if err := h.blobs.Mounted(); err != nil {
+		return err
+	}
 	free, err := h.blobs.Free(ctx)
 	if err == nil && free < h.config.Outreach.UploadReserve {
 		err = fmt.Errorf("%w: %d bytes are free", backlog.ErrStuck, free)

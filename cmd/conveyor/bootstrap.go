@@ -36,13 +36,16 @@ func (bootstrapCmd) Run(ctx context.Context) error {
 	return with(ctx, func(ctx context.Context, h *house) error { return h.bootstrap(ctx) })
 }
 
-// bootstrap creates what must exist in Temporal, and then what each system needs there.
+// bootstrap creates what must exist in Temporal, marks the folder of files, and then creates what each system needs.
 func (h *house) bootstrap(ctx context.Context) error {
 	b := launch.Bootstrap{
 		Namespace: h.namespace, Retention: h.config.Temporal.Retention, ImageInterval: h.config.Images.Interval,
 		StaleEvery: h.config.Listings.StaleEvery, ExpireEvery: h.config.Retention.Every,
 	}
 	if err := b.Apply(ctx, h.temporal); err != nil {
+		return err
+	}
+	if err := h.blobs.Mark(); err != nil {
 		return err
 	}
 	for _, s := range h.systems() {

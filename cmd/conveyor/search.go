@@ -20,6 +20,7 @@ import (
 var (
 	_ activities.PageInbox     = (*db.Pages)(nil)
 	_ activities.PageStore     = pages{}
+	_ activities.PageRemovals  = (*db.Pages)(nil)
 	_ activities.PageIndex     = (*db.SearchIndex)(nil)
 	_ activities.SearchMetrics = (*telemetry.Search)(nil)
 	_ bridge.PageStarter       = (*launch.Launch)(nil)
@@ -50,8 +51,8 @@ func (h *house) search() system {
 		}},
 		activities: func(context.Context) ([]workers.Row, func()) {
 			searching := &activities.Searching{
-				Inbox: store, Pages: pages{store}, Engines: engines, Index: index, Metrics: telemetry.NewSearch(h.registry),
-				Now: time.Now,
+				Inbox: store, Pages: pages{store}, Removals: store, Engines: engines, Index: index,
+				Metrics: telemetry.NewSearch(h.registry), Now: time.Now,
 			}
 			return []workers.Row{{Queue: workflows.QueueSearch, Activities: []any{searching}}},
 				h.tend(workflows.QueueSearch, "tending the inbox of pages", 10*time.Minute, func(ctx context.Context) error {

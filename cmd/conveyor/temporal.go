@@ -11,6 +11,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/resolver/manual"
+
+	"github.com/mtlrent/conveyor/internal/launch"
 )
 
 // A frontend that is cut off is given up after both of these; by the client's defaults it would take 45 s. A frontend
@@ -32,6 +34,7 @@ func temporalOptions() (client.Options, error) {
 		o.Namespace = "conveyor"
 	}
 	o.ConnectionOptions.KeepAliveTime, o.ConnectionOptions.KeepAliveTimeout = temporalProbe, temporalGrace
+	o.WorkerHeartbeatInterval = launch.HeartbeatEvery
 	if strings.Contains(o.HostPort, ",") {
 		return o, frontends(&o)
 	}

@@ -68,10 +68,11 @@ const (
 	Postgres   = "postgres"
 	Temporal   = "temporal"
 	Redis      = "redis"
+	Files      = "files" // the folder or bucket of CONVEYOR_BLOB_URL
 )
 
 // Services are all of them, in the order of display.
-var Services = []string{Postgres, RabbitMQ, Management, Temporal, Redis}
+var Services = []string{Postgres, RabbitMQ, Management, Temporal, Redis, Files}
 
 // The states of a service in a report.
 const (
@@ -145,9 +146,10 @@ type TaskQueue struct {
 	OldestAgeSeconds float64 // schedule-to-start of the task whose turn is next; 0 when none waits
 	AddRate          float64 // tasks a second that are added, over the last 30 s
 	DispatchRate     float64 // tasks a second that workers get, over the last 30 s
-	Workers          int64   // processes that have polled in the last three minutes, and get what is not pinned
+	Workers          int64   // processes that poll, and get what is not pinned: see launch.Launch.TaskQueues
 	Build            string  // the current one of the Worker Deployment; "" = tasks go to workers without a deployment
 	Others           int64   // processes that have polled too, and are of other builds or without one
+	Unused           bool    // by setting, no worker of this installation polls it
 	Warning          string
 }
 
@@ -437,9 +439,22 @@ func (q *Queue) trouble() string {
 	return ""
 }
 
+// Unpolled are the names of the task queues in use of which no worker polls a type of tasks, each once and in their
+// order.
+func Unpolled(list []TaskQueue) (names []string) {
+	for _, t := range list {
+		if t.Workers == 0 && !t.Unused && !slices.Contains(names, t.Name) {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
+
 func (t *TaskQueue) trouble() string {
 	age := seconds(t.OldestAgeSeconds)
 	switch {
+	case t.Unused && t.Workers == 0:
+		return ""
 	case t.Workers == 0 && t.Build != "":
 		return fmt.Sprintf("no worker of build %s, which is current", t.Build)
 	case t.Workers == 0 && t.Others > 0:

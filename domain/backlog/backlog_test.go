@@ -53,6 +53,9 @@ func TestJudge(t *testing.T) {
 			{Name: "listings.ready.dlq", Missing: true, DeadLetters: true, Ours: true}}}, []string{}},
 		{"no worker", backlog.Report{TaskQueues: []backlog.TaskQueue{{Name: "images", Type: backlog.ActivityTasks}}},
 			[]string{"task queue images (activity): no worker"}},
+		{"no worker, as it is set", backlog.Report{TaskQueues: []backlog.TaskQueue{
+			{Name: "images", Type: backlog.ActivityTasks, Unused: true},
+			{Name: "search", Type: backlog.WorkflowTasks, Unused: true, Build: "1.1", Others: 2, OldestAgeSeconds: 61}}}, []string{}},
 		{"a build that is current and has no worker", backlog.Report{TaskQueues: []backlog.TaskQueue{
 			{Name: "images", Type: backlog.ActivityTasks, Build: "1.1", Others: 2}}},
 			[]string{"task queue images (activity): no worker of build 1.1, which is current"}},
@@ -131,4 +134,14 @@ func TestJudge(t *testing.T) {
 			require.Equal(t, tt.want, r.Warnings)
 		})
 	}
+}
+
+// A task queue counts once, whichever of its types has no worker, and not while no worker is meant to poll it.
+func TestUnpolled(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, []string{"listings", "crawl"}, backlog.Unpolled([]backlog.TaskQueue{
+		{Name: "listings", Type: backlog.WorkflowTasks}, {Name: "images", Type: backlog.ActivityTasks, Workers: 1},
+		{Name: "drafts", Type: backlog.WorkflowTasks, Unused: true}, {Name: "crawl", Type: backlog.WorkflowTasks},
+		{Name: "crawl", Type: backlog.ActivityTasks}, {Name: "enrich", Type: backlog.ActivityTasks, Unused: true, Workers: 1},
+	}))
 }

@@ -141,6 +141,11 @@ func TestGolden(t *testing.T) {
 				Language: "fr-CA", Headings: []string{"page un"}, ContentType: "text/html; charset=utf-8",
 			},
 		}, decoded[contract.CrawledPage]},
+		{contract.QueueCrawler + ".removed", contract.CrawledPage{
+			URL: "https://example.com/page1", Text: ptr(""), Removed: true, Metadata: contract.CrawledMetadata{
+				Timestamp: time.Date(2025, 11, 1, 12, 0, 0, 0, time.UTC), StatusCode: 404,
+			},
+		}, decoded[contract.CrawledPage]},
 		{contract.ListingRejected, event(contract.ListingRejected, eventData(rejected)), read[contract.Event]},
 		{contract.ListingArchived, event(contract.ListingArchived, eventData(archived)), read[contract.Event]},
 		{contract.ListingEnriched, event(contract.ListingEnriched, eventData(contract.EnrichedData{
@@ -481,6 +486,8 @@ func TestDecodeCrawledPage(t *testing.T) {
 			metadata + `}`, nil, ""},
 		{"one more", `{"url":"https://example.com/` + strings.Repeat("x", 4077) + `","text":"x",` + metadata + `}`,
 			[]string{"url"}, "the most is 4096"},
+		{"a page that is gone", `{"url":"https://example.com/","removed":true,` + metadata + `}`, nil, ""},
+		{"a page that is not", `{"url":"https://example.com/","removed":false,` + metadata + `}`, []string{"text"}, "is missing"},
 		{"everything is missing", `{}`, []string{"url", "text", "metadata.timestamp", "metadata.status_code"}, "is missing"},
 		{"null", `null`, []string{"url", "text", "metadata.timestamp", "metadata.status_code"}, "is missing"},
 		{"no status", `{"url":"https://example.com/","text":"x","metadata":{"timestamp":"2025-11-01T12:00:00Z",` +

@@ -18,8 +18,11 @@ type CrawledPage struct {
 	URL string `json:"url"` // required: normalized http(s) address
 	// Required is Text or HTML. Text is read where both are there, unless it has no words. We send Text: without tags, in
 	// lower case, each run of white space one space; "" for a page without words.
-	Text     *string         `json:"text,omitempty"`
-	HTML     *string         `json:"html,omitempty"` // of senders that leave the text to the indexer
+	Text *string `json:"text,omitempty"`
+	HTML *string `json:"html,omitempty"` // of senders that leave the text to the indexer
+	// Removed says that there is no such page any more, or that it asks not to be indexed. We send it with the text "",
+	// so that an indexer that does not know it stores a page that no words find.
+	Removed  bool            `json:"removed,omitempty"`
 	Metadata CrawledMetadata `json:"metadata"`
 }
 
@@ -110,7 +113,7 @@ const maxCrawledURL = 4096
 func (m CrawledPage) Check() error {
 	var e Errors
 	checkURLUpTo(&e, "url", m.URL, maxCrawledURL)
-	if m.Text == nil && m.HTML == nil {
+	if m.Text == nil && m.HTML == nil && !m.Removed {
 		e.add("text", "is missing, and so is html")
 	}
 	if m.Metadata.Timestamp.IsZero() {

@@ -93,6 +93,11 @@ func TestNumbersOfShops(t *testing.T) {
 			"name":"Lamp","sku":"62320522","mpn":"62320522-00"}</script>`, "62320522", ""},
 		{"a label with a slash", "/lamp", `<h1>Lamp</h1><p>SKU: A-4711</p><p>model name/number: XWSC61251</p>`, "A-4711",
 			"XWSC61251"},
+		{"of the only offer, beside a barcode with a zero before it that is no JSON", "/lamp", `<h1>Lamp</h1>
+			<script type="application/ld+json">{"@type":"Product","name":"Lamp","offers":[{"@type":"Offer","sku":"1230",
+			"gtin12":012345678905,"price":49.9,"priceCurrency":"CAD"}]}</script>`, "1230", ""},
+		{"of several offers", "/lamp", `<h1>Lamp</h1><script type="application/ld+json">{"@type":"Product","name":"Lamp",
+			"offers":[{"@type":"Offer","sku":"1230","price":49.9},{"@type":"Offer","sku":"1231","price":49.9}]}</script>`, "", ""},
 		{"Estonian", "/lamp", `<h1>Lamp</h1><p>Tootekood: 763127</p>`, "763127", ""},
 		{"Hebrew", "/lamp", `<h1>Lamp</h1><p>קוד מוצר: 101693</p>`, "101693", ""},
 		{"Croatian", "/lamp", `<h1>Lamp</h1><p>Šifra: 9470</p>`, "9470", ""},

@@ -238,10 +238,14 @@ func (p *page) skuOf(products []*markup.Item, offers []offer, found []labelled, 
 			c.add(v, p.w[skuMPN], sourceOf(i))
 		}
 	}
+	one := oneSKU(products, offers)
 	for _, o := range offers {
 		w := p.w[skuOffer]
-		if o.second {
+		switch {
+		case o.second:
 			w = p.w[skuVariant]
+		case one:
+			w = p.w[skuOnlyOffer]
 		}
 		c.add(number(o.sku), w, o.source)
 	}
@@ -313,6 +317,22 @@ func (p *page) skuOf(products []*markup.Item, offers []offer, found []labelled, 
 		}
 	}
 	return c
+}
+
+// oneSKU says that the offers have one number, and the products none of their own.
+func oneSKU(products []*markup.Item, offers []offer) bool {
+	if slices.ContainsFunc(products, func(i *markup.Item) bool { return number(i.Text("sku")) != "" }) {
+		return false
+	}
+	first := ""
+	for _, o := range offers {
+		sku := bare(number(o.sku))
+		if sku == "" || first != "" && sku != first {
+			return false
+		}
+		first = sku
+	}
+	return first != ""
 }
 
 // addressed are the words that are all of a short line, or the end of one, below the product's name, and a part of the

@@ -128,6 +128,7 @@ var (
 	skuProductID      = adds("sku.product-id", 2.5, "data names it productID")
 	skuIdentifier     = adds("sku.identifier", 1, "data names it identifier")
 	skuOffer          = adds("sku.offer", 1.5, "an offer in the data has it")
+	skuOnlyOffer      = adds("sku.only-offer", 2.2, "all offers in the data have it, and the product none")
 	skuVariant        = adds("sku.variant", 0.5, "a variant's offer in the data has it")
 	skuModel          = adds("sku.model", 1, "the label says model, which a shop may use as its number")
 	skuAddress        = adds("sku.address", 1, "the address has it …")

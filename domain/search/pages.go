@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -32,7 +33,11 @@ type Letter struct {
 type Incoming struct {
 	Document
 	StatusCode int
+	Removed    bool // there is no such page any more since it was crawled: of the document, only URL and CrawledAt count
 }
+
+// KeepRemovals is for how long it is known that a page was removed: longer than any message is on its way.
+const KeepRemovals = 90 * 24 * time.Hour
 
 // An Outcome is what became of an Incoming.
 type Outcome string
@@ -41,7 +46,7 @@ type Outcome string
 const (
 	OutcomeStored    Outcome = "stored"    // it is the version that is kept
 	OutcomeUnchanged Outcome = "unchanged" // this very version was kept already
-	OutcomeOvertaken Outcome = "overtaken" // a version that was crawled later is kept
+	OutcomeOvertaken Outcome = "overtaken" // a version that was crawled later is kept, or it was removed later
 )
 
 // A Stored is the version of a page that is kept, after an Incoming.

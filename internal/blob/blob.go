@@ -56,6 +56,34 @@ func Open(ctx context.Context, location string) (*Store, error) {
 	return &Store{bucket: bucket, dir: dir}, nil
 }
 
+// mark is a file of a folder that makes it known also while nothing is stored in it. No key has its form.
+const mark = ".conveyor"
+
+// Mark makes the folder of a store known, so that Mounted tells it from an empty one in its place. It may be repeated;
+// a bucket needs none.
+func (s *Store) Mark() error {
+	if s.dir == "" {
+		return nil
+	}
+	f, err := os.OpenFile(filepath.Join(s.dir, mark), os.O_CREATE|os.O_WRONLY, 0o640)
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("mark the folder of files: %w", err)
+	}
+	return nil
+}
+
+// Mounted returns nil while the store is a bucket, or a folder with anything in it. One that was marked has its mark.
+func (s *Store) Mounted() error {
+	if s.away() {
+		return fault.Newf(fault.Transient, "%s is empty or missing: it may not be mounted, or conveyor bootstrap was not "+
+			"run where it is", s.dir)
+	}
+	return nil
+}
+
 // away says that the store is a folder with nothing in it, or none: it is not mounted, or was moved away.
 func (s *Store) away() bool {
 	if s.dir == "" {

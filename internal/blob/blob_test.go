@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	gblob "gocloud.dev/blob"
 	"gocloud.dev/blob/driver"
 	"gocloud.dev/blob/memblob"
@@ -201,6 +202,29 @@ func TestKeys(t *testing.T) {
 func invalid(err error) bool {
 	class, _ := fault.Of(err)
 	return class == fault.Invalid
+}
+
+// A folder in whose place an empty one is, as where it is not mounted, is told from one in which nothing is stored yet.
+func TestMounted(t *testing.T) {
+	t.Parallel()
+
+	dir := filepath.Join(t.TempDir(), "blobs")
+	s := open(t, dir)
+	require.ErrorContains(t, s.Mounted(), "may not be mounted")
+	require.NoError(t, s.Mark())
+	require.NoError(t, s.Mark())
+	require.NoError(t, s.Mounted())
+	require.NoError(t, os.Rename(dir, dir+".away"))
+	require.Error(t, s.Mounted())
+	require.NoError(t, os.Mkdir(dir, 0o750))
+	require.Error(t, s.Mounted())
+	require.NoError(t, os.Remove(dir))
+	require.NoError(t, os.Rename(dir+".away", dir))
+	require.NoError(t, s.Mounted())
+	old := open(t, t.TempDir())
+	_, _, err := old.PutImage(t.Context(), []byte("x"), "gif")
+	require.NoError(t, err)
+	require.NoError(t, old.Mounted(), "one from before marks has files")
 }
 
 func TestOpenLocations(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/retention"
+	"github.com/mtlrent/conveyor/domain/search"
 )
 
 // Retention says for how many days things are kept that would otherwise grow for ever.
@@ -45,8 +46,8 @@ func (r Retention) Limits() retention.Limits {
 		retention.Transactional: days(r.Messages), retention.Webhooks: days(r.Webhooks),
 		retention.UploadFiles: days(r.UploadFiles), retention.Uploads: days(r.Uploads),
 		retention.Notices: days(r.Notices), retention.News: days(r.Notices), retention.Unconfirmed: days(r.Notices),
-		retention.Deleted: days(r.Notices),
-		retention.Unused:  days(r.Files), retention.Files: max(days(r.Files), days(r.UploadFiles)), // 0 = nothing is marked
+		retention.Deleted: days(r.Notices), retention.Removals: search.KeepRemovals,
+		retention.Unused: days(r.Files), retention.Files: max(days(r.Files), days(r.UploadFiles)), // 0 = nothing is marked
 	}
 }
 

@@ -104,6 +104,8 @@ var bounds = []struct {
 	{"CONVEYOR_SCRAPE_PAGES", "0|250", "-1", "CONVEYOR_SCRAPE_PAGES is -1, expected 0 or more"},
 	{"CONVEYOR_TASK_QUEUES", "|listings|images,listings", "listing|images,drafts",
 		`CONVEYOR_TASK_QUEUES is "listing", expected one of listings, images`},
+	{"CONVEYOR_UNUSED_TASK_QUEUES", "|listings|images,listings", "listing|images,drafts",
+		`CONVEYOR_UNUSED_TASK_QUEUES is "listing", expected one of listings, images`},
 	{"CONVEYOR_STORE_SLOTS", "1|24", "0|25", "CONVEYOR_STORE_SLOTS is 0, expected 1 to CONVEYOR_DB_MAX_CONNS (24)"},
 	{"CONVEYOR_IMAGE_SLOTS", "1|32", "0", "CONVEYOR_IMAGE_SLOTS is 0, expected 1 or more"},
 	{"CONVEYOR_SCRAPE_CYCLE", "-1s|0s|6h", "7h", "CONVEYOR_SCRAPE_CYCLE is 7h0m0s, expected -1s to 6h"},

@@ -69,8 +69,11 @@ func (o *Outage) away(now time.Time) error {
 }
 
 // left is called with what became of a request for a host, nil for any answer, and returns what the caller is told.
+// That a host is unknown to the name server says neither that the network is away nor that it is there: while it is
+// away, a resolver nearby may say so of every host, and is not believed.
 func (o *Outage) left(host string, err error) error {
-	if o == nil || err != nil && !unreached(err) {
+	unknown := notFound(err)
+	if o == nil || err != nil && !unknown && !unreached(err) {
 		return err
 	}
 	o.mu.Lock()
@@ -81,6 +84,12 @@ func (o *Outage) left(host string, err error) error {
 		return nil
 	}
 	now := o.now()
+	if unknown {
+		if o.since.IsZero() || now.Sub(o.since) > outageTrust {
+			return err
+		}
+		return o.away(now)
+	}
 	if o.since.IsZero() {
 		if o.hosts[host] = true; len(o.hosts) < outageHosts {
 			return err
@@ -102,10 +111,19 @@ func unreached(err error) bool {
 	if class, _ := fault.Of(Fault(err)); class == fault.Invalid {
 		return false
 	}
+	if notFound(err) {
+		return false
+	}
 	var dns *net.DNSError
 	if errors.As(err, &dns) {
-		return !dns.IsNotFound
+		return true
 	}
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "dial"
+}
+
+// notFound says that a name server knows no such host.
+func notFound(err error) bool {
+	var dns *net.DNSError
+	return errors.As(err, &dns) && dns.IsNotFound
 }

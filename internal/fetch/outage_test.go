@@ -2,8 +2,10 @@ package fetch_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -85,4 +87,77 @@ func TestOutage(t *testing.T) {
 		ask(site.URL)
 	}
 	require.False(t, outage.Active())
+}
+
+// nowhere is the connection to a name server that knows no host.
+func nowhere() net.Conn {
+	ours, theirs := net.Pipe() // framed as TCP is: the length comes first
+	go func() {
+		defer func() { _ = theirs.Close() }()
+		for {
+			size := make([]byte, 2)
+			if _, err := io.ReadFull(theirs, size); err != nil {
+				return
+			}
+			m := make([]byte, binary.BigEndian.Uint16(size))
+			if _, err := io.ReadFull(theirs, m); err != nil {
+				return
+			}
+			m[2], m[3] = m[2]|0x80, m[3]&0xf0|3 // an answer: NXDOMAIN
+			if _, err := theirs.Write(append(size, m...)); err != nil {
+				return
+			}
+		}
+	}()
+	return ours
+}
+
+// That hosts do not exist is neither an outage nor the end of one: a site whose hosts are all misspelt does not stop the
+// others, and a resolver that knows no host while the network is away charges none with it.
+func TestUnknownHostsAreNoOutage(t *testing.T) {
+	t.Parallel()
+
+	var at atomic.Int64
+	var known atomic.Bool // whether the name server answers at all
+	outage := fetch.NewOutage(func() time.Time { return time.Unix(at.Load(), 0) })
+	c := fetch.New(fetch.Options{
+		Outage: outage,
+		Resolver: &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+			if known.Load() {
+				return nowhere(), nil
+			}
+			return nil, errors.New("network is unreachable")
+		}},
+	})
+	t.Cleanup(c.Close)
+	ask := func(n int, unknown bool) (fault.Class, time.Duration) {
+		known.Store(unknown)
+		_, err := c.Ask(t.Context(), web.Request{URL: fmt.Sprintf("http://h%d.example./", n)})
+		return fault.Of(err)
+	}
+
+	for n := range 20 {
+		class, _ := ask(n, true)
+		require.Equal(t, fault.Gone, class, "it is the host's")
+	}
+	require.False(t, outage.Active())
+	for n := range 4 {
+		class, _ := ask(n, false)
+		require.Equal(t, fault.Transient, class)
+	}
+	class, _ := ask(30, true)
+	require.Equal(t, fault.Gone, class)
+	require.False(t, outage.Active(), "it is not the fifth host")
+	class, _ = ask(4, false)
+	require.Equal(t, fault.Limited, class, "and no answer of the network either")
+	require.True(t, outage.Active())
+
+	at.Add(1)
+	class, _ = ask(31, true)
+	require.Equal(t, fault.Limited, class, "it is not believed, and costs no attempt")
+	require.True(t, outage.Active())
+	at.Add(3600 + 30)
+	class, _ = ask(32, true)
+	require.Equal(t, fault.Gone, class, "hosts that are misspelt come to an end")
+	require.True(t, outage.Active())
 }

@@ -34,12 +34,13 @@ func kinds() (out []kind) {
 	return out
 }
 
-// gone is how long after its last poll a worker counts as gone. A worker polls at least once a minute, or, while images
-// take all its slots, as soon as one of them is done.
+// gone is how long after its last poll a worker counts as gone, whatever its heartbeats say. A worker polls at least
+// once a minute, or, while images take all its slots, as soon as one of them is done.
 const gone = time.Minute + workflows.ImageTimeout
 
 // TaskQueues returns the tasks that wait in Temporal for workers of the namespace: one entry for each kind of tasks of
-// each task queue, in the order of workflows.Queues, workflow tasks first. Every error is transient.
+// each task queue, in the order of workflows.Queues, workflow tasks first. A process counts among the workers while it
+// has polled lately, and its heartbeats have not stopped. Every error is transient.
 func (l *Launch) TaskQueues(ctx context.Context, namespace string, now time.Time) ([]backlog.TaskQueue, error) {
 	list, err := l.polls(ctx, namespace, now)
 	out := make([]backlog.TaskQueue, len(list))
@@ -88,6 +89,7 @@ func same(a, b *deployment.WorkerDeploymentVersion) bool {
 func (l *Launch) polls(ctx context.Context, namespace string, now time.Time) ([]polls, error) {
 	list := kinds()
 	out := make([]polls, len(list))
+	silent := l.silent(ctx, namespace, now)
 	asking, ctx := errgroup.WithContext(ctx)
 	for i, q := range list {
 		asking.Go(func() error {
@@ -103,7 +105,7 @@ func (l *Launch) polls(ctx context.Context, namespace string, now time.Time) ([]
 				out[i].ramping = v.GetRampingDeploymentVersion()
 			}
 			for _, p := range d.GetPollers() {
-				if now.Sub(p.GetLastAccessTime().AsTime()) < gone {
+				if now.Sub(p.GetLastAccessTime().AsTime()) < gone && !silent[place{p.GetIdentity(), q.queue}] {
 					out[i].builds = append(out[i].builds, buildOf(p.GetDeploymentOptions()))
 				}
 			}

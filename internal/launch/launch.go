@@ -30,6 +30,7 @@ type Launch struct {
 	Versioned bool
 
 	wakes wakes
+	beats beats
 }
 
 // Arrival is one reason to take an advert through the pipeline; ImageJob names one image. They are the types of

@@ -25,6 +25,7 @@ const (
 // goroutines at once.
 type Backlog struct {
 	Postgres    func(context.Context) error // whether it answers at all
+	Files       func(context.Context) error // whether they are there; nil: this is not known
 	Commits     func(context.Context) (backlog.Commits, error)
 	Outbox      func(context.Context) (backlog.Outbox, error)
 	DeadLetters func(context.Context) ([]backlog.DeadCount, error)
@@ -88,6 +89,10 @@ func (b *Backlog) Read(ctx context.Context) backlog.Report {
 		ask(backlog.Postgres, backlog.PartPartitions, b.Partitions,
 			func(v []backlog.Partitioned) { r.Partitions = v }),
 		ask(backlog.Redis, backlog.PartLimits, b.Limits, func(v []backlog.Host) { r.Limits = append(r.Limits, v...) }),
+	}
+	if b.Files != nil {
+		questions = append(questions, ask(backlog.Files, "",
+			func(ctx context.Context) (any, error) { return nil, b.Files(ctx) }, func(any) {}))
 	}
 	if b.Builds != nil {
 		questions = append(questions, ask(backlog.Temporal, backlog.PartBuilds, b.Builds,
@@ -324,7 +329,9 @@ func (b *Backlog) Collect(out chan<- prometheus.Metric) {
 	for _, q := range r.TaskQueues {
 		set(tasks, float64(q.Backlog), q.Name, q.Type)
 		set(taskAge, q.OldestAgeSeconds, q.Name, q.Type)
-		set(workers, float64(q.Workers), q.Name, q.Type)
+		if !q.Unused || q.Workers > 0 { // otherwise the alert would fire
+			set(workers, float64(q.Workers), q.Name, q.Type)
+		}
 		set(others, float64(q.Others), q.Name, q.Type)
 	}
 	if r.Knows(backlog.PartBuilds) {

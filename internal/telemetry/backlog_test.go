@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -342,4 +343,20 @@ func (l *syncLog) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()
+}
+
+// Files that are away are told as a service that is; where nobody asks, nothing is told of them.
+func TestBacklogOfFiles(t *testing.T) {
+	t.Parallel()
+
+	var asked atomic.Int32
+	b := waits(&asked)
+	require.NotContains(t, b.Read(t.Context()).Services, "files")
+	for err, state := range map[error]string{nil: "ok", errors.New("the folder is empty"): "away"} {
+		b := waits(&asked)
+		b.Files = func(context.Context) error { return err }
+		r := b.Read(t.Context())
+		require.Equal(t, state, r.Services["files"])
+		require.Equal(t, err != nil, slices.Contains(r.Warnings, "files is away"))
+	}
 }

@@ -18,7 +18,8 @@ func NewSearch(r prometheus.Registerer) *Search {
 	s := &Search{
 		pages: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "conveyor_search_pages_total",
-			Help: "Crawled pages by outcome: stored, unchanged, overtaken by a version that was crawled later, refused.",
+			Help: "Crawled pages by outcome: stored, unchanged, overtaken by a version that was crawled later, removed, " +
+				"refused.",
 		}, []string{"outcome"}),
 		index: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "conveyor_search_index_seconds",
@@ -26,7 +27,7 @@ func NewSearch(r prometheus.Registerer) *Search {
 			Buckets: []float64{.0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}, []string{"engine"}),
 	}
-	for _, outcome := range []string{"stored", "unchanged", "overtaken", "refused"} {
+	for _, outcome := range []string{"stored", "unchanged", "overtaken", "removed", "refused"} {
 		s.pages.WithLabelValues(outcome) // 0, so that the first increase is seen
 	}
 	r.MustRegister(s.pages, s.index)

@@ -21,10 +21,11 @@ func TestSearch(t *testing.T) {
 	s.Stored(map[string]int{"stored": 1, "refused": 2})
 	s.Indexed("postgres", 3, 20*time.Millisecond)
 	require.NoError(t, testutil.GatherAndCompare(reg, strings.NewReader(`
-# HELP conveyor_search_pages_total Crawled pages by outcome: stored, unchanged, overtaken by a version that was crawled later, refused.
+# HELP conveyor_search_pages_total Crawled pages by outcome: stored, unchanged, overtaken by a version that was crawled later, removed, refused.
 # TYPE conveyor_search_pages_total counter
 conveyor_search_pages_total{outcome="overtaken"} 0
 conveyor_search_pages_total{outcome="refused"} 2
+conveyor_search_pages_total{outcome="removed"} 0
 conveyor_search_pages_total{outcome="stored"} 4
 conveyor_search_pages_total{outcome="unchanged"} 0
 `), "conveyor_search_pages_total"))

@@ -3,6 +3,16 @@ package prose_test
 // laterClasses are what a second look at adverts showed: things said of something else than the home, other verbs, and
 // words with a second meaning.
 var laterClasses = map[string][]classCase{
+	"what is had, fine, and powered": {
+		{"Underground parking can be had for $150/month.", "parking=extra parking_type=indoor parking_rent=150"},
+		{"No dogs; one cat is fine.", "cats=yes dogs=no pets=?"},
+		{"Cats are fine", "cats=yes pets=?"},
+		{"$2,195 per month plus power.", "rent=2195 electricity=no"},
+		{"Power not included", "electricity=no"},
+		{"Heat and power are included", "heat=yes electricity=yes"},
+		{"Plus power outlets in the garage", "electricity=- parking=? parking_type=?"},
+		{"Parking for one car included.", "parking=included parking_spots=1"},
+	},
 	"floors of something else": {
 		{"In the basement, a large storage room and a playroom.", ""},
 		{"In the basement you will find a family room", ""},

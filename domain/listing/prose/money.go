@@ -377,7 +377,7 @@ var connectors = set("is est sont a de d environ env about approx approximately 
 	"indoor outdoor per " +
 	"egalement aussi also peu pres are stall stalls spot spots space spaces place places " +
 	"estimated estime estimee estimes approximative around autour prevoir minimum maximum max souterrain if si desire " +
-	"desiree optional nearby couvert covered rate an can could peut etre loue separement be rented separately " +
+	"desiree optional nearby couvert covered rate an can could peut etre loue separement be rented had separately " +
 	"option optionnel chaque each sont non obligatoire mensuelle of chauffe chauffee heated")
 
 // before reads the words that lead to the amount.

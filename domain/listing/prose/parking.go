@@ -52,7 +52,7 @@ var (
 		parkOnOffer: "disponible disponibles available possible possibles optionnel optional option optionel dispo " +
 			"negociee negocie loue louee rented arranged",
 		parkForMore: "cost fee fees frais sus extra supplement additionnel additional payant supplementaire supplementaires surplus",
-		parkCars:    "voitures voiture autos auto vehicules vehicule cars vehicles",
+		parkCars:    "voitures voiture autos auto vehicules vehicule cars car vehicles vehicle",
 	})
 	parkingTypes = map[string]string{"garage": "indoor", "garages": "indoor", "carport": "outdoor"}
 	// inStreet stand before "rue" where it is the street that one parks in, and not a part of an address.

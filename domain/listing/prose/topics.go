@@ -57,7 +57,8 @@ var topics = func() map[string]topic {
 			"gratuit gratuits gratuite free provided separate separately",
 		aUtility: "chauffage chauffe chauffes chauffee chauffees chauffer chauf chauffez heat heated heating unheated " +
 			"eclaire eclaires eclairee " +
-			"eclairees eclairer eclairez eclairage electricite electricity electrique elec hydro eau water internet wifi wi " +
+			"eclairees eclairer eclairez eclairage electricite electricity electrique elec hydro power eau water internet " +
+			"wifi wi " +
 			"cable " +
 			"cables cablo nc ne n non ecl c h chaude energie energy lighted utilities utility utilites",
 		aPet: "animal animaux animeaux animeau animals pet pets chat chats cat cats chien chiens dog dogs minou minous " +

@@ -356,7 +356,7 @@ func (p *Prose) noParking(i int) bool {
 // thingNames are the one-word names of the things that a rent may include.
 var thingNames = meanings(map[utility]string{
 	heat:         "chauffage heat heating",
-	electricity:  "eclairage electricite electricity hydro elec electrique",
+	electricity:  "eclairage electricite electricity hydro elec electrique power",
 	water:        "eau water",
 	internet:     "internet wifi",
 	cable:        "cable cables cablo television tv tele",
@@ -380,6 +380,8 @@ func (p *Prose) thing(i int) (utility, int) {
 	case what == heat && (next == "electrique" || next == "central"):
 		return heat, i + 1
 	case what == otherThing && (next == "eau" || p.sym(i+1) == '-' && p.word(i+2) == "eau"): // "chauffe-eau"
+		return otherThing, i + 1
+	case w == "power" && powered[next]:
 		return otherThing, i + 1
 	case w == "hydro" && p.sym(i+1) == '-':
 		return electricity, i + 2
@@ -406,6 +408,10 @@ func (p *Prose) thing(i int) (utility, int) {
 	}
 	return noUtility, i
 }
+
+// powered are things that "power" stands before, as in "power outlets".
+var powered = set("outlet outlets window windows tool tools wash washing backup generator door doors recliner " +
+	"shower supply cord")
 
 // watersOf are things "d'eau" that are not the water.
 var watersOf = set("salle salles entree entrees bord point chute vue taxe taxes")
