@@ -29,12 +29,12 @@ type SavedTarget struct {
 	Kind   saved.Channel
 	Label  string // its address, without what is secret or personal
 	State  string // saved.TargetActive …
-	Reason string // why it is stopped
+	Reason string // why it is stopped, or why a webhook is not confirmed
 }
 
 // A NewTarget is a SavedTarget that is stored.
 type NewTarget struct {
-	SavedTarget // an e-mail address begins as saved.TargetUnconfirmed, any other as active
+	SavedTarget // an e-mail address and a webhook begin as saved.TargetUnconfirmed, any other as active
 
 	Address Sealed // for saved.TargetPurpose; empty for a feed
 	Sum     []byte // of an e-mail address: HMAC of saved.Mailbox by the key of Saved.AddressKey
@@ -188,8 +188,12 @@ const (
 SELECT ` + sqlSavedColumns + ` FROM saved_searches s
 WHERE s.tenant = $1 AND s.name > $2 ORDER BY s.name LIMIT $3`
 
+	// While a webhook is asked to confirm, the reason is that of the last try.
 	sqlSavedTargets = `
-SELECT search, id, kind, label, state, reason FROM saved_targets WHERE search = ANY ($1) ORDER BY created_at, id`
+SELECT search, id, kind, label, state, CASE WHEN state = 'unconfirmed' AND reason = '' THEN coalesce((
+    SELECT d.reason FROM saved_deliveries d WHERE d.target = t.id AND d.confirms ORDER BY d.due_at DESC LIMIT 1), '')
+    ELSE reason END
+FROM saved_targets t WHERE search = ANY ($1) ORDER BY created_at, id`
 )
 
 // Get returns a search.

@@ -277,7 +277,7 @@ func TestSavedAsks(t *testing.T) {
 	for range 2 {
 		err := add("Z", 2)
 		requireClass(t, fault.Conflict, err)
-		require.ErrorContains(t, err, "email: the tenant has added 100 addresses")
+		require.ErrorContains(t, err, "the tenant has had 100 e-mail addresses and webhooks asked")
 	}
 	for n := range saved.MaxTargets {
 		_, err := w.Confirm(t.Context(), sum("A"+string(rune('a'+n))), "jo", after(3))

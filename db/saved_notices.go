@@ -123,6 +123,22 @@ WHERE tenant = $1 AND id = $2 AND state IN ('waiting', 'started') RETURNING trie
 UPDATE saved_deliveries SET state = $3, reason = $4, finished_at = $5
 WHERE tenant = $1 AND id = $2 AND state IN ('waiting', 'started')`
 
+	// Before sqlNoticeEnd, too: how a challenge has ended. What is sent was sent back.
+	sqlTargetAnswered = `
+WITH answered AS (
+    UPDATE saved_targets t SET state = CASE WHEN $3 = 'sent' THEN 'active' ELSE t.state END, reason = $4, updated_at = $5
+    FROM saved_deliveries d
+    WHERE d.tenant = $1 AND d.id = $2 AND d.confirms AND d.state IN ('waiting', 'started') AND t.id = d.target
+        AND t.kind = 'webhook' AND t.state = 'unconfirmed'
+    RETURNING t.tenant, t.search, t.state
+), counted AS (
+    UPDATE saved_asks a SET asked = a.asked - 1 FROM answered t
+    WHERE a.tenant = t.tenant AND t.state = 'active' AND a.asked > 0
+)
+INSERT INTO audit (at, actor, action, subject, detail)
+SELECT $5, 'conveyor', 'search.target_confirmed', 'search/' || search, jsonb_build_object('tenant', tenant)
+FROM answered WHERE state = 'active'`
+
 	sqlTargetWell = `
 UPDATE saved_targets SET failing_since = NULL
 WHERE tenant = $1 AND id = (SELECT target FROM saved_deliveries WHERE id = $2) AND failing_since IS NOT NULL`
@@ -154,9 +170,11 @@ func (s *Saved) PutOffNotice(ctx context.Context, tenant string, id uuid.UUID, r
 	return tries, nil
 }
 
-// EndNotice ends a delivery: sent, or dropped for a reason. Repeated, it changes nothing.
+// EndNotice ends a delivery: sent, dropped for a reason, or failed without a dead letter. A challenge that is sent was
+// answered: its target is active from then on, with an audit record. Repeated, it changes nothing.
 func (s *Saved) EndNotice(ctx context.Context, tenant string, id uuid.UUID, state, reason string, now time.Time) error {
 	b := new(pgx.Batch)
+	b.Queue(sqlTargetAnswered, tenant, id, state, storable(reason), now)
 	b.Queue(sqlNoticeEnd, tenant, id, state, storable(reason), now)
 	if state == "sent" {
 		b.Queue(sqlTargetWell, tenant, id)

@@ -39,7 +39,7 @@ func newTelling(t *testing.T) *telling {
 	return &telling{s, db.NewListings(pool), s.Matcher(), pool, map[string]int64{}}
 }
 
-// search saves a search with a webhook and a feed, whose tokens are the name with -hook and -feed.
+// search saves a search with a webhook, which is confirmed, and a feed, whose tokens are the name with -hook and -feed.
 func (w *telling) search(t *testing.T, name string, f saved.Criteria, change ...func(*saved.Search)) uuid.UUID {
 	t.Helper()
 
@@ -56,6 +56,8 @@ func (w *telling) search(t *testing.T, name string, f saved.Criteria, change ...
 	require.NoError(t, w.Add(t.Context(), s, []db.NewTarget{
 		target(saved.Webhook, name+"-hook"), target(saved.Feed, name+"-feed"),
 	}, "test"))
+	seen(t, w.pool, `WITH asked AS (DELETE FROM saved_deliveries WHERE confirms RETURNING target)
+		UPDATE saved_targets SET state = 'active' WHERE id IN (SELECT target FROM asked) RETURNING 1`)
 	return s.ID
 }
 
