@@ -1,11 +1,14 @@
 package db_test
 
 import (
+	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/db"
@@ -125,6 +128,84 @@ func TestSavedMatcherGetsOn(t *testing.T) {
 	require.Equal(t, []uuid.UUID{bad}, left)
 	require.Zero(t, count(t, w.pool, "saved_queue"))
 }
+
+// An event that cannot be compared is set aside, as a dead letter, so that those after it are told; a replay has it
+// compared again, with all that it was. So is one by which the process panics.
+func TestSavedEventIsSetAside(t *testing.T) {
+	t.Parallel()
+	w := newTelling(t)
+	w.search(t, "all", saved.Criteria{})
+	for n := range 3 {
+		w.advert(t, fmt.Sprint(n), 1000, n+1)
+	}
+	events := seen(t, w.pool, "SELECT event FROM saved_queue ORDER BY event")
+	require.Len(t, events, 3)
+	w.system(t, fmt.Sprintf(`UPDATE saved_queue SET listing = '%s', at = '2026-01-01T00:00:00Z', before = '{"title": "was"}'
+		WHERE event = %d`, refOf("0").ID(), events[0]))
+	dbtest.Alter(t, w.pool, fmt.Sprintf(`CREATE FUNCTION poison() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+			IF NEW.event = %d THEN RAISE 'poison'; END IF;
+			RETURN NEW;
+		END $$;
+		CREATE TRIGGER poison BEFORE INSERT ON saved_matches FOR EACH ROW EXECUTE FUNCTION poison()`, events[0]))
+	matches, failed := 0, 0
+	var aside []int64
+	for range 20 {
+		done, err := w.matcher.Next(t.Context(), 4, after(5))
+		if err != nil {
+			failed++
+			continue
+		}
+		if matches += done.Matches; done.Aside != 0 {
+			aside = append(aside, done.Aside)
+			require.ErrorContains(t, done.Cause, "poison")
+		}
+	}
+	require.Equal(t, events[:1], aside)
+	require.Equal(t, 2, matches)
+	require.Equal(t, saved.MaxCompares+1, failed, "of four, of two, and alone, but for the last")
+	require.Zero(t, count(t, w.pool, "saved_queue"))
+	require.Equal(t, []string{"notify  open"}, query[string](t, w.pool,
+		"SELECT queue || ' ' || tenant || ' ' || state FROM dead_letters"))
+
+	letters := db.NewDeadLetters(w.pool)
+	id := query[int64](t, w.pool, "SELECT id FROM dead_letters")[0]
+	_, err := letters.Replay(t.Context(), id, false, "test", after(6))
+	require.NoError(t, err)
+	require.Zero(t, count(t, w.pool, "outbox WHERE lane = 'dead-letters'"), "RabbitMQ has no such queue")
+	require.Equal(t, []int64{1}, seen(t, w.pool, fmt.Sprintf(`SELECT count(*) FROM saved_queue WHERE event = %d AND
+		listing IS NOT NULL AND at = '2026-01-01T00:00:00Z' AND before = '{"title": "was"}'`, events[0])))
+	for range 2 * saved.MaxCompares {
+		_, _ = w.matcher.Next(t.Context(), 1, after(7)) // fails again
+	}
+	require.Equal(t, []string{"open 2"}, query[string](t, w.pool, "SELECT state || ' ' || deaths FROM dead_letters"))
+
+	w.advert(t, "9", 1000, 8)
+	config := w.pool.Config()
+	config.ConnConfig.Tracer = panics{}
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	matcher := db.NewSaved(pool).Matcher()
+	for range saved.MaxCompares {
+		require.Panics(t, func() { _, _ = matcher.Next(t.Context(), 1, after(9)) })
+	}
+	done, err := matcher.Next(t.Context(), 1, after(9))
+	require.NoError(t, err)
+	require.NotZero(t, done.Aside)
+	require.Zero(t, count(t, w.pool, "saved_queue"))
+}
+
+// panics is a tracer by which telling news panics.
+type panics struct{}
+
+func (panics) TraceQueryStart(ctx context.Context, _ *pgx.Conn, q pgx.TraceQueryStartData) context.Context {
+	if strings.Contains(q.SQL, "INTO saved_matches") {
+		panic("poison")
+	}
+	return ctx
+}
+
+func (panics) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
 // A notice holds a bounded number of homes, the first with all of their news, and says how many there are besides.
 func TestSavedNoticeIsBounded(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/saved"
@@ -227,6 +228,25 @@ func (s *Saved) UntriedFor(ctx context.Context, now time.Time) (float64, error) 
 		return 0, fmt.Errorf("find the oldest notice: %w", err)
 	}
 	return age, nil
+}
+
+// Edits have a time of their own; that of other events is in listing_events.
+const sqlSavedQueued = `
+SELECT (SELECT count(*) FROM (SELECT FROM saved_queue LIMIT $2) q), coalesce((
+    SELECT extract(epoch FROM greatest($1 - coalesce(q.at, e.at), '0'))
+    FROM saved_queue q LEFT JOIN listing_events e ON e.id = q.event ORDER BY q.event LIMIT 1), 0)::float8`
+
+// Backlog counts the events that wait to be compared with the searches, up to backlog.MostNews, and says how long the
+// oldest of them and the oldest delivery have waited.
+func (s *Saved) Backlog(ctx context.Context, now time.Time) (backlog.News, error) {
+	n, err := one(systemRows(ctx, s.pool, func(row pgx.CollectableRow) (n backlog.News, err error) {
+		return n, row.Scan(&n.Events, &n.EventAgeSeconds)
+	}, sqlSavedQueued, now, backlog.MostNews))
+	if err != nil {
+		return backlog.News{}, fmt.Errorf("count the events of saved searches: %w", err)
+	}
+	n.NoticeAgeSeconds, err = s.UntriedFor(ctx, now)
+	return n, err
 }
 
 const sqlNoticeReopen = `

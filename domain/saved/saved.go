@@ -49,7 +49,7 @@ var Channels = []Channel{Webhook, Feed, Email, Telegram}
 // States of a target.
 const (
 	TargetActive      = "active"
-	TargetUnconfirmed = "unconfirmed" // its owner, or the host of a webhook, has not confirmed it: it is told nothing but that
+	TargetUnconfirmed = "unconfirmed" // its owner, or the host of a webhook, has not confirmed it: it is only asked
 	TargetStopped     = "stopped"     // its owner wants no more, or it is gone: only a webhook may be active again
 )
 
@@ -78,6 +78,9 @@ const (
 	RetryFirst = 5 * time.Second
 	RetryMost  = time.Hour
 )
+
+// MaxCompares is how often an event that fails alone is compared with the searches before it is a dead letter.
+const MaxCompares = 5
 
 // MaxChallenges is how often a webhook is asked to confirm before that has failed: over some ten minutes.
 const MaxChallenges = 6
