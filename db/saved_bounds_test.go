@@ -369,6 +369,57 @@ func TestSavedAsks(t *testing.T) {
 	require.NoError(t, add("Z", 24*60+1), "a day later")
 }
 
+// A search that is deleted is gone at once, with its addresses, whatever it was told; retention empties it a few rows at
+// a time.
+func TestSavedDeletedIsEmptied(t *testing.T) {
+	t.Parallel()
+	w := newTelling(t)
+	w.search(t, "kept", saved.Criteria{})
+	id := w.search(t, "deleted", saved.Criteria{})
+	s, err := w.Get(t.Context(), "acme", id)
+	require.NoError(t, err)
+	hook := s.Targets[0]
+	for n := range 5 {
+		w.advert(t, fmt.Sprint(n), 1000, n+1)
+		require.Equal(t, 2, w.match(t, n+1))
+	}
+	require.Len(t, w.begun(t, 6), 10)
+	require.NoError(t, w.Delete(t.Context(), "acme", id, "test", after(7)))
+	requireClass(t, fault.Gone, w.Delete(t.Context(), "acme", id, "test", after(7)))
+	_, err = w.Get(t.Context(), "acme", id)
+	requireClass(t, fault.Gone, err)
+	requireClass(t, fault.Gone, w.Change(t.Context(), "acme", id, "test", after(7), func(*saved.Search) {}))
+	requireClass(t, fault.Gone, w.DeleteTarget(t.Context(), "acme", id, hook.ID, "test", after(7)))
+	_, err = w.Challenge(t.Context(), "acme", id, hook.ID, "test", after(7))
+	requireClass(t, fault.Gone, err)
+	_, _, err = w.Matches(t.Context(), "acme", id, nil, 10)
+	requireClass(t, fault.Gone, err)
+	_, err = w.Feed(t.Context(), sum("deleted-feed"), 10)
+	requireClass(t, fault.Gone, err)
+	list, err := w.List(t.Context(), "acme", "", 10)
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	require.Empty(t, seen(t, w.pool, "SELECT 1 FROM saved_targets WHERE state <> 'stopped' AND search IN ("+
+		"SELECT id FROM saved_searches WHERE deleted_at IS NOT NULL)"))
+	w.search(t, "deleted", saved.Criteria{}) // its name is free
+	w.advert(t, "9", 1000, 8)
+	require.Equal(t, 2, w.match(t, 8), "of the kept one and the new one")
+
+	require.Equal(t, []int64{5}, seen(t, w.pool, "SELECT count(*) FROM saved_matches WHERE search = '"+id.String()+"'"))
+	steps := db.NewRetention(w.pool)
+	deleted := 0
+	for more := true; more; {
+		step, err := steps.DeleteExpired(t.Context(), retention.Searches, after(9), "", 2)
+		require.NoError(t, err)
+		require.LessOrEqual(t, step.Deleted, 4, "two of a kind")
+		more = step.More
+		deleted += step.Deleted
+	}
+	require.Equal(t, 5+5+5+1, deleted, "items, deliveries, news, and the search")
+	require.Equal(t, []int64{2}, seen(t, w.pool, "SELECT count(*) FROM saved_searches"))
+	require.Equal(t, []int64{0}, seen(t, w.pool, "SELECT count(*) FROM saved_targets t WHERE search = '"+id.String()+"'"))
+}
+
 // That a search was deleted is forgotten; a matcher that has not read for so long reads all of them anew.
 func TestSavedDeletedIsForgotten(t *testing.T) {
 	t.Parallel()
@@ -378,6 +429,7 @@ func TestSavedDeletedIsForgotten(t *testing.T) {
 	w.advert(t, "1", 1000, 1)
 	require.Equal(t, 2, w.match(t, 1))
 	require.NoError(t, w.Delete(t.Context(), "acme", id, "test", after(2)))
+	require.NotZero(t, expire(t, w.pool, retention.Searches, after(3)))
 	require.Zero(t, expire(t, w.pool, retention.Deleted, after(2)))
 	require.Equal(t, 1, expire(t, w.pool, retention.Deleted, after(3)))
 	w.advert(t, "2", 1000, 4)

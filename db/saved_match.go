@@ -57,7 +57,7 @@ const (
 SELECT c.version, c.search, s.id, s.tenant, s.name, s.filter, s.kinds, s.schedule, s.state, s.since, s.created_at,
     s.updated_at, s.language
 FROM (SELECT * FROM saved_changes WHERE version > $1 ORDER BY version LIMIT $2) c
-LEFT JOIN saved_searches s ON s.id = c.search ORDER BY c.version`
+LEFT JOIN saved_searches s ON s.id = c.search AND s.deleted_at IS NULL ORDER BY c.version`
 
 	sqlSavedTake = `SELECT event FROM saved_queue ORDER BY event LIMIT $1`
 
@@ -94,7 +94,7 @@ INSERT INTO saved_matches (tenant, search, event, listing, kind, old_rent_cents,
 SELECT s.tenant, s.id, m.event, m.listing, m.kind, m.old_rent_cents, m.rent_cents, m.at
 FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::text[], $5::bigint[], $6::bigint[], $7::timestamptz[])
     m(search, event, listing, kind, old_rent_cents, rent_cents, at)
-JOIN saved_searches s ON s.id = m.search
+JOIN saved_searches s ON s.id = m.search AND s.deleted_at IS NULL
 ON CONFLICT DO NOTHING`
 
 	// A delivery whose sending has begun takes nothing more; what came too late for it goes into one that is due now.
@@ -205,7 +205,8 @@ const (
 const (
 	sqlSavedAside = `
 DELETE FROM saved_queue WHERE event = $1
-RETURNING jsonb_strip_nulls(jsonb_build_object('event', event, 'listing_id', listing, 'at', at, 'before', before))::text`
+RETURNING jsonb_strip_nulls(
+    jsonb_build_object('event', event, 'listing_id', listing, 'at', at, 'before', before))::text`
 
 	sqlSavedBack = `
 INSERT INTO saved_queue (event, listing, at, before)
@@ -268,8 +269,8 @@ func (m *SavedMatcher) missed(ctx context.Context, n int, cause error, now time.
 	return m.alone, nil
 }
 
-// ofEvent reports whether an error may be due to what was compared: not to a connection, to resources, to other
-// transactions, or to an operator.
+// ofEvent reports whether an error may be due to what was compared. Any other would be that of all events: the schema,
+// a connection, resources, other transactions, an operator.
 func ofEvent(err error) bool {
 	if errors.Is(err, errComparePanic) {
 		return true
@@ -279,12 +280,10 @@ func ofEvent(err error) bool {
 		return false
 	}
 	switch pg.Code[:2] {
-	case "08", "40", "53", "55", "58", "XX":
-		return false
-	case "57":
-		return pg.Code == "57014" // its statement has taken too long
+	case "21", "22", "23", "54", "P0": // what its values are, or are too much for
+		return true
 	}
-	return true
+	return pg.Code == "57014" // its statement takes too long
 }
 
 var errComparePanic = errors.New("comparing it with saved searches panicked")

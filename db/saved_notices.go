@@ -90,8 +90,8 @@ FROM saved_items i JOIN saved_matches m ON m.search = i.search AND m.event = i.e
 LEFT JOIN home_members h ON h.listing_id = m.listing WHERE i.delivery = $1`
 )
 
-// Notice returns a delivery with its items, each home once and at most saved.MaxItems, and its address sealed. One that
-// is not there, because its search was deleted, is fault.Gone.
+// Notice returns a delivery with its items, each home once and at most saved.MaxItems, and its address sealed. That of
+// a search that is deleted is idle, and once it is emptied fault.Gone.
 func (s *Saved) Notice(ctx context.Context, tenant string, id uuid.UUID) (n saved.Notice, err error) {
 	n, err = one(tenantRows(ctx, s.pool, tenant, func(row pgx.CollectableRow) (n saved.Notice, err error) {
 		return n, row.Scan(&n.ID, &n.Tenant, &n.State, &n.Due, &n.Tries, &n.Confirms, &n.Search, &n.Name, &n.Schedule,
@@ -127,7 +127,8 @@ WHERE tenant = $1 AND id = $2 AND state IN ('waiting', 'started')`
 	// Before sqlNoticeEnd, too: how a challenge has ended. What is sent was sent back.
 	sqlTargetAnswered = `
 WITH answered AS (
-    UPDATE saved_targets t SET state = CASE WHEN $3 = 'sent' THEN 'active' ELSE t.state END, reason = $4, updated_at = $5
+    UPDATE saved_targets t
+    SET state = CASE WHEN $3 = 'sent' THEN 'active' ELSE t.state END, reason = $4, updated_at = $5
     FROM saved_deliveries d
     WHERE d.tenant = $1 AND d.id = $2 AND d.confirms AND d.state IN ('waiting', 'started') AND t.id = d.target
         AND t.kind = 'webhook' AND t.state = 'unconfirmed'
@@ -250,10 +251,15 @@ func (s *Saved) Backlog(ctx context.Context, now time.Time) (backlog.News, error
 }
 
 const sqlNoticeReopen = `
-UPDATE saved_deliveries SET state = 'waiting', tries = 0, finished_at = NULL
-WHERE tenant = $1 AND id = $2 AND state = 'failed'`
+UPDATE saved_deliveries d SET state = 'waiting', tries = 0, finished_at = NULL
+WHERE tenant = $1 AND id = $2 AND state = 'failed' AND ` + sqlNoticeOfSearch
 
-const sqlNoticeStands = `SELECT state FROM saved_deliveries WHERE tenant = $1 AND id = $2`
+const sqlNoticeOfSearch = `EXISTS (
+    SELECT FROM saved_targets t JOIN saved_searches s ON s.id = t.search
+    WHERE t.id = d.target AND s.deleted_at IS NULL)`
+
+const sqlNoticeStands = `
+SELECT state FROM saved_deliveries d WHERE tenant = $1 AND id = $2 AND ` + sqlNoticeOfSearch
 
 // noticeReopen is the reopener of deliveries.
 func noticeReopen(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID, _ time.Time) error {

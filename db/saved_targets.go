@@ -53,7 +53,9 @@ func targetAdd(ctx context.Context, tx pgx.Tx, tenant string, search uuid.UUID, 
 
 const (
 	sqlSavedTargetHold = `
-SELECT id, kind, label, state, reason FROM saved_targets WHERE tenant = $1 AND search = $2 AND id = $3 FOR UPDATE`
+SELECT id, kind, label, state, reason FROM saved_targets t
+WHERE tenant = $1 AND search = $2 AND id = $3
+    AND EXISTS (SELECT FROM saved_searches s WHERE s.id = t.search AND s.deleted_at IS NULL) FOR UPDATE`
 
 	sqlSavedTargetAsked = `
 SELECT EXISTS (
@@ -62,8 +64,8 @@ SELECT EXISTS (
 
 // Challenge asks the host of a webhook once more to confirm that it wants news, with an audit record: one that was not
 // confirmed, or was stopped, which is unconfirmed from then on. While it is being asked already, it changes nothing. A
-// target that is active, or is no webhook, is fault.Conflict, as is one question more than a tenant may ask; one that is
-// not there is fault.Gone.
+// target that is active, or is no webhook, is fault.Conflict, as is one question more than a tenant may ask; one that
+// is not there is fault.Gone.
 func (s *Saved) Challenge(ctx context.Context, tenant string, search, target uuid.UUID, actor string, now time.Time) (
 	t SavedTarget, err error,
 ) {
@@ -127,7 +129,10 @@ func (s *Saved) AddTarget(ctx context.Context, tenant string, search uuid.UUID, 
 	return savedFault(err, "add a target to", search)
 }
 
-const sqlSavedTargetDelete = `DELETE FROM saved_targets WHERE tenant = $1 AND search = $2 AND id = $3 RETURNING id`
+const sqlSavedTargetDelete = `
+DELETE FROM saved_targets t WHERE tenant = $1 AND search = $2 AND id = $3
+    AND EXISTS (SELECT FROM saved_searches s WHERE s.id = t.search AND s.deleted_at IS NULL)
+RETURNING id`
 
 // DeleteTarget deletes a target of a search with what it was told, with an audit record. What waits is not sent. One
 // that is not there is fault.Gone.

@@ -270,7 +270,10 @@ func TestSavedNoticeFails(t *testing.T) {
 	require.Len(t, w.notices(t, 6), 1)
 
 	require.NoError(t, w.Delete(t.Context(), "acme", id, "test", after(7)))
-	_, err = w.Notice(t.Context(), "acme", due[0].ID)
+	n, err := w.Notice(t.Context(), "acme", due[0].ID)
+	require.NoError(t, err)
+	require.Equal(t, "the target is stopped", n.Idle())
+	_, err = letters.Replay(t.Context(), number[0], true, "ops", after(7))
 	requireClass(t, fault.Gone, err)
 	requireClass(t, fault.Gone, w.Delete(t.Context(), "acme", id, "test", after(7)))
 	w.advert(t, "2", 1250, 8)

@@ -31,6 +31,7 @@ const (
 	Notices       = "notices"        // of saved searches that were sent, dropped or failed, without an open dead letter
 	News          = "news"           // what saved searches were told; the last of each search and listing is kept
 	Unconfirmed   = "unconfirmed"    // e-mail addresses of saved searches whose owners have not confirmed them
+	Searches      = "searches"       // that were saved and deleted: what they were told, then they themselves
 	Deleted       = "deleted"        // that a saved search was deleted
 	Unused        = "unused-files"   // of the blob store: marked here
 	Files         = "files"          // of the blob store that were marked, and are still not used: deleted here
@@ -41,7 +42,7 @@ var Kinds = []string{
 	Partitions, DraftSecrets,
 	Adverts, Images, Revisions, Events, DeadLetters, Drafts, DraftRequests, Replays, Cycles, Seen, Audit,
 	CrawlRuns, Unreported, Messages, Transactional, Webhooks, UploadFiles, Uploads, Notices, News, Unconfirmed,
-	Deleted, Unused, Files,
+	Searches, Deleted, Unused, Files,
 }
 
 // Limits say for how long each kind is kept. A kind that is missing, or 0, is kept for ever.
