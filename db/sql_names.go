@@ -59,6 +59,7 @@ func init() {
 	statements[sqlCampaignFinish] = "sqlCampaignFinish"
 	statements[sqlCampaignGet] = "sqlCampaignGet"
 	statements[sqlCampaignHold] = "sqlCampaignHold"
+	statements[sqlCampaignLate] = "sqlCampaignLate"
 	statements[sqlCampaignLease] = "sqlCampaignLease"
 	statements[sqlCampaignList] = "sqlCampaignList"
 	statements[sqlCampaignMove] = "sqlCampaignMove"
