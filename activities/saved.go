@@ -98,7 +98,8 @@ type NoticeDone struct {
 }
 
 // TellNotice sends a delivery, unless it has ended. Tries that fail are counted in the table; the last one makes it a
-// dead letter. A worker that dies between sending and recording has it sent once more, under the same ID.
+// dead letter, unless it is a challenge. A worker that dies between sending and recording has it sent once more, under
+// the same ID.
 func (a *Notices) TellNotice(ctx context.Context, job NoticeJob) (done NoticeDone, err error) {
 	n, err := a.Store.Notice(ctx, job.Tenant, job.ID)
 	switch class, _ := fault.Of(err); {
@@ -166,11 +167,16 @@ func (a *Notices) missed(ctx context.Context, job NoticeJob, n saved.Notice, cau
 	if err != nil {
 		return done, err
 	}
-	if !class.Final() && tries < saved.MaxTries {
+	if !class.Final() && tries < n.MaxTries() {
 		a.Metrics.Told(n.Channel, "retried")
 		return done, &fault.Error{Class: class, After: after, Err: cause}
 	}
-	if err := a.Store.FailNotice(ctx, job.Tenant, job.ID, class, cause.Error(), a.Now()); err != nil {
+	if n.Challenges() { // its tenant is shown the reason, and asks again when it is mended: that is no dead letter
+		err = a.Store.EndNotice(ctx, job.Tenant, job.ID, "failed", cause.Error(), a.Now())
+	} else {
+		err = a.Store.FailNotice(ctx, job.Tenant, job.ID, class, cause.Error(), a.Now())
+	}
+	if err != nil {
 		return done, err
 	}
 	a.Metrics.Told(n.Channel, "failed")

@@ -142,6 +142,18 @@ func TestTellNotice(t *testing.T) {
 		"it asks, and is confirmed already": {noticeWorld{notice: saved.Notice{
 			State: "started", Confirms: true, Standing: saved.TargetActive,
 		}}, "dropped", 0},
+		"a challenge that is not answered": {
+			noticeWorld{
+				notice: saved.Notice{State: "started", Confirms: true, Channel: saved.Webhook, Standing: saved.TargetUnconfirmed},
+				fail:   down, tries: saved.MaxChallenges - 2,
+			}, "", 1,
+		},
+		"a challenge, for the last time": {
+			noticeWorld{
+				notice: saved.Notice{State: "started", Confirms: true, Channel: saved.Webhook, Standing: saved.TargetUnconfirmed},
+				fail:   down, tries: saved.MaxChallenges - 1,
+			}, "failed", 1,
+		},
 		"the target is gone": {
 			noticeWorld{
 				notice: saved.Notice{State: "started", On: true, Items: item}, fail: fault.Newf(fault.Gone, "the chat is closed"),
@@ -169,6 +181,9 @@ func TestTellNotice(t *testing.T) {
 			require.Equal(t, tt.state == "", err != nil, "%v", err)
 			require.Equal(t, tt.state, done.State)
 			require.Equal(t, tt.sent, w.sent)
+			if done.State == "failed" && w.notice.Confirms {
+				require.Equal(t, []string{"failed"}, w.ended, "it is no dead letter")
+			}
 		})
 	}
 }

@@ -80,6 +80,7 @@ func changes(t *testing.T, d *door) map[string][3]string {
 	kept, dropped := d.search(t, "kept"), d.search(t, "dropped")
 	targeted := d.search(t, "targeted")
 	target, _ := d.subscriber(t, targeted)
+	hook := d.hook(t, targeted)
 	_, confirmed := d.subscriber(t, targeted)
 	_, stopped := d.subscriber(t, targeted)
 	return map[string][3]string{
@@ -134,10 +135,13 @@ func changes(t *testing.T, d *door) map[string][3]string {
 		"change-search":          {"/searches/" + kept + acme, `{"name":"y"}`, "search.changed search/" + kept},
 		"add-search-target":      {"/searches/" + kept + "/targets" + acme, `{"kind":"feed"}`, "search.target_added search/" + kept},
 		"delete-search-target":   {"/searches/" + targeted + "/targets/" + target + acme, "", "search.target_deleted search/" + targeted},
-		"confirm-subscription":   {"/subscriptions/" + confirmed + "/confirm", "", "search.target_confirmed search/" + targeted},
-		"unsubscribe":            {"/subscriptions/" + stopped + "/unsubscribe", "", "search.target_stopped search/" + targeted},
-		"delete-search":          {"/searches/" + dropped + acme, "", "search.deleted search/" + dropped},
-		"forget-listing":         {"/listings/kijiji/9", "", "listing.forgotten listing/" + kijiji("9").ID().String()},
+		"challenge-search-target": {
+			"/searches/" + targeted + "/targets/" + hook + "/challenge" + acme, "", "search.target_challenged search/" + targeted,
+		},
+		"confirm-subscription": {"/subscriptions/" + confirmed + "/confirm", "", "search.target_confirmed search/" + targeted},
+		"unsubscribe":          {"/subscriptions/" + stopped + "/unsubscribe", "", "search.target_stopped search/" + targeted},
+		"delete-search":        {"/searches/" + dropped + acme, "", "search.deleted search/" + dropped},
+		"forget-listing":       {"/listings/kijiji/9", "", "listing.forgotten listing/" + kijiji("9").ID().String()},
 
 		"put-platform-search":    {"/platforms/kijiji/searches/laval", `{"url":"` + searchURL + `"}`, "platform_search.put platform/kijiji/laval"},
 		"remove-platform-search": {"/platforms/kijiji/searches/rooms", "", "platform_search.removed platform/kijiji/rooms"},

@@ -14,6 +14,7 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // Campaigns serves /campaigns.
@@ -22,6 +23,7 @@ type Campaigns struct {
 	Messages *db.Messages
 	Senders  *db.Senders
 	Launch   CampaignStarter
+	Late     time.Duration // how long after the time that is asked for a campaign may start; 0 = however late
 	Wakes    *Wakes
 	Rates    TierRates
 
@@ -162,6 +164,7 @@ type Campaign struct {
 	State       CampaignState  `json:"state"`
 	Reason      string         `json:"reason,omitempty" doc:"why it is paused, or was canceled"`
 	ScheduledAt *time.Time     `json:"scheduled_at,omitempty" doc:"when it starts, or was to start"`
+	NotAfter    *time.Time     `json:"not_after,omitempty" doc:"one that comes to its turn later is paused"`
 	FrozenAt    *time.Time     `json:"frozen_at,omitempty" doc:"contacts that were stored by then are its audience"`
 	WrittenAt   *time.Time     `json:"written_at,omitempty" doc:"when all its messages were written; until then the counts grow"`
 	Counts      CampaignCounts `json:"counts"`
@@ -191,7 +194,8 @@ func (h Campaigns) show(ctx context.Context, c db.Campaign) Campaign {
 	n := c.Counts
 	out := Campaign{
 		ID: c.ID, CampaignPlan: CampaignPlan{c.Name, c.Sender, c.Template, c.Audience}, State: CampaignState(c.State),
-		Reason: c.Reason, ScheduledAt: c.ScheduledAt, FrozenAt: c.FrozenAt, WrittenAt: c.WrittenAt, CreatedBy: c.CreatedBy,
+		Reason: c.Reason, ScheduledAt: c.ScheduledAt, NotAfter: c.NotAfter, FrozenAt: c.FrozenAt, WrittenAt: c.WrittenAt,
+		CreatedBy: c.CreatedBy,
 		CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt, StartedAt: c.StartedAt, FinishedAt: c.FinishedAt,
 		Counts: CampaignCounts{
 			Total: n.Total(), Waiting: n.Waiting, Unknown: n.Unknown, Sent: n.Sent, Delivered: n.Delivered, Read: n.Read,
@@ -386,7 +390,8 @@ func (h Campaigns) edit(ctx context.Context, in *editCampaignInput) (*campaignOu
 
 // CampaignStart is the body of POST …/start, which may be left out.
 type CampaignStart struct {
-	At *time.Time `json:"at,omitempty" doc:"absent, or in the past: now"`
+	At       *time.Time `json:"at,omitempty" doc:"absent, or in the past: now"`
+	NotAfter *time.Time `json:"not_after,omitempty" doc:"one that comes to its turn later is paused, and not sent; absent: CONVEYOR_CAMPAIGN_LATE after at, and at any time without at"`
 }
 
 type startCampaignInput struct {
@@ -410,7 +415,17 @@ func (h Campaigns) start(ctx context.Context, in *startCampaignInput) (*campaign
 	if in.Body != nil && in.Body.At != nil && in.Body.At.After(now) {
 		at = *in.Body.At
 	}
-	c, err := h.Store.Schedule(ctx, tenant, in.ID, at, callerOf(ctx).Name, now)
+	var latest *time.Time
+	switch {
+	case in.Body == nil:
+	case in.Body.NotAfter != nil && in.Body.NotAfter.Before(at):
+		return nil, fault.Newf(fault.Invalid, "not_after: is before the start")
+	case in.Body.NotAfter != nil:
+		latest = in.Body.NotAfter
+	case in.Body.At != nil && h.Late > 0:
+		latest = new(at.Add(h.Late))
+	}
+	c, err := h.Store.ScheduleUntil(ctx, tenant, in.ID, at, latest, callerOf(ctx).Name, now)
 	if err != nil {
 		return nil, err
 	}

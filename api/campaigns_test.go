@@ -351,3 +351,23 @@ func TestMessagesOfCampaign(t *testing.T) {
 	require.Len(t, shares, 1)
 	require.Equal(t, []any{"acme", int64(1), int64(3)}, []any{shares[0].Tenant, shares[0].Running, shares[0].Waiting})
 }
+
+// A campaign with a time starts by its not_after, or within the lateness that is set; one without, whenever it can.
+func TestCampaignLatestStart(t *testing.T) {
+	t.Parallel()
+	d, sender := mailer(t, func(p *parts) { p.Campaigns.Late = time.Hour })
+	started := func(body string) api.Campaign {
+		t.Helper()
+		c := read[api.Campaign](t, d.ask(t, "POST", "/campaigns?tenant=acme", campaignBody(sender.String())), 201)
+		return read[api.Campaign](t, d.ask(t, "POST", "/campaigns/"+c.ID.String()+"/start?tenant=acme", body), 202)
+	}
+	at := now.Add(24 * time.Hour)
+	stamp := func(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+	require.Equal(t, at.Add(time.Hour), started(`{"at":"`+stamp(at)+`"}`).NotAfter.UTC())
+	require.Equal(t, at.Add(2*time.Hour),
+		started(`{"at":"`+stamp(at)+`","not_after":"`+stamp(at.Add(2*time.Hour))+`"}`).NotAfter.UTC())
+	require.Nil(t, started("").NotAfter)
+	c := read[api.Campaign](t, d.ask(t, "POST", "/campaigns?tenant=acme", campaignBody(sender.String())), 201)
+	refused(t, d.ask(t, "POST", "/campaigns/"+c.ID.String()+"/start?tenant=acme",
+		`{"at":"`+stamp(at)+`","not_after":"`+stamp(now)+`"}`), 422)
+}

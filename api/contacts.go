@@ -295,11 +295,12 @@ func (h Contacts) export(ctx context.Context, in *contactQueryInput) (*huma.Stre
 	record := func() error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 		defer cancel()
-		return h.Store.Shown(ctx, tenant, "contacts.exported", "tenant/"+tenant, callerOf(ctx).Name, h.door.Now(), detail)
+		return h.Store.Shown(ctx, tenant, contactsExported, "tenant/"+tenant, callerOf(ctx).Name, h.door.Now(), detail)
 	}
 	if err := record(); err != nil { // nothing is given out without a record
 		return nil, err
 	}
+	h.door.given.read(contactsExported)
 	return h.door.flow(flow{contentType: "text/csv; charset=utf-8; header=present", file: "contacts.csv"},
 		func(ctx context.Context, w *lines) {
 			given := 0
@@ -322,6 +323,7 @@ func (h Contacts) export(ctx context.Context, in *contactQueryInput) (*huma.Stre
 					return
 				}
 				given += len(rows)
+				h.door.given.gave(contactsExported, len(rows))
 				for i := 0; i < len(rows) && err == nil; i++ {
 					c := rows[i]
 					cells := []string{
@@ -405,12 +407,14 @@ func (h Contacts) person(ctx context.Context, in *contactInput) (*personOutput, 
 	}
 	p, err := h.Store.Export(ctx, tenant, in.Contact)
 	if err == nil {
-		err = h.Store.Shown(ctx, tenant, "contact.exported", fmt.Sprint("contact/", in.Contact), callerOf(ctx).Name,
+		err = h.Store.Shown(ctx, tenant, contactExported, fmt.Sprint("contact/", in.Contact), callerOf(ctx).Name,
 			h.door.Now(), map[string]any{"messages": len(p.Messages)})
 	}
 	if err != nil {
 		return nil, err
 	}
+	h.door.given.read(contactExported)
+	h.door.given.gave(contactExported, 1)
 	return &personOutput{Person{
 		Contact: showContact(p.Contact), Lists: each(p.Lists, showList),
 		OptOut:   maybe(p.OptOut, func(o db.OptOut) OptOut { return OptOut(o) }),

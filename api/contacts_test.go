@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/api"
@@ -206,7 +208,8 @@ func TestSearchesAtOnce(t *testing.T) {
 // What of persons is given out, and how much, is in the audit.
 func TestReadsOfPersonsAreAudited(t *testing.T) {
 	t.Parallel()
-	d, _ := outreach(t)
+	registry := prometheus.NewRegistry()
+	d, _ := outreach(t, func(p *parts) { p.Registerer = registry })
 	c := contact.Contact{Phone: "+15145550199", Name: "Jo"}
 	c.Key = contact.Key(c.Phone, "")
 	id, _, err := d.Contacts.Store.Put(t.Context(), "acme", c, db.KnownUpdate, now)
@@ -230,4 +233,18 @@ func TestReadsOfPersonsAreAudited(t *testing.T) {
 	last := details("contacts.exported")[1]
 	require.Contains(t, last, `"rows": 1`)
 	require.NotContains(t, last, "Jo")
+	require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(`
+# HELP conveyor_personal_data_persons_total Persons, or rows of files, that were given out, by action in the audit.
+# TYPE conveyor_personal_data_persons_total counter
+conveyor_personal_data_persons_total{action="contact.exported"} 1
+conveyor_personal_data_persons_total{action="contacts.exported"} 1
+conveyor_personal_data_persons_total{action="message.recipient_shown"} 0
+conveyor_personal_data_persons_total{action="upload.refused_shown"} 1
+# HELP conveyor_personal_data_reads_total Requests that were given persons, by action in the audit.
+# TYPE conveyor_personal_data_reads_total counter
+conveyor_personal_data_reads_total{action="contact.exported"} 1
+conveyor_personal_data_reads_total{action="contacts.exported"} 1
+conveyor_personal_data_reads_total{action="message.recipient_shown"} 0
+conveyor_personal_data_reads_total{action="upload.refused_shown"} 1
+`), "conveyor_personal_data_persons_total", "conveyor_personal_data_reads_total"))
 }

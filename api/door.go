@@ -17,6 +17,7 @@ type door struct {
 	api    huma.API
 	router gin.IRouter // for routes that huma cannot serve; the document must be told of them
 	guard  *Guard      // never nil
+	given  given
 }
 
 // requestTimeout bounds the work of one request in Postgres and Temporal, where the operation sets no time of its own.

@@ -121,7 +121,7 @@ var tenantOperations = []string{
 	"count-campaign-audience", "list-campaign-errors", "send-message", "get-message", "show-message-recipient", "retry-message",
 	"list-search-deliveries", "list-search-matches",
 	"save-search", "list-searches", "get-search", "change-search", "delete-search", "try-search",
-	"add-search-target", "delete-search-target",
+	"add-search-target", "challenge-search-target", "delete-search-target",
 	"find",
 }
 

@@ -255,6 +255,8 @@ func (h Messages) recipient(ctx context.Context, in *messageInput) (*recipientOu
 	if err != nil {
 		return nil, err
 	}
+	h.door.given.read(recipientShown)
+	h.door.given.gave(recipientShown, 1)
 	return &recipientOutput{MessageRecipient{to}}, nil
 }
 

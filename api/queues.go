@@ -37,7 +37,7 @@ func (h Queues) report(ctx context.Context, _ *struct{}) (*queuesOutput, error) 
 type Report struct {
 	At          time.Time         `json:"at"`
 	Services    map[string]string `json:"services" doc:"by name: ok; slow when only some of its parts came in time; stuck when commits wait for a standby; away when it does not answer"`
-	Unknown     []string          `json:"unknown" doc:"parts below that are empty because no answer came: commits, outbox, dead_letters, queues, rates, task_queues, builds, limits, platforms, unfinished, crawls, segments, imports, messages, webhooks"`
+	Unknown     []string          `json:"unknown" doc:"parts below that are empty because no answer came: commits, outbox, dead_letters, queues, rates, task_queues, builds, limits, platforms, unfinished, crawls, segments, imports, messages, webhooks, news"`
 	Warnings    []string          `json:"warnings" doc:"everything that an operator should look at, in one list"`
 	Concerns    []Concern         `json:"concerns" doc:"the warnings with what they are about, and open dead letters"`
 	Outbox      Outbox            `json:"outbox"`
@@ -51,11 +51,12 @@ type Report struct {
 	Imports     ImportCount       `json:"imports"`
 	Messages    MessagesWaiting   `json:"messages"`
 	Webhooks    WebhookCount      `json:"webhooks"`
+	News        NewsCount         `json:"news"`
 }
 
 // A Concern is something that an operator should look at.
 type Concern struct {
-	Code     string            `json:"code" enum:"service_away,service_slow,commits_wait,not_known,outbox_late,outbox_refused,adverts_unfinished,queue_missing,queue_unconsumed,task_queue_late,crawl_stalled,search_segments,partitions_missing,imports_many,imports_late,messages_late,messages_unknown,webhooks_late,platform_suspect,platform_blocked,platform_silent,dead_letters_open"`
+	Code     string            `json:"code" enum:"service_away,service_slow,commits_wait,not_known,outbox_late,outbox_refused,adverts_unfinished,queue_missing,queue_unconsumed,task_queue_late,crawl_stalled,search_segments,partitions_missing,imports_many,imports_late,messages_late,messages_unknown,webhooks_late,news_late,platform_suspect,platform_blocked,platform_silent,dead_letters_open"`
 	Severity string            `json:"severity" enum:"failed,look" doc:"failed: something does not work, or has to be decided; look: it goes on, and not as it should"`
 	Subject  string            `json:"subject" doc:"the queue, platform, service or run that it is about; empty: all of a kind"`
 	Since    *time.Time        `json:"since,omitempty"`
@@ -146,6 +147,13 @@ type WebhookCount struct {
 	OldestAgeSeconds float64 `json:"oldest_age_seconds" doc:"since the oldest came; 0 when there is none"`
 }
 
+// NewsCount is what saved searches are to be told.
+type NewsCount struct {
+	Events           int64   `json:"events" doc:"of listings that wait to be compared with the searches, counted up to 100000"`
+	EventAgeSeconds  float64 `json:"event_age_seconds" doc:"since the oldest happened; 0 when there is none"`
+	NoticeAgeSeconds float64 `json:"notice_age_seconds" doc:"since the oldest delivery was due that nothing has tried to send; 0 when there is none"`
+}
+
 // DeadCount counts the open dead letters of a queue and class of failure.
 type DeadCount struct {
 	Queue string `json:"queue"`
@@ -208,6 +216,7 @@ func NewReport(r backlog.Report) Report {
 			Held:    r.Messages.Held, Unknown: r.Messages.Unknown,
 		},
 		Webhooks:    WebhookCount(r.Webhooks),
+		News:        NewsCount(r.News),
 		DeadLetters: each(r.DeadLetters, func(d backlog.DeadCount) DeadCount { return DeadCount(d) }),
 		Queues: each(r.Queues, func(q backlog.Queue) Queue {
 			return Queue{

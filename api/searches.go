@@ -49,7 +49,8 @@ func (h Searches) register(d *door) {
 	serve(d, op(access.Operate, "save-search", http.MethodPost, "/searches", "Save a search, and tell its news",
 		"What happens to listings from now on is told to its targets: homes that are new to it, whose rent fell, or that "+
 			"are back. A home is told once, however many adverts it has. Secrets and addresses of feeds are in this answer only. "+
-			"An e-mail address is told nothing before its owner has confirmed it, by the link in its first e-mail.",
+			"An e-mail address is told nothing before its owner has confirmed it, by the link in its first e-mail; a webhook, "+
+			"before its host has sent back the challenge that it is sent first.",
 		http.StatusCreated), h.add)
 	serve(d, op(access.Read, "list-searches", http.MethodGet, "/searches", "List the saved searches, by name", "", 200),
 		h.list)
@@ -64,8 +65,13 @@ func (h Searches) register(d *door) {
 	trial.Errors = append(trial.Errors, http.StatusTooManyRequests)
 	serve(d, trial, h.try)
 	serve(d, op(access.Operate, "add-search-target", http.MethodPost, "/searches/{search}/targets",
-		"Add a target to a saved search", "It is told what is found from now on. A secret, or the addresses of a feed, are in "+
-			"this answer only.", http.StatusCreated), h.addTarget)
+		"Add a target to a saved search", "It is told what is found from now on; an e-mail address and a webhook, once they "+
+			"are confirmed. A secret, or the addresses of a feed, are in this answer only.", http.StatusCreated), h.addTarget)
+	serve(d, op(access.Operate, "challenge-search-target", http.MethodPost,
+		"/searches/{search}/targets/{target}/challenge", "Ask a webhook again to confirm that it wants news",
+		"A webhook is sent a challenge when it is added. Where it could not send that back, or was stopped later, it is "+
+			"sent one again; until it has answered it is unconfirmed. While it is being asked, this changes nothing.",
+		http.StatusAccepted), h.challenge)
 	serve(d, op(access.Operate, "delete-search-target", http.MethodDelete, "/searches/{search}/targets/{target}",
 		"Delete a target of a saved search; what waits is not told", "", http.StatusNoContent), h.removeTarget)
 	h.feeds(d)

@@ -24,8 +24,8 @@ type SearchTarget struct {
 	ID     uuid.UUID `json:"id"`
 	Kind   string    `json:"kind" enum:"webhook,feed,email,telegram"`
 	Label  string    `json:"label,omitempty" doc:"its address, without what is secret or personal"`
-	State  string    `json:"state" enum:"active,unconfirmed,stopped" doc:"unconfirmed: the owner of the e-mail address has not confirmed it, and it is told nothing; stopped: its owner wants no more, or it is gone, for good"`
-	Reason string    `json:"reason,omitempty" doc:"why it is stopped"`
+	State  string    `json:"state" enum:"active,unconfirmed,stopped" doc:"unconfirmed: the owner of the e-mail address, or the host of the webhook, has not confirmed it, and it is told nothing; stopped: its owner wants no more, or it is gone: only a webhook can be asked again"`
+	Reason string    `json:"reason,omitempty" doc:"why it is stopped, or why a webhook is not confirmed"`
 
 	Secret  string `json:"secret,omitempty" doc:"of a webhook, once: what it is signed with"`
 	AtomURL string `json:"atom_url,omitempty" doc:"of a feed, once: an address that nobody can guess"`
@@ -66,7 +66,7 @@ func (h Searches) target(ctx context.Context, t TargetStart) (made db.NewTarget,
 	case saved.Telegram:
 		address.Chat, made.Label, err = h.chat(t.Chat)
 	case saved.Webhook:
-		address.Secret = newToken()
+		address.Secret, made.State = newToken(), saved.TargetUnconfirmed
 		address.URL, made.Label, err = h.webhook(t.URL)
 	}
 	if err == nil {
@@ -198,4 +198,16 @@ func (h Searches) removeTarget(ctx context.Context, in *targetInput) (*struct{},
 		return nil, err
 	}
 	return nil, h.Store.DeleteTarget(ctx, tenant, in.Search, in.Target, callerOf(ctx).Name, h.door.Now())
+}
+
+func (h Searches) challenge(ctx context.Context, in *targetInput) (*targetOutput, error) {
+	tenant, err := h.door.tenantOf(ctx, in.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	t, err := h.Store.Challenge(ctx, tenant, in.Search, in.Target, callerOf(ctx).Name, h.door.Now())
+	if err != nil {
+		return nil, err
+	}
+	return &targetOutput{showTarget(t)}, nil
 }

@@ -43,6 +43,22 @@ func (d *door) subscriber(t *testing.T, search string) (id, token string) {
 	return target.String(), token
 }
 
+// hook adds a webhook to a search of acme whose challenge has failed, and returns the target's ID.
+func (d *door) hook(t *testing.T, search string) string {
+	t.Helper()
+
+	target, token := uuid.New(), sha256.Sum256([]byte(rand.Text()))
+	require.NoError(t, d.Searches.Store.AddTarget(t.Context(), "acme", uuid.MustParse(search), db.NewTarget{
+		SavedTarget: db.SavedTarget{ID: target, Kind: saved.Webhook, Label: "https://hooks.example"}, Token: token[:],
+	}, "test", now))
+	due, err := d.Searches.Store.Begin(t.Context(), 100, now, now)
+	require.NoError(t, err)
+	for _, n := range due {
+		require.NoError(t, d.Searches.Store.EndNotice(t.Context(), n.Tenant, n.ID, "failed", "the webhook answered 500", now))
+	}
+	return target.String()
+}
+
 func TestSearches(t *testing.T) {
 	t.Parallel()
 	d, _ := outreach(t, func(p *parts) { p.Searches.Secrets = secretBox(t, "new") })
@@ -182,6 +198,7 @@ func TestSearchTargets(t *testing.T) {
 
 	hook := read[api.SearchTarget](t, post(one+"/targets", `{"kind":"webhook","url":"https://hooks.example/private"}`), 201)
 	require.NotEmpty(t, hook.Secret)
+	require.Equal(t, saved.TargetUnconfirmed, hook.State)
 	read[api.SearchTarget](t, post(one+"/targets", `{"kind":"telegram","chat":"@channel"}`), 201)
 	require.Equal(t, 204, d.ask(t, http.MethodDelete, one+"/targets/"+hook.ID.String()+"?tenant=acme", "").Status)
 	refused(t, d.ask(t, http.MethodDelete, one+"/targets/"+hook.ID.String()+"?tenant=acme", ""), 404)
@@ -214,6 +231,37 @@ func TestSearchTargets(t *testing.T) {
 		r := d.ask(t, http.MethodPost, "/searches/"+id+"/targets?tenant=acme", body)
 		require.Contains(t, refused(t, r, 409).Detail, "is not set up")
 	}
+}
+
+// A webhook whose challenge has failed says why, and is asked again when its tenant wants that.
+func TestSearchTargetChallenge(t *testing.T) {
+	t.Parallel()
+	d, _ := outreach(t)
+	one := "/searches/" + d.search(t, "a")
+	hook := d.hook(t, strings.TrimPrefix(one, "/searches/"))
+	shown := func() api.SearchTarget {
+		t.Helper()
+		s := read[api.SavedSearch](t, d.get(t, one+"?tenant=acme"), 200)
+		return s.Targets[slices.IndexFunc(s.Targets, func(t api.SearchTarget) bool { return t.ID.String() == hook })]
+	}
+	require.Equal(t, "the webhook answered 500", shown().Reason)
+	require.Equal(t, saved.TargetUnconfirmed, shown().State)
+	ask := func(target string) reply {
+		return d.ask(t, http.MethodPost, one+"/targets/"+target+"/challenge?tenant=acme", "")
+	}
+	for range 2 { // the second while the first is under way
+		require.Equal(t, saved.TargetUnconfirmed, read[api.SearchTarget](t, ask(hook), 202).State)
+	}
+	due, err := d.Searches.Store.Begin(t.Context(), 10, now, now.Add(time.Second))
+	require.NoError(t, err)
+	require.Len(t, due, 1)
+	require.NoError(t, d.Searches.Store.EndNotice(t.Context(), "acme", due[0].ID, "sent", "", now))
+	require.Equal(t, saved.TargetActive, shown().State)
+	require.Empty(t, shown().Reason)
+	require.Contains(t, refused(t, ask(hook), 409).Detail, "is confirmed")
+	refused(t, ask(uuid.NewString()), 404)
+	mailed, _ := d.subscriber(t, strings.TrimPrefix(one, "/searches/"))
+	require.Contains(t, refused(t, ask(mailed), 409).Detail, "is no webhook")
 }
 
 func targetsOf(s api.SavedSearch) (out []string) {

@@ -104,8 +104,9 @@ var walk = map[string]walked{
 
 	"find": {path: "/find?q=secret", theirs: 200, house: true},
 
-	"add-search-target":    {path: "/searches/{search}/targets", body: `{"kind":"feed"}`, mine: 201},
-	"delete-search-target": {path: "/searches/{search}/targets/{target}", mine: 204},
+	"add-search-target":       {path: "/searches/{search}/targets", body: `{"kind":"feed"}`, mine: 201},
+	"challenge-search-target": {path: "/searches/{search}/targets/{target}/challenge", mine: 409},
+	"delete-search-target":    {path: "/searches/{search}/targets/{target}", mine: 204},
 }
 
 // furnish makes what acme has, with the word secret in every text, and returns the IDs by their names in walk.

@@ -515,6 +515,7 @@ func (h Uploads) errors(ctx context.Context, in *uploadInput) (*huma.StreamRespo
 	if err := h.Store.Shown(finding, u, callerOf(ctx).Name, h.door.Now()); err != nil {
 		return nil, err
 	}
+	h.door.given.read(refusedShown)
 	const batch = 200 // rows may have a megabyte
 	return h.door.flow(flow{
 		contentType: "text/csv; charset=utf-8; header=present", file: "upload-" + u.ID.String() + "-errors.csv",
@@ -526,6 +527,7 @@ func (h Uploads) errors(ctx context.Context, in *uploadInput) (*huma.StreamRespo
 				w.fail(err)
 				return
 			}
+			h.door.given.gave(refusedShown, len(rows))
 			for i := 0; i < len(rows) && err == nil; i++ {
 				err = out.Write(rows[i].Line, rows[i].Record, rows[i].Problems)
 			}

@@ -235,9 +235,10 @@ func (c *campaignsAudienceCmd) Run(ctx context.Context, group *CampaignsCmd, con
 
 type campaignsStartCmd struct {
 	campaignID
-	At    time.Time `help:"Time to start at, such as 2026-12-01T09:00:00-05:00; the default is now." format:"2006-01-02T15:04:05Z07:00" placeholder:"TIME"`
-	Watch bool      `help:"Show the progress until it ends. Ctrl-C stops watching; the campaign goes on."`
-	JSON  bool      `name:"json" help:"Print the answer of the API as JSON."`
+	At       time.Time `help:"Time to start at, such as 2026-12-01T09:00:00-05:00; the default is now." format:"2006-01-02T15:04:05Z07:00" placeholder:"TIME"`
+	NotAfter time.Time `help:"Latest time to start at; later it is paused, and not sent." format:"2006-01-02T15:04:05Z07:00" placeholder:"TIME"`
+	Watch    bool      `help:"Show the progress until it ends. Ctrl-C stops watching; the campaign goes on."`
+	JSON     bool      `name:"json" help:"Print the answer of the API as JSON."`
 }
 
 // Run starts a campaign. With --watch, one that ends otherwise than done is ExitError 1.
@@ -249,6 +250,9 @@ func (c *campaignsStartCmd) Run(ctx context.Context, group *CampaignsCmd, connec
 	in := api.CampaignStart{}
 	if !c.At.IsZero() {
 		in.At = &c.At
+	}
+	if !c.NotAfter.IsZero() {
+		in.NotAfter = &c.NotAfter
 	}
 	if err := c.control(ctx, group, r, "/start", in, c.JSON && !c.Watch); err != nil || !c.Watch {
 		return err

@@ -28,6 +28,7 @@ type SearchesCmd struct {
 	Pause      searchesPauseCmd      `cmd:"" help:"Pause a search. What happens meanwhile is not told later."`
 	Resume     searchesResumeCmd     `cmd:"" help:"Resume a paused search."`
 	Delete     searchesDeleteCmd     `cmd:"" help:"Delete a search with its feeds; what waits is not told."`
+	Challenge  searchesChallengeCmd  `cmd:"" help:"Ask a webhook again to confirm that it wants news: one that is unconfirmed or stopped."`
 	Try        searchesTryCmd        `cmd:"" help:"Show what a filter would have found, without saving it."`
 	Matches    searchesMatchesCmd    `cmd:"" help:"List what a search has found, the newest first."`
 	Deliveries searchesDeliveriesCmd `cmd:"" help:"List the messages to the targets of a search, those that are due last first."`
@@ -52,7 +53,7 @@ func (c *searchesListCmd) Run(ctx context.Context, group *SearchesCmd, connect C
 				}
 				var targets []string
 				for _, to := range s.Targets {
-					targets = append(targets, to.Kind)
+					targets = append(targets, to.Kind+unlessActive(to.State))
 				}
 				fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", Short(Plain(s.Name), 40), s.State, paceOf(s.Schedule), commas(s.Kinds),
 					strings.Join(targets, ","), s.ID)
@@ -60,6 +61,14 @@ func (c *searchesListCmd) Run(ctx context.Context, group *SearchesCmd, connect C
 		}
 		return searches.print(ctx, w, r)
 	})
+}
+
+// unlessActive is the state of a target behind its kind: that it is active needs no word.
+func unlessActive(state string) string {
+	if state == "" || state == saved.TargetActive {
+		return ""
+	}
+	return ":" + state
 }
 
 // paceOf is the pace of a schedule in a word.
@@ -133,10 +142,12 @@ func showSaved(w io.Writer, s api.SavedSearch, asJSON bool) error {
 		s.State, Short(Plain(string(filter)), 300), commas(s.Kinds), Plain(string(when)),
 		s.CreatedAt.UTC().Format(time.RFC3339))
 	for _, to := range s.Targets {
-		fmt.Fprintf(t, "%s\t%s\n", to.Kind, strings.TrimSpace(to.ID.String()+" "+Plain(to.Label)))
-		for _, once := range [][2]string{{"secret", to.Secret}, {"json", to.JSONURL}, {"atom", to.AtomURL}} {
-			if once[1] != "" {
-				fmt.Fprintf(t, "  %s\t%s\n", once[0], Plain(once[1]))
+		fmt.Fprintf(t, "%s\t%s\n", to.Kind+unlessActive(to.State), strings.TrimSpace(to.ID.String()+" "+Plain(to.Label)))
+		for _, more := range [][2]string{
+			{"reason", to.Reason}, {"secret", to.Secret}, {"json", to.JSONURL}, {"atom", to.AtomURL},
+		} {
+			if more[1] != "" {
+				fmt.Fprintf(t, "  %s\t%s\n", more[0], Plain(more[1]))
 			}
 		}
 	}
@@ -281,6 +292,40 @@ func (c *searchesDeleteCmd) Run(ctx context.Context, group *SearchesCmd, connect
 		return err
 	}
 	fmt.Printf("search %s is deleted\n", Plain(s.Name))
+	return nil
+}
+
+type searchesChallengeCmd struct {
+	savedArg
+	Target uuid.UUID `arg:"" optional:"" help:"ID of the webhook, which show has; without it, all that are not active."`
+}
+
+// Run asks the webhooks of a search.
+func (c *searchesChallengeCmd) Run(ctx context.Context, group *SearchesCmd, connect Connect) error {
+	r, err := connect()
+	if err != nil {
+		return err
+	}
+	s, err := c.find(ctx, group, r)
+	if err != nil {
+		return err
+	}
+	asked := 0
+	for _, to := range s.Targets {
+		named := to.ID == c.Target
+		if !named && (c.Target != uuid.Nil || to.Kind != string(saved.Webhook) || to.State == saved.TargetActive) {
+			continue
+		}
+		path := "/searches/" + s.ID.String() + "/targets/" + to.ID.String() + "/challenge"
+		if err := r.call(ctx, http.MethodPost, group.path(path, nil), nil, &to); err != nil {
+			return err
+		}
+		fmt.Printf("%s %s is asked, and %s until it has answered\n", to.ID, Plain(to.Label), to.State)
+		asked++
+	}
+	if asked == 0 {
+		return fmt.Errorf("search %s has no such webhook that is not active", Plain(s.Name))
+	}
 	return nil
 }
 

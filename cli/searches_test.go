@@ -17,7 +17,10 @@ import (
 	"github.com/mtlrent/conveyor/domain/saved"
 )
 
-const savedOne = "018f1b1e-0000-7000-8000-00000000000a"
+const (
+	savedOne = "018f1b1e-0000-7000-8000-00000000000a"
+	hookOne  = "018f1b1e-0000-7000-8000-00000000000b"
+)
 
 // searchesAPI answers as the API does, and returns its address and what it was asked.
 func searchesAPI(t *testing.T) (address string, asked *[]string) {
@@ -26,7 +29,9 @@ func searchesAPI(t *testing.T) (address string, asked *[]string) {
 	asked = new([]string)
 	search := api.SavedSearch{
 		ID: uuid.MustParse(savedOne), Name: "near work", State: "active", Kinds: []api.SearchKind{"new"},
-		Targets: []api.SearchTarget{{Kind: "webhook", Label: "https://hooks.example", Secret: "s3cret"}},
+		Targets: []api.SearchTarget{
+			{ID: uuid.MustParse(hookOne), Kind: "webhook", State: "unconfirmed", Label: "https://hooks.example", Secret: "s3cret"},
+		},
 	}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -36,6 +41,8 @@ func searchesAPI(t *testing.T) (address string, asked *[]string) {
 		case r.Method == http.MethodDelete:
 			w.WriteHeader(http.StatusNoContent)
 			return
+		case strings.HasSuffix(r.URL.Path, "/challenge"):
+			out = search.Targets[0]
 		case strings.HasSuffix(r.URL.Path, "/try"):
 			out = api.SearchTried{Homes: 12, All: true, Items: []api.FoundHome{{Title: "4½ lumineux", RentCents: 145_000}}}
 		case strings.HasSuffix(r.URL.Path, "/deliveries"):
@@ -60,6 +67,7 @@ func TestSearches(t *testing.T) {
 	url, asked := searchesAPI(t)
 	for _, line := range [][]string{
 		{"list"}, {"show", savedOne}, {"pause", "near work"}, {"resume", savedOne}, {"delete", savedOne},
+		{"challenge", savedOne},
 		{"try", "--max-price", "1500", "--has-images", "--days", "14"}, {"matches", savedOne}, {"deliveries", savedOne, "--state", "failed"},
 		{
 			"add", "near work", "--near", "45.5,-73.6,1500", "--bedrooms", "1,2", "--filter", `{"text":"balcon"}`, "--webhook",
@@ -76,6 +84,7 @@ func TestSearches(t *testing.T) {
 		"PATCH " + one + `?tenant=acme {"state":"paused"}`,
 		"GET " + one + "?tenant=acme", "PATCH " + one + `?tenant=acme {"state":"active"}`,
 		"GET " + one + "?tenant=acme", "DELETE " + one + "?tenant=acme",
+		"GET " + one + "?tenant=acme", "POST " + one + "/targets/" + hookOne + "/challenge?tenant=acme",
 		`POST /searches/try?tenant=acme {"filter":{"max_price":1500,"has_images":true},"days":14,"limit":20}`,
 		"GET " + one + "?tenant=acme", "GET " + one + "/matches?limit=20&tenant=acme",
 		"GET " + one + "?tenant=acme", "GET " + one + "/deliveries?limit=20&state=failed&tenant=acme",
@@ -108,17 +117,22 @@ it would have found at least 12 homes in 7 days, 1 are shown
 	require.NoError(t, showSaved(&b, api.SavedSearch{
 		ID: uuid.MustParse(savedOne), Name: "near\nwork", State: "active", Kinds: []api.SearchKind{"new", "back"}, CreatedAt: noon,
 		Filter:   saved.Criteria{MaxPrice: 1500},
-		Schedule: saved.Schedule{Pace: saved.Daily}, Targets: []api.SearchTarget{{Kind: "feed", AtomURL: "https://a.example/x.atom"}},
+		Schedule: saved.Schedule{Pace: saved.Daily}, Targets: []api.SearchTarget{
+			{Kind: "feed", State: "active", AtomURL: "https://a.example/x.atom"},
+			{Kind: "webhook", State: "unconfirmed", Label: "https://b.example", Reason: "the webhook answered 500"},
+		},
 	}, false))
-	require.Equal(t, `search    018f1b1e-0000-7000-8000-00000000000a
-name      near work
-state     active
-filter    {"max_price":1500}
-tells     new,back
-schedule  {"pace":"daily"}
-created   2026-11-21T12:00:00Z
-feed      00000000-0000-0000-0000-000000000000
-  atom    https://a.example/x.atom
+	require.Equal(t, `search               018f1b1e-0000-7000-8000-00000000000a
+name                 near work
+state                active
+filter               {"max_price":1500}
+tells                new,back
+schedule             {"pace":"daily"}
+created              2026-11-21T12:00:00Z
+feed                 00000000-0000-0000-0000-000000000000
+  atom               https://a.example/x.atom
+webhook:unconfirmed  00000000-0000-0000-0000-000000000000 https://b.example
+  reason             the webhook answered 500
 `, b.String())
 }
 

@@ -219,6 +219,9 @@ func (s *statusScreen) outreach(b *strings.Builder, r api.Report, before *api.Re
 	if w := r.Webhooks; w.Waiting > 0 {
 		line("webhooks", " wait", w.Waiting, backlog.MostWebhooks, &before.Webhooks.Waiting, w.OldestAgeSeconds)
 	}
+	if n := r.News; n.Events > 0 {
+		line("news", " events wait for saved searches", n.Events, backlog.MostNews, &before.News.Events, n.EventAgeSeconds)
+	}
 	if m := r.Messages; m.Held+m.Unknown > 0 {
 		fmt.Fprintf(b, "messages      %d held back, %d unknown for more than an hour\n", m.Held, m.Unknown)
 	}

@@ -43,6 +43,7 @@ type Campaign struct {
 	State       campaign.State
 	Reason      string // why it is paused, or was canceled; "" = a person has said nothing
 	ScheduledAt *time.Time
+	NotAfter    *time.Time // it begins no later; nil = at any time
 	FrozenAt    *time.Time // contacts that were stored by then are its audience
 	WrittenAt   *time.Time // every contact of the audience has its message; nil: Counts grow
 	Counts      campaign.Counts
@@ -53,15 +54,15 @@ type Campaign struct {
 	FinishedAt  *time.Time
 }
 
-const sqlCampaignColumns = `id, tenant, name, sender, template, audience, state, reason, scheduled_at, frozen_at,
-    written_at, waiting, unknown, sent, delivered, read, failed, skipped, created_by, created_at, updated_at,
+const sqlCampaignColumns = `id, tenant, name, sender, template, audience, state, reason, scheduled_at, not_after,
+    frozen_at, written_at, waiting, unknown, sent, delivered, read, failed, skipped, created_by, created_at, updated_at,
     started_at, finished_at`
 
 func scanCampaign(row pgx.CollectableRow) (c Campaign, err error) {
 	n := &c.Counts
 	return c, row.Scan(&c.ID, &c.Tenant, &c.Name, &c.Sender, &c.Template, &c.Audience, &c.State, &c.Reason,
-		&c.ScheduledAt, &c.FrozenAt, &c.WrittenAt, &n.Waiting, &n.Unknown, &n.Sent, &n.Delivered, &n.Read, &n.Failed,
-		&n.Skipped, &c.CreatedBy, &c.CreatedAt, &c.UpdatedAt, &c.StartedAt, &c.FinishedAt)
+		&c.ScheduledAt, &c.NotAfter, &c.FrozenAt, &c.WrittenAt, &n.Waiting, &n.Unknown, &n.Sent, &n.Delivered, &n.Read,
+		&n.Failed, &n.Skipped, &c.CreatedBy, &c.CreatedAt, &c.UpdatedAt, &c.StartedAt, &c.FinishedAt)
 }
 
 func campaignSubject(id uuid.UUID) string { return "campaign/" + id.String() }
@@ -256,12 +257,13 @@ func (s *Campaigns) Edit(ctx context.Context, tenant string, id uuid.UUID, p Pla
 const sqlCampaignMove = `
 UPDATE campaigns SET state = $3, reason = $4, updated_at = $5, lease_until = NULL,
     scheduled_at = CASE $3 WHEN 'queued' THEN $7::timestamptz WHEN 'draft' THEN NULL ELSE scheduled_at END,
+    not_after = CASE $3 WHEN 'queued' THEN $8::timestamptz WHEN 'draft' THEN NULL ELSE not_after END,
     started_at = CASE $3 WHEN 'running' THEN coalesce(started_at, $5) ELSE started_at END,
     frozen_at = CASE $3 WHEN 'running' THEN coalesce(frozen_at, $5) ELSE frozen_at END,
     finished_at = CASE WHEN $3 = 'canceled' AND started_at IS NULL THEN $5 WHEN $3 = 'running' THEN NULL
         ELSE finished_at END
 WHERE tenant = $1 AND id = $2 AND state = ANY ($6::text[])
-    AND ($3 <> 'running' OR state <> 'queued' OR scheduled_at <= $5)
+    AND ($3 <> 'running' OR state <> 'queued' OR scheduled_at <= $5 AND (not_after IS NULL OR not_after >= $5))
 RETURNING ` + sqlCampaignColumns
 
 // A move is a change of the state of a campaign.
@@ -269,6 +271,7 @@ type move struct {
 	to     campaign.State
 	from   []campaign.State
 	at     *time.Time // of the start
+	latest *time.Time // of the start
 	by     string     // "" = not a person: it is not audited
 	action string     // for the audit
 	reason string
@@ -281,7 +284,7 @@ func (s *Campaigns) move(ctx context.Context, tenant string, id uuid.UUID, m mov
 	c Campaign, err error,
 ) {
 	err = tenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
-		rows, _ := tx.Query(ctx, sqlCampaignMove, tenant, id, m.to, storable(m.reason), now, m.from, m.at)
+		rows, _ := tx.Query(ctx, sqlCampaignMove, tenant, id, m.to, storable(m.reason), now, m.from, m.at, m.latest)
 		moved, err := pgx.CollectRows(rows, scanCampaign)
 		if err != nil {
 			return err
@@ -319,8 +322,14 @@ func (s *Campaigns) move(ctx context.Context, tenant string, id uuid.UUID, m mov
 func (s *Campaigns) Schedule(ctx context.Context, tenant string, id uuid.UUID, at time.Time, by string, now time.Time) (
 	Campaign, error,
 ) {
+	return s.ScheduleUntil(ctx, tenant, id, at, nil, by, now)
+}
+
+// ScheduleUntil is Schedule of a campaign that begins no later than latest; nil = at any time.
+func (s *Campaigns) ScheduleUntil(ctx context.Context, tenant string, id uuid.UUID, at time.Time, latest *time.Time,
+	by string, now time.Time) (Campaign, error) {
 	return s.move(ctx, tenant, id, move{
-		to: campaign.Queued, from: []campaign.State{campaign.Draft, campaign.Queued}, at: &at, by: by,
+		to: campaign.Queued, from: []campaign.State{campaign.Draft, campaign.Queued}, at: &at, latest: latest, by: by,
 		action: "campaign.scheduled",
 	}, now)
 }
@@ -334,9 +343,41 @@ func (s *Campaigns) Unschedule(ctx context.Context, tenant string, id uuid.UUID,
 	}, now)
 }
 
+// It has begun, and is paused before its first message is claimed: a person resumes or cancels it.
+const sqlCampaignLate = `
+UPDATE campaigns SET state = 'paused', updated_at = $3, lease_until = NULL, started_at = coalesce(started_at, $3),
+    frozen_at = coalesce(frozen_at, $3), reason = format('it could not start before %s, and was to start by %s',
+        to_char($3 AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'),
+        to_char(not_after AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'))
+WHERE tenant = $1 AND id = $2 AND state = 'queued' AND scheduled_at <= $3 AND not_after < $3
+RETURNING ` + sqlCampaignColumns
+
+// late pauses a queued campaign that may not begin any more, with an audit record.
+func (s *Campaigns) late(ctx context.Context, tenant string, id uuid.UUID, now time.Time) (
+	paused []Campaign, err error,
+) {
+	err = tenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
+		rows, _ := tx.Query(ctx, sqlCampaignLate, tenant, id, now) // CollectRows reports its error
+		if paused, err = pgx.CollectRows(rows, scanCampaign); err != nil || len(paused) == 0 {
+			return err
+		}
+		return auditTx(ctx, tx, AuditEntry{
+			At: now, Actor: "conveyor", Action: "campaign.paused", Subject: campaignSubject(id),
+			Detail: map[string]any{"reason": paused[0].Reason},
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("pause a late campaign: %w", err)
+	}
+	return paused, nil
+}
+
 // Begin starts a queued campaign whose time has come, else it is fault.Conflict: contacts that are stored by now are
-// its audience. It may be repeated.
+// its audience. One whose latest time has passed is paused instead. It may be repeated.
 func (s *Campaigns) Begin(ctx context.Context, tenant string, id uuid.UUID, now time.Time) (Campaign, error) {
+	if paused, err := s.late(ctx, tenant, id, now); err != nil || len(paused) > 0 {
+		return append(paused, Campaign{})[0], err
+	}
 	return s.move(ctx, tenant, id, move{to: campaign.Running, from: []campaign.State{campaign.Queued}}, now)
 }
 

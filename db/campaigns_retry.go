@@ -168,8 +168,8 @@ func messageReopen(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID, 
 }
 
 const sqlCampaignAgain = `
-UPDATE campaigns SET state = 'queued', scheduled_at = $3, started_at = NULL, frozen_at = NULL, frozen = NULL,
-    finished_at = NULL, reason = '', updated_at = $3
+UPDATE campaigns SET state = 'queued', scheduled_at = $3, not_after = NULL, started_at = NULL, frozen_at = NULL,
+    frozen = NULL, finished_at = NULL, reason = '', updated_at = $3
 WHERE tenant = $1 AND id = $2 AND state = 'canceled' AND written_at IS NULL
     AND NOT EXISTS (SELECT FROM messages WHERE tenant = $1 AND campaign = $2)
 RETURNING id`

@@ -761,3 +761,44 @@ func BenchmarkDispatch(b *testing.B) {
 	b.ReportMetric(100*claim.Seconds()/all.Seconds(), "%claim")
 	b.ReportMetric(100*record.Seconds()/all.Seconds(), "%record")
 }
+
+// A campaign that comes to its turn after its latest time is paused, with the reason, and nothing of it is claimed until
+// a person resumes it.
+func TestCampaignStartsLate(t *testing.T) {
+	t.Parallel()
+	m := newMailing(t)
+	ctx, now, s := t.Context(), time.Now().UTC().Truncate(time.Microsecond), m.campaigns
+	begin := func(late time.Duration) db.Campaign {
+		t.Helper()
+		id := m.draft(t, uuid.NewString())
+		c, err := s.ScheduleUntil(ctx, "acme", id, now, new(now.Add(time.Hour)), "zoe", now)
+		require.NoError(t, err)
+		require.Equal(t, now.Add(time.Hour), c.NotAfter.UTC())
+		c, err = s.Begin(ctx, "acme", id, now.Add(late))
+		require.NoError(t, err)
+		return c
+	}
+	require.Equal(t, campaign.Running, begin(time.Hour).State)
+	c := begin(time.Hour + time.Second)
+	require.Equal(t, campaign.Paused, c.State)
+	require.Contains(t, c.Reason, "was to start by "+now.Add(time.Hour).Format("2006-01-02 15:04")+" UTC")
+	require.NotNil(t, c.FrozenAt)
+	_, err := s.Begin(ctx, "acme", c.ID, now.Add(2*time.Hour))
+	requireClass(t, fault.Conflict, err)
+	require.Equal(t, int64(1), count(t, m.pool, "audit WHERE action = 'campaign.paused' AND actor = 'conveyor'"))
+	c, err = s.Resume(ctx, "acme", c.ID, "zoe", now.Add(3*time.Hour))
+	require.NoError(t, err)
+	require.Equal(t, campaign.Running, c.State, "a person wants it")
+
+	again := m.draft(t, "again")
+	_, err = s.ScheduleUntil(ctx, "acme", again, now, &now, "zoe", now)
+	require.NoError(t, err)
+	c, err = s.Unschedule(ctx, "acme", again, "zoe", now)
+	require.NoError(t, err)
+	require.Nil(t, c.NotAfter)
+	_, err = s.Schedule(ctx, "acme", again, now, "zoe", now)
+	require.NoError(t, err)
+	c, err = s.Begin(ctx, "acme", again, now.Add(100*time.Hour))
+	require.NoError(t, err)
+	require.Equal(t, campaign.Running, c.State, "without a latest time")
+}

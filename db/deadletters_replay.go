@@ -26,9 +26,9 @@ type Replayed struct {
 // A replay goes to the queue that the letter died in, by the default exchange: through the exchange that it was
 // published to first, every other queue bound there would get it a second time, and an exchange that is gone would
 // end the relay's batch. A message that could not be published died in the outbox, and goes to its exchange and key
-// again. It carries the headers that the message arrived with, without those that describe its deaths or that brokers
-// act on, and the number of its letter. Headers that may not fit into a frame are dropped, or the relay would try for
-// ever.
+// again; an event of saved searches, which is of no tenant either, goes into their table. It carries the headers that
+// the message arrived with, without those that describe its deaths or that brokers act on, and the number of its
+// letter. Headers that may not fit into a frame are dropped, or the relay would try for ever.
 //
 // Letters that another transaction has locked are skipped: two replays of the same letters at once replay each one
 // once. Letters whose last replay has not been sent yet are skipped too.
@@ -60,7 +60,7 @@ WITH due AS (
                 'conveyor-(version|death)|workflow-(id|run)|(first|last)-death-.*|origin-(queue|exchange|routing-key)|'
                 'opt-.*))$'
     ) h
-    WHERE tenant = ''
+    WHERE tenant = '' AND queue <> 'notify'
     ORDER BY r.id
 ), audited AS (
     INSERT INTO audit (at, actor, action, subject, detail, remote, request_id, key_id)
@@ -104,7 +104,13 @@ func letterReplay(ctx context.Context, tx pgx.Tx, f LetterFilter, id *int64, aft
 
 // reopen puts what a letter is of back into its queue, where that is a table.
 func (r reopened) reopen(ctx context.Context, tx pgx.Tx, now time.Time) error {
-	if r.Tenant == "" {
+	switch {
+	case r.Tenant == "" && r.Queue == saved.Queue:
+		if _, err := tx.Exec(ctx, sqlSavedBack, r.ID); err != nil {
+			return fmt.Errorf("replay dead letter %d: %w", r.ID, err)
+		}
+		return nil
+	case r.Tenant == "":
 		return nil
 	}
 	again, ok := reopeners[r.Queue]

@@ -162,8 +162,20 @@ var ofTenants = map[string]struct {
 			m.exec(t, `INSERT INTO saved_addresses (sum, asked_at, refused) VALUES ($1, $2, $3)`, []byte("sum "+k.name), k.at,
 				k.state == "stopped")
 		}
-	}, 2, `SELECT label FROM saved_targets WHERE kind = 'email' UNION ALL SELECT encode(sum, 'escape') FROM saved_addresses
-		ORDER BY 1`, []string{"b", "c", "d", "sum c", "sum d"}},
+		m.exec(t, `INSERT INTO saved_targets (id, tenant, search, kind, label, token, created_at, updated_at, state)
+			SELECT gen_random_uuid(), 'acme', search, 'webhook', 'hook', 'hook', $2, $2, 'unconfirmed' FROM saved_targets
+			WHERE id = $1`, target, old)
+	}, 2, `SELECT label FROM saved_targets WHERE kind <> 'feed' UNION ALL SELECT encode(sum, 'escape') FROM saved_addresses
+		ORDER BY 1`, []string{"b", "c", "d", "hook", "sum c", "sum d"}},
+	retention.Searches: {func(t *testing.T, m *mailing, old, edge time.Time) {
+		m.searching(t)
+		for n, at := range []*time.Time{nil, &old, &edge} {
+			m.exec(t, `INSERT INTO saved_searches (id, tenant, name, filter, kinds, schedule, state, since, created_at, updated_at,
+					deleted_at)
+				SELECT gen_random_uuid(), tenant, $1, filter, kinds, schedule, state, since, since, since, $2 FROM saved_searches
+				LIMIT 1`, string(rune('a'+n)), at)
+		}
+	}, 1, `SELECT name FROM saved_searches WHERE name IN ('a', 'b', 'c') ORDER BY 1`, []string{"a", "c"}},
 	retention.Deleted: {func(t *testing.T, m *mailing, old, edge time.Time) {
 		m.searching(t)
 		m.exec(t, "UPDATE saved_changes SET at = $1", old)

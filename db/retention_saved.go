@@ -42,7 +42,7 @@ SELECT coalesce((SELECT search || ' ' || event FROM looked ORDER BY search DESC,
 const sqlUnconfirmedExpire = `
 WITH looked AS (
     SELECT id, created_at FROM saved_targets
-    WHERE state = 'unconfirmed' AND created_at < $1 AND (created_at, id) > (
+    WHERE state = 'unconfirmed' AND kind = 'email' AND created_at < $1 AND (created_at, id) > (
         coalesce(nullif(split_part($2, ' ', 1), ''), '-infinity')::timestamptz,
         coalesce(nullif(split_part($2, ' ', 2), ''), '00000000-0000-0000-0000-000000000000')::uuid)
     ORDER BY created_at, id LIMIT $3
@@ -55,6 +55,37 @@ WITH looked AS (
 SELECT coalesce((SELECT to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || ' ' || id
         FROM looked ORDER BY created_at DESC, id DESC LIMIT 1), $2),
     (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`
+
+// A step empties one search: of the contents of its deliveries first, then of those and of its news, both without any
+// by then, and at last it goes with its targets. $2 is not used: what is left is found again.
+const sqlSavedSearchesExpire = `
+WITH looked AS (
+    SELECT id FROM saved_searches WHERE deleted_at < $1 ORDER BY id LIMIT 1
+), filled AS (
+    SELECT id, EXISTS (SELECT FROM saved_items i WHERE i.search = k.id) AS items,
+        EXISTS (SELECT FROM saved_matches m WHERE m.search = k.id) AS news,
+        EXISTS (SELECT FROM saved_targets t JOIN saved_deliveries d ON d.target = t.id WHERE t.search = k.id) AS sent
+    FROM looked k
+), items AS (
+    DELETE FROM saved_items WHERE (target, event) IN (
+        SELECT i.target, i.event FROM saved_items i JOIN filled f ON f.id = i.search LIMIT $3)
+    RETURNING 1
+), sent AS (
+    DELETE FROM saved_deliveries WHERE id IN (
+        SELECT d.id FROM filled f JOIN saved_targets t ON t.search = f.id JOIN saved_deliveries d ON d.target = t.id
+        WHERE NOT f.items LIMIT $3)
+    RETURNING 1
+), news AS (
+    DELETE FROM saved_matches WHERE (search, event) IN (
+        SELECT m.search, m.event FROM filled f JOIN saved_matches m ON m.search = f.id WHERE NOT f.items LIMIT $3)
+    RETURNING 1
+), gone AS (
+    DELETE FROM saved_searches s USING filled f WHERE s.id = f.id AND NOT (f.items OR f.news OR f.sent) RETURNING 1
+), n AS (
+    SELECT (SELECT count(*) FROM items) + (SELECT count(*) FROM sent) + (SELECT count(*) FROM news) +
+        (SELECT count(*) FROM gone) AS deleted
+)
+SELECT $2::text, deleted > 0, deleted FROM n`
 
 // A matcher that has not read for so long reads all searches anew.
 const sqlSavedDeletedExpire = `

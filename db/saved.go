@@ -29,12 +29,12 @@ type SavedTarget struct {
 	Kind   saved.Channel
 	Label  string // its address, without what is secret or personal
 	State  string // saved.TargetActive …
-	Reason string // why it is stopped
+	Reason string // why it is stopped, or why a webhook is not confirmed
 }
 
 // A NewTarget is a SavedTarget that is stored.
 type NewTarget struct {
-	SavedTarget // an e-mail address begins as saved.TargetUnconfirmed, any other as active
+	SavedTarget // an e-mail address and a webhook begin as saved.TargetUnconfirmed, any other as active
 
 	Address Sealed // for saved.TargetPurpose; empty for a feed
 	Sum     []byte // of an e-mail address: HMAC of saved.Mailbox by the key of Saved.AddressKey
@@ -62,7 +62,7 @@ INSERT INTO saved_searches (id, tenant, name, filter, kinds, schedule, state, si
 SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $10, $11
 WHERE NOT EXISTS (
     SELECT FROM tenants t WHERE t.id = $2
-        AND t.max_searches <= (SELECT count(*) FROM saved_searches WHERE tenant = $2))`
+        AND t.max_searches <= (SELECT count(*) FROM saved_searches WHERE tenant = $2 AND deleted_at IS NULL))`
 
 	sqlSavedSlots = `SELECT coalesce(sum(slots), 0)::bigint FROM saved_searches WHERE id <> $1`
 )
@@ -180,16 +180,21 @@ func scanSaved(row pgx.CollectableRow) (s saved.Search, err error) {
 }
 
 const (
-	sqlSavedRead = `SELECT ` + sqlSavedColumns + ` FROM saved_searches s WHERE s.tenant = $1 AND s.id = $2`
+	sqlSavedRead = `SELECT ` + sqlSavedColumns + ` FROM saved_searches s
+WHERE s.tenant = $1 AND s.id = $2 AND s.deleted_at IS NULL`
 
 	sqlSavedHold = sqlSavedRead + ` FOR UPDATE`
 
 	sqlSavedList = `
 SELECT ` + sqlSavedColumns + ` FROM saved_searches s
-WHERE s.tenant = $1 AND s.name > $2 ORDER BY s.name LIMIT $3`
+WHERE s.tenant = $1 AND s.name > $2 AND s.deleted_at IS NULL ORDER BY s.name LIMIT $3`
 
+	// While a webhook is asked to confirm, the reason is that of the last try.
 	sqlSavedTargets = `
-SELECT search, id, kind, label, state, reason FROM saved_targets WHERE search = ANY ($1) ORDER BY created_at, id`
+SELECT search, id, kind, label, state, CASE WHEN state = 'unconfirmed' AND reason = '' THEN coalesce((
+    SELECT d.reason FROM saved_deliveries d WHERE d.target = t.id AND d.confirms ORDER BY d.due_at DESC LIMIT 1), '')
+    ELSE reason END
+FROM saved_targets t WHERE search = ANY ($1) ORDER BY created_at, id`
 )
 
 // Get returns a search.
@@ -287,15 +292,30 @@ func (s *Saved) Change(ctx context.Context, tenant string, id uuid.UUID, actor s
 	return savedFault(err, "change", id)
 }
 
-const sqlSavedDelete = `DELETE FROM saved_searches WHERE tenant = $1 AND id = $2 RETURNING id`
+// A deleted search has the name of none that can be saved, and takes no place in the index.
+const (
+	sqlSavedDelete = `
+UPDATE saved_searches SET deleted_at = $3, updated_at = $3, state = 'paused', slots = 0,
+    name = rpad('deleted ' || id, $4 + 1)
+WHERE tenant = $1 AND id = $2 AND deleted_at IS NULL RETURNING id`
 
-// Delete deletes a search with its targets and what they were told, with an audit record. What waits is not sent.
+	sqlSavedDeleteTargets = `
+UPDATE saved_targets SET state = 'stopped', reason = 'the search was deleted', updated_at = $3, label = '', box = '',
+    box_key = '', address = NULL, token = sha256(gen_random_uuid()::text::bytea)
+WHERE tenant = $1 AND search = $2`
+)
+
+// Delete deletes a search with its targets and their addresses, with an audit record. What waits is not sent. What it
+// was told may be very much: retention.Searches deletes that.
 func (s *Saved) Delete(ctx context.Context, tenant string, id uuid.UUID, actor string, now time.Time) error {
 	err := tenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, sqlSavedTurn); err != nil {
 			return err
 		}
-		if err := tx.QueryRow(ctx, sqlSavedDelete, tenant, id).Scan(&id); err != nil {
+		if err := tx.QueryRow(ctx, sqlSavedDelete, tenant, id, now, saved.MaxName).Scan(&id); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, sqlSavedDeleteTargets, tenant, id, now); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, sqlSavedTouch, id, now); err != nil {

@@ -55,20 +55,24 @@ INSERT INTO saved_addresses AS a (sum, asked_at) VALUES ($1, $2)
 ON CONFLICT (sum) DO UPDATE SET asked_at = $2 WHERE NOT a.refused AND a.asked_at <= $3`
 )
 
-// addressAsk counts that an address is asked to confirm. It is fault.Conflict when that is too often, for the tenant or
-// for the address, or when its owner has refused. Which of the two it is of an address is not said: it may be another
-// tenant's.
-func addressAsk(ctx context.Context, tx pgx.Tx, tenant string, sum []byte, now time.Time) error {
-	since := now.Add(-saved.AskedWithin)
-	tag, err := tx.Exec(ctx, sqlAsksCount, tenant, now, since, saved.MaxAsked)
+// asksCount counts that a tenant has an address asked to confirm. It is fault.Conflict when it has asked too many.
+func asksCount(ctx context.Context, tx pgx.Tx, tenant string, now time.Time) error {
+	tag, err := tx.Exec(ctx, sqlAsksCount, tenant, now, now.Add(-saved.AskedWithin), saved.MaxAsked)
 	if err != nil {
 		return err
 	}
 	if tag.RowsAffected() == 0 {
-		return fault.Newf(fault.Conflict, "email: the tenant has added %d addresses in %s that are not confirmed: no more can "+
-			"be asked for now", saved.MaxAsked, saved.AskedWithin)
+		return fault.Newf(fault.Conflict, "the tenant has had %d e-mail addresses and webhooks asked in %s that are not "+
+			"confirmed: no more can be asked for now", saved.MaxAsked, saved.AskedWithin)
 	}
-	if tag, err = tx.Exec(ctx, sqlAddressAsk, sum, now, since); err != nil {
+	return nil
+}
+
+// addressAsk notes that an address is asked to confirm. It is fault.Conflict when that is too often, or when its owner
+// has refused. Which of the two it is is not said: it may be another tenant's.
+func addressAsk(ctx context.Context, tx pgx.Tx, sum []byte, now time.Time) error {
+	tag, err := tx.Exec(ctx, sqlAddressAsk, sum, now, now.Add(-saved.AskedWithin))
+	if err != nil {
 		return err
 	}
 	if tag.RowsAffected() == 0 {

@@ -1,11 +1,14 @@
 package db_test
 
 import (
+	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/db"
@@ -125,6 +128,84 @@ func TestSavedMatcherGetsOn(t *testing.T) {
 	require.Equal(t, []uuid.UUID{bad}, left)
 	require.Zero(t, count(t, w.pool, "saved_queue"))
 }
+
+// An event that cannot be compared is set aside, as a dead letter, so that those after it are told; a replay has it
+// compared again, with all that it was. So is one by which the process panics.
+func TestSavedEventIsSetAside(t *testing.T) {
+	t.Parallel()
+	w := newTelling(t)
+	w.search(t, "all", saved.Criteria{})
+	for n := range 3 {
+		w.advert(t, fmt.Sprint(n), 1000, n+1)
+	}
+	events := seen(t, w.pool, "SELECT event FROM saved_queue ORDER BY event")
+	require.Len(t, events, 3)
+	w.system(t, fmt.Sprintf(`UPDATE saved_queue SET listing = '%s', at = '2026-01-01T00:00:00Z', before = '{"title": "was"}'
+		WHERE event = %d`, refOf("0").ID(), events[0]))
+	dbtest.Alter(t, w.pool, fmt.Sprintf(`CREATE FUNCTION poison() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+			IF NEW.event = %d THEN RAISE 'poison'; END IF;
+			RETURN NEW;
+		END $$;
+		CREATE TRIGGER poison BEFORE INSERT ON saved_matches FOR EACH ROW EXECUTE FUNCTION poison()`, events[0]))
+	matches, failed := 0, 0
+	var aside []int64
+	for range 20 {
+		done, err := w.matcher.Next(t.Context(), 4, after(5))
+		if err != nil {
+			failed++
+			continue
+		}
+		if matches += done.Matches; done.Aside != 0 {
+			aside = append(aside, done.Aside)
+			require.ErrorContains(t, done.Cause, "poison")
+		}
+	}
+	require.Equal(t, events[:1], aside)
+	require.Equal(t, 2, matches)
+	require.Equal(t, saved.MaxCompares+1, failed, "of four, of two, and alone, but for the last")
+	require.Zero(t, count(t, w.pool, "saved_queue"))
+	require.Equal(t, []string{"notify  open"}, query[string](t, w.pool,
+		"SELECT queue || ' ' || tenant || ' ' || state FROM dead_letters"))
+
+	letters := db.NewDeadLetters(w.pool)
+	id := query[int64](t, w.pool, "SELECT id FROM dead_letters")[0]
+	_, err := letters.Replay(t.Context(), id, false, "test", after(6))
+	require.NoError(t, err)
+	require.Zero(t, count(t, w.pool, "outbox WHERE lane = 'dead-letters'"), "RabbitMQ has no such queue")
+	require.Equal(t, []int64{1}, seen(t, w.pool, fmt.Sprintf(`SELECT count(*) FROM saved_queue WHERE event = %d AND
+		listing IS NOT NULL AND at = '2026-01-01T00:00:00Z' AND before = '{"title": "was"}'`, events[0])))
+	for range 2 * saved.MaxCompares {
+		_, _ = w.matcher.Next(t.Context(), 1, after(7)) // fails again
+	}
+	require.Equal(t, []string{"open 2"}, query[string](t, w.pool, "SELECT state || ' ' || deaths FROM dead_letters"))
+
+	w.advert(t, "9", 1000, 8)
+	config := w.pool.Config()
+	config.ConnConfig.Tracer = panics{}
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	matcher := db.NewSaved(pool).Matcher()
+	for range saved.MaxCompares {
+		require.Panics(t, func() { _, _ = matcher.Next(t.Context(), 1, after(9)) })
+	}
+	done, err := matcher.Next(t.Context(), 1, after(9))
+	require.NoError(t, err)
+	require.NotZero(t, done.Aside)
+	require.Zero(t, count(t, w.pool, "saved_queue"))
+}
+
+// panics is a tracer by which telling news panics.
+type panics struct{}
+
+func (panics) TraceQueryStart(ctx context.Context, _ *pgx.Conn, q pgx.TraceQueryStartData) context.Context {
+	if strings.Contains(q.SQL, "INTO saved_matches") {
+		panic("poison")
+	}
+	return ctx
+}
+
+func (panics) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
 // A notice holds a bounded number of homes, the first with all of their news, and says how many there are besides.
 func TestSavedNoticeIsBounded(t *testing.T) {
@@ -277,7 +358,7 @@ func TestSavedAsks(t *testing.T) {
 	for range 2 {
 		err := add("Z", 2)
 		requireClass(t, fault.Conflict, err)
-		require.ErrorContains(t, err, "email: the tenant has added 100 addresses")
+		require.ErrorContains(t, err, "the tenant has had 100 e-mail addresses and webhooks asked")
 	}
 	for n := range saved.MaxTargets {
 		_, err := w.Confirm(t.Context(), sum("A"+string(rune('a'+n))), "jo", after(3))
@@ -286,6 +367,57 @@ func TestSavedAsks(t *testing.T) {
 	require.NoError(t, add("Y", 4), "as many have confirmed")
 	requireClass(t, fault.Conflict, add("Z", 5))
 	require.NoError(t, add("Z", 24*60+1), "a day later")
+}
+
+// A search that is deleted is gone at once, with its addresses, whatever it was told; retention empties it a few rows at
+// a time.
+func TestSavedDeletedIsEmptied(t *testing.T) {
+	t.Parallel()
+	w := newTelling(t)
+	w.search(t, "kept", saved.Criteria{})
+	id := w.search(t, "deleted", saved.Criteria{})
+	s, err := w.Get(t.Context(), "acme", id)
+	require.NoError(t, err)
+	hook := s.Targets[0]
+	for n := range 5 {
+		w.advert(t, fmt.Sprint(n), 1000, n+1)
+		require.Equal(t, 2, w.match(t, n+1))
+	}
+	require.Len(t, w.begun(t, 6), 10)
+	require.NoError(t, w.Delete(t.Context(), "acme", id, "test", after(7)))
+	requireClass(t, fault.Gone, w.Delete(t.Context(), "acme", id, "test", after(7)))
+	_, err = w.Get(t.Context(), "acme", id)
+	requireClass(t, fault.Gone, err)
+	requireClass(t, fault.Gone, w.Change(t.Context(), "acme", id, "test", after(7), func(*saved.Search) {}))
+	requireClass(t, fault.Gone, w.DeleteTarget(t.Context(), "acme", id, hook.ID, "test", after(7)))
+	_, err = w.Challenge(t.Context(), "acme", id, hook.ID, "test", after(7))
+	requireClass(t, fault.Gone, err)
+	_, _, err = w.Matches(t.Context(), "acme", id, nil, 10)
+	requireClass(t, fault.Gone, err)
+	_, err = w.Feed(t.Context(), sum("deleted-feed"), 10)
+	requireClass(t, fault.Gone, err)
+	list, err := w.List(t.Context(), "acme", "", 10)
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	require.Empty(t, seen(t, w.pool, "SELECT 1 FROM saved_targets WHERE state <> 'stopped' AND search IN ("+
+		"SELECT id FROM saved_searches WHERE deleted_at IS NOT NULL)"))
+	w.search(t, "deleted", saved.Criteria{}) // its name is free
+	w.advert(t, "9", 1000, 8)
+	require.Equal(t, 2, w.match(t, 8), "of the kept one and the new one")
+
+	require.Equal(t, []int64{5}, seen(t, w.pool, "SELECT count(*) FROM saved_matches WHERE search = '"+id.String()+"'"))
+	steps := db.NewRetention(w.pool)
+	deleted := 0
+	for more := true; more; {
+		step, err := steps.DeleteExpired(t.Context(), retention.Searches, after(9), "", 2)
+		require.NoError(t, err)
+		require.LessOrEqual(t, step.Deleted, 4, "two of a kind")
+		more = step.More
+		deleted += step.Deleted
+	}
+	require.Equal(t, 5+5+5+1, deleted, "items, deliveries, news, and the search")
+	require.Equal(t, []int64{2}, seen(t, w.pool, "SELECT count(*) FROM saved_searches"))
+	require.Equal(t, []int64{0}, seen(t, w.pool, "SELECT count(*) FROM saved_targets t WHERE search = '"+id.String()+"'"))
 }
 
 // That a search was deleted is forgotten; a matcher that has not read for so long reads all of them anew.
@@ -297,6 +429,7 @@ func TestSavedDeletedIsForgotten(t *testing.T) {
 	w.advert(t, "1", 1000, 1)
 	require.Equal(t, 2, w.match(t, 1))
 	require.NoError(t, w.Delete(t.Context(), "acme", id, "test", after(2)))
+	require.NotZero(t, expire(t, w.pool, retention.Searches, after(3)))
 	require.Zero(t, expire(t, w.pool, retention.Deleted, after(2)))
 	require.Equal(t, 1, expire(t, w.pool, retention.Deleted, after(3)))
 	w.advert(t, "2", 1000, 4)

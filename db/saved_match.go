@@ -3,13 +3,18 @@ package db
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/mtlrent/conveyor/domain/contract"
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/saved"
 )
 
@@ -21,6 +26,11 @@ type SavedMatcher struct {
 	version int64     // of saved_changes that the index has
 	read    time.Time // when it was
 	most    int       // events that are compared at once after a failure: half as many; 0 = as many as are asked for
+
+	trying int   // events that are being compared: after a panic they still are
+	first  int64 // of them
+	alone  int64 // the event that failed by itself last
+	failed int   // how often it did
 }
 
 // Matcher returns a matcher that has read nothing yet.
@@ -35,6 +45,8 @@ type Matched struct {
 	More     bool        // more events may wait
 	At       []time.Time // when each event happened
 	Left     []uuid.UUID // searches that were changed and cannot be read: they are told nothing
+	Aside    int64       // an event that is a dead letter now, for it cannot be compared; 0 = none
+	Cause    error       // of that
 }
 
 // Only one process compares at a time: what a search was told last decides what it is told next.
@@ -45,7 +57,7 @@ const (
 SELECT c.version, c.search, s.id, s.tenant, s.name, s.filter, s.kinds, s.schedule, s.state, s.since, s.created_at,
     s.updated_at, s.language
 FROM (SELECT * FROM saved_changes WHERE version > $1 ORDER BY version LIMIT $2) c
-LEFT JOIN saved_searches s ON s.id = c.search ORDER BY c.version`
+LEFT JOIN saved_searches s ON s.id = c.search AND s.deleted_at IS NULL ORDER BY c.version`
 
 	sqlSavedTake = `SELECT event FROM saved_queue ORDER BY event LIMIT $1`
 
@@ -82,7 +94,7 @@ INSERT INTO saved_matches (tenant, search, event, listing, kind, old_rent_cents,
 SELECT s.tenant, s.id, m.event, m.listing, m.kind, m.old_rent_cents, m.rent_cents, m.at
 FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::text[], $5::bigint[], $6::bigint[], $7::timestamptz[])
     m(search, event, listing, kind, old_rent_cents, rent_cents, at)
-JOIN saved_searches s ON s.id = m.search
+JOIN saved_searches s ON s.id = m.search AND s.deleted_at IS NULL
 ON CONFLICT DO NOTHING`
 
 	// A delivery whose sending has begun takes nothing more; what came too late for it goes into one that is due now.
@@ -189,15 +201,110 @@ const (
 	savedTold       = 2_000
 )
 
+// An event is set aside with all that its row says. listing_id is the name that ForgetLetters looks for.
+const (
+	sqlSavedAside = `
+DELETE FROM saved_queue WHERE event = $1
+RETURNING jsonb_strip_nulls(
+    jsonb_build_object('event', event, 'listing_id', listing, 'at', at, 'before', before))::text`
+
+	sqlSavedBack = `
+INSERT INTO saved_queue (event, listing, at, before)
+SELECT (e.doc ->> 'event')::bigint, (e.doc ->> 'listing_id')::uuid, (e.doc ->> 'at')::timestamptz, e.doc -> 'before'
+FROM (SELECT convert_from(body, 'UTF8')::jsonb AS doc FROM dead_letters WHERE id = $1) e
+ON CONFLICT DO NOTHING`
+)
+
+// setAside makes a dead letter of an event. It does nothing while another process compares.
+func (m *SavedMatcher) setAside(ctx context.Context, event int64, cause error, now time.Time) (done bool, err error) {
+	err = systemTx(ctx, m.store.pool, func(tx pgx.Tx) error {
+		done = false
+		var turn bool
+		if err := tx.QueryRow(ctx, sqlSavedMatchTurn).Scan(&turn); err != nil || !turn {
+			return err
+		}
+		var body string
+		err := tx.QueryRow(ctx, sqlSavedAside, event).Scan(&body)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		class, _ := fault.Of(cause)
+		b := new(pgx.Batch)
+		if err := deadLetterAdd(b, DeadLetter{
+			Key: fmt.Sprintf("saved-event/%d", event), Route: contract.Route{Queue: saved.Queue},
+			MessageID: strconv.FormatInt(event, 10), Body: []byte(body), Reason: cause.Error(), Class: string(class), At: now,
+		}); err != nil {
+			return err
+		}
+		done = true
+		return tx.SendBatch(ctx, b).Close()
+	})
+	if err != nil {
+		return false, fmt.Errorf("set event %d aside: %w", event, err)
+	}
+	return done, nil
+}
+
+// missed has half as many events compared next. One that has failed alone for saved.MaxCompares times, each time for a
+// cause that may be its own, is set aside.
+func (m *SavedMatcher) missed(ctx context.Context, n int, cause error, now time.Time) (aside int64, err error) {
+	m.most = max(n/2, 1)
+	if n > 1 || m.first == 0 || ctx.Err() != nil || !ofEvent(cause) {
+		return 0, nil
+	}
+	if m.alone != m.first {
+		m.alone, m.failed = m.first, 0
+	}
+	if m.failed++; m.failed < saved.MaxCompares {
+		return 0, nil
+	}
+	done, err := m.setAside(ctx, m.alone, cause, now)
+	if err != nil || !done {
+		return 0, err
+	}
+	m.failed = 0
+	return m.alone, nil
+}
+
+// ofEvent reports whether an error may be due to what was compared. Any other would be that of all events: the schema,
+// a connection, resources, other transactions, an operator.
+func ofEvent(err error) bool {
+	if errors.Is(err, errComparePanic) {
+		return true
+	}
+	var pg *pgconn.PgError
+	if !errors.As(err, &pg) {
+		return false
+	}
+	switch pg.Code[:2] {
+	case "21", "22", "23", "54", "P0": // what its values are, or are too much for
+		return true
+	}
+	return pg.Code == "57014" // its statement takes too long
+}
+
+var errComparePanic = errors.New("comparing it with saved searches panicked")
+
 // Next compares up to n events of listings with the searches, the oldest first, and writes what is told and when, in
 // one transaction: an event is compared once, or again when nothing of it was kept. It compares fewer where they meet
 // many searches, and after a failure half as many each time, so that what has piled up does not fail as a whole for
-// ever. Nothing is compared while another process does it.
+// ever; one that fails by itself is set aside, as a dead letter. Nothing is compared while another process does it.
 func (m *SavedMatcher) Next(ctx context.Context, n int, now time.Time) (done Matched, err error) {
 	asked := n
+	if m.trying > 0 { // the last time, it did not return
+		tried := m.trying
+		m.trying, m.read = 0, time.Time{} // the index may be half of what it was to be: it is made anew
+		if aside, err := m.missed(ctx, tried, errComparePanic, now); err != nil || aside != 0 {
+			return Matched{Aside: aside, Cause: errComparePanic, More: true}, err
+		}
+	}
 	if m.most > 0 {
 		n = min(n, m.most)
 	}
+	m.trying, m.first = n, 0
 	var left []uuid.UUID // it is told once, also where the transaction fails: the index has the version after it
 	err = systemTx(ctx, m.store.pool, func(tx pgx.Tx) error {
 		done = Matched{}
@@ -210,6 +317,7 @@ func (m *SavedMatcher) Next(ctx context.Context, n int, now time.Time) (done Mat
 		if err != nil || len(ids) == 0 {
 			return err
 		}
+		m.first = ids[0]
 		unread, err := m.refresh(ctx, tx, now)
 		if left = append(left, unread...); err != nil {
 			return err
@@ -248,9 +356,13 @@ func (m *SavedMatcher) Next(ctx context.Context, n int, now time.Time) (done Mat
 		}
 		return nil
 	})
-	done.Left = left
+	done.Left, m.trying = left, 0
 	if err != nil {
-		m.most = max(n/2, 1)
+		aside, asideErr := m.missed(ctx, n, err, now)
+		if aside != 0 {
+			return Matched{Left: left, Aside: aside, Cause: err, More: true}, nil
+		}
+		err = errors.Join(err, asideErr)
 		return Matched{Left: left}, fmt.Errorf("compare up to %d events with saved searches: %w", n, err)
 	}
 	if m.most *= 2; m.most >= asked {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/saved"
@@ -89,8 +90,8 @@ FROM saved_items i JOIN saved_matches m ON m.search = i.search AND m.event = i.e
 LEFT JOIN home_members h ON h.listing_id = m.listing WHERE i.delivery = $1`
 )
 
-// Notice returns a delivery with its items, each home once and at most saved.MaxItems, and its address sealed. One that
-// is not there, because its search was deleted, is fault.Gone.
+// Notice returns a delivery with its items, each home once and at most saved.MaxItems, and its address sealed. That of
+// a search that is deleted is idle, and once it is emptied fault.Gone.
 func (s *Saved) Notice(ctx context.Context, tenant string, id uuid.UUID) (n saved.Notice, err error) {
 	n, err = one(tenantRows(ctx, s.pool, tenant, func(row pgx.CollectableRow) (n saved.Notice, err error) {
 		return n, row.Scan(&n.ID, &n.Tenant, &n.State, &n.Due, &n.Tries, &n.Confirms, &n.Search, &n.Name, &n.Schedule,
@@ -123,6 +124,23 @@ WHERE tenant = $1 AND id = $2 AND state IN ('waiting', 'started') RETURNING trie
 UPDATE saved_deliveries SET state = $3, reason = $4, finished_at = $5
 WHERE tenant = $1 AND id = $2 AND state IN ('waiting', 'started')`
 
+	// Before sqlNoticeEnd, too: how a challenge has ended. What is sent was sent back.
+	sqlTargetAnswered = `
+WITH answered AS (
+    UPDATE saved_targets t
+    SET state = CASE WHEN $3 = 'sent' THEN 'active' ELSE t.state END, reason = $4, updated_at = $5
+    FROM saved_deliveries d
+    WHERE d.tenant = $1 AND d.id = $2 AND d.confirms AND d.state IN ('waiting', 'started') AND t.id = d.target
+        AND t.kind = 'webhook' AND t.state = 'unconfirmed'
+    RETURNING t.tenant, t.search, t.state
+), counted AS (
+    UPDATE saved_asks a SET asked = a.asked - 1 FROM answered t
+    WHERE a.tenant = t.tenant AND t.state = 'active' AND a.asked > 0
+)
+INSERT INTO audit (at, actor, action, subject, detail)
+SELECT $5, 'conveyor', 'search.target_confirmed', 'search/' || search, jsonb_build_object('tenant', tenant)
+FROM answered WHERE state = 'active'`
+
 	sqlTargetWell = `
 UPDATE saved_targets SET failing_since = NULL
 WHERE tenant = $1 AND id = (SELECT target FROM saved_deliveries WHERE id = $2) AND failing_since IS NOT NULL`
@@ -154,9 +172,11 @@ func (s *Saved) PutOffNotice(ctx context.Context, tenant string, id uuid.UUID, r
 	return tries, nil
 }
 
-// EndNotice ends a delivery: sent, or dropped for a reason. Repeated, it changes nothing.
+// EndNotice ends a delivery: sent, dropped for a reason, or failed without a dead letter. A challenge that is sent was
+// answered: its target is active from then on, with an audit record. Repeated, it changes nothing.
 func (s *Saved) EndNotice(ctx context.Context, tenant string, id uuid.UUID, state, reason string, now time.Time) error {
 	b := new(pgx.Batch)
+	b.Queue(sqlTargetAnswered, tenant, id, state, storable(reason), now)
 	b.Queue(sqlNoticeEnd, tenant, id, state, storable(reason), now)
 	if state == "sent" {
 		b.Queue(sqlTargetWell, tenant, id)
@@ -211,11 +231,35 @@ func (s *Saved) UntriedFor(ctx context.Context, now time.Time) (float64, error) 
 	return age, nil
 }
 
-const sqlNoticeReopen = `
-UPDATE saved_deliveries SET state = 'waiting', tries = 0, finished_at = NULL
-WHERE tenant = $1 AND id = $2 AND state = 'failed'`
+// Edits have a time of their own; that of other events is in listing_events.
+const sqlSavedQueued = `
+SELECT (SELECT count(*) FROM (SELECT FROM saved_queue LIMIT $2) q), coalesce((
+    SELECT extract(epoch FROM greatest($1 - coalesce(q.at, e.at), '0'))
+    FROM saved_queue q LEFT JOIN listing_events e ON e.id = q.event ORDER BY q.event LIMIT 1), 0)::float8`
 
-const sqlNoticeStands = `SELECT state FROM saved_deliveries WHERE tenant = $1 AND id = $2`
+// Backlog counts the events that wait to be compared with the searches, up to backlog.MostNews, and says how long the
+// oldest of them and the oldest delivery have waited.
+func (s *Saved) Backlog(ctx context.Context, now time.Time) (backlog.News, error) {
+	n, err := one(systemRows(ctx, s.pool, func(row pgx.CollectableRow) (n backlog.News, err error) {
+		return n, row.Scan(&n.Events, &n.EventAgeSeconds)
+	}, sqlSavedQueued, now, backlog.MostNews))
+	if err != nil {
+		return backlog.News{}, fmt.Errorf("count the events of saved searches: %w", err)
+	}
+	n.NoticeAgeSeconds, err = s.UntriedFor(ctx, now)
+	return n, err
+}
+
+const sqlNoticeReopen = `
+UPDATE saved_deliveries d SET state = 'waiting', tries = 0, finished_at = NULL
+WHERE tenant = $1 AND id = $2 AND state = 'failed' AND ` + sqlNoticeOfSearch
+
+const sqlNoticeOfSearch = `EXISTS (
+    SELECT FROM saved_targets t JOIN saved_searches s ON s.id = t.search
+    WHERE t.id = d.target AND s.deleted_at IS NULL)`
+
+const sqlNoticeStands = `
+SELECT state FROM saved_deliveries d WHERE tenant = $1 AND id = $2 AND ` + sqlNoticeOfSearch
 
 // noticeReopen is the reopener of deliveries.
 func noticeReopen(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID, _ time.Time) error {

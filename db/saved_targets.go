@@ -18,16 +18,20 @@ const (
 INSERT INTO saved_targets (id, tenant, search, kind, label, box, box_key, token, created_at, updated_at, state, address)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $10, $11)`
 
+	// No two deliveries of a target are due at one time.
 	sqlSavedTargetAsk = `
-INSERT INTO saved_deliveries (id, tenant, target, due_at, confirms) VALUES (gen_random_uuid(), $1, $2, $3, true)`
+INSERT INTO saved_deliveries (id, tenant, target, due_at, confirms)
+SELECT gen_random_uuid(), $1, $2, greatest($3, max(due_at) + '1 microsecond'::interval), true
+FROM saved_deliveries WHERE target = $2 AND due_at <= $3`
 )
 
-// targetAdd stores a target of a search, and for an e-mail address the delivery that asks for its confirmation.
+// targetAdd stores a target of a search, and for an e-mail address and a webhook the delivery that asks for its
+// confirmation.
 func targetAdd(ctx context.Context, tx pgx.Tx, tenant string, search uuid.UUID, t NewTarget, now time.Time) error {
 	if t.Address.Box == nil {
 		t.Address.Box = []byte{}
 	}
-	if t.State = saved.TargetActive; t.Kind == saved.Email {
+	if t.State = saved.TargetActive; t.Kind == saved.Email || t.Kind == saved.Webhook {
 		t.State = saved.TargetUnconfirmed
 	}
 	_, err := tx.Exec(ctx, sqlSavedTargetAdd, t.ID, tenant, search, t.Kind, t.Label, t.Address.Box, t.Address.Key, t.Token,
@@ -35,11 +39,68 @@ func targetAdd(ctx context.Context, tx pgx.Tx, tenant string, search uuid.UUID, 
 	if err != nil || t.State != saved.TargetUnconfirmed {
 		return err
 	}
-	if err := addressAsk(ctx, tx, tenant, t.Sum, now); err != nil {
+	if err := asksCount(ctx, tx, tenant, now); err != nil {
 		return err
+	}
+	if t.Kind == saved.Email {
+		if err := addressAsk(ctx, tx, t.Sum, now); err != nil {
+			return err
+		}
 	}
 	_, err = tx.Exec(ctx, sqlSavedTargetAsk, tenant, t.ID, now)
 	return err
+}
+
+const (
+	sqlSavedTargetHold = `
+SELECT id, kind, label, state, reason FROM saved_targets t
+WHERE tenant = $1 AND search = $2 AND id = $3
+    AND EXISTS (SELECT FROM saved_searches s WHERE s.id = t.search AND s.deleted_at IS NULL) FOR UPDATE`
+
+	sqlSavedTargetAsked = `
+SELECT EXISTS (
+    SELECT FROM saved_deliveries WHERE tenant = $1 AND target = $2 AND confirms AND state IN ('waiting', 'started'))`
+)
+
+// Challenge asks the host of a webhook once more to confirm that it wants news, with an audit record: one that was not
+// confirmed, or was stopped, which is unconfirmed from then on. While it is being asked already, it changes nothing. A
+// target that is active, or is no webhook, is fault.Conflict, as is one question more than a tenant may ask; one that
+// is not there is fault.Gone.
+func (s *Saved) Challenge(ctx context.Context, tenant string, search, target uuid.UUID, actor string, now time.Time) (
+	t SavedTarget, err error,
+) {
+	err = tenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
+		rows, _ := tx.Query(ctx, sqlSavedTargetHold, tenant, search, target) // CollectExactlyOneRow reports its error
+		var err error
+		if t, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[SavedTarget]); err != nil {
+			return err
+		}
+		switch {
+		case t.Kind != saved.Webhook:
+			return fault.Newf(fault.Conflict, "the target %s is no webhook: it has no challenge", target)
+		case t.State == saved.TargetActive:
+			return fault.Newf(fault.Conflict, "the target %s is confirmed", target)
+		}
+		var asked bool
+		if err := tx.QueryRow(ctx, sqlSavedTargetAsked, tenant, target).Scan(&asked); err != nil || asked {
+			return err
+		}
+		if err := asksCount(ctx, tx, tenant, now); err != nil {
+			return err
+		}
+		t.State, t.Reason = saved.TargetUnconfirmed, ""
+		if _, err := tx.Exec(ctx, sqlTargetState, tenant, target, t.State, t.Reason, now); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, sqlSavedTargetAsk, tenant, target, now); err != nil {
+			return err
+		}
+		return auditTx(ctx, tx, savedDeed(tenant, "search.target_challenged", search, actor, now))
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return t, fault.Newf(fault.Gone, "the saved search %s has no target %s", search, target)
+	}
+	return t, savedFault(err, "challenge a target of", search)
 }
 
 const sqlSavedTargetCount = `SELECT count(*) FROM saved_targets WHERE tenant = $1 AND search = $2`
@@ -68,7 +129,10 @@ func (s *Saved) AddTarget(ctx context.Context, tenant string, search uuid.UUID, 
 	return savedFault(err, "add a target to", search)
 }
 
-const sqlSavedTargetDelete = `DELETE FROM saved_targets WHERE tenant = $1 AND search = $2 AND id = $3 RETURNING id`
+const sqlSavedTargetDelete = `
+DELETE FROM saved_targets t WHERE tenant = $1 AND search = $2 AND id = $3
+    AND EXISTS (SELECT FROM saved_searches s WHERE s.id = t.search AND s.deleted_at IS NULL)
+RETURNING id`
 
 // DeleteTarget deletes a target of a search with what it was told, with an audit record. What waits is not sent. One
 // that is not there is fault.Gone.

@@ -81,6 +81,77 @@ func TestSavedEmail(t *testing.T) {
 	}, query[string](t, w.pool, "SELECT action FROM audit WHERE action LIKE 'search%' ORDER BY id"))
 }
 
+// A webhook is told nothing before its host has answered its challenge. One that fails says why, makes no dead letter,
+// and can be asked again; so can one that was stopped. A tenant asks so many at a time.
+func TestSavedWebhookChallenge(t *testing.T) {
+	t.Parallel()
+	w := newTelling(t)
+	search := saved.Search{
+		ID: uuid.New(), Tenant: "acme", Name: "all", Kinds: saved.Kinds, State: saved.Active, Since: start, CreatedAt: start,
+	}
+	hook := uuid.New()
+	require.NoError(t, w.Add(t.Context(), search, []db.NewTarget{{
+		SavedTarget: db.SavedTarget{ID: hook, Kind: saved.Webhook}, Token: sum("hook"),
+	}}, "test"))
+	target := func() db.SavedTarget {
+		s, err := w.Get(t.Context(), "acme", search.ID)
+		require.NoError(t, err)
+		return s.Targets[0]
+	}
+	again := func(minutes int) error {
+		_, err := w.Challenge(t.Context(), "acme", search.ID, hook, "test", after(minutes))
+		return err
+	}
+	w.advert(t, "1", 1250, 1)
+	require.Equal(t, 1, w.match(t, 1))
+	got := w.begun(t, 2)
+	require.Len(t, got, 1, "the challenge, and no news")
+	require.True(t, got[0].Challenges())
+	require.Empty(t, got[0].Idle())
+	_, err := w.PutOffNotice(t.Context(), "acme", got[0].ID, "the webhook answered 404", after(3))
+	require.NoError(t, err)
+	require.Equal(t, "the webhook answered 404", target().Reason, "while it is tried")
+	require.NoError(t, again(2))
+	require.Len(t, seen(t, w.pool, "SELECT 1 FROM saved_deliveries"), 1, "it is being asked")
+	for range 2 {
+		require.NoError(t, w.EndNotice(t.Context(), "acme", got[0].ID, "failed", "the webhook answered 500", after(3)))
+	}
+	require.Equal(t, db.SavedTarget{
+		ID: hook, Kind: saved.Webhook, State: saved.TargetUnconfirmed, Reason: "the webhook answered 500",
+	}, target())
+	require.Zero(t, count(t, w.pool, "dead_letters"))
+
+	require.NoError(t, again(4))
+	require.Empty(t, target().Reason)
+	got = w.begun(t, 5)
+	require.Len(t, got, 1)
+	require.Equal(t, []int64{2}, seen(t, w.pool, "SELECT asked::bigint FROM saved_asks"))
+	for range 2 {
+		require.NoError(t, w.EndNotice(t.Context(), "acme", got[0].ID, "sent", "", after(5)))
+	}
+	require.Equal(t, db.SavedTarget{ID: hook, Kind: saved.Webhook, State: saved.TargetActive}, target())
+	require.Equal(t, []int64{1}, seen(t, w.pool, "SELECT asked::bigint FROM saved_asks"))
+	requireClass(t, fault.Conflict, again(6))
+	w.advert(t, "2", 1250, 6)
+	require.Equal(t, 1, w.match(t, 6))
+	news := w.begun(t, 7)
+	require.Len(t, news, 1)
+	require.Len(t, news[0].Items, 1, "of what was found since")
+
+	require.NoError(t, w.FailNotice(t.Context(), "acme", news[0].ID, fault.Gone, "it is gone", after(7)))
+	require.Equal(t, saved.TargetStopped, target().State)
+	require.NoError(t, again(8))
+	require.Equal(t, saved.TargetUnconfirmed, target().State)
+	seen(t, w.pool, "UPDATE saved_asks SET asked = 100 RETURNING 1")
+	seen(t, w.pool, "UPDATE saved_deliveries SET state = 'dropped', finished_at = now() WHERE state = 'waiting' RETURNING 1")
+	requireClass(t, fault.Conflict, again(9))
+	require.Equal(t, []string{
+		"search.saved", "search.target_challenged", "search.target_confirmed", "search.target_challenged",
+	}, query[string](t, w.pool, "SELECT action FROM audit WHERE action LIKE 'search%' ORDER BY id"))
+	_, err = w.Challenge(t.Context(), "other", search.ID, hook, "test", after(9))
+	requireClass(t, fault.Gone, err)
+}
+
 // A target that is gone is stopped, and makes no dead letter.
 func TestSavedTargetGone(t *testing.T) {
 	t.Parallel()

@@ -39,7 +39,7 @@ func newTelling(t *testing.T) *telling {
 	return &telling{s, db.NewListings(pool), s.Matcher(), pool, map[string]int64{}}
 }
 
-// search saves a search with a webhook and a feed, whose tokens are the name with -hook and -feed.
+// search saves a search with a webhook, which is confirmed, and a feed, whose tokens are the name with -hook and -feed.
 func (w *telling) search(t *testing.T, name string, f saved.Criteria, change ...func(*saved.Search)) uuid.UUID {
 	t.Helper()
 
@@ -56,6 +56,8 @@ func (w *telling) search(t *testing.T, name string, f saved.Criteria, change ...
 	require.NoError(t, w.Add(t.Context(), s, []db.NewTarget{
 		target(saved.Webhook, name+"-hook"), target(saved.Feed, name+"-feed"),
 	}, "test"))
+	seen(t, w.pool, `WITH asked AS (DELETE FROM saved_deliveries WHERE confirms RETURNING target)
+		UPDATE saved_targets SET state = 'active' WHERE id IN (SELECT target FROM asked) RETURNING 1`)
 	return s.ID
 }
 
@@ -268,7 +270,10 @@ func TestSavedNoticeFails(t *testing.T) {
 	require.Len(t, w.notices(t, 6), 1)
 
 	require.NoError(t, w.Delete(t.Context(), "acme", id, "test", after(7)))
-	_, err = w.Notice(t.Context(), "acme", due[0].ID)
+	n, err := w.Notice(t.Context(), "acme", due[0].ID)
+	require.NoError(t, err)
+	require.Equal(t, "the target is stopped", n.Idle())
+	_, err = letters.Replay(t.Context(), number[0], true, "ops", after(7))
 	requireClass(t, fault.Gone, err)
 	requireClass(t, fault.Gone, w.Delete(t.Context(), "acme", id, "test", after(7)))
 	w.advert(t, "2", 1250, 8)

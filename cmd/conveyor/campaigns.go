@@ -31,7 +31,7 @@ func (h *house) campaigns() system {
 			},
 			api.Campaigns{
 				Store: db.NewCampaigns(h.pool), Messages: db.NewMessages(h.pool), Senders: db.NewSenders(h.pool),
-				Launch: h.launch, Wakes: wakes, Rates: rates,
+				Launch: h.launch, Wakes: wakes, Rates: rates, Late: h.config.Outreach.CampaignLate,
 			},
 			api.Messages{Store: db.NewMessages(h.pool), Wakes: wakes},
 			api.Webhooks{Store: hooks, AppSecrets: c.AppSecrets, VerifyTokens: c.VerifyTokens},

@@ -12,6 +12,7 @@ import (
 	"github.com/mtlrent/conveyor/activities"
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/saved"
 	"github.com/mtlrent/conveyor/internal/fetch"
@@ -33,7 +34,6 @@ const (
 	savedEvery    = time.Second      // between two looks for events and deliveries
 	savedEvents   = 200              // that are compared in one transaction
 	savedStarts   = 500              // deliveries whose workflows are started in one turn
-	savedMeasure  = 10 * time.Second // between two looks for the oldest delivery
 	savedAgain    = 2 * time.Minute  // until a delivery that has not ended is started again: its worker may be dead
 	noticeSlots   = 64               // notices on their way in a worker process
 	noticeTimeout = 10 * time.Second // of one try
@@ -52,6 +52,9 @@ func (h *house) saved() system {
 			Store: store, Secrets: box, Mail: h.config.Notices.SMTPURL != "", Telegram: h.config.Notices.TelegramToken != "",
 			PlainHosts: h.config.Notices.WebhookHosts,
 		}},
+		backlog: func(b *telemetry.Backlog) {
+			b.News = func(ctx context.Context) (backlog.News, error) { return store.Backlog(ctx, time.Now()) }
+		},
 		activities: func(context.Context) ([]workers.Row, func()) {
 			metrics := telemetry.NewSaved(h.registry)
 			send := h.notices(box)
@@ -70,20 +73,11 @@ func (h *house) saved() system {
 	}
 }
 
-// savedMatcher compares the events that wait with the searches, and measures how long deliveries wait. due is what it
-// tells savedStarter: there are some, or may be.
+// savedMatcher compares the events that wait with the searches. due is what it tells savedStarter: deliveries are due,
+// or may be.
 func (h *house) savedMatcher(store *db.Saved, metrics *telemetry.Saved, due *atomic.Bool) func(context.Context) error {
 	matcher := store.Matcher()
-	var measured time.Time
 	return func(ctx context.Context) error {
-		if now := time.Now(); now.Sub(measured) >= savedMeasure {
-			age, err := store.UntriedFor(ctx, now)
-			if err != nil {
-				return err
-			}
-			metrics.Untried(age)
-			measured = now
-		}
 		waits, err := store.Waits(ctx, time.Now().Add(-savedAgain), time.Now())
 		if err != nil {
 			return err
@@ -94,6 +88,10 @@ func (h *house) savedMatcher(store *db.Saved, metrics *telemetry.Saved, due *ato
 			if len(done.Left) > 0 {
 				h.log.ErrorContext(ctx, "saved searches cannot be read, and are told nothing until they are changed", "searches",
 					done.Left)
+			}
+			if done.Aside != 0 {
+				h.log.ErrorContext(ctx, "an event of a listing cannot be compared with saved searches: it is a dead letter of the "+
+					"queue notify", "event", done.Aside, "err", done.Cause)
 			}
 			if err != nil {
 				return err

@@ -35,6 +35,7 @@ type Report struct {
 	Imports     Imports
 	Messages    Messages
 	Webhooks    Webhooks
+	News        News
 	Partitions  []Partitioned
 }
 
@@ -55,6 +56,7 @@ const (
 	PartImports     = "imports"
 	PartMessages    = "messages"
 	PartWebhooks    = "webhooks"
+	PartNews        = "news"
 	PartPartitions  = "partitions"
 )
 
@@ -220,6 +222,7 @@ const (
 	MostChunks   = 100_000
 	MostMessages = 100_000 // transactional ones, and unknown ones; those of campaigns are all counted
 	MostWebhooks = 10_000
+	MostNews     = 100_000
 )
 
 // Imports are the files of contacts that are not imported.
@@ -251,6 +254,13 @@ type Webhooks struct {
 	OldestAgeSeconds float64 // since the oldest came; 0 when there is none
 }
 
+// News is what saved searches are to be told.
+type News struct {
+	Events           int64   // of listings that wait to be compared with the searches, counted up to MostNews
+	EventAgeSeconds  float64 // since the oldest happened; 0 when there is none
+	NoticeAgeSeconds float64 // since the oldest delivery was due that nothing has tried to send; 0 when there is none
+}
+
 // atMost is a count as text that goes up to a limit.
 func atMost(n, limit int64) string {
 	if n >= limit {
@@ -269,6 +279,9 @@ const (
 	lateMessage = time.Minute // a transactional one is sent within a second, but for the rate of its tenant
 	lateWebhook = time.Minute // a webhook is applied within a second
 	lateChunk   = time.Hour   // a file of a million rows takes minutes
+
+	lateNews   = time.Minute     // events are compared within a second
+	lateNotice = 5 * time.Minute // a delivery is tried within seconds; what waits for a slow server looks again by then
 
 	manyRefusals = 3      // in a row; one or two are common
 	manyChunks   = 50_000 // of a thousand rows each
@@ -387,7 +400,7 @@ func (r *Report) judgeQueues() {
 	}
 }
 
-// judgeOutreach warns of imports, messages and webhooks.
+// judgeOutreach warns of imports, messages, webhooks and saved searches.
 func (r *Report) judgeOutreach() {
 	if r.Imports.Chunks > manyChunks {
 		r.warn(Concern{Code: ImportsMany, Severity: Look, Count: r.Imports.Chunks},
@@ -411,6 +424,15 @@ func (r *Report) judgeOutreach() {
 	if age := seconds(r.Webhooks.OldestAgeSeconds); age > lateWebhook {
 		r.warn(Concern{Code: WebhooksLate, Severity: Look, Since: r.before(age), Count: r.Webhooks.Waiting},
 			"webhooks: the oldest of %s waits for %s", atMost(r.Webhooks.Waiting, MostWebhooks), ago(r.At, r.At.Add(-age)))
+	}
+	if age := seconds(r.News.EventAgeSeconds); age > lateNews {
+		r.warn(Concern{Code: NewsLate, Severity: Look, Subject: "events", Since: r.before(age), Count: r.News.Events},
+			"saved searches: the oldest of %s events waits for %s to be compared with them",
+			atMost(r.News.Events, MostNews), ago(r.At, r.At.Add(-age)))
+	}
+	if age := seconds(r.News.NoticeAgeSeconds); age > lateNotice {
+		r.warn(Concern{Code: NewsLate, Severity: Look, Subject: "deliveries", Since: r.before(age)},
+			"saved searches: a delivery has been due for %s, and nothing has tried to send it", ago(r.At, r.At.Add(-age)))
 	}
 }
 

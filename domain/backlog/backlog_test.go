@@ -91,7 +91,12 @@ func TestJudge(t *testing.T) {
 			Messages: backlog.Messages{Held: 5000, Waiting: []backlog.MessageCount{
 				{Tier: "standard", Kind: "campaign", Waiting: 100_000, OldestAgeSeconds: 8 * 3600},
 				{Tier: "enterprise", Kind: "transactional", Waiting: 9, OldestAgeSeconds: 60}}},
+			News:     backlog.News{Events: 500, EventAgeSeconds: 60, NoticeAgeSeconds: 300},
 			Webhooks: backlog.Webhooks{Waiting: 500, OldestAgeSeconds: 60}}, []string{}},
+		{"news that is late", backlog.Report{
+			News: backlog.News{Events: 100_000, EventAgeSeconds: 125, NoticeAgeSeconds: 3660}},
+			[]string{"saved searches: the oldest of 100000 or more events waits for 2m to be compared with them",
+				"saved searches: a delivery has been due for 1h1m, and nothing has tried to send it"}},
 		{"imports that pile up", backlog.Report{Imports: backlog.Imports{Chunks: 50_001, OldestAgeSeconds: 3661}},
 			[]string{"imports: 50001 chunks wait", "imports: a chunk waits for 1h1m"}},
 		{"messages and webhooks that are late", backlog.Report{

@@ -42,6 +42,7 @@ const (
 	MessagesLate      = "messages_late"
 	MessagesUnknown   = "messages_unknown"
 	WebhooksLate      = "webhooks_late"
+	NewsLate          = "news_late"
 	PlatformSuspect   = "platform_suspect"
 	PlatformBlocked   = "platform_blocked"
 	PlatformSilent    = "platform_silent"

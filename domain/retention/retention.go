@@ -31,6 +31,7 @@ const (
 	Notices       = "notices"        // of saved searches that were sent, dropped or failed, without an open dead letter
 	News          = "news"           // what saved searches were told; the last of each search and listing is kept
 	Unconfirmed   = "unconfirmed"    // e-mail addresses of saved searches whose owners have not confirmed them
+	Searches      = "searches"       // that were saved and deleted: what they were told, then they themselves
 	Deleted       = "deleted"        // that a saved search was deleted
 	Removals      = "removals"       // of pages of the search: an older version that comes later is a page again
 	Unused        = "unused-files"   // of the blob store: marked here
@@ -42,7 +43,7 @@ var Kinds = []string{
 	Partitions, DraftSecrets,
 	Adverts, Images, Revisions, Events, DeadLetters, Drafts, DraftRequests, Replays, Cycles, Seen, Audit,
 	CrawlRuns, Unreported, Messages, Transactional, Webhooks, UploadFiles, Uploads, Notices, News, Unconfirmed,
-	Deleted, Removals, Unused, Files,
+	Searches, Deleted, Removals, Unused, Files,
 }
 
 // Limits say for how long each kind is kept. A kind that is missing, or 0, is kept for ever.

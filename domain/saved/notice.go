@@ -38,6 +38,18 @@ type Notice struct {
 // MaxItems is how many homes a notice holds; the matches of its search have the others.
 const MaxItems = 500
 
+// Challenges reports whether a notice asks the host of a webhook to confirm that it wants news. It has done so once it
+// has sent back what it was sent; any other notice has no answer.
+func (n *Notice) Challenges() bool { return n.Confirms && n.Channel == Webhook }
+
+// MaxTries is how often it is tried.
+func (n *Notice) MaxTries() int {
+	if n.Challenges() {
+		return MaxChallenges
+	}
+	return MaxTries
+}
+
 // Idle says why a notice that has not ended is not to be sent; "" = it is.
 func (n *Notice) Idle() string {
 	switch {

@@ -49,8 +49,8 @@ var Channels = []Channel{Webhook, Feed, Email, Telegram}
 // States of a target.
 const (
 	TargetActive      = "active"
-	TargetUnconfirmed = "unconfirmed" // an e-mail address that its owner has not confirmed: it is told nothing but that
-	TargetStopped     = "stopped"     // its owner wants no more, or it is gone; it does not become active again
+	TargetUnconfirmed = "unconfirmed" // its owner, or the host of a webhook, has not confirmed it: it is only asked
+	TargetStopped     = "stopped"     // its owner wants no more, or it is gone: only a webhook may be active again
 )
 
 // States of a search.
@@ -65,8 +65,8 @@ const (
 	MaxTargets = 10
 )
 
-// Bounds on e-mails that ask strangers: an address that has not answered is asked once in AskedWithin, and a tenant may
-// have MaxAsked of them asked in that time.
+// Bounds on questions to strangers: an e-mail address that has not answered is asked once in AskedWithin, and a tenant
+// may have MaxAsked addresses, of e-mails and webhooks, asked in that time that do not confirm.
 const (
 	MaxAsked    = 100
 	AskedWithin = 24 * time.Hour
@@ -78,6 +78,12 @@ const (
 	RetryFirst = 5 * time.Second
 	RetryMost  = time.Hour
 )
+
+// MaxCompares is how often an event that fails alone is compared with the searches before it is a dead letter.
+const MaxCompares = 5
+
+// MaxChallenges is how often a webhook is asked to confirm before that has failed: over some ten minutes.
+const MaxChallenges = 6
 
 // FailingMost is for how long deliveries to a target may fail, and none succeed, before it is stopped.
 const FailingMost = 3 * 24 * time.Hour

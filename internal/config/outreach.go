@@ -1,6 +1,8 @@
 package config
 
 import (
+	"time"
+
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/internal/secret"
 )
@@ -16,6 +18,8 @@ type Outreach struct {
 	UploadChunks  int   `env:"CONVEYOR_UPLOAD_CHUNKS" envDefault:"40000" doc:"chunks of 1,000 rows that may wait of all tenants before uploads are refused with 429" validate:"min=1"`
 	UploadReserve int64 `env:"CONVEYOR_UPLOAD_RESERVE" envDefault:"536870912" doc:"bytes that stay free in the folder of CONVEYOR_BLOB_URL: with less, uploads are refused with 429, and GET /ready says that files are stuck; 0 asks for none" validate:"min=0"`
 	UploadLow     int   `env:"CONVEYOR_UPLOAD_LOW" envDefault:"80" doc:"per cent of CONVEYOR_UPLOAD_SHARE and CONVEYOR_UPLOAD_CHUNKS that the waiting chunks must fall to before uploads are accepted again, 0 to 100" validate:"min=0,max=100"`
+
+	CampaignLate time.Duration `env:"CONVEYOR_CAMPAIGN_LATE" envDefault:"1h" doc:"how long after its time a campaign with a time may start, where its not_after does not say it: a later one is paused, not sent; 0 is for ever" validate:"min=0"`
 }
 
 // check tests the keys.

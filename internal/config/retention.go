@@ -46,7 +46,8 @@ func (r Retention) Limits() retention.Limits {
 		retention.Transactional: days(r.Messages), retention.Webhooks: days(r.Webhooks),
 		retention.UploadFiles: days(r.UploadFiles), retention.Uploads: days(r.Uploads),
 		retention.Notices: days(r.Notices), retention.News: days(r.Notices), retention.Unconfirmed: days(r.Notices),
-		retention.Deleted: days(r.Notices), retention.Removals: search.KeepRemovals,
+		retention.Searches: time.Second, // at once: nobody sees them
+		retention.Deleted:  days(r.Notices), retention.Removals: search.KeepRemovals,
 		retention.Unused: days(r.Files), retention.Files: max(days(r.Files), days(r.UploadFiles)), // 0 = nothing is marked
 	}
 }

@@ -17,12 +17,20 @@ type Hooked struct {
 // maxHooked is how many requests the webhook remembers, the newest.
 const maxHooked = 20
 
-// hook adds a webhook, to be told the news of saved searches, which shows what it was told. It answers 204 to any JSON,
-// and checks no signature: it knows no secret.
+// hook adds a webhook, to be told the news of saved searches, which shows what it was told. It sends back challenges,
+// answers 204 to any other JSON, and checks no signature: it knows no secret.
 func (s *Site) hook() {
 	s.mux.HandleFunc("POST /admin/hook", func(w http.ResponseWriter, r *http.Request) {
 		got := Hooked{At: s.o.Now().UTC(), Headers: map[string]string{}}
 		if !read(w, r, &got.Body) {
+			return
+		}
+		var asked struct {
+			Type      string `json:"type"`
+			Challenge string `json:"challenge"`
+		}
+		if json.Unmarshal(got.Body, &asked) == nil && asked.Type == "challenge" {
+			answer(w, http.StatusOK, map[string]string{"challenge": asked.Challenge})
 			return
 		}
 		for name := range r.Header {

@@ -29,6 +29,9 @@ func TestHook(t *testing.T) {
 	for n := range 30 {
 		require.Equal(t, http.StatusNoContent, ask(http.MethodPost, fmt.Sprintf(`{"n":%d}`, n)).Code)
 	}
+	asked := ask(http.MethodPost, `{"type":"challenge","challenge":"QX5"}`)
+	require.Equal(t, http.StatusOK, asked.Code)
+	require.JSONEq(t, `{"challenge":"QX5"}`, asked.Body.String())
 	var got []demosite.Hooked
 	require.NoError(t, json.Unmarshal(ask(http.MethodGet, "").Body.Bytes(), &got))
 	require.Len(t, got, 20)

@@ -5,7 +5,9 @@ import (
 	"bytes"
 	"context"
 	"crypto/hmac"
+	"crypto/rand"
 	"crypto/sha256"
+	"crypto/subtle"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -113,13 +115,40 @@ func bodyOf(n saved.Notice) ([]byte, error) {
 	return json.Marshal(b)
 }
 
+// challengeBody is the body of a notice that asks the host whether it wants news.
+type challengeBody struct {
+	Type      string `json:"type"` // challenge
+	Challenge string `json:"challenge"`
+}
+
+// echoes reports whether an answer is a challenge, as text or as the JSON {"challenge": …}.
+func echoes(answer []byte, challenge string) bool {
+	said := string(bytes.TrimSpace(answer))
+	var doc struct {
+		Challenge string `json:"challenge"`
+	}
+	if json.Unmarshal(answer, &doc) == nil {
+		said = doc.Challenge
+	}
+	return subtle.ConstantTimeCompare([]byte(said), []byte(challenge)) == 1
+}
+
 // maxAnswer is how much of an answer is read, so that its connection can be used again.
 const maxAnswer = 16 << 10
 
-// Send posts a notice to its address. It is delivered when the answer is 2xx; redirects are not followed. What the
-// guard refuses is fault.Invalid; any other failure may pass. No error quotes the address, which may be a secret.
+// Send posts a notice to its address. It is delivered when the answer is 2xx, and a challenge when the answer has it,
+// too; redirects are not followed. What the guard refuses is fault.Invalid; any other failure may pass. No error quotes
+// the address, which may be a secret, or the answer.
 func (w *Webhooks) Send(ctx context.Context, n saved.Notice) error {
-	body, err := bodyOf(n)
+	var challenge string
+	var body []byte
+	var err error
+	if n.Challenges() {
+		challenge = rand.Text() // another one in each try
+		body, err = json.Marshal(challengeBody{"challenge", challenge})
+	} else {
+		body, err = bodyOf(n)
+	}
 	if err != nil {
 		return fault.Newf(fault.Invalid, "write webhook: %w", err)
 	}
@@ -143,8 +172,14 @@ func (w *Webhooks) Send(ctx context.Context, n saved.Notice) error {
 		return w.failed(ctx, err)
 	}
 	defer answer.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, maxAnswer))
+	said, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer)) // what was taken is delivered, whatever it says
 	switch s := answer.StatusCode; {
+	case s >= 200 && s < 300 && challenge == "":
+		return nil
+	case s >= 200 && s < 300 && err != nil:
+		return fault.Newf(fault.Transient, "the webhook did not end its answer")
+	case s >= 200 && s < 300 && !echoes(said, challenge):
+		return fault.Newf(fault.Transient, "the webhook answered %d, without the challenge", s)
 	case s >= 200 && s < 300:
 		return nil
 	case s == http.StatusTooManyRequests:

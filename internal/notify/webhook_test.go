@@ -1,9 +1,11 @@
 package notify_test
 
 import (
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -68,6 +70,62 @@ func TestWebhook(t *testing.T) {
 	class, _ := fault.Of(err)
 	require.Equal(t, fault.Transient, class)
 	require.NotContains(t, err.Error(), "private-path")
+}
+
+// A host has confirmed once it has sent back the challenge, which is signed, and another one each time.
+func TestWebhookChallenge(t *testing.T) {
+	t.Parallel()
+	var challenges []string
+	var write func(w http.ResponseWriter, challenge string)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		data, _ := io.ReadAll(r.Body)
+		var body struct{ Type, Challenge string }
+		_ = json.Unmarshal(data, &body) // an empty type is none
+		id, stamp := r.Header.Get(notify.IDHeader), r.Header.Get(notify.TimeHeader)
+		if body.Type != "challenge" || r.Header.Get(notify.SignatureHeader) != "v1="+notify.Sign("secret", id, stamp, data) {
+			w.WriteHeader(http.StatusTeapot)
+			return
+		}
+		challenges = append(challenges, body.Challenge)
+		write(w, body.Challenge)
+	}))
+	t.Cleanup(s.Close)
+	w := sender(t, strings.TrimPrefix(s.URL, "http://"))
+	for name, tt := range map[string]struct {
+		write func(w http.ResponseWriter, challenge string)
+		says  string // "" = it is confirmed
+	}{
+		"text": {func(w http.ResponseWriter, c string) { _, _ = io.WriteString(w, c+"\n") }, ""},
+		"JSON": {func(w http.ResponseWriter, c string) { _, _ = io.WriteString(w, `{"challenge": "`+c+`"}`) }, ""},
+		"nothing": {
+			func(w http.ResponseWriter, _ string) { w.WriteHeader(http.StatusNoContent) }, "answered 204, without the challenge",
+		},
+		"a page": {
+			func(w http.ResponseWriter, _ string) { _, _ = io.WriteString(w, "<p>It works!") }, "answered 200, without the challenge",
+		},
+		"one before": {
+			func(w http.ResponseWriter, _ string) { _, _ = io.WriteString(w, "JBSWY3DPEHPK3PXP") }, "answered 200, without the challenge",
+		},
+		"refused": {func(w http.ResponseWriter, c string) {
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = io.WriteString(w, c)
+		}, "answered 403"},
+	} {
+		write = tt.write
+		err := w.Send(t.Context(), saved.Notice{
+			ID: uuid.New(), Channel: saved.Webhook, Confirms: true, Address: saved.Address{URL: s.URL, Secret: "secret"},
+		})
+		if tt.says == "" {
+			require.NoError(t, err, name)
+			continue
+		}
+		require.ErrorContains(t, err, tt.says, name)
+		class, _ := fault.Of(err)
+		require.Equal(t, fault.Transient, class, name)
+	}
+	require.Len(t, challenges, 6)
+	slices.Sort(challenges)
+	require.Len(t, slices.Compact(challenges), 6)
 }
 
 // What is told is signed, and no secret: it goes by https, but to hosts that are listed.

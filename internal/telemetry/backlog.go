@@ -41,6 +41,7 @@ type Backlog struct {
 	Imports     func(context.Context) (backlog.Imports, error)    // of Postgres
 	Messages    func(context.Context) (backlog.Messages, error)   // of Postgres
 	Webhooks    func(context.Context) (backlog.Webhooks, error)   // of Postgres
+	News        func(context.Context) (backlog.News, error)       // of Postgres
 	Partitions  func(context.Context) ([]backlog.Partitioned, error)
 	Log         *slog.Logger
 	Now         func() time.Time
@@ -86,6 +87,7 @@ func (b *Backlog) Read(ctx context.Context) backlog.Report {
 		ask(backlog.Postgres, backlog.PartImports, b.Imports, func(v backlog.Imports) { r.Imports = v }),
 		ask(backlog.Postgres, backlog.PartMessages, b.Messages, func(v backlog.Messages) { r.Messages = v }),
 		ask(backlog.Postgres, backlog.PartWebhooks, b.Webhooks, func(v backlog.Webhooks) { r.Webhooks = v }),
+		ask(backlog.Postgres, backlog.PartNews, b.News, func(v backlog.News) { r.News = v }),
 		ask(backlog.Postgres, backlog.PartPartitions, b.Partitions,
 			func(v []backlog.Partitioned) { r.Partitions = v }),
 		ask(backlog.Redis, backlog.PartLimits, b.Limits, func(v []backlog.Host) { r.Limits = append(r.Limits, v...) }),
@@ -258,6 +260,11 @@ var (
 		"Messages whose answer was lost, and of which no webhook has told for an hour, counted up to 100,000.")
 	webhooks   = gauge("conveyor_webhooks_waiting", "Webhooks that were not applied to their messages, counted up to 10,000.")
 	webhookAge = gauge("conveyor_webhooks_oldest_age_seconds", "How long ago the oldest of these webhooks came.")
+	newsEvents = gauge("conveyor_saved_queue_events",
+		"Events of listings that wait to be compared with saved searches, counted up to 100,000.")
+	newsAge   = gauge("conveyor_saved_queue_oldest_age_seconds", "How long ago the oldest of these events happened.")
+	noticeAge = gauge("conveyor_saved_notices_oldest_age_seconds",
+		"How long the oldest notice of a saved search has been due without a try to send it.")
 )
 
 func gauge(name, help string, labels ...string) *prometheus.Desc {
@@ -271,7 +278,8 @@ func (b *Backlog) Describe(out chan<- *prometheus.Desc) {
 		turn,
 		scraper, lastPage, overdue, oldestVisit, cycleTime, refusals, adverts, slow, lateListings, lateImages,
 		crawlRuns, crawlOpen, crawlStalled, crawlUnpublished, searchSegments, partitionsUntil, partitionStrays,
-		uploads, chunks, chunkAge, messages, messageAge, held, unknown, webhooks, webhookAge,
+		uploads, chunks, chunkAge, messages, messageAge, held, unknown, webhooks, webhookAge, newsEvents,
+		newsAge, noticeAge,
 	} {
 		out <- d
 	}
@@ -386,6 +394,11 @@ func collectOutreach(r *backlog.Report, set func(d *prometheus.Desc, value float
 	if r.Knows(backlog.PartWebhooks) {
 		set(webhooks, float64(r.Webhooks.Waiting))
 		set(webhookAge, r.Webhooks.OldestAgeSeconds)
+	}
+	if r.Knows(backlog.PartNews) {
+		set(newsEvents, float64(r.News.Events))
+		set(newsAge, r.News.EventAgeSeconds)
+		set(noticeAge, r.News.NoticeAgeSeconds)
 	}
 }
 

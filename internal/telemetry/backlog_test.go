@@ -48,6 +48,9 @@ func waits(asked *atomic.Int32) *telemetry.Backlog {
 		Webhooks: func(context.Context) (backlog.Webhooks, error) {
 			return backlog.Webhooks{Waiting: 29, OldestAgeSeconds: 30}, nil
 		},
+		News: func(context.Context) (backlog.News, error) {
+			return backlog.News{Events: 51, EventAgeSeconds: 52, NoticeAgeSeconds: 53}, nil
+		},
 		Outbox: func(context.Context) (backlog.Outbox, error) {
 			asked.Add(1)
 			return backlog.Outbox{Pending: 3, Refused: 1, OldestAgeSeconds: 4}, nil
@@ -215,11 +218,12 @@ func TestBacklogSlow(t *testing.T) {
 		_, err := hang(ctx)
 		return backlog.Webhooks{}, err
 	}
+	b.News = func(ctx context.Context) (backlog.News, error) { _, err := hang(ctx); return backlog.News{}, err }
 	b.Partitions = func(ctx context.Context) ([]backlog.Partitioned, error) { _, err := hang(ctx); return nil, err }
 	r = b.Read(t.Context())
 	require.Equal(t, backlog.Away, r.Services["postgres"])
 	require.Equal(t, []string{"commits", "outbox", "dead_letters", "platforms", "unfinished", "crawls", "segments", "imports",
-		"messages", "webhooks", "partitions"}, r.Unknown)
+		"messages", "webhooks", "news", "partitions"}, r.Unknown)
 }
 
 func TestBacklogMetrics(t *testing.T) {
@@ -263,6 +267,9 @@ func TestBacklogMetrics(t *testing.T) {
 		`conveyor_messages_waiting campaign standard`:                 0,
 		`conveyor_messages_oldest_age_seconds transactional standard`: 28,
 		`conveyor_messages_oldest_age_seconds campaign standard`:      0,
+		`conveyor_saved_queue_events`:                                 51,
+		`conveyor_saved_queue_oldest_age_seconds`:                     52,
+		`conveyor_saved_notices_oldest_age_seconds`:                   53,
 		`conveyor_webhooks_waiting`:                                   29,
 		`conveyor_webhooks_oldest_age_seconds`:                        30,
 		`conveyor_outbox_pending`:                                     3,

@@ -12,7 +12,7 @@ import (
 // called by several goroutines at once.
 type Saved struct {
 	events, matches, looked prometheus.Counter
-	searches, untried       prometheus.Gauge
+	searches                prometheus.Gauge
 	notices                 *prometheus.CounterVec
 	delay                   prometheus.Histogram
 }
@@ -32,10 +32,6 @@ func NewSaved(r prometheus.Registerer) *Saved {
 		searches: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "conveyor_saved_searches", Help: "Active saved searches in the memory of the process that compares.",
 		}),
-		untried: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "conveyor_saved_notices_oldest_age_seconds",
-			Help: "How long the oldest notice of a saved search has been due without a try to send it.",
-		}),
 		notices: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "conveyor_saved_notices_total",
 			Help: "Tries to send notices of saved searches by channel and result: sent, retried, failed, dropped.",
@@ -53,7 +49,7 @@ func NewSaved(r prometheus.Registerer) *Saved {
 			}
 		}
 	}
-	r.MustRegister(s.events, s.matches, s.looked, s.searches, s.untried, s.notices, s.delay)
+	r.MustRegister(s.events, s.matches, s.looked, s.searches, s.notices, s.delay)
 	return s
 }
 
@@ -61,9 +57,6 @@ func NewSaved(r prometheus.Registerer) *Saved {
 func (s *Saved) Told(channel saved.Channel, result string) {
 	s.notices.WithLabelValues(string(channel), result).Inc()
 }
-
-// Untried sets how long the oldest notice is due that was not tried.
-func (s *Saved) Untried(seconds float64) { s.untried.Set(seconds) }
 
 // Compared counts events that happened at these times, with what was found for them among searches.
 func (s *Saved) Compared(at []time.Time, now time.Time, events, looked, matches, searches int) {

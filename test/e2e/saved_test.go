@@ -65,8 +65,15 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	call := hookCall{delivery: r.Header.Get(notify.IDHeader), status: http.StatusOK}
 	call.signed = r.Header.Get(notify.SignatureHeader) ==
 		"v1="+notify.Sign(h.secret, call.delivery, r.Header.Get(notify.TimeHeader), body)
-	var told struct{ Items []newsItem }
+	var told struct {
+		Type, Challenge string
+		Items           []newsItem
+	}
 	_ = json.Unmarshal(body, &told) // what cannot be read has no items
+	if told.Type == "challenge" {
+		_, _ = io.WriteString(w, told.Challenge)
+		return
+	}
 	call.items = told.Items
 	if h.fail > 0 {
 		h.fail--
@@ -224,6 +231,8 @@ func TestASavedSearchTellsItsNews(t *testing.T) {
 		require.Equal(t, http.StatusOK, r.StatusCode)
 	}
 
+	p.eventually("the webhook is confirmed", func() bool { return deliveries("confirms AND state = 'sent'") == 2 })
+
 	rented := func(cents int) func(map[string]any) {
 		return with("price", map[string]any{"amount_cents": cents, "type": "FIXED"})
 	}
@@ -264,7 +273,7 @@ func TestASavedSearchTellsItsNews(t *testing.T) {
 	require.Contains(t, subject, "1,395 $ a month instead of 1,450 $")
 	require.Len(t, chat.told(), 2)
 	require.Contains(t, chat.told()[1], "1,450 $ → 1,395 $")
-	require.Equal(t, 7, deliveries("state = 'sent' AND tries IN (0, 1, 2)"))
+	require.Equal(t, 8, deliveries("state = 'sent' AND tries IN (0, 1, 2)"))
 
 	stop := strings.Trim(told.Message(t).Header.Get("List-Unsubscribe"), "<>")
 	r, err := http.Post(stop, "application/x-www-form-urlencoded", strings.NewReader("List-Unsubscribe=One-Click"))

@@ -58,11 +58,18 @@ const fails = 2
 func (h *hooks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
 	call := hookCall{path: r.URL.Path, delivery: r.Header.Get(notify.IDHeader)}
-	var told struct{ Items []hookItem }
+	var told struct {
+		Type, Challenge string
+		Items           []hookItem
+	}
 	if err == nil {
 		err = json.Unmarshal(body, &told)
 	}
 	if err != nil { // its sender was killed
+		return
+	}
+	if told.Type == "challenge" {
+		_, _ = io.WriteString(w, told.Challenge)
 		return
 	}
 	call.items = told.Items

@@ -507,6 +507,21 @@ func (w *world) send(method, path, body string, out any) error {
 	return json.Unmarshal(answer.Bytes(), out)
 }
 
+// challenged waits until the webhook of a search is confirmed.
+func (w *world) challenged(s *watcher) error {
+	return eventually(w.ctx, servicetest.Patience(), func() bool {
+		var got struct {
+			Targets []struct{ Kind, State string }
+		}
+		if w.send(http.MethodGet, "/searches/"+s.id+"?tenant="+s.tenant, "", &got) != nil {
+			return false
+		}
+		return !slices.ContainsFunc(got.Targets, func(t struct{ Kind, State string }) bool {
+			return t.Kind == "webhook" && t.State != "active"
+		})
+	})
+}
+
 // saveSearch saves a search by the API, which may be starting: a name is there once.
 func (w *world) saveSearch(s *watcher, hooks string, h *hooks) error {
 	targets := []string{}
@@ -554,6 +569,9 @@ func (w *world) saveSearch(s *watcher, hooks string, h *hooks) error {
 			h.secrets[s.hook] = t.Secret
 			h.mu.Unlock()
 		}
+	}
+	if err := w.challenged(s); err != nil {
+		return fmt.Errorf("the webhook of %s is not confirmed: %w", s.name, err)
 	}
 	if !s.paused {
 		return nil
