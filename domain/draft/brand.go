@@ -9,8 +9,17 @@ import (
 	"github.com/mtlrent/conveyor/domain/markup"
 )
 
-// brandOf chooses the brand.
-func (p *page) brandOf(products []*markup.Item, meta map[string][]string, found []labelled, s state) claims {
+// brandOf chooses the brand. Of what only stands near the product's name, a category of the breadcrumbs is none, unless
+// the name has it: no brand is better than a wrong one.
+func (p *page) brandOf(products []*markup.Item, meta map[string][]string, found []labelled, s state,
+	crumbs *Found[[]string]) claims {
+	categories := map[string]bool{}
+	if crumbs != nil {
+		for _, v := range crumbs.Value {
+			key := labelKey(v)
+			categories[key] = !strings.Contains(" "+labelKey(p.name)+" ", " "+key+" ")
+		}
+	}
 	var c claims
 	for _, i := range products {
 		c.add(maker(i.Text("brand")), p.w[brandData], sourceOf(i))
@@ -25,7 +34,9 @@ func (p *page) brandOf(products []*markup.Item, meta map[string][]string, found 
 		if l.weight == labelWeak && p.title >= 0 && abs(p.els[l.at].start-p.els[p.title].end) > 300 {
 			continue
 		}
-		c.add(maker(l.value), w, Page)
+		if !isLabel(l.value) { // the next label, where a table has no value
+			c.add(maker(l.value), w, Page)
+		}
 	}
 	for i := range p.els {
 		e := &p.els[i]
@@ -40,15 +51,17 @@ func (p *page) brandOf(products []*markup.Item, meta map[string][]string, found 
 		if v == "" {
 			v = p.logo(i)
 		}
-		if _, isLabel := labels[labelKey(v)]; isLabel {
+		if isLabel(v) || categories[labelKey(v)] {
 			continue
 		}
 		c.add(v, p.w[brandNamed]-float64(d)/brandReach, Page)
 	}
 	for _, v := range p.prefixes() {
-		c.add(maker(v), p.w[brandPrefix], Page)
+		if !categories[labelKey(v)] {
+			c.add(maker(v), p.w[brandPrefix], Page)
+		}
 	}
-	p.linkedBrands(&c)
+	p.linkedBrands(&c, categories)
 	for n := range c.list {
 		if own := bare(c.list[n].value); p.site != "" && len(own) > 2 && strings.HasPrefix(bare(p.site), own) {
 			c.list[n].points += p.w[brandOwn]
@@ -97,7 +110,7 @@ func behindBrandPath(href string) (behind string, ok bool) {
 }
 
 // linkedBrands adds the texts of links to all products of a brand that stand by the product's name or are in it.
-func (p *page) linkedBrands(c *claims) {
+func (p *page) linkedBrands(c *claims, categories map[string]bool) {
 	if p.title < 0 {
 		return
 	}
@@ -117,7 +130,7 @@ func (p *page) linkedBrands(c *claims) {
 			v = p.logo(i)
 		}
 		key := labelKey(v)
-		if _, isLabel := labels[key]; v == "" || isLabel || digits(v) == len(v) {
+		if v == "" || isLabel(v) || categories[key] || digits(v) == len(v) {
 			continue
 		}
 		switch d := abs(e.start - p.els[p.title].start); {
@@ -184,6 +197,9 @@ func maker(s string) string {
 	if strings.ContainsAny(s, "{}$<>=") {
 		return "" // a template that was not filled in
 	}
+	if audiences[labelKey(s)] {
+		return ""
+	}
 	switch strings.ToLower(s) {
 	case "n/a", "na", "none", "unknown", "no brand", "keine", "default", "null", "undefined", "-", "generic", "brand",
 		"see all", "does not apply", "other":
@@ -191,6 +207,44 @@ func maker(s string) string {
 	}
 	return s
 }
+
+// audiences say for whom a product is, as keys of labels are written. Shops have them where others have the brand.
+var audiences = phraseSet("" +
+	"men|man|women|woman|men s|women s|mens|womens|ladies|kids|kid|children|boys|girls|boy|girl|baby|" +
+	"babies|toddler|toddlers|unisex|adult|adults|teens|youth|for men|for women|for him|for her|herren|" +
+	"damen|kinder|jungen|mädchen|für herren|für damen|für kinder|homme|hommes|femme|femmes|enfant|" +
+	"enfants|garçon|fille|bébé|mixte|uomo|donna|bambini|bambino|bambina|hombre|hombres|mujer|mujeres|" +
+	"niños|niñas|niño|niña|homem|mulher|criança|crianças|masculino|feminino|infantil|heren|dames|" +
+	"kinderen|herre|herr|dame|dam|barn|mężczyźni|kobiety|dzieci|męskie|damskie|dziecięce|pánské|dámské|" +
+	"dětské|pánske|dámske|detské|muži|ženy|férfi|női|gyerek|bărbați|femei|copii|miehet|naiset|lapset|" +
+	"erkek|kadın|çocuk|мужчинам|женщинам|детям|мужское|женское|детское|ανδρικά|γυναικεία|παιδικά|メンズ|" +
+	"レディース|キッズ|男裝|女裝|童裝|男装|女装|童装|남성|여성|아동")
+
+// phraseSet is the set of the phrases of a list with bars between them.
+func phraseSet(list string) map[string]bool {
+	m := map[string]bool{}
+	for w := range strings.SplitSeq(list, "|") {
+		m[w] = true
+	}
+	return m
+}
+
+// isLabel says that a text is itself a label of a table of facts, and no value.
+func isLabel(s string) bool {
+	key := labelKey(s)
+	_, ok := labels[key]
+	return ok || otherLabels[key]
+}
+
+// otherLabels are labels of values that no field is for, where tables of facts have them beside a brand.
+var otherLabels = phraseSet("" +
+	"product information|product details|details|description|specifications|specification|features|" +
+	"colour|color|size|material|weight|dimensions|energy class|energy efficiency class|warranty|" +
+	"country of origin|department|gender|age group|category|condition|type|style name|collection|farbe|" +
+	"größe|beschreibung|gewicht|energieeffizienzklasse|herkunftsland|zustand|kategorie|geschlecht|" +
+	"couleur|taille|matière|poids|état|catégorie|description du produit|colore|taglia|materiale|peso|" +
+	"categoria|condizioni|color del producto|talla|estado|cor|tamanho|condição|kleur|maat|gewicht|kolor|" +
+	"rozmiar|stan|kategoria|barva|velikost|цвет|размер|категория|состояние")
 
 // shopPhrases are the words around a brand's name in a link to its shop.
 var shopPhrases = [][2]string{{"visit the ", " store"}, {"shop all ", ""}, {"shop ", " products"},

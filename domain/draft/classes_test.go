@@ -1,6 +1,7 @@
 package draft_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/mtlrent/conveyor/domain/draft"
@@ -134,6 +135,22 @@ func TestBrands(t *testing.T) {
 		{"a price in an element named brand", `<h1>Lamp</h1><div class="brand-box">249 ₽</div>`, ""},
 		{"a number in one", `<h1>Lamp</h1><div class="brand-box">41</div>`, ""},
 		{"a label within", `<h1>Lamp</h1><div class="brand">Marke: Lumen</div>`, "Lumen"},
+		{"for whom it is", `<div class="brand">Women</div><h1>Lamp</h1>`, ""},
+		{"for whom it is, in data", `<h1>Lamp</h1><script type="application/ld+json">{"@type":"Product","name":"Lamp",
+			"brand":"Herren"}</script>`, ""},
+		{"for whom it is, and the brand", `<a href="/brand/women">Women</a><h1>Lamp</h1><p>Brand: Lumen</p>`, "Lumen"},
+		{"a brand that begins like it", `<div class="brand">Women'secret</div><h1>Lamp</h1>`, "Women'secret"},
+		{"the next label", `<h1>Lamp</h1><table><tr><th>Brand</th><td></td></tr><tr><th>Model identifier</th><td>LM-40</td></tr>
+			</table>`, ""},
+		{"a label beside another", `<h1>Lamp</h1><div class="brand">Product information</div>`, ""},
+		{"the energy label's sheet", `<h1>Lamp</h1><table><tr><th>Supplier's name or trademark</th><td>Lumen</td></tr>
+			<tr><th>Model identifier</th><td>LM-40</td></tr></table>`, "Lumen"},
+		{"a category", `<ol class="breadcrumb"><li><a href="/">Home</a></li><li><a href="/lights">Lights</a></li></ol>
+			<a href="/b/lights">Lights</a><h1>Lamp</h1>`, ""},
+		{"a category that the name has", `<ol class="breadcrumb"><li><a href="/">Home</a></li><li><a href="/lumen">Lumen</a></li>
+			</ol><a href="/brand/lumen">Lumen</a><h1>Lumen lamp</h1>`, "Lumen"},
+		{"a category that a label names", `<ol class="breadcrumb"><li><a href="/">Home</a></li><li><a href="/lumen">Lumen</a></li>
+			</ol><h1>Lamp</h1><p>Brand: Lumen</p>`, "Lumen"},
 		{"Japanese brackets", `<h1>Lamp</h1><p>ブランド：【Lumen】</p>`, "Lumen"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -178,6 +195,55 @@ func TestSoldOut(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestOffersOfOthers tells the product's own offer from those of its sizes and those of other sellers.
+func TestOffersOfOthers(t *testing.T) {
+	t.Parallel()
+	offer := func(availability string) string {
+		return `{"@type":"Offer","price":"20.00","priceCurrency":"USD","availability":"https://schema.org/` + availability + `"}`
+	}
+	data := func(json string) string { return `<script type="application/ld+json">` + json + `</script>` }
+	product := func(name string, offers ...string) string {
+		return `{"@type":"Product","name":"` + name + `","offers":[` + strings.Join(offers, ",") + `]}`
+	}
+	const (
+		lamp    = "A lamp of brass"
+		soldOut = `<div class="buybox"><p>Currently unavailable</p></div>`
+		sellers = `<div class="sellers"><p>Lumen Ltd: in stock</p><a href="/x">View deal</a></div>`
+	)
+	for _, tt := range []struct {
+		name, html string
+		want       draft.Availability
+	}{
+		{"a size of three", data(product(lamp, offer("OutOfStock"), offer("OutOfStock"), offer("InStock"))), draft.InStock},
+		{"no size", data(product(lamp, offer("OutOfStock"), offer("OutOfStock"))), draft.OutOfStock},
+		{"a size to come", data(product(lamp, offer("OutOfStock"), offer("PreOrder"))), draft.PreOrder},
+		{"a size that is ordered in", data(product(lamp, offer("Discontinued"), offer("BackOrder"))), draft.BackOrder},
+		{"a product for each size", data(product(lamp, offer("OutOfStock"))) + data(product(lamp, offer("InStock"))), draft.InStock},
+		{"another product", data(product(lamp, offer("OutOfStock"))) + data(product("A lamp of tin", offer("InStock"))),
+			draft.OutOfStock},
+		{"a related product of the same name", data(`{"@type":"Product","name":"` + lamp + `","offers":` + offer("OutOfStock") +
+			`,"isRelatedTo":` + product(lamp, offer("InStock")) + `}`), draft.OutOfStock},
+		{"sold out here, and other sellers", soldOut + sellers, draft.OutOfStock},
+		{"sold out here, and data of other sellers", data(product(lamp, offer("InStock"))) + soldOut + sellers, draft.OutOfStock},
+		{"no delivery here", `<div class="buybox"><p>Delivery: currently unavailable</p></div>` + cart, draft.InStock},
+		{"sold out at the shop around the corner", `<div class="buybox"><button>Add to cart</button>
+			<p>Out of stock</p></div><p>In stock</p>`, draft.InStock},
+		{"a size sold out", `<div class="buybox"><ul class="sizes"><li>Large: sold out</li></ul></div>` + cart, draft.InStock},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			page := `<title>A lamp of brass</title><h1>A lamp of brass</h1><div class="price">$20.00</div>` + tt.html
+			d, err := draft.Extract([]byte(page), shop)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, _ := drafttest.Value(d, "availability"); draft.Availability(got) != tt.want {
+				t.Errorf("availability = %q; want %q", got, tt.want)
+			}
+		})
 	}
 }
 

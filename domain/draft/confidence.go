@@ -31,11 +31,13 @@ var strengths = map[string][]float64{
 }
 
 // measured counts, for each ground, the values that were right and those that were found on the 74 pages of the
-// product extraction benchmark that we have; for the kind page, on the same pages without their data. The rules were
-// made with 56 of these pages at hand, and do worse on others. The truth has numbers only where a page shows them, so
-// GTIN and MPN are counted where it has one. TestConfidence counts again, and prints the counts as they stand here.
+// product extraction benchmark that we have; for the kind page, on the same pages without their data, and for the kind
+// assumed on both. Two of these pages are sold out, so that share says little of shops that leave sold-out pages
+// online. The rules were made with 56 of these pages at hand, and do worse on others. The truth has numbers only where
+// a page shows them, so GTIN and MPN are counted where it has one. TestConfidence counts again, and prints the counts
+// as they stand here.
 var measured = map[Ground][2]int{
-	{"availability", "assumed", 0}: {10, 10},
+	{"availability", "assumed", 0}: {26, 27},
 	{"availability", "data", 0}:    {47, 48},
 	{"availability", "page", 0}:    {56, 57},
 	{"brand", "data", 0}:           {8, 12},

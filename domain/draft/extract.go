@@ -3,6 +3,7 @@ package draft
 import (
 	"bytes"
 	"net/url"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -108,6 +109,7 @@ func extract(w weights, doc *html.Node, raw []byte, address *url.URL) Draft {
 	labelled := p.readLabels()
 
 	var d Draft
+	d.Breadcrumbs = p.crumbsOf(data)
 	d.Name = p.nameOf(products, data.Meta)
 	d.Description = p.descriptionOf(products, data.Meta)
 	q := p.priceOf(offers, data.Meta, st)
@@ -115,7 +117,7 @@ func extract(w weights, doc *html.Node, raw []byte, address *url.URL) Draft {
 	if c, ok := sku.best(leastSKU); ok {
 		d.SKU = d.judged("sku", c)
 	}
-	if c, ok := p.brandOf(products, data.Meta, labelled, st).best(leastBrand); ok {
+	if c, ok := p.brandOf(products, data.Meta, labelled, st, d.Breadcrumbs).best(leastBrand); ok {
 		d.Brand = d.judged("brand", c)
 	}
 	gtin := p.gtinOf(products, offers, data.Meta, labelled)
@@ -128,11 +130,14 @@ func extract(w weights, doc *html.Node, raw []byte, address *url.URL) Draft {
 	}
 	d.product = p.isProduct(products, data, q, sku, gtin, mpn)
 	if d.product {
-		p.sale(&d, q, p.availability(offers, data.Meta, q != nil || p.title >= 0 && (d.SKU != nil || d.Brand != nil)))
+		all := slices.Clone(offers)
+		for _, i := range products {
+			all = append(all, p.sizesOf(data, i)...)
+		}
+		p.sale(&d, q, p.availability(all, data.Meta, q != nil || p.title >= 0 && (d.SKU != nil || d.Brand != nil)))
 		d.Variants = p.variantsOf(products, offers)
 	}
 	d.Images = p.imagesOf(products, data.Meta)
-	d.Breadcrumbs = p.crumbsOf(data)
 	return d
 }
 

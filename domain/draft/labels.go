@@ -80,6 +80,14 @@ var labels = func() map[string]label {
 		"numero modello articolo", "numero modello", "número de modelo", "número de modelo del producto",
 		"numéro du modèle de l article", "modell nummer", "artikelmodellnummer", "model nr", "型番", "メーカー型番",
 		"número do modelo", "nr modelu", "modelnummer", "model code", "style id", "référence du modèle", "part")
+	// the product information sheet that goes with the EU's energy label
+	add("mpn", labelLikely, "model identifier", "modellkennung", "identificativo del modello", "identificador del modelo",
+		"identificador de modelo", "identyfikator modelu", "identifikační značka modelu", "identifikačný kód modelu",
+		"typeaanduiding")
+	add("brand", labelSure, "supplier s name or trademark", "supplier s name or trade mark",
+		"name oder handelsmarke des lieferanten", "nom du fournisseur ou marque", "nom du fournisseur ou marque commerciale",
+		"nome o marchio del fornitore", "nombre o marca del proveedor", "nome do fornecedor ou marca",
+		"naam van de leverancier of handelsmerk", "nazwa dostawcy lub znak towarowy")
 	add("mpn", labelWeak, "model", "modell", "modèle", "modello", "modelo", "модель", "型號", "型号", "model name")
 	add("gtin", labelSure, "gtin", "ean", "upc", "ean code", "ean upc", "upc ean", "gtin ean", "ean gtin", "ean nummer",
 		"barcode", "bar code", "isbn", "isbn 13", "isbn 10", "isbn13", "isbn10", "code ean", "codice ean", "código ean",

@@ -68,6 +68,24 @@ func (p *page) products(data markup.Data) []*markup.Item {
 	return out
 }
 
+// sizesOf are the offers of the other items of one syntax that describe the same product: some shops write a product
+// for each size, under one name.
+func (p *page) sizesOf(data markup.Data, product *markup.Item) []offer {
+	name := bare(product.Text("name"))
+	if name == "" {
+		return nil
+	}
+	beside := besides(data)
+	var out []offer
+	for _, i := range data.Find(productTypes...) {
+		if i == product || i.Syntax != product.Syntax || beside[i] || bare(i.Text("name")) != name || len(out) > 500 {
+			continue
+		}
+		out = append(out, p.offersOf(i)...)
+	}
+	return out
+}
+
 // besides are the items that are reached through properties of other products, or as members of lists. Items may be
 // shared by references, so that the paths through them are without number: each is visited once for what it is beside,
 // once for what it is not, by its shortest path, and nothing lies deeper than deepestItem.

@@ -34,6 +34,7 @@ type page struct {
 	name   string   // the product's name as the page shows it, else the first of called
 	title  int      // the element that shows the product's name, -1 = none
 	button int      // the element that buys, -1 = none
+	boxOut bool     // the own buy box says that the product cannot be had; set by stockShown
 }
 
 // A span is text[start:end].

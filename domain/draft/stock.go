@@ -283,9 +283,6 @@ func buysBy(text string) bool {
 // stockShown reads the visible text for whether the product can be had: the sum of the signs for and against, above 0
 // in stock. A line counts by how near to the product's name and to the button it is.
 func (p *page) stockShown() (points float64, pre bool) {
-	if p.button >= 0 {
-		points += p.w[stockButton]
-	}
 	from, to := 0, len(p.text)
 	if p.title >= 0 {
 		from = max(p.els[p.title].start-300, 0)
@@ -316,6 +313,10 @@ func (p *page) stockShown() (points float64, pre bool) {
 		if i < 0 || p.beside(i) || p.veiledAt(i) || p.optional(i) || strings.Contains(lower, "?") {
 			continue
 		}
+		p.boxOut = p.boxOut || out && !containsAny(lower, otherThings) && p.inOwnBox(i)
+		if in && p.boxOut { // another seller's
+			continue
+		}
 		times := 1.0
 		if p.named(i, stocks) {
 			times = p.w[stockNamed]
@@ -334,7 +335,28 @@ func (p *page) stockShown() (points float64, pre bool) {
 			points += p.w[stockIn] * times
 		}
 	}
+	if p.button >= 0 && !p.boxOut {
+		points += p.w[stockButton]
+	}
 	return points, pre
+}
+
+// inOwnBox says that an element is in the product's own buy box, which has no button that buys: one further down, and
+// offers in stock, are other sellers'. A button before it is the product's, and the line speaks of something else.
+func (p *page) inOwnBox(i int) bool {
+	e := &p.els[i]
+	if p.title < 0 || e.start < p.els[p.title].end || p.button >= 0 && p.els[p.button].start < e.start {
+		return false
+	}
+	for level := 0; i >= 0 && level < 6; i, level = p.els[i].parent, level+1 {
+		if p.holdsTitle(i) || p.button >= 0 && p.els[i].inside(i, p.button) {
+			return false
+		}
+		if p.els[i].own&buys != 0 && p.els[i].tag != atom.Button {
+			return true
+		}
+	}
+	return false
 }
 
 // aloneOf says that a line is one of the words, or ends in one after a colon.
@@ -389,6 +411,11 @@ func (p *page) named(i int, m mark) bool {
 	return false
 }
 
+// soonest orders availabilities: of the offers of a product, one for each of its sizes, the first to be had counts.
+func soonest(a Availability) int {
+	return slices.Index([]Availability{InStock, PreOrder, BackOrder, OutOfStock, Discontinued}, a)
+}
+
 // availability decides whether the product can be had. Data is taken at its word, in stock if any of its offers is,
 // unless the page plainly says otherwise. A page that names a price and says nothing sells it.
 func (p *page) availability(offers []offer, meta map[string][]string, sold bool) *Found[Availability] {
@@ -401,7 +428,7 @@ func (p *page) availability(offers []offer, meta map[string][]string, sold bool)
 		if old, ok := told[s]; !ok {
 			told[s] = a
 			order = append(order, s)
-		} else if old != InStock && a == InStock {
+		} else if soonest(a) < soonest(old) {
 			told[s] = a
 		}
 	}
@@ -417,6 +444,8 @@ func (p *page) availability(offers []offer, meta map[string][]string, sold bool)
 	if len(order) > 0 {
 		a := told[order[0]]
 		switch {
+		case a == InStock && p.boxOut:
+			return foundAs(OutOfStock, Page)
 		case a == InStock && shown < stockSurelyOut && p.button < 0:
 			return foundAs(OutOfStock, Page)
 		case a == OutOfStock && shown > stockSurelyIn:

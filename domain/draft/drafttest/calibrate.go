@@ -20,9 +20,9 @@ type Reading struct {
 	Right  bool
 }
 
-// Readings reads the samples twice: as they are, for what stands in their data and what is assumed, and without their
-// data, for what stands in the text. Numbers that the truth does not have count for nothing, for it leaves out those
-// that a page does not show.
+// Readings reads the samples twice: as they are, for what stands in their data, and without their data, for what stands
+// in the text. What is assumed is counted in both: it is said of pages that show nothing, and most of those have no
+// data. Numbers that the truth does not have count for nothing, for it leaves out those that a page does not show.
 func Readings(all []Sample) ([]Reading, error) {
 	var out []Reading
 	for _, s := range all {
@@ -37,8 +37,9 @@ func Readings(all []Sample) ([]Reading, error) {
 			}
 			for _, field := range Graded {
 				g, ok := d.Ground(field)
+				counts := g.Kind == "assumed" || (g.Kind == "page") == (i == 1)
 				unknown := (field == "gtin" || field == "mpn") && len(s.Truth[field]) == 0
-				if value, _ := Value(d, field); ok && value != "" && !unknown && (g.Kind == "page") == (i == 1) {
+				if value, _ := Value(d, field); ok && value != "" && !unknown && counts {
 					out = append(out, Reading{s.Shop(), g, Score(d, s.Truth, field).Right == 1})
 				}
 			}

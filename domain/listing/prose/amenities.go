@@ -33,8 +33,8 @@ var amenityNames = func() (list []amenityName) {
 			"washer / dryer hookup|washer dryer hookup|washer & dryer hookups|washer & dryer hook|laundry hookups|laundry hook|" +
 			"laundry hookup|hookups for washer|hookup for washer|hook ups for washer|hook up for washer|entrance washer|espace pour laveuse|" +
 			"espace laveuse|emplacement pour laveuse|emplacement laveuse|space for washer|prises laveuse|branchements laveuse",
-		"laundry_in_building": "buanderie|buanderies|laundry room|salle de lavage commune|laundromat|laverie|buandrie|" +
-			"salle de buanderie|salle de lavage|laundry",
+		"laundry_in_building": "buanderie|buanderies|laundry room|laundry rooms|salle de lavage commune|" +
+			"laundromat|laverie|buandrie|salle de buanderie|salles de buanderie|salle de lavage|laundry",
 		"fridge":          "frigo|refrigerateur|frigidaire|fridge|refrigerator",
 		"stove":           "poele|cuisiniere|stove|oven",
 		"elevator":        "ascenseur|ascenseurs|elevator|elevators",
@@ -127,7 +127,7 @@ func (p *Prose) washer(i, end int) string {
 	} else if w == "shared" || w == "common" {
 		return "laundry_in_building"
 	}
-	for k := end + 1; k <= end+7 && !p.stop(k) && p.sym(k) != ','; k++ {
+	for k := end + 1; k <= end+7 && !p.stop(k) && p.sym(k) != ',' && !p.buildingBegins(k); k++ {
 		switch p.word(k) {
 		case "commune", "communes", "partagee", "partagees", "shared", "common":
 			return "laundry_in_building"
@@ -309,11 +309,30 @@ func (p *Prose) roomFor(i int, amenity string) bool {
 // sharedAfter tells whether the washer at i is the building's, costs by the load or comes on request.
 func (p *Prose) sharedAfter(i int) bool {
 	for k := i + 1; k < len(p.words) && k <= i+7 && !p.words[k].line && !p.stop(k) && p.sym(k) != ','; k++ {
+		if p.buildingBegins(k) {
+			return false
+		}
 		switch p.word(k) {
 		case "commune", "communes", "partagee", "partagees", "payante", "payantes", "monnaie", "cout", "immeuble",
 			"buanderie", "demande", "shared", "common", "coin", "building", "hook", "hookup", "hookups", "connections":
 			return true
 		}
+	}
+	return false
+}
+
+// buildingBegins tells whether the building is the subject from token k on, as where writers leave the full stop out:
+// "laveuse et sécheuse L'immeuble inclut un gym". "Dans l'immeuble" and "in the building" say where something is.
+func (p *Prose) buildingBegins(k int) bool {
+	w, before := p.word(k+1), p.word(k-1)
+	if p.word(k) == "l" && w == "immeuble" || p.word(k) == "the" && w == "building" {
+		switch before {
+		case "dans", "de", "a", "par", "in", "of", "inside", "at", "by", "for", "within":
+			return false
+		}
+		v := p.word(k + 2)
+		return active[v] || copulas[v] || v == "inclus" || v == "offre" || v == "possede" || v == "dispose" ||
+			v == "offers" || v == "has"
 	}
 	return false
 }

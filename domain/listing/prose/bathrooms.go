@@ -82,6 +82,9 @@ func (p *Prose) bathrooms() (c count, ok bool) {
 			named = i
 		}
 	}
+	if named >= 0 && (!ok || c.weak && c.value == 1) && p.oneMoreBath(named) {
+		return count{value: 2, from: named, to: named}, true
+	}
 	if !ok && halves > 0 && named >= 0 { // "salle de bain et salle d'eau"
 		c, ok = count{value: 1, weak: true, from: named, to: named}, true
 	}
@@ -93,6 +96,48 @@ func (p *Prose) bathrooms() (c count, ok bool) {
 		c.value += float64(min(halves, 2)) / 2
 	}
 	return c, ok
+}
+
+// oneMoreBath tells whether the sentence about the bathroom at i goes on with another: "une salle de bain à l'étage
+// plus une autre au sous-sol", "ensuite bathroom, a second bedroom, and a full bathroom".
+func (p *Prose) oneMoreBath(i int) bool {
+	ensuite := p.ensuiteBath(i)
+	for k := i + 1; k < len(p.words) && k <= i+16 && !p.stop(k); k++ {
+		w := p.word(k - 1)
+		joined := w == "et" || w == "plus" || w == "and" || p.sym(k-1) == '+' || p.sym(k-1) == '&'
+		if k <= i+8 && joined && (p.seq(k, "une", "autre") || p.seq(k, "another", "one")) {
+			if p.stop(k+2) || p.sym(k+2) == ',' {
+				return true
+			}
+			switch p.word(k + 2) {
+			case "avec", "au", "a", "sur", "dans", "en", "with", "in", "on", "upstairs", "downstairs":
+				return true
+			}
+			return false
+		}
+		if w := p.word(k); w == "douche" || w == "toilette" || w == "eau" { // what the bathroom has
+			continue
+		}
+		if p.about(k, aBathroom) {
+			full := p.word(k-1) == "full" && (p.word(k-2) == "a" || p.word(k-2) == "another")
+			return ensuite && (full && (p.word(k-3) == "and" || p.sym(k-3) == ',') || p.word(k-1) == "complete")
+		}
+		if !ensuite && p.about(k, aBedroom) { // "une chambre et une autre au sous-sol"
+			return false
+		}
+	}
+	return false
+}
+
+// ensuiteBath tells whether the bathroom at i belongs to a bedroom.
+func (p *Prose) ensuiteBath(i int) bool {
+	switch w := p.word(i - 1); w {
+	case "ensuite", "adjoining":
+		return true
+	case "suite":
+		return p.word(i-2) == "en" || p.sym(i-2) == '-' && p.word(i-3) == "en"
+	}
+	return p.word(i+1) == "attenante"
 }
 
 // otherBath tells whether the bathroom at i is one more than another: "une autre salle de bain", "another bathroom".

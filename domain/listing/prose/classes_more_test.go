@@ -58,7 +58,7 @@ var moreClasses = map[string][]classCase{
 		{"Rangement au sous-sol", ""},
 		{"Salle de sport au premier étage", ""},
 		{"The spacious basement can be used for storage.", ""},
-		{"Laundry rooms are located in the basement of each building.", ""},
+		{"Laundry rooms are located in the basement of each building.", "laundry_in_building=yes"},
 		{"rooftop lounge on the 38th floor", ""},
 		{"Main floor storage locker", ""},
 		{"immeuble de 4 étages", ""},

@@ -460,6 +460,7 @@ func TestClasses(t *testing.T) {
 	maps.Copy(all, laterClasses)
 	maps.Copy(all, freshClasses)
 	maps.Copy(all, advertClasses)
+	maps.Copy(all, halfClasses)
 	all["plain forms"] = plainForms
 	for class, cases := range all {
 		t.Run(class, func(t *testing.T) {

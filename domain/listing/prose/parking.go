@@ -28,7 +28,7 @@ const (
 // The words before "stationnement", read from the nearest on, and those after it.
 var (
 	parkingBefore = meanings(map[parkingWord]string{
-		parkIndoors:  "indoor underground interieur inside heated interior",
+		parkIndoors:  "indoor underground interieur inside heated interior enclosed",
 		parkOutdoors: "outdoor exterieur exterior outside",
 		parkOnStreet: "street vignette vignettes",
 		parkNone:     "pas sans aucun aucune no without",
@@ -348,6 +348,9 @@ func (p *Prose) parkingAt(i int) (m listing.Parking, rank, from, to int) {
 				rank = max(rank, 2)
 			}
 		}
+		if m.Type == "" && !comma && p.enclosed(i, end) {
+			m.Type = "indoor"
+		}
 		if t.w == "terrain" && p.seq(end-2, "sous", "") && m.Type == "" { // "sous-terrain"
 			m.Type = "indoor"
 		}
@@ -381,4 +384,25 @@ func (p *Prose) parkingAt(i int) (m listing.Parking, rank, from, to int) {
 		m.Spots = 0
 	}
 	return m, rank, from, max(to, i)
+}
+
+// enclosed tells whether the word at k says that the parking at i has walls: "stationnement fermé", "couvert et fermé".
+// A roof alone may be a carport's.
+func (p *Prose) enclosed(i, k int) bool {
+	switch p.word(k) {
+	case "ferme", "fermes", "clos", "enclosed":
+	default:
+		return false
+	}
+	if p.word(k+1) == "a" || p.word(k+1) == "la" || p.word(k+1) == "le" { // "fermé à clé", "fermé la nuit": a gate
+		return false
+	}
+	for n := i + 1; n < k; n++ {
+		switch p.word(n) {
+		case "couvert", "couverts", "covered", "et", "and", "chauffe", "chauffes", "prive", "prives", "private":
+		default:
+			return false
+		}
+	}
+	return true
 }

@@ -75,6 +75,7 @@ var (
 	// petTraits describe an animal before the rule about it: "chien d'appartement, non jappeur, propre, accepté".
 	petTraits   = set("jappeur jappeurs propre propres dresse dresses calme calmes tranquille tranquilles appartement race d")
 	smokeWords  = set("fumeur fumeurs fumer smoking smoker fumee")
+	petLimits   = set("moins under less than")
 	weightUnits = set("lb lbs livres livre pounds kg")
 	// Where dogs may go, after "dog" and before "à chiens".
 	petPlacesAfter  = set("park parks run walking wash spa area")
@@ -98,7 +99,7 @@ func (p *Prose) pets() (out listing.Pets, from, to int) {
 		var little [petKinds]bool
 		last := i
 		start := i
-		for k := i; k < len(p.words) && k <= last+5; k++ {
+		for k := i; k < len(p.words) && k <= last+8; k++ {
 			if p.about(k, aPet) && !p.petPlace(k) {
 				if k > last+1 && (!p.joined(last, k) || p.ownVerdict(start, last, k)) {
 					break
@@ -141,6 +142,9 @@ func (p *Prose) pets() (out listing.Pets, from, to int) {
 			if v == silent && start == last && group[anyPet] && p.slashed(start) {
 				v = allowed
 			}
+			if v == silent && !group[anyPet] && p.petsCounted(start, last) {
+				v = allowed
+			}
 			if v == silent {
 				continue
 			}
@@ -170,6 +174,29 @@ func (p *Prose) pets() (out listing.Pets, from, to int) {
 		}
 	}
 	return petPolicy(said, small), from, to
+}
+
+// petsCounted tells whether a sentence only counts the animals start..last, and so says how many may live here:
+// "1 chien de moins de 35 livres et 1 chat", "2 chats maximum". In a longer one they may be anybody's: "1 chat habite
+// ici".
+func (p *Prose) petsCounted(start, last int) bool {
+	k := start - 1
+	if smallWords[p.word(k)] {
+		k--
+	}
+	if t := p.num(k); t == nil && numberWords[p.word(k)] == 0 || t != nil && (t.digits != 1 || t.dec > 0) || !p.stop(k) &&
+		(k == 0 || !p.stop(k-1)) {
+		return false
+	}
+	for n := last + 1; n < len(p.words) && !p.stop(n); n++ {
+		switch w := p.word(n); {
+		case petLimits[w], smallWords[w], weightUnits[w], w == "max", w == "maximum", w == "seulement", w == "only",
+			w == "de", w == "d", p.num(n) != nil, p.sym(n) == '(', p.sym(n) == ')', p.sym(n) == '.':
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // slashed tells whether the word at i is alone between the slashes or bars of a list: "libre / animaux / 5 ½".
@@ -261,6 +288,10 @@ func (p *Prose) joined(i, j int) bool {
 		}
 		switch w := p.word(k); {
 		case petJoints[w]:
+		case petLimits[w] || weightUnits[w]: // "un chien de moins de 30 lb et un chat"
+			if !p.weighed(i) {
+				return false
+			}
 		case w == "":
 			if s := p.words[k].sym; s != ',' && s != '/' && s != '&' && s != '-' && p.words[k].kind != number {
 				return false

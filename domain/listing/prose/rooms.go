@@ -340,7 +340,46 @@ func (p *Prose) bedrooms() (c count, den, ok bool) {
 			c, weakDen, ok = found, den, true
 		}
 	}
+	if !ok || c.weak && c.value == 1 {
+		if n, from, to := p.nthBedroom(); n > 0 {
+			return count{value: float64(n), from: from, to: to}, weakDen, true
+		}
+	}
 	return c, weakDen, ok
+}
+
+// nthBedroom counts bedrooms that a text only shows one after the other: the main one, then "a second bedroom", "une
+// troisième chambre". A second one alone may be any other's.
+func (p *Prose) nthBedroom() (n, from, to int) {
+	first := -1
+	for i := range p.words {
+		if !p.about(i, aBedroom) || p.about(i, aBathroom) {
+			continue
+		}
+		k := i - 1
+		for adjectives[p.word(k)] && p.word(k) != "master" {
+			k--
+		}
+		switch w := p.word(k); w {
+		case "master", "primary", "principal", "main":
+			if first < 0 {
+				first = k
+			}
+		case "second", "deuxieme", "2e", "seconde":
+			if l := p.word(k - 1); first >= 0 && n < 2 && (l == "a" || l == "une" || l == "the" || l == "la") {
+				n, to = 2, i
+			}
+		case "third", "troisieme":
+			if n == 2 {
+				n, to = 3, i
+			}
+		}
+		if first < 0 && (p.word(i+1) == "principale" || p.seq(i+1, "des", "maitres") || p.seq(i+1, "a", "coucher") &&
+			p.word(i+3) == "principale") {
+			first = i
+		}
+	}
+	return n, first, to
 }
 
 // initials reads "c.c." and "c.a.c." (chambres à coucher) at i and returns the last token, or 0.

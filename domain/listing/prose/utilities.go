@@ -190,6 +190,9 @@ func (p *Prose) utilities() (u inclusions, where findings) {
 				say(what, yes, k, to)
 			})
 		}
+		if yes && n > 0 && !answered && p.word(i) != "inclure" && p.unruled(to+1) {
+			p.beside(to, func(what utility, k int) { say(what, true, from, k) })
+		}
 		if end := p.heading(to); end > 0 && n == 0 && !answered {
 			p.lines(end, func(what utility, k int) { say(what, yes, k, k) })
 		} else if !answered && (n == 0 || p.sym(to+1) == ':') {
@@ -295,7 +298,7 @@ func (p *Prose) beside(i int, f func(what utility, last int)) {
 		case s != 0:
 			return
 		}
-		if p.word(k) == "et" {
+		if w := p.word(k); w == "et" || w == "and" {
 			continue
 		}
 		what, end := p.thing(k)
@@ -323,6 +326,18 @@ func (p *Prose) beside(i int, f func(what utility, last int)) {
 		f(what, end)
 		k = end
 	}
+}
+
+// unruled tells whether the rest of the sentence from token i on has no rule of its own: "chauffage inclus, câble et
+// internet", but not "chauffage inclus, câble et internet aux frais du locataire".
+func (p *Prose) unruled(i int) bool {
+	for k := i; k < len(p.words) && !p.stop(k); k++ {
+		if p.about(k, anInclusion|aNegation|aMoney) || exceptWords[p.word(k)] || onOffer[p.word(k)] || p.sym(k) == '$' ||
+			p.sym(k) == ':' || p.word(k) == "plus" || p.word(k) == "mais" {
+			return false
+		}
+	}
+	return true
 }
 
 // onTop reads the cost at i that "590 $ + hydro", "lease + hydro" or "plus utilities" adds to the rent.

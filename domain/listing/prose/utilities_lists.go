@@ -2,7 +2,7 @@ package prose
 
 var (
 	glueWords = set("et and l le la les d de du des ou aussi est sont is are the avec with plus ainsi que your votre a en telles que " +
-		"mais n ne or un une tous ni both deja all own their such as")
+		"mais n ne or un une tous toutes ni both deja all own their such as")
 	// halfNames are the second halves of names, read with their first.
 	halfNames    = set("tenant tenants renters chaude chaud fi quebec hot haute central centrale fil sans air c")
 	headingWords = set("dans le la loyer prix in the rent with your votre notre au bail")
