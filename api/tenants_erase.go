@@ -52,7 +52,8 @@ func (h Tenants) registerErasure(d *door) {
 	}), h.erase)
 	serve(d, needs(access.Admin, huma.Operation{
 		OperationID: "get-tenant-erasure", Method: http.MethodGet, Path: "/tenants/{tenant}/erasure",
-		Tags: []string{"tenants"}, Summary: "Get how far the deletion of a tenant is, and its report", Errors: []int{404, 503},
+		Tags: []string{"tenants"}, Summary: "Get how far the deletion of a tenant is, and its report",
+		Errors: []int{404, 503},
 	}), h.erasure)
 }
 

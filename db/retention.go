@@ -33,7 +33,8 @@ var expiries = map[string]string{
 	retention.Transactional: sqlTransactionalExpire, retention.Webhooks: sqlWebhooksExpire,
 	retention.UploadFiles: sqlUploadFilesExpire, retention.Uploads: sqlUploadsExpire,
 	retention.Notices: sqlNoticesExpire, retention.News: sqlNewsExpire, retention.Unconfirmed: sqlUnconfirmedExpire,
-	retention.Searches: sqlSavedSearchesExpire, retention.Deleted: sqlSavedDeletedExpire, retention.Removals: sqlRemovalsExpire,
+	retention.Searches: sqlSavedSearchesExpire, retention.Deleted: sqlSavedDeletedExpire,
+	retention.Removals: sqlRemovalsExpire,
 }
 
 // The images of a listing that returns are requested again. The listing is locked before its images, as elsewhere.
