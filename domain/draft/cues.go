@@ -209,6 +209,12 @@ func endsInAny(s string, list []string) bool {
 func findCue(s, cue string, from int) (start, end int) {
 	w, open := strings.CutPrefix(cue, "*")
 	w, stem := strings.CutSuffix(w, "*")
+	return findWord(s, w, from, open, stem)
+}
+
+// findWord finds a word in s at or after from, and its end; -1 = it is not there. Open ones may be the end of a longer
+// word, stems the beginning.
+func findWord(s, w string, from int, open, stem bool) (start, end int) {
 	for from <= len(s) {
 		n := strings.Index(s[from:], w)
 		if n < 0 {

@@ -104,8 +104,8 @@ var named = map[string]bool{"class": true, "id": true, "itemprop": true, "data-t
 	"data-auto-id": true, "data-automation-id": true, "data-section": true, "data-feature-name": true,
 	"data-locator": true, "property": true, "data-name": true, "data-price-type": true, "data-element": true}
 
-// marksOf reads an element's own marks.
-func marksOf(n *html.Node) mark {
+// marksOf reads an element's own marks. Seen has the marks of the names that were read before: a page repeats few.
+func marksOf(n *html.Node, seen map[string]mark) mark {
 	var m mark
 	switch n.DataAtom {
 	case atom.Del, atom.S, atom.Strike:
@@ -124,7 +124,12 @@ func marksOf(n *html.Node) mark {
 		case a.Key == "type" && n.DataAtom == atom.Input && strings.EqualFold(a.Val, "hidden"):
 			m |= hidden
 		case named[a.Key] && len(a.Val) < 600:
-			m |= nameMarks(a.Val)
+			own, ok := seen[a.Val]
+			if !ok {
+				own = nameMarks(a.Val)
+				seen[a.Val] = own
+			}
+			m |= own
 		}
 	}
 	return m

@@ -266,7 +266,7 @@ func availabilityOf(s string) Availability {
 	if i := strings.LastIndexAny(s, "/#:"); i >= 0 {
 		s = s[i+1:]
 	}
-	switch strings.ToLower(strings.NewReplacer(" ", "", "_", "", "-", "").Replace(s)) {
+	switch strings.ToLower(unspaced.Replace(s)) {
 	case "instock", "available", "onlineonly", "instoreonly", "limitedavailability", "yes", "true", "in", "1",
 		"availablefororder", "availablenow", "madetoorder":
 		return InStock

@@ -59,6 +59,7 @@ func (e *element) inside(at, i int) bool { return at <= i && i <= e.last }
 // A pageWalk builds a page.
 type pageWalk struct {
 	p     *page
+	names map[string]mark // the marks of names read before
 	text  strings.Builder
 	space bool // white space waits to be written
 	line  bool // a line end does
@@ -72,7 +73,7 @@ const maxDepth = 512
 // newPage lays a document out.
 func newPage(w weights, doc *html.Node, base *url.URL) *page {
 	p := &page{w: w, base: base, site: siteOf(base.Hostname()), at: map[*html.Node]int{}, title: -1, button: -1}
-	walk := pageWalk{p: p}
+	walk := pageWalk{p: p, names: map[string]mark{}}
 	walk.node(doc, -1, 0)
 	p.text = walk.text.String()
 	return p
@@ -110,7 +111,7 @@ func (w *pageWalk) node(n *html.Node, parent, depth int) {
 	}
 	own := mark(0)
 	if n.DataAtom != atom.Html && n.DataAtom != atom.Body { // their names are of the site, their style is of a moment
-		own = marksOf(n)
+		own = marksOf(n, w.names)
 	}
 	if own&hidden != 0 && n.DataAtom != atom.Input {
 		w.scriptsOf(n)

@@ -178,7 +178,7 @@ func keyBefore(s string, colon int) string {
 	key := s[i:end]
 	for k := range len(key) {
 		if c := key[k]; 'A' <= c && c <= 'Z' || c == '_' || c == '-' {
-			return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(key))
+			return unjoined.Replace(strings.ToLower(key))
 		}
 	}
 	return key
@@ -222,5 +222,12 @@ func unescape(s string) string {
 	if !strings.Contains(s, "\\") {
 		return s
 	}
-	return strings.NewReplacer(`\u0026`, "&", `\/`, "/", `\u0027`, "'", `\u002F`, "/", `\u002f`, "/").Replace(s)
+	return unescaped.Replace(s)
 }
+
+// A replacer builds its table at its first use: one for all pages.
+var (
+	unjoined  = strings.NewReplacer("_", "", "-", "")
+	unspaced  = strings.NewReplacer(" ", "", "_", "", "-", "")
+	unescaped = strings.NewReplacer(`\u0026`, "&", `\/`, "/", `\u0027`, "'", `\u002F`, "/", `\u002f`, "/")
+)

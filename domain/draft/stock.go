@@ -380,10 +380,7 @@ func hasWord(s string, list []string) bool {
 // wordAt finds a word in s; -1 = it is not there. Long ones, and those that end in a letter of another alphabet, may go
 // on: "dostępność", "nedostupné".
 func wordAt(s, w string) int {
-	if len(w) >= 9 || w[len(w)-1] >= utf8.RuneSelf {
-		w += "*"
-	}
-	n, _ := findCue(s, w, 0)
+	n, _ := findWord(s, w, 0, false, len(w) >= 9 || w[len(w)-1] >= utf8.RuneSelf)
 	return n
 }
 

@@ -158,6 +158,9 @@ func (p *Prose) areaUnit(i int) (end int, metric bool) {
 		case w == "pi" && t != nil && !p.words[i].space && t.digits >= 3 && t.dec == 0 && p.word(next) == "" &&
 			p.num(next) == nil:
 			return i, false
+		case w == "pieds" && t != nil && t.digits >= 3 && t.dec == 0 && p.word(i-2) == "de" && p.num(i-3) != nil &&
+			p.words[i-3].half && p.word(next) != "de" && p.word(next) != "du": // "4 1/2 de 1000 pieds"
+			return i, false
 		case two(next) && !p.words[next].space, w != "p" && two(next):
 			return next, false
 		case w == "p" && p.sym(i+1) == '.' && p.word(i+2) == "c":

@@ -261,7 +261,8 @@ func (p *Prose) available(headline bool) (value string, from, to int) {
 		}
 	}
 	for i := range p.words {
-		if p.words[i].topic&aMonth == 0 || !headline && !p.announced(i) && !p.occupied(i) && !p.orSooner(i) {
+		if p.words[i].topic&aMonth == 0 || !headline && !p.announced(i) && !p.occupied(i) && !p.orSooner(i) &&
+			!p.letFor(i) {
 			continue
 		}
 		if p.until(i) || p.ofVisit(i) {
@@ -279,6 +280,21 @@ func (p *Prose) available(headline bool) (value string, from, to int) {
 		}
 	}
 	return "", -1, -1
+}
+
+// letFor tells whether a rent stands right before the month at i: "5 ½ à 843 $ en juillet". "Rabais de 100 $ en
+// juillet" is none.
+func (p *Prose) letFor(i int) bool {
+	t := p.num(i - 3)
+	if p.word(i-1) != "en" || p.sym(i-2) != '$' || t == nil || t.digits < 3 || p.word(i-4) != "a" {
+		return false
+	}
+	for k := i - 4; k >= i-10 && k >= 0 && !p.stop(k+1); k-- {
+		if p.about(k, aPromotion) {
+			return false
+		}
+	}
+	return true
 }
 
 // works are done "en juin".

@@ -59,7 +59,11 @@ func (p *Prose) rooms(headline bool) []count {
 			continue
 		}
 		v := float64(t.cents) / 100
-		if v < 1.5 || v > 12.5 || p.measured(i) || p.word(i-1) == "x" && p.num(i-2) != nil && !p.timesHomes(i) {
+		andHalf := p.about(i+1, aPiece) && (p.seq(i+2, "et", "demi") || p.seq(i+2, "et", "demie")) // "1 pièce et demie"
+		if v < 1.5 && !(andHalf && v == 1) || v > 12.5 || p.measured(i) {
+			continue
+		}
+		if p.word(i-1) == "x" && p.num(i-2) != nil && !p.timesHomes(i) {
 			continue
 		}
 		to := i
@@ -366,7 +370,9 @@ func (p *Prose) nthBedroom() (n, from, to int) {
 				first = k
 			}
 		case "second", "deuxieme", "2e", "seconde":
-			if l := p.word(k - 1); first >= 0 && n < 2 && (l == "a" || l == "une" || l == "the" || l == "la") {
+			l := p.word(k - 1)
+			if first >= 0 && n < 2 && (l == "a" || l == "une" || l == "the" || l == "la" || l == "et" || l == "and" ||
+				p.sym(k-1) == ',') {
 				n, to = 2, i
 			}
 		case "third", "troisieme":

@@ -190,6 +190,9 @@ func (p *Prose) utilities() (u inclusions, where findings) {
 				say(what, yes, k, to)
 			})
 		}
+		if yes && n > 0 && !answered {
+			p.inBrackets(to+1, func(what utility, k int) { say(what, true, from, k) })
+		}
 		if yes && n > 0 && !answered && p.word(i) != "inclure" && p.unruled(to+1) {
 			p.beside(to, func(what utility, k int) { say(what, true, from, k) })
 		}
@@ -338,6 +341,35 @@ func (p *Prose) unruled(i int) bool {
 		}
 	}
 	return true
+}
+
+// inBrackets calls f for each thing of a list in brackets that begins at i, if nothing else is in them: "électricité
+// incluse (chauffage + eau chaude)", but not "chauffage inclus (à l'eau chaude)".
+func (p *Prose) inBrackets(i int, f func(what utility, last int)) {
+	if p.sym(i) != '(' {
+		return
+	}
+	var found []utility
+	k := i + 1
+	for ; k < len(p.words) && k < i+14 && p.sym(k) != ')'; k++ {
+		what, end := p.thing(k)
+		if what != noUtility {
+			found = append(found, what)
+			k = end
+			continue
+		}
+		switch w := p.word(k); {
+		case w == "et", w == "and", w == "le", w == "la", w == "l", w == "les", p.sym(k) == ',', p.sym(k) == '+',
+			p.sym(k) == '&', p.sym(k) == '/':
+		default:
+			return
+		}
+	}
+	if p.sym(k) == ')' {
+		for _, what := range found {
+			f(what, k)
+		}
+	}
 }
 
 // onTop reads the cost at i that "590 $ + hydro", "lease + hydro" or "plus utilities" adds to the rent.
