@@ -417,8 +417,23 @@ func (h Uploads) preview(ctx context.Context, in *uploadInput) (*previewOutput, 
 	return h.look(ctx, u, plan)
 }
 
-// look reads the first rows of a file, by a plan or, where that is nil, by its options.
+// look reads the first rows of a file, by a plan or, where that is nil, by its options. It is counted before it begins,
+// as the reading of an import is: a file that ends each process which looks into it is refused.
 func (h Uploads) look(ctx context.Context, u db.Upload, plan *contact.Plan) (*previewOutput, error) {
+	begun, err := h.Store.BeginReading(ctx, u.Tenant, u.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := contact.CheckReadings(begun); err != nil {
+		return nil, err
+	}
+	defer func() { // also when the caller is gone: this process lives
+		alive, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
+		defer cancel()
+		if err := h.Store.EndReading(alive, u.Tenant, u.ID); err != nil {
+			h.door.Log.WarnContext(ctx, "the end of a preview could not be recorded", "upload", u.ID, "err", err)
+		}
+	}()
 	file := h.Blobs.ReaderAt(ctx, u.Blob, u.Bytes)
 	if plan == nil {
 		var options contact.Options
