@@ -159,9 +159,8 @@ func (a *Imports) planned(ctx context.Context, u contact.Import) (contact.Import
 	if err != nil {
 		return u, err
 	}
-	if begun > mostDeaths {
-		return u, fault.Newf(fault.Invalid, "the last %d workers that read the file ended meanwhile: it takes more memory or time "+
-			"than there is. Save the table as CSV, or split the file", mostDeaths)
+	if err := contact.CheckReadings(begun); err != nil {
+		return u, err
 	}
 	u, err = a.plan(ctx, u)
 	alive, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)

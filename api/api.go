@@ -65,7 +65,10 @@ func New(o Options, parts ...Part) http.Handler {
 		r.Use(routed)
 	}
 	r.Use(gate.bound, gate.admit)
-	d := &door{Options: o, api: humagin.New(r, document(o)), router: r, guard: gate.guard, given: newGiven(o.Registerer)}
+	d := &door{
+		Options: o, api: humagin.New(r, document(o)), router: r, guard: gate.guard, given: newGiven(o.Registerer),
+		lanes: newLanes(),
+	}
 	for _, p := range parts {
 		p.register(d)
 	}

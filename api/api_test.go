@@ -73,10 +73,16 @@ type parts struct {
 }
 
 func (p *parts) handler() http.Handler {
-	return api.New(p.Options, p.Listings, p.Duplicates, p.DeadLetters, p.Replays, p.Forget, p.Staleness, p.Platforms, p.Drafts, p.Crawls,
+	return api.New(p.Options, p.list()...)
+}
+
+func (p *parts) list() []api.Part {
+	return []api.Part{
+		p.Listings, p.Duplicates, p.DeadLetters, p.Replays, p.Forget, p.Staleness, p.Platforms, p.Drafts, p.Crawls,
 		p.Search, p.Images, p.Health, p.Keys, p.Queues, p.Audit, p.Uploads, p.Contacts, p.Tenancy,
 		p.Campaigns, p.Messages, p.Webhooks, p.Searches,
-		p.Sessions, p.Flow, p.Events, p.History, p.Find, p.Licences)
+		p.Sessions, p.Flow, p.Events, p.History, p.Find, p.Licences,
+	}
 }
 
 // starting makes s start the work of every part.

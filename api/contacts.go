@@ -25,51 +25,27 @@ import (
 type Contacts struct {
 	Store *db.Contacts
 
-	door     *door
-	searches *turns
+	door *door
 }
 
-const (
-	contactsTimeout = 30 * time.Second // for a search through all contacts of a tenant: some million
-
-	searchesMost, searchesShare = 8, 3 // at once in a process, and of one tenant: each holds a connection to Postgres
-	searchesWait                = 2 * time.Second
-)
-
-// turn takes a turn for a search through contacts, and waits a moment for it. Its error is the answer when there is
-// none.
-func (h Contacts) turn(ctx context.Context, tenant string, wait time.Duration) (leave func(), err error) {
-	ctx, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
-	leave, ok := h.searches.wait(ctx, tenant)
-	if !ok {
-		return nil, tooMany("too many searches at once through contacts of the tenant "+tenant+", or of all", retryAfter)
-	}
-	return leave, nil
-}
+const contactsTimeout = 30 * time.Second // for a search through all contacts of a tenant: some million
 
 func (h Contacts) register(d *door) {
-	h.door, h.searches = d, newTurns(searchesMost, searchesShare)
+	h.door = d
 	op := func(role access.Role, id, method, path, summary, description string) huma.Operation {
 		return tenants(role, huma.Operation{
 			OperationID: id, Method: method, Path: path, Tags: []string{"contacts"}, Summary: summary,
 			Description: description, Errors: []int{422, 503}, DefaultStatus: http.StatusOK,
 		})
 	}
-	long := func(o huma.Operation, d time.Duration) huma.Operation {
-		o.Metadata[timeoutKey] = d
-		o.Errors = append(o.Errors, http.StatusTooManyRequests)
-		return o
-	}
-	serve(d, long(op(access.Operate, "search-contacts", http.MethodPost, "/contacts/search", "Search contacts",
+	serve(d, op(access.Operate, "search-contacts", http.MethodPost, "/contacts/search", "Search contacts",
 		"The oldest first. It is a POST so that no telephone number or name is in an address, which proxies log."),
-		contactsTimeout), h.search)
-	serve(d, long(op(access.Operate, "count-contacts", http.MethodPost, "/contacts/count", "Count contacts", ""),
-		contactsTimeout), h.count)
-	export := long(op(access.Operate, "export-contacts", http.MethodPost, "/contacts/export", "Export contacts as CSV",
+		h.search)
+	serve(d, op(access.Operate, "count-contacts", http.MethodPost, "/contacts/count", "Count contacts", ""), h.count)
+	export := op(access.Operate, "export-contacts", http.MethodPost, "/contacts/export", "Export contacts as CSV",
 		"All that a query has, the oldest first, with a column for each custom field. Cells that a spreadsheet would run "+
 			"as a formula have an apostrophe before them, which an import takes away. An export that fails on the way ends "+
-			"without its last chunk."), exportTimeout)
+			"without its last chunk.")
 	export.Responses = streamed("The contacts", "text/csv")
 	stream(d, export, h.export)
 	serve(d, op(access.Operate, "get-contact", http.MethodGet, "/contacts/{contact}", "Get a contact", ""), h.get)
@@ -126,20 +102,17 @@ func (h Contacts) query(ctx context.Context, tenant string, q ContactQuery) (con
 	return contact.Filter{All: all}, nil
 }
 
-// find is the tenant and the filter that a query of a caller is about, with the turn that it has until leave.
+// find is the tenant and the filter that a query of a caller is about.
 func (h Contacts) find(ctx context.Context, named string, q ContactQuery) (
-	tenant string, f contact.Filter, leave func(), err error,
+	tenant string, f contact.Filter, err error,
 ) {
 	if tenant, err = h.door.tenantOf(ctx, named); err != nil {
-		return "", f, nil, err
+		return "", f, err
 	}
 	if f, err = h.query(ctx, tenant, q); err == nil {
 		err = f.Check()
 	}
-	if err == nil {
-		leave, err = h.turn(ctx, tenant, searchesWait)
-	}
-	return tenant, f, leave, err
+	return tenant, f, err
 }
 
 // textFilter is what a person looks for by a piece of text. Of a telephone number the digits count.
@@ -229,11 +202,10 @@ type ContactPage Page[Contact]
 type contactPageOutput struct{ Body ContactPage }
 
 func (h Contacts) search(ctx context.Context, in *searchContactsInput) (*contactPageOutput, error) {
-	tenant, f, leave, err := h.find(ctx, in.Tenant, in.Body.ContactQuery)
+	tenant, f, err := h.find(ctx, in.Tenant, in.Body.ContactQuery)
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
 	rows, next, err := h.Store.Search(ctx, tenant, f, in.after, in.Body.Limit)
 	if err != nil {
 		return nil, err
@@ -255,11 +227,10 @@ type ContactCount struct {
 type contactCountOutput struct{ Body ContactCount }
 
 func (h Contacts) count(ctx context.Context, in *contactQueryInput) (*contactCountOutput, error) {
-	tenant, f, leave, err := h.find(ctx, in.Tenant, in.Body)
+	tenant, f, err := h.find(ctx, in.Tenant, in.Body)
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
 	n, err := h.Store.Count(ctx, tenant, f)
 	return &contactCountOutput{ContactCount{n}}, err
 }
@@ -274,12 +245,11 @@ var exportFields = []string{
 func (h Contacts) export(ctx context.Context, in *contactQueryInput) (*huma.StreamResponse, error) {
 	finding, cancel := context.WithTimeout(ctx, contactsTimeout)
 	defer cancel()
-	tenant, f, leave, err := h.find(finding, in.Tenant, in.Body)
+	tenant, f, err := h.find(finding, in.Tenant, in.Body)
 	if err != nil {
 		return nil, err
 	}
 	custom, err := h.Store.FieldNames(finding, tenant, maxExportFields)
-	leave() // a reader that is slow holds no turn
 	if err != nil {
 		return nil, err
 	}
@@ -313,10 +283,9 @@ func (h Contacts) export(ctx context.Context, in *contactQueryInput) (*huma.Stre
 			out, err := contact.NewWriter(w.buffer, columns)
 			for after := new(int64(0)); after != nil && err == nil; {
 				var rows []db.Contact
-				var leave func()
-				if leave, err = h.turn(ctx, tenant, contactsTimeout); err == nil {
-					rows, after, err = h.Store.Search(ctx, tenant, f, *after, batch)
-					leave()
+				rows, after, err = h.Store.Search(ctx, tenant, f, *after, batch)
+				if err == nil && given+len(rows) > exportRows {
+					err = tooManyRows(exportRows)
 				}
 				if err != nil {
 					w.fail(err)

@@ -29,33 +29,29 @@ func (h Crawls) inspect(d *door) {
 			Description: description, Errors: []int{404, 422, 503}, RejectUnknownQueryParameters: true,
 		})
 	}
-	long := func(o huma.Operation, timeout time.Duration) huma.Operation {
-		o.Metadata[timeoutKey] = timeout
-		return o
-	}
 	stream(d, answers[CrawlURLPage](d, op("list-crawl-urls", "/crawl-runs/{id}/urls", "List the URLs of a crawl run",
 		"Filters combine. total is exact; with host or q it is counted up to 10,000, and total_exact says whether there "+
 			"are more.")), h.urls)
-	serve(d, long(op("get-crawl-url", "/crawl-runs/{id}/urls/{url}", "Get a URL of a crawl run",
-		"With the path from the seed, its links in both directions, and each request for it."), searchTimeout), h.url)
-	export := long(op("export-crawl-run", "/crawl-runs/{id}/export", "Export the URLs of a crawl run",
+	serve(d, op("get-crawl-url", "/crawl-runs/{id}/urls/{url}", "Get a URL of a crawl run",
+		"With the path from the seed, its links in both directions, and each request for it."), h.url)
+	export := op("export-crawl-run", "/crawl-runs/{id}/export", "Export the URLs of a crawl run",
 		"json is {\"run\": …, \"urls\": […]}, ndjson a URL a line, csv a URL a row. warc are the stored answers as records, "+
 			"each compressed by gzip; the answer is 409 where the run stores none. URLs are in the order of their IDs, each "+
 			"once; those of a run that is not finished are as they were when they were read. An export that fails on the way "+
 			"ends without its last chunk. In CSV a text of the site (raw_url, content_type, error, title, redirect_to) that "+
 			"begins with =, +, -, @, a tab or a line break has an apostrophe before it, for a spreadsheet would run it as a "+
-			"formula; normalized_url is always exact."), exportTimeout)
+			"formula; normalized_url is always exact.")
 	export.Errors = append(export.Errors, http.StatusConflict)
 	export.Responses = map[string]*huma.Response{"200": {Description: "The export", Content: map[string]*huma.MediaType{
 		"application/json": {Schema: schemaOf[CrawlExport](d)}, "application/x-ndjson": {}, "text/csv": {},
 		"application/warc": {},
 	}}}
 	stream(d, export, h.export)
-	stream(d, long(answers[CrawlGraph](d, op("get-crawl-graph", "/crawl-runs/{id}/graph",
+	stream(d, answers[CrawlGraph](d, op("get-crawl-graph", "/crawl-runs/{id}/graph",
 		"Get the links between the URLs of a crawl run",
 		"kind=discovery is the first link to each URL: discovered_from_url_id → id, in the order of id. kind=links is every "+
 			"link, from_id → to_id, in the order of from_id; the links of a page are never cut, so there may be somewhat more "+
-			"than limit. Pass next as after.")), exportTimeout), h.graph)
+			"than limit. Pass next as after.")), h.graph)
 	stream(d, answers[CrawlLineage](d, op("get-crawl-lineage", "/crawl-runs/{id}/lineage",
 		"Get the URLs of a crawl run by columns, in the order of their last change",
 		"For graphs of many URLs, and for following a run: pass next as after and the answer has what is new or changed "+
@@ -63,18 +59,17 @@ func (h Crawls) inspect(d *door) {
 	serve(d, op("explain-crawl-run", "/crawl-runs/{id}/why", "Explain why a crawl run is not finished",
 		"Open URLs by state and host, the next tries, and the leases of workers; of a run that has ended, how it ended."),
 		h.why)
-	broken := long(answers[CrawlBrokenLinks](d, op("list-crawl-broken-links", "/crawl-runs/{id}/broken-links",
+	broken := answers[CrawlBrokenLinks](d, op("list-crawl-broken-links", "/crawl-runs/{id}/broken-links",
 		"List the URLs that lead nowhere, with the pages that link to them",
 		"Those in FORBIDDEN, NOT_FOUND, HTTP_TERMINAL and FAILED. csv has a row for each page that links to such a URL; it "+
-			"has all of them unless limit is given. The links of all pages are read for each answer: ask for many at once.")),
-		exportTimeout)
+			"has all of them unless limit is given. The links of all pages are read for each answer: ask for many at once."))
 	broken.Responses["200"].Content["text/csv"] = &huma.MediaType{}
 	stream(d, broken, h.broken)
 	serve(d, op("get-crawl-rate", "/crawl-runs/{id}/rate", "Get the pace of a crawl run over time",
 		"In equal slices, those without any request included, up to now or the end of the run."), h.rate)
-	serve(d, long(op("compare-crawl-runs", "/crawl-runs/compare", "Compare the URLs of two crawl runs",
+	serve(d, op("compare-crawl-runs", "/crawl-runs/compare", "Compare the URLs of two crawl runs",
 		"Which are in one run only, and which are in both in different states. The lists are bounded, the totals exact."),
-		searchTimeout), h.compare)
+		h.compare)
 }
 
 // schemaOf is the schema of an answer that is written piece by piece.

@@ -45,7 +45,7 @@ func (h Crawls) export(ctx context.Context, in *crawlExportInput) (*huma.StreamR
 		return nil, err
 	}
 	name := fmt.Sprintf("crawl-run-%d.", run.ID)
-	rows := h.Store.Export(ctx, run.ID, in.states, in.Limit)
+	rows := bounded(h.Store.Export(ctx, run.ID, in.states, in.Limit), exportRows)
 	switch in.Format {
 	case "csv":
 		return h.door.flow(flow{contentType: "text/csv; charset=utf-8; header=present", file: name + "csv"},
@@ -85,7 +85,7 @@ func (h Crawls) export(ctx context.Context, in *crawlExportInput) (*huma.StreamR
 // that is gone there is left out.
 func (h Crawls) warc(ctx context.Context, w *lines, in *crawlExportInput) {
 	w.text(string(warc.Info("conveyor/"+h.door.Version, in.ID, h.door.Now())))
-	for body, err := range h.Store.Bodies(ctx, in.ID, in.states, in.Limit) {
+	for body, err := range bounded(h.Store.Bodies(ctx, in.ID, in.states, in.Limit), exportRows) {
 		if err != nil {
 			w.fail(err)
 		}

@@ -229,7 +229,9 @@ func (h Crawls) broken(ctx context.Context, in *crawlBrokenInput) (*huma.StreamR
 	if in.Format == "csv" {
 		name := fmt.Sprintf("crawl-run-%d-broken-links.csv", in.ID)
 		return h.door.flow(flow{contentType: "text/csv; charset=utf-8; header=present", file: name},
-			func(ctx context.Context, w *lines) { table(w, brokenColumns, h.brokenRows(ctx, in), brokenCells) }), nil
+			func(ctx context.Context, w *lines) {
+				table(w, brokenColumns, bounded(h.brokenRows(ctx, in), exportRows), brokenCells)
+			}), nil
 	}
 	limit := in.Limit
 	if limit == 0 {

@@ -18,6 +18,7 @@ type door struct {
 	router gin.IRouter // for routes that huma cannot serve; the document must be told of them
 	guard  *Guard      // never nil
 	given  given
+	lanes  map[*lane]*turns
 }
 
 // requestTimeout bounds the work of one request in Postgres and Temporal, where the operation sets no time of its own.
@@ -30,7 +31,10 @@ func serve[I, O any](d *door, o huma.Operation, handle func(context.Context, *I)
 	if own, ok := o.Metadata[timeoutKey].(time.Duration); ok {
 		timeout = own
 	}
-	stream(d, o, func(ctx context.Context, in *I) (*O, error) {
+	if h, ok := heavyOperations[o.OperationID]; ok {
+		timeout = h.within
+	}
+	register(d, o, func(ctx context.Context, in *I) (*O, error) {
 		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
 		return handle(ctx, in)
@@ -40,6 +44,18 @@ func serve[I, O any](d *door, o huma.Operation, handle func(context.Context, *I)
 // stream registers an operation whose answer goes on being written after its handler has returned: only the gate bounds
 // it. A fault that the handler returns becomes a problem.
 func stream[I, O any](d *door, o huma.Operation, handle func(context.Context, *I) (*O, error)) {
+	if o.Metadata == nil {
+		o.Metadata = map[string]any{}
+	}
+	o.Metadata[streamKey] = true
+	register(d, o, handle)
+}
+
+// streamKey is the metadata of an operation whose answer is streamed.
+const streamKey = "stream"
+
+func register[I, O any](d *door, o huma.Operation, handle func(context.Context, *I) (*O, error)) {
+	o, handle = inTurn(d, o, handle)
 	huma.Register(d.api, o, func(ctx context.Context, in *I) (*O, error) {
 		out, err := handle(ctx, in)
 		if err != nil {

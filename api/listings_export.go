@@ -21,7 +21,6 @@ func (h Listings) registerExport(d *door) {
 			"spreadsheet would take for a formula have an apostrophe before them. An export that fails on the way ends " +
 			"without its last chunk.",
 	})
-	export.Metadata[timeoutKey] = exportTimeout
 	export.Responses = streamed("The listings", "text/csv")
 	export.Responses["200"].Content["application/x-ndjson"] = &huma.MediaType{}
 	export.Responses["200"].Content["application/geo+json"] = &huma.MediaType{}
@@ -74,7 +73,7 @@ func (h Listings) export(_ context.Context, in *exportListingsInput) (*huma.Stre
 // all are the listings of an export.
 func (h Listings) all(ctx context.Context, in *exportListingsInput) iter.Seq2[db.ListingSummary, error] {
 	return func(yield func(db.ListingSummary, error) bool) {
-		for l, err := range h.Store.Export(ctx, in.filter()) {
+		for l, err := range bounded(h.Store.Export(ctx, in.filter()), exportRows) {
 			if err != nil {
 				err = asked("text", in.Text, err)
 			}

@@ -27,18 +27,11 @@ type Searches struct {
 
 	Within time.Duration // the time of a trial; 0 = 2 s
 
-	door   *door
-	trials *turns
+	door *door
 }
 
-// Trials at once in a process, and of one tenant: each has a connection to Postgres, and splits texts into words.
-const (
-	trialsMost, trialsShare = 2, 1
-	trialsWait              = time.Second
-)
-
 func (h Searches) register(d *door) {
-	h.door, h.trials = d, newTurns(trialsMost, trialsShare)
+	h.door = d
 	h.told(d)
 	op := func(role access.Role, id, method, path, summary, description string, status int) huma.Operation {
 		return tenants(role, huma.Operation{
@@ -59,11 +52,9 @@ func (h Searches) register(d *door) {
 		"What is left out stays as it is. What happens while it is paused is not told later.", 200), h.change)
 	serve(d, op(access.Operate, "delete-search", http.MethodDelete, "/searches/{search}",
 		"Delete a saved search, with its feeds; what waits is not told", "", http.StatusNoContent), h.remove)
-	trial := op(access.Read, "try-search", http.MethodPost, "/searches/try", "Try a search: what it would have found",
-		"The homes that were published in the last days, are offered still, and meet the filter. Nothing is stored or told. "+
-			"A tenant tries one at a time.", 200)
-	trial.Errors = append(trial.Errors, http.StatusTooManyRequests)
-	serve(d, trial, h.try)
+	serve(d, op(access.Read, "try-search", http.MethodPost, "/searches/try", "Try a search: what it would have found",
+		"The homes that were published in the last days, are offered still, and meet the filter. Nothing is stored or told.", 200),
+		h.try)
 	serve(d, op(access.Operate, "add-search-target", http.MethodPost, "/searches/{search}/targets",
 		"Add a target to a saved search", "It is told what is found from now on; an e-mail address and a webhook, once they "+
 			"are confirmed. A secret, or the addresses of a feed, are in this answer only.", http.StatusCreated), h.addTarget)
@@ -334,17 +325,9 @@ type SearchTried struct {
 type searchTriedOutput struct{ Body SearchTried }
 
 func (h Searches) try(ctx context.Context, in *trySearchInput) (*searchTriedOutput, error) {
-	tenant, err := h.door.tenantOf(ctx, in.Tenant)
-	if err != nil {
+	if _, err := h.door.tenantOf(ctx, in.Tenant); err != nil {
 		return nil, err
 	}
-	waiting, stop := context.WithTimeout(ctx, trialsWait)
-	defer stop()
-	leave, ok := h.trials.wait(waiting, tenant)
-	if !ok {
-		return nil, tooMany("too many searches are tried at once by the tenant "+tenant+", or by all", retryAfter)
-	}
-	defer leave()
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(h.Within, 2*time.Second))
 	defer cancel()
 	since := h.door.Now().AddDate(0, 0, -in.Body.Days)

@@ -16,6 +16,8 @@ type OfTenant struct {
 	Tenant string `query:"tenant" maxLength:"40" doc:"the tenant that the request is about: required unless the API key is of one" example:"acme"`
 }
 
+func (in OfTenant) named() string { return in.Tenant }
+
 // tenants sets the role of an operation that keys of tenants may call. Its input has OfTenant, and its handler begins
 // with tenantOf.
 func tenants(role access.Role, o huma.Operation) huma.Operation {

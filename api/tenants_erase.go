@@ -135,7 +135,7 @@ func (h Tenants) erasure(ctx context.Context, in *tenantPathInput) (*tenantErasu
 
 const (
 	zipType     = "application/zip"
-	exportRows  = 1000    // that are looked at in one statement
+	tableRows   = 1000    // that are looked at in one statement
 	exportBytes = 4 << 20 // of rows that are held before they are sent
 	exportFiles = 100
 )
@@ -219,7 +219,7 @@ func (h Tenants) exportTable(ctx context.Context, w *lines, archive *zip.Writer,
 		had := 0
 		reading, cancel := context.WithTimeout(ctx, contactsTimeout)
 		var err error
-		next, err = h.Erasures.Read(reading, m.Tenant, table, next, exportRows, exportBytes, func(row string) {
+		next, err = h.Erasures.Read(reading, m.Tenant, table, next, tableRows, exportBytes, func(row string) {
 			held.WriteString(row)
 			held.WriteByte('\n')
 			had++

@@ -2,9 +2,19 @@ package api
 
 import (
 	"context"
+	"errors"
+	"iter"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humagin"
+	"github.com/gin-gonic/gin"
 	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/domain/access"
 )
 
 // A name has no more than its share, and what waits gets a turn as soon as there is one.
@@ -39,4 +49,66 @@ func TestTurns(t *testing.T) {
 	leave()
 	require.True(t, <-got)
 	require.True(t, <-got)
+}
+
+// A turn is given back when its answer is over, also one that ends in a panic, or is a fault.
+func TestHeavyTurnsAreGivenBack(t *testing.T) {
+	t.Parallel()
+	gin.SetMode(gin.ReleaseMode)
+	r, log := gin.New(), slog.New(slog.DiscardHandler)
+	r.Use(recovered(log))
+	d := &door{Options: Options{Log: log}, api: humagin.New(r, huma.DefaultConfig("", "")), lanes: newLanes()}
+	at := func(id string) huma.Operation {
+		return needs(access.Read, huma.Operation{OperationID: id, Method: http.MethodGet, Path: "/" + id})
+	}
+	busy := func(l *lane) int { return d.lanes[l].all }
+	type none struct{}
+	during := map[string]int{} // turns taken while an answer is made
+	serve(d, at("try-search"), func(context.Context, *none) (*none, error) {
+		during["panic"] = busy(trials)
+		panic("oops")
+	})
+	serve(d, at("count-contacts"), func(context.Context, *none) (*none, error) {
+		during["fault"] = busy(people)
+		return nil, errors.New("away")
+	})
+	stream(d, at("export-contacts"), func(context.Context, *none) (*huma.StreamResponse, error) {
+		return &huma.StreamResponse{Body: func(huma.Context) {
+			during["written"] = busy(exports)
+			panic("oops")
+		}}, nil
+	})
+	stream(d, at("get-crawl-lineage"), func(context.Context, *none) (*huma.StreamResponse, error) {
+		during["read"] = busy(crawled)
+		return &huma.StreamResponse{Body: func(huma.Context) { during["sent"] = busy(crawled) }}, nil
+	})
+	for _, id := range []string{"try-search", "count-contacts", "export-contacts", "get-crawl-lineage"} {
+		for range 10 {
+			w := httptest.NewRecorder()
+			r.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/"+id, nil))
+			require.NotEqual(t, http.StatusTooManyRequests, w.Code, id)
+		}
+	}
+	require.Equal(t, map[string]int{"panic": 1, "fault": 1, "written": 1, "read": 1, "sent": 0}, during)
+	for _, l := range lanes {
+		require.Zero(t, busy(l), l.of)
+	}
+}
+
+// An answer with more rows than it may have ends by an error.
+func TestBoundedRows(t *testing.T) {
+	t.Parallel()
+	var rows iter.Seq2[int, error] = func(yield func(int, error) bool) {
+		for n := 0; yield(n, nil); n++ {
+		}
+	}
+	var got []int
+	var last error
+	for n, err := range bounded(rows, 3) {
+		if last = err; err == nil {
+			got = append(got, n)
+		}
+	}
+	require.Equal(t, []int{0, 1, 2}, got)
+	require.ErrorContains(t, last, "more than 3 rows")
 }

@@ -34,7 +34,6 @@ type Uploads struct {
 	brake   *brake
 	taking  *turns // files that are received
 	streams *turns // of events
-	looks   *turns // into files, for previews
 	refused *prometheus.CounterVec
 }
 
@@ -63,14 +62,11 @@ const (
 
 	takingMost, takingShare   = 64, 8 // files received at once by a process, and of one tenant
 	streamsMost, streamsShare = 200, 20
-	looksMost, looksShare     = 2, 1 // previews at once in a process: a workbook takes up to some 200 MB
-	looksWait                 = 10 * time.Second
 )
 
 func (h Uploads) register(d *door) {
 	h.door, h.brake = d, newBrake(h.Limits)
 	h.taking, h.streams = newTurns(takingMost, takingShare), newTurns(streamsMost, streamsShare)
-	h.looks = newTurns(looksMost, looksShare)
 	h.refused = promauto.With(d.Registerer).NewCounterVec(prometheus.CounterOpts{
 		Name: "conveyor_uploads_refused_total", Help: "Files of contacts that were refused before they were read, by reason.",
 	}, []string{"reason"})
@@ -93,12 +89,11 @@ func (h Uploads) register(d *door) {
 		Summary: "Get the first rows of an upload as they will be read", Errors: []int{409, 422, 429, 503},
 		Description: "With what was found out about the file, and why. It stores nothing. To look before anything is " +
 			"stored, upload with hold=true, correct the options with PUT …/options, and start with POST …/start.",
-		Metadata: map[string]any{timeoutKey: previewTimeout},
 	}), h.preview)
 	serve(d, tenants(access.Operate, huma.Operation{
 		OperationID: "set-upload-options", Method: http.MethodPut, Path: "/uploads/{upload}/options",
 		Tags: []string{"contacts"}, Summary: "Replace the options of a held upload, and look at its first rows",
-		Errors: []int{409, 422, 429, 503}, Metadata: map[string]any{timeoutKey: previewTimeout},
+		Errors:      []int{409, 422, 429, 503},
 		Description: "Options that the file contradicts are refused. One that is no longer held is a conflict.",
 	}), h.setOptions)
 	serve(d, tenants(access.Operate, huma.Operation{
@@ -122,7 +117,6 @@ func (h Uploads) register(d *door) {
 			"leaves out: mend the file and upload it. Cells that a spreadsheet would run as a formula have an apostrophe " +
 			"before them, which an import takes away. While the upload runs, those found so far. When they are no longer " +
 			"kept it is a conflict.",
-		Metadata: map[string]any{timeoutKey: exportTimeout},
 	})
 	errors.Responses = streamed("The refused rows", "text/csv")
 	stream(d, errors, h.errors)
@@ -424,15 +418,23 @@ func (h Uploads) preview(ctx context.Context, in *uploadInput) (*previewOutput, 
 	return h.look(ctx, u, plan)
 }
 
-// look reads the first rows of a file, by a plan or, where that is nil, by its options.
+// look reads the first rows of a file, by a plan or, where that is nil, by its options. It is counted before it begins,
+// as the reading of an import is: a file that ends each process which looks into it is refused.
 func (h Uploads) look(ctx context.Context, u db.Upload, plan *contact.Plan) (*previewOutput, error) {
-	waiting, cancel := context.WithTimeout(ctx, looksWait)
-	defer cancel()
-	leave, ok := h.looks.wait(waiting, u.Tenant)
-	if !ok {
-		return nil, tooMany("too many previews at once of the tenant "+u.Tenant+", or of all", retryAfter)
+	begun, err := h.Store.BeginReading(ctx, u.Tenant, u.ID)
+	if err != nil {
+		return nil, err
 	}
-	defer leave()
+	if err := contact.CheckReadings(begun); err != nil {
+		return nil, err
+	}
+	defer func() { // also when the caller is gone: this process lives
+		alive, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
+		defer cancel()
+		if err := h.Store.EndReading(alive, u.Tenant, u.ID); err != nil {
+			h.door.Log.WarnContext(ctx, "the end of a preview could not be recorded", "upload", u.ID, "err", err)
+		}
+	}()
 	file := h.Blobs.ReaderAt(ctx, u.Blob, u.Bytes)
 	if plan == nil {
 		var options contact.Options
@@ -521,9 +523,14 @@ func (h Uploads) errors(ctx context.Context, in *uploadInput) (*huma.StreamRespo
 		contentType: "text/csv; charset=utf-8; header=present", file: "upload-" + u.ID.String() + "-errors.csv",
 	}, func(ctx context.Context, w *lines) {
 		out, err := contact.NewErrorsWriter(w.buffer, plan.Format.Columns)
+		given := 0
 		for after := new(int64(0)); after != nil && err == nil; {
 			var rows []contact.Row
-			if rows, after, err = h.Store.Errors(ctx, u.Tenant, u.ID, *after, batch); err != nil {
+			rows, after, err = h.Store.Errors(ctx, u.Tenant, u.ID, *after, batch)
+			if given += len(rows); err == nil && given > exportRows {
+				err = tooManyRows(exportRows)
+			}
+			if err != nil {
 				w.fail(err)
 				return
 			}

@@ -683,3 +683,34 @@ func TestUploadEvents(t *testing.T) {
 func persist(ctx context.Context, s *db.Uploads, id uuid.UUID, rows []contact.Row) error {
 	return s.Persist(ctx, "acme", id, []contact.ParsedChunk{{N: 0, Rows: rows}}, now)
 }
+
+// A file that ends each process which looks into it is refused, by previews and imports alike; one that is only looked
+// into, or refused for what is in it, is not counted.
+func TestPreviewCountsDeaths(t *testing.T) {
+	t.Parallel()
+	d, _ := outreach(t)
+	u := read[api.Upload](t, d.upload(t, "&hold=true", formOf("clients.csv", people)), http.StatusAccepted)
+	at, store := "/uploads/"+u.ID.String(), d.Uploads.Store
+	preview := func() reply { return d.get(t, at+"/preview?tenant=acme") }
+	for range 5 {
+		require.Equal(t, 200, preview().Status)
+		refused(t, d.ask(t, http.MethodPut, at+"/options?tenant=acme", `{"mapping":{"Nobody":"phone"}}`), 422)
+	}
+	begin := func() int {
+		begun, err := store.BeginReading(t.Context(), "acme", u.ID)
+		require.NoError(t, err)
+		return begun
+	}
+	require.Equal(t, 1, begin(), "a reader that does not end")
+	require.Equal(t, 2, begin())
+	require.Equal(t, 200, preview().Status, "the third one lives")
+	for n := range 3 {
+		require.Equal(t, n+1, begin())
+	}
+	for range 2 {
+		require.Contains(t, refused(t, preview(), 422).Detail, "the last 3 workers that read the file ended meanwhile")
+	}
+	refused(t, d.ask(t, http.MethodPut, at+"/options?tenant=acme", "{}"), 422)
+	require.NoError(t, store.EndReading(t.Context(), "acme", u.ID))
+	require.Equal(t, 200, preview().Status)
+}

@@ -1,9 +1,26 @@
 package contact
 
-import "github.com/google/uuid"
+import (
+	"github.com/google/uuid"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+)
 
 // ImportWorkflowID is the ID of the workflow that imports an upload.
 func ImportWorkflowID(upload uuid.UUID) string { return "import/" + upload.String() }
+
+// mostReaders is how many processes in a row may end while they read a file, before it is refused.
+const mostReaders = 3
+
+// CheckReadings is fault.Invalid where so many readings of a file have begun in a row, the one that is to begin
+// included, that the processes which made the others must have ended by it.
+func CheckReadings(begun int) error {
+	if begun <= mostReaders {
+		return nil
+	}
+	return fault.Newf(fault.Invalid, "the last %d workers that read the file ended meanwhile: it takes more memory or time "+
+		"than there is. Save the table as CSV, or split the file", mostReaders)
+}
 
 // An Import is an uploaded file as the import sees it.
 type Import struct {

@@ -1,0 +1,159 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+// A lane is the turns of heavy operations that are alike. An operation waits for those of its lane only: a trial of a
+// second is not held up by exports of an hour.
+type lane struct {
+	of          string        // what they are, for the answer to one that gets no turn
+	most, share int           // at once in a process; and of a tenant, or of a caller where they are of no tenant
+	wait        time.Duration // for a turn
+}
+
+// Each holds a connection to Postgres: all lanes together leave a quarter of the pool to what is cheap.
+var (
+	trials = &lane{"searches that are tried and audiences that are counted", 2, 1, 2 * time.Second}
+	// The console asks for a page of contacts and their number together.
+	people = &lane{"searches through contacts", 5, 2, 2 * time.Second}
+	// A workbook takes up to some 200 MB.
+	previews = &lane{"previews of files", 2, 1, 10 * time.Second}
+	// A page of the console follows a run while another one compares runs.
+	crawled = &lane{"reads of whole crawl runs", 3, 2, 2 * time.Second}
+	exports = &lane{"exports", 6, 1, 2 * time.Second}
+
+	lanes = []*lane{trials, people, previews, crawled, exports}
+)
+
+// heavy is an operation that takes seconds of Postgres, or of a core.
+type heavy struct {
+	lane   *lane
+	within time.Duration // once it has its turn
+	rows   int           // that the answer has, or is made of, at most; 0 = all that there are in this time
+	ready  bool          // the answer is streamed, and whole when the handler returns: a slow reader of it holds no turn
+}
+
+// exportRows is more than an export has: one that goes on is cut off.
+const exportRows = 10_000_000
+
+// heavyOperations are all operations that take turns, by ID. serve and stream see to it.
+var heavyOperations = map[string]heavy{
+	"try-search":              {lane: trials, within: requestTimeout, rows: db.SavedTryMost},
+	"count-campaign-audience": {lane: trials, within: requestTimeout, rows: audienceMost},
+
+	"search-contacts": {lane: people, within: contactsTimeout, rows: 1000},
+	"count-contacts":  {lane: people, within: contactsTimeout},
+	"get-segment":     {lane: people, within: contactsTimeout},
+
+	"preview-upload":     {lane: previews, within: previewTimeout, rows: previewRows},
+	"set-upload-options": {lane: previews, within: previewTimeout, rows: previewRows},
+
+	"get-crawl-lineage":       {lane: crawled, within: requestTimeout, rows: 50_000, ready: true},
+	"get-crawl-url":           {lane: crawled, within: searchTimeout, rows: 1000},
+	"compare-crawl-runs":      {lane: crawled, within: searchTimeout, rows: 10_000},
+	"list-crawl-broken-links": {lane: crawled, within: exportTimeout, rows: exportRows},
+
+	"export-contacts":   {lane: exports, within: exportTimeout, rows: exportRows},
+	"export-person":     {lane: exports, within: requestTimeout},
+	"get-upload-errors": {lane: exports, within: exportTimeout, rows: exportRows},
+	"export-crawl-run":  {lane: exports, within: exportTimeout, rows: exportRows},
+	"get-crawl-graph":   {lane: exports, within: exportTimeout, rows: 5_000_000},
+	"export-listings":   {lane: exports, within: exportTimeout, rows: exportRows},
+	"export-tenant":     {lane: exports, within: exportTimeout},
+}
+
+func newLanes() map[*lane]*turns {
+	all := map[*lane]*turns{}
+	for _, l := range lanes {
+		all[l] = newTurns(l.most, l.share)
+	}
+	return all
+}
+
+// inTurn makes a heavy operation take turns; any other one stays as it is.
+func inTurn[I, O any](d *door, o huma.Operation, handle func(context.Context, *I) (*O, error)) (
+	huma.Operation, func(context.Context, *I) (*O, error),
+) {
+	h, ok := heavyOperations[o.OperationID]
+	if !ok {
+		return o, handle
+	}
+	o.Metadata[timeoutKey] = max(wholeTimeout, h.lane.wait+h.within)
+	whose := "caller"
+	if of, _ := o.Metadata[tenantKey].(bool); of {
+		whose = "tenant"
+	}
+	o.Description += fmt.Sprintf(" A %s has %d of the %s at once: a further one waits, and is answered by 429 after %d s.",
+		whose, h.lane.share, h.lane.of, int(h.lane.wait.Seconds()))
+	turns := d.lanes[h.lane]
+	return o, func(ctx context.Context, in *I) (out *O, err error) {
+		name := ofWhom(ctx, in)
+		waiting, cancel := context.WithTimeout(ctx, h.lane.wait)
+		defer cancel()
+		leave, ok := turns.wait(waiting, name)
+		if !ok {
+			return nil, tooMany("too many "+h.lane.of+" at once, of the "+name+" or of all: wait until one has ended",
+				retryAfter)
+		}
+		later := false
+		defer func() { // also when the handler panics
+			if !later {
+				leave()
+			}
+		}()
+		if out, err = handle(ctx, in); err != nil {
+			return nil, err
+		}
+		if answer, ok := any(out).(*huma.StreamResponse); ok && !h.ready {
+			write := answer.Body
+			later, answer.Body = true, func(hc huma.Context) {
+				defer leave()
+				write(hc)
+			}
+		}
+		return out, nil
+	}
+}
+
+// ofWhom is whose share a request counts for. To a caller of a tenant the tenant that it names makes no difference.
+func ofWhom(ctx context.Context, in any) string {
+	caller := callerOf(ctx)
+	if caller.Tenant != "" {
+		return "tenant " + caller.Tenant
+	}
+	if of, ok := in.(interface{ named() string }); ok && of.named() != "" {
+		return "tenant " + of.named()
+	}
+	return "caller " + caller.Name
+}
+
+// bounded ends rows by an error after so many: nobody takes a part for the whole.
+func bounded[R any](rows iter.Seq2[R, error], most int) iter.Seq2[R, error] {
+	return func(yield func(R, error) bool) {
+		n := 0
+		for row, err := range rows {
+			if n++; n > most && err == nil {
+				var none R
+				yield(none, tooManyRows(most))
+				return
+			}
+			if !yield(row, err) {
+				return
+			}
+		}
+	}
+}
+
+func tooManyRows(most int) error {
+	return fault.Newf(fault.Invalid, "there are more than %s rows: ask for fewer, by a filter", strconv.Itoa(most))
+}

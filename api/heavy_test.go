@@ -1,0 +1,186 @@
+package api_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/db/dbtest"
+	"github.com/mtlrent/conveyor/internal/config"
+	"github.com/mtlrent/conveyor/internal/servicetest"
+)
+
+// withoutTurns are the operations that stream, or have more time than others, and yet take no turns; to add one is a
+// decision.
+var withoutTurns = map[string]string{
+	"watch-events":  "has turns of its own, and waits rather than works",
+	"watch-upload":  "has turns of its own, and waits rather than works",
+	"create-upload": "has turns of its own, by the file",
+
+	"list-crawl-urls": "pages by an index, counted up to 10,000; the console asks for several at once while one scrolls",
+	"get-image":       "a file as it lies in the blob store", "get-draft-file": "a file as it lies in the blob store",
+
+	"count-listings":       "counts up to 1,000",
+	"map-listings":         "by an index, of a part of the map; a move of the map asks again",
+	"list-neighbourhoods":  "of 91 districts, by an index",
+	"get-rents":            "of a bounded time, for callers of the house",
+	"list-adverts":         "pages by an index",
+	"count-advert-reasons": "for callers of the house",
+
+	"retry-failed-messages": "a change: limited by the rate of changes, and takes the rows that it changes from others",
+	"delete-contact-list":   "as retry-failed-messages", "retry-crawl-run": "as retry-failed-messages",
+	"replay-dead-letters": "as retry-failed-messages", "discard-dead-letters": "as retry-failed-messages",
+	"reseal-tokens": "as retry-failed-messages",
+}
+
+// Every operation that is as heavy as an export, or may take longer than others, is in the table of those that take
+// turns, or among those which need none.
+func TestHeavyOperationsTakeTurns(t *testing.T) {
+	t.Parallel()
+	p := &parts{}
+	p.Metrics, p.Registerer = prometheus.NewRegistry(), prometheus.NewRegistry()
+	p.Uploads.Limits = api.UploadLimits{Bytes: 1 << 30, Share: 5000, All: 40_000, Low: 80}
+	p.Log, p.Now = quiet, func() time.Time { return now }
+	all := api.Operations(p.Options, p.list()...)
+	for id, o := range all {
+		if _, ok := withoutTurns[id]; o.Heavy == ok && (ok || o.Streamed || o.Within > api.Usual) {
+			t.Errorf("%s streams (%t) or may take long (%s): it is in the table of heavy operations (%t), or else among those "+
+				"that need no turns (%t)", id, o.Streamed, o.Within, o.Heavy, ok)
+		}
+		if o.Heavy && o.Rows > 0 {
+			require.LessOrEqual(t, o.Limit, o.Rows, "%s has a parameter limit that is greater than its bound of rows", id)
+		}
+	}
+	for _, id := range api.HeavyOperations() {
+		require.Contains(t, all, id, "the table of heavy operations names one that there is not")
+	}
+	for id := range withoutTurns {
+		o := all[id]
+		require.True(t, o.Streamed || o.Within > api.Usual, "%s needs no reason to take no turns", id)
+	}
+	setting, ok := reflect.TypeFor[config.Postgres]().FieldByName("MaxConns")
+	require.True(t, ok)
+	connections, err := strconv.Atoi(setting.Tag.Get("envDefault"))
+	require.NoError(t, err)
+	require.LessOrEqual(t, api.MostTurns(), connections*3/4, "the others have connections, too")
+}
+
+// locked holds a table, so that whatever reads it waits; waiting is until so many do.
+func locked(t *testing.T, d *door, table string) (waiting func(n int), release func()) {
+	t.Helper()
+
+	conn, err := pgx.Connect(t.Context(), dbtest.Owner(t, d.pool))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
+	tx, err := conn.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), "LOCK TABLE "+table+" IN ACCESS EXCLUSIVE MODE")
+	require.NoError(t, err)
+	waiting = func(n int) {
+		t.Helper()
+		require.Eventually(t, func() bool {
+			var got int
+			err := tx.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks
+				WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`).Scan(&got)
+			return err == nil && got == n
+		}, servicetest.Patience(), 5*time.Millisecond)
+	}
+	return waiting, func() { require.NoError(t, tx.Rollback(t.Context())) }
+}
+
+// status sends a request and returns the status of the answer, 0 where there is no answer.
+func status(ctx context.Context, method, address, body string) int {
+	r, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(body))
+	if err != nil {
+		return 0
+	}
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0
+	}
+	_ = answer.Body.Close()
+	return answer.StatusCode
+}
+
+// A hundred heavy requests of a tenant are as many turns as it has, and 429 for the others. Other tenants, and what is
+// cheap, are answered all the while.
+func TestHeavyRequestsLeaveRoom(t *testing.T) {
+	t.Parallel()
+	d, _ := outreach(t)
+	tenant(t, d.pool, "rival")
+	segment, err := d.Contacts.Store.PutSegment(t.Context(), "acme", db.Segment{ID: uuid.New(), Name: "x"}, "test", now)
+	require.NoError(t, err)
+	waiting, release := locked(t, d, "contacts")
+	heavy := []func() int{
+		func() int { return status(t.Context(), http.MethodPost, d.url+"/contacts/export?tenant=acme", "{}") },
+		func() int { return status(t.Context(), http.MethodPost, d.url+"/contacts/search?tenant=acme", "{}") },
+		func() int { return status(t.Context(), http.MethodPost, d.url+"/contacts/count?tenant=acme", "{}") },
+		func() int {
+			return status(t.Context(), http.MethodGet, d.url+"/segments/"+segment.ID.String()+"?tenant=acme", "")
+		},
+	}
+	const all, turns = 100, 3 // an export, and two searches
+	answers := make(chan int, all)
+	for i := range all {
+		go func() { answers <- heavy[i%len(heavy)]() }()
+	}
+	waiting(turns)
+	for range 20 { // while the others wait for a turn, or have got none
+		require.Equal(t, 200, d.get(t, "/listings?limit=1").Status)
+		require.Equal(t, 200, d.get(t, "/searches?tenant=rival").Status)
+	}
+	for range all - turns {
+		require.Equal(t, http.StatusTooManyRequests, <-answers)
+	}
+	waiting(turns)
+	again := d.ask(t, http.MethodPost, "/contacts/export?tenant=acme", "{}")
+	p := refused(t, again, http.StatusTooManyRequests)
+	require.NotEmpty(t, again.Header.Get("Retry-After"))
+	require.Contains(t, p.Detail, "too many exports at once, of the tenant acme or of all: wait until one has ended")
+	go func() { answers <- status(t.Context(), http.MethodPost, d.url+"/contacts/search?tenant=rival", "{}") }()
+	waiting(turns + 1)
+	release()
+	for range turns + 1 {
+		require.Equal(t, 200, <-answers)
+	}
+	require.Equal(t, 200, d.ask(t, http.MethodPost, "/contacts/export?tenant=acme", "{}").Status)
+}
+
+// A caller that goes away gives its turn back, whether it is waited for in the handler or while the answer is written.
+func TestHeavyRequestsThatGoAway(t *testing.T) {
+	t.Parallel()
+	d, _ := outreach(t)
+	run := dbtest.CrawlSite(t, d.pool)
+	for _, r := range []struct{ table, method, path, body string }{
+		{"contacts", http.MethodPost, "/contacts/search?tenant=acme", "{}"},
+		{"crawl_urls", http.MethodGet, fmt.Sprintf("/crawl-runs/%d/export?format=csv", run), ""},
+	} {
+		waiting, release := locked(t, d, r.table)
+		for range 5 {
+			ctx, cancel := context.WithCancel(t.Context())
+			gone := make(chan int)
+			go func() { gone <- status(ctx, r.method, d.url+r.path, r.body) }()
+			waiting(1) // so it has a turn, of which there are fewer than five
+			cancel()
+			require.Zero(t, <-gone)
+			waiting(0)
+		}
+		release()
+		require.Eventually(t, func() bool {
+			return status(t.Context(), r.method, d.url+r.path, r.body) == 200
+		}, servicetest.Patience(), 5*time.Millisecond)
+	}
+}
