@@ -174,6 +174,7 @@ func run(ctx context.Context, o options) (report Report, err error) {
 	scenarios = append(scenarios, h.dispatches(ctx, &report)...)
 	if !o.oneProcess { // so that the worker's cost is seen
 		scenarios = append(scenarios, h.savedSearches(ctx, &report)...)
+		scenarios = append(scenarios, scenario{"heavy reads", func() error { return h.heavy(ctx, &report) }})
 		scenarios = append(scenarios, h.console(ctx, o.soak, &report)...)
 	}
 	for _, name := range yardsticks() {

@@ -32,6 +32,7 @@ type Report struct {
 	Saved      []Saved      `json:"saved,omitempty"`
 	Indexed    []Indexed    `json:"saved_indexes,omitempty"`
 	Triggered  []Triggered  `json:"saved_trigger,omitempty"`
+	Burdened   []Burdened   `json:"heavy,omitempty"`
 	Console    []Budget     `json:"console,omitempty"`
 }
 
@@ -101,6 +102,7 @@ func (r Report) print(w io.Writer) {
 	r.printImports(w)
 	r.printFresh(w)
 	r.printSaved(w)
+	r.printHeavy(w)
 	r.printConsole(w)
 	if len(r.Memory) > 0 {
 		fmt.Fprintln(w, "\nmemory of the roles, MiB resident:")
