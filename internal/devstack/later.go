@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// later is a service that is built and started after Start has returned, for building it takes minutes and nothing needs
-// it.
+// later is a service that is built and started after Start has returned, for building it takes minutes and nothing
+// needs it.
 type later struct {
 	cancel context.CancelFunc
 	gone   chan struct{} // closed when nothing is left to do
@@ -22,8 +22,8 @@ type later struct {
 // Follows says whether a service is still to be built and started, when Start has returned.
 func (s *Stack) Follows(name string) bool { return name == TemporalUI && len(s.unbuilt) > 0 }
 
-// follow builds the service of a keeper and starts it, and does the rest. Until the service answers, its address at says
-// how it is. Stop ends all this.
+// follow builds the service of a keeper and starts it, and does the rest. Until the service answers, its address at
+// says how it is. Stop ends all this.
 func (s *Stack) follow(k *keeper, at string, build, rest func(context.Context) error) error {
 	listener, err := net.Listen("tcp", at)
 	if err != nil {
