@@ -53,7 +53,8 @@ func TestActivityNames(t *testing.T) {
 	require.Equal(t, []string{
 		"ArchiveStaleListings", "AskModel", "AttachImage", "BeginCycle", "CheckDevtools", "CompactSegments", "CrawlShard",
 		"DedupeListing", "DeleteExpired", "DeleteListingRuns", "DeleteSitePages", "DispatchMessages", "EndCycle",
-		"EndImport", "EndListing", "EndReplay", "EnrichListing", "FailImport", "FailListing", "ForgetAdvert", "HandOverListing",
+		"EndImport", "EndListing", "EndReplay", "EndTenantRuns", "EnrichListing", "EraseTenant", "FailImport", "FailListing",
+		"FinishErasure", "ForgetAdvert", "HandOverListing",
 		"ImportListing", "LookAtPlatform", "NormalizeListing", "NoteCrawl", "OpenReplay", "ParseChunks", "PersistChunks", "PersistDraft",
 		"PlanDispatch", "ReindexPages", "ResolveOutDir", "RestartDuplicates", "ResumeImages", "ResumeListings",
 		"RunCrawler", "RunReplayBatch", "ScrapePage", "SeedCrawl", "SplitUpload", "StartReadyCampaigns",
@@ -66,7 +67,7 @@ func TestNew(t *testing.T) {
 	rows := []workers.Row{
 		{Queue: "listings", Activities: []any{&activities.Listings{}, &activities.Replays{}}, WorkflowSlots: 200},
 		{Queue: "listings", Activities: []any{&activities.Staleness{}, &activities.Unfinished{}, &activities.Cycles{}}},
-		{Queue: "listings", Activities: []any{&activities.Retention{}, &activities.Forgetting{}}},
+		{Queue: "listings", Activities: []any{&activities.Retention{}, &activities.Forgetting{}, &activities.Erasing{}}},
 		{Queue: "listings", Activities: []any{&activities.Enriching{}}},
 		{Queue: "images", Activities: []any{&activities.Images{}}, Slots: 20},
 		{Queue: "enrich", Activities: []any{&activities.Asking{}}, Slots: 4},
