@@ -15,7 +15,7 @@ PKG  ?=
 # share one set of services. test/faults and test/cluster kill services of their own: of the first only the tests that read
 # ledgers are in the gate. They begin in this order, so the long ones are the first.
 PURE     := . ./activities/... ./cli/... ./domain/... ./workflows/... ./workers/...
-SERVICED  = ./api ./bridge ./internal/browser ./db $$(go list ./... | grep -vE '/conveyor(/(activities|cli|domain|workflows|workers|test)(/.*)?)?$$') ./test/faults
+SERVICED  = ./api ./bridge ./internal/browser ./db ./internal/launch ./internal/devstack $$(go list ./... | grep -vE '/conveyor(/(activities|cli|domain|workflows|workers|test)(/.*)?)?$$') ./test/faults
 
 # The version is part of the file name, so a bump installs anew.
 LINT_VERSION          := v2.15.0

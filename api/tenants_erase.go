@@ -47,8 +47,7 @@ func (h Tenants) registerErasure(d *door) {
 		DefaultStatus: http.StatusAccepted,
 		Description: "For good, and for a tenant that is stopped only. Its keys are revoked at once; its campaigns, " +
 			"imports and deliveries are ended, its rows deleted table by table, and a quarter of an hour later what was " +
-			"stored meanwhile, and its files. The request may be repeated, and is to be repeated after a failure. Its ID " +
-			"is not given out again.",
+			"stored meanwhile, and its files. The request may be repeated. Its ID is not given out again.",
 	}), h.erase)
 	serve(d, needs(access.Admin, huma.Operation{
 		OperationID: "get-tenant-erasure", Method: http.MethodGet, Path: "/tenants/{tenant}/erasure",
@@ -118,8 +117,8 @@ func (h Tenants) erase(ctx context.Context, in *eraseTenantInput) (*tenantErasur
 		return nil, err
 	}
 	if e.FinishedAt == nil {
-		if err := h.Launch.Erase(ctx, e.Tenant); err != nil {
-			return nil, err
+		if err := h.Launch.Erase(ctx, e.Tenant); err != nil { // a worker starts it when Temporal is there
+			h.door.Log.WarnContext(ctx, "cannot start an erasure", "tenant", e.Tenant, "err", err)
 		}
 	}
 	return &tenantErasureOutput{h.showErasure(e)}, nil

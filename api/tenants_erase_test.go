@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -46,8 +47,14 @@ func TestEraseTenant(t *testing.T) {
 	refused(t, d.get(t, path), 404)
 
 	d.started.err = fault.Newf(fault.Transient, "temporal: %w", errors.New("away"))
-	refused(t, d.ask(t, "POST", path, body), 503)
+	read[api.TenantErasure](t, d.ask(t, "POST", path, body), http.StatusAccepted) // it is stored, and a worker starts it
 	d.started.err = nil
+	open, err := d.Tenancy.Erasures.Open(t.Context(), now)
+	require.NoError(t, err)
+	require.Empty(t, open, "it may be being started")
+	open, err = d.Tenancy.Erasures.Open(t.Context(), now.Add(time.Second))
+	require.NoError(t, err)
+	require.Equal(t, []string{"acme"}, open)
 	e := read[api.TenantErasure](t, d.ask(t, "POST", path, body), http.StatusAccepted)
 	require.Equal(t, "running", e.State)
 	require.Equal(t, "erase-tenant/acme", e.Workflow.ID)
@@ -62,11 +69,14 @@ func TestEraseTenant(t *testing.T) {
 	refused(t, d.get(t, "/tenants/acme/export"), 409)
 	refused(t, d.ask(t, "POST", "/contact-lists?tenant=acme", `{"name":"x"}`), 404)
 
-	for more, err := true, error(nil); more; {
+	for more := true; more; {
 		more, err = d.Tenancy.Erasures.Erase(t.Context(), "acme", 100)
 		require.NoError(t, err)
 	}
 	require.NoError(t, d.Tenancy.Erasures.Finish(t.Context(), "acme", now))
+	open, err = d.Tenancy.Erasures.Open(t.Context(), now.Add(time.Second))
+	require.NoError(t, err)
+	require.Empty(t, open)
 	calls = len(d.started.calls)
 	e = read[api.TenantErasure](t, d.ask(t, "POST", path, body), http.StatusAccepted)
 	require.Equal(t, "done", e.State)

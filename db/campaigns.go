@@ -350,6 +350,7 @@ UPDATE campaigns SET state = 'paused', updated_at = $3, lease_until = NULL, star
         to_char($3 AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'),
         to_char(not_after AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'))
 WHERE tenant = $1 AND id = $2 AND state = 'queued' AND scheduled_at <= $3 AND not_after < $3
+    AND not_after >= scheduled_at -- else it was left by a release that did not know it, when the campaign was moved
 RETURNING ` + sqlCampaignColumns
 
 // late pauses a queued campaign that may not begin any more, with an audit record.

@@ -272,7 +272,8 @@ func (m *SavedMatcher) missed(ctx context.Context, n int, cause error, now time.
 // ofEvent reports whether an error may be due to what was compared. Any other would be that of all events: the schema,
 // a connection, resources, other transactions, an operator.
 func ofEvent(err error) bool {
-	if errors.Is(err, errComparePanic) {
+	var scan pgx.ScanArgError // a value that this release cannot take
+	if errors.Is(err, errComparePanic) || errors.As(err, &scan) {
 		return true
 	}
 	var pg *pgconn.PgError

@@ -228,6 +228,7 @@ func init() {
 	statements[sqlErasureHold] = "sqlErasureHold"
 	statements[sqlErasureRead] = "sqlErasureRead"
 	statements[sqlErasureStep] = "sqlErasureStep"
+	statements[sqlErasuresOpen] = "sqlErasuresOpen"
 	statements[sqlEventArchived] = "sqlEventArchived"
 	statements[sqlEventCreated] = "sqlEventCreated"
 	statements[sqlEventPrice] = "sqlEventPrice"

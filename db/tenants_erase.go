@@ -58,6 +58,9 @@ VALUES ($1, $2, $3, $4, $5, $6)`
 	sqlErasureStep = `
 UPDATE tenant_erasures SET passes = $2, step = $3, at = $4, rows = $5, files = $6, bytes = $7 WHERE tenant = $1`
 
+	sqlErasuresOpen = `
+SELECT tenant FROM tenant_erasures WHERE finished_at IS NULL AND requested_at < $1 ORDER BY requested_at LIMIT 100`
+
 	sqlErasureFinish = `UPDATE tenant_erasures SET finished_at = $2 WHERE tenant = $1`
 
 	// The three below have the arguments and columns of tenantTable.eraseText.
@@ -68,7 +71,8 @@ SELECT $2::text, $3::int < 0, (SELECT count(*) FROM gone), 0::bigint, 0::bigint`
 	sqlTenantErase = `
 WITH gone AS (
     UPDATE tenants SET name = 'erased', region = NULL, stopped_reason = 'erased', contacts = 0
-    WHERE id = $1 AND stopped_reason <> 'erased' RETURNING 1
+    WHERE id = $1 AND (name, region, stopped_reason, contacts) IS DISTINCT FROM ('erased', NULL, 'erased', 0)
+    RETURNING 1
 )
 SELECT $2::text, $3::int < 0, (SELECT count(*) FROM gone), 0::bigint, 0::bigint`
 
@@ -153,6 +157,15 @@ func (s *Erasures) Get(ctx context.Context, tenant string) (Erasure, error) {
 		return scanErasure(row, new(int), new(string))
 	}, sqlErasureRead, tenant))
 	return e, erasureFault(err, "read", tenant)
+}
+
+// Open returns up to 100 tenants whose erasure was requested before a time and has not ended.
+func (s *Erasures) Open(ctx context.Context, before time.Time) ([]string, error) {
+	list, err := systemRows(ctx, s.pool, pgx.RowTo[string], sqlErasuresOpen, before)
+	if err != nil {
+		return nil, fmt.Errorf("read open erasures: %w", err)
+	}
+	return list, nil
 }
 
 // Erase makes a step of an erasure: it looks at up to most rows of a table, deletes those of the tenant, and stores in

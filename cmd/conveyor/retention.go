@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/mtlrent/conveyor/activities"
@@ -26,16 +27,24 @@ var (
 
 // retention deletes what is old enough, and what an operator wants forgotten.
 func (h *house) retention() system {
-	store := db.NewRetention(h.pool)
+	store, erasures := db.NewRetention(h.pool), db.NewErasures(h.pool)
 	return system{
 		activities: func(context.Context) ([]workers.Row, func()) {
 			return []workers.Row{{Queue: workflows.QueueListings, Activities: []any{
-				&activities.Retention{Store: store, Files: h.blobs, Keep: h.config.Retention.Limits(), Now: time.Now},
-				&activities.Forgetting{Store: store, Runs: h.launch, Start: h.launch, Now: time.Now},
-				&activities.Erasing{Store: db.NewErasures(h.pool), Runs: h.launch, Now: time.Now},
-			}}}, nil
+					&activities.Retention{Store: store, Files: h.blobs, Keep: h.config.Retention.Limits(), Now: time.Now},
+					&activities.Forgetting{Store: store, Runs: h.launch, Start: h.launch, Now: time.Now},
+					&activities.Erasing{Store: erasures, Runs: h.launch, Now: time.Now},
+				}}}, h.tend(workflows.QueueListings, "starting erasures", time.Minute, func(ctx context.Context) error {
+					return h.startErasures(ctx, erasures)
+				})
 		},
 		backlog: func(b *telemetry.Backlog) { b.Partitions = store.Partitions },
 		parts:   []api.Part{api.Forget{Store: store, Launch: h.launch}},
 	}
+}
+
+// startErasures starts the workflows of erasures that were requested while Temporal was away, or were ended by hand.
+func (h *house) startErasures(ctx context.Context, store *db.Erasures) error {
+	open, err := store.Open(ctx, time.Now().Add(-time.Minute))
+	return errors.Join(err, startEach(ctx, open, h.launch.Erase))
 }

@@ -68,6 +68,9 @@ func (p *page) products(data markup.Data) []*markup.Item {
 	return out
 }
 
+// mostSizes is how many products of one name are looked at.
+const mostSizes = 100
+
 // sizesOf are the offers of the other items of one syntax that describe the same product: some shops write a product
 // for each size, under one name.
 func (p *page) sizesOf(data markup.Data, product *markup.Item) []offer {
@@ -77,9 +80,13 @@ func (p *page) sizesOf(data markup.Data, product *markup.Item) []offer {
 	}
 	beside := besides(data)
 	var out []offer
+	looked := 0 // each may lead to thousands of items that have no offer in the end
 	for _, i := range data.Find(productTypes...) {
-		if i == product || i.Syntax != product.Syntax || beside[i] || bare(i.Text("name")) != name || len(out) > 500 {
+		if i == product || i.Syntax != product.Syntax || beside[i] || bare(i.Text("name")) != name {
 			continue
+		}
+		if looked++; looked > mostSizes || len(out) > 500 {
+			break
 		}
 		out = append(out, p.offersOf(i)...)
 	}

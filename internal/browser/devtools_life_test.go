@@ -24,6 +24,7 @@ import (
 	"github.com/mtlrent/conveyor/internal/chromium"
 	"github.com/mtlrent/conveyor/internal/devstack"
 	"github.com/mtlrent/conveyor/internal/fetch"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // ownDriver is a folder of a driver, of its own so that its processes are told from those of other tests.
@@ -213,6 +214,9 @@ func TestHungDriver(t *testing.T) {
 	stack := startChromium(t)
 	for _, hangs := range []int{1, 2} {
 		t.Run(fmt.Sprint(hangs), func(t *testing.T) {
+			if hangs == 2 {
+				servicetest.Slow(t, servicetest.TestSlow)
+			}
 			t.Parallel()
 			s := newSite(t)
 			asked, let := gate(s, "/beside")

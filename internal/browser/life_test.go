@@ -26,6 +26,7 @@ import (
 	"github.com/mtlrent/conveyor/internal/browser"
 	"github.com/mtlrent/conveyor/internal/chromium"
 	"github.com/mtlrent/conveyor/internal/fetch"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // eventually polls until ok, with patience.
@@ -246,14 +247,18 @@ func TestDeathUnderAPage(t *testing.T) {
 	any := func(proc) bool { return true }
 	for _, tt := range []struct {
 		name string
+		slow bool
 		kill func()
 	}{
-		{"chromium", func() { kill(chromium(), syscall.SIGKILL, isMain) }},
-		{"all of chromium", func() { kill(chromium(), syscall.SIGKILL, any) }},
-		{"renderer", func() { kill(chromium(), syscall.SIGKILL, isRenderer) }},
-		{"driver", func() { kill(driver(), syscall.SIGKILL, any) }},
+		{"chromium", false, func() { kill(chromium(), syscall.SIGKILL, isMain) }},
+		{"all of chromium", true, func() { kill(chromium(), syscall.SIGKILL, any) }},
+		{"renderer", false, func() { kill(chromium(), syscall.SIGKILL, isRenderer) }},
+		{"driver", true, func() { kill(driver(), syscall.SIGKILL, any) }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			if tt.slow {
+				servicetest.Slow(t, servicetest.TestSlow)
+			}
 			path := "/" + strings.ReplaceAll(tt.name, " ", "-")
 			asked, let := gate(s, path)
 			inHand := load(b, s.URL+path)
@@ -284,6 +289,7 @@ func TestDeathUnderAPage(t *testing.T) {
 		}
 	})
 	t.Run("chromium that hangs", func(t *testing.T) {
+		servicetest.Slow(t, servicetest.TestSlow)
 		o := browser.Options{Timeout: 3 * time.Second}
 		b, chromium, _ := marked(t, o, s)
 		asked, _ := gate(s, "/hangs")

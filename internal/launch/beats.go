@@ -28,8 +28,10 @@ type beats struct {
 // A beat is what is remembered of one.
 type beat struct {
 	place
-	skew   time.Duration // the least by which a heartbeat was behind our clock: what of its age is not silence
-	listed time.Time     // when Temporal knew the worker last: it forgets one that says that it stops
+	at       time.Time     // by the worker's clock
+	interval time.Duration // 0 = it has sent one only
+	skew     time.Duration // the least by which a heartbeat was behind our clock: what of its age is not silence
+	listed   time.Time     // when Temporal knew the worker last: it forgets one that says that it stops
 }
 
 // A place is where a worker polls: one process and task queue.
@@ -72,23 +74,26 @@ func (b *beats) judge(list []*worker.WorkerHeartbeat, now time.Time) map[place]b
 		silent[at] = quiet && (!some || others)
 	}
 	for _, w := range list {
-		age := now.Sub(w.GetHeartbeatTime().AsTime())
+		at := w.GetHeartbeatTime().AsTime()
+		age := now.Sub(at)
 		least := age
-		if was, known := before[w.GetWorkerInstanceKey()]; known {
+		// One that has beaten since a look just before is not silent: what it is behind by are the clocks, and one of
+		// them may have been set.
+		if was, known := before[w.GetWorkerInstanceKey()]; known && (at.Equal(was.at) || now.Sub(was.listed) > leastSilence) {
 			least = min(age, was.skew)
 		}
-		at := place{w.GetWorkerIdentity(), w.GetTaskQueue()}
-		b.seen[w.GetWorkerInstanceKey()] = beat{at, least, now}
+		where := place{w.GetWorkerIdentity(), w.GetTaskQueue()}
 		// The interval is that of the worker: one of a release before this beats once a minute.
 		interval := w.GetElapsedSinceLastHeartbeat().AsDuration()
-		mark(at, interval > 0 && age-least > max(leastSilence, missedBeats*interval))
+		b.seen[w.GetWorkerInstanceKey()] = beat{where, at, interval, least, now}
+		mark(where, interval > 0 && age-least > max(leastSilence, missedBeats*interval))
 	}
 	for instance, was := range before {
 		if _, known := b.seen[instance]; known || now.Sub(was.listed) >= gone {
 			continue
 		}
 		b.seen[instance] = was // a server that starts anew knows none for as long as a heartbeat takes
-		mark(was.place, now.Sub(was.listed) > leastSilence)
+		mark(was.place, now.Sub(was.listed) > max(leastSilence, missedBeats*was.interval))
 	}
 	return silent
 }

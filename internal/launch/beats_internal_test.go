@@ -31,10 +31,14 @@ func TestSilentWorkers(t *testing.T) {
 	require.False(t, silent(&ours, after(0), of("w", ahead(0), 5*time.Second)))
 	require.False(t, silent(&ours, after(6*time.Second), of("w", ahead(5*time.Second), 5*time.Second)))
 	require.False(t, silent(&ours, after(25*time.Second), of("w", ahead(5*time.Second), 5*time.Second)))
-	require.True(t, silent(&ours, after(26*time.Second), of("w", ahead(5*time.Second), 5*time.Second)))
+	require.True(t, silent(&ours, after(27*time.Second), of("w", ahead(5*time.Second), 5*time.Second)))
 	require.False(t, silent(&ours, after(27*time.Second), of("w", ahead(5*time.Second), 5*time.Second), of("v", ahead(27*time.Second), 0)),
 		"another one of the same process has begun")
 	require.False(t, silent(&ours, after(30*time.Second), of("w", ahead(30*time.Second), 25*time.Second)), "it is back")
+	for s := 35; s < 60; s += 5 { // its clock was set back by an hour
+		beat := after(time.Duration(s) * time.Second)
+		require.False(t, silent(&ours, beat.Add(time.Second), of("w", beat, 5*time.Second)), "the clock is no silence")
+	}
 
 	var old beats
 	require.False(t, silent(&old, after(0), of("w", after(0), time.Minute)))

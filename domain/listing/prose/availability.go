@@ -290,12 +290,15 @@ func (p *Prose) letFor(i int) bool {
 		return false
 	}
 	for k := i - 4; k >= i-10 && k >= 0 && !p.stop(k+1); k-- {
-		if p.about(k, aPromotion) {
+		if p.about(k, aPromotion) || raises[p.word(k)] {
 			return false
 		}
 	}
 	return true
 }
+
+// raises are said of a rent that changes: "le loyer passe à 900 $ en juillet".
+var raises = set("passe passera passer augmente augmentera augmentation hausse monte montera")
 
 // works are done "en juin".
 var works = set("renove renovee renoves construit construite refait refaite bati terminee")

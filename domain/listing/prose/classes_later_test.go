@@ -7,6 +7,8 @@ var laterClasses = map[string][]classCase{
 		{"Underground parking can be had for $150/month.", "parking=extra parking_type=indoor parking_rent=150"},
 		{"No dogs; one cat is fine.", "cats=yes dogs=no pets=?"},
 		{"Cats are fine", "cats=yes pets=?"},
+		{"Pets are subject to a fine", "pets=?"},
+		{"Le loyer passe à 900 $ en juillet", "rent=900 available=?"},
 		{"$2,195 per month plus power.", "rent=2195 electricity=no"},
 		{"Power not included", "electricity=no"},
 		{"Heat and power are included", "heat=yes electricity=yes"},

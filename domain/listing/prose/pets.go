@@ -216,7 +216,7 @@ func (p *Prose) ownVerdict(start, last, k int) bool {
 		return false
 	}
 	for n := k + 1; n <= k+2; n++ {
-		if v := petVerdictOf(p.word(n)); v == allowed || v == conditional {
+		if v := p.petVerdictAt(n); v == allowed || v == conditional {
 			return true
 		}
 	}
@@ -338,6 +338,17 @@ func (p *Prose) contrast(i int) bool {
 	}
 	return false
 }
+
+// petVerdictAt is what the word at i says of pets. A "fine" is a verdict after "is" and the like only: "a $250 fine" is
+// none.
+func (p *Prose) petVerdictAt(i int) verdictOnPets {
+	if w := p.word(i); w == "fine" && !fineAfter[p.word(i-1)] {
+		return silent
+	}
+	return petVerdictOf(p.word(i))
+}
+
+var fineAfter = set("is are be s totally absolutely all ok")
 
 // petVerdictOf looks w up, also with two of its letters changed over: "accpetes", "accepet".
 func petVerdictOf(w string) verdictOnPets {
