@@ -91,10 +91,10 @@ SET status = 'IN_PROGRESS', lease = u.lease + 1, claimed_at = now(), claimed_by_
 FROM picked p
 WHERE u.run_id = $1 AND u.ctid = p.ctid AND p.turn BETWEEN 1 AND 2000000000
 RETURNING u.id, u.normalized_url, u.host, u.depth, u.tries, u.lease, p.updated_at,
-    CASE WHEN $9::bigint > 0 AND NOT EXISTS (SELECT FROM page_removals r WHERE r.url_key = u.url_key) THEN
+    CASE WHEN $9::bigint > 0 THEN
         (SELECT b.etag FROM crawl_urls b
         WHERE b.run_id = $9 AND b.url_key BETWEEN u.url_key AND u.url_key ORDER BY b.url_key LIMIT 1) END,
-    CASE WHEN $9 > 0 AND NOT EXISTS (SELECT FROM page_removals r WHERE r.url_key = u.url_key) THEN
+    CASE WHEN $9 > 0 THEN
         (SELECT b.last_modified FROM crawl_urls b
         WHERE b.run_id = $9 AND b.url_key BETWEEN u.url_key AND u.url_key ORDER BY b.url_key LIMIT 1) END,
     p.turn`
