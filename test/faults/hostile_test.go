@@ -68,6 +68,7 @@ func TestAHostileTenantHarmsItself(t *testing.T) {
 	beside := round(street, 1)
 	stop()
 	attack.Wait()
+	m.cancel(w.ctx)
 	w.say("beside it %.1f s; its answers: %s", beside.Seconds(), m.say())
 
 	unrest := w.settle()
@@ -129,7 +130,7 @@ func (n *neighbour) live(round int) {
 	var file strings.Builder
 	file.WriteString("Name,Phone,Round\n")
 	for i := range neighbourPeople {
-		fmt.Fprintf(&file, "Zoé %d,+1438%d%02d%04d,r%d\n", i, round, n.number, i, round)
+		fmt.Fprintf(&file, "Zoé %d,+14382%d%02d%03d,r%d\n", i, round+2, n.number, i, round)
 	}
 	var upload struct {
 		ID    uuid.UUID
@@ -148,7 +149,7 @@ func (n *neighbour) live(round int) {
 		State string
 	}
 	plan := fmt.Sprintf(`{"name":"round %d","sender":"%s","template":{"type":"text","text":{"body":"Bonjour"}},`+
-		`"audience":{"filter":{"field":"round","equals":"r%d"}}}`, round, n.sender, round)
+		`"audience":{"all":true,"filter":{"field":"round","equals":"r%d"}}}`, round, n.sender, round)
 	if n.must(round, "POST", "/campaigns", body(plan), &c) && n.must(round, "POST", fmt.Sprintf("/campaigns/%s/start", c.ID), nil, nil) {
 		n.until(round, fmt.Sprintf("/campaigns/%s", c.ID), &c, func() bool { return c.State == "done" })
 	}
@@ -322,6 +323,13 @@ func (m *mallory) upload(i int) uuid.UUID {
 		return uuid.Nil
 	}
 	return m.held[i%len(m.held)]
+}
+
+// cancel ends its imports, of which each unpacks a gigabyte.
+func (m *mallory) cancel(ctx context.Context) {
+	for i := range m.held {
+		_, _, _ = ask(ctx, m.w, m.client, "mallory", "POST", fmt.Sprintf("/uploads/%s/cancel", m.upload(i)), nil)
+	}
 }
 
 func (m *mallory) refused() (n int) {
