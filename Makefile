@@ -68,7 +68,7 @@ image: ## Build the container image, conveyor:<version>.
 # a time: more would test the machine, not the code. A test that fails is run once more, alone; what passed only then is
 # printed last, and belongs in test/flakes.tsv.
 tests = test/run "$(GOTESTSUM)" bin/$(1) "$(2)" -timeout 40m -p 2 $(3) $(ARGS)
-ON_SERVICES = $(CONVEYOR) with-services --only postgres,redis,rabbitmq,temporal,chromium --
+ON_SERVICES = CONVEYOR_TEST_BINARY=$(abspath $(CONVEYOR)) $(CONVEYOR) with-services --only postgres,redis,rabbitmq,temporal,chromium --
 
 test: build $(GOTESTSUM) $(if $(PKG),,test-fast) ## The gate, ten minutes: against real services of its own. PKG=./db: all tests of a package.
 	@$(ON_SERVICES) $(call tests,test,$(or $(PKG),./test/e2e $(SERVICED)),-count=1 $(if $(PKG),,-short))
@@ -100,7 +100,7 @@ test-pgbouncer: build ## What leans on sessions, through PgBouncer: relays, tena
 
 POOLED = ^Test(SharedSessionsKeepTenantsApart|PooledConnectionsLeaveNothing|SessionsHaveLimits|Tenancy|Lease.*|WaitIsWoken|$\
 	RelayIsWoken|TwoRelaysDoNotOverlap|ReceiveConcurrently|PublishHistory|SearchFilters|$\
-	AScrapedMessageBecomesAPublishedListingWithItsImages)$$
+	Listings)$$
 
 test-console: build ## Walk every path of the console in a browser, in both themes and widths.
 	@$(CONVEYOR) with-services -- go test -count=1 -v -timeout 30m -run Console ./test/e2e -args -console $(ARGS)

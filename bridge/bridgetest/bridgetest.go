@@ -30,8 +30,20 @@ type Broker struct {
 
 	t          testing.TB
 	management *url.URL
-	once       sync.Once
-	conn       *amqp.Connection
+	line       *line
+}
+
+// A line is the connection that the calls of a test and of its cases share.
+type line struct {
+	once sync.Once
+	conn *amqp.Connection
+}
+
+// In is the virtual host as a case of its test has it: what fails there fails the case.
+func (b *Broker) In(t testing.TB) *Broker {
+	c := *b
+	c.t = t
+	return &c
 }
 
 // New returns a fresh virtual host. Without a broker the test fails with the command that starts one.
@@ -43,13 +55,13 @@ func New(t testing.TB) *Broker {
 	require.NoError(t, err)
 	management, err := url.Parse(api)
 	require.NoError(t, err)
-	b := &Broker{Vhost: "test-" + uuid.NewString(), t: t, management: management}
+	b := &Broker{Vhost: "test-" + uuid.NewString(), t: t, management: management, line: new(line)}
 	at.Path = "/" + b.Vhost
 	b.URL = at.String()
 	b.Call(http.MethodPut, "/api/vhosts/"+b.Vhost, nil, nil)
 	t.Cleanup(func() {
-		if b.conn != nil {
-			_ = b.conn.Close() // the test may have closed it
+		if b.line.conn != nil {
+			_ = b.line.conn.Close() // the test may have closed it
 		}
 		b.Call(http.MethodDelete, "/api/vhosts/"+b.Vhost, nil, nil)
 	})
@@ -108,12 +120,12 @@ func (b *Broker) Cut(name string) int {
 func (b *Broker) Channel() *amqp.Channel {
 	b.t.Helper()
 
-	b.once.Do(func() {
+	b.line.once.Do(func() {
 		var err error
-		b.conn, err = amqp.Dial(b.URL)
+		b.line.conn, err = amqp.Dial(b.URL)
 		require.NoError(b.t, err)
 	})
-	ch, err := b.conn.Channel()
+	ch, err := b.line.conn.Channel()
 	require.NoError(b.t, err)
 	return ch
 }

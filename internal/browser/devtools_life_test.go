@@ -185,6 +185,9 @@ func TestCaptureWithoutChromium(t *testing.T) {
 	} {
 		for _, used := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, used %t", tt.name, used), func(t *testing.T) {
+				if tt.name == "hung" && !used {
+					servicetest.Slow(t, servicetest.TestSlow)
+				}
 				t.Parallel()
 				s := newSite(t)
 				s.html("/", "<p>through")

@@ -64,7 +64,7 @@ func TestCaptureWithSecrets(t *testing.T) {
 		fetch("/own-fetch"); fetch("%[1]s/third-fetch");</script>`, third))
 	other.html("/frame", `<p>frame<img src="`+s.URL+`/from-frame.gif">`)
 	other.html("/landed", `<p>landed`)
-	d := drive(t, startChromium(t), browser.DevtoolsOptions{}, s, other)
+	d := drive(t, sharedChromium(t), browser.DevtoolsOptions{}, s, other)
 	secrets := draft.Secrets{
 		Headers: map[string]string{"Authorization": "Bearer s3cret", "X-Store": "7", "accept-language": "nl"},
 		Cookies: []contract.CrawlCookie{{Name: "session", Value: "c00kie"}, {Name: "cart", Value: "1,2", Path: "/shop"}},
@@ -129,7 +129,7 @@ func TestSecretsStayWithTheirPage(t *testing.T) {
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprint(w, "<p>page")
 	})
-	d := drive(t, startChromium(t), browser.DevtoolsOptions{}, s)
+	d := drive(t, sharedChromium(t), browser.DevtoolsOptions{}, s)
 	for _, secrets := range []draft.Secrets{
 		{Headers: map[string]string{"X-A": "x"}, Cookies: []contract.CrawlCookie{{Name: "a", Value: "b"}}}, {},
 	} {

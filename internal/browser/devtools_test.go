@@ -29,18 +29,52 @@ import (
 // startChromium starts a Chromium with its DevTools port open, as `conveyor up` does.
 func startChromium(t testing.TB) *devstack.Stack {
 	t.Helper()
-	s, err := devstack.Start(context.Background(), devstack.Options{
-		Dir: t.TempDir(), FreePorts: true, Services: []string{devstack.Chromium}, NoInstall: true,
-		External: devstack.External{
-			Browser: os.Getenv("CONVEYOR_BROWSER"), BrowserDriver: os.Getenv("CONVEYOR_BROWSER_DRIVER"),
-		},
-		Log: slog.New(slog.DiscardHandler),
-	})
+	s, err := chromiumIn(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Stop(context.Background()) })
 	return s
+}
+
+func chromiumIn(dir string) (*devstack.Stack, error) {
+	return devstack.Start(context.Background(), devstack.Options{
+		Dir: dir, FreePorts: true, Services: []string{devstack.Chromium}, NoInstall: true,
+		External: devstack.External{
+			Browser: os.Getenv("CONVEYOR_BROWSER"), BrowserDriver: os.Getenv("CONVEYOR_BROWSER_DRIVER"),
+		},
+		Log: slog.New(slog.DiscardHandler),
+	})
+}
+
+// shared is the Chromium of the tests that neither end it nor count what it does.
+var shared struct {
+	once  sync.Once
+	dir   string
+	stack *devstack.Stack
+	err   error
+}
+
+func sharedChromium(t testing.TB) *devstack.Stack {
+	t.Helper()
+	shared.once.Do(func() {
+		if shared.dir, shared.err = os.MkdirTemp("", "conveyor-chromium-"); shared.err == nil {
+			shared.stack, shared.err = chromiumIn(shared.dir)
+		}
+	})
+	if shared.err != nil {
+		t.Fatal(shared.err)
+	}
+	return shared.stack
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if shared.stack != nil {
+		_ = shared.stack.Stop(context.Background())
+	}
+	_ = os.RemoveAll(shared.dir)
+	os.Exit(code)
 }
 
 // drive returns a Devtools at that Chromium that may ask the sites.
@@ -312,7 +346,7 @@ func TestCaptureAsksForAll(t *testing.T) {
 		w.Header().Set("Content-Type", "image/gif")
 		fmt.Fprint(w, "GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;")
 	})
-	d := drive(t, startChromium(t), browser.DevtoolsOptions{Timeout: patience}, s)
+	d := drive(t, sharedChromium(t), browser.DevtoolsOptions{Timeout: patience}, s)
 	began := time.Now()
 	c, err := d.Capture(t.Context(), s.URL+"/gallery", "", draft.Secrets{})
 	if err != nil || c.Unstable {
@@ -334,7 +368,7 @@ func TestCaptureThatCannotBe(t *testing.T) {
 	t.Parallel()
 	s, closed := newSite(t), newSite(t)
 	closed.Server.Close()
-	stack := startChromium(t)
+	stack := sharedChromium(t)
 	d := drive(t, stack, browser.DevtoolsOptions{Pages: 3, Timeout: patience}, s, closed)
 	quick := drive(t, stack, browser.DevtoolsOptions{Timeout: 3 * time.Second}, s)
 	s.HandleFunc("/to", func(w http.ResponseWriter, r *http.Request) {
@@ -405,7 +439,7 @@ func TestCaptureThatCannotBe(t *testing.T) {
 func TestCaptureOfALocale(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	d := drive(t, startChromium(t), browser.DevtoolsOptions{}, s)
+	d := drive(t, sharedChromium(t), browser.DevtoolsOptions{}, s)
 	s.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprintf(w, `<body>asked in %s<script>document.body.append("; read in " + navigator.languages.join() + ": " +
@@ -433,7 +467,7 @@ func TestCaptureOfALocale(t *testing.T) {
 func TestCaptureIsGuarded(t *testing.T) {
 	t.Parallel()
 	s, inside := newSite(t), newSite(t)
-	stack := startChromium(t)
+	stack := sharedChromium(t)
 	d := drive(t, stack, browser.DevtoolsOptions{}, s)
 	_, port, _ := net.SplitHostPort(inside.Listener.Addr().String())
 	s.HandleFunc("/to-inside", func(w http.ResponseWriter, r *http.Request) {

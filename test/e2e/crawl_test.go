@@ -172,21 +172,34 @@ func expected(g *crawlsite.Graph, origin string) map[string]crawlsite.Want {
 	return g.Expected(origin, s)
 }
 
-// The fixed sites of the system that this one replaces and generated ones: a crawl finds exactly what is
-// there, whatever the number of workers.
-func TestACrawlFindsWhatIsThere(t *testing.T) {
+// A crawl finds what is there, and what was crawled can be found.
+func TestCrawls(t *testing.T) {
 	// Not beside the others: it takes all cores, and they have deadlines.
-
-	type site struct {
-		name, seed string
-		want       func(origin string) map[string]crawlsite.Want
-		watch      *crawlsite.Watch
-		origin     string
+	sites := crawled(t)
+	origins := make([]string, len(sites))
+	for i, s := range sites {
+		origins[i] = s.origin
 	}
-	var sites []*site
+	w := crawling(t, 1, origins)
+	t.Run("a crawl finds what is there", func(t *testing.T) { w.in(t).findsWhatIsThere(sites) })
+	t.Run("crawled pages are found", func(t *testing.T) { w.in(t).indexes() })
+}
+
+// A crawledSite is served, and it is known what a crawl from its seed finds.
+type crawledSite struct {
+	name, seed string
+	want       func(origin string) map[string]crawlsite.Want
+	watch      *crawlsite.Watch
+	origin     string
+}
+
+// crawled serves the fixed sites of the system that this one replaces, and generated ones.
+func crawled(t *testing.T) (sites []*crawledSite) {
+	t.Helper()
+
 	add := func(name, seed string, handler func(origin, other string) http.Handler,
 		want func(origin string) map[string]crawlsite.Want) {
-		s := &site{name: name, want: want}
+		s := &crawledSite{name: name, want: want}
 		var inner http.Handler
 		s.watch, s.origin = served(t, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 			inner.ServeHTTP(rw, r)
@@ -213,11 +226,12 @@ func TestACrawlFindsWhatIsThere(t *testing.T) {
 		add(g.String(), "/", func(string, string) http.Handler { return g },
 			func(origin string) map[string]crawlsite.Want { return expected(g, origin) })
 	}
-	origins := make([]string, len(sites))
-	for i, s := range sites {
-		origins[i] = s.origin
-	}
-	w := crawling(t, 1, origins)
+	return sites
+}
+
+// A crawl finds exactly what is there, whatever the number of workers.
+func (w *world) findsWhatIsThere(sites []*crawledSite) {
+	t := w.t
 	first := make([]int64, len(sites))
 	for i, s := range sites {
 		first[i] = w.crawl(s.seed, deep)

@@ -1,13 +1,11 @@
 package e2e
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
 	"sync"
-	"testing"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 	"github.com/stretchr/testify/require"
@@ -18,11 +16,8 @@ import (
 
 // A page that wants a login is asked with headers and cookies of its request, which came by message or by command, and
 // which nothing keeps: neither a history nor a table nor a log.
-func TestAPageThatWantsALogin(t *testing.T) {
-	t.Parallel()
-
-	w, bridge := drafting(t, "CONVEYOR_SECRET_KEYS=k:"+base64.StdEncoding.EncodeToString(make([]byte, 32)))
-	worker := w.start("worker")
+func (w *world) draftsWithALogin(bridge, worker *process) {
+	t := w.t
 	var mu sync.Mutex
 	sent := map[string]string{}
 	w.at(func(r *http.Request) {
@@ -63,7 +58,7 @@ func TestAPageThatWantsALogin(t *testing.T) {
 		require.Zero(t, one[int](w, fmt.Sprintf(`SELECT count(*) FROM %s t WHERE to_jsonb(t)::text LIKE '%%s3cret%%'
 			OR to_jsonb(t)::text LIKE '%%' || encode('s3cret', 'hex') || '%%'`, table)), table)
 	}
-	w.acked(bridge)
+	w.at(nil)
 	for _, p := range []*process{bridge, worker} {
 		require.NotContains(t, p.log.tail(16<<20), "s3cret")
 	}

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"image/png"
@@ -218,13 +219,22 @@ func (w *world) bytesOf(path string) (data []byte, contentType string) {
 	return data, resp.Header.Get("Content-Type")
 }
 
-// One message is one visit and one draft, with its files in the requested folder and by REST; then it is acked. The
-// same message again changes nothing.
-func TestACrawlRequestBecomesADraft(t *testing.T) {
+// What becomes of requests for drafts. The cases share a world and have pages of their own.
+func TestDrafts(t *testing.T) {
 	t.Parallel()
 
-	w, bridge := drafting(t)
-	w.start("worker")
+	w, bridge := drafting(t, "CONVEYOR_SECRET_KEYS=k:"+base64.StdEncoding.EncodeToString(make([]byte, 32)))
+	worker := w.start("worker")
+	t.Run("a crawl request becomes a draft", func(t *testing.T) { w.in(t).drafts() })
+	t.Run("drafts of a file are imported", func(t *testing.T) { w.in(t).importsDrafts() })
+	t.Run("a page that wants a login", func(t *testing.T) { w.in(t).draftsWithALogin(bridge, worker) })
+	w.acked(bridge)
+}
+
+// One message is one visit and one draft, with its files in the requested folder and by REST; then it is acked. The
+// same message again changes nothing.
+func (w *world) drafts() {
+	t := w.t
 	q := w.draftRequest("/shop/kettle?secret=1")
 	q.outDir = "kitchen/kettle"
 	w.ask(q)
@@ -294,7 +304,6 @@ func TestACrawlRequestBecomesADraft(t *testing.T) {
 	require.Equal(t, []int{1, 1}, []int{w.hits("/shop/kettle"), w.hits("/shop/wasserkocher")})
 	require.Equal(t, 2, one[int](w, "SELECT count(*) FROM product_drafts"))
 	require.Zero(t, one[int](w, "SELECT count(*) FROM dead_letters"))
-	w.acked(bridge)
 }
 
 // A message that can never become a draft is dead-lettered with the reason, and the next message is taken.

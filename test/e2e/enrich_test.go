@@ -18,9 +18,8 @@ import (
 	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
-// A published listing gets the facts of its text, the places near it, and what a language model read in it; of a model
-// that lies, only what the text shows. A second advert with the same text asks no second time.
-func TestListingsAreEnriched(t *testing.T) {
+// What is known of a listing beyond its advert: the facts of its text, and the home that it offers.
+func TestEnrichmentAndHomes(t *testing.T) {
 	t.Parallel()
 
 	var asked atomic.Int64
@@ -39,7 +38,14 @@ func TestListingsAreEnriched(t *testing.T) {
 	require.NoError(t, os.WriteFile(stations, []byte("name,lat,lon\nA station,45.5121,-73.6252\n"), 0o600))
 	w, _ := withAPI(t, "CONVEYOR_ENRICH_URL="+model.URL+"/v1", "CONVEYOR_ENRICH_KEY=secret", "CONVEYOR_ENRICH_MODEL=small",
 		"CONVEYOR_ENRICH_PLACES=metro="+stations, "CONVEYOR_ENRICH_PLACES_ATTRIBUTION=© the city")
+	t.Run("listings are enriched", func(t *testing.T) { w.in(t).enriches(&asked) })
+	t.Run("a replay judges homes again", func(t *testing.T) { w.in(t).judgesHomesAgain() })
+}
 
+// A published listing gets the facts of its text, the places near it, and what a language model read in it; of a model
+// that lies, only what the text shows. A second advert with the same text asks no second time.
+func (w *world) enriches(asked *atomic.Int64) {
+	t := w.t
 	text := func(m map[string]any) {
 		m["title"], m["description"] = "Grand 4 ½ rénové", "Chauffage au gaz. On préfère les étudiants."
 	}

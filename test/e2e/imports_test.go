@@ -24,7 +24,12 @@ func importing(t *testing.T) *importWorld {
 	t.Helper()
 
 	w := newWorld(t)
-	worker := w.start("worker", importQueues)
+	return w.imports(w.start("worker", importQueues))
+}
+
+// imports is the world with a tenant whose files that worker imports.
+func (w *world) imports(worker *process) *importWorld {
+	t := w.t
 	files, err := blob.Open(t.Context(), w.dir+"/blobs")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, files.Close()) })
@@ -126,10 +131,8 @@ func people(n int) (text string, distinct, invalid, duplicate int) {
 }
 
 // A file becomes contacts, with few events; once more it changes nothing; a file that is none fails and says why.
-func TestImports(t *testing.T) {
-	t.Parallel()
-
-	w := importing(t)
+func (w *importWorld) takesFiles() {
+	t := w.t
 	text, distinct, invalid, duplicate := people(30_000)
 	got, transitions, events := w.ended(w.upload(text))
 	require.Equal(t, fmt.Sprintf("done: 30000 = %d + %d + %d; %d = %d + 0 + 0", distinct, invalid, duplicate, distinct,

@@ -97,26 +97,41 @@ func (p *post) state(tenant string, id uuid.UUID) campaign.Status {
 	return m.State
 }
 
-// A message that is queued is sent once, within a moment, and its tenant's workflow ends.
-func TestAMessageIsSent(t *testing.T) {
+// What tenants do: they import files, and send messages. The cases share a world and have tenants of their own.
+func TestOutreach(t *testing.T) {
 	t.Parallel()
 
 	p := newPost(t)
-	sender := p.tenant("acme", campaign.Standard)
-	p.start("worker")
-	id := p.put("acme", sender, "+15145550101")
-	p.eventually("it is sent", func() bool { return p.state("acme", id) == campaign.MessageSent })
+	worker := p.start("worker")
+	t.Run("a message is sent", func(t *testing.T) { p.in(t).sends() })
+	t.Run("files are imported", func(t *testing.T) { p.world.in(t).imports(worker).takesFiles() })
+}
+
+// in is the world as a case of its test has it.
+func (p *post) in(t *testing.T) *post {
+	c := *p
+	c.world = p.world.in(t)
+	return &c
+}
+
+// A message that is queued is sent once, within a moment, and its tenant's workflow ends.
+func (p *post) sends() {
+	t := p.t
+	const tenant = "sender"
+	sender := p.tenant(tenant, campaign.Standard)
+	id := p.put(tenant, sender, "+15145550101")
+	p.eventually("it is sent", func() bool { return p.state(tenant, id) == campaign.MessageSent })
 	require.Equal(t, 1, p.api.Accepts(id.String()))
-	_, attempts, err := p.messages.Get(t.Context(), "acme", id)
+	_, attempts, err := p.messages.Get(t.Context(), tenant, id)
 	require.NoError(t, err)
 	require.Len(t, attempts, 1)
-	require.NoError(t, p.temporal.GetWorkflow(t.Context(), campaign.DispatchWorkflowID("acme"), "").Get(t.Context(), nil))
-	d, err := p.temporal.DescribeWorkflowExecution(t.Context(), campaign.DispatchWorkflowID("acme"), "")
+	require.NoError(t, p.temporal.GetWorkflow(t.Context(), campaign.DispatchWorkflowID(tenant), "").Get(t.Context(), nil))
+	d, err := p.temporal.DescribeWorkflowExecution(t.Context(), campaign.DispatchWorkflowID(tenant), "")
 	require.NoError(t, err)
 	t.Logf("%d state transitions, %d events", d.GetWorkflowExecutionInfo().GetStateTransitionCount(),
 		d.GetWorkflowExecutionInfo().GetHistoryLength())
-	again := p.put("acme", sender, "+15145550102")
-	p.eventually("another is sent", func() bool { return p.state("acme", again) == campaign.MessageSent })
+	again := p.put(tenant, sender, "+15145550102")
+	p.eventually("another is sent", func() bool { return p.state(tenant, again) == campaign.MessageSent })
 }
 
 // campaign makes a campaign of a tenant to n new contacts, whose time has come.

@@ -40,6 +40,14 @@ func indexing(t *testing.T) *world {
 
 	w := newWorld(t)
 	w.start("worker", "CONVEYOR_TASK_QUEUES=search")
+	w.takesPages()
+	return w
+}
+
+// takesPages starts a bridge and waits until it takes crawled pages.
+func (w *world) takesPages() {
+	w.t.Helper()
+
 	w.start("bridge")
 	w.eventually("crawler_queue is consumed", func() bool {
 		ch := w.broker.Channel()
@@ -47,15 +55,13 @@ func indexing(t *testing.T) *world {
 		q, err := ch.QueueDeclarePassive("crawler_queue", true, false, false, false, nil)
 		return err == nil && q.Consumers == 2
 	})
-	return w
 }
 
 // A crawled page can be found at once, whatever form it comes in; its newest version counts, a message that can never be
 // stored is a dead letter, and an unacked one is not left behind.
-func TestCrawledPagesAreFound(t *testing.T) {
-	t.Parallel()
-
-	w := indexing(t)
+func (w *world) indexes() {
+	t := w.t
+	w.takesPages()
 	var took []time.Duration
 	for n := range 20 {
 		began := time.Now()

@@ -123,16 +123,13 @@ func under(all []span, parent string, names ...string) bool {
 }
 
 // One trace goes from the scraper's message to the event that others receive, through everything in between.
-func TestATraceGoesFromMessageToEvent(t *testing.T) {
-	t.Parallel()
-
-	seen, settings := collect(t)
-	w := newWorld(t, settings...)
-	roles := map[string]*process{}
-	for _, role := range []string{"worker", "bridge", "api"} {
-		roles[role] = w.start(role)
-	}
-	w.ready()
+// It ends the roles of its world.
+func (w *world) traces(seen *spans, roles map[string]*process) {
+	t := w.t
+	w.eventually("the events of others are out", func() bool {
+		return one[int](w, "SELECT count(*) FROM outbox WHERE published_at IS NULL") == 0
+	})
+	w.drain("listings.published")
 	const (
 		id     = "4bf92f3577b34da6a3ce929d0e0e4736"
 		sender = "00f067aa0ba902b7"
@@ -143,9 +140,9 @@ func TestATraceGoesFromMessageToEvent(t *testing.T) {
 			Headers: amqp.Table{"traceparent": "00-" + traceID + "-" + sender + "-01", "tracestate": "vendor=opaque"},
 		})
 	}
-	send(id, advert("1001", with("image_urls", []string{w.siteURL + "/photos/1001/1.jpg"})))
+	send(id, advert("3001", with("image_urls", []string{w.siteURL + "/photos/3001/1.jpg"})))
 	w.eventually("the image is attached, and told", func() bool {
-		return one[int](w, "SELECT count(*) FROM listing_images WHERE state = 'attached'") == 1 &&
+		return one[int](w, "SELECT count(*) FROM listing_images WHERE state = 'attached' AND url LIKE '%/3001/%'") == 1 &&
 			one[int](w, "SELECT count(*) FROM outbox WHERE published_at IS NULL") == 0
 	})
 
@@ -200,20 +197,20 @@ func TestATraceGoesFromMessageToEvent(t *testing.T) {
 
 	// A request is the beginning of a trace, or the next of its caller's.
 	const asked = "0af7651916cd43dd8448eb211c80319c"
-	req, err := http.NewRequestWithContext(w.ctx(), http.MethodPost, w.api+"/listings/kijiji/1001/process?token=hunter2", nil)
+	req, err := http.NewRequestWithContext(w.ctx(), http.MethodPost, w.api+"/listings/kijiji/3001/process?token=hunter2", nil)
 	require.NoError(t, err)
 	req.Header.Set("traceparent", "00-"+asked+"-"+sender+"-01")
 	req.Header.Set("User-Agent", "a person's browser")
-	w.eventually("the API answers", func() bool {
-		resp, err := http.DefaultClient.Do(req)
-		return err == nil && resp.Body.Close() == nil && resp.StatusCode == http.StatusAccepted
-	})
+	resp, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	require.Equal(t, http.StatusAccepted, resp.StatusCode)
 	w.eventually("the request is told", func() bool {
 		return under(seen.of(asked), sender, "POST /listings/:platform/:platform_id/process", "StartWorkflow:Listing",
 			"RunWorkflow:Listing", "StartActivity:NormalizeListing", "RunActivity:NormalizeListing", "sqlRawPayload")
 	})
 	w.eventually("the second run is closed", func() bool {
-		d, err := w.temporal.DescribeWorkflowExecution(w.ctx(), workflowID("1001"), "")
+		d, err := w.temporal.DescribeWorkflowExecution(w.ctx(), workflowID("3001"), "")
 		require.NoError(t, err)
 		info := d.GetWorkflowExecutionInfo()
 		return info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_COMPLETED && info.GetStateTransitionCount() <= 4
@@ -231,5 +228,5 @@ func TestATraceGoesFromMessageToEvent(t *testing.T) {
 	// A run that was traced replays where tracing is off.
 	r := worker.NewWorkflowReplayer()
 	r.RegisterWorkflow(workflows.Listing)
-	require.NoError(t, r.ReplayWorkflowHistory(nil, w.history(workflowID("1001"), "")))
+	require.NoError(t, r.ReplayWorkflowHistory(nil, w.history(workflowID("3001"), "")))
 }

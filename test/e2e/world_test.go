@@ -34,20 +34,22 @@ import (
 	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
-// binary is the conveyor under test, built once.
-var binary string
+// binary is the conveyor under test: that of the Makefile, or one that is built first.
+var binary = os.Getenv("CONVEYOR_TEST_BINARY")
 
 func TestMain(m *testing.M) { os.Exit(build(m)) }
 
 func build(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "conveyor-e2e-")
-	if err != nil {
-		panic(err)
-	}
-	defer os.RemoveAll(dir)
-	binary = filepath.Join(dir, "conveyor")
-	if out, err := exec.Command("go", "build", "-o", binary, "../../cmd/conveyor").CombinedOutput(); err != nil {
-		panic(fmt.Sprintf("build: %v\n%s", err, out))
+	if binary == "" {
+		dir, err := os.MkdirTemp("", "conveyor-e2e-")
+		if err != nil {
+			panic(err)
+		}
+		defer os.RemoveAll(dir)
+		binary = filepath.Join(dir, "conveyor")
+		if out, err := exec.Command("go", "build", "-o", binary, "../../cmd/conveyor").CombinedOutput(); err != nil {
+			panic(fmt.Sprintf("build: %v\n%s", err, out))
+		}
 	}
 	defer stopSpaces()
 	return m.Run()
@@ -65,7 +67,7 @@ type world struct {
 	api      string // address
 	site     *demosite.Site
 	siteURL  string
-	door     atomic.Pointer[func(*http.Request)] // told of each request before the site is
+	door     *atomic.Pointer[func(*http.Request)] // told of each request before the site is
 }
 
 // newWorld makes a world in which the schema, the queues and the namespace exist and nothing runs.
@@ -79,7 +81,9 @@ func newWorldAround(t *testing.T, site *demosite.Site, settings ...string) *worl
 	t.Helper()
 
 	name := takeSpace(t)
-	w := &world{t: t, dir: t.TempDir(), db: dbtest.New(t), space: name, site: site}
+	w := &world{
+		t: t, dir: t.TempDir(), db: dbtest.New(t), space: name, site: site, door: new(atomic.Pointer[func(*http.Request)]),
+	}
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if told := w.door.Load(); told != nil {
 			(*told)(r)
@@ -114,6 +118,13 @@ func newWorldAround(t *testing.T, site *demosite.Site, settings ...string) *worl
 	t.Cleanup(w.explain)
 	w.run("bootstrap")
 	return w
+}
+
+// in is the world as a case of its test has it: what fails there fails the case, and what the case starts ends with it.
+func (w *world) in(t *testing.T) *world {
+	c := *w
+	c.t, c.broker = t, w.broker.In(t)
+	return &c
 }
 
 // explain logs, for a test that has failed, which workflows are still running and what they wait for.
