@@ -121,15 +121,18 @@ test-faults: need-go ## Seven ledgers of faults, long: 85 minutes.
 check: need-go lint fresh vuln ## Format, vet, lint, layers, determinism, generated files, known vulnerabilities.
 	@echo "check: all good$$([ ! -e bin/vuln.unchecked ] || echo ', vulnerabilities not checked')"
 
+# bench is a module of its own, so that its yardsticks are no dependencies of the product: what ./... names leaves it out.
 lint: $(LINT) $(WORKFLOWCHECK)
-	@unformatted=$$(go list -f '{{.Dir}}' ./... | xargs gofmt -l | sort -u); \
+	@unformatted=$$({ go list -f '{{.Dir}}' ./...; go -C bench list -f '{{.Dir}}' ./...; } | xargs gofmt -l | sort -u); \
 	if [ -n "$$unformatted" ]; then echo "not formatted, run gofmt -w:"; echo "$$unformatted"; exit 1; fi
 	$(LINT) run --allow-parallel-runners ./...
+	cd bench && $(LINT) run --allow-parallel-runners ./...
 	go test -vet=off -count=1 -run 'TestImports|TestFlakes' .
 	$(WORKFLOWCHECK) ./workflows/...
 
 fresh: $(OASDIFF)
 	go mod tidy -diff
+	go -C bench mod tidy -diff
 	@before=$$(git diff | cksum); go generate ./... || exit 1; \
 	if [ "$$before" != "$$(git diff | cksum)" ]; then echo "generated files were stale: commit the changes"; exit 1; fi
 	go test -vet=off -count=1 -run '^Test(SQLNames|DistIsFresh|OpenAPI|SettingsAreDocumented|DocumentedEndpoints)$$' \
@@ -146,7 +149,9 @@ vuln: $(VULNCHECK) ## Look for known vulnerabilities in what our code calls.
 	if [ -z "$(VULN)$(GOVULNDB)" ] && command -v getent >/dev/null && ! getent hosts vuln.go.dev >/dev/null; then \
 		echo "govulncheck: NOT CHECKED, there is no vuln.go.dev here (set GOVULNDB to a mirror)"; touch bin/vuln.unchecked; exit 0; \
 	fi; \
-	$(VULNCHECK) $(addprefix -db=,$(GOVULNDB)) ./... >bin/vuln.log 2>&1 || status=$$?; \
+	for module in . bench; do \
+		[ $$status != 0 ] || $(VULNCHECK) $(addprefix -db=,$(GOVULNDB)) -C $$module ./... >bin/vuln.log 2>&1 || status=$$?; \
+	done; \
 	if [ $$status = 0 ]; then echo "govulncheck: no vulnerability is called"; \
 	elif [ $$status != 3 ] && grep -q 'fetching vulnerabilities' bin/vuln.log && [ -z "$(VULN)" ]; then \
 		echo "govulncheck: NOT CHECKED, the database of vulnerabilities cannot be reached (set GOVULNDB to a mirror):"; \
@@ -181,7 +186,7 @@ $(VULNCHECK): | need-go
 	@mv $(TOOLS)/govulncheck $@
 
 bench: build ## Measure listings a second, latency and cost on services of its own, beside two yardsticks.
-	@go build -o bin/bench ./bench
+	@go -C bench build -o ../bin/bench .
 	@echo "all roles in one process, as make run starts them:"
 	@$(CONVEYOR) with-services --durable -- bin/bench -one-process -json bin/bench-one-process.json $(ARGS)
 	@echo "one process per role:"
@@ -191,7 +196,7 @@ bench: build ## Measure listings a second, latency and cost on services of its o
 		go test -run '^$$' -bench Relay -benchtime 1x ./bridge
 
 bench-volume: build ## Measure what reads or walks whole tables, among three million adverts: 20 GB of disk, half an hour.
-	@go build -o bin/bench ./bench
+	@go -C bench build -o ../bin/bench .
 	@$(CONVEYOR) with-services --durable -- bin/bench -one-process -only volume -json bin/bench-volume.json $(ARGS)
 
 replay-fixtures: build ## Record workflow histories for the replay tests. Only from code that is deployed.

@@ -62,18 +62,11 @@ func (a *Erasing) EndTenantRuns(ctx context.Context, b ErasureBatch) (ErasureBat
 // EraseTenant makes a batch of deleting what is stored of a tenant. More is false at the end of a pass over all tables.
 func (a *Erasing) EraseTenant(ctx context.Context, b ErasureBatch) (ErasureBatch, error) {
 	b.More = true
-	for end := a.Now().Add(retentionWork); b.More && a.Now().Before(end); {
-		var err error
-		if b.More, err = a.Store.Erase(ctx, b.Tenant, erasedAtOnce); err != nil {
-			return b, err
-		}
-		select {
-		case <-time.After(retentionRest):
-		case <-ctx.Done():
-			return b, ctx.Err()
-		}
-	}
-	return b, nil
+	err := restingBetween(ctx, a.Now, &b.More, func() (err error) {
+		b.More, err = a.Store.Erase(ctx, b.Tenant, erasedAtOnce)
+		return err
+	})
+	return b, err
 }
 
 // FinishErasure stores that nothing is left of a tenant.

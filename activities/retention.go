@@ -68,7 +68,8 @@ func (a *Retention) DeleteExpired(ctx context.Context, b RetentionBatch) (Retent
 	if b.Deleted == nil {
 		b.Deleted = map[string]int{}
 	}
-	for end := a.Now().Add(retentionWork); b.Kind != "" && a.Now().Before(end); {
+	b.More = b.Kind != ""
+	err := restingBetween(ctx, a.Now, &b.More, func() error {
 		step, err := a.step(ctx, b.Kind, b.Cursor)
 		if step.Deleted > 0 && b.Kind != retention.Unused {
 			b.Deleted[b.Kind] += step.Deleted
@@ -76,7 +77,7 @@ func (a *Retention) DeleteExpired(ctx context.Context, b RetentionBatch) (Retent
 				Counter(retentionDeleted).Inc(int64(step.Deleted))
 		}
 		if err != nil {
-			return b, err
+			return err
 		}
 		b.Cursor = step.Cursor
 		if !step.More {
@@ -85,14 +86,25 @@ func (a *Retention) DeleteExpired(ctx context.Context, b RetentionBatch) (Retent
 				b.Kind = ""
 			}
 		}
+		b.More = b.Kind != ""
+		return nil
+	})
+	return b, err
+}
+
+// restingBetween makes the steps of a batch while there are more and it is not over, and rests after each.
+func restingBetween(ctx context.Context, now func() time.Time, more *bool, step func() error) error {
+	for end := now().Add(retentionWork); *more && now().Before(end); {
+		if err := step(); err != nil {
+			return err
+		}
 		select {
 		case <-time.After(retentionRest):
 		case <-ctx.Done():
-			return b, ctx.Err()
+			return ctx.Err()
 		}
 	}
-	b.More = b.Kind != ""
-	return b, nil
+	return nil
 }
 
 // step makes one step of a kind.

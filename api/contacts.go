@@ -172,26 +172,15 @@ type searchContactsInput struct {
 	after int64
 }
 
-// contactCursor is a position among contacts.
-type contactCursor struct {
-	Sort string `json:"s"`
-	ID   int64  `json:"i"`
-}
-
 // contactOrder is the only order of contacts, for their cursors.
 const contactOrder = "contacts"
 
 // Resolve reads the cursor.
 func (in *searchContactsInput) Resolve(ctx huma.Context) []error {
 	wrong := repeated(ctx)
-	if in.Body.Cursor != "" {
-		var c contactCursor
-		if err := decodeCursor(in.Body.Cursor, &c); err != nil || c.Sort != contactOrder || c.ID < 1 {
-			wrong = append(wrong, &huma.ErrorDetail{
-				Message: errCursor.Error(), Location: "body.cursor", Value: in.Body.Cursor,
-			})
-		}
-		in.after = c.ID
+	var err error
+	if in.after, err = parseIDCursor(in.Body.Cursor, contactOrder); err != nil {
+		wrong = append(wrong, &huma.ErrorDetail{Message: err.Error(), Location: "body.cursor", Value: in.Body.Cursor})
 	}
 	return wrong
 }
@@ -210,8 +199,7 @@ func (h Contacts) search(ctx context.Context, in *searchContactsInput) (*contact
 	if err != nil {
 		return nil, err
 	}
-	at := maybe(next, func(id int64) contactCursor { return contactCursor{contactOrder, id} })
-	return &contactPageOutput{ContactPage(page(rows, showContact, at))}, nil
+	return &contactPageOutput{ContactPage(page(rows, showContact, idCursorAt(next, contactOrder)))}, nil
 }
 
 type contactQueryInput struct {

@@ -288,7 +288,7 @@ type listCrawlsInput struct {
 // Resolve reads the cursor.
 func (in *listCrawlsInput) Resolve(ctx huma.Context) []error {
 	var err error
-	in.before, err = parseCrawlCursor(in.Cursor, crawlRunOrder)
+	in.before, err = parseIDCursor(in.Cursor, crawlRunOrder)
 	return slices.Concat(wrongCursor(in.Cursor, err), repeated(ctx))
 }
 
@@ -306,7 +306,7 @@ func (h Crawls) list(ctx context.Context, in *listCrawlsInput) (*listCrawlsOutpu
 	if err != nil {
 		return nil, err
 	}
-	return &listCrawlsOutput{CrawlRunPage(page(rows, h.show, crawlCursorAt(next, crawlRunOrder)))}, nil
+	return &listCrawlsOutput{CrawlRunPage(page(rows, h.show, idCursorAt(next, crawlRunOrder)))}, nil
 }
 
 type crawlRunInput struct {
@@ -427,25 +427,3 @@ func (h Crawls) retry(ctx context.Context, in *retryCrawlInput) (*retryCrawlOutp
 
 // crawlRunOrder is the only order of crawl runs, for their cursors.
 const crawlRunOrder = "crawl-runs"
-
-// crawlCursor is a position in a list of a crawl, by ID.
-type crawlCursor struct {
-	Sort string `json:"s"`
-	ID   int64  `json:"i"`
-}
-
-func crawlCursorAt(id *int64, sort string) *crawlCursor {
-	return maybe(id, func(id int64) crawlCursor { return crawlCursor{sort, id} })
-}
-
-// parseCrawlCursor reads a next_cursor of a list of a crawl. "" is the first page: 0. Its error is for the caller.
-func parseCrawlCursor(s, sort string) (int64, error) {
-	if s == "" {
-		return 0, nil
-	}
-	var c crawlCursor
-	if err := decodeCursor(s, &c); err != nil || c.Sort != sort || c.ID < 1 {
-		return 0, errCursor
-	}
-	return c.ID, nil
-}

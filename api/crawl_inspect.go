@@ -233,9 +233,9 @@ type CrawlURLDetail struct {
 
 func showCrawlURLDetail(u db.CrawlURLDetail) *CrawlURLDetail {
 	out := &CrawlURLDetail{
-		CrawlURL: showCrawlURL(u.CrawlURL), Path: listOf(u.Path, showCrawlPage), LinksIn: listOf(u.LinksIn, showCrawlPage),
-		LinksInTotal: u.TotalIn, LinksOut: listOf(u.LinksOut, showCrawlPage), LinksOutTotal: u.TotalOut,
-		Requests: listOf(u.TriesWas, func(t db.CrawlTry) CrawlTry {
+		CrawlURL: showCrawlURL(u.CrawlURL), Path: listed(u.Path, showCrawlPage), LinksIn: listed(u.LinksIn, showCrawlPage),
+		LinksInTotal: u.TotalIn, LinksOut: listed(u.LinksOut, showCrawlPage), LinksOutTotal: u.TotalOut,
+		Requests: listed(u.TriesWas, func(t db.CrawlTry) CrawlTry {
 			return CrawlTry{t.Try, &t.At, t.Worker, t.HTTPStatus, t.Error, t.ErrorClass, t.TookMS, false}
 		}),
 	}
@@ -261,12 +261,4 @@ func (h Crawls) url(ctx context.Context, in *crawlURLInput) (*crawlURLOutput, er
 		return nil, err
 	}
 	return &crawlURLOutput{showCrawlURLDetail(u)}, nil
-}
-
-// listOf converts a list. The answer has [] for nil.
-func listOf[A, B any](rows []A, show func(A) B) []B {
-	if len(rows) == 0 {
-		return []B{}
-	}
-	return each(rows, show)
 }

@@ -182,7 +182,7 @@ type CrawlBrokenLink struct {
 func showCrawlBrokenLink(b db.CrawlBrokenLink) CrawlBrokenLink {
 	return CrawlBrokenLink{
 		b.ID, b.NormalizedURL, b.Status, b.HTTPStatus, b.Error, b.ErrorClass, b.Depth,
-		listOf(b.From, showCrawlPage), b.Total,
+		listed(b.From, showCrawlPage), b.Total,
 	}
 }
 
@@ -244,7 +244,7 @@ func (h Crawls) broken(ctx context.Context, in *crawlBrokenInput) (*huma.StreamR
 	n := run.Counts
 	out := CrawlBrokenLinks{
 		Total: n.Forbidden + n.NotFound + n.HTTPTerminal + n.Failed,
-		Items: listOf(rows, showCrawlBrokenLink),
+		Items: listed(rows, showCrawlBrokenLink),
 	}
 	if next != nil {
 		out.NextCursor = strconv.FormatInt(*next, 10)
@@ -359,8 +359,8 @@ func showCrawlComparison(c db.CrawlComparison) *CrawlComparison {
 	}
 	return &CrawlComparison{
 		A: run(c.A), B: run(c.B), Equal: c.TotalOnlyA+c.TotalOnlyB+c.TotalDifferent == 0, OnlyATotal: c.TotalOnlyA,
-		OnlyBTotal: c.TotalOnlyB, DifferentTotal: c.TotalDifferent, OnlyA: listOf(c.OnlyA, showCrawlDifference),
-		OnlyB: listOf(c.OnlyB, showCrawlDifference), Different: listOf(c.Different, showCrawlDifference),
+		OnlyBTotal: c.TotalOnlyB, DifferentTotal: c.TotalDifferent, OnlyA: listed(c.OnlyA, showCrawlDifference),
+		OnlyB: listed(c.OnlyB, showCrawlDifference), Different: listed(c.Different, showCrawlDifference),
 	}
 }
 

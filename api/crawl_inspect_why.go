@@ -119,9 +119,9 @@ func showCrawlWhy(o db.CrawlOpen, link WorkflowLink, now time.Time) *CrawlWhy {
 	out := &CrawlWhy{
 		ID: o.ID, Status: o.Status, Finished: crawl.Ended(o.Status), FinishedAt: o.FinishedAt, At: now,
 		Counts: map[crawl.State]int64{}, Queued: CrawlQueued(o.Queued), HostsTotal: o.HostsOpen,
-		Hosts:   listOf(o.Hosts, func(h db.CrawlOpenHost) CrawlOpenHost { return CrawlOpenHost(h) }),
-		Leases:  CrawlLeases{Workers: listOf(o.Leases, func(l db.CrawlLeases) CrawlWorker { return CrawlWorker(l) })},
-		Next:    listOf(o.Next, func(w db.CrawlWaiting) CrawlWaiting { return CrawlWaiting(w) }),
+		Hosts:   listed(o.Hosts, func(h db.CrawlOpenHost) CrawlOpenHost { return CrawlOpenHost(h) }),
+		Leases:  CrawlLeases{Workers: listed(o.Leases, func(l db.CrawlLeases) CrawlWorker { return CrawlWorker(l) })},
+		Next:    listed(o.Next, func(w db.CrawlWaiting) CrawlWaiting { return CrawlWaiting(w) }),
 		Skipped: o.Skipped, Dropped: o.Counts.Dropped, Spreading: o.Spreading, Workflow: link,
 		Unpublished: o.Unpublished, publishes: o.Settings.Publish,
 		StableEmpty: CrawlStableEmpty{o.StableEmpty, stableEmpty},
@@ -354,7 +354,7 @@ func (h Crawls) rate(ctx context.Context, in *crawlRateInput) (*crawlRateOutput,
 	}
 	return &crawlRateOutput{&CrawlRates{
 		From: from, Until: until, SliceSeconds: int64(step / time.Second),
-		Slices: listOf(rates, func(r db.CrawlRate) CrawlRate { return showCrawlRate(r, min(step, until.Sub(r.At))) }),
+		Slices: listed(rates, func(r db.CrawlRate) CrawlRate { return showCrawlRate(r, min(step, until.Sub(r.At))) }),
 	}}, nil
 }
 

@@ -120,6 +120,9 @@ func each[A, B any](list []A, convert func(A) B) []B {
 	return out
 }
 
+// listed converts a list as each does, to one that is never null.
+func listed[A, B any](list []A, convert func(A) B) []B { return append([]B{}, each(list, convert)...) }
+
 // maybe converts what v points to. nil stays nil.
 func maybe[A, B any](v *A, convert func(A) B) *B {
 	if v == nil {

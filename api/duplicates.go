@@ -151,9 +151,9 @@ func showHome(h db.Home) Home {
 				JudgedAt: m.JudgedAt,
 			}
 		}),
-		Verdicts: append([]HomeVerdict{}, each(h.Verdicts, func(v db.HomeVerdict) HomeVerdict {
+		Verdicts: listed(h.Verdicts, func(v db.HomeVerdict) HomeVerdict {
 			return HomeVerdict{v.ID, v.ListingID, v.OtherID, v.Verdict, v.Reviewer, v.At, v.UndoneAt, v.UndoneBy}
-		})...),
+		}),
 	}
 }
 

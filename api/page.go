@@ -44,6 +44,28 @@ func cursorAt(p *db.Position, sort string) *cursor {
 	return maybe(p, func(p db.Position) cursor { return cursor{sort, p.At, p.RentCents, p.ID, p.Rank} })
 }
 
+// idCursor is a position in a list by ID.
+type idCursor struct {
+	Sort string `json:"s"`
+	ID   int64  `json:"i"`
+}
+
+func idCursorAt(id *int64, sort string) *idCursor {
+	return maybe(id, func(id int64) idCursor { return idCursor{sort, id} })
+}
+
+// parseIDCursor reads a next_cursor of a list by ID. "" is the first page: 0. Its error is for the caller.
+func parseIDCursor(s, sort string) (int64, error) {
+	if s == "" {
+		return 0, nil
+	}
+	var c idCursor
+	if err := decodeCursor(s, &c); err != nil || c.Sort != sort || c.ID < 1 {
+		return 0, errCursor
+	}
+	return c.ID, nil
+}
+
 // letterCursor is a position in the list of dead letters.
 type letterCursor struct {
 	LastAt time.Time `json:"t"`

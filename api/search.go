@@ -225,9 +225,6 @@ type SearchCount struct {
 	Pages int    `json:"pages"`
 }
 
-// listed is each for a list that is never null.
-func listed[A, B any](list []A, convert func(A) B) []B { return append([]B{}, each(list, convert)...) }
-
 func showMark(r search.Range) SearchMark { return SearchMark(r) }
 
 func showCount(c search.Count) SearchCount { return SearchCount(c) }

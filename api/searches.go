@@ -106,7 +106,7 @@ func showSearch(s db.SavedSearch) SavedSearch {
 		ID: s.ID, Name: s.Name, Filter: s.Filter,
 		Kinds:    each(s.Kinds, func(k saved.Kind) SearchKind { return SearchKind(k) }),
 		Schedule: s.Schedule, Language: SearchLanguage(s.Language), State: s.State,
-		Targets:   append([]SearchTarget{}, each(s.Targets, showTarget)...),
+		Targets:   listed(s.Targets, showTarget),
 		CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt,
 	}
 }
@@ -335,5 +335,5 @@ func (h Searches) try(ctx context.Context, in *trySearchInput) (*searchTriedOutp
 	if err != nil {
 		return nil, err
 	}
-	return &searchTriedOutput{SearchTried{total, all, append([]FoundHome{}, each(found, showFound)...)}}, nil
+	return &searchTriedOutput{SearchTried{total, all, listed(found, showFound)}}, nil
 }

@@ -99,7 +99,7 @@ func (h Tenants) listSenders(ctx context.Context, tenant string) (*sendersOutput
 	if err != nil {
 		return nil, err
 	}
-	return &sendersOutput{SenderList{append([]Sender{}, each(list, showSender)...)}}, nil
+	return &sendersOutput{SenderList{listed(list, showSender)}}, nil
 }
 
 // SenderStart is the body of POST /tenants/{tenant}/senders.

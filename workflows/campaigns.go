@@ -56,7 +56,7 @@ func RunCampaign(ctx workflow.Context, in CampaignInput) (campaign.Progress, err
 		}
 		wait = campaignWait(wait, before, p)
 		before = p
-		if err := awaitCycle(ctx, wake, wait); err != nil {
+		if err := awaitWake(ctx, wake, wait, "until the next look at its messages"); err != nil {
 			return p, err
 		}
 	}

@@ -37,9 +37,6 @@ const (
 	crawlSliceMost  = 2 * time.Minute
 )
 
-// crawlEvents is how long a history may get.
-const crawlEvents = 600
-
 // crawlMaintenance is the priority of maintenance, before shards, which have the usual 3: without it no lease is ended
 // and no run completes.
 const crawlMaintenance = 2
@@ -53,10 +50,8 @@ func crawlWork(run int64, summary string) workflow.ActivityOptions {
 		TaskQueue:             QueueCrawl,
 		StartToCloseTimeout:   crawlSliceMost + 10*time.Minute,
 		HeartbeatTimeout:      CrawlHeartbeat,
-		RetryPolicy: &temporal.RetryPolicy{
-			InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: time.Second, // of a killed worker
-		},
-		Summary: summary,
+		RetryPolicy:           retries(time.Second), // of a killed worker
+		Summary:               summary,
 	}
 }
 
@@ -97,11 +92,11 @@ func CrawlRun(ctx workflow.Context, in CrawlInput) (crawl.Progress, error) {
 		case crawl.Ended(p.Status):
 			return p, workflow.UpsertTypedSearchAttributes(ctx, OutcomeKey.ValueSet(strings.ToLower(p.Status)))
 		case p.Status == crawl.Paused:
-			if err := awaitCycle(ctx, control, 0); err != nil {
+			if err := awaitWake(ctx, control, 0, "until it is resumed"); err != nil {
 				return p, err
 			}
 		}
-		if i := workflow.GetInfo(ctx); i.GetContinueAsNewSuggested() || i.GetCurrentHistoryLength() > crawlEvents {
+		if long(ctx) {
 			return p, workflow.NewContinueAsNewError(ctx, CrawlRun, in)
 		}
 	}

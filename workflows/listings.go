@@ -254,19 +254,10 @@ func (l *listingRun) enrich(ctx workflow.Context, job activities.ListingJob) {
 			}
 		}
 		if err != nil {
-			note = strings.TrimPrefix(note+"; failed: "+reason(err), "; ")
+			note = strings.TrimPrefix(note+"; failed: "+message(err), "; ")
 		}
 		l.enriched.Send(ctx, Summary(note, 500))
 	})
-}
-
-// reason is the message of an activity's error, without what Temporal puts around it.
-func reason(err error) string {
-	var app *temporal.ApplicationError
-	if errors.As(err, &app) {
-		return app.Message()
-	}
-	return err.Error()
 }
 
 // attach starts images until imagesAtOnce are on their way. An image that fails is recorded by its activity: the

@@ -69,7 +69,11 @@ func ScrapePlatform(ctx workflow.Context, in ScrapeInput) error {
 		case plan.Look:
 			err = lookAt(ctx, wake, in.Platform, plan)
 		case !plan.Go:
-			err = awaitCycle(ctx, wake, plan.Wait)
+			why := "until the next cycle"
+			if plan.Wait <= 0 {
+				why = "until scraping is resumed"
+			}
+			err = awaitWake(ctx, wake, plan.Wait, why)
 		case inTurns:
 			over, err = scrapeNext(ctx, in.Platform, plan, done)
 		default:
@@ -86,15 +90,14 @@ func ScrapePlatform(ctx workflow.Context, in ScrapeInput) error {
 // lookAgain is how often a stopped scraper reads its settings: a lost WakeSignal delays a change by that much.
 const lookAgain = 5 * time.Minute
 
-// awaitCycle waits until the next cycle is due, or for lookAgain where none is (wait <= 0), or for a WakeSignal.
-func awaitCycle(ctx workflow.Context, wake workflow.ReceiveChannel, wait time.Duration) error {
+// awaitWake waits for a time, or for lookAgain where it is none (<= 0), or for a WakeSignal. The Web UI shows why.
+func awaitWake(ctx workflow.Context, wake workflow.ReceiveChannel, wait time.Duration, why string) error {
 	var err error
 	s := workflow.NewSelector(ctx)
 	s.AddReceive(wake, func(workflow.ReceiveChannel, bool) {}) // the caller takes it
 	s.AddReceive(ctx.Done(), func(workflow.ReceiveChannel, bool) { err = ctx.Err() })
-	why := "until the next cycle"
 	if wait <= 0 {
-		wait, why = lookAgain, "until scraping is resumed"
+		wait = lookAgain
 	}
 	timed, cancel := workflow.WithCancel(ctx)
 	defer cancel()
@@ -112,7 +115,7 @@ func lookAt(ctx workflow.Context, wake workflow.ReceiveChannel, name string, pla
 	if err == nil || temporal.IsCanceledError(err) {
 		return err
 	}
-	return awaitCycle(ctx, wake, lookAgain) // such as an invalid address: the next cycle says so
+	return awaitWake(ctx, wake, lookAgain, "until the next cycle") // such as an invalid address: the next cycle says so
 }
 
 // scrapeNext reads the next search page of the plan's cycle, and says whether the cycle has ended. done is kept up.

@@ -26,8 +26,6 @@ const (
 	dispatchRecord = 24 * time.Hour
 	// DispatchHeartbeat is how long a worker that sends may be silent before another takes over.
 	DispatchHeartbeat = 8 * time.Second
-	// dispatchEvents is how long a history may get. A slice has some ten events.
-	dispatchEvents = 600
 	// dispatchFirst is how long the first slice of a run runs at most before it is known what else there is to do. Most
 	// messages are sent by then.
 	dispatchFirst = 2 * time.Second
@@ -36,9 +34,7 @@ const (
 // planWork are the options of a look at the queue: a tenant waits for it after our database was away.
 var planWork = workflow.LocalActivityOptions{
 	StartToCloseTimeout: storeWork.StartToCloseTimeout, ScheduleToCloseTimeout: endless,
-	RetryPolicy: &temporal.RetryPolicy{
-		InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 5 * time.Second,
-	},
+	RetryPolicy: retries(5 * time.Second),
 }
 
 // The priorities of slices; 3 is that of everything that has none.
@@ -73,8 +69,7 @@ func Dispatch(ctx workflow.Context, in DispatchInput) error {
 		for wake.ReceiveAsync(nil) { // what it is about is read after this
 			first.held, tried.held = time.Time{}, time.Time{}
 		}
-		ends := workflow.GetInfo(ctx).GetContinueAsNewSuggested() ||
-			workflow.GetInfo(ctx).GetCurrentHistoryLength() > dispatchEvents
+		ends := long(ctx)
 		wait := time.Duration(-1)
 		if first.running == nil || tried.running == nil && !ends { // else nothing can be started
 			plan, err := local(workflow.WithLocalActivityOptions(ctx, planWork), do.PlanDispatch,
@@ -131,12 +126,10 @@ func (l *lane) proceed(ctx workflow.Context, tenant string, kind activities.Disp
 // start starts a slice.
 func (l *lane) start(ctx workflow.Context, tenant string, priority int) {
 	l.running = start(workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue:           l.queue,
-		StartToCloseTimeout: dispatchRecord,
-		HeartbeatTimeout:    DispatchHeartbeat,
-		RetryPolicy: &temporal.RetryPolicy{
-			InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 5 * time.Second,
-		},
+		TaskQueue:             l.queue,
+		StartToCloseTimeout:   dispatchRecord,
+		HeartbeatTimeout:      DispatchHeartbeat,
+		RetryPolicy:           retries(5 * time.Second),
 		DisableEagerExecution: true, // or it would not wait for its turn among the tenants
 		Priority:              temporal.Priority{PriorityKey: priority, FairnessKey: tenant},
 		Summary:               l.summary,

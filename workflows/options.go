@@ -17,9 +17,21 @@ const endless = 365 * 24 * time.Hour
 // final class are not retried.
 var storeWork = workflow.LocalActivityOptions{
 	StartToCloseTimeout: 15 * time.Second, ScheduleToCloseTimeout: endless,
-	RetryPolicy: &temporal.RetryPolicy{
-		InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 30 * time.Second,
-	},
+	RetryPolicy: retries(30 * time.Second),
+}
+
+// retries are those of work of our own: soon at first, and without end.
+func retries(most time.Duration) *temporal.RetryPolicy {
+	return &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: most}
+}
+
+// longHistory is how many events a history may get.
+const longHistory = 600
+
+// long says that a run should continue as new.
+func long(ctx workflow.Context) bool {
+	i := workflow.GetInfo(ctx)
+	return i.GetContinueAsNewSuggested() || i.GetCurrentHistoryLength() > longHistory
 }
 
 // ImageTimeout bounds one try at an image: waiting for its host's turn, the download, and storing it.

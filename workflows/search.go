@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mtlrent/conveyor/activities"
@@ -44,9 +43,7 @@ const SearchHeartbeat = 20 * time.Second
 func searchWork(summary string) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		StartToCloseTimeout: 2 * time.Hour, HeartbeatTimeout: SearchHeartbeat, Summary: summary,
-		RetryPolicy: &temporal.RetryPolicy{
-			InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 30 * time.Second,
-		},
+		RetryPolicy: retries(30 * time.Second),
 	}
 }
 
@@ -67,15 +64,6 @@ type ReindexInput struct {
 
 // ReindexQuery is the query that a ReindexPages answers with Reindexed.
 const ReindexQuery = "progress"
-
-// searchEvents is how long a history may get.
-const searchEvents = 600
-
-// long says that a run should continue as new.
-func long(ctx workflow.Context) bool {
-	i := workflow.GetInfo(ctx)
-	return i.GetContinueAsNewSuggested() || i.GetCurrentHistoryLength() > searchEvents
-}
 
 // ReindexPages writes all pages to an engine anew, by rising ID, while searches and batches go on. Its ID is
 // search.ReindexWorkflowID. It may be canceled: what it has written stays.

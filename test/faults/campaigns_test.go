@@ -11,7 +11,6 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -219,45 +218,17 @@ func (w *world) makeCampaign(box *secret.Box) (uuid.UUID, error) {
 	return id, err
 }
 
-// disturbCampaign kills a worker every three seconds until a campaign is over, and lets each fault that is left strike
-// once between two kills. It returns the number of kills.
+// disturbCampaign disturbs the sending of a campaign until it is done. The first fault comes after the first kill.
 func (w *world) disturbCampaign(id uuid.UUID, left *[]fault, l *Ledger) (kills int) {
-	end := time.Now().Add(4 * time.Minute)
-	if *long {
-		end = time.Now().Add(20 * time.Minute)
-	}
 	var c db.Campaign
-	for time.Now().Before(end) && pause(w.ctx, 3*time.Second) {
+	return w.disturb(left, l, 1, func() bool {
 		ctx, cancel := context.WithTimeout(w.ctx, 2*time.Second)
-		got, err := db.NewCampaigns(w.db).Get(ctx, "acme", id)
-		cancel()
-		if err == nil {
+		defer cancel()
+		if got, err := db.NewCampaigns(w.db).Get(ctx, "acme", id); err == nil {
 			c = got
 		}
-		if c.State == campaign.Done {
-			return kills
-		}
-		if len(*left) > 0 && kills > 0 {
-			f := (*left)[0]
-			*left = (*left)[1:]
-			w.say("%s …", f.name)
-			said, err := f.happen(w)
-			r := Recovery{Fault: f.name, Times: 1}
-			if err != nil {
-				r.Missed, said = 1, ": missed: "+err.Error()
-			}
-			l.Faults = append(l.Faults, r)
-			w.say("%s: over%s", f.name, said)
-		}
-		if w.any("worker").signal(syscall.SIGKILL) == nil { // it may be starting
-			kills++
-		}
-		if kills%3 == 0 {
-			w.say("after %d kills: %s", kills, c.Counts)
-		}
-	}
-	l.Wrong = append(l.Wrong, fmt.Sprintf("the campaign is %s after all this time: %s", c.State, c.Counts))
-	return kills
+		return c.State == campaign.Done
+	}, func() string { return fmt.Sprintf("the campaign is %s: %s", c.State, c.Counts) })
 }
 
 // A sentAs is what became of a message.

@@ -11,7 +11,6 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -78,7 +77,7 @@ func TestTheLedgerOfCrawlsBalances(t *testing.T) {
 		require.NoError(t, err)
 		runs = append(runs, run)
 		w.say("run %d begins", run)
-		kills += w.disturb(run, &left, l)
+		kills += w.disturbCrawl(run, &left, l)
 	}
 	unrest := w.settle()
 	l.Seconds = time.Since(w.began).Seconds()
@@ -139,38 +138,11 @@ func (w *world) startCrawl(seed string, settings crawling.Settings) (id int64, e
 	return id, nil
 }
 
-// disturb kills a worker every three seconds until a run is over, and lets each fault that is left strike once between
-// two kills. It returns the number of kills.
-func (w *world) disturb(run int64, left *[]fault, l *Ledger) (kills int) {
-	end := time.Now().Add(4 * time.Minute)
-	if *long {
-		end = time.Now().Add(20 * time.Minute)
-	}
-	for time.Now().Before(end) && pause(w.ctx, 3*time.Second) {
-		if w.crawlState(run) == crawling.Completed {
-			return kills
-		}
-		if len(*left) > 0 {
-			f := (*left)[0]
-			*left = (*left)[1:]
-			w.say("%s …", f.name)
-			said, err := f.happen(w)
-			r := Recovery{Fault: f.name, Times: 1}
-			if err != nil {
-				r.Missed, said = 1, ": missed: "+err.Error()
-			}
-			l.Faults = append(l.Faults, r)
-			w.say("%s: over%s", f.name, said)
-		}
-		if w.any("worker").signal(syscall.SIGKILL) == nil { // it may be starting
-			kills++
-		}
-		if kills%5 == 0 {
-			w.say("after %d kills: %s; %s", kills, w.crawlProgress(run), w.crawlPending(run))
-		}
-	}
-	l.Wrong = append(l.Wrong, fmt.Sprintf("run %d is %s after all this time: %s", run, w.crawlState(run), w.crawlPending(run)))
-	return kills
+// disturbCrawl disturbs a crawl run until it is completed.
+func (w *world) disturbCrawl(run int64, left *[]fault, l *Ledger) (kills int) {
+	return w.disturb(left, l, 0, func() bool { return w.crawlState(run) == crawling.Completed }, func() string {
+		return fmt.Sprintf("run %d is %s: %s; %s", run, w.crawlState(run), w.crawlProgress(run), w.crawlPending(run))
+	})
 }
 
 // crawlPending is what the workflow of a run waits for, for the reader of the log.

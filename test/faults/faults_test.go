@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -232,6 +233,40 @@ func eventually(ctx context.Context, within time.Duration, ok func() bool) error
 		}
 	}
 	return nil
+}
+
+// disturb kills a worker every three seconds until something is done, and lets each fault that is left strike once between
+// two kills, the first after so many. how says how far it is. It returns the number of kills.
+func (w *world) disturb(left *[]fault, l *Ledger, first int, done func() bool, how func() string) (kills int) {
+	end := time.Now().Add(4 * time.Minute)
+	if *long {
+		end = time.Now().Add(20 * time.Minute)
+	}
+	for time.Now().Before(end) && pause(w.ctx, 3*time.Second) {
+		if done() {
+			return kills
+		}
+		if len(*left) > 0 && kills >= first {
+			f := (*left)[0]
+			*left = (*left)[1:]
+			w.say("%s …", f.name)
+			said, err := f.happen(w)
+			r := Recovery{Fault: f.name, Times: 1}
+			if err != nil {
+				r.Missed, said = 1, ": missed: "+err.Error()
+			}
+			l.Faults = append(l.Faults, r)
+			w.say("%s: over%s", f.name, said)
+		}
+		if w.any("worker").signal(syscall.SIGKILL) == nil { // it may be starting
+			kills++
+		}
+		if kills%4 == 0 {
+			w.say("after %d kills: %s", kills, how())
+		}
+	}
+	l.Wrong = append(l.Wrong, "after all this time "+how())
+	return kills
 }
 
 // pause waits; false when ctx ended first.

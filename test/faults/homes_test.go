@@ -333,27 +333,11 @@ func (p *people) ask(path string, body []byte, out any) bool {
 func (p *people) post(path string, body []byte, out any, within time.Duration) error {
 	ctx, cancel := context.WithTimeout(p.w.ctx, within)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.w.vars["CONVEYOR_API_URL"]+path, bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
+	code, answer, err := p.w.ask(ctx, http.DefaultClient, "", http.MethodPost, path, &content{"application/json", body})
+	if err != nil || code >= http.StatusInternalServerError || bytes.Contains(answer, []byte("ask again")) {
 		return errLater
 	}
-	defer resp.Body.Close()
-	var answer bytes.Buffer
-	_, err = answer.ReadFrom(resp.Body)
-	switch {
-	case err != nil, resp.StatusCode >= http.StatusInternalServerError, strings.Contains(answer.String(), "ask again"):
-		return errLater
-	case resp.StatusCode >= http.StatusBadRequest:
-		return fmt.Errorf("%s: %s", resp.Status, answer.String())
-	case out == nil:
-		return nil
-	}
-	return json.Unmarshal(answer.Bytes(), out)
+	return decoded(code, answer, nil, out)
 }
 
 // decided are the pairs, as far as anything was said.

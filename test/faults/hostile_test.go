@@ -10,7 +10,6 @@ import (
 	"mime/multipart"
 	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -165,14 +164,6 @@ func (n *neighbour) until(round int, path string, out any, is func() bool) bool 
 	return true
 }
 
-// A content is a body and its media type.
-type content struct {
-	kind string
-	data []byte
-}
-
-func body(text string) *content { return &content{"application/json", []byte(text)} }
-
 // fileForm is a file in the form of POST /uploads.
 func fileForm(name string, data []byte) *content {
 	var b bytes.Buffer
@@ -183,39 +174,10 @@ func fileForm(name string, data []byte) *content {
 	return &content{m.FormDataContentType(), b.Bytes()}
 }
 
-// ask sends a request of a tenant.
-func ask(ctx context.Context, w *world, c *http.Client, tenant, method, path string, in *content) (code int, answer []byte, err error) {
-	u, err := url.Parse(w.vars["CONVEYOR_API_URL"] + path)
-	if err != nil {
-		return 0, nil, err
-	}
-	q := u.Query()
-	q.Set("tenant", tenant)
-	u.RawQuery = q.Encode()
-	var data io.Reader
-	if in != nil {
-		data = bytes.NewReader(in.data)
-	}
-	req, err := http.NewRequestWithContext(ctx, method, u.String(), data)
-	if err != nil {
-		return 0, nil, err
-	}
-	if in != nil {
-		req.Header.Set("Content-Type", in.kind)
-	}
-	resp, err := c.Do(req)
-	if err != nil {
-		return 0, nil, err
-	}
-	defer resp.Body.Close()
-	answer, err = io.ReadAll(io.LimitReader(resp.Body, 16<<20))
-	return resp.StatusCode, answer, err
-}
-
 // must sends a request that has to be served, and decodes its answer.
 func (n *neighbour) must(round int, method, path string, in *content, out any) bool {
 	began := time.Now()
-	code, answer, err := ask(n.w.ctx, n.w, n.client, n.tenant, method, path, in)
+	code, answer, err := n.w.ask(n.w.ctx, n.client, n.tenant, method, path, in)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.took[round] = append(n.took[round], time.Since(began))
@@ -269,7 +231,7 @@ func (m *mallory) attack(ctx context.Context, all *sync.WaitGroup) {
 		}
 	}
 	send := func(method, path string, in *content) (int, []byte, error) {
-		return ask(ctx, m.w, m.client, "mallory", method, path, in)
+		return m.w.ask(ctx, m.client, "mallory", method, path, in)
 	}
 	many(2, "workbooks", func(int) (int, []byte, error) {
 		return send("POST", "/uploads?dry_run=true", fileForm("people.xlsx", workbookWith(strings200)))
@@ -328,7 +290,7 @@ func (m *mallory) upload(i int) uuid.UUID {
 // cancel ends its imports, of which each unpacks a gigabyte.
 func (m *mallory) cancel(ctx context.Context) {
 	for i := range m.held {
-		_, _, _ = ask(ctx, m.w, m.client, "mallory", "POST", fmt.Sprintf("/uploads/%s/cancel", m.upload(i)), nil)
+		_, _, _ = m.w.ask(ctx, m.client, "mallory", "POST", fmt.Sprintf("/uploads/%s/cancel", m.upload(i)), nil)
 	}
 }
 

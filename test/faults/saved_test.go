@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -478,33 +477,6 @@ func (w *world) toldAll() error {
 		return fmt.Errorf("%d deliveries have not ended: %w", n, err)
 	}
 	return nil
-}
-
-// send sends JSON to the API, and reads its answer.
-func (w *world) send(method, path, body string, out any) error {
-	ctx, cancel := context.WithTimeout(w.ctx, 10*time.Second)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, method, w.vars["CONVEYOR_API_URL"]+path, strings.NewReader(body))
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	var answer bytes.Buffer
-	if _, err := answer.ReadFrom(resp.Body); err != nil {
-		return err
-	}
-	if resp.StatusCode >= http.StatusBadRequest {
-		return fmt.Errorf("%s: %s", resp.Status, answer.String())
-	}
-	if out == nil {
-		return nil
-	}
-	return json.Unmarshal(answer.Bytes(), out)
 }
 
 // challenged waits until the webhook of a search is confirmed.

@@ -353,6 +353,66 @@ func get(ctx context.Context, address string, within time.Duration) (code int, b
 	return resp.StatusCode, string(all), err
 }
 
+// A content is a body and its media type.
+type content struct {
+	kind string
+	data []byte
+}
+
+func body(text string) *content { return &content{"application/json", []byte(text)} }
+
+// ask sends a request to the API, of a tenant unless it is "".
+func (w *world) ask(ctx context.Context, c *http.Client, tenant, method, path string, in *content) (code int, answer []byte, err error) {
+	u, err := url.Parse(w.vars["CONVEYOR_API_URL"] + path)
+	if err != nil {
+		return 0, nil, err
+	}
+	if tenant != "" {
+		q := u.Query()
+		q.Set("tenant", tenant)
+		u.RawQuery = q.Encode()
+	}
+	var data io.Reader
+	if in != nil {
+		data = bytes.NewReader(in.data)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), data)
+	if err != nil {
+		return 0, nil, err
+	}
+	if in != nil {
+		req.Header.Set("Content-Type", in.kind)
+	}
+	resp, err := c.Do(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer resp.Body.Close()
+	answer, err = io.ReadAll(io.LimitReader(resp.Body, 16<<20))
+	return resp.StatusCode, answer, err
+}
+
+// send has a request of the operator served within ten seconds, and decodes the answer into out, unless that is nil.
+func (w *world) send(method, path, text string, out any) error {
+	ctx, cancel := context.WithTimeout(w.ctx, 10*time.Second)
+	defer cancel()
+	code, answer, err := w.ask(ctx, http.DefaultClient, "", method, path, body(text))
+	return decoded(code, answer, err, out)
+}
+
+// decoded has an answer of the API decoded into out, unless that is nil; a refusal is an error.
+func decoded(code int, answer []byte, err error, out any) error {
+	switch {
+	case err != nil:
+		return err
+	case code >= http.StatusBadRequest:
+		return fmt.Errorf("%d %s: %s", code, http.StatusText(code), answer)
+	case out == nil:
+		return nil
+	}
+	return json.Unmarshal(answer, out)
+}
+
 // management asks the broker's management API, and decodes its answer.
 func (w *world) management(method, path string, out any) (code int, err error) {
 	ctx, cancel := context.WithTimeout(w.ctx, 10*time.Second)
