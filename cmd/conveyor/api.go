@@ -130,7 +130,7 @@ func (h *house) backlog(inspector *bridge.Inspector) *telemetry.Backlog {
 	return b
 }
 
-// taskQueues are those of Temporal, with the ones marked that CONVEYOR_UNUSED_TASK_QUEUES names.
+// taskQueues are those of Temporal, with the ones marked that CONVEYOR_UNUSED_TASK_QUEUES names, too.
 func (h *house) taskQueues(ctx context.Context) ([]backlog.TaskQueue, error) {
 	list, err := h.launch.TaskQueues(ctx, h.namespace, time.Now())
 	for i := range list {
