@@ -48,6 +48,7 @@ func init() {
 	statements[sqlAuditList] = "sqlAuditList"
 	statements[sqlBlobHold] = "sqlBlobHold"
 	statements[sqlBlobSpare] = "sqlBlobSpare"
+	statements[sqlBlobsAny] = "sqlBlobsAny"
 	statements[sqlBlobsDue] = "sqlBlobsDue"
 	statements[sqlBlobsMark] = "sqlBlobsMark"
 	statements[sqlBlobsUsed] = "sqlBlobsUsed"
