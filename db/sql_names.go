@@ -745,6 +745,8 @@ func init() {
 	statements[sqlUploadKeysSweep] = "sqlUploadKeysSweep"
 	statements[sqlUploadOptions] = "sqlUploadOptions"
 	statements[sqlUploadPlanned] = "sqlUploadPlanned"
+	statements[sqlUploadPreview] = "sqlUploadPreview"
+	statements[sqlUploadPreviewEnd] = "sqlUploadPreviewEnd"
 	statements[sqlUploadRate] = "sqlUploadRate"
 	statements[sqlUploadRead] = "sqlUploadRead"
 	statements[sqlUploadReading] = "sqlUploadReading"
