@@ -32,6 +32,7 @@ type Options struct {
 	Log        *slog.Logger
 	Guard      *Guard      // authenticates callers; nil = authentication is off
 	Tenants    *db.Tenants // that requests may be about
+	Conns      int         // connections to Postgres, by which heavy operations are bounded; 0 = usualPool
 	Hosts      []string    // names by which the API may be called while authentication is off, besides that of URL
 	Proxies    []string    // addresses and networks whose X-Forwarded-For is believed
 	TemporalUI string      // address of the Web UI, for links
@@ -67,7 +68,7 @@ func New(o Options, parts ...Part) http.Handler {
 	r.Use(gate.bound, gate.admit)
 	d := &door{
 		Options: o, api: humagin.New(r, document(o)), router: r, guard: gate.guard, given: newGiven(o.Registerer),
-		lanes: newLanes(),
+		lanes: newLanes(o.Conns),
 	}
 	for _, p := range parts {
 		p.register(d)

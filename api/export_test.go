@@ -26,7 +26,7 @@ type Operation struct {
 // Operations are those of parts, by ID.
 func Operations(o Options, parts ...Part) map[string]Operation {
 	d := &door{Options: o, api: humagin.New(gin.New(), document(o)), router: gin.New(), guard: NewGuard(GuardOptions{})}
-	d.lanes = newLanes()
+	d.lanes = newLanes(o.Conns)
 	for _, p := range parts {
 		p.register(d)
 	}
@@ -62,10 +62,5 @@ func HeavyOperations() (ids []string) {
 	return ids
 }
 
-// MostTurns is how many heavy operations a process does at once.
-func MostTurns() (n int) {
-	for _, l := range lanes {
-		n += l.most
-	}
-	return n
-}
+// MostTurns is how many heavy operations a process with so many connections does at once.
+func MostTurns(connections int) int { return everyHeavy.turnsOf(connections) }

@@ -59,7 +59,7 @@ type liveOutput struct{ Body Liveness }
 type Readiness struct {
 	Status   string            `json:"status" enum:"ready,degraded"`
 	Services map[string]string `json:"services" doc:"by name: ok, away when it does not answer, or stuck when it answers and stores nothing"`
-	Unpolled []string          `json:"unpolled,omitempty" doc:"task queues that no worker polls, those of CONVEYOR_UNUSED_TASK_QUEUES excepted"`
+	Unpolled []string          `json:"unpolled,omitempty" doc:"task queues that no worker polls, those excepted that are meant to have none"`
 }
 
 type readyOutput struct {

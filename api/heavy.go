@@ -16,24 +16,41 @@ import (
 // A lane is the turns of heavy operations that are alike. An operation waits for those of its lane only: a trial of a
 // second is not held up by exports of an hour.
 type lane struct {
-	of          string        // what they are, for the answer to one that gets no turn
-	most, share int           // at once in a process; and of a tenant, or of a caller where they are of no tenant
-	wait        time.Duration // for a turn
+	of    string        // what they are, for the answer to one that gets no turn
+	most  int           // at once in a process with usualPool connections, and with others in proportion
+	top   int           // at once, however many connections there are
+	share int           // at once of a tenant, or of a caller where they are of no tenant
+	wait  time.Duration // for a turn
 }
 
-// Each holds a connection to Postgres: all lanes together leave a quarter of the pool to what is cheap.
+// usualPool is the number of connections that CONVEYOR_DB_MAX_CONNS is by itself.
+const usualPool = 24
+
+// Each holds a connection to Postgres: all lanes together leave a quarter of the pool to what is cheap. With many
+// connections it is the cores, of Postgres and of the process, that are to be left to it.
 var (
-	trials = &lane{"searches that are tried and audiences that are counted", 2, 1, 2 * time.Second}
+	trials = &lane{"searches that are tried and audiences that are counted", 2, 4, 1, 2 * time.Second}
 	// The console asks for a page of contacts and their number together.
-	people = &lane{"searches through contacts", 5, 2, 2 * time.Second}
+	people = &lane{"searches through contacts", 5, 10, 2, 2 * time.Second}
 	// A workbook takes up to some 200 MB.
-	previews = &lane{"previews of files", 2, 1, 10 * time.Second}
+	previews = &lane{"previews of files", 2, 2, 1, 10 * time.Second}
 	// A page of the console follows a run while another one compares runs.
-	crawled = &lane{"reads of whole crawl runs", 3, 2, 2 * time.Second}
-	exports = &lane{"exports", 6, 1, 2 * time.Second}
+	crawled = &lane{"reads of whole crawl runs", 3, 6, 2, 2 * time.Second}
+	exports = &lane{"exports", 6, 12, 1, 2 * time.Second}
 
 	lanes = []*lane{trials, people, previews, crawled, exports}
+
+	// everyHeavy is all of them: of a small pool a turn each would be too many.
+	everyHeavy = &lane{of: "heavy operations", most: usualPool * 3 / 4, top: usualPool * 3 / 4 * 2}
 )
+
+// turnsOf is how many turns of a lane a process with so many connections has, 0 = usualPool.
+func (l *lane) turnsOf(connections int) int {
+	if connections == 0 {
+		connections = usualPool
+	}
+	return min(max(1, l.most*connections/usualPool), l.top)
+}
 
 // heavy is an operation that takes seconds of Postgres, or of a core.
 type heavy struct {
@@ -72,10 +89,12 @@ var heavyOperations = map[string]heavy{
 	"export-tenant":     {lane: exports, within: exportTimeout},
 }
 
-func newLanes() map[*lane]*turns {
-	all := map[*lane]*turns{}
+// newLanes are the turns of a process with so many connections to Postgres, those of everyHeavy among them.
+func newLanes(connections int) map[*lane]*turns {
+	n := everyHeavy.turnsOf(connections)
+	all := map[*lane]*turns{everyHeavy: newTurns(n, n)}
 	for _, l := range lanes {
-		all[l] = newTurns(l.most, l.share)
+		all[l] = newTurns(l.turnsOf(connections), l.share)
 	}
 	return all
 }
@@ -95,12 +114,12 @@ func inTurn[I, O any](d *door, o huma.Operation, handle func(context.Context, *I
 	}
 	o.Description += fmt.Sprintf(" A %s has %d of the %s at once: a further one waits, and is answered by 429 after %d s.",
 		whose, h.lane.share, h.lane.of, int(h.lane.wait.Seconds()))
-	turns := d.lanes[h.lane]
+	turns, all := d.lanes[h.lane], d.lanes[everyHeavy]
 	return o, func(ctx context.Context, in *I) (out *O, err error) {
 		name := ofWhom(ctx, in)
 		waiting, cancel := context.WithTimeout(ctx, h.lane.wait)
 		defer cancel()
-		leave, ok := turns.wait(waiting, name)
+		leave, ok := both(waiting, turns, all, name)
 		if !ok {
 			return nil, tooMany("too many "+h.lane.of+" at once, of the "+name+" or of all: wait until one has ended",
 				retryAfter)
@@ -123,6 +142,20 @@ func inTurn[I, O any](d *door, o huma.Operation, handle func(context.Context, *I
 		}
 		return out, nil
 	}
+}
+
+// both takes a turn of a lane, and then one of all: what waits for its lane holds up no other.
+func both(ctx context.Context, lane, all *turns, name string) (leave func(), ok bool) {
+	first, ok := lane.wait(ctx, name)
+	if !ok {
+		return nil, false
+	}
+	second, ok := all.wait(ctx, "")
+	if !ok {
+		first()
+		return nil, false
+	}
+	return func() { second(); first() }, true
 }
 
 // ofWhom is whose share a request counts for. To a caller of a tenant the tenant that it names makes no difference.

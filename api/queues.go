@@ -173,7 +173,7 @@ type TaskQueue struct {
 	Workers          int64   `json:"workers" doc:"processes that poll it, and get what is not pinned: one that was killed counts for half a minute, or for three minutes where it sends no heartbeats"`
 	Build            string  `json:"build,omitempty" doc:"the current one of the Worker Deployment; without it tasks go to workers without a deployment"`
 	Others           int64   `json:"others,omitempty" doc:"processes that have polled too, and are of other builds or without one"`
-	Unused           bool    `json:"unused,omitempty" doc:"by CONVEYOR_UNUSED_TASK_QUEUES, no worker polls it"`
+	Unused           bool    `json:"unused,omitempty" doc:"no worker polls it on purpose: by CONVEYOR_UNUSED_TASK_QUEUES, or as workers say that leave it out"`
 	Warning          string  `json:"warning,omitempty"`
 }
 

@@ -57,7 +57,7 @@ func TestHeavyTurnsAreGivenBack(t *testing.T) {
 	gin.SetMode(gin.ReleaseMode)
 	r, log := gin.New(), slog.New(slog.DiscardHandler)
 	r.Use(recovered(log))
-	d := &door{Options: Options{Log: log}, api: humagin.New(r, huma.DefaultConfig("", "")), lanes: newLanes()}
+	d := &door{Options: Options{Log: log}, api: humagin.New(r, huma.DefaultConfig("", "")), lanes: newLanes(0)}
 	at := func(id string) huma.Operation {
 		return needs(access.Read, huma.Operation{OperationID: id, Method: http.MethodGet, Path: "/" + id})
 	}
@@ -90,9 +90,50 @@ func TestHeavyTurnsAreGivenBack(t *testing.T) {
 		}
 	}
 	require.Equal(t, map[string]int{"panic": 1, "fault": 1, "written": 1, "read": 1, "sent": 0}, during)
-	for _, l := range lanes {
+	for _, l := range append(lanes, everyHeavy) {
 		require.Zero(t, busy(l), l.of)
 	}
+}
+
+// The turns are in proportion to the connections, within bounds, and a quarter of them is left however few there are.
+func TestTurnsByConnections(t *testing.T) {
+	t.Parallel()
+	usual := map[*lane]int{trials: 2, people: 5, previews: 2, crawled: 3, exports: 6, everyHeavy: 18}
+	for connections, want := range map[int]map[*lane]int{
+		0:    usual,
+		24:   usual,
+		1:    {trials: 1, people: 1, previews: 1, crawled: 1, exports: 1, everyHeavy: 1},
+		4:    {trials: 1, people: 1, previews: 1, crawled: 1, exports: 1, everyHeavy: 3},
+		12:   {trials: 1, people: 2, previews: 1, crawled: 1, exports: 3, everyHeavy: 9},
+		36:   {trials: 3, people: 7, previews: 2, crawled: 4, exports: 9, everyHeavy: 27},
+		1000: {trials: 4, people: 10, previews: 2, crawled: 6, exports: 12, everyHeavy: 36},
+	} {
+		got := map[*lane]int{}
+		for l, turns := range newLanes(connections) {
+			got[l] = turns.most
+		}
+		require.Equal(t, want, got, connections)
+	}
+	few := newLanes(4)
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	var leave []func()
+	for n, l := range lanes {
+		left, ok := both(over, few[l], few[everyHeavy], "acme")
+		require.Equal(t, n < 3, ok, "of four connections one is left")
+		if ok {
+			leave = append(leave, left)
+		} else {
+			require.Zero(t, few[l].all, "the turn that was of no use is given back")
+		}
+	}
+	for _, f := range leave {
+		f()
+	}
+	require.Zero(t, few[everyHeavy].all)
+	last, ok := both(over, few[exports], few[everyHeavy], "acme")
+	require.True(t, ok)
+	last()
 }
 
 // An answer with more rows than it may have ends by an error.

@@ -421,7 +421,7 @@ func (h Uploads) preview(ctx context.Context, in *uploadInput) (*previewOutput, 
 // look reads the first rows of a file, by a plan or, where that is nil, by its options. It is counted before it begins,
 // as the reading of an import is: a file that ends each process which looks into it is refused.
 func (h Uploads) look(ctx context.Context, u db.Upload, plan *contact.Plan) (*previewOutput, error) {
-	begun, err := h.Store.BeginReading(ctx, u.Tenant, u.ID)
+	begun, err := h.Store.BeginPreview(ctx, u.Tenant, u.ID, h.door.Now(), 2*previewTimeout)
 	if err != nil {
 		return nil, err
 	}
@@ -431,7 +431,7 @@ func (h Uploads) look(ctx context.Context, u db.Upload, plan *contact.Plan) (*pr
 	defer func() { // also when the caller is gone: this process lives
 		alive, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 		defer cancel()
-		if err := h.Store.EndReading(alive, u.Tenant, u.ID); err != nil {
+		if err := h.Store.EndPreview(alive, u.Tenant, u.ID); err != nil {
 			h.door.Log.WarnContext(ctx, "the end of a preview could not be recorded", "upload", u.ID, "err", err)
 		}
 	}()

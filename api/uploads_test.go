@@ -684,8 +684,8 @@ func persist(ctx context.Context, s *db.Uploads, id uuid.UUID, rows []contact.Ro
 	return s.Persist(ctx, "acme", id, []contact.ParsedChunk{{N: 0, Rows: rows}}, now)
 }
 
-// A file that ends each process which looks into it is refused, by previews and imports alike; one that is only looked
-// into, or refused for what is in it, is not counted.
+// A file that ends each process which looks into it is refused; one that is only looked into, by any number of processes
+// at once, or refused for what is in it, is not counted. Previews and imports do not count for each other.
 func TestPreviewCountsDeaths(t *testing.T) {
 	t.Parallel()
 	d, _ := outreach(t)
@@ -696,21 +696,31 @@ func TestPreviewCountsDeaths(t *testing.T) {
 		require.Equal(t, 200, preview().Status)
 		refused(t, d.ask(t, http.MethodPut, at+"/options?tenant=acme", `{"mapping":{"Nobody":"phone"}}`), 422)
 	}
-	begin := func() int {
-		begun, err := store.BeginReading(t.Context(), "acme", u.ID)
+	begin := func(ago time.Duration) int {
+		begun, err := store.BeginPreview(t.Context(), "acme", u.ID, now.Add(-ago), time.Minute)
 		require.NoError(t, err)
 		return begun
 	}
-	require.Equal(t, 1, begin(), "a reader that does not end")
-	require.Equal(t, 2, begin())
+	for n := range 5 {
+		reading, err := store.BeginReading(t.Context(), "acme", u.ID)
+		require.NoError(t, err)
+		require.Equal(t, n+1, reading, "a preview that lives is no import that does")
+		require.Equal(t, 200, preview().Status, "an import that died is no preview that did")
+	}
+	for range 5 {
+		require.Equal(t, 1, begin(0), "others are at it")
+	}
+	require.Equal(t, 200, preview().Status)
+	require.Equal(t, 1, begin(time.Hour), "a reader that does not end")
+	require.Equal(t, 2, begin(50*time.Minute))
 	require.Equal(t, 200, preview().Status, "the third one lives")
 	for n := range 3 {
-		require.Equal(t, n+1, begin())
+		require.Equal(t, n+1, begin(time.Duration(60-10*n)*time.Minute))
 	}
 	for range 2 {
 		require.Contains(t, refused(t, preview(), 422).Detail, "the last 3 workers that read the file ended meanwhile")
 	}
 	refused(t, d.ask(t, http.MethodPut, at+"/options?tenant=acme", "{}"), 422)
-	require.NoError(t, store.EndReading(t.Context(), "acme", u.ID))
+	require.NoError(t, store.EndPreview(t.Context(), "acme", u.ID))
 	require.Equal(t, 200, preview().Status)
 }

@@ -268,6 +268,22 @@ WHERE EXISTS (SELECT FROM listing_images i WHERE i.key = k.key)
     OR k.key LIKE 'warc/%' AND EXISTS (SELECT FROM crawl_urls u WHERE u.body_key = k.key)
     OR k.key LIKE 'uploads/%' AND EXISTS (SELECT FROM uploads u WHERE u.blob = k.key AND u.blob <> '')`
 
+// sqlBlobsAny is a look into an index of each table, but for uploads and drafts, of which there are few.
+const sqlBlobsAny = `
+SELECT EXISTS (SELECT FROM listing_images WHERE key IS NOT NULL)
+    OR EXISTS (SELECT FROM crawl_urls WHERE body_key IS NOT NULL)
+    OR EXISTS (SELECT FROM uploads WHERE blob <> '')
+    OR EXISTS (SELECT FROM product_drafts WHERE files <> '[]')`
+
+// AnyFile says whether any file of the blob store is referred to.
+func (s *Retention) AnyFile(ctx context.Context) (bool, error) {
+	stored, err := one(systemRows(ctx, s.pool, pgx.RowTo[bool], sqlBlobsAny))
+	if err != nil {
+		return false, fmt.Errorf("look for files: %w", err)
+	}
+	return stored, nil
+}
+
 const sqlBlobsMark = `
 INSERT INTO unused_blobs (key, due_at) SELECT k, $2 FROM unnest($1::text[]) k ON CONFLICT (key) DO NOTHING`
 

@@ -356,6 +356,41 @@ func stored(url, digit string) listing.StoredImage {
 	return p
 }
 
+func TestAnyFile(t *testing.T) {
+	t.Parallel()
+
+	pool, ctx := dbtest.New(t), t.Context()
+	r := db.NewRetention(pool)
+	any := func() bool {
+		t.Helper()
+		stored, err := r.AnyFile(ctx)
+		require.NoError(t, err)
+		return stored
+	}
+	publishNew(t, pool, "1")
+	require.NoError(t, db.NewDrafts(pool).PersistDraft(ctx, crawled(uuid.New(), start), named("a", "1"), start))
+	exec(t, pool, "UPDATE product_drafts SET files = '[]'")
+	crawlURLs(t, pool, crawlRun(t, pool, "stored", "COMPLETED", nil), 1)
+	exec(t, pool, "UPDATE crawl_urls SET body_key = NULL")
+	newTenant(t, pool, "acme")
+	require.False(t, any())
+	exec(t, pool, `UPDATE product_drafts SET files = '[{"name": "page.html", "key": "files/dd"}]'`)
+	require.True(t, any(), "of a draft")
+	exec(t, pool, "UPDATE product_drafts SET files = '[]'")
+	exec(t, pool, "UPDATE crawl_urls SET body_key = 'warc/ff'")
+	require.True(t, any(), "of a crawl")
+	exec(t, pool, "UPDATE crawl_urls SET body_key = NULL")
+	require.NoError(t, db.NewListings(pool).AttachImage(ctx, refOf("1"), stored("http://i.example/1.jpg", "a"), start))
+	require.True(t, any(), "of a listing")
+	exec(t, pool, "UPDATE listing_images SET key = NULL")
+	require.False(t, any())
+	_, err := db.NewUploads(pool).Create(ctx, db.Upload{
+		ID: uuid.New(), Tenant: "acme", FileName: "people.csv", Blob: "uploads/1", Bytes: 1, SHA256: []byte{1}, CreatedBy: "me", CreatedAt: start,
+	})
+	require.NoError(t, err)
+	require.True(t, any(), "of an upload")
+}
+
 // Only files that nothing refers to are deleted, and only when they are still not used after the wait.
 func TestDeleteUnused(t *testing.T) {
 	t.Parallel()

@@ -29,7 +29,7 @@ func (s *Erasures) Tables() (list []ExportTable) {
 
 // Read gives each row of a tenant among up to most rows of a table after a place ("" = the beginning) to take, as JSON
 // without a line break, and returns the place to go on from: "" after the last. It stops before that when take has had
-// about enough bytes, and holds a connection meanwhile: take does not wait for anybody.
+// enough bytes, and holds a connection meanwhile: take does not wait for anybody.
 func (s *Erasures) Read(ctx context.Context, tenant string, t ExportTable, after string, most, enough int,
 	take func(row string)) (next string, err error) {
 	if after == "" {
@@ -40,32 +40,55 @@ func (s *Erasures) Read(ctx context.Context, tenant string, t ExportTable, after
 		hidden = []string{}
 	}
 	err = systemTx(ctx, s.pool, func(tx pgx.Tx) error {
-		looked, had := 0, 0
-		rows, err := tx.Query(ctx, t.table.readText(), tenant, after, most, hidden)
-		if err != nil {
+		if _, err := tx.Exec(ctx, t.table.readText(), tenant, after, most, hidden); err != nil {
 			return err
 		}
-		defer rows.Close()
-		for had < enough && rows.Next() {
-			var row *string
-			if err := rows.Scan(&next, &row); err != nil {
+		looked, had, whole := 0, 0, true
+		for n := fewRows; whole && had < enough; n = moreRows(n, looked, had, enough) {
+			rows, err := tx.Query(ctx, fetches[n])
+			if err != nil {
 				return err
 			}
-			if looked++; row != nil {
-				had += len(*row)
-				take(*row)
+			before := looked
+			for had < enough && rows.Next() {
+				var row *string
+				if err := rows.Scan(&next, &row); err != nil {
+					rows.Close()
+					return err
+				}
+				if looked++; row != nil {
+					had += len(*row)
+					take(*row)
+				}
+			}
+			whole = looked-before == 1<<n
+			rows.Close() // reads what is left and forgets it
+			if err := rows.Err(); err != nil {
+				return err
 			}
 		}
-		rows.Close() // reads what is left and forgets it
 		if had < enough && looked < most {
 			next = ""
 		}
-		return rows.Err()
+		return nil
 	})
 	if err != nil {
 		return "", fmt.Errorf("export %s of tenant %.80q: %w", t.Name, tenant, err)
 	}
 	return next, nil
+}
+
+// fewRows is which of fetches comes first.
+const fewRows = 2
+
+// moreRows is which of fetches comes after the n-th, so that rows like those before are not read beyond what is enough:
+// these would be read once more. Twice as many at most, for the next ones may be of another size.
+func moreRows(n, looked, had, enough int) int {
+	n = min(n+1, len(fetches)-1)
+	for n > 0 && had > 0 && 1<<n > (enough-had)*looked/had+1 {
+		n--
+	}
+	return n
 }
 
 // An ExportFile is an uploaded file of a tenant.

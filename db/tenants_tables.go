@@ -153,14 +153,25 @@ func (t tenantTable) order() string {
 	return strings.Join(names, ", ")
 }
 
-// readText reads $3 rows after the place $2: the place of each, and the row as JSON without the columns $4 where it is
-// of the tenant $1.
+// readText opens a cursor over $3 rows after the place $2: the place of each, and the row as JSON without the columns
+// $4 where it is of the tenant $1. fetches read on from it.
 func (t tenantTable) readText() string {
-	return t.looked(fmt.Sprintf("CASE WHEN %s = $1 THEN (to_jsonb(x) - $4::text[])::text END", t.of()))
+	return "DECLARE place NO SCROLL CURSOR FOR" + t.looked(fmt.Sprintf("CASE WHEN %s = $1 THEN (to_jsonb(x) - $4::text[])::text END", t.of()))
 }
+
+// fetches read 1, 2, 4, … rows.
+var fetches = func() (list []string) {
+	for n := range 9 {
+		list = append(list, fmt.Sprintf("FETCH FORWARD %d FROM place", 1<<n))
+	}
+	return list
+}()
 
 // The names by which traces know the statements.
 func init() {
+	for _, text := range fetches {
+		statements[text] = "sqlTenantFetch"
+	}
 	for _, t := range tenantTables {
 		statements[t.readText()] = "sqlTenantExport " + t.name
 		if t.erase == "" {

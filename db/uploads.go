@@ -437,7 +437,8 @@ func (s *Uploads) stop(ctx context.Context, tenant string, id uuid.UUID, to Uplo
 
 const (
 	sqlUploadReopen = `
-UPDATE uploads SET state = 'received', received_at = $3, error = '', finished_at = NULL, swept_at = NULL, readings = 0
+UPDATE uploads SET state = 'received', received_at = $3, error = '', finished_at = NULL, swept_at = NULL, readings = 0,
+    previews = '{}'
 WHERE tenant = $1 AND id = $2`
 
 	sqlChunksReopen = `

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -41,8 +42,9 @@ func (s *Uploads) Room(ctx context.Context, tenant string, anew uuid.UUID) (*int
 const sqlUploadReading = `
 UPDATE uploads SET readings = readings + 1 WHERE tenant = $1 AND id = $2 RETURNING readings`
 
-// BeginReading counts a reading of an upload's whole file that begins, and returns how many have begun in a row and not
-// ended, this one included. An unknown upload is fault.Gone. EndReading ends it, and so does a replay of the upload.
+// BeginReading counts a reading of an upload's file by its import that begins, and returns how many have begun in a
+// row and not ended, this one included. An unknown upload is fault.Gone. EndReading ends it, and so does a replay of
+// the upload.
 func (s *Uploads) BeginReading(ctx context.Context, tenant string, id uuid.UUID) (begun int, err error) {
 	err = tenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, sqlUploadReading, tenant, id).Scan(&begun)
@@ -59,4 +61,33 @@ func (s *Uploads) EndReading(ctx context.Context, tenant string, id uuid.UUID) e
 		return err
 	})
 	return uploadFault(err, "end reading of", id)
+}
+
+// The oldest are enough: a few that died, and those that are at it.
+const sqlUploadPreview = `
+UPDATE uploads SET previews = (previews || $3::timestamptz)[:15]
+WHERE tenant = $1 AND id = $2
+RETURNING (SELECT count(*) + 1 FROM unnest(previews) p WHERE p <= $4)`
+
+// BeginPreview counts a preview of an upload's file that begins, and returns how many have begun in a row and died,
+// this one included: they have not ended within the time that one may take. Others may be at it now, in any number of
+// processes. An unknown upload is fault.Gone. EndPreview ends it, and so does a replay of the upload.
+func (s *Uploads) BeginPreview(ctx context.Context, tenant string, id uuid.UUID, now time.Time, within time.Duration) (
+	begun int, err error,
+) {
+	err = tenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, sqlUploadPreview, tenant, id, now, now.Add(-within)).Scan(&begun)
+	})
+	return begun, uploadFault(err, "begin to preview", id)
+}
+
+const sqlUploadPreviewEnd = `UPDATE uploads SET previews = '{}' WHERE tenant = $1 AND id = $2 AND previews <> '{}'`
+
+// EndPreview says that a process that looked into an upload's file lives. It may be repeated.
+func (s *Uploads) EndPreview(ctx context.Context, tenant string, id uuid.UUID) error {
+	err := tenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, sqlUploadPreviewEnd, tenant, id)
+		return err
+	})
+	return uploadFault(err, "end preview of", id)
 }

@@ -33,6 +33,7 @@ type Options struct {
 	// Version is the Worker Deployment and the build that the workers are of. Without a name they are unversioned; with
 	// one they get no task of a workflow until their build is current, or ramping.
 	Version worker.WorkerDeploymentVersion
+	Plugins []worker.Plugin
 }
 
 // New returns the workers of the task queues in o.Queues, in the order of workflows.Queues, not started. The rows are
@@ -80,6 +81,7 @@ func serve(c client.Client, q workflows.Queue, rows []Row, o Options) worker.Wor
 		WorkerStopTimeout:                       o.StopGrace,
 		OnFatalError:                            o.Fatal,
 		Interceptors:                            []interceptor.WorkerInterceptor{&faults{}},
+		Plugins:                                 o.Plugins,
 	}
 	if o.Version.DeploymentName != "" {
 		w.DeploymentOptions = worker.DeploymentOptions{

@@ -52,6 +52,7 @@ func (h *house) api(ctx context.Context) error {
 	handler := api.New(api.Options{
 		Metrics: h.registry, Registerer: h.registry, Log: h.log, Guard: guard, Hosts: h.config.API.Hosts,
 		Tenants:    db.NewTenants(h.pool),
+		Conns:      int(h.config.Postgres.MaxConns),
 		Proxies:    h.config.API.Proxies,
 		TemporalUI: h.config.Temporal.UIURL, Namespace: h.namespace, Version: version(), URL: h.config.API.URL,
 		Tiles: h.config.Console.Tiles, Traces: h.traces, Now: time.Now, Stopping: ctx.Done(),
@@ -130,11 +131,11 @@ func (h *house) backlog(inspector *bridge.Inspector) *telemetry.Backlog {
 	return b
 }
 
-// taskQueues are those of Temporal, with the ones marked that CONVEYOR_UNUSED_TASK_QUEUES names.
+// taskQueues are those of Temporal, with the ones marked that CONVEYOR_UNUSED_TASK_QUEUES names, too.
 func (h *house) taskQueues(ctx context.Context) ([]backlog.TaskQueue, error) {
 	list, err := h.launch.TaskQueues(ctx, h.namespace, time.Now())
 	for i := range list {
-		list[i].Unused = slices.Contains(h.config.Worker.Unused, list[i].Name)
+		list[i].Unused = list[i].Unused || slices.Contains(h.config.Worker.Unused, list[i].Name)
 	}
 	return list, err
 }

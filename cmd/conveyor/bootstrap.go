@@ -45,7 +45,7 @@ func (h *house) bootstrap(ctx context.Context) error {
 	if err := b.Apply(ctx, h.temporal); err != nil {
 		return err
 	}
-	if err := h.blobs.Mark(); err != nil {
+	if err := h.markFiles(ctx); err != nil {
 		return err
 	}
 	for _, s := range h.systems() {
@@ -57,4 +57,21 @@ func (h *house) bootstrap(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// markFiles marks the folder of files. An empty one in whose place the files were is not mounted, or has lost them:
+// with a mark it would be written to.
+func (h *house) markFiles(ctx context.Context) error {
+	if away := h.blobs.Mounted(); away != nil {
+		stored, err := db.NewRetention(h.pool).AnyFile(ctx)
+		if err != nil {
+			return err
+		}
+		if stored {
+			h.log.WarnContext(ctx, "the folder of files is not marked: it is empty, and files were stored before. Mount it; "+
+				"where they are lost, make the file .conveyor in it", "err", away)
+			return nil
+		}
+	}
+	return h.blobs.Mark()
 }

@@ -20,7 +20,6 @@ import (
 	"github.com/mtlrent/conveyor/internal/config"
 	"github.com/mtlrent/conveyor/internal/demosite"
 	"github.com/mtlrent/conveyor/internal/devstack"
-	"github.com/mtlrent/conveyor/workflows"
 )
 
 // stopWithin bounds a stop, from the first signal to the last process.
@@ -120,8 +119,6 @@ func externalServices(getenv func(string) string) (given devstack.External, err 
 	return given, err
 }
 
-const unusedQueues = "CONVEYOR_UNUSED_TASK_QUEUES"
-
 // runRoles runs every role and the demo site on the stack until ctx is done.
 func runRoles(ctx context.Context, env map[string]string, stack *devstack.Stack) error {
 	for _, line := range stack.Env() {
@@ -133,11 +130,6 @@ func runRoles(ctx context.Context, env map[string]string, stack *devstack.Stack)
 	for key, value := range env {
 		if err := os.Setenv(key, value); err != nil {
 			return fmt.Errorf("set %s: %w", key, err)
-		}
-	}
-	if _, set := os.LookupEnv(unusedQueues); !set && os.Getenv("CHROME_DEVTOOLS_URL") == "" {
-		if err := os.Setenv(unusedQueues, workflows.QueueDrafts); err != nil { // its worker takes no drafts
-			return fmt.Errorf("set %s: %w", unusedQueues, err)
 		}
 	}
 	demo := fmt.Sprintf("127.0.0.1:%d", stack.Ports().Demo)

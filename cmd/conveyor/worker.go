@@ -39,10 +39,10 @@ func (h *house) worker(ctx context.Context) error {
 		}
 	}
 	fatal := make(chan error, 1)
-	served := h.servedQueues(ctx)
+	served, says := h.servedQueues(ctx)
 	options := workers.Options{
 		Queues: served, StoreSlots: h.config.Worker.StoreSlots, StopGrace: h.config.Worker.StopGrace,
-		Version: h.workerVersion(),
+		Version: h.workerVersion(), Plugins: says,
 		Fatal: func(err error) {
 			select {
 			case fatal <- err:
@@ -85,14 +85,16 @@ func stopAll(list []worker.Worker, ended func(i int, took time.Duration)) {
 	wg.Wait()
 }
 
-// servedQueues are the task queues of CONVEYOR_TASK_QUEUES, without that of drafts when there is no browser for it.
-func (h *house) servedQueues(ctx context.Context) []string {
+// servedQueues are the task queues of CONVEYOR_TASK_QUEUES, without that of drafts when there is no browser for it, and
+// what the worker says of that.
+func (h *house) servedQueues(ctx context.Context) (served []string, says []worker.Plugin) {
 	queues := h.config.Worker.Queues
 	if h.config.Drafts.DevtoolsURL != "" || !slices.Contains(queues, workflows.QueueDrafts) {
-		return queues
+		return queues, nil
 	}
 	h.log.InfoContext(ctx, "this worker makes no product drafts: CHROME_DEVTOOLS_URL is not set")
-	return slices.DeleteFunc(slices.Clone(queues), func(q string) bool { return q == workflows.QueueDrafts })
+	served = slices.DeleteFunc(slices.Clone(queues), func(q string) bool { return q == workflows.QueueDrafts })
+	return served, []worker.Plugin{launch.Without(workflows.QueueDrafts)}
 }
 
 // startWorkers starts all workers, waiting for Temporal when it is down. A worker remembers that its start failed, so

@@ -151,7 +151,7 @@ type TaskQueue struct {
 	Workers          int64   // processes that poll, and get what is not pinned: see launch.Launch.TaskQueues
 	Build            string  // the current one of the Worker Deployment; "" = tasks go to workers without a deployment
 	Others           int64   // processes that have polled too, and are of other builds or without one
-	Unused           bool    // by setting, no worker of this installation polls it
+	Unused           bool    // no worker polls it on purpose: by setting, or as workers say that leave it out
 	Warning          string
 }
 

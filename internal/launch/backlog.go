@@ -40,7 +40,8 @@ const gone = time.Minute + workflows.ImageTimeout
 
 // TaskQueues returns the tasks that wait in Temporal for workers of the namespace: one entry for each kind of tasks of
 // each task queue, in the order of workflows.Queues, workflow tasks first. A process counts among the workers while it
-// has polled lately, and its heartbeats have not stopped. Every error is transient.
+// has polled lately, and its heartbeats have not stopped. A queue that workers leave out, and none was seen to serve,
+// is unused. Every error is transient.
 func (l *Launch) TaskQueues(ctx context.Context, namespace string, now time.Time) ([]backlog.TaskQueue, error) {
 	list, err := l.polls(ctx, namespace, now)
 	out := make([]backlog.TaskQueue, len(list))
@@ -50,7 +51,7 @@ func (l *Launch) TaskQueues(ctx context.Context, namespace string, now time.Time
 			Name: q.queue, Type: q.called, Backlog: s.GetApproximateBacklogCount(),
 			OldestAgeSeconds: s.GetApproximateBacklogAge().AsDuration().Seconds(),
 			AddRate:          float64(s.GetTasksAddRate()), DispatchRate: float64(s.GetTasksDispatchRate()),
-			Build: q.current.GetBuildId(),
+			Build: q.current.GetBuildId(), Unused: q.leftOut,
 		}
 		for _, v := range q.builds {
 			if same(v, q.current) || v != nil && same(v, q.ramping) {
@@ -69,6 +70,7 @@ type polls struct {
 	stats            *taskqueue.TaskQueueStats
 	current, ramping *deployment.WorkerDeploymentVersion   // that get its tasks; nil = workers without a deployment
 	builds           []*deployment.WorkerDeploymentVersion // one a process that has polled lately; nil = without
+	leftOut          bool                                  // on purpose: see heard
 }
 
 // of counts the processes of a build.
@@ -89,7 +91,7 @@ func same(a, b *deployment.WorkerDeploymentVersion) bool {
 func (l *Launch) polls(ctx context.Context, namespace string, now time.Time) ([]polls, error) {
 	list := kinds()
 	out := make([]polls, len(list))
-	silent := l.silent(ctx, namespace, now)
+	told := l.listen(ctx, namespace, now)
 	asking, ctx := errgroup.WithContext(ctx)
 	for i, q := range list {
 		asking.Go(func() error {
@@ -100,12 +102,14 @@ func (l *Launch) polls(ctx context.Context, namespace string, now time.Time) ([]
 				return fmt.Errorf("describe task queue %s: %w", q.queue, err)
 			}
 			v := d.GetVersioningInfo()
-			out[i] = polls{kind: q, stats: d.GetStats(), current: v.GetCurrentDeploymentVersion()}
+			out[i] = polls{
+				kind: q, stats: d.GetStats(), current: v.GetCurrentDeploymentVersion(), leftOut: told.leftOut[q.queue],
+			}
 			if v.GetRampingVersionPercentage() > 0 {
 				out[i].ramping = v.GetRampingDeploymentVersion()
 			}
 			for _, p := range d.GetPollers() {
-				if now.Sub(p.GetLastAccessTime().AsTime()) < gone && !silent[place{p.GetIdentity(), q.queue}] {
+				if now.Sub(p.GetLastAccessTime().AsTime()) < gone && !told.silent[place{p.GetIdentity(), q.queue}] {
 					out[i].builds = append(out[i].builds, buildOf(p.GetDeploymentOptions()))
 				}
 			}

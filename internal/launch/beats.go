@@ -2,11 +2,13 @@ package launch
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 
 	worker "go.temporal.io/api/worker/v1"
 	"go.temporal.io/api/workflowservice/v1"
+	sdk "go.temporal.io/sdk/worker"
 )
 
 // HeartbeatEvery is how often a worker tells Temporal that it lives. A poll lasts for a minute, so polls alone show
@@ -19,10 +21,34 @@ const (
 	leastSilence = missedBeats * HeartbeatEvery
 )
 
+// Without has the heartbeats of a worker say that its process leaves a task queue out which it is set to serve, because
+// it lacks what the queue needs. Heartbeats carry the names of plugins; this one does nothing else.
+func Without(queue string) sdk.Plugin { return without{queue: queue} }
+
+type without struct {
+	sdk.PluginBase
+
+	queue string
+}
+
+const withoutPrefix = "conveyor-without-"
+
+// Name implements worker.Plugin.
+func (w without) Name() string { return withoutPrefix + w.queue }
+
 // beats are what is remembered of the heartbeats of workers between two looks. Its zero value is ready.
 type beats struct {
-	mu   sync.Mutex
-	seen map[string]beat // by instance of a worker
+	mu     sync.Mutex
+	seen   map[string]beat // by instance of a worker
+	served map[string]bool // task queues whose workers were seen alive
+}
+
+// heard is what heartbeats tell.
+type heard struct {
+	silent map[place]bool // places of which each worker that Temporal knows is silent
+	// leftOut are task queues that a worker which lives leaves out, for want of what they need, and that no other was seen
+	// to serve: the loss of one that did is no purpose.
+	leftOut map[string]bool
 }
 
 // A beat is what is remembered of one.
@@ -32,17 +58,18 @@ type beat struct {
 	interval time.Duration // 0 = it has sent one only
 	skew     time.Duration // the least by which a heartbeat was behind our clock: what of its age is not silence
 	listed   time.Time     // when Temporal knew the worker last: it forgets one that says that it stops
+	without  []string      // task queues that its process leaves out
 }
 
 // A place is where a worker polls: one process and task queue.
 type place struct{ identity, queue string }
 
-// silent are the places of which each worker that Temporal knows is silent. Workers that send no heartbeats, or have
-// sent one only, are in no place: only their polls tell of them. So do those of all where Temporal does not answer.
-func (l *Launch) silent(ctx context.Context, namespace string, now time.Time) map[place]bool {
+// listen is what heartbeats tell. Workers that send none, or have sent one only, are silent in no place: only their
+// polls tell of them. So do those of all where Temporal does not answer.
+func (l *Launch) listen(ctx context.Context, namespace string, now time.Time) heard {
 	list, err := l.heartbeats(ctx, namespace)
 	if err != nil {
-		return nil
+		return heard{}
 	}
 	return l.beats.judge(list, now)
 }
@@ -63,15 +90,21 @@ func (l *Launch) heartbeats(ctx context.Context, namespace string) (list []*work
 	}
 }
 
-func (b *beats) judge(list []*worker.WorkerHeartbeat, now time.Time) map[place]bool {
+func (b *beats) judge(list []*worker.WorkerHeartbeat, now time.Time) heard {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	before := b.seen
 	b.seen = make(map[string]beat, len(list))
-	silent := make(map[place]bool, len(list))
-	mark := func(at place, quiet bool) {
-		others, some := silent[at]
-		silent[at] = quiet && (!some || others)
+	if b.served == nil {
+		b.served = map[string]bool{}
+	}
+	out := heard{make(map[place]bool, len(list)), map[string]bool{}}
+	mark := func(w beat, quiet bool) {
+		others, some := out.silent[w.place]
+		out.silent[w.place] = quiet && (!some || others)
+		for _, queue := range w.without {
+			out.leftOut[queue] = out.leftOut[queue] || !quiet
+		}
 	}
 	for _, w := range list {
 		at := w.GetHeartbeatTime().AsTime()
@@ -79,21 +112,39 @@ func (b *beats) judge(list []*worker.WorkerHeartbeat, now time.Time) map[place]b
 		least := age
 		// One that has beaten since a look just before is not silent: what it is behind by are the clocks, and one of
 		// them may have been set.
-		if was, known := before[w.GetWorkerInstanceKey()]; known && (at.Equal(was.at) || now.Sub(was.listed) > leastSilence) {
+		was, known := before[w.GetWorkerInstanceKey()]
+		if known && (at.Equal(was.at) || now.Sub(was.listed) > leastSilence) {
 			least = min(age, was.skew)
+		}
+		if known && !at.Equal(was.at) { // Temporal lists one that was killed for some minutes more
+			b.served[w.GetTaskQueue()] = true
 		}
 		where := place{w.GetWorkerIdentity(), w.GetTaskQueue()}
 		// The interval is that of the worker: one of a release before this beats once a minute.
 		interval := w.GetElapsedSinceLastHeartbeat().AsDuration()
-		b.seen[w.GetWorkerInstanceKey()] = beat{where, at, interval, least, now}
-		mark(where, interval > 0 && age-least > max(leastSilence, missedBeats*interval))
+		this := beat{where, at, interval, least, now, queuesWithout(w)}
+		b.seen[w.GetWorkerInstanceKey()] = this
+		mark(this, interval > 0 && age-least > max(leastSilence, missedBeats*interval))
 	}
 	for instance, was := range before {
 		if _, known := b.seen[instance]; known || now.Sub(was.listed) >= gone {
 			continue
 		}
 		b.seen[instance] = was // a server that starts anew knows none for as long as a heartbeat takes
-		mark(was.place, now.Sub(was.listed) > max(leastSilence, missedBeats*was.interval))
+		mark(was, now.Sub(was.listed) > max(leastSilence, missedBeats*was.interval))
 	}
-	return silent
+	for queue := range out.leftOut {
+		out.leftOut[queue] = out.leftOut[queue] && !b.served[queue]
+	}
+	return out
+}
+
+// queuesWithout are the task queues that the process of a worker leaves out.
+func queuesWithout(w *worker.WorkerHeartbeat) (queues []string) {
+	for _, p := range w.GetPlugins() {
+		if queue, ok := strings.CutPrefix(p.GetName(), withoutPrefix); ok {
+			queues = append(queues, queue)
+		}
+	}
+	return queues
 }

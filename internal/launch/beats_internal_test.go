@@ -24,7 +24,9 @@ func TestSilentWorkers(t *testing.T) {
 		}
 	}
 	at := place{"1@a", "crawl"}
-	silent := func(b *beats, now time.Time, list ...*worker.WorkerHeartbeat) bool { return b.judge(list, now)[at] }
+	silent := func(b *beats, now time.Time, list ...*worker.WorkerHeartbeat) bool {
+		return b.judge(list, now).silent[at]
+	}
 
 	var ours beats
 	ahead := func(d time.Duration) time.Time { return after(d + time.Hour) } // of its clock
@@ -49,6 +51,44 @@ func TestSilentWorkers(t *testing.T) {
 	require.False(t, silent(&stopped, after(0), of("w", after(0), 5*time.Second)))
 	require.False(t, silent(&stopped, after(5*time.Second)), "a server that starts anew knows none")
 	require.True(t, silent(&stopped, after(21*time.Second)))
-	_, remembered := stopped.judge(nil, after(time.Hour))[at]
+	_, remembered := stopped.judge(nil, after(time.Hour)).silent[at]
 	require.False(t, remembered)
+}
+
+// A queue that a worker leaves out has none on purpose, while the worker lives, and until another one was seen to serve
+// it: that one is missed.
+func TestQueuesLeftOut(t *testing.T) {
+	t.Parallel()
+
+	start := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
+	after := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
+	of := func(instance, queue string, at time.Time, without ...string) *worker.WorkerHeartbeat {
+		w := &worker.WorkerHeartbeat{
+			WorkerInstanceKey: instance, WorkerIdentity: "1@" + instance, TaskQueue: queue,
+			HeartbeatTime: timestamppb.New(at), ElapsedSinceLastHeartbeat: durationpb.New(5 * time.Second),
+			Plugins: []*worker.PluginInfo{{Name: "another"}},
+		}
+		for _, q := range without {
+			w.Plugins = append(w.Plugins, &worker.PluginInfo{Name: Without(q).Name()})
+		}
+		return w
+	}
+	out := func(b *beats, now time.Time, list ...*worker.WorkerHeartbeat) bool {
+		return b.judge(list, now).leftOut["drafts"]
+	}
+
+	var alone beats
+	require.False(t, out(&alone, after(0)))
+	require.False(t, out(&alone, after(0), of("a", "crawl", after(0))), "it says nothing")
+	require.True(t, out(&alone, after(1), of("a", "crawl", after(0)), of("b", "crawl", after(1), "drafts")))
+	require.True(t, out(&alone, after(6)), "a server that starts anew knows none")
+	require.False(t, out(&alone, after(60), of("b", "crawl", after(1), "drafts")), "it does not live")
+	require.True(t, out(&alone, after(61), of("c", "crawl", after(61), "drafts"), of("b", "crawl", after(1), "drafts")))
+
+	var mixed beats
+	require.True(t, out(&mixed, after(0), of("a", "crawl", after(0), "drafts"), of("d", "drafts", after(-3))))
+	require.True(t, out(&mixed, after(5), of("a", "crawl", after(5), "drafts"), of("d", "drafts", after(-3))),
+		"of a process that was killed before")
+	require.False(t, out(&mixed, after(10), of("a", "crawl", after(10), "drafts"), of("d", "drafts", after(9))))
+	require.False(t, out(&mixed, after(1000), of("a", "crawl", after(1000), "drafts")), "it is missed")
 }

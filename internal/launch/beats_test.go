@@ -51,7 +51,7 @@ func (w *wire) away() {
 	}
 }
 
-func (w *wire) worker(t *testing.T, namespace, queue string, every time.Duration) worker.Worker {
+func (w *wire) worker(t *testing.T, namespace, queue string, every time.Duration, says ...worker.Plugin) worker.Worker {
 	t.Helper()
 
 	o := client.Options{
@@ -62,7 +62,7 @@ func (w *wire) worker(t *testing.T, namespace, queue string, every time.Duration
 	c, err := client.Dial(o)
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
-	made := worker.New(c, queue, worker.Options{WorkerStopTimeout: time.Second})
+	made := worker.New(c, queue, worker.Options{WorkerStopTimeout: time.Second, Plugins: says})
 	made.RegisterWorkflow(workflows.CrawlRun)
 	require.NoError(t, made.Start())
 	return made
@@ -101,13 +101,25 @@ func TestTaskQueuesWithoutHeartbeats(t *testing.T) {
 		return n
 	}
 	var lost, mute wire
-	w := lost.worker(t, l.Namespace, workflows.QueueCrawl, time.Second)
+	unused := func() (names []string) {
+		list, err := l.TaskQueues(t.Context(), l.Namespace, time.Now())
+		require.NoError(t, err)
+		for _, q := range list {
+			if q.Unused && q.Type == "activity" {
+				names = append(names, q.Name)
+			}
+		}
+		return names
+	}
+	require.Empty(t, unused())
+	w := lost.worker(t, l.Namespace, workflows.QueueCrawl, time.Second, launch.Without(workflows.QueueDrafts))
 	defer w.Stop()
 	quiet := mute.worker(t, l.Namespace, workflows.QueueSearch, -1)
 	stopped := mute.worker(t, l.Namespace, workflows.QueueCampaigns, time.Second)
 	for _, queue := range []string{workflows.QueueCrawl, workflows.QueueSearch, workflows.QueueCampaigns} {
 		require.Eventually(t, func() bool { return workersAt(l, queue, 0) == 1 }, servicetest.Patience(), 50*time.Millisecond, queue)
 	}
+	require.Equal(t, []string{workflows.QueueDrafts}, unused())
 	stopped.Stop()
 	require.Zero(t, workersAt(l, workflows.QueueCampaigns, 0))
 
@@ -122,6 +134,7 @@ func TestTaskQueuesWithoutHeartbeats(t *testing.T) {
 
 	lost.away()
 	require.Eventually(t, func() bool { return workersAt(l, workflows.QueueCrawl, 0) == 0 }, servicetest.Patience(), 200*time.Millisecond)
+	require.Empty(t, unused(), "who left it out is lost")
 	fresh := &launch.Launch{Temporal: l.Temporal, Namespace: l.Namespace}
 	require.EqualValues(t, 1, workersAt(fresh, workflows.QueueCrawl, 0), "its last poll is not old, so heartbeats have told it")
 	require.EqualValues(t, 1, workersAt(l, workflows.QueueSearch, time.Minute), "it sends none")

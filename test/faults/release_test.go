@@ -79,7 +79,8 @@ func TestTheLedgerOfReleasesBalances(t *testing.T) {
 	t.Parallel() // with the other short ones
 	previous, err := previousRelease()
 	require.NoError(t, err)
-	w := newWorldOf(t, release{binary: previous}, nil)
+	// Workers of the previous release do not say that they have no Chromium.
+	w := newWorldOf(t, release{binary: previous}, nil, "CONVEYOR_UNUSED_TASK_QUEUES=drafts")
 	w.say("seed %d: from %s to this release, back, and forth again", *seed, previousCommit)
 	t.Cleanup(func() {
 		if t.Failed() {

@@ -228,8 +228,8 @@ func (w *world) env(name string) []string {
 	env = append(env,
 		"DATABASE_URL="+named(w.vars["DATABASE_URL"], name), "CONVEYOR_HOME="+w.dir, "CONVEYOR_LOG_FORMAT=json",
 		"CONVEYOR_BLOB_URL=file://"+w.disk.path, "CONVEYOR_ALLOW_PRIVATE_HOSTS="+addresses(w.hosts)+w.outside,
-		"CONVEYOR_DEMO=true", "CONVEYOR_UNUSED_TASK_QUEUES=drafts", // most worlds have no Chromium
-		"CONVEYOR_IMAGE_INTERVAL=20ms", "CONVEYOR_STOP_GRACE=5s", "CONVEYOR_UPLOAD_RESERVE=1048576", // of a small disk
+		"CONVEYOR_DEMO=true", "CONVEYOR_IMAGE_INTERVAL=20ms", "CONVEYOR_STOP_GRACE=5s",
+		"CONVEYOR_UPLOAD_RESERVE=1048576", // of a small disk
 		"CONVEYOR_STALENESS_EVERY=87600h", // the adverts of the flow are old: they are archived only on demand
 		"CONVEYOR_API_ADDRESS="+strings.TrimPrefix(w.vars["CONVEYOR_API_URL"], "http://"),
 	)

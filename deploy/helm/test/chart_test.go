@@ -380,6 +380,27 @@ func TestMoreWorkers(t *testing.T) {
 	require.Equal(t, "images", keda["ScaledObject homes-images"].(*scaledObject).Spec.Triggers[0].Metadata["taskQueue"])
 }
 
+// The API asks for no worker of the queues of roles that are off, unless another role has them, or settings say which.
+func TestUnusedQueues(t *testing.T) {
+	for values, want := range map[string]any{
+		tables["defaults"]:     nil,
+		tables["no chromium"]:  "browser,drafts",
+		tables["more workers"]: nil, // another role has them
+		`{roles: {dispatcher: {replicas: 0}, news: {queues: [notify], replicas: 1, maxReplicas: 2, ` +
+			`resources: {requests: {cpu: 100m, memory: 128Mi}, limits: {memory: 512Mi}}}}}`: "campaigns,message_dispatch,message_retry",
+		`{settings: {CONVEYOR_UNUSED_TASK_QUEUES: notify}, roles: {drafts: {replicas: 0}}}`:                 "notify",
+		`{roles: {drafts: {replicas: 0}, api: {settings: {CONVEYOR_UNUSED_TASK_QUEUES: "notify,drafts"}}}}`: "notify,drafts",
+	} {
+		objects := render(t, values)
+		api := objects["Deployment homes-api"].(*apps.Deployment).Spec.Template.Spec.Containers[0]
+		require.Equal(t, want, value(api, "CONVEYOR_UNUSED_TASK_QUEUES"), values)
+		bridge := objects["Deployment homes-bridge"].(*apps.Deployment).Spec.Template.Spec.Containers[0]
+		if want != "notify" { // of every role
+			require.False(t, has(bridge, "CONVEYOR_UNUSED_TASK_QUEUES"), values)
+		}
+	}
+}
+
 // Every role of docker-compose.yml is there, with its command and its task queues, and all task queues are served.
 func TestRolesAreThoseOfCompose(t *testing.T) {
 	text, err := os.ReadFile("../../../docker-compose.yml")

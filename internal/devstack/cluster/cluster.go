@@ -423,8 +423,7 @@ func (c *Cluster) programs(host string) []devstack.Program {
 		}
 		if role == "api" {
 			p.Env = append(p.Env, fmt.Sprintf("CONVEYOR_API_ADDRESS=%s:%d", Address(host), c.ports.API),
-				"CONVEYOR_API_OPEN=true",             // nothing but this cluster reaches it
-				"CONVEYOR_UNUSED_TASK_QUEUES=drafts") // it has no Chromium
+				"CONVEYOR_API_OPEN=true") // nothing but this cluster reaches it
 			p.Ready = c.API(host) + "/ready"
 		} else {
 			p.Env = append(p.Env, "CONVEYOR_METRICS_ADDRESS="+metricsAt(host, role))

@@ -24,6 +24,18 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- range .Values.roles }}{{ if .replicas }}{{ include "conveyor.chromium" (get . "queues" | default list) }}{{ end }}{{ end }}
 {{- end }}
 
+{{/* The task queues, by commas, of roles that are turned off and of no other. */}}
+{{- define "conveyor.unused" -}}
+{{- $off := list }}{{ $on := list }}
+{{- range .Values.roles }}
+{{- $queues := get . "queues" | default list }}
+{{- if .replicas }}{{ $on = concat $on $queues }}{{ else }}{{ $off = concat $off $queues }}{{ end }}
+{{- end }}
+{{- $unused := list }}
+{{- range uniq $off }}{{ if not (has . $on) }}{{ $unused = append $unused . }}{{ end }}{{ end }}
+{{- join "," $unused }}
+{{- end }}
+
 {{/* The seconds of a duration in whole minutes and seconds, which is all that the schema allows. */}}
 {{- define "conveyor.seconds" -}}
 {{- $minutes := regexFind "[0-9]+m" . | trimSuffix "m" | default "0" | int }}
