@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -19,15 +18,27 @@ type extractCmd struct {
 	URL  string `name:"url" help:"Original URL of the page: resolves links and tells the country. The default is the canonical URL in the page." placeholder:"URL"`
 }
 
-// Run prints the draft of a saved page as JSON. It needs none of the services.
-func (c *extractCmd) Run(ctx context.Context) error { return c.run(ctx, os.Stdin, os.Stdout) }
+// Run prints the draft of a saved page as JSON. It needs none of the services. The page is read in this process, once
+// it has taken its own powers away.
+func (c *extractCmd) Run(ctx context.Context) error {
+	return c.run(ctx, os.Stdin, os.Stdout, func() (productReader, error) { return confine.Here(confine.Options{}) })
+}
 
-func (c *extractCmd) run(ctx context.Context, in io.Reader, out io.Writer) (err error) {
-	readers := confine.New(confine.Options{})
-	defer func() { err = errors.Join(err, readers.Close()) }()
+// A productReader reads pages of strangers within bounds.
+type productReader interface {
+	canonicalReader
+	Extract(ctx context.Context, page []byte, address string) (draft.Extraction, error)
+}
+
+// run asks for the reader once it has the page.
+func (c *extractCmd) run(ctx context.Context, in io.Reader, out io.Writer, bound func() (productReader, error)) error {
 	page, err := savedPage(ctx, c.File, in)
 	if err != nil {
 		return interrupted(ctx, err)
+	}
+	readers, err := bound()
+	if err != nil {
+		return err
 	}
 	const unknown = "http://unknown.invalid"
 	address := c.URL

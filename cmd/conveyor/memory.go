@@ -7,12 +7,14 @@ import (
 	"runtime/metrics"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
+
+	"github.com/mtlrent/conveyor/internal/pace" // for its init, too: starting costs a quarter less
 )
 
 // Garbage may be four times as much as what is alive, for less CPU time a listing, but no more than garbageMost, or
 // than what is alive.
 const (
-	garbagePercent = 400
+	garbagePercent = pace.Percent
 	garbageMost    = 96 << 20 // bytes
 )
 

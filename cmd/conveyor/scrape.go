@@ -170,9 +170,14 @@ func nextPage(body []byte) []byte {
 	return page.Bytes()
 }
 
+// A canonicalReader finds the address that a page says is its own.
+type canonicalReader interface {
+	Canonical(ctx context.Context, page []byte) (address string, err error)
+}
+
 // ownAddress is the canonical URL that a page declares. The default is the root of start's site: links resolve against
 // it, and it is neither a search page nor an advert.
-func ownAddress(ctx context.Context, readers *confine.Pool, body []byte, start string) (string, error) {
+func ownAddress(ctx context.Context, readers canonicalReader, body []byte, start string) (string, error) {
 	root, err := url.Parse(start)
 	if err != nil {
 		return start, nil

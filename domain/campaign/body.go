@@ -97,7 +97,7 @@ const (
 
 var (
 	placeholder  = regexp.MustCompile(`\{\{([^{}|]*)(?:\|([^{}]*))?\}\}`)
-	templateName = regexp.MustCompile(`^[a-z0-9_]{1,512}$`)
+	templateName = regexp.MustCompile(`^[a-z0-9_]+$`) // with {1,512} it would be 512 states, made with each start
 	languageCode = regexp.MustCompile(`^[a-z]{2,3}(_[A-Za-z]{2,4})?$`)
 	buttonIndex  = regexp.MustCompile(`^[0-9]$`)
 )
@@ -215,7 +215,7 @@ func (b *Body) checkType(bad complain) {
 }
 
 func (t *Template) check(bad complain) {
-	if !templateName.MatchString(t.Name) {
+	if len(t.Name) > 512 || !templateName.MatchString(t.Name) {
 		bad("template.name", "is %.80q, expected lower-case letters, digits and _", t.Name)
 	}
 	if !languageCode.MatchString(t.Language.Code) {

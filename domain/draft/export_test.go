@@ -25,3 +25,6 @@ func PriceTwice(page string) (first, second string, points [2]float64, err error
 
 // Grounds is how many grounds confidences were counted for.
 func Grounds() int { return len(measured) }
+
+// SoldOutWhole says of a line which says that something is sold out that it speaks of the whole product.
+func SoldOutWhole(line, name string) bool { return ofWhole(strings.ToLower(line), name) }

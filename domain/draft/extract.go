@@ -144,7 +144,11 @@ func extract(w weights, doc *html.Node, raw []byte, address *url.URL) Draft {
 // sale fills in the price and the availability.
 func (p *page) sale(d *Draft, q *quote, stock *Found[Availability]) {
 	if d.Availability = stock; stock != nil {
-		stock.Confidence = d.judge("availability", stock.Source, 0)
+		points := 1.0
+		if p.unheeded {
+			points = 0
+		}
+		stock.Confidence = d.judge("availability", stock.Source, points)
 	}
 	if q == nil {
 		return

@@ -35,6 +35,8 @@ type page struct {
 	title  int      // the element that shows the product's name, -1 = none
 	button int      // the element that buys, -1 = none
 	boxOut bool     // the own buy box says that the product cannot be had; set by stockShown
+
+	unheeded bool // something is said to be sold out that is not the whole product; set by stockShown
 }
 
 // A span is text[start:end].

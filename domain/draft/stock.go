@@ -102,6 +102,17 @@ var outWords = []string{"out of stock", "sold out", "currently unavailable", "te
 	"de retour bientôt", "produit discontinué", "article discontinué", "en réapprovisionnement", "en réappro",
 	"stok kosong", "uit voorraad", "niet in voorraad", "ikke længere tilgængelig", "fuori stock"}
 
+// alertWords are those of outWords that offer a message when it is back. Templates keep such a form in the buy box of
+// every product, and show it when it is needed.
+var alertWords = []string{"notify me when", "email me when", "e-mail me when", "back in stock", "join the waitlist",
+	"join waitlist", "benachrichtigen sie mich, wenn", "m'avertir", "avvisami quando", "avísame cuando", "avise-me",
+	"powiadom o dostępności", "powiadom mnie", "hlídat dostupnost", "strážiť dostupnosť", "сообщить о поступлении",
+	"入荷お知らせ", "貨到通知", "到貨通知", "pranešti, kai", "értesítést kérek", "anunță-mă când", "anunta-ma cand",
+	"повідомити про наявність", "уведомить о поступлении", "gelince haber ver", "עדכנו אותי", "أعلمني عند", "재입고",
+	"meddela mig när", "gi meg beskjed når", "giv mig besked når", "ilmoita kun", "mail mij wanneer", "mail me wanneer",
+	"bei verfügbarkeit", "verfügbarkeit benachricht", "alerte stock", "avisarme cuando", "me avise quando",
+	"notificar-me", "register your interest"}
+
 // outAlone say so where a line says nothing else but, perhaps, the thing that it speaks of.
 var outAlone = []string{"unavailable", "not available", "discontinued", "nicht verfügbar", "nicht lieferbar",
 	"non disponible", "indisponible", "épuisé", "discontinué", "non disponibile", "no disponible", "terminato", "scaduta",
@@ -310,10 +321,15 @@ func (p *page) stockShown() (points float64, pre bool) {
 			continue
 		}
 		i := cover(start, start+len(line))
-		if i < 0 || p.beside(i) || p.veiledAt(i) || p.optional(i) || strings.Contains(lower, "?") {
+		if i < 0 || p.beside(i) {
 			continue
 		}
-		p.boxOut = p.boxOut || out && !containsAny(lower, otherThings) && p.inOwnBox(i)
+		if p.veiledAt(i) || p.optional(i) || strings.Contains(lower, "?") ||
+			out && (!ofWhole(lower, p.name) || p.amongChoices(i, line)) {
+			p.unheeded = p.unheeded || out
+			continue
+		}
+		p.boxOut = p.boxOut || out && !containsAny(lower, otherThings) && !hasWord(lower, alertWords) && p.inOwnBox(i)
 		if in && p.boxOut { // another seller's
 			continue
 		}
@@ -380,9 +396,12 @@ func hasWord(s string, list []string) bool {
 // wordAt finds a word in s; -1 = it is not there. Long ones, and those that end in a letter of another alphabet, may go
 // on: "dostępność", "nedostupné".
 func wordAt(s, w string) int {
-	n, _ := findWord(s, w, 0, false, len(w) >= 9 || w[len(w)-1] >= utf8.RuneSelf)
+	n, _ := findWord(s, w, 0, false, longWord(w))
 	return n
 }
+
+// longWord says that a word may go on.
+func longWord(w string) bool { return len(w) >= 9 || w[len(w)-1] >= utf8.RuneSelf }
 
 // optional says that an element is one of the choices of a product: that a size is sold out does not say that all are.
 func (p *page) optional(i int) bool {
@@ -441,6 +460,7 @@ func (p *page) availability(offers []offer, meta map[string][]string, sold bool)
 	if len(order) > 0 {
 		a := told[order[0]]
 		switch {
+		case a == InStock && several(offers, order[0]): // the page may speak of the size that it shows
 		case a == InStock && p.boxOut:
 			return foundAs(OutOfStock, Page)
 		case a == InStock && shown < stockSurelyOut && p.button < 0:

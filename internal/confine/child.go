@@ -55,19 +55,9 @@ func serve(memory string) error {
 	if err != nil {
 		return err
 	}
-	over := make(chan os.Signal, 1)
-	signal.Notify(over, syscall.SIGXCPU)
-	go func() { // until the process ends
-		<-over
-		die(overCPU)
-	}()
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM) // those are for the parent, which lets jobs finish
-	time.Sleep(time.Nanosecond)                    // opens what timers of the runtime need, while there may be files
-	debug.SetGCPercent(400)                        // jobs are short, and memory is bounded
-	debug.SetMemoryLimit(most - most/4)
-	debug.SetMaxStack(64 << 20)
-	if err := confine(most + most/2); err != nil {
-		return fmt.Errorf("limit this process: %w", err)
+	if err := bound(most, die); err != nil {
+		return err
 	}
 	for done := 1; ; done++ {
 		parts, err := read(os.Stdin)
@@ -81,7 +71,7 @@ func serve(memory string) error {
 		if err := boundCPU(seconds); err != nil {
 			return fmt.Errorf("limit CPU time: %w", err)
 		}
-		watched := watch(uint64(most))
+		watched := watch(uint64(most), die)
 		out, blobs, err := run(jobs[string(parts[0])], parts[2], parts[3])
 		watched()
 		result, wrong := json.Marshal(out)
@@ -106,6 +96,25 @@ func serve(memory string) error {
 	}
 }
 
+// bound limits what this process may take from now on: so many bytes, most, beside the program. It calls over when the
+// CPU time of boundCPU is used up, and nothing but the kernel stops it from taking more memory; see watch.
+func bound(most int64, over func(reason string)) error {
+	used := make(chan os.Signal, 1)
+	signal.Notify(used, syscall.SIGXCPU)
+	go func() { // until the process ends
+		<-used
+		over(overCPU)
+	}()
+	time.Sleep(time.Nanosecond) // opens what timers of the runtime need, while there may be files
+	debug.SetGCPercent(400)     // jobs are short, and memory is bounded
+	debug.SetMemoryLimit(most - most/4)
+	debug.SetMaxStack(64 << 20)
+	if err := confine(most + most/2); err != nil {
+		return fmt.Errorf("limit this process: %w", err)
+	}
+	return nil
+}
+
 // run does a job. A panic is the input's fault: the same code on the same input would panic again.
 func run(do job, in json.RawMessage, data []byte) (out any, blobs [][]byte, err error) {
 	if do == nil {
@@ -119,9 +128,9 @@ func run(do job, in json.RawMessage, data []byte) (out any, blobs [][]byte, err 
 	return do(in, data)
 }
 
-// watch ends the process when it holds more bytes than it may, until the returned function is called. The kernel's
+// watch calls over when the process holds more bytes than it may, until the returned function is called. The kernel's
 // limit is above that one: where it is reached, the runtime ends with any of its errors.
-func watch(most uint64) (stop func()) {
+func watch(most uint64, over func(reason string)) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		tick := time.NewTicker(10 * time.Millisecond)
@@ -132,17 +141,12 @@ func watch(most uint64) (stop func()) {
 				return
 			case <-tick.C:
 				if held() > most {
-					die(overMemory)
+					over(overMemory)
 				}
 			}
 		}
 	}()
 	return func() { close(done) }
-}
-
-func die(reason string) {
-	fmt.Fprintln(os.Stderr, reason)
-	os.Exit(1)
 }
 
 // held is how many bytes this process has from the system.

@@ -15,6 +15,17 @@ func (p *Pool) Do(ctx context.Context, job string, data []byte) (out string, err
 	return out, err
 }
 
+// Unbound reads in this process, which has no bounds.
+func Unbound() *Alone { return &Alone{Options{}.whole()} }
+
+// Do does one of the jobs below.
+func (a *Alone) Do(ctx context.Context, job string) (out any, err error) {
+	return within(ctx, a.o, func() (any, error) {
+		out, _, err := jobs[job](nil, nil)
+		return out, err
+	})
+}
+
 // Processes are the IDs of the children.
 func (p *Pool) Processes() (pids []int) {
 	p.mu.Lock()

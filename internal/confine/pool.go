@@ -49,6 +49,12 @@ type Pool struct {
 
 // New returns a pool without children. The program must call Child first of all. Close the pool.
 func New(o Options) *Pool {
+	o = o.whole()
+	return &Pool{o: o, slots: semaphore.NewWeighted(int64(o.Children)), all: map[*child]bool{}}
+}
+
+// whole is o with its defaults.
+func (o Options) whole() Options {
 	if o.Children <= 0 {
 		o.Children = 2
 	}
@@ -61,7 +67,7 @@ func New(o Options) *Pool {
 	if o.Wall <= 0 {
 		o.Wall = time.Minute
 	}
-	return &Pool{o: o, slots: semaphore.NewWeighted(int64(o.Children)), all: map[*child]bool{}}
+	return o
 }
 
 // Close kills the children, those with a job as well, and returns when they have ended.
@@ -141,11 +147,11 @@ func (p *Pool) ask(ctx context.Context, c *child, parts ...[]byte) ([][]byte, er
 	case errors.Is(context.Cause(within), errWall):
 		return nil, fault.Newf(fault.Transient, "reading it took longer than %s", p.o.Wall)
 	case strings.Contains(said, overCPU):
-		return nil, fault.Newf(fault.Invalid, "reading it takes more than %s of CPU time", p.o.CPU)
+		return nil, fault.Newf(fault.Invalid, "%s", tookCPU(p.o))
 	case strings.Contains(said, overMemory), strings.Contains(said, "out of memory"),
 		strings.Contains(said, "cannot allocate memory"), strings.Contains(said, "pthread_create failed"),
 		strings.Contains(said, "SIGSEGV"): // the runtime does not look everywhere whether it got memory
-		return nil, fault.Newf(fault.Invalid, "reading it takes more than %d MiB of memory", p.o.Memory>>20)
+		return nil, fault.Newf(fault.Invalid, "%s", tookMemory(p.o))
 	case strings.Contains(said, "stack overflow"):
 		return nil, fault.Newf(fault.Invalid, "reading it goes too deep")
 	default:

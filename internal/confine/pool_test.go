@@ -23,6 +23,9 @@ import (
 
 func TestMain(m *testing.M) {
 	confine.Child()
+	if len(os.Args) == 3 && os.Args[1] == "alone" {
+		os.Exit(alone(os.Args[2]))
+	}
 	os.Exit(m.Run())
 }
 

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Centris' part is built like the site's pages of 2026: the first search page as HTML, the others as the answers that
@@ -20,8 +21,10 @@ const (
 )
 
 // centrisPath is the address of the search, with what it filters by packed as the site does.
-var centrisPath = centrisSearch + "?q=" + packed(`{"fieldsValues":[{"fieldId":"Category","value":"Residential"},`+
-	`{"fieldId":"SellingType","value":"Rent"}]}`)
+var centrisPath = sync.OnceValue(func() string {
+	return centrisSearch + "?q=" + packed(`{"fieldsValues":[{"fieldId":"Category","value":"Residential"},`+
+		`{"fieldId":"SellingType","value":"Rent"}]}`)
+})
 
 func packed(search string) string {
 	var b bytes.Buffer
@@ -128,7 +131,7 @@ func (s *Site) centrisDetail(r *http.Request, kind string) reply {
 	case !ok:
 		return notFound("cette propriété n'existe pas")
 	case a.removed:
-		return reply{status: http.StatusFound, location: centrisPath}
+		return reply{status: http.StatusFound, location: centrisPath()}
 	}
 	e := html.EscapeString
 	var p bytes.Buffer

@@ -157,7 +157,7 @@ func (s *Site) index(w http.ResponseWriter, _ *http.Request) {
 			"40 adverts a page and up to 6 paid ones; an advert that is gone leads to the search."},
 		{Kangalou, kangalouPath, "Kangalou's half: our guess at the real site, after the elements that its scrapers look for. " +
 			"20 adverts a page; the map asks <code>POST /fr/recherche/ajax/search-map/</code>."},
-		{Centris, centrisPath, "Centris' part: microdata as on the real site. 20 adverts a page; pages after the first are " +
+		{Centris, centrisPath(), "Centris' part: microdata as on the real site. 20 adverts a page; pages after the first are " +
 			"answers to <code>POST /Property/GetInscriptions</code>. Every fifth home is on Kijiji's half too."},
 	} {
 		all, _ := s.Adverts(half[0]) // it is there

@@ -48,7 +48,7 @@ func body(p *bytes.Buffer) {
 <nav><a class="home" href="/">Demo site</a><a href="%s">Kijiji's half</a><a href="%s">Kangalou's half</a>
 <a href="%s">Centris' part</a></nav>
 <main>
-`, notice, kijijiPath, kangalouPath, centrisPath)
+`, notice, kijijiPath, kangalouPath, centrisPath())
 }
 
 func foot(p *bytes.Buffer) { p.WriteString("\n</main></body></html>\n") }

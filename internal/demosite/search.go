@@ -9,5 +9,5 @@ func Searches(base string) string {
 
 // AllSearches are those of Searches, and Centris' search.
 func AllSearches(base string) string {
-	return Searches(base) + "," + Centris + "=" + base + centrisPath
+	return Searches(base) + "," + Centris + "=" + base + centrisPath()
 }

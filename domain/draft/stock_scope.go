@@ -1,0 +1,192 @@
+package draft
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/net/html/atom"
+)
+
+// A line that says "sold out" speaks of the whole product, or of one of the forms in which it is sold, of one offer
+// beside others, or of no product at all. What follows tells the first from the rest.
+
+// choiceWords name that in which the forms of a product differ.
+var choiceWords = []string{"size*", "colour*", "color*", "variant*", "variation*", "option*", "selected", "selection",
+	"combination*", "configuration*", "shade*", "pack of", "größe*", "farb*", "ausführung*", "auswahl", "ausgewählt*",
+	"taille*", "couleur*", "coloris", "déclinaison*", "pointure*", "sélection*", "talla*", "combinación", "seleccionad*",
+	"taglia", "taglie", "colore", "colori", "misura", "selezionat*", "tamanho*", "cor", "cores", "selecionad*", "maat",
+	"maten", "kleur*", "geselecteerd*", "rozmiar*", "kolor*", "wariant*", "velikost*", "veľkos*", "barv*", "farba",
+	"storlek*", "färg*", "størrelse*", "farve*", "farge*", "koko", "väri*", "méret*", "szín*", "mărime*", "culoare*",
+	"suurus", "izmērs", "dydis", "veličin*", "boja", "beden*", "renk*", "размер*", "цвет*", "розмір*", "колір*",
+	"μέγεθος", "χρώμα", "מידה", "צבע", "المقاس", "اللون", "*サイズ*", "*カラー*", "*尺寸*", "*尺碼*", "*尺码*", "*顏色*", "*颜色*",
+	"*사이즈*", "*색상*", "*옵션*"}
+
+// everyWords make of choiceWords the whole product.
+var everyWords = []string{"all", "every", "alle*", "jede*", "toutes", "tous", "tutte", "tutti", "todas", "todos",
+	"wszystkie", "všechny", "všetky", "kaikki", "все", "всех", "*全*", "*모든*"}
+
+// nearly are words before "sold out" that say that it is not, yet.
+var nearly = []string{"almost", "nearly", "often", "soon", "before it is", "before it's", "fast", "beinahe", "bald",
+	"oft", "presque", "bientôt", "quasi", "presto", "casi", "pronto", "quase", "bijna", "prawie", "téměř", "takmer", "snart",
+	"nästan", "næsten", "nesten", "melkein", "lähes", "почти", "majdnem", "aproape"}
+
+// conditions begin sentences about what happens when something is sold out.
+var conditions = []string{"if", "when", "once", "in case", "items", "products", "wenn", "falls", "sollte*", "sofern",
+	"si", "lorsqu*", "quand", "en cas de", "se", "qualora", "quando", "cuando", "als", "wanneer", "jeśli", "gdy", "pokud",
+	"ak", "hvis", "om", "jos", "если", "якщо", "ha", "dacă", "eğer"}
+
+// wholeSubjects are what a line may say before a colon or a dash and still speak of the whole product, beside
+// stockLabels and the product's name.
+var wholeSubjects = []string{"status", "availab*", "disponibilit*", "disponibilidad*", "verfügbarkeit", "lagerstatus",
+	"stock*", "lager*", "statut", "stato", "estado", "stan", "stav", "beschikbaarheid", "tillgänglighet", "tilgængelighed",
+	"tilgjengelighet", "saatavuus", "наличие", "наявність", "διαθεσιμότητα", "online", "sorry", "unfortunately", "leider",
+	"désolé", "note", "notice", "hinweis", "attention", "sold by us", "this", "dieser", "ce", "cet", "este", "dit", "item",
+	"product", "article", "artikel", "produit", "prodotto", "producto", "produto", "produkt", "товар*", "*商品*", "*상품*",
+	"*庫存*", "*库存*", "*在庫*", "*재고*", "זמינות", "מלאי", "התוצר", "التوفر"}
+
+// formName is a form of a product by itself: a letter or figures of a size, an amount with its unit.
+var formName = regexp.MustCompile(`^(?:(?:uk|us|eu|it|fr|de)? ?` +
+	`(?:x{0,4}[sl]|m|one size|small|medium|large|extra (?:small|large)|\d{1,4}(?:[.,/]\d{1,2}|½)?(?:-\d{1,4})?)` +
+	`(?: ?(?:uk|us|eu|cm|mm|m|in|inch(?:es)?|"|″|ml|cl|l|g|kg|mg|oz|lbs?|gb|tb|w|v|pcs|pack|years?|yrs?|months?|ans|mois|` +
+	`jahre|monate|t|y|stück|st))?)(?: ?[/,+] ?[\pL\d ]{1,20})?$`)
+
+// inOther are the words behind "sold out in" that do not lead to a form of the product.
+var inOther = wordSet(`our the this all every stock online ligne línea linea este esta estos ce cet cette ces questo questa
+	deze dit diesem dieser unserem allen aller alle toutes tous tutte tutti todas todos everything momento moment nuestra
+	notre most any`)
+
+// ofWhole says of a line, lower case, which says that something cannot be had, that it speaks of the whole product,
+// which is called name.
+func ofWhole(lower, name string) bool {
+	start, end := outAt(lower)
+	if start < 0 { // a denial: "nicht lieferbar"
+		start, end = len(lower), len(lower)
+	}
+	before, after := lower[:start], lower[end:]
+	clause := before
+	for _, stop := range []string{". ", "! ", ", "} {
+		if n := strings.LastIndex(clause, stop); n >= 0 {
+			clause = clause[n+len(stop):]
+		}
+	}
+	if clause = strings.TrimLeft(clause, " ¡¿(*•·-–—"); beginsWithAny(clause, conditions) {
+		return false
+	}
+	if endsInAny(strings.TrimRight(before, " (-–"), nearly) {
+		return false
+	}
+	if containsAny(lower, choiceWords) {
+		return containsAny(lower, everyWords)
+	}
+	for _, in := range []string{" in ", " en ", " em "} {
+		if rest, ok := strings.CutPrefix(after, in); ok {
+			word, _, _ := strings.Cut(rest, " ")
+			return inOther[strings.Trim(word, ".,!")]
+		}
+	}
+	subject := strings.TrimRight(clause, " :：-–—|/·•(（[【,")
+	if subject == "" {
+		return true
+	}
+	if formName.MatchString(subject) {
+		return false
+	}
+	if subject == strings.TrimRight(clause, " ") { // no separator: a sentence
+		return true
+	}
+	key := " " + labelKey(subject) + " "
+	return containsAny(subject, wholeSubjects) || containsAny(subject, stockLabels) ||
+		strings.Contains(" "+labelKey(name)+" ", key)
+}
+
+// outAt finds the first of the words that say that something cannot be had; start is -1 where there are none.
+func outAt(lower string) (start, end int) {
+	start = -1
+	for _, w := range outWords {
+		n, stop := findWord(lower, w, 0, false, longWord(w))
+		if n >= 0 && (start < 0 || n < start || n == start && stop > end) {
+			start, end = n, stop
+		}
+	}
+	if start < 0 && aloneOf(lower, outAlone) {
+		start, end = strings.LastIndexByte(lower, ':')+1, len(lower)
+	}
+	return start, end
+}
+
+// amongChoices says that the line that the element i shows belongs to one of several elements alike which each hold a
+// short text, and which do not all say that they are sold out: sizes, colors, offers of other sellers.
+func (p *page) amongChoices(i int, line string) bool {
+	for level := 0; i >= 0 && level < 4; i, level = p.els[i].parent, level+1 {
+		if p.holdsTitle(i) {
+			return false
+		}
+		e := &p.els[i]
+		switch e.tag {
+		case atom.Li, atom.Label, atom.Button, atom.A, atom.Tr, atom.Option:
+		case atom.Div, atom.Span:
+			if attr(e.node, "class") == "" {
+				continue
+			}
+		default:
+			continue
+		}
+		own := p.of(i)
+		name := strings.TrimSpace(strings.Replace(own, line, "", 1))
+		if n, _ := outAt(strings.ToLower(line)); name == "" && n > 0 { // its name is on the line
+			name = strings.TrimSpace(line[:min(n, len(line))])
+		}
+		if len(own) > mostChoice || !mayName(name) {
+			continue
+		}
+		if e.parent >= 0 && p.otherChoice(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// mostChoice is how many bytes the text of a choice has at most.
+const mostChoice = 80
+
+// mayName says that a text may be the name of a choice: it is no label of a table of facts.
+func mayName(name string) bool {
+	first, _, _ := strings.Cut(name, "\n")
+	lower := strings.ToLower(strings.Trim(first, " :"))
+	return lower != "" && strings.ContainsFunc(lower, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) &&
+		!isLabel(lower) && !containsAny(lower, wholeSubjects) && !containsAny(lower, stockLabels)
+}
+
+// otherChoice says that an element like i beside it has a short text too, which does not say that it is sold out.
+func (p *page) otherChoice(i int) bool {
+	looked := 0
+	for k := range p.childElements(p.els[i].parent) {
+		if k == i || p.shape(k) != p.shape(i) {
+			continue
+		}
+		if looked++; looked > 30 {
+			break
+		}
+		text := p.of(k)
+		if text == "" || len(text) > mostChoice || !mayName(text) {
+			continue
+		}
+		if n, _ := outAt(strings.ToLower(text)); n < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// several says that the offers of a source contradict each other, as those of the sizes of a product do: some can be
+// had, and some cannot.
+func several(offers []offer, s Source) bool {
+	has := func(in bool) bool {
+		return slices.ContainsFunc(offers, func(o offer) bool {
+			return o.source == s && o.availability != "" && (o.availability == InStock) == in
+		})
+	}
+	return has(true) && has(false)
+}

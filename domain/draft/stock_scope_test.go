@@ -1,0 +1,106 @@
+package draft_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/mtlrent/conveyor/domain/draft"
+	"github.com/mtlrent/conveyor/domain/draft/drafttest"
+)
+
+// TestSoldOutOfWhat reads lines that say that something is sold out, labelled before they were read: whole (the
+// product), part (a size, a color, an offer), other (neither). Some stand on pages of the benchmark, some are written in
+// the manner of shops. Lines of the half set aside are not looked at when they miss.
+func TestSoldOutOfWhat(t *testing.T) {
+	t.Parallel()
+	table, err := os.ReadFile("testdata/soldout.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	right, all := map[string]int{}, map[string]int{}
+	for row := range strings.Lines(string(table)) {
+		fields := strings.Split(strings.TrimSuffix(row, "\n"), "\t")
+		half, label, line := fields[0], fields[2], fields[3]
+		all[half]++
+		if draft.SoldOutWhole(line, "A lamp of brass") == (label == "whole") {
+			right[half]++
+		} else if half == "open" {
+			t.Logf("%q is %s", line, label)
+		}
+	}
+	for half, least := range map[string]float64{"open": .97, "aside": .9} {
+		share := float64(right[half]) / float64(all[half])
+		t.Logf("%s: %d of %d", half, right[half], all[half])
+		if all[half] < 60 || share < least {
+			t.Errorf("%s: %.3f of %d are right, want %.2f", half, share, all[half], least)
+		}
+	}
+}
+
+// TestSoldOutInTheBox weighs what the buy box says of a part of the product against data that says in stock.
+func TestSoldOutInTheBox(t *testing.T) {
+	t.Parallel()
+	const (
+		in      = `"availability":"https://schema.org/InStock"`
+		out     = `"availability":"https://schema.org/OutOfStock"`
+		head    = `<h1>A lamp of brass</h1><div class="price">$20.00</div><div class="buybox">`
+		one     = `{"@type":"Offer","price":"20.00","priceCurrency":"USD",` + in + `}`
+		small   = `{"@type":"Offer","sku":"L-S","price":"20.00","priceCurrency":"USD",` + out + `}`
+		large   = `{"@type":"Offer","sku":"L-L","price":"20.00","priceCurrency":"USD",` + in + `}`
+		choices = `<li class="c">Small</li><li class="c">Large<p>Sold out</p></li>`
+	)
+	for _, tt := range []struct {
+		name, offers, box string
+		want              draft.Availability
+	}{
+		{"the product", one, `<p>Sold out</p>`, draft.OutOfStock},
+		{"the product by its name", one, `<p>A lamp of brass: sold out</p>`, draft.OutOfStock},
+		{"in all sizes", one, `<p>All sizes are sold out</p>`, draft.OutOfStock},
+		{"the product, with facts beside it", one, `<table><tr><td>Availability</td><td>Sold out</td></tr>
+			<tr><td>Brand</td><td>Lumen</td></tr></table>`, draft.OutOfStock},
+		{"a size by its letter", one, `<p>XL: sold out</p>`, draft.InStock},
+		{"the size that is selected", one, `<p>This size is out of stock</p>`, draft.InStock},
+		{"another color", one, `<p>Blue - out of stock</p>`, draft.InStock},
+		{"one of several alike", one, `<ul>` + choices + `</ul>`, draft.InStock},
+		{"each of several alike", one, `<ul><li class="c">Small<p>Sold out</p></li><li class="c">Large<p>Sold out</p></li></ul>`,
+			draft.OutOfStock},
+		{"an offer of used ones", one, `<p>Used: sold out</p>`, draft.InStock},
+		{"a form that is kept for later", one, `<p>Email me when it is available</p></div>` + cart, draft.InStock},
+		{"such a form, and nothing to buy with", one, `<p>Email me when it is available</p>`, draft.OutOfStock},
+		{"soon", one, `<p>Almost sold out</p>`, draft.InStock},
+		{"an offer a size, and the box speaks of one", small + "," + large, `<p>Sold out</p>`, draft.InStock},
+		{"an offer a size, none to be had", small + "," + small, `<p>Sold out</p>`, draft.OutOfStock},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			page := `<title>A lamp of brass</title><script type="application/ld+json">{"@type":"Product",
+				"name":"A lamp of brass","offers":[` + tt.offers + `]}</script>` + head + tt.box + `</div>`
+			d, err := draft.Extract([]byte(page), shop)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, _ := drafttest.Value(d, "availability"); draft.Availability(got) != tt.want {
+				t.Errorf("availability = %q; want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestAssumedBesideSoldOut holds that a page which says of something that it is sold out is taken for in stock with
+// less confidence than one that says nothing.
+func TestAssumedBesideSoldOut(t *testing.T) {
+	t.Parallel()
+	confidence := func(html string) float64 {
+		t.Helper()
+		d, err := draft.Extract([]byte(`<h1>A lamp of brass</h1><div class="price">$20.00</div>`+html), shop)
+		if err != nil || d.Availability == nil || d.Availability.Source != draft.Assumed {
+			t.Fatalf("%q: %+v, %v", html, d.Availability, err)
+		}
+		return d.Availability.Confidence
+	}
+	silent, beside := confidence(""), confidence(`<p>Size XL: sold out</p>`)
+	if silent < beside+.1 {
+		t.Errorf("confidence %.2f of a page that says nothing, %.2f beside a size that is sold out", silent, beside)
+	}
+}
