@@ -39,7 +39,7 @@ func targetAdd(ctx context.Context, tx pgx.Tx, tenant string, search uuid.UUID, 
 	if err != nil || t.State != saved.TargetUnconfirmed {
 		return err
 	}
-	if err := asksCount(ctx, tx, tenant, now); err != nil {
+	if err := asksCount(ctx, tx, tenant, t.Kind, now); err != nil {
 		return err
 	}
 	if t.Kind == saved.Email {
@@ -85,7 +85,7 @@ func (s *Saved) Challenge(ctx context.Context, tenant string, search, target uui
 		if err := tx.QueryRow(ctx, sqlSavedTargetAsked, tenant, target).Scan(&asked); err != nil || asked {
 			return err
 		}
-		if err := asksCount(ctx, tx, tenant, now); err != nil {
+		if err := asksCount(ctx, tx, tenant, t.Kind, now); err != nil {
 			return err
 		}
 		t.State, t.Reason = saved.TargetUnconfirmed, ""

@@ -43,6 +43,7 @@ func init() {
 	statements[sqlAdvertsUnreplay] = "sqlAdvertsUnreplay"
 	statements[sqlAsksConfirm] = "sqlAsksConfirm"
 	statements[sqlAsksCount] = "sqlAsksCount"
+	statements[sqlAsksCountHooks] = "sqlAsksCountHooks"
 	statements[sqlAudit] = "sqlAudit"
 	statements[sqlAuditAdd] = "sqlAuditAdd"
 	statements[sqlAuditList] = "sqlAuditList"
