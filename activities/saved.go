@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -24,7 +25,7 @@ type Notices struct {
 // NoticeStore has deliveries as they are. Its methods may be repeated.
 type NoticeStore interface {
 	Notice(ctx context.Context, tenant string, id uuid.UUID) (saved.Notice, error)
-	PutOffNotice(ctx context.Context, tenant string, id uuid.UUID, reason string, until time.Time) (tries int, err error)
+	PutOffNotice(ctx context.Context, tenant string, id uuid.UUID, p saved.Pause) (tries int, err error)
 	EndNotice(ctx context.Context, tenant string, id uuid.UUID, state, reason string, now time.Time) error
 	FailNotice(ctx context.Context, tenant string, id uuid.UUID, class fault.Class, reason string, now time.Time) error
 }
@@ -149,25 +150,30 @@ func (a *Notices) TellNotice(ctx context.Context, job NoticeJob) (done NoticeDon
 // longer than a moment.
 func (a *Notices) later(ctx context.Context, job NoticeJob, after time.Duration, why error) error {
 	if after > turnAfter {
-		if _, err := a.Store.PutOffNotice(ctx, job.Tenant, job.ID, "", a.Now().Add(after)); err != nil {
+		if _, err := a.Store.PutOffNotice(ctx, job.Tenant, job.ID, saved.Pause{Until: a.Now().Add(after)}); err != nil {
 			return err
 		}
 	}
 	return &fault.Error{Class: fault.Limited, After: after, Err: why}
 }
 
-// missed counts a try that has failed and gives the delivery up when it was the last one.
+// missed counts a try that has failed and gives the delivery up when it was the last one. One that could not reach the
+// target may have failed on our side: for a while it is not counted.
 func (a *Notices) missed(ctx context.Context, job NoticeJob, n saved.Notice, cause error) (done NoticeDone, err error) {
 	if ctx.Err() != nil { // the worker stops: that is no failure of the target
 		return done, cause
 	}
+	now := a.Now()
 	class, after := fault.Of(cause)
-	after = max(after, saved.RetryAfter(n.Tries+1))
-	tries, err := a.Store.PutOffNotice(ctx, job.Tenant, job.ID, cause.Error(), a.Now().Add(after))
+	counts, pause := n.Missed(cause, now)
+	after = max(after, pause)
+	tries, err := a.Store.PutOffNotice(ctx, job.Tenant, job.ID, saved.Pause{
+		Until: now.Add(after), At: now, Reason: cause.Error(), Astray: errors.Is(cause, saved.ErrUnreached), Counts: counts,
+	})
 	if err != nil {
 		return done, err
 	}
-	if !class.Final() && tries < n.MaxTries() {
+	if !class.Final() && (!counts || tries < n.MaxTries()) {
 		a.Metrics.Told(n.Channel, "retried")
 		return done, &fault.Error{Class: class, After: after, Err: cause}
 	}

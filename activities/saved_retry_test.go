@@ -32,3 +32,58 @@ func TestTellNoticePauses(t *testing.T) {
 		require.Equal(t, noon.Add(want), w.until, "nothing else starts it before")
 	}
 }
+
+// However long our network is away, up to a day, a webhook is asked again once it is back, with all of its tries. A host
+// that nothing reaches for longer is given up.
+func TestTellNoticeUnreached(t *testing.T) {
+	t.Parallel()
+	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	away := fault.Newf(fault.Transient, "the webhook %w", saved.ErrUnreached)
+	for name, n := range map[string]saved.Notice{
+		"challenge": {State: "started", Confirms: true, Channel: saved.Webhook, Standing: saved.TargetUnconfirmed},
+		"news":      {State: "started", On: true, Items: []saved.Item{{}}, Channel: saved.Webhook},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			now := noon
+			w := &noticeWorld{notice: n, fail: away}
+			a := activities.Notices{
+				Store: w, Send: w, Metrics: w, Turns: new(activities.NoticeTurns), Now: func() time.Time { return now },
+			}
+			tell := func() (activities.NoticeDone, error) {
+				w.notice.Tries = w.tries
+				return a.TellNotice(t.Context(), activities.NoticeJob{Tenant: "acme"})
+			}
+			outage := func(most time.Duration) {
+				for began := now; now.Sub(began) < most; {
+					_, err := tell()
+					class, after := fault.Of(err)
+					require.Equal(t, fault.Transient, class)
+					require.GreaterOrEqual(t, after, saved.RetryFirst)
+					require.LessOrEqual(t, after, saved.UnreachedPause)
+					require.Equal(t, now.Add(after), w.until)
+					now = now.Add(after)
+				}
+			}
+			outage(23 * time.Hour)
+			require.Zero(t, w.tries)
+			w.fail = fault.Newf(fault.Transient, "the webhook answered 500")
+			_, err := tell()
+			_, after := fault.Of(err)
+			require.Equal(t, saved.RetryFirst, after, "the first try that reached it")
+			require.Equal(t, 1, w.tries)
+
+			w.fail = away
+			outage(23 * time.Hour)
+			require.Equal(t, 1, w.tries, "another outage")
+			now = now.Add(2 * time.Hour)
+			for w.tries < n.MaxTries()-1 {
+				_, err := tell()
+				require.Error(t, err)
+			}
+			done, err := tell()
+			require.NoError(t, err)
+			require.Equal(t, "failed", done.State)
+		})
+	}
+}

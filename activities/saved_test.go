@@ -21,7 +21,8 @@ type noticeWorld struct {
 	fail   error
 	sent   int
 	tries  int
-	until  time.Time // that it is put off
+	astray *time.Time // since when it is not reached
+	until  time.Time  // that it is put off
 	ended  []string
 	told   []string
 }
@@ -30,12 +31,21 @@ func (w *noticeWorld) Notice(context.Context, string, uuid.UUID) (saved.Notice, 
 	if w.gone {
 		return saved.Notice{}, fault.Newf(fault.Gone, "there is no notice")
 	}
-	return w.notice, nil
+	n := w.notice
+	n.Astray = w.astray
+	return n, nil
 }
 
-func (w *noticeWorld) PutOffNotice(_ context.Context, _ string, _ uuid.UUID, reason string, until time.Time) (int, error) {
-	if w.until = until; reason != "" {
+func (w *noticeWorld) PutOffNotice(_ context.Context, _ string, _ uuid.UUID, p saved.Pause) (int, error) {
+	w.until = p.Until
+	if p.Counts {
 		w.tries++
+	}
+	switch {
+	case !p.Astray && p.Reason != "":
+		w.astray = nil
+	case p.Astray && w.astray == nil:
+		w.astray = &p.At
 	}
 	return w.tries, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/domain/saved"
 )
 
 // What a search has found is listed an event each, and what it tells a delivery each, page by page.
@@ -36,7 +37,9 @@ func TestSearchDeliveries(t *testing.T) {
 	due, err := store.Begin(t.Context(), 1, now, now.Add(time.Minute))
 	require.NoError(t, err)
 	require.Len(t, due, 1)
-	_, err = store.PutOffNotice(t.Context(), "acme", due[0].ID, "the webhook answered 500", now)
+	_, err = store.PutOffNotice(t.Context(), "acme", due[0].ID, saved.Pause{
+		Until: now, At: now, Reason: "the webhook answered 500", Counts: true,
+	})
 	require.NoError(t, err)
 	require.NoError(t, store.EndNotice(t.Context(), "acme", due[0].ID, "sent", "", now.Add(time.Second)))
 

@@ -50,20 +50,31 @@ ON CONFLICT (tenant) DO UPDATE SET since = CASE WHEN a.since <= $3 THEN $2 ELSE 
     asked = CASE WHEN a.since <= $3 THEN 1 ELSE a.asked + 1 END
 WHERE a.since <= $3 OR a.asked < $4`
 
+	sqlAsksCountHooks = `
+INSERT INTO saved_asks AS a (tenant, since, asked, hooks_since, hooks) VALUES ($1, $2, 0, $2, 1)
+ON CONFLICT (tenant) DO UPDATE SET hooks_since = CASE WHEN a.hooks_since > $3 THEN a.hooks_since ELSE $2 END,
+    hooks = CASE WHEN a.hooks_since > $3 THEN a.hooks + 1 ELSE 1 END
+WHERE a.hooks_since IS NULL OR a.hooks_since <= $3 OR a.hooks < $4`
+
 	sqlAddressAsk = `
 INSERT INTO saved_addresses AS a (sum, asked_at) VALUES ($1, $2)
 ON CONFLICT (sum) DO UPDATE SET asked_at = $2 WHERE NOT a.refused AND a.asked_at <= $3`
 )
 
-// asksCount counts that a tenant has an address asked to confirm. It is fault.Conflict when it has asked too many.
-func asksCount(ctx context.Context, tx pgx.Tx, tenant string, now time.Time) error {
-	tag, err := tx.Exec(ctx, sqlAsksCount, tenant, now, now.Add(-saved.AskedWithin), saved.MaxAsked)
+// asksCount counts that a tenant has an e-mail address or a webhook asked to confirm, each kind by itself. It is
+// fault.Conflict when it has asked too many.
+func asksCount(ctx context.Context, tx pgx.Tx, tenant string, kind saved.Channel, now time.Time) error {
+	text, most, things := sqlAsksCount, saved.MaxAsked, "e-mail addresses"
+	if kind == saved.Webhook {
+		text, most, things = sqlAsksCountHooks, saved.MaxAskedHooks, "webhooks"
+	}
+	tag, err := tx.Exec(ctx, text, tenant, now, now.Add(-saved.AskedWithin), most)
 	if err != nil {
 		return err
 	}
 	if tag.RowsAffected() == 0 {
-		return fault.Newf(fault.Conflict, "the tenant has had %d e-mail addresses and webhooks asked in %s that are not "+
-			"confirmed: no more can be asked for now", saved.MaxAsked, saved.AskedWithin)
+		return fault.Newf(fault.Conflict, "the tenant has had %d %s asked in %s that are not confirmed: no more can be asked "+
+			"for now", most, things, saved.AskedWithin)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -47,10 +48,10 @@ func TestSavedBegin(t *testing.T) {
 	require.Equal(t, 1, w.match(t, 1))
 	first := begin(1, 0, 2)
 	require.Len(t, first, 1)
-	tries, err := w.PutOffNotice(t.Context(), "acme", first[0], "HTTP 500", after(30))
+	tries, err := w.PutOffNotice(t.Context(), "acme", first[0], missedUntil("HTTP 500", 30))
 	require.NoError(t, err)
 	require.Equal(t, 1, tries)
-	tries, err = w.PutOffNotice(t.Context(), "acme", first[0], "", after(60))
+	tries, err = w.PutOffNotice(t.Context(), "acme", first[0], saved.Pause{Until: after(60)})
 	require.NoError(t, err)
 	require.Equal(t, 1, tries, "it was no try")
 	require.Empty(t, begin(10, 59, 61), "it is tried next at 60")
@@ -358,7 +359,7 @@ func TestSavedAsks(t *testing.T) {
 	for range 2 {
 		err := add("Z", 2)
 		requireClass(t, fault.Conflict, err)
-		require.ErrorContains(t, err, "the tenant has had 100 e-mail addresses and webhooks asked")
+		require.ErrorContains(t, err, "the tenant has had 100 e-mail addresses asked")
 	}
 	for n := range saved.MaxTargets {
 		_, err := w.Confirm(t.Context(), sum("A"+string(rune('a'+n))), "jo", after(3))
@@ -367,6 +368,33 @@ func TestSavedAsks(t *testing.T) {
 	require.NoError(t, add("Y", 4), "as many have confirmed")
 	requireClass(t, fault.Conflict, add("Z", 5))
 	require.NoError(t, add("Z", 24*60+1), "a day later")
+}
+
+// E-mail addresses and webhooks that are asked are counted each by itself, and which are too many is said.
+func TestSavedAsksByKind(t *testing.T) {
+	t.Parallel()
+	w := newTelling(t)
+	id := w.search(t, "all", saved.Criteria{})
+	seen(t, w.pool, "DELETE FROM saved_asks RETURNING 1")
+	add := func(kind saved.Channel, minutes int) error {
+		target := uuid.New()
+		return w.AddTarget(t.Context(), "acme", id, db.NewTarget{
+			SavedTarget: db.SavedTarget{ID: target, Kind: kind}, Token: sum(target.String()), Sum: sum(target.String()),
+		}, "test", after(minutes))
+	}
+	require.NoError(t, add(saved.Email, 1))
+	seen(t, w.pool, "UPDATE saved_asks SET asked = 100 RETURNING 1")
+	require.ErrorContains(t, add(saved.Email, 2), "had 100 e-mail addresses asked")
+	require.NoError(t, add(saved.Webhook, 60), "the count of webhooks begins")
+	require.NoError(t, add(saved.Webhook, 61))
+	require.Equal(t, []int64{2}, seen(t, w.pool, "SELECT hooks::bigint FROM saved_asks"))
+	seen(t, w.pool, "UPDATE saved_asks SET hooks = 2000 RETURNING 1")
+	err := add(saved.Webhook, 24*60+1)
+	requireClass(t, fault.Conflict, err)
+	require.ErrorContains(t, err, "had 2000 webhooks asked")
+	require.NoError(t, add(saved.Email, 24*60+1), "a day later")
+	require.NoError(t, add(saved.Webhook, 25*60))
+	require.Equal(t, []int64{1}, seen(t, w.pool, "SELECT hooks::bigint FROM saved_asks"))
 }
 
 // A search that is deleted is gone at once, with its addresses, whatever it was told; retention empties it a few rows at
@@ -437,4 +465,59 @@ func TestSavedDeletedIsForgotten(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, done.Searches)
 	require.Equal(t, 1, done.Matches)
+}
+
+// missedUntil is a try that has failed, of which the next one is due in so many minutes.
+func missedUntil(reason string, minutes int) saved.Pause {
+	return saved.Pause{Until: after(minutes), At: after(minutes), Reason: reason, Counts: true}
+}
+
+// That a target is not reached is no try, and known since the first time, until it is reached or the delivery is begun
+// anew. What has failed so is not late.
+func TestSavedNoticeUnreached(t *testing.T) {
+	t.Parallel()
+	w := newTelling(t)
+	w.search(t, "all", saved.Criteria{})
+	w.advert(t, "1", 1000, 1)
+	require.Equal(t, 1, w.match(t, 1))
+	due, err := w.Begin(t.Context(), 10, after(0), after(2))
+	require.NoError(t, err)
+	require.Len(t, due, 1)
+	putOff := func(p saved.Pause) (tries int, since *time.Time) {
+		t.Helper()
+		tries, err := w.PutOffNotice(t.Context(), "acme", due[0].ID, p)
+		require.NoError(t, err)
+		n, err := w.Notice(t.Context(), "acme", due[0].ID)
+		require.NoError(t, err)
+		require.Equal(t, tries, n.Tries)
+		return tries, n.Astray
+	}
+	unreached := func(minutes int) saved.Pause {
+		p := missedUntil("the webhook could not be reached", minutes)
+		p.Astray, p.Counts = true, false
+		return p
+	}
+	tries, since := putOff(unreached(3))
+	require.Zero(t, tries)
+	require.WithinDuration(t, after(3), *since, 0)
+	_, since = putOff(unreached(4))
+	require.WithinDuration(t, after(3), *since, 0)
+	_, since = putOff(saved.Pause{Until: after(5)})
+	require.WithinDuration(t, after(3), *since, 0, "it was not tried")
+	age, err := w.UntriedFor(t.Context(), after(10))
+	require.NoError(t, err)
+	require.Zero(t, age)
+	tries, since = putOff(missedUntil("HTTP 500", 6))
+	require.Equal(t, 1, tries)
+	require.Nil(t, since)
+
+	putOff(unreached(7))
+	require.NoError(t, w.FailNotice(t.Context(), "acme", due[0].ID, fault.Transient, "it could not be reached", after(8)))
+	number := query[int64](t, w.pool, `SELECT id FROM dead_letters WHERE queue = 'notify' AND tenant = 'acme'`)
+	_, err = db.NewDeadLetters(w.pool).Replay(t.Context(), number[0], false, "ops", after(9))
+	require.NoError(t, err)
+	n, err := w.Notice(t.Context(), "acme", due[0].ID)
+	require.NoError(t, err)
+	require.Zero(t, n.Tries)
+	require.Nil(t, n.Astray)
 }

@@ -66,8 +66,8 @@ func (s *Saved) Begin(ctx context.Context, n int, before, now time.Time) ([]DueN
 
 const (
 	sqlNotice = `
-SELECT d.id, d.tenant, d.state, d.due_at, d.tries, d.confirms, s.id, s.name, s.schedule, s.language, t.id, t.kind,
-    t.label, t.state, s.state = 'active', k.state = 'stopped', t.box_key, t.box
+SELECT d.id, d.tenant, d.state, d.due_at, d.tries, d.unreached_since, d.confirms, s.id, s.name, s.schedule, s.language,
+    t.id, t.kind, t.label, t.state, s.state = 'active', k.state = 'stopped', t.box_key, t.box
 FROM saved_deliveries d JOIN saved_targets t ON t.id = d.target JOIN saved_searches s ON s.id = t.search
 JOIN tenants k ON k.id = d.tenant
 WHERE d.tenant = $1 AND d.id = $2`
@@ -94,8 +94,9 @@ LEFT JOIN home_members h ON h.listing_id = m.listing WHERE i.delivery = $1`
 // a search that is deleted is idle, and once it is emptied fault.Gone.
 func (s *Saved) Notice(ctx context.Context, tenant string, id uuid.UUID) (n saved.Notice, err error) {
 	n, err = one(tenantRows(ctx, s.pool, tenant, func(row pgx.CollectableRow) (n saved.Notice, err error) {
-		return n, row.Scan(&n.ID, &n.Tenant, &n.State, &n.Due, &n.Tries, &n.Confirms, &n.Search, &n.Name, &n.Schedule,
-			&n.Language, &n.Target, &n.Channel, &n.Label, &n.Standing, &n.On, &n.Stopped, &n.Sealed.Key, &n.Sealed.Box)
+		return n, row.Scan(&n.ID, &n.Tenant, &n.State, &n.Due, &n.Tries, &n.Astray, &n.Confirms, &n.Search, &n.Name,
+			&n.Schedule, &n.Language, &n.Target, &n.Channel, &n.Label, &n.Standing, &n.On, &n.Stopped, &n.Sealed.Key,
+			&n.Sealed.Box)
 	}, sqlNotice, tenant, id))
 	if errors.Is(err, pgx.ErrNoRows) {
 		return n, fault.Newf(fault.Gone, "there is no notice %s", id)
@@ -117,7 +118,9 @@ func (s *Saved) Notice(ctx context.Context, tenant string, id uuid.UUID) (n save
 
 const (
 	sqlNoticePutOff = `
-UPDATE saved_deliveries SET tries = tries + ($3 <> '')::int, reason = coalesce(nullif($3, ''), reason), started_at = $4
+UPDATE saved_deliveries SET tries = tries + $5::boolean::int, reason = coalesce(nullif($3, ''), reason),
+    started_at = $4,
+    unreached_since = CASE WHEN $6 THEN coalesce(unreached_since, $7) WHEN $3 = '' THEN unreached_since END
 WHERE tenant = $1 AND id = $2 AND state IN ('waiting', 'started') RETURNING tries`
 
 	sqlNoticeEnd = `
@@ -134,8 +137,8 @@ WITH answered AS (
         AND t.kind = 'webhook' AND t.state = 'unconfirmed'
     RETURNING t.tenant, t.search, t.state
 ), counted AS (
-    UPDATE saved_asks a SET asked = a.asked - 1 FROM answered t
-    WHERE a.tenant = t.tenant AND t.state = 'active' AND a.asked > 0
+    UPDATE saved_asks a SET hooks = a.hooks - 1 FROM answered t
+    WHERE a.tenant = t.tenant AND t.state = 'active' AND a.hooks > 0
 )
 INSERT INTO audit (at, actor, action, subject, detail)
 SELECT $5, 'conveyor', 'search.target_confirmed', 'search/' || search, jsonb_build_object('tenant', tenant)
@@ -156,13 +159,11 @@ FROM saved_deliveries d
 WHERE d.tenant = $1 AND d.id = $2 AND d.state IN ('waiting', 'started') AND t.id = d.target AND t.kind = 'webhook'`
 )
 
-// PutOffNotice notes when the workflow of a delivery tries it next, so that Begin leaves it alone until then, and
-// counts a try that has failed, for a reason; "" = it was not tried. It returns how many have failed. One that has
-// ended is fault.Conflict.
-func (s *Saved) PutOffNotice(ctx context.Context, tenant string, id uuid.UUID, reason string, until time.Time) (
-	tries int, err error,
-) {
-	tries, err = one(tenantRows(ctx, s.pool, tenant, pgx.RowTo[int], sqlNoticePutOff, tenant, id, storable(reason), until))
+// PutOffNotice notes when the workflow of a delivery tries it next, so that Begin leaves it alone until then, and what
+// became of the last try. It returns how many are counted. One that has ended is fault.Conflict.
+func (s *Saved) PutOffNotice(ctx context.Context, tenant string, id uuid.UUID, p saved.Pause) (tries int, err error) {
+	tries, err = one(tenantRows(ctx, s.pool, tenant, pgx.RowTo[int], sqlNoticePutOff, tenant, id, storable(p.Reason),
+		p.Until, p.Counts, p.Astray, p.At))
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, fault.Newf(fault.Conflict, "notice %s has ended", id)
 	}
@@ -219,7 +220,8 @@ const sqlNoticesUntried = `
 SELECT coalesce(extract(epoch FROM greatest($1 - min(due_at), '0')), 0)::float8 FROM (
     SELECT min(due_at) AS due_at FROM saved_deliveries WHERE state = 'waiting' AND due_at <= $1
     UNION ALL
-    SELECT min(due_at) FROM saved_deliveries WHERE state = 'started' AND tries = 0 AND started_at <= $1) d`
+    SELECT min(due_at) FROM saved_deliveries 
+    WHERE state = 'started' AND tries = 0 AND unreached_since IS NULL AND started_at <= $1) d`
 
 // UntriedFor is how many seconds the oldest delivery has waited that is due, is not put off and was not tried; 0 =
 // there is none.
@@ -251,7 +253,7 @@ func (s *Saved) Backlog(ctx context.Context, now time.Time) (backlog.News, error
 }
 
 const sqlNoticeReopen = `
-UPDATE saved_deliveries d SET state = 'waiting', tries = 0, finished_at = NULL
+UPDATE saved_deliveries d SET state = 'waiting', tries = 0, unreached_since = NULL, finished_at = NULL
 WHERE tenant = $1 AND id = $2 AND state = 'failed' AND ` + sqlNoticeOfSearch
 
 const sqlNoticeOfSearch = `EXISTS (

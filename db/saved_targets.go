@@ -16,7 +16,7 @@ import (
 const (
 	sqlSavedTargetAdd = `
 INSERT INTO saved_targets (id, tenant, search, kind, label, box, box_key, token, created_at, updated_at, state, address)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $10, $11)`
+SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $10, $11 WHERE ` + sqlTenantStands
 
 	// No two deliveries of a target are due at one time.
 	sqlSavedTargetAsk = `
@@ -34,12 +34,15 @@ func targetAdd(ctx context.Context, tx pgx.Tx, tenant string, search uuid.UUID, 
 	if t.State = saved.TargetActive; t.Kind == saved.Email || t.Kind == saved.Webhook {
 		t.State = saved.TargetUnconfirmed
 	}
-	_, err := tx.Exec(ctx, sqlSavedTargetAdd, t.ID, tenant, search, t.Kind, t.Label, t.Address.Box, t.Address.Key, t.Token,
-		now, t.State, t.Sum)
+	tag, err := tx.Exec(ctx, sqlSavedTargetAdd, t.ID, tenant, search, t.Kind, t.Label, t.Address.Box, t.Address.Key,
+		t.Token, now, t.State, t.Sum)
+	if err == nil && tag.RowsAffected() == 0 {
+		return tenantStands(ctx, tx, tenant)
+	}
 	if err != nil || t.State != saved.TargetUnconfirmed {
 		return err
 	}
-	if err := asksCount(ctx, tx, tenant, now); err != nil {
+	if err := asksCount(ctx, tx, tenant, t.Kind, now); err != nil {
 		return err
 	}
 	if t.Kind == saved.Email {
@@ -85,7 +88,7 @@ func (s *Saved) Challenge(ctx context.Context, tenant string, search, target uui
 		if err := tx.QueryRow(ctx, sqlSavedTargetAsked, tenant, target).Scan(&asked); err != nil || asked {
 			return err
 		}
-		if err := asksCount(ctx, tx, tenant, now); err != nil {
+		if err := asksCount(ctx, tx, tenant, t.Kind, now); err != nil {
 			return err
 		}
 		t.State, t.Reason = saved.TargetUnconfirmed, ""

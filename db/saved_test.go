@@ -254,13 +254,13 @@ func TestSavedNoticeFails(t *testing.T) {
 	require.Len(t, due, 1)
 	_, err = w.Notice(t.Context(), "other", due[0].ID)
 	requireClass(t, fault.Gone, err)
-	tries, err := w.PutOffNotice(t.Context(), "acme", due[0].ID, "HTTP 500", after(4))
+	tries, err := w.PutOffNotice(t.Context(), "acme", due[0].ID, missedUntil("HTTP 500", 4))
 	require.NoError(t, err)
 	require.Equal(t, 1, tries)
 	for range 2 {
 		require.NoError(t, w.FailNotice(t.Context(), "acme", due[0].ID, fault.Transient, "HTTP 500", after(4)))
 	}
-	_, err = w.PutOffNotice(t.Context(), "acme", due[0].ID, "x", after(5))
+	_, err = w.PutOffNotice(t.Context(), "acme", due[0].ID, missedUntil("x", 5))
 	requireClass(t, fault.Conflict, err)
 	letters := db.NewDeadLetters(w.pool)
 	number := query[int64](t, w.pool, `SELECT id FROM dead_letters WHERE queue = 'notify' AND tenant = 'acme'`)

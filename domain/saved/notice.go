@@ -2,6 +2,7 @@ package saved
 
 import (
 	"cmp"
+	"errors"
 	"net"
 	"net/url"
 	"slices"
@@ -18,7 +19,8 @@ type Notice struct {
 	State    string // of the delivery: it is sent while it is waiting or started
 	Due      time.Time
 	Tries    int
-	Confirms bool // it asks the owner of the address to confirm it, and has no items
+	Astray   *time.Time // since when no try could reach the target; nil = the last one could
+	Confirms bool       // it asks the owner of the address to confirm it, and has no items
 	Search   uuid.UUID
 	Name     string // of the search
 	Schedule Schedule
@@ -35,6 +37,15 @@ type Notice struct {
 	More     int // homes that are left out of Items
 }
 
+// A Pause is why and until when a notice waits that is to be sent.
+type Pause struct {
+	Until  time.Time
+	At     time.Time // of the try that failed
+	Reason string    // that it failed for; "" = it was not tried
+	Astray bool      // the try could not reach the target
+	Counts bool      // the try is one of MaxTries
+}
+
 // MaxItems is how many homes a notice holds; the matches of its search have the others.
 const MaxItems = 500
 
@@ -48,6 +59,22 @@ func (n *Notice) MaxTries() int {
 		return MaxChallenges
 	}
 	return MaxTries
+}
+
+// Missed is what becomes of a notice, one more try of which has failed at a time: whether the try counts, and the pause
+// before the next one.
+func (n *Notice) Missed(cause error, now time.Time) (counts bool, pause time.Duration) {
+	if !errors.Is(cause, ErrUnreached) {
+		return true, RetryAfter(n.Tries + 1)
+	}
+	var astray time.Duration
+	if n.Astray != nil {
+		astray = now.Sub(*n.Astray)
+	}
+	if astray >= UnreachedMost {
+		return true, RetryAfter(n.Tries + 1)
+	}
+	return false, min(max(astray/2, RetryFirst), UnreachedPause)
 }
 
 // Idle says why a notice that has not ended is not to be sent; "" = it is.

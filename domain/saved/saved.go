@@ -3,6 +3,7 @@
 package saved
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -66,10 +67,11 @@ const (
 )
 
 // Bounds on questions to strangers: an e-mail address that has not answered is asked once in AskedWithin, and a tenant
-// may have MaxAsked addresses, of e-mails and webhooks, asked in that time that do not confirm.
+// may have MaxAsked addresses and MaxAskedHooks webhooks asked in that time that do not confirm.
 const (
-	MaxAsked    = 100
-	AskedWithin = 24 * time.Hour
+	MaxAsked      = 100
+	MaxAskedHooks = 2000 // the targets of as many searches as a tenant may have by default
+	AskedWithin   = 24 * time.Hour
 )
 
 // MaxTries is how often a delivery is tried before it is a dead letter: over some five hours, by RetryAfter.
@@ -84,6 +86,18 @@ const MaxCompares = 5
 
 // MaxChallenges is how often a webhook is asked to confirm before that has failed: over some ten minutes.
 const MaxChallenges = 6
+
+// ErrUnreached is in the chain of an error of a try that may have failed on our own side: no connection to the server
+// was made, and it has answered nothing. One that refuses the connection was reached.
+var ErrUnreached = errors.New("could not be reached")
+
+// UnreachedMost is for how long tries that reach nobody are not counted: an outage of our network costs a target none
+// of its tries, and a host that has gone is given up all the same.
+const UnreachedMost = 24 * time.Hour
+
+// UnreachedPause is the longest pause before the next try of a delivery that could not reach its target: it is made
+// soon after the network is back.
+const UnreachedPause = 10 * time.Minute
 
 // FailingMost is for how long deliveries to a target may fail, and none succeed, before it is stopped.
 const FailingMost = 3 * 24 * time.Hour

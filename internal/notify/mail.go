@@ -115,7 +115,7 @@ const (
 func (m *Mail) deliver(ctx context.Context, to string, body []byte) (at string, err error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", m.address)
 	if err != nil {
-		return atConnect, err
+		return atConnect, saved.ErrUnreached
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
@@ -175,6 +175,9 @@ var nobody = map[string]bool{"5.1.1": true, "5.1.2": true, "5.1.6": true, "5.1.1
 // refusal classifies a failure. What the server says of us, and not of the recipient, an operator can mend.
 func refusal(at string, err error) error {
 	var answer *textproto.Error
+	if errors.Is(err, saved.ErrUnreached) {
+		return fault.Newf(fault.Transient, "the mail server %w", err)
+	}
 	if !errors.As(err, &answer) {
 		return fault.Newf(fault.Transient, "the mail server failed at %s", at)
 	}

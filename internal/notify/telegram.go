@@ -80,7 +80,7 @@ func (t *Telegram) Send(ctx context.Context, n saved.Notice) error {
 	r.Header.Set("Content-Type", "application/json")
 	answer, err := t.http.RoundTrip(r)
 	if err != nil {
-		return fault.Newf(fault.Transient, "Telegram could not be reached")
+		return fault.Newf(fault.Transient, "Telegram %w", saved.ErrUnreached)
 	}
 	defer answer.Body.Close()
 	doc, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))

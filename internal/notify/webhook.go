@@ -10,11 +10,15 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"strconv"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/mtlrent/conveyor/domain/fault"
@@ -137,8 +141,8 @@ func echoes(answer []byte, challenge string) bool {
 const maxAnswer = 16 << 10
 
 // Send posts a notice to its address. It is delivered when the answer is 2xx, and a challenge when the answer has it,
-// too; redirects are not followed. What the guard refuses is fault.Invalid; any other failure may pass. No error quotes
-// the address, which may be a secret, or the answer.
+// too; redirects are not followed. What the guard refuses is fault.Invalid; any other failure may pass, and is
+// saved.ErrUnreached where it may be ours. No error quotes the address, which may be a secret, or the answer.
 func (w *Webhooks) Send(ctx context.Context, n saved.Notice) error {
 	var challenge string
 	var body []byte
@@ -167,9 +171,21 @@ func (w *Webhooks) Send(ctx context.Context, n saved.Notice) error {
 	r.Header.Set(IDHeader, n.ID.String())
 	r.Header.Set(TimeHeader, stamp)
 	r.Header.Set(SignatureHeader, "v1="+Sign(n.Address.Secret, n.ID.String(), stamp, body))
-	answer, err := w.transport.RoundTrip(r)
+	var reached atomic.Bool
+	answer, err := w.transport.RoundTrip(r.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		ConnectDone: func(_, _ string, err error) {
+			if err == nil {
+				reached.Store(true)
+			}
+		},
+		GotConn: func(c httptrace.GotConnInfo) {
+			if !c.Reused { // one that is used again may be broken off on our side
+				reached.Store(true)
+			}
+		},
+	})))
 	if err != nil {
-		return w.failed(ctx, err)
+		return w.failed(ctx, err, reached.Load() || errors.Is(err, syscall.ECONNREFUSED))
 	}
 	defer answer.Body.Close()
 	said, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer)) // what was taken is delivered, whatever it says
@@ -189,16 +205,18 @@ func (w *Webhooks) Send(ctx context.Context, n saved.Notice) error {
 	}
 }
 
-// failed classifies an error of a request. A host that is not known now may be later.
-func (w *Webhooks) failed(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
+// failed classifies an error of a request of which the host was reached or not. A host that is not known now may be
+// later: while our network is away, a name server nearby may say so of each.
+func (w *Webhooks) failed(ctx context.Context, err error, reached bool) error {
+	refused := w.o.Fault(err)
+	class, _ := fault.Of(refused)
+	switch {
+	case class == fault.Invalid:
+		return fault.Newf(fault.Invalid, "webhook: %w", refused)
+	case !reached:
+		return fault.Newf(fault.Transient, "the webhook %w", saved.ErrUnreached)
+	case ctx.Err() != nil:
 		return fault.Newf(fault.Transient, "the webhook did not answer in %s", w.o.Timeout)
 	}
-	if err = w.o.Fault(err); err == nil {
-		return nil
-	}
-	if class, _ := fault.Of(err); class == fault.Invalid {
-		return fault.Newf(fault.Invalid, "webhook: %w", err)
-	}
-	return fault.Newf(fault.Transient, "the webhook could not be reached")
+	return fault.Newf(fault.Transient, "the webhook refused the connection, or broke it off")
 }

@@ -1,12 +1,16 @@
 package notify_test
 
 import (
+	"context"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -17,6 +21,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/saved"
 	"github.com/mtlrent/conveyor/internal/fetch"
 	"github.com/mtlrent/conveyor/internal/notify"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
@@ -156,4 +161,66 @@ func TestWebhookGuard(t *testing.T) {
 		class, _ := fault.Of(err)
 		require.Equal(t, fault.Invalid, class, "%s: %v", address, err)
 	}
+}
+
+// What may have failed on our side is told from what is the host's own failure.
+func TestWebhookUnreached(t *testing.T) {
+	t.Parallel()
+	var serve atomic.Value // of the next requests
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		serve.Load().(http.HandlerFunc)(w, r)
+	}))
+	t.Cleanup(s.Close)
+	type dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
+	var dial dialer
+	w := notify.NewWebhooks(notify.Options{
+		Dial:  func(ctx context.Context, network, addr string) (net.Conn, error) { return dial(ctx, network, addr) },
+		Plain: []string{strings.TrimPrefix(s.URL, "http://")}, Fault: fetch.Fault, Timeout: servicetest.Patience(),
+		Now: func() time.Time { return noon },
+	})
+	t.Cleanup(w.Close)
+	send := func(ctx context.Context) error {
+		err := w.Send(ctx, saved.Notice{ID: uuid.New(), Address: saved.Address{URL: s.URL, Secret: "secret"}})
+		class, _ := fault.Of(err)
+		require.True(t, err == nil || class == fault.Transient, "%v", err)
+		return err
+	}
+	fails := func(err error) dialer {
+		return func(context.Context, string, string) (net.Conn, error) {
+			return nil, &net.OpError{Op: "dial", Err: err}
+		}
+	}
+	for name, cause := range map[string]dialer{
+		"no route":     fails(syscall.ENETUNREACH),
+		"no names":     fails(&net.DNSError{Err: "server misbehaving", IsTemporary: true}),
+		"no such name": fails(&net.DNSError{Err: "no such host", IsNotFound: true}),
+		"no answer":    fails(context.DeadlineExceeded),
+	} {
+		dial = cause
+		require.ErrorIs(t, send(t.Context()), saved.ErrUnreached, name)
+	}
+	own := func(err error, says string) {
+		t.Helper()
+		require.ErrorContains(t, err, says)
+		require.NotErrorIs(t, err, saved.ErrUnreached)
+	}
+	dial = fails(syscall.ECONNREFUSED)
+	own(send(t.Context()), "refused the connection")
+
+	dial = new(net.Dialer).DialContext
+	breaks := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	serve.Store(breaks)
+	own(send(t.Context()), "broke it off")
+	serve.Store(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
+	require.NoError(t, send(t.Context()))
+	serve.Store(breaks)
+	require.ErrorIs(t, send(t.Context()), saved.ErrUnreached, "an old connection may be broken off on our side")
+
+	ctx, cancel := context.WithCancel(t.Context())
+	serve.Store(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		cancel()
+		<-r.Context().Done()
+	}))
+	own(send(ctx), "did not answer")
 }
