@@ -470,7 +470,7 @@ WHERE id = ANY ($1) AND state = 'queued' AND (lease_until IS NULL OR lease_until
 RETURNING id`
 
 // Lease reserves the start of campaigns until a time, and returns those that it got: a scheduler starts no others. A
-// campaign whose scheduler did not come to start it is ready again then. One that was left by Wait has waited until now.
+// campaign whose scheduler did not come to start it is ready again then. One that Wait has left has waited until now.
 func (s *Campaigns) Lease(ctx context.Context, ids []uuid.UUID, now, until time.Time) ([]uuid.UUID, error) {
 	got, err := systemRows(ctx, s.pool, pgx.RowTo[uuid.UUID], sqlCampaignLease, ids, now, until,
 		now.Add(-campaign.TurnGap))
@@ -494,8 +494,8 @@ WHERE c.id = k.id AND k.since < $1`
 
 // Wait notes that the campaigns whose time has come, and whose start nobody has reserved, wait for their turn behind
 // others, and puts off by as much the latest time of those of ScheduleWithin. The time since they were last seen so
-// counts where it is at most campaign.TurnGap: in a longer one the scheduler was away, or the tenant was stopped. It may
-// be repeated.
+// counts where it is at most campaign.TurnGap: in a longer one the scheduler was away, or the tenant was stopped. It
+// may be repeated.
 func (s *Campaigns) Wait(ctx context.Context, now time.Time) error {
 	b := new(pgx.Batch)
 	b.Queue(sqlCampaignsWait, now, now.Add(-campaign.TurnGap))

@@ -29,8 +29,8 @@ var everyWords = []string{"all", "every", "alle*", "jede*", "toutes", "tous", "t
 
 // nearly are words before "sold out" that say that it is not, yet.
 var nearly = []string{"almost", "nearly", "often", "soon", "before it is", "before it's", "fast", "beinahe", "bald",
-	"oft", "presque", "bientôt", "quasi", "presto", "casi", "pronto", "quase", "bijna", "prawie", "téměř", "takmer", "snart",
-	"nästan", "næsten", "nesten", "melkein", "lähes", "почти", "majdnem", "aproape"}
+	"oft", "presque", "bientôt", "quasi", "presto", "casi", "pronto", "quase", "bijna", "prawie", "téměř", "takmer",
+	"snart", "nästan", "næsten", "nesten", "melkein", "lähes", "почти", "majdnem", "aproape"}
 
 // conditions begin sentences about what happens when something is sold out.
 var conditions = []string{"if", "when", "once", "in case", "items", "products", "wenn", "falls", "sollte*", "sofern",
