@@ -105,6 +105,7 @@ func init() {
 	statements[sqlCrawlBroken] = "sqlCrawlBroken"
 	statements[sqlCrawlByIndex] = "sqlCrawlByIndex"
 	statements[sqlCrawlClaim] = "sqlCrawlClaim"
+	statements[sqlCrawlClaimAgain] = "sqlCrawlClaimAgain"
 	statements[sqlCrawlClaimPlan] = "sqlCrawlClaimPlan"
 	statements[sqlCrawlCompare] = "sqlCrawlCompare"
 	statements[sqlCrawlConnect] = "sqlCrawlConnect"
