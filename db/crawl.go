@@ -47,16 +47,15 @@ WHERE u.run_id = $1 AND u.ctid = d.ctid AND u.status = 'QUEUED'`
 // The hosts with URLs that wait come from a loose index scan that goes round from the cursor, so a claim looks at as
 // many hosts as it takes URLs of, however many there are, and each has its turn. Nothing sorts, so the scan ends with
 // the batch. Nothing is claimed for a run that publishes while many pages wait for it: each would add its text. The
-// rows that are picked are found again by ctid, and validators by an index in its order, in any plan, also one that is
-// kept since the partition was empty: for that, bounds of turn that all meet leave the planner with one row to begin
-// with. $4 and $5 are how many URLs may be taken of the hosts that are known to the caller; it may be 0. $9 is the run
-// whose validators are returned, or 0.
+// rows that are picked are found again by ctid in any plan, also one that is kept since the partition was empty: for
+// that, bounds of turn that all meet leave the planner with one row to begin with. $4 and $5 are how many URLs may be
+// taken of the hosts that are known to the caller; it may be 0.
 const sqlCrawlClaim = `
 WITH RECURSIVE run AS (
     SELECT id FROM crawl_runs WHERE id = $1 AND status = 'RUNNING'
         AND (NOT (run_config->>'publish')::bool OR NOT EXISTS (
             SELECT FROM outbox WHERE lane = ` + sqlCrawlLane + ` AND published_at IS NULL
-            ORDER BY lane, due_at, id LIMIT 1 OFFSET $10))
+            ORDER BY lane, due_at, id LIMIT 1 OFFSET $9))
 ), later AS (
     (SELECT u.host, 1 AS turn FROM run CROSS JOIN LATERAL (
         SELECT host FROM crawl_urls WHERE run_id = $1 AND status = 'QUEUED' AND due_at IS NULL AND host > $2
@@ -90,14 +89,19 @@ SET status = 'IN_PROGRESS', lease = u.lease + 1, claimed_at = now(), claimed_by_
     lease_until = now() + $8::interval, updated_at = now()
 FROM picked p
 WHERE u.run_id = $1 AND u.ctid = p.ctid AND p.turn BETWEEN 1 AND 2000000000
-RETURNING u.id, u.normalized_url, u.host, u.depth, u.tries, u.lease, p.updated_at,
-    CASE WHEN $9::bigint > 0 THEN
+RETURNING u.id, u.normalized_url, u.host, u.depth, u.tries, u.lease, p.updated_at, p.turn`
+
+// With the validators of the run $10, which are found by an index in its order, in any plan. A page that is out of the
+// search has none, so that it is asked for whole: it was removed after the run $10, and a 304 would not bring it back.
+const sqlCrawlClaimAgain = sqlCrawlClaim + `,
+    CASE WHEN (SELECT r.url_key FROM page_removals r
+        WHERE r.url_key BETWEEN u.url_key AND u.url_key ORDER BY r.url_key LIMIT 1) IS NULL THEN
         (SELECT b.etag FROM crawl_urls b
-        WHERE b.run_id = $9 AND b.url_key BETWEEN u.url_key AND u.url_key ORDER BY b.url_key LIMIT 1) END,
-    CASE WHEN $9 > 0 THEN
+        WHERE b.run_id = $10 AND b.url_key BETWEEN u.url_key AND u.url_key ORDER BY b.url_key LIMIT 1) END,
+    CASE WHEN (SELECT r.url_key FROM page_removals r
+        WHERE r.url_key BETWEEN u.url_key AND u.url_key ORDER BY r.url_key LIMIT 1) IS NULL THEN
         (SELECT b.last_modified FROM crawl_urls b
-        WHERE b.run_id = $9 AND b.url_key BETWEEN u.url_key AND u.url_key ORDER BY b.url_key LIMIT 1) END,
-    p.turn`
+        WHERE b.run_id = $10 AND b.url_key BETWEEN u.url_key AND u.url_key ORDER BY b.url_key LIMIT 1) END`
 
 // Claim leases URLs that are due to a worker: at most t.Max, of as many hosts as possible, and of each host those
 // nearest to the seed. No two callers ever hold the same URL. It returns the state of the run, and claims only while
@@ -111,12 +115,21 @@ func (s *Crawls) Claim(ctx context.Context, t crawl.Take) (claims []crawl.Claim,
 	b.Queue(sqlCrawlClaimPlan)
 	b.Queue(sqlCrawlRunStateNow, t.Run).QueryRow(func(row pgx.Row) error { return row.Scan(&status) })
 	b.Queue(sqlCrawlDue, t.Run)
-	claimed := b.Queue(sqlCrawlClaim, t.Run, t.Cursor, t.Max, hosts, rooms, t.Fresh, t.Worker, t.Lease,
-		t.Base, crawl.UnpublishedMost-1)
-	claimed.Query(func(rows pgx.Rows) error {
+	claim := sqlCrawlClaim
+	args := []any{
+		t.Run, t.Cursor, t.Max, hosts, rooms, t.Fresh, t.Worker, t.Lease, crawl.UnpublishedMost - 1,
+	}
+	if t.Base > 0 {
+		claim, args = sqlCrawlClaimAgain, append(args, t.Base)
+	}
+	b.Queue(claim, args...).Query(func(rows pgx.Rows) error {
 		claims, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (c crawl.Claim, err error) {
 			var etag, modified *string
-			err = row.Scan(&c.ID, &c.URL, &c.Host, &c.Depth, &c.Tries, &c.Lease, &c.QueuedAt, &etag, &modified, &c.Turn)
+			into := []any{&c.ID, &c.URL, &c.Host, &c.Depth, &c.Tries, &c.Lease, &c.QueuedAt, &c.Turn}
+			if t.Base > 0 {
+				into = append(into, &etag, &modified)
+			}
+			err = row.Scan(into...)
 			c.ETag, c.LastModified = text(etag), text(modified)
 			return c, err
 		})

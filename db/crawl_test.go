@@ -17,6 +17,7 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/domain/crawl"
+	"github.com/mtlrent/conveyor/domain/search"
 	"github.com/mtlrent/conveyor/domain/web"
 	"github.com/mtlrent/conveyor/internal/servicetest"
 )
@@ -408,6 +409,11 @@ func TestAConditionalRunHasItsBase(t *testing.T) {
 	first := visited(f.claim(t, "w", 1)[0], "/2", "/3")
 	first.Validators.ETag = `"one"`
 	require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{first}))
+	for _, c := range f.claim(t, "w", 2) {
+		r := visited(c)
+		r.Validators = crawl.Validators{ETag: `"more"`, LastModified: "Thu, 26 Nov 2026 12:00:00 GMT"}
+		require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{r}))
+	}
 	_, err := f.pool.Exec(ctx, "UPDATE crawl_runs SET status = 'COMPLETED' WHERE id = $1", f.run.ID)
 	require.NoError(t, err)
 	settings := f.run.Settings
@@ -425,10 +431,21 @@ func TestAConditionalRunHasItsBase(t *testing.T) {
 	links, err := f.LinksOfBase(ctx, f.run.ID, []string{"https://a.example/", "https://a.example/2", "https://a.example/new"})
 	require.NoError(t, err)
 	require.Equal(t, map[string][]crawl.Link{"https://a.example/": first.Links}, links)
-	require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{visited(seed[0], "/2", "/4")}))
+	require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{visited(seed[0], "/2", "/3", "/4")}))
+	// Another run, which did not complete, found a page to be gone: a 304 would leave it out of the search.
+	_, err = db.NewPages(f.pool).Remove(ctx, []search.Incoming{
+		{Document: search.Document{URL: "https://a.example/3", CrawledAt: time.Now()}},
+	}, time.Now(), nil)
+	require.NoError(t, err)
+	sent := map[string]crawl.Validators{}
 	for _, c := range f.claim(t, "w", 9) {
-		require.Empty(t, c.ETag, "was not requested by the base, or is new")
+		sent[c.URL] = crawl.Validators{ETag: c.ETag, LastModified: c.LastModified}
 	}
+	require.Equal(t, map[string]crawl.Validators{
+		"https://a.example/2": {ETag: `"more"`, LastModified: "Thu, 26 Nov 2026 12:00:00 GMT"},
+		"https://a.example/3": {}, // is out of the search
+		"https://a.example/4": {}, // is new
+	}, sent)
 }
 
 // URLs of a run are looked up by their keys also while the planner knows only the runs before it.

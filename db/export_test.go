@@ -17,6 +17,9 @@ func (s *Crawls) KnownFrom(run int64, started time.Time) { s.known.of(run).from.
 // GiveWayAfter sets for how long a migration waits for the lock of a table.
 func GiveWayAfter(d time.Duration) MigrateOption { return func(m *migrator) { m.wait = d } }
 
+// At sets the clock of an index.
+func (x *SearchIndex) At(now func() time.Time) { x.now = now }
+
 // A TenantTable is a table with rows of tenants, and how it is read and erased.
 type TenantTable struct {
 	Name, Column, Kept, Erase, Read string

@@ -297,7 +297,7 @@ func TestCrawlPartitionPlans(t *testing.T) {
 		pgtype.TimestamptzOID: start, pgtype.IntervalOID: time.Minute,
 	}
 	for _, name := range []string{
-		"sqlCrawlDue", "sqlCrawlClaim", "sqlCrawlKeep", "sqlCrawlFinish", "sqlCrawlDiscover", "sqlCrawlConnect",
+		"sqlCrawlDue", "sqlCrawlClaim", "sqlCrawlClaimAgain", "sqlCrawlKeep", "sqlCrawlFinish", "sqlCrawlDiscover", "sqlCrawlConnect",
 		"sqlCrawlExpire", "sqlCrawlSpread", "sqlCrawlLook", "sqlCrawlRetry", "sqlCrawlRunEmpty", "sqlCrawlURLsByID", "sqlCrawlURLExport",
 		"sqlCrawlURLRows", "sqlCrawlLineage", "sqlCrawlLinks", "sqlCrawlOpenHosts", "sqlCrawlLeases", "sqlCrawlWaiting",
 	} {
@@ -310,20 +310,20 @@ func TestCrawlPartitionPlans(t *testing.T) {
 		for i, oid := range sd.ParamOIDs { // a comparison with NULL leaves nothing of a plan
 			args[i] = some[oid]
 		}
-		if args[0] = run; name == "sqlCrawlClaim" {
-			args[8] = run // whose validators are returned
+		if args[0] = run; name == "sqlCrawlClaimAgain" {
+			args[9] = run // whose validators are returned
 		}
 		parts, plan := looked(texts["sqlCrawlPlan"], "EXPLAIN ", texts[name], args...)
 		require.Equal(t, []string{"101"}, parts, name+plan)
 		require.NotContains(t, plan, "Seq Scan on crawl_urls", name)
 	}
+	const claim = ", '', 10, '{}', '{}', 10, 'w', '1 min', 10"
 	for name, index := range map[string]string{
-		"sqlCrawlDue": "crawl_urls_101_run_id_due_at_idx", "sqlCrawlClaim": "crawl_urls_101_run_id_host_depth_id_idx",
+		"sqlCrawlDue":        "crawl_urls_101_run_id_due_at_idx",
+		"sqlCrawlClaim":      "crawl_urls_101_run_id_host_depth_id_idx",
+		"sqlCrawlClaimAgain": "crawl_urls_101_run_id_host_depth_id_idx",
 	} {
-		args := ""
-		if name == "sqlCrawlClaim" {
-			args = ", '', 10, '{}', '{}', 10, 'w', '1 min', %[1]d, 10"
-		}
+		args := map[string]string{"sqlCrawlClaim": claim, "sqlCrawlClaimAgain": claim + ", %[1]d"}[name]
 		prepare := fmt.Sprintf("%s; PREPARE %s AS %s", texts["sqlCrawlClaimPlan"], name, texts[name])
 		// A plan that is kept since its partition was empty.
 		empty := strings.ReplaceAll(prepare, name, name+"Empty")
@@ -336,6 +336,7 @@ func TestCrawlPartitionPlans(t *testing.T) {
 		require.Equal(t, []string{"101"}, parts, name+plan)
 		require.Contains(t, plan, index, name)
 		require.NotContains(t, plan, "Seq Scan on crawl_urls", name)
+		require.NotContains(t, plan, "Seq Scan on page_removals", name)
 		require.NotContains(t, plan, "Sort  (", name)
 	}
 	exec(t, pool, "UPDATE crawl_runs SET base_run_id = id")

@@ -59,8 +59,8 @@ const (
 )
 
 // Compact merges the segments of the lowest level that is full into one of the next level, without the documents that
-// are void; or, when none is full, writes a segment anew most of whose documents are void. It reports whether there is
-// more to do. One process compacts at a time: a call while another one does returns at once. Searches and writers go on
+// are void; or, when none is full, writes a segment anew most of whose documents are void; or, when there is none,
+// forgets words. It reports whether there is more to do. One process compacts at a time: a call while another one does returns at once. Searches and writers go on
 // meanwhile, and a process that is killed leaves nothing behind. Memory is bounded by the columns and a few thousand
 // terms.
 func (x *SearchIndex) Compact(ctx context.Context) (more bool, err error) {
@@ -73,7 +73,11 @@ func (x *SearchIndex) Compact(ctx context.Context) (more bool, err error) {
 			return err
 		}
 		snapshot, segments, err := x.mergeable(ctx, tx)
-		if err != nil || len(segments) == 0 {
+		if err != nil {
+			return err
+		}
+		if len(segments) == 0 {
+			more, err = forgetWords(ctx, tx)
 			return err
 		}
 		more = true
@@ -144,13 +148,13 @@ func (x *SearchIndex) merge(ctx context.Context, tx pgx.Tx, snapshot *search.Sna
 	return tx.SendBatch(ctx, b).Close()
 }
 
-// mergePostings goes through the terms of all segments in their order.
+// mergePostings goes through the terms of all segments in their order. Words that are in none of their documents any
+// more are doubted.
 func (x *SearchIndex) mergePostings(ctx context.Context, tx pgx.Tx, merger *search.Merger, segments []int64,
 	into int64,
 ) error {
-	if merger.Docs() == 0 {
-		return nil
-	}
+	doubts := wordDoubts{tx: tx}
+	merger.Dropped = func(term string) error { return doubts.add(ctx, term) }
 	var heads postedHeap
 	for _, id := range segments {
 		r := &postedReader{tx: tx, segment: id}
@@ -202,7 +206,10 @@ func (x *SearchIndex) mergePostings(ctx context.Context, tx pgx.Tx, merger *sear
 	if err := packer.Flush(); err != nil {
 		return err
 	}
-	return flush()
+	if err := flush(); err != nil {
+		return err
+	}
+	return doubts.flush(ctx)
 }
 
 // What a merge reads of a segment at a time, and writes at a time.

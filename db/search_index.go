@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -21,13 +22,14 @@ type SearchIndex struct {
 	pool       *pgxpool.Pool
 	collection int16
 	segments   *segmentCache
+	now        func() time.Time
 }
 
 var _ search.Engine = (*SearchIndex)(nil)
 
 // NewSearchIndex returns the index of the pages in pool.
 func NewSearchIndex(pool *pgxpool.Pool) *SearchIndex {
-	return &SearchIndex{pool: pool, collection: collectionPages, segments: newSegmentCache()}
+	return &SearchIndex{pool: pool, collection: collectionPages, segments: newSegmentCache(), now: time.Now}
 }
 
 // Index makes these revisions of pages findable before it returns. A revision that is not the one that is kept, or that
@@ -215,32 +217,6 @@ func copyBlocks(ctx context.Context, tx pgx.Tx, segment int64, blocks []search.B
 			return []any{segment, b.First, b.Last, b.Postings, b.Positions}, nil
 		}))
 	return err
-}
-
-// Words that are there are left alone, so most of a page costs a look at the index only.
-const sqlSearchLearn = `
-INSERT INTO search_terms (term)
-SELECT term FROM unnest($1::text[]) AS t(term)
-WHERE NOT EXISTS (SELECT FROM search_terms k WHERE k.term = t.term) ORDER BY term
-ON CONFLICT DO NOTHING`
-
-// learn adds words to the dictionary. That is not part of the transaction: a word that no page has does no harm, and
-// the rows of the pages are not locked as long.
-func (x *SearchIndex) learn(ctx context.Context, terms []search.TermPostings) error {
-	words := make([]string, 0, len(terms))
-	for _, t := range terms {
-		if search.Spellable(t.Term) {
-			words = append(words, t.Term)
-		}
-	}
-	if words = x.segments.unknown(words); len(words) == 0 {
-		return nil
-	}
-	if _, err := x.pool.Exec(ctx, sqlSearchLearn, words); err != nil {
-		return err
-	}
-	x.segments.know(words)
-	return nil
 }
 
 // Remove makes pages unfindable before it returns: their documents are void in a segment without any of its own.

@@ -307,3 +307,73 @@ func TestSearchCompact(t *testing.T) {
 	require.Zero(t, query[int](t, l.pool,
 		"SELECT count(*)::int FROM search_postings WHERE segment NOT IN (SELECT id FROM search_segments)")[0])
 }
+
+// Words whose documents are gone leave the dictionary, a day later. Those that are written again meanwhile stay, by
+// processes that learnt them long ago too.
+func TestSearchForgetsWords(t *testing.T) {
+	t.Parallel()
+
+	l := newLibrary(t)
+	ctx := t.Context()
+	at := time.Now()
+	l.index.At(func() time.Time { return at })
+	terms := func(of string) []string {
+		return query[string](t, l.pool, "SELECT term FROM "+of+" ORDER BY 1")
+	}
+	compact := func() {
+		for more := true; more; {
+			var err error
+			more, err = l.index.Compact(ctx)
+			require.NoError(t, err)
+		}
+	}
+	later := func() { exec(t, l.pool, "UPDATE search_terms_doubted SET since = since - interval '25 hours'") }
+	l.put(t, incoming("keep.example", "/", "", "common", 0))
+	for i, word := range []string{"zebra", "giraffe", "okapi", "gnu"} {
+		l.put(t, incoming("gone.example", fmt.Sprintf("/%d", i), "", "common "+word, i))
+	}
+	before := terms("search_terms")
+	require.Subset(t, before, []string{"common", "zebra", "giraffe", "okapi", "gnu"})
+	n, err := l.Delete(ctx, db.PagesWhere{Site: "gone.example"}, 100, nil)
+	require.NoError(t, err)
+	require.Equal(t, 4, n)
+	compact()
+	require.Subset(t, terms("search_terms_doubted"), []string{"zebra", "giraffe", "okapi", "gnu"})
+	require.Contains(t, terms("search_terms_doubted"), "common", "one of the documents that had it")
+	require.Equal(t, before, terms("search_terms"), "not at once")
+
+	// A process that has just learnt a word does not look; another one ends the doubt.
+	l.put(t, incoming("keep.example", "/g", "", "giraffe", 0))
+	require.Contains(t, terms("search_terms_doubted"), "giraffe")
+	other := library{l.Pages, db.NewSearchIndex(l.pool), l.pool}
+	other.put(t, incoming("keep.example", "/o", "", "okapi", 0))
+	require.NotContains(t, terms("search_terms_doubted"), "okapi")
+	later()
+	compact()
+	require.Empty(t, terms("search_terms_doubted"))
+	after := terms("search_terms")
+	require.Subset(t, after, []string{"common", "giraffe", "okapi"})
+	require.NotContains(t, after, "zebra")
+	require.NotContains(t, after, "gnu")
+
+	at = at.Add(time.Hour + time.Second)
+	l.put(t, incoming("keep.example", "/z", "", "zebra", 0))
+	require.Contains(t, terms("search_terms"), "zebra", "it is learnt anew")
+
+	// Many words, and words of segments without any living document.
+	many := make([]byte, 0, 1<<15)
+	for i := range 3000 {
+		many = append(append(many, "qu"+wordOf(uint64(i))...), ' ')
+	}
+	l.put(t, incoming("gone.example", "/many", "", string(many), 9))
+	require.Greater(t, len(terms("search_terms")), 2500)
+	for _, site := range []string{"gone.example", "keep.example"} {
+		_, err = l.Delete(ctx, db.PagesWhere{Site: site}, 100, nil)
+		require.NoError(t, err)
+	}
+	compact()
+	later()
+	compact()
+	require.Empty(t, terms("search_terms"))
+	require.Empty(t, terms("search_terms_doubted"))
+}

@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -24,7 +25,8 @@ type segmentCache struct {
 	last  *search.Snapshot
 
 	seed  maphash.Seed
-	words map[uint64]struct{} // hashes of words that are in the dictionary
+	words map[uint64]struct{} // hashes of words that were learnt since begun
+	begun time.Time
 }
 
 func newSegmentCache() *segmentCache {
@@ -35,19 +37,27 @@ func newSegmentCache() *segmentCache {
 const maxKnownWords = 500_000
 
 // unknown returns those of words that may not be in the dictionary.
-func (c *segmentCache) unknown(words []string) []string {
+func (c *segmentCache) unknown(words []string, now time.Time) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if now.Sub(c.begun) > wordKnown {
+		clear(c.words)
+		c.begun = now
+	}
 	return slices.DeleteFunc(words, func(w string) bool {
 		_, known := c.words[maphash.String(c.seed, w)]
 		return known
 	})
 }
 
-// know remembers words that are in the dictionary, which never forgets one. When too many are known, all are forgotten.
-func (c *segmentCache) know(words []string) {
+// know remembers words that were in the dictionary at a time. When too many are known, or after wordKnown, all are
+// forgotten.
+func (c *segmentCache) know(words []string, at time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if at.Before(c.begun) {
+		return
+	}
 	if c.words == nil || len(c.words) > maxKnownWords {
 		c.words = map[uint64]struct{}{}
 	}

@@ -17,6 +17,9 @@ type Posted struct {
 // A Merger makes one segment of several: their living documents, under the numbers that they have. Its memory is that
 // of the columns and of one term at a time.
 type Merger struct {
+	// Dropped is called with each term that no living document has. It may be nil.
+	Dropped func(term string) error
+
 	columns []byte
 	kills   []uint32
 	docs    int
@@ -132,7 +135,10 @@ func (m *Merger) Add(row Posted, out func(TermPostings) error) error {
 func (m *Merger) Flush(out func(TermPostings) error) error {
 	defer func() { clear(m.list); m.list, m.open = m.list[:0], false }()
 	if len(m.list) == 0 {
-		return nil
+		if !m.open || m.Dropped == nil {
+			return nil
+		}
+		return m.Dropped(m.term)
 	}
 	ascending := func(a, b moved) int { return cmp.Compare(a.ord, b.ord) }
 	if !slices.IsSortedFunc(m.list, ascending) {

@@ -218,7 +218,7 @@ func (c *Client) do(ctx context.Context, u *url.URL, r web.Request, take taker) 
 	resp, err := transport.RoundTrip(req.WithContext(ctx))
 	x.FirstByte = time.Since(began)
 	x.Took = x.FirstByte
-	if err = outage.left(web.HostPort(u), err); err != nil {
+	if err = outage.left(web.HostPort(u), err, c.look(ctx)); err != nil {
 		return x, c.failed(ctx, err)
 	}
 	defer resp.Body.Close()
@@ -234,6 +234,14 @@ func (c *Client) do(ctx context.Context, u *url.URL, r web.Request, take taker) 
 		return x, c.failed(ctx, err)
 	}
 	return x, nil
+}
+
+// look looks names up as requests do.
+func (c *Client) look(ctx context.Context) func(name string) error {
+	return func(name string) error {
+		_, err := cmp.Or(c.o.Resolver, net.DefaultResolver).LookupNetIP(ctx, "ip", name)
+		return err
+	}
 }
 
 // redirects says whether a status asks for the address in the Location header to be requested.

@@ -1,6 +1,7 @@
 package fetch_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -90,7 +92,11 @@ func TestOutage(t *testing.T) {
 }
 
 // nowhere is the connection to a name server that knows no host.
-func nowhere() net.Conn {
+func nowhere() net.Conn { return nameServer(func() bool { return false }) }
+
+// nameServer is the connection to a name server to which all hosts called site.… are here, while it knows them, and that
+// knows no other.
+func nameServer(knows func() bool) net.Conn {
 	ours, theirs := net.Pipe() // framed as TCP is: the length comes first
 	go func() {
 		defer func() { _ = theirs.Close() }()
@@ -104,6 +110,17 @@ func nowhere() net.Conn {
 				return
 			}
 			m[2], m[3] = m[2]|0x80, m[3]&0xf0|3 // an answer: NXDOMAIN
+			if bytes.HasPrefix(m[12:], []byte("\x04site")) && knows() {
+				end := 12 + bytes.IndexByte(m[12:], 0) + 5 // of the question: name, type, class
+				kind := m[end-3]
+				m = m[:end:end]
+				m[3], m[7], m[11] = m[3]&0xf0, 0, 0 // found, without an address …
+				if kind == 1 {                      // … unless it is asked for one of IPv4
+					m[7] = 1
+					m = append(m, 0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, 127, 0, 0, 1)
+				}
+				binary.BigEndian.PutUint16(size, uint16(len(m)))
+			}
 			if _, err := theirs.Write(append(size, m...)); err != nil {
 				return
 			}
@@ -160,4 +177,81 @@ func TestUnknownHostsAreNoOutage(t *testing.T) {
 	class, _ = ask(32, true)
 	require.Equal(t, fault.Gone, class, "hosts that are misspelt come to an end")
 	require.True(t, outage.Active())
+}
+
+// A name server that knows nobody any more, not even those who answered before, is an outage. One that does not know
+// a page's dead links is none, however many there are.
+func TestANameServerThatKnowsNobodyIsAnOutage(t *testing.T) {
+	t.Parallel()
+
+	site := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(site.Close)
+	_, port, _ := strings.Cut(strings.TrimPrefix(site.URL, "http://"), ":")
+	var at, lookups atomic.Int64
+	var knows atomic.Bool
+	outage := fetch.NewOutage(func() time.Time { return time.Unix(at.Load(), 0) })
+	c := fetch.New(fetch.Options{
+		AllowPrivate: []string{"site.one.example.", "site.two.example."}, Outage: outage,
+		Resolver: &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+			lookups.Add(1)
+			return nameServer(knows.Load), nil
+		}},
+	})
+	t.Cleanup(c.Close)
+	ask := func(url string) fault.Class {
+		_, err := c.Ask(t.Context(), web.Request{URL: url})
+		class, _ := fault.Of(err)
+		return class
+	}
+	next := 0
+	dead := func() fault.Class {
+		next++
+		return ask(fmt.Sprintf("http://h%d.example./", next))
+	}
+
+	for range 25 {
+		require.Equal(t, fault.Gone, dead(), "no host has answered, so that nothing can be said of the name server")
+	}
+	knows.Store(true)
+	require.Empty(t, ask("http://site.one.example.:"+port))
+	require.Empty(t, ask("http://site.two.example.:"+port))
+	for range 45 {
+		require.Equal(t, fault.Gone, dead(), "the name server knows others")
+	}
+	require.False(t, outage.Active())
+
+	require.Empty(t, ask("http://site.one.example.:"+port))
+	knows.Store(false)
+	for range 9 {
+		require.Equal(t, fault.Gone, dead())
+		require.Equal(t, fault.Gone, ask(fmt.Sprintf("http://h%d.example./", next)), "it counts once")
+	}
+	require.False(t, outage.Active())
+	require.Equal(t, fault.Limited, dead())
+	require.True(t, outage.Active())
+	tried := lookups.Load()
+	require.Equal(t, fault.Limited, dead())
+	require.Equal(t, tried, lookups.Load(), "nothing is tried before its time")
+	at.Add(1)
+	require.Equal(t, fault.Limited, dead(), "it is tried, and costs nothing")
+	require.Greater(t, lookups.Load(), tried)
+	require.True(t, outage.Active())
+
+	knows.Store(true)
+	at.Add(30)
+	require.Equal(t, fault.Gone, dead(), "the name server knows others again")
+	require.False(t, outage.Active())
+
+	knows.Store(false)
+	for range 9 {
+		require.Equal(t, fault.Gone, dead())
+	}
+	require.Equal(t, fault.Limited, dead())
+	at.Add(3601)
+	require.Equal(t, fault.Gone, dead(), "hosts that are misspelt come to an end")
+	require.True(t, outage.Active())
+	knows.Store(true)
+	at.Add(30)
+	require.Empty(t, ask("http://site.one.example.:"+port))
+	require.False(t, outage.Active())
 }
