@@ -35,7 +35,7 @@ func (d *door) flow(f flow, write func(context.Context, *lines)) *huma.StreamRes
 	return &huma.StreamResponse{Body: func(hc huma.Context) {
 		c := humagin.Unwrap(hc)
 		ctx := c.Request.Context()
-		out := &opening{c: c, flow: f, pace: &pacedWriter{
+		out := &opening{c: c, flow: f, spell: spellOf(ctx), pace: &pacedWriter{
 			ResponseWriter: c.Writer, control: http.NewResponseController(c.Writer), within: sendWithin,
 		}}
 		out.pace.end, _ = ctx.Deadline()
@@ -63,18 +63,20 @@ func (d *door) flow(f flow, write func(context.Context, *lines)) *huma.StreamRes
 
 // opening sets the headers with the first bytes.
 type opening struct {
-	c    *gin.Context
-	flow flow
-	pace *pacedWriter
-	zip  *gzip.Writer // nil = not compressed
-	open bool
+	c     *gin.Context
+	flow  flow
+	pace  *pacedWriter
+	spell spell
+	zip   *gzip.Writer // nil = not compressed
+	open  bool
 }
 
 // gzipLevel is fast: twice as fast as the default, and a tenth bigger.
 const gzipLevel = 4
 
-// Write writes p.
+// Write writes p, and pauses before where others wait for the turn.
 func (o *opening) Write(p []byte) (int, error) {
+	o.spell.pause(o.c.Request.Context())
 	if !o.open {
 		o.open = true
 		o.c.Header("Content-Type", o.flow.contentType)

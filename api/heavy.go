@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/fault"
@@ -119,10 +120,17 @@ func inTurn[I, O any](d *door, o huma.Operation, handle func(context.Context, *I
 		name := ofWhom(ctx, in)
 		waiting, cancel := context.WithTimeout(ctx, h.lane.wait)
 		defer cancel()
-		leave, ok := both(waiting, turns, all, name)
+		left, ok := both(waiting, turns, all, name)
 		if !ok {
 			return nil, tooMany("too many "+h.lane.of+" at once, of the "+name+" or of all: wait until one has ended",
 				retryAfter)
+		}
+		began, awaited := time.Now(), func() bool { return turns.awaited(name) }
+		leave := func() {
+			if awaited() {
+				turns.rest(name, min(time.Since(began), restMost))
+			}
+			left()
 		}
 		later := false
 		defer func() { // also when the handler panics
@@ -137,11 +145,46 @@ func inTurn[I, O any](d *door, o huma.Operation, handle func(context.Context, *I
 			write := answer.Body
 			later, answer.Body = true, func(hc huma.Context) {
 				defer leave()
+				c := humagin.Unwrap(hc)
+				c.Request = c.Request.WithContext(context.WithValue(c.Request.Context(), awaitedKey{}, awaited))
 				write(hc)
 			}
 		}
 		return out, nil
 	}
+}
+
+// Who asks for more than its turns has each of them for half of the time, so that cores are left to the others: a turn
+// rests for as long as it took, and an answer that is streamed after each piece.
+const (
+	restMost  = time.Second
+	pauseMost = 100 * time.Millisecond
+)
+
+// awaitedKey is the key of a func() bool in the context of an answer that is streamed: whether others of its name wait
+// for its turn.
+type awaitedKey struct{}
+
+// A spell is the work since the last pause.
+type spell struct {
+	awaited func() bool // nil = it has no turn
+	since   time.Time
+}
+
+func spellOf(ctx context.Context) spell {
+	awaited, _ := ctx.Value(awaitedKey{}).(func() bool)
+	return spell{awaited, time.Now()}
+}
+
+// pause ends a spell, and takes as long as it where others wait for the turn.
+func (s *spell) pause(ctx context.Context) {
+	if s.awaited != nil && s.awaited() {
+		select {
+		case <-time.After(min(time.Since(s.since), pauseMost)):
+		case <-ctx.Done():
+		}
+	}
+	s.since = time.Now()
 }
 
 // both takes a turn of a lane, and then one of all: what waits for its lane holds up no other.

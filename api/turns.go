@@ -4,19 +4,23 @@ import (
 	"context"
 	"maps"
 	"sync"
+	"time"
 )
 
 // turns bound what is done at once in a process, in all and by name: that of a tenant, or of a network.
 type turns struct {
 	most, share int
 
-	mu   sync.Mutex
-	all  int
-	of   map[string]int
-	left chan struct{} // closed by the next leave; nil = nothing waits for one
+	mu    sync.Mutex
+	all   int
+	of    map[string]int
+	waits map[string]int // how many wait for a turn
+	left  chan struct{}  // closed by the next leave; nil = nothing waits for one
 }
 
-func newTurns(most, share int) *turns { return &turns{most: most, share: share, of: map[string]int{}} }
+func newTurns(most, share int) *turns {
+	return &turns{most: most, share: share, of: map[string]int{}, waits: map[string]int{}}
+}
 
 // take takes a turn of a name; ok is false when there is none. Call leave when it is over.
 func (t *turns) take(name string) (leave func(), ok bool) {
@@ -26,6 +30,8 @@ func (t *turns) take(name string) (leave func(), ok bool) {
 
 // wait takes a turn as take does, and waits for one until ctx ends.
 func (t *turns) wait(ctx context.Context, name string) (leave func(), ok bool) {
+	t.count(t.waits, name, 1)
+	defer t.count(t.waits, name, -1)
 	for {
 		leave, left := t.try(name)
 		if leave != nil {
@@ -55,11 +61,41 @@ func (t *turns) try(name string) (leave func(), left <-chan struct{}) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.all--
-		t.of[name]--
-		maps.DeleteFunc(t.of, func(_ string, n int) bool { return n == 0 })
-		if t.left != nil {
-			close(t.left)
-			t.left = nil
-		}
+		t.free(name)
 	}, nil
+}
+
+// awaited says whether anything of a name waits for a turn.
+func (t *turns) awaited(name string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.waits[name] > 0
+}
+
+// rest keeps a turn of the name's share for some time more, without one of all. Call it before leave.
+func (t *turns) rest(name string, d time.Duration) {
+	t.count(t.of, name, 1)
+	time.AfterFunc(d, func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.free(name)
+	})
+}
+
+func (t *turns) count(of map[string]int, name string, n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if of[name] += n; of[name] == 0 {
+		delete(of, name)
+	}
+}
+
+// free gives back a turn of a name's share. The caller holds the lock.
+func (t *turns) free(name string) {
+	t.of[name]--
+	maps.DeleteFunc(t.of, func(_ string, n int) bool { return n == 0 })
+	if t.left != nil {
+		close(t.left)
+		t.left = nil
+	}
 }

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
@@ -49,6 +51,61 @@ func TestTurns(t *testing.T) {
 	leave()
 	require.True(t, <-got)
 	require.True(t, <-got)
+}
+
+// A turn that rests is not given to its name, and to others at once.
+func TestTurnsRest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		turns := newTurns(2, 1)
+		leave, ok := turns.take("a")
+		require.True(t, ok)
+		require.False(t, turns.awaited("a"))
+		began, got := time.Now(), make(chan time.Duration)
+		go func() {
+			leave, ok := turns.wait(t.Context(), "a")
+			if ok {
+				got <- time.Since(began)
+				leave()
+			}
+			close(got)
+		}()
+		synctest.Wait()
+		require.True(t, turns.awaited("a"))
+		require.False(t, turns.awaited("b"))
+		turns.rest("a", 3*time.Second)
+		leave()
+		other, ok := turns.take("b")
+		require.True(t, ok)
+		require.Equal(t, 1, turns.all, "what rests is no turn of all")
+		other()
+		require.Equal(t, 3*time.Second, <-got)
+		<-got
+		require.False(t, turns.awaited("a"))
+		require.Empty(t, turns.of)
+	})
+}
+
+// An answer whose turn others wait for pauses for as long as it works, and any other one does not.
+func TestSpells(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		waits := true
+		s := spellOf(context.WithValue(t.Context(), awaitedKey{}, func() bool { return waits }))
+		took := func(work time.Duration) time.Duration {
+			time.Sleep(work) // of the bubble
+			began := time.Now()
+			s.pause(t.Context())
+			return time.Since(began)
+		}
+		require.Equal(t, 7*time.Millisecond, took(7*time.Millisecond))
+		require.Equal(t, 5*time.Millisecond, took(5*time.Millisecond))
+		require.Equal(t, pauseMost, took(time.Hour))
+		waits = false
+		require.Zero(t, took(7*time.Millisecond))
+		s = spellOf(t.Context())
+		require.Zero(t, took(7*time.Millisecond))
+	})
 }
 
 // A turn is given back when its answer is over, also one that ends in a panic, or is a fault.
