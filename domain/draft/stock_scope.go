@@ -29,8 +29,9 @@ var everyWords = []string{"all", "every", "alle*", "jede*", "toutes", "tous", "t
 
 // nearly are words before "sold out" that say that it is not, yet.
 var nearly = []string{"almost", "nearly", "often", "soon", "before it is", "before it's", "fast", "beinahe", "bald",
-	"oft", "presque", "bientôt", "quasi", "presto", "casi", "pronto", "quase", "bijna", "prawie", "téměř", "takmer",
-	"snart", "nästan", "næsten", "nesten", "melkein", "lähes", "почти", "majdnem", "aproape"}
+	"oft", "presque", "bientôt", "quasi",
+	"presto", "casi", "pronto", "quase", "bijna", "prawie", "téměř", "takmer", "snart",
+	"nästan", "næsten", "nesten", "melkein", "lähes", "почти", "majdnem", "aproape"}
 
 // conditions begin sentences about what happens when something is sold out.
 var conditions = []string{"if", "when", "once", "in case", "items", "products", "wenn", "falls", "sollte*", "sofern",
@@ -49,11 +50,13 @@ var wholeSubjects = []string{"status", "availab*", "disponibilit*", "disponibili
 // formName is a form of a product by itself: a letter or figures of a size, an amount with its unit.
 var formName = regexp.MustCompile(`^(?:(?:uk|us|eu|it|fr|de)? ?` +
 	`(?:x{0,4}[sl]|m|one size|small|medium|large|extra (?:small|large)|\d{1,4}(?:[.,/]\d{1,2}|½)?(?:-\d{1,4})?)` +
-	`(?: ?(?:uk|us|eu|cm|mm|m|in|inch(?:es)?|"|″|ml|cl|l|g|kg|mg|oz|lbs?|gb|tb|w|v|pcs|pack|years?|yrs?|months?|ans|mois|` +
+	`(?: ?(?:uk|us|eu|cm|mm|m|in|inch(?:es)?|"|″|ml|cl|l|g|kg|mg|oz|lbs?|gb|tb|w|v|` +
+	`pcs|pack|years?|yrs?|months?|ans|mois|` +
 	`jahre|monate|t|y|stück|st))?)(?: ?[/,+] ?[\pL\d ]{1,20})?$`)
 
 // inOther are the words behind "sold out in" that do not lead to a form of the product.
-var inOther = wordSet(`our the this all every stock online ligne línea linea este esta estos ce cet cette ces questo questa
+var inOther = wordSet(`our the this all every stock online
+	ligne línea linea este esta estos ce cet cette ces questo questa
 	deze dit diesem dieser unserem allen aller alle toutes tous tutte tutti todas todos everything momento moment nuestra
 	notre most any`)
 
@@ -155,7 +158,8 @@ const mostChoice = 80
 func mayName(name string) bool {
 	first, _, _ := strings.Cut(name, "\n")
 	lower := strings.ToLower(strings.Trim(first, " :"))
-	return lower != "" && strings.ContainsFunc(lower, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) &&
+	says := strings.ContainsFunc(lower, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
+	return says &&
 		!isLabel(lower) && !containsAny(lower, wholeSubjects) && !containsAny(lower, stockLabels)
 }
 
