@@ -41,6 +41,8 @@ type CampaignMessages interface {
 type CampaignCycle interface {
 	Ready(ctx context.Context, now time.Time) ([]campaign.Ready, error)
 	Lease(ctx context.Context, ids []uuid.UUID, now, until time.Time) ([]uuid.UUID, error)
+	// Wait notes that the others are waiting for their turn.
+	Wait(ctx context.Context, now time.Time) error
 }
 
 // CampaignStarter starts workflows. A running one is joined.
@@ -158,5 +160,5 @@ func (a *Campaigns) StartReadyCampaigns(ctx context.Context, _ ScheduleJob) (out
 		}
 		out.Started++
 	}
-	return out, nil
+	return out, a.Cycle.Wait(ctx, now)
 }

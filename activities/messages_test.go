@@ -293,6 +293,7 @@ type campaignBook struct {
 	freezes, drops int
 	refuse         error
 	woken, started int
+	waited         int // campaigns that were started before those that wait were noted
 	reason         string
 }
 
@@ -356,6 +357,11 @@ func (b *campaignBook) Lease(_ context.Context, ids []uuid.UUID, _, _ time.Time)
 	return ids[1:], nil // another scheduler has one
 }
 
+func (b *campaignBook) Wait(context.Context, time.Time) error {
+	b.waited = b.started
+	return nil
+}
+
 // bookStore has the progress of a campaign under the name that its embedded field takes.
 type bookStore struct{ *campaignBook }
 
@@ -404,4 +410,5 @@ func TestStartReadyCampaigns(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, activities.CampaignsStarted{Ready: 6, Started: 3}, got, "two of each tenant, but for the one that is leased")
 	require.Equal(t, 3, b.started)
+	require.Equal(t, 3, b.waited, "the others wait for their turn")
 }

@@ -391,7 +391,7 @@ func (h Campaigns) edit(ctx context.Context, in *editCampaignInput) (*campaignOu
 // CampaignStart is the body of POST …/start, which may be left out.
 type CampaignStart struct {
 	At       *time.Time `json:"at,omitempty" doc:"absent, or in the past: now"`
-	NotAfter *time.Time `json:"not_after,omitempty" doc:"one that comes to its turn later is paused, and not sent; absent: CONVEYOR_CAMPAIGN_LATE after at, and at any time without at"`
+	NotAfter *time.Time `json:"not_after,omitempty" doc:"one that comes to its turn later is paused, and not sent; absent: CONVEYOR_CAMPAIGN_LATE after at, put off while it waits for its turn behind others; at any time without at"`
 }
 
 type startCampaignInput struct {
@@ -415,17 +415,18 @@ func (h Campaigns) start(ctx context.Context, in *startCampaignInput) (*campaign
 	if in.Body != nil && in.Body.At != nil && in.Body.At.After(now) {
 		at = *in.Body.At
 	}
-	var latest *time.Time
+	var c db.Campaign
+	by := callerOf(ctx).Name
 	switch {
-	case in.Body == nil:
-	case in.Body.NotAfter != nil && in.Body.NotAfter.Before(at):
+	case in.Body != nil && in.Body.NotAfter != nil && in.Body.NotAfter.Before(at):
 		return nil, fault.Newf(fault.Invalid, "not_after: is before the start")
-	case in.Body.NotAfter != nil:
-		latest = in.Body.NotAfter
-	case in.Body.At != nil && h.Late > 0:
-		latest = new(at.Add(h.Late))
+	case in.Body != nil && in.Body.NotAfter != nil:
+		c, err = h.Store.ScheduleUntil(ctx, tenant, in.ID, at, in.Body.NotAfter, by, now)
+	case in.Body != nil && in.Body.At != nil && h.Late > 0:
+		c, err = h.Store.ScheduleWithin(ctx, tenant, in.ID, at, h.Late, by, now)
+	default:
+		c, err = h.Store.Schedule(ctx, tenant, in.ID, at, by, now)
 	}
-	c, err := h.Store.ScheduleUntil(ctx, tenant, in.ID, at, latest, callerOf(ctx).Name, now)
 	if err != nil {
 		return nil, err
 	}

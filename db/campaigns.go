@@ -261,6 +261,8 @@ UPDATE campaigns SET state = $3, reason = $4, updated_at = $5, lease_until = NUL
     started_at = CASE $3 WHEN 'running' THEN coalesce(started_at, $5) ELSE started_at END,
     frozen_at = CASE $3 WHEN 'running' THEN coalesce(frozen_at, $5) ELSE frozen_at END,
     finished_at = CASE WHEN $3 = 'canceled' AND started_at IS NULL THEN $5 WHEN $3 = 'running' THEN NULL
+    not_after_moves = CASE $3 WHEN 'queued' THEN $9::boolean ELSE not_after_moves END,
+    waited_at = CASE $3 WHEN 'queued' THEN NULL ELSE waited_at END,
         ELSE finished_at END
 WHERE tenant = $1 AND id = $2 AND state = ANY ($6::text[])
     AND ($3 <> 'running' OR state <> 'queued' OR scheduled_at <= $5 AND (not_after IS NULL OR not_after >= $5))
@@ -275,6 +277,7 @@ type move struct {
 	by     string     // "" = not a person: it is not audited
 	action string     // for the audit
 	reason string
+	waits  bool       // latest is put off while it waits for its turn
 	letter *DeadLetter // nil = none
 }
 
@@ -284,7 +287,8 @@ func (s *Campaigns) move(ctx context.Context, tenant string, id uuid.UUID, m mov
 	c Campaign, err error,
 ) {
 	err = tenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
-		rows, _ := tx.Query(ctx, sqlCampaignMove, tenant, id, m.to, storable(m.reason), now, m.from, m.at, m.latest)
+		rows, _ := tx.Query(ctx, sqlCampaignMove, tenant, id, m.to, storable(m.reason), now, m.from, m.at, m.latest,
+			m.waits)
 		moved, err := pgx.CollectRows(rows, scanCampaign)
 		if err != nil {
 			return err
@@ -325,7 +329,17 @@ func (s *Campaigns) Schedule(ctx context.Context, tenant string, id uuid.UUID, a
 	return s.ScheduleUntil(ctx, tenant, id, at, nil, by, now)
 }
 
-// ScheduleUntil is Schedule of a campaign that begins no later than latest; nil = at any time.
+// ScheduleWithin is Schedule of a campaign that begins so long after its time at most, without the time for which it
+// waits for its turn behind others.
+func (s *Campaigns) ScheduleWithin(ctx context.Context, tenant string, id uuid.UUID, at time.Time, late time.Duration,
+	by string, now time.Time) (Campaign, error) {
+	return s.move(ctx, tenant, id, move{
+		to: campaign.Queued, from: []campaign.State{campaign.Draft, campaign.Queued}, at: &at, latest: new(at.Add(late)),
+		waits: true, by: by, action: "campaign.scheduled",
+	}, now)
+}
+
+// ScheduleUntil is Schedule of a campaign that begins no later than latest, whatever holds it up; nil = at any time.
 func (s *Campaigns) ScheduleUntil(ctx context.Context, tenant string, id uuid.UUID, at time.Time, latest *time.Time,
 	by string, now time.Time) (Campaign, error) {
 	return s.move(ctx, tenant, id, move{
@@ -446,14 +460,17 @@ func (s *Campaigns) Ready(ctx context.Context, now time.Time) ([]campaign.Ready,
 }
 
 const sqlCampaignLease = `
-UPDATE campaigns SET lease_until = $3
+UPDATE campaigns SET lease_until = $3, waited_at = NULL,
+    not_after = CASE WHEN not_after_moves AND waited_at BETWEEN $4 AND $2 THEN not_after + ($2 - waited_at)
+        ELSE not_after END
 WHERE id = ANY ($1) AND state = 'queued' AND (lease_until IS NULL OR lease_until <= $2)
 RETURNING id`
 
 // Lease reserves the start of campaigns until a time, and returns those that it got: a scheduler starts no others. A
-// campaign whose scheduler did not come to start it is ready again then.
+// campaign whose scheduler did not come to start it is ready again then. One that Wait has noted has waited until now.
 func (s *Campaigns) Lease(ctx context.Context, ids []uuid.UUID, now, until time.Time) ([]uuid.UUID, error) {
-	got, err := systemRows(ctx, s.pool, pgx.RowTo[uuid.UUID], sqlCampaignLease, ids, now, until)
+	got, err := systemRows(ctx, s.pool, pgx.RowTo[uuid.UUID], sqlCampaignLease, ids, now, until,
+		now.Add(-campaign.TurnGap))
 	if err != nil {
 		return nil, fmt.Errorf("reserve %d campaigns: %w", len(ids), err)
 	}
@@ -462,6 +479,31 @@ func (s *Campaigns) Lease(ctx context.Context, ids []uuid.UUID, now, until time.
 
 const (
 	sqlCampaignTurn = `SELECT state = 'active' FROM tenants WHERE id = $1 FOR NO KEY UPDATE`
+
+const sqlCampaignsWait = `
+UPDATE campaigns c SET waited_at = $1, not_after = CASE WHEN k.since >= $2 THEN k.not_after + ($1 - k.since)
+    ELSE k.not_after END
+FROM (
+    SELECT q.id, q.not_after, greatest(q.waited_at, q.scheduled_at) AS since
+    FROM campaigns q JOIN tenants t ON t.id = q.tenant AND t.state = 'active'
+    WHERE q.state = 'queued' AND q.scheduled_at <= $1 AND q.not_after_moves AND q.not_after IS NOT NULL
+        AND (q.lease_until IS NULL OR q.lease_until <= $1)
+    ORDER BY q.id FOR NO KEY UPDATE OF q SKIP LOCKED
+) k
+WHERE c.id = k.id AND k.since < $1`
+
+// Wait notes that the campaigns whose time has come, and whose start nobody has reserved, wait for their turn behind
+// others, and puts off by as much the latest time of those of ScheduleWithin. The time since they were last seen so
+// counts where it is at most campaign.TurnGap: in a longer one the scheduler was away, or the tenant was stopped. It
+// may be repeated.
+func (s *Campaigns) Wait(ctx context.Context, now time.Time) error {
+	b := new(pgx.Batch)
+	b.Queue(sqlCampaignsWait, now, now.Add(-campaign.TurnGap))
+	if err := systemWrite(ctx, s.pool, b); err != nil {
+		return fmt.Errorf("put off the latest times of campaigns that wait: %w", err)
+	}
+	return nil
+}
 
 	sqlCampaignReserve = `
 UPDATE campaigns SET lease_until = $4

@@ -802,3 +802,98 @@ func TestCampaignStartsLate(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, campaign.Running, c.State, "without a latest time")
 }
+
+// A campaign of ScheduleWithin is late by the time for which nobody looked at it, and not by its wait for others of its
+// tenant: however many there are, all begin. One with a latest time that a person gave is late by both.
+func TestCampaignWaitsForItsTurn(t *testing.T) {
+	t.Parallel()
+	ctx, at := t.Context(), time.Now().UTC().Truncate(time.Microsecond)
+	const late = 5 * time.Minute
+	for name, tt := range map[string]struct {
+		away   int // minutes, after the third cycle
+		person bool
+		paused int
+	}{
+		"a queue of seven minutes":                     {0, false, 0},
+		"and an outage that is short enough":           {4, false, 0},
+		"and a longer one":                             {5, false, 8},
+		"a queue of seven minutes, and a time to keep": {0, true, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMailing(t)
+			s := m.campaigns
+			for n := range 14 {
+				id := m.draft(t, fmt.Sprint(n))
+				var err error
+				if tt.person {
+					_, err = s.ScheduleUntil(ctx, "acme", id, at, new(at.Add(late)), "zoe", at)
+				} else {
+					_, err = s.ScheduleWithin(ctx, "acme", id, at, late, "zoe", at)
+				}
+				require.NoError(t, err)
+			}
+			cycle := func(now time.Time) bool {
+				ready, err := s.Ready(ctx, now)
+				require.NoError(t, err)
+				var ids []uuid.UUID
+				for _, r := range campaign.Select(ready) {
+					ids = append(ids, r.ID)
+				}
+				leased, err := s.Lease(ctx, ids, now, now.Add(campaign.Lease))
+				require.NoError(t, err)
+				for range 2 { // it may be repeated
+					require.NoError(t, s.Wait(ctx, now))
+				}
+				for _, id := range leased {
+					_, err := s.Begin(ctx, "acme", id, now)
+					require.NoError(t, err)
+				}
+				return len(ready) > 0
+			}
+			now := at
+			for n := 0; cycle(now); n++ {
+				if now = now.Add(time.Minute); n == 2 {
+					now = now.Add(time.Duration(tt.away) * time.Minute)
+				}
+			}
+			require.Equal(t, []int64{int64(tt.paused), int64(14 - tt.paused)}, seen(t, m.pool, `
+				SELECT count(*) FROM campaigns WHERE state = 'paused'
+				UNION ALL SELECT count(*) FROM campaigns WHERE state = 'running'`))
+		})
+	}
+}
+
+// While its tenant is stopped, a campaign does not wait for its turn.
+func TestCampaignWaitsForNoStoppedTenant(t *testing.T) {
+	t.Parallel()
+	m := newMailing(t)
+	ctx, now := t.Context(), time.Now().UTC().Truncate(time.Microsecond)
+	id := m.draft(t, "spring")
+	c, err := m.campaigns.ScheduleWithin(ctx, "acme", id, now, time.Hour, "zoe", now)
+	require.NoError(t, err)
+	require.Equal(t, now.Add(time.Hour), c.NotAfter.UTC())
+	latest := func(minutes int) time.Duration {
+		t.Helper()
+		require.NoError(t, m.campaigns.Wait(ctx, now.Add(time.Duration(minutes)*time.Minute)))
+		c, err := m.campaigns.Get(ctx, "acme", id)
+		require.NoError(t, err)
+		return c.NotAfter.Sub(now)
+	}
+	stop := func(state db.TenantState) {
+		_, err := db.NewTenants(m.pool).Change(ctx, "acme", "test", now, func(t *db.Tenant) { t.State = state })
+		require.NoError(t, err)
+	}
+	require.Equal(t, 62*time.Minute, latest(2))
+	stop(db.TenantStopped)
+	for minutes := 3; minutes < 10; minutes++ {
+		require.Equal(t, 62*time.Minute, latest(minutes))
+	}
+	stop(db.TenantActive)
+	require.Equal(t, 62*time.Minute, latest(10))
+	require.Equal(t, 63*time.Minute, latest(11))
+	c, err = m.campaigns.ScheduleWithin(ctx, "acme", id, now.Add(time.Minute), time.Hour, "zoe", now)
+	require.NoError(t, err)
+	require.Equal(t, now.Add(61*time.Minute), c.NotAfter.UTC(), "it was moved")
+	require.Equal(t, 63*time.Minute, latest(3))
+}

@@ -77,6 +77,7 @@ func init() {
 	statements[sqlCampaignWaits] = "sqlCampaignWaits"
 	statements[sqlCampaignWrite] = "sqlCampaignWrite"
 	statements[sqlCampaignsOpen] = "sqlCampaignsOpen"
+	statements[sqlCampaignsWait] = "sqlCampaignsWait"
 	statements[sqlChunkColumns] = "sqlChunkColumns"
 	statements[sqlChunkLast] = "sqlChunkLast"
 	statements[sqlChunkMayReserve] = "sqlChunkMayReserve"

@@ -13,6 +13,10 @@ const (
 	SelectPerTenant = 2
 )
 
+// TurnGap is the longest time between two cycles of the scheduler, which come a minute apart, through which a campaign
+// that both of them left for another has waited for its turn: in a longer one our services were away.
+const TurnGap = 3 * time.Minute
+
 // A Ready is a campaign whose time has come.
 type Ready struct {
 	ID          uuid.UUID
