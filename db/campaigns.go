@@ -112,7 +112,7 @@ func (p *Plan) docs() (template, audience []byte, err error) {
 
 const sqlCampaignCreate = `
 INSERT INTO campaigns (id, tenant, name, sender, template, audience, created_by, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)
+SELECT $1, $2, $3, $4, $5, $6, $7, $8, $8 WHERE ` + sqlTenantStands + `
 ON CONFLICT (id) DO NOTHING`
 
 const sqlCampaignSame = `
@@ -138,6 +138,9 @@ func (s *Campaigns) Create(ctx context.Context, tenant string, id uuid.UUID, p P
 			return err
 		}
 		if tag.RowsAffected() == 0 {
+			if err := tenantStands(ctx, tx, tenant); err != nil {
+				return err
+			}
 			var same bool
 			err := tx.QueryRow(ctx, sqlCampaignSame, tenant, id, name, p.Sender, template, audience).Scan(&same)
 			if errors.Is(err, pgx.ErrNoRows) || err == nil && !same {
@@ -258,11 +261,11 @@ const sqlCampaignMove = `
 UPDATE campaigns SET state = $3, reason = $4, updated_at = $5, lease_until = NULL,
     scheduled_at = CASE $3 WHEN 'queued' THEN $7::timestamptz WHEN 'draft' THEN NULL ELSE scheduled_at END,
     not_after = CASE $3 WHEN 'queued' THEN $8::timestamptz WHEN 'draft' THEN NULL ELSE not_after END,
+    not_after_moves = CASE $3 WHEN 'queued' THEN $9::boolean ELSE not_after_moves END,
+    waited_at = CASE $3 WHEN 'queued' THEN NULL ELSE waited_at END,
     started_at = CASE $3 WHEN 'running' THEN coalesce(started_at, $5) ELSE started_at END,
     frozen_at = CASE $3 WHEN 'running' THEN coalesce(frozen_at, $5) ELSE frozen_at END,
     finished_at = CASE WHEN $3 = 'canceled' AND started_at IS NULL THEN $5 WHEN $3 = 'running' THEN NULL
-    not_after_moves = CASE $3 WHEN 'queued' THEN $9::boolean ELSE not_after_moves END,
-    waited_at = CASE $3 WHEN 'queued' THEN NULL ELSE waited_at END,
         ELSE finished_at END
 WHERE tenant = $1 AND id = $2 AND state = ANY ($6::text[])
     AND ($3 <> 'running' OR state <> 'queued' OR scheduled_at <= $5 AND (not_after IS NULL OR not_after >= $5))
@@ -274,10 +277,10 @@ type move struct {
 	from   []campaign.State
 	at     *time.Time // of the start
 	latest *time.Time // of the start
+	waits  bool       // latest is put off while it waits for its turn
 	by     string     // "" = not a person: it is not audited
 	action string     // for the audit
 	reason string
-	waits  bool       // latest is put off while it waits for its turn
 	letter *DeadLetter // nil = none
 }
 
@@ -477,9 +480,6 @@ func (s *Campaigns) Lease(ctx context.Context, ids []uuid.UUID, now, until time.
 	return got, nil
 }
 
-const (
-	sqlCampaignTurn = `SELECT state = 'active' FROM tenants WHERE id = $1 FOR NO KEY UPDATE`
-
 const sqlCampaignsWait = `
 UPDATE campaigns c SET waited_at = $1, not_after = CASE WHEN k.since >= $2 THEN k.not_after + ($1 - k.since)
     ELSE k.not_after END
@@ -504,6 +504,9 @@ func (s *Campaigns) Wait(ctx context.Context, now time.Time) error {
 	}
 	return nil
 }
+
+const (
+	sqlCampaignTurn = `SELECT state = 'active' FROM tenants WHERE id = $1 FOR NO KEY UPDATE`
 
 	sqlCampaignReserve = `
 UPDATE campaigns SET lease_until = $4

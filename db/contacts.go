@@ -269,7 +269,7 @@ const sqlOptOutsAdd = `
 INSERT INTO opt_outs (tenant, digest, source, at) SELECT $1, d, $3, $4 FROM (
     SELECT unnest($2::bytea[]) AS d
     UNION SELECT digest FROM contacts WHERE tenant = $1 AND email_digest = ANY ($2::bytea[]) AND email_digest <> ''
-) p ORDER BY d
+) p WHERE ` + sqlTenantStands + ` ORDER BY d
 ON CONFLICT (tenant, digest) DO NOTHING`
 
 // OptOut notes that the people with some keys, as contact.Key makes them, are never written to, whether they are
@@ -287,8 +287,11 @@ func (s *Contacts) OptOut(ctx context.Context, tenant string, keys []string, sou
 	slices.SortFunc(digests, bytes.Compare)
 	err := tenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, sqlOptOutsAdd, tenant, digests, source, now)
-		if err != nil || tag.RowsAffected() == 0 {
+		if err != nil {
 			return err
+		}
+		if tag.RowsAffected() == 0 {
+			return tenantStands(ctx, tx, tenant)
 		}
 		return auditTx(ctx, tx, contactDeed(tenant, "contact.opted_out", subject, actor, now,
 			map[string]any{"digests": tag.RowsAffected(), "source": source}))

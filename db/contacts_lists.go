@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,7 +27,7 @@ type ContactList struct {
 const (
 	sqlListAdd = `
 INSERT INTO contact_lists (id, tenant, name, created_at) SELECT $2, $1, $3, $4
-WHERE NOT EXISTS (
+WHERE ` + sqlTenantStands + ` AND NOT EXISTS (
     SELECT FROM tenants t WHERE t.id = $1 AND t.max_lists <= (SELECT count(*) FROM contact_lists WHERE tenant = $1))
 ON CONFLICT (tenant, name) DO NOTHING`
 
@@ -49,6 +50,9 @@ func (s *Contacts) CreateList(ctx context.Context, tenant, name, actor string, n
 		rows, _ := tx.Query(ctx, sqlListByName, tenant, name) // CollectExactlyOneRow reports its error
 		l, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[ContactList])
 		if errors.Is(err, pgx.ErrNoRows) {
+			if err := tenantStands(ctx, tx, tenant); err != nil {
+				return err
+			}
 			return quotaFull("max_lists", "lists")
 		}
 		if err != nil || tag.RowsAffected() == 0 {
@@ -56,9 +60,6 @@ func (s *Contacts) CreateList(ctx context.Context, tenant, name, actor string, n
 		}
 		return auditTx(ctx, tx, contactDeed(tenant, "contact_list.created", "contact-list/"+l.ID.String(), actor, now, nil))
 	})
-	if violates(err, foreignViolation, "") {
-		return l, fault.Newf(fault.Gone, "there is no tenant %.80q", tenant)
-	}
 	if err != nil {
 		return l, fmt.Errorf("create list: %w", err)
 	}
@@ -202,7 +203,8 @@ SELECT EXISTS (SELECT FROM tenants t WHERE t.id = $1
     AND NOT EXISTS (SELECT FROM segments WHERE id = $2)`
 
 const sqlSegmentPut = `
-INSERT INTO segments AS s (id, tenant, name, filter, created_at, updated_at) VALUES ($2, $1, $3, $4, $5, $5)
+INSERT INTO segments AS s (id, tenant, name, filter, created_at, updated_at) SELECT $2, $1, $3, $4, $5, $5
+WHERE ` + sqlTenantStands + `
 ON CONFLICT (id) DO UPDATE SET name = excluded.name, filter = excluded.filter, updated_at = excluded.updated_at
 WHERE s.tenant = $1 RETURNING id, name, filter, created_at, updated_at`
 
@@ -231,7 +233,11 @@ func (s *Contacts) PutSegment(ctx context.Context, tenant string, g Segment, act
 			return quotaFull("max_segments", "segments")
 		}
 		rows, _ := tx.Query(ctx, sqlSegmentPut, tenant, g.ID, g.Name, filter, now) // CollectExactlyOneRow reports its error
-		if kept, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[Segment]); err != nil {
+		kept, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[Segment])
+		if errors.Is(err, pgx.ErrNoRows) {
+			return cmp.Or(tenantStands(ctx, tx, tenant), err)
+		}
+		if err != nil {
 			return err
 		}
 		return auditTx(ctx, tx, contactDeed(tenant, "segment.stored", "segment/"+g.ID.String(), actor, now, nil))

@@ -60,7 +60,7 @@ ON CONFLICT (search) DO UPDATE SET version = excluded.version, at = excluded.at`
 INSERT INTO saved_searches (id, tenant, name, filter, kinds, schedule, state, since, created_at, updated_at, language,
     slots)
 SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $10, $11
-WHERE NOT EXISTS (
+WHERE ` + sqlTenantStands + ` AND NOT EXISTS (
     SELECT FROM tenants t WHERE t.id = $2
         AND t.max_searches <= (SELECT count(*) FROM saved_searches WHERE tenant = $2 AND deleted_at IS NULL))`
 
@@ -119,7 +119,7 @@ func (s *Saved) Add(ctx context.Context, search saved.Search, targets []NewTarge
 			return err
 		}
 		if tag.RowsAffected() == 0 {
-			return quotaFull("max_searches", "saved searches")
+			return cmp.Or(tenantStands(ctx, tx, search.Tenant), quotaFull("max_searches", "saved searches"))
 		}
 		for _, t := range targets {
 			if err := targetAdd(ctx, tx, search.Tenant, search.ID, t, search.CreatedAt); err != nil {
@@ -158,8 +158,6 @@ func savedFault(err error, verb string, id uuid.UUID) error {
 		return fault.Newf(fault.Gone, "there is no saved search %s", id)
 	case violates(err, uniqueViolation, "saved_searches_tenant_name_key"):
 		return fault.Newf(fault.Conflict, "name: there is another saved search of this name")
-	case violates(err, foreignViolation, ""):
-		return fault.Newf(fault.Gone, "there is no such tenant")
 	case err != nil:
 		return fmt.Errorf("%s saved search %s: %w", verb, id, err)
 	}

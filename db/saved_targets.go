@@ -16,7 +16,7 @@ import (
 const (
 	sqlSavedTargetAdd = `
 INSERT INTO saved_targets (id, tenant, search, kind, label, box, box_key, token, created_at, updated_at, state, address)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $10, $11)`
+SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $10, $11 WHERE ` + sqlTenantStands
 
 	// No two deliveries of a target are due at one time.
 	sqlSavedTargetAsk = `
@@ -34,8 +34,11 @@ func targetAdd(ctx context.Context, tx pgx.Tx, tenant string, search uuid.UUID, 
 	if t.State = saved.TargetActive; t.Kind == saved.Email || t.Kind == saved.Webhook {
 		t.State = saved.TargetUnconfirmed
 	}
-	_, err := tx.Exec(ctx, sqlSavedTargetAdd, t.ID, tenant, search, t.Kind, t.Label, t.Address.Box, t.Address.Key, t.Token,
-		now, t.State, t.Sum)
+	tag, err := tx.Exec(ctx, sqlSavedTargetAdd, t.ID, tenant, search, t.Kind, t.Label, t.Address.Box, t.Address.Key,
+		t.Token, now, t.State, t.Sum)
+	if err == nil && tag.RowsAffected() == 0 {
+		return tenantStands(ctx, tx, tenant)
+	}
 	if err != nil || t.State != saved.TargetUnconfirmed {
 		return err
 	}

@@ -41,6 +41,27 @@ func settingTx(ctx context.Context, pool *pgxpool.Pool, tenant string, do func(t
 	return pgx.BeginTxFunc(ctx, pool, pgx.TxOptions{BeginQuery: begin}, do)
 }
 
+// sqlTenantStands is a condition of the statements that store something new of the tenant of their transaction: nothing
+// of one that is erased, behind which the erasure may be over. Where one stores nothing, tenantStands says why.
+const sqlTenantStands = `EXISTS (
+    SELECT FROM tenants WHERE id = current_setting('conveyor.tenant', true) AND NOT erasing)`
+
+const sqlTenantErasing = `SELECT erasing FROM tenants WHERE id = $1`
+
+// tenantStands refuses, as fault.Gone, a tenant that is not there, or is erased.
+func tenantStands(ctx context.Context, tx pgx.Tx, tenant string) error {
+	var erasing bool
+	switch err := tx.QueryRow(ctx, sqlTenantErasing, tenant).Scan(&erasing); {
+	case errors.Is(err, pgx.ErrNoRows):
+		return fault.Newf(fault.Gone, "there is no tenant %.80q", tenant)
+	case err != nil:
+		return err
+	case erasing:
+		return fault.Newf(fault.Gone, "the tenant %q is erased", tenant)
+	}
+	return nil
+}
+
 // tenantWrite sends b as one transaction of a tenant: all of it is stored or nothing. Data that no column takes is
 // fault.Invalid. It is a single round trip.
 func tenantWrite(ctx context.Context, pool *pgxpool.Pool, tenant string, b *pgx.Batch) error {

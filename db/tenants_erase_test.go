@@ -16,7 +16,10 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/domain/access"
+	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/saved"
 )
 
 // Every table that has a column with a tenant is one that an erasure goes through, by its primary key, or says why rows
@@ -320,4 +323,76 @@ func TestExportTenant(t *testing.T) {
 	rest, err := s.Files(ctx, "acme", files[9].Upload, 3)
 	require.NoError(t, err)
 	require.Equal(t, files[10:13], rest)
+}
+
+// Nothing new is stored of a tenant from the request of its erasure on, whoever asks for it: an erasure that is over
+// would not find it.
+func TestErasedTenantTakesNothing(t *testing.T) {
+	t.Parallel()
+
+	pool, ctx := dbtest.New(t), t.Context()
+	newTenant(t, pool, "acme")
+	senders, contacts, campaigns, searches := db.NewSenders(pool), db.NewContacts(pool), db.NewCampaigns(pool), db.NewSaved(pool)
+	sender, search := uuid.New(), uuid.New()
+	target := func(kind saved.Channel) db.NewTarget {
+		id := uuid.New()
+		return db.NewTarget{SavedTarget: db.SavedTarget{ID: id, Kind: kind}, Token: id[:]}
+	}
+	adds := map[string]func(name, id string, tenant string) error{
+		"sender": func(name, id, tenant string) error {
+			return senders.Add(ctx, db.Sender{
+				ID: uuid.MustParse(id), Tenant: tenant, Name: name, PhoneNumberID: fmt.Sprint(len(name)), BusinessAccountID: "1",
+				CreatedAt: at(0),
+			}, db.Sealed{Key: "k", Box: []byte("box")}, "me")
+		},
+		"list": func(name, _, tenant string) error {
+			_, err := contacts.CreateList(ctx, tenant, name, "me", at(0))
+			return err
+		},
+		"segment": func(name, _, tenant string) error {
+			_, err := contacts.PutSegment(ctx, tenant, db.Segment{
+				ID: uuid.New(), Name: name, Filter: contact.Filter{Tag: "vip"},
+			}, "me", at(0))
+			return err
+		},
+		"search": func(name, id, tenant string) error {
+			return searches.Add(ctx, saved.Search{
+				ID: uuid.MustParse(id), Tenant: tenant, Name: name, Kinds: saved.Kinds, State: saved.Active, Since: at(0),
+				CreatedAt: at(0),
+			}, []db.NewTarget{target(saved.Webhook)}, "me")
+		},
+		"opt-out": func(name, _, tenant string) error {
+			return contacts.OptOut(ctx, tenant, []string{name}, "api", "x", "me", at(0))
+		},
+	}
+	for thing, add := range adds {
+		id := sender
+		if thing == "search" {
+			id = search
+		}
+		require.NoError(t, add("before", id.String(), "acme"), thing)
+		requireClass(t, fault.Gone, add("nobody's", uuid.NewString(), "nobody"))
+	}
+	draft := func() error {
+		_, err := campaigns.Create(ctx, "acme", uuid.New(), db.Plan{
+			Name: "x", Sender: sender, Template: text("x"), Audience: campaign.Audience{All: true},
+		}, "me", at(0))
+		return err
+	}
+	require.NoError(t, draft())
+	_, err := db.NewTenants(pool).Change(ctx, "acme", "me", at(1), func(t *db.Tenant) { t.State = db.TenantStopped })
+	require.NoError(t, err)
+	_, err = db.NewErasures(pool).Request(ctx, "acme", "me", at(1))
+	require.NoError(t, err)
+	had := holdings(t, pool, "acme")
+	for thing, add := range adds {
+		err := add("after it", uuid.NewString(), "acme")
+		requireClass(t, fault.Gone, err)
+		require.ErrorContains(t, err, `the tenant "acme" is erased`, thing)
+	}
+	require.ErrorContains(t, draft(), `the tenant "acme" is erased`)
+	err = searches.AddTarget(ctx, "acme", search, target(saved.Feed), "me", at(1))
+	requireClass(t, fault.Gone, err)
+	require.ErrorContains(t, err, `the tenant "acme" is erased`)
+	require.Equal(t, had, holdings(t, pool, "acme"))
 }

@@ -112,11 +112,11 @@ func SenderPurposes(tenant string, id uuid.UUID, phoneNumberID string, bound boo
 const sqlSenderAdd = `
 INSERT INTO senders (id, tenant, name, phone_number_id, business_account_id, token, token_key, per_second,
     created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)`
+SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $9 WHERE ` + sqlTenantStands
 
 // Add stores an active sender of s.Tenant, created at s.CreatedAt, with its token sealed for one of SenderPurposes, and
 // an audit record. PerSecond 0 is campaign.DefaultSenderRate. A name of another sender of the tenant, and a number that
-// any tenant has, are fault.Conflict.
+// any tenant has, are fault.Conflict; a tenant that is unknown, or erased, is fault.Gone.
 func (d *Senders) Add(ctx context.Context, s Sender, token Sealed, actor string) error {
 	s.State, s.Reason, s.PausedUntil, s.TokenKey = SenderActive, "", nil, token.Key
 	if s.PerSecond == 0 {
@@ -125,23 +125,24 @@ func (d *Senders) Add(ctx context.Context, s Sender, token Sealed, actor string)
 	if err := s.check(); err != nil {
 		return err
 	}
-	b := new(pgx.Batch)
-	b.Queue(sqlSenderAdd, s.ID, s.Tenant, s.Name, s.PhoneNumberID, s.BusinessAccountID, token.Box, token.Key, s.PerSecond,
-		s.CreatedAt)
-	err := auditAdd(ctx, b, AuditEntry{
-		At: s.CreatedAt, Actor: actor, Action: "sender.created", Subject: "sender/" + s.ID.String(), Detail: s,
+	err := tenantTx(ctx, d.pool, s.Tenant, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, sqlSenderAdd, s.ID, s.Tenant, s.Name, s.PhoneNumberID, s.BusinessAccountID, token.Box,
+			token.Key, s.PerSecond, s.CreatedAt)
+		if err != nil {
+			return err
+		}
+		if tag.RowsAffected() == 0 {
+			return tenantStands(ctx, tx, s.Tenant)
+		}
+		return auditTx(ctx, tx, AuditEntry{
+			At: s.CreatedAt, Actor: actor, Action: "sender.created", Subject: "sender/" + s.ID.String(), Detail: s,
+		})
 	})
-	if err != nil {
-		return err
-	}
-	err = tenantWrite(ctx, d.pool, s.Tenant, b)
 	switch {
 	case violates(err, uniqueViolation, "senders_phone_number_id_key"):
 		return fault.Newf(fault.Conflict, "phone_number_id: %s is in use", s.PhoneNumberID)
 	case violates(err, uniqueViolation, "senders_tenant_name_key"):
 		return fault.Newf(fault.Conflict, "name: there is a sender %q", s.Name)
-	case violates(err, foreignViolation, ""):
-		return fault.Newf(fault.Gone, "there is no tenant %.80q", s.Tenant)
 	case err != nil:
 		return fmt.Errorf("add sender %s: %w", s.ID, err)
 	}
