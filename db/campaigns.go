@@ -470,7 +470,7 @@ WHERE id = ANY ($1) AND state = 'queued' AND (lease_until IS NULL OR lease_until
 RETURNING id`
 
 // Lease reserves the start of campaigns until a time, and returns those that it got: a scheduler starts no others. A
-// campaign whose scheduler did not come to start it is ready again then. One that Wait has left has waited until now.
+// campaign whose scheduler did not come to start it is ready again then. One that Wait has noted has waited until now.
 func (s *Campaigns) Lease(ctx context.Context, ids []uuid.UUID, now, until time.Time) ([]uuid.UUID, error) {
 	got, err := systemRows(ctx, s.pool, pgx.RowTo[uuid.UUID], sqlCampaignLease, ids, now, until,
 		now.Add(-campaign.TurnGap))
