@@ -386,11 +386,19 @@ export const useSearch = (f: Filters) =>
     queryFn: ({ pageParam, signal }) =>
       answer(
         api.GET('/search', {
-          params: { query: { ...f, facets: pageParam === '', limit: 20, after: pageParam || undefined } as never },
+          params: {
+            query: { ...searchQuery(f), facets: pageParam === '', limit: 20, after: pageParam || undefined } as never,
+          },
           signal,
         }),
       ),
     initialPageParam: first,
+// Of these filters of a search several values are given one by one.
+const searchLists = ['site', 'lang', 'type']
+
+const searchQuery = (f: Filters) =>
+  Object.fromEntries(Object.entries(f).map(([name, v]) => [name, searchLists.includes(name) ? v.split(',') : v]))
+
     getNextPageParam: (p) => p.next || undefined,
     enabled: !!f.q,
     placeholderData: keepPreviousData,
@@ -407,6 +415,34 @@ export const usePage = (id: number) =>
 
 export const useTenants = () =>
   useQuery({
+/** useOthers counts what a search would find without one of its filters, by the values that this could have. */
+export const useOthers = (f: Filters, ...without: string[]) =>
+  useQuery({
+    queryKey: ['search', 'others', without[0], f],
+    queryFn: async ({ signal }) => {
+      const rest = Object.fromEntries(Object.entries(f).filter(([name]) => !without.includes(name)))
+      return (
+        await answer(
+          api.GET('/search', { params: { query: { ...searchQuery(rest), facets: true, limit: 1 } as never }, signal }),
+        )
+      ).facets!
+    },
+    enabled: !!f.q && without.some((name) => !!f[name]),
+    placeholderData: keepPreviousData,
+  })
+
+/** useSuggestions are words that the last one of a query may be; none are asked for of ''. */
+export const useSuggestions = (q: string) =>
+  useQuery({
+    queryKey: ['suggest', q],
+    queryFn: async ({ signal }) =>
+      (await answer(api.GET('/search/suggest', { params: { query: { q, limit: 8 } }, signal }))).suggestions,
+    enabled: q !== '',
+    staleTime: 12 * tick,
+    placeholderData: keepPreviousData,
+    retry: false,
+  })
+
     queryKey: ['tenants'],
     queryFn: () => answer(api.GET('/tenants', { params: { query: { limit: 100 } as never } })),
     staleTime: 12 * tick,
