@@ -145,6 +145,17 @@ export const useListing = (id: string) =>
     refetchInterval: every(2),
   })
 
+/** useRents are the median rents asked of all places of a kind, month by month, since a day; they change slowly. */
+export const useRents = (by: 'borough' | 'neighbourhood', bedrooms: number, since: string, wanted: boolean) =>
+  useQuery({
+    queryKey: ['rents', by, bedrooms, since],
+    queryFn: ({ signal }) =>
+      answer(api.GET('/stats/rents', { params: { query: { by, bedrooms: [bedrooms], since } }, signal })),
+    enabled: wanted,
+    staleTime: 12 * slow,
+    retry: false,
+  })
+
 export const useLetters = (f: Filters) =>
   useList('letters', f, (c) => answer(api.GET('/dead-letters', { params: { query: query(f, c) } })))
 

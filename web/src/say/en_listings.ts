@@ -156,6 +156,7 @@ export const listing = {
   fullSize: 'Full size',
   picture: (n: number, of: number) => `picture ${n} of ${of}`,
   medianLine: (m: string, place: string) => `median of ${place}: ${m}`,
+  medians: (place: string) => `medians of ${place}, by month:`,
   otherCities: 'the other cities of the island',
   nextPicture: 'next picture',
   previousPicture: 'previous picture',

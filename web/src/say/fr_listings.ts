@@ -153,6 +153,7 @@ export const listing: (typeof en)['listing'] = {
   fullSize: 'Plein format',
   picture: (n, of) => `photo ${n} sur ${of}`,
   medianLine: (m, place) => `médiane de ${place} : ${m}`,
+  medians: (place) => `médianes de ${place}, par mois :`,
   otherCities: 'autres villes de l’île',
   nextPicture: 'photo suivante',
   previousPicture: 'photo précédente',
