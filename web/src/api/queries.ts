@@ -521,19 +521,6 @@ export const useRefusalReasons = (tenant: string, id: string, rows: number) =>
     placeholderData: keepPreviousData,
   })
 
-/** uploadFile sends a file of contacts, which is read as a stream. hold = it waits for a look at its preview. */
-export const uploadFile = (u: { tenant: string; file: File; hold: boolean; dryRun: boolean }) => {
-  const body = new FormData()
-  body.append('file', u.file)
-  return answer(
-    api.POST('/uploads', {
-      params: { query: { tenant: u.tenant || undefined, hold: u.hold, dry_run: u.dryRun } as never },
-      body: body as never,
-      bodySerializer: (b) => b as unknown as FormData,
-    }),
-  )
-}
-
 export const orderUpload = (u: { tenant: string; id: string; order: 'start' | 'cancel' }) => {
   const params = { path: { upload: u.id }, query: { tenant: u.tenant || undefined } as never }
   return u.order === 'start'

@@ -15,6 +15,10 @@ export const outreach = {
   neverUploads: 'No file yet. Drop one above, or: conveyor contacts import FILE',
   drop: 'Drop a file of contacts here, or choose one (CSV, XLSX, JSON, vCard; gzip or zip)',
   sending: 'Sending …',
+  sent: (sent: string, of: string) => `${sent} of ${of} sent`,
+  cutOff: (file: string) =>
+    `The sending of ${file} was cut off. Choose the same file again: whatever has arrived of it, it is one upload.`,
+  forget: 'Forget it',
   hold: 'show me first how it would be read',
   file: 'File',
   state: 'State',
