@@ -4,7 +4,7 @@ import { keepPreviousData, useInfiniteQuery, useMutation, useQuery, useQueryClie
 
 import { api, type Schemas } from './client'
 import { answer, Problem } from './problem'
-import { isLive, told } from './stream'
+import { isLive, isTold, told, useTopic } from './stream'
 
 const tick = 5_000 // ms between looks at what changes by itself, where the stream does not tell
 const slow = 60_000 // and where it does, for what it may have missed
@@ -463,8 +463,9 @@ export const useSuggestions = (q: string) =>
 export const useUploads = (f: Filters) =>
   useList('uploads', f, (c) => answer(api.GET('/uploads', { params: { query: query(f, c) } })))
 
-export const useUpload = (tenant: string, id: string) =>
-  useQuery({
+export function useUpload(tenant: string, id: string) {
+  useTopic('upload:' + id)
+  return useQuery({
     queryKey: ['upload', tenant, id],
     queryFn: () =>
       answer(
@@ -472,9 +473,12 @@ export const useUpload = (tenant: string, id: string) =>
           params: { path: { upload: id }, query: { tenant: tenant || undefined } as never },
         }),
       ),
-    refetchInterval: (q) =>
-      q.state.error || ['done', 'failed', 'canceled', 'held'].includes(q.state.data?.state ?? '') ? false : 1_000,
+    refetchInterval: (q) => {
+      if (q.state.error || ['done', 'failed', 'canceled', 'held'].includes(q.state.data?.state ?? '')) return false
+      return isTold('upload:' + id) ? tick : 1_000 // its pace falls, too, when nothing of it changes
+    },
   })
+}
 
 export const usePreview = (tenant: string, id: string, wanted: boolean) =>
   useQuery({
@@ -570,13 +574,21 @@ export const useDeliveries = (tenant: string, id: string) =>
 export const useCampaigns = (f: Filters) =>
   useList('campaigns', f, (c) => answer(api.GET('/campaigns', { params: { query: query(f, c) } })))
 
-export const useCampaign = (tenant: string, id: string) =>
-  useQuery({
+export function useCampaign(tenant: string, id: string) {
+  useTopic('campaign:' + id)
+  return useQuery({
     queryKey: ['campaign', tenant, id],
     queryFn: () =>
       answer(api.GET('/campaigns/{id}', { params: { path: { id }, query: { tenant: tenant || undefined } as never } })),
-    refetchInterval: (q) => (['running', 'queued'].includes(q.state.data?.state ?? '') ? 1_000 : 2 * tick),
+    refetchInterval: (q) => {
+      if (isTold('campaign:' + id)) return 2 * tick
+      return ['running', 'queued'].includes(q.state.data?.state ?? '') ? 1_000 : 2 * tick
+    },
   })
+}
+
+/** noCampaign stands for the ID of a campaign where messages of none are meant: those to one person. */
+export const noCampaign = 'none'
 
 /** useMessages reads the messages of a campaign; those of none ('') are not asked for. */
 export const useMessages = (tenant: string, id: string, f: Filters) =>
