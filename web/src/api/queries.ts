@@ -391,6 +391,12 @@ export const putSearch = (s: { name: string; search: string; body: Schemas['Plat
 export const removeSearch = (s: { name: string; search: string }) =>
   answer(api.DELETE('/platforms/{name}/searches/{search}', { params: { path: { name: s.name, search: s.search } } }))
 
+// Of these filters of a search several values are given one by one.
+const searchLists = ['site', 'lang', 'type']
+
+const searchQuery = (f: Filters) =>
+  Object.fromEntries(Object.entries(f).map(([name, v]) => [name, searchLists.includes(name) ? v.split(',') : v]))
+
 export const useSearch = (f: Filters) =>
   useInfiniteQuery({
     queryKey: ['search', f],
@@ -404,28 +410,11 @@ export const useSearch = (f: Filters) =>
         }),
       ),
     initialPageParam: first,
-// Of these filters of a search several values are given one by one.
-const searchLists = ['site', 'lang', 'type']
-
-const searchQuery = (f: Filters) =>
-  Object.fromEntries(Object.entries(f).map(([name, v]) => [name, searchLists.includes(name) ? v.split(',') : v]))
-
     getNextPageParam: (p) => p.next || undefined,
     enabled: !!f.q,
     placeholderData: keepPreviousData,
   })
 
-export const useSearchStats = () =>
-  useQuery({ queryKey: ['search-stats'], queryFn: () => answer(api.GET('/search/stats')), refetchInterval: every(6) })
-
-export const usePage = (id: number) =>
-  useQuery({
-    queryKey: ['page', id],
-    queryFn: () => answer(api.GET('/pages/{id}', { params: { path: { id }, query: { text: true } as never } })),
-  })
-
-export const useTenants = () =>
-  useQuery({
 /** useOthers counts what a search would find without one of its filters, by the values that this could have. */
 export const useOthers = (f: Filters, ...without: string[]) =>
   useQuery({
@@ -454,6 +443,17 @@ export const useSuggestions = (q: string) =>
     retry: false,
   })
 
+export const useSearchStats = () =>
+  useQuery({ queryKey: ['search-stats'], queryFn: () => answer(api.GET('/search/stats')), refetchInterval: every(6) })
+
+export const usePage = (id: number) =>
+  useQuery({
+    queryKey: ['page', id],
+    queryFn: () => answer(api.GET('/pages/{id}', { params: { path: { id }, query: { text: true } as never } })),
+  })
+
+export const useTenants = () =>
+  useQuery({
     queryKey: ['tenants'],
     queryFn: () => answer(api.GET('/tenants', { params: { query: { limit: 100 } as never } })),
     staleTime: 12 * tick,
@@ -590,14 +590,15 @@ export function useCampaign(tenant: string, id: string) {
 /** noCampaign stands for the ID of a campaign where messages of none are meant: those to one person. */
 export const noCampaign = 'none'
 
-/** useMessages reads the messages of a campaign; those of none ('') are not asked for. */
+/** useMessages reads the messages of a campaign, or of none; nothing is asked for while that is not known (''). */
 export const useMessages = (tenant: string, id: string, f: Filters) =>
   useInfiniteQuery({
     queryKey: ['messages', tenant, id, f],
-    queryFn: ({ pageParam }) =>
-      answer(
-        api.GET('/campaigns/{id}/messages', { params: { path: { id }, query: query({ ...f, tenant }, pageParam) } }),
-      ),
+    queryFn: ({ pageParam }) => {
+      const which = query({ ...f, tenant }, pageParam)
+      if (id === noCampaign) return answer(api.GET('/messages', { params: { query: which } }))
+      return answer(api.GET('/campaigns/{id}/messages', { params: { path: { id }, query: which } }))
+    },
     initialPageParam: first,
     getNextPageParam: (page) => page.next_cursor || undefined,
     placeholderData: keepPreviousData,
@@ -684,7 +685,7 @@ export const retryFailed = (c: { tenant: string; id: string }) =>
 export const orderCampaign = (o: {
   tenant: string
   id: string
-  order: 'pause' | 'resume' | 'cancel'
+  order: 'pause' | 'resume' | 'cancel' | 'unschedule'
   reason?: string
 }) => {
   const params = { path: { id: o.id }, query: { tenant: o.tenant || undefined } as never }
@@ -696,5 +697,7 @@ export const orderCampaign = (o: {
       return answer(api.POST('/campaigns/{id}/resume', { params, body }))
     case 'cancel':
       return answer(api.POST('/campaigns/{id}/cancel', { params, body }))
+    case 'unschedule':
+      return answer(api.POST('/campaigns/{id}/unschedule', { params, body }))
   }
 }

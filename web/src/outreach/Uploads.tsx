@@ -150,6 +150,7 @@ function List({ tenant }: { tenant: string }) {
     {
       name: 'state',
       label: t.state,
+      several: true,
       options: Object.entries(t.uploadStates).map(([value, label]) => ({ value, label })),
     },
   ]

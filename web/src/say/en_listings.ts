@@ -304,7 +304,7 @@ export const refused = {
   text: 'Words',
   hidden: (title: string) => `The same home as ${title}`,
   another: 'another advert',
-  tooMany: (n: string) => `More than ${n} adverts have these words: add a filter, or replay them in several goes.`,
+  tooMany: (n: string) => `More than ${n} adverts match: add a filter, or replay them in several goes.`,
   filterChosen: 'The adverts that you chose, from normalization on.',
   filterAll: 'Every advert that was refused, from normalization on.',
   filter: (f: string) => `Adverts with ${f}, from normalization on.`,

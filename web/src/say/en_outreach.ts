@@ -117,7 +117,11 @@ export const outreach = {
     skipped: 'skipped',
   },
   tries: 'Tries',
-  messagesIntro: 'Messages of a campaign, one a person. Numbers are masked; a whole one is shown on its own page.',
+  messagesIntro:
+    'Messages of a campaign, or of none, to one person each. Numbers are masked; a whole one is shown on its own page.',
+  ofNone: 'none: to one person',
+  neverToOne: 'No message to one person yet: POST /messages.',
+  unschedule: 'Back to a draft',
   noMessages: 'This campaign has no messages yet.',
   campaign: 'Campaign',
   cause: 'Cause',

@@ -295,7 +295,7 @@ export const refused: (typeof en)['refused'] = {
   text: 'Mots',
   hidden: (title) => `Le même logement que ${title}`,
   another: 'une autre annonce',
-  tooMany: (n) => `Plus de ${n} annonces ont ces mots : ajoutez un filtre, ou reprenez-les en plusieurs fois.`,
+  tooMany: (n) => `Plus de ${n} annonces correspondent : ajoutez un filtre, ou reprenez-les en plusieurs fois.`,
   filterChosen: 'Les annonces choisies, depuis la normalisation.',
   filterAll: 'Toutes les annonces refusées, depuis la normalisation.',
   filter: (f) => `Les annonces avec ${f}, depuis la normalisation.`,

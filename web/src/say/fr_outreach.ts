@@ -118,7 +118,10 @@ export const outreach: (typeof en)['outreach'] = {
   },
   tries: 'Essais',
   messagesIntro:
-    'Les messages d’une campagne, un par personne. Les numéros sont masqués ; la page d’un message montre le sien.',
+    'Les messages d’une campagne, ou d’aucune, à une personne chacun. Les numéros sont masqués ; un numéro entier se voit sur sa page.',
+  ofNone: 'aucune : à une personne',
+  neverToOne: 'Pas encore de message à une personne : POST /messages.',
+  unschedule: 'Remettre en brouillon',
   noMessages: 'Cette campagne n’a pas encore de messages.',
   campaign: 'Campagne',
   cause: 'Cause',
