@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -250,7 +250,7 @@ func (h Campaigns) output(ctx context.Context, c db.Campaign) *campaignOutput {
 
 type listCampaignsInput struct {
 	OfTenant
-	State  string `query:"state" enum:"draft,queued,running,paused,done,canceled,any" default:"any"`
+	State  string `query:"state" default:"any" doc:"any of these, separated by commas or given again: draft, queued, running, paused, done, canceled; any: whatever it is" example:"running,paused"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"100" default:"20"`
 	Cursor string `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page"`
 
@@ -264,7 +264,8 @@ const campaignOrder = "campaigns"
 func (in *listCampaignsInput) Resolve(ctx huma.Context) []error {
 	var err error
 	in.after, err = parseCursor(in.Cursor, campaignOrder)
-	return slices.Concat(wrongCursor(in.Cursor, err), repeated(ctx))
+	return slices.Concat(wrongCursor(in.Cursor, err),
+		anyOf(ctx, several{name: "state", value: &in.State, known: orAny(campaign.States)}))
 }
 
 // CampaignPage is the answer of GET /campaigns.
@@ -277,7 +278,7 @@ func (h Campaigns) list(ctx context.Context, in *listCampaignsInput) (*listCampa
 	if err != nil {
 		return nil, err
 	}
-	rows, next, err := h.Store.List(ctx, tenant, campaign.State(anyState(in.State)), in.after, in.Limit)
+	rows, next, err := h.Store.List(ctx, tenant, anyState(in.State), in.after, in.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -285,12 +286,17 @@ func (h Campaigns) list(ctx context.Context, in *listCampaignsInput) (*listCampa
 	return &listCampaignsOutput{CampaignPage(page(rows, show, cursorAt(next, campaignOrder)))}, nil
 }
 
-// anyState is a state to look for: "" for any.
+// anyState are the states to look for, separated by commas: "" for any.
 func anyState(s string) string {
-	if s == "any" {
+	if slices.Contains(strings.Split(s, ","), "any") {
 		return ""
 	}
 	return s
+}
+
+// orAny are the values that a filter of states knows.
+func orAny[S ~string](states []S) []string {
+	return append(each(states, func(s S) string { return string(s) }), "any")
 }
 
 type campaignInput struct {
@@ -334,7 +340,7 @@ func (h Campaigns) get(ctx context.Context, in *campaignInput) (*campaignDetailO
 		return &campaignDetailOutput{out}, nil
 	}
 	// They take turns, so of a longer one as many messages go before the last of this one.
-	running, _, err := h.Store.List(ctx, tenant, campaign.Running, nil, 100)
+	running, _, err := h.Store.List(ctx, tenant, string(campaign.Running), nil, 100)
 	if err != nil {
 		return nil, err
 	}
@@ -517,12 +523,9 @@ func (h Campaigns) retryFailed(ctx context.Context, in *campaignInput) (*retryFa
 
 type campaignMessagesInput struct {
 	OfTenant
-	ID     uuid.UUID `path:"id"`
-	State  string    `query:"state" enum:"queued,sending,unknown,sent,delivered,read,failed,skipped,any" default:"any"`
-	Limit  int       `query:"limit" minimum:"1" maximum:"200" default:"50"`
-	Class  string    `query:"class" maxLength:"40" doc:"of the last error, or why they were skipped"`
-	Code   string    `query:"code" pattern:"^[0-9]{1,9}$" doc:"of the last error, Meta's; 0: those without one"`
-	Cursor string    `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page"`
+	ID uuid.UUID `path:"id"`
+	MessageQuery
+	Cursor string `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page"`
 
 	after *db.MessagePosition
 }
@@ -539,17 +542,17 @@ func (in *campaignMessagesInput) Resolve(ctx huma.Context) []error {
 	if in.Cursor != "" {
 		var c messageCursor
 		if err := decodeCursor(in.Cursor, &c); err != nil || c.Order != messageOrder(in.ID) {
-			return slices.Concat(wrongCursor(in.Cursor, errCursor), repeated(ctx))
+			return slices.Concat(wrongCursor(in.Cursor, errCursor), in.wrong(ctx))
 		}
 		in.after = &db.MessagePosition{State: c.State, ID: c.ID}
 	}
-	return repeated(ctx)
+	return in.wrong(ctx)
 }
 
 // messageOrder is the order of a campaign's messages, for their cursors.
 func messageOrder(id uuid.UUID) string { return fmt.Sprintf("messages/%s", id) }
 
-// MessagePage is the answer of GET /campaigns/{id}/messages.
+// MessagePage is the answer of GET /campaigns/{id}/messages, and of GET /messages.
 type MessagePage Page[Message]
 
 type messagesOutput struct{ Body MessagePage }
@@ -562,11 +565,7 @@ func (h Campaigns) messages(ctx context.Context, in *campaignMessagesInput) (*me
 	if _, err := h.Store.Get(ctx, tenant, in.ID); err != nil {
 		return nil, err
 	}
-	f := db.MessageFilter{State: campaign.Status(anyState(in.State)), Class: campaign.Class(in.Class)}
-	if code, err := strconv.Atoi(in.Code); err == nil {
-		f.Code = &code
-	}
-	rows, next, err := h.Messages.OfCampaign(ctx, tenant, in.ID, f, in.after, in.Limit)
+	rows, next, err := h.Messages.OfCampaign(ctx, tenant, in.ID, in.filter(), in.after, in.Limit)
 	if err != nil {
 		return nil, err
 	}

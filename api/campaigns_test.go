@@ -325,6 +325,13 @@ func TestMessagesOfCampaign(t *testing.T) {
 	}
 	require.Equal(t, map[api.MessageState]int{"failed": 6, "sent": 3}, states)
 	require.Len(t, read[api.MessagePage](t, d.get(t, path+"/messages?tenant=acme&state=sent"), 200).Items, 3)
+	for query, n := range map[string]int{
+		"state=sent,failed": 9, "state=sent&state=failed": 9, "state=sent,any": 9, "class=transient,recipient": 6,
+		"class=transient&code=0,131026": 3,
+	} {
+		require.Len(t, read[api.MessagePage](t, d.get(t, path+"/messages?tenant=acme&"+query), 200).Items, n, query)
+	}
+	refused(t, d.get(t, path+"/messages?tenant=acme&state=sent,x"), 422)
 	causes := read[api.CampaignErrors](t, d.get(t, path+"/errors?tenant=acme"), 200).Items
 	require.Equal(t, []api.CampaignError{
 		{State: "failed", Class: "recipient", Messages: 3}, {State: "failed", Class: "transient", Messages: 3},

@@ -278,7 +278,7 @@ func (h Crawls) reach(ctx context.Context, id int64, call func(context.Context) 
 }
 
 type listCrawlsInput struct {
-	State  string `query:"state" enum:"RUNNING,PAUSED,COMPLETED,CANCELLED,any" default:"any"`
+	State  string `query:"state" default:"any" doc:"any of these, separated by commas or given again: RUNNING, PAUSED, COMPLETED, CANCELLED; any: whatever it is" example:"RUNNING,PAUSED"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"100" default:"20"`
 	Cursor string `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page"`
 
@@ -289,7 +289,8 @@ type listCrawlsInput struct {
 func (in *listCrawlsInput) Resolve(ctx huma.Context) []error {
 	var err error
 	in.before, err = parseIDCursor(in.Cursor, crawlRunOrder)
-	return slices.Concat(wrongCursor(in.Cursor, err), repeated(ctx))
+	return slices.Concat(wrongCursor(in.Cursor, err),
+		anyOf(ctx, several{name: "state", value: &in.State, known: orAny(crawl.RunStates)}))
 }
 
 // CrawlRunPage is the answer of GET /crawl-runs.
@@ -298,11 +299,7 @@ type CrawlRunPage Page[CrawlRun]
 type listCrawlsOutput struct{ Body CrawlRunPage }
 
 func (h Crawls) list(ctx context.Context, in *listCrawlsInput) (*listCrawlsOutput, error) {
-	state := in.State
-	if state == "any" {
-		state = ""
-	}
-	rows, next, err := h.Store.Runs(ctx, state, in.before, in.Limit)
+	rows, next, err := h.Store.Runs(ctx, anyState(in.State), in.before, in.Limit)
 	if err != nil {
 		return nil, err
 	}

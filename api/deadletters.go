@@ -61,9 +61,9 @@ func (h DeadLetters) register(d *door) {
 
 type listLettersInput struct {
 	State      string    `query:"state" enum:"open,replayed,resolved,discarded,any" default:"open"`
-	Queue      string    `query:"queue" maxLength:"255" doc:"where it died" example:"scraped.kijiji"`
-	Class      string    `query:"class" maxLength:"50" doc:"of the fault" example:"invalid"`
-	Platform   string    `query:"platform" pattern:"^[a-z0-9][a-z0-9_-]{0,31}$" doc:"of the advert, or of the advert that an image belongs to" example:"kijiji"`
+	Queue      string    `query:"queue" maxLength:"255" doc:"where it died; any of these, separated by commas or given again" example:"scraped.kijiji"`
+	Class      string    `query:"class" maxLength:"255" doc:"of the fault; any of these, separated by commas or given again" example:"invalid"`
+	Platform   string    `query:"platform" doc:"of the advert, or of the advert that an image belongs to; any of these, separated by commas or given again" example:"kijiji"`
 	Tenant     string    `query:"tenant" maxLength:"40" doc:"whose upload or message it is" example:"demo"`
 	Reason     string    `query:"reason" maxLength:"200" doc:"text that the reason contains, ignoring case"`
 	WorkflowID string    `query:"workflow_id" maxLength:"255" example:"listing/kijiji/1668602387"`
@@ -79,7 +79,16 @@ type listLettersInput struct {
 func (in *listLettersInput) Resolve(ctx huma.Context) (wrong []error) {
 	var err error
 	in.after, err = parseLetterCursor(in.Cursor)
-	return slices.Concat(wrongCursor(in.Cursor, err), wrongFilter("query.", in.filter()), repeated(ctx))
+	return slices.Concat(wrongCursor(in.Cursor, err), anyOf(ctx, ofLetters(&in.Queue, &in.Class, &in.Platform)...),
+		wrongFilter("query.", in.filter()))
+}
+
+// ofLetters are the filters of dead letters that take several values.
+func ofLetters(queue, class, platform *string) []several {
+	return []several{
+		{name: "queue", value: queue}, {name: "class", value: class},
+		{name: "platform", value: platform, form: platformName},
+	}
 }
 
 func (in *listLettersInput) filter() db.LetterFilter {
@@ -240,9 +249,9 @@ func (h DeadLetters) replay(ctx context.Context, in *replayLetterInput) (*replay
 // ReplayLetters is the body of POST /dead-letters/replay, and of …/discard. Without a filter it means every open dead
 // letter.
 type ReplayLetters struct {
-	Queue      string    `json:"queue,omitempty" maxLength:"255" example:"scraped.kijiji"`
-	Class      string    `json:"class,omitempty" maxLength:"50" example:"invalid"`
-	Platform   string    `json:"platform,omitempty" pattern:"^[a-z0-9][a-z0-9_-]{0,31}$"`
+	Queue      string    `json:"queue,omitempty" maxLength:"255" doc:"any of these, separated by commas" example:"scraped.kijiji"`
+	Class      string    `json:"class,omitempty" maxLength:"255" doc:"any of these, separated by commas" example:"invalid"`
+	Platform   string    `json:"platform,omitempty" pattern:"^[a-z0-9][a-z0-9_-]{0,31}(,[a-z0-9][a-z0-9_-]{0,31}){0,19}$" doc:"any of these, separated by commas"`
 	Tenant     string    `json:"tenant,omitempty" maxLength:"40" doc:"whose upload or message it is"`
 	Reason     string    `json:"reason,omitempty" maxLength:"200" doc:"text that the reason contains, ignoring case"`
 	WorkflowID string    `json:"workflow_id,omitempty" maxLength:"255"`

@@ -32,9 +32,9 @@ func (h DeadLetters) registerGroups(d *door, tags []string) {
 
 type groupLettersInput struct {
 	State    string `query:"state" enum:"open,replayed,resolved,discarded,any" default:"open"`
-	Queue    string `query:"queue" maxLength:"255" doc:"where they died" example:"scraped.kijiji"`
-	Class    string `query:"class" maxLength:"50" doc:"of the fault" example:"invalid"`
-	Platform string `query:"platform" pattern:"^[a-z0-9][a-z0-9_-]{0,31}$" example:"kijiji"`
+	Queue    string `query:"queue" maxLength:"255" doc:"where they died; any of these, separated by commas or given again" example:"scraped.kijiji"`
+	Class    string `query:"class" maxLength:"255" doc:"of the fault; any of these, separated by commas or given again" example:"invalid"`
+	Platform string `query:"platform" doc:"any of these, separated by commas or given again" example:"kijiji"`
 }
 
 func (in *groupLettersInput) filter() db.LetterFilter {
@@ -47,7 +47,8 @@ func (in *groupLettersInput) filter() db.LetterFilter {
 
 // Resolve checks what a schema cannot express.
 func (in *groupLettersInput) Resolve(ctx huma.Context) []error {
-	return slices.Concat(wrongFilter("query.", in.filter()), repeated(ctx))
+	return slices.Concat(anyOf(ctx, ofLetters(&in.Queue, &in.Class, &in.Platform)...),
+		wrongFilter("query.", in.filter()))
 }
 
 // LetterGroups is the answer of GET /dead-letters/groups.

@@ -298,7 +298,7 @@ func (h Drafts) cancel(ctx context.Context, in *crawlRequestInput) (*crawlReques
 }
 
 type listCrawlRequestsInput struct {
-	State  string    `query:"state" enum:"pending,succeeded,failed,dead,canceled" doc:"pending: queued or running, see GET /crawl-requests/{event_id}"`
+	State  string    `query:"state" doc:"any of these, separated by commas or given again: pending (queued or running, see GET /crawl-requests/{event_id}), succeeded, failed, dead, canceled" example:"failed,dead"`
 	Since  time.Time `query:"since" doc:"requested at this time or later, RFC 3339"`
 	Limit  int       `query:"limit" minimum:"1" maximum:"100" default:"20"`
 	Cursor string    `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page, for the same query"`
@@ -310,11 +310,15 @@ type listCrawlRequestsInput struct {
 const requestOrder = "crawl-requests"
 
 // Resolve reads the cursor.
-func (in *listCrawlRequestsInput) Resolve(huma.Context) []error {
+func (in *listCrawlRequestsInput) Resolve(ctx huma.Context) []error {
 	var err error
 	in.after, err = parseCursor(in.Cursor, requestOrder)
-	return wrongCursor(in.Cursor, err)
+	return slices.Concat(wrongCursor(in.Cursor, err),
+		anyOf(ctx, several{name: "state", value: &in.State, known: requestStates}))
 }
+
+// requestStates are the states of crawl requests in a list.
+var requestStates = []string{"pending", "succeeded", "failed", "dead", "canceled"}
 
 // A DraftRequestSummary is a crawl request in a list.
 type DraftRequestSummary struct {

@@ -39,7 +39,8 @@ const (
 const heartbeat = "event: beat\ndata: {}\n\n"
 
 // topicForm is a topic.
-var topicForm = regexp.MustCompile(`^(report|flow|feed|letters|replays|platforms|drafts|run:[1-9][0-9]{0,17})$`)
+var topicForm = regexp.MustCompile(`^(report|flow|feed|letters|replays|platforms|drafts|run:[1-9][0-9]{0,17}|` +
+	`(upload|campaign):[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$`)
 
 // register serves a gin route: the streams of huma cannot have deadlines of their own.
 func (h Events) register(d *door) {
@@ -57,7 +58,7 @@ func (h Events) register(d *door) {
 			{
 				Name: "topics", In: "query", Required: true, Example: "report,feed,run:12",
 				Description: "separated by commas: report (GET /queues), flow, feed (GET /listings/recent), letters, replays, " +
-					"platforms, drafts, run:NUMBER (of a crawl); at most 20",
+					"platforms, drafts, run:NUMBER (of a crawl), upload:ID, campaign:ID; at most 20",
 				Schema: &huma.Schema{Type: huma.TypeString},
 			},
 			{Name: "Last-Event-ID", In: "header", Schema: &huma.Schema{Type: huma.TypeString}},
@@ -80,7 +81,8 @@ func (h Events) register(d *door) {
 		wrong := slices.ContainsFunc(topics, func(t string) bool { return !topicForm.MatchString(t) })
 		if wrong || len(topics) > mostTopics {
 			answer(c, huma.Error422UnprocessableEntity("validation failed", &huma.ErrorDetail{
-				Message:  "expected up to 20 of report, flow, feed, letters, replays, platforms, drafts and run:NUMBER, by commas",
+				Message: "expected up to 20 of report, flow, feed, letters, replays, platforms, drafts, run:NUMBER, upload:ID " +
+					"and campaign:ID, by commas",
 				Location: "query.topics", Value: shown(c.Query("topics")),
 			}))
 			return

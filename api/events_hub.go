@@ -150,14 +150,7 @@ func (h *hub) wanted() (topics []string, ok bool) {
 }
 
 func (h *hub) marks(ctx context.Context, topics []string, reported *time.Time) (map[string]string, error) {
-	var runs []int64
-	for _, t := range topics {
-		if id, ok := strings.CutPrefix(t, db.TopicRun); ok {
-			n, _ := strconv.ParseInt(id, 10, 64) // it was checked when the stream began
-			runs = append(runs, n)
-		}
-	}
-	marks, err := h.store.Read(ctx, topics, runs, h.now())
+	marks, err := h.store.Read(ctx, topics, h.now())
 	if err != nil {
 		return nil, err
 	}

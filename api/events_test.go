@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/api"
@@ -141,7 +142,20 @@ func TestEvents(t *testing.T) {
 	require.NoError(t, err)
 	other.until(t, "run:1")
 
-	for _, wrong := range []string{"", "?topics=", "?topics=feed,audit", "?topics=run:0", "?topics=feed%00",
+	tenant(t, d.pool, "acme")
+	upload, campaign := uuid.New(), uuid.New()
+	d.system(t, `INSERT INTO uploads (id, tenant, file_name, blob, bytes, sha256, state, known, options, created_by, created_at)
+		VALUES ($1, 'acme', 'people.csv', 'x', 1, '', 'running', 'update', '{}', 'test', now())`, upload)
+	d.system(t, `INSERT INTO campaigns (id, tenant, name, sender, template, audience, state, created_by, created_at, updated_at)
+		VALUES ($1, 'acme', 'x', $1, '{}', '{}', 'draft', 'test', now(), now())`, campaign)
+	sends := d.watch(t, "?topics=upload:"+upload.String()+",campaign:"+campaign.String())
+	sends.until(t, "resync")
+	d.system(t, "UPDATE uploads SET chunks = 5 WHERE id = $1", upload)
+	sends.until(t, "upload:"+upload.String())
+	d.system(t, "UPDATE campaigns SET sent = 1 WHERE id = $1", campaign)
+	sends.until(t, "campaign:"+campaign.String())
+
+	for _, wrong := range []string{"", "?topics=", "?topics=feed,audit", "?topics=run:0", "?topics=feed%00", "?topics=upload:1", "?topics=campaign:",
 		"?topics=" + strings.Repeat("run:1", 3)} {
 		require.Equal(t, []string{"query.topics"}, refused(t, d.get(t, "/events"+wrong), 422).fields(), wrong)
 	}

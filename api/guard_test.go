@@ -118,7 +118,7 @@ var tenantOperations = []string{
 	"list-senders",
 	"create-campaign", "list-campaigns", "get-campaign", "edit-campaign", "start-campaign", "unschedule-campaign",
 	"pause-campaign", "resume-campaign", "cancel-campaign", "retry-failed-messages", "list-campaign-messages",
-	"count-campaign-audience", "list-campaign-errors", "send-message", "get-message", "show-message-recipient", "retry-message",
+	"count-campaign-audience", "list-campaign-errors", "send-message", "list-messages", "get-message", "show-message-recipient", "retry-message",
 	"list-search-deliveries", "list-search-matches",
 	"save-search", "list-searches", "get-search", "change-search", "delete-search", "try-search",
 	"add-search-target", "challenge-search-target", "delete-search-target",

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -66,9 +67,9 @@ func (h Listings) register(d *door) {
 
 // ListingQuery is the filters that a list and an export of listings have.
 type ListingQuery struct {
-	Platform      string    `query:"platform" pattern:"^[a-z0-9][a-z0-9_-]{0,31}$" example:"kijiji"`
+	Platform      string    `query:"platform" doc:"any of these, separated by commas or given again" example:"kijiji"`
 	Status        string    `query:"status" enum:"active,archived,claimed,any" default:"active"`
-	Neighbourhood string    `query:"neighbourhood" pattern:"^[a-z0-9-]{1,100}$" doc:"key, as in the answer"`
+	Neighbourhood string    `query:"neighbourhood" doc:"keys, as in the answer; any of these, separated by commas or given again"`
 	MinPrice      int64     `query:"min_price" minimum:"0" maximum:"100000000" doc:"whole CAD a month, inclusive"`
 	MaxPrice      int64     `query:"max_price" minimum:"0" maximum:"100000000" doc:"whole CAD a month, inclusive"`
 	Bedrooms      []int     `query:"bedrooms" maxItems:"10" doc:"any of these, separated by commas; 0 is a studio" example:"[2,3]"`
@@ -119,12 +120,25 @@ func (in *ListingQuery) check(ctx huma.Context, refuse refuse) {
 		}
 	}
 	address := ctx.URL()
-	for name, values := range address.Query() {
+	query := address.Query()
+	filters := []several{
+		{name: "platform", value: &in.Platform, form: platformName},
+		{name: "neighbourhood", value: &in.Neighbourhood, form: neighbourhoodKey},
+	}
+	for _, f := range filters {
+		err := f.read(query)
+		refuse(f.name, shown(*f.value), err)
+		delete(query, f.name)
+	}
+	for name, values := range query {
 		if len(values) > 1 { // or all but the first would be ignored
 			refuse(name, values, errors.New("is given more than once; bedrooms and others take several, separated by commas"))
 		}
 	}
 }
+
+// neighbourhoodKey is the form of the key of a neighbourhood.
+var neighbourhoodKey = regexp.MustCompile(`^[a-z0-9-]{1,100}$`)
 
 // filter is the query as the database has it.
 func (in *ListingQuery) filter() db.ListingFilter {

@@ -3,6 +3,8 @@ package api
 import (
 	"context"
 	"net/http"
+	"regexp"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -37,8 +39,8 @@ func (h Listings) registerAdverts(d *door) {
 
 type listAdvertsInput struct {
 	Status   string    `query:"status" enum:"rejected,duplicate" default:"rejected" doc:"duplicate: another advert is shown for its home"`
-	Platform string    `query:"platform" pattern:"^[a-z0-9][a-z0-9_-]{0,31}$" example:"kijiji"`
-	Reason   string    `query:"reason" pattern:"^[a-z0-9_-]{1,50}$" doc:"code of one of the reasons" example:"missing"`
+	Platform string    `query:"platform" doc:"any of these, separated by commas or given again" example:"kijiji"`
+	Reason   string    `query:"reason" doc:"code of one of the reasons; any of these, separated by commas or given again" example:"missing"`
 	Since    time.Time `query:"since" doc:"arrival of the newest revision, inclusive, RFC 3339"`
 	Text     string    `query:"text" maxLength:"200" doc:"that stands in title or description, in any case, with accents or without; looked for in the next 10,000 that the other filters let through"`
 	Limit    int       `query:"limit" minimum:"1" maximum:"100" default:"20"`
@@ -51,12 +53,17 @@ type listAdvertsInput struct {
 const advertsOrder = "adverts"
 
 // Resolve checks what a schema cannot express.
-func (in *listAdvertsInput) Resolve(huma.Context) (wrong []error) {
+func (in *listAdvertsInput) Resolve(ctx huma.Context) (wrong []error) {
 	var err error
 	in.after, err = parseCursor(in.Cursor, advertsOrder)
 	refusing(&wrong)("cursor", in.Cursor, err)
-	return append(wrong, wrongText("query.text", in.Text)...)
+	return slices.Concat(wrong, wrongText("query.text", in.Text),
+		anyOf(ctx, several{name: "platform", value: &in.Platform, form: platformName},
+			several{name: "reason", value: &in.Reason, form: reasonCode}))
 }
+
+// reasonCode is the form of the code of a reason.
+var reasonCode = regexp.MustCompile(`^[a-z0-9_-]{1,50}$`)
 
 // AdvertSummary is an advert that is no listing.
 type AdvertSummary struct {
@@ -92,10 +99,15 @@ func (h Listings) adverts(ctx context.Context, in *listAdvertsInput) (*listAdver
 }
 
 type advertReasonsInput struct {
-	Platform string `query:"platform" pattern:"^[a-z0-9][a-z0-9_-]{0,31}$" example:"kijiji"`
+	Platform string `query:"platform" doc:"any of these, separated by commas or given again" example:"kijiji"`
 	Days     int    `query:"days" minimum:"1" maximum:"366" default:"14" doc:"how many, today included"`
 
 	Since time.Time `query:"since" doc:"of the last revision, inclusive, RFC 3339; in place of days"`
+}
+
+// Resolve reads the platforms.
+func (in *advertReasonsInput) Resolve(ctx huma.Context) []error {
+	return anyOf(ctx, several{name: "platform", value: &in.Platform, form: platformName})
 }
 
 // ReasonCounts is the answer of GET /adverts/reasons.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"regexp"
 	"slices"
 	"time"
 
@@ -38,6 +39,12 @@ func (h Messages) register(d *door) {
 			"repeated with its Idempotency-Key is one message, and answers with it as it is then; with another body it is a " +
 			"conflict. To a person who has opted out nothing is sent: the message is skipped.",
 	}), h.send)
+	serve(d, tenants(access.Read, huma.Operation{
+		OperationID: "list-messages", Method: http.MethodGet, Path: "/messages", Tags: []string{"messages"},
+		Summary: "List messages to one person, the newest first", Errors: []int{422, 503},
+		RejectUnknownQueryParameters: true,
+		Description:                  "Those of no campaign. Recipients are shown to callers with the role operate, masked.",
+	}), h.list)
 	serve(d, tenants(access.Read, huma.Operation{
 		OperationID: "get-message", Method: http.MethodGet, Path: "/messages/{id}", Tags: []string{"messages"},
 		Summary: "Get a message with every attempt and status", Errors: []int{422, 503},
@@ -168,6 +175,62 @@ func (h Messages) send(ctx context.Context, in *sendMessageInput) (*sendMessageO
 	}
 	m.Body = in.Body.Body
 	return &sendMessageOutput{"/messages/" + m.ID.String(), showMessage(m, callerOf(ctx).Role)}, nil
+}
+
+// MessageQuery is the filters that lists of messages have.
+type MessageQuery struct {
+	State string `query:"state" default:"any" doc:"any of these, separated by commas or given again: queued, sending, unknown, sent, delivered, read, failed, skipped; any: whatever it is" example:"failed,unknown"`
+	Limit int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
+	Class string `query:"class" maxLength:"400" doc:"of the last error, or why they were skipped; any of these, separated by commas or given again"`
+	Code  string `query:"code" pattern:"^[0-9]{1,9}(,[0-9]{1,9}){0,19}$" doc:"of the last error, Meta's; 0: those without one; any of these, separated by commas or given again"`
+}
+
+// messageClass and messageCode are the forms of their values.
+var (
+	messageClass = regexp.MustCompile(`^[a-z_]{1,40}$`)
+	messageCode  = regexp.MustCompile(`^[0-9]{1,9}$`)
+)
+
+// wrong is what a schema cannot express.
+func (in *MessageQuery) wrong(ctx huma.Context) []error {
+	return anyOf(ctx, several{name: "state", value: &in.State, known: orAny(campaign.Statuses)},
+		several{name: "class", value: &in.Class, form: messageClass},
+		several{name: "code", value: &in.Code, form: messageCode})
+}
+
+func (in *MessageQuery) filter() db.MessageFilter {
+	return db.MessageFilter{State: anyState(in.State), Class: in.Class, Code: in.Code}
+}
+
+type listMessagesInput struct {
+	OfTenant
+	MessageQuery
+	Cursor string `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page"`
+
+	after *db.Position
+}
+
+// messagesOrder is the only order of messages to one person, for their cursors.
+const messagesOrder = "messages"
+
+// Resolve reads the cursor.
+func (in *listMessagesInput) Resolve(ctx huma.Context) []error {
+	var err error
+	in.after, err = parseCursor(in.Cursor, messagesOrder)
+	return slices.Concat(wrongCursor(in.Cursor, err), in.wrong(ctx))
+}
+
+func (h Messages) list(ctx context.Context, in *listMessagesInput) (*messagesOutput, error) {
+	tenant, err := h.door.tenantOf(ctx, in.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	rows, next, err := h.Store.List(ctx, tenant, in.filter(), in.after, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	show := func(m db.MessageRow) Message { return showMessage(m, callerOf(ctx).Role) }
+	return &messagesOutput{MessagePage(page(rows, show, cursorAt(next, messagesOrder)))}, nil
 }
 
 type messageInput struct {

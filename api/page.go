@@ -4,6 +4,9 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -171,6 +174,58 @@ func wrongUntil(at string, since, until time.Time) []error {
 		return nil
 	}
 	return []error{&huma.ErrorDetail{Message: "expected a time that is not before since", Location: at, Value: until}}
+}
+
+// A several is a filter that takes several values and means any of them: separated by commas, or given again. What was
+// given is written to value as one text, in which a comma separates them.
+type several struct {
+	name  string
+	value *string
+	known []string       // the values that there are
+	form  *regexp.Regexp // or what each of them looks like
+}
+
+const mostValues = 20 // of one filter
+
+// platformName is the form of the name of a platform.
+var platformName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,31}$`)
+
+// read reads the filter from the query of a request. Its error is for the caller.
+func (f several) read(query url.Values) error {
+	var values []string
+	for v := range strings.SplitSeq(strings.Join(query[f.name], ","), ",") {
+		if v != "" && !slices.Contains(values, v) {
+			values = append(values, v)
+		}
+	}
+	if len(values) == 0 {
+		return nil // its default
+	}
+	*f.value = strings.Join(values, ",")
+	for _, v := range values {
+		switch {
+		case len(values) > mostValues:
+			return fmt.Errorf("expected at most %d values", mostValues)
+		case f.known != nil && !slices.Contains(f.known, v):
+			return fmt.Errorf("expected any of %s", strings.Join(f.known, ", "))
+		case f.form != nil && !f.form.MatchString(v):
+			return fmt.Errorf("expected values that match %s", f.form)
+		}
+	}
+	return nil
+}
+
+// anyOf reads the filters that take several values, and refuses other parameters that are given more than once.
+func anyOf(ctx huma.Context, filters ...several) (wrong []error) {
+	address := ctx.URL()
+	query, refuse := address.Query(), refusing(&wrong)
+	var names []string
+	for _, f := range filters {
+		names = append(names, f.name)
+		err := f.read(query)
+		refuse(f.name, shown(*f.value), err)
+	}
+	return append(wrong, repeated(ctx, names...)...)
 }
 
 // repeated refuses parameters that are given more than once, except lists: all but the first would be ignored.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -207,7 +208,7 @@ func (h Replays) create(ctx context.Context, in *createReplayInput) (*createRepl
 }
 
 type listReplaysInput struct {
-	State  string `query:"state" enum:"running,completed,canceled,failed,any" default:"any"`
+	State  string `query:"state" default:"any" doc:"any of these, separated by commas or given again: running, completed, canceled, failed; any: whatever it is"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"100" default:"20"`
 	Cursor string `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page"`
 
@@ -217,11 +218,15 @@ type listReplaysInput struct {
 // replayOrder is the only order of replays, for their cursors.
 const replayOrder = "replays"
 
+// replayStates are the states of replays.
+var replayStates = []string{"running", "completed", "canceled", "failed"}
+
 // Resolve reads the cursor.
-func (in *listReplaysInput) Resolve(huma.Context) []error {
+func (in *listReplaysInput) Resolve(ctx huma.Context) []error {
 	var err error
 	in.after, err = parseCursor(in.Cursor, replayOrder)
-	return wrongCursor(in.Cursor, err)
+	return slices.Concat(wrongCursor(in.Cursor, err),
+		anyOf(ctx, several{name: "state", value: &in.State, known: orAny(replayStates)}))
 }
 
 // ReplayPage is the answer of GET /replays.
@@ -230,11 +235,7 @@ type ReplayPage Page[*Replay]
 type listReplaysOutput struct{ Body ReplayPage }
 
 func (h Replays) list(ctx context.Context, in *listReplaysInput) (*listReplaysOutput, error) {
-	state := in.State
-	if state == "any" {
-		state = ""
-	}
-	rows, next, err := h.Store.List(ctx, state, in.after, in.Limit)
+	rows, next, err := h.Store.List(ctx, anyState(in.State), in.after, in.Limit)
 	if err != nil {
 		return nil, err
 	}

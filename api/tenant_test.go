@@ -83,6 +83,7 @@ var walk = map[string]walked{
 		path: "/messages", body: `{"sender":"{sender}","to":"+15145550188","body":{"type":"text","text":{"body":"hi"}}}`,
 		mine: 202, theirs: 422,
 	},
+	"list-messages":           {path: "/messages", theirs: 200},
 	"get-message":             {path: "/messages/{message}"},
 	"show-message-recipient":  {path: "/messages/{message}/recipient"},
 	"retry-message":           {path: "/messages/{message}/retry", mine: 202},

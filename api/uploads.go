@@ -233,7 +233,7 @@ func (h Uploads) progress(ctx context.Context, u db.Upload) (Upload, error) {
 
 type listUploadsInput struct {
 	OfTenant
-	State  string `query:"state" enum:"held,received,splitting,running,done,failed,canceled,any" default:"any"`
+	State  string `query:"state" default:"any" doc:"any of these, separated by commas or given again: held, received, splitting, running, done, failed, canceled; any: whatever it is" example:"received,splitting,running"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"100" default:"20"`
 	Cursor string `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page"`
 
@@ -247,7 +247,8 @@ const uploadOrder = "uploads"
 func (in *listUploadsInput) Resolve(ctx huma.Context) []error {
 	var err error
 	in.after, err = parseCursor(in.Cursor, uploadOrder)
-	return slices.Concat(wrongCursor(in.Cursor, err), repeated(ctx))
+	return slices.Concat(wrongCursor(in.Cursor, err),
+		anyOf(ctx, several{name: "state", value: &in.State, known: orAny(db.UploadStates)}))
 }
 
 // UploadPage is the answer of GET /uploads.
@@ -260,7 +261,7 @@ func (h Uploads) list(ctx context.Context, in *listUploadsInput) (*listUploadsOu
 	if err != nil {
 		return nil, err
 	}
-	rows, next, err := h.Store.List(ctx, tenant, db.UploadState(anyState(in.State)), in.after, in.Limit)
+	rows, next, err := h.Store.List(ctx, tenant, anyState(in.State), in.after, in.Limit)
 	if err != nil {
 		return nil, err
 	}

@@ -127,7 +127,7 @@ func TestCampaign(t *testing.T) {
 	rest, _, err := s.List(ctx, "acme", "", next, 1)
 	require.NoError(t, err)
 	require.NotEqual(t, list[0].ID, rest[0].ID)
-	list, _, err = s.List(ctx, "acme", campaign.Canceled, nil, 10)
+	list, _, err = s.List(ctx, "acme", string(campaign.Canceled), nil, 10)
 	require.NoError(t, err)
 	require.Len(t, list, 1)
 	require.NotNil(t, list[0].FinishedAt, "it had not begun")
@@ -496,7 +496,7 @@ func TestCancelCampaign(t *testing.T) {
 	list, next, err := m.OfCampaign(ctx, "acme", id, db.MessageFilter{}, nil, 20)
 	require.NoError(t, err)
 	require.Equal(t, campaign.MessageSent, list[0].State)
-	list, next, err = m.OfCampaign(ctx, "acme", id, db.MessageFilter{State: campaign.MessageSkipped}, next, 20)
+	list, next, err = m.OfCampaign(ctx, "acme", id, db.MessageFilter{State: string(campaign.MessageSkipped)}, next, 20)
 	require.NoError(t, err)
 	require.Len(t, list, 25-20)
 	require.Nil(t, next)
@@ -699,7 +699,7 @@ func TestMessagePlans(t *testing.T) {
 	}
 	for set, names := range map[string][]string{
 		"SELECT": {"sqlMessageExpire", "sqlMessageReleaseRest", "sqlCampaignRetry", "sqlCampaignDrop",
-			"sqlMessagesOfCampaign", "sqlMessageGet", "sqlMessageAttempts"},
+			"sqlMessagesOfCampaign", "sqlMessagesDirect", "sqlMessageGet", "sqlMessageAttempts"},
 		strings.ReplaceAll(texts["sqlMessagePlan"], "true)", "false)"): {"sqlMessageRelease", "sqlMessageRecord",
 			"sqlReportFind", "sqlReportApply", "sqlMessageDead"},
 	} {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -14,7 +15,8 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
-// A LetterFilter says which dead letters are meant. An empty string and a zero time do not filter.
+// A LetterFilter says which dead letters are meant. An empty string and a zero time do not filter; in a Queue, Class or
+// Platform with commas any part will do.
 type LetterFilter struct {
 	State      string // open replayed resolved discarded
 	Queue      string
@@ -29,20 +31,23 @@ type LetterFilter struct {
 
 // args are $1 to $9 of sqlLetterFilter.
 func (f LetterFilter) args() []any {
-	var platform []string // the queue of its adverts, and what the IDs of their workflows begin with
+	var platforms []string // the queues of their adverts, and what the IDs of their workflows begin with
 	if f.Platform != "" {
-		platform = []string{contract.QueueScraped(f.Platform), listing.Ref{Platform: f.Platform}.WorkflowID()}
+		for p := range strings.SplitSeq(f.Platform, ",") {
+			platforms = append(platforms, contract.QueueScraped(p), listing.Ref{Platform: p}.WorkflowID())
+		}
 	}
 	return []any{
-		stated(f.State), stated(f.Queue), stated(f.Class), platform, stated(f.Reason), stated(f.WorkflowID),
+		stated(f.State), stated(f.Queue), stated(f.Class), platforms, stated(f.Reason), stated(f.WorkflowID),
 		stated(f.Since), stated(f.Until), stated(f.Tenant),
 	}
 }
 
 const sqlLetterFilter = `($1::text IS NULL OR state = $1)
-    AND ($2::text IS NULL OR queue = $2)
-    AND ($3::text IS NULL OR class = $3)
-    AND ($4::text[] IS NULL OR queue = ($4::text[])[1] OR starts_with(workflow_id, ($4::text[])[2]))
+    AND ($2::text IS NULL OR queue = ANY (string_to_array($2, ',')))
+    AND ($3::text IS NULL OR class = ANY (string_to_array($3, ',')))
+    AND ($4::text[] IS NULL OR queue = ANY ($4)
+        OR EXISTS (SELECT FROM unnest($4::text[]) AS start WHERE starts_with(workflow_id, start)))
     AND ($5::text IS NULL OR position(lower($5) IN lower(reason)) > 0)
     AND ($6::text IS NULL OR workflow_id = $6)
     AND ($7::timestamptz IS NULL OR last_at >= $7)

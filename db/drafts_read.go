@@ -215,7 +215,7 @@ FROM (
     WHERE ($3::timestamptz IS NULL OR r.requested_at >= $3)
         AND ($4::uuid IS NULL OR (r.requested_at, r.event_id) < ($5::timestamptz, $4))
 ) q
-WHERE ($6::text IS NULL OR state = $6)
+WHERE ($6::text IS NULL OR state = ANY (string_to_array($6, ',')))
 ORDER BY requested_at DESC, event_id DESC LIMIT $7`
 
 // Requests returns the page of crawl requests after f.After, the newest first, and the position to go on from: nil when

@@ -11,7 +11,8 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
-// AdvertFilter says which of the adverts that are no listings to return. An empty string and a zero time do not filter.
+// AdvertFilter says which of the adverts that are no listings to return. An empty string and a zero time do not filter;
+// in a Platform or Code with commas any part will do.
 type AdvertFilter struct {
 	Status   string // rejected, or duplicate: another advert is shown for its home
 	Platform string
@@ -61,8 +62,9 @@ const (
     reasons, duplicate_of, revision, revised_at, first_scraped_at, last_scraped_at
 `
 	sqlAdvertsMatch = `FROM raw_listings
-WHERE ($1::text IS NULL OR platform = $1)
-    AND ($2::text IS NULL OR reasons @> jsonb_build_array(jsonb_build_object('code', $2::text)))
+WHERE ($1::text IS NULL OR platform = ANY (string_to_array($1, ',')))
+    AND ($2::text IS NULL OR EXISTS (SELECT FROM unnest(string_to_array($2, ',')) AS code
+        WHERE reasons @> jsonb_build_array(jsonb_build_object('code', code))))
     AND ($3::timestamptz IS NULL OR revised_at >= $3)
     AND ($4::uuid IS NULL OR (revised_at, id) < ($5::timestamptz, $4::uuid))`
 	sqlAdvertsOrder = ` ORDER BY revised_at DESC, id DESC LIMIT $6`
@@ -107,7 +109,7 @@ SELECT date_trunc('day', r.revised_at, 'UTC') AS day, r.platform, c.code, count(
 FROM raw_listings r
 CROSS JOIN LATERAL (SELECT DISTINCT e->>'code' AS code FROM jsonb_array_elements(r.reasons) e) c
 WHERE r.status = 'rejected' AND r.refused_at IS NOT NULL AND r.revised_at >= $1
-    AND ($2::text IS NULL OR r.platform = $2)
+    AND ($2::text IS NULL OR r.platform = ANY (string_to_array($2, ',')))
 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`
 
 // AdvertReasons counts the adverts that are rejected now, by day, platform and code of the reason, in this order. An

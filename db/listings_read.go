@@ -101,8 +101,8 @@ LEFT JOIN LATERAL (
 const sqlListingFilter = `
     SELECT * FROM listings
     WHERE ($1::text IS NULL OR status = $1)
-        AND ($2::text IS NULL OR platform = $2)
-        AND ($3::text IS NULL OR neighbourhood = $3)
+        AND ($2::text IS NULL OR platform = ANY (string_to_array($2, ',')))
+        AND ($3::text IS NULL OR neighbourhood = ANY (string_to_array($3, ',')))
         AND ($4::bigint IS NULL OR rent_cents >= $4)
         AND ($5::bigint IS NULL OR rent_cents <= $5)
         AND ($6::int[] IS NULL OR bedrooms = ANY ($6))

@@ -3,6 +3,8 @@ package db
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -15,7 +17,7 @@ type Marks struct{ pool *pgxpool.Pool }
 // NewMarks returns the marks of what is kept in pool.
 func NewMarks(pool *pgxpool.Pool) *Marks { return &Marks{pool} }
 
-// The topics that have a mark. TopicRun is followed by the number of a crawl run.
+// The topics that have a mark. TopicRun is followed by the number of a crawl run, TopicUpload and TopicCampaign by an ID.
 const (
 	TopicFlow      = "flow"
 	TopicFeed      = "feed"
@@ -24,6 +26,8 @@ const (
 	TopicPlatforms = "platforms"
 	TopicDrafts    = "drafts"
 	TopicRun       = "run:"
+	TopicUpload    = "upload:"
+	TopicCampaign  = "campaign:"
 )
 
 // Each reads a few rows by an index: the last minutes by the key of flow, the newest row of a feed by its key, the
@@ -43,11 +47,17 @@ SELECT md5((SELECT coalesce(string_agg(d.id::text || d.updated_at, ' '), '') FRO
         SELECT id, updated_at FROM product_drafts ORDER BY created_at DESC, id DESC LIMIT 20) d)
     || (SELECT coalesce(max(requested_at)::text, '') FROM draft_requests))`
 	sqlMarkRun = `SELECT coalesce((SELECT md5(r::text) FROM crawl_runs r WHERE id = $1), '')`
+
+	sqlMarkUpload = `
+SELECT coalesce((SELECT concat_ws(' ', state, chunks, stored, rows_read, finished_at) FROM uploads WHERE id = $1), '')`
+	sqlMarkCampaign = `SELECT coalesce((SELECT md5(c::text) FROM campaigns c WHERE id = $1), '')`
 )
 
-// Read returns the marks of topics, and of crawl runs by their numbers.
-func (s *Marks) Read(ctx context.Context, topics []string, runs []int64, now time.Time) (map[string]string, error) {
+// Read returns the marks of topics. Those of uploads and campaigns are of any tenant: a mark tells nothing but that
+// something has changed, and only callers that are of no tenant watch.
+func (s *Marks) Read(ctx context.Context, topics []string, now time.Time) (map[string]string, error) {
 	b := new(pgx.Batch)
+	b.Queue(sqlTenant, everyTenant)
 	marks := map[string]string{}
 	ask := func(topic, sql string, args ...any) {
 		b.Queue(sql, args...).QueryRow(func(row pgx.Row) error {
@@ -58,6 +68,7 @@ func (s *Marks) Read(ctx context.Context, topics []string, runs []int64, now tim
 		})
 	}
 	for _, topic := range topics {
+		kind, id, _ := strings.Cut(topic, ":")
 		switch topic {
 		case TopicFlow:
 			ask(topic, sqlMarkFlow, now.Add(-2*time.Minute).Truncate(time.Minute))
@@ -72,11 +83,20 @@ func (s *Marks) Read(ctx context.Context, topics []string, runs []int64, now tim
 		case TopicDrafts:
 			ask(topic, sqlMarkDrafts)
 		}
+		switch kind + ":" {
+		case TopicRun:
+			n, err := strconv.ParseInt(id, 10, 64)
+			if err != nil {
+				return nil, fmt.Errorf("read mark of run %q: %w", id, err)
+			}
+			ask(topic, sqlMarkRun, n)
+		case TopicUpload:
+			ask(topic, sqlMarkUpload, id)
+		case TopicCampaign:
+			ask(topic, sqlMarkCampaign, id)
+		}
 	}
-	for _, id := range runs {
-		ask(fmt.Sprint(TopicRun, id), sqlMarkRun, id)
-	}
-	if b.Len() == 0 {
+	if b.Len() == 1 {
 		return marks, nil
 	}
 	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {

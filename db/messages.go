@@ -199,16 +199,17 @@ type MessagePosition struct {
 
 const sqlMessagesOfCampaign = `
 SELECT ` + sqlMessageColumns + ` FROM messages
-WHERE tenant = $1 AND campaign = $2 AND ($3::text IS NULL OR state = $3)
+WHERE tenant = $1 AND campaign = $2 AND ($3::text IS NULL OR state = ANY (string_to_array($3, ',')))
     AND ($5::uuid IS NULL OR (state, id) > ($4::text, $5::uuid))
-    AND ($7::text IS NULL OR class = $7) AND ($8::int IS NULL OR coalesce(code, 0) = $8)
+    AND ($7::text IS NULL OR class = ANY (string_to_array($7, ',')))
+    AND ($8::text IS NULL OR coalesce(code, 0) = ANY (string_to_array($8, ',')::int[]))
 ORDER BY state, id LIMIT $6`
 
-// A MessageFilter says which messages of a campaign to return. Zero values do not filter.
+// A MessageFilter says which messages to return. An empty text does not filter; in one with commas any part will do.
 type MessageFilter struct {
-	State campaign.Status
-	Class campaign.Class // of the last error
-	Code  *int           // of the last error; 0 = those without one
+	State string // campaign.Status
+	Class string // campaign.Class, of the last error
+	Code  string // of the last error; 0 = those without one
 }
 
 // OfCampaign returns up to n messages of a campaign after a position, without their bodies, and the position to go on
@@ -220,11 +221,34 @@ func (s *Messages) OfCampaign(ctx context.Context, tenant string, id uuid.UUID, 
 	if after != nil {
 		last, lastState = &after.ID, new(string(after.State))
 	}
-	found, err := tenantRows(ctx, s.pool, tenant, scanMessage, sqlMessagesOfCampaign, tenant, id, stated(string(f.State)),
-		lastState, last, n+1, stated(string(f.Class)), f.Code)
+	found, err := tenantRows(ctx, s.pool, tenant, scanMessage, sqlMessagesOfCampaign, tenant, id, stated(f.State),
+		lastState, last, n+1, stated(f.Class), stated(f.Code))
 	if err != nil {
 		return nil, nil, fmt.Errorf("list messages of campaign %s: %w", id, err)
 	}
 	found, next := page(found, n, func(m MessageRow) MessagePosition { return MessagePosition{m.State, m.ID} })
+	return found, next, nil
+}
+
+const sqlMessagesDirect = `
+SELECT ` + sqlMessageColumns + ` FROM messages
+WHERE tenant = $1 AND campaign IS NULL AND ($2::text IS NULL OR state = ANY (string_to_array($2, ',')))
+    AND ($4::uuid IS NULL OR (queued_at, id) < ($3::timestamptz, $4::uuid))
+    AND ($6::text IS NULL OR class = ANY (string_to_array($6, ',')))
+    AND ($7::text IS NULL OR coalesce(code, 0) = ANY (string_to_array($7, ',')::int[]))
+ORDER BY queued_at DESC, id DESC LIMIT $5`
+
+// List returns up to n messages of a tenant that are of no campaign after a position, without their bodies, the newest
+// first, and the position to go on from: nil when these were the last.
+func (s *Messages) List(ctx context.Context, tenant string, f MessageFilter, after *Position, n int) (
+	[]MessageRow, *Position, error,
+) {
+	id, at := after.keys()
+	found, err := tenantRows(ctx, s.pool, tenant, scanMessage, sqlMessagesDirect, tenant, stated(f.State), at, id, n+1,
+		stated(f.Class), stated(f.Code))
+	if err != nil {
+		return nil, nil, fmt.Errorf("list messages: %w", err)
+	}
+	found, next := page(found, n, func(m MessageRow) Position { return Position{At: m.QueuedAt, ID: m.ID} })
 	return found, next, nil
 }

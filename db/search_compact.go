@@ -60,9 +60,9 @@ const (
 
 // Compact merges the segments of the lowest level that is full into one of the next level, without the documents that
 // are void; or, when none is full, writes a segment anew most of whose documents are void; or, when there is none,
-// forgets words. It reports whether there is more to do. One process compacts at a time: a call while another one does returns at once. Searches and writers go on
-// meanwhile, and a process that is killed leaves nothing behind. Memory is bounded by the columns and a few thousand
-// terms.
+// forgets words. It reports whether there is more to do. One process compacts at a time: a call while another one does
+// returns at once. Searches and writers go on meanwhile, and a process that is killed leaves nothing behind. Memory is
+// bounded by the columns and a few thousand terms.
 func (x *SearchIndex) Compact(ctx context.Context) (more bool, err error) {
 	err = pgx.BeginFunc(ctx, x.pool, func(tx pgx.Tx) error {
 		var alone bool

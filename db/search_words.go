@@ -13,8 +13,8 @@ import (
 
 // A word is learnt before the segment that has it is written, and merges find out which words documents no longer have.
 // Between the two, a word may be learnt whose last document has just gone. So it is only doubted at first, learning it
-// again ends the doubt, and what no segment has wordDoubted later is forgotten. A process learns a word anew that it has
-// not learnt for wordKnown. Segments are written, and merged, within the difference.
+// again ends the doubt, and what no segment has wordDoubted later is forgotten. A process learns a word anew that it
+// has not learnt for wordKnown. Segments are written, and merged, within the difference.
 const (
 	wordDoubted = 24 * time.Hour
 	wordKnown   = time.Hour
@@ -108,8 +108,8 @@ func forgetWords(ctx context.Context, tx pgx.Tx) (more bool, err error) {
 	return len(words) == forgetAtOnce, tx.SendBatch(ctx, b).Close()
 }
 
-// What is locked here is locked in the order of the words, as by all who learn. The doubts come first: one that is being
-// decided is waited for, so that the statement after it finds the word gone.
+// What is locked here is locked in the order of the words, as by all who learn. The doubts come first: one that is
+// being decided is waited for, so that the statement after it finds the word gone.
 const sqlSearchTrust = `
 DELETE FROM search_terms_doubted WHERE term IN (
     SELECT term FROM search_terms_doubted WHERE term = ANY ($1) ORDER BY term FOR UPDATE)`

@@ -328,6 +328,65 @@ func TestExportTenant(t *testing.T) {
 	require.Equal(t, files[10:13], rest)
 }
 
+// An export of large rows reads each of them about once, however few of them are in a page.
+func TestExportReadsRowsOnce(t *testing.T) {
+	t.Parallel()
+
+	pool, ctx := dbtest.New(t), t.Context()
+	newTenant(t, pool, "acme")
+	u, err := db.NewUploads(pool).Create(ctx, db.Upload{
+		ID: uuid.New(), Tenant: "acme", FileName: "people.csv", Blob: "uploads/1", Bytes: 1, SHA256: []byte{1}, CreatedBy: "me", CreatedAt: at(0),
+	})
+	require.NoError(t, err)
+	const rows, size = 150, 10_000
+	require.NoError(t, pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, "SELECT set_config('conveyor.tenant', 'acme', true)")
+		if err == nil {
+			_, err = tx.Exec(ctx, `INSERT INTO upload_errors (tenant, upload, row, line, problems, record)
+				SELECT 'acme', $1, n, n, '[]', ARRAY[repeat('x', $3)] FROM generate_series(1, $2) n`, u.ID, rows, size)
+		}
+		return err
+	}))
+	conf := pool.Config()
+	var read atomic.Int64
+	dial := conf.ConnConfig.DialFunc
+	conf.ConnConfig.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := dial(ctx, network, address)
+		return counting{c, &read}, err
+	}
+	counted, err := pgxpool.NewWithConfig(ctx, conf)
+	require.NoError(t, err)
+	defer counted.Close()
+	s := db.NewErasures(counted)
+	for _, table := range s.Tables() {
+		if table.Name != "upload_errors" {
+			continue
+		}
+		had, pages := 0, 0
+		for next := ""; pages == 0 || next != ""; pages++ {
+			next, err = s.Read(ctx, "acme", table, next, 1000, 6*size, func(string) { had++ })
+			require.NoError(t, err)
+		}
+		require.Equal(t, rows, had)
+		require.Greater(t, pages, 20)
+	}
+	require.Greater(t, read.Load(), int64(rows*size))
+	require.Less(t, read.Load(), int64(rows*size*3/2))
+}
+
+// counting counts the bytes that are read from a connection.
+type counting struct {
+	net.Conn
+
+	read *atomic.Int64
+}
+
+func (c counting) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.read.Add(int64(n))
+	return n, err
+}
+
 // Nothing new is stored of a tenant from the request of its erasure on, whoever asks for it: an erasure that is over
 // would not find it.
 func TestErasedTenantTakesNothing(t *testing.T) {

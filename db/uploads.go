@@ -76,6 +76,11 @@ const (
 	UploadCanceled  UploadState = "canceled"
 )
 
+// UploadStates are all of them.
+var UploadStates = []UploadState{
+	UploadHeld, UploadReceived, UploadSplitting, UploadRunning, UploadDone, UploadFailed, UploadCanceled,
+}
+
 // Open says whether the upload goes on.
 func (s UploadState) Open() bool {
 	return s == UploadHeld || s == UploadReceived || s == UploadSplitting || s == UploadRunning
@@ -199,18 +204,18 @@ func uploadFault(err error, verb string, id uuid.UUID) error {
 
 const sqlUploadsList = `
 SELECT ` + sqlUploadColumns + ` FROM uploads
-WHERE tenant = $1 AND ($2::text IS NULL OR state = $2)
+WHERE tenant = $1 AND ($2::text IS NULL OR state = ANY (string_to_array($2, ',')))
     AND ($3::uuid IS NULL OR (created_at, id) < ($4::timestamptz, $3))
 ORDER BY created_at DESC, id DESC LIMIT $5`
 
-// List returns up to limit uploads of a tenant, in a state unless that is empty, after a position (nil begins), the
-// newest first, and the position to go on from: nil when these were the last.
-func (s *Uploads) List(ctx context.Context, tenant string, state UploadState, after *Position, limit int) (
+// List returns up to limit uploads of a tenant, in one of the states, which commas separate, or in any (""), after
+// a position (nil begins), the newest first, and the position to go on from: nil when these were the last.
+func (s *Uploads) List(ctx context.Context, tenant, states string, after *Position, limit int) (
 	[]Upload, *Position, error,
 ) {
 	id, at := after.keys()
 	list, err := tenantRows(ctx, s.pool, tenant, pgx.RowToStructByPos[Upload], sqlUploadsList, tenant,
-		stated(string(state)), id, at, limit+1)
+		stated(states), id, at, limit+1)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list uploads: %w", err)
 	}

@@ -552,7 +552,7 @@ func TestUploadStates(t *testing.T) {
 	require.Equal(t, []contact.Row{want}, errs)
 
 	require.NoError(t, s.Fail(ctx, "umbrella", other.ID, why, at(15)))
-	list, _, err := s.List(ctx, "umbrella", db.UploadFailed, nil, 10)
+	list, _, err := s.List(ctx, "umbrella", string(db.UploadFailed), nil, 10)
 	require.NoError(t, err)
 	require.Len(t, list, 1)
 	require.Equal(t, "not a file of contacts", list[0].Error)

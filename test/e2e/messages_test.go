@@ -179,7 +179,7 @@ func TestCampaigns(t *testing.T) {
 	_, err := store.Pause(ctx, "acme", id, "wait", "test", time.Now())
 	require.NoError(t, err)
 	p.eventually("what was being sent is sent", func() bool {
-		sending, _, err := db.NewMessages(p.db).OfCampaign(ctx, "acme", id, db.MessageFilter{State: campaign.MessageSending}, nil, 1)
+		sending, _, err := db.NewMessages(p.db).OfCampaign(ctx, "acme", id, db.MessageFilter{State: string(campaign.MessageSending)}, nil, 1)
 		require.NoError(t, err)
 		return len(sending) == 0
 	})

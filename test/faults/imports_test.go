@@ -185,7 +185,7 @@ func newImports(w *world) (*imports, error) {
 // upload stores a file and its row. A start that fails is made up for by the workers. The disk is small: files that are
 // done with go.
 func (i *imports) upload(p personFile) (u db.Upload) {
-	list, _, _ := i.uploads.List(i.ctx, importTenant, db.UploadDone, nil, 100)
+	list, _, _ := i.uploads.List(i.ctx, importTenant, string(db.UploadDone), nil, 100)
 	for _, u := range list {
 		_ = i.files.DeleteUpload(i.ctx, u.Blob)
 	}

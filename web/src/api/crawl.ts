@@ -5,18 +5,21 @@ import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query'
 import { api, type Schemas } from './client'
 import { answer } from './problem'
 import { every, query, useList, type Filters } from './queries'
+import { isTold, useTopic } from './stream'
 
 const tick = 5_000 // ms
 
 export const useRuns = (f: Filters) =>
   useList('runs', f, (c) => answer(api.GET('/crawl-runs', { params: { query: query(f, c) } })))
 
-export const useRun = (id: number) =>
-  useQuery({
+export function useRun(id: number) {
+  useTopic(`run:${id}`)
+  return useQuery({
     queryKey: ['run', id],
     queryFn: () => answer(api.GET('/crawl-runs/{id}/summary', { params: { path: { id } } })),
-    refetchInterval: (q) => (q.state.data?.status === 'RUNNING' ? 1_000 : 2 * tick),
+    refetchInterval: (q) => (q.state.data?.status === 'RUNNING' && !isTold(`run:${id}`) ? 1_000 : 2 * tick),
   })
+}
 
 export const useWhy = (id: number) =>
   useQuery({

@@ -4,7 +4,7 @@ import { keepPreviousData, useInfiniteQuery, useMutation, useQuery, useQueryClie
 
 import { api, type Schemas } from './client'
 import { answer, Problem } from './problem'
-import { isLive, told } from './stream'
+import { isLive, isTold, told, useTopic } from './stream'
 
 const tick = 5_000 // ms between looks at what changes by itself, where the stream does not tell
 const slow = 60_000 // and where it does, for what it may have missed
@@ -143,6 +143,17 @@ export const useListing = (id: string) =>
     queryKey: ['listing', id],
     queryFn: () => answer(api.GET('/listings/{id}', { params: { path: { id } } })),
     refetchInterval: every(2),
+  })
+
+/** useRents are the median rents asked of all places of a kind, month by month, since a day; they change slowly. */
+export const useRents = (by: 'borough' | 'neighbourhood', bedrooms: number, since: string, wanted: boolean) =>
+  useQuery({
+    queryKey: ['rents', by, bedrooms, since],
+    queryFn: ({ signal }) =>
+      answer(api.GET('/stats/rents', { params: { query: { by, bedrooms: [bedrooms], since } }, signal })),
+    enabled: wanted,
+    staleTime: 12 * slow,
+    retry: false,
   })
 
 export const useLetters = (f: Filters) =>
@@ -380,13 +391,21 @@ export const putSearch = (s: { name: string; search: string; body: Schemas['Plat
 export const removeSearch = (s: { name: string; search: string }) =>
   answer(api.DELETE('/platforms/{name}/searches/{search}', { params: { path: { name: s.name, search: s.search } } }))
 
+// Of these filters of a search several values are given one by one.
+const searchLists = ['site', 'lang', 'type']
+
+const searchQuery = (f: Filters) =>
+  Object.fromEntries(Object.entries(f).map(([name, v]) => [name, searchLists.includes(name) ? v.split(',') : v]))
+
 export const useSearch = (f: Filters) =>
   useInfiniteQuery({
     queryKey: ['search', f],
     queryFn: ({ pageParam, signal }) =>
       answer(
         api.GET('/search', {
-          params: { query: { ...f, facets: pageParam === '', limit: 20, after: pageParam || undefined } as never },
+          params: {
+            query: { ...searchQuery(f), facets: pageParam === '', limit: 20, after: pageParam || undefined } as never,
+          },
           signal,
         }),
       ),
@@ -394,6 +413,34 @@ export const useSearch = (f: Filters) =>
     getNextPageParam: (p) => p.next || undefined,
     enabled: !!f.q,
     placeholderData: keepPreviousData,
+  })
+
+/** useOthers counts what a search would find without one of its filters, by the values that this could have. */
+export const useOthers = (f: Filters, ...without: string[]) =>
+  useQuery({
+    queryKey: ['search', 'others', without[0], f],
+    queryFn: async ({ signal }) => {
+      const rest = Object.fromEntries(Object.entries(f).filter(([name]) => !without.includes(name)))
+      return (
+        await answer(
+          api.GET('/search', { params: { query: { ...searchQuery(rest), facets: true, limit: 1 } as never }, signal }),
+        )
+      ).facets!
+    },
+    enabled: !!f.q && without.some((name) => !!f[name]),
+    placeholderData: keepPreviousData,
+  })
+
+/** useSuggestions are words that the last one of a query may be; none are asked for of ''. */
+export const useSuggestions = (q: string) =>
+  useQuery({
+    queryKey: ['suggest', q],
+    queryFn: async ({ signal }) =>
+      (await answer(api.GET('/search/suggest', { params: { query: { q, limit: 8 } }, signal }))).suggestions,
+    enabled: q !== '',
+    staleTime: 12 * tick,
+    placeholderData: keepPreviousData,
+    retry: false,
   })
 
 export const useSearchStats = () =>
@@ -416,8 +463,9 @@ export const useTenants = () =>
 export const useUploads = (f: Filters) =>
   useList('uploads', f, (c) => answer(api.GET('/uploads', { params: { query: query(f, c) } })))
 
-export const useUpload = (tenant: string, id: string) =>
-  useQuery({
+export function useUpload(tenant: string, id: string) {
+  useTopic('upload:' + id)
+  return useQuery({
     queryKey: ['upload', tenant, id],
     queryFn: () =>
       answer(
@@ -425,9 +473,12 @@ export const useUpload = (tenant: string, id: string) =>
           params: { path: { upload: id }, query: { tenant: tenant || undefined } as never },
         }),
       ),
-    refetchInterval: (q) =>
-      q.state.error || ['done', 'failed', 'canceled', 'held'].includes(q.state.data?.state ?? '') ? false : 1_000,
+    refetchInterval: (q) => {
+      if (q.state.error || ['done', 'failed', 'canceled', 'held'].includes(q.state.data?.state ?? '')) return false
+      return isTold('upload:' + id) ? tick : 1_000 // its pace falls, too, when nothing of it changes
+    },
   })
+}
 
 export const usePreview = (tenant: string, id: string, wanted: boolean) =>
   useQuery({
@@ -473,19 +524,6 @@ export const useRefusalReasons = (tenant: string, id: string, rows: number) =>
     enabled: rows > 0,
     placeholderData: keepPreviousData,
   })
-
-/** uploadFile sends a file of contacts, which is read as a stream. hold = it waits for a look at its preview. */
-export const uploadFile = (u: { tenant: string; file: File; hold: boolean; dryRun: boolean }) => {
-  const body = new FormData()
-  body.append('file', u.file)
-  return answer(
-    api.POST('/uploads', {
-      params: { query: { tenant: u.tenant || undefined, hold: u.hold, dry_run: u.dryRun } as never },
-      body: body as never,
-      bodySerializer: (b) => b as unknown as FormData,
-    }),
-  )
-}
 
 export const orderUpload = (u: { tenant: string; id: string; order: 'start' | 'cancel' }) => {
   const params = { path: { upload: u.id }, query: { tenant: u.tenant || undefined } as never }
@@ -536,22 +574,31 @@ export const useDeliveries = (tenant: string, id: string) =>
 export const useCampaigns = (f: Filters) =>
   useList('campaigns', f, (c) => answer(api.GET('/campaigns', { params: { query: query(f, c) } })))
 
-export const useCampaign = (tenant: string, id: string) =>
-  useQuery({
+export function useCampaign(tenant: string, id: string) {
+  useTopic('campaign:' + id)
+  return useQuery({
     queryKey: ['campaign', tenant, id],
     queryFn: () =>
       answer(api.GET('/campaigns/{id}', { params: { path: { id }, query: { tenant: tenant || undefined } as never } })),
-    refetchInterval: (q) => (['running', 'queued'].includes(q.state.data?.state ?? '') ? 1_000 : 2 * tick),
+    refetchInterval: (q) => {
+      if (isTold('campaign:' + id)) return 2 * tick
+      return ['running', 'queued'].includes(q.state.data?.state ?? '') ? 1_000 : 2 * tick
+    },
   })
+}
 
-/** useMessages reads the messages of a campaign; those of none ('') are not asked for. */
+/** noCampaign stands for the ID of a campaign where messages of none are meant: those to one person. */
+export const noCampaign = 'none'
+
+/** useMessages reads the messages of a campaign, or of none; nothing is asked for while that is not known (''). */
 export const useMessages = (tenant: string, id: string, f: Filters) =>
   useInfiniteQuery({
     queryKey: ['messages', tenant, id, f],
-    queryFn: ({ pageParam }) =>
-      answer(
-        api.GET('/campaigns/{id}/messages', { params: { path: { id }, query: query({ ...f, tenant }, pageParam) } }),
-      ),
+    queryFn: ({ pageParam }) => {
+      const which = query({ ...f, tenant }, pageParam)
+      if (id === noCampaign) return answer(api.GET('/messages', { params: { query: which } }))
+      return answer(api.GET('/campaigns/{id}/messages', { params: { path: { id }, query: which } }))
+    },
     initialPageParam: first,
     getNextPageParam: (page) => page.next_cursor || undefined,
     placeholderData: keepPreviousData,
@@ -638,7 +685,7 @@ export const retryFailed = (c: { tenant: string; id: string }) =>
 export const orderCampaign = (o: {
   tenant: string
   id: string
-  order: 'pause' | 'resume' | 'cancel'
+  order: 'pause' | 'resume' | 'cancel' | 'unschedule'
   reason?: string
 }) => {
   const params = { path: { id: o.id }, query: { tenant: o.tenant || undefined } as never }
@@ -650,5 +697,7 @@ export const orderCampaign = (o: {
       return answer(api.POST('/campaigns/{id}/resume', { params, body }))
     case 'cancel':
       return answer(api.POST('/campaigns/{id}/cancel', { params, body }))
+    case 'unschedule':
+      return answer(api.POST('/campaigns/{id}/unschedule', { params, body }))
   }
 }

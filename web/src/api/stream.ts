@@ -17,6 +17,17 @@ const stale: Record<string, string[]> = {
   drafts: ['drafts', 'draft-requests'],
 }
 
+// The queries that a topic of one item makes stale, of which it has the ID behind a colon.
+const staleOfOne: Record<string, string[]> = { run: ['run'], upload: ['upload'], campaign: ['campaign'] }
+
+/** staleBy are the queries that a topic makes stale, with the ID of the one item that they are of. */
+export function staleBy(topic: string): { name: string; id?: string }[] {
+  const [kind = '', id] = topic.split(':')
+  if (id !== undefined) return (staleOfOne[kind] ?? []).map((name) => ({ name, id }))
+  if (kind === 'resync') return [...Object.values(stale), ...Object.values(staleOfOne)].flat().map((name) => ({ name }))
+  return (stale[kind] ?? []).map((name) => ({ name }))
+}
+
 /** told reports whether the stream says when a query of that name is stale. */
 export const told = (name: string) => Object.values(stale).some((names) => names.includes(name))
 
@@ -67,22 +78,61 @@ export function pace(name: string, now: number, last: { at: number; gap: number 
   return { wait: Math.max(soon, last.at + last.gap - now), gap: Math.min(most, 2 * last.gap) }
 }
 
+const wantedFor = 3 * tick // ms: a tab says at each tick what it wants
+const mostWanted = 13 // of one item: the API takes 20 topics in all
+
+const mine = new Map<string, number>() // topics of one item that this tab shows, by how many hooks want them
+let sayMine = () => {} // to the tab that holds the stream
+let toldOf: string[] = [] // topics of the stream, as far as this tab knows
+
+/** wanted are the topics that the stream is to have, when others were last heard to be wanted, in ms. */
+export const wanted = (others: Map<string, number>, now: number) => [
+  ...topics,
+  ...[...others]
+    .filter(([, at]) => now - at < wantedFor)
+    .sort((a, b) => b[1] - a[1])
+    .slice(0, mostWanted)
+    .map(([topic]) => topic)
+    .sort(),
+]
+
+/** useTopic has the stream tell of one item as long as the component is shown: run:12, upload:ID, campaign:ID. */
+export function useTopic(topic: string) {
+  useEffect(() => {
+    mine.set(topic, (mine.get(topic) ?? 0) + 1)
+    sayMine()
+    return () => {
+      const n = mine.get(topic)! - 1
+      if (n > 0) mine.set(topic, n)
+      else mine.delete(topic)
+    }
+  }, [topic])
+}
+
+/** isTold reports whether the stream tells of one item, so that its page need not ask each second. */
+export const isTold = (topic: string) => isLive() && toldOf.includes(topic)
+
 /** refetcher marks queries as stale, each at its pace, so that a burst of events is one request. */
 function refetcher(client: QueryClient) {
   const waiting = new Map<string, ReturnType<typeof setTimeout>>()
   const last = new Map<string, { at: number; gap: number }>()
   return {
     of(topic: string) {
-      for (const name of topic === 'resync' ? new Set(Object.values(stale).flat()) : (stale[topic] ?? [])) {
-        if (waiting.has(name)) continue
-        const next = pace(name, Date.now(), last.get(name))
+      for (const { name, id } of staleBy(topic)) {
+        const key = id === undefined ? name : `${name}:${id}`
+        if (waiting.has(key)) continue
+        const next = pace(name, Date.now(), last.get(key))
         waiting.set(
-          name,
+          key,
           setTimeout(() => {
-            waiting.delete(name)
-            last.set(name, { at: Date.now(), gap: next.gap })
+            waiting.delete(key)
+            last.set(key, { at: Date.now(), gap: next.gap })
             // A tab that nobody sees asks for nothing: what is stale is read when it is looked at again.
-            void client.invalidateQueries({ queryKey: [name], refetchType: document.hidden ? 'none' : 'active' })
+            void client.invalidateQueries({
+              queryKey: [name],
+              predicate: (q) => id === undefined || q.queryKey.some((part) => String(part) === id),
+              refetchType: document.hidden ? 'none' : 'active',
+            })
           }, next.wait),
         )
       }
@@ -106,11 +156,31 @@ export function useStream(may: boolean) {
         return
       }
       heard()
+      if (topic.startsWith('has ')) toldOf = topic.slice('has '.length).split(',')
       refetch.of(topic)
     }
+    // Topics of one item that some tab wants, and when it last said so, for the tab that holds the stream.
+    const others = new Map<string, number>()
+    let changed = () => {}
+    const want = (topic: string) => {
+      others.set(topic, Date.now())
+      changed()
+    }
+    sayMine = () =>
+      mine.forEach((_, topic) => {
+        want(topic)
+        channel?.postMessage('want ' + topic)
+      })
+    sayMine()
     // While the stream is away, what is shown is asked for by the clock, whatever pace each query has of its own.
-    const poll = setInterval(() => (lost || heardAt > 0) && !isLive() && refetch.of('resync'), tick)
-    channel?.addEventListener('message', (e: MessageEvent<string>) => say(e.data))
+    const poll = setInterval(() => {
+      sayMine()
+      changed()
+      if ((lost || heardAt > 0) && !isLive()) refetch.of('resync')
+    }, tick)
+    channel?.addEventListener('message', (e: MessageEvent<string>) =>
+      e.data.startsWith('want ') ? want(e.data.slice('want '.length)) : say(e.data),
+    )
     const read = () =>
       new Promise<void>((closed) => {
         // The lock may be granted after the page has ended: a stream that nobody closes would keep it for good.
@@ -121,13 +191,21 @@ export function useStream(may: boolean) {
           channel?.postMessage(topic)
         }
         const open = () => {
-          const source = new EventSource('/events?topics=' + topics.join(','))
-          source.onopen = () => tell('open')
+          const source = new EventSource('/events?topics=' + has.join(','))
+          source.onopen = () => tell('has ' + has.join(','))
           source.onerror = () => tell('lost')
-          for (const topic of [...topics, 'resync', 'beat']) source.addEventListener(topic, () => tell(topic))
+          for (const topic of [...has, 'resync', 'beat']) source.addEventListener(topic, () => tell(topic))
           return source
         }
+        let has = wanted(others, Date.now())
         let source = open()
+        changed = () => {
+          const now = wanted(others, Date.now())
+          if (now.join() === has.join()) return
+          has = now
+          source.close()
+          source = open()
+        }
         // A stream that was refused (503, 429) is closed for good: a browser comes back only to what broke. One without a
         // word, not even a beat, has nobody at its other end although it looks open.
         const pulse = setInterval(() => {
@@ -147,6 +225,8 @@ export function useStream(may: boolean) {
     } else void read()
     return () => {
       end.abort()
+      sayMine = () => {}
+      toldOf = []
       clearInterval(poll)
       refetch.stop()
       channel?.close()

@@ -26,7 +26,12 @@ export function Runs() {
   const [filters] = useFilters()
   const runs = useRuns(filters)
   const fields: Field[] = [
-    { name: 'state', label: t.state, options: Object.entries(t.states).map(([value, label]) => ({ value, label })) },
+    {
+      name: 'state',
+      label: t.state,
+      several: true,
+      options: Object.entries(t.states).map(([value, label]) => ({ value, label })),
+    },
   ]
   return (
     <>

@@ -33,6 +33,7 @@ export function Requests() {
     {
       name: 'state',
       label: t.state,
+      several: true,
       options: ['pending', 'succeeded', 'failed', 'dead', 'canceled'].map((value) => ({
         value,
         label: t.states[value]!,

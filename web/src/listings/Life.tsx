@@ -1,20 +1,29 @@
 import type { Schemas } from '../api/client'
+import { useRents } from '../api/queries'
 import { day, money } from '../say/format'
 import { useSay } from '../say/Say'
 import { Empty } from '../ui/parts'
+import { firstOfMonth, mediansOf, stepsOf } from './medians'
 
-/** Life draws the rent over time as steps, with the median of the place and the revisions. */
+const mostYears = 9 // of medians; an older advert is drawn without those before
+
+/** Life draws the rent over time as steps, with the medians of the place month by month, and the revisions. */
 export function Life({ advert: a }: { advert: Schemas['Advert'] }) {
   const { say, language, zone } = useSay()
   const steps = a.history
     .filter((h) => h.new_rent_cents != null)
     .map((h) => ({ at: Date.parse(h.at), rent: h.new_rent_cents! }))
+  const from = Math.min(steps[0]?.at ?? Infinity, Date.parse(a.audit.first_scraped_at))
+  const until = Math.max(Date.now(), from + 60_000)
+  const like = a.rent_comparison
+  const bedrooms = a.listing?.bedrooms
+  const since = firstOfMonth(Math.max(from, until - mostYears * 365 * 86_400_000))
+  const known = useRents(like?.scope ?? 'borough', bedrooms ?? 0, since, !!like && bedrooms !== undefined)
   if (steps.length === 0) return <Empty>{say.none}</Empty>
   const [w, h, left, top, bottom] = [478, 190, 52, 16, 150]
-  const from = Math.min(steps[0]!.at, Date.parse(a.audit.first_scraped_at))
-  const until = Math.max(Date.now(), from + 60_000)
-  const median = a.rent_comparison?.median_cents
-  const rents = [...steps.map((s) => s.rent), ...(median ? [median] : [])]
+  const median = like?.median_cents
+  const medians = mediansOf(known.data?.groups ?? [], like?.place ?? '', bedrooms ?? 0, from, until)
+  const rents = [...steps.map((s) => s.rent), ...medians.map((m) => m.cents), ...(median ? [median] : [])]
   const spread = Math.max(...rents) - Math.min(...rents)
   const low = Math.min(...rents) - Math.max(spread * 0.3, 5_000)
   const high = Math.max(...rents) + Math.max(spread * 0.3, 5_000)
@@ -24,6 +33,7 @@ export function Life({ advert: a }: { advert: Schemas['Advert'] }) {
   steps.forEach((s, i) => (line += i === 0 ? `M${x(s.at)} ${y(s.rent)}` : `H${x(s.at)}V${y(s.rent)}`))
   line += `H${w - 2}`
   const last = steps.at(-1)!
+  const where = like?.place || say.listing.otherCities
   const replays = a.way.filter((s, i) => s.pass > 0 && a.way[i - 1]?.pass !== s.pass && Date.parse(s.at) >= from)
   return (
     <svg
@@ -31,14 +41,24 @@ export function Life({ advert: a }: { advert: Schemas['Advert'] }) {
       viewBox={`0 0 ${w} ${h}`}
       width="100%"
       role="img"
-      aria-label={steps.map((s) => `${day(new Date(s.at), zone, language)}: ${money(s.rent)}`).join(', ')}
+      aria-label={
+        steps.map((s) => `${day(new Date(s.at), zone, language)}: ${money(s.rent)}`).join(', ') +
+        (medians.length > 1
+          ? `; ${say.listing.medians(where)} ${medians.map((m) => `${day(new Date(m.from), zone, language)} ${money(m.cents)}`).join(', ')}`
+          : '')
+      }
     >
       <path d={`${line}V${bottom}H${x(steps[0]!.at)}Z`} fill="var(--verdw)" opacity=".6" />
       {median && (
         <>
-          <path d={`M${left} ${y(median)}H${w - 2}`} stroke="var(--ink3)" strokeDasharray="2 3" />
+          <path
+            d={medians.length > 0 ? stepsOf(medians, x, y) : `M${left} ${y(median)}H${w - 2}`}
+            fill="none"
+            stroke="var(--ink3)"
+            strokeDasharray="2 3"
+          />
           <text x={left} y={y(median) - 4}>
-            {say.listing.medianLine(money(median), a.rent_comparison!.place || say.listing.otherCities)}
+            {say.listing.medianLine(money(median), where)}
           </text>
         </>
       )}

@@ -52,11 +52,13 @@ export function Refused() {
     {
       name: 'reason',
       label: t.reason,
+      several: true,
       options: codes.map((value) => ({ value, label: named(say.code.reason, value) })),
     },
     {
       name: 'platform',
       label: say.listing.platform,
+      several: true,
       options: platforms.map((p) => ({ value: p.name, label: p.name })),
     },
   ]
@@ -238,15 +240,16 @@ function Process(p: {
 }) {
   const { say, language } = useSay()
   const t = say.refused
-  const { text, ...others } = p.filters
+  const { text } = p.filters
   const status = (p.filters.status || 'rejected') as 'rejected' | 'duplicate'
   const which = { platform: p.filters.platform, reason: p.filters.reason, status: [status] }
-  // A replay has no words to search for: those that have them are listed.
+  // A replay has no words to search for, and one platform and reason at most: the adverts are named one by one.
+  const oneByOne = !!text || [which.platform, which.reason].some((v) => v?.includes(','))
   const byWords = useRef<{ ids: string[] }>(undefined)
   const one = async (dry_run: boolean) => {
-    if (!text) return startReplay({ stage: 'normalize', filter: which, dry_run })
+    if (!oneByOne) return startReplay({ stage: 'normalize', filter: which, dry_run })
     if (!byWords.current) {
-      const found = await readAdvertIDs({ ...others, text }, mostNamed)
+      const found = await readAdvertIDs(p.filters, mostNamed)
       if (found.more) throw new Error(t.tooMany(count(mostNamed, language)))
       byWords.current = found
     }

@@ -25,7 +25,12 @@ export function Replays() {
   const replays = useReplays(filters)
   const [making, setMaking] = useState(false)
   const fields: Field[] = [
-    { name: 'state', label: t.state, options: Object.entries(t.states).map(([value, label]) => ({ value, label })) },
+    {
+      name: 'state',
+      label: t.state,
+      several: true,
+      options: Object.entries(t.states).map(([value, label]) => ({ value, label })),
+    },
   ]
   return (
     <>

@@ -20,7 +20,12 @@ export function listingFields(
   const { newest, ...sorts } = f.sorts
   return [
     { name: 'text', label: t.text },
-    { name: 'platform', label: t.platform, options: platforms.map((p) => ({ value: p.name, label: p.name })) },
+    {
+      name: 'platform',
+      label: t.platform,
+      several: true,
+      options: platforms.map((p) => ({ value: p.name, label: p.name })),
+    },
     { name: 'status', label: t.status, none: t.statuses.active, options: each({ ...others, any: say.all }) },
     { name: 'min_price', label: t.minRent, kind: 'number' },
     { name: 'max_price', label: t.maxRent, kind: 'number' },

@@ -36,6 +36,7 @@ export function Campaign() {
   const tenant = useTenant()
   const campaign = useCampaign(tenant, id)
   const again = useDo(retryFailed, 'campaign', 'campaigns', 'messages', 'campaign-errors')
+  const unschedule = useDo(orderCampaign, 'campaign', 'campaigns')
   const [asked, ask] = useState<Order | 'start' | 'again'>()
   const close = () => ask(undefined)
   const c = campaign.data
@@ -54,6 +55,14 @@ export function Campaign() {
               </Do>
             )}
             {(c.state === 'running' || c.state === 'queued') && <Do onClick={() => ask('pause')}>{say.pause}</Do>}
+            {c.state === 'queued' && c.scheduled_at && (
+              <Do
+                disabled={unschedule.isPending}
+                onClick={() => unschedule.mutate({ tenant, id, order: 'unschedule' })}
+              >
+                {t.unschedule}
+              </Do>
+            )}
             {c.state === 'paused' && <Do onClick={() => ask('resume')}>{say.resume}</Do>}
             {!['done', 'canceled'].includes(c.state) && <Do onClick={() => ask('cancel')}>{say.cancel}</Do>}
             {c.counts.failed > 0 && c.state !== 'canceled' && (
@@ -80,6 +89,7 @@ export function Campaign() {
         {c.held && <p className="ochr">{c.held}</p>}
         {c.warning && <p className="ochr">{c.warning}</p>}
       </Head>
+      <Trouble error={unschedule.error} />
       {again.data && <p role="status">{t.retried(again.data.retried, n(again.data.retried))}</p>}
       {asked === 'start' && <Start campaign={c} tenant={tenant} onClose={close} />}
       {asked === 'again' && (

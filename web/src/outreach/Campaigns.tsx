@@ -39,6 +39,7 @@ export function Campaigns() {
     {
       name: 'state',
       label: t.state,
+      several: true,
       options: Object.entries(t.campaignStates).map(([value, label]) => ({ value, label })),
     },
   ]

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 
 import type { Schemas } from '../api/client'
-import { useCampaigns, useMessages, useTenants, type Filters } from '../api/queries'
+import { noCampaign, useCampaigns, useMessages, useTenants, type Filters } from '../api/queries'
 import { named } from '../say/format'
 import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
@@ -23,7 +23,7 @@ export const messageGlyph: Record<Schemas['Message']['state'], State> = {
   skipped: 'idle',
 }
 
-/** Messages are those of a campaign: the one of the address, or the newest one. */
+/** Messages are those of a campaign, the one of the address or the newest one, or those of none, to one person each. */
 export function Messages() {
   const { say } = useSay()
   const t = say.outreach
@@ -48,17 +48,32 @@ function OfTenant({ tenant, filters }: { tenant: string; filters: Filters }) {
   const campaigns = useCampaigns({ tenant })
   const all = campaigns.data?.pages.flatMap((p) => p.items) ?? []
   const { campaign, tenant: _, ...which } = filters
-  const chosen = campaign ?? all[0]?.id ?? ''
+  const first = all[0]
+  const chosen = campaign ?? first?.id ?? (campaigns.data ? noCampaign : '')
   const messages = useMessages(tenant, chosen, which)
   const fields: Field[] = [
-    { name: 'campaign', label: t.campaign, options: all.map((c) => ({ value: c.id, label: c.name })) },
+    {
+      name: 'campaign',
+      label: t.campaign,
+      none: first?.name ?? t.ofNone,
+      options: [
+        ...all.filter((c) => c !== first || campaign === c.id).map((c) => ({ value: c.id, label: c.name })),
+        ...(first || campaign ? [{ value: noCampaign, label: t.ofNone }] : []),
+      ],
+    },
     ...messageFields(t),
   ]
-  if (campaigns.data && all.length === 0) return <Empty>{t.neverCampaigns}</Empty>
   return (
     <>
       <FilterBar fields={[...fields, { name: 'tenant', label: t.tenant }]} />
-      {chosen && <List tenant={tenant} messages={messages} fields={fields} />}
+      {chosen && (
+        <List
+          tenant={tenant}
+          messages={messages}
+          fields={fields}
+          never={chosen === noCampaign ? t.neverToOne : undefined}
+        />
+      )}
     </>
   )
 }
@@ -68,18 +83,25 @@ export const messageFields = (t: ReturnType<typeof useSay>['say']['outreach']): 
   {
     name: 'state',
     label: t.state,
+    several: true,
     options: Object.entries(t.messageStates).map(([value, label]) => ({ value, label })),
   },
   {
     name: 'class',
     label: t.cause,
+    several: true,
     options: Object.entries(t.causes).map(([value, label]) => ({ value, label })),
   },
   { name: 'code', label: t.code, kind: 'number' },
 ]
 
 /** List is a table of messages. Whole numbers are not in it. */
-export function List(p: { tenant: string; messages: ReturnType<typeof useMessages>; fields: Field[] }) {
+export function List(p: {
+  tenant: string
+  messages: ReturnType<typeof useMessages>
+  fields: Field[]
+  never?: string // what to say where there is none at all
+}) {
   const { say } = useSay()
   const t = say.outreach
   return (
@@ -88,7 +110,7 @@ export function List(p: { tenant: string; messages: ReturnType<typeof useMessage
       className="named"
       pages={p.messages}
       id={(m) => m.id}
-      empty={<Nothing fields={p.fields} never={t.noMessages} />}
+      empty={<Nothing fields={p.fields} never={p.never ?? t.noMessages} />}
       columns={[
         {
           name: 'to',

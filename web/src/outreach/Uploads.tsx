@@ -2,8 +2,10 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { useEffect, useEffectEvent, useState } from 'react'
 
 import type { Schemas } from '../api/client'
-import { uploadFile, useDo, useMay, useTenants, useUploads } from '../api/queries'
-import { count } from '../say/format'
+import { useDo, useMay, useTenants, useUploads } from '../api/queries'
+import { sendFile } from '../api/send'
+import { forgetSending, readSending } from '../api/sending'
+import { bytes, count } from '../say/format'
 import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
 import { FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
@@ -48,19 +50,24 @@ export function Uploads() {
 }
 
 function Drop({ tenant }: { tenant: string }) {
-  const { say } = useSay()
+  const { say, language } = useSay()
   const t = say.outreach
   const navigate = useNavigate()
   const may = useMay('operate')
-  const send = useDo(uploadFile, 'uploads')
+  const send = useDo(sendFile, 'uploads')
+  const [sent, setSent] = useState<{ bytes: number; of: number }>()
+  const [cut, setCut] = useState(readSending)
   const [hold, setHold] = useState(true)
   const [dryRun, setDryRun] = useState(false)
   const [over, setOver] = useState(false)
   const take = (file: File | undefined) => {
     if (!file || !may || send.isPending) return
+    setCut(undefined)
+    setSent({ bytes: 0, of: file.size })
     send.mutate(
-      { tenant, file, hold, dryRun },
+      { tenant, file, hold, dryRun, onSent: (n) => setSent({ bytes: n, of: file.size }) },
       {
+        onError: () => setCut(readSending()),
         onSuccess: (u) => void navigate({ to: `/uploads/${u.id}` as '/', search: { tenant: u.tenant } as never }),
       },
     )
@@ -78,9 +85,31 @@ function Drop({ tenant }: { tenant: string }) {
     window.addEventListener('dragleave', (e) => e.relatedTarget === null && setOver(false), { signal: end.signal })
     return () => end.abort()
   }, [])
+  // The browser asks before it leaves a page that is sending.
+  const going = send.isPending
+  useEffect(() => {
+    if (!going) return
+    const stay = (e: BeforeUnloadEvent) => e.preventDefault()
+    window.addEventListener('beforeunload', stay)
+    return () => window.removeEventListener('beforeunload', stay)
+  }, [going])
   return (
     <>
       <Trouble error={send.error} />
+      {cut && cut.tenant === tenant && !going && (
+        <p className="ochr" role="status">
+          {t.cutOff(cut.name)}{' '}
+          <button
+            className="btn q"
+            onClick={() => {
+              forgetSending()
+              setCut(undefined)
+            }}
+          >
+            {t.forget}
+          </button>
+        </p>
+      )}
       <div className={over ? 'drop over' : 'drop'}>
         <label>
           <b>{send.isPending ? t.sending : t.drop}</b>
@@ -99,6 +128,12 @@ function Drop({ tenant }: { tenant: string }) {
         <label>
           <input type="checkbox" checked={dryRun} onChange={(e) => setDryRun(e.target.checked)} /> {t.dryRun}
         </label>
+        {going && sent && (
+          <span role="status">
+            <progress max={1} value={sent.of > 0 ? sent.bytes / sent.of : 0} aria-label={t.sending} />{' '}
+            {t.sent(bytes(sent.bytes, language), bytes(sent.of, language))}
+          </span>
+        )}
         {!may && <span className="mu">{say.needsRole(say.code.role.operate)}</span>}
       </div>
     </>
@@ -115,6 +150,7 @@ function List({ tenant }: { tenant: string }) {
     {
       name: 'state',
       label: t.state,
+      several: true,
       options: Object.entries(t.uploadStates).map(([value, label]) => ({ value, label })),
     },
   ]

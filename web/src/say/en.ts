@@ -38,6 +38,7 @@ export const en = {
   moreFilters: 'More filters',
   fewerFilters: 'Fewer filters',
   none: 'none',
+  or: 'or',
   pause: 'Pause',
   readingMore: 'Reading more …',
   removeIt: 'remove it',

@@ -17,6 +17,10 @@ export const search = {
   sites: 'Sites',
   languages: 'Languages',
   types: 'Types',
+  months: 'Read in',
+  places: (n: number, c: string) => `the words are here ${c} ${s(n, 'time')}`,
+  nextPlace: 'next place of the words',
+  previousPlace: 'previous place of the words',
   text: 'Stored text',
   cut: 'cut: the page was longer',
 }

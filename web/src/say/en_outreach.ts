@@ -15,6 +15,10 @@ export const outreach = {
   neverUploads: 'No file yet. Drop one above, or: conveyor contacts import FILE',
   drop: 'Drop a file of contacts here, or choose one (CSV, XLSX, JSON, vCard; gzip or zip)',
   sending: 'Sending …',
+  sent: (sent: string, of: string) => `${sent} of ${of} sent`,
+  cutOff: (file: string) =>
+    `The sending of ${file} was cut off. Choose the same file again: whatever has arrived of it, it is one upload.`,
+  forget: 'Forget it',
   hold: 'show me first how it would be read',
   file: 'File',
   state: 'State',
@@ -113,7 +117,11 @@ export const outreach = {
     skipped: 'skipped',
   },
   tries: 'Tries',
-  messagesIntro: 'Messages of a campaign, one a person. Numbers are masked; a whole one is shown on its own page.',
+  messagesIntro:
+    'Messages of a campaign, or of none, to one person each. Numbers are masked; a whole one is shown on its own page.',
+  ofNone: 'none: to one person',
+  neverToOne: 'No message to one person yet: POST /messages.',
+  unschedule: 'Back to a draft',
   noMessages: 'This campaign has no messages yet.',
   campaign: 'Campaign',
   cause: 'Cause',

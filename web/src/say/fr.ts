@@ -39,6 +39,7 @@ export const fr: typeof en = {
   moreFilters: 'Plus de filtres',
   fewerFilters: 'Moins de filtres',
   none: 'aucun',
+  or: 'ou',
   pause: 'Suspendre',
   readingMore: 'Lecture de la suite…',
   removeIt: 'l’enlever',

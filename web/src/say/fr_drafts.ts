@@ -20,6 +20,10 @@ export const search: (typeof en)['search'] = {
   sites: 'Sites',
   languages: 'Langues',
   types: 'Types',
+  months: 'Lues en',
+  places: (_, c) => `les mots s’y trouvent ${c} fois`,
+  nextPlace: 'occurrence suivante des mots',
+  previousPlace: 'occurrence précédente des mots',
   text: 'Texte stocké',
   cut: 'coupé : la page était plus longue',
 }

@@ -15,6 +15,10 @@ export const outreach: (typeof en)['outreach'] = {
   neverUploads: 'Pas encore de fichier. Déposez-en un ci-dessus, ou : conveyor contacts import FICHIER',
   drop: 'Déposez ici un fichier de contacts, ou choisissez-en un (CSV, XLSX, JSON, vCard ; gzip ou zip)',
   sending: 'Envoi…',
+  sent: (sent, of) => `${sent} sur ${of} envoyés`,
+  cutOff: (file) =>
+    `L’envoi de ${file} a été interrompu. Choisissez de nouveau le même fichier : quoi qu’il en soit arrivé, c’est un seul envoi.`,
+  forget: 'L’oublier',
   hold: 'montrer d’abord comment il serait lu',
   file: 'Fichier',
   state: 'État',
@@ -114,7 +118,10 @@ export const outreach: (typeof en)['outreach'] = {
   },
   tries: 'Essais',
   messagesIntro:
-    'Les messages d’une campagne, un par personne. Les numéros sont masqués ; la page d’un message montre le sien.',
+    'Les messages d’une campagne, ou d’aucune, à une personne chacun. Les numéros sont masqués ; un numéro entier se voit sur sa page.',
+  ofNone: 'aucune : à une personne',
+  neverToOne: 'Pas encore de message à une personne : POST /messages.',
+  unschedule: 'Remettre en brouillon',
   noMessages: 'Cette campagne n’a pas encore de messages.',
   campaign: 'Campagne',
   cause: 'Cause',

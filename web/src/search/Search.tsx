@@ -1,14 +1,17 @@
 import { Link } from '@tanstack/react-router'
-import { useEffect, useState, type ReactNode } from 'react'
+import { useEffect, useId, useState, type ReactNode } from 'react'
 
 import type { Schemas } from '../api/client'
-import { useSearch, useSearchStats } from '../api/queries'
+import { useOthers, useSearch, useSearchStats, useSuggestions } from '../api/queries'
 import { bytes, count } from '../say/format'
 import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
+import { each, toggle } from '../ui/filters'
 import { useFilters } from '../ui/Filter'
 import { Empty, Head, Out, Section, Trouble } from '../ui/parts'
+import { Views } from '../ui/Views'
 import './search.css'
+import { begun, completed, monthOf } from './words'
 
 /** marked shows a text with its marks, which the API counts in code points, not in UTF-16 units. */
 export function marked(text: string, marks: Schemas['SearchMark'][]): ReactNode[] {
@@ -40,23 +43,23 @@ export function Search() {
   })
   const firstPage = search.data?.pages[0]
   const hits = search.data?.pages.flatMap((p) => p.hits) ?? []
-  const facet = (name: string, label: string, counts: Schemas['SearchCount'][] | undefined) =>
-    !!counts?.length && (
-      <Section title={label}>
-        {counts.slice(0, 10).map((c) => (
-          <p key={c.value}>
-            <button
-              className="copy"
-              aria-pressed={filters[name] === c.value}
-              onClick={() => change({ [name]: filters[name] === c.value ? '' : c.value })}
-            >
-              {filters[name] === c.value ? <b>{c.value} ×</b> : c.value}
-            </button>{' '}
-            <span className="mu">{count(c.pages, language)}</span>
-          </p>
-        ))}
-      </Section>
-    )
+  const facets = firstPage?.facets
+  // A facet that is chosen from goes on to show what else there is: several of its values are any of them.
+  const sites = useOthers(filters, 'site').data?.sites
+  const languages = useOthers(filters, 'lang').data?.languages
+  const types = useOthers(filters, 'type').data?.types
+  const months = useOthers(filters, 'from', 'to').data?.months
+  const list = useId()
+  const suggestions = useSuggestions(begun(words) ? words : '')
+  const facet = (name: string, label: string, counts: Counts | undefined) => (
+    <Facet
+      label={label}
+      counts={counts}
+      chosen={each(filters[name])}
+      choose={(v) => change({ [name]: toggle(filters[name], v, []) })}
+    />
+  )
+  const month = facets?.months.concat(months ?? []).find((m) => monthOf(m.value).from === filters.from)?.value
   return (
     <>
       <Head title={t.title}>
@@ -69,13 +72,29 @@ export function Search() {
             className="in"
             type="search"
             autoFocus
+            list={list}
             data-filter=""
             maxLength={500}
             value={words}
             onChange={(e) => setWords(e.target.value)}
           />
+          <datalist id={list}>
+            {begun(words) && suggestions.data?.map((w) => <option key={w} value={completed(words, w)} />)}
+          </datalist>
         </label>
+        {Object.keys(filters).some((name) => name !== 'q') && (
+          <button
+            type="button"
+            className="btn q"
+            onClick={() =>
+              change(Object.fromEntries(Object.keys(filters).map((n) => [n, n === 'q' ? filters.q! : ''])))
+            }
+          >
+            {say.clear}
+          </button>
+        )}
       </form>
+      <Views />
       <Trouble error={search.error} again={() => void search.refetch()} />
       {firstPage && filters.q && (
         <p className="m2" role="status">
@@ -106,7 +125,12 @@ export function Search() {
             {hits.map((h) => (
               <li key={h.id}>
                 <h2 className="s" lang={h.language}>
-                  <Link to={'/search/$id' as '/'} params={{ id: String(h.id) } as never} data-row="">
+                  <Link
+                    to={'/search/$id' as '/'}
+                    params={{ id: String(h.id) } as never}
+                    search={{ q: filters.q } as never}
+                    data-row=""
+                  >
                     {marked(h.title || h.url, h.title ? h.title_marks : [])}
                   </Link>
                 </h2>
@@ -135,12 +159,44 @@ export function Search() {
             )}
           </ol>
           <aside>
-            {facet('site', t.sites, firstPage?.facets?.sites)}
-            {facet('lang', t.languages, firstPage?.facets?.languages)}
-            {facet('type', t.types, firstPage?.facets?.types)}
+            {facet('site', t.sites, filters.site ? sites : facets?.sites)}
+            {facet('lang', t.languages, filters.lang ? languages : facets?.languages)}
+            {facet('type', t.types, filters.type ? types : facets?.types)}
+            <Facet
+              label={t.months}
+              counts={filters.from ? months : facets?.months}
+              chosen={month ? [month] : []}
+              choose={(v) => change(v === month ? { from: '', to: '' } : monthOf(v))}
+            />
           </aside>
         </div>
       )}
     </>
+  )
+}
+
+type Counts = Schemas['SearchCount'][]
+
+const facetRows = 10
+
+/** Facet is what the answers are, by one of their properties: its commonest values, and those that are chosen. */
+function Facet(p: { label: string; counts: Counts | undefined; chosen: string[]; choose: (value: string) => void }) {
+  const { language } = useSay()
+  const counts = p.counts ?? []
+  const shown = counts.filter((c, i) => i < facetRows || p.chosen.includes(c.value))
+  // A value that is chosen and of which there is nothing is shown, to be taken back.
+  const none = p.chosen.filter((v) => !counts.some((c) => c.value === v)).map((value) => ({ value, pages: 0 }))
+  if (shown.length + none.length === 0) return null
+  return (
+    <Section title={p.label}>
+      {[...none, ...shown].map((c) => (
+        <p key={c.value}>
+          <button className="copy" aria-pressed={p.chosen.includes(c.value)} onClick={() => p.choose(c.value)}>
+            {p.chosen.includes(c.value) ? <b>{c.value} ×</b> : c.value}
+          </button>{' '}
+          <span className="mu">{count(c.pages, language)}</span>
+        </p>
+      ))}
+    </Section>
   )
 }

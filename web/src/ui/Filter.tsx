@@ -27,6 +27,7 @@ export interface Field {
   options?: { value: string; label: string }[] // one of these; absent = free text
   // many: any of the options; pick: one of so many options that it is typed; set: shown only where it is set, to remove it
   kind?: 'text' | 'number' | 'date' | 'many' | 'pick' | 'set'
+  several?: boolean // options: any of several of them, one after the other
   more?: boolean // shown on demand
   none?: string // what no choice means, where that is not "any"
 }
@@ -125,6 +126,7 @@ function One({ field: f, value, onChange }: { field: Field; value: string; onCha
         </button>
       )
   }
+  if (f.several) return <Several field={f} value={value} onChange={onChange} />
   return (
     <label>
       {f.label}
@@ -141,6 +143,39 @@ function One({ field: f, value, onChange }: { field: Field; value: string; onCha
         <Words kind={f.kind ?? 'text'} value={value} onChange={onChange} />
       )}
     </label>
+  )
+}
+
+/** Several are options of which any will do: one after the other, each to be changed or taken away, and a further one. */
+function Several({ field: f, value, onChange }: { field: Field; value: string; onChange: (v: string) => void }) {
+  const { say } = useSay()
+  const chosen = each(value)
+  const change = (i: number, v: string) =>
+    onChange([...chosen.slice(0, i), v, ...chosen.slice(i + 1)].filter((one) => one !== '').join(','))
+  const left = (f.options ?? []).filter((o) => !chosen.includes(o.value))
+  return (
+    <>
+      {[...chosen, ...(left.length > 0 || chosen.length === 0 ? [''] : [])].map((v, i) => (
+        // The key is the place: another value in it is the same choice, with the focus still on it.
+        <label key={i}>
+          {i === 0 ? f.label : say.or}
+          <select
+            className="in"
+            value={v}
+            aria-label={i === 0 ? undefined : `${say.or} ${f.label}`}
+            onChange={(e) => change(i, e.target.value)}
+          >
+            <option value="">{v === '' && i > 0 ? '…' : (f.none ?? say.any)}</option>
+            {v !== '' && <option value={v}>{shown(f, v)}</option>}
+            {left.map((o) => (
+              <option key={o.value} value={o.value}>
+                {o.label}
+              </option>
+            ))}
+          </select>
+        </label>
+      ))}
+    </>
   )
 }
 
@@ -201,7 +236,9 @@ function Words({ kind, value, onChange }: { kind: string; value: string; onChang
 
 /** shown writes the value of a filter as its field does. */
 export const shown = (f: Field, value: string) =>
-  (f.kind === 'many' ? each(value) : [value]).map((v) => f.options?.find((o) => o.value === v)?.label ?? v).join(', ')
+  (f.kind === 'many' || f.several ? each(value) : [value])
+    .map((v) => f.options?.find((o) => o.value === v)?.label ?? v)
+    .join(', ')
 
 /** Nothing says that filters leave nothing, each with a way to remove it. */
 export function Nothing({ fields, never }: { fields: Field[]; never: React.ReactNode }) {
