@@ -17,7 +17,8 @@ type Marks struct{ pool *pgxpool.Pool }
 // NewMarks returns the marks of what is kept in pool.
 func NewMarks(pool *pgxpool.Pool) *Marks { return &Marks{pool} }
 
-// The topics that have a mark. TopicRun is followed by the number of a crawl run, TopicUpload and TopicCampaign by an ID.
+// The topics that have a mark. TopicRun is followed by the number of a crawl run, TopicUpload and TopicCampaign by an
+// ID.
 const (
 	TopicFlow      = "flow"
 	TopicFeed      = "feed"
