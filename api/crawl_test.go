@@ -171,9 +171,10 @@ func TestListCrawls(t *testing.T) {
 	require.Len(t, paused, 1)
 	require.Equal(t, want[2], paused[0].ID)
 	require.JSONEq(t, `{"items":[]}`, d.get(t, "/crawl-runs?state=CANCELLED").Body)
+	require.Len(t, read[api.CrawlRunPage](t, d.get(t, "/crawl-runs?state=PAUSED&state=CANCELLED"), 200).Items, 1)
 	for query, field := range map[string]string{
 		"state=done": "state", "limit=0": "limit", "cursor=x": "cursor", "status=RUNNING": "status",
-		"state=RUNNING&state=PAUSED": "state",
+		"limit=1&limit=2": "limit",
 	} {
 		require.Contains(t, refused(t, d.get(t, "/crawl-runs?"+query), 422).fields(), "query."+field, query)
 	}

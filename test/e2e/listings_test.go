@@ -93,7 +93,7 @@ func (w *world) publishesOne() {
 	require.NoError(t, json.Unmarshal(events[0].Body, &event))
 	require.Equal(t, event.EventID, events[0].MessageId)
 	require.Equal(t, contract.ListingPublished, event.EventName)
-	require.NotContains(t, string(events[0].Body), "555")
+	require.NotRegexp(t, `555\D{0,3}0199`, string(events[0].Body)) // three digits alone may be in a UUID
 
 	// A re-scrape of the unchanged advert ends on arrival; a lower price is a new version with its history.
 	w.publish("scraped", "kijiji", advert("1001", with("image_urls", photos), with("scraped_at", "2026-01-10T18:00:00Z")))
