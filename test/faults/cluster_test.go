@@ -291,7 +291,7 @@ func TestTheLedgerOfTheClusterBalances(t *testing.T) {
 		l.Wrong = append(l.Wrong, "it did not come to rest: "+unrest)
 	}
 	l.compare(c.flow.snapshot(), b)
-	l.crawls(c.world, []int64{run}, g.Expected(address, limits), site.Hits())
+	l.crawls(c.world, address, []int64{run}, g.Expected(address, limits), site.Hits())
 	if err := i.balance(l, map[uuid.UUID]personFile{upload.ID: people}, people); err != nil {
 		l.Wrong = append(l.Wrong, "the books cannot be read: "+err.Error())
 	}
