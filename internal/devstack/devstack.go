@@ -86,6 +86,7 @@ type Stack struct {
 	held     []*os.File
 	keepers  []*keeper
 	unbuilt  []goTool // left for later by Options.UILater
+	follower *keeper  // of the service that follows; nil = none
 	later    *later   // nil = nothing follows
 	failure  chan struct{}
 	failOnce sync.Once
@@ -155,7 +156,7 @@ func (s *Stack) start(ctx context.Context) error {
 	if err := s.launch(ctx, services); err != nil {
 		return err
 	}
-	if len(s.unbuilt) > 0 {
+	if s.follower != nil {
 		if err := s.followUI(); err != nil {
 			return err
 		}
@@ -315,14 +316,16 @@ func (s *Stack) launch(ctx context.Context, services []*service) error {
 	up := map[string]chan struct{}{}
 	for _, svc := range services {
 		up[svc.name] = make(chan struct{})
-		if !svc.hidden {
-			s.show.set(svc.name, waiting, map[bool]string{true: "is built when the others run"}[s.Follows(svc.name)])
+		k, detail := newKeeper(s, svc), ""
+		if s.Follows(svc.name) {
+			s.follower, detail = k, "is built when the others run"
 		}
-		s.keepers = append(s.keepers, newKeeper(s, svc))
+		s.progress(svc, waiting, detail)
+		s.keepers = append(s.keepers, k)
 	}
 	var wg sync.WaitGroup
 	for _, k := range s.keepers {
-		if s.Follows(k.svc.name) {
+		if k == s.follower {
 			continue
 		}
 		wg.Go(func() {

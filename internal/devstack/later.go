@@ -2,11 +2,9 @@ package devstack
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -80,14 +78,10 @@ func sign(l net.Listener, sentence string) (takeDown func(), say func(string)) {
 
 // followUI builds what was left for later, and starts it.
 func (s *Stack) followUI() error {
-	i := slices.IndexFunc(s.keepers, func(k *keeper) bool { return s.Follows(k.svc.name) })
-	if i < 0 {
-		return errors.New("there is no service that follows")
-	}
 	build := func(tools []goTool) func(context.Context) error {
 		return func(ctx context.Context) error {
 			return s.alone(ctx, func() error { return s.buildTools(ctx, tools) })
 		}
 	}
-	return s.follow(s.keepers[i], s.addr(s.ports.TemporalUI), build(s.unbuilt[:1]), build(s.unbuilt[1:]))
+	return s.follow(s.follower, s.addr(s.ports.TemporalUI), build(s.unbuilt[:1]), build(s.unbuilt[1:]))
 }
