@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"text/tabwriter"
 	"time"
 
 	"github.com/mtlrent/conveyor/api"
@@ -23,24 +22,20 @@ type AuditCmd struct {
 }
 
 // Run prints page after page, up to --limit, the newest first.
-func (c *AuditCmd) Run(ctx context.Context, connect Connect) error {
-	return list(ctx, connect, c.Limit, "no entry matches", c.print)
+func (c *AuditCmd) Run(ctx context.Context, r Client) error {
+	return c.entries().list(ctx, r, "no entry matches")
 }
 
-// print writes the entries that match.
-func (c *AuditCmd) print(ctx context.Context, w io.Writer, r Client) (shown int, more bool, err error) {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	entries := pages[api.AuditEntry]{
-		Path: "/audit", Query: c.query(), Limit: c.Limit, JSON: c.JSON, Flush: table.Flush,
-		Row: func(n int, e api.AuditEntry) {
-			if n == 0 {
-				fmt.Fprintln(table, "AT (UTC)\tACTOR\tACTION\tSUBJECT\tFROM\tDETAIL")
-			}
+// entries are those that match.
+func (c *AuditCmd) entries() pages[api.AuditEntry] {
+	return pages[api.AuditEntry]{
+		Path: "/audit", Query: c.query(), Limit: c.Limit, JSON: c.JSON,
+		Head: "AT (UTC)\tACTOR\tACTION\tSUBJECT\tFROM\tDETAIL",
+		Row: func(table io.Writer, e api.AuditEntry) {
 			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", e.At.UTC().Format(time.DateTime), Plain(e.Actor), Plain(e.Action),
 				Plain(e.Subject), Plain(e.Remote), Short(Plain(string(e.Detail)), 80))
 		},
 	}
-	return entries.print(ctx, w, r)
 }
 
 // query returns the filter as the query of GET /audit.

@@ -32,7 +32,7 @@ func TestAudit(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	var b strings.Builder
-	shown, more, err := (&AuditCmd{Actor: "ops", Since: when{noon}}).print(t.Context(), &b, Client{URL: server.URL})
+	shown, more, err := (&AuditCmd{Actor: "ops", Since: when{noon}}).entries().print(t.Context(), &b, Client{URL: server.URL})
 	require.NoError(t, err)
 	require.Equal(t, 2, shown)
 	require.False(t, more)
@@ -45,7 +45,7 @@ func TestAudit(t *testing.T) {
 	}, queries)
 
 	b.Reset()
-	shown, more, err = (&AuditCmd{Limit: 1, JSON: true}).print(t.Context(), &b, Client{URL: server.URL})
+	shown, more, err = (&AuditCmd{Limit: 1, JSON: true}).entries().print(t.Context(), &b, Client{URL: server.URL})
 	require.NoError(t, err)
 	require.Equal(t, 1, shown)
 	require.True(t, more)

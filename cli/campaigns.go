@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/google/uuid"
@@ -137,12 +136,8 @@ func (c *CampaignsCmd) sender(ctx context.Context, r Client, named string) (uuid
 }
 
 // Run creates a campaign and prints it. With --start it is started.
-func (c *campaignsCreateCmd) Run(ctx context.Context, group *CampaignsCmd, connect Connect) error {
+func (c *campaignsCreateCmd) Run(ctx context.Context, group *CampaignsCmd, r Client) error {
 	in, err := c.plan()
-	if err != nil {
-		return err
-	}
-	r, err := connect()
 	if err != nil {
 		return err
 	}
@@ -212,11 +207,7 @@ type campaignsAudienceCmd struct {
 }
 
 // Run counts the audience of a campaign.
-func (c *campaignsAudienceCmd) Run(ctx context.Context, group *CampaignsCmd, connect Connect) error {
-	r, err := connect()
-	if err != nil {
-		return err
-	}
+func (c *campaignsAudienceCmd) Run(ctx context.Context, group *CampaignsCmd, r Client) error {
 	var out api.CampaignAudience
 	if err := r.call(ctx, http.MethodGet, group.path(c.path("/audience"), nil), nil, &out); err != nil {
 		return err
@@ -228,7 +219,7 @@ func (c *campaignsAudienceCmd) Run(ctx context.Context, group *CampaignsCmd, con
 	if out.More {
 		more = ", and maybe more"
 	}
-	_, err = fmt.Printf("contacts       %d%s\nopted out      %d\nwithout phone  %d\nto be sent to  %d\n",
+	_, err := fmt.Printf("contacts       %d%s\nopted out      %d\nwithout phone  %d\nto be sent to  %d\n",
 		out.Contacts, more, out.OptedOut, out.WithoutPhone, out.ToSend)
 	return err
 }
@@ -242,11 +233,7 @@ type campaignsStartCmd struct {
 }
 
 // Run starts a campaign. With --watch, one that ends otherwise than done is ExitError 1.
-func (c *campaignsStartCmd) Run(ctx context.Context, group *CampaignsCmd, connect Connect) error {
-	r, err := connect()
-	if err != nil {
-		return err
-	}
+func (c *campaignsStartCmd) Run(ctx context.Context, group *CampaignsCmd, r Client) error {
 	in := api.CampaignStart{}
 	if !c.At.IsZero() {
 		in.At = &c.At
@@ -275,47 +262,27 @@ type (
 )
 
 // Run pauses a campaign.
-func (c *campaignsPauseCmd) Run(ctx context.Context, group *CampaignsCmd, connect Connect) error {
-	r, err := connect()
-	if err != nil {
-		return err
-	}
+func (c *campaignsPauseCmd) Run(ctx context.Context, group *CampaignsCmd, r Client) error {
 	return c.control(ctx, group, r, "/pause", api.CampaignControl{Reason: c.Reason}, false)
 }
 
 // Run cancels a campaign.
-func (c *campaignsCancelCmd) Run(ctx context.Context, group *CampaignsCmd, connect Connect) error {
-	r, err := connect()
-	if err != nil {
-		return err
-	}
+func (c *campaignsCancelCmd) Run(ctx context.Context, group *CampaignsCmd, r Client) error {
 	return c.control(ctx, group, r, "/cancel", api.CampaignControl{Reason: c.Reason}, false)
 }
 
 // Run resumes a campaign.
-func (c *campaignsResumeCmd) Run(ctx context.Context, group *CampaignsCmd, connect Connect) error {
-	r, err := connect()
-	if err != nil {
-		return err
-	}
+func (c *campaignsResumeCmd) Run(ctx context.Context, group *CampaignsCmd, r Client) error {
 	return c.control(ctx, group, r, "/resume", nil, false)
 }
 
 // Run makes a campaign a draft again.
-func (c *campaignsUnscheduleCmd) Run(ctx context.Context, group *CampaignsCmd, connect Connect) error {
-	r, err := connect()
-	if err != nil {
-		return err
-	}
+func (c *campaignsUnscheduleCmd) Run(ctx context.Context, group *CampaignsCmd, r Client) error {
 	return c.control(ctx, group, r, "/unschedule", nil, false)
 }
 
 // Run sends failed messages again, and says how many.
-func (c *campaignsRetryCmd) Run(ctx context.Context, group *CampaignsCmd, connect Connect) error {
-	r, err := connect()
-	if err != nil {
-		return err
-	}
+func (c *campaignsRetryCmd) Run(ctx context.Context, group *CampaignsCmd, r Client) error {
 	var out api.CampaignRetried
 	if err := r.call(ctx, http.MethodPost, group.path(c.path("/retry-failed"), nil), nil, &out); err != nil {
 		return err
@@ -334,11 +301,7 @@ type campaignsShowCmd struct {
 }
 
 // Run prints a campaign. With --watch, one that ends otherwise than done is ExitError 1.
-func (c *campaignsShowCmd) Run(ctx context.Context, group *CampaignsCmd, connect Connect) error {
-	r, err := connect()
-	if err != nil {
-		return err
-	}
+func (c *campaignsShowCmd) Run(ctx context.Context, group *CampaignsCmd, r Client) error {
 	if c.Watch {
 		return c.watch(ctx, group, r, c.JSON)
 	}
@@ -408,7 +371,7 @@ func campaignLine(c api.CampaignDetail) string {
 
 // printCampaign writes a campaign as text. Counts that are zero are left out.
 func printCampaign(w io.Writer, c api.CampaignDetail) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := newTable(w)
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(t, "%s\t"+format+"\n", append([]any{name}, args...)...)
 	}
@@ -499,22 +462,14 @@ type campaignsListCmd struct {
 }
 
 // Run prints page after page, up to --limit.
-func (c *campaignsListCmd) Run(ctx context.Context, group *CampaignsCmd, connect Connect) error {
-	return list(ctx, connect, c.Limit, "there are no campaigns", func(ctx context.Context, w io.Writer, r Client) (
-		shown int, more bool, err error,
-	) {
-		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		campaigns := pages[api.Campaign]{
-			Path: "/campaigns", Query: group.query(url.Values{"state": {c.State}}), Limit: c.Limit, JSON: c.JSON, Flush: t.Flush,
-			Row: func(n int, v api.Campaign) {
-				if n == 0 {
-					fmt.Fprintln(t, campaignHead)
-				}
-				fmt.Fprintln(t, campaignRow(v))
-			},
-		}
-		return campaigns.print(ctx, w, r)
-	})
+func (c *campaignsListCmd) Run(ctx context.Context, group *CampaignsCmd, r Client) error {
+	return pages[api.Campaign]{
+		Path: "/campaigns", Query: group.query(url.Values{"state": {c.State}}), Limit: c.Limit, JSON: c.JSON,
+		Head: campaignHead,
+		Row: func(t io.Writer, v api.Campaign) {
+			fmt.Fprintln(t, campaignRow(v))
+		},
+	}.list(ctx, r, "there are no campaigns")
 }
 
 const campaignHead = "ID\tNAME\tSTATE\tMESSAGES\tWAITING\tUNKNOWN\tSENT\tDELIVERED\tREAD\tFAILED\tSKIPPED\tCREATED"
@@ -534,22 +489,13 @@ type campaignsMessagesCmd struct {
 }
 
 // Run prints page after page, up to --limit.
-func (c *campaignsMessagesCmd) Run(ctx context.Context, group *CampaignsCmd, connect Connect) error {
-	return list(ctx, connect, c.Limit, "there are no such messages", func(ctx context.Context, w io.Writer, r Client) (
-		shown int, more bool, err error,
-	) {
-		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		messages := pages[api.Message]{
-			Path: c.path("/messages"), Query: group.query(url.Values{"state": {c.State}}), Limit: c.Limit, JSON: c.JSON,
-			Flush: t.Flush,
-			Row: func(n int, m api.Message) {
-				if n == 0 {
-					fmt.Fprintln(t, "ID\tTO\tSTATE\tATTEMPTS\tCLASS\tCODE\tERROR")
-				}
-				fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\t%d\t%s\n", m.ID, Plain(cmp.Or(m.To, "-")), m.State, m.Attempts,
-					cmp.Or(m.Class, "-"), m.Code, Short(Plain(m.Error), 80))
-			},
-		}
-		return messages.print(ctx, w, r)
-	})
+func (c *campaignsMessagesCmd) Run(ctx context.Context, group *CampaignsCmd, r Client) error {
+	return pages[api.Message]{
+		Path: c.path("/messages"), Query: group.query(url.Values{"state": {c.State}}), Limit: c.Limit, JSON: c.JSON,
+		Head: "ID\tTO\tSTATE\tATTEMPTS\tCLASS\tCODE\tERROR",
+		Row: func(t io.Writer, m api.Message) {
+			fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\t%d\t%s\n", m.ID, Plain(cmp.Or(m.To, "-")), m.State, m.Attempts,
+				cmp.Or(m.Class, "-"), m.Code, Short(Plain(m.Error), 80))
+		},
+	}.list(ctx, r, "there are no such messages")
 }

@@ -22,6 +22,12 @@ import (
 func run(t *testing.T, url string, args ...string) error {
 	t.Helper()
 
+	return runBy(t, func() (Client, error) { return Client{URL: url + "/", Key: "k"}, nil }, args...)
+}
+
+func runBy(t *testing.T, connect Connect, args ...string) error {
+	t.Helper()
+
 	var commands struct {
 		Status      StatusCmd      `cmd:""`
 		DeadLetters DeadLettersCmd `cmd:""`
@@ -37,12 +43,12 @@ func run(t *testing.T, url string, args ...string) error {
 		Campaigns   CampaignsCmd   `cmd:""`
 		Listings    ListingsCmd    `cmd:""`
 	}
-	parser, err := kong.New(&commands)
+	parser, err := kong.New(&commands, kong.Bind(connect), kong.BindToProvider((func() (Client, error))(connect)))
 	require.NoError(t, err)
 	command, err := parser.Parse(args)
 	require.NoError(t, err, args)
 	command.BindTo(t.Context(), (*context.Context)(nil))
-	return command.Run(Connect(func() (Client, error) { return Client{URL: url + "/", Key: "k"}, nil }))
+	return command.Run()
 }
 
 // A problem document becomes an error with its detail, its fields and, for 401, the setting of the key.
@@ -69,13 +75,15 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// Commands need no API until they connect, and say why they cannot.
+// Commands say why they cannot reach the API, and what is wrong with their arguments before they call it.
 func TestConnectFails(t *testing.T) {
 	t.Parallel()
 
 	wrong := errors.New("DATABASE_URL is wrong")
-	require.ErrorIs(t, (&StatusCmd{Every: time.Second}).Run(t.Context(), func() (Client, error) { return Client{}, wrong }), wrong)
-	require.ErrorContains(t, (&lettersReplayCmd{}).Run(t.Context(), nil), "nothing selected")
+	fails := func() (Client, error) { return Client{}, wrong }
+	require.EqualError(t, runBy(t, fails, "status"), wrong.Error())
+	require.EqualError(t, runBy(t, fails, "crawl", "list"), wrong.Error())
+	require.ErrorContains(t, (&lettersReplayCmd{}).Run(t.Context(), Client{}), "nothing selected")
 }
 
 // A health check with a URL asks that URL and needs no configuration; without one it asks the API.

@@ -20,7 +20,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/mattn/go-isatty"
 	"github.com/schollz/progressbar/v3"
 
 	"github.com/mtlrent/conveyor/api"
@@ -55,11 +54,7 @@ type contactsImportCmd struct {
 }
 
 // Run imports a file and waits for the end: ExitError 1 when rows were refused, or the import did not end well.
-func (c *contactsImportCmd) Run(ctx context.Context, group *ContactsCmd, connect Connect) error {
-	r, err := connect()
-	if err != nil {
-		return err
-	}
+func (c *contactsImportCmd) Run(ctx context.Context, group *ContactsCmd, r Client) error {
 	return c.run(ctx, r, group.ofTenant, os.Stdout, os.Stderr)
 }
 
@@ -121,9 +116,7 @@ func (c *contactsImportCmd) send(ctx context.Context, r Client, tenant ofTenant,
 		if _, err := file.Seek(0, io.SeekStart); err != nil {
 			return u, err
 		}
-		bar := progressbar.NewOptions64(stat.Size(), progressbar.OptionSetWriter(progress),
-			progressbar.OptionSetDescription("uploading"), progressbar.OptionShowBytes(true),
-			progressbar.OptionClearOnFinish(), progressbar.OptionSetVisibility(isatty.IsTerminal(progress.Fd())))
+		bar := Progress(progress, "uploading", stat.Size(), progressbar.OptionShowBytes(true))
 		content := io.TeeReader(file, bar)
 		wait, err := r.form(ctx, tenant.path("/uploads", nil), key, fields, filepath.Base(c.File), content, stat.Size(), &u)
 		_ = bar.Finish()
@@ -371,11 +364,7 @@ type contactsExportCmd struct {
 }
 
 // Run writes contacts as CSV. A file is there only when it is whole.
-func (c *contactsExportCmd) Run(ctx context.Context, group *ContactsCmd, connect Connect) error {
-	r, err := connect()
-	if err != nil {
-		return err
-	}
+func (c *contactsExportCmd) Run(ctx context.Context, group *ContactsCmd, r Client) error {
 	q := api.ContactQuery{Text: c.Text}
 	if c.Filter != "" {
 		d := json.NewDecoder(strings.NewReader(c.Filter))

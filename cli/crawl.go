@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/mtlrent/conveyor/api"
@@ -34,8 +33,9 @@ type CrawlCmd struct {
 	Retry       crawlRetryCmd   `cmd:"" help:"Request failed URLs of a run again."`
 }
 
-// connect returns the client of the API that the crawl commands call.
-func (c *CrawlCmd) connect(connect Connect) (Client, error) {
+// ProvideClient returns the client of the API that the crawl commands call. Kong finds it by its name and calls it in
+// place of Connect.
+func (c *CrawlCmd) ProvideClient(connect Connect) (Client, error) {
 	r, err := connect()
 	r.URL = cmp.Or(c.API, r.URL)
 	return r, err
@@ -93,11 +93,7 @@ func given[T any](out api.CrawlSettings, values map[string]*T) {
 }
 
 // Run starts a crawl. With --wait, a run that is cancelled is ExitError 1.
-func (c *crawlStartCmd) Run(ctx context.Context, group *CrawlCmd, connect Connect) error {
-	r, err := group.connect(connect)
-	if err != nil {
-		return err
-	}
+func (c *crawlStartCmd) Run(ctx context.Context, r Client) error {
 	var run api.CrawlRun
 	in := api.CrawlStart{SeedURL: c.Seed, Settings: c.settings()}
 	if err := r.call(ctx, http.MethodPost, "/crawl-runs", in, &run); err != nil {
@@ -169,24 +165,16 @@ type crawlListCmd struct {
 }
 
 // Run prints page after page, up to --limit.
-func (c *crawlListCmd) Run(ctx context.Context, group *CrawlCmd, connect Connect) error {
-	return list(ctx, func() (Client, error) { return group.connect(connect) }, c.Limit, "there are no crawl runs", c.print)
-}
-
-func (c *crawlListCmd) print(ctx context.Context, w io.Writer, r Client) (shown int, more bool, err error) {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	runs := pages[api.CrawlRun]{
-		Path: "/crawl-runs", Query: url.Values{"state": {c.State}}, Limit: c.Limit, JSON: c.JSON, Flush: t.Flush,
-		Row: func(n int, r api.CrawlRun) {
-			if n == 0 {
-				fmt.Fprintln(t, "ID\tSTATE\tSEED\tURLS\tOPEN\tVISITED\tBROKEN\tSTARTED BY\tSTARTED")
-			}
+func (c *crawlListCmd) Run(ctx context.Context, r Client) error {
+	return pages[api.CrawlRun]{
+		Path: "/crawl-runs", Query: url.Values{"state": {c.State}}, Limit: c.Limit, JSON: c.JSON,
+		Head: "ID\tSTATE\tSEED\tURLS\tOPEN\tVISITED\tBROKEN\tSTARTED BY\tSTARTED",
+		Row: func(t io.Writer, r api.CrawlRun) {
 			fmt.Fprintf(t, "%d\t%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\n", r.ID, r.Status, Short(Plain(r.RootURL), 60),
 				r.Totals.Discovered, r.Totals.Queued+r.Totals.InProgress, r.Totals.Visited, broken(r.Totals), Plain(r.CreatedBy),
 				r.StartedAt.UTC().Format(time.RFC3339))
 		},
-	}
-	return runs.print(ctx, w, r)
+	}.list(ctx, r, "there are no crawl runs")
 }
 
 // crawlID is the argument of the commands on one run.
@@ -206,11 +194,7 @@ type (
 	crawlCancelCmd struct{ crawlID }
 )
 
-func (c *crawlShowCmd) Run(ctx context.Context, group *CrawlCmd, connect Connect) error {
-	r, err := group.connect(connect)
-	if err != nil {
-		return err
-	}
+func (c *crawlShowCmd) Run(ctx context.Context, r Client) error {
 	var out api.CrawlSummary
 	if err := r.call(ctx, http.MethodGet, c.path("/summary"), nil, &out); err != nil {
 		return err
@@ -221,24 +205,20 @@ func (c *crawlShowCmd) Run(ctx context.Context, group *CrawlCmd, connect Connect
 	return printCrawl(os.Stdout, out)
 }
 
-func (c *crawlPauseCmd) Run(ctx context.Context, group *CrawlCmd, connect Connect) error {
-	return c.control(ctx, group, connect, "/pause")
+func (c *crawlPauseCmd) Run(ctx context.Context, r Client) error {
+	return c.control(ctx, r, "/pause")
 }
 
-func (c *crawlResumeCmd) Run(ctx context.Context, group *CrawlCmd, connect Connect) error {
-	return c.control(ctx, group, connect, "/resume")
+func (c *crawlResumeCmd) Run(ctx context.Context, r Client) error {
+	return c.control(ctx, r, "/resume")
 }
 
-func (c *crawlCancelCmd) Run(ctx context.Context, group *CrawlCmd, connect Connect) error {
-	return c.control(ctx, group, connect, "/cancel")
+func (c *crawlCancelCmd) Run(ctx context.Context, r Client) error {
+	return c.control(ctx, r, "/cancel")
 }
 
 // control changes the state of a run and prints it.
-func (c crawlID) control(ctx context.Context, group *CrawlCmd, connect Connect, action string) error {
-	r, err := group.connect(connect)
-	if err != nil {
-		return err
-	}
+func (c crawlID) control(ctx context.Context, r Client, action string) error {
 	var out api.CrawlRun
 	if err := r.call(ctx, http.MethodPost, c.path(action), nil, &out); err != nil {
 		return err
@@ -255,11 +235,7 @@ type crawlRetryCmd struct {
 	State []string `help:"URLs in these states: FORBIDDEN, NOT_FOUND, HTTP_TERMINAL, FAILED; the default is FAILED and HTTP_TERMINAL." placeholder:"STATE"`
 }
 
-func (c *crawlRetryCmd) Run(ctx context.Context, group *CrawlCmd, connect Connect) error {
-	r, err := group.connect(connect)
-	if err != nil {
-		return err
-	}
+func (c *crawlRetryCmd) Run(ctx context.Context, r Client) error {
 	in := api.CrawlRetry{}
 	for _, s := range c.State {
 		in.States = append(in.States, strings.ToUpper(s))
@@ -277,7 +253,7 @@ func (c *crawlRetryCmd) Run(ctx context.Context, group *CrawlCmd, connect Connec
 
 // printCrawl writes the state of a run as text. Counts that are zero are left out.
 func printCrawl(w io.Writer, s api.CrawlSummary) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := newTable(w)
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(t, "%s\t"+format+"\n", append([]any{name}, args...)...)
 	}

@@ -18,7 +18,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mattn/go-isatty"
 	"github.com/schollz/progressbar/v3"
 )
 
@@ -31,11 +30,7 @@ type crawlExportCmd struct {
 }
 
 // Run writes an export. A file is there only when it is whole.
-func (c *crawlExportCmd) Run(ctx context.Context, group *CrawlCmd, connect Connect) error {
-	r, err := group.connect(connect)
-	if err != nil {
-		return err
-	}
+func (c *crawlExportCmd) Run(ctx context.Context, r Client) error {
 	q := url.Values{"format": {c.Format}, "limit": {strconv.Itoa(c.Limit)}}
 	if len(c.Status) > 0 {
 		q.Set("status", strings.ToUpper(strings.Join(c.Status, ",")))
@@ -59,9 +54,7 @@ func save(body io.Reader, name string) error {
 		return err
 	}
 	defer func() { _ = os.Remove(file.Name()) }() // it has another name when all is well
-	bar := progressbar.NewOptions64(-1, progressbar.OptionSetWriter(os.Stderr),
-		progressbar.OptionSetDescription("exporting"), progressbar.OptionShowBytes(true), progressbar.OptionClearOnFinish(),
-		progressbar.OptionSetVisibility(isatty.IsTerminal(os.Stderr.Fd())))
+	bar := Progress(os.Stderr, "exporting", -1, progressbar.OptionShowBytes(true))
 	n, err := io.Copy(io.MultiWriter(file, bar), body)
 	_ = bar.Finish()
 	if err := errors.Join(exportError(err), file.Close()); err != nil {
@@ -130,7 +123,7 @@ type crawlCompareCmd struct {
 
 // Run prints the differences of two runs: ExitError 1 when there are any, and ExitError 2 when one cannot be read.
 func (c *crawlCompareCmd) Run(ctx context.Context, group *CrawlCmd, connect Connect) error {
-	same, err := c.run(ctx, func() (Client, error) { return group.connect(connect) }, os.Stdout)
+	same, err := c.run(ctx, func() (Client, error) { return group.ProvideClient(connect) }, os.Stdout)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "conveyor: "+Plain(err.Error()))
 		return ExitError(2)

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"os"
 	"strconv"
-	"text/tabwriter"
 	"time"
 
 	"github.com/mtlrent/conveyor/api"
@@ -20,11 +19,7 @@ type crawlVisitedCmd struct {
 	JSON  bool `name:"json" help:"Print the answer of the API as JSON."`
 }
 
-func (c *crawlVisitedCmd) Run(ctx context.Context, group *CrawlCmd, connect Connect) error {
-	r, err := group.connect(connect)
-	if err != nil {
-		return err
-	}
+func (c *crawlVisitedCmd) Run(ctx context.Context, r Client) error {
 	q := url.Values{"status": {"VISITED"}, "sort": {"visited_at"}, "order": {"desc"}, "limit": {strconv.Itoa(c.Limit)}}
 	var out api.CrawlURLPage
 	if err := r.call(ctx, http.MethodGet, c.path("/urls?"+q.Encode()), nil, &out); err != nil {
@@ -37,7 +32,7 @@ func (c *crawlVisitedCmd) Run(ctx context.Context, group *CrawlCmd, connect Conn
 }
 
 func printVisited(w io.Writer, page api.CrawlURLPage) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := newTable(w)
 	fmt.Fprintln(t, "VISITED AT\tSTATUS\tDEPTH\tMS\tURL")
 	for _, u := range page.URLs {
 		at := "–"
@@ -63,11 +58,7 @@ type crawlWhyCmd struct {
 	JSON bool `name:"json" help:"Print the answer of the API as JSON."`
 }
 
-func (c *crawlWhyCmd) Run(ctx context.Context, group *CrawlCmd, connect Connect) error {
-	r, err := group.connect(connect)
-	if err != nil {
-		return err
-	}
+func (c *crawlWhyCmd) Run(ctx context.Context, r Client) error {
 	var out api.CrawlWhy
 	if err := r.call(ctx, http.MethodGet, c.path("/why"), nil, &out); err != nil {
 		return err
@@ -84,7 +75,7 @@ func printWhy(w io.Writer, y api.CrawlWhy) error {
 	for _, line := range y.Text {
 		fmt.Fprintln(w, Plain(line))
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := newTable(w)
 	if len(y.Hosts) > 0 {
 		fmt.Fprintln(t, "\nHOST\tREADY\tAGAIN\tHELD\tIN PROGRESS\tNEXT")
 	}
@@ -124,13 +115,9 @@ type crawlBrokenCmd struct {
 	JSON  bool `name:"json" help:"Print one JSON object per line."`
 }
 
-func (c *crawlBrokenCmd) Run(ctx context.Context, group *CrawlCmd, connect Connect) error {
+func (c *crawlBrokenCmd) Run(ctx context.Context, r Client) error {
 	if !c.CSV {
-		return list(ctx, func() (Client, error) { return group.connect(connect) }, c.Limit, "no URL leads nowhere", c.print)
-	}
-	r, err := group.connect(connect)
-	if err != nil {
-		return err
+		return c.links().list(ctx, r, "no URL leads nowhere")
 	}
 	body, err := r.stream(ctx, c.path(fmt.Sprintf("/broken-links?format=csv&limit=%d", c.Limit)))
 	if err != nil {
@@ -141,10 +128,11 @@ func (c *crawlBrokenCmd) Run(ctx context.Context, group *CrawlCmd, connect Conne
 	return exportError(err)
 }
 
-func (c *crawlBrokenCmd) print(ctx context.Context, w io.Writer, r Client) (shown int, more bool, err error) {
-	links := pages[api.CrawlBrokenLink]{
-		Path: c.path("/broken-links"), Query: url.Values{}, Limit: c.Limit, JSON: c.JSON, Flush: func() error { return nil },
-		Row: func(_ int, l api.CrawlBrokenLink) {
+// links are the URLs that lead nowhere.
+func (c *crawlBrokenCmd) links() pages[api.CrawlBrokenLink] {
+	return pages[api.CrawlBrokenLink]{
+		Path: c.path("/broken-links"), Query: url.Values{}, Limit: c.Limit, JSON: c.JSON,
+		Row: func(w io.Writer, l api.CrawlBrokenLink) {
 			fmt.Fprintf(w, "%s  %s", Plain(l.NormalizedURL), l.Status)
 			if l.HTTPStatus != nil {
 				fmt.Fprintf(w, " %d", *l.HTTPStatus)
@@ -165,5 +153,4 @@ func (c *crawlBrokenCmd) print(ctx context.Context, w io.Writer, r Client) (show
 			}
 		},
 	}
-	return links.print(ctx, w, r)
 }

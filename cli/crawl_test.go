@@ -393,7 +393,7 @@ in 1.5s  503    1      https://a/x
 			{NormalizedURL: "https://a/z", Status: "FAILED", Error: new("no answer")},
 		}}
 	})
-	shown, more, err := (&crawlBrokenCmd{crawlID: crawlID{7}, Limit: 100}).print(t.Context(), &b, Client{URL: url})
+	shown, more, err := (&crawlBrokenCmd{crawlID: crawlID{7}, Limit: 100}).links().print(t.Context(), &b, Client{URL: url})
 	require.NoError(t, err)
 	require.Equal(t, []any{2, false}, []any{shown, more})
 	require.Equal(t, `https://a/x  NOT_FOUND 404

@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/mattn/go-isatty"
@@ -70,36 +69,20 @@ type lettersListCmd struct {
 }
 
 // Run prints page after page, up to --limit.
-func (c *lettersListCmd) Run(ctx context.Context, connect Connect) error {
-	return list(ctx, connect, c.Limit, "no dead letter matches", c.print)
-}
-
-// print writes the dead letters that match.
-func (c *lettersListCmd) print(ctx context.Context, w io.Writer, r Client) (shown int, more bool, err error) {
-	table, q := letterTable(w), c.query()
+func (c *lettersListCmd) Run(ctx context.Context, r Client) error {
+	q := c.query()
 	q.Set("state", c.State)
-	letters := pages[api.LetterItem]{
-		Path: "/dead-letters", Query: q, Limit: c.Limit, JSON: c.JSON, Flush: table.Flush,
-		Row: func(_ int, l api.LetterItem) { table.row(l) },
-	}
-	return letters.print(ctx, w, r)
+	return pages[api.LetterItem]{
+		Path: "/dead-letters", Query: q, Limit: c.Limit, JSON: c.JSON,
+		Head: letterHead,
+		Row:  letterRow,
+	}.list(ctx, r, "no dead letter matches")
 }
 
-// A lettersTable prints dead letters in columns, with a header before the first row.
-type lettersTable struct {
-	*tabwriter.Writer
-	begun bool
-}
+const letterHead = "ID\tDIED LAST (UTC)\tSTATE\tQUEUE\tCLASS\tDEATHS\tREPLAYS\tREASON"
 
-func letterTable(w io.Writer) *lettersTable {
-	return &lettersTable{Writer: tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
-}
-
-func (t *lettersTable) row(l api.LetterItem) {
-	if !t.begun {
-		t.begun = true
-		fmt.Fprintln(t, "ID\tDIED LAST (UTC)\tSTATE\tQUEUE\tCLASS\tDEATHS\tREPLAYS\tREASON")
-	}
+// letterRow prints a dead letter as a row below letterHead.
+func letterRow(t io.Writer, l api.LetterItem) {
 	fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%d\t%d\t%s\n", l.ID, l.LastAt.UTC().Format(time.DateTime), l.State,
 		Plain(l.Queue), Plain(l.Class), l.Deaths, l.Replays, Short(Plain(l.Reason), 80))
 }
@@ -110,11 +93,7 @@ type lettersShowCmd struct {
 }
 
 // Run prints everything that the API returns of a dead letter.
-func (c *lettersShowCmd) Run(ctx context.Context, connect Connect) error {
-	r, err := connect()
-	if err != nil {
-		return err
-	}
+func (c *lettersShowCmd) Run(ctx context.Context, r Client) error {
 	var doc json.RawMessage
 	if err := r.call(ctx, http.MethodGet, letterPath(c.ID), nil, &doc); err != nil {
 		return err
@@ -134,7 +113,7 @@ func letterPath(id int64) string { return "/dead-letters/" + strconv.FormatInt(i
 
 // showLetter prints a dead letter as text.
 func showLetter(w io.Writer, l api.LetterDetail) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := newTable(w)
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(t, "%s\t%s\n", name, Plain(fmt.Sprintf(format, args...)))
 	}
@@ -247,7 +226,7 @@ func (lettersReplayCmd) Help() string {
 }
 
 // Run replays the dead letters with the given IDs, or those that match the filters after a confirmation.
-func (c *lettersReplayCmd) Run(ctx context.Context, connect Connect) error {
+func (c *lettersReplayCmd) Run(ctx context.Context, r Client) error {
 	filtered := len(c.query()) > 0
 	switch {
 	case len(c.IDs) > 0 && (filtered || c.All):
@@ -260,10 +239,6 @@ func (c *lettersReplayCmd) Run(ctx context.Context, connect Connect) error {
 		return errors.New("--all and filters do not go together: give one or the other")
 	case len(c.IDs) == 0 && c.Force:
 		return errors.New("--force goes with IDs: filters select open dead letters only")
-	}
-	r, err := connect()
-	if err != nil {
-		return err
 	}
 	if len(c.IDs) == 0 {
 		return c.byFilter(ctx, r)
@@ -293,9 +268,12 @@ func (c *lettersReplayCmd) byFilter(ctx context.Context, r Client) error {
 		fmt.Println("no open dead letter matches")
 		return nil
 	}
-	table := letterTable(os.Stdout)
-	for _, l := range dry.Sample {
-		table.row(l)
+	table := newTable(os.Stdout)
+	for i, l := range dry.Sample {
+		if i == 0 {
+			fmt.Fprintln(table, letterHead)
+		}
+		letterRow(table, l)
 	}
 	if err := table.Flush(); err != nil {
 		return fmt.Errorf("write: %w", err)
@@ -340,11 +318,7 @@ type lettersDiscardCmd struct {
 }
 
 // Run discards the dead letters with the given IDs.
-func (c *lettersDiscardCmd) Run(ctx context.Context, connect Connect) error {
-	r, err := connect()
-	if err != nil {
-		return err
-	}
+func (c *lettersDiscardCmd) Run(ctx context.Context, r Client) error {
 	return eachLetter(c.IDs, "discarded", func(id int64) (string, error) {
 		return "discarded", r.call(ctx, http.MethodDelete, letterPath(id), nil, nil)
 	})

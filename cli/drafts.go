@@ -38,11 +38,7 @@ type draftRequestCmd struct {
 
 // Run requests a draft, waits for it, and prints it as JSON. A draft that failed, or whose request was dead-lettered,
 // is an error.
-func (c *draftRequestCmd) Run(ctx context.Context, connect Connect) error {
-	r, err := connect()
-	if err != nil {
-		return err
-	}
+func (c *draftRequestCmd) Run(ctx context.Context, r Client) error {
 	if c.File != "" {
 		return c.runFile(ctx, r, os.Stdin, os.Stdout)
 	}

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"text/tabwriter"
 	"time"
 
 	"github.com/google/uuid"
@@ -24,7 +23,7 @@ type draftListCmd struct {
 }
 
 // Run prints page after page, up to --limit.
-func (c *draftListCmd) Run(ctx context.Context, connect Connect) error {
+func (c *draftListCmd) Run(ctx context.Context, r Client) error {
 	query := url.Values{}
 	if c.State != "any" {
 		query.Set("state", c.State)
@@ -32,26 +31,18 @@ func (c *draftListCmd) Run(ctx context.Context, connect Connect) error {
 	if since := c.Since.moment(); since != nil {
 		query.Set("since", since.UTC().Format(time.RFC3339))
 	}
-	return list(ctx, connect, c.Limit, "there are no such crawl requests", func(
-		ctx context.Context, w io.Writer, r Client,
-	) (shown int, more bool, err error) {
-		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		requests := pages[api.DraftRequestSummary]{
-			Path: "/crawl-requests", Query: query, Limit: c.Limit, JSON: c.JSON, Flush: t.Flush,
-			Row: func(n int, v api.DraftRequestSummary) {
-				if n == 0 {
-					fmt.Fprintln(t, "EVENT ID\tSTATE\tREQUESTED\tURL\tERROR")
-				}
-				reason := ""
-				if v.Error != nil {
-					reason = *v.Error
-				}
-				fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", v.EventID, v.State, v.RequestedAt.UTC().Format(time.RFC3339),
-					Short(Plain(v.URL), 80), Short(Plain(reason), 60))
-			},
-		}
-		return requests.print(ctx, w, r)
-	})
+	return pages[api.DraftRequestSummary]{
+		Path: "/crawl-requests", Query: query, Limit: c.Limit, JSON: c.JSON,
+		Head: "EVENT ID\tSTATE\tREQUESTED\tURL\tERROR",
+		Row: func(t io.Writer, v api.DraftRequestSummary) {
+			reason := ""
+			if v.Error != nil {
+				reason = *v.Error
+			}
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", v.EventID, v.State, v.RequestedAt.UTC().Format(time.RFC3339),
+				Short(Plain(v.URL), 80), Short(Plain(reason), 60))
+		},
+	}.list(ctx, r, "there are no such crawl requests")
 }
 
 type draftCancelCmd struct {
@@ -59,11 +50,7 @@ type draftCancelCmd struct {
 }
 
 // Run cancels each, whatever becomes of those before it. If some could not be canceled, it is ExitError 1.
-func (c *draftCancelCmd) Run(ctx context.Context, connect Connect) error {
-	r, err := connect()
-	if err != nil {
-		return err
-	}
+func (c *draftCancelCmd) Run(ctx context.Context, r Client) error {
 	refused := 0
 	for _, id := range c.EventID {
 		var out api.DraftRequestState

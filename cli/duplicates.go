@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/google/uuid"
@@ -33,24 +32,17 @@ type duplicatesListCmd struct {
 }
 
 // Run prints page after page, up to --limit.
-func (c *duplicatesListCmd) Run(ctx context.Context, connect Connect) error {
-	return list(ctx, connect, c.Limit, "no home with several adverts matches", c.print)
-}
-
-// print writes the homes that match.
-func (c *duplicatesListCmd) print(ctx context.Context, w io.Writer, r Client) (shown int, more bool, err error) {
+func (c *duplicatesListCmd) Run(ctx context.Context, r Client) error {
 	q := url.Values{}
 	for name, value := range map[string]string{"kind": c.Kind, "reviewed": c.Reviewed, "listing": c.Listing} {
 		if value != "" {
 			q.Set(name, value)
 		}
 	}
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	homes := pages[api.Home]{
-		Path: "/duplicates", Query: q, Limit: c.Limit, JSON: c.JSON, Flush: table.Flush,
-		Row: func(_ int, h api.Home) { printHome(table, h) },
-	}
-	return homes.print(ctx, w, r)
+	return pages[api.Home]{
+		Path: "/duplicates", Query: q, Limit: c.Limit, JSON: c.JSON,
+		Row: printHome,
+	}.list(ctx, r, "no home with several adverts matches")
 }
 
 // printHome writes a line for a home, one for each of its adverts, and one for each decision.
@@ -96,25 +88,21 @@ type (
 )
 
 // Run says that the listing is of the home.
-func (c *duplicatesSameCmd) Run(ctx context.Context, connect Connect) error {
-	return c.decide(ctx, connect, "same")
+func (c *duplicatesSameCmd) Run(ctx context.Context, r Client) error {
+	return c.decide(ctx, r, "same")
 }
 
 // Run says that the listing is not of the home.
-func (c *duplicatesDifferentCmd) Run(ctx context.Context, connect Connect) error {
-	return c.decide(ctx, connect, "different")
+func (c *duplicatesDifferentCmd) Run(ctx context.Context, r Client) error {
+	return c.decide(ctx, r, "different")
 }
 
 // Run chooses the listing that is shown.
-func (c *duplicatesShowCmd) Run(ctx context.Context, connect Connect) error {
-	return c.decide(ctx, connect, "show")
+func (c *duplicatesShowCmd) Run(ctx context.Context, r Client) error {
+	return c.decide(ctx, r, "show")
 }
 
-func (c duplicateDecision) decide(ctx context.Context, connect Connect, verdict string) error {
-	r, err := connect()
-	if err != nil {
-		return err
-	}
+func (c duplicateDecision) decide(ctx context.Context, r Client, verdict string) error {
 	var out api.DuplicateDecided
 	in := api.DuplicateDecision{Verdict: verdict, ListingID: c.Listing}
 	if err := r.call(ctx, http.MethodPost, "/duplicates/"+c.Home.String(), in, &out); err != nil {
@@ -130,11 +118,7 @@ type duplicatesUndoCmd struct {
 }
 
 // Run undoes a decision.
-func (c *duplicatesUndoCmd) Run(ctx context.Context, connect Connect) error {
-	r, err := connect()
-	if err != nil {
-		return err
-	}
+func (c *duplicatesUndoCmd) Run(ctx context.Context, r Client) error {
 	path := fmt.Sprintf("/duplicates/verdicts/%d/undo", c.Number)
 	if err := r.call(ctx, http.MethodPost, path, nil, nil); err != nil {
 		return err

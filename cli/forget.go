@@ -37,11 +37,7 @@ func (c *ForgetCmd) path() (string, error) {
 }
 
 // Run shows what is stored, asks, and starts the deletion.
-func (c *ForgetCmd) Run(ctx context.Context, connect Connect) error {
-	r, err := connect()
-	if err != nil {
-		return err
-	}
+func (c *ForgetCmd) Run(ctx context.Context, r Client) error {
 	return c.run(ctx, r, os.Stdin, os.Stdout)
 }
 

@@ -11,7 +11,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/mtlrent/conveyor/api"
@@ -79,11 +78,7 @@ func (c *listingsExportCmd) path() string {
 }
 
 // Run writes listings. A file is there only when it is whole.
-func (c *listingsExportCmd) Run(ctx context.Context, connect Connect) error {
-	r, err := connect()
-	if err != nil {
-		return err
-	}
+func (c *listingsExportCmd) Run(ctx context.Context, r Client) error {
 	body, err := r.stream(ctx, c.path())
 	if err != nil {
 		return err
@@ -102,11 +97,7 @@ type rentsCmd struct {
 }
 
 // Run prints the groups as a table.
-func (c *rentsCmd) Run(ctx context.Context, connect Connect) error {
-	r, err := connect()
-	if err != nil {
-		return err
-	}
+func (c *rentsCmd) Run(ctx context.Context, r Client) error {
 	q := url.Values{"by": {c.By}, "interval": {c.Interval}, "least": {strconv.Itoa(c.Least)}}
 	setQuery(q, "since", c.Since)
 	setQuery(q, "until", c.Until)
@@ -119,7 +110,7 @@ func (c *rentsCmd) Run(ctx context.Context, connect Connect) error {
 }
 
 func printRents(out io.Writer, got api.Rents) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	w := newTable(out)
 	fmt.Fprintln(w, "FROM\tPLACE\tBEDROOMS\tLISTINGS\tLOW\tMEDIAN\tHIGH")
 	for _, g := range got.Groups {
 		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d $\t%d $\t%d $\n", g.From.Format(time.DateOnly), Plain(cmp.Or(g.Place, "–")), g.Bedrooms,
@@ -160,23 +151,19 @@ func (a *advertArg) Validate() error {
 type claimCmd struct{ advertArg }
 
 // Run claims a listing.
-func (c *claimCmd) Run(ctx context.Context, connect Connect) error {
-	return c.set(ctx, connect, "claim", os.Stdout)
+func (c *claimCmd) Run(ctx context.Context, r Client) error {
+	return c.set(ctx, r, "claim", os.Stdout)
 }
 
 type unclaimCmd struct{ advertArg }
 
 // Run lifts a claim.
-func (c *unclaimCmd) Run(ctx context.Context, connect Connect) error {
-	return c.set(ctx, connect, "unclaim", os.Stdout)
+func (c *unclaimCmd) Run(ctx context.Context, r Client) error {
+	return c.set(ctx, r, "unclaim", os.Stdout)
 }
 
 // set claims a listing, or lifts its claim, and says what came of it.
-func (a *advertArg) set(ctx context.Context, connect Connect, verb string, out io.Writer) error {
-	r, err := connect()
-	if err != nil {
-		return err
-	}
+func (a *advertArg) set(ctx context.Context, r Client, verb string, out io.Writer) error {
 	platform, id, _ := strings.Cut(a.Advert, "/")
 	var got api.ListingClaim
 	path := "/listings/" + url.PathEscape(platform) + "/" + url.PathEscape(id) + "/" + verb

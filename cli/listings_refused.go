@@ -9,7 +9,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/mtlrent/conveyor/api"
@@ -24,22 +23,14 @@ type listingsRefusedCmd struct {
 }
 
 // Run prints page after page, up to --limit.
-func (c *listingsRefusedCmd) Run(ctx context.Context, connect Connect) error {
-	return list(ctx, connect, c.Limit, "no advert matches", c.print)
-}
-
-// print writes the adverts that match.
-func (c *listingsRefusedCmd) print(ctx context.Context, w io.Writer, r Client) (shown int, more bool, err error) {
+func (c *listingsRefusedCmd) Run(ctx context.Context, r Client) error {
 	q := url.Values{"status": {c.Status}}
 	setQuery(q, "platform", c.Platform)
 	setQuery(q, "reason", c.Reason)
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	adverts := pages[api.AdvertSummary]{
-		Path: "/adverts", Query: q, Limit: c.Limit, JSON: c.JSON, Flush: table.Flush,
-		Row: func(n int, a api.AdvertSummary) {
-			if n == 0 {
-				fmt.Fprintln(table, "CAME\tADVERT\tTITLE\tREASONS")
-			}
+	return pages[api.AdvertSummary]{
+		Path: "/adverts", Query: q, Limit: c.Limit, JSON: c.JSON,
+		Head: "CAME\tADVERT\tTITLE\tREASONS",
+		Row: func(table io.Writer, a api.AdvertSummary) {
 			why := make([]string, len(a.Reasons))
 			for i, r := range a.Reasons {
 				why[i] = r.Field + ": " + r.Message
@@ -47,8 +38,7 @@ func (c *listingsRefusedCmd) print(ctx context.Context, w io.Writer, r Client) (
 			fmt.Fprintf(table, "%s\t%s/%s\t%s\t%s\n", a.RevisedAt.UTC().Format(time.DateTime), Plain(a.Platform),
 				Plain(a.PlatformID), Short(Plain(a.Title), 50), Short(Plain(strings.Join(why, "; ")), 120))
 		},
-	}
-	return adverts.print(ctx, w, r)
+	}.list(ctx, r, "no advert matches")
 }
 
 type listingsReasonsCmd struct {
@@ -57,18 +47,14 @@ type listingsReasonsCmd struct {
 }
 
 // Run prints a line for each day, platform and reason.
-func (c *listingsReasonsCmd) Run(ctx context.Context, connect Connect) error {
-	r, err := connect()
-	if err != nil {
-		return err
-	}
+func (c *listingsReasonsCmd) Run(ctx context.Context, r Client) error {
 	q := url.Values{"days": {strconv.Itoa(c.Days)}}
 	setQuery(q, "platform", c.Platform)
 	var got api.ReasonCounts
 	if err := r.call(ctx, http.MethodGet, "/adverts/reasons?"+q.Encode(), nil, &got); err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	w := newTable(os.Stdout)
 	fmt.Fprintln(w, "DAY\tPLATFORM\tREASON\tADVERTS")
 	for _, n := range got.Counts {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%d\n", n.Day.UTC().Format(time.DateOnly), Plain(n.Platform), Plain(n.Code), n.Adverts)

@@ -42,14 +42,13 @@ func TestClaim(t *testing.T) {
 			map[bool]string{true: "true", false: "false"}[strings.HasSuffix(r.URL.Path, "/claim")] + `}`))
 	}))
 	defer s.Close()
-	connect := func() (Client, error) { return Client{URL: s.URL}, nil }
 	for verb, want := range map[string]string{
 		"claim":   "kijiji/17 (listing 814f8a0d-a910-5984-8259-78f1a467e73c): claimed\n",
 		"unclaim": "kijiji/17 (listing 814f8a0d-a910-5984-8259-78f1a467e73c): was unclaimed already\n",
 	} {
 		var b strings.Builder
 		a := advertArg{Advert: "kijiji/17"}
-		require.NoError(t, a.set(t.Context(), connect, verb, &b))
+		require.NoError(t, a.set(t.Context(), Client{URL: s.URL}, verb, &b))
 		require.Equal(t, want, b.String())
 		require.Equal(t, "POST /listings/kijiji/17/"+verb, asked)
 	}

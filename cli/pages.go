@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"strconv"
+	"text/tabwriter"
 
 	"github.com/mtlrent/conveyor/api"
 )
@@ -17,29 +18,25 @@ import (
 // pageSize is the largest page that the API returns.
 const pageSize = 100
 
+// newTable lays cells that end with tabs out in columns, two spaces apart, when it is flushed.
+func newTable(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(w, 0, 0, 2, ' ', 0) }
+
 // pages prints a list of the API, page after page: a row each, or a JSON object a line.
 type pages[T any] struct {
 	Path  string
 	Query url.Values
-	Limit int                 // most items that are shown; 0 shows all
-	JSON  bool                // print objects instead of rows
-	Row   func(n int, item T) // prints the nth item, from 0
-	Flush func() error        // of the table, at the end
+	Limit int                       // most items that are shown; 0 shows all
+	JSON  bool                      // print objects instead of rows
+	Head  string                    // row above the first one; "" = none
+	Row   func(t io.Writer, item T) // prints an item as a row
 }
 
-// list prints a list of up to limit items to standard output; none is what to say when it is empty.
-func list(
-	ctx context.Context, connect Connect, limit int, none string,
-	print func(context.Context, io.Writer, Client) (shown int, more bool, err error),
-) error {
-	if limit < 0 {
+// list prints the list to standard output; none is what to say when it is empty.
+func (p pages[T]) list(ctx context.Context, r Client, none string) error {
+	if p.Limit < 0 {
 		return errors.New("read --limit: expected 0 or more")
 	}
-	r, err := connect()
-	if err != nil {
-		return err
-	}
-	shown, more, err := print(ctx, os.Stdout, r)
+	shown, more, err := p.print(ctx, os.Stdout, r)
 	if err != nil {
 		return err
 	}
@@ -54,7 +51,7 @@ func list(
 
 // print writes the list to w; more says that there are items beyond Limit.
 func (p pages[T]) print(ctx context.Context, w io.Writer, r Client) (shown int, more bool, err error) {
-	enc := json.NewEncoder(w)
+	enc, t := json.NewEncoder(w), newTable(w)
 	for more = true; more && (p.Limit == 0 || shown < p.Limit); {
 		size := pageSize
 		if p.Limit > 0 {
@@ -66,17 +63,22 @@ func (p pages[T]) print(ctx context.Context, w io.Writer, r Client) (shown int, 
 			return shown, false, err
 		}
 		for _, item := range page.Items {
-			if !p.JSON {
-				p.Row(shown, item)
-			} else if err := enc.Encode(item); err != nil {
-				return shown, false, fmt.Errorf("write: %w", err)
+			if p.JSON {
+				if err := enc.Encode(item); err != nil {
+					return shown, false, fmt.Errorf("write: %w", err)
+				}
+			} else {
+				if shown == 0 && p.Head != "" {
+					fmt.Fprintln(t, p.Head)
+				}
+				p.Row(t, item)
 			}
 			shown++
 		}
 		p.Query.Set("cursor", page.NextCursor)
 		more = page.NextCursor != ""
 	}
-	if err := p.Flush(); err != nil {
+	if err := t.Flush(); err != nil {
 		return shown, more, fmt.Errorf("write: %w", err)
 	}
 	return shown, more, nil

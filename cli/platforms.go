@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/mtlrent/conveyor/api"
@@ -30,11 +29,7 @@ type PlatformsCmd struct {
 
 type platformsListCmd struct{}
 
-func (c *platformsListCmd) Run(ctx context.Context, connect Connect) error {
-	r, err := connect()
-	if err != nil {
-		return err
-	}
+func (c *platformsListCmd) Run(ctx context.Context, r Client) error {
 	var list api.PlatformList
 	if err := r.call(ctx, http.MethodGet, "/platforms", nil, &list); err != nil {
 		return err
@@ -49,7 +44,7 @@ func (c *platformsListCmd) Run(ctx context.Context, connect Connect) error {
 // printPlatforms writes a line per platform, with the counts of the last cycle, or of the first while it is under way,
 // and below what of those that are scraped is unproven.
 func printPlatforms(w io.Writer, list []api.Platform) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := newTable(w)
 	fmt.Fprintln(t, "NAME\tSTATE\tNEXT\tCYCLE\tNEW\tCHANGED\tSKIPPED\tFAILED\tGONE\tBLOCKS")
 	for _, p := range list {
 		fmt.Fprintf(t, "%s\t%s\t%s", p.Name, p.State, Plain(p.Next))
@@ -91,20 +86,20 @@ type (
 	platformResumeCmd struct{ platformName }
 )
 
-func (c *platformShowCmd) Run(ctx context.Context, connect Connect) error {
-	return c.ask(ctx, connect, http.MethodGet, "", nil)
+func (c *platformShowCmd) Run(ctx context.Context, r Client) error {
+	return c.ask(ctx, r, http.MethodGet, "", nil)
 }
 
-func (c *platformScrapeCmd) Run(ctx context.Context, connect Connect) error {
-	return c.ask(ctx, connect, http.MethodPost, "/scrape", nil)
+func (c *platformScrapeCmd) Run(ctx context.Context, r Client) error {
+	return c.ask(ctx, r, http.MethodPost, "/scrape", nil)
 }
 
-func (c *platformPauseCmd) Run(ctx context.Context, connect Connect) error {
-	return c.ask(ctx, connect, http.MethodPost, "/pause", nil)
+func (c *platformPauseCmd) Run(ctx context.Context, r Client) error {
+	return c.ask(ctx, r, http.MethodPost, "/pause", nil)
 }
 
-func (c *platformResumeCmd) Run(ctx context.Context, connect Connect) error {
-	return c.ask(ctx, connect, http.MethodPost, "/resume", nil)
+func (c *platformResumeCmd) Run(ctx context.Context, r Client) error {
+	return c.ask(ctx, r, http.MethodPost, "/resume", nil)
 }
 
 type platformSetCmd struct {
@@ -148,11 +143,11 @@ func (c *platformSetCmd) Validate() error {
 	return nil
 }
 
-func (c *platformSetCmd) Run(ctx context.Context, connect Connect) error {
+func (c *platformSetCmd) Run(ctx context.Context, r Client) error {
 	if err := c.read(os.Stdin); err != nil {
 		return err
 	}
-	return c.ask(ctx, connect, http.MethodPatch, "", c.patch())
+	return c.ask(ctx, r, http.MethodPatch, "", c.patch())
 }
 
 func (c *platformSetCmd) patch() api.PlatformPatch {
@@ -175,11 +170,7 @@ func (c *platformSetCmd) patch() api.PlatformPatch {
 }
 
 // ask sends a request about the platform and prints its state afterwards.
-func (c platformName) ask(ctx context.Context, connect Connect, method, action string, in any) error {
-	r, err := connect()
-	if err != nil {
-		return err
-	}
+func (c platformName) ask(ctx context.Context, r Client, method, action string, in any) error {
 	var out api.Platform
 	if err := r.call(ctx, method, "/platforms/"+url.PathEscape(c.Name)+action, in, &out); err != nil {
 		return err
@@ -189,7 +180,7 @@ func (c platformName) ask(ctx context.Context, connect Connect, method, action s
 
 // printPlatform writes the state of a platform as text.
 func printPlatform(w io.Writer, p api.Platform) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := newTable(w)
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(t, "%s\t"+format+"\n", append([]any{name}, args...)...)
 	}

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"text/tabwriter"
 	"time"
 
 	"github.com/mtlrent/conveyor/api"
@@ -81,11 +80,7 @@ type (
 	searchRemoveCmd struct{ searchName }
 )
 
-func (c *searchListCmd) Run(ctx context.Context, connect Connect) error {
-	r, err := connect()
-	if err != nil {
-		return err
-	}
+func (c *searchListCmd) Run(ctx context.Context, r Client) error {
 	var p api.Platform
 	if err := r.call(ctx, http.MethodGet, "/platforms/"+url.PathEscape(c.Name), nil, &p); err != nil {
 		return err
@@ -93,16 +88,12 @@ func (c *searchListCmd) Run(ctx context.Context, connect Connect) error {
 	return printSearches(os.Stdout, p.Searches)
 }
 
-func (c *searchAddCmd) Run(ctx context.Context, connect Connect) error {
+func (c *searchAddCmd) Run(ctx context.Context, r Client) error {
 	if err := c.read(os.Stdin); err != nil {
 		return err
 	}
 	in := api.PlatformSearchPut{
 		URL: c.URL, Paused: c.Paused, SearchSettings: c.over(api.SearchSettings{}), Proxy: c.Proxy,
-	}
-	r, err := connect()
-	if err != nil {
-		return err
 	}
 	return c.put(ctx, r, in)
 }
@@ -116,11 +107,7 @@ func (c searchName) put(ctx context.Context, r Client, in api.PlatformSearchPut)
 }
 
 // change puts a search as it is but for what f changes.
-func (c searchName) change(ctx context.Context, connect Connect, f func(*api.PlatformSearchPut)) error {
-	r, err := connect()
-	if err != nil {
-		return err
-	}
+func (c searchName) change(ctx context.Context, r Client, f func(*api.PlatformSearchPut)) error {
 	var is api.PlatformSearch
 	if err := r.call(ctx, http.MethodGet, c.path(), nil, &is); err != nil {
 		return err
@@ -130,11 +117,11 @@ func (c searchName) change(ctx context.Context, connect Connect, f func(*api.Pla
 	return c.put(ctx, r, in)
 }
 
-func (c *searchSetCmd) Run(ctx context.Context, connect Connect) error {
+func (c *searchSetCmd) Run(ctx context.Context, r Client) error {
 	if err := c.read(os.Stdin); err != nil {
 		return err
 	}
-	return c.change(ctx, connect, func(in *api.PlatformSearchPut) {
+	return c.change(ctx, r, func(in *api.PlatformSearchPut) {
 		in.Proxy = c.Proxy
 		if c.URL != "" {
 			in.URL = c.URL
@@ -143,19 +130,15 @@ func (c *searchSetCmd) Run(ctx context.Context, connect Connect) error {
 	})
 }
 
-func (c *searchPauseCmd) Run(ctx context.Context, connect Connect) error {
-	return c.change(ctx, connect, func(in *api.PlatformSearchPut) { in.Paused = true })
+func (c *searchPauseCmd) Run(ctx context.Context, r Client) error {
+	return c.change(ctx, r, func(in *api.PlatformSearchPut) { in.Paused = true })
 }
 
-func (c *searchResumeCmd) Run(ctx context.Context, connect Connect) error {
-	return c.change(ctx, connect, func(in *api.PlatformSearchPut) { in.Paused = false })
+func (c *searchResumeCmd) Run(ctx context.Context, r Client) error {
+	return c.change(ctx, r, func(in *api.PlatformSearchPut) { in.Paused = false })
 }
 
-func (c *searchRemoveCmd) Run(ctx context.Context, connect Connect) error {
-	r, err := connect()
-	if err != nil {
-		return err
-	}
+func (c *searchRemoveCmd) Run(ctx context.Context, r Client) error {
 	if err := r.call(ctx, http.MethodDelete, c.path(), nil, nil); err != nil {
 		return err
 	}
@@ -165,7 +148,7 @@ func (c *searchRemoveCmd) Run(ctx context.Context, connect Connect) error {
 
 // printSearches writes a line per search, and below why some get no request.
 func printSearches(w io.Writer, list []api.PlatformSearch) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := newTable(w)
 	fmt.Fprintln(t, "SEARCH\tSTATE\tCYCLE\tSEEN\tNEW\tGONE\tDELAY\tLOOK\tBY\tURL")
 	for _, s := range list {
 		cycle, seen := "none", [3]string{"–", "–", "–"}

@@ -9,11 +9,9 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/mattn/go-isatty"
 	"github.com/schollz/progressbar/v3"
 
 	"github.com/mtlrent/conveyor/api"
@@ -43,11 +41,7 @@ type replayStartCmd struct {
 
 // Run starts a replay. It chooses the ID, so that a request whose response was lost can be sent again. With --wait, a
 // replay that does not complete is ExitError 1.
-func (c *replayStartCmd) Run(ctx context.Context, connect Connect) error {
-	r, err := connect()
-	if err != nil {
-		return err
-	}
+func (c *replayStartCmd) Run(ctx context.Context, r Client) error {
 	id := uuid.New()
 	in := api.ReplayStart{
 		ID: &id, Stage: api.Stage(c.Stage), Rate: c.Rate, DryRun: c.DryRun,
@@ -72,7 +66,7 @@ func (c *replayStartCmd) Run(ctx context.Context, connect Connect) error {
 	if !c.Wait {
 		return nil
 	}
-	done, err := r.watch(ctx, id)
+	done, err := watchReplay(ctx, r, id)
 	if err != nil {
 		return err
 	}
@@ -102,62 +96,37 @@ func total(r *api.Replay) string {
 	return fmt.Sprintf("%d+", r.Total)
 }
 
-// watch shows the progress of a replay until it ends. It gives up after 31 failed calls in a row, a second apart.
-func (r Client) watch(ctx context.Context, id uuid.UUID) (last api.Replay, err error) {
-	bar := progressbar.NewOptions64(-1,
-		progressbar.OptionSetWriter(os.Stderr), progressbar.OptionSetDescription("replaying"),
-		progressbar.OptionShowCount(), progressbar.OptionClearOnFinish(),
-		progressbar.OptionSetVisibility(isatty.IsTerminal(os.Stderr.Fd())))
+// watchReplay shows the progress of a replay until it ends.
+func watchReplay(ctx context.Context, r Client, id uuid.UUID) (api.Replay, error) {
+	bar := Progress(os.Stderr, "replaying", -1, progressbar.OptionShowCount())
 	defer func() { _ = bar.Finish() }()
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for misses := 0; ; {
-		var got api.Replay // a new value each time: a field that the response leaves out must not keep its old value
-		switch err := r.call(ctx, http.MethodGet, "/replays/"+id.String(), nil, &got); {
-		case err == nil:
-			last, misses = got, 0
-		case ctx.Err() != nil:
-		default:
-			if misses++; misses > 30 {
-				return last, err
-			}
-		}
-		bar.ChangeMax64(max(last.Total, last.Done, 1))
-		_ = bar.Set64(last.Done)
-		if last.State != "" && last.State != listing.ReplayRunning {
-			return last, nil
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return last, fmt.Errorf("stopped watching at %d of %d; the replay goes on: conveyor replay show %s", last.Done,
-				last.Total, id)
-		}
-	}
+	return poll(ctx, r, "/replays/"+id.String(), func(got api.Replay) (ended bool) {
+		bar.ChangeMax64(max(got.Total, got.Done, 1))
+		_ = bar.Set64(got.Done)
+		return got.State != "" && got.State != listing.ReplayRunning
+	}, func(last api.Replay) string {
+		return fmt.Sprintf(" at %d of %d; the replay goes on: conveyor replay show %s", last.Done, last.Total, id)
+	})
 }
 
 type replayShowCmd struct {
 	ID uuid.UUID `arg:"" help:"ID of the replay."`
 }
 
-func (c *replayShowCmd) Run(ctx context.Context, connect Connect) error {
-	return onReplay(ctx, connect, http.MethodGet, c.ID)
+func (c *replayShowCmd) Run(ctx context.Context, r Client) error {
+	return onReplay(ctx, r, http.MethodGet, c.ID)
 }
 
 type replayCancelCmd struct {
 	ID uuid.UUID `arg:"" help:"ID of the replay."`
 }
 
-func (c *replayCancelCmd) Run(ctx context.Context, connect Connect) error {
-	return onReplay(ctx, connect, http.MethodDelete, c.ID)
+func (c *replayCancelCmd) Run(ctx context.Context, r Client) error {
+	return onReplay(ctx, r, http.MethodDelete, c.ID)
 }
 
 // onReplay sends a request about a replay and prints its state afterwards.
-func onReplay(ctx context.Context, connect Connect, method string, id uuid.UUID) error {
-	r, err := connect()
-	if err != nil {
-		return err
-	}
+func onReplay(ctx context.Context, r Client, method string, id uuid.UUID) error {
 	var out api.Replay
 	if err := r.call(ctx, method, "/replays/"+id.String(), nil, &out); err != nil {
 		return err
@@ -171,11 +140,7 @@ type replayListCmd struct {
 	Limit int    `help:"Show at most this many, 1 to 100." default:"20"`
 }
 
-func (c *replayListCmd) Run(ctx context.Context, connect Connect) error {
-	r, err := connect()
-	if err != nil {
-		return err
-	}
+func (c *replayListCmd) Run(ctx context.Context, r Client) error {
 	query := url.Values{"state": {c.State}, "limit": {strconv.Itoa(c.Limit)}}
 	var page api.ReplayPage
 	if err := r.call(ctx, http.MethodGet, "/replays?"+query.Encode(), nil, &page); err != nil {
@@ -185,7 +150,7 @@ func (c *replayListCmd) Run(ctx context.Context, connect Connect) error {
 		fmt.Println("there are no replays")
 		return nil
 	}
-	t := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	t := newTable(os.Stdout)
 	fmt.Fprintln(t, "ID\tSTATE\tSTAGE\tDONE\tTOTAL\tSTARTED BY\tCREATED")
 	for _, p := range page.Items {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", p.ID, p.State, p.Stage, p.Done, total(p), Plain(p.StartedBy),
@@ -196,7 +161,7 @@ func (c *replayListCmd) Run(ctx context.Context, connect Connect) error {
 
 // printReplay writes the state of a replay as text. Counts that are zero are left out.
 func printReplay(w io.Writer, r api.Replay) {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := newTable(w)
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(t, "%s\t"+format+"\n", append([]any{name}, args...)...)
 	}

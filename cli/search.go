@@ -10,7 +10,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/mattn/go-isatty"
@@ -42,11 +41,7 @@ type searchQueryCmd struct {
 }
 
 // Run prints the answers to a query, page after page, up to --limit.
-func (c *searchQueryCmd) Run(ctx context.Context, connect Connect) error {
-	r, err := connect()
-	if err != nil {
-		return err
-	}
+func (c *searchQueryCmd) Run(ctx context.Context, r Client) error {
 	p := searchPrinter{out: os.Stdout}
 	if isatty.IsTerminal(os.Stdout.Fd()) && os.Getenv("TERM") != "dumb" {
 		p.bold, p.columns = os.Getenv("NO_COLOR") == "", columnsOf(os.Stdout)
@@ -131,7 +126,7 @@ func (p searchPrinter) head(a api.SearchAnswer) {
 		fmt.Fprintln(p.out, "few pages have all words; pages with some of them follow")
 	}
 	if f := a.Facets; f != nil {
-		t := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+		t := newTable(p.out)
 		for _, facet := range []struct {
 			name   string
 			counts []api.SearchCount
@@ -241,10 +236,10 @@ type searchSuggestCmd struct {
 }
 
 // Run prints a suggestion a line.
-func (c *searchSuggestCmd) Run(ctx context.Context, connect Connect) error {
+func (c *searchSuggestCmd) Run(ctx context.Context, r Client) error {
 	query := url.Values{"q": {strings.Join(c.Words, " ")}, "limit": {strconv.Itoa(c.Limit)}}
 	var got api.SearchSuggestions
-	return show(ctx, connect, "/search/suggest?"+query.Encode(), c.JSON, &got, func(w io.Writer) error {
+	return show(ctx, r, "/search/suggest?"+query.Encode(), c.JSON, &got, func(w io.Writer) error {
 		for _, s := range got.Suggestions {
 			fmt.Fprintln(w, Plain(s))
 		}
@@ -253,11 +248,7 @@ func (c *searchSuggestCmd) Run(ctx context.Context, connect Connect) error {
 }
 
 // show asks the API for something and prints it: as JSON, or as print does.
-func show(ctx context.Context, connect Connect, path string, asJSON bool, got any, print func(io.Writer) error) error {
-	r, err := connect()
-	if err != nil {
-		return err
-	}
+func show(ctx context.Context, r Client, path string, asJSON bool, got any, print func(io.Writer) error) error {
 	if err := r.call(ctx, http.MethodGet, path, nil, got); err != nil {
 		return err
 	}
@@ -272,13 +263,13 @@ type searchStatsCmd struct {
 }
 
 // Run prints the size of the index.
-func (c *searchStatsCmd) Run(ctx context.Context, connect Connect) error {
+func (c *searchStatsCmd) Run(ctx context.Context, r Client) error {
 	var got api.SearchStats
-	return show(ctx, connect, "/search/stats", c.JSON, &got, func(w io.Writer) error { return printSearchStats(w, got) })
+	return show(ctx, r, "/search/stats", c.JSON, &got, func(w io.Writer) error { return printSearchStats(w, got) })
 }
 
 func printSearchStats(w io.Writer, s api.SearchStats) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := newTable(w)
 	fmt.Fprintf(t, "engine\t%s\npages\t%d found, %d stored\n", Plain(s.Engine), s.Pages, s.Stored)
 	if s.Waiting > 0 || s.Refused > 0 {
 		fmt.Fprintf(t, "messages\t%d being stored, %d refused\n", s.Waiting, s.Refused)
@@ -309,12 +300,9 @@ type searchReindexCmd struct {
 }
 
 // Run starts a re-index, or joins the one that is running. With --wait, one that is not completed is ExitError 1.
-func (c *searchReindexCmd) Run(ctx context.Context, connect Connect) error {
-	r, err := connect()
-	if err != nil {
-		return err
-	}
+func (c *searchReindexCmd) Run(ctx context.Context, r Client) error {
 	var got api.Reindex
+	var err error
 	if c.Show {
 		err = r.call(ctx, http.MethodGet, "/search/reindex", nil, &got)
 	} else {
@@ -380,11 +368,7 @@ type searchDeleteCmd struct {
 }
 
 // Run counts the pages, asks, and deletes them.
-func (c *searchDeleteCmd) Run(ctx context.Context, connect Connect) error {
-	r, err := connect()
-	if err != nil {
-		return err
-	}
+func (c *searchDeleteCmd) Run(ctx context.Context, r Client) error {
 	return c.run(ctx, r, os.Stdin, os.Stdout)
 }
 

@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/google/uuid"
@@ -40,27 +39,19 @@ type searchesListCmd struct {
 }
 
 // Run prints page after page, up to --limit.
-func (c *searchesListCmd) Run(ctx context.Context, group *SearchesCmd, connect Connect) error {
-	return list(ctx, connect, c.Limit, "there are no saved searches", func(
-		ctx context.Context, w io.Writer, r Client,
-	) (shown int, more bool, err error) {
-		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		searches := pages[api.SavedSearch]{
-			Path: "/searches", Query: group.query(nil), Limit: c.Limit, JSON: c.JSON, Flush: t.Flush,
-			Row: func(n int, s api.SavedSearch) {
-				if n == 0 {
-					fmt.Fprintln(t, "NAME\tSTATE\tPACE\tTELLS\tTARGETS\tID")
-				}
-				var targets []string
-				for _, to := range s.Targets {
-					targets = append(targets, to.Kind+unlessActive(to.State))
-				}
-				fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", Short(Plain(s.Name), 40), s.State, paceOf(s.Schedule), commas(s.Kinds),
-					strings.Join(targets, ","), s.ID)
-			},
-		}
-		return searches.print(ctx, w, r)
-	})
+func (c *searchesListCmd) Run(ctx context.Context, group *SearchesCmd, r Client) error {
+	return pages[api.SavedSearch]{
+		Path: "/searches", Query: group.query(nil), Limit: c.Limit, JSON: c.JSON,
+		Head: "NAME\tSTATE\tPACE\tTELLS\tTARGETS\tID",
+		Row: func(t io.Writer, s api.SavedSearch) {
+			var targets []string
+			for _, to := range s.Targets {
+				targets = append(targets, to.Kind+unlessActive(to.State))
+			}
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", Short(Plain(s.Name), 40), s.State, paceOf(s.Schedule), commas(s.Kinds),
+				strings.Join(targets, ","), s.ID)
+		},
+	}.list(ctx, r, "there are no saved searches")
 }
 
 // unlessActive is the state of a target behind its kind: that it is active needs no word.
@@ -113,11 +104,7 @@ type searchesShowCmd struct {
 }
 
 // Run prints a search.
-func (c *searchesShowCmd) Run(ctx context.Context, group *SearchesCmd, connect Connect) error {
-	r, err := connect()
-	if err != nil {
-		return err
-	}
+func (c *searchesShowCmd) Run(ctx context.Context, group *SearchesCmd, r Client) error {
 	s, err := c.find(ctx, group, r)
 	if err != nil {
 		return err
@@ -137,7 +124,7 @@ func showSaved(w io.Writer, s api.SavedSearch, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := newTable(w)
 	fmt.Fprintf(t, "search\t%s\nname\t%s\nstate\t%s\nfilter\t%s\ntells\t%s\nschedule\t%s\ncreated\t%s\n", s.ID, Plain(s.Name),
 		s.State, Short(Plain(string(filter)), 300), commas(s.Kinds), Plain(string(when)),
 		s.CreatedAt.UTC().Format(time.RFC3339))
@@ -228,12 +215,8 @@ func (c *searchesAddCmd) start() (in api.SearchStart, err error) {
 }
 
 // Run saves a search and prints it with what is shown once.
-func (c *searchesAddCmd) Run(ctx context.Context, group *SearchesCmd, connect Connect) error {
+func (c *searchesAddCmd) Run(ctx context.Context, group *SearchesCmd, r Client) error {
 	in, err := c.start()
-	if err != nil {
-		return err
-	}
-	r, err := connect()
 	if err != nil {
 		return err
 	}
@@ -251,21 +234,17 @@ type (
 )
 
 // Run pauses a search.
-func (c *searchesPauseCmd) Run(ctx context.Context, group *SearchesCmd, connect Connect) error {
-	return c.set(ctx, group, connect, saved.Paused)
+func (c *searchesPauseCmd) Run(ctx context.Context, group *SearchesCmd, r Client) error {
+	return c.set(ctx, group, r, saved.Paused)
 }
 
 // Run resumes a search.
-func (c *searchesResumeCmd) Run(ctx context.Context, group *SearchesCmd, connect Connect) error {
-	return c.set(ctx, group, connect, saved.Active)
+func (c *searchesResumeCmd) Run(ctx context.Context, group *SearchesCmd, r Client) error {
+	return c.set(ctx, group, r, saved.Active)
 }
 
 // set changes the state of a search.
-func (a savedArg) set(ctx context.Context, group *SearchesCmd, connect Connect, state string) error {
-	r, err := connect()
-	if err != nil {
-		return err
-	}
+func (a savedArg) set(ctx context.Context, group *SearchesCmd, r Client, state string) error {
 	s, err := a.find(ctx, group, r)
 	if err != nil {
 		return err
@@ -279,11 +258,7 @@ func (a savedArg) set(ctx context.Context, group *SearchesCmd, connect Connect, 
 }
 
 // Run deletes a search.
-func (c *searchesDeleteCmd) Run(ctx context.Context, group *SearchesCmd, connect Connect) error {
-	r, err := connect()
-	if err != nil {
-		return err
-	}
+func (c *searchesDeleteCmd) Run(ctx context.Context, group *SearchesCmd, r Client) error {
 	s, err := c.find(ctx, group, r)
 	if err != nil {
 		return err
@@ -301,11 +276,7 @@ type searchesChallengeCmd struct {
 }
 
 // Run asks the webhooks of a search.
-func (c *searchesChallengeCmd) Run(ctx context.Context, group *SearchesCmd, connect Connect) error {
-	r, err := connect()
-	if err != nil {
-		return err
-	}
+func (c *searchesChallengeCmd) Run(ctx context.Context, group *SearchesCmd, r Client) error {
 	s, err := c.find(ctx, group, r)
 	if err != nil {
 		return err
@@ -345,12 +316,8 @@ func (searchesTryCmd) Help() string {
 }
 
 // Run prints what a filter would have found.
-func (c *searchesTryCmd) Run(ctx context.Context, group *SearchesCmd, connect Connect) error {
+func (c *searchesTryCmd) Run(ctx context.Context, group *SearchesCmd, r Client) error {
 	filter, err := c.criteria()
-	if err != nil {
-		return err
-	}
-	r, err := connect()
 	if err != nil {
 		return err
 	}
@@ -366,7 +333,7 @@ func (c *searchesTryCmd) Run(ctx context.Context, group *SearchesCmd, connect Co
 }
 
 func printTried(w io.Writer, got api.SearchTried, days int) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := newTable(w)
 	for i, h := range got.Items {
 		if i == 0 {
 			fmt.Fprintln(t, "PUBLISHED (UTC)\tRENT\tBEDROOMS\tPLATFORM\tTITLE\tURL")
@@ -392,31 +359,23 @@ type searchesMatchesCmd struct {
 }
 
 // Run prints page after page, up to --limit.
-func (c *searchesMatchesCmd) Run(ctx context.Context, group *SearchesCmd, connect Connect) error {
-	return list(ctx, connect, c.Limit, "it has found nothing yet", func(
-		ctx context.Context, w io.Writer, r Client,
-	) (shown int, more bool, err error) {
-		s, err := c.find(ctx, group, r)
-		if err != nil {
-			return 0, false, err
-		}
-		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		matches := pages[api.SearchMatch]{
-			Path: "/searches/" + s.ID.String() + "/matches", Query: group.query(nil), Limit: c.Limit, JSON: c.JSON, Flush: t.Flush,
-			Row: func(n int, m api.SearchMatch) {
-				if n == 0 {
-					fmt.Fprintln(t, "AT (UTC)\tNEWS\tRENT\tBEFORE\tTITLE\tURL")
-				}
-				before := ""
-				if m.OldRentCents != nil {
-					before = saved.Dollars(*m.OldRentCents)
-				}
-				fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", m.At.UTC().Format(time.DateTime), m.Kind, saved.Dollars(m.RentCents), before,
-					Short(Plain(m.Title), 50), Plain(m.URL))
-			},
-		}
-		return matches.print(ctx, w, r)
-	})
+func (c *searchesMatchesCmd) Run(ctx context.Context, group *SearchesCmd, r Client) error {
+	s, err := c.find(ctx, group, r)
+	if err != nil {
+		return err
+	}
+	return pages[api.SearchMatch]{
+		Path: "/searches/" + s.ID.String() + "/matches", Query: group.query(nil), Limit: c.Limit, JSON: c.JSON,
+		Head: "AT (UTC)\tNEWS\tRENT\tBEFORE\tTITLE\tURL",
+		Row: func(t io.Writer, m api.SearchMatch) {
+			before := ""
+			if m.OldRentCents != nil {
+				before = saved.Dollars(*m.OldRentCents)
+			}
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", m.At.UTC().Format(time.DateTime), m.Kind, saved.Dollars(m.RentCents), before,
+				Short(Plain(m.Title), 50), Plain(m.URL))
+		},
+	}.list(ctx, r, "it has found nothing yet")
 }
 
 type searchesDeliveriesCmd struct {
@@ -427,29 +386,21 @@ type searchesDeliveriesCmd struct {
 }
 
 // Run prints page after page, up to --limit.
-func (c *searchesDeliveriesCmd) Run(ctx context.Context, group *SearchesCmd, connect Connect) error {
-	return list(ctx, connect, c.Limit, "there are no such deliveries", func(
-		ctx context.Context, w io.Writer, r Client,
-	) (shown int, more bool, err error) {
-		s, err := c.find(ctx, group, r)
-		if err != nil {
-			return 0, false, err
-		}
-		q := group.query(nil)
-		if c.State != "any" {
-			q.Set("state", c.State)
-		}
-		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		deliveries := pages[api.SearchDelivery]{
-			Path: "/searches/" + s.ID.String() + "/deliveries", Query: q, Limit: c.Limit, JSON: c.JSON, Flush: t.Flush,
-			Row: func(n int, d api.SearchDelivery) {
-				if n == 0 {
-					fmt.Fprintln(t, "DUE (UTC)\tSTATE\tTARGET\tITEMS\tFAILED TRIES\tREASON\tID")
-				}
-				fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%s\t%s\n", d.DueAt.UTC().Format(time.DateTime), d.State,
-					strings.TrimSpace(d.Target.Kind+" "+Plain(d.Target.Label)), d.Items, d.Tries, Short(Plain(d.Reason), 60), d.ID)
-			},
-		}
-		return deliveries.print(ctx, w, r)
-	})
+func (c *searchesDeliveriesCmd) Run(ctx context.Context, group *SearchesCmd, r Client) error {
+	s, err := c.find(ctx, group, r)
+	if err != nil {
+		return err
+	}
+	q := group.query(nil)
+	if c.State != "any" {
+		q.Set("state", c.State)
+	}
+	return pages[api.SearchDelivery]{
+		Path: "/searches/" + s.ID.String() + "/deliveries", Query: q, Limit: c.Limit, JSON: c.JSON,
+		Head: "DUE (UTC)\tSTATE\tTARGET\tITEMS\tFAILED TRIES\tREASON\tID",
+		Row: func(t io.Writer, d api.SearchDelivery) {
+			fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%s\t%s\n", d.DueAt.UTC().Format(time.DateTime), d.State,
+				strings.TrimSpace(d.Target.Kind+" "+Plain(d.Target.Label)), d.Items, d.Tries, Short(Plain(d.Reason), 60), d.ID)
+		},
+	}.list(ctx, r, "there are no such deliveries")
 }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/mtlrent/conveyor/domain/sizing"
@@ -71,7 +70,7 @@ func (c *SizeCmd) print(w io.Writer) error {
 }
 
 func printPlan(w io.Writer, p sizing.Plan) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := newTable(w)
 	fmt.Fprintf(t, "Costs: %s\n\nWORK\tA SECOND\tAT THE PEAK\n", p.Source)
 	for _, r := range p.Rates {
 		fmt.Fprintf(t, "%s\t%s\t%s\n", r.What, figure(r.Second), figure(r.Second*p.Load.Peak))

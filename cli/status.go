@@ -29,29 +29,25 @@ type StatusCmd struct {
 }
 
 // Run prints the status table. On a terminal it refreshes until ctx ends. With --check, warnings are ExitError 1.
-func (c *StatusCmd) Run(ctx context.Context, connect Connect) error {
+func (c *StatusCmd) Run(ctx context.Context, r Client) error {
 	if c.Every <= 0 {
 		return fmt.Errorf("read --every: is %s, expected more than 0", c.Every)
 	}
-	api, err := connect()
-	if err != nil {
-		return err
-	}
 	terminal := isatty.IsTerminal(os.Stdout.Fd()) && os.Getenv("TERM") != "dumb"
-	s := &statusScreen{api: api, paint: terminal && os.Getenv("NO_COLOR") == ""}
+	s := &statusScreen{api: r, paint: terminal && os.Getenv("NO_COLOR") == ""}
 	if terminal && !c.Once && !c.Check && !c.JSON {
 		return s.watch(ctx, c.Every)
 	}
-	r, raw, err := s.look(ctx)
+	now, raw, err := s.look(ctx)
 	switch {
 	case err != nil:
 		return err
 	case c.JSON:
 		err = json.NewEncoder(os.Stdout).Encode(raw)
 	default:
-		_, err = io.WriteString(os.Stdout, s.frame(r, nil))
+		_, err = io.WriteString(os.Stdout, s.frame(now, nil))
 	}
-	if err == nil && c.Check && len(r.Warnings) > 0 {
+	if err == nil && c.Check && len(now.Warnings) > 0 {
 		return ExitError(1)
 	}
 	return err

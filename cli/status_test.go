@@ -161,5 +161,5 @@ func TestStatusLook(t *testing.T) {
 	require.ErrorContains(t, err, "401")
 	_, _, err = (&statusScreen{api: Client{"http://127.0.0.1:1", ""}}).look(t.Context())
 	require.ErrorContains(t, err, "is it running")
-	require.ErrorContains(t, (&StatusCmd{}).Run(t.Context(), nil), "--every")
+	require.ErrorContains(t, (&StatusCmd{}).Run(t.Context(), Client{}), "--every")
 }

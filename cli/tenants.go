@@ -11,7 +11,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/google/uuid"
@@ -50,11 +49,7 @@ type tenantsCreateCmd struct {
 }
 
 // Run creates a tenant; one that is there with the same values is printed.
-func (c *tenantsCreateCmd) Run(ctx context.Context, connect Connect) error {
-	r, err := connect()
-	if err != nil {
-		return err
-	}
+func (c *tenantsCreateCmd) Run(ctx context.Context, r Client) error {
 	var out api.Tenant
 	in := api.TenantStart{
 		ID: c.ID, Name: cmp.Or(c.Name, c.ID), Tier: api.Tier(c.Tier), Region: strings.ToUpper(c.Region),
@@ -73,24 +68,16 @@ type tenantsListCmd struct {
 }
 
 // Run prints page after page, up to --limit.
-func (c *tenantsListCmd) Run(ctx context.Context, connect Connect) error {
-	return list(ctx, connect, c.Limit, "there are no tenants; create one with conveyor tenants create ID", c.print)
-}
-
-func (c *tenantsListCmd) print(ctx context.Context, w io.Writer, r Client) (shown int, more bool, err error) {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	tenants := pages[api.Tenant]{
-		Path: "/tenants", Query: url.Values{}, Limit: c.Limit, JSON: c.JSON, Flush: t.Flush,
-		Row: func(n int, v api.Tenant) {
-			if n == 0 {
-				fmt.Fprintln(t, "ID\tNAME\tTIER\tSTATE\tCONTACTS\tREGION\tCREATED\tREASON")
-			}
+func (c *tenantsListCmd) Run(ctx context.Context, r Client) error {
+	return pages[api.Tenant]{
+		Path: "/tenants", Query: url.Values{}, Limit: c.Limit, JSON: c.JSON,
+		Head: "ID\tNAME\tTIER\tSTATE\tCONTACTS\tREGION\tCREATED\tREASON",
+		Row: func(t io.Writer, v api.Tenant) {
 			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", v.ID, Short(Plain(v.Name), 40), v.Tier, v.State,
 				outOf(v.Contacts, v.MaxContacts), cmp.Or(v.Region, "-"), v.CreatedAt.UTC().Format(time.DateOnly),
 				Short(Plain(v.StoppedReason), 60))
 		},
-	}
-	return tenants.print(ctx, w, r)
+	}.list(ctx, r, "there are no tenants; create one with conveyor tenants create ID")
 }
 
 // outOf is a number with its limit, nil = none.
@@ -107,11 +94,7 @@ type tenantsShowCmd struct {
 }
 
 // Run prints a tenant and its senders.
-func (c *tenantsShowCmd) Run(ctx context.Context, connect Connect) error {
-	r, err := connect()
-	if err != nil {
-		return err
-	}
+func (c *tenantsShowCmd) Run(ctx context.Context, r Client) error {
 	var out api.Tenant
 	var senders api.SenderList
 	if err := r.call(ctx, http.MethodGet, tenantPath(c.ID, ""), nil, &out); err != nil {
@@ -136,7 +119,7 @@ func showTenant(t api.Tenant, senders []api.Sender, asJSON bool) error {
 }
 
 func printTenant(w io.Writer, t api.Tenant, senders []api.Sender) error {
-	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	out := newTable(w)
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(out, "%s\t"+format+"\n", append([]any{name}, args...)...)
 	}
@@ -203,7 +186,7 @@ type tenantsSetCmd struct {
 }
 
 // Run changes what was given, and prints the tenant.
-func (c *tenantsSetCmd) Run(ctx context.Context, connect Connect) error {
+func (c *tenantsSetCmd) Run(ctx context.Context, r Client) error {
 	if c.Stop != "" && c.Resume {
 		return errors.New("--stop and --resume do not go together")
 	}
@@ -221,10 +204,6 @@ func (c *tenantsSetCmd) Run(ctx context.Context, connect Connect) error {
 	case c.Resume:
 		in.State = new("active")
 	}
-	r, err := connect()
-	if err != nil {
-		return err
-	}
 	var out api.Tenant
 	if err := r.call(ctx, http.MethodPatch, tenantPath(c.ID, ""), in, &out); err != nil {
 		return err
@@ -235,11 +214,7 @@ func (c *tenantsSetCmd) Run(ctx context.Context, connect Connect) error {
 type tenantsRekeyCmd struct{}
 
 // Run encrypts tokens anew, and says how many.
-func (c *tenantsRekeyCmd) Run(ctx context.Context, connect Connect) error {
-	r, err := connect()
-	if err != nil {
-		return err
-	}
+func (c *tenantsRekeyCmd) Run(ctx context.Context, r Client) error {
 	var out api.Resealed
 	if err := r.call(ctx, http.MethodPost, "/senders/reseal", nil, &out); err != nil {
 		return err
@@ -266,12 +241,8 @@ type senderAddCmd struct {
 }
 
 // Run adds a number, and prints it.
-func (c *senderAddCmd) Run(ctx context.Context, connect Connect) error {
+func (c *senderAddCmd) Run(ctx context.Context, r Client) error {
 	token, err := readSecret(c.TokenFile)
-	if err != nil {
-		return err
-	}
-	r, err := connect()
 	if err != nil {
 		return err
 	}
@@ -321,11 +292,7 @@ type senderListCmd struct {
 }
 
 // Run prints the numbers of a tenant.
-func (c *senderListCmd) Run(ctx context.Context, connect Connect) error {
-	r, err := connect()
-	if err != nil {
-		return err
-	}
+func (c *senderListCmd) Run(ctx context.Context, r Client) error {
 	var out api.SenderList
 	if err := r.call(ctx, http.MethodGet, tenantPath(c.ID, "/senders"), nil, &out); err != nil {
 		return err
@@ -341,7 +308,7 @@ func (c *senderListCmd) Run(ctx context.Context, connect Connect) error {
 }
 
 func printSenders(w io.Writer, list []api.Sender) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := newTable(w)
 	fmt.Fprintln(t, "SENDER\tNAME\tPHONE NUMBER ID\tRATE\tSTATE\tTOKEN KEY\tREASON")
 	for _, s := range list {
 		state := s.State
@@ -366,7 +333,7 @@ type senderSetCmd struct {
 }
 
 // Run changes what was given, and prints the number.
-func (c *senderSetCmd) Run(ctx context.Context, connect Connect) error {
+func (c *senderSetCmd) Run(ctx context.Context, r Client) error {
 	if c.Pause != "" && c.Resume {
 		return errors.New("--pause and --resume do not go together")
 	}
@@ -383,10 +350,6 @@ func (c *senderSetCmd) Run(ctx context.Context, connect Connect) error {
 			return err
 		}
 		in.Token = &token
-	}
-	r, err := connect()
-	if err != nil {
-		return err
 	}
 	var out api.Sender
 	if err := r.call(ctx, http.MethodPatch, tenantPath(c.ID, "/senders/"+c.Sender.String()), in, &out); err != nil {

@@ -11,7 +11,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/mtlrent/conveyor/api"
@@ -23,11 +22,7 @@ type tenantsExportCmd struct {
 }
 
 // Run writes an export. A file is there only when it is whole.
-func (c *tenantsExportCmd) Run(ctx context.Context, connect Connect) error {
-	r, err := connect()
-	if err != nil {
-		return err
-	}
+func (c *tenantsExportCmd) Run(ctx context.Context, r Client) error {
 	body, err := r.stream(ctx, tenantPath(c.ID, "/export"))
 	if err != nil {
 		return err
@@ -43,11 +38,7 @@ type tenantsEraseCmd struct {
 }
 
 // Run shows the tenant, asks for its ID, and starts the deletion.
-func (c *tenantsEraseCmd) Run(ctx context.Context, connect Connect) error {
-	r, err := connect()
-	if err != nil {
-		return err
-	}
+func (c *tenantsEraseCmd) Run(ctx context.Context, r Client) error {
 	return c.run(ctx, r, os.Stdin, os.Stdout)
 }
 
@@ -78,11 +69,7 @@ type tenantsErasureCmd struct {
 }
 
 // Run prints how far a deletion is.
-func (c *tenantsErasureCmd) Run(ctx context.Context, connect Connect) error {
-	r, err := connect()
-	if err != nil {
-		return err
-	}
+func (c *tenantsErasureCmd) Run(ctx context.Context, r Client) error {
 	var e api.TenantErasure
 	if err := r.call(ctx, http.MethodGet, tenantPath(c.ID, "/erasure"), nil, &e); err != nil {
 		return err
@@ -94,7 +81,7 @@ func showErasure(w io.Writer, e api.TenantErasure, asJSON bool) error {
 	if asJSON {
 		return PrintJSON(w, e)
 	}
-	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	out := newTable(w)
 	fmt.Fprintf(out, "tenant\t%s\nstate\t%s\n", e.Tenant, e.State)
 	fmt.Fprintf(out, "requested\t%s by %s\n", e.RequestedAt.UTC().Format(time.RFC3339), Plain(e.RequestedBy))
 	if e.RequestID != "" {

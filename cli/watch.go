@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mattn/go-isatty"
+	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 )
 
@@ -34,41 +35,58 @@ func (w watch[T]) onto(f *os.File) watch[T] {
 	return w
 }
 
-// watchMisses is how many calls in a row may fail, a second apart: the API may be restarted.
-const watchMisses = 30
-
 // run returns the last state.
 func (w watch[T]) run(ctx context.Context) (last T, err error) {
+	defer w.clear()
+	shown, name := time.Time{}, ""
+	return poll(ctx, w.api, w.path, func(got T) (ended bool) {
+		now, ended := w.state(got)
+		if w.live || now != name || time.Since(shown) >= w.every {
+			w.show(got)
+			shown = time.Now()
+		}
+		name = now
+		return ended
+	}, func(T) string { return "; " + w.left })
+}
+
+// pollMisses is how many calls in a row may fail, a second apart: the API may be restarted.
+const pollMisses = 30
+
+// poll asks the API for a state once a second until seen says that it is the last, and returns it. left says what goes
+// on when ctx ends before.
+func poll[T any](ctx context.Context, r Client, path string, seen func(T) (ended bool), left func(last T) string) (
+	last T, err error,
+) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	defer w.clear()
-	shown, name, ended := time.Time{}, "", false
 	for misses := 0; ; {
 		var got T // a new value each time: a field that the response leaves out must not keep its old value
-		switch err := w.api.call(ctx, http.MethodGet, w.path, nil, &got); {
+		switch err := r.call(ctx, http.MethodGet, path, nil, &got); {
 		case err == nil:
 			last, misses = got, 0
-			now, over := w.state(got)
-			if w.live || now != name || time.Since(shown) >= w.every {
-				w.show(got)
-				shown = time.Now()
+			if seen(got) {
+				return last, nil
 			}
-			name, ended = now, over
 		case ctx.Err() != nil:
 		default:
-			if misses++; misses > watchMisses {
+			if misses++; misses > pollMisses {
 				return last, err
 			}
-		}
-		if ended {
-			return last, nil
 		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return last, errors.New("stopped watching; " + w.left)
+			return last, errors.New("stopped watching" + left(last))
 		}
 	}
+}
+
+// Progress is a bar on a file, shown where that is a terminal; of is -1 where nobody knows the end.
+func Progress(f *os.File, what string, of int64, options ...progressbar.Option) *progressbar.ProgressBar {
+	return progressbar.NewOptions64(of, append(options, progressbar.OptionSetWriter(f),
+		progressbar.OptionSetDescription(what), progressbar.OptionClearOnFinish(),
+		progressbar.OptionSetVisibility(isatty.IsTerminal(f.Fd())))...)
 }
 
 func (w watch[T]) show(got T) {

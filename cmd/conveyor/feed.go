@@ -12,10 +12,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mattn/go-isatty"
 	"github.com/schollz/progressbar/v3"
 
 	"github.com/mtlrent/conveyor/bridge"
+	"github.com/mtlrent/conveyor/cli"
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/platform"
@@ -47,10 +47,8 @@ func (c *feedCmd) Run(ctx context.Context) error {
 	sender := bridge.NewSender(conf.RabbitMQ.URLs()...)
 	defer sender.Close()
 
-	bar := progressbar.NewOptions64(total,
-		progressbar.OptionSetWriter(os.Stderr), progressbar.OptionSetDescription("feeding"),
-		progressbar.OptionShowIts(), progressbar.OptionSetItsString("msg"), progressbar.OptionShowCount(),
-		progressbar.OptionSetVisibility(isatty.IsTerminal(os.Stderr.Fd())), progressbar.OptionClearOnFinish())
+	bar := cli.Progress(os.Stderr, "feeding", total, progressbar.OptionShowIts(), progressbar.OptionSetItsString("msg"),
+		progressbar.OptionShowCount())
 	began, sent := time.Now(), 0
 	batch := make([]bridge.Parcel, 0, feedBatch)
 	flush := func() error {

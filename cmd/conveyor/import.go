@@ -15,7 +15,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mattn/go-isatty"
 	"github.com/schollz/progressbar/v3"
 
 	"github.com/mtlrent/conveyor/bridge"
@@ -119,10 +118,7 @@ func (c *importListingsCmd) each(ctx context.Context, plan dump.Plan, t *tally,
 	if err != nil {
 		return err
 	}
-	bar := progressbar.NewOptions64(info.Size(),
-		progressbar.OptionSetWriter(os.Stderr), progressbar.OptionSetDescription("importing"),
-		progressbar.OptionShowBytes(true), progressbar.OptionSetVisibility(isatty.IsTerminal(os.Stderr.Fd())),
-		progressbar.OptionClearOnFinish())
+	bar := cli.Progress(os.Stderr, "importing", info.Size(), progressbar.OptionShowBytes(true))
 	defer func() { _ = bar.Finish() }()
 	began, last := time.Now(), 0
 	batch := make([]bridge.Parcel, 0, feedBatch)

@@ -12,10 +12,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mattn/go-isatty"
 	"github.com/schollz/progressbar/v3"
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
+	"github.com/mtlrent/conveyor/cli"
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/draft"
 )
@@ -72,10 +72,7 @@ func (c *importDraftsCmd) each(ctx context.Context, from *sql.DB, store *db.Draf
 	if err != nil {
 		return fmt.Errorf("read %s: %w", c.File, err)
 	}
-	bar := progressbar.NewOptions64(total,
-		progressbar.OptionSetWriter(os.Stderr), progressbar.OptionSetDescription("importing"),
-		progressbar.OptionShowCount(), progressbar.OptionSetVisibility(isatty.IsTerminal(os.Stderr.Fd())),
-		progressbar.OptionClearOnFinish())
+	bar := cli.Progress(os.Stderr, "importing", total, progressbar.OptionShowCount())
 	defer func() { _ = bar.Finish() }()
 	cells, into := make([]any, len(columns)), make([]any, len(columns))
 	for i := range cells {

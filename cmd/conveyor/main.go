@@ -78,6 +78,7 @@ func run(args []string) int {
 	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, nil)))
 	var line CLI
 	parser, err := kong.New(&line, kong.Name("conveyor"), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Bind(cli.Connect(connect)), kong.BindToProvider(connect),
 		kong.Description("Takes rental adverts to published listings and product pages to drafts, crawls sites and searches their pages, each in durable workflows."))
 	if err != nil {
 		panic(err) // a bug in CLI, not an input of the user
@@ -97,7 +98,7 @@ func run(args []string) int {
 		stop() // a second Ctrl-C ends the process at once
 	}()
 	command.BindTo(withRole(ctx, command.Command()), (*context.Context)(nil))
-	err = command.Run(&line, cli.Connect(connect))
+	err = command.Run(&line)
 	var code cli.ExitError
 	switch {
 	case err == nil:
