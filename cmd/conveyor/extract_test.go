@@ -48,7 +48,8 @@ func inChild(t *testing.T) func() (productReader, error) {
 	return func() (productReader, error) { return p, nil }
 }
 
-// The command as a user runs it: the page is read by the process that was started, and there is no other.
+// The command as a user runs it: the page is read by the process that was started, and there is no other. What it found
+// goes to a pipe, or to a file.
 func TestExtractAlone(t *testing.T) {
 	t.Parallel()
 	program, err := os.Executable()
@@ -63,6 +64,15 @@ func TestExtractAlone(t *testing.T) {
 		require.Contains(t, string(out), `"final_url": "https://s.example/kettle"`)
 		require.Contains(t, string(out), `"value": "25.00"`)
 	}
+	saved, err := os.Create(filepath.Join(t.TempDir(), "page.json"))
+	require.NoError(t, err)
+	c := exec.CommandContext(t.Context(), program, "extract", file)
+	c.Stdout, c.Stderr = saved, saved
+	require.NoError(t, c.Run())
+	require.NoError(t, saved.Close())
+	out, err := os.ReadFile(saved.Name())
+	require.NoError(t, err)
+	require.Contains(t, string(out), `"final_url": "https://s.example/kettle"`)
 	said, err := exec.CommandContext(t.Context(), program, "extract", file+".gone").CombinedOutput()
 	var exit *exec.ExitError
 	require.ErrorAs(t, err, &exit)

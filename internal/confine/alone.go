@@ -19,14 +19,15 @@ type Alone struct{ o Options }
 
 // Here bounds this process for the rest of its life: it opens no file and no connection any more, and it ends with exit
 // code 1 and the reason on standard error when it takes more memory or CPU time than o has; the CPU time is that of all
-// jobs together. What the command reads, it reads before. The environment stays. It is called once.
+// jobs together. What the command reads, it reads before. It writes to what it has open, which may be files. The
+// environment stays. It is called once.
 func Here(o Options) (*Alone, error) {
 	o = o.whole()
 	seconds := uint64(math.Ceil(o.CPU.Seconds()))
 	over := func(reason string) {
 		die("conveyor: read page: " + map[string]string{overCPU: tookCPU(o), overMemory: tookMemory(o)}[reason])
 	}
-	if err := bound(o.Memory, over); err != nil {
+	if err := bound(o.Memory, keepOutput, over); err != nil {
 		return nil, err
 	}
 	if err := boundCPU(seconds); err != nil {

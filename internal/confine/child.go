@@ -56,7 +56,7 @@ func serve(memory string) error {
 		return err
 	}
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM) // those are for the parent, which lets jobs finish
-	if err := bound(most, die); err != nil {
+	if err := bound(most, noFiles, die); err != nil {
 		return err
 	}
 	for done := 1; ; done++ {
@@ -96,9 +96,17 @@ func serve(memory string) error {
 	}
 }
 
+// An output is what a process may still write to once it is bounded.
+type output bool
+
+const (
+	noFiles    output = false // pipes
+	keepOutput output = true  // what it has open, files as well: a user's "> page.json"
+)
+
 // bound limits what this process may take from now on: so many bytes, most, beside the program. It calls over when the
 // CPU time of boundCPU is used up, and nothing but the kernel stops it from taking more memory; see watch.
-func bound(most int64, over func(reason string)) error {
+func bound(most int64, out output, over func(reason string)) error {
 	used := make(chan os.Signal, 1)
 	signal.Notify(used, syscall.SIGXCPU)
 	go func() { // until the process ends
@@ -109,7 +117,7 @@ func bound(most int64, over func(reason string)) error {
 	debug.SetGCPercent(400)     // jobs are short, and memory is bounded
 	debug.SetMemoryLimit(most - most/4)
 	debug.SetMaxStack(64 << 20)
-	if err := confine(most + most/2); err != nil {
+	if err := confine(most+most/2, out); err != nil {
 		return fmt.Errorf("limit this process: %w", err)
 	}
 	return nil

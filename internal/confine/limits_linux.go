@@ -20,18 +20,21 @@ func attributes() *syscall.SysProcAttr {
 }
 
 // confine bounds what this process may do from now on: take so many bytes more than it has, open nothing, write no
-// file. Nothing raises the bounds again.
-func confine(memory int64) error {
+// file but those of out. Nothing raises the bounds again.
+func confine(memory int64, out output) error {
 	taken, err := dataSize()
 	if err != nil {
 		return err
 	}
 	// When the machine or the container is out of memory, a child is the right process to be killed.
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
-	for resource, most := range map[int]uint64{
-		syscall.RLIMIT_CORE: 0, syscall.RLIMIT_FSIZE: 0, syscall.RLIMIT_NOFILE: 0,
-		syscall.RLIMIT_DATA: uint64(taken + memory),
-	} {
+	limits := map[int]uint64{
+		syscall.RLIMIT_CORE: 0, syscall.RLIMIT_NOFILE: 0, syscall.RLIMIT_DATA: uint64(taken + memory),
+	}
+	if out == noFiles {
+		limits[syscall.RLIMIT_FSIZE] = 0
+	}
+	for resource, most := range limits {
 		if err := syscall.Setrlimit(resource, &syscall.Rlimit{Cur: most, Max: most}); err != nil {
 			return err
 		}

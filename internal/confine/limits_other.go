@@ -11,6 +11,6 @@ func self() (string, error) { return os.Executable() }
 
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-func confine(int64) error { return nil }
+func confine(int64, output) error { return nil }
 
 func boundCPU(uint64) error { return nil }
