@@ -41,7 +41,10 @@ var (
 	crawled = &lane{"reads of whole crawl runs", 3, 6, 2, 2 * time.Second, true}
 	exports = &lane{"exports", 6, 12, 1, 2 * time.Second, true}
 
-	lanes = []*lane{trials, people, previews, crawled, exports}
+	// The console asks once for each advert that is looked at, and draws it without them where there is no turn.
+	rents = &lane{"statistics of rents", 3, 6, 2, 2 * time.Second, false}
+
+	lanes = []*lane{trials, people, previews, crawled, exports, rents}
 
 	// everyHeavy is all of them: of a small pool a turn each would be too many. everyLong is the long ones among them.
 	everyHeavy = &lane{of: "heavy operations", most: usualPool * 3 / 4, top: usualPool * 3 / 4 * 2}
@@ -78,6 +81,8 @@ var heavyOperations = map[string]heavy{
 
 	"preview-upload":     {lane: previews, within: previewTimeout, rows: previewRows},
 	"set-upload-options": {lane: previews, within: previewTimeout, rows: previewRows},
+
+	"get-rents": {lane: rents, within: searchTimeout},
 
 	"get-crawl-lineage":       {lane: crawled, within: requestTimeout, rows: 50_000, ready: true},
 	"get-crawl-url":           {lane: crawled, within: searchTimeout, rows: 1000},
