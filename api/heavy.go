@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"time"
 
@@ -22,6 +23,7 @@ type lane struct {
 	top   int           // at once, however many connections there are
 	share int           // at once of a tenant, or of a caller where they are of no tenant
 	wait  time.Duration // for a turn
+	long  bool          // takes up to an hour: lanes such as it leave a turn of all to the others
 }
 
 // usualPool is the number of connections that CONVEYOR_DB_MAX_CONNS is by itself.
@@ -30,19 +32,23 @@ const usualPool = 24
 // Each holds a connection to Postgres: all lanes together leave a quarter of the pool to what is cheap. With many
 // connections it is the cores, of Postgres and of the process, that are to be left to it.
 var (
-	trials = &lane{"searches that are tried and audiences that are counted", 2, 4, 1, 2 * time.Second}
+	trials = &lane{"searches that are tried and audiences that are counted", 2, 4, 1, 2 * time.Second, false}
 	// The console asks for a page of contacts and their number together.
-	people = &lane{"searches through contacts", 5, 10, 2, 2 * time.Second}
+	people = &lane{"searches through contacts", 5, 10, 2, 2 * time.Second, false}
 	// A workbook takes up to some 200 MB.
-	previews = &lane{"previews of files", 2, 2, 1, 10 * time.Second}
+	previews = &lane{"previews of files", 2, 2, 1, 10 * time.Second, false}
 	// A page of the console follows a run while another one compares runs.
-	crawled = &lane{"reads of whole crawl runs", 3, 6, 2, 2 * time.Second}
-	exports = &lane{"exports", 6, 12, 1, 2 * time.Second}
+	crawled = &lane{"reads of whole crawl runs", 3, 6, 2, 2 * time.Second, true}
+	exports = &lane{"exports", 6, 12, 1, 2 * time.Second, true}
 
-	lanes = []*lane{trials, people, previews, crawled, exports}
+	// The console asks once for each advert that is looked at, and draws it without them where there is no turn.
+	rents = &lane{"statistics of rents", 3, 6, 2, 2 * time.Second, false}
 
-	// everyHeavy is all of them: of a small pool a turn each would be too many.
+	lanes = []*lane{trials, people, previews, crawled, exports, rents}
+
+	// everyHeavy is all of them: of a small pool a turn each would be too many. everyLong is the long ones among them.
 	everyHeavy = &lane{of: "heavy operations", most: usualPool * 3 / 4, top: usualPool * 3 / 4 * 2}
+	everyLong  = &lane{of: "long operations"}
 )
 
 // turnsOf is how many turns of a lane a process with so many connections has, 0 = usualPool.
@@ -76,6 +82,8 @@ var heavyOperations = map[string]heavy{
 	"preview-upload":     {lane: previews, within: previewTimeout, rows: previewRows},
 	"set-upload-options": {lane: previews, within: previewTimeout, rows: previewRows},
 
+	"get-rents": {lane: rents, within: searchTimeout},
+
 	"get-crawl-lineage":       {lane: crawled, within: requestTimeout, rows: 50_000, ready: true},
 	"get-crawl-url":           {lane: crawled, within: searchTimeout, rows: 1000},
 	"compare-crawl-runs":      {lane: crawled, within: searchTimeout, rows: 10_000},
@@ -90,10 +98,12 @@ var heavyOperations = map[string]heavy{
 	"export-tenant":     {lane: exports, within: exportTimeout},
 }
 
-// newLanes are the turns of a process with so many connections to Postgres, those of everyHeavy among them.
+// newLanes are the turns of a process with so many connections to Postgres, those of everyHeavy and everyLong among
+// them.
 func newLanes(connections int) map[*lane]*turns {
 	n := everyHeavy.turnsOf(connections)
-	all := map[*lane]*turns{everyHeavy: newTurns(n, n)}
+	long := max(1, n-1)
+	all := map[*lane]*turns{everyHeavy: newTurns(n, n), everyLong: newTurns(long, long)}
 	for _, l := range lanes {
 		all[l] = newTurns(l.turnsOf(connections), l.share)
 	}
@@ -115,12 +125,12 @@ func inTurn[I, O any](d *door, o huma.Operation, handle func(context.Context, *I
 	}
 	o.Description += fmt.Sprintf(" A %s has %d of the %s at once: a further one waits, and is answered by 429 after %d s.",
 		whose, h.lane.share, h.lane.of, int(h.lane.wait.Seconds()))
-	turns, all := d.lanes[h.lane], d.lanes[everyHeavy]
+	turns := d.lanes[h.lane]
 	return o, func(ctx context.Context, in *I) (out *O, err error) {
 		name := ofWhom(ctx, in)
 		waiting, cancel := context.WithTimeout(ctx, h.lane.wait)
 		defer cancel()
-		left, ok := both(waiting, turns, all, name)
+		left, ok := takeAll(waiting, d.lanes, h.lane, name)
 		if !ok {
 			return nil, tooMany("too many "+h.lane.of+" at once, of the "+name+" or of all: wait until one has ended",
 				retryAfter)
@@ -169,16 +179,21 @@ type awaitedKey struct{}
 type spell struct {
 	awaited func() bool // nil = it has no turn
 	since   time.Time
+	until   time.Time // half of the time of the answer, zero = no end: after it there are no pauses, or it is cut off
 }
 
 func spellOf(ctx context.Context) spell {
-	awaited, _ := ctx.Value(awaitedKey{}).(func() bool)
-	return spell{awaited, time.Now()}
+	s := spell{since: time.Now()}
+	s.awaited, _ = ctx.Value(awaitedKey{}).(func() bool)
+	if end, ok := ctx.Deadline(); ok {
+		s.until = s.since.Add(end.Sub(s.since) / 2)
+	}
+	return s
 }
 
 // pause ends a spell, and takes as long as it where others wait for the turn.
 func (s *spell) pause(ctx context.Context) {
-	if s.awaited != nil && s.awaited() {
+	if s.awaited != nil && (s.until.IsZero() || time.Now().Before(s.until)) && s.awaited() {
 		select {
 		case <-time.After(min(time.Since(s.since), pauseMost)):
 		case <-ctx.Done():
@@ -187,18 +202,32 @@ func (s *spell) pause(ctx context.Context) {
 	s.since = time.Now()
 }
 
-// both takes a turn of a lane, and then one of all: what waits for its lane holds up no other.
-func both(ctx context.Context, lane, all *turns, name string) (leave func(), ok bool) {
-	first, ok := lane.wait(ctx, name)
-	if !ok {
-		return nil, false
+// takeAll takes a turn of a lane, one of the long ones where it is long, and then one of all: what waits for its lane
+// holds up no other.
+func takeAll(ctx context.Context, of map[*lane]*turns, l *lane, name string) (leave func(), ok bool) {
+	type turn struct {
+		of   *lane
+		name string
 	}
-	second, ok := all.wait(ctx, "")
-	if !ok {
-		first()
-		return nil, false
+	turns := []turn{{l, name}, {everyHeavy, ""}}
+	if l.long {
+		turns = slices.Insert(turns, 1, turn{everyLong, ""})
 	}
-	return func() { second(); first() }, true
+	var taken []func()
+	leave = func() {
+		for _, f := range slices.Backward(taken) {
+			f()
+		}
+	}
+	for _, t := range turns {
+		f, ok := of[t.of].wait(ctx, t.name)
+		if !ok {
+			leave()
+			return nil, false
+		}
+		taken = append(taken, f)
+	}
+	return leave, true
 }
 
 // ofWhom is whose share a request counts for. To a caller of a tenant the tenant that it names makes no difference.

@@ -35,7 +35,6 @@ var withoutTurns = map[string]string{
 	"count-listings":       "counts up to 1,000",
 	"map-listings":         "by an index, of a part of the map; a move of the map asks again",
 	"list-neighbourhoods":  "of 91 districts, by an index",
-	"get-rents":            "of a bounded time, for callers of the house",
 	"list-adverts":         "pages by an index",
 	"count-advert-reasons": "for callers of the house",
 

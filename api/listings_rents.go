@@ -13,16 +13,14 @@ import (
 )
 
 func (h Listings) registerRents(d *door) {
-	rents := needs(access.Read, huma.Operation{
+	serve(d, needs(access.Read, huma.Operation{
 		OperationID: "get-rents", Method: http.MethodGet, Path: "/stats/rents", Tags: []string{"listings"},
 		Summary: "Get the rents asked, by place, bedrooms and time", Errors: []int{422, 503}, RejectUnknownQueryParameters: true,
 		Description: "A group is the listings of a place and a number of bedrooms that were published first in an interval, " +
 			"archived ones included, at the rent last asked. Adverts of one home count as one: the one that is shown, else the " +
 			"last of those asked for. Rooms in shared homes are left out unless property_type=room. " +
 			"since and until default to the last twelve months.",
-	})
-	rents.Metadata[timeoutKey] = searchTimeout
-	serve(d, rents, h.rents)
+	}), h.rents)
 }
 
 type rentsInput struct {

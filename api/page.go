@@ -199,7 +199,8 @@ func (f several) read(query url.Values) error {
 		}
 	}
 	if len(values) == 0 {
-		return nil // its default
+		*f.value = strings.Trim(*f.value, ",") // its default, unless commas were given
+		return nil
 	}
 	*f.value = strings.Join(values, ",")
 	for _, v := range values {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
@@ -40,7 +41,12 @@ func TestFiltersTakeSeveralValues(t *testing.T) {
 	require.Equal(t, two, listings("platform=kijiji,kangalou"))
 	require.Equal(t, two, listings("platform=kijiji&platform=kangalou&platform=kijiji"))
 	require.Equal(t, []string{"rentals"}, listings("platform=rentals"))
-	require.Len(t, listings("platform="), 3)
+	for _, none := range []string{"", ",", ",,", ",&platform=,"} {
+		require.Len(t, listings("platform="+none), 3)
+		require.Len(t, letters("/dead-letters?platform="+none), 3)
+	}
+	dbtest.CrawlSite(t, d.pool)
+	require.NotEmpty(t, read[api.CrawlRunPage](t, d.get(t, "/crawl-runs?state=,"), 200).Items)
 	require.Equal(t, []string{"gone", "invalid"}, letters("/dead-letters?platform=kijiji,kangalou"))
 	require.Equal(t, []string{"blocked", "gone"}, letters("/dead-letters?class=gone&class=blocked"))
 	queue := func(platform string) string { return listing.StageRoute(listing.StageNormalize, platform).Queue }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -86,7 +87,8 @@ func TestTurnsRest(t *testing.T) {
 	})
 }
 
-// An answer whose turn others wait for pauses for as long as it works, and any other one does not.
+// An answer whose turn others wait for pauses for as long as it works, until half of its time is over, and any other one
+// does not.
 func TestSpells(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -105,6 +107,12 @@ func TestSpells(t *testing.T) {
 		require.Zero(t, took(7*time.Millisecond))
 		s = spellOf(t.Context())
 		require.Zero(t, took(7*time.Millisecond))
+		waits = true
+		ends, cancel := context.WithTimeout(context.WithValue(t.Context(), awaitedKey{}, func() bool { return waits }), time.Hour)
+		defer cancel()
+		s = spellOf(ends)
+		require.Equal(t, pauseMost, took(29*time.Minute))
+		require.Zero(t, took(2*time.Minute), "the other half is for its own work")
 	})
 }
 
@@ -147,7 +155,7 @@ func TestHeavyTurnsAreGivenBack(t *testing.T) {
 		}
 	}
 	require.Equal(t, map[string]int{"panic": 1, "fault": 1, "written": 1, "read": 1, "sent": 0}, during)
-	for _, l := range append(lanes, everyHeavy) {
+	for _, l := range append(lanes, everyHeavy, everyLong) {
 		require.Zero(t, busy(l), l.of)
 	}
 }
@@ -155,15 +163,17 @@ func TestHeavyTurnsAreGivenBack(t *testing.T) {
 // The turns are in proportion to the connections, within bounds, and a quarter of them is left however few there are.
 func TestTurnsByConnections(t *testing.T) {
 	t.Parallel()
-	usual := map[*lane]int{trials: 2, people: 5, previews: 2, crawled: 3, exports: 6, everyHeavy: 18}
+	usual := map[*lane]int{
+		trials: 2, people: 5, previews: 2, crawled: 3, exports: 6, rents: 3, everyHeavy: 18, everyLong: 17,
+	}
 	for connections, want := range map[int]map[*lane]int{
 		0:    usual,
 		24:   usual,
-		1:    {trials: 1, people: 1, previews: 1, crawled: 1, exports: 1, everyHeavy: 1},
-		4:    {trials: 1, people: 1, previews: 1, crawled: 1, exports: 1, everyHeavy: 3},
-		12:   {trials: 1, people: 2, previews: 1, crawled: 1, exports: 3, everyHeavy: 9},
-		36:   {trials: 3, people: 7, previews: 2, crawled: 4, exports: 9, everyHeavy: 27},
-		1000: {trials: 4, people: 10, previews: 2, crawled: 6, exports: 12, everyHeavy: 36},
+		1:    {trials: 1, people: 1, previews: 1, crawled: 1, exports: 1, rents: 1, everyHeavy: 1, everyLong: 1},
+		4:    {trials: 1, people: 1, previews: 1, crawled: 1, exports: 1, rents: 1, everyHeavy: 3, everyLong: 2},
+		12:   {trials: 1, people: 2, previews: 1, crawled: 1, exports: 3, rents: 1, everyHeavy: 9, everyLong: 8},
+		36:   {trials: 3, people: 7, previews: 2, crawled: 4, exports: 9, rents: 4, everyHeavy: 27, everyLong: 26},
+		1000: {trials: 4, people: 10, previews: 2, crawled: 6, exports: 12, rents: 6, everyHeavy: 36, everyLong: 35},
 	} {
 		got := map[*lane]int{}
 		for l, turns := range newLanes(connections) {
@@ -176,7 +186,7 @@ func TestTurnsByConnections(t *testing.T) {
 	cancel()
 	var leave []func()
 	for n, l := range lanes {
-		left, ok := both(over, few[l], few[everyHeavy], "acme")
+		left, ok := takeAll(over, few, l, "acme")
 		require.Equal(t, n < 3, ok, "of four connections one is left")
 		if ok {
 			leave = append(leave, left)
@@ -188,9 +198,36 @@ func TestTurnsByConnections(t *testing.T) {
 		f()
 	}
 	require.Zero(t, few[everyHeavy].all)
-	last, ok := both(over, few[exports], few[everyHeavy], "acme")
+	last, ok := takeAll(over, few, exports, "acme")
 	require.True(t, ok)
 	last()
+	require.Zero(t, few[everyLong].all)
+}
+
+// What takes an hour leaves a turn to what takes seconds, where there are two.
+func TestLongTurnsLeaveOne(t *testing.T) {
+	t.Parallel()
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	for connections := 3; connections < 9; connections++ {
+		of := newLanes(connections)
+		n := 0
+		for _, l := range []*lane{exports, crawled} {
+			for who := range 9 {
+				if _, ok := takeAll(over, of, l, strconv.Itoa(who)); ok {
+					n++
+				}
+			}
+		}
+		require.Positive(t, n)
+		require.Less(t, n, of[everyHeavy].most)
+		require.Equal(t, n, of[exports].all+of[crawled].all, "a turn that was of no use is given back")
+		for range 2 {
+			leave, ok := takeAll(over, of, people, "acme")
+			require.True(t, ok, "%d connections", connections)
+			leave()
+		}
+	}
 }
 
 // An answer with more rows than it may have ends by an error.

@@ -57,6 +57,7 @@ type UploadLimits struct {
 const (
 	uploadTimeout  = time.Hour        // for a file to be received
 	previewTimeout = 30 * time.Second // to look into a file
+	previewEnd     = 5 * time.Second  // for the end of a preview to be recorded
 	eventsTimeout  = 15 * time.Minute // of a stream; then the caller connects again, and is authorized again
 	previewRows    = 20
 
@@ -422,11 +423,11 @@ func (h Uploads) preview(ctx context.Context, in *uploadInput) (*previewOutput, 
 // look reads the first rows of a file, by a plan or, where that is nil, by its options. It is counted before it begins,
 // as the reading of an import is: a file that ends each process which looks into it is refused.
 func (h Uploads) look(ctx context.Context, u db.Upload, plan *contact.Plan) (*previewOutput, error) {
-	begun, err := h.Store.BeginPreview(ctx, u.Tenant, u.ID, h.door.Now(), 2*previewTimeout)
+	begun, open, err := h.Store.BeginPreview(ctx, u.Tenant, u.ID, h.door.Now(), previewTimeout+previewEnd)
 	if err != nil {
 		return nil, err
 	}
-	if err := contact.CheckReadings(begun); err != nil {
+	if err := contact.CheckPreviews(begun, open); err != nil {
 		return nil, err
 	}
 	defer func() { // also when the caller is gone: this process lives

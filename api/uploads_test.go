@@ -697,7 +697,7 @@ func TestPreviewCountsDeaths(t *testing.T) {
 		refused(t, d.ask(t, http.MethodPut, at+"/options?tenant=acme", `{"mapping":{"Nobody":"phone"}}`), 422)
 	}
 	begin := func(ago time.Duration) int {
-		begun, err := store.BeginPreview(t.Context(), "acme", u.ID, now.Add(-ago), time.Minute)
+		begun, _, err := store.BeginPreview(t.Context(), "acme", u.ID, now.Add(-ago), time.Minute)
 		require.NoError(t, err)
 		return begun
 	}
@@ -722,5 +722,25 @@ func TestPreviewCountsDeaths(t *testing.T) {
 	}
 	refused(t, d.ask(t, http.MethodPut, at+"/options?tenant=acme", "{}"), 422)
 	require.NoError(t, store.EndPreview(t.Context(), "acme", u.ID))
+	require.Equal(t, 200, preview().Status)
+	for _, tt := range []struct {
+		ago    time.Duration
+		most   int // that may have begun and not ended
+		status int // of a preview after one more
+		text   string
+	}{
+		{36 * time.Second, 2, 422, "the last 3 workers that read the file ended meanwhile"},
+		{30 * time.Second, 7, 409, "8 previews of the file have begun and not ended"},
+	} {
+		for range tt.most {
+			begin(tt.ago)
+		}
+		require.Equal(t, 200, preview().Status)
+		for range tt.most + 1 {
+			begin(tt.ago)
+		}
+		require.Contains(t, refused(t, preview(), tt.status).Detail, tt.text)
+		require.NoError(t, store.EndPreview(t.Context(), "acme", u.ID))
+	}
 	require.Equal(t, 200, preview().Status)
 }

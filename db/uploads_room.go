@@ -67,18 +67,19 @@ func (s *Uploads) EndReading(ctx context.Context, tenant string, id uuid.UUID) e
 const sqlUploadPreview = `
 UPDATE uploads SET previews = (previews || $3::timestamptz)[:15]
 WHERE tenant = $1 AND id = $2
-RETURNING (SELECT count(*) + 1 FROM unnest(previews) p WHERE p <= $4)`
+RETURNING (SELECT count(*) + 1 FROM unnest(previews) p WHERE p <= $4), cardinality(previews)`
 
 // BeginPreview counts a preview of an upload's file that begins, and returns how many have begun in a row and died,
-// this one included: they have not ended within the time that one may take. Others may be at it now, in any number of
-// processes. An unknown upload is fault.Gone. EndPreview ends it, and so does a replay of the upload.
+// this one included: they have not ended within the time that one may take. open is how many have begun and not ended,
+// this one and those that died included, up to 15: the others are at it now, in any number of processes, or died just
+// now. An unknown upload is fault.Gone. EndPreview ends them all, and so does a replay of the upload.
 func (s *Uploads) BeginPreview(ctx context.Context, tenant string, id uuid.UUID, now time.Time, within time.Duration) (
-	begun int, err error,
+	begun, open int, err error,
 ) {
 	err = tenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, sqlUploadPreview, tenant, id, now, now.Add(-within)).Scan(&begun)
+		return tx.QueryRow(ctx, sqlUploadPreview, tenant, id, now, now.Add(-within)).Scan(&begun, &open)
 	})
-	return begun, uploadFault(err, "begin to preview", id)
+	return begun, open, uploadFault(err, "begin to preview", id)
 }
 
 const sqlUploadPreviewEnd = `UPDATE uploads SET previews = '{}' WHERE tenant = $1 AND id = $2 AND previews <> '{}'`

@@ -734,30 +734,31 @@ func TestUploadPreviews(t *testing.T) {
 		ID: uuid.New(), Tenant: "acme", FileName: "people.csv", Blob: "uploads/1", Bytes: 1, SHA256: []byte{1}, CreatedBy: "me", CreatedAt: at(0),
 	})
 	require.NoError(t, err)
-	begin := func(now time.Time, want int) {
+	begin := func(now time.Time, want, wantOpen int) {
 		t.Helper()
-		begun, err := s.BeginPreview(ctx, "acme", u.ID, now, time.Hour)
+		begun, open, err := s.BeginPreview(ctx, "acme", u.ID, now, time.Hour)
 		require.NoError(t, err)
 		require.Equal(t, want, begun)
+		require.Equal(t, wantOpen, open)
 	}
-	for range 4 {
-		begin(at(0), 1)
+	for n := range 4 {
+		begin(at(0), 1, n+1)
 	}
-	begin(at(59), 1)
-	begin(at(60), 5)
-	begin(at(1000), 7)
-	for range 20 {
-		begin(at(1000), 7)
+	begin(at(59), 1, 5)
+	begin(at(60), 5, 6)
+	begin(at(1000), 7, 7)
+	for n := range 20 {
+		begin(at(1000), 7, min(n+8, 15))
 	}
 	require.LessOrEqual(t, number(t, pool, "SELECT max(cardinality(previews)) FROM uploads"), 15, "they are not kept for ever")
 	require.NoError(t, s.EndPreview(ctx, "acme", u.ID))
-	begin(at(2000), 1)
+	begin(at(2000), 1, 1)
 	begun, err := s.BeginReading(ctx, "acme", u.ID)
 	require.NoError(t, err)
 	require.Equal(t, 1, begun)
 	require.NoError(t, s.EndReading(ctx, "acme", u.ID))
-	begin(at(3000), 2)
-	_, err = s.BeginPreview(ctx, "umbrella", u.ID, at(0), time.Hour)
+	begin(at(3000), 2, 2)
+	_, _, err = s.BeginPreview(ctx, "umbrella", u.ID, at(0), time.Hour)
 	class, _ := fault.Of(err)
 	require.Equal(t, fault.Gone, class)
 }

@@ -22,6 +22,20 @@ func CheckReadings(begun int) error {
 		"than there is. Save the table as CSV, or split the file", mostReaders)
 }
 
+// mostPreviews is how many previews of a file may be at it at once, in all processes together.
+const mostPreviews = 8
+
+// CheckPreviews is as CheckReadings for a preview that is to begin: so many have begun in a row and died, and so many
+// are open, it included: fault.Conflict where those are too many. A file that ends each process at once would end many
+// before the first of them is known to have died.
+func CheckPreviews(begun, open int) error {
+	if err := CheckReadings(begun); err != nil || open <= mostPreviews {
+		return err
+	}
+	return fault.Newf(fault.Conflict, "%d previews of the file have begun and not ended: the processes that read it may "+
+		"have ended meanwhile. Try again in a minute", open-1)
+}
+
 // An Import is an uploaded file as the import sees it.
 type Import struct {
 	Progress

@@ -26,5 +26,25 @@ func PriceTwice(page string) (first, second string, points [2]float64, err error
 // Grounds is how many grounds confidences were counted for.
 func Grounds() int { return len(measured) }
 
+// OtherChoice looks for a choice beside each element of a page that has a class, and returns how many have one, and how
+// many elements were looked at for one of them, at most.
+func OtherChoice(page, class string) (with, looked int, err error) {
+	doc, err := html.Parse(strings.NewReader(page))
+	if err != nil {
+		return 0, 0, err
+	}
+	p := newPage(allWeights(), doc, &url.URL{Scheme: "https", Host: "shop.example"})
+	for i := range p.els {
+		if attr(p.els[i].node, "class") != class {
+			continue
+		}
+		other, n := p.otherChoice(i)
+		if looked = max(looked, n); other {
+			with++
+		}
+	}
+	return with, looked, nil
+}
+
 // SoldOutWhole says of a line which says that something is sold out that it speaks of the whole product.
 func SoldOutWhole(line, name string) bool { return ofWhole(strings.ToLower(line), name) }

@@ -144,8 +144,10 @@ func (p *page) amongChoices(i int, line string) bool {
 		if len(own) > mostChoice || !mayName(name) {
 			continue
 		}
-		if e.parent >= 0 && p.otherChoice(i) {
-			return true
+		if e.parent >= 0 {
+			if other, _ := p.otherChoice(i); other {
+				return true
+			}
 		}
 	}
 	return false
@@ -163,25 +165,35 @@ func mayName(name string) bool {
 		!isLabel(lower) && !containsAny(lower, wholeSubjects) && !containsAny(lower, stockLabels)
 }
 
+// mostSiblings is how many elements beside a line are looked at for another choice, and mostAlike how many that are of
+// its shape: the page decides how many there are, and how many such lines.
+const (
+	mostSiblings = 300
+	mostAlike    = 30
+)
+
 // otherChoice says that an element like i beside it has a short text too, which does not say that it is sold out.
-func (p *page) otherChoice(i int) bool {
-	looked := 0
+// looked is how many elements it looked at.
+func (p *page) otherChoice(i int) (other bool, looked int) {
+	like, alike := p.shape(i), 0
 	for k := range p.childElements(p.els[i].parent) {
-		if k == i || p.shape(k) != p.shape(i) {
-			continue
-		}
-		if looked++; looked > 30 {
+		if looked == mostSiblings || alike == mostAlike {
 			break
 		}
+		looked++
+		if k == i || p.shape(k) != like {
+			continue
+		}
+		alike++
 		text := p.of(k)
 		if text == "" || len(text) > mostChoice || !mayName(text) {
 			continue
 		}
 		if n, _ := outAt(strings.ToLower(text)); n < 0 {
-			return true
+			return true, looked
 		}
 	}
-	return false
+	return false, looked
 }
 
 // several says that the offers of a source contradict each other, as those of the sizes of a product do: some can be

@@ -38,6 +38,31 @@ func TestSoldOutOfWhat(t *testing.T) {
 	}
 }
 
+// TestSoldOutAmongMany looks for choices beside lines that are sold out: however many elements there are beside them,
+// no more than so many are looked at for each.
+func TestSoldOutAmongMany(t *testing.T) {
+	t.Parallel()
+	const line, free = `<li class="c">Small<p>Sold out</p></li>`, `<li class="c">Large</li>`
+	for _, tt := range []struct {
+		name, page   string
+		with, looked int // at most, of any
+	}{
+		{"two", line + free, 1, 2},
+		{"behind a few others", line + strings.Repeat(`<li class="d">Blue</li>`, 50) + free, 1, 52},
+		{"beside others without end", line + strings.Repeat(`<li class="d">Blue</li>`, 5_000) + line, 0, 300},
+		{"beside its like without end", strings.Repeat(line, 200), 0, 31},
+	} {
+		with, looked, err := draft.OtherChoice("<ul>"+tt.page+"</ul>", "c")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if with != tt.with || looked > tt.looked {
+			t.Errorf("%s: %d have another choice beside them, after %d looks; want %d, %d", tt.name, with, looked,
+				tt.with, tt.looked)
+		}
+	}
+}
+
 // TestSoldOutInTheBox weighs what the buy box says of a part of the product against data that says in stock.
 func TestSoldOutInTheBox(t *testing.T) {
 	t.Parallel()

@@ -40,8 +40,8 @@ const gone = time.Minute + workflows.ImageTimeout
 
 // TaskQueues returns the tasks that wait in Temporal for workers of the namespace: one entry for each kind of tasks of
 // each task queue, in the order of workflows.Queues, workflow tasks first. A process counts among the workers while it
-// has polled lately, and its heartbeats have not stopped. A queue that workers leave out, and none was seen to serve,
-// is unused. Every error is transient.
+// has polled lately, and its heartbeats have not stopped. A queue that workers leave out, and none was seen to serve or
+// has polled lately, is unused while nothing waits in it. Every error is transient.
 func (l *Launch) TaskQueues(ctx context.Context, namespace string, now time.Time) ([]backlog.TaskQueue, error) {
 	list, err := l.polls(ctx, namespace, now)
 	out := make([]backlog.TaskQueue, len(list))
@@ -70,7 +70,8 @@ type polls struct {
 	stats            *taskqueue.TaskQueueStats
 	current, ramping *deployment.WorkerDeploymentVersion   // that get its tasks; nil = workers without a deployment
 	builds           []*deployment.WorkerDeploymentVersion // one a process that has polled lately; nil = without
-	leftOut          bool                                  // on purpose: see heard
+	leftOut          bool                                  // on purpose: see heard and leaveOut
+	polled           bool                                  // lately, by a process that may be gone
 }
 
 // of counts the processes of a build.
@@ -102,21 +103,37 @@ func (l *Launch) polls(ctx context.Context, namespace string, now time.Time) ([]
 				return fmt.Errorf("describe task queue %s: %w", q.queue, err)
 			}
 			v := d.GetVersioningInfo()
-			out[i] = polls{
-				kind: q, stats: d.GetStats(), current: v.GetCurrentDeploymentVersion(), leftOut: told.leftOut[q.queue],
-			}
+			out[i] = polls{kind: q, stats: d.GetStats(), current: v.GetCurrentDeploymentVersion()}
 			if v.GetRampingVersionPercentage() > 0 {
 				out[i].ramping = v.GetRampingDeploymentVersion()
 			}
 			for _, p := range d.GetPollers() {
-				if now.Sub(p.GetLastAccessTime().AsTime()) < gone && !told.silent[place{p.GetIdentity(), q.queue}] {
+				if now.Sub(p.GetLastAccessTime().AsTime()) >= gone {
+					continue
+				}
+				out[i].polled = true
+				if !told.silent[place{p.GetIdentity(), q.queue}] {
 					out[i].builds = append(out[i].builds, buildOf(p.GetDeploymentOptions()))
 				}
 			}
 			return nil
 		})
 	}
-	return out, asking.Wait()
+	err := asking.Wait()
+	leaveOut(out, told.leftOut)
+	return out, err
+}
+
+// leaveOut marks the task queues that are left out. One that a process has polled lately, or for which tasks wait, is
+// missed, also by an API that has started since and never saw its workers alive.
+func leaveOut(list []polls, leftOut map[string]bool) {
+	used := map[string]bool{}
+	for _, p := range list {
+		used[p.queue] = used[p.queue] || p.polled || p.stats.GetApproximateBacklogCount() > 0
+	}
+	for i := range list {
+		list[i].leftOut = leftOut[list[i].queue] && !used[list[i].queue]
+	}
 }
 
 // buildOf is the version of a worker, nil for one that is not versioned.

@@ -47,7 +47,7 @@ type beats struct {
 type heard struct {
 	silent map[place]bool // places of which each worker that Temporal knows is silent
 	// leftOut are task queues that a worker which lives leaves out, for want of what they need, and that no other was seen
-	// to serve: the loss of one that did is no purpose.
+	// to serve: the loss of one that did is no purpose. Polls and tasks that wait may tell otherwise: see leaveOut.
 	leftOut map[string]bool
 }
 

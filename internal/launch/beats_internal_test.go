@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	taskqueue "go.temporal.io/api/taskqueue/v1"
 	worker "go.temporal.io/api/worker/v1"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -91,4 +92,27 @@ func TestQueuesLeftOut(t *testing.T) {
 		"of a process that was killed before")
 	require.False(t, out(&mixed, after(10), of("a", "crawl", after(10), "drafts"), of("d", "drafts", after(9))))
 	require.False(t, out(&mixed, after(1000), of("a", "crawl", after(1000), "drafts")), "it is missed")
+}
+
+// A queue with tasks, or with polls of a process that may be gone, is missed as a whole, whoever leaves it out.
+func TestLeaveOut(t *testing.T) {
+	t.Parallel()
+
+	of := func(queue string, waiting int64, polled bool) polls {
+		return polls{
+			kind: kind{queue: queue}, stats: &taskqueue.TaskQueueStats{ApproximateBacklogCount: waiting}, polled: polled,
+		}
+	}
+	list := []polls{
+		of("drafts", 0, false), of("drafts", 0, false), of("waits", 0, false), of("waits", 1, false),
+		of("polled", 0, true), of("polled", 0, false), of("crawl", 0, false), {kind: kind{queue: "unheard"}},
+	}
+	leaveOut(list, map[string]bool{"drafts": true, "waits": true, "polled": true, "unheard": true, "none": true})
+	got := map[string]int{}
+	for _, p := range list {
+		if p.leftOut {
+			got[p.queue]++
+		}
+	}
+	require.Equal(t, map[string]int{"drafts": 2, "unheard": 1}, got)
 }
