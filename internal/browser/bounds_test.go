@@ -202,6 +202,7 @@ func TestCellOfChromium(t *testing.T) {
 
 // A Chromium that has grown too large loses its largest page, and goes on.
 func TestTrim(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestSlow)
 	t.Parallel()
 	s := newSite(t)
 	stack := startChromium(t)

@@ -185,7 +185,7 @@ func TestCaptureWithoutChromium(t *testing.T) {
 	} {
 		for _, used := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, used %t", tt.name, used), func(t *testing.T) {
-				if tt.name == "hung" && !used {
+				if tt.name == "hung" {
 					servicetest.Slow(t, servicetest.TestSlow)
 				}
 				t.Parallel()
@@ -213,13 +213,11 @@ func TestCaptureWithoutChromium(t *testing.T) {
 
 // A driver that hangs is ended for a page that does not end. The pages beside it are opened once more, and only once.
 func TestHungDriver(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestSlow)
 	t.Parallel()
 	stack := startChromium(t)
 	for _, hangs := range []int{1, 2} {
 		t.Run(fmt.Sprint(hangs), func(t *testing.T) {
-			if hangs == 2 {
-				servicetest.Slow(t, servicetest.TestSlow)
-			}
 			t.Parallel()
 			s := newSite(t)
 			asked, let := gate(s, "/beside")
