@@ -66,7 +66,7 @@ func TestAHostileSiteHarmsItself(t *testing.T) {
 		w.say("%v: %s", err, w.crawlPending(hostile))
 	}
 	w.say("the hostile site was asked %d times; it: %s", bad.Total(), w.crawlProgress(hostile))
-	code, answer, err := ask(w.ctx, w, http.DefaultClient, "", "POST", fmt.Sprintf("/crawl-runs/%d/cancel", hostile), nil)
+	code, answer, err := w.ask(w.ctx, http.DefaultClient, "", "POST", fmt.Sprintf("/crawl-runs/%d/cancel", hostile), nil)
 	require.NoError(t, err)
 	require.Less(t, code, 300, "%s", answer)
 
