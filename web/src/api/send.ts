@@ -1,28 +1,36 @@
 import type { Schemas } from './client'
 import { answer, Problem } from './problem'
-import { begin, ended, forgetSending } from './sending'
+import { ended, forgetSending, whileSending, type Sending } from './sending'
 
 /**
  * sendFile sends a file of contacts, and says how many bytes of it have gone. It is the one call that is no fetch:
- * a fetch does not tell how far a body is.
+ * a fetch does not tell how far a body is. The browser asks before it leaves the console meanwhile, whatever page of it is
+ * shown.
  */
 export async function sendFile(u: {
-  tenant: string
+  sending: Sending
   file: File
-  hold: boolean
-  dryRun: boolean
   onSent: (bytes: number) => void
 }): Promise<Schemas['Upload']> {
-  const sending = begin(u)
+  const stay = (e: BeforeUnloadEvent) => e.preventDefault()
+  window.addEventListener('beforeunload', stay)
+  try {
+    return await whileSending(u.sending, () => post(u))
+  } finally {
+    window.removeEventListener('beforeunload', stay)
+  }
+}
+
+async function post({ sending, file, onSent }: Parameters<typeof sendFile>[0]): Promise<Schemas['Upload']> {
   const query = new URLSearchParams({ hold: String(sending.hold), dry_run: String(sending.dryRun) })
-  if (u.tenant) query.set('tenant', u.tenant)
+  if (sending.tenant) query.set('tenant', sending.tenant)
   const body = new FormData()
-  body.append('file', u.file)
+  body.append('file', file)
   const call = new Promise<{ data?: Schemas['Upload']; error?: unknown; response: Response }>((resolve, reject) => {
     const x = new XMLHttpRequest()
     x.open('POST', '/uploads?' + query.toString())
     x.setRequestHeader('Idempotency-Key', sending.key)
-    x.upload.onprogress = (e) => u.onSent(Math.min(e.loaded, u.file.size))
+    x.upload.onprogress = (e) => onSent(Math.min(e.loaded, file.size))
     x.onerror = () => reject(new TypeError('the connection was lost'))
     x.onload = () => {
       let said: unknown
@@ -43,10 +51,10 @@ export async function sendFile(u: {
   })
   try {
     const upload = await answer(call)
-    forgetSending()
+    forgetSending(sending.key)
     return upload
   } catch (caught) {
-    if (ended(Problem.of(caught).status)) forgetSending()
+    if (ended(Problem.of(caught).status)) forgetSending(sending.key)
     throw caught
   }
 }

@@ -1,6 +1,7 @@
-import { expect, test } from 'vitest'
+import type { QueryClient } from '@tanstack/react-query'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 
-import { pace, staleBy, wanted } from './stream'
+import { isTold, listen, pace, show, staleBy, wanted } from './stream'
 
 /** reads are the times at which a query is read while something happens each second, in seconds. */
 function reads(name: string, seconds: number) {
@@ -46,4 +47,122 @@ test('the stream has what tabs want now, the latest first, and no more than the 
   const many = new Map(Array.from({ length: 40 }, (_, i) => [`run:${100 + i}`, 20_000 + i]))
   expect(wanted(many, 22_000)).toHaveLength(20)
   expect(wanted(many, 22_000)).toContain('run:139')
+})
+
+test('a topic that the stream has stays as long as it is wanted, however many others are', () => {
+  const many = new Map(Array.from({ length: 13 }, (_, i) => [`run:${100 + i}`, 20_000]))
+  const has = wanted(many, 22_000)
+  many.set('upload:b', 21_000)
+  expect(wanted(many, 22_000, has)).toEqual(has)
+  many.set('run:103', 1_000)
+  expect(wanted(many, 22_000, has)).toEqual([...has.filter((t) => t !== 'run:103'), 'upload:b'])
+})
+
+describe('a tab', () => {
+  const page = Object.assign(new EventTarget(), { hidden: false })
+  let streams: Stream[] = []
+  let channels: Channel[] = []
+  let heard: string[] = [] // by another tab
+  const undo: (() => void)[] = []
+
+  /** Stream is an EventSource, of which the test is the API. */
+  class Stream extends EventTarget {
+    static OPEN = 1
+    static CLOSED = 2
+    readyState = 0
+    onopen = () => {}
+    constructor(readonly url: string) {
+      super()
+      streams.push(this)
+    }
+    close = () => (this.readyState = Stream.CLOSED)
+    opens() {
+      this.readyState = Stream.OPEN
+      this.onopen()
+    }
+    has = () => this.url.split('=')[1]!.split(',')
+  }
+
+  /** Channel is a BroadcastChannel between this tab and another, which is the test. */
+  class Channel extends EventTarget {
+    constructor() {
+      super()
+      channels.push(this)
+    }
+    postMessage = (m: string) => heard.push(m)
+    close = () => {}
+    hears = (m: string) => this.dispatchEvent(new MessageEvent('message', { data: m }))
+  }
+
+  const looksAway = (hidden: boolean) => {
+    page.hidden = hidden
+    page.dispatchEvent(new Event('visibilitychange'))
+  }
+  const shows = (topic: string) => undo.push(show(topic))
+  const opens = () => undo.push(listen({ invalidateQueries: () => Promise.resolve() } as unknown as QueryClient))
+  const latest = () => streams.at(-1)!
+
+  beforeEach(() => {
+    vi.useFakeTimers()
+    page.hidden = false
+    streams = []
+    channels = []
+    heard = []
+    vi.stubGlobal('document', page)
+    vi.stubGlobal('navigator', {})
+    vi.stubGlobal('EventSource', Stream)
+    vi.stubGlobal('BroadcastChannel', Channel)
+  })
+  afterEach(() => {
+    undo.splice(0).forEach((u) => u())
+    vi.useRealTimers()
+    vi.unstubAllGlobals()
+  })
+
+  test('that nobody sees leaves the stream once, and comes back when it is looked at', () => {
+    shows('run:1')
+    opens()
+    latest().opens()
+    expect(latest().has()).toContain('run:1')
+    looksAway(true)
+    heard = []
+    vi.advanceTimersByTime(600_000)
+    expect(heard.filter((m) => m.startsWith('want '))).toEqual([])
+    expect(streams.filter((s) => !s.has().includes('run:1'))).not.toEqual([])
+    expect(new Set(streams.map((s) => s.url)).size).toBe(2)
+    expect(streams.findLastIndex((s) => s.has().includes('run:1'))).toBe(0)
+    looksAway(false)
+    expect(latest().has()).toContain('run:1')
+    expect(heard).toContain('want run:1')
+  })
+
+  test('that is loaded anew hears what the stream has, without another stream', () => {
+    opens()
+    channels[0]!.hears('want run:1')
+    const all = 'has ' + latest().has().join(',')
+    expect(all).toContain('run:1')
+    channels[0]!.hears('want run:1')
+    expect(heard).not.toContain(all) // it is not open yet
+    latest().opens()
+    expect(heard).toContain(all)
+    heard = []
+    const n = streams.length
+    channels[0]!.hears('want run:1')
+    expect(heard).toEqual([all])
+    expect(streams).toHaveLength(n)
+  })
+
+  test('does not take what the stream has for a word of the stream', () => {
+    vi.setSystemTime(Date.now() + 3_600_000) // the other tests are forgotten
+    vi.stubGlobal('navigator', { locks: { request: () => new Promise(() => {}) } }) // another tab holds the stream
+    opens()
+    channels[0]!.hears('has report,run:1')
+    expect(isTold('run:1')).toBe(false)
+    channels[0]!.hears('beat')
+    expect(isTold('run:1')).toBe(true)
+    vi.advanceTimersByTime(39_000)
+    channels[0]!.hears('has report,run:1')
+    vi.advanceTimersByTime(2_000)
+    expect(isTold('run:1')).toBe(false)
+  })
 })

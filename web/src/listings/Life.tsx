@@ -3,7 +3,7 @@ import { useRents } from '../api/queries'
 import { day, money } from '../say/format'
 import { useSay } from '../say/Say'
 import { Empty } from '../ui/parts'
-import { firstOfMonth, mediansOf, stepsOf } from './medians'
+import { firstOfYear, mediansOf, stepsOf } from './medians'
 
 const mostYears = 9 // of medians; an older advert is drawn without those before
 
@@ -17,7 +17,7 @@ export function Life({ advert: a }: { advert: Schemas['Advert'] }) {
   const until = Math.max(Date.now(), from + 60_000)
   const like = a.rent_comparison
   const bedrooms = a.listing?.bedrooms
-  const since = firstOfMonth(Math.max(from, until - mostYears * 365 * 86_400_000))
+  const since = firstOfYear(Math.max(from, until - mostYears * 365 * 86_400_000))
   const known = useRents(like?.scope ?? 'borough', bedrooms ?? 0, since, !!like && bedrooms !== undefined)
   if (steps.length === 0) return <Empty>{say.none}</Empty>
   const [w, h, left, top, bottom] = [478, 190, 52, 16, 150]

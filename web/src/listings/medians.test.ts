@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { firstOfMonth, mediansOf, stepsOf } from './medians'
+import { firstOfYear, mediansOf, stepsOf } from './medians'
 
 const group = (month: string, place: string, bedrooms: number, cents: number) => ({
   from: `${month}-01T00:00:00Z`,
@@ -33,6 +33,9 @@ test('medians are those of the place and of as many bedrooms, cut to the time th
   expect(mediansOf(groups, 'c', 2, 0, at('2027-02-01'))).toEqual([])
 })
 
-test('a month is asked for from its first day', () => {
-  expect(firstOfMonth(at('2026-02-28'))).toBe('2026-02-01')
+test('medians are asked for from the first day of a year, and those before the time that is drawn are left out', () => {
+  expect(firstOfYear(at('2026-02-28'))).toBe('2026-01-01')
+  expect(firstOfYear(at('2026-12-31') + 86_399_999)).toBe('2026-01-01')
+  const year = [1, 2, 3].map((m) => group(`2026-0${m}`, 'a', 2, m))
+  expect(mediansOf(year, 'a', 2, at('2026-02-28'), at('2026-03-02')).map((m) => m.cents)).toEqual([2, 3])
 })

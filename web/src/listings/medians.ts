@@ -6,8 +6,8 @@ export interface Median {
   cents: number
 }
 
-/** firstOfMonth is the first day of the month (UTC) of a time: 2026-11-01. */
-export const firstOfMonth = (at: number) => new Date(at).toISOString().slice(0, 8) + '01'
+/** firstOfYear is the first day of the year (UTC) of a time: listings of a year share what is asked from it. */
+export const firstOfYear = (at: number) => `${new Date(at).getUTCFullYear()}-01-01`
 
 /** mediansOf are the medians of a place month by month, within a time; a month of few homes has none. */
 export function mediansOf(

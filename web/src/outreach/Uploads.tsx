@@ -4,7 +4,7 @@ import { useEffect, useEffectEvent, useState } from 'react'
 import type { Schemas } from '../api/client'
 import { useDo, useMay, useTenants, useUploads } from '../api/queries'
 import { sendFile } from '../api/send'
-import { forgetSending, readSending } from '../api/sending'
+import { begin, forgetSending, useCutOff, type Sending } from '../api/sending'
 import { bytes, count } from '../say/format'
 import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
@@ -56,20 +56,22 @@ function Drop({ tenant }: { tenant: string }) {
   const may = useMay('operate')
   const send = useDo(sendFile, 'uploads')
   const [sent, setSent] = useState<{ bytes: number; of: number }>()
-  const [cut, setCut] = useState(readSending)
-  const [hold, setHold] = useState(true)
-  const [dryRun, setDryRun] = useState(false)
+  const [sending, setSending] = useState<Sending>()
+  const cut = useCutOff(tenant)
+  const [chosen, setChosen] = useState({ hold: true, dryRun: false })
   const [over, setOver] = useState(false)
+  const going = send.isPending
+  // What was asked for with a file that was cut off holds when it is chosen again, so nothing else can be asked for.
+  const { hold, dryRun } = (going ? sending : cut[0]) ?? chosen
+  const fixed = going || cut.length > 0
   const take = (file: File | undefined) => {
-    if (!file || !may || send.isPending) return
-    setCut(undefined)
+    if (!file || !may || going) return
+    const begun = begin({ tenant, file, hold, dryRun })
+    setSending(begun)
     setSent({ bytes: 0, of: file.size })
     send.mutate(
-      { tenant, file, hold, dryRun, onSent: (n) => setSent({ bytes: n, of: file.size }) },
-      {
-        onError: () => setCut(readSending()),
-        onSuccess: (u) => void navigate({ to: `/uploads/${u.id}` as '/', search: { tenant: u.tenant } as never }),
-      },
+      { sending: begun, file, onSent: (n) => setSent({ bytes: n, of: file.size }) },
+      { onSuccess: (u) => void navigate({ to: `/uploads/${u.id}` as '/', search: { tenant: u.tenant } as never }) },
     )
   }
   // A file may be dropped anywhere on the page: beside the box the browser would open it instead.
@@ -85,37 +87,24 @@ function Drop({ tenant }: { tenant: string }) {
     window.addEventListener('dragleave', (e) => e.relatedTarget === null && setOver(false), { signal: end.signal })
     return () => end.abort()
   }, [])
-  // The browser asks before it leaves a page that is sending.
-  const going = send.isPending
-  useEffect(() => {
-    if (!going) return
-    const stay = (e: BeforeUnloadEvent) => e.preventDefault()
-    window.addEventListener('beforeunload', stay)
-    return () => window.removeEventListener('beforeunload', stay)
-  }, [going])
   return (
     <>
       <Trouble error={send.error} />
-      {cut && cut.tenant === tenant && !going && (
-        <p className="ochr" role="status">
-          {t.cutOff(cut.name)}{' '}
-          <button
-            className="btn q"
-            onClick={() => {
-              forgetSending()
-              setCut(undefined)
-            }}
-          >
-            {t.forget}
-          </button>
-        </p>
-      )}
+      {!going &&
+        cut.map((c) => (
+          <p key={c.key} className="ochr" role="status">
+            {t.cutOff(c.name)}{' '}
+            <button className="btn q" onClick={() => forgetSending(c.key)}>
+              {t.forget}
+            </button>
+          </p>
+        ))}
       <div className={over ? 'drop over' : 'drop'}>
         <label>
-          <b>{send.isPending ? t.sending : t.drop}</b>
+          <b>{going ? t.sending : t.drop}</b>
           <input
             type="file"
-            disabled={!may || send.isPending}
+            disabled={!may || going}
             onChange={(e) => {
               take(e.target.files?.[0])
               e.target.value = ''
@@ -123,10 +112,22 @@ function Drop({ tenant }: { tenant: string }) {
           />
         </label>
         <label>
-          <input type="checkbox" checked={hold} onChange={(e) => setHold(e.target.checked)} /> {t.hold}
+          <input
+            type="checkbox"
+            checked={hold}
+            disabled={fixed}
+            onChange={(e) => setChosen({ ...chosen, hold: e.target.checked })}
+          />{' '}
+          {t.hold}
         </label>
         <label>
-          <input type="checkbox" checked={dryRun} onChange={(e) => setDryRun(e.target.checked)} /> {t.dryRun}
+          <input
+            type="checkbox"
+            checked={dryRun}
+            disabled={fixed}
+            onChange={(e) => setChosen({ ...chosen, dryRun: e.target.checked })}
+          />{' '}
+          {t.dryRun}
         </label>
         {going && sent && (
           <span role="status">
