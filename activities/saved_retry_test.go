@@ -33,19 +33,27 @@ func TestTellNoticePauses(t *testing.T) {
 	}
 }
 
-// However long our network is away, up to a day, a webhook is asked again once it is back, with all of its tries. A host
-// that nothing reaches for longer is given up.
+// However long our network is away, up to a day, news are told once it is back, with all of their tries; so is a webhook
+// asked whether it wants any, for less long. A host that nothing reaches for longer is given up.
 func TestTellNoticeUnreached(t *testing.T) {
 	t.Parallel()
 	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	away := fault.Newf(fault.Transient, "the webhook %w", saved.ErrUnreached)
-	for name, n := range map[string]saved.Notice{
-		"challenge": {State: "started", Confirms: true, Channel: saved.Webhook, Standing: saved.TargetUnconfirmed},
-		"news":      {State: "started", On: true, Items: []saved.Item{{}}, Channel: saved.Webhook},
+	for name, tt := range map[string]struct {
+		n    saved.Notice
+		most time.Duration
+	}{
+		"challenge": {
+			saved.Notice{State: "started", Confirms: true, Channel: saved.Webhook, Standing: saved.TargetUnconfirmed},
+			45 * time.Minute,
+		},
+		"mail": {saved.Notice{State: "started", Confirms: true, Standing: saved.TargetUnconfirmed}, 23 * time.Hour},
+		"news": {saved.Notice{State: "started", On: true, Items: []saved.Item{{}}, Channel: saved.Webhook}, 23 * time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			now := noon
+			n := tt.n
 			w := &noticeWorld{notice: n, fail: away}
 			a := activities.Notices{
 				Store: w, Send: w, Metrics: w, Turns: new(activities.NoticeTurns), Now: func() time.Time { return now },
@@ -65,7 +73,7 @@ func TestTellNoticeUnreached(t *testing.T) {
 					now = now.Add(after)
 				}
 			}
-			outage(23 * time.Hour)
+			outage(tt.most)
 			require.Zero(t, w.tries)
 			w.fail = fault.Newf(fault.Transient, "the webhook answered 500")
 			_, err := tell()
@@ -74,7 +82,7 @@ func TestTellNoticeUnreached(t *testing.T) {
 			require.Equal(t, 1, w.tries)
 
 			w.fail = away
-			outage(23 * time.Hour)
+			outage(tt.most)
 			require.Equal(t, 1, w.tries, "another outage")
 			now = now.Add(2 * time.Hour)
 			for w.tries < n.MaxTries()-1 {

@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -692,14 +693,14 @@ func TestMessagePlans(t *testing.T) {
 	t.Parallel()
 
 	m, ctx, texts := newMailing(t), t.Context(), constants(t)
-	m.running(t, "a", m.sender, 3000)
+	id := m.running(t, "a", m.sender, 3000)
 	for range 5 {
 		token, claims := m.claim(t, 100)
 		m.record(t, token, accepted, claims...)
 	}
 	for set, names := range map[string][]string{
 		"SELECT": {"sqlMessageExpire", "sqlMessageReleaseRest", "sqlCampaignRetry", "sqlCampaignDrop",
-			"sqlMessagesOfCampaign", "sqlMessagesDirect", "sqlMessageGet", "sqlMessageAttempts"},
+			"sqlMessagesOfCampaign", "sqlMessagesDirect", "sqlMessagesDirectSome", "sqlMessageGet", "sqlMessageAttempts"},
 		strings.ReplaceAll(texts["sqlMessagePlan"], "true)", "false)"): {"sqlMessageRelease", "sqlMessageRecord",
 			"sqlReportFind", "sqlReportApply", "sqlMessageDead"},
 	} {
@@ -720,6 +721,64 @@ func TestMessagePlans(t *testing.T) {
 			}
 		}
 	}
+	require.NoError(t, m.system(ctx, func(tx pgx.Tx) error {
+		for _, state := range []string{"sent", "failed"} {
+			plan := customPlan(ctx, t, tx, texts["sqlMessagesOfCampaign"], "acme", id, state, nil, nil, 51, nil, nil)
+			require.Regexp(t, `Scan using messages_campaign .*\n.*Index Cond: .*state = '`+state, plan)
+			require.NotContains(t, plan, "Sort")
+		}
+		return nil
+	}))
+}
+
+// Where a filter is one value, a list is read in the order of the index that begins with it, and no further than the
+// page; where it is several, by the one condition.
+func TestFilterPlans(t *testing.T) {
+	t.Parallel()
+
+	pool, ctx, texts := dbtest.New(t), t.Context(), constants(t)
+	exec(t, pool, manyListings, 3000)
+	exec(t, pool, "INSERT INTO neighbourhoods SELECT 'n' || n, '', '', '' FROM generate_series(0, 59) n")
+	exec(t, pool, "UPDATE listings SET neighbourhood = 'n' || platform_id::int % 60")
+	exec(t, pool, `INSERT INTO dead_letters (fingerprint, queue, exchange, routing_key, body, reason, class, workflow_id,
+			message_id, first_at, last_at)
+		SELECT sha256(n::text::bytea), 'q' || n % 60, '', '', '', '', '', '', '', now(), now() - n * interval '1 min'
+		FROM generate_series(1, 3000) n`)
+	dbtest.Alter(t, pool, "VACUUM ANALYZE listings, dead_letters")
+	tx, err := pool.Begin(ctx)
+	require.NoError(t, err)
+	defer func() { _ = tx.Rollback(ctx) }()
+	for name, tt := range map[string]struct {
+		index string
+		args  func(value string) []any
+		one   string
+		many  string
+	}{
+		"sqlListingsNewest": {"listings_place", func(value string) []any {
+			args := make([]any, 24)
+			args[0], args[1], args[2], args[14] = "active", "kijiji", value, 5
+			return args
+		}, "n7", "n7,n8"},
+		"sqlLetterList": {"dead_letters_queue", func(value string) []any {
+			return []any{"open", value, nil, nil, nil, nil, nil, nil, nil, nil, nil, 5}
+		}, "q7", "q7,q8"},
+	} {
+		plan := customPlan(ctx, t, tx, texts[name], tt.args(tt.one)...)
+		require.Regexp(t, `Limit.*\n *-> +Index Scan using `+tt.index, plan, name) // without a sort between them
+		plan = customPlan(ctx, t, tx, texts[name], tt.args(tt.many)...)
+		require.Contains(t, plan, " = ANY ('{"+tt.many+"}'", "%s: %s", name, plan)
+		require.NotContains(t, plan, "strpos", "%s: %s", name, plan)
+	}
+}
+
+// customPlan is the plan of a statement for these arguments.
+func customPlan(ctx context.Context, t *testing.T, tx pgx.Tx, text string, args ...any) string {
+	t.Helper()
+
+	rows, _ := tx.Query(ctx, "EXPLAIN "+text, args...)
+	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err, text)
+	return strings.Join(lines, "\n")
 }
 
 var errRollback = errors.New("roll back")

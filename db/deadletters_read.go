@@ -43,9 +43,12 @@ func (f LetterFilter) args() []any {
 	}
 }
 
+// As in sqlListingFilter, one value is an =.
 const sqlLetterFilter = `($1::text IS NULL OR state = $1)
-    AND ($2::text IS NULL OR queue = ANY (string_to_array($2, ',')))
-    AND ($3::text IS NULL OR class = ANY (string_to_array($3, ',')))
+    AND ($2::text IS NULL OR strpos($2, ',') = 0 AND queue = $2
+        OR strpos($2, ',') > 0 AND queue = ANY (string_to_array($2, ',')))
+    AND ($3::text IS NULL OR strpos($3, ',') = 0 AND class = $3
+        OR strpos($3, ',') > 0 AND class = ANY (string_to_array($3, ',')))
     AND ($4::text[] IS NULL OR queue = ANY ($4)
         OR EXISTS (SELECT FROM unnest($4::text[]) AS start WHERE starts_with(workflow_id, start)))
     AND ($5::text IS NULL OR position(lower($5) IN lower(reason)) > 0)

@@ -98,11 +98,15 @@ LEFT JOIN LATERAL (
     FROM listing_images WHERE listing_id = l.id AND state = 'attached'
 ) i ON true`
 
+// A filter of several values is an = where there is one, for which the index gives the order as well: any array, of one
+// value, too, is sorted. The planner leaves out the condition that does not hold.
 const sqlListingFilter = `
     SELECT * FROM listings
     WHERE ($1::text IS NULL OR status = $1)
-        AND ($2::text IS NULL OR platform = ANY (string_to_array($2, ',')))
-        AND ($3::text IS NULL OR neighbourhood = ANY (string_to_array($3, ',')))
+        AND ($2::text IS NULL OR strpos($2, ',') = 0 AND platform = $2
+            OR strpos($2, ',') > 0 AND platform = ANY (string_to_array($2, ',')))
+        AND ($3::text IS NULL OR strpos($3, ',') = 0 AND neighbourhood = $3
+            OR strpos($3, ',') > 0 AND neighbourhood = ANY (string_to_array($3, ',')))
         AND ($4::bigint IS NULL OR rent_cents >= $4)
         AND ($5::bigint IS NULL OR rent_cents <= $5)
         AND ($6::int[] IS NULL OR bedrooms = ANY ($6))

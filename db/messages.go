@@ -197,9 +197,12 @@ type MessagePosition struct {
 	ID    uuid.UUID
 }
 
+// As in sqlListingFilter, one state is an =.
 const sqlMessagesOfCampaign = `
 SELECT ` + sqlMessageColumns + ` FROM messages
-WHERE tenant = $1 AND campaign = $2 AND ($3::text IS NULL OR state = ANY (string_to_array($3, ',')))
+WHERE tenant = $1 AND campaign = $2
+    AND ($3::text IS NULL OR strpos($3, ',') = 0 AND state = $3
+        OR strpos($3, ',') > 0 AND state = ANY (string_to_array($3, ',')))
     AND ($5::uuid IS NULL OR (state, id) > ($4::text, $5::uuid))
     AND ($7::text IS NULL OR class = ANY (string_to_array($7, ',')))
     AND ($8::text IS NULL OR coalesce(code, 0) = ANY (string_to_array($8, ',')::int[]))
@@ -230,25 +233,65 @@ func (s *Messages) OfCampaign(ctx context.Context, tenant string, id uuid.UUID, 
 	return found, next, nil
 }
 
-const sqlMessagesDirect = `
-SELECT ` + sqlMessageColumns + ` FROM messages
-WHERE tenant = $1 AND campaign IS NULL AND ($2::text IS NULL OR state = ANY (string_to_array($2, ',')))
-    AND ($4::uuid IS NULL OR (queued_at, id) < ($3::timestamptz, $4::uuid))
-    AND ($6::text IS NULL OR class = ANY (string_to_array($6, ',')))
-    AND ($7::text IS NULL OR coalesce(code, 0) = ANY (string_to_array($7, ',')::int[]))
-ORDER BY queued_at DESC, id DESC LIMIT $5`
+// A filter looks at the 10,000 messages after the position: one that few of them pass would read all there are of the
+// tenant. The last of them is among the rows whether it passes or not, for the list goes on after it.
+const (
+	sqlMessagesDirect = `
+SELECT ` + sqlMessageColumns + `, true, false FROM ` + sqlMessagesDirectAfter + ` LIMIT $4`
+
+	sqlMessagesDirectSome = `
+SELECT ` + sqlMessageColumns + `, passes, place = 10000
+FROM (
+    SELECT *, row_number() OVER (ORDER BY queued_at DESC, id DESC) AS place,
+        ($5::text IS NULL OR state = ANY (string_to_array($5, ',')))
+        AND ($6::text IS NULL OR class = ANY (string_to_array($6, ',')))
+        AND ($7::text IS NULL OR coalesce(code, 0) = ANY (string_to_array($7, ',')::int[])) AS passes
+    FROM ` + sqlMessagesDirectAfter + ` LIMIT 10000
+) newest
+WHERE passes OR place = 10000 ORDER BY queued_at DESC, id DESC LIMIT $4`
+
+	sqlMessagesDirectAfter = `messages
+WHERE tenant = $1 AND campaign IS NULL AND ($3::uuid IS NULL OR (queued_at, id) < ($2::timestamptz, $3::uuid))
+ORDER BY queued_at DESC, id DESC`
+)
+
+// A directRow is a row of sqlMessagesDirectSome.
+type directRow struct {
+	MessageRow
+	passes bool // the filter
+	last   bool // the filter was not asked of those after it
+}
 
 // List returns up to n messages of a tenant that are of no campaign after a position, without their bodies, the newest
-// first, and the position to go on from: nil when these were the last.
+// first, and the position to go on from: nil when these were the last. A filter is asked of the next 10,000 only: where
+// fewer than n of them pass, the position is that of the last of them.
 func (s *Messages) List(ctx context.Context, tenant string, f MessageFilter, after *Position, n int) (
 	[]MessageRow, *Position, error,
 ) {
 	id, at := after.keys()
-	found, err := tenantRows(ctx, s.pool, tenant, scanMessage, sqlMessagesDirect, tenant, stated(f.State), at, id, n+1,
-		stated(f.Class), stated(f.Code))
+	text, args := sqlMessagesDirect, []any{tenant, at, id, n + 1}
+	if f != (MessageFilter{}) {
+		text, args = sqlMessagesDirectSome, append(args, stated(f.State), stated(f.Class), stated(f.Code))
+	}
+	rows, err := tenantRows(ctx, s.pool, tenant, func(row pgx.CollectableRow) (r directRow, err error) {
+		var passes, last bool
+		m, err := scanMessage(andScan{row, []any{&passes, &last}})
+		return directRow{m, passes, last}, err
+	}, text, args...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list messages: %w", err)
 	}
-	found, next := page(found, n, func(m MessageRow) Position { return Position{At: m.QueuedAt, ID: m.ID} })
+	rows, next := page(rows, n, directRow.position)
+	if end := len(rows) - 1; next == nil && end >= 0 && rows[end].last {
+		next = new(rows[end].position())
+	}
+	var found []MessageRow
+	for _, r := range rows {
+		if r.passes {
+			found = append(found, r.MessageRow)
+		}
+	}
 	return found, next, nil
 }
+
+func (r directRow) position() Position { return Position{At: r.QueuedAt, ID: r.ID} }

@@ -947,3 +947,89 @@ func TestRecordOneWAMIDTwice(t *testing.T) {
 	require.Equal(t, []string{"3 1"}, m.lines(t, "SELECT count(*) || ' ' || count(wamid) FROM messages WHERE state = 'sent'"))
 	m.counted(t)
 }
+
+// The messages of no campaign of one tenant, the newest first, a page after the other. A filter that few pass is asked
+// of 10,000 messages at a time.
+func TestMessagesList(t *testing.T) {
+	t.Parallel()
+
+	m, ctx, base := newMailing(t), t.Context(), time.Now().Truncate(time.Hour)
+	other := m.tenant(t, "other")
+	add := func(tenant string, sender uuid.UUID, of *uuid.UUID, first, last int) {
+		t.Helper()
+		m.exec(t, `INSERT INTO messages (id, tenant, sender, campaign, kind, state, class, code, recipient, digest, body,
+				due_at, queued_at)
+			SELECT gen_random_uuid(), $1, $2, $3, CASE WHEN $3::uuid IS NULL THEN 'transactional' ELSE 'campaign' END,
+				CASE WHEN bad THEN 'failed' WHEN n = 4 THEN 'read' ELSE 'sent' END, CASE WHEN bad THEN 'undeliverable' ELSE '' END,
+				CASE WHEN bad THEN 131026 END, '+15145550199', '', '{}', at, at
+			FROM (SELECT n, n IN (2, 5, 10002, 10006) AS bad, $6::timestamptz - n * interval '1 min' AS at
+				FROM generate_series($4::int, $5::int) n) m`, tenant, sender, of, first, last, base)
+	}
+	list := func(tenant string, f db.MessageFilter) (ns, pages []int) {
+		t.Helper()
+		var after *db.Position
+		for more := true; more; more = after != nil {
+			found, next, err := m.List(ctx, tenant, f, after, 2)
+			require.NoError(t, err)
+			pages, after = append(pages, len(found)), next
+			for _, r := range found {
+				require.Nil(t, r.Campaign)
+				ns = append(ns, int(base.Sub(r.QueuedAt)/time.Minute))
+			}
+		}
+		return ns, pages
+	}
+	add("acme", m.sender, nil, 1, 7)
+	add("acme", m.sender, new(uuid.New()), 1, 4)
+	add("other", other, nil, 2, 3)
+	for _, tt := range []struct {
+		tenant string
+		f      db.MessageFilter
+		want   []int
+	}{
+		{"acme", db.MessageFilter{}, []int{1, 2, 3, 4, 5, 6, 7}},
+		{"other", db.MessageFilter{}, []int{2, 3}},
+		{"nobody", db.MessageFilter{}, nil},
+		{"acme", db.MessageFilter{State: "failed"}, []int{2, 5}},
+		{"other", db.MessageFilter{State: "failed"}, []int{2}},
+		{"acme", db.MessageFilter{State: "failed,read"}, []int{2, 4, 5}},
+		{"acme", db.MessageFilter{Class: "undeliverable,other"}, []int{2, 5}},
+		{"acme", db.MessageFilter{Code: "131026"}, []int{2, 5}},
+		{"acme", db.MessageFilter{Code: "0,131026"}, []int{1, 2, 3, 4, 5, 6, 7}},
+		{"acme", db.MessageFilter{State: "sent", Code: "131026"}, nil},
+	} {
+		ns, pages := list(tt.tenant, tt.f)
+		require.Equal(t, tt.want, ns, "%v", tt)
+		require.Len(t, pages, max(1, (len(tt.want)+1)/2), "%v", tt)
+	}
+
+	add("acme", m.sender, nil, 8, 10010)
+	ns, pages := list("acme", db.MessageFilter{State: "failed"})
+	require.Equal(t, []int{2, 5, 10002, 10006}, ns)
+	require.Equal(t, []int{2, 1, 1}, pages, "each page looks at as many after it")
+	ns, pages = list("acme", db.MessageFilter{State: "failed,read"})
+	require.Equal(t, []int{2, 4, 5, 10002, 10006}, ns)
+	require.Equal(t, []int{2, 2, 1}, pages)
+	ns, pages = list("acme", db.MessageFilter{State: "read"})
+	require.Equal(t, []int{4}, ns)
+	require.Equal(t, []int{1, 0}, pages)
+	ns, pages = list("acme", db.MessageFilter{State: "skipped"})
+	require.Empty(t, ns)
+	require.Equal(t, []int{0, 0}, pages)
+
+	dbtest.Alter(t, m.pool, "ANALYZE messages")
+	texts := constants(t)
+	require.NoError(t, m.system(ctx, func(tx pgx.Tx) error {
+		for name, args := range map[string][]any{
+			"sqlMessagesDirect": {nil, nil, 3}, "sqlMessagesDirectSome": {nil, nil, 3, "failed", nil, nil},
+		} {
+			plan := customPlan(ctx, t, tx, texts[name], append([]any{"other"}, args...)...)
+			require.Contains(t, plan, "Scan Backward using messages_direct", "%s: %s", name, plan)
+			require.NotContains(t, plan, "Sort", "%s: %s", name, plan)
+			plan = customPlan(ctx, t, tx, texts[name], append([]any{"acme"}, args...)...) // nearly all are its own
+			require.Contains(t, plan, "Scan Backward using messages_", "%s: %s", name, plan)
+			require.NotContains(t, plan, "Sort", "%s: %s", name, plan)
+		}
+		return nil
+	}))
+}

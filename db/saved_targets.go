@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,7 +38,7 @@ func targetAdd(ctx context.Context, tx pgx.Tx, tenant string, search uuid.UUID, 
 	tag, err := tx.Exec(ctx, sqlSavedTargetAdd, t.ID, tenant, search, t.Kind, t.Label, t.Address.Box, t.Address.Key,
 		t.Token, now, t.State, t.Sum)
 	if err == nil && tag.RowsAffected() == 0 {
-		return tenantStands(ctx, tx, tenant)
+		return cmp.Or(tenantStands(ctx, tx, tenant), fault.Newf(fault.Gone, "the tenant %q took no target", tenant))
 	}
 	if err != nil || t.State != saved.TargetUnconfirmed {
 		return err

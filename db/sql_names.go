@@ -439,6 +439,8 @@ func init() {
 	statements[sqlMessageTenants] = "sqlMessageTenants"
 	statements[sqlMessageWaiting] = "sqlMessageWaiting"
 	statements[sqlMessagesDirect] = "sqlMessagesDirect"
+	statements[sqlMessagesDirectAfter] = "sqlMessagesDirectAfter"
+	statements[sqlMessagesDirectSome] = "sqlMessagesDirectSome"
 	statements[sqlMessagesExpire] = "sqlMessagesExpire"
 	statements[sqlMessagesOfCampaign] = "sqlMessagesOfCampaign"
 	statements[sqlMessagesUnknown] = "sqlMessagesUnknown"

@@ -458,3 +458,28 @@ func TestErasedTenantTakesNothing(t *testing.T) {
 	require.ErrorContains(t, err, `the tenant "acme" is erased`)
 	require.Equal(t, had, holdings(t, pool, "acme"))
 }
+
+// What is not stored is no success, though the tenant stands by the time that it is looked for.
+func TestTenantStandsAgain(t *testing.T) {
+	t.Parallel()
+
+	pool, ctx := dbtest.New(t), t.Context()
+	newTenant(t, pool, "acme")
+	search, searches := uuid.New(), db.NewSaved(pool)
+	require.NoError(t, searches.Add(ctx, saved.Search{
+		ID: search, Tenant: "acme", Name: "x", Kinds: saved.Kinds, State: saved.Active, Since: at(0), CreatedAt: at(0),
+	}, nil, "me"))
+	dbtest.Alter(t, pool, `CREATE FUNCTION stores_nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'`)
+	for _, table := range []string{"senders", "saved_targets"} {
+		dbtest.Alter(t, pool, "CREATE TRIGGER nothing BEFORE INSERT ON "+table+
+			" FOR EACH ROW EXECUTE FUNCTION stores_nothing()")
+	}
+	requireClass(t, fault.Gone, db.NewSenders(pool).Add(ctx, db.Sender{
+		ID: uuid.New(), Tenant: "acme", Name: "x", PhoneNumberID: "1", BusinessAccountID: "1", CreatedAt: at(0),
+	}, db.Sealed{Key: "k", Box: []byte("box")}, "me"))
+	for _, kind := range []saved.Channel{saved.Feed, saved.Webhook} {
+		requireClass(t, fault.Gone, searches.AddTarget(ctx, "acme", search, db.NewTarget{
+			SavedTarget: db.SavedTarget{ID: uuid.New(), Kind: kind}, Token: []byte(kind),
+		}, "me", at(1)))
+	}
+}

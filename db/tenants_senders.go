@@ -2,6 +2,7 @@ package db
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -132,7 +133,7 @@ func (d *Senders) Add(ctx context.Context, s Sender, token Sealed, actor string)
 			return err
 		}
 		if tag.RowsAffected() == 0 {
-			return tenantStands(ctx, tx, s.Tenant)
+			return cmp.Or(tenantStands(ctx, tx, s.Tenant), fault.Newf(fault.Gone, "the tenant %q took no sender", s.Tenant))
 		}
 		return auditTx(ctx, tx, AuditEntry{
 			At: s.CreatedAt, Actor: actor, Action: "sender.created", Subject: "sender/" + s.ID.String(), Detail: s,

@@ -71,7 +71,11 @@ func (n *Notice) Missed(cause error, now time.Time) (counts bool, pause time.Dur
 	if n.Astray != nil {
 		astray = now.Sub(*n.Astray)
 	}
-	if astray >= UnreachedMost {
+	most := UnreachedMost
+	if n.Challenges() {
+		most = UnreachedAsks
+	}
+	if astray >= most {
 		return true, RetryAfter(n.Tries + 1)
 	}
 	return false, min(max(astray/2, RetryFirst), UnreachedPause)

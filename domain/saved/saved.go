@@ -95,6 +95,10 @@ var ErrUnreached = errors.New("could not be reached")
 // of its tries, and a host that has gone is given up all the same.
 const UnreachedMost = 24 * time.Hour
 
+// UnreachedAsks is as long for the question whether a webhook wants news: its address may be made up, and nobody waits
+// long for an answer that its tenant can have asked for again.
+const UnreachedAsks = time.Hour
+
 // UnreachedPause is the longest pause before the next try of a delivery that could not reach its target: it is made
 // soon after the network is back.
 const UnreachedPause = 10 * time.Minute

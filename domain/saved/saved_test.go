@@ -284,3 +284,21 @@ func TestLetterAsks(t *testing.T) {
 		require.Equal(t, 15, strings.Count(n.Letter().Intro[1], "buy"))
 	}
 }
+
+// A webhook whose address leads nowhere is asked a few times over an hour or two, not for a day.
+func TestMissedChallenge(t *testing.T) {
+	t.Parallel()
+	began := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	n, now, asked := saved.Notice{Confirms: true, Channel: saved.Webhook}, began, 0
+	for n.Tries < n.MaxTries() {
+		counts, pause := n.Missed(saved.ErrUnreached, now)
+		if asked++; counts {
+			require.GreaterOrEqual(t, now.Sub(began), saved.UnreachedAsks)
+			n.Tries++
+		}
+		n.Astray = &began
+		now = now.Add(pause)
+	}
+	require.Less(t, asked, 30)
+	require.Less(t, now.Sub(began), 2*time.Hour)
+}

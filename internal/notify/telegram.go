@@ -62,7 +62,8 @@ const maxWait = time.Hour
 
 // Send sends a notice to its chat. A chat that is not there any more, or that has blocked the bot, is fault.Gone; HTTP
 // 429 is fault.Throttled, with the wait that it asks for; a message that Telegram does not take is fault.Invalid; any
-// other failure may pass. No error has the address that was requested, which holds the token, or a text of Telegram.
+// other failure may pass, and is saved.ErrUnreached where no connection was made. No error has the address that was
+// requested, which holds the token, or a text of Telegram.
 func (t *Telegram) Send(ctx context.Context, n saved.Notice) error {
 	body, err := json.Marshal(map[string]any{
 		"chat_id": n.Address.Chat, "text": telegramText(n), "parse_mode": "HTML",
@@ -78,8 +79,13 @@ func (t *Telegram) Send(ctx context.Context, n saved.Notice) error {
 		return fault.Newf(fault.Invalid, "the address of Telegram cannot be read")
 	}
 	r.Header.Set("Content-Type", "application/json")
-	answer, err := t.http.RoundTrip(r)
-	if err != nil {
+	var trip way
+	answer, err := t.http.RoundTrip(r.WithContext(trip.traced(ctx)))
+	switch {
+	case err == nil:
+	case trip.made(err) || trip.wrote.Load(): // it may have taken the message, and takes it again each time
+		return fault.Newf(fault.Transient, "Telegram refused the connection, broke it off, or did not answer")
+	default:
 		return fault.Newf(fault.Transient, "Telegram %w", saved.ErrUnreached)
 	}
 	defer answer.Body.Close()

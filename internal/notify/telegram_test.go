@@ -1,6 +1,7 @@
 package notify_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -33,6 +34,9 @@ func newTelegram(t *testing.T) (*telegram, *httptest.Server) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		f.path, f.asked = r.URL.Path, nil
 		_ = json.NewDecoder(r.Body).Decode(&f.asked) // what cannot be read is nil
+		if f.code == 0 {
+			panic(http.ErrAbortHandler)
+		}
 		w.WriteHeader(f.code)
 		_, _ = w.Write([]byte(f.answer))
 	}))
@@ -91,11 +95,23 @@ func TestTelegram(t *testing.T) {
 		require.Equal(t, tt.after, after, name)
 		require.NotContains(t, err.Error(), "secret", name)
 	}
+	for _, connection := range []string{"the one that is open", "a new one"} {
+		f.code, f.asked = 0, nil
+		err := f.Send(t.Context(), n)
+		class, _ := fault.Of(err)
+		require.Equal(t, fault.Transient, class)
+		require.NotNil(t, f.asked)
+		require.NotErrorIs(t, err, saved.ErrUnreached, "%s: it has the message", connection)
+	}
+	over, cancel := context.WithCancelCause(t.Context())
+	cancel(context.DeadlineExceeded)
+	require.ErrorIs(t, f.Send(over, n), saved.ErrUnreached)
 	s.Close()
 	err := f.Send(t.Context(), n)
 	class, _ := fault.Of(err)
 	require.Equal(t, fault.Transient, class)
 	require.NotContains(t, err.Error(), "secret")
+	require.NotErrorIs(t, err, saved.ErrUnreached, "it refuses the connection")
 	for _, o := range []notify.TelegramOptions{{}, {Token: "secret"}, {Token: telegramToken, URL: "ftp://x"}} {
 		_, err := notify.NewTelegram(o)
 		require.Error(t, err)

@@ -15,10 +15,7 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"strconv"
-	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/mtlrent/conveyor/domain/fault"
@@ -171,21 +168,12 @@ func (w *Webhooks) Send(ctx context.Context, n saved.Notice) error {
 	r.Header.Set(IDHeader, n.ID.String())
 	r.Header.Set(TimeHeader, stamp)
 	r.Header.Set(SignatureHeader, "v1="+Sign(n.Address.Secret, n.ID.String(), stamp, body))
-	var reached atomic.Bool
-	answer, err := w.transport.RoundTrip(r.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		ConnectDone: func(_, _ string, err error) {
-			if err == nil {
-				reached.Store(true)
-			}
-		},
-		GotConn: func(c httptrace.GotConnInfo) {
-			if !c.Reused { // one that is used again may be broken off on our side
-				reached.Store(true)
-			}
-		},
-	})))
+	var trip way
+	answer, err := w.transport.RoundTrip(r.WithContext(trip.traced(ctx)))
 	if err != nil {
-		return w.failed(ctx, err, reached.Load() || errors.Is(err, syscall.ECONNREFUSED))
+		// A connection that is used again may be broken off on our side; over one that hangs the host has the request.
+		hung := trip.wrote.Load() && errors.Is(err, context.DeadlineExceeded)
+		return w.failed(ctx, err, trip.made(err) || hung)
 	}
 	defer answer.Body.Close()
 	said, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer)) // what was taken is delivered, whatever it says

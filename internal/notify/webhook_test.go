@@ -217,10 +217,16 @@ func TestWebhookUnreached(t *testing.T) {
 	serve.Store(breaks)
 	require.ErrorIs(t, send(t.Context()), saved.ErrUnreached, "an old connection may be broken off on our side")
 
-	ctx, cancel := context.WithCancel(t.Context())
-	serve.Store(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		cancel()
-		<-r.Context().Done()
-	}))
-	own(send(ctx), "did not answer")
+	for _, connection := range []string{"new", "used again"} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		serve.Store(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			cancel(context.DeadlineExceeded)
+			<-r.Context().Done()
+		}))
+		err := send(ctx)
+		require.NotErrorIs(t, err, saved.ErrUnreached, connection)
+		own(err, "did not answer")
+		serve.Store(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
+		require.NoError(t, send(t.Context()))
+	}
 }
