@@ -43,7 +43,8 @@ func (h Messages) register(d *door) {
 		OperationID: "list-messages", Method: http.MethodGet, Path: "/messages", Tags: []string{"messages"},
 		Summary: "List messages to one person, the newest first", Errors: []int{422, 503},
 		RejectUnknownQueryParameters: true,
-		Description:                  "Those of no campaign. Recipients are shown to callers with the role operate, masked.",
+		Description: "Those of no campaign. Filters look at the next 10,000: a page may have fewer than there are, or " +
+			"none, and a next_cursor all the same. Recipients are shown to callers with the role operate, masked.",
 	}), h.list)
 	serve(d, tenants(access.Read, huma.Operation{
 		OperationID: "get-message", Method: http.MethodGet, Path: "/messages/{id}", Tags: []string{"messages"},
