@@ -285,7 +285,7 @@ func (s *Messages) List(ctx context.Context, tenant string, f MessageFilter, aft
 	if end := len(rows) - 1; next == nil && end >= 0 && rows[end].last {
 		next = new(rows[end].position())
 	}
-	var found []MessageRow
+	found := []MessageRow{} // a list is never null
 	for _, r := range rows {
 		if r.passes {
 			found = append(found, r.MessageRow)
