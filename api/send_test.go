@@ -25,11 +25,13 @@ func TestSlowReadersAreCutOff(t *testing.T) {
 	done := make(chan result, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p := &pacedWriter{
-			ResponseWriter: w, control: http.NewResponseController(w), within: 100 * time.Millisecond,
-			end: time.Now().Add(time.Hour),
+			ResponseWriter: w, control: http.NewResponseController(w), within: time.Hour, end: time.Now().Add(time.Hour),
 		}
-		if r.URL.Path == "/ended" {
-			p.within, p.end = time.Hour, time.Now().Add(100*time.Millisecond)
+		switch r.URL.Path {
+		case "/slow":
+			p.within = 100 * time.Millisecond
+		case "/ended":
+			p.end = time.Now().Add(100 * time.Millisecond)
 		}
 		n, err := io.Copy(p, io.LimitReader(zeros{}, size))
 		done <- result{n, err}

@@ -286,7 +286,7 @@ func TestSearchForATextThatTakesLong(t *testing.T) {
 	t.Cleanup(func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) })
 	waits := func() []time.Time { // the transactions that wait for the table
 		return query[time.Time](t, pool, `SELECT xact_start FROM pg_stat_activity WHERE datname = current_database()
-			AND wait_event_type = 'Lock' AND query LIKE '%tsquery%'`)
+			AND wait_event_type = 'Lock' AND backend_type = 'client backend'`)
 	}
 	found := make(chan []db.ListingSummary, 1)
 	go func() {
