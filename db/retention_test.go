@@ -384,10 +384,7 @@ func TestAnyFile(t *testing.T) {
 	require.True(t, any(), "of a listing")
 	exec(t, pool, "UPDATE listing_images SET key = NULL")
 	require.False(t, any())
-	_, err := db.NewUploads(pool).Create(ctx, db.Upload{
-		ID: uuid.New(), Tenant: "acme", FileName: "people.csv", Blob: "uploads/1", Bytes: 1, SHA256: []byte{1}, CreatedBy: "me", CreatedAt: start,
-	})
-	require.NoError(t, err)
+	newUpload(t, db.NewUploads(pool), "acme")
 	require.True(t, any(), "of an upload")
 }
 

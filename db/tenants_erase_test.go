@@ -334,10 +334,7 @@ func TestExportReadsRowsOnce(t *testing.T) {
 
 	pool, ctx := dbtest.New(t), t.Context()
 	newTenant(t, pool, "acme")
-	u, err := db.NewUploads(pool).Create(ctx, db.Upload{
-		ID: uuid.New(), Tenant: "acme", FileName: "people.csv", Blob: "uploads/1", Bytes: 1, SHA256: []byte{1}, CreatedBy: "me", CreatedAt: at(0),
-	})
-	require.NoError(t, err)
+	u := newUpload(t, db.NewUploads(pool), "acme")
 	const rows, size = 150, 10_000
 	require.NoError(t, pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, "SELECT set_config('conveyor.tenant', 'acme', true)")

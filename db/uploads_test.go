@@ -60,13 +60,10 @@ func chunksOf(rows []contact.Row, size int) (chunks []contact.Chunk, parsed []co
 	return chunks, parsed
 }
 
-// upload makes an upload of a tenant and adds chunks of rows, which are all parsed.
-func upload(t testing.TB, s *db.Uploads, tenant string, rows []contact.Row, size int, change ...func(*db.Upload)) (
-	db.Upload, []contact.ParsedChunk,
-) {
+// newUpload makes an upload of a tenant, of which nothing is read yet.
+func newUpload(t testing.TB, s *db.Uploads, tenant string, change ...func(*db.Upload)) db.Upload {
 	t.Helper()
 
-	ctx := t.Context()
 	u := db.Upload{
 		ID: uuid.New(), Tenant: tenant, FileName: "people.csv", Blob: "uploads/1", Bytes: 1, SHA256: []byte{1}, CreatedBy: "me",
 		CreatedAt: at(0),
@@ -74,8 +71,18 @@ func upload(t testing.TB, s *db.Uploads, tenant string, rows []contact.Row, size
 	for _, c := range change {
 		c(&u)
 	}
-	u, err := s.Create(ctx, u)
+	u, err := s.Create(t.Context(), u)
 	require.NoError(t, err)
+	return u
+}
+
+// upload makes an upload of a tenant and adds chunks of rows, which are all parsed.
+func upload(t testing.TB, s *db.Uploads, tenant string, rows []contact.Row, size int, change ...func(*db.Upload)) (
+	db.Upload, []contact.ParsedChunk,
+) {
+	t.Helper()
+
+	ctx, u := t.Context(), newUpload(t, s, tenant, change...)
 	require.NoError(t, s.Planned(ctx, tenant, u.ID, []byte(`{"format":{}}`), "", at(1)))
 	chunks, parsed := chunksOf(rows, size)
 	require.NoError(t, s.AddChunks(ctx, tenant, u.ID, chunks, at(1)))
@@ -730,10 +737,7 @@ func TestUploadPreviews(t *testing.T) {
 	pool, ctx := dbtest.New(t), t.Context()
 	newTenant(t, pool, "acme")
 	s := db.NewUploads(pool)
-	u, err := s.Create(ctx, db.Upload{
-		ID: uuid.New(), Tenant: "acme", FileName: "people.csv", Blob: "uploads/1", Bytes: 1, SHA256: []byte{1}, CreatedBy: "me", CreatedAt: at(0),
-	})
-	require.NoError(t, err)
+	u := newUpload(t, s, "acme")
 	begin := func(now time.Time, want, wantOpen int) {
 		t.Helper()
 		begun, open, err := s.BeginPreview(ctx, "acme", u.ID, now, time.Hour)
@@ -769,10 +773,7 @@ func TestUploadReadings(t *testing.T) {
 	pool, ctx := dbtest.New(t), t.Context()
 	newTenant(t, pool, "acme")
 	s := db.NewUploads(pool)
-	u, err := s.Create(ctx, db.Upload{
-		ID: uuid.New(), Tenant: "acme", FileName: "people.csv", Blob: "uploads/1", Bytes: 1, SHA256: []byte{1}, CreatedBy: "me", CreatedAt: at(0),
-	})
-	require.NoError(t, err)
+	u := newUpload(t, s, "acme")
 	begin := func(want int) {
 		t.Helper()
 		begun, err := s.BeginReading(ctx, "acme", u.ID)
@@ -783,7 +784,7 @@ func TestUploadReadings(t *testing.T) {
 	begin(2)
 	require.NoError(t, s.EndReading(ctx, "acme", u.ID))
 	begin(1)
-	_, err = s.BeginReading(ctx, "umbrella", u.ID)
+	_, err := s.BeginReading(ctx, "umbrella", u.ID)
 	class, _ := fault.Of(err)
 	require.Equal(t, fault.Gone, class)
 	begin(2)
