@@ -18,6 +18,7 @@ import (
 
 	"github.com/mtlrent/conveyor/internal/chromium"
 	"github.com/mtlrent/conveyor/internal/npm"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // axePackage finds what keeps people from using a page.
@@ -172,7 +173,7 @@ func (v *visitor) until(p playwright.Page, what, js string) {
 		is, err := p.Evaluate("() => !!(" + js + ")()")
 		return err == nil && is == true // it fails while the page is changing
 	}
-	if !assert.Eventually(v.t, is, 2*time.Minute, 100*time.Millisecond, what) {
+	if !assert.Eventually(v.t, is, servicetest.Patience(), 100*time.Millisecond, what) {
 		text, _ := p.Locator("body").InnerText()
 		require.FailNow(v.t, what, "%s says:\n%s", p.URL(), text)
 	}

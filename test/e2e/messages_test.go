@@ -135,6 +135,18 @@ func (p *post) sends() {
 }
 
 // campaign makes a campaign of a tenant to n new contacts, whose time has come.
+// nothingIsBeingSent waits until no message of a campaign is claimed: what was, is with Meta or left.
+func (p *post) nothingIsBeingSent(tenant string, id uuid.UUID) {
+	p.t.Helper()
+
+	p.eventually("what was being sent is sent", func() bool {
+		sending, _, err := p.messages.OfCampaign(p.ctx(), tenant, id,
+			db.MessageFilter{State: string(campaign.MessageSending)}, nil, 1)
+		require.NoError(p.t, err)
+		return len(sending) == 0
+	})
+}
+
 func (p *post) campaign(tenant string, sender uuid.UUID, n int) uuid.UUID {
 	p.t.Helper()
 
@@ -178,11 +190,7 @@ func TestCampaigns(t *testing.T) {
 	p.eventually("some are sent", func() bool { return get(id).Counts.Sent > 20 })
 	_, err := store.Pause(ctx, "acme", id, "wait", "test", time.Now())
 	require.NoError(t, err)
-	p.eventually("what was being sent is sent", func() bool {
-		sending, _, err := db.NewMessages(p.db).OfCampaign(ctx, "acme", id, db.MessageFilter{State: string(campaign.MessageSending)}, nil, 1)
-		require.NoError(t, err)
-		return len(sending) == 0
-	})
+	p.nothingIsBeingSent("acme", id)
 	held := p.api.Counts().Accepted
 	require.Less(t, held, 140)
 	more := func() bool { return p.api.Counts().Accepted > held }

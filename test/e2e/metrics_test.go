@@ -106,7 +106,7 @@ func TestPanelsAndAlertsHaveTheirMetrics(t *testing.T) {
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
 		look()
 		assert.Empty(c, missing(wanted, seen))
-	}, 2*time.Minute, 200*time.Millisecond)
+	}, servicetest.Patience(), 200*time.Millisecond)
 
 	var report api.Report
 	w.eventually("the dead letters are reported", func() bool {

@@ -47,7 +47,7 @@ func TestWhatATerminatedRunLeftIsResumed(t *testing.T) {
 	w.publish("scraped", "kijiji", advert("2", now, photos))
 	select {
 	case <-asked:
-	case <-time.After(time.Minute):
+	case <-time.After(servicetest.Patience()):
 		t.Fatal("the picture is not asked for")
 	}
 	require.NoError(t, w.temporal.TerminateWorkflow(w.ctx(), workflowID("2"), "", "its image host stalls"))

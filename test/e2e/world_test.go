@@ -146,13 +146,26 @@ func (w *world) explain() {
 	}
 }
 
+// nextPort is where freeAddress looks next. Its ports lie below those that the system gives to outgoing connections
+// (32768 on) and those of the services (20000 on), so that nobody takes one between its closing and its use.
+var nextPort = func() *atomic.Int32 {
+	n := new(atomic.Int32)
+	n.Store(int32(os.Getpid() % 250 * 40))
+	return n
+}()
+
 func freeAddress(t *testing.T) string {
 	t.Helper()
 
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().String()
+	for range 10000 {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10000+nextPort.Add(1)%10000))
+		if err == nil {
+			defer l.Close()
+			return l.Addr().String()
+		}
+	}
+	t.Fatal("every port from 10000 to 19999 is in use")
+	return ""
 }
 
 // run runs a command of conveyor to its end.
@@ -217,7 +230,7 @@ func (p *process) stop(t *testing.T) {
 	select {
 	case <-p.end:
 		require.Equal(t, 0, p.cmd.ProcessState.ExitCode(), p.log.tail(3000))
-	case <-time.After(30 * time.Second):
+	case <-time.After(servicetest.Patience()):
 		t.Fatalf("%s does not stop: %s", p.role, p.log.tail(3000))
 	}
 }
@@ -231,7 +244,7 @@ func (w *world) publish(exchange, key string, bodies ...[]byte) {
 // eventually waits for a condition on the world, for as long as work may take on a busy machine.
 func (w *world) eventually(what string, ok func() bool) {
 	w.t.Helper()
-	require.Eventually(w.t, ok, 4*time.Minute, 100*time.Millisecond, what)
+	require.Eventually(w.t, ok, 2*servicetest.Patience(), 100*time.Millisecond, what)
 }
 
 // one reads one value.
