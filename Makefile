@@ -11,11 +11,11 @@ export GOFLAGS := $(GOFLAGS) -trimpath
 ARGS ?=
 PKG  ?=
 
-# Packages that only compute, with tests that need no service: the test cache answers for what has not changed. All others
-# share one set of services. test/faults and test/cluster kill services of their own: of the first only the tests that read
-# ledgers are in the gate. They begin in this order, so the long ones are the first.
-PURE     := . ./activities/... ./cli/... ./domain/... ./workflows/... ./workers/...
-SERVICED  = ./api ./bridge ./internal/browser ./db ./internal/launch ./internal/devstack $$(go list ./... | grep -vE '/conveyor(/(activities|cli|domain|workflows|workers|test)(/.*)?)?$$') ./test/faults
+# Packages whose tests need a service, in the order in which they begin: the long ones are the first. test/faults and
+# test/cluster kill services of their own: of the first only the tests that read ledgers are in the gate. All others are
+# pure: the test cache answers for what has not changed.
+SERVICED := ./api ./bridge ./internal/browser ./db ./internal/launch ./cmd/conveyor ./internal/devstack/... ./internal/limit ./test/faults
+PURE      = $$(go list ./... | grep -vE '/conveyor/(api|bridge|db|cmd|internal/(browser|launch|devstack|limit)|test)(/.*)?$$')
 
 # The version is part of the file name, so a bump installs anew.
 LINT_VERSION          := v2.15.0
@@ -74,7 +74,7 @@ test: build $(GOTESTSUM) $(if $(PKG),,test-fast) ## The gate, ten minutes: again
 	@$(ON_SERVICES) $(call tests,test,$(or $(PKG),./test/e2e $(SERVICED)),-count=1 $(if $(PKG),,-short))
 
 test-slow: build $(GOTESTSUM) ## The gate's packages whole: scale, real time. After a change to db, limit, browser.
-	@go test -vet=off -timeout 20m $(PURE)
+	@$(call tests,pure,$(PURE))
 	@$(ON_SERVICES) $(call tests,slow,$(filter-out ./test/faults,$(SERVICED)),-count=1)
 
 test-e2e: build $(GOTESTSUM) ## Everything end to end. After a change to a workflow, an activity or a role.
@@ -82,13 +82,12 @@ test-e2e: build $(GOTESTSUM) ## Everything end to end. After a change to a workf
 
 # Nothing that is skipped here looks green.
 test-all: check test-web test-slow test-e2e test-faults-short test-pgbouncer test-console test-cluster ## All of these, one after another, and nothing skipped.
-	@if grep -h '"Action":"skip"' bin/slow.json bin/e2e.json bin/faults.json | grep '"Test"'; then \
+	@if grep -h '"Action":"skip"' bin/pure.json bin/slow.json bin/e2e.json bin/faults.json | grep '"Test"'; then \
 		echo "test-all: these were skipped"; exit 1; fi
 	@echo "test-all: all good; write the line of docs/nightly.md"
 
-# Packages that only compute: no service, no browser; the test cache answers for what has not changed.
-test-fast: need-go ## Run the tests that need no services: domain, workflows, activities, workers, layers.
-	@go test -vet=off -short -timeout 10m $(PURE) $(ARGS)
+test-fast: need-go $(GOTESTSUM) ## Run the tests that need no services: domain, workflows, activities, workers, layers.
+	@$(call tests,fast,$(PURE),-short)
 
 test-faults-short: need-go $(GOTESTSUM) ## Ledgers of faults, short, with a new seed. After a change to bridge, db or a role.
 	@$(call tests,faults,./test/faults,-count=1 -parallel 1)

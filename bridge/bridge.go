@@ -110,8 +110,8 @@ func (b *Bridge) prepare(ctx context.Context, connect *connector, t topology) er
 		case conn.IsClosed():
 			b.Log.WarnContext(ctx, "lost the connection to rabbitmq, trying again", "err", failed)
 			return false
-		case notYet(failed):
-			b.Log.WarnContext(ctx, "rabbitmq has not started a queue yet, trying again", "err", failed)
+		case notYet(failed, t.declare):
+			b.Log.WarnContext(ctx, "rabbitmq has not yet what was declared, trying again", "err", failed)
 			return false
 		}
 		return true

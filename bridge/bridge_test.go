@@ -828,18 +828,21 @@ func TestNotYet(t *testing.T) {
 
 	down := "NOT_FOUND - home node 'rabbit@b' of durable queue 'scraped.kijiji' in vhost '/' is down or inaccessible"
 	missing := "NOT_FOUND - no queue 'scraped.kijiji' in vhost '/'"
+	deleted := "NOT_FOUND - no exchange 'scraped' in vhost '/'"
 	for _, tt := range []struct {
-		err  error
-		want bool
+		err              error
+		checks, declares bool
 	}{
-		{nil, false},
-		{context.Canceled, false},
-		{&amqp.Error{Code: amqp.NotFound, Reason: down}, true},
-		{fmt.Errorf("declare queue scraped.kijiji: %w", &amqp.Error{Code: amqp.NotFound, Reason: down}), true},
-		{&amqp.Error{Code: amqp.NotFound, Reason: missing}, false},
-		{&amqp.Error{Code: amqp.AccessRefused, Reason: "ACCESS_REFUSED - down or inaccessible"}, false},
+		{nil, false, false},
+		{context.Canceled, false, false},
+		{&amqp.Error{Code: amqp.NotFound, Reason: down}, true, true},
+		{fmt.Errorf("declare queue scraped.kijiji: %w", &amqp.Error{Code: amqp.NotFound, Reason: down}), true, true},
+		{&amqp.Error{Code: amqp.NotFound, Reason: missing}, false, true},
+		{&amqp.Error{Code: amqp.NotFound, Reason: deleted}, false, true},
+		{&amqp.Error{Code: amqp.AccessRefused, Reason: "ACCESS_REFUSED - down or inaccessible"}, false, false},
 	} {
-		require.Equal(t, tt.want, bridge.NotYet(tt.err), "%v", tt.err)
+		require.Equal(t, tt.checks, bridge.NotYet(tt.err, false), "%v", tt.err)
+		require.Equal(t, tt.declares, bridge.NotYet(tt.err, true), "%v", tt.err)
 	}
 }
 

@@ -36,7 +36,7 @@ func (b *Bridge) PrefetchBytes(n int64) { b.budget = n }
 func (b *Bridge) TrimEvery(d time.Duration) { b.trim = d }
 
 // NotYet says whether the broker's answer to a declaration may be another one in a moment.
-func NotYet(err error) bool { return notYet(err) }
+func NotYet(err error, declares bool) bool { return notYet(err, declares) }
 
 // Establish declares a bridge's topology, as Run does before anything else.
 func Establish(ctx context.Context, o Options) error {

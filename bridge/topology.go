@@ -166,7 +166,7 @@ func (t topology) establish(conn *amqp.Connection, log *slog.Logger) error {
 			if err := q.check(conn); err != nil {
 				return fmt.Errorf("%w; declare it, or set RABBITMQ_DECLARE_TOPOLOGY=true", err)
 			}
-			if err := there(conn, q.dlq()); notYet(err) {
+			if err := there(conn, q.dlq()); notYet(err, false) {
 				return fmt.Errorf("check queue %s: %w", q.dlq(), err)
 			} else if err != nil {
 				log.Info("dead-letter queue does not exist: dead letters go to Postgres at once", "queue", q.dlq())
@@ -291,12 +291,13 @@ func asItIs(err error, log *slog.Logger, kind, name string) error {
 	return nil
 }
 
-// notYet says whether err is the broker's word that it knows a queue whose process does not run: another connection is
-// declaring it at this moment, its node is starting, or its leader is being elected. The code is that of a queue that
-// does not exist, whose reason begins with "no queue".
-func notYet(err error) bool {
+// notYet says whether err may be another one in a moment. The broker may know a queue whose process does not run: another
+// connection is declaring it, its node is starting, or its leader is being elected. The code is that of what does not
+// exist, whose reason begins with "no queue" or "no exchange": for one who declares it too, it was deleted after it was
+// declared and before it was bound.
+func notYet(err error, declares bool) bool {
 	var e *amqp.Error
-	return errors.As(err, &e) && e.Code == amqp.NotFound && strings.Contains(e.Reason, "down or inaccessible")
+	return errors.As(err, &e) && e.Code == amqp.NotFound && (declares || strings.Contains(e.Reason, "down or inaccessible"))
 }
 
 // on runs f on a channel of its own: an error of the broker closes the channel it came on.
