@@ -30,6 +30,7 @@ var may = map[string][]string{
 	"cli":             {"domain", "api"},
 	"internal":        {"domain"},
 	"internal/launch": {"domain", "workflows"},
+	"sim":             {"domain", "internal"},
 	"web":             {},
 	"cmd":             nil,
 	"test":            nil,

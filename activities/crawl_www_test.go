@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/domain/web"
-	"github.com/mtlrent/conveyor/internal/crawlsite"
+	"github.com/mtlrent/conveyor/sim/crawlsite"
 )
 
 // The www. twin of the seed's host belongs to the run, with URLs of its own, and no other host does.

@@ -18,7 +18,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/search"
 	"github.com/mtlrent/conveyor/internal/opensearch"
-	"github.com/mtlrent/conveyor/internal/opensearch/opensearchtest"
+	"github.com/mtlrent/conveyor/sim/opensearchtest"
 )
 
 // A fakeSearch is an inbox, a store, an index and an engine. A page whose text is "bad" is refused by the store, one of

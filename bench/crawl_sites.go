@@ -22,7 +22,7 @@ import (
 
 	"github.com/gocolly/colly/v2"
 
-	"github.com/mtlrent/conveyor/internal/crawlsite"
+	"github.com/mtlrent/conveyor/sim/crawlsite"
 )
 
 // A crawlSite is a site to be crawled. Its server is a process of its own, so that its CPU time is not ours.

@@ -20,7 +20,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/draft/drafttest"
 	"github.com/mtlrent/conveyor/domain/picture"
 	"github.com/mtlrent/conveyor/internal/confine"
-	"github.com/mtlrent/conveyor/internal/demosite"
+	"github.com/mtlrent/conveyor/sim/demosite"
 )
 
 const extractionName = "extraction"

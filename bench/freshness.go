@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/mtlrent/conveyor/domain/scrape"
-	"github.com/mtlrent/conveyor/internal/freshness"
+	"github.com/mtlrent/conveyor/sim/freshness"
 )
 
 const freshnessName = "freshness"

@@ -23,9 +23,9 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/internal/blob"
-	"github.com/mtlrent/conveyor/internal/cloudapi"
 	"github.com/mtlrent/conveyor/internal/launch"
 	"github.com/mtlrent/conveyor/internal/secret"
+	"github.com/mtlrent/conveyor/sim/cloudapi"
 )
 
 // A Dispatched is how the messages of tenants are sent.

@@ -14,10 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/domain/campaign"
-	"github.com/mtlrent/conveyor/internal/cloudapi"
 	"github.com/mtlrent/conveyor/internal/limit"
 	"github.com/mtlrent/conveyor/internal/servicetest"
 	"github.com/mtlrent/conveyor/internal/whatsapp"
+	"github.com/mtlrent/conveyor/sim/cloudapi"
 )
 
 // post sends the messages of acme by a fake of the Cloud API, whose webhooks are applied.

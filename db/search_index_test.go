@@ -13,8 +13,8 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/domain/search"
-	"github.com/mtlrent/conveyor/domain/search/searchtest"
 	"github.com/mtlrent/conveyor/internal/servicetest"
+	"github.com/mtlrent/conveyor/sim/searchtest"
 )
 
 // requireExact compares the index with one that is built anew of the pages: the documents, the lengths of their fields,

@@ -17,10 +17,10 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/domain/campaign"
-	"github.com/mtlrent/conveyor/internal/cloudapi"
 	"github.com/mtlrent/conveyor/internal/servicetest"
 	"github.com/mtlrent/conveyor/internal/telemetry"
 	"github.com/mtlrent/conveyor/internal/whatsapp"
+	"github.com/mtlrent/conveyor/sim/cloudapi"
 	"github.com/mtlrent/conveyor/workflows"
 )
 

@@ -8,10 +8,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/mtlrent/conveyor/internal/cloudapi"
 	"github.com/mtlrent/conveyor/internal/config"
-	"github.com/mtlrent/conveyor/internal/demosite"
 	"github.com/mtlrent/conveyor/internal/telemetry"
+	"github.com/mtlrent/conveyor/sim/cloudapi"
+	"github.com/mtlrent/conveyor/sim/demosite"
 )
 
 type demoCmd struct {

@@ -13,9 +13,9 @@ import (
 
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/internal/config"
-	"github.com/mtlrent/conveyor/internal/demosite"
 	"github.com/mtlrent/conveyor/internal/servicetest"
 	"github.com/mtlrent/conveyor/internal/whatsapp"
+	"github.com/mtlrent/conveyor/sim/demosite"
 )
 
 // The demo site takes messages as the WhatsApp Cloud API does, and posts statuses with the secret of the settings.

@@ -15,8 +15,8 @@ import (
 
 	"github.com/mtlrent/conveyor/domain/scrape"
 	"github.com/mtlrent/conveyor/internal/config"
-	"github.com/mtlrent/conveyor/internal/demosite"
 	"github.com/mtlrent/conveyor/internal/sharedtest"
+	"github.com/mtlrent/conveyor/sim/demosite"
 )
 
 const (

@@ -18,8 +18,8 @@ import (
 
 	"github.com/mtlrent/conveyor/cli"
 	"github.com/mtlrent/conveyor/internal/config"
-	"github.com/mtlrent/conveyor/internal/demosite"
 	"github.com/mtlrent/conveyor/internal/devstack"
+	"github.com/mtlrent/conveyor/sim/demosite"
 )
 
 // stopWithin bounds a stop, from the first signal to the last process.

@@ -9,7 +9,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/picture"
 	"github.com/mtlrent/conveyor/internal/confine"
-	"github.com/mtlrent/conveyor/internal/demosite"
+	"github.com/mtlrent/conveyor/sim/demosite"
 )
 
 // BenchmarkConfined compares reading in a child with reading here.

@@ -17,8 +17,8 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/web"
 	"github.com/mtlrent/conveyor/internal/confine"
-	"github.com/mtlrent/conveyor/internal/demosite"
 	"github.com/mtlrent/conveyor/internal/servicetest"
+	"github.com/mtlrent/conveyor/sim/demosite"
 )
 
 func TestMain(m *testing.M) {

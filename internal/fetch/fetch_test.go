@@ -22,8 +22,8 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/picture"
 	"github.com/mtlrent/conveyor/domain/web"
-	"github.com/mtlrent/conveyor/internal/demosite"
 	"github.com/mtlrent/conveyor/internal/fetch"
+	"github.com/mtlrent/conveyor/sim/demosite"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)

@@ -7,8 +7,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
-	"github.com/mtlrent/conveyor/internal/demosite"
 	"github.com/mtlrent/conveyor/internal/fetch"
+	"github.com/mtlrent/conveyor/sim/demosite"
 )
 
 // A download is a span of its caller's trace, which the foreign host learns nothing of.

@@ -13,10 +13,10 @@ import (
 
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/search"
-	"github.com/mtlrent/conveyor/domain/search/searchtest"
 	"github.com/mtlrent/conveyor/internal/opensearch"
-	"github.com/mtlrent/conveyor/internal/opensearch/opensearchtest"
 	"github.com/mtlrent/conveyor/internal/servicetest"
+	"github.com/mtlrent/conveyor/sim/opensearchtest"
+	"github.com/mtlrent/conveyor/sim/searchtest"
 )
 
 var indexes atomic.Int64

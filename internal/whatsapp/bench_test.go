@@ -11,8 +11,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/mtlrent/conveyor/internal/cloudapi"
 	"github.com/mtlrent/conveyor/internal/whatsapp"
+	"github.com/mtlrent/conveyor/sim/cloudapi"
 )
 
 // BenchmarkSend sends to the fake, without limits, 16 messages at a time: messages a second, and the CPU time of client

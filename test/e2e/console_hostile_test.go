@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/db"
-	"github.com/mtlrent/conveyor/internal/crawlsite"
+	"github.com/mtlrent/conveyor/sim/crawlsite"
 )
 
 // evil is what a stranger may write: markup, addresses that run scripts, marks that turn the direction of what follows,

@@ -20,9 +20,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/domain/crawl"
-	"github.com/mtlrent/conveyor/internal/crawlsite"
 	"github.com/mtlrent/conveyor/internal/servicetest"
 	"github.com/mtlrent/conveyor/internal/sharedtest"
+	"github.com/mtlrent/conveyor/sim/crawlsite"
 )
 
 // served serves a site, and counts its requests.

@@ -16,10 +16,10 @@ import (
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/campaign"
-	"github.com/mtlrent/conveyor/internal/cloudapi"
 	"github.com/mtlrent/conveyor/internal/launch"
 	"github.com/mtlrent/conveyor/internal/secret"
 	"github.com/mtlrent/conveyor/internal/servicetest"
+	"github.com/mtlrent/conveyor/sim/cloudapi"
 )
 
 // post is a world whose tenants send by a fake of the Cloud API.

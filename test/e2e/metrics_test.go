@@ -26,8 +26,8 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/internal/blob"
-	"github.com/mtlrent/conveyor/internal/demosite"
 	"github.com/mtlrent/conveyor/internal/servicetest"
+	"github.com/mtlrent/conveyor/sim/demosite"
 )
 
 // An alert or a panel whose metric no role exposes is silent for ever, so every name, label and value in deploy/ must

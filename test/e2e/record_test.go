@@ -29,10 +29,10 @@ import (
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/domain/crawl"
-	"github.com/mtlrent/conveyor/internal/cloudapi"
-	"github.com/mtlrent/conveyor/internal/crawlsite"
-	"github.com/mtlrent/conveyor/internal/demosite"
 	"github.com/mtlrent/conveyor/internal/servicetest"
+	"github.com/mtlrent/conveyor/sim/cloudapi"
+	"github.com/mtlrent/conveyor/sim/crawlsite"
+	"github.com/mtlrent/conveyor/sim/demosite"
 	"github.com/mtlrent/conveyor/workflows"
 )
 

@@ -21,8 +21,8 @@ import (
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/scrape"
-	"github.com/mtlrent/conveyor/internal/demosite"
 	"github.com/mtlrent/conveyor/internal/servicetest"
+	"github.com/mtlrent/conveyor/sim/demosite"
 )
 
 var transport = flag.String("transport", string(scrape.HTTP), "transport for the demo site's pages: browser or http")

@@ -30,8 +30,8 @@ import (
 
 	"github.com/mtlrent/conveyor/bridge/bridgetest"
 	"github.com/mtlrent/conveyor/db/dbtest"
-	"github.com/mtlrent/conveyor/internal/demosite"
 	"github.com/mtlrent/conveyor/internal/servicetest"
+	"github.com/mtlrent/conveyor/sim/demosite"
 )
 
 // binary is the conveyor under test: that of the Makefile, or one that is built first.

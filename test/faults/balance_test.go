@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/domain/listing"
-	"github.com/mtlrent/conveyor/internal/demosite"
+	"github.com/mtlrent/conveyor/sim/demosite"
 )
 
 // honest is a journal of five messages and the books of a run in which nothing went wrong.

@@ -20,12 +20,12 @@ import (
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/campaign"
-	"github.com/mtlrent/conveyor/internal/cloudapi"
 	"github.com/mtlrent/conveyor/internal/devstack"
 	"github.com/mtlrent/conveyor/internal/launch"
 	"github.com/mtlrent/conveyor/internal/secret"
 	"github.com/mtlrent/conveyor/internal/servicetest"
 	"github.com/mtlrent/conveyor/internal/whatsapp"
+	"github.com/mtlrent/conveyor/sim/cloudapi"
 )
 
 // campaignBreaks are the faults that meet a campaign, beside workers that are killed all the time.

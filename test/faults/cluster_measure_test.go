@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mtlrent/conveyor/internal/cloudapi"
+	"github.com/mtlrent/conveyor/sim/cloudapi"
 )
 
 // mostWithin is the span in which requests and messages are counted: the most that there were, whenever it began.

@@ -22,10 +22,10 @@ import (
 
 	"github.com/mtlrent/conveyor/db"
 	crawling "github.com/mtlrent/conveyor/domain/crawl"
-	"github.com/mtlrent/conveyor/internal/crawlsite"
 	"github.com/mtlrent/conveyor/internal/devstack/cluster"
 	"github.com/mtlrent/conveyor/internal/launch"
 	"github.com/mtlrent/conveyor/internal/servicetest"
+	"github.com/mtlrent/conveyor/sim/crawlsite"
 )
 
 // onSwitch is given by TestTheLedgerOfTheClusterBalances to its second self, which is on the switch of a cluster.

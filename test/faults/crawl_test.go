@@ -18,9 +18,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	crawling "github.com/mtlrent/conveyor/domain/crawl"
-	"github.com/mtlrent/conveyor/internal/crawlsite"
 	"github.com/mtlrent/conveyor/internal/devstack"
 	"github.com/mtlrent/conveyor/internal/servicetest"
+	"github.com/mtlrent/conveyor/sim/crawlsite"
 )
 
 // breaks are the faults that meet crawls, beside workers that are killed all the time. short says which are part of the

@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	crawling "github.com/mtlrent/conveyor/domain/crawl"
-	"github.com/mtlrent/conveyor/internal/crawlsite"
 	"github.com/mtlrent/conveyor/internal/servicetest"
+	"github.com/mtlrent/conveyor/sim/crawlsite"
 )
 
 // A site that is all traps harms its own crawl: another run finds what is on its site, at its pace, while the sitemaps

@@ -17,7 +17,7 @@ import (
 
 	"github.com/mtlrent/conveyor/domain/platform"
 	"github.com/mtlrent/conveyor/domain/web"
-	"github.com/mtlrent/conveyor/internal/demosite"
+	"github.com/mtlrent/conveyor/sim/demosite"
 )
 
 // A site is the demo site under a script of ours: it changes, and knows of each visit whether there was a reason.

@@ -13,9 +13,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mtlrent/conveyor/internal/demosite"
 	"github.com/mtlrent/conveyor/internal/devstack"
 	"github.com/mtlrent/conveyor/internal/servicetest"
+	"github.com/mtlrent/conveyor/sim/demosite"
 )
 
 // upsets are the faults that meet scrapers.

@@ -13,9 +13,9 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/mtlrent/conveyor/domain/crawl"
-	"github.com/mtlrent/conveyor/internal/crawlsite"
 	"github.com/mtlrent/conveyor/internal/servicetest"
 	"github.com/mtlrent/conveyor/internal/sharedtest"
+	"github.com/mtlrent/conveyor/sim/crawlsite"
 )
 
 const (

@@ -12,7 +12,7 @@ import (
 
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/place"
-	"github.com/mtlrent/conveyor/internal/demosite/corpus"
+	"github.com/mtlrent/conveyor/sim/demosite/corpus"
 )
 
 // firstID is the number of a half's first advert: above those that the real sites have given out.

@@ -20,9 +20,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mtlrent/conveyor/domain/campaign"
-	"github.com/mtlrent/conveyor/internal/cloudapi"
 	"github.com/mtlrent/conveyor/internal/servicetest"
 	"github.com/mtlrent/conveyor/internal/whatsapp"
+	"github.com/mtlrent/conveyor/sim/cloudapi"
 )
 
 // receiver takes webhooks as the application does.

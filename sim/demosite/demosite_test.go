@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mtlrent/conveyor/internal/demosite"
+	"github.com/mtlrent/conveyor/sim/demosite"
 )
 
 func TestPhoto(t *testing.T) {

@@ -21,8 +21,8 @@ import (
 	"github.com/mtlrent/conveyor/domain/platform"
 	"github.com/mtlrent/conveyor/domain/scrape"
 	"github.com/mtlrent/conveyor/domain/web"
-	"github.com/mtlrent/conveyor/internal/demosite"
-	"github.com/mtlrent/conveyor/internal/demosite/corpus"
+	"github.com/mtlrent/conveyor/sim/demosite"
+	"github.com/mtlrent/conveyor/sim/demosite/corpus"
 )
 
 const host = "http://demo.example"

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/domain/contact"
-	"github.com/mtlrent/conveyor/internal/demosite"
+	"github.com/mtlrent/conveyor/sim/demosite"
 )
 
 // The demo's file is read without a word about how, and what is bad about it is found.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mtlrent/conveyor/internal/demosite"
+	"github.com/mtlrent/conveyor/sim/demosite"
 )
 
 // The webhook shows the newest of what it was told.

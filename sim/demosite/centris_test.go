@@ -11,7 +11,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/scrape"
 	"github.com/mtlrent/conveyor/domain/web"
-	"github.com/mtlrent/conveyor/internal/demosite"
+	"github.com/mtlrent/conveyor/sim/demosite"
 )
 
 // centrisStart is the search that conveyor up scrapes.

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/domain/scrape"
-	"github.com/mtlrent/conveyor/internal/freshness"
+	"github.com/mtlrent/conveyor/sim/freshness"
 )
 
 // A month of a site of 9,000 adverts at nine seconds a request, with its looks and without, and with a search that is too
