@@ -291,13 +291,14 @@ func asItIs(err error, log *slog.Logger, kind, name string) error {
 	return nil
 }
 
-// notYet says whether err may be another one in a moment. The broker may know a queue whose process does not run: another
-// connection is declaring it, its node is starting, or its leader is being elected. The code is that of what does not
-// exist, whose reason begins with "no queue" or "no exchange": for one who declares it too, it was deleted after it was
-// declared and before it was bound.
+// notYet says whether err may be another one in a moment. The broker may know a queue whose process does not run:
+// another connection is declaring it, its node is starting, or its leader is being elected. The code is that of what
+// does not exist, whose reason begins with "no queue" or "no exchange": for one who declares it too, it was deleted
+// after it was declared and before it was bound.
 func notYet(err error, declares bool) bool {
 	var e *amqp.Error
-	return errors.As(err, &e) && e.Code == amqp.NotFound && (declares || strings.Contains(e.Reason, "down or inaccessible"))
+	return errors.As(err, &e) && e.Code == amqp.NotFound &&
+		(declares || strings.Contains(e.Reason, "down or inaccessible"))
 }
 
 // on runs f on a channel of its own: an error of the broker closes the channel it came on.
