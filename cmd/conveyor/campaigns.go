@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/mtlrent/conveyor/api"
@@ -90,11 +91,7 @@ func (h *house) applyEach(ctx context.Context, store *db.Webhooks) {
 
 // readWebhook says what is in an event. One that makes it panic is as one that cannot be read.
 func readWebhook(e db.WebhookEvent) (reports []campaign.Report, inbound []campaign.Inbound, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			reports, inbound, err = nil, nil, fault.Newf(fault.Invalid, "reading webhook %d panicked: %v", e.ID, p)
-		}
-	}()
+	defer fault.Survive(&err, fmt.Sprintf("reading webhook %d", e.ID), nil)
 	event, err := whatsapp.ReadEvent(e.Body)
 	if err != nil {
 		return nil, nil, err
