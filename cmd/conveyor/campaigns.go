@@ -7,6 +7,7 @@ import (
 
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/telemetry"
@@ -36,6 +37,9 @@ func (h *house) campaigns() system {
 			},
 			api.Messages{Store: db.NewMessages(h.pool), Wakes: wakes},
 			api.Webhooks{Store: hooks, AppSecrets: c.AppSecrets, VerifyTokens: c.VerifyTokens},
+		},
+		backlog: func(b *telemetry.Backlog) {
+			b.Webhooks = func(ctx context.Context) (backlog.Webhooks, error) { return hooks.Late(ctx, time.Now()) }
 		},
 		activities: func(context.Context) ([]workers.Row, func()) {
 			metrics := telemetry.NewWebhooks(h.registry)

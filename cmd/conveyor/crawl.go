@@ -98,7 +98,8 @@ func (h *house) crawls() system {
 				client.Close()
 			}
 		},
-		parts: []api.Part{api.Crawls{Store: store, Launch: h.launch, Defaults: c.Settings(), Blobs: h.blobs}},
+		backlog: func(b *telemetry.Backlog) { b.Crawls = store.Status },
+		parts:   []api.Part{api.Crawls{Store: store, Launch: h.launch, Defaults: c.Settings(), Blobs: h.blobs}},
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mtlrent/conveyor/activities"
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/internal/blob"
 	"github.com/mtlrent/conveyor/internal/telemetry"
@@ -62,6 +63,9 @@ func (h *house) imports() system {
 					},
 					start: func(ctx context.Context, u db.UnsweptUpload) error { return h.launch.StartImport(ctx, u.Tenant, u.ID) },
 				}.tend(h)
+		},
+		backlog: func(b *telemetry.Backlog) {
+			b.Imports = func(ctx context.Context) (backlog.Imports, error) { return store.Waiting(ctx, time.Now()) }
 		},
 	}
 }

@@ -40,6 +40,7 @@ var (
 func (h *house) messaging() system {
 	c := h.config.Dispatch
 	return system{
+		backlog: func(b *telemetry.Backlog) { b.Messages = db.NewMessages(h.pool).Backlog },
 		activities: func(context.Context) ([]workers.Row, func()) {
 			client, err := whatsapp.New(h.config.WhatsApp.Options())
 			if err != nil {
