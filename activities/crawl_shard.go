@@ -242,29 +242,16 @@ func (s *shard) gather(ctx context.Context, wait time.Duration) (batch []crawl.R
 }
 
 // record stores results. While our database is away it tries again, until the worker stops: what was fetched need not
-// be fetched a second time.
+// be fetched a second time, and what was not requested need not wait for its lease to end.
 func (s *shard) record(ctx context.Context, batch []crawl.Result) error {
 	if len(batch) == 0 {
 		return nil
 	}
-	for wait := idleLeast; ; wait = min(2*wait, idleMost) {
-		err := s.store(ctx, batch)
-		if err == nil {
-			break
-		}
-		if ctx.Err() != nil { // one more time, for those that were not requested need not wait for their lease to end
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordGrace)
-			defer cancel()
-			if err = s.store(last, batch); err == nil {
-				break
-			}
-			return stopped(ctx, err)
-		}
-		if final(err) {
-			return err
-		}
-		activity.GetLogger(ctx).Warn("crawl: recording failed", "urls", len(batch), "err", err)
-		_ = pause(ctx, wait)
+	err := insist(ctx, "crawl: recording failed", []any{"urls", len(batch)}, func(ctx context.Context) error {
+		return s.store(ctx, batch)
+	})
+	if err != nil {
+		return err
 	}
 	var visited []string
 	now := s.Now()
@@ -297,6 +284,30 @@ func (s *shard) record(ctx context.Context, batch []crawl.Result) error {
 		return s.Recent.Mark(ctx, visited)
 	}
 	return nil
+}
+
+// insist does what may be repeated until it succeeds, or never can. When ctx has ended it is done one more time. Each
+// failure is logged as text with args.
+func insist(ctx context.Context, text string, args []any, do func(context.Context) error) error {
+	for wait := idleLeast; ; wait = min(2*wait, idleMost) {
+		err := do(ctx)
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordGrace)
+			defer cancel()
+			if err = do(last); err == nil {
+				return nil
+			}
+			return stopped(ctx, err)
+		}
+		if final(err) {
+			return err
+		}
+		activity.GetLogger(ctx).Warn(text, append(args[:len(args):len(args)], "err", err)...)
+		_ = pause(ctx, wait)
+	}
 }
 
 // store records a batch. Where Postgres refuses the data, it is that of one result, which fails.

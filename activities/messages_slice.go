@@ -531,27 +531,8 @@ func (s *slice) store(ctx context.Context, batch []ended) error {
 	return nil
 }
 
-// insist does what may be repeated until it succeeds. When ctx has ended it is done one more time.
 func (s *slice) insist(ctx context.Context, do func(context.Context) error) error {
-	for wait := idleLeast; ; wait = min(2*wait, idleMost) {
-		err := do(ctx)
-		if err == nil {
-			return nil
-		}
-		if ctx.Err() != nil {
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordGrace)
-			defer cancel()
-			if err = do(last); err == nil {
-				return nil
-			}
-			return stopped(ctx, err)
-		}
-		if final(err) {
-			return err
-		}
-		activity.GetLogger(ctx).Warn("sending messages: recording failed", "tenant", s.job.Tenant, "err", err)
-		_ = pause(ctx, wait)
-	}
+	return insist(ctx, "sending messages: recording failed", []any{"tenant", s.job.Tenant}, do)
 }
 
 // count counts results that are stored.

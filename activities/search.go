@@ -3,7 +3,6 @@ package activities
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -287,12 +286,9 @@ func parts[T any](ctx context.Context, list []T, work func([]T) error, refuse fu
 
 // safely makes the panic of f its error: the same code on the same input would panic again.
 func safely[T any](ctx context.Context, f func() (T, error)) (out T, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			activity.GetLogger(ctx).Error("storing pages panicked", "panic", p, "stack", string(debug.Stack()))
-			err = fault.Newf(fault.Invalid, "storing it panicked: %v", p)
-		}
-	}()
+	defer fault.Survive(&err, "storing it", func(_ string, args ...any) {
+		activity.GetLogger(ctx).Error("storing pages panicked", args...)
+	})
 	return f()
 }
 

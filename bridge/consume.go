@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -349,22 +348,23 @@ func (c *consumer) call(ctx context.Context, batch []amqp.Delivery, held *held) 
 
 // safely keeps a message that makes a handler panic from ending the process: it is as invalid as one that cannot be
 // read. After a panic the messages of a batch are handled one by one, which finds the one that causes it.
-func (c *consumer) safely(ctx context.Context, batch []amqp.Delivery) (errs []error) {
-	defer func() {
-		if p := recover(); p != nil {
-			c.log.ErrorContext(ctx, "handler panicked", "panic", p, "deliveries", len(batch),
-				"stack", string(debug.Stack()))
-			if len(batch) == 1 {
-				errs = []error{panicked(p)}
-				return
-			}
-			errs = make([]error, len(batch))
-			for i := range batch {
-				errs[i] = c.safely(ctx, batch[i:i+1])[0]
-			}
-		}
-	}()
-	return c.Handle(ctx, c.source, batch)
+func (c *consumer) safely(ctx context.Context, batch []amqp.Delivery) []error {
+	handle := func() (errs []error, err error) {
+		defer fault.Survive(&err, "handler", func(text string, args ...any) {
+			c.log.ErrorContext(ctx, text, append(args, "deliveries", len(batch))...)
+		})
+		return c.Handle(ctx, c.source, batch), nil
+	}
+	errs, err := handle()
+	switch {
+	case err == nil:
+		return errs
+	case len(batch) == 1:
+		return []error{err}
+	}
+	errs = make([]error, len(batch))
+	for i := range batch {
+		errs[i] = c.safely(ctx, batch[i:i+1])[0]
+	}
+	return errs
 }
-
-func panicked(p any) error { return fault.Newf(fault.Invalid, "handler panicked: %v", p) }

@@ -3,7 +3,6 @@ package bridge
 import (
 	"context"
 	"log/slog"
-	"runtime/debug"
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
@@ -73,11 +72,6 @@ func together(f func(ctx context.Context, from source, batch []amqp.Delivery) []
 // message runs f in the span of one message, with a panic as its error. Every goroutine of a handler needs that: a
 // panic ends the process unless it is recovered in the goroutine that it happens in.
 func (s source) message(ctx context.Context, d amqp.Delivery, f func(context.Context) error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			s.log.ErrorContext(ctx, "handler panicked", "panic", p, "stack", string(debug.Stack()))
-			err = panicked(p)
-		}
-	}()
+	defer fault.Survive(&err, "handler", func(text string, args ...any) { s.log.ErrorContext(ctx, text, args...) })
 	return s.spans.message(ctx, s.Queue, d, f)
 }

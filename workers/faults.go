@@ -3,7 +3,6 @@ package workers
 import (
 	"context"
 	"errors"
-	"runtime/debug"
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/interceptor"
@@ -38,12 +37,7 @@ func (i *faultsInbound) ExecuteActivity(ctx context.Context, in *interceptor.Exe
 
 // survive turns a panic into an error that is not retried: the same code on the same input would panic again.
 func (i *faultsInbound) survive(ctx context.Context, in *interceptor.ExecuteActivityInput) (out any, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			activity.GetLogger(ctx).Error("activity panicked", "panic", p, "stack", string(debug.Stack()))
-			err = fault.Newf(fault.Invalid, "activity panicked: %v", p)
-		}
-	}()
+	defer fault.Survive(&err, "activity", activity.GetLogger(ctx).Error)
 	return i.Next.ExecuteActivity(ctx, in)
 }
 

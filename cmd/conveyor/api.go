@@ -111,14 +111,7 @@ func (h *house) backlog(inspector *bridge.Inspector) *telemetry.Backlog {
 		},
 		DeadLetters: db.NewDeadLetters(h.pool).OpenByQueue, Queues: inspector.Queues, Rates: inspector.Rates,
 		TaskQueues: h.taskQueues,
-		Crawls:     db.NewCrawls(h.pool).Status, Messages: db.NewMessages(h.pool).Backlog,
-		Imports: func(ctx context.Context) (backlog.Imports, error) {
-			return db.NewUploads(h.pool).Waiting(ctx, time.Now())
-		},
-		Webhooks: func(ctx context.Context) (backlog.Webhooks, error) {
-			return db.NewWebhooks(h.pool).Late(ctx, time.Now())
-		},
-		Log: h.log, Now: time.Now,
+		Log:        h.log, Now: time.Now,
 	}
 	if h.config.Temporal.Deployment != "" {
 		b.Builds = func(ctx context.Context) ([]backlog.Build, error) { return h.deployment().Draining(ctx, time.Now()) }

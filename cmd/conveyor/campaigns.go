@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/telemetry"
@@ -35,6 +37,9 @@ func (h *house) campaigns() system {
 			},
 			api.Messages{Store: db.NewMessages(h.pool), Wakes: wakes},
 			api.Webhooks{Store: hooks, AppSecrets: c.AppSecrets, VerifyTokens: c.VerifyTokens},
+		},
+		backlog: func(b *telemetry.Backlog) {
+			b.Webhooks = func(ctx context.Context) (backlog.Webhooks, error) { return hooks.Late(ctx, time.Now()) }
 		},
 		activities: func(context.Context) ([]workers.Row, func()) {
 			metrics := telemetry.NewWebhooks(h.registry)
@@ -90,11 +95,7 @@ func (h *house) applyEach(ctx context.Context, store *db.Webhooks) {
 
 // readWebhook says what is in an event. One that makes it panic is as one that cannot be read.
 func readWebhook(e db.WebhookEvent) (reports []campaign.Report, inbound []campaign.Inbound, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			reports, inbound, err = nil, nil, fault.Newf(fault.Invalid, "reading webhook %d panicked: %v", e.ID, p)
-		}
-	}()
+	defer fault.Survive(&err, fmt.Sprintf("reading webhook %d", e.ID), nil)
 	event, err := whatsapp.ReadEvent(e.Body)
 	if err != nil {
 		return nil, nil, err

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -80,41 +79,32 @@ func (h *house) crawls() system {
 					Store: store, Web: client, Hosts: visits, Robots: rules, Agent: robotName(c.UserAgent),
 				},
 			}}
-			stop := h.tend(workflows.QueueCrawl, "starting crawl runs", crawlsEvery, func(ctx context.Context) error {
-				return h.startCrawls(ctx, store)
-			})
+			stop := resume[crawl.Run]{
+				queue: workflows.QueueCrawl, doing: "starting crawl runs", every: crawlsEvery, most: 100,
+				list: func(ctx context.Context, after crawl.Run, most int) ([]crawl.Run, error) {
+					return store.Unstarted(ctx, time.Now().Add(-crawlsEvery), after.ID, most)
+				},
+				start: func(ctx context.Context, r crawl.Run) error {
+					started, err := h.launch.StartCrawl(ctx, r)
+					if started {
+						h.log.InfoContext(ctx, "crawl run had no workflow, it is started", "run", r.ID)
+					}
+					return err
+				},
+			}.tend(h)
 			return []workers.Row{row}, func() {
 				stop()
 				visits.Close()
 				client.Close()
 			}
 		},
-		parts: []api.Part{api.Crawls{Store: store, Launch: h.launch, Defaults: c.Settings(), Blobs: h.blobs}},
+		backlog: func(b *telemetry.Backlog) { b.Crawls = store.Status },
+		parts:   []api.Part{api.Crawls{Store: store, Launch: h.launch, Defaults: c.Settings(), Blobs: h.blobs}},
 	}
 }
 
 // crawlsEvery is how often runs without a workflow are looked for.
 const crawlsEvery = 30 * time.Second
-
-// startCrawls starts the workflows of runs that have none: Temporal was away when they were created.
-func (h *house) startCrawls(ctx context.Context, store *db.Crawls) (failed error) {
-	const most = 100
-	before := time.Now().Add(-crawlsEvery)
-	for after := int64(0); ; {
-		runs, err := store.Unstarted(ctx, before, after, most)
-		failed = errors.Join(failed, err, startEach(ctx, runs, func(ctx context.Context, r crawl.Run) error {
-			started, err := h.launch.StartCrawl(ctx, r)
-			if started {
-				h.log.InfoContext(ctx, "crawl run had no workflow, it is started", "run", r.ID)
-			}
-			return err
-		}))
-		if len(runs) < most || ctx.Err() != nil || unreachable(failed) {
-			return failed
-		}
-		after = runs[len(runs)-1].ID
-	}
-}
 
 // crawlRequestMost is more than any run may allow a request.
 const crawlRequestMost = 2*time.Minute + time.Second

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 
 	"github.com/mtlrent/conveyor/activities"
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/internal/blob"
 	"github.com/mtlrent/conveyor/internal/telemetry"
@@ -33,8 +33,12 @@ var (
 	_ activities.ImportMetrics  = (*telemetry.Imports)(nil)
 )
 
-// importFiles is how many files a worker splits at once: each is a stream that takes a CPU.
-const importFiles = 2
+const (
+	// importFiles is how many files a worker splits at once: each is a stream that takes a CPU.
+	importFiles = 2
+	// importGrace is how long the workflow of an upload may take to be started by those that store or replay it.
+	importGrace = 5 * time.Second
+)
 
 // imports is the import of uploaded files of contacts.
 func (h *house) imports() system {
@@ -52,27 +56,17 @@ func (h *house) imports() system {
 					{Queue: workflows.QueueImportPersistence, Slots: c.Stores, Activities: []any{&activities.ImportPersistence{
 						Uploads: all, Chunks: store, Ends: all, Files: h.blobs, Copies: h.blobs, Metrics: metrics, Now: time.Now,
 					}}},
-				}, h.tend(workflows.QueueUploadJobs, "starting imports", 10*time.Second, func(ctx context.Context) error {
-					return h.startImports(ctx, store)
-				})
+				}, resume[db.UnsweptUpload]{
+					queue: workflows.QueueUploadJobs, doing: "starting imports", every: 10 * time.Second, most: 200,
+					list: func(ctx context.Context, after db.UnsweptUpload, most int) ([]db.UnsweptUpload, error) {
+						return store.Unswept(ctx, time.Now().Add(-importGrace), &after, most)
+					},
+					start: func(ctx context.Context, u db.UnsweptUpload) error { return h.launch.StartImport(ctx, u.Tenant, u.ID) },
+				}.tend(h)
 		},
-	}
-}
-
-// startImports starts the workflows of uploads that have none: Temporal was away when they were received or replayed,
-// or their workflow was terminated.
-func (h *house) startImports(ctx context.Context, store *db.Uploads) (failed error) {
-	const grace, most = 5 * time.Second, 200
-	before := time.Now().Add(-grace)
-	for after := (*db.UnsweptUpload)(nil); ; {
-		list, err := store.Unswept(ctx, before, after, most)
-		failed = errors.Join(failed, err, startEach(ctx, list, func(ctx context.Context, u db.UnsweptUpload) error {
-			return h.launch.StartImport(ctx, u.Tenant, u.ID)
-		}))
-		if len(list) < most || ctx.Err() != nil || unreachable(failed) {
-			return failed
-		}
-		after = &list[len(list)-1]
+		backlog: func(b *telemetry.Backlog) {
+			b.Imports = func(ctx context.Context) (backlog.Imports, error) { return store.Waiting(ctx, time.Now()) }
+		},
 	}
 }
 

@@ -170,9 +170,13 @@ func (h *house) listingActivities(ctx context.Context) (rows []workers.Row, done
 	stop := h.tend(workflows.QueueListings, "filling the words of listings", time.Minute, func(ctx context.Context) error {
 		return fillWords(ctx, store)
 	})
-	replays := h.tend(workflows.QueueListings, "starting replays", replaysEvery, func(ctx context.Context) error {
-		return h.startReplays(ctx, db.NewReplays(h.pool))
-	})
+	replays := resume[listing.Replay]{
+		queue: workflows.QueueListings, doing: "starting replays", every: replaysEvery,
+		list: func(ctx context.Context, _ listing.Replay, _ int) ([]listing.Replay, error) {
+			return db.NewReplays(h.pool).Unstarted(ctx, time.Now().Add(-replaysEvery), 100)
+		},
+		start: h.launch.Replay,
+	}.tend(h)
 	return rows, func() {
 		stop()
 		replays()
@@ -184,18 +188,9 @@ func (h *house) listingActivities(ctx context.Context) (rows []workers.Row, done
 	}
 }
 
-// replaysEvery is how often replays without a workflow are looked for.
+// replaysEvery is how often replays without a workflow are looked for. One that works writes to its row every second or
+// so.
 const replaysEvery = 30 * time.Second
-
-// startReplays starts the workflows of replays that have none: Temporal was away when they were stored, or they were
-// ended by hand. One that works writes to its row every second or so.
-func (h *house) startReplays(ctx context.Context, store *db.Replays) error {
-	lost, err := store.Unstarted(ctx, time.Now().Add(-replaysEvery), 100)
-	if err != nil {
-		return err
-	}
-	return startEach(ctx, lost, h.launch.Replay)
-}
 
 // fillWords fills the words of listings that have none, in batches, with as long a pause after each. Workers of the
 // release before may still write such listings.

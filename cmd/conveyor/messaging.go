@@ -2,14 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"time"
 
 	"github.com/google/uuid"
-	"go.temporal.io/api/serviceerror"
 
 	"github.com/mtlrent/conveyor/activities"
 	"github.com/mtlrent/conveyor/db"
@@ -43,6 +40,7 @@ var (
 func (h *house) messaging() system {
 	c := h.config.Dispatch
 	return system{
+		backlog: func(b *telemetry.Backlog) { b.Messages = db.NewMessages(h.pool).Backlog },
 		activities: func(context.Context) ([]workers.Row, func()) {
 			client, err := whatsapp.New(h.config.WhatsApp.Options())
 			if err != nil {
@@ -62,15 +60,22 @@ func (h *house) messaging() system {
 				Slots: make(activities.MessageSlots, c.Requests), Rates: c.Rates(),
 				Lease: h.config.WhatsApp.Timeout + messageLease, Now: time.Now, Dice: rand.Float64,
 			}
-			tender := &messageTender{
-				house: h, store: store, sent: sent, metrics: metrics, calm: time.Now().Add(expireAfter),
-				woken: map[string]time.Time{},
-			}
+			tender := &messageTender{house: h, store: store, metrics: metrics, calm: time.Now().Add(expireAfter)}
 			// A loop of its own for each: leases end while Temporal is away.
 			tenders := []func(){
 				h.tend(workflows.QueueDispatch, "ending leases of messages", messagesEvery, tender.expire),
-				h.tend(workflows.QueueDispatch, "waking tenants", messagesEvery, tender.wakeTenants),
-				h.tend(workflows.QueueCampaigns, "starting campaigns", messagesSlow*messagesEvery, tender.startCampaigns),
+				resume[string]{
+					queue: workflows.QueueDispatch, doing: "waking tenants", every: messagesEvery, most: messagesMost,
+					list: store.Tenants, start: h.wakeDispatch(),
+				}.tend(h),
+				resume[db.OpenCampaign]{
+					queue: workflows.QueueCampaigns, doing: "starting campaigns", every: messagesSlow * messagesEvery,
+					most: messagesMost,
+					list: func(ctx context.Context, after db.OpenCampaign, most int) ([]db.OpenCampaign, error) {
+						return sent.Open(ctx, after.ID, most)
+					},
+					start: func(ctx context.Context, c db.OpenCampaign) error { return h.launch.StartCampaign(ctx, c.Tenant, c.ID) },
+				}.tend(h),
 			}
 			slices := []any{dispatching}
 			return []workers.Row{
@@ -97,8 +102,6 @@ const (
 	// expireAfter is how long our database has to answer before leases are ended: a worker could not record what became of
 	// its messages while it was away, and tries each second.
 	expireAfter = 5 * time.Second
-	// startWithin bounds the start of one workflow of many: one that hangs does not keep the others waiting.
-	startWithin = 2 * time.Second
 )
 
 // answers says whether our database does.
@@ -111,44 +114,6 @@ func (h *house) answers(ctx context.Context) error {
 	return nil
 }
 
-// startEach starts a workflow for each of a list, and returns the first failures. One that fails does not keep the
-// others from being tried, unless Temporal cannot be reached, or hangs at several in a row.
-func startEach[T any](ctx context.Context, list []T, start func(context.Context, T) error) (failed error) {
-	const told, patience = 5, 3
-	n, hung := 0, 0
-	for _, one := range list {
-		within, cancel := context.WithTimeout(ctx, startWithin)
-		err := start(within, one)
-		late := errors.Is(within.Err(), context.DeadlineExceeded)
-		cancel()
-		if err == nil {
-			hung = 0
-			continue
-		}
-		if hung++; !late {
-			hung = 0
-		}
-		if hung == patience {
-			err = fmt.Errorf("%w: %w", errHangs, err)
-		}
-		if n++; n <= told || unreachable(err) {
-			failed = errors.Join(failed, err)
-		}
-		if ctx.Err() != nil || unreachable(err) {
-			break
-		}
-	}
-	return failed
-}
-
-var errHangs = errors.New("temporal does not answer in time")
-
-// unreachable says whether an error is that Temporal cannot be reached, or that it hangs.
-func unreachable(err error) bool {
-	var away *serviceerror.Unavailable
-	return errors.As(err, &away) || errors.Is(err, errHangs)
-}
-
 // messagesEvery is how often messages are tended, and messagesSlow how many of these times make one of what is less
 // urgent.
 const (
@@ -157,16 +122,13 @@ const (
 	messagesMost  = 500 // rows that are looked at together
 )
 
-// messageTender ends the leases of workers that are gone, and starts the workflows of campaigns that have none and of
-// tenants whose messages are due: Temporal was away when they were to be started, or they were terminated.
+// messageTender ends the leases of workers that are gone.
 type messageTender struct {
 	*house
 
 	store   *db.Messages
-	sent    *db.Campaigns
 	metrics *telemetry.Messages
-	calm    time.Time            // no lease is ended before
-	woken   map[string]time.Time // tenants, lately
+	calm    time.Time // no lease is ended before
 }
 
 // expire ends leases that have run out, once our database has answered for expireAfter.
@@ -200,49 +162,18 @@ func (t *messageTender) expireAll(ctx context.Context) error {
 	}
 }
 
-// wakeTenants has the messages sent that are due, of tenants that were not woken lately.
-func (t *messageTender) wakeTenants(ctx context.Context) error {
-	now := time.Now()
-	maps.DeleteFunc(t.woken, func(_ string, at time.Time) bool { return now.Sub(at) >= messagesSlow*messagesEvery })
-	wake := func(ctx context.Context, tenant string) error {
-		if _, lately := t.woken[tenant]; lately {
+// wakeDispatch has the messages of a tenant sent, unless it was woken lately.
+func (h *house) wakeDispatch() func(ctx context.Context, tenant string) error {
+	woken := map[string]time.Time{}
+	return func(ctx context.Context, tenant string) error {
+		if time.Since(woken[tenant]) < messagesSlow*messagesEvery {
 			return nil
 		}
-		err := t.launch.WakeDispatch(ctx, tenant)
+		err := h.launch.WakeDispatch(ctx, tenant)
 		if err == nil {
-			t.woken[tenant] = time.Now()
+			woken[tenant] = time.Now()
 		}
 		return err
-	}
-	var failed error
-	for after := ""; ; {
-		tenants, err := t.store.Tenants(ctx, after, messagesMost)
-		if err != nil {
-			return errors.Join(failed, err)
-		}
-		failed = errors.Join(failed, startEach(ctx, tenants, wake))
-		if len(tenants) < messagesMost || ctx.Err() != nil || unreachable(failed) {
-			return failed
-		}
-		after = tenants[len(tenants)-1]
-	}
-}
-
-// startCampaigns starts the workflows of campaigns that have begun and not ended.
-func (t *messageTender) startCampaigns(ctx context.Context) error {
-	var failed error
-	for after := uuid.Nil; ; {
-		open, err := t.sent.Open(ctx, after, messagesMost)
-		if err != nil {
-			return errors.Join(failed, err)
-		}
-		failed = errors.Join(failed, startEach(ctx, open, func(ctx context.Context, c db.OpenCampaign) error {
-			return t.launch.StartCampaign(ctx, c.Tenant, c.ID)
-		}))
-		if len(open) < messagesMost || ctx.Err() != nil || unreachable(failed) {
-			return failed
-		}
-		after = open[len(open)-1].ID
 	}
 }
 

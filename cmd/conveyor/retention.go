@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/mtlrent/conveyor/activities"
@@ -34,17 +33,15 @@ func (h *house) retention() system {
 					&activities.Retention{Store: store, Files: h.blobs, Keep: h.config.Retention.Limits(), Now: time.Now},
 					&activities.Forgetting{Store: store, Runs: h.launch, Start: h.launch, Now: time.Now},
 					&activities.Erasing{Store: erasures, Runs: h.launch, Now: time.Now},
-				}}}, h.tend(workflows.QueueListings, "starting erasures", time.Minute, func(ctx context.Context) error {
-					return h.startErasures(ctx, erasures)
-				})
+				}}}, resume[string]{
+					queue: workflows.QueueListings, doing: "starting erasures", every: time.Minute,
+					list: func(ctx context.Context, _ string, _ int) ([]string, error) {
+						return erasures.Open(ctx, time.Now().Add(-time.Minute))
+					},
+					start: h.launch.Erase,
+				}.tend(h)
 		},
 		backlog: func(b *telemetry.Backlog) { b.Partitions = store.Partitions },
 		parts:   []api.Part{api.Forget{Store: store, Launch: h.launch}},
 	}
-}
-
-// startErasures starts the workflows of erasures that were requested while Temporal was away, or were ended by hand.
-func (h *house) startErasures(ctx context.Context, store *db.Erasures) error {
-	open, err := store.Open(ctx, time.Now().Add(-time.Minute))
-	return errors.Join(err, startEach(ctx, open, h.launch.Erase))
 }

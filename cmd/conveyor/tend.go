@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
+
+	"go.temporal.io/api/serviceerror"
 )
 
 // tend does a piece of work of the worker role once in every interval, first at the end of one, until stop is called,
@@ -48,4 +51,70 @@ func (h *house) survive(ctx context.Context, doing string, work func(context.Con
 		}
 	}()
 	return work(ctx)
+}
+
+// A resume starts the workflows of one kind that are missing: Temporal was away when they were to be started, or they
+// were ended by hand. Starting one that runs does nothing.
+type resume[T any] struct {
+	queue, doing string // as of tend
+	every        time.Duration
+	most         int // in a page of the list; 0 = the list is a single one
+	// list returns a page of what has no workflow, or may have none: what follows after, the zero value of which is
+	// before all.
+	list  func(ctx context.Context, after T, most int) ([]T, error)
+	start func(ctx context.Context, one T) error
+}
+
+func (r resume[T]) tend(h *house) (stop func()) {
+	return h.tend(r.queue, r.doing, r.every, func(ctx context.Context) (failed error) {
+		for after := *new(T); ; {
+			list, err := r.list(ctx, after, r.most)
+			failed = errors.Join(failed, err, startEach(ctx, list, r.start))
+			if r.most == 0 || len(list) < r.most || ctx.Err() != nil || unreachable(failed) {
+				return failed
+			}
+			after = list[len(list)-1]
+		}
+	})
+}
+
+// startWithin bounds the start of one workflow of many: one that hangs does not keep the others waiting.
+const startWithin = 2 * time.Second
+
+// startEach starts a workflow for each of a list, and returns the first failures. One that fails does not keep the
+// others from being tried, unless Temporal cannot be reached, or hangs at several in a row.
+func startEach[T any](ctx context.Context, list []T, start func(context.Context, T) error) (failed error) {
+	const told, patience = 5, 3
+	n, hung := 0, 0
+	for _, one := range list {
+		within, cancel := context.WithTimeout(ctx, startWithin)
+		err := start(within, one)
+		late := errors.Is(within.Err(), context.DeadlineExceeded)
+		cancel()
+		if err == nil {
+			hung = 0
+			continue
+		}
+		if hung++; !late {
+			hung = 0
+		}
+		if hung == patience {
+			err = fmt.Errorf("%w: %w", errHangs, err)
+		}
+		if n++; n <= told || unreachable(err) {
+			failed = errors.Join(failed, err)
+		}
+		if ctx.Err() != nil || unreachable(err) {
+			break
+		}
+	}
+	return failed
+}
+
+var errHangs = errors.New("temporal does not answer in time")
+
+// unreachable says whether an error is that Temporal cannot be reached, or that it hangs.
+func unreachable(err error) bool {
+	var away *serviceerror.Unavailable
+	return errors.As(err, &away) || errors.Is(err, errHangs)
 }

@@ -89,3 +89,41 @@ func TestStartEach(t *testing.T) {
 		}
 	})
 }
+
+// What is missing is read page by page, and no further once Temporal cannot be reached.
+func TestResume(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := &house{log: slog.New(slog.DiscardHandler), panics: telemetry.NewPanics(prometheus.NewRegistry())}
+		h.config.Worker.Queues = []string{workflows.QueueNotify}
+		away := 0
+		var pages, started []int
+		stop := resume[int]{
+			queue: workflows.QueueNotify, doing: "starting numbers", every: time.Second, most: 2,
+			list: func(_ context.Context, after, most int) (page []int, err error) {
+				pages = append(pages, after)
+				for n := after + 1; n <= 5 && len(page) < most; n++ {
+					page = append(page, n)
+				}
+				return page, nil
+			},
+			start: func(_ context.Context, n int) error {
+				if n == away {
+					return serviceerror.NewUnavailable("away")
+				}
+				started = append(started, n)
+				return nil
+			},
+		}.tend(h)
+		time.Sleep(time.Second + time.Millisecond)
+		synctest.Wait()
+		require.Equal(t, []int{0, 2, 4}, pages)
+		require.Equal(t, []int{1, 2, 3, 4, 5}, started)
+		pages, started, away = nil, nil, 3
+		time.Sleep(time.Second)
+		synctest.Wait()
+		stop()
+		require.Equal(t, []int{0, 2}, pages)
+		require.Equal(t, []int{1, 2}, started)
+	})
+}

@@ -7,6 +7,7 @@ package fault
 import (
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 )
 
@@ -78,4 +79,17 @@ func Of(err error) (Class, time.Duration) {
 		return f.Class, f.After
 	}
 	return Transient, 0
+}
+
+// Survive is deferred: a panic becomes *err, of class Invalid, for the same code on the same input would panic again.
+// what names the work in it and in the log, which has the stack; log may be nil.
+func Survive(err *error, what string, log func(text string, args ...any)) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	if log != nil {
+		log(what+" panicked", "panic", p, "stack", string(debug.Stack()))
+	}
+	*err = Newf(Invalid, "%s panicked: %v", what, p)
 }

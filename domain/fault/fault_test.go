@@ -6,9 +6,12 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io"
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/domain/fault"
 )
@@ -122,4 +125,26 @@ func TestOf(t *testing.T) {
 	if err := fault.Newf(fault.Gone, "fetch: %w", cause); !errors.Is(err, cause) {
 		t.Error("Newf loses its cause")
 	}
+}
+
+// A panic is an error that trying again does not help, and the log has where it was.
+func TestSurvive(t *testing.T) {
+	t.Parallel()
+	var text string
+	var args []any
+	read := func(what any) (err error) {
+		defer fault.Survive(&err, "reading", func(said string, about ...any) { text, args = said, about })
+		if what != nil {
+			panic(what)
+		}
+		return io.EOF
+	}
+	require.Equal(t, io.EOF, read(nil))
+	require.Empty(t, text)
+	err := read("oops")
+	class, _ := fault.Of(err)
+	require.Equal(t, fault.Invalid, class)
+	require.EqualError(t, err, "reading panicked: oops")
+	require.Equal(t, "reading panicked", text)
+	require.Contains(t, fmt.Sprint(args), "TestSurvive")
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/page"
-	"github.com/mtlrent/conveyor/domain/web"
 )
 
 // An Alone reads pages in this process, which has bounded itself as a child is bounded. It is for a command that reads
@@ -57,13 +56,8 @@ func within[T any](ctx context.Context, o Options, do func() (T, error)) (out T,
 	done := make(chan result, 1)
 	go func() {
 		var r result
-		defer func() {
-			if p := recover(); p != nil {
-				r.err = web.Unrecognized("the parser panicked: %.200s", fmt.Sprint(p))
-			}
-			done <- r
-		}()
-		r.out, r.err = do()
+		r.err = run(func() (err error) { r.out, err = do(); return err })
+		done <- r
 	}()
 	wall := time.NewTimer(o.Wall)
 	defer wall.Stop()

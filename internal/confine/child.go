@@ -72,7 +72,18 @@ func serve(memory string) error {
 			return fmt.Errorf("limit CPU time: %w", err)
 		}
 		watched := watch(uint64(most), die)
-		out, blobs, err := run(jobs[string(parts[0])], parts[2], parts[3])
+		var (
+			out   any
+			blobs [][]byte
+		)
+		err = run(func() (err error) {
+			do := jobs[string(parts[0])]
+			if do == nil {
+				return fault.Newf(fault.Invalid, "there is no such job")
+			}
+			out, blobs, err = do(parts[2], parts[3])
+			return err
+		})
 		watched()
 		result, wrong := json.Marshal(out)
 		if err == nil {
@@ -124,16 +135,13 @@ func bound(most int64, out output, over func(reason string)) error {
 }
 
 // run does a job. A panic is the input's fault: the same code on the same input would panic again.
-func run(do job, in json.RawMessage, data []byte) (out any, blobs [][]byte, err error) {
-	if do == nil {
-		return nil, nil, fault.Newf(fault.Invalid, "there is no such job")
-	}
+func run(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = web.Unrecognized("the parser panicked: %.200s", fmt.Sprint(p))
 		}
 	}()
-	return do(in, data)
+	return do()
 }
 
 // watch calls over when the process holds more bytes than it may, until the returned function is called. The kernel's

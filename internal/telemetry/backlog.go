@@ -267,20 +267,18 @@ var (
 		"How long the oldest notice of a saved search has been due without a try to send it.")
 )
 
+// gauges are all of them.
+var gauges []*prometheus.Desc
+
 func gauge(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc(name, help, labels, nil)
+	d := prometheus.NewDesc(name, help, labels, nil)
+	gauges = append(gauges, d)
+	return d
 }
 
 // Describe is for prometheus.
 func (b *Backlog) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{
-		up, ready, unacked, consumers, pending, refused, oldest, letters, tasks, taskAge, workers, others, pinned, stranded,
-		turn,
-		scraper, lastPage, overdue, oldestVisit, cycleTime, refusals, adverts, slow, lateListings, lateImages,
-		crawlRuns, crawlOpen, crawlStalled, crawlUnpublished, searchSegments, partitionsUntil, partitionStrays,
-		uploads, chunks, chunkAge, messages, messageAge, held, unknown, webhooks, webhookAge, newsEvents,
-		newsAge, noticeAge,
-	} {
+	for _, d := range gauges {
 		out <- d
 	}
 }

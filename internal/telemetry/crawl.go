@@ -18,17 +18,9 @@ type Crawl struct {
 
 // NewCrawl registers the metrics with r.
 func NewCrawl(r prometheus.Registerer) *Crawl {
+	m := with(r)
 	histogram := func(name, help string) prometheus.Histogram {
-		h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: []float64{
-			.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300,
-		}})
-		r.MustRegister(h)
-		return h
-	}
-	counter := func(name, help string) prometheus.Counter {
-		c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
-		r.MustRegister(c)
-		return c
+		return m.histogram(name, help, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300)
 	}
 	return &Crawl{
 		fetch: histogram("crawl_fetch_duration_seconds",
@@ -38,21 +30,22 @@ func NewCrawl(r prometheus.Registerer) *Crawl {
 		wait: histogram("crawl_queue_latency_seconds", "Time from a URL being due until it was claimed."),
 		cycle: histogram("crawl_reconciliation_cycle_duration_seconds",
 			"Time of one cycle of maintenance of one run: leases that have ended, counts, completion."),
-		visited:   counter("crawl_urls_visited_total", "URLs that ended as VISITED."),
-		retried:   counter("crawl_urls_retried_total", "Requests after which a URL was queued again for another try."),
-		failed:    counter("crawl_urls_failed_total", "URLs that ended in a state other than VISITED and SKIPPED."),
-		processed: counter("processed_urls_total", "Claimed URLs that came to a result, retries included."),
-		skipped:   counter("conveyor_crawl_urls_skipped_total", "Claimed URLs that ended as SKIPPED."),
-		returned: counter("conveyor_crawl_urls_returned_total",
+		visited:   m.counter("crawl_urls_visited_total", "URLs that ended as VISITED."),
+		retried:   m.counter("crawl_urls_retried_total", "Requests after which a URL was queued again for another try."),
+		failed:    m.counter("crawl_urls_failed_total", "URLs that ended in a state other than VISITED and SKIPPED."),
+		processed: m.counter("processed_urls_total", "Claimed URLs that came to a result, retries included."),
+		skipped:   m.counter("conveyor_crawl_urls_skipped_total", "Claimed URLs that ended as SKIPPED."),
+		returned: m.counter("conveyor_crawl_urls_returned_total",
 			"Claimed URLs that went back to the frontier without a request: their host's turn was too far away."),
-		recovered: counter("crawl_stale_claims_recovered_total", "URLs whose lease ended before their worker had a result."),
-		cycles:    counter("crawl_queue_reconciliation_cycles_total", "Cycles of maintenance, of all runs."),
-		requeued:  counter("crawl_queue_reconciliation_requeued_total", "URLs that maintenance put back to the frontier."),
+		recovered: m.counter("crawl_stale_claims_recovered_total",
+			"URLs whose lease ended before their worker had a result."),
+		cycles:   m.counter("crawl_queue_reconciliation_cycles_total", "Cycles of maintenance, of all runs."),
+		requeued: m.counter("crawl_queue_reconciliation_requeued_total", "URLs that maintenance put back to the frontier."),
 	}
 }
 
 // Waited counts a claim, and how long its URL had been due.
-func (c *Crawl) Waited(d time.Duration) { c.wait.Observe(max(0, d.Seconds())) } // another clock may be ahead
+func (c *Crawl) Waited(d time.Duration) { since(c.wait, d) }
 
 // Fetched counts a request, and how long its headers took.
 func (c *Crawl) Fetched(d time.Duration) { c.fetch.Observe(d.Seconds()) }

@@ -15,22 +15,15 @@ type Imports struct {
 
 // NewImports registers the metrics with r.
 func NewImports(r prometheus.Registerer) *Imports {
-	m := &Imports{
-		rows: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "conveyor_import_rows_total",
-			Help: "Rows of uploaded files by what became of them: new, updated, skipped, invalid, duplicate.",
-		}, []string{"result"}),
-		chunks: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "conveyor_import_chunk_seconds",
-			Help:    "Time that a chunk of up to 1,000 rows takes, by step: split, parse, store.",
-			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
-		}, []string{"step"}),
+	m := with(r)
+	return &Imports{
+		rows: m.counters("conveyor_import_rows_total",
+			"Rows of uploaded files by what became of them: new, updated, skipped, invalid, duplicate.", "result",
+			"new", "updated", "skipped", "invalid", "duplicate"),
+		chunks: m.histograms("conveyor_import_chunk_seconds",
+			"Time that a chunk of up to 1,000 rows takes, by step: split, parse, store.", "step",
+			.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60),
 	}
-	for _, result := range []string{"new", "updated", "skipped", "invalid", "duplicate"} {
-		m.rows.WithLabelValues(result) // 0, so that the first increase is seen
-	}
-	r.MustRegister(m.rows, m.chunks)
-	return m
 }
 
 // Rows counts rows by what became of them.

@@ -18,29 +18,21 @@ type Messages struct {
 // NewMessages registers the metrics with r.
 func NewMessages(r prometheus.Registerer) *Messages {
 	seconds := []float64{.01, .025, .05, .1, .2, .3, .5, 1, 2.5, 5, 10, 20, 30, 60, 300, 1800}
-	m := &Messages{
-		sent: prometheus.NewCounterVec(prometheus.CounterOpts{
+	m := with(r)
+	return &Messages{
+		sent: m.NewCounterVec(prometheus.CounterOpts{
 			Name: "conveyor_messages_sent_total",
 			Help: "Requests to send a message, by tier of the tenant, outcome and class of its error; none is \"\".",
 		}, []string{"tier", "outcome", "class"}),
-		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "conveyor_message_request_seconds", Help: "Time of a request to send a message, by outcome.", Buckets: seconds,
-		}, []string{"outcome"}),
-		waited: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "conveyor_message_wait_seconds", Buckets: seconds,
-			Help: "Time from a message being due until its request, by kind.",
-		}, []string{"kind"}),
-		slice: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "conveyor_dispatch_slice_seconds", Buckets: seconds,
-			Help: "Time for which a worker sent the messages of one tenant at a stretch, by task queue.",
-		}, []string{"queue"}),
-		expired: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "conveyor_message_leases_expired_total",
-			Help: "Messages whose worker did not say what became of them, so that they are unknown.",
-		}),
+		took: m.histograms("conveyor_message_request_seconds", "Time of a request to send a message, by outcome.", "outcome",
+			seconds...),
+		waited: m.histograms("conveyor_message_wait_seconds", "Time from a message being due until its request, by kind.",
+			"kind", seconds...),
+		slice: m.histograms("conveyor_dispatch_slice_seconds",
+			"Time for which a worker sent the messages of one tenant at a stretch, by task queue.", "queue", seconds...),
+		expired: m.counter("conveyor_message_leases_expired_total",
+			"Messages whose worker did not say what became of them, so that they are unknown."),
 	}
-	r.MustRegister(m.sent, m.took, m.waited, m.slice, m.expired)
-	return m
 }
 
 // Sent counts a result that is stored.
@@ -51,7 +43,7 @@ func (m *Messages) Sent(tier campaign.Tier, r campaign.Result) {
 
 // Waited counts how long a message of a kind was due before its request.
 func (m *Messages) Waited(kind string, d time.Duration) {
-	m.waited.WithLabelValues(kind).Observe(max(0, d.Seconds())) // another clock may be ahead
+	since(m.waited.WithLabelValues(kind), d)
 }
 
 // Slice counts a slice of a task queue.

@@ -19,28 +19,21 @@ type Saved struct {
 
 // NewSaved registers the metrics with r.
 func NewSaved(r prometheus.Registerer) *Saved {
+	m := with(r)
 	s := &Saved{
-		events: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "conveyor_saved_events_total", Help: "Events of listings that were compared with saved searches.",
-		}),
-		matches: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "conveyor_saved_matches_total", Help: "News of saved searches that were found.",
-		}),
-		looked: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "conveyor_saved_looked_total", Help: "Saved searches that were looked at for these events.",
-		}),
-		searches: prometheus.NewGauge(prometheus.GaugeOpts{
+		events:  m.counter("conveyor_saved_events_total", "Events of listings that were compared with saved searches."),
+		matches: m.counter("conveyor_saved_matches_total", "News of saved searches that were found."),
+		looked:  m.counter("conveyor_saved_looked_total", "Saved searches that were looked at for these events."),
+		searches: m.NewGauge(prometheus.GaugeOpts{
 			Name: "conveyor_saved_searches", Help: "Active saved searches in the memory of the process that compares.",
 		}),
-		notices: prometheus.NewCounterVec(prometheus.CounterOpts{
+		notices: m.NewCounterVec(prometheus.CounterOpts{
 			Name: "conveyor_saved_notices_total",
 			Help: "Tries to send notices of saved searches by channel and result: sent, retried, failed, dropped.",
 		}, []string{"channel", "result"}),
-		delay: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name:    "conveyor_saved_delay_seconds",
-			Help:    "Time from an event of a listing until it was compared with the saved searches.",
-			Buckets: []float64{.1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 3600},
-		}),
+		delay: m.histogram("conveyor_saved_delay_seconds",
+			"Time from an event of a listing until it was compared with the saved searches.",
+			.1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 3600),
 	}
 	for _, channel := range saved.Channels { // or the first failure would be no increase
 		for _, result := range []string{"sent", "retried", "failed", "dropped"} {
@@ -49,7 +42,6 @@ func NewSaved(r prometheus.Registerer) *Saved {
 			}
 		}
 	}
-	r.MustRegister(s.events, s.matches, s.looked, s.searches, s.notices, s.delay)
 	return s
 }
 
@@ -61,7 +53,7 @@ func (s *Saved) Told(channel saved.Channel, result string) {
 // Compared counts events that happened at these times, with what was found for them among searches.
 func (s *Saved) Compared(at []time.Time, now time.Time, events, looked, matches, searches int) {
 	for _, t := range at {
-		s.delay.Observe(max(0, now.Sub(t).Seconds())) // another clock may be ahead
+		since(s.delay, now.Sub(t))
 	}
 	s.events.Add(float64(events))
 	s.looked.Add(float64(looked))

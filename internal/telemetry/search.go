@@ -15,23 +15,15 @@ type Search struct {
 
 // NewSearch registers the metrics with r.
 func NewSearch(r prometheus.Registerer) *Search {
-	s := &Search{
-		pages: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "conveyor_search_pages_total",
-			Help: "Crawled pages by outcome: stored, unchanged, overtaken by a version that was crawled later, removed, " +
-				"refused.",
-		}, []string{"outcome"}),
-		index: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "conveyor_search_index_seconds",
-			Help:    "Time in which an engine made a batch of pages findable, by engine.",
-			Buckets: []float64{.0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
-		}, []string{"engine"}),
+	m := with(r)
+	return &Search{
+		pages: m.counters("conveyor_search_pages_total",
+			"Crawled pages by outcome: stored, unchanged, overtaken by a version that was crawled later, removed, refused.",
+			"outcome", "stored", "unchanged", "overtaken", "removed", "refused"),
+		index: m.histograms("conveyor_search_index_seconds",
+			"Time in which an engine made a batch of pages findable, by engine.", "engine",
+			.0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30),
 	}
-	for _, outcome := range []string{"stored", "unchanged", "overtaken", "removed", "refused"} {
-		s.pages.WithLabelValues(outcome) // 0, so that the first increase is seen
-	}
-	r.MustRegister(s.pages, s.index)
-	return s
 }
 
 // Stored counts the pages of a batch by outcome.

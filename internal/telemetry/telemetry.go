@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	exporter "go.opentelemetry.io/otel/exporters/prometheus"
 	"go.opentelemetry.io/otel/sdk/metric"
 	"go.temporal.io/sdk/client"
@@ -36,13 +38,39 @@ func Registry() *prometheus.Registry {
 
 // NewPanics returns the counter of panics in the work of a process that is done over and over, by what it was doing.
 func NewPanics(r prometheus.Registerer) *prometheus.CounterVec {
-	panics := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "conveyor_tender_panics_total",
-		Help: "Panics in work of the worker that is done over and over: it goes on, and what causes them is in the log.",
-	}, []string{"doing"})
-	r.MustRegister(panics)
-	return panics
+	return with(r).counters("conveyor_tender_panics_total",
+		"Panics in work of the worker that is done over and over: it goes on, and what causes them is in the log.", "doing")
 }
+
+// A maker makes metrics and registers them.
+type maker struct{ promauto.Factory }
+
+func with(r prometheus.Registerer) maker { return maker{promauto.With(r)} }
+
+func (m maker) counter(name, help string) prometheus.Counter {
+	return m.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+}
+
+// counters have a label. Those of the values that are known begin at 0, so that their first increase is seen.
+func (m maker) counters(name, help, label string, values ...string) *prometheus.CounterVec {
+	vec := m.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
+	for _, v := range values {
+		vec.WithLabelValues(v)
+	}
+	return vec
+}
+
+func (m maker) histogram(name, help string, buckets ...float64) prometheus.Histogram {
+	return m.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets})
+}
+
+// histograms have a label.
+func (m maker) histograms(name, help, label string, buckets ...float64) *prometheus.HistogramVec {
+	return m.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, []string{label})
+}
+
+// since observes a time that has passed since another one, by the clock of another machine, which may be ahead.
+func since(o prometheus.Observer, d time.Duration) { o.Observe(max(0, d.Seconds())) }
 
 // WatchNetwork exports whether the network of this process is away.
 func WatchNetwork(r prometheus.Registerer, away func() bool) {
