@@ -40,40 +40,40 @@ type CampaignStarter interface {
 
 func (h Campaigns) register(d *door) {
 	h.door = d
-	serve(d, tenants(access.Operate, huma.Operation{
+	serveTenant(d, tenants(access.Operate, huma.Operation{
 		OperationID: "create-campaign", Method: http.MethodPost, Path: "/campaigns", Tags: []string{"campaigns"},
 		Summary: "Create a campaign, as a draft", Errors: []int{409, 422, 503}, DefaultStatus: http.StatusCreated,
 		Description: "A request that is repeated with its Idempotency-Key is one campaign; with another body it is a " +
 			"conflict. Nothing is sent before it is started.",
 	}), h.create)
-	serve(d, tenants(access.Read, huma.Operation{
+	serveTenant(d, tenants(access.Read, huma.Operation{
 		OperationID: "list-campaigns", Method: http.MethodGet, Path: "/campaigns", Tags: []string{"campaigns"},
 		Summary: "List campaigns, the newest first", Errors: []int{422, 503}, RejectUnknownQueryParameters: true,
 	}), h.list)
-	serve(d, tenants(access.Read, huma.Operation{
+	serveTenant(d, tenants(access.Read, huma.Operation{
 		OperationID: "get-campaign", Method: http.MethodGet, Path: "/campaigns/{id}", Tags: []string{"campaigns"},
 		Summary: "Get a campaign: its state, its counts, and the time left", Errors: []int{422, 503},
 	}), h.get)
-	serve(d, tenants(access.Operate, huma.Operation{
+	serveTenant(d, tenants(access.Operate, huma.Operation{
 		OperationID: "edit-campaign", Method: http.MethodPut, Path: "/campaigns/{id}", Tags: []string{"campaigns"},
 		Summary: "Replace a draft", Errors: []int{409, 422, 503},
 		Description: "A campaign that has been started, or is scheduled, is a conflict.",
 	}), h.edit)
-	serve(d, tenants(access.Operate, huma.Operation{
+	serveTenant(d, tenants(access.Operate, huma.Operation{
 		OperationID: "start-campaign", Method: http.MethodPost, Path: "/campaigns/{id}/start", Tags: []string{"campaigns"},
 		Summary: "Start a campaign, now or at a time", Errors: []int{409, 422, 503}, DefaultStatus: http.StatusAccepted,
 		Description: "Its audience is the contacts that are stored when it starts. Two campaigns of a tenant start at once; " +
 			"further ones, and those with a time, start in the tenant's turn, which comes every minute. A scheduled one gets " +
 			"the new time.",
 	}), h.start)
-	serve(d, tenants(access.Operate, huma.Operation{
+	serveTenant(d, tenants(access.Operate, huma.Operation{
 		OperationID: "retry-failed-messages", Method: http.MethodPost, Path: "/campaigns/{id}/retry-failed",
 		Tags: []string{"campaigns"}, Summary: "Send failed messages of a campaign again", Errors: []int{409, 422, 503},
 		DefaultStatus: http.StatusOK, Metadata: map[string]any{timeoutKey: retryFailedTimeout},
 		Description: "Those that failed for a cause that may have passed. A campaign that was done is running again. When " +
 			"the answer is 503 some may be queued: a repeated request queues the rest.",
 	}), h.retryFailed)
-	serve(d, tenants(access.Read, huma.Operation{
+	serveTenant(d, tenants(access.Read, huma.Operation{
 		OperationID: "list-campaign-messages", Method: http.MethodGet, Path: "/campaigns/{id}/messages",
 		Tags: []string{"campaigns"}, Summary: "List the messages of a campaign, by state", Errors: []int{422, 503},
 		RejectUnknownQueryParameters: true,
@@ -106,15 +106,11 @@ func (h Campaigns) registerControls(d *door) {
 		{"cancel", "Cancel a campaign for good", "Within two seconds nothing more is sent; messages that wait are skipped.",
 			h.Store.Cancel},
 	} {
-		serve(d, tenants(access.Operate, huma.Operation{
+		serveTenant(d, tenants(access.Operate, huma.Operation{
 			OperationID: act.name + "-campaign", Method: http.MethodPost, Path: "/campaigns/{id}/" + act.name,
 			Tags: []string{"campaigns"}, Summary: act.summary, Errors: []int{409, 422, 503}, DefaultStatus: http.StatusOK,
 			Description: act.description + " A campaign that is in that state already stays as it is.",
-		}), func(ctx context.Context, in *controlCampaignInput) (*campaignOutput, error) {
-			tenant, err := h.door.tenantOf(ctx, in.Tenant)
-			if err != nil {
-				return nil, err
-			}
+		}), func(ctx context.Context, tenant string, in *controlCampaignInput) (*campaignOutput, error) {
 			reason := ""
 			if in.Body != nil {
 				reason = in.Body.Reason
@@ -228,11 +224,7 @@ type campaignOutput struct {
 // campaignKeys is the namespace of IDs of campaigns that are made of an Idempotency-Key.
 var campaignKeys = uuid.MustParse("c2a5c3f0-8f0b-4c4b-9a53-2f7d0c9e6b41")
 
-func (h Campaigns) create(ctx context.Context, in *createCampaignInput) (*campaignOutput, error) {
-	tenant, err := h.door.tenantOf(ctx, in.Tenant)
-	if err != nil {
-		return nil, err
-	}
+func (h Campaigns) create(ctx context.Context, tenant string, in *createCampaignInput) (*campaignOutput, error) {
 	id := uuid.New()
 	if in.Key != "" {
 		id = uuid.NewSHA1(campaignKeys, []byte(tenant+"\x00"+in.Key))
@@ -273,11 +265,7 @@ type CampaignPage Page[Campaign]
 
 type listCampaignsOutput struct{ Body CampaignPage }
 
-func (h Campaigns) list(ctx context.Context, in *listCampaignsInput) (*listCampaignsOutput, error) {
-	tenant, err := h.door.tenantOf(ctx, in.Tenant)
-	if err != nil {
-		return nil, err
-	}
+func (h Campaigns) list(ctx context.Context, tenant string, in *listCampaignsInput) (*listCampaignsOutput, error) {
 	rows, next, err := h.Store.List(ctx, tenant, anyState(in.State), in.after, in.Limit)
 	if err != nil {
 		return nil, err
@@ -314,11 +302,7 @@ type CampaignDetail struct {
 
 type campaignDetailOutput struct{ Body CampaignDetail }
 
-func (h Campaigns) get(ctx context.Context, in *campaignInput) (*campaignDetailOutput, error) {
-	tenant, err := h.door.tenantOf(ctx, in.Tenant)
-	if err != nil {
-		return nil, err
-	}
+func (h Campaigns) get(ctx context.Context, tenant string, in *campaignInput) (*campaignDetailOutput, error) {
 	c, err := h.Store.Get(ctx, tenant, in.ID)
 	if err != nil {
 		return nil, err
@@ -382,11 +366,7 @@ type editCampaignInput struct {
 // Resolve checks what is sent and to which contacts.
 func (in *editCampaignInput) Resolve(huma.Context) []error { return in.Body.wrong() }
 
-func (h Campaigns) edit(ctx context.Context, in *editCampaignInput) (*campaignOutput, error) {
-	tenant, err := h.door.tenantOf(ctx, in.Tenant)
-	if err != nil {
-		return nil, err
-	}
+func (h Campaigns) edit(ctx context.Context, tenant string, in *editCampaignInput) (*campaignOutput, error) {
 	c, err := h.Store.Edit(ctx, tenant, in.ID, in.Body.plan(), callerOf(ctx).Name, h.door.Now())
 	if err != nil {
 		return nil, err
@@ -411,17 +391,16 @@ const startWithin = 30 * time.Second
 
 // start is durable when it answers. A campaign that is not started here is started by the schedule, when the tenant has
 // its turn.
-func (h Campaigns) start(ctx context.Context, in *startCampaignInput) (*campaignOutput, error) {
-	tenant, err := h.door.tenantOf(ctx, in.Tenant)
-	if err != nil {
-		return nil, err
-	}
+func (h Campaigns) start(ctx context.Context, tenant string, in *startCampaignInput) (*campaignOutput, error) {
 	now := h.door.Now()
 	at := now
 	if in.Body != nil && in.Body.At != nil && in.Body.At.After(now) {
 		at = *in.Body.At
 	}
-	var c db.Campaign
+	var (
+		c   db.Campaign
+		err error
+	)
 	by := callerOf(ctx).Name
 	switch {
 	case in.Body != nil && in.Body.NotAfter != nil && in.Body.NotAfter.Before(at):
@@ -497,11 +476,7 @@ type CampaignRetried struct {
 
 type retryFailedOutput struct{ Body CampaignRetried }
 
-func (h Campaigns) retryFailed(ctx context.Context, in *campaignInput) (*retryFailedOutput, error) {
-	tenant, err := h.door.tenantOf(ctx, in.Tenant)
-	if err != nil {
-		return nil, err
-	}
+func (h Campaigns) retryFailed(ctx context.Context, tenant string, in *campaignInput) (*retryFailedOutput, error) {
 	n, err := h.Store.RetryFailed(ctx, tenant, in.ID, callerOf(ctx).Name, h.door.Now())
 	if err != nil {
 		return nil, err
@@ -557,11 +532,7 @@ type MessagePage Page[Message]
 
 type messagesOutput struct{ Body MessagePage }
 
-func (h Campaigns) messages(ctx context.Context, in *campaignMessagesInput) (*messagesOutput, error) {
-	tenant, err := h.door.tenantOf(ctx, in.Tenant)
-	if err != nil {
-		return nil, err
-	}
+func (h Campaigns) messages(ctx context.Context, tenant string, in *campaignMessagesInput) (*messagesOutput, error) {
 	if _, err := h.Store.Get(ctx, tenant, in.ID); err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 
 // registerAudience registers what tells how many a campaign would be sent to.
 func (h Campaigns) registerAudience(d *door) {
-	serve(d, tenants(access.Read, huma.Operation{
+	serveTenant(d, tenants(access.Read, huma.Operation{
 		OperationID: "count-campaign-audience", Method: http.MethodGet, Path: "/campaigns/{id}/audience",
 		Tags: []string{"campaigns"}, Summary: "Count whom a campaign would be sent to if it started now",
 		Errors:      []int{422, 503},
@@ -34,11 +34,7 @@ type CampaignAudience struct {
 
 type campaignAudienceOutput struct{ Body CampaignAudience }
 
-func (h Campaigns) audience(ctx context.Context, in *campaignInput) (*campaignAudienceOutput, error) {
-	tenant, err := h.door.tenantOf(ctx, in.Tenant)
-	if err != nil {
-		return nil, err
-	}
+func (h Campaigns) audience(ctx context.Context, tenant string, in *campaignInput) (*campaignAudienceOutput, error) {
 	a, err := h.Store.Audience(ctx, tenant, in.ID, audienceMost)
 	if err != nil {
 		return nil, err

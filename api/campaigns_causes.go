@@ -12,7 +12,7 @@ import (
 
 // registerCauses registers what tells why messages are not sent, and whose are.
 func (h Campaigns) registerCauses(d *door) {
-	serve(d, tenants(access.Read, huma.Operation{
+	serveTenant(d, tenants(access.Read, huma.Operation{
 		OperationID: "list-campaign-errors", Method: http.MethodGet, Path: "/campaigns/{id}/errors",
 		Tags: []string{"campaigns"}, Summary: "Count the failed and skipped messages of a campaign by their causes",
 		Errors: []int{422, 503}, Description: "The first 10,000 of each of the two states are counted.",
@@ -40,11 +40,7 @@ type CampaignError struct {
 
 type campaignErrorsOutput struct{ Body CampaignErrors }
 
-func (h Campaigns) causes(ctx context.Context, in *campaignInput) (*campaignErrorsOutput, error) {
-	tenant, err := h.door.tenantOf(ctx, in.Tenant)
-	if err != nil {
-		return nil, err
-	}
+func (h Campaigns) causes(ctx context.Context, tenant string, in *campaignInput) (*campaignErrorsOutput, error) {
 	if _, err := h.Store.Get(ctx, tenant, in.ID); err != nil {
 		return nil, err
 	}

@@ -32,37 +32,37 @@ const contactsTimeout = 30 * time.Second // for a search through all contacts of
 
 func (h Contacts) register(d *door) {
 	h.door = d
-	op := func(role access.Role, id, method, path, summary, description string) huma.Operation {
+	op := func(role access.Role, id, method, path, summary, description string) tenantOperation {
 		return tenants(role, huma.Operation{
 			OperationID: id, Method: method, Path: path, Tags: []string{"contacts"}, Summary: summary,
 			Description: description, Errors: []int{422, 503}, DefaultStatus: http.StatusOK,
 		})
 	}
-	serve(d, op(access.Operate, "search-contacts", http.MethodPost, "/contacts/search", "Search contacts",
+	serveTenant(d, op(access.Operate, "search-contacts", http.MethodPost, "/contacts/search", "Search contacts",
 		"The oldest first. It is a POST so that no telephone number or name is in an address, which proxies log."),
 		h.search)
-	serve(d, op(access.Operate, "count-contacts", http.MethodPost, "/contacts/count", "Count contacts", ""), h.count)
+	serveTenant(d, op(access.Operate, "count-contacts", http.MethodPost, "/contacts/count", "Count contacts", ""), h.count)
 	export := op(access.Operate, "export-contacts", http.MethodPost, "/contacts/export", "Export contacts as CSV",
 		"All that a query has, the oldest first, with a column for each custom field. Cells that a spreadsheet would run "+
 			"as a formula have an apostrophe before them, which an import takes away. An export that fails on the way ends "+
 			"without its last chunk.")
 	export.Responses = streamed("The contacts", "text/csv")
-	stream(d, export, h.export)
-	serve(d, op(access.Operate, "get-contact", http.MethodGet, "/contacts/{contact}", "Get a contact", ""), h.get)
-	serve(d, op(access.Operate, "export-person", http.MethodGet, "/contacts/{contact}/export",
+	streamTenant(d, export, h.export)
+	serveTenant(d, op(access.Operate, "get-contact", http.MethodGet, "/contacts/{contact}", "Get a contact", ""), h.get)
+	serveTenant(d, op(access.Operate, "export-person", http.MethodGet, "/contacts/{contact}/export",
 		"Get all that is kept of a person", "The contact, its lists, its opt-out and its messages, for a request of that "+
 			"person. Files that were uploaded, and the rows of them that were refused, are not in it."), h.person)
-	done := func(o huma.Operation) huma.Operation {
+	done := func(o tenantOperation) tenantOperation {
 		o.DefaultStatus = http.StatusNoContent
 		return o
 	}
-	serve(d, done(op(access.Operate, "delete-contact", http.MethodDelete, "/contacts/{contact}",
+	serveTenant(d, done(op(access.Operate, "delete-contact", http.MethodDelete, "/contacts/{contact}",
 		"Delete a person for good", "The contact, its places in lists, and the recipient and content of its messages; messages that wait are not sent. "+
 			"An opt-out stays, without the phone, so that it holds when the person is imported again. Uploaded files are "+
 			"kept as long as files are kept. The audit names nobody.")), h.remove)
-	serve(d, op(access.Operate, "opt-out-contact", http.MethodPost, "/contacts/{contact}/opt-out",
+	serveTenant(d, op(access.Operate, "opt-out-contact", http.MethodPost, "/contacts/{contact}/opt-out",
 		"Never write to a contact again", "It holds for good, also across a deletion and another import."), h.optOut)
-	serve(d, done(op(access.Operate, "opt-out-person", http.MethodPost, "/opt-outs",
+	serveTenant(d, done(op(access.Operate, "opt-out-person", http.MethodPost, "/opt-outs",
 		"Never write to a telephone number or an address again", "Whether it is of a contact or not. A number without "+
 			"country code is of the tenant's region. It holds for good.")), h.optOutPerson)
 	h.lists(d)
@@ -77,7 +77,7 @@ type ContactQuery struct {
 }
 
 // query is the filter of a query. One that means nothing is fault.Invalid.
-func (h Contacts) query(ctx context.Context, tenant string, q ContactQuery) (contact.Filter, error) {
+func (h Contacts) query(ctx context.Context, tenant string, q ContactQuery) (f contact.Filter, err error) {
 	var all []contact.Filter
 	if q.Segment != nil {
 		s, err := h.Store.Segment(ctx, tenant, *q.Segment)
@@ -95,24 +95,12 @@ func (h Contacts) query(ctx context.Context, tenant string, q ContactQuery) (con
 	all = slices.DeleteFunc(all, contact.Filter.Empty)
 	switch len(all) {
 	case 0:
-		return contact.Filter{}, nil
+		return f, f.Check()
 	case 1:
-		return all[0], nil
+		return all[0], all[0].Check()
 	}
-	return contact.Filter{All: all}, nil
-}
-
-// find is the tenant and the filter that a query of a caller is about.
-func (h Contacts) find(ctx context.Context, named string, q ContactQuery) (
-	tenant string, f contact.Filter, err error,
-) {
-	if tenant, err = h.door.tenantOf(ctx, named); err != nil {
-		return "", f, err
-	}
-	if f, err = h.query(ctx, tenant, q); err == nil {
-		err = f.Check()
-	}
-	return tenant, f, err
+	f.All = all
+	return f, f.Check()
 }
 
 // textFilter is what a person looks for by a piece of text. Of a telephone number the digits count.
@@ -190,8 +178,8 @@ type ContactPage Page[Contact]
 
 type contactPageOutput struct{ Body ContactPage }
 
-func (h Contacts) search(ctx context.Context, in *searchContactsInput) (*contactPageOutput, error) {
-	tenant, f, err := h.find(ctx, in.Tenant, in.Body.ContactQuery)
+func (h Contacts) search(ctx context.Context, tenant string, in *searchContactsInput) (*contactPageOutput, error) {
+	f, err := h.query(ctx, tenant, in.Body.ContactQuery)
 	if err != nil {
 		return nil, err
 	}
@@ -214,8 +202,8 @@ type ContactCount struct {
 
 type contactCountOutput struct{ Body ContactCount }
 
-func (h Contacts) count(ctx context.Context, in *contactQueryInput) (*contactCountOutput, error) {
-	tenant, f, err := h.find(ctx, in.Tenant, in.Body)
+func (h Contacts) count(ctx context.Context, tenant string, in *contactQueryInput) (*contactCountOutput, error) {
+	f, err := h.query(ctx, tenant, in.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -230,10 +218,10 @@ var exportFields = []string{
 	contact.FieldLocale, contact.FieldTags,
 }
 
-func (h Contacts) export(ctx context.Context, in *contactQueryInput) (*huma.StreamResponse, error) {
+func (h Contacts) export(ctx context.Context, tenant string, in *contactQueryInput) (*huma.StreamResponse, error) {
 	finding, cancel := context.WithTimeout(ctx, contactsTimeout)
 	defer cancel()
-	tenant, f, err := h.find(finding, in.Tenant, in.Body)
+	f, err := h.query(finding, tenant, in.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -309,11 +297,7 @@ type contactInput struct {
 
 type contactOutput struct{ Body Contact }
 
-func (h Contacts) get(ctx context.Context, in *contactInput) (*contactOutput, error) {
-	tenant, err := h.door.tenantOf(ctx, in.Tenant)
-	if err != nil {
-		return nil, err
-	}
+func (h Contacts) get(ctx context.Context, tenant string, in *contactInput) (*contactOutput, error) {
 	c, err := h.Store.Get(ctx, tenant, in.Contact)
 	return &contactOutput{showContact(c)}, err
 }
@@ -357,11 +341,7 @@ type PersonMessage struct {
 
 type personOutput struct{ Body Person }
 
-func (h Contacts) person(ctx context.Context, in *contactInput) (*personOutput, error) {
-	tenant, err := h.door.tenantOf(ctx, in.Tenant)
-	if err != nil {
-		return nil, err
-	}
+func (h Contacts) person(ctx context.Context, tenant string, in *contactInput) (*personOutput, error) {
 	p, err := h.Store.Export(ctx, tenant, in.Contact)
 	if err == nil {
 		err = h.Store.Shown(ctx, tenant, contactExported, fmt.Sprint("contact/", in.Contact), callerOf(ctx).Name,
@@ -383,22 +363,14 @@ func (h Contacts) person(ctx context.Context, in *contactInput) (*personOutput, 
 	}}, nil
 }
 
-func (h Contacts) remove(ctx context.Context, in *contactInput) (*struct{}, error) {
-	tenant, err := h.door.tenantOf(ctx, in.Tenant)
-	if err != nil {
-		return nil, err
-	}
+func (h Contacts) remove(ctx context.Context, tenant string, in *contactInput) (*struct{}, error) {
 	return nil, h.Store.Delete(ctx, tenant, in.Contact, callerOf(ctx).Name, h.door.Now())
 }
 
 // optOutSource is the source of opt-outs by this API.
 const optOutSource = "api"
 
-func (h Contacts) optOut(ctx context.Context, in *contactInput) (*contactOutput, error) {
-	tenant, err := h.door.tenantOf(ctx, in.Tenant)
-	if err != nil {
-		return nil, err
-	}
+func (h Contacts) optOut(ctx context.Context, tenant string, in *contactInput) (*contactOutput, error) {
 	c, err := h.Store.Get(ctx, tenant, in.Contact)
 	if err != nil {
 		return nil, err
@@ -421,11 +393,7 @@ type optOutInput struct {
 }
 
 // optOutPerson opts out by one of the two. Its errors repeat neither.
-func (h Contacts) optOutPerson(ctx context.Context, in *optOutInput) (*struct{}, error) {
-	tenant, err := h.door.tenantOf(ctx, in.Tenant)
-	if err != nil {
-		return nil, err
-	}
+func (h Contacts) optOutPerson(ctx context.Context, tenant string, in *optOutInput) (*struct{}, error) {
 	t, err := h.door.Tenants.Get(ctx, tenant)
 	if err != nil {
 		return nil, err

@@ -14,22 +14,22 @@ import (
 
 // lists registers /contact-lists.
 func (h Contacts) lists(d *door) {
-	serve(d, tenants(access.Read, huma.Operation{
+	serveTenant(d, tenants(access.Read, huma.Operation{
 		OperationID: "list-contact-lists", Method: http.MethodGet, Path: "/contact-lists", Tags: []string{"contacts"},
 		Summary: "List the lists of contacts, by name", Errors: []int{422, 503}, RejectUnknownQueryParameters: true,
 	}), h.listLists)
-	serve(d, tenants(access.Operate, huma.Operation{
+	serveTenant(d, tenants(access.Operate, huma.Operation{
 		OperationID: "create-contact-list", Method: http.MethodPost, Path: "/contact-lists", Tags: []string{"contacts"},
 		Summary: "Create a list of contacts", Errors: []int{422, 503}, DefaultStatus: http.StatusOK,
 		Description: "Where there is a list of that name, the answer is that one.",
 	}), h.createList)
-	serve(d, tenants(access.Operate, huma.Operation{
+	serveTenant(d, tenants(access.Operate, huma.Operation{
 		OperationID: "change-contact-list", Method: http.MethodPost, Path: "/contact-lists/{list}/members",
 		Tags: []string{"contacts"}, Summary: "Add contacts to a list, and remove others", DefaultStatus: http.StatusOK,
 		Errors:      []int{422, 503},
 		Description: "Contacts that are not there are ignored. Files of contacts become members by the parameter list of POST /uploads.",
 	}), h.changeMembers)
-	serve(d, tenants(access.Operate, huma.Operation{
+	serveTenant(d, tenants(access.Operate, huma.Operation{
 		OperationID: "delete-contact-list", Method: http.MethodDelete, Path: "/contact-lists/{list}",
 		Tags: []string{"contacts"}, Summary: "Delete a list", Errors: []int{422, 503},
 		Description: "Its contacts stay. When the answer is 503 some members may be gone: a repeated request goes on.",
@@ -58,11 +58,7 @@ type tenantInput struct{ OfTenant }
 
 type contactListsOutput struct{ Body ContactLists }
 
-func (h Contacts) listLists(ctx context.Context, in *tenantInput) (*contactListsOutput, error) {
-	tenant, err := h.door.tenantOf(ctx, in.Tenant)
-	if err != nil {
-		return nil, err
-	}
+func (h Contacts) listLists(ctx context.Context, tenant string, in *tenantInput) (*contactListsOutput, error) {
 	lists, err := h.Store.Lists(ctx, tenant)
 	if err != nil {
 		return nil, err
@@ -86,11 +82,7 @@ type createListInput struct {
 
 type contactListOutput struct{ Body ContactList }
 
-func (h Contacts) createList(ctx context.Context, in *createListInput) (*contactListOutput, error) {
-	tenant, err := h.door.tenantOf(ctx, in.Tenant)
-	if err != nil {
-		return nil, err
-	}
+func (h Contacts) createList(ctx context.Context, tenant string, in *createListInput) (*contactListOutput, error) {
 	l, err := h.Store.CreateList(ctx, tenant, in.Body.Name, callerOf(ctx).Name, h.door.Now())
 	if err != nil {
 		return nil, err
@@ -118,11 +110,9 @@ type MembersChanged struct {
 
 type changeMembersOutput struct{ Body MembersChanged }
 
-func (h Contacts) changeMembers(ctx context.Context, in *changeMembersInput) (*changeMembersOutput, error) {
-	tenant, err := h.door.tenantOf(ctx, in.Tenant)
-	if err != nil {
-		return nil, err
-	}
+func (h Contacts) changeMembers(
+	ctx context.Context, tenant string, in *changeMembersInput,
+) (*changeMembersOutput, error) {
 	added, removed, err := h.Store.Members(ctx, tenant, in.List, in.Body.Add, in.Body.Remove, callerOf(ctx).Name,
 		h.door.Now())
 	if err != nil {
@@ -139,8 +129,7 @@ type contactListInput struct {
 // deleteListTimeout bounds the deletion of a list: some million members.
 const deleteListTimeout = time.Minute
 
-func (h Contacts) deleteList(ctx context.Context, in *contactListInput) (*struct{}, error) {
-	tenant, err := h.door.tenantOf(ctx, in.Tenant)
+func (h Contacts) deleteList(ctx context.Context, tenant string, in *contactListInput) (_ *struct{}, err error) {
 	for more := true; more && err == nil; {
 		more, err = h.Store.DeleteList(ctx, tenant, in.List, 10_000, callerOf(ctx).Name, h.door.Now())
 	}

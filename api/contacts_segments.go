@@ -15,21 +15,21 @@ import (
 
 // segments registers /segments.
 func (h Contacts) segments(d *door) {
-	op := func(role access.Role, id, method, path, summary string, status int) huma.Operation {
+	op := func(role access.Role, id, method, path, summary string, status int) tenantOperation {
 		return tenants(role, huma.Operation{
 			OperationID: id, Method: method, Path: path, Tags: []string{"contacts"}, Summary: summary,
 			Errors: []int{409, 422, 503}, DefaultStatus: status,
 		})
 	}
-	serve(d, op(access.Read, "list-segments", http.MethodGet, "/segments", "List the segments, by name", 200),
+	serveTenant(d, op(access.Read, "list-segments", http.MethodGet, "/segments", "List the segments, by name", 200),
 		h.listSegments)
-	serve(d, op(access.Operate, "create-segment", http.MethodPost, "/segments", "Save a filter of contacts as a segment",
-		http.StatusCreated), h.createSegment)
-	serve(d, op(access.Read, "get-segment", http.MethodGet, "/segments/{segment}",
+	serveTenant(d, op(access.Operate, "create-segment", http.MethodPost, "/segments",
+		"Save a filter of contacts as a segment", http.StatusCreated), h.createSegment)
+	serveTenant(d, op(access.Read, "get-segment", http.MethodGet, "/segments/{segment}",
 		"Get a segment, and how many contacts it has", 200), h.getSegment)
-	serve(d, op(access.Operate, "change-segment", http.MethodPut, "/segments/{segment}",
+	serveTenant(d, op(access.Operate, "change-segment", http.MethodPut, "/segments/{segment}",
 		"Change the name and the filter of a segment", 200), h.changeSegment)
-	serve(d, op(access.Operate, "delete-segment", http.MethodDelete, "/segments/{segment}",
+	serveTenant(d, op(access.Operate, "delete-segment", http.MethodDelete, "/segments/{segment}",
 		"Delete a segment; its contacts stay", http.StatusNoContent), h.deleteSegment)
 }
 
@@ -54,11 +54,7 @@ type Segments struct {
 
 type segmentsOutput struct{ Body Segments }
 
-func (h Contacts) listSegments(ctx context.Context, in *tenantInput) (*segmentsOutput, error) {
-	tenant, err := h.door.tenantOf(ctx, in.Tenant)
-	if err != nil {
-		return nil, err
-	}
+func (h Contacts) listSegments(ctx context.Context, tenant string, in *tenantInput) (*segmentsOutput, error) {
 	list, err := h.Store.Segments(ctx, tenant)
 	if err != nil {
 		return nil, err
@@ -79,11 +75,7 @@ type createSegmentInput struct {
 
 type segmentOutput struct{ Body Segment }
 
-func (h Contacts) createSegment(ctx context.Context, in *createSegmentInput) (*segmentOutput, error) {
-	tenant, err := h.door.tenantOf(ctx, in.Tenant)
-	if err != nil {
-		return nil, err
-	}
+func (h Contacts) createSegment(ctx context.Context, tenant string, in *createSegmentInput) (*segmentOutput, error) {
 	return h.putSegment(ctx, tenant, uuid.New(), in.Body)
 }
 
@@ -98,11 +90,7 @@ type segmentInput struct {
 	Segment uuid.UUID `path:"segment"`
 }
 
-func (h Contacts) getSegment(ctx context.Context, in *segmentInput) (*segmentOutput, error) {
-	tenant, err := h.door.tenantOf(ctx, in.Tenant)
-	if err != nil {
-		return nil, err
-	}
+func (h Contacts) getSegment(ctx context.Context, tenant string, in *segmentInput) (*segmentOutput, error) {
 	s, err := h.Store.Segment(ctx, tenant, in.Segment)
 	if err != nil {
 		return nil, err
@@ -122,21 +110,13 @@ type changeSegmentInput struct {
 	Body    SegmentStart
 }
 
-func (h Contacts) changeSegment(ctx context.Context, in *changeSegmentInput) (*segmentOutput, error) {
-	tenant, err := h.door.tenantOf(ctx, in.Tenant)
-	if err != nil {
-		return nil, err
-	}
+func (h Contacts) changeSegment(ctx context.Context, tenant string, in *changeSegmentInput) (*segmentOutput, error) {
 	if _, err := h.Store.Segment(ctx, tenant, in.Segment); err != nil {
 		return nil, err
 	}
 	return h.putSegment(ctx, tenant, in.Segment, in.Body)
 }
 
-func (h Contacts) deleteSegment(ctx context.Context, in *segmentInput) (*struct{}, error) {
-	tenant, err := h.door.tenantOf(ctx, in.Tenant)
-	if err != nil {
-		return nil, err
-	}
+func (h Contacts) deleteSegment(ctx context.Context, tenant string, in *segmentInput) (*struct{}, error) {
 	return nil, h.Store.DeleteSegment(ctx, tenant, in.Segment, callerOf(ctx).Name, h.door.Now())
 }

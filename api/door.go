@@ -18,7 +18,7 @@ type door struct {
 	router gin.IRouter // for routes that huma cannot serve; the document must be told of them
 	guard  *Guard      // never nil
 	given  given
-	lanes  map[*lane]*turns
+	lanes  laneTurns
 }
 
 // requestTimeout bounds the work of one request in Postgres and Temporal, where the operation sets no time of its own.

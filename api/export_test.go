@@ -63,4 +63,4 @@ func HeavyOperations() (ids []string) {
 }
 
 // MostTurns is how many heavy operations a process with so many connections does at once.
-func MostTurns(connections int) int { return everyHeavy.turnsOf(connections) }
+func MostTurns(connections int) int { return heavyTurns(connections) }

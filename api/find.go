@@ -34,7 +34,7 @@ func (h Find) register(d *door) {
 			"exact ones first. What takes longer than 300 ms is left out, and partial names its kind. Campaigns, " +
 			"uploads and messages are found for the tenant of the request; a key of a tenant finds nothing else. Requests " +
 			"for drafts and messages are found by their ID. Contacts, and recipients of messages, are not found.",
-	}), h.find)
+	}).Operation, h.find) // it is of no tenant where none is named
 }
 
 const (

@@ -32,31 +32,37 @@ const usualPool = 24
 // Each holds a connection to Postgres: all lanes together leave a quarter of the pool to what is cheap. With many
 // connections it is the cores, of Postgres and of the process, that are to be left to it.
 var (
-	trials = &lane{"searches that are tried and audiences that are counted", 2, 4, 1, 2 * time.Second, false}
+	trials = &lane{
+		of: "searches that are tried and audiences that are counted", most: 2, top: 4, share: 1, wait: 2 * time.Second,
+	}
 	// The console asks for a page of contacts and their number together.
-	people = &lane{"searches through contacts", 5, 10, 2, 2 * time.Second, false}
+	people = &lane{of: "searches through contacts", most: 5, top: 10, share: 2, wait: 2 * time.Second}
 	// A workbook takes up to some 200 MB.
-	previews = &lane{"previews of files", 2, 2, 1, 10 * time.Second, false}
+	previews = &lane{of: "previews of files", most: 2, top: 2, share: 1, wait: 10 * time.Second}
 	// A page of the console follows a run while another one compares runs.
-	crawled = &lane{"reads of whole crawl runs", 3, 6, 2, 2 * time.Second, true}
-	exports = &lane{"exports", 6, 12, 1, 2 * time.Second, true}
-
+	crawled = &lane{of: "reads of whole crawl runs", most: 3, top: 6, share: 2, wait: 2 * time.Second, long: true}
+	exports = &lane{of: "exports", most: 6, top: 12, share: 1, wait: 2 * time.Second, long: true}
 	// The console asks once for each advert that is looked at, and draws it without them where there is no turn.
-	rents = &lane{"statistics of rents", 3, 6, 2, 2 * time.Second, false}
+	rents = &lane{of: "statistics of rents", most: 3, top: 6, share: 2, wait: 2 * time.Second}
 
 	lanes = []*lane{trials, people, previews, crawled, exports, rents}
-
-	// everyHeavy is all of them: of a small pool a turn each would be too many. everyLong is the long ones among them.
-	everyHeavy = &lane{of: "heavy operations", most: usualPool * 3 / 4, top: usualPool * 3 / 4 * 2}
-	everyLong  = &lane{of: "long operations"}
 )
 
 // turnsOf is how many turns of a lane a process with so many connections has, 0 = usualPool.
-func (l *lane) turnsOf(connections int) int {
+func (l *lane) turnsOf(connections int) int { return inProportion(l.most, l.top, connections) }
+
+// heavyTurns is how many heavy operations such a process does at once: of a small pool a turn of each lane would be too
+// many.
+func heavyTurns(connections int) int {
+	const most = usualPool * 3 / 4
+	return inProportion(most, 2*most, connections)
+}
+
+func inProportion(most, top, connections int) int {
 	if connections == 0 {
 		connections = usualPool
 	}
-	return min(max(1, l.most*connections/usualPool), l.top)
+	return min(max(1, most*connections/usualPool), top)
 }
 
 // heavy is an operation that takes seconds of Postgres, or of a core.
@@ -98,16 +104,21 @@ var heavyOperations = map[string]heavy{
 	"export-tenant":     {lane: exports, within: exportTimeout},
 }
 
-// newLanes are the turns of a process with so many connections to Postgres, those of everyHeavy and everyLong among
-// them.
-func newLanes(connections int) map[*lane]*turns {
-	n := everyHeavy.turnsOf(connections)
+// laneTurns are the turns of a process: of each lane, of all heavy operations, and of the long ones among them.
+type laneTurns struct {
+	of        map[*lane]*turns
+	all, long *turns
+}
+
+// newLanes are the turns of a process with so many connections to Postgres.
+func newLanes(connections int) laneTurns {
+	n := heavyTurns(connections)
 	long := max(1, n-1)
-	all := map[*lane]*turns{everyHeavy: newTurns(n, n), everyLong: newTurns(long, long)}
+	t := laneTurns{of: map[*lane]*turns{}, all: newTurns(n, n), long: newTurns(long, long)}
 	for _, l := range lanes {
-		all[l] = newTurns(l.turnsOf(connections), l.share)
+		t.of[l] = newTurns(l.turnsOf(connections), l.share)
 	}
-	return all
+	return t
 }
 
 // inTurn makes a heavy operation take turns; any other one stays as it is.
@@ -125,12 +136,12 @@ func inTurn[I, O any](d *door, o huma.Operation, handle func(context.Context, *I
 	}
 	o.Description += fmt.Sprintf(" A %s has %d of the %s at once: a further one waits, and is answered by 429 after %d s.",
 		whose, h.lane.share, h.lane.of, int(h.lane.wait.Seconds()))
-	turns := d.lanes[h.lane]
+	turns := d.lanes.of[h.lane]
 	return o, func(ctx context.Context, in *I) (out *O, err error) {
 		name := ofWhom(ctx, in)
 		waiting, cancel := context.WithTimeout(ctx, h.lane.wait)
 		defer cancel()
-		left, ok := takeAll(waiting, d.lanes, h.lane, name)
+		left, ok := d.lanes.take(waiting, h.lane, name)
 		if !ok {
 			return nil, tooMany("too many "+h.lane.of+" at once, of the "+name+" or of all: wait until one has ended",
 				retryAfter)
@@ -202,32 +213,27 @@ func (s *spell) pause(ctx context.Context) {
 	s.since = time.Now()
 }
 
-// takeAll takes a turn of a lane, one of the long ones where it is long, and then one of all: what waits for its lane
+// take takes a turn of a lane, one of the long ones where it is long, and then one of all: what waits for its lane
 // holds up no other.
-func takeAll(ctx context.Context, of map[*lane]*turns, l *lane, name string) (leave func(), ok bool) {
-	type turn struct {
-		of   *lane
-		name string
-	}
-	turns := []turn{{l, name}, {everyHeavy, ""}}
-	if l.long {
-		turns = slices.Insert(turns, 1, turn{everyLong, ""})
-	}
+func (t laneTurns) take(ctx context.Context, l *lane, name string) (leave func(), ok bool) {
 	var taken []func()
 	leave = func() {
 		for _, f := range slices.Backward(taken) {
 			f()
 		}
 	}
-	for _, t := range turns {
-		f, ok := of[t.of].wait(ctx, t.name)
-		if !ok {
-			leave()
-			return nil, false
+	take := func(of *turns, name string) bool {
+		f, ok := of.wait(ctx, name)
+		if ok {
+			taken = append(taken, f)
 		}
-		taken = append(taken, f)
+		return ok
 	}
-	return leave, true
+	if take(t.of[l], name) && (!l.long || take(t.long, "")) && take(t.all, "") {
+		return leave, true
+	}
+	leave()
+	return nil, false
 }
 
 // ofWhom is whose share a request counts for. To a caller of a tenant the tenant that it names makes no difference.

@@ -31,7 +31,7 @@ const maxMessage = 64 << 10
 
 func (h Messages) register(d *door) {
 	h.door = d
-	serve(d, tenants(access.Operate, huma.Operation{
+	serveTenant(d, tenants(access.Operate, huma.Operation{
 		OperationID: "send-message", Method: http.MethodPost, Path: "/messages", Tags: []string{"messages"},
 		Summary: "Send a message to one person", Errors: []int{409, 413, 422, 503}, DefaultStatus: http.StatusAccepted,
 		MaxBodyBytes: maxMessage, Metadata: map[string]any{manyKey: true},
@@ -39,24 +39,24 @@ func (h Messages) register(d *door) {
 			"repeated with its Idempotency-Key is one message, and answers with it as it is then; with another body it is a " +
 			"conflict. To a person who has opted out nothing is sent: the message is skipped.",
 	}), h.send)
-	serve(d, tenants(access.Read, huma.Operation{
+	serveTenant(d, tenants(access.Read, huma.Operation{
 		OperationID: "list-messages", Method: http.MethodGet, Path: "/messages", Tags: []string{"messages"},
 		Summary: "List messages to one person, the newest first", Errors: []int{422, 503},
 		RejectUnknownQueryParameters: true,
 		Description: "Those of no campaign. Filters look at the next 10,000: a page may have fewer than there are, or " +
 			"none, and a next_cursor all the same. Recipients are shown to callers with the role operate, masked.",
 	}), h.list)
-	serve(d, tenants(access.Read, huma.Operation{
+	serveTenant(d, tenants(access.Read, huma.Operation{
 		OperationID: "get-message", Method: http.MethodGet, Path: "/messages/{id}", Tags: []string{"messages"},
 		Summary: "Get a message with every attempt and status", Errors: []int{422, 503},
 		Description: "Recipient, masked, and content are shown to callers with the role operate.",
 	}), h.get)
-	serve(d, tenants(access.Operate, huma.Operation{
+	serveTenant(d, tenants(access.Operate, huma.Operation{
 		OperationID: "show-message-recipient", Method: http.MethodPost, Path: "/messages/{id}/recipient",
 		Tags: []string{"messages"}, Summary: "Get the telephone number that a message is for", Errors: []int{422, 503},
 		DefaultStatus: http.StatusOK, Description: "Everything else shows it masked. The audit has each request.",
 	}), h.recipient)
-	serve(d, tenants(access.Operate, huma.Operation{
+	serveTenant(d, tenants(access.Operate, huma.Operation{
 		OperationID: "retry-message", Method: http.MethodPost, Path: "/messages/{id}/retry", Tags: []string{"messages"},
 		Summary: "Send a failed message again", Errors: []int{409, 422, 503}, DefaultStatus: http.StatusAccepted,
 		Description: "One that failed for a cause that may have passed. A campaign that was done is running again. A message " +
@@ -153,11 +153,7 @@ type sendMessageOutput struct {
 }
 
 // send is durable when it answers. The wake only makes the message's turn come sooner.
-func (h Messages) send(ctx context.Context, in *sendMessageInput) (*sendMessageOutput, error) {
-	tenant, err := h.door.tenantOf(ctx, in.Tenant)
-	if err != nil {
-		return nil, err
-	}
+func (h Messages) send(ctx context.Context, tenant string, in *sendMessageInput) (*sendMessageOutput, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
 		return nil, err
@@ -221,11 +217,7 @@ func (in *listMessagesInput) Resolve(ctx huma.Context) []error {
 	return slices.Concat(wrongCursor(in.Cursor, err), in.wrong(ctx))
 }
 
-func (h Messages) list(ctx context.Context, in *listMessagesInput) (*messagesOutput, error) {
-	tenant, err := h.door.tenantOf(ctx, in.Tenant)
-	if err != nil {
-		return nil, err
-	}
+func (h Messages) list(ctx context.Context, tenant string, in *listMessagesInput) (*messagesOutput, error) {
 	rows, next, err := h.Store.List(ctx, tenant, in.filter(), in.after, in.Limit)
 	if err != nil {
 		return nil, err
@@ -291,11 +283,7 @@ func timeline(m db.MessageRow, attempts []db.Attempt) []MessageEvent {
 
 type messageOutput struct{ Body MessageDetail }
 
-func (h Messages) get(ctx context.Context, in *messageInput) (*messageOutput, error) {
-	tenant, err := h.door.tenantOf(ctx, in.Tenant)
-	if err != nil {
-		return nil, err
-	}
+func (h Messages) get(ctx context.Context, tenant string, in *messageInput) (*messageOutput, error) {
 	m, attempts, err := h.Store.Get(ctx, tenant, in.ID)
 	if err != nil {
 		return nil, err
@@ -310,11 +298,7 @@ type MessageRecipient struct {
 
 type recipientOutput struct{ Body MessageRecipient }
 
-func (h Messages) recipient(ctx context.Context, in *messageInput) (*recipientOutput, error) {
-	tenant, err := h.door.tenantOf(ctx, in.Tenant)
-	if err != nil {
-		return nil, err
-	}
+func (h Messages) recipient(ctx context.Context, tenant string, in *messageInput) (*recipientOutput, error) {
 	to, err := h.Store.Recipient(ctx, tenant, in.ID, callerOf(ctx).Name, h.door.Now())
 	if err != nil {
 		return nil, err
@@ -327,11 +311,7 @@ func (h Messages) recipient(ctx context.Context, in *messageInput) (*recipientOu
 type retriedOutput struct{ Body Message }
 
 // retry is durable when it answers. The campaign's workflow, if it had ended, is started by those that tend campaigns.
-func (h Messages) retry(ctx context.Context, in *messageInput) (*retriedOutput, error) {
-	tenant, err := h.door.tenantOf(ctx, in.Tenant)
-	if err != nil {
-		return nil, err
-	}
+func (h Messages) retry(ctx context.Context, tenant string, in *messageInput) (*retriedOutput, error) {
 	m, err := h.Store.Retry(ctx, tenant, in.ID, callerOf(ctx).Name, h.door.Now())
 	if err != nil {
 		return nil, err

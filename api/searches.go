@@ -33,37 +33,39 @@ type Searches struct {
 func (h Searches) register(d *door) {
 	h.door = d
 	h.told(d)
-	op := func(role access.Role, id, method, path, summary, description string, status int) huma.Operation {
+	op := func(role access.Role, id, method, path, summary, description string, status int) tenantOperation {
 		return tenants(role, huma.Operation{
 			OperationID: id, Method: method, Path: path, Tags: []string{"searches"}, Summary: summary,
 			Description: description, Errors: []int{409, 422, 503}, DefaultStatus: status,
 		})
 	}
-	serve(d, op(access.Operate, "save-search", http.MethodPost, "/searches", "Save a search, and tell its news",
+	serveTenant(d, op(access.Operate, "save-search", http.MethodPost, "/searches", "Save a search, and tell its news",
 		"What happens to listings from now on is told to its targets: homes that are new to it, whose rent fell, or that "+
 			"are back. A home is told once, however many adverts it has. Secrets and addresses of feeds are in this answer only. "+
 			"An e-mail address is told nothing before its owner has confirmed it, by the link in its first e-mail; a webhook, "+
 			"before its host has sent back the challenge that it is sent first.",
 		http.StatusCreated), h.add)
-	serve(d, op(access.Read, "list-searches", http.MethodGet, "/searches", "List the saved searches, by name", "", 200),
-		h.list)
-	serve(d, op(access.Read, "get-search", http.MethodGet, "/searches/{search}", "Get a saved search", "", 200), h.get)
-	serve(d, op(access.Operate, "change-search", http.MethodPatch, "/searches/{search}", "Change a saved search",
+	serveTenant(d, op(access.Read, "list-searches", http.MethodGet, "/searches", "List the saved searches, by name", "",
+		200), h.list)
+	serveTenant(d, op(access.Read, "get-search", http.MethodGet, "/searches/{search}", "Get a saved search", "", 200),
+		h.get)
+	serveTenant(d, op(access.Operate, "change-search", http.MethodPatch, "/searches/{search}", "Change a saved search",
 		"What is left out stays as it is. What happens while it is paused is not told later.", 200), h.change)
-	serve(d, op(access.Operate, "delete-search", http.MethodDelete, "/searches/{search}",
+	serveTenant(d, op(access.Operate, "delete-search", http.MethodDelete, "/searches/{search}",
 		"Delete a saved search, with its feeds; what waits is not told", "", http.StatusNoContent), h.remove)
-	serve(d, op(access.Read, "try-search", http.MethodPost, "/searches/try", "Try a search: what it would have found",
+	serveTenant(d, op(access.Read, "try-search", http.MethodPost, "/searches/try",
+		"Try a search: what it would have found",
 		"The homes that were published in the last days, are offered still, and meet the filter. Nothing is stored or told.", 200),
 		h.try)
-	serve(d, op(access.Operate, "add-search-target", http.MethodPost, "/searches/{search}/targets",
+	serveTenant(d, op(access.Operate, "add-search-target", http.MethodPost, "/searches/{search}/targets",
 		"Add a target to a saved search", "It is told what is found from now on; an e-mail address and a webhook, once they "+
 			"are confirmed. A secret, or the addresses of a feed, are in this answer only.", http.StatusCreated), h.addTarget)
-	serve(d, op(access.Operate, "challenge-search-target", http.MethodPost,
+	serveTenant(d, op(access.Operate, "challenge-search-target", http.MethodPost,
 		"/searches/{search}/targets/{target}/challenge", "Ask a webhook again to confirm that it wants news",
 		"A webhook is sent a challenge when it is added. Where it could not send that back, or was stopped later, it is "+
 			"sent one again; until it has answered it is unconfirmed. While it is being asked, this changes nothing.",
 		http.StatusAccepted), h.challenge)
-	serve(d, op(access.Operate, "delete-search-target", http.MethodDelete, "/searches/{search}/targets/{target}",
+	serveTenant(d, op(access.Operate, "delete-search-target", http.MethodDelete, "/searches/{search}/targets/{target}",
 		"Delete a target of a saved search; what waits is not told", "", http.StatusNoContent), h.removeTarget)
 	h.feeds(d)
 	h.subscriptions(d)
@@ -131,11 +133,7 @@ type savedSearchOutput struct {
 	Body     SavedSearch
 }
 
-func (h Searches) add(ctx context.Context, in *addSearchInput) (*savedSearchOutput, error) {
-	tenant, err := h.door.tenantOf(ctx, in.Tenant)
-	if err != nil {
-		return nil, err
-	}
+func (h Searches) add(ctx context.Context, tenant string, in *addSearchInput) (*savedSearchOutput, error) {
 	b, now := in.Body, h.door.Now()
 	s := saved.Search{
 		ID: uuid.New(), Tenant: tenant, Name: b.Name, Filter: b.Filter, Kinds: kindsOf(b.Kinds), State: saved.Active,
@@ -147,6 +145,7 @@ func (h Searches) add(ctx context.Context, in *addSearchInput) (*savedSearchOutp
 	}
 	targets, shown := make([]db.NewTarget, len(b.Targets)), make([]SearchTarget, len(b.Targets))
 	for i, t := range b.Targets {
+		var err error
 		if targets[i], shown[i], err = h.target(ctx, t); err != nil {
 			return nil, err
 		}
@@ -187,11 +186,7 @@ type savedCursor struct {
 	Name string `json:"n"`
 }
 
-func (h Searches) list(ctx context.Context, in *savedSearchesInput) (*savedSearchesOutput, error) {
-	tenant, err := h.door.tenantOf(ctx, in.Tenant)
-	if err != nil {
-		return nil, err
-	}
+func (h Searches) list(ctx context.Context, tenant string, in *savedSearchesInput) (*savedSearchesOutput, error) {
 	var at savedCursor
 	if in.Cursor != "" {
 		if err := decodeCursor(in.Cursor, &at); err != nil || at.Sort != "searches" {
@@ -217,11 +212,7 @@ type savedSearchInput struct {
 	Search uuid.UUID `path:"search"`
 }
 
-func (h Searches) get(ctx context.Context, in *savedSearchInput) (*savedSearchOutput, error) {
-	tenant, err := h.door.tenantOf(ctx, in.Tenant)
-	if err != nil {
-		return nil, err
-	}
+func (h Searches) get(ctx context.Context, tenant string, in *savedSearchInput) (*savedSearchOutput, error) {
 	s, err := h.Store.Get(ctx, tenant, in.Search)
 	if err != nil {
 		return nil, err
@@ -245,13 +236,9 @@ type changeSearchInput struct {
 	Body   SearchPatch
 }
 
-func (h Searches) change(ctx context.Context, in *changeSearchInput) (*savedSearchOutput, error) {
-	tenant, err := h.door.tenantOf(ctx, in.Tenant)
-	if err != nil {
-		return nil, err
-	}
+func (h Searches) change(ctx context.Context, tenant string, in *changeSearchInput) (*savedSearchOutput, error) {
 	b := in.Body
-	err = h.Store.Change(ctx, tenant, in.Search, callerOf(ctx).Name, h.door.Now(), func(s *saved.Search) {
+	err := h.Store.Change(ctx, tenant, in.Search, callerOf(ctx).Name, h.door.Now(), func(s *saved.Search) {
 		set(&s.Name, b.Name)
 		set(&s.Filter, b.Filter)
 		set(&s.Schedule, b.Schedule)
@@ -273,11 +260,7 @@ func (h Searches) change(ctx context.Context, in *changeSearchInput) (*savedSear
 	return &savedSearchOutput{Body: showSearch(s)}, nil
 }
 
-func (h Searches) remove(ctx context.Context, in *savedSearchInput) (*struct{}, error) {
-	tenant, err := h.door.tenantOf(ctx, in.Tenant)
-	if err != nil {
-		return nil, err
-	}
+func (h Searches) remove(ctx context.Context, tenant string, in *savedSearchInput) (*struct{}, error) {
 	return nil, h.Store.Delete(ctx, tenant, in.Search, callerOf(ctx).Name, h.door.Now())
 }
 
@@ -324,10 +307,7 @@ type SearchTried struct {
 
 type searchTriedOutput struct{ Body SearchTried }
 
-func (h Searches) try(ctx context.Context, in *trySearchInput) (*searchTriedOutput, error) {
-	if _, err := h.door.tenantOf(ctx, in.Tenant); err != nil {
-		return nil, err
-	}
+func (h Searches) try(ctx context.Context, _ string, in *trySearchInput) (*searchTriedOutput, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(h.Within, 2*time.Second))
 	defer cancel()
 	since := h.door.Now().AddDate(0, 0, -in.Body.Days)

@@ -16,16 +16,16 @@ import (
 
 // told registers the operations on what saved searches have found and told.
 func (h Searches) told(d *door) {
-	op := func(id, path, summary, description string) huma.Operation {
+	op := func(id, path, summary, description string) tenantOperation {
 		return tenants(access.Read, huma.Operation{
 			OperationID: id, Method: http.MethodGet, Path: path, Tags: []string{"searches"}, Summary: summary,
 			Description: description, Errors: []int{404, 422, 503}, RejectUnknownQueryParameters: true,
 		})
 	}
-	serve(d, op("list-search-deliveries", "/searches/{search}/deliveries", "List the deliveries of a saved search",
+	serveTenant(d, op("list-search-deliveries", "/searches/{search}/deliveries", "List the deliveries of a saved search",
 		"Each is a message to one of its targets, those that are due last first. One that has failed is a dead letter of the "+
 			"queue notify, and can be replayed."), h.deliveries)
-	serve(d, op("list-search-matches", "/searches/{search}/matches", "List what a saved search has found",
+	serveTenant(d, op("list-search-matches", "/searches/{search}/matches", "List what a saved search has found",
 		"One item for each event, the newest first, whether it is told yet or not."), h.matches)
 }
 
@@ -62,11 +62,9 @@ type searchDeliveriesInput struct {
 
 type searchDeliveriesOutput struct{ Body SearchDeliveries }
 
-func (h Searches) deliveries(ctx context.Context, in *searchDeliveriesInput) (*searchDeliveriesOutput, error) {
-	tenant, err := h.door.tenantOf(ctx, in.Tenant)
-	if err != nil {
-		return nil, err
-	}
+func (h Searches) deliveries(
+	ctx context.Context, tenant string, in *searchDeliveriesInput,
+) (*searchDeliveriesOutput, error) {
 	after, err := parseCursor(in.Cursor, deliveriesOrder)
 	if err != nil {
 		return nil, fault.Newf(fault.Invalid, "cursor: %w", err)
@@ -116,11 +114,7 @@ type matchCursor struct {
 	Event int64  `json:"e"`
 }
 
-func (h Searches) matches(ctx context.Context, in *searchMatchesInput) (*searchMatchesOutput, error) {
-	tenant, err := h.door.tenantOf(ctx, in.Tenant)
-	if err != nil {
-		return nil, err
-	}
+func (h Searches) matches(ctx context.Context, tenant string, in *searchMatchesInput) (*searchMatchesOutput, error) {
 	var before *int64
 	if in.Cursor != "" {
 		var at matchCursor

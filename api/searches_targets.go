@@ -171,11 +171,7 @@ type addTargetInput struct {
 
 type targetOutput struct{ Body SearchTarget }
 
-func (h Searches) addTarget(ctx context.Context, in *addTargetInput) (*targetOutput, error) {
-	tenant, err := h.door.tenantOf(ctx, in.Tenant)
-	if err != nil {
-		return nil, err
-	}
+func (h Searches) addTarget(ctx context.Context, tenant string, in *addTargetInput) (*targetOutput, error) {
 	made, shown, err := h.target(ctx, in.Body)
 	if err != nil {
 		return nil, err
@@ -192,19 +188,11 @@ type targetInput struct {
 	Target uuid.UUID `path:"target"`
 }
 
-func (h Searches) removeTarget(ctx context.Context, in *targetInput) (*struct{}, error) {
-	tenant, err := h.door.tenantOf(ctx, in.Tenant)
-	if err != nil {
-		return nil, err
-	}
+func (h Searches) removeTarget(ctx context.Context, tenant string, in *targetInput) (*struct{}, error) {
 	return nil, h.Store.DeleteTarget(ctx, tenant, in.Search, in.Target, callerOf(ctx).Name, h.door.Now())
 }
 
-func (h Searches) challenge(ctx context.Context, in *targetInput) (*targetOutput, error) {
-	tenant, err := h.door.tenantOf(ctx, in.Tenant)
-	if err != nil {
-		return nil, err
-	}
+func (h Searches) challenge(ctx context.Context, tenant string, in *targetInput) (*targetOutput, error) {
 	t, err := h.Store.Challenge(ctx, tenant, in.Search, in.Target, callerOf(ctx).Name, h.door.Now())
 	if err != nil {
 		return nil, err

@@ -46,14 +46,10 @@ func (h Tenants) registerSenders(d *door) {
 		Description: "After a new key was put first, in every process: the old one may be taken away when the answer is " +
 			"200. It may be repeated; after a 503, that does the rest.",
 	}), h.reseal)
-	serve(d, tenants(access.Read, huma.Operation{
+	serveTenant(d, tenants(access.Read, huma.Operation{
 		OperationID: "list-senders", Method: http.MethodGet, Path: "/senders", Tags: []string{"campaigns"},
 		Summary: "List the telephone numbers to send from", Errors: []int{422, 503}, RejectUnknownQueryParameters: true,
-	}), func(ctx context.Context, in *tenantInput) (*sendersOutput, error) {
-		tenant, err := h.door.tenantOf(ctx, in.Tenant)
-		if err != nil {
-			return nil, err
-		}
+	}), func(ctx context.Context, tenant string, _ *tenantInput) (*sendersOutput, error) {
 		return h.listSenders(ctx, tenant)
 	})
 }

@@ -18,9 +18,11 @@ type OfTenant struct {
 
 func (in OfTenant) named() string { return in.Tenant }
 
-// tenants sets the role of an operation that keys of tenants may call. Its input has OfTenant, and its handler begins
-// with tenantOf.
-func tenants(role access.Role, o huma.Operation) huma.Operation {
+// A tenantOperation is one that keys of tenants may call. serveTenant and streamTenant register it.
+type tenantOperation struct{ huma.Operation }
+
+// tenants sets the role of an operation that keys of tenants may call.
+func tenants(role access.Role, o huma.Operation) tenantOperation {
 	if o.Metadata == nil {
 		o.Metadata = map[string]any{}
 	}
@@ -33,7 +35,42 @@ func tenants(role access.Role, o huma.Operation) huma.Operation {
 	o = needs(role, o)
 	o.Description += " A key of a tenant may call it."
 	o.Extensions["x-tenant-keys"] = true
-	return o
+	return tenantOperation{o}
+}
+
+// An ofTenant is an input *I that has OfTenant.
+type ofTenant[I any] interface {
+	*I
+	named() string
+}
+
+// serveTenant is serve for an operation on what is of one tenant: that is what its handler is given, and the only one
+// that it may touch.
+func serveTenant[I, O any, P ofTenant[I]](
+	d *door, o tenantOperation, handle func(ctx context.Context, tenant string, in P) (*O, error),
+) {
+	serve(d, o.Operation, func(ctx context.Context, in *I) (*O, error) {
+		tenant, err := d.tenantOf(ctx, P(in).named())
+		if err != nil {
+			return nil, err
+		}
+		return handle(ctx, tenant, in)
+	})
+}
+
+// streamTenant is serveTenant for an answer that is streamed.
+func streamTenant[I, O any, P ofTenant[I]](
+	d *door, o tenantOperation, handle func(ctx context.Context, tenant string, in P) (*O, error),
+) {
+	stream(d, o.Operation, func(ctx context.Context, in *I) (*O, error) {
+		finding, cancel := context.WithTimeout(ctx, requestTimeout)
+		defer cancel()
+		tenant, err := d.tenantOf(finding, P(in).named())
+		if err != nil {
+			return nil, err
+		}
+		return handle(ctx, tenant, in)
+	})
 }
 
 // tenantOf is the tenant whose rows a request is about: that of the caller's key, and otherwise the named one, which

@@ -126,7 +126,7 @@ func TestHeavyTurnsAreGivenBack(t *testing.T) {
 	at := func(id string) huma.Operation {
 		return needs(access.Read, huma.Operation{OperationID: id, Method: http.MethodGet, Path: "/" + id})
 	}
-	busy := func(l *lane) int { return d.lanes[l].all }
+	busy := func(l *lane) int { return d.lanes.of[l].all }
 	type none struct{}
 	during := map[string]int{} // turns taken while an answer is made
 	serve(d, at("try-search"), func(context.Context, *none) (*none, error) {
@@ -155,53 +155,55 @@ func TestHeavyTurnsAreGivenBack(t *testing.T) {
 		}
 	}
 	require.Equal(t, map[string]int{"panic": 1, "fault": 1, "written": 1, "read": 1, "sent": 0}, during)
-	for _, l := range append(lanes, everyHeavy, everyLong) {
+	for _, l := range lanes {
 		require.Zero(t, busy(l), l.of)
 	}
+	require.Zero(t, d.lanes.all.all)
+	require.Zero(t, d.lanes.long.all)
 }
 
 // The turns are in proportion to the connections, within bounds, and a quarter of them is left however few there are.
 func TestTurnsByConnections(t *testing.T) {
 	t.Parallel()
-	usual := map[*lane]int{
-		trials: 2, people: 5, previews: 2, crawled: 3, exports: 6, rents: 3, everyHeavy: 18, everyLong: 17,
-	}
-	for connections, want := range map[int]map[*lane]int{
+	type most struct{ trials, people, previews, crawled, exports, rents, all, long int }
+	usual := most{2, 5, 2, 3, 6, 3, 18, 17}
+	for connections, want := range map[int]most{
 		0:    usual,
 		24:   usual,
-		1:    {trials: 1, people: 1, previews: 1, crawled: 1, exports: 1, rents: 1, everyHeavy: 1, everyLong: 1},
-		4:    {trials: 1, people: 1, previews: 1, crawled: 1, exports: 1, rents: 1, everyHeavy: 3, everyLong: 2},
-		12:   {trials: 1, people: 2, previews: 1, crawled: 1, exports: 3, rents: 1, everyHeavy: 9, everyLong: 8},
-		36:   {trials: 3, people: 7, previews: 2, crawled: 4, exports: 9, rents: 4, everyHeavy: 27, everyLong: 26},
-		1000: {trials: 4, people: 10, previews: 2, crawled: 6, exports: 12, rents: 6, everyHeavy: 36, everyLong: 35},
+		1:    {1, 1, 1, 1, 1, 1, 1, 1},
+		4:    {1, 1, 1, 1, 1, 1, 3, 2},
+		12:   {1, 2, 1, 1, 3, 1, 9, 8},
+		36:   {3, 7, 2, 4, 9, 4, 27, 26},
+		1000: {4, 10, 2, 6, 12, 6, 36, 35},
 	} {
-		got := map[*lane]int{}
-		for l, turns := range newLanes(connections) {
-			got[l] = turns.most
-		}
-		require.Equal(t, want, got, connections)
+		l := newLanes(connections)
+		require.Len(t, l.of, len(lanes))
+		require.Equal(t, want, most{
+			l.of[trials].most, l.of[people].most, l.of[previews].most, l.of[crawled].most, l.of[exports].most,
+			l.of[rents].most, l.all.most, l.long.most,
+		}, connections)
 	}
 	few := newLanes(4)
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	var leave []func()
 	for n, l := range lanes {
-		left, ok := takeAll(over, few, l, "acme")
+		left, ok := few.take(over, l, "acme")
 		require.Equal(t, n < 3, ok, "of four connections one is left")
 		if ok {
 			leave = append(leave, left)
 		} else {
-			require.Zero(t, few[l].all, "the turn that was of no use is given back")
+			require.Zero(t, few.of[l].all, "the turn that was of no use is given back")
 		}
 	}
 	for _, f := range leave {
 		f()
 	}
-	require.Zero(t, few[everyHeavy].all)
-	last, ok := takeAll(over, few, exports, "acme")
+	require.Zero(t, few.all.all)
+	last, ok := few.take(over, exports, "acme")
 	require.True(t, ok)
 	last()
-	require.Zero(t, few[everyLong].all)
+	require.Zero(t, few.long.all)
 }
 
 // What takes an hour leaves a turn to what takes seconds, where there are two.
@@ -214,16 +216,16 @@ func TestLongTurnsLeaveOne(t *testing.T) {
 		n := 0
 		for _, l := range []*lane{exports, crawled} {
 			for who := range 9 {
-				if _, ok := takeAll(over, of, l, strconv.Itoa(who)); ok {
+				if _, ok := of.take(over, l, strconv.Itoa(who)); ok {
 					n++
 				}
 			}
 		}
 		require.Positive(t, n)
-		require.Less(t, n, of[everyHeavy].most)
-		require.Equal(t, n, of[exports].all+of[crawled].all, "a turn that was of no use is given back")
+		require.Less(t, n, of.all.most)
+		require.Equal(t, n, of.of[exports].all+of.of[crawled].all, "a turn that was of no use is given back")
 		for range 2 {
-			leave, ok := takeAll(over, of, people, "acme")
+			leave, ok := of.take(over, people, "acme")
 			require.True(t, ok, "%d connections", connections)
 			leave()
 		}

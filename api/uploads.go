@@ -75,36 +75,36 @@ func (h Uploads) register(d *door) {
 		h.refused.WithLabelValues(reason)
 	}
 	create, body := h.createOperation(d)
-	stream(d, tenants(access.Operate, create), h.create)
+	streamTenant(d, tenants(access.Operate, create), h.create)
 	d.api.OpenAPI().Paths[create.Path].Post.RequestBody = body // with it, huma would read and check the body
-	serve(d, tenants(access.Read, huma.Operation{
+	serveTenant(d, tenants(access.Read, huma.Operation{
 		OperationID: "list-uploads", Method: http.MethodGet, Path: "/uploads", Tags: []string{"contacts"},
 		Summary: "List uploads, the newest first", Errors: []int{422, 503}, RejectUnknownQueryParameters: true,
 	}), h.list)
-	serve(d, tenants(access.Read, huma.Operation{
+	serveTenant(d, tenants(access.Read, huma.Operation{
 		OperationID: "get-upload", Method: http.MethodGet, Path: "/uploads/{upload}", Tags: []string{"contacts"},
 		Summary: "Get an upload: its state and how far it is", Errors: []int{422, 503},
 	}), h.get)
-	serve(d, tenants(access.Operate, huma.Operation{
+	serveTenant(d, tenants(access.Operate, huma.Operation{
 		OperationID: "preview-upload", Method: http.MethodGet, Path: "/uploads/{upload}/preview", Tags: []string{"contacts"},
 		Summary: "Get the first rows of an upload as they will be read", Errors: []int{409, 422, 429, 503},
 		Description: "With what was found out about the file, and why. It stores nothing. To look before anything is " +
 			"stored, upload with hold=true, correct the options with PUT …/options, and start with POST …/start.",
 	}), h.preview)
-	serve(d, tenants(access.Operate, huma.Operation{
+	serveTenant(d, tenants(access.Operate, huma.Operation{
 		OperationID: "set-upload-options", Method: http.MethodPut, Path: "/uploads/{upload}/options",
 		Tags: []string{"contacts"}, Summary: "Replace the options of a held upload, and look at its first rows",
 		Errors:      []int{409, 422, 429, 503},
 		Description: "Options that the file contradicts are refused. One that is no longer held is a conflict.",
 	}), h.setOptions)
-	serve(d, tenants(access.Operate, huma.Operation{
+	serveTenant(d, tenants(access.Operate, huma.Operation{
 		OperationID: "start-upload", Method: http.MethodPost, Path: "/uploads/{upload}/start", Tags: []string{"contacts"},
 		Summary: "Start the import of a held upload", Errors: []int{409, 422, 429, 503},
 		DefaultStatus: http.StatusAccepted,
 		Description: "One that was started stays as it is, also when it is done; one that has failed or was canceled is a " +
 			"conflict. 429 with Retry-After means that the tenant's imports, or all, are behind: it stays held.",
 	}), h.start)
-	serve(d, tenants(access.Operate, huma.Operation{
+	serveTenant(d, tenants(access.Operate, huma.Operation{
 		OperationID: "cancel-upload", Method: http.MethodPost, Path: "/uploads/{upload}/cancel", Tags: []string{"contacts"},
 		Summary: "Cancel the import of an upload", Errors: []int{409, 422, 503}, DefaultStatus: http.StatusOK,
 		Description: "What is stored stays, and the answer says how much that is. One that was canceled stays as it is; one " +
@@ -120,7 +120,7 @@ func (h Uploads) register(d *door) {
 			"kept it is a conflict.",
 	})
 	errors.Responses = streamed("The refused rows", "text/csv")
-	stream(d, errors, h.errors)
+	streamTenant(d, errors, h.errors)
 	events := tenants(access.Read, huma.Operation{
 		OperationID: "watch-upload", Method: http.MethodGet, Path: "/uploads/{upload}/events", Tags: []string{"contacts"},
 		Summary: "Watch an upload, as server-sent events", Errors: []int{422, 503},
@@ -129,7 +129,7 @@ func (h Uploads) register(d *door) {
 		Metadata: map[string]any{timeoutKey: eventsTimeout},
 	})
 	events.Responses = streamed("The events", "text/event-stream")
-	stream(d, events, h.events)
+	streamTenant(d, events, h.events)
 }
 
 // streamed documents an answer of a type that is written piece by piece.
@@ -257,11 +257,7 @@ type UploadPage Page[Upload]
 
 type listUploadsOutput struct{ Body UploadPage }
 
-func (h Uploads) list(ctx context.Context, in *listUploadsInput) (*listUploadsOutput, error) {
-	tenant, err := h.door.tenantOf(ctx, in.Tenant)
-	if err != nil {
-		return nil, err
-	}
+func (h Uploads) list(ctx context.Context, tenant string, in *listUploadsInput) (*listUploadsOutput, error) {
 	rows, next, err := h.Store.List(ctx, tenant, anyState(in.State), in.after, in.Limit)
 	if err != nil {
 		return nil, err
@@ -277,17 +273,8 @@ type uploadInput struct {
 
 type uploadOutput struct{ Body Upload }
 
-// of returns the upload that a request is about.
-func (h Uploads) of(ctx context.Context, in *uploadInput) (db.Upload, error) {
-	tenant, err := h.door.tenantOf(ctx, in.Tenant)
-	if err != nil {
-		return db.Upload{}, err
-	}
-	return h.Store.Get(ctx, tenant, in.Upload)
-}
-
-func (h Uploads) get(ctx context.Context, in *uploadInput) (*uploadOutput, error) {
-	u, err := h.of(ctx, in)
+func (h Uploads) get(ctx context.Context, tenant string, in *uploadInput) (*uploadOutput, error) {
+	u, err := h.Store.Get(ctx, tenant, in.Upload)
 	if err != nil {
 		return nil, err
 	}
@@ -296,8 +283,8 @@ func (h Uploads) get(ctx context.Context, in *uploadInput) (*uploadOutput, error
 }
 
 // start is durably accepted when the state is stored. Where the workflow cannot be started, a worker does that later.
-func (h Uploads) start(ctx context.Context, in *uploadInput) (*uploadOutput, error) {
-	u, err := h.of(ctx, in)
+func (h Uploads) start(ctx context.Context, tenant string, in *uploadInput) (*uploadOutput, error) {
+	u, err := h.Store.Get(ctx, tenant, in.Upload)
 	if err != nil {
 		return nil, err
 	}
@@ -310,7 +297,7 @@ func (h Uploads) start(ctx context.Context, in *uploadInput) (*uploadOutput, err
 	}
 	released, err := h.Store.Release(ctx, u.Tenant, u.ID, callerOf(ctx).Name, h.door.Now())
 	if class, _ := fault.Of(err); class == fault.Conflict {
-		if now, lost := h.of(ctx, in); lost == nil && now.State == db.UploadDone {
+		if now, lost := h.Store.Get(ctx, tenant, in.Upload); lost == nil && now.State == db.UploadDone {
 			released, err = now, nil // it was started before
 		}
 	}
@@ -345,11 +332,7 @@ func (h Uploads) reach(ctx context.Context, id uuid.UUID, call func(context.Cont
 	return "the change is stored; the workflow could not be reached, and follows when Temporal is back"
 }
 
-func (h Uploads) cancel(ctx context.Context, in *uploadInput) (*uploadOutput, error) {
-	tenant, err := h.door.tenantOf(ctx, in.Tenant)
-	if err != nil {
-		return nil, err
-	}
+func (h Uploads) cancel(ctx context.Context, tenant string, in *uploadInput) (*uploadOutput, error) {
 	u, err := h.Store.Cancel(ctx, tenant, in.Upload, callerOf(ctx).Name, h.door.Now())
 	if err != nil {
 		return nil, err
@@ -406,8 +389,8 @@ func showPreview(p contact.Plan, rows []contact.Row) UploadPreview {
 
 type previewOutput struct{ Body UploadPreview }
 
-func (h Uploads) preview(ctx context.Context, in *uploadInput) (*previewOutput, error) {
-	u, err := h.of(ctx, in)
+func (h Uploads) preview(ctx context.Context, tenant string, in *uploadInput) (*previewOutput, error) {
+	u, err := h.Store.Get(ctx, tenant, in.Upload)
 	if err != nil {
 		return nil, err
 	}
@@ -470,8 +453,8 @@ type setOptionsInput struct {
 	Body   UploadOptions
 }
 
-func (h Uploads) setOptions(ctx context.Context, in *setOptionsInput) (*previewOutput, error) {
-	u, err := h.of(ctx, &uploadInput{in.OfTenant, in.Upload})
+func (h Uploads) setOptions(ctx context.Context, tenant string, in *setOptionsInput) (*previewOutput, error) {
+	u, err := h.Store.Get(ctx, tenant, in.Upload)
 	if err != nil {
 		return nil, err
 	}
@@ -498,10 +481,10 @@ func (h Uploads) setOptions(ctx context.Context, in *setOptionsInput) (*previewO
 }
 
 // errors writes the refused rows as a file that can be mended and uploaded.
-func (h Uploads) errors(ctx context.Context, in *uploadInput) (*huma.StreamResponse, error) {
+func (h Uploads) errors(ctx context.Context, tenant string, in *uploadInput) (*huma.StreamResponse, error) {
 	finding, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	u, err := h.of(finding, in)
+	u, err := h.Store.Get(finding, tenant, in.Upload)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
+	"github.com/google/uuid"
 
 	"github.com/mtlrent/conveyor/domain/fault"
 )
@@ -20,14 +21,13 @@ const (
 
 // events writes the progress of an upload as server-sent events. The row is read again every second; while the database
 // is away, the stream goes on without events.
-func (h Uploads) events(ctx context.Context, in *uploadInput) (*huma.StreamResponse, error) {
+func (h Uploads) events(ctx context.Context, tenant string, in *uploadInput) (*huma.StreamResponse, error) {
 	finding, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	u, err := h.of(finding, in)
+	u, err := h.Store.Get(finding, tenant, in.Upload)
 	if err != nil {
 		return nil, err
 	}
-	in.Tenant = u.Tenant
 	return &huma.StreamResponse{Body: func(hc huma.Context) {
 		c := humagin.Unwrap(hc)
 		leave, ok := h.streams.take(u.Tenant)
@@ -51,7 +51,7 @@ func (h Uploads) events(ctx context.Context, in *uploadInput) (*huma.StreamRespo
 		defer tick.Stop()
 		var last []byte
 		for sent := time.Now(); ; {
-			doc, ended, err := h.event(ctx, in)
+			doc, ended, err := h.event(ctx, tenant, u.ID)
 			switch class, _ := fault.Of(err); {
 			case err != nil && class == fault.Gone, ctx.Err() != nil:
 				return
@@ -82,10 +82,10 @@ func (h Uploads) events(ctx context.Context, in *uploadInput) (*huma.StreamRespo
 }
 
 // event is the upload as it is now.
-func (h Uploads) event(ctx context.Context, in *uploadInput) (doc []byte, ended bool, err error) {
+func (h Uploads) event(ctx context.Context, tenant string, id uuid.UUID) (doc []byte, ended bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	u, err := h.Store.Get(ctx, in.Tenant, in.Upload)
+	u, err := h.Store.Get(ctx, tenant, id)
 	if err != nil {
 		return nil, false, err
 	}

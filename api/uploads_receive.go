@@ -177,8 +177,8 @@ type createUploadOutput struct {
 }
 
 // create receives a file. Nothing of it is read while there is a reason to refuse it.
-func (h Uploads) create(ctx context.Context, in *createUploadInput) (*createUploadOutput, error) {
-	u, admitted, err := h.admitted(ctx, in)
+func (h Uploads) create(ctx context.Context, tenant string, in *createUploadInput) (*createUploadOutput, error) {
+	u, admitted, err := h.admitted(ctx, tenant, in)
 	if err != nil {
 		return nil, err
 	}
@@ -205,13 +205,11 @@ func (h Uploads) accepted(ctx context.Context, u db.Upload) *createUploadOutput 
 
 // admitted is the upload that a request makes, or, with a Blob, the one that its key has made. Its error is why the
 // file is not read. Call leave when the file is received, or not.
-func (h Uploads) admitted(ctx context.Context, in *createUploadInput) (u db.Upload, leave func(), err error) {
+func (h Uploads) admitted(
+	ctx context.Context, tenant string, in *createUploadInput,
+) (u db.Upload, leave func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	tenant, err := h.door.tenantOf(ctx, in.Tenant)
-	if err != nil {
-		return u, nil, err
-	}
 	t, err := h.door.Tenants.Get(ctx, tenant)
 	if err != nil {
 		return u, nil, err

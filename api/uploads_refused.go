@@ -17,14 +17,14 @@ import (
 
 // registerRefused registers what tells which rows of a file were refused.
 func (h Uploads) registerRefused(d *door) {
-	serve(d, tenants(access.Operate, huma.Operation{
+	serveTenant(d, tenants(access.Operate, huma.Operation{
 		OperationID: "list-upload-refusals", Method: http.MethodGet, Path: "/uploads/{upload}/refusals",
 		Tags: []string{"contacts"}, Summary: "List the rows that were refused, in the order of the file",
 		Errors: []int{422, 503}, RejectUnknownQueryParameters: true,
 		Description: "Values are masked: errors.csv has the rows as they were in the file. While the upload runs, those " +
 			"found so far.",
 	}), h.refusals)
-	serve(d, tenants(access.Read, huma.Operation{
+	serveTenant(d, tenants(access.Read, huma.Operation{
 		OperationID: "list-upload-reasons", Method: http.MethodGet, Path: "/uploads/{upload}/refusals/reasons",
 		Tags: []string{"contacts"}, Summary: "Count the refused rows of an upload by reason", Errors: []int{422, 503},
 		Description: "The first 10,000 of them are counted.",
@@ -64,8 +64,8 @@ type UploadProblem struct {
 
 type refusalsOutput struct{ Body UploadRefusals }
 
-func (h Uploads) refusals(ctx context.Context, in *listRefusalsInput) (*refusalsOutput, error) {
-	u, err := h.of(ctx, &uploadInput{in.OfTenant, in.Upload})
+func (h Uploads) refusals(ctx context.Context, tenant string, in *listRefusalsInput) (*refusalsOutput, error) {
+	u, err := h.Store.Get(ctx, tenant, in.Upload)
 	if err != nil {
 		return nil, err
 	}
@@ -114,8 +114,8 @@ type UploadReason struct {
 
 type reasonsOutput struct{ Body UploadReasons }
 
-func (h Uploads) reasons(ctx context.Context, in *uploadInput) (*reasonsOutput, error) {
-	u, err := h.of(ctx, in)
+func (h Uploads) reasons(ctx context.Context, tenant string, in *uploadInput) (*reasonsOutput, error) {
+	u, err := h.Store.Get(ctx, tenant, in.Upload)
 	if err != nil {
 		return nil, err
 	}
