@@ -22,10 +22,19 @@ import (
 type Campaigns struct {
 	pool  *pgxpool.Pool
 	added waker // to the outbox
+	key   *OptOutKey
 }
 
 // NewCampaigns returns the campaigns kept in pool.
-func NewCampaigns(pool *pgxpool.Pool) *Campaigns { return &Campaigns{pool, newWaker(pool)} }
+func NewCampaigns(pool *pgxpool.Pool) *Campaigns {
+	return &Campaigns{pool: pool, added: newWaker(pool)}
+}
+
+// Keyed finds opt-outs that are hashed by a key, too.
+func (s *Campaigns) Keyed(key *OptOutKey) *Campaigns {
+	s.key = key
+	return s
+}
 
 // A Plan is what a person decides of a campaign. It may change while the campaign is a draft.
 type Plan struct {

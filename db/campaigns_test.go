@@ -652,7 +652,7 @@ func TestClaimPlan(t *testing.T) {
 		SELECT id FROM messages WHERE tenant = 'acme' AND due_at <= now() LIMIT 20000)`)
 	texts := constants(t)
 	args := func(tenant string) []any {
-		return []any{tenant, 20, nil, uuid.New(), time.Hour, "opted_out", false}
+		return []any{tenant, 20, nil, uuid.New(), time.Hour, "opted_out", false, nil, nil}
 	}
 	for _, before := range []string{"SELECT", "ANALYZE"} {
 		dbtest.Alter(t, m.pool, before)

@@ -136,6 +136,7 @@ var bounds = []struct {
 	{"CONVEYOR_KEEP_UPLOAD_FILES", "1|365", "-1", "CONVEYOR_KEEP_UPLOAD_FILES is -1, expected 0 or more"},
 	{"CONVEYOR_KEEP_UPLOADS", "0|30", "29|6|-1",
 		"CONVEYOR_KEEP_UPLOADS is 29, expected 0, or CONVEYOR_KEEP_UPLOAD_FILES (30) or more"},
+	{"CONVEYOR_KEY_OPT_OUTS", "false", "true", "CONVEYOR_KEY_OPT_OUTS is true, and CONVEYOR_SECRET_KEYS has no key"},
 	{"CONVEYOR_KEEP_NOTICES", "0|7", "6|-1",
 		"CONVEYOR_KEEP_NOTICES is 6, expected 0, or 7 or more: a person may take days to confirm an address"},
 	{"CONVEYOR_KEEP_FILES", "0|1", "-1", "CONVEYOR_KEEP_FILES is -1, expected 0 or more"},
