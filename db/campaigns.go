@@ -270,6 +270,7 @@ UPDATE campaigns SET state = $3, reason = $4, updated_at = $5, lease_until = NUL
     scheduled_at = CASE $3 WHEN 'queued' THEN $7::timestamptz WHEN 'draft' THEN NULL ELSE scheduled_at END,
     not_after = CASE $3 WHEN 'queued' THEN $8::timestamptz WHEN 'draft' THEN NULL ELSE not_after END,
     not_after_moves = CASE $3 WHEN 'queued' THEN $9::boolean ELSE not_after_moves END,
+    not_after_ours = CASE $3 WHEN 'queued' THEN $8 ELSE not_after_ours END,
     waited_at = CASE $3 WHEN 'queued' THEN NULL ELSE waited_at END,
     started_at = CASE $3 WHEN 'running' THEN coalesce(started_at, $5) ELSE started_at END,
     frozen_at = CASE $3 WHEN 'running' THEN coalesce(frozen_at, $5) ELSE frozen_at END,

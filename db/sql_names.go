@@ -65,6 +65,7 @@ func init() {
 	statements[sqlCampaignLease] = "sqlCampaignLease"
 	statements[sqlCampaignList] = "sqlCampaignList"
 	statements[sqlCampaignMove] = "sqlCampaignMove"
+	statements[sqlCampaignMoves] = "sqlCampaignMoves"
 	statements[sqlCampaignPlanMissing] = "sqlCampaignPlanMissing"
 	statements[sqlCampaignReady] = "sqlCampaignReady"
 	statements[sqlCampaignReopen] = "sqlCampaignReopen"
