@@ -156,6 +156,7 @@ func init() {
 	statements[sqlCrawlRunOfRequest] = "sqlCrawlRunOfRequest"
 	statements[sqlCrawlRunState] = "sqlCrawlRunState"
 	statements[sqlCrawlRunStateNow] = "sqlCrawlRunStateNow"
+	statements[sqlCrawlSearched] = "sqlCrawlSearched"
 	statements[sqlCrawlSeedAdd] = "sqlCrawlSeedAdd"
 	statements[sqlCrawlSkipped] = "sqlCrawlSkipped"
 	statements[sqlCrawlSpread] = "sqlCrawlSpread"
