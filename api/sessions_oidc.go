@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"path"
@@ -123,6 +124,18 @@ func (h Sessions) finish(ctx context.Context, in *finishLoginInput) (*loginOutpu
 	if err == nil && caller.Role == "" {
 		err = &oidc.Failure{Reason: withoutRole, Err: errors.New(caller.Name + " has no role")}
 	}
+	if err == nil && caller.Tenant != "" {
+		t, wrong := h.door.Tenants.Get(ctx, caller.Tenant)
+		if class, _ := fault.Of(wrong); wrong != nil && class != fault.Gone { // an unknown one may be made later
+			return nil, wrong
+		}
+		if wrong == nil && t.Erasing {
+			guard.refused.count(guard.o.Now(), accessRefused, network(in.gin), "erased_tenant", "finish-oidc-login", caller)
+			err = &oidc.Failure{
+				Reason: ofErased, Err: fmt.Errorf("%s is of the tenant %q, which is erased", caller.Name, caller.Tenant),
+			}
+		}
+	}
 	if err != nil {
 		return h.failed(ctx, in.byRequest, to, err), nil
 	}
@@ -137,7 +150,8 @@ func (h Sessions) finish(ctx context.Context, in *finishLoginInput) (*loginOutpu
 
 // Reasons beside those of the issuer.
 const (
-	withoutRole oidc.Reason = "role" // the person is known, and has no role
+	withoutRole oidc.Reason = "role"   // the person is known, and has no role
+	ofErased    oidc.Reason = "tenant" // the person's tenant is erased
 	tooOften    oidc.Reason = "wait"
 )
 

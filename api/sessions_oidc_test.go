@@ -113,6 +113,29 @@ func TestPersonsOfTenants(t *testing.T) {
 	}
 }
 
+// A person of a tenant that is erased gets no session, however often it is tried, and the audit has who it was.
+func TestPersonOfAnErasedTenant(t *testing.T) {
+	t.Parallel()
+	f, i := atIssuer(t)
+	tenant(t, f.pool, "acme")
+	i.Lie(oidctest.Lies{Claims: map[string]any{"roles": "admin", "tenant": "acme"}})
+	require.NotEmpty(t, cookies(f.walkIn(t, i, "/ui/"))["conveyor_session"])
+	stopped := func(t *db.Tenant) { t.State = db.TenantStopped }
+	_, err := db.NewTenants(f.pool).Change(t.Context(), "acme", "test", now, stopped)
+	require.NoError(t, err)
+	require.NotEmpty(t, cookies(f.walkIn(t, i, "/ui/"))["conveyor_session"], "one that is stopped may look")
+	_, err = db.NewErasures(f.pool).Request(t.Context(), "acme", "test", now)
+	require.NoError(t, err)
+	for range 2 {
+		r := f.walkIn(t, i, "/ui/keys")
+		require.Regexp(t, "^/ui/login\\?failed=tenant&", r.Header.Get("Location"))
+		require.Equal(t, map[string]string{"conveyor_login": ""}, cookies(r))
+	}
+	f.recorded(t)
+	require.Equal(t, 2, value[int](t, &door{pool: f.pool}, `SELECT sum((detail->'reasons'->>'erased_tenant')::int)::int FROM audit
+		WHERE action = 'access.refused' AND actor = 'oidc:jo'`))
+}
+
 // Sessions of persons end after 12 hours without a request, and after a week.
 func TestSessionsOfPersonsEnd(t *testing.T) {
 	t.Parallel()

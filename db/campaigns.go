@@ -22,10 +22,19 @@ import (
 type Campaigns struct {
 	pool  *pgxpool.Pool
 	added waker // to the outbox
+	key   *OptOutKey
 }
 
 // NewCampaigns returns the campaigns kept in pool.
-func NewCampaigns(pool *pgxpool.Pool) *Campaigns { return &Campaigns{pool, newWaker(pool)} }
+func NewCampaigns(pool *pgxpool.Pool) *Campaigns {
+	return &Campaigns{pool: pool, added: newWaker(pool)}
+}
+
+// Keyed finds opt-outs that are hashed by a key, too.
+func (s *Campaigns) Keyed(key *OptOutKey) *Campaigns {
+	s.key = key
+	return s
+}
 
 // A Plan is what a person decides of a campaign. It may change while the campaign is a draft.
 type Plan struct {
@@ -261,6 +270,7 @@ UPDATE campaigns SET state = $3, reason = $4, updated_at = $5, lease_until = NUL
     scheduled_at = CASE $3 WHEN 'queued' THEN $7::timestamptz WHEN 'draft' THEN NULL ELSE scheduled_at END,
     not_after = CASE $3 WHEN 'queued' THEN $8::timestamptz WHEN 'draft' THEN NULL ELSE not_after END,
     not_after_moves = CASE $3 WHEN 'queued' THEN $9::boolean ELSE not_after_moves END,
+    not_after_ours = CASE $3 WHEN 'queued' THEN $8 ELSE not_after_ours END,
     waited_at = CASE $3 WHEN 'queued' THEN NULL ELSE waited_at END,
     started_at = CASE $3 WHEN 'running' THEN coalesce(started_at, $5) ELSE started_at END,
     frozen_at = CASE $3 WHEN 'running' THEN coalesce(frozen_at, $5) ELSE frozen_at END,

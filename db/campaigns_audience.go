@@ -19,12 +19,13 @@ type AudienceSize struct {
 // ToSend is how many of them are written to, but for fields that the template needs and they do not have.
 func (a AudienceSize) ToSend() int64 { return a.Contacts - a.OptedOut - a.WithoutPhone }
 
-// The condition of the audience follows, and the end.
+// The condition of the audience follows, and the end. $3 and $4 are the pads of the key of opt-outs.
 const (
 	campaignAudienceSize = `
 SELECT count(*), count(*) FILTER (WHERE a.out), count(*) FILTER (WHERE NOT a.out AND a.phone = '') FROM (
     SELECT c.phone,
-        EXISTS (SELECT FROM opt_outs o WHERE o.tenant = $1 AND o.digest IN (c.digest, c.email_digest)) AS out
+        EXISTS (SELECT FROM opt_outs o WHERE o.tenant = $1 AND o.digest = ANY (ARRAY[c.digest, c.email_digest,
+            sha256($4::bytea || sha256($3::bytea || c.digest)), sha256($4 || sha256($3 || c.email_digest))])) AS out
     FROM contacts c WHERE c.tenant = $1 AND `
 	campaignAudienceSizeEnd = ` LIMIT $2) a`
 )
@@ -32,6 +33,10 @@ SELECT count(*), count(*) FILTER (WHERE a.out), count(*) FILTER (WHERE NOT a.out
 // Audience counts the contacts that a campaign would have if it started now, up to most of them; of one that has
 // started too. A list or a segment that was deleted is fault.Invalid.
 func (s *Campaigns) Audience(ctx context.Context, tenant string, id uuid.UUID, most int) (a AudienceSize, err error) {
+	pads, err := s.key.pads(ctx)
+	if err != nil {
+		return a, err
+	}
 	err = tenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
 		c, err := campaignOf(ctx, tx, tenant, id)
 		if err != nil {
@@ -41,7 +46,7 @@ func (s *Campaigns) Audience(ctx context.Context, tenant string, id uuid.UUID, m
 		if err != nil {
 			return err
 		}
-		args := []any{tenant, most}
+		args := []any{tenant, most, pads.Inner, pads.Outer}
 		text := campaignAudienceSize + contactCondition(f, &args) + campaignAudienceSizeEnd
 		return tx.QueryRow(ctx, text, args...).Scan(&a.Contacts, &a.OptedOut, &a.WithoutPhone)
 	})

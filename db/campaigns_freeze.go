@@ -41,11 +41,13 @@ func (p *Plan) frozenAudience(ctx context.Context, tx pgx.Tx, tenant string) (f 
 
 // The contacts of a tenant in the order of their numbers: the scan goes on where the last one ended. The condition of
 // the audience follows, and the end. The contacts are locked: one that is forgotten meanwhile either is none of them,
-// or is forgotten after its message was stored, with its message.
+// or is forgotten after its message was stored, with its message. $6 and $7 are the pads of the key of opt-outs.
 const (
 	campaignAudience = `
 SELECT c.id, c.digest, c.phone, c.email, c.name, c.given_name, c.family_name, c.locale, c.fields,
-    c.email_digest, EXISTS (SELECT FROM opt_outs o WHERE o.tenant = $1 AND o.digest IN (c.digest, c.email_digest))
+    c.email_digest, EXISTS (SELECT FROM opt_outs o WHERE o.tenant = $1 AND o.digest = ANY (ARRAY[c.digest,
+        c.email_digest, sha256($7::bytea || sha256($6::bytea || c.digest)),
+        sha256($7 || sha256($6 || c.email_digest))]))
 FROM contacts c
 WHERE c.tenant = $1 AND c.id > $2 AND c.id <= $5 AND c.created_at <= $3 AND `
 	campaignAudienceEnd = ` ORDER BY c.id LIMIT $4 FOR KEY SHARE OF c`
@@ -61,14 +63,14 @@ const freezeSpan = 10_000
 
 // audience are the next contacts of the audience f of c after the one of a number: up to n, among the next freezeSpan
 // of the tenant. It also returns the number to go on after, and whether there may be more.
-func audience(ctx context.Context, tx pgx.Tx, c Campaign, f contact.Filter, after int64, n int) (
+func audience(ctx context.Context, tx pgx.Tx, c Campaign, f contact.Filter, key contact.Pads, after int64, n int) (
 	people []person, at int64, more bool, err error,
 ) {
 	var span int
 	if err := tx.QueryRow(ctx, sqlCampaignSpan, c.Tenant, after, freezeSpan).Scan(&span, &at); err != nil {
 		return nil, 0, false, err
 	}
-	args := []any{c.Tenant, after, c.FrozenAt, n, at}
+	args := []any{c.Tenant, after, c.FrozenAt, n, at, key.Inner, key.Outer}
 	text := campaignAudience + contactCondition(f, &args) + campaignAudienceEnd
 	rows, _ := tx.Query(ctx, text, args...)
 	if people, err = pgx.CollectRows(rows, scanPerson); err != nil {
@@ -107,6 +109,10 @@ WHERE c.tenant = $1 AND c.id = $2`
 func (s *Campaigns) Freeze(ctx context.Context, tenant string, id uuid.UUID, n int, now time.Time) (
 	more bool, err error,
 ) {
+	pads, err := s.key.pads(ctx)
+	if err != nil {
+		return false, err
+	}
 	told := false
 	err = tenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
 		more = false
@@ -133,7 +139,7 @@ func (s *Campaigns) Freeze(ctx context.Context, tenant string, id uuid.UUID, n i
 		if err != nil {
 			return err
 		}
-		people, at, left, err := audience(ctx, tx, c, *frozen, at, n)
+		people, at, left, err := audience(ctx, tx, c, *frozen, pads, at, n)
 		if err != nil {
 			return err
 		}

@@ -652,7 +652,7 @@ func TestClaimPlan(t *testing.T) {
 		SELECT id FROM messages WHERE tenant = 'acme' AND due_at <= now() LIMIT 20000)`)
 	texts := constants(t)
 	args := func(tenant string) []any {
-		return []any{tenant, 20, nil, uuid.New(), time.Hour, "opted_out", false}
+		return []any{tenant, 20, nil, uuid.New(), time.Hour, "opted_out", false, nil, nil}
 	}
 	for _, before := range []string{"SELECT", "ANALYZE"} {
 		dbtest.Alter(t, m.pool, before)
@@ -955,4 +955,37 @@ func TestCampaignWaitsForNoStoppedTenant(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, now.Add(61*time.Minute), c.NotAfter.UTC(), "it was moved")
 	require.Equal(t, 63*time.Minute, latest(3))
+}
+
+// A process of the release before changes not_after and leaves the rest: what a person gave through it is kept.
+func TestNotAfterOfTheReleaseBefore(t *testing.T) {
+	t.Parallel()
+	m := newMailing(t)
+	ctx, now := t.Context(), time.Now().UTC().Truncate(time.Microsecond)
+	after := func(minutes int) time.Time { return now.Add(time.Duration(minutes) * time.Minute) }
+	id := m.draft(t, "spring")
+	latest := func() time.Time {
+		t.Helper()
+		c, err := m.campaigns.Get(ctx, "acme", id)
+		require.NoError(t, err)
+		return c.NotAfter.UTC()
+	}
+	_, err := m.campaigns.ScheduleWithin(ctx, "acme", id, now, time.Hour, "zoe", now)
+	require.NoError(t, err)
+	require.NoError(t, m.campaigns.Wait(ctx, after(1)))
+	require.Equal(t, after(61), latest())
+	m.exec(t, "UPDATE campaigns SET scheduled_at = $2, not_after = $3, updated_at = $2 WHERE id = $1", id, now, after(30))
+	for minute := 2; minute < 5; minute++ {
+		require.NoError(t, m.campaigns.Wait(ctx, after(minute)))
+	}
+	require.Equal(t, after(30), latest())
+	leased, err := m.campaigns.Lease(ctx, []uuid.UUID{id}, after(5), after(6))
+	require.NoError(t, err)
+	require.Len(t, leased, 1)
+	require.Equal(t, after(30), latest())
+
+	_, err = m.campaigns.ScheduleWithin(ctx, "acme", id, now, time.Hour, "zoe", after(7))
+	require.NoError(t, err)
+	require.NoError(t, m.campaigns.Wait(ctx, after(2)))
+	require.Equal(t, after(62), latest(), "through this release")
 }

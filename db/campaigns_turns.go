@@ -34,10 +34,16 @@ func (s *Campaigns) Ready(ctx context.Context, now time.Time) ([]campaign.Ready,
 	return ready, nil
 }
 
+// sqlCampaignMoves is a condition on campaigns: not_after is put off while it waits. A process of the release before
+// changes not_after alone, as a person says.
+const sqlCampaignMoves = `not_after_moves AND not_after = not_after_ours`
+
 const sqlCampaignLease = `
 UPDATE campaigns SET lease_until = $3, waited_at = NULL,
-    not_after = CASE WHEN not_after_moves AND waited_at BETWEEN $4 AND $2 THEN not_after + ($2 - waited_at)
-        ELSE not_after END
+    not_after = CASE WHEN ` + sqlCampaignMoves + ` AND waited_at BETWEEN $4 AND $2 THEN not_after + ($2 - waited_at)
+        ELSE not_after END,
+    not_after_ours = CASE WHEN ` + sqlCampaignMoves + ` AND waited_at BETWEEN $4 AND $2
+        THEN not_after + ($2 - waited_at) ELSE not_after_ours END
 WHERE id = ANY ($1) AND state = 'queued' AND (lease_until IS NULL OR lease_until <= $2)
 RETURNING id`
 
@@ -53,14 +59,15 @@ func (s *Campaigns) Lease(ctx context.Context, ids []uuid.UUID, now, until time.
 }
 
 const sqlCampaignsWait = `
-UPDATE campaigns c SET waited_at = $1, not_after = CASE WHEN k.since >= $2 THEN k.not_after + ($1 - k.since)
-    ELSE k.not_after END
+UPDATE campaigns c SET waited_at = $1, not_after = k.latest, not_after_ours = k.latest
 FROM (
-    SELECT q.id, q.not_after, greatest(q.waited_at, q.scheduled_at) AS since
-    FROM campaigns q JOIN tenants t ON t.id = q.tenant AND t.state = 'active'
-    WHERE q.state = 'queued' AND q.scheduled_at <= $1 AND q.not_after_moves AND q.not_after IS NOT NULL
-        AND (q.lease_until IS NULL OR q.lease_until <= $1)
-    ORDER BY q.id FOR NO KEY UPDATE OF q SKIP LOCKED
+    SELECT id, since, CASE WHEN since >= $2 THEN not_after + ($1 - since) ELSE not_after END AS latest FROM (
+        SELECT q.id, q.not_after, greatest(q.waited_at, q.scheduled_at) AS since
+        FROM campaigns q JOIN tenants t ON t.id = q.tenant AND t.state = 'active'
+        WHERE q.state = 'queued' AND q.scheduled_at <= $1 AND ` + sqlCampaignMoves + `
+            AND (q.lease_until IS NULL OR q.lease_until <= $1)
+        ORDER BY q.id FOR NO KEY UPDATE OF q SKIP LOCKED
+    ) q
 ) k
 WHERE c.id = k.id AND k.since < $1`
 

@@ -20,10 +20,19 @@ import (
 
 // Contacts are the people that tenants write to, their lists and segments, and those that are never written to. Every
 // method is of one tenant; what is another's is fault.Gone.
-type Contacts struct{ pool *pgxpool.Pool }
+type Contacts struct {
+	pool *pgxpool.Pool
+	key  *OptOutKey
+}
 
 // NewContacts returns the contacts kept in pool.
-func NewContacts(pool *pgxpool.Pool) *Contacts { return &Contacts{pool} }
+func NewContacts(pool *pgxpool.Pool) *Contacts { return &Contacts{pool: pool} }
+
+// Keyed finds opt-outs that are hashed by a key, too.
+func (s *Contacts) Keyed(key *OptOutKey) *Contacts {
+	s.key = key
+	return s
+}
 
 // A Contact is a person as it is stored.
 type Contact struct {
@@ -46,17 +55,23 @@ func contactFault(err error, verb string, id int64) error {
 	return nil
 }
 
-// sqlContactColumns are those of a Contact, of contacts c.
+// sqlContactColumns are those of a Contact, of contacts c. $3 and $4 are the pads of the key of opt-outs.
 const sqlContactColumns = `
     c.id, c.key, c.phone, c.country, c.email, c.name, c.given_name, c.family_name, c.locale, c.tags, c.fields, c.wa_id,
-    EXISTS (SELECT FROM opt_outs o WHERE o.tenant = c.tenant AND o.digest IN (c.digest, c.email_digest)), c.created_at,
-    c.updated_at`
+    EXISTS (SELECT FROM opt_outs o WHERE o.tenant = c.tenant AND o.digest = ANY (ARRAY[c.digest, c.email_digest,
+        sha256($4::bytea || sha256($3::bytea || c.digest)), sha256($4 || sha256($3 || c.email_digest))])),
+    c.created_at, c.updated_at`
 
 const sqlContactRead = `SELECT ` + sqlContactColumns + ` FROM contacts c WHERE c.tenant = $1 AND c.id = $2`
 
 // Get returns a contact.
 func (s *Contacts) Get(ctx context.Context, tenant string, id int64) (Contact, error) {
-	c, err := one(tenantRows(ctx, s.pool, tenant, pgx.RowToStructByPos[Contact], sqlContactRead, tenant, id))
+	pads, err := s.key.pads(ctx)
+	if err != nil {
+		return Contact{}, err
+	}
+	c, err := one(tenantRows(ctx, s.pool, tenant, pgx.RowToStructByPos[Contact], sqlContactRead, tenant, id, pads.Inner,
+		pads.Outer))
 	return c, contactFault(err, "read", id)
 }
 
@@ -64,7 +79,12 @@ const sqlContactFind = `SELECT ` + sqlContactColumns + ` FROM contacts c WHERE c
 
 // Find returns the contact with a key, as contact.Key makes it of a phone or an address.
 func (s *Contacts) Find(ctx context.Context, tenant, key string) (Contact, error) {
-	c, err := one(tenantRows(ctx, s.pool, tenant, pgx.RowToStructByPos[Contact], sqlContactFind, tenant, storable(key)))
+	pads, err := s.key.pads(ctx)
+	if err != nil {
+		return Contact{}, err
+	}
+	c, err := one(tenantRows(ctx, s.pool, tenant, pgx.RowToStructByPos[Contact], sqlContactFind, tenant, storable(key),
+		pads.Inner, pads.Outer))
 	if errors.Is(err, pgx.ErrNoRows) {
 		return c, fault.Newf(fault.Gone, "there is no such contact")
 	}
@@ -85,7 +105,11 @@ func (s *Contacts) Search(ctx context.Context, tenant string, f contact.Filter, 
 	if err := f.Check(); err != nil {
 		return nil, nil, err
 	}
-	args := []any{tenant, after}
+	pads, err := s.key.pads(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	args := []any{tenant, after, pads.Inner, pads.Outer}
 	text := contactsSearch + contactCondition(f, &args)
 	args = append(args, limit+1)
 	text += " ORDER BY c.id LIMIT $" + strconv.Itoa(len(args))
@@ -269,7 +293,8 @@ const sqlOptOutsAdd = `
 INSERT INTO opt_outs (tenant, digest, source, at) SELECT $1, d, $3, $4 FROM (
     SELECT unnest($2::bytea[]) AS d
     UNION SELECT digest FROM contacts WHERE tenant = $1 AND email_digest = ANY ($2::bytea[]) AND email_digest <> ''
-) p WHERE ` + sqlTenantStands + ` ORDER BY d
+) p WHERE ` + sqlTenantStands + ` AND NOT EXISTS (
+    SELECT FROM opt_outs WHERE tenant = $1 AND digest = sha256($6::bytea || sha256($5::bytea || d))) ORDER BY d
 ON CONFLICT (tenant, digest) DO NOTHING`
 
 // OptOut notes that the people with some keys, as contact.Key makes them, are never written to, whether they are
@@ -285,8 +310,12 @@ func (s *Contacts) OptOut(ctx context.Context, tenant string, keys []string, sou
 		digests[i] = digest[:]
 	}
 	slices.SortFunc(digests, bytes.Compare)
-	err := tenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, sqlOptOutsAdd, tenant, digests, source, now)
+	pads, err := s.key.pads(ctx)
+	if err != nil {
+		return err
+	}
+	err = tenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, sqlOptOutsAdd, tenant, digests, source, now, pads.Inner, pads.Outer)
 		if err != nil {
 			return err
 		}

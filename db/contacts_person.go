@@ -93,13 +93,18 @@ func shown(ctx context.Context, pool *pgxpool.Pool, e AuditEntry) error {
 // refused and whose phone and address could not be read: it cannot be told whose they are.
 func (s *Contacts) Export(ctx context.Context, tenant string, id int64) (Person, error) {
 	var p Person
-	err := tenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
+	pads, err := s.key.pads(ctx)
+	if err != nil {
+		return p, err
+	}
+	err = tenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
 		var digest, email []byte
 		var c contact.Contact
 		if err := tx.QueryRow(ctx, sqlPersonDigest, tenant, id).Scan(&digest, &email, &c.Phone, &c.Email); err != nil {
 			return err
 		}
-		rows, _ := tx.Query(ctx, sqlContactRead, tenant, id) // the Collect functions report its error
+		// The Collect functions report its error.
+		rows, _ := tx.Query(ctx, sqlContactRead, tenant, id, pads.Inner, pads.Outer)
 		var err error
 		if p.Contact, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[Contact]); err != nil {
 			return err
@@ -108,7 +113,8 @@ func (s *Contacts) Export(ctx context.Context, tenant string, id int64) (Person,
 		if p.Lists, err = pgx.CollectRows(rows, pgx.RowToStructByPos[ContactList]); err != nil {
 			return err
 		}
-		rows, _ = tx.Query(ctx, sqlPersonOptOut, tenant, [][]byte{digest, email})
+		rows, _ = tx.Query(ctx, sqlPersonOptOut, tenant,
+			[][]byte{digest, email, pads.Keyed(digest), pads.Keyed(email)})
 		out, err := pgx.CollectRows(rows, pgx.RowToAddrOfStructByPos[OptOut])
 		if err != nil {
 			return err

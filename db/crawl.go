@@ -91,15 +91,19 @@ FROM picked p
 WHERE u.run_id = $1 AND u.ctid = p.ctid AND p.turn BETWEEN 1 AND 2000000000
 RETURNING u.id, u.normalized_url, u.host, u.depth, u.tries, u.lease, p.updated_at, p.turn`
 
+// sqlCrawlSearched is a condition on a URL u: it was not removed from the search, or has come back since.
+const sqlCrawlSearched = `(SELECT r.url_key FROM page_removals r
+        WHERE r.url_key BETWEEN u.url_key AND u.url_key AND NOT EXISTS (
+            SELECT FROM pages p WHERE p.url_key = r.url_key AND p.crawled_at > r.removed_at)
+        ORDER BY r.url_key LIMIT 1) IS NULL`
+
 // With the validators of the run $10, which are found by an index in its order, in any plan. A page that is out of the
 // search has none, so that it is asked for whole: it was removed after the run $10, and a 304 would not bring it back.
 const sqlCrawlClaimAgain = sqlCrawlClaim + `,
-    CASE WHEN (SELECT r.url_key FROM page_removals r
-        WHERE r.url_key BETWEEN u.url_key AND u.url_key ORDER BY r.url_key LIMIT 1) IS NULL THEN
+    CASE WHEN ` + sqlCrawlSearched + ` THEN
         (SELECT b.etag FROM crawl_urls b
         WHERE b.run_id = $10 AND b.url_key BETWEEN u.url_key AND u.url_key ORDER BY b.url_key LIMIT 1) END,
-    CASE WHEN (SELECT r.url_key FROM page_removals r
-        WHERE r.url_key BETWEEN u.url_key AND u.url_key ORDER BY r.url_key LIMIT 1) IS NULL THEN
+    CASE WHEN ` + sqlCrawlSearched + ` THEN
         (SELECT b.last_modified FROM crawl_urls b
         WHERE b.run_id = $10 AND b.url_key BETWEEN u.url_key AND u.url_key ORDER BY b.url_key LIMIT 1) END`
 

@@ -437,6 +437,11 @@ func TestAConditionalRunHasItsBase(t *testing.T) {
 		{Document: search.Document{URL: "https://a.example/3", CrawledAt: time.Now()}},
 	}, time.Now(), nil)
 	require.NoError(t, err)
+	// So was another one, which has come back since.
+	_, err = db.NewPages(f.pool).Remove(ctx, []search.Incoming{incoming("a.example", "/2", "", "", 1)}, time.Now(), nil)
+	require.NoError(t, err)
+	_, err = db.NewPages(f.pool).Store(ctx, []search.Incoming{incoming("a.example", "/2", "", "back", 2)}, time.Now())
+	require.NoError(t, err)
 	sent := map[string]crawl.Validators{}
 	for _, c := range f.claim(t, "w", 9) {
 		sent[c.URL] = crawl.Validators{ETag: c.ETag, LastModified: c.LastModified}

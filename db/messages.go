@@ -23,10 +23,17 @@ import (
 type Messages struct {
 	pool  *pgxpool.Pool
 	added waker // to the outbox
+	key   *OptOutKey
 }
 
 // NewMessages returns the messages kept in pool.
-func NewMessages(pool *pgxpool.Pool) *Messages { return &Messages{pool, newWaker(pool)} }
+func NewMessages(pool *pgxpool.Pool) *Messages { return &Messages{pool: pool, added: newWaker(pool)} }
+
+// Keyed finds opt-outs that are hashed by a key, too.
+func (s *Messages) Keyed(key *OptOutKey) *Messages {
+	s.key = key
+	return s
+}
 
 // A NewMessage is a transactional message.
 type NewMessage struct {
@@ -87,7 +94,9 @@ FROM senders s
 CROSS JOIN LATERAL (
     SELECT coalesce((SELECT c.email_digest FROM contacts c WHERE c.tenant = $1 AND c.key = $9), '') AS email_digest) p
 CROSS JOIN LATERAL (
-    SELECT EXISTS (SELECT FROM opt_outs WHERE tenant = $1 AND digest IN ($5, p.email_digest)) AS opted) o
+    SELECT EXISTS (SELECT FROM opt_outs WHERE tenant = $1 AND digest = ANY (ARRAY[$5, p.email_digest,
+        sha256($11::bytea || sha256($10::bytea || $5::bytea)),
+        sha256($11 || sha256($10 || p.email_digest))])) AS opted) o
 WHERE s.tenant = $1 AND s.id = $3 AND (o.opted OR NOT EXISTS (
     SELECT FROM tenants t JOIN message_days d ON d.tenant = t.id WHERE t.id = $1 AND d.n >= t.max_messages_day))
 ON CONFLICT (id) DO NOTHING RETURNING state
@@ -111,6 +120,10 @@ func (s *Messages) Put(ctx context.Context, tenant string, m NewMessage, now tim
 	if err != nil {
 		return row, fmt.Errorf("write message %s: %w", m.ID, err)
 	}
+	pads, err := s.key.pads(ctx)
+	if err != nil {
+		return row, err
+	}
 	key := contact.Key(m.Recipient, "")
 	digest := contact.Digest(tenant, key)
 	same, recipient := false, storable(m.Recipient)
@@ -122,7 +135,7 @@ func (s *Messages) Put(ctx context.Context, tenant string, m NewMessage, now tim
 		return err
 	})
 	b.Queue(sqlMessagePut, tenant, m.ID, m.Sender, recipient, digest[:], body, campaign.ClassOptedOut, now,
-		storable(key))
+		storable(key), pads.Inner, pads.Outer)
 	b.Queue(sqlMessageSame, tenant, m.ID, m.Sender, recipient, body).Query(func(rows pgx.Rows) error {
 		row, err = pgx.CollectExactlyOneRow(rows, func(r pgx.CollectableRow) (MessageRow, error) {
 			return scanMessage(andScan{r, []any{&same}})

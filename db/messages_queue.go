@@ -36,9 +36,10 @@ const sqlMessageRoom = `
 // Each sender's transactional messages, and those of each running campaign, come from a scan of their own: what is
 // paused is never looked at, however much of it waits. Those of campaigns are taken in turns. What is locked beyond the
 // cut is free again when the statement ends, and locked rows are skipped, so no two callers ever hold the same message.
+// $8 and $9 are the pads of the key of opt-outs: a caller that does not know yet that there is one gets nothing.
 const sqlMessageClaim = `
 WITH open AS (` + sqlMessageSenders + `
-        AND ($3::uuid IS NULL OR s.id = $3)
+        AND ($3::uuid IS NULL OR s.id = $3) AND ($9::bytea IS NOT NULL OR NOT EXISTS (SELECT FROM opt_out_key))
 ), quota AS (` + sqlMessageRoom + `
 ), due AS (
     SELECT m.id, m.digest, m.email_digest, m.due_at, o.holds, 0 AS turn
@@ -61,7 +62,8 @@ WITH open AS (` + sqlMessageSenders + `
     WHERE turn = 0 OR place <= coalesce((SELECT room FROM quota WHERE NOT $7), place)
     ORDER BY turn, due_at, id LIMIT $2
 ), picked AS (
-    SELECT f.*, EXISTS (SELECT FROM opt_outs o WHERE o.tenant = $1 AND o.digest IN (f.digest, f.email_digest)) AS opted
+    SELECT f.*, EXISTS (SELECT FROM opt_outs o WHERE o.tenant = $1 AND o.digest = ANY (ARRAY[f.digest, f.email_digest,
+        sha256($9 || sha256($8::bytea || f.digest)), sha256($9 || sha256($8 || f.email_digest))])) AS opted
     FROM fitting f
 ), taken AS (
     UPDATE messages m SET written_at = CASE WHEN NOT p.opted THEN now() END,
@@ -102,6 +104,10 @@ func (s *Messages) Claim(ctx context.Context, t campaign.Take) (claims []campaig
 	if t.Sender != uuid.Nil {
 		sender = &t.Sender
 	}
+	pads, err := s.key.pads(ctx)
+	if err != nil {
+		return nil, err
+	}
 	type claimed struct {
 		campaign.Claim
 		turn int64
@@ -109,7 +115,8 @@ func (s *Messages) Claim(ctx context.Context, t campaign.Take) (claims []campaig
 	var got []claimed
 	b := new(pgx.Batch)
 	b.Queue(sqlMessagePlan)
-	q := b.Queue(sqlMessageClaim, t.Tenant, t.Max, sender, t.Token, t.Lease, campaign.ClassOptedOut, t.Tried)
+	q := b.Queue(sqlMessageClaim, t.Tenant, t.Max, sender, t.Token, t.Lease, campaign.ClassOptedOut, t.Tried,
+		pads.Inner, pads.Outer)
 	q.Query(func(rows pgx.Rows) error {
 		got, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (c claimed, err error) {
 			return c, row.Scan(&c.ID, &c.Campaign, &c.Sender, &c.Recipient, &c.Body, &c.Attempts, &c.Spent, &c.Holds,

@@ -24,7 +24,8 @@ const (
 const sqlOptOutLatest = `ON CONFLICT (tenant, digest) DO UPDATE SET at = excluded.at
     WHERE o.source = 'message' AND o.at < excluded.at`
 
-// sqlMessageEffects follows from changes of messages, in the same statement: done has a row for each. Whoever changes
+// sqlMessageEffects follows from changes of messages, in the same statement: done has a row for each; digests are the
+// two forms in which an opt-out of the recipient is stored. Whoever changes
 // messages locks them in the order of their numbers, and campaigns and senders, each in the order of theirs, after
 // them. A limit of the API also holds a sender that a person has paused until a time: it makes the pause longer, or,
 // where that is over, makes the sender an active one that waits.
@@ -70,7 +71,7 @@ const sqlMessageEffects = `turns AS (
     INSERT INTO opt_outs AS o (tenant, digest, source, at)
     SELECT tenant, digest, 'message', max(said_at) FROM done d
     WHERE opts_out AND digest <> '' AND NOT EXISTS (
-        SELECT FROM opt_ins i WHERE i.tenant = d.tenant AND i.digest = d.digest AND i.at > d.said_at)
+        SELECT FROM opt_ins i WHERE i.tenant = d.tenant AND i.digest = ANY (d.digests) AND i.at > d.said_at)
     GROUP BY tenant, digest ORDER BY 1, 2
     ` + sqlOptOutLatest + `
 ), told AS (
@@ -108,7 +109,9 @@ WITH said AS (
         error = CASE WHEN h.open THEN r.error ELSE m.error END
     FROM held h JOIN said r ON r.id = h.id
     WHERE m.tenant = $4 AND m.id = ANY ($6) AND m.id = h.id
-    RETURNING m.id, m.tenant, m.campaign, m.sender, m.digest, m.attempts AS n, h.state AS was, m.state AS now, r.wait,
+    RETURNING m.id, m.tenant, m.campaign, m.sender, m.digest,
+        ARRAY[m.digest, sha256($26::bytea || sha256($25::bytea || m.digest))] AS digests,
+        m.attempts AS n, h.state AS was, m.state AS now, r.wait,
         CASE WHEN m.recipient <> '' THEN r.wamid END AS wamid, r.outcome, r.class, r.code, r.error, r.http_status, r.at,
         r.took_ms, r.pause, r.holds, r.hold_all, r.opts_out, now() AS said_at, r.means, r.event, r.event_id
 ), tried AS (
@@ -154,6 +157,11 @@ func (s *Messages) Record(ctx context.Context, tenant string, token uuid.UUID, r
 	if err != nil {
 		return out, err
 	}
+	pads, err := s.key.pads(ctx)
+	if err != nil {
+		return out, err
+	}
+	args = append(args, pads.Inner, pads.Outer)
 	b := new(pgx.Batch)
 	b.Queue(sqlMessagePlan)
 	b.Queue(sqlMessageRecord, args...).QueryRow(func(row pgx.Row) error { return row.Scan(&out.Stored) })

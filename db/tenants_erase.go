@@ -18,10 +18,19 @@ import (
 )
 
 // Erasures take tenants out: they export all that is kept of one, and delete it. Their methods are for operators.
-type Erasures struct{ pool *pgxpool.Pool }
+type Erasures struct {
+	pool *pgxpool.Pool
+	key  *OptOutKey
+}
 
 // NewErasures returns the erasures kept in pool.
-func NewErasures(pool *pgxpool.Pool) *Erasures { return &Erasures{pool} }
+func NewErasures(pool *pgxpool.Pool) *Erasures { return &Erasures{pool: pool} }
+
+// Keyed finds opt-outs that are hashed by a key, too.
+func (s *Erasures) Keyed(key *OptOutKey) *Erasures {
+	s.key = key
+	return s
+}
 
 // An Erasure is how far the deletion of a tenant is, and its report when it has ended.
 type Erasure struct {

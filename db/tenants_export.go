@@ -39,8 +39,16 @@ func (s *Erasures) Read(ctx context.Context, tenant string, t ExportTable, after
 	if hidden == nil {
 		hidden = []string{}
 	}
+	args := []any{tenant, after, most, hidden}
+	if t.table.adds != "" {
+		pads, err := s.key.pads(ctx)
+		if err != nil {
+			return "", err
+		}
+		args = append(args, pads.Inner, pads.Outer)
+	}
 	err = systemTx(ctx, s.pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, t.table.readText(), tenant, after, most, hidden); err != nil {
+		if _, err := tx.Exec(ctx, t.table.readText(), args...); err != nil {
 			return err
 		}
 		looked, had, whole := 0, 0, true

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/saved"
@@ -280,6 +281,8 @@ UNION ALL
 SELECT event_id, 'draft', '', '', box_key, box FROM draft_secrets WHERE box_key <> $1 AND event_id > $2
 UNION ALL
 SELECT id, 'addresses', '', '', box_key, box FROM saved_address_key WHERE box_key <> $1 AND id > $2
+UNION ALL
+SELECT id, 'opt-outs', '', '', box_key, box FROM opt_out_key WHERE box_key <> $1 AND id > $2
 ORDER BY id LIMIT $3`
 
 	sqlSenderReseal = `UPDATE senders SET token_key = $4, token = $5 WHERE id = $1 AND token_key = $2 AND token = $3`
@@ -288,20 +291,22 @@ ORDER BY id LIMIT $3`
 
 	sqlAddressKeyReseal = `UPDATE saved_address_key SET box_key = $4, box = $5 WHERE id = $1 AND box_key = $2 AND box = $3`
 
+	sqlOptOutKeyReseal = `UPDATE opt_out_key SET box_key = $4, box = $5 WHERE id = $1 AND box_key = $2 AND box = $3`
+
 	sqlDraftReseal = `UPDATE draft_secrets SET box_key = $4, box = $5 WHERE event_id = $1 AND box_key = $2 AND box = $3`
 )
 
-// Reseal seals up to most tokens of senders, of all tenants, and addresses of saved searches and secrets of crawl
-// requests that are not sealed with a key: reseal opens one, which is sealed for one of some purposes, and seals it for
-// the first of them. A token that is as it should be comes back as it was. bound is that of SenderPurposes.
-// after is the ID that the call before ended at (zero begins) and last the one that this one ended at; it is zero when
-// there are no more. A token that was replaced meanwhile stays. The first error of reseal ends it; those before are
-// stored.
+// Reseal seals up to most tokens of senders, of all tenants, addresses of saved searches, secrets of crawl requests,
+// and the keys that e-mail addresses and opt-outs are hashed by, that are not sealed with a key: reseal opens one,
+// which is sealed for one of some purposes, and seals it for the first of them. A token that is as it should be comes
+// back as it was. bound is that of SenderPurposes. after is the ID that the call before ended at (zero begins) and
+// last the one that this one ended at; it is zero when there are no more. A token that was replaced meanwhile stays.
+// The first error of reseal ends it; those before are stored.
 func (d *Senders) Reseal(ctx context.Context, key string, after uuid.UUID, most int, bound bool,
 	reseal func(purposes []string, old Sealed) (Sealed, error)) (last uuid.UUID, err error) {
 	type row struct {
 		ID            uuid.UUID
-		Of            string // "" = a sender, target, addresses = of saved searches, draft = a crawl request
+		Of            string // "" = a sender, target, addresses = of saved searches, draft = a crawl request, opt-outs
 		Tenant        string // of a sender
 		PhoneNumberID string // the same
 		Sealed
@@ -319,6 +324,8 @@ func (d *Senders) Reseal(ctx context.Context, key string, after uuid.UUID, most 
 			purposes, write = []string{saved.TargetPurpose(r.ID)}, sqlSavedReseal
 		case "addresses":
 			purposes, write = []string{saved.AddressesPurpose}, sqlAddressKeyReseal
+		case "opt-outs":
+			purposes, write = []string{contact.OptOutPurpose}, sqlOptOutKeyReseal
 		case "draft":
 			purposes, write = []string{draft.SecretsPurpose(r.ID)}, sqlDraftReseal
 		}

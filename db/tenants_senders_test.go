@@ -10,6 +10,7 @@ import (
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
+	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/saved"
@@ -135,6 +136,9 @@ func TestReseal(t *testing.T) {
 		return db.Sealed{Key: "old", Box: []byte("hash key")}, nil
 	})
 	require.NoError(t, err)
+	key := db.NewOptOutKey(pool, func(s db.Sealed) ([]byte, error) { return s.Box, nil })
+	_, err = key.Key(ctx, 10, func() (db.Sealed, error) { return db.Sealed{Key: "old", Box: []byte("opt-out key")}, nil })
+	require.NoError(t, err)
 	calls := 0
 	reseal := func(purposes []string, old db.Sealed) (db.Sealed, error) {
 		if old.Key == "new" {
@@ -154,7 +158,7 @@ func TestReseal(t *testing.T) {
 		last, err = d.Reseal(ctx, "new", last, 1, true, reseal)
 		require.NoError(t, err)
 	}
-	require.Equal(t, 7, calls, "one failed, and none was sealed twice")
+	require.Equal(t, 8, calls, "one failed, and none was sealed twice")
 	list, err := d.List(ctx, "acme")
 	require.NoError(t, err)
 	for _, s := range list {
@@ -172,4 +176,9 @@ func TestReseal(t *testing.T) {
 	sealed, err = db.NewSaved(pool).AddressKey(ctx, nil)
 	require.NoError(t, err)
 	require.Equal(t, db.Sealed{Key: "new", Box: []byte(saved.AddressesPurpose + "hash key")}, sealed)
+	_, err = db.NewOptOutKey(pool, func(s db.Sealed) ([]byte, error) {
+		require.Equal(t, db.Sealed{Key: "new", Box: []byte(contact.OptOutPurpose + "opt-out key")}, s)
+		return s.Box, nil
+	}).Key(ctx, 10, nil)
+	require.NoError(t, err)
 }

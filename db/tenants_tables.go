@@ -14,6 +14,7 @@ type tenantTable struct {
 	own    bool        // its primary key begins with the tenant, so only rows of the tenant are looked at
 	key    []keyColumn // the rest of its primary key, or all of it
 	hidden []string    // columns that an export leaves out: secrets, and hashes of them
+	adds   string      // columns that an export has besides, as JSON; $5 and $6 are the pads of the key of opt-outs
 	erase  string      // statement in place of the usual one; its arguments and columns are those of eraseText
 	also   string      // CTE about the rows that are gone, in the usual one
 	files  bool        // they have files
@@ -73,7 +74,13 @@ var tenantTables = []tenantTable{
 	{name: "contact_list_members", key: []keyColumn{{"list", "uuid"}, {"contact", "bigint"}}},
 	{name: "contact_lists", key: keyColumns("uuid", "id")},
 	{name: "segments", key: keyColumns("uuid", "id")},
-	{name: "contacts", own: true, key: keyColumns("bigint", "id")},
+	{
+		name: "contacts", own: true, key: keyColumns("bigint", "id"),
+		// Who reads the archive has no key to find them in opt_outs.
+		adds: `jsonb_build_object('opted_out', EXISTS (
+        SELECT FROM opt_outs o WHERE o.tenant = x.tenant AND o.digest = ANY (ARRAY[x.digest, x.email_digest,
+            sha256($6::bytea || sha256($5::bytea || x.digest)), sha256($6 || sha256($5 || x.email_digest))])))`,
+	},
 	{name: "opt_ins", own: true, key: keyColumns("bytea", "digest")},
 	{name: "opt_outs", own: true, key: keyColumns("bytea", "digest")},
 	{name: "senders", key: keyColumns("uuid", "id"), hidden: []string{"token", "token_key"}},
@@ -156,7 +163,12 @@ func (t tenantTable) order() string {
 // readText opens a cursor over $3 rows after the place $2: the place of each, and the row as JSON without the columns
 // $4 where it is of the tenant $1. fetches read on from it.
 func (t tenantTable) readText() string {
-	return "DECLARE place NO SCROLL CURSOR FOR" + t.looked(fmt.Sprintf("CASE WHEN %s = $1 THEN (to_jsonb(x) - $4::text[])::text END", t.of()))
+	row := "to_jsonb(x) - $4::text[]"
+	if t.adds != "" {
+		row = "(" + row + ") || " + t.adds
+	}
+	row = fmt.Sprintf("CASE WHEN %s = $1 THEN (%s)::text END", t.of(), row)
+	return "DECLARE place NO SCROLL CURSOR FOR" + t.looked(row)
 }
 
 // fetches read 1, 2, 4, … rows.

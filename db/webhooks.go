@@ -25,10 +25,17 @@ import (
 type Webhooks struct {
 	pool  *pgxpool.Pool
 	added waker // to the outbox
+	key   *OptOutKey
 }
 
 // NewWebhooks returns the deliveries kept in pool.
-func NewWebhooks(pool *pgxpool.Pool) *Webhooks { return &Webhooks{pool, newWaker(pool)} }
+func NewWebhooks(pool *pgxpool.Pool) *Webhooks { return &Webhooks{pool: pool, added: newWaker(pool)} }
+
+// Keyed finds opt-outs that are hashed by a key, too.
+func (s *Webhooks) Keyed(key *OptOutKey) *Webhooks {
+	s.key = key
+	return s
+}
 
 const sqlWebhookStore = `
 INSERT INTO webhook_events (digest, received_at, statuses, messages, body) VALUES ($1, $2, $3, $4, $5)
@@ -200,7 +207,9 @@ WITH heard AS (
         code = CASE WHEN r.now = r.was THEN m.code ELSE nullif(r.code, 0) END,
         error = CASE WHEN r.now = r.was THEN m.error ELSE r.error END
     FROM heard r WHERE m.id = ANY ($4) AND m.id = r.id
-    RETURNING m.tenant, m.campaign, m.sender, m.digest, r.was, r.now, r.pause, 1 AS holds, r.hold_all, r.opts_out,
+    RETURNING m.tenant, m.campaign, m.sender, m.digest,
+        ARRAY[m.digest, sha256($21::bytea || sha256($20::bytea || m.digest))] AS digests,
+        r.was, r.now, r.pause, 1 AS holds, r.hold_all, r.opts_out,
         r.failed_at AS said_at, r.means, r.outcome, NULL::bytea AS event, NULL::uuid AS event_id
 ), ` + sqlMessageEffects + `
 SELECT count(*), $1::text, $2::text FROM done`
@@ -212,12 +221,13 @@ const (
 )
 
 // The latest of a person's wishes counts, by the time that Meta gives, in whatever order they are told, and told again.
-// Where a stop and a wish for more have one time, it is the stop.
+// Where a stop and a wish for more have one time, it is the stop. $4 is the other form of $2, by the key of opt-outs.
 const (
 	sqlOptOutAdd = `
 INSERT INTO opt_outs AS o (tenant, digest, source, at)
 SELECT $1::text, $2::bytea, 'message', $3::timestamptz
-WHERE NOT EXISTS (SELECT FROM opt_ins WHERE tenant = $1 AND digest = $2 AND at > $3::timestamptz)
+WHERE NOT EXISTS (SELECT FROM opt_ins WHERE tenant = $1 AND digest IN ($2, $4::bytea) AND at > $3::timestamptz)
+    AND NOT EXISTS (SELECT FROM opt_outs WHERE tenant = $1 AND digest = $4 AND (source <> 'message' OR at >= $3))
 ` + sqlOptOutLatest
 
 	sqlOptIn = `
@@ -225,7 +235,7 @@ WITH since AS (
     INSERT INTO opt_ins AS i (tenant, digest, at) VALUES ($1, $2, $3)
     ON CONFLICT (tenant, digest) DO UPDATE SET at = excluded.at WHERE i.at < excluded.at
 )
-DELETE FROM opt_outs WHERE tenant = $1 AND digest = $2 AND source = 'message' AND at < $3`
+DELETE FROM opt_outs WHERE tenant = $1 AND digest IN ($2, $4) AND source = 'message' AND at < $3`
 )
 
 // An Applied says what a delivery has changed.
@@ -266,6 +276,10 @@ type Batch struct {
 // unreadable. All is in one transaction, so each is applied once, whatever else is applied meanwhile.
 func (s *Webhooks) ApplyNext(ctx context.Context, most int, now time.Time,
 	read func(WebhookEvent) ([]campaign.Report, []campaign.Inbound, error)) (out Batch, err error) {
+	key, err := s.key.pads(ctx)
+	if err != nil {
+		return out, err
+	}
 	err = systemTx(ctx, s.pool, func(tx pgx.Tx) error {
 		out = Batch{}
 		events, err := next(ctx, tx, most)
@@ -289,7 +303,7 @@ func (s *Webhooks) ApplyNext(ctx context.Context, most int, now time.Time,
 		taken := new(pgx.Batch)
 		taken.Queue(sqlMessagePlan)
 		taken.Queue(sqlWebhookTakeAll, ids, now, reasons)
-		return s.apply(ctx, tx, taken, reports, inbound, now, &out.Applied)
+		return s.apply(ctx, tx, key, taken, reports, inbound, now, &out.Applied)
 	})
 	if err != nil {
 		return Batch{}, fmt.Errorf("apply webhooks: %w", refused(err))
@@ -323,6 +337,10 @@ func next(ctx context.Context, tx pgx.Tx, most int) ([]WebhookEvent, error) {
 // this system are passed over.
 func (s *Webhooks) Apply(ctx context.Context, id int64, reports []campaign.Report, inbound []campaign.Inbound,
 	now time.Time) (out Applied, err error) {
+	key, err := s.key.pads(ctx)
+	if err != nil {
+		return out, err
+	}
 	err = systemTx(ctx, s.pool, func(tx pgx.Tx) error {
 		out = Applied{}
 		taken := new(pgx.Batch)
@@ -331,7 +349,7 @@ func (s *Webhooks) Apply(ctx context.Context, id int64, reports []campaign.Repor
 			out.Again = tag.RowsAffected() == 0
 			return nil
 		})
-		return s.apply(ctx, tx, taken, reports, inbound, now, &out)
+		return s.apply(ctx, tx, key, taken, reports, inbound, now, &out)
 	})
 	if err != nil {
 		return Applied{}, fmt.Errorf("apply webhook %d: %w", id, refused(err))
@@ -344,8 +362,8 @@ func (s *Webhooks) Apply(ctx context.Context, id int64, reports []campaign.Repor
 
 // apply sends what marks deliveries as applied, with the lock of the messages that their reports are about, and then
 // what follows from them.
-func (s *Webhooks) apply(ctx context.Context, tx pgx.Tx, taken *pgx.Batch, reports []campaign.Report,
-	inbound []campaign.Inbound, now time.Time, out *Applied) error {
+func (s *Webhooks) apply(ctx context.Context, tx pgx.Tx, key contact.Pads, taken *pgx.Batch,
+	reports []campaign.Report, inbound []campaign.Inbound, now time.Time, out *Applied) error {
 	var found []subject
 	wamids, ids := []string{}, []uuid.UUID{}
 	for _, r := range reports {
@@ -363,7 +381,7 @@ func (s *Webhooks) apply(ctx context.Context, tx pgx.Tx, taken *pgx.Batch, repor
 	}
 	b := new(pgx.Batch)
 	rememberTrace(ctx, b)
-	if err := hear(b, found, reports, now, out); err != nil {
+	if err := hear(b, found, reports, key, now, out); err != nil {
 		return err
 	}
 	if b.Len() > 0 && len(inbound) > 0 { // a report may bring the ID by which a message says what it answers
@@ -372,7 +390,7 @@ func (s *Webhooks) apply(ctx context.Context, tx pgx.Tx, taken *pgx.Batch, repor
 		}
 		b = new(pgx.Batch)
 	}
-	if err := s.optOut(ctx, tx, b, inbound, out); err != nil {
+	if err := s.optOut(ctx, tx, b, inbound, key, out); err != nil {
 		return err
 	}
 	if b.Len() == 0 {
@@ -382,7 +400,8 @@ func (s *Webhooks) apply(ctx context.Context, tx pgx.Tx, taken *pgx.Batch, repor
 }
 
 // hear queues into b what reports make of the messages that they are about.
-func hear(b *pgx.Batch, found []subject, reports []campaign.Report, now time.Time, out *Applied) error {
+func hear(b *pgx.Batch, found []subject, reports []campaign.Report, key contact.Pads, now time.Time,
+	out *Applied) error {
 	byWAMID, byID := make(map[string]*subject, len(found)), make(map[uuid.UUID]*subject, len(found))
 	for i := range found {
 		m := &found[i]
@@ -421,7 +440,7 @@ func hear(b *pgx.Batch, found []subject, reports []campaign.Report, now time.Tim
 		}
 	}
 	if len(changed) > 0 {
-		b.Queue(sqlReportApply, reportArgs(changed, now)...)
+		b.Queue(sqlReportApply, append(reportArgs(changed, now), key.Inner, key.Outer)...)
 	}
 	return nil
 }
@@ -458,7 +477,7 @@ func reportArgs(list []subject, now time.Time) []any {
 
 // optOut queues the opt-outs among messages to our senders into b, and those that are taken back, in the order of
 // people.
-func (s *Webhooks) optOut(ctx context.Context, tx pgx.Tx, b *pgx.Batch, inbound []campaign.Inbound,
+func (s *Webhooks) optOut(ctx context.Context, tx pgx.Tx, b *pgx.Batch, inbound []campaign.Inbound, key contact.Pads,
 	out *Applied) error {
 	stops := slices.DeleteFunc(slices.Clone(inbound), func(m campaign.Inbound) bool { return m.Wants() == "" })
 	if len(stops) == 0 {
@@ -509,10 +528,10 @@ func (s *Webhooks) optOut(ctx context.Context, tx pgx.Tx, b *pgx.Batch, inbound 
 	})
 	for _, w := range wishes {
 		if w.Wants() == campaign.WishResume {
-			b.Queue(sqlOptIn, w.tenant, w.digest, w.At)
+			b.Queue(sqlOptIn, w.tenant, w.digest, w.At, key.Keyed(w.digest))
 			continue
 		}
-		b.Queue(sqlOptOutAdd, w.tenant, w.digest, w.At)
+		b.Queue(sqlOptOutAdd, w.tenant, w.digest, w.At, key.Keyed(w.digest))
 		out.Opted++
 	}
 	return nil

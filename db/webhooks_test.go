@@ -319,11 +319,12 @@ func TestPreferences(t *testing.T) {
 		"a text after it":                 {[]any{resume, 2, text, 3}, true, 1},
 		"told older and older":            {[]any{resume, 5, resume, 2, stop, 3}, false, 1},
 	} {
-		for _, together := range []bool{true, false} {
-			t.Run(fmt.Sprint(name, together), func(t *testing.T) {
+		for _, way := range []string{"together", "one by one", "hashed by the key between"} {
+			t.Run(name+" "+way, func(t *testing.T) {
 				t.Parallel()
 
 				m, ctx := newMailing(t), t.Context()
+				key := m.keyed()
 				began := time.Now().Add(-time.Hour)
 				var list []campaign.Inbound
 				for i := 0; i < len(tt.wishes); i += 2 {
@@ -338,7 +339,7 @@ func TestPreferences(t *testing.T) {
 				opted := 0
 				for len(list) > 0 {
 					n := 1
-					if together {
+					if way == "together" {
 						n = len(list)
 					}
 					hook, err := m.hooks.Store(ctx, []byte(uuid.NewString()), 0, n, time.Now())
@@ -346,6 +347,10 @@ func TestPreferences(t *testing.T) {
 					out, err := m.hooks.Apply(ctx, hook, nil, list[:n], time.Now())
 					require.NoError(t, err)
 					opted, list = opted+out.Opted, list[n:]
+					if way == "hashed by the key between" {
+						hashed(t, key)
+						require.Empty(t, m.lines(t, `SELECT FROM opt_outs GROUP BY tenant HAVING count(*) > 1`))
+					}
 				}
 				want := campaign.MessageQueued
 				if tt.out {

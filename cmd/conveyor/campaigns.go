@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"time"
 
@@ -9,7 +10,9 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/internal/secret"
 	"github.com/mtlrent/conveyor/internal/telemetry"
 	"github.com/mtlrent/conveyor/internal/whatsapp"
 	"github.com/mtlrent/conveyor/workers"
@@ -18,7 +21,8 @@ import (
 
 // campaigns is what tenants and operators see of messages, and what Meta reports on them.
 func (h *house) campaigns() system {
-	c, hooks := h.config.WhatsApp, db.NewWebhooks(h.pool)
+	c, hooks := h.config.WhatsApp, db.NewWebhooks(h.pool).Keyed(h.optOuts)
+	sent, messages := db.NewCampaigns(h.pool).Keyed(h.optOuts), db.NewMessages(h.pool).Keyed(h.optOuts)
 	box, err := h.config.Outreach.Box()
 	if err != nil {
 		panic(err) // internal/config has checked it
@@ -29,13 +33,14 @@ func (h *house) campaigns() system {
 			api.Tenants{
 				Senders: db.NewSenders(h.pool), Audit: db.NewAuditLog(h.pool), Secrets: box,
 				BindTokens: h.config.Outreach.BindTokens,
-				Wakes:      wakes, Rates: rates, Erasures: db.NewErasures(h.pool), Launch: h.launch, Files: h.blobs,
+				Wakes:      wakes, Rates: rates, Erasures: db.NewErasures(h.pool).Keyed(h.optOuts), Launch: h.launch,
+				Files: h.blobs,
 			},
 			api.Campaigns{
-				Store: db.NewCampaigns(h.pool), Messages: db.NewMessages(h.pool), Senders: db.NewSenders(h.pool),
+				Store: sent, Messages: messages, Senders: db.NewSenders(h.pool),
 				Launch: h.launch, Wakes: wakes, Rates: rates, Late: h.config.Outreach.CampaignLate,
 			},
-			api.Messages{Store: db.NewMessages(h.pool), Wakes: wakes},
+			api.Messages{Store: messages, Wakes: wakes},
 			api.Webhooks{Store: hooks, AppSecrets: c.AppSecrets, VerifyTokens: c.VerifyTokens},
 		},
 		backlog: func(b *telemetry.Backlog) {
@@ -43,9 +48,20 @@ func (h *house) campaigns() system {
 		},
 		activities: func(context.Context) ([]workers.Row, func()) {
 			metrics := telemetry.NewWebhooks(h.registry)
-			return nil, h.tend(workflows.QueueDispatch, "applying webhooks", webhooksEvery, func(ctx context.Context) error {
-				return h.applyWebhooks(ctx, hooks, metrics)
-			})
+			tenders := []func(){
+				h.tend(workflows.QueueDispatch, "applying webhooks", webhooksEvery, func(ctx context.Context) error {
+					return h.applyWebhooks(ctx, hooks, metrics)
+				}),
+			}
+			if h.config.Outreach.KeyOptOuts {
+				tenders = append(tenders, h.tend(workflows.QueueDispatch, "hashing opt-outs by their key", keyOptOutsEvery,
+					func(ctx context.Context) error { return h.keyOptOuts(ctx, box) }))
+			}
+			return nil, func() {
+				for _, stop := range tenders {
+					stop()
+				}
+			}
 		},
 	}
 }
@@ -54,6 +70,28 @@ const (
 	webhooksEvery = time.Second // between two looks for events, while none comes
 	webhookParts  = 2000        // reports that one transaction applies
 )
+
+const (
+	keyOptOutsEvery = time.Minute
+	keyOptOutsMost  = 1000 // that one transaction hashes
+)
+
+// keyOptOuts hashes by the key what was stored since it did so last; at first everything, under a new key.
+func (h *house) keyOptOuts(ctx context.Context, box *secret.Box) error {
+	for more := true; more && ctx.Err() == nil; {
+		var err error
+		more, err = h.optOuts.Key(ctx, keyOptOutsMost, func() (s db.Sealed, err error) {
+			var key [32]byte
+			_, _ = rand.Read(key[:]) // never fails
+			s.Key, s.Box, err = box.Seal(contact.OptOutPurpose, key[:])
+			return s, err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
 
 // applyWebhooks applies the events of the WhatsApp webhook that wait; one by one where they cannot be applied together.
 // Any number of processes may.

@@ -17,6 +17,7 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/internal/blob"
 	"github.com/mtlrent/conveyor/internal/browser"
 	"github.com/mtlrent/conveyor/internal/config"
@@ -43,6 +44,7 @@ type house struct {
 	redis     redis.UniversalClient
 	blobs     *blob.Store
 	launch    *launch.Launch
+	optOuts   *db.OptOutKey
 	browser   sync.Once
 	browsing  *browser.Browser // nil until chromium was called
 }
@@ -95,6 +97,13 @@ func openHouse(ctx context.Context, c config.Config) (h *house, err error) {
 	if h.doorPool, err = db.Open(ctx, c.Postgres.URL, doorConns, opened...); err != nil {
 		return h, err
 	}
+	box, err := c.Outreach.Box()
+	if err != nil {
+		return h, err
+	}
+	h.optOuts = db.NewOptOutKey(h.pool, func(s db.Sealed) ([]byte, error) {
+		return box.Open(contact.OptOutPurpose, s.Key, s.Box)
+	})
 	h.namespace = o.Namespace
 	o.Logger = sdklog.NewStructuredLogger(h.log)
 	if o.MetricsHandler, err = telemetry.Temporal(h.registry, h.log); err != nil {

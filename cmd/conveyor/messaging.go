@@ -50,7 +50,8 @@ func (h *house) messaging() system {
 			if err != nil {
 				panic(err) // the same
 			}
-			metrics, store, sent := telemetry.NewMessages(h.registry), db.NewMessages(h.pool), db.NewCampaigns(h.pool)
+			metrics := telemetry.NewMessages(h.registry)
+			store, sent := db.NewMessages(h.pool).Keyed(h.optOuts), db.NewCampaigns(h.pool).Keyed(h.optOuts)
 			dispatching := &activities.Dispatching{
 				Queue: store, Rest: store, Metrics: metrics,
 				Accounts: accounts{store, box, client},

@@ -7,6 +7,7 @@ package contact
 
 import (
 	"crypto/sha256"
+	"slices"
 	"strings"
 )
 
@@ -129,4 +130,30 @@ func canonical(phone string) string {
 func Digest(tenant, key string) [16]byte {
 	sum := sha256.Sum256([]byte(tenant + "\x00" + key))
 	return [16]byte(sum[:16])
+}
+
+// OptOutPurpose is what the key is sealed for that opt-outs are hashed by.
+const OptOutPurpose = "opt-outs"
+
+// Pads are a key in the two forms in which HMAC-SHA256 uses it. The zero Pads are no key.
+type Pads struct{ Inner, Outer []byte }
+
+// NewPads are those of a key of up to 64 bytes.
+func NewPads(key []byte) Pads {
+	p := Pads{slices.Repeat([]byte{0x36}, sha256.BlockSize), slices.Repeat([]byte{0x5c}, sha256.BlockSize)}
+	for i, b := range key {
+		p.Inner[i] ^= b
+		p.Outer[i] ^= b
+	}
+	return p
+}
+
+// Keyed is the HMAC of a Digest, which tells nothing without the key; nil where there is none.
+func (p Pads) Keyed(digest []byte) []byte {
+	if p.Outer == nil {
+		return nil
+	}
+	inner := sha256.Sum256(slices.Concat(p.Inner, digest))
+	sum := sha256.Sum256(slices.Concat(p.Outer, inner[:]))
+	return sum[:]
 }

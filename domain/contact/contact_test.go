@@ -2,6 +2,8 @@ package contact_test
 
 import (
 	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -148,6 +150,14 @@ func TestKey(t *testing.T) {
 	a, b := contact.Digest("acme", "+15145550123"), contact.Digest("other", "+15145550123")
 	if a == b || a != contact.Digest("acme", "+15145550123") {
 		t.Error("a digest is of tenant and key")
+	}
+	mac := hmac.New(sha256.New, []byte("a key"))
+	mac.Write(a[:])
+	if got := contact.NewPads([]byte("a key")).Keyed(a[:]); !bytes.Equal(got, mac.Sum(nil)) {
+		t.Errorf("the keyed digest %x is no HMAC", got)
+	}
+	if got := (contact.Pads{}).Keyed(a[:]); got != nil {
+		t.Errorf("without a key a digest is %x", got)
 	}
 	if got := fmt.Sprintf("%x", a); got != "9272e2cd5f207f51c4286f8515df4952" { // as sha256sum has it
 		t.Errorf("digest %s", got)

@@ -36,7 +36,7 @@ type Incoming struct {
 	Removed    bool // there is no such page any more since it was crawled: of the document, only URL and CrawledAt count
 }
 
-// KeepRemovals is for how long it is known that a page was removed: longer than any message is on its way.
+// KeepRemovals is for how long at least it is known that a page was removed: longer than any message is on its way.
 const KeepRemovals = 90 * 24 * time.Hour
 
 // An Outcome is what became of an Incoming.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"strings"
 	"time"
 
 	"github.com/mtlrent/conveyor/domain/campaign"
@@ -12,6 +13,8 @@ type Outreach struct {
 	SecretKeys string `env:"CONVEYOR_SECRET_KEYS" envDefault:"" secret:"all" doc:"keys that the access tokens of senders, addresses of saved searches, and headers and cookies of crawl requests are encrypted with, as id:base64 of 32 bytes by commas: the first one encrypts, all decrypt; none of them can be stored without one"`
 
 	BindTokens bool `env:"CONVEYOR_BIND_TOKENS" envDefault:"false" doc:"seal the access tokens of senders for their tenant and number, too, so that a changed row opens none; releases before 0.5 cannot read them: set it at the API when none runs any more, and run conveyor tenants rekey"`
+
+	KeyOptOuts bool `env:"CONVEYOR_KEY_OPT_OUTS" envDefault:"false" doc:"hash opt-outs by a secret key, which is kept in the database encrypted by CONVEYOR_SECRET_KEYS, so that nobody who has the database alone can try telephone numbers; 0.5 and earlier releases would not find them and write to people who want no messages, and nothing is sent any more without the key: set it at the workers of message_dispatch when no such release runs any more, nor will"`
 
 	UploadBytes   int64 `env:"CONVEYOR_UPLOAD_MAX_BYTES" envDefault:"1073741824" doc:"most bytes of a file of contacts, as it is sent, 1024 to 4294967296" validate:"min=1024,max=4294967296"`
 	UploadShare   int   `env:"CONVEYOR_UPLOAD_SHARE" envDefault:"5000" doc:"chunks of 1,000 rows that may wait of one tenant before its uploads are refused with 429" validate:"min=1"`
@@ -26,6 +29,9 @@ type Outreach struct {
 func (o Outreach) check(Config) []string {
 	if _, err := o.Box(); err != nil {
 		return []string{"CONVEYOR_SECRET_KEYS " + err.Error()}
+	}
+	if o.KeyOptOuts && strings.TrimSpace(o.SecretKeys) == "" {
+		return []string{"CONVEYOR_KEY_OPT_OUTS is true, and CONVEYOR_SECRET_KEYS has no key"}
 	}
 	return nil
 }

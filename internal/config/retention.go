@@ -47,9 +47,18 @@ func (r Retention) Limits() retention.Limits {
 		retention.UploadFiles: days(r.UploadFiles), retention.Uploads: days(r.Uploads),
 		retention.Notices: days(r.Notices), retention.News: days(r.Notices), retention.Unconfirmed: days(r.Notices),
 		retention.Searches: time.Second, // at once: nobody sees them
-		retention.Deleted:  days(r.Notices), retention.Removals: search.KeepRemovals,
+		retention.Deleted:  days(r.Notices), retention.Removals: r.removals(),
 		retention.Unused: days(r.Files), retention.Files: max(days(r.Files), days(r.UploadFiles)), // 0 = nothing is marked
 	}
+}
+
+// removals is for how long it is known that a page was removed from the search: also for as long as a run from before
+// may be kept, whose validators would bring a 304 in place of the page.
+func (r Retention) removals() time.Duration {
+	if r.CrawlRuns == 0 {
+		return 0
+	}
+	return max(search.KeepRemovals, time.Duration(r.CrawlRuns)*24*time.Hour+2*retention.CrawlRunsWait)
 }
 
 // check refuses limits under which something would be deleted that still keeps a repeated message from counting twice.

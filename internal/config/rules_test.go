@@ -4,9 +4,11 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mtlrent/conveyor/domain/retention"
 	"github.com/mtlrent/conveyor/internal/config"
 )
 
@@ -134,6 +136,7 @@ var bounds = []struct {
 	{"CONVEYOR_KEEP_WEBHOOKS", "0|7", "6|-1",
 		"CONVEYOR_KEEP_WEBHOOKS is 6, expected 0, or 7 or more: a webhook may come again for so long"},
 	{"CONVEYOR_KEEP_UPLOAD_FILES", "1|365", "-1", "CONVEYOR_KEEP_UPLOAD_FILES is -1, expected 0 or more"},
+	{"CONVEYOR_KEY_OPT_OUTS", "false", "true", "CONVEYOR_KEY_OPT_OUTS is true, and CONVEYOR_SECRET_KEYS has no key"},
 	{"CONVEYOR_KEEP_UPLOADS", "0|30", "29|6|-1",
 		"CONVEYOR_KEEP_UPLOADS is 29, expected 0, or CONVEYOR_KEEP_UPLOAD_FILES (30) or more"},
 	{"CONVEYOR_KEEP_NOTICES", "0|7", "6|-1",
@@ -269,4 +272,14 @@ func TestDefaultLists(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, queues, c.Worker.Queues)
 	require.Equal(t, []string{"normalize", "dedupe", "import", "images"}, c.Listings.Stages)
+}
+
+// That a page was removed is known for longer than any run from before is kept.
+func TestRemovalsOutliveRuns(t *testing.T) {
+	t.Parallel()
+
+	for runs, days := range map[int]int{30: 90, 62: 90, 90: 118, 400: 428, 0: 0} {
+		got := config.Retention{CrawlRuns: runs}.Limits()[retention.Removals]
+		require.Equal(t, time.Duration(days)*24*time.Hour, got, "runs of %d days", runs)
+	}
 }

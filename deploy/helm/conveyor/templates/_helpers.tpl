@@ -52,6 +52,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- $for := dict
   "enrich" (list "CONVEYOR_ENRICH_KEY")
   "search" (list "CONVEYOR_SEARCH_URL")
+  "campaigns" (list "CONVEYOR_SECRET_KEYS")
   "message_dispatch" (list "CONVEYOR_SECRET_KEYS")
   "message_retry" (list "CONVEYOR_SECRET_KEYS")
   "notify" (list "CONVEYOR_SECRET_KEYS" "CONVEYOR_SMTP_URL" "CONVEYOR_TELEGRAM_TOKEN")

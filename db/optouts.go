@@ -1,0 +1,157 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/mtlrent/conveyor/domain/contact"
+)
+
+// OptOutKey is the key of this installation that opt_outs and opt_ins are hashed by. A digest of 16 bytes in them is
+// that of contacts and messages; one of 32 bytes is its HMAC by the key. Statements write the former and look for
+// both; Key turns one into the other. Where there is no key yet, all are of 16 bytes. Where there is one that cannot be
+// opened, nothing is looked up: an opt-out that cannot be found is none that is not there.
+//
+// A nil one is no key.
+type OptOutKey struct {
+	pool *pgxpool.Pool
+	open func(Sealed) ([]byte, error)
+
+	lock  sync.Mutex
+	key   contact.Pads
+	asked time.Time // that there is none
+}
+
+// NewOptOutKey returns the key in pool, which open opens: it is sealed for contact.OptOutPurpose.
+func NewOptOutKey(pool *pgxpool.Pool, open func(Sealed) ([]byte, error)) *OptOutKey {
+	return &OptOutKey{pool: pool, open: open}
+}
+
+// optOutKeyNone is how long a process goes on as if there were no key. Messages.Claim does not: it takes nothing then.
+const optOutKeyNone = 5 * time.Second
+
+const (
+	sqlOptOutKey = `SELECT box_key, box FROM opt_out_key`
+
+	sqlOptOutKeyAdd = `
+INSERT INTO opt_out_key (id, box_key, box) VALUES ('00000000-0000-0000-0000-000000000002', $1, $2)
+ON CONFLICT DO NOTHING`
+)
+
+// pads are the key, or none where there is none.
+func (k *OptOutKey) pads(ctx context.Context) (contact.Pads, error) {
+	if k == nil {
+		return contact.Pads{}, nil
+	}
+	k.lock.Lock()
+	key, none := k.key, time.Since(k.asked) < optOutKeyNone
+	k.lock.Unlock()
+	if key.Outer != nil || none {
+		return key, nil
+	}
+	sealed, err := one(systemRows(ctx, k.pool, pgx.RowToStructByPos[Sealed], sqlOptOutKey))
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		k.lock.Lock()
+		k.asked = time.Now()
+		k.lock.Unlock()
+		return contact.Pads{}, nil
+	case err != nil:
+		return contact.Pads{}, fmt.Errorf("read the key of opt-outs: %w", err)
+	}
+	plain, err := k.open(sealed)
+	if err != nil {
+		return contact.Pads{}, fmt.Errorf("the key of opt-outs, without which nobody can be told from those who want no "+
+			"messages: %w", err)
+	}
+	k.lock.Lock()
+	defer k.lock.Unlock()
+	k.key = contact.NewPads(plain)
+	return k.key, nil
+}
+
+// Those that are stored in both forms become one: what was imported, or came by the API, stays as it is, as in
+// sqlOptOutLatest. Otherwise a digest is changed where it is: who waits for the row, to delete it, finds it still.
+const (
+	sqlOptOutsKey = `
+WITH looked AS (
+    SELECT tenant, digest, source, at, sha256($3::bytea || sha256($2::bytea || digest)) AS keyed FROM opt_outs
+    WHERE octet_length(digest) = 16 ORDER BY tenant, digest LIMIT $1 FOR UPDATE SKIP LOCKED
+), merged AS (
+    UPDATE opt_outs o SET source = CASE WHEN o.source = 'message' THEN l.source ELSE o.source END,
+        at = CASE WHEN o.source <> 'message' THEN o.at WHEN l.source <> 'message' THEN l.at
+            ELSE greatest(o.at, l.at) END
+    FROM looked l WHERE o.tenant = l.tenant AND o.digest = l.keyed RETURNING l.tenant, l.digest
+), gone AS (
+    DELETE FROM opt_outs o USING merged m WHERE o.tenant = m.tenant AND o.digest = m.digest
+), changed AS (
+    UPDATE opt_outs o SET digest = l.keyed FROM looked l
+    WHERE o.tenant = l.tenant AND o.digest = l.digest AND (l.tenant, l.digest) NOT IN (SELECT * FROM merged)
+)
+SELECT count(*) FROM looked`
+
+	sqlOptInsKey = `
+WITH looked AS (
+    SELECT tenant, digest, at, sha256($3::bytea || sha256($2::bytea || digest)) AS keyed FROM opt_ins
+    WHERE octet_length(digest) = 16 ORDER BY tenant, digest LIMIT $1 FOR UPDATE SKIP LOCKED
+), merged AS (
+    UPDATE opt_ins i SET at = greatest(i.at, l.at)
+    FROM looked l WHERE i.tenant = l.tenant AND i.digest = l.keyed RETURNING l.tenant, l.digest
+), gone AS (
+    DELETE FROM opt_ins i USING merged m WHERE i.tenant = m.tenant AND i.digest = m.digest
+), changed AS (
+    UPDATE opt_ins i SET digest = l.keyed FROM looked l
+    WHERE i.tenant = l.tenant AND i.digest = l.digest AND (l.tenant, l.digest) NOT IN (SELECT * FROM merged)
+)
+SELECT count(*) FROM looked`
+)
+
+// Key hashes up to most opt-outs by the key, and as many of those that were taken back, and reports whether there may
+// be more. Where there is no key it stores the one that generate makes, sealed. It may be repeated, and run in several
+// processes.
+func (k *OptOutKey) Key(ctx context.Context, most int, generate func() (Sealed, error)) (more bool, err error) {
+	key, err := k.pads(ctx)
+	if err == nil && key.Outer == nil {
+		key, err = k.create(ctx, generate)
+	}
+	if err != nil {
+		return false, err
+	}
+	err = systemTx(ctx, k.pool, func(tx pgx.Tx) error {
+		more = false
+		for _, text := range []string{sqlOptOutsKey, sqlOptInsKey} {
+			var n int
+			if err := tx.QueryRow(ctx, text, most, key.Inner, key.Outer).Scan(&n); err != nil {
+				return err
+			}
+			more = more || n == most
+		}
+		return nil
+	})
+	if err != nil {
+		return false, fmt.Errorf("hash opt-outs by the key: %w", err)
+	}
+	return more, nil
+}
+
+func (k *OptOutKey) create(ctx context.Context, generate func() (Sealed, error)) (contact.Pads, error) {
+	made, err := generate()
+	if err != nil {
+		return contact.Pads{}, err
+	}
+	b := new(pgx.Batch)
+	b.Queue(sqlOptOutKeyAdd, made.Key, made.Box)
+	if err := systemWrite(ctx, k.pool, b); err != nil {
+		return contact.Pads{}, fmt.Errorf("store the key of opt-outs: %w", err)
+	}
+	k.lock.Lock()
+	k.asked = time.Time{}
+	k.lock.Unlock()
+	return k.pads(ctx) // another process may have been first
+}
