@@ -30,6 +30,8 @@ type Crawling struct {
 	Policy   crawl.RetryPolicy
 	Worker   string // names this process in leases
 	Now      func() time.Time
+
+	keeper keeper
 }
 
 // CrawlFrontier is the frontier of runs.

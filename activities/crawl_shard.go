@@ -88,6 +88,11 @@ func (s *shard) work(ctx context.Context, end time.Time) (CrawlShardDone, error)
 			leave()
 		default:
 		}
+		if wait := s.keeper.wait(s.Now()); wait > 0 && s.run.Settings.StoreBodies {
+			if soon := s.Now().Add(min(wait, idleMost)); next.Before(soon) {
+				next = soon
+			}
+		}
 		if waiting.Err() == nil && s.held <= heldMost-batchMost && !s.Now().Before(next) {
 			switch n, err := s.claim(ctx, waiting); {
 			case err != nil && final(err):

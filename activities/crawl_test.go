@@ -523,3 +523,74 @@ func TestIdleShardsLeave(t *testing.T) {
 		})
 	}
 }
+
+// fullDisk keeps nothing until a time, or until it was tried a thousand times. A record of an answer has its address as
+// its key.
+type fullDisk struct {
+	mu    sync.Mutex
+	until time.Time
+	kept  map[string]int
+	tries int // that kept nothing
+}
+
+func (d *fullDisk) Keep(_ context.Context, _, _ int64, e web.Exchange, at time.Time) (string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if at.Before(d.until) && d.tries < 1000 {
+		d.tries++
+		return "", fault.Newf(fault.Transient, "write: the disk is full")
+	}
+	d.kept[e.URL]++
+	return e.URL, nil
+}
+
+func (d *fullDisk) fill(until time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.until = until
+}
+
+// While no answer can be kept, a site is asked for one page now and then, not for all of them again and again; then
+// every page is kept, and none has failed.
+func TestNothingIsAskedForThatCannotBeKept(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const full, slice = 3 * time.Minute, 5 * time.Minute // the environment gives an activity ten
+		c := newCrawled(t)
+		c.settings.StoreBodies = true
+		var home strings.Builder
+		bodies := map[string]string{}
+		for n := range 40 {
+			fmt.Fprintf(&home, `<a href="/%d">%d</a>`, n, n)
+			bodies[fmt.Sprintf("/%d", n)] = "x"
+		}
+		bodies["/"] = home.String()
+		disk := &fullDisk{kept: map[string]int{}}
+		serve := pages(bodies)
+		var fill sync.Once
+		c.answer = func(r web.Request) (web.Exchange, error) {
+			if r.URL != "https://a.example/" {
+				fill.Do(func() { disk.fill(time.Now().Add(full)) })
+			}
+			return serve(r)
+		}
+		var suite testsuite.WorkflowTestSuite
+		env := suite.NewTestActivityEnvironment()
+		env.SetTestTimeout(2 * time.Hour)
+		a := &activities.Crawling{
+			Frontier: c, Base: c, Web: c, Hosts: c, Robots: c, Recent: c, Metrics: c, Bodies: disk,
+			Slots: activities.NewCrawlSlots(4, 4), Agent: "Conveyor", Worker: "w", Now: time.Now,
+			Policy: crawl.RetryPolicy{Base: 500 * time.Millisecond, Max: 30 * time.Second},
+		}
+		env.RegisterActivity(a)
+		_, err := env.ExecuteActivity(a.CrawlShard, activities.CrawlShardJob{RunID: 7, Slice: slice})
+		require.NoError(t, err)
+		require.Len(t, disk.kept, 41)
+		require.Len(t, c.asked, 41+disk.tries)
+		require.Positive(t, disk.tries)
+		require.LessOrEqual(t, disk.tries, 4+12, "those in hand when it filled up, then after 0.5 s, 1 s, … 30 s, 30 s")
+		for url, results := range c.results {
+			require.Equal(t, crawl.Visited, results[len(results)-1].State, url)
+		}
+	})
+}

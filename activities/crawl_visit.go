@@ -57,7 +57,16 @@ func (s *shard) visit(ctx, waiting context.Context, c crawl.Claim) (r crawl.Resu
 	default:
 		return s.again(failed(c, err), crawl.ClassifyError(err), after)
 	}
+	if s.run.Settings.StoreBodies {
+		if wait := s.keeper.enter(s.Now(), s.Policy); wait > 0 {
+			leave(crawl.Welcome)
+			return crawl.Result{Claim: c, State: crawl.Queued, After: wait}
+		}
+	}
 	e, err := s.ask(ctx, c, leave)
+	if err != nil {
+		s.unasked()
+	}
 	if ctx.Err() != nil {
 		return crawl.Result{Claim: c, State: crawl.Queued}
 	}
@@ -175,6 +184,13 @@ func (s *shard) ours(ctx context.Context, c crawl.Claim, err error) crawl.Result
 	return crawl.Result{Claim: c, State: crawl.Queued, After: s.Policy.Base}
 }
 
+// unasked notes that a request says nothing of whether its answer could be kept.
+func (s *shard) unasked() {
+	if s.run.Settings.StoreBodies {
+		s.keeper.unasked()
+	}
+}
+
 // judge turns an answer into a result.
 func (s *shard) judge(ctx context.Context, c crawl.Claim, e web.Exchange, err error) crawl.Result {
 	if err != nil {
@@ -194,12 +210,16 @@ func (s *shard) judge(ctx context.Context, c crawl.Claim, e web.Exchange, err er
 		if e.Status == 429 {
 			after = e.RetryAfter
 		}
+		s.unasked()
 		return s.again(r, true, after)
 	}
 	if s.run.Settings.StoreBodies {
 		if r.BodyKey, err = s.Bodies.Keep(ctx, s.run.ID, c.ID, e, s.Now()); err != nil {
-			return s.ours(ctx, c, err)
+			r := s.ours(ctx, c, err)
+			r.After = s.keeper.failed(s.Now(), s.Policy)
+			return r
 		}
+		s.keeper.kept()
 	}
 	switch {
 	case e.Status == 404 || e.Status == 410:

@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -32,6 +33,7 @@ type Store struct {
 	bucket *blob.Bucket
 	dir    string // of a folder; "" = a cloud's
 	spare  func(ctx context.Context, key string) error
+	marked atomic.Bool // the folder's mark was seen
 }
 
 // Open opens a store by URL: a folder's path or file:// URL (it is created), s3://, gs:// or azblob:// with the
@@ -53,7 +55,9 @@ func Open(ctx context.Context, location string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open blob store: %w", err)
 	}
-	return &Store{bucket: bucket, dir: dir}, nil
+	s := &Store{bucket: bucket, dir: dir}
+	s.marked.Store(s.hasMark())
+	return s, nil
 }
 
 // mark is a file of a folder that makes it known also while nothing is stored in it. No key has its form.
@@ -72,6 +76,7 @@ func (s *Store) Mark() error {
 	if err != nil {
 		return fmt.Errorf("mark the folder of files: %w", err)
 	}
+	s.marked.Store(true)
 	return nil
 }
 
@@ -82,6 +87,27 @@ func (s *Store) Mounted() error {
 			"run where it is", s.dir)
 	}
 	return nil
+}
+
+// writable returns nil where a file may be written: not into an empty folder in whose place the marked one was, for
+// that hides it once it is mounted again. A folder of which this process never saw a mark is written to.
+func (s *Store) writable() error {
+	switch {
+	case s.hasMark():
+		s.marked.Store(true)
+		return nil
+	case s.marked.Load():
+		return s.Mounted()
+	}
+	return nil
+}
+
+func (s *Store) hasMark() bool {
+	if s.dir == "" {
+		return false
+	}
+	_, err := os.Stat(filepath.Join(s.dir, mark))
+	return err == nil
 }
 
 // away says that the store is a folder with nothing in it, or none: it is not mounted, or was moved away.
@@ -240,6 +266,9 @@ func (s *Store) put(ctx context.Context, key string, data []byte) error {
 
 // write is all or nothing. Bucket.WriteAll is not: when a write fails half way, its Close still publishes the half.
 func (s *Store) write(ctx context.Context, key, contentType string, data []byte) error {
+	if err := s.writable(); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	w, err := s.bucket.NewWriter(ctx, key, &blob.WriterOptions{

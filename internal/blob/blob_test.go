@@ -227,6 +227,59 @@ func TestMounted(t *testing.T) {
 	require.NoError(t, old.Mounted(), "one from before marks has files")
 }
 
+// Nothing is written into the folder below while that of the store is not mounted, where it would be lost. A folder that
+// never had a mark is written to.
+func TestNothingIsWrittenBelowAMount(t *testing.T) {
+	t.Parallel()
+
+	dir := filepath.Join(t.TempDir(), "blobs")
+	s := open(t, dir)
+	writes := map[string]func() error{
+		"picture":   func() error { _, _, err := s.PutImage(t.Context(), []byte("x"), "gif"); return err },
+		"file":      func() error { _, _, err := s.PutFile(t.Context(), []byte("x"), "json"); return err },
+		"record":    func() error { _, err := s.PutRecord(t.Context(), []byte("x")); return err },
+		"upload":    func() error { _, err := s.PutUpload(t.Context(), strings.NewReader("x")); return err },
+		"thumbnail": func() error { _, err := s.PutThumbnail(t.Context(), thumbnailOf, []byte("x")); return err },
+		"rows":      func() error { return s.PutRows(t.Context(), rowsOf, 1, []byte("x")) },
+		"copy":      func() error { _, err := s.PutCopy(t.Context(), rowsOf, strings.NewReader("x")); return err },
+	}
+	all := func(when string) {
+		t.Helper()
+		for what, write := range writes {
+			require.NoError(t, write(), "%s: %s", when, what)
+		}
+	}
+	all("without a mark")
+	require.NoError(t, os.RemoveAll(dir))
+	all("without a mark, and without a folder")
+	require.NoError(t, open(t, dir).Mark()) // as another process
+	all("with a mark")
+	require.NoError(t, os.Rename(dir, dir+".away"))
+	for _, below := range []string{"no folder", "an empty folder"} {
+		for what, write := range writes {
+			err := write()
+			require.ErrorContains(t, err, "may not be mounted", "%s: %s", below, what)
+			class, _ := fault.Of(err)
+			require.Equal(t, fault.Transient, class, what)
+		}
+		if below == "no folder" {
+			require.NoDirExists(t, dir)
+			require.NoError(t, os.Mkdir(dir, 0o750))
+		}
+	}
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, left)
+	require.NoError(t, os.Remove(dir))
+	require.NoError(t, os.Rename(dir+".away", dir))
+	all("mounted again")
+}
+
+const (
+	thumbnailOf = "images/ab/cd/abcd000000000000000000000000000000000000000000000000000000000000.gif"
+	rowsOf      = "uploads/0123456789abcdef0123456789abcdef/file"
+)
+
 func TestOpenLocations(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, tt := range []struct{ location, file string }{

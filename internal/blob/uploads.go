@@ -119,6 +119,9 @@ func (s *Store) stream(ctx context.Context, key string, src io.Reader) (n int64,
 	if err := checkUpload(key); err != nil {
 		return 0, err
 	}
+	if err := s.writable(); err != nil {
+		return 0, err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var file *os.File // where the store is a folder

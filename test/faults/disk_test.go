@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"testing"
 )
 
@@ -16,6 +17,7 @@ import (
 // stops each write as a full disk does, half way, with another error.
 type disk struct {
 	path  string
+	door  string // where the roles see it
 	real  bool
 	limit []int // processes that are forbidden to write
 }
@@ -24,10 +26,16 @@ const diskSize = "64m"
 
 func newDisk(t *testing.T, dir string) *disk {
 	t.Helper()
-	d := &disk{path: filepath.Join(dir, "blobs")}
+	d := &disk{path: filepath.Join(dir, "blobs"), door: filepath.Join(dir, "files")}
 	if err := os.MkdirAll(d.path, 0o755); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = os.Remove(d.door) })
+	defer func() {
+		if err := d.mount(); err != nil {
+			t.Fatal(err)
+		}
+	}()
 	if exec.Command("mount", "-t", "tmpfs", "-o", "size="+diskSize, "conveyor-faults", d.path).Run() != nil {
 		return d
 	}
@@ -44,9 +52,29 @@ func newDisk(t *testing.T, dir string) *disk {
 	return d
 }
 
+// mount lets the roles see it.
+func (d *disk) mount() error { return os.Symlink(d.path, d.door) }
+
 func (d *disk) filler() string { return filepath.Join(d.path, "filler") }
 
-// fill leaves no room for the workers' files.
+// leave fills a real disk until so many bytes are free.
+func (d *disk) leave(bytes int64) error {
+	var is syscall.Statfs_t
+	if err := syscall.Statfs(d.path, &is); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(d.filler(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for block, left := make([]byte, 1<<16), int64(is.Bavail)*is.Bsize-bytes; left > 0 && err == nil; left -= int64(len(block)) {
+		_, err = f.Write(block[:min(left, int64(len(block)))])
+	}
+	return err
+}
+
+// fill leaves no room for the workers' files. It may be repeated: what is done with makes room.
 func (d *disk) fill(ctx context.Context, workers []*role) error {
 	if !d.real {
 		for _, r := range workers {
@@ -59,7 +87,7 @@ func (d *disk) fill(ctx context.Context, workers []*role) error {
 		}
 		return nil
 	}
-	f, err := os.Create(d.filler())
+	f, err := os.OpenFile(d.filler(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}

@@ -87,22 +87,7 @@ const chromiumLimit = 3 << 10
 func TestTheLedgerOfDraftsBalances(t *testing.T) {
 	servicetest.Slow(t, servicetest.TestFaults)
 	t.Parallel() // with that of scrapers
-	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var n int
-		switch poison, ok := poisonPages[r.URL.Path]; {
-		case ok:
-			w.Header().Set("Content-Type", "text/html")
-			fmt.Fprint(w, poison())
-		default:
-			if _, err := fmt.Sscanf(r.URL.Path, "/product/%d", &n); err != nil {
-				http.NotFound(w, r)
-				return
-			}
-			w.Header().Set("Content-Type", "text/html")
-			fmt.Fprintf(w, productPage, fmt.Sprintf("Kettle %d", n), n)
-		}
-	}))
-	t.Cleanup(site.Close)
+	site := newShop(t)
 	w := newWorld(t, []string{devstack.Chromium}, "CONVEYOR_IMAGES=false",
 		"CONVEYOR_ALLOW_PRIVATE_HOSTS="+strings.TrimPrefix(site.URL, "http://"))
 
@@ -143,16 +128,7 @@ func TestTheLedgerOfDraftsBalances(t *testing.T) {
 	if unrest != "" {
 		l.Wrong = append(l.Wrong, "it did not come to rest: "+unrest)
 	}
-	drafts, err := table[draftedAs](w, sqlDrafted)
-	dead, err2 := table[struct{ Workflow, Reason string }](w, sqlDraftDead)
-	if err := errors.Join(err, err2); err != nil {
-		l.Wrong = append(l.Wrong, "the books cannot be read: "+err.Error())
-	}
-	reasons := map[string]string{}
-	for _, d := range dead {
-		reasons[strings.TrimPrefix(d.Workflow, "draft/")] = d.Reason
-	}
-	l.drafts(crawls, drafts, reasons)
+	l.requests(w, crawls)
 	size := int(most.Load() >> 20)
 	l.row("memory of Chromium, in MiB", size, "")
 	l.must("MiB above its container's limit", max(0, size-chromiumLimit), 0)
@@ -164,6 +140,41 @@ func TestTheLedgerOfDraftsBalances(t *testing.T) {
 	if t.Failed() {
 		w.keepLogs()
 	}
+}
+
+// newShop is a site of good pages with a product, and of poison ones.
+func newShop(t *testing.T) *httptest.Server {
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var n int
+		switch poison, ok := poisonPages[r.URL.Path]; {
+		case ok:
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprint(w, poison())
+		default:
+			if _, err := fmt.Sscanf(r.URL.Path, "/product/%d", &n); err != nil {
+				http.NotFound(w, r)
+				return
+			}
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprintf(w, productPage, fmt.Sprintf("Kettle %d", n), n)
+		}
+	}))
+	t.Cleanup(site.Close)
+	return site
+}
+
+// requests reads what became of crawl requests.
+func (l *Ledger) requests(w *world, crawls []crawl) {
+	drafts, err := table[draftedAs](w, sqlDrafted)
+	dead, err2 := table[struct{ Workflow, Reason string }](w, sqlDraftDead)
+	if err := errors.Join(err, err2); err != nil {
+		l.Wrong = append(l.Wrong, "the books cannot be read: "+err.Error())
+	}
+	reasons := map[string]string{}
+	for _, d := range dead {
+		reasons[strings.TrimPrefix(d.Workflow, "draft/")] = d.Reason
+	}
+	l.drafts(crawls, drafts, reasons)
 }
 
 // drafts follows every crawl request to its end.

@@ -163,7 +163,7 @@ type imports struct {
 	launch  launch.Launch
 }
 
-const importTenant = "acme"
+const importTenant = "importer"
 
 func newImports(w *world) (*imports, error) {
 	files, err := blob.Open(w.ctx, w.disk.path)
@@ -237,10 +237,11 @@ type importTotal struct {
 }
 
 const sqlImportTotal = `
-SELECT (SELECT count(*) FROM contacts), (SELECT count(DISTINCT key) FROM contacts),
-    (SELECT count(*) FROM contacts) - (SELECT count(DISTINCT digest) FROM contacts),
-    (SELECT contacts FROM tenants WHERE id = 'acme'), (SELECT count(*) FROM upload_errors),
-    (SELECT count(*) FROM upload_keys), (SELECT count(*) FROM contacts WHERE family_name = 'An impostor'),
+SELECT (SELECT count(*) FROM contacts WHERE tenant = $1), (SELECT count(DISTINCT key) FROM contacts WHERE tenant = $1),
+    (SELECT count(*) - count(DISTINCT digest) FROM contacts WHERE tenant = $1),
+    (SELECT contacts FROM tenants WHERE id = $1), (SELECT count(*) FROM upload_errors),
+    (SELECT count(*) FROM upload_keys),
+    (SELECT count(*) FROM contacts WHERE tenant = $1 AND family_name = 'An impostor'),
     (SELECT count(*) FROM outbox WHERE routing_key = 'contacts.imported'),
     (SELECT count(*) FROM dead_letters WHERE tenant <> '')`
 
@@ -257,7 +258,7 @@ func (i *imports) balance(l *Ledger, files map[uuid.UUID]personFile, alike perso
 	}
 	defer func() { _ = tx.Rollback(i.ctx) }()
 	_, err = tx.Exec(i.ctx, "SELECT set_config('conveyor.tenant', '*', true)")
-	err = errors.Join(err, tx.QueryRow(i.ctx, sqlImportTotal).Scan(&n.Contacts, &n.Keys, &n.Twice, &n.Counted, &n.Errors,
+	err = errors.Join(err, tx.QueryRow(i.ctx, sqlImportTotal, importTenant).Scan(&n.Contacts, &n.Keys, &n.Twice, &n.Counted, &n.Errors,
 		&n.Left, &n.Impostors, &n.Events, &n.Letters))
 	if err != nil {
 		return err

@@ -224,6 +224,9 @@ func (l *Ledger) messages(journal []message, b books) {
 		}
 	}
 	for _, d := range b.letters {
+		if d.Queue == crawls { // no message of the flow: see drafts
+			continue
+		}
 		if known, ok := published[d.MessageID]; d.MessageID != "" && !(ok && known) && !b.losses.rows[d.MessageID] {
 			good = append(good, d.MessageID+": "+d.Reason)
 		}

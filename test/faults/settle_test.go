@@ -28,7 +28,7 @@ func stillness() (still, patience time.Duration) {
 	if *long {
 		return 5 * time.Minute, 20 * time.Minute
 	}
-	return 90 * time.Second, 4 * time.Minute
+	return servicetest.Patience(), 5 * servicetest.Patience()
 }
 
 // settle waits until nothing is left to do and every role is healthy, and then asks the roles to end. It returns the
@@ -336,7 +336,7 @@ func (w *world) books() (b books, err error) {
 	err = errors.Join(err1, err2, err3, err4, err5, err6, err7, err8, err9, w.db.QueryRow(w.ctx, sqlTwice).Scan(&b.twice))
 	b.broken = w.damaged(b.images)
 	// Events on their way to the watch arrive within moments.
-	_ = eventually(w.ctx, 10*time.Second, func() bool { b.sights = w.watch.snapshot(); return len(b.sights) >= len(b.outbox) })
+	_ = eventually(w.ctx, servicetest.Patience(), func() bool { b.sights = w.watch.snapshot(); return len(b.sights) >= len(b.outbox) })
 	b.queued, err1 = w.drain("listings.published")
 	b.losses = w.losses
 	return b, errors.Join(err, err1)

@@ -32,6 +32,7 @@ import (
 	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/internal/config"
 	"github.com/mtlrent/conveyor/internal/devstack"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // A world is one Conveyor with services of its own: two bridges, two workers and an API, each supervised, adverts that
@@ -85,12 +86,21 @@ func newWorld(t *testing.T, more []string, settings ...string) *world {
 // newWorldOf is newWorld with the binary of another release.
 func newWorldOf(t *testing.T, of release, more []string, settings ...string) *world {
 	t.Helper()
-	within := 8 * time.Minute // four of them pass while the machine does everything else of a whole run, too
+	return newWorldBeside(t, of, nil, more, settings...)
+}
+
+// newWorldBeside is newWorldOf with servers of the test that the roles may reach, too.
+func newWorldBeside(t *testing.T, of release, sites []*httptest.Server, more []string, settings ...string) *world {
+	t.Helper()
+	within := 10 * servicetest.Patience() // all of its waits together: a run that comes to nothing ends
 	if *long || *only != "" || *random > 0 {
-		within = 25*time.Minute + *random
+		within = 50*time.Minute + *random
 	}
 	w, home := bareWorld(t, within, settings)
 	w.release = of
+	for _, s := range sites {
+		w.outside += "," + strings.TrimPrefix(s.URL, "http://")
+	}
 	require.NoError(t, w.startServices(filepath.Join(home, "bin"), more))
 	w.begin(w.usualRoles)
 	return w
@@ -143,7 +153,7 @@ func (w *world) begin(roles func() []*role) {
 	w.flow, w.watch = newFlow(w.vars["RABBITMQ_URL"], w.hosts), newWatch(w.vars["RABBITMQ_URL"])
 	require.NoError(t, w.watch.bind())
 	w.startRoles(roles())
-	require.NoError(t, eventually(w.ctx, time.Minute, w.healthy), "the roles are not healthy: %s", w.ailing())
+	require.NoError(t, eventually(w.ctx, servicetest.Patience(), w.healthy), "the roles are not healthy: %s", w.ailing())
 	if w.stack != nil {
 		// RabbitMQ 3.10 writes the directory of its quorum queues seconds after a queue is declared. One that is killed
 		// before has a queue without a leader for ever, whoever uses it.
@@ -227,7 +237,7 @@ func (w *world) env(name string) []string {
 	}
 	env = append(env,
 		"DATABASE_URL="+named(w.vars["DATABASE_URL"], name), "CONVEYOR_HOME="+w.dir, "CONVEYOR_LOG_FORMAT=json",
-		"CONVEYOR_BLOB_URL=file://"+w.disk.path, "CONVEYOR_ALLOW_PRIVATE_HOSTS="+addresses(w.hosts)+w.outside,
+		"CONVEYOR_BLOB_URL=file://"+w.disk.door, "CONVEYOR_ALLOW_PRIVATE_HOSTS="+addresses(w.hosts)+w.outside,
 		"CONVEYOR_DEMO=true", "CONVEYOR_IMAGE_INTERVAL=20ms", "CONVEYOR_STOP_GRACE=5s",
 		"CONVEYOR_UPLOAD_RESERVE=1048576", // of a small disk
 		"CONVEYOR_STALENESS_EVERY=87600h", // the adverts of the flow are old: they are archived only on demand
@@ -392,9 +402,9 @@ func (w *world) ask(ctx context.Context, c *http.Client, tenant, method, path st
 	return resp.StatusCode, answer, err
 }
 
-// send has a request of the operator served within ten seconds, and decodes the answer into out, unless that is nil.
+// send has a request of the operator served, and decodes the answer into out, unless that is nil.
 func (w *world) send(method, path, text string, out any) error {
-	ctx, cancel := context.WithTimeout(w.ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(w.ctx, servicetest.Patience())
 	defer cancel()
 	code, answer, err := w.ask(ctx, http.DefaultClient, "", method, path, body(text))
 	return decoded(code, answer, err, out)
@@ -503,7 +513,7 @@ func (r *reader) run(ctx context.Context) {
 		path := paths[n%len(paths)]
 		began := time.Now()
 		api := r.apis[n/len(paths)%len(r.apis)]
-		code, body, err := get(ctx, strings.TrimSuffix(api.ask, "/ready")+path, 20*time.Second)
+		code, body, err := get(ctx, strings.TrimSuffix(api.ask, "/ready")+path, servicetest.Patience())
 		if ctx.Err() != nil {
 			return
 		}
