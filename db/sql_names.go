@@ -435,6 +435,7 @@ func init() {
 	statements[sqlMessageRoomLeft] = "sqlMessageRoomLeft"
 	statements[sqlMessageSame] = "sqlMessageSame"
 	statements[sqlMessageSenders] = "sqlMessageSenders"
+	statements[sqlMessageSingleWaits] = "sqlMessageSingleWaits"
 	statements[sqlMessageStands] = "sqlMessageStands"
 	statements[sqlMessageTenants] = "sqlMessageTenants"
 	statements[sqlMessageWaiting] = "sqlMessageWaiting"
