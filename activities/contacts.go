@@ -32,6 +32,7 @@ type ImportChunks struct {
 	Chunks  ImportParsed
 	Files   ImportRows
 	Cores   Cores
+	Yields  *ImportYields
 	Metrics ImportMetrics
 	Now     func() time.Time
 }
@@ -310,10 +311,14 @@ func (a *ImportChunks) ParseChunks(ctx context.Context, job ParseJob) (int, erro
 			break
 		}
 	}
+	took := time.Duration(0)
 	for i, c := range chunks {
+		a.Yields.yield(ctx, took)
+		began := a.Now()
 		if err := a.parse(ctx, u, c); err != nil {
 			return n, err
 		}
+		took = a.Now().Sub(began)
 		n++
 		if read = append(read, c.N); i+1 < len(chunks) && a.Now().Sub(noted) < parsedEvery {
 			continue
@@ -377,7 +382,8 @@ func (a *ImportChunks) rows(ctx context.Context, u contact.Import, c contact.Chu
 const (
 	// persistSlice is how long an activity stores chunks: workers take turns between uploads after it.
 	persistSlice = 10 * time.Second
-	// persistChunks and persistBytes bound what is stored in one transaction.
+	// persistChunks and persistBytes bound what is stored in one transaction: one chunk where messages to one person have
+	// waited lately.
 	persistChunks = 5
 	persistBytes  = 4 << 20
 	persistAhead  = 100 // chunks that are looked up at once

@@ -20,6 +20,7 @@ type ImportPersistence struct {
 	Ends    ImportEnds
 	Files   ImportRows
 	Copies  ImportCopies
+	Yields  *ImportYields
 	Metrics ImportMetrics
 	Now     func() time.Time
 }
@@ -85,15 +86,19 @@ func (a *ImportPersistence) PersistChunks(ctx context.Context, job ImportJob) (c
 	return now.Progress, err
 }
 
-// store stores chunks in batches. While one is being stored, the next is loaded and its keys are reserved.
+// store stores chunks in batches. While one is being stored, the next is loaded and its keys are reserved. Between them
+// it gives way.
 func (a *ImportPersistence) store(ctx context.Context, u contact.Import, ready []contact.Chunk, end time.Time) error {
 	type batch struct {
 		chunks []contact.ParsedChunk
 		err    error
 	}
 	load := func(ready []contact.Chunk) (next chan batch, rest []contact.Chunk) {
-		bytes, n := int64(0), 0
-		for n < len(ready) && n < persistChunks && (n == 0 || bytes+ready[n].Length <= persistBytes) {
+		bytes, n, most := int64(0), 0, persistChunks
+		if a.Yields.lately() {
+			most = 1
+		}
+		for n < len(ready) && n < most && (n == 0 || bytes+ready[n].Length <= persistBytes) {
 			bytes += ready[n].Length
 			n++
 		}
@@ -121,18 +126,21 @@ func (a *ImportPersistence) store(ctx context.Context, u contact.Import, ready [
 		}()
 		return next, ready[n:]
 	}
+	a.Yields.yield(ctx, 0)
 	next, rest := load(ready)
-	for {
+	for took := time.Duration(0); ; {
 		b := <-next
 		if b.err != nil {
 			return b.err
 		}
+		a.Yields.yield(ctx, took)
 		more := len(rest) > 0 && a.Now().Before(end)
 		if more {
 			next, rest = load(rest)
 		}
 		began := a.Now()
 		err := a.Chunks.Persist(ctx, u.Tenant, u.ID, b.chunks, began)
+		took = a.Now().Sub(began)
 		if err == nil {
 			numbers := make([]int, len(b.chunks))
 			for i, c := range b.chunks {

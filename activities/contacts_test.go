@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -35,6 +36,9 @@ type fakeUpload struct {
 	breaks int           // chunks that can be added before the store is away; below 0 = all
 	fails  []contact.Failure
 	swept  bool
+
+	singles int      // looks that find a message that waits
+	steps   []string // looks that did, and what was stored
 
 	begun, ended int // readings
 }
@@ -66,12 +70,30 @@ func (f *fakeUpload) begin() *activities.Imports {
 
 func (f *fakeUpload) parsing() *activities.ImportChunks {
 	return &activities.ImportChunks{
-		Uploads: f, Chunks: f, Files: f, Cores: activities.NewCores(), Metrics: rowMetrics{f}, Now: f.now,
+		Uploads: f, Chunks: f, Files: f, Cores: activities.NewCores(), Yields: f.yields(), Metrics: rowMetrics{f}, Now: f.now,
 	}
 }
 
 func (f *fakeUpload) storing() *activities.ImportPersistence {
-	return &activities.ImportPersistence{Uploads: f, Chunks: f, Ends: f, Files: f, Copies: f, Metrics: rowMetrics{f}, Now: f.now}
+	return &activities.ImportPersistence{
+		Uploads: f, Chunks: f, Ends: f, Files: f, Copies: f, Yields: f.yields(), Metrics: rowMetrics{f}, Now: f.now,
+	}
+}
+
+func (f *fakeUpload) yields() *activities.ImportYields {
+	return &activities.ImportYields{Others: f, Now: f.now}
+}
+
+// SingleWaits says yes singles times, each time that it is asked.
+func (f *fakeUpload) SingleWaits(context.Context) (bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.singles == 0 {
+		return false, nil
+	}
+	f.singles--
+	f.steps = append(f.steps, "a message waits")
+	return true, nil
 }
 
 func (f *fakeUpload) Chunk(string, time.Duration) {}
@@ -197,6 +219,9 @@ func (f *fakeUpload) Persist(_ context.Context, _ string, _ uuid.UUID, chunks []
 		f.in.Progress.Rows += int64(len(c.Rows))
 		f.stored = append(f.stored, c.Rows...)
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.steps = append(f.steps, fmt.Sprintf("%d chunks are stored", len(chunks)))
 	return nil
 }
 
@@ -325,6 +350,39 @@ func TestImport(t *testing.T) {
 			require.NotContains(t, f.files, "u/copy")
 		})
 	}
+}
+
+// An import gives way to messages to one person between its pieces, which are small while there are some, and gets on
+// whatever waits.
+func TestImportYields(t *testing.T) {
+	t.Parallel()
+
+	stored := func(singles int) []string {
+		f := newFakeUpload(phonebook(3500))
+		_, err := f.begin().SplitUpload(t.Context(), f.job())
+		require.NoError(t, err)
+		_, err = f.parsing().ParseChunks(t.Context(), activities.ParseJob{ImportJob: f.job(), To: 4})
+		require.NoError(t, err)
+		f.singles, f.tick = singles, 20*time.Millisecond
+		p, err := run(t, f.storing().PersistChunks, f.job())
+		require.NoError(t, err)
+		require.Equal(t, "done", p.State)
+		require.Len(t, f.stored, 3500)
+		return f.steps
+	}
+	require.Equal(t, []string{"4 chunks are stored"}, stored(0))
+	require.Equal(t, []string{
+		"a message waits", "1 chunks are stored", "1 chunks are stored", "1 chunks are stored", "1 chunks are stored",
+	}, stored(1))
+	all := stored(math.MaxInt)
+	waited := 0
+	for _, step := range all {
+		if step == "a message waits" {
+			waited++
+		}
+	}
+	require.Greater(t, waited, 4, "before each chunk: %v", all)
+	require.Equal(t, 4, len(all)-waited)
 }
 
 // A copy has no more bytes than the tenant's quota leaves. That of an import that has failed stays, for it may be

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"runtime"
 	"slices"
 	"strconv"
 	"time"
@@ -136,7 +137,7 @@ func inTurn[I, O any](d *door, o huma.Operation, handle func(context.Context, *I
 	}
 	o.Description += fmt.Sprintf(" A %s has %d of the %s at once: a further one waits, and is answered by 429 after %d s.",
 		whose, h.lane.share, h.lane.of, int(h.lane.wait.Seconds()))
-	turns := d.lanes.of[h.lane]
+	resting := d.lanes.of[h.lane]
 	return o, func(ctx context.Context, in *I) (out *O, err error) {
 		name := ofWhom(ctx, in)
 		waiting, cancel := context.WithTimeout(ctx, h.lane.wait)
@@ -146,10 +147,10 @@ func inTurn[I, O any](d *door, o huma.Operation, handle func(context.Context, *I
 			return nil, tooMany("too many "+h.lane.of+" at once, of the "+name+" or of all: wait until one has ended",
 				retryAfter)
 		}
-		began, awaited := time.Now(), func() bool { return turns.awaited(name) }
+		began, rests := time.Now(), func() float64 { return rests(d.lanes.of, h.lane, name) }
 		leave := func() {
-			if awaited() {
-				turns.rest(name, min(time.Since(began), restMost))
+			if n := rests(); n > 0 {
+				resting.rest(name, min(times(n, time.Since(began)), restMost))
 			}
 			left()
 		}
@@ -167,7 +168,7 @@ func inTurn[I, O any](d *door, o huma.Operation, handle func(context.Context, *I
 			later, answer.Body = true, func(hc huma.Context) {
 				defer leave()
 				c := humagin.Unwrap(hc)
-				c.Request = c.Request.WithContext(context.WithValue(c.Request.Context(), awaitedKey{}, awaited))
+				c.Request = c.Request.WithContext(context.WithValue(c.Request.Context(), restsKey{}, rests))
 				write(hc)
 			}
 		}
@@ -175,39 +176,58 @@ func inTurn[I, O any](d *door, o huma.Operation, handle func(context.Context, *I
 	}
 }
 
-// Who asks for more than its turns has each of them for half of the time, so that cores are left to the others: a turn
-// rests for as long as it took, and an answer that is streamed after each piece.
+// Who asks for more than its turns has each of them for half of the time at most, so that cores are left to the others:
+// a turn rests for as long as it took or longer, and an answer that is streamed after each piece.
 const (
 	restMost  = time.Second
 	pauseMost = 100 * time.Millisecond
 )
 
-// awaitedKey is the key of a func() bool in the context of an answer that is streamed: whether others of its name wait
-// for its turn.
-type awaitedKey struct{}
+// rests is how many times as long as it has worked a turn rests where others of its name wait for it; 0 where none do.
+// All turns that are taken or rest shall work on half of the cores of this process together, for Postgres may be on
+// them, too: where they are many, half of the time each would be more.
+func rests(of map[*lane]*turns, l *lane, name string) float64 {
+	if !of[l].awaited(name) {
+		return 0
+	}
+	taken := 0
+	for _, l := range lanes {
+		taken += of[l].taken()
+	}
+	return restsOf(taken, runtime.GOMAXPROCS(0))
+}
+
+func restsOf(taken, cores int) float64 { return max(1, 2*float64(taken)/float64(cores)-1) }
+
+func times(n float64, d time.Duration) time.Duration { return time.Duration(n * float64(d)) }
+
+// restsKey is the key of a func() float64 in the context of an answer that is streamed: rests of its turn.
+type restsKey struct{}
 
 // A spell is the work since the last pause.
 type spell struct {
-	awaited func() bool // nil = it has no turn
-	since   time.Time
-	until   time.Time // half of the time of the answer, zero = no end: after it there are no pauses, or it is cut off
+	rests func() float64 // nil = it has no turn
+	since time.Time
+	until time.Time // half of the time of the answer, zero = no end: after it there are no pauses, or it is cut off
 }
 
 func spellOf(ctx context.Context) spell {
 	s := spell{since: time.Now()}
-	s.awaited, _ = ctx.Value(awaitedKey{}).(func() bool)
+	s.rests, _ = ctx.Value(restsKey{}).(func() float64)
 	if end, ok := ctx.Deadline(); ok {
 		s.until = s.since.Add(end.Sub(s.since) / 2)
 	}
 	return s
 }
 
-// pause ends a spell, and takes as long as it where others wait for the turn.
+// pause ends a spell, and rests where others wait for the turn.
 func (s *spell) pause(ctx context.Context) {
-	if s.awaited != nil && (s.until.IsZero() || time.Now().Before(s.until)) && s.awaited() {
-		select {
-		case <-time.After(min(time.Since(s.since), pauseMost)):
-		case <-ctx.Done():
+	if s.rests != nil && (s.until.IsZero() || time.Now().Before(s.until)) {
+		if n := s.rests(); n > 0 {
+			select {
+			case <-time.After(min(times(n, time.Since(s.since)), pauseMost)):
+			case <-ctx.Done():
+			}
 		}
 	}
 	s.since = time.Now()

@@ -72,6 +72,16 @@ func (t *turns) awaited(name string) bool {
 	return t.waits[name] > 0
 }
 
+// taken is how many turns are taken, those that rest among them.
+func (t *turns) taken() (n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, of := range t.of {
+		n += of
+	}
+	return n
+}
+
 // rest keeps a turn of the name's share for some time more, without one of all. Call it before leave.
 func (t *turns) rest(name string, d time.Duration) {
 	t.count(t.of, name, 1)

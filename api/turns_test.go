@@ -7,7 +7,9 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strconv"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/domain/access"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // A name has no more than its share, and what waits gets a turn as soon as there is one.
@@ -79,6 +82,7 @@ func TestTurnsRest(t *testing.T) {
 		other, ok := turns.take("b")
 		require.True(t, ok)
 		require.Equal(t, 1, turns.all, "what rests is no turn of all")
+		require.Equal(t, 2, turns.taken())
 		other()
 		require.Equal(t, 3*time.Second, <-got)
 		<-got
@@ -87,13 +91,14 @@ func TestTurnsRest(t *testing.T) {
 	})
 }
 
-// An answer whose turn others wait for pauses for as long as it works, until half of its time is over, and any other one
-// does not.
+// An answer whose turn others wait for pauses for as long as it works, or some times as long, until half of its time is
+// over, and any other one does not.
 func TestSpells(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		waits := true
-		s := spellOf(context.WithValue(t.Context(), awaitedKey{}, func() bool { return waits }))
+		rests := 1.0
+		turn := context.WithValue(t.Context(), restsKey{}, func() float64 { return rests })
+		s := spellOf(turn)
 		took := func(work time.Duration) time.Duration {
 			time.Sleep(work) // of the bubble
 			began := time.Now()
@@ -103,17 +108,53 @@ func TestSpells(t *testing.T) {
 		require.Equal(t, 7*time.Millisecond, took(7*time.Millisecond))
 		require.Equal(t, 5*time.Millisecond, took(5*time.Millisecond))
 		require.Equal(t, pauseMost, took(time.Hour))
-		waits = false
+		rests = 4
+		require.Equal(t, 28*time.Millisecond, took(7*time.Millisecond))
+		require.Equal(t, pauseMost, took(90*time.Millisecond))
+		rests = 0
 		require.Zero(t, took(7*time.Millisecond))
 		s = spellOf(t.Context())
 		require.Zero(t, took(7*time.Millisecond))
-		waits = true
-		ends, cancel := context.WithTimeout(context.WithValue(t.Context(), awaitedKey{}, func() bool { return waits }), time.Hour)
+		rests = 1
+		ends, cancel := context.WithTimeout(turn, time.Hour)
 		defer cancel()
 		s = spellOf(ends)
 		require.Equal(t, pauseMost, took(29*time.Minute))
 		require.Zero(t, took(2*time.Minute), "the other half is for its own work")
 	})
+}
+
+// Turns that others wait for work on half of the cores together, however many lanes they are of.
+func TestTurnsShareCores(t *testing.T) {
+	t.Parallel()
+	for _, cores := range []int{1, 2, 4, 16, 64} {
+		for taken := 1; taken < 40; taken++ {
+			each := 1 / (1 + restsOf(taken, cores)) // of the time
+			require.LessOrEqual(t, each, 0.5)
+			require.LessOrEqual(t, float64(taken)*each, max(0.5, float64(cores)/2)+1e-9, "%d turns on %d cores", taken, cores)
+		}
+	}
+	of := newLanes(0).of
+	require.Zero(t, rests(of, exports, "a"))
+	waiting, stop := context.WithCancel(t.Context())
+	var waits sync.WaitGroup
+	var leave []func()
+	for _, l := range []*lane{exports, people, people, trials} {
+		f, ok := of[l].take("a")
+		require.True(t, ok)
+		leave = append(leave, f)
+	}
+	require.Zero(t, rests(of, exports, "a"), "none waits")
+	waits.Go(func() { of[exports].wait(waiting, "a") })
+	require.Eventually(t, func() bool { return rests(of, exports, "a") > 0 }, servicetest.Patience(), time.Millisecond)
+	require.InDelta(t, restsOf(4, runtime.GOMAXPROCS(0)), rests(of, exports, "a"), 1e-9)
+	require.Zero(t, rests(of, people, "a"), "none waits in this lane")
+	require.Zero(t, rests(of, exports, "b"))
+	stop()
+	waits.Wait()
+	for _, f := range leave {
+		f()
+	}
 }
 
 // A turn is given back when its answer is over, also one that ends in a panic, or is a fault.

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/mtlrent/conveyor/domain/search"
@@ -135,6 +136,17 @@ func pick(r *rand.Rand, n, from, to int) []string {
 func common(r *rand.Rand, n int) []string { return pick(r, n, 0, 100) }
 func rare(r *rand.Rand, n int) []string   { return pick(r, n, 3000, 15_000) }
 
+var onePageMaker = sync.OnceValue(newPageMaker)
+
+// sentence is twenty words as the text of a page has them, those of no weight among them: a question in a sentence.
+func sentence(r *rand.Rand) string {
+	words := make([]string, 20)
+	for i := range words {
+		words[i] = onePageMaker().word(r, tongues[0])
+	}
+	return strings.Join(words, " ")
+}
+
 var pageQueries = func() []pageQuery {
 	words := func(c, few int) func(r *rand.Rand) string {
 		return func(r *rand.Rand) string { return strings.Join(append(common(r, c), rare(r, few)...), " ") }
@@ -148,6 +160,9 @@ var pageQueries = func() []pageQuery {
 		{"five common words", words(5, 0), false, true},
 		{"five words, two of them rare", words(3, 2), false, true},
 		{"five rare words", words(0, 5), false, true},
+		{"twenty words, half of them rare", words(10, 10), false, false},
+		{"twenty common words", words(20, 0), false, false},
+		{"twenty words as a page has them", sentence, false, false},
 		{"one common word, facets", words(1, 0), true, false},
 		{"two common words, facets", words(2, 0), true, false},
 		{"five common words, facets", words(5, 0), true, false},

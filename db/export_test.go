@@ -20,6 +20,9 @@ func GiveWayAfter(d time.Duration) MigrateOption { return func(m *migrator) { m.
 // At sets the clock of an index.
 func (x *SearchIndex) At(now func() time.Time) { x.now = now }
 
+// LookFirst makes an index look at the sizes of all postings before it reads any.
+func (x *SearchIndex) LookFirst() { x.cheap, x.small = 0, -1 }
+
 // A TenantTable is a table with rows of tenants, and how it is read and erased.
 type TenantTable struct {
 	Name, Column, Kept, Erase, Read string

@@ -139,6 +139,30 @@ func (s *Messages) Claim(ctx context.Context, t campaign.Take) (claims []campaig
 	return claims, nil
 }
 
+// Those that were queued last, the newest first: an older one does not wait for a core, but for its rate or its sender.
+const sqlMessageSingleWaits = `
+SELECT EXISTS (
+    SELECT FROM (
+        SELECT state, due_at FROM messages WHERE campaign IS NULL AND queued_at > now() - $1::interval
+        ORDER BY queued_at DESC, id DESC LIMIT $2) m
+    WHERE state = 'queued' AND due_at <= now())`
+
+// Of how many messages, and of what time, SingleWaits looks at the state.
+const (
+	singleLatest = 2 * time.Second
+	singleMost   = 500
+)
+
+// SingleWaits says whether a transactional message of any tenant was queued within two seconds, is due, and was not
+// claimed yet.
+func (s *Messages) SingleWaits(ctx context.Context) (bool, error) {
+	waits, err := one(systemRows(ctx, s.pool, pgx.RowTo[bool], sqlMessageSingleWaits, singleLatest, singleMost))
+	if err != nil {
+		return false, fmt.Errorf("look for messages that wait: %w", err)
+	}
+	return waits, nil
+}
+
 // sqlMessageGivenBack gives back the messages of held, whose requests were surely not written. Where a lease has run
 // out meanwhile, its message is unknown and has an attempt, which was none. What they took of the tenant's day, first
 // tries of campaigns, may be sent by others.

@@ -214,6 +214,35 @@ func TestPutMessage(t *testing.T) {
 	require.Equal(t, campaign.ClassOptedOut, row.Class)
 }
 
+// An import is told of a message to one person for as long as it waits to be claimed, and of no other one.
+func TestSingleWaits(t *testing.T) {
+	t.Parallel()
+
+	m := newMailing(t)
+	waits := func() bool {
+		t.Helper()
+		waits, err := m.SingleWaits(t.Context())
+		require.NoError(t, err)
+		return waits
+	}
+	require.False(t, waits())
+	m.running(t, "a", m.sender, 5)
+	require.False(t, waits(), "those of a campaign")
+	m.put(t, "old", "+15145550199")
+	m.exec(t, "UPDATE messages SET queued_at = queued_at - interval '1 hour' WHERE campaign IS NULL")
+	require.False(t, waits(), "it waits for its rate, or its sender")
+	m.put(t, "later", "+15145550199")
+	m.exec(t, "UPDATE messages SET queued_at = now() + interval '1 hour', due_at = now() + interval '1 hour' WHERE campaign IS NULL")
+	require.False(t, waits(), "it is not due")
+	m.exec(t, "DELETE FROM messages WHERE campaign IS NULL")
+	m.put(t, "now", "+15145550199")
+	m.exec(t, "UPDATE messages SET queued_at = now() + interval '1 hour' WHERE campaign IS NULL") // however slow the test is
+	require.True(t, waits())
+	_, claims := m.claim(t, 1)
+	require.Len(t, claims, 1)
+	require.False(t, waits(), "it is claimed")
+}
+
 // Transactional messages come first, the campaigns of a tenant take turns, and nothing is taken of what is held back.
 func TestClaimOrder(t *testing.T) {
 	t.Parallel()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,12 +24,21 @@ const sqlSearchPlan = `
 SELECT set_config(name, 'off', true)
 FROM unnest(ARRAY['jit', 'enable_seqscan', 'enable_hashjoin', 'enable_mergejoin', 'enable_material']) AS s(name)`
 
-// The blocks that may have the terms $2, with the positions of the terms $3.
+// The blocks that may have the terms $2, with the positions of the terms $3, and their sizes. Those of one term that
+// have more than $4 bytes are left to sqlSearchLarge: the sizes of blocks are known without reading them.
 const sqlSearchPosted = `
-SELECT n.term, s.id, p.postings, CASE WHEN n.term = ANY ($3::text[]) THEN p.positions END
+SELECT n.term, s.id, CASE WHEN i.here THEN p.postings END,
+    CASE WHEN i.here AND n.term = ANY ($3::text[]) THEN p.positions END,
+    octet_length(p.postings), octet_length(p.positions)
 FROM search_segments s CROSS JOIN unnest($2::text[]) AS n(term) CROSS JOIN LATERAL (
     SELECT * FROM search_postings WHERE segment = s.id AND term <= n.term ORDER BY term DESC LIMIT 1) p
+    CROSS JOIN LATERAL (SELECT p.term < p.last OR octet_length(p.postings) <= $4 AS here) i
 WHERE s.collection = $1 AND p.last >= n.term`
+
+const sqlSearchLarge = `
+SELECT n.term, n.segment, p.postings, CASE WHEN n.term = ANY ($3::text[]) THEN p.positions END
+FROM unnest($1::text[], $2::bigint[]) AS n(term, segment)
+CROSS JOIN LATERAL (SELECT * FROM search_postings WHERE segment = n.segment AND term = n.term LIMIT 1) p`
 
 // The smallest first, up to $3 bytes together. Postings of a block of one term were read before.
 const sqlSearchPositions = `
@@ -45,13 +55,6 @@ WHERE w.sum <= $3`
 // it say little about how near together the words of a query are.
 const maxPositions = 8 << 20
 
-// The sizes of blocks are known without reading them. Those that several terms share are small.
-const sqlSearchSizes = `
-SELECT n.term, sum(octet_length(p.postings)), sum(octet_length(p.positions))
-FROM search_segments s CROSS JOIN unnest($2::text[]) AS n(term) CROSS JOIN LATERAL (
-    SELECT * FROM search_postings WHERE segment = s.id AND term <= n.term ORDER BY term DESC LIMIT 1) p
-WHERE s.collection = $1 AND p.last >= n.term GROUP BY n.term`
-
 const sqlSearchShown = `
 SELECT id, url, site, title, description, language, type, crawled_at, substr(text, 1, $2)
 FROM pages WHERE id = ANY ($1)`
@@ -59,7 +62,7 @@ FROM pages WHERE id = ANY ($1)`
 // maxShownText is how much of the text of a page a snippet may come from, in code points.
 const maxShownText = 256 << 10
 
-// fewAnswers is how many pages with all words are so few that words may be misspelt.
+// fewAnswers is how many pages with a word are so few that it may be misspelt.
 const fewAnswers = 5
 
 // Search answers a query from one state of the index.
@@ -95,7 +98,6 @@ type searching struct {
 	segmentIDs []int64
 	plan       *search.Plan
 	have       map[string]bool // terms that were read
-	rows       []search.Posted
 }
 
 func (s *searching) run(ctx context.Context) (out search.Results, err error) {
@@ -121,10 +123,7 @@ func (s *searching) run(ctx context.Context) (out search.Results, err error) {
 		}
 		s.plan.Expand(prefix, words)
 	}
-	if err := s.afford(ctx, sizes); err != nil {
-		return out, err
-	}
-	ranking, err := s.rank(ctx)
+	ranking, err := s.count(ctx, sizes)
 	if err != nil {
 		return out, err
 	}
@@ -136,9 +135,16 @@ func (s *searching) run(ctx context.Context) (out search.Results, err error) {
 			out.Corrected = append(out.Corrected, f.words...)
 		}
 		out.DidYouMean = reworded(s.query.Text, fixes)
-		if ranking, err = s.rank(ctx); err != nil {
+		read, err := s.read(ctx, s.plan.Terms())
+		if err == nil {
+			err = ranking.Recount(read)
+		}
+		if err != nil {
 			return out, err
 		}
+	}
+	if err := ranking.Answer(); err != nil {
+		return out, err
 	}
 	if err := s.learn(ctx, ranking); err != nil {
 		return out, err
@@ -164,53 +170,88 @@ const (
 	sizeOfPositions = 3
 )
 
-// afford leaves out the commonest words of a query that would read too much, given about how many bytes some have.
-func (s *searching) afford(ctx context.Context, sizes map[string]search.Size) error {
-	const cheap = 7 << 20 // the commonest word is in each page
-	terms := slices.DeleteFunc(s.plan.Terms(), func(t string) bool { _, known := sizes[t]; return known })
-	phrases := s.plan.Positions()
-	sum := int64(len(terms)*sizeOfPosting+len(phrases)*sizeOfPositions) * int64(s.snapshot.Docs())
-	for _, size := range sizes {
-		sum += size.Postings
-	}
-	if sum < cheap {
-		return nil
-	}
-	terms = append(terms, phrases...)
-	slices.Sort(terms)
-	unknown, err := s.sizes(ctx, s.tx, slices.Compact(terms))
-	if err == nil {
-		maps.Copy(sizes, unknown)
-		s.plan.Afford(sizes)
-	}
-	return err
-}
+// cheapSearch is how many bytes of postings are read without a look at their sizes. The commonest word is in each page.
+const cheapSearch = 7 << 20
 
-// sizes are those of terms in all segments.
-func (x *SearchIndex) sizes(ctx context.Context, tx pgx.Tx, terms []string) (map[string]search.Size, error) {
-	sizes := make(map[string]search.Size, len(terms))
-	rows, _ := tx.Query(ctx, sqlSearchSizes, x.collection, terms)
-	var term string
-	var size search.Size
-	_, err := pgx.ForEachRow(rows, []any{&term, &size.Postings, &size.Positions}, func() error {
-		sizes[term] = size
-		return nil
-	})
-	return sizes, err
-}
+// smallPostings is how many bytes postings have that are read where their sizes are looked at: more than most words.
+const smallPostings = 4 << 10
 
-// rank reads the postings that the plan needs and were not read yet.
-func (s *searching) rank(ctx context.Context) (*search.Ranking, error) {
-	read, err := s.read(ctx, s.plan.Terms(), s.plan.Positions())
+// count reads what the plan needs, and how many pages have each word, given about how many bytes some words have. The
+// commonest words of a query that would read too much are left out.
+func (s *searching) count(ctx context.Context, known map[string]search.Size) (*search.Ranking, error) {
+	terms, phrases := s.plan.Terms(), s.plan.Positions()
+	sum := int64(len(phrases)*sizeOfPositions) * int64(s.snapshot.Docs())
+	for _, t := range terms {
+		if size, ok := known[t]; ok {
+			sum += size.Postings
+		} else {
+			sum += sizeOfPosting * int64(s.snapshot.Docs())
+		}
+	}
+	most := math.MaxInt32
+	if sum >= s.cheap {
+		most = s.small
+	}
+	rows, large, sizes, err := s.look(ctx, terms, phrases, most)
 	if err != nil {
 		return nil, err
 	}
-	s.rows = append(s.rows, read...)
-	return search.Rank(s.snapshot, s.plan, s.rows)
+	if sum >= s.cheap {
+		s.plan.Afford(sizes)
+		terms = s.plan.Terms()
+	}
+	for _, t := range terms {
+		s.have[t] = true
+	}
+	rows = slices.DeleteFunc(rows, func(p search.Posted) bool { return !s.have[p.Term] })
+	var of []string
+	var segments []int64
+	for _, l := range large {
+		if s.have[l.Term] {
+			of, segments = append(of, l.Term), append(segments, l.Segment)
+		}
+	}
+	if len(of) > 0 {
+		read, _ := s.tx.Query(ctx, sqlSearchLarge, of, segments, s.plan.Positions())
+		more, err := posted(read)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, more...)
+	}
+	return search.CountWords(s.snapshot, s.plan, rows)
 }
 
-// read reads terms that were not read yet, and the positions of some.
-func (s *searching) read(ctx context.Context, terms, positions []string) ([]search.Posted, error) {
+// look reads the postings of terms that have up to most bytes. Of the others it says where they are. The sizes are
+// those of all blocks that may have a term.
+func (s *searching) look(ctx context.Context, terms, positions []string, most int) (
+	rows []search.Posted, large []search.Need, sizes map[string]search.Size, err error,
+) {
+	sizes = make(map[string]search.Size, len(terms))
+	read, _ := s.tx.Query(ctx, sqlSearchPosted, s.collection, terms, positions, most)
+	var p search.Posted
+	var b search.Block
+	var bytes search.Size
+	_, err = pgx.ForEachRow(read, []any{
+		&p.Term, &p.Segment, &b.Postings, &b.Positions, &bytes.Postings, &bytes.Positions,
+	}, func() error {
+		size := sizes[p.Term]
+		sizes[p.Term] = search.Size{
+			Postings: size.Postings + bytes.Postings, Positions: size.Positions + bytes.Positions,
+		}
+		if b.Postings == nil {
+			large = append(large, search.Need{Term: p.Term, Segment: p.Segment})
+			return nil
+		}
+		rows, err = withTerm(rows, p, b)
+		b = search.Block{} // its bytes are in use
+		return err
+	})
+	return rows, large, sizes, err
+}
+
+// read reads terms that were not read yet.
+func (s *searching) read(ctx context.Context, terms []string) ([]search.Posted, error) {
 	terms = slices.DeleteFunc(terms, func(t string) bool { return s.have[t] })
 	if len(terms) == 0 {
 		return nil, nil
@@ -218,8 +259,8 @@ func (s *searching) read(ctx context.Context, terms, positions []string) ([]sear
 	for _, t := range terms {
 		s.have[t] = true
 	}
-	rows, _ := s.tx.Query(ctx, sqlSearchPosted, s.collection, terms, positions)
-	return posted(rows)
+	rows, _, _, err := s.look(ctx, terms, []string{}, math.MaxInt32)
+	return rows, err
 }
 
 const sqlSearchSamples = `
@@ -246,7 +287,7 @@ func (s *searching) learn(ctx context.Context, ranking *search.Ranking) error {
 	}
 	more.Leave(docs, s.snapshot.Docs())
 	for terms := more.Terms(); len(terms) > 0; terms = more.Terms() {
-		read, err := s.read(ctx, terms, []string{})
+		read, err := s.read(ctx, terms)
 		if err != nil {
 			return err
 		}
@@ -279,19 +320,25 @@ func (s *searching) refine(ctx context.Context, ranking *search.Ranking) error {
 func posted(rows pgx.Rows) (out []search.Posted, err error) {
 	var p search.Posted
 	var b search.Block
-	_, err = pgx.ForEachRow(rows, []any{&p.Term, &p.Segment, &b.Postings, &b.Positions}, func() error {
-		t, found, err := b.Find(p.Term)
-		if err != nil {
-			return fmt.Errorf("read term %q of segment %d: %w", p.Term, p.Segment, err)
-		}
-		if found {
-			p.Postings, p.Positions = t.Postings, t.Positions
-			out = append(out, p)
-		}
+	_, err = pgx.ForEachRow(rows, []any{&p.Term, &p.Segment, &b.Postings, &b.Positions}, func() (err error) {
+		out, err = withTerm(out, p, b)
 		b = search.Block{} // its bytes are in use
-		return nil
+		return err
 	})
 	return out, err
+}
+
+// withTerm adds a term to rows, if a block has it.
+func withTerm(rows []search.Posted, p search.Posted, b search.Block) ([]search.Posted, error) {
+	t, found, err := b.Find(p.Term)
+	if err != nil {
+		return rows, fmt.Errorf("read term %q of segment %d: %w", p.Term, p.Segment, err)
+	}
+	if found {
+		p.Postings, p.Positions = t.Postings, t.Positions
+		rows = append(rows, p)
+	}
+	return rows, nil
 }
 
 // show reads what is shown of answers. A page that was deleted is left out.
@@ -411,6 +458,8 @@ ORDER BY similarity(term, $1) DESC LIMIT $4`
 // What is tried for words that are misspelt.
 const (
 	maxFixedWords = 4 // of a query
+	maxFixedLong  = 2 // of one with more than maxFixedAll words, which is answered well without one of them
+	maxFixedAll   = 8
 	maxSpellings  = 100
 	maxFixes      = 3 // of a word
 	// leastSimilarity is that of other spellings, as pg_trgm has it: below it, too many words have to be looked at.
@@ -419,17 +468,17 @@ const (
 	commoner = 20
 )
 
-// misspelt returns words of the query that hardly any page has, with words that are spelt nearly so.
+// misspelt returns words of the query that hardly any page has, with words that are spelt nearly so. Where there is
+// one, hardly any page has all words.
 func (s *searching) misspelt(ctx context.Context, ranking *search.Ranking) (fixes []fix, err error) {
-	first, _ := ranking.Hits(nil, fewAnswers)
-	if len(first) == fewAnswers && first[fewAnswers-1].All {
-		return nil, nil
+	tried, most, words := 0, maxFixedWords, s.plan.Words()
+	if len(words) > maxFixedAll {
+		most = maxFixedLong
 	}
-	tried := 0
-	for _, clause := range s.plan.Words() {
+	for _, clause := range words {
 		word := s.ask.Clauses[clause].Words[0]
 		edits, found := search.Typos(word), ranking.Found(clause)
-		if edits == 0 || found < 0 || found >= fewAnswers || tried == maxFixedWords {
+		if edits == 0 || found < 0 || found >= fewAnswers || tried == most {
 			continue
 		}
 		tried++

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -376,4 +377,36 @@ func TestSearchForgetsWords(t *testing.T) {
 	compact()
 	require.Empty(t, terms("search_terms"))
 	require.Empty(t, terms("search_terms_doubted"))
+}
+
+// What is read after a look at the sizes of postings answers as what is read at once.
+func TestSearchLooksFirst(t *testing.T) {
+	t.Parallel()
+
+	l := newLibrary(t)
+	const pages = 1500
+	all := make([]search.Incoming, pages)
+	for i := range all {
+		text := fmt.Sprintf("red road %s page%d", []string{"shoes", "shoe", "boots"}[i%3], i)
+		all[i] = incoming("a.example", fmt.Sprintf("/%d", i), "Road", text+strings.Repeat(" filler", i%7), i)
+	}
+	l.put(t, all[:1200]...)
+	l.put(t, all[1200:]...)
+	require.NotZero(t, query[int](t, l.pool,
+		"SELECT count(*)::int FROM search_postings WHERE term = last AND octet_length(postings) > 1000")[0], "large postings")
+	careful := db.NewSearchIndex(l.pool)
+	careful.LookFirst()
+	for _, text := range []string{
+		"red", "red shoes", "red shoes page7", `"red road"`, `"red road shoes" page12`, "road -boots", "sho* red", "fillre",
+		"red road shoes boots filler page1 page2 page3 page4 paeg5",
+	} {
+		q := search.Query{Text: text, Limit: 20, Facets: true}
+		want, err := l.index.Search(t.Context(), q)
+		require.NoError(t, err)
+		got, err := careful.Search(t.Context(), q)
+		require.NoError(t, err)
+		want.Took, got.Took = 0, 0
+		require.NotZero(t, got.Total, text)
+		require.Equal(t, want, got, text)
+	}
 }

@@ -30,6 +30,7 @@ var (
 	_ activities.ImportFiles    = (*blob.Store)(nil)
 	_ activities.ImportRows     = (*blob.Store)(nil)
 	_ activities.ImportCopies   = (*blob.Store)(nil)
+	_ activities.ImportOthers   = (*db.Messages)(nil)
 	_ activities.ImportMetrics  = (*telemetry.Imports)(nil)
 )
 
@@ -46,15 +47,18 @@ func (h *house) imports() system {
 	return system{
 		activities: func(context.Context) ([]workers.Row, func()) {
 			metrics, all := telemetry.NewImports(h.registry), uploads{store, db.NewTenants(h.pool), h.blobs}
+			yields := &activities.ImportYields{Others: db.NewMessages(h.pool), Now: time.Now}
 			return []workers.Row{
 					{Queue: workflows.QueueUploadJobs, Slots: importFiles, Activities: []any{&activities.Imports{
 						Uploads: all, Readings: all, Split: all, Ends: all, Files: h.blobs, Metrics: metrics, Now: time.Now,
 					}}},
 					{Queue: workflows.QueueUploadChunks, Slots: c.Chunks, Activities: []any{&activities.ImportChunks{
-						Uploads: all, Chunks: store, Files: h.blobs, Cores: activities.NewCores(), Metrics: metrics, Now: time.Now,
+						Uploads: all, Chunks: store, Files: h.blobs, Cores: activities.NewCores(), Yields: yields, Metrics: metrics,
+						Now: time.Now,
 					}}},
 					{Queue: workflows.QueueImportPersistence, Slots: c.Stores, Activities: []any{&activities.ImportPersistence{
-						Uploads: all, Chunks: store, Ends: all, Files: h.blobs, Copies: h.blobs, Metrics: metrics, Now: time.Now,
+						Uploads: all, Chunks: store, Ends: all, Files: h.blobs, Copies: h.blobs, Yields: yields, Metrics: metrics,
+						Now: time.Now,
 					}}},
 				}, resume[db.UnsweptUpload]{
 					queue: workflows.QueueUploadJobs, doing: "starting imports", every: 10 * time.Second, most: 200,

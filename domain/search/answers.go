@@ -210,20 +210,42 @@ type Need struct {
 }
 
 // mostNear is how many postings the words of a query have at most for their positions to be read: those take about as
-// many bytes as the occurrences.
-const mostNear = 1_000_000
+// many bytes as the occurrences. Of more than fewNear words, all of them may have mostNearLong: the rarest say most.
+const (
+	mostNear     = 1_000_000
+	fewNear      = 5
+	mostNearLong = 300_000
+)
+
+// nearGroups are the words whose nearness counts, by bit: the rarest. Others are so common that reading their positions
+// would take longer than all else.
+func (r *Ranking) nearGroups() (bits uint32) {
+	var words []int
+	for i, g := range r.groups {
+		if !g.phrase && !g.several {
+			words = append(words, i)
+		}
+	}
+	slices.SortStableFunc(words, func(a, b int) int { return cmp.Compare(r.df[r.bits[a]], r.df[r.bits[b]]) })
+	sum, n := 0, 0
+	for _, i := range words {
+		if sum += r.df[r.bits[i]]; sum > mostNear || n >= fewNear && sum > mostNearLong {
+			break
+		}
+		bits |= 1 << i
+		n++
+	}
+	if n < min(2, len(words)) { // none is near another
+		return 0
+	}
+	return bits
+}
 
 // Near is what Refine wants: none where a query has a single word, where the order is none of words, or where the
 // words are so common that reading their positions would take longer than all else.
 func (r *Ranking) Near() []Need {
-	words, sum := 0, 0
-	for i, g := range r.groups {
-		if !g.phrase && !g.several {
-			words++
-			sum += r.df[r.bits[i]]
-		}
-	}
-	if len(r.groups) < 2 || words == 0 || r.best < 2 || sum > mostNear {
+	near := r.nearGroups()
+	if len(r.groups) < 2 || near == 0 || r.best < 2 {
 		return nil
 	}
 	parts := map[uint32]bool{}
@@ -236,9 +258,12 @@ func (r *Ranking) Near() []Need {
 			continue
 		}
 		seen := map[string]bool{}
-		for _, g := range r.groups {
+		for i, g := range r.groups {
+			if near&(1<<i) == 0 {
+				continue
+			}
 			for _, t := range g.terms {
-				if _, has := r.posted[key{t.term, part}]; has && !g.several && !seen[t.term] {
+				if _, has := r.posted[key{t.term, part}]; has && !seen[t.term] {
 					seen[t.term] = true
 					needs = append(needs, Need{t.term, r.s.parts[part].ID})
 				}
@@ -261,12 +286,14 @@ func (r *Ranking) Refine(rows []Posted) error {
 			positions[key{row.Term, part}] = row.Positions
 		}
 	}
-	byPart := make([][]*answer, len(r.s.parts))
+	near, byPart := r.nearGroups(), make([][]*answer, len(r.s.parts))
 	for i := range r.answers[:r.best] {
 		a := &r.answers[i]
 		byPart[a.part] = append(byPart[a.part], a)
 	}
-	done, err := r.share(len(byPart), func(m *mixer, part int) error { return m.near(part, byPart[part], positions) })
+	done, err := r.share(len(byPart), func(m *mixer, part int) error {
+		return m.near(part, byPart[part], near, positions)
+	})
 	if err != nil {
 		return err
 	}
@@ -275,9 +302,13 @@ func (r *Ranking) Refine(rows []Posted) error {
 	return nil
 }
 
-// near adds to the scores of answers of a part.
-func (m *mixer) near(part int, answers []*answer, positions map[key][]byte) error {
+// near adds to the scores of answers of a part. The nearness of words counts whose bits are in nearBits.
+func (m *mixer) near(part int, answers []*answer, nearBits uint32, positions map[key][]byte) error {
 	r, p := m.r, &m.r.s.parts[part]
+	title := r.plan.plainWords() // words that the title has of which the query is all
+	entitled := len(r.groups) > 1 && nearBits != 0 && slices.ContainsFunc(answers, func(a *answer) bool {
+		return int(p.Columns.lengths[fieldTitle][a.ord]) == title
+	})
 	slices.SortFunc(answers, func(a, b *answer) int { return cmp.Compare(a.ord, b.ord) })
 	places := make([][]place, len(answers))
 	titled := make([]uint32, len(answers)) // the words in the title, by bit
@@ -288,7 +319,8 @@ func (m *mixer) near(part int, answers []*answer, positions map[key][]byte) erro
 		for _, t := range g.terms {
 			row, has := r.posted[key{t.term, part}]
 			bytes, read := positions[key{t.term, part}]
-			if !has || !read {
+			read = read && nearBits&(1<<word) != 0
+			if !has || !read && !entitled {
 				continue
 			}
 			list, err := m.read(0, p, lookup{term: t.term}, row.Postings)
@@ -308,6 +340,9 @@ func (m *mixer) near(part int, answers []*answer, positions map[key][]byte) erro
 				}
 				if list[next].counts.of(fieldTitle) > 0 {
 					titled[i] |= 1 << word
+				}
+				if !read {
+					continue
 				}
 				at, err := w.of(next)
 				for s := (spots{b: at}); err == nil; {
@@ -332,7 +367,7 @@ func (m *mixer) near(part int, answers []*answer, positions map[key][]byte) erro
 		norm := weights[fieldBody] * (r.norms.flat[fieldBody] +
 			r.norms.slope[fieldBody]*float32(p.Columns.lengths[fieldBody][a.ord]))
 		a.score += near(found, r.idfs, norm)
-		if titled[i] == 1<<len(r.groups)-1 && int(p.Columns.lengths[fieldTitle][a.ord]) == r.plan.plainWords() {
+		if titled[i] == 1<<len(r.groups)-1 && int(p.Columns.lengths[fieldTitle][a.ord]) == title {
 			for _, idf := range r.idfs {
 				a.score += wholeTitle * idf
 			}

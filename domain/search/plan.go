@@ -16,13 +16,15 @@ const (
 	// mostBytes bounds the postings that a query reads, about two and a half bytes each. Positions cost a quarter of them.
 	mostBytes      = 3_000_000 * 5 / 2
 	positionsShare = 4
+	// mostBytesLong is that of a long question. Its commonest words cost most and say least: the others order its answers.
+	mostBytesLong = 3_000_000
 )
 
 // A Plan is what a query needs of an index. It is one goroutine's.
 //
-// The caller expands Prefixes, reads the Terms and has them ranked (Rank). If Ranking.Samples names pages, it has
-// Learn read their texts and reads the terms of that Expansion for Ranking.Expand. Then it reads what Ranking.Near
-// wants for Refine.
+// The caller expands Prefixes, reads the Terms and has them ranked (Rank, or CountWords and Answer). If Ranking.Samples
+// names pages, it has Learn read their texts and reads the terms of that Expansion for Ranking.Expand. Then it reads
+// what Ranking.Near wants for Refine.
 type Plan struct {
 	ask    Ask
 	groups []group
@@ -217,9 +219,24 @@ type Size struct {
 	Postings, Positions int64
 }
 
-// Afford bounds the work, given the sizes of terms: until the rest is about three million postings, phrases that have
-// more than their share are looked for without their commonest words, but for two, and then the commonest words and
-// phrases are left out. Then Ranking.AtLeast is set. Terms tells what is left. Calling it is optional.
+// most is how many bytes of postings a query reads at most.
+func (p *Plan) most() int64 {
+	n := 0
+	for i := range p.groups {
+		if g := &p.groups[i]; !g.not && !g.silent {
+			n++
+		}
+	}
+	if n >= longQuestion {
+		return mostBytesLong
+	}
+	return mostBytes
+}
+
+// Afford bounds the work, given the sizes of terms: until the rest is about three million postings, of a long question
+// some more than one, phrases that have more than their share are looked for without their commonest words, but for
+// two, and then the commonest words and phrases are left out. Then Ranking.AtLeast is set. Terms tells what is left.
+// Calling it is optional.
 func (p *Plan) Afford(sizes map[string]Size) {
 	type cost struct {
 		g     *group
@@ -228,6 +245,7 @@ func (p *Plan) Afford(sizes map[string]Size) {
 	}
 	var groups, words []cost
 	var sum int64
+	most := p.most()
 	for i := range p.groups {
 		g := &p.groups[i]
 		if g.silent {
@@ -258,7 +276,7 @@ func (p *Plan) Afford(sizes map[string]Size) {
 	}
 	for _, c := range words {
 		of := &groups[slices.IndexFunc(groups, func(of cost) bool { return of.g == c.g })]
-		if sum > mostBytes && of.bytes > mostBytes/int64(len(groups)) && left[c.g] > 2 {
+		if sum > most && of.bytes > most/int64(len(groups)) && left[c.g] > 2 {
 			c.g.skipped[c.word], p.cut = true, true
 			left[c.g]--
 			sum -= c.bytes
@@ -267,7 +285,7 @@ func (p *Plan) Afford(sizes map[string]Size) {
 	}
 	slices.SortStableFunc(groups, falling)
 	for i, c := range groups {
-		if sum <= mostBytes || i == len(groups)-1 {
+		if sum <= most || i == len(groups)-1 {
 			return
 		}
 		c.g.silent, p.cut = true, true

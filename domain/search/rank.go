@@ -21,6 +21,9 @@ type Ranking struct {
 	idfs    []float32
 	df      []int // living documents that have a group, by the plan's groups
 	norms   norms
+	entries [][][]entry // of the plan's groups, by part, until Answer
+	counted []int       // terms of each of these groups that are in its entries, −1 = it was not counted
+	free    []func()    // the memory of entries
 	posted  map[key]Posted
 	bytes   int      // of these postings
 	answers []answer // the first best of them sorted
@@ -59,36 +62,74 @@ const (
 	otherBit = 1 << 30 // of a posting: it is a correction only
 )
 
-// Rank finds and sorts the answers to a query: the rows are all there are of Plan.Terms in the segments of the
-// snapshot; those of other segments are ignored. Of pages with the same text one is an answer, the best by the order
-// of Position, which makes it the newest page of those that rank alike. A query without words, of filters and negated
-// words, is answered by all other living pages, the newest first.
+// Rank finds and sorts the answers to a query: it is CountWords and Answer.
 func Rank(s *Snapshot, p *Plan, rows []Posted) (*Ranking, error) {
-	r := &Ranking{s: s, plan: p, AtLeast: p.cut || p.ask.Cut, norms: newNorms(s), posted: make(map[key]Posted, len(rows)),
-		df: make([]int, len(p.groups))}
-	r.add(rows)
-	groups := make([]*group, len(p.groups))
-	for i := range p.groups {
-		if groups[i] = &p.groups[i]; groups[i].silent {
-			groups[i] = new(group)
-		}
-	}
-	entries, done, err := r.mix(groups)
+	r, err := CountWords(s, p, rows)
 	if err != nil {
 		return nil, err
 	}
-	defer done()
-	for i := range p.groups {
-		g := &p.groups[i]
-		for _, list := range entries[i] {
+	return r, r.Answer()
+}
+
+// CountWords finds out how many pages have each word of a query (Found): the rows are all there are of Plan.Terms in
+// the segments of the snapshot; those of other segments are ignored.
+func CountWords(s *Snapshot, p *Plan, rows []Posted) (*Ranking, error) {
+	n := len(p.groups)
+	r := &Ranking{s: s, plan: p, AtLeast: p.cut || p.ask.Cut, norms: newNorms(s), posted: make(map[key]Posted, len(rows)),
+		df: make([]int, n), entries: make([][][]entry, n), counted: make([]int, n)}
+	for i := range r.counted {
+		r.counted[i] = -1
+	}
+	return r, r.Recount(rows)
+}
+
+// Recount counts words anew to which Plan.Also has added others, given the rows of these, before Answer.
+func (r *Ranking) Recount(rows []Posted) error {
+	r.add(rows)
+	var groups []*group
+	var places []int
+	for i := range r.plan.groups {
+		g := &r.plan.groups[i]
+		if r.counted[i] == len(g.terms) {
+			continue
+		}
+		r.counted[i] = len(g.terms)
+		if g.silent {
+			g = new(group)
+		}
+		groups, places = append(groups, g), append(places, i)
+	}
+	entries, free, err := r.mix(groups)
+	if err != nil {
+		return err
+	}
+	r.free = append(r.free, free)
+	for k, i := range places {
+		r.entries[i], r.df[i] = entries[k], 0
+		for _, list := range entries[k] {
 			r.df[i] += len(list)
 		}
-		if !g.not && !g.silent {
+	}
+	return nil
+}
+
+// Answer finds and sorts the answers. Of pages with the same text one is an answer, the best by the order of Position,
+// which makes it the newest page of those that rank alike. A query without words, of filters and negated words, is
+// answered by all other living pages, the newest first.
+func (r *Ranking) Answer() error {
+	for i := range r.plan.groups {
+		if g := &r.plan.groups[i]; !g.not && !g.silent {
 			r.groups, r.bits = append(r.groups, g), append(r.bits, i)
-			r.idfs = append(r.idfs, idf(r.df[i], s.docs))
+			r.idfs = append(r.idfs, idf(r.df[i], r.s.docs))
 		}
 	}
-	return r, r.collect(entries)
+	err := r.collect(r.entries)
+	r.entries = nil
+	for _, free := range r.free {
+		free()
+	}
+	r.free = nil
+	return err
 }
 
 // add notes postings that were read.
@@ -116,7 +157,7 @@ type scratch struct {
 	score   []float32
 	mask    []uint32
 	not     []bool
-	answers []answer
+	answers [2][]answer // with all words, and with some
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
@@ -131,19 +172,34 @@ func (t *scratch) reset(n int) {
 	clear(t.not)
 }
 
+// longQuestion is from how many words on a query is a question in a sentence: no page has all of them, mostly, and each
+// of them says less.
+const longQuestion = 8
+
+// Which answers gather returns.
+const (
+	withAll = 1 << iota // words
+	withSome
+)
+
 // collect finds the answers, and sorts the best.
 func (r *Ranking) collect(entries [][][]entry) error {
-	lists, err := r.gather(entries, true)
+	want := withAll
+	if len(r.groups) >= longQuestion {
+		want |= withSome // adding up the scores once more would take longer than keeping what may not be asked for
+	}
+	all, some, err := r.gather(entries, want)
 	if err != nil {
 		return err
 	}
-	r.answers = r.collapse(lists)
+	r.answers = r.collapse(all)
 	if n := len(r.answers); n < relaxBelow && r.plan.words {
-		some, err := r.gather(entries, false)
-		if err != nil {
-			return err
+		if want&withSome == 0 {
+			if _, some, err = r.gather(entries, withSome); err != nil {
+				return err
+			}
 		}
-		r.answers = r.collapse(append(lists, some...))
+		r.answers = r.collapse(append(all, some...))
 		r.Relaxed = len(r.answers) > n
 	}
 	r.Total = len(r.answers)
@@ -151,8 +207,8 @@ func (r *Ranking) collect(entries [][][]entry) error {
 	return nil
 }
 
-// gather adds up the scores, and returns the answers of each part that have all words, or not.
-func (r *Ranking) gather(entries [][][]entry, all bool) ([][]answer, error) {
+// gather adds up the scores, and returns the answers of each part that are wanted.
+func (r *Ranking) gather(entries [][][]entry, want int) (all, some [][]answer, err error) {
 	every := uint32(1)<<len(r.groups) - 1
 	must := uint32(0)
 	for bit, g := range r.groups {
@@ -160,8 +216,8 @@ func (r *Ranking) gather(entries [][][]entry, all bool) ([][]answer, error) {
 			must |= 1 << bit
 		}
 	}
-	lists := make([][]answer, len(r.s.parts))
-	done, err := r.share(len(lists), func(_ *mixer, i int) error {
+	all, some = make([][]answer, len(r.s.parts)), make([][]answer, len(r.s.parts))
+	done, err := r.share(len(all), func(_ *mixer, i int) error {
 		p := &r.s.parts[i]
 		passes, any := r.filter(p)
 		if !any {
@@ -183,29 +239,33 @@ func (r *Ranking) gather(entries [][][]entry, all bool) ([][]answer, error) {
 				bit++
 			}
 		}
-		t.answers = t.answers[:0]
+		t.answers[0], t.answers[1] = t.answers[0][:0], t.answers[1][:0]
 		for ord, mask := range t.mask {
-			if mask == 0 && r.plan.words || (mask == every) != all || mask&must != must || t.not[ord] ||
+			kind := 0
+			if mask != every {
+				kind = 1
+			}
+			if mask == 0 && r.plan.words || want&(withAll<<kind) == 0 || mask&must != must || t.not[ord] ||
 				passes != nil && !passes(ord) {
 				continue
 			}
-			a := answer{score: t.score[ord], all: all, part: uint32(i), ord: uint32(ord)}
+			a := answer{score: t.score[ord], all: kind == 0, part: uint32(i), ord: uint32(ord)}
 			if !r.plan.words {
 				if p.isDead(ord) {
 					continue
 				}
 				a.score = age(p.Columns.crawled[ord])
 			}
-			t.answers = append(t.answers, a)
+			t.answers[kind] = append(t.answers[kind], a)
 		}
-		lists[i] = slices.Clone(t.answers)
+		all[i], some[i] = slices.Clone(t.answers[0]), slices.Clone(t.answers[1])
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	done()
-	return lists, nil
+	return all, some, nil
 }
 
 // add adds a word to the documents that have it.

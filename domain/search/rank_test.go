@@ -165,6 +165,65 @@ func TestAfford(t *testing.T) {
 	}
 }
 
+// TestAffordLong leaves so many of the commonest words of a long question out that the rest is bounded, whatever it
+// asks for, and never the rare ones.
+func TestAffordLong(t *testing.T) {
+	t.Parallel()
+
+	var text strings.Builder
+	sizes := map[string]search.Size{}
+	for i := range 20 {
+		word := fmt.Sprintf("w%02d", i)
+		text.WriteString(word + " ")
+		sizes[word] = search.Size{Postings: int64(i) * 100_000}
+	}
+	p := search.NewPlan(parse(t, text.String()), search.Query{})
+	p.Afford(sizes)
+	read := int64(0)
+	for _, term := range p.Terms() {
+		read += sizes[term].Postings
+	}
+	if read > 3_000_000 || read < 2_000_000 {
+		t.Errorf("%d bytes are read of %d words", read, len(p.Words()))
+	}
+	if words := p.Words(); !slices.Equal(words, []int{0, 1, 2, 3, 4, 5, 6, 7}) {
+		t.Errorf("words %v", words)
+	}
+}
+
+// TestRecount counts only what corrections have changed, and answers as if they had been there from the beginning.
+func TestRecount(t *testing.T) {
+	t.Parallel()
+
+	x := newIndex(t)
+	x.add(few()...)
+	const text = "raod diary shoes"
+	p := search.NewPlan(parse(t, text), search.Query{})
+	r, err := search.CountWords(x.snapshot(), p, x.rows(p.Terms()))
+	if err != nil || r.Found(0) != 0 || r.Found(1) != 2 || r.Found(2) != 3 {
+		t.Fatalf("found %d, %d, %d, %v", r.Found(0), r.Found(1), r.Found(2), err)
+	}
+	p.Also(0, "road")
+	if err := r.Recount(x.rows([]string{"road", "en:road", "fr:road"})); err != nil {
+		t.Fatal(err)
+	}
+	if r.Found(0) != 3 || r.Found(1) != 2 || r.Found(2) != 3 {
+		t.Errorf("found %d, %d, %d", r.Found(0), r.Found(1), r.Found(2))
+	}
+	if err := r.Answer(); err != nil {
+		t.Fatal(err)
+	}
+	anew := search.NewPlan(parse(t, text), search.Query{})
+	anew.Also(0, "road")
+	want, err := search.Rank(x.snapshot(), anew, x.rows(anew.Terms()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(all(r), all(want)) || r.Total == 0 {
+		t.Errorf("answers %v, want %v", all(r), all(want))
+	}
+}
+
 // TestAffordPhrases looks for a phrase without its commonest words, where those that are left have to stand.
 func TestAffordPhrases(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,66 @@
+package activities
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// ImportOthers knows what an import must not keep waiting.
+type ImportOthers interface {
+	// SingleWaits says whether a message to one person has just been queued, is due, and was not claimed yet.
+	SingleWaits(ctx context.Context) (bool, error)
+}
+
+// ImportYields has the imports of a process give way to messages to one person. These take a dozen short steps of
+// several processes one after the other, each of which waits for a core as long as an import keeps all of them.
+type ImportYields struct {
+	Others ImportOthers
+	Now    func() time.Time
+
+	mu     sync.Mutex // held during a look: several activities share one
+	looked time.Time
+	waits  bool
+	seen   time.Time // when one waited last
+}
+
+const (
+	yieldEvery = 20 * time.Millisecond // between two looks
+	// An import that gives way rests for at most so many times as long as it has worked before: whatever waits, and why,
+	// it gets on with a quarter of its pace.
+	yieldShare = 3
+	yieldMost  = time.Second
+	// yieldsFor is how long after a message that waited an import works in small pieces: the next one finds it in the
+	// middle of one.
+	yieldsFor = 30 * time.Second
+)
+
+// yield waits while a message to one person does, after work that took some time.
+func (y *ImportYields) yield(ctx context.Context, took time.Duration) {
+	for end := y.Now().Add(min(yieldShare*took, yieldMost)); y.look(ctx) && y.Now().Before(end); {
+		if pause(ctx, yieldEvery) != nil {
+			return
+		}
+	}
+}
+
+// look says whether a message waits. Where that cannot be found out, none does: what the import does next will tell.
+func (y *ImportYields) look(ctx context.Context) bool {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	if now := y.Now(); now.Sub(y.looked) >= yieldEvery {
+		waits, err := y.Others.SingleWaits(ctx)
+		y.waits, y.looked = waits && err == nil, now
+		if y.waits {
+			y.seen = now
+		}
+	}
+	return y.waits
+}
+
+// lately says whether a message has waited within yieldsFor.
+func (y *ImportYields) lately() bool {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	return !y.seen.IsZero() && y.Now().Sub(y.seen) < yieldsFor
+}
