@@ -294,9 +294,9 @@ func (p *Prose) roomFor(i int, amenity string) bool {
 	}
 	for k := i - 1; k >= 0 && k >= i-8 && !p.words[k+1].line && !p.stop(k+1); k-- {
 		switch p.word(k) {
-		case "espace", "entree", "entrees", "entre", "acces", "coin", "salle", "possibilite", "acheter", "prise", "prises",
-			"sortie", "sorties", "installation", "installations", "branchement", "branchements", "emplacement", "connexion",
-			"hookup", "hookups", "raccordement":
+		case "espace", "entree", "entrees", "entre", "acces", "coin", "salle", "possibilite", "acheter", "vendre",
+			"prise", "prises", "sortie", "sorties", "installation", "installations", "branchement",
+			"branchements", "emplacement", "connexion", "hookup", "hookups", "raccordement":
 			return true
 		case "pour", "de", "d", "et", "laveuse", "secheuse", "for", "eau", "lave", "vaisselle", "lavage", "une", "la", "":
 			continue
