@@ -53,3 +53,6 @@ func Establish(ctx context.Context, o Options) error {
 func Each[M interface{ Check() error }](f func(ctx context.Context, m M) error) Handler {
 	return each(func(ctx context.Context, _ source, _ amqp.Delivery, m M) error { return f(ctx, m) })
 }
+
+// Gather is how long a relay waits before it looks again.
+func Gather(busy int, since time.Duration) time.Duration { return gathering(busy, since) }

@@ -25,6 +25,8 @@ const (
 	relayLease     = 30 * time.Second       // how long the messages of a relay that died wait
 	relayPoll      = 250 * time.Millisecond // for messages that cause no notification, and in case one was missed
 	relayGather    = 5 * time.Millisecond
+	relayBusy      = 4                     // looks in a row that found something: events come faster than looks
+	relayGatherOn  = 30 * time.Millisecond // while they do, so that a cycle has more than one or two
 	relayLook      = 10 * time.Millisecond // while a wake-up may hold back others
 	relayLooks     = db.WakeEvery + 2*relayLook
 	purgeEvery     = time.Minute
@@ -94,8 +96,9 @@ func (r *Relay) Run(ctx context.Context) {
 }
 
 // cycles empties the outbox at every signal on wake, and wakes others through more while its batches are full. While
-// events are written one after the other it waits for a few to gather: each cycle costs two transactions. A writer that
-// has sent a signal sends no other for db.WakeEvery, so the outbox is looked at often until that is over.
+// events are written one after the other it waits for a few to gather, and longer while every look finds some: each
+// cycle costs two transactions. A writer that has sent a signal sends no other for db.WakeEvery, so the outbox is
+// looked at often until that is over.
 func (r *Relay) cycles(ctx context.Context, more chan<- struct{}, wake <-chan struct{}) {
 	p := &publisher{connect: r.connect}
 	poll := time.NewTicker(r.poll)
@@ -115,10 +118,22 @@ func (r *Relay) cycles(ctx context.Context, more chan<- struct{}, wake <-chan st
 			}
 		case <-ctx.Done():
 		}
-		if time.Since(last) < relayGather {
-			pause(ctx, relayGather)
+		if wait := gathering(p.busy, time.Since(last)); wait > 0 {
+			pause(ctx, wait)
 		}
 	}
+}
+
+// gathering is how long a relay waits before it looks again: busy looks in a row have found something, the last one
+// so long ago.
+func gathering(busy int, since time.Duration) time.Duration {
+	switch {
+	case busy >= relayBusy:
+		return relayGatherOn - since
+	case since < relayGather:
+		return relayGather
+	}
+	return 0
 }
 
 // empty runs cycles until one is not full: later messages come with a wake-up. It returns false when the database or
@@ -153,8 +168,10 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (full bool, err error) 
 	defer leased()
 	batch, err := r.Outbox.Lease(leasing, token, cursor, relayLane, relayBatch, batchBytes, relayLease)
 	if err != nil || len(batch) == 0 {
+		p.busy = 0
 		return false, err
 	}
+	p.busy++
 	size := 0
 	for _, m := range batch {
 		size += len(m.Body)

@@ -470,3 +470,15 @@ func TestSender(t *testing.T) {
 	require.NoError(t, bridge.Ping(t.Context(), broker.URL))
 	require.Error(t, bridge.Ping(t.Context(), "amqp://127.0.0.1:1/"))
 }
+
+// A relay whose every look finds messages looks less often, and one that finds some now and then at once.
+func TestBusyRelaysGather(t *testing.T) {
+	t.Parallel()
+	const long, short = 20 * time.Millisecond, time.Millisecond
+	require.Zero(t, bridge.Gather(0, long))
+	require.Zero(t, bridge.Gather(3, long), "a few events one after the other")
+	require.Positive(t, bridge.Gather(0, short), "two events in a moment")
+	busy := bridge.Gather(4, short)
+	require.Greater(t, busy, bridge.Gather(0, short))
+	require.Equal(t, busy+short, bridge.Gather(4, 0), "the time since the last look counts")
+}

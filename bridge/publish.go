@@ -42,6 +42,8 @@ type publisher struct {
 	ch      *amqp.Channel
 	returns chan amqp.Return
 	gone    chan *amqp.Error // why the channel was closed
+
+	busy int // looks of a relay's cycle in a row that found messages
 }
 
 // publish sends up to maxPublish messages and waits for the confirm of each, however long the broker blocks publishers,

@@ -147,8 +147,8 @@ SELECT url, sort_order FROM listing_images WHERE listing_id = $1 AND state = 'pe
 // Publish makes a version the visible listing: row, price and status history, wanted images, listings.published, the
 // audit trail's status, and its enrichment as SaveEnrichment does, all or nothing. What is new of the enrichment is
 // told by listings.published, and by listings.enriched where there is no such event. It returns the images that are
-// still to be fetched. A version that equals the published one changes nothing and causes no event, and so does
-// publishing one twice.
+// still to be fetched, none where images are off. A version that equals the published one changes nothing and causes no
+// event, and so does publishing one twice.
 func (s *Listings) Publish(ctx context.Context, p listing.Publication, run listing.Run,
 	now time.Time) ([]listing.Image, error) {
 	b := new(pgx.Batch)
@@ -186,10 +186,12 @@ func (s *Listings) Publish(ctx context.Context, p listing.Publication, run listi
 	}
 	b.Queue(sqlDeadLetterResolve, run.WorkflowID, id, p.Revision, contract.QueueImages)
 	var pending []listing.Image
-	b.Queue(sqlImagePending, id).Query(func(rows pgx.Rows) (err error) {
-		pending, err = pgx.CollectRows(rows, pgx.RowToStructByPos[listing.Image])
-		return err
-	})
+	if !p.WithoutImages {
+		b.Queue(sqlImagePending, id).Query(func(rows pgx.Rows) (err error) {
+			pending, err = pgx.CollectRows(rows, pgx.RowToStructByPos[listing.Image])
+			return err
+		})
+	}
 	if err := write(ctx, s.pool, b); err != nil {
 		return nil, fmt.Errorf("publish %s: %w", p.Listing.Ref, err)
 	}
@@ -271,7 +273,9 @@ func listingPublish(b *pgx.Batch, p listing.Publication, now time.Time) error {
 	if p.Published != "" {
 		b.Queue(sqlSavedEdited, id, p.Revision, now, stated(p.Neighbourhood), doc)
 	}
-	b.Queue(sqlEventPrice, id, p.Revision, now, l.RentCents)
+	if p.Published != "" {
+		b.Queue(sqlEventPrice, id, p.Revision, now, l.RentCents)
+	}
 	b.Queue(sqlListingSave, id, l.Platform, l.PlatformID, p.Revision, l.URL, l.Title, l.Description, l.RentCents,
 		l.Bedrooms, stated(l.Rooms), stated(l.Bathrooms), stated(l.AreaSqFt), l.PropertyType, l.Address.Text,
 		l.Address.PostalCode, l.Latitude, l.Longitude, stated(p.Neighbourhood), doc, sum, stated(p.RepostOf),

@@ -130,6 +130,25 @@ func TestSavedMatcherGetsOn(t *testing.T) {
 	require.Zero(t, count(t, w.pool, "saved_queue"))
 }
 
+// Without searches nothing is read of the listings whose events are taken: not even one that could not be compared.
+func TestSavedWithoutSearches(t *testing.T) {
+	t.Parallel()
+	w := newTelling(t)
+	w.advert(t, "1", 1000, 1)
+	w.advert(t, "2", 1000, 2)
+	w.system(t, fmt.Sprintf(`UPDATE saved_queue SET listing = '%s', at = '2026-01-01T00:00:00Z', before = '"none"'
+		WHERE event = (SELECT min(event) FROM saved_queue)`, refOf("1").ID()))
+	done, err := w.matcher.Next(t.Context(), 100, after(3))
+	require.NoError(t, err)
+	require.Equal(t, 2, done.Events)
+	require.Len(t, done.At, 3, "both, and the edit")
+	require.Zero(t, count(t, w.pool, "saved_queue"))
+
+	w.search(t, "all", saved.Criteria{})
+	w.advert(t, "3", 1000, 4)
+	require.Equal(t, 1, w.match(t, 5))
+}
+
 // An event that cannot be compared is set aside, as a dead letter, so that those after it are told; a replay has it
 // compared again, with all that it was. So is one by which the process panics.
 func TestSavedEventIsSetAside(t *testing.T) {

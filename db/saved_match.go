@@ -81,6 +81,11 @@ FROM (
 ) e JOIN listings l ON l.id = e.listing_id LEFT JOIN home_members h ON h.listing_id = l.id
 ORDER BY e.id`
 
+	// Where there are no searches, an event is compared with nothing: when it happened is all that is asked.
+	sqlSavedTimes = `
+SELECT at FROM listing_events WHERE id = ANY ($1)
+UNION ALL SELECT at FROM saved_queue WHERE event = ANY ($1) AND listing IS NOT NULL`
+
 	// What searches were told last of homes, whichever advert it was told of.
 	sqlSavedTold = `
 SELECT DISTINCT ON (c.search, c.home) c.search, c.home, m.rent_cents
@@ -324,6 +329,15 @@ func (m *SavedMatcher) Next(ctx context.Context, n int, now time.Time) (done Mat
 			return err
 		}
 		done.More, done.Searches = len(ids) == n, m.index.Len()
+		if done.Searches == 0 {
+			rows, _ = tx.Query(ctx, sqlSavedTimes, ids)
+			if done.At, err = pgx.CollectRows(rows, pgx.RowTo[time.Time]); err != nil {
+				return err
+			}
+			done.Events = len(ids)
+			_, err = tx.Exec(ctx, sqlSavedTaken, ids)
+			return err
+		}
 		rows, _ = tx.Query(ctx, sqlSavedEvents, ids)
 		events, err := pgx.CollectRows(rows, scanSavedEvent)
 		if err != nil {

@@ -629,6 +629,7 @@ func init() {
 	statements[sqlSavedTargetDelete] = "sqlSavedTargetDelete"
 	statements[sqlSavedTargetHold] = "sqlSavedTargetHold"
 	statements[sqlSavedTargets] = "sqlSavedTargets"
+	statements[sqlSavedTimes] = "sqlSavedTimes"
 	statements[sqlSavedTold] = "sqlSavedTold"
 	statements[sqlSavedTouch] = "sqlSavedTouch"
 	statements[sqlSavedTry] = "sqlSavedTry"

@@ -17,6 +17,7 @@ func ParseAddress(s string) listing.Address {
 	a := listing.Address{Text: text}
 	rest, code := cutPostalCode(text)
 	a.PostalCode = code
+	rest, inBrackets := cutBrackets(rest)
 	parts := strings.FieldsFunc(rest, func(r rune) bool { return r == ',' || r == '\n' || r == ';' })
 	kept := parts[:0]
 	for _, part := range parts {
@@ -26,9 +27,14 @@ func ParseAddress(s string) listing.Address {
 		}
 	}
 	parts = kept
-	// A civic number that stands alone belongs to the street after it: "4500 - 4520, 4e Avenue Est".
-	if len(parts) > 1 && isCivic(parts[0]) {
-		parts[1] = parts[0] + " " + parts[1]
+	// A civic number that stands alone belongs to the street after it: "4500 - 4520, 4e Avenue Est", "12, 14, 16 rue X".
+	for len(parts) > 1 && isCivic(parts[0]) {
+		joint := " "
+		words := append([]string{parts[0]}, strings.Fields(spaceHyphens(parts[1]))...)
+		if len(words) > 1 && isCivic(words[1]) && !isOrdinal(words, 1) {
+			joint = "-"
+		}
+		parts[1] = parts[0] + joint + parts[1]
 		parts = parts[1:]
 	}
 	for i, part := range parts {
@@ -40,7 +46,28 @@ func ParseAddress(s string) listing.Address {
 			a.City = cityName(part)
 		}
 	}
+	if a.City == "" && cities[cityKey(inBrackets)] != "" {
+		a.City = cityName(inBrackets)
+	}
 	return a
+}
+
+// cutBrackets takes the borough of "Montréal (Rosemont/La Petite-Patrie)" or "7300 19e Avenue (Rosemont), Montréal" off
+// an address: what stands on either side of it are two parts. A unit in brackets is a part of its own.
+func cutBrackets(s string) (rest, inside string) {
+	for {
+		i := strings.IndexByte(s, '(')
+		n := strings.IndexByte(s[max(i, 0):], ')')
+		if i < 0 || n < 0 {
+			return s, inside
+		}
+		inside = strings.TrimSpace(s[i+1 : i+n])
+		unit := ""
+		if unitOf(inside) != "" {
+			unit = inside + ","
+		}
+		s = s[:i] + "," + unit + s[i+n+1:]
+	}
 }
 
 var closeHyphens = strings.NewReplacer(" - ", "-", " -", "-", "- ", "-")
@@ -64,15 +91,14 @@ func streetLine(a *listing.Address, part string, i, n int) bool {
 	for k < len(words) {
 		w := words[k]
 		switch {
-		case w == "-" || w == "/" || w == "&" || w == "à" || w == "et":
-			if k == 0 || len(civic) == 0 || w == "et" && k+1 < len(words) && !isCivic(words[k+1]) {
+		case civicJoint(w):
+			if k == 0 || len(civic) == 0 || (w == "et" || w == "and") && k+1 < len(words) && !isCivic(words[k+1]) {
 				break
 			}
 			k++
 			continue
 		case isCivic(w) && !isOrdinal(words, k) && len(civic) < 20:
-			if len(civic) > 0 && words[k-1] != "-" && words[k-1] != "/" && words[k-1] != "&" && words[k-1] != "et" &&
-				words[k-1] != "à" {
+			if len(civic) > 0 && !civicJoint(words[k-1]) {
 				break
 			}
 			civic = append(civic, w)
@@ -117,12 +143,27 @@ func streetLine(a *listing.Address, part string, i, n int) bool {
 	return true
 }
 
-// spaceHyphens sets hyphens between numbers apart, so that "4500-4520" is two words and "Saint-Jean" one.
+// civicJoint may stand between the civic numbers of one street.
+func civicJoint(w string) bool {
+	switch w {
+	case "-", "/", "&", "@", "à", "et", "and":
+		return true
+	}
+	return false
+}
+
+// spaceHyphens sets hyphens between numbers apart, so that "4500-4520" is two words and "Saint-Jean" one. It does so
+// with the stroke of "310/312", but not with that of "12 1/2".
 func spaceHyphens(s string) string {
 	var b strings.Builder
 	for i := range len(s) {
 		if s[i] == '-' && i > 0 && i+1 < len(s) && isDigit(s[i-1]) && isDigit(s[i+1]) {
 			b.WriteString(" - ")
+			continue
+		}
+		if s[i] == '/' && i > 1 && i+2 < len(s) && isDigit(s[i-2]) && isDigit(s[i-1]) && isDigit(s[i+1]) &&
+			isDigit(s[i+2]) {
+			b.WriteString(" / ")
 			continue
 		}
 		if s[i] == '-' && i > 0 && isDigit(s[i-1]) && i+1 < len(s) && s[i+1] == ' ' {
@@ -339,8 +380,15 @@ func cityName(s string) string {
 			folded = folded[len(prefix):]
 		}
 	}
-	key := strings.Join(strings.FieldsFunc(folded, func(r rune) bool { return r == ' ' || r == '-' || r == '.' }), " ")
-	words := strings.Fields(key)
+	if name := cities[cityKey(folded)]; name != "" {
+		return name
+	}
+	return strings.TrimSpace(s)
+}
+
+// cityKey is the key of a place in cities.
+func cityKey(s string) string {
+	words := strings.FieldsFunc(page.Fold(s), func(r rune) bool { return r == ' ' || r == '-' || r == '.' })
 	for i, w := range words {
 		switch w {
 		case "st":
@@ -349,10 +397,7 @@ func cityName(s string) string {
 			words[i] = "sainte"
 		}
 	}
-	if name := cities[strings.Join(words, " ")]; name != "" {
-		return name
-	}
-	return strings.TrimSpace(s)
+	return strings.Join(words, " ")
 }
 
 func (p *Prose) address(headline bool) (a listing.Address, from, to int, ok bool) {
@@ -365,8 +410,7 @@ func (p *Prose) address(headline bool) (a listing.Address, from, to int, ok bool
 			continue
 		}
 		k := i + 1
-		if p.sym(k) == '-' && p.num(k+1) != nil && !p.words[k+1].space && p.num(k+1).dec == 0 && !p.num(k+1).half &&
-			p.num(k+1).digits <= 5 {
+		for n := 0; n < 8 && p.nextCivic(k); n++ {
 			k += 2
 		}
 		if p.sym(k) == ',' {
@@ -413,6 +457,17 @@ func (p *Prose) address(headline bool) (a listing.Address, from, to int, ok bool
 		return a, i, end, true
 	}
 	return a, 0, 0, false
+}
+
+// nextCivic tells whether another civic number of the street follows at k: "4500-4520", "45 et 47".
+func (p *Prose) nextCivic(k int) bool {
+	t := p.num(k + 1)
+	if t == nil || t.dec > 0 || t.half || t.digits > 5 {
+		return false
+	}
+	w := p.word(k)
+	return p.sym(k) == '-' && !t.space || t.digits >= 2 && !p.words[k].line && !t.line &&
+		(p.sym(k) == '&' || w == "et" || w == "and") && listing.StreetWord(p.word(k+2))
 }
 
 // original returns the advert's own words from token i to token j, unmasked and uncut.

@@ -17,7 +17,7 @@ var amenityNames = func() (list []amenityName) {
 		"air_conditioning": "climatisation|climatiseur|climatise|climatisee|air climatise|air climatiser|" +
 			"aire climatise|aire climatiser|air conditioning|air " +
 			"conditioned|air conditioner|airconditioning|air conditionne|air condition|thermopompe|heat pump|central air|" +
-			"central ac|full ac|ac unit|ac units",
+			"central ac|full ac|ac unit|ac units|window ac|wall ac|portable ac|split ac|aircon|air con|air cond|mini split",
 		"balcony":    "balcon|balcons|balcony|balconies|terrasse|terrasses|terrace|patio",
 		"yard":       "cour arriere|cour privee|cour|yard|backyard|jardin|terrain prive",
 		"dishwasher": "lave vaisselle|lave - vaisselle|dishwasher|lavevaisselle",
@@ -77,8 +77,8 @@ var byFirstWord = func() map[string][]amenityName {
 func (p *Prose) amenities(f func(name string, from, to int)) {
 	last := -1 // of the name read before: "washer and dryer hookups" holds "washer and dryer"
 	for i := range p.words {
-		if p.word(i) == "c" && p.sym(i-1) == '/' && p.word(i-2) == "a" && !p.words[i].space && // "A/C"
-			!p.deniedThing(i-2) {
+		if p.word(i) == "c" && (p.sym(i-1) == '/' || p.sym(i-1) == '.') && p.word(i-2) == "a" && !p.words[i].space &&
+			!p.words[i-1].space && p.sym(i-3) != '.' && !p.deniedThing(i-2) { // "A/C"
 			f("air_conditioning", i-2, i)
 		}
 		if p.word(i) == "ac" && p.upper(i) && !p.deniedThing(i) { // French writers cut "avec" to "ac"
@@ -294,9 +294,9 @@ func (p *Prose) roomFor(i int, amenity string) bool {
 	}
 	for k := i - 1; k >= 0 && k >= i-8 && !p.words[k+1].line && !p.stop(k+1); k-- {
 		switch p.word(k) {
-		case "espace", "entree", "entrees", "entre", "acces", "coin", "salle", "possibilite", "acheter", "prise", "prises",
-			"sortie", "sorties", "installation", "installations", "branchement", "branchements", "emplacement", "connexion",
-			"hookup", "hookups", "raccordement":
+		case "espace", "entree", "entrees", "entre", "acces", "coin", "salle", "possibilite", "acheter", "vendre",
+			"prise", "prises", "sortie", "sorties", "installation", "installations", "branchement",
+			"branchements", "emplacement", "connexion", "hookup", "hookups", "raccordement":
 			return true
 		case "pour", "de", "d", "et", "laveuse", "secheuse", "for", "eau", "lave", "vaisselle", "lavage", "une", "la", "":
 			continue

@@ -268,8 +268,9 @@ func (p *Prose) floor(headline bool) (value string, from, to int) {
 			if t := p.num(k); t != nil && (t.cents == 50 && t.digits == 0) {
 				return "half-basement", k, end
 			}
-			if w := p.word(i - 1); w == "finished" || w == "le" || w == "un" || w == "avec" || w == "with" || !p.placed(i,
-				headline) || p.partsFollow(end) {
+			switch w := p.word(i - 1); {
+			case w == "finished", w == "le", w == "un", w == "avec", w == "with", p.sym(i-1) == '+', // a part of the home
+				!p.placed(i, headline), p.partsFollow(end):
 				continue
 			}
 			return "basement", i, end
@@ -301,7 +302,7 @@ func (p *Prose) floor(headline bool) (value string, from, to int) {
 				k--
 			}
 			if t := p.num(i + 2); p.sym(i+1) == ':' && t != nil && t.dec == 0 && !t.half && t.digits <= 2 && t.cents > 0 &&
-				!p.words[i+2].line { // "Floor: 3rd"
+				!p.words[i+2].line && !p.about(i+3, aBedroom|aBathroom|aPiece) { // "Floor: 3rd", not "à l'étage : 3 chambres"
 				return itoa(int(t.cents / 100)), i, i + 2
 			}
 			if p.floorOfThing(k, i) {

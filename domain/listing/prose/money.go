@@ -45,7 +45,7 @@ const (
 // costs are the nouns that an amount may belong to instead of the rent.
 var costs = map[string]role{
 	"stationnement": forParking, "stationnements": forParking, "parking": forParking, "garage": forParking,
-	"stationement": forParking, "vignette": forParking, "cabanon": forOther,
+	"stationement": forParking, "stat": forParking, "vignette": forParking, "cabanon": forOther,
 	"hydro": forHydro, "electricite": forHydro, "electricity": forHydro, "chauffage": forHydro, "heating": forHydro,
 	"energie": forHydro, "elec": forHydro, "utilities": forHydro, "heat": forHydro, "bills": forHydro, "bill": forHydro,
 	"meuble": forFurniture, "meubles": forFurniture, "furnished": forFurniture, "furniture": forFurniture,
@@ -283,7 +283,14 @@ func (p *Prose) period(i int) (period, int) {
 			return unstated, i
 		}
 		return perMonth, k
-	case "m", "p":
+	case "p":
+		if !slashed && p.sym(k+1) == '/' && p.word(k+2) == "w" { // "$260 p/w"
+			return perWeek, k + 2
+		}
+		if slashed {
+			return perMonth, k
+		}
+	case "m":
 		if slashed {
 			return perMonth, k
 		}
@@ -293,7 +300,7 @@ func (p *Prose) period(i int) (period, int) {
 		if slashed {
 			return perWeek, k
 		}
-	case "weekly", "hebdomadaire", "hebdo":
+	case "weekly", "hebdomadaire", "hebdo", "pw":
 		return perWeek, k
 	case "jour", "jours", "day", "days", "nuit", "nuitee", "night", "nights", "soir":
 		if slashed {
@@ -326,8 +333,11 @@ func (p *Prose) describe(a *amount, used int) {
 		if w := p.word(k); w == "rate" || w == "rent" || w == "price" { // "weekly rate $250"
 			k--
 		}
+		if p.sym(k) == ':' { // "loyer hebdomadaire : 165 $"
+			k--
+		}
 		switch p.word(k) {
-		case "weekly":
+		case "weekly", "hebdomadaire", "hebdo":
 			a.per = perWeek
 		case "daily", "nightly":
 			a.per = perDay
@@ -374,7 +384,7 @@ func (p *Prose) andUp(i int) int {
 var connectors = set("is est sont a de d environ env about approx approximately approximatif moyenne en average avg " +
 	"at for only seulement le la un une l cost " +
 	"costs coute coutent cout mensuel monthly par mois month supplementaire supplementaires disponible disponibles " +
-	"available " +
+	"available dispo dispos " +
 	"int ext exterieur exterieure exterieurs interieur interieure interieurs possible additionnel additionnelle " +
 	"additional " +
 	"indoor outdoor per " +
@@ -386,13 +396,15 @@ var connectors = set("is est sont a de d environ env about approx approximately 
 // before reads the words that lead to the amount.
 func (p *Prose) before(a *amount, used int) {
 	plus, first, about, in := false, len(p.money) == 0, false, false
+	priced := false // the parking that is not in the rent has the amount: "stationnement non inclus, 60 $"
 	for k, n := a.from-1, 0; k > used && n < 11; k, n = k-1, n+1 {
 		t := &p.words[k]
 		if p.words[k+1].line && n > 0 {
 			break
 		}
+		priced = priced || n < 2 && p.parkingOut(k)
 		switch t.sym {
-		case '(', ':', '=', '~', '-', '"':
+		case '(', ':', '=', '~', '-', '"', '@':
 			if t.sym == '-' && n == 0 && p.num(k-1) != nil && p.num(k-1).digits >= 3 && !p.num(k-1).half && k-1 > used {
 				if low := p.num(k - 1).cents; low < a.cents && low*2 >= a.cents && low >= 100_00 { // "900-1000 $"
 					a.cents, a.from, a.least = low, k-1, true
@@ -412,7 +424,7 @@ func (p *Prose) before(a *amount, used int) {
 			continue
 		case 0:
 		case ',':
-			if about && n == 1 { // "électricité aux frais du locataire, environ 70 $"
+			if about && n == 1 || n == 0 && p.parkingOut(k-1) { // "électricité aux frais du locataire, environ 70 $"
 				continue
 			}
 			if plus && a.role == forRent {
@@ -466,11 +478,11 @@ func (p *Prose) before(a *amount, used int) {
 			continue
 		case "non", "pas", "not", "compris", "comprise", "inclus", "incluse", "included", "charge", "frais", "du", "au",
 			"aux", "locataire", "tenant", "quebec":
-			if about { // "électricité non comprise, moyenne 125 $"
+			if about || priced { // "électricité non comprise, moyenne 125 $"
 				continue
 			}
 		case "sus":
-			if p.sym(k+1) == '(' { // "stationnement en sus (60 $)"
+			if p.sym(k+1) == '(' || priced { // "stationnement en sus (60 $)"
 				continue
 			}
 		}
@@ -504,6 +516,28 @@ func (p *Prose) before(a *amount, used int) {
 	if plus && a.role == forRent {
 		a.role = forExtra
 	}
+}
+
+// parkingOut tells whether the word at k ends "stationnement non inclus", "parking not included" or "stat. en sus".
+func (p *Prose) parkingOut(k int) bool {
+	switch inclusionWords[p.word(k)] {
+	case saysIncluded:
+		if !p.denied(k) {
+			return false
+		}
+	case saysExtra:
+		if p.word(k) != "sus" || p.word(k-1) != "en" {
+			return false
+		}
+	default:
+		return false
+	}
+	for m := k - 1; m >= k-5 && m >= 0 && !p.stop(m+1); m-- {
+		if costs[p.word(m)] == forParking {
+			return true
+		}
+	}
+	return false
 }
 
 func featured(w string) bool {

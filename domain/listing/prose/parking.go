@@ -104,7 +104,67 @@ func (p *Prose) parking() (out listing.Parking, best, from, to int) {
 		}
 		break
 	}
+	for i := range p.words {
+		if best == 0 || out.PriceCents > 0 || out.Offer == "none" || out.Offer == "street" {
+			break
+		}
+		if !p.about(i, aParking) {
+			continue
+		}
+		if cents, at := p.parkingSum(i); cents > 0 {
+			out.Offer, out.PriceCents, best, from, to = "extra", cents, 4, i, at
+			if out.Spots == 1 {
+				out.Spots = 0 // "one spot for an extra 100" counts what is sold
+			}
+		}
+	}
 	return out, best, from, to
+}
+
+// parkingSum reads what the parking at i costs where no sign says that it is money: "parking available, added for 75",
+// "a spot for an extra 100 a month". It is 0 when there is none.
+func (p *Prose) parkingSum(i int) (cents int64, at int) {
+	for k := i + 1; k <= i+9 && !p.stop(k); k++ {
+		t := p.num(k)
+		if t == nil {
+			continue
+		}
+		if per, _ := p.period(k + 1); t.digits < 2 || t.half || t.cents > ceilings[forParking] || !p.stop(k+1) &&
+			per != perMonth && !moreWords[p.word(k+1)] {
+			return 0, k
+		}
+		for m := k - 1; m > i; m-- {
+			switch w := p.word(m); {
+			case p.sym(m) == '@', w == "added", w == "add", parkingAfter[w] == parkForMore:
+				return t.cents, k
+			case w != "for" && w != "an" && w != "a" && w != "pour" && p.sym(m) != ':':
+				return 0, k
+			}
+		}
+		return 0, k
+	}
+	return 0, i
+}
+
+// moreWords say after a sum that it is added to the rent.
+var moreWords = set("extra more additional supplementaires supplementaire")
+
+// spotsAt reads a count of places behind the parking at i, at token k: "(2)", ": 2", "x2", "for 2", "1 spot".
+func (p *Prose) spotsAt(i, k int) int {
+	t := p.num(k)
+	if t == nil || t.dec > 0 || t.digits != 1 || t.half {
+		return 0
+	}
+	n := int(t.cents / 100)
+	switch w := p.word(k - 1); {
+	case p.sym(k-1) == '(' && p.sym(k+1) == ')', p.sym(k-1) == ':' && k == i+2:
+		return n
+	case w == "x" && k == i+2 && p.word(k+1) != "x", (w == "for" || w == "pour") && k == i+2 && p.stop(k+1):
+		return n
+	case k == i+1 && parkingSpots[p.word(k+1)] && p.word(k+2) != "de":
+		return n
+	}
+	return 0
 }
 
 // parkingBetween tells whether another place is named between the tokens i and j.
@@ -269,6 +329,9 @@ func (p *Prose) parkingAt(i int) (m listing.Parking, rank, from, to int) {
 			if counted && p.possible(k) {
 				m.Offer, rank = "available", 3
 			}
+			if p.sym(k) == '-' && k < i-1 && p.num(k-1) != nil && !p.words[k].space && !p.words[k+1].space { // "3-car driveway"
+				continue
+			}
 		}
 		break
 	}
@@ -338,13 +401,8 @@ func (p *Prose) parkingAt(i int) (m listing.Parking, rank, from, to int) {
 				return listing.Parking{Offer: "none"}, 3, i, end
 			}
 		default:
-			if t.kind == number && m.Spots == 0 && t.dec == 0 && t.digits == 1 && t.cents > 0 && p.sym(end-1) == '(' &&
-				p.sym(end+1) == ')' {
-				m.Spots = int(t.cents / 100)
-				rank = max(rank, 2)
-			}
-			if t.kind == number && p.sym(end-1) == ':' && end == i+2 && t.dec == 0 && t.digits == 1 {
-				m.Spots = int(t.cents / 100)
+			if n := p.spotsAt(i, end); n > 0 && (m.Spots == 0 || p.sym(end-1) == ':') {
+				m.Spots = n
 				rank = max(rank, 2)
 			}
 		}

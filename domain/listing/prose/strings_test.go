@@ -175,6 +175,8 @@ func claims(s advertString) map[string]string {
 		raw.Title, raw.Description = s.Text, ""
 	case "advert":
 		raw.Title = cmp.Or(s.Title, "Annonce")
+	case "address":
+		raw.Description, raw.Address = "", s.Text
 	}
 	got := map[string]string{}
 	var stated prose.Stated
@@ -204,6 +206,14 @@ func claims(s advertString) map[string]string {
 		text := fmt.Sprint(v)
 		if words(field) && text != "" && text != "0" && text != "false" {
 			got[key] = strings.Replace(text, "true", "yes", 1)
+		}
+	}
+	if s.Part == "address" {
+		for key, v := range map[string]string{"civic": strings.Join(l.Address.Civic, ","), "street": l.Address.Street,
+			"unit": l.Address.Unit, "city": l.Address.City} {
+			if v != "" {
+				got[key] = v
+			}
 		}
 	}
 	put("rooms", "rooms", l.Rooms)

@@ -125,7 +125,12 @@ func (p *Prose) utilities() (u inclusions, where findings) {
 		}
 		if p.allUtilities(i) {
 			say(collective, true, i-1, i)
-			p.list(i+1, func(what utility, k int) { say(what, true, i, k) })
+			yes := true
+			from := i + 1
+			if exceptWords[p.word(from)] { // "all utilities but hydro"
+				yes, from = false, from+1
+			}
+			p.list(from, func(what utility, k int) { say(what, yes, i, k) })
 		}
 		if p.shareOf(i) {
 			p.list(i, func(what utility, k int) { say(what, false, i, k) })
@@ -247,9 +252,9 @@ func (p *Prose) participle(i int) (yes bool, on utility) {
 		if l := p.word(i - 1); p.heatedThing(i) || w == "chauffe" && (l == "qui" || l == "se") { // "qui chauffe"
 			return false, noUtility
 		}
-		return w != "unheated" && !p.denied(i), heat
+		return w != "unheated" && !p.denied(i) && !p.deniedBehind(i), heat
 	case litWords[w]:
-		if p.denied(i) || p.seq(i+1, "en", "sus") {
+		if p.denied(i) || p.seq(i+1, "en", "sus") || p.deniedBehind(i) {
 			return false, electricity
 		}
 		// Without a denial it is electricity only beside "chauffé" or "eau chaude": alone, and after "bien", it means
@@ -289,6 +294,12 @@ func (p *Prose) participle(i int) (yes bool, on utility) {
 		}
 	}
 	return false, noUtility
+}
+
+// deniedBehind tells whether "non" alone follows the participle at i: "chauffé oui, éclairé non".
+func (p *Prose) deniedBehind(i int) bool {
+	w := p.word(i + 1)
+	return (w == "non" || w == "no") && (p.stop(i+2) || p.sym(i+2) == ',' || p.sym(i+2) == ')')
 }
 
 // beside calls f when "eau chaude" or "wifi" follows the participle at i on the same list without a verdict of its own:

@@ -106,11 +106,24 @@ func (p *Prose) allUtilities(i int) bool {
 		}
 	}
 	for k := i + 1; k <= i+4 && k < len(p.words) && !p.stop(k); k++ {
-		if p.about(k, anInclusion) || exceptWords[p.word(k)] || copulas[p.word(k)] {
+		if p.about(k, anInclusion) || exceptWords[p.word(k)] && !p.onlyThings(k+1) || copulas[p.word(k)] {
 			return false
 		}
 	}
 	return true
+}
+
+// onlyThings tells whether a sentence goes on from token i with nothing but things that a rent may include: "all
+// utilities but hydro", and no verdict.
+func (p *Prose) onlyThings(i int) bool {
+	for k := i; k < len(p.words) && !p.stop(k); k++ {
+		what, end := p.thing(k)
+		if what == noUtility && !p.glue(k) {
+			return false
+		}
+		k = end
+	}
+	return i < len(p.words)
 }
 
 // shareOf tells whether a percentage of the utility at i is the tenant's: "40 % of hydro", "30 % des services".

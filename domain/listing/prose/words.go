@@ -80,6 +80,13 @@ func Read(plain string) *Prose {
 			}
 			t.kind, t.w = word, s[i:j]
 			t.topic = topics[t.w]
+			if t.topic == 0 || j-i == 1 || j-i <= 4 && alsoShort[t.w] {
+				if words, end := p.shortAt(i, j); len(words) > 0 {
+					p.addWhole(t, words, end)
+					i = end
+					continue
+				}
+			}
 			if t.topic == 0 && j-i >= 6 {
 				if k := p.seam(i, j); k < j {
 					j, line = k, true // words that a lost tag held apart were lines of their own
@@ -101,6 +108,19 @@ func Read(plain string) *Prose {
 		p.words = append(p.words, t)
 	}
 	return p
+}
+
+// addWhole adds the words that a short form at t stands for, which ends at the byte end. Each has all of its bytes.
+func (p *Prose) addWhole(t token, words []string, end int) {
+	t.end = int32(end) //nolint:gosec // an advert is short
+	for _, w := range words {
+		t.w, t.kind, t.sym, t.topic = w, word, 0, topics[w]
+		if !isLetter(w[0]) {
+			t.w, t.kind, t.sym = "", symbol, w[0]
+		}
+		p.words = append(p.words, t)
+		t.space, t.line = false, false
+	}
 }
 
 // seam returns where a new word begins inside the letters s[i:j], or j: "inclusBalcon", from a page whose tags were
@@ -407,7 +427,8 @@ func halfWord(s string, k int) int {
 	for c := char(s, n); c == ' ' || c == '-'; c = char(s, n) {
 		n++
 	}
-	if strings.HasPrefix(s[n:], "sous") || strings.HasPrefix(s[n:], "ss") {
+	if strings.HasPrefix(s[n:], "sous") || strings.HasPrefix(s[n:], "ss") || strings.HasPrefix(s[n:], "s.-sol") ||
+		strings.HasPrefix(s[n:], "s-sol") || strings.HasPrefix(s[n:], "s.sol") || strings.HasPrefix(s[n:], "s/sol") {
 		return 0
 	}
 	return k

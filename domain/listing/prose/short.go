@@ -1,0 +1,193 @@
+package prose
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// A short is what adverts cut a word or a pair of words to. It is read as the whole words, so that what holds of them
+// (denials, lists, prices) holds of it.
+type short struct {
+	words []string // that it stands for; a symbol stands for itself
+	when  cutWhen
+}
+
+// A cutWhen is where a short is one.
+type cutWhen uint8
+
+const (
+	anywhere  cutWhen = iota
+	beforeDot         // a word of its own without the point
+	counted           // after the ordinal of a floor
+	ofTenant          // after "du", "par le", "au"
+	beforeAny         // before a space, or before a small letter
+)
+
+// shorts are single words. The point after one goes with it.
+var shorts = shortWords(map[string]string{
+	"basement": "bsmt bsmnt basmt bsmnts", "floor": "flr", "floors": "flrs", "level": "lvl", "etage": "etg",
+	"climatisation": "clim climatis", "parking": "pkg prkg prkng pkng", "utilities": "utils", "available": "avail",
+	"dryer": "dryr", "washer": "wshr", "elec": "elec",
+}, map[string]short{
+	"util":   {[]string{"utilities"}, beforeDot},
+	"inc":    {[]string{"incl"}, beforeDot},
+	"chauff": {[]string{"chauffage"}, beforeDot},
+	"neg":    {[]string{"negotiable"}, beforeDot},
+	"nego":   {[]string{"negotiable"}, anywhere},
+	"fl":     {[]string{"floor"}, counted},
+	"loc":    {[]string{"locataire"}, ofTenant},
+})
+
+func shortWords(plain map[string]string, more map[string]short) map[string]short {
+	for whole, list := range plain {
+		for w := range strings.FieldsSeq(list) {
+			more[w] = short{words: []string{whole}}
+		}
+	}
+	return more
+}
+
+// shortPairs are letters around a stroke or points, by their first letter: the longer first where one begins another.
+var shortPairs = map[byte][]struct {
+	form string
+	short
+}{
+	'w': {
+		{"w/d", short{[]string{"washer", "/", "dryer"}, anywhere}},
+		{"w&d", short{[]string{"washer", "/", "dryer"}, anywhere}},
+		{"w+d", short{[]string{"washer", "/", "dryer"}, anywhere}},
+		{"w & d", short{[]string{"washer", "/", "dryer"}, anywhere}},
+		{"w/o", short{[]string{"without"}, anywhere}},
+		{"w/", short{[]string{"with"}, beforeAny}},
+	},
+	'd': {{"d/w", short{[]string{"dishwasher"}, anywhere}}},
+	'l': {{"l/s", short{[]string{"laveuse", "/", "secheuse"}, anywhere}}},
+	's': {
+		{"s.-sol", short{[]string{"soussol"}, anywhere}}, {"s. sol", short{[]string{"soussol"}, anywhere}},
+		{"s-sol", short{[]string{"soussol"}, anywhere}}, {"s.sol", short{[]string{"soussol"}, anywhere}},
+		{"s/sol", short{[]string{"soussol"}, anywhere}},
+	},
+	'r': {
+		{"r.d.c.", short{[]string{"rdc"}, anywhere}}, {"r.d.c", short{[]string{"rdc"}, anywhere}},
+		{"r-d-c", short{[]string{"rdc"}, anywhere}}, {"r/c", short{[]string{"rdc"}, anywhere}},
+	},
+	'u': {{"u/g", short{[]string{"underground"}, anywhere}}},
+}
+
+// shortAt reads a short form in the folded bytes i..j, a word that no reader knows or a letter, and returns the words
+// that it stands for and where it ends.
+func (p *Prose) shortAt(i, j int) (words []string, end int) {
+	s := p.fold
+	if j-i == 1 {
+		for _, pair := range shortPairs[s[i]] {
+			if end := i + len(pair.form); strings.HasPrefix(s[i:], pair.form) && !isDigit(char(s, i-1)) &&
+				char(s, i-1) != '\'' && p.mayCut(pair.when, i, end) {
+				return pair.words, end
+			}
+		}
+		return nil, j
+	}
+	switch w := s[i:j]; {
+	case w == "lav" || w == "sech":
+		return p.shortLaundry(i, j)
+	case w == "et":
+		return p.shortFloor(i, j)
+	case w == "ch": // "eau ch."; it counts bedrooms elsewhere
+		if p.word(len(p.words)-1) == "eau" {
+			return []string{"chaude"}, p.pointAfter(j)
+		}
+		return nil, j
+	case w == "sep": // "sep. entrance"; it is a month elsewhere
+		if k := skip(s, j+1); char(s, j) == '.' && strings.HasPrefix(s[min(k, len(s)):], "entr") {
+			return []string{"separate"}, j + 1
+		}
+		return nil, j
+	}
+	if cut, ok := shorts[s[i:j]]; ok && p.mayCut(cut.when, i, j) {
+		return cut.words, p.pointAfter(j)
+	}
+	return nil, j
+}
+
+// alsoShort are words of the trade that are short forms of others beside some words.
+var alsoShort = set("et ch sep elec")
+
+// mayCut tells whether the bytes i..j stand where a short form is one.
+func (p *Prose) mayCut(when cutWhen, i, j int) bool {
+	s, last := p.fold, len(p.words)-1
+	switch when {
+	case beforeDot:
+		return char(s, j) == '.' && p.pointAfter(j) > j && !denials[p.word(last)] && (last < 0 || p.sym(last) != '-')
+	case counted:
+		return last >= 0 && (ordinalEnds[p.word(last)] || ordinals[p.word(last)] != "")
+	case ofTenant:
+		switch p.word(last) {
+		case "du", "le", "au", "par":
+			return true
+		}
+		return false
+	case beforeAny:
+		next := char(s, j)
+		return next == ' ' || isLetter(next) && p.text[p.at[i]] == 'w'
+	case anywhere:
+	}
+	return !isLetter(char(s, j))
+}
+
+// pointAfter passes the point of a short form that ends at j, unless it ends the sentence as well: a capital or the end
+// of the line follows.
+func (p *Prose) pointAfter(j int) int {
+	s := p.fold
+	if char(s, j) != '.' {
+		return j
+	}
+	k := skip(s, j+1)
+	if k >= len(s) || s[k] == '\n' {
+		return j
+	}
+	if c := p.text[p.at[k]]; k > j+1 && c >= 'A' && c <= 'Z' {
+		return j
+	}
+	return j + 1
+}
+
+// shortLaundry reads "lav/séch", "lav. et séch.", "laveuse-séch.": either half alone is another word.
+func (p *Prose) shortLaundry(i, j int) (words []string, end int) {
+	s, last := p.fold, len(p.words)-1
+	if s[i:j] == "sech" {
+		for last > 0 && (p.words[last].kind == symbol || p.word(last) == "et") {
+			last--
+		}
+		if p.word(last) == "laveuse" && last >= len(p.words)-3 {
+			return []string{"secheuse"}, p.pointAfter(j)
+		}
+		return nil, j
+	}
+	k := j
+	for char(s, k) == '.' || char(s, k) == ' ' || char(s, k) == '/' || char(s, k) == '-' || char(s, k) == '&' ||
+		char(s, k) == '+' {
+		k++
+	}
+	if strings.HasPrefix(s[k:], "et ") {
+		k += len("et ")
+	}
+	if k > j && strings.HasPrefix(s[k:], "sech") {
+		return []string{"laveuse"}, p.pointAfter(j)
+	}
+	return nil, j
+}
+
+// shortFloor reads "ét.": "au 3e ét." is a floor, "à 2 ét." counts them. Without its accent it is "et".
+func (p *Prose) shortFloor(i, j int) (words []string, end int) {
+	last := len(p.words) - 1
+	if p.text[p.at[i]] < utf8.RuneSelf || last < 0 {
+		return nil, j
+	}
+	switch {
+	case ordinalEnds[p.word(last)] || ordinals[p.word(last)] != "":
+		return []string{"etage"}, p.pointAfter(j)
+	case p.num(last) != nil:
+		return []string{"etages"}, p.pointAfter(j)
+	}
+	return nil, j
+}

@@ -1,0 +1,64 @@
+package prose_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// wholeShort are the shares of the strings of testdata/short.jsonl, in percent, that were read whole when the rules last
+// changed, as wholeStrings are of the real ones.
+var wholeShort = map[string]float64{"open12": 98, "aside12": 93}
+
+// TestShortForms reads 249 strings written in the short forms that adverts have no end of: W/D, a/c, s.-sol, stat. en
+// sus, 250$/sem. The misses of the half set aside are not looked at.
+func TestShortForms(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile(filepath.Join("testdata", "short.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	type score struct{ whole, strings int }
+	scores := map[string]*score{}
+	for lines := bufio.NewScanner(bytes.NewReader(data)); lines.Scan(); {
+		var s struct {
+			advertString
+			Class string
+		}
+		if err := json.Unmarshal(lines.Bytes(), &s); err != nil {
+			t.Fatal(err)
+		}
+		wrong, _ := judge(s.advertString)
+		if len(wrong) > 0 && strings.HasPrefix(s.Half, "open") {
+			t.Logf("%s, %s %q: %s", s.Class, s.Part, s.Text, strings.Join(wrong, "; "))
+		}
+		for _, group := range []string{s.Half, s.Half + " " + s.Class} {
+			if scores[group] == nil {
+				scores[group] = &score{}
+			}
+			scores[group].strings++
+			if len(wrong) == 0 {
+				scores[group].whole++
+			}
+		}
+	}
+	for _, group := range slices.Sorted(maps.Keys(scores)) {
+		g := scores[group]
+		share := 100 * float64(g.whole) / float64(g.strings)
+		t.Logf("%-22s %3d of %3d strings whole (%.1f %%)", group, g.whole, g.strings, share)
+		if share < wholeShort[group] {
+			t.Errorf("%s: %.1f %% of the strings are whole; want %.1f", group, share, wholeShort[group])
+		}
+	}
+	for half := range wholeShort {
+		if scores[half] == nil {
+			t.Errorf("no string is of the half %s", half)
+		}
+	}
+}
