@@ -9,7 +9,7 @@ import './fonts.css'
 import './tokens.css'
 import './base.css'
 import { router } from './router'
-import { Say } from './say/Say'
+import { ready, Say } from './say/Say'
 import { refused } from './shell/refused'
 
 const onError = (error: unknown) => refused(Problem.of(error))
@@ -40,10 +40,12 @@ function Console() {
   )
 }
 
-createRoot(document.getElementById('root')!).render(
-  <StrictMode>
-    <QueryClientProvider client={client}>
-      <Console />
-    </QueryClientProvider>
-  </StrictMode>,
+void ready().then(() =>
+  createRoot(document.getElementById('root')!).render(
+    <StrictMode>
+      <QueryClientProvider client={client}>
+        <Console />
+      </QueryClientProvider>
+    </StrictMode>,
+  ),
 )

@@ -4,7 +4,8 @@ import { keepPreviousData, useInfiniteQuery, useMutation, useQuery, useQueryClie
 
 import { api, type Schemas } from './client'
 import { answer, Problem } from './problem'
-import { isLive, isTold, told, useTopic } from './stream'
+import { told } from './stale'
+import { isLive, isTold, useTopic } from './stream'
 
 const tick = 5_000 // ms between looks at what changes by itself, where the stream does not tell
 const slow = 60_000 // and where it does, for what it may have missed

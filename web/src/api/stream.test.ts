@@ -1,7 +1,8 @@
 import type { QueryClient } from '@tanstack/react-query'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 
-import { isTold, listen, pace, show, staleBy, wanted } from './stream'
+import { pace, staleBy } from './stale'
+import { isTold, listen, show, wanted } from './stream'
 
 /** reads are the times at which a query is read while something happens each second, in seconds. */
 function reads(name: string, seconds: number) {

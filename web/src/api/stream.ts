@@ -1,40 +1,10 @@
 import { useQueryClient, type QueryClient } from '@tanstack/react-query'
 import { useEffect, useSyncExternalStore } from 'react'
 
+import { refetcher, topics } from './stale'
+
 // One stream a browser: browsers have six connections to an origin, and the seventh tab would hang without an error.
 // The tab that holds a lock reads the stream, and tells the others. Without a secure context each tab has its own.
-
-const topics = ['report', 'flow', 'feed', 'letters', 'replays', 'platforms', 'drafts']
-
-// The queries that a topic makes stale.
-const stale: Record<string, string[]> = {
-  report: ['queues'],
-  flow: ['flow', 'reasons', 'adverts'],
-  feed: ['recent', 'listings', 'listing', 'duplicates'],
-  letters: ['letters', 'letter', 'queues'],
-  replays: ['replays', 'replay'],
-  platforms: ['platforms'],
-  drafts: ['drafts', 'draft-requests'],
-}
-
-// The queries that a topic of one item makes stale, of which it has the ID behind a colon.
-const staleOfOne: Record<string, string[]> = { run: ['run'], upload: ['upload'], campaign: ['campaign'] }
-
-/** staleBy are the queries that a topic makes stale, with the ID of the one item that they are of. */
-export function staleBy(topic: string): { name: string; id?: string }[] {
-  const [kind = '', id] = topic.split(':')
-  if (id !== undefined) return (staleOfOne[kind] ?? []).map((name) => ({ name, id }))
-  if (kind === 'resync') return [...Object.values(stale), ...Object.values(staleOfOne)].flat().map((name) => ({ name }))
-  return (stale[kind] ?? []).map((name) => ({ name }))
-}
-
-/** told reports whether the stream says when a query of that name is stale. */
-export const told = (name: string) => Object.values(stale).some((names) => names.includes(name))
-
-// ms between two reads of a query: of figures that move with every advert it doubles up to these while they do.
-const gap = 1_000
-const gaps: Record<string, number> = { recent: 5_000, listings: 10_000, flow: 5_000, reasons: 10_000 }
-const soon = 300 // ms in which what changes together is heard
 
 const tick = 5_000 // ms between looks while the stream is away
 const silence = 40_000 // ms without a word, after which what is shown is stale
@@ -70,13 +40,6 @@ export const useLost = () =>
     },
     () => lost,
   )
-
-/** pace is when a query may be read again: how long to wait from now, in ms, and the gap after that. */
-export function pace(name: string, now: number, last: { at: number; gap: number } | undefined) {
-  const most = gaps[name] ?? gap
-  if (!last || now - last.at > 2 * most) return { wait: soon, gap }
-  return { wait: Math.max(soon, last.at + last.gap - now), gap: Math.min(most, 2 * last.gap) }
-}
 
 const wantedFor = 3 * tick // ms: a tab says at each tick what it wants
 const mostWanted = 13 // of one item: the API takes 20 topics in all
@@ -115,35 +78,6 @@ export const useTopic = (topic: string) => useEffect(() => show(topic), [topic])
 
 /** isTold reports whether the stream tells of one item, so that its page need not ask each second. */
 export const isTold = (topic: string) => isLive() && toldOf.includes(topic)
-
-/** refetcher marks queries as stale, each at its pace, so that a burst of events is one request. */
-function refetcher(client: QueryClient) {
-  const waiting = new Map<string, ReturnType<typeof setTimeout>>()
-  const last = new Map<string, { at: number; gap: number }>()
-  return {
-    of(topic: string) {
-      for (const { name, id } of staleBy(topic)) {
-        const key = id === undefined ? name : `${name}:${id}`
-        if (waiting.has(key)) continue
-        const next = pace(name, Date.now(), last.get(key))
-        waiting.set(
-          key,
-          setTimeout(() => {
-            waiting.delete(key)
-            last.set(key, { at: Date.now(), gap: next.gap })
-            // A tab that nobody sees asks for nothing: what is stale is read when it is looked at again.
-            void client.invalidateQueries({
-              queryKey: [name],
-              predicate: (q) => id === undefined || q.queryKey.some((part) => String(part) === id),
-              refetchType: document.hidden ? 'none' : 'active',
-            })
-          }, next.wait),
-        )
-      }
-    },
-    stop: () => waiting.forEach(clearTimeout),
-  }
-}
 
 /** useStream listens as long as the page is open, and only while the caller may. */
 export function useStream(may: boolean) {

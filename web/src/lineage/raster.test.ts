@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { labels, tail } from './labels'
 import { Layout } from './layout'
 import { paint } from './paint'
+import { Panned, slide } from './pan'
 import { into, nearest, toward, wayTo } from './pick'
 import { mark, mix, Raster, rgb, type Shape } from './raster'
 import { site } from './site.test.data'
@@ -92,6 +93,67 @@ test('50,000 URLs are drawn in bounded time; a filter dims the others', () => {
   const lit = new Uint8Array(tree.n)
   paint(to, tree, layout, view, 1, colours, lit)
   expect(dark(to)).toBeLessThan(all / 2)
+})
+
+test('a picture that moves is the one that is drawn there', () => {
+  const { tree, layout, view } = drawn(20_000)
+  const [width, height] = [500, 280]
+  for (const k of [0.4, 1, 6]) {
+    const p = new Panned(width, height)
+    let at = { k: view.k * k, x: 250, y: 140 }
+    p.paint(tree, layout, at, 1, colours, undefined, false, false)
+    for (const [dx, dy] of [
+      [7, 0],
+      [0, -9],
+      [-23, 14],
+      [1, 1],
+      [-120, -90],
+      [0, 0],
+      [400, 3], // too far: drawn anew
+    ] as const) {
+      at = { k: at.k, x: at.x + dx, y: at.y + dy }
+      p.paint(tree, layout, at, 1, colours, undefined, false, false)
+      const whole = new Raster(width, height)
+      paint(whole, tree, layout, at, 1, colours)
+      let off = 0
+      // A line may differ by a shade, and at the edges, where it ends.
+      for (let i = 0; i < whole.px.length; i++)
+        if ([0, 8, 16].some((b) => Math.abs(((p.to.px[i]! >> b) & 255) - ((whole.px[i]! >> b) & 255)) > 6)) off++
+      expect(off / whole.px.length, `${k}: ${dx} ${dy}`).toBeLessThan(0.01)
+    }
+  }
+})
+
+test('a picture that has changed is drawn anew', () => {
+  const { tree, layout, view } = drawn(3_000)
+  const p = new Panned(300, 200)
+  p.paint(tree, layout, view, 1, colours, undefined, false, false)
+  const lit = new Uint8Array(tree.n)
+  p.forget()
+  p.paint(tree, layout, { ...view, x: view.x + 1 }, 1, colours, lit, false, false)
+  const whole = new Raster(300, 200)
+  paint(whole, tree, layout, { ...view, x: view.x + 1 }, 1, colours, lit)
+  expect(p.to.px).toEqual(whole.px)
+})
+
+test.each([
+  [1, 0],
+  [-2, 0],
+  [0, 1],
+  [0, -2],
+  [2, 1],
+  [-1, -1],
+  [1, -2],
+])('a picture is moved by %i, %i', (dx, dy) => {
+  const r = new Raster(5, 4)
+  const was = r.px.map((_, i) => i + 1)
+  r.px.set(was)
+  slide(r, dx, dy)
+  for (let y = 0; y < 4; y++)
+    for (let x = 0; x < 5; x++) {
+      const [fx, fy] = [x - dx, y - dy]
+      if (fx >= 0 && fy >= 0 && fx < 5 && fy < 4) expect(r.px[y * 5 + x]).toBe(was[fy * 5 + fx])
+    }
 })
 
 test('what lies where', () => {

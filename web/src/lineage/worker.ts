@@ -2,9 +2,8 @@ import { readLineage } from '../api/lineage'
 import { Problem } from '../api/problem'
 import { labels, tail } from './labels'
 import { Layout } from './layout'
-import { paint } from './paint'
+import { Panned } from './pan'
 import { into, nearest, toward, wayTo } from './pick'
-import { Raster } from './raster'
 import type { Colours, News, Order, Point, View } from './talk'
 import { states, Tree } from './tree'
 
@@ -37,16 +36,22 @@ let reading = false
 let again = false // it has changed while it was read
 let cut = false
 
-const rasters = new Map<string, Raster>()
+const pictures = new Map<string, Panned>()
 
-function raster(w: number, h: number) {
+function picture(w: number, h: number) {
   const key = `${w} ${h}`
-  let r = rasters.get(key)
-  if (!r) {
-    if (rasters.size > 1) rasters.clear() // of an earlier size
-    rasters.set(key, (r = new Raster(w, h)))
+  let p = pictures.get(key)
+  if (!p) {
+    if (pictures.size > 1) pictures.clear() // of an earlier size
+    pictures.set(key, (p = new Panned(w, h)))
   }
-  return r
+  return p
+}
+
+/** changed draws all anew: more than the view has changed. */
+function changed() {
+  for (const p of pictures.values()) p.forget()
+  move()
 }
 
 let asked = false
@@ -71,9 +76,9 @@ function draw(fine: boolean, crisp = false) {
   const begun = performance.now()
   const by = fine ? scale : 1
   const [w, h] = [Math.round(width * by), Math.round(height * by)]
-  const r = raster(w, h)
-  paint(r, tree, layout, view, by, colours, lit, slow && !crisp)
-  const image = new ImageData(new Uint8ClampedArray(r.px.buffer), w, h)
+  const p = picture(w, h)
+  p.paint(tree, layout, view, by, colours, lit, slow && !crisp, crisp)
+  const image = new ImageData(new Uint8ClampedArray(p.to.px.buffer), w, h)
   if (fine) to.putImageData(image, 0, 0)
   else {
     if (rough?.width !== w || rough.height !== h) rough = new OffscreenCanvas(w, h)
@@ -119,7 +124,7 @@ function show() {
   if (filter.states.length > 0 || filter.words) light()
   page.postMessage({ is: 'there', urls: tree.n, cut, box: layout.bounds(), layoutMS })
   if (chosen.id) tellChosen()
-  move()
+  changed()
 }
 
 function light() {
@@ -180,7 +185,7 @@ page.onmessage = ({ data: o }) => {
       break
     case 'colours':
       colours = o.colours
-      move()
+      changed()
       break
     case 'view':
       view = o.view
@@ -189,7 +194,7 @@ page.onmessage = ({ data: o }) => {
     case 'filter':
       filter = o
       light()
-      move()
+      changed()
       break
     case 'choose':
       chosen = o

@@ -2,7 +2,6 @@ import { createContext, use, useCallback, useEffect, useMemo, useState, type Rea
 
 import { en } from './en'
 import type { Language, Zone } from './format'
-import { fr } from './fr'
 
 export type Sentences = typeof en
 
@@ -31,15 +30,28 @@ export function keep(key: string, value: string) {
   } catch {} // the choice then lasts until the reload
 }
 
+// English is there at once; the sentences of another language are read when somebody wants them.
+const spoken: Partial<Record<Language, Sentences>> = { en }
+
+async function learn(l: Language) {
+  if (l === 'fr') spoken.fr ??= (await import('./fr')).fr
+}
+
+const wanted = (): Language => ((stored('language') ?? navigator.language).startsWith('fr') ? 'fr' : 'en')
+
+/** ready ends when the console can be shown in the language that is wanted; where that cannot be read, in English. */
+export const ready = () => learn(wanted()).catch(() => {})
+
 /** Say gives all below it the sentences of the chosen language, and the zone that times are shown in. */
 export function Say({ home, children }: { home: Zone; children: ReactNode }) {
-  const [language, choose] = useState<Language>(() =>
-    (stored('language') ?? navigator.language).startsWith('fr') ? 'fr' : 'en',
-  )
+  const [language, choose] = useState<Language>(() => (spoken[wanted()] ? wanted() : 'en'))
   const [utc, setUTC] = useState(() => stored('zone') === 'UTC')
   const setLanguage = useCallback((l: Language) => {
     keep('language', l)
-    choose(l)
+    learn(l).then(
+      () => choose(l),
+      () => {}, // it cannot be read now; the next load of the page tries again
+    )
   }, [])
   const toggleZone = useCallback(
     () =>
@@ -53,7 +65,7 @@ export function Say({ home, children }: { home: Zone; children: ReactNode }) {
     document.documentElement.lang = language
   }, [language])
   const voice = useMemo(
-    () => ({ say: language === 'fr' ? fr : en, language, zone: utc ? 'UTC' : home, setLanguage, toggleZone }),
+    () => ({ say: spoken[language] ?? en, language, zone: utc ? 'UTC' : home, setLanguage, toggleZone }),
     [language, utc, home, setLanguage, toggleZone],
   )
   return <Context value={voice}>{children}</Context>
