@@ -22,9 +22,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	crawling "github.com/mtlrent/conveyor/domain/crawl"
-	"github.com/mtlrent/conveyor/internal/crawlsite"
 	"github.com/mtlrent/conveyor/internal/devstack"
 	"github.com/mtlrent/conveyor/internal/servicetest"
+	"github.com/mtlrent/conveyor/sim/crawlsite"
 )
 
 const (

@@ -61,9 +61,8 @@ function Drop({ tenant }: { tenant: string }) {
   const [chosen, setChosen] = useState({ hold: true, dryRun: false })
   const [over, setOver] = useState(false)
   const going = send.isPending
-  // What was asked for with a file that was cut off holds when it is chosen again, so nothing else can be asked for.
-  const { hold, dryRun } = (going ? sending : cut[0]) ?? chosen
-  const fixed = going || cut.length > 0
+  // What was asked for with a file that was cut off holds when that one is chosen again, and for no other file.
+  const { hold, dryRun } = (going && sending) || chosen
   const take = (file: File | undefined) => {
     if (!file || !may || going) return
     const begun = begin({ tenant, file, hold, dryRun })
@@ -93,7 +92,10 @@ function Drop({ tenant }: { tenant: string }) {
       {!going &&
         cut.map((c) => (
           <p key={c.key} className="ochr" role="status">
-            {t.cutOff(c.name)}{' '}
+            {t.cutOff(
+              c.name,
+              [c.hold && t.hold, c.dryRun && t.dryRun].filter((box) => box !== false).join(', '),
+            )}{' '}
             <button className="btn q" onClick={() => forgetSending(c.key)}>
               {t.forget}
             </button>
@@ -115,7 +117,7 @@ function Drop({ tenant }: { tenant: string }) {
           <input
             type="checkbox"
             checked={hold}
-            disabled={fixed}
+            disabled={going}
             onChange={(e) => setChosen({ ...chosen, hold: e.target.checked })}
           />{' '}
           {t.hold}
@@ -124,7 +126,7 @@ function Drop({ tenant }: { tenant: string }) {
           <input
             type="checkbox"
             checked={dryRun}
-            disabled={fixed}
+            disabled={going}
             onChange={(e) => setChosen({ ...chosen, dryRun: e.target.checked })}
           />{' '}
           {t.dryRun}

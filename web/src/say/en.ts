@@ -86,6 +86,7 @@ export const en = {
         'The identity provider does not accept this API. An operator has to compare the client ID, its secret and the redirect URL.',
       away: 'The identity provider does not answer. Try again in a minute, or sign in with an API key.',
       role: 'You have no role here. Ask an operator for one, and sign in again.',
+      tenant: 'Your organization was removed from here. Ask an operator, if this is a surprise.',
       wait: 'Too many sign-ins from your address failed. Wait a minute, and sign in again.',
     },
   },

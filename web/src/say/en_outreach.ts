@@ -16,8 +16,8 @@ export const outreach = {
   drop: 'Drop a file of contacts here, or choose one (CSV, XLSX, JSON, vCard; gzip or zip)',
   sending: 'Sending …',
   sent: (sent: string, of: string) => `${sent} of ${of} sent`,
-  cutOff: (file: string) =>
-    `The sending of ${file} was cut off. Choose the same file again: whatever has arrived of it, it is one upload.`,
+  cutOff: (file: string, boxes: string) =>
+    `The sending of ${file} was cut off. Choose the same file again: whatever has arrived of it, it is one upload, with the boxes that were ticked then: ${boxes || 'none'}.`,
   forget: 'Forget it',
   hold: 'show me first how it would be read',
   file: 'File',

@@ -89,6 +89,7 @@ export const fr: typeof en = {
         'Le fournisseur d’identité n’accepte pas cette API. Un opérateur doit vérifier l’identifiant du client, son secret et l’adresse de retour.',
       away: 'Le fournisseur d’identité ne répond pas. Réessayez dans une minute, ou connectez-vous avec une clé d’API.',
       role: 'Vous n’avez aucun rôle ici. Demandez-en un à un opérateur, puis connectez-vous de nouveau.',
+      tenant: 'Votre organisation a été retirée d’ici. Si cela vous surprend, demandez à un opérateur.',
       wait: 'Trop de connexions ont échoué depuis votre adresse. Attendez une minute, puis réessayez.',
     },
   },

@@ -16,8 +16,8 @@ export const outreach: (typeof en)['outreach'] = {
   drop: 'Déposez ici un fichier de contacts, ou choisissez-en un (CSV, XLSX, JSON, vCard ; gzip ou zip)',
   sending: 'Envoi…',
   sent: (sent, of) => `${sent} sur ${of} envoyés`,
-  cutOff: (file) =>
-    `L’envoi de ${file} a été interrompu. Choisissez de nouveau le même fichier : quoi qu’il en soit arrivé, c’est un seul envoi.`,
+  cutOff: (file, boxes) =>
+    `L’envoi de ${file} a été interrompu. Choisissez de nouveau le même fichier : quoi qu’il en soit arrivé, c’est un seul envoi, avec les cases cochées alors : ${boxes || 'aucune'}.`,
   forget: 'L’oublier',
   hold: 'montrer d’abord comment il serait lu',
   file: 'Fichier',
