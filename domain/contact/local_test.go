@@ -85,6 +85,22 @@ func TestLanguagesWithCountries(t *testing.T) {
 	require.Equal(t, contact.CodeLocale, f.rows[2].Problems[0].Code)
 }
 
+// The names of languages are read in each language whose headers are.
+func TestLanguagesByName(t *testing.T) {
+	t.Parallel()
+	for tag, names := range map[string]string{
+		"en": "English|Anglais|Englisch|Inglés|Inglese|Inglês|Engels", "fr": "French|Français|Französisch|Francés|Francese|Francês|Frans",
+		"de": "German|Allemand|Deutsch|Alemán|Tedesco|Alemão|Duits", "es": "Spanish|Espagnol|Spanisch|Español|Spagnolo|Espanhol|Spaans",
+		"it": "Italian|Italien|Italienisch|Italiano|Italiaans", "pt": "Portuguese|Portugais|Portugiesisch|Portugués|Portoghese|Portugees",
+		"nl": "Dutch|Néerlandais|Niederländisch|Neerlandés|Olandese|Holandês|Nederlands",
+	} {
+		for name := range strings.SplitSeq(names, "|") {
+			f := importFile(t, []byte("Phone,Sprache\n5145550123,"+name+"\n"), contact.Options{})
+			require.Equal(t, tag, f.rows[0].Contact.Locale, name)
+		}
+	}
+}
+
 // What people and programs put around an address is none of it.
 func TestEmailsAsWritten(t *testing.T) {
 	t.Parallel()
@@ -114,13 +130,26 @@ func TestHeadersAsWritten(t *testing.T) {
 		"Nombre y apellidos;Número de celular;E-mail":                                              "name phone email",
 		"Nome;Sobrenome;Telefone celular;Correio eletrónico":                                       "given_name family_name phone email",
 		"Prénom / First name;Nom / Last name;Téléphone / Phone;Courriel / Email;Langue / Language": "given_name family_name phone email locale",
-		"Full Name (as on ID);Phone Number (10 digits);Email (required)":                           "name phone email",
+		"Full Name;Phone Number (10 digits);Email (required)":                                      "name phone email",
 		"Phone (with country code);Name*":                                                          "phone name",
 		"MobilePhone;ContactName;PreferredLanguage":                                                "phone name locale",
 		"WhatsApp (consent);Phone;Name":                                                            "fields.whatsapp_consent phone name",
 		"Phone (type);Phone;Name":                                                                  "fields.phone_type phone name",
 		"Name (spouse);Name;Phone":                                                                 "fields.name_spouse name phone",
 		"Phone (spouse);Phone;Name":                                                                "fields.phone_spouse phone name",
+		"Numéro (dossier);Cellulaire du locataire;Nom":                                             "fields.numero_dossier phone name",
+		"To (city);Recipient (company);Phone":                                                      "fields.to_city fields.recipient_company phone",
+		"Segment (code);Groupe (pays);Phone":                                                       "fields.segment_code fields.groupe_pays phone",
+		"Contact (emergency);Client (entreprise);Phone":                                            "fields.contact_emergency fields.client_entreprise phone",
+		"Name (company);First name (required);Phone(s)":                                            "fields.name_company given_name phone",
+		"Téléphone (conjoint);Cell (mandatory);Prénom (assistant)":                                 "fields.telephone_conjoint phone fields.prenom_assistant",
+		"Téléphone du conjoint;Téléphone (avec indicatif pays);Nom":                                "fields.telephone_du_conjoint phone name",
+		"Teléfono (código de país);Correo;Nombre":                                                  "phone email given_name",
+		"Téléphone (indicatif pays canadien);Nom":                                                  "phone name",
+		"Kunde Telefono mit Vorwahl;Naam":                                                          "phone name",
+		"Téléphone avec indicatif;Nom":                                                             "phone name",
+		"Indicatif téléphone;Pays (tel);Courriel":                                                  "fields.indicatif_telephone fields.pays_tel email",
+		"Language(s);Langue (parlée);Phone":                                                        "fields.language_s fields.langue_parlee phone",
 	} {
 		sample := map[string]string{"phone": "+4917123456", "email": "a%d@example.com", "locale": "de"}
 		var row []string
@@ -150,6 +179,19 @@ func TestColumnsByValues(t *testing.T) {
 		"Newsletter email;Who;Where\nyes;Ann;ann@example.com\nno;Bob;bob@example.com\n":             "fields.newsletter_email fields.who email",
 		"Customer mobile;note\n5.14555E+09;x\n514-555-0123;y\n":                                     "phone fields.note",
 		"SIRET;Ort;Ruf\n73282932000074;Paris;+33 6 12 34 56 78\n73282932000075;Lyon;+33698765432\n": "fields.siret fields.ort phone",
+		"Téléphone du client;x\n06-12-34-56-78;a\n06-98-76-54-32;b\n":                               "phone fields.x",
+		"Téléphone (requis);x\n06/12/34/56/78;a\n06/98/76/54/32;b\n":                                "phone fields.x",
+		"Mobile since;Phone\n2024-05-01;514-555-0123\n01/05/2024 10:00;438-555-0199\n":              "fields.mobile_since phone",
+		"Phone first seen;Phone\n2024-05-01T10:00:00Z;514-555-0123\n2024/05/02;438-555-0199\n":      "fields.phone_first_seen phone",
+		"Tenant phone;x\nN/A;a\n-;b\nnone;c\n#N/A;d\naucun;e\nn/d;f\n514-555-0123;g\n":              "phone fields.x",
+		"Tenant email;Phone\nN/A;514-555-0123\n-;\n--;\nnone;\n?;\nnull;\nann@example.com;\n":       "email phone",
+		"Numéro (dossier);Cellulaire du locataire\n20240001;514-555-0123\n20240002;438-555-0199\n":  "fields.numero_dossier phone",
+		"Téléphone du conjoint;Téléphone (avec indicatif pays)\n514-555-0123;+14385550199\n":        "fields.telephone_du_conjoint phone",
+		"Tel Kunde mit Vorwahl;Tel Partner\n+4930231254;+4917123456\n":                              "phone fields.tel_partner",
+		"Phone;Sprache\n514-555-0123;fließend\n438-555-0199;Schweizer Mundart\n":                    "phone fields.sprache",
+		"Phone;Langue / Language\n514-555-0123;Français, anglais\n438-555-0199;les deux\n":          "phone fields.langue_language",
+		"Phone;Langue\n514-555-0123;Français, anglais\n438-555-0199;les deux\n":                     "phone locale",
+		"Phone;PreferredLanguage\n514-555-0123;Engels\n438-555-0199;Klingon, sometimes\n":           "phone locale",
 	} {
 		f := importFile(t, []byte(text), contact.Options{})
 		var got []string
@@ -165,7 +207,7 @@ func TestMacintosh(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"Prénom;Nom;Téléphone\nZoé;Côté;514 555-0123\nFrançois;Légaré;438 555-0199\nAnaïs;L’Écuyer;450 555-0111\n",
-		"Name;Phone\nZoé;5145550123\n", "NOM;TÉLÉPHONE\nBÉLANGER À ÇA;5145550123\n", "Name;Phone\nMüller “Max” – Ñandú;5145550123\n",
+		"Name;Phone\nZoé;5145550123\nRené Légaré;4385550199\n", "NOM;TÉLÉPHONE\nBÉLANGER À ÇA;5145550123\n", "Name;Phone\nMüller “Max” – Ñandú;5145550123\n",
 		"Name;Phone\nŒuvré “Bob”;4385550199\nSøren Ångström;5145550123\n",
 	} {
 		for name, in := range map[string]*charmap.Charmap{"macintosh": charmap.Macintosh, "windows-1252": charmap.Windows1252} {
@@ -176,7 +218,9 @@ func TestMacintosh(t *testing.T) {
 			require.Equal(t, importFile(t, []byte(text), contact.Options{}).String(), f.String())
 		}
 	}
-	for _, text := range []string{"Name;Phone\nŽižek Šimek;5145550123\n", "Name;Phone\nL’été – 5 €;5145550123\nNike™ Žák;4385550199\n"} {
+	for _, text := range []string{"Name;Phone\nŽižek Šimek;5145550123\n", "Name;Phone\nL’été – 5 €;5145550123\nNike™ Žák;4385550199\n",
+		"Name;Phone\nJean–Luc;5145550123\n", "Name;Phone\nTéléTech™Plus;5145550123\n", "Name;Phone\nWait…what;5145550123\n",
+		"Name;Phone\nJean–Luc—Roy;5145550123\nA–B–C–D;4385550199\nX®Y;4505550111\n", "Name;Phone\nMacŽak;5145550123\n"} {
 		f := importFile(t, cp1252(text), contact.Options{})
 		require.Equal(t, contact.Windows1252, f.plan.Format.Encoding, text)
 	}

@@ -76,6 +76,9 @@ const (
 	rankWork
 )
 
+// rankGuessed is that of a column of languages whose header may as well be of languages that are spoken.
+const rankGuessed = 1
+
 type known struct {
 	field string
 	rank  int
@@ -130,7 +133,8 @@ var headers = func() map[string]known {
 		{known{FieldFamily, 0}, `last name|lastname|family name|familyname|surname|last|ln|nom|nom de famille|apellido|apellidos|
 			sobrenome|apelido|apellido paterno|primer apellido|cognome|nachname|familienname|achternaam`},
 		{known{FieldLocale, 0}, `locale|language|lang|preferred language|language code|langue|langue preferee|langue de communication|
-			idioma|sprache|lingua|taal`},
+			idioma`},
+		{known{FieldLocale, rankGuessed}, `sprache|lingua|taal`},
 		{known{FieldTags, 0}, `tags|tag|labels|label|group membership|groups|group|categories|category|etiquettes|etiquette|
 			groupes|groupe|mots cles|categorie|segment|segments|etiquetas|etiqueta|grupos|grupo|categorias|kategorien|
 			kategorie|gruppen|gruppe|etichette`},
@@ -229,24 +233,51 @@ func inLanguages(header string) (all known, ok bool) {
 	return all, ok
 }
 
-// withoutNote is what a header means that has a note in brackets: "Phone (10 digits)". A note that makes something else
-// of the column is heeded.
+// withoutNote is what a header means that has a note in brackets that changes nothing: "Phone (10 digits)". Any other
+// note makes something else of the column, "Numéro (dossier)", and no note makes surer what may be anything.
 func withoutNote(header string) (known, bool) {
-	name, note, ok := strings.Cut(header, "(")
-	if !ok {
-		if name, note, ok = strings.Cut(header, "["); !ok {
+	name, note := noteOf(header)
+	folded := fold(name)
+	k, ok := headers[folded]
+	if !ok || k.field == FieldName || k.field == FieldLocale || slices.Contains(vague, folded) {
+		return known{}, false
+	}
+	said := false
+	for _, w := range strings.Fields(note) {
+		if _, err := strconv.Atoi(w); err == nil {
+			continue
+		}
+		said = true
+		if !slices.Contains(noteWords, w) && (k.field != FieldPhone || !slices.Contains(phoneNoteWords, w)) {
 			return known{}, false
 		}
 	}
-	have := strings.Fields(fold(note))
-	for _, w := range notWords {
-		if slices.Contains(have, w) && w != "country" && w != "code" {
-			return known{}, false
-		}
-	}
-	k, ok := headers[fold(name)]
-	return k, ok
+	return k, said
 }
+
+// noteOf parts a header from what follows its first bracket, which is folded.
+func noteOf(header string) (name, note string) {
+	i := strings.IndexAny(header, "([")
+	if i < 0 {
+		return header, ""
+	}
+	return header[:i], fold(header[i:])
+}
+
+// vague are names of telephone columns that are as well those of files, of letters or of messages.
+var vague = []string{"number", "numero", "to", "recipient"}
+
+// noteWords are the words of notes that change nothing, beside numbers; phoneNoteWords are those of telephones.
+var (
+	noteWords = strings.Fields(`required mandatory obligatoire requis obligatorio obligatoria requerido obrigatorio
+		pflichtfeld pflicht erforderlich obbligatorio verplicht optional facultatif facultative optionnel opcional
+		facoltativo optioneel primary main principal principale preferred s`)
+	phoneNoteWords = strings.Fields(`digits digit chiffres digitos ziffern stellig cifre cijfers
+		mobile cell cellphone cellular cellulaire portable celular movil telemovel handy mobil cellulare mobiel gsm
+		with including incl without only no avec sans con com sin sem mit ohne met the de del do du
+		country area code codes international format indicatif pays regional codigo pais vorwahl landesvorwahl
+		landervorwahl prefisso internazionale landcode e164 dashes spaces tirets espaces`)
+)
 
 // parted puts spaces where a header has a capital within a word: "MobilePhone".
 func parted(header string) string {
@@ -290,6 +321,26 @@ var notWords = []string{"fax", "pager", "telecopie", "telecopieur", "type", "lab
 	"statut", "consentimiento", "acepta", "fecha", "tipo", "pais", "consentimento", "aceita", "einwilligung", "datum",
 	"typ", "vorwahl", "telefax"}
 
+// codeWords of notWords say how a number is written where they stand in a note, or behind one of withWords.
+var (
+	codeWords = []string{"indicatif", "pays", "pais", "vorwahl"}
+	withWords = []string{"avec", "con", "com", "mit", "met", "with"}
+)
+
+// disowned says that notWords make a header none of words.
+func disowned(header, folded string) bool {
+	have := strings.Fields(folded)
+	with := slices.ContainsFunc(withWords, func(w string) bool { return slices.Contains(have, w) })
+	name, _ := noteOf(header)
+	outside := strings.Fields(fold(name))
+	return slices.ContainsFunc(notWords, func(w string) bool {
+		if slices.Contains(codeWords, w) {
+			return !with && slices.Contains(outside, w)
+		}
+		return slices.Contains(have, w)
+	})
+}
+
 // byHeader is what a header says, with a confidence of 1 for a known name, .9 for one with a note, .7 for words in it,
 // 0 for nothing.
 func byHeader(header, folded string) (known, float64, string) {
@@ -304,8 +355,7 @@ func byHeader(header, folded string) (known, float64, string) {
 	if k, ok := withoutNote(header); ok {
 		return k, .9, "known header, but for the note"
 	}
-	have := strings.Fields(folded)
-	if slices.ContainsFunc(notWords, func(w string) bool { return slices.Contains(have, w) }) {
+	if disowned(header, folded) {
 		return known{}, 0, ""
 	}
 	for _, w := range words {
@@ -339,7 +389,8 @@ func mapColumns(columns []string, sample [][]string, o Options) (Mapping, []Reas
 			continue
 		}
 		k, sure, why := byHeader(m[i].Header, f)
-		if sure < 1 && belied(k.field, sample, i) {
+		guessed := sure < 1 || k.field == FieldLocale && headers[f] != known{FieldLocale, 0}
+		if guessed && belied(k.field, sample, i) {
 			k, sure, why = known{}, 0, ""
 		}
 		if more, ok := p.fields[f]; ok {
@@ -466,20 +517,36 @@ func share(sample [][]string, i int, is func(string) bool) (part float64, values
 	return float64(hits) / float64(max(values, 1)), values
 }
 
-// belied says that the values of a column are nothing like the field that words of its header name: "WhatsApp updates"
-// has yes and no.
+// belied says that the values of a column are nothing like the field that its header seems to name: "WhatsApp updates"
+// has yes and no, and "Sprache" may have how well a language is spoken.
 func belied(field string, sample [][]string, i int) bool {
-	is := func(s string) bool { return digitsOf(s) >= 4 && !isDate(s) }
+	var is func(string) bool
 	switch field {
 	case FieldPhone:
+		is = func(s string) bool { return digitsOf(s) >= 4 && !isDate(s) }
 	case FieldEmail:
 		is = func(s string) bool { return strings.Contains(s, "@") }
+	case FieldLocale: // what stands for no language refuses its row, so it counts
+		part, values := share(sample, i, func(s string) bool { return readLocale(oneLine(s)) != "" })
+		return values > 0 && part < .5
 	default:
 		return false
 	}
 	part, values := share(sample, i, is)
-	return values > 0 && part < .2
+	empty, _ := share(sample, i, filler)
+	return values > 0 && empty < 1 && part < .2*(1-empty)
 }
+
+// filler says that a cell only stands for one that is empty.
+func filler(s string) bool {
+	folded := fold(s)
+	return !strings.Contains(s, "@") && (folded == "" || slices.Contains(fillers, folded))
+}
+
+var fillers = []string{"n a", "na", "none", "null", "nil", "nan", "nd", "n d", "s o", "so", "tbd", "empty", "unknown",
+	"not available", "missing", "vide", "aucun", "aucune", "inconnu", "sans", "sans objet", "non disponible", "ninguno",
+	"ninguna", "sin", "nenhum", "nenhuma", "keine", "kein", "keiner", "k a", "unbekannt", "nessuno", "nessuna", "geen",
+	"onbekend"}
 
 // byContent finds the phone, and the address, in the values where no header says so. Of columns of digits it takes the
 // one with the most numbers that exist: customers have numbers, too.
@@ -537,10 +604,15 @@ func phoneLike(s string) bool {
 	return digits >= 7 && digits <= 15 && others <= 2 && strings.Count(s, "-") < 5 && !isDate(s)
 }
 
+// isDate says that a cell begins with the eight digits of a day, and ends there or goes on with a time: the numbers of
+// France are written 06-12-34-56-78, too.
 func isDate(s string) bool {
 	s = strings.TrimSpace(s)
-	return len(s) >= 10 && (s[4] == '-' && s[7] == '-' || s[4] == '/' && s[7] == '/' ||
-		s[2] == '/' && s[5] == '/' || s[2] == '-' && s[5] == '-')
+	if len(s) < 10 || len(s) > 10 && s[10] != ' ' && s[10] != 'T' || digitsOf(s[:10]) != 8 {
+		return false
+	}
+	return s[4] == '-' && s[7] == '-' || s[4] == '/' && s[7] == '/' ||
+		s[2] == '/' && s[5] == '/' || s[2] == '-' && s[5] == '-'
 }
 
 // nameAlone takes a column "Nom" for the whole name where no column has given names, and "Name" for the family's beside

@@ -279,6 +279,11 @@ var languages = map[string]string{
 	"allemand": "de", "deutsch": "de", "italian": "it", "italien": "it", "italiano": "it", "arabic": "ar", "arabe": "ar",
 	"chinese": "zh", "chinois": "zh", "mandarin": "zh", "creole": "ht", "haitian creole": "ht", "dutch": "nl",
 	"neerlandais": "nl", "eng": "en", "fre": "fr", "fra": "fr",
+	"englisch": "en", "inglese": "en", "engels": "en", "franzosisch": "fr", "francese": "fr", "frans": "fr",
+	"spanisch": "es", "spagnolo": "es", "spaans": "es", "espanhol": "es", "castellano": "es",
+	"portugiesisch": "pt", "portoghese": "pt", "portugees": "pt", "aleman": "de", "alemao": "de", "tedesco": "de",
+	"duits": "de", "italienisch": "it", "italiaans": "it", "niederlandisch": "nl", "hollandisch": "nl",
+	"hollandais": "nl", "holandes": "nl", "neerlandes": "nl", "olandese": "nl", "nederlands": "nl",
 }
 
 func readLocale(v string) string {

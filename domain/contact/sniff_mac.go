@@ -1,6 +1,7 @@
 package contact
 
 import (
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -8,19 +9,20 @@ import (
 )
 
 // isMac says that the letters of a text that is not UTF-8 are where Macintosh has them and Windows-1252 has none: read
-// as Windows-1252, "Zoé" of a Mac is "ZoŽ".
+// as Windows-1252, "Zoé" of a Mac is "ZoŽ". One or two of them prove nothing: a Windows file has its own oddities.
 func isMac(b []byte) bool {
-	fits, odd := letterwise(b, charmap.Windows1252)
+	fits, _, odd := letterwise(b, charmap.Windows1252)
 	if odd*8 <= fits {
 		return false
 	}
-	macFits, macOdd := letterwise(b, charmap.Macintosh)
-	return macFits > 0 && macOdd*3 < odd
+	_, accents, macOdd := letterwise(b, charmap.Macintosh)
+	return accents >= 3 && macOdd*3 < odd
 }
 
 // letterwise counts the bytes beyond ASCII that an encoding makes a fitting letter of, and those that it makes
-// something odd of: a capital behind a small letter, a sign within a word.
-func letterwise(b []byte, in *charmap.Charmap) (fits, odd int) {
+// something odd of: a capital behind a small letter, a sign within a word. Accents are those of fits that are letters.
+// Dashes and the signs that people write without a space are neither.
+func letterwise(b []byte, in *charmap.Charmap) (fits, accents, odd int) {
 	before := ' '
 	for i, c := range b {
 		r := in.DecodeByte(c)
@@ -31,12 +33,16 @@ func letterwise(b []byte, in *charmap.Charmap) (fits, odd int) {
 			}
 			within := unicode.IsLetter(before) && unicode.IsLetter(after)
 			switch {
+			case strings.ContainsRune("–—™®…", r):
 			case r == utf8.RuneError, unicode.IsControl(r):
 				odd++
 			case unicode.IsUpper(r) && unicode.IsLower(before),
 				unicode.IsLower(r) && unicode.IsUpper(before) && unicode.IsUpper(after):
 				odd++
-			case unicode.IsLetter(r), r == '’' && within:
+			case unicode.IsLetter(r):
+				fits++
+				accents++
+			case r == '’' && within:
 				fits++
 			case within:
 				odd++
@@ -44,5 +50,5 @@ func letterwise(b []byte, in *charmap.Charmap) (fits, odd int) {
 		}
 		before = r
 	}
-	return fits, odd
+	return fits, accents, odd
 }
