@@ -298,7 +298,7 @@ func TestCrawlTellsWhatIsGone(t *testing.T) {
 		publish, robots bool
 		want            []string
 	}{
-		{true, true, []string{"/404", "/410", "/noindex"}}, {true, false, []string{"/404", "/410"}}, {false, true, nil},
+		{true, true, []string{"/404", "/410", "/header", "/noindex"}}, {true, false, []string{"/404", "/410"}}, {false, true, nil},
 	} {
 		c := newCrawled(t)
 		c.settings.Publish, c.settings.RespectRobots = tt.publish, tt.robots
@@ -306,9 +306,13 @@ func TestCrawlTellsWhatIsGone(t *testing.T) {
 			switch path := strings.TrimPrefix(r.URL, "https://a.example"); path {
 			case "/":
 				return html(r, `<a href="/404"></a><a href="/410"></a><a href="/noindex"></a><a href="/401"></a><a href="/403"></a>
-					<a href="/500"></a><a href="/301"></a>`), nil
+					<a href="/500"></a><a href="/301"></a><a href="/header"></a><a href="/other"></a>`), nil
 			case "/noindex":
 				return html(r, `<meta name="robots" content="noindex"><p>secret`), nil
+			case "/header", "/other":
+				e := html(r, "<p>secret")
+				e.Header.Set("X-Robots-Tag", map[string]string{"/header": "noarchive, noindex", "/other": "otherbot: noindex"}[path])
+				return e, nil
 			default:
 				code, err := strconv.Atoi(path[1:])
 				require.NoError(t, err)

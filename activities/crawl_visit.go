@@ -241,6 +241,8 @@ func (s *shard) read(r *crawl.Result, e web.Exchange) {
 		XML: xml, Agent: strings.ToLower(s.Agent), LinkRel: s.run.Settings.FollowLinkRel,
 		Text: s.run.Settings.Publish, MaxLinks: maxLinks, MaxText: maxText,
 	})
+	noIndex, noFollow := page.RobotsTag(e.Header.Values("X-Robots-Tag"), strings.ToLower(s.Agent))
+	p.NoIndex, p.NoFollow = p.NoIndex || noIndex, p.NoFollow || noFollow
 	r.Title = p.Title
 	r.Links = []crawl.Link{}
 	if !s.run.Settings.Nofollow || !p.NoFollow {

@@ -254,8 +254,17 @@ func TestIsOptOut(t *testing.T) {
 		"Thank you": false, "thanks, please": false, "Please stop by tomorrow, thanks": false, "Stop it, please": false,
 		"Thank you, I cannot stop laughing": false, "Please revoke my lease": false, "Is the bus stop near? Merci": false,
 		"Hello! When does it end? Thanks": false, "fin de semana, gracias": false, "please please please": false,
+		"ＳＴＯＰ": true, "𝗦𝗧𝗢𝗣": true, "st\u200Bop": true, "S.T.O.P": true, "stop stop STOP!": true, "Unsubscribe me, please": true,
+		"Please stop sending me messages": true, "Désabonnez-moi svp": true, "Quiero darme de baja": true, "Pare, por favor": true,
+		"please do not unsubscribe me": false, "Stop sending me messages about the other flat": false, "a b c": false,
 		"": false, "stop by tomorrow": false, "don't stop": false, "start": false, "arrêt de bus": false, "👋": false,
 	} {
 		require.Equal(t, want, campaign.IsOptOut(text), text)
+	}
+	for payload, want := range map[string]bool{
+		"STOP": true, "stop_promotions": true, "OPT_OUT": true, "UNSUBSCRIBE": true, "Arrêt": true, "CANCEL": false, "end": false,
+		"STOP_1": false, "stop-button": false, "yes": false, "": false,
+	} {
+		require.Equal(t, want, campaign.IsOptOutPayload(payload), payload)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -11,11 +12,19 @@ import (
 // stopWords are the messages that mean: send me nothing more. Without accents and punctuation, in lower case.
 var stopWords = []string{
 	"stop", "stop all", "stopall", "stop promotions", "unsubscribe", "cancel", "end", "quit", "revoke", "opt out",
-	"optout", "remove me", // English
+	"optout", "remove me", "remove me from your list", "remove me from the list", "unsub", "unsubscribe me", "opt me out",
+	"stop messages", "stop messaging", "stop messaging me", "stop texting", "stop texting me", "stop sending messages",
+	"stop sending me messages", "stop contacting me", "no more messages", // English
 	"arret", "arreter", "arretez", "arreter les promotions", "desabonner", "desabonnement", "me desabonner",
-	"se desabonner", "desinscrire", "desinscription", "me desinscrire", "revoquer", "fin", // French
-	"baja", "parar", "cancelar suscripcion", "detener promociones", "revocar", // Spanish
-	"sair", "descadastrar", "cancelar inscricao", "interromper promocoes", "revogar", // Portuguese
+	"se desabonner", "desinscrire", "desinscription", "me desinscrire", "revoquer", "fin", "desabonnez moi",
+	"desabonne moi", "desinscrivez moi", "desinscris moi", "je veux me desabonner", "je veux me desinscrire",
+	"je me desabonne", "retirez moi de la liste", "retirez moi de votre liste", "arretez de m ecrire",
+	"ne m ecrivez plus", "plus de messages", // French
+	"baja", "parar", "cancelar suscripcion", "detener promociones", "revocar", "darme de baja", "dar de baja",
+	"dame de baja", "denme de baja", "deme de baja", "quiero darme de baja", "no mas mensajes",
+	"no quiero mas mensajes", "desuscribir", "desuscribirme", // Spanish
+	"sair", "descadastrar", "cancelar inscricao", "interromper promocoes", "revogar", "pare", "me descadastre",
+	"quero sair", "nao quero mais mensagens", "nao quero mais receber mensagens", // Portuguese
 }
 
 // courtesies are what people say before and after a stop word and mean nothing by, in the same notation.
@@ -41,14 +50,14 @@ func IsOptOut(text string) bool {
 	}
 	bare := strings.Map(func(r rune) rune {
 		switch {
-		case unicode.Is(unicode.Mn, r):
+		case unicode.In(r, unicode.Mn, unicode.Cf):
 			return -1
 		case unicode.IsLetter(r) || unicode.IsDigit(r):
 			return unicode.ToLower(r)
 		}
 		return ' '
-	}, norm.NFD.String(text))
-	words := strings.Fields(bare)
+	}, norm.NFKD.String(text))
+	words := slices.Compact(spelled(strings.Fields(bare)))
 	for n := len(words); n > 0; n = len(words) {
 		if slices.Contains(stopWords, strings.Join(words, " ")) {
 			return true
@@ -58,6 +67,23 @@ func IsOptOut(text string) bool {
 		}
 	}
 	return false
+}
+
+// severalMeanings are stop words that a sender may give a button of another meaning, one that cancels an appointment.
+var severalMeanings = []string{"cancel", "end", "quit", "revoke", "fin", "revoquer", "parar", "revocar", "revogar",
+	"sair"}
+
+// IsOptOutPayload says that the payload of a button, which its sender chose, is a stop word and nothing else.
+func IsOptOutPayload(payload string) bool {
+	return IsOptOut(payload) && !slices.Contains(severalMeanings, strings.ToLower(strings.TrimSpace(payload)))
+}
+
+// spelled are the words, one where all of them are single letters: "S.T.O.P".
+func spelled(words []string) []string {
+	if len(words) < 3 || slices.ContainsFunc(words, func(w string) bool { return utf8.RuneCountInString(w) > 1 }) {
+		return words
+	}
+	return []string{strings.Join(words, "")}
 }
 
 // courteous is a message without the first courtesy that it begins or ends with.

@@ -362,6 +362,7 @@ var verdicts = map[int]Verdict{
 	131052: mediaFailed,
 	131053: mediaFailed,
 	131057: apiAway, // the account is being maintained
+	133004: apiAway, // the server is not available
 
 	131021: recipientFails("the recipient is the sender"),
 	131026: notReachable,
@@ -404,4 +405,5 @@ var verdicts = map[int]Verdict{
 	131037: accountStops("the display name of the phone number is not approved"),
 	131042: accountStops("the account has a payment problem"),
 	131045: accountStops("the phone number has no valid certificate"),
+	134011: accountStops("the terms of payments are not accepted"),
 }

@@ -3,6 +3,7 @@ package contact
 import (
 	"net/mail"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/idna"
 )
@@ -14,8 +15,9 @@ func ReadEmail(cell string) (address string, problem *Problem) {
 	s, _, _ := strings.Cut(cell, ":::")
 	s = strings.TrimSpace(withoutInvisible(s))
 	if len(s) > 7 && strings.EqualFold(s[:7], "mailto:") {
-		s = s[7:]
+		s, _, _ = strings.Cut(strings.TrimSpace(s[7:]), "?")
 	}
+	s = bareAddress(s)
 	refuse := func(message string) (string, *Problem) {
 		return "", &Problem{Code: CodeEmail, Message: excerpt(cell) + " " + message}
 	}
@@ -52,6 +54,27 @@ func ReadEmail(cell string) (address string, problem *Problem) {
 		return refuse("has no domain that can exist; correct what follows the @")
 	}
 	return local + "@" + domain, nil
+}
+
+// bareAddress is an address without what people and programs put around it: quotes in pairs, a comma or semicolon of a
+// list, "Roy, Bob <…>" without the quotes that the name needs.
+func bareAddress(s string) string {
+	s = strings.TrimRight(strings.Trim(s, " ,;\u00a0"), ".")
+	for _, q := range []string{"''", `""`, "‘’", "“”", "«»", "<>"} {
+		open, size := utf8.DecodeRuneInString(q)
+		if inner, ok := strings.CutPrefix(s, string(open)); ok {
+			if inner, ok := strings.CutSuffix(inner, q[size:]); ok {
+				s = strings.TrimSpace(inner)
+			}
+		}
+	}
+	if i := strings.LastIndexByte(s, '<'); i > 0 && strings.HasSuffix(s, ">") && !strings.Contains(s[:i], `"`) {
+		inner := strings.TrimPrefix(strings.TrimSpace(s[i+1:len(s)-1]), "mailto:")
+		if before := strings.TrimSpace(s[:i]); !strings.Contains(before, "@") || strings.EqualFold(before, inner) {
+			s = inner
+		}
+	}
+	return strings.ReplaceAll(s, "＠", "@")
 }
 
 const hostBytes = "abcdefghijklmnopqrstuvwxyz0123456789-"

@@ -81,8 +81,8 @@ type known struct {
 	rank  int
 }
 
-// headers are the known names of columns, folded (fold), in English and French, and the commonest in Spanish and
-// Portuguese.
+// headers are the known names of columns, folded (fold), in English and French, and the commonest in Spanish,
+// Portuguese, German, Italian and Dutch.
 var headers = func() map[string]known {
 	m := map[string]known{}
 	for _, g := range []struct {
@@ -93,34 +93,47 @@ var headers = func() map[string]known {
 			cellphone|cell number|cellular|whatsapp|whatsapp number|whatsapp phone|whatsapp id|wa id|wa|msisdn|portable|
 			tel portable|telephone portable|numero de portable|cellulaire|tel cellulaire|telephone cellulaire|tel mobile|
 			telephone mobile|numero de mobile|numero mobile|numero whatsapp|gsm|celular|telefono movil|movil|telemovel|
-			phone mobile`},
+			phone mobile|numero de celular|numero celular|numero de movil|telefono celular|telefone celular|telefone movel|
+			numero de telemovel|handy|handynummer|handy nr|mobil|mobilnummer|mobiltelefon|mobilfunknummer|cellulare|
+			numero di cellulare|telefono cellulare|mobiel|mobiel nummer|mobiele telefoon|gsm nummer`},
 		{known{FieldPhone, rankAny}, `phone|phone number|phone no|phone 1|phone1|telephone|telephone number|telephone 1|tel|tel no|
 			contact number|contact no|number|phonenumber|phone numbers|telephone principal|primary phone|main phone|
 			default phone|phone e164|e164|numero|numero de telephone|numero de tel|no de telephone|no telephone|no tel|
 			n de telephone|num tel|n tel|n telephone|num telephone|telephones|telefono|numero de telefono|telefone|
-			numero de telefone|phone 1 value|to|recipient`},
+			numero de telefone|phone 1 value|to|recipient|telefono de contacto|numero de contacto|telefone de contato|
+			numero de contato|telefono 1|telefone 1|telefon|telefonnummer|telefon nr|telefonnr|rufnummer|
+			numero di telefono|telefoon|telefoonnummer`},
 		{known{FieldPhone, rankSecond}, `phone 2|phone2|phone 2 value|other phone|second phone|secondary phone|mobile 2|mobile phone 2|
-			tel 2|telephone 2|autre telephone|telephone autre|tel autre|phone 3 value|phone 3|alternate phone`},
+			tel 2|telephone 2|autre telephone|telephone autre|tel autre|phone 3 value|phone 3|alternate phone|
+			telefono 2|telefone 2|otro telefono|outro telefone|telefon 2`},
 		{known{FieldPhone, rankHome}, `home phone|home phone 2|home tel|telephone domicile|tel domicile|telephone domicile 2|
-			telephone personnel|telephone maison|tel maison|phone 4 value`},
+			telephone personnel|telephone maison|tel maison|phone 4 value|landline|telephone fixe|tel fixe|telefono fijo|
+			telefone fixo|telefone residencial|festnetz|festnetznummer|telefon privat|telefono fisso`},
 		{known{FieldPhone, rankWork}, `business phone|business phone 2|work phone|office phone|company main phone|
 			telephone bureau|telephone bureau 2|tel bureau|tel travail|telephone travail|telephone professionnel|
-			tel professionnel|tel societe|telephone societe`},
+			tel professionnel|tel societe|telephone societe|telefono trabajo|telefono oficina|telefone comercial|
+			telefon geschaftlich|telefono ufficio`},
 		{known{FieldEmail, rankMobile}, `email|e mail|email address|e mail address|mail|email 1|e mail 1 value|primary email|
 			courriel|adresse courriel|adresse e mail|adresse email|adresse mail|adresse de messagerie|adresse electronique|
-			courrier electronique|adel|mel|correo|correo electronico|emailaddress|work email|email work|e mail de contact`},
+			courrier electronique|adel|mel|correo|correo electronico|emailaddress|work email|email work|e mail de contact|
+			adresse de courriel|direccion de correo|direccion de correo electronico|endereco de email|endereco de e mail|
+			correio eletronico|correio electronico|e mail adresse|emailadresse|e mailadresse|mailadresse|indirizzo email|
+			indirizzo e mail|e mailadres|emailadres`},
 		{known{FieldEmail, rankSecond}, `email 2|e mail 2|e mail 2 value|e mail 2 address|adresse de messagerie 2|other email|
 			secondary email|email 3|e mail 3|e mail 3 value|e mail 3 address|adresse de messagerie 3|personal email`},
 		{known{FieldName, 0}, `name|full name|fullname|contact name|display name|contact|customer name|customer|client|client name|
 			nom complet|nom et prenom|prenom et nom|nom prenom|prenom nom|nom du contact|nom du client|nombre completo|
-			nome completo|file as`},
-		{known{FieldGiven, 0}, `first name|firstname|given name|givenname|given|first|forename|fn|prenom|prenoms|nombre|nome`},
+			nome completo|file as|nombre y apellidos|nombre y apellido|nome e sobrenome|nome e cognome|cognome e nome|
+			vollstandiger name|vor und nachname|vorname und nachname|kundenname|naam|volledige naam`},
+		{known{FieldGiven, 0}, `first name|firstname|given name|givenname|given|first|forename|fn|prenom|prenoms|prenom s|
+			nombre|nombres|primer nombre|nome|primeiro nome|vorname|rufname|voornaam`},
 		{known{FieldFamily, 0}, `last name|lastname|family name|familyname|surname|last|ln|nom|nom de famille|apellido|apellidos|
-			sobrenome|apelido`},
+			sobrenome|apelido|apellido paterno|primer apellido|cognome|nachname|familienname|achternaam`},
 		{known{FieldLocale, 0}, `locale|language|lang|preferred language|language code|langue|langue preferee|langue de communication|
-			idioma`},
+			idioma|sprache|lingua|taal`},
 		{known{FieldTags, 0}, `tags|tag|labels|label|group membership|groups|group|categories|category|etiquettes|etiquette|
-			groupes|groupe|mots cles|categorie|segment|segments`},
+			groupes|groupe|mots cles|categorie|segment|segments|etiquetas|etiqueta|grupos|grupo|categorias|kategorien|
+			kategorie|gruppen|gruppe|etichette`},
 		{known{FieldIgnored, 0}, `error line|error field|error code|error message`},
 	} {
 		for name := range strings.SplitSeq(g.names, "|") {
@@ -181,8 +194,72 @@ func knownHeader(cell string) bool {
 	if len(cell) > 100 {
 		return false
 	}
-	_, ok := headers[fold(cell)]
+	_, ok := meaningOf(cell)
 	return ok
+}
+
+// meaningOf is what a header means that is known as a whole, or whose parts in two languages are, or without its note.
+func meaningOf(header string) (known, bool) {
+	if k, ok := headers[fold(header)]; ok {
+		return k, true
+	}
+	if k, ok := inLanguages(header); ok {
+		return k, true
+	}
+	return withoutNote(header)
+}
+
+// inLanguages is what a header means that says the same in several languages: "Courriel / Email". "Nom" alone, which
+// may be a whole name or a part of one, is what the other says.
+func inLanguages(header string) (all known, ok bool) {
+	parts := strings.FieldsFunc(header, func(r rune) bool { return r == '/' || r == '|' || r == '\n' })
+	if len(parts) < 2 || len(parts) > 4 {
+		return known{}, false
+	}
+	for _, part := range parts {
+		folded := fold(part)
+		k, found := headers[folded]
+		switch {
+		case !found || ok && folded != "nom" && k.field != all.field:
+			return known{}, false
+		case folded != "nom" && !ok:
+			all, ok = k, true
+		}
+	}
+	return all, ok
+}
+
+// withoutNote is what a header means that has a note in brackets: "Phone (10 digits)". A note that makes something else
+// of the column is heeded.
+func withoutNote(header string) (known, bool) {
+	name, note, ok := strings.Cut(header, "(")
+	if !ok {
+		if name, note, ok = strings.Cut(header, "["); !ok {
+			return known{}, false
+		}
+	}
+	have := strings.Fields(fold(note))
+	for _, w := range notWords {
+		if slices.Contains(have, w) && w != "country" && w != "code" {
+			return known{}, false
+		}
+	}
+	k, ok := headers[fold(name)]
+	return k, ok
+}
+
+// parted puts spaces where a header has a capital within a word: "MobilePhone".
+func parted(header string) string {
+	var b strings.Builder
+	before := ' '
+	for _, r := range header {
+		if unicode.IsUpper(r) && unicode.IsLower(before) {
+			b.WriteByte(' ')
+		}
+		b.WriteRune(r)
+		before = r
+	}
+	return b.String()
 }
 
 // cleanHeader is a header as it is shown: trimmed, on one line.
@@ -209,12 +286,23 @@ var words = []struct {
 // notWords make a header none of words: a fax is not called, and a type or a date of a phone is no phone.
 var notWords = []string{"fax", "pager", "telecopie", "telecopieur", "type", "label", "date", "time", "status", "opt",
 	"consent", "verified", "valid", "model", "count", "country", "code", "display", "assistant", "ext",
-	"extension", "poste"}
+	"extension", "poste", "optin", "subscribed", "accepts", "consentement", "accepte", "abonne", "indicatif", "pays",
+	"statut", "consentimiento", "acepta", "fecha", "tipo", "pais", "consentimento", "aceita", "einwilligung", "datum",
+	"typ", "vorwahl", "telefax"}
 
-// byHeader is what a header says, with a confidence of 1 for a known name, .7 for words in it, 0 for nothing.
-func byHeader(folded string) (known, float64, string) {
-	if k, ok := headers[folded]; ok {
-		return k, 1, "known header"
+// byHeader is what a header says, with a confidence of 1 for a known name, .9 for one with a note, .7 for words in it,
+// 0 for nothing.
+func byHeader(header, folded string) (known, float64, string) {
+	for _, name := range []string{folded, fold(parted(header))} {
+		if k, ok := headers[name]; ok {
+			return k, 1, "known header"
+		}
+	}
+	if k, ok := inLanguages(header); ok {
+		return k, 1, "known header in each of its languages"
+	}
+	if k, ok := withoutNote(header); ok {
+		return k, .9, "known header, but for the note"
 	}
 	have := strings.Fields(folded)
 	if slices.ContainsFunc(notWords, func(w string) bool { return slices.Contains(have, w) }) {
@@ -250,7 +338,10 @@ func mapColumns(columns []string, sample [][]string, o Options) (Mapping, []Reas
 		if m[i].Field != "" {
 			continue
 		}
-		k, sure, why := byHeader(f)
+		k, sure, why := byHeader(m[i].Header, f)
+		if sure < 1 && belied(k.field, sample, i) {
+			k, sure, why = known{}, 0, ""
+		}
 		if more, ok := p.fields[f]; ok {
 			k, sure, why = more, 1, p.name
 		} else if p.part(f) {
@@ -263,9 +354,10 @@ func mapColumns(columns []string, sample [][]string, o Options) (Mapping, []Reas
 		}
 		m[i].Field, m[i].Rank, m[i].Confidence, m[i].Why = k.field, k.rank, sure, why
 	}
-	sureOnly(m, FieldPhone)
-	sureOnly(m, FieldEmail)
-	byContent(m, sample, taken)
+	for _, field := range []string{FieldPhone, FieldEmail, FieldName, FieldGiven, FieldFamily, FieldLocale} {
+		sureOnly(m, field)
+	}
+	byContent(m, sample, o.Region, taken)
 	nameAlone(m, folded)
 	slugs := map[string]bool{}
 	for _, c := range m {
@@ -360,38 +452,71 @@ func (p preset) part(folded string) bool {
 	return slices.Contains(p.parts, bare)
 }
 
-// byContent finds the phone, and the address, in the values where no header says so.
-func byContent(m Mapping, sample [][]string, taken map[string]bool) {
+// share is how many of the values of a column are so, 0 where there are none.
+func share(sample [][]string, i int, is func(string) bool) (part float64, values int) {
+	hits := 0
+	for _, r := range sample {
+		if i < len(r) && strings.TrimSpace(r[i]) != "" {
+			values++
+			if is(r[i]) {
+				hits++
+			}
+		}
+	}
+	return float64(hits) / float64(max(values, 1)), values
+}
+
+// belied says that the values of a column are nothing like the field that words of its header name: "WhatsApp updates"
+// has yes and no.
+func belied(field string, sample [][]string, i int) bool {
+	is := func(s string) bool { return digitsOf(s) >= 4 && !isDate(s) }
+	switch field {
+	case FieldPhone:
+	case FieldEmail:
+		is = func(s string) bool { return strings.Contains(s, "@") }
+	default:
+		return false
+	}
+	part, values := share(sample, i, is)
+	return values > 0 && part < .2
+}
+
+// byContent finds the phone, and the address, in the values where no header says so. Of columns of digits it takes the
+// one with the most numbers that exist: customers have numbers, too.
+func byContent(m Mapping, sample [][]string, region string, taken map[string]bool) {
 	for _, kind := range []struct {
-		field string
-		is    func(string) bool
-		what  string
+		field  string
+		is     func(string) bool
+		exists func(string) bool
+		what   string
 	}{
-		{FieldPhone, phoneLike, "telephone numbers"},
-		{FieldEmail, func(s string) bool { return strings.Contains(s, "@") && valueLike(s) }, "e-mail addresses"},
+		{FieldPhone, phoneLike, func(s string) bool {
+			_, _, wrong := ReadPhone(s, region)
+			return wrong == nil
+		}, "telephone numbers"},
+		{FieldEmail, func(s string) bool { return strings.Contains(s, "@") && valueLike(s) }, func(s string) bool {
+			_, wrong := ReadEmail(s)
+			return wrong == nil
+		}, "e-mail addresses"},
 	} {
 		if m.has(kind.field) || taken[kind.field] {
 			continue
 		}
-		best, most := -1, 0.0
+		best, most, existing := -1, 0.0, 0.0
 		for i := range m {
 			if m[i].Field != "" {
 				continue
 			}
-			values, hits := 0, 0
-			for _, r := range sample {
-				if i < len(r) && strings.TrimSpace(r[i]) != "" {
-					values++
-					if kind.is(r[i]) {
-						hits++
-					}
-				}
+			part, _ := share(sample, i, kind.is)
+			if part < .6 {
+				continue
 			}
-			if values > 0 && float64(hits)/float64(values) > most {
-				best, most = i, float64(hits)/float64(values)
+			exist, _ := share(sample, i, kind.exists)
+			if best < 0 || exist > existing || exist == existing && part > most {
+				best, most, existing = i, part, exist
 			}
 		}
-		if best >= 0 && most >= .6 {
+		if best >= 0 {
 			m[best].Field, m[best].Confidence = kind.field, .6
 			m[best].Why = fmt.Sprintf("%.0f %% of its values look like %s", 100*most, kind.what)
 		}
@@ -418,8 +543,16 @@ func isDate(s string) bool {
 		s[2] == '/' && s[5] == '/' || s[2] == '-' && s[5] == '-')
 }
 
-// nameAlone takes a column "Nom" for the whole name where no column has given names.
+// nameAlone takes a column "Nom" for the whole name where no column has given names, and "Name" for the family's beside
+// a "Vorname" alone, as German has it.
 func nameAlone(m Mapping, folded []string) {
+	if !m.has(FieldFamily) && (slices.Contains(folded, "vorname") || slices.Contains(folded, "voornaam")) {
+		for i := range m {
+			if m[i].Field == FieldName && (folded[i] == "name" || folded[i] == "naam") && m[i].Why != "given" {
+				m[i].Field, m[i].Why = FieldFamily, "the given name stands in a column of its own"
+			}
+		}
+	}
 	if m.has(FieldGiven) || m.has(FieldName) {
 		return
 	}

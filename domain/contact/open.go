@@ -35,6 +35,7 @@ const (
 	UTF16LE     = "utf-16le"
 	UTF16BE     = "utf-16be"
 	Windows1252 = "windows-1252"
+	Macintosh   = "macintosh"
 )
 
 // Bounds against files that unpack to more than anyone has contacts.

@@ -285,6 +285,14 @@ func readLocale(v string) string {
 	if tag, ok := languages[fold(v)]; ok {
 		return tag
 	}
+	if name, country, ok := strings.Cut(v, "("); ok { // as Outlook has it: "French (Canada)"
+		if tag := languages[fold(name)]; tag != "" {
+			if fold(country) == "canada" {
+				return tag + "-CA"
+			}
+			return tag
+		}
+	}
 	tag, err := language.Parse(strings.ReplaceAll(v, "_", "-"))
 	if err != nil || tag == language.Und {
 		return ""

@@ -3,6 +3,7 @@ package contact
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -48,9 +49,17 @@ func ReadPhone(cell, region string) (phone, country string, problem *Problem) {
 var (
 	scientific = regexp.MustCompile(`^[+-]?[0-9]+([.,][0-9]+)?[eE][+-]?[0-9]+$`)
 	decimal    = regexp.MustCompile(`^([0-9]{7,15})[.,]0+$`)
-	extension  = regexp.MustCompile(`(?i)[0-9)][\s,;.-]*(?:ext(?:ension|n)?|x|poste|int(?:erno)?|ramal|;ext=|#)[\s.:=]*[0-9]{1,7}$`)
-	several    = regexp.MustCompile(`(?i)[/;,|\n]|\s(?:or|ou|and|et|y|o|&)\s`)
-	prefixes   = []string{"whatsapp:", "tel:", "phone:", "callto:", "sms:", "p:"}
+	extension  = regexp.MustCompile(`(?i)[0-9)][\s,;.(\[-]*(?:ext(?:ensi[oó]n|n)?|x|poste|int(?:erno)?|ramal|anexo|` +
+		`local|durchwahl|dw|toestel|доб|;ext=|#)[\s.:=]*[0-9]{1,7}$`)
+	several  = regexp.MustCompile(`(?i)[/;,|\n]|\s(?:or|ou|and|et|y|o|e|und|oder|&)\s`)
+	exact    = regexp.MustCompile(`^\+?([1-9])[.,]([0-9]{6,14})[eE]\+?0?([0-9]{1,2})$`)
+	prefixes = []string{"whatsapp:", "tel:", "phone:", "callto:", "sms:", "p:"}
+)
+
+const (
+	severalMessage   = "is more than one number; keep one, and put others into columns of their own"
+	extensionMessage = "has an extension, which cannot be written to; give a direct number, or remove the extension if the " +
+		"main number has WhatsApp"
 )
 
 func readPhone(cell, region string) (phone, country string, problem *Problem) {
@@ -66,10 +75,13 @@ func readPhone(cell, region string) (phone, country string, problem *Problem) {
 		}
 		s = strings.Join(strings.Fields(s), " ") // one number that was broken
 	}
+	written := s
 	if compact, ok := plainNumber(s); ok {
 		s = compact
 	} else {
-		if scientific.MatchString(s) {
+		if whole := unscaled(s); whole != "" {
+			s = whole
+		} else if scientific.MatchString(s) {
 			return refuse(CodeScientific, "is in scientific notation: a spreadsheet has dropped digits. Format the column as "+
 				"text (or as a number without decimals), and export it again")
 		}
@@ -77,11 +89,10 @@ func readPhone(cell, region string) (phone, country string, problem *Problem) {
 			s = m[1]
 		}
 		if extension.MatchString(s) {
-			return refuse(CodeExtension, "has an extension, which cannot be written to; give a direct number, or remove the "+
-				"extension if the main number has WhatsApp")
+			return refuse(CodeExtension, extensionMessage)
 		}
 		if moreThanOne(s) {
-			return refuse(CodeSeveral, "is more than one number; keep one, and put others into columns of their own")
+			return refuse(CodeSeveral, severalMessage)
 		}
 		if strings.ContainsFunc(s, unicode.IsLetter) {
 			return refuse(CodeLetters, "has letters; write the digits")
@@ -89,6 +100,9 @@ func readPhone(cell, region string) (phone, country string, problem *Problem) {
 	}
 	digits := digitsOf(s)
 	international := strings.HasPrefix(s, "+")
+	if digits > 15 && twoNumbers(written, region) {
+		return refuse(CodeSeveral, severalMessage)
+	}
 	if digits < 4 || digits > 17 {
 		return refuse(CodePhone, "is no telephone number; correct it")
 	}
@@ -102,6 +116,9 @@ func readPhone(cell, region string) (phone, country string, problem *Problem) {
 		var err error
 		if number, err = parse(s, of); err == nil {
 			if phone, country, ok := valid(number); ok {
+				if number.GetExtension() != "" { // "…,12": a pause, and what is dialled after it
+					return refuse(CodeExtension, extensionMessage)
+				}
 				return phone, country, nil
 			}
 			tooLong = phonenumbers.IsPossibleNumberWithReason(number) == phonenumbers.TOO_LONG
@@ -136,6 +153,47 @@ func readPhone(cell, region string) (phone, country string, problem *Problem) {
 	}
 	return refuse(CodePhone, "is no number that exists "+where+"; correct it")
 }
+
+// unscaled is a number in scientific notation that has all of its digits, as programs write them, "5.145550123E9"; ""
+// for any other. A spreadsheet rounds to fewer.
+func unscaled(s string) string {
+	m := exact.FindStringSubmatch(s)
+	if m == nil || strconv.Itoa(len(m[2])) != m[3] {
+		return ""
+	}
+	return m[1] + m[2]
+}
+
+// twoNumbers says that a cell is one number and then another, whatever stands between them.
+func twoNumbers(s, region string) bool {
+	if len(s) > 100 {
+		return false
+	}
+	exists := func(part string) bool {
+		part = strings.TrimRightFunc(strings.TrimSpace(part), trailing)
+		of := region
+		if strings.HasPrefix(part, "+") {
+			of = ""
+		}
+		number, err := parse(part, of)
+		if err != nil || digitsOf(part) < 7 {
+			return false
+		}
+		_, ok := countryOf(number)
+		return ok
+	}
+	for i := 1; i < len(s); i++ {
+		if begins := s[i] == '+' || isDigit(s[i]) && !isDigit(s[i-1]) && s[i-1] != '+'; !begins {
+			continue
+		}
+		if exists(s[:i]) && exists(s[i:]) {
+			return true
+		}
+	}
+	return false
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 // plainNumber is a number of digits, spaces, hyphens and parentheses only, and a + before them, without all but the +
 // and the digits: the library looks at nothing else of such a number, and takes half as long.
@@ -201,6 +259,10 @@ func cleanPhone(s string) string {
 			switch {
 			case invisible(r):
 				return -1
+			case r == '·' || r == '∙': // between groups of digits
+				return ' '
+			case r == '➕':
+				return '+'
 			case r == '\u0085', r == '\u2028', r == '\u2029':
 				return '\n'
 			case unicode.IsSpace(r) && r > unicode.MaxASCII:
@@ -218,10 +280,19 @@ func cleanPhone(s string) string {
 		s = strings.TrimSuffix(inner, `"`)
 	}
 	s = strings.TrimSpace(strings.TrimLeft(strings.Trim(s, `"`), "'’`"))
+	if _, query, ok := strings.Cut(s, "?phone="); ok && strings.Contains(s, "whatsapp") { // api.whatsapp.com/send
+		query, _, _ = strings.Cut(query, "&")
+		s = "+" + strings.TrimPrefix(strings.TrimPrefix(query, "%2B"), "+")
+	}
 	for _, p := range prefixes {
 		if len(s) > len(p) && strings.EqualFold(s[:len(p)], p) {
 			s = strings.TrimSpace(s[len(p):])
 			break
+		}
+	}
+	for _, server := range []string{"@s.whatsapp.net", "@c.us"} {
+		if id, ok := strings.CutSuffix(s, server); ok {
+			s = "+" + strings.TrimPrefix(id, "+")
 		}
 	}
 	if _, path, ok := strings.Cut(s, "wa.me/"); ok && (strings.HasPrefix(s, "http") || strings.HasPrefix(s, "wa.me")) {

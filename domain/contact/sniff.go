@@ -304,6 +304,9 @@ func sniffEncoding(b []byte) (name, why string, err error) {
 		return UTF8, "all of it is UTF-8 as far as it was looked at", nil
 	case sequences > bad:
 		return UTF8, fmt.Sprintf("most of it is UTF-8; %d bytes are not and are read as Windows-1252", bad), nil
+	case isMac(b):
+		return Macintosh, "it is not UTF-8, and its accents are where files of old Macs have them; check them, and give the " +
+			"encoding where they are wrong", nil
 	}
 	return Windows1252, "it is not UTF-8, so it is most likely Windows-1252; check the accents, and give the encoding " +
 		"where they are wrong", nil

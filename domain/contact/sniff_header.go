@@ -116,7 +116,7 @@ func (r read) headers() (known int, values bool) {
 // reached says that a record names a column of telephone numbers or addresses.
 func (r read) reached() bool {
 	return slices.ContainsFunc(r.cells, func(c string) bool {
-		k := headers[fold(c)]
+		k, _ := meaningOf(c)
 		return k.field == FieldPhone || k.field == FieldEmail
 	})
 }

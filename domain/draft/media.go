@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -65,30 +66,76 @@ func (p *page) imagesOf(products []*markup.Item, meta map[string][]string) []Fou
 	return out
 }
 
-// imageAddress is an image's address, the largest where there are several.
+// imageAddress is an image's address, the largest where there are several. One that stands in until the image has
+// loaded counts where there is no other.
 func imageAddress(n *html.Node) string {
+	standIn := ""
 	for _, name := range []string{"data-zoom-image", "data-large", "data-old-hires", "data-zoom", "data-src",
 		"data-lazy-src",
 		"data-original", "data-lazy", "src"} {
-		if v := strings.TrimSpace(attr(n, name)); v != "" && !strings.HasPrefix(v, "data:") && strings.ContainsAny(v,
-			"./") {
+		v := strings.TrimSpace(attr(n, name))
+		switch {
+		case v == "" || strings.HasPrefix(v, "data:") || !strings.ContainsAny(v, "./"):
+		case standsIn(v):
+			standIn = v
+		default:
 			return v
 		}
 	}
-	for _, name := range []string{"srcset", "data-srcset"} {
-		if v := attr(n, name); v != "" {
-			set := strings.Split(v, ", ")
-			return firstField(set[len(set)-1])
+	sets := []*html.Node{n}
+	if n.Parent != nil && n.Parent.DataAtom == atom.Picture {
+		for c := range n.Parent.ChildNodes() {
+			if c.DataAtom == atom.Source {
+				sets = append(sets, c)
+			}
 		}
 	}
-	return ""
+	for _, of := range sets {
+		for _, name := range []string{"data-srcset", "data-lazy-srcset", "srcset"} {
+			if v := largestOf(attr(of, name)); v != "" && !strings.HasPrefix(v, "data:") && !standsIn(v) {
+				return v
+			}
+		}
+	}
+	return standIn
 }
 
-func firstField(s string) string {
-	if f := strings.Fields(s); len(f) > 0 {
-		return f[0]
+// standIns are words in the names of files that show until an image has loaded.
+var standIns = []string{"placeholder", "spacer", "blank.", "loading.", "loader.", "transparent", "pixel.", "1x1.",
+	"lazyload"}
+
+// standsIn says that an address is of such a file.
+func standsIn(address string) bool {
+	path, _, _ := strings.Cut(strings.ToLower(address), "?")
+	name := path[strings.LastIndexByte(path, '/')+1:]
+	return slices.ContainsFunc(standIns, func(w string) bool { return strings.Contains(name, w) })
+}
+
+// largestOf is the largest image of a srcset, by the HTML standard: an address may have commas, and ends at white
+// space.
+func largestOf(set string) string {
+	const space = " \t\n\r\f"
+	best, most := "", 0.0
+	for rest := strings.TrimLeft(set, space+","); rest != ""; rest = strings.TrimLeft(rest, space+",") {
+		end := strings.IndexAny(rest+" ", space)
+		address, size := rest[:end], 1.0
+		rest = rest[end:]
+		if short := strings.TrimRight(address, ","); short != address {
+			address = short
+		} else {
+			var descriptors string
+			descriptors, rest, _ = strings.Cut(rest, ",")
+			for d := range strings.FieldsSeq(descriptors) {
+				if v, err := strconv.ParseFloat(d[:len(d)-1], 64); err == nil && (d[len(d)-1] == 'w' || d[len(d)-1] == 'x') {
+					size = v
+				}
+			}
+		}
+		if size > most {
+			best, most = address, size
+		}
 	}
-	return ""
+	return best
 }
 
 // large says that an image claims 200 pixels or more.

@@ -159,7 +159,8 @@ func (p *page) offersOf(product *markup.Item) []offer {
 		}
 		for _, spec := range i.Items("priceSpecification") {
 			kind := i.Text("priceType") + spec.Text("priceType")
-			if kind != "" && !strings.Contains(kind, "SalePrice") || len(spec.Props["referenceQuantity"]) > 0 {
+			if kind != "" && !strings.Contains(kind, "SalePrice") || len(spec.Props["referenceQuantity"]) > 0 ||
+				conditional(spec) {
 				continue
 			}
 			if o.amount == "" {
@@ -181,6 +182,9 @@ func (p *page) offersOf(product *markup.Item) []offer {
 		if len(nested) > 0 && i.Text("lowPrice") != "" && o.amount == "" {
 			if a := p.amount(i.Text("lowPrice")); a != "" {
 				o.amount, o.second = a, true
+				if high := p.amount(i.Text("highPrice")); price.Less(a, high) {
+					o.to = high
+				}
 				out = append(out, o)
 			}
 		}
@@ -201,6 +205,19 @@ func (p *page) offersOf(product *markup.Item) []offer {
 		}
 	}
 	return out
+}
+
+// conditional says that a price is that of members only, or of those who buy several.
+func conditional(spec *markup.Item) bool {
+	if len(spec.Props["validForMemberTier"]) > 0 {
+		return true
+	}
+	for _, q := range spec.Items("eligibleQuantity") {
+		if least := strip(q.Text("minValue")); plainAmount(least) && price.Less("1", least) {
+			return true
+		}
+	}
+	return false
 }
 
 // amount reads the price of structured data, in which a point is a decimal point unless that makes no sense. "" = none.

@@ -30,8 +30,8 @@ func Canonical(body []byte) string {
 			values[string(key)] = string(value)
 		}
 		switch {
-		case tag == "link" && strings.EqualFold(values["rel"], "canonical") && values["href"] != "":
-			return values["href"]
+		case tag == "link" && word([]byte(values["rel"]), "canonical") && strings.TrimSpace(values["href"]) != "":
+			return strings.TrimSpace(values["href"])
 		case tag == "meta" && graph == "" && values["property"] == "og:url":
 			graph = values["content"]
 		}

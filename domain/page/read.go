@@ -256,8 +256,8 @@ func (r *reader) name() (element, []byte) {
 
 // attrs are those attributes of a tag that are of interest, as they are written; nil = not there.
 type attrs struct {
-	href, src, rel, lang, name, equiv, content, shadow []byte
-	closed                                             bool
+	href, src, rel, lang, name, equiv, content, shadow, xlink []byte
+	closed                                                    bool
 }
 
 // keep stores the first value of an attribute.
@@ -305,6 +305,8 @@ func (r *reader) attrs() (a attrs) {
 		case 10:
 			if is(key, "http-equiv") {
 				keep(&a.equiv, v)
+			} else if is(key, "xlink:href") {
+				keep(&a.xlink, v)
 			}
 		case 14:
 			if is(key, "shadowrootmode") {
@@ -367,6 +369,9 @@ func (r *reader) open() {
 	visible := r.inert == 0 && r.mute == 0
 	switch e {
 	case anchor, area:
+		if a.href == nil && r.foreign > 0 { // of SVG 1.1
+			a.href = a.xlink
+		}
 		r.link(a.href, a.rel)
 	case frame:
 		r.frame(a.src)
@@ -529,11 +534,8 @@ func (r *reader) meta(a attrs) {
 			r.Description = f.String()
 		}
 	case name == "robots" || name != "" && name == r.o.Agent:
-		rules := strings.ToLower(string(value(a.content)))
-		for rule := range strings.FieldsFuncSeq(rules, func(c rune) bool { return c == ',' || c <= ' ' }) {
-			r.NoIndex = r.NoIndex || rule == "noindex" || rule == "none"
-			r.NoFollow = r.NoFollow || rule == "nofollow" || rule == "none"
-		}
+		index, follow := rules(string(value(a.content)))
+		r.NoIndex, r.NoFollow = r.NoIndex || index, r.NoFollow || follow
 	}
 	if is(trim(value(a.equiv)), "refresh") {
 		if href, ok := refresh(string(value(a.content))); ok {

@@ -135,6 +135,7 @@ type Inbound struct {
 	Name          string // that the person gave
 	Type          string // text, button, interactive, image, reaction, unsupported … or one that is not known here
 	Text          string // of a text, a button, a reply or a caption; empty = none
+	Payload       string `json:",omitempty"` // that the sender gave the button or the row of a list; empty = none
 	ReplyTo       string // wamid of the message that it answers; empty = none
 }
 
@@ -269,6 +270,7 @@ func readInbound(account, sender string, v value, raw json.RawMessage) (Inbound,
 		Caption string `json:"caption"`
 	}
 	type titled struct {
+		ID    string `json:"id"`
 		Title string `json:"title"`
 	}
 	var in struct {
@@ -281,7 +283,8 @@ func readInbound(account, sender string, v value, raw json.RawMessage) (Inbound,
 			Body string `json:"body"`
 		} `json:"text"`
 		Button struct {
-			Text string `json:"text"`
+			Text    string `json:"text"`
+			Payload string `json:"payload"`
 		} `json:"button"`
 		Interactive struct {
 			Button titled `json:"button_reply"`
@@ -302,6 +305,7 @@ func readInbound(account, sender string, v value, raw json.RawMessage) (Inbound,
 		User: cut(in.User), Type: cut(in.Type), ReplyTo: cut(in.Context.ID),
 		Text: cut(cmp.Or(in.Text.Body, in.Button.Text, in.Interactive.Button.Title, in.Interactive.List.Title,
 			in.Image.Caption, in.Video.Caption, in.Document.Caption)),
+		Payload: cut(cmp.Or(in.Button.Payload, in.Interactive.Button.ID, in.Interactive.List.ID)),
 	}
 	for _, c := range v.Contacts {
 		if c.WaID != "" && c.WaID == in.From || c.User != "" && c.User == in.User {
@@ -376,8 +380,9 @@ func (e Event) Reports(now time.Time) (out []campaign.Report) {
 	return out
 }
 
-// Inbounds are the messages and preferences, for the store, which looks for opt-outs. Those of people without a phone
-// number are left out, unless they answer a message: that one tells whose they are.
+// Inbounds are the messages and preferences, for the store, which looks for opt-outs. A button whose payload is a stop
+// word is one, whatever is written on it. Those of people without a phone number are left out, unless they answer a
+// message: that one tells whose they are.
 func (e Event) Inbounds(now time.Time) (out []campaign.Inbound) {
 	for _, m := range e.Messages {
 		if m.From == "" && m.ReplyTo == "" {
@@ -385,6 +390,9 @@ func (e Event) Inbounds(now time.Time) (out []campaign.Inbound) {
 		}
 		in := campaign.Inbound{
 			PhoneNumberID: m.PhoneNumberID, From: m.From, ReplyTo: m.ReplyTo, Text: m.Text, At: m.At,
+		}
+		if !campaign.IsOptOut(m.Text) && campaign.IsOptOutPayload(m.Payload) {
+			in.Wish = campaign.WishStop
 		}
 		if in.At.IsZero() {
 			in.At = now

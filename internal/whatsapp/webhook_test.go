@@ -228,3 +228,24 @@ func FuzzReadEvent(f *testing.F) {
 		e.Inbounds(now)
 	})
 }
+
+// A button stops by its payload, too, which is in one language whatever is written on the button.
+func TestStopsByPayload(t *testing.T) {
+	t.Parallel()
+	for message, want := range map[string]campaign.Wish{
+		`"type":"button","button":{"text":"Ne plus recevoir d'offres","payload":"STOP"}`:                                      campaign.WishStop,
+		`"type":"interactive","interactive":{"type":"button_reply","button_reply":{"id":"OPT_OUT","title":"No more offers"}}`: campaign.WishStop,
+		`"type":"interactive","interactive":{"type":"list_reply","list_reply":{"id":"unsubscribe","title":"Salir"}}`:          campaign.WishStop,
+		`"type":"button","button":{"text":"STOP","payload":"b1"}`:                                                             campaign.WishStop,
+		`"type":"button","button":{"text":"Cancel my visit","payload":"CANCEL"}`:                                              "",
+		`"type":"button","button":{"text":"Yes","payload":"yes"}`:                                                             "",
+	} {
+		e, err := whatsapp.ReadEvent([]byte(`{"object":"whatsapp_business_account","entry":[{"id":"1","changes":[{"field":"messages",
+			"value":{"metadata":{"phone_number_id":"2"},"messages":[{"id":"wamid.1","from":"15145550123","timestamp":"1749854575",` +
+			message + `}]}}]}]}`))
+		require.NoError(t, err)
+		in := e.Inbounds(now)
+		require.Len(t, in, 1)
+		require.Equal(t, want, in[0].Wants(), message)
+	}
+}

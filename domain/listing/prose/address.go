@@ -55,7 +55,7 @@ func streetLine(a *listing.Address, part string, i, n int) bool {
 			unit, part = u, strings.TrimSpace(rest)
 		}
 	}
-	words := strings.Fields(spaceHyphens(part))
+	words := strings.Fields(spaceHyphens(strings.ReplaceAll(part, "½", " 1/2 ")))
 	if len(words) == 0 {
 		return false
 	}
@@ -89,6 +89,13 @@ func streetLine(a *listing.Address, part string, i, n int) bool {
 		case len(y) > len(x):
 			civic, unit = []string{y}, x
 		}
+	}
+	if len(civic) == 2 && k > 2 && len(civic[0]) == len(civic[1]) && civic[0] > civic[1] && words[k-2] == "-" {
+		civic, unit = civic[1:], civic[0] // "302 - 200 Main": the doors of a row ascend
+	}
+	if len(civic) > 0 && k < len(words) && words[k] == "1/2" {
+		civic[len(civic)-1] += " 1/2"
+		k++
 	}
 	street := strings.Join(words[k:], " ")
 	if strings.IndexByte(street, '-') >= 0 {

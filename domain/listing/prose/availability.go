@@ -2,6 +2,7 @@ package prose
 
 import (
 	"strings"
+	"time"
 
 	"github.com/mtlrent/conveyor/domain/page"
 )
@@ -223,7 +224,9 @@ func (p *Prose) figures(i int) (d Date, from, to int, ok bool) {
 	case a.digits == 4 && x >= 1990 && x <= 2099 && b.digits == 2 && y >= 1 && y <= 12:
 		d.Year, d.Month, to = x, y, i+2
 		if c != nil && p.sym(i+3) == s && c.digits == 2 && c.cents >= 100 && c.cents <= 31_00 && c.dec == 0 {
-			d.Day, to = int(c.cents/100), i+4
+			if d.Day, to = int(c.cents/100), i+4; d.Day > daysOf(y, x) {
+				return Date{}, i, i, false
+			}
 		}
 		return d, i, to, true
 	case a.digits <= 2 && b.digits <= 2 && c != nil && p.sym(i+3) == s && c.dec == 0 && (c.digits == 4 || c.digits == 2):
@@ -234,7 +237,7 @@ func (p *Prose) figures(i int) (d Date, from, to int, ok bool) {
 		if y > 12 && x <= 12 { // month first
 			x, y = y, x
 		}
-		if y < 1 || y > 12 || x < 1 || x > 31 || z < 1990 || z > 2099 {
+		if y < 1 || y > 12 || x < 1 || x > daysOf(y, z) || z < 1990 || z > 2099 {
 			return d, i, i, false
 		}
 		return Date{z, y, x}, i, i + 4, true
@@ -244,6 +247,11 @@ func (p *Prose) figures(i int) (d Date, from, to int, ok bool) {
 		return Date{0, y, x}, i, i + 2, true
 	}
 	return d, i, i, false
+}
+
+// daysOf is how many days a month has.
+func daysOf(month, year int) int {
+	return time.Date(year, time.Month(month)+1, 0, 0, 0, 0, 0, time.UTC).Day()
 }
 
 // available finds when the home is free. In a headline any month is that; in running text it must be said.

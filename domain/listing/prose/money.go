@@ -287,7 +287,7 @@ func (p *Prose) period(i int) (period, int) {
 		if slashed {
 			return perMonth, k
 		}
-	case "mensuel", "mensuelle", "mensuellement", "monthly", "mensuels":
+	case "pcm", "mensuel", "mensuelle", "mensuellement", "monthly", "mensuels":
 		return perMonth, k
 	case "semaine", "semaines", "week", "weeks", "wk", "sem":
 		if slashed {
@@ -313,6 +313,9 @@ func (p *Prose) period(i int) (period, int) {
 
 // describe finds an amount's period, whether it is a lower bound, and what it pays for.
 func (p *Prose) describe(a *amount, used int) {
+	if w := p.word(a.to + 1); p.sym(a.to) == '$' && (w == "cad" || w == "can" || w == "cdn") { // "1 250 $ CAD par mois"
+		a.to++
+	}
 	next := a.to + 1
 	var to int
 	if a.per, to = p.period(next); a.per != unstated {
@@ -434,7 +437,7 @@ func (p *Prose) before(a *amount, used int) {
 			break
 		}
 		switch t.w {
-		case "partir", "compter", "from", "starting", "des", "low", "least", "minimum":
+		case "partir", "compter", "from", "starting", "des", "low", "least", "minimum", "between", "entre":
 			if t.w != "des" || n == 0 {
 				a.least = true
 			}

@@ -100,12 +100,22 @@ func (p *Prose) closingRent() (out Price) {
 // Monthly converts a rent per week at 52/12, to the nearest cent.
 func Monthly(weekly int64) int64 { return int64(math.Round(float64(weekly) * 52 / 12)) }
 
-// bareRange reads "[2450.0, 2450.0]" and "1450".
+// leastWords lead to the lowest of several rents, rangeWords stand in a range.
+var (
+	leastWords = set("from starting partir des low between entre")
+	rangeWords = set("a at de as to and et")
+)
+
+// bareRange reads "[2450.0, 2450.0]", "1450" and "from 900".
 func (p *Prose) bareRange(out Price) Price {
 	var lo, hi int64
+	least := false
 	for i := range p.words {
 		t := &p.words[i]
 		switch {
+		case t.kind == word && leastWords[t.w]:
+			least = true
+		case t.kind == word && rangeWords[t.w]:
 		case t.kind == word, t.sym == '$', t.sym == '/', t.sym == '%', t.kind == number && t.half:
 			return out
 		case t.kind == number && lo == 0:
@@ -118,7 +128,7 @@ func (p *Prose) bareRange(out Price) Price {
 		}
 	}
 	if lo > 0 {
-		out.Stated, out.Cents, out.From, out.Low = lo, lo, hi > lo, lo < lowRentCents
+		out.Stated, out.Cents, out.From, out.Low = lo, lo, hi > lo || least, lo < lowRentCents
 		out.Text = p.quote(0, len(p.words)-1)
 	}
 	return out

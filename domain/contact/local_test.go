@@ -1,0 +1,183 @@
+package contact_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/text/encoding/charmap"
+
+	"github.com/mtlrent/conveyor/domain/contact"
+)
+
+// A number in scientific notation that has all of its digits is one; a rounded one is refused.
+func TestExactScientific(t *testing.T) {
+	t.Parallel()
+	for cell, want := range map[string]string{
+		"5.145550123E9": "+15145550123", "5.145550123E+09": "+15145550123", "5,145550123e9": "+15145550123",
+		"1.5145550123E10": "+15145550123", "3.3612345678e+10": "+33612345678", "3,3612345678E+10": "+33612345678",
+		"5.14555012E9": "", "5.14555E+09": "", "3.36123E+10": "", "5.1455501234E9": "", "5E9": "", "0.5145550123E10": "",
+	} {
+		phone, _, wrong := contact.ReadPhone(cell, "CA")
+		require.Equal(t, want, phone, cell)
+		if want == "" {
+			require.Equal(t, contact.CodeScientific, wrong.Code, cell)
+		}
+	}
+}
+
+// Two numbers in a cell are told as such, whatever stands between them, and one that is written in parts is one.
+func TestTwoNumbers(t *testing.T) {
+	t.Parallel()
+	for cell, region := range map[string]string{
+		"514-555-0123 438-555-0199": "CA", "5145550123 4385550199": "CA", "514-555-0123 - 438-555-0199": "CA",
+		"+15145550123+14385550199": "", "+1 514 555 0123 +33 6 12 34 56 78": "", "06 12 34 56 78 - 06 98 76 54 32": "FR",
+		"514-555-0123 (438-555-0199)": "CA", "0171 2345678 oder 030 23125456": "DE", "0171 2345678 und 030 23125456": "DE",
+		"(11) 98765-4321 e (11) 91234-5678": "BR",
+	} {
+		_, _, wrong := contact.ReadPhone(cell, region)
+		require.NotNil(t, wrong, cell)
+		require.Equal(t, contact.CodeSeveral, wrong.Code, cell)
+	}
+	for cell, region := range map[string]string{
+		"514 - 555 - 0123": "CA", "+44 (0)20 7946 0958": "", "030 / 231 254 56": "DE", "0171 - 2345678": "DE",
+	} {
+		_, _, wrong := contact.ReadPhone(cell, region)
+		require.Nil(t, wrong, cell)
+	}
+}
+
+func TestExtensionsInOtherWords(t *testing.T) {
+	t.Parallel()
+	for cell, region := range map[string]string{
+		"514-555-0123 (ext. 12)": "CA", "514-555-0123 [x12]": "CA", "514 555-0123, local 12": "CA", "030 23125456 Durchwahl 12": "DE",
+		"030 23125456 DW 12": "DE", "912 345 678 extensión 12": "ES", "912 345 678 anexo 12": "ES", "070 123 4567 toestel 12": "NL",
+	} {
+		_, _, wrong := contact.ReadPhone(cell, region)
+		require.NotNil(t, wrong, cell)
+		require.Equal(t, contact.CodeExtension, wrong.Code, cell)
+	}
+}
+
+// Numbers in the links and the IDs of WhatsApp, with points half up, and with a pause before an extension.
+func TestNumbersOfPrograms(t *testing.T) {
+	t.Parallel()
+	for cell, want := range map[string]string{
+		"https://api.whatsapp.com/send?phone=15145550123": "+15145550123", "whatsapp://send?phone=%2B33612345678": "+33612345678",
+		"https://api.whatsapp.com/send/?phone=+33612345678&text=hi": "+33612345678", "15145550123@c.us": "+15145550123",
+		"33612345678@s.whatsapp.net": "+33612345678", "514·555·0123": "+15145550123", "➕33612345678": "+33612345678",
+		"514-555-0123,12": "", "514-555-0123;12#": "", "514•••0123": "", "15145550123@g.us": "", "https://example.com/?phone=15145550123": "",
+	} {
+		phone, _, wrong := contact.ReadPhone(cell, "CA")
+		require.Equal(t, want, phone, cell)
+		require.Equal(t, want == "", wrong != nil, cell)
+	}
+}
+
+// A language may have its country in brackets.
+func TestLanguagesWithCountries(t *testing.T) {
+	t.Parallel()
+	f := importFile(t, []byte("Phone,Langue\n5145550123,Français (Canada)\n4385550199,English (United Kingdom)\n4505550111,Elvish (x)\n"),
+		contact.Options{})
+	require.Equal(t, "fr-CA", f.rows[0].Contact.Locale)
+	require.Equal(t, "en", f.rows[1].Contact.Locale)
+	require.Equal(t, contact.CodeLocale, f.rows[2].Problems[0].Code)
+}
+
+// What people and programs put around an address is none of it.
+func TestEmailsAsWritten(t *testing.T) {
+	t.Parallel()
+	for cell, want := range map[string]string{
+		"bob@example.com,": "bob@example.com", ";bob@example.com ;": "bob@example.com", "'bob@example.com'": "bob@example.com",
+		`"bob@example.com"`: "bob@example.com", "“bob@example.com”": "bob@example.com", "Roy, Bob <bob@example.com>": "bob@example.com",
+		"bob@example.com <bob@example.com>": "bob@example.com", "bob@example.com <mailto:Bob@example.com>": "Bob@example.com",
+		"mailto: bob@example.com?subject=hi": "bob@example.com", "bob＠example.com": "bob@example.com",
+		"o'neil@example.ie": "o'neil@example.ie", `"Roy, Bob" <bob@example.com>`: "bob@example.com",
+		"bob@example.com; ann@example.com": "", "ann@example.com <bob@example.com>": "", "Roy, Bob <bob at example.com>": "",
+		"bob@exam'ple.com": "",
+	} {
+		got, wrong := contact.ReadEmail(cell)
+		require.Equal(t, want, got, cell)
+		require.Equal(t, want == "", wrong != nil, cell)
+	}
+}
+
+// Headers of other languages, of two, with notes, and without spaces.
+func TestHeadersAsWritten(t *testing.T) {
+	t.Parallel()
+	for header, want := range map[string]string{
+		"Vorname;Nachname;Telefonnummer;E-Mail-Adresse;Sprache":                                    "given_name family_name phone email locale",
+		"Anrede;Vorname;Name;Handy;Mail":                                                           "fields.anrede given_name family_name phone email",
+		"Voornaam;Achternaam;Mobiel;E-mailadres;Taal":                                              "given_name family_name phone email locale",
+		"Nome;Cognome;Cellulare;Email;Lingua":                                                      "given_name family_name phone email locale",
+		"Nombre y apellidos;Número de celular;E-mail":                                              "name phone email",
+		"Nome;Sobrenome;Telefone celular;Correio eletrónico":                                       "given_name family_name phone email",
+		"Prénom / First name;Nom / Last name;Téléphone / Phone;Courriel / Email;Langue / Language": "given_name family_name phone email locale",
+		"Full Name (as on ID);Phone Number (10 digits);Email (required)":                           "name phone email",
+		"Phone (with country code);Name*":                                                          "phone name",
+		"MobilePhone;ContactName;PreferredLanguage":                                                "phone name locale",
+		"WhatsApp (consent);Phone;Name":                                                            "fields.whatsapp_consent phone name",
+		"Phone (type);Phone;Name":                                                                  "fields.phone_type phone name",
+		"Name (spouse);Name;Phone":                                                                 "fields.name_spouse name phone",
+		"Phone (spouse);Phone;Name":                                                                "fields.phone_spouse phone name",
+	} {
+		sample := map[string]string{"phone": "+4917123456", "email": "a%d@example.com", "locale": "de"}
+		var row []string
+		for i, field := range strings.Fields(want) {
+			v := sample[field]
+			if v == "" {
+				v = fmt.Sprintf("x%d", i)
+			}
+			row = append(row, strings.ReplaceAll(v, "%d", "1"))
+		}
+		f := importFile(t, []byte(header+"\n"+strings.Join(row, ";")+"\n"), contact.Options{})
+		var got []string
+		for _, c := range f.plan.Mapping {
+			got = append(got, c.Field)
+		}
+		require.Equal(t, want, strings.Join(got, " "), header)
+	}
+}
+
+// A column whose header speaks of telephones, and whose values do not, is none; of columns of digits, the numbers that
+// exist are those of telephones.
+func TestColumnsByValues(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"who;Llamadas WhatsApp;reach\nAnn;sí;514-555-0123\nBob;no;438-555-0199\n":                   "fields.who fields.llamadas_whatsapp phone",
+		"id_client;kontakt\n1000200030;514-555-0123\n1000200031;438-555-0199\n":                     "fields.id_client phone",
+		"Newsletter email;Who;Where\nyes;Ann;ann@example.com\nno;Bob;bob@example.com\n":             "fields.newsletter_email fields.who email",
+		"Customer mobile;note\n5.14555E+09;x\n514-555-0123;y\n":                                     "phone fields.note",
+		"SIRET;Ort;Ruf\n73282932000074;Paris;+33 6 12 34 56 78\n73282932000075;Lyon;+33698765432\n": "fields.siret fields.ort phone",
+	} {
+		f := importFile(t, []byte(text), contact.Options{})
+		var got []string
+		for _, c := range f.plan.Mapping {
+			got = append(got, c.Field)
+		}
+		require.Equal(t, want, strings.Join(got, " "), text)
+	}
+}
+
+// Files of old Macs are told from those of Windows by where their letters stand.
+func TestMacintosh(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"Prénom;Nom;Téléphone\nZoé;Côté;514 555-0123\nFrançois;Légaré;438 555-0199\nAnaïs;L’Écuyer;450 555-0111\n",
+		"Name;Phone\nZoé;5145550123\n", "NOM;TÉLÉPHONE\nBÉLANGER À ÇA;5145550123\n", "Name;Phone\nMüller “Max” – Ñandú;5145550123\n",
+		"Name;Phone\nŒuvré “Bob”;4385550199\nSøren Ångström;5145550123\n",
+	} {
+		for name, in := range map[string]*charmap.Charmap{"macintosh": charmap.Macintosh, "windows-1252": charmap.Windows1252} {
+			data, err := in.NewEncoder().Bytes([]byte(text))
+			require.NoError(t, err)
+			f := importFile(t, data, contact.Options{})
+			require.Equal(t, name, f.plan.Format.Encoding, text)
+			require.Equal(t, importFile(t, []byte(text), contact.Options{}).String(), f.String())
+		}
+	}
+	for _, text := range []string{"Name;Phone\nŽižek Šimek;5145550123\n", "Name;Phone\nL’été – 5 €;5145550123\nNike™ Žák;4385550199\n"} {
+		f := importFile(t, cp1252(text), contact.Options{})
+		require.Equal(t, contact.Windows1252, f.plan.Format.Encoding, text)
+	}
+}

@@ -1,0 +1,58 @@
+package draft_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/domain/draft"
+)
+
+// An image that loads late has its address elsewhere than a file that stands in for it.
+func TestLateImages(t *testing.T) {
+	t.Parallel()
+	for markup, want := range map[string]string{
+		`<img src="data:image/gif;base64,R0lGOD" data-src="/a.jpg">`:                                          "/a.jpg",
+		`<img src="data:image/gif;base64,R0lGOD" data-srcset="/a-300.jpg 300w, /a-9.jpg 1200w, /a.jpg 600w">`: "/a-9.jpg",
+		`<img data-srcset="/a-300.jpg 300w,/a-1200.jpg 1200w">`:                                               "/a-1200.jpg",
+		`<img src="/img/placeholder.svg" srcset="/a-1.jpg 1x, /a-2.jpg 2x">`:                                  "/a-2.jpg",
+		`<img src="/img/spacer.gif?v=2" data-lazy-srcset="/a-300.jpg 300w, /a-1200.jpg 1200w">`:               "/a-1200.jpg",
+		`<img data-srcset="/w_300,h_300/a.jpg 300w, /w_900,h_900/a.jpg 900w, /w_600,h_600/a.jpg 600w">`:       "/w_900,h_900/a.jpg",
+		`<picture><source srcset="/a.webp 600w"><img src="data:image/gif;base64,R0lGOD"></picture>`:           "/a.webp",
+		`<picture><source srcset="/a.webp"><img src="/a.jpg"></picture>`:                                      "/a.jpg",
+		`<img src="/img/placeholder.png">`:                                                                    "/img/placeholder.png",
+		`<img src="/a.jpg" srcset="/a-1200.jpg 1200w">`:                                                       "/a.jpg",
+		`<img srcset=", ,  /a.jpg">`:                                                                          "/a.jpg",
+		`<img srcset="/a.jpg 0w">`:                                                                            "",
+	} {
+		page := `<html lang="en-CA"><title>Blue Lamp</title><main><h1>Blue Lamp</h1><p class="price">$12.00</p><div class="gallery">` +
+			markup + `</div></main></html>`
+		d, err := draft.Extract([]byte(page), "https://shop.example.ca/lamp")
+		require.NoError(t, err)
+		if want == "" {
+			require.Empty(t, d.Images, markup)
+			continue
+		}
+		require.Len(t, d.Images, 1, markup)
+		require.Equal(t, "https://shop.example.ca"+want, d.Images[0].Value, markup)
+	}
+}
+
+// The price of members, and that of ten, is not the one that a page asks for.
+func TestConditionalPrices(t *testing.T) {
+	t.Parallel()
+	for spec, want := range map[string]string{
+		`{"price":"69.00","validForMemberTier":{"@type":"MemberProgramTier","@id":"#gold"}},{"price":"79.00"}`:            "79.00",
+		`{"price":"59.00","eligibleQuantity":{"@type":"QuantitativeValue","minValue":10}},{"price":"79.00"}`:              "79.00",
+		`{"price":"79.00","eligibleQuantity":{"@type":"QuantitativeValue","minValue":1,"maxValue":9}},{"price":"59.00"}`:  "79.00",
+		`{"price":"99.00","priceType":"https://schema.org/ListPrice"},{"price":"79.00"}`:                                  "79.00",
+		`{"price":"99.00","priceType":"https://schema.org/StrikethroughPrice"},{"price":"79.00","priceType":"SalePrice"}`: "79.00",
+	} {
+		page := `<html><title>Blue Lamp</title><script type="application/ld+json">{"@type":"Product","name":"Blue Lamp","offers":
+			{"@type":"Offer","priceCurrency":"EUR","priceSpecification":[` + spec + `]}}</script><h1>Blue Lamp</h1></html>`
+		d, err := draft.Extract([]byte(page), "https://shop.example.com/lamp")
+		require.NoError(t, err)
+		require.NotNil(t, d.Price, spec)
+		require.Equal(t, want, d.Price.Value, spec)
+	}
+}
