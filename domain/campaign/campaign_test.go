@@ -262,8 +262,10 @@ func TestIsOptOut(t *testing.T) {
 		require.Equal(t, want, campaign.IsOptOut(text), text)
 	}
 	for payload, want := range map[string]bool{
-		"STOP": true, "stop_promotions": true, "OPT_OUT": true, "UNSUBSCRIBE": true, "Arrêt": true, "CANCEL": false, "end": false,
-		"STOP_1": false, "stop-button": false, "yes": false, "": false,
+		"STOP": true, "stop_promotions": true, "OPT_OUT": true, "UNSUBSCRIBE": true, "CANCEL": false, "end": false,
+		"STOP_1": false, "stop-button": false, "yes": false, "": false, "Stop!": true, "optOut": true, "désabonner": true,
+		"me_desinscrire": true, "darme-de-baja": true, "CANCEL!": false, "cancel_please": false, "Arrêt": false, "arret": false,
+		"baja": false, "pare": false, "fin.": false, "stop_please": false, "remove me": false,
 	} {
 		require.Equal(t, want, campaign.IsOptOutPayload(payload), payload)
 	}

@@ -45,19 +45,7 @@ var courtesies = []string{
 // list of words in English, French, Spanish and Portuguese, in any case and with or without accents and punctuation,
 // and courtesies around it. "Stop. Thank you" is one, "Stop by tomorrow, please" is none.
 func IsOptOut(text string) bool {
-	if len(text) > 100 {
-		return false
-	}
-	bare := strings.Map(func(r rune) rune {
-		switch {
-		case unicode.In(r, unicode.Mn, unicode.Cf):
-			return -1
-		case unicode.IsLetter(r) || unicode.IsDigit(r):
-			return unicode.ToLower(r)
-		}
-		return ' '
-	}, norm.NFKD.String(text))
-	words := slices.Compact(spelled(strings.Fields(bare)))
+	words := bareWords(text)
 	for n := len(words); n > 0; n = len(words) {
 		if slices.Contains(stopWords, strings.Join(words, " ")) {
 			return true
@@ -69,13 +57,40 @@ func IsOptOut(text string) bool {
 	return false
 }
 
-// severalMeanings are stop words that a sender may give a button of another meaning, one that cancels an appointment.
-var severalMeanings = []string{"cancel", "end", "quit", "revoke", "fin", "revoquer", "parar", "revocar", "revogar",
-	"sair"}
+// bareWords are the words of a short text, in the notation of stopWords; none of a long one.
+func bareWords(text string) []string {
+	if len(text) > 100 {
+		return nil
+	}
+	bare := strings.Map(func(r rune) rune {
+		switch {
+		case unicode.In(r, unicode.Mn, unicode.Cf):
+			return -1
+		case unicode.IsLetter(r) || unicode.IsDigit(r):
+			return unicode.ToLower(r)
+		}
+		return ' '
+	}, norm.NFKD.String(text))
+	return slices.Compact(spelled(strings.Fields(bare)))
+}
 
-// IsOptOutPayload says that the payload of a button, which its sender chose, is a stop word and nothing else.
+// stopPayloads are the payloads of buttons and rows that mean what stop words do, in the same notation. A payload is a
+// name that a program gave, so words that name other things, too, are not among them: "baja" is also a ground floor,
+// "arret" a bus stop, and "cancel" may be of an appointment.
+var stopPayloads = []string{
+	"stop", "stop all", "stopall", "stop promotions", "stop messages", "stop messaging", "unsubscribe", "unsubscribe me",
+	"unsub", "opt out", "optout", "opt me out", // English
+	"arreter les promotions", "desabonner", "desabonnement", "me desabonner", "se desabonner", "desinscrire",
+	"desinscription", "me desinscrire", "se desinscrire", // French
+	"cancelar suscripcion", "detener promociones", "darme de baja", "dar de baja", "desuscribir",
+	"desuscribirme", "descadastrar", "me descadastre", "cancelar inscricao", // Spanish and Portuguese
+	"interromper promocoes",
+}
+
+// IsOptOutPayload says that the payload of a button or a row, which its sender chose and the person may never have
+// seen, means nothing but a stop.
 func IsOptOutPayload(payload string) bool {
-	return IsOptOut(payload) && !slices.Contains(severalMeanings, strings.ToLower(strings.TrimSpace(payload)))
+	return slices.Contains(stopPayloads, strings.Join(bareWords(payload), " "))
 }
 
 // spelled are the words, one where all of them are single letters: "S.T.O.P".

@@ -1,11 +1,14 @@
 package draft_test
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/domain/draft"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // An image that loads late has its address elsewhere than a file that stands in for it.
@@ -20,6 +23,15 @@ func TestLateImages(t *testing.T) {
 		`<img data-srcset="/w_300,h_300/a.jpg 300w, /w_900,h_900/a.jpg 900w, /w_600,h_600/a.jpg 600w">`:       "/w_900,h_900/a.jpg",
 		`<picture><source srcset="/a.webp 600w"><img src="data:image/gif;base64,R0lGOD"></picture>`:           "/a.webp",
 		`<picture><source srcset="/a.webp"><img src="/a.jpg"></picture>`:                                      "/a.jpg",
+		`<img src="/transparent-case.jpg" srcset="/a-1.jpg 1x">`:                                              "/transparent-case.jpg",
+		`<img src="/google-pixel.jpg" srcset="/a-1.jpg 1x">`:                                                  "/google-pixel.jpg",
+		`<img src="/front-loader.png" srcset="/a-1.jpg 1x">`:                                                  "/front-loader.png",
+		`<img data-src="/placeholder-1.png" src="/a.jpg" srcset="/a-1.jpg 1x">`:                               "/placeholder-1.png",
+		`<img data-src="/blank.png" src="/pixel.gif">`:                                                        "/blank.png",
+		`<img src="/pixel.gif" srcset="/a-1.jpg 1x">`:                                                         "/a-1.jpg",
+		`<img src="/i/transparent_1x1.GIF#x" srcset="/a-1.jpg 1x">`:                                           "/a-1.jpg",
+		`<img src="/grey.gif" srcset="/a-1.jpg 1x">`:                                                          "/a-1.jpg",
+		`<img src="/a.b/placeholder_300x300.jpg" srcset="/a-1.jpg 1x">`:                                       "/a-1.jpg",
 		`<img src="/img/placeholder.png">`:                                                                    "/img/placeholder.png",
 		`<img src="/a.jpg" srcset="/a-1200.jpg 1200w">`:                                                       "/a.jpg",
 		`<img srcset=", ,  /a.jpg">`:                                                                          "/a.jpg",
@@ -35,6 +47,44 @@ func TestLateImages(t *testing.T) {
 		}
 		require.Len(t, d.Images, 1, markup)
 		require.Equal(t, "https://shop.example.ca"+want, d.Images[0].Value, markup)
+	}
+}
+
+// Addresses of images that are none, in numbers that take many seconds where each is read against all the others.
+func TestManyAddresses(t *testing.T) {
+	for name, markup := range map[string]string{
+		"candidates": `<img srcset="` + strings.Repeat("a 0w,", 150_000) + `">`,
+		"sources":    "<picture>" + strings.Repeat("<source>", 20_000) + strings.Repeat("<img>", 20_000) + "</picture>",
+		"sources with candidates": "<picture>" + strings.Repeat(`<source srcset="`+strings.Repeat("a 0w,", 500)+`">`, 20) +
+			strings.Repeat("<img>", 20_000) + "</picture>",
+	} {
+		var err error
+		took := servicetest.CPU(func() {
+			_, err = draft.Extract([]byte(`<h1>Blue Lamp</h1><div class="gallery">`+markup+`</div>`), shop)
+		})
+		require.NoError(t, err)
+		require.Less(t, took, 3*time.Second, name)
+	}
+}
+
+// Of the candidates of an image, and the sources before it, the first so many are read.
+func TestFirstAddresses(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string][2]string{
+		"candidates": {`<img srcset="` + strings.Repeat("/a.jpg 1w,", 1_000) + `/b.jpg 2w">`, "/a.jpg"},
+		"a source for the first of two": {`<picture><source srcset="/a.jpg"><img src="data:,x"><img src="/blank.gif"></picture>`,
+			"/a.jpg /blank.gif"},
+		"the first source":  {`<picture><source srcset="/a.jpg"> <source srcset="/b.jpg"><!-- --><img></picture>`, "/a.jpg"},
+		"a source too many": {`<picture><source srcset="/a.jpg">` + strings.Repeat("<source>", 20) + "<img></picture>", ""},
+	} {
+		d, err := draft.Extract([]byte(`<h1>Blue Lamp</h1><p class="price">$12.00</p><div class="gallery">`+tt[0]+`</div>`),
+			"https://shop.example.ca/lamp")
+		require.NoError(t, err)
+		var got []string
+		for _, i := range d.Images {
+			got = append(got, strings.TrimPrefix(i.Value, "https://shop.example.ca"))
+		}
+		require.Equal(t, tt[1], strings.Join(got, " "), name)
 	}
 }
 

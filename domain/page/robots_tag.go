@@ -1,6 +1,9 @@
 package page
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // rules applies rules for robots, as a meta element or a header has them: "noindex, nofollow".
 func rules(list string) (noIndex, noFollow bool) {
@@ -26,10 +29,11 @@ func RobotsTag(values []string, agent string) (noIndex, noFollow bool) {
 		for part := range strings.SplitSeq(v, ",") {
 			if name, rest, ok := strings.Cut(part, ":"); ok {
 				name = strings.ToLower(strings.TrimSpace(name))
-				if valued[name] || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz_-*") != "" { // the latter: in a date
+				us := name == agent || name == "*"
+				if !us && !namesRobot(name, rest) {
 					continue
 				}
-				ours, part = name == agent || name == "*", rest
+				ours, part = us, rest
 			}
 			if ours {
 				index, follow := rules(part)
@@ -38,4 +42,11 @@ func RobotsTag(values []string, agent string) (noIndex, noFollow bool) {
 		}
 	}
 	return noIndex, noFollow
+}
+
+// namesRobot says that what stands before a colon is the name of a robot: "mj12bot", "mail.ru_bot". It is none in a
+// rule with a value, and in a date, which goes on with a digit: "25 jun 2010 15:00:00".
+func namesRobot(name, rest string) bool {
+	return !valued[name] && strings.ContainsFunc(name, unicode.IsLetter) && !strings.ContainsFunc(name, unicode.IsSpace) &&
+		strings.IndexAny(strings.TrimSpace(rest), "0123456789") != 0
 }

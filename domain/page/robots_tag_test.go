@@ -40,10 +40,25 @@ func TestRobotsTag(t *testing.T) {
 		{[]string{"otherbot: noindex", "nofollow"}, false, true}, {[]string{"*: noindex"}, true, false},
 		{[]string{"max-snippet: 20, noindex"}, true, false}, {[]string{"max-image-preview:large"}, false, false},
 		{[]string{"unavailable_after: Fri, 25 Jun 2010 15:00:00 PST, nofollow"}, false, true},
+		{[]string{"MJ12bot: nofollow, noindex"}, false, false}, {[]string{"Mail.RU_Bot: noindex, nofollow"}, false, false},
+		{[]string{"360Spider: noindex, nofollow"}, false, false}, {[]string{"noindex, MJ12bot: nofollow"}, true, false},
+		{[]string{"otherbot: unavailable_after: 2010-06-25T15:00:00Z, noindex"}, false, false},
+		{[]string{"unavailable_after: Friday, 25-Jun-10 15:00:00 UTC, noindex"}, true, false},
+		{[]string{"unavailable_after: Fri, 2010-06-25T15:00:00Z, noindex"}, true, false},
 		{[]string{"noindexing", "no index"}, false, false}, {[]string{"", ",", ":"}, false, false},
 	} {
 		noIndex, noFollow := page.RobotsTag(tt.values, "ourbot")
 		require.Equal(t, tt.noIndex, noIndex, tt.values)
 		require.Equal(t, tt.noFollw, noFollow, tt.values)
+	}
+}
+
+// The name of our robot may have digits and dots, too.
+func TestRobotsTagOfAnyName(t *testing.T) {
+	t.Parallel()
+	for _, agent := range []string{"bot2", "shop.example_bot", "4seasons", "bot"} {
+		noIndex, noFollow := page.RobotsTag([]string{"MJ12bot: nofollow, " + agent + ": noindex"}, agent)
+		require.True(t, noIndex, agent)
+		require.False(t, noFollow, agent)
 	}
 }

@@ -380,9 +380,9 @@ func (e Event) Reports(now time.Time) (out []campaign.Report) {
 	return out
 }
 
-// Inbounds are the messages and preferences, for the store, which looks for opt-outs. A button whose payload is a stop
-// word is one, whatever is written on it. Those of people without a phone number are left out, unless they answer a
-// message: that one tells whose they are.
+// Inbounds are the messages and preferences, for the store, which looks for opt-outs. A button whose payload means
+// nothing but a stop is one, whatever is written on it. Those of people without a phone number are left out, unless
+// they answer a message: that one tells whose they are.
 func (e Event) Inbounds(now time.Time) (out []campaign.Inbound) {
 	for _, m := range e.Messages {
 		if m.From == "" && m.ReplyTo == "" {

@@ -238,6 +238,8 @@ func TestStopsByPayload(t *testing.T) {
 		`"type":"interactive","interactive":{"type":"list_reply","list_reply":{"id":"unsubscribe","title":"Salir"}}`:          campaign.WishStop,
 		`"type":"button","button":{"text":"STOP","payload":"b1"}`:                                                             campaign.WishStop,
 		`"type":"button","button":{"text":"Cancel my visit","payload":"CANCEL"}`:                                              "",
+		`"type":"interactive","interactive":{"type":"list_reply","list_reply":{"id":"baja","title":"Planta baja"}}`:           "",
+		`"type":"interactive","interactive":{"type":"list_reply","list_reply":{"id":"arret","title":"Près d'un arrêt"}}`:      "",
 		`"type":"button","button":{"text":"Yes","payload":"yes"}`:                                                             "",
 	} {
 		e, err := whatsapp.ReadEvent([]byte(`{"object":"whatsapp_business_account","entry":[{"id":"1","changes":[{"field":"messages",

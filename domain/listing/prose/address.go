@@ -1,6 +1,7 @@
 package prose
 
 import (
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -116,7 +117,8 @@ func streetLine(a *listing.Address, part string, i, n int) bool {
 			civic, unit = []string{y}, x
 		}
 	}
-	if len(civic) == 2 && k > 2 && len(civic[0]) == len(civic[1]) && civic[0] > civic[1] && words[k-2] == "-" {
+	if len(civic) == 2 && k > 2 && len(civic[0]) == len(civic[1]) && civic[0] > civic[1] && words[k-2] == "-" &&
+		!neighbours(civic[0], civic[1]) {
 		civic, unit = civic[1:], civic[0] // "302 - 200 Main": the doors of a row ascend
 	}
 	if len(civic) > 0 && k < len(words) && words[k] == "1/2" {
@@ -150,6 +152,17 @@ func civicJoint(w string) bool {
 		return true
 	}
 	return false
+}
+
+// neighbours says that two civic numbers may be those of one building, "8452-8450": they have four digits or more, for
+// shorter ones are of units, and are close to each other.
+func neighbours(x, y string) bool {
+	const row = 50
+	door := func(s string) int {
+		n, _ := strconv.Atoi(strings.TrimRightFunc(s, unicode.IsLetter))
+		return n
+	}
+	return door(x) > 999 && max(door(x)-door(y), door(y)-door(x)) <= row
 }
 
 // spaceHyphens sets hyphens between numbers apart, so that "4500-4520" is two words and "Saint-Jean" one. It does so

@@ -109,7 +109,7 @@ var (
 // bareRange reads "[2450.0, 2450.0]", "1450" and "from 900".
 func (p *Prose) bareRange(out Price) Price {
 	var lo, hi int64
-	least := false
+	least, next := false, 0
 	for i := range p.words {
 		t := &p.words[i]
 		switch {
@@ -118,13 +118,13 @@ func (p *Prose) bareRange(out Price) Price {
 		case t.kind == word && rangeWords[t.w]:
 		case t.kind == word, t.sym == '$', t.sym == '/', t.sym == '%', t.kind == number && t.half:
 			return out
-		case t.kind == number && lo == 0:
-			lo, hi = t.cents, t.cents
-		case t.kind == number && p.words[i-1].kind == number && t.digits == 3 && lo < 1e12: // "1 250"
-			lo = lo*1000 + t.cents
-			hi = lo
-		case t.kind == number:
-			lo, hi = min(lo, t.cents), max(hi, t.cents)
+		case t.kind == number && i >= next:
+			var v int64
+			v, next = p.grouped(i)
+			if lo == 0 {
+				lo, hi = v, v
+			}
+			lo, hi = min(lo, v), max(hi, v)
 		}
 	}
 	if lo > 0 {
@@ -132,6 +132,23 @@ func (p *Prose) bareRange(out Price) Price {
 		out.Text = p.quote(0, len(p.words)-1)
 	}
 	return out
+}
+
+// grouped is the number at i with the groups of three digits after it, "1 250", × 100, and the token after them.
+func (p *Prose) grouped(i int) (cents int64, next int) {
+	t := &p.words[i]
+	cents, next = t.cents, i+1
+	if t.digits > 3 {
+		return cents, next
+	}
+	for ; t.dec == 0 && cents < 1e12; next++ {
+		if next >= len(p.words) || p.words[next].kind != number || p.words[next].digits != 3 {
+			break
+		}
+		t = &p.words[next]
+		cents = cents*1000 + t.cents
+	}
+	return cents, next
 }
 
 // priceKind reads the words that stand in place of an amount.

@@ -92,10 +92,7 @@ function Drop({ tenant }: { tenant: string }) {
       {!going &&
         cut.map((c) => (
           <p key={c.key} className="ochr" role="status">
-            {t.cutOff(
-              c.name,
-              [c.hold && t.hold, c.dryRun && t.dryRun].filter((box) => box !== false).join(', '),
-            )}{' '}
+            {t.cutOff(c.name, [c.hold && t.hold, c.dryRun && t.dryRun].filter((box) => box !== false).join(', '))}{' '}
             <button className="btn q" onClick={() => forgetSending(c.key)}>
               {t.forget}
             </button>
