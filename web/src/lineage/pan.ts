@@ -23,6 +23,7 @@ export function slide(r: Raster, dx: number, dy: number) {
 export class Panned {
   readonly to: Raster
   private last: View | undefined // undefined = nothing that can be used
+  private scale = 0 // of it: a browser's zoom changes it, and not the size of the picture
   private quick = false
   private parts = new Map<string, Raster>()
 
@@ -54,9 +55,10 @@ export class Panned {
     const dx = was ? Math.round((view.x - was.x) * scale) : 0
     const dy = was ? Math.round((view.y - was.y) * scale) : 0
     const far = Math.abs(dx) > width / 2 || Math.abs(dy) > height / 2
-    if (whole || !was || was.k !== view.k || far) {
+    if (whole || !was || was.k !== view.k || this.scale !== scale || far) {
       paint(this.to, tree, at, view, scale, c, lit, quick)
       this.last = { ...view }
+      this.scale = scale
       this.quick = quick
       return
     }

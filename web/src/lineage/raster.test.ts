@@ -134,6 +134,10 @@ test('a picture that has changed is drawn anew', () => {
   const whole = new Raster(300, 200)
   paint(whole, tree, layout, { ...view, x: view.x + 1 }, 1, colours, lit)
   expect(p.to.px).toEqual(whole.px)
+
+  p.paint(tree, layout, { ...view, x: view.x + 1 }, 2, colours, lit, false, false)
+  paint(whole, tree, layout, { ...view, x: view.x + 1 }, 2, colours, lit)
+  expect(p.to.px).toEqual(whole.px)
 })
 
 test.each([
