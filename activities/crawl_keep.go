@@ -65,5 +65,6 @@ func (k *keeper) kept() {
 func (k *keeper) unasked() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.fails = max(min(k.fails, 1), k.fails-1) // that of enter
 	k.until = time.Time{}
 }

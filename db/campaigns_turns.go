@@ -35,8 +35,8 @@ func (s *Campaigns) Ready(ctx context.Context, now time.Time) ([]campaign.Ready,
 }
 
 // sqlCampaignMoves is a condition on campaigns: not_after is put off while it waits. A process of the release before
-// changes not_after alone, as a person says.
-const sqlCampaignMoves = `not_after_moves AND not_after = not_after_ours`
+// changes not_after alone, as a person says. Null is that of a campaign from before there was not_after_ours.
+const sqlCampaignMoves = `not_after_moves AND (not_after_ours IS NULL OR not_after = not_after_ours)`
 
 const sqlCampaignLease = `
 UPDATE campaigns SET lease_until = $3, waited_at = NULL,

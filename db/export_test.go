@@ -41,3 +41,9 @@ func TenantTables() (list []TenantTable) {
 	}
 	return list
 }
+
+// AtOnce hashes by a new key at once.
+func (k *OptOutKey) AtOnce() *OptOutKey {
+	k.rests = 0
+	return k
+}

@@ -143,9 +143,11 @@ func (s *Messages) Claim(ctx context.Context, t campaign.Take) (claims []campaig
 const sqlMessageSingleWaits = `
 SELECT EXISTS (
     SELECT FROM (
-        SELECT state, due_at FROM messages WHERE campaign IS NULL AND queued_at > now() - $1::interval
+        SELECT tenant, sender, state, due_at FROM messages WHERE campaign IS NULL AND queued_at > now() - $1::interval
         ORDER BY queued_at DESC, id DESC LIMIT $2) m
-    WHERE state = 'queued' AND due_at <= now())`
+    JOIN senders s ON s.id = m.sender JOIN tenants t ON t.id = m.tenant
+    WHERE m.state = 'queued' AND m.due_at <= now() AND t.state = 'active' AND s.state = 'active'
+        AND (s.paused_until IS NULL OR s.paused_until <= now()))`
 
 // Of how many messages, and of what time, SingleWaits looks at the state.
 const (
@@ -153,8 +155,8 @@ const (
 	singleMost   = 500
 )
 
-// SingleWaits says whether a transactional message of any tenant was queued within two seconds, is due, and was not
-// claimed yet.
+// SingleWaits says whether a transactional message of any tenant was queued within two seconds, is due, has a sender
+// that sends, and was not claimed yet.
 func (s *Messages) SingleWaits(ctx context.Context) (bool, error) {
 	waits, err := one(systemRows(ctx, s.pool, pgx.RowTo[bool], sqlMessageSingleWaits, singleLatest, singleMost))
 	if err != nil {

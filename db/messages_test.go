@@ -238,6 +238,9 @@ func TestSingleWaits(t *testing.T) {
 	m.put(t, "now", "+15145550199")
 	m.exec(t, "UPDATE messages SET queued_at = now() + interval '1 hour' WHERE campaign IS NULL") // however slow the test is
 	require.True(t, waits())
+	m.exec(t, "UPDATE senders SET state = 'paused'")
+	require.False(t, waits(), "its sender is paused")
+	m.exec(t, "UPDATE senders SET state = 'active'")
 	_, claims := m.claim(t, 1)
 	require.Len(t, claims, 1)
 	require.False(t, waits(), "it is claimed")

@@ -23,6 +23,8 @@ type OptOutKey struct {
 	pool *pgxpool.Pool
 	open func(Sealed) ([]byte, error)
 
+	rests time.Duration // of a new key: nothing is hashed while a process may not know it
+
 	lock  sync.Mutex
 	key   contact.Pads
 	asked time.Time // that there is none
@@ -30,7 +32,7 @@ type OptOutKey struct {
 
 // NewOptOutKey returns the key in pool, which open opens: it is sealed for contact.OptOutPurpose.
 func NewOptOutKey(pool *pgxpool.Pool, open func(Sealed) ([]byte, error)) *OptOutKey {
-	return &OptOutKey{pool: pool, open: open}
+	return &OptOutKey{pool: pool, open: open, rests: 12 * optOutKeyNone}
 }
 
 // optOutKeyNone is how long a process goes on as if there were no key. Messages.Claim does not: it takes nothing then.
@@ -82,7 +84,8 @@ const (
 	sqlOptOutsKey = `
 WITH looked AS (
     SELECT tenant, digest, source, at, sha256($3::bytea || sha256($2::bytea || digest)) AS keyed FROM opt_outs
-    WHERE octet_length(digest) = 16 ORDER BY tenant, digest LIMIT $1 FOR UPDATE SKIP LOCKED
+    WHERE octet_length(digest) = 16 AND EXISTS (SELECT FROM opt_out_key WHERE created_at <= now() - $4::interval)
+    ORDER BY tenant, digest LIMIT $1 FOR UPDATE SKIP LOCKED
 ), merged AS (
     UPDATE opt_outs o SET source = CASE WHEN o.source = 'message' THEN l.source ELSE o.source END,
         at = CASE WHEN o.source <> 'message' THEN o.at WHEN l.source <> 'message' THEN l.at
@@ -99,7 +102,8 @@ SELECT count(*) FROM looked`
 	sqlOptInsKey = `
 WITH looked AS (
     SELECT tenant, digest, at, sha256($3::bytea || sha256($2::bytea || digest)) AS keyed FROM opt_ins
-    WHERE octet_length(digest) = 16 ORDER BY tenant, digest LIMIT $1 FOR UPDATE SKIP LOCKED
+    WHERE octet_length(digest) = 16 AND EXISTS (SELECT FROM opt_out_key WHERE created_at <= now() - $4::interval)
+    ORDER BY tenant, digest LIMIT $1 FOR UPDATE SKIP LOCKED
 ), merged AS (
     UPDATE opt_ins i SET at = greatest(i.at, l.at)
     FROM looked l WHERE i.tenant = l.tenant AND i.digest = l.keyed RETURNING l.tenant, l.digest
@@ -113,8 +117,8 @@ SELECT count(*) FROM looked`
 )
 
 // Key hashes up to most opt-outs by the key, and as many of those that were taken back, and reports whether there may
-// be more. Where there is no key it stores the one that generate makes, sealed. It may be repeated, and run in several
-// processes.
+// be more. Where there is no key it stores the one that generate makes, sealed; a minute later it begins to hash, when
+// no process goes on as if there were none. It may be repeated, and run in several processes.
 func (k *OptOutKey) Key(ctx context.Context, most int, generate func() (Sealed, error)) (more bool, err error) {
 	key, err := k.pads(ctx)
 	if err == nil && key.Outer == nil {
@@ -127,7 +131,7 @@ func (k *OptOutKey) Key(ctx context.Context, most int, generate func() (Sealed, 
 		more = false
 		for _, text := range []string{sqlOptOutsKey, sqlOptInsKey} {
 			var n int
-			if err := tx.QueryRow(ctx, text, most, key.Inner, key.Outer).Scan(&n); err != nil {
+			if err := tx.QueryRow(ctx, text, most, key.Inner, key.Outer, k.rests).Scan(&n); err != nil {
 				return err
 			}
 			more = more || n == most

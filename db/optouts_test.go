@@ -19,7 +19,7 @@ import (
 
 // keyed has the stores of m look for opt-outs that are hashed by a key, and returns it. There is none yet.
 func (m *mailing) keyed() *db.OptOutKey {
-	key := db.NewOptOutKey(m.pool, func(s db.Sealed) ([]byte, error) { return s.Box, nil })
+	key := db.NewOptOutKey(m.pool, func(s db.Sealed) ([]byte, error) { return s.Box, nil }).AtOnce()
 	m.Keyed(key)
 	m.campaigns.Keyed(key)
 	m.hooks.Keyed(key)
@@ -162,7 +162,7 @@ func TestKeyedMeanwhile(t *testing.T) {
 	require.NoError(t, apply(campaign.WishStop, at))
 	pads, done := contact.NewPads(bytes.Repeat([]byte{7}, 32)), make(chan error, 1)
 	require.NoError(t, m.system(ctx, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, constants(t)["sqlOptOutsKey"], 10, pads.Inner, pads.Outer); err != nil {
+		if _, err := tx.Exec(ctx, constants(t)["sqlOptOutsKey"], 10, pads.Inner, pads.Outer, time.Duration(0)); err != nil {
 			return err
 		}
 		go func() { done <- apply(campaign.WishResume, at.Add(time.Second)) }()
@@ -195,6 +195,11 @@ func TestOptOutKey(t *testing.T) {
 	_, err = two.Key(ctx, 10, generate("2"))
 	require.NoError(t, err)
 	require.Equal(t, []string{"1"}, m.lines(t, "SELECT count(*) FROM opt_out_key"))
+	hashed := func() []string { return m.lines(t, "SELECT count(*) FROM opt_outs WHERE octet_length(digest) = 32") }
+	require.Equal(t, []string{"0"}, hashed(), "another process may not know the key yet")
+	_, err = two.AtOnce().Key(ctx, 10, generate("2"))
+	require.NoError(t, err)
+	require.Equal(t, []string{"1"}, hashed())
 	m.Keyed(one)
 	require.Equal(t, campaign.MessageSkipped, m.state(t, m.put(t, "a", "+15145550101")))
 	lost := db.NewOptOutKey(m.pool, func(db.Sealed) ([]byte, error) { return nil, errors.New("lost") })

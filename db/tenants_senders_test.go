@@ -136,7 +136,7 @@ func TestReseal(t *testing.T) {
 		return db.Sealed{Key: "old", Box: []byte("hash key")}, nil
 	})
 	require.NoError(t, err)
-	key := db.NewOptOutKey(pool, func(s db.Sealed) ([]byte, error) { return s.Box, nil })
+	key := db.NewOptOutKey(pool, func(s db.Sealed) ([]byte, error) { return s.Box, nil }).AtOnce()
 	_, err = key.Key(ctx, 10, func() (db.Sealed, error) { return db.Sealed{Key: "old", Box: []byte("opt-out key")}, nil })
 	require.NoError(t, err)
 	calls := 0

@@ -4,7 +4,8 @@
 CREATE TABLE opt_out_key (
     id      uuid  PRIMARY KEY, -- one
     box_key text  NOT NULL,    -- ID of the key in CONVEYOR_SECRET_KEYS
-    box     bytea NOT NULL
+    box     bytea NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT now() -- for a minute after it nothing is hashed: all processes look it up first
 );
 
 -- +goose Down

@@ -89,15 +89,16 @@ func (s *Store) Mounted() error {
 	return nil
 }
 
-// writable returns nil where a file may be written: not into an empty folder in whose place the marked one was, for
-// that hides it once it is mounted again. A folder of which this process never saw a mark is written to.
+// writable returns nil where a file may be written: not into another folder in whose place the marked one was, for that
+// hides it once it is mounted again. A folder of which this process never saw a mark is written to.
 func (s *Store) writable() error {
 	switch {
 	case s.hasMark():
 		s.marked.Store(true)
 		return nil
 	case s.marked.Load():
-		return s.Mounted()
+		return fault.Newf(fault.Transient, "%s has lost its mark: it may not be mounted, or conveyor bootstrap was not run "+
+			"where it is", s.dir)
 	}
 	return nil
 }

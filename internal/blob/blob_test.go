@@ -270,7 +270,11 @@ func TestNothingIsWrittenBelowAMount(t *testing.T) {
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Empty(t, left)
-	require.NoError(t, os.Remove(dir))
+	_, _, err = open(t, dir).PutImage(t.Context(), []byte("x"), "gif")
+	require.NoError(t, err, "by a process that was started meanwhile")
+	_, _, err = s.PutImage(t.Context(), []byte("y"), "gif")
+	require.ErrorContains(t, err, "may not be mounted", "by one that knows better")
+	require.NoError(t, os.RemoveAll(dir))
 	require.NoError(t, os.Rename(dir+".away", dir))
 	all("mounted again")
 }
