@@ -62,10 +62,12 @@ func cutBrackets(s string) (rest, inside string) {
 		if i < 0 || n < 0 {
 			return s, inside
 		}
-		inside = strings.TrimSpace(s[i+1 : i+n])
-		unit := ""
-		if unitOf(inside) != "" {
-			unit = inside + ","
+		part, unit := strings.TrimSpace(s[i+1:i+n]), ""
+		if unitOf(part) != "" {
+			unit = part + ","
+		}
+		if key := cityKey(part); key != "quebec" && key != "ontario" { // "Montréal (Québec)" names the province
+			inside = part
 		}
 		s = s[:i] + "," + unit + s[i+n+1:]
 	}
@@ -154,15 +156,17 @@ func civicJoint(w string) bool {
 	return false
 }
 
-// neighbours says that two civic numbers may be those of one building, "8452-8450": they have four digits or more, for
-// shorter ones are of units, and are close to each other.
+// neighbours says that two civic numbers may be those of one building: they are the doors of a duplex, "712-710", or
+// have four digits or more, for shorter ones are of units, and are close to each other, "8452-8450". At a round number,
+// "202-200", the first is a unit.
 func neighbours(x, y string) bool {
 	const row = 50
 	door := func(s string) int {
 		n, _ := strconv.Atoi(strings.TrimRightFunc(s, unicode.IsLetter))
 		return n
 	}
-	return door(x) > 999 && max(door(x)-door(y), door(y)-door(x)) <= row
+	apart := max(door(x)-door(y), door(y)-door(x))
+	return apart == 2 && door(y)%100 != 0 || door(x) > 999 && apart <= row
 }
 
 // spaceHyphens sets hyphens between numbers apart, so that "4500-4520" is two words and "Saint-Jean" one. It does so

@@ -42,6 +42,11 @@ func TestParseAddress(t *testing.T) {
 		{"1234A rue Saint-Denis, Montréal, QC H2X3K1", listing.Address{Civic: []string{"1234A"}, Street: "rue Saint-Denis",
 			City: "Montréal", PostalCode: "H2X 3K1"}},
 		{"Québec, QC", listing.Address{City: "Québec"}},
+		{"1234 rue Saint-Denis Montréal (Québec) H2J 2L1", listing.Address{Civic: []string{"1234"},
+			Street: "rue Saint-Denis Montréal", PostalCode: "H2J 2L1"}},
+		{"12 rue des Pins (Québec)", listing.Address{Civic: []string{"12"}, Street: "rue des Pins"}},
+		{"12 rue des Pins (Beauport) (Québec)", listing.Address{Civic: []string{"12"}, Street: "rue des Pins",
+			City: "Beauport"}},
 		{"City of Montréal", listing.Address{City: "Montréal"}},
 		{"", listing.Address{}},
 	} {

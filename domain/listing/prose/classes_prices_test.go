@@ -73,6 +73,8 @@ func TestCivicNumbers(t *testing.T) {
 		"1502-1200 rue Saint-Denis, Montréal":       "1200|rue Saint-Denis|1502",
 		"202-200 rue Saint-Denis, Montréal":         "200|rue Saint-Denis|202",
 		"3515-53 avenue Lacombe, Montréal, QC":      "3515|avenue Lacombe|53",
+		"712-710 rue Saint-Joseph, Québec":          "712+710|rue Saint-Joseph|",
+		"12-10 rue Cartier, Québec":                 "12+10|rue Cartier|",
 	} {
 		a := prose.ParseAddress(text)
 		require.Equal(t, want, strings.Join(a.Civic, "+")+"|"+a.Street+"|"+a.Unit, text)

@@ -402,7 +402,7 @@ func (p *Prose) before(a *amount, used int) {
 		if p.words[k+1].line && n > 0 {
 			break
 		}
-		priced = priced || n < 2 && p.parkingOut(k)
+		priced = priced || n < 2 && p.parkingOut(k) && p.besideRent(a)
 		switch t.sym {
 		case '(', ':', '=', '~', '-', '"', '@':
 			if t.sym == '-' && n == 0 && p.num(k-1) != nil && p.num(k-1).digits >= 3 && !p.num(k-1).half && k-1 > used {
@@ -424,8 +424,8 @@ func (p *Prose) before(a *amount, used int) {
 			continue
 		case 0:
 		case ',':
-			if about && n == 1 || n == 0 && p.parkingOut(k-1) { // "électricité aux frais du locataire, environ 70 $"
-				continue
+			if about && n == 1 || n == 0 && p.parkingOut(k-1) && p.besideRent(a) {
+				continue // "électricité aux frais du locataire, environ 70 $"
 			}
 			if plus && a.role == forRent {
 				a.role = forExtra
@@ -516,6 +516,35 @@ func (p *Prose) before(a *amount, used int) {
 	if plus && a.role == forRent {
 		a.role = forExtra
 	}
+}
+
+// besideRent tells whether the amount after "stationnement non inclus" may be the parking's, and is not the rent of a
+// room or of a week: "stationnement non inclus, 325 $ par mois".
+func (p *Prose) besideRent(a *amount) bool {
+	const most = 150_00 // unless a bracket or a colon ties it to the parking
+	before := p.sym(a.from - 1)
+	switch {
+	case a.per == perWeek, a.per == perDay, a.from < len(p.words) && p.words[a.from].line:
+		return false
+	case before == '(', before == ':':
+		return true
+	case a.cents > most:
+		return false
+	}
+	if a.per != perMonth || a.cents < lowRentCents {
+		return true
+	}
+	for _, b := range p.money {
+		if b.role == forRent && b.cents > a.cents {
+			return true
+		}
+	}
+	for k := a.to + 1; k < len(p.words) && k < a.to+100; k++ { // the rent may come later
+		if t := p.num(k); t != nil && t.cents > a.cents && (p.sym(k+1) == '$' || p.sym(k-1) == '$') {
+			return true
+		}
+	}
+	return false
 }
 
 // parkingOut tells whether the word at k ends "stationnement non inclus", "parking not included" or "stat. en sus".

@@ -1,6 +1,10 @@
 package prose
 
-import "github.com/mtlrent/conveyor/domain/page"
+import (
+	"strings"
+
+	"github.com/mtlrent/conveyor/domain/page"
+)
 
 // A count is a number of rooms of some sort and where it was read.
 type count struct {
@@ -290,6 +294,7 @@ func (p *Prose) bedrooms() (c count, den, ok bool) {
 				j = k
 			}
 		}
+		sized := j > first && sizes[p.word(first)]
 		closed := j > first && (p.word(j-1) == "fermee" || p.word(j-1) == "fermees" || p.word(j-1) == "closed")
 		if end := p.initials(j); end > 0 && !weak {
 			return count{value: float64(n), from: i, to: end}, p.den(end + 1), true
@@ -330,7 +335,7 @@ func (p *Prose) bedrooms() (c count, den, ok bool) {
 		default:
 			continue
 		}
-		more, end := p.moreBedrooms(j + 1)
+		more, end := p.moreBedrooms(j+1, sized)
 		if more == 0 {
 			more, end = p.bedroomsApart(j + 1)
 		}
@@ -435,13 +440,17 @@ func (p *Prose) labelled(i int, of topic) (n, end int) {
 	return int(t.cents / 100), k + 1
 }
 
+// sizes tell bedrooms apart.
+var sizes = set("grande grandes petite petites moyenne moyennes large big small spacious spacieuse spacieuses")
+
 // moreBedrooms reads the rest of a count in two parts, "2 grandes chambres et 1 moyenne": nothing may follow the size,
-// or it is the size of something else.
-func (p *Prose) moreBedrooms(i int) (n, end int) {
+// or it is the size of something else. After a comma or "+" it is a part only if the first has a size, too, before its
+// noun or behind: "2 chambres, 1 grande, 1 petite" are two.
+func (p *Prose) moreBedrooms(i int, sized bool) (n, end int) {
 	for k := i; k < len(p.words) && k < i+4 && !p.words[k].line; k++ {
 		switch w := p.word(k); {
 		case w == "et" || w == "and" || p.sym(k) == ',' || p.sym(k) == '+':
-			if k+2 >= len(p.words) {
+			if k+2 >= len(p.words) || p.words[k].kind == symbol && !sized {
 				return 0, 0
 			}
 			n, _ := p.small(k + 1)
@@ -459,6 +468,7 @@ func (p *Prose) moreBedrooms(i int) (n, end int) {
 			}
 			return 0, 0
 		case adjectives[w], w == "moyenne", w == "moyennes", w == "a", w == "coucher", w == "plutot":
+			sized = sized || sizes[w]
 		default:
 			return 0, 0
 		}
@@ -497,19 +507,26 @@ func (p *Prose) mainBefore(i int) int {
 // bedroomKinds follow the noun of a bedroom that is counted by itself.
 var bedroomKinds = set("double doubles simple simples fermee fermees secondaire secondaires")
 
+// ownKinds after the first bedrooms tell them from those after a comma: "1 ch. double, 1 ch. simple".
+var ownKinds = set("double doubles simple simples principale maitres maitre")
+
 // bedroomsApart reads the bedrooms that a text counts after the first ones: "2 chambres au premier et 1 au sous-sol",
 // "une grande chambre et une petite chambre", "3 bdrms up, 2 down".
 func (p *Prose) bedroomsApart(i int) (n, end int) {
 	if p.sym(i) == '.' && i+1 < len(p.words) && !p.words[i+1].line && !p.capital(i+1) { // "2 ch. en haut"
 		i++
 	}
+	floor, kind := false, false // of the first ones
 	for k := i; k < len(p.words) && k < i+9 && !p.stop(k); k++ {
 		w := p.word(k)
 		joint := w == "et" || w == "and" || w == "plus" || p.sym(k) == ',' || p.sym(k) == '+'
 		if !joint || k+2 >= len(p.words) {
-			if p.about(k, aBathroom|aPiece) || p.words[k].kind == number {
+			v, article := p.small(k) // "3 chambres dont deux en haut"
+			if p.about(k, aBathroom|aPiece) || p.words[k].kind == number || v > 0 && !article {
 				return n, end
 			}
+			floor = floor || p.floorAt(k) > k
+			kind = kind || ownKinds[w]
 			continue
 		}
 		if p.sym(k) == ',' && (p.word(k+1) == "et" || p.word(k+1) == "and" || p.word(k+1) == "plus") {
@@ -517,10 +534,15 @@ func (p *Prose) bedroomsApart(i int) (n, end int) {
 		}
 		if e := p.floorAt(k + 1); e > k+1 { // "and downstairs has 2"
 			if w := p.word(e); w == "has" || w == "a" || w == "have" || p.sym(e) == ':' {
-				if e+1 >= len(p.words) || p.about(e+2, aBathroom) {
+				if e+1 >= len(p.words) {
 					return n, end
 				}
-				if more, article := p.small(e + 1); more > 0 && !article {
+				noun := e + 2
+				for m := 0; m < 3 && adjectives[p.word(noun)]; m++ {
+					noun++
+				}
+				ends := p.about(noun, aBedroom) && !p.about(noun, aBathroom) || p.stop(e+2) || p.sym(e+2) == ','
+				if more, article := p.small(e + 1); more > 0 && !article && ends {
 					return n + more, e + 1
 				}
 			}
@@ -544,11 +566,13 @@ func (p *Prose) bedroomsApart(i int) (n, end int) {
 		case j > k+2 && noun && k < i+5 && more <= 2: // "et une petite chambre"
 			n, end, i = n+more, j, j
 			k = j
+		case p.sym(k) == ',' && !floor && !(kind && noun && bedroomKinds[p.word(after)]):
+			return n, end // "3 chambres, 1 au sous-sol" is one of the three
+		case noun && j == k+2 && p.unitAt(j): // "3 bedroom main floor and 2 bedroom basement" are two homes
+			return n, end
 		case noun && j == k+2 && k < i+6 && (bedroomKinds[p.word(after)] || p.floorAt(after) > after):
 			return n + more, after
 		case article:
-			return n, end
-		case p.sym(k) == ',' && k == i: // "3 chambres, 1 au sous-sol" is one of the three
 			return n, end
 		case p.word(k+2) == "au", p.seq(k+2, "in", "the"), p.seq(k+2, "on", "the"), p.floorAt(k+2) > k+2:
 			return n + more, k + 2
@@ -557,6 +581,19 @@ func (p *Prose) bedroomsApart(i int) (n, end int) {
 		}
 	}
 	return n, end
+}
+
+// unitAt tells whether the noun at i is of a home on a floor, "2 bedroom basement", and not of bedrooms there.
+func (p *Prose) unitAt(i int) bool {
+	w := p.word(i)
+	if strings.HasSuffix(w, "s") || strings.HasPrefix(w, "ch") {
+		return false
+	}
+	switch p.word(i + 1) {
+	case "basement", "soussol", "main", "upper", "lower", "finished":
+		return true
+	}
+	return false
 }
 
 // floorLeads tells whether a floor and a colon lead to the count at i: "À l'étage : 3 chambres".

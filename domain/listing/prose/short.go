@@ -16,24 +16,28 @@ type short struct {
 type cutWhen uint8
 
 const (
-	anywhere  cutWhen = iota
-	beforeDot         // a word of its own without the point
-	counted           // after the ordinal of a floor
-	ofTenant          // after "du", "par le", "au"
-	beforeAny         // before a space, or before a small letter
+	anywhere   cutWhen = iota
+	beforeDot          // a word of its own without the point
+	afterThing         // beforeDot, after what a rent may include: "Gestion Roy inc." is a company
+	noBundle           // but after what is sold in packages
+	noWalkout          // but before what one walks out to
+	counted            // after the ordinal of a floor
+	ofTenant           // after "du", "par le", "au"
+	beforeAny          // before a space, or before a small letter
 )
 
 // shorts are single words. The point after one goes with it.
 var shorts = shortWords(map[string]string{
 	"basement": "bsmt bsmnt basmt bsmnts", "floor": "flr", "floors": "flrs", "level": "lvl", "etage": "etg",
-	"climatisation": "clim climatis", "parking": "pkg prkg prkng pkng", "utilities": "utils", "available": "avail",
+	"climatisation": "clim climatis", "parking": "prkg prkng pkng", "utilities": "utils", "available": "avail",
 	"dryer": "dryr", "washer": "wshr", "elec": "elec",
 }, map[string]short{
 	"util":   {[]string{"utilities"}, beforeDot},
-	"inc":    {[]string{"incl"}, beforeDot},
+	"inc":    {[]string{"incl"}, afterThing},
 	"chauff": {[]string{"chauffage"}, beforeDot},
 	"neg":    {[]string{"negotiable"}, beforeDot},
 	"nego":   {[]string{"negotiable"}, anywhere},
+	"pkg":    {[]string{"parking"}, noBundle},
 	"fl":     {[]string{"floor"}, counted},
 	"loc":    {[]string{"locataire"}, ofTenant},
 })
@@ -57,7 +61,7 @@ var shortPairs = map[byte][]struct {
 		{"w&d", short{[]string{"washer", "/", "dryer"}, anywhere}},
 		{"w+d", short{[]string{"washer", "/", "dryer"}, anywhere}},
 		{"w & d", short{[]string{"washer", "/", "dryer"}, anywhere}},
-		{"w/o", short{[]string{"without"}, anywhere}},
+		{"w/o", short{[]string{"without"}, noWalkout}},
 		{"w/", short{[]string{"with"}, beforeAny}},
 	},
 	'd': {{"d/w", short{[]string{"dishwasher"}, anywhere}}},
@@ -116,8 +120,25 @@ var alsoShort = set("et ch sep elec")
 func (p *Prose) mayCut(when cutWhen, i, j int) bool {
 	s, last := p.fold, len(p.words)-1
 	switch when {
-	case beforeDot:
+	case beforeDot, afterThing:
+		if when == afterThing && !p.rentThing(last) && !p.leadsThings(last, j) {
+			return false
+		}
 		return char(s, j) == '.' && p.pointAfter(j) > j && !denials[p.word(last)] && (last < 0 || p.sym(last) != '-')
+	case noBundle:
+		w := p.word(last)
+		if w == "in" && (p.word(last-1) == "move" || p.sym(last-1) == '-' && p.word(last-2) == "move") || bundled[w] {
+			return false
+		}
+	case noWalkout:
+		k := skip(s, j)
+		n := k
+		for n < len(s) && isLetter(s[n]) {
+			n++
+		}
+		if n > k && walkouts[s[k:n]] {
+			return false
+		}
 	case counted:
 		return last >= 0 && (ordinalEnds[p.word(last)] || ordinals[p.word(last)] != "")
 	case ofTenant:
@@ -132,6 +153,38 @@ func (p *Prose) mayCut(when cutWhen, i, j int) bool {
 	case anywhere:
 	}
 	return !isLetter(char(s, j))
+}
+
+var (
+	bundled = set("internet cable tv television wifi fi appliance appliances furniture welcome movein")
+	// walkouts are what "W/O" leads out to.
+	walkouts = set("patio patios deck decks balcony balconies terrace yard backyard basement bsmt")
+	// rentThings are what a rent may include, beside the topics.
+	rentThings = set("tout tous toutes all everything taxes stats electros electromenagers appliances appliance fi tv " +
+		"lights light gas gaz clim climatisation ac washer dryer laveuse secheuse laundry deneigement locker")
+)
+
+// rentThing tells whether the token at i, or before a point or bracket there, is a thing that a rent may include.
+func (p *Prose) rentThing(i int) bool {
+	for n := 0; n < 2 && (p.sym(i) == '.' || p.sym(i) == '(' || p.sym(i) == ':'); n++ {
+		i--
+	}
+	return p.about(i, aUtility|aParking|aFurnishing) || rentThings[p.word(i)]
+}
+
+// leadsThings tells whether the "inc." that ends at j leads from a price or the start to a thing: "975 $ inc.
+// chauffage".
+func (p *Prose) leadsThings(last, j int) bool {
+	if last >= 0 && p.words[last].kind == word && !p.about(last, aMoney) {
+		return false
+	}
+	k := skip(p.fold, min(j+1, len(p.fold)))
+	n := k
+	for n < len(p.fold) && isLetter(p.fold[n]) {
+		n++
+	}
+	w := p.fold[k:n]
+	return topics[w]&(aUtility|aParking|aFurnishing) != 0 || rentThings[w]
 }
 
 // pointAfter passes the point of a short form that ends at j, unless it ends the sentence as well: a capital or the end
