@@ -137,6 +137,7 @@ func (a *Drafts) crawl(ctx context.Context, r draft.Request) (files []draft.File
 	document, err := json.MarshalIndent(draft.Document{
 		EventID: &r.EventID, URL: r.URL, FinalURL: page.URL, Redirects: page.Redirects, Locale: r.Locale,
 		Status: page.Status, Unstable: page.Unstable, CrawledAt: a.Now().UTC(), Draft: found.Draft,
+		Candidates: found.Candidates,
 	}, "", "  ")
 	if err != nil {
 		return nil, page.Status, fmt.Errorf("write %s: %w", draft.DocumentName, err)

@@ -30,25 +30,25 @@ func (h AuditLog) register(d *door) {
 
 type listAuditInput struct {
 	Subject string    `query:"subject" maxLength:"400" doc:"that the action was done to" example:"dead-letter/12"`
-	Actor   string    `query:"actor" maxLength:"400" doc:"name of an API key, oidc:SUBJECT, cli:USER or anonymous"`
-	Action  string    `query:"action" maxLength:"100" example:"dead_letter.replayed"`
+	Actor   string    `query:"actor" maxLength:"400" doc:"name of an API key, oidc:SUBJECT, cli:USER or anonymous; any of these, separated by commas or given again; one with a comma in it is found as well"`
+	Action  string    `query:"action" maxLength:"1000" doc:"any of these, separated by commas or given again" example:"dead_letter.replayed"`
 	Since   time.Time `query:"since" doc:"inclusive, RFC 3339"`
 	Until   time.Time `query:"until" doc:"inclusive, RFC 3339"`
 	Limit   int       `query:"limit" minimum:"1" maximum:"100" default:"20"`
 	Cursor  string    `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page, for the same query"`
 
-	after *db.AuditPosition
+	actors, actions []string
+	after           *db.AuditPosition
 }
 
 // Resolve checks what a schema cannot express.
 func (in *listAuditInput) Resolve(ctx huma.Context) (wrong []error) {
 	var err error
 	in.after, err = parseAuditCursor(in.Cursor)
-	wrong = wrongCursor(in.Cursor, err)
-	for name, s := range map[string]string{"subject": in.Subject, "actor": in.Actor, "action": in.Action} {
-		wrong = append(wrong, wrongText("query."+name, s)...)
-	}
-	return slices.Concat(wrong, wrongUntil("query.until", in.Since, in.Until), repeated(ctx))
+	return slices.Concat(wrongCursor(in.Cursor, err), wrongText("query.subject", in.Subject),
+		wrongUntil("query.until", in.Since, in.Until),
+		anyOf(ctx, several{name: "actor", given: in.Actor, values: &in.actors, commas: true},
+			several{name: "action", given: in.Action, values: &in.actions}))
 }
 
 // An AuditEntry is an action of a caller.
@@ -73,7 +73,7 @@ type listAuditOutput struct{ Body AuditPage }
 
 func (h AuditLog) list(ctx context.Context, in *listAuditInput) (*listAuditOutput, error) {
 	rows, next, err := h.Store.List(ctx, db.AuditFilter{
-		Subject: in.Subject, Actor: in.Actor, Action: in.Action, Since: in.Since, Until: in.Until,
+		Subject: in.Subject, Actor: in.actors, Action: in.actions, Since: in.Since, Until: in.Until,
 	}, in.after, in.Limit)
 	if err != nil {
 		return nil, err

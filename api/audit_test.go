@@ -229,6 +229,7 @@ func TestAuditOverTheAPI(t *testing.T) {
 	for query, want := range map[string]int{
 		"actor=root": 2, "actor=nobody": 0, "action=api_key.created": 3, "subject=api-key/" + key.ID: 2,
 		"since=" + now.Format(time.RFC3339): 4, "until=2026-09-30T00:00:00Z": 0, "action=api_key.revoked&actor=root": 1,
+		"action=api_key.created,api_key.revoked": 4, "actor=nobody,root": 2, "actor=nobody&actor=x": 0,
 	} {
 		require.Len(t, list(query).Items, want, query)
 	}
@@ -245,7 +246,7 @@ func TestAuditOverTheAPI(t *testing.T) {
 	letters := "eyJ0IjoiMjAyNi0xMC0wMVQxMjowMDowMFoiLCJpIjoxfQ" // a cursor of the list of dead letters
 	for query, field := range map[string]string{
 		"cursor=x": "cursor", "cursor=" + letters: "cursor", "actor=%00": "actor", "since=x": "since", "limit=0": "limit",
-		"since=2026-01-02T00:00:00Z&until=2026-01-01T00:00:00Z": "until", "actor=a&actor=b": "actor", "who=x": "who",
+		"since=2026-01-02T00:00:00Z&until=2026-01-01T00:00:00Z": "until", "subject=a&subject=b": "subject", "action=%00": "action", "who=x": "who",
 	} {
 		p := refused(t, f.as(t, admin, "GET", "/audit?"+query), 422)
 		require.Equal(t, []string{"query." + field}, p.fields(), query)

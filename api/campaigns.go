@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -246,7 +245,8 @@ type listCampaignsInput struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"100" default:"20"`
 	Cursor string `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page"`
 
-	after *db.Position
+	states []string
+	after  *db.Position
 }
 
 // campaignOrder is the only order of campaigns, for their cursors.
@@ -257,7 +257,7 @@ func (in *listCampaignsInput) Resolve(ctx huma.Context) []error {
 	var err error
 	in.after, err = parseCursor(in.Cursor, campaignOrder)
 	return slices.Concat(wrongCursor(in.Cursor, err),
-		anyOf(ctx, several{name: "state", value: &in.State, known: orAny(campaign.States)}))
+		anyOf(ctx, several{name: "state", given: in.State, values: &in.states, known: orAny(campaign.States)}))
 }
 
 // CampaignPage is the answer of GET /campaigns.
@@ -266,25 +266,12 @@ type CampaignPage Page[Campaign]
 type listCampaignsOutput struct{ Body CampaignPage }
 
 func (h Campaigns) list(ctx context.Context, tenant string, in *listCampaignsInput) (*listCampaignsOutput, error) {
-	rows, next, err := h.Store.List(ctx, tenant, anyState(in.State), in.after, in.Limit)
+	rows, next, err := h.Store.List(ctx, tenant, in.states, in.after, in.Limit)
 	if err != nil {
 		return nil, err
 	}
 	show := func(c db.Campaign) Campaign { return h.show(ctx, c) }
 	return &listCampaignsOutput{CampaignPage(page(rows, show, cursorAt(next, campaignOrder)))}, nil
-}
-
-// anyState are the states to look for, separated by commas: "" for any.
-func anyState(s string) string {
-	if slices.Contains(strings.Split(s, ","), "any") {
-		return ""
-	}
-	return s
-}
-
-// orAny are the values that a filter of states knows.
-func orAny[S ~string](states []S) []string {
-	return append(each(states, func(s S) string { return string(s) }), "any")
 }
 
 type campaignInput struct {
@@ -324,7 +311,7 @@ func (h Campaigns) get(ctx context.Context, tenant string, in *campaignInput) (*
 		return &campaignDetailOutput{out}, nil
 	}
 	// They take turns, so of a longer one as many messages go before the last of this one.
-	running, _, err := h.Store.List(ctx, tenant, string(campaign.Running), nil, 100)
+	running, _, err := h.Store.List(ctx, tenant, []string{string(campaign.Running)}, nil, 100)
 	if err != nil {
 		return nil, err
 	}

@@ -282,6 +282,7 @@ type listCrawlsInput struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"100" default:"20"`
 	Cursor string `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page"`
 
+	states []string
 	before int64
 }
 
@@ -290,7 +291,7 @@ func (in *listCrawlsInput) Resolve(ctx huma.Context) []error {
 	var err error
 	in.before, err = parseIDCursor(in.Cursor, crawlRunOrder)
 	return slices.Concat(wrongCursor(in.Cursor, err),
-		anyOf(ctx, several{name: "state", value: &in.State, known: orAny(crawl.RunStates)}))
+		anyOf(ctx, several{name: "state", given: in.State, values: &in.states, known: orAny(crawl.RunStates)}))
 }
 
 // CrawlRunPage is the answer of GET /crawl-runs.
@@ -299,7 +300,7 @@ type CrawlRunPage Page[CrawlRun]
 type listCrawlsOutput struct{ Body CrawlRunPage }
 
 func (h Crawls) list(ctx context.Context, in *listCrawlsInput) (*listCrawlsOutput, error) {
-	rows, next, err := h.Store.Runs(ctx, anyState(in.State), in.before, in.Limit)
+	rows, next, err := h.Store.Runs(ctx, in.states, in.before, in.Limit)
 	if err != nil {
 		return nil, err
 	}

@@ -60,7 +60,7 @@ func (h DeadLetters) register(d *door) {
 }
 
 type listLettersInput struct {
-	State      string    `query:"state" enum:"open,replayed,resolved,discarded,any" default:"open"`
+	State      string    `query:"state" default:"open" doc:"any of these, separated by commas or given again: open, replayed, resolved, discarded; any: whatever it is" example:"open,replayed"`
 	Queue      string    `query:"queue" maxLength:"255" doc:"where it died; any of these, separated by commas or given again" example:"scraped.kijiji"`
 	Class      string    `query:"class" maxLength:"255" doc:"of the fault; any of these, separated by commas or given again" example:"invalid"`
 	Platform   string    `query:"platform" doc:"of the advert, or of the advert that an image belongs to; any of these, separated by commas or given again" example:"kijiji"`
@@ -72,6 +72,7 @@ type listLettersInput struct {
 	Limit      int       `query:"limit" minimum:"1" maximum:"100" default:"20"`
 	Cursor     string    `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page, for the same query"`
 
+	asked lettersAsked
 	after *db.LetterPosition
 }
 
@@ -79,34 +80,34 @@ type listLettersInput struct {
 func (in *listLettersInput) Resolve(ctx huma.Context) (wrong []error) {
 	var err error
 	in.after, err = parseLetterCursor(in.Cursor)
-	return slices.Concat(wrongCursor(in.Cursor, err), anyOf(ctx, ofLetters(&in.Queue, &in.Class, &in.Platform)...),
+	return slices.Concat(wrongCursor(in.Cursor, err), in.asked.read(ctx, in.State, in.Queue, in.Class, in.Platform),
 		wrongFilter("query.", in.filter()))
 }
 
-// ofLetters are the filters of dead letters that take several values.
-func ofLetters(queue, class, platform *string) []several {
-	return []several{
-		{name: "queue", value: queue}, {name: "class", value: class},
-		{name: "platform", value: platform, form: platformName},
-	}
+// lettersAsked are the filters of dead letters that take several values.
+type lettersAsked struct{ states, queues, classes, platforms []string }
+
+// letterStates are the states of dead letters.
+var letterStates = []string{"open", "replayed", "resolved", "discarded"}
+
+// read reads them from the query of a request.
+func (a *lettersAsked) read(ctx huma.Context, state, queue, class, platform string) []error {
+	return anyOf(ctx, several{name: "state", given: state, values: &a.states, known: orAny(letterStates)},
+		several{name: "queue", given: queue, values: &a.queues}, several{name: "class", given: class, values: &a.classes},
+		several{name: "platform", given: platform, values: &a.platforms, form: platformName})
 }
 
 func (in *listLettersInput) filter() db.LetterFilter {
-	f := db.LetterFilter{
-		State: in.State, Queue: in.Queue, Class: in.Class, Platform: in.Platform, Tenant: in.Tenant, Reason: in.Reason,
-		WorkflowID: in.WorkflowID, Since: in.Since, Until: in.Until,
+	return db.LetterFilter{
+		State: in.asked.states, Queue: in.asked.queues, Class: in.asked.classes, Platform: in.asked.platforms,
+		Tenant: in.Tenant, Reason: in.Reason, WorkflowID: in.WorkflowID, Since: in.Since, Until: in.Until,
 	}
-	if f.State == "any" {
-		f.State = ""
-	}
-	return f
 }
 
 // wrongFilter lists the values that Postgres cannot take, and the conditions that nothing can match.
 func wrongFilter(at string, f db.LetterFilter) (wrong []error) {
 	for _, text := range []struct{ name, value string }{
-		{"queue", f.Queue}, {"class", f.Class}, {"tenant", f.Tenant}, {"reason", f.Reason},
-		{"workflow_id", f.WorkflowID},
+		{"tenant", f.Tenant}, {"reason", f.Reason}, {"workflow_id", f.WorkflowID},
 	} {
 		wrong = append(wrong, wrongText(at+text.name, text.value)...)
 	}
@@ -263,8 +264,8 @@ type ReplayLetters struct {
 
 func (r *ReplayLetters) filter() db.LetterFilter {
 	return db.LetterFilter{
-		State: "open", Queue: r.Queue, Class: r.Class, Platform: r.Platform, Tenant: r.Tenant, Reason: r.Reason,
-		WorkflowID: r.WorkflowID, Since: r.Since, Until: r.Until,
+		State: []string{"open"}, Queue: parts(r.Queue), Class: parts(r.Class), Platform: parts(r.Platform),
+		Tenant: r.Tenant, Reason: r.Reason, WorkflowID: r.WorkflowID, Since: r.Since, Until: r.Until,
 	}
 }
 
@@ -272,7 +273,8 @@ type replayLettersInput struct{ Body ReplayLetters }
 
 // Resolve checks what a schema cannot express.
 func (in *replayLettersInput) Resolve(huma.Context) []error {
-	return wrongFilter("body.", in.Body.filter())
+	return slices.Concat(wrongText("body.queue", in.Body.Queue), wrongText("body.class", in.Body.Class),
+		wrongFilter("body.", in.Body.filter()))
 }
 
 // LettersReplayed is the answer of POST /dead-letters/replay.

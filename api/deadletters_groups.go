@@ -31,24 +31,22 @@ func (h DeadLetters) registerGroups(d *door, tags []string) {
 }
 
 type groupLettersInput struct {
-	State    string `query:"state" enum:"open,replayed,resolved,discarded,any" default:"open"`
+	State    string `query:"state" default:"open" doc:"any of these, separated by commas or given again: open, replayed, resolved, discarded; any: whatever it is"`
 	Queue    string `query:"queue" maxLength:"255" doc:"where they died; any of these, separated by commas or given again" example:"scraped.kijiji"`
 	Class    string `query:"class" maxLength:"255" doc:"of the fault; any of these, separated by commas or given again" example:"invalid"`
 	Platform string `query:"platform" doc:"any of these, separated by commas or given again" example:"kijiji"`
+
+	asked lettersAsked
 }
 
 func (in *groupLettersInput) filter() db.LetterFilter {
-	f := db.LetterFilter{State: in.State, Queue: in.Queue, Class: in.Class, Platform: in.Platform}
-	if f.State == "any" {
-		f.State = ""
-	}
-	return f
+	a := in.asked
+	return db.LetterFilter{State: a.states, Queue: a.queues, Class: a.classes, Platform: a.platforms}
 }
 
 // Resolve checks what a schema cannot express.
 func (in *groupLettersInput) Resolve(ctx huma.Context) []error {
-	return slices.Concat(anyOf(ctx, ofLetters(&in.Queue, &in.Class, &in.Platform)...),
-		wrongFilter("query.", in.filter()))
+	return in.asked.read(ctx, in.State, in.Queue, in.Class, in.Platform)
 }
 
 // LetterGroups is the answer of GET /dead-letters/groups.

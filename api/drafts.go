@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -303,7 +304,8 @@ type listCrawlRequestsInput struct {
 	Limit  int       `query:"limit" minimum:"1" maximum:"100" default:"20"`
 	Cursor string    `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page, for the same query"`
 
-	after *db.Position
+	states []string
+	after  *db.Position
 }
 
 // requestOrder is the only order of crawl requests, for their cursors.
@@ -314,7 +316,7 @@ func (in *listCrawlRequestsInput) Resolve(ctx huma.Context) []error {
 	var err error
 	in.after, err = parseCursor(in.Cursor, requestOrder)
 	return slices.Concat(wrongCursor(in.Cursor, err),
-		anyOf(ctx, several{name: "state", value: &in.State, known: requestStates}))
+		anyOf(ctx, several{name: "state", given: in.State, values: &in.states, known: requestStates}))
 }
 
 // requestStates are the states of crawl requests in a list.
@@ -339,7 +341,7 @@ type DraftRequestPage Page[DraftRequestSummary]
 type listCrawlRequestsOutput struct{ Body DraftRequestPage }
 
 func (h Drafts) requests(ctx context.Context, in *listCrawlRequestsInput) (*listCrawlRequestsOutput, error) {
-	f := db.DraftRequestFilter{State: in.State, After: in.after, Limit: in.Limit}
+	f := db.DraftRequestFilter{State: in.states, After: in.after, Limit: in.Limit}
 	if !in.Since.IsZero() {
 		f.Since = &in.Since
 	}
@@ -364,16 +366,16 @@ func text(s *string) string {
 }
 
 type searchDraftsInput struct {
-	Outcome      string    `query:"outcome" enum:"succeeded,failed"`
-	Host         string    `query:"host" maxLength:"253" doc:"of url, without a port" example:"shop.example"`
+	Outcome      string    `query:"outcome" doc:"any of these, separated by commas or given again: succeeded, failed"`
+	Host         string    `query:"host" maxLength:"2048" doc:"of url, without a port; any of these, separated by commas or given again" example:"shop.example"`
 	URL          string    `query:"url" maxLength:"2048" doc:"exactly as requested"`
 	Name         string    `query:"name" maxLength:"200" doc:"a part of the product's name, ignoring case"`
-	Brand        string    `query:"brand" maxLength:"200" doc:"ignoring case"`
-	SKU          string    `query:"sku" maxLength:"200"`
-	GTIN         string    `query:"gtin" pattern:"^[0-9]{8,14}$"`
-	MPN          string    `query:"mpn" maxLength:"200"`
-	Availability string    `query:"availability" maxLength:"40" example:"InStock"`
-	Currency     string    `query:"currency" pattern:"^[A-Z]{3}$" doc:"ISO 4217" example:"EUR"`
+	Brand        string    `query:"brand" maxLength:"1000" doc:"ignoring case; any of these, separated by commas or given again; one with a comma in it is found as well"`
+	SKU          string    `query:"sku" maxLength:"1000" doc:"any of these, separated by commas or given again; one with a comma in it is found as well"`
+	GTIN         string    `query:"gtin" maxLength:"400" doc:"any of these, separated by commas or given again" example:"4006381333931"`
+	MPN          string    `query:"mpn" maxLength:"1000" doc:"any of these, separated by commas or given again; one with a comma in it is found as well"`
+	Availability string    `query:"availability" maxLength:"400" doc:"any of these, separated by commas or given again" example:"InStock"`
+	Currency     string    `query:"currency" maxLength:"80" doc:"ISO 4217; any of these, separated by commas or given again" example:"EUR"`
 	MinPrice     string    `query:"min_price" pattern:"^[0-9]{1,12}(\\.[0-9]{1,6})?$" doc:"inclusive, in any currency; combine with currency"`
 	MaxPrice     string    `query:"max_price" pattern:"^[0-9]{1,12}(\\.[0-9]{1,6})?$" doc:"inclusive"`
 	Since        time.Time `query:"since" doc:"made at this time or later, RFC 3339"`
@@ -381,25 +383,37 @@ type searchDraftsInput struct {
 	Cursor       string    `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page, for the same query"`
 
 	after *db.Position
+
+	outcomes, hosts, brands, skus, gtins, mpns, availabilities, currencies []string
 }
 
 // draftOrder is the only order of drafts, for their cursors.
 const draftOrder = "drafts"
 
 // Resolve checks what a schema cannot express.
-func (in *searchDraftsInput) Resolve(huma.Context) (wrong []error) {
+func (in *searchDraftsInput) Resolve(ctx huma.Context) (wrong []error) {
 	var err error
 	in.after, err = parseCursor(in.Cursor, draftOrder)
-	wrong = wrongCursor(in.Cursor, err)
-	for name, s := range map[string]string{
-		"name": in.Name, "brand": in.Brand, "sku": in.SKU, "mpn": in.MPN, "url": in.URL, "availability": in.Availability,
-	} {
-		if strings.ContainsRune(s, 0) || strings.ToValidUTF8(s, "") != s {
-			wrong = append(wrong, &huma.ErrorDetail{Message: "expected text in UTF-8 without NUL", Location: "query." + name})
-		}
-	}
-	return wrong
+	return slices.Concat(wrongCursor(in.Cursor, err), wrongText("query.name", in.Name), wrongText("query.url", in.URL),
+		anyOf(ctx,
+			several{name: "outcome", given: in.Outcome, values: &in.outcomes, known: draftOutcomes},
+			several{name: "host", given: in.Host, values: &in.hosts},
+			several{name: "brand", given: in.Brand, values: &in.brands, commas: true},
+			several{name: "sku", given: in.SKU, values: &in.skus, commas: true},
+			several{name: "gtin", given: in.GTIN, values: &in.gtins, form: gtinForm},
+			several{name: "mpn", given: in.MPN, values: &in.mpns, commas: true},
+			several{name: "availability", given: in.Availability, values: &in.availabilities},
+			several{name: "currency", given: in.Currency, values: &in.currencies, form: currencyForm}))
 }
+
+// draftOutcomes are the outcomes of drafts.
+var draftOutcomes = []string{"succeeded", "failed"}
+
+// gtinForm and currencyForm are the forms of their values.
+var (
+	gtinForm     = regexp.MustCompile(`^[0-9]{8,14}$`)
+	currencyForm = regexp.MustCompile(`^[A-Z]{3}$`)
+)
 
 // A DraftSummary is a draft in a list.
 type DraftSummary struct {
@@ -436,9 +450,9 @@ type searchDraftsOutput struct{ Body DraftPage }
 
 func (h Drafts) search(ctx context.Context, in *searchDraftsInput) (*searchDraftsOutput, error) {
 	f := db.DraftFilter{
-		Outcome: in.Outcome, Host: in.Host, URL: in.URL, Name: in.Name, Brand: in.Brand, SKU: in.SKU, GTIN: in.GTIN,
-		MPN: in.MPN, Availability: in.Availability, Currency: in.Currency, MinPrice: in.MinPrice, MaxPrice: in.MaxPrice,
-		After: in.after, Limit: in.Limit,
+		Outcome: in.outcomes, Host: in.hosts, URL: in.URL, Name: in.Name, Brand: in.brands, SKU: in.skus, GTIN: in.gtins,
+		MPN: in.mpns, Availability: in.availabilities, Currency: in.currencies, MinPrice: in.MinPrice,
+		MaxPrice: in.MaxPrice, After: in.after, Limit: in.Limit,
 	}
 	if !in.Since.IsZero() {
 		f.Since = &in.Since
@@ -460,7 +474,10 @@ type DraftAnswer struct {
 	Redirects []string     `json:"redirects" doc:"the addresses before final_url, in order, beginning with url"`
 	Unstable  bool         `json:"unstable" doc:"the page was still changing when it was read"`
 	Draft     *draft.Draft `json:"draft,omitempty" doc:"every value with its source and a confidence; absent where there was no page"`
-	Workflow  WorkflowLink `json:"workflow"`
+
+	Candidates []draft.Candidate `json:"candidates" doc:"values that were read for the fields and are not in the draft, at most eight of each field, the likelier ones first; why: weaker, too_little, of_another (product), free (zero), shops_own (the SKU again), contradicted (by what shows), no_product"`
+
+	Workflow WorkflowLink `json:"workflow"`
 }
 
 type draftOutput struct{ Body DraftAnswer }
@@ -471,7 +488,8 @@ func (h Drafts) get(ctx context.Context, in *draftInput) (*draftOutput, error) {
 		return nil, err
 	}
 	return &draftOutput{DraftAnswer{
-		showDraft(d.DraftSummary), d.Redirects, d.Unstable, d.Draft, h.link(d.EventID),
+		showDraft(d.DraftSummary), d.Redirects, d.Unstable, d.Draft, append([]draft.Candidate{}, d.Candidates...),
+		h.link(d.EventID),
 	}}, nil
 }
 

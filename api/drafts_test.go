@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -287,11 +288,19 @@ func TestDrafts(t *testing.T) {
 		"": all, "?outcome=failed": all[:1], "?outcome=succeeded": all[1:], "?host=SHOP1.example": {all[0], kettle},
 		"?name=KETTLE": {kettle}, "?brand=acme": {pot, kettle}, "?sku=K-2": {pot}, "?gtin=4006381333931": {pot, kettle},
 		"?min_price=9.5&max_price=10": {pot}, "?min_price=10&currency=EUR": {kettle}, "?currency=USD": nil,
+		"?outcome=failed,succeeded": all, "?outcome=failed&outcome=succeeded": all, "?sku=K-1,K-2": {pot, kettle},
+		"?host=shop1.example,Shop0.example": all, "?brand=nobody&brand=ACME": {pot, kettle}, "?brand=nobody": nil,
+		"?currency=USD,EUR": {pot, kettle}, "?gtin=4006381333931,00000000": {pot, kettle}, "?mpn=x,y": nil,
+		"?availability=OutOfStock,InStock": {pot, kettle}, "?sku=K%2C1": nil,
 		"?availability=InStock": {pot, kettle}, "?url=https://shop0.example/p": {pot},
 		"?since=" + now.Add(2*time.Minute).UTC().Format(time.RFC3339): all[:2],
 	} {
 		require.Equal(t, want, ids(query), query)
 	}
+	_, err := d.pool.Exec(t.Context(), "UPDATE product_drafts SET brand = 'Pot, Pan & Co' WHERE id = $1", pot)
+	require.NoError(t, err)
+	require.Equal(t, []uuid.UUID{pot}, ids("?brand="+url.QueryEscape("POT, pan & Co")), "a comma of its own")
+	require.Equal(t, []uuid.UUID{pot, kettle}, ids("?brand="+url.QueryEscape("POT, pan & Co")+"&brand=acme"))
 	first := read[api.DraftPage](t, d.get(t, "/drafts?limit=2"), http.StatusOK)
 	require.Len(t, first.Items, 2)
 	require.Equal(t, all[2:], ids("?limit=2&cursor="+first.NextCursor))

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -50,12 +51,13 @@ func (h Duplicates) register(d *door) {
 }
 
 type listDuplicatesInput struct {
-	Kind     string `query:"kind" enum:"duplicate,repost" doc:"with such an advert: of another platform, or of the same one"`
+	Kind     string `query:"kind" doc:"with such an advert; any of these, separated by commas or given again: duplicate (of another platform), repost (of the same one)"`
 	Reviewed string `query:"reviewed" enum:"yes,no" doc:"whether a person has said something of it"`
 	Listing  string `query:"listing" format:"uuid" doc:"the home of this listing"`
 	Limit    int    `query:"limit" minimum:"1" maximum:"100" default:"20"`
 	Cursor   string `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page"`
 
+	kinds []string
 	after *db.Position
 }
 
@@ -63,13 +65,15 @@ type listDuplicatesInput struct {
 const homesOrder = "homes"
 
 // Resolve checks what a schema cannot express.
-func (in *listDuplicatesInput) Resolve(huma.Context) []error {
+func (in *listDuplicatesInput) Resolve(ctx huma.Context) []error {
 	var err error
-	if in.after, err = parseCursor(in.Cursor, homesOrder); err != nil {
-		return []error{&huma.ErrorDetail{Message: err.Error(), Location: "query.cursor", Value: in.Cursor}}
-	}
-	return nil
+	in.after, err = parseCursor(in.Cursor, homesOrder)
+	return slices.Concat(wrongCursor(in.Cursor, err),
+		anyOf(ctx, several{name: "kind", given: in.Kind, values: &in.kinds, known: homeKinds}))
 }
+
+// homeKinds are the kinds of adverts of a home, but for the first.
+var homeKinds = []string{"duplicate", "repost"}
 
 // Home is adverts that are taken for one home.
 type Home struct {
@@ -121,7 +125,7 @@ type HomePage Page[Home]
 type listDuplicatesOutput struct{ Body HomePage }
 
 func (h Duplicates) list(ctx context.Context, in *listDuplicatesInput) (*listDuplicatesOutput, error) {
-	f := db.HomeFilter{Kind: in.Kind, After: in.after, Limit: in.Limit}
+	f := db.HomeFilter{Kind: in.kinds, After: in.after, Limit: in.Limit}
 	if in.Reviewed != "" {
 		yes := in.Reviewed == "yes"
 		f.Reviewed = &yes

@@ -55,6 +55,8 @@ func TestDuplicates(t *testing.T) {
 	require.NotEqual(t, p.Items[0].ID, list("?limit=1&cursor=" + p.NextCursor).Items[0].ID)
 	require.Empty(t, list("?reviewed=yes").Items)
 	require.Empty(t, list("?kind=repost").Items)
+	require.Len(t, list("?kind=repost,duplicate").Items, len(list("?kind=duplicate").Items))
+	require.NotEmpty(t, list("?kind=repost&kind=duplicate").Items)
 	refused(t, d.get(t, "/duplicates?cursor=x"), http.StatusUnprocessableEntity)
 	refused(t, d.get(t, "/duplicates?listing=x"), http.StatusUnprocessableEntity)
 

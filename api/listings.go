@@ -68,7 +68,7 @@ func (h Listings) register(d *door) {
 // ListingQuery is the filters that a list and an export of listings have.
 type ListingQuery struct {
 	Platform      string    `query:"platform" doc:"any of these, separated by commas or given again" example:"kijiji"`
-	Status        string    `query:"status" enum:"active,archived,claimed,any" default:"active"`
+	Status        string    `query:"status" default:"active" doc:"any of these, separated by commas or given again: active, archived, claimed; any: whatever it is" example:"active,claimed"`
 	Neighbourhood string    `query:"neighbourhood" doc:"keys, as in the answer; any of these, separated by commas or given again"`
 	MinPrice      int64     `query:"min_price" minimum:"0" maximum:"100000000" doc:"whole CAD a month, inclusive"`
 	MaxPrice      int64     `query:"max_price" minimum:"0" maximum:"100000000" doc:"whole CAD a month, inclusive"`
@@ -86,6 +86,8 @@ type ListingQuery struct {
 	UpdatedSince  time.Time `query:"updated_since" doc:"last change of the listing, inclusive, RFC 3339"`
 	BBox          string    `query:"bbox" maxLength:"100" doc:"west,south,east,north in degrees" example:"-74,45,-73,46"`
 	Text          string    `query:"text" maxLength:"200" doc:"words in title, description and address, in any form: all of them; \"a phrase\", -without, begin*, intitle:word"`
+
+	statuses, platforms, hoods []string
 
 	box         *db.Box
 	availableBy time.Time
@@ -122,12 +124,13 @@ func (in *ListingQuery) check(ctx huma.Context, refuse refuse) {
 	address := ctx.URL()
 	query := address.Query()
 	filters := []several{
-		{name: "platform", value: &in.Platform, form: platformName},
-		{name: "neighbourhood", value: &in.Neighbourhood, form: neighbourhoodKey},
+		{name: "status", given: in.Status, values: &in.statuses, known: orAny(listingStatuses)},
+		{name: "platform", given: in.Platform, values: &in.platforms, form: platformName},
+		{name: "neighbourhood", given: in.Neighbourhood, values: &in.hoods, form: neighbourhoodKey},
 	}
 	for _, f := range filters {
 		err := f.read(query)
-		refuse(f.name, shown(*f.value), err)
+		refuse(f.name, shown(strings.Join(*f.values, ",")), err)
 		delete(query, f.name)
 	}
 	for name, values := range query {
@@ -137,13 +140,17 @@ func (in *ListingQuery) check(ctx huma.Context, refuse refuse) {
 	}
 }
 
+// listingStatuses are the statuses of listings.
+var listingStatuses = []string{"active", "archived", "claimed"}
+
 // neighbourhoodKey is the form of the key of a neighbourhood.
 var neighbourhoodKey = regexp.MustCompile(`^[a-z0-9-]{1,100}$`)
 
 // filter is the query as the database has it.
 func (in *ListingQuery) filter() db.ListingFilter {
 	f := db.ListingFilter{
-		Platform: in.Platform, Neighbourhood: in.Neighbourhood, Text: in.Text, Sort: db.Newest, Bedrooms: in.Bedrooms,
+		Status: in.statuses, Platform: in.platforms, Neighbourhood: in.hoods, Text: in.Text, Sort: db.Newest,
+		Bedrooms:     in.Bedrooms,
 		MinRentCents: cents(in.MinPrice), MaxRentCents: cents(in.MaxPrice), Box: in.box,
 		Rooms: in.Rooms, AvailableBy: in.availableBy, UpdatedSince: in.UpdatedSince,
 		Traits: listing.Traits{Pets: in.Pets, Furnished: in.Furnished, Parking: in.Parking, Lease: in.Lease}.Groups(),
@@ -156,9 +163,6 @@ func (in *ListingQuery) filter() db.ListingFilter {
 	}
 	if in.HasImages != "" {
 		f.HasImages = new(in.HasImages == "yes")
-	}
-	if in.Status != "any" {
-		f.Status = in.Status
 	}
 	if in.MinBedrooms > 0 {
 		f.MinBedrooms = &in.MinBedrooms

@@ -38,15 +38,16 @@ func (h Listings) registerAdverts(d *door) {
 }
 
 type listAdvertsInput struct {
-	Status   string    `query:"status" enum:"rejected,duplicate" default:"rejected" doc:"duplicate: another advert is shown for its home"`
+	Status   string    `query:"status" default:"rejected" doc:"any of these, separated by commas or given again: rejected, duplicate (another advert is shown for its home)"`
 	Platform string    `query:"platform" doc:"any of these, separated by commas or given again" example:"kijiji"`
 	Reason   string    `query:"reason" doc:"code of one of the reasons; any of these, separated by commas or given again" example:"missing"`
 	Since    time.Time `query:"since" doc:"arrival of the newest revision, inclusive, RFC 3339"`
-	Text     string    `query:"text" maxLength:"200" doc:"that stands in title or description, in any case, with accents or without; looked for in the next 10,000 that the other filters let through"`
+	Text     string    `query:"text" maxLength:"200" doc:"that stands in title or description, in any case, with accents or without; looked for in the next 10,000 of each status that the other filters let through"`
 	Limit    int       `query:"limit" minimum:"1" maximum:"100" default:"20"`
 	Cursor   string    `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page, for the same query"`
 
-	after *db.Position
+	statuses, platforms, codes []string
+	after                      *db.Position
 }
 
 // advertsOrder is the only order of adverts, for its cursors.
@@ -58,9 +59,13 @@ func (in *listAdvertsInput) Resolve(ctx huma.Context) (wrong []error) {
 	in.after, err = parseCursor(in.Cursor, advertsOrder)
 	refusing(&wrong)("cursor", in.Cursor, err)
 	return slices.Concat(wrong, wrongText("query.text", in.Text),
-		anyOf(ctx, several{name: "platform", value: &in.Platform, form: platformName},
-			several{name: "reason", value: &in.Reason, form: reasonCode}))
+		anyOf(ctx, several{name: "status", given: in.Status, values: &in.statuses, known: advertStatuses},
+			several{name: "platform", given: in.Platform, values: &in.platforms, form: platformName},
+			several{name: "reason", given: in.Reason, values: &in.codes, form: reasonCode}))
 }
+
+// advertStatuses are the statuses of adverts that are no listings.
+var advertStatuses = []string{"rejected", "duplicate"}
 
 // reasonCode is the form of the code of a reason.
 var reasonCode = regexp.MustCompile(`^[a-z0-9_-]{1,50}$`)
@@ -88,7 +93,7 @@ type listAdvertsOutput struct{ Body AdvertPage }
 
 func (h Listings) adverts(ctx context.Context, in *listAdvertsInput) (*listAdvertsOutput, error) {
 	rows, next, err := h.Store.Adverts(ctx, db.AdvertFilter{
-		Status: in.Status, Platform: in.Platform, Code: in.Reason, Since: in.Since, Text: in.Text,
+		Status: in.statuses, Platform: in.platforms, Code: in.codes, Since: in.Since, Text: in.Text,
 		After: in.after, Limit: in.Limit,
 	})
 	if err != nil {
@@ -103,11 +108,13 @@ type advertReasonsInput struct {
 	Days     int    `query:"days" minimum:"1" maximum:"366" default:"14" doc:"how many, today included"`
 
 	Since time.Time `query:"since" doc:"of the last revision, inclusive, RFC 3339; in place of days"`
+
+	platforms []string
 }
 
 // Resolve reads the platforms.
 func (in *advertReasonsInput) Resolve(ctx huma.Context) []error {
-	return anyOf(ctx, several{name: "platform", value: &in.Platform, form: platformName})
+	return anyOf(ctx, several{name: "platform", given: in.Platform, values: &in.platforms, form: platformName})
 }
 
 // ReasonCounts is the answer of GET /adverts/reasons.
@@ -130,7 +137,7 @@ func (h Listings) advertReasons(ctx context.Context, in *advertReasonsInput) (*a
 	if since.IsZero() {
 		since = h.door.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-in.Days)
 	}
-	counts, err := h.Store.AdvertReasons(ctx, since, in.Platform)
+	counts, err := h.Store.AdvertReasons(ctx, since, in.platforms)
 	if err != nil {
 		return nil, err
 	}

@@ -67,6 +67,11 @@ func TestAdverts(t *testing.T) {
 	twins := ask("status=duplicate").Items
 	require.Len(t, twins, 1)
 	require.Equal(t, shown.ID(), *twins[0].DuplicateOf)
+	require.Len(t, ask("status=rejected,duplicate").Items, 10)
+	require.Len(t, ask("status=duplicate&status=rejected&text=advert").Items, 9)
+	require.Len(t, ask("status=rejected,duplicate&text=e").Items, 10)
+	two := ask("status=rejected,duplicate&limit=2")
+	require.Equal(t, ask("status=rejected,duplicate").Items[2:], ask("status=rejected,duplicate&cursor="+two.NextCursor).Items)
 
 	counts := func(query string) (lines []string) {
 		for _, c := range read[api.ReasonCounts](t, d.get(t, "/adverts/reasons?"+query), http.StatusOK).Counts {

@@ -180,6 +180,8 @@ type MessageQuery struct {
 	Limit int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
 	Class string `query:"class" maxLength:"400" doc:"of the last error, or why they were skipped; any of these, separated by commas or given again"`
 	Code  string `query:"code" pattern:"^[0-9]{1,9}(,[0-9]{1,9}){0,19}$" doc:"of the last error, Meta's; 0: those without one; any of these, separated by commas or given again"`
+
+	states, classes, codes []string
 }
 
 // messageClass and messageCode are the forms of their values.
@@ -190,13 +192,15 @@ var (
 
 // wrong is what a schema cannot express.
 func (in *MessageQuery) wrong(ctx huma.Context) []error {
-	return anyOf(ctx, several{name: "state", value: &in.State, known: orAny(campaign.Statuses)},
-		several{name: "class", value: &in.Class, form: messageClass},
-		several{name: "code", value: &in.Code, form: messageCode})
+	return anyOf(ctx, several{name: "state", given: in.State, values: &in.states, known: orAny(campaign.Statuses)},
+		several{name: "class", given: in.Class, values: &in.classes, form: messageClass},
+		several{name: "code", given: in.Code, values: &in.codes, form: messageCode})
 }
 
 func (in *MessageQuery) filter() db.MessageFilter {
-	return db.MessageFilter{State: anyState(in.State), Class: in.Class, Code: in.Code}
+	return db.MessageFilter{
+		State: valuesOf[campaign.Status](in.states), Class: valuesOf[campaign.Class](in.classes), Code: in.codes,
+	}
 }
 
 type listMessagesInput struct {

@@ -176,13 +176,15 @@ func wrongUntil(at string, since, until time.Time) []error {
 	return []error{&huma.ErrorDetail{Message: "expected a time that is not before since", Location: at, Value: until}}
 }
 
-// A several is a filter that takes several values and means any of them: separated by commas, or given again. What was
-// given is written to value as one text, in which a comma separates them.
+// A several is a filter that takes several values and means any of them: separated by commas, or given again. They are
+// written to values, none of them where it does not filter.
 type several struct {
-	name  string
-	value *string
-	known []string       // the values that there are
-	form  *regexp.Regexp // or what each of them looks like
+	name   string
+	given  string // what the schema has read of it: its default, where it was not given
+	values *[]string
+	known  []string       // the values that there are; any: whatever it is
+	form   *regexp.Regexp // or what each of them looks like
+	commas bool           // a value may hold commas itself: each text that was given counts as it stands, too
 }
 
 const mostValues = 20 // of one filter
@@ -192,28 +194,52 @@ var platformName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,31}$`)
 
 // read reads the filter from the query of a request. Its error is for the caller.
 func (f several) read(query url.Values) error {
-	var values []string
-	for v := range strings.SplitSeq(strings.Join(query[f.name], ","), ",") {
-		if v != "" && !slices.Contains(values, v) {
-			values = append(values, v)
-		}
-	}
+	values := parts(query[f.name]...)
 	if len(values) == 0 {
-		*f.value = strings.Trim(*f.value, ",") // its default, unless commas were given
-		return nil
+		values = parts(f.given) // its default, unless commas were given
 	}
-	*f.value = strings.Join(values, ",")
+	*f.values = values
 	for _, v := range values {
 		switch {
 		case len(values) > mostValues:
 			return fmt.Errorf("expected at most %d values", mostValues)
+		case len(wrongText("", v)) > 0:
+			return errors.New("expected text in UTF-8 without NUL")
 		case f.known != nil && !slices.Contains(f.known, v):
 			return fmt.Errorf("expected any of %s", strings.Join(f.known, ", "))
 		case f.form != nil && !f.form.MatchString(v):
 			return fmt.Errorf("expected values that match %s", f.form)
 		}
 	}
+	for _, text := range query[f.name] {
+		if f.commas && strings.Contains(text, ",") && len(values) > 0 {
+			*f.values = append(*f.values, text)
+		}
+	}
+	if f.known != nil && slices.Contains(values, "any") {
+		*f.values = nil
+	}
 	return nil
+}
+
+// parts are the values in texts, which commas separate, each once.
+func parts(texts ...string) (values []string) {
+	for v := range strings.SplitSeq(strings.Join(texts, ","), ",") {
+		if v = strings.TrimSpace(v); v != "" && !slices.Contains(values, v) {
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
+// orAny are the values that a filter of states knows, and any.
+func orAny[S ~string](states []S) []string {
+	return append(each(states, func(s S) string { return string(s) }), "any")
+}
+
+// valuesOf gives a type of its own to the values of a filter.
+func valuesOf[S ~string](values []string) []S {
+	return each(values, func(v string) S { return S(v) })
 }
 
 // anyOf reads the filters that take several values, and refuses other parameters that are given more than once.
@@ -224,7 +250,7 @@ func anyOf(ctx huma.Context, filters ...several) (wrong []error) {
 	for _, f := range filters {
 		names = append(names, f.name)
 		err := f.read(query)
-		refuse(f.name, shown(*f.value), err)
+		refuse(f.name, shown(strings.Join(*f.values, ",")), err)
 	}
 	return append(wrong, repeated(ctx, names...)...)
 }

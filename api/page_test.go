@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -41,8 +42,17 @@ func TestFiltersTakeSeveralValues(t *testing.T) {
 	require.Equal(t, two, listings("platform=kijiji,kangalou"))
 	require.Equal(t, two, listings("platform=kijiji&platform=kangalou&platform=kijiji"))
 	require.Equal(t, []string{"rentals"}, listings("platform=rentals"))
+	_, err := d.pool.Exec(t.Context(), "UPDATE listings SET status = CASE platform WHEN 'kijiji' THEN 'archived' ELSE 'claimed' END"+
+		" WHERE platform <> 'rentals'")
+	require.NoError(t, err)
+	require.Equal(t, []string{"rentals"}, listings(""))
+	require.Equal(t, two, listings("status=archived,claimed"))
+	require.Equal(t, []string{"kijiji", "rentals"}, listings("status=active&status=archived"))
+	for _, all := range []string{"any", "archived,any", ","} {
+		require.Len(t, listings("status="+all), 3, all)
+	}
 	for _, none := range []string{"", ",", ",,", ",&platform=,"} {
-		require.Len(t, listings("platform="+none), 3)
+		require.Len(t, listings("status=any&platform="+none), 3)
 		require.Len(t, letters("/dead-letters?platform="+none), 3)
 	}
 	dbtest.CrawlSite(t, d.pool)
@@ -52,16 +62,31 @@ func TestFiltersTakeSeveralValues(t *testing.T) {
 	queue := func(platform string) string { return listing.StageRoute(listing.StageNormalize, platform).Queue }
 	require.Equal(t, []string{"blocked", "invalid"},
 		letters("/dead-letters?queue="+queue("kangalou")+","+queue("rentals")))
+	letter := read[api.LetterPage](t, d.get(t, "/dead-letters?class=blocked"), 200).Items[0].ID
+	require.Equal(t, 204, d.ask(t, "DELETE", fmt.Sprint("/dead-letters/", letter), "").Status)
+	require.Equal(t, []string{"gone", "invalid"}, letters("/dead-letters"))
+	require.Equal(t, []string{"blocked", "gone", "invalid"}, letters("/dead-letters?state=open,discarded"))
+	require.Equal(t, []string{"blocked"}, letters("/dead-letters?state=replayed&state=discarded"))
+	require.Len(t, read[api.LetterGroups](t, d.get(t, "/dead-letters/groups?state=any"), 200).Items, 3)
 	require.Len(t, read[api.LetterGroups](t, d.get(t, "/dead-letters/groups?class=gone,invalid"), 200).Items, 2)
 	done := read[api.LettersReplayed](t, d.ask(t, "POST", "/dead-letters/replay", `{"platform":"kijiji,rentals"}`), 200)
-	require.Equal(t, 2, done.Matched)
+	require.Equal(t, 1, done.Matched)
 
 	for path, field := range map[string]string{
 		"/listings?platform=kijiji,A":                   "query.platform",
 		"/listings?platform=kijiji&platform=A":          "query.platform",
 		"/listings?neighbourhood=x,Y":                   "query.neighbourhood",
-		"/listings?status=active&status=archived":       "query.status", // one at a time
-		"/adverts?reason=missing,%20":                   "query.reason",
+		"/listings?status=active&status=x":              "query.status",
+		"/listings?min_price=1&min_price=2":             "query.min_price", // one at a time
+		"/adverts?status=rejected,any":                  "query.status",
+		"/dead-letters?state=open,x":                    "query.state",
+		"/dead-letters/groups?state=open,x":             "query.state",
+		"/dead-letters?queue=%00":                       "query.queue",
+		"/drafts?outcome=failed,x":                      "query.outcome",
+		"/drafts?currency=EUR,eur":                      "query.currency",
+		"/drafts?brand=%ff":                             "query.brand",
+		"/duplicates?kind=repost,x":                     "query.kind",
+		"/adverts?reason=missing,%23":                   "query.reason",
 		"/adverts/reasons?platform=A":                   "query.platform",
 		"/replays?state=running,x":                      "query.state",
 		"/crawl-runs?state=RUNNING&state=x":             "query.state",
@@ -76,7 +101,7 @@ func TestFiltersTakeSeveralValues(t *testing.T) {
 		require.Equal(t, []string{field}, refused(t, d.get(t, path), 422).fields(), path)
 	}
 	for _, path := range []string{"/replays?state=running,completed", "/crawl-runs?state=RUNNING&state=PAUSED",
-		"/crawl-requests?state=dead,failed", "/replays?state=any,running", "/adverts?reason=missing,low&platform=kijiji"} {
+		"/crawl-requests?state=dead,failed", "/replays?state=any,running", "/adverts?reason=missing,%20low&platform=kijiji"} {
 		require.Equal(t, 200, d.get(t, path).Status, path)
 	}
 }

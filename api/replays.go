@@ -212,7 +212,8 @@ type listReplaysInput struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"100" default:"20"`
 	Cursor string `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page"`
 
-	after *db.Position
+	states []string
+	after  *db.Position
 }
 
 // replayOrder is the only order of replays, for their cursors.
@@ -226,7 +227,7 @@ func (in *listReplaysInput) Resolve(ctx huma.Context) []error {
 	var err error
 	in.after, err = parseCursor(in.Cursor, replayOrder)
 	return slices.Concat(wrongCursor(in.Cursor, err),
-		anyOf(ctx, several{name: "state", value: &in.State, known: orAny(replayStates)}))
+		anyOf(ctx, several{name: "state", given: in.State, values: &in.states, known: orAny(replayStates)}))
 }
 
 // ReplayPage is the answer of GET /replays.
@@ -235,7 +236,7 @@ type ReplayPage Page[*Replay]
 type listReplaysOutput struct{ Body ReplayPage }
 
 func (h Replays) list(ctx context.Context, in *listReplaysInput) (*listReplaysOutput, error) {
-	rows, next, err := h.Store.List(ctx, anyState(in.State), in.after, in.Limit)
+	rows, next, err := h.Store.List(ctx, in.states, in.after, in.Limit)
 	if err != nil {
 		return nil, err
 	}

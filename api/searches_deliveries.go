@@ -55,9 +55,19 @@ type SearchDeliveries Page[SearchDelivery]
 type searchDeliveriesInput struct {
 	OfTenant
 	Search uuid.UUID `path:"search"`
-	State  string    `query:"state" enum:"waiting,started,sent,failed,dropped"`
+	State  string    `query:"state" doc:"any of these, separated by commas or given again: waiting, started, sent, failed, dropped" example:"failed,dropped"`
 	Cursor string    `query:"cursor" maxLength:"1000"`
 	Limit  int       `query:"limit" minimum:"1" maximum:"100" default:"50"`
+
+	states []string
+}
+
+// deliveryStates are the states of deliveries.
+var deliveryStates = []string{"waiting", "started", "sent", "failed", "dropped"}
+
+// Resolve reads the states.
+func (in *searchDeliveriesInput) Resolve(ctx huma.Context) []error {
+	return anyOf(ctx, several{name: "state", given: in.State, values: &in.states, known: deliveryStates})
 }
 
 type searchDeliveriesOutput struct{ Body SearchDeliveries }
@@ -69,11 +79,7 @@ func (h Searches) deliveries(
 	if err != nil {
 		return nil, fault.Newf(fault.Invalid, "cursor: %w", err)
 	}
-	var state *string
-	if in.State != "" {
-		state = &in.State
-	}
-	found, next, err := h.Store.Deliveries(ctx, tenant, in.Search, state, after, in.Limit)
+	found, next, err := h.Store.Deliveries(ctx, tenant, in.Search, in.states, after, in.Limit)
 	if err != nil {
 		return nil, err
 	}

@@ -59,6 +59,7 @@ func TestSearchDeliveries(t *testing.T) {
 	require.Equal(t, "https://hooks.example", got.Target.Label)
 	require.Equal(t, "notify/"+got.ID.String(), got.Workflow.ID)
 	require.Len(t, read[api.SearchDeliveries](t, d.get(t, path+"/deliveries?tenant=acme&state=waiting"), 200).Items, 2)
+	require.Len(t, read[api.SearchDeliveries](t, d.get(t, path+"/deliveries?tenant=acme&state=waiting,sent"), 200).Items, 4)
 
 	found := read[api.SearchMatches](t, d.get(t, path+"/matches?tenant=acme&limit=2"), 200)
 	require.Len(t, found.Items, 2)

@@ -78,7 +78,7 @@ func TestLoginByOIDC(t *testing.T) {
 
 	f.ask(t, "DELETE", "/session", "", "Cookie", cookie, ownPage, "same-origin")
 	refused(t, f.get(t, "/listings", "Cookie", cookie), 401)
-	rows, _, err := db.NewAuditLog(f.pool).List(t.Context(), db.AuditFilter{Actor: "oidc:jo"}, nil, 10)
+	rows, _, err := db.NewAuditLog(f.pool).List(t.Context(), db.AuditFilter{Actor: []string{"oidc:jo"}}, nil, 10)
 	require.NoError(t, err)
 	require.Len(t, rows, 2)
 }

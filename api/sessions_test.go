@@ -89,7 +89,7 @@ func TestSessions(t *testing.T) {
 	require.Equal(t, http.StatusNoContent, f.ask(t, "DELETE", "/session", "").Status)
 
 	var trail []string
-	rows, _, err := db.NewAuditLog(f.pool).List(t.Context(), db.AuditFilter{Actor: "ana"}, nil, 10)
+	rows, _, err := db.NewAuditLog(f.pool).List(t.Context(), db.AuditFilter{Actor: []string{"ana"}}, nil, 10)
 	require.NoError(t, err)
 	for _, e := range rows {
 		require.NotEmpty(t, e.RequestID)
@@ -151,7 +151,7 @@ func TestSessionsOfOthers(t *testing.T) {
 	}
 	require.Equal(t, 200, f.get(t, "/listings", "Cookie", other).Status)
 	require.Equal(t, []string{"bo"}, open())
-	rows, _, err := db.NewAuditLog(f.pool).List(t.Context(), db.AuditFilter{Actor: "root", Action: "session.ended"}, nil, 10)
+	rows, _, err := db.NewAuditLog(f.pool).List(t.Context(), db.AuditFilter{Actor: []string{"root"}, Action: []string{"session.ended"}}, nil, 10)
 	require.NoError(t, err)
 	require.Len(t, rows, 2)
 	require.JSONEq(t, `{"caller":"ana"}`, string(rows[0].Detail))

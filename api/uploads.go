@@ -238,7 +238,8 @@ type listUploadsInput struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"100" default:"20"`
 	Cursor string `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page"`
 
-	after *db.Position
+	states []string
+	after  *db.Position
 }
 
 // uploadOrder is the only order of uploads, for their cursors.
@@ -249,7 +250,7 @@ func (in *listUploadsInput) Resolve(ctx huma.Context) []error {
 	var err error
 	in.after, err = parseCursor(in.Cursor, uploadOrder)
 	return slices.Concat(wrongCursor(in.Cursor, err),
-		anyOf(ctx, several{name: "state", value: &in.State, known: orAny(db.UploadStates)}))
+		anyOf(ctx, several{name: "state", given: in.State, values: &in.states, known: orAny(db.UploadStates)}))
 }
 
 // UploadPage is the answer of GET /uploads.
@@ -258,7 +259,7 @@ type UploadPage Page[Upload]
 type listUploadsOutput struct{ Body UploadPage }
 
 func (h Uploads) list(ctx context.Context, tenant string, in *listUploadsInput) (*listUploadsOutput, error) {
-	rows, next, err := h.Store.List(ctx, tenant, anyState(in.State), in.after, in.Limit)
+	rows, next, err := h.Store.List(ctx, tenant, in.states, in.after, in.Limit)
 	if err != nil {
 		return nil, err
 	}

@@ -278,7 +278,15 @@ func (w *watched) lineage(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := errors.Join(mouse.Up(), pause(ctx, settled)); err != nil {
+	if err := mouse.Up(); err != nil {
+		return err
+	}
+	for i := range 60 { // nearer, and back
+		if err := mouse.Wheel(0, map[bool]float64{true: -60, false: 60}[i < 30]); err != nil {
+			return err
+		}
+	}
+	if err := pause(ctx, settled); err != nil {
 		return err
 	}
 	for _, b := range []struct {
@@ -287,6 +295,7 @@ func (w *watched) lineage(ctx context.Context) error {
 	}{
 		{"layoutMs", "layout", 150},
 		{"movingMs", "a moving frame, 95 of 100 within", 16},
+		{"zoomingMs", "a frame of another size, 95 of 100 within", 16},
 		{"crispMs", "a crisp frame", 80},
 	} {
 		v, err := figure(p, fmt.Sprintf("Number(document.querySelector('[data-drawn]').dataset.%s ?? 0)", b.attribute))

@@ -87,11 +87,12 @@ func (s *AuditLog) Record(ctx context.Context, entries ...AuditEntry) error {
 	return nil
 }
 
-// An AuditFilter says which entries of the audit are meant. An empty string and a zero time do not filter.
+// An AuditFilter says which entries of the audit are meant. An empty string or slice and a zero time do not filter; of
+// several values any will do.
 type AuditFilter struct {
 	Subject string
-	Actor   string
-	Action  string
+	Actor   []string
+	Action  []string
 	Since   time.Time // inclusive
 	Until   time.Time // inclusive
 }
@@ -118,7 +119,9 @@ type AuditRow struct {
 // The time of a position stands alone, too: a comparison of rows does not say which months they are in.
 const sqlAuditList = `
 SELECT id, at, actor, action, subject, remote, request_id, key_id, detail FROM audit
-WHERE ($1::text IS NULL OR subject = $1) AND ($2::text IS NULL OR actor = $2) AND ($3::text IS NULL OR action = $3)
+WHERE ($1::text IS NULL OR subject = $1)
+    AND CASE WHEN $2::text[] IS NULL THEN true WHEN cardinality($2) = 1 THEN actor = $2[1] ELSE actor = ANY ($2) END
+    AND ($3::text[] IS NULL OR action = ANY ($3))
     AND ($4::timestamptz IS NULL OR at >= $4) AND ($5::timestamptz IS NULL OR at <= $5)
     AND ($6::bigint IS NULL OR at <= $7::timestamptz AND (at, id) < ($7, $6))
 ORDER BY at DESC, id DESC LIMIT $8`
@@ -133,7 +136,7 @@ func (s *AuditLog) List(ctx context.Context, f AuditFilter, after *AuditPosition
 	if after != nil {
 		id, at = &after.ID, &after.At
 	}
-	rows, _ := s.pool.Query(ctx, sqlAuditList, stated(f.Subject), stated(f.Actor), stated(f.Action), stated(f.Since),
+	rows, _ := s.pool.Query(ctx, sqlAuditList, stated(f.Subject), among(f.Actor), among(f.Action), stated(f.Since),
 		stated(f.Until), id, at, limit+1)
 	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[AuditRow])
 	if err != nil {

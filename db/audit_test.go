@@ -135,9 +135,10 @@ func TestAuditList(t *testing.T) {
 		want   []string
 	}{
 		"all, the newest first": {db.AuditFilter{}, []string{"x/4", "x/3", "x/2", "x/1", "x/0"}},
-		"of an actor":           {db.AuditFilter{Actor: "ann"}, []string{"x/3", "x/1"}},
+		"of an actor":           {db.AuditFilter{Actor: []string{"ann"}}, []string{"x/3", "x/1"}},
+		"of one of two actors":  {db.AuditFilter{Actor: []string{"ann", "nobody"}}, []string{"x/3", "x/1"}},
 		"of a subject":          {db.AuditFilter{Subject: "x/2"}, []string{"x/2"}},
-		"of an action":          {db.AuditFilter{Action: "y.done"}, nil},
+		"of an action":          {db.AuditFilter{Action: []string{"y.done"}}, nil},
 		"since and until, inclusive": {db.AuditFilter{Since: at.Add(time.Hour), Until: at.Add(2 * time.Hour)},
 			[]string{"x/2", "x/1"}},
 	} {

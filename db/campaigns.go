@@ -209,17 +209,17 @@ func (s *Campaigns) Get(ctx context.Context, tenant string, id uuid.UUID) (Campa
 
 const sqlCampaignList = `
 SELECT ` + sqlCampaignColumns + ` FROM campaigns
-WHERE tenant = $1 AND ($2::text IS NULL OR state = ANY (string_to_array($2, ',')))
+WHERE tenant = $1 AND ($2::text[] IS NULL OR state = ANY ($2))
     AND ($4::uuid IS NULL OR (created_at, id) < ($3::timestamptz, $4::uuid))
 ORDER BY created_at DESC, id DESC LIMIT $5`
 
-// List returns up to n campaigns of a tenant after a position, the newest first, in one of the states, which commas
-// separate, or in any (""), and the position to go on from: nil when these were the last.
-func (s *Campaigns) List(ctx context.Context, tenant, states string, after *Position, n int) (
+// List returns up to n campaigns of a tenant after a position, the newest first, in one of the states,
+// or in any for none, and the position to go on from: nil when these were the last.
+func (s *Campaigns) List(ctx context.Context, tenant string, states []string, after *Position, n int) (
 	[]Campaign, *Position, error,
 ) {
 	id, at := after.keys()
-	found, err := tenantRows(ctx, s.pool, tenant, scanCampaign, sqlCampaignList, tenant, stated(states), at, id, n+1)
+	found, err := tenantRows(ctx, s.pool, tenant, scanCampaign, sqlCampaignList, tenant, among(states), at, id, n+1)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list campaigns: %w", err)
 	}

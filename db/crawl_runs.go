@@ -201,13 +201,13 @@ func (s *Crawls) Counted(ctx context.Context, id int64) (CrawlRun, error) {
 
 const sqlCrawlRunList = `
 SELECT ` + sqlCrawlRunColumns + ` FROM crawl_runs r
-WHERE ($1::text IS NULL OR r.status = ANY (string_to_array($1, ','))) AND ($2::bigint IS NULL OR r.id < $2)
+WHERE ($1::text[] IS NULL OR r.status = ANY ($1)) AND ($2::bigint IS NULL OR r.id < $2)
 ORDER BY r.id DESC LIMIT $3`
 
-// Runs returns up to n runs before a run (0 begins), the newest first, of one of the states, which commas separate,
-// or of any (""), and the ID to go on from: nil when these were the last.
-func (s *Crawls) Runs(ctx context.Context, states string, before int64, n int) ([]CrawlRun, *int64, error) {
-	rows, _ := s.pool.Query(ctx, sqlCrawlRunList, stated(states), stated(before), n+1)
+// Runs returns up to n runs before a run (0 begins), the newest first, of one of the states, or of any
+// for none, and the ID to go on from: nil when these were the last.
+func (s *Crawls) Runs(ctx context.Context, states []string, before int64, n int) ([]CrawlRun, *int64, error) {
+	rows, _ := s.pool.Query(ctx, sqlCrawlRunList, among(states), stated(before), n+1)
 	found, err := pgx.CollectRows(rows, scanCrawlRun)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list crawl runs: %w", err)

@@ -166,7 +166,7 @@ func TestCrawlRunList(t *testing.T) {
 	require.NoError(t, err)
 	var got []int64
 	for before := int64(0); ; {
-		page, next, err := s.Runs(ctx, "", before, 2)
+		page, next, err := s.Runs(ctx, nil, before, 2)
 		require.NoError(t, err)
 		for _, r := range page {
 			got = append(got, r.ID)
@@ -177,7 +177,7 @@ func TestCrawlRunList(t *testing.T) {
 		before = *next
 	}
 	require.Equal(t, ids, got)
-	page, next, err := s.Runs(ctx, crawl.Paused, 0, 2)
+	page, next, err := s.Runs(ctx, []string{crawl.Paused}, 0, 2)
 	require.NoError(t, err)
 	require.Nil(t, next)
 	require.Len(t, page, 1)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -15,15 +14,15 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
-// A LetterFilter says which dead letters are meant. An empty string and a zero time do not filter; in a Queue, Class or
-// Platform with commas any part will do.
+// A LetterFilter says which dead letters are meant. An empty string or slice and a zero time do not filter; of several
+// values any will do.
 type LetterFilter struct {
-	State      string // open replayed resolved discarded
-	Queue      string
-	Class      string // of fault
-	Platform   string // whose adverts, and images of adverts, they are
-	Tenant     string // whose they are
-	Reason     string // is contained in the reason, in capitals or not
+	State      []string // open replayed resolved discarded
+	Queue      []string
+	Class      []string // of fault
+	Platform   []string // whose adverts, and images of adverts, they are
+	Tenant     string   // whose they are
+	Reason     string   // is contained in the reason, in capitals or not
 	WorkflowID string
 	Since      time.Time // the last death, inclusive
 	Until      time.Time // the last death, inclusive
@@ -32,23 +31,18 @@ type LetterFilter struct {
 // args are $1 to $9 of sqlLetterFilter.
 func (f LetterFilter) args() []any {
 	var platforms []string // the queues of their adverts, and what the IDs of their workflows begin with
-	if f.Platform != "" {
-		for p := range strings.SplitSeq(f.Platform, ",") {
-			platforms = append(platforms, contract.QueueScraped(p), listing.Ref{Platform: p}.WorkflowID())
-		}
+	for _, p := range f.Platform {
+		platforms = append(platforms, contract.QueueScraped(p), listing.Ref{Platform: p}.WorkflowID())
 	}
 	return []any{
-		stated(f.State), stated(f.Queue), stated(f.Class), platforms, stated(f.Reason), stated(f.WorkflowID),
+		among(f.State), among(f.Queue), among(f.Class), platforms, stated(f.Reason), stated(f.WorkflowID),
 		stated(f.Since), stated(f.Until), stated(f.Tenant),
 	}
 }
 
-// As in sqlListingFilter, one value is an =.
-const sqlLetterFilter = `($1::text IS NULL OR state = $1)
-    AND ($2::text IS NULL OR strpos($2, ',') = 0 AND queue = $2
-        OR strpos($2, ',') > 0 AND queue = ANY (string_to_array($2, ',')))
-    AND ($3::text IS NULL OR strpos($3, ',') = 0 AND class = $3
-        OR strpos($3, ',') > 0 AND class = ANY (string_to_array($3, ',')))
+const sqlLetterFilter = `CASE WHEN $1::text[] IS NULL THEN true WHEN cardinality($1) = 1 THEN state = $1[1] ELSE state = ANY ($1) END
+    AND CASE WHEN $2::text[] IS NULL THEN true WHEN cardinality($2) = 1 THEN queue = $2[1] ELSE queue = ANY ($2) END
+    AND ($3::text[] IS NULL OR class = ANY ($3))
     AND ($4::text[] IS NULL OR queue = ANY ($4)
         OR EXISTS (SELECT FROM unnest($4::text[]) AS start WHERE starts_with(workflow_id, start)))
     AND ($5::text IS NULL OR position(lower($5) IN lower(reason)) > 0)

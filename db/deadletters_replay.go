@@ -141,9 +141,9 @@ FROM dead_letters d WHERE id = $1`
 // set; one whose last replay still waits to be sent is fault.Conflict even then, so that two calls send it once. An
 // unknown letter is fault.Gone.
 func (s *DeadLetters) Replay(ctx context.Context, id int64, force bool, actor string, now time.Time) (Replayed, error) {
-	f := LetterFilter{State: "open"}
+	f := LetterFilter{State: []string{"open"}}
 	if force {
-		f.State = ""
+		f.State = nil
 	}
 	var got []reopened
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) (err error) {
@@ -207,7 +207,7 @@ const sqlLetterOver = `UPDATE dead_letters SET state = 'resolved' WHERE id = ANY
 func (s *DeadLetters) ReplayAll(ctx context.Context, f LetterFilter, limit int, actor string, now time.Time) (
 	n int, err error,
 ) {
-	f.State = "open"
+	f.State = []string{"open"}
 	for after := int64(0); n < limit; {
 		var got []reopened
 		var over []int64
@@ -298,7 +298,7 @@ const letterDiscardBatch = 1000
 func (s *DeadLetters) DiscardAll(ctx context.Context, f LetterFilter, limit int, actor string, now time.Time) (
 	n int, err error,
 ) {
-	f.State = "open"
+	f.State = []string{"open"}
 	for after := int64(0); n < limit; {
 		args := append(f.args(), after, min(letterDiscardBatch, limit-n), now, storable(actor))
 		rows, _ := s.pool.Query(ctx, sqlLettersDiscard, append(args, originOf(ctx).args()...)...)

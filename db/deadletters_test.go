@@ -184,7 +184,7 @@ func TestReplayAllAtOnce(t *testing.T) {
 	total := 0
 	for range 4 {
 		work.Go(func() {
-			got, err := s.ReplayAll(t.Context(), db.LetterFilter{Queue: "scraped.kijiji"}, n, "Ginette", after(2))
+			got, err := s.ReplayAll(t.Context(), db.LetterFilter{Queue: []string{"scraped.kijiji"}}, n, "Ginette", after(2))
 			if err != nil {
 				t.Error(err)
 			}
@@ -208,7 +208,7 @@ func TestReplayAllLeavesTheRest(t *testing.T) {
 	image, nowhere := dead("i", 3), dead("n", 4)
 	image.Queue, nowhere.Queue = "images.pending", ""
 	ids := archived(t, pool, dead("a", 1), dead("b", 2), image, nowhere)
-	n, err := s.ReplayAll(t.Context(), db.LetterFilter{State: "discarded", Queue: "scraped.kijiji"}, 1, "Ginette", after(9))
+	n, err := s.ReplayAll(t.Context(), db.LetterFilter{State: []string{"discarded"}, Queue: []string{"scraped.kijiji"}}, 1, "Ginette", after(9))
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	require.Equal(t, []string{"replayed", "open", "open", "open"}, letterStates(t, pool), "the oldest, and open ones only")
@@ -366,7 +366,7 @@ func TestManyLetters(t *testing.T) {
 	require.NoError(t, err)
 	dbtest.Alter(t, pool, "ANALYZE dead_letters")
 	for _, f := range []db.LetterFilter{
-		{State: "open"}, {}, {State: "open", Queue: "scraped.kangalou"}, {WorkflowID: "listing/kijiji/77"},
+		{State: []string{"open"}}, {}, {State: []string{"open"}, Queue: []string{"scraped.kangalou"}}, {WorkflowID: "listing/kijiji/77"},
 	} {
 		seen := map[int64]bool{}
 		var after *db.LetterPosition

@@ -40,7 +40,7 @@ func TestCancelDraft(t *testing.T) {
 	got, err := s.Request(ctx, event, "q")
 	require.NoError(t, err)
 	require.True(t, got.Canceled)
-	list, _, err := s.Requests(ctx, db.DraftRequestFilter{State: "canceled", Limit: 10}, "q")
+	list, _, err := s.Requests(ctx, db.DraftRequestFilter{State: []string{"canceled"}, Limit: 10}, "q")
 	require.NoError(t, err)
 	require.Len(t, list, 1)
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -15,18 +16,18 @@ import (
 	"github.com/mtlrent/conveyor/domain/web"
 )
 
-// A DraftFilter says which drafts to return. Zero values do not filter.
+// A DraftFilter says which drafts to return. Zero values do not filter; of several values any will do.
 type DraftFilter struct {
-	Outcome      string
-	Host         string
+	Outcome      []string
+	Host         []string
 	URL          string
-	Name         string // a part of it
-	Brand        string // whatever its case
-	SKU          string
-	GTIN         string
-	MPN          string
-	Availability string
-	Currency     string
+	Name         string   // a part of it
+	Brand        []string // whatever its case
+	SKU          []string
+	GTIN         []string
+	MPN          []string
+	Availability []string
+	Currency     []string
 	MinPrice     string // decimal
 	MaxPrice     string
 	Since        *time.Time
@@ -66,16 +67,17 @@ const sqlDraftColumns = `
 
 const sqlDraftsSearch = `
 SELECT ` + sqlDraftColumns + ` FROM product_drafts
-WHERE ($1::text IS NULL OR outcome = $1)
-    AND ($2::text IS NULL OR host = lower($2))
+WHERE CASE WHEN $1::text[] IS NULL THEN true WHEN cardinality($1) = 1 THEN outcome = $1[1] ELSE outcome = ANY ($1) END
+    AND CASE WHEN $2::text[] IS NULL THEN true WHEN cardinality($2) = 1 THEN host = $2[1] ELSE host = ANY ($2) END
     AND ($3::text IS NULL OR url = $3)
     AND ($4::text IS NULL OR strpos(lower(name), lower($4)) > 0)
-    AND ($5::text IS NULL OR lower(brand) = lower($5))
-    AND ($6::text IS NULL OR sku = $6)
-    AND ($7::text IS NULL OR gtin = $7)
-    AND ($8::text IS NULL OR mpn = $8)
-    AND ($9::text IS NULL OR availability = $9)
-    AND ($10::text IS NULL OR currency = $10)
+    AND CASE WHEN $5::text[] IS NULL THEN true WHEN cardinality($5) = 1 THEN lower(brand) = lower($5[1])
+        ELSE lower(brand) = ANY (ARRAY(SELECT lower(b) FROM unnest($5) AS b)) END
+    AND CASE WHEN $6::text[] IS NULL THEN true WHEN cardinality($6) = 1 THEN sku = $6[1] ELSE sku = ANY ($6) END
+    AND CASE WHEN $7::text[] IS NULL THEN true WHEN cardinality($7) = 1 THEN gtin = $7[1] ELSE gtin = ANY ($7) END
+    AND CASE WHEN $8::text[] IS NULL THEN true WHEN cardinality($8) = 1 THEN mpn = $8[1] ELSE mpn = ANY ($8) END
+    AND ($9::text[] IS NULL OR availability = ANY ($9))
+    AND ($10::text[] IS NULL OR currency = ANY ($10))
     AND ($11::text IS NULL OR price >= $11::text::numeric)
     AND ($12::text IS NULL OR price <= $12::text::numeric)
     AND ($13::timestamptz IS NULL OR created_at >= $13)
@@ -85,12 +87,16 @@ ORDER BY created_at DESC, id DESC LIMIT $16`
 // Search returns the page of drafts after f.After, the newest first, and the position to go on from: nil when this was
 // the last.
 func (s *Drafts) Search(ctx context.Context, f DraftFilter) ([]DraftSummary, *Position, error) {
-	if f.Host == "" { // an address has one, which has an index
-		f.Host = web.Host(f.URL)
+	if host := web.Host(f.URL); len(f.Host) == 0 && host != "" { // it has an index, which addresses have not
+		f.Host = []string{host}
+	}
+	hosts := among(f.Host)
+	for i := range hosts {
+		hosts[i] = strings.ToLower(hosts[i])
 	}
 	id, at := f.After.keys()
-	rows, _ := s.pool.Query(ctx, sqlDraftsSearch, stated(f.Outcome), stated(f.Host), stated(f.URL), stated(f.Name),
-		stated(f.Brand), stated(f.SKU), stated(f.GTIN), stated(f.MPN), stated(f.Availability), stated(f.Currency),
+	rows, _ := s.pool.Query(ctx, sqlDraftsSearch, among(f.Outcome), hosts, stated(f.URL), stated(f.Name),
+		among(f.Brand), among(f.SKU), among(f.GTIN), among(f.MPN), among(f.Availability), among(f.Currency),
 		stated(f.MinPrice), stated(f.MaxPrice), f.Since, id, at, f.Limit+1)
 	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[DraftSummary])
 	if err != nil {
@@ -106,6 +112,8 @@ type DraftDetail struct {
 	Redirects []string     // the addresses before final_url, in order, beginning with url
 	Unstable  bool         // the page was still changing when it was read
 	Draft     *draft.Draft // every value with its source and a confidence; nil where there was no page
+
+	Candidates []draft.Candidate // values that are not in it
 }
 
 const sqlDraftGet = `SELECT ` + sqlDraftColumns + `, document FROM product_drafts WHERE id = $1`
@@ -129,7 +137,7 @@ func (s *Drafts) Draft(ctx context.Context, id uuid.UUID) (DraftDetail, error) {
 		if err := json.Unmarshal(row.Document, &d); err != nil {
 			return out, fmt.Errorf("read draft %s: %w", id, err)
 		}
-		out.Draft, out.Unstable = &d.Draft, d.Unstable
+		out.Draft, out.Unstable, out.Candidates = &d.Draft, d.Unstable, d.Candidates
 		out.Redirects = append(out.Redirects, d.Redirects...)
 	}
 	return out, nil
@@ -173,7 +181,7 @@ func (s *Drafts) Request(ctx context.Context, eventID uuid.UUID, queue string) (
 
 // A DraftRequestFilter says which crawl requests to return. Zero values do not filter.
 type DraftRequestFilter struct {
-	State string // pending, succeeded, failed, dead or canceled
+	State []string // pending, succeeded, failed, dead or canceled
 	Since *time.Time
 	After *Position // the last request of the page before
 	Limit int       // 1 to 100
@@ -215,7 +223,7 @@ FROM (
     WHERE ($3::timestamptz IS NULL OR r.requested_at >= $3)
         AND ($4::uuid IS NULL OR (r.requested_at, r.event_id) < ($5::timestamptz, $4))
 ) q
-WHERE ($6::text IS NULL OR state = ANY (string_to_array($6, ',')))
+WHERE ($6::text[] IS NULL OR state = ANY ($6))
 ORDER BY requested_at DESC, event_id DESC LIMIT $7`
 
 // Requests returns the page of crawl requests after f.After, the newest first, and the position to go on from: nil when
@@ -225,7 +233,7 @@ func (s *Drafts) Requests(
 	ctx context.Context, f DraftRequestFilter, queue string,
 ) ([]DraftRequestSummary, *Position, error) {
 	id, at := f.After.keys()
-	rows, _ := s.pool.Query(ctx, sqlDraftRequestsList, draft.WorkflowPrefix, queue, f.Since, id, at, stated(f.State),
+	rows, _ := s.pool.Query(ctx, sqlDraftRequestsList, draft.WorkflowPrefix, queue, f.Since, id, at, among(f.State),
 		f.Limit+1)
 	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[DraftRequestSummary])
 	if err != nil {

@@ -48,7 +48,7 @@ func TestPersistDraft(t *testing.T) {
 	failed := draft.Fail(crawled(event, start).Request, fault.Gone, "HTTP 404", start.Add(-time.Minute))
 	require.NoError(t, s.PersistDraft(ctx, failed, nil, start.Add(time.Hour)))
 
-	page, next, err := s.Search(ctx, db.DraftFilter{Limit: 10, Host: "shop.example"})
+	page, next, err := s.Search(ctx, db.DraftFilter{Limit: 10, Host: []string{"shop.example"}})
 	require.NoError(t, err)
 	require.Nil(t, next)
 	require.Len(t, page, 1)

@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -11,12 +12,12 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
-// AdvertFilter says which of the adverts that are no listings to return. An empty string and a zero time do not filter;
-// in a Platform or Code with commas any part will do.
+// AdvertFilter says which of the adverts that are no listings to return. An empty string or slice and a zero time
+// do not filter; of several values any will do.
 type AdvertFilter struct {
-	Status   string // rejected, or duplicate: another advert is shown for its home
-	Platform string
-	Code     string    // of one of its reasons
+	Status   []string // rejected, duplicate: another advert is shown for its home; none: rejected
+	Platform []string
+	Code     []string  // of one of its reasons
 	Since    time.Time // arrival of the newest revision, inclusive
 	Text     string    // that stands in the title or the description, in any case, with accents or without
 	After    *Position
@@ -51,6 +52,12 @@ const (
 	sqlAdvertsRejectedText = sqlAdvertsIDs + ` AND status = 'rejected' AND refused_at IS NOT NULL` + sqlAdvertsText
 	sqlAdvertsHiddenText   = sqlAdvertsIDs + ` AND status = 'duplicate' AND duplicate_of IS NOT NULL` + sqlAdvertsText
 
+	// Of both, a page of each is read by its index.
+	sqlAdvertsBoth = `SELECT * FROM ((` + sqlAdvertsRejected + `) UNION ALL (` + sqlAdvertsDuplicates + `)) a` +
+		sqlAdvertsOrder
+	sqlAdvertsBothText = `SELECT * FROM ((` + sqlAdvertsRejectedText + `) UNION ALL (` + sqlAdvertsHiddenText + `)) a` +
+		sqlAdvertsOrder
+
 	sqlAdvertsIDs  = `SELECT ` + sqlAdvertsColumns + `FROM raw_listings WHERE id IN (SELECT id FROM (SELECT id, payload ` + sqlAdvertsMatch
 	sqlAdvertsText = ` ORDER BY revised_at DESC, id DESC LIMIT 10000) newest
     WHERE strpos(lower(public.unaccent(concat_ws(E'\n', payload->>'title', payload->>'description',
@@ -62,8 +69,8 @@ const (
     reasons, duplicate_of, revision, revised_at, first_scraped_at, last_scraped_at
 `
 	sqlAdvertsMatch = `FROM raw_listings
-WHERE ($1::text IS NULL OR platform = ANY (string_to_array($1, ',')))
-    AND ($2::text IS NULL OR EXISTS (SELECT FROM unnest(string_to_array($2, ',')) AS code
+WHERE ($1::text[] IS NULL OR platform = ANY ($1))
+    AND ($2::text[] IS NULL OR EXISTS (SELECT FROM unnest($2) AS code
         WHERE reasons @> jsonb_build_array(jsonb_build_object('code', code))))
     AND ($3::timestamptz IS NULL OR revised_at >= $3)
     AND ($4::uuid IS NULL OR (revised_at, id) < ($5::timestamptz, $4::uuid))`
@@ -71,18 +78,21 @@ WHERE ($1::text IS NULL OR platform = ANY (string_to_array($1, ',')))
 )
 
 // Adverts returns the page of adverts after f.After that are no listings, the newest revision first, and the position
-// to go on from: nil when this was the last. A text is looked for in the next 10,000 only.
+// to go on from: nil when this was the last. A text is looked for in the next 10,000 of each status only.
 func (s *Listings) Adverts(ctx context.Context, f AdvertFilter) ([]AdvertSummary, *Position, error) {
 	id, at := f.After.keys()
-	text := sqlAdvertsRejected
-	args := []any{stated(f.Platform), stated(f.Code), stated(f.Since), id, at, f.Limit + 1}
+	hidden := slices.Contains(f.Status, "duplicate")
+	rejected := !hidden || slices.Contains(f.Status, "rejected")
+	text, some := sqlAdvertsRejected, sqlAdvertsRejectedText
 	switch {
-	case f.Status == "duplicate" && f.Text != "":
-		text, args = sqlAdvertsHiddenText, append(args, f.Text)
-	case f.Status == "duplicate":
-		text = sqlAdvertsDuplicates
-	case f.Text != "":
-		text, args = sqlAdvertsRejectedText, append(args, f.Text)
+	case hidden && rejected:
+		text, some = sqlAdvertsBoth, sqlAdvertsBothText
+	case hidden:
+		text, some = sqlAdvertsDuplicates, sqlAdvertsHiddenText
+	}
+	args := []any{among(f.Platform), among(f.Code), stated(f.Since), id, at, f.Limit + 1}
+	if f.Text != "" {
+		text, args = some, append(args, f.Text)
 	}
 	rows, _ := s.pool.Query(ctx, text, args...)
 	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[AdvertSummary])
@@ -109,13 +119,13 @@ SELECT date_trunc('day', r.revised_at, 'UTC') AS day, r.platform, c.code, count(
 FROM raw_listings r
 CROSS JOIN LATERAL (SELECT DISTINCT e->>'code' AS code FROM jsonb_array_elements(r.reasons) e) c
 WHERE r.status = 'rejected' AND r.refused_at IS NOT NULL AND r.revised_at >= $1
-    AND ($2::text IS NULL OR r.platform = ANY (string_to_array($2, ',')))
+    AND ($2::text[] IS NULL OR r.platform = ANY ($2))
 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`
 
 // AdvertReasons counts the adverts that are rejected now, by day, platform and code of the reason, in this order. An
 // advert with several reasons counts with each.
-func (s *Listings) AdvertReasons(ctx context.Context, since time.Time, platform string) ([]ReasonCount, error) {
-	rows, _ := s.pool.Query(ctx, sqlAdvertReasons, since, stated(platform))
+func (s *Listings) AdvertReasons(ctx context.Context, since time.Time, platforms []string) ([]ReasonCount, error) {
+	rows, _ := s.pool.Query(ctx, sqlAdvertReasons, since, among(platforms))
 	counts, err := pgx.CollectRows(rows, pgx.RowToStructByPos[ReasonCount])
 	if err != nil {
 		return nil, fmt.Errorf("count reasons: %w", err)

@@ -56,10 +56,10 @@ type HomeVerdict struct {
 	UndoneBy  string
 }
 
-// HomeFilter says which homes to return. A zero field does not filter.
+// HomeFilter says which homes to return. A zero field does not filter; of several values any will do.
 type HomeFilter struct {
-	Kind     string // duplicate or repost: that one of its adverts is
-	Reviewed *bool  // a person has said something of one of its adverts
+	Kind     []string // duplicate or repost: that one of its adverts is
+	Reviewed *bool    // a person has said something of one of its adverts
 	Listing  *uuid.UUID
 	After    *Position // the last home of the page before
 	Limit    int       // 1 to 100
@@ -68,7 +68,7 @@ type HomeFilter struct {
 const sqlHomes = `
 SELECT h.id, h.shown, h.chosen, h.created_at, h.updated_at FROM homes h
 WHERE (SELECT count(*) FROM (SELECT FROM home_members WHERE home_id = h.id LIMIT 2) two) = 2
-    AND ($1::text IS NULL OR EXISTS (SELECT FROM home_members WHERE home_id = h.id AND kind = $1))
+    AND ($1::text[] IS NULL OR EXISTS (SELECT FROM home_members WHERE home_id = h.id AND kind = ANY ($1)))
     AND ($2::boolean IS NULL OR $2 = EXISTS (SELECT FROM home_members WHERE home_id = h.id AND reviewed_by <> ''))
     AND ($3::uuid IS NULL OR h.id = (SELECT home_id FROM home_members WHERE listing_id = $3))
     AND ($4::uuid IS NULL OR (h.updated_at, h.id) < ($5::timestamptz, $4::uuid))
@@ -91,7 +91,7 @@ WHERE m.home_id = ANY ($1) ORDER BY v.id DESC LIMIT 500`
 // from: nil when this was the last.
 func (s *Listings) Homes(ctx context.Context, f HomeFilter) ([]Home, *Position, error) {
 	id, at := f.After.keys()
-	rows, _ := s.pool.Query(ctx, sqlHomes, stated(f.Kind), f.Reviewed, f.Listing, id, at, f.Limit+1)
+	rows, _ := s.pool.Query(ctx, sqlHomes, among(f.Kind), f.Reviewed, f.Listing, id, at, f.Limit+1)
 	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (h Home, err error) {
 		return h, row.Scan(&h.ID, &h.Shown, &h.Chosen, &h.CreatedAt, &h.UpdatedAt)
 	})

@@ -21,11 +21,12 @@ import (
 // A Box is a part of the map, in degrees WGS 84.
 type Box struct{ West, South, East, North float64 }
 
-// ListingFilter says which listings to return. A nil pointer and an empty string do not filter.
+// ListingFilter says which listings to return. A nil pointer or slice and an empty string do not filter; of several
+// values any will do.
 type ListingFilter struct {
-	Status        string // active archived claimed
-	Platform      string
-	Neighbourhood string // key
+	Status        []string // active archived claimed
+	Platform      []string
+	Neighbourhood []string // keys
 	MinRentCents  *int64
 	MaxRentCents  *int64
 	Bedrooms      []int // any of them
@@ -98,15 +99,13 @@ LEFT JOIN LATERAL (
     FROM listing_images WHERE listing_id = l.id AND state = 'attached'
 ) i ON true`
 
-// A filter of several values is an = where there is one, for which the index gives the order as well: any array, of one
-// value, too, is sorted. The planner leaves out the condition that does not hold.
 const sqlListingFilter = `
     SELECT * FROM listings
-    WHERE ($1::text IS NULL OR status = $1)
-        AND ($2::text IS NULL OR strpos($2, ',') = 0 AND platform = $2
-            OR strpos($2, ',') > 0 AND platform = ANY (string_to_array($2, ',')))
-        AND ($3::text IS NULL OR strpos($3, ',') = 0 AND neighbourhood = $3
-            OR strpos($3, ',') > 0 AND neighbourhood = ANY (string_to_array($3, ',')))
+    WHERE CASE WHEN $1::text[] IS NULL THEN true WHEN cardinality($1) = 1 THEN status = $1[1] ELSE status = ANY ($1) END
+        AND CASE WHEN $2::text[] IS NULL THEN true WHEN cardinality($2) = 1 THEN platform = $2[1]
+            ELSE platform = ANY ($2) END
+        AND CASE WHEN $3::text[] IS NULL THEN true WHEN cardinality($3) = 1 THEN neighbourhood = $3[1]
+            ELSE neighbourhood = ANY ($3) END
         AND ($4::bigint IS NULL OR rent_cents >= $4)
         AND ($5::bigint IS NULL OR rent_cents <= $5)
         AND ($6::int[] IS NULL OR bedrooms = ANY ($6))
@@ -142,7 +141,7 @@ func (f ListingFilter) args(q textQuery, id *uuid.UUID, after any, limit int) []
 	if b := f.Box; b != nil {
 		west, south, east, north = &b.West, &b.South, &b.East, &b.North
 	}
-	return []any{stated(f.Status), stated(f.Platform), stated(f.Neighbourhood), f.MinRentCents, f.MaxRentCents,
+	return []any{among(f.Status), among(f.Platform), among(f.Neighbourhood), f.MinRentCents, f.MaxRentCents,
 		f.Bedrooms, f.MinBedrooms, west, south, east, north, stated(q.words), id, after, limit, stated(q.unfilled),
 		stated(q.without), f.Rooms, f.MinAreaSqFt, f.MaxAreaSqFt, stated(f.AvailableBy), stated(traitQuery(f.Traits)),
 		f.HasImages, stated(f.UpdatedSince)}

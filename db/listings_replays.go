@@ -515,15 +515,15 @@ func (s *Replays) Get(ctx context.Context, id uuid.UUID) (Replay, error) {
 }
 
 const sqlReplayList = sqlReplay + `
-WHERE ($1::text IS NULL OR state = ANY (string_to_array($1, ',')))
+WHERE ($1::text[] IS NULL OR state = ANY ($1))
     AND ($3::uuid IS NULL OR (created_at, id) < ($2::timestamptz, $3::uuid))
 ORDER BY created_at DESC, id DESC LIMIT $4`
 
-// List returns up to n replays after a position, the newest first, of one of the states, which commas separate,
-// or of any (""), and the position to go on from: nil when these were the last.
-func (s *Replays) List(ctx context.Context, states string, after *Position, n int) ([]Replay, *Position, error) {
+// List returns up to n replays after a position, the newest first, of one of the states, or of any
+// for none, and the position to go on from: nil when these were the last.
+func (s *Replays) List(ctx context.Context, states []string, after *Position, n int) ([]Replay, *Position, error) {
 	id, at := after.keys()
-	rows, _ := s.pool.Query(ctx, sqlReplayList, stated(states), at, id, n+1)
+	rows, _ := s.pool.Query(ctx, sqlReplayList, among(states), at, id, n+1)
 	found, err := pgx.CollectRows(rows, scanReplay)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list replays: %w", err)

@@ -282,7 +282,7 @@ func TestListReplays(t *testing.T) {
 	var got []uuid.UUID
 	var at *db.Position
 	for range 3 {
-		page, next, err := s.List(ctx, "", at, 2)
+		page, next, err := s.List(ctx, nil, at, 2)
 		require.NoError(t, err)
 		for _, r := range page {
 			got = append(got, r.ID)
@@ -292,7 +292,7 @@ func TestListReplays(t *testing.T) {
 	require.Nil(t, at)
 	require.ElementsMatch(t, want, got)
 	require.Equal(t, want[4], got[0], "the newest comes first")
-	page, _, err := s.List(ctx, "failed", nil, 10)
+	page, _, err := s.List(ctx, []string{"failed"}, nil, 10)
 	require.NoError(t, err)
 	require.Len(t, page, 1)
 	require.Equal(t, "why\ufffd", page[0].Reason)

@@ -241,7 +241,7 @@ func TestListingsByRelevance(t *testing.T) {
 	require.Equal(t, []string{"short", "often", "Balcon et stationnement", "once", "far"}, got)
 
 	// Filters hold, and another order is what it was.
-	got, _ = found(t, s, db.ListingFilter{Text: "balcon", Sort: db.Relevance, Status: "archived"})
+	got, _ = found(t, s, db.ListingFilter{Text: "balcon", Sort: db.Relevance, Status: []string{"archived"}})
 	require.Empty(t, got)
 	got, _ = found(t, s, db.ListingFilter{Text: "balcon stationnement", Sort: db.Newest})
 	require.Equal(t, []string{"Balcon et stationnement", "short", "often", "once", "far"}, got)
@@ -352,7 +352,7 @@ func TestTextPlans(t *testing.T) {
 			name := fmt.Sprintf("%x", tt.text)
 			_, err = tx.Prepare(ctx, name, sql["sqlListingsNewest"])
 			require.NoError(t, err)
-			rows, _ := tx.Query(ctx, fmt.Sprintf(`EXPLAIN EXECUTE %q ('active', NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+			rows, _ := tx.Query(ctx, fmt.Sprintf(`EXPLAIN EXECUTE %q ('{active}', NULL, NULL, NULL, NULL, NULL, NULL, NULL,
 				NULL, NULL, NULL, $q$%s$q$, NULL, NULL, 21, $q$%s$q$, NULL, NULL, NULL, NULL,
 				NULL, NULL, NULL, NULL)`, name, tt.words, tt.words))
 			lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
@@ -363,7 +363,7 @@ func TestTextPlans(t *testing.T) {
 		})
 		require.NoError(t, err)
 		began := time.Now()
-		got, _ := found(t, s, db.ListingFilter{Text: tt.text, Status: "active", Limit: 21})
+		got, _ := found(t, s, db.ListingFilter{Text: tt.text, Status: []string{"active"}, Limit: 21})
 		t.Logf("%s: %s", tt.text, time.Since(began))
 		require.Len(t, got, tt.found, tt.text)
 	}

@@ -210,22 +210,20 @@ type MessagePosition struct {
 	ID    uuid.UUID
 }
 
-// As in sqlListingFilter, one state is an =.
 const sqlMessagesOfCampaign = `
 SELECT ` + sqlMessageColumns + ` FROM messages
 WHERE tenant = $1 AND campaign = $2
-    AND ($3::text IS NULL OR strpos($3, ',') = 0 AND state = $3
-        OR strpos($3, ',') > 0 AND state = ANY (string_to_array($3, ',')))
+    AND CASE WHEN $3::text[] IS NULL THEN true WHEN cardinality($3) = 1 THEN state = $3[1] ELSE state = ANY ($3) END
     AND ($5::uuid IS NULL OR (state, id) > ($4::text, $5::uuid))
-    AND ($7::text IS NULL OR class = ANY (string_to_array($7, ',')))
-    AND ($8::text IS NULL OR coalesce(code, 0) = ANY (string_to_array($8, ',')::int[]))
+    AND ($7::text[] IS NULL OR class = ANY ($7))
+    AND ($8::text[] IS NULL OR coalesce(code, 0) = ANY ($8::int[]))
 ORDER BY state, id LIMIT $6`
 
-// A MessageFilter says which messages to return. An empty text does not filter; in one with commas any part will do.
+// A MessageFilter says which messages to return: any of the values of a field, and all for none.
 type MessageFilter struct {
-	State string // campaign.Status
-	Class string // campaign.Class, of the last error
-	Code  string // of the last error; 0 = those without one
+	State []campaign.Status
+	Class []campaign.Class // of the last error
+	Code  []string         // numbers, of the last error; 0 = those without one
 }
 
 // OfCampaign returns up to n messages of a campaign after a position, without their bodies, and the position to go on
@@ -237,8 +235,8 @@ func (s *Messages) OfCampaign(ctx context.Context, tenant string, id uuid.UUID, 
 	if after != nil {
 		last, lastState = &after.ID, new(string(after.State))
 	}
-	found, err := tenantRows(ctx, s.pool, tenant, scanMessage, sqlMessagesOfCampaign, tenant, id, stated(f.State),
-		lastState, last, n+1, stated(f.Class), stated(f.Code))
+	found, err := tenantRows(ctx, s.pool, tenant, scanMessage, sqlMessagesOfCampaign, tenant, id, among(f.State),
+		lastState, last, n+1, among(f.Class), among(f.Code))
 	if err != nil {
 		return nil, nil, fmt.Errorf("list messages of campaign %s: %w", id, err)
 	}
@@ -256,9 +254,8 @@ SELECT ` + sqlMessageColumns + `, true, false FROM ` + sqlMessagesDirectAfter + 
 SELECT ` + sqlMessageColumns + `, passes, place = 10000
 FROM (
     SELECT *, row_number() OVER (ORDER BY queued_at DESC, id DESC) AS place,
-        ($5::text IS NULL OR state = ANY (string_to_array($5, ',')))
-        AND ($6::text IS NULL OR class = ANY (string_to_array($6, ',')))
-        AND ($7::text IS NULL OR coalesce(code, 0) = ANY (string_to_array($7, ',')::int[])) AS passes
+        ($5::text[] IS NULL OR state = ANY ($5)) AND ($6::text[] IS NULL OR class = ANY ($6))
+        AND ($7::text[] IS NULL OR coalesce(code, 0) = ANY ($7::int[])) AS passes
     FROM ` + sqlMessagesDirectAfter + ` LIMIT 10000
 ) newest
 WHERE passes OR place = 10000 ORDER BY queued_at DESC, id DESC LIMIT $4`
@@ -283,8 +280,8 @@ func (s *Messages) List(ctx context.Context, tenant string, f MessageFilter, aft
 ) {
 	id, at := after.keys()
 	text, args := sqlMessagesDirect, []any{tenant, at, id, n + 1}
-	if f != (MessageFilter{}) {
-		text, args = sqlMessagesDirectSome, append(args, stated(f.State), stated(f.Class), stated(f.Code))
+	if len(f.State)+len(f.Class)+len(f.Code) > 0 {
+		text, args = sqlMessagesDirectSome, append(args, among(f.State), among(f.Class), among(f.Code))
 	}
 	rows, err := tenantRows(ctx, s.pool, tenant, func(row pgx.CollectableRow) (r directRow, err error) {
 		var passes, last bool

@@ -1022,13 +1022,13 @@ func TestMessagesList(t *testing.T) {
 		{"acme", db.MessageFilter{}, []int{1, 2, 3, 4, 5, 6, 7}},
 		{"other", db.MessageFilter{}, []int{2, 3}},
 		{"nobody", db.MessageFilter{}, nil},
-		{"acme", db.MessageFilter{State: "failed"}, []int{2, 5}},
-		{"other", db.MessageFilter{State: "failed"}, []int{2}},
-		{"acme", db.MessageFilter{State: "failed,read"}, []int{2, 4, 5}},
-		{"acme", db.MessageFilter{Class: "undeliverable,other"}, []int{2, 5}},
-		{"acme", db.MessageFilter{Code: "131026"}, []int{2, 5}},
-		{"acme", db.MessageFilter{Code: "0,131026"}, []int{1, 2, 3, 4, 5, 6, 7}},
-		{"acme", db.MessageFilter{State: "sent", Code: "131026"}, nil},
+		{"acme", db.MessageFilter{State: []campaign.Status{"failed"}}, []int{2, 5}},
+		{"other", db.MessageFilter{State: []campaign.Status{"failed"}}, []int{2}},
+		{"acme", db.MessageFilter{State: []campaign.Status{"failed", "read"}}, []int{2, 4, 5}},
+		{"acme", db.MessageFilter{Class: []campaign.Class{"undeliverable", "other"}}, []int{2, 5}},
+		{"acme", db.MessageFilter{Code: []string{"131026"}}, []int{2, 5}},
+		{"acme", db.MessageFilter{Code: []string{"0", "131026"}}, []int{1, 2, 3, 4, 5, 6, 7}},
+		{"acme", db.MessageFilter{State: []campaign.Status{"sent"}, Code: []string{"131026"}}, nil},
 	} {
 		ns, pages := list(tt.tenant, tt.f)
 		require.Equal(t, tt.want, ns, "%v", tt)
@@ -1036,16 +1036,16 @@ func TestMessagesList(t *testing.T) {
 	}
 
 	add("acme", m.sender, nil, 8, 10010)
-	ns, pages := list("acme", db.MessageFilter{State: "failed"})
+	ns, pages := list("acme", db.MessageFilter{State: []campaign.Status{"failed"}})
 	require.Equal(t, []int{2, 5, 10002, 10006}, ns)
 	require.Equal(t, []int{2, 1, 1}, pages, "each page looks at as many after it")
-	ns, pages = list("acme", db.MessageFilter{State: "failed,read"})
+	ns, pages = list("acme", db.MessageFilter{State: []campaign.Status{"failed", "read"}})
 	require.Equal(t, []int{2, 4, 5, 10002, 10006}, ns)
 	require.Equal(t, []int{2, 2, 1}, pages)
-	ns, pages = list("acme", db.MessageFilter{State: "read"})
+	ns, pages = list("acme", db.MessageFilter{State: []campaign.Status{"read"}})
 	require.Equal(t, []int{4}, ns)
 	require.Equal(t, []int{1, 0}, pages)
-	ns, pages = list("acme", db.MessageFilter{State: "skipped"})
+	ns, pages = list("acme", db.MessageFilter{State: []campaign.Status{"skipped"}})
 	require.Empty(t, ns)
 	require.Equal(t, []int{0, 0}, pages)
 
@@ -1053,7 +1053,7 @@ func TestMessagesList(t *testing.T) {
 	texts := constants(t)
 	require.NoError(t, m.system(ctx, func(tx pgx.Tx) error {
 		for name, args := range map[string][]any{
-			"sqlMessagesDirect": {nil, nil, 3}, "sqlMessagesDirectSome": {nil, nil, 3, "failed", nil, nil},
+			"sqlMessagesDirect": {nil, nil, 3}, "sqlMessagesDirectSome": {nil, nil, 3, []string{"failed"}, nil, nil},
 		} {
 			plan := customPlan(ctx, t, tx, texts[name], append([]any{"other"}, args...)...)
 			require.Contains(t, plan, "Scan Backward using messages_direct", "%s: %s", name, plan)

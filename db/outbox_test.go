@@ -295,7 +295,7 @@ func TestRefusedTooOften(t *testing.T) {
 	require.Equal(t, int64(1), count(t, pool, "dead_letters WHERE state = 'open' AND queue <> 'outbox' AND deaths = 2"),
 		"the letter that was replayed is open again")
 
-	n, err := s.ReplayAll(t.Context(), db.LetterFilter{Queue: "outbox"}, 10, "Ginette", after(3))
+	n, err := s.ReplayAll(t.Context(), db.LetterFilter{Queue: []string{"outbox"}}, 10, "Ginette", after(3))
 	require.NoError(t, err)
 	require.Equal(t, 2, n)
 	require.Equal(t, int64(2), count(t, pool, `outbox WHERE exchange = 'listings.events' AND routing_key = 'listings.published'

@@ -440,7 +440,7 @@ func TestPartitionPlans(t *testing.T) {
 	newest := plan(texts["sqlAuditList"], none, none, none, nil, nil, nobody, nil, 50)
 	require.NotContains(t, newest, "Sort Method", newest)
 	month := time.Date(later.Year(), later.Month(), 1, 0, 0, 0, 0, time.UTC)
-	filtered := plan(texts["sqlAuditList"], none, "a1", none, month, month.AddDate(0, 0, 20), nobody, nil, 50)
+	filtered := plan(texts["sqlAuditList"], none, []string{"a1"}, none, month, month.AddDate(0, 0, 20), nobody, nil, 50)
 	require.Contains(t, filtered, "audit_"+month.Format("200601"))
 	require.NotContains(t, filtered, "audit_before")
 	require.NotContains(t, filtered, "audit_default")

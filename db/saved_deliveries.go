@@ -31,14 +31,14 @@ const sqlSavedDeliveries = `
 SELECT d.id, t.id, t.kind, t.label, d.state, d.due_at, d.tries, d.reason,
     (SELECT count(*) FROM saved_items i WHERE i.delivery = d.id), d.started_at, d.finished_at
 FROM saved_targets t CROSS JOIN LATERAL (
-    SELECT * FROM saved_deliveries WHERE target = t.id AND ($3::text IS NULL OR state = $3)
+    SELECT * FROM saved_deliveries WHERE target = t.id AND ($3::text[] IS NULL OR state = ANY ($3))
         AND ($4::timestamptz IS NULL OR (due_at, id) < ($4, $5::uuid))
     ORDER BY due_at DESC, id DESC LIMIT $6) d
 WHERE t.tenant = $1 AND t.search = $2 ORDER BY d.due_at DESC, d.id DESC LIMIT $6`
 
 // Deliveries returns up to limit deliveries of a search, those that are due last first, after a position, and the
-// position of the next page. state may be nil. An unknown search is fault.Gone.
-func (s *Saved) Deliveries(ctx context.Context, tenant string, search uuid.UUID, state *string, after *Position,
+// position of the next page. States may be nil: of any state. An unknown search is fault.Gone.
+func (s *Saved) Deliveries(ctx context.Context, tenant string, search uuid.UUID, states []string, after *Position,
 	limit int) ([]SavedDelivery, *Position, error) {
 	if _, err := one(tenantRows(ctx, s.pool, tenant, scanSaved, sqlSavedRead, tenant, search)); err != nil {
 		return nil, nil, savedFault(err, "read", search)
@@ -49,7 +49,7 @@ func (s *Saved) Deliveries(ctx context.Context, tenant string, search uuid.UUID,
 		at, id = &after.At, &after.ID
 	}
 	found, err := tenantRows(ctx, s.pool, tenant, pgx.RowToStructByPos[SavedDelivery], sqlSavedDeliveries, tenant, search,
-		state, at, id, limit+1)
+		among(states), at, id, limit+1)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list deliveries of saved search %s: %w", search, err)
 	}

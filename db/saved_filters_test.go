@@ -34,7 +34,7 @@ func TestSavedFiltersAreThoseOfListings(t *testing.T) {
 	criteria := map[uuid.UUID]saved.Criteria{}
 	for n := range searches {
 		var c saved.Criteria
-		f := db.ListingFilter{Status: "active", Sort: db.Newest, Limit: listings}
+		f := db.ListingFilter{Status: []string{"active"}, Sort: db.Newest, Limit: listings}
 		if dice.IntN(4) == 0 {
 			c.MaxPrice = int64(1000 + dice.IntN(1000))
 			f.MaxRentCents = new(c.MaxPrice * 100)

@@ -23,6 +23,8 @@ func init() {
 	statements[sqlAdvertURLs] = "sqlAdvertURLs"
 	statements[sqlAdvertUnsee] = "sqlAdvertUnsee"
 	statements[sqlAdvertVisited] = "sqlAdvertVisited"
+	statements[sqlAdvertsBoth] = "sqlAdvertsBoth"
+	statements[sqlAdvertsBothText] = "sqlAdvertsBothText"
 	statements[sqlAdvertsColumns] = "sqlAdvertsColumns"
 	statements[sqlAdvertsDelete] = "sqlAdvertsDelete"
 	statements[sqlAdvertsDuplicates] = "sqlAdvertsDuplicates"

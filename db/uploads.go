@@ -204,18 +204,18 @@ func uploadFault(err error, verb string, id uuid.UUID) error {
 
 const sqlUploadsList = `
 SELECT ` + sqlUploadColumns + ` FROM uploads
-WHERE tenant = $1 AND ($2::text IS NULL OR state = ANY (string_to_array($2, ',')))
+WHERE tenant = $1 AND ($2::text[] IS NULL OR state = ANY ($2))
     AND ($3::uuid IS NULL OR (created_at, id) < ($4::timestamptz, $3))
 ORDER BY created_at DESC, id DESC LIMIT $5`
 
-// List returns up to limit uploads of a tenant, in one of the states, which commas separate, or in any (""), after
-// a position (nil begins), the newest first, and the position to go on from: nil when these were the last.
-func (s *Uploads) List(ctx context.Context, tenant, states string, after *Position, limit int) (
+// List returns up to limit uploads of a tenant, in one of the states, or in any for none, after a position (nil begins),
+// the newest first, and the position to go on from: nil when these were the last.
+func (s *Uploads) List(ctx context.Context, tenant string, states []string, after *Position, limit int) (
 	[]Upload, *Position, error,
 ) {
 	id, at := after.keys()
 	list, err := tenantRows(ctx, s.pool, tenant, pgx.RowToStructByPos[Upload], sqlUploadsList, tenant,
-		stated(states), id, at, limit+1)
+		among(states), id, at, limit+1)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list uploads: %w", err)
 	}

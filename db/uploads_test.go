@@ -559,7 +559,7 @@ func TestUploadStates(t *testing.T) {
 	require.Equal(t, []contact.Row{want}, errs)
 
 	require.NoError(t, s.Fail(ctx, "umbrella", other.ID, why, at(15)))
-	list, _, err := s.List(ctx, "umbrella", string(db.UploadFailed), nil, 10)
+	list, _, err := s.List(ctx, "umbrella", []string{string(db.UploadFailed)}, nil, 10)
 	require.NoError(t, err)
 	require.Len(t, list, 1)
 	require.Equal(t, "not a file of contacts", list[0].Error)
@@ -679,7 +679,7 @@ func TestUploadReplay(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, left)
 
-	list, _, err := letters.List(ctx, db.LetterFilter{State: "open", Tenant: "acme"}, nil, 10)
+	list, _, err := letters.List(ctx, db.LetterFilter{State: []string{"open"}, Tenant: "acme"}, nil, 10)
 	require.NoError(t, err)
 	require.Len(t, list, 1)
 	require.Equal(t, []any{"acme", "upload_chunks", "gone", "the file is not there", 1},

@@ -22,6 +22,8 @@ type Extraction struct {
 	Draft     Draft `json:"draft"`
 	Product   bool  `json:"product"`   // see Draft.IsProduct
 	Challenge bool  `json:"challenge"` // there is no product, and the page is a check for robots: see Challenge
+
+	Candidates []Candidate `json:"candidates,omitempty"` // see Draft.Candidates
 }
 
 // Read is Extract with what only a draft that was not written as JSON knows.
@@ -30,5 +32,7 @@ func Read(page []byte, address string) (Extraction, error) {
 	if err != nil {
 		return Extraction{}, err
 	}
-	return Extraction{Draft: d, Product: d.IsProduct(), Challenge: !d.IsProduct() && Challenge(page)}, nil
+	return Extraction{
+		Draft: d, Product: d.IsProduct(), Challenge: !d.IsProduct() && Challenge(page), Candidates: d.Candidates(),
+	}, nil
 }

@@ -52,9 +52,14 @@ type Draft struct {
 	Breadcrumbs  *Found[[]string]     `json:"breadcrumbs,omitempty"` // from the shop's root to the product's category
 	Variants     []Found[Variant]     `json:"variants,omitempty"`    // at most 200
 
+	lost    []Candidate       // see Candidates
 	product bool              // see IsProduct
 	grounds map[string]Ground // see Ground; by field
 }
+
+// Candidates are the values that were read for the fields and are not in the draft, a few of each field, the likelier
+// ones first. Only a draft that Extract returned knows.
+func (d Draft) Candidates() []Candidate { return d.lost }
 
 // A Variant is one form that the product is sold in. An empty field is not said.
 type Variant struct {

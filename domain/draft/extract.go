@@ -117,17 +117,22 @@ func extract(w weights, doc *html.Node, raw []byte, address *url.URL) Draft {
 	if c, ok := sku.best(leastSKU); ok {
 		d.SKU = d.judged("sku", c)
 	}
-	if c, ok := p.brandOf(products, data.Meta, labelled, st, d.Breadcrumbs).best(leastBrand); ok {
+	p.loseClaims("sku", sku, leastSKU, d.SKU, nil)
+	brand := p.brandOf(products, data.Meta, labelled, st, d.Breadcrumbs)
+	if c, ok := brand.best(leastBrand); ok {
 		d.Brand = d.judged("brand", c)
 	}
+	p.loseClaims("brand", brand, leastBrand, d.Brand, nil)
 	gtin := p.gtinOf(products, offers, data.Meta, labelled)
 	if c, ok := gtin.best(leastSKU); ok {
 		d.GTIN = d.judged("gtin", c)
 	}
+	p.loseClaims("gtin", gtin, leastSKU, d.GTIN, nil)
 	mpn := p.mpnOf(products, offers, data.Meta, labelled)
 	if c, ok := mpn.best(leastSKU); ok && (d.SKU == nil || !sameCode(c.value, d.SKU.Value)) { // else it is the shop's own
 		d.MPN = d.judged("mpn", c)
 	}
+	p.loseClaims("mpn", mpn, leastSKU, d.MPN, d.SKU)
 	d.product = p.isProduct(products, data, q, sku, gtin, mpn)
 	if d.product {
 		all := slices.Clone(offers)
@@ -136,8 +141,11 @@ func extract(w weights, doc *html.Node, raw []byte, address *url.URL) Draft {
 		}
 		p.sale(&d, q, p.availability(all, data.Meta, q != nil || p.title >= 0 && (d.SKU != nil || d.Brand != nil)))
 		d.Variants = p.variantsOf(products, offers)
+	} else if q != nil {
+		p.loseQuote(q, NoProduct)
 	}
 	d.Images = p.imagesOf(products, data.Meta)
+	d.lost = p.lost
 	return d
 }
 

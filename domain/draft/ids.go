@@ -452,7 +452,8 @@ func (p *page) mpnOf(products []*markup.Item, offers []offer, meta map[string][]
 	for _, i := range products {
 		v := number(i.Text("mpn"))
 		if sku := bare(i.Text("sku")); sku != "" && strings.HasPrefix(bare(v), sku) || digits(v) == len(v) && len(v) < 10 && !p.shows(v) {
-			v = "" // a key of the shop's own
+			p.lose("mpn", v, sourceOf(i), ShopsOwn)
+			v = ""
 		}
 		c.add(v, p.w[mpnData], sourceOf(i))
 		c.add(code(i.Text("model")), p.w[mpnModel], sourceOf(i))

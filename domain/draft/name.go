@@ -140,23 +140,30 @@ func calledOf(data markup.Data, title string) []string {
 
 // nameOf is the product's name.
 func (p *page) nameOf(products []*markup.Item, meta map[string][]string) *Found[string] {
-	for _, i := range products {
-		if n := cleanText(i.Text("name"), 500); n != "" {
-			return found(n, sourceOf(i))
+	var name *Found[string]
+	take := func(text string, s Source) {
+		n := cleanText(text, 500)
+		switch {
+		case n == "":
+		case name == nil:
+			name = found(n, s)
+		case n != name.Value:
+			p.lose("name", n, s, Weaker)
 		}
+	}
+	for _, i := range products {
+		take(i.Text("name"), sourceOf(i))
 	}
 	if p.title >= 0 && p.els[p.title].tag == atom.H1 {
-		if n := cleanText(p.heading(), 500); n != "" {
-			return found(n, Page)
-		}
+		take(p.heading(), Page)
 	}
 	for _, v := range meta["og:title"] {
-		if n := cleanText(v, 500); n != "" {
-			return found(n, OpenGraph)
-		}
+		take(v, OpenGraph)
 	}
 	if p.title >= 0 {
-		return found(cleanText(p.heading(), 500), Page)
+		if take(p.heading(), Page); name == nil {
+			return found("", Page)
+		}
 	}
-	return nil
+	return name
 }

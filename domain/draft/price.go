@@ -142,8 +142,7 @@ func (p *page) likeliestQuote(offers []offer, meta map[string][]string, state st
 	second := math.Inf(-1)
 	for _, q := range order {
 		switch {
-		case isZero(q.amount) && (len(q.sources) == 0 || q.seen == 0): // what is free says so
-		case len(q.sources) == 0 && q.at >= 0 && p.button < 0 && p.beside(q.at): // another product's
+		case p.unfit(q) != "":
 		case best == nil:
 			best = q
 		case q.total() > best.total():
@@ -155,13 +154,28 @@ func (p *page) likeliestQuote(offers []offer, meta map[string][]string, state st
 	if best != nil {
 		best.margin = best.total() - second
 	}
-	if best != nil && best.total() >= leastTotal {
+	if best != nil && best.total() < leastTotal {
+		best = nil
+	}
+	p.loseQuotes(order, best)
+	if best != nil {
 		return best
 	}
 	if amount := state.likeliest(); amount != "" { // a page that shows its price later, or in a picture
 		return &quote{amount: amount, at: -1}
 	}
 	return nil
+}
+
+// unfit says why an amount cannot be the price, whatever speaks for it; "" = it can be.
+func (p *page) unfit(q *quote) string {
+	switch {
+	case isZero(q.amount) && (len(q.sources) == 0 || q.seen == 0): // what is free says so
+		return Free
+	case len(q.sources) == 0 && q.at >= 0 && p.button < 0 && p.beside(q.at):
+		return OfAnother
+	}
+	return ""
 }
 
 // canonical is an amount without insignificant zeros, so that 12, 12.0 and 12.00 are one.

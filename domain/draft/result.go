@@ -81,4 +81,6 @@ type Document struct {
 	Unstable  bool       `json:"unstable,omitempty"`  // the page was still changing
 	CrawledAt time.Time  `json:"crawled_at,omitzero"`
 	Draft     Draft      `json:"draft"`
+
+	Candidates []Candidate `json:"candidates,omitempty"` // see Draft.Candidates
 }

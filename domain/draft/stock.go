@@ -434,7 +434,7 @@ func soonest(a Availability) int {
 
 // availability decides whether the product can be had. Data is taken at its word, in stock if any of its offers is,
 // unless the page plainly says otherwise. A page that names a price and says nothing sells it.
-func (p *page) availability(offers []offer, meta map[string][]string, sold bool) *Found[Availability] {
+func (p *page) availability(offers []offer, meta map[string][]string, sold bool) (found *Found[Availability]) {
 	told := map[Source]Availability{}
 	var order []Source
 	tell := func(s Source, a Availability) {
@@ -456,6 +456,17 @@ func (p *page) availability(offers []offer, meta map[string][]string, sold bool)
 			tell(OpenGraph, availabilityOf(v))
 		}
 	}
+	defer func() {
+		for n, s := range order {
+			why := Weaker
+			if n == 0 {
+				why = Contradicted
+			}
+			if found == nil || told[s] != found.Value {
+				p.lose("availability", string(told[s]), s, why)
+			}
+		}
+	}()
 	shown, pre := p.stockShown()
 	if len(order) > 0 {
 		a := told[order[0]]

@@ -132,7 +132,7 @@ func TestPrintable(t *testing.T) {
 		}
 		var b strings.Builder
 		enc := json.NewEncoder(&b)
-		if err := enc.Encode(d); err != nil {
+		if err := enc.Encode([]any{d, d.Candidates()}); err != nil {
 			t.Fatal(err)
 		}
 		var loose any

@@ -141,7 +141,7 @@ func (p *post) nothingIsBeingSent(tenant string, id uuid.UUID) {
 
 	p.eventually("what was being sent is sent", func() bool {
 		sending, _, err := p.messages.OfCampaign(p.ctx(), tenant, id,
-			db.MessageFilter{State: string(campaign.MessageSending)}, nil, 1)
+			db.MessageFilter{State: []campaign.Status{campaign.MessageSending}}, nil, 1)
 		require.NoError(p.t, err)
 		return len(sending) == 0
 	})

@@ -185,7 +185,7 @@ func newImports(w *world) (*imports, error) {
 // upload stores a file and its row. A start that fails is made up for by the workers. The disk is small: files that are
 // done with go.
 func (i *imports) upload(p personFile) (u db.Upload) {
-	list, _, _ := i.uploads.List(i.ctx, importTenant, string(db.UploadDone), nil, 100)
+	list, _, _ := i.uploads.List(i.ctx, importTenant, []string{string(db.UploadDone)}, nil, 100)
 	for _, u := range list {
 		_ = i.files.DeleteUpload(i.ctx, u.Blob)
 	}
@@ -222,7 +222,7 @@ func (i *imports) stored(u db.Upload) int {
 }
 
 func (i *imports) anyOpen() bool {
-	list, _, err := i.uploads.List(i.ctx, importTenant, "", nil, 100)
+	list, _, err := i.uploads.List(i.ctx, importTenant, nil, nil, 100)
 	for _, u := range list {
 		if u.State.Open() {
 			return true
@@ -247,7 +247,7 @@ SELECT (SELECT count(*) FROM contacts WHERE tenant = $1), (SELECT count(DISTINCT
 
 // balance compares the tables with the files. All have the counts of alike.
 func (i *imports) balance(l *Ledger, files map[uuid.UUID]personFile, alike personFile) error {
-	list, _, err := i.uploads.List(i.ctx, importTenant, "", nil, 100)
+	list, _, err := i.uploads.List(i.ctx, importTenant, nil, nil, 100)
 	if err != nil {
 		return err
 	}

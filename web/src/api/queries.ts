@@ -559,17 +559,18 @@ export const trySavedSearch = (s: { tenant: string; filter: Schemas['Criteria'] 
     }),
   )
 
-export const useDeliveries = (tenant: string, id: string) =>
+export const useDeliveries = (tenant: string, id: string, state: string | undefined) =>
   useInfiniteQuery({
-    queryKey: ['deliveries', tenant, id],
+    queryKey: ['deliveries', tenant, id, state],
     queryFn: ({ pageParam }) =>
       answer(
         api.GET('/searches/{search}/deliveries', {
-          params: { path: { search: id }, query: query({ tenant }, pageParam) },
+          params: { path: { search: id }, query: query({ tenant, state: state ?? '' }, pageParam) },
         }),
       ),
     initialPageParam: first,
     getNextPageParam: (page) => page.next_cursor || undefined,
+    placeholderData: keepPreviousData,
   })
 
 export const useCampaigns = (f: Filters) =>

@@ -124,6 +124,32 @@ export function Draft() {
           </Section>
         </div>
       </div>
+      {d.candidates.length > 0 && (
+        <Section title={t.candidates} wide>
+          <table className="found">
+            <thead>
+              <tr>
+                <th scope="col">{say.listing.field}</th>
+                <th scope="col">{say.listing.value}</th>
+                <th scope="col">{t.source}</th>
+                <th scope="col">{t.whyNot}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {d.candidates.map((c) => (
+                <tr key={c.field + c.value}>
+                  <td>{named(say.code.draft, c.field)}</td>
+                  <td className="wrap s" dir="auto">
+                    {c.value}
+                  </td>
+                  <td>{named(say.code.source, c.source)}</td>
+                  <td className="wrap mu">{named(t.reasons, c.why)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </Section>
+      )}
       {page && (
         <Section title={t.page}>
           <details>

@@ -20,13 +20,14 @@ export function Drafts() {
     {
       name: 'outcome',
       label: t.outcome,
+      several: true,
       options: Object.entries(t.outcomes).map(([value, label]) => ({ value, label })),
     },
-    { name: 'host', label: t.host },
+    { name: 'host', label: t.host, several: true },
     { name: 'url', label: t.url },
-    { name: 'brand', label: t.brand },
-    { name: 'sku', label: 'SKU' },
-    { name: 'gtin', label: 'GTIN' },
+    { name: 'brand', label: t.brand, several: true },
+    { name: 'sku', label: 'SKU', several: true },
+    { name: 'gtin', label: 'GTIN', several: true },
     { name: 'since', label: t.since },
   ]
   return (

@@ -29,13 +29,15 @@ interface Stage {
   touched: boolean // somebody has moved the view
   ink?: Ink
   shown: Over
+  framed?: View // the last frame
   moving: number[] // ms of the last frames
+  zooming: number[] // of those of another size than the frame before
 }
 
 /**
  * Lineage draws which page of a run led to which URL first. The table whose ID is `table` has the same in words. Its root
  * says for tests and measurements what it has done: data-drawn is how many URLs are drawn sharply, data-layout-ms,
- * data-moving-ms (95 of 100 frames took less) and data-crisp-ms how long that took.
+ * data-moving-ms and data-zooming-ms (95 of 100 frames took less) and data-crisp-ms how long that took.
  */
 export function Lineage(p: {
   run: number
@@ -124,6 +126,7 @@ export function Lineage(p: {
       touched: false,
       shown: { labels: [], way: [], links: [], seed: '' },
       moving: [],
+      zooming: [],
     }
     stage.current = s
     const size = () => {
@@ -166,9 +169,14 @@ export function Lineage(p: {
             at.dataset.drawn = at.dataset.urls
             at.dataset.crispMs = n.ms.toFixed(1)
           } else {
-            s.moving = [...s.moving.slice(-119), n.ms]
-            at.dataset.movingMs = s.moving.toSorted((a, b) => a - b)[Math.floor(s.moving.length * 0.95)]!.toFixed(1)
+            const zooming = s.framed?.k !== n.view.k
+            const of = zooming ? s.zooming : s.moving
+            of.push(n.ms)
+            if (of.length > 120) of.shift()
+            const most = of.toSorted((a, b) => a - b)[Math.floor(of.length * 0.95)]!.toFixed(1)
+            at.dataset[zooming ? 'zoomingMs' : 'movingMs'] = most
           }
+          s.framed = n.view
           overlay()
           break
         case 'chosen':

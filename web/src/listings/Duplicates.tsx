@@ -15,7 +15,12 @@ export function Duplicates() {
   const homes = useDuplicates(filters)
   const rows = homes.data?.pages.flatMap((p) => p.items) ?? []
   const fields: Field[] = [
-    { name: 'kind', label: t.kind, options: Object.entries(t.kinds).map(([value, label]) => ({ value, label })) },
+    {
+      name: 'kind',
+      label: t.kind,
+      several: true,
+      options: Object.entries(t.kinds).map(([value, label]) => ({ value, label })),
+    },
     { name: 'listing', label: t.ofListing, kind: 'set' },
     {
       name: 'reviewed',

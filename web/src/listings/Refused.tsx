@@ -18,6 +18,7 @@ import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
 import { Bulk, type Effect } from '../ui/Bulk'
 import { FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
+import { each } from '../ui/filters'
 import { Glyph } from '../ui/Glyph'
 import { Empty, Head, Section, Trouble } from '../ui/parts'
 import { Rows } from '../ui/Rows'
@@ -44,10 +45,9 @@ export function Refused() {
     {
       name: 'status',
       label: t.status,
-      none: t.statuses.rejected,
-      options: Object.entries(t.statuses)
-        .filter(([value]) => value !== 'rejected')
-        .map(([value, label]) => ({ value, label })),
+      several: true,
+      usual: 'rejected',
+      options: Object.entries(t.statuses).map(([value, label]) => ({ value, label })),
     },
     {
       name: 'reason',
@@ -241,8 +241,8 @@ function Process(p: {
   const { say, language } = useSay()
   const t = say.refused
   const { text } = p.filters
-  const status = (p.filters.status || 'rejected') as 'rejected' | 'duplicate'
-  const which = { platform: p.filters.platform, reason: p.filters.reason, status: [status] }
+  const status = each(p.filters.status || 'rejected') as ('rejected' | 'duplicate')[]
+  const which = { platform: p.filters.platform, reason: p.filters.reason, status }
   // A replay has no words to search for, and one platform and reason at most: the adverts are named one by one.
   const oneByOne = !!text || [which.platform, which.reason].some((v) => v?.includes(','))
   const byWords = useRef<{ ids: string[] }>(undefined)

@@ -14,12 +14,14 @@ import { count, named } from '../say/format'
 import { useSay, type Sentences } from '../say/Say'
 import { Age } from '../ui/Age'
 import { Do } from '../ui/Do'
-import { useFilters } from '../ui/Filter'
+import { FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
 import { Glyph, type State } from '../ui/Glyph'
 import { Empty, Head, InTemporal, Section, Trouble } from '../ui/parts'
 import { Rows } from '../ui/Rows'
 
 type Search = Schemas['SavedSearch']
+
+const notFilters = ['tenant', 'search'] // in the address
 
 /** SavedSearches are the filters whose news a tenant is told of: what each found, and whether it was told. */
 export function SavedSearches() {
@@ -40,7 +42,11 @@ export function SavedSearches() {
           tenants.length > 0 && (
             <label>
               {say.outreach.tenant}{' '}
-              <select className="in" value={tenant} onChange={(e) => change({ tenant: e.target.value, search: '' })}>
+              <select
+                className="in"
+                value={tenant}
+                onChange={(e) => change({ tenant: e.target.value, search: '', state: '' })}
+              >
                 {tenant === '' && <option value="">{say.outreach.choose}</option>}
                 {tenants.map((one) => (
                   <option key={one.id} value={one.id}>
@@ -106,7 +112,9 @@ export function SavedSearches() {
           ]}
         />
       )}
-      {chosen && <One key={chosen.id} tenant={tenant} search={chosen} onClose={() => change({ search: '' })} />}
+      {chosen && (
+        <One key={chosen.id} tenant={tenant} search={chosen} onClose={() => change({ search: '', state: '' })} />
+      )}
     </>
   )
 }
@@ -140,7 +148,16 @@ const glyph: Record<Schemas['SearchDelivery']['state'], State> = {
 function One({ tenant, search: s, onClose }: { tenant: string; search: Search; onClose: () => void }) {
   const { say, language } = useSay()
   const t = say.saved
-  const deliveries = useDeliveries(tenant, s.id)
+  const [filters] = useFilters()
+  const deliveries = useDeliveries(tenant, s.id, filters.state)
+  const fields: Field[] = [
+    {
+      name: 'state',
+      label: say.replay.state,
+      several: true,
+      options: Object.entries(t.states).map(([value, label]) => ({ value, label })),
+    },
+  ]
   const trial = useDo(trySavedSearch)
   return (
     <>
@@ -165,11 +182,12 @@ function One({ tenant, search: s, onClose }: { tenant: string; search: Search; o
         </p>
       </Section>
       <Section title={t.deliveries}>
+        <FilterBar fields={fields} also={notFilters} />
         <Rows
           label={t.deliveries}
           pages={deliveries}
           id={(d) => d.id}
-          empty={<Empty>{t.noDelivery}</Empty>}
+          empty={<Nothing fields={fields} never={t.noDelivery} />}
           columns={[
             {
               name: 'state',

@@ -16,7 +16,6 @@ export function listingFields(
 ): Field[] {
   const t = say.listing
   const f = t.filter
-  const { active: _, ...others } = t.statuses
   const { newest, ...sorts } = f.sorts
   return [
     { name: 'text', label: t.text },
@@ -26,7 +25,13 @@ export function listingFields(
       several: true,
       options: platforms.map((p) => ({ value: p.name, label: p.name })),
     },
-    { name: 'status', label: t.status, none: t.statuses.active, options: each({ ...others, any: say.all }) },
+    {
+      name: 'status',
+      label: t.status,
+      several: true,
+      usual: 'active',
+      options: each({ ...t.statuses, any: say.all }),
+    },
     { name: 'min_price', label: t.minRent, kind: 'number' },
     { name: 'max_price', label: t.maxRent, kind: 'number' },
     {

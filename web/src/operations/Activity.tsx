@@ -45,8 +45,8 @@ export function Activity() {
   const [filters] = useFilters()
   const entries = useAudit({ ...filters, since: startOf(filters.since), until: startOf(filters.until) })
   const fields: Field[] = [
-    { name: 'actor', label: t.actor },
-    { name: 'action', label: t.action },
+    { name: 'actor', label: t.actor, several: true },
+    { name: 'action', label: t.action, several: true },
     { name: 'subject', label: t.subject },
     { name: 'since', label: t.since },
     { name: 'until', label: t.until },

@@ -34,14 +34,13 @@ export function Letters() {
     {
       name: 'state',
       label: t.state,
-      options: Object.entries(t.states)
-        .filter(([value]) => value !== 'open' || filters.state === 'open')
-        .map(([value, label]) => ({ value, label })),
-      none: t.states.open,
+      several: true,
+      usual: 'open',
+      options: Object.entries(t.states).map(([value, label]) => ({ value, label })),
     },
     { name: 'queue', label: t.queue, several: true, options: values((d) => d.queue) },
     { name: 'class', label: t.class, several: true, options: values((d) => d.class, say.code.fault) },
-    { name: 'platform', label: say.listing.platform },
+    { name: 'platform', label: say.listing.platform, several: true },
     { name: 'reason', label: t.reason },
     { name: 'workflow_id', label: t.workflow },
   ]

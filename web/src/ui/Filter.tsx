@@ -27,7 +27,8 @@ export interface Field {
   options?: { value: string; label: string }[] // one of these; absent = free text
   // many: any of the options; pick: one of so many options that it is typed; set: shown only where it is set, to remove it
   kind?: 'text' | 'number' | 'date' | 'many' | 'pick' | 'set'
-  several?: boolean // options: any of several of them, one after the other
+  several?: boolean // any of several values, one after the other: of the options, or of free text
+  usual?: string // several options: what no choice means
   more?: boolean // shown on demand
   none?: string // what no choice means, where that is not "any"
 }
@@ -146,13 +147,26 @@ function One({ field: f, value, onChange }: { field: Field; value: string; onCha
   )
 }
 
-/** Several are options of which any will do: one after the other, each to be changed or taken away, and a further one. */
+/** Several are values of which any will do: one after the other, each to be changed or taken away, and a further one. */
 function Several({ field: f, value, onChange }: { field: Field; value: string; onChange: (v: string) => void }) {
   const { say } = useSay()
   const chosen = each(value)
   const change = (i: number, v: string) =>
     onChange([...chosen.slice(0, i), v, ...chosen.slice(i + 1)].filter((one) => one !== '').join(','))
-  const left = (f.options ?? []).filter((o) => !chosen.includes(o.value))
+  const left = (f.options ?? []).filter((o) => !chosen.includes(o.value) && (o.value !== f.usual || chosen.length > 0))
+  const none = f.options?.find((o) => o.value === f.usual)?.label ?? say.any
+  if (!f.options)
+    return [...chosen, ''].map((v, i) => (
+      <label key={i}>
+        {i === 0 ? f.label : say.or}
+        <Words
+          kind={f.kind ?? 'text'}
+          name={i === 0 ? undefined : `${say.or} ${f.label}`}
+          value={v}
+          onChange={(to) => change(i, to)}
+        />
+      </label>
+    ))
   return (
     <>
       {[...chosen, ...(left.length > 0 || chosen.length === 0 ? [''] : [])].map((v, i) => (
@@ -165,7 +179,7 @@ function Several({ field: f, value, onChange }: { field: Field; value: string; o
             aria-label={i === 0 ? undefined : `${say.or} ${f.label}`}
             onChange={(e) => change(i, e.target.value)}
           >
-            <option value="">{v === '' && i > 0 ? '…' : (f.none ?? say.any)}</option>
+            <option value="">{v === '' && i > 0 ? '…' : none}</option>
             {v !== '' && <option value={v}>{shown(f, v)}</option>}
             {left.map((o) => (
               <option key={o.value} value={o.value}>
@@ -212,7 +226,8 @@ function Pick(p: { options: { value: string; label: string }[]; value: string; o
 }
 
 /** Words waits until typing pauses. */
-function Words({ kind, value, onChange }: { kind: string; value: string; onChange: (v: string) => void }) {
+function Words(p: { kind: string; name?: string; value: string; onChange: (v: string) => void }) {
+  const { value, onChange } = p
   const [text, setText] = useState(value)
   const told = useRef(value)
   const id = useId()
@@ -230,7 +245,15 @@ function Words({ kind, value, onChange }: { kind: string; value: string; onChang
     return () => clearTimeout(timer)
   })
   return (
-    <input id={id} className="in" type={kind} value={text} data-filter="" onChange={(e) => setText(e.target.value)} />
+    <input
+      id={id}
+      className="in"
+      type={p.kind}
+      aria-label={p.name}
+      value={text}
+      data-filter=""
+      onChange={(e) => setText(e.target.value)}
+    />
   )
 }
 

@@ -1,0 +1,93 @@
+package draft_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/mtlrent/conveyor/domain/draft"
+)
+
+// A draft says what was read and not taken, and why.
+func TestCandidates(t *testing.T) {
+	t.Parallel()
+
+	const data = `<script type="application/ld+json">{"@type":"Product","name":"Lamp of brass","sku":"A-100","mpn":"A100",
+		"brand":"Lumen","offers":{"@type":"Offer","price":"25.00","priceCurrency":"EUR",
+		"availability":"https://schema.org/InStock"}}</script>`
+	for _, tt := range []struct {
+		name, page string
+		want       []string // field value source why
+	}{
+		{"a page that agrees", data + `<h1>Lamp of brass</h1><div class=price>25.00 €</div>` + cart, []string{
+			"mpn A100 json-ld shops_own",
+		}},
+		{"a page that says other things",
+			data + `<h1>Brass lamp</h1><div class=price>25.00 €</div><p>Shipping 4.95 €</p><p>SKU: B-200</p><p>Sold out</p>`,
+			[]string{
+				"name Brass lamp page weaker", "price 4.95 EUR page weaker", "sku A-100 json-ld weaker",
+				"mpn A100 json-ld shops_own", "availability InStock json-ld contradicted",
+			}},
+		{"no product", `<h1>Lamps through the ages</h1><p>The first sold for 3.50 € in 1820, in Paris.</p>`, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			d, err := draft.Extract([]byte(tt.page), shop)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, c := range d.Candidates() {
+				got = append(got, fmt.Sprint(c.Field, " ", c.Value, " ", c.Source, " ", c.Why))
+			}
+			for _, w := range tt.want {
+				if !slices.Contains(got, w) {
+					t.Errorf("%q is not among\n%s", w, strings.Join(got, "\n"))
+				}
+			}
+			read, err := draft.Read([]byte(tt.page), shop)
+			if err != nil || !slices.Equal(read.Candidates, d.Candidates()) {
+				t.Errorf("Read has %v, %v", read.Candidates, err)
+			}
+		})
+	}
+}
+
+// However much a page says, a few candidates of each field are kept, none twice, none longer than 200 characters.
+func TestCandidatesAreFew(t *testing.T) {
+	t.Parallel()
+
+	var page strings.Builder
+	page.WriteString(`<h1>Lamp</h1>` + cart)
+	for n := range 500 {
+		fmt.Fprintf(&page, `<script type="application/ld+json">{"@type":"Product","name":"Lamp %d %s","sku":"S-%d","brand":"B%d",
+			"offers":{"price":"%d.50","priceCurrency":"EUR"}}</script><p>SKU: T-%[1]d</p><p>%[1]d.25 €</p><p>MPN: M-%[1]d</p>`,
+			n, strings.Repeat("é", 300), n, n, n+1)
+	}
+	d, err := draft.Extract([]byte(page.String()), shop)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of, seen := map[string]int{}, map[string]bool{}
+	for _, c := range d.Candidates() {
+		of[c.Field]++
+		if key := c.Field + " " + c.Value; seen[key] {
+			t.Errorf("%s comes twice", key)
+		} else {
+			seen[key] = true
+		}
+		if utf8.RuneCountInString(c.Value) > 200 {
+			t.Errorf("%s is too long", c.Value)
+		}
+	}
+	for field, n := range of {
+		if n > 8 || n < 8 && slices.Contains([]string{"price", "sku", "mpn"}, field) {
+			t.Errorf("%d candidates of %s: %v", n, field, of)
+		}
+	}
+	if len(of) < 4 {
+		t.Errorf("candidates of %v", of)
+	}
+}
