@@ -208,8 +208,8 @@ WHERE tenant = $1 AND ($2::text[] IS NULL OR state = ANY ($2))
     AND ($3::uuid IS NULL OR (created_at, id) < ($4::timestamptz, $3))
 ORDER BY created_at DESC, id DESC LIMIT $5`
 
-// List returns up to limit uploads of a tenant, in one of the states, or in any for none, after a position (nil begins),
-// the newest first, and the position to go on from: nil when these were the last.
+// List returns up to limit uploads of a tenant, in one of the states, or in any for none, after a position (nil
+// begins), the newest first, and the position to go on from: nil when these were the last.
 func (s *Uploads) List(ctx context.Context, tenant string, states []string, after *Position, limit int) (
 	[]Upload, *Position, error,
 ) {
