@@ -25,10 +25,10 @@ const sqlOptOutLatest = `ON CONFLICT (tenant, digest) DO UPDATE SET at = exclude
     WHERE o.source = 'message' AND o.at < excluded.at`
 
 // sqlMessageEffects follows from changes of messages, in the same statement: done has a row for each; digests are the
-// two forms in which an opt-out of the recipient is stored. Whoever changes
-// messages locks them in the order of their numbers, and campaigns and senders, each in the order of theirs, after
-// them. A limit of the API also holds a sender that a person has paused until a time: it makes the pause longer, or,
-// where that is over, makes the sender an active one that waits.
+// two forms in which an opt-out of the recipient is stored. Whoever changes messages locks them in the order of their
+// numbers, and campaigns and senders, each in the order of theirs, after them. A limit of the API also holds a sender
+// that a person has paused until a time: it makes the pause longer, or, where that is over, makes the sender an active
+// one that waits.
 const sqlMessageEffects = `turns AS (
     SELECT c.id FROM campaigns c WHERE c.id IN (SELECT campaign FROM done) ORDER BY c.id FOR NO KEY UPDATE
 ), counted AS (
