@@ -372,10 +372,10 @@ type searchDraftsInput struct {
 	Name         string    `query:"name" maxLength:"200" doc:"a part of the product's name, ignoring case"`
 	Brand        string    `query:"brand" maxLength:"1000" doc:"ignoring case; any of these, separated by commas or given again; one with a comma in it is found as well"`
 	SKU          string    `query:"sku" maxLength:"1000" doc:"any of these, separated by commas or given again; one with a comma in it is found as well"`
-	GTIN         string    `query:"gtin" maxLength:"400" doc:"any of these, separated by commas or given again" example:"4006381333931"`
+	GTIN         string    `query:"gtin" doc:"any of these, separated by commas or given again" example:"4006381333931"`
 	MPN          string    `query:"mpn" maxLength:"1000" doc:"any of these, separated by commas or given again; one with a comma in it is found as well"`
 	Availability string    `query:"availability" maxLength:"400" doc:"any of these, separated by commas or given again" example:"InStock"`
-	Currency     string    `query:"currency" maxLength:"80" doc:"ISO 4217; any of these, separated by commas or given again" example:"EUR"`
+	Currency     string    `query:"currency" doc:"ISO 4217; any of these, separated by commas or given again" example:"EUR"`
 	MinPrice     string    `query:"min_price" pattern:"^[0-9]{1,12}(\\.[0-9]{1,6})?$" doc:"inclusive, in any currency; combine with currency"`
 	MaxPrice     string    `query:"max_price" pattern:"^[0-9]{1,12}(\\.[0-9]{1,6})?$" doc:"inclusive"`
 	Since        time.Time `query:"since" doc:"made at this time or later, RFC 3339"`
