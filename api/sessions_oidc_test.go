@@ -124,7 +124,7 @@ func TestPersonOfAnErasedTenant(t *testing.T) {
 	_, err := db.NewTenants(f.pool).Change(t.Context(), "acme", "test", now, stopped)
 	require.NoError(t, err)
 	require.NotEmpty(t, cookies(f.walkIn(t, i, "/ui/"))["conveyor_session"], "one that is stopped may look")
-	_, err = db.NewErasures(f.pool).Request(t.Context(), "acme", "test", now)
+	_, err = db.NewErasures(f.pool, nil).Request(t.Context(), "acme", "test", now)
 	require.NoError(t, err)
 	for range 2 {
 		r := f.walkIn(t, i, "/ui/keys")

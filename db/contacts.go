@@ -25,13 +25,9 @@ type Contacts struct {
 	key  *OptOutKey
 }
 
-// NewContacts returns the contacts kept in pool.
-func NewContacts(pool *pgxpool.Pool) *Contacts { return &Contacts{pool: pool} }
-
-// Keyed finds opt-outs that are hashed by a key, too.
-func (s *Contacts) Keyed(key *OptOutKey) *Contacts {
-	s.key = key
-	return s
+// NewContacts returns the contacts kept in pool. Opt-outs that are hashed by key are found, too.
+func NewContacts(pool *pgxpool.Pool, key *OptOutKey) *Contacts {
+	return &Contacts{pool: pool, key: key}
 }
 
 // A Contact is a person as it is stored.

@@ -26,13 +26,9 @@ type Messages struct {
 	key   *OptOutKey
 }
 
-// NewMessages returns the messages kept in pool.
-func NewMessages(pool *pgxpool.Pool) *Messages { return &Messages{pool: pool, added: newWaker(pool)} }
-
-// Keyed finds opt-outs that are hashed by a key, too.
-func (s *Messages) Keyed(key *OptOutKey) *Messages {
-	s.key = key
-	return s
+// NewMessages returns the messages kept in pool. Opt-outs that are hashed by key are found, too.
+func NewMessages(pool *pgxpool.Pool, key *OptOutKey) *Messages {
+	return &Messages{pool: pool, added: newWaker(pool), key: key}
 }
 
 // A NewMessage is a transactional message.

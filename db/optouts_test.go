@@ -20,9 +20,7 @@ import (
 // keyed has the stores of m look for opt-outs that are hashed by a key, and returns it. There is none yet.
 func (m *mailing) keyed() *db.OptOutKey {
 	key := db.NewOptOutKey(m.pool, func(s db.Sealed) ([]byte, error) { return s.Box, nil }).AtOnce()
-	m.Keyed(key)
-	m.campaigns.Keyed(key)
-	m.hooks.Keyed(key)
+	m.by(key)
 	return key
 }
 
@@ -44,7 +42,7 @@ func TestKeyedOptOuts(t *testing.T) {
 	t.Parallel()
 
 	m, ctx := newMailing(t), t.Context()
-	s, began := db.NewContacts(m.pool), time.Now().Add(-time.Hour)
+	s, began := db.NewContacts(m.pool, nil), time.Now().Add(-time.Hour)
 	out := put(t, s, "acme", someone("+15145550101", func(c *contact.Contact) { c.Email = "zoe@example.org" }))
 	put(t, s, "acme", someone("+15145550102"))
 	waits, sent := m.put(t, "waits", "+15145550101"), m.put(t, "sent", "+15145550102")
@@ -68,7 +66,7 @@ func TestKeyedOptOuts(t *testing.T) {
 	require.Len(t, plain(), 4)
 
 	key := m.keyed()
-	s.Keyed(key)
+	s = db.NewContacts(m.pool, key)
 	hashed(t, key)
 	require.Empty(t, plain())
 	digest := contact.Digest("acme", "+15145550109")
@@ -104,7 +102,7 @@ func TestKeyedOptOuts(t *testing.T) {
 	require.Equal(t, []string{"+15145550101 skipped", "+15145550102 queued"}, m.lines(t,
 		"SELECT recipient, state FROM messages WHERE campaign = $1 ORDER BY 1", id))
 	var exported []string
-	e := db.NewErasures(m.pool).Keyed(key)
+	e := db.NewErasures(m.pool, key)
 	for _, table := range e.Tables() {
 		if table.Name == "contacts" {
 			_, err = e.Read(ctx, "acme", table, "", 10, 1<<20, func(row string) { exported = append(exported, row) })
@@ -116,11 +114,11 @@ func TestKeyedOptOuts(t *testing.T) {
 	require.Contains(t, exported[1], `"opted_out": false`)
 
 	// What does not know the key yet, or cannot open it, sends nothing.
-	_, err = db.NewMessages(m.pool).Keyed(db.NewOptOutKey(m.pool, func(db.Sealed) ([]byte, error) {
+	_, err = db.NewMessages(m.pool, db.NewOptOutKey(m.pool, func(db.Sealed) ([]byte, error) {
 		return nil, fault.Newf(fault.Limited, "no such key")
 	})).Claim(ctx, campaign.Take{Tenant: "acme", Max: 10, Lease: time.Hour})
 	requireClass(t, fault.Limited, err)
-	claims, err := db.NewMessages(m.pool).Claim(ctx, campaign.Take{Tenant: "acme", Max: 10, Lease: time.Hour})
+	claims, err := db.NewMessages(m.pool, nil).Claim(ctx, campaign.Take{Tenant: "acme", Max: 10, Lease: time.Hour})
 	require.NoError(t, err)
 	require.Empty(t, claims)
 	_, claims = m.claim(t, 10)
@@ -183,7 +181,7 @@ func TestOptOutKey(t *testing.T) {
 	open := func(s db.Sealed) ([]byte, error) { return s.Box, nil }
 	one, two := db.NewOptOutKey(m.pool, open), db.NewOptOutKey(m.pool, open)
 	for _, key := range []*db.OptOutKey{one, two} { // both know that there is none
-		_, err := db.NewContacts(m.pool).Keyed(key).Find(ctx, "acme", "+15145550101")
+		_, err := db.NewContacts(m.pool, key).Find(ctx, "acme", "+15145550101")
 		requireClass(t, fault.Gone, err)
 	}
 	generate := func(b string) func() (db.Sealed, error) {
@@ -191,7 +189,7 @@ func TestOptOutKey(t *testing.T) {
 	}
 	_, err := one.Key(ctx, 10, generate("1"))
 	require.NoError(t, err)
-	require.NoError(t, db.NewContacts(m.pool).OptOut(ctx, "acme", []string{"+15145550101"}, "api", "x", "me", time.Now()))
+	require.NoError(t, db.NewContacts(m.pool, nil).OptOut(ctx, "acme", []string{"+15145550101"}, "api", "x", "me", time.Now()))
 	_, err = two.Key(ctx, 10, generate("2"))
 	require.NoError(t, err)
 	require.Equal(t, []string{"1"}, m.lines(t, "SELECT count(*) FROM opt_out_key"))
@@ -200,11 +198,11 @@ func TestOptOutKey(t *testing.T) {
 	_, err = two.AtOnce().Key(ctx, 10, generate("2"))
 	require.NoError(t, err)
 	require.Equal(t, []string{"1"}, hashed())
-	m.Keyed(one)
+	m.by(one)
 	require.Equal(t, campaign.MessageSkipped, m.state(t, m.put(t, "a", "+15145550101")))
 	lost := db.NewOptOutKey(m.pool, func(db.Sealed) ([]byte, error) { return nil, errors.New("lost") })
 	_, err = lost.Key(ctx, 10, generate("3"))
 	require.ErrorContains(t, err, "lost")
-	_, err = db.NewContacts(m.pool).Keyed(lost).Find(ctx, "acme", "+15145550101")
+	_, err = db.NewContacts(m.pool, lost).Find(ctx, "acme", "+15145550101")
 	require.ErrorContains(t, err, "lost")
 }

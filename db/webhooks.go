@@ -28,13 +28,9 @@ type Webhooks struct {
 	key   *OptOutKey
 }
 
-// NewWebhooks returns the deliveries kept in pool.
-func NewWebhooks(pool *pgxpool.Pool) *Webhooks { return &Webhooks{pool: pool, added: newWaker(pool)} }
-
-// Keyed finds opt-outs that are hashed by a key, too.
-func (s *Webhooks) Keyed(key *OptOutKey) *Webhooks {
-	s.key = key
-	return s
+// NewWebhooks returns the deliveries kept in pool. Opt-outs that are hashed by key are found, too.
+func NewWebhooks(pool *pgxpool.Pool, key *OptOutKey) *Webhooks {
+	return &Webhooks{pool: pool, added: newWaker(pool), key: key}
 }
 
 const sqlWebhookStore = `
