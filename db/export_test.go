@@ -47,3 +47,6 @@ func (k *OptOutKey) AtOnce() *OptOutKey {
 	k.rests = 0
 	return k
 }
+
+// OptOutsKey is the statement by which opt-outs are hashed.
+var OptOutsKey = optOutsKey

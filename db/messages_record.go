@@ -110,7 +110,7 @@ WITH said AS (
     FROM held h JOIN said r ON r.id = h.id
     WHERE m.tenant = $4 AND m.id = ANY ($6) AND m.id = h.id
     RETURNING m.id, m.tenant, m.campaign, m.sender, m.digest,
-        ARRAY[m.digest, sha256($26::bytea || sha256($25::bytea || m.digest))] AS digests,
+        ARRAY[m.digest, opt_out_keyed(m.digest, $25, $26)] AS digests,
         m.attempts AS n, h.state AS was, m.state AS now, r.wait,
         CASE WHEN m.recipient <> '' THEN r.wamid END AS wamid, r.outcome, r.class, r.code, r.error, r.http_status, r.at,
         r.took_ms, r.pause, r.holds, r.hold_all, r.opts_out, now() AS said_at, r.means, r.event, r.event_id

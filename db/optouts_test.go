@@ -148,7 +148,7 @@ func TestKeyedMeanwhile(t *testing.T) {
 	key, at := m.keyed(), time.Now()
 	hashed(t, key)
 	apply := func(wish campaign.Wish, at time.Time) error {
-		hook, err := m.hooks.Store(ctx, []byte(wish), 0, 1, time.Now())
+		hook, err := m.hooks.Store(ctx, []byte(string(wish)+at.String()), 0, 1, time.Now())
 		if err != nil {
 			return err
 		}
@@ -160,7 +160,7 @@ func TestKeyedMeanwhile(t *testing.T) {
 	require.NoError(t, apply(campaign.WishStop, at))
 	pads, done := contact.NewPads(bytes.Repeat([]byte{7}, 32)), make(chan error, 1)
 	require.NoError(t, m.system(ctx, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, constants(t)["sqlOptOutsKey"], 10, pads.Inner, pads.Outer, time.Duration(0)); err != nil {
+		if _, err := tx.Exec(ctx, db.OptOutsKey, 10, pads.Inner, pads.Outer, time.Duration(0)); err != nil {
 			return err
 		}
 		go func() { done <- apply(campaign.WishResume, at.Add(time.Second)) }()
@@ -171,6 +171,13 @@ func TestKeyedMeanwhile(t *testing.T) {
 	}))
 	require.NoError(t, <-done)
 	require.Equal(t, campaign.MessageQueued, m.state(t, m.put(t, "a", "+15145550199")))
+
+	// Wishes for more are one, too, with the time of the latest.
+	hashed(t, key)
+	require.NoError(t, apply(campaign.WishResume, at.Add(2*time.Second)))
+	hashed(t, key)
+	require.Equal(t, []string{"1 32 2"}, m.lines(t, `SELECT count(*), min(octet_length(digest)),
+		extract(epoch FROM max(at) - $1)::int FROM opt_ins`, at))
 }
 
 // The key is made once, whoever is first, and what cannot be found without it is not looked for.
@@ -205,4 +212,7 @@ func TestOptOutKey(t *testing.T) {
 	require.ErrorContains(t, err, "lost")
 	_, err = db.NewContacts(m.pool, lost).Find(ctx, "acme", "+15145550101")
 	require.ErrorContains(t, err, "lost")
+	plan := m.lines(t, "EXPLAIN VERBOSE SELECT opt_out_keyed(digest, 'a', 'b') FROM opt_outs")
+	require.Contains(t, strings.Join(plan, " "), "sha256")
+	require.NotContains(t, strings.Join(plan, " "), "opt_out_keyed", "a call for each row would cost more than the HMAC")
 }

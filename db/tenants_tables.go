@@ -79,7 +79,7 @@ var tenantTables = []tenantTable{
 		// Who reads the archive has no key to find them in opt_outs.
 		adds: `jsonb_build_object('opted_out', EXISTS (
         SELECT FROM opt_outs o WHERE o.tenant = x.tenant AND o.digest = ANY (ARRAY[x.digest, x.email_digest,
-            sha256($6::bytea || sha256($5::bytea || x.digest)), sha256($6 || sha256($5 || x.email_digest))])))`,
+            opt_out_keyed(x.digest, $5, $6), opt_out_keyed(x.email_digest, $5, $6)])))`,
 	},
 	{name: "opt_ins", own: true, key: keyColumns("bytea", "digest")},
 	{name: "opt_outs", own: true, key: keyColumns("bytea", "digest")},
