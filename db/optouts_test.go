@@ -2,7 +2,11 @@ package db_test
 
 import (
 	"bytes"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -215,4 +219,67 @@ func TestOptOutKey(t *testing.T) {
 	plan := m.lines(t, "EXPLAIN VERBOSE SELECT opt_out_keyed(digest, 'a', 'b') FROM opt_outs")
 	require.Contains(t, strings.Join(plan, " "), "sha256")
 	require.NotContains(t, strings.Join(plan, " "), "opt_out_keyed", "a call for each row would cost more than the HMAC")
+}
+
+// What was sent is recorded by a process that cannot open the key, with the opt-outs that it tells of.
+func TestKeyedRecord(t *testing.T) {
+	t.Parallel()
+
+	m := newMailing(t)
+	sent, refused := m.put(t, "sent", "+15145550101"), m.put(t, "refused", "+15145550102")
+	token, claims := m.claim(t, 10)
+	require.Len(t, claims, 2)
+	key := db.NewOptOutKey(m.pool, func(s db.Sealed) ([]byte, error) { return s.Box, nil }).AtOnce()
+	hashed(t, key)
+	m.by(db.NewOptOutKey(m.pool, func(db.Sealed) ([]byte, error) { return nil, errors.New("lost") }))
+	for _, c := range claims {
+		verdict := accepted
+		if c.ID == refused {
+			verdict = campaign.Verdict{Outcome: campaign.FailRecipient, Class: campaign.ClassRecipient, OptsOut: true}
+		}
+		require.Equal(t, campaign.Recorded{Stored: 1}, m.record(t, token, verdict, c))
+	}
+	require.Equal(t, campaign.MessageSent, m.state(t, sent))
+	require.Equal(t, campaign.MessageFailed, m.state(t, refused))
+	hashed(t, key)
+	m.by(key)
+	require.Equal(t, campaign.MessageSkipped, m.state(t, m.put(t, "again", "+15145550102")))
+}
+
+// An export has everyone who opted out, or took it back, also those whose digests are hashed while it is read.
+func TestKeyedExport(t *testing.T) {
+	t.Parallel()
+
+	m, ctx := newMailing(t), t.Context()
+	key := m.keyed()
+	hashed(t, key) // nothing: it makes the key
+	pads, digests := contact.NewPads(bytes.Repeat([]byte{7}, 32)), make([][]byte, 30)
+	for i := range digests {
+		digest := contact.Digest("acme", fmt.Sprintf("+1514555%04d", i))
+		digests[i] = digest[:]
+	}
+	e := db.NewErasures(m.pool, key)
+	for name, insert := range map[string]string{
+		"opt_outs": "INSERT INTO opt_outs (tenant, digest, source, at) SELECT 'acme', unnest($1::bytea[]), 'api', now()",
+		"opt_ins":  "INSERT INTO opt_ins (tenant, digest, at) SELECT 'acme', unnest($1::bytea[]), now()",
+	} {
+		m.exec(t, insert, digests)
+		i := slices.IndexFunc(e.Tables(), func(table db.ExportTable) bool { return table.Name == name })
+		had := map[string]bool{}
+		for next, begun := "", false; !begun || next != ""; begun = true {
+			var err error
+			next, err = e.Read(ctx, "acme", e.Tables()[i], next, 4, 1<<20, func(row string) {
+				var columns struct{ Digest string }
+				require.NoError(t, json.Unmarshal([]byte(row), &columns))
+				had[columns.Digest] = true
+			})
+			require.NoError(t, err)
+			_, err = key.Key(ctx, 3, nil)
+			require.NoError(t, err)
+		}
+		for i, digest := range digests {
+			require.True(t, had[`\x`+hex.EncodeToString(digest)] || had[`\x`+hex.EncodeToString(pads.Keyed(digest))],
+				"%s: %d", name, i)
+		}
+	}
 }
