@@ -129,7 +129,7 @@ func open(t *testing.T, change ...func(*parts)) *door {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, d.pictures.Close()) })
 	d.Metrics = telemetry.Registry()
-	d.Tenants, d.Contacts.Store = db.NewTenants(pool), db.NewContacts(pool)
+	d.Tenants, d.Contacts.Store = db.NewTenants(pool), db.NewContacts(pool, nil)
 	d.Listings.Store, d.DeadLetters.Store, d.Replays.Store = d.store, d.letters, db.NewReplays(pool)
 	d.Duplicates.Store = d.store
 	d.Platforms.Store, d.Audit.Store = db.NewPlatforms(pool), db.NewAuditLog(pool)
@@ -149,14 +149,14 @@ func open(t *testing.T, change ...func(*parts)) *door {
 	d.Uploads.Store, d.Uploads.Blobs = db.NewUploads(pool), d.pictures
 	d.Tenancy = api.Tenants{
 		Senders: db.NewSenders(pool), Audit: d.Audit.Store, Secrets: secretBox(t, "new", "old"),
-		Erasures: db.NewErasures(pool), Files: d.pictures,
+		Erasures: db.NewErasures(pool, nil), Files: d.pictures,
 	}
 	d.Drafts.Secrets = d.Tenancy.Secrets
 	d.Platforms.Secrets = d.Tenancy.Secrets
-	d.Messages.Store = db.NewMessages(pool)
-	d.Campaigns = api.Campaigns{Store: db.NewCampaigns(pool), Messages: d.Messages.Store, Senders: d.Tenancy.Senders}
+	d.Messages.Store = db.NewMessages(pool, nil)
+	d.Campaigns = api.Campaigns{Store: db.NewCampaigns(pool, nil), Messages: d.Messages.Store, Senders: d.Tenancy.Senders}
 	d.Webhooks = api.Webhooks{
-		Store: db.NewWebhooks(pool), AppSecrets: []string{"other", "s3cret"}, VerifyTokens: []string{"t0ken"},
+		Store: db.NewWebhooks(pool, nil), AppSecrets: []string{"other", "s3cret"}, VerifyTokens: []string{"t0ken"},
 	}
 	d.History.Store, d.Find.Store = db.NewSamples(pool), db.NewFinder(pool)
 	d.Find.Within = time.Minute // whatever else the machine does

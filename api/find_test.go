@@ -119,12 +119,12 @@ func TestFindOfTenants(t *testing.T) {
 	}
 	sender := addSender(t, f.pool, "acme", "acme")
 	text := campaign.Body{Type: campaign.TypeText, Text: &campaign.Text{Body: "hi"}}
-	id := newCampaign(t, db.NewCampaigns(f.pool), "acme", db.Plan{
+	id := newCampaign(t, db.NewCampaigns(f.pool, nil), "acme", db.Plan{
 		Name: "Autumn news", Sender: sender, Template: text, Audience: campaign.Audience{All: true},
 	}, campaign.Draft)
 	c := contact.Contact{Email: "autumn@example.org", Name: "Autumn"}
 	c.Key = contact.Key("", c.Email)
-	_, _, err := db.NewContacts(f.pool).Put(t.Context(), "acme", c, db.KnownUpdate, now)
+	_, _, err := db.NewContacts(f.pool, nil).Put(t.Context(), "acme", c, db.KnownUpdate, now)
 	require.NoError(t, err)
 	acme, rival, house := of("acme"), of("rival"), "Bearer "+f.key(t, "house", access.Read)
 	found := []string{"campaign /ui/campaigns/" + id.String() + "?tenant=acme"}
@@ -138,7 +138,7 @@ func TestFindOfTenants(t *testing.T) {
 	require.Equal(t, "Autumn news", named.Items[0].Title)
 	require.Empty(t, f.find(t, "autumn@example.org", "Authorization", acme))
 
-	m, err := db.NewMessages(f.pool).Put(t.Context(), "acme", db.NewMessage{
+	m, err := db.NewMessages(f.pool, nil).Put(t.Context(), "acme", db.NewMessage{
 		ID: uuid.New(), Sender: sender, Recipient: "+15145550177", Body: text,
 	}, now)
 	require.NoError(t, err)

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"path"
@@ -125,15 +124,13 @@ func (h Sessions) finish(ctx context.Context, in *finishLoginInput) (*loginOutpu
 		err = &oidc.Failure{Reason: withoutRole, Err: errors.New(caller.Name + " has no role")}
 	}
 	if err == nil && caller.Tenant != "" {
-		t, wrong := h.door.Tenants.Get(ctx, caller.Tenant)
-		if class, _ := fault.Of(wrong); wrong != nil && class != fault.Gone { // an unknown one may be made later
+		wrong := standing(ctx, h.door.Tenants, caller)
+		if class, _ := fault.Of(wrong); wrong != nil && class != fault.Blocked {
 			return nil, wrong
 		}
-		if wrong == nil && t.Erasing {
+		if wrong != nil {
 			guard.refused.count(guard.o.Now(), accessRefused, network(in.gin), "erased_tenant", "finish-oidc-login", caller)
-			err = &oidc.Failure{
-				Reason: ofErased, Err: fmt.Errorf("%s is of the tenant %q, which is erased", caller.Name, caller.Tenant),
-			}
+			err = &oidc.Failure{Reason: ofErased, Err: wrong}
 		}
 	}
 	if err != nil {

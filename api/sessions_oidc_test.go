@@ -124,12 +124,40 @@ func TestPersonOfAnErasedTenant(t *testing.T) {
 	_, err := db.NewTenants(f.pool).Change(t.Context(), "acme", "test", now, stopped)
 	require.NoError(t, err)
 	require.NotEmpty(t, cookies(f.walkIn(t, i, "/ui/"))["conveyor_session"], "one that is stopped may look")
-	_, err = db.NewErasures(f.pool).Request(t.Context(), "acme", "test", now)
+	_, err = db.NewErasures(f.pool, nil).Request(t.Context(), "acme", "test", now)
 	require.NoError(t, err)
 	for range 2 {
 		r := f.walkIn(t, i, "/ui/keys")
 		require.Regexp(t, "^/ui/login\\?failed=tenant&", r.Header.Get("Location"))
 		require.Equal(t, map[string]string{"conveyor_login": ""}, cookies(r))
+	}
+	f.recorded(t)
+	require.Equal(t, 2, value[int](t, &door{pool: f.pool}, `SELECT sum((detail->'reasons'->>'erased_tenant')::int)::int FROM audit
+		WHERE action = 'access.refused' AND actor = 'oidc:jo'`))
+}
+
+// Nor is anything told to a person of such a tenant who has a token, or a session that is not deleted yet.
+func TestTokenOfAnErasedTenant(t *testing.T) {
+	t.Parallel()
+	f, i := atIssuer(t)
+	tenant(t, f.pool, "acme")
+	claims := map[string]any{"roles": "admin", "tenant": "acme"}
+	i.Lie(oidctest.Lies{Claims: claims})
+	token := "Bearer " + i.Token(t, i.Claims(now, claims))
+	cookie := "conveyor_session=" + cookies(f.walkIn(t, i, "/ui/"))["conveyor_session"]
+	ask := func() [2]reply {
+		return [2]reply{f.get(t, "/searches", "Authorization", token), f.get(t, "/searches?tenant=acme", "Cookie", cookie)}
+	}
+	stopped := func(t *db.Tenant) { t.State = db.TenantStopped }
+	_, err := db.NewTenants(f.pool).Change(t.Context(), "acme", "test", now, stopped)
+	require.NoError(t, err)
+	for _, r := range ask() {
+		require.Equal(t, 200, r.Status, r.Body)
+	}
+	_, err = db.NewErasures(f.pool, nil).Request(t.Context(), "acme", "test", now)
+	require.NoError(t, err)
+	for _, r := range ask() {
+		require.Contains(t, refused(t, r, 403).Detail, `oidc:jo is of the tenant "acme", which is erased`)
 	}
 	f.recorded(t)
 	require.Equal(t, 2, value[int](t, &door{pool: f.pool}, `SELECT sum((detail->'reasons'->>'erased_tenant')::int)::int FROM audit

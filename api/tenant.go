@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/fault"
 )
@@ -94,4 +95,16 @@ func (d *door) tenantOf(ctx context.Context, named string) (string, error) {
 		err = fault.Newf(fault.Gone, "the tenant %q is erased", named)
 	}
 	return t.ID, err
+}
+
+// standing refuses, as fault.Blocked, a caller whose tenant is erased. One that is not there may be made later.
+func standing(ctx context.Context, tenants *db.Tenants, caller access.Caller) error {
+	t, err := tenants.Get(ctx, caller.Tenant)
+	switch class, _ := fault.Of(err); {
+	case err == nil && t.Erasing:
+		return fault.Newf(fault.Blocked, "%s is of the tenant %q, which is erased", caller.Name, caller.Tenant)
+	case class == fault.Gone:
+		return nil
+	}
+	return err
 }

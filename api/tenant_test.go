@@ -114,7 +114,7 @@ var walk = map[string]walked{
 func furnish(t *testing.T, f *fort) map[string]string {
 	t.Helper()
 
-	ctx, contacts := t.Context(), db.NewContacts(f.pool)
+	ctx, contacts := t.Context(), db.NewContacts(f.pool, nil)
 	list, err := contacts.CreateList(ctx, "acme", "secret "+uuid.NewString(), "test", now)
 	require.NoError(t, err)
 	c := contact.Contact{Email: "secret-" + uuid.NewString() + "@example.org", Name: "secret"}
@@ -145,14 +145,14 @@ func furnish(t *testing.T, f *fort) map[string]string {
 
 	sender := addSender(t, f.pool, "acme", "secret "+uuid.NewString())
 	ids["sender"] = sender.String()
-	campaigns, text := db.NewCampaigns(f.pool), campaign.Body{Type: campaign.TypeText, Text: &campaign.Text{Body: "secret"}}
+	campaigns, text := db.NewCampaigns(f.pool, nil), campaign.Body{Type: campaign.TypeText, Text: &campaign.Text{Body: "secret"}}
 	for _, state := range []campaign.State{campaign.Draft, campaign.Queued, campaign.Running, campaign.Paused} {
 		id := newCampaign(t, campaigns, "acme", db.Plan{
 			Name: "secret", Sender: sender, Template: text, Audience: campaign.Audience{All: true},
 		}, state)
 		ids[string(state)] = id.String()
 	}
-	m, err := db.NewMessages(f.pool).Put(ctx, "acme", db.NewMessage{
+	m, err := db.NewMessages(f.pool, nil).Put(ctx, "acme", db.NewMessage{
 		ID: uuid.New(), Sender: sender, Recipient: "+15145550199", Body: text,
 	}, now)
 	require.NoError(t, err)
@@ -177,14 +177,14 @@ func walkable(t *testing.T) *fort {
 	f := &fort{pool: pool, keys: db.NewKeys(pool), clock: &clock{at: now}}
 	f.door = bare(t, func(p *parts) {
 		p.Guard = api.NewGuard(api.GuardOptions{Keys: f.keys, Log: quiet, Now: f.clock.now})
-		p.Tenants, p.Contacts.Store = db.NewTenants(pool), db.NewContacts(pool)
+		p.Tenants, p.Contacts.Store = db.NewTenants(pool), db.NewContacts(pool, nil)
 		blobs, err := blob.Open(t.Context(), t.TempDir())
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, blobs.Close()) })
 		p.Uploads.Store, p.Uploads.Blobs = db.NewUploads(pool), blobs
-		p.Tenancy.Senders, p.Messages.Store = db.NewSenders(pool), db.NewMessages(pool)
+		p.Tenancy.Senders, p.Messages.Store = db.NewSenders(pool), db.NewMessages(pool, nil)
 		p.Searches.Store, p.Find = db.NewSaved(pool), api.Find{Store: db.NewFinder(pool), Within: time.Minute}
-		p.Campaigns = api.Campaigns{Store: db.NewCampaigns(pool), Messages: p.Messages.Store, Senders: p.Tenancy.Senders}
+		p.Campaigns = api.Campaigns{Store: db.NewCampaigns(pool, nil), Messages: p.Messages.Store, Senders: p.Tenancy.Senders}
 		p.starting(&starter{})
 	})
 	return f

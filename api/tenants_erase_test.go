@@ -96,7 +96,7 @@ func TestEraseTenantRoles(t *testing.T) {
 		refused(t, f.as(t, key, "GET", "/tenants/acme/erasure"), 403)
 		refused(t, f.as(t, key, "GET", "/tenants/acme/export"), 403)
 	}
-	_, err := db.NewErasures(f.pool).Get(t.Context(), "acme")
+	_, err := db.NewErasures(f.pool, nil).Get(t.Context(), "acme")
 	class, _ := fault.Of(err)
 	require.Equal(t, fault.Gone, class)
 }

@@ -25,15 +25,9 @@ type Campaigns struct {
 	key   *OptOutKey
 }
 
-// NewCampaigns returns the campaigns kept in pool.
-func NewCampaigns(pool *pgxpool.Pool) *Campaigns {
-	return &Campaigns{pool: pool, added: newWaker(pool)}
-}
-
-// Keyed finds opt-outs that are hashed by a key, too.
-func (s *Campaigns) Keyed(key *OptOutKey) *Campaigns {
-	s.key = key
-	return s
+// NewCampaigns returns the campaigns kept in pool. Opt-outs that are hashed by key are found, too.
+func NewCampaigns(pool *pgxpool.Pool, key *OptOutKey) *Campaigns {
+	return &Campaigns{pool: pool, added: newWaker(pool), key: key}
 }
 
 // A Plan is what a person decides of a campaign. It may change while the campaign is a draft.

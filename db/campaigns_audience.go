@@ -19,13 +19,11 @@ type AudienceSize struct {
 // ToSend is how many of them are written to, but for fields that the template needs and they do not have.
 func (a AudienceSize) ToSend() int64 { return a.Contacts - a.OptedOut - a.WithoutPhone }
 
-// The condition of the audience follows, and the end. $3 and $4 are the pads of the key of opt-outs.
+// The condition of the audience follows, and the end.
 const (
 	campaignAudienceSize = `
 SELECT count(*), count(*) FILTER (WHERE a.out), count(*) FILTER (WHERE NOT a.out AND a.phone = '') FROM (
-    SELECT c.phone,
-        EXISTS (SELECT FROM opt_outs o WHERE o.tenant = $1 AND o.digest = ANY (ARRAY[c.digest, c.email_digest,
-            sha256($4::bytea || sha256($3::bytea || c.digest)), sha256($4 || sha256($3 || c.email_digest))])) AS out
+    SELECT c.phone, ` + sqlOptedOut + ` AS out
     FROM contacts c WHERE c.tenant = $1 AND `
 	campaignAudienceSizeEnd = ` LIMIT $2) a`
 )

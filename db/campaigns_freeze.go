@@ -41,16 +41,14 @@ func (p *Plan) frozenAudience(ctx context.Context, tx pgx.Tx, tenant string) (f 
 
 // The contacts of a tenant in the order of their numbers: the scan goes on where the last one ended. The condition of
 // the audience follows, and the end. The contacts are locked: one that is forgotten meanwhile either is none of them,
-// or is forgotten after its message was stored, with its message. $6 and $7 are the pads of the key of opt-outs.
+// or is forgotten after its message was stored, with its message.
 const (
 	campaignAudience = `
 SELECT c.id, c.digest, c.phone, c.email, c.name, c.given_name, c.family_name, c.locale, c.fields,
-    c.email_digest, EXISTS (SELECT FROM opt_outs o WHERE o.tenant = $1 AND o.digest = ANY (ARRAY[c.digest,
-        c.email_digest, sha256($7::bytea || sha256($6::bytea || c.digest)),
-        sha256($7 || sha256($6 || c.email_digest))]))
+    c.email_digest, ` + sqlOptedOut + `
 FROM contacts c
-WHERE c.tenant = $1 AND c.id > $2 AND c.id <= $5 AND c.created_at <= $3 AND `
-	campaignAudienceEnd = ` ORDER BY c.id LIMIT $4 FOR KEY SHARE OF c`
+WHERE c.tenant = $1 AND c.id > $2 AND c.id <= $7 AND c.created_at <= $5 AND `
+	campaignAudienceEnd = ` ORDER BY c.id LIMIT $6 FOR KEY SHARE OF c`
 )
 
 const sqlCampaignSpan = `
@@ -70,7 +68,7 @@ func audience(ctx context.Context, tx pgx.Tx, c Campaign, f contact.Filter, key 
 	if err := tx.QueryRow(ctx, sqlCampaignSpan, c.Tenant, after, freezeSpan).Scan(&span, &at); err != nil {
 		return nil, 0, false, err
 	}
-	args := []any{c.Tenant, after, c.FrozenAt, n, at, key.Inner, key.Outer}
+	args := []any{c.Tenant, after, key.Inner, key.Outer, c.FrozenAt, n, at}
 	text := campaignAudience + contactCondition(f, &args) + campaignAudienceEnd
 	rows, _ := tx.Query(ctx, text, args...)
 	if people, err = pgx.CollectRows(rows, scanPerson); err != nil {

@@ -25,13 +25,9 @@ type Contacts struct {
 	key  *OptOutKey
 }
 
-// NewContacts returns the contacts kept in pool.
-func NewContacts(pool *pgxpool.Pool) *Contacts { return &Contacts{pool: pool} }
-
-// Keyed finds opt-outs that are hashed by a key, too.
-func (s *Contacts) Keyed(key *OptOutKey) *Contacts {
-	s.key = key
-	return s
+// NewContacts returns the contacts kept in pool. Opt-outs that are hashed by key are found, too.
+func NewContacts(pool *pgxpool.Pool, key *OptOutKey) *Contacts {
+	return &Contacts{pool: pool, key: key}
 }
 
 // A Contact is a person as it is stored.
@@ -55,12 +51,14 @@ func contactFault(err error, verb string, id int64) error {
 	return nil
 }
 
-// sqlContactColumns are those of a Contact, of contacts c. $3 and $4 are the pads of the key of opt-outs.
+// sqlOptedOut says whether contacts c of the tenant $1 have opted out. $3 and $4 are the pads of the key of opt-outs.
+const sqlOptedOut = `EXISTS (SELECT FROM opt_outs o WHERE o.tenant = $1 AND o.digest = ANY (ARRAY[
+        c.digest, c.email_digest, opt_out_keyed(c.digest, $3, $4), opt_out_keyed(c.email_digest, $3, $4)]))`
+
+// sqlContactColumns are those of a Contact, of contacts c; the parameters are those of sqlOptedOut.
 const sqlContactColumns = `
     c.id, c.key, c.phone, c.country, c.email, c.name, c.given_name, c.family_name, c.locale, c.tags, c.fields, c.wa_id,
-    EXISTS (SELECT FROM opt_outs o WHERE o.tenant = c.tenant AND o.digest = ANY (ARRAY[c.digest, c.email_digest,
-        sha256($4::bytea || sha256($3::bytea || c.digest)), sha256($4 || sha256($3 || c.email_digest))])),
-    c.created_at, c.updated_at`
+    ` + sqlOptedOut + `, c.created_at, c.updated_at`
 
 const sqlContactRead = `SELECT ` + sqlContactColumns + ` FROM contacts c WHERE c.tenant = $1 AND c.id = $2`
 
@@ -294,7 +292,7 @@ INSERT INTO opt_outs (tenant, digest, source, at) SELECT $1, d, $3, $4 FROM (
     SELECT unnest($2::bytea[]) AS d
     UNION SELECT digest FROM contacts WHERE tenant = $1 AND email_digest = ANY ($2::bytea[]) AND email_digest <> ''
 ) p WHERE ` + sqlTenantStands + ` AND NOT EXISTS (
-    SELECT FROM opt_outs WHERE tenant = $1 AND digest = sha256($6::bytea || sha256($5::bytea || d))) ORDER BY d
+    SELECT FROM opt_outs WHERE tenant = $1 AND digest = opt_out_keyed(d, $5, $6)) ORDER BY d
 ON CONFLICT (tenant, digest) DO NOTHING`
 
 // OptOut notes that the people with some keys, as contact.Key makes them, are never written to, whether they are

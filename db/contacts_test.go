@@ -39,7 +39,7 @@ func TestPutContact(t *testing.T) {
 	pool, ctx := dbtest.New(t), t.Context()
 	newTenant(t, pool, "acme", func(t *db.Tenant) { t.MaxContacts = new(int64(2)) })
 	newTenant(t, pool, "umbrella")
-	s := db.NewContacts(pool)
+	s := db.NewContacts(pool, nil)
 	c := someone("+5215512345678", func(c *contact.Contact) { c.Tags = []string{`a "b", {c}`, `\`} })
 	id, added, err := s.Put(ctx, "acme", c, db.KnownFail, at(1))
 	require.NoError(t, err)
@@ -80,7 +80,7 @@ func TestContactFilter(t *testing.T) {
 	pool, ctx := dbtest.New(t), t.Context()
 	newTenant(t, pool, "acme")
 	newTenant(t, pool, "umbrella")
-	s := db.NewContacts(pool)
+	s := db.NewContacts(pool, nil)
 	put(t, s, "umbrella", someone("+15145550001"))
 	list, err := s.CreateList(ctx, "acme", "Friends", "me", at(0))
 	require.NoError(t, err)
@@ -162,7 +162,7 @@ func TestListsAndSegments(t *testing.T) {
 	pool, ctx := dbtest.New(t), t.Context()
 	newTenant(t, pool, "acme")
 	newTenant(t, pool, "umbrella")
-	s := db.NewContacts(pool)
+	s := db.NewContacts(pool, nil)
 	a, b := put(t, s, "acme", someone("+15145550001")), put(t, s, "acme", someone("+15145550002"))
 	theirs := put(t, s, "umbrella", someone("+15145550003"))
 	list, err := s.CreateList(ctx, "acme", "Friends", "me", at(0))
@@ -243,7 +243,7 @@ func TestListCounts(t *testing.T) {
 
 	pool, ctx := dbtest.New(t), t.Context()
 	newTenant(t, pool, "acme")
-	s, uploads := db.NewContacts(pool), db.NewUploads(pool)
+	s, uploads := db.NewContacts(pool, nil), db.NewUploads(pool)
 	var lists []uuid.UUID
 	for _, name := range []string{"a", "b"} {
 		l, err := s.CreateList(ctx, "acme", name, "me", at(0))
@@ -305,7 +305,7 @@ func TestDeletePerson(t *testing.T) {
 	pool, ctx := dbtest.New(t), t.Context()
 	newTenant(t, pool, "acme")
 	newTenant(t, pool, "umbrella")
-	s := db.NewContacts(pool)
+	s := db.NewContacts(pool, nil)
 	c := someone("+5511987654321", func(c *contact.Contact) { c.Email = "zoe@example.org" })
 	id, theirs := put(t, s, "acme", c), put(t, s, "umbrella", c)
 	list, err := s.CreateList(ctx, "acme", "Friends", "me", at(0))
@@ -316,7 +316,7 @@ func TestDeletePerson(t *testing.T) {
 		ID: uuid.New(), Tenant: "acme", Name: "n", PhoneNumberID: "1", BusinessAccountID: "1", CreatedAt: at(0),
 	}
 	require.NoError(t, db.NewSenders(pool).Add(ctx, sender, db.Sealed{Key: "k", Box: []byte("t")}, "me"))
-	message, err := db.NewMessages(pool).Put(ctx, "acme", db.NewMessage{
+	message, err := db.NewMessages(pool, nil).Put(ctx, "acme", db.NewMessage{
 		ID: uuid.New(), Sender: sender.ID, Recipient: "+551187654321", // without the ninth digit
 		Body: campaign.Body{Type: "text", Text: &campaign.Text{Body: "Bonjour Zoé"}},
 	}, at(1))

@@ -33,7 +33,7 @@ type TenantTable struct {
 // TenantTables are all of them.
 func TenantTables() (list []TenantTable) {
 	for _, t := range tenantTables {
-		out := TenantTable{t.name, t.of(), t.kept, t.eraseText(), t.readText(), nil, t.own}
+		out := TenantTable{t.name, t.of(), t.kept, t.eraseText(), t.readText(false), nil, t.own}
 		for _, c := range t.key {
 			out.Key = append(out.Key, c.name)
 		}
@@ -47,3 +47,6 @@ func (k *OptOutKey) AtOnce() *OptOutKey {
 	k.rests = 0
 	return k
 }
+
+// OptOutsKey is the statement by which opt-outs are hashed.
+var OptOutsKey = optOutsKey

@@ -26,13 +26,9 @@ type Messages struct {
 	key   *OptOutKey
 }
 
-// NewMessages returns the messages kept in pool.
-func NewMessages(pool *pgxpool.Pool) *Messages { return &Messages{pool: pool, added: newWaker(pool)} }
-
-// Keyed finds opt-outs that are hashed by a key, too.
-func (s *Messages) Keyed(key *OptOutKey) *Messages {
-	s.key = key
-	return s
+// NewMessages returns the messages kept in pool. Opt-outs that are hashed by key are found, too.
+func NewMessages(pool *pgxpool.Pool, key *OptOutKey) *Messages {
+	return &Messages{pool: pool, added: newWaker(pool), key: key}
 }
 
 // A NewMessage is a transactional message.
@@ -95,8 +91,7 @@ CROSS JOIN LATERAL (
     SELECT coalesce((SELECT c.email_digest FROM contacts c WHERE c.tenant = $1 AND c.key = $9), '') AS email_digest) p
 CROSS JOIN LATERAL (
     SELECT EXISTS (SELECT FROM opt_outs WHERE tenant = $1 AND digest = ANY (ARRAY[$5, p.email_digest,
-        sha256($11::bytea || sha256($10::bytea || $5::bytea)),
-        sha256($11 || sha256($10 || p.email_digest))])) AS opted) o
+        opt_out_keyed($5, $10, $11), opt_out_keyed(p.email_digest, $10, $11)])) AS opted) o
 WHERE s.tenant = $1 AND s.id = $3 AND (o.opted OR NOT EXISTS (
     SELECT FROM tenants t JOIN message_days d ON d.tenant = t.id WHERE t.id = $1 AND d.n >= t.max_messages_day))
 ON CONFLICT (id) DO NOTHING RETURNING state

@@ -19,7 +19,7 @@ func TestMessageAccount(t *testing.T) {
 	pool, ctx := dbtest.New(t), t.Context()
 	newTenant(t, pool, "acme")
 	newTenant(t, pool, "umbrella")
-	s, id := db.NewMessages(pool), uuid.New()
+	s, id := db.NewMessages(pool, nil), uuid.New()
 	sealed := db.Sealed{Key: "k", Box: []byte("sealed")}
 	require.NoError(t, db.NewSenders(pool).Add(ctx, db.Sender{
 		ID: id, Tenant: "acme", Name: "Support", PhoneNumberID: "101", BusinessAccountID: "7", PerSecond: 5, CreatedAt: at(0),

@@ -63,7 +63,7 @@ WITH open AS (` + sqlMessageSenders + `
     ORDER BY turn, due_at, id LIMIT $2
 ), picked AS (
     SELECT f.*, EXISTS (SELECT FROM opt_outs o WHERE o.tenant = $1 AND o.digest = ANY (ARRAY[f.digest, f.email_digest,
-        sha256($9 || sha256($8::bytea || f.digest)), sha256($9 || sha256($8 || f.email_digest))])) AS opted
+        opt_out_keyed(f.digest, $8, $9), opt_out_keyed(f.email_digest, $8, $9)])) AS opted
     FROM fitting f
 ), taken AS (
     UPDATE messages m SET written_at = CASE WHEN NOT p.opted THEN now() END,

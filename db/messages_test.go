@@ -34,12 +34,15 @@ type mailing struct {
 func newMailing(t testing.TB) *mailing {
 	t.Helper()
 
-	pool := dbtest.New(t)
-	m := &mailing{
-		Messages: db.NewMessages(pool), campaigns: db.NewCampaigns(pool), hooks: db.NewWebhooks(pool), pool: pool,
-	}
+	m := &mailing{pool: dbtest.New(t)}
+	m.by(nil)
 	m.sender = m.tenant(t, "acme")
 	return m
+}
+
+// by makes the stores anew, with the key of opt-outs.
+func (m *mailing) by(key *db.OptOutKey) {
+	m.Messages, m.campaigns, m.hooks = db.NewMessages(m.pool, key), db.NewCampaigns(m.pool, key), db.NewWebhooks(m.pool, key)
 }
 
 // tenant adds a tenant with a sender, whose phone number ID is the tenant's name.
@@ -632,7 +635,7 @@ func TestForgetWhileWriting(t *testing.T) {
 
 	m, ctx := newMailing(t), t.Context()
 	id := m.begun(t, "a", m.sender, 2)
-	contacts := db.NewContacts(m.pool)
+	contacts := db.NewContacts(m.pool, nil)
 	var person int64
 	m.exec(t, "UPDATE tenants SET contacts = 2 WHERE id = 'acme'")
 	require.NoError(t, m.system(ctx, func(tx pgx.Tx) error {
@@ -749,7 +752,7 @@ func TestForgottenRecipient(t *testing.T) {
 	for _, line := range m.lines(t, "SELECT id FROM contacts") {
 		person, err := strconv.ParseInt(line, 10, 64)
 		require.NoError(t, err)
-		require.NoError(t, db.NewContacts(m.pool).Delete(ctx, "acme", person, "zoe", time.Now()))
+		require.NoError(t, db.NewContacts(m.pool, nil).Delete(ctx, "acme", person, "zoe", time.Now()))
 	}
 	nowhere := func() {
 		t.Helper()
@@ -777,7 +780,7 @@ func TestOptOutByAddress(t *testing.T) {
 	t.Parallel()
 
 	m, ctx := newMailing(t), t.Context()
-	s := db.NewContacts(m.pool)
+	s := db.NewContacts(m.pool, nil)
 	of := func(phone, email string) contact.Contact {
 		return someone(phone, func(c *contact.Contact) { c.Email = email })
 	}

@@ -78,43 +78,39 @@ func (k *OptOutKey) pads(ctx context.Context) (contact.Pads, error) {
 	return k.key, nil
 }
 
-// Those that are stored in both forms become one: what was imported, or came by the API, stays as it is, as in
-// sqlOptOutLatest. Otherwise a digest is changed where it is: who waits for the row, to delete it, finds it still.
-const (
-	sqlOptOutsKey = `
+// keyText hashes up to $1 rows of a table by the pads $2 and $3, if the key is older than $4. Those that are stored in
+// both forms, o and l, become one, with what is set of it. Otherwise a digest is changed where it is: who waits for the
+// row, to delete it, finds it still.
+func keyText(table, set string) string {
+	return fmt.Sprintf(`
 WITH looked AS (
-    SELECT tenant, digest, source, at, sha256($3::bytea || sha256($2::bytea || digest)) AS keyed FROM opt_outs
+    SELECT *, opt_out_keyed(digest, $2, $3) AS keyed FROM %[1]s
     WHERE octet_length(digest) = 16 AND EXISTS (SELECT FROM opt_out_key WHERE created_at <= now() - $4::interval)
     ORDER BY tenant, digest LIMIT $1 FOR UPDATE SKIP LOCKED
 ), merged AS (
-    UPDATE opt_outs o SET source = CASE WHEN o.source = 'message' THEN l.source ELSE o.source END,
-        at = CASE WHEN o.source <> 'message' THEN o.at WHEN l.source <> 'message' THEN l.at
-            ELSE greatest(o.at, l.at) END
+    UPDATE %[1]s o SET %[2]s
     FROM looked l WHERE o.tenant = l.tenant AND o.digest = l.keyed RETURNING l.tenant, l.digest
 ), gone AS (
-    DELETE FROM opt_outs o USING merged m WHERE o.tenant = m.tenant AND o.digest = m.digest
+    DELETE FROM %[1]s o USING merged m WHERE o.tenant = m.tenant AND o.digest = m.digest
 ), changed AS (
-    UPDATE opt_outs o SET digest = l.keyed FROM looked l
+    UPDATE %[1]s o SET digest = l.keyed FROM looked l
     WHERE o.tenant = l.tenant AND o.digest = l.digest AND (l.tenant, l.digest) NOT IN (SELECT * FROM merged)
 )
-SELECT count(*) FROM looked`
+SELECT count(*) FROM looked`, table, set)
+}
 
-	sqlOptInsKey = `
-WITH looked AS (
-    SELECT tenant, digest, at, sha256($3::bytea || sha256($2::bytea || digest)) AS keyed FROM opt_ins
-    WHERE octet_length(digest) = 16 AND EXISTS (SELECT FROM opt_out_key WHERE created_at <= now() - $4::interval)
-    ORDER BY tenant, digest LIMIT $1 FOR UPDATE SKIP LOCKED
-), merged AS (
-    UPDATE opt_ins i SET at = greatest(i.at, l.at)
-    FROM looked l WHERE i.tenant = l.tenant AND i.digest = l.keyed RETURNING l.tenant, l.digest
-), gone AS (
-    DELETE FROM opt_ins i USING merged m WHERE i.tenant = m.tenant AND i.digest = m.digest
-), changed AS (
-    UPDATE opt_ins i SET digest = l.keyed FROM looked l
-    WHERE i.tenant = l.tenant AND i.digest = l.digest AND (l.tenant, l.digest) NOT IN (SELECT * FROM merged)
+// An opt-out that was imported, or came by the API, stays as it is, as in sqlOptOutLatest.
+var (
+	optOutsKey = keyText("opt_outs", `source = CASE WHEN o.source = 'message' THEN l.source ELSE o.source END,
+        at = CASE WHEN o.source <> 'message' THEN o.at WHEN l.source <> 'message' THEN l.at
+            ELSE greatest(o.at, l.at) END`)
+	optInsKey = keyText("opt_ins", `at = greatest(o.at, l.at)`)
 )
-SELECT count(*) FROM looked`
-)
+
+// The names by which traces know them.
+func init() {
+	statements[optOutsKey], statements[optInsKey] = "sqlOptOutsKey", "sqlOptInsKey"
+}
 
 // Key hashes up to most opt-outs by the key, and as many of those that were taken back, and reports whether there may
 // be more. Where there is no key it stores the one that generate makes, sealed; a minute later it begins to hash, when
@@ -129,7 +125,7 @@ func (k *OptOutKey) Key(ctx context.Context, most int, generate func() (Sealed, 
 	}
 	err = systemTx(ctx, k.pool, func(tx pgx.Tx) error {
 		more = false
-		for _, text := range []string{sqlOptOutsKey, sqlOptInsKey} {
+		for _, text := range []string{optOutsKey, optInsKey} {
 			var n int
 			if err := tx.QueryRow(ctx, text, most, key.Inner, key.Outer, k.rests).Scan(&n); err != nil {
 				return err

@@ -2,7 +2,11 @@ package db_test
 
 import (
 	"bytes"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,9 +24,7 @@ import (
 // keyed has the stores of m look for opt-outs that are hashed by a key, and returns it. There is none yet.
 func (m *mailing) keyed() *db.OptOutKey {
 	key := db.NewOptOutKey(m.pool, func(s db.Sealed) ([]byte, error) { return s.Box, nil }).AtOnce()
-	m.Keyed(key)
-	m.campaigns.Keyed(key)
-	m.hooks.Keyed(key)
+	m.by(key)
 	return key
 }
 
@@ -44,7 +46,7 @@ func TestKeyedOptOuts(t *testing.T) {
 	t.Parallel()
 
 	m, ctx := newMailing(t), t.Context()
-	s, began := db.NewContacts(m.pool), time.Now().Add(-time.Hour)
+	s, began := db.NewContacts(m.pool, nil), time.Now().Add(-time.Hour)
 	out := put(t, s, "acme", someone("+15145550101", func(c *contact.Contact) { c.Email = "zoe@example.org" }))
 	put(t, s, "acme", someone("+15145550102"))
 	waits, sent := m.put(t, "waits", "+15145550101"), m.put(t, "sent", "+15145550102")
@@ -68,7 +70,7 @@ func TestKeyedOptOuts(t *testing.T) {
 	require.Len(t, plain(), 4)
 
 	key := m.keyed()
-	s.Keyed(key)
+	s = db.NewContacts(m.pool, key)
 	hashed(t, key)
 	require.Empty(t, plain())
 	digest := contact.Digest("acme", "+15145550109")
@@ -104,7 +106,7 @@ func TestKeyedOptOuts(t *testing.T) {
 	require.Equal(t, []string{"+15145550101 skipped", "+15145550102 queued"}, m.lines(t,
 		"SELECT recipient, state FROM messages WHERE campaign = $1 ORDER BY 1", id))
 	var exported []string
-	e := db.NewErasures(m.pool).Keyed(key)
+	e := db.NewErasures(m.pool, key)
 	for _, table := range e.Tables() {
 		if table.Name == "contacts" {
 			_, err = e.Read(ctx, "acme", table, "", 10, 1<<20, func(row string) { exported = append(exported, row) })
@@ -116,11 +118,11 @@ func TestKeyedOptOuts(t *testing.T) {
 	require.Contains(t, exported[1], `"opted_out": false`)
 
 	// What does not know the key yet, or cannot open it, sends nothing.
-	_, err = db.NewMessages(m.pool).Keyed(db.NewOptOutKey(m.pool, func(db.Sealed) ([]byte, error) {
+	_, err = db.NewMessages(m.pool, db.NewOptOutKey(m.pool, func(db.Sealed) ([]byte, error) {
 		return nil, fault.Newf(fault.Limited, "no such key")
 	})).Claim(ctx, campaign.Take{Tenant: "acme", Max: 10, Lease: time.Hour})
 	requireClass(t, fault.Limited, err)
-	claims, err := db.NewMessages(m.pool).Claim(ctx, campaign.Take{Tenant: "acme", Max: 10, Lease: time.Hour})
+	claims, err := db.NewMessages(m.pool, nil).Claim(ctx, campaign.Take{Tenant: "acme", Max: 10, Lease: time.Hour})
 	require.NoError(t, err)
 	require.Empty(t, claims)
 	_, claims = m.claim(t, 10)
@@ -150,7 +152,7 @@ func TestKeyedMeanwhile(t *testing.T) {
 	key, at := m.keyed(), time.Now()
 	hashed(t, key)
 	apply := func(wish campaign.Wish, at time.Time) error {
-		hook, err := m.hooks.Store(ctx, []byte(wish), 0, 1, time.Now())
+		hook, err := m.hooks.Store(ctx, []byte(string(wish)+at.String()), 0, 1, time.Now())
 		if err != nil {
 			return err
 		}
@@ -162,7 +164,7 @@ func TestKeyedMeanwhile(t *testing.T) {
 	require.NoError(t, apply(campaign.WishStop, at))
 	pads, done := contact.NewPads(bytes.Repeat([]byte{7}, 32)), make(chan error, 1)
 	require.NoError(t, m.system(ctx, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, constants(t)["sqlOptOutsKey"], 10, pads.Inner, pads.Outer, time.Duration(0)); err != nil {
+		if _, err := tx.Exec(ctx, db.OptOutsKey, 10, pads.Inner, pads.Outer, time.Duration(0)); err != nil {
 			return err
 		}
 		go func() { done <- apply(campaign.WishResume, at.Add(time.Second)) }()
@@ -173,6 +175,13 @@ func TestKeyedMeanwhile(t *testing.T) {
 	}))
 	require.NoError(t, <-done)
 	require.Equal(t, campaign.MessageQueued, m.state(t, m.put(t, "a", "+15145550199")))
+
+	// Wishes for more are one, too, with the time of the latest.
+	hashed(t, key)
+	require.NoError(t, apply(campaign.WishResume, at.Add(2*time.Second)))
+	hashed(t, key)
+	require.Equal(t, []string{"1 32 2"}, m.lines(t, `SELECT count(*), min(octet_length(digest)),
+		extract(epoch FROM max(at) - $1)::int FROM opt_ins`, at))
 }
 
 // The key is made once, whoever is first, and what cannot be found without it is not looked for.
@@ -183,7 +192,7 @@ func TestOptOutKey(t *testing.T) {
 	open := func(s db.Sealed) ([]byte, error) { return s.Box, nil }
 	one, two := db.NewOptOutKey(m.pool, open), db.NewOptOutKey(m.pool, open)
 	for _, key := range []*db.OptOutKey{one, two} { // both know that there is none
-		_, err := db.NewContacts(m.pool).Keyed(key).Find(ctx, "acme", "+15145550101")
+		_, err := db.NewContacts(m.pool, key).Find(ctx, "acme", "+15145550101")
 		requireClass(t, fault.Gone, err)
 	}
 	generate := func(b string) func() (db.Sealed, error) {
@@ -191,7 +200,7 @@ func TestOptOutKey(t *testing.T) {
 	}
 	_, err := one.Key(ctx, 10, generate("1"))
 	require.NoError(t, err)
-	require.NoError(t, db.NewContacts(m.pool).OptOut(ctx, "acme", []string{"+15145550101"}, "api", "x", "me", time.Now()))
+	require.NoError(t, db.NewContacts(m.pool, nil).OptOut(ctx, "acme", []string{"+15145550101"}, "api", "x", "me", time.Now()))
 	_, err = two.Key(ctx, 10, generate("2"))
 	require.NoError(t, err)
 	require.Equal(t, []string{"1"}, m.lines(t, "SELECT count(*) FROM opt_out_key"))
@@ -200,11 +209,77 @@ func TestOptOutKey(t *testing.T) {
 	_, err = two.AtOnce().Key(ctx, 10, generate("2"))
 	require.NoError(t, err)
 	require.Equal(t, []string{"1"}, hashed())
-	m.Keyed(one)
+	m.by(one)
 	require.Equal(t, campaign.MessageSkipped, m.state(t, m.put(t, "a", "+15145550101")))
 	lost := db.NewOptOutKey(m.pool, func(db.Sealed) ([]byte, error) { return nil, errors.New("lost") })
 	_, err = lost.Key(ctx, 10, generate("3"))
 	require.ErrorContains(t, err, "lost")
-	_, err = db.NewContacts(m.pool).Keyed(lost).Find(ctx, "acme", "+15145550101")
+	_, err = db.NewContacts(m.pool, lost).Find(ctx, "acme", "+15145550101")
 	require.ErrorContains(t, err, "lost")
+	plan := m.lines(t, "EXPLAIN VERBOSE SELECT opt_out_keyed(digest, 'a', 'b') FROM opt_outs")
+	require.Contains(t, strings.Join(plan, " "), "sha256")
+	require.NotContains(t, strings.Join(plan, " "), "opt_out_keyed", "a call for each row would cost more than the HMAC")
+}
+
+// What was sent is recorded by a process that cannot open the key, with the opt-outs that it tells of.
+func TestKeyedRecord(t *testing.T) {
+	t.Parallel()
+
+	m := newMailing(t)
+	sent, refused := m.put(t, "sent", "+15145550101"), m.put(t, "refused", "+15145550102")
+	token, claims := m.claim(t, 10)
+	require.Len(t, claims, 2)
+	key := db.NewOptOutKey(m.pool, func(s db.Sealed) ([]byte, error) { return s.Box, nil }).AtOnce()
+	hashed(t, key)
+	m.by(db.NewOptOutKey(m.pool, func(db.Sealed) ([]byte, error) { return nil, errors.New("lost") }))
+	for _, c := range claims {
+		verdict := accepted
+		if c.ID == refused {
+			verdict = campaign.Verdict{Outcome: campaign.FailRecipient, Class: campaign.ClassRecipient, OptsOut: true}
+		}
+		require.Equal(t, campaign.Recorded{Stored: 1}, m.record(t, token, verdict, c))
+	}
+	require.Equal(t, campaign.MessageSent, m.state(t, sent))
+	require.Equal(t, campaign.MessageFailed, m.state(t, refused))
+	hashed(t, key)
+	m.by(key)
+	require.Equal(t, campaign.MessageSkipped, m.state(t, m.put(t, "again", "+15145550102")))
+}
+
+// An export has everyone who opted out, or took it back, also those whose digests are hashed while it is read.
+func TestKeyedExport(t *testing.T) {
+	t.Parallel()
+
+	m, ctx := newMailing(t), t.Context()
+	key := m.keyed()
+	hashed(t, key) // nothing: it makes the key
+	pads, digests := contact.NewPads(bytes.Repeat([]byte{7}, 32)), make([][]byte, 30)
+	for i := range digests {
+		digest := contact.Digest("acme", fmt.Sprintf("+1514555%04d", i))
+		digests[i] = digest[:]
+	}
+	e := db.NewErasures(m.pool, key)
+	for name, insert := range map[string]string{
+		"opt_outs": "INSERT INTO opt_outs (tenant, digest, source, at) SELECT 'acme', unnest($1::bytea[]), 'api', now()",
+		"opt_ins":  "INSERT INTO opt_ins (tenant, digest, at) SELECT 'acme', unnest($1::bytea[]), now()",
+	} {
+		m.exec(t, insert, digests)
+		i := slices.IndexFunc(e.Tables(), func(table db.ExportTable) bool { return table.Name == name })
+		had := map[string]bool{}
+		for next, begun := "", false; !begun || next != ""; begun = true {
+			var err error
+			next, err = e.Read(ctx, "acme", e.Tables()[i], next, 4, 1<<20, func(row string) {
+				var columns struct{ Digest string }
+				require.NoError(t, json.Unmarshal([]byte(row), &columns))
+				had[columns.Digest] = true
+			})
+			require.NoError(t, err)
+			_, err = key.Key(ctx, 3, nil)
+			require.NoError(t, err)
+		}
+		for i, digest := range digests {
+			require.True(t, had[`\x`+hex.EncodeToString(digest)] || had[`\x`+hex.EncodeToString(pads.Keyed(digest))],
+				"%s: %d", name, i)
+		}
+	}
 }

@@ -26,7 +26,7 @@ func tenantsWithSegments(t *testing.T, pool *pgxpool.Pool, ids ...string) {
 		require.NoError(t, db.NewTenants(pool).Create(t.Context(), db.Tenant{
 			ID: id, Name: id, Tier: campaign.Standard, Region: "CA", CreatedAt: start,
 		}, "test"))
-		_, err := db.NewContacts(pool).PutSegment(t.Context(), id, db.Segment{ID: uuid.New(), Name: id}, "test", start)
+		_, err := db.NewContacts(pool, nil).PutSegment(t.Context(), id, db.Segment{ID: uuid.New(), Name: id}, "test", start)
 		require.NoError(t, err)
 	}
 }
@@ -85,7 +85,7 @@ func onlyOwn(ctx context.Context, pool *pgxpool.Pool, tenant string) (session ui
 	if tenant != "" {
 		begin += "; SELECT set_config('conveyor.tenant', '" + tenant + "', true)"
 		want = []string{tenant}
-		list, err := db.NewContacts(pool).Segments(ctx, tenant)
+		list, err := db.NewContacts(pool, nil).Segments(ctx, tenant)
 		if err != nil {
 			return 0, err
 		}
@@ -114,7 +114,7 @@ func TestPooledConnectionsLeaveNothing(t *testing.T) {
 	require.NoError(t, err)
 	defer pool.Close()
 	tenantsWithSegments(t, pool, "acme")
-	_, err = db.NewContacts(pool).Segments(t.Context(), "acme")
+	_, err = db.NewContacts(pool, nil).Segments(t.Context(), "acme")
 	require.NoError(t, err)
 	_, _, err = db.NewListings(pool).Search(t.Context(), db.ListingFilter{Text: "balcon", Limit: 5})
 	require.NoError(t, err)

@@ -61,7 +61,7 @@ func TestQuotasOfThings(t *testing.T) {
 	require.ErrorContains(t, err, "max_searches")
 	require.NoError(t, w.Change(t.Context(), "acme", id, "test", after(1), func(s *saved.Search) { s.Name = "1" }))
 
-	people := db.NewContacts(w.pool)
+	people := db.NewContacts(w.pool, nil)
 	for range 2 {
 		_, err = people.CreateList(t.Context(), "acme", "one", "test", start)
 		require.NoError(t, err)

@@ -23,13 +23,9 @@ type Erasures struct {
 	key  *OptOutKey
 }
 
-// NewErasures returns the erasures kept in pool.
-func NewErasures(pool *pgxpool.Pool) *Erasures { return &Erasures{pool: pool} }
-
-// Keyed finds opt-outs that are hashed by a key, too.
-func (s *Erasures) Keyed(key *OptOutKey) *Erasures {
-	s.key = key
-	return s
+// NewErasures returns the erasures kept in pool. Opt-outs that are hashed by key are found, too.
+func NewErasures(pool *pgxpool.Pool, key *OptOutKey) *Erasures {
+	return &Erasures{pool: pool, key: key}
 }
 
 // An Erasure is how far the deletion of a tenant is, and its report when it has ended.

@@ -137,12 +137,12 @@ func TestEraseTenant(t *testing.T) {
 	t.Parallel()
 
 	pool, ctx := filled(t), t.Context()
-	s := db.NewErasures(pool)
+	s := db.NewErasures(pool, nil)
 	k := &killer{}
 	mortal, err := db.Open(ctx, dbtest.Direct(t, pool), 2, func(c *pgxpool.Config) { c.ConnConfig.Tracer = k })
 	require.NoError(t, err)
 	t.Cleanup(mortal.Close)
-	dying := db.NewErasures(mortal)
+	dying := db.NewErasures(mortal, nil)
 
 	had, other := holdings(t, pool, "acme"), holdings(t, pool, "umbrella")
 	require.Len(t, had, len(db.TenantTables())-1, "rows in each table but that of erasures: %v", had)
@@ -256,7 +256,7 @@ func TestTenantRuns(t *testing.T) {
 	t.Parallel()
 
 	pool, ctx := filled(t), t.Context()
-	s := db.NewErasures(pool)
+	s := db.NewErasures(pool, nil)
 	err := pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, "SELECT set_config('conveyor.tenant', '*', true)")
 		if err == nil {
@@ -296,7 +296,7 @@ func TestExportTenant(t *testing.T) {
 	t.Parallel()
 
 	pool, ctx := filled(t), t.Context()
-	s := db.NewErasures(pool)
+	s := db.NewErasures(pool, nil)
 	want := holdings(t, pool, "acme")
 	for _, step := range []struct{ most, enough int }{{1000, 1 << 20}, {3, 1 << 20}, {1000, 1}} {
 		got := map[string]int64{}
@@ -354,7 +354,7 @@ func TestExportReadsRowsOnce(t *testing.T) {
 	counted, err := pgxpool.NewWithConfig(ctx, conf)
 	require.NoError(t, err)
 	defer counted.Close()
-	s := db.NewErasures(counted)
+	s := db.NewErasures(counted, nil)
 	for _, table := range s.Tables() {
 		if table.Name != "upload_errors" {
 			continue
@@ -391,7 +391,7 @@ func TestErasedTenantTakesNothing(t *testing.T) {
 
 	pool, ctx := dbtest.New(t), t.Context()
 	newTenant(t, pool, "acme")
-	senders, contacts, campaigns, searches := db.NewSenders(pool), db.NewContacts(pool), db.NewCampaigns(pool), db.NewSaved(pool)
+	senders, contacts, campaigns, searches := db.NewSenders(pool), db.NewContacts(pool, nil), db.NewCampaigns(pool, nil), db.NewSaved(pool)
 	sender, search := uuid.New(), uuid.New()
 	target := func(kind saved.Channel) db.NewTarget {
 		id := uuid.New()
@@ -441,7 +441,7 @@ func TestErasedTenantTakesNothing(t *testing.T) {
 	require.NoError(t, draft())
 	_, err := db.NewTenants(pool).Change(ctx, "acme", "me", at(1), func(t *db.Tenant) { t.State = db.TenantStopped })
 	require.NoError(t, err)
-	_, err = db.NewErasures(pool).Request(ctx, "acme", "me", at(1))
+	_, err = db.NewErasures(pool, nil).Request(ctx, "acme", "me", at(1))
 	require.NoError(t, err)
 	had := holdings(t, pool, "acme")
 	for thing, add := range adds {

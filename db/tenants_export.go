@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -27,11 +28,16 @@ func (s *Erasures) Tables() (list []ExportTable) {
 	return list
 }
 
+// latePlace begins a place among the rows of a table that are read after the others.
+const latePlace = "late "
+
 // Read gives each row of a tenant among up to most rows of a table after a place ("" = the beginning) to take, as JSON
 // without a line break, and returns the place to go on from: "" after the last. It stops before that when take has had
-// enough bytes, and holds a connection meanwhile: take does not wait for anybody.
+// enough bytes, and holds a connection meanwhile: take does not wait for anybody. Opt-outs that are hashed by their key
+// come last, so that one which is hashed while they are read is there in one of its forms, or in both.
 func (s *Erasures) Read(ctx context.Context, tenant string, t ExportTable, after string, most, enough int,
 	take func(row string)) (next string, err error) {
+	after, late := strings.CutPrefix(after, latePlace)
 	if after == "" {
 		after = t.table.first()
 	}
@@ -48,7 +54,7 @@ func (s *Erasures) Read(ctx context.Context, tenant string, t ExportTable, after
 		args = append(args, pads.Inner, pads.Outer)
 	}
 	err = systemTx(ctx, s.pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, t.table.readText(), args...); err != nil {
+		if _, err := tx.Exec(ctx, t.table.readText(late), args...); err != nil {
 			return err
 		}
 		looked, had, whole := 0, 0, true
@@ -82,6 +88,9 @@ func (s *Erasures) Read(ctx context.Context, tenant string, t ExportTable, after
 	})
 	if err != nil {
 		return "", fmt.Errorf("export %s of tenant %.80q: %w", t.Name, tenant, err)
+	}
+	if late && next != "" || !late && next == "" && t.table.late != "" {
+		next = latePlace + next
 	}
 	return next, nil
 }

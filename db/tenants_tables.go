@@ -15,6 +15,7 @@ type tenantTable struct {
 	key    []keyColumn // the rest of its primary key, or all of it
 	hidden []string    // columns that an export leaves out: secrets, and hashes of them
 	adds   string      // columns that an export has besides, as JSON; $5 and $6 are the pads of the key of opt-outs
+	late   string      // condition of rows that an export reads after the others, which may become such ones meanwhile
 	erase  string      // statement in place of the usual one; its arguments and columns are those of eraseText
 	also   string      // CTE about the rows that are gone, in the usual one
 	files  bool        // they have files
@@ -79,10 +80,10 @@ var tenantTables = []tenantTable{
 		// Who reads the archive has no key to find them in opt_outs.
 		adds: `jsonb_build_object('opted_out', EXISTS (
         SELECT FROM opt_outs o WHERE o.tenant = x.tenant AND o.digest = ANY (ARRAY[x.digest, x.email_digest,
-            sha256($6::bytea || sha256($5::bytea || x.digest)), sha256($6 || sha256($5 || x.email_digest))])))`,
+            opt_out_keyed(x.digest, $5, $6), opt_out_keyed(x.email_digest, $5, $6)])))`,
 	},
-	{name: "opt_ins", own: true, key: keyColumns("bytea", "digest")},
-	{name: "opt_outs", own: true, key: keyColumns("bytea", "digest")},
+	{name: "opt_ins", own: true, key: keyColumns("bytea", "digest"), late: hashed},
+	{name: "opt_outs", own: true, key: keyColumns("bytea", "digest"), late: hashed},
 	{name: "senders", key: keyColumns("uuid", "id"), hidden: []string{"token", "token_key"}},
 	{name: "dead_letters", key: keyColumns("bigint", "id")},
 	{
@@ -94,6 +95,9 @@ var tenantTables = []tenantTable{
 		kept: "the report of the erasure",
 	},
 }
+
+// hashed says that a digest is by the key of opt-outs: until it is, it is another one, at another place of the table.
+const hashed = "octet_length(digest) = 32"
 
 // of is the column with the tenant.
 func (t tenantTable) of() string {
@@ -161,13 +165,17 @@ func (t tenantTable) order() string {
 }
 
 // readText opens a cursor over $3 rows after the place $2: the place of each, and the row as JSON without the columns
-// $4 where it is of the tenant $1. fetches read on from it.
-func (t tenantTable) readText() string {
+// $4 where it is of the tenant $1, and late or not. fetches read on from it.
+func (t tenantTable) readText(late bool) string {
 	row := "to_jsonb(x) - $4::text[]"
 	if t.adds != "" {
 		row = "(" + row + ") || " + t.adds
 	}
-	row = fmt.Sprintf("CASE WHEN %s = $1 THEN (%s)::text END", t.of(), row)
+	which := t.of() + " = $1"
+	if t.late != "" {
+		which += fmt.Sprintf(" AND (%s) = %t", t.late, late)
+	}
+	row = fmt.Sprintf("CASE WHEN %s THEN (%s)::text END", which, row)
 	return "DECLARE place NO SCROLL CURSOR FOR" + t.looked(row)
 }
 
@@ -185,7 +193,7 @@ func init() {
 		statements[text] = "sqlTenantFetch"
 	}
 	for _, t := range tenantTables {
-		statements[t.readText()] = "sqlTenantExport " + t.name
+		statements[t.readText(false)], statements[t.readText(true)] = "sqlTenantExport "+t.name, "sqlTenantExport "+t.name
 		if t.erase == "" {
 			statements[t.eraseText()] = "sqlTenantErase " + t.name
 		}

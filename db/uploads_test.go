@@ -282,7 +282,7 @@ func TestPersistKnown(t *testing.T) {
 	newTenant(t, pool, "acme")
 	newTenant(t, pool, "umbrella")
 	s := db.NewUploads(pool)
-	list, err := db.NewContacts(pool).CreateList(ctx, "acme", "Friends", "me", at(0))
+	list, err := db.NewContacts(pool, nil).CreateList(ctx, "acme", "Friends", "me", at(0))
 	require.NoError(t, err)
 	persist := func(tenant string, rows []contact.Row, change ...func(*db.Upload)) db.Upload {
 		u, parsed := upload(t, s, tenant, rows, 2, change...)
@@ -404,7 +404,7 @@ func TestPersistTogether(t *testing.T) {
 	pool, ctx := dbtest.New(t), t.Context()
 	newTenant(t, pool, "acme")
 	s := db.NewUploads(pool)
-	list, err := db.NewContacts(pool).CreateList(ctx, "acme", "All", "me", at(0))
+	list, err := db.NewContacts(pool, nil).CreateList(ctx, "acme", "All", "me", at(0))
 	require.NoError(t, err)
 	var up, down []contact.Row
 	for i := range 6000 {

@@ -28,13 +28,9 @@ type Webhooks struct {
 	key   *OptOutKey
 }
 
-// NewWebhooks returns the deliveries kept in pool.
-func NewWebhooks(pool *pgxpool.Pool) *Webhooks { return &Webhooks{pool: pool, added: newWaker(pool)} }
-
-// Keyed finds opt-outs that are hashed by a key, too.
-func (s *Webhooks) Keyed(key *OptOutKey) *Webhooks {
-	s.key = key
-	return s
+// NewWebhooks returns the deliveries kept in pool. Opt-outs that are hashed by key are found, too.
+func NewWebhooks(pool *pgxpool.Pool, key *OptOutKey) *Webhooks {
+	return &Webhooks{pool: pool, added: newWaker(pool), key: key}
 }
 
 const sqlWebhookStore = `
@@ -208,7 +204,7 @@ WITH heard AS (
         error = CASE WHEN r.now = r.was THEN m.error ELSE r.error END
     FROM heard r WHERE m.id = ANY ($4) AND m.id = r.id
     RETURNING m.tenant, m.campaign, m.sender, m.digest,
-        ARRAY[m.digest, sha256($21::bytea || sha256($20::bytea || m.digest))] AS digests,
+        ARRAY[m.digest, opt_out_keyed(m.digest, $20, $21)] AS digests,
         r.was, r.now, r.pause, 1 AS holds, r.hold_all, r.opts_out,
         r.failed_at AS said_at, r.means, r.outcome, NULL::bytea AS event, NULL::uuid AS event_id
 ), ` + sqlMessageEffects + `

@@ -377,7 +377,7 @@ func TestPreferencesOfOthers(t *testing.T) {
 		require.NoError(t, err)
 	}
 	now := time.Now()
-	require.NoError(t, db.NewContacts(m.pool).OptOut(ctx, "acme", []string{"+15145550100"}, "import", "x", "zoe", now.Add(-time.Hour)))
+	require.NoError(t, db.NewContacts(m.pool, nil).OptOut(ctx, "acme", []string{"+15145550100"}, "import", "x", "zoe", now.Add(-time.Hour)))
 	resume("15145550100", now)
 	require.Equal(t, campaign.MessageSkipped, m.state(t, m.put(t, "a", "+15145550100")))
 

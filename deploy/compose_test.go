@@ -592,6 +592,29 @@ func TestSecrets(t *testing.T) {
 	require.GreaterOrEqual(t, seen, 15)
 }
 
+// Opt-outs are hashed by the workers of message_dispatch, where .env says so. Whoever looks them up can open their key.
+func TestKeyOfOptOuts(t *testing.T) {
+	t.Parallel()
+
+	const setting = "CONVEYOR_KEY_OPT_OUTS"
+	p, told := load(t), load(t, setting+"=true")
+	hash, lookUp := 0, []string{"campaigns", "message_dispatch", "message_retry"}
+	for name, s := range ours(p) {
+		queues := strings.Split(value(s, "CONVEYOR_TASK_QUEUES"), ",")
+		if name == "api" || slices.ContainsFunc(queues, func(q string) bool { return slices.Contains(lookUp, q) }) {
+			require.NotEmpty(t, value(s, "CONVEYOR_SECRET_KEYS"), name)
+		}
+		if !slices.Contains(queues, "message_dispatch") {
+			require.NotContains(t, told.Services[name].Environment, setting, name)
+			continue
+		}
+		hash++
+		require.Equal(t, "false", value(s, setting), name)
+		require.Equal(t, "true", value(told.Services[name], setting), name)
+	}
+	require.Positive(t, hash)
+}
+
 // .env.example has every variable of the files with its default, and no other. env.sh fills in the empty ones.
 func TestEnvExample(t *testing.T) {
 	t.Parallel()

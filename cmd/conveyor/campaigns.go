@@ -21,8 +21,8 @@ import (
 
 // campaigns is what tenants and operators see of messages, and what Meta reports on them.
 func (h *house) campaigns() system {
-	c, hooks := h.config.WhatsApp, db.NewWebhooks(h.pool).Keyed(h.optOuts)
-	sent, messages := db.NewCampaigns(h.pool).Keyed(h.optOuts), db.NewMessages(h.pool).Keyed(h.optOuts)
+	c, hooks := h.config.WhatsApp, db.NewWebhooks(h.pool, h.optOuts)
+	sent, messages := db.NewCampaigns(h.pool, h.optOuts), db.NewMessages(h.pool, h.optOuts)
 	box, err := h.config.Outreach.Box()
 	if err != nil {
 		panic(err) // internal/config has checked it
@@ -33,7 +33,7 @@ func (h *house) campaigns() system {
 			api.Tenants{
 				Senders: db.NewSenders(h.pool), Audit: db.NewAuditLog(h.pool), Secrets: box,
 				BindTokens: h.config.Outreach.BindTokens,
-				Wakes:      wakes, Rates: rates, Erasures: db.NewErasures(h.pool).Keyed(h.optOuts), Launch: h.launch,
+				Wakes:      wakes, Rates: rates, Erasures: db.NewErasures(h.pool, h.optOuts), Launch: h.launch,
 				Files: h.blobs,
 			},
 			api.Campaigns{

@@ -31,7 +31,7 @@ func hooked(t *testing.T) (h *house, hooks *db.Webhooks, url string, message uui
 	ctx, pool := t.Context(), dbtest.New(t)
 	h = &house{pool: pool, log: slog.New(slog.DiscardHandler), registry: prometheus.NewRegistry()}
 	h.config.Worker.Queues = []string{workflows.QueueDispatch}
-	hooks = db.NewWebhooks(pool)
+	hooks = db.NewWebhooks(pool, nil)
 	server := httptest.NewServer(api.New(api.Options{
 		Metrics: h.registry, Registerer: h.registry, Log: h.log, URL: "http://conveyor.test", Now: time.Now,
 	}, api.Webhooks{Store: hooks, AppSecrets: []string{"s3cret"}, VerifyTokens: []string{"t0ken"}}))
@@ -45,7 +45,7 @@ func hooked(t *testing.T) (h *house, hooks *db.Webhooks, url string, message uui
 		ID: sender, Tenant: "acme", Name: "Support", PhoneNumberID: "101", BusinessAccountID: "7", CreatedAt: now,
 	}, db.Sealed{Key: "k", Box: []byte("sealed")}, "test"))
 	message = uuid.New()
-	_, err := db.NewMessages(pool).Put(ctx, "acme", db.NewMessage{
+	_, err := db.NewMessages(pool, nil).Put(ctx, "acme", db.NewMessage{
 		ID: message, Sender: sender, Recipient: "+15145550100",
 		Body: campaign.Body{Type: campaign.TypeText, Text: &campaign.Text{Body: "hi"}},
 	}, now)
@@ -82,7 +82,7 @@ func TestWebhooksAreApplied(t *testing.T) {
 	})
 	require.NoError(t, err)
 	cloud.Inbound("101", "15145550188", "Stop.")
-	messages := db.NewMessages(h.pool)
+	messages := db.NewMessages(h.pool, nil)
 	require.Eventually(t, func() bool {
 		m, _, err := messages.Get(ctx, "acme", message)
 		return err == nil && m.State == campaign.MessageRead
@@ -132,7 +132,7 @@ func TestWebhooksAreAppliedOneByOne(t *testing.T) {
 	waiting, err := hooks.Waiting(ctx, 10)
 	require.NoError(t, err)
 	require.Empty(t, waiting)
-	m, _, err := db.NewMessages(h.pool).Get(ctx, "acme", message)
+	m, _, err := db.NewMessages(h.pool, nil).Get(ctx, "acme", message)
 	require.NoError(t, err)
 	require.Equal(t, campaign.MessageDelivered, m.State)
 }

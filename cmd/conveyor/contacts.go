@@ -16,6 +16,6 @@ func (h *house) contacts() system {
 			},
 			Free: h.blobs.Free,
 		},
-		api.Contacts{Store: db.NewContacts(h.pool).Keyed(h.optOuts)},
+		api.Contacts{Store: db.NewContacts(h.pool, h.optOuts)},
 	}}
 }

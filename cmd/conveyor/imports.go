@@ -47,7 +47,7 @@ func (h *house) imports() system {
 	return system{
 		activities: func(context.Context) ([]workers.Row, func()) {
 			metrics, all := telemetry.NewImports(h.registry), uploads{store, db.NewTenants(h.pool), h.blobs}
-			yields := &activities.ImportYields{Others: db.NewMessages(h.pool), Now: time.Now}
+			yields := &activities.ImportYields{Others: db.NewMessages(h.pool, h.optOuts), Now: time.Now}
 			return []workers.Row{
 					{Queue: workflows.QueueUploadJobs, Slots: importFiles, Activities: []any{&activities.Imports{
 						Uploads: all, Readings: all, Split: all, Ends: all, Files: h.blobs, Metrics: metrics, Now: time.Now,

@@ -40,7 +40,7 @@ var (
 func (h *house) messaging() system {
 	c := h.config.Dispatch
 	return system{
-		backlog: func(b *telemetry.Backlog) { b.Messages = db.NewMessages(h.pool).Backlog },
+		backlog: func(b *telemetry.Backlog) { b.Messages = db.NewMessages(h.pool, h.optOuts).Backlog },
 		activities: func(context.Context) ([]workers.Row, func()) {
 			client, err := whatsapp.New(h.config.WhatsApp.Options())
 			if err != nil {
@@ -51,7 +51,7 @@ func (h *house) messaging() system {
 				panic(err) // the same
 			}
 			metrics := telemetry.NewMessages(h.registry)
-			store, sent := db.NewMessages(h.pool).Keyed(h.optOuts), db.NewCampaigns(h.pool).Keyed(h.optOuts)
+			store, sent := db.NewMessages(h.pool, h.optOuts), db.NewCampaigns(h.pool, h.optOuts)
 			dispatching := &activities.Dispatching{
 				Queue: store, Rest: store, Metrics: metrics,
 				Accounts: accounts{store, box, client},

@@ -26,7 +26,7 @@ var (
 
 // retention deletes what is old enough, and what an operator wants forgotten.
 func (h *house) retention() system {
-	store, erasures := db.NewRetention(h.pool), db.NewErasures(h.pool)
+	store, erasures := db.NewRetention(h.pool), db.NewErasures(h.pool, h.optOuts)
 	return system{
 		activities: func(context.Context) ([]workers.Row, func()) {
 			return []workers.Row{{Queue: workflows.QueueListings, Activities: []any{

@@ -61,7 +61,7 @@ func TestOutreachInTheConsole(t *testing.T) {
 	shot(uploads, "upload-done")
 
 	p.eventually("the campaign is sent", func() bool {
-		c, err := db.NewCampaigns(p.db).Get(t.Context(), "acme", id)
+		c, err := db.NewCampaigns(p.db, nil).Get(t.Context(), "acme", id)
 		require.NoError(t, err)
 		return c.State == campaign.Done
 	})

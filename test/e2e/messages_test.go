@@ -56,7 +56,7 @@ func newPost(t *testing.T, settings ...string) *post {
 	w = newWorld(t, append(settings, "CONVEYOR_WHATSAPP_URL="+server.URL, "CONVEYOR_SECRET_KEYS="+keys,
 		"CONVEYOR_WHATSAPP_APP_SECRETS="+appSecret)...)
 	return &post{
-		world: w, api: api, messages: db.NewMessages(w.db), box: box,
+		world: w, api: api, messages: db.NewMessages(w.db, nil), box: box,
 		launch: &launch.Launch{Temporal: w.temporal, Namespace: w.space},
 	}
 }
@@ -150,7 +150,7 @@ func (p *post) nothingIsBeingSent(tenant string, id uuid.UUID) {
 func (p *post) campaign(tenant string, sender uuid.UUID, n int) uuid.UUID {
 	p.t.Helper()
 
-	id, now, store := uuid.New(), time.Now(), db.NewCampaigns(p.db)
+	id, now, store := uuid.New(), time.Now(), db.NewCampaigns(p.db, nil)
 	tag := id.String()[:8]
 	require.NoError(p.t, pgx.BeginTxFunc(p.t.Context(), p.db, pgx.TxOptions{
 		BeginQuery: "BEGIN; SELECT set_config('conveyor.tenant', '*', true)",
@@ -177,7 +177,7 @@ func TestCampaigns(t *testing.T) {
 	t.Parallel()
 
 	p, ctx := newPost(t, "CONVEYOR_DISPATCH_STANDARD=50"), t.Context()
-	store, sender := db.NewCampaigns(p.db), p.tenant("acme", campaign.Standard)
+	store, sender := db.NewCampaigns(p.db, nil), p.tenant("acme", campaign.Standard)
 	p.start("worker")
 	get := func(id uuid.UUID) db.Campaign {
 		c, err := store.Get(ctx, "acme", id)

@@ -216,7 +216,7 @@ func TestHistoriesReplayOfCampaigns(t *testing.T) {
 	t.Parallel()
 
 	p, ctx := newPost(t, "CONVEYOR_DISPATCH_STANDARD=50"), t.Context()
-	store, sender := db.NewCampaigns(p.db), p.tenant("acme", campaign.Standard)
+	store, sender := db.NewCampaigns(p.db, nil), p.tenant("acme", campaign.Standard)
 	p.start("worker", "CONVEYOR_TASK_QUEUES=campaigns,message_dispatch,message_retry")
 	require.NoError(t, p.api.Script(cloudapi.Rule{To: "15145550101", Times: 1, Code: 131000}))
 	tried := p.put("acme", sender, "+15145550101")

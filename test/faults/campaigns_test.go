@@ -67,7 +67,7 @@ func TestTheLedgerOfCampaignsBalances(t *testing.T) {
 	box, keys := newKeys(t)
 	w := newWorld(t, nil, "CONVEYOR_IMAGES=false", "CONVEYOR_WHATSAPP_URL="+url, "CONVEYOR_SECRET_KEYS="+keys,
 		fmt.Sprintf("CONVEYOR_DISPATCH_STANDARD=%d", campaignRate), "CONVEYOR_WHATSAPP_TIMEOUT=3s")
-	hooks = db.NewWebhooks(w.db)
+	hooks = db.NewWebhooks(w.db, nil)
 	w.gone.Go(func() { _ = api.Run(w.ctx) })
 	w.tempt = func() {} // the campaign goes on by itself
 	require.NoError(t, api.Script(cloudapi.Rule{To: cutAfter, Cut: cloudapi.CutAfter},
@@ -203,7 +203,7 @@ func (w *world) makeContacts(n int) error {
 
 // makeCampaign stores a campaign to all contacts of the tenant, whose time has come.
 func (w *world) makeCampaign(box *secret.Box) (uuid.UUID, error) {
-	id, now, store := uuid.New(), time.Now(), db.NewCampaigns(w.db)
+	id, now, store := uuid.New(), time.Now(), db.NewCampaigns(w.db, nil)
 	sender, err := w.makeSender(box, "acme", "1")
 	if err != nil {
 		return id, err
@@ -224,7 +224,7 @@ func (w *world) disturbCampaign(id uuid.UUID, left *[]fault, l *Ledger) (kills i
 	return w.disturb(left, l, 1, func() bool {
 		ctx, cancel := context.WithTimeout(w.ctx, 2*time.Second)
 		defer cancel()
-		if got, err := db.NewCampaigns(w.db).Get(ctx, "acme", id); err == nil {
+		if got, err := db.NewCampaigns(w.db, nil).Get(ctx, "acme", id); err == nil {
 			c = got
 		}
 		return c.State == campaign.Done
@@ -250,7 +250,7 @@ func (l *Ledger) campaign(w *world, id uuid.UUID, api *cloudapi.API, n, most int
 		rows, err = pgx.CollectRows(found, pgx.RowToStructByPos[sentAs])
 		return err
 	})
-	c, err2 := db.NewCampaigns(w.db).Get(w.ctx, "acme", id)
+	c, err2 := db.NewCampaigns(w.db, nil).Get(w.ctx, "acme", id)
 	if err != nil || err2 != nil {
 		l.Wrong = append(l.Wrong, fmt.Sprintf("the books cannot be read: %v, %v", err, err2))
 		return

@@ -239,7 +239,7 @@ func TestTheLedgerOfTheClusterBalances(t *testing.T) {
 	c.settings = append(c.settings, "CONVEYOR_WHATSAPP_URL="+sends)
 	c.outside = "," + strings.TrimPrefix(address, "http://")
 	c.begin(c.hostRoles)
-	hooks = db.NewWebhooks(c.db)
+	hooks = db.NewWebhooks(c.db, nil)
 	c.gone.Go(func() { _ = api.Run(c.ctx) })
 	c.pulse = func() string { return fmt.Sprint(" ", len(api.Ledger()), " ", site.Total()) }
 	i, err := newImports(c.world)

@@ -40,7 +40,7 @@ func TestAHostileTenantHarmsItself(t *testing.T) {
 	box, keys := newKeys(t)
 	w := newWorld(t, nil, "CONVEYOR_IMAGES=false", "CONVEYOR_WHATSAPP_URL="+phones, "CONVEYOR_SECRET_KEYS="+keys,
 		fmt.Sprintf("CONVEYOR_DISPATCH_STANDARD=%d", neighbourRate))
-	hooks = db.NewWebhooks(w.db)
+	hooks = db.NewWebhooks(w.db, nil)
 	w.gone.Go(func() { _ = api.Run(w.ctx) })
 	w.tempt = func() {}
 	l := &Ledger{Seed: *seed, Wrong: []string{}}

@@ -380,6 +380,30 @@ func TestMoreWorkers(t *testing.T) {
 	require.Equal(t, "images", keda["ScaledObject homes-images"].(*scaledObject).Spec.Triggers[0].Metadata["taskQueue"])
 }
 
+// Opt-outs are hashed by workers of message_dispatch, whichever role they are and wherever the setting stands.
+func TestKeyOfOptOuts(t *testing.T) {
+	const setting, more = "CONVEYOR_KEY_OPT_OUTS", `{queues: [message_dispatch], replicas: 1, maxReplicas: 2, ` +
+		`resources: {requests: {cpu: 100m, memory: 128Mi}, limits: {memory: 512Mi}}}`
+	for values, want := range map[string][]string{
+		`{settings: {` + setting + `: true}, roles: {more: ` + more + `}}`: {"Deployment homes-dispatcher", "Deployment homes-more"},
+		`{roles: {dispatcher: {settings: {` + setting + `: true}}}}`:       {"Deployment homes-dispatcher"},
+		`{}`: nil,
+	} {
+		var got []string
+		for key, pod := range pods(render(t, values)) {
+			for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+				if has(c, setting) {
+					require.Equal(t, "true", value(c, setting), key)
+					require.True(t, has(c, "CONVEYOR_SECRET_KEYS"), key)
+					got = append(got, key)
+				}
+			}
+		}
+		slices.Sort(got)
+		require.Equal(t, want, got, values)
+	}
+}
+
 // The API asks for no worker of the queues of roles that are off, unless another role has them, or settings say which.
 func TestUnusedQueues(t *testing.T) {
 	for values, want := range map[string]any{

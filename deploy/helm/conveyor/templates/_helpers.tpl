@@ -83,7 +83,11 @@ env:
   - name: {{ . }}
     valueFrom: {secretKeyRef: {name: {{ $root.Values.secretName }}, key: {{ . }}, optional: {{ ne . "DATABASE_URL" }}}}
   {{- end }}
-  {{- range $name, $value := mergeOverwrite $all $root.Values.settings .settings }}
+  {{- $all = mergeOverwrite $all $root.Values.settings .settings }}
+  {{- if not (has "message_dispatch" .queues) }}
+  {{- $_ := unset $all "CONVEYOR_KEY_OPT_OUTS" }}{{/* refused without CONVEYOR_SECRET_KEYS, which not every role has */}}
+  {{- end }}
+  {{- range $name, $value := $all }}
   - {name: {{ $name }}, value: {{ $value | toString | quote }}}
   {{- end }}
 securityContext:
