@@ -39,6 +39,8 @@ type Column struct {
 	Rank       int     `json:"rank,omitempty"` // among the columns of one field, the lowest first
 	Confidence float64 `json:"confidence"`     // 1 = given, or a known header; 0 = unknown, so a custom field
 	Why        string  `json:"why"`
+	// Label is the number, from 1, of the column that says of each row what this telephone number is; 0 = none.
+	Label int `json:"label,omitempty"`
 }
 
 // Unmapped are the headers of the columns that no field is known for: they become custom fields.
@@ -84,14 +86,24 @@ type known struct {
 	rank  int
 }
 
-// headers are the known names of columns, folded (fold), in English and French, and the commonest in Spanish,
-// Portuguese, German, Italian and Dutch.
+// headerNames are names of columns that are one field.
+type headerNames struct {
+	known
+	names string
+}
+
+// headers are the known names of columns, folded (fold), in English and French, the commonest in Spanish, Portuguese,
+// German, Italian and Dutch, and those of headersAbroad.
 var headers = func() map[string]known {
 	m := map[string]known{}
-	for _, g := range []struct {
-		known
-		names string
-	}{
+	for _, g := range headersAbroad {
+		for name := range strings.SplitSeq(g.names, "|") {
+			name = fold(name)
+			m[name] = g.known
+			m[strings.ReplaceAll(name, "ı", "i")] = g.known // of capitals: SOYADI
+		}
+	}
+	for _, g := range []headerNames{
 		{known{FieldPhone, rankMobile}, `mobile|mobile phone|mobile number|mobile no|mobile phone number|cell|cell phone|
 			cellphone|cell number|cellular|whatsapp|whatsapp number|whatsapp phone|whatsapp id|wa id|wa|msisdn|portable|
 			tel portable|telephone portable|numero de portable|cellulaire|tel cellulaire|telephone cellulaire|tel mobile|
@@ -147,6 +159,47 @@ var headers = func() map[string]known {
 	return m
 }()
 
+// unspaced are headers of several words as programs write them, in one: MOBILEPHONE.
+var unspaced = func() map[string]known {
+	const shortest = 6
+	m := map[string]known{}
+	for name, k := range headers {
+		if joined := strings.ReplaceAll(name, " ", ""); joined != name && len(joined) >= shortest {
+			m[joined] = k
+		}
+	}
+	return m
+}()
+
+// header is what a folded header means as a whole.
+func header(folded string) (known, bool) {
+	if k, ok := headers[folded]; ok {
+		return k, true
+	}
+	if k, ok := unspaced[folded]; ok {
+		return k, true
+	}
+	return numbered(folded)
+}
+
+// numbered is what a header means that is the name of a telephone or an address and a digit: "Courriel 2". Those after
+// the first come after all others.
+func numbered(folded string) (known, bool) {
+	n := len(folded) - 1
+	if n < 1 || !isDigit(folded[n]) || folded[n] == '0' {
+		return known{}, false
+	}
+	name := strings.TrimSuffix(folded[:n], " ")
+	k, ok := headers[name]
+	if !ok || k.field != FieldPhone && k.field != FieldEmail || slices.Contains(vague, name) {
+		return known{}, false
+	}
+	if folded[n] != '1' {
+		k.rank = max(k.rank, rankSecond)
+	}
+	return k, true
+}
+
 // preset is an export whose columns are known. It counts where all of needs are there, and says more of some columns
 // than their names do.
 type preset struct {
@@ -168,6 +221,14 @@ var presets = []preset{
 	{name: "Outlook (French)", needs: []string{"prenom", "nom", "adresse de messagerie"},
 		parts:  []string{"type de messagerie", "nom complet de l adresse de messagerie"},
 		fields: map[string]known{"langue": {"fields.langue", 0}, "titre": {"fields.titre", 0}}},
+	{name: "Outlook (German)", needs: []string{"vorname", "nachname", "e mail adresse", "e mail typ"},
+		parts: []string{"e mail typ", "e mail angezeigter name"}},
+	{name: "Outlook (Spanish)", needs: []string{"nombre", "apellidos", "direccion de correo electronico"},
+		parts: []string{"tipo de correo electronico", "nombre de pantalla de correo electronico"},
+		fields: map[string]known{"particular": {FieldPhone, rankHome}, "telefono del trabajo": {FieldPhone, rankWork},
+			"titulo": {"fields.titulo", 0}}},
+	{name: "Shopify", needs: []string{"first name", "last name", "email", "phone", "default address phone"},
+		fields: map[string]known{"default address phone": {FieldPhone, rankSecond}}},
 	{name: "Meta lead ads", needs: []string{"created time", "ad id", "form id"},
 		fields: map[string]known{"id": {"fields.lead_id", 0}, "platform": {"fields.platform", 0}}},
 	{name: "Meta custom audience", needs: []string{"email", "phone", "fn", "ln"}},
@@ -203,14 +264,14 @@ func knownHeader(cell string) bool {
 }
 
 // meaningOf is what a header means that is known as a whole, or whose parts in two languages are, or without its note.
-func meaningOf(header string) (known, bool) {
-	if k, ok := headers[fold(header)]; ok {
+func meaningOf(name string) (known, bool) {
+	if k, ok := header(fold(name)); ok {
 		return k, true
 	}
-	if k, ok := inLanguages(header); ok {
+	if k, ok := inLanguages(name); ok {
 		return k, true
 	}
-	return withoutNote(header)
+	return withoutNote(name)
 }
 
 // inLanguages is what a header means that says the same in several languages: "Courriel / Email". "Nom" alone, which
@@ -239,7 +300,7 @@ func withoutNote(header string) (known, bool) {
 	name, note := noteOf(header)
 	folded := fold(name)
 	k, ok := headers[folded]
-	if !ok || k.field == FieldName || k.field == FieldLocale || slices.Contains(vague, folded) {
+	if !ok || k.field == FieldLocale || slices.Contains(vague, folded) {
 		return known{}, false
 	}
 	said := false
@@ -248,6 +309,9 @@ func withoutNote(header string) (known, bool) {
 			continue
 		}
 		said = true
+		if k.field == FieldName && !slices.Contains(requiredWords, w) {
+			return known{}, false
+		}
 		if !slices.Contains(noteWords, w) && (k.field != FieldPhone || !slices.Contains(phoneNoteWords, w)) {
 			return known{}, false
 		}
@@ -257,7 +321,7 @@ func withoutNote(header string) (known, bool) {
 
 // noteOf parts a header from what follows its first bracket, which is folded.
 func noteOf(header string) (name, note string) {
-	i := strings.IndexAny(header, "([")
+	i := strings.IndexAny(header, "([（【")
 	if i < 0 {
 		return header, ""
 	}
@@ -267,11 +331,14 @@ func noteOf(header string) (name, note string) {
 // vague are names of telephone columns that are as well those of files, of letters or of messages.
 var vague = []string{"number", "numero", "to", "recipient"}
 
+// requiredWords are the words of notes that say whether a cell may be empty.
+var requiredWords = strings.Fields(`required mandatory obligatoire requis obligatorio obligatoria requerido obrigatorio
+	pflichtfeld pflicht erforderlich obbligatorio verplicht optional facultatif facultative optionnel opcional
+	facoltativo optioneel обязательно wymagane zorunlu 必填 必須 选填 選填 مطلوب`)
+
 // noteWords are the words of notes that change nothing, beside numbers; phoneNoteWords are those of telephones.
 var (
-	noteWords = strings.Fields(`required mandatory obligatoire requis obligatorio obligatoria requerido obrigatorio
-		pflichtfeld pflicht erforderlich obbligatorio verplicht optional facultatif facultative optionnel opcional
-		facoltativo optioneel primary main principal principale preferred s`)
+	noteWords      = append(strings.Fields(`primary main principal principale preferred s`), requiredWords...)
 	phoneNoteWords = strings.Fields(`digits digit chiffres digitos ziffern stellig cifre cijfers
 		mobile cell cellphone cellular cellulaire portable celular movil telemovel handy mobil cellulare mobiel gsm
 		with including incl without only no avec sans con com sin sem mit ohne met the de del do du
@@ -300,11 +367,13 @@ func cleanHeader(s string) string {
 	}), " ")
 }
 
-// words in a header that is not known as a whole, that still say what it is; all words of a row must be there.
-var words = []struct {
+type headerWords struct {
 	words string
 	known
-}{
+}
+
+// words in a header that is not known as a whole, that still say what it is; all words of a row must be there.
+var words = []headerWords{
 	{"whatsapp", known{FieldPhone, rankMobile}}, {"mobile", known{FieldPhone, rankMobile}},
 	{"cell", known{FieldPhone, rankMobile}}, {"cellulaire", known{FieldPhone, rankMobile}},
 	{"portable", known{FieldPhone, rankMobile}}, {"phone", known{FieldPhone, rankSecond}},
@@ -338,28 +407,28 @@ func disowned(header, folded string) bool {
 			return !with && slices.Contains(outside, w)
 		}
 		return slices.Contains(have, w)
-	})
+	}) || slices.ContainsFunc(notWordsAbroad, func(w string) bool { return holdsWord(folded, w) })
 }
 
 // byHeader is what a header says, with a confidence of 1 for a known name, .9 for one with a note, .7 for words in it,
 // 0 for nothing.
-func byHeader(header, folded string) (known, float64, string) {
-	for _, name := range []string{folded, fold(parted(header))} {
-		if k, ok := headers[name]; ok {
+func byHeader(written, folded string) (known, float64, string) {
+	for _, name := range []string{folded, fold(parted(written))} {
+		if k, ok := header(name); ok {
 			return k, 1, "known header"
 		}
 	}
-	if k, ok := inLanguages(header); ok {
+	if k, ok := inLanguages(written); ok {
 		return k, 1, "known header in each of its languages"
 	}
-	if k, ok := withoutNote(header); ok {
+	if k, ok := withoutNote(written); ok {
 		return k, .9, "known header, but for the note"
 	}
-	if disowned(header, folded) {
+	if disowned(written, folded) {
 		return known{}, 0, ""
 	}
-	for _, w := range words {
-		if strings.Contains(" "+folded+" ", " "+w.words+" ") {
+	for _, w := range slices.Concat(words, wordsAbroad) {
+		if holdsWord(folded, w.words) {
 			return w.known, .7, fmt.Sprintf("%q in the header", w.words)
 		}
 	}
@@ -408,8 +477,9 @@ func mapColumns(columns []string, sample [][]string, o Options) (Mapping, []Reas
 	for _, field := range []string{FieldPhone, FieldEmail, FieldName, FieldGiven, FieldFamily, FieldLocale} {
 		sureOnly(m, field)
 	}
-	byContent(m, sample, o.Region, taken)
+	byContent(m, folded, sample, o.Region, taken)
 	nameAlone(m, folded)
+	labelled(m, folded)
 	slugs := map[string]bool{}
 	for _, c := range m {
 		slugs[c.Field] = true
@@ -550,7 +620,7 @@ var fillers = []string{"n a", "na", "none", "null", "nil", "nan", "nd", "n d", "
 
 // byContent finds the phone, and the address, in the values where no header says so. Of columns of digits it takes the
 // one with the most numbers that exist: customers have numbers, too.
-func byContent(m Mapping, sample [][]string, region string, taken map[string]bool) {
+func byContent(m Mapping, folded []string, sample [][]string, region string, taken map[string]bool) {
 	for _, kind := range []struct {
 		field  string
 		is     func(string) bool
@@ -571,7 +641,7 @@ func byContent(m Mapping, sample [][]string, region string, taken map[string]boo
 		}
 		best, most, existing := -1, 0.0, 0.0
 		for i := range m {
-			if m[i].Field != "" {
+			if m[i].Field != "" || unreached(folded[i]) {
 				continue
 			}
 			part, _ := share(sample, i, kind.is)
@@ -618,6 +688,12 @@ func isDate(s string) bool {
 // nameAlone takes a column "Nom" for the whole name where no column has given names, and "Name" for the family's beside
 // a "Vorname" alone, as German has it.
 func nameAlone(m Mapping, folded []string) {
+	for i := range m {
+		beside := slices.ContainsFunc(givenBeside[folded[i]], func(f string) bool { return slices.Contains(folded, f) })
+		if beside && (m[i].Field == "" || m[i].Field == FieldName) && m[i].Why != "given" && !m.has(FieldGiven) {
+			m[i].Field, m[i].Confidence, m[i].Why = FieldGiven, 1, "the family name stands in a column of its own"
+		}
+	}
 	if !m.has(FieldFamily) && (slices.Contains(folded, "vorname") || slices.Contains(folded, "voornaam")) {
 		for i := range m {
 			if m[i].Field == FieldName && (folded[i] == "name" || folded[i] == "naam") && m[i].Why != "given" {
@@ -632,6 +708,17 @@ func nameAlone(m Mapping, folded []string) {
 		if m[i].Field == FieldFamily && folded[i] == "nom" && m[i].Why != "given" {
 			m[i].Field, m[i].Confidence, m[i].Why = FieldName, .7, "there is no column of given names"
 		}
+	}
+}
+
+// labelled finds the columns that say what telephone numbers are, as Google Contacts has them: "Phone 1 - Label".
+func labelled(m Mapping, folded []string) {
+	for i := range m {
+		name, ok := strings.CutSuffix(folded[i], " value")
+		if !ok || m[i].Field != FieldPhone {
+			continue
+		}
+		m[i].Label = 1 + max(slices.Index(folded, name+" label"), slices.Index(folded, name+" type"))
 	}
 }
 
