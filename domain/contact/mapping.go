@@ -39,6 +39,8 @@ type Column struct {
 	Rank       int     `json:"rank,omitempty"` // among the columns of one field, the lowest first
 	Confidence float64 `json:"confidence"`     // 1 = given, or a known header; 0 = unknown, so a custom field
 	Why        string  `json:"why"`
+	// Label is the number, from 1, of the column that says of each row what this telephone number is; 0 = none.
+	Label int `json:"label,omitempty"`
 }
 
 // Unmapped are the headers of the columns that no field is known for: they become custom fields.
@@ -84,6 +86,47 @@ type known struct {
 	rank  int
 }
 
+// unspaced are headers of several words as programs write them, in one: MOBILEPHONE.
+var unspaced = func() map[string]known {
+	const shortest = 6
+	m := map[string]known{}
+	for name, k := range headers {
+		if joined := strings.ReplaceAll(name, " ", ""); joined != name && len(joined) >= shortest {
+			m[joined] = k
+		}
+	}
+	return m
+}()
+
+// header is what a folded header means as a whole.
+func header(folded string) (known, bool) {
+	if k, ok := headers[folded]; ok {
+		return k, true
+	}
+	if k, ok := unspaced[folded]; ok {
+		return k, true
+	}
+	return numbered(folded)
+}
+
+// numbered is what a header means that is the name of a telephone or an address and a digit: "Courriel 2". Those after
+// the first come after all others.
+func numbered(folded string) (known, bool) {
+	n := len(folded) - 1
+	if n < 1 || !isDigit(folded[n]) || folded[n] == '0' {
+		return known{}, false
+	}
+	name := strings.TrimSuffix(folded[:n], " ")
+	k, ok := headers[name]
+	if !ok || k.field != FieldPhone && k.field != FieldEmail || slices.Contains(vague, name) {
+		return known{}, false
+	}
+	if folded[n] != '1' {
+		k.rank = max(k.rank, rankSecond)
+	}
+	return k, true
+}
+
 // preset is an export whose columns are known. It counts where all of needs are there, and says more of some columns
 // than their names do.
 type preset struct {
@@ -123,14 +166,14 @@ func knownHeader(cell string) bool {
 }
 
 // meaningOf is what a header means that is known as a whole, or whose parts in two languages are, or without its note.
-func meaningOf(header string) (known, bool) {
-	if k, ok := headers[fold(header)]; ok {
+func meaningOf(name string) (known, bool) {
+	if k, ok := header(fold(name)); ok {
 		return k, true
 	}
-	if k, ok := inLanguages(header); ok {
+	if k, ok := inLanguages(name); ok {
 		return k, true
 	}
-	return withoutNote(header)
+	return withoutNote(name)
 }
 
 // inLanguages is what a header means that says the same in several languages: "Courriel / Email". "Nom" alone, which
@@ -159,7 +202,7 @@ func withoutNote(header string) (known, bool) {
 	name, note := noteOf(header)
 	folded := fold(name)
 	k, ok := headers[folded]
-	if !ok || k.field == FieldName || k.field == FieldLocale || slices.Contains(vague, folded) {
+	if !ok || k.field == FieldLocale || slices.Contains(vague, folded) {
 		return known{}, false
 	}
 	said := false
@@ -168,6 +211,9 @@ func withoutNote(header string) (known, bool) {
 			continue
 		}
 		said = true
+		if k.field == FieldName && !slices.Contains(requiredWords, w) {
+			return known{}, false
+		}
 		if !slices.Contains(noteWords, w) && (k.field != FieldPhone || !slices.Contains(phoneNoteWords, w)) {
 			return known{}, false
 		}
@@ -177,7 +223,7 @@ func withoutNote(header string) (known, bool) {
 
 // noteOf parts a header from what follows its first bracket, which is folded.
 func noteOf(header string) (name, note string) {
-	i := strings.IndexAny(header, "([")
+	i := strings.IndexAny(header, "([（【")
 	if i < 0 {
 		return header, ""
 	}
@@ -216,28 +262,28 @@ func disowned(header, folded string) bool {
 			return !with && slices.Contains(outside, w)
 		}
 		return slices.Contains(have, w)
-	})
+	}) || slices.ContainsFunc(notWordsAbroad, func(w string) bool { return holdsWord(folded, w) })
 }
 
 // byHeader is what a header says, with a confidence of 1 for a known name, .9 for one with a note, .7 for words in it,
 // 0 for nothing.
-func byHeader(header, folded string) (known, float64, string) {
-	for _, name := range []string{folded, fold(parted(header))} {
-		if k, ok := headers[name]; ok {
+func byHeader(written, folded string) (known, float64, string) {
+	for _, name := range []string{folded, fold(parted(written))} {
+		if k, ok := header(name); ok {
 			return k, 1, "known header"
 		}
 	}
-	if k, ok := inLanguages(header); ok {
+	if k, ok := inLanguages(written); ok {
 		return k, 1, "known header in each of its languages"
 	}
-	if k, ok := withoutNote(header); ok {
+	if k, ok := withoutNote(written); ok {
 		return k, .9, "known header, but for the note"
 	}
-	if disowned(header, folded) {
+	if disowned(written, folded) {
 		return known{}, 0, ""
 	}
-	for _, w := range words {
-		if strings.Contains(" "+folded+" ", " "+w.words+" ") {
+	for _, w := range slices.Concat(words, wordsAbroad) {
+		if holdsWord(folded, w.words) {
 			return w.known, .7, fmt.Sprintf("%q in the header", w.words)
 		}
 	}
@@ -286,8 +332,9 @@ func mapColumns(columns []string, sample [][]string, o Options) (Mapping, []Reas
 	for _, field := range []string{FieldPhone, FieldEmail, FieldName, FieldGiven, FieldFamily, FieldLocale} {
 		sureOnly(m, field)
 	}
-	byContent(m, sample, o.Region, taken)
+	byContent(m, folded, sample, o.Region, taken)
 	nameAlone(m, folded)
+	labelled(m, folded)
 	slugs := map[string]bool{}
 	for _, c := range m {
 		slugs[c.Field] = true
@@ -423,7 +470,7 @@ func filler(s string) bool {
 
 // byContent finds the phone, and the address, in the values where no header says so. Of columns of digits it takes the
 // one with the most numbers that exist: customers have numbers, too.
-func byContent(m Mapping, sample [][]string, region string, taken map[string]bool) {
+func byContent(m Mapping, folded []string, sample [][]string, region string, taken map[string]bool) {
 	for _, kind := range []struct {
 		field  string
 		is     func(string) bool
@@ -444,7 +491,7 @@ func byContent(m Mapping, sample [][]string, region string, taken map[string]boo
 		}
 		best, most, existing := -1, 0.0, 0.0
 		for i := range m {
-			if m[i].Field != "" {
+			if m[i].Field != "" || unreached(folded[i]) {
 				continue
 			}
 			part, _ := share(sample, i, kind.is)
@@ -491,6 +538,12 @@ func isDate(s string) bool {
 // nameAlone takes a column "Nom" for the whole name where no column has given names, and "Name" for the family's beside
 // a "Vorname" alone, as German has it.
 func nameAlone(m Mapping, folded []string) {
+	for i := range m {
+		beside := slices.ContainsFunc(givenBeside[folded[i]], func(f string) bool { return slices.Contains(folded, f) })
+		if beside && (m[i].Field == "" || m[i].Field == FieldName) && m[i].Why != "given" && !m.has(FieldGiven) {
+			m[i].Field, m[i].Confidence, m[i].Why = FieldGiven, 1, "the family name stands in a column of its own"
+		}
+	}
 	if !m.has(FieldFamily) && (slices.Contains(folded, "vorname") || slices.Contains(folded, "voornaam")) {
 		for i := range m {
 			if m[i].Field == FieldName && (folded[i] == "name" || folded[i] == "naam") && m[i].Why != "given" {
@@ -505,6 +558,17 @@ func nameAlone(m Mapping, folded []string) {
 		if m[i].Field == FieldFamily && folded[i] == "nom" && m[i].Why != "given" {
 			m[i].Field, m[i].Confidence, m[i].Why = FieldName, .7, "there is no column of given names"
 		}
+	}
+}
+
+// labelled finds the columns that say what telephone numbers are, as Google Contacts has them: "Phone 1 - Label".
+func labelled(m Mapping, folded []string) {
+	for i := range m {
+		name, ok := strings.CutSuffix(folded[i], " value")
+		if !ok || m[i].Field != FieldPhone {
+			continue
+		}
+		m[i].Label = 1 + max(slices.Index(folded, name+" label"), slices.Index(folded, name+" type"))
 	}
 }
 

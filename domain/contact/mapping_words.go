@@ -2,14 +2,24 @@ package contact
 
 import "strings"
 
-// headers are the known names of columns, folded (fold), in English and French, and the commonest in Spanish,
-// Portuguese, German, Italian and Dutch.
+// headerNames are names of columns that are one field.
+type headerNames struct {
+	known
+	names string
+}
+
+// headers are the known names of columns, folded (fold), in English and French, the commonest in Spanish, Portuguese,
+// German, Italian and Dutch, and those of headersAbroad.
 var headers = func() map[string]known {
 	m := map[string]known{}
-	for _, g := range []struct {
-		known
-		names string
-	}{
+	for _, g := range headersAbroad {
+		for name := range strings.SplitSeq(g.names, "|") {
+			name = fold(name)
+			m[name] = g.known
+			m[strings.ReplaceAll(name, "ı", "i")] = g.known // of capitals: SOYADI
+		}
+	}
+	for _, g := range []headerNames{
 		{known{FieldPhone, rankMobile}, `mobile|mobile phone|mobile number|mobile no|mobile phone number|cell|cell phone|
 			cellphone|cell number|cellular|whatsapp|whatsapp number|whatsapp phone|whatsapp id|wa id|wa|msisdn|portable|
 			tel portable|telephone portable|numero de portable|cellulaire|tel cellulaire|telephone cellulaire|tel mobile|
@@ -77,6 +87,14 @@ var presets = []preset{
 	{name: "Outlook (French)", needs: []string{"prenom", "nom", "adresse de messagerie"},
 		parts:  []string{"type de messagerie", "nom complet de l adresse de messagerie"},
 		fields: map[string]known{"langue": {"fields.langue", 0}, "titre": {"fields.titre", 0}}},
+	{name: "Outlook (German)", needs: []string{"vorname", "nachname", "e mail adresse", "e mail typ"},
+		parts: []string{"e mail typ", "e mail angezeigter name"}},
+	{name: "Outlook (Spanish)", needs: []string{"nombre", "apellidos", "direccion de correo electronico"},
+		parts: []string{"tipo de correo electronico", "nombre de pantalla de correo electronico"},
+		fields: map[string]known{"particular": {FieldPhone, rankHome}, "telefono del trabajo": {FieldPhone, rankWork},
+			"titulo": {"fields.titulo", 0}}},
+	{name: "Shopify", needs: []string{"first name", "last name", "email", "phone", "default address phone"},
+		fields: map[string]known{"default address phone": {FieldPhone, rankSecond}}},
 	{name: "Meta lead ads", needs: []string{"created time", "ad id", "form id"},
 		fields: map[string]known{"id": {"fields.lead_id", 0}, "platform": {"fields.platform", 0}}},
 	{name: "Meta custom audience", needs: []string{"email", "phone", "fn", "ln"}},
@@ -85,11 +103,14 @@ var presets = []preset{
 // vague are names of telephone columns that are as well those of files, of letters or of messages.
 var vague = []string{"number", "numero", "to", "recipient"}
 
+// requiredWords are the words of notes that say whether a cell may be empty.
+var requiredWords = strings.Fields(`required mandatory obligatoire requis obligatorio obligatoria requerido obrigatorio
+	pflichtfeld pflicht erforderlich obbligatorio verplicht optional facultatif facultative optionnel opcional
+	facoltativo optioneel обязательно wymagane zorunlu 必填 必須 选填 選填 مطلوب`)
+
 // noteWords are the words of notes that change nothing, beside numbers; phoneNoteWords are those of telephones.
 var (
-	noteWords = strings.Fields(`required mandatory obligatoire requis obligatorio obligatoria requerido obrigatorio
-		pflichtfeld pflicht erforderlich obbligatorio verplicht optional facultatif facultative optionnel opcional
-		facoltativo optioneel primary main principal principale preferred s`)
+	noteWords      = append(strings.Fields(`primary main principal principale preferred s`), requiredWords...)
 	phoneNoteWords = strings.Fields(`digits digit chiffres digitos ziffern stellig cifre cijfers
 		mobile cell cellphone cellular cellulaire portable celular movil telemovel handy mobil cellulare mobiel gsm
 		with including incl without only no avec sans con com sin sem mit ohne met the de del do du
@@ -97,11 +118,13 @@ var (
 		landervorwahl prefisso internazionale landcode e164 dashes spaces tirets espaces`)
 )
 
-// words in a header that is not known as a whole, that still say what it is; all words of a row must be there.
-var words = []struct {
+type headerWords struct {
 	words string
 	known
-}{
+}
+
+// words in a header that is not known as a whole, that still say what it is; all words of a row must be there.
+var words = []headerWords{
 	{"whatsapp", known{FieldPhone, rankMobile}}, {"mobile", known{FieldPhone, rankMobile}},
 	{"cell", known{FieldPhone, rankMobile}}, {"cellulaire", known{FieldPhone, rankMobile}},
 	{"portable", known{FieldPhone, rankMobile}}, {"phone", known{FieldPhone, rankSecond}},

@@ -53,7 +53,7 @@ const utf8BOM = "\uFEFF"
 
 // Copied says that the text is not the file itself: offsets of chunks are those of a copy, which the splitter keeps.
 func (p Plan) Copied() bool {
-	return p.Format.Container != Plain || p.Format.Encoding != UTF8
+	return p.Format.Container != Plain || p.Format.Encoding != UTF8 || p.Format.Wrapped
 }
 
 // Open returns the text of a file in UTF-8, unpacked and decoded, from its beginning. It reads src as it is read
@@ -68,14 +68,17 @@ func (f Format) open(src io.ReaderAt, size int64) (io.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.Container == XLSX || f.Encoding == UTF8 {
-		return r, nil
+	if f.Container != XLSX && f.Encoding != UTF8 {
+		enc, err := encodingOf(f.Encoding)
+		if err != nil {
+			return nil, err
+		}
+		r = enc.NewDecoder().Reader(r)
 	}
-	enc, err := encodingOf(f.Encoding)
-	if err != nil {
-		return nil, err
+	if f.Wrapped {
+		r = newUnwrapper(r, f.Newline)
 	}
-	return enc.NewDecoder().Reader(r), nil
+	return r, nil
 }
 
 // encodingOf is the encoding of a name, a label of the WHATWG standard.
@@ -347,7 +350,12 @@ func document(text []byte) error {
 		what, todo = "a document (RTF), not a table", "save the table as CSV or XLSX"
 	case begins("begin:vcard"):
 		what, todo = "a vCard", "export the contacts as CSV"
-	case begins("{"), begins("[") && bytes.HasPrefix(bytes.TrimSpace(trimmed[1:]), []byte("{")):
+	case begins("dn:"), begins("version: 1\n") && bytes.Contains(trimmed, []byte("\ndn:")):
+		what, todo = "LDIF", "export the contacts as CSV"
+	case begins("insert into "), begins("create table "), begins("-- ") && (bytes.Contains(trimmed, []byte(" dump")) ||
+		bytes.Contains(trimmed, []byte("insert into ")) || bytes.Contains(trimmed, []byte("create table "))):
+		what, todo = "SQL", "export the table as CSV"
+	case begins("{"), begins("[") && bytes.IndexAny(bytes.TrimSpace(trimmed[1:]), "{[\"") == 0:
 		what, todo = "JSON", "convert it to CSV"
 	default:
 		return nil

@@ -64,7 +64,9 @@ type parser struct {
 	custom   []customColumn
 	language map[string]string
 	cells    []string
-	refused  bool // the file is one of refused rows: U+FFFD stands there for what could not be read
+	labelled bool  // columns say what the numbers are
+	ranked   []int // phones, in the order in which they are tried in a row
+	refused  bool  // the file is one of refused rows: U+FFFD stands there for what could not be read
 }
 
 type customColumn struct {
@@ -82,6 +84,7 @@ func newParser(p Plan) *parser {
 		switch c.Field {
 		case FieldPhone:
 			ps.phones = append(ps.phones, i)
+			ps.labelled = ps.labelled || c.Label > 0
 		case FieldEmail:
 			ps.emails = append(ps.emails, i)
 		case FieldName:
@@ -196,7 +199,7 @@ func (b *builder) read() {
 // a value.
 func (b *builder) phone(c *Contact) {
 	var first *Problem
-	for _, i := range b.phones {
+	for _, i := range b.tried() {
 		mark := len(b.row.Problems)
 		v, ok := b.cell(i, FieldPhone, MaxField)
 		var wrong *Problem
@@ -220,6 +223,34 @@ func (b *builder) phone(c *Contact) {
 	if first != nil {
 		b.row.Problems = append(b.row.Problems, *first)
 	}
+}
+
+// tried are the columns of telephone numbers in the order in which a row's are tried: without those that it says are of
+// a fax or a pager, and as it says which are mobiles, of home or of work.
+func (b *builder) tried() []int {
+	if !b.labelled {
+		return b.phones
+	}
+	ranks := make(map[int]int, len(b.phones))
+	b.ranked = b.ranked[:0]
+	for _, i := range b.phones {
+		ranks[i] = b.mapping[i].Rank
+		if at := b.mapping[i].Label - 1; at >= 0 && at < len(b.cells) && b.cells[at] != "" {
+			label := fold(b.cells[at])
+			if unreached(label) {
+				continue
+			}
+			for _, name := range []string{label, label + " phone", "telephone " + label, "telefon " + label} {
+				if k, ok := header(name); ok && k.field == FieldPhone {
+					ranks[i] = k.rank
+					break
+				}
+			}
+		}
+		b.ranked = append(b.ranked, i)
+	}
+	slices.SortStableFunc(b.ranked, func(i, j int) int { return ranks[i] - ranks[j] })
+	return b.ranked
 }
 
 func (b *builder) email(c *Contact) {
@@ -290,6 +321,9 @@ func readLocale(v string) string {
 	if tag, ok := languages[fold(v)]; ok {
 		return tag
 	}
+	if tag, ok := languagesAbroad[fold(v)]; ok {
+		return tag
+	}
 	if name, country, ok := strings.Cut(v, "("); ok { // as Outlook has it: "French (Canada)"
 		if tag := languages[fold(name)]; tag != "" {
 			if fold(country) == "canada" {
@@ -317,7 +351,11 @@ func (b *builder) tagged() []string {
 		for tag := range strings.FieldsFuncSeq(strings.ReplaceAll(v, ":::", "\n"), func(r rune) bool {
 			return r == ';' || r == '|' || r == ',' || r == '\n'
 		}) {
-			tag = oneLine(strings.TrimPrefix(strings.TrimSpace(tag), "* "))
+			tag = strings.TrimSpace(tag)
+			if n := len(tag); n > 2 && tag[0] == '"' && tag[n-1] == '"' { // Mailchimp: "VIP","Lead"
+				tag = strings.TrimSpace(tag[1 : n-1])
+			}
+			tag = oneLine(strings.TrimPrefix(tag, "* "))
 			if tag == "" || tag == "myContacts" || tag == "My Contacts" || slices.Contains(tags, tag) {
 				continue
 			}

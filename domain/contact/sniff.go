@@ -25,6 +25,7 @@ type Format struct {
 	HeaderText string   `json:"header_text,omitempty"` // the header as it stands in the file
 	Columns    []string `json:"columns"`               // headers; "" where there are none
 	Sheet      string   `json:"sheet,omitempty"`
+	Wrapped    bool     `json:"wrapped,omitempty"` // each line is one quoted cell that holds the row
 }
 
 // Plan is all that Split and Parse need to know of a file. It does not change once the file is being read, so it is
@@ -139,6 +140,7 @@ func (s *sniffer) table(src io.ReaderAt, size int64) error {
 	if err := s.newlines(); err != nil {
 		return err
 	}
+	s.wraps()
 	if err := s.delimited(); err != nil {
 		return err
 	}
@@ -394,7 +396,7 @@ const rareDelimiters = ",;\t|:^~"
 // delimited settles delimiter and quote.
 func (s *sniffer) delimited() error {
 	f := &s.plan.Format
-	if f.Container == XLSX {
+	if f.Container == XLSX && !f.Wrapped {
 		f.Delimiter, f.Quote = ",", `"`
 		return nil
 	}
