@@ -474,11 +474,12 @@ func (c *campaignsListCmd) Run(ctx context.Context, group *CampaignsCmd, r Clien
 
 const campaignHead = "ID\tNAME\tSTATE\tMESSAGES\tWAITING\tUNKNOWN\tSENT\tDELIVERED\tREAD\tFAILED\tSKIPPED\tCREATED"
 
-// campaignRow is a campaign as a row below campaignHead.
+// campaignRow is a campaign as a row below campaignHead. A message is in one count of the API: here what was read was
+// delivered, too, and what was delivered was sent.
 func campaignRow(c api.Campaign) string {
 	n := c.Counts
 	return fmt.Sprintf("%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s", c.ID, Short(Plain(c.Name), 40), c.State, n.Total,
-		n.Waiting, n.Unknown, n.Sent, n.Delivered, n.Read, n.Failed, n.Skipped, c.CreatedAt.UTC().Format(time.RFC3339))
+		n.Waiting, n.Unknown, n.Sent+n.Delivered+n.Read, n.Delivered+n.Read, n.Read, n.Failed, n.Skipped, c.CreatedAt.UTC().Format(time.RFC3339))
 }
 
 type campaignsMessagesCmd struct {

@@ -81,7 +81,7 @@ func TestCampaignRow(t *testing.T) {
 	}
 	require.Equal(t, map[string]string{
 		"ID": campaignOne.String(), "NAME": "Spring [2J", "STATE": "running", "MESSAGES": "1000", "WAITING": "5",
-		"UNKNOWN": "7", "SENT": "100", "DELIVERED": "800", "READ": "80", "FAILED": "10", "SKIPPED": "5",
+		"UNKNOWN": "7", "SENT": "980", "DELIVERED": "880", "READ": "80", "FAILED": "10", "SKIPPED": "5",
 		"CREATED": "2026-11-21T12:00:00Z",
 	}, row)
 	require.Equal(t, []string{"WAITING", "UNKNOWN"}, columns[4:6])

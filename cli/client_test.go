@@ -132,7 +132,7 @@ func TestDraft(t *testing.T) {
 	t.Parallel()
 
 	event, id := uuid.New(), uuid.New()
-	state, letter := "succeeded", int64(7)
+	state, letter, looks := "succeeded", int64(7), 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/crawl-requests":
@@ -141,7 +141,11 @@ func TestDraft(t *testing.T) {
 			w.WriteHeader(http.StatusAccepted)
 			_ = json.NewEncoder(w).Encode(map[string]any{"event_id": in.EventID, "draft_id": id})
 		case "/crawl-requests/" + event.String():
-			_ = json.NewEncoder(w).Encode(api.DraftRequestState{State: state, Error: "invalid: no URL", DeadLetter: &letter})
+			out := api.DraftRequestState{State: state, Error: "invalid: no URL", DeadLetter: &letter}
+			if looks++; state == "dead" && looks < 3 { // the workflow has failed, and its letter is on the way
+				out.Error, out.DeadLetter = "the workflow failed", nil
+			}
+			_ = json.NewEncoder(w).Encode(out)
 		default:
 			_ = json.NewEncoder(w).Encode(map[string]any{"url": "http://shop.example/1"})
 		}
@@ -152,7 +156,7 @@ func TestDraft(t *testing.T) {
 	require.NoError(t, c.run(t.Context(), Client{URL: server.URL}, &out, &progress))
 	require.Contains(t, out.String(), `"url": "http://shop.example/1"`)
 	require.Equal(t, "draft "+event.String()+": succeeded\n", progress.String())
-	state = "dead"
+	state, looks = "dead", 0
 	require.EqualError(t, c.run(t.Context(), Client{URL: server.URL}, &out, &progress),
 		"make draft: invalid: no URL; fix the cause and run conveyor dead-letters replay 7")
 }

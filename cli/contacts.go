@@ -234,7 +234,7 @@ func (c *contactsImportCmd) refused(ctx context.Context, r Client, tenant ofTena
 		rows = file
 	}
 	if !c.JSON {
-		if err := printRefused(out, rows, u.Rows.Invalid); err != nil {
+		if err := printRefused(out, rows, u.Rows.Invalid, c.Errors != ""); err != nil {
 			return err
 		}
 	}
@@ -247,8 +247,8 @@ func (c *contactsImportCmd) refused(ctx context.Context, r Client, tenant ofTena
 // refusedShown is how many refused rows are printed.
 const refusedShown = 10
 
-// printRefused prints the first rows of an errors.csv.
-func printRefused(out io.Writer, from io.Reader, all int64) error {
+// printRefused prints the first rows of an errors.csv; saved = all of them are in a file.
+func printRefused(out io.Writer, from io.Reader, all int64, saved bool) error {
 	rows := csv.NewReader(from)
 	rows.FieldsPerRecord = -1
 	head, err := rows.Read()
@@ -272,7 +272,10 @@ func printRefused(out io.Writer, from io.Reader, all int64) error {
 		}
 		fmt.Fprintf(out, "line %s: %s (%s)\n", Plain(row[at]), Plain(row[at+3]), Plain(row[at+2]))
 	}
-	if all > refusedShown {
+	switch {
+	case all > refusedShown && saved:
+		fmt.Fprintf(out, "… and %d more\n", all-refusedShown)
+	case all > refusedShown:
 		fmt.Fprintf(out, "… and %d more; --errors FILE saves all of them\n", all-refusedShown)
 	}
 	return nil

@@ -132,6 +132,10 @@ func (c *draftRequestCmd) run(ctx context.Context, r Client, out, progress io.Wr
 	return nil
 }
 
+// letterLooks is how often a request whose workflow has failed is looked at for its dead letter, which has the cause and
+// is there a moment later. One of a workflow that was terminated by hand may have none.
+const letterLooks = 30
+
 // wait returns the final state of the request, and prints each state on the way.
 func (c *draftRequestCmd) wait(
 	ctx context.Context, r Client, event uuid.UUID, progress io.Writer,
@@ -141,7 +145,7 @@ func (c *draftRequestCmd) wait(
 	defer cancel()
 	tick := time.NewTicker(300 * time.Millisecond)
 	defer tick.Stop()
-	began, last := time.Now(), ""
+	began, last, letters := time.Now(), "", letterLooks
 	tell := func(end string) {
 		if f, ok := progress.(*os.File); ok && isatty.IsTerminal(f.Fd()) {
 			fmt.Fprintf(progress, "\rdraft %s: %-9s %4.1f s%s", event, state.State, time.Since(began).Seconds(), end)
@@ -157,7 +161,10 @@ func (c *draftRequestCmd) wait(
 			}
 			return state, err
 		}
-		if state.State != "queued" && state.State != "running" {
+		switch {
+		case state.State == "dead" && state.DeadLetter == nil && letters > 0:
+			letters--
+		case state.State != "queued" && state.State != "running":
 			tell("\n")
 			return state, nil
 		}

@@ -3,11 +3,13 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"os"
+	"reflect"
 	"strings"
 	"time"
 
@@ -24,9 +26,12 @@ type SearchesCmd struct {
 	List       searchesListCmd       `cmd:"" help:"List saved searches, by name."`
 	Show       searchesShowCmd       `cmd:"" help:"Show a saved search: filter, schedule, targets."`
 	Add        searchesAddCmd        `cmd:"" help:"Save a search, and print its secrets and the addresses of its feeds: once."`
+	Set        searchesSetCmd        `cmd:"" help:"Change a saved search: its filter, schedule, kinds of news, language, name."`
 	Pause      searchesPauseCmd      `cmd:"" help:"Pause a search. What happens meanwhile is not told later."`
 	Resume     searchesResumeCmd     `cmd:"" help:"Resume a paused search."`
 	Delete     searchesDeleteCmd     `cmd:"" help:"Delete a search with its feeds; what waits is not told."`
+	Tell       searchesTellCmd       `cmd:"" help:"Add targets to a search: they are told what is found from then on."`
+	Untell     searchesUntellCmd     `cmd:"" help:"Delete a target of a search; what waits for it is not told."`
 	Challenge  searchesChallengeCmd  `cmd:"" help:"Ask a webhook again to confirm that it wants news: one that is unconfirmed or stopped."`
 	Try        searchesTryCmd        `cmd:"" help:"Show what a filter would have found, without saving it."`
 	Matches    searchesMatchesCmd    `cmd:"" help:"List what a search has found, the newest first."`
@@ -129,30 +134,72 @@ func showSaved(w io.Writer, s api.SavedSearch, asJSON bool) error {
 		s.State, Short(Plain(string(filter)), 300), commas(s.Kinds), Plain(string(when)),
 		s.CreatedAt.UTC().Format(time.RFC3339))
 	for _, to := range s.Targets {
-		fmt.Fprintf(t, "%s\t%s\n", to.Kind+unlessActive(to.State), strings.TrimSpace(to.ID.String()+" "+Plain(to.Label)))
-		for _, more := range [][2]string{
-			{"reason", to.Reason}, {"secret", to.Secret}, {"json", to.JSONURL}, {"atom", to.AtomURL},
-		} {
-			if more[1] != "" {
-				fmt.Fprintf(t, "  %s\t%s\n", more[0], Plain(more[1]))
-			}
-		}
+		showTarget(t, to)
 	}
 	return t.Flush()
+}
+
+func showTarget(t io.Writer, to api.SearchTarget) {
+	fmt.Fprintf(t, "%s\t%s\n", to.Kind+unlessActive(to.State), strings.TrimSpace(to.ID.String()+" "+Plain(to.Label)))
+	for _, more := range [][2]string{
+		{"reason", to.Reason}, {"secret", to.Secret}, {"json", to.JSONURL}, {"atom", to.AtomURL},
+	} {
+		if more[1] != "" {
+			fmt.Fprintf(t, "  %s\t%s\n", more[0], Plain(more[1]))
+		}
+	}
 }
 
 type searchesAddCmd struct {
 	Name string `arg:"" help:"Name of the search, once in a tenant."`
 	searchFilter
-	Webhook  []string   `help:"Address that is told by a signed request; may be repeated." placeholder:"URL" sep:"none"`
-	Feed     bool       `help:"Make a feed: Atom and JSON Feed."`
-	Target   []string   `help:"Target as the API takes it, such as {\"kind\":\"feed\"}; may be repeated." placeholder:"JSON" sep:"none"`
+	targetFlags
 	Kinds    []string   `help:"News that are told; the default is all: new, price_drop, back." placeholder:"KIND"`
+	Language string     `help:"Language of e-mails, Telegram messages and feeds, en or fr; the default is en." enum:"en,fr," default:""`
 	Pace     string     `help:"When they are told: ${enum}." enum:"at_once,hourly,daily" default:"at_once"`
 	At       string     `help:"Time of a daily digest, such as 07:30; the default is 08:00." placeholder:"TIME"`
 	Quiet    quietHours `help:"Hours in which nothing is told, such as 22:00-07:00." placeholder:"FROM-TO"`
 	TimeZone string     `help:"Time zone of these times; the default is America/Toronto." placeholder:"NAME"`
 	JSON     bool       `name:"json" help:"Print the answer of the API as JSON."`
+}
+
+// targetFlags say where the news of a search are told.
+type targetFlags struct {
+	Webhook  []string `help:"Address that is told by a signed request; may be repeated." placeholder:"URL" sep:"none"`
+	Email    []string `help:"Address that is told by e-mail, once its owner has confirmed it; may be repeated." placeholder:"ADDRESS" sep:"none"`
+	Telegram []string `help:"Chat that the bot writes to, by its ID, or the @name of a channel; may be repeated." placeholder:"CHAT" sep:"none"`
+	Feed     bool     `help:"Make a feed: Atom and JSON Feed."`
+	Target   []string `help:"Target as the API takes it, such as {\"kind\":\"feed\"}; may be repeated." placeholder:"JSON" sep:"none"`
+}
+
+// targets are what the flags name: at least one.
+func (f targetFlags) targets() (out []api.TargetStart, err error) {
+	for _, address := range f.Webhook {
+		out = append(out, api.TargetStart{Kind: string(saved.Webhook), URL: address})
+	}
+	for _, address := range f.Email {
+		out = append(out, api.TargetStart{Kind: string(saved.Email), Email: address})
+	}
+	for _, chat := range f.Telegram {
+		out = append(out, api.TargetStart{Kind: string(saved.Telegram), Chat: chat})
+	}
+	if f.Feed {
+		out = append(out, api.TargetStart{Kind: string(saved.Feed)})
+	}
+	for _, text := range f.Target {
+		var t api.TargetStart
+		d := json.NewDecoder(strings.NewReader(text))
+		d.DisallowUnknownFields()
+		if err := d.Decode(&t); err != nil {
+			return nil, fmt.Errorf("read --target: %w", err)
+		}
+		out = append(out, t)
+	}
+	if len(out) == 0 {
+		return nil, errors.New("name a target to tell the news to: --webhook URL, --email ADDRESS, --telegram CHAT, " +
+			"--feed or --target")
+	}
+	return out, nil
 }
 
 // Help shows how the command is used.
@@ -166,11 +213,15 @@ func (searchesAddCmd) Help() string {
 The secret of a webhook and the addresses of a feed are printed once; nothing shows them again.`
 }
 
-// quietHours are two times of the day.
-type quietHours struct{ from, to string }
+// quietHours are two times of the day, or none.
+type quietHours struct {
+	from, to string
+	set      bool
+}
 
-// UnmarshalText reads 22:00-07:00.
+// UnmarshalText reads 22:00-07:00, and - as none.
 func (q *quietHours) UnmarshalText(text []byte) (err error) {
+	q.set = true
 	var ok bool
 	if q.from, q.to, ok = strings.Cut(string(text), "-"); !ok {
 		return fmt.Errorf("%q is not two times such as 22:00-07:00", text)
@@ -181,37 +232,18 @@ func (q *quietHours) UnmarshalText(text []byte) (err error) {
 // start is the search as the API takes it.
 func (c *searchesAddCmd) start() (in api.SearchStart, err error) {
 	in.Name = c.Name
-	if in.Filter, err = c.criteria(); err != nil {
+	if in.Filter, err = c.criteria(saved.Criteria{}); err != nil {
 		return in, err
 	}
-	for _, k := range c.Kinds {
-		in.Kinds = append(in.Kinds, api.SearchKind(k))
-	}
+	in.Kinds, in.Language = searchKinds(c.Kinds), api.SearchLanguage(c.Language)
 	in.Schedule = &saved.Schedule{
 		Pace: saved.Pace(c.Pace), At: c.At, QuietAt: c.Quiet.from, QuietTo: c.Quiet.to, TimeZone: c.TimeZone,
 	}
 	if err := in.Schedule.Check(); err != nil {
 		return in, err
 	}
-	for _, address := range c.Webhook {
-		in.Targets = append(in.Targets, api.TargetStart{Kind: string(saved.Webhook), URL: address})
-	}
-	if c.Feed {
-		in.Targets = append(in.Targets, api.TargetStart{Kind: string(saved.Feed)})
-	}
-	for _, text := range c.Target {
-		var t api.TargetStart
-		d := json.NewDecoder(strings.NewReader(text))
-		d.DisallowUnknownFields()
-		if err := d.Decode(&t); err != nil {
-			return in, fmt.Errorf("read --target: %w", err)
-		}
-		in.Targets = append(in.Targets, t)
-	}
-	if len(in.Targets) == 0 {
-		return in, fmt.Errorf("name a target to tell the news to: --webhook URL, --feed or --target")
-	}
-	return in, nil
+	in.Targets, err = c.targets()
+	return in, err
 }
 
 // Run saves a search and prints it with what is shown once.
@@ -225,6 +257,141 @@ func (c *searchesAddCmd) Run(ctx context.Context, group *SearchesCmd, r Client) 
 		return err
 	}
 	return showSaved(os.Stdout, s, c.JSON)
+}
+
+func searchKinds(kinds []string) (out []api.SearchKind) {
+	for _, k := range kinds {
+		out = append(out, api.SearchKind(k))
+	}
+	return out
+}
+
+type searchesSetCmd struct {
+	savedArg
+	searchFilter
+	Name     string     `help:"New name of the search." placeholder:"NAME"`
+	Kinds    []string   `help:"News that are told: new, price_drop, back." placeholder:"KIND"`
+	Language string     `help:"Language of e-mails, Telegram messages and feeds: en or fr." enum:"en,fr," default:""`
+	Pace     string     `help:"When they are told: at_once, hourly or daily." enum:"at_once,hourly,daily," default:""`
+	At       string     `help:"Time of a daily digest, such as 07:30." placeholder:"TIME"`
+	Quiet    quietHours `help:"Hours in which nothing is told, such as 22:00-07:00; - is none." placeholder:"FROM-TO"`
+	TimeZone string     `help:"Time zone of these times." placeholder:"NAME"`
+	JSON     bool       `name:"json" help:"Print the answer of the API as JSON."`
+}
+
+// Help shows how the command is used.
+func (searchesSetCmd) Help() string {
+	return `What is not given stays. A condition of the filter is taken away by giving the filter anew.
+
+Examples:
+
+  conveyor searches set "near work" --max-price 1500 --quiet 22:00-07:00
+  conveyor searches set "near work" --filter '{"neighbourhood":"plateau-mont-royal"}'`
+}
+
+// patch is what changes of s.
+func (c *searchesSetCmd) patch(s api.SavedSearch) (p api.SearchPatch, err error) {
+	filter, err := c.criteria(s.Filter)
+	if err != nil {
+		return p, err
+	}
+	if !reflect.DeepEqual(filter, s.Filter) || c.Filter != "" {
+		p.Filter = &filter
+	}
+	when := s.Schedule
+	overlay(&when.Pace, saved.Pace(c.Pace))
+	overlay(&when.At, c.At)
+	overlay(&when.TimeZone, c.TimeZone)
+	if c.Quiet.set {
+		when.QuietAt, when.QuietTo = c.Quiet.from, c.Quiet.to
+	}
+	if when != s.Schedule {
+		if err := when.Check(); err != nil {
+			return p, err
+		}
+		p.Schedule = &when
+	}
+	if c.Name != "" {
+		p.Name = &c.Name
+	}
+	if c.Language != "" {
+		p.Language = new(api.SearchLanguage(c.Language))
+	}
+	if p.Kinds = searchKinds(c.Kinds); reflect.ValueOf(p).IsZero() {
+		return p, errors.New("say what to change, such as --max-price 1500 or --pace daily")
+	}
+	return p, nil
+}
+
+// Run changes a search and prints it.
+func (c *searchesSetCmd) Run(ctx context.Context, group *SearchesCmd, r Client) error {
+	s, err := c.find(ctx, group, r)
+	if err != nil {
+		return err
+	}
+	in, err := c.patch(s)
+	if err != nil {
+		return err
+	}
+	var changed api.SavedSearch // what is absent in an answer would stay in s
+	if err := r.call(ctx, http.MethodPatch, group.path("/searches/"+s.ID.String(), nil), in, &changed); err != nil {
+		return err
+	}
+	return showSaved(os.Stdout, changed, c.JSON)
+}
+
+type searchesTellCmd struct {
+	savedArg
+	targetFlags
+}
+
+// Help says what is printed once.
+func (searchesTellCmd) Help() string {
+	return `The secret of a webhook and the addresses of a feed are printed once; nothing shows them again.`
+}
+
+// Run adds targets and prints each. Those before one that is refused are added.
+func (c *searchesTellCmd) Run(ctx context.Context, group *SearchesCmd, r Client) error {
+	targets, err := c.targets()
+	if err != nil {
+		return err
+	}
+	s, err := c.find(ctx, group, r)
+	if err != nil {
+		return err
+	}
+	path := group.path("/searches/"+s.ID.String()+"/targets", nil)
+	for _, in := range targets {
+		var to api.SearchTarget
+		if err := r.call(ctx, http.MethodPost, path, in, &to); err != nil {
+			return err
+		}
+		t := newTable(os.Stdout)
+		showTarget(t, to)
+		if err := t.Flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type searchesUntellCmd struct {
+	savedArg
+	Target uuid.UUID `arg:"" help:"ID of the target, which show has."`
+}
+
+// Run deletes a target.
+func (c *searchesUntellCmd) Run(ctx context.Context, group *SearchesCmd, r Client) error {
+	s, err := c.find(ctx, group, r)
+	if err != nil {
+		return err
+	}
+	path := "/searches/" + s.ID.String() + "/targets/" + c.Target.String()
+	if err := r.call(ctx, http.MethodDelete, group.path(path, nil), nil, nil); err != nil {
+		return err
+	}
+	fmt.Printf("target %s is deleted\n", c.Target)
+	return nil
 }
 
 type (
@@ -317,7 +484,7 @@ func (searchesTryCmd) Help() string {
 
 // Run prints what a filter would have found.
 func (c *searchesTryCmd) Run(ctx context.Context, group *SearchesCmd, r Client) error {
-	filter, err := c.criteria()
+	filter, err := c.criteria(saved.Criteria{})
 	if err != nil {
 		return err
 	}

@@ -29,6 +29,8 @@ func searchesAPI(t *testing.T) (address string, asked *[]string) {
 	asked = new([]string)
 	search := api.SavedSearch{
 		ID: uuid.MustParse(savedOne), Name: "near work", State: "active", Kinds: []api.SearchKind{"new"},
+		Filter:   saved.Criteria{MaxPrice: 1500, Text: "balcon"},
+		Schedule: saved.Schedule{QuietAt: "22:00", QuietTo: "07:00"},
 		Targets: []api.SearchTarget{
 			{ID: uuid.MustParse(hookOne), Kind: "webhook", State: "unconfirmed", Label: "https://hooks.example", Secret: "s3cret"},
 		},
@@ -92,8 +94,29 @@ func TestSearches(t *testing.T) {
 			`"metres":1500},"text":"balcon"},"kinds":["new","back"],"schedule":{"pace":"daily","at":"07:30","quiet_at":"22:00",` +
 			`"quiet_to":"07:00"},"targets":[{"kind":"webhook","url":"https://hooks.example/a,b"},{"kind":"feed"}]}`,
 	}, *asked)
+	for want, line := range map[string][]string{
+		`{"filter":{"max_price":1400,"rooms":[4.5],"pets":"cats","parking":["indoor","yes"],"text":"balcon"},` +
+			`"schedule":{"pace":"daily","at":"07:30","quiet_at":"22:00","quiet_to":"07:00"}}`: {
+			"--max-price", "1400", "--rooms", "4.5", "--pets", "cats", "--parking", "indoor,yes", "--pace", "daily", "--at", "07:30",
+		},
+		`{"filter":{"available_by":"2027-07-01"},"language":"fr"}`: {
+			"--filter", "{}", "--available-by", "2027-07-01", "--language", "fr",
+		},
+		`{"name":"nearer","kinds":["back"],"schedule":{}}`: {"--name", "nearer", "--kinds", "back", "--quiet", "-"},
+	} {
+		require.NoError(t, run(t, url, append([]string{"searches", "set", savedOne}, line...)...), line)
+		require.Equal(t, "PATCH "+one+" "+want, (*asked)[len(*asked)-1])
+	}
+	require.ErrorContains(t, run(t, url, "searches", "set", savedOne), "say what to change")
+	require.NoError(t, run(t, url, "searches", "tell", savedOne, "--email", "jo@example.org", "--telegram", "@homes"))
+	require.Equal(t, []string{
+		`POST ` + one + `/targets {"kind":"email","email":"jo@example.org"}`, `POST ` + one + `/targets {"kind":"telegram","chat":"@homes"}`,
+	}, (*asked)[len(*asked)-2:])
+	require.ErrorContains(t, run(t, url, "searches", "tell", savedOne), "name a target")
+	require.NoError(t, run(t, url, "searches", "untell", savedOne, hookOne))
+	require.Equal(t, "DELETE "+one+"/targets/"+hookOne, (*asked)[len(*asked)-1])
 	require.ErrorContains(t, run(t, url, "searches", "show", "nobody"), `there is no saved search "nobody"`)
-	require.ErrorContains(t, run(t, url, "searches", "add", "x"), "--webhook URL, --feed or --target")
+	require.ErrorContains(t, run(t, url, "searches", "add", "x"), "--webhook URL, --email ADDRESS")
 	require.NoError(t, run(t, url, "searches", "add", "x", "--target", `{"kind":"feed"}`))
 	require.Contains(t, (*asked)[len(*asked)-1], `"targets":[{"kind":"feed"}]`)
 	require.ErrorContains(t, run(t, url, "searches", "add", "x", "--target", `{"colour":"red"}`), "colour")
@@ -166,7 +189,7 @@ func TestPolygonOf(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "streets.geojson")
 	require.NoError(t, os.WriteFile(file, []byte(`{"type":"Polygon","coordinates":[`+ring+`]}`), 0o600))
-	c, err := (&searchFilter{Polygon: file, BBox: "-74, 45, -73, 46", Text: "balcon"}).criteria()
+	c, err := (&searchFilter{Polygon: file, BBox: "-74, 45, -73, 46", Text: "balcon"}).criteria(saved.Criteria{})
 	require.NoError(t, err)
 	require.Equal(t, saved.Criteria{Polygon: want, Box: []float64{-74, 45, -73, 46}, Text: "balcon"}, c)
 }
