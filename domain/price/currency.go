@@ -202,8 +202,27 @@ var renewed = map[string]string{"BG": "EUR", "BY": "BYN", "CW": "XCG", "HR": "EU
 var international = set("ac ad ai as bz cc cd co dj fm gg gl im io je la li ly me ms mu nu pw sc sh so st sx tf tk " +
 	"tl to tv vc vg vu ws")
 
-// CurrencyOfHost returns the currency of the country that a host name ends in; "" where it ends in none ("shop.com"),
-// or in one whose domain the whole world uses ("shop.io").
+// places are the domains of cities, regions and their languages in IANA's root zone database, by the currency of their
+// country. Those that are words or of many countries as well (.irish, .ist, .africa, .krd) name no currency.
+var places = func() map[string]string {
+	m := map[string]string{}
+	for code, names := range map[string]string{
+		"EUR": "alsace amsterdam barcelona bayern bcn berlin brussels bzh cat cologne corsica eus frl gal gent hamburg " +
+			"helsinki koeln madrid nrw paris ruhr saarland tirol vlaanderen wien",
+		"CAD": "quebec", "USD": "boston miami nyc vegas", "GBP": "cymru london scot wales", "CHF": "swiss zuerich",
+		"JPY": "kyoto nagoya okinawa osaka ryukyu tokyo yokohama", "AUD": "melbourne sydney", "NZD": "kiwi",
+		"SEK": "stockholm", "HUF": "budapest", "TRY": "istanbul", "ZAR": "capetown durban joburg", "TWD": "taipei",
+		"BRL": "rio", "AED": "abudhabi dubai", "QAR": "doha", "RUB": "moscow tatar xn--80adxhks москва",
+	} {
+		for name := range strings.FieldsSeq(names) {
+			m[name] = code
+		}
+	}
+	return m
+}()
+
+// CurrencyOfHost returns the currency of the country that a host name ends in, or of that of its city ("shop.quebec");
+// "" where it ends in none ("shop.com"), or in one whose domain the whole world uses ("shop.io").
 func CurrencyOfHost(host string) string {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if name, port, ok := strings.Cut(host, ":"); ok && !strings.Contains(port, ":") {
@@ -216,16 +235,16 @@ func CurrencyOfHost(host string) string {
 	switch tld := host[dot+1:]; {
 	case international[tld]:
 		return ""
-	case tld == "eu" || tld == "cat":
+	case places[tld] != "":
+		return places[tld]
+	case tld == "eu":
 		return "EUR"
-	case tld == "uk" || tld == "scot" || tld == "london":
+	case tld == "uk":
 		return "GBP"
-	case tld == "su" || tld == "xn--p1ai" || tld == "рф" || tld == "moscow":
+	case tld == "su" || tld == "xn--p1ai" || tld == "рф":
 		return "RUB"
 	case tld == "xn--j1amh" || tld == "укр":
 		return "UAH"
-	case tld == "swiss":
-		return "CHF"
 	case len(tld) == 2:
 		return ofRegion(tld)
 	}

@@ -590,6 +590,29 @@ func TestCurrencies(t *testing.T) {
 	}
 }
 
+// TestCurrencyOfPlaces reads the domains of cities and regions. The half set aside has other spellings of
+// a host, entries that the table got later, and domains that name no place of one currency.
+func TestCurrencyOfPlaces(t *testing.T) {
+	t.Parallel()
+
+	for half, hosts := range map[string]map[string]string{
+		"open": {"shop.quebec": "CAD", "shop.berlin": "EUR", "shop.tokyo": "JPY", "shop.nyc": "USD", "a.b.zuerich": "CHF",
+			"shop.paris.fr": "EUR", "quebec.com": "", "shop.shop": "", "x.cat": "EUR", "x.scot": "GBP", "x.london": "GBP",
+			"x.moscow": "RUB", "x.swiss": "CHF", "x.kiwi": "NZD", "x.wales": "GBP", "x.rio": "BRL", "quebec": ""},
+		"aside": {"WWW.SHOP.QUEBEC.": "CAD", "shop.melbourne:443": "AUD", "x.helsinki": "EUR", "x.budapest": "HUF",
+			"x.dubai": "AED", "x.abudhabi": "AED", "x.doha": "QAR", "x.tatar": "RUB", "x.xn--80adxhks": "RUB", "x.bcn": "EUR",
+			"x.москва": "RUB", "x.irish": "", "art.ist": "", "x.africa": "", "x.asia": "", "x.lat": "", "x.arab": "", "x.krd": "",
+			"shop.paris.com": "", "berlin.io": "", "quebec.co.uk": "GBP", "x.boston": "USD", "x.taipei": "TWD",
+			"x.stockholm": "SEK", "x.istanbul": "TRY", "x.joburg": "ZAR", "x.osaka": "JPY", "x.vlaanderen": "EUR"},
+	} {
+		for host, want := range hosts {
+			if got := price.CurrencyOfHost(host); got != want {
+				t.Errorf("%s: CurrencyOfHost(%q) = %q, want %q", half, host, got, want)
+			}
+		}
+	}
+}
+
 // TestLinear reads texts that would take for ever if a number were looked at more than a few times.
 func TestLinear(t *testing.T) {
 	t.Parallel()

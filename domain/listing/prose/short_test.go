@@ -20,7 +20,23 @@ var wholeShort = map[string]float64{"open12": 98, "aside12": 93}
 // sus, 250$/sem. The misses of the half set aside are not looked at.
 func TestShortForms(t *testing.T) {
 	t.Parallel()
-	data, err := os.ReadFile(filepath.Join("testdata", "short.jsonl"))
+	readWritten(t, "short.jsonl", wholeShort)
+}
+
+// wholeLandlords are those shares of the strings of testdata/landlords.jsonl.
+var wholeLandlords = map[string]float64{"open13": 71, "aside13": 65}
+
+// TestLandlords reads 304 strings as landlords write them: labels and values on one line, several doors of a street,
+// amenities cut short, what is beside the rent, dates in words. The misses of the half set aside are not looked at.
+func TestLandlords(t *testing.T) {
+	t.Parallel()
+	readWritten(t, "landlords.jsonl", wholeLandlords)
+}
+
+// readWritten reads the strings of a file of testdata and compares the shares that are whole, by half.
+func readWritten(t *testing.T, file string, least map[string]float64) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,11 +68,11 @@ func TestShortForms(t *testing.T) {
 		g := scores[group]
 		share := 100 * float64(g.whole) / float64(g.strings)
 		t.Logf("%-22s %3d of %3d strings whole (%.1f %%)", group, g.whole, g.strings, share)
-		if share < wholeShort[group] {
-			t.Errorf("%s: %.1f %% of the strings are whole; want %.1f", group, share, wholeShort[group])
+		if share < least[group] {
+			t.Errorf("%s: %.1f %% of the strings are whole; want %.1f", group, share, least[group])
 		}
 	}
-	for half := range wholeShort {
+	for half := range least {
 		if scores[half] == nil {
 			t.Errorf("no string is of the half %s", half)
 		}

@@ -146,6 +146,12 @@ func judge(s advertString) (wrong []string, values int) {
 	if want["room_rental"] != "" {
 		want["bedrooms"], want["type"], want["rooms"] = "1", "?", "?" // the count may be that of the shared home
 	}
+	for name := range strings.SplitSeq(want["has"], ",") { // of several amenities, which the fields do not hold
+		if name != "" && !slices.Contains(prose.ParseAmenities(s.Text), name) {
+			wrong = append(wrong, "no "+name)
+		}
+	}
+	delete(want, "has")
 	if s.Want["type"] == "loft" || s.Want["type"] == "studio" {
 		want["bedrooms"] = cmp.Or(want["bedrooms"], "0|-")
 	}
@@ -177,6 +183,7 @@ func claims(s advertString) map[string]string {
 		raw.Title = cmp.Or(s.Title, "Annonce")
 	case "address":
 		raw.Description, raw.Address = "", s.Text
+	case "where": // a passage of which the address is labelled, too
 	}
 	got := map[string]string{}
 	var stated prose.Stated
@@ -208,7 +215,7 @@ func claims(s advertString) map[string]string {
 			got[key] = strings.Replace(text, "true", "yes", 1)
 		}
 	}
-	if s.Part == "address" {
+	if s.Part == "address" || s.Part == "where" {
 		for key, v := range map[string]string{"civic": strings.Join(l.Address.Civic, ","), "street": l.Address.Street,
 			"unit": l.Address.Unit, "city": l.Address.City} {
 			if v != "" {

@@ -1,0 +1,120 @@
+package prose
+
+import "github.com/mtlrent/conveyor/domain/listing"
+
+// signed reads the amount of the currency sign at i: the number before it, or the one after.
+func (p *Prose) signed(i, used int) (a amount, ok bool) {
+	left, right := i-1, i+1
+	if p.sym(left) == '.' || p.sym(left) == ',' { // "900.00.$"
+		left--
+	}
+	l, r := p.num(left), p.num(right)
+	if l != nil && (left <= used || l.half || l.digits == 0 || l.digits == 1 && l.dec == 1) {
+		l = nil
+	}
+	if l != nil && p.words[i].line {
+		l = nil
+	}
+	if r != nil && (r.half || r.digits == 0 || r.line) {
+		r = nil
+	}
+	if l != nil && r != nil && p.words[i].space && !r.space { // "2018 $800"
+		l = nil
+	}
+	switch {
+	case l != nil:
+		a = amount{cents: l.cents, from: left, to: i}
+		p.thousandsBefore(&a, used)
+	case r != nil:
+		a = amount{cents: r.cents, from: i, to: right}
+		for next := p.num(a.to + 1); next != nil; next = p.num(a.to + 1) { // "$1 250"
+			if !next.space || next.line || next.digits != 3 || next.half || p.words[a.to].dec > 0 || p.words[a.to].digits > 3 ||
+				a.cents <= 0 || a.cents > 1e12 || p.sym(a.to+2) == '$' {
+				break
+			}
+			a.cents = a.cents*1000 + next.cents
+			a.to++
+		}
+		if p.sym(a.to+1) == '$' { // "$850$"
+			a.to++
+		}
+	default:
+		return a, false
+	}
+	return a, true
+}
+
+// thousandsBefore adds "1" to "250" in "1 250 $". The group before may have three digits only when it is a whole
+// number of its own: the year of "juillet 2018 800,00 $" has four, and "3 1/2" is no group.
+func (p *Prose) thousandsBefore(a *amount, used int) {
+	scale := int64(1000)
+	for a.from-1 > used {
+		t, prev := &p.words[a.from], p.num(a.from-1)
+		if prev == nil || !t.space || t.line || t.digits != 3 || prev.half || prev.dec > 0 || prev.digits > 3 ||
+			prev.digits < 1 ||
+			prev.cents == 0 || scale > 1e9 {
+			return
+		}
+		if p.sym(a.from-2) == '#' || p.about(a.from-2, aMonth) { // "app #3 800 $", "juillet 18 800 $"
+			return
+		}
+		a.cents += prev.cents * scale
+		a.from--
+		scale *= 1000
+	}
+}
+
+// unsigned reads a number without a sign that the words around it make a sum: "755.00 / m", "prix 750.00".
+func (p *Prose) unsigned(i, used int) (a amount, ok bool) {
+	t := &p.words[i]
+	if t.half || t.digits < 2 || t.digits > 8 || t.cents < 100_00 {
+		return a, false
+	}
+	if end, _ := p.areaUnit(i + 1); end >= 0 || listing.StreetWord(p.word(i+1)) { // "loyer de 752 pieds carrés"
+		return a, false
+	}
+	if p.sym(i+1) == '$' || p.sym(i+1) == '.' && p.sym(i+2) == '$' || p.about(i+1, aMoney) && p.isCurrency(i+1) {
+		return a, false
+	}
+	if next := p.num(i + 1); next != nil && next.space && next.digits == 3 && t.digits <= 3 { // "1 250 $"
+		return a, false
+	}
+	a = amount{cents: t.cents, from: i, to: i}
+	p.thousandsBefore(&a, used)
+	if per, _ := p.period(i + 1); per != unstated && (p.sym(i+1) == '/' || p.word(i+1) == "par" || p.word(i+1) == "per" ||
+		per == perMonth && p.word(i+1) != "m") {
+		if p.word(i+1) != "mois" && p.word(i+1) != "mo" && p.word(i+1) != "month" && p.word(i+1) != "moi" {
+			return a, true
+		}
+		return a, t.digits >= 3
+	}
+	if t.dec == 2 && t.cents%100 == 0 && t.digits >= 3 && t.digits <= 4 && a.from == i { // "865.00 tout inclus"
+		return a, true
+	}
+	k := a.from - 1
+	for n := 0; n < 4 && k >= 0; n++ {
+		switch p.word(k) {
+		case "prix", "loyer", "rent", "price", "tarif", "asking":
+			year := t.cents >= 1990_00 && t.cents <= 2040_00 && t.dec == 0 && t.digits == 4
+			return a, !year
+		case "rate", "cout": // "Coût : 900"
+			return a, k < a.from-1 && p.sym(k+1) == ':'
+		case "a", "de", "est", "is", "only", "seulement", "juste", "mensuel", "total", "":
+			if s := p.sym(k); s != ':' && s != '=' && s != '-' && p.word(k) == "" {
+				return a, false
+			}
+		default:
+			return a, false
+		}
+		k--
+	}
+	return a, false
+}
+
+func (p *Prose) isCurrency(i int) bool {
+	switch p.word(i) {
+	case "dollar", "dollars", "piastres", "cad":
+		return true
+	}
+	return false
+}
