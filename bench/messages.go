@@ -90,6 +90,19 @@ func (h *system) dispatches(ctx context.Context, report *Report) []scenario {
 			}
 			return nil
 		}},
+		{"outreach: pause", func() error {
+			p, stop, err := h.post(ctx, report)
+			if err != nil {
+				return err
+			}
+			defer stop()
+			for _, rate := range []int{campaign.Enterprise.PerSecond(), 1000} {
+				if err := p.pauses(ctx, rate); err != nil {
+					return err
+				}
+			}
+			return nil
+		}},
 	}
 }
 

@@ -27,6 +27,7 @@ type Report struct {
 	Found      []Found      `json:"search_found,omitempty"`
 	Stored     []Stored     `json:"search_stored,omitempty"`
 	Dispatched []Dispatched `json:"dispatched,omitempty"`
+	Paused     []Paused     `json:"paused,omitempty"`
 	Imported   []Imported   `json:"imported,omitempty"`
 	Fresh      []Fresh      `json:"freshness,omitempty"`
 	Saved      []Saved      `json:"saved,omitempty"`
@@ -193,6 +194,7 @@ func (r Report) printCrawls(w io.Writer) {
 		_ = t.Flush()
 	}
 	printDispatched(w, r.Dispatched)
+	printPaused(w, r.Paused)
 }
 
 // list names the values of at least least, sorted.

@@ -12,10 +12,8 @@ import (
 	"time"
 
 	"github.com/mtlrent/conveyor/internal/devstack"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
-
-// redeclared is how long a deleted exchange or queue may be missing while it is used.
-const redeclared = 90 * time.Second
 
 // rebuildBroker kills the broker, deletes its data and starts it again, as on a new disk.
 func rebuildBroker(w *world) (string, error) {
@@ -23,7 +21,7 @@ func rebuildBroker(w *world) (string, error) {
 		return "", errBusy
 	}
 	defer w.broker.Unlock()
-	ctx, cancel := context.WithTimeout(w.ctx, 2*time.Minute)
+	ctx, cancel := context.WithTimeout(w.ctx, 2*servicetest.Patience())
 	defer cancel()
 	from := time.Now()
 	if err := w.save("listings.published"); err != nil {
@@ -31,7 +29,7 @@ func rebuildBroker(w *world) (string, error) {
 	}
 	back, away := make(chan error, 1), 3*time.Second
 	go func() { back <- w.stack.Restart(ctx, devstack.RabbitMQ, true, away) }()
-	err := eventually(ctx, 20*time.Second, func() bool { return w.stack.Pid(devstack.RabbitMQ) == 0 })
+	err := eventually(ctx, servicetest.Patience(), func() bool { return w.stack.Pid(devstack.RabbitMQ) == 0 })
 	if err == nil {
 		err = empty(filepath.Join(w.dir, "data", "rabbitmq", "mnesia"))
 	}
@@ -110,7 +108,7 @@ func (w *world) recovered(name, kind string) (string, error) {
 		pause(w.ctx, 250*time.Millisecond)
 		return w.bound(name) && w.watch.bound()
 	}
-	err := eventually(w.ctx, redeclared, ready)
+	err := eventually(w.ctx, servicetest.Patience(), ready)
 	return fmt.Sprintf(": declared again after %s", time.Since(began).Round(100*time.Millisecond)), err
 }
 
@@ -162,7 +160,7 @@ func (w *world) publishAgain(before time.Time) (n int, err error) {
 		At time.Time
 	}
 	var arrived []arrival
-	wait := eventually(w.ctx, time.Minute, func() bool { // Postgres may be away too
+	wait := eventually(w.ctx, servicetest.Patience(), func() bool { // Postgres may be away too
 		arrived, err = table[arrival](w, sqlArrived)
 		return err == nil
 	})

@@ -86,7 +86,7 @@ func TestTheLedgerOfCampaignsBalances(t *testing.T) {
 	mathrand.New(mathrand.NewPCG(*seed, 9)).Shuffle(len(left), func(i, j int) { left[i], left[j] = left[j], left[i] })
 	kills := w.disturbCampaign(id, &left, l)
 	unrest := w.settle()
-	ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(w.ctx, servicetest.Patience())
 	defer cancel()
 	if err := api.Settled(ctx); err != nil {
 		l.Wrong = append(l.Wrong, "webhooks were not taken: "+err.Error())
@@ -161,7 +161,7 @@ func applyWebhook(r *http.Request, hooks *db.Webhooks) error {
 
 // everyTenant runs a statement over the rows of all tenants.
 func (w *world) everyTenant(do func(ctx context.Context, tx pgx.Tx) error) error {
-	ctx, cancel := context.WithTimeout(w.ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(w.ctx, servicetest.Patience())
 	defer cancel()
 	return pgx.BeginTxFunc(ctx, w.db, pgx.TxOptions{BeginQuery: "BEGIN; SELECT set_config('conveyor.tenant', '*', true)"},
 		func(tx pgx.Tx) error { return do(ctx, tx) })

@@ -195,7 +195,7 @@ func (c *clustered) roll() error {
 			if !*long {
 				continue
 			}
-			if err := eventually(c.ctx, 2*time.Minute, func() bool { return c.sick(r) == "" }); err != nil {
+			if err := eventually(c.ctx, servicetest.Patience(), func() bool { return c.sick(r) == "" }); err != nil {
 				return fmt.Errorf("%s is not healthy after it was replaced: %s", r.name, c.sick(r))
 			}
 		}
@@ -254,9 +254,9 @@ func TestTheLedgerOfTheClusterBalances(t *testing.T) {
 	sent := make(chan uuid.UUID, 1)
 	c.gone.Go(func() { // a campaign to the people of the file, as soon as they are there
 		defer close(sent)
-		_ = eventually(c.ctx, 10*time.Minute, func() bool { return !i.open(upload) })
+		_ = eventually(c.ctx, 5*servicetest.Patience(), func() bool { return !i.open(upload) })
 		var id uuid.UUID
-		err := eventually(c.ctx, time.Minute, func() bool { id, err = c.makeCampaign(box); return err == nil })
+		err := eventually(c.ctx, servicetest.Patience(), func() bool { id, err = c.makeCampaign(box); return err == nil })
 		if err == nil {
 			sent <- id
 		}
@@ -401,7 +401,7 @@ func (c *clustered) suffer(b breakdown, l *Ledger) {
 	healed := time.Now()
 	after := c.recover(b.name+", its end", healed, l)
 	c.say("%s: work went on after %.1f s, and %.1f s after its end", b.name, during, after)
-	_ = eventually(c.ctx, 2*time.Minute, c.healthy)
+	_ = eventually(c.ctx, servicetest.Patience(), c.healthy)
 	c.suffered = append(c.suffered, suffered{
 		Failure: b.name, Lasted: healed.Sub(began).Seconds(), During: during, After: after, span: span{began, time.Now()},
 	})
@@ -410,7 +410,7 @@ func (c *clustered) suffer(b breakdown, l *Ledger) {
 // recover publishes an advert and waits until it is a listing.
 func (c *clustered) recover(name string, since time.Time, l *Ledger) float64 {
 	probe := c.flow.probe()
-	if err := eventually(c.ctx, 3*time.Minute, func() bool { return c.watch.saw(probe.advert) }); err != nil {
+	if err := eventually(c.ctx, 2*servicetest.Patience(), func() bool { return c.watch.saw(probe.advert) }); err != nil {
 		l.Wrong = append(l.Wrong, name+": an advert published then is still no listing: "+c.restless())
 		return -1
 	}

@@ -104,7 +104,7 @@ func (w *world) startCrawl(seed string, settings crawling.Settings) (id int64, e
 	}
 	key := uuid.NewString()
 	start := func() error {
-		ctx, cancel := context.WithTimeout(w.ctx, 20*time.Second)
+		ctx, cancel := context.WithTimeout(w.ctx, servicetest.Patience())
 		defer cancel()
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.vars["CONVEYOR_API_URL"]+"/crawl-runs",
 			bytes.NewReader(body))
@@ -132,7 +132,7 @@ func (w *world) startCrawl(seed string, settings crawling.Settings) (id int64, e
 		id = run.ID
 		return err
 	}
-	if e := eventually(w.ctx, time.Minute, func() bool { err = start(); return err == nil }); e != nil {
+	if e := eventually(w.ctx, servicetest.Patience(), func() bool { err = start(); return err == nil }); e != nil {
 		return 0, err
 	}
 	return id, nil

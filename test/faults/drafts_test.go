@@ -216,7 +216,7 @@ func (w *world) askForDraft(event uuid.UUID, url string) error {
 		return err
 	}
 	var failed error
-	if err := eventually(w.ctx, time.Minute, func() bool {
+	if err := eventually(w.ctx, servicetest.Patience(), func() bool {
 		failed = w.publish("events", crawls, amqp.Publishing{MessageId: event.String(), Body: body,
 			DeliveryMode: amqp.Persistent, ContentType: "application/json", Type: "crawler/url.requested"})
 		return failed == nil

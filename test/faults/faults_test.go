@@ -151,7 +151,7 @@ func (w *world) oneAtATime(table []fault) {
 		w.flow.feed(n - 1) // the last one is the probe
 		probe := w.strike(f, true)
 		if probe != nil && *long {
-			if err := eventually(w.ctx, 3*time.Minute, func() bool { return w.watch.saw(probe.advert) }); err != nil {
+			if err := eventually(w.ctx, 2*servicetest.Patience(), func() bool { return w.watch.saw(probe.advert) }); err != nil {
 				w.say("%s: an advert published after it is still not a listing", f.name)
 			}
 		}
@@ -238,9 +238,9 @@ func eventually(ctx context.Context, within time.Duration, ok func() bool) error
 // disturb kills a worker every three seconds until something is done, and lets each fault that is left strike once between
 // two kills, the first after so many. how says how far it is. It returns the number of kills.
 func (w *world) disturb(left *[]fault, l *Ledger, first int, done func() bool, how func() string) (kills int) {
-	end := time.Now().Add(4 * time.Minute)
+	end := time.Now().Add(2 * servicetest.Patience())
 	if *long {
-		end = time.Now().Add(20 * time.Minute)
+		end = time.Now().Add(10 * servicetest.Patience())
 	}
 	for time.Now().Before(end) && pause(w.ctx, 3*time.Second) {
 		if done() {

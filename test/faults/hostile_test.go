@@ -71,7 +71,7 @@ func TestAHostileTenantHarmsItself(t *testing.T) {
 	w.say("beside it %.1f s; its answers: %s", beside.Seconds(), m.say())
 
 	unrest := w.settle()
-	settled, cancel := context.WithTimeout(w.ctx, time.Minute)
+	settled, cancel := context.WithTimeout(w.ctx, servicetest.Patience())
 	defer cancel()
 	if err := api.Settled(settled); err != nil {
 		l.Wrong = append(l.Wrong, "webhooks were not taken: "+err.Error())

@@ -100,7 +100,7 @@ func TestTheLedgerOfImportsBalances(t *testing.T) {
 		}
 		pause(w.ctx, every)
 		// On a busy machine a worker may take longer than that to start, and nothing would ever be stored.
-		_ = eventually(w.ctx, 10*time.Second, func() bool { return i.stored(u) != before || !i.open(u) })
+		_ = eventually(w.ctx, servicetest.Patience(), func() bool { return i.stored(u) != before || !i.open(u) })
 	}
 	l.Faults = append(l.Faults, Recovery{Fault: fmt.Sprintf("kill -9 worker every %s", every), Times: kills})
 	got := map[uuid.UUID]personFile{u.ID: first}
@@ -134,7 +134,7 @@ func TestTheLedgerOfImportsBalances(t *testing.T) {
 			w.say("%s: over%s", f.name, said)
 		}
 	}
-	_ = eventually(w.ctx, 3*time.Minute, func() bool { return !i.anyOpen() })
+	_ = eventually(w.ctx, 2*servicetest.Patience(), func() bool { return !i.anyOpen() })
 	unrest := w.settle()
 	l.Seconds = time.Since(w.began).Seconds()
 	if unrest != "" {
@@ -189,7 +189,7 @@ func (i *imports) upload(p personFile) (u db.Upload) {
 	for _, u := range list {
 		_ = i.files.DeleteUpload(i.ctx, u.Blob)
 	}
-	err := eventually(i.ctx, time.Minute, func() bool {
+	err := eventually(i.ctx, servicetest.Patience(), func() bool {
 		f, err := i.files.PutUpload(i.ctx, strings.NewReader(p.text))
 		if err == nil {
 			u, err = i.uploads.Create(i.ctx, db.Upload{

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // A release after this one: its migrations, beside those of this one.
@@ -80,7 +82,7 @@ func migrateUnderLoad(w *world) (said string, err error) {
 	if err != nil {
 		return "", err
 	}
-	ctx, cancel := context.WithTimeout(w.ctx, 3*time.Minute)
+	ctx, cancel := context.WithTimeout(w.ctx, 2*servicetest.Patience())
 	defer cancel()
 	admin, err := pgx.Connect(ctx, named(owner(w.vars), "faults"))
 	if err != nil {

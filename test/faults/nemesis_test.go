@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mtlrent/conveyor/internal/devstack"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // A fault is one thing that can go wrong. It happens, and is over when happen returns; the text beside an error is for
@@ -140,7 +141,7 @@ LIMIT 1`
 // behindLock locks a table against writers until a statement of a role waits for it, does something at that moment, and
 // lets go. Which statements are caught is luck, so it tries again.
 func (w *world) behindLock(table, command, statement string, act func(role string, pid int) error) error {
-	ctx, cancel := context.WithTimeout(w.ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(w.ctx, servicetest.Patience())
 	defer cancel()
 	conn, err := pgx.Connect(ctx, named(w.vars["DATABASE_URL"], "faults"))
 	if err != nil {
@@ -194,7 +195,7 @@ const (
 func cutBeforeAck(w *world) (string, error) {
 	var n int
 	err := w.behindLock("raw_listings", "bridge", "INSERT INTO raw_listings", func(string, int) (err error) {
-		return errors.Join(eventually(w.ctx, 10*time.Second, func() bool {
+		return errors.Join(eventually(w.ctx, servicetest.Patience(), func() bool {
 			n, err = w.cut(consumers)
 			return n > 0 || err != nil
 		}), err)
@@ -222,7 +223,7 @@ func memoryAlarm(w *world) (string, error) {
 	if err := w.rabbitmqctl(w.ctx, "set_vm_memory_high_watermark", "absolute", "1MB"); err != nil {
 		return "", err
 	}
-	blocked := eventually(w.ctx, 10*time.Second, func() bool {
+	blocked := eventually(w.ctx, servicetest.Patience(), func() bool {
 		w.flow.feed(1)
 		pause(w.ctx, 100*time.Millisecond)
 		return w.flow.blocks() > before
@@ -231,7 +232,7 @@ func memoryAlarm(w *world) (string, error) {
 	calm := func() bool {
 		return w.rabbitmqctl(w.ctx, "set_vm_memory_high_watermark", "absolute", "1GB") == nil
 	}
-	return "", errors.Join(blocked, eventually(w.ctx, time.Minute, calm)) // it may be being restarted
+	return "", errors.Join(blocked, eventually(w.ctx, servicetest.Patience(), calm)) // it may be being restarted
 }
 
 // errBusy: another fault has taken the same service away.
@@ -239,7 +240,7 @@ var errBusy = errors.New("another fault has it")
 
 // restart takes a service away for a while; where that is Postgres, both at once, as where Temporal shares ours.
 func (w *world) restart(service string, kill bool) (string, error) {
-	ctx, cancel := context.WithTimeout(w.ctx, 2*time.Minute)
+	ctx, cancel := context.WithTimeout(w.ctx, 2*servicetest.Patience())
 	defer cancel()
 	away := w.spell()
 	switch service {
@@ -292,7 +293,7 @@ func stallHost(w *world) (string, error) {
 	resume := h.stall()
 	defer resume()
 	before := h.total()
-	err := eventually(w.ctx, 20*time.Second, func() bool {
+	err := eventually(w.ctx, servicetest.Patience(), func() bool {
 		w.flow.feed(1)
 		pause(w.ctx, 100*time.Millisecond)
 		return h.total() > before
@@ -314,7 +315,7 @@ func diskFull(w *world) (string, error) {
 	if err := w.disk.fill(w.ctx, w.of("worker")); err != nil {
 		return "", errors.Join(err, w.disk.free(w.ctx))
 	}
-	err := eventually(w.ctx, 20*time.Second, func() bool {
+	err := eventually(w.ctx, servicetest.Patience(), func() bool {
 		w.flow.feed(1)
 		pause(w.ctx, 200*time.Millisecond)
 		return complaints() > before

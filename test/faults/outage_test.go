@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mtlrent/conveyor/internal/devstack"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // outage is how long our database is away or a table locked: longer than one try at a step, which is 15 seconds.
@@ -37,7 +38,7 @@ func appDatabaseAway(w *world) (string, error) {
 		return "", errBusy
 	}
 	defer w.postgres.Unlock()
-	ctx, cancel := context.WithTimeout(w.ctx, 3*time.Minute)
+	ctx, cancel := context.WithTimeout(w.ctx, outage(40*time.Second)+servicetest.Patience())
 	defer cancel()
 	back := make(chan error, 1)
 	d := outage(40 * time.Second)
@@ -57,7 +58,7 @@ func appDatabaseFrozen(w *world) (string, error) {
 	}
 	defer w.postgres.Unlock()
 	ours := 0
-	if err := eventually(w.ctx, 20*time.Second, func() bool { // sessions that will hang, and not only new ones
+	if err := eventually(w.ctx, servicetest.Patience(), func() bool { // sessions that will hang, and not only new ones
 		w.tempt()
 		return w.db.QueryRow(w.ctx, sqlSessions).Scan(&ours) == nil && ours > 5
 	}); err != nil {
@@ -100,7 +101,7 @@ func children(pid int) (list []int, err error) {
 // lockTable keeps every writer of a table waiting, as an index that is built over a large one does.
 func (w *world) lockTable(table string) (string, error) {
 	d := outage(30 * time.Second)
-	ctx, cancel := context.WithTimeout(w.ctx, d+30*time.Second)
+	ctx, cancel := context.WithTimeout(w.ctx, d+servicetest.Patience())
 	defer cancel()
 	conn, err := pgx.Connect(ctx, named(w.vars["DATABASE_URL"], "faults"))
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mtlrent/conveyor/domain/contract"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // maxMessage is the largest body that the broker takes after poisonOutbox, in bytes.
@@ -62,7 +63,7 @@ func poisonOutbox(w *world) (string, error) {
 		return "", err
 	}
 	var n int
-	err := eventually(w.ctx, 30*time.Second, func() bool {
+	err := eventually(w.ctx, servicetest.Patience(), func() bool {
 		w.tempt()
 		pause(w.ctx, 100*time.Millisecond)
 		return w.db.QueryRow(w.ctx, sqlRefused, []uuid.UUID{nowhere, large}).Scan(&n) == nil && n == 2
@@ -86,7 +87,7 @@ func poisonPictures(w *world) (string, error) {
 	h := w.hosts["poison"]
 	before := h.total()
 	w.flow.kinds(poisoned, fresh, poisoned, fresh, poisoned, fresh)
-	err := eventually(w.ctx, 20*time.Second, func() bool { return h.total() >= before+3 })
+	err := eventually(w.ctx, servicetest.Patience(), func() bool { return h.total() >= before+3 })
 	return fmt.Sprintf(": %d requests for pictures of %d KiB", h.total()-before, len(costly())>>10), err
 }
 
@@ -97,7 +98,7 @@ func wrongClock(w *world) (string, error) {
 		ids = append(ids, m.advert)
 	}
 	var n int
-	err := eventually(w.ctx, 20*time.Second, func() bool {
+	err := eventually(w.ctx, servicetest.Patience(), func() bool {
 		const sql = `SELECT count(*) FROM raw_listings WHERE platform_id = ANY ($1)`
 		return w.db.QueryRow(w.ctx, sql, ids).Scan(&n) == nil && n == len(ids)
 	})

@@ -118,7 +118,7 @@ func TestTheLedgerOfReleasesBalances(t *testing.T) {
 		require.NoError(t, w.once(w.ctx, before, "deployment", "drain", "one", "--within=5m"))
 	}
 	probe := w.flow.probe()
-	require.NoError(t, eventually(w.ctx, 3*time.Minute, func() bool { return w.watch.saw(probe.advert) }))
+	require.NoError(t, eventually(w.ctx, 2*servicetest.Patience(), func() bool { return w.watch.saw(probe.advert) }))
 	unrest := w.settle()
 	l := w.balance(unrest)
 	fmt.Print(l.String())
@@ -163,7 +163,7 @@ func (w *world) rollOut(to release) (longest time.Duration, err error) {
 		if err := wave.Wait(); err != nil {
 			return longest, err
 		}
-		if err := eventually(w.ctx, 3*time.Minute, w.healthy); err != nil {
+		if err := eventually(w.ctx, 2*servicetest.Patience(), w.healthy); err != nil {
 			return longest, fmt.Errorf("%v run it and are not healthy: %s", names, w.ailing())
 		}
 		if len(to.settings) > 0 && slices.Contains(names, "worker-1") {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mtlrent/conveyor/internal/notify"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // The manners of webhooks: the first part of their paths.
@@ -131,7 +132,7 @@ func (h *hooks) struck(w *world, happen func() error) (err error) {
 		})
 	}
 	h.mu.Unlock()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
+	for end := time.Now().Add(servicetest.Patience()); time.Now().Before(end); {
 		w.tempt()
 		select {
 		case <-done:

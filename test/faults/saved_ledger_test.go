@@ -11,6 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // savedBooks are what became of saved searches.
@@ -96,7 +98,7 @@ func (w *world) savedBooks(searches []*watcher, edits []edit) (b savedBooks, err
 			}
 		}
 		path := strings.TrimPrefix(s.news, w.vars["CONVEYOR_API_URL"])
-		if err := eventually(w.ctx, time.Minute, func() bool {
+		if err := eventually(w.ctx, servicetest.Patience(), func() bool {
 			return w.send(http.MethodGet, path, "", &feed) == nil
 		}); err != nil {
 			return b, fmt.Errorf("read the feed of %s: %w", s.name, err)

@@ -14,10 +14,10 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/internal/notify/smtptest"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // mishaps are what a mail server does to some connections: it puts off, breaks off, or takes an e-mail and is gone
@@ -127,7 +127,7 @@ func mailed(all []smtptest.Email) (calls []hookCall) {
 
 // confirm follows the link in the e-mail that asks a mailbox.
 func (w *world) confirm(post *smtptest.Server, mailbox string) error {
-	return eventually(w.ctx, time.Minute, func() bool {
+	return eventually(w.ctx, servicetest.Patience(), func() bool {
 		for _, e := range post.Taken() {
 			_, text, _ := read(e) // one that cannot be read has no link
 			link := askLink.FindString(text)

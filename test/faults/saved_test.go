@@ -394,8 +394,8 @@ func (m *market) round(l *Ledger, left *[]fault, last bool, saved func()) error 
 	return m.strikeHour()
 }
 
-// patience for one step: with everything down at its begin.
-const stepWithin = 3 * time.Minute
+// stepWithin is the patience for one step: with everything down at its begin.
+func stepWithin() time.Duration { return 2 * servicetest.Patience() }
 
 const sqlUncompared = `
 SELECT (SELECT count(*) FROM raw_listings WHERE settled_revision < revision) + (SELECT count(*) FROM saved_queue)`
@@ -403,7 +403,7 @@ SELECT (SELECT count(*) FROM raw_listings WHERE settled_revision < revision) + (
 // compared waits until every advert is through the pipeline, and what that changed is compared with the searches.
 func (w *world) compared() error {
 	left := ""
-	err := eventually(w.ctx, stepWithin, func() bool {
+	err := eventually(w.ctx, stepWithin(), func() bool {
 		left = w.uncompared()
 		return left == ""
 	})
@@ -439,7 +439,7 @@ func (w *world) uncompared() string {
 
 // archive checks for stale listings until these are archived.
 func (w *world) archive(ids []string) error {
-	return eventually(w.ctx, stepWithin, func() bool {
+	return eventually(w.ctx, stepWithin(), func() bool {
 		_ = w.send(http.MethodPost, "/staleness/run", "", nil) // one may be under way, or the API away
 		var n int
 		err := w.db.QueryRow(w.ctx, "SELECT count(*) FROM listings WHERE platform_id = ANY ($1) AND status = 'archived'", ids).
@@ -451,7 +451,7 @@ func (w *world) archive(ids []string) error {
 // strikeHour makes digests due that wait: an hour cannot be waited for.
 func (w *world) strikeHour() error {
 	var n int64
-	err := eventually(w.ctx, time.Minute, func() bool {
+	err := eventually(w.ctx, servicetest.Patience(), func() bool {
 		return w.everyTenant(func(ctx context.Context, tx pgx.Tx) error {
 			tag, err := tx.Exec(ctx, "UPDATE saved_deliveries SET due_at = now() WHERE state = 'waiting' AND due_at > now()")
 			n = tag.RowsAffected()
@@ -465,12 +465,12 @@ func (w *world) strikeHour() error {
 const sqlUntold = `SELECT count(*) FROM saved_deliveries WHERE state IN ('waiting', 'started')`
 
 // triesWithin is how long a delivery may take whose tries were used up by faults: the sixth comes 405 s after the fifth.
-const triesWithin = 10 * time.Minute
+func triesWithin() time.Duration { return 405*time.Second + 2*servicetest.Patience() }
 
 // toldAll waits until every delivery has ended.
 func (w *world) toldAll() error {
 	n := -1
-	if err := eventually(w.ctx, triesWithin, func() bool {
+	if err := eventually(w.ctx, triesWithin(), func() bool {
 		err := w.everyTenant(func(ctx context.Context, tx pgx.Tx) error { return tx.QueryRow(ctx, sqlUntold).Scan(&n) })
 		return err == nil && n == 0
 	}); err != nil {
@@ -520,7 +520,7 @@ func (w *world) saveSearch(s *watcher, hooks string, h *hooks) error {
 		}
 	}
 	var refused error
-	if err := eventually(w.ctx, time.Minute, func() bool {
+	if err := eventually(w.ctx, servicetest.Patience(), func() bool {
 		refused = w.send(http.MethodPost, "/searches?tenant="+s.tenant, body, &made)
 		return refused == nil || strings.HasPrefix(refused.Error(), "4")
 	}); err != nil || refused != nil {

@@ -60,15 +60,15 @@ func TestTheLedgerOfScrapersBalances(t *testing.T) {
 		during = *random
 	}
 	w.say("seed %d: a site of %d adverts a half, %s at random", *seed, perHalf, during)
-	require.NoError(t, eventually(w.ctx, 3*time.Minute, func() bool { return w.cycles(1, w.began) == nil }), "the first cycles")
+	require.NoError(t, eventually(w.ctx, 2*servicetest.Patience(), func() bool { return w.cycles(1, w.began) == nil }), "the first cycles")
 	w.say("the first cycles are over")
 
 	struck, extra := w.upset(s, during)
 	calm := time.Now()
 	w.say("no more faults; waiting for two cycles of either half")
-	within := 2 * time.Minute
+	within := servicetest.Patience()
 	if *long {
-		within = 10 * time.Minute
+		within = 5 * servicetest.Patience()
 	}
 	var unrest string
 	if err := eventually(w.ctx, within, func() bool { return w.cycles(2, calm) == nil }); err != nil {

@@ -137,7 +137,7 @@ func TestTheLedgerOfSearchBalances(t *testing.T) {
 		sending.Wait()
 	}
 	// Messages in hand are neither in their queue nor yet in a workflow, so rest is seen in the tables first.
-	_ = eventually(w.ctx, 2*time.Minute, func() bool { return w.storedAll(sent) })
+	_ = eventually(w.ctx, servicetest.Patience(), func() bool { return w.storedAll(sent) })
 	unrest := w.settle()
 	l.Seconds = time.Since(w.began).Seconds()
 	if unrest != "" {

@@ -137,7 +137,7 @@ func (w *world) depths() (map[string]int, error) {
 }
 
 func (w *world) workflowsThat(query string) (int64, error) {
-	ctx, cancel := context.WithTimeout(w.ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(w.ctx, servicetest.Patience())
 	defer cancel()
 	n, err := w.temporal.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{
 		Namespace: devstack.Namespace, Query: query,
