@@ -14,6 +14,12 @@ func (r *Relay) KeepEvery(d time.Duration) { r.keep = d }
 // PollEvery sets how often a relay looks for messages without a wake-up.
 func (r *Relay) PollEvery(d time.Duration) { r.poll = d }
 
+// Turn says whether a cycle that nothing has woken looks now, and after how long it asks again.
+func (r *Relay) Turn() (looks bool, next time.Duration) { return r.turn() }
+
+// Look notes that a cycle looks for messages.
+func (r *Relay) Look(at time.Time) { r.look(at) }
+
 // ConfirmWithin sets for how long a relay waits for confirms from a broker that does not block publishers.
 func (r *Relay) ConfirmWithin(d time.Duration) { r.confirm = d }
 

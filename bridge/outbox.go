@@ -20,15 +20,15 @@ import (
 )
 
 const (
-	relayBatch     = 500                    // messages a cycle, and batchBytes of bodies
-	relayLane      = 50                     // of one lane a cycle, so that a busy lane does not hold up the others
-	relayLease     = 30 * time.Second       // how long the messages of a relay that died wait
-	relayPoll      = 250 * time.Millisecond // for messages that cause no notification, and in case one was missed
-	relayGather    = 5 * time.Millisecond
-	relayBusy      = 4                     // looks in a row that found something: events come faster than looks
-	relayGatherOn  = 30 * time.Millisecond // while they do, so that a cycle has more than one or two
-	relayLook      = 10 * time.Millisecond // while a wake-up may hold back others
-	relayLooks     = db.WakeEvery + 2*relayLook
+	relayBatch    = 500                    // messages a cycle, and batchBytes of bodies
+	relayLane     = 50                     // of one lane a cycle, so that a busy lane does not hold up the others
+	relayLease    = 30 * time.Second       // how long the messages of a relay that died wait
+	relayPoll     = 250 * time.Millisecond // for messages that cause no notification, and in case one was missed
+	relayGather   = 5 * time.Millisecond
+	relayBusy     = 4                     // looks in a row that found something: events come faster than looks
+	relayGatherOn = 30 * time.Millisecond // while they do, so that a cycle has more than one or two
+	// While a wake-up holds back others: two outlast it.
+	relayLook      = db.WakeEvery/2 + time.Millisecond
 	purgeEvery     = time.Minute
 	purgeAtOnce    = 5000
 	leaseTimeout   = 5 * time.Second
@@ -58,7 +58,8 @@ type Relay struct {
 	poll    time.Duration // without a wake-up
 	confirm time.Duration // of a batch, at most
 	keep    time.Duration
-	cursor  atomic.Pointer[string] // the lane served last
+	cursor  atomic.Pointer[string]    // the lane served last
+	looked  atomic.Pointer[time.Time] // when a cycle last looked for messages
 }
 
 // NewRelay returns a relay on a connection of its own to one of the broker's nodes.
@@ -98,7 +99,7 @@ func (r *Relay) Run(ctx context.Context) {
 // cycles empties the outbox at every signal on wake, and wakes others through more while its batches are full. While
 // events are written one after the other it waits for a few to gather, and longer while every look finds some: each
 // cycle costs two transactions. A writer that has sent a signal sends no other for db.WakeEvery, so the outbox is
-// looked at often until that is over.
+// looked at twice more, the second time when that is over.
 func (r *Relay) cycles(ctx context.Context, more chan<- struct{}, wake <-chan struct{}) {
 	p := &publisher{connect: r.connect}
 	poll := time.NewTicker(r.poll)
@@ -107,22 +108,40 @@ func (r *Relay) cycles(ctx context.Context, more chan<- struct{}, wake <-chan st
 	for ctx.Err() == nil {
 		again(ctx, func() bool { return r.empty(ctx, p, more) })
 		last := time.Now()
-		select {
-		case <-wake:
-			woken = time.Now()
-			poll.Reset(relayLook)
-		case <-poll.C:
-			if !woken.IsZero() && time.Since(woken) > relayLooks {
-				woken = time.Time{}
-				poll.Reset(r.poll)
+		for looks := false; !looks && ctx.Err() == nil; {
+			select {
+			case <-wake:
+				woken, looks = time.Now(), true
+				poll.Reset(relayLook)
+			case <-poll.C:
+				if looks = !woken.IsZero(); !looks {
+					var next time.Duration
+					looks, next = r.turn()
+					poll.Reset(next)
+				} else if time.Since(woken) > db.WakeEvery {
+					woken = time.Time{}
+					poll.Reset(r.poll)
+				}
+			case <-ctx.Done():
 			}
-		case <-ctx.Done():
 		}
 		if wait := gathering(p.busy, time.Since(last)); wait > 0 {
 			pause(ctx, wait)
 		}
 	}
 }
+
+// turn says whether a cycle that nothing has woken looks now, and after how long it asks again. What one has looked
+// for, another need not: there is one look in r.poll, by any cycle that does not wait for the broker just then.
+func (r *Relay) turn() (looks bool, next time.Duration) {
+	last, now := r.looked.Load(), time.Now()
+	if last != nil && now.Sub(*last) < r.poll {
+		return false, r.poll - now.Sub(*last)
+	}
+	return r.looked.CompareAndSwap(last, &now), r.poll
+}
+
+func (r *Relay) look(at time.Time) { r.looked.Store(&at) }
 
 // gathering is how long a relay waits before it looks again: busy looks in a row have found something, the last one
 // so long ago.
@@ -163,6 +182,7 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (full bool, err error) 
 	if c := r.cursor.Load(); c != nil {
 		cursor = *c
 	}
+	r.look(time.Now())
 	// A lease that is cancelled may have been granted all the same, and would keep its messages from the next relay.
 	leasing, leased := context.WithTimeout(context.WithoutCancel(ctx), leaseTimeout)
 	defer leased()

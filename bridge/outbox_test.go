@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/uuid"
@@ -448,6 +450,8 @@ func TestRelayIsWoken(t *testing.T) {
 		}, patience, 4*tick)
 		broker.Get("listings.ready", broker.Ready("listings.ready"))
 	}
+	looks, _ := r.Turn()
+	require.False(t, looks, "what was looked for counts as the look of this hour")
 }
 
 func TestSender(t *testing.T) {
@@ -469,6 +473,47 @@ func TestSender(t *testing.T) {
 
 	require.NoError(t, bridge.Ping(t.Context(), broker.URL))
 	require.Error(t, bridge.Ping(t.Context(), "amqp://127.0.0.1:1/"))
+}
+
+// The cycles of a relay that nothing wakes share one look in each interval, and take it from one that hangs.
+func TestCyclesShareTheirLooks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const poll = time.Second
+		r := new(bridge.Relay)
+		r.PollEvery(poll)
+		took := func() int { // by three cycles at one instant
+			var looks atomic.Int64
+			var all sync.WaitGroup
+			for range 3 {
+				all.Go(func() {
+					mine, next := r.Turn()
+					if mine {
+						looks.Add(1)
+					}
+					if next <= 0 || next > poll {
+						t.Errorf("asks again after %v", next)
+					}
+				})
+			}
+			all.Wait()
+			return int(looks.Load())
+		}
+		require.Equal(t, 1, took(), "nobody has looked")
+		require.Zero(t, took())
+		time.Sleep(poll - time.Millisecond)
+		require.Zero(t, took())
+		_, next := r.Turn()
+		require.Equal(t, time.Millisecond, next, "as soon as it is due")
+		time.Sleep(next)
+		require.Equal(t, 1, took(), "whichever it is")
+		time.Sleep(poll / 2)
+		r.Look(time.Now())
+		time.Sleep(poll / 2)
+		require.Zero(t, took(), "a cycle that was woken has looked")
+		time.Sleep(poll / 2)
+		require.Equal(t, 1, took())
+	})
 }
 
 // A relay whose every look finds messages looks less often, and one that finds some now and then at once.

@@ -117,6 +117,7 @@ func TestDeadLetterIndexesUnderGenericPlans(t *testing.T) {
 	require.NoError(t, err)
 	for name, want := range map[string][]string{
 		"sqlDeadLetterResolve": {"dead_letters_workflow"},
+		"sqlRawImported":       {"dead_letters_workflow"},
 		"sqlDraftResolve":      {"dead_letters_workflow", "dead_letters_message"},
 		"sqlDraftRequestState": {"dead_letters_workflow", "dead_letters_message"},
 	} {

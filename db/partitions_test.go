@@ -226,6 +226,30 @@ func TestPartitionsExpire(t *testing.T) {
 	require.Equal(t, 1, expire(t, pool, retention.Audit, month.AddDate(1, 0, 0)), "nothing younger than 90 days")
 }
 
+// The first event of a listing is stored without a look into the months, whose locks would be taken first.
+func TestAFirstEventLocksOnePartition(t *testing.T) {
+	t.Parallel()
+
+	ctx, pool := t.Context(), dbtest.New(t)
+	l := publishNew(t, pool, "1")
+	locked := func(late time.Duration) (n int) {
+		tx, err := pool.Begin(ctx)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, tx.Rollback(ctx)) }()
+		_, err = tx.Exec(ctx, "SET LOCAL plan_cache_mode = force_generic_plan") // as after a few events
+		require.NoError(t, err)
+		_, err = tx.Exec(ctx, `INSERT INTO listing_events (listing_id, revision, kind, at, new_rent_cents, new_status)
+			SELECT id, 2, 'created', published_at + $2, 1, 'active' FROM listings WHERE id = $1`, l.ID(), late)
+		require.NoError(t, err)
+		require.NoError(t, tx.QueryRow(ctx, `SELECT count(DISTINCT l.relation) FROM pg_locks l
+			JOIN pg_inherits p ON p.inhrelid = l.relation AND p.inhparent = 'listing_events'::regclass
+			WHERE l.pid = pg_backend_pid()`).Scan(&n))
+		return n
+	}
+	require.Equal(t, 1, locked(0), "its own")
+	require.Greater(t, locked(time.Second), 1, "one that may be a repetition")
+}
+
 // The SQL of the runbook makes a partition of the rows of a month that are in the default one, while others write: none is
 // lost or told again, those of other months stay, and the guards of the audit hold in all of them.
 func TestStraysBecomeTheirMonth(t *testing.T) {

@@ -549,6 +549,7 @@ func init() {
 	statements[sqlRawArchive] = "sqlRawArchive"
 	statements[sqlRawDuplicate] = "sqlRawDuplicate"
 	statements[sqlRawGone] = "sqlRawGone"
+	statements[sqlRawImported] = "sqlRawImported"
 	statements[sqlRawLoad] = "sqlRawLoad"
 	statements[sqlRawNormalized] = "sqlRawNormalized"
 	statements[sqlRawPayload] = "sqlRawPayload"
