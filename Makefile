@@ -113,9 +113,9 @@ test-cluster-long: need-go ## Every failure of a cluster ten times, then with a 
 	@go test -tags cluster -count=1 -v -timeout 90m -run TestTheLedgerOfTheClusterBalances ./test/faults \
 		-args -long -json $(abspath bin)/cluster.json $(ARGS)
 
-test-faults: need-go ## Seven ledgers of faults, long: 85 minutes.
+test-faults: need-go ## Seven ledgers of faults and each service away for five minutes, long: two hours and a quarter.
 	@mkdir -p bin
-	@go test -count=1 -v -timeout 120m -run 'TestTheLedger(OfCrawls|OfSearch|OfImports|OfCampaigns|OfSavedSearches|OfReleases)?Balances' ./test/faults -args -long -json $(abspath bin)/faults.json $(ARGS)
+	@go test -count=1 -v -timeout 180m -run 'TestTheLedger(OfCrawls|OfSearch|OfImports|OfCampaigns|OfSavedSearches|OfReleases)?Balances|TestEachServiceIsAwayInTurn' ./test/faults -args -long -json $(abspath bin)/faults.json $(ARGS)
 
 check: need-go lint fresh vuln ## Format, vet, lint, layers, determinism, generated files, known vulnerabilities.
 	@echo "check: all good$$([ ! -e bin/vuln.unchecked ] || echo ', vulnerabilities not checked')"

@@ -17,7 +17,7 @@ import (
 // stops each write as a full disk does, half way, with another error.
 type disk struct {
 	path  string
-	door  string // where the roles see it
+	door  string // where the roles see it: see takeAway
 	real  bool
 	limit []int // processes that are forbidden to write
 }
@@ -32,7 +32,7 @@ func newDisk(t *testing.T, dir string) *disk {
 	}
 	t.Cleanup(func() { _ = os.Remove(d.door) })
 	defer func() {
-		if err := d.mount(); err != nil {
+		if err := d.giveBack(); err != nil {
 			t.Fatal(err)
 		}
 	}()
@@ -52,8 +52,11 @@ func newDisk(t *testing.T, dir string) *disk {
 	return d
 }
 
-// mount lets the roles see it.
-func (d *disk) mount() error { return os.Symlink(d.path, d.door) }
+// takeAway unmounts the disk, as the roles see it.
+func (d *disk) takeAway() error { return os.Remove(d.door) }
+
+// giveBack mounts it again. It fails when anything was written in its place, where it would be lost.
+func (d *disk) giveBack() error { return os.Symlink(d.path, d.door) }
 
 func (d *disk) filler() string { return filepath.Join(d.path, "filler") }
 
