@@ -23,6 +23,19 @@ func (x *SearchIndex) At(now func() time.Time) { x.now = now }
 // LookFirst makes an index look at the sizes of all postings before it reads any.
 func (x *SearchIndex) LookFirst() { x.cheap, x.small = 0, -1 }
 
+// ForgetStarts makes an index look for blocks of the segments that it has read without their starts, and returns how many
+// there were.
+func (x *SearchIndex) ForgetStarts() (n int) {
+	x.segments.mu.Lock()
+	defer x.segments.mu.Unlock()
+	for id, p := range x.segments.parts {
+		n += len(p.starts)
+		p.starts = nil
+		x.segments.parts[id] = p
+	}
+	return n
+}
+
 // A TenantTable is a table with rows of tenants, and how it is read and erased.
 type TenantTable struct {
 	Name, Column, Kept, Erase, Read string

@@ -1,6 +1,7 @@
 package db
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -19,37 +20,39 @@ import (
 )
 
 // The statements below look up many keys of a large table by its index: see sqlCrawlPlan. A plan for one list of terms
-// is as good for another.
+// is as good for another, so none is made for each.
 const sqlSearchPlan = `
-SELECT set_config(name, 'off', true)
-FROM unnest(ARRAY['jit', 'enable_seqscan', 'enable_hashjoin', 'enable_mergejoin', 'enable_material']) AS s(name)`
+SELECT set_config(name, value, true) FROM (VALUES
+    ('jit', 'off'), ('enable_seqscan', 'off'), ('enable_hashjoin', 'off'), ('enable_mergejoin', 'off'),
+    ('enable_material', 'off'), ('plan_cache_mode', 'force_generic_plan')) AS s(name, value)`
 
-// The blocks that may have the terms $2, with the positions of the terms $3, and their sizes. Those of one term that
-// have more than $4 bytes are left to sqlSearchLarge: the sizes of blocks are known without reading them.
+// The blocks that may have the terms $1 of the segments $2, with the positions of the terms $4, and their sizes; $3 are
+// the starts before the terms. Those of one term that have more than $5 bytes are left to sqlSearchLarge: the sizes of
+// blocks are known without reading them.
 const sqlSearchPosted = `
-SELECT n.term, s.id, CASE WHEN i.here THEN p.postings END,
-    CASE WHEN i.here AND n.term = ANY ($3::text[]) THEN p.positions END,
+SELECT n.term, n.segment, p.term, CASE WHEN i.here THEN p.postings END,
+    CASE WHEN i.here AND n.term = ANY ($4::text[]) THEN p.positions END,
     octet_length(p.postings), octet_length(p.positions)
-FROM search_segments s CROSS JOIN unnest($2::text[]) AS n(term) CROSS JOIN LATERAL (
-    SELECT * FROM search_postings WHERE segment = s.id AND term <= n.term ORDER BY term DESC LIMIT 1) p
-    CROSS JOIN LATERAL (SELECT p.term < p.last OR octet_length(p.postings) <= $4 AS here) i
-WHERE s.collection = $1 AND p.last >= n.term`
+FROM unnest($1::text[], $2::bigint[], $3::text[]) AS n(term, segment, start) CROSS JOIN LATERAL (
+    SELECT * FROM search_postings WHERE segment = n.segment AND term >= n.start AND term <= n.term
+    ORDER BY term DESC LIMIT 1) p
+    CROSS JOIN LATERAL (SELECT p.term < p.last OR octet_length(p.postings) <= $5 AS here) i
+WHERE p.last >= n.term`
 
 const sqlSearchLarge = `
 SELECT n.term, n.segment, p.postings, CASE WHEN n.term = ANY ($3::text[]) THEN p.positions END
 FROM unnest($1::text[], $2::bigint[]) AS n(term, segment)
 CROSS JOIN LATERAL (SELECT * FROM search_postings WHERE segment = n.segment AND term = n.term LIMIT 1) p`
 
-// The smallest first, up to $3 bytes together. Postings of a block of one term were read before.
+// The positions of the blocks of segments $2 that begin with $3 and have the terms $1: the smallest first, up to $4
+// bytes together.
 const sqlSearchPositions = `
-SELECT w.term, w.segment, w.postings, w.positions FROM (
-    SELECT n.term, n.segment, CASE WHEN p.term <> p.last THEN p.postings END AS postings, p.positions,
-        sum(octet_length(p.positions))
+SELECT w.term, w.segment, w.positions FROM (
+    SELECT n.term, n.segment, p.positions, sum(octet_length(p.positions))
         OVER (ORDER BY octet_length(p.positions), n.term, n.segment ROWS UNBOUNDED PRECEDING) AS sum
-    FROM unnest($1::text[], $2::bigint[]) AS n(term, segment) CROSS JOIN LATERAL (
-        SELECT * FROM search_postings WHERE segment = n.segment AND term <= n.term ORDER BY term DESC LIMIT 1) p
-    WHERE p.last >= n.term) w
-WHERE w.sum <= $3`
+    FROM unnest($1::text[], $2::bigint[], $3::text[]) AS n(term, segment, first) CROSS JOIN LATERAL (
+        SELECT positions FROM search_postings WHERE segment = n.segment AND term = n.first LIMIT 1) p) w
+WHERE w.sum <= $4`
 
 // maxPositions is how many bytes of positions are read for the order of the best answers. Words that are too common for
 // it say little about how near together the words of a query are.
@@ -98,10 +101,25 @@ type searching struct {
 	segmentIDs []int64
 	plan       *search.Plan
 	have       map[string]bool // terms that were read
+	places     map[search.Need]inBlock
+}
+
+// inBlock is where a term of a segment is: in the block that begins with a term, after so many others.
+type inBlock struct {
+	first string
+	place int
+}
+
+// lent is bytes in the memory of the connection, until the next row.
+type lent []byte
+
+func (b *lent) ScanBytes(v []byte) error {
+	*b = v
+	return nil
 }
 
 func (s *searching) run(ctx context.Context) (out search.Results, err error) {
-	s.plan, s.have = search.NewPlan(s.ask, s.query), map[string]bool{}
+	s.plan, s.have, s.places = search.NewPlan(s.ask, s.query), map[string]bool{}, map[search.Need]inBlock{}
 	if _, err := s.tx.Exec(ctx, sqlSearchPlan); err != nil {
 		return out, err
 	}
@@ -213,11 +231,15 @@ func (s *searching) count(ctx context.Context, known map[string]search.Size) (*s
 	}
 	if len(of) > 0 {
 		read, _ := s.tx.Query(ctx, sqlSearchLarge, of, segments, s.plan.Positions())
-		more, err := posted(read)
+		var p search.Posted
+		var postings, positions lent
+		_, err := pgx.ForEachRow(read, []any{&p.Term, &p.Segment, &postings, &positions}, func() (err error) {
+			rows, err = s.withTerm(rows, p, p.Term, search.Block{Postings: postings, Positions: positions})
+			return err
+		})
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, more...)
 	}
 	return search.CountWords(s.snapshot, s.plan, rows)
 }
@@ -228,23 +250,22 @@ func (s *searching) look(ctx context.Context, terms, positions []string, most in
 	rows []search.Posted, large []search.Need, sizes map[string]search.Size, err error,
 ) {
 	sizes = make(map[string]search.Size, len(terms))
-	read, _ := s.tx.Query(ctx, sqlSearchPosted, s.collection, terms, positions, most)
+	of, segments, from := s.segments.lookups(terms, s.segmentIDs)
+	read, _ := s.tx.Query(ctx, sqlSearchPosted, of, segments, from, positions, most)
 	var p search.Posted
-	var b search.Block
-	var bytes search.Size
+	var first string
+	var postings, places lent
+	var n search.Size
 	_, err = pgx.ForEachRow(read, []any{
-		&p.Term, &p.Segment, &b.Postings, &b.Positions, &bytes.Postings, &bytes.Positions,
+		&p.Term, &p.Segment, &first, &postings, &places, &n.Postings, &n.Positions,
 	}, func() error {
 		size := sizes[p.Term]
-		sizes[p.Term] = search.Size{
-			Postings: size.Postings + bytes.Postings, Positions: size.Positions + bytes.Positions,
-		}
-		if b.Postings == nil {
+		sizes[p.Term] = search.Size{Postings: size.Postings + n.Postings, Positions: size.Positions + n.Positions}
+		if postings == nil {
 			large = append(large, search.Need{Term: p.Term, Segment: p.Segment})
 			return nil
 		}
-		rows, err = withTerm(rows, p, b)
-		b = search.Block{} // its bytes are in use
+		rows, err = s.withTerm(rows, p, first, search.Block{Postings: postings, Positions: places})
 		return err
 	})
 	return rows, large, sizes, err
@@ -302,43 +323,50 @@ func (s *searching) learn(ctx context.Context, ranking *search.Ranking) error {
 func (s *searching) refine(ctx context.Context, ranking *search.Ranking) error {
 	needs := ranking.Near()
 	if len(needs) == 0 {
-		return nil
+		return ranking.Refine(nil)
 	}
-	terms, segments := make([]string, len(needs)), make([]int64, len(needs))
+	terms, segments, firsts := make([]string, len(needs)), make([]int64, len(needs)), make([]string, len(needs))
 	for i, n := range needs {
-		terms[i], segments[i] = n.Term, n.Segment
+		terms[i], segments[i], firsts[i] = n.Term, n.Segment, s.places[n].first
 	}
-	rows, _ := s.tx.Query(ctx, sqlSearchPositions, terms, segments, maxPositions)
-	read, err := posted(rows)
+	rows, _ := s.tx.Query(ctx, sqlSearchPositions, terms, segments, firsts, maxPositions)
+	read := make([]search.Posted, 0, len(needs))
+	var p search.Posted
+	var positions lent
+	_, err := pgx.ForEachRow(rows, []any{&p.Term, &p.Segment, &positions}, func() error {
+		place := s.places[search.Need{Term: p.Term, Segment: p.Segment}].place
+		at, err := search.Block{Positions: positions}.PositionsAt(place)
+		if err != nil {
+			return unreadable(p, err)
+		}
+		p.Positions = bytes.Clone(at)
+		read = append(read, p)
+		return nil
+	})
 	if err != nil {
 		return err
 	}
 	return ranking.Refine(read)
 }
 
-// posted finds terms in the blocks that may have them.
-func posted(rows pgx.Rows) (out []search.Posted, err error) {
-	var p search.Posted
-	var b search.Block
-	_, err = pgx.ForEachRow(rows, []any{&p.Term, &p.Segment, &b.Postings, &b.Positions}, func() (err error) {
-		out, err = withTerm(out, p, b)
-		b = search.Block{} // its bytes are in use
-		return err
-	})
-	return out, err
-}
-
-// withTerm adds a term to rows, if a block has it.
-func withTerm(rows []search.Posted, p search.Posted, b search.Block) ([]search.Posted, error) {
-	t, found, err := b.Find(p.Term)
+// withTerm adds a term to rows, if the block that begins with a term has it.
+func (s *searching) withTerm(
+	rows []search.Posted, p search.Posted, first string, b search.Block,
+) ([]search.Posted, error) {
+	t, place, err := b.Find(p.Term)
 	if err != nil {
-		return rows, fmt.Errorf("read term %q of segment %d: %w", p.Term, p.Segment, err)
+		return rows, unreadable(p, err)
 	}
-	if found {
-		p.Postings, p.Positions = t.Postings, t.Positions
+	if place >= 0 {
+		s.places[search.Need{Term: p.Term, Segment: p.Segment}] = inBlock{first, place}
+		p.Postings, p.Positions = bytes.Clone(t.Postings), bytes.Clone(t.Positions)
 		rows = append(rows, p)
 	}
 	return rows, nil
+}
+
+func unreadable(p search.Posted, err error) error {
+	return fmt.Errorf("read term %q of segment %d: %w", p.Term, p.Segment, err)
 }
 
 // show reads what is shown of answers. A page that was deleted is left out.
@@ -516,21 +544,23 @@ func (s *searching) misspelt(ctx context.Context, ranking *search.Ranking) (fixe
 	return fixes, nil
 }
 
-// The beginnings of the blocks that may have the terms $2, of the segments $1.
+// The beginnings of the blocks that may have the terms $1 of the segments $2; $3 are the starts before the terms.
 const sqlSearchCounts = `
-SELECT n.term, substring(p.postings FROM 1 FOR $3)
-FROM unnest($1::bigint[]) AS s(id) CROSS JOIN unnest($2::text[]) AS n(term) CROSS JOIN LATERAL (
-    SELECT * FROM search_postings WHERE segment = s.id AND term <= n.term ORDER BY term DESC LIMIT 1) p
+SELECT n.term, substring(p.postings FROM 1 FOR $4)
+FROM unnest($1::text[], $2::bigint[], $3::text[]) AS n(term, segment, start) CROSS JOIN LATERAL (
+    SELECT * FROM search_postings WHERE segment = n.segment AND term >= n.start AND term <= n.term
+    ORDER BY term DESC LIMIT 1) p
 WHERE p.last >= n.term`
 
 // docs is how many documents of some segments have each of these words, void ones too.
 func (s *searching) docs(ctx context.Context, words []string, segments []int64) (map[string]int, error) {
 	docs := make(map[string]int, len(words))
-	rows, _ := s.tx.Query(ctx, sqlSearchCounts, segments, words, search.Head)
+	terms, of, from := s.segments.lookups(words, segments)
+	rows, _ := s.tx.Query(ctx, sqlSearchCounts, terms, of, from, search.Head)
 	var word string
-	var b search.Block
-	_, err := pgx.ForEachRow(rows, []any{&word, &b.Postings}, func() error {
-		return b.Counts(word, func(term string, n int) {
+	var postings lent
+	_, err := pgx.ForEachRow(rows, []any{&word, &postings}, func() error {
+		return search.Block{Postings: postings}.Counts(word, func(term string, n int) {
 			if term == word {
 				docs[word] += n
 			}

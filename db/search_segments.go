@@ -15,18 +15,43 @@ import (
 // readOnly is a transaction that sees one state of the database from its first statement on.
 var readOnly = pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 
-// A segmentCache keeps what a process has read of segments, which never change: some 60 bytes a document. Segments that
+// A segmentCache keeps what a process has read of segments, which never change: some 65 bytes a document. Segments that
 // the newest list does not have are forgotten.
 type segmentCache struct {
 	turn  chan struct{} // held by the one caller that reads
 	mu    sync.Mutex
-	parts map[int64]search.Part
+	parts map[int64]segment
 	ids   []int64 // of snapshot, ascending
 	last  *search.Snapshot
 
 	seed  maphash.Seed
 	words map[uint64]struct{} // hashes of words that were learnt since begun
 	begun time.Time
+}
+
+// A segment is what is kept of one.
+type segment struct {
+	search.Part
+	starts starts
+}
+
+// starts are the first terms of each blocksApart-th block of a segment, ascending, from that of the first one on; none
+// are none that are known. The search for the last block up to a term is given the one before it: by itself an index
+// scan of Postgres compares all terms that its page has before the block, which takes longer than to get there.
+type starts []string
+
+const blocksApart = 16
+
+// before is the last start up to a term; there is none where no block can have the term.
+func (s starts) before(term string) (start string, has bool) {
+	at, found := slices.BinarySearch(s, term)
+	switch {
+	case found:
+		return term, true
+	case at == 0:
+		return "", len(s) == 0
+	}
+	return s[at-1], true
 }
 
 func newSegmentCache() *segmentCache {
@@ -68,7 +93,12 @@ func (c *segmentCache) know(words []string, at time.Time) {
 
 const (
 	sqlSearchSegmentIDs = `SELECT id FROM search_segments WHERE collection = $1 ORDER BY id`
-	sqlSearchColumns    = `SELECT id, columns, kills FROM search_segments WHERE id = ANY ($1)`
+	sqlSearchColumns    = `
+SELECT s.id, s.columns, s.kills, ARRAY(
+    SELECT b.term FROM (
+        SELECT term, row_number() OVER (ORDER BY term) AS n FROM search_postings WHERE segment = s.id) b
+    WHERE b.n % $2 = 1 ORDER BY b.n)
+FROM search_segments s WHERE s.id = ANY ($1)`
 )
 
 // snapshot is the state of the index that tx sees, and the IDs of its segments, ascending.
@@ -97,7 +127,7 @@ func (c *segmentCache) of(ctx context.Context, tx pgx.Tx, ids []int64) (*search.
 		return s, nil
 	}
 	c.mu.Lock()
-	parts, missing := make([]search.Part, 0, len(ids)), []int64(nil)
+	parts, missing := make([]segment, 0, len(ids)), []int64(nil)
 	for _, id := range ids {
 		if p, ok := c.parts[id]; ok {
 			parts = append(parts, p)
@@ -107,19 +137,23 @@ func (c *segmentCache) of(ctx context.Context, tx pgx.Tx, ids []int64) (*search.
 	}
 	c.mu.Unlock()
 	if len(missing) > 0 {
-		rows, _ := tx.Query(ctx, sqlSearchColumns, missing)
-		read, err := pgx.CollectRows(rows, segmentPart)
+		rows, _ := tx.Query(ctx, sqlSearchColumns, missing, blocksApart)
+		read, err := pgx.CollectRows(rows, readSegment)
 		if err != nil {
 			return nil, err
 		}
 		parts = append(parts, read...)
 	}
-	s := search.NewSnapshot(parts)
+	whole := make([]search.Part, len(parts))
+	for i, p := range parts {
+		whole[i] = p.Part
+	}
+	s := search.NewSnapshot(whole)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	// A caller whose transaction began earlier leaves the newer list alone.
 	if len(c.ids) == 0 || len(ids) > 0 && ids[len(ids)-1] >= c.ids[len(c.ids)-1] {
-		c.parts = make(map[int64]search.Part, len(parts))
+		c.parts = make(map[int64]segment, len(parts))
 		for _, p := range parts {
 			c.parts[p.ID] = p
 		}
@@ -137,9 +171,30 @@ func (c *segmentCache) kept(ids []int64) *search.Snapshot {
 	return nil
 }
 
-func segmentPart(row pgx.CollectableRow) (p search.Part, err error) {
+// lookups are the pairs of a term and a segment that may have it, and the start before it, for the arrays of a
+// statement. Starts of a segment that is not kept are not known.
+func (c *segmentCache) lookups(of []string, ids []int64) (terms []string, segments []int64, from []string) {
+	c.mu.Lock()
+	kept := make([]starts, len(ids))
+	for i, id := range ids {
+		kept[i] = c.parts[id].starts
+	}
+	c.mu.Unlock()
+	most := len(of) * len(ids)
+	terms, segments, from = make([]string, 0, most), make([]int64, 0, most), make([]string, 0, most)
+	for i, id := range ids {
+		for _, term := range of {
+			if start, has := kept[i].before(term); has {
+				terms, segments, from = append(terms, term), append(segments, id), append(from, start)
+			}
+		}
+	}
+	return terms, segments, from
+}
+
+func readSegment(row pgx.CollectableRow) (p segment, err error) {
 	var columns, kills []byte
-	if err := row.Scan(&p.ID, &columns, &kills); err != nil {
+	if err := row.Scan(&p.ID, &columns, &kills, (*[]string)(&p.starts)); err != nil {
 		return p, err
 	}
 	if p.Columns, err = search.DecodeColumns(columns); err != nil {

@@ -91,11 +91,11 @@ func forgetWords(ctx context.Context, tx pgx.Tx) (more bool, err error) {
 			written[word] = true
 			return nil
 		}
-		_, found, err := search.Block{Postings: postings}.Find(word)
+		_, place, err := search.Block{Postings: postings}.Find(word)
 		if err != nil {
 			return fmt.Errorf("look for %q: %w", word, err)
 		}
-		written[word] = found
+		written[word] = place >= 0
 		return nil
 	})
 	if err != nil {

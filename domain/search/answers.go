@@ -242,24 +242,24 @@ func (r *Ranking) nearGroups() (bits uint32) {
 }
 
 // Near is what Refine wants: none where a query has a single word, where the order is none of words, or where the
-// words are so common that reading their positions would take longer than all else.
+// words are so common that reading their positions would take longer than all else. What a segment has of a word is
+// left out where none of the best answers has it beside another one.
 func (r *Ranking) Near() []Need {
 	near := r.nearGroups()
 	if len(r.groups) < 2 || near == 0 || r.best < 2 {
 		return nil
 	}
-	parts := map[uint32]bool{}
+	words := make([]uint32, len(r.s.parts))
 	for _, a := range r.answers[:r.best] {
-		parts[a.part] = true
+		if has := a.words & near; has&(has-1) != 0 {
+			words[a.part] |= has
+		}
 	}
 	var needs []Need
 	for part := range r.s.parts {
-		if !parts[uint32(part)] {
-			continue
-		}
 		seen := map[string]bool{}
 		for i, g := range r.groups {
-			if near&(1<<i) == 0 {
+			if words[part]&(1<<i) == 0 {
 				continue
 			}
 			for _, t := range g.terms {

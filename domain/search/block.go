@@ -1,9 +1,6 @@
 package search
 
-import (
-	"encoding/binary"
-	"strings"
-)
+import "encoding/binary"
 
 // A Block is terms of a segment that follow one another, as they are stored together: a row a term would cost more than
 // the postings of most terms have. A term that many documents have is a block of its own.
@@ -95,20 +92,58 @@ func (b Block) Terms(f func(TermPostings) bool) error {
 	return nil
 }
 
-// Find returns a term of the block, if it has it. A block without postings is one of that term alone.
-func (b Block) Find(term string) (t TermPostings, found bool, err error) {
-	if b.Postings == nil {
-		r := reader{b: b.Positions}
-		if t = (TermPostings{Term: term, Positions: r.bytes(r.count(1))}); r.bad || len(r.b) > 0 {
-			return t, false, errBroken
+// Find returns a term of the block and its place among the terms, −1 = it is not there. Positions may be nil. A query
+// looks into thousands of blocks, so that no term of them is put together.
+func (b Block) Find(term string) (t TermPostings, place int, err error) {
+	postings, positions := reader{b: b.Postings}, reader{b: b.Positions}
+	// The term before is less than the one that is looked for, has so many of its first bytes, and is so long.
+	same, length := 0, 0
+	for place = 0; len(postings.b) > 0; place++ {
+		shared, own := postings.uvarint(), postings.count(1)
+		n := postings.count(1)
+		if postings.bad || shared > uint64(length) {
+			return t, -1, errBroken
 		}
-		return t, true, nil
+		rest := postings.bytes(own)
+		t = TermPostings{Postings: postings.bytes(n)}
+		if b.Positions != nil {
+			t.Positions = positions.bytes(positions.count(1))
+		}
+		if postings.bad || positions.bad {
+			return t, -1, errBroken
+		}
+		length = int(shared) + own
+		if int(shared) > same {
+			continue // it differs where the one before did
+		}
+		if int(shared) < same {
+			break // it is greater where the one before was equal
+		}
+		for len(rest) > 0 && same < len(term) && rest[0] == term[same] {
+			rest, same = rest[1:], same+1
+		}
+		if len(rest) == 0 && same == len(term) {
+			t.Term = term
+			return t, place, nil
+		}
+		if len(rest) > 0 && (same == len(term) || rest[0] > term[same]) {
+			break
+		}
 	}
-	err = b.Terms(func(each TermPostings) bool {
-		t, found = each, each.Term == term
-		return each.Term < term
-	})
-	return t, found, err
+	return TermPostings{}, -1, nil
+}
+
+// PositionsAt is the positions of the term at a place, given those of the block alone.
+func (b Block) PositionsAt(place int) ([]byte, error) {
+	r := reader{b: b.Positions}
+	for range place {
+		r.bytes(r.count(1))
+	}
+	at := r.bytes(r.count(1))
+	if r.bad {
+		return nil, errBroken
+	}
+	return at, nil
 }
 
 // Head is enough of a block's postings for Counts.
@@ -118,26 +153,25 @@ const Head = 2 * blockPostings
 // the block's postings at least.
 func (b Block) Counts(prefix string, f func(term string, docs int)) error {
 	r := reader{b: b.Postings}
-	last := ""
+	var term []byte
 	for len(r.b) > 0 {
-		shared, own := r.uvarint(), int(r.uvarint())
+		shared, own := r.uvarint(), r.uvarint()
 		n := r.uvarint()
-		if r.bad || shared > uint64(len(last)) || own > len(r.b) {
+		if r.bad || shared > uint64(len(term)) || own > uint64(len(r.b)) {
 			return errBroken
 		}
-		term := last[:shared] + string(r.bytes(own))
+		term = append(term[:shared], r.bytes(int(own))...)
 		docs, size := binary.Uvarint(r.b)
 		if size <= 0 {
 			return errBroken
 		}
-		if strings.HasPrefix(term, prefix) {
-			f(term, int(docs))
+		if len(term) >= len(prefix) && string(term[:len(prefix)]) == prefix {
+			f(string(term), int(docs))
 		}
 		if n >= uint64(len(r.b)) {
 			return nil // the last one, or cut
 		}
 		r.bytes(int(n))
-		last = term
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package search_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,13 +39,22 @@ func TestBlocks(t *testing.T) {
 		head.Postings = b.Postings[:min(len(b.Postings), search.Head)]
 		require.NoError(t, head.Counts("word", func(term string, docs int) { counts[term] += docs }))
 		for _, x := range got[first:] {
-			found, has, err := b.Find(x.Term)
+			found, place, err := b.Find(x.Term)
 			require.NoError(t, err)
-			require.True(t, has)
 			require.Equal(t, x, found)
-			_, has, err = b.Find(x.Term + "\x00")
+			require.Equal(t, x.Term, got[first+place].Term)
+			at, err := search.Block{Positions: b.Positions}.PositionsAt(place)
 			require.NoError(t, err)
-			require.False(t, has)
+			require.Equal(t, x.Positions, at)
+		}
+		for _, x := range want { // those of the other blocks too, and what would stand just beside
+			for _, term := range []string{x.Term, x.Term + "\x00", x.Term[:len(x.Term)-1], x.Term[1:], x.Term + "1"} {
+				at := slices.IndexFunc(got[first:], func(t search.TermPostings) bool { return t.Term == term })
+				found, place, err := b.Find(term)
+				require.NoError(t, err)
+				require.Equal(t, at, place, term)
+				require.Equal(t, at >= 0, found.Postings != nil, term)
+			}
 		}
 	}
 	require.Equal(t, want, got)
@@ -60,6 +70,7 @@ func FuzzBlocks(f *testing.F) {
 		b := search.Block{Postings: postings, Positions: positions}
 		_ = b.Terms(func(search.TermPostings) bool { return true })
 		_, _, _ = b.Find("b")
+		_, _ = b.PositionsAt(1)
 		_ = b.Counts("a", func(string, int) {})
 	})
 }

@@ -41,6 +41,7 @@ type answer struct {
 	part       uint32
 	ord        uint32
 	duplicates uint32
+	words      uint32 // that it has, by bit
 }
 
 // A Ranked is one answer.
@@ -249,7 +250,7 @@ func (r *Ranking) gather(entries [][][]entry, want int) (all, some [][]answer, e
 				passes != nil && !passes(ord) {
 				continue
 			}
-			a := answer{score: t.score[ord], all: kind == 0, part: uint32(i), ord: uint32(ord)}
+			a := answer{score: t.score[ord], all: kind == 0, part: uint32(i), ord: uint32(ord), words: mask}
 			if !r.plan.words {
 				if p.isDead(ord) {
 					continue

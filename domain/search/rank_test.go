@@ -191,6 +191,31 @@ func TestAffordLong(t *testing.T) {
 	}
 }
 
+// TestNearTogether asks for positions where one of the best answers has two words, and nowhere else.
+func TestNearTogether(t *testing.T) {
+	t.Parallel()
+
+	x := newIndex(t)
+	page := func(id int64, text string) search.Page {
+		return search.Page{ID: id, Document: search.Document{Text: text, Language: "en"}}
+	}
+	x.add(page(1, "a zebra on a road"), page(2, "a giraffe"))
+	x.add(page(3, "a zebra"), page(4, "a road"))
+	x.add(page(5, "a road to a giraffe"), page(6, "some zebra"))
+	p := search.NewPlan(parse(t, "zebra road giraffe"), search.Query{})
+	r, err := search.Rank(x.snapshot(), p, x.rows(p.Terms()))
+	if err != nil || r.Total != 6 {
+		t.Fatalf("%d answers, %v", r.Total, err)
+	}
+	got := map[string]bool{} // segments with the first letters of words and stems
+	for _, n := range r.Near() {
+		got[fmt.Sprint(n.Segment, strings.TrimPrefix(n.Term, "en:")[:1])] = true
+	}
+	if want := map[string]bool{"1z": true, "1r": true, "3r": true, "3g": true}; !reflect.DeepEqual(got, want) {
+		t.Errorf("positions of %v, want %v", got, want)
+	}
+}
+
 // TestRecount counts only what corrections have changed, and answers as if they had been there from the beginning.
 func TestRecount(t *testing.T) {
 	t.Parallel()
