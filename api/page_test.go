@@ -85,6 +85,7 @@ func TestFiltersTakeSeveralValues(t *testing.T) {
 		"/drafts?outcome=failed,x":                      "query.outcome",
 		"/drafts?currency=EUR,eur":                      "query.currency",
 		"/drafts?brand=%ff":                             "query.brand",
+		"/drafts?" + strings.Repeat("&brand=a,b", 21):   "query.brand",
 		"/duplicates?kind=repost,x":                     "query.kind",
 		"/adverts?reason=missing,%23":                   "query.reason",
 		"/adverts/reasons?platform=A":                   "query.platform",
