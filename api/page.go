@@ -271,7 +271,7 @@ func repeated(ctx huma.Context, lists ...string) (wrong []error) {
 	for name, values := range address.Query() {
 		if len(values) > 1 && !slices.Contains(lists, name) {
 			wrong = append(wrong, &huma.ErrorDetail{
-				Message: "is given more than once", Location: "query." + name, Value: values,
+				Message: "is given more than once", Location: "query." + name, Value: strings.Join(values, ","),
 			})
 		}
 	}
