@@ -309,6 +309,7 @@ type Person struct {
 	OptOut   *OptOut         `json:"opt_out,omitempty"`
 	Messages []PersonMessage `json:"messages"`
 	Refused  []PersonRow     `json:"refused,omitempty" doc:"rows of files that were refused, and have the phone or the address"`
+	LeftOut  int64           `json:"left_out,omitempty" doc:"messages and rows that are missing here, for there are too many: the oldest ones; the export of the tenant has all"`
 }
 
 // A PersonRow is a row of a file that was refused.
@@ -360,6 +361,7 @@ func (h Contacts) person(ctx context.Context, tenant string, in *contactInput) (
 			problems := each(r.Problems, func(p contact.Problem) PreviewProblem { return PreviewProblem(p) })
 			return PersonRow{r.Upload, r.Row, r.Line, problems, r.Record}
 		}),
+		LeftOut: p.LeftOut,
 	}}, nil
 }
 

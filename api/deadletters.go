@@ -272,9 +272,15 @@ func (r *ReplayLetters) filter() db.LetterFilter {
 type replayLettersInput struct{ Body ReplayLetters }
 
 // Resolve checks what a schema cannot express.
-func (in *replayLettersInput) Resolve(huma.Context) []error {
-	return slices.Concat(wrongText("body.queue", in.Body.Queue), wrongText("body.class", in.Body.Class),
-		wrongFilter("body.", in.Body.filter()))
+func (in *replayLettersInput) Resolve(huma.Context) (wrong []error) {
+	f := in.Body.filter()
+	for name, values := range map[string][]string{"queue": f.Queue, "class": f.Class} {
+		if len(values) > mostValues {
+			wrong = append(wrong, &huma.ErrorDetail{Message: errManyValues.Error(), Location: "body." + name})
+		}
+	}
+	return slices.Concat(wrong, wrongText("body.queue", in.Body.Queue), wrongText("body.class", in.Body.Class),
+		wrongFilter("body.", f))
 }
 
 // LettersReplayed is the answer of POST /dead-letters/replay.

@@ -135,7 +135,8 @@ func (in *ListingQuery) check(ctx huma.Context, refuse refuse) {
 	}
 	for name, values := range query {
 		if len(values) > 1 { // or all but the first would be ignored
-			refuse(name, values, errors.New("is given more than once; bedrooms and others take several, separated by commas"))
+			refuse(name, strings.Join(values, ","),
+				errors.New("is given more than once; bedrooms and others take several, separated by commas"))
 		}
 	}
 }

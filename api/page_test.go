@@ -71,6 +71,9 @@ func TestFiltersTakeSeveralValues(t *testing.T) {
 	require.Len(t, read[api.LetterGroups](t, d.get(t, "/dead-letters/groups?class=gone,invalid"), 200).Items, 2)
 	done := read[api.LettersReplayed](t, d.ask(t, "POST", "/dead-letters/replay", `{"platform":"kijiji,rentals"}`), 200)
 	require.Equal(t, 1, done.Matched)
+	const many = "a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u"
+	require.Equal(t, []string{"body.queue"},
+		refused(t, d.ask(t, "POST", "/dead-letters/replay", `{"queue":"`+many+`"}`), 422).fields())
 
 	for path, field := range map[string]string{
 		"/listings?platform=kijiji,A":                   "query.platform",
@@ -85,6 +88,7 @@ func TestFiltersTakeSeveralValues(t *testing.T) {
 		"/drafts?outcome=failed,x":                      "query.outcome",
 		"/drafts?currency=EUR,eur":                      "query.currency",
 		"/drafts?brand=%ff":                             "query.brand",
+		"/drafts?" + strings.Repeat("&brand=a,b", 21):   "query.brand",
 		"/duplicates?kind=repost,x":                     "query.kind",
 		"/adverts?reason=missing,%23":                   "query.reason",
 		"/adverts/reasons?platform=A":                   "query.platform",

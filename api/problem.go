@@ -3,8 +3,10 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"strconv"
 	"time"
 
@@ -16,6 +18,49 @@ import (
 
 // retryAfter is the least Retry-After of a 503.
 const retryAfter = 5 * time.Second
+
+// mostDetails is how many details a problem has.
+const mostDetails = 50
+
+// huma names each property that it does not know, and with each of them the whole object that has it: without bounds,
+// the answer to a body of 30 KB has 100 MB, and repeats what is secret in it.
+func init() {
+	whole := huma.NewError
+	huma.NewError = func(status int, msg string, errs ...error) huma.StatusError {
+		more := max(0, len(errs)-mostDetails)
+		made := whole(status, msg, errs[:len(errs)-more]...)
+		p, ok := errors.AsType[*huma.ErrorModel](made)
+		if !ok {
+			return made
+		}
+		for i, d := range p.Errors {
+			if d != nil {
+				p.Errors[i] = &huma.ErrorDetail{Message: d.Message, Location: d.Location, Value: brief(d)}
+			}
+		}
+		if more > 0 {
+			p.Errors = append(p.Errors, &huma.ErrorDetail{Message: fmt.Sprintf("and %d more", more)})
+		}
+		return made
+	}
+}
+
+// brief is what a problem repeats of a value: a number, a time, the beginning of a text; of objects, lists and bodies
+// that cannot be read nothing.
+func brief(d *huma.ErrorDetail) any {
+	if at, ok := d.Value.(time.Time); ok {
+		return at
+	}
+	switch v := reflect.ValueOf(d.Value); {
+	case d.Location == "body":
+		return nil
+	case v.Kind() == reflect.String:
+		return shown(v.String())
+	case v.CanInt(), v.CanUint(), v.CanFloat(), v.Kind() == reflect.Bool:
+		return d.Value
+	}
+	return nil
+}
 
 // problem turns a fault into an RFC 9457 answer. A fault that retrying may heal is a 503 without its text, which names
 // parts of the system: that is logged. What is an answer already stays as it is.

@@ -21,7 +21,12 @@ type Person struct {
 	OptOut   *OptOut // nil = there is none
 	Messages []PersonMessage
 	Refused  []PersonRow // of files, where the phone or the address could be read
+	LeftOut  int64       // messages and rows that are too many
 }
+
+// PersonBytes is how much of a person's messages, and of the rows, is exported: the newest. A file of a million rows
+// may be about one person.
+const PersonBytes = 16 << 20
 
 // An OptOut is a wish for no more messages.
 type OptOut struct {
@@ -63,12 +68,21 @@ ORDER BY name`
 SELECT source, at FROM opt_outs WHERE tenant = $1 AND digest = ANY ($2::bytea[]) ORDER BY at LIMIT 1`
 
 	sqlPersonRefused = `
-SELECT upload, row, line, problems, record FROM upload_errors WHERE tenant = $1 AND persons && $2::uuid[]
-ORDER BY upload, row`
+SELECT upload, row, line, problems, record FROM (
+    SELECT *, sum(octet_length(record::text) + octet_length(problems::text) + 500) OVER (
+        ORDER BY upload DESC, row DESC) AS bytes
+    FROM upload_errors WHERE tenant = $1 AND persons && $2::uuid[]) r
+WHERE bytes <= $3 ORDER BY upload, row`
 
 	sqlPersonMessages = `
-SELECT id, campaign, recipient, state, body, queued_at, sent_at, delivered_at, read_at FROM messages
-WHERE tenant = $1 AND digest = $2 ORDER BY queued_at, id`
+SELECT id, campaign, recipient, state, body, queued_at, sent_at, delivered_at, read_at FROM (
+    SELECT *, sum(octet_length(body::text) + 500) OVER (ORDER BY queued_at DESC, id DESC) AS bytes
+    FROM messages WHERE tenant = $1 AND digest = $2) m
+WHERE bytes <= $3 ORDER BY queued_at, id`
+
+	sqlPersonHas = `
+SELECT (SELECT count(*) FROM messages WHERE tenant = $1 AND digest = $2)
+    + (SELECT count(*) FROM upload_errors WHERE tenant = $1 AND persons && $3::uuid[])`
 )
 
 // Shown records in the audit that contacts were given out, or a person: action says how, and subject of whom.
@@ -89,8 +103,9 @@ func shown(ctx context.Context, pool *pgxpool.Pool, e AuditEntry) error {
 	return nil
 }
 
-// Export returns all that is kept of a contact. Files that were uploaded are not in it, nor are rows of them that were
-// refused and whose phone and address could not be read: it cannot be told whose they are.
+// Export returns all that is kept of a contact, of its messages and rows up to PersonBytes each. Files that were
+// uploaded are not in it, nor are rows of them that were refused and whose phone and address could not be read: it
+// cannot be told whose they are.
 func (s *Contacts) Export(ctx context.Context, tenant string, id int64) (Person, error) {
 	var p Person
 	pads, err := s.key.pads(ctx)
@@ -122,12 +137,17 @@ func (s *Contacts) Export(ctx context.Context, tenant string, id int64) (Person,
 		if len(out) > 0 {
 			p.OptOut = out[0]
 		}
-		rows, _ = tx.Query(ctx, sqlPersonMessages, tenant, digest)
+		persons := digests(tenant, c.Persons())
+		if err := tx.QueryRow(ctx, sqlPersonHas, tenant, digest, persons).Scan(&p.LeftOut); err != nil {
+			return err
+		}
+		rows, _ = tx.Query(ctx, sqlPersonMessages, tenant, digest, PersonBytes)
 		if p.Messages, err = pgx.CollectRows(rows, pgx.RowToStructByPos[PersonMessage]); err != nil {
 			return err
 		}
-		rows, _ = tx.Query(ctx, sqlPersonRefused, tenant, digests(tenant, c.Persons()))
+		rows, _ = tx.Query(ctx, sqlPersonRefused, tenant, persons, PersonBytes)
 		p.Refused, err = pgx.CollectRows(rows, pgx.RowToStructByPos[PersonRow])
+		p.LeftOut = max(0, p.LeftOut-int64(len(p.Messages)+len(p.Refused))) // others may be stored meanwhile
 		return err
 	})
 	return p, contactFault(err, "export", id)

@@ -2,6 +2,7 @@ package db_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -299,6 +300,33 @@ func TestListCounts(t *testing.T) {
 }
 
 // A person who is deleted is nowhere; the opt-out holds when the file is imported again.
+// What is exported of a person is bounded, whatever a tenant has written to them or uploaded of them: the newest.
+func TestExportPersonIsBounded(t *testing.T) {
+	t.Parallel()
+
+	pool, ctx := dbtest.New(t), t.Context()
+	newTenant(t, pool, "acme")
+	s := db.NewContacts(pool)
+	c := someone("+15145550123", func(*contact.Contact) {})
+	id := put(t, s, "acme", c)
+	cell := strings.Repeat("x", 900_000)
+	var rows []contact.Row
+	for i := range 20 {
+		rows = append(rows, contact.Row{
+			Number: int64(i + 1), Line: int64(i + 1), Record: []string{cell}, Keys: []string{contact.Key(c.Phone, "")},
+			Problems: []contact.Problem{{Code: "x"}},
+		})
+	}
+	u, parsed := upload(t, db.NewUploads(pool), "acme", rows, len(rows))
+	require.NoError(t, db.NewUploads(pool).Persist(ctx, "acme", u.ID, parsed, at(2)))
+
+	p, err := s.Export(ctx, "acme", id)
+	require.NoError(t, err)
+	require.Len(t, p.Refused, db.PersonBytes/len(cell))
+	require.EqualValues(t, 20, p.Refused[len(p.Refused)-1].Row)
+	require.EqualValues(t, len(rows)-len(p.Refused), p.LeftOut)
+}
+
 func TestDeletePerson(t *testing.T) {
 	t.Parallel()
 
@@ -341,6 +369,7 @@ func TestDeletePerson(t *testing.T) {
 
 	p, err := s.Export(ctx, "acme", id)
 	require.NoError(t, err)
+	require.Zero(t, p.LeftOut)
 	require.True(t, p.Contact.OptedOut)
 	require.Equal(t, []db.ContactList{list}, p.Lists)
 	require.Equal(t, &db.OptOut{Source: "api", At: at(2)}, p.OptOut)

@@ -515,6 +515,7 @@ func init() {
 	statements[sqlPersistPlan] = "sqlPersistPlan"
 	statements[sqlPersonDigest] = "sqlPersonDigest"
 	statements[sqlPersonErrorsForget] = "sqlPersonErrorsForget"
+	statements[sqlPersonHas] = "sqlPersonHas"
 	statements[sqlPersonLeave] = "sqlPersonLeave"
 	statements[sqlPersonLists] = "sqlPersonLists"
 	statements[sqlPersonMessages] = "sqlPersonMessages"
