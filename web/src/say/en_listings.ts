@@ -26,7 +26,7 @@ export const platform = {
     skipped: f('skipped', 'skipped'),
     gone: f('gone', 'gone'),
     refused: f('refused', 'refused'),
-    blocks: f('refusal'),
+    blocks: f('block'),
   },
   never: 'No platform is scraped. Name some in CONVEYOR_PLATFORMS, or start the stack with make run.',
   disabled: 'not scraped',
