@@ -478,8 +478,10 @@ const campaignHead = "ID\tNAME\tSTATE\tMESSAGES\tWAITING\tUNKNOWN\tSENT\tDELIVER
 // delivered, too, and what was delivered was sent.
 func campaignRow(c api.Campaign) string {
 	n := c.Counts
-	return fmt.Sprintf("%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s", c.ID, Short(Plain(c.Name), 40), c.State, n.Total,
-		n.Waiting, n.Unknown, n.Sent+n.Delivered+n.Read, n.Delivered+n.Read, n.Read, n.Failed, n.Skipped, c.CreatedAt.UTC().Format(time.RFC3339))
+	delivered := n.Delivered + n.Read
+	return fmt.Sprintf("%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s", c.ID, Short(Plain(c.Name), 40), c.State,
+		n.Total, n.Waiting, n.Unknown, n.Sent+delivered, delivered, n.Read, n.Failed, n.Skipped,
+		c.CreatedAt.UTC().Format(time.RFC3339))
 }
 
 type campaignsMessagesCmd struct {

@@ -132,8 +132,8 @@ func (c *draftRequestCmd) run(ctx context.Context, r Client, out, progress io.Wr
 	return nil
 }
 
-// letterLooks is how often a request whose workflow has failed is looked at for its dead letter, which has the cause and
-// is there a moment later. One of a workflow that was terminated by hand may have none.
+// letterLooks is how often a request whose workflow has failed is looked at for its dead letter, which has the cause
+// and is there a moment later. One of a workflow that was terminated by hand may have none.
 const letterLooks = 30
 
 // wait returns the final state of the request, and prints each state on the way.

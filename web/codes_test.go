@@ -58,6 +58,8 @@ func TestCodesHaveNames(t *testing.T) {
 		{"listings", "imageStates", enums["ImageDetail.state"]},
 		{"listings", "steps", enums["WayStep.step"]},
 		{"listings", "states", enums["SearchDelivery.state"]},
+		{"listings", "targetKind", enums["SearchTarget.kind"]},
+		{"listings", "targetState", enums["SearchTarget.state"]},
 		{"operations", "states", enums["LetterItem.state"]},
 		{"operations", "statuses", enums["Audit.status"]},
 		{"today", "kinds", enums["FeedRow.kind"]},

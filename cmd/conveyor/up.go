@@ -30,6 +30,18 @@ type upCmd struct {
 	NoInstall    bool `help:"Report missing tools instead of installing them."`
 }
 
+// Help says where everything is, and how it ends.
+func (*upCmd) Help() string {
+	return `All addresses are printed when everything runs. Data, logs and tools are below --home, whose file env gives a
+shell the addresses, and the passwords that were made for them:
+
+    set -a; . .conveyor/env; set +a
+
+Ctrl-C stops everything; what is stored stays for the next start. All listens on 127.0.0.1, at ports that
+CONVEYOR_API_PORT, CONVEYOR_DEMO_PORT, CONVEYOR_POSTGRES_PORT, CONVEYOR_REDIS_PORT, CONVEYOR_RABBITMQ_PORT,
+CONVEYOR_RABBITMQ_MANAGEMENT_PORT, CONVEYOR_TEMPORAL_PORT, CONVEYOR_TEMPORAL_UI_PORT and CONVEYOR_CHROMIUM_PORT change.`
+}
+
 // Run starts everything and keeps it running until a signal, which is no error.
 func (c *upCmd) Run(ctx context.Context, cli *CLI) (err error) {
 	ports, err := devstack.PortsFrom(os.Getenv)

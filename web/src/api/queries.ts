@@ -550,6 +550,44 @@ export const changeSavedSearch = (s: { tenant: string; id: string; patch: Schema
     }),
   )
 
+const ofSaved = (s: { tenant: string; id: string }) => ({
+  path: { search: s.id },
+  query: { tenant: s.tenant || undefined },
+})
+
+export const saveSearch = (s: { tenant: string; search: Schemas['SearchStart'] }) =>
+  answer(api.POST('/searches', { params: { query: { tenant: s.tenant || undefined } }, body: s.search }))
+
+export const deleteSavedSearch = (s: { tenant: string; id: string }) =>
+  answer(api.DELETE('/searches/{search}', { params: ofSaved(s) }))
+
+interface Target {
+  tenant: string
+  id: string
+  target: string
+}
+
+const ofTarget = (t: Target) => ({ ...ofSaved(t), path: { search: t.id, target: t.target } })
+
+export const deleteTarget = (t: Target) =>
+  answer(api.DELETE('/searches/{search}/targets/{target}', { params: ofTarget(t) }))
+
+export const challengeTarget = (t: Target) =>
+  answer(api.POST('/searches/{search}/targets/{target}/challenge', { params: ofTarget(t) }))
+
+export const useSearchMatches = (tenant: string, id: string) =>
+  useInfiniteQuery({
+    queryKey: ['search-matches', tenant, id],
+    queryFn: ({ pageParam }) =>
+      answer(
+        api.GET('/searches/{search}/matches', {
+          params: { path: { search: id }, query: query({ tenant }, pageParam) },
+        }),
+      ),
+    initialPageParam: first,
+    getNextPageParam: (page) => page.next_cursor || undefined,
+  })
+
 /** trySavedSearch asks what a filter would have found in the last week; the homes themselves are not shown. */
 export const trySavedSearch = (s: { tenant: string; filter: Schemas['Criteria'] }) =>
   answer(

@@ -76,7 +76,7 @@ export function Draft() {
                       {named(say.code.draft, f.name)}
                     </button>
                   </td>
-                  <td className="wrap s">{typeof f.value === 'string' ? f.value : JSON.stringify(f.value)}</td>
+                  <td className="wrap s">{valueOf(f.value)}</td>
                   <td>{named(say.code.source, f.source)}</td>
                   <td className="r">
                     <meter
@@ -161,3 +161,11 @@ export function Draft() {
     </>
   )
 }
+
+/** valueOf is a value of a field in words: of a list of words, as that of the categories above a product, one after the other. */
+const valueOf = (value: unknown) =>
+  typeof value === 'string'
+    ? value
+    : Array.isArray(value) && value.every((one) => typeof one === 'string')
+      ? value.join(' › ')
+      : JSON.stringify(value)

@@ -32,7 +32,14 @@ export function Drafts() {
   ]
   return (
     <>
-      <Head title={t.title}>
+      <Head
+        title={t.title}
+        actions={
+          <Link className="btn" to={'/drafts/requests' as '/'}>
+            {t.request} …
+          </Link>
+        }
+      >
         <p>{t.intro}</p>
       </Head>
       <FilterBar fields={fields} />

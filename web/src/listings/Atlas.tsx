@@ -230,7 +230,7 @@ export default function Atlas({ filters, onBox }: { filters: Filters; onBox: (bb
         <span>{[districts?.attribution, session?.map?.attribution].filter(Boolean).join('; ')}</span>
       </p>
       <p className="mu" role="status">
-        {t.onMap(onMap, count(onMap, language))}
+        {cells.data ? t.onMap(onMap, count(onMap, language)) : '\u00a0'}
       </p>
       <p className="mu" id="atlas-help">
         {t.help}

@@ -98,7 +98,7 @@ function Card({ listing: l, filters }: { listing: Summary; filters: Filters }) {
       ) : (
         <span className="no">{t.noPictures}</span>
       )}
-      <span className="line">
+      <span className="fact">
         <b>{money(l.rent_cents)}</b>
         <span>{l.rooms ? rooms(l.rooms) : l.bedrooms === 0 ? t.studio : t.bedroomsOf(l.bedrooms)}</span>
         <span className="mu">
@@ -106,7 +106,7 @@ function Card({ listing: l, filters }: { listing: Summary; filters: Filters }) {
         </span>
       </span>
       <span className="s">{l.title}</span>
-      <span className="line">
+      <span className="fact">
         <Glyph state={listingGlyph[l.status]!} />
         <span className="aside">{t.statuses[l.status]}</span>
         <span className="i">{l.neighbourhood_name ?? l.address}</span>

@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { lazy, Suspense } from 'react'
+import { lazy, Suspense, useState } from 'react'
 
 import { useListingCount, useListings, useNeighbourhoods, usePlatforms } from '../api/queries'
 import { count, money, rooms } from '../say/format'
@@ -8,12 +8,14 @@ import { Age } from '../ui/Age'
 import { FilterBar, Nothing, useFilters } from '../ui/Filter'
 import { writeSearch } from '../ui/filters'
 import { Glyph } from '../ui/Glyph'
+import { Do } from '../ui/Do'
 import { useShortcuts } from '../ui/keys'
 import { Head } from '../ui/parts'
 import { Rows } from '../ui/Rows'
 import { Cards } from './Cards'
 import { listingFields, notFilters } from './filters'
 import { listingGlyph } from './glyph'
+import { NewSearch } from './NewSearch'
 import './listings.css'
 
 const Atlas = lazy(() => import('./Atlas')) // with OpenLayers, which is as large as all the rest
@@ -29,6 +31,7 @@ export function Listings() {
   const known = Object.keys(filters).every((name) => fields.some((f) => f.name === name)) // or nothing is asked
   const listings = useListings({ status: 'active', ...filters }, known && view !== 'map')
   const found = useListingCount(which, known).data
+  const [telling, tell] = useState(false)
   const show = (v: string) => change({ view: v })
   useShortcuts([{ keys: 'm', what: t.views.toggle, act: () => show(view === 'map' ? '' : 'map') }])
   return (
@@ -37,6 +40,7 @@ export function Listings() {
         title={t.title}
         actions={
           <>
+            <Do onClick={() => tell(true)}>{say.saved.tell}</Do>
             <a className="btn" href={'/listings/export' + writeSearch({ ...which, format: 'csv' })} download>
               CSV
             </a>
@@ -54,6 +58,7 @@ export function Listings() {
           {t.intro} {found && <b>{t.found(found.count, count(found.count, language), found.exact)}.</b>}
         </p>
       </Head>
+      {telling && <NewSearch filters={which} fields={fields} onClose={() => tell(false)} />}
       <FilterBar fields={fields} also={notFilters} />
       {!known ? null : view === 'map' ? (
         <Suspense fallback={<div aria-busy="true" className="empty" />}>

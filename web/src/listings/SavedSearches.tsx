@@ -1,18 +1,24 @@
 import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
 
 import type { Schemas } from '../api/client'
 import {
+  challengeTarget,
   changeSavedSearch,
+  deleteSavedSearch,
+  deleteTarget,
   trySavedSearch,
   useDeliveries,
   useDo,
   useSavedSearches,
+  useSearchMatches,
   useSession,
   useTenants,
 } from '../api/queries'
-import { count, named } from '../say/format'
+import { count, money, named } from '../say/format'
 import { useSay, type Sentences } from '../say/Say'
 import { Age } from '../ui/Age'
+import { Confirm } from '../ui/Ask'
 import { Do } from '../ui/Do'
 import { FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
 import { Glyph, type State } from '../ui/Glyph'
@@ -39,23 +45,28 @@ export function SavedSearches() {
       <Head
         title={t.title}
         actions={
-          tenants.length > 0 && (
-            <label>
-              {say.outreach.tenant}{' '}
-              <select
-                className="in"
-                value={tenant}
-                onChange={(e) => change({ tenant: e.target.value, search: '', state: '' })}
-              >
-                {tenant === '' && <option value="">{say.outreach.choose}</option>}
-                {tenants.map((one) => (
-                  <option key={one.id} value={one.id}>
-                    {one.name}
-                  </option>
-                ))}
-              </select>
-            </label>
-          )
+          <>
+            <Link className="btn" to={'/listings' as '/'}>
+              {t.chooseFilters}
+            </Link>
+            {tenants.length > 0 && (
+              <label>
+                {say.outreach.tenant}{' '}
+                <select
+                  className="in"
+                  value={tenant}
+                  onChange={(e) => change({ tenant: e.target.value, search: '', state: '' })}
+                >
+                  {tenant === '' && <option value="">{say.outreach.choose}</option>}
+                  {tenants.map((one) => (
+                    <option key={one.id} value={one.id}>
+                      {one.name}
+                    </option>
+                  ))}
+                </select>
+              </label>
+            )}
+          </>
         }
       >
         <p>{t.intro}</p>
@@ -92,7 +103,11 @@ export function SavedSearches() {
               cell: (s) => <span className="m2">{inWords(s.filter, say) || t.everything}</span>,
             },
             { name: 'kinds', head: t.kinds, cell: (s) => s.kinds.map((k) => t.kind[k]).join(', ') },
-            { name: 'targets', head: t.targets, cell: (s) => s.targets.map(told).join(', ') || say.none },
+            {
+              name: 'targets',
+              head: t.targets,
+              cell: (s) => s.targets.map((to) => told(to, say)).join(', ') || say.none,
+            },
             { name: 'updated', head: say.listing.updated, className: 'r', cell: (s) => <Age at={s.updated_at} /> },
             {
               name: 'pause',
@@ -119,7 +134,11 @@ export function SavedSearches() {
   )
 }
 
-const told = (target: Schemas['SearchTarget']) => (target.label ? `${target.kind} (${target.label})` : target.kind)
+/** told is where news are told, and whether they are: one that is not confirmed, or stopped, is told nothing. */
+function told(target: Schemas['SearchTarget'], say: Sentences) {
+  const more = [target.label, target.state !== 'active' && say.saved.targetState[target.state]].filter(Boolean)
+  return say.saved.targetKind[target.kind] + (more.length > 0 ? ` (${more.join(', ')})` : '')
+}
 
 /** inWords is what a filter asks for, name by name. Places are long: of a polygon only its corners are counted. */
 export const inWords = (f: Schemas['Criteria'], say: Sentences) =>
@@ -159,17 +178,72 @@ function One({ tenant, search: s, onClose }: { tenant: string; search: Search; o
     },
   ]
   const trial = useDo(trySavedSearch)
+  const matches = useSearchMatches(tenant, s.id)
+  const remove = useDo(deleteSavedSearch, 'saved-searches')
+  const removeTarget = useDo(deleteTarget, 'saved-searches')
+  const challenge = useDo(challengeTarget, 'saved-searches')
+  const [asked, ask] = useState<Schemas['SearchTarget'] | 'search'>()
   return (
     <>
+      {asked === 'search' && (
+        <Confirm
+          title={t.remove}
+          onYes={() => remove.mutate({ tenant, id: s.id }, { onSuccess: onClose })}
+          onClose={() => ask(undefined)}
+        >
+          <p>{t.removeAsk(s.name)}</p>
+        </Confirm>
+      )}
+      {asked && asked !== 'search' && (
+        <Confirm
+          title={t.removeTarget}
+          onYes={() => removeTarget.mutate({ tenant, id: s.id, target: asked.id })}
+          onClose={() => ask(undefined)}
+        >
+          <p>
+            <b>{told(asked, say)}</b>
+          </p>
+          <p>{t.removeTargetAsk}</p>
+        </Confirm>
+      )}
       <Section
         title={s.name}
         go={
-          <button className="btn q" onClick={onClose}>
-            {say.close}
-          </button>
+          <>
+            <Do className="btn q" disabled={remove.isPending} onClick={() => ask('search')}>
+              {t.remove} …
+            </Do>{' '}
+            <button className="btn q" onClick={onClose}>
+              {say.close}
+            </button>
+          </>
         }
       >
-        <Trouble error={trial.error} />
+        <Trouble error={trial.error ?? remove.error ?? removeTarget.error ?? challenge.error} />
+        <ul className="todo">
+          {s.targets.map((to) => (
+            <li key={to.id}>
+              <Glyph state={to.state === 'active' ? 'done' : 'look'} />
+              <p>
+                <b>{told(to, say)}</b>
+                {to.reason && <>: {to.reason}</>}
+              </p>
+              <span className="btns">
+                {to.kind === 'webhook' && to.state !== 'active' && (
+                  <Do
+                    disabled={challenge.isPending}
+                    onClick={() => challenge.mutate({ tenant, id: s.id, target: to.id })}
+                  >
+                    {t.challenge}
+                  </Do>
+                )}
+                <Do disabled={removeTarget.isPending} onClick={() => ask(to)}>
+                  {t.removeTarget} …
+                </Do>
+              </span>
+            </li>
+          ))}
+        </ul>
         <p>
           <button className="btn" disabled={trial.isPending} onClick={() => trial.mutate({ tenant, filter: s.filter })}>
             {t.try}
@@ -180,6 +254,42 @@ function One({ tenant, search: s, onClose }: { tenant: string; search: Search; o
             </span>
           )}
         </p>
+      </Section>
+      <Section title={t.found}>
+        <Rows
+          label={t.found}
+          pages={matches}
+          id={(m) => String(m.event)}
+          empty={<Empty>{t.nothingFound}</Empty>}
+          columns={[
+            { name: 'kind', head: t.kinds, cell: (m) => t.kind[m.kind] },
+            {
+              name: 'title',
+              head: say.listing.advert,
+              className: 'cut',
+              cell: (m) => (
+                <>
+                  <Link className="s" to={'/listings/$id' as '/'} params={{ id: m.listing_id } as never}>
+                    {m.title}
+                  </Link>
+                  {!m.offered && <span className="mu"> {t.gone}</span>}
+                </>
+              ),
+            },
+            {
+              name: 'rent',
+              head: say.listing.rent,
+              className: 'r',
+              cell: (m) => (
+                <>
+                  {m.old_rent_cents !== undefined && <s className="mu">{money(m.old_rent_cents)}</s>}{' '}
+                  <b>{money(m.rent_cents)}</b>
+                </>
+              ),
+            },
+            { name: 'at', head: t.due, className: 'r', cell: (m) => <Age at={m.at} /> },
+          ]}
+        />
       </Section>
       <Section title={t.deliveries}>
         <FilterBar fields={fields} also={notFilters} />
@@ -199,7 +309,11 @@ function One({ tenant, search: s, onClose }: { tenant: string; search: Search; o
                 </>
               ),
             },
-            { name: 'target', head: t.targets, cell: (d) => told(d.target) },
+            {
+              name: 'target',
+              head: t.targets,
+              cell: (d) => named(t.targetKind, d.target.kind) + (d.target.label ? ` (${d.target.label})` : ''),
+            },
             { name: 'items', head: t.items, className: 'r', cell: (d) => count(d.items, language) },
             { name: 'tries', head: t.tries, className: 'r', cell: (d) => count(d.tries, language) },
             { name: 'due', head: t.due, className: 'r', cell: (d) => <Age at={d.finished_at ?? d.due_at} /> },

@@ -18,6 +18,10 @@ const pages: Record<string, string> = {
   platform: '/platforms/',
   'crawl-run': '/crawl/',
   draft: '/drafts/',
+  'crawl-request': '/drafts/requests/',
+  upload: '/uploads/',
+  campaign: '/campaigns/',
+  message: '/messages/',
 }
 
 /** pageOf is the page of what something was done to, "" where there is none. */
@@ -28,14 +32,26 @@ export function pageOf(subject: string) {
   return more ? '' : pages[kind!] + id
 }
 
-function Subject({ subject }: { subject: string }) {
+/** tenantOf is the tenant that an entry names, in which its page is found. */
+const tenantOf = (detail: unknown) => {
+  const { tenant } = (detail ?? {}) as { tenant?: unknown }
+  return typeof tenant === 'string' ? tenant : undefined
+}
+
+function Subject({ subject, detail }: { subject: string; detail: unknown }) {
   const to = pageOf(subject)
   if (!to) return <span className="m">{subject}</span>
   return (
-    <Link className="m" to={to as '/'}>
+    <Link className="m" to={to as '/'} search={{ tenant: tenantOf(detail) } as never}>
       {subject}
     </Link>
   )
+}
+
+/** detailOf is what an entry says beside its subject, without what is empty. */
+export function detailOf(detail: unknown) {
+  const full = Object.entries(detail ?? {}).filter(([, v]) => v !== '' && v !== null)
+  return full.length === 0 ? '' : JSON.stringify(Object.fromEntries(full))
 }
 
 /** Activity is the audit: who changed what. */
@@ -66,16 +82,16 @@ export function Activity() {
           { name: 'at', head: t.at, cell: (e) => <At at={e.at} /> },
           { name: 'actor', head: t.actor, cell: (e) => <b>{e.actor}</b> },
           { name: 'action', head: t.action, cell: (e) => e.action },
-          { name: 'subject', head: t.subject, cell: (e) => <Subject subject={e.subject} /> },
+          { name: 'subject', head: t.subject, cell: (e) => <Subject subject={e.subject} detail={e.detail} /> },
           {
             name: 'detail',
             head: t.detail,
             className: 'cut',
             cell: (e) => {
-              const text = e.detail == null ? '' : JSON.stringify(e.detail)
+              const text = detailOf(e.detail)
               return (
                 <span className="m mu" title={text}>
-                  {text === '{}' ? '' : text}
+                  {text}
                 </span>
               )
             },

@@ -24,7 +24,7 @@ import { campaignGlyph } from './Campaigns'
 import { List, messageFields } from './Messages'
 import { funnel } from './funnel'
 import './outreach.css'
-import { useTenant } from './tenant'
+import { notFilters, useTenant } from './tenant'
 
 type Order = 'pause' | 'resume' | 'cancel'
 
@@ -315,7 +315,7 @@ function Messages({ tenant, id }: { tenant: string; id: string }) {
   const fields = messageFields(say.outreach)
   return (
     <Section title={say.nav.messages}>
-      <FilterBar fields={[...fields, { name: 'tenant', label: say.outreach.tenant }]} />
+      <FilterBar fields={fields} also={notFilters} />
       <List tenant={tenant} messages={messages} fields={fields} />
     </Section>
   )

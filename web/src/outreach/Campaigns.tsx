@@ -11,9 +11,10 @@ import { FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
 import { Glyph, type State } from '../ui/Glyph'
 import { Empty, Head, Section } from '../ui/parts'
 import { Rows } from '../ui/Rows'
+import { funnel } from './funnel'
 import { NewCampaign } from './NewCampaign'
 import './outreach.css'
-import { Tenants, useTenant } from './tenant'
+import { notFilters, Tenants, useTenant } from './tenant'
 
 export const campaignGlyph: Record<Schemas['Campaign']['state'], State> = {
   draft: 'idle',
@@ -59,7 +60,7 @@ export function Campaigns() {
       {making && <NewCampaign tenant={tenant} onClose={() => make(false)} />}
       <Shares />
       {!ofOne && tenants.data && <Empty>{tenants.data.items.length === 0 ? t.noTenants : t.choose}</Empty>}
-      {ofOne && <FilterBar fields={[...fields, { name: 'tenant', label: t.tenant }]} />}
+      {ofOne && <FilterBar fields={fields} also={notFilters} />}
       {ofOne && (
         <Rows
           label={say.nav.campaigns}
@@ -87,11 +88,12 @@ export function Campaigns() {
               ),
             },
             { name: 'state', head: t.state, cell: (c) => t.campaignStates[c.state] },
-            { name: 'total', head: t.counts.total, className: 'r', cell: (c) => n(c.counts.total) },
-            { name: 'sent', head: t.counts.sent, className: 'r', cell: (c) => n(c.counts.sent) },
-            { name: 'delivered', head: t.counts.delivered, className: 'r', cell: (c) => n(c.counts.delivered) },
-            { name: 'read', head: t.counts.read, className: 'r', cell: (c) => n(c.counts.read) },
-            { name: 'failed', head: t.counts.failed, className: 'r', cell: (c) => n(c.counts.failed) },
+            ...(['total', 'sent', 'delivered', 'read', 'failed'] as const).map((name) => ({
+              name,
+              head: t.counts[name],
+              className: 'r',
+              cell: (c: Schemas['Campaign']) => n(funnel(c.counts).find((step) => step.name === name)!.n),
+            })),
             { name: 'at', head: t.created, className: 'r', cell: (c) => <Age at={c.created_at} /> },
           ]}
         />

@@ -10,7 +10,7 @@ import { Glyph, type State } from '../ui/Glyph'
 import { Empty, Head } from '../ui/parts'
 import { Rows } from '../ui/Rows'
 import './outreach.css'
-import { Tenants, useTenant } from './tenant'
+import { notFilters, Tenants, useTenant } from './tenant'
 
 export const messageGlyph: Record<Schemas['Message']['state'], State> = {
   queued: 'idle',
@@ -65,7 +65,7 @@ function OfTenant({ tenant, filters }: { tenant: string; filters: Filters }) {
   ]
   return (
     <>
-      <FilterBar fields={[...fields, { name: 'tenant', label: t.tenant }]} />
+      <FilterBar fields={fields} also={notFilters} />
       {chosen && (
         <List
           tenant={tenant}

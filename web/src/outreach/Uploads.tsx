@@ -13,7 +13,7 @@ import { Glyph, type State } from '../ui/Glyph'
 import { Empty, Head, Trouble } from '../ui/parts'
 import { Rows } from '../ui/Rows'
 import './outreach.css'
-import { Tenants, useTenant } from './tenant'
+import { notFilters, Tenants, useTenant } from './tenant'
 
 export const uploadGlyph: Record<Schemas['Upload']['state'], State> = {
   held: 'look',
@@ -156,7 +156,7 @@ function List({ tenant }: { tenant: string }) {
   ]
   return (
     <>
-      <FilterBar fields={[...fields, { name: 'tenant', label: t.tenant }]} />
+      <FilterBar fields={fields} also={notFilters} />
       <Rows
         label={say.nav.uploads}
         className="named"
@@ -190,6 +190,7 @@ function List({ tenant }: { tenant: string }) {
           { name: 'read', head: t.rows.read(2), className: 'r', cell: (u) => n(u.rows.read) },
           { name: 'new', head: t.rows.new(2), className: 'r', cell: (u) => n(u.rows.new) },
           { name: 'updated', head: t.rows.updated(2), className: 'r', cell: (u) => n(u.rows.updated) },
+          { name: 'skipped', head: t.rows.skipped(2), className: 'r', cell: (u) => n(u.rows.skipped) },
           { name: 'duplicate', head: t.rows.duplicate(2), className: 'r', cell: (u) => n(u.rows.duplicate) },
           {
             name: 'invalid',

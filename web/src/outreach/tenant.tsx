@@ -2,6 +2,9 @@ import { useTenants } from '../api/queries'
 import { useSay } from '../say/Say'
 import { useFilters } from '../ui/Filter'
 
+/** notFilters are names in the address: the tenant is chosen at the top of a page. */
+export const notFilters = ['tenant']
+
 /** useTenant is the tenant that a page is about: that of the address, or the only one that there is. */
 export function useTenant() {
   const [filters] = useFilters()

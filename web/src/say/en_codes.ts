@@ -5,7 +5,7 @@ type Names = Record<string, string>
 export const code = {
   // Why an advert is refused, and what was odd about it.
   reason: {
-    missing: 'missing',
+    missing: 'a value is missing',
     out_of_range: 'out of range',
     wanted: 'looks for a home',
     swap: 'exchange of homes',

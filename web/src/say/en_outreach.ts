@@ -13,7 +13,7 @@ export const outreach = {
   noTenants: 'There is no tenant yet: conveyor tenants create NAME.',
   uploadsIntro: 'Files of contacts: what was read, what was stored, and which rows failed, with the reason.',
   neverUploads: 'No file yet. Drop one above, or: conveyor contacts import FILE',
-  drop: 'Drop a file of contacts here, or choose one (CSV, XLSX, JSON, vCard; gzip or zip)',
+  drop: 'Drop a file of contacts here, or choose one (CSV, TSV, XLSX; also in a gzip or a zip)',
   sending: 'Sending …',
   sent: (sent: string, of: string) => `${sent} of ${of} sent`,
   cutOff: (file: string, boxes: string) =>

@@ -4,7 +4,7 @@ import type { en } from './en'
 
 export const code: (typeof en)['code'] = {
   reason: {
-    missing: 'manquant',
+    missing: 'une valeur manque',
     out_of_range: 'hors limites',
     wanted: 'cherche un logement',
     swap: 'échange de logements',

@@ -257,7 +257,8 @@ export const saved: (typeof en)['saved'] = {
   title: 'Recherches enregistrées',
   intro: 'Des filtres dont un client apprend les nouvelles : nouveaux logements, baisses de prix, retours.',
   whose: 'Choisissez un client : une recherche enregistrée est à l’un d’eux.',
-  never: 'Aucune recherche enregistrée. Pour en enregistrer une : conveyor searches save, ou POST /searches.',
+  never:
+    'Aucune recherche enregistrée. Filtrez les logements et choisissez « Avertir quelqu’un », ou : conveyor searches add',
   name: 'Nom',
   filter: 'Quels logements',
   everything: 'tous les logements',
@@ -273,6 +274,36 @@ export const saved: (typeof en)['saved'] = {
   tries: 'Essais échoués',
   due: 'Quand',
   reason: 'Raison',
+  tell: 'Avertir quelqu’un…',
+  chooseFilters: 'Choisir les filtres d’une nouvelle',
+  create: 'Avertir des nouvelles',
+  save: 'Enregistrer la recherche',
+  without: (names) =>
+    `Une recherche enregistrée porte sur ce qui est offert à partir de maintenant, avec une valeur de chaque : sans ${names}.`,
+  fromNow:
+    'Les nouvelles à partir de maintenant sont dites. Une adresse électronique ou un webhook doit d’abord y consentir.',
+  pace: 'À quelle fréquence',
+  paces: { at_once: 'aussitôt', hourly: 'chaque heure', daily: 'chaque jour, à 8 h' },
+  language: 'Langue des nouvelles',
+  targetKind: {
+    feed: 'un fil (Atom, JSON)',
+    webhook: 'un webhook',
+    email: 'une adresse électronique',
+    telegram: 'une conversation Telegram',
+  },
+  targetState: { active: 'actif', unconfirmed: 'pas encore confirmé', stopped: 'arrêté' },
+  address: { webhook: 'Son adresse', email: 'L’adresse', telegram: 'Numéro de la conversation, ou @nom d’un canal' },
+  secret: 'Secret',
+  made: (name) => `${name} est enregistrée.`,
+  once: 'Le secret et les adresses ne sont montrés que cette fois. Qui a l’adresse d’un fil peut le lire.',
+  found: 'Ce qu’elle a trouvé',
+  nothingFound: 'Rien depuis son enregistrement.',
+  gone: 'n’est plus offert',
+  remove: 'Supprimer',
+  removeAsk: (name) => `Supprimer ${name} ? Ce qui attend ne sera pas envoyé, et ses fils prennent fin.`,
+  removeTarget: 'Retirer',
+  removeTargetAsk: 'Ne plus rien dire ici ? Ce qui attend ne sera pas envoyé, et un fil prend fin.',
+  challenge: 'Redemander',
 }
 
 export const refused: (typeof en)['refused'] = {

@@ -13,7 +13,7 @@ export const outreach: (typeof en)['outreach'] = {
   noTenants: 'Pas encore de client : conveyor tenants create NOM.',
   uploadsIntro: 'Les fichiers de contacts : ce qui a été lu, ce qui est stocké, et les lignes échouées avec la raison.',
   neverUploads: 'Pas encore de fichier. Déposez-en un ci-dessus, ou : conveyor contacts import FICHIER',
-  drop: 'Déposez ici un fichier de contacts, ou choisissez-en un (CSV, XLSX, JSON, vCard ; gzip ou zip)',
+  drop: 'Déposez ici un fichier de contacts, ou choisissez-en un (CSV, TSV, XLSX ; aussi en gzip ou zip)',
   sending: 'Envoi…',
   sent: (sent, of) => `${sent} sur ${of} envoyés`,
   cutOff: (file, boxes) =>

@@ -24,12 +24,16 @@ export const platformGlyph: Record<Platform['state'], State> = {
 
 const tag: Partial<Record<Platform['state'], string>> = { scraping: 'v', blocked: 'o', suspect: 'o' }
 
-/** expectedPages is how many search pages this cycle has, as far as the one before tells; 0 = unknown. */
-export function expectedPages(p: Platform) {
-  return Math.min(
-    p.settings.max_pages_per_cycle || Infinity,
-    Math.max(p.current_cycle?.pages ?? 0, p.last_cycle?.pages ?? 0),
-  )
+/**
+ * expectedPages is how many search pages this cycle has: as many as hold what the site says that it has, or as the cycle
+ * before had; 0 = unknown.
+ */
+export function expectedPages(p: Pick<Platform, 'settings' | 'current_cycle' | 'last_cycle'>) {
+  const c = p.current_cycle
+  const held = c?.total && c.pages > 0 && c.seen > 0 ? Math.ceil((c.total * c.pages) / c.seen) : 0
+  const known = Math.max(held, p.last_cycle?.pages ?? 0)
+  if (known === 0) return 0
+  return Math.min(p.settings.max_pages_per_cycle || Infinity, Math.max(c?.pages ?? 0, known))
 }
 
 /** PlatformLine is what a scraper does now, in words and as a tick a search page, and what can be done. */
@@ -101,11 +105,12 @@ export const PlatformLine = memo(function PlatformLine({ platform: p }: { platfo
   )
 })
 
-/** Ticks are the search pages of a cycle; above 60 each tick stands for several. */
+/** Ticks are the search pages of a cycle; above 60 each tick stands for several. Where their number is unknown some follow. */
 export function Ticks({ done, of }: { done: number; of: number }) {
   const { say } = useSay()
-  const n = Math.min(60, Math.max(of, done, 1))
-  const each = Math.max(of, done, 1) / n
+  const all = of > 0 ? Math.max(of, done) : done + 10
+  const n = Math.min(60, all)
+  const each = all / n
   return (
     <div className="tick" role="img" aria-label={say.platform.page(done, of > 0 ? String(of) : '')}>
       {Array.from({ length: n }, (_, i) => (

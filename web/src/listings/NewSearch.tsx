@@ -1,0 +1,182 @@
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+
+import type { Schemas } from '../api/client'
+import { saveSearch, useDo, useSession, useTenants, type Filters } from '../api/queries'
+import { useSay } from '../say/Say'
+import { Ask } from '../ui/Ask'
+import { Do } from '../ui/Do'
+import type { Field } from '../ui/Filter'
+import { Copy, Empty, Trouble } from '../ui/parts'
+import { criteriaOf } from './criteria'
+import { inWords } from './SavedSearches'
+
+type Kind = Schemas['TargetStart']['kind']
+
+const kinds = ['new', 'price_drop', 'back'] as const
+const addressOf = { webhook: 'url', email: 'email', telegram: 'chat' } as const
+
+/** NewSearch saves the filters of the listings as a search, whose news somebody is told. */
+export function NewSearch(p: { filters: Filters; fields: Field[]; onClose: () => void }) {
+  const { say, language } = useSay()
+  const t = say.saved
+  const tenants = useTenants().data?.items ?? []
+  const own = useSession().data?.caller?.tenant
+  const save = useDo(saveSearch, 'saved-searches')
+  const [kind, setKind] = useState<Kind>('feed')
+  const { filter, left } = criteriaOf(p.filters)
+  const submit = (form: FormData) => {
+    const text = (name: string) => String(form.get(name) ?? '').trim()
+    const target: Schemas['TargetStart'] = { kind }
+    if (kind !== 'feed') target[addressOf[kind]] = text('address')
+    save.mutate({
+      tenant: text('tenant'),
+      search: {
+        name: text('name'),
+        filter,
+        kinds: kinds.filter((k) => form.get(k) !== null),
+        schedule: { pace: text('pace') as 'daily' },
+        language: text('language') as 'en',
+        targets: [target],
+      },
+    })
+  }
+  return (
+    <Ask title={t.create} onClose={p.onClose}>
+      <h2>{t.create}</h2>
+      {save.data ? (
+        <Made search={save.data} tenant={save.variables.tenant} onClose={p.onClose} />
+      ) : tenants.length === 0 && !own ? (
+        <Empty>{say.outreach.noTenants}</Empty>
+      ) : (
+        <form
+          className="form"
+          onSubmit={(e) => {
+            e.preventDefault()
+            submit(new FormData(e.currentTarget))
+          }}
+        >
+          <p>{inWords(filter, say) || t.everything}</p>
+          {left.length > 0 && (
+            <p className="ochr">
+              {t.without(left.map((n) => p.fields.find((f) => f.name === n)?.label ?? n).join(', '))}
+            </p>
+          )}
+          {tenants.length > 0 && (
+            <label>
+              {say.outreach.tenant}
+              <select className="in" name="tenant">
+                {tenants.map((one) => (
+                  <option key={one.id} value={one.id}>
+                    {one.name}
+                  </option>
+                ))}
+              </select>
+            </label>
+          )}
+          <label>
+            {t.name}
+            <input className="in" name="name" required maxLength={200} />
+          </label>
+          <fieldset>
+            <legend>{t.kinds}</legend>
+            {kinds.map((k) => (
+              <label key={k} className="check">
+                <input type="checkbox" name={k} defaultChecked /> {t.kind[k]}
+              </label>
+            ))}
+          </fieldset>
+          <label>
+            {t.targets}
+            <select className="in" value={kind} onChange={(e) => setKind(e.target.value as Kind)}>
+              {(['feed', 'email', 'webhook', 'telegram'] as const).map((k) => (
+                <option key={k} value={k}>
+                  {t.targetKind[k]}
+                </option>
+              ))}
+            </select>
+          </label>
+          {kind !== 'feed' && (
+            <label>
+              {t.address[kind]}
+              <input
+                key={kind}
+                className="in m"
+                name="address"
+                required
+                type={kind === 'webhook' ? 'url' : kind === 'email' ? 'email' : 'text'}
+                placeholder={kind === 'webhook' ? 'https://' : undefined}
+              />
+            </label>
+          )}
+          <label>
+            {t.pace}
+            <select className="in" name="pace">
+              {Object.entries(t.paces).map(([value, label]) => (
+                <option key={value} value={value}>
+                  {label}
+                </option>
+              ))}
+            </select>
+          </label>
+          <label>
+            {t.language}
+            <select className="in" name="language" defaultValue={language}>
+              <option value="en">English</option>
+              <option value="fr">Français</option>
+            </select>
+          </label>
+          <p className="mu">{t.fromNow}</p>
+          <Trouble error={save.error} />
+          <div className="btns">
+            <Do type="submit" className="btn p" disabled={save.isPending}>
+              {t.save}
+            </Do>
+            <button type="button" className="btn" onClick={p.onClose}>
+              {say.cancel}
+            </button>
+          </div>
+        </form>
+      )}
+    </Ask>
+  )
+}
+
+/** Made is what is shown of a search once: the secrets of its webhooks and the addresses of its feeds. */
+function Made(p: { search: Schemas['SavedSearch']; tenant: string; onClose: () => void }) {
+  const { say } = useSay()
+  const t = say.saved
+  return (
+    <div role="status">
+      <p>{t.made(p.search.name)}</p>
+      {p.search.targets.map((to) => (
+        <dl className="kv" key={to.id}>
+          <dt>{t.targetKind[to.kind]}</dt>
+          <dd>{to.state === 'active' ? to.label : `${to.label ?? ''} (${t.targetState[to.state]})`}</dd>
+          {Object.entries({ [t.secret]: to.secret, JSON: to.json_url, Atom: to.atom_url }).map(
+            ([name, value]) =>
+              value && [
+                <dt key={name}>{name}</dt>,
+                <dd key={name + ' of it'}>
+                  <Copy text={value} />
+                </dd>,
+              ],
+          )}
+        </dl>
+      ))}
+      {p.search.targets.some((to) => to.secret || to.json_url) && <p className="ochr">{t.once}</p>}
+      <p className="btns">
+        <Link
+          className="btn p"
+          to={'/searches' as '/'}
+          search={{ tenant: p.tenant || undefined, search: p.search.id } as never}
+        >
+          {t.title}
+        </Link>
+        <button className="btn" onClick={p.onClose}>
+          {say.close}
+        </button>
+      </p>
+    </div>
+  )
+}
