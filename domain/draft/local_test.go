@@ -86,6 +86,10 @@ func TestLabelsGlued(t *testing.T) {
 	require.Equal(t, "4711-BM", d.SKU.Value)
 	require.Equal(t, "4006381333931", d.GTIN.Value)
 	require.Equal(t, "CHF", d.Currency.Value)
+	d, err = draft.Extract([]byte(`<html lang="fr"><h1>Lampe laiton</h1><p class="price">49,90 €</p><button>Ajouter au panier</button>
+		<span class="sku_wrapper">UGS : <span class="sku">LMP-12</span></span>`), "https://shop.example.fr/p")
+	require.NoError(t, err)
+	require.Equal(t, "LMP-12", d.SKU.Value)
 }
 
 // Addresses of images that are none, in numbers that take many seconds where each is read against all the others.
