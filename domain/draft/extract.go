@@ -205,7 +205,7 @@ func hintOf(doc *html.Node, address *url.URL, data markup.Data) price.Hint {
 			return price.Hint{Currency: c}
 		}
 	}
-	for _, key := range []string{"product:price:currency", "og:price:currency"} {
+	for _, key := range []string{"product:price:currency", "og:price:currency", "pricecurrency"} {
 		for _, v := range data.Meta[key] {
 			if c := currencyCode(v); c != "" {
 				return price.Hint{Currency: c}

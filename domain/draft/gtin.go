@@ -3,8 +3,12 @@ package draft
 import "strings"
 
 // GTIN reads a product's global number and returns its digits: 8, 12, 13 or 14 of them, the check digit right, and not
-// all zeros. Spaces and hyphens in it are dropped; an ISBN-10 becomes its ISBN-13. It says false to everything else.
+// all zeros. Spaces and hyphens in it are dropped; an ISBN-10 becomes its ISBN-13; of a GS1 Digital Link it is the
+// number that the link has. It says false to everything else.
 func GTIN(s string) (string, bool) {
+	if strings.Contains(s, "://") {
+		s = linkedGTIN(s)
+	}
 	if len(s) > 64 {
 		return "", false
 	}
@@ -27,6 +31,24 @@ func GTIN(s string) (string, bool) {
 		return "", false
 	}
 	return s, true
+}
+
+// linkedGTIN is the number in the path of a GS1 Digital Link, "https://id.gs1.org/01/09520123456788/10/ABC"; "" = none.
+func linkedGTIN(link string) string {
+	_, path, _ := strings.Cut(link, "://")
+	path, _, _ = strings.Cut(path, "?")
+	path, _, _ = strings.Cut(path, "#")
+	for {
+		_, rest, ok := strings.Cut(path, "/")
+		if !ok {
+			return ""
+		}
+		if key, value, ok := strings.Cut(rest, "/"); ok && (key == "01" || key == "gtin") {
+			value, _, _ = strings.Cut(value, "/")
+			return value
+		}
+		path = rest
+	}
 }
 
 // checkDigit is the last digit of a GTIN, by those before it.

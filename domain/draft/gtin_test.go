@@ -58,3 +58,17 @@ func FuzzGTIN(f *testing.F) {
 		}
 	})
 }
+
+func TestGTINOfLinks(t *testing.T) {
+	t.Parallel()
+	for link, want := range map[string]string{
+		"https://id.gs1.org/01/04006381333931": "04006381333931", "https://example.com/de/01/4006381333931/10/ABC/21/1?17=250101#x": "4006381333931",
+		"http://example.com/gtin/036000291452/": "036000291452", "https://example.com/01/4006381333930": "", "https://example.com/p/4006381333931": "",
+		"https://example.com/?gtin/4006381333931": "", "https://example.com/01": "", "https://": "",
+	} {
+		got, ok := draft.GTIN(link)
+		if got != want || ok != (want != "") {
+			t.Errorf("GTIN(%q) = %q, %t; want %q", link, got, ok, want)
+		}
+	}
+}

@@ -30,7 +30,7 @@ var labels = func() map[string]label {
 		"produkt nr", "produktcode", "best nr", "asin", "sku code", "item sku", "product sku", "style number",
 		"style no", "style code", "ad number", "lot number", "id",
 		"référence", "reference", "réf", "ref", "référence produit", "code article", "numéro de l objet", "réf produit",
-		"n d article", "référence article", "code produit", "réf article",
+		"n d article", "ugs", "référence article", "code produit", "réf article",
 		"codice", "codice prodotto", "codice articolo", "cod prodotto", "cod articolo",
 		"numero oggetto", "sku prodotto", "riferimento", "articolo",
 		"referencia", "código", "código de producto", "código producto", "número de artículo", "ref producto",

@@ -35,6 +35,13 @@ func TestLateImages(t *testing.T) {
 		`<img src="/img/placeholder.png">`:                                                                    "/img/placeholder.png",
 		`<img src="/a.jpg" srcset="/a-1200.jpg 1200w">`:                                                       "/a.jpg",
 		`<img srcset=", ,  /a.jpg">`:                                                                          "/a.jpg",
+		`<img src="/pixel.gif" data-large_image="/a-9.jpg" data-src="/a.jpg">`:                                "/a-9.jpg",
+		`<img data-image="/a.jpg" data-src="data:image/gif;base64,R0lGOD">`:                                   "/a.jpg",
+		`<img src="/pixel.gif" data-srcset="/blank.gif 1x" srcset="/a.jpg 1x">`:                               "/a.jpg",
+		`<img src="data:image/gif;base64,R0lGOD"><noscript><img src="/a.jpg"></noscript>`:                     "/a.jpg",
+		`<noscript><b>x</b><img srcset="/a-1.jpg 1x, /a-2.jpg 2x"></noscript> <img src="/pixel.gif">`:         "/a-2.jpg",
+		`<picture><img src="/lazy.svg"></picture><noscript><picture><img src="/a.jpg"></picture></noscript>`:  "/a.jpg",
+		`<img src="/a.jpg"><noscript><img src="/b.jpg"></noscript>`:                                           "/a.jpg",
 		`<img srcset="/a.jpg 0w">`:                                                                            "",
 	} {
 		page := `<html lang="en-CA"><title>Blue Lamp</title><main><h1>Blue Lamp</h1><p class="price">$12.00</p><div class="gallery">` +
@@ -48,6 +55,41 @@ func TestLateImages(t *testing.T) {
 		require.Len(t, d.Images, 1, markup)
 		require.Equal(t, "https://shop.example.ca"+want, d.Images[0].Value, markup)
 	}
+}
+
+// An image of microdata that loads late, names of properties that begin with a capital, and a number in a link.
+func TestDataAsWritten(t *testing.T) {
+	t.Parallel()
+	d, err := draft.Extract([]byte(`<div itemscope itemtype="https://schema.org/Product"><h1 itemprop="name">Wall Clock</h1>
+		<img itemprop="image" src="/img/placeholder.gif" data-lazy-src="/c.jpg"><link itemprop="gtin" href="https://id.gs1.org/01/04006381333931/10/A?x">
+		<div itemprop="offers" itemscope itemtype="https://schema.org/Offer"><b itemprop="priceCurrency">USD</b><b itemprop="price">45.00</b></div></div>`),
+		"https://shop.example.com/clock")
+	require.NoError(t, err)
+	require.Len(t, d.Images, 1)
+	require.Equal(t, "https://shop.example.com/c.jpg", d.Images[0].Value)
+	require.Equal(t, "04006381333931", d.GTIN.Value)
+	d, err = draft.Extract([]byte(`<h1>Wool Scarf</h1><script type="application/ld+json">{"@type":"Product","Name":"Wool Scarf","SKU":"WS1",
+		"Offers":{"@type":"Offer","priceCurrency":"CAD","price":"55","Availability":"https://schema.org/InStock"}}</script>`), "https://shop.example.com/scarf")
+	require.NoError(t, err)
+	require.Equal(t, "55", d.Price.Value)
+	require.Equal(t, "CAD", d.Currency.Value)
+	require.Equal(t, "WS1", d.SKU.Value)
+	require.Equal(t, draft.InStock, d.Availability.Value)
+}
+
+// A label in an element of its own is not glued to the number before it.
+func TestLabelsGlued(t *testing.T) {
+	t.Parallel()
+	d, err := draft.Extract([]byte(`<html lang="de"><h1>Bohrmaschine BM 500</h1><span class="code">Artikel-Nr.: 4711-BM</span><span>EAN: 4006381333931</span>
+		<meta itemprop="priceCurrency" content="CHF"><p class="price">89,90</p><button>In den Warenkorb</button>`), "https://shop.example.com/p")
+	require.NoError(t, err)
+	require.Equal(t, "4711-BM", d.SKU.Value)
+	require.Equal(t, "4006381333931", d.GTIN.Value)
+	require.Equal(t, "CHF", d.Currency.Value)
+	d, err = draft.Extract([]byte(`<html lang="fr"><h1>Lampe laiton</h1><p class="price">49,90 €</p><button>Ajouter au panier</button>
+		<span class="sku_wrapper">UGS : <span class="sku">LMP-12</span></span>`), "https://shop.example.fr/p")
+	require.NoError(t, err)
+	require.Equal(t, "LMP-12", d.SKU.Value)
 }
 
 // Addresses of images that are none, in numbers that take many seconds where each is read against all the others.

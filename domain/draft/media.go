@@ -1,7 +1,6 @@
 package draft
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -61,112 +60,9 @@ func (p *page) imagesOf(products []*markup.Item, meta map[string][]string) []Fou
 		if e.start > p.els[p.title].end+3000 || e.marks&gallery == 0 && !p.large(e.node) || small(e.node) {
 			continue
 		}
-		add(imageAddress(e.node), Page)
+		add(markup.ImageAddress(e.node), Page)
 	}
 	return out
-}
-
-// imageAddress is an image's address, the largest where there are several. One that stands in until the image has
-// loaded counts where there is no other.
-func imageAddress(n *html.Node) string {
-	standIn := ""
-	for _, name := range []string{"data-zoom-image", "data-large", "data-old-hires", "data-zoom", "data-src",
-		"data-lazy-src",
-		"data-original", "data-lazy", "src"} {
-		v := strings.TrimSpace(attr(n, name))
-		switch {
-		case v == "" || strings.HasPrefix(v, "data:") || !strings.ContainsAny(v, "./"):
-		case name == "src" && standsIn(v):
-			standIn = v
-		default:
-			return v
-		}
-	}
-	for _, of := range append([]*html.Node{n}, sourcesOf(n)...) {
-		for _, name := range []string{"data-srcset", "data-lazy-srcset", "srcset"} {
-			if v := largestOf(attr(of, name)); v != "" && !strings.HasPrefix(v, "data:") {
-				return v
-			}
-		}
-	}
-	return standIn
-}
-
-// Limits on where an image's addresses are looked for.
-const (
-	maxSources    = 20
-	maxCandidates = 1000
-)
-
-// sourcesOf are the sources of an image in a <picture>, the last so many. By the HTML standard they come before the
-// image; those before another image are that one's, so each is read once however many images there are.
-func sourcesOf(n *html.Node) (out []*html.Node) {
-	if n.Parent == nil || n.Parent.DataAtom != atom.Picture {
-		return nil
-	}
-	for c := n.PrevSibling; c != nil && c.DataAtom != atom.Img && len(out) < maxSources; c = c.PrevSibling {
-		if c.DataAtom == atom.Source {
-			out = append(out, c)
-		}
-	}
-	slices.Reverse(out)
-	return out
-}
-
-// standIns are what the names of files that show until an image has loaded are made of, and nothing else: "pixel.gif",
-// "transparent-1x1.png".
-var standIns = map[string]bool{"blank": true, "pixel": true, "spacer": true, "transparent": true, "1x1": true,
-	"loading": true, "loader": true, "lazyload": true, "lazy": true, "grey": true, "gray": true, "empty": true}
-
-// standsIn says that an address is of such a file. One more kind has a size or a number in its name:
-// "placeholder_300x300.png".
-func standsIn(address string) bool {
-	name := strings.ToLower(address)
-	if end := strings.IndexAny(name, "?#"); end >= 0 {
-		name = name[:end]
-	}
-	name = name[strings.LastIndexByte(name, '/')+1:]
-	for _, begin := range []string{"placeholder", "image-placeholder", "img-placeholder", "product-placeholder"} {
-		if strings.HasPrefix(name, begin) {
-			return true
-		}
-	}
-	if dot := strings.LastIndexByte(name, '.'); dot >= 0 {
-		name = name[:dot]
-	}
-	words := strings.FieldsFunc(name, func(r rune) bool { return r == '-' || r == '_' || r == '.' })
-	return len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool { return !standIns[w] })
-}
-
-// largestOf is the largest image of a srcset, by the HTML standard: an address may have commas, and ends at white
-// space. The first maxCandidates are read.
-func largestOf(set string) string {
-	const space = " \t\n\r\f"
-	best, most, n := "", 0.0, 0
-	for rest := strings.TrimLeft(set, space+","); rest != "" && n < maxCandidates; n++ {
-		end := strings.IndexAny(rest, space)
-		if end < 0 {
-			end = len(rest)
-		}
-		address, size := rest[:end], 1.0
-		rest = rest[end:]
-		if short := strings.TrimRight(address, ","); short != address {
-			address = short
-		} else {
-			var descriptors string
-			descriptors, rest, _ = strings.Cut(rest, ",")
-			for d := range strings.FieldsSeq(descriptors) {
-				if v, err := strconv.ParseFloat(d[:len(d)-1], 64); err == nil && (d[len(d)-1] == 'w' || d[len(d)-1] == 'x') {
-					size = v
-				}
-			}
-		}
-		if size > most {
-			best, most = address, size
-		}
-		rest = strings.TrimLeft(rest, space+",")
-	}
-	return best
 }
 
 // large says that an image claims 200 pixels or more.

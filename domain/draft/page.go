@@ -136,7 +136,7 @@ func (w *pageWalk) node(n *html.Node, parent, depth int) {
 		switch {
 		case w.endsInDigit() && w.cents(n, own, parent):
 			w.text.WriteByte('.')
-		case w.endsInDigit() && begins(n), w.endsInSymbol() && complete(n):
+		case w.endsInDigit() && begins(n), w.endsInSymbol() && complete(n), w.endsInWord() && beginsLabel(n):
 			w.space = true
 		}
 	}
@@ -270,6 +270,20 @@ func (w *pageWalk) endsInSymbol() bool {
 func complete(n *html.Node) bool {
 	s := innerText(n, 16)
 	return s != "" && isDigit(s[0]) && strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Sc, r) })
+}
+
+// endsInWord says that the next text is glued to a letter or a digit.
+func (w *pageWalk) endsInWord() bool {
+	r, _ := utf8.DecodeLastRuneInString(w.text.String())
+	return !w.line && !w.space && (unicode.IsLetter(r) || unicode.IsDigit(r))
+}
+
+// beginsLabel says that an element begins with a label of its own, "EAN: 4006…", which is not glued to the value before
+// it.
+func beginsLabel(n *html.Node) bool {
+	label, _, ok := strings.Cut(innerText(n, 32), ":")
+	first, _ := utf8.DecodeRuneInString(label)
+	return ok && len(label) < 20 && unicode.IsUpper(first) && !strings.ContainsAny(label, ".,0123456789")
 }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }

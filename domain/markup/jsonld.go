@@ -87,7 +87,7 @@ func (ld *linked) item(n *node, terms map[string]string, depth int) *Item {
 	for k, key := range n.keys {
 		prop, ok := terms[key]
 		if !ok {
-			prop = local(key)
+			prop = small(local(key))
 		}
 		if strings.HasPrefix(key, "@") || last[key] != k {
 			continue
@@ -97,6 +97,18 @@ func (ld *linked) item(n *node, terms map[string]string, depth int) *Item {
 		}
 	}
 	return i
+}
+
+// small is the name of a property that begins with a capital, "Offers" or "SKU", as the vocabulary has it: none of its
+// properties does.
+func small(prop string) string {
+	if prop == "" || prop[0] < 'A' || prop[0] > 'Z' {
+		return prop
+	}
+	if prop == strings.ToUpper(prop) {
+		return strings.ToLower(prop)
+	}
+	return strings.ToLower(prop[:1]) + prop[1:]
 }
 
 // values reads a property.

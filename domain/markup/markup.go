@@ -274,8 +274,8 @@ func (r *reader) value(n *html.Node, prop string) string {
 			return r.text(n)
 		}
 	case "img":
-		if src, _ := attr(n, "src"); src == "" || strings.HasPrefix(src, "data:") { // it is loaded later
-			if late, ok := attr(n, "data-src"); ok {
+		if src, _ := attr(n, "src"); src == "" || strings.HasPrefix(src, "data:") || standsIn(src) { // it is loaded later
+			if late := ImageAddress(n); late != "" {
 				return r.address(late)
 			}
 		}
