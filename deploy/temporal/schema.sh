@@ -13,7 +13,3 @@ schema() {
 
 schema temporal postgresql/v12/temporal
 schema temporal_visibility postgresql/v12/visibility
-
-# internal/devstack/visibility.sql: indexes without NULLs.
-temporal-sql-tool --plugin postgres12_pgx --db temporal_visibility setup-schema --disable-versioning \
-    --schema-file /visibility.sql

@@ -1,7 +1,6 @@
 package devstack
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,11 +13,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/redis/go-redis/v9"
-	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/internal/servicetest"
 )
@@ -235,83 +230,6 @@ func TestWholeStack(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-}
-
-// TestVisibilityIndexesHoldNoNulls makes the visibility store twice, as two starts of the stack do.
-func TestVisibilityIndexesHoldNoNulls(t *testing.T) {
-	t.Parallel()
-	ctx := t.Context()
-	url := cmp.Or(os.Getenv("DATABASE_MIGRATE_URL"), servicetest.Address(t, "DATABASE_URL"))
-	s := &Stack{opts: Options{Dir: t.TempDir(), External: External{DatabaseURL: url}}}
-	s.tools.temporalSQL = filepath.Join(goTools[0].dir(""), "sql")
-	name := "visibility_" + strings.ReplaceAll(uuid.NewString(), "-", "")
-	admin, err := pgx.Connect(ctx, url)
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		ctx := context.WithoutCancel(ctx)
-		_, err := admin.Exec(ctx, "DROP DATABASE IF EXISTS "+name)
-		require.NoError(t, errors.Join(err, admin.Close(ctx)))
-	})
-	require.NoError(t, s.createExternal(ctx, name))
-	require.NoError(t, os.MkdirAll(s.temporalData(), 0o755))
-	require.NoError(t, os.WriteFile(s.visibilityFile(), visibilityIndexes, 0o644))
-	pg, err := pgconn.ParseConfig(url)
-	require.NoError(t, err)
-	require.NoError(t, s.sqlTool(ctx, pg, name, visibilitySchema))
-
-	cfg, err := pgx.ParseConfig(url)
-	require.NoError(t, err)
-	cfg.Database = name
-	conn, err := pgx.ConnectConfig(ctx, cfg)
-	require.NoError(t, err)
-	defer conn.Close(context.WithoutCancel(ctx))
-	const list = `SELECT c.oid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
-		WHERE i.indrelid = 'executions_visibility'::regclass ORDER BY 1`
-	made := scan[uint32](t, conn, list)
-	require.NoError(t, s.sqlTool(ctx, pg, name, visibilitySchema))
-	require.Equal(t, made, scan[uint32](t, conn, list), "the second run has nothing to make")
-
-	_, err = conn.Exec(ctx, `INSERT INTO executions_visibility (namespace_id, run_id, start_time, execution_time,
-			workflow_id, workflow_type_name, status, encoding, search_attributes)
-		SELECT 'n', n, now(), now(), 'w' || n, 'Listing', 2, '',
-			jsonb_build_object('Keyword01', 'k' || n, 'Int01', n, 'KeywordList01', jsonb_build_array('k' || n))
-		FROM generate_series(1, 1000) n`)
-	require.NoError(t, err)
-	_, err = conn.Exec(ctx, "ANALYZE executions_visibility")
-	require.NoError(t, err)
-	require.Equal(t, []string{
-		"by_execution_time", "by_int_01", "by_keyword_01", "by_keyword_list_01", "by_root_run_id", "by_root_workflow_id",
-		"by_status", "by_task_queue", "by_workflow_id", "by_workflow_type", "default_idx", "executions_visibility_pkey",
-	}, scan[string](t, conn, `SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
-		WHERE i.indrelid = 'executions_visibility'::regclass AND CASE WHEN i.indpred IS NULL THEN true
-			WHEN c.relam = (SELECT oid FROM pg_am WHERE amname = 'gin') THEN c.relname = 'by_keyword_list_01'
-			ELSE pg_relation_size(c.oid) > 8192 END
-		ORDER BY c.relname COLLATE "C"`), "all that a record is in")
-
-	// The searches of the Web UI and of the CLI still go by them.
-	for index, search := range map[string]string{
-		"by_keyword_01": "Keyword01 = $1", "by_int_01": "Int01 = $1::text::bigint",
-		"by_keyword_list_01": "KeywordList01 @> jsonb_build_array($1::text)",
-	} {
-		_, err := conn.Exec(ctx, "PREPARE search (text) AS SELECT run_id FROM executions_visibility "+
-			"WHERE namespace_id = 'n' AND "+search+" ORDER BY COALESCE(close_time, '9999-12-31 23:59:59') DESC, start_time DESC, run_id LIMIT 10")
-		require.NoError(t, err)
-		_, err = conn.Exec(ctx, // whether the index can be used, not whether it pays among a thousand
-			"SELECT set_config('plan_cache_mode', 'force_generic_plan', false), set_config('enable_seqscan', 'off', false)")
-		require.NoError(t, err)
-		plan := scan[string](t, conn, "EXPLAIN EXECUTE search ('7')", pgx.QueryExecModeSimpleProtocol)
-		require.Contains(t, strings.Join(plan, "\n"), index)
-		_, err = conn.Exec(ctx, "DEALLOCATE search")
-		require.NoError(t, err)
-	}
-}
-
-func scan[T any](t *testing.T, conn *pgx.Conn, sql string, args ...any) []T {
-	t.Helper()
-	rows, _ := conn.Query(t.Context(), sql, args...) // CollectRows reports its error
-	got, err := pgx.CollectRows(rows, pgx.RowTo[T])
-	require.NoError(t, err)
-	return got
 }
 
 // The Web UI of Temporal has no login: it is for this machine, and changes nothing.

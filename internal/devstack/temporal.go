@@ -31,23 +31,16 @@ import (
 //go:embed dynamicconfig.yaml
 var dynamicConfig []byte
 
-// visibilityIndexes is run after each update of the schema of the visibility store.
-//
-//go:embed visibility.sql
-var visibilityIndexes []byte
-
-const visibilitySchema = "postgresql/v12/visibility"
-
 // The two databases of Temporal and where the sql tool finds their schema in itself.
 var temporalDatabases = map[string]string{
 	"temporal":            "postgresql/v12/temporal",
-	"temporal_visibility": visibilitySchema,
+	"temporal_visibility": "postgresql/v12/visibility",
 }
 
 // temporal is the server with all four of its services in one process, on the stack's Postgres or, with an external
 // DATABASE_URL, on that one.
 func (s *Stack) temporal() ([]*service, error) {
-	data := s.temporalData()
+	data := filepath.Join(s.opts.Dir, "data", Temporal)
 	config := filepath.Join(data, "dynamicconfig.yaml")
 	pg, err := pgconn.ParseConfig(s.temporalURL())
 	if err != nil {
@@ -61,8 +54,7 @@ func (s *Stack) temporal() ([]*service, error) {
 		needs: []string{Postgres},
 		at:    s.addr(s.ports.Temporal),
 		prepare: func(ctx context.Context) error {
-			if err := errors.Join(private(data), os.WriteFile(config, dynamicConfig, 0o644),
-				os.WriteFile(s.visibilityFile(), visibilityIndexes, 0o644)); err != nil {
+			if err := errors.Join(private(data), os.WriteFile(config, dynamicConfig, 0o644)); err != nil {
 				return err
 			}
 			return s.temporalSchema(ctx, pg)
@@ -78,11 +70,6 @@ func (s *Stack) temporal() ([]*service, error) {
 		within: 90 * time.Second,
 	}}, nil
 }
-
-func (s *Stack) temporalData() string { return filepath.Join(s.opts.Dir, "data", Temporal) }
-
-// visibilityFile is where the sql tool reads visibilityIndexes.
-func (s *Stack) visibilityFile() string { return filepath.Join(s.temporalData(), "visibility.sql") }
 
 func (s *Stack) temporalEnv(pg *pgconn.Config, config string) []string {
 	p := s.ports
@@ -167,9 +154,6 @@ func (s *Stack) sqlTool(ctx context.Context, pg *pgconn.Config, database, schema
 	runs := [][]string{{"update-schema", "--schema-name", schema}}
 	if !versioned {
 		runs = append([][]string{{"setup-schema", "-v", "0.0"}}, runs...)
-	}
-	if schema == visibilitySchema {
-		runs = append(runs, []string{"setup-schema", "--disable-versioning", "--schema-file", s.visibilityFile()})
 	}
 	args := []string{"--plugin", "postgres12_pgx", "--ep", pg.Host, "-p", strconv.Itoa(int(pg.Port)), "-u", pg.User,
 		"--db", database}
