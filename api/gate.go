@@ -35,13 +35,12 @@ const (
 
 // gate is the middleware of every request: it measures, bounds, authenticates and authorizes it.
 type gate struct {
-	guard   *Guard
-	tenants *db.Tenants // that callers are of
-	log     *slog.Logger
-	hosts   map[string]bool // names that the API may be called by while authentication is off
-	cross   *http.CrossOriginProtection
-	routes  map[string]route // by method and path as gin writes them
-	lines   *rate.Limiter    // of refusals in the log
+	guard  *Guard
+	log    *slog.Logger
+	hosts  map[string]bool // names that the API may be called by while authentication is off
+	cross  *http.CrossOriginProtection
+	routes map[string]route // by method and path as gin writes them
+	lines  *rate.Limiter    // of refusals in the log
 
 	requests *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
@@ -60,8 +59,8 @@ type route struct {
 
 func newGate(o Options) *gate {
 	g := &gate{
-		guard: o.Guard, tenants: o.Tenants, log: o.Log, lines: rate.NewLimiter(20, 100),
-		cross: http.NewCrossOriginProtection(), hosts: map[string]bool{"localhost": true},
+		guard: o.Guard, log: o.Log, lines: rate.NewLimiter(20, 100), cross: http.NewCrossOriginProtection(),
+		hosts: map[string]bool{"localhost": true},
 	}
 	if g.guard == nil {
 		g.guard = NewGuard(GuardOptions{})
@@ -216,7 +215,7 @@ func (g *gate) admit(c *gin.Context) {
 			huma.Error403Forbidden("is not for API keys of a tenant; "+caller.Name+" is of "+caller.Tenant))
 		return
 	}
-	if err := g.standing(ctx, caller); err != nil {
+	if err := g.guard.standing(ctx, caller); err != nil {
 		if class, _ := fault.Of(err); class == fault.Blocked {
 			g.guard.refused.count(g.guard.o.Now(), accessRefused, network(c), "erased_tenant", r.name, caller)
 		}
@@ -233,17 +232,6 @@ func (g *gate) admit(c *gin.Context) {
 		return
 	}
 	c.Next()
-}
-
-// standing refuses, as fault.Blocked, a person of a tenant that is erased. Its keys are revoked; an issuer goes on to
-// vouch for its persons.
-func (g *gate) standing(ctx context.Context, caller access.Caller) error {
-	if caller.Tenant == "" || caller.KeyID != "" {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, keysTimeout)
-	defer cancel()
-	return standing(ctx, g.tenants, caller)
 }
 
 // pace takes a turn of a caller, and for a change one more. Its error is the answer.

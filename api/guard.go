@@ -28,6 +28,7 @@ type GuardOptions struct {
 
 	Sessions *db.Sessions // of browsers; nil = there are none
 	Login    *oidc.Login  // of persons, at the issuer of Tokens; nil = they log in by key
+	Tenants  *db.Tenants  // that the persons of an issuer are of; nil = it says of none
 	TLS      bool         // callers reach the API by https: cookies are sent by it alone
 
 	// Limits; nil = unlimited.
@@ -47,7 +48,8 @@ type Guard struct {
 	ring    *keyring // nil = there is no table
 	refused refusals
 
-	sessions *sessions // nil = there are none
+	sessions *sessions      // nil = there are none
+	tenants  *erasedTenants // the same
 }
 
 // NewGuard reads nothing: the first request does.
@@ -67,6 +69,9 @@ func NewGuard(o GuardOptions) *Guard {
 	}
 	if o.Sessions != nil {
 		g.sessions = &sessions{store: o.Sessions, now: o.Now, rows: map[access.Sum]sessionRow{}}
+	}
+	if o.Tenants != nil {
+		g.tenants = &erasedTenants{store: o.Tenants, now: o.Now, rows: map[string]tenantRow{}}
 	}
 	return g
 }

@@ -124,7 +124,7 @@ func (h Sessions) finish(ctx context.Context, in *finishLoginInput) (*loginOutpu
 		err = &oidc.Failure{Reason: withoutRole, Err: errors.New(caller.Name + " has no role")}
 	}
 	if err == nil && caller.Tenant != "" {
-		wrong := standing(ctx, h.door.Tenants, caller)
+		wrong := guard.standing(ctx, caller)
 		if class, _ := fault.Of(wrong); wrong != nil && class != fault.Blocked {
 			return nil, wrong
 		}

@@ -22,7 +22,7 @@ func home(t *testing.T, change ...func(*api.GuardOptions)) *fort {
 
 	pool := dbtest.New(t)
 	return guardedBy(t, pool, append([]func(*api.GuardOptions){func(o *api.GuardOptions) {
-		o.Sessions, o.Audit = db.NewSessions(pool), db.NewAuditLog(pool)
+		o.Sessions, o.Audit, o.Tenants = db.NewSessions(pool), db.NewAuditLog(pool), db.NewTenants(pool)
 	}}, change...)...)
 }
 

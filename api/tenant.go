@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"sync"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -97,14 +99,60 @@ func (d *door) tenantOf(ctx context.Context, named string) (string, error) {
 	return t.ID, err
 }
 
-// standing refuses, as fault.Blocked, a caller whose tenant is erased. One that is not there may be made later.
-func standing(ctx context.Context, tenants *db.Tenants, caller access.Caller) error {
-	t, err := tenants.Get(ctx, caller.Tenant)
-	switch class, _ := fault.Of(err); {
-	case err == nil && t.Erasing:
-		return fault.Newf(fault.Blocked, "%s is of the tenant %q, which is erased", caller.Name, caller.Tenant)
-	case class == fault.Gone:
+// standing refuses, as fault.Blocked, a person of a tenant that is erased. Its keys are revoked; an issuer goes on to
+// vouch for its persons.
+func (g *Guard) standing(ctx context.Context, caller access.Caller) error {
+	if g.tenants == nil || caller.Tenant == "" || caller.KeyID != "" {
 		return nil
 	}
-	return err
+	return g.tenants.standing(ctx, caller)
+}
+
+// erasedTenants caches which tenants of persons are erased, as sessions are cached: each of their requests asks.
+type erasedTenants struct {
+	store *db.Tenants
+	now   func() time.Time
+
+	mu   sync.Mutex
+	rows map[string]tenantRow // at most maxTenants, by ID
+}
+
+type tenantRow struct {
+	erased bool
+	read   time.Time
+}
+
+const maxTenants = 10_000 // that are remembered; an issuer may name those that are not there
+
+func (s *erasedTenants) standing(ctx context.Context, caller access.Caller) error {
+	now := s.now()
+	s.mu.Lock()
+	row, known := s.rows[caller.Tenant]
+	s.mu.Unlock()
+	if !known || now.Sub(row.read) >= keysFresh {
+		reading, cancel := context.WithTimeout(ctx, keysTimeout)
+		defer cancel()
+		t, err := s.store.Get(reading, caller.Tenant)
+		class, _ := fault.Of(err)
+		switch {
+		case err == nil || class == fault.Gone: // one that is not there may be made later
+			row = tenantRow{erased: t.Erasing, read: now}
+			s.keep(caller.Tenant, row)
+		case !known || now.Sub(row.read) > keysGrace:
+			return err
+		}
+	}
+	if row.erased {
+		return fault.Newf(fault.Blocked, "%s is of the tenant %q, which is erased", caller.Name, caller.Tenant)
+	}
+	return nil
+}
+
+func (s *erasedTenants) keep(id string, row tenantRow) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.rows) >= maxTenants {
+		clear(s.rows)
+	}
+	s.rows[id] = row
 }

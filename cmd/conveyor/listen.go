@@ -27,6 +27,7 @@ func (h *house) guard(ctx context.Context) (*api.Guard, error) {
 	o := api.GuardOptions{
 		Keys: db.NewKeys(h.doorPool), Fixed: grants, Audit: db.NewAuditLog(h.pool), Log: h.log, Now: time.Now,
 		Sessions: db.NewSessions(h.doorPool), TLS: strings.HasPrefix(c.API.URL, "https://"), MaxAge: c.API.KeysWithin(),
+		Tenants: db.NewTenants(h.doorPool),
 	}
 	if c.OIDC.Issuer != "" {
 		mapping, err := c.OIDC.Mapping()
