@@ -106,8 +106,7 @@ func (p *Prose) allUtilities(i int) bool {
 		}
 	}
 	for k := i + 1; k <= i+4 && k < len(p.words) && !p.stop(k); k++ {
-		if p.about(k, anInclusion) || exceptWords[p.word(k)] && !p.onlyThings(k+1) || copulas[p.word(k)] ||
-			p.word(k) == "on" && tenants[p.word(k+1)] { // "all utilities on tenant"
+		if p.about(k, anInclusion) || exceptWords[p.word(k)] && !p.onlyThings(k+1) || copulas[p.word(k)] {
 			return false
 		}
 	}
