@@ -49,7 +49,7 @@ func (p *posting) pauses(ctx context.Context, rate int) error {
 	if err != nil {
 		return err
 	}
-	store, out := db.NewCampaigns(p.db), Paused{PerSecond: rate}
+	store, out := db.NewCampaigns(p.db, nil), Paused{PerSecond: rate}
 	for n := range pauseTries {
 		if n > 0 {
 			if _, err := p.act(ctx, tenant, id, "resume"); err != nil {
@@ -103,7 +103,7 @@ func (p *posting) campaign(ctx context.Context, tenant string, sender uuid.UUID,
 		return id, err
 	}
 	id = uuid.New()
-	store, now := db.NewCampaigns(p.db), time.Now()
+	store, now := db.NewCampaigns(p.db, nil), time.Now()
 	if _, err := store.Create(ctx, tenant, id, db.Plan{
 		Name: "bench", Sender: sender, Audience: campaign.Audience{All: true},
 		Template: campaign.Body{Type: campaign.TypeText, Text: &campaign.Text{Body: "Bonjour"}},
