@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/mtlrent/conveyor/domain/search"
 )
 
 // WakeRelays sets how often a store wakes relays at most, and for how long it tries to.
@@ -23,17 +25,24 @@ func (x *SearchIndex) At(now func() time.Time) { x.now = now }
 // LookFirst makes an index look at the sizes of all postings before it reads any.
 func (x *SearchIndex) LookFirst() { x.cheap, x.small = 0, -1 }
 
-// ForgetStarts makes an index look for blocks of the segments that it has read without their starts, and returns how many
-// there were.
-func (x *SearchIndex) ForgetStarts() (n int) {
+// Starts are those of the segments that an index has read, by the IDs of the segments.
+func (x *SearchIndex) Starts() map[int64][]string {
 	x.segments.mu.Lock()
 	defer x.segments.mu.Unlock()
+	list := map[int64][]string{}
 	for id, p := range x.segments.parts {
-		n += len(p.starts)
-		p.starts = nil
-		x.segments.parts[id] = p
+		list[id] = p.starts
 	}
-	return n
+	return list
+}
+
+// StartsOf are the starts of a segment whose blocks are written in parts.
+func StartsOf(parts ...[]search.Block) []string {
+	var m marker
+	for _, blocks := range parts {
+		m.pass(blocks)
+	}
+	return m.starts
 }
 
 // A TenantTable is a table with rows of tenants, and how it is read and erased.

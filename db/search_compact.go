@@ -54,6 +54,7 @@ const (
 	sqlSearchCompactLock = `SELECT pg_try_advisory_xact_lock(1936024430, $1)`
 	sqlSearchPatience    = `SELECT set_config('statement_timeout', '30min', true)`
 	sqlSearchLevels      = `SELECT id, level, docs FROM search_segments WHERE collection = $1 ORDER BY level, id`
+	sqlSearchStarts      = `UPDATE search_segments SET starts = $2 WHERE id = $1`
 	sqlSearchForget      = `DELETE FROM search_postings WHERE segment = $1`
 	sqlSearchUnlist      = `DELETE FROM search_segments WHERE id = ANY ($1)`
 )
@@ -132,15 +133,19 @@ func (x *SearchIndex) merge(ctx context.Context, tx pgx.Tx, snapshot *search.Sna
 	into := int64(0)
 	if kills := merger.Kills(); merger.Docs() > 0 || len(kills) > 0 {
 		err := tx.QueryRow(ctx, sqlSearchSegmentAdd, x.collection, levelOf(merger.Docs()), merger.Docs(), merger.Columns(),
-			stored(kills)).Scan(&into)
+			stored(kills), nil).Scan(&into)
 		if err != nil {
 			return err
 		}
 	}
-	if err := x.mergePostings(ctx, tx, merger, segments, into); err != nil {
+	starts, err := x.mergePostings(ctx, tx, merger, segments, into)
+	if err != nil {
 		return err
 	}
 	b := new(pgx.Batch)
+	if len(starts) > 0 {
+		b.Queue(sqlSearchStarts, into, starts)
+	}
 	for _, id := range segments {
 		b.Queue(sqlSearchForget, id)
 	}
@@ -149,10 +154,10 @@ func (x *SearchIndex) merge(ctx context.Context, tx pgx.Tx, snapshot *search.Sna
 }
 
 // mergePostings goes through the terms of all segments in their order. Words that are in none of their documents any
-// more are doubted.
+// more are doubted. Starts are those of the new segment, which are known when all of it is written.
 func (x *SearchIndex) mergePostings(ctx context.Context, tx pgx.Tx, merger *search.Merger, segments []int64,
 	into int64,
-) error {
+) (starts []string, err error) {
 	doubts := wordDoubts{tx: tx}
 	merger.Dropped = func(term string) error { return doubts.add(ctx, term) }
 	var heads postedHeap
@@ -160,7 +165,7 @@ func (x *SearchIndex) mergePostings(ctx context.Context, tx pgx.Tx, merger *sear
 		r := &postedReader{tx: tx, segment: id}
 		more, err := r.next(ctx)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if more {
 			heads = append(heads, r)
@@ -168,11 +173,13 @@ func (x *SearchIndex) mergePostings(ctx context.Context, tx pgx.Tx, merger *sear
 	}
 	heap.Init(&heads)
 	var written []search.Block
+	var marks marker
 	size := 0
 	flush := func() error {
 		if len(written) == 0 {
 			return nil
 		}
+		marks.pass(written)
 		err := copyBlocks(ctx, tx, into, written)
 		clear(written)
 		written, size = written[:0], 0
@@ -188,11 +195,11 @@ func (x *SearchIndex) mergePostings(ctx context.Context, tx pgx.Tx, merger *sear
 	for len(heads) > 0 {
 		r := heads[0]
 		if err := merger.Add(r.terms[0], packer.Add); err != nil {
-			return err
+			return nil, err
 		}
 		more, err := r.next(ctx)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if more {
 			heap.Fix(&heads, 0)
@@ -201,15 +208,15 @@ func (x *SearchIndex) mergePostings(ctx context.Context, tx pgx.Tx, merger *sear
 		}
 	}
 	if err := merger.Flush(packer.Add); err != nil {
-		return err
+		return nil, err
 	}
 	if err := packer.Flush(); err != nil {
-		return err
+		return nil, err
 	}
 	if err := flush(); err != nil {
-		return err
+		return nil, err
 	}
-	return doubts.flush(ctx)
+	return marks.starts, doubts.flush(ctx)
 }
 
 // What a merge reads of a segment at a time, and writes at a time.

@@ -82,7 +82,8 @@ UPDATE pages p SET doc = n.doc, doc_revision = p.revision
 FROM unnest($1::bigint[], $2::bigint[]) AS n(id, doc) WHERE p.id = n.id AND p.id = ANY ($1)`
 
 const sqlSearchSegmentAdd = `
-INSERT INTO search_segments (collection, level, docs, columns, kills) VALUES ($1, $2, $3, $4, $5) RETURNING id`
+INSERT INTO search_segments (collection, level, docs, columns, kills, starts) VALUES ($1, $2, $3, $4, $5, $6)
+RETURNING id`
 
 // A numbered page is to be the document of a number.
 type numbered struct {
@@ -106,6 +107,8 @@ func (x *SearchIndex) putSegment(ctx context.Context, pages []search.Page, renew
 		return err
 	}
 	blocks := packed(segment.Terms)
+	var marks marker
+	marks.pass(blocks)
 	return pgx.BeginFunc(ctx, x.pool, func(tx pgx.Tx) error {
 		ids, docs, kills, err := x.hold(ctx, tx, fresh, renew)
 		if err != nil || len(ids) == 0 {
@@ -115,7 +118,7 @@ func (x *SearchIndex) putSegment(ctx context.Context, pages []search.Page, renew
 		b := new(pgx.Batch)
 		b.Queue(sqlSearchNumbered, ids, docs)
 		b.Queue(sqlSearchSegmentAdd, x.collection, levelOf(len(fresh)), len(fresh), segment.Columns,
-			stored(search.EncodeKills(kills))).QueryRow(func(row pgx.Row) error { return row.Scan(&id) })
+			stored(search.EncodeKills(kills)), marks.starts).QueryRow(func(row pgx.Row) error { return row.Scan(&id) })
 		if err := tx.SendBatch(ctx, b).Close(); err != nil {
 			return err
 		}
@@ -212,6 +215,23 @@ func packed(terms []search.TermPostings) []search.Block {
 	return blocks
 }
 
+// A marker picks the starts of a segment while its blocks pass in their order.
+type marker struct {
+	blocks int
+	starts []string
+}
+
+const blocksApart = 16
+
+func (m *marker) pass(blocks []search.Block) {
+	for _, b := range blocks {
+		if m.blocks%blocksApart == 0 {
+			m.starts = append(m.starts, b.First)
+		}
+		m.blocks++
+	}
+}
+
 func copyBlocks(ctx context.Context, tx pgx.Tx, segment int64, blocks []search.Block) error {
 	_, err := tx.CopyFrom(ctx, pgx.Identifier{"search_postings"},
 		[]string{"segment", "term", "last", "postings", "positions"},
@@ -250,7 +270,7 @@ func addKills(ctx context.Context, tx pgx.Tx, collection int16, docs []uint32) e
 	}
 	var id int64
 	return tx.QueryRow(ctx, sqlSearchSegmentAdd, collection, 0, 0, search.NewBuilder().Segment().Columns,
-		search.EncodeKills(docs)).Scan(&id)
+		search.EncodeKills(docs), nil).Scan(&id)
 }
 
 const sqlSearchBytes = `

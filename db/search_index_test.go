@@ -379,7 +379,8 @@ func TestSearchForgetsWords(t *testing.T) {
 	require.Empty(t, terms("search_terms_doubted"))
 }
 
-// What is read after a look at the sizes of postings answers as what is read at once.
+// What is read after a look at the sizes of postings answers as what is read at once; and segments whose starts are not
+// known, because the release before wrote them, answer as those whose starts are.
 func TestSearchLooksFirst(t *testing.T) {
 	t.Parallel()
 
@@ -396,10 +397,23 @@ func TestSearchLooksFirst(t *testing.T) {
 		"SELECT count(*)::int FROM search_postings WHERE term = last AND octet_length(postings) > 1000")[0], "large postings")
 	careful := db.NewSearchIndex(l.pool)
 	careful.LookFirst()
-	unaware := db.NewSearchIndex(l.pool)
-	_, err := unaware.Docs(t.Context())
-	require.NoError(t, err)
-	require.Greater(t, unaware.ForgetStarts(), 4, "starts")
+	half, unaware := db.NewSearchIndex(l.pool), db.NewSearchIndex(l.pool)
+	known := func(x *db.SearchIndex) (n int) {
+		_, err := x.Docs(t.Context())
+		require.NoError(t, err)
+		for _, of := range x.Starts() {
+			n += len(of)
+		}
+		return n
+	}
+	starts := known(l.index)
+	require.Greater(t, starts, 4, "starts")
+	require.Equal(t, starts, known(careful))
+	exec(t, l.pool, "UPDATE search_segments SET starts = NULL WHERE docs = 300")
+	require.Less(t, known(half), starts)
+	require.NotZero(t, known(half))
+	exec(t, l.pool, "UPDATE search_segments SET starts = NULL")
+	require.Zero(t, known(unaware))
 	for _, text := range []string{
 		"red", "red shoes", "red shoes page7", `"red road"`, `"red road shoes" page12`, "road -boots", "sho* red", "fillre",
 		"red road shoes boots filler page1 page2 page3 page4 paeg5",
@@ -408,7 +422,7 @@ func TestSearchLooksFirst(t *testing.T) {
 		want, err := l.index.Search(t.Context(), q)
 		require.NoError(t, err)
 		want.Took = 0
-		for _, x := range []*db.SearchIndex{careful, unaware} {
+		for _, x := range []*db.SearchIndex{careful, half, unaware} {
 			got, err := x.Search(t.Context(), q)
 			require.NoError(t, err)
 			got.Took = 0
@@ -416,4 +430,64 @@ func TestSearchLooksFirst(t *testing.T) {
 			require.Equal(t, want, got, text)
 		}
 	}
+}
+
+// Each segment has the first term of each sixteenth of its blocks, as it was written and as it was merged, of segments of
+// the release before too; and a process that learns them reads no postings.
+func TestSearchStarts(t *testing.T) {
+	t.Parallel()
+
+	l := newLibrary(t)
+	ctx := t.Context()
+	for part := range 8 {
+		pages := make([]search.Incoming, 100)
+		for i := range pages {
+			n := part*100 + i
+			pages[i] = incoming("a.example", fmt.Sprintf("/%d", n), "page", fmt.Sprintf("one%d two%d three%d", n, n, n), n)
+		}
+		l.put(t, pages...)
+	}
+	learnt := func() map[int64][]string {
+		t.Helper()
+		x := db.NewSearchIndex(l.pool)
+		n, err := x.Docs(ctx)
+		require.NoError(t, err)
+		require.EqualValues(t, 800, n)
+		return x.Starts()
+	}
+	check := func(segments, least int) {
+		t.Helper()
+		list := learnt()
+		require.Len(t, list, segments)
+		for id, starts := range list {
+			require.Equal(t, query[string](t, l.pool, fmt.Sprintf(`
+				SELECT b.term FROM (
+					SELECT term, row_number() OVER (ORDER BY term) AS n FROM search_postings WHERE segment = %d) b
+				WHERE b.n %% 16 = 1 ORDER BY b.n`, id)), starts)
+			require.GreaterOrEqual(t, len(starts), least)
+		}
+	}
+	check(8, 1)
+	exec(t, l.pool, "UPDATE search_segments SET starts = NULL WHERE id % 2 = 0")
+	more, err := l.index.Compact(ctx)
+	require.NoError(t, err)
+	require.True(t, more)
+	check(1, 3)
+	l.requireExact(t)
+	dbtest.Alter(t, l.pool, "ALTER TABLE search_postings RENAME TO hidden")
+	require.Len(t, learnt(), 1)
+}
+
+// A large segment is written in parts, which end anywhere among its blocks.
+func TestSearchStartsOfParts(t *testing.T) {
+	t.Parallel()
+
+	blocks := make([]search.Block, 50)
+	for i := range blocks {
+		blocks[i].First = fmt.Sprintf("%02d", i)
+	}
+	for at := range blocks {
+		require.Equal(t, []string{"00", "16", "32", "48"}, db.StartsOf(blocks[:at], blocks[at:]))
+	}
+	require.Empty(t, db.StartsOf(nil))
 }

@@ -36,11 +36,10 @@ type segment struct {
 }
 
 // starts are the first terms of each blocksApart-th block of a segment, ascending, from that of the first one on; none
-// are none that are known. The search for the last block up to a term is given the one before it: by itself an index
-// scan of Postgres compares all terms that its page has before the block, which takes longer than to get there.
+// are none that are known: who writes a segment stores them with it, but a process of a release before did not. The
+// search for the last block up to a term is given the one before it: by itself an index scan of Postgres compares all
+// terms that its page has before the block, which takes longer than to get there.
 type starts []string
-
-const blocksApart = 16
 
 // before is the last start up to a term; there is none where no block can have the term.
 func (s starts) before(term string) (start string, has bool) {
@@ -93,12 +92,7 @@ func (c *segmentCache) know(words []string, at time.Time) {
 
 const (
 	sqlSearchSegmentIDs = `SELECT id FROM search_segments WHERE collection = $1 ORDER BY id`
-	sqlSearchColumns    = `
-SELECT s.id, s.columns, s.kills, ARRAY(
-    SELECT b.term FROM (
-        SELECT term, row_number() OVER (ORDER BY term) AS n FROM search_postings WHERE segment = s.id) b
-    WHERE b.n % $2 = 1 ORDER BY b.n)
-FROM search_segments s WHERE s.id = ANY ($1)`
+	sqlSearchColumns    = `SELECT id, columns, kills, starts FROM search_segments WHERE id = ANY ($1)`
 )
 
 // snapshot is the state of the index that tx sees, and the IDs of its segments, ascending.
@@ -137,7 +131,7 @@ func (c *segmentCache) of(ctx context.Context, tx pgx.Tx, ids []int64) (*search.
 	}
 	c.mu.Unlock()
 	if len(missing) > 0 {
-		rows, _ := tx.Query(ctx, sqlSearchColumns, missing, blocksApart)
+		rows, _ := tx.Query(ctx, sqlSearchColumns, missing)
 		read, err := pgx.CollectRows(rows, readSegment)
 		if err != nil {
 			return nil, err

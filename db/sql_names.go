@@ -681,6 +681,7 @@ func init() {
 	statements[sqlSearchShown] = "sqlSearchShown"
 	statements[sqlSearchSimilarity] = "sqlSearchSimilarity"
 	statements[sqlSearchSpellings] = "sqlSearchSpellings"
+	statements[sqlSearchStarts] = "sqlSearchStarts"
 	statements[sqlSearchSuccess] = "sqlSearchSuccess"
 	statements[sqlSearchTrust] = "sqlSearchTrust"
 	statements[sqlSearchUnlearn] = "sqlSearchUnlearn"
