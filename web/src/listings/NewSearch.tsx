@@ -13,7 +13,7 @@ import { inWords } from './SavedSearches'
 
 type Kind = Schemas['TargetStart']['kind']
 
-const kinds = ['new', 'price_drop', 'back'] as const
+const kinds: Schemas['SavedSearch']['kinds'] = ['new', 'price_drop', 'back']
 const addressOf = { webhook: 'url', email: 'email', telegram: 'chat' } as const
 
 /** NewSearch saves the filters of the listings as a search, whose news somebody is told. */
@@ -24,6 +24,7 @@ export function NewSearch(p: { filters: Filters; fields: Field[]; onClose: () =>
   const own = useSession().data?.caller?.tenant
   const save = useDo(saveSearch, 'saved-searches')
   const [kind, setKind] = useState<Kind>('feed')
+  const [told, tell] = useState(kinds)
   const { filter, left } = criteriaOf(p.filters)
   const submit = (form: FormData) => {
     const text = (name: string) => String(form.get(name) ?? '').trim()
@@ -34,7 +35,7 @@ export function NewSearch(p: { filters: Filters; fields: Field[]; onClose: () =>
       search: {
         name: text('name'),
         filter,
-        kinds: kinds.filter((k) => form.get(k) !== null),
+        kinds: told,
         schedule: { pace: text('pace') as 'daily' },
         language: text('language') as 'en',
         targets: [target],
@@ -82,9 +83,22 @@ export function NewSearch(p: { filters: Filters; fields: Field[]; onClose: () =>
             <legend>{t.kinds}</legend>
             {kinds.map((k) => (
               <label key={k} className="check">
-                <input type="checkbox" name={k} defaultChecked /> {t.kind[k]}
+                <input
+                  type="checkbox"
+                  checked={told.includes(k)}
+                  onChange={(e) => {
+                    const { checked } = e.target
+                    tell((was) => kinds.filter((one) => (one === k ? checked : was.includes(one))))
+                  }}
+                />{' '}
+                {t.kind[k]}
               </label>
             ))}
+            {told.length === 0 && (
+              <p className="ochr" role="status">
+                {t.noKind}
+              </p>
+            )}
           </fieldset>
           <label>
             {t.targets}
@@ -129,7 +143,7 @@ export function NewSearch(p: { filters: Filters; fields: Field[]; onClose: () =>
           <p className="mu">{t.fromNow}</p>
           <Trouble error={save.error} />
           <div className="btns">
-            <Do type="submit" className="btn p" disabled={save.isPending}>
+            <Do type="submit" className="btn p" disabled={save.isPending || told.length === 0}>
               {t.save}
             </Do>
             <button type="button" className="btn" onClick={p.onClose}>

@@ -271,6 +271,7 @@ export const saved = {
   everything: 'all homes',
   kinds: 'Told of',
   kind: { new: 'new', price_drop: 'price drops', back: 'back again' },
+  noKind: 'Choose one of them at least.',
   targets: 'Told to',
   try: 'What would it have found?',
   wouldFind: (n: number, c: string, all: boolean) =>
