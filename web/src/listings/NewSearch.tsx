@@ -17,15 +17,17 @@ const kinds: Schemas['SavedSearch']['kinds'] = ['new', 'price_drop', 'back']
 const addressOf = { webhook: 'url', email: 'email', telegram: 'chat' } as const
 
 /** NewSearch saves the filters of the listings as a search, whose news somebody is told. */
-export function NewSearch(p: { filters: Filters; fields: Field[]; onClose: () => void }) {
+export function NewSearch(p: { filters: Filters; fields: Field[]; tenant: string; onClose: () => void }) {
   const { say, language } = useSay()
   const t = say.saved
-  const tenants = useTenants().data?.items ?? []
+  const list = useTenants()
+  const tenants = list.data?.items ?? []
   const own = useSession().data?.caller?.tenant
   const save = useDo(saveSearch, 'saved-searches')
   const [kind, setKind] = useState<Kind>('feed')
   const [told, tell] = useState(kinds)
   const { filter, left } = criteriaOf(p.filters)
+  const chosen = tenants.length === 1 ? tenants[0]!.id : tenants.some((one) => one.id === p.tenant) ? p.tenant : ''
   const submit = (form: FormData) => {
     const text = (name: string) => String(form.get(name) ?? '').trim()
     const target: Schemas['TargetStart'] = { kind }
@@ -47,7 +49,12 @@ export function NewSearch(p: { filters: Filters; fields: Field[]; onClose: () =>
       <h2>{t.create}</h2>
       {save.data ? (
         <Made search={save.data} tenant={save.variables.tenant} onClose={p.onClose} />
-      ) : tenants.length === 0 && !own ? (
+      ) : !own && !list.data ? (
+        <>
+          <Trouble error={list.error} again={() => void list.refetch()} />
+          {list.isPending && <div aria-busy="true" className="empty" />}
+        </>
+      ) : !own && tenants.length === 0 ? (
         <Empty>{say.outreach.noTenants}</Empty>
       ) : (
         <form
@@ -66,7 +73,8 @@ export function NewSearch(p: { filters: Filters; fields: Field[]; onClose: () =>
           {tenants.length > 0 && (
             <label>
               {say.outreach.tenant}
-              <select className="in" name="tenant">
+              <select className="in" name="tenant" required defaultValue={chosen}>
+                {tenants.length > 1 && <option value="">{say.outreach.choose}</option>}
                 {tenants.map((one) => (
                   <option key={one.id} value={one.id}>
                     {one.name}
