@@ -45,7 +45,7 @@ export function NewSearch(p: { filters: Filters; fields: Field[]; tenant: string
     })
   }
   return (
-    <Ask title={t.create} onClose={p.onClose}>
+    <Ask title={t.create} held={save.isPending || !!save.data} onClose={p.onClose}>
       <h2>{t.create}</h2>
       {save.data ? (
         <Made search={save.data} tenant={save.variables.tenant} onClose={p.onClose} />
@@ -154,7 +154,7 @@ export function NewSearch(p: { filters: Filters; fields: Field[]; tenant: string
             <Do type="submit" className="btn p" disabled={save.isPending || told.length === 0}>
               {t.save}
             </Do>
-            <button type="button" className="btn" onClick={p.onClose}>
+            <button type="button" className="btn" disabled={save.isPending} onClick={p.onClose}>
               {say.cancel}
             </button>
           </div>
