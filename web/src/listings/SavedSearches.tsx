@@ -184,8 +184,8 @@ function One({ tenant, search: s, onClose }: { tenant: string; search: Search; o
   const trial = useDo(trySavedSearch)
   const matches = useSearchMatches(tenant, s.id)
   const remove = useDo(deleteSavedSearch, 'saved-searches')
-  const removeTarget = useDo(deleteTarget, 'saved-searches')
-  const challenge = useDo(challengeTarget, 'saved-searches')
+  const removeTarget = useDo(deleteTarget, 'saved-searches', 'deliveries')
+  const challenge = useDo(challengeTarget, 'saved-searches', 'deliveries')
   const [asked, ask] = useState<Schemas['SearchTarget'] | 'search'>()
   return (
     <>
@@ -231,6 +231,9 @@ function One({ tenant, search: s, onClose }: { tenant: string; search: Search; o
               <p>
                 <b>{told(to, say)}</b>
                 {to.reason && <>: {to.reason}</>}
+                {challenge.data?.id === to.id && (
+                  <span role="status"> · {to.state === 'active' ? t.confirmed : t.askedAgain}</span>
+                )}
               </p>
               <span className="btns">
                 {to.kind === 'webhook' && to.state !== 'active' && (

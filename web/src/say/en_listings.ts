@@ -312,6 +312,8 @@ export const saved = {
   removeTarget: 'Take away',
   removeTargetAsk: 'Tell nothing more here? What waits for it is not told, and a feed ends.',
   challenge: 'Ask again',
+  askedAgain: 'It was asked again, and has yet to confirm.',
+  confirmed: 'It has confirmed.',
 }
 
 export const refused = {

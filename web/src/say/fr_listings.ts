@@ -305,6 +305,8 @@ export const saved: (typeof en)['saved'] = {
   removeTarget: 'Retirer',
   removeTargetAsk: 'Ne plus rien dire ici ? Ce qui attend ne sera pas envoyé, et un fil prend fin.',
   challenge: 'Redemander',
+  askedAgain: 'La question est reposée ; la confirmation est attendue.',
+  confirmed: 'Confirmé.',
 }
 
 export const refused: (typeof en)['refused'] = {
