@@ -250,7 +250,10 @@ func (s *Campaigns) Edit(ctx context.Context, tenant string, id uuid.UUID, p Pla
 			return fault.Newf(fault.Conflict, "campaign %s is %s: only a draft may be edited", id, c.State)
 		}
 		c = edited[0]
-		return auditTx(ctx, tx, AuditEntry{At: now, Actor: by, Action: "campaign.edited", Subject: campaignSubject(id)})
+		return auditTx(ctx, tx, AuditEntry{
+			At: now, Actor: by, Action: "campaign.edited", Subject: campaignSubject(id),
+			Detail: map[string]any{"tenant": tenant},
+		})
 	})
 	if err != nil {
 		return c, fmt.Errorf("edit campaign: %w", refused(err))
@@ -310,7 +313,7 @@ func (s *Campaigns) move(ctx context.Context, tenant string, id uuid.UUID, m mov
 		}
 		err = auditTx(ctx, tx, AuditEntry{
 			At: now, Actor: m.by, Action: m.action, Subject: campaignSubject(id),
-			Detail: map[string]any{"reason": storable(m.reason)},
+			Detail: map[string]any{"tenant": tenant, "reason": storable(m.reason)},
 		})
 		if err != nil || m.letter == nil {
 			return err
@@ -384,7 +387,7 @@ func (s *Campaigns) late(ctx context.Context, tenant string, id uuid.UUID, now t
 		}
 		return auditTx(ctx, tx, AuditEntry{
 			At: now, Actor: "conveyor", Action: "campaign.paused", Subject: campaignSubject(id),
-			Detail: map[string]any{"reason": paused[0].Reason},
+			Detail: map[string]any{"tenant": tenant, "reason": paused[0].Reason},
 		})
 	})
 	if err != nil {

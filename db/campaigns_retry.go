@@ -84,6 +84,7 @@ func (s *Campaigns) RetryFailed(ctx context.Context, tenant string, id uuid.UUID
 				}
 				err = auditTx(ctx, tx, AuditEntry{
 					At: now, Actor: by, Action: "campaign.retried", Subject: campaignSubject(id),
+					Detail: map[string]any{"tenant": tenant},
 				})
 				if err != nil {
 					return err

@@ -102,6 +102,7 @@ func TestCampaign(t *testing.T) {
 	require.Equal(t, fault.Conflict, classOf(err))
 	require.Equal(t, []string{"campaign.created", "campaign.edited", "campaign.scheduled", "campaign.unscheduled",
 		"campaign.scheduled"}, m.lines(t, "SELECT action FROM audit ORDER BY id"))
+	require.Equal(t, []string{"acme"}, m.lines(t, "SELECT DISTINCT detail->>'tenant' FROM audit"))
 
 	// Of another tenant there is nothing.
 	_, err = s.Get(ctx, "other", id)
@@ -867,7 +868,8 @@ func TestCampaignStartsLate(t *testing.T) {
 	require.NotNil(t, c.FrozenAt)
 	_, err := s.Begin(ctx, "acme", c.ID, now.Add(2*time.Hour))
 	requireClass(t, fault.Conflict, err)
-	require.Equal(t, int64(1), count(t, m.pool, "audit WHERE action = 'campaign.paused' AND actor = 'conveyor'"))
+	require.Equal(t, int64(1), count(t, m.pool,
+		"audit WHERE action = 'campaign.paused' AND actor = 'conveyor' AND detail->>'tenant' = 'acme'"))
 	c, err = s.Resume(ctx, "acme", c.ID, "zoe", now.Add(3*time.Hour))
 	require.NoError(t, err)
 	require.Equal(t, campaign.Running, c.State, "a person wants it")

@@ -405,7 +405,9 @@ func (s *Uploads) Cancel(ctx context.Context, tenant string, id uuid.UUID, actor
 	err := s.stop(ctx, tenant, id, UploadCanceled, "canceled by "+actor, now, func(b *pgx.Batch, u Upload) error {
 		return auditAdd(ctx, b, AuditEntry{
 			At: now, Actor: actor, Action: "upload.canceled", Subject: "upload/" + id.String(),
-			Detail: map[string]any{"stored": u.Stored, "chunks": u.Chunks, "new": u.New, "updated": u.Updated},
+			Detail: map[string]any{
+				"tenant": tenant, "stored": u.Stored, "chunks": u.Chunks, "new": u.New, "updated": u.Updated,
+			},
 		})
 	})
 	if err != nil {

@@ -551,6 +551,8 @@ func TestUploadStates(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, db.ChunkCanceled, state)
 	require.Equal(t, []string{"upload.created", "upload.canceled"}, audited(t, pool, "upload/"+u.ID.String()))
+	require.Equal(t, []string{"acme"}, query[string](t, pool,
+		"SELECT DISTINCT coalesce(detail->>'tenant', '') FROM audit WHERE subject = $1", "upload/"+u.ID.String()))
 
 	errs, _, err = s.Errors(ctx, "acme", u.ID, 0, 10)
 	require.NoError(t, err)

@@ -533,12 +533,17 @@ export const orderUpload = (u: { tenant: string; id: string; order: 'start' | 'c
     : answer(api.POST('/uploads/{upload}/cancel', { params }))
 }
 
+/** asked reports whether a webhook of a search has yet to confirm that it wants news. */
+const asked = (s: Schemas['SavedSearch']) => s.targets.some((to) => to.kind === 'webhook' && to.state === 'unconfirmed')
+
 export const useSavedSearches = (tenant: string, known: boolean) =>
   useInfiniteQuery({
     queryKey: ['saved-searches', tenant],
     queryFn: ({ pageParam }) => answer(api.GET('/searches', { params: { query: query({ tenant }, pageParam) } })),
     initialPageParam: first,
     getNextPageParam: (page) => page.next_cursor || undefined,
+    // Nothing tells that a webhook has answered.
+    refetchInterval: (q) => (!q.state.error && q.state.data?.pages.some((p) => p.items.some(asked)) ? tick : false),
     enabled: known,
   })
 

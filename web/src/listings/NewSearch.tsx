@@ -13,18 +13,21 @@ import { inWords } from './SavedSearches'
 
 type Kind = Schemas['TargetStart']['kind']
 
-const kinds = ['new', 'price_drop', 'back'] as const
+const kinds: Schemas['SavedSearch']['kinds'] = ['new', 'price_drop', 'back']
 const addressOf = { webhook: 'url', email: 'email', telegram: 'chat' } as const
 
 /** NewSearch saves the filters of the listings as a search, whose news somebody is told. */
-export function NewSearch(p: { filters: Filters; fields: Field[]; onClose: () => void }) {
+export function NewSearch(p: { filters: Filters; fields: Field[]; tenant: string; onClose: () => void }) {
   const { say, language } = useSay()
   const t = say.saved
-  const tenants = useTenants().data?.items ?? []
+  const list = useTenants()
+  const tenants = list.data?.items ?? []
   const own = useSession().data?.caller?.tenant
   const save = useDo(saveSearch, 'saved-searches')
   const [kind, setKind] = useState<Kind>('feed')
+  const [told, tell] = useState(kinds)
   const { filter, left } = criteriaOf(p.filters)
+  const chosen = tenants.length === 1 ? tenants[0]!.id : tenants.some((one) => one.id === p.tenant) ? p.tenant : ''
   const submit = (form: FormData) => {
     const text = (name: string) => String(form.get(name) ?? '').trim()
     const target: Schemas['TargetStart'] = { kind }
@@ -34,7 +37,7 @@ export function NewSearch(p: { filters: Filters; fields: Field[]; onClose: () =>
       search: {
         name: text('name'),
         filter,
-        kinds: kinds.filter((k) => form.get(k) !== null),
+        kinds: told,
         schedule: { pace: text('pace') as 'daily' },
         language: text('language') as 'en',
         targets: [target],
@@ -42,11 +45,16 @@ export function NewSearch(p: { filters: Filters; fields: Field[]; onClose: () =>
     })
   }
   return (
-    <Ask title={t.create} onClose={p.onClose}>
+    <Ask title={t.create} held={save.isPending || !!save.data} onClose={p.onClose}>
       <h2>{t.create}</h2>
       {save.data ? (
         <Made search={save.data} tenant={save.variables.tenant} onClose={p.onClose} />
-      ) : tenants.length === 0 && !own ? (
+      ) : !own && !list.data ? (
+        <>
+          <Trouble error={list.error} again={() => void list.refetch()} />
+          {list.isPending && <div aria-busy="true" className="empty" />}
+        </>
+      ) : !own && tenants.length === 0 ? (
         <Empty>{say.outreach.noTenants}</Empty>
       ) : (
         <form
@@ -65,7 +73,8 @@ export function NewSearch(p: { filters: Filters; fields: Field[]; onClose: () =>
           {tenants.length > 0 && (
             <label>
               {say.outreach.tenant}
-              <select className="in" name="tenant">
+              <select className="in" name="tenant" required defaultValue={chosen}>
+                {tenants.length > 1 && <option value="">{say.outreach.choose}</option>}
                 {tenants.map((one) => (
                   <option key={one.id} value={one.id}>
                     {one.name}
@@ -82,9 +91,22 @@ export function NewSearch(p: { filters: Filters; fields: Field[]; onClose: () =>
             <legend>{t.kinds}</legend>
             {kinds.map((k) => (
               <label key={k} className="check">
-                <input type="checkbox" name={k} defaultChecked /> {t.kind[k]}
+                <input
+                  type="checkbox"
+                  checked={told.includes(k)}
+                  onChange={(e) => {
+                    const { checked } = e.target
+                    tell((was) => kinds.filter((one) => (one === k ? checked : was.includes(one))))
+                  }}
+                />{' '}
+                {t.kind[k]}
               </label>
             ))}
+            {told.length === 0 && (
+              <p className="ochr" role="status">
+                {t.noKind}
+              </p>
+            )}
           </fieldset>
           <label>
             {t.targets}
@@ -129,10 +151,10 @@ export function NewSearch(p: { filters: Filters; fields: Field[]; onClose: () =>
           <p className="mu">{t.fromNow}</p>
           <Trouble error={save.error} />
           <div className="btns">
-            <Do type="submit" className="btn p" disabled={save.isPending}>
+            <Do type="submit" className="btn p" disabled={save.isPending || told.length === 0}>
               {t.save}
             </Do>
-            <button type="button" className="btn" onClick={p.onClose}>
+            <button type="button" className="btn" disabled={save.isPending} onClick={p.onClose}>
               {say.cancel}
             </button>
           </div>

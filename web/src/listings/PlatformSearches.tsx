@@ -10,7 +10,7 @@ import { Ask, Confirm } from '../ui/Ask'
 import { Do } from '../ui/Do'
 import { Glyph } from '../ui/Glyph'
 import { Crumb, Empty, Head, Out, Section, Trouble } from '../ui/parts'
-import { platformGlyph, Ticks } from '../ui/PlatformLine'
+import { expectedPages, platformGlyph, Ticks } from '../ui/PlatformLine'
 import { TransportSelect } from '../ui/TransportSelect'
 import { paces } from './PlatformSettings'
 
@@ -174,7 +174,11 @@ export function PlatformSearch() {
         {!cycle && <Empty>{t.noCycle}</Empty>}
         {cycle && (
           <>
-            <Ticks done={cycle.pages} of={Math.max(cycle.pages, s.last_cycle?.pages ?? 0)} />
+            <Ticks
+              done={cycle.pages}
+              of={s.current_cycle ? expectedPages(s) : cycle.pages}
+              current={!!s.current_cycle}
+            />
             <p className="nums">
               {(
                 [

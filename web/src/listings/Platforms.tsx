@@ -98,7 +98,7 @@ export function Platform() {
             )}
           </dl>
         </Section>
-        <Cycle title={t.cycle} cycle={p.current_cycle} expected={expectedPages(p)} />
+        <Cycle title={t.cycle} cycle={p.current_cycle} expected={expectedPages(p)} current />
         <Cycle title={t.lastCycle} cycle={p.last_cycle} expected={p.last_cycle?.pages ?? 0} />
       </div>
       <Searches platform={p} />
@@ -169,10 +169,12 @@ function Cycle({
   title,
   cycle: c,
   expected,
+  current = false,
 }: {
   title: string
   cycle: Schemas['PlatformCycle'] | undefined
   expected: number // search pages, as far as known
+  current?: boolean // under way
 }) {
   const { say, language } = useSay()
   const t = say.platform
@@ -199,7 +201,7 @@ function Cycle({
               )
             })}
           </p>
-          <Ticks done={c.pages} of={expected} />
+          <Ticks done={c.pages} of={expected} current={current} />
           <p className="mu">
             {t.page(c.pages, expected > c.pages ? String(expected) : '')}
             {c.note && `; ${c.note}`}

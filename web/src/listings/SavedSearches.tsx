@@ -34,7 +34,8 @@ export function SavedSearches() {
   const { say } = useSay()
   const t = say.saved
   const [filters, change] = useFilters()
-  const tenants = useTenants().data?.items ?? []
+  const list = useTenants()
+  const tenants = list.data?.items ?? []
   const own = useSession().data?.caller?.tenant
   const tenant = filters.tenant ?? (tenants.length === 1 ? tenants[0]!.id : '')
   const searches = useSavedSearches(tenant, !!tenant || !!own)
@@ -46,7 +47,7 @@ export function SavedSearches() {
         title={t.title}
         actions={
           <>
-            <Link className="btn" to={'/listings' as '/'}>
+            <Link className="btn" to={'/listings' as '/'} search={{ tenant: tenant || undefined } as never}>
               {t.chooseFilters}
             </Link>
             {tenants.length > 0 && (
@@ -73,7 +74,10 @@ export function SavedSearches() {
       </Head>
       <Trouble error={set.error} />
       {!tenant && !own ? (
-        <Empty>{t.whose}</Empty>
+        <>
+          <Trouble error={list.error} again={() => void list.refetch()} />
+          {list.data && <Empty>{tenants.length === 0 ? say.outreach.noTenants : t.whose}</Empty>}
+        </>
       ) : (
         <Rows
           label={t.title}
@@ -180,8 +184,8 @@ function One({ tenant, search: s, onClose }: { tenant: string; search: Search; o
   const trial = useDo(trySavedSearch)
   const matches = useSearchMatches(tenant, s.id)
   const remove = useDo(deleteSavedSearch, 'saved-searches')
-  const removeTarget = useDo(deleteTarget, 'saved-searches')
-  const challenge = useDo(challengeTarget, 'saved-searches')
+  const removeTarget = useDo(deleteTarget, 'saved-searches', 'deliveries')
+  const challenge = useDo(challengeTarget, 'saved-searches', 'deliveries')
   const [asked, ask] = useState<Schemas['SearchTarget'] | 'search'>()
   return (
     <>
@@ -227,6 +231,9 @@ function One({ tenant, search: s, onClose }: { tenant: string; search: Search; o
               <p>
                 <b>{told(to, say)}</b>
                 {to.reason && <>: {to.reason}</>}
+                {challenge.data?.id === to.id && (
+                  <span role="status"> · {to.state === 'active' ? t.confirmed : t.askedAgain}</span>
+                )}
               </p>
               <span className="btns">
                 {to.kind === 'webhook' && to.state !== 'active' && (

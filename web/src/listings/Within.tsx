@@ -11,7 +11,7 @@ import { inWords, listingFields } from './filters'
 /** useList is the list that an advert was opened from: its address has the filters of that list. */
 function useList(id: string) {
   const [address] = useFilters()
-  const { view: _, from, ...filters } = address
+  const { view: _, tenant: __, from, ...filters } = address
   const refused = from === 'refused'
   const listings = useListings({ status: 'active', ...filters }, !refused)
   const adverts = useAdverts(filters, refused)

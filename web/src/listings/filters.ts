@@ -6,7 +6,7 @@ import { shown, type Field } from '../ui/Filter'
 const each = (o: Record<string, string>) => Object.entries(o).map(([value, label]) => ({ value, label }))
 
 /** notFilters are names in the address of the listings that filter nothing. */
-export const notFilters = ['view']
+export const notFilters = ['view', 'tenant']
 
 /** listingFields are the filters of listings, the most used first. */
 export function listingFields(

@@ -8,7 +8,10 @@ test('what something was done to leads to its page', () => {
   expect(pageOf('platform/kijiji/rooms')).toBe('/platforms/kijiji/searches/rooms')
   expect(pageOf('listing/kijiji/12')).toBe('') // no ID of a listing
   expect(pageOf('crawl-request/7b0c')).toBe('/drafts/requests/7b0c')
-  expect(pageOf('upload/01a2')).toBe('/uploads/01a2')
+  for (const kind of ['upload', 'campaign', 'message']) {
+    expect(pageOf(kind + '/01a2', 'demo')).toBe(`/${kind}s/01a2`)
+    expect(pageOf(kind + '/01a2')).toBe('') // entries of an older release name no tenant
+  }
   expect(pageOf('key/ana')).toBe('')
   expect(pageOf('dead-letters')).toBe('')
 })

@@ -24,10 +24,12 @@ const pages: Record<string, string> = {
   message: '/messages/',
 }
 
-/** pageOf is the page of what something was done to, "" where there is none. */
-export function pageOf(subject: string) {
+const ofTenants = ['upload', 'campaign', 'message'] // their pages are found in a tenant only
+
+/** pageOf is the page of what something was done to, "" where there is none or its tenant is not known. */
+export function pageOf(subject: string, tenant?: string) {
   const [kind, id, more] = subject.split('/')
-  if (!id || !pages[kind!]) return ''
+  if (!id || !pages[kind!] || (ofTenants.includes(kind!) && !tenant)) return ''
   if (kind === 'platform') return `/platforms/${id}${more ? `/searches/${more}` : ''}`
   return more ? '' : pages[kind!] + id
 }
@@ -39,10 +41,11 @@ const tenantOf = (detail: unknown) => {
 }
 
 function Subject({ subject, detail }: { subject: string; detail: unknown }) {
-  const to = pageOf(subject)
+  const tenant = tenantOf(detail)
+  const to = pageOf(subject, tenant)
   if (!to) return <span className="m">{subject}</span>
   return (
-    <Link className="m" to={to as '/'} search={{ tenant: tenantOf(detail) } as never}>
+    <Link className="m" to={to as '/'} search={{ tenant } as never}>
       {subject}
     </Link>
   )

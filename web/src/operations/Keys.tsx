@@ -162,7 +162,7 @@ function Make({ onClose }: { onClose: () => void }) {
   const [expires, setExpires] = useState('')
   const make = useDo(createKey, 'keys')
   return (
-    <Ask title={t.create} onClose={onClose}>
+    <Ask title={t.create} held={make.isPending || !!make.data} onClose={onClose}>
       <h2>{t.create}</h2>
       <Trouble error={make.error} />
       {make.data ? (

@@ -271,6 +271,7 @@ export const saved = {
   everything: 'all homes',
   kinds: 'Told of',
   kind: { new: 'new', price_drop: 'price drops', back: 'back again' },
+  noKind: 'Choose one of them at least.',
   targets: 'Told to',
   try: 'What would it have found?',
   wouldFind: (n: number, c: string, all: boolean) =>
@@ -311,6 +312,8 @@ export const saved = {
   removeTarget: 'Take away',
   removeTargetAsk: 'Tell nothing more here? What waits for it is not told, and a feed ends.',
   challenge: 'Ask again',
+  askedAgain: 'It was asked again, and has yet to confirm.',
+  confirmed: 'It has confirmed.',
 }
 
 export const refused = {

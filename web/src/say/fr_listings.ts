@@ -264,6 +264,7 @@ export const saved: (typeof en)['saved'] = {
   everything: 'tous les logements',
   kinds: 'Nouvelles',
   kind: { new: 'nouveaux', price_drop: 'baisses de prix', back: 'de retour' },
+  noKind: 'Choisissez-en au moins une.',
   targets: 'Destinataires',
   try: 'Qu’aurait-elle trouvé ?',
   wouldFind: (n, c, all) => `${all ? '' : 'au moins '}${c} ${s(n, 'logement')} en 7 jours.`,
@@ -304,6 +305,8 @@ export const saved: (typeof en)['saved'] = {
   removeTarget: 'Retirer',
   removeTargetAsk: 'Ne plus rien dire ici ? Ce qui attend ne sera pas envoyé, et un fil prend fin.',
   challenge: 'Redemander',
+  askedAgain: 'La question est reposée ; la confirmation est attendue.',
+  confirmed: 'Confirmé.',
 }
 
 export const refused: (typeof en)['refused'] = {

@@ -25,8 +25,21 @@ export function TypeNumber(p: { n: number; typed: string; onType: (typed: string
   )
 }
 
-/** Ask is a dialog above the page. Escape and a click beside it close it; the focus goes back where it was. */
-export function Ask({ title, onClose, children }: { title: string; onClose: () => void; children: ReactNode }) {
+/**
+ * Ask is a dialog above the page. Escape and a click beside it close it, unless it is held: then only a button in it
+ * does. The focus goes back where it was.
+ */
+export function Ask({
+  title,
+  held = false,
+  onClose,
+  children,
+}: {
+  title: string
+  held?: boolean
+  onClose: () => void
+  children: ReactNode
+}) {
   const dialog = useRef<HTMLDialogElement>(null)
   // Before the dialog leaves the document: one that is removed first does not give the focus back.
   useLayoutEffect(() => {
@@ -40,9 +53,14 @@ export function Ask({ title, onClose, children }: { title: string; onClose: () =
       aria-label={title}
       onCancel={(e) => {
         e.preventDefault()
-        onClose()
+        if (!held) onClose()
       }}
-      onPointerDown={(e) => beside(e) && onClose()}
+      // Browsers close a dialog at the second Escape in a row, whatever is said to the first.
+      onClose={(e) => {
+        const d = e.currentTarget
+        if (held && d.isConnected && !d.open) d.showModal()
+      }}
+      onPointerDown={(e) => !held && beside(e) && onClose()}
     >
       {children}
     </dialog>

@@ -81,7 +81,7 @@ export const PlatformLine = memo(function PlatformLine({ platform: p }: { platfo
       </div>
       <Trouble error={order.error} />
       <p lang="en">{p.next}</p>
-      {p.current_cycle && <Ticks done={p.current_cycle.pages} of={expectedPages(p)} />}
+      {p.current_cycle && <Ticks done={p.current_cycle.pages} of={expectedPages(p)} current />}
       {cycle && (
         <div className="nums">
           {(
@@ -105,10 +105,15 @@ export const PlatformLine = memo(function PlatformLine({ platform: p }: { platfo
   )
 })
 
-/** Ticks are the search pages of a cycle; above 60 each tick stands for several. Where their number is unknown some follow. */
-export function Ticks({ done, of }: { done: number; of: number }) {
+/** ticksOf is how many pages are drawn: of a cycle under way whose number is unknown some follow. */
+export const ticksOf = (done: number, of: number, current: boolean) =>
+  of > 0 || !current ? Math.max(of, done) : done + 10
+
+/** Ticks are the search pages of a cycle; above 60 each tick stands for several. */
+export function Ticks({ done, of, current }: { done: number; of: number; current: boolean }) {
   const { say } = useSay()
-  const all = of > 0 ? Math.max(of, done) : done + 10
+  const all = ticksOf(done, of, current)
+  if (all === 0) return null
   const n = Math.min(60, all)
   const each = all / n
   return (
