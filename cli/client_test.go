@@ -64,6 +64,9 @@ func TestProblems(t *testing.T) {
 		{http.StatusUnauthorized, `{"detail":"no key"}`, "no key; commands authenticate with the key in CONVEYOR_API_KEY"},
 		{http.StatusUnprocessableEntity, `{"detail":"wrong","errors":[{"message":"is 7","location":"body.rate"}]}`,
 			"wrong; body.rate: is 7"},
+		{http.StatusUnprocessableEntity,
+			`{"detail":"wrong","errors":[{"message":"is 7","location":"body.rate"},{"message":"and 951 more"}]}`,
+			"wrong; body.rate: is 7; and 951 more"},
 		{http.StatusOK, "<html>", "read response to GET /replays?limit=20&state=any: invalid character '<' looking for beginning of value"},
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
