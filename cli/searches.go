@@ -167,7 +167,7 @@ type searchesAddCmd struct {
 type targetFlags struct {
 	Webhook  []string `help:"Address that is told by a signed request; may be repeated." placeholder:"URL" sep:"none"`
 	Email    []string `help:"Address that is told by e-mail, once its owner has confirmed it; may be repeated." placeholder:"ADDRESS" sep:"none"`
-	Telegram []string `help:"Chat that the bot writes to, by its ID, or the @name of a channel; may be repeated." placeholder:"CHAT" sep:"none"`
+	Telegram []signed `help:"Chat that the bot writes to, by its ID, or the @name of a channel; may be repeated." placeholder:"CHAT" sep:"none"`
 	Feed     bool     `help:"Make a feed: Atom and JSON Feed."`
 	Target   []string `help:"Target as the API takes it, such as {\"kind\":\"feed\"}; may be repeated." placeholder:"JSON" sep:"none"`
 }
@@ -181,7 +181,7 @@ func (f targetFlags) targets() (out []api.TargetStart, err error) {
 		out = append(out, api.TargetStart{Kind: string(saved.Email), Email: address})
 	}
 	for _, chat := range f.Telegram {
-		out = append(out, api.TargetStart{Kind: string(saved.Telegram), Chat: chat})
+		out = append(out, api.TargetStart{Kind: string(saved.Telegram), Chat: string(chat)})
 	}
 	if f.Feed {
 		out = append(out, api.TargetStart{Kind: string(saved.Feed)})
