@@ -250,9 +250,9 @@ func (h DeadLetters) replay(ctx context.Context, in *replayLetterInput) (*replay
 // ReplayLetters is the body of POST /dead-letters/replay, and of …/discard. Without a filter it means every open dead
 // letter.
 type ReplayLetters struct {
-	Queue      string    `json:"queue,omitempty" maxLength:"255" doc:"any of these, separated by commas" example:"scraped.kijiji"`
-	Class      string    `json:"class,omitempty" maxLength:"255" doc:"any of these, separated by commas" example:"invalid"`
-	Platform   string    `json:"platform,omitempty" pattern:"^[a-z0-9][a-z0-9_-]{0,31}(,[a-z0-9][a-z0-9_-]{0,31}){0,19}$" doc:"any of these, separated by commas"`
+	Queue      string    `json:"queue,omitempty" maxLength:"255" doc:"any of these, at most 20, separated by commas" example:"scraped.kijiji"`
+	Class      string    `json:"class,omitempty" maxLength:"255" doc:"any of these, at most 20, separated by commas" example:"invalid"`
+	Platform   string    `json:"platform,omitempty" pattern:"^[a-z0-9][a-z0-9_-]{0,31}(,[a-z0-9][a-z0-9_-]{0,31}){0,19}$" doc:"any of these, at most 20, separated by commas"`
 	Tenant     string    `json:"tenant,omitempty" maxLength:"40" doc:"whose upload or message it is"`
 	Reason     string    `json:"reason,omitempty" maxLength:"200" doc:"text that the reason contains, ignoring case"`
 	WorkflowID string    `json:"workflow_id,omitempty" maxLength:"255"`

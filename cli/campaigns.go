@@ -347,6 +347,7 @@ func bar(share float64) string {
 // campaignLine is the progress of a campaign in a line.
 func campaignLine(c api.CampaignDetail) string {
 	n := c.Counts
+	_, delivered := reached(n)
 	line := fmt.Sprintf("campaign %s %s %s %d of %d", Short(Plain(c.Name), 30), c.State, bar(c.Progress),
 		n.Total-n.Waiting, n.Total)
 	if c.WrittenAt == nil && c.State == api.CampaignState(campaign.Running) {
@@ -355,7 +356,7 @@ func campaignLine(c api.CampaignDetail) string {
 	for _, v := range []struct {
 		n    int64
 		name string
-	}{{n.Delivered + n.Read, "delivered"}, {n.Failed, "failed"}, {n.Unknown, "unknown"}, {n.Skipped, "skipped"}} {
+	}{{delivered, "delivered"}, {n.Failed, "failed"}, {n.Unknown, "unknown"}, {n.Skipped, "skipped"}} {
 		if v.n > 0 {
 			line += fmt.Sprintf(", %d %s", v.n, v.name)
 		}
@@ -381,6 +382,7 @@ func printCampaign(w io.Writer, c api.CampaignDetail) error {
 		}
 	}
 	n := c.Counts
+	sent, delivered := reached(n)
 	row("campaign", "%s", c.ID)
 	row("name", "%s", Plain(c.Name))
 	row("state", "%s", stateOf(c.Campaign))
@@ -396,7 +398,7 @@ func printCampaign(w io.Writer, c api.CampaignDetail) error {
 		name  string
 		count int64
 	}{
-		{"waiting", n.Waiting}, {"unknown", n.Unknown}, {"sent", n.Sent}, {"delivered", n.Delivered}, {"read", n.Read},
+		{"waiting", n.Waiting}, {"unknown", n.Unknown}, {"sent", sent}, {"delivered", delivered}, {"read", n.Read},
 		{"failed", n.Failed}, {"skipped", n.Skipped},
 	} {
 		if v.count > 0 {
@@ -474,13 +476,19 @@ func (c *campaignsListCmd) Run(ctx context.Context, group *CampaignsCmd, r Clien
 
 const campaignHead = "ID\tNAME\tSTATE\tMESSAGES\tWAITING\tUNKNOWN\tSENT\tDELIVERED\tREAD\tFAILED\tSKIPPED\tCREATED"
 
-// campaignRow is a campaign as a row below campaignHead. A message is in one count of the API: here what was read was
+// reached are the messages that were sent and delivered. A message is in one count of the API: here what was read was
 // delivered, too, and what was delivered was sent.
+func reached(n api.CampaignCounts) (sent, delivered int64) {
+	delivered = n.Delivered + n.Read
+	return n.Sent + delivered, delivered
+}
+
+// campaignRow is a campaign as a row below campaignHead.
 func campaignRow(c api.Campaign) string {
 	n := c.Counts
-	delivered := n.Delivered + n.Read
+	sent, delivered := reached(n)
 	return fmt.Sprintf("%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s", c.ID, Short(Plain(c.Name), 40), c.State,
-		n.Total, n.Waiting, n.Unknown, n.Sent+delivered, delivered, n.Read, n.Failed, n.Skipped,
+		n.Total, n.Waiting, n.Unknown, sent, delivered, n.Read, n.Failed, n.Skipped,
 		c.CreatedAt.UTC().Format(time.RFC3339))
 }
 

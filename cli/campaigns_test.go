@@ -51,8 +51,8 @@ sends        template sale (fr)
 to           tags vip, except 1 lists
 messages     1000, [#########.] 99%
   waiting    5
-  sent       100
-  delivered  800
+  sent       980
+  delivered  880
   read       80
   failed     10
   skipped    5

@@ -112,7 +112,10 @@ func refusal(resp *http.Response, doc []byte) error {
 		lines = append(lines, "commands authenticate with the key in CONVEYOR_API_KEY")
 	}
 	for _, e := range p.Errors {
-		lines = append(lines, fmt.Sprintf("%s: %s", e.Location, e.Message))
+		if e.Location != "" { // a problem of the whole request, such as "and 951 more", has none
+			e.Message = e.Location + ": " + e.Message
+		}
+		lines = append(lines, e.Message)
 	}
 	return errors.New(strings.Join(lines, "; "))
 }

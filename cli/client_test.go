@@ -64,6 +64,9 @@ func TestProblems(t *testing.T) {
 		{http.StatusUnauthorized, `{"detail":"no key"}`, "no key; commands authenticate with the key in CONVEYOR_API_KEY"},
 		{http.StatusUnprocessableEntity, `{"detail":"wrong","errors":[{"message":"is 7","location":"body.rate"}]}`,
 			"wrong; body.rate: is 7"},
+		{http.StatusUnprocessableEntity,
+			`{"detail":"wrong","errors":[{"message":"is 7","location":"body.rate"},{"message":"and 951 more"}]}`,
+			"wrong; body.rate: is 7; and 951 more"},
 		{http.StatusOK, "<html>", "read response to GET /replays?limit=20&state=any: invalid character '<' looking for beginning of value"},
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -159,6 +162,30 @@ func TestDraft(t *testing.T) {
 	state, looks = "dead", 0
 	require.EqualError(t, c.run(t.Context(), Client{URL: server.URL}, &out, &progress),
 		"make draft: invalid: no URL; fix the cause and run conveyor dead-letters replay 7")
+}
+
+// A request that is known to be dead fails with its reason, also when no time is left to look for its dead letter.
+func TestDraftIsDeadWithoutALetter(t *testing.T) {
+	t.Parallel()
+
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	looks := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			w.WriteHeader(http.StatusAccepted)
+			_ = json.NewEncoder(w).Encode(map[string]any{"event_id": uuid.New(), "draft_id": uuid.New()})
+			return
+		}
+		if looks++; looks == 2 {
+			cancel()
+		}
+		_ = json.NewEncoder(w).Encode(api.DraftRequestState{State: "dead", Error: "the workflow failed; nothing says why"})
+	}))
+	t.Cleanup(server.Close)
+	c := draftRequestCmd{URL: "http://shop.example/1", Timeout: time.Minute}
+	require.EqualError(t, c.run(ctx, Client{URL: server.URL}, io.Discard, io.Discard),
+		"make draft: the workflow failed; nothing says why")
 }
 
 // Requests are listed by state; a refused cancel does not keep the next one from being canceled.

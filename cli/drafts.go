@@ -154,10 +154,17 @@ func (c *draftRequestCmd) wait(
 		}
 		last = state.State
 	}
+	ended := func() (api.DraftRequestState, error) {
+		if state.State == "dead" { // only the letter is missing: why it failed is known
+			tell("\n")
+			return state, nil
+		}
+		return state, context.Cause(ctx)
+	}
 	for {
 		if err = r.call(ctx, http.MethodGet, "/crawl-requests/"+event.String(), nil, &state); err != nil {
 			if ctx.Err() != nil {
-				err = context.Cause(ctx)
+				return ended()
 			}
 			return state, err
 		}
@@ -172,7 +179,7 @@ func (c *draftRequestCmd) wait(
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return state, context.Cause(ctx)
+			return ended()
 		}
 	}
 }

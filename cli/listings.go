@@ -46,7 +46,7 @@ type listingsExportCmd struct {
 	AvailableBy   string    `help:"Day on which the home is free." placeholder:"2027-07-01"`
 	HasImages     string    `help:"Whether at least one picture is stored: yes or no." placeholder:"WHICH"`
 	UpdatedSince  string    `help:"Least time of the last change." placeholder:"2027-07-01T00:00:00Z"`
-	BBox          string    `name:"bbox" help:"Part of the map: west,south,east,north in degrees." placeholder:"W,S,E,N"`
+	BBox          signed    `name:"bbox" help:"Part of the map: west,south,east,north in degrees." placeholder:"W,S,E,N"`
 	Text          string    `help:"Words in title, description and address."`
 }
 
@@ -55,7 +55,7 @@ func (c *listingsExportCmd) path() string {
 	q := url.Values{"format": {c.Format}, "status": {c.Status}}
 	setQuery(q, "platform", c.Platform)
 	setQuery(q, "neighbourhood", c.Neighbourhood)
-	setQuery(q, "bbox", c.BBox)
+	setQuery(q, "bbox", string(c.BBox))
 	setQuery(q, "text", c.Text)
 	setQuery(q, "bedrooms", commas(c.Bedrooms))
 	setQuery(q, "rooms", commas(c.Rooms))

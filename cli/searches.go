@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -75,19 +77,67 @@ func paceOf(s saved.Schedule) string {
 	return string(s.Pace)
 }
 
+// searchAsSent is a saved search, and its filter and schedule with what only a later API knows of them.
+type searchAsSent struct {
+	api.SavedSearch
+	filter, schedule map[string]json.RawMessage
+}
+
+// UnmarshalJSON reads the same document as both.
+func (s *searchAsSent) UnmarshalJSON(doc []byte) error {
+	var raw struct{ Filter, Schedule map[string]json.RawMessage }
+	if err := json.Unmarshal(doc, &raw); err != nil {
+		return err
+	}
+	s.filter, s.schedule = raw.Filter, raw.Schedule
+	return json.Unmarshal(doc, &s.SavedSearch)
+}
+
+// changed is a document of which this program has read before and wants after. The rest stays as it is.
+func changed[T any](doc map[string]json.RawMessage, before, after T) (map[string]json.RawMessage, error) {
+	var known [2]map[string]json.RawMessage
+	for i, v := range []T{before, after} {
+		text, err := json.Marshal(v)
+		if err == nil {
+			err = json.Unmarshal(text, &known[i])
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	out := maps.Clone(doc)
+	if out == nil {
+		out = map[string]json.RawMessage{}
+	}
+	for name, is := range known[1] {
+		if !bytes.Equal(is, known[0][name]) {
+			out[name] = is
+		}
+	}
+	for name := range known[0] {
+		if _, ok := known[1][name]; !ok {
+			delete(out, name)
+		}
+	}
+	return out, nil
+}
+
 // savedArg names a saved search.
 type savedArg struct {
 	Search string `arg:"" help:"ID or name of the search."`
 }
 
 // find returns the search of a tenant with the ID or the name.
-func (a savedArg) find(ctx context.Context, group *SearchesCmd, r Client) (s api.SavedSearch, err error) {
+func (a savedArg) find(ctx context.Context, group *SearchesCmd, r Client) (s searchAsSent, err error) {
 	if id, err := uuid.Parse(a.Search); err == nil {
 		return s, r.call(ctx, http.MethodGet, group.path("/searches/"+id.String(), nil), nil, &s)
 	}
 	q := url.Values{"limit": {fmt.Sprint(pageSize)}}
 	for {
-		var page api.SavedSearches
+		var page struct {
+			Items      []searchAsSent
+			NextCursor string `json:"next_cursor"`
+		}
 		if err := r.call(ctx, http.MethodGet, group.path("/searches", q), nil, &page); err != nil {
 			return s, err
 		}
@@ -114,7 +164,7 @@ func (c *searchesShowCmd) Run(ctx context.Context, group *SearchesCmd, r Client)
 	if err != nil {
 		return err
 	}
-	return showSaved(os.Stdout, s, c.JSON)
+	return showSaved(os.Stdout, s.SavedSearch, c.JSON)
 }
 
 func showSaved(w io.Writer, s api.SavedSearch, asJSON bool) error {
@@ -167,7 +217,7 @@ type searchesAddCmd struct {
 type targetFlags struct {
 	Webhook  []string `help:"Address that is told by a signed request; may be repeated." placeholder:"URL" sep:"none"`
 	Email    []string `help:"Address that is told by e-mail, once its owner has confirmed it; may be repeated." placeholder:"ADDRESS" sep:"none"`
-	Telegram []string `help:"Chat that the bot writes to, by its ID, or the @name of a channel; may be repeated." placeholder:"CHAT" sep:"none"`
+	Telegram []signed `help:"Chat that the bot writes to, by its ID, or the @name of a channel; may be repeated." placeholder:"CHAT" sep:"none"`
 	Feed     bool     `help:"Make a feed: Atom and JSON Feed."`
 	Target   []string `help:"Target as the API takes it, such as {\"kind\":\"feed\"}; may be repeated." placeholder:"JSON" sep:"none"`
 }
@@ -181,7 +231,7 @@ func (f targetFlags) targets() (out []api.TargetStart, err error) {
 		out = append(out, api.TargetStart{Kind: string(saved.Email), Email: address})
 	}
 	for _, chat := range f.Telegram {
-		out = append(out, api.TargetStart{Kind: string(saved.Telegram), Chat: chat})
+		out = append(out, api.TargetStart{Kind: string(saved.Telegram), Chat: string(chat)})
 	}
 	if f.Feed {
 		out = append(out, api.TargetStart{Kind: string(saved.Feed)})
@@ -289,14 +339,26 @@ Examples:
   conveyor searches set "near work" --filter '{"neighbourhood":"plateau-mont-royal"}'`
 }
 
+// searchPatch is a patch whose filter and schedule may have what this program does not know.
+type searchPatch struct {
+	api.SearchPatch
+	Filter   any `json:"filter,omitempty"`
+	Schedule any `json:"schedule,omitempty"`
+}
+
 // patch is what changes of s.
-func (c *searchesSetCmd) patch(s api.SavedSearch) (p api.SearchPatch, err error) {
+func (c *searchesSetCmd) patch(s searchAsSent) (p searchPatch, err error) {
 	filter, err := c.criteria(s.Filter)
 	if err != nil {
 		return p, err
 	}
-	if !reflect.DeepEqual(filter, s.Filter) || c.Filter != "" {
-		p.Filter = &filter
+	switch {
+	case c.Filter != "":
+		p.Filter = filter
+	case !reflect.DeepEqual(filter, s.Filter):
+		if p.Filter, err = changed(s.filter, s.Filter, filter); err != nil {
+			return p, err
+		}
 	}
 	when := s.Schedule
 	overlay(&when.Pace, saved.Pace(c.Pace))
@@ -309,7 +371,9 @@ func (c *searchesSetCmd) patch(s api.SavedSearch) (p api.SearchPatch, err error)
 		if err := when.Check(); err != nil {
 			return p, err
 		}
-		p.Schedule = &when
+		if p.Schedule, err = changed(s.schedule, s.Schedule, when); err != nil {
+			return p, err
+		}
 	}
 	if c.Name != "" {
 		p.Name = &c.Name
@@ -333,11 +397,11 @@ func (c *searchesSetCmd) Run(ctx context.Context, group *SearchesCmd, r Client) 
 	if err != nil {
 		return err
 	}
-	var changed api.SavedSearch // what is absent in an answer would stay in s
-	if err := r.call(ctx, http.MethodPatch, group.path("/searches/"+s.ID.String(), nil), in, &changed); err != nil {
+	var is api.SavedSearch // what is absent in an answer would stay in s
+	if err := r.call(ctx, http.MethodPatch, group.path("/searches/"+s.ID.String(), nil), in, &is); err != nil {
 		return err
 	}
-	return showSaved(os.Stdout, changed, c.JSON)
+	return showSaved(os.Stdout, is, c.JSON)
 }
 
 type searchesTellCmd struct {

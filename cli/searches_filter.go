@@ -29,9 +29,9 @@ type searchFilter struct {
 	Parking       []string  `help:"Any of: yes, included, available, extra, street, none, indoor, outdoor." placeholder:"WHICH"`
 	Lease         []string  `help:"Any of: one-year, 6-month, month-to-month." placeholder:"WHICH"`
 	AvailableBy   string    `help:"Day on which the home is free." placeholder:"2027-07-01"`
-	BBox          string    `name:"bbox" help:"Part of the map: west,south,east,north in degrees." placeholder:"W,S,E,N"`
+	BBox          signed    `name:"bbox" help:"Part of the map: west,south,east,north in degrees." placeholder:"W,S,E,N"`
 	Polygon       string    `help:"GeoJSON file with one polygon of at most 500 corners, without holes." type:"existingfile" placeholder:"FILE"`
-	Near          string    `help:"At most so far from a point, in a straight line: latitude,longitude,metres." placeholder:"LAT,LON,M"`
+	Near          signed    `help:"At most so far from a point, in a straight line: latitude,longitude,metres." placeholder:"LAT,LON,M"`
 	HasImages     bool      `help:"Only listings with at least one stored picture."`
 	Text          string    `help:"Words in title, description and address: as of GET /listings."`
 	Filter        string    `help:"Filter as the API takes it, to which the other flags are added." placeholder:"JSON"`
@@ -67,12 +67,12 @@ func (f *searchFilter) criteria(c saved.Criteria) (saved.Criteria, error) {
 	c.HasImages = c.HasImages || f.HasImages
 	var err error
 	if f.BBox != "" {
-		if c.Box, err = degrees(f.BBox, 4); err != nil {
+		if c.Box, err = degrees(string(f.BBox), 4); err != nil {
 			return c, fmt.Errorf("read --bbox: %w", err)
 		}
 	}
 	if f.Near != "" {
-		n, err := degrees(f.Near, 3)
+		n, err := degrees(string(f.Near), 3)
 		if err != nil {
 			return c, fmt.Errorf("read --near: %w", err)
 		}

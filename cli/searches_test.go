@@ -95,11 +95,11 @@ func TestSearches(t *testing.T) {
 			`"quiet_to":"07:00"},"targets":[{"kind":"webhook","url":"https://hooks.example/a,b"},{"kind":"feed"}]}`,
 	}, *asked)
 	for want, line := range map[string][]string{
-		`{"filter":{"max_price":1400,"rooms":[4.5],"pets":"cats","parking":["indoor","yes"],"text":"balcon"},` +
-			`"schedule":{"pace":"daily","at":"07:30","quiet_at":"22:00","quiet_to":"07:00"}}`: {
+		`{"filter":{"max_price":1400,"parking":["indoor","yes"],"pets":"cats","rooms":[4.5],"text":"balcon"},` +
+			`"schedule":{"at":"07:30","pace":"daily","quiet_at":"22:00","quiet_to":"07:00"}}`: {
 			"--max-price", "1400", "--rooms", "4.5", "--pets", "cats", "--parking", "indoor,yes", "--pace", "daily", "--at", "07:30",
 		},
-		`{"filter":{"available_by":"2027-07-01"},"language":"fr"}`: {
+		`{"language":"fr","filter":{"available_by":"2027-07-01"}}`: {
 			"--filter", "{}", "--available-by", "2027-07-01", "--language", "fr",
 		},
 		`{"name":"nearer","kinds":["back"],"schedule":{}}`: {"--name", "nearer", "--kinds", "back", "--quiet", "-"},
@@ -112,7 +112,14 @@ func TestSearches(t *testing.T) {
 	require.Equal(t, []string{
 		`POST ` + one + `/targets {"kind":"email","email":"jo@example.org"}`, `POST ` + one + `/targets {"kind":"telegram","chat":"@homes"}`,
 	}, (*asked)[len(*asked)-2:])
+	require.NoError(t, run(t, url, "searches", "tell", savedOne, "--telegram", "-1001234567890", "--telegram=-100", "--feed"))
+	require.Equal(t, []string{
+		`POST ` + one + `/targets {"kind":"telegram","chat":"-1001234567890"}`,
+		`POST ` + one + `/targets {"kind":"telegram","chat":"-100"}`, `POST ` + one + `/targets {"kind":"feed"}`,
+	}, (*asked)[len(*asked)-3:])
 	require.ErrorContains(t, run(t, url, "searches", "tell", savedOne), "name a target")
+	require.NoError(t, run(t, url, "searches", "try", "--bbox", "-74,45,-73,46", "--near", "-45.5,-73.6,1500"))
+	require.Contains(t, (*asked)[len(*asked)-1], `"bbox":[-74,45,-73,46],"near":{"latitude":-45.5,`)
 	require.NoError(t, run(t, url, "searches", "untell", savedOne, hookOne))
 	require.Equal(t, "DELETE "+one+"/targets/"+hookOne, (*asked)[len(*asked)-1])
 	require.ErrorContains(t, run(t, url, "searches", "show", "nobody"), `there is no saved search "nobody"`)
@@ -124,6 +131,43 @@ func TestSearches(t *testing.T) {
 	require.ErrorContains(t, run(t, url, "searches", "try", "--max-price", "1", "--min-price", "2"), "filter.max_price")
 	require.ErrorContains(t, run(t, url, "searches", "try", "--near", "45,-73"), "expected 3")
 	require.ErrorContains(t, run(t, url, "searches", "try", "--filter", `{"colour":"red"}`), "colour")
+}
+
+// What a later API knows of a filter and a schedule stays when another part of them changes.
+func TestSearchKeepsWhatItDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	const doc = `{"id":"` + savedOne + `","name":"near work","state":"active",
+		"filter":{"max_price":1500,"balcony":true,"near":{"latitude":45.5,"longitude":-73.6,"metres":900,"by":"foot"}},
+		"schedule":{"quiet_at":"22:00","quiet_to":"07:00","days":["mon"]}}`
+	asked := ""
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		asked = string(body)
+		if r.URL.Path == "/searches" {
+			_, _ = io.WriteString(w, `{"items":[`+doc+`]}`)
+			return
+		}
+		_, _ = io.WriteString(w, doc)
+	}))
+	t.Cleanup(s.Close)
+	const near = `"near":{"latitude":45.5,"longitude":-73.6,"metres":900,"by":"foot"}`
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--max-price", "1400"}, `{"filter":{"balcony":true,"max_price":1400,` + near + `}}`},
+		{[]string{"--near", "45.5,-73.6,500"},
+			`{"filter":{"balcony":true,"max_price":1500,"near":{"latitude":45.5,"longitude":-73.6,"metres":500}}}`},
+		{[]string{"--quiet", "-"}, `{"schedule":{"days":["mon"]}}`},
+		{[]string{"--pace", "hourly"},
+			`{"schedule":{"days":["mon"],"pace":"hourly","quiet_at":"22:00","quiet_to":"07:00"}}`},
+		{[]string{"--filter", `{"max_price":9}`}, `{"filter":{"max_price":9}}`},
+	} {
+		for _, name := range []string{savedOne, "near work"} {
+			require.NoError(t, run(t, s.URL, append([]string{"searches", "set", name}, tt.args...)...), tt.args)
+			require.Equal(t, tt.want, asked)
+		}
+	}
 }
 
 func TestPrintSearches(t *testing.T) {

@@ -299,7 +299,6 @@ func TestListCounts(t *testing.T) {
 	require.NotContains(t, genericPlan(ctx, t, conn.Conn(), "lists", constants(t)["sqlListsRead"]), "contact_list_members")
 }
 
-// A person who is deleted is nowhere; the opt-out holds when the file is imported again.
 // What is exported of a person is bounded, whatever a tenant has written to them or uploaded of them: the newest.
 func TestExportPersonIsBounded(t *testing.T) {
 	t.Parallel()
@@ -327,6 +326,7 @@ func TestExportPersonIsBounded(t *testing.T) {
 	require.EqualValues(t, len(rows)-len(p.Refused), p.LeftOut)
 }
 
+// A person who is deleted is nowhere; the opt-out holds when the file is imported again.
 func TestDeletePerson(t *testing.T) {
 	t.Parallel()
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/campaign"
 	crawling "github.com/mtlrent/conveyor/domain/crawl"
 	"github.com/mtlrent/conveyor/internal/devstack"
 	"github.com/mtlrent/conveyor/internal/launch"
@@ -51,6 +53,7 @@ var absences = []fault{
 func (w *world) away(stack *devstack.Stack, service string) error {
 	back := make(chan error, 1)
 	go func() { back <- stack.Restart(w.ctx, service, true, awayFor()) }()
+	_ = eventually(w.ctx, servicetest.Patience(), func() bool { return stack.Pid(service) == 0 })
 	w.under(awayFor())
 	return <-back
 }
@@ -83,25 +86,26 @@ func TestEachServiceIsAwayInTurn(t *testing.T) {
 	sender, err := w.makeSender(box, "acme", "1")
 	require.NoError(t, err)
 	singles := &singles{world: w, sender: sender}
-	w.tempt = func() { w.flow.feed(1); singles.write() }
+	meanwhile := func() {} // once, while a service is away
+	w.tempt = func() {
+		w.flow.feed(1)
+		singles.write()
+		meanwhile()
+		meanwhile = func() {}
+	}
 
 	settings := crawling.Defaults
 	settings.MaxDepth, settings.MaxPages, settings.StoreBodies = 1000, 10_000, true
 	want := g.Expected(site.URL, settings)
 	l := &Ledger{Seed: *seed, Wrong: []string{}}
+	start := launch.Launch{Temporal: w.temporal}
 	var runs []int64
 	var campaigns []uuid.UUID
 	var file personFile
 	for i, f := range absences {
-		file = newPersonFile(diskRows, fmt.Sprint("City ", i))
-		d.got[d.imports.upload(file).ID] = file
-		run, err := w.startCrawl(site.URL+"/", settings)
-		require.NoError(t, err)
-		runs = append(runs, run)
 		if f.name == "Chromium" { // that dies under a page fails it, by the contract of crawl requests
 			d.come("no page is being loaded", d.drafted)
-		} else {
-			d.draft(shop.URL)
+			meanwhile = func() { d.draft(shop.URL) }
 		}
 		d.come("a campaign is planned", func() bool {
 			id, err := w.planCampaign(sender)
@@ -110,8 +114,29 @@ func TestEachServiceIsAwayInTurn(t *testing.T) {
 			}
 			return err == nil
 		})
-		start := launch.Launch{Temporal: w.temporal}
-		_ = start.StartCampaign(w.ctx, "acme", campaigns[i]) // else the workers do it
+		d.come("the campaign is started", func() bool {
+			return start.StartCampaign(w.ctx, "acme", campaigns[i]) == nil
+		})
+		d.come("a message of it is sent", func() bool {
+			rows, err := w.sent(&campaigns[i])
+			return err == nil && slices.ContainsFunc(rows, func(m sentAs) bool {
+				return slices.Contains([]campaign.Status{
+					campaign.MessageSent, campaign.MessageDelivered, campaign.MessageRead,
+				}, m.State)
+			})
+		})
+		file = newPersonFile(diskRows, fmt.Sprint("City ", i))
+		upload := d.imports.upload(file)
+		d.got[upload.ID] = file
+		run, err := w.startCrawl(site.URL+"/", settings)
+		require.NoError(t, err)
+		runs = append(runs, run)
+		if f.name != "Chromium" {
+			d.draft(shop.URL)
+		}
+		d.come("a body is kept, and rows are stored", func() bool {
+			return d.count(sqlBodies, []int64{run}) > 0 && d.imports.stored(upload) > 0
+		})
 		w.say("%s is away …", f.name)
 		_, err = f.happen(w)
 		l.Faults = append(l.Faults, Recovery{Fault: f.name + " away", Times: 1, Missed: b2i(err != nil)})
@@ -119,9 +144,6 @@ func TestEachServiceIsAwayInTurn(t *testing.T) {
 			l.Wrong = append(l.Wrong, f.name+": "+err.Error())
 		}
 		w.say("%s is back", f.name)
-		if f.name == "Chromium" {
-			d.draft(shop.URL)
-		}
 	}
 	d.come("every single message was taken", singles.taken)
 	d.come("every draft is made", d.drafted)
