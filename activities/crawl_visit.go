@@ -263,16 +263,13 @@ func (s *shard) read(r *crawl.Result, e web.Exchange) {
 	})
 	noIndex, noFollow := page.RobotsTag(e.Header.Values("X-Robots-Tag"), strings.ToLower(s.Agent))
 	p.NoIndex, p.NoFollow = p.NoIndex || noIndex, p.NoFollow || noFollow
-	if to, ok := page.Refresh(e.Header.Get("Refresh")); ok {
-		p.Links = append([]page.Link{{Href: to}}, p.Links...)
-	}
 	r.Title = p.Title
 	r.Links = []crawl.Link{}
 	if !s.run.Settings.Nofollow || !p.NoFollow {
 		r.Links = s.links(r.URL, e.Charset, p)
 	}
 	switch {
-	case s.run.Settings.RespectRobots && p.NoIndex, p.NotFound():
+	case s.run.Settings.RespectRobots && p.NoIndex:
 		r.Message = s.removal(*r)
 	case s.run.Settings.Publish:
 		r.Message = message(contract.CrawledPage{URL: r.URL, Text: &p.Text, Metadata: contract.CrawledMetadata{

@@ -5,7 +5,6 @@ import (
 	"hash/maphash"
 	"strings"
 	"sync"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -539,14 +538,14 @@ func (r *reader) meta(a attrs) {
 		r.NoIndex, r.NoFollow = r.NoIndex || index, r.NoFollow || follow
 	}
 	if is(trim(value(a.equiv)), "refresh") {
-		if href, ok := Refresh(string(value(a.content))); ok {
+		if href, ok := refresh(string(value(a.content))); ok {
 			r.add(trim([]byte(href)), false)
 		}
 	}
 }
 
-// Refresh reads the address of a meta refresh, or of a Refresh header, by the rules of the HTML standard.
-func Refresh(content string) (href string, ok bool) {
+// refresh reads the address of a meta refresh by the rules of the HTML standard.
+func refresh(content string) (href string, ok bool) {
 	const space = " \t\n\f\r"
 	s := strings.TrimLeft(content, space)
 	rest := strings.TrimLeft(s, "0123456789")
@@ -573,9 +572,9 @@ func Refresh(content string) (href string, ok bool) {
 	return s, s != ""
 }
 
-// word says that one of the words in v is w, which is lower case. Some pages part the words with commas.
+// word says that one of the words in v is w, which is lower case.
 func word(v []byte, w string) bool {
-	for f := range bytes.FieldsFuncSeq(v, func(c rune) bool { return c == ',' || c == ';' || unicode.IsSpace(c) }) {
+	for f := range bytes.FieldsSeq(v) {
 		if is(f, w) {
 			return true
 		}

@@ -115,12 +115,11 @@ func Refused(err error) error {
 	return err
 }
 
-// Text says whether a Content-Type, which may be empty or say nothing, is one of text: a page, a feed, XML of any kind.
+// Text says whether a Content-Type, which may be empty, is one of text: a page, a feed, XML of any kind.
 func Text(contentType string) bool {
 	kind, _, _ := strings.Cut(strings.ToLower(contentType), ";")
 	kind = strings.TrimSpace(kind)
-	return kind == "" || kind == "*/*" || kind == "unknown/unknown" || strings.HasPrefix(kind, "text/") ||
-		strings.HasSuffix(kind, "xml")
+	return kind == "" || strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "xml")
 }
 
 // UTF8 decodes text by the charset that the header, a byte order mark, the page or its XML declaration names. Without
