@@ -44,6 +44,11 @@ func TestHeadersAbroad(t *testing.T) {
 		"LASTNAME;FIRSTNAME;MOBILEPHONE;OTHERPHONE;ASSISTANTPHONE\nC;Z;514-555-0123;514-555-0100;514-555-0102":            "family_name given_name phone phone .",
 		"Téléphone 1;Téléphone 3;Courriel 2;Numéro 2\n514-555-0123;514-555-0100;a@example.com;7":                          "phone phone email .",
 		"who;Fax\nAnn;514-555-0123\n;\nBob;438-555-0199\n;":                                                               "",
+		"who;Tél/Fax\nAnn;514-555-0123\nBob;438-555-0199":                                                                 ". phone",
+		"Imię;Kod;Poczta;Telefon;E-mail\nJ;00-001;Warszawa;512345678;j@example.pl":                                        "given_name . . phone email",
+		"Nombre,Apellidos,Dirección de correo electrónico,Particular\nAna,G,a@example.com,Sí":                             "given_name family_name email .",
+		"姓名,邮箱,联系方式\n王,w@example.cn,微信 abc":                                                                               "name email .",
+		"姓名,手机,语言\n陈,13812345678,粤语\n李,13812345679,客家话":                                                                   "name phone .",
 		"who;Fax;reach\nAnn;514-555-0123;514-555-0100\nBob;438-555-0199;514-555-0101":                                     ". . phone",
 	} {
 		f, err := tryImport(t, []byte(text+"\n"), contact.Options{})
@@ -77,11 +82,12 @@ func TestLinesQuotedAsAWhole(t *testing.T) {
 		require.True(t, f.plan.Copied(), name)
 	}
 	for text, want := range map[string]string{
-		"\"Phone\",\"Name\"\n\"5145550123\",\"Roy, Bob\"\n":                          "+15145550123 Roy, Bob",
-		"Phone\n\"5145550123\"\n\"4385550199\"\n":                                    "+15145550123\n+14385550199",
-		"Phone\n\"514-555-0123, 438-555-0199\"\n":                                    "line 2: phone phone_several",
-		"Name,Phone\n\"Roy, Bob\"\n\"Côté, Zoé\"\nAnn,5145550123\nKim,4385550199\n":  "line 2: phone missing\nline 3: phone missing\n+15145550123 Ann\n+14385550199 Kim",
-		"\"Email,other\"\n\"a@example.com\"\n\"b@example.com\"\n\"c@example.com\"\n": "a@example.com\nb@example.com\nc@example.com",
+		"\"Phone\",\"Name\"\n\"5145550123\",\"Roy, Bob\"\n":                                "+15145550123 Roy, Bob",
+		"Phone\n\"5145550123\"\n\"4385550199\"\n":                                          "+15145550123\n+14385550199",
+		"Phone\n\"514-555-0123, 438-555-0199\"\n":                                          "line 2: phone phone_several",
+		"Name,Phone\n\"Roy, Bob\"\n\"Côté, Zoé\"\nAnn,5145550123\nKim,4385550199\n":        "line 2: phone missing\nline 3: phone missing\n+15145550123 Ann\n+14385550199 Kim",
+		"Name,Email,Phone\n\"Roy, Bob\",,\n\"Côté, Zoé\",,\n\"Lee, Kim\",k@example.com,\n": "line 2: phone missing\nline 3: phone missing\nk@example.com Lee, Kim",
+		"\"Email,other\"\n\"a@example.com\"\n\"b@example.com\"\n\"c@example.com\"\n":       "a@example.com\nb@example.com\nc@example.com",
 	} {
 		f := importFile(t, []byte(text), contact.Options{})
 		require.Equal(t, want, f.String(), text)

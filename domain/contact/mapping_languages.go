@@ -23,7 +23,7 @@ var headersAbroad = []headerNames{
 		telefon mobil|tel mobil|mobil nr|mobilnr|mobilfunk|handynr`},
 	{known{FieldPhone, rankAny}, `телефон|номер телефона|тел|контактный телефон|телефон 1|основной телефон|номер тел|
 		телефоны|контактный номер|номер телефону|
-		电话|电话号码|联系电话|联系方式|联络电话|電話|電話號碼|聯絡電話|連絡電話|聯繫電話|电话1|
+		电话|电话号码|联系电话|联络电话|電話|電話號碼|聯絡電話|連絡電話|聯繫電話|电话1|
 		الهاتف|رقم الهاتف|هاتف|التليفون|رقم التليفون|تليفون|تلفون|رقم التلفون|رقم الاتصال|رقم التواصل|
 		nr telefonu|numer telefonu|nr tel|numer tel|telefon kontaktowy|telefon 1|numer kontaktowy|telefony|
 		telefon no|telefon numarası|tel numarası|telefon numaraları|iletişim numarası|irtibat numarası|irtibat telefonu|
@@ -31,7 +31,7 @@ var headersAbroad = []headerNames{
 		recapito telefonico|recapiti telefonici|num telefono|n telefono|nr telefono|num tel|nr tel|telefono principale|
 		tel nr|telnr|telefoonnr|telefoon nr|telefoon 1|contactnummer|telefoon nummer|rufnr|tel nummer`},
 	{known{FieldPhone, rankSecond}, `телефон 2|другой телефон|дополнительный телефон|доп телефон|
-		电话2|备用电话|其他电话|備用電話|هاتف آخر|رقم آخر|هاتف 2|inny telefon|drugi telefon|
+		电话2|备用电话|其他电话|備用電話|هاتف آخر|هاتف 2|inny telefon|drugi telefon|
 		diğer telefon|ikinci telefon|altro telefono|secondo telefono|telefoon 2|ander telefoonnummer|tweede telefoon`},
 	{known{FieldPhone, rankHome}, `домашний телефон|дом телефон|телефон домашний|городской телефон|домашній телефон|
 		家庭电话|住宅电话|固定电话|座机|家用電話|住家電話|市話|هاتف المنزل|الهاتف الأرضي|الهاتف الثابت|هاتف ثابت|
@@ -46,7 +46,7 @@ var headersAbroad = []headerNames{
 		адрес эл почты|мейл|електронна пошта|ел пошта|пошта|
 		邮箱|电子邮箱|电子邮件|邮件|邮箱地址|电子邮件地址|邮件地址|電子郵件|電子信箱|電郵|郵箱|電郵地址|電子郵件地址|
 		البريد الإلكتروني|البريد الالكتروني|بريد إلكتروني|الإيميل|الايميل|ايميل|عنوان البريد الإلكتروني|
-		adres e mail|adres email|adres mailowy|poczta|poczta elektroniczna|adres poczty elektronicznej|
+		adres e mail|adres email|adres mailowy|poczta elektroniczna|adres poczty elektronicznej|
 		e posta|eposta|e posta adresi|eposta adresi|mail adresi|e mail adresi|email adresi|elektronik posta|
 		posta elettronica|indirizzo di posta elettronica|indirizzo posta elettronica|indirizzo mail|indirizzo di posta|
 		e mail adres|mailadres|email adres|e mailadressen`},
@@ -61,8 +61,8 @@ var headersAbroad = []headerNames{
 	{known{FieldGiven, 0}, `имя|ім я|名|الاسم الأول|الاسم الاول|imię|adı|voornamen|roepnaam`},
 	{known{FieldFamily, 0}, `фамилия|прізвище|姓|姓氏|اسم العائلة|الاسم الأخير|العائلة|الكنية|اللقب|
 		nazwisko|soyad|soyadı|soyisim|familienaam`},
-	{known{FieldLocale, 0}, `язык|язык общения|мова|语言|語言|اللغة|język|tercih edilen dil`},
-	{known{FieldLocale, rankGuessed}, `dil|lingua preferita|voorkeurstaal`},
+	{known{FieldLocale, rankGuessed}, `язык|язык общения|мова|语言|語言|اللغة|język|tercih edilen dil|dil|
+		lingua preferita|voorkeurstaal`},
 	{known{FieldTags, 0}, `метки|метка|теги|тег|группа|группы|категория|категории|сегмент|
 		标签|分组|分类|標籤|群組|分類|الوسوم|المجموعة|التصنيف|
 		etykiety|etykieta|grupa|grupy|tagi|kategoria|kategorie|etiketler|etiket|gruplar|grup|kategori|
@@ -95,7 +95,7 @@ func foldedWords(list []headerWords) []headerWords {
 	return list
 }
 
-// notWordsAbroad make a header none of wordsAbroad.
+// notWordsAbroad make a header none of words and wordsAbroad.
 var notWordsAbroad = strings.Fields(fold(`факс факса тип дата статус код страна страны время согласие подтвержден
 	传真 傳真 类型 類型 日期 状态 狀態 国家 國家 区号 區號 时间 時間 فاكس نوع تاريخ حالة رمز الدولة
 	faks tür türü tarih tarihi durum durumu izin izni onay onayı kodu kod ülke
@@ -104,9 +104,12 @@ var notWordsAbroad = strings.Fields(fold(`факс факса тип дата с
 // faxes are words of numbers that no message reaches, whatever the values are.
 var faxes = strings.Fields(fold(`fax faxnummer telefax telecopie telecopieur pager faks факс 传真 傳真 فاكس`))
 
-// unreached says that a header is that of faxes or pagers.
+// unreached says that a header is that of faxes or pagers, and not of telephones as well: "Tél/Fax".
 func unreached(folded string) bool {
-	return slices.ContainsFunc(faxes, func(w string) bool { return holdsWord(folded, w) })
+	return slices.ContainsFunc(faxes, func(w string) bool { return holdsWord(folded, w) }) &&
+		!slices.ContainsFunc(slices.Concat(words, wordsAbroad), func(w headerWords) bool {
+			return w.field == FieldPhone && holdsWord(folded, w.words)
+		})
 }
 
 // holdsWord says that a folded text has a word, or words. One of a script without spaces between words, or with an

@@ -121,15 +121,21 @@ func (s *sniffer) wraps() {
 	s.text, _ = io.ReadAll(newUnwrapper(bytes.NewReader(s.text), f.Newline))
 }
 
-// rows says that the text is a table of several columns: by two headers that are known, or by a number or an address in
-// each row of the same number of cells.
+// rows says that the text is a table of several columns: by two headers that are known above rows of as many cells, or
+// by a number or an address in each row of the same number of cells.
 func (s *sniffer) rows() bool {
 	recs := s.records(s.plan.Format.dialect())
 	counts := map[int]int{}
 	reach := 0
 	for i, r := range recs {
 		if known, _ := r.headers(); i < preambleMax && known > 1 && r.reached() {
-			return true
+			same := 0
+			for _, below := range recs[i+1:] {
+				if len(below.cells) == len(r.cells) {
+					same++
+				}
+			}
+			return same*5 >= len(recs[i+1:])*4
 		}
 		if counts[len(r.cells)]++; slices.ContainsFunc(r.cells, reaching) {
 			reach++

@@ -75,6 +75,10 @@ func TestDataAsWritten(t *testing.T) {
 	require.Equal(t, "CAD", d.Currency.Value)
 	require.Equal(t, "WS1", d.SKU.Value)
 	require.Equal(t, draft.InStock, d.Availability.Value)
+	d, err = draft.Extract([]byte(`<h1>Blue Lamp</h1><script type="application/ld+json">{"@type":"Product","Name":"internal-77","name":"Blue Lamp"}</script>`),
+		"https://shop.example.com/lamp")
+	require.NoError(t, err)
+	require.Equal(t, "Blue Lamp", d.Name.Value)
 }
 
 // A label in an element of its own is not glued to the number before it.

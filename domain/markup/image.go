@@ -59,7 +59,7 @@ const (
 // silent is the address of the image in the noscript element beside an image, or beside the <picture> around it: what
 // shows in a browser without scripts.
 func silent(n *html.Node) string {
-	if n.DataAtom == atom.Img && n.Parent != nil && n.Parent.DataAtom == atom.Picture {
+	if n.DataAtom == atom.Img && n.Parent != nil && n.Parent.DataAtom == atom.Picture && !hasImageBefore(n) {
 		if v := silent(n.Parent); v != "" {
 			return v
 		}
@@ -76,6 +76,15 @@ func silent(n *html.Node) string {
 		}
 	}
 	return ""
+}
+
+// hasImageBefore says that a <picture> has another image before one, which none has that a browser shows.
+func hasImageBefore(n *html.Node) bool {
+	c := n.PrevSibling
+	for k := 0; c != nil && c.DataAtom != atom.Img && k < maxSources; k++ {
+		c = c.PrevSibling
+	}
+	return c != nil
 }
 
 // firstImage is the address of the first image in a piece of HTML that has one.

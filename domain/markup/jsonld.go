@@ -88,6 +88,9 @@ func (ld *linked) item(n *node, terms map[string]string, depth int) *Item {
 		prop, ok := terms[key]
 		if !ok {
 			prop = small(local(key))
+			if _, both := last[prop]; both && prop != local(key) {
+				continue // "Name" beside "name" is the program's own
+			}
 		}
 		if strings.HasPrefix(key, "@") || last[key] != k {
 			continue
