@@ -29,7 +29,7 @@ func ParseAddress(s string) listing.Address {
 	}
 	parts = kept
 	// A civic number that stands alone belongs to the street after it: "4500 - 4520, 4e Avenue Est", "12, 14, 16 rue X".
-	for len(parts) > 1 && isCivic(parts[0]) {
+	for len(parts) > 1 && civicList(parts[0]) {
 		joint := " "
 		words := append([]string{parts[0]}, strings.Fields(spaceHyphens(parts[1]))...)
 		if len(words) > 1 && isCivic(words[1]) && !isOrdinal(words, 1) {
@@ -38,14 +38,21 @@ func ParseAddress(s string) listing.Address {
 		parts[1] = parts[0] + joint + parts[1]
 		parts = parts[1:]
 	}
+	early := "" // a name before the street: its city, or its building
 	for i, part := range parts {
 		switch {
 		case a.Street == "" && streetLine(&a, part, i, len(parts)):
 		case a.Unit == "" && unitOf(part) != "":
 			a.Unit = unitOf(part)
-		case a.City == "" && !strings.ContainsAny(part, "0123456789"):
+		case strings.ContainsAny(part, "0123456789"):
+		case a.Street == "" && early == "":
+			early = part
+		case a.City == "" && a.Street != "":
 			a.City = cityName(part)
 		}
+	}
+	if a.City == "" && early != "" {
+		a.City = cityName(early)
 	}
 	if a.City == "" && cities[cityKey(inBrackets)] != "" {
 		a.City = cityName(inBrackets)
@@ -73,6 +80,20 @@ func cutBrackets(s string) (rest, inside string) {
 	}
 }
 
+// civicList tells whether a part is nothing but civic numbers: "1201", "1203 et 1205", "15 au 19".
+func civicList(s string) bool {
+	if isCivic(s) {
+		return true
+	}
+	words := strings.Fields(s)
+	for i, w := range words {
+		if !isCivic(w) && (!civicJoint(w) || i == 0 || i == len(words)-1) {
+			return false
+		}
+	}
+	return len(words) > 0
+}
+
 var closeHyphens = strings.NewReplacer(" - ", "-", " -", "-", "- ", "-")
 
 // streetLine reads a part into a as civic number, unit and street. A part without a number is a street only if it says
@@ -95,13 +116,13 @@ func streetLine(a *listing.Address, part string, i, n int) bool {
 		w := words[k]
 		switch {
 		case civicJoint(w):
-			if k == 0 || len(civic) == 0 || (w == "et" || w == "and") && k+1 < len(words) && !isCivic(words[k+1]) {
+			if k == 0 || len(civic) == 0 || isLetter(w[0]) && k+1 < len(words) && !isCivic(words[k+1]) {
 				break
 			}
 			k++
 			continue
 		case isCivic(w) && !isOrdinal(words, k) && len(civic) < 20:
-			if len(civic) > 0 && !civicJoint(words[k-1]) {
+			if len(civic) > 0 && !civicJoint(words[k-1]) && !nextDoor(words, k) {
 				break
 			}
 			civic = append(civic, w)
@@ -150,10 +171,21 @@ func streetLine(a *listing.Address, part string, i, n int) bool {
 // civicJoint may stand between the civic numbers of one street.
 func civicJoint(w string) bool {
 	switch w {
-	case "-", "/", "&", "@", "à", "et", "and":
+	case "-", "/", "&", "@", "à", "au", "et", "and", "to":
 		return true
 	}
 	return false
+}
+
+// nextDoor tells whether the civic number at k follows that before it with nothing between, "8200 8210 8220 boulevard
+// Lacroix": the doors ascend, are of one length and near, and the last is no numbered street's.
+func nextDoor(words []string, k int) bool {
+	const row = 100
+	x, y := words[k-1], words[k]
+	a, errA := strconv.Atoi(x)
+	b, errB := strconv.Atoi(y)
+	return errA == nil && errB == nil && len(x) == len(y) && len(x) >= 3 && a < b && b-a <= row && k+1 < len(words) &&
+		(k+2 < len(words) || !listing.StreetWord(page.Fold(words[k+1])))
 }
 
 // neighbours says that two civic numbers may be those of one building: they are the doors of a duplex, "712-710", or
@@ -229,7 +261,7 @@ func isOrdinal(words []string, k int) bool {
 		case "e", "ieme", "eme", "er", "re":
 			return true
 		case "avenue", "rue", "rang", "av":
-			return k > 0 && len(w) <= 2 && words[k-1] != "-"
+			return k > 0 && len(w) <= 2 && !civicJoint(words[k-1]) // "10 au 20 rue des Pins"
 		}
 	}
 	return false
@@ -423,21 +455,29 @@ func (p *Prose) address(headline bool) (a listing.Address, from, to int, ok bool
 		if t.kind != number || t.digits < 1 || t.digits > 5 || t.dec > 0 || t.half || t.cents < 100 {
 			continue
 		}
-		if p.sym(i-1) == '$' || p.sym(i+1) == '$' || p.sym(i-1) == '#' || p.sym(i-1) == '/' || p.sym(i+1) == '/' {
+		row := p.rowOfDoors(i)
+		if p.sym(i-1) == '$' || p.sym(i+1) == '$' || p.sym(i-1) == '#' || p.sym(i-1) == '/' || p.sym(i+1) == '/' && row == i {
 			continue
 		}
-		k := i + 1
+		k := row + 1
 		for n := 0; n < 8 && p.nextCivic(k); n++ {
 			k += 2
 		}
 		if p.sym(k) == ',' {
 			k++
 		}
+		if p.sym(k) == '(' && p.sym(k+2) == ')' && p.words[k+1].kind == word && listing.StreetWord(p.word(k+3)) {
+			k += 3 // "6245 (bas) rue Chabot"
+		}
 		if k >= len(p.words) || p.words[k].line {
 			continue
 		}
-		typed := listing.StreetWord(p.word(k)) && p.word(k) != "ch" && p.word(k) != "st" && p.word(k) != "cours" &&
-			p.word(k) != "place" && p.word(k) != "voie" && p.word(k) != "passage"
+		named := p.namedStreet(k) // "Maple Avenue": its type comes last
+		if w := p.word(i - 1); nearWords[w] && (w != "at" || p.word(i-2) == "near" || p.word(i-2) == "bus") {
+			named = 0
+		}
+		typed := named > 0 || listing.StreetWord(p.word(k)) && p.word(k) != "ch" && p.word(k) != "st" &&
+			p.word(k) != "cours" && p.word(k) != "place" && p.word(k) != "voie" && p.word(k) != "passage"
 		if n := p.num(k); n != nil && n.dec == 0 && !n.half && n.digits <= 3 { // "4500 4e Avenue", "965 18e rue"
 			m := k + 1
 			switch p.word(m) {
@@ -455,8 +495,15 @@ func (p *Prose) address(headline bool) (a listing.Address, from, to int, ok bool
 		if t.digits == 1 && !typed {
 			continue
 		}
-		end := p.streetEnd(k, typed)
+		end := named
+		if named == 0 {
+			end = p.streetEnd(k, typed)
+		}
 		line := p.original(i, end)
+		if named > 0 && p.eastWest(end+1) {
+			end++
+			line = p.original(i, end)
+		}
 		line = strings.Trim(line, " ,-()")
 		if _, code := cutPostalCode(line); typed && code == "" { // the code may come a little later
 			if far := p.addressTail(end); far > end {
@@ -474,6 +521,57 @@ func (p *Prose) address(headline bool) (a listing.Address, from, to int, ok bool
 		return a, i, end, true
 	}
 	return a, 0, 0, false
+}
+
+// rowOfDoors returns the last of several civic numbers before one street, "120, 124 et 128 rue Laurier", "55/57 Charles
+// Street", that begin at i, or i.
+func (p *Prose) rowOfDoors(i int) int {
+	end, k := i, i+1
+	for n := 0; n < 8; n++ {
+		t := p.num(k + 1)
+		w := p.word(k)
+		s := p.sym(k)
+		joint := s == ',' || s == '/' || s == '&' || s == '-' || w == "et" || w == "and" || w == "a" || w == "au" || w == "to"
+		if !joint || t == nil || t.dec > 0 || t.half || t.digits < 2 || t.digits > 5 || t.line ||
+			t.cents <= p.words[end].cents {
+			break
+		}
+		end, k = k+1, k+2
+	}
+	if p.sym(k) == ',' {
+		k++
+	}
+	if end > i && (p.words[i].digits < 2 || !listing.StreetWord(p.word(k)) && p.namedStreet(k) == 0) {
+		return i
+	}
+	return end
+}
+
+// streetTypes end the name of an English street.
+var streetTypes = set("street st avenue ave road rd drive crescent boulevard blvd lane court parkway")
+
+// nearWords before a number say that the address is another's: "steps to 100 Queen Street".
+var nearWords = set("near to from behind opposite at beside off pres proche face")
+
+// namedStreet returns the last token of the English street that begins at i, "Maple Avenue", "Park Lawn Road", or 0.
+// Its words have capitals and are no words of the trade: "5 Minutes To Park Avenue" is none.
+func (p *Prose) namedStreet(i int) int {
+	const trade = inEnglish | aMonth | aBedroom | aBathroom | aPiece | anArea | aFreedom
+	for k := i; k < len(p.words) && k <= i+3; k++ {
+		t := &p.words[k]
+		typed := k > i && streetTypes[t.w]
+		if t.kind != word || t.line || !t.space || !p.capital(k) || !typed && (t.topic&trade != 0 || notNames[t.w] ||
+			adjectives[t.w]) {
+			return 0
+		}
+		if typed && p.sym(k+1) != '-' {
+			return k
+		}
+		if listing.StreetWord(t.w) && k == i {
+			return 0
+		}
+	}
+	return 0
 }
 
 // nextCivic tells whether another civic number of the street follows at k: "4500-4520", "45 et 47".
@@ -542,7 +640,7 @@ func (p *Prose) streetEnd(i int, typed bool) int {
 			}
 			break
 		}
-		if t.topic&^(aPiece|anArea|aUtility|aMoney) != 0 && !listing.StreetWord(t.w) &&
+		if t.topic&^(aPiece|anArea|aUtility|aMoney) != 0 && !listing.StreetWord(t.w) && !(t.w == "est" && p.eastWest(k)) &&
 			t.w != "mont" && t.w != "maisonneuve" ||
 			t.w == "a" || t.w == "et" || t.w == "au" || t.w == "pres" || t.w == "avec" || t.w == "coin" || t.w == "dans" ||
 			t.w == "est" && !p.eastWest(k) {

@@ -23,8 +23,8 @@ var months = func() map[string]int {
 }()
 
 // ParseAvailable returns when s says that the home is free: a day ("2026-07-01"), a month ("2018-07"), a day of any
-// year ("07-01"; a month without a day is its first, when Quebec leases begin, and "mi-août" its 15th), "now", and "<="
-// before it for "juillet ou avant" and "au plus tard". It is "" when s says nothing. The clock is not consulted: a year
+// year ("07-01"; a month without a day is its first, when Quebec leases begin, "mi-août" its 15th and "fin juin" its
+// last), "now", and "<=" before it for "juillet ou avant" and "au plus tard". It is "" when s says nothing. The clock is not consulted: a year
 // that is not written is not guessed.
 func ParseAvailable(s string) string {
 	p := Read(page.Line(s))
@@ -130,6 +130,11 @@ func (p *Prose) date(i int) (d Date, from, to int, ok bool) {
 		d.Day, from = 1, k
 	case p.word(k) == "mi" || p.word(k) == "mid": // "mi-août"
 		d.Day, from = 15, k
+	default:
+		if end := p.endOf(k); end >= 0 { // its last day, when it has its year
+			from = end
+			defer func() { d.Day = daysOf(d.Month, max(d.Year, 2001)) }()
+		}
 	}
 	// What follows: the day in English, the year.
 	k = i + 1
@@ -177,6 +182,19 @@ func (p *Prose) date(i int) (d Date, from, to int, ok bool) {
 	return d, from, to, true
 }
 
+// endOf returns where "fin", "fin du mois de" or "end of" begins that ends at token k, or -1: a home that is free "fin
+// juin" is not free on the first of June.
+func (p *Prose) endOf(k int) int {
+	for n := 0; n < 3 && (p.word(k) == "de" || p.word(k) == "du" || p.word(k) == "mois" || p.word(k) == "of" ||
+		p.word(k) == "d"); n++ {
+		k--
+	}
+	if w := p.word(k); w == "fin" || w == "end" {
+		return k
+	}
+	return -1
+}
+
 func (p *Prose) isMonthSpan(i int) bool {
 	return p.word(i) == "mois" || p.word(i) == "month" || p.word(i) == "months"
 }
@@ -188,6 +206,9 @@ var mayVerbs = set("be vary differ have change not apply require need include co
 func (p *Prose) monthly(i int) bool {
 	if p.words[i].w == "may" && mayVerbs[p.word(i+1)] {
 		return false
+	}
+	if p.endOf(i-1) >= 0 || p.word(i-1) == "mi" || p.sym(i-1) == '-' && p.word(i-2) == "mi" {
+		return true
 	}
 	if w := p.words[i].w; (w == "mars" || w == "mai") && (p.seq(i-2, "a", "partir") || p.seq(i-3, "a", "partir", "de") ||
 		p.seq(i-2, "mois", "de") ||
@@ -446,11 +467,15 @@ func (p *Prose) announced(i int) bool {
 	if p.besideHome(i) {
 		return true
 	}
-	for k := i - 1; k >= 0 && k >= i-5; k-- {
+	for k := i - 1; k >= 0 && k >= i-7; k-- {
 		if p.words[k+1].line {
 			return false
 		}
 		switch p.word(k) {
+		case "as": // "free as of the 1st of December"
+			return p.word(k+1) == "of"
+		case "mi", "mid", "fin", "debut", "end", "beginning", "early", "late", "vers", "around":
+			continue
 		case "pour", "des", "starting", "partir", "compter", "compte", "debutant", "from", "entree", "commencant":
 			return true
 		case "location", "sublet", "sublease": // "sous-location du 21 mars au 21 juin"
@@ -464,7 +489,7 @@ func (p *Prose) announced(i int) bool {
 		case "le", "er", "premier", "st", "of", "the", "du", "de", "mois":
 			continue
 		case "":
-			if p.words[k].kind == number || p.sym(k) == ':' {
+			if p.words[k].kind == number || p.sym(k) == ':' || p.sym(k) == '-' && p.word(k-1) == "mi" {
 				continue
 			}
 			return false

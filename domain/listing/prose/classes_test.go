@@ -461,6 +461,7 @@ func TestClasses(t *testing.T) {
 	maps.Copy(all, freshClasses)
 	maps.Copy(all, advertClasses)
 	maps.Copy(all, halfClasses)
+	maps.Copy(all, landlordClasses)
 	all["plain forms"] = plainForms
 	for class, cases := range all {
 		t.Run(class, func(t *testing.T) {

@@ -227,12 +227,29 @@ func (p *Prose) bareFloor(i int) (value string, from int) {
 	return "", i
 }
 
+// levelOf tells whether the main level of a house ends at i, which is what the advert offers: "main level of a
+// bungalow".
+func (p *Prose) levelOf(i int) bool {
+	if w := p.word(i - 1); w != "main" && w != "ground" || p.word(i+1) != "of" || !p.placed(i-1, false) {
+		return false
+	}
+	for k := i + 2; k <= i+5; k++ {
+		if p.about(k, aType) {
+			return true
+		}
+	}
+	return false
+}
+
 func (p *Prose) floor(headline bool) (value string, from, to int) {
 	for i := range p.words {
 		if p.about(i, aFloor) {
 			if v, k := p.bareFloor(i); v != "" {
 				return v, k, i
 			}
+		}
+		if p.word(i) == "level" && p.levelOf(i) {
+			return "ground", i - 1, i
 		}
 		if !p.about(i, aType) && p.word(i) != "plancher" {
 			continue

@@ -15,10 +15,19 @@ func (p *Prose) describe(a *amount, used int) {
 		if w := p.word(k); w == "rate" || w == "rent" || w == "price" { // "weekly rate $250"
 			k--
 		}
-		if p.sym(k) == ':' { // "loyer hebdomadaire : 165 $"
+		// "loyer hebdomadaire : 165 $"
+		if w := p.word(k); p.sym(k) == ':' || w == "of" || w == "de" || w == "is" || w == "est" {
+			k--
+		}
+		if w := p.word(k); w == "rent" || w == "rental" { // "yearly rent of $24,000"
 			k--
 		}
 		switch p.word(k) {
+		case "annuel", "annual", "yearly":
+			if l, n := p.word(k-1), p.word(k+1); a.cents >= leastYearlyCents && (l == "loyer" || l == "prix" || n == "rent" ||
+				n == "rental") {
+				a.per = perYear
+			}
 		case "weekly", "hebdomadaire", "hebdo":
 			a.per = perWeek
 		case "daily", "nightly":
@@ -43,9 +52,36 @@ func (p *Prose) describe(a *amount, used int) {
 	if limit := ceilings[a.role]; limit > 0 && a.cents > limit && !a.worth {
 		a.role = forRent
 	}
-	if a.per == perYear && a.role == forRent {
+	if a.per == perYear && a.role == forRent && !p.yearOfRent(a) {
 		a.role = forOther
 	}
+}
+
+// leastYearlyCents is the least that a home costs a year: less is a permit's, or a month's.
+const leastYearlyCents = 3600_00
+
+// earned or owed a year is no rent, whatever its size.
+var earned = set("revenu revenus income salaire salaires salary earn earns gagne gagner earning evaluation condo hausse budget " +
+	"economie economies save saving savings assurance insurance taxe taxes tax frais fees scolarite tuition")
+
+// yearOfRent tells whether a sum a year may be the rent of a home: "loyer annuel : 14 400 $", "$21,600 per year", but
+// not "vignette 80 $ par année" or "revenu de 45 000 $ par an".
+func (p *Prose) yearOfRent(a *amount) bool {
+	const most = 150_000_00
+	if a.cents < leastYearlyCents || a.cents > most {
+		return false
+	}
+	for k := a.from - 1; k >= 0 && k >= a.from-10 && !p.stop(k+1); k-- {
+		if earned[p.word(k)] {
+			return false
+		}
+	}
+	for k := a.to + 1; k <= a.to+8 && !p.stop(k); k++ {
+		if earned[p.word(k)] {
+			return false
+		}
+	}
+	return true
 }
 
 // andUp passes "et plus", "et +", "and up", "+" at i.
@@ -73,7 +109,7 @@ var connectors = set("is est sont a de d environ env about approx approximately 
 	"egalement aussi also peu pres are stall stalls spot spots space spaces place places " +
 	"estimated estime estimee estimes approximative around autour prevoir minimum maximum max souterrain if si desire " +
 	"desiree optional nearby couvert covered rate an can could peut etre loue separement be rented had separately " +
-	"option optionnel chaque each sont non obligatoire mensuelle of chauffe chauffee heated")
+	"option optionnel chaque each sont non obligatoire mensuelle of chauffe chauffee heated moyennant contre")
 
 // before reads the words that lead to the amount.
 func (p *Prose) before(a *amount, used int) {

@@ -98,8 +98,16 @@ func (p *Prose) parking() (out listing.Parking, best, from, to int) {
 		}
 		if out.Offer != "included" || out.Spots == 0 {
 			out.Offer, out.PriceCents, best = "extra", a.cents, 4
-			if from < 0 {
+			if from < 0 { // "underground spot can be had for $125"
 				from, to = a.from, a.to
+				for k := a.from - 1; k >= a.from-9 && out.Type == "" && !p.stop(k+1); k-- {
+					switch parkingBefore[p.word(k)] {
+					case parkIndoors:
+						out.Type = "indoor"
+					case parkOutdoors:
+						out.Type = "outdoor"
+					}
+				}
 			}
 		}
 		break

@@ -1,6 +1,7 @@
 package prose
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -16,14 +17,19 @@ type short struct {
 type cutWhen uint8
 
 const (
-	anywhere   cutWhen = iota
-	beforeDot          // a word of its own without the point
-	afterThing         // beforeDot, after what a rent may include: "Gestion Roy inc." is a company
-	noBundle           // but after what is sold in packages
-	noWalkout          // but before what one walks out to
-	counted            // after the ordinal of a floor
-	ofTenant           // after "du", "par le", "au"
-	beforeAny          // before a space, or before a small letter
+	anywhere      cutWhen = iota
+	beforeDot             // a word of its own without the point
+	afterThing            // beforeDot, after what a rent may include: "Gestion Roy inc." is a company
+	noBundle              // but after what is sold in packages
+	noWalkout             // but before what one walks out to
+	counted               // after the ordinal of a floor
+	ofTenant              // after "du", "par le", "au"
+	beforeAny             // before a space, or before a small letter
+	dotted                // with its point, whatever follows
+	afterHalf             // after "demi", "semi" or "½"
+	afterFridge           // dotted, next to a fridge: elsewhere it is the kitchen
+	beforeLaundry         // before a word of laundry or bath
+	afterRoom             // after the name of a room of the building
 )
 
 // shorts are single words. The point after one goes with it.
@@ -31,6 +37,11 @@ var shorts = shortWords(map[string]string{
 	"basement": "bsmt bsmnt basmt bsmnts", "floor": "flr", "floors": "flrs", "level": "lvl", "etage": "etg",
 	"climatisation": "clim climatis", "parking": "prkg prkng pkng", "utilities": "utils", "available": "avail",
 	"dryer": "dryr", "washer": "wshr", "elec": "elec",
+	// Amenities cut short, as MLS sheets and LesPAC have them.
+	"dishwasher": "dw dishw dishwshr", "vaisselle": "vaiss", "hardwood": "hdwd hrdwd hrdwood", "frigo": "frig",
+	"refrigerateur": "refrig", "fridge": "fridg", "ascenseur": "ascens", "elevator": "elev", "interphone": "interph",
+	"locker": "lckr", "storage": "stge strge", "backyard": "bkyd bkyrd bckyrd", "laundry": "lndry ldry",
+	"buanderie": "buand", "indoor": "indr", "outdoor": "outdr", "building": "bldg", "fireplace": "frplc firepl",
 }, map[string]short{
 	"util":   {[]string{"utilities"}, beforeDot},
 	"inc":    {[]string{"incl"}, afterThing},
@@ -40,6 +51,13 @@ var shorts = shortWords(map[string]string{
 	"pkg":    {[]string{"parking"}, noBundle},
 	"fl":     {[]string{"floor"}, counted},
 	"loc":    {[]string{"locataire"}, ofTenant},
+	"balc":   {[]string{"balcon"}, dotted},
+	"rang":   {[]string{"rangement"}, dotted},
+	"asp":    {[]string{"aspirateur"}, dotted},
+	"conc":   {[]string{"concierge"}, dotted},
+	"cuis":   {[]string{"cuisiniere"}, afterFridge},
+	"ens":    {[]string{"ensuite"}, beforeLaundry},
+	"rm":     {[]string{"room"}, afterRoom},
 })
 
 func shortWords(plain map[string]string, more map[string]short) map[string]short {
@@ -65,8 +83,16 @@ var shortPairs = map[byte][]struct {
 		{"w/", short{[]string{"with"}, beforeAny}},
 	},
 	'd': {{"d/w", short{[]string{"dishwasher"}, anywhere}}},
-	'l': {{"l/s", short{[]string{"laveuse", "/", "secheuse"}, anywhere}}},
+	'l': {
+		{"l/s", short{[]string{"laveuse", "/", "secheuse"}, anywhere}},
+		{"l-v", short{[]string{"lavevaisselle"}, anywhere}}, {"l/v", short{[]string{"lavevaisselle"}, anywhere}},
+		{"l.v.", short{[]string{"lavevaisselle"}, anywhere}},
+	},
+	'b': {{"b.f.", short{[]string{"bois", "franc"}, anywhere}}},
+	'f': {{"f/p", short{[]string{"fireplace"}, anywhere}}},
 	's': {
+		{"s.-s.", short{[]string{"soussol"}, anywhere}}, {"s-s", short{[]string{"soussol"}, afterHalf}},
+		{"s.s.", short{[]string{"soussol"}, afterHalf}},
 		{"s.-sol", short{[]string{"soussol"}, anywhere}}, {"s. sol", short{[]string{"soussol"}, anywhere}},
 		{"s-sol", short{[]string{"soussol"}, anywhere}}, {"s.sol", short{[]string{"soussol"}, anywhere}},
 		{"s/sol", short{[]string{"soussol"}, anywhere}},
@@ -101,9 +127,13 @@ func (p *Prose) shortAt(i, j int) (words []string, end int) {
 			return []string{"chaude"}, p.pointAfter(j)
 		}
 		return nil, j
-	case w == "sep": // "sep. entrance"; it is a month elsewhere
-		if k := skip(s, j+1); char(s, j) == '.' && strings.HasPrefix(s[min(k, len(s)):], "entr") {
-			return []string{"separate"}, j + 1
+	case w == "sep": // "sep. entrance", "sep ent"; it is a month elsewhere
+		end := j
+		if char(s, j) == '.' {
+			end++
+		}
+		if k := skip(s, end); k > j && strings.HasPrefix(s[min(k, len(s)):], "ent") {
+			return []string{"separate"}, end
 		}
 		return nil, j
 	}
@@ -150,6 +180,25 @@ func (p *Prose) mayCut(when cutWhen, i, j int) bool {
 	case beforeAny:
 		next := char(s, j)
 		return next == ' ' || isLetter(next) && p.text[p.at[i]] == 'w'
+	case dotted:
+		return char(s, j) == '.' && !isDigit(char(s, skip(s, j+1)))
+	case afterHalf:
+		w := p.word(last)
+		if p.sym(last) == '-' {
+			w = p.word(last - 1)
+		}
+		t := p.num(last)
+		return !isLetter(char(s, j)) && (w == "demi" || w == "semi" || t != nil && t.cents == 50 && t.digits == 0)
+	case afterFridge:
+		for last > 0 && (p.words[last].kind == symbol || p.word(last) == "et") {
+			last--
+		}
+		return char(s, j) == '.' && fridges[p.word(last)] && last >= len(p.words)-3
+	case beforeLaundry:
+		k := skip(s, min(j+1, len(s)))
+		return k > j && beforeAnyOf(s, k, "laundry", "lndry", "ldry")
+	case afterRoom:
+		return !isLetter(char(s, j)) && roomsOfHouse[p.word(last)]
 	case anywhere:
 	}
 	return !isLetter(char(s, j))
@@ -158,7 +207,9 @@ func (p *Prose) mayCut(when cutWhen, i, j int) bool {
 var (
 	bundled = set("internet cable tv television wifi fi appliance appliances furniture welcome movein")
 	// walkouts are what "W/O" leads out to.
-	walkouts = set("patio patios deck decks balcony balconies terrace yard backyard basement bsmt")
+	walkouts     = set("patio patios deck decks balcony balconies terrace yard backyard basement bsmt")
+	fridges      = set("frigo refrigerateur frigidaire fridge refrigerator")
+	roomsOfHouse = set("laundry living dining family exercise rec games party storage bike")
 	// rentThings are what a rent may include, beside the topics.
 	rentThings = set("tout tous toutes all everything taxes stats electros electromenagers appliances appliance fi tv " +
 		"lights light gas gaz clim climatisation ac washer dryer laveuse secheuse laundry deneigement locker")
@@ -170,6 +221,11 @@ func (p *Prose) rentThing(i int) bool {
 		i--
 	}
 	return p.about(i, aUtility|aParking|aFurnishing) || rentThings[p.word(i)]
+}
+
+// beforeAnyOf tells whether one of the words is at the byte i.
+func beforeAnyOf(s string, i int, words ...string) bool {
+	return i <= len(s) && slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(s[i:], w) })
 }
 
 // leadsThings tells whether the "inc." that ends at j leads from a price or the start to a thing: "975 $ inc.
@@ -217,8 +273,7 @@ func (p *Prose) shortLaundry(i, j int) (words []string, end int) {
 		return nil, j
 	}
 	k := j
-	for char(s, k) == '.' || char(s, k) == ' ' || char(s, k) == '/' || char(s, k) == '-' || char(s, k) == '&' ||
-		char(s, k) == '+' {
+	for n := 0; n < 4 && (strings.IndexByte(". /-&+", char(s, k)) >= 0 || char(s, k) == ',' && char(s, k-1) == '.'); n++ {
 		k++
 	}
 	if strings.HasPrefix(s[k:], "et ") {

@@ -72,7 +72,7 @@ func (p *Prose) heatedThing(i int) bool {
 	for k := i - 1; k >= i-3 && k >= 0 && !p.words[k+1].line; k-- {
 		w := p.word(k)
 		if heatedBefore[w] {
-			return true
+			return w != "sol" || p.word(k-1) != "sous" && p.word(k-2) != "sous" // "½ sous-sol chauffé" is a home
 		}
 		if !heatedFillers[w] {
 			break
