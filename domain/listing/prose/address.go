@@ -45,13 +45,15 @@ func ParseAddress(s string) listing.Address {
 		case a.Unit == "" && unitOf(part) != "":
 			a.Unit = unitOf(part)
 		case strings.ContainsAny(part, "0123456789"):
-		case a.Street == "" && early == "":
+		case a.City != "":
+		case a.Street == "" && early == "" && cities[cityKey(part)] == "":
 			early = part
-		case a.City == "" && a.Street != "":
+		case a.Street == "" && early != "":
+		default:
 			a.City = cityName(part)
 		}
 	}
-	if a.City == "" && early != "" {
+	if early != "" && cities[cityKey(a.City)] == "" { // "Le Cartier, 10 rue des Pins, Laval" has its building first
 		a.City = cityName(early)
 	}
 	if a.City == "" && cities[cityKey(inBrackets)] != "" {
@@ -178,15 +180,28 @@ func civicJoint(w string) bool {
 }
 
 // nextDoor tells whether the civic number at k follows that before it with nothing between, "8200 8210 8220 boulevard
-// Lacroix": the doors ascend, are of one length and near, and the last is no numbered street's.
+// Lacroix": the doors ascend, are of one length and neighbours, and the last is no numbered street's, "125 Street NW".
 func nextDoor(words []string, k int) bool {
-	const row = 100
 	x, y := words[k-1], words[k]
-	a, errA := strconv.Atoi(x)
-	b, errB := strconv.Atoi(y)
-	return errA == nil && errB == nil && len(x) == len(y) && len(x) >= 3 && a < b && b-a <= row && k+1 < len(words) &&
-		(k+2 < len(words) || !listing.StreetWord(page.Fold(words[k+1])))
+	if _, err := strconv.Atoi(x); err != nil {
+		return false
+	}
+	if _, err := strconv.Atoi(y); err != nil || len(x) != len(y) || len(x) < 3 || x >= y || !neighbours(x, y) {
+		return false
+	}
+	if k+1 < len(words) && !listing.StreetWord(page.Fold(strings.Trim(words[k+1], "."))) {
+		return true
+	}
+	for _, w := range words[min(k+2, len(words)):] {
+		if !compass[page.Fold(strings.Trim(w, "."))] {
+			return true
+		}
+	}
+	return false
 }
+
+// compass words end the name of a street.
+var compass = set("n s e w o ne nw se sw no so north south east west nord sud est ouest")
 
 // neighbours says that two civic numbers may be those of one building: they are the doors of a duplex, "712-710", or
 // have four digits or more, for shorter ones are of units, and are close to each other, "8452-8450". At a round number,
@@ -473,11 +488,10 @@ func (p *Prose) address(headline bool) (a listing.Address, from, to int, ok bool
 			continue
 		}
 		named := p.namedStreet(k) // "Maple Avenue": its type comes last
-		if w := p.word(i - 1); nearWords[w] && (w != "at" || p.word(i-2) == "near" || p.word(i-2) == "bus") {
+		if t.digits < 2 || p.noDoor(i) {
 			named = 0
 		}
-		typed := named > 0 || listing.StreetWord(p.word(k)) && p.word(k) != "ch" && p.word(k) != "st" &&
-			p.word(k) != "cours" && p.word(k) != "place" && p.word(k) != "voie" && p.word(k) != "passage"
+		typed := named > 0 || p.streetBegins(k)
 		if n := p.num(k); n != nil && n.dec == 0 && !n.half && n.digits <= 3 { // "4500 4e Avenue", "965 18e rue"
 			m := k + 1
 			switch p.word(m) {
@@ -524,34 +538,133 @@ func (p *Prose) address(headline bool) (a listing.Address, from, to int, ok bool
 }
 
 // rowOfDoors returns the last of several civic numbers before one street, "120, 124 et 128 rue Laurier", "55/57 Charles
-// Street", that begin at i, or i.
+// Street", that begin at i, or i. The doors of a row ascend, are of one length, near and on one side of the street:
+// dates, telephones and units are not.
 func (p *Prose) rowOfDoors(i int) int {
+	const row, step = 100_00, 20_00
+	first := &p.words[i]
+	if first.digits < 2 || !p.rowMayBegin(i) {
+		return i
+	}
 	end, k := i, i+1
+joints:
 	for n := 0; n < 8; n++ {
+		most := int64(row)
+		switch s, w := p.sym(k), p.word(k); {
+		case s == '-' || s == '/':
+			if p.words[k].space || k+1 < len(p.words) && p.words[k+1].space {
+				return i
+			}
+		case s == ',':
+			if p.num(k+1) == nil {
+				break joints
+			}
+			most = step
+		case s == '&' || w == "et" || w == "and":
+		case w == "a" || w == "au" || w == "to": // "de 10 à 12" are hours
+			if first.digits < 3 {
+				return i
+			}
+		default:
+			break joints
+		}
 		t := p.num(k + 1)
-		w := p.word(k)
-		s := p.sym(k)
-		joint := s == ',' || s == '/' || s == '&' || s == '-' || w == "et" || w == "and" || w == "a" || w == "au" || w == "to"
-		if !joint || t == nil || t.dec > 0 || t.half || t.digits < 2 || t.digits > 5 || t.line ||
-			t.cents <= p.words[end].cents {
-			break
+		if t == nil || t.dec > 0 || t.half || t.line || p.words[k].line || t.digits != first.digits ||
+			t.cents-first.cents > row {
+			return i
+		}
+		if apart := t.cents - p.words[end].cents; apart <= 0 || apart > most || apart%200 != 0 {
+			return i
 		}
 		end, k = k+1, k+2
 	}
 	if p.sym(k) == ',' {
 		k++
 	}
-	if end > i && (p.words[i].digits < 2 || !listing.StreetWord(p.word(k)) && p.namedStreet(k) == 0) {
+	if end > i && !p.streetBegins(k) && p.namedStreet(k) == 0 {
 		return i
 	}
 	return end
 }
 
+// rowMayBegin tells whether what stands before the number at i may lead to an address: the start of a thought, or one
+// of a few words. "Apt 302, 304 rue Fabre" has one door.
+func (p *Prose) rowMayBegin(i int) bool {
+	if i == 0 || p.words[i].line {
+		return true
+	}
+	switch p.sym(i - 1) {
+	case 0:
+		return rowLeads[p.word(i-1)]
+	case ':', '(', ';', '!', '?', '|':
+		return true
+	case '.':
+		return p.stop(i-1) && !unitWords[p.word(i-2)]
+	case ',':
+		return i > 1 && p.words[i-2].kind == word && !p.about(i-2, aMonth) && !unitWords[p.word(i-2)]
+	case '-':
+		return p.words[i].space && (p.num(i-2) == nil || p.num(i-2).half) && !unitWords[p.word(i-2)]
+	}
+	return false
+}
+
+// streetBegins tells whether the type of a street, of which the name follows, stands at k.
+func (p *Prose) streetBegins(k int) bool {
+	switch w := p.word(k); w {
+	case "ch", "st", "cours", "place", "voie", "passage":
+		return false
+	default:
+		return listing.StreetWord(w)
+	}
+}
+
+// noDoor tells whether the number at i is none of an English street that follows: a year or a day, a line of buses, a
+// road, a unit, or of an address nearby.
+func (p *Prose) noDoor(i int) bool {
+	if i == 0 || p.words[i].line {
+		return false
+	}
+	k := i - 1
+	for n := 0; n < 2 && (p.sym(k) == ':' || p.sym(k) == '.'); n++ {
+		k--
+	}
+	w := p.word(k)
+	switch {
+	case p.sym(k+1) == '.' && len(w) > 3: // "a bright unit. 140 Elm Court", not "hwy. 7"
+		return false
+	case w == "at":
+		return p.word(k-1) == "near" || p.word(k-1) == "bus"
+	case nearWords[w], unitWords[w], p.about(k, aMonth|aMoney):
+		return true
+	case w == "and", w == "et", w == "st", w == "nd", w == "rd", w == "th", p.sym(k) == '&':
+		return p.num(k-1) != nil
+	case p.sym(k) == ',' && p.num(k-1) != nil: // "July 1, 2026 Park Avenue"
+		return p.about(k-2, aMonth)
+	}
+	return p.num(k) != nil
+}
+
 // streetTypes end the name of an English street.
 var streetTypes = set("street st avenue ave road rd drive crescent boulevard blvd lane court parkway")
 
-// nearWords before a number say that the address is another's: "steps to 100 Queen Street".
-var nearWords = set("near to from behind opposite at beside off pres proche face")
+var (
+	// nearWords before a number say that the address is another's, "steps to 100 Queen Street", or none.
+	nearWords = set("near to from behind opposite beside off pres proche face bus buses autobus route routes hwy " +
+		"highway autoroute metro line lines ligne exit sortie streetcar tram ttc subway circuit express in since built depuis en " +
+		"year by past along via of the between entre corner coin phase zone score until till vers toward towards")
+	// unitWords before a number say that it is part of a building.
+	unitWords = set("apt app appt apts apartment appartement unit units unite suite suites condo bureau office local " +
+		"floor level room chambre etage logement porte building bloc lot")
+	// rowLeads lead to the doors of a row.
+	rowLeads = set("au aux du at located address adresse situe situes situee situees immeuble immeubles logements " +
+		"appartements apartments duplex triplex buildings les")
+	// afterNoStreet follow what is no street, or no address: "20 Mile Drive To Town", "501 Queen Street car".
+	afterNoStreet = set("to from away thru bus buses car cars streetcar streetcars stop stops line shops station")
+	// noStreets are no names of English streets: "Min Drive", "Food Court", "Bike Lane".
+	noStreets = set("min mins minute minutes km kms mile miles hr hrs hour hours car cars tennis basketball volleyball " +
+		"badminton squash pickleball food private block blocks storey story stories trade bike way dead busy quiet " +
+		"walking driving test shared single double dual lane easy short scenic")
+)
 
 // namedStreet returns the last token of the English street that begins at i, "Maple Avenue", "Park Lawn Road", or 0.
 // Its words have capitals and are no words of the trade: "5 Minutes To Park Avenue" is none.
@@ -560,11 +673,18 @@ func (p *Prose) namedStreet(i int) int {
 	for k := i; k < len(p.words) && k <= i+3; k++ {
 		t := &p.words[k]
 		typed := k > i && streetTypes[t.w]
-		if t.kind != word || t.line || !t.space || !p.capital(k) || !typed && (t.topic&trade != 0 || notNames[t.w] ||
-			adjectives[t.w]) {
+		if t.kind != word || t.line || !t.space || !p.capital(k) || noStreets[t.w] && !typed ||
+			!typed && (t.topic&trade != 0 || notNames[t.w] || adjectives[t.w]) {
 			return 0
 		}
 		if typed && p.sym(k+1) != '-' {
+			n := k + 1
+			if compass[p.word(n)] {
+				n++
+			}
+			if afterNoStreet[p.word(n)] && !p.words[n].line {
+				return 0
+			}
 			return k
 		}
 		if listing.StreetWord(t.w) && k == i {

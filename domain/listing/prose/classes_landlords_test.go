@@ -13,8 +13,8 @@ var landlordClasses = map[string][]classCase{
 		{"Pool, den, library for residents", ""},
 	},
 	"amenities cut short": {
-		{"Balc. et rang., 2 ascens.", ""},
-		{"DW, W/D and lckr", "washer_dryer=yes"},
+		{"Balc. et rang., 2 ascens.", "has=balcony,storage,elevator"},
+		{"DW, W/D and lckr", "washer_dryer=yes has=dishwasher,storage"},
 		{"Ens. ldry", "washer_dryer=yes"},
 		{"Ldry rm", "laundry_in_building=yes"},
 		{"T: Chalet rang 3, 4 1/2", "rooms=4.5 type=?"},

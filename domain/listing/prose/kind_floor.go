@@ -228,18 +228,31 @@ func (p *Prose) bareFloor(i int) (value string, from int) {
 }
 
 // levelOf tells whether the main level of a house ends at i, which is what the advert offers: "main level of a
-// bungalow".
+// bungalow". "Main level of the home: kitchen, living room" is on a list of all levels.
 func (p *Prose) levelOf(i int) bool {
 	if w := p.word(i - 1); w != "main" && w != "ground" || p.word(i+1) != "of" || !p.placed(i-1, false) {
 		return false
 	}
-	for k := i + 2; k <= i+5; k++ {
-		if p.about(k, aType) {
-			return true
+	if w := p.word(i + 2); w != "a" && w != "an" {
+		return false
+	}
+	home := false
+	for k := i + 3; k <= i+6 && !p.stop(k); k++ {
+		home = home || p.about(k, aType) && p.word(k) != "building"
+		if p.sym(k) == ':' {
+			return false
 		}
 	}
-	return false
+	for k := range p.words {
+		if p.word(k) == "level" && k != i && otherLevels[p.word(k-1)] {
+			return false
+		}
+	}
+	return home
 }
+
+// otherLevels of a home tell that it is more than its main one.
+var otherLevels = set("upper lower second top nd")
 
 func (p *Prose) floor(headline bool) (value string, from, to int) {
 	for i := range p.words {

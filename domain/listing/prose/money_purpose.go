@@ -49,10 +49,10 @@ func (p *Prose) describe(a *amount, used int) {
 	if a.role == forRent || a.role == forExtra {
 		p.after(a, next)
 	}
-	if limit := ceilings[a.role]; limit > 0 && a.cents > limit && !a.worth {
+	if limit := ceilings[a.role]; limit > 0 && a.cents > limit && !a.worth && a.per != perYear {
 		a.role = forRent
 	}
-	if a.per == perYear && a.role == forRent && !p.yearOfRent(a) {
+	if a.per == perYear && a.role == forRent && !p.yearOfRent(a, next) {
 		a.role = forOther
 	}
 }
@@ -61,27 +61,40 @@ func (p *Prose) describe(a *amount, used int) {
 const leastYearlyCents = 3600_00
 
 // earned or owed a year is no rent, whatever its size.
-var earned = set("revenu revenus income salaire salaires salary earn earns gagne gagner earning evaluation condo hausse budget " +
-	"economie economies save saving savings assurance insurance taxe taxes tax frais fees scolarite tuition")
+var earned = set("revenu revenus income incomes salaire salaires salary salaries earn earns earned gagne gagner " +
+	"gagnez earning earnings make makes making wage wages gross household applicant applicants candidat candidats faire " +
+	"evaluation condo hausse budget increase increases increased times fois triple subsidy subvention allocation " +
+	"economie economies save saves saving savings assurance insurance taxe taxes tax frais fee fees scolarite tuition " +
+	"bonus pension bourse bourses")
 
-// yearOfRent tells whether a sum a year may be the rent of a home: "loyer annuel : 14 400 $", "$21,600 per year", but
-// not "vignette 80 $ par année" or "revenu de 45 000 $ par an".
-func (p *Prose) yearOfRent(a *amount) bool {
+// rentNames name the rent of a home before a sum a year.
+var rentNames = set("loyer loyers rent rental")
+
+// yearOfRent tells whether a sum a year is the rent of a home: it is named as such, or heads the text and is alone,
+// "loyer annuel : 14 400 $", "$21,600 per year", but not "vignette 80 $ par année" or "revenu de 45 000 $ par an".
+func (p *Prose) yearOfRent(a *amount, next int) bool {
 	const most = 150_000_00
 	if a.cents < leastYearlyCents || a.cents > most {
 		return false
 	}
-	for k := a.from - 1; k >= 0 && k >= a.from-10 && !p.stop(k+1); k-- {
+	named := false
+	for k := a.from - 1; k >= 0 && k >= a.from-20 && !p.stop(k+1); k-- {
+		w := p.word(k)
+		if earned[w] {
+			return false
+		}
+		if role, ok := costs[w]; ok && role != forRent && (!named || k >= a.from-8) && p.sym(k+1) != ',' {
+			return false // "garage à louer", "parking rent"
+		}
+		named = named || rentNames[w] && k >= a.from-6
+	}
+	for k := a.to + 1; k <= a.to+12 && !p.stop(k); k++ {
 		if earned[p.word(k)] {
 			return false
 		}
 	}
-	for k := a.to + 1; k <= a.to+8 && !p.stop(k); k++ {
-		if earned[p.word(k)] {
-			return false
-		}
-	}
-	return true
+	return named || (a.from == 0 || p.words[a.from].line) && (p.stop(next) || p.sym(next) == ',') ||
+		rentNames[p.word(next)] && p.stop(next+1)
 }
 
 // andUp passes "et plus", "et +", "and up", "+" at i.

@@ -46,7 +46,7 @@ func (p *Prose) hasDen() int {
 	return -1
 }
 
-// listItem tells whether the word at i is alone between the marks of a list that counts rooms before it: "1 bed • 1
+// listItem tells whether the word at i is an item by itself of a list, right behind bedrooms or bathrooms: "1 bed • 1
 // bath • den • parking", "2 bed, den, 2 bath".
 func (p *Prose) listItem(i int) bool {
 	mark := func(k int) bool {

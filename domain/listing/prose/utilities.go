@@ -169,6 +169,10 @@ func (p *Prose) utilities() (u inclusions, where findings) {
 			})
 			continue
 		}
+		if p.byOwner(i, to) {
+			p.listBefore(from-1, func(what utility, k int) { say(what, yes, k, to) })
+			continue
+		}
 		if ok, enumerated := p.everything(from, to); ok && (yes || collectives[p.lastWord(from)]) {
 			if !enumerated && yes {
 				all, none, allAt = true, false, [2]int{max(from-1, 0), to}
@@ -422,7 +426,8 @@ func (p *Prose) onTop(i int) utility {
 }
 
 // answered calls f for each thing that "yes" or "no" answers as on a form: "Chauffage : oui", "Hydro - NO", "internet
-// (non)". The answer ends its item: "Internet : no limit" is none.
+// (non)". The answer ends its item, "Internet : no limit" is none, and nothing more is said of it: "Internet: yes
+// ($60)". A television may be furniture.
 func (p *Prose) answered(f func(what utility, yes bool, from, to int)) {
 	for i := range p.words {
 		s := p.sym(i)
@@ -430,17 +435,34 @@ func (p *Prose) answered(f func(what utility, yes bool, from, to int)) {
 			continue
 		}
 		said := answers[p.word(i+1)]
-		if said == 0 || !p.stop(i+2) && p.words[i+2].kind != symbol && p.sym(i+2) != ',' {
+		if said == 0 || !p.stop(i+2) && p.words[i+2].kind != symbol || p.qualified(i+2) {
 			continue
 		}
 		k := i - 1
 		if w := p.word(k); w == "chaude" || w == "water" && p.word(k-1) == "hot" {
 			k--
 		}
+		if w := p.word(k); w == "tv" || w == "television" {
+			continue
+		}
 		if what, end := p.thing(k); end == i-1 && what != noUtility && what < parkingPlace && p.itemBegins(k) {
 			f(what, said == saysIncluded, k, i+1)
 		}
 	}
+}
+
+// qualified tells whether an answer that ends before k goes on to a sum or to who pays: "oui, en sus", before the next
+// label.
+func (p *Prose) qualified(k int) bool {
+	for n := k; n <= k+7 && !p.stop(n); n++ {
+		switch s := p.sym(n); {
+		case s == '$', p.about(n, anInclusion|aMoney), tenants[p.word(n)], p.word(n) == "extra":
+			return true
+		case s == ':', s == '=', s == '*', s == '|', s == '(' && n > k:
+			return false
+		}
+	}
+	return false
 }
 
 // itemBegins tells whether an item of a list or form begins at i.

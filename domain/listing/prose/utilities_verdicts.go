@@ -166,7 +166,12 @@ func (p *Prose) verdict(i int) (yes bool, from, to int, ok bool) {
 				return false, i, k, true
 			}
 			if landlords[p.word(k)] { // "heat paid by the landlord"
-				return true, i, k, p.word(i+1) == "by" || p.word(i+1) == "par"
+				ok = (p.word(i+1) == "by" || p.word(i+1) == "par") && !p.could(i) && p.word(k+1) != "up" &&
+					p.word(k+1) != "jusqu" // "paid by the landlord up to $50"
+				if p.denied(i) {
+					return false, i - 1, k, ok
+				}
+				return true, i, k, ok
 			}
 		}
 		k := i - 1
@@ -235,20 +240,32 @@ func (p *Prose) verdict(i int) (yes bool, from, to int, ok bool) {
 	return false, i, i, false
 }
 
-// paysFor tells whether "you pay" at i goes on to what is paid at k: what stands before it is on another list.
+// paysFor tells whether "you pay" at i goes on to what is paid at k: what stands before it is on another list. Not
+// behind a mark, or before a later verdict: "hydro: tenant pays, heat included".
 func (p *Prose) paysFor(i, k int) bool {
 	if inclusionWords[p.word(i)] != saysPays {
 		return false
 	}
-	for n := k; n <= k+5 && !p.stop(n); n++ {
-		if what, _ := p.thing(n); what != noUtility {
-			return true
-		}
-		if !p.glue(n) && p.word(n) != "for" && p.word(n) != "only" && p.word(n) != "seulement" {
+	pays := false
+	for n := k; n < len(p.words) && !p.stop(n); n++ {
+		switch what, _ := p.thing(n); {
+		case p.about(n, anInclusion):
+			return false
+		case pays:
+		case what != noUtility:
+			pays = true
+		case p.words[n].kind == symbol, n > k+5, p.word(n) == "et", p.word(n) == "and":
+			return false
+		case !p.glue(n) && p.word(n) != "for" && p.word(n) != "only" && p.word(n) != "seulement":
 			return false
 		}
 	}
-	return false
+	return pays
+}
+
+// byOwner tells whether the verdict i..to is "paid by the landlord": it is about what stands before it alone.
+func (p *Prose) byOwner(i, to int) bool {
+	return inclusionWords[p.word(i)] == saysPaid && landlords[p.word(to)]
 }
 
 var (
