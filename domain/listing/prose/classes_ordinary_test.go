@@ -82,6 +82,10 @@ var ordinaryClasses = map[string][]classCase{
 		{"Loyer du garage : 3 600 $ par année", "parking=? parking_type=indoor parking_spots=?"},
 		{"The owner spent $24,000 a year on upgrades", ""},
 		{"Rent increases of $4,000 per year elsewhere", ""},
+		{"Rent to own, $6,000 per year credit", ""},
+		{"Taxes municipales\n4 200 $ par an", ""},
+		{"$54,000 per year, minimum to qualify", ""},
+		{"The rent is $1,400 and the owner pays $4,800 a year for heat", "rent=1400 heat=?"},
 		{"Rent is $20,400 per year", "rent=1700"},
 		{"Loyer : 1 300 $ (15 600 $ par année)", "rent=1300"},
 		{"18 000 $ par année, chauffage inclus", "rent=1500 heat=yes"},
@@ -109,6 +113,7 @@ var ordinaryClasses = map[string][]classCase{
 		{"Piscine ouverte de mi-juin à fin août", ""},
 		{"Construction on the street from mid-May", ""},
 		{"Possession as of June 1", "available=06-01"},
+		{"Libre vers la fin mars 2027", "available=2027-03-31"},
 		{"4 ½ pour fin juin", "rooms=4.5 available=06-30"},
 	},
 	"days and companies": {

@@ -65,7 +65,7 @@ var earned = set("revenu revenus income incomes salaire salaires salary salaries
 	"gagnez earning earnings make makes making wage wages gross household applicant applicants candidat candidats faire " +
 	"evaluation condo hausse budget increase increases increased times fois triple subsidy subvention allocation " +
 	"economie economies save saves saving savings assurance insurance taxe taxes tax frais fee fees scolarite tuition " +
-	"bonus pension bourse bourses")
+	"bonus pension bourse bourses own minimum required requis qualify")
 
 // rentNames name the rent of a home before a sum a year.
 var rentNames = set("loyer loyers rent rental")
@@ -77,7 +77,7 @@ func (p *Prose) yearOfRent(a *amount, next int) bool {
 	if a.cents < leastYearlyCents || a.cents > most {
 		return false
 	}
-	named := false
+	named, apart := false, false
 	for k := a.from - 1; k >= 0 && k >= a.from-20 && !p.stop(k+1); k-- {
 		w := p.word(k)
 		if earned[w] {
@@ -86,14 +86,15 @@ func (p *Prose) yearOfRent(a *amount, next int) bool {
 		if role, ok := costs[w]; ok && role != forRent && (!named || k >= a.from-8) && p.sym(k+1) != ',' {
 			return false // "garage à louer", "parking rent"
 		}
-		named = named || rentNames[w] && k >= a.from-6
+		apart = apart || p.sym(k) == ',' || k < a.from-1 && p.words[k].kind == number
+		named = named || rentNames[w] && !apart && k >= a.from-6
 	}
 	for k := a.to + 1; k <= a.to+12 && !p.stop(k); k++ {
 		if earned[p.word(k)] {
 			return false
 		}
 	}
-	return named || (a.from == 0 || p.words[a.from].line) && (p.stop(next) || p.sym(next) == ',') ||
+	return named || a.from == 0 && (p.stop(next) || p.sym(next) == ',') ||
 		rentNames[p.word(next)] && p.stop(next+1)
 }
 
