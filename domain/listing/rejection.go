@@ -21,6 +21,7 @@ const (
 	CodeTruncated   = "truncated"    // warning
 	CodeCleaned     = "cleaned"      // warning: bytes that no text should hold were dropped
 	CodeWeekly      = "weekly"       // warning: a rent per week was converted
+	CodeYearly      = "yearly"       // warning: a rent per year was converted
 	CodeDoubtful    = "doubtful"     // warning: possible, but unlikely
 	CodeInvalidURL  = "invalid_url"  // warning: an image address was dropped
 	CodeTooMany     = "too_many"     // warning: more images than MaxImages

@@ -29,7 +29,7 @@ func ParseAddress(s string) listing.Address {
 	}
 	parts = kept
 	// A civic number that stands alone belongs to the street after it: "4500 - 4520, 4e Avenue Est", "12, 14, 16 rue X".
-	for len(parts) > 1 && isCivic(parts[0]) {
+	for len(parts) > 1 && civicList(parts[0]) {
 		joint := " "
 		words := append([]string{parts[0]}, strings.Fields(spaceHyphens(parts[1]))...)
 		if len(words) > 1 && isCivic(words[1]) && !isOrdinal(words, 1) {
@@ -38,14 +38,23 @@ func ParseAddress(s string) listing.Address {
 		parts[1] = parts[0] + joint + parts[1]
 		parts = parts[1:]
 	}
+	early := "" // a name before the street: its city, or its building
 	for i, part := range parts {
 		switch {
 		case a.Street == "" && streetLine(&a, part, i, len(parts)):
 		case a.Unit == "" && unitOf(part) != "":
 			a.Unit = unitOf(part)
-		case a.City == "" && !strings.ContainsAny(part, "0123456789"):
+		case strings.ContainsAny(part, "0123456789"):
+		case a.City != "":
+		case a.Street == "" && early == "" && cities[cityKey(part)] == "":
+			early = part
+		case a.Street == "" && early != "":
+		default:
 			a.City = cityName(part)
 		}
+	}
+	if early != "" && cities[cityKey(a.City)] == "" { // "Le Cartier, 10 rue des Pins, Laval" has its building first
+		a.City = cityName(early)
 	}
 	if a.City == "" && cities[cityKey(inBrackets)] != "" {
 		a.City = cityName(inBrackets)
@@ -73,6 +82,20 @@ func cutBrackets(s string) (rest, inside string) {
 	}
 }
 
+// civicList tells whether a part is nothing but civic numbers: "1201", "1203 et 1205", "15 au 19".
+func civicList(s string) bool {
+	if isCivic(s) {
+		return true
+	}
+	words := strings.Fields(s)
+	for i, w := range words {
+		if !isCivic(w) && (!civicJoint(w) || i == 0 || i == len(words)-1) {
+			return false
+		}
+	}
+	return len(words) > 0
+}
+
 var closeHyphens = strings.NewReplacer(" - ", "-", " -", "-", "- ", "-")
 
 // streetLine reads a part into a as civic number, unit and street. A part without a number is a street only if it says
@@ -95,13 +118,13 @@ func streetLine(a *listing.Address, part string, i, n int) bool {
 		w := words[k]
 		switch {
 		case civicJoint(w):
-			if k == 0 || len(civic) == 0 || (w == "et" || w == "and") && k+1 < len(words) && !isCivic(words[k+1]) {
+			if k == 0 || len(civic) == 0 || isLetter(w[0]) && k+1 < len(words) && !isCivic(words[k+1]) {
 				break
 			}
 			k++
 			continue
 		case isCivic(w) && !isOrdinal(words, k) && len(civic) < 20:
-			if len(civic) > 0 && !civicJoint(words[k-1]) {
+			if len(civic) > 0 && !civicJoint(words[k-1]) && !nextDoor(words, k) {
 				break
 			}
 			civic = append(civic, w)
@@ -150,11 +173,35 @@ func streetLine(a *listing.Address, part string, i, n int) bool {
 // civicJoint may stand between the civic numbers of one street.
 func civicJoint(w string) bool {
 	switch w {
-	case "-", "/", "&", "@", "à", "et", "and":
+	case "-", "/", "&", "@", "à", "au", "et", "and", "to":
 		return true
 	}
 	return false
 }
+
+// nextDoor tells whether the civic number at k follows that before it with nothing between, "8200 8210 8220 boulevard
+// Lacroix": the doors ascend, are of one length and neighbours, and the last is no numbered street's, "125 Street NW".
+func nextDoor(words []string, k int) bool {
+	x, y := words[k-1], words[k]
+	if _, err := strconv.Atoi(x); err != nil {
+		return false
+	}
+	if _, err := strconv.Atoi(y); err != nil || len(x) != len(y) || len(x) < 3 || x >= y || !neighbours(x, y) {
+		return false
+	}
+	if k+1 < len(words) && !listing.StreetWord(page.Fold(strings.Trim(words[k+1], "."))) {
+		return true
+	}
+	for _, w := range words[min(k+2, len(words)):] {
+		if !compass[page.Fold(strings.Trim(w, "."))] {
+			return true
+		}
+	}
+	return false
+}
+
+// compass words end the name of a street.
+var compass = set("n s e w o ne nw se sw no so north south east west nord sud est ouest")
 
 // neighbours says that two civic numbers may be those of one building: they are the doors of a duplex, "712-710", or
 // have four digits or more, for shorter ones are of units, and are close to each other, "8452-8450". At a round number,
@@ -229,7 +276,7 @@ func isOrdinal(words []string, k int) bool {
 		case "e", "ieme", "eme", "er", "re":
 			return true
 		case "avenue", "rue", "rang", "av":
-			return k > 0 && len(w) <= 2 && words[k-1] != "-"
+			return k > 0 && len(w) <= 2 && !civicJoint(words[k-1]) // "10 au 20 rue des Pins"
 		}
 	}
 	return false
@@ -423,21 +470,28 @@ func (p *Prose) address(headline bool) (a listing.Address, from, to int, ok bool
 		if t.kind != number || t.digits < 1 || t.digits > 5 || t.dec > 0 || t.half || t.cents < 100 {
 			continue
 		}
-		if p.sym(i-1) == '$' || p.sym(i+1) == '$' || p.sym(i-1) == '#' || p.sym(i-1) == '/' || p.sym(i+1) == '/' {
+		row := p.rowOfDoors(i)
+		if p.sym(i-1) == '$' || p.sym(i+1) == '$' || p.sym(i-1) == '#' || p.sym(i-1) == '/' || p.sym(i+1) == '/' && row == i {
 			continue
 		}
-		k := i + 1
+		k := row + 1
 		for n := 0; n < 8 && p.nextCivic(k); n++ {
 			k += 2
 		}
 		if p.sym(k) == ',' {
 			k++
 		}
+		if p.sym(k) == '(' && p.sym(k+2) == ')' && p.words[k+1].kind == word && listing.StreetWord(p.word(k+3)) {
+			k += 3 // "6245 (bas) rue Chabot"
+		}
 		if k >= len(p.words) || p.words[k].line {
 			continue
 		}
-		typed := listing.StreetWord(p.word(k)) && p.word(k) != "ch" && p.word(k) != "st" && p.word(k) != "cours" &&
-			p.word(k) != "place" && p.word(k) != "voie" && p.word(k) != "passage"
+		named := p.namedStreet(k) // "Maple Avenue": its type comes last
+		if t.digits < 2 || p.noDoor(i) {
+			named = 0
+		}
+		typed := named > 0 || p.streetBegins(k)
 		if n := p.num(k); n != nil && n.dec == 0 && !n.half && n.digits <= 3 { // "4500 4e Avenue", "965 18e rue"
 			m := k + 1
 			switch p.word(m) {
@@ -455,8 +509,15 @@ func (p *Prose) address(headline bool) (a listing.Address, from, to int, ok bool
 		if t.digits == 1 && !typed {
 			continue
 		}
-		end := p.streetEnd(k, typed)
+		end := named
+		if named == 0 {
+			end = p.streetEnd(k, typed)
+		}
 		line := p.original(i, end)
+		if named > 0 && p.eastWest(end+1) {
+			end++
+			line = p.original(i, end)
+		}
 		line = strings.Trim(line, " ,-()")
 		if _, code := cutPostalCode(line); typed && code == "" { // the code may come a little later
 			if far := p.addressTail(end); far > end {
@@ -474,6 +535,163 @@ func (p *Prose) address(headline bool) (a listing.Address, from, to int, ok bool
 		return a, i, end, true
 	}
 	return a, 0, 0, false
+}
+
+// rowOfDoors returns the last of several civic numbers before one street, "120, 124 et 128 rue Laurier", "55/57 Charles
+// Street", that begin at i, or i. The doors of a row ascend, are of one length, near and on one side of the street:
+// dates, telephones and units are not.
+func (p *Prose) rowOfDoors(i int) int {
+	const row, step = 100_00, 20_00
+	first := &p.words[i]
+	if first.digits < 2 || !p.rowMayBegin(i) {
+		return i
+	}
+	end, k := i, i+1
+joints:
+	for n := 0; n < 8; n++ {
+		most := int64(row)
+		switch s, w := p.sym(k), p.word(k); {
+		case s == '-' || s == '/':
+			if p.words[k].space || k+1 < len(p.words) && p.words[k+1].space {
+				return i
+			}
+		case s == ',':
+			if p.num(k+1) == nil {
+				break joints
+			}
+			most = step
+		case s == '&' || w == "et" || w == "and":
+		case w == "a" || w == "au" || w == "to": // "de 10 à 12" are hours
+			if first.digits < 3 {
+				return i
+			}
+		default:
+			break joints
+		}
+		t := p.num(k + 1)
+		if t == nil || t.dec > 0 || t.half || t.line || p.words[k].line || t.digits != first.digits ||
+			t.cents-first.cents > row {
+			return i
+		}
+		if apart := t.cents - p.words[end].cents; apart <= 0 || apart > most || apart%200 != 0 {
+			return i
+		}
+		end, k = k+1, k+2
+	}
+	if p.sym(k) == ',' {
+		k++
+	}
+	if end > i && !p.streetBegins(k) && p.namedStreet(k) == 0 {
+		return i
+	}
+	return end
+}
+
+// rowMayBegin tells whether what stands before the number at i may lead to an address: the start of a thought, or one
+// of a few words. "Apt 302, 304 rue Fabre" has one door.
+func (p *Prose) rowMayBegin(i int) bool {
+	if i == 0 || p.words[i].line {
+		return true
+	}
+	switch p.sym(i - 1) {
+	case 0:
+		return rowLeads[p.word(i-1)]
+	case ':', '(', ';', '!', '?', '|':
+		return true
+	case '.':
+		return p.stop(i-1) && !unitWords[p.word(i-2)]
+	case ',':
+		return i > 1 && p.words[i-2].kind == word && !p.about(i-2, aMonth) && !unitWords[p.word(i-2)]
+	case '-':
+		return p.words[i].space && (p.num(i-2) == nil || p.num(i-2).half) && !unitWords[p.word(i-2)]
+	}
+	return false
+}
+
+// streetBegins tells whether the type of a street, of which the name follows, stands at k.
+func (p *Prose) streetBegins(k int) bool {
+	switch w := p.word(k); w {
+	case "ch", "st", "cours", "place", "voie", "passage":
+		return false
+	default:
+		return listing.StreetWord(w)
+	}
+}
+
+// noDoor tells whether the number at i is none of an English street that follows: a year or a day, a line of buses, a
+// road, a unit, or of an address nearby.
+func (p *Prose) noDoor(i int) bool {
+	if i == 0 || p.words[i].line {
+		return false
+	}
+	k := i - 1
+	for n := 0; n < 2 && (p.sym(k) == ':' || p.sym(k) == '.'); n++ {
+		k--
+	}
+	w := p.word(k)
+	switch {
+	case p.sym(k+1) == '.' && len(w) > 3: // "a bright unit. 140 Elm Court", not "hwy. 7"
+		return false
+	case w == "at":
+		return p.word(k-1) == "near" || p.word(k-1) == "bus"
+	case nearWords[w], unitWords[w], p.about(k, aMonth|aMoney):
+		return true
+	case w == "and", w == "et", w == "st", w == "nd", w == "rd", w == "th", p.sym(k) == '&':
+		return p.num(k-1) != nil
+	case p.sym(k) == ',' && p.num(k-1) != nil: // "July 1, 2026 Park Avenue"
+		return p.about(k-2, aMonth)
+	}
+	return p.num(k) != nil
+}
+
+// streetTypes end the name of an English street.
+var streetTypes = set("street st avenue ave road rd drive crescent boulevard blvd lane court parkway")
+
+var (
+	// nearWords before a number say that the address is another's, "steps to 100 Queen Street", or none.
+	nearWords = set("near to from behind opposite beside off pres proche face bus buses autobus route routes hwy " +
+		"highway autoroute metro line lines ligne exit sortie streetcar tram ttc subway circuit express in since built depuis en " +
+		"year by past along via of the between entre corner coin phase zone score until till vers toward towards")
+	// unitWords before a number say that it is part of a building.
+	unitWords = set("apt app appt apts apartment appartement unit units unite suite suites condo bureau office local " +
+		"floor level room chambre etage logement porte building bloc lot")
+	// rowLeads lead to the doors of a row.
+	rowLeads = set("au aux du at located address adresse situe situes situee situees immeuble immeubles logements " +
+		"appartements apartments duplex triplex buildings les")
+	// afterNoStreet follow what is no street, or no address: "20 Mile Drive To Town", "501 Queen Street car".
+	afterNoStreet = set("to from away thru bus buses car cars streetcar streetcars stop stops line shops station")
+	// noStreets are no names of English streets: "Min Drive", "Food Court", "Bike Lane".
+	noStreets = set("min mins minute minutes km kms mile miles hr hrs hour hours car cars tennis basketball volleyball " +
+		"badminton squash pickleball food private block blocks storey story stories trade bike way dead busy quiet " +
+		"walking driving test shared single double dual lane easy short scenic")
+)
+
+// namedStreet returns the last token of the English street that begins at i, "Maple Avenue", "Park Lawn Road", or 0.
+// Its words have capitals and are no words of the trade: "5 Minutes To Park Avenue" is none.
+func (p *Prose) namedStreet(i int) int {
+	const trade = inEnglish | aMonth | aBedroom | aBathroom | aPiece | anArea | aFreedom
+	for k := i; k < len(p.words) && k <= i+3; k++ {
+		t := &p.words[k]
+		typed := k > i && streetTypes[t.w]
+		if t.kind != word || t.line || !t.space || !p.capital(k) || noStreets[t.w] && !typed ||
+			!typed && (t.topic&trade != 0 || notNames[t.w] || adjectives[t.w]) {
+			return 0
+		}
+		if typed && p.sym(k+1) != '-' {
+			n := k + 1
+			if compass[p.word(n)] {
+				n++
+			}
+			if afterNoStreet[p.word(n)] && !p.words[n].line {
+				return 0
+			}
+			return k
+		}
+		if listing.StreetWord(t.w) && k == i {
+			return 0
+		}
+	}
+	return 0
 }
 
 // nextCivic tells whether another civic number of the street follows at k: "4500-4520", "45 et 47".
@@ -542,7 +760,7 @@ func (p *Prose) streetEnd(i int, typed bool) int {
 			}
 			break
 		}
-		if t.topic&^(aPiece|anArea|aUtility|aMoney) != 0 && !listing.StreetWord(t.w) &&
+		if t.topic&^(aPiece|anArea|aUtility|aMoney) != 0 && !listing.StreetWord(t.w) && !(t.w == "est" && p.eastWest(k)) &&
 			t.w != "mont" && t.w != "maisonneuve" ||
 			t.w == "a" || t.w == "et" || t.w == "au" || t.w == "pres" || t.w == "avec" || t.w == "coin" || t.w == "dans" ||
 			t.w == "est" && !p.eastWest(k) {

@@ -47,6 +47,14 @@ func TestParseAddress(t *testing.T) {
 		{"12 rue des Pins (Québec)", listing.Address{Civic: []string{"12"}, Street: "rue des Pins"}},
 		{"12 rue des Pins (Beauport) (Québec)", listing.Address{Civic: []string{"12"}, Street: "rue des Pins",
 			City: "Beauport"}},
+		{"9, 11 et 13, rue des Pins, Lévis", listing.Address{Civic: []string{"9", "11", "13"}, Street: "rue des Pins",
+			City: "Lévis"}},
+		{"4100 4110 4120 boulevard Hamel, Québec", listing.Address{Civic: []string{"4100", "4110", "4120"},
+			Street: "boulevard Hamel", City: "Québec"}},
+		{"Le Cartier, 10 au 20 rue des Pins, Laval", listing.Address{Civic: []string{"10", "20"}, Street: "rue des Pins",
+			City: "Laval"}},
+		{"Montréal, 12 rue des Pins", listing.Address{Civic: []string{"12"}, Street: "rue des Pins", City: "Montréal"}},
+		{"110 125 Street, Edmonton", listing.Address{Civic: []string{"110"}, Street: "125 Street", City: "Edmonton"}},
 		{"City of Montréal", listing.Address{City: "Montréal"}},
 		{"", listing.Address{}},
 	} {
@@ -84,6 +92,13 @@ func TestAddressIn(t *testing.T) {
 		{"3 1/2 JUILLET 2018 Limoilou", true, "", "", ""},
 		{"850$ Beauport", true, "", "", ""},
 		{"à 5 minutes de la rue Cartier", false, "", "", ""},
+		{"Located at 55 Charles Street West, near Bloor", false, "55", "", "Charles Street West"},
+		{"Nos logements du 118, 120 et 122 rue Aylwin", false, "118", "", "rue Aylwin"},
+		{"Logement au 6245 (haut) rue Chabot", false, "6245", "", "rue Chabot"},
+		{"Steps to 100 Queen Street West", false, "", "", ""},
+		{"Only 5 Minutes To Park Avenue", false, "", "", ""},
+		{"2 Bedrooms On Main Street", false, "", "", ""},
+		{"12, 14 et 3 chambres", false, "", "", ""},
 		{"", true, "", "", ""},
 	} {
 		t.Run(tt.in, func(t *testing.T) {

@@ -208,8 +208,17 @@ func (p *Prose) laundry(i, end int) string {
 		return ""
 	}
 	k = end + 1
-	for n := 0; n < 4 && (laundryFillers[p.word(k)] || p.sym(k) == '-'); n++ {
+	label := p.sym(k) == ':'
+	for n := 0; n < 4 && (laundryFillers[p.word(k)] || p.sym(k) == '-' || n == 0 && label); n++ {
 		k++
+	}
+	if label {
+		switch p.word(k) { // "Laundry: shared", "Laundry: in-suite"
+		case "shared", "common", "coin", "commune", "partagee", "payante":
+			return "laundry_in_building"
+		case "private", "insuite":
+			return "washer_dryer"
+		}
 	}
 	switch p.word(k) {
 	case "suite", "unit", "ensuite", "apartment", "unite", "logement", "appartement", "privee", "integree", "condo":

@@ -23,9 +23,9 @@ var months = func() map[string]int {
 }()
 
 // ParseAvailable returns when s says that the home is free: a day ("2026-07-01"), a month ("2018-07"), a day of any
-// year ("07-01"; a month without a day is its first, when Quebec leases begin, and "mi-août" its 15th), "now", and "<="
-// before it for "juillet ou avant" and "au plus tard". It is "" when s says nothing. The clock is not consulted: a year
-// that is not written is not guessed.
+// year ("07-01"; a month without a day is its first, when Quebec leases begin, "mi-août" its 15th and "fin juin" its
+// last), "now", and "<=" before it for "juillet ou avant" and "au plus tard". It is "" when s says nothing. The clock
+// is not consulted: a year that is not written is not guessed.
 func ParseAvailable(s string) string {
 	p := Read(page.Line(s))
 	v, _, _ := p.available(true)
@@ -130,6 +130,15 @@ func (p *Prose) date(i int) (d Date, from, to int, ok bool) {
 		d.Day, from = 1, k
 	case p.word(k) == "mi" || p.word(k) == "mid": // "mi-août"
 		d.Day, from = 15, k
+	default:
+		if end := p.endOf(i); end >= 0 { // its last day, when it has its year
+			from = end
+			defer func() {
+				if d.Day == 0 {
+					d.Day = daysOf(d.Month, max(d.Year, 2001))
+				}
+			}()
+		}
 	}
 	// What follows: the day in English, the year.
 	k = i + 1
@@ -177,6 +186,29 @@ func (p *Prose) date(i int) (d Date, from, to int, ok bool) {
 	return d, from, to, true
 }
 
+// endOf returns where "fin", "fin du mois de" or "end of" begins before the month at i, or -1: a home that is free "fin
+// juin" is not free on the first of June. "Toronto West End - July 1" has no end of July.
+func (p *Prose) endOf(i int) int {
+	if p.words[i].line {
+		return -1
+	}
+	k := i - 1
+	for n := 0; n < 3 && (p.word(k) == "de" || p.word(k) == "du" || p.word(k) == "mois" || p.word(k) == "of" ||
+		p.word(k) == "d") && !p.words[k].line; n++ {
+		k--
+	}
+	switch p.word(k) {
+	case "fin":
+		return k
+	case "end":
+		if w := p.word(k - 1); p.word(k+1) == "of" && w != "west" && w != "east" && w != "north" && w != "south" ||
+			w == "the" || w == "at" || w == "by" || w == "from" || w == "starting" || p.about(k-1, aFreedom) {
+			return k
+		}
+	}
+	return -1
+}
+
 func (p *Prose) isMonthSpan(i int) bool {
 	return p.word(i) == "mois" || p.word(i) == "month" || p.word(i) == "months"
 }
@@ -188,6 +220,9 @@ var mayVerbs = set("be vary differ have change not apply require need include co
 func (p *Prose) monthly(i int) bool {
 	if p.words[i].w == "may" && mayVerbs[p.word(i+1)] {
 		return false
+	}
+	if p.endOf(i) >= 0 || p.word(i-1) == "mi" || p.sym(i-1) == '-' && p.word(i-2) == "mi" {
+		return true
 	}
 	if w := p.words[i].w; (w == "mars" || w == "mai") && (p.seq(i-2, "a", "partir") || p.seq(i-3, "a", "partir", "de") ||
 		p.seq(i-2, "mois", "de") ||
@@ -446,13 +481,22 @@ func (p *Prose) announced(i int) bool {
 	if p.besideHome(i) {
 		return true
 	}
-	for k := i - 1; k >= 0 && k >= i-5; k-- {
+	part := false // "fin", "mid"
+	for k := i - 1; k >= 0 && k >= i-7; k-- {
 		if p.words[k+1].line {
 			return false
 		}
 		switch p.word(k) {
+		case "as": // "free as of the 1st of December", not "under new management as of March 1"
+			return p.word(k+1) == "of" && (p.about(k-1, aFreedom) || freeAsOf[p.word(k-1)])
+		case "mi", "mid", "fin", "debut", "end", "beginning", "early", "late", "vers", "around":
+			part = true
+			continue
 		case "pour", "des", "starting", "partir", "compter", "compte", "debutant", "from", "entree", "commencant":
-			return true
+			if p.word(k-1) == "a" && k > 0 && !p.words[k].line { // "à partir de"
+				k--
+			}
+			return !part || p.opensOffer(k)
 		case "location", "sublet", "sublease": // "sous-location du 21 mars au 21 juin"
 			return p.word(k+1) == "du" || p.num(k+1) != nil || k+1 == i
 		case "date":
@@ -464,7 +508,7 @@ func (p *Prose) announced(i int) bool {
 		case "le", "er", "premier", "st", "of", "the", "du", "de", "mois":
 			continue
 		case "":
-			if p.words[k].kind == number || p.sym(k) == ':' {
+			if p.words[k].kind == number || p.sym(k) == ':' || p.sym(k) == '-' && p.word(k-1) == "mi" {
 				continue
 			}
 			return false
@@ -473,6 +517,18 @@ func (p *Prose) announced(i int) bool {
 		}
 	}
 	return false
+}
+
+// freeAsOf before "as of" says of a home when it is free.
+var freeAsOf = set("free vacant possession occupancy movein")
+
+// opensOffer tells whether the words from k on begin a thought or follow a home or its lease: "4 ½ pour fin juin", but
+// not "rénovations prévues pour fin août".
+func (p *Prose) opensOffer(k int) bool {
+	if k == 0 || p.words[k].line || p.sym(k-1) == '-' && p.words[k].space || p.words[k-1].kind == symbol && p.stop(k-1) {
+		return true
+	}
+	return p.words[k-1].half || kinds[p.word(k-1)] != "" || p.about(k-1, aLease|aSublet|aFreedom)
 }
 
 // besideHome tells whether the month at i stands bare beside a home or its rent, as in a headline: "4 ½ juillet",

@@ -65,6 +65,12 @@ func (p *Prose) bedrooms() (c count, den, ok bool) {
 		for j < len(p.words) && j-first < 3 && adjectives[p.word(j)] {
 			j++
 		}
+		for k := j; k < j+3 && (adjectives[p.word(k)] || roomKinds[p.word(k)]); k++ { // "1 king bedroom", not "1 king bed"
+			if w := p.word(k + 1); p.about(k+1, aBedroom) && w != "bed" && w != "beds" {
+				j = k + 1
+				break
+			}
+		}
 		if n >= 2 && !p.about(j, aBedroom|aPiece) {
 			if k := p.described(j, aBedroom); k > j { // "3 cozy bedrooms"
 				j = k
@@ -117,6 +123,9 @@ func (p *Prose) bedrooms() (c count, den, ok bool) {
 		}
 		if more == 0 && p.floorLeads(i) {
 			more, end = p.bedroomsByFloor(j + 1)
+		}
+		if rest, last := p.bedroomsListed(i, max(j, end), n, more > 0); rest > 0 {
+			more, end = more+rest, last
 		}
 		if k := p.mainBefore(i); k >= 0 && more == 0 { // "master + two small bedrooms"
 			return count{value: float64(n + 1), from: k, to: j}, den, true

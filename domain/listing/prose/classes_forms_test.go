@@ -13,7 +13,7 @@ var plainForms = []classCase{
 	{"T: 2 bdrm apt avail. immed.", "bedrooms=2 available=now|-"},
 	{"Available July 1/26", "available=07-01|2026-07-01"},
 	{"available mid-August", "available=08-15"},
-	{"Available end of May", "available=05-01|-"},
+	{"Available end of May", "available=05-31"},
 	{"2-car garage", "parking=included|available parking_type=indoor parking_spots=2|-"},
 	{"Parking for 3 vehicles", "parking=included|available parking_spots=3"},
 	{"Private driveway", "parking=available|included"},

@@ -4,10 +4,13 @@ import (
 	"maps"
 	"strings"
 	"testing"
+
+	"github.com/mtlrent/conveyor/domain/listing/prose"
 )
 
 // A classCase is a string made for a class of sentences, with what it says in the terms of the labelled strings. Part
-// is "description" unless the string begins with "T: ", for a title, or "A: ", for an advert without one.
+// is "description" unless the string begins with "T: ", for a title, "A: ", for an advert without one, "W: ", for a
+// passage with its address, or "L: ", for an address. "_" in a street is a space, and "only" is all amenities.
 type classCase struct{ text, want string }
 
 // classes are ways of saying things that adverts vary without end: what is in one list here is a rule in the code.
@@ -461,6 +464,8 @@ func TestClasses(t *testing.T) {
 	maps.Copy(all, freshClasses)
 	maps.Copy(all, advertClasses)
 	maps.Copy(all, halfClasses)
+	maps.Copy(all, landlordClasses)
+	maps.Copy(all, ordinaryClasses)
 	all["plain forms"] = plainForms
 	for class, cases := range all {
 		t.Run(class, func(t *testing.T) {
@@ -474,10 +479,23 @@ func TestClasses(t *testing.T) {
 				if text, whole := strings.CutPrefix(tt.text, "A: "); whole {
 					s.Part, s.Text = "advert", text
 				}
+				if text, passage := strings.CutPrefix(tt.text, "W: "); passage {
+					s.Part, s.Text = "where", text
+				}
+				if text, address := strings.CutPrefix(tt.text, "L: "); address {
+					s.Part, s.Text = "address", text
+				}
 				for pair := range strings.FieldsSeq(tt.want) {
 					key, value, _ := strings.Cut(pair, "=")
+					if key == "street" {
+						value = strings.ReplaceAll(value, "_", " ")
+					}
+					if got := strings.Join(prose.ParseAmenities(s.Text), ","); key == "only" && got != value {
+						t.Errorf("%q has %q, want %q", tt.text, got, value)
+					}
 					s.Want[key] = value
 				}
+				delete(s.Want, "only")
 				if wrong, _ := judge(s); len(wrong) > 0 {
 					t.Errorf("%q: %s", tt.text, strings.Join(wrong, "; "))
 				}

@@ -227,12 +227,42 @@ func (p *Prose) bareFloor(i int) (value string, from int) {
 	return "", i
 }
 
+// levelOf tells whether the main level of a house ends at i, which is what the advert offers: "main level of a
+// bungalow". "Main level of the home: kitchen, living room" is on a list of all levels.
+func (p *Prose) levelOf(i int) bool {
+	if w := p.word(i - 1); w != "main" && w != "ground" || p.word(i+1) != "of" || !p.placed(i-1, false) {
+		return false
+	}
+	if w := p.word(i + 2); w != "a" && w != "an" {
+		return false
+	}
+	home := false
+	for k := i + 3; k <= i+6 && !p.stop(k); k++ {
+		home = home || p.about(k, aType) && p.word(k) != "building"
+		if p.sym(k) == ':' {
+			return false
+		}
+	}
+	for k := range p.words {
+		if p.word(k) == "level" && k != i && otherLevels[p.word(k-1)] {
+			return false
+		}
+	}
+	return home
+}
+
+// otherLevels of a home tell that it is more than its main one.
+var otherLevels = set("upper lower second top nd")
+
 func (p *Prose) floor(headline bool) (value string, from, to int) {
 	for i := range p.words {
 		if p.about(i, aFloor) {
 			if v, k := p.bareFloor(i); v != "" {
 				return v, k, i
 			}
+		}
+		if p.word(i) == "level" && p.levelOf(i) {
+			return "ground", i - 1, i
 		}
 		if !p.about(i, aType) && p.word(i) != "plancher" {
 			continue

@@ -15,10 +15,19 @@ func (p *Prose) describe(a *amount, used int) {
 		if w := p.word(k); w == "rate" || w == "rent" || w == "price" { // "weekly rate $250"
 			k--
 		}
-		if p.sym(k) == ':' { // "loyer hebdomadaire : 165 $"
+		// "loyer hebdomadaire : 165 $"
+		if w := p.word(k); p.sym(k) == ':' || w == "of" || w == "de" || w == "is" || w == "est" {
+			k--
+		}
+		if w := p.word(k); w == "rent" || w == "rental" { // "yearly rent of $24,000"
 			k--
 		}
 		switch p.word(k) {
+		case "annuel", "annual", "yearly":
+			if l, n := p.word(k-1), p.word(k+1); a.cents >= leastYearlyCents && (l == "loyer" || l == "prix" || n == "rent" ||
+				n == "rental") {
+				a.per = perYear
+			}
 		case "weekly", "hebdomadaire", "hebdo":
 			a.per = perWeek
 		case "daily", "nightly":
@@ -40,12 +49,53 @@ func (p *Prose) describe(a *amount, used int) {
 	if a.role == forRent || a.role == forExtra {
 		p.after(a, next)
 	}
-	if limit := ceilings[a.role]; limit > 0 && a.cents > limit && !a.worth {
+	if limit := ceilings[a.role]; limit > 0 && a.cents > limit && !a.worth && a.per != perYear {
 		a.role = forRent
 	}
-	if a.per == perYear && a.role == forRent {
+	if a.per == perYear && a.role == forRent && !p.yearOfRent(a, next) {
 		a.role = forOther
 	}
+}
+
+// leastYearlyCents is the least that a home costs a year: less is a permit's, or a month's.
+const leastYearlyCents = 3600_00
+
+// earned or owed a year is no rent, whatever its size.
+var earned = set("revenu revenus income incomes salaire salaires salary salaries earn earns earned gagne gagner " +
+	"gagnez earning earnings make makes making wage wages gross household applicant applicants candidat candidats faire " +
+	"evaluation condo hausse budget increase increases increased times fois triple subsidy subvention allocation " +
+	"economie economies save saves saving savings assurance insurance taxe taxes tax frais fee fees scolarite tuition " +
+	"bonus pension bourse bourses own minimum required requis qualify")
+
+// rentNames name the rent of a home before a sum a year.
+var rentNames = set("loyer loyers rent rental")
+
+// yearOfRent tells whether a sum a year is the rent of a home: it is named as such, or heads the text and is alone,
+// "loyer annuel : 14 400 $", "$21,600 per year", but not "vignette 80 $ par année" or "revenu de 45 000 $ par an".
+func (p *Prose) yearOfRent(a *amount, next int) bool {
+	const most = 150_000_00
+	if a.cents < leastYearlyCents || a.cents > most {
+		return false
+	}
+	named, apart := false, false
+	for k := a.from - 1; k >= 0 && k >= a.from-20 && !p.stop(k+1); k-- {
+		w := p.word(k)
+		if earned[w] {
+			return false
+		}
+		if role, ok := costs[w]; ok && role != forRent && (!named || k >= a.from-8) && p.sym(k+1) != ',' {
+			return false // "garage à louer", "parking rent"
+		}
+		apart = apart || p.sym(k) == ',' || k < a.from-1 && p.words[k].kind == number
+		named = named || rentNames[w] && !apart && k >= a.from-6
+	}
+	for k := a.to + 1; k <= a.to+12 && !p.stop(k); k++ {
+		if earned[p.word(k)] {
+			return false
+		}
+	}
+	return named || a.from == 0 && (p.stop(next) || p.sym(next) == ',') ||
+		rentNames[p.word(next)] && p.stop(next+1)
 }
 
 // andUp passes "et plus", "et +", "and up", "+" at i.
@@ -73,7 +123,7 @@ var connectors = set("is est sont a de d environ env about approx approximately 
 	"egalement aussi also peu pres are stall stalls spot spots space spaces place places " +
 	"estimated estime estimee estimes approximative around autour prevoir minimum maximum max souterrain if si desire " +
 	"desiree optional nearby couvert covered rate an can could peut etre loue separement be rented had separately " +
-	"option optionnel chaque each sont non obligatoire mensuelle of chauffe chauffee heated")
+	"option optionnel chaque each sont non obligatoire mensuelle of chauffe chauffee heated moyennant contre")
 
 // before reads the words that lead to the amount.
 func (p *Prose) before(a *amount, used int) {

@@ -46,9 +46,7 @@ func (n *normalizer) rent() {
 	case printed.Cents > 0:
 		set(printed.Cents, "price", printed.Text)
 		l.RentFrom = printed.From
-		if printed.Per == "week" {
-			n.warn("rent_cents", listing.CodeWeekly, "%s a week is %s a month", listing.Dollars(printed.Stated), listing.Dollars(printed.Cents))
-		}
+		n.converted(printed)
 		if printed.Low {
 			n.low(Price{}, title, body)
 		}
@@ -58,11 +56,11 @@ func (n *normalizer) rent() {
 	case title.Cents > 0 && !title.Low:
 		set(title.Cents, "title", title.Text)
 		l.RentFrom = title.From
-		n.weekly(title)
+		n.converted(title)
 	case body.Cents > 0 && !body.Low:
 		set(body.Cents, "description", body.Text)
 		l.RentFrom = body.From
-		n.weekly(body)
+		n.converted(body)
 	case printed.Per == "day" || title.Per == "day" || body.Per == "day":
 		n.reject("price", listing.CodePerDay, "a price per day has no monthly equivalent")
 		return
@@ -90,13 +88,17 @@ func (p *Prose) names(cents int64) bool {
 	return slices.ContainsFunc(p.amounts(), func(a amount) bool { return a.cents == cents })
 }
 
-func (n *normalizer) weekly(p Price) {
-	if p.Per == "week" {
+// converted warns of a rent that is not stated a month.
+func (n *normalizer) converted(p Price) {
+	switch p.Per {
+	case "week":
 		n.warn("rent_cents", listing.CodeWeekly, "%s a week is %s a month", listing.Dollars(p.Stated), listing.Dollars(p.Cents))
+	case "year":
+		n.warn("rent_cents", listing.CodeYearly, "%s a year is %s a month", listing.Dollars(p.Stated), listing.Dollars(p.Cents))
 	}
 }
 
-// perWeek corrects an amount that the words say is for a week or a day.
+// perWeek corrects an amount that the words say is for a week, a year or a day.
 func (n *normalizer) perWeek(prices ...Price) {
 	for _, p := range prices {
 		if p.Stated != n.l.RentCents {
@@ -105,9 +107,9 @@ func (n *normalizer) perWeek(prices ...Price) {
 		switch p.Per {
 		case "month":
 			return
-		case "week":
+		case "week", "year":
 			n.l.RentCents = p.Cents
-			n.warn("rent_cents", listing.CodeWeekly, "%s a week is %s a month", listing.Dollars(p.Stated), listing.Dollars(p.Cents))
+			n.converted(p)
 			return
 		case "day":
 			n.reject("price", listing.CodePerDay, "%s a day has no monthly equivalent", listing.Dollars(p.Stated))

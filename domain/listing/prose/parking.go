@@ -98,8 +98,9 @@ func (p *Prose) parking() (out listing.Parking, best, from, to int) {
 		}
 		if out.Offer != "included" || out.Spots == 0 {
 			out.Offer, out.PriceCents, best = "extra", a.cents, 4
-			if from < 0 {
+			if from < 0 { // "underground spot can be had for $125"
 				from, to = a.from, a.to
+				out.Type = p.pricedSpot(a.from)
 			}
 		}
 		break
@@ -119,6 +120,28 @@ func (p *Prose) parking() (out listing.Parking, best, from, to int) {
 		}
 	}
 	return out, best, from, to
+}
+
+// pricedSpot returns where the place is of which the price is at i, from the words right before the place: "underground
+// spot can be had for $125", not "indoor pool, one spot is $150".
+func (p *Prose) pricedSpot(i int) string {
+	for k := i - 1; k >= i-9 && k > 0 && !p.stop(k+1); k-- {
+		if costs[p.word(k)] != forParking && !parkingSpots[p.word(k)] {
+			continue
+		}
+		for k--; k >= 0 && !p.stop(k+1); k-- {
+			switch parkingBefore[p.word(k)] {
+			case parkIndoors:
+				return "indoor"
+			case parkOutdoors:
+				return "outdoor"
+			}
+			if costs[p.word(k)] != forParking && !parkingSpots[p.word(k)] {
+				return ""
+			}
+		}
+	}
+	return ""
 }
 
 // parkingSum reads what the parking at i costs where no sign says that it is money: "parking available, added for 75",

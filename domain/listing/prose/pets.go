@@ -26,7 +26,7 @@ var petVerdicts = meanings(map[verdictOnPets]string{
 	allowed: "accepte acceptes acceptee acceptees accepter accepted permis permise permises admis admise " +
 		"tolere toleres toleree bienvenu bienvenue bienvenus bienvenues ok allowed welcome friendly " +
 		"autorise autorises autorisee permit welcomed oui yes opere operes degriffe degriffes sterilise sterilises " +
-		"accept allow acceptable fine okay tolerated permitted permi autoriser tolerer tolerees acept accepts",
+		"accept allow acceptable fine correct corrects okay tolerated permitted permi autoriser tolerer tolerees acept accepts",
 	banned: "interdit interdits interdis interdi excluded interdite interdites refuse refuses prohibited " +
 		"forbidden exclu exclus prohibe prohibes defendu defendus",
 	conditional: "considere consideres considered discuter discussed discussion discretion negociable negociables " +

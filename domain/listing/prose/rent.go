@@ -14,8 +14,8 @@ const lowRentCents = 100_00
 // A Price is the rent as a text states it.
 type Price struct {
 	Cents  int64  // CAD cents a month; 0 when none can be told
-	Stated int64  // as written, before a weekly rent is converted
-	Per    string // month week day, "" = not said
+	Stated int64  // as written, before a rent per week or year is converted
+	Per    string // month week day year, "" = not said
 	From   bool   // "from 795 $": the lowest of several
 	Low    bool   // under 100 $ a month: a placeholder, a side cost or a rent per square foot, not a home's rent
 	Kind   string // CONTACT, SWAP_TRADE or GIVE_AWAY when words stand where an amount should
@@ -62,6 +62,9 @@ func (p *Prose) rent() Price {
 		case all[best].per != perMonth && a.per == perMonth &&
 			(all[best].per != unstated || all[best].cents > listing.MaxRentCents):
 			best = i // "$50/day or $900/month"
+		case all[best].per == perYear && a.per == unstated && a.cents >= lowRentCents &&
+			(a.named || a.cents <= all[best].cents/6):
+			best = i // "19 800 $ par an, soit 1650 $"
 		}
 	}
 	if best < 0 {
@@ -75,6 +78,8 @@ func (p *Prose) rent() Price {
 		out.Cents = Monthly(a.cents)
 	case perDay:
 		out.Cents = 0
+	case perYear:
+		out.Cents = (a.cents + 6) / 12
 	}
 	out.Low = out.Cents < lowRentCents && a.per != perDay
 	return out

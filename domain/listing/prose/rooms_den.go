@@ -30,6 +30,9 @@ func (p *Prose) hasDen() int {
 		if w := p.word(i); w != "den" && w != "solarium" || i == 0 || p.words[i].line && p.sym(i+1) == '.' {
 			continue
 		}
+		if p.word(i) == "den" && p.listItem(i) {
+			return i
+		}
 		for k := i - 1; k >= i-4 && k >= 0; k-- {
 			switch w := p.word(k); {
 			case w == "a" || w == "an" || w == "un" || w == "with" || w == "avec" || w == "plus" ||
@@ -41,6 +44,16 @@ func (p *Prose) hasDen() int {
 		}
 	}
 	return -1
+}
+
+// listItem tells whether the word at i is an item by itself of a list, right behind bedrooms or bathrooms: "1 bed • 1
+// bath • den • parking", "2 bed, den, 2 bath".
+func (p *Prose) listItem(i int) bool {
+	mark := func(k int) bool {
+		s := p.sym(k)
+		return s == ';' || s == '|' || s == ',' || s == '/'
+	}
+	return mark(i-1) && (i+1 == len(p.words) || mark(i+1)) && p.about(i-2, aBedroom|aBathroom)
 }
 
 // bedroomFurniture stands beside beds that are furniture.

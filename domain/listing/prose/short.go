@@ -1,6 +1,7 @@
 package prose
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -16,14 +17,25 @@ type short struct {
 type cutWhen uint8
 
 const (
-	anywhere   cutWhen = iota
-	beforeDot          // a word of its own without the point
-	afterThing         // beforeDot, after what a rent may include: "Gestion Roy inc." is a company
-	noBundle           // but after what is sold in packages
-	noWalkout          // but before what one walks out to
-	counted            // after the ordinal of a floor
-	ofTenant           // after "du", "par le", "au"
-	beforeAny          // before a space, or before a small letter
+	anywhere       cutWhen = iota
+	beforeDot              // a word of its own without the point
+	afterThing             // beforeDot, after what a rent may include: "Gestion Roy inc." is a company
+	noBundle               // but after what is sold in packages
+	noWalkout              // but before what one walks out to
+	counted                // after the ordinal of a floor
+	ofTenant               // after "du", "par le", "au"
+	beforeAny              // before a space, or before a small letter
+	dotted                 // with its point, and no number behind it
+	listed                 // dotted, on a list: elsewhere "rang." is a road
+	itemOnly               // on a list: elsewhere "DW" is a name
+	notHigh                // but not of a ceiling, and without an accent: "plafonds élev."
+	beforeCentral          // dotted, before "central"
+	afterHalf              // after "demi", "semi" or "½"
+	afterFridge            // dotted, next to a fridge: elsewhere it is the kitchen
+	afterAppliance         // next to a fridge, a stove or a washer: elsewhere "L-V" are days
+	afterFloors            // after the floors that are of it
+	beforeLaundry          // before a word of laundry
+	afterRoom              // after the name of a room of the building
 )
 
 // shorts are single words. The point after one goes with it.
@@ -31,6 +43,11 @@ var shorts = shortWords(map[string]string{
 	"basement": "bsmt bsmnt basmt bsmnts", "floor": "flr", "floors": "flrs", "level": "lvl", "etage": "etg",
 	"climatisation": "clim climatis", "parking": "prkg prkng pkng", "utilities": "utils", "available": "avail",
 	"dryer": "dryr", "washer": "wshr", "elec": "elec",
+	// Amenities cut short, as MLS sheets and LesPAC have them.
+	"dishwasher": "dishw dishwshr", "vaisselle": "vaiss", "hardwood": "hdwd hrdwd hrdwood", "frigo": "frig",
+	"refrigerateur": "refrig", "fridge": "fridg", "ascenseur": "ascens", "interphone": "interph",
+	"locker": "lckr", "storage": "stge strge", "backyard": "bkyd bkyrd bckyrd", "laundry": "lndry ldry",
+	"buanderie": "buand", "indoor": "indr", "outdoor": "outdr", "building": "bldg", "fireplace": "frplc firepl",
 }, map[string]short{
 	"util":   {[]string{"utilities"}, beforeDot},
 	"inc":    {[]string{"incl"}, afterThing},
@@ -40,6 +57,14 @@ var shorts = shortWords(map[string]string{
 	"pkg":    {[]string{"parking"}, noBundle},
 	"fl":     {[]string{"floor"}, counted},
 	"loc":    {[]string{"locataire"}, ofTenant},
+	"balc":   {[]string{"balcon"}, dotted},
+	"rang":   {[]string{"rangement"}, listed},
+	"dw":     {[]string{"dishwasher"}, itemOnly},
+	"elev":   {[]string{"elevator"}, notHigh},
+	"asp":    {[]string{"aspirateur"}, beforeCentral},
+	"cuis":   {[]string{"cuisiniere"}, afterFridge},
+	"ens":    {[]string{"ensuite"}, beforeLaundry},
+	"rm":     {[]string{"room"}, afterRoom},
 })
 
 func shortWords(plain map[string]string, more map[string]short) map[string]short {
@@ -65,8 +90,17 @@ var shortPairs = map[byte][]struct {
 		{"w/", short{[]string{"with"}, beforeAny}},
 	},
 	'd': {{"d/w", short{[]string{"dishwasher"}, anywhere}}},
-	'l': {{"l/s", short{[]string{"laveuse", "/", "secheuse"}, anywhere}}},
+	'l': {
+		{"l/s", short{[]string{"laveuse", "/", "secheuse"}, anywhere}},
+		{"l-v", short{[]string{"lavevaisselle"}, afterAppliance}},
+		{"l/v", short{[]string{"lavevaisselle"}, afterAppliance}},
+		{"l.v.", short{[]string{"lavevaisselle"}, afterAppliance}},
+	},
+	'b': {{"b.f.", short{[]string{"bois", "franc"}, afterFloors}}},
+	'f': {{"f/p", short{[]string{"fireplace"}, anywhere}}},
 	's': {
+		{"s.-s.", short{[]string{"soussol"}, anywhere}}, {"s-s", short{[]string{"soussol"}, afterHalf}},
+		{"s.s.", short{[]string{"soussol"}, afterHalf}},
 		{"s.-sol", short{[]string{"soussol"}, anywhere}}, {"s. sol", short{[]string{"soussol"}, anywhere}},
 		{"s-sol", short{[]string{"soussol"}, anywhere}}, {"s.sol", short{[]string{"soussol"}, anywhere}},
 		{"s/sol", short{[]string{"soussol"}, anywhere}},
@@ -101,9 +135,19 @@ func (p *Prose) shortAt(i, j int) (words []string, end int) {
 			return []string{"chaude"}, p.pointAfter(j)
 		}
 		return nil, j
-	case w == "sep": // "sep. entrance"; it is a month elsewhere
-		if k := skip(s, j+1); char(s, j) == '.' && strings.HasPrefix(s[min(k, len(s)):], "entr") {
-			return []string{"separate"}, j + 1
+	case w == "sep": // "sep. entrance", "sep ent"; it is a month elsewhere
+		end := j
+		if char(s, j) == '.' {
+			end++
+		}
+		k := skip(s, end)
+		n := k
+		for n < len(s) && isLetter(s[n]) {
+			n++
+		}
+		if last := len(p.words) - 1; k > j && entrances[s[k:n]] && p.num(last) == nil && !p.about(last, aFreedom) &&
+			!ordinalEnds[p.word(last)] {
+			return []string{"separate"}, end
 		}
 		return nil, j
 	}
@@ -150,6 +194,46 @@ func (p *Prose) mayCut(when cutWhen, i, j int) bool {
 	case beforeAny:
 		next := char(s, j)
 		return next == ' ' || isLetter(next) && p.text[p.at[i]] == 'w'
+	case dotted:
+		return char(s, j) == '.' && !isDigit(char(s, skip(s, j+1)))
+	case listed:
+		return p.besideItems(last) && p.mayCut(dotted, i, j)
+	case itemOnly:
+		next := char(s, skip(s, j))
+		return !isLetter(char(s, j)) && (p.besideItems(last) || next == ',' || next == '/' || next == '+' || next == '&')
+	case notHigh:
+		return !isLetter(char(s, j)) && p.text[p.at[i]] < utf8.RuneSelf && !highThings[p.word(last)] &&
+			!isDigit(char(s, skip(s, min(j+1, len(s)))))
+	case beforeCentral:
+		return char(s, j) == '.' && strings.HasPrefix(s[min(skip(s, j+1), len(s)):], "centr")
+	case afterFloors:
+		w := p.word(last)
+		if w == "en" || w == "de" {
+			w = p.word(last - 1)
+		}
+		return w == "plancher" || w == "planchers"
+	case afterAppliance:
+		for last > 0 && (p.words[last].kind == symbol && !p.stop(last) || p.word(last) == "et") {
+			last--
+		}
+		return !isLetter(char(s, j)) && kitchenThings[p.word(last)] && last >= len(p.words)-3
+	case afterHalf:
+		w := p.word(last)
+		if p.sym(last) == '-' {
+			w = p.word(last - 1)
+		}
+		t := p.num(last)
+		return !isLetter(char(s, j)) && (w == "demi" || w == "semi" || t != nil && t.cents == 50 && t.digits == 0)
+	case afterFridge:
+		for last > 0 && (p.words[last].kind == symbol || p.word(last) == "et") {
+			last--
+		}
+		return char(s, j) == '.' && fridges[p.word(last)] && last >= len(p.words)-3
+	case beforeLaundry:
+		k := skip(s, min(j+1, len(s)))
+		return k > j && beforeAnyOf(s, k, "laundry", "lndry", "ldry")
+	case afterRoom:
+		return !isLetter(char(s, j)) && roomsOfHouse[p.word(last)]
 	case anywhere:
 	}
 	return !isLetter(char(s, j))
@@ -159,6 +243,13 @@ var (
 	bundled = set("internet cable tv television wifi fi appliance appliances furniture welcome movein")
 	// walkouts are what "W/O" leads out to.
 	walkouts = set("patio patios deck decks balcony balconies terrace yard backyard basement bsmt")
+	fridges  = set("frigo refrigerateur frigidaire fridge refrigerator")
+	// kitchenThings stand beside a dishwasher on a list.
+	kitchenThings = set("frigo refrigerateur frigidaire fridge refrigerator poele cuisiniere four laveuse secheuse " +
+		"hotte stove")
+	highThings   = set("plafond plafonds ceiling ceilings")
+	entrances    = set("ent entr entrance entrances entry")
+	roomsOfHouse = set("laundry living dining family exercise rec games party storage bike")
 	// rentThings are what a rent may include, beside the topics.
 	rentThings = set("tout tous toutes all everything taxes stats electros electromenagers appliances appliance fi tv " +
 		"lights light gas gaz clim climatisation ac washer dryer laveuse secheuse laundry deneigement locker")
@@ -170,6 +261,21 @@ func (p *Prose) rentThing(i int) bool {
 		i--
 	}
 	return p.about(i, aUtility|aParking|aFurnishing) || rentThings[p.word(i)]
+}
+
+// besideItems tells whether the token at i may stand before an item of a list.
+func (p *Prose) besideItems(i int) bool {
+	switch p.sym(i) {
+	case ',', '/', '+', '&':
+		return true
+	}
+	w := p.word(i)
+	return w == "et" || w == "and" || w == "avec" || w == "with"
+}
+
+// beforeAnyOf tells whether one of the words is at the byte i.
+func beforeAnyOf(s string, i int, words ...string) bool {
+	return i <= len(s) && slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(s[i:], w) })
 }
 
 // leadsThings tells whether the "inc." that ends at j leads from a price or the start to a thing: "975 $ inc.
@@ -217,8 +323,7 @@ func (p *Prose) shortLaundry(i, j int) (words []string, end int) {
 		return nil, j
 	}
 	k := j
-	for char(s, k) == '.' || char(s, k) == ' ' || char(s, k) == '/' || char(s, k) == '-' || char(s, k) == '&' ||
-		char(s, k) == '+' {
+	for n := 0; n < 4 && (strings.IndexByte(". /-&+", char(s, k)) >= 0 || char(s, k) == ',' && char(s, k-1) == '.'); n++ {
 		k++
 	}
 	if strings.HasPrefix(s[k:], "et ") {

@@ -79,11 +79,16 @@ func (p *Prose) utilities() (u inclusions, where findings) {
 			where[what].from, where[what].to = from, to
 		}
 	}
+	p.answered(func(what utility, yes bool, from, to int) { say(what, yes, from, to) })
 	for i := range p.words {
 		t := &p.words[i]
 		if t.topic&(anInclusion|aUtility|aFurnishing) == 0 && t.w != "sauf" && t.w != "except" && t.w != "excepte" {
 			if p.toTenant(i) {
-				p.listBefore(i-2, func(what utility, k int) { say(what, false, k, i) })
+				k := i - 2
+				for copulas[p.word(k)] { // "hydro is on you"
+					k--
+				}
+				p.listBefore(k, func(what utility, k int) { say(what, false, k, i) })
 			}
 			continue
 		}
@@ -164,6 +169,10 @@ func (p *Prose) utilities() (u inclusions, where findings) {
 			})
 			continue
 		}
+		if p.byOwner(i, to) {
+			p.listBefore(from-1, func(what utility, k int) { say(what, yes, k, to) })
+			continue
+		}
 		if ok, enumerated := p.everything(from, to); ok && (yes || collectives[p.lastWord(from)]) {
 			if !enumerated && yes {
 				all, none, allAt = true, false, [2]int{max(from-1, 0), to}
@@ -189,7 +198,7 @@ func (p *Prose) utilities() (u inclusions, where findings) {
 			p.list(k, func(what utility, end int) { say(what, false, k, end) })
 		}
 		n := 0
-		if p.word(i) != "inclure" { // "en plus d'inclure l'internet": what it is about follows
+		if p.word(i) != "inclure" && !p.paysFor(i, to+1) { // "en plus d'inclure l'internet": what it is about follows
 			p.listBefore(from-1, func(what utility, k int) {
 				n++
 				say(what, yes, k, to)
@@ -395,14 +404,70 @@ func (p *Prose) onTop(i int) utility {
 	t := p.num(i - 2)
 	priced := p.sym(i-2) == '$' || p.word(i-2) == "mois" || p.word(i-2) == "month" || t != nil && t.digits >= 3
 	if before, _ := p.thing(i - 2); !priced && (what == heat || before != noUtility) { // "water + hydro", on a list
-		return noUtility
+		k := i - 2
+		for n := 0; n < 3 && before != noUtility && p.sym(k-1) == '+'; n++ { // "$1,650 + heat + hydro"
+			k -= 2
+			before, _ = p.thing(k)
+		}
+		if t := p.num(k); k == i-2 || p.sym(k) != '$' && p.word(k) != "mois" && p.word(k) != "month" && (t == nil ||
+			t.digits < 3) {
+			return noUtility
+		}
 	}
 	for k := end + 1; k <= end+4 && !p.stop(k); k++ {
+		if w := p.word(k + 1); p.sym(k) == ',' && (w == "everything" || w == "all" || w == "tout" || w == "le") {
+			break // "plus electricity, everything else included"
+		}
 		if p.about(k, anInclusion) {
 			return noUtility
 		}
 	}
 	return what
+}
+
+// answered calls f for each thing that "yes" or "no" answers as on a form: "Chauffage : oui", "Hydro - NO", "internet
+// (non)". The answer ends its item, "Internet : no limit" is none, and nothing more is said of it: "Internet: yes
+// ($60)". A television may be furniture.
+func (p *Prose) answered(f func(what utility, yes bool, from, to int)) {
+	for i := range p.words {
+		s := p.sym(i)
+		if s != ':' && s != '-' && s != '(' && s != '=' {
+			continue
+		}
+		said := answers[p.word(i+1)]
+		if said == 0 || !p.stop(i+2) && p.words[i+2].kind != symbol || p.qualified(i+2) {
+			continue
+		}
+		k := i - 1
+		if w := p.word(k); w == "chaude" || w == "water" && p.word(k-1) == "hot" {
+			k--
+		}
+		if w := p.word(k); w == "tv" || w == "television" {
+			continue
+		}
+		if what, end := p.thing(k); end == i-1 && what != noUtility && what < parkingPlace && p.itemBegins(k) {
+			f(what, said == saysIncluded, k, i+1)
+		}
+	}
+}
+
+// qualified tells whether an answer that ends before k goes on to a sum or to who pays: "oui, en sus", before the next
+// label.
+func (p *Prose) qualified(k int) bool {
+	for n := k; n <= k+7 && !p.stop(n); n++ {
+		switch s := p.sym(n); {
+		case s == '$', p.about(n, anInclusion|aMoney), tenants[p.word(n)], p.word(n) == "extra":
+			return true
+		case s == ':', s == '=', s == '*', s == '|', s == '(' && n > k:
+			return false
+		}
+	}
+	return false
+}
+
+// itemBegins tells whether an item of a list or form begins at i.
+func (p *Prose) itemBegins(i int) bool {
+	return i == 0 || p.words[i].line || p.words[i-1].kind == symbol
 }
 
 // noParking tells whether the parking at i is denied: "aucun stationnement inclus", "0 parking included".
@@ -441,7 +506,7 @@ func (p *Prose) thing(i int) (utility, int) {
 		return otherThing, i + 1
 	case w == "power" && powered[next]:
 		return otherThing, i + 1
-	case w == "hydro" && p.sym(i+1) == '-':
+	case w == "hydro" && p.sym(i+1) == '-' && p.word(i+2) == "quebec":
 		return electricity, i + 2
 	case w == "hydro" && next == "quebec":
 		return electricity, i + 1

@@ -106,7 +106,8 @@ func (p *Prose) allUtilities(i int) bool {
 		}
 	}
 	for k := i + 1; k <= i+4 && k < len(p.words) && !p.stop(k); k++ {
-		if p.about(k, anInclusion) || exceptWords[p.word(k)] && !p.onlyThings(k+1) || copulas[p.word(k)] {
+		if p.about(k, anInclusion) || exceptWords[p.word(k)] && !p.onlyThings(k+1) || copulas[p.word(k)] ||
+			p.word(k) == "on" && tenants[p.word(k+1)] { // "all utilities on tenant"
 			return false
 		}
 	}

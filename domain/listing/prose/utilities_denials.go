@@ -72,13 +72,29 @@ func (p *Prose) heatedThing(i int) bool {
 	for k := i - 1; k >= i-3 && k >= 0 && !p.words[k+1].line; k-- {
 		w := p.word(k)
 		if heatedBefore[w] {
-			return true
+			return w != "sol" || !p.homeInBasement(k)
 		}
 		if !heatedFillers[w] {
 			break
 		}
 	}
 	return heatedAfter[p.word(i+1)] || (p.word(i+2) == "floor" || p.word(i+2) == "floors")
+}
+
+// homeInBasement tells whether "sous-sol", of which "sol" is at k, follows the size of a home: "3 ½ sous-sol chauffé",
+// but not "garage au sous-sol chauffé".
+func (p *Prose) homeInBasement(k int) bool {
+	if k--; p.sym(k) == '-' {
+		k--
+	}
+	if p.word(k) != "sous" || k == 0 {
+		return false
+	}
+	if k--; p.word(k) == "demi" && k > 0 {
+		k--
+	}
+	t := p.num(k)
+	return t != nil && (t.half || t.cents == 50 && t.digits == 0) // "3 1/2 1/2 sous-sol"
 }
 
 var denials = set("non pas not ni no nor isn aren jamais never sans")

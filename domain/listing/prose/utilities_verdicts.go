@@ -32,7 +32,7 @@ var (
 		saysNamed:    "nom",
 		saysExtra:    "sus extra",
 		saysFree:     "gratuit gratuits gratuite free",
-		saysPays:     "pays pay paie assume assumes assument assumer covers",
+		saysPays:     "pays pay paie assume assumes assument assumer covers couvre",
 		saysPaid:     "paye payes payee payees paid payable payables payer",
 		saysCost:     "cost expense expenses",
 		saysCharge:   "charge frais",
@@ -47,11 +47,18 @@ var (
 
 // toTenant tells whether the word at i ends "chauffage et électricité au locataire" and no longer verdict.
 func (p *Prose) toTenant(i int) bool {
-	if w := p.word(i); w != "locataire" && w != "locataires" || p.word(i-1) != "au" && p.word(i-1) != "aux" {
+	k := i - 2
+	switch w := p.word(i); {
+	case (w == "locataire" || w == "locataires") && (p.word(i-1) == "au" || p.word(i-1) == "aux"):
+	case tenants[w] && p.word(i-1) == "on": // "hydro is on you", "all utilities on tenant"
+		for copulas[p.word(k)] {
+			k--
+		}
+	default:
 		return false
 	}
-	what, _ := p.thing(i - 2)
-	return what != noUtility && what != otherThing && what < parkingPlace && (p.stop(i+1) || p.sym(i+1) == ',' ||
+	what, _ := p.thing(k)
+	return (what != noUtility && what < parkingPlace || what == collective) && (p.stop(i+1) || p.sym(i+1) == ',' ||
 		p.sym(i+1) == ')')
 }
 
@@ -141,6 +148,10 @@ func (p *Prose) verdict(i int) (yes bool, from, to int, ok bool) {
 	case saysFree:
 		return true, i, i, !p.about(i-1, aMonth) && p.word(i-1) != "mois" && p.word(i-1) != "month"
 	case saysPays:
+		if l := p.word(i - 1); (w == "covers" || w == "couvre") && (l == "rent" || l == "price" || l == "loyer" ||
+			l == "prix") { // "rent covers heat and hot water"
+			return true, i, i, true
+		}
 		k := i - 1
 		for n := 0; n < 3 && payFillers[p.word(k)]; n++ {
 			k--
@@ -154,6 +165,21 @@ func (p *Prose) verdict(i int) (yes bool, from, to int, ok bool) {
 			if tenants[p.word(k)] {
 				return false, i, k, true
 			}
+			if landlords[p.word(k)] { // "heat paid by the landlord"
+				ok = (p.word(i+1) == "by" || p.word(i+1) == "par") && !p.could(i) && p.word(k+1) != "up" &&
+					p.word(k+1) != "jusqu" // "paid by the landlord up to $50"
+				if p.denied(i) {
+					return false, i - 1, k, ok
+				}
+				return true, i, k, ok
+			}
+		}
+		k := i - 1
+		if copulas[p.word(k)] {
+			k--
+		}
+		if w == "paid" && p.word(k) == "utilities" && (p.stop(i+1) || p.sym(i+1) == ',' || p.sym(i+1) == ')') {
+			return true, i, i, true // "all utilities paid"
 		}
 		return false, i, i, w == "payer" && p.word(i-1) == "a" && p.word(i+1) != "par"
 	case saysHeading:
@@ -212,6 +238,34 @@ func (p *Prose) verdict(i int) (yes bool, from, to int, ok bool) {
 		}
 	}
 	return false, i, i, false
+}
+
+// paysFor tells whether "you pay" at i goes on to what is paid at k: what stands before it is on another list. Not
+// behind a mark, or before a later verdict: "hydro: tenant pays, heat included".
+func (p *Prose) paysFor(i, k int) bool {
+	if inclusionWords[p.word(i)] != saysPays {
+		return false
+	}
+	pays := false
+	for n := k; n < len(p.words) && !p.stop(n); n++ {
+		switch what, _ := p.thing(n); {
+		case p.about(n, anInclusion):
+			return false
+		case pays:
+		case what != noUtility:
+			pays = true
+		case p.words[n].kind == symbol, n > k+5, p.word(n) == "et", p.word(n) == "and":
+			return false
+		case !p.glue(n) && p.word(n) != "for" && p.word(n) != "only" && p.word(n) != "seulement":
+			return false
+		}
+	}
+	return pays
+}
+
+// byOwner tells whether the verdict i..to is "paid by the landlord": it is about what stands before it alone.
+func (p *Prose) byOwner(i, to int) bool {
+	return inclusionWords[p.word(i)] == saysPaid && landlords[p.word(to)]
 }
 
 var (
