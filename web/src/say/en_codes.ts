@@ -18,6 +18,7 @@ export const code = {
     truncated: 'cut',
     cleaned: 'cleaned',
     weekly: 'rent per week',
+    yearly: 'rent per year',
     doubtful: 'doubtful',
     invalid_url: 'invalid address of an image',
     too_many: 'too many images',

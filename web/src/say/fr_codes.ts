@@ -17,6 +17,7 @@ export const code: (typeof en)['code'] = {
     truncated: 'coupé',
     cleaned: 'nettoyé',
     weekly: 'loyer par semaine',
+    yearly: 'loyer par an',
     doubtful: 'douteux',
     invalid_url: 'adresse d’image invalide',
     too_many: 'trop d’images',
