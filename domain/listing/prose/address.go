@@ -487,9 +487,17 @@ func (p *Prose) address(headline bool) (a listing.Address, from, to int, ok bool
 		if k >= len(p.words) || p.words[k].line {
 			continue
 		}
-		named := p.namedStreet(k) // "Maple Avenue": its type comes last
-		if t.digits < 2 || p.noDoor(i) {
+		named := p.namedStreet(k)                             // "Maple Avenue": its type comes last
+		if t.digits < 2 || p.noDoor(i) || p.sym(k-1) == ',' { // "close to the 401, Yonge Street"
 			named = 0
+		}
+		first := i
+		if named > 0 && row == i && k > i+1 {
+			if p.unitBefore(i) && k == i+3 { // "1508-120 Homewood Avenue"
+				first = i + 2
+			} else {
+				named = 0
+			}
 		}
 		typed := named > 0 || p.streetBegins(k)
 		if n := p.num(k); n != nil && n.dec == 0 && !n.half && n.digits <= 3 { // "4500 4e Avenue", "965 18e rue"
@@ -513,16 +521,16 @@ func (p *Prose) address(headline bool) (a listing.Address, from, to int, ok bool
 		if named == 0 {
 			end = p.streetEnd(k, typed)
 		}
-		line := p.original(i, end)
+		line := p.original(first, end)
 		if named > 0 && p.eastWest(end+1) {
 			end++
-			line = p.original(i, end)
+			line = p.original(first, end)
 		}
 		line = strings.Trim(line, " ,-()")
 		if _, code := cutPostalCode(line); typed && code == "" { // the code may come a little later
 			if far := p.addressTail(end); far > end {
 				end = far
-				line = strings.Trim(p.original(i, end), " ,-()")
+				line = strings.Trim(p.original(first, end), " ,-()")
 			}
 		}
 		a = ParseAddress(line)
@@ -532,9 +540,21 @@ func (p *Prose) address(headline bool) (a listing.Address, from, to int, ok bool
 		if !typed {
 			a.Street = titleCase(a.Street)
 		}
+		if first > i && a.Unit == "" {
+			a.Unit = strings.Trim(p.original(i, i), " -")
+		}
 		return a, i, end, true
 	}
 	return a, 0, 0, false
+}
+
+// unitBefore tells whether the number at i is the unit before the civic number of an English street: "302-55 Charles
+// Street". Two years or hours are none.
+func (p *Prose) unitBefore(i int) bool {
+	t, door := &p.words[i], p.num(i+2)
+	year := t.digits == 4 && t.cents >= 1950_00 && t.cents <= 2040_00
+	return t.digits >= 3 && t.digits <= 4 && !year && door != nil && p.sym(i+1) == '-' && !p.words[i+1].space &&
+		!door.space
 }
 
 // rowOfDoors returns the last of several civic numbers before one street, "120, 124 et 128 rue Laurier", "55/57 Charles
@@ -624,16 +644,24 @@ func (p *Prose) noDoor(i int) bool {
 	if i == 0 || p.words[i].line {
 		return false
 	}
+	if s := p.sym(i - 1); p.num(i-2) != nil && (s == ')' || s == '-' && !p.words[i-1].space && !p.words[i].space) {
+		return true // a telephone: "604-555-1234 Granville Street area"
+	}
 	k := i - 1
 	for n := 0; n < 2 && (p.sym(k) == ':' || p.sym(k) == '.'); n++ {
 		k--
 	}
 	w := p.word(k)
-	switch {
-	case p.sym(k+1) == '.' && len(w) > 3: // "a bright unit. 140 Elm Court", not "hwy. 7"
+	if p.sym(k+1) == '.' && len(w) > 3 { // "a bright unit. 140 Elm Court", not "hwy. 7"
 		return false
+	}
+	l := p.word(k - 1)
+	if p.ofOthers(k, w == "address" || w == "adresse" || w == "at" && (l == "located" || l == "situated")) {
+		return true
+	}
+	switch {
 	case w == "at":
-		return p.word(k-1) == "near" || p.word(k-1) == "bus"
+		return false
 	case nearWords[w], unitWords[w], p.about(k, aMonth|aMoney):
 		return true
 	case w == "and", w == "et", w == "st", w == "nd", w == "rd", w == "th", p.sym(k) == '&':
@@ -642,6 +670,30 @@ func (p *Prose) noDoor(i int) bool {
 		return p.about(k-2, aMonth)
 	}
 	return p.num(k) != nil
+}
+
+var (
+	// officeWords before an address say that it is the manager's or the broker's.
+	officeWords = set("office offices realty realtor realtors brokerage properties management managed manager apply " +
+		"call text phone tel")
+	// placeWords before an address say that it is a shop's, a school's or a line of buses'.
+	placeWords = set("near nearby close steps minutes minute min mins walk walking opposite beside behind mall market " +
+		"store stores supermarket grocery groceries shop shops school schools university college hospital library " +
+		"restaurant restaurants station stations transit ttc bus buses streetcar subway metro")
+)
+
+// ofOthers tells whether the words of the sentence up to k lead to the address of another place than the home. What is
+// located right at the address is no place nearby.
+func (p *Prose) ofOthers(k int, located bool) bool {
+	for n := 0; n < 12 && k >= 0; n, k = n+1, k-1 {
+		if w := p.word(k); officeWords[w] || placeWords[w] && !located {
+			return true
+		}
+		if p.stop(k) {
+			return false
+		}
+	}
+	return false
 }
 
 // streetTypes end the name of an English street.
@@ -663,13 +715,14 @@ var (
 	// noStreets are no names of English streets: "Min Drive", "Food Court", "Bike Lane".
 	noStreets = set("min mins minute minutes km kms mile miles hr hrs hour hours car cars tennis basketball volleyball " +
 		"badminton squash pickleball food private block blocks storey story stories trade bike way dead busy quiet " +
-		"walking driving test shared single double dual lane easy short scenic")
+		"walking driving test shared single double dual lane easy short scenic plus along walk score shops restaurants")
 )
 
 // namedStreet returns the last token of the English street that begins at i, "Maple Avenue", "Park Lawn Road", or 0.
 // Its words have capitals and are no words of the trade: "5 Minutes To Park Avenue" is none.
 func (p *Prose) namedStreet(i int) int {
-	const trade = inEnglish | aMonth | aBedroom | aBathroom | aPiece | anArea | aFreedom
+	const trade = inEnglish | aMonth | aBedroom | aBathroom | aPiece | anArea | aFreedom | aMoney | anInclusion |
+		aParking | aFurnishing
 	for k := i; k < len(p.words) && k <= i+3; k++ {
 		t := &p.words[k]
 		typed := k > i && streetTypes[t.w]

@@ -223,8 +223,12 @@ func (p *Prose) laundry(i, end int) string {
 	switch p.word(k) {
 	case "suite", "unit", "ensuite", "apartment", "unite", "logement", "appartement", "privee", "integree", "condo":
 		return "washer_dryer"
-	case "building", "site", "onsite", "basement", "every", "each", "main", "lower":
+	case "building", "site", "onsite", "every", "each":
 		return "laundry_in_building"
+	case "basement", "main", "lower":
+		if !label { // "Laundry: main floor" may be that of a whole house
+			return "laundry_in_building"
+		}
 	}
 	if w := p.word(end + 1); end == i && p.word(i) == "laundry" && w != "facilities" && w != "facility" {
 		return ""

@@ -496,7 +496,7 @@ func (p *Prose) announced(i int) bool {
 			if p.word(k-1) == "a" && k > 0 && !p.words[k].line { // "à partir de"
 				k--
 			}
-			return !part || p.opensOffer(k)
+			return !part || p.opensOffer(k) && (p.about(k-1, aLease|aSublet|aFreedom) || !p.seasonAfter(i))
 		case "location", "sublet", "sublease": // "sous-location du 21 mars au 21 juin"
 			return p.word(k+1) == "du" || p.num(k+1) != nil || k+1 == i
 		case "date":
@@ -515,6 +515,19 @@ func (p *Prose) announced(i int) bool {
 		default:
 			return false
 		}
+	}
+	return false
+}
+
+// seasonAfter tells whether the date of the month at i goes on to an end: "from early June to Labour Day".
+func (p *Prose) seasonAfter(i int) bool {
+	k := i + 1
+	for n := 0; n < 3 && !p.stop(k) && (p.num(k) != nil || p.sym(k) == ',' || ordinalEnds[p.word(k)]); n++ {
+		k++
+	}
+	switch p.word(k) {
+	case "to", "until", "till", "through", "a", "au", "jusqu":
+		return !p.words[k].line
 	}
 	return false
 }

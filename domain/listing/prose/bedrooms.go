@@ -65,9 +65,11 @@ func (p *Prose) bedrooms() (c count, den, ok bool) {
 		for j < len(p.words) && j-first < 3 && adjectives[p.word(j)] {
 			j++
 		}
+		kind, apart := false, false
 		for k := j; k < j+3 && (adjectives[p.word(k)] || roomKinds[p.word(k)]); k++ { // "1 king bedroom", not "1 king bed"
-			if w := p.word(k + 1); p.about(k+1, aBedroom) && w != "bed" && w != "beds" {
-				j = k + 1
+			apart = apart || apartRooms[p.word(k)]
+			if w := p.word(k + 1); p.about(k+1, aBedroom) && w != "bed" && w != "beds" && !ofBedroom[p.word(k+2)] {
+				j, kind = k+1, true
 				break
 			}
 		}
@@ -129,6 +131,12 @@ func (p *Prose) bedrooms() (c count, den, ok bool) {
 		}
 		if k := p.mainBefore(i); k >= 0 && more == 0 { // "master + two small bedrooms"
 			return count{value: float64(n + 1), from: k, to: j}, den, true
+		}
+		if kind && n == 1 && more == 0 { // "1 guest bedroom" is beside others, "1 queen bedroom" may be
+			if apart {
+				continue
+			}
+			weak = true
 		}
 		found := count{value: float64(n + more), weak: weak && more == 0 || p.oneOfSeveral(i), from: i, to: max(j, end),
 			closed: closed || p.word(j+1) == "fermee"}

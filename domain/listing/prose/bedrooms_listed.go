@@ -11,6 +11,10 @@ var shortRooms = set("petite petites grande grandes moyenne moyennes principale 
 // ofBedroom behind the noun says that it is no bedroom: "1 large bedroom closet", "une grande chambre de bain".
 var ofBedroom = set("closet closets window windows suite set furniture dresser door bain froide rangement lavage")
 
+// apartRooms are bedrooms beside others: "1 guest bedroom" alone is not all.
+var apartRooms = set("guest guests kid kids child children smaller larger bigger other autre secondaire amis ami " +
+	"invites enfant enfants medium moyenne")
+
 // bedroomsListed adds up the bedrooms that are counted one kind after the other behind the first ones, which begin at i
 // and end at j: "une chambre des maîtres, une chambre moyenne et une petite", "1 king bedroom and 2 queen bedrooms", "1
 // chambre avec walk-in, 1 chambre d'amis". The first must be one, or of a kind, or counted with others before: "3
@@ -25,6 +29,9 @@ func (p *Prose) bedroomsListed(i, j, first int, counted bool) (n, end int) {
 	for ; k < len(p.words) && tail < 6 && !p.stop(k) && !p.listJoint(k); k, tail = k+1, tail+1 {
 		if p.words[k].kind == number || p.about(k, aBathroom|aPiece) || p.sym(k) != 0 && p.sym(k) != '-' ||
 			homes[p.word(k)] || p.word(k) == "dont" || p.word(k) == "including" || p.about(k, aType) {
+			return 0, 0
+		}
+		if v, _ := p.small(k); v > 0 && first > 1 { // "2 chambres – une grande et une petite": what those are
 			return 0, 0
 		}
 		known = known || p.kindOfRoom(k)

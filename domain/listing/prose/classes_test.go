@@ -466,6 +466,7 @@ func TestClasses(t *testing.T) {
 	maps.Copy(all, halfClasses)
 	maps.Copy(all, landlordClasses)
 	maps.Copy(all, ordinaryClasses)
+	maps.Copy(all, contraryClasses)
 	all["plain forms"] = plainForms
 	for class, cases := range all {
 		t.Run(class, func(t *testing.T) {

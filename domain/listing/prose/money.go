@@ -194,6 +194,11 @@ func (p *Prose) period(i int) (period, int) {
 			return perYear, k
 		}
 	case "annuel", "annuellement", "yearly", "annually":
+		for m := i; m <= k; m++ {
+			if p.stop(m) { // "Rent: $4,500. Annually renewable."
+				return unstated, i
+			}
+		}
 		if l := p.word(k + 1); p.about(k+1, aLease) || l == "lease" || l == "leases" || l == "bail" || l == "contract" ||
 			l == "contrat" { // "$1,500. Yearly lease"
 			return unstated, i

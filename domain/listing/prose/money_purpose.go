@@ -19,13 +19,12 @@ func (p *Prose) describe(a *amount, used int) {
 		if w := p.word(k); p.sym(k) == ':' || w == "of" || w == "de" || w == "is" || w == "est" {
 			k--
 		}
-		if w := p.word(k); w == "rent" || w == "rental" { // "yearly rent of $24,000"
+		if p.word(k) == "rent" { // "yearly rent of $24,000"
 			k--
 		}
 		switch p.word(k) {
 		case "annuel", "annual", "yearly":
-			if l, n := p.word(k-1), p.word(k+1); a.cents >= leastYearlyCents && (l == "loyer" || l == "prix" || n == "rent" ||
-				n == "rental") {
+			if l, n := p.word(k-1), p.word(k+1); a.cents >= leastYearlyCents && (l == "loyer" || l == "prix" || n == "rent") {
 				a.per = perYear
 			}
 		case "weekly", "hebdomadaire", "hebdo":
@@ -57,8 +56,9 @@ func (p *Prose) describe(a *amount, used int) {
 	}
 }
 
-// leastYearlyCents is the least that a home costs a year: less is a permit's, or a month's.
-const leastYearlyCents = 3600_00
+// leastYearlyCents is the least that a home costs a year: less is a permit's, or a month's rent of a home that is let
+// by the year.
+const leastYearlyCents = 7200_00
 
 // earned or owed a year is no rent, whatever its size.
 var earned = set("revenu revenus income incomes salaire salaires salary salaries earn earns earned gagne gagner " +
@@ -67,8 +67,11 @@ var earned = set("revenu revenus income incomes salaire salaires salary salaries
 	"economie economies save saves saving savings assurance insurance taxe taxes tax frais fee fees scolarite tuition " +
 	"bonus pension bourse bourses own minimum required requis qualify")
 
-// rentNames name the rent of a home before a sum a year.
-var rentNames = set("loyer loyers rent rental")
+// rentNames name the rent of a home before a sum a year. A "yearly rental" is a home let by the year, for any sum.
+var rentNames = set("loyer loyers rent")
+
+// upTo between the name of the rent and a sum say that it is another's: "rent assistance up to $8,000 a year".
+var upTo = set("up over jusqu")
 
 // yearOfRent tells whether a sum a year is the rent of a home: it is named as such, or heads the text and is alone,
 // "loyer annuel : 14 400 $", "$21,600 per year", but not "vignette 80 $ par année" or "revenu de 45 000 $ par an".
@@ -86,7 +89,7 @@ func (p *Prose) yearOfRent(a *amount, next int) bool {
 		if role, ok := costs[w]; ok && role != forRent && (!named || k >= a.from-8) && p.sym(k+1) != ',' {
 			return false // "garage à louer", "parking rent"
 		}
-		apart = apart || p.sym(k) == ',' || k < a.from-1 && p.words[k].kind == number
+		apart = apart || p.about(k, anInclusion) || upTo[w] || p.sym(k) == ',' || k < a.from-1 && p.words[k].kind == number
 		named = named || rentNames[w] && !apart && k >= a.from-6
 	}
 	for k := a.to + 1; k <= a.to+12 && !p.stop(k); k++ {

@@ -98,16 +98,17 @@ func (n *normalizer) converted(p Price) {
 	}
 }
 
-// perWeek corrects an amount that the words say is for a week, a year or a day.
+// perWeek corrects an amount that the words say is for a week or a day. A platform asks for a sum a month, and "yearly"
+// beside it is the lease as often as the sum: a sum a year is not divided here.
 func (n *normalizer) perWeek(prices ...Price) {
 	for _, p := range prices {
 		if p.Stated != n.l.RentCents {
 			continue
 		}
 		switch p.Per {
-		case "month":
+		case "month", "year":
 			return
-		case "week", "year":
+		case "week":
 			n.l.RentCents = p.Cents
 			n.converted(p)
 			return

@@ -63,7 +63,7 @@ func (p *Prose) rent() Price {
 			(all[best].per != unstated || all[best].cents > listing.MaxRentCents):
 			best = i // "$50/day or $900/month"
 		case all[best].per == perYear && a.per == unstated && a.cents >= lowRentCents &&
-			(a.named || a.cents <= all[best].cents/6):
+			(a.named || a.cents >= 300_00 || a.cents <= all[best].cents/6):
 			best = i // "19 800 $ par an, soit 1650 $"
 		}
 	}

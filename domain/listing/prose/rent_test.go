@@ -151,3 +151,27 @@ func FuzzParseRent(f *testing.F) {
 		}
 	})
 }
+
+// TestYearlyRentalKeepsThePrice: a platform asks for a sum a month, and "yearly" beside it is how the home is let.
+func TestYearlyRentalKeepsThePrice(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ title, body string }{
+		{"$4,200 Yearly Rental, 2 bedrooms", ""},
+		{"2 bedrooms", "Rent: $4,200. Annually renewable."},
+		{"2 bedrooms", "Yearly rent: $4,200"},
+		{"2 bedrooms", "Rent of $4,200 a year"},
+	} {
+		cents := int64(4200_00)
+		l, err := normalize(listing.Raw{Title: tt.title, Description: tt.body,
+			Price: listing.RawPrice{AmountCents: &cents}})
+		if err != nil || l.RentCents != cents {
+			t.Errorf("%q, %q: %d (%v), want the platform's %d", tt.title, tt.body, l.RentCents, err, cents)
+		}
+	}
+	cents := int64(9000_00)
+	l, err := normalize(listing.Raw{Title: "2 bedrooms", Description: "Rent of $9,000 a year",
+		Price: listing.RawPrice{AmountCents: &cents}})
+	if err != nil || l.RentCents != cents {
+		t.Errorf("%d (%v), want the platform's own %d", l.RentCents, err, cents)
+	}
+}

@@ -213,10 +213,10 @@ func (p *Prose) mayCut(when cutWhen, i, j int) bool {
 		}
 		return w == "plancher" || w == "planchers"
 	case afterAppliance:
-		for last > 0 && (p.words[last].kind == symbol && !p.stop(last) || p.word(last) == "et") {
+		for last > 0 && p.joinsItems(last) {
 			last--
 		}
-		return !isLetter(char(s, j)) && kitchenThings[p.word(last)] && last >= len(p.words)-3
+		return !isLetter(char(s, j)) && !isDigit(char(s, skip(s, j))) && kitchenThings[p.word(last)] && last >= len(p.words)-3
 	case afterHalf:
 		w := p.word(last)
 		if p.sym(last) == '-' {
@@ -237,6 +237,16 @@ func (p *Prose) mayCut(when cutWhen, i, j int) bool {
 	case anywhere:
 	}
 	return !isLetter(char(s, j))
+}
+
+// joinsItems tells whether the token at i joins short items of a list. A bracket or a dash does not: the days of
+// "laveuse et sécheuse (L-V 8h-20h)" are no dishwasher.
+func (p *Prose) joinsItems(i int) bool {
+	switch p.sym(i) {
+	case ',', '/', '+', '&':
+		return true
+	}
+	return p.word(i) == "et"
 }
 
 var (

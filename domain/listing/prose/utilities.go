@@ -170,7 +170,11 @@ func (p *Prose) utilities() (u inclusions, where findings) {
 			continue
 		}
 		if p.byOwner(i, to) {
-			p.listBefore(from-1, func(what utility, k int) { say(what, yes, k, to) })
+			p.listBefore(from-1, func(what utility, k int) {
+				if !p.upkeepOf(k) {
+					say(what, yes, k, to)
+				}
+			})
 			continue
 		}
 		if ok, enumerated := p.everything(from, to); ok && (yes || collectives[p.lastWord(from)]) {
@@ -445,10 +449,43 @@ func (p *Prose) answered(f func(what utility, yes bool, from, to int)) {
 		if w := p.word(k); w == "tv" || w == "television" {
 			continue
 		}
-		if what, end := p.thing(k); end == i-1 && what != noUtility && what < parkingPlace && p.itemBegins(k) {
+		if what, end := p.thing(k); end == i-1 && what != noUtility && what < parkingPlace && p.itemBegins(k) &&
+			!p.underExcluded(k) {
 			f(what, said == saysIncluded, k, i+1)
 		}
 	}
+}
+
+// underExcluded tells whether the item at k is on a form under what the tenant pays or the rent has not, where "yes"
+// says the contrary: "Tenant pays: Heat: yes", "Not included - Internet: yes". What is said of one thing, "Hydro:
+// tenant pays, Heat: yes", is no heading.
+func (p *Prose) underExcluded(k int) bool {
+	for end := k - 1; end >= 0 && !p.stop(end+1); {
+		from := end
+		for from > 0 && p.words[from].kind != symbol && !p.stop(from) {
+			from--
+		}
+		excluded, thing := false, false
+		for m := from; m <= end; m++ {
+			yes, _, _, ok := p.verdict(m)
+			excluded = excluded || ok && !yes || tenants[p.word(m)]
+			what, _ := p.thing(m)
+			thing = thing || what != noUtility
+		}
+		s, next := p.sym(from), p.sym(end+1)
+		label, _ := p.thing(from - 1)
+		heads := next == ':' || next == '(' || next == '-'
+		value := label != noUtility && label != collective && (s == ':' || s == '-' || s == '(' || s == '=') ||
+			s == ':' && label == noUtility && !heads // "Pets: extra, Heat: yes"
+		if excluded && !value && (!thing || heads) {
+			return true
+		}
+		if p.stop(from) {
+			return false
+		}
+		end = from - 1
+	}
+	return false
 }
 
 // qualified tells whether an answer that ends before k goes on to a sum or to who pays: "oui, en sus", before the next

@@ -78,6 +78,9 @@ func (p *Prose) heatedThing(i int) bool {
 			break
 		}
 	}
+	if p.word(i) == "chauffe" && p.sym(i+1) == '-' && p.word(i+2) == "eau" && p.word(i+3) != "chaude" { // "chauffe-eau"
+		return true
+	}
 	return heatedAfter[p.word(i+1)] || (p.word(i+2) == "floor" || p.word(i+2) == "floors")
 }
 

@@ -1,5 +1,7 @@
 package prose
 
+import "strings"
+
 // An inclusionWord is how a word says whether something is in the rent.
 type inclusionWord uint8
 
@@ -161,17 +163,18 @@ func (p *Prose) verdict(i int) (yes bool, from, to int, ok bool) {
 		}
 		return false, k, i, tenants[p.word(k)]
 	case saysPaid:
+		by := p.word(i+1) == "by" || p.word(i+1) == "par"
 		for k := i + 1; k <= i+3; k++ {
 			if tenants[p.word(k)] {
 				return false, i, k, true
 			}
-			if landlords[p.word(k)] { // "heat paid by the landlord"
-				ok = (p.word(i+1) == "by" || p.word(i+1) == "par") && !p.could(i) && p.word(k+1) != "up" &&
-					p.word(k+1) != "jusqu" // "paid by the landlord up to $50"
+			by = by && !p.stop(k) && p.sym(k) != ','
+			if by && landlords[p.word(k)] { // "heat paid by the landlord", not "à payer. Propriétaire occupant"
+				ok = !p.could(i) && p.word(k+1) != "up" && p.word(k+1) != "jusqu" // "paid by the landlord up to $50"
 				if p.denied(i) {
 					return false, i - 1, k, ok
 				}
-				return true, i, k, ok
+				return true, i, k, ok && !p.paidInPart(i)
 			}
 		}
 		k := i - 1
@@ -179,7 +182,7 @@ func (p *Prose) verdict(i int) (yes bool, from, to int, ok bool) {
 			k--
 		}
 		if w == "paid" && p.word(k) == "utilities" && (p.stop(i+1) || p.sym(i+1) == ',' || p.sym(i+1) == ')') {
-			return true, i, i, true // "all utilities paid"
+			return true, i, i, !p.paidInPart(k) // "all utilities paid", not "no utilities paid"
 		}
 		return false, i, i, w == "payer" && p.word(i-1) == "a" && p.word(i+1) != "par"
 	case saysHeading:
@@ -246,6 +249,10 @@ func (p *Prose) paysFor(i, k int) bool {
 	if inclusionWords[p.word(i)] != saysPays {
 		return false
 	}
+	switch p.word(k) {
+	case "aussi", "ainsi", "egalement", "also": // "chauffage et électricité, le locataire paie aussi l'internet"
+		return false
+	}
 	pays := false
 	for n := k; n < len(p.words) && !p.stop(n); n++ {
 		switch what, _ := p.thing(n); {
@@ -261,6 +268,42 @@ func (p *Prose) paysFor(i, k int) bool {
 		}
 	}
 	return pays
+}
+
+// inPart before "paid by the landlord" say that it is of a part, or of nothing.
+var inPart = set("none no neither ni nor not aucun aucune pas half moitie part partie portion some certains " +
+	"certaines most plupart")
+
+// paidInPart tells whether the words of the sentence before "paid" at i leave open what is paid: "none of the utilities
+// are paid by the owner", "half of the heat is paid by the landlord".
+func (p *Prose) paidInPart(i int) bool {
+	for k := i - 1; k >= 0 && k >= i-12 && !p.stop(k+1); k-- {
+		w := p.word(k)
+		t := p.num(k)
+		if inPart[w] || p.sym(k) == '%' || t != nil && t.half && t.cents == 50 ||
+			w == "t" && strings.HasSuffix(p.word(k-1), "n") {
+			return true
+		}
+	}
+	return false
+}
+
+// upkeep is what is done to a thing or hired with it, and not the thing.
+var upkeep = set("location entretien reparation reparations reservoir remplacement chauffe inspection maintenance " +
+	"repair repairs rental heater tank service")
+
+// upkeepOf tells whether the utility named at k is that of "entretien du chauffage", "chauffe-eau" or "heating
+// maintenance".
+func (p *Prose) upkeepOf(k int) bool {
+	if upkeep[p.word(k+1)] {
+		return true
+	}
+	m := k - 1
+	for w := p.word(m); w == "de" || w == "du" || w == "d" || w == "l" || w == "le" || w == "la" || w == "des" ||
+		w == "hot" || p.sym(m) == '-'; w = p.word(m) {
+		m--
+	}
+	return upkeep[p.word(m)]
 }
 
 // byOwner tells whether the verdict i..to is "paid by the landlord": it is about what stands before it alone.
