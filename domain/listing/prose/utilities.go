@@ -462,7 +462,7 @@ func (p *Prose) answered(f func(what utility, yes bool, from, to int)) {
 func (p *Prose) underExcluded(k int) bool {
 	for end := k - 1; end >= 0 && !p.stop(end+1); {
 		from := end
-		for from > 0 && p.words[from].kind != symbol && !p.stop(from) {
+		for from > 0 && (p.words[from].kind != symbol || p.sym(from) == '$') && !p.stop(from) {
 			from--
 		}
 		excluded, thing := false, false
@@ -554,6 +554,8 @@ func (p *Prose) thing(i int) (utility, int) {
 	case what == water && p.sym(i+1) == '-' && p.word(i+2) == "chaude":
 		return hotWater, i + 2
 	case what == water && (p.seq(i-2, "a", "l") || p.word(i-1) == "d" && watersOf[p.word(i-2)]): // "chauffage à l'eau"
+		return otherThing, i
+	case what == water && p.sym(i-1) == '-' && p.word(i-2) == "chauffe":
 		return otherThing, i
 	case what != noUtility:
 		return what, i
