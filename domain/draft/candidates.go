@@ -50,7 +50,7 @@ func (p *page) lose(field, value string, s Source, why string) (more bool) {
 }
 
 // loseClaims notes the claims of a field, the strongest first, except for the value that was taken, nil where none was.
-// Those that are the same as own are the shop's.
+// Those that are the same as own are the shop's, and so are its keys, which come last.
 func (p *page) loseClaims(field string, c claims, least float64, taken, own *Found[string]) {
 	list := slices.Clone(c.list)
 	slices.SortStableFunc(list, func(a, b claim) int { return cmp.Compare(b.total(), a.total()) })
@@ -65,17 +65,29 @@ func (p *page) loseClaims(field string, c claims, least float64, taken, own *Fou
 			why = TooLittle
 		}
 		if !p.lose(field, x.value, x.source, why) {
-			break
+			return
+		}
+	}
+	for _, x := range c.keys {
+		if taken != nil && sameCode(x.value, taken.Value) {
+			continue
+		}
+		if !p.lose(field, x.value, x.source, ShopsOwn) {
+			return
 		}
 	}
 }
 
-// loseQuotes notes the amounts that are not the price, the likeliest first.
-func (p *page) loseQuotes(all []*quote, price *quote) {
-	all = slices.Clone(all)
+// loseQuotes notes the amounts that are not in the draft, the likeliest first: of a page of no product the price, too,
+// nil where none was chosen. An amount of its own that is the price again is none.
+func (p *page) loseQuotes(price *quote, product bool) {
+	if price != nil && !product {
+		p.loseQuote(price, NoProduct)
+	}
+	all := slices.Clone(p.quotes)
 	slices.SortStableFunc(all, func(a, b *quote) int { return cmp.Compare(b.total(), a.total()) })
 	for _, q := range all {
-		if q == price {
+		if price != nil && canonical(q.amount) == canonical(price.amount) {
 			continue
 		}
 		why := cmp.Or(p.unfit(q), Weaker)

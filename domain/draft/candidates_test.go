@@ -55,6 +55,63 @@ func TestCandidates(t *testing.T) {
 	}
 }
 
+// candidatesOf are those of a field of a page: value, source and why.
+func candidatesOf(t *testing.T, field, page string) (list []string) {
+	t.Helper()
+	d, err := draft.Extract([]byte(page), shop)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range d.Candidates() {
+		if c.Field == field {
+			list = append(list, fmt.Sprint(c.Value, " ", c.Source, " ", c.Why))
+		}
+	}
+	return list
+}
+
+// A price that scripts alone speak for is in the draft, so it is not among its candidates where it shows beside another
+// product.
+func TestPriceIsNoCandidate(t *testing.T) {
+	t.Parallel()
+
+	const page = `<script type="application/ld+json">{"@type":"Product","name":"Lamp of brass"}</script>
+		<script>var a = {finalPrice: "19.99"}</script><h1>Lamp of brass</h1>
+		<aside class=related><p>19.99 €</p><p>Lamp of tin</p><p>9.99 €</p></aside>`
+	d, err := draft.Extract([]byte(page), shop)
+	if err != nil || d.Price == nil || d.Price.Value != "19.99" {
+		t.Fatalf("the price is %v, %v", d.Price, err)
+	}
+	if got := candidatesOf(t, "price", page); !slices.Equal(got, []string{"9.99 EUR page of_another"}) {
+		t.Errorf("candidates: %q", got)
+	}
+}
+
+// What is likeliest is kept where there is no room for all: the price of a page of no product, and what labels say of a
+// number before the shop's own keys.
+func TestLikelierCandidatesFirst(t *testing.T) {
+	t.Parallel()
+
+	var amounts, numbers strings.Builder
+	for n := range 12 {
+		fmt.Fprintf(&amounts, `<p>In 18%d0 it sold for %d.50 € in Paris, as we know from letters of those who bought it.</p>`, n%10, n+3)
+		fmt.Fprintf(&numbers, `<p>MPN: LB-20%d</p>`, n+10)
+	}
+	got := candidatesOf(t, "price", `<h1>Lamps through the ages</h1>`+amounts.String())
+	if len(got) != 8 || !strings.HasSuffix(got[0], " no_product") {
+		t.Errorf("of a page of no product: %q", got)
+	}
+	const key = `<script type="application/ld+json">{"@type":"Product","name":"Lamp of brass","mpn":"700"}</script>`
+	got = candidatesOf(t, "mpn", key+`<h1>Lamp of brass</h1><p>MPN: LB-2000</p><p>MPN: LB-3000</p>`+cart)
+	if !slices.Equal(got, []string{"LB-3000 page weaker", "700 json-ld shops_own"}) {
+		t.Errorf("of two numbers and a key: %q", got)
+	}
+	got = candidatesOf(t, "mpn", key+`<h1>Lamp of brass</h1>`+numbers.String()+cart)
+	if len(got) != 8 || slices.ContainsFunc(got, func(c string) bool { return !strings.HasSuffix(c, " page weaker") }) {
+		t.Errorf("of many numbers: %q", got)
+	}
+}
+
 // However much a page says, a few candidates of each field are kept, none twice, none longer than 200 characters.
 func TestCandidatesAreFew(t *testing.T) {
 	t.Parallel()

@@ -49,7 +49,7 @@ func (p *page) priceOf(offers []offer, meta map[string][]string, state state) *q
 	return q
 }
 
-// likeliestQuote is the amount that most speaks for, nil where too little does.
+// likeliestQuote is the amount that most speaks for, nil where too little does. It fills p.quotes.
 func (p *page) likeliestQuote(offers []offer, meta map[string][]string, state state) *quote {
 	quotes := map[string]*quote{}
 	var order []*quote
@@ -157,7 +157,7 @@ func (p *page) likeliestQuote(offers []offer, meta map[string][]string, state st
 	if best != nil && best.total() < leastTotal {
 		best = nil
 	}
-	p.loseQuotes(order, best)
+	p.quotes = order
 	if best != nil {
 		return best
 	}
