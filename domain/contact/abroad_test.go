@@ -36,6 +36,8 @@ func TestHeadersAbroad(t *testing.T) {
 		"Imię;Nazwisko;Telefon komórkowy;Faks;Adres e-mail\nJ;K;512 345 678;22 123 45 68;j@example.pl":                    "given_name family_name phone . email",
 		"Imię i nazwisko;Nr telefonu;Telefon stacjonarny;Data urodzenia\nA;512345678;221234567;1990-05-17":                "name phone phone .",
 		"AD;SOYADI;CEP TELEFONU;E-POSTA ADRESİ;DİL\nA;K;0532 123 45 67;a@example.com.tr;Türkçe":                           "given_name family_name phone email locale",
+		"İSİM;SOYADI;TELEFON NO\nA;K;0532 123 45 67":                                                                      "given_name family_name phone",
+		"Ad;Nom;Téléphone\nTwo rooms;R;514-555-0123":                                                                      ". name phone",
 		"Adı Soyadı;Müşteri telefonu;Şehir\nA K;0532 123 45 67;İzmir":                                                     "name phone .",
 		"Ad;Phone;Posted\nTwo rooms;514-555-0123;2024-05-17":                                                              ". phone .",
 		"Nome;Telefone;CEP\nAna;(11) 98765-4321;01310-100":                                                                "given_name phone .",

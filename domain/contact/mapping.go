@@ -535,12 +535,18 @@ func isDate(s string) bool {
 		s[2] == '/' && s[5] == '/' || s[2] == '-' && s[5] == '-'
 }
 
-// nameAlone takes a column "Nom" for the whole name where no column has given names, and "Name" for the family's beside
-// a "Vorname" alone, as German has it.
+// nameAlone takes a column "Nom" for the whole name where no column has given names, then those of givenBeside beside a
+// family name for given ones, and "Name" for the family's beside a "Vorname" alone, as German has it.
 func nameAlone(m Mapping, folded []string) {
+	nameless := !m.has(FieldGiven) && !m.has(FieldName)
 	for i := range m {
-		beside := slices.ContainsFunc(givenBeside[folded[i]], func(f string) bool { return slices.Contains(folded, f) })
-		if beside && (m[i].Field == "" || m[i].Field == FieldName) && m[i].Why != "given" && !m.has(FieldGiven) {
+		if nameless && m[i].Field == FieldFamily && folded[i] == "nom" && m[i].Why != "given" {
+			m[i].Field, m[i].Confidence, m[i].Why = FieldName, .7, "there is no column of given names"
+		}
+	}
+	for i := range m {
+		if slices.Contains(givenBeside, folded[i]) && (m[i].Field == "" || m[i].Field == FieldName) &&
+			m[i].Why != "given" && m.has(FieldFamily) && !m.has(FieldGiven) {
 			m[i].Field, m[i].Confidence, m[i].Why = FieldGiven, 1, "the family name stands in a column of its own"
 		}
 	}
@@ -549,14 +555,6 @@ func nameAlone(m Mapping, folded []string) {
 			if m[i].Field == FieldName && (folded[i] == "name" || folded[i] == "naam") && m[i].Why != "given" {
 				m[i].Field, m[i].Why = FieldFamily, "the given name stands in a column of its own"
 			}
-		}
-	}
-	if m.has(FieldGiven) || m.has(FieldName) {
-		return
-	}
-	for i := range m {
-		if m[i].Field == FieldFamily && folded[i] == "nom" && m[i].Why != "given" {
-			m[i].Field, m[i].Confidence, m[i].Why = FieldName, .7, "there is no column of given names"
 		}
 	}
 }

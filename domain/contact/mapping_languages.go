@@ -121,12 +121,9 @@ func holdsWord(folded, word string) bool {
 	return strings.Contains(" "+folded+" ", " "+word+" ")
 }
 
-// givenBeside are headers that are given names beside the header of the family's, and else something different: "Ad" is
+// givenBeside are headers that are given names beside a column of family names, and else something different: "Ad" is
 // an advert in English.
-var givenBeside = map[string][]string{
-	"ad": {"soyad", "soyadı", "soyadi"}, "isim": {"soyisim", "soyad", "soyadı"}, "名字": {"姓", "姓氏"},
-	fold("الاسم"): {fold("اسم العائلة"), fold("الكنية"), fold("اللقب"), fold("العائلة")},
-}
+var givenBeside = []string{"ad", "isim", "名字", fold("الاسم")}
 
 // languagesAbroad are names of languages in the languages of headersAbroad, and those of these in English and French.
 var languagesAbroad = func() map[string]string {
