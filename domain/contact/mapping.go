@@ -261,8 +261,8 @@ func disowned(header, folded string) bool {
 		if slices.Contains(codeWords, w) {
 			return !with && slices.Contains(outside, w)
 		}
-		return slices.Contains(have, w)
-	}) || slices.ContainsFunc(notWordsAbroad, func(w string) bool { return holdsWord(folded, w) })
+		return holdsWord(folded, w)
+	})
 }
 
 // byHeader is what a header says, with a confidence of 1 for a known name, .9 for one with a note, .7 for words in it,
@@ -282,7 +282,7 @@ func byHeader(written, folded string) (known, float64, string) {
 	if disowned(written, folded) {
 		return known{}, 0, ""
 	}
-	for _, w := range slices.Concat(words, wordsAbroad) {
+	for _, w := range words {
 		if holdsWord(folded, w.words) {
 			return w.known, .7, fmt.Sprintf("%q in the header", w.words)
 		}

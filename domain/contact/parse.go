@@ -304,24 +304,30 @@ func (b *builder) locale() string {
 	return tag
 }
 
-var languages = map[string]string{
-	"english": "en", "anglais": "en", "ingles": "en", "french": "fr", "francais": "fr", "frances": "fr", "spanish": "es",
-	"espagnol": "es", "espanol": "es", "portuguese": "pt", "portugais": "pt", "portugues": "pt", "german": "de",
-	"allemand": "de", "deutsch": "de", "italian": "it", "italien": "it", "italiano": "it", "arabic": "ar", "arabe": "ar",
-	"chinese": "zh", "chinois": "zh", "mandarin": "zh", "creole": "ht", "haitian creole": "ht", "dutch": "nl",
-	"neerlandais": "nl", "eng": "en", "fre": "fr", "fra": "fr",
-	"englisch": "en", "inglese": "en", "engels": "en", "franzosisch": "fr", "francese": "fr", "frans": "fr",
-	"spanisch": "es", "spagnolo": "es", "spaans": "es", "espanhol": "es", "castellano": "es",
-	"portugiesisch": "pt", "portoghese": "pt", "portugees": "pt", "aleman": "de", "alemao": "de", "tedesco": "de",
-	"duits": "de", "italienisch": "it", "italiaans": "it", "niederlandisch": "nl", "hollandisch": "nl",
-	"hollandais": "nl", "holandes": "nl", "neerlandes": "nl", "olandese": "nl", "nederlands": "nl",
-}
+// languages are the names of languages, folded, and the tag of each.
+var languages = func() map[string]string {
+	m := map[string]string{
+		"english": "en", "anglais": "en", "ingles": "en", "french": "fr", "francais": "fr", "frances": "fr", "spanish": "es",
+		"espagnol": "es", "espanol": "es", "portuguese": "pt", "portugais": "pt", "portugues": "pt", "german": "de",
+		"allemand": "de", "deutsch": "de", "italian": "it", "italien": "it", "italiano": "it", "arabic": "ar", "arabe": "ar",
+		"chinese": "zh", "chinois": "zh", "mandarin": "zh", "creole": "ht", "haitian creole": "ht", "dutch": "nl",
+		"neerlandais": "nl", "eng": "en", "fre": "fr", "fra": "fr",
+		"englisch": "en", "inglese": "en", "engels": "en", "franzosisch": "fr", "francese": "fr", "frans": "fr",
+		"spanisch": "es", "spagnolo": "es", "spaans": "es", "espanhol": "es", "castellano": "es",
+		"portugiesisch": "pt", "portoghese": "pt", "portugees": "pt", "aleman": "de", "alemao": "de", "tedesco": "de",
+		"duits": "de", "italienisch": "it", "italiaans": "it", "niederlandisch": "nl", "hollandisch": "nl",
+		"hollandais": "nl", "holandes": "nl", "neerlandes": "nl", "olandese": "nl", "nederlands": "nl",
+	}
+	for tag, names := range languagesAbroad {
+		for name := range strings.SplitSeq(names, "|") {
+			m[fold(name)] = tag
+		}
+	}
+	return m
+}()
 
 func readLocale(v string) string {
 	if tag, ok := languages[fold(v)]; ok {
-		return tag
-	}
-	if tag, ok := languagesAbroad[fold(v)]; ok {
 		return tag
 	}
 	if name, country, ok := strings.Cut(v, "("); ok { // as Outlook has it: "French (Canada)"
