@@ -136,6 +136,15 @@ func TestLabelsOfNumbers(t *testing.T) {
 		f := importFile(t, []byte(header+row+"\n"), contact.Options{})
 		require.Equal(t, want, f.String(), row)
 	}
+	var text strings.Builder
+	for n := range 1000 { // more labels than are remembered, and each kind of them again
+		fmt.Fprintf(&text, "Ann,,,,Label %d,514-555-0101,Mobile,514-555-0123\nAnn,,,,Fax %[1]d,514-555-0101,Label,514-555-0123\n", n)
+	}
+	f := importFile(t, []byte(header+text.String()), contact.Options{})
+	require.Len(t, f.rows, 2000)
+	for _, r := range f.rows {
+		require.Equal(t, "+15145550123", r.Contact.Phone, r.Line)
+	}
 }
 
 // Exports of shops and of mail programs: numbers of addresses, and tags in quotes.
