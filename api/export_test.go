@@ -51,6 +51,9 @@ func Operations(o Options, parts ...Part) map[string]Operation {
 	return all
 }
 
+// KeysFresh is how long it is not read again which keys are revoked and which tenants of persons are erased.
+const KeysFresh = keysFresh
+
 // Usual is the time that an operation has which says nothing else.
 const Usual = requestTimeout
 

@@ -276,7 +276,7 @@ func TestCredentials(t *testing.T) {
 	require.Equal(t, "the API key has expired", refused(t, f.as(t, short, "GET", "/listings"), 401).Detail)
 	_, err := f.keys.Revoke(t.Context(), "ci", "test", now)
 	require.NoError(t, err)
-	f.clock.add(5 * time.Second)
+	f.clock.add(api.KeysFresh)
 	require.Equal(t, "the API key was revoked", refused(t, f.as(t, good, "GET", "/listings"), 401).Detail)
 	require.Equal(t, "unknown API key", refused(t, f.as(t, other, "GET", "/listings"), 401).Detail,
 		"a caller without the key learns nothing of it")

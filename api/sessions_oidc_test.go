@@ -126,7 +126,7 @@ func TestPersonOfAnErasedTenant(t *testing.T) {
 	require.NotEmpty(t, cookies(f.walkIn(t, i, "/ui/"))["conveyor_session"], "one that is stopped may look")
 	_, err = db.NewErasures(f.pool, nil).Request(t.Context(), "acme", "test", now)
 	require.NoError(t, err)
-	f.clock.add(5 * time.Second) // so long is known what was read
+	f.clock.add(api.KeysFresh)
 	for range 2 {
 		r := f.walkIn(t, i, "/ui/keys")
 		require.Regexp(t, "^/ui/login\\?failed=tenant&", r.Header.Get("Location"))
@@ -157,7 +157,7 @@ func TestTokenOfAnErasedTenant(t *testing.T) {
 	}
 	_, err = db.NewErasures(f.pool, nil).Request(t.Context(), "acme", "test", now)
 	require.NoError(t, err)
-	f.clock.add(5 * time.Second) // so long is known what was read
+	f.clock.add(api.KeysFresh)
 	for _, r := range ask() {
 		require.Contains(t, refused(t, r, 403).Detail, `oidc:jo is of the tenant "acme", which is erased`)
 	}

@@ -172,7 +172,7 @@ func TestSessionsEnd(t *testing.T) {
 	require.Equal(t, []int{200, 200}, []int{asks(revoked), asks(fixed)})
 	_, err := f.keys.Revoke(t.Context(), "ana", "test", now)
 	require.NoError(t, err)
-	f.clock.add(5 * time.Second)
+	f.clock.add(api.KeysFresh)
 	require.Equal(t, "the API key was revoked", refused(t, f.get(t, "/listings", "Cookie", revoked), 401).Detail)
 	require.Nil(t, read[api.Session](t, f.get(t, "/session", "Cookie", revoked), 200).Caller)
 

@@ -306,7 +306,7 @@ func TestExportPersonIsBounded(t *testing.T) {
 	pool, ctx := dbtest.New(t), t.Context()
 	newTenant(t, pool, "acme")
 	s := db.NewContacts(pool, nil)
-	c := someone("+15145550123", func(*contact.Contact) {})
+	c := someone("+15145550123")
 	id := put(t, s, "acme", c)
 	cell := strings.Repeat("x", 900_000)
 	var rows []contact.Row

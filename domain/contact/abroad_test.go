@@ -36,6 +36,8 @@ func TestHeadersAbroad(t *testing.T) {
 		"Imię;Nazwisko;Telefon komórkowy;Faks;Adres e-mail\nJ;K;512 345 678;22 123 45 68;j@example.pl":                    "given_name family_name phone . email",
 		"Imię i nazwisko;Nr telefonu;Telefon stacjonarny;Data urodzenia\nA;512345678;221234567;1990-05-17":                "name phone phone .",
 		"AD;SOYADI;CEP TELEFONU;E-POSTA ADRESİ;DİL\nA;K;0532 123 45 67;a@example.com.tr;Türkçe":                           "given_name family_name phone email locale",
+		"İSİM;SOYADI;TELEFON NO\nA;K;0532 123 45 67":                                                                      "given_name family_name phone",
+		"Ad;Nom;Téléphone\nTwo rooms;R;514-555-0123":                                                                      ". name phone",
 		"Adı Soyadı;Müşteri telefonu;Şehir\nA K;0532 123 45 67;İzmir":                                                     "name phone .",
 		"Ad;Phone;Posted\nTwo rooms;514-555-0123;2024-05-17":                                                              ". phone .",
 		"Nome;Telefone;CEP\nAna;(11) 98765-4321;01310-100":                                                                "given_name phone .",
@@ -59,8 +61,13 @@ func TestHeadersAbroad(t *testing.T) {
 		require.NoError(t, err, text)
 		require.Equal(t, want, fieldsOf(f.plan.Mapping), text)
 	}
-	f := importFile(t, []byte("Phone;Language\n5145550123;俄语\n4385550199;Türkçe\n4505550111;polonais\n"), contact.Options{})
-	require.Equal(t, "ru tr pl", f.rows[0].Contact.Locale+" "+f.rows[1].Contact.Locale+" "+f.rows[2].Contact.Locale)
+	f := importFile(t, []byte("Phone;Language\n5145550123;俄语\n4385550199;Türkçe\n4505550111;polonais\n"+
+		"4505550112;Французский (Канада)\n"), contact.Options{})
+	var locales []string
+	for _, r := range f.rows {
+		locales = append(locales, r.Contact.Locale)
+	}
+	require.Equal(t, []string{"ru", "tr", "pl", "fr"}, locales)
 }
 
 // Lines that are one quoted cell each hold the rows, in text and in a sheet.
@@ -128,6 +135,15 @@ func TestLabelsOfNumbers(t *testing.T) {
 	} {
 		f := importFile(t, []byte(header+row+"\n"), contact.Options{})
 		require.Equal(t, want, f.String(), row)
+	}
+	var text strings.Builder
+	for n := range 1000 { // more labels than are remembered, and each kind of them again
+		fmt.Fprintf(&text, "Ann,,,,Label %d,514-555-0101,Mobile,514-555-0123\nAnn,,,,Fax %[1]d,514-555-0101,Label,514-555-0123\n", n)
+	}
+	f := importFile(t, []byte(header+text.String()), contact.Options{})
+	require.Len(t, f.rows, 2000)
+	for _, r := range f.rows {
+		require.Equal(t, "+15145550123", r.Contact.Phone, r.Line)
 	}
 }
 

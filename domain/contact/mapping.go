@@ -261,8 +261,8 @@ func disowned(header, folded string) bool {
 		if slices.Contains(codeWords, w) {
 			return !with && slices.Contains(outside, w)
 		}
-		return slices.Contains(have, w)
-	}) || slices.ContainsFunc(notWordsAbroad, func(w string) bool { return holdsWord(folded, w) })
+		return holdsWord(folded, w)
+	})
 }
 
 // byHeader is what a header says, with a confidence of 1 for a known name, .9 for one with a note, .7 for words in it,
@@ -282,7 +282,7 @@ func byHeader(written, folded string) (known, float64, string) {
 	if disowned(written, folded) {
 		return known{}, 0, ""
 	}
-	for _, w := range slices.Concat(words, wordsAbroad) {
+	for _, w := range words {
 		if holdsWord(folded, w.words) {
 			return w.known, .7, fmt.Sprintf("%q in the header", w.words)
 		}
@@ -535,12 +535,18 @@ func isDate(s string) bool {
 		s[2] == '/' && s[5] == '/' || s[2] == '-' && s[5] == '-'
 }
 
-// nameAlone takes a column "Nom" for the whole name where no column has given names, and "Name" for the family's beside
-// a "Vorname" alone, as German has it.
+// nameAlone takes a column "Nom" for the whole name where no column has given names, then those of givenBeside beside a
+// family name for given ones, and "Name" for the family's beside a "Vorname" alone, as German has it.
 func nameAlone(m Mapping, folded []string) {
+	nameless := !m.has(FieldGiven) && !m.has(FieldName)
 	for i := range m {
-		beside := slices.ContainsFunc(givenBeside[folded[i]], func(f string) bool { return slices.Contains(folded, f) })
-		if beside && (m[i].Field == "" || m[i].Field == FieldName) && m[i].Why != "given" && !m.has(FieldGiven) {
+		if nameless && m[i].Field == FieldFamily && folded[i] == "nom" && m[i].Why != "given" {
+			m[i].Field, m[i].Confidence, m[i].Why = FieldName, .7, "there is no column of given names"
+		}
+	}
+	for i := range m {
+		if slices.Contains(givenBeside, folded[i]) && (m[i].Field == "" || m[i].Field == FieldName) &&
+			m[i].Why != "given" && m.has(FieldFamily) && !m.has(FieldGiven) {
 			m[i].Field, m[i].Confidence, m[i].Why = FieldGiven, 1, "the family name stands in a column of its own"
 		}
 	}
@@ -549,14 +555,6 @@ func nameAlone(m Mapping, folded []string) {
 			if m[i].Field == FieldName && (folded[i] == "name" || folded[i] == "naam") && m[i].Why != "given" {
 				m[i].Field, m[i].Why = FieldFamily, "the given name stands in a column of its own"
 			}
-		}
-	}
-	if m.has(FieldGiven) || m.has(FieldName) {
-		return
-	}
-	for i := range m {
-		if m[i].Field == FieldFamily && folded[i] == "nom" && m[i].Why != "given" {
-			m[i].Field, m[i].Confidence, m[i].Why = FieldName, .7, "there is no column of given names"
 		}
 	}
 }

@@ -1,6 +1,9 @@
 package contact
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // headerNames are names of columns that are one field.
 type headerNames struct {
@@ -8,72 +11,70 @@ type headerNames struct {
 	names string
 }
 
-// headers are the known names of columns, folded (fold), in English and French, the commonest in Spanish, Portuguese,
-// German, Italian and Dutch, and those of headersAbroad.
+// headers are the known names of columns, folded (fold).
 var headers = func() map[string]known {
 	m := map[string]known{}
-	for _, g := range headersAbroad {
+	for _, g := range slices.Concat(headersNear, headersAbroad) {
 		for name := range strings.SplitSeq(g.names, "|") {
 			name = fold(name)
 			m[name] = g.known
 			m[strings.ReplaceAll(name, "ı", "i")] = g.known // of capitals: SOYADI
 		}
 	}
-	for _, g := range []headerNames{
-		{known{FieldPhone, rankMobile}, `mobile|mobile phone|mobile number|mobile no|mobile phone number|cell|cell phone|
-			cellphone|cell number|cellular|whatsapp|whatsapp number|whatsapp phone|whatsapp id|wa id|wa|msisdn|portable|
-			tel portable|telephone portable|numero de portable|cellulaire|tel cellulaire|telephone cellulaire|tel mobile|
-			telephone mobile|numero de mobile|numero mobile|numero whatsapp|gsm|celular|telefono movil|movil|telemovel|
-			phone mobile|numero de celular|numero celular|numero de movil|telefono celular|telefone celular|telefone movel|
-			numero de telemovel|handy|handynummer|handy nr|mobil|mobilnummer|mobiltelefon|mobilfunknummer|cellulare|
-			numero di cellulare|telefono cellulare|mobiel|mobiel nummer|mobiele telefoon|gsm nummer`},
-		{known{FieldPhone, rankAny}, `phone|phone number|phone no|phone 1|phone1|telephone|telephone number|telephone 1|tel|tel no|
-			contact number|contact no|number|phonenumber|phone numbers|telephone principal|primary phone|main phone|
-			default phone|phone e164|e164|numero|numero de telephone|numero de tel|no de telephone|no telephone|no tel|
-			n de telephone|num tel|n tel|n telephone|num telephone|telephones|telefono|numero de telefono|telefone|
-			numero de telefone|phone 1 value|to|recipient|telefono de contacto|numero de contacto|telefone de contato|
-			numero de contato|telefono 1|telefone 1|telefon|telefonnummer|telefon nr|telefonnr|rufnummer|
-			numero di telefono|telefoon|telefoonnummer`},
-		{known{FieldPhone, rankSecond}, `phone 2|phone2|phone 2 value|other phone|second phone|secondary phone|mobile 2|mobile phone 2|
-			tel 2|telephone 2|autre telephone|telephone autre|tel autre|phone 3 value|phone 3|alternate phone|
-			telefono 2|telefone 2|otro telefono|outro telefone|telefon 2`},
-		{known{FieldPhone, rankHome}, `home phone|home phone 2|home tel|telephone domicile|tel domicile|telephone domicile 2|
-			telephone personnel|telephone maison|tel maison|phone 4 value|landline|telephone fixe|tel fixe|telefono fijo|
-			telefone fixo|telefone residencial|festnetz|festnetznummer|telefon privat|telefono fisso`},
-		{known{FieldPhone, rankWork}, `business phone|business phone 2|work phone|office phone|company main phone|
-			telephone bureau|telephone bureau 2|tel bureau|tel travail|telephone travail|telephone professionnel|
-			tel professionnel|tel societe|telephone societe|telefono trabajo|telefono oficina|telefone comercial|
-			telefon geschaftlich|telefono ufficio`},
-		{known{FieldEmail, rankMobile}, `email|e mail|email address|e mail address|mail|email 1|e mail 1 value|primary email|
-			courriel|adresse courriel|adresse e mail|adresse email|adresse mail|adresse de messagerie|adresse electronique|
-			courrier electronique|adel|mel|correo|correo electronico|emailaddress|work email|email work|e mail de contact|
-			adresse de courriel|direccion de correo|direccion de correo electronico|endereco de email|endereco de e mail|
-			correio eletronico|correio electronico|e mail adresse|emailadresse|e mailadresse|mailadresse|indirizzo email|
-			indirizzo e mail|e mailadres|emailadres`},
-		{known{FieldEmail, rankSecond}, `email 2|e mail 2|e mail 2 value|e mail 2 address|adresse de messagerie 2|other email|
-			secondary email|email 3|e mail 3|e mail 3 value|e mail 3 address|adresse de messagerie 3|personal email`},
-		{known{FieldName, 0}, `name|full name|fullname|contact name|display name|contact|customer name|customer|client|client name|
-			nom complet|nom et prenom|prenom et nom|nom prenom|prenom nom|nom du contact|nom du client|nombre completo|
-			nome completo|file as|nombre y apellidos|nombre y apellido|nome e sobrenome|nome e cognome|cognome e nome|
-			vollstandiger name|vor und nachname|vorname und nachname|kundenname|naam|volledige naam`},
-		{known{FieldGiven, 0}, `first name|firstname|given name|givenname|given|first|forename|fn|prenom|prenoms|prenom s|
-			nombre|nombres|primer nombre|nome|primeiro nome|vorname|rufname|voornaam`},
-		{known{FieldFamily, 0}, `last name|lastname|family name|familyname|surname|last|ln|nom|nom de famille|apellido|apellidos|
-			sobrenome|apelido|apellido paterno|primer apellido|cognome|nachname|familienname|achternaam`},
-		{known{FieldLocale, 0}, `locale|language|lang|preferred language|language code|langue|langue preferee|langue de communication|
-			idioma`},
-		{known{FieldLocale, rankGuessed}, `sprache|lingua|taal`},
-		{known{FieldTags, 0}, `tags|tag|labels|label|group membership|groups|group|categories|category|etiquettes|etiquette|
-			groupes|groupe|mots cles|categorie|segment|segments|etiquetas|etiqueta|grupos|grupo|categorias|kategorien|
-			kategorie|gruppen|gruppe|etichette`},
-		{known{FieldIgnored, 0}, `error line|error field|error code|error message`},
-	} {
-		for name := range strings.SplitSeq(g.names, "|") {
-			m[strings.TrimSpace(name)] = g.known
-		}
-	}
 	return m
 }()
+
+// headersNear are the usual headers of English and French files, and the commonest of Spanish, Portuguese, German,
+// Italian and Dutch ones.
+var headersNear = []headerNames{
+	{known{FieldPhone, rankMobile}, `mobile|mobile phone|mobile number|mobile no|mobile phone number|cell|cell phone|
+		cellphone|cell number|cellular|whatsapp|whatsapp number|whatsapp phone|whatsapp id|wa id|wa|msisdn|portable|
+		tel portable|telephone portable|numero de portable|cellulaire|tel cellulaire|telephone cellulaire|tel mobile|
+		telephone mobile|numero de mobile|numero mobile|numero whatsapp|gsm|celular|telefono movil|movil|telemovel|
+		phone mobile|numero de celular|numero celular|numero de movil|telefono celular|telefone celular|telefone movel|
+		numero de telemovel|handy|handynummer|handy nr|mobil|mobilnummer|mobiltelefon|mobilfunknummer|cellulare|
+		numero di cellulare|telefono cellulare|mobiel|mobiel nummer|mobiele telefoon|gsm nummer`},
+	{known{FieldPhone, rankAny}, `phone|phone number|phone no|phone 1|phone1|telephone|telephone number|telephone 1|tel|tel no|
+		contact number|contact no|number|phonenumber|phone numbers|telephone principal|primary phone|main phone|
+		default phone|phone e164|e164|numero|numero de telephone|numero de tel|no de telephone|no telephone|no tel|
+		n de telephone|num tel|n tel|n telephone|num telephone|telephones|telefono|numero de telefono|telefone|
+		numero de telefone|phone 1 value|to|recipient|telefono de contacto|numero de contacto|telefone de contato|
+		numero de contato|telefono 1|telefone 1|telefon|telefonnummer|telefon nr|telefonnr|rufnummer|
+		numero di telefono|telefoon|telefoonnummer`},
+	{known{FieldPhone, rankSecond}, `phone 2|phone2|phone 2 value|other phone|second phone|secondary phone|mobile 2|mobile phone 2|
+		tel 2|telephone 2|autre telephone|telephone autre|tel autre|phone 3 value|phone 3|alternate phone|
+		telefono 2|telefone 2|otro telefono|outro telefone|telefon 2`},
+	{known{FieldPhone, rankHome}, `home phone|home phone 2|home tel|telephone domicile|tel domicile|telephone domicile 2|
+		telephone personnel|telephone maison|tel maison|phone 4 value|landline|telephone fixe|tel fixe|telefono fijo|
+		telefone fixo|telefone residencial|festnetz|festnetznummer|telefon privat|telefono fisso`},
+	{known{FieldPhone, rankWork}, `business phone|business phone 2|work phone|office phone|company main phone|
+		telephone bureau|telephone bureau 2|tel bureau|tel travail|telephone travail|telephone professionnel|
+		tel professionnel|tel societe|telephone societe|telefono trabajo|telefono oficina|telefone comercial|
+		telefon geschaftlich|telefono ufficio`},
+	{known{FieldEmail, rankMobile}, `email|e mail|email address|e mail address|mail|email 1|e mail 1 value|primary email|
+		courriel|adresse courriel|adresse e mail|adresse email|adresse mail|adresse de messagerie|adresse electronique|
+		courrier electronique|adel|mel|correo|correo electronico|emailaddress|work email|email work|e mail de contact|
+		adresse de courriel|direccion de correo|direccion de correo electronico|endereco de email|endereco de e mail|
+		correio eletronico|correio electronico|e mail adresse|emailadresse|e mailadresse|mailadresse|indirizzo email|
+		indirizzo e mail|e mailadres|emailadres`},
+	{known{FieldEmail, rankSecond}, `email 2|e mail 2|e mail 2 value|e mail 2 address|adresse de messagerie 2|other email|
+		secondary email|email 3|e mail 3|e mail 3 value|e mail 3 address|adresse de messagerie 3|personal email`},
+	{known{FieldName, 0}, `name|full name|fullname|contact name|display name|contact|customer name|customer|client|client name|
+		nom complet|nom et prenom|prenom et nom|nom prenom|prenom nom|nom du contact|nom du client|nombre completo|
+		nome completo|file as|nombre y apellidos|nombre y apellido|nome e sobrenome|nome e cognome|cognome e nome|
+		vollstandiger name|vor und nachname|vorname und nachname|kundenname|naam|volledige naam`},
+	{known{FieldGiven, 0}, `first name|firstname|given name|givenname|given|first|forename|fn|prenom|prenoms|prenom s|
+		nombre|nombres|primer nombre|nome|primeiro nome|vorname|rufname|voornaam`},
+	{known{FieldFamily, 0}, `last name|lastname|family name|familyname|surname|last|ln|nom|nom de famille|apellido|apellidos|
+		sobrenome|apelido|apellido paterno|primer apellido|cognome|nachname|familienname|achternaam`},
+	{known{FieldLocale, 0}, `locale|language|lang|preferred language|language code|langue|langue preferee|langue de communication|
+		idioma`},
+	{known{FieldLocale, rankGuessed}, `sprache|lingua|taal`},
+	{known{FieldTags, 0}, `tags|tag|labels|label|group membership|groups|group|categories|category|etiquettes|etiquette|
+		groupes|groupe|mots cles|categorie|segment|segments|etiquetas|etiqueta|grupos|grupo|categorias|kategorien|
+		kategorie|gruppen|gruppe|etichette`},
+	{known{FieldIgnored, 0}, `error line|error field|error code|error message`},
+}
 
 var presets = []preset{
 	{name: "Google Contacts (2024)", needs: []string{"first name", "last name", "labels", "organization name"},
@@ -125,7 +126,7 @@ type headerWords struct {
 }
 
 // words in a header that is not known as a whole, that still say what it is; all words of a row must be there.
-var words = []headerWords{
+var words = foldedWords(slices.Concat([]headerWords{
 	{"whatsapp", known{FieldPhone, rankMobile}}, {"mobile", known{FieldPhone, rankMobile}},
 	{"cell", known{FieldPhone, rankMobile}}, {"cellulaire", known{FieldPhone, rankMobile}},
 	{"portable", known{FieldPhone, rankMobile}}, {"phone", known{FieldPhone, rankSecond}},
@@ -133,14 +134,21 @@ var words = []headerWords{
 	{"telefono", known{FieldPhone, rankSecond}}, {"phone number", known{FieldPhone, rankSecond}},
 	{"courriel", known{FieldEmail, rankSecond}}, {"email", known{FieldEmail, rankSecond}},
 	{"e mail", known{FieldEmail, rankSecond}}, {"messagerie", known{FieldEmail, rankSecond}},
+}, wordsAbroad))
+
+func foldedWords(list []headerWords) []headerWords {
+	for i := range list {
+		list[i].words = fold(list[i].words)
+	}
+	return list
 }
 
 // notWords make a header none of words: a fax is not called, and a type or a date of a phone is no phone.
-var notWords = []string{"fax", "pager", "telecopie", "telecopieur", "type", "label", "date", "time", "status", "opt",
-	"consent", "verified", "valid", "model", "count", "country", "code", "display", "assistant", "ext",
+var notWords = slices.Concat([]string{"fax", "pager", "telecopie", "telecopieur", "type", "label", "date", "time",
+	"status", "opt", "consent", "verified", "valid", "model", "count", "country", "code", "display", "assistant", "ext",
 	"extension", "poste", "optin", "subscribed", "accepts", "consentement", "accepte", "abonne", "indicatif", "pays",
 	"statut", "consentimiento", "acepta", "fecha", "tipo", "pais", "consentimento", "aceita", "einwilligung", "datum",
-	"typ", "vorwahl", "telefax"}
+	"typ", "vorwahl", "telefax"}, strings.Fields(fold(notWordsAbroad)))
 
 // codeWords of notWords say how a number is written where they stand in a note, or behind one of withWords.
 var (

@@ -64,9 +64,10 @@ type parser struct {
 	custom   []customColumn
 	language map[string]string
 	cells    []string
-	labelled bool  // columns say what the numbers are
-	ranked   []int // phones, in the order in which they are tried in a row
-	refused  bool  // the file is one of refused rows: U+FFFD stands there for what could not be read
+	labels   map[string]labelRank // what has been read of columns that say what the numbers are; nil = there is none
+	ranked   []int                // phones, in the order in which they are tried in a row
+	ranks    []int                // their ranks in it, by column
+	refused  bool                 // the file is one of refused rows: U+FFFD stands there for what could not be read
 }
 
 type customColumn struct {
@@ -84,7 +85,9 @@ func newParser(p Plan) *parser {
 		switch c.Field {
 		case FieldPhone:
 			ps.phones = append(ps.phones, i)
-			ps.labelled = ps.labelled || c.Label > 0
+			if c.Label > 0 && ps.labels == nil {
+				ps.labels, ps.ranks = map[string]labelRank{}, make([]int, len(p.Mapping))
+			}
 		case FieldEmail:
 			ps.emails = append(ps.emails, i)
 		case FieldName:
@@ -228,29 +231,54 @@ func (b *builder) phone(c *Contact) {
 // tried are the columns of telephone numbers in the order in which a row's are tried: without those that it says are of
 // a fax or a pager, and as it says which are mobiles, of home or of work.
 func (b *builder) tried() []int {
-	if !b.labelled {
+	if b.labels == nil {
 		return b.phones
 	}
-	ranks := make(map[int]int, len(b.phones))
 	b.ranked = b.ranked[:0]
 	for _, i := range b.phones {
-		ranks[i] = b.mapping[i].Rank
+		b.ranks[i] = b.mapping[i].Rank
 		if at := b.mapping[i].Label - 1; at >= 0 && at < len(b.cells) && b.cells[at] != "" {
-			label := fold(b.cells[at])
-			if unreached(label) {
+			l := b.rankOf(b.cells[at])
+			if l.unreached {
 				continue
 			}
-			for _, name := range []string{label, label + " phone", "telephone " + label, "telefon " + label} {
-				if k, ok := header(name); ok && k.field == FieldPhone {
-					ranks[i] = k.rank
-					break
-				}
+			if l.known {
+				b.ranks[i] = l.rank
 			}
 		}
 		b.ranked = append(b.ranked, i)
 	}
-	slices.SortStableFunc(b.ranked, func(i, j int) int { return ranks[i] - ranks[j] })
+	slices.SortStableFunc(b.ranked, func(i, j int) int { return b.ranks[i] - b.ranks[j] })
 	return b.ranked
+}
+
+// A labelRank is what a label says of its number.
+type labelRank struct {
+	unreached bool // it is of a fax or a pager
+	known     bool
+	rank      int // where known
+}
+
+// maxLabels bounds how many labels are remembered; most files have a few.
+const maxLabels = 300
+
+func (p *parser) rankOf(cell string) labelRank {
+	l, ok := p.labels[cell]
+	if ok {
+		return l
+	}
+	label := fold(cell)
+	l.unreached = unreached(label)
+	for _, name := range []string{label, label + " phone", "telephone " + label, "telefon " + label} {
+		if k, ok := header(name); ok && k.field == FieldPhone {
+			l.known, l.rank = true, k.rank
+			break
+		}
+	}
+	if len(p.labels) < maxLabels {
+		p.labels[strings.Clone(cell)] = l
+	}
+	return l
 }
 
 func (b *builder) email(c *Contact) {
@@ -304,24 +332,30 @@ func (b *builder) locale() string {
 	return tag
 }
 
-var languages = map[string]string{
-	"english": "en", "anglais": "en", "ingles": "en", "french": "fr", "francais": "fr", "frances": "fr", "spanish": "es",
-	"espagnol": "es", "espanol": "es", "portuguese": "pt", "portugais": "pt", "portugues": "pt", "german": "de",
-	"allemand": "de", "deutsch": "de", "italian": "it", "italien": "it", "italiano": "it", "arabic": "ar", "arabe": "ar",
-	"chinese": "zh", "chinois": "zh", "mandarin": "zh", "creole": "ht", "haitian creole": "ht", "dutch": "nl",
-	"neerlandais": "nl", "eng": "en", "fre": "fr", "fra": "fr",
-	"englisch": "en", "inglese": "en", "engels": "en", "franzosisch": "fr", "francese": "fr", "frans": "fr",
-	"spanisch": "es", "spagnolo": "es", "spaans": "es", "espanhol": "es", "castellano": "es",
-	"portugiesisch": "pt", "portoghese": "pt", "portugees": "pt", "aleman": "de", "alemao": "de", "tedesco": "de",
-	"duits": "de", "italienisch": "it", "italiaans": "it", "niederlandisch": "nl", "hollandisch": "nl",
-	"hollandais": "nl", "holandes": "nl", "neerlandes": "nl", "olandese": "nl", "nederlands": "nl",
-}
+// languages are the names of languages, folded, and the tag of each.
+var languages = func() map[string]string {
+	m := map[string]string{
+		"english": "en", "anglais": "en", "ingles": "en", "french": "fr", "francais": "fr", "frances": "fr", "spanish": "es",
+		"espagnol": "es", "espanol": "es", "portuguese": "pt", "portugais": "pt", "portugues": "pt", "german": "de",
+		"allemand": "de", "deutsch": "de", "italian": "it", "italien": "it", "italiano": "it", "arabic": "ar", "arabe": "ar",
+		"chinese": "zh", "chinois": "zh", "mandarin": "zh", "creole": "ht", "haitian creole": "ht", "dutch": "nl",
+		"neerlandais": "nl", "eng": "en", "fre": "fr", "fra": "fr",
+		"englisch": "en", "inglese": "en", "engels": "en", "franzosisch": "fr", "francese": "fr", "frans": "fr",
+		"spanisch": "es", "spagnolo": "es", "spaans": "es", "espanhol": "es", "castellano": "es",
+		"portugiesisch": "pt", "portoghese": "pt", "portugees": "pt", "aleman": "de", "alemao": "de", "tedesco": "de",
+		"duits": "de", "italienisch": "it", "italiaans": "it", "niederlandisch": "nl", "hollandisch": "nl",
+		"hollandais": "nl", "holandes": "nl", "neerlandes": "nl", "olandese": "nl", "nederlands": "nl",
+	}
+	for tag, names := range languagesAbroad {
+		for name := range strings.SplitSeq(names, "|") {
+			m[fold(name)] = tag
+		}
+	}
+	return m
+}()
 
 func readLocale(v string) string {
 	if tag, ok := languages[fold(v)]; ok {
-		return tag
-	}
-	if tag, ok := languagesAbroad[fold(v)]; ok {
 		return tag
 	}
 	if name, country, ok := strings.Cut(v, "("); ok { // as Outlook has it: "French (Canada)"

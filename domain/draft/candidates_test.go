@@ -27,10 +27,21 @@ func TestCandidates(t *testing.T) {
 		{"a page that says other things",
 			data + `<h1>Brass lamp</h1><div class=price>25.00 €</div><p>Shipping 4.95 €</p><p>SKU: B-200</p><p>Sold out</p>`,
 			[]string{
-				"name Brass lamp page weaker", "price 4.95 EUR page weaker", "sku A-100 json-ld weaker",
-				"mpn A100 json-ld shops_own", "availability InStock json-ld contradicted",
+				"name Brass lamp page weaker", "sku A-100 json-ld weaker", "mpn A100 json-ld shops_own",
+				"price 4.95 EUR page weaker", "availability InStock json-ld contradicted",
 			}},
-		{"no product", `<h1>Lamps through the ages</h1><p>The first sold for 3.50 € in 1820, in Paris.</p>`, nil},
+		{"no product", `<h1>Lamps through the ages</h1><p>The first sold for 3.50 € in 1820, in Paris.</p>`, []string{
+			"price 3.50 EUR page no_product",
+		}},
+		{"beside another product", data + `<h1>Lamp of brass</h1><aside class=related><p>Lamp of tin</p><p>9.99 €</p></aside>`,
+			[]string{"mpn A100 json-ld shops_own", "price 9.99 EUR page of_another"}},
+		{"nothing to pay", data + `<h1>Lamp of brass</h1><div class=price>25.00 €</div><p>Delivery</p><p>0.00 €</p>` + cart,
+			[]string{"mpn A100 json-ld shops_own", "price 0.00 EUR page free"}},
+		{"far from it", data + `<h1>Lamp of brass</h1><div class=price>25.00 €</div>` + cart + strings.Repeat("<p>Brass is an alloy.</p>", 400) +
+			`<p>Order for more than 90.00 € in a year and we thank you for it with a voucher.</p>`,
+			[]string{"mpn A100 json-ld shops_own", "price 90.00 EUR page too_little"}},
+		{"data of two kinds", data + `<meta property="product:availability" content="oos"><h1>Lamp of brass</h1>
+			<div class=price>25.00 €</div>` + cart, []string{"mpn A100 json-ld shops_own", "availability OutOfStock opengraph weaker"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -42,16 +53,71 @@ func TestCandidates(t *testing.T) {
 			for _, c := range d.Candidates() {
 				got = append(got, fmt.Sprint(c.Field, " ", c.Value, " ", c.Source, " ", c.Why))
 			}
-			for _, w := range tt.want {
-				if !slices.Contains(got, w) {
-					t.Errorf("%q is not among\n%s", w, strings.Join(got, "\n"))
-				}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(tt.want, "\n"))
 			}
 			read, err := draft.Read([]byte(tt.page), shop)
 			if err != nil || !slices.Equal(read.Candidates, d.Candidates()) {
 				t.Errorf("Read has %v, %v", read.Candidates, err)
 			}
 		})
+	}
+}
+
+// candidatesOf are those of a field of a page: value, source and why.
+func candidatesOf(t *testing.T, field, page string) (list []string) {
+	t.Helper()
+	d, err := draft.Extract([]byte(page), shop)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range d.Candidates() {
+		if c.Field == field {
+			list = append(list, fmt.Sprint(c.Value, " ", c.Source, " ", c.Why))
+		}
+	}
+	return list
+}
+
+// A price that scripts alone speak for is in the draft, so it is not among its candidates where it shows beside another
+// product.
+func TestPriceIsNoCandidate(t *testing.T) {
+	t.Parallel()
+
+	const page = `<script type="application/ld+json">{"@type":"Product","name":"Lamp of brass"}</script>
+		<script>var a = {finalPrice: "19.99"}</script><h1>Lamp of brass</h1>
+		<aside class=related><p>19.99 €</p><p>Lamp of tin</p><p>9.99 €</p></aside>`
+	d, err := draft.Extract([]byte(page), shop)
+	if err != nil || d.Price == nil || d.Price.Value != "19.99" {
+		t.Fatalf("the price is %v, %v", d.Price, err)
+	}
+	if got := candidatesOf(t, "price", page); !slices.Equal(got, []string{"9.99 EUR page of_another"}) {
+		t.Errorf("candidates: %q", got)
+	}
+}
+
+// What is likeliest is kept where there is no room for all: the price of a page of no product, and what labels say of a
+// number before the shop's own keys.
+func TestLikelierCandidatesFirst(t *testing.T) {
+	t.Parallel()
+
+	var amounts, numbers strings.Builder
+	for n := range 12 {
+		fmt.Fprintf(&amounts, `<p>In 18%d0 it sold for %d.50 € in Paris, as we know from letters of those who bought it.</p>`, n%10, n+3)
+		fmt.Fprintf(&numbers, `<p>MPN: LB-20%d</p>`, n+10)
+	}
+	got := candidatesOf(t, "price", `<h1>Lamps through the ages</h1>`+amounts.String())
+	if len(got) != 8 || !strings.HasSuffix(got[0], " no_product") {
+		t.Errorf("of a page of no product: %q", got)
+	}
+	const key = `<script type="application/ld+json">{"@type":"Product","name":"Lamp of brass","mpn":"700"}</script>`
+	got = candidatesOf(t, "mpn", key+`<h1>Lamp of brass</h1><p>MPN: LB-2000</p><p>MPN: LB-3000</p>`+cart)
+	if !slices.Equal(got, []string{"LB-3000 page weaker", "700 json-ld shops_own"}) {
+		t.Errorf("of two numbers and a key: %q", got)
+	}
+	got = candidatesOf(t, "mpn", key+`<h1>Lamp of brass</h1>`+numbers.String()+cart)
+	if len(got) != 8 || slices.ContainsFunc(got, func(c string) bool { return !strings.HasSuffix(c, " page weaker") }) {
+		t.Errorf("of many numbers: %q", got)
 	}
 }
 

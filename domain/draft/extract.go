@@ -134,6 +134,7 @@ func extract(w weights, doc *html.Node, raw []byte, address *url.URL) Draft {
 	}
 	p.loseClaims("mpn", mpn, leastSKU, d.MPN, d.SKU)
 	d.product = p.isProduct(products, data, q, sku, gtin, mpn)
+	p.loseQuotes(q, d.product)
 	if d.product {
 		all := slices.Clone(offers)
 		for _, i := range products {
@@ -141,8 +142,6 @@ func extract(w weights, doc *html.Node, raw []byte, address *url.URL) Draft {
 		}
 		p.sale(&d, q, p.availability(all, data.Meta, q != nil || p.title >= 0 && (d.SKU != nil || d.Brand != nil)))
 		d.Variants = p.variantsOf(products, offers)
-	} else if q != nil {
-		p.loseQuote(q, NoProduct)
 	}
 	d.Images = p.imagesOf(products, data.Meta)
 	d.lost = p.lost

@@ -44,6 +44,16 @@ func (w want) check(t *testing.T, d draft.Draft) {
 // cart is a button that buys.
 const cart = `<button class="btn">Add to cart</button>`
 
+// A heading without a character that can be seen is no name.
+func TestNoName(t *testing.T) {
+	t.Parallel()
+
+	d, err := draft.Extract([]byte(`<h1>&#8203;&#8203;</h1><div class=price>25.00 €</div>`+cart), shop)
+	if err != nil || d.Name != nil || d.Price == nil {
+		t.Errorf("the name is %+v, the price %+v, %v", d.Name, d.Price, err)
+	}
+}
+
 func TestExtract(t *testing.T) {
 	t.Parallel()
 

@@ -32,6 +32,7 @@ const maxClaims = 300
 type claims struct {
 	list []claim
 	at   map[string]int
+	keys []claim // of the shop's own, which are not weighed
 }
 
 // add notes that a source says a value, worth so many points. A second witness adds less, and the better source names
@@ -452,7 +453,7 @@ func (p *page) mpnOf(products []*markup.Item, offers []offer, meta map[string][]
 	for _, i := range products {
 		v := number(i.Text("mpn"))
 		if sku := bare(i.Text("sku")); sku != "" && strings.HasPrefix(bare(v), sku) || digits(v) == len(v) && len(v) < 10 && !p.shows(v) {
-			p.lose("mpn", v, sourceOf(i), ShopsOwn)
+			c.keys = append(c.keys, claim{value: v, source: sourceOf(i)})
 			v = ""
 		}
 		c.add(v, p.w[mpnData], sourceOf(i))

@@ -28,7 +28,8 @@ type page struct {
 	cards   map[int]bool // see findCards
 
 	amounts []amountShown
-	spans   []span // where they stand, in order
+	quotes  []*quote // the amounts of the data and of the text; set by likeliestQuote
+	spans   []span   // where they stand, in order
 
 	called []string // names of the product outside the visible text
 	name   string   // the product's name as the page shows it, else the first of called

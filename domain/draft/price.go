@@ -49,7 +49,7 @@ func (p *page) priceOf(offers []offer, meta map[string][]string, state state) *q
 	return q
 }
 
-// likeliestQuote is the amount that most speaks for, nil where too little does.
+// likeliestQuote is the amount that most speaks for, nil where too little does. It fills p.quotes.
 func (p *page) likeliestQuote(offers []offer, meta map[string][]string, state state) *quote {
 	quotes := map[string]*quote{}
 	var order []*quote
@@ -157,7 +157,7 @@ func (p *page) likeliestQuote(offers []offer, meta map[string][]string, state st
 	if best != nil && best.total() < leastTotal {
 		best = nil
 	}
-	p.loseQuotes(order, best)
+	p.quotes = order
 	if best != nil {
 		return best
 	}
@@ -168,7 +168,7 @@ func (p *page) likeliestQuote(offers []offer, meta map[string][]string, state st
 }
 
 // unfit says why an amount cannot be the price, whatever speaks for it; "" = it can be.
-func (p *page) unfit(q *quote) string {
+func (p *page) unfit(q *quote) Why {
 	switch {
 	case isZero(q.amount) && (len(q.sources) == 0 || q.seen == 0): // what is free says so
 		return Free

@@ -434,7 +434,7 @@ func soonest(a Availability) int {
 
 // availability decides whether the product can be had. Data is taken at its word, in stock if any of its offers is,
 // unless the page plainly says otherwise. A page that names a price and says nothing sells it.
-func (p *page) availability(offers []offer, meta map[string][]string, sold bool) (found *Found[Availability]) {
+func (p *page) availability(offers []offer, meta map[string][]string, sold bool) *Found[Availability] {
 	told := map[Source]Availability{}
 	var order []Source
 	tell := func(s Source, a Availability) {
@@ -456,30 +456,27 @@ func (p *page) availability(offers []offer, meta map[string][]string, sold bool)
 			tell(OpenGraph, availabilityOf(v))
 		}
 	}
-	defer func() {
+	shown, pre := p.stockShown()
+	if len(order) > 0 {
+		source := order[0]
+		a := told[source]
+		switch {
+		case a == InStock && several(offers, source): // the page may speak of the size that it shows
+		case a == InStock && (p.boxOut || shown < stockSurelyOut && p.button < 0):
+			a, source = OutOfStock, Page
+		case a == OutOfStock && shown > stockSurelyIn:
+			a, source = InStock, Page
+		}
 		for n, s := range order {
 			why := Weaker
-			if n == 0 {
+			if n == 0 { // the first is what the data says, so only the page can say otherwise
 				why = Contradicted
 			}
-			if found == nil || told[s] != found.Value {
+			if told[s] != a {
 				p.lose("availability", string(told[s]), s, why)
 			}
 		}
-	}()
-	shown, pre := p.stockShown()
-	if len(order) > 0 {
-		a := told[order[0]]
-		switch {
-		case a == InStock && several(offers, order[0]): // the page may speak of the size that it shows
-		case a == InStock && p.boxOut:
-			return foundAs(OutOfStock, Page)
-		case a == InStock && shown < stockSurelyOut && p.button < 0:
-			return foundAs(OutOfStock, Page)
-		case a == OutOfStock && shown > stockSurelyIn:
-			return foundAs(InStock, Page)
-		}
-		return foundAs(a, order[0])
+		return foundAs(a, source)
 	}
 	switch {
 	case shown < stockNo:

@@ -202,17 +202,19 @@ var renewed = map[string]string{"BG": "EUR", "BY": "BYN", "CW": "XCG", "HR": "EU
 var international = set("ac ad ai as bz cc cd co dj fm gg gl im io je la li ly me ms mu nu pw sc sh so st sx tf tk " +
 	"tl to tv vc vg vu ws")
 
-// places are the domains of cities, regions and their languages in IANA's root zone database, by the currency of their
-// country. Those that are words or of many countries as well (.irish, .ist, .africa, .krd) name no currency.
+// places are the domains in IANA's root zone database whose currency is not that of two letters: those of cities,
+// regions and their languages, by the currency of their country, and of countries the few that are no region's code.
+// Those that are words or of many countries as well (.irish, .ist, .africa, .krd) name no currency.
 var places = func() map[string]string {
 	m := map[string]string{}
 	for code, names := range map[string]string{
-		"EUR": "alsace amsterdam barcelona bayern bcn berlin brussels bzh cat cologne corsica eus frl gal gent hamburg " +
+		"EUR": "eu alsace amsterdam barcelona bayern bcn berlin brussels bzh cat cologne corsica eus frl gal gent hamburg " +
 			"helsinki koeln madrid nrw paris ruhr saarland tirol vlaanderen wien",
-		"CAD": "quebec", "USD": "boston miami nyc vegas", "GBP": "cymru london scot wales", "CHF": "swiss zuerich",
+		"CAD": "quebec", "USD": "boston miami nyc vegas", "GBP": "uk cymru london scot wales", "CHF": "swiss zuerich",
 		"JPY": "kyoto nagoya okinawa osaka ryukyu tokyo yokohama", "AUD": "melbourne sydney", "NZD": "kiwi",
 		"SEK": "stockholm", "HUF": "budapest", "TRY": "istanbul", "ZAR": "capetown durban joburg", "TWD": "taipei",
-		"BRL": "rio", "AED": "abudhabi dubai", "QAR": "doha", "RUB": "moscow tatar xn--80adxhks москва",
+		"BRL": "rio", "AED": "abudhabi dubai", "QAR": "doha",
+		"RUB": "su рф xn--p1ai moscow tatar xn--80adxhks москва", "UAH": "укр xn--j1amh",
 	} {
 		for name := range strings.FieldsSeq(names) {
 			m[name] = code
@@ -237,14 +239,6 @@ func CurrencyOfHost(host string) string {
 		return ""
 	case places[tld] != "":
 		return places[tld]
-	case tld == "eu":
-		return "EUR"
-	case tld == "uk":
-		return "GBP"
-	case tld == "su" || tld == "xn--p1ai" || tld == "рф":
-		return "RUB"
-	case tld == "xn--j1amh" || tld == "укр":
-		return "UAH"
 	case len(tld) == 2:
 		return ofRegion(tld)
 	}

@@ -576,7 +576,8 @@ func TestCurrencies(t *testing.T) {
 		"a.bg": "EUR", "x.io": "", "x.tv": "", "x.de:8443": "EUR", "x.com.br": "BRL", "x.ch": "CHF", "x.in": "INR",
 		"x.jp.": "JPY", "X.PL": "PLN", "xn--80ak6aa92e.xn--p1ai": "RUB", "localhost": "", "127.0.0.1": "", "[::1]:80": "",
 		"x.eu": "EUR", "": "", "x.qq": "", "x.ca": "CAD", "x.com.au": "AUD", "x.se": "SEK", "x.ru": "RUB", "x.no": "NOK",
-		"x.us": "USD", "x.com.ua": "UAH", "x.co.za": "ZAR", "x.cz": "CZK", "x.hu": "HUF", "x.lt": "EUR", "x.ae": "AED"} {
+		"x.us": "USD", "x.uk": "GBP", "x.su": "RUB", "x.рф": "RUB", "x.укр": "UAH", "x.xn--j1amh": "UAH",
+		"x.com.ua": "UAH", "x.co.za": "ZAR", "x.cz": "CZK", "x.hu": "HUF", "x.lt": "EUR", "x.ae": "AED"} {
 		if got := price.CurrencyOfHost(host); got != want {
 			t.Errorf("CurrencyOfHost(%q) = %q, want %q", host, got, want)
 		}

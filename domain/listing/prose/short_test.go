@@ -16,8 +16,8 @@ import (
 // changed, as wholeStrings are of the real ones.
 var wholeShort = map[string]float64{"open12": 98, "aside12": 94}
 
-// TestShortForms reads 249 strings written in the short forms that adverts have no end of: W/D, a/c, s.-sol, stat. en
-// sus, 250$/sem. The misses of the half set aside are not looked at.
+// TestShortForms reads strings written in the short forms that adverts have no end of: W/D, a/c, s.-sol, stat. en sus,
+// 250$/sem. The misses of the half set aside are not looked at.
 func TestShortForms(t *testing.T) {
 	t.Parallel()
 	readWritten(t, "short.jsonl", wholeShort)
@@ -26,7 +26,7 @@ func TestShortForms(t *testing.T) {
 // wholeLandlords are those shares of the strings of testdata/landlords.jsonl.
 var wholeLandlords = map[string]float64{"open13": 99, "aside13": 76}
 
-// TestLandlords reads 304 strings as landlords write them: labels and values on one line, several doors of a street,
+// TestLandlords reads strings as landlords write them: labels and values on one line, several doors of a street,
 // amenities cut short, what is beside the rent, dates in words. The misses of the half set aside are not looked at.
 func TestLandlords(t *testing.T) {
 	t.Parallel()
