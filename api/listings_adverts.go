@@ -42,7 +42,7 @@ type listAdvertsInput struct {
 	Platform string    `query:"platform" doc:"any of these, separated by commas or given again" example:"kijiji"`
 	Reason   string    `query:"reason" doc:"code of one of the reasons; any of these, separated by commas or given again" example:"missing"`
 	Since    time.Time `query:"since" doc:"arrival of the newest revision, inclusive, RFC 3339"`
-	Text     string    `query:"text" maxLength:"200" doc:"that stands in title or description, in any case, with accents or without; looked for in the next 10,000 of each status that the other filters let through"`
+	Text     string    `query:"text" maxLength:"200" doc:"that stands in title or description, in any case, with accents or without; looked for in the next 10,000 that the other filters let through"`
 	Limit    int       `query:"limit" minimum:"1" maximum:"100" default:"20"`
 	Cursor   string    `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page, for the same query"`
 
