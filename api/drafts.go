@@ -367,14 +367,14 @@ func text(s *string) string {
 
 type searchDraftsInput struct {
 	Outcome      string    `query:"outcome" doc:"any of these, separated by commas or given again: succeeded, failed"`
-	Host         string    `query:"host" maxLength:"2048" doc:"of url, without a port; any of these, separated by commas or given again" example:"shop.example"`
+	Host         string    `query:"host" doc:"of url, without a port; any of these, separated by commas or given again" example:"shop.example"`
 	URL          string    `query:"url" maxLength:"2048" doc:"exactly as requested"`
 	Name         string    `query:"name" maxLength:"200" doc:"a part of the product's name, ignoring case"`
-	Brand        string    `query:"brand" maxLength:"1000" doc:"ignoring case; any of these, separated by commas or given again; one with a comma in it is found as well"`
-	SKU          string    `query:"sku" maxLength:"1000" doc:"any of these, separated by commas or given again; one with a comma in it is found as well"`
+	Brand        string    `query:"brand" doc:"ignoring case; any of these, separated by commas or given again; one with a comma in it is found as well"`
+	SKU          string    `query:"sku" doc:"any of these, separated by commas or given again; one with a comma in it is found as well"`
 	GTIN         string    `query:"gtin" doc:"any of these, separated by commas or given again" example:"4006381333931"`
-	MPN          string    `query:"mpn" maxLength:"1000" doc:"any of these, separated by commas or given again; one with a comma in it is found as well"`
-	Availability string    `query:"availability" maxLength:"400" doc:"any of these, separated by commas or given again" example:"InStock"`
+	MPN          string    `query:"mpn" doc:"any of these, separated by commas or given again; one with a comma in it is found as well"`
+	Availability string    `query:"availability" doc:"any of these, separated by commas or given again" example:"InStock"`
 	Currency     string    `query:"currency" doc:"ISO 4217; any of these, separated by commas or given again" example:"EUR"`
 	MinPrice     string    `query:"min_price" pattern:"^[0-9]{1,12}(\\.[0-9]{1,6})?$" doc:"inclusive, in any currency; combine with currency"`
 	MaxPrice     string    `query:"max_price" pattern:"^[0-9]{1,12}(\\.[0-9]{1,6})?$" doc:"inclusive"`

@@ -187,9 +187,29 @@ type several struct {
 	commas bool           // a value may hold commas itself: each text that was given counts as it stands, too
 }
 
-const mostValues = 20 // of one filter
+const (
+	mostValues   = 20  // of one filter
+	longestValue = 400 // characters of one of them
+)
 
 var errManyValues = fmt.Errorf("expected at most %d values", mostValues)
+
+// fit says why the values of a filter are too many, or too long, or are no text that Postgres takes. A schema could
+// only bound the text that has all of them.
+func fit(values []string) error {
+	if len(values) > mostValues {
+		return errManyValues
+	}
+	for _, v := range values {
+		switch {
+		case len(wrongText("", v)) > 0:
+			return errors.New("expected text in UTF-8 without NUL")
+		case utf8.RuneCountInString(v) > longestValue:
+			return fmt.Errorf("expected values of at most %d characters", longestValue)
+		}
+	}
+	return nil
+}
 
 // platformName is the form of the name of a platform.
 var platformName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,31}$`)
@@ -201,13 +221,14 @@ func (f several) read(query url.Values) error {
 		values = parts(f.given) // its default, unless commas were given
 	}
 	*f.values = values
-	if max(len(values), len(query[f.name])) > mostValues {
+	if len(query[f.name]) > mostValues {
 		return errManyValues
+	}
+	if err := fit(values); err != nil {
+		return err
 	}
 	for _, v := range values {
 		switch {
-		case len(wrongText("", v)) > 0:
-			return errors.New("expected text in UTF-8 without NUL")
 		case f.known != nil && !slices.Contains(f.known, v):
 			return fmt.Errorf("expected any of %s", strings.Join(f.known, ", "))
 		case f.form != nil && !f.form.MatchString(v):
@@ -215,7 +236,7 @@ func (f several) read(query url.Values) error {
 		}
 	}
 	for _, text := range query[f.name] {
-		if f.commas && strings.Contains(text, ",") && len(values) > 0 {
+		if f.commas && strings.Contains(text, ",") && len(values) > 0 && utf8.RuneCountInString(text) <= longestValue {
 			*f.values = append(*f.values, text)
 		}
 	}
