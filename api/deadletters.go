@@ -80,7 +80,7 @@ type listLettersInput struct {
 func (in *listLettersInput) Resolve(ctx huma.Context) (wrong []error) {
 	var err error
 	in.after, err = parseLetterCursor(in.Cursor)
-	return slices.Concat(wrongCursor(in.Cursor, err), in.asked.read(ctx, in.State, in.Queue, in.Class, in.Platform),
+	return slices.Concat(wrongCursor(in.Cursor, err), in.asked.read(ctx),
 		wrongFilter("query.", in.filter()))
 }
 
@@ -91,10 +91,10 @@ type lettersAsked struct{ states, queues, classes, platforms []string }
 var letterStates = []string{"open", "replayed", "resolved", "discarded"}
 
 // read reads them from the query of a request.
-func (a *lettersAsked) read(ctx huma.Context, state, queue, class, platform string) []error {
-	return anyOf(ctx, several{name: "state", given: state, values: &a.states, known: orAny(letterStates)},
-		several{name: "queue", given: queue, values: &a.queues}, several{name: "class", given: class, values: &a.classes},
-		several{name: "platform", given: platform, values: &a.platforms, form: platformName})
+func (a *lettersAsked) read(ctx huma.Context) []error {
+	return anyOf(ctx, several{name: "state", values: &a.states, known: orAny(letterStates)},
+		several{name: "queue", values: &a.queues}, several{name: "class", values: &a.classes},
+		several{name: "platform", values: &a.platforms, form: platformName})
 }
 
 func (in *listLettersInput) filter() db.LetterFilter {

@@ -46,7 +46,7 @@ func (in *groupLettersInput) filter() db.LetterFilter {
 
 // Resolve checks what a schema cannot express.
 func (in *groupLettersInput) Resolve(ctx huma.Context) []error {
-	return in.asked.read(ctx, in.State, in.Queue, in.Class, in.Platform)
+	return in.asked.read(ctx)
 }
 
 // LetterGroups is the answer of GET /dead-letters/groups.

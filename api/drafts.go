@@ -316,7 +316,7 @@ func (in *listCrawlRequestsInput) Resolve(ctx huma.Context) []error {
 	var err error
 	in.after, err = parseCursor(in.Cursor, requestOrder)
 	return slices.Concat(wrongCursor(in.Cursor, err),
-		anyOf(ctx, several{name: "state", given: in.State, values: &in.states, known: requestStates}))
+		anyOf(ctx, several{name: "state", values: &in.states, known: requestStates}))
 }
 
 // requestStates are the states of crawl requests in a list.
@@ -396,14 +396,14 @@ func (in *searchDraftsInput) Resolve(ctx huma.Context) (wrong []error) {
 	in.after, err = parseCursor(in.Cursor, draftOrder)
 	return slices.Concat(wrongCursor(in.Cursor, err), wrongText("query.name", in.Name), wrongText("query.url", in.URL),
 		anyOf(ctx,
-			several{name: "outcome", given: in.Outcome, values: &in.outcomes, known: draftOutcomes},
-			several{name: "host", given: in.Host, values: &in.hosts},
-			several{name: "brand", given: in.Brand, values: &in.brands, commas: true},
-			several{name: "sku", given: in.SKU, values: &in.skus, commas: true},
-			several{name: "gtin", given: in.GTIN, values: &in.gtins, form: gtinForm},
-			several{name: "mpn", given: in.MPN, values: &in.mpns, commas: true},
-			several{name: "availability", given: in.Availability, values: &in.availabilities},
-			several{name: "currency", given: in.Currency, values: &in.currencies, form: currencyForm}))
+			several{name: "outcome", values: &in.outcomes, known: draftOutcomes},
+			several{name: "host", values: &in.hosts},
+			several{name: "brand", values: &in.brands, commas: true},
+			several{name: "sku", values: &in.skus, commas: true},
+			several{name: "gtin", values: &in.gtins, form: gtinForm},
+			several{name: "mpn", values: &in.mpns, commas: true},
+			several{name: "availability", values: &in.availabilities},
+			several{name: "currency", values: &in.currencies, form: currencyForm}))
 }
 
 // draftOutcomes are the outcomes of drafts.

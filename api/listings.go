@@ -124,11 +124,12 @@ func (in *ListingQuery) check(ctx huma.Context, refuse refuse) {
 	address := ctx.URL()
 	query := address.Query()
 	filters := []several{
-		{name: "status", given: in.Status, values: &in.statuses, known: orAny(listingStatuses)},
-		{name: "platform", given: in.Platform, values: &in.platforms, form: platformName},
-		{name: "neighbourhood", given: in.Neighbourhood, values: &in.hoods, form: neighbourhoodKey},
+		{name: "status", values: &in.statuses, known: orAny(listingStatuses)},
+		{name: "platform", values: &in.platforms, form: platformName},
+		{name: "neighbourhood", values: &in.hoods, form: neighbourhoodKey},
 	}
 	for _, f := range filters {
+		f.usual = usualOf(ctx.Operation(), f.name)
 		err := f.read(query)
 		refuse(f.name, shown(strings.Join(*f.values, ",")), err)
 		delete(query, f.name)

@@ -59,9 +59,9 @@ func (in *listAdvertsInput) Resolve(ctx huma.Context) (wrong []error) {
 	in.after, err = parseCursor(in.Cursor, advertsOrder)
 	refusing(&wrong)("cursor", in.Cursor, err)
 	return slices.Concat(wrong, wrongText("query.text", in.Text),
-		anyOf(ctx, several{name: "status", given: in.Status, values: &in.statuses, known: advertStatuses},
-			several{name: "platform", given: in.Platform, values: &in.platforms, form: platformName},
-			several{name: "reason", given: in.Reason, values: &in.codes, form: reasonCode}))
+		anyOf(ctx, several{name: "status", values: &in.statuses, known: advertStatuses},
+			several{name: "platform", values: &in.platforms, form: platformName},
+			several{name: "reason", values: &in.codes, form: reasonCode}))
 }
 
 // advertStatuses are the statuses of adverts that are no listings.
@@ -114,7 +114,7 @@ type advertReasonsInput struct {
 
 // Resolve reads the platforms.
 func (in *advertReasonsInput) Resolve(ctx huma.Context) []error {
-	return anyOf(ctx, several{name: "platform", given: in.Platform, values: &in.platforms, form: platformName})
+	return anyOf(ctx, several{name: "platform", values: &in.platforms, form: platformName})
 }
 
 // ReasonCounts is the answer of GET /adverts/reasons.

@@ -192,9 +192,9 @@ var (
 
 // wrong is what a schema cannot express.
 func (in *MessageQuery) wrong(ctx huma.Context) []error {
-	return anyOf(ctx, several{name: "state", given: in.State, values: &in.states, known: orAny(campaign.Statuses)},
-		several{name: "class", given: in.Class, values: &in.classes, form: messageClass},
-		several{name: "code", given: in.Code, values: &in.codes, form: messageCode})
+	return anyOf(ctx, several{name: "state", values: &in.states, known: orAny(campaign.Statuses)},
+		several{name: "class", values: &in.classes, form: messageClass},
+		several{name: "code", values: &in.codes, form: messageCode})
 }
 
 func (in *MessageQuery) filter() db.MessageFilter {

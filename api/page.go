@@ -180,7 +180,7 @@ func wrongUntil(at string, since, until time.Time) []error {
 // written to values, none of them where it does not filter.
 type several struct {
 	name   string
-	given  string // what the schema has read of it: its default, where it was not given
+	usual  string // what it is where nothing but commas is given: the default of its schema
 	values *[]string
 	known  []string       // the values that there are; any: whatever it is
 	form   *regexp.Regexp // or what each of them looks like
@@ -218,7 +218,7 @@ var platformName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,31}$`)
 func (f several) read(query url.Values) error {
 	values := parts(query[f.name]...)
 	if len(values) == 0 {
-		values = parts(f.given) // its default, unless commas were given
+		values = parts(f.usual)
 	}
 	*f.values = values
 	if len(query[f.name]) > mostValues {
@@ -280,10 +280,22 @@ func anyOf(ctx huma.Context, filters ...several) (wrong []error) {
 	var names []string
 	for _, f := range filters {
 		names = append(names, f.name)
+		f.usual = usualOf(ctx.Operation(), f.name)
 		err := f.read(query)
 		refuse(f.name, shown(strings.Join(*f.values, ",")), err)
 	}
 	return append(wrong, repeated(ctx, names...)...)
+}
+
+// usualOf is the default of a parameter of an operation; "" = it has none.
+func usualOf(o *huma.Operation, name string) string {
+	for _, p := range o.Parameters {
+		if p.Name == name && p.In == "query" {
+			usual, _ := p.Schema.Default.(string)
+			return usual
+		}
+	}
+	return ""
 }
 
 // repeated refuses parameters that are given more than once, except lists: all but the first would be ignored.
