@@ -28,7 +28,7 @@ type GuardOptions struct {
 
 	Sessions *db.Sessions // of browsers; nil = there are none
 	Login    *oidc.Login  // of persons, at the issuer of Tokens; nil = they log in by key
-	Tenants  *db.Tenants  // that the persons of an issuer are of; nil = it says of none
+	Tenants  *db.Tenants  // of OIDC callers; nil = those that are of one are refused
 	TLS      bool         // callers reach the API by https: cookies are sent by it alone
 
 	// Limits; nil = unlimited.
@@ -49,7 +49,7 @@ type Guard struct {
 	refused refusals
 
 	sessions *sessions      // nil = there are none
-	tenants  *erasedTenants // the same
+	tenants  *erasedTenants // nil = it is not known which are erased
 }
 
 // NewGuard reads nothing: the first request does.

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"sync"
@@ -102,8 +103,11 @@ func (d *door) tenantOf(ctx context.Context, named string) (string, error) {
 // standing refuses, as fault.Blocked, a person of a tenant that is erased. Its keys are revoked; an issuer goes on to
 // vouch for its persons.
 func (g *Guard) standing(ctx context.Context, caller access.Caller) error {
-	if g.tenants == nil || caller.Tenant == "" || caller.KeyID != "" {
+	if caller.Tenant == "" || caller.KeyID != "" {
 		return nil
+	}
+	if g.tenants == nil {
+		return fmt.Errorf("the guard has no tenants to tell whether that of %s, %q, is erased", caller.Name, caller.Tenant)
 	}
 	return g.tenants.standing(ctx, caller)
 }
