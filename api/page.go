@@ -282,7 +282,7 @@ func anyOf(ctx huma.Context, filters ...several) (wrong []error) {
 		names = append(names, f.name)
 		f.usual = usualOf(ctx.Operation(), f.name)
 		err := f.read(query)
-		refuse(f.name, shown(strings.Join(*f.values, ",")), err)
+		refuse(f.name, *f.values, err)
 	}
 	return append(wrong, repeated(ctx, names...)...)
 }
@@ -304,7 +304,7 @@ func repeated(ctx huma.Context, lists ...string) (wrong []error) {
 	for name, values := range address.Query() {
 		if len(values) > 1 && !slices.Contains(lists, name) {
 			wrong = append(wrong, &huma.ErrorDetail{
-				Message: "is given more than once", Location: "query." + name, Value: strings.Join(values, ","),
+				Message: "is given more than once", Location: "query." + name, Value: values,
 			})
 		}
 	}
