@@ -371,6 +371,7 @@ func init() {
 	statements[sqlLettersDiscard] = "sqlLettersDiscard"
 	statements[sqlLettersForget] = "sqlLettersForget"
 	statements[sqlLettersNaming] = "sqlLettersNaming"
+	statements[sqlLettersOver] = "sqlLettersOver"
 	statements[sqlListAdd] = "sqlListAdd"
 	statements[sqlListByName] = "sqlListByName"
 	statements[sqlListDrop] = "sqlListDrop"
