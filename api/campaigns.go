@@ -257,7 +257,7 @@ func (in *listCampaignsInput) Resolve(ctx huma.Context) []error {
 	var err error
 	in.after, err = parseCursor(in.Cursor, campaignOrder)
 	return slices.Concat(wrongCursor(in.Cursor, err),
-		anyOf(ctx, several{name: "state", given: in.State, values: &in.states, known: orAny(campaign.States)}))
+		anyOf(ctx, several{name: "state", values: &in.states, known: orAny(campaign.States)}))
 }
 
 // CampaignPage is the answer of GET /campaigns.

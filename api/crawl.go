@@ -291,7 +291,7 @@ func (in *listCrawlsInput) Resolve(ctx huma.Context) []error {
 	var err error
 	in.before, err = parseIDCursor(in.Cursor, crawlRunOrder)
 	return slices.Concat(wrongCursor(in.Cursor, err),
-		anyOf(ctx, several{name: "state", given: in.State, values: &in.states, known: orAny(crawl.RunStates)}))
+		anyOf(ctx, several{name: "state", values: &in.states, known: orAny(crawl.RunStates)}))
 }
 
 // CrawlRunPage is the answer of GET /crawl-runs.

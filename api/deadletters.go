@@ -61,8 +61,8 @@ func (h DeadLetters) register(d *door) {
 
 type listLettersInput struct {
 	State      string    `query:"state" default:"open" doc:"any of these, separated by commas or given again: open, replayed, resolved, discarded; any: whatever it is" example:"open,replayed"`
-	Queue      string    `query:"queue" maxLength:"255" doc:"where it died; any of these, separated by commas or given again" example:"scraped.kijiji"`
-	Class      string    `query:"class" maxLength:"255" doc:"of the fault; any of these, separated by commas or given again" example:"invalid"`
+	Queue      string    `query:"queue" doc:"where it died; any of these, separated by commas or given again" example:"scraped.kijiji"`
+	Class      string    `query:"class" doc:"of the fault; any of these, separated by commas or given again" example:"invalid"`
 	Platform   string    `query:"platform" doc:"of the advert, or of the advert that an image belongs to; any of these, separated by commas or given again" example:"kijiji"`
 	Tenant     string    `query:"tenant" maxLength:"40" doc:"whose upload or message it is" example:"demo"`
 	Reason     string    `query:"reason" maxLength:"200" doc:"text that the reason contains, ignoring case"`
@@ -80,7 +80,7 @@ type listLettersInput struct {
 func (in *listLettersInput) Resolve(ctx huma.Context) (wrong []error) {
 	var err error
 	in.after, err = parseLetterCursor(in.Cursor)
-	return slices.Concat(wrongCursor(in.Cursor, err), in.asked.read(ctx, in.State, in.Queue, in.Class, in.Platform),
+	return slices.Concat(wrongCursor(in.Cursor, err), in.asked.read(ctx),
 		wrongFilter("query.", in.filter()))
 }
 
@@ -91,10 +91,10 @@ type lettersAsked struct{ states, queues, classes, platforms []string }
 var letterStates = []string{"open", "replayed", "resolved", "discarded"}
 
 // read reads them from the query of a request.
-func (a *lettersAsked) read(ctx huma.Context, state, queue, class, platform string) []error {
-	return anyOf(ctx, several{name: "state", given: state, values: &a.states, known: orAny(letterStates)},
-		several{name: "queue", given: queue, values: &a.queues}, several{name: "class", given: class, values: &a.classes},
-		several{name: "platform", given: platform, values: &a.platforms, form: platformName})
+func (a *lettersAsked) read(ctx huma.Context) []error {
+	return anyOf(ctx, several{name: "state", values: &a.states, known: orAny(letterStates)},
+		several{name: "queue", values: &a.queues}, several{name: "class", values: &a.classes},
+		several{name: "platform", values: &a.platforms, form: platformName})
 }
 
 func (in *listLettersInput) filter() db.LetterFilter {
@@ -250,8 +250,8 @@ func (h DeadLetters) replay(ctx context.Context, in *replayLetterInput) (*replay
 // ReplayLetters is the body of POST /dead-letters/replay, and of …/discard. Without a filter it means every open dead
 // letter.
 type ReplayLetters struct {
-	Queue      string    `json:"queue,omitempty" maxLength:"255" doc:"any of these, at most 20, separated by commas" example:"scraped.kijiji"`
-	Class      string    `json:"class,omitempty" maxLength:"255" doc:"any of these, at most 20, separated by commas" example:"invalid"`
+	Queue      string    `json:"queue,omitempty" doc:"any of these, at most 20, separated by commas" example:"scraped.kijiji"`
+	Class      string    `json:"class,omitempty" doc:"any of these, at most 20, separated by commas" example:"invalid"`
 	Platform   string    `json:"platform,omitempty" pattern:"^[a-z0-9][a-z0-9_-]{0,31}(,[a-z0-9][a-z0-9_-]{0,31}){0,19}$" doc:"any of these, at most 20, separated by commas"`
 	Tenant     string    `json:"tenant,omitempty" maxLength:"40" doc:"whose upload or message it is"`
 	Reason     string    `json:"reason,omitempty" maxLength:"200" doc:"text that the reason contains, ignoring case"`
@@ -272,15 +272,20 @@ func (r *ReplayLetters) filter() db.LetterFilter {
 type replayLettersInput struct{ Body ReplayLetters }
 
 // Resolve checks what a schema cannot express.
-func (in *replayLettersInput) Resolve(huma.Context) (wrong []error) {
-	f := in.Body.filter()
-	for name, values := range map[string][]string{"queue": f.Queue, "class": f.Class} {
-		if len(values) > mostValues {
-			wrong = append(wrong, &huma.ErrorDetail{Message: errManyValues.Error(), Location: "body." + name})
+func (in *replayLettersInput) Resolve(huma.Context) []error { return in.Body.wrong() }
+
+// wrong is what a schema cannot express.
+func (r *ReplayLetters) wrong() (wrong []error) {
+	f := r.filter()
+	for _, list := range []struct {
+		name   string
+		values []string
+	}{{"queue", f.Queue}, {"class", f.Class}} {
+		if err := fit(list.values); err != nil {
+			wrong = append(wrong, &huma.ErrorDetail{Message: err.Error(), Location: "body." + list.name})
 		}
 	}
-	return slices.Concat(wrong, wrongText("body.queue", in.Body.Queue), wrongText("body.class", in.Body.Class),
-		wrongFilter("body.", f))
+	return append(wrong, wrongFilter("body.", f)...)
 }
 
 // LettersReplayed is the answer of POST /dead-letters/replay.

@@ -32,8 +32,8 @@ func (h DeadLetters) registerGroups(d *door, tags []string) {
 
 type groupLettersInput struct {
 	State    string `query:"state" default:"open" doc:"any of these, separated by commas or given again: open, replayed, resolved, discarded; any: whatever it is"`
-	Queue    string `query:"queue" maxLength:"255" doc:"where they died; any of these, separated by commas or given again" example:"scraped.kijiji"`
-	Class    string `query:"class" maxLength:"255" doc:"of the fault; any of these, separated by commas or given again" example:"invalid"`
+	Queue    string `query:"queue" doc:"where they died; any of these, separated by commas or given again" example:"scraped.kijiji"`
+	Class    string `query:"class" doc:"of the fault; any of these, separated by commas or given again" example:"invalid"`
 	Platform string `query:"platform" doc:"any of these, separated by commas or given again" example:"kijiji"`
 
 	asked lettersAsked
@@ -46,7 +46,7 @@ func (in *groupLettersInput) filter() db.LetterFilter {
 
 // Resolve checks what a schema cannot express.
 func (in *groupLettersInput) Resolve(ctx huma.Context) []error {
-	return in.asked.read(ctx, in.State, in.Queue, in.Class, in.Platform)
+	return in.asked.read(ctx)
 }
 
 // LetterGroups is the answer of GET /dead-letters/groups.
@@ -87,9 +87,7 @@ func showLetterGroup(g db.LetterGroup) LetterGroup {
 type discardLettersInput struct{ Body ReplayLetters }
 
 // Resolve checks what a schema cannot express.
-func (in *discardLettersInput) Resolve(huma.Context) []error {
-	return wrongFilter("body.", in.Body.filter())
-}
+func (in *discardLettersInput) Resolve(huma.Context) []error { return in.Body.wrong() }
 
 // LettersDiscarded is the answer of POST /dead-letters/discard.
 type LettersDiscarded struct {

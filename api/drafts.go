@@ -316,7 +316,7 @@ func (in *listCrawlRequestsInput) Resolve(ctx huma.Context) []error {
 	var err error
 	in.after, err = parseCursor(in.Cursor, requestOrder)
 	return slices.Concat(wrongCursor(in.Cursor, err),
-		anyOf(ctx, several{name: "state", given: in.State, values: &in.states, known: requestStates}))
+		anyOf(ctx, several{name: "state", values: &in.states, known: requestStates}))
 }
 
 // requestStates are the states of crawl requests in a list.
@@ -367,14 +367,14 @@ func text(s *string) string {
 
 type searchDraftsInput struct {
 	Outcome      string    `query:"outcome" doc:"any of these, separated by commas or given again: succeeded, failed"`
-	Host         string    `query:"host" maxLength:"2048" doc:"of url, without a port; any of these, separated by commas or given again" example:"shop.example"`
+	Host         string    `query:"host" doc:"of url, without a port; any of these, separated by commas or given again" example:"shop.example"`
 	URL          string    `query:"url" maxLength:"2048" doc:"exactly as requested"`
 	Name         string    `query:"name" maxLength:"200" doc:"a part of the product's name, ignoring case"`
-	Brand        string    `query:"brand" maxLength:"1000" doc:"ignoring case; any of these, separated by commas or given again; one with a comma in it is found as well"`
-	SKU          string    `query:"sku" maxLength:"1000" doc:"any of these, separated by commas or given again; one with a comma in it is found as well"`
+	Brand        string    `query:"brand" doc:"ignoring case; any of these, separated by commas or given again; one with a comma in it is found as well"`
+	SKU          string    `query:"sku" doc:"any of these, separated by commas or given again; one with a comma in it is found as well"`
 	GTIN         string    `query:"gtin" doc:"any of these, separated by commas or given again" example:"4006381333931"`
-	MPN          string    `query:"mpn" maxLength:"1000" doc:"any of these, separated by commas or given again; one with a comma in it is found as well"`
-	Availability string    `query:"availability" maxLength:"400" doc:"any of these, separated by commas or given again" example:"InStock"`
+	MPN          string    `query:"mpn" doc:"any of these, separated by commas or given again; one with a comma in it is found as well"`
+	Availability string    `query:"availability" doc:"any of these, separated by commas or given again" example:"InStock"`
 	Currency     string    `query:"currency" doc:"ISO 4217; any of these, separated by commas or given again" example:"EUR"`
 	MinPrice     string    `query:"min_price" pattern:"^[0-9]{1,12}(\\.[0-9]{1,6})?$" doc:"inclusive, in any currency; combine with currency"`
 	MaxPrice     string    `query:"max_price" pattern:"^[0-9]{1,12}(\\.[0-9]{1,6})?$" doc:"inclusive"`
@@ -396,14 +396,14 @@ func (in *searchDraftsInput) Resolve(ctx huma.Context) (wrong []error) {
 	in.after, err = parseCursor(in.Cursor, draftOrder)
 	return slices.Concat(wrongCursor(in.Cursor, err), wrongText("query.name", in.Name), wrongText("query.url", in.URL),
 		anyOf(ctx,
-			several{name: "outcome", given: in.Outcome, values: &in.outcomes, known: draftOutcomes},
-			several{name: "host", given: in.Host, values: &in.hosts},
-			several{name: "brand", given: in.Brand, values: &in.brands, commas: true},
-			several{name: "sku", given: in.SKU, values: &in.skus, commas: true},
-			several{name: "gtin", given: in.GTIN, values: &in.gtins, form: gtinForm},
-			several{name: "mpn", given: in.MPN, values: &in.mpns, commas: true},
-			several{name: "availability", given: in.Availability, values: &in.availabilities},
-			several{name: "currency", given: in.Currency, values: &in.currencies, form: currencyForm}))
+			several{name: "outcome", values: &in.outcomes, known: draftOutcomes},
+			several{name: "host", values: &in.hosts},
+			several{name: "brand", values: &in.brands, commas: true},
+			several{name: "sku", values: &in.skus, commas: true},
+			several{name: "gtin", values: &in.gtins, form: gtinForm},
+			several{name: "mpn", values: &in.mpns, commas: true},
+			several{name: "availability", values: &in.availabilities},
+			several{name: "currency", values: &in.currencies, form: currencyForm}))
 }
 
 // draftOutcomes are the outcomes of drafts.

@@ -69,7 +69,7 @@ func (in *listDuplicatesInput) Resolve(ctx huma.Context) []error {
 	var err error
 	in.after, err = parseCursor(in.Cursor, homesOrder)
 	return slices.Concat(wrongCursor(in.Cursor, err),
-		anyOf(ctx, several{name: "kind", given: in.Kind, values: &in.kinds, known: homeKinds}))
+		anyOf(ctx, several{name: "kind", values: &in.kinds, known: homeKinds}))
 }
 
 // homeKinds are the kinds of adverts of a home, but for the first.

@@ -76,3 +76,17 @@ func TestALongReplayHasItsTime(t *testing.T) {
 	require.Equal(t, replayTimeout, g.routes["POST /dead-letters/replay"].timeout)
 	require.Equal(t, wholeTimeout, g.routes["GET /dead-letters"].timeout)
 }
+
+// A guard that cannot tell whether the tenant of a person is erased lets the person in nowhere. Keys of a tenant are
+// revoked with it.
+func TestGuardWithoutTenants(t *testing.T) {
+	t.Parallel()
+	g := NewGuard(GuardOptions{})
+	for caller, refused := range map[access.Caller]bool{
+		{Name: "oidc:jo", Tenant: "acme"}:               true,
+		{Name: "oidc:jo"}:                               false,
+		{Name: "acme's", Tenant: "acme", KeyID: "aaaa"}: false,
+	} {
+		require.Equal(t, refused, g.standing(t.Context(), caller) != nil, caller)
+	}
+}

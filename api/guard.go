@@ -28,7 +28,7 @@ type GuardOptions struct {
 
 	Sessions *db.Sessions // of browsers; nil = there are none
 	Login    *oidc.Login  // of persons, at the issuer of Tokens; nil = they log in by key
-	Tenants  *db.Tenants  // that the persons of an issuer are of; nil = it says of none
+	Tenants  *db.Tenants  // of OIDC callers; nil = those that are of one are refused
 	TLS      bool         // callers reach the API by https: cookies are sent by it alone
 
 	// Limits; nil = unlimited.
@@ -48,8 +48,8 @@ type Guard struct {
 	ring    *keyring // nil = there is no table
 	refused refusals
 
-	sessions *sessions      // nil = there are none
-	tenants  *erasedTenants // the same
+	sessions *sessions            // nil = there are none
+	tenants  *fresh[string, bool] // which are erased; nil = it is not known
 }
 
 // NewGuard reads nothing: the first request does.
@@ -68,10 +68,10 @@ func NewGuard(o GuardOptions) *Guard {
 		}
 	}
 	if o.Sessions != nil {
-		g.sessions = &sessions{store: o.Sessions, now: o.Now, rows: map[access.Sum]sessionRow{}}
+		g.sessions = &sessions{o.Sessions, newFresh[access.Sum, db.Session](o.Now)}
 	}
 	if o.Tenants != nil {
-		g.tenants = &erasedTenants{store: o.Tenants, now: o.Now, rows: map[string]tenantRow{}}
+		g.tenants = newFresh[string, bool](o.Now)
 	}
 	return g
 }

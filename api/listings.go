@@ -93,9 +93,10 @@ type ListingQuery struct {
 	availableBy time.Time
 }
 
-// check is what a schema cannot express.
-func (in *ListingQuery) check(ctx huma.Context, refuse refuse) {
+// check notes what a schema cannot express.
+func (in *ListingQuery) check(ctx huma.Context, wrong *[]error) {
 	var err error
+	refuse := refusing(wrong)
 	in.box, err = parseBox(in.BBox)
 	refuse("bbox", in.BBox, err)
 	if !utf8.ValidString(in.Text) || strings.ContainsRune(in.Text, 0) {
@@ -121,24 +122,10 @@ func (in *ListingQuery) check(ctx huma.Context, refuse refuse) {
 			refuse("rooms", fmt.Sprint(n), errors.New("expected numbers above 0, to 50"))
 		}
 	}
-	address := ctx.URL()
-	query := address.Query()
-	filters := []several{
-		{name: "status", given: in.Status, values: &in.statuses, known: orAny(listingStatuses)},
-		{name: "platform", given: in.Platform, values: &in.platforms, form: platformName},
-		{name: "neighbourhood", given: in.Neighbourhood, values: &in.hoods, form: neighbourhoodKey},
-	}
-	for _, f := range filters {
-		err := f.read(query)
-		refuse(f.name, shown(strings.Join(*f.values, ",")), err)
-		delete(query, f.name)
-	}
-	for name, values := range query {
-		if len(values) > 1 { // or all but the first would be ignored
-			refuse(name, strings.Join(values, ","),
-				errors.New("is given more than once; bedrooms and others take several, separated by commas"))
-		}
-	}
+	*wrong = append(*wrong, anyOf(ctx,
+		several{name: "status", values: &in.statuses, known: orAny(listingStatuses)},
+		several{name: "platform", values: &in.platforms, form: platformName},
+		several{name: "neighbourhood", values: &in.hoods, form: neighbourhoodKey})...)
 }
 
 // listingStatuses are the statuses of listings.
@@ -194,8 +181,8 @@ type searchListingsInput struct {
 
 // Resolve checks what a schema cannot express. Huma calls it and reports its errors with those of the schema.
 func (in *searchListingsInput) Resolve(ctx huma.Context) (wrong []error) {
+	in.check(ctx, &wrong)
 	refuse := refusing(&wrong)
-	in.check(ctx, refuse)
 	var err error
 	in.after, err = parseCursor(in.Cursor, in.Sort)
 	refuse("cursor", in.Cursor, err)

@@ -42,7 +42,7 @@ type listAdvertsInput struct {
 	Platform string    `query:"platform" doc:"any of these, separated by commas or given again" example:"kijiji"`
 	Reason   string    `query:"reason" doc:"code of one of the reasons; any of these, separated by commas or given again" example:"missing"`
 	Since    time.Time `query:"since" doc:"arrival of the newest revision, inclusive, RFC 3339"`
-	Text     string    `query:"text" maxLength:"200" doc:"that stands in title or description, in any case, with accents or without; looked for in the next 10,000 of each status that the other filters let through"`
+	Text     string    `query:"text" maxLength:"200" doc:"that stands in title or description, in any case, with accents or without; looked for in the next 10,000 that the other filters let through"`
 	Limit    int       `query:"limit" minimum:"1" maximum:"100" default:"20"`
 	Cursor   string    `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page, for the same query"`
 
@@ -59,9 +59,9 @@ func (in *listAdvertsInput) Resolve(ctx huma.Context) (wrong []error) {
 	in.after, err = parseCursor(in.Cursor, advertsOrder)
 	refusing(&wrong)("cursor", in.Cursor, err)
 	return slices.Concat(wrong, wrongText("query.text", in.Text),
-		anyOf(ctx, several{name: "status", given: in.Status, values: &in.statuses, known: advertStatuses},
-			several{name: "platform", given: in.Platform, values: &in.platforms, form: platformName},
-			several{name: "reason", given: in.Reason, values: &in.codes, form: reasonCode}))
+		anyOf(ctx, several{name: "status", values: &in.statuses, known: advertStatuses},
+			several{name: "platform", values: &in.platforms, form: platformName},
+			several{name: "reason", values: &in.codes, form: reasonCode}))
 }
 
 // advertStatuses are the statuses of adverts that are no listings.
@@ -114,7 +114,7 @@ type advertReasonsInput struct {
 
 // Resolve reads the platforms.
 func (in *advertReasonsInput) Resolve(ctx huma.Context) []error {
-	return anyOf(ctx, several{name: "platform", given: in.Platform, values: &in.platforms, form: platformName})
+	return anyOf(ctx, several{name: "platform", values: &in.platforms, form: platformName})
 }
 
 // ReasonCounts is the answer of GET /adverts/reasons.

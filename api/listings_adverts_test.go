@@ -73,6 +73,22 @@ func TestAdverts(t *testing.T) {
 	two := ask("status=rejected,duplicate&limit=2")
 	require.Equal(t, ask("status=rejected,duplicate").Items[2:], ask("status=rejected,duplicate&cursor="+two.NextCursor).Items)
 
+	hidden := "status=rejected,duplicate&text=beau" // in one that is older than all rejected adverts of another platform
+	require.NotEmpty(t, ask(hidden).Items)
+	more := func(n int) {
+		_, err := d.pool.Exec(t.Context(), `INSERT INTO raw_listings SELECT (jsonb_populate_record(r, jsonb_build_object(
+			'id', gen_random_uuid(), 'platform_id', gen_random_uuid(), 'platform', 'many', 'revised_at', $2::timestamptz))).*
+			FROM raw_listings r, generate_series(1, $1) WHERE r.platform_id = '0'`, n, now.Add(time.Minute))
+		require.NoError(t, err)
+	}
+	more(9_999)
+	require.Len(t, ask(hidden).Items, 1, "the last that is looked at")
+	more(1)
+	require.Empty(t, ask(hidden).Items, "of both statuses 10,000 are looked at, not of each")
+	require.Len(t, ask("status=duplicate&text=beau").Items, 1)
+	_, err := d.pool.Exec(t.Context(), "DELETE FROM raw_listings WHERE platform = 'many'")
+	require.NoError(t, err)
+
 	counts := func(query string) (lines []string) {
 		for _, c := range read[api.ReasonCounts](t, d.get(t, "/adverts/reasons?"+query), http.StatusOK).Counts {
 			lines = append(lines, fmt.Sprint(c.Day.Format(time.DateOnly), " ", c.Platform, " ", c.Code, " ", c.Adverts))

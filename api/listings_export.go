@@ -34,7 +34,7 @@ type exportListingsInput struct {
 
 // Resolve checks what a schema cannot express.
 func (in *exportListingsInput) Resolve(ctx huma.Context) (wrong []error) {
-	in.check(ctx, refusing(&wrong))
+	in.check(ctx, &wrong)
 	return wrong
 }
 

@@ -48,7 +48,7 @@ type countListingsInput struct{ ListingQuery }
 
 // Resolve checks what a schema cannot express.
 func (in *countListingsInput) Resolve(ctx huma.Context) (wrong []error) {
-	in.check(ctx, refusing(&wrong))
+	in.check(ctx, &wrong)
 	return wrong
 }
 
@@ -75,10 +75,9 @@ type mapListingsInput struct {
 
 // Resolve checks what a schema cannot express.
 func (in *mapListingsInput) Resolve(ctx huma.Context) (wrong []error) {
-	refuse := refusing(&wrong)
-	in.check(ctx, refuse)
+	in.check(ctx, &wrong)
 	if in.BBox == "" {
-		refuse("bbox", in.BBox, errors.New("expected west,south,east,north in degrees"))
+		refusing(&wrong)("bbox", in.BBox, errors.New("expected west,south,east,north in degrees"))
 	}
 	return wrong
 }

@@ -178,7 +178,7 @@ func (h Messages) send(ctx context.Context, tenant string, in *sendMessageInput)
 type MessageQuery struct {
 	State string `query:"state" default:"any" doc:"any of these, separated by commas or given again: queued, sending, unknown, sent, delivered, read, failed, skipped; any: whatever it is" example:"failed,unknown"`
 	Limit int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
-	Class string `query:"class" maxLength:"400" doc:"of the last error, or why they were skipped; any of these, separated by commas or given again"`
+	Class string `query:"class" doc:"of the last error, or why they were skipped; any of these, separated by commas or given again"`
 	Code  string `query:"code" pattern:"^[0-9]{1,9}(,[0-9]{1,9}){0,19}$" doc:"of the last error, Meta's; 0: those without one; any of these, separated by commas or given again"`
 
 	states, classes, codes []string
@@ -192,9 +192,9 @@ var (
 
 // wrong is what a schema cannot express.
 func (in *MessageQuery) wrong(ctx huma.Context) []error {
-	return anyOf(ctx, several{name: "state", given: in.State, values: &in.states, known: orAny(campaign.Statuses)},
-		several{name: "class", given: in.Class, values: &in.classes, form: messageClass},
-		several{name: "code", given: in.Code, values: &in.codes, form: messageCode})
+	return anyOf(ctx, several{name: "state", values: &in.states, known: orAny(campaign.Statuses)},
+		several{name: "class", values: &in.classes, form: messageClass},
+		several{name: "code", values: &in.codes, form: messageCode})
 }
 
 func (in *MessageQuery) filter() db.MessageFilter {

@@ -180,16 +180,36 @@ func wrongUntil(at string, since, until time.Time) []error {
 // written to values, none of them where it does not filter.
 type several struct {
 	name   string
-	given  string // what the schema has read of it: its default, where it was not given
+	usual  string // what it is where nothing but commas is given: the default of its schema
 	values *[]string
 	known  []string       // the values that there are; any: whatever it is
 	form   *regexp.Regexp // or what each of them looks like
 	commas bool           // a value may hold commas itself: each text that was given counts as it stands, too
 }
 
-const mostValues = 20 // of one filter
+const (
+	mostValues   = 20  // of one filter
+	longestValue = 400 // characters of one of them
+)
 
 var errManyValues = fmt.Errorf("expected at most %d values", mostValues)
+
+// fit says why the values of a filter are too many, or too long, or are no text that Postgres takes. A schema could
+// only bound the text that has all of them.
+func fit(values []string) error {
+	if len(values) > mostValues {
+		return errManyValues
+	}
+	for _, v := range values {
+		switch {
+		case len(wrongText("", v)) > 0:
+			return errors.New("expected text in UTF-8 without NUL")
+		case utf8.RuneCountInString(v) > longestValue:
+			return fmt.Errorf("expected values of at most %d characters", longestValue)
+		}
+	}
+	return nil
+}
 
 // platformName is the form of the name of a platform.
 var platformName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,31}$`)
@@ -198,16 +218,17 @@ var platformName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,31}$`)
 func (f several) read(query url.Values) error {
 	values := parts(query[f.name]...)
 	if len(values) == 0 {
-		values = parts(f.given) // its default, unless commas were given
+		values = parts(f.usual)
 	}
 	*f.values = values
-	if max(len(values), len(query[f.name])) > mostValues {
+	if len(query[f.name]) > mostValues {
 		return errManyValues
+	}
+	if err := fit(values); err != nil {
+		return err
 	}
 	for _, v := range values {
 		switch {
-		case len(wrongText("", v)) > 0:
-			return errors.New("expected text in UTF-8 without NUL")
 		case f.known != nil && !slices.Contains(f.known, v):
 			return fmt.Errorf("expected any of %s", strings.Join(f.known, ", "))
 		case f.form != nil && !f.form.MatchString(v):
@@ -215,7 +236,7 @@ func (f several) read(query url.Values) error {
 		}
 	}
 	for _, text := range query[f.name] {
-		if f.commas && strings.Contains(text, ",") && len(values) > 0 {
+		if f.commas && strings.Contains(text, ",") && len(values) > 0 && utf8.RuneCountInString(text) <= longestValue {
 			*f.values = append(*f.values, text)
 		}
 	}
@@ -259,10 +280,22 @@ func anyOf(ctx huma.Context, filters ...several) (wrong []error) {
 	var names []string
 	for _, f := range filters {
 		names = append(names, f.name)
+		f.usual = usualOf(ctx.Operation(), f.name)
 		err := f.read(query)
-		refuse(f.name, shown(strings.Join(*f.values, ",")), err)
+		refuse(f.name, *f.values, err)
 	}
 	return append(wrong, repeated(ctx, names...)...)
+}
+
+// usualOf is the default of a parameter of an operation; "" = it has none.
+func usualOf(o *huma.Operation, name string) string {
+	for _, p := range o.Parameters {
+		if p.Name == name && p.In == "query" {
+			usual, _ := p.Schema.Default.(string)
+			return usual
+		}
+	}
+	return ""
 }
 
 // repeated refuses parameters that are given more than once, except lists: all but the first would be ignored.
@@ -271,7 +304,7 @@ func repeated(ctx huma.Context, lists ...string) (wrong []error) {
 	for name, values := range address.Query() {
 		if len(values) > 1 && !slices.Contains(lists, name) {
 			wrong = append(wrong, &huma.ErrorDetail{
-				Message: "is given more than once", Location: "query." + name, Value: strings.Join(values, ","),
+				Message: "is given more than once", Location: "query." + name, Value: values,
 			})
 		}
 	}

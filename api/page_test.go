@@ -48,8 +48,11 @@ func TestFiltersTakeSeveralValues(t *testing.T) {
 	require.Equal(t, []string{"rentals"}, listings(""))
 	require.Equal(t, two, listings("status=archived,claimed"))
 	require.Equal(t, []string{"kijiji", "rentals"}, listings("status=active&status=archived"))
-	for _, all := range []string{"any", "archived,any", ","} {
+	for _, all := range []string{"any", "archived,any"} {
 		require.Len(t, listings("status="+all), 3, all)
+	}
+	for _, usual := range []string{"", ",", ",,", ",&status="} {
+		require.Equal(t, []string{"rentals"}, listings("status="+usual), "what is active, as without the filter: %q", usual)
 	}
 	for _, none := range []string{"", ",", ",,", ",&platform=,"} {
 		require.Len(t, listings("status=any&platform="+none), 3)
@@ -65,6 +68,7 @@ func TestFiltersTakeSeveralValues(t *testing.T) {
 	letter := read[api.LetterPage](t, d.get(t, "/dead-letters?class=blocked"), 200).Items[0].ID
 	require.Equal(t, 204, d.ask(t, "DELETE", fmt.Sprint("/dead-letters/", letter), "").Status)
 	require.Equal(t, []string{"gone", "invalid"}, letters("/dead-letters"))
+	require.Equal(t, []string{"gone", "invalid"}, letters("/dead-letters?state=,"))
 	require.Equal(t, []string{"blocked", "gone", "invalid"}, letters("/dead-letters?state=open,discarded"))
 	require.Equal(t, []string{"blocked"}, letters("/dead-letters?state=replayed&state=discarded"))
 	require.Len(t, read[api.LetterGroups](t, d.get(t, "/dead-letters/groups?state=any"), 200).Items, 3)
@@ -72,31 +76,44 @@ func TestFiltersTakeSeveralValues(t *testing.T) {
 	done := read[api.LettersReplayed](t, d.ask(t, "POST", "/dead-letters/replay", `{"platform":"kijiji,rentals"}`), 200)
 	require.Equal(t, 1, done.Matched)
 	const many = "a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u"
-	require.Equal(t, []string{"body.queue"},
-		refused(t, d.ask(t, "POST", "/dead-letters/replay", `{"queue":"`+many+`"}`), 422).fields())
+	var queues []string // twenty, whose names are much longer together than one may be
+	for i := range 20 {
+		queues = append(queues, fmt.Sprint(strings.Repeat("q", 200), i))
+	}
+	long := strings.Join(queues, ",")
+	require.Equal(t, 200, d.get(t, "/dead-letters?queue="+long+"&class="+long).Status)
+	require.Equal(t, 200, d.get(t, "/dead-letters/groups?queue="+long).Status)
+	require.Equal(t, 200, d.get(t, "/audit?actor="+long+"&action="+long).Status)
+	for _, path := range []string{"/dead-letters/replay", "/dead-letters/discard"} {
+		require.Equal(t, 200, d.ask(t, "POST", path, `{"queue":"`+long+`"}`).Status)
+		for _, wrong := range []string{many, strings.Repeat("q", 401), `\u0000`} {
+			require.Equal(t, []string{"body.queue"}, refused(t, d.ask(t, "POST", path, `{"queue":"`+wrong+`"}`), 422).fields())
+		}
+	}
 
 	for path, field := range map[string]string{
-		"/listings?platform=kijiji,A":                   "query.platform",
-		"/listings?platform=kijiji&platform=A":          "query.platform",
-		"/listings?neighbourhood=x,Y":                   "query.neighbourhood",
-		"/listings?status=active&status=x":              "query.status",
-		"/listings?min_price=1&min_price=2":             "query.min_price", // one at a time
-		"/adverts?status=rejected,any":                  "query.status",
-		"/dead-letters?state=open,x":                    "query.state",
-		"/dead-letters/groups?state=open,x":             "query.state",
-		"/dead-letters?queue=%00":                       "query.queue",
-		"/drafts?outcome=failed,x":                      "query.outcome",
-		"/drafts?currency=EUR,eur":                      "query.currency",
-		"/drafts?brand=%ff":                             "query.brand",
-		"/drafts?" + strings.Repeat("&brand=a,b", 21):   "query.brand",
-		"/duplicates?kind=repost,x":                     "query.kind",
-		"/adverts?reason=missing,%23":                   "query.reason",
-		"/adverts/reasons?platform=A":                   "query.platform",
-		"/replays?state=running,x":                      "query.state",
-		"/crawl-runs?state=RUNNING&state=x":             "query.state",
-		"/crawl-requests?state=dead,x":                  "query.state",
-		"/dead-letters?platform=A":                      "query.platform",
-		"/listings?platform=" + strings.Repeat("a,", 3): "",
+		"/listings?platform=kijiji,A":                      "query.platform",
+		"/listings?platform=kijiji&platform=A":             "query.platform",
+		"/listings?neighbourhood=x,Y":                      "query.neighbourhood",
+		"/listings?status=active&status=x":                 "query.status",
+		"/listings?min_price=1&min_price=2":                "query.min_price", // one at a time
+		"/adverts?status=rejected,any":                     "query.status",
+		"/dead-letters?state=open,x":                       "query.state",
+		"/dead-letters/groups?state=open,x":                "query.state",
+		"/dead-letters?queue=%00":                          "query.queue",
+		"/audit?actor=a&actor=" + strings.Repeat("a", 401): "query.actor",
+		"/drafts?outcome=failed,x":                         "query.outcome",
+		"/drafts?currency=EUR,eur":                         "query.currency",
+		"/drafts?brand=%ff":                                "query.brand",
+		"/drafts?" + strings.Repeat("&brand=a,b", 21):      "query.brand",
+		"/duplicates?kind=repost,x":                        "query.kind",
+		"/adverts?reason=missing,%23":                      "query.reason",
+		"/adverts/reasons?platform=A":                      "query.platform",
+		"/replays?state=running,x":                         "query.state",
+		"/crawl-runs?state=RUNNING&state=x":                "query.state",
+		"/crawl-requests?state=dead,x":                     "query.state",
+		"/dead-letters?platform=A":                         "query.platform",
+		"/listings?platform=" + strings.Repeat("a,", 3):    "",
 	} {
 		if field == "" {
 			require.Empty(t, read[api.ListingPage](t, d.get(t, path), 200).Items, path)

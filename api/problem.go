@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -45,11 +46,14 @@ func init() {
 	}
 }
 
-// brief is what a problem repeats of a value: a number, a time, the beginning of a text; of objects, lists and bodies
-// that cannot be read nothing.
+// brief is what a problem repeats of a value: a number, a time, the beginning of a text, or of texts with commas
+// between them; of objects, other lists and bodies that cannot be read nothing.
 func brief(d *huma.ErrorDetail) any {
-	if at, ok := d.Value.(time.Time); ok {
-		return at
+	switch v := d.Value.(type) {
+	case time.Time:
+		return v
+	case []string:
+		return shown(strings.Join(v, ","))
 	}
 	switch v := reflect.ValueOf(d.Value); {
 	case d.Location == "body":

@@ -34,4 +34,6 @@ func TestProblemsAreShort(t *testing.T) {
 
 	p = refused(t, d.get(t, "/listings?limit=1000&min_price=1&min_price=2"), http.StatusUnprocessableEntity)
 	require.ElementsMatch(t, []any{"1,2", float64(1000)}, []any{p.Errors[0].Value, p.Errors[1].Value})
+	p = refused(t, d.get(t, "/listings?platform=a,%20B&platform="+strings.Repeat("c", 300)), http.StatusUnprocessableEntity)
+	require.Equal(t, "a,B,"+strings.Repeat("c", 196)+"…", p.Errors[0].Value)
 }

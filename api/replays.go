@@ -227,7 +227,7 @@ func (in *listReplaysInput) Resolve(ctx huma.Context) []error {
 	var err error
 	in.after, err = parseCursor(in.Cursor, replayOrder)
 	return slices.Concat(wrongCursor(in.Cursor, err),
-		anyOf(ctx, several{name: "state", given: in.State, values: &in.states, known: orAny(replayStates)}))
+		anyOf(ctx, several{name: "state", values: &in.states, known: orAny(replayStates)}))
 }
 
 // ReplayPage is the answer of GET /replays.

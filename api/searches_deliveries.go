@@ -67,7 +67,7 @@ var deliveryStates = []string{"waiting", "started", "sent", "failed", "dropped"}
 
 // Resolve reads the states.
 func (in *searchDeliveriesInput) Resolve(ctx huma.Context) []error {
-	return anyOf(ctx, several{name: "state", given: in.State, values: &in.states, known: deliveryStates})
+	return anyOf(ctx, several{name: "state", values: &in.states, known: deliveryStates})
 }
 
 type searchDeliveriesOutput struct{ Body SearchDeliveries }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -15,11 +14,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 )
 
-const (
-	sessionLong  = 7 * 24 * time.Hour // no session lasts longer
-	sessionFresh = 5 * time.Second    // how long a row is valid: one that is closed elsewhere is refused after it
-	maxSessions  = 10_000             // that are remembered; made-up cookies count
-)
+const sessionLong = 7 * 24 * time.Hour // no session lasts longer
 
 // cookieName is the name of the cookie with a session. The prefix has browsers refuse one that another host of the
 // domain sets, or that came without TLS.
@@ -66,7 +61,7 @@ func (g *Guard) bySession(ctx context.Context, r *http.Request, lookUp func() er
 		return access.Caller{}, errNoOrigin
 	}
 	sum := access.SumOf(g.sessionOf(r))
-	s, err := g.sessions.get(ctx, sum, lookUp)
+	s, err := g.sessions.session(ctx, sum, lookUp)
 	now := g.o.Now()
 	if class, _ := fault.Of(err); class == fault.Gone ||
 		err == nil && (!now.Before(s.EndsAt) || now.Sub(s.UsedAt) >= db.SessionIdle) {
@@ -87,86 +82,45 @@ func (g *Guard) bySession(ctx context.Context, r *http.Request, lookUp func() er
 	return caller, err
 }
 
-// sessions caches the rows of sessions, a few seconds each.
+// sessions are the rows of sessions, by the sums of their secrets.
 type sessions struct {
 	store *db.Sessions
-	now   func() time.Time
-
-	mu   sync.Mutex
-	rows map[access.Sum]sessionRow
+	*fresh[access.Sum, db.Session]
 }
 
-type sessionRow struct {
-	db.Session
-	read time.Time
-	err  error // fault.Gone: there is none
-}
-
-// get reads a session, or returns one that was read a moment ago. While the database is away, a row is good for a
-// minute, as keys are.
-func (s *sessions) get(ctx context.Context, sum access.Sum, lookUp func() error) (db.Session, error) {
-	now := s.now()
-	s.mu.Lock()
-	row, known := s.rows[sum]
-	s.mu.Unlock()
-	if known && now.Sub(row.read) < sessionFresh {
-		return row.Session, row.err
-	}
-	if !known {
-		if err := lookUp(); err != nil {
-			return db.Session{}, err
+// session reads a session, or returns one that was read a moment ago.
+func (s *sessions) session(ctx context.Context, sum access.Sum, lookUp func() error) (db.Session, error) {
+	return s.get(ctx, sum, func(ctx context.Context, was db.Session, known bool) (db.Session, error) {
+		if !known {
+			if err := lookUp(); err != nil {
+				return was, err
+			}
 		}
-	}
-	reading, cancel := context.WithTimeout(ctx, keysTimeout)
-	defer cancel()
-	got, err := s.store.Get(reading, sum)
-	if class, _ := fault.Of(err); err != nil && class != fault.Gone {
-		if known && now.Sub(row.read) <= keysGrace {
-			return row.Session, row.err
+		got, err := s.store.Get(ctx, sum)
+		if was.UsedAt.After(got.UsedAt) { // the row is written beside the request
+			got.UsedAt = was.UsedAt
 		}
-		return db.Session{}, err
-	}
-	if row.UsedAt.After(got.UsedAt) { // the row is written beside the request
-		got.UsedAt = row.UsedAt
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.rows) >= maxSessions && !known {
-		s.rows = map[access.Sum]sessionRow{}
-	}
-	s.rows[sum] = sessionRow{got, now, err}
-	return got, err
+		return got, err
+	})
 }
 
 // used stores the last use of a session, at most once in usedEvery, beside the request.
 func (s *sessions) used(ctx context.Context, sum access.Sum, now time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	row, ok := s.rows[sum]
-	if !ok || now.Sub(row.UsedAt) < usedEvery {
+	due := s.change(sum, func(row *db.Session) bool {
+		if now.Sub(row.UsedAt) < usedEvery {
+			return false
+		}
+		row.UsedAt = now
+		return true
+	})
+	if !due {
 		return
 	}
-	row.UsedAt = now
-	s.rows[sum] = row
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keysPause)
 	go func() { // ends with ctx; a use that is not stored is stored by the next one
 		defer cancel()
 		_ = s.store.Used(ctx, sum, now)
 	}()
-}
-
-// forget makes the next request with a session read its row.
-func (s *sessions) forget(sum access.Sum) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.rows, sum)
-}
-
-// forgetAll makes the next request with each session read its row.
-func (s *sessions) forgetAll() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.rows = map[access.Sum]sessionRow{}
 }
 
 // known is the sender of a request while authentication is on. Its error is the answer. A key is always looked up, so

@@ -123,7 +123,7 @@ func (h Sessions) finish(ctx context.Context, in *finishLoginInput) (*loginOutpu
 	if err == nil && caller.Role == "" {
 		err = &oidc.Failure{Reason: withoutRole, Err: errors.New(caller.Name + " has no role")}
 	}
-	if err == nil && caller.Tenant != "" {
+	if err == nil {
 		wrong := guard.standing(ctx, caller)
 		if class, _ := fault.Of(wrong); wrong != nil && class != fault.Blocked {
 			return nil, wrong

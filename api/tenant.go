@@ -2,14 +2,12 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
-	"sync"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/fault"
 )
@@ -102,57 +100,21 @@ func (d *door) tenantOf(ctx context.Context, named string) (string, error) {
 // standing refuses, as fault.Blocked, a person of a tenant that is erased. Its keys are revoked; an issuer goes on to
 // vouch for its persons.
 func (g *Guard) standing(ctx context.Context, caller access.Caller) error {
-	if g.tenants == nil || caller.Tenant == "" || caller.KeyID != "" {
+	if caller.Tenant == "" || caller.KeyID != "" {
 		return nil
 	}
-	return g.tenants.standing(ctx, caller)
-}
-
-// erasedTenants caches which tenants of persons are erased, as sessions are cached: each of their requests asks.
-type erasedTenants struct {
-	store *db.Tenants
-	now   func() time.Time
-
-	mu   sync.Mutex
-	rows map[string]tenantRow // at most maxTenants, by ID
-}
-
-type tenantRow struct {
-	erased bool
-	read   time.Time
-}
-
-const maxTenants = 10_000 // that are remembered; an issuer may name those that are not there
-
-func (s *erasedTenants) standing(ctx context.Context, caller access.Caller) error {
-	now := s.now()
-	s.mu.Lock()
-	row, known := s.rows[caller.Tenant]
-	s.mu.Unlock()
-	if !known || now.Sub(row.read) >= keysFresh {
-		reading, cancel := context.WithTimeout(ctx, keysTimeout)
-		defer cancel()
-		t, err := s.store.Get(reading, caller.Tenant)
-		class, _ := fault.Of(err)
-		switch {
-		case err == nil || class == fault.Gone: // one that is not there may be made later
-			row = tenantRow{erased: t.Erasing, read: now}
-			s.keep(caller.Tenant, row)
-		case !known || now.Sub(row.read) > keysGrace:
-			return err
-		}
+	if g.tenants == nil {
+		return fmt.Errorf("the guard has no tenants to tell whether that of %s, %q, is erased", caller.Name, caller.Tenant)
 	}
-	if row.erased {
+	erased, err := g.tenants.get(ctx, caller.Tenant, func(ctx context.Context, _, _ bool) (bool, error) {
+		t, err := g.o.Tenants.Get(ctx, caller.Tenant)
+		return t.Erasing, err
+	})
+	if class, _ := fault.Of(err); err != nil && class != fault.Gone { // one that is not there may be made later
+		return err
+	}
+	if erased {
 		return fault.Newf(fault.Blocked, "%s is of the tenant %q, which is erased", caller.Name, caller.Tenant)
 	}
 	return nil
-}
-
-func (s *erasedTenants) keep(id string, row tenantRow) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.rows) >= maxTenants {
-		clear(s.rows)
-	}
-	s.rows[id] = row
 }

@@ -250,7 +250,7 @@ func (in *listUploadsInput) Resolve(ctx huma.Context) []error {
 	var err error
 	in.after, err = parseCursor(in.Cursor, uploadOrder)
 	return slices.Concat(wrongCursor(in.Cursor, err),
-		anyOf(ctx, several{name: "state", given: in.State, values: &in.states, known: orAny(db.UploadStates)}))
+		anyOf(ctx, several{name: "state", values: &in.states, known: orAny(db.UploadStates)}))
 }
 
 // UploadPage is the answer of GET /uploads.

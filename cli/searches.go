@@ -32,8 +32,7 @@ type SearchesCmd struct {
 	Pause      searchesPauseCmd      `cmd:"" help:"Pause a search. What happens meanwhile is not told later."`
 	Resume     searchesResumeCmd     `cmd:"" help:"Resume a paused search."`
 	Delete     searchesDeleteCmd     `cmd:"" help:"Delete a search with its feeds; what waits is not told."`
-	Tell       searchesTellCmd       `cmd:"" help:"Add targets to a search: they are told what is found from then on."`
-	Untell     searchesUntellCmd     `cmd:"" help:"Delete a target of a search; what waits for it is not told."`
+	Targets    searchesTargetsCmd    `cmd:"" help:"Add and delete the targets of a search."`
 	Challenge  searchesChallengeCmd  `cmd:"" help:"Ask a webhook again to confirm that it wants news: one that is unconfirmed or stopped."`
 	Try        searchesTryCmd        `cmd:"" help:"Show what a filter would have found, without saving it."`
 	Matches    searchesMatchesCmd    `cmd:"" help:"List what a search has found, the newest first."`
@@ -404,18 +403,23 @@ func (c *searchesSetCmd) Run(ctx context.Context, group *SearchesCmd, r Client) 
 	return showSaved(os.Stdout, is, c.JSON)
 }
 
-type searchesTellCmd struct {
+type searchesTargetsCmd struct {
+	Add    searchesTargetsAddCmd    `cmd:"" help:"Add targets to a search: they are notified of what is found from then on."`
+	Delete searchesTargetsDeleteCmd `cmd:"" help:"Delete a target of a search; pending notifications are dropped."`
+}
+
+type searchesTargetsAddCmd struct {
 	savedArg
 	targetFlags
 }
 
 // Help says what is printed once.
-func (searchesTellCmd) Help() string {
+func (searchesTargetsAddCmd) Help() string {
 	return `The secret of a webhook and the addresses of a feed are printed once; nothing shows them again.`
 }
 
 // Run adds targets and prints each. Those before one that is refused are added.
-func (c *searchesTellCmd) Run(ctx context.Context, group *SearchesCmd, r Client) error {
+func (c *searchesTargetsAddCmd) Run(ctx context.Context, group *SearchesCmd, r Client) error {
 	targets, err := c.targets()
 	if err != nil {
 		return err
@@ -439,13 +443,13 @@ func (c *searchesTellCmd) Run(ctx context.Context, group *SearchesCmd, r Client)
 	return nil
 }
 
-type searchesUntellCmd struct {
+type searchesTargetsDeleteCmd struct {
 	savedArg
 	Target uuid.UUID `arg:"" help:"ID of the target, which show has."`
 }
 
 // Run deletes a target.
-func (c *searchesUntellCmd) Run(ctx context.Context, group *SearchesCmd, r Client) error {
+func (c *searchesTargetsDeleteCmd) Run(ctx context.Context, group *SearchesCmd, r Client) error {
 	s, err := c.find(ctx, group, r)
 	if err != nil {
 		return err

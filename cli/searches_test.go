@@ -108,19 +108,19 @@ func TestSearches(t *testing.T) {
 		require.Equal(t, "PATCH "+one+" "+want, (*asked)[len(*asked)-1])
 	}
 	require.ErrorContains(t, run(t, url, "searches", "set", savedOne), "say what to change")
-	require.NoError(t, run(t, url, "searches", "tell", savedOne, "--email", "jo@example.org", "--telegram", "@homes"))
+	require.NoError(t, run(t, url, "searches", "targets", "add", savedOne, "--email", "jo@example.org", "--telegram", "@homes"))
 	require.Equal(t, []string{
 		`POST ` + one + `/targets {"kind":"email","email":"jo@example.org"}`, `POST ` + one + `/targets {"kind":"telegram","chat":"@homes"}`,
 	}, (*asked)[len(*asked)-2:])
-	require.NoError(t, run(t, url, "searches", "tell", savedOne, "--telegram", "-1001234567890", "--telegram=-100", "--feed"))
+	require.NoError(t, run(t, url, "searches", "targets", "add", savedOne, "--telegram", "-1001234567890", "--telegram=-100", "--feed"))
 	require.Equal(t, []string{
 		`POST ` + one + `/targets {"kind":"telegram","chat":"-1001234567890"}`,
 		`POST ` + one + `/targets {"kind":"telegram","chat":"-100"}`, `POST ` + one + `/targets {"kind":"feed"}`,
 	}, (*asked)[len(*asked)-3:])
-	require.ErrorContains(t, run(t, url, "searches", "tell", savedOne), "name a target")
+	require.ErrorContains(t, run(t, url, "searches", "targets", "add", savedOne), "name a target")
 	require.NoError(t, run(t, url, "searches", "try", "--bbox", "-74,45,-73,46", "--near", "-45.5,-73.6,1500"))
 	require.Contains(t, (*asked)[len(*asked)-1], `"bbox":[-74,45,-73,46],"near":{"latitude":-45.5,`)
-	require.NoError(t, run(t, url, "searches", "untell", savedOne, hookOne))
+	require.NoError(t, run(t, url, "searches", "targets", "delete", savedOne, hookOne))
 	require.Equal(t, "DELETE "+one+"/targets/"+hookOne, (*asked)[len(*asked)-1])
 	require.ErrorContains(t, run(t, url, "searches", "show", "nobody"), `there is no saved search "nobody"`)
 	require.ErrorContains(t, run(t, url, "searches", "add", "x"), "--webhook URL, --email ADDRESS")

@@ -67,12 +67,19 @@ ORDER BY name`
 	sqlPersonOptOut = `
 SELECT source, at FROM opt_outs WHERE tenant = $1 AND digest = ANY ($2::bytea[]) ORDER BY at LIMIT 1`
 
+	// IDs of uploads say nothing of their order. The inner sum is of what is stored, and reads no record: the length of
+	// the text of one can be many times that, but it is asked of no more rows than may be shown.
 	sqlPersonRefused = `
 SELECT upload, row, line, problems, record FROM (
-    SELECT *, sum(octet_length(record::text) + octet_length(problems::text) + 500) OVER (
-        ORDER BY upload DESC, row DESC) AS bytes
-    FROM upload_errors WHERE tenant = $1 AND persons && $2::uuid[]) r
-WHERE bytes <= $3 ORDER BY upload, row`
+    SELECT *, sum(octet_length(record::text) + octet_length(problems::text) + 500) OVER newest AS bytes
+    FROM (
+        SELECT e.*, u.created_at, sum(pg_column_size(e.record) + 500) OVER (
+            ORDER BY u.created_at DESC, e.upload, e.row DESC) AS stored
+        FROM upload_errors e JOIN uploads u ON u.tenant = e.tenant AND u.id = e.upload
+        WHERE e.tenant = $1 AND e.persons && $2::uuid[]) s
+    WHERE stored <= $3
+    WINDOW newest AS (ORDER BY created_at DESC, upload, row DESC)) r
+WHERE bytes <= $3 ORDER BY created_at, upload DESC, row`
 
 	sqlPersonMessages = `
 SELECT id, campaign, recipient, state, body, queued_at, sent_at, delivered_at, read_at FROM (

@@ -310,20 +310,27 @@ func TestExportPersonIsBounded(t *testing.T) {
 	id := put(t, s, "acme", c)
 	cell := strings.Repeat("x", 900_000)
 	var rows []contact.Row
-	for i := range 20 {
+	for i := range 10 {
 		rows = append(rows, contact.Row{
 			Number: int64(i + 1), Line: int64(i + 1), Record: []string{cell}, Keys: []string{contact.Key(c.Phone, "")},
 			Problems: []contact.Problem{{Code: "x"}},
 		})
 	}
-	u, parsed := upload(t, db.NewUploads(pool), "acme", rows, len(rows))
-	require.NoError(t, db.NewUploads(pool).Persist(ctx, "acme", u.ID, parsed, at(2)))
+	older, newer := uuid.Max, uuid.UUID{15: 1} // an ID says nothing of the time
+	for i, file := range []uuid.UUID{older, newer} {
+		u, parsed := upload(t, db.NewUploads(pool), "acme", rows, len(rows), func(u *db.Upload) {
+			u.ID, u.CreatedAt = file, at(i)
+		})
+		require.NoError(t, db.NewUploads(pool).Persist(ctx, "acme", u.ID, parsed, at(2)))
+	}
 
 	p, err := s.Export(ctx, "acme", id)
 	require.NoError(t, err)
-	require.Len(t, p.Refused, db.PersonBytes/len(cell))
-	require.EqualValues(t, 20, p.Refused[len(p.Refused)-1].Row)
-	require.EqualValues(t, len(rows)-len(p.Refused), p.LeftOut)
+	const room = db.PersonBytes / 900_000
+	require.Len(t, p.Refused, room)
+	require.Equal(t, []any{older, int64(20 - room + 1), newer, int64(10)},
+		[]any{p.Refused[0].Upload, p.Refused[0].Row, p.Refused[room-1].Upload, p.Refused[room-1].Row})
+	require.EqualValues(t, 20-room, p.LeftOut)
 }
 
 // A person who is deleted is nowhere; the opt-out holds when the file is imported again.

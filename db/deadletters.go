@@ -107,9 +107,12 @@ func letterFingerprint(key string) []byte { return hash([]byte(key)) }
 const sqlDeadLetterResolveKey = `
 UPDATE dead_letters SET state = 'resolved' WHERE fingerprint = $1 AND state IN ('open', 'replayed')`
 
+// sqlLettersOver are the dead letters that the good end of a workflow resolves; its ID comes behind. That the ID is not
+// empty makes the index on workflow_id fit for any, so also for a generic plan.
+const sqlLettersOver = `state IN ('open', 'replayed') AND workflow_id <> '' AND workflow_id = `
+
 // An advert's dead letters, those of the images' queue $4 aside, are resolved when its newest revision has been brought
-// to a good end. That the ID is not empty makes the index on workflow_id fit for any $1, so also for a generic plan.
+// to a good end.
 const sqlDeadLetterResolve = `
-UPDATE dead_letters SET state = 'resolved'
-WHERE workflow_id = $1 AND workflow_id <> '' AND queue <> $4 AND state IN ('open', 'replayed')
+UPDATE dead_letters SET state = 'resolved' WHERE ` + sqlLettersOver + `$1 AND queue <> $4
     AND EXISTS (SELECT FROM raw_listings WHERE id = $2 AND revision = $3)`

@@ -49,17 +49,24 @@ const (
 	sqlAdvertsRejected   = sqlAdvertsRows + ` AND status = 'rejected' AND refused_at IS NOT NULL` + sqlAdvertsOrder
 	sqlAdvertsDuplicates = sqlAdvertsRows + ` AND status = 'duplicate' AND duplicate_of IS NOT NULL` + sqlAdvertsOrder
 
-	sqlAdvertsRejectedText = sqlAdvertsIDs + ` AND status = 'rejected' AND refused_at IS NOT NULL` + sqlAdvertsText
-	sqlAdvertsHiddenText   = sqlAdvertsIDs + ` AND status = 'duplicate' AND duplicate_of IS NOT NULL` + sqlAdvertsText
+	sqlAdvertsRejectedText = sqlAdvertsIDs + sqlAdvertsNewRejected + sqlAdvertsText
+	sqlAdvertsHiddenText   = sqlAdvertsIDs + sqlAdvertsNewHidden + sqlAdvertsText
 
-	// Of both, a page of each is read by its index.
+	// Of both, a page of each is read by its index. A text is looked for in the newest 10,000 of both together: with
+	// 10,000 of each, a page of old duplicates would pass over rejected adverts that were not looked at.
 	sqlAdvertsBoth = `SELECT * FROM ((` + sqlAdvertsRejected + `) UNION ALL (` + sqlAdvertsDuplicates + `)) a` +
 		sqlAdvertsOrder
-	sqlAdvertsBothText = `SELECT * FROM ((` + sqlAdvertsRejectedText + `) UNION ALL (` + sqlAdvertsHiddenText + `)) a` +
-		sqlAdvertsOrder
+	sqlAdvertsBothText = sqlAdvertsIDs + `SELECT * FROM ((` + sqlAdvertsNewRejected + `) UNION ALL (` +
+		sqlAdvertsNewHidden + `)) a` + sqlAdvertsNewest + sqlAdvertsText
 
-	sqlAdvertsIDs  = `SELECT ` + sqlAdvertsColumns + `FROM raw_listings WHERE id IN (SELECT id FROM (SELECT id, payload ` + sqlAdvertsMatch
-	sqlAdvertsText = ` ORDER BY revised_at DESC, id DESC LIMIT 10000) newest
+	sqlAdvertsNewRejected = `SELECT id, payload, revised_at ` + sqlAdvertsMatch +
+		` AND status = 'rejected' AND refused_at IS NOT NULL` + sqlAdvertsNewest
+	sqlAdvertsNewHidden = `SELECT id, payload, revised_at ` + sqlAdvertsMatch +
+		` AND status = 'duplicate' AND duplicate_of IS NOT NULL` + sqlAdvertsNewest
+	sqlAdvertsNewest = ` ORDER BY revised_at DESC, id DESC LIMIT 10000`
+
+	sqlAdvertsIDs  = `SELECT ` + sqlAdvertsColumns + `FROM raw_listings WHERE id IN (SELECT id FROM (`
+	sqlAdvertsText = `) newest
     WHERE strpos(lower(public.unaccent(concat_ws(E'\n', payload->>'title', payload->>'description',
         payload->'listing'->>'title', payload->'listing'->>'description'))), lower(public.unaccent($7::text))) > 0)` +
 		sqlAdvertsOrder
@@ -78,7 +85,7 @@ WHERE ($1::text[] IS NULL OR platform = ANY ($1))
 )
 
 // Adverts returns the page of adverts after f.After that are no listings, the newest revision first, and the position
-// to go on from: nil when this was the last. A text is looked for in the next 10,000 of each status only.
+// to go on from: nil when this was the last. A text is looked for in the next 10,000 only.
 func (s *Listings) Adverts(ctx context.Context, f AdvertFilter) ([]AdvertSummary, *Position, error) {
 	id, at := f.After.keys()
 	hidden := slices.Contains(f.Status, "duplicate")

@@ -112,11 +112,10 @@ UPDATE raw_listings r SET settled_revision = $2, status = $3, reasons = '[]', du
         SELECT FROM listings l WHERE l.id = r.id AND l.status = 'archived') THEN archived_at END
 WHERE id = $1 AND revision = $2`
 
-// As sqlRawSettle and sqlDeadLetterResolve, in this order: an advert is imported by one statement fewer.
+// sqlRawImported is sqlRawSettle, and resolves the dead letters of the run as sqlDeadLetterResolve does.
 const sqlRawImported = `
 WITH settled AS (` + sqlRawSettle + ` RETURNING id)
-UPDATE dead_letters SET state = 'resolved'
-WHERE workflow_id = $4 AND workflow_id <> '' AND queue <> $5 AND state IN ('open', 'replayed')
+UPDATE dead_letters SET state = 'resolved' WHERE ` + sqlLettersOver + `$4 AND queue <> $5
     AND EXISTS (SELECT FROM settled)`
 
 // An older version changes nothing in the images of a newer one: a worker that was frozen may resume at any time.

@@ -337,9 +337,7 @@ UPDATE uploads SET state = $3, error = $4, finished_at = $5 WHERE tenant = $1 AN
 UPDATE upload_chunks SET state = $3 WHERE tenant = $1 AND upload = $2 AND state IN ('pending', 'parsed')`
 
 	// Its dead letters are of failures before a replay.
-	sqlUploadResolve = `
-UPDATE dead_letters SET state = 'resolved'
-WHERE workflow_id = $2 AND workflow_id <> '' AND tenant = $1 AND state IN ('open', 'replayed')`
+	sqlUploadResolve = `UPDATE dead_letters SET state = 'resolved' WHERE ` + sqlLettersOver + `$2 AND tenant = $1`
 )
 
 // Finish ends an upload whose chunks are all stored, with the event contacts.imported unless it is a dry run, and
