@@ -282,7 +282,11 @@ func (w *watched) lineage(ctx context.Context) error {
 		return err
 	}
 	for i := range 60 { // nearer, and back
-		if err := mouse.Wheel(0, map[bool]float64{true: -60, false: 60}[i < 30]); err != nil {
+		by := 60.0
+		if i < 30 {
+			by = -by
+		}
+		if err := mouse.Wheel(0, by); err != nil {
 			return err
 		}
 	}

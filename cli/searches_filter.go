@@ -48,12 +48,11 @@ func (f *searchFilter) criteria(c saved.Criteria) (saved.Criteria, error) {
 			return c, fmt.Errorf("read --filter: %w", err)
 		}
 	}
-	for to, value := range map[*string]string{
-		&c.Platform: f.Platform, &c.Neighbourhood: f.Neighbourhood, &c.Text: f.Text, &c.Pets: f.Pets,
-		&c.AvailableBy: f.AvailableBy,
-	} {
-		overlay(to, value)
-	}
+	overlay(&c.Platform, f.Platform)
+	overlay(&c.Neighbourhood, f.Neighbourhood)
+	overlay(&c.Text, f.Text)
+	overlay(&c.Pets, f.Pets)
+	overlay(&c.AvailableBy, f.AvailableBy)
 	overlay(&c.MinPrice, f.MinPrice)
 	overlay(&c.MaxPrice, f.MaxPrice)
 	overlay(&c.MinBedrooms, f.MinBedrooms)

@@ -161,9 +161,7 @@ func (p *page) nameOf(products []*markup.Item, meta map[string][]string) *Found[
 		take(v, OpenGraph)
 	}
 	if p.title >= 0 {
-		if take(p.heading(), Page); name == nil {
-			return found("", Page)
-		}
+		take(p.heading(), Page)
 	}
 	return name
 }

@@ -1,6 +1,7 @@
 package prose
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -96,7 +97,7 @@ func (p *Prose) date(i int) (d Date, from, to int, ok bool) {
 	if t.kind == number {
 		return p.figures(i)
 	}
-	month := 0
+	month, end := 0, -1
 	if t.topic&aMonth != 0 {
 		month = months[t.w]
 	}
@@ -131,13 +132,8 @@ func (p *Prose) date(i int) (d Date, from, to int, ok bool) {
 	case p.word(k) == "mi" || p.word(k) == "mid": // "mi-août"
 		d.Day, from = 15, k
 	default:
-		if end := p.endOf(i); end >= 0 { // its last day, when it has its year
+		if end = p.endOf(i); end >= 0 {
 			from = end
-			defer func() {
-				if d.Day == 0 {
-					d.Day = daysOf(d.Month, max(d.Year, 2001))
-				}
-			}()
 		}
 	}
 	// What follows: the day in English, the year.
@@ -165,7 +161,11 @@ func (p *Prose) date(i int) (d Date, from, to int, ok bool) {
 		to = k
 		return true
 	}
-	if year(k) {
+	dated := year(k)
+	if end >= 0 { // its last day, of a year that is not known the last that each has
+		d.Day = daysOf(d.Month, cmp.Or(d.Year, 2001))
+	}
+	if dated {
 		return d, from, to, true
 	}
 	if n := p.num(k); n != nil && from == i && n.dec == 0 && n.digits <= 2 && n.digits >= 1 && n.cents >= 100 &&
