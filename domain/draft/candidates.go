@@ -10,18 +10,21 @@ type Candidate struct {
 	Field  string `json:"field"` // as in a draft: name, brand, price, availability, sku, gtin, mpn
 	Value  string `json:"value"` // plain text, at most 200 characters; a price with its currency
 	Source Source `json:"source"`
-	Why    string `json:"why"` // it was not taken: Weaker, TooLittle, …
+	Why    Why    `json:"why"`
 }
 
-// Why a candidate was not taken.
+// A Why is the reason for which a candidate was not taken.
+type Why string
+
+// The reasons.
 const (
-	Weaker       = "weaker"       // more speaks for the value that was
-	TooLittle    = "too_little"   // less speaks for it than a value of the field needs
-	OfAnother    = "of_another"   // it stands beside another product
-	Free         = "free"         // it is zero, and nothing else says that the product is free
-	ShopsOwn     = "shops_own"    // it is the SKU again, or a key of the shop's own
-	Contradicted = "contradicted" // what the page shows says otherwise
-	NoProduct    = "no_product"   // the page is of none
+	Weaker       Why = "weaker"       // more speaks for the value that was
+	TooLittle    Why = "too_little"   // less speaks for it than a value of the field needs
+	OfAnother    Why = "of_another"   // it stands beside another product
+	Free         Why = "free"         // it is zero, and nothing else says that the product is free
+	ShopsOwn     Why = "shops_own"    // it is the SKU again, or a key of the shop's own
+	Contradicted Why = "contradicted" // what the page shows says otherwise
+	NoProduct    Why = "no_product"   // the page is of none
 )
 
 // What is kept of candidates.
@@ -31,7 +34,7 @@ const (
 )
 
 // lose notes a candidate, and says whether its field has room for another. What is noted first is kept, a value once.
-func (p *page) lose(field, value string, s Source, why string) (more bool) {
+func (p *page) lose(field, value string, s Source, why Why) (more bool) {
 	c := Candidate{Field: field, Value: cleanText(value, longestCandidate), Source: s, Why: why}
 	same := 0
 	for _, x := range p.lost {
@@ -100,7 +103,7 @@ func (p *page) loseQuotes(price *quote, product bool) {
 	}
 }
 
-func (p *page) loseQuote(q *quote, why string) (more bool) {
+func (p *page) loseQuote(q *quote, why Why) (more bool) {
 	source, value := Page, q.amount
 	if len(q.sources) > 0 {
 		source = q.sources[0]

@@ -168,7 +168,7 @@ func (p *page) likeliestQuote(offers []offer, meta map[string][]string, state st
 }
 
 // unfit says why an amount cannot be the price, whatever speaks for it; "" = it can be.
-func (p *page) unfit(q *quote) string {
+func (p *page) unfit(q *quote) Why {
 	switch {
 	case isZero(q.amount) && (len(q.sources) == 0 || q.seen == 0): // what is free says so
 		return Free
