@@ -9,13 +9,15 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// imageAttributes have an image's address, the largest first.
+// imageAttributes have an image's address, the first that is there counts: those of zooms before those of lazy loading,
+// which say nothing of the size.
 var imageAttributes = []string{"data-zoom-image", "data-large", "data-large_image", "data-old-hires", "data-zoom",
 	"data-zoom-src", "data-src", "data-lazy-src", "data-original", "data-lazy", "data-lazyload", "data-ll-src",
 	"data-image", "src"}
 
-// ImageAddress is an image's address as written, the largest where there are several; "" = none. One that stands in
-// until the image has loaded counts where there is no other, nor one in a noscript beside it.
+// ImageAddress is an image's address as written, of several by imageAttributes and then the largest of a srcset; "" =
+// none. A placeholder until the image has loaded counts only where neither another nor one in a noscript beside it is
+// there.
 func ImageAddress(n *html.Node) string {
 	address, standIn := addressOf(n)
 	if address == "" {
@@ -78,7 +80,7 @@ func silent(n *html.Node) string {
 	return ""
 }
 
-// hasImageBefore says that a <picture> has another image before one, which none has that a browser shows.
+// hasImageBefore reports whether an earlier <img> of the <picture> is there, as in invalid HTML only.
 func hasImageBefore(n *html.Node) bool {
 	c := n.PrevSibling
 	for k := 0; c != nil && c.DataAtom != atom.Img && k < maxSources; k++ {

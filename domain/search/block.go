@@ -93,7 +93,7 @@ func (b Block) Terms(f func(TermPostings) bool) error {
 }
 
 // Find returns a term of the block and its place among the terms, −1 = it is not there. Positions may be nil. A query
-// looks into thousands of blocks, so that no term of them is put together.
+// looks into thousands of blocks, so Find builds no term.
 func (b Block) Find(term string) (t TermPostings, place int, err error) {
 	postings, positions := reader{b: b.Postings}, reader{b: b.Positions}
 	// The term before is less than the one that is looked for, has so many of its first bytes, and is so long.
