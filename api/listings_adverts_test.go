@@ -11,6 +11,7 @@ import (
 
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // TestAdverts lists adverts that are no listings and counts their reasons: nine were rejected on three days, of two
@@ -73,22 +74,6 @@ func TestAdverts(t *testing.T) {
 	two := ask("status=rejected,duplicate&limit=2")
 	require.Equal(t, ask("status=rejected,duplicate").Items[2:], ask("status=rejected,duplicate&cursor="+two.NextCursor).Items)
 
-	hidden := "status=rejected,duplicate&text=beau" // in one that is older than all rejected adverts of another platform
-	require.NotEmpty(t, ask(hidden).Items)
-	more := func(n int) {
-		_, err := d.pool.Exec(t.Context(), `INSERT INTO raw_listings SELECT (jsonb_populate_record(r, jsonb_build_object(
-			'id', gen_random_uuid(), 'platform_id', gen_random_uuid(), 'platform', 'many', 'revised_at', $2::timestamptz))).*
-			FROM raw_listings r, generate_series(1, $1) WHERE r.platform_id = '0'`, n, now.Add(time.Minute))
-		require.NoError(t, err)
-	}
-	more(9_999)
-	require.Len(t, ask(hidden).Items, 1, "the last that is looked at")
-	more(1)
-	require.Empty(t, ask(hidden).Items, "of both statuses 10,000 are looked at, not of each")
-	require.Len(t, ask("status=duplicate&text=beau").Items, 1)
-	_, err := d.pool.Exec(t.Context(), "DELETE FROM raw_listings WHERE platform = 'many'")
-	require.NoError(t, err)
-
 	counts := func(query string) (lines []string) {
 		for _, c := range read[api.ReasonCounts](t, d.get(t, "/adverts/reasons?"+query), http.StatusOK).Counts {
 			lines = append(lines, fmt.Sprint(c.Day.Format(time.DateOnly), " ", c.Platform, " ", c.Code, " ", c.Adverts))
@@ -108,4 +93,36 @@ func TestAdverts(t *testing.T) {
 	for _, query := range []string{"status=imported", "reason=No%20Code", "limit=0", "cursor=%21", "since=soon", "text=%00", "words=a"} {
 		refused(t, d.get(t, "/adverts?"+query), http.StatusUnprocessableEntity)
 	}
+}
+
+// A text is looked for in the newest 10,000 adverts of both statuses together, also where the duplicates are older.
+func TestTextOfAdvertsOfBothStatuses(t *testing.T) {
+	t.Parallel()
+	servicetest.Slow(t, servicetest.TestSlow)
+	d := open(t)
+	ask := func(query string) []api.AdvertSummary {
+		return read[api.AdvertPage](t, d.get(t, "/adverts?"+query), http.StatusOK).Items
+	}
+	revision := d.scrape(t, kijiji("0"), "Advert", now)
+	err := d.store.Reject(t.Context(), listing.Raw{Ref: kijiji("0")}, listing.Payload{Revision: revision, Body: []byte(`{}`)},
+		&listing.Rejection{Reasons: []listing.Reason{{Field: "price", Code: "missing"}}}, listing.Run{}, now)
+	require.NoError(t, err)
+	shown := listing.Listing{Ref: kijiji("shown"), Title: "Beau 4½", RentCents: 150_000}
+	d.publish(t, shown, "", now)
+	revision = d.scrape(t, kijiji("twin"), "Beau 4½", now.Add(-time.Minute))
+	require.NoError(t, d.store.SaveDuplicate(t.Context(), kijiji("twin"), revision, shown.ID(),
+		[]listing.Reason{{Field: "home", Code: "duplicate"}}, listing.Run{}, now))
+	hidden := "status=rejected,duplicate&text=beau"
+	require.NotEmpty(t, ask(hidden))
+	more := func(n int) {
+		_, err := d.pool.Exec(t.Context(), `INSERT INTO raw_listings SELECT (jsonb_populate_record(r, jsonb_build_object(
+			'id', gen_random_uuid(), 'platform_id', gen_random_uuid(), 'platform', 'many', 'revised_at', $2::timestamptz))).*
+			FROM raw_listings r, generate_series(1, $1) WHERE r.platform_id = '0'`, n, now.Add(time.Minute))
+		require.NoError(t, err)
+	}
+	more(9_998) // and kijiji("0")
+	require.Len(t, ask(hidden), 1, "the last that is looked at")
+	more(1)
+	require.Empty(t, ask(hidden), "of both statuses 10,000 are looked at, not of each")
+	require.Len(t, ask("status=duplicate&text=beau"), 1)
 }
