@@ -91,6 +91,7 @@ func TestTheConsole(t *testing.T) {
 				})
 			})
 		}
+		require.NoError(t, p.Close(), "it would complain of the API that is killed below")
 	}
 	for _, path := range paths {
 		if path.short || *walk {

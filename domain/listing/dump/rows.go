@@ -199,7 +199,9 @@ func sqlRows(in *bufio.Reader, table string) iter.Seq2[Row, error] {
 				switch {
 				case !ok:
 				case !sameTable(name, table):
-					others = append(others, name)
+					if len(others) < mostHinted {
+						others = append(others, strings.Clone(name))
+					}
 				default:
 					columns, found = names, true
 				}
@@ -218,11 +220,14 @@ func sqlRows(in *bufio.Reader, table string) iter.Seq2[Row, error] {
 	}
 }
 
+// mostHinted is how many of the other tables of a dump are named where the one asked for is not in it.
+const mostHinted = 5
+
 func hint(tables []string) string {
 	if len(tables) == 0 {
 		return ""
 	}
-	return ", but of " + strings.Join(tables[:min(len(tables), 5)], ", ")
+	return ", but of " + strings.Join(tables, ", ")
 }
 
 // copied reads a COPY command.
