@@ -25,8 +25,8 @@ export function Listings() {
   const { say, language } = useSay()
   const t = say.listing
   const [address, change] = useFilters()
-  const { view = '', tenant = '', ...filters } = address
-  const { sort: _, ...which } = filters
+  const { view = '', tenant: _, ...filters } = address
+  const { sort: __, ...which } = filters
   const fields = listingFields(say, usePlatforms().data?.items ?? [], useNeighbourhoods(false).data?.items ?? [])
   const known = Object.keys(filters).every((name) => fields.some((f) => f.name === name)) // or nothing is asked
   const listings = useListings({ status: 'active', ...filters }, known && view !== 'map')
@@ -58,7 +58,7 @@ export function Listings() {
           {t.intro} {found && <b>{t.found(found.count, count(found.count, language), found.exact)}.</b>}
         </p>
       </Head>
-      {telling && <NewSearch filters={which} fields={fields} tenant={tenant} onClose={() => tell(false)} />}
+      {telling && <NewSearch filters={which} fields={fields} onClose={() => tell(false)} />}
       <FilterBar fields={fields} also={notFilters} />
       {!known ? null : view === 'map' ? (
         <Suspense fallback={<div aria-busy="true" className="empty" />}>

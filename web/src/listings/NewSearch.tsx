@@ -8,26 +8,27 @@ import { Ask } from '../ui/Ask'
 import { Do } from '../ui/Do'
 import type { Field } from '../ui/Filter'
 import { Copy, Empty, Trouble } from '../ui/parts'
+import { TenantOptions, useTenant } from '../ui/tenant'
 import { criteriaOf } from './criteria'
 import { inWords } from './SavedSearches'
 
 type Kind = Schemas['TargetStart']['kind']
 
-const kinds: Schemas['SavedSearch']['kinds'] = ['new', 'price_drop', 'back']
 const addressOf = { webhook: 'url', email: 'email', telegram: 'chat' } as const
 
 /** NewSearch saves the filters of the listings as a search, whose news somebody is told. */
-export function NewSearch(p: { filters: Filters; fields: Field[]; tenant: string; onClose: () => void }) {
+export function NewSearch(p: { filters: Filters; fields: Field[]; onClose: () => void }) {
   const { say, language } = useSay()
   const t = say.saved
   const list = useTenants()
   const tenants = list.data?.items ?? []
+  const tenant = useTenant()
   const own = useSession().data?.caller?.tenant
   const save = useDo(saveSearch, 'saved-searches')
+  const kinds = Object.keys(t.kind) as Schemas['SavedSearch']['kinds']
   const [kind, setKind] = useState<Kind>('feed')
   const [told, tell] = useState(kinds)
   const { filter, left } = criteriaOf(p.filters)
-  const chosen = tenants.length === 1 ? tenants[0]!.id : tenants.some((one) => one.id === p.tenant) ? p.tenant : ''
   const submit = (form: FormData) => {
     const text = (name: string) => String(form.get(name) ?? '').trim()
     const target: Schemas['TargetStart'] = { kind }
@@ -38,8 +39,8 @@ export function NewSearch(p: { filters: Filters; fields: Field[]; tenant: string
         name: text('name'),
         filter,
         kinds: told,
-        schedule: { pace: text('pace') as 'daily' },
-        language: text('language') as 'en',
+        schedule: { pace: text('pace') as Schemas['Schedule']['pace'] },
+        language: text('language') as Schemas['SavedSearch']['language'],
         targets: [target],
       },
     })
@@ -73,13 +74,8 @@ export function NewSearch(p: { filters: Filters; fields: Field[]; tenant: string
           {tenants.length > 0 && (
             <label>
               {say.outreach.tenant}
-              <select className="in" name="tenant" required defaultValue={chosen}>
-                {tenants.length > 1 && <option value="">{say.outreach.choose}</option>}
-                {tenants.map((one) => (
-                  <option key={one.id} value={one.id}>
-                    {one.name}
-                  </option>
-                ))}
+              <select className="in" name="tenant" required defaultValue={tenant}>
+                <TenantOptions tenants={tenants} chosen={tenant} />
               </select>
             </label>
           )}
@@ -111,9 +107,9 @@ export function NewSearch(p: { filters: Filters; fields: Field[]; tenant: string
           <label>
             {t.targets}
             <select className="in" value={kind} onChange={(e) => setKind(e.target.value as Kind)}>
-              {(['feed', 'email', 'webhook', 'telegram'] as const).map((k) => (
-                <option key={k} value={k}>
-                  {t.targetKind[k]}
+              {Object.entries(t.targetKind).map(([value, label]) => (
+                <option key={value} value={value}>
+                  {label}
                 </option>
               ))}
             </select>

@@ -24,6 +24,7 @@ import { FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
 import { Glyph, type State } from '../ui/Glyph'
 import { Empty, Head, InTemporal, Section, Trouble } from '../ui/parts'
 import { Rows } from '../ui/Rows'
+import { Tenants, useTenant } from '../ui/tenant'
 
 type Search = Schemas['SavedSearch']
 
@@ -37,7 +38,7 @@ export function SavedSearches() {
   const list = useTenants()
   const tenants = list.data?.items ?? []
   const own = useSession().data?.caller?.tenant
-  const tenant = filters.tenant ?? (tenants.length === 1 ? tenants[0]!.id : '')
+  const tenant = useTenant()
   const searches = useSavedSearches(tenant, !!tenant || !!own)
   const set = useDo(changeSavedSearch, 'saved-searches')
   const chosen = searches.data?.pages.flatMap((p) => p.items).find((s) => s.id === filters.search)
@@ -50,23 +51,7 @@ export function SavedSearches() {
             <Link className="btn" to={'/listings' as '/'} search={{ tenant: tenant || undefined } as never}>
               {t.chooseFilters}
             </Link>
-            {tenants.length > 0 && (
-              <label>
-                {say.outreach.tenant}{' '}
-                <select
-                  className="in"
-                  value={tenant}
-                  onChange={(e) => change({ tenant: e.target.value, search: '', state: '' })}
-                >
-                  {tenant === '' && <option value="">{say.outreach.choose}</option>}
-                  {tenants.map((one) => (
-                    <option key={one.id} value={one.id}>
-                      {one.name}
-                    </option>
-                  ))}
-                </select>
-              </label>
-            )}
+            <Tenants its={['search', 'state']} />
           </>
         }
       >
