@@ -55,11 +55,8 @@ function OfTenant({ tenant, filters }: { tenant: string; filters: Filters }) {
     {
       name: 'campaign',
       label: t.campaign,
-      none: first?.name ?? t.ofNone,
-      options: [
-        ...all.filter((c) => c !== first || campaign === c.id).map((c) => ({ value: c.id, label: c.name })),
-        ...(first || campaign ? [{ value: noCampaign, label: t.ofNone }] : []),
-      ],
+      usual: first?.id ?? noCampaign,
+      options: [...all.map((c) => ({ value: c.id, label: c.name })), { value: noCampaign, label: t.ofNone }],
     },
     ...messageFields(t),
   ]
