@@ -16,7 +16,7 @@ type Kind = Schemas['TargetStart']['kind']
 
 const addressOf = { webhook: 'url', email: 'email', telegram: 'chat' } as const
 
-/** NewSearch saves the filters of the listings as a search, whose news somebody is told. */
+/** NewSearch saves the filters of the listings as a search, with a target of its notifications. */
 export function NewSearch(p: { filters: Filters; fields: Field[]; onClose: () => void }) {
   const { say, language } = useSay()
   const t = say.saved
@@ -27,7 +27,7 @@ export function NewSearch(p: { filters: Filters; fields: Field[]; onClose: () =>
   const save = useDo(saveSearch, 'saved-searches')
   const kinds = Object.keys(t.kind) as Schemas['SavedSearch']['kinds']
   const [kind, setKind] = useState<Kind>('feed')
-  const [told, tell] = useState(kinds)
+  const [news, setNews] = useState(kinds)
   const { filter, left } = criteriaOf(p.filters)
   const submit = (form: FormData) => {
     const text = (name: string) => String(form.get(name) ?? '').trim()
@@ -38,7 +38,7 @@ export function NewSearch(p: { filters: Filters; fields: Field[]; onClose: () =>
       search: {
         name: text('name'),
         filter,
-        kinds: told,
+        kinds: news,
         schedule: { pace: text('pace') as Schemas['Schedule']['pace'] },
         language: text('language') as Schemas['SavedSearch']['language'],
         targets: [target],
@@ -89,23 +89,23 @@ export function NewSearch(p: { filters: Filters; fields: Field[]; onClose: () =>
               <label key={k} className="check">
                 <input
                   type="checkbox"
-                  checked={told.includes(k)}
+                  checked={news.includes(k)}
                   onChange={(e) => {
                     const { checked } = e.target
-                    tell((was) => kinds.filter((one) => (one === k ? checked : was.includes(one))))
+                    setNews((was) => kinds.filter((one) => (one === k ? checked : was.includes(one))))
                   }}
                 />{' '}
                 {t.kind[k]}
               </label>
             ))}
-            {told.length === 0 && (
+            {news.length === 0 && (
               <p className="ochr" role="status">
                 {t.noKind}
               </p>
             )}
           </fieldset>
           <label>
-            {t.targets}
+            {t.target}
             <select className="in" value={kind} onChange={(e) => setKind(e.target.value as Kind)}>
               {Object.entries(t.targetKind).map(([value, label]) => (
                 <option key={value} value={value}>
@@ -147,8 +147,8 @@ export function NewSearch(p: { filters: Filters; fields: Field[]; onClose: () =>
           <p className="mu">{t.fromNow}</p>
           <Trouble error={save.error} />
           <div className="btns">
-            <Do type="submit" className="btn p" disabled={save.isPending || told.length === 0}>
-              {t.save}
+            <Do type="submit" className="btn p" disabled={save.isPending || news.length === 0}>
+              {say.save}
             </Do>
             <button type="button" className="btn" disabled={save.isPending} onClick={p.onClose}>
               {say.cancel}

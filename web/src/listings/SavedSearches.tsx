@@ -30,7 +30,7 @@ type Search = Schemas['SavedSearch']
 
 const notFilters = ['tenant', 'search'] // in the address
 
-/** SavedSearches are the filters whose news a tenant is told of: what each found, and whether it was told. */
+/** SavedSearches are the saved filters of a tenant: the targets of each, what it found, and what was delivered. */
 export function SavedSearches() {
   const { say } = useSay()
   const t = say.saved
@@ -95,7 +95,7 @@ export function SavedSearches() {
             {
               name: 'targets',
               head: t.targets,
-              cell: (s) => s.targets.map((to) => told(to, say)).join(', ') || say.none,
+              cell: (s) => s.targets.map((to) => nameOf(to, say)).join(', ') || say.none,
             },
             { name: 'updated', head: say.listing.updated, className: 'r', cell: (s) => <Age at={s.updated_at} /> },
             {
@@ -123,8 +123,8 @@ export function SavedSearches() {
   )
 }
 
-/** told is where news are told, and whether they are: one that is not confirmed, or stopped, is told nothing. */
-function told(target: Schemas['SearchTarget'], say: Sentences) {
+/** nameOf is a target in words, with its state where that keeps notifications from it. */
+function nameOf(target: Schemas['SearchTarget'], say: Sentences) {
   const more = [target.label, target.state !== 'active' && say.saved.targetState[target.state]].filter(Boolean)
   return say.saved.targetKind[target.kind] + (more.length > 0 ? ` (${more.join(', ')})` : '')
 }
@@ -152,7 +152,7 @@ const glyph: Record<Schemas['SearchDelivery']['state'], State> = {
   dropped: 'failed',
 }
 
-/** One is what a saved search would have found in the last week, and what it told to whom. */
+/** One is a saved search: its targets, what it would have found in the last week, what it found, and its deliveries. */
 function One({ tenant, search: s, onClose }: { tenant: string; search: Search; onClose: () => void }) {
   const { say, language } = useSay()
   const t = say.saved
@@ -190,7 +190,7 @@ function One({ tenant, search: s, onClose }: { tenant: string; search: Search; o
           onClose={() => ask(undefined)}
         >
           <p>
-            <b>{told(asked, say)}</b>
+            <b>{nameOf(asked, say)}</b>
           </p>
           <p>{t.removeTargetAsk}</p>
         </Confirm>
@@ -214,7 +214,7 @@ function One({ tenant, search: s, onClose }: { tenant: string; search: Search; o
             <li key={to.id}>
               <Glyph state={to.state === 'active' ? 'done' : 'look'} />
               <p>
-                <b>{told(to, say)}</b>
+                <b>{nameOf(to, say)}</b>
                 {to.reason && <>: {to.reason}</>}
                 {challenge.data?.id === to.id && (
                   <span role="status"> · {to.state === 'active' ? t.confirmed : t.askedAgain}</span>
@@ -303,7 +303,7 @@ function One({ tenant, search: s, onClose }: { tenant: string; search: Search; o
             },
             {
               name: 'target',
-              head: t.targets,
+              head: t.target,
               cell: (d) => named(t.targetKind, d.target.kind) + (d.target.label ? ` (${d.target.label})` : ''),
             },
             { name: 'items', head: t.items, className: 'r', cell: (d) => count(d.items, language) },
