@@ -1,7 +1,8 @@
 import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useEffect, useId, useRef, useState } from 'react'
 
 import type { Schemas } from '../api/client'
+import { Problem } from '../api/problem'
 import { saveSearch, useDo, useSession, useTenants, type Filters } from '../api/queries'
 import { useSay } from '../say/Say'
 import { Ask } from '../ui/Ask'
@@ -29,6 +30,13 @@ export function NewSearch(p: { filters: Filters; fields: Field[]; onClose: () =>
   const [kind, setKind] = useState<Kind>('feed')
   const [news, setNews] = useState(kinds)
   const { filter, left } = criteriaOf(p.filters)
+  const form = useRef<HTMLFormElement>(null)
+  const id = useId()
+  const about = save.error ? Problem.of(save.error).about() : []
+  const wrong = (field: string) => about.includes(field) && { 'aria-invalid': true, 'aria-describedby': id }
+  useEffect(() => {
+    if (save.error) form.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus()
+  }, [save.error])
   const submit = (form: FormData) => {
     const text = (name: string) => String(form.get(name) ?? '').trim()
     const target: Schemas['TargetStart'] = { kind }
@@ -54,11 +62,16 @@ export function NewSearch(p: { filters: Filters; fields: Field[]; onClose: () =>
         <>
           <Trouble error={list.error} again={() => void list.refetch()} />
           {list.isPending && <div aria-busy="true" className="empty" />}
+          <Close onClose={p.onClose} />
         </>
       ) : !own && tenants.length === 0 ? (
-        <Empty>{say.outreach.noTenants}</Empty>
+        <>
+          <Empty>{say.outreach.noTenants}</Empty>
+          <Close onClose={p.onClose} />
+        </>
       ) : (
         <form
+          ref={form}
           className="form"
           onSubmit={(e) => {
             e.preventDefault()
@@ -74,16 +87,23 @@ export function NewSearch(p: { filters: Filters; fields: Field[]; onClose: () =>
           {tenants.length > 0 && (
             <label>
               {say.outreach.tenant}
-              <select className="in" name="tenant" required defaultValue={tenant}>
+              <select className="in" name="tenant" required autoFocus defaultValue={tenant}>
                 <TenantOptions tenants={tenants} chosen={tenant} />
               </select>
             </label>
           )}
           <label>
             {t.name}
-            <input className="in" name="name" required maxLength={200} />
+            <input
+              className="in"
+              name="name"
+              required
+              autoFocus={tenants.length === 0} // the first field, which may come after the dialog
+              maxLength={200}
+              {...wrong('name')}
+            />
           </label>
-          <fieldset>
+          <fieldset aria-describedby={id + 'kinds'}>
             <legend>{t.kinds}</legend>
             {kinds.map((k) => (
               <label key={k} className="check">
@@ -98,15 +118,18 @@ export function NewSearch(p: { filters: Filters; fields: Field[]; onClose: () =>
                 {t.kind[k]}
               </label>
             ))}
-            {news.length === 0 && (
-              <p className="ochr" role="status">
-                {t.noKind}
-              </p>
-            )}
+            <p className="ochr" role="status" id={id + 'kinds'}>
+              {news.length === 0 && t.noKind}
+            </p>
           </fieldset>
           <label>
             {t.target}
-            <select className="in" value={kind} onChange={(e) => setKind(e.target.value as Kind)}>
+            <select
+              className="in"
+              value={kind}
+              onChange={(e) => setKind(e.target.value as Kind)}
+              {...(kind === 'feed' && wrong('targets'))}
+            >
               {Object.entries(t.targetKind).map(([value, label]) => (
                 <option key={value} value={value}>
                   {label}
@@ -124,6 +147,7 @@ export function NewSearch(p: { filters: Filters; fields: Field[]; onClose: () =>
                 required
                 type={kind === 'webhook' ? 'url' : kind === 'email' ? 'email' : 'text'}
                 placeholder={kind === 'webhook' ? 'https://' : undefined}
+                {...wrong('targets')}
               />
             </label>
           )}
@@ -145,7 +169,7 @@ export function NewSearch(p: { filters: Filters; fields: Field[]; onClose: () =>
             </select>
           </label>
           <p className="mu">{t.fromNow}</p>
-          <Trouble error={save.error} />
+          <Trouble error={save.error} id={id} />
           <div className="btns">
             <Do type="submit" className="btn p" disabled={save.isPending || news.length === 0}>
               {say.save}
@@ -160,13 +184,29 @@ export function NewSearch(p: { filters: Filters; fields: Field[]; onClose: () =>
   )
 }
 
+/** Close is the way out of the dialog where there is no form. */
+function Close({ onClose }: { onClose: () => void }) {
+  const { say } = useSay()
+  return (
+    <p className="btns">
+      <button className="btn" onClick={onClose}>
+        {say.close}
+      </button>
+    </p>
+  )
+}
+
 /** Made is what is shown of a search once: the secrets of its webhooks and the addresses of its feeds. */
 function Made(p: { search: Schemas['SavedSearch']; tenant: string; onClose: () => void }) {
   const { say } = useSay()
   const t = say.saved
+  const made = useRef<HTMLParagraphElement>(null)
+  useEffect(() => made.current?.focus(), []) // the button that had the focus is gone
   return (
-    <div role="status">
-      <p>{t.made(p.search.name)}</p>
+    <>
+      <p ref={made} tabIndex={-1}>
+        {t.made(p.search.name)}
+      </p>
       {p.search.targets.map((to) => (
         <dl className="kv" key={to.id}>
           <dt>{t.targetKind[to.kind]}</dt>
@@ -195,6 +235,6 @@ function Made(p: { search: Schemas['SavedSearch']; tenant: string; onClose: () =
           {say.close}
         </button>
       </p>
-    </div>
+    </>
   )
 }

@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 
 import type { Schemas } from '../api/client'
 import {
@@ -77,8 +77,10 @@ export function SavedSearches() {
                 <>
                   <Glyph state={s.state === 'active' ? 'done' : 'idle'} />
                   <Link
+                    id={s.id}
                     to={'/searches' as '/'}
                     search={{ ...filters, tenant: tenant || undefined, search: s.id } as never}
+                    resetScroll={false}
                   >
                     <b>{s.name}</b>
                   </Link>
@@ -117,7 +119,17 @@ export function SavedSearches() {
         />
       )}
       {chosen && (
-        <One key={chosen.id} tenant={tenant} search={chosen} onClose={() => change({ search: '', state: '' })} />
+        <One
+          key={chosen.id}
+          tenant={tenant}
+          search={chosen}
+          onClose={(gone) => {
+            change({ search: '', state: '' })
+            // What has the focus is closed: it goes back to the link, or where there will be none to the page.
+            const back = document.getElementById(gone ? 'main' : chosen.id) ?? document.getElementById('main')
+            back?.focus()
+          }}
+        />
       )}
     </>
   )
@@ -153,7 +165,7 @@ const glyph: Record<Schemas['SearchDelivery']['state'], State> = {
 }
 
 /** One is a saved search: its targets, what it would have found in the last week, what it found, and its deliveries. */
-function One({ tenant, search: s, onClose }: { tenant: string; search: Search; onClose: () => void }) {
+function One({ tenant, search: s, onClose }: { tenant: string; search: Search; onClose: (gone: boolean) => void }) {
   const { say, language } = useSay()
   const t = say.saved
   const [filters] = useFilters()
@@ -172,12 +184,17 @@ function One({ tenant, search: s, onClose }: { tenant: string; search: Search; o
   const removeTarget = useDo(deleteTarget, 'saved-searches', 'deliveries')
   const challenge = useDo(challengeTarget, 'saved-searches', 'deliveries')
   const [asked, ask] = useState<Schemas['SearchTarget'] | 'search'>()
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => {
+    // Chosen by its link, and not by the address of the page: what was chosen is below the table.
+    if (document.activeElement?.id === s.id) heading.current?.focus()
+  }, [s.id])
   return (
     <>
       {asked === 'search' && (
         <Confirm
           title={t.remove}
-          onYes={() => remove.mutate({ tenant, id: s.id }, { onSuccess: onClose })}
+          onYes={() => remove.mutate({ tenant, id: s.id }, { onSuccess: () => onClose(true) })}
           onClose={() => ask(undefined)}
         >
           <p>{t.removeAsk(s.name)}</p>
@@ -186,7 +203,12 @@ function One({ tenant, search: s, onClose }: { tenant: string; search: Search; o
       {asked && asked !== 'search' && (
         <Confirm
           title={t.removeTarget}
-          onYes={() => removeTarget.mutate({ tenant, id: s.id, target: asked.id })}
+          onYes={() =>
+            removeTarget.mutate(
+              { tenant, id: s.id, target: asked.id },
+              { onSuccess: () => heading.current?.focus() }, // the button goes with its target
+            )
+          }
           onClose={() => ask(undefined)}
         >
           <p>
@@ -197,12 +219,13 @@ function One({ tenant, search: s, onClose }: { tenant: string; search: Search; o
       )}
       <Section
         title={s.name}
+        heading={heading}
         go={
           <>
-            <Do className="btn q" disabled={remove.isPending} onClick={() => ask('search')}>
+            <Do className="btn q" onClick={() => ask('search')}>
               {t.remove} …
             </Do>{' '}
-            <button className="btn q" onClick={onClose}>
+            <button className="btn q" onClick={() => onClose(false)}>
               {say.close}
             </button>
           </>
@@ -216,9 +239,9 @@ function One({ tenant, search: s, onClose }: { tenant: string; search: Search; o
               <p>
                 <b>{nameOf(to, say)}</b>
                 {to.reason && <>: {to.reason}</>}
-                {challenge.data?.id === to.id && (
-                  <span role="status"> · {to.state === 'active' ? t.confirmed : t.askedAgain}</span>
-                )}
+                <span role="status">
+                  {challenge.data?.id === to.id && ` · ${to.state === 'active' ? t.confirmed : t.askedAgain}`}
+                </span>
               </p>
               <span className="btns">
                 {to.kind === 'webhook' && to.state !== 'active' && (
@@ -229,9 +252,7 @@ function One({ tenant, search: s, onClose }: { tenant: string; search: Search; o
                     {t.challenge}
                   </Do>
                 )}
-                <Do disabled={removeTarget.isPending} onClick={() => ask(to)}>
-                  {t.removeTarget} …
-                </Do>
+                <Do onClick={() => ask(to)}>{t.removeTarget} …</Do>
               </span>
             </li>
           ))}
@@ -240,11 +261,9 @@ function One({ tenant, search: s, onClose }: { tenant: string; search: Search; o
           <button className="btn" disabled={trial.isPending} onClick={() => trial.mutate({ tenant, filter: s.filter })}>
             {t.try}
           </button>{' '}
-          {trial.data && (
-            <span role="status">
-              {t.wouldFind(trial.data.homes, count(trial.data.homes, language), trial.data.all)}
-            </span>
-          )}
+          <span role="status">
+            {trial.data && t.wouldFind(trial.data.homes, count(trial.data.homes, language), trial.data.all)}
+          </span>
         </p>
       </Section>
       <Section title={t.found}>
@@ -310,7 +329,11 @@ function One({ tenant, search: s, onClose }: { tenant: string; search: Search; o
             { name: 'tries', head: t.tries, className: 'r', cell: (d) => count(d.tries, language) },
             { name: 'due', head: t.due, className: 'r', cell: (d) => <Age at={d.finished_at ?? d.due_at} /> },
             { name: 'reason', head: t.reason, className: 'wrap gap', cell: (d) => d.reason ?? '' },
-            { name: 'steps', head: '', cell: (d) => <InTemporal workflow={d.workflow} /> },
+            {
+              name: 'steps',
+              head: <span className="aside">{say.inTemporal}</span>,
+              cell: (d) => <InTemporal workflow={d.workflow} />,
+            },
           ]}
         />
       </Section>
