@@ -4,14 +4,12 @@ import (
 	"context"
 	"log/slog"
 	"math"
-	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -25,6 +23,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/limit"
+	"github.com/mtlrent/conveyor/internal/rebind"
 )
 
 const (
@@ -37,7 +36,7 @@ const (
 type gate struct {
 	guard  *Guard
 	log    *slog.Logger
-	hosts  map[string]bool // names that the API may be called by while authentication is off
+	hosts  rebind.Names // that the API may be called by while authentication is off
 	cross  *http.CrossOriginProtection
 	routes map[string]route // by method and path as gin writes them
 	lines  *rate.Limiter    // of refusals in the log
@@ -60,17 +59,13 @@ type route struct {
 func newGate(o Options) *gate {
 	g := &gate{
 		guard: o.Guard, log: o.Log, lines: rate.NewLimiter(20, 100), cross: http.NewCrossOriginProtection(),
-		hosts: map[string]bool{"localhost": true},
+		hosts: rebind.NamesOf(append([]string{rebind.HostOf(o.URL)}, o.Hosts...)...),
 	}
 	if g.guard == nil {
 		g.guard = NewGuard(GuardOptions{})
 	}
 	if u, err := url.Parse(o.URL); err == nil && u.Host != "" {
-		g.hosts[nameOf(u.Host)] = true
 		_ = g.cross.AddTrustedOrigin(u.Scheme + "://" + u.Host) // behind a proxy the header Host may be another
-	}
-	for _, host := range o.Hosts {
-		g.hosts[nameOf(host)] = true
 	}
 	metrics := promauto.With(o.Registerer)
 	g.requests = metrics.NewCounterVec(prometheus.CounterOpts{
@@ -167,7 +162,7 @@ func (g *gate) bound(c *gin.Context) {
 // admit authenticates and authorizes the sender of a request.
 func (g *gate) admit(c *gin.Context) {
 	r, ctx := g.route(c), c.Request.Context()
-	if !g.ours(c.Request.Host) {
+	if !g.hosts.Have(c.Request.Host) {
 		// While the table of keys cannot be read, open routes stay open, and the others answer 503 below.
 		if locked, err := g.guard.Locked(ctx); err == nil && !locked {
 			g.refuse(c, r, access.Caller{}, errMisdirected)
@@ -283,25 +278,6 @@ func network(c *gin.Context) string {
 		panic(err) // an address of IPv6 has 64 bits
 	}
 	return p.String()
-}
-
-// ours says whether the API may be called by a host while authentication is off. A web page whose own name is made to
-// resolve to the API's address (DNS rebinding) could read every answer and change everything. A name without a dot is
-// no exception: a network can answer for it, and add a domain to it. Addresses and localhost are not looked up, and
-// every browser sends a Host.
-func (g *gate) ours(host string) bool {
-	name := nameOf(host)
-	_, err := netip.ParseAddr(name)
-	return err == nil || host == "" || g.hosts[name] || strings.HasSuffix(name, ".localhost")
-}
-
-// nameOf is the name or address in the header Host.
-func nameOf(host string) string {
-	name := strings.ToLower(host)
-	if h, _, err := net.SplitHostPort(name); err == nil {
-		name = h
-	}
-	return strings.TrimSuffix(strings.Trim(name, "[]"), ".")
 }
 
 // errMisdirected is the answer to a request by another name.

@@ -82,15 +82,18 @@ func job(s types.ServiceConfig) bool {
 	return s.Restart == "no" || strings.HasPrefix(s.Restart, "on-failure")
 }
 
-// roles are our services that run for ever, but the site of the demo and what feeds it, by name.
+// roles are our services that run for ever, but the site of the demo, what feeds it, and the proxy, by name.
 func roles(p *types.Project) (out []string) {
 	for name, s := range ours(p) {
-		if !job(s) && name != "demo" && name != "feed" {
+		if !job(s) && !alone[name] && name != "feed" {
 			out = append(out, name)
 		}
 	}
 	return out
 }
+
+// alone are our services that use no store and serve no metrics.
+var alone = map[string]bool{"demo": true, "temporal-ui-proxy": true}
 
 // value is a variable of a service, "" when it has none.
 func value(s types.ServiceConfig, name string) string {
@@ -124,6 +127,9 @@ func listens(t *testing.T, name string, s types.ServiceConfig) []int {
 		if address := value(s, v); address != "" {
 			out = append(out, port(t, address))
 		}
+	}
+	if number := value(s, "TEMPORAL_UI_PORT"); number != "" {
+		out = append(out, port(t, ":"+number))
 	}
 	return append(out, map[string][]int{
 		"temporal": {7233, 7243}, // FRONTEND_HTTP_PORT
@@ -197,8 +203,8 @@ func TestSettingsAreKnown(t *testing.T) {
 			require.NoError(t, err)
 			require.Greater(t, time.Duration(*s.StopGracePeriod), c.Worker.StopGrace+15*time.Second,
 				"a container must not be killed while it finishes what is under way")
-			if name == "demo" {
-				return // it needs nobody
+			if alone[name] {
+				return
 			}
 			addresses := map[string]string{"rabbitmq": c.RabbitMQ.URL, "management of rabbitmq": c.RabbitMQ.ManagementURL}
 			if name != "feed" { // it only publishes
@@ -225,7 +231,7 @@ func TestSettingsAreKnown(t *testing.T) {
 			if name == "feed" {
 				return
 			}
-			for link, service := range map[string]string{c.API.URL: "api", c.Temporal.UIURL: "temporal-ui"} {
+			for link, service := range map[string]string{c.API.URL: "api", c.Temporal.UIURL: "temporal-ui-proxy"} {
 				u, err := url.Parse(link)
 				require.NoError(t, err)
 				require.Nil(t, u.User, "a link goes to browsers")
@@ -241,15 +247,30 @@ func TestSettingsAreKnown(t *testing.T) {
 	require.Less(t, connections, 400)
 }
 
-// The Web UI of Temporal has no login: it is for this machine, and changes nothing.
+// The Web UI of Temporal has no login: it changes nothing, is for this machine, and is reached through what looks at
+// Host alone.
 func TestTemporalUIOnlyReads(t *testing.T) {
 	t.Parallel()
 
-	ui := load(t).Services["temporal-ui"]
+	p := load(t)
+	ui, proxy := p.Services["temporal-ui"], p.Services["temporal-ui-proxy"]
 	require.Equal(t, "true", value(ui, "TEMPORAL_DISABLE_WRITE_ACTIONS"))
-	for _, port := range ui.Ports {
-		require.Equal(t, "127.0.0.1", port.HostIP)
+	require.Empty(t, ui.Ports)
+	for network := range ui.Networks {
+		require.True(t, p.Networks[network].Internal, network)
 	}
+	require.NotEmpty(t, shared(ui, proxy))
+	require.Contains(t, proxy.Command, "--to=http://temporal-ui:"+value(ui, "TEMPORAL_UI_PORT"))
+	require.Len(t, proxy.Ports, 1)
+	require.Equal(t, "127.0.0.1", proxy.Ports[0].HostIP)
+	require.Contains(t, proxy.Command, fmt.Sprintf("--address=0.0.0.0:%d", proxy.Ports[0].Target))
+	require.Empty(t, proxy.Volumes, "it needs no file")
+	for variable := range proxy.Environment {
+		require.Contains(t, []string{"CONVEYOR_LOG_FORMAT", "CONVEYOR_TEMPORAL_UI_URL"}, variable, "it needs no password")
+	}
+	require.Equal(t, "https://workflows.example",
+		value(load(t, "CONVEYOR_TEMPORAL_UI_URL=https://workflows.example").Services["temporal-ui-proxy"],
+			"CONVEYOR_TEMPORAL_UI_URL"), "requests to its host are answered")
 }
 
 // The demo site is on a private network, so the workers must be told that they may ask it, and the feed where it is.
@@ -442,7 +463,7 @@ func TestOrder(t *testing.T) {
 	}
 	for job, needs := range map[string][]string{
 		"migrate": {"postgres"}, "temporal-schema": {"postgres"}, "temporal": {"temporal-schema"},
-		"bootstrap": {"temporal", "migrate"}, "temporal-ui": {"temporal"},
+		"bootstrap": {"temporal", "migrate"}, "temporal-ui": {"temporal"}, "temporal-ui-proxy": {"temporal-ui"},
 	} {
 		require.Subset(t, slices.Collect(maps.Keys(p.Services[job].DependsOn)), needs, job)
 	}
@@ -492,7 +513,7 @@ func TestPrometheusScrapes(t *testing.T) {
 	p := load(t)
 	prometheus := p.Services["prometheus"]
 	for name, s := range ours(p) {
-		if job(s) || name == "demo" {
+		if job(s) || alone[name] {
 			continue
 		}
 		require.Contains(t, asked, name, "Prometheus does not scrape %s", name)

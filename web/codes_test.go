@@ -54,6 +54,7 @@ func TestCodesHaveNames(t *testing.T) {
 		{"crawl", "states", enums["CrawlRun.status"]},
 		{"drafts", "states", slices.Concat(enums["DraftRequestState.state"], enums["DraftRequestSummary.state"])},
 		{"drafts", "outcomes", enums["DraftSummary.outcome"]},
+		{"drafts", "availabilities", typed(t, "../domain/draft/draft.go", "Availability")},
 		{"drafts", "reasons", typed(t, "../domain/draft/candidates.go", "Why")},
 		{"listings", "state", enums["Platform.state"]},
 		{"listings", "imageStates", enums["ImageDetail.state"]},

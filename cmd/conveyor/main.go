@@ -63,6 +63,7 @@ type CLI struct {
 
 	InstallBrowser installBrowserCmd `cmd:"" name:"install-browser" help:"Install Chromium and its driver, for workers that are not started by conveyor up."`
 	DemoSite       demoCmd           `cmd:"" name:"demo-site" aliases:"demo" help:"Serve the demo site."`
+	UIProxy        uiProxyCmd        `cmd:"" name:"temporal-ui-proxy" help:"Pass requests on to the Temporal Web UI, but those that a page of another site can send; conveyor up does it by itself."`
 	Cluster        clusterCmd        `cmd:"" help:"Run every engine as a cluster of hosts on this machine, and make hosts and links fail."`
 	WithServices   withServicesCmd   `cmd:"" help:"Run a command with temporary services, and remove them afterwards."`
 	VersionCmd     versionCmd        `cmd:"" name:"version" help:"Print the version."`

@@ -60,6 +60,7 @@ func (c *upCmd) Run(ctx context.Context, cli *CLI) (err error) {
 	stack, err := devstack.Start(ctx, devstack.Options{
 		Dir: cli.Home, Ports: ports, External: given, NoInstall: c.NoInstall, Out: os.Stdout, UILater: true,
 		Roles: !c.ServicesOnly, Settings: env, NoSandbox: env["CONVEYOR_BROWSER_SANDBOX"] == config.SandboxOff,
+		UIURL: env["CONVEYOR_TEMPORAL_UI_URL"],
 	})
 	if err != nil {
 		return interrupted(ctx, err)

@@ -57,6 +57,8 @@ type Options struct {
 	// UILater lets Start return without the Temporal Web UI and CLI where these have to be built: they follow, and the
 	// UI's address says so meanwhile.
 	UILater bool
+	// UIURL is the address by which people reach the Web UI, where that is not the stack's: its host is answered, too.
+	UIURL string
 	// NoInstall makes a missing package or tool an error that names it.
 	NoInstall bool
 	// NoSandbox runs Chromium without its sandbox. Otherwise a Chromium that cannot have it is an error.

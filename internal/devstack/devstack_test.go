@@ -1,6 +1,7 @@
 package devstack
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -236,9 +237,10 @@ func TestWholeStack(t *testing.T) {
 func TestTemporalUIOnlyReads(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	services, err := (&Stack{opts: Options{Dir: dir}}).temporalUI()
+	services, err := (&Stack{opts: Options{Dir: dir}, log: slog.New(slog.DiscardHandler)}).temporalUI()
 	if err == nil {
 		err = services[0].prepare(t.Context())
+		defer services[0].drain(t.Context())
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -251,6 +253,14 @@ func TestTemporalUIOnlyReads(t *testing.T) {
 		if !strings.Contains(string(config), want+"\n") && !strings.Contains(string(config), want+" #") {
 			t.Errorf("no %q in\n%s", want, config)
 		}
+	}
+}
+
+// The frontend answers by HTTP, too, and has no password: by no other name than its address.
+func TestTemporalHTTPChecksHost(t *testing.T) {
+	t.Parallel()
+	if !bytes.Contains(dynamicConfig, []byte("\nfrontend.httpAllowedHosts: [{value: [\"127.0.0.1:*\"]}]\n")) {
+		t.Errorf("frontend.httpAllowedHosts is not 127.0.0.1 alone")
 	}
 }
 

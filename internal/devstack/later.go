@@ -31,7 +31,8 @@ func (s *Stack) follow(k *keeper, at string, build, rest func(context.Context) e
 	s.later = &later{cancel, make(chan struct{})}
 	go func() {
 		defer close(s.later.gone)
-		takeDown, say := sign(listener, k.svc.name+" is being built, some minutes the first time; everything else runs")
+		takeDown, say := sign(listener, s.guardUI,
+			k.svc.name+" is being built, some minutes the first time; everything else runs")
 		err := build(ctx)
 		if err != nil && ctx.Err() == nil {
 			s.log.Warn("a service cannot be built; everything else runs", "service", k.svc.name, "err", err)
@@ -56,20 +57,20 @@ func (s *Stack) follow(k *keeper, at string, build, rest func(context.Context) e
 	return nil
 }
 
-// sign answers every request with a sentence, which say replaces, and has browsers ask again.
-func sign(l net.Listener, sentence string) (takeDown func(), say func(string)) {
+// sign answers every request that a guard lets pass with a sentence, which say replaces, and has browsers ask again.
+func sign(l net.Listener, guard func(http.Handler) http.Handler, sentence string) (takeDown func(), say func(string)) {
 	var now atomic.Pointer[string]
 	say = func(text string) { now.Store(&text) }
 	say(sentence)
 	server := &http.Server{
 		ReadHeaderTimeout: 5 * time.Second,
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		Handler: guard(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 			w.Header().Set("Refresh", "10")
 			w.Header().Set("Retry-After", "10")
 			w.WriteHeader(http.StatusServiceUnavailable)
 			_, _ = fmt.Fprintln(w, *now.Load())
-		}),
+		})),
 	}
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = server.Serve(l) }) // until it is closed

@@ -25,6 +25,7 @@ type Ports struct {
 	MemberMatch, MemberWorker  int
 	Chromium                   int // DevTools
 	PgBouncer                  int
+	TemporalUIBehind           int // of the Web UI itself, see front
 }
 
 // portRow says how one port is called, overridden and defaulted. An internal port that is taken is moved to a free one
@@ -58,6 +59,7 @@ var portTable = []portRow{
 	{"Erlang name service", "", 14369, true, func(p *Ports) *int { return &p.Epmd }},
 	{"PgBouncer", "", 16432, true, func(p *Ports) *int { return &p.PgBouncer }},
 	{"Erlang distribution", "", 25673, true, func(p *Ports) *int { return &p.Dist }},
+	{"Temporal Web UI, behind its address", "", 8234, true, func(p *Ports) *int { return &p.TemporalUIBehind }},
 }
 
 // PortsFrom reads the overrides (CONVEYOR_POSTGRES_PORT and its like) through getenv, usually os.Getenv, and fills in

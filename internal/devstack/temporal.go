@@ -206,10 +206,16 @@ func pingTemporal(ctx context.Context, at string) error {
 	return err
 }
 
-// temporalUI is the Web UI, which talks to Temporal only.
+// temporalUI is the Web UI, which talks to Temporal only, and what answers at its address. On a host of a cluster it
+// listens there itself: what leads to it from outside looks at Host.
 func (s *Stack) temporalUI() ([]*service, error) {
 	root := filepath.Join(s.opts.Dir, "data", TemporalUI)
 	at := "http://" + s.addr(s.ports.TemporalUI)
+	f := &front{guard: s.guardUI, log: s.log, cert: filepath.Join(root, "cert.pem"), key: filepath.Join(root, "key.pem")}
+	port, tls := s.ports.TemporalUIBehind, fmt.Sprintf("uiServerTLS: {certFile: %q, keyFile: %q}\n", f.cert, f.key)
+	if s.opts.Member != nil {
+		port, tls = s.ports.TemporalUI, ""
+	}
 	config := fmt.Sprintf(`temporalGrpcAddress: %s
 host: %s
 port: %d
@@ -221,15 +227,21 @@ disableWriteActions: true # it has no login: what is started and ended has a rol
 cors:
   cookieInsecure: true # plain HTTP on the loopback
   allowOrigins: ["%s", "http://localhost:%d"]
-`, s.addr(s.ports.Temporal), s.host(), s.ports.TemporalUI, Namespace, at, s.ports.TemporalUI)
+%s`, s.addr(s.ports.Temporal), s.host(), port, Namespace, at, s.ports.TemporalUI, tls)
 	return []*service{{
 		name:  TemporalUI,
 		needs: []string{Temporal},
 		at:    at,
-		prepare: func(context.Context) error {
+		prepare: func(ctx context.Context) error {
 			dir := filepath.Join(root, "config")
-			return errors.Join(os.MkdirAll(dir, 0o755),
-				os.WriteFile(filepath.Join(dir, "conveyor.yaml"), []byte(config), 0o644))
+			if err := errors.Join(os.MkdirAll(dir, 0o755),
+				os.WriteFile(filepath.Join(dir, "conveyor.yaml"), []byte(config), 0o644)); err != nil {
+				return err
+			}
+			if s.opts.Member != nil {
+				return nil
+			}
+			return f.open(ctx, s.addr(s.ports.TemporalUI), s.addr(port))
 		},
 		command: func() *exec.Cmd {
 			cmd := exec.Command(s.tools.temporalUI, "--root", root, "--env", "conveyor", "start")
@@ -237,6 +249,7 @@ cors:
 			return cmd
 		},
 		probe:  func(ctx context.Context) error { return pingHTTP(ctx, at) },
+		drain:  f.close,
 		stopBy: syscall.SIGTERM,
 		grace:  5 * time.Second,
 		within: 30 * time.Second,

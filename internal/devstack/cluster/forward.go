@@ -4,11 +4,15 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
+	"net/http"
+	"net/url"
 	"sync"
 	"time"
 
 	"github.com/mtlrent/conveyor/internal/devstack"
+	"github.com/mtlrent/conveyor/internal/rebind"
 )
 
 // Forward is a port of the machine's loopback that leads to a port of a host.
@@ -30,13 +34,28 @@ func (c *Cluster) forwarded() []Forward {
 	if c.opts.Binary != "" {
 		add("API and console", Hosts, p.API)
 	}
-	add("Temporal Web UI", Temporals, p.TemporalUI)
+	add(webUI, Temporals, p.TemporalUI)
 	add("Temporal", Temporals, p.Temporal)
 	add("RabbitMQ management", Brokers, p.Management)
 	add("RabbitMQ", Brokers, p.RabbitMQ)
 	add("Postgres", Databases, p.Postgres)
 	add("Redis", Redises, p.Redis)
 	return list
+}
+
+// webUI is the name of the Web UI of Temporal.
+const webUI = "Temporal Web UI"
+
+// guarded passes requests on that no page of another site can send: the Web UI has no login, and answers by any name.
+func guarded(ctx context.Context, l net.Listener, to string) {
+	proxy := rebind.Proxy(&url.URL{Scheme: "http", Host: to}, nil, slog.New(slog.DiscardHandler))
+	server := &http.Server{
+		Handler:           rebind.NamesOf().Guard("", proxy),
+		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+	}
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
+	defer stop()
+	_ = server.Serve(l) // until it is closed
 }
 
 // mostForwarded bounds the connections of one port.
@@ -54,7 +73,11 @@ func (c *Cluster) Forward(ctx context.Context) ([]Forward, error) {
 		}
 		list[i].Local = l.Addr().String()
 		context.AfterFunc(ctx, func() { _ = l.Close() })
-		go forward(ctx, l, f.To)
+		if f.Name == webUI {
+			go guarded(ctx, l, f.To)
+		} else {
+			go forward(ctx, l, f.To)
+		}
 	}
 	return list, nil
 }

@@ -11,6 +11,15 @@ export class Problem extends Error {
     super(detail || title)
   }
 
+  /**
+   * about are the fields of a body that it names: in its errors, "body.targets[0].url", or first in its detail, "name:
+   * expected 1 to 200 characters".
+   */
+  about(): string[] {
+    const located = this.fields.map((f) => /^body\.(\w+)/.exec(f.location ?? '')?.[1])
+    return [...located, /^(\w+): /.exec(this.detail)?.[1]].filter((name) => name !== undefined)
+  }
+
   static of(caught: unknown): Problem {
     if (caught instanceof Problem) return caught
     const text = caught instanceof Error ? caught.message : String(caught)

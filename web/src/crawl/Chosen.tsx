@@ -13,7 +13,7 @@ import { broken, pathOf, type Status } from './states'
 
 const few = 6 // pages with a link to the URL, before all are asked for
 
-/** Chosen is one URL of a run: the way that led to it, what it answered, and who links to it. */
+/** Chosen is one URL of a run: the way that led to it, what it answered, and the pages that link to it. */
 export function Chosen(p: {
   run: Schemas['CrawlSummary']
   url: number // its ID; 0 = none is chosen
@@ -146,7 +146,7 @@ export function Chosen(p: {
         <div className="btns">
           {u.links_in_total > few && all !== u.id && (
             <button className="btn" onClick={() => setAll(u.id)}>
-              {t.whoLinks}
+              {t.linksHere}
             </button>
           )}
           {failed && p.run.status !== 'CANCELLED' && (

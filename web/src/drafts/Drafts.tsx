@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router'
 
 import { useDrafts } from '../api/queries'
+import { named } from '../say/format'
 import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
 import { FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
@@ -28,6 +29,12 @@ export function Drafts() {
     { name: 'brand', label: t.brand, several: true },
     { name: 'sku', label: 'SKU', several: true },
     { name: 'gtin', label: 'GTIN', several: true },
+    {
+      name: 'availability',
+      label: t.availability,
+      several: true,
+      options: Object.entries(t.availabilities).map(([value, label]) => ({ value, label })),
+    },
     { name: 'since', label: t.since },
   ]
   return (
@@ -87,7 +94,12 @@ export function Drafts() {
             className: 'r',
             cell: (d) => d.price && <b>{`${d.price} ${d.currency ?? ''}`}</b>,
           },
-          { name: 'availability', head: t.availability, className: 'gap', cell: (d) => d.availability },
+          {
+            name: 'availability',
+            head: t.availability,
+            className: 'gap',
+            cell: (d) => named(t.availabilities, d.availability ?? ''),
+          },
           { name: 'brand', head: t.brand, cell: (d) => d.brand },
           { name: 'error', head: t.error, className: 'cut', cell: (d) => <span className="verm">{d.error}</span> },
           { name: 'crawled', head: t.crawled, className: 'r', cell: (d) => <Age at={d.crawled_at} /> },

@@ -25,13 +25,13 @@ export function Listings() {
   const { say, language } = useSay()
   const t = say.listing
   const [address, change] = useFilters()
-  const { view = '', tenant = '', ...filters } = address
-  const { sort: _, ...which } = filters
+  const { view = '', tenant: _, ...filters } = address
+  const { sort: __, ...which } = filters
   const fields = listingFields(say, usePlatforms().data?.items ?? [], useNeighbourhoods(false).data?.items ?? [])
   const known = Object.keys(filters).every((name) => fields.some((f) => f.name === name)) // or nothing is asked
   const listings = useListings({ status: 'active', ...filters }, known && view !== 'map')
   const found = useListingCount(which, known).data
-  const [telling, tell] = useState(false)
+  const [saving, setSaving] = useState(false)
   const show = (v: string) => change({ view: v })
   useShortcuts([{ keys: 'm', what: t.views.toggle, act: () => show(view === 'map' ? '' : 'map') }])
   return (
@@ -40,7 +40,7 @@ export function Listings() {
         title={t.title}
         actions={
           <>
-            <Do onClick={() => tell(true)}>{say.saved.tell}</Do>
+            <Do onClick={() => setSaving(true)}>{say.saved.create} …</Do>
             <a className="btn" href={'/listings/export' + writeSearch({ ...which, format: 'csv' })} download>
               CSV
             </a>
@@ -58,7 +58,7 @@ export function Listings() {
           {t.intro} {found && <b>{t.found(found.count, count(found.count, language), found.exact)}.</b>}
         </p>
       </Head>
-      {telling && <NewSearch filters={which} fields={fields} tenant={tenant} onClose={() => tell(false)} />}
+      {saving && <NewSearch filters={which} fields={fields} onClose={() => setSaving(false)} />}
       <FilterBar fields={fields} also={notFilters} />
       {!known ? null : view === 'map' ? (
         <Suspense fallback={<div aria-busy="true" className="empty" />}>

@@ -1,33 +1,42 @@
 import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useEffect, useId, useRef, useState } from 'react'
 
 import type { Schemas } from '../api/client'
+import { Problem } from '../api/problem'
 import { saveSearch, useDo, useSession, useTenants, type Filters } from '../api/queries'
 import { useSay } from '../say/Say'
 import { Ask } from '../ui/Ask'
 import { Do } from '../ui/Do'
 import type { Field } from '../ui/Filter'
 import { Copy, Empty, Trouble } from '../ui/parts'
+import { TenantOptions, useTenant } from '../ui/tenant'
 import { criteriaOf } from './criteria'
 import { inWords } from './SavedSearches'
 
 type Kind = Schemas['TargetStart']['kind']
 
-const kinds: Schemas['SavedSearch']['kinds'] = ['new', 'price_drop', 'back']
 const addressOf = { webhook: 'url', email: 'email', telegram: 'chat' } as const
 
-/** NewSearch saves the filters of the listings as a search, whose news somebody is told. */
-export function NewSearch(p: { filters: Filters; fields: Field[]; tenant: string; onClose: () => void }) {
+/** NewSearch saves the filters of the listings as a search, with a target of its notifications. */
+export function NewSearch(p: { filters: Filters; fields: Field[]; onClose: () => void }) {
   const { say, language } = useSay()
   const t = say.saved
   const list = useTenants()
   const tenants = list.data?.items ?? []
+  const tenant = useTenant()
   const own = useSession().data?.caller?.tenant
   const save = useDo(saveSearch, 'saved-searches')
+  const kinds = Object.keys(t.kind) as Schemas['SavedSearch']['kinds']
   const [kind, setKind] = useState<Kind>('feed')
-  const [told, tell] = useState(kinds)
+  const [news, setNews] = useState(kinds)
   const { filter, left } = criteriaOf(p.filters)
-  const chosen = tenants.length === 1 ? tenants[0]!.id : tenants.some((one) => one.id === p.tenant) ? p.tenant : ''
+  const form = useRef<HTMLFormElement>(null)
+  const id = useId()
+  const about = save.error ? Problem.of(save.error).about() : []
+  const wrong = (field: string) => about.includes(field) && { 'aria-invalid': true, 'aria-describedby': id }
+  useEffect(() => {
+    if (save.error) form.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus()
+  }, [save.error])
   const submit = (form: FormData) => {
     const text = (name: string) => String(form.get(name) ?? '').trim()
     const target: Schemas['TargetStart'] = { kind }
@@ -37,9 +46,9 @@ export function NewSearch(p: { filters: Filters; fields: Field[]; tenant: string
       search: {
         name: text('name'),
         filter,
-        kinds: told,
-        schedule: { pace: text('pace') as 'daily' },
-        language: text('language') as 'en',
+        kinds: news,
+        schedule: { pace: text('pace') as Schemas['Schedule']['pace'] },
+        language: text('language') as Schemas['SavedSearch']['language'],
         targets: [target],
       },
     })
@@ -53,11 +62,16 @@ export function NewSearch(p: { filters: Filters; fields: Field[]; tenant: string
         <>
           <Trouble error={list.error} again={() => void list.refetch()} />
           {list.isPending && <div aria-busy="true" className="empty" />}
+          <Close onClose={p.onClose} />
         </>
       ) : !own && tenants.length === 0 ? (
-        <Empty>{say.outreach.noTenants}</Empty>
+        <>
+          <Empty>{say.outreach.noTenants}</Empty>
+          <Close onClose={p.onClose} />
+        </>
       ) : (
         <form
+          ref={form}
           className="form"
           onSubmit={(e) => {
             e.preventDefault()
@@ -73,47 +87,52 @@ export function NewSearch(p: { filters: Filters; fields: Field[]; tenant: string
           {tenants.length > 0 && (
             <label>
               {say.outreach.tenant}
-              <select className="in" name="tenant" required defaultValue={chosen}>
-                {tenants.length > 1 && <option value="">{say.outreach.choose}</option>}
-                {tenants.map((one) => (
-                  <option key={one.id} value={one.id}>
-                    {one.name}
-                  </option>
-                ))}
+              <select className="in" name="tenant" required autoFocus defaultValue={tenant}>
+                <TenantOptions tenants={tenants} chosen={tenant} />
               </select>
             </label>
           )}
           <label>
             {t.name}
-            <input className="in" name="name" required maxLength={200} />
+            <input
+              className="in"
+              name="name"
+              required
+              autoFocus={tenants.length === 0} // the first field, which may come after the dialog
+              maxLength={200}
+              {...wrong('name')}
+            />
           </label>
-          <fieldset>
+          <fieldset aria-describedby={id + 'kinds'}>
             <legend>{t.kinds}</legend>
             {kinds.map((k) => (
               <label key={k} className="check">
                 <input
                   type="checkbox"
-                  checked={told.includes(k)}
+                  checked={news.includes(k)}
                   onChange={(e) => {
                     const { checked } = e.target
-                    tell((was) => kinds.filter((one) => (one === k ? checked : was.includes(one))))
+                    setNews((was) => kinds.filter((one) => (one === k ? checked : was.includes(one))))
                   }}
                 />{' '}
                 {t.kind[k]}
               </label>
             ))}
-            {told.length === 0 && (
-              <p className="ochr" role="status">
-                {t.noKind}
-              </p>
-            )}
+            <p className="ochr" role="status" id={id + 'kinds'}>
+              {news.length === 0 && t.noKind}
+            </p>
           </fieldset>
           <label>
-            {t.targets}
-            <select className="in" value={kind} onChange={(e) => setKind(e.target.value as Kind)}>
-              {(['feed', 'email', 'webhook', 'telegram'] as const).map((k) => (
-                <option key={k} value={k}>
-                  {t.targetKind[k]}
+            {t.target}
+            <select
+              className="in"
+              value={kind}
+              onChange={(e) => setKind(e.target.value as Kind)}
+              {...(kind === 'feed' && wrong('targets'))}
+            >
+              {Object.entries(t.targetKind).map(([value, label]) => (
+                <option key={value} value={value}>
+                  {label}
                 </option>
               ))}
             </select>
@@ -128,6 +147,7 @@ export function NewSearch(p: { filters: Filters; fields: Field[]; tenant: string
                 required
                 type={kind === 'webhook' ? 'url' : kind === 'email' ? 'email' : 'text'}
                 placeholder={kind === 'webhook' ? 'https://' : undefined}
+                {...wrong('targets')}
               />
             </label>
           )}
@@ -149,10 +169,10 @@ export function NewSearch(p: { filters: Filters; fields: Field[]; tenant: string
             </select>
           </label>
           <p className="mu">{t.fromNow}</p>
-          <Trouble error={save.error} />
+          <Trouble error={save.error} id={id} />
           <div className="btns">
-            <Do type="submit" className="btn p" disabled={save.isPending || told.length === 0}>
-              {t.save}
+            <Do type="submit" className="btn p" disabled={save.isPending || news.length === 0}>
+              {say.save}
             </Do>
             <button type="button" className="btn" disabled={save.isPending} onClick={p.onClose}>
               {say.cancel}
@@ -164,13 +184,29 @@ export function NewSearch(p: { filters: Filters; fields: Field[]; tenant: string
   )
 }
 
+/** Close is the way out of the dialog where there is no form. */
+function Close({ onClose }: { onClose: () => void }) {
+  const { say } = useSay()
+  return (
+    <p className="btns">
+      <button className="btn" onClick={onClose}>
+        {say.close}
+      </button>
+    </p>
+  )
+}
+
 /** Made is what is shown of a search once: the secrets of its webhooks and the addresses of its feeds. */
 function Made(p: { search: Schemas['SavedSearch']; tenant: string; onClose: () => void }) {
   const { say } = useSay()
   const t = say.saved
+  const made = useRef<HTMLParagraphElement>(null)
+  useEffect(() => made.current?.focus(), []) // the button that had the focus is gone
   return (
-    <div role="status">
-      <p>{t.made(p.search.name)}</p>
+    <>
+      <p ref={made} tabIndex={-1}>
+        {t.made(p.search.name)}
+      </p>
       {p.search.targets.map((to) => (
         <dl className="kv" key={to.id}>
           <dt>{t.targetKind[to.kind]}</dt>
@@ -199,6 +235,6 @@ function Made(p: { search: Schemas['SavedSearch']; tenant: string; onClose: () =
           {say.close}
         </button>
       </p>
-    </div>
+    </>
   )
 }

@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 
 import type { Schemas } from '../api/client'
 import {
@@ -24,12 +24,13 @@ import { FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
 import { Glyph, type State } from '../ui/Glyph'
 import { Empty, Head, InTemporal, Section, Trouble } from '../ui/parts'
 import { Rows } from '../ui/Rows'
+import { Tenants, useTenant } from '../ui/tenant'
 
 type Search = Schemas['SavedSearch']
 
 const notFilters = ['tenant', 'search'] // in the address
 
-/** SavedSearches are the filters whose news a tenant is told of: what each found, and whether it was told. */
+/** SavedSearches are the saved filters of a tenant: the targets of each, what it found, and what was delivered. */
 export function SavedSearches() {
   const { say } = useSay()
   const t = say.saved
@@ -37,7 +38,7 @@ export function SavedSearches() {
   const list = useTenants()
   const tenants = list.data?.items ?? []
   const own = useSession().data?.caller?.tenant
-  const tenant = filters.tenant ?? (tenants.length === 1 ? tenants[0]!.id : '')
+  const tenant = useTenant()
   const searches = useSavedSearches(tenant, !!tenant || !!own)
   const set = useDo(changeSavedSearch, 'saved-searches')
   const chosen = searches.data?.pages.flatMap((p) => p.items).find((s) => s.id === filters.search)
@@ -50,23 +51,7 @@ export function SavedSearches() {
             <Link className="btn" to={'/listings' as '/'} search={{ tenant: tenant || undefined } as never}>
               {t.chooseFilters}
             </Link>
-            {tenants.length > 0 && (
-              <label>
-                {say.outreach.tenant}{' '}
-                <select
-                  className="in"
-                  value={tenant}
-                  onChange={(e) => change({ tenant: e.target.value, search: '', state: '' })}
-                >
-                  {tenant === '' && <option value="">{say.outreach.choose}</option>}
-                  {tenants.map((one) => (
-                    <option key={one.id} value={one.id}>
-                      {one.name}
-                    </option>
-                  ))}
-                </select>
-              </label>
-            )}
+            <Tenants its={['search', 'state']} />
           </>
         }
       >
@@ -92,8 +77,10 @@ export function SavedSearches() {
                 <>
                   <Glyph state={s.state === 'active' ? 'done' : 'idle'} />
                   <Link
+                    id={s.id}
                     to={'/searches' as '/'}
                     search={{ ...filters, tenant: tenant || undefined, search: s.id } as never}
+                    resetScroll={false}
                   >
                     <b>{s.name}</b>
                   </Link>
@@ -110,7 +97,7 @@ export function SavedSearches() {
             {
               name: 'targets',
               head: t.targets,
-              cell: (s) => s.targets.map((to) => told(to, say)).join(', ') || say.none,
+              cell: (s) => s.targets.map((to) => nameOf(to, say)).join(', ') || say.none,
             },
             { name: 'updated', head: say.listing.updated, className: 'r', cell: (s) => <Age at={s.updated_at} /> },
             {
@@ -132,14 +119,24 @@ export function SavedSearches() {
         />
       )}
       {chosen && (
-        <One key={chosen.id} tenant={tenant} search={chosen} onClose={() => change({ search: '', state: '' })} />
+        <One
+          key={chosen.id}
+          tenant={tenant}
+          search={chosen}
+          onClose={(gone) => {
+            change({ search: '', state: '' })
+            // What has the focus is closed: it goes back to the link, or where there will be none to the page.
+            const back = document.getElementById(gone ? 'main' : chosen.id) ?? document.getElementById('main')
+            back?.focus()
+          }}
+        />
       )}
     </>
   )
 }
 
-/** told is where news are told, and whether they are: one that is not confirmed, or stopped, is told nothing. */
-function told(target: Schemas['SearchTarget'], say: Sentences) {
+/** nameOf is a target in words, with its state where that keeps notifications from it. */
+function nameOf(target: Schemas['SearchTarget'], say: Sentences) {
   const more = [target.label, target.state !== 'active' && say.saved.targetState[target.state]].filter(Boolean)
   return say.saved.targetKind[target.kind] + (more.length > 0 ? ` (${more.join(', ')})` : '')
 }
@@ -167,8 +164,8 @@ const glyph: Record<Schemas['SearchDelivery']['state'], State> = {
   dropped: 'failed',
 }
 
-/** One is what a saved search would have found in the last week, and what it told to whom. */
-function One({ tenant, search: s, onClose }: { tenant: string; search: Search; onClose: () => void }) {
+/** One is a saved search: its targets, what it would have found in the last week, what it found, and its deliveries. */
+function One({ tenant, search: s, onClose }: { tenant: string; search: Search; onClose: (gone: boolean) => void }) {
   const { say, language } = useSay()
   const t = say.saved
   const [filters] = useFilters()
@@ -187,12 +184,17 @@ function One({ tenant, search: s, onClose }: { tenant: string; search: Search; o
   const removeTarget = useDo(deleteTarget, 'saved-searches', 'deliveries')
   const challenge = useDo(challengeTarget, 'saved-searches', 'deliveries')
   const [asked, ask] = useState<Schemas['SearchTarget'] | 'search'>()
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => {
+    // Chosen by its link, and not by the address of the page: what was chosen is below the table.
+    if (document.activeElement?.id === s.id) heading.current?.focus()
+  }, [s.id])
   return (
     <>
       {asked === 'search' && (
         <Confirm
           title={t.remove}
-          onYes={() => remove.mutate({ tenant, id: s.id }, { onSuccess: onClose })}
+          onYes={() => remove.mutate({ tenant, id: s.id }, { onSuccess: () => onClose(true) })}
           onClose={() => ask(undefined)}
         >
           <p>{t.removeAsk(s.name)}</p>
@@ -201,23 +203,29 @@ function One({ tenant, search: s, onClose }: { tenant: string; search: Search; o
       {asked && asked !== 'search' && (
         <Confirm
           title={t.removeTarget}
-          onYes={() => removeTarget.mutate({ tenant, id: s.id, target: asked.id })}
+          onYes={() =>
+            removeTarget.mutate(
+              { tenant, id: s.id, target: asked.id },
+              { onSuccess: () => heading.current?.focus() }, // the button goes with its target
+            )
+          }
           onClose={() => ask(undefined)}
         >
           <p>
-            <b>{told(asked, say)}</b>
+            <b>{nameOf(asked, say)}</b>
           </p>
           <p>{t.removeTargetAsk}</p>
         </Confirm>
       )}
       <Section
         title={s.name}
+        heading={heading}
         go={
           <>
-            <Do className="btn q" disabled={remove.isPending} onClick={() => ask('search')}>
+            <Do className="btn q" onClick={() => ask('search')}>
               {t.remove} …
             </Do>{' '}
-            <button className="btn q" onClick={onClose}>
+            <button className="btn q" onClick={() => onClose(false)}>
               {say.close}
             </button>
           </>
@@ -229,11 +237,11 @@ function One({ tenant, search: s, onClose }: { tenant: string; search: Search; o
             <li key={to.id}>
               <Glyph state={to.state === 'active' ? 'done' : 'look'} />
               <p>
-                <b>{told(to, say)}</b>
+                <b>{nameOf(to, say)}</b>
                 {to.reason && <>: {to.reason}</>}
-                {challenge.data?.id === to.id && (
-                  <span role="status"> · {to.state === 'active' ? t.confirmed : t.askedAgain}</span>
-                )}
+                <span role="status">
+                  {challenge.data?.id === to.id && ` · ${to.state === 'active' ? t.confirmed : t.askedAgain}`}
+                </span>
               </p>
               <span className="btns">
                 {to.kind === 'webhook' && to.state !== 'active' && (
@@ -244,9 +252,7 @@ function One({ tenant, search: s, onClose }: { tenant: string; search: Search; o
                     {t.challenge}
                   </Do>
                 )}
-                <Do disabled={removeTarget.isPending} onClick={() => ask(to)}>
-                  {t.removeTarget} …
-                </Do>
+                <Do onClick={() => ask(to)}>{t.removeTarget} …</Do>
               </span>
             </li>
           ))}
@@ -255,11 +261,9 @@ function One({ tenant, search: s, onClose }: { tenant: string; search: Search; o
           <button className="btn" disabled={trial.isPending} onClick={() => trial.mutate({ tenant, filter: s.filter })}>
             {t.try}
           </button>{' '}
-          {trial.data && (
-            <span role="status">
-              {t.wouldFind(trial.data.homes, count(trial.data.homes, language), trial.data.all)}
-            </span>
-          )}
+          <span role="status">
+            {trial.data && t.wouldFind(trial.data.homes, count(trial.data.homes, language), trial.data.all)}
+          </span>
         </p>
       </Section>
       <Section title={t.found}>
@@ -318,14 +322,18 @@ function One({ tenant, search: s, onClose }: { tenant: string; search: Search; o
             },
             {
               name: 'target',
-              head: t.targets,
+              head: t.target,
               cell: (d) => named(t.targetKind, d.target.kind) + (d.target.label ? ` (${d.target.label})` : ''),
             },
             { name: 'items', head: t.items, className: 'r', cell: (d) => count(d.items, language) },
             { name: 'tries', head: t.tries, className: 'r', cell: (d) => count(d.tries, language) },
             { name: 'due', head: t.due, className: 'r', cell: (d) => <Age at={d.finished_at ?? d.due_at} /> },
             { name: 'reason', head: t.reason, className: 'wrap gap', cell: (d) => d.reason ?? '' },
-            { name: 'steps', head: '', cell: (d) => <InTemporal workflow={d.workflow} /> },
+            {
+              name: 'steps',
+              head: <span className="aside">{say.inTemporal}</span>,
+              cell: (d) => <InTemporal workflow={d.workflow} />,
+            },
           ]}
         />
       </Section>

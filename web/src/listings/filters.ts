@@ -16,7 +16,6 @@ export function listingFields(
 ): Field[] {
   const t = say.listing
   const f = t.filter
-  const { newest, ...sorts } = f.sorts
   return [
     { name: 'text', label: t.text },
     {
@@ -46,12 +45,7 @@ export function listingFields(
       kind: 'pick',
       options: districts.map((d) => ({ value: d.key, label: d.label })),
     },
-    {
-      name: 'sort',
-      label: t.sort,
-      none: newest,
-      options: each(sorts as Record<string, string>),
-    },
+    { name: 'sort', label: t.sort, usual: 'newest', options: each(f.sorts) },
     {
       name: 'bedrooms',
       label: t.bedrooms,

@@ -20,11 +20,11 @@ import { Do } from '../ui/Do'
 import { FilterBar, useFilters } from '../ui/Filter'
 import { Glyph } from '../ui/Glyph'
 import { Crumb, Head, InTemporal, Section, Trouble } from '../ui/parts'
+import { notFilters, useTenant } from '../ui/tenant'
 import { campaignGlyph } from './Campaigns'
 import { List, messageFields } from './Messages'
 import { funnel } from './funnel'
 import './outreach.css'
-import { notFilters, useTenant } from './tenant'
 
 type Order = 'pause' | 'resume' | 'cancel'
 

@@ -11,10 +11,10 @@ import { FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
 import { Glyph, type State } from '../ui/Glyph'
 import { Empty, Head, Section } from '../ui/parts'
 import { Rows } from '../ui/Rows'
+import { notFilters, Tenants, useTenant } from '../ui/tenant'
 import { funnel } from './funnel'
 import { NewCampaign } from './NewCampaign'
 import './outreach.css'
-import { notFilters, Tenants, useTenant } from './tenant'
 
 export const campaignGlyph: Record<Schemas['Campaign']['state'], State> = {
   draft: 'idle',

@@ -4,8 +4,8 @@ import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
 import { Glyph } from '../ui/Glyph'
 import { Empty, Head, Section, Trouble } from '../ui/parts'
+import { Tenants, useTenant } from '../ui/tenant'
 import './outreach.css'
-import { Tenants, useTenant } from './tenant'
 
 /** Contacts are what a tenant's campaigns are made of: its lists, saved filters and numbers. Persons are not shown. */
 export function Contacts() {

@@ -8,9 +8,9 @@ import { Age, At } from '../ui/Age'
 import { Do } from '../ui/Do'
 import { Glyph, type State } from '../ui/Glyph'
 import { Copy, Crumb, Head, Section, Trouble } from '../ui/parts'
+import { useTenant } from '../ui/tenant'
 import { messageGlyph } from './Messages'
 import './outreach.css'
-import { useTenant } from './tenant'
 
 /** Message is one message: what it says, and each try and status as they came. */
 export function Message() {

@@ -9,8 +9,8 @@ import { FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
 import { Glyph, type State } from '../ui/Glyph'
 import { Empty, Head } from '../ui/parts'
 import { Rows } from '../ui/Rows'
+import { notFilters, Tenants, useTenant } from '../ui/tenant'
 import './outreach.css'
-import { notFilters, Tenants, useTenant } from './tenant'
 
 export const messageGlyph: Record<Schemas['Message']['state'], State> = {
   queued: 'idle',
@@ -33,7 +33,7 @@ export function Messages() {
   const ofOne = tenants.isError || tenant !== ''
   return (
     <>
-      <Head title={say.nav.messages} actions={<Tenants />}>
+      <Head title={say.nav.messages} actions={<Tenants its={['campaign']} />}>
         <p>{t.messagesIntro}</p>
       </Head>
       {!ofOne && tenants.data && <Empty>{tenants.data.items.length === 0 ? t.noTenants : t.choose}</Empty>}
@@ -55,11 +55,8 @@ function OfTenant({ tenant, filters }: { tenant: string; filters: Filters }) {
     {
       name: 'campaign',
       label: t.campaign,
-      none: first?.name ?? t.ofNone,
-      options: [
-        ...all.filter((c) => c !== first || campaign === c.id).map((c) => ({ value: c.id, label: c.name })),
-        ...(first || campaign ? [{ value: noCampaign, label: t.ofNone }] : []),
-      ],
+      usual: first?.id ?? noCampaign,
+      options: [...all.map((c) => ({ value: c.id, label: c.name })), { value: noCampaign, label: t.ofNone }],
     },
     ...messageFields(t),
   ]

@@ -12,8 +12,8 @@ import { FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
 import { Glyph, type State } from '../ui/Glyph'
 import { Empty, Head, Trouble } from '../ui/parts'
 import { Rows } from '../ui/Rows'
+import { notFilters, Tenants, useTenant } from '../ui/tenant'
 import './outreach.css'
-import { notFilters, Tenants, useTenant } from './tenant'
 
 export const uploadGlyph: Record<Schemas['Upload']['state'], State> = {
   held: 'look',

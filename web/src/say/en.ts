@@ -81,7 +81,7 @@ export const en = {
       stale: 'The sign-in took too long, or another one was begun since. Sign in again.',
       denied: 'The identity provider did not let you in. Sign in again, or ask its administrator for access.',
       invalid:
-        'The answer of the identity provider could not be trusted. Sign in again; if this repeats, tell an operator.',
+        'The answer of the identity provider could not be trusted. Sign in again; if this repeats, inform an operator.',
       setup:
         'The identity provider does not accept this API. An operator has to compare the client ID, its secret and the redirect URL.',
       away: 'The identity provider does not answer. Try again in a minute, or sign in with an API key.',

@@ -61,7 +61,7 @@ export const run = {
   },
   chosen: 'The chosen URL',
   chooseOne:
-    'Choose a dot, or a URL of the table: here is how the crawl got there, what it answered, and who links to it.',
+    'Choose a dot, or a URL of the table: here is how the crawl got there, what it answered, and which pages link to it.',
   path: 'Way from the seed',
   atDepth: (n: number) => `depth ${n}`,
   tries: (n: number) => (n === 1 ? 'first try' : `${n} tries`),
@@ -82,7 +82,7 @@ export const run = {
   retries: 'retries',
   ofRetries: (n: number, most: number) => `${n} of ${most}`,
   requests: (n: number) => `${n} ${s(n, 'request')}`,
-  whoLinks: 'Who links here',
+  linksHere: 'Pages that link here',
   fetchAgain: 'Fetch again',
   fetchAgainWhat: 'Queues this URL as if it had not been requested; a completed run runs again.',
   copyAddress: 'Copy address',

@@ -32,6 +32,13 @@ export const draft = {
   name: 'Product',
   price: 'Price',
   availability: 'Availability',
+  availabilities: {
+    InStock: 'in stock',
+    OutOfStock: 'out of stock',
+    PreOrder: 'preorder',
+    BackOrder: 'on back order',
+    Discontinued: 'discontinued',
+  } as Record<string, string>,
   brand: 'Brand',
   outcome: 'Outcome',
   outcomes: { succeeded: 'succeeded', failed: 'failed' } as Record<string, string>,

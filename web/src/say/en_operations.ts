@@ -13,7 +13,7 @@ export const queue = {
   consumers: 'Consumers',
   oldest: 'Oldest',
   lastHour: 'Last hour',
-  untaken: 'nobody takes these messages',
+  untaken: 'no consumer takes these messages',
   windows: { '1h': '1 hour', '6h': '6 hours', '24h': '24 hours', '48h': '48 hours' },
   kinds: { rabbitmq: 'RabbitMQ', workflow: 'workflow tasks', activity: 'activity tasks', postgres: 'Postgres' },
   noPast: 'No sample of this queue was taken in this window. One is taken each 30 seconds while an API runs.',
@@ -168,12 +168,12 @@ export const apiKey = {
   once: 'This key is shown once. Copy it now:',
   sessions: 'Sessions',
   sessionsNote: 'browsers that are logged in',
-  caller: 'Who',
+  caller: 'Caller',
   opened: 'Opened',
   ofTheKey: 'of the key',
   end: 'End',
   endAsk: (caller: string, n: number) =>
-    `End the ${n === 1 ? 'session' : `${n} sessions`} of “${caller}”? Who may still log in can open another: revoke the key, or take the role away at the issuer, first.`,
+    `End the ${n === 1 ? 'session' : `${n} sessions`} of “${caller}”? A caller that may still log in can open another: revoke the key, or take the role away at the issuer, first.`,
 }
 
 export const licences = {

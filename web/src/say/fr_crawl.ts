@@ -58,7 +58,7 @@ export const run: typeof en = {
   },
   chosen: 'L’URL choisie',
   chooseOne:
-    'Choisissez un point, ou une URL du tableau : voici comment on y est arrivé, ce qu’elle a répondu, et qui y mène.',
+    'Choisissez un point, ou une URL du tableau : voici comment on y est arrivé, ce qu’elle a répondu, et quelles pages y mènent.',
   path: 'Chemin depuis le départ',
   atDepth: (n) => `profondeur ${n}`,
   tries: (n) => (n === 1 ? 'premier essai' : `${n} essais`),
@@ -79,7 +79,7 @@ export const run: typeof en = {
   retries: 'reprises',
   ofRetries: (n, most) => `${n} sur ${most}`,
   requests: (n) => `${n} ${s(n, 'requête')}`,
-  whoLinks: 'Qui mène ici',
+  linksHere: 'Les pages qui mènent ici',
   fetchAgain: 'Redemander',
   fetchAgainWhat: 'Remet cette URL en file comme si elle n’avait pas été demandée; une exploration terminée reprend.',
   copyAddress: 'Copier l’adresse',

@@ -35,6 +35,13 @@ export const draft: (typeof en)['draft'] = {
   name: 'Produit',
   price: 'Prix',
   availability: 'Disponibilité',
+  availabilities: {
+    InStock: 'en stock',
+    OutOfStock: 'en rupture de stock',
+    PreOrder: 'en précommande',
+    BackOrder: 'en commande différée',
+    Discontinued: 'retiré de la vente',
+  },
   brand: 'Marque',
   outcome: 'Résultat',
   outcomes: { succeeded: 'réussie', failed: 'échouée' },

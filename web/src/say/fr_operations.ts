@@ -14,7 +14,7 @@ export const queue: (typeof en)['queue'] = {
   consumers: 'Consommateurs',
   oldest: 'Plus ancien',
   lastHour: 'Dernière heure',
-  untaken: 'personne ne prend ces messages',
+  untaken: 'aucun consommateur ne prend ces messages',
   windows: { '1h': '1 heure', '6h': '6 heures', '24h': '24 heures', '48h': '48 heures' },
   kinds: {
     rabbitmq: 'RabbitMQ',
@@ -169,12 +169,12 @@ export const apiKey: (typeof en)['apiKey'] = {
   once: 'Cette clé n’est montrée qu’une fois. Copiez-la maintenant :',
   sessions: 'Sessions',
   sessionsNote: 'les navigateurs connectés',
-  caller: 'Qui',
+  caller: 'Appelant',
   opened: 'Ouverte',
   ofTheKey: 'celui de la clé',
   end: 'Terminer',
   endAsk: (caller, n) =>
-    `Terminer ${n === 1 ? 'la session' : `les ${n} sessions`} de « ${caller} » ? Qui peut encore se connecter en ouvre une autre : révoquez d’abord la clé, ou retirez le rôle chez l’émetteur.`,
+    `Terminer ${n === 1 ? 'la session' : `les ${n} sessions`} de « ${caller} » ? Un appelant qui peut encore se connecter en ouvre une autre : révoquez d’abord la clé, ou retirez le rôle chez l’émetteur.`,
 }
 
 export const licences: (typeof en)['licences'] = {

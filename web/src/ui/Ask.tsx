@@ -1,4 +1,4 @@
-import { useLayoutEffect, useRef, type PointerEvent, type ReactNode } from 'react'
+import { useId, useLayoutEffect, useRef, type PointerEvent, type ReactNode } from 'react'
 
 import type { Role } from '../api/queries'
 import { useSay } from '../say/Say'
@@ -31,11 +31,13 @@ export function TypeNumber(p: { n: number; typed: string; onType: (typed: string
  */
 export function Ask({
   title,
+  text,
   held = false,
   onClose,
   children,
 }: {
   title: string
+  text?: string // the ID of what is read out after the title
   held?: boolean
   onClose: () => void
   children: ReactNode
@@ -51,6 +53,7 @@ export function Ask({
     <dialog
       ref={dialog}
       aria-label={title}
+      aria-describedby={text}
       onCancel={(e) => {
         e.preventDefault()
         if (!held) onClose()
@@ -76,9 +79,12 @@ export function Confirm(p: {
   children: ReactNode
 }) {
   const { say } = useSay()
+  const id = useId()
   return (
-    <Ask title={p.title} onClose={p.onClose}>
-      {p.children}
+    <Ask title={p.title} text={id} onClose={p.onClose}>
+      <div id={id} className="asked">
+        {p.children}
+      </div>
       <p className="btns">
         <Do
           role={p.role}

@@ -28,9 +28,8 @@ export interface Field {
   // many: any of the options; pick: one of so many options that it is typed; set: shown only where it is set, to remove it
   kind?: 'text' | 'number' | 'date' | 'many' | 'pick' | 'set'
   several?: boolean // any of several values, one after the other: of the options, or of free text
-  usual?: string // several options: what no choice means
+  usual?: string // of the options: what no choice means, where that is not "any"
   more?: boolean // shown on demand
-  none?: string // what no choice means, where that is not "any"
 }
 
 const noNames: string[] = []
@@ -83,7 +82,7 @@ export function FilterBar({ fields, also = noNames }: { fields: Field[]; also?: 
 }
 
 /** One is a filter and its value. */
-function One({ field: f, value, onChange }: { field: Field; value: string; onChange: (v: string) => void }) {
+export function One({ field: f, value, onChange }: { field: Field; value: string; onChange: (v: string) => void }) {
   const { say } = useSay()
   const options = f.options ?? []
   switch (f.kind) {
@@ -128,17 +127,22 @@ function One({ field: f, value, onChange }: { field: Field; value: string; onCha
       )
   }
   if (f.several) return <Several field={f} value={value} onChange={onChange} />
+  const usual = options.find((o) => o.value === f.usual)
+  const chosen = value === usual?.value ? '' : value
   return (
     <label>
       {f.label}
       {f.options ? (
-        <select className="in" value={value} onChange={(e) => onChange(e.target.value)}>
-          <option value="">{f.none ?? say.any}</option>
-          {options.map((o) => (
-            <option key={o.value} value={o.value}>
-              {o.label}
-            </option>
-          ))}
+        <select className="in" value={chosen} onChange={(e) => onChange(e.target.value)}>
+          <option value="">{usual?.label ?? say.any}</option>
+          {!options.some((o) => o.value === value) && value !== '' && <option value={value}>{value}</option>}
+          {options
+            .filter((o) => o !== usual)
+            .map((o) => (
+              <option key={o.value} value={o.value}>
+                {o.label}
+              </option>
+            ))}
         </select>
       ) : (
         <Words kind={f.kind ?? 'text'} value={value} onChange={onChange} />

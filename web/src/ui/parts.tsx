@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { useEffect, useRef, useState, type ReactNode } from 'react'
+import { useEffect, useRef, useState, type ReactNode, type Ref } from 'react'
 
 import { Problem } from '../api/problem'
 import { useSay } from '../say/Say'
@@ -11,11 +11,14 @@ export function Section(p: {
   go?: ReactNode
   children: ReactNode
   wide?: boolean
+  heading?: Ref<HTMLHeadingElement> // to give it the focus
 }) {
   return (
     <section className="sec">
       <header>
-        <h2>{p.title}</h2>
+        <h2 ref={p.heading} tabIndex={p.heading ? -1 : undefined}>
+          {p.title}
+        </h2>
         {p.note !== undefined && <span className="mu">{p.note}</span>}
         {p.go && <span className="go">{p.go}</span>}
       </header>
@@ -35,13 +38,13 @@ export function Section(p: {
   )
 }
 
-/** Trouble shows why something is not there, and how to try again. */
-export function Trouble({ error, again }: { error: unknown; again?: () => void }) {
+/** Trouble shows why something is not there, and how to try again. id is for the fields that it is about. */
+export function Trouble({ error, again, id }: { error: unknown; again?: () => void; id?: string }) {
   const { say } = useSay()
   if (!error) return null
   const p = Problem.of(error)
   return (
-    <div className="problem" role="alert">
+    <div className="problem" role="alert" id={id}>
       {p.status === 0 ? <b>{say.noAnswer}</b> : <b lang="en">{p.title}</b>}
       {p.detail && p.status !== 0 && <span lang="en">: {p.detail}</span>}
       {p.fields.map((f, i) => (

@@ -1,0 +1,138 @@
+package devstack
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// startUI starts the real Web UI, without a Temporal: it needs none to show its pages.
+func startUI(t *testing.T) *Stack {
+	t.Helper()
+	s := fakeStack(t)
+	s.tools.temporalUI = filepath.Join(goTools[1].dir(""), "server")
+	if _, err := os.Stat(s.tools.temporalUI); err != nil {
+		t.Fatalf("no Web UI of Temporal: run `make test`, which builds it (%v)", err)
+	}
+	ports, held, err := freePorts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = held.Close() })
+	s.ports = ports
+	services, err := s.temporalUI()
+	if err == nil {
+		err = s.launch(t.Context(), services)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// said is what an address answers to a request with a header Host.
+func said(t *testing.T, at, host string) (int, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, at, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Host = host
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	all, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(all)
+}
+
+// A page whose name was made to resolve to this machine reads nothing of the Web UI, which has no login: neither at its
+// address nor where it listens itself.
+func TestTemporalUIChecksHost(t *testing.T) {
+	t.Parallel()
+	s := startUI(t)
+	at, own := "http://"+s.addr(s.ports.TemporalUI), s.addr(s.ports.TemporalUI)
+	for _, path := range []string{"/", "/api/v1/settings", "/healthz"} {
+		if status, text := said(t, at+path, "rebind.example"); status != http.StatusMisdirectedRequest ||
+			!strings.Contains(text, "CONVEYOR_TEMPORAL_UI_URL") {
+			t.Errorf("by another name, %s: %d, %.200q", path, status, text)
+		}
+	}
+	if status, text := said(t, at+"/api/v1/settings", own); status != http.StatusOK || !strings.Contains(text, Namespace) {
+		t.Errorf("settings: %d, %.200q", status, text)
+	}
+	// The page is there to its end.
+	if status, text := said(t, at, own); status != http.StatusOK || !strings.HasSuffix(strings.TrimSpace(text), "</html>") {
+		t.Errorf("page: %d, …%q", status, text[max(0, len(text)-100):])
+	}
+	behind := s.addr(s.ports.TemporalUIBehind)
+	if status, text := said(t, "http://"+behind, behind); status != http.StatusBadRequest || strings.Contains(text, "</html>") {
+		t.Errorf("behind its address it answers %d, %.200q", status, text)
+	}
+	conn, err := tls.Dial("tcp", behind, nil)
+	if err == nil {
+		_ = conn.Close()
+		t.Error("a browser would trust it")
+	}
+	if err := s.Stop(context.Background()); err != nil {
+		t.Error(err)
+	}
+	if !portFree(s.ports.TemporalUI) {
+		t.Error("its address is taken after Stop")
+	}
+}
+
+// Requests under way are finished before the Web UI is stopped.
+func TestFrontDrains(t *testing.T) {
+	t.Parallel()
+	s := fakeStack(t)
+	ports, held, err := freePorts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	begun, finish := make(chan struct{}), make(chan struct{})
+	f := &front{
+		log: slog.New(slog.DiscardHandler), cert: filepath.Join(s.opts.Dir, "cert"), key: filepath.Join(s.opts.Dir, "key"),
+		guard: func(http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				close(begun)
+				<-finish
+				_, _ = io.WriteString(w, "whole")
+			})
+		},
+	}
+	f.close(t.Context()) // before it is open: nothing
+	at := s.addr(ports.TemporalUI)
+	for range 2 { // the second changes nothing
+		if err := f.open(t.Context(), at, s.addr(ports.TemporalUIBehind)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, closed := make(chan string), make(chan struct{})
+	go func() {
+		_, all := asked(t, "http://"+at)
+		text <- all
+	}()
+	<-begun
+	go func() {
+		defer close(closed)
+		f.close(context.Background())
+	}()
+	eventually(t, "no more requests are taken", func() bool { return portFree(ports.TemporalUI) })
+	close(finish)
+	if got := <-text; got != "whole" {
+		t.Errorf("the answer is %q", got)
+	}
+	<-closed
+}

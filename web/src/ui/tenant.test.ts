@@ -1,0 +1,26 @@
+import { createElement } from 'react'
+import { renderToStaticMarkup } from 'react-dom/server'
+import { expect, test, vi } from 'vitest'
+
+import { Say } from '../say/Say'
+import { TenantOptions } from './tenant'
+
+vi.stubGlobal('navigator', { language: 'en' })
+
+const tenants = [
+  { id: 'acme', name: 'Acme' },
+  { id: 'bell', name: 'Bell' },
+]
+const values = (chosen: string, of = tenants) =>
+  [
+    ...renderToStaticMarkup(
+      createElement(Say, { home: 'America/Toronto', children: createElement(TenantOptions, { tenants: of, chosen }) }),
+    ).matchAll(/<option value="(\w*)">/g),
+  ].map((m) => m[1])
+
+test('a tenant that there is not stands for no other', () => {
+  expect(values('bell')).toEqual(['acme', 'bell'])
+  expect(values('')).toEqual(['', 'acme', 'bell'])
+  expect(values('gone')).toEqual(['', 'acme', 'bell'])
+  expect(values('acme', tenants.slice(0, 1))).toEqual(['acme'])
+})
