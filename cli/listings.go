@@ -27,53 +27,26 @@ type ListingsCmd struct {
 }
 
 type listingsExportCmd struct {
-	Format        string    `help:"Format: ${enum}." enum:"csv,ndjson,geojson" default:"csv"`
-	Out           string    `short:"o" help:"File to write; the default is standard output." placeholder:"FILE"`
-	Platform      string    `help:"Only listings of this platform."`
-	Status        string    `help:"Only listings in this state: ${enum}." enum:"active,archived,claimed,any" default:"active"`
-	Neighbourhood string    `help:"Only listings in the neighbourhood with this key." placeholder:"KEY"`
-	MinPrice      int64     `help:"Least rent in CAD a month." placeholder:"CAD"`
-	MaxPrice      int64     `help:"Highest rent in CAD a month." placeholder:"CAD"`
-	Bedrooms      []int     `help:"Any of these numbers of bedrooms; 0 is a studio." placeholder:"N"`
-	MinBedrooms   int       `help:"Least number of bedrooms." placeholder:"N"`
-	Rooms         []float64 `help:"Any of these Quebec room counts; 4.5 is a 4½." placeholder:"N"`
-	MinArea       int       `help:"Least area in square feet." placeholder:"N"`
-	MaxArea       int       `help:"Largest area in square feet." placeholder:"N"`
-	Pets          string    `help:"Animals that may move in: yes, cats, dogs or no." placeholder:"WHICH"`
-	Furnished     []string  `help:"Any of: yes, semi, optional, no." placeholder:"WHICH"`
-	Parking       []string  `help:"Any of: yes, included, available, extra, street, none, indoor, outdoor." placeholder:"WHICH"`
-	Lease         []string  `help:"Any of: one-year, 6-month, month-to-month." placeholder:"WHICH"`
-	AvailableBy   string    `help:"Day on which the home is free." placeholder:"2027-07-01"`
-	HasImages     string    `help:"Whether at least one picture is stored: yes or no." placeholder:"WHICH"`
-	UpdatedSince  string    `help:"Least time of the last change." placeholder:"2027-07-01T00:00:00Z"`
-	BBox          signed    `name:"bbox" help:"Part of the map: west,south,east,north in degrees." placeholder:"W,S,E,N"`
-	Text          string    `help:"Words in title, description and address."`
+	Format   string `help:"Format: ${enum}." enum:"csv,ndjson,geojson" default:"csv"`
+	Out      string `short:"o" help:"File to write; the default is standard output." placeholder:"FILE"`
+	Platform string `help:"Only listings of this platform."`
+	Status   string `help:"Only listings in this state: ${enum}." enum:"active,archived,claimed,any" default:"active"`
+	homeFlags
+	HasImages    string `help:"Whether at least one picture is stored: yes or no." placeholder:"WHICH"`
+	UpdatedSince string `help:"Least time of the last change." placeholder:"2027-07-01T00:00:00Z"`
+	BBox         signed `name:"bbox" help:"Part of the map: west,south,east,north in degrees." placeholder:"W,S,E,N"`
+	Text         string `help:"Words in title, description and address."`
 }
 
 // path is the export in the API.
 func (c *listingsExportCmd) path() string {
 	q := url.Values{"format": {c.Format}, "status": {c.Status}}
 	setQuery(q, "platform", c.Platform)
-	setQuery(q, "neighbourhood", c.Neighbourhood)
-	setQuery(q, "bbox", string(c.BBox))
-	setQuery(q, "text", c.Text)
-	setQuery(q, "bedrooms", commas(c.Bedrooms))
-	setQuery(q, "rooms", commas(c.Rooms))
-	setQuery(q, "pets", c.Pets)
-	setQuery(q, "furnished", commas(c.Furnished))
-	setQuery(q, "parking", commas(c.Parking))
-	setQuery(q, "lease", commas(c.Lease))
-	setQuery(q, "available_by", c.AvailableBy)
+	c.setQuery(q)
 	setQuery(q, "has_images", c.HasImages)
 	setQuery(q, "updated_since", c.UpdatedSince)
-	for name, n := range map[string]int64{
-		"min_price": c.MinPrice, "max_price": c.MaxPrice, "min_bedrooms": int64(c.MinBedrooms),
-		"min_area": int64(c.MinArea), "max_area": int64(c.MaxArea),
-	} {
-		if n > 0 {
-			q.Set(name, strconv.FormatInt(n, 10))
-		}
-	}
+	setQuery(q, "bbox", string(c.BBox))
+	setQuery(q, "text", c.Text)
 	return "/listings/export?" + q.Encode()
 }
 

@@ -14,7 +14,8 @@ import (
 func TestListingsExportPath(t *testing.T) {
 	t.Parallel()
 	c := listingsExportCmd{
-		Format: "csv", Status: "active", MaxPrice: 900, Bedrooms: []int{0, 2}, BBox: "-74,45,-73,46", Text: "près du métro",
+		Format: "csv", Status: "active", homeFlags: homeFlags{MaxPrice: 900, Bedrooms: []int{0, 2}}, BBox: "-74,45,-73,46",
+		Text: "près du métro",
 	}
 	require.Equal(t, "/listings/export?bbox=-74%2C45%2C-73%2C46&bedrooms=0%2C2&format=csv&max_price=900&status=active"+
 		"&text=pr%C3%A8s+du+m%C3%A9tro", c.path())

@@ -60,14 +60,6 @@ func (c *searchesListCmd) Run(ctx context.Context, group *SearchesCmd, r Client)
 	}.list(ctx, r, "there are no saved searches")
 }
 
-// unlessActive is the state of a target behind its kind: that it is active needs no word.
-func unlessActive(state string) string {
-	if state == "" || state == saved.TargetActive {
-		return ""
-	}
-	return ":" + state
-}
-
 // paceOf is the pace of a schedule in a word.
 func paceOf(s saved.Schedule) string {
 	if s.Pace == "" {
@@ -188,17 +180,6 @@ func showSaved(w io.Writer, s api.SavedSearch, asJSON bool) error {
 	return t.Flush()
 }
 
-func showTarget(t io.Writer, to api.SearchTarget) {
-	fmt.Fprintf(t, "%s\t%s\n", to.Kind+unlessActive(to.State), strings.TrimSpace(to.ID.String()+" "+Plain(to.Label)))
-	for _, more := range [][2]string{
-		{"reason", to.Reason}, {"secret", to.Secret}, {"json", to.JSONURL}, {"atom", to.AtomURL},
-	} {
-		if more[1] != "" {
-			fmt.Fprintf(t, "  %s\t%s\n", more[0], Plain(more[1]))
-		}
-	}
-}
-
 type searchesAddCmd struct {
 	Name string `arg:"" help:"Name of the search, once in a tenant."`
 	searchFilter
@@ -210,45 +191,6 @@ type searchesAddCmd struct {
 	Quiet    quietHours `help:"Hours in which nothing is told, such as 22:00-07:00." placeholder:"FROM-TO"`
 	TimeZone string     `help:"Time zone of these times; the default is America/Toronto." placeholder:"NAME"`
 	JSON     bool       `name:"json" help:"Print the answer of the API as JSON."`
-}
-
-// targetFlags say where the news of a search are told.
-type targetFlags struct {
-	Webhook  []string `help:"Address that is told by a signed request; may be repeated." placeholder:"URL" sep:"none"`
-	Email    []string `help:"Address that is told by e-mail, once its owner has confirmed it; may be repeated." placeholder:"ADDRESS" sep:"none"`
-	Telegram []signed `help:"Chat that the bot writes to, by its ID, or the @name of a channel; may be repeated." placeholder:"CHAT" sep:"none"`
-	Feed     bool     `help:"Make a feed: Atom and JSON Feed."`
-	Target   []string `help:"Target as the API takes it, such as {\"kind\":\"feed\"}; may be repeated." placeholder:"JSON" sep:"none"`
-}
-
-// targets are what the flags name: at least one.
-func (f targetFlags) targets() (out []api.TargetStart, err error) {
-	for _, address := range f.Webhook {
-		out = append(out, api.TargetStart{Kind: string(saved.Webhook), URL: address})
-	}
-	for _, address := range f.Email {
-		out = append(out, api.TargetStart{Kind: string(saved.Email), Email: address})
-	}
-	for _, chat := range f.Telegram {
-		out = append(out, api.TargetStart{Kind: string(saved.Telegram), Chat: string(chat)})
-	}
-	if f.Feed {
-		out = append(out, api.TargetStart{Kind: string(saved.Feed)})
-	}
-	for _, text := range f.Target {
-		var t api.TargetStart
-		d := json.NewDecoder(strings.NewReader(text))
-		d.DisallowUnknownFields()
-		if err := d.Decode(&t); err != nil {
-			return nil, fmt.Errorf("read --target: %w", err)
-		}
-		out = append(out, t)
-	}
-	if len(out) == 0 {
-		return nil, errors.New("name a target to tell the news to: --webhook URL, --email ADDRESS, --telegram CHAT, " +
-			"--feed or --target")
-	}
-	return out, nil
 }
 
 // Help shows how the command is used.
@@ -403,65 +345,6 @@ func (c *searchesSetCmd) Run(ctx context.Context, group *SearchesCmd, r Client) 
 	return showSaved(os.Stdout, is, c.JSON)
 }
 
-type searchesTargetsCmd struct {
-	Add    searchesTargetsAddCmd    `cmd:"" help:"Add targets to a search: they are notified of what is found from then on."`
-	Delete searchesTargetsDeleteCmd `cmd:"" help:"Delete a target of a search; pending notifications are dropped."`
-}
-
-type searchesTargetsAddCmd struct {
-	savedArg
-	targetFlags
-}
-
-// Help says what is printed once.
-func (searchesTargetsAddCmd) Help() string {
-	return `The secret of a webhook and the addresses of a feed are printed once; nothing shows them again.`
-}
-
-// Run adds targets and prints each. Those before one that is refused are added.
-func (c *searchesTargetsAddCmd) Run(ctx context.Context, group *SearchesCmd, r Client) error {
-	targets, err := c.targets()
-	if err != nil {
-		return err
-	}
-	s, err := c.find(ctx, group, r)
-	if err != nil {
-		return err
-	}
-	path := group.path("/searches/"+s.ID.String()+"/targets", nil)
-	for _, in := range targets {
-		var to api.SearchTarget
-		if err := r.call(ctx, http.MethodPost, path, in, &to); err != nil {
-			return err
-		}
-		t := newTable(os.Stdout)
-		showTarget(t, to)
-		if err := t.Flush(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-type searchesTargetsDeleteCmd struct {
-	savedArg
-	Target uuid.UUID `arg:"" help:"ID of the target, which show has."`
-}
-
-// Run deletes a target.
-func (c *searchesTargetsDeleteCmd) Run(ctx context.Context, group *SearchesCmd, r Client) error {
-	s, err := c.find(ctx, group, r)
-	if err != nil {
-		return err
-	}
-	path := "/searches/" + s.ID.String() + "/targets/" + c.Target.String()
-	if err := r.call(ctx, http.MethodDelete, group.path(path, nil), nil, nil); err != nil {
-		return err
-	}
-	fmt.Printf("target %s is deleted\n", c.Target)
-	return nil
-}
-
 type (
 	searchesPauseCmd  struct{ savedArg }
 	searchesResumeCmd struct{ savedArg }
@@ -502,36 +385,6 @@ func (c *searchesDeleteCmd) Run(ctx context.Context, group *SearchesCmd, r Clien
 		return err
 	}
 	fmt.Printf("search %s is deleted\n", Plain(s.Name))
-	return nil
-}
-
-type searchesChallengeCmd struct {
-	savedArg
-	Target uuid.UUID `arg:"" optional:"" help:"ID of the webhook, which show has; without it, all that are not active."`
-}
-
-// Run asks the webhooks of a search.
-func (c *searchesChallengeCmd) Run(ctx context.Context, group *SearchesCmd, r Client) error {
-	s, err := c.find(ctx, group, r)
-	if err != nil {
-		return err
-	}
-	asked := 0
-	for _, to := range s.Targets {
-		named := to.ID == c.Target
-		if !named && (c.Target != uuid.Nil || to.Kind != string(saved.Webhook) || to.State == saved.TargetActive) {
-			continue
-		}
-		path := "/searches/" + s.ID.String() + "/targets/" + to.ID.String() + "/challenge"
-		if err := r.call(ctx, http.MethodPost, group.path(path, nil), nil, &to); err != nil {
-			return err
-		}
-		fmt.Printf("%s %s is asked, and %s until it has answered\n", to.ID, Plain(to.Label), to.State)
-		asked++
-	}
-	if asked == 0 {
-		return fmt.Errorf("search %s has no such webhook that is not active", Plain(s.Name))
-	}
 	return nil
 }
 

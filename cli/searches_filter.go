@@ -15,26 +15,14 @@ import (
 
 // searchFilter are the flags that say which listings a saved search is about.
 type searchFilter struct {
-	Platform      string    `help:"Only listings of this platform." placeholder:"NAME"`
-	Neighbourhood string    `help:"Only listings in the neighbourhood with this key." placeholder:"KEY"`
-	MinPrice      int64     `help:"Least rent in CAD a month." placeholder:"CAD"`
-	MaxPrice      int64     `help:"Highest rent in CAD a month." placeholder:"CAD"`
-	Bedrooms      []int     `help:"Any of these numbers of bedrooms; 0 is a studio." placeholder:"N"`
-	MinBedrooms   int       `help:"Least number of bedrooms." placeholder:"N"`
-	Rooms         []float64 `help:"Any of these Quebec room counts; 4.5 is a 4½." placeholder:"N"`
-	MinArea       int       `help:"Least area in square feet." placeholder:"N"`
-	MaxArea       int       `help:"Largest area in square feet." placeholder:"N"`
-	Pets          string    `help:"Animals that may move in: yes, cats, dogs or no." placeholder:"WHICH"`
-	Furnished     []string  `help:"Any of: yes, semi, optional, no." placeholder:"WHICH"`
-	Parking       []string  `help:"Any of: yes, included, available, extra, street, none, indoor, outdoor." placeholder:"WHICH"`
-	Lease         []string  `help:"Any of: one-year, 6-month, month-to-month." placeholder:"WHICH"`
-	AvailableBy   string    `help:"Day on which the home is free." placeholder:"2027-07-01"`
-	BBox          signed    `name:"bbox" help:"Part of the map: west,south,east,north in degrees." placeholder:"W,S,E,N"`
-	Polygon       string    `help:"GeoJSON file with one polygon of at most 500 corners, without holes." type:"existingfile" placeholder:"FILE"`
-	Near          signed    `help:"At most so far from a point, in a straight line: latitude,longitude,metres." placeholder:"LAT,LON,M"`
-	HasImages     bool      `help:"Only listings with at least one stored picture."`
-	Text          string    `help:"Words in title, description and address: as of GET /listings."`
-	Filter        string    `help:"Filter as the API takes it, to which the other flags are added." placeholder:"JSON"`
+	Platform string `help:"Only listings of this platform." placeholder:"NAME"`
+	homeFlags
+	BBox      signed `name:"bbox" help:"Part of the map: west,south,east,north in degrees." placeholder:"W,S,E,N"`
+	Polygon   string `help:"GeoJSON file with one polygon of at most 500 corners, without holes." type:"existingfile" placeholder:"FILE"`
+	Near      signed `help:"At most so far from a point, in a straight line: latitude,longitude,metres." placeholder:"LAT,LON,M"`
+	HasImages bool   `help:"Only listings with at least one stored picture."`
+	Text      string `help:"Words in title, description and address: as of GET /listings."`
+	Filter    string `help:"Filter as the API takes it, to which the other flags are added." placeholder:"JSON"`
 }
 
 // criteria are c, or the whole filter of --filter in its place, with what the other flags say. It returns the error of
@@ -49,20 +37,8 @@ func (f *searchFilter) criteria(c saved.Criteria) (saved.Criteria, error) {
 		}
 	}
 	overlay(&c.Platform, f.Platform)
-	overlay(&c.Neighbourhood, f.Neighbourhood)
 	overlay(&c.Text, f.Text)
-	overlay(&c.Pets, f.Pets)
-	overlay(&c.AvailableBy, f.AvailableBy)
-	overlay(&c.MinPrice, f.MinPrice)
-	overlay(&c.MaxPrice, f.MaxPrice)
-	overlay(&c.MinBedrooms, f.MinBedrooms)
-	overlay(&c.MinArea, f.MinArea)
-	overlay(&c.MaxArea, f.MaxArea)
-	some(&c.Bedrooms, f.Bedrooms)
-	some(&c.Rooms, f.Rooms)
-	some(&c.Furnished, f.Furnished)
-	some(&c.Parking, f.Parking)
-	some(&c.Lease, f.Lease)
+	f.overlay(&c)
 	c.HasImages = c.HasImages || f.HasImages
 	var err error
 	if f.BBox != "" {
