@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/internal/rebind"
 	"github.com/mtlrent/conveyor/sim/demosite"
 )
 
@@ -40,6 +41,16 @@ func TestCompose(t *testing.T) {
 		"api":  api.New(api.Options{Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler)}, api.Health{}),
 		"demo": demosite.New(demosite.Options{}),
 	}
+	// The proxy has no path of its own: it passes on what the check of the Web UI's own container asks.
+	mux, ui := http.NewServeMux(), project.Services["temporal-ui"].HealthCheck.Test
+	own, err := url.Parse(ui[len(ui)-1])
+	require.NoError(t, err)
+	mux.HandleFunc(own.Path, func(http.ResponseWriter, *http.Request) {})
+	behind := httptest.NewServer(mux)
+	t.Cleanup(behind.Close)
+	to, err := url.Parse(behind.URL)
+	require.NoError(t, err)
+	answers["temporal-ui-proxy"] = rebind.NamesOf().Guard("", rebind.Proxy(to, nil, slog.New(slog.DiscardHandler)))
 	for name, s := range project.Services { // the roles: what runs our image for ever, but for what feeds the demo
 		ends := s.Restart == "no" || strings.HasPrefix(s.Restart, "on-failure")
 		if s.Build != nil && !ends && answers[name] == nil && name != "feed" {

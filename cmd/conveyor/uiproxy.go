@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"net/http"
 	"net/url"
 	"os"
 
@@ -29,5 +30,15 @@ func (c *uiProxyCmd) Run(ctx context.Context) error {
 	log := telemetry.Logger(os.Stderr, conf.Telemetry.Level, conf.Telemetry.Format)
 	names := rebind.NamesOf(rebind.HostOf(conf.Temporal.UIURL))
 	return serve(ctx, log, "Temporal Web UI", c.Address,
-		names.Guard("CONVEYOR_TEMPORAL_UI_URL", rebind.Proxy(to, nil, log)))
+		names.Guard("CONVEYOR_TEMPORAL_UI_URL", endedBy(ctx, rebind.Proxy(to, nil, log))))
+}
+
+// endedBy ends requests with ctx: a page of a running workflow always waits for news, and serve would wait for it.
+func endedBy(ctx context.Context, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		its, cancel := context.WithCancel(r.Context())
+		defer cancel()
+		defer context.AfterFunc(ctx, cancel)()
+		next.ServeHTTP(w, r.WithContext(its))
+	})
 }

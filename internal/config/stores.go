@@ -21,7 +21,7 @@ type Redis struct {
 
 // Temporal runs the workflows.
 type Temporal struct {
-	UIURL     string        `env:"CONVEYOR_TEMPORAL_UI_URL" envDefault:"http://127.0.0.1:8233" doc:"URL of the Temporal Web UI, for links; the proxy before it answers requests to its host"`
+	UIURL     string        `env:"CONVEYOR_TEMPORAL_UI_URL" envDefault:"http://127.0.0.1:8233" doc:"URL of the Temporal Web UI, for links; the proxy before it answers requests to its host" validate:"omitempty,scheme=http https"`
 	Retention time.Duration `env:"CONVEYOR_TEMPORAL_RETENTION" envDefault:"72h" doc:"retention of closed workflows, 24h or more" validate:"min=24h"`
 
 	Deployment string `env:"CONVEYOR_DEPLOYMENT" envDefault:"" doc:"name of the Worker Deployment that workers are a build of, so that releases run side by side; empty: every worker gets all work" validate:"omitempty,deployment"`

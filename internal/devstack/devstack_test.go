@@ -240,7 +240,7 @@ func TestTemporalUIOnlyReads(t *testing.T) {
 	services, err := (&Stack{opts: Options{Dir: dir}, log: slog.New(slog.DiscardHandler)}).temporalUI()
 	if err == nil {
 		err = services[0].prepare(t.Context())
-		defer services[0].drain(t.Context())
+		defer services[0].shut()
 	}
 	if err != nil {
 		t.Fatal(err)

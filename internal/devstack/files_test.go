@@ -97,6 +97,16 @@ func TestInternalPortsMove(t *testing.T) {
 		}
 		seen[n] = true
 	}
+	// A public port may be chosen that is an internal one's default: that one moves, though nothing listens there yet.
+	chosen, err := PortsFrom(func(k string) string {
+		return map[string]string{"CONVEYOR_TEMPORAL_UI_PORT": "8234"}[k]
+	})
+	if err == nil {
+		err = chosen.moveInternal()
+	}
+	if err != nil || chosen.TemporalUI != 8234 || chosen.TemporalUIBehind == 8234 {
+		t.Errorf("the Web UI is at %d, and behind it at %d, %v", chosen.TemporalUI, chosen.TemporalUIBehind, err)
+	}
 	if _, err := PortsFrom(func(k string) string {
 		return map[string]string{"CONVEYOR_TEMPORAL_PORT": "40000"}[k]
 	}); err == nil {

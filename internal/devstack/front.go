@@ -34,9 +34,6 @@ type front struct {
 	ended  chan struct{}
 }
 
-// drainWithin bounds the requests under way when the front closes.
-const drainWithin = 5 * time.Second
-
 // open makes the files of the certificate, anew each time, and serves at an address what is behind, host:port. One that
 // is open stays so.
 func (f *front) open(ctx context.Context, at, behind string) error {
@@ -55,25 +52,24 @@ func (f *front) open(ctx context.Context, at, behind string) error {
 	f.ended = make(chan struct{})
 	f.server = &http.Server{
 		Handler: f.guard(rebind.Proxy(to, trust, f.log)), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+		ErrorLog: slog.NewLogLogger(f.log.Handler(), slog.LevelDebug),
 	}
+	server, ended := f.server, f.ended
 	go func() {
-		defer close(f.ended)
-		_ = f.server.Serve(l) // until it is closed
+		defer close(ended)
+		_ = server.Serve(l) // until it is closed
 	}()
 	return nil
 }
 
-// close takes no more requests and lets those under way finish, for a while and until ctx ends.
-func (f *front) close(ctx context.Context) {
+// close ends the requests under way, too: the UI only reads, and a page of a running workflow always waits for news.
+func (f *front) close() {
 	if f.server == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, drainWithin)
-	defer cancel()
-	if f.server.Shutdown(ctx) != nil {
-		_ = f.server.Close()
-	}
+	_ = f.server.Close()
 	<-f.ended
+	f.server = nil
 }
 
 // certify writes a certificate for an address, and its key, and returns what trusts it alone.

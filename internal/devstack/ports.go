@@ -6,7 +6,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -106,15 +105,15 @@ func (p Ports) check(want func(portRow) bool) error {
 // highestTemporalPort is the highest number that fits into the int2 in which Temporal keeps its members' ports.
 const highestTemporalPort = 1<<15 - 1
 
-// moveInternal gives the next free port to every internal row whose port is taken. Ports that are free stay the same
-// from start to start, which spares Temporal a search for members that have moved.
+// moveInternal gives the next free port to every internal row whose port is taken, or was chosen for another row. Ports
+// that are free stay the same from start to start, which spares Temporal a search for members that have moved.
 func (p *Ports) moveInternal() error {
 	for _, row := range portTable {
-		if !row.internal || portFree(*row.field(p)) {
+		if !row.internal || p.uses(*row.field(p)) == 1 && portFree(*row.field(p)) {
 			continue
 		}
 		n := *row.field(p) + 1
-		for n <= highestTemporalPort && (p.uses(n) || !portFree(n)) {
+		for n <= highestTemporalPort && (p.uses(n) > 0 || !portFree(n)) {
 			n++
 		}
 		if n > highestTemporalPort {
@@ -125,9 +124,14 @@ func (p *Ports) moveInternal() error {
 	return nil
 }
 
-// uses says whether a row has that port.
-func (p *Ports) uses(n int) bool {
-	return slices.ContainsFunc(portTable, func(row portRow) bool { return *row.field(p) == n })
+// uses counts the rows that have that port.
+func (p *Ports) uses(n int) (rows int) {
+	for _, row := range portTable {
+		if *row.field(p) == n {
+			rows++
+		}
+	}
+	return rows
 }
 
 func portFree(n int) bool {

@@ -29,7 +29,7 @@ type service struct {
 	settle  func(ctx context.Context) error // after the first time it answers: users, databases
 	explain func(error) error               // what to say of a first start that failed
 	tend    func(pid int)                   // each second while it runs
-	drain   func(ctx context.Context)       // before it is ended for good; ctx is that of Stop
+	shut    func()                          // before it is ended for good
 	remove  func()                          // after its last process has ended
 	stopBy  syscall.Signal                  // the signal that it takes as "stop cleanly"
 	grace   time.Duration                   // how long that may take
@@ -437,8 +437,8 @@ func (k *keeper) end(c *child) {
 
 // stop ends the service for good and returns when it is gone.
 func (k *keeper) stop(ctx context.Context) {
-	if k.svc.drain != nil {
-		k.svc.drain(ctx)
+	if k.svc.shut != nil {
+		k.svc.shut()
 	}
 	k.mu.Lock()
 	k.stopped, k.hurry = true, ctx

@@ -249,7 +249,7 @@ cors:
 			return cmd
 		},
 		probe:  func(ctx context.Context) error { return pingHTTP(ctx, at) },
-		drain:  f.close,
+		shut:   f.close,
 		stopBy: syscall.SIGTERM,
 		grace:  5 * time.Second,
 		within: 30 * time.Second,

@@ -90,7 +90,7 @@ func Proxy(to *url.URL, trust *x509.CertPool, log *slog.Logger) http.Handler {
 		ErrorLog:      slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			log.DebugContext(r.Context(), "a request could not be passed on", "to", to.Host, "err", err)
-			http.Error(w, to.Host+" does not answer", http.StatusBadGateway)
+			http.Error(w, "the server behind this proxy does not answer: look at its log", http.StatusBadGateway)
 		},
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/net/netutil"
+
 	"github.com/mtlrent/conveyor/internal/devstack"
 	"github.com/mtlrent/conveyor/internal/rebind"
 )
@@ -55,7 +57,8 @@ func guarded(ctx context.Context, l net.Listener, to string) {
 	}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
-	_ = server.Serve(l) // until it is closed
+	_ = server.Serve(netutil.LimitListener(l, mostForwarded)) // until it is closed
+	_ = server.Close()                                        // its connections, where only l was closed
 }
 
 // mostForwarded bounds the connections of one port.

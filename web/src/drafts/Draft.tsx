@@ -76,7 +76,9 @@ export function Draft() {
                       {named(say.code.draft, f.name)}
                     </button>
                   </td>
-                  <td className="wrap s">{valueOf(f.value)}</td>
+                  <td className="wrap s">
+                    {f.name === 'availability' ? named(t.availabilities, String(f.value)) : valueOf(f.value)}
+                  </td>
                   <td>{named(say.code.source, f.source)}</td>
                   <td className="r">
                     <meter

@@ -35,7 +35,9 @@ export function NewSearch(p: { filters: Filters; fields: Field[]; onClose: () =>
   const about = save.error ? Problem.of(save.error).about() : []
   const wrong = (field: string) => about.includes(field) && { 'aria-invalid': true, 'aria-describedby': id }
   useEffect(() => {
-    if (save.error) form.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus()
+    // The button that had the focus was disabled meanwhile.
+    const at = (selector: string) => form.current?.querySelector<HTMLElement>(selector)
+    if (save.error) (at('[aria-invalid]') ?? at('[type=submit]'))?.focus()
   }, [save.error])
   const submit = (form: FormData) => {
     const text = (name: string) => String(form.get(name) ?? '').trim()
@@ -127,7 +129,10 @@ export function NewSearch(p: { filters: Filters; fields: Field[]; onClose: () =>
             <select
               className="in"
               value={kind}
-              onChange={(e) => setKind(e.target.value as Kind)}
+              onChange={(e) => {
+                setKind(e.target.value as Kind)
+                save.reset() // what was wrong was the target before
+              }}
               {...(kind === 'feed' && wrong('targets'))}
             >
               {Object.entries(t.targetKind).map(([value, label]) => (

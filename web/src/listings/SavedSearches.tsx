@@ -164,6 +164,8 @@ const glyph: Record<Schemas['SearchDelivery']['state'], State> = {
   dropped: 'failed',
 }
 
+const shown = () => undefined // an error is that of the mutation, which Trouble shows
+
 /** One is a saved search: its targets, what it would have found in the last week, what it found, and its deliveries. */
 function One({ tenant, search: s, onClose }: { tenant: string; search: Search; onClose: (gone: boolean) => void }) {
   const { say, language } = useSay()
@@ -194,7 +196,10 @@ function One({ tenant, search: s, onClose }: { tenant: string; search: Search; o
       {asked === 'search' && (
         <Confirm
           title={t.remove}
-          onYes={() => remove.mutate({ tenant, id: s.id }, { onSuccess: () => onClose(true) })}
+          onYes={() => {
+            // Of a promise, as the list may be read again before the answer, and s be no more in it.
+            if (!remove.isPending) remove.mutateAsync({ tenant, id: s.id }).then(() => onClose(true), shown)
+          }}
           onClose={() => ask(undefined)}
         >
           <p>{t.removeAsk(s.name)}</p>
@@ -203,12 +208,13 @@ function One({ tenant, search: s, onClose }: { tenant: string; search: Search; o
       {asked && asked !== 'search' && (
         <Confirm
           title={t.removeTarget}
-          onYes={() =>
-            removeTarget.mutate(
-              { tenant, id: s.id, target: asked.id },
-              { onSuccess: () => heading.current?.focus() }, // the button goes with its target
-            )
-          }
+          onYes={() => {
+            if (!removeTarget.isPending)
+              removeTarget.mutate(
+                { tenant, id: s.id, target: asked.id },
+                { onSuccess: () => heading.current?.focus() }, // the button goes with its target
+              )
+          }}
           onClose={() => ask(undefined)}
         >
           <p>
