@@ -64,6 +64,7 @@ var bounds = []struct {
 	{"CONVEYOR_TIME_ZONE", "America/Toronto|UTC", "Montréal|../x", "CONVEYOR_TIME_ZONE is not an IANA time zone such as America/Toronto"},
 	{"CONVEYOR_MAP_TILES", "|https://tiles.example/{z}/{x}/{y}.png", "https://tiles.example/{z}/{x}.png|https://tiles.example/",
 		"CONVEYOR_MAP_TILES has not all of {x}, {y} and {z}"},
+	{"CONVEYOR_TEMPORAL_UI_URL", "|http://127.0.0.1:8233|https://workflows.example/ui", "workflows.example:8233", `CONVEYOR_TEMPORAL_UI_URL is "workflows.example:8233", expected a URL that begins with http:// or https://`},
 	{"CONVEYOR_GRAFANA_URL", "|http://127.0.0.1:3000|https://grafana.example", "grafana", `CONVEYOR_GRAFANA_URL is "grafana", expected a URL that begins with http:// or https://`},
 	{"CONVEYOR_LISTING_STAGES", "|normalize|import,images|normalize,dedupe,import,images", "normalise|import,|import,publish",
 		`CONVEYOR_LISTING_STAGES is "normalise", expected one of normalize, dedupe, import, images`},
