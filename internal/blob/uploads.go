@@ -45,11 +45,42 @@ func (s *Store) PutUpload(ctx context.Context, src io.Reader) (UploadFile, error
 }
 
 // PutCopy stores the decoded copy of an uploaded file beside it, and returns its key. It replaces one that was there;
-// a reader sees all of it or nothing. The errors are those of PutUpload.
-func (s *Store) PutCopy(ctx context.Context, file string, src io.Reader) (key string, err error) {
+// a reader sees all of it or nothing. The errors are those of PutUpload, and fault.Transient once fewer than reserve
+// bytes are free in the folder of the store.
+func (s *Store) PutCopy(ctx context.Context, file string, src io.Reader, reserve int64) (key string, err error) {
 	key = strings.TrimSuffix(file, "file") + "copy"
-	_, err = s.stream(ctx, key, src)
+	free := func() (int64, error) { return s.Free(ctx) }
+	_, err = s.stream(ctx, key, &sparing{Reader: src, free: free, reserve: reserve})
 	return key, err
+}
+
+// sparing fails once fewer than reserve bytes are free: a short file unpacks to more than a disk has, and others need
+// it, too.
+type sparing struct {
+	io.Reader
+	free    func() (int64, error)
+	reserve int64
+	read    int64 // since free was asked
+}
+
+// spareEvery is how many bytes are read between two looks at what is free.
+const spareEvery = 1 << 20
+
+func (r *sparing) Read(p []byte) (int, error) {
+	if r.read <= 0 {
+		free, err := r.free()
+		if err != nil {
+			return 0, err
+		}
+		if free < r.reserve {
+			return 0, fault.Newf(fault.Transient, "unpack a file: less is free where files are stored than "+
+				"CONVEYOR_UPLOAD_RESERVE; it waits for room")
+		}
+		r.read = spareEvery
+	}
+	n, err := r.Reader.Read(p)
+	r.read -= int64(n)
+	return n, err
 }
 
 // ForgetCopy removes the decoded copy of an uploaded file. One that is not there is removed already.

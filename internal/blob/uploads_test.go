@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,7 +57,7 @@ func TestUploads(t *testing.T) {
 			_, err = s.ReaderAt(ctx, f.Key, f.Bytes+1<<20).ReadAt(make([]byte, 10), f.Bytes)
 			require.ErrorIs(t, err, io.ErrUnexpectedEOF, "the file is shorter than its row says")
 
-			copied, err := s.PutCopy(ctx, f.Key, strings.NewReader("decoded"))
+			copied, err := s.PutCopy(ctx, f.Key, strings.NewReader("decoded"), 0)
 			require.NoError(t, err)
 			for _, n := range []int{0, 7} {
 				require.NoError(t, s.PutRows(ctx, f.Key, n, []byte("first")))
@@ -98,7 +99,7 @@ func TestUploads(t *testing.T) {
 				requireClass(t, fault.Invalid, err)
 				requireClass(t, fault.Invalid, s.DeleteUpload(ctx, key))
 				requireClass(t, fault.Invalid, s.PutRows(ctx, key, 1, nil))
-				_, err = s.PutCopy(ctx, key, strings.NewReader(""))
+				_, err = s.PutCopy(ctx, key, strings.NewReader(""), 0)
 				requireClass(t, fault.Invalid, err)
 			}
 			_, err = s.Open(ctx, other.Key)
@@ -136,4 +137,26 @@ func TestUploadsNotMounted(t *testing.T) {
 	require.NoError(t, s.DeleteUpload(t.Context(), f.Key))
 	_, err = s.ReadRange(t.Context(), f.Key, 0, 3)
 	requireClass(t, fault.Gone, err)
+}
+
+// An unpacked file leaves the reserve free: what is written of it is taken back, and others find room.
+func TestCopyLeavesReserve(t *testing.T) {
+	t.Parallel()
+
+	dir := t.TempDir()
+	s := open(t, dir)
+	f, err := s.PutUpload(t.Context(), strings.NewReader("x"))
+	require.NoError(t, err)
+	free, err := s.Free(t.Context())
+	require.NoError(t, err)
+	for _, reserve := range []int64{0, free / 2} {
+		_, err = s.PutCopy(t.Context(), f.Key, strings.NewReader("decoded"), reserve)
+		require.NoError(t, err)
+	}
+	_, err = s.PutCopy(t.Context(), f.Key, strings.NewReader("more"), math.MaxInt64)
+	requireClass(t, fault.Transient, err)
+	require.ErrorContains(t, err, "CONVEYOR_UPLOAD_RESERVE; it waits for room")
+	there, err := os.ReadDir(filepath.Dir(filepath.Join(dir, f.Key)))
+	require.NoError(t, err)
+	require.Len(t, there, 2, "the file and the copy before, and no part of the third")
 }

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,6 +32,7 @@ const (
 	diskReserve = 16 << 20 // below which uploads are refused
 	diskLeft    = 8 << 20  // for all that is not refused
 	diskRows    = 20_000   // of each file of contacts
+	diskPages   = 30       // of the crawled site, which it answers before the disk is full
 )
 
 // While little room is left where files are stored, uploads are refused by name, /ready and the metrics say so, and
@@ -42,7 +44,8 @@ func TestADiskThatIsFullIsWaitedOut(t *testing.T) {
 	t.Parallel()
 	g := crawlsite.NewGraph(crawlsite.GraphOptions{Seed: *seed, Pages: 150, Chain: 5, Delay: 20 * time.Millisecond})
 	pages := crawlsite.New(g)
-	site, shop := httptest.NewServer(pages), newShop(t)
+	full := make(chan struct{})
+	site, shop := httptest.NewServer(heldBack(pages, diskPages, full)), newShop(t)
 	t.Cleanup(site.Close)
 	w := newWorldBeside(t, release{binary: binary}, []*httptest.Server{site, shop}, []string{devstack.Chromium},
 		fmt.Sprintf("CONVEYOR_UPLOAD_RESERVE=%d", diskReserve))
@@ -94,6 +97,7 @@ func TestADiskThatIsFullIsWaitedOut(t *testing.T) {
 	d.come("the crawl keeps pages", func() bool { return d.count(sqlBodies, []int64{run}) > 0 })
 	w.say("no room is left")
 	require.NoError(t, w.disk.fill(w.ctx, nil))
+	close(full)
 	d.come("the held file is started", func() bool {
 		code, _, err := w.ask(w.ctx, http.DefaultClient, importTenant, "POST", fmt.Sprintf("/uploads/%s/start", held), nil)
 		return err == nil && code == http.StatusAccepted
@@ -169,6 +173,21 @@ const (
 SELECT count(*) FROM listing_images i JOIN listings l ON l.id = i.listing_id
 WHERE l.platform_id = $1 AND i.state IN ('attached', 'failed')`
 )
+
+// heldBack answers so many requests of a site, and the rest of them once more is closed.
+func heldBack(site http.Handler, first int64, more chan struct{}) http.Handler {
+	var asked atomic.Int64
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if asked.Add(1) > first {
+			select {
+			case <-more:
+			case <-r.Context().Done():
+				return
+			}
+		}
+		site.ServeHTTP(w, r)
+	})
+}
 
 // A rig is a world in which several systems work at once, and what they were given to do.
 type rig struct {
