@@ -113,7 +113,7 @@ func TestPanelsAndAlertsHaveTheirMetrics(t *testing.T) {
 		return w.get("/queues", &report) == http.StatusOK && report.OpenDeadLetters() == 3
 	})
 	require.Equal(t, map[string]string{
-		"postgres": "ok", "rabbitmq": "ok", "management": "ok", "temporal": "ok", "redis": "ok",
+		"postgres": "ok", "rabbitmq": "ok", "management": "ok", "temporal": "ok", "redis": "ok", "files": "ok",
 	}, report.Services)
 	require.Empty(t, report.Warnings)
 	require.Equal(t, []api.DeadCount{
