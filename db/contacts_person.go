@@ -24,9 +24,9 @@ type Person struct {
 	LeftOut  int64       // messages and rows that are too many
 }
 
-// PersonBytes is how much of a person's messages, and of the rows, is exported: the newest. A file of a million rows
+// personBytes is how much of a person's messages, and of the rows, is exported: the newest. A file of a million rows
 // may be about one person.
-const PersonBytes = 16 << 20
+const personBytes = 16 << 20
 
 // An OptOut is a wish for no more messages.
 type OptOut struct {
@@ -110,7 +110,7 @@ func shown(ctx context.Context, pool *pgxpool.Pool, e AuditEntry) error {
 	return nil
 }
 
-// Export returns all that is kept of a contact, of its messages and rows up to PersonBytes each. Files that were
+// Export returns all that is kept of a contact, of its messages and rows up to personBytes each. Files that were
 // uploaded are not in it, nor are rows of them that were refused and whose phone and address could not be read: it
 // cannot be told whose they are.
 func (s *Contacts) Export(ctx context.Context, tenant string, id int64) (Person, error) {
@@ -148,11 +148,11 @@ func (s *Contacts) Export(ctx context.Context, tenant string, id int64) (Person,
 		if err := tx.QueryRow(ctx, sqlPersonHas, tenant, digest, persons).Scan(&p.LeftOut); err != nil {
 			return err
 		}
-		rows, _ = tx.Query(ctx, sqlPersonMessages, tenant, digest, PersonBytes)
+		rows, _ = tx.Query(ctx, sqlPersonMessages, tenant, digest, personBytes)
 		if p.Messages, err = pgx.CollectRows(rows, pgx.RowToStructByPos[PersonMessage]); err != nil {
 			return err
 		}
-		rows, _ = tx.Query(ctx, sqlPersonRefused, tenant, persons, PersonBytes)
+		rows, _ = tx.Query(ctx, sqlPersonRefused, tenant, persons, personBytes)
 		p.Refused, err = pgx.CollectRows(rows, pgx.RowToStructByPos[PersonRow])
 		p.LeftOut = max(0, p.LeftOut-int64(len(p.Messages)+len(p.Refused))) // others may be stored meanwhile
 		return err

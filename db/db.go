@@ -131,3 +131,27 @@ func refused(err error) error {
 	}
 	return err
 }
+
+// stated turns a zero value into NULL.
+func stated[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}
+
+// among are the values that a filter takes any of: nil, which is NULL, where it does not filter.
+//
+// A statement takes them as text[]. Where an index may begin with the column, one value is an =, for only that leaves
+// the rest of the index in its order: any array, of one value, too, is sorted. The planner knows the values, and leaves
+// of such a CASE what holds:
+//
+//	CASE WHEN $1::text[] IS NULL THEN true WHEN cardinality($1) = 1 THEN state = $1[1] ELSE state = ANY ($1) END
+func among[T ~string](values []T) []string {
+	var texts []string
+	for _, v := range values {
+		texts = append(texts, string(v))
+	}
+	return texts
+}

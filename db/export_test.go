@@ -45,6 +45,9 @@ func StartsOf(parts ...[]search.Block) []string {
 	return m.starts
 }
 
+// PersonBytes is how much of a person's messages, and of the rows, is exported.
+const PersonBytes = personBytes
+
 // A TenantTable is a table with rows of tenants, and how it is read and erased.
 type TenantTable struct {
 	Name, Column, Kept, Erase, Read string
