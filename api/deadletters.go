@@ -59,11 +59,32 @@ func (h DeadLetters) register(d *door) {
 	h.registerGroups(d, tags)
 }
 
+// LettersQuery is the filters of dead letters that take several values.
+type LettersQuery struct {
+	State    string `query:"state" default:"open" doc:"any of these, separated by commas or given again: open, replayed, resolved, discarded; any: whatever it is" example:"open,replayed"`
+	Queue    string `query:"queue" doc:"where they died; any of these, separated by commas or given again" example:"scraped.kijiji"`
+	Class    string `query:"class" doc:"of the fault; any of these, separated by commas or given again" example:"invalid"`
+	Platform string `query:"platform" doc:"of the advert, or of the advert that an image belongs to; any of these, separated by commas or given again" example:"kijiji"`
+
+	states, queues, classes, platforms []string
+}
+
+// letterStates are the states of dead letters.
+var letterStates = []string{"open", "replayed", "resolved", "discarded"}
+
+// wrong is what a schema cannot express.
+func (in *LettersQuery) wrong(ctx huma.Context) []error {
+	return anyOf(ctx, several{name: "state", values: &in.states, known: orAny(letterStates)},
+		several{name: "queue", values: &in.queues}, several{name: "class", values: &in.classes},
+		several{name: "platform", values: &in.platforms, form: platformName})
+}
+
+func (in *LettersQuery) filter() db.LetterFilter {
+	return db.LetterFilter{State: in.states, Queue: in.queues, Class: in.classes, Platform: in.platforms}
+}
+
 type listLettersInput struct {
-	State      string    `query:"state" default:"open" doc:"any of these, separated by commas or given again: open, replayed, resolved, discarded; any: whatever it is" example:"open,replayed"`
-	Queue      string    `query:"queue" doc:"where it died; any of these, separated by commas or given again" example:"scraped.kijiji"`
-	Class      string    `query:"class" doc:"of the fault; any of these, separated by commas or given again" example:"invalid"`
-	Platform   string    `query:"platform" doc:"of the advert, or of the advert that an image belongs to; any of these, separated by commas or given again" example:"kijiji"`
+	LettersQuery
 	Tenant     string    `query:"tenant" maxLength:"40" doc:"whose upload or message it is" example:"demo"`
 	Reason     string    `query:"reason" maxLength:"200" doc:"text that the reason contains, ignoring case"`
 	WorkflowID string    `query:"workflow_id" maxLength:"255" example:"listing/kijiji/1668602387"`
@@ -72,7 +93,6 @@ type listLettersInput struct {
 	Limit      int       `query:"limit" minimum:"1" maximum:"100" default:"20"`
 	Cursor     string    `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page, for the same query"`
 
-	asked lettersAsked
 	after *db.LetterPosition
 }
 
@@ -80,28 +100,13 @@ type listLettersInput struct {
 func (in *listLettersInput) Resolve(ctx huma.Context) (wrong []error) {
 	var err error
 	in.after, err = parseLetterCursor(in.Cursor)
-	return slices.Concat(wrongCursor(in.Cursor, err), in.asked.read(ctx),
-		wrongFilter("query.", in.filter()))
-}
-
-// lettersAsked are the filters of dead letters that take several values.
-type lettersAsked struct{ states, queues, classes, platforms []string }
-
-// letterStates are the states of dead letters.
-var letterStates = []string{"open", "replayed", "resolved", "discarded"}
-
-// read reads them from the query of a request.
-func (a *lettersAsked) read(ctx huma.Context) []error {
-	return anyOf(ctx, several{name: "state", values: &a.states, known: orAny(letterStates)},
-		several{name: "queue", values: &a.queues}, several{name: "class", values: &a.classes},
-		several{name: "platform", values: &a.platforms, form: platformName})
+	return slices.Concat(wrongCursor(in.Cursor, err), in.wrong(ctx), wrongFilter("query.", in.filter()))
 }
 
 func (in *listLettersInput) filter() db.LetterFilter {
-	return db.LetterFilter{
-		State: in.asked.states, Queue: in.asked.queues, Class: in.asked.classes, Platform: in.asked.platforms,
-		Tenant: in.Tenant, Reason: in.Reason, WorkflowID: in.WorkflowID, Since: in.Since, Until: in.Until,
-	}
+	f := in.LettersQuery.filter()
+	f.Tenant, f.Reason, f.WorkflowID, f.Since, f.Until = in.Tenant, in.Reason, in.WorkflowID, in.Since, in.Until
+	return f
 }
 
 // wrongFilter lists the values that Postgres cannot take, and the conditions that nothing can match.

@@ -30,24 +30,10 @@ func (h DeadLetters) registerGroups(d *door, tags []string) {
 	}), h.discardAll)
 }
 
-type groupLettersInput struct {
-	State    string `query:"state" default:"open" doc:"any of these, separated by commas or given again: open, replayed, resolved, discarded; any: whatever it is"`
-	Queue    string `query:"queue" doc:"where they died; any of these, separated by commas or given again" example:"scraped.kijiji"`
-	Class    string `query:"class" doc:"of the fault; any of these, separated by commas or given again" example:"invalid"`
-	Platform string `query:"platform" doc:"any of these, separated by commas or given again" example:"kijiji"`
-
-	asked lettersAsked
-}
-
-func (in *groupLettersInput) filter() db.LetterFilter {
-	a := in.asked
-	return db.LetterFilter{State: a.states, Queue: a.queues, Class: a.classes, Platform: a.platforms}
-}
+type groupLettersInput struct{ LettersQuery }
 
 // Resolve checks what a schema cannot express.
-func (in *groupLettersInput) Resolve(ctx huma.Context) []error {
-	return in.asked.read(ctx)
-}
+func (in *groupLettersInput) Resolve(ctx huma.Context) []error { return in.wrong(ctx) }
 
 // LetterGroups is the answer of GET /dead-letters/groups.
 type LetterGroups struct {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"regexp"
 	"slices"
@@ -301,8 +302,9 @@ func usualOf(o *huma.Operation, name string) string {
 // repeated refuses parameters that are given more than once, except lists: all but the first would be ignored.
 func repeated(ctx huma.Context, lists ...string) (wrong []error) {
 	address := ctx.URL()
-	for name, values := range address.Query() {
-		if len(values) > 1 && !slices.Contains(lists, name) {
+	query := address.Query()
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		if values := query[name]; len(values) > 1 && !slices.Contains(lists, name) {
 			wrong = append(wrong, &huma.ErrorDetail{
 				Message: "is given more than once", Location: "query." + name, Value: values,
 			})

@@ -121,6 +121,8 @@ func TestFiltersTakeSeveralValues(t *testing.T) {
 		}
 		require.Equal(t, []string{field}, refused(t, d.get(t, path), 422).fields(), path)
 	}
+	require.Equal(t, []string{"query.max_price", "query.min_area", "query.min_price", "query.text"}, refused(t,
+		d.get(t, "/listings?text=a&text=b&min_price=1&min_price=2&max_price=3&max_price=4&min_area=1&min_area=2"), 422).fields())
 	for _, path := range []string{"/replays?state=running,completed", "/crawl-runs?state=RUNNING&state=PAUSED",
 		"/crawl-requests?state=dead,failed", "/replays?state=any,running", "/adverts?reason=missing,%20low&platform=kijiji"} {
 		require.Equal(t, 200, d.get(t, path).Status, path)
