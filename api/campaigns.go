@@ -241,7 +241,7 @@ func (h Campaigns) output(ctx context.Context, c db.Campaign) *campaignOutput {
 
 type listCampaignsInput struct {
 	OfTenant
-	State  string `query:"state" default:"any" doc:"any of these, separated by commas or given again: draft, queued, running, paused, done, canceled; any: whatever it is" example:"running,paused"`
+	State  string `query:"state" default:"any" example:"running,paused"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"100" default:"20"`
 	Cursor string `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page"`
 
@@ -257,7 +257,11 @@ func (in *listCampaignsInput) Resolve(ctx huma.Context) []error {
 	var err error
 	in.after, err = parseCursor(in.Cursor, campaignOrder)
 	return slices.Concat(wrongCursor(in.Cursor, err),
-		anyOf(ctx, several{name: "state", values: &in.states, known: orAny(campaign.States)}))
+		anyOf(ctx, in.filters()...))
+}
+
+func (in *listCampaignsInput) filters() []several {
+	return []several{{name: "state", values: &in.states, known: orAny(campaign.States)}}
 }
 
 // CampaignPage is the answer of GET /campaigns.

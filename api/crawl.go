@@ -278,7 +278,7 @@ func (h Crawls) reach(ctx context.Context, id int64, call func(context.Context) 
 }
 
 type listCrawlsInput struct {
-	State  string `query:"state" default:"any" doc:"any of these, separated by commas or given again: RUNNING, PAUSED, COMPLETED, CANCELLED; any: whatever it is" example:"RUNNING,PAUSED"`
+	State  string `query:"state" default:"any" example:"RUNNING,PAUSED"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"100" default:"20"`
 	Cursor string `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page"`
 
@@ -291,7 +291,11 @@ func (in *listCrawlsInput) Resolve(ctx huma.Context) []error {
 	var err error
 	in.before, err = parseIDCursor(in.Cursor, crawlRunOrder)
 	return slices.Concat(wrongCursor(in.Cursor, err),
-		anyOf(ctx, several{name: "state", values: &in.states, known: orAny(crawl.RunStates)}))
+		anyOf(ctx, in.filters()...))
+}
+
+func (in *listCrawlsInput) filters() []several {
+	return []several{{name: "state", values: &in.states, known: orAny(crawl.RunStates)}}
 }
 
 // CrawlRunPage is the answer of GET /crawl-runs.

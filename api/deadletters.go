@@ -61,22 +61,24 @@ func (h DeadLetters) register(d *door) {
 
 // LettersQuery is the filters of dead letters that take several values.
 type LettersQuery struct {
-	State    string `query:"state" default:"open" doc:"any of these, separated by commas or given again: open, replayed, resolved, discarded; any: whatever it is" example:"open,replayed"`
-	Queue    string `query:"queue" doc:"where they died; any of these, separated by commas or given again" example:"scraped.kijiji"`
-	Class    string `query:"class" doc:"of the fault; any of these, separated by commas or given again" example:"invalid"`
-	Platform string `query:"platform" doc:"of the advert, or of the advert that an image belongs to; any of these, separated by commas or given again" example:"kijiji"`
+	State    string `query:"state" default:"open" example:"open,replayed"`
+	Queue    string `query:"queue" doc:"where they died" example:"scraped.kijiji"`
+	Class    string `query:"class" doc:"of the fault" example:"invalid"`
+	Platform string `query:"platform" doc:"of the advert, or of the advert that an image belongs to" example:"kijiji"`
 
 	states, queues, classes, platforms []string
 }
 
-// letterStates are the states of dead letters.
-var letterStates = []string{"open", "replayed", "resolved", "discarded"}
-
 // wrong is what a schema cannot express.
-func (in *LettersQuery) wrong(ctx huma.Context) []error {
-	return anyOf(ctx, several{name: "state", values: &in.states, known: orAny(letterStates)},
-		several{name: "queue", values: &in.queues}, several{name: "class", values: &in.classes},
-		several{name: "platform", values: &in.platforms, form: platformName})
+func (in *LettersQuery) wrong(ctx huma.Context) []error { return anyOf(ctx, in.filters()...) }
+
+func (in *LettersQuery) filters() []several {
+	return []several{
+		{name: "state", values: &in.states, known: orAny(db.LetterStates)},
+		{name: "queue", values: &in.queues},
+		{name: "class", values: &in.classes},
+		{name: "platform", values: &in.platforms, form: platformName},
+	}
 }
 
 func (in *LettersQuery) filter() db.LetterFilter {
@@ -122,7 +124,7 @@ func wrongFilter(at string, f db.LetterFilter) (wrong []error) {
 // A LetterSummary is a dead letter without its body and headers, which may hold personal data.
 type LetterSummary struct {
 	ID         int64      `json:"id"`
-	State      string     `json:"state" enum:"open,replayed,resolved,discarded" doc:"open needs an operator's decision; replayed has not died since"`
+	State      string     `json:"state" doc:"open needs an operator's decision; replayed has not died since"`
 	Queue      string     `json:"queue" doc:"that it was consumed from, and that a replay goes to"`
 	Tenant     string     `json:"tenant,omitempty" doc:"whose upload or message it is"`
 	Exchange   string     `json:"exchange" doc:"that it was first published to; empty is the default exchange"`
@@ -138,6 +140,11 @@ type LetterSummary struct {
 	Replays    int        `json:"replays"`
 	ReplayedAt *time.Time `json:"replayed_at,omitempty" doc:"the last time"`
 	Bytes      int        `json:"bytes" doc:"of the body"`
+}
+
+// TransformSchema implements huma.SchemaTransformer.
+func (LetterSummary) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	return ofThese(s, "state", db.LetterStates)
 }
 
 // A LetterItem is a dead letter in a list.

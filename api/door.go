@@ -63,6 +63,9 @@ func register[I, O any](d *door, o huma.Operation, handle func(context.Context, 
 		}
 		return out, nil
 	})
+	if in, ok := any(new(I)).(filtered); ok {
+		describe(d.api.OpenAPI().Paths[o.Path].Get, in.filters())
+	}
 }
 
 // A WorkflowLink is the address of a workflow in the Temporal Web UI.

@@ -299,7 +299,7 @@ func (h Drafts) cancel(ctx context.Context, in *crawlRequestInput) (*crawlReques
 }
 
 type listCrawlRequestsInput struct {
-	State  string    `query:"state" doc:"any of these, separated by commas or given again: pending (queued or running, see GET /crawl-requests/{event_id}), succeeded, failed, dead, canceled" example:"failed,dead"`
+	State  string    `query:"state" doc:"pending: queued or running, see GET /crawl-requests/{event_id}" example:"failed,dead"`
 	Since  time.Time `query:"since" doc:"requested at this time or later, RFC 3339"`
 	Limit  int       `query:"limit" minimum:"1" maximum:"100" default:"20"`
 	Cursor string    `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page, for the same query"`
@@ -316,11 +316,12 @@ func (in *listCrawlRequestsInput) Resolve(ctx huma.Context) []error {
 	var err error
 	in.after, err = parseCursor(in.Cursor, requestOrder)
 	return slices.Concat(wrongCursor(in.Cursor, err),
-		anyOf(ctx, several{name: "state", values: &in.states, known: requestStates}))
+		anyOf(ctx, in.filters()...))
 }
 
-// requestStates are the states of crawl requests in a list.
-var requestStates = []string{"pending", "succeeded", "failed", "dead", "canceled"}
+func (in *listCrawlRequestsInput) filters() []several {
+	return []several{{name: "state", values: &in.states, known: db.DraftRequestStates}}
+}
 
 // A DraftRequestSummary is a crawl request in a list.
 type DraftRequestSummary struct {
@@ -329,10 +330,15 @@ type DraftRequestSummary struct {
 	OutDir      string     `json:"out_dir,omitempty" doc:"as asked for"`
 	Locale      string     `json:"locale,omitempty" doc:"as asked for"`
 	RequestedAt time.Time  `json:"requested_at"`
-	State       string     `json:"state" enum:"pending,succeeded,failed,dead,canceled" doc:"failed: there is a draft with the reason; dead: there is no draft, and an operator must decide"`
+	State       string     `json:"state" doc:"failed: there is a draft with the reason; dead: there is no draft, and an operator must decide"`
 	DraftID     *uuid.UUID `json:"draft_id,omitempty"`
 	Error       *string    `json:"error,omitempty"`
 	DeadLetter  *int64     `json:"dead_letter,omitempty" doc:"for POST /dead-letters/{id}/replay"`
+}
+
+// TransformSchema implements huma.SchemaTransformer.
+func (DraftRequestSummary) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	return ofThese(s, "state", db.DraftRequestStates)
 }
 
 // DraftRequestPage is the answer of GET /crawl-requests.
@@ -366,16 +372,16 @@ func text(s *string) string {
 }
 
 type searchDraftsInput struct {
-	Outcome      string    `query:"outcome" doc:"any of these, separated by commas or given again: succeeded, failed"`
-	Host         string    `query:"host" doc:"of url, without a port; any of these, separated by commas or given again" example:"shop.example"`
+	Outcome      string    `query:"outcome"`
+	Host         string    `query:"host" doc:"of url, without a port" example:"shop.example"`
 	URL          string    `query:"url" maxLength:"2048" doc:"exactly as requested"`
 	Name         string    `query:"name" maxLength:"200" doc:"a part of the product's name, ignoring case"`
-	Brand        string    `query:"brand" doc:"ignoring case; any of these, separated by commas or given again; one with a comma in it is found as well"`
-	SKU          string    `query:"sku" doc:"any of these, separated by commas or given again; one with a comma in it is found as well"`
-	GTIN         string    `query:"gtin" doc:"any of these, separated by commas or given again" example:"4006381333931"`
-	MPN          string    `query:"mpn" doc:"any of these, separated by commas or given again; one with a comma in it is found as well"`
-	Availability string    `query:"availability" doc:"any of these, separated by commas or given again" example:"InStock"`
-	Currency     string    `query:"currency" doc:"ISO 4217; any of these, separated by commas or given again" example:"EUR"`
+	Brand        string    `query:"brand" doc:"ignoring case"`
+	SKU          string    `query:"sku"`
+	GTIN         string    `query:"gtin" example:"4006381333931"`
+	MPN          string    `query:"mpn"`
+	Availability string    `query:"availability" example:"InStock"`
+	Currency     string    `query:"currency" doc:"ISO 4217" example:"EUR"`
 	MinPrice     string    `query:"min_price" pattern:"^[0-9]{1,12}(\\.[0-9]{1,6})?$" doc:"inclusive, in any currency; combine with currency"`
 	MaxPrice     string    `query:"max_price" pattern:"^[0-9]{1,12}(\\.[0-9]{1,6})?$" doc:"inclusive"`
 	Since        time.Time `query:"since" doc:"made at this time or later, RFC 3339"`
@@ -395,19 +401,21 @@ func (in *searchDraftsInput) Resolve(ctx huma.Context) (wrong []error) {
 	var err error
 	in.after, err = parseCursor(in.Cursor, draftOrder)
 	return slices.Concat(wrongCursor(in.Cursor, err), wrongText("query.name", in.Name), wrongText("query.url", in.URL),
-		anyOf(ctx,
-			several{name: "outcome", values: &in.outcomes, known: draftOutcomes},
-			several{name: "host", values: &in.hosts},
-			several{name: "brand", values: &in.brands, commas: true},
-			several{name: "sku", values: &in.skus, commas: true},
-			several{name: "gtin", values: &in.gtins, form: gtinForm},
-			several{name: "mpn", values: &in.mpns, commas: true},
-			several{name: "availability", values: &in.availabilities},
-			several{name: "currency", values: &in.currencies, form: currencyForm}))
+		anyOf(ctx, in.filters()...))
 }
 
-// draftOutcomes are the outcomes of drafts.
-var draftOutcomes = []string{"succeeded", "failed"}
+func (in *searchDraftsInput) filters() []several {
+	return []several{
+		{name: "outcome", values: &in.outcomes, known: draft.Outcomes},
+		{name: "host", values: &in.hosts},
+		{name: "brand", values: &in.brands, commas: true},
+		{name: "sku", values: &in.skus, commas: true},
+		{name: "gtin", values: &in.gtins, form: gtinForm},
+		{name: "mpn", values: &in.mpns, commas: true},
+		{name: "availability", values: &in.availabilities},
+		{name: "currency", values: &in.currencies, form: currencyForm},
+	}
+}
 
 // gtinForm and currencyForm are the forms of their values.
 var (
@@ -421,7 +429,7 @@ type DraftSummary struct {
 	EventID      uuid.UUID    `json:"event_id" doc:"of the crawl request"`
 	URL          string       `json:"url" doc:"as requested"`
 	FinalURL     *string      `json:"final_url,omitempty" doc:"after redirects"`
-	Outcome      string       `json:"outcome" enum:"succeeded,failed"`
+	Outcome      string       `json:"outcome"`
 	Class        string       `json:"class,omitempty" doc:"of the failure: transient ones may succeed another time"`
 	Error        string       `json:"error,omitempty" doc:"why it failed"`
 	Status       *int         `json:"status,omitempty" doc:"HTTP"`
@@ -439,6 +447,11 @@ type DraftSummary struct {
 	TookMS       int64        `json:"took_ms" doc:"milliseconds from opening the page to storing its files"`
 	CreatedAt    time.Time    `json:"created_at"`
 	UpdatedAt    time.Time    `json:"updated_at"`
+}
+
+// TransformSchema implements huma.SchemaTransformer.
+func (DraftSummary) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	return ofThese(s, "outcome", draft.Outcomes)
 }
 
 func showDraft(d db.DraftSummary) DraftSummary { return DraftSummary(d) }

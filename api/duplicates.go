@@ -51,7 +51,7 @@ func (h Duplicates) register(d *door) {
 }
 
 type listDuplicatesInput struct {
-	Kind     string `query:"kind" doc:"with such an advert; any of these, separated by commas or given again: duplicate (of another platform), repost (of the same one)"`
+	Kind     string `query:"kind" doc:"with such an advert: of another platform (duplicate), or of the same one (repost)"`
 	Reviewed string `query:"reviewed" enum:"yes,no" doc:"whether a person has said something of it"`
 	Listing  string `query:"listing" format:"uuid" doc:"the home of this listing"`
 	Limit    int    `query:"limit" minimum:"1" maximum:"100" default:"20"`
@@ -69,11 +69,12 @@ func (in *listDuplicatesInput) Resolve(ctx huma.Context) []error {
 	var err error
 	in.after, err = parseCursor(in.Cursor, homesOrder)
 	return slices.Concat(wrongCursor(in.Cursor, err),
-		anyOf(ctx, several{name: "kind", values: &in.kinds, known: homeKinds}))
+		anyOf(ctx, in.filters()...))
 }
 
-// homeKinds are the kinds of adverts of a home, but for the first.
-var homeKinds = []string{"duplicate", "repost"}
+func (in *listDuplicatesInput) filters() []several {
+	return []several{{name: "kind", values: &in.kinds, known: strung(listing.MatchKinds)}}
+}
 
 // Home is adverts that are taken for one home.
 type Home struct {

@@ -67,9 +67,9 @@ func (h Listings) register(d *door) {
 
 // ListingQuery is the filters that a list and an export of listings have.
 type ListingQuery struct {
-	Platform      string    `query:"platform" doc:"any of these, separated by commas or given again" example:"kijiji"`
-	Status        string    `query:"status" default:"active" doc:"any of these, separated by commas or given again: active, archived, claimed; any: whatever it is" example:"active,claimed"`
-	Neighbourhood string    `query:"neighbourhood" doc:"keys, as in the answer; any of these, separated by commas or given again"`
+	Platform      string    `query:"platform" example:"kijiji"`
+	Status        string    `query:"status" default:"active" example:"active,claimed"`
+	Neighbourhood string    `query:"neighbourhood" doc:"keys, as in the answer"`
 	MinPrice      int64     `query:"min_price" minimum:"0" maximum:"100000000" doc:"whole CAD a month, inclusive"`
 	MaxPrice      int64     `query:"max_price" minimum:"0" maximum:"100000000" doc:"whole CAD a month, inclusive"`
 	Bedrooms      []int     `query:"bedrooms" maxItems:"10" doc:"any of these, separated by commas; 0 is a studio" example:"[2,3]"`
@@ -122,14 +122,16 @@ func (in *ListingQuery) check(ctx huma.Context, wrong *[]error) {
 			refuse("rooms", fmt.Sprint(n), errors.New("expected numbers above 0, to 50"))
 		}
 	}
-	*wrong = append(*wrong, anyOf(ctx,
-		several{name: "status", values: &in.statuses, known: orAny(listingStatuses)},
-		several{name: "platform", values: &in.platforms, form: platformName},
-		several{name: "neighbourhood", values: &in.hoods, form: neighbourhoodKey})...)
+	*wrong = append(*wrong, anyOf(ctx, in.filters()...)...)
 }
 
-// listingStatuses are the statuses of listings.
-var listingStatuses = []string{"active", "archived", "claimed"}
+func (in *ListingQuery) filters() []several {
+	return []several{
+		{name: "status", values: &in.statuses, known: orAny(listing.Statuses)},
+		{name: "platform", values: &in.platforms, form: platformName},
+		{name: "neighbourhood", values: &in.hoods, form: neighbourhoodKey},
+	}
+}
 
 // neighbourhoodKey is the form of the key of a neighbourhood.
 var neighbourhoodKey = regexp.MustCompile(`^[a-z0-9-]{1,100}$`)

@@ -38,9 +38,9 @@ func (h Listings) registerAdverts(d *door) {
 }
 
 type listAdvertsInput struct {
-	Status   string    `query:"status" default:"rejected" doc:"any of these, separated by commas or given again: rejected, duplicate (another advert is shown for its home)"`
-	Platform string    `query:"platform" doc:"any of these, separated by commas or given again" example:"kijiji"`
-	Reason   string    `query:"reason" doc:"code of one of the reasons; any of these, separated by commas or given again" example:"missing"`
+	Status   string    `query:"status" default:"rejected" doc:"duplicate: another advert is shown for its home"`
+	Platform string    `query:"platform" example:"kijiji"`
+	Reason   string    `query:"reason" doc:"code of one of the reasons" example:"missing"`
 	Since    time.Time `query:"since" doc:"arrival of the newest revision, inclusive, RFC 3339"`
 	Text     string    `query:"text" maxLength:"200" doc:"that stands in title or description, in any case, with accents or without; looked for in the next 10,000 that the other filters let through"`
 	Limit    int       `query:"limit" minimum:"1" maximum:"100" default:"20"`
@@ -59,13 +59,16 @@ func (in *listAdvertsInput) Resolve(ctx huma.Context) (wrong []error) {
 	in.after, err = parseCursor(in.Cursor, advertsOrder)
 	refusing(&wrong)("cursor", in.Cursor, err)
 	return slices.Concat(wrong, wrongText("query.text", in.Text),
-		anyOf(ctx, several{name: "status", values: &in.statuses, known: advertStatuses},
-			several{name: "platform", values: &in.platforms, form: platformName},
-			several{name: "reason", values: &in.codes, form: reasonCode}))
+		anyOf(ctx, in.filters()...))
 }
 
-// advertStatuses are the statuses of adverts that are no listings.
-var advertStatuses = []string{"rejected", "duplicate"}
+func (in *listAdvertsInput) filters() []several {
+	return []several{
+		{name: "status", values: &in.statuses, known: db.AdvertStatuses},
+		{name: "platform", values: &in.platforms, form: platformName},
+		{name: "reason", values: &in.codes, form: reasonCode},
+	}
+}
 
 // reasonCode is the form of the code of a reason.
 var reasonCode = regexp.MustCompile(`^[a-z0-9_-]{1,50}$`)
@@ -77,13 +80,18 @@ type AdvertSummary struct {
 	PlatformID     string           `json:"platform_id"`
 	URL            string           `json:"url"`
 	Title          string           `json:"title,omitempty" doc:"as the platform shows it; cut to 300 characters"`
-	Status         string           `json:"status" enum:"rejected,duplicate"`
+	Status         string           `json:"status"`
 	Reasons        []listing.Reason `json:"reasons" doc:"every one"`
 	DuplicateOf    *uuid.UUID       `json:"duplicate_of,omitempty" doc:"the listing that is shown for its home"`
 	Revision       int64            `json:"revision" doc:"counts different payloads"`
 	RevisedAt      time.Time        `json:"revised_at" doc:"arrival of the newest revision"`
 	FirstScrapedAt time.Time        `json:"first_scraped_at"`
 	LastScrapedAt  time.Time        `json:"last_scraped_at"`
+}
+
+// TransformSchema implements huma.SchemaTransformer.
+func (AdvertSummary) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	return ofThese(s, "status", db.AdvertStatuses)
 }
 
 // AdvertPage is the answer of GET /adverts.
@@ -104,7 +112,7 @@ func (h Listings) adverts(ctx context.Context, in *listAdvertsInput) (*listAdver
 }
 
 type advertReasonsInput struct {
-	Platform string `query:"platform" doc:"any of these, separated by commas or given again" example:"kijiji"`
+	Platform string `query:"platform" example:"kijiji"`
 	Days     int    `query:"days" minimum:"1" maximum:"366" default:"14" doc:"how many, today included"`
 
 	Since time.Time `query:"since" doc:"of the last revision, inclusive, RFC 3339; in place of days"`
@@ -113,8 +121,10 @@ type advertReasonsInput struct {
 }
 
 // Resolve reads the platforms.
-func (in *advertReasonsInput) Resolve(ctx huma.Context) []error {
-	return anyOf(ctx, several{name: "platform", values: &in.platforms, form: platformName})
+func (in *advertReasonsInput) Resolve(ctx huma.Context) []error { return anyOf(ctx, in.filters()...) }
+
+func (in *advertReasonsInput) filters() []several {
+	return []several{{name: "platform", values: &in.platforms, form: platformName}}
 }
 
 // ReasonCounts is the answer of GET /adverts/reasons.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
 	"github.com/mtlrent/conveyor/db"
@@ -16,7 +17,7 @@ type ListingSummary struct {
 	ID                uuid.UUID  `json:"id"`
 	Platform          string     `json:"platform"`
 	PlatformID        string     `json:"platform_id"`
-	Status            string     `json:"status" enum:"active,archived,claimed"`
+	Status            string     `json:"status"`
 	URL               string     `json:"url"`
 	Title             string     `json:"title"`
 	RentCents         int64      `json:"rent_cents" doc:"CAD cents a month"`
@@ -36,6 +37,11 @@ type ListingSummary struct {
 	PublishedAt       time.Time  `json:"published_at"`
 	UpdatedAt         time.Time  `json:"updated_at"`
 	PostedAt          *time.Time `json:"posted_at,omitempty"`
+}
+
+// TransformSchema implements huma.SchemaTransformer.
+func (ListingSummary) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	return ofThese(s, "status", listing.Statuses)
 }
 
 func showListing(l db.ListingSummary) ListingSummary { return ListingSummary(l) }

@@ -176,10 +176,10 @@ func (h Messages) send(ctx context.Context, tenant string, in *sendMessageInput)
 
 // MessageQuery is the filters that lists of messages have.
 type MessageQuery struct {
-	State string `query:"state" default:"any" doc:"any of these, separated by commas or given again: queued, sending, unknown, sent, delivered, read, failed, skipped; any: whatever it is" example:"failed,unknown"`
+	State string `query:"state" default:"any" example:"failed,unknown"`
 	Limit int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
-	Class string `query:"class" doc:"of the last error, or why they were skipped; any of these, separated by commas or given again"`
-	Code  string `query:"code" pattern:"^[0-9]{1,9}(,[0-9]{1,9}){0,19}$" doc:"of the last error, Meta's; 0: those without one; any of these, separated by commas or given again"`
+	Class string `query:"class" doc:"of the last error, or why they were skipped"`
+	Code  string `query:"code" pattern:"^[0-9]{1,9}(,[0-9]{1,9}){0,19}$" doc:"of the last error, Meta's; 0: those without one"`
 
 	states, classes, codes []string
 }
@@ -191,10 +191,14 @@ var (
 )
 
 // wrong is what a schema cannot express.
-func (in *MessageQuery) wrong(ctx huma.Context) []error {
-	return anyOf(ctx, several{name: "state", values: &in.states, known: orAny(campaign.Statuses)},
-		several{name: "class", values: &in.classes, form: messageClass},
-		several{name: "code", values: &in.codes, form: messageCode})
+func (in *MessageQuery) wrong(ctx huma.Context) []error { return anyOf(ctx, in.filters()...) }
+
+func (in *MessageQuery) filters() []several {
+	return []several{
+		{name: "state", values: &in.states, known: orAny(campaign.Statuses)},
+		{name: "class", values: &in.classes, form: messageClass},
+		{name: "code", values: &in.codes, form: messageCode},
+	}
 }
 
 func (in *MessageQuery) filter() db.MessageFilter {

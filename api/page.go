@@ -241,7 +241,7 @@ func (f several) read(query url.Values) error {
 			*f.values = append(*f.values, text)
 		}
 	}
-	if f.known != nil && slices.Contains(values, "any") {
+	if f.known != nil && slices.Contains(values, anyValue) {
 		*f.values = nil
 	}
 	return nil
@@ -264,14 +264,61 @@ func parts(texts ...string) (values []string) {
 	return values
 }
 
-// orAny are the values that a filter of states knows, and any.
-func orAny[S ~string](states []S) []string {
-	return append(each(states, func(s S) string { return string(s) }), "any")
+// strung are values as a filter knows them.
+func strung[S ~string](values []S) []string {
+	return each(values, func(v S) string { return string(v) })
 }
+
+// anyValue is the value of a filter that lets everything through.
+const anyValue = "any"
+
+// orAny are the values that a filter of states knows, and any.
+func orAny[S ~string](states []S) []string { return append(strung(states), anyValue) }
 
 // valuesOf gives a type of its own to the values of a filter.
 func valuesOf[S ~string](values []string) []S {
 	return each(values, func(v string) S { return S(v) })
+}
+
+// A filtered input has filters that take several values.
+type filtered interface{ filters() []several }
+
+// describe says in the document which values the filters of an operation take.
+func describe(o *huma.Operation, filters []several) {
+	for _, f := range filters {
+		for _, p := range o.Parameters {
+			if p.Name == f.name && p.In == "query" {
+				p.Schema.Description = f.description(p.Schema.Description)
+				p.Description = p.Schema.Description
+			}
+		}
+	}
+}
+
+// description is what the document says of a filter; it begins with what is so of this one only.
+func (f several) description(own string) string {
+	text := "any of these, separated by commas or given again"
+	if own != "" {
+		text = own + "; " + text
+	}
+	if f.known != nil {
+		listed := slices.DeleteFunc(slices.Clone(f.known), func(v string) bool { return v == anyValue })
+		text += ": " + strings.Join(listed, ", ")
+	}
+	if slices.Contains(f.known, anyValue) {
+		text += "; any: whatever it is"
+	}
+	if f.commas {
+		text += "; one with a comma in it is found as well"
+	}
+	return text
+}
+
+// ofThese gives a property of an answer its values, where the field cannot have a type that knows them: the answer is
+// converted from what the store returns.
+func ofThese[S ~string](answer *huma.Schema, property string, values []S) *huma.Schema {
+	answer.Properties[property].Enum = each(values, func(v S) any { return string(v) })
+	return answer
 }
 
 // anyOf reads the filters that take several values, and refuses other parameters that are given more than once.

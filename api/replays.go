@@ -111,7 +111,7 @@ func (in *createReplayInput) Resolve(huma.Context) []error {
 // Replay is a replay and its progress.
 type Replay struct {
 	ID        uuid.UUID            `json:"id"`
-	State     string               `json:"state" enum:"running,completed,canceled,failed"`
+	State     string               `json:"state"`
 	Stage     Stage                `json:"stage"`
 	Filter    listing.ReplayFilter `json:"filter" doc:"which raw listings it takes"`
 	Rate      int                  `json:"rate" doc:"adverts a second, at most"`
@@ -130,6 +130,11 @@ type Replay struct {
 	EndedAt   *time.Time           `json:"ended_at,omitempty"`
 	ETA       *time.Time           `json:"eta,omitempty" doc:"when it ends at the pace so far; absent until all are counted"`
 	Workflow  WorkflowLink         `json:"workflow"`
+}
+
+// TransformSchema implements huma.SchemaTransformer.
+func (Replay) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	return ofThese(s, "state", listing.ReplayStates)
 }
 
 // ReplayOutcomes counts the adverts of a replay by how they ended.
@@ -208,7 +213,7 @@ func (h Replays) create(ctx context.Context, in *createReplayInput) (*createRepl
 }
 
 type listReplaysInput struct {
-	State  string `query:"state" default:"any" doc:"any of these, separated by commas or given again: running, completed, canceled, failed; any: whatever it is"`
+	State  string `query:"state" default:"any"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"100" default:"20"`
 	Cursor string `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page"`
 
@@ -219,15 +224,16 @@ type listReplaysInput struct {
 // replayOrder is the only order of replays, for their cursors.
 const replayOrder = "replays"
 
-// replayStates are the states of replays.
-var replayStates = []string{"running", "completed", "canceled", "failed"}
-
 // Resolve reads the cursor.
 func (in *listReplaysInput) Resolve(ctx huma.Context) []error {
 	var err error
 	in.after, err = parseCursor(in.Cursor, replayOrder)
 	return slices.Concat(wrongCursor(in.Cursor, err),
-		anyOf(ctx, several{name: "state", values: &in.states, known: orAny(replayStates)}))
+		anyOf(ctx, in.filters()...))
+}
+
+func (in *listReplaysInput) filters() []several {
+	return []several{{name: "state", values: &in.states, known: orAny(listing.ReplayStates)}}
 }
 
 // ReplayPage is the answer of GET /replays.

@@ -39,7 +39,7 @@ const (
 type SearchDelivery struct {
 	ID         uuid.UUID    `json:"id" doc:"that webhooks have in Conveyor-Delivery"`
 	Target     SearchTarget `json:"target"`
-	State      string       `json:"state" enum:"waiting,started,sent,failed,dropped"`
+	State      string       `json:"state"`
 	DueAt      time.Time    `json:"due_at"`
 	Tries      int          `json:"tries" doc:"that have failed"`
 	Reason     string       `json:"reason,omitempty" doc:"of the last failure, or why it was dropped"`
@@ -49,25 +49,31 @@ type SearchDelivery struct {
 	Workflow   WorkflowLink `json:"workflow"`
 }
 
+// TransformSchema implements huma.SchemaTransformer.
+func (SearchDelivery) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	return ofThese(s, "state", db.DeliveryStates)
+}
+
 // SearchDeliveries is the answer of GET /searches/{search}/deliveries.
 type SearchDeliveries Page[SearchDelivery]
 
 type searchDeliveriesInput struct {
 	OfTenant
 	Search uuid.UUID `path:"search"`
-	State  string    `query:"state" doc:"any of these, separated by commas or given again: waiting, started, sent, failed, dropped" example:"failed,dropped"`
+	State  string    `query:"state" example:"failed,dropped"`
 	Cursor string    `query:"cursor" maxLength:"1000"`
 	Limit  int       `query:"limit" minimum:"1" maximum:"100" default:"50"`
 
 	states []string
 }
 
-// deliveryStates are the states of deliveries.
-var deliveryStates = []string{"waiting", "started", "sent", "failed", "dropped"}
-
 // Resolve reads the states.
 func (in *searchDeliveriesInput) Resolve(ctx huma.Context) []error {
-	return anyOf(ctx, several{name: "state", values: &in.states, known: deliveryStates})
+	return anyOf(ctx, in.filters()...)
+}
+
+func (in *searchDeliveriesInput) filters() []several {
+	return []several{{name: "state", values: &in.states, known: db.DeliveryStates}}
 }
 
 type searchDeliveriesOutput struct{ Body SearchDeliveries }

@@ -142,14 +142,9 @@ func streamed(description, contentType string) map[string]*huma.Response {
 // UploadState is how far an upload is.
 type UploadState db.UploadState
 
-var uploadStates = []db.UploadState{
-	db.UploadHeld, db.UploadReceived, db.UploadSplitting, db.UploadRunning, db.UploadDone, db.UploadFailed,
-	db.UploadCanceled,
-}
-
 // Schema implements huma.SchemaProvider.
 func (UploadState) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeString, Enum: each(uploadStates, func(s db.UploadState) any { return string(s) })}
+	return &huma.Schema{Type: huma.TypeString, Enum: each(db.UploadStates, func(s db.UploadState) any { return string(s) })}
 }
 
 // UploadOptions say how a file is read.
@@ -234,7 +229,7 @@ func (h Uploads) progress(ctx context.Context, u db.Upload) (Upload, error) {
 
 type listUploadsInput struct {
 	OfTenant
-	State  string `query:"state" default:"any" doc:"any of these, separated by commas or given again: held, received, splitting, running, done, failed, canceled; any: whatever it is" example:"received,splitting,running"`
+	State  string `query:"state" default:"any" example:"received,splitting,running"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"100" default:"20"`
 	Cursor string `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page"`
 
@@ -250,7 +245,11 @@ func (in *listUploadsInput) Resolve(ctx huma.Context) []error {
 	var err error
 	in.after, err = parseCursor(in.Cursor, uploadOrder)
 	return slices.Concat(wrongCursor(in.Cursor, err),
-		anyOf(ctx, several{name: "state", values: &in.states, known: orAny(db.UploadStates)}))
+		anyOf(ctx, in.filters()...))
+}
+
+func (in *listUploadsInput) filters() []several {
+	return []several{{name: "state", values: &in.states, known: orAny(db.UploadStates)}}
 }
 
 // UploadPage is the answer of GET /uploads.

@@ -14,10 +14,13 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
+// LetterStates are the states of a dead letter: open needs an operator's decision; replayed has not died since.
+var LetterStates = []string{"open", "replayed", "resolved", "discarded"}
+
 // A LetterFilter says which dead letters are meant. An empty string or slice and a zero time do not filter; of several
 // values any will do.
 type LetterFilter struct {
-	State      []string // open replayed resolved discarded
+	State      []string // of LetterStates
 	Queue      []string
 	Class      []string // of fault
 	Platform   []string // whose adverts, and images of adverts, they are
@@ -60,7 +63,7 @@ type LetterPosition struct {
 // A LetterSummary is a dead letter in a list: neither body nor headers, where people's data may stand.
 type LetterSummary struct {
 	ID         int64
-	State      string // open replayed resolved discarded; open needs an operator's decision; replayed has not died since
+	State      string // of LetterStates
 	Queue      string // that it was consumed from, and that a replay goes to
 	Tenant     string // whose it is; "" = of none
 	Exchange   string // that it was first published to; empty is the default exchange

@@ -179,9 +179,12 @@ func (s *Drafts) Request(ctx context.Context, eventID uuid.UUID, queue string) (
 	return out, nil
 }
 
+// DraftRequestStates are the states of a crawl request in a list.
+var DraftRequestStates = []string{"pending", "succeeded", "failed", "dead", "canceled"}
+
 // A DraftRequestFilter says which crawl requests to return. Zero values do not filter.
 type DraftRequestFilter struct {
-	State []string // pending, succeeded, failed, dead or canceled
+	State []string // of DraftRequestStates
 	Since *time.Time
 	After *Position // the last request of the page before
 	Limit int       // 1 to 100
@@ -194,7 +197,7 @@ type DraftRequestSummary struct {
 	OutDir      string // as asked for; "" = out
 	Locale      string // as asked for; "" = en-US
 	RequestedAt time.Time
-	State       string // pending, succeeded, failed, dead or canceled
+	State       string // of DraftRequestStates
 	DraftID     *uuid.UUID
 	Error       *string // of the draft, or of its dead letter
 	DeadLetter  *int64  // where there is no draft, and it was not replayed

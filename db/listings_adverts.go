@@ -12,10 +12,13 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
+// AdvertStatuses are those of adverts that are no listings. For the home of a duplicate another advert is shown.
+var AdvertStatuses = []string{"rejected", "duplicate"}
+
 // AdvertFilter says which of the adverts that are no listings to return. An empty string or slice and a zero time
 // do not filter; of several values any will do.
 type AdvertFilter struct {
-	Status   []string // rejected, duplicate: another advert is shown for its home; none: rejected
+	Status   []string // of AdvertStatuses; none: rejected
 	Platform []string
 	Code     []string  // of one of its reasons
 	Since    time.Time // arrival of the newest revision, inclusive
@@ -31,7 +34,7 @@ type AdvertSummary struct {
 	PlatformID     string
 	URL            string
 	Title          string // as the platform shows it; cut to 300 characters
-	Status         string // rejected duplicate
+	Status         string // of AdvertStatuses
 	Reasons        []listing.Reason
 	DuplicateOf    *uuid.UUID // the listing that is shown for its home
 	Revision       int64      // counts different payloads

@@ -58,7 +58,7 @@ type HomeVerdict struct {
 
 // HomeFilter says which homes to return. A zero field does not filter; of several values any will do.
 type HomeFilter struct {
-	Kind     []string // duplicate or repost: that one of its adverts is
+	Kind     []string // of listing.MatchKinds: that one of its adverts is
 	Reviewed *bool    // a person has said something of one of its adverts
 	Listing  *uuid.UUID
 	After    *Position // the last home of the page before

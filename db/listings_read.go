@@ -24,7 +24,7 @@ type Box struct{ West, South, East, North float64 }
 // ListingFilter says which listings to return. A nil pointer or slice and an empty string do not filter; of several
 // values any will do.
 type ListingFilter struct {
-	Status        []string // active archived claimed
+	Status        []string // of listing.Statuses
 	Platform      []string
 	Neighbourhood []string // keys
 	MinRentCents  *int64

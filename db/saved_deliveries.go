@@ -11,13 +11,16 @@ import (
 	"github.com/mtlrent/conveyor/domain/saved"
 )
 
+// DeliveryStates are the states of a message to a target.
+var DeliveryStates = []string{"waiting", "started", "sent", "failed", "dropped"}
+
 // A SavedDelivery is a message to a target of a search, without its address.
 type SavedDelivery struct {
 	ID         uuid.UUID
 	Target     uuid.UUID
 	Kind       saved.Channel
 	Label      string // of the target
-	State      string // waiting started sent failed dropped
+	State      string // of DeliveryStates
 	DueAt      time.Time
 	Tries      int    // that have failed
 	Reason     string // of the last failure, or why it was dropped

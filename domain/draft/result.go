@@ -38,6 +38,9 @@ const (
 	Unmade    = "unmade" // for a reason of our own, which says nothing of the page: it is not stored
 )
 
+// Outcomes are those of crawls that are stored.
+var Outcomes = []string{Succeeded, Failed}
+
 // A Result is the outcome of one crawl. A failure has the same shape, so that it is kept as a draft is.
 type Result struct {
 	Request

@@ -37,6 +37,9 @@ const (
 	ReplayFailed    = "failed"    // it could not go on
 )
 
+// ReplayStates are all of them.
+var ReplayStates = []string{ReplayRunning, ReplayCompleted, ReplayCanceled, ReplayFailed}
+
 // Why a replay passes an advert by.
 const (
 	SkipStaged        = "staged"         // it came normalized by another team: there is no raw advert to normalize

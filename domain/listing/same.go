@@ -19,6 +19,9 @@ const (
 	Repost    MatchKind = "repost"    // on one platform: link them, merge nothing
 )
 
+// MatchKinds are all of them.
+var MatchKinds = []MatchKind{Duplicate, Repost}
+
 // A Match is the verdict on two adverts. Its zero value means two homes, or too little to tell.
 type Match struct {
 	Kind    MatchKind `json:"kind,omitempty"`

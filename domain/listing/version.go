@@ -15,11 +15,14 @@ type Payload struct {
 	Pass      int64     // counts, for the IDs of events, how often it was brought to its end; 0 = it is new
 }
 
+// Statuses are those of a published listing.
+var Statuses = []string{"active", "archived", "claimed"}
+
 // A Version is the normalized form of one revision of an advert, and how it compares with the published listing.
 type Version struct {
 	Listing   Listing
 	Revision  int64   // of the raw advert that it was made of; counts different payloads, from 1
-	Published string  // status of the published listing: active archived claimed; "" = not published
+	Published string  // status of the published listing, one of Statuses; "" = not published
 	Claimed   bool    // it is to be claimed from the start; false where it is published
 	Same      bool    // the published listing says the same already
 	Before    Listing // the published listing; zero where Published is ""
