@@ -4,15 +4,12 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base64"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"text/tabwriter"
 	"time"
@@ -230,10 +227,8 @@ func (p *posting) unlimited(ctx context.Context, tenants, each int) error {
 		} else if n > 0 && time.Since(at) > 5*time.Second { // the answers of some were lost
 			break
 		}
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := pause(ctx, lookEvery); err != nil {
+			return err
 		}
 		if time.Since(began) > 3*time.Minute {
 			return fmt.Errorf("only %d messages were sent in three minutes", last)
@@ -258,11 +253,17 @@ func (p *posting) wait(ctx context.Context) error {
 	if err := p.launch.WakeDispatch(ctx, "first"); err != nil {
 		return err
 	}
-	for p.api.Counts().Accepted == 0 {
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-ctx.Done():
-			return ctx.Err()
+	return p.accepted(ctx, 1)
+}
+
+// lookEvery is how often the bench looks at what was sent.
+const lookEvery = 20 * time.Millisecond
+
+// accepted waits until so many messages are accepted.
+func (p *posting) accepted(ctx context.Context, n int) error {
+	for p.api.Counts().Accepted < n {
+		if err := pause(ctx, lookEvery); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -381,24 +382,11 @@ func (p *posting) flooded(ctx context.Context, tenants int, during time.Duration
 // send sends a message to one person by the API, and returns its ID.
 func (p *posting) send(ctx context.Context, tenant string, sender uuid.UUID, to string) (string, error) {
 	body := fmt.Sprintf(`{"sender": %q, "to": %q, "body": {"type": "text", "text": {"body": "Code 1234"}}}`, sender, to)
-	address := p.system.api + "/messages?tenant=" + tenant
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(body))
-	if err != nil {
-		return "", err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return "", err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusAccepted {
-		return "", errors.New(resp.Status)
-	}
 	var m struct {
 		ID string `json:"id"`
 	}
-	return m.ID, json.NewDecoder(resp.Body).Decode(&m)
+	err := postJSON(ctx, p.system.api+"/messages?tenant="+tenant, body, &m)
+	return m.ID, err
 }
 
 // rates has a tenant of each tier send for a minute, by so many worker processes.

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"slices"
 	"text/tabwriter"
 	"time"
@@ -118,16 +116,10 @@ func (p *posting) campaign(ctx context.Context, tenant string, sender uuid.UUID,
 
 // sending waits until so many more messages are accepted.
 func (p *posting) sending(ctx context.Context, more int) error {
-	end := time.Now().Add(time.Minute)
-	for before := p.api.Counts().Accepted; p.api.Counts().Accepted < before+more; {
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		if time.Now().After(end) {
-			return errors.New("the campaign does not send")
-		}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	if err := p.accepted(ctx, p.api.Counts().Accepted+more); err != nil {
+		return fmt.Errorf("the campaign does not send: %w", err)
 	}
 	return nil
 }
@@ -135,21 +127,8 @@ func (p *posting) sending(ctx context.Context, more int) error {
 // act does something to a campaign by the API, and says when that was answered.
 func (p *posting) act(ctx context.Context, tenant string, id uuid.UUID, action string) (answered time.Time, err error) {
 	address := fmt.Sprintf("%s/campaigns/%s/%s?tenant=%s", p.system.api, id, action, tenant)
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, nil)
-	if err != nil {
-		return answered, err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return answered, err
-	}
-	defer resp.Body.Close()
-	answered = time.Now()
-	if resp.StatusCode >= 300 {
-		text, _ := io.ReadAll(resp.Body)
-		return answered, fmt.Errorf("%s: %s: %s", action, resp.Status, text)
-	}
-	return answered, nil
+	err = postJSON(ctx, address, "{}", new(struct{}))
+	return time.Now(), err
 }
 
 // printPaused prints the figures of pauses.

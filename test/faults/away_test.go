@@ -1,11 +1,9 @@
 package faults
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -224,19 +222,8 @@ func (s *singles) taken() bool {
 func (s *singles) post(n int) bool {
 	ctx, cancel := context.WithTimeout(s.ctx, servicetest.Patience())
 	defer cancel()
-	text := fmt.Sprintf(`{"sender":"%s","to":"+1438%07d","body":{"type":"text","text":{"body":"Bonjour"}}}`, s.sender, 5550000+n)
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.vars["CONVEYOR_API_URL"]+"/messages?tenant=acme",
-		bytes.NewReader([]byte(text)))
-	if err != nil {
-		return false
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Idempotency-Key", fmt.Sprint("single-", n))
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return false
-	}
-	defer resp.Body.Close()
-	_, _ = io.Copy(io.Discard, resp.Body)
-	return resp.StatusCode < 300
+	in := body(fmt.Sprintf(`{"sender":"%s","to":"+1438%07d","body":{"type":"text","text":{"body":"Bonjour"}}}`, s.sender, 5550000+n))
+	in.key = fmt.Sprint("single-", n)
+	code, _, err := s.ask(ctx, http.DefaultClient, "acme", http.MethodPost, "/messages", in)
+	return err == nil && code < 300
 }

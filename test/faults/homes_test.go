@@ -333,7 +333,8 @@ func (p *people) ask(path string, body []byte, out any) bool {
 func (p *people) post(path string, body []byte, out any, within time.Duration) error {
 	ctx, cancel := context.WithTimeout(p.w.ctx, within)
 	defer cancel()
-	code, answer, err := p.w.ask(ctx, http.DefaultClient, "", http.MethodPost, path, &content{"application/json", body})
+	code, answer, err := p.w.ask(ctx, http.DefaultClient, "", http.MethodPost, path,
+		&content{kind: "application/json", data: body})
 	if err != nil || code >= http.StatusInternalServerError || bytes.Contains(answer, []byte("ask again")) {
 		return errLater
 	}

@@ -171,7 +171,7 @@ func fileForm(name string, data []byte) *content {
 	part, _ := m.CreateFormFile("file", name) // writes to memory
 	_, _ = part.Write(data)
 	_ = m.Close()
-	return &content{m.FormDataContentType(), b.Bytes()}
+	return &content{kind: m.FormDataContentType(), data: b.Bytes()}
 }
 
 // must sends a request that has to be served, and decodes its answer.

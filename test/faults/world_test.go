@@ -367,9 +367,10 @@ func get(ctx context.Context, address string, within time.Duration) (code int, b
 type content struct {
 	kind string
 	data []byte
+	key  string // Idempotency-Key; "" = none
 }
 
-func body(text string) *content { return &content{"application/json", []byte(text)} }
+func body(text string) *content { return &content{kind: "application/json", data: []byte(text)} }
 
 // ask sends a request to the API, of a tenant unless it is "".
 func (w *world) ask(ctx context.Context, c *http.Client, tenant, method, path string, in *content) (code int, answer []byte, err error) {
@@ -392,6 +393,9 @@ func (w *world) ask(ctx context.Context, c *http.Client, tenant, method, path st
 	}
 	if in != nil {
 		req.Header.Set("Content-Type", in.kind)
+		if in.key != "" {
+			req.Header.Set("Idempotency-Key", in.key)
+		}
 	}
 	resp, err := c.Do(req)
 	if err != nil {
