@@ -249,17 +249,18 @@ func (p *Prose) joinsItems(i int) bool {
 	return p.word(i) == "et"
 }
 
+const fridgeWords = "frigo refrigerateur frigidaire fridge refrigerator"
+
 var (
 	bundled = set("internet cable tv television wifi fi appliance appliances furniture welcome movein")
 	// walkouts are what "W/O" leads out to.
 	walkouts = set("patio patios deck decks balcony balconies terrace yard backyard basement bsmt")
-	fridges  = set("frigo refrigerateur frigidaire fridge refrigerator")
+	fridges  = set(fridgeWords)
 	// kitchenThings stand beside a dishwasher on a list.
-	kitchenThings = set("frigo refrigerateur frigidaire fridge refrigerator poele cuisiniere four laveuse secheuse " +
-		"hotte stove")
-	highThings   = set("plafond plafonds ceiling ceilings")
-	entrances    = set("ent entr entrance entrances entry")
-	roomsOfHouse = set("laundry living dining family exercise rec games party storage bike")
+	kitchenThings = set(fridgeWords + " poele cuisiniere four laveuse secheuse hotte stove")
+	highThings    = set("plafond plafonds ceiling ceilings")
+	entrances     = set("ent entr entrance entrances entry")
+	roomsOfHouse  = set("laundry living dining family exercise rec games party storage bike")
 	// rentThings are what a rent may include, beside the topics.
 	rentThings = set("tout tous toutes all everything taxes stats electros electromenagers appliances appliance fi tv " +
 		"lights light gas gaz clim climatisation ac washer dryer laveuse secheuse laundry deneigement locker")

@@ -83,11 +83,7 @@ func (p *Prose) utilities() (u inclusions, where findings) {
 	for i := range p.words {
 		t := &p.words[i]
 		if t.topic&(anInclusion|aUtility|aFurnishing) == 0 && t.w != "sauf" && t.w != "except" && t.w != "excepte" {
-			if p.toTenant(i) {
-				k := i - 2
-				for copulas[p.word(k)] { // "hydro is on you"
-					k--
-				}
+			if k, ok := p.toTenant(i); ok {
 				p.listBefore(k, func(what utility, k int) { say(what, false, k, i) })
 			}
 			continue

@@ -47,8 +47,9 @@ var (
 	answers = meanings(map[inclusionWord]string{saysIncluded: "yes oui", saysExcluded: "no non"})
 )
 
-// toTenant tells whether the word at i ends "chauffage et électricité au locataire" and no longer verdict.
-func (p *Prose) toTenant(i int) bool {
+// toTenant tells whether the word at i ends "chauffage et électricité au locataire" and no longer verdict, and returns
+// the last token of the list.
+func (p *Prose) toTenant(i int) (end int, ok bool) {
 	k := i - 2
 	switch w := p.word(i); {
 	case (w == "locataire" || w == "locataires") && (p.word(i-1) == "au" || p.word(i-1) == "aux"):
@@ -57,10 +58,10 @@ func (p *Prose) toTenant(i int) bool {
 			k--
 		}
 	default:
-		return false
+		return 0, false
 	}
 	what, _ := p.thing(k)
-	return (what != noUtility && what < parkingPlace || what == collective) && (p.stop(i+1) || p.sym(i+1) == ',' ||
+	return k, (what != noUtility && what < parkingPlace || what == collective) && (p.stop(i+1) || p.sym(i+1) == ',' ||
 		p.sym(i+1) == ')')
 }
 
