@@ -21,6 +21,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/domain/crawl"
 	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/domain/saved"
 	"github.com/mtlrent/conveyor/domain/scrape"
 )
 
@@ -79,10 +80,10 @@ func changes(t *testing.T, d *door) map[string][3]string {
 	message, sent := "/messages/"+letter.ID.String(), " message/"+letter.ID.String()
 	kept, dropped := d.search(t, "kept"), d.search(t, "dropped")
 	targeted := d.search(t, "targeted")
-	target, _ := d.subscriber(t, targeted)
+	target, _ := d.subscriber(t, targeted, saved.Email, "j…@example.org")
 	hook := d.hook(t, targeted)
-	_, confirmed := d.subscriber(t, targeted)
-	_, stopped := d.subscriber(t, targeted)
+	_, confirmed := d.subscriber(t, targeted, saved.Email, "j…@example.org")
+	_, stopped := d.subscriber(t, targeted, saved.Email, "j…@example.org")
 	return map[string][3]string{
 		"claim-listing":          {"/listings/kijiji/2/claim", "", "listing.claimed listing/kijiji/2"},
 		"unclaim-listing":        {"/listings/kijiji/2/unclaim", "", "listing.unclaimed listing/kijiji/2"},

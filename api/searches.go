@@ -42,8 +42,8 @@ func (h Searches) register(d *door) {
 	serveTenant(d, op(access.Operate, "save-search", http.MethodPost, "/searches", "Save a search, and tell its news",
 		"What happens to listings from now on is told to its targets: homes that are new to it, whose rent fell, or that "+
 			"are back. A home is told once, however many adverts it has. Secrets and addresses of feeds are in this answer only. "+
-			"An e-mail address is told nothing before its owner has confirmed it, by the link in its first e-mail; a webhook, "+
-			"before its host has sent back the challenge that it is sent first.",
+			"An e-mail address or a Telegram chat is told nothing before its owner has confirmed it, by the link in its first "+
+			"message; a webhook, before its host has sent back the challenge that it is sent first.",
 		http.StatusCreated), h.add)
 	serveTenant(d, op(access.Read, "list-searches", http.MethodGet, "/searches", "List the saved searches, by name", "",
 		200), h.list)
@@ -58,8 +58,8 @@ func (h Searches) register(d *door) {
 		"The homes that were published in the last days, are offered still, and meet the filter. Nothing is stored or told.", 200),
 		h.try)
 	serveTenant(d, op(access.Operate, "add-search-target", http.MethodPost, "/searches/{search}/targets",
-		"Add a target to a saved search", "It is told what is found from now on; an e-mail address and a webhook, once they "+
-			"are confirmed. A secret, or the addresses of a feed, are in this answer only.", http.StatusCreated), h.addTarget)
+		"Add a target to a saved search", "It is told what is found from now on, all but a feed once it is confirmed. A "+
+			"secret, or the addresses of a feed, are in this answer only.", http.StatusCreated), h.addTarget)
 	serveTenant(d, op(access.Operate, "challenge-search-target", http.MethodPost,
 		"/searches/{search}/targets/{target}/challenge", "Ask a webhook again to confirm that it wants news",
 		"A webhook is sent a challenge when it is added. Where it could not send that back, or was stopped later, it is "+

@@ -24,7 +24,7 @@ type SearchTarget struct {
 	ID     uuid.UUID `json:"id"`
 	Kind   string    `json:"kind" enum:"webhook,feed,email,telegram"`
 	Label  string    `json:"label,omitempty" doc:"its address, without what is secret or personal"`
-	State  string    `json:"state" enum:"active,unconfirmed,stopped" doc:"unconfirmed: the owner of the e-mail address, or the host of the webhook, has not confirmed it, and it is told nothing; stopped: its owner wants no more, or it is gone: only a webhook can be asked again"`
+	State  string    `json:"state" enum:"active,unconfirmed,stopped" doc:"unconfirmed: the owner of the e-mail address or Telegram chat, or the host of the webhook, has not confirmed it, and it is told nothing; stopped: its owner wants no more, or it is gone: only a webhook can be asked again"`
 	Reason string    `json:"reason,omitempty" doc:"why it is stopped, or why a webhook is not confirmed"`
 
 	Secret  string `json:"secret,omitempty" doc:"of a webhook, once: what it is signed with"`
@@ -51,6 +51,9 @@ func (h Searches) target(ctx context.Context, t TargetStart) (made db.NewTarget,
 		SavedTarget: db.SavedTarget{ID: uuid.New(), Kind: saved.Channel(t.Kind), State: saved.TargetActive},
 		Token:       sumOf(token),
 	}
+	if made.Kind.Asks() {
+		made.State = saved.TargetUnconfirmed
+	}
 	var address saved.Address
 	switch made.Kind {
 	case saved.Feed:
@@ -58,15 +61,17 @@ func (h Searches) target(ctx context.Context, t TargetStart) (made db.NewTarget,
 		shown.AtomURL, shown.JSONURL = h.door.URL+"/feeds/"+token+".atom", h.door.URL+"/feeds/"+token+".json"
 		return made, shown, nil
 	case saved.Email:
-		// The token is in e-mails only: who confirms has read one.
-		address.Token, made.State = token, saved.TargetUnconfirmed
+		address.Token = token // it is in messages only: who confirms has read one
 		if address.Email, made.Label, err = h.email(t.Email); err == nil {
-			made.Sum, err = h.addressSum(ctx, address.Email)
+			made.Sum, err = h.addressSum(ctx, saved.Mailbox(address.Email))
 		}
 	case saved.Telegram:
-		address.Chat, made.Label, err = h.chat(t.Chat)
+		address.Token = token
+		if address.Chat, made.Label, err = h.chat(t.Chat); err == nil {
+			made.Sum, err = h.addressSum(ctx, saved.Chatroom(address.Chat))
+		}
 	case saved.Webhook:
-		address.Secret, made.State = newToken(), saved.TargetUnconfirmed
+		address.Secret = newToken()
 		address.URL, made.Label, err = h.webhook(t.URL)
 	}
 	if err == nil {
@@ -99,7 +104,7 @@ func (h Searches) email(s string) (address, label string, err error) {
 	return address, string([]rune(address)[:1]) + "…" + address[at:], nil
 }
 
-// addressSum is the hash that an e-mail address is known by where it must not stand.
+// addressSum is the hash that a saved.Mailbox or saved.Chatroom is known by where it must not stand.
 func (h Searches) addressSum(ctx context.Context, address string) ([]byte, error) {
 	sealed, err := h.Store.AddressKey(ctx, func() (db.Sealed, error) {
 		var key [32]byte
@@ -111,10 +116,10 @@ func (h Searches) addressSum(ctx context.Context, address string) ([]byte, error
 	}
 	key, err := h.Secrets.Open(saved.AddressesPurpose, sealed.Key, sealed.Box)
 	if err != nil {
-		return nil, fault.Newf(fault.Conflict, "e-mail addresses cannot be added: %w", err)
+		return nil, fault.Newf(fault.Conflict, "e-mail addresses and chats cannot be added: %w", err)
 	}
 	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte(saved.Mailbox(address)))
+	mac.Write([]byte(address))
 	return mac.Sum(nil), nil
 }
 

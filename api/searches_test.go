@@ -31,13 +31,13 @@ func (d *door) search(t *testing.T, name string) string {
 }
 
 // subscriber adds an e-mail address to a search of acme, and returns the target's ID and the token of its links.
-func (d *door) subscriber(t *testing.T, search string) (id, token string) {
+func (d *door) subscriber(t *testing.T, search string, kind saved.Channel, label string) (id, token string) {
 	t.Helper()
 
 	target, token := uuid.New(), rand.Text()
 	sum := sha256.Sum256([]byte(token))
 	require.NoError(t, d.Searches.Store.AddTarget(t.Context(), "acme", uuid.MustParse(search), db.NewTarget{
-		SavedTarget: db.SavedTarget{ID: target, Kind: saved.Email, Label: "j…@example.org"}, Token: sum[:],
+		SavedTarget: db.SavedTarget{ID: target, Kind: kind, Label: label}, Token: sum[:],
 		Sum: sum[:],
 	}, "test", now))
 	return target.String(), token
@@ -190,7 +190,7 @@ func TestSearchTargets(t *testing.T) {
 	made := read[api.SavedSearch](t, post("/searches", `{"name":"Plateau","filter":{},"language":"fr","targets":[
 		{"kind":"email","email":"Jo <jo.secret@Example.org>"},{"kind":"telegram","chat":"-100123456789"}]}`), 201)
 	require.EqualValues(t, "fr", made.Language)
-	require.Equal(t, []string{"email j…@example.org unconfirmed", "telegram …789 active"}, targetsOf(made))
+	require.Equal(t, []string{"email j…@example.org unconfirmed", "telegram …789 unconfirmed"}, targetsOf(made))
 	one := "/searches/" + made.ID.String()
 	got := d.get(t, one+"?tenant=acme")
 	require.Equal(t, targetsOf(made), targetsOf(read[api.SavedSearch](t, got, 200)))
@@ -204,7 +204,7 @@ func TestSearchTargets(t *testing.T) {
 	refused(t, d.ask(t, http.MethodDelete, one+"/targets/"+hook.ID.String()+"?tenant=acme", ""), 404)
 	left := read[api.SavedSearch](t, d.ask(t, http.MethodPatch, one+"?tenant=acme", `{"language":"en"}`), 200)
 	require.EqualValues(t, "en", left.Language)
-	require.ElementsMatch(t, append(targetsOf(made), "telegram @channel active"), targetsOf(left))
+	require.ElementsMatch(t, append(targetsOf(made), "telegram @channel unconfirmed"), targetsOf(left))
 	for _, body := range []string{
 		`{"kind":"email"}`, `{"kind":"email","email":"jo"}`, `{"kind":"email","email":"jo@example.org\r\nBcc: a@b.example"}`,
 		`{"kind":"email","email":"a@b.example, c@d.example"}`, `{"kind":"telegram"}`, `{"kind":"telegram","chat":"jo"}`,
@@ -214,6 +214,8 @@ func TestSearchTargets(t *testing.T) {
 	}
 	again := refused(t, post(one+"/targets", `{"kind":"email","email":"JO.Secret+tag@example.org"}`), 409)
 	require.Contains(t, again.Detail, "email: the address was asked to confirm")
+	again = refused(t, post(one+"/targets", `{"kind":"telegram","chat":"@CHANNEL"}`), 409)
+	require.Contains(t, again.Detail, "chat: it was asked to confirm")
 	var known []byte
 	require.NoError(t, d.pool.QueryRow(t.Context(), "SELECT sum FROM saved_addresses").Scan(&known))
 	require.Len(t, known, sha256.Size)
@@ -260,7 +262,7 @@ func TestSearchTargetChallenge(t *testing.T) {
 	require.Empty(t, shown().Reason)
 	require.Contains(t, refused(t, ask(hook), 409).Detail, "is confirmed")
 	refused(t, ask(uuid.NewString()), 404)
-	mailed, _ := d.subscriber(t, strings.TrimPrefix(one, "/searches/"))
+	mailed, _ := d.subscriber(t, strings.TrimPrefix(one, "/searches/"), saved.Email, "j…@example.org")
 	require.Contains(t, refused(t, ask(mailed), 409).Detail, "is no webhook")
 }
 
@@ -272,16 +274,24 @@ func targetsOf(s api.SavedSearch) (out []string) {
 	return out
 }
 
-// An address is confirmed and stopped by its owner, by pages whose GET changes nothing, without credentials.
+// An address and a chat are confirmed and stopped by their owner, by pages whose GET changes nothing, without
+// credentials.
 func TestSubscriptions(t *testing.T) {
 	t.Parallel()
 	d, _ := outreach(t)
-	id := d.search(t, "<i>Plateau</i>")
+	subscriptions(t, d, saved.Email, "j…@example.org")
+	subscriptions(t, d, saved.Telegram, "…789")
+}
+
+func subscriptions(t *testing.T, d *door, kind saved.Channel, label string) {
+	t.Helper()
+
+	id := d.search(t, "<i>"+string(kind)+"</i>")
 	state := func() string {
 		s := read[api.SavedSearch](t, d.get(t, "/searches/"+id+"?tenant=acme"), 200)
-		return s.Targets[slices.IndexFunc(s.Targets, func(t api.SearchTarget) bool { return t.Kind == "email" })].State
+		return s.Targets[slices.IndexFunc(s.Targets, func(t api.SearchTarget) bool { return t.Kind == string(kind) })].State
 	}
-	_, token := d.subscriber(t, id)
+	_, token := d.subscriber(t, id, kind, label)
 	path := "/subscriptions/" + token
 	page := func(method, deed string, headers ...string) reply {
 		t.Helper()
@@ -294,7 +304,7 @@ func TestSubscriptions(t *testing.T) {
 		r := page(http.MethodGet, deed)
 		require.Equal(t, 200, r.Status)
 		require.Contains(t, r.Body, `<form method="post">`)
-		require.Contains(t, r.Body, "j…@example.org")
+		require.Contains(t, r.Body, label)
 		require.Contains(t, r.Header.Get("Content-Security-Policy"), "form-action 'self'")
 		require.Equal(t, "no-store", r.Header.Get("Cache-Control"))
 	}

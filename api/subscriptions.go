@@ -15,7 +15,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/saved"
 )
 
-// A subscriptionDeed is what the owner of an e-mail address may do by a link of its e-mails.
+// A subscriptionDeed is what the owner of an e-mail address or a Telegram chat may do by a link in its messages.
 type subscriptionDeed struct {
 	path             string
 	show, do         string // IDs of operations
@@ -28,21 +28,21 @@ type subscriptionDeed struct {
 var subscriptionDeeds = []subscriptionDeed{
 	{
 		path: "confirm", show: "show-confirmation", do: "confirm-subscription", state: saved.TargetActive,
-		summary: "Confirm an e-mail address: from now on it is told the news of its search",
+		summary: "Confirm an e-mail address or a Telegram chat: from now on it is told the news of its search",
 		ask: map[saved.Language]string{
 			saved.English: "Shall %s be told the news of the search “%s”?",
 			saved.French:  "Voulez-vous que %s reçoive les nouvelles de la recherche « %s » ?",
 		},
 		button: map[saved.Language]string{saved.English: "Yes, confirm", saved.French: "Oui, confirmer"},
 		did: map[saved.Language]string{
-			saved.English: "It is confirmed: the address is told the news of this search.",
-			saved.French:  "C’est confirmé : l’adresse recevra les nouvelles de cette recherche.",
+			saved.English: "It is confirmed: the news of this search are sent there.",
+			saved.French:  "C’est confirmé : les nouvelles de cette recherche y seront envoyées.",
 		},
 		change: (*db.Saved).Confirm,
 	},
 	{
 		path: "unsubscribe", show: "show-unsubscription", do: "unsubscribe", state: saved.TargetStopped,
-		summary: "Stop an e-mail address: it is told nothing more of its search. RFC 8058: mail programs do so in one request",
+		summary: "Stop an e-mail address or a Telegram chat: it is told nothing more of its search. RFC 8058: mail programs do so in one request",
 		ask: map[saved.Language]string{
 			saved.English: "Shall %s be told nothing more of the search “%s”?",
 			saved.French:  "Voulez-vous que %s ne reçoive plus rien de la recherche « %s » ?",
@@ -55,13 +55,13 @@ var subscriptionDeeds = []subscriptionDeed{
 
 // subscriptionOver is said of a target that is stopped.
 var subscriptionOver = map[saved.Language]string{
-	saved.English: "The address is told nothing more of this search.",
-	saved.French:  "L’adresse ne recevra plus rien de cette recherche.",
+	saved.English: "It is told nothing more of this search.",
+	saved.French:  "Plus rien de cette recherche n’y sera envoyé.",
 }
 
-// subscriptions registers the pages that links of e-mails lead to. The token in the address is the only credential. GET
-// changes nothing, for mail programs follow links by themselves. These are gin routes, as they answer with pages; huma
-// knows them for the gate and the document.
+// subscriptions registers the pages that links in e-mails and Telegram messages lead to. The token in the address is
+// the only credential. GET changes nothing, for mail programs follow links by themselves. These are gin routes, as they
+// answer with pages; huma knows them for the gate and the document.
 func (h Searches) subscriptions(d *door) {
 	page := map[string]*huma.MediaType{"text/html": {}}
 	for _, deed := range subscriptionDeeds {
@@ -72,7 +72,7 @@ func (h Searches) subscriptions(d *door) {
 			o.Path, o.Tags = "/subscriptions/{token}/"+deed.path, []string{"searches"}
 			o.Parameters = []*huma.Param{{
 				Name: "token", In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString},
-				Description: "that stands in the links of the e-mails",
+				Description: "that stands in the links of the messages",
 			}}
 			o.Responses = map[string]*huma.Response{
 				"200": {Description: "The page", Content: page},

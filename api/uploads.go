@@ -144,7 +144,9 @@ type UploadState db.UploadState
 
 // Schema implements huma.SchemaProvider.
 func (UploadState) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeString, Enum: each(db.UploadStates, func(s db.UploadState) any { return string(s) })}
+	return &huma.Schema{
+		Type: huma.TypeString, Enum: each(db.UploadStates, func(s db.UploadState) any { return string(s) }),
+	}
 }
 
 // UploadOptions say how a file is read.

@@ -157,8 +157,8 @@ var ofTenants = map[string]struct {
 			{"e", "unconfirmed", old},
 		} {
 			m.exec(t, `INSERT INTO saved_targets (id, tenant, search, kind, label, token, created_at, updated_at, state)
-				SELECT gen_random_uuid(), 'acme', search, 'email', $2, $3, $4, $4, $5 FROM saved_targets WHERE id = $1`,
-				target, k.name, []byte{byte(n)}, k.at, k.state)
+				SELECT gen_random_uuid(), 'acme', search, $6, $2, $3, $4, $4, $5 FROM saved_targets WHERE id = $1`,
+				target, k.name, []byte{byte(n)}, k.at, k.state, []string{"email", "telegram"}[n%4/2])
 			m.exec(t, `INSERT INTO saved_addresses (sum, asked_at, refused) VALUES ($1, $2, $3)`, []byte("sum "+k.name), k.at,
 				k.state == "stopped")
 		}

@@ -42,7 +42,7 @@ SELECT coalesce((SELECT search || ' ' || event FROM looked ORDER BY search DESC,
 const sqlUnconfirmedExpire = `
 WITH looked AS (
     SELECT id, created_at FROM saved_targets
-    WHERE state = 'unconfirmed' AND kind = 'email' AND created_at < $1 AND (created_at, id) > (
+    WHERE state = 'unconfirmed' AND kind IN ('email', 'telegram') AND created_at < $1 AND (created_at, id) > (
         coalesce(nullif(split_part($2, ' ', 1), ''), '-infinity')::timestamptz,
         coalesce(nullif(split_part($2, ' ', 2), ''), '00000000-0000-0000-0000-000000000000')::uuid)
     ORDER BY created_at, id LIMIT $3

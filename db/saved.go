@@ -34,11 +34,11 @@ type SavedTarget struct {
 
 // A NewTarget is a SavedTarget that is stored.
 type NewTarget struct {
-	SavedTarget // an e-mail address and a webhook begin as saved.TargetUnconfirmed, any other as active
+	SavedTarget // one that saved.Channel.Asks begins as saved.TargetUnconfirmed, any other as active
 
 	Address Sealed // for saved.TargetPurpose; empty for a feed
-	Sum     []byte // of an e-mail address: HMAC of saved.Mailbox by the key of Saved.AddressKey
-	Token   []byte // SHA-256 of a random token: that of its feed's address, or of the links of its e-mails
+	Sum     []byte // of an owned one: HMAC of saved.Mailbox or saved.Chatroom by the key of Saved.AddressKey
+	Token   []byte // SHA-256 of a random token: that of its feed's address, or of the links in its messages
 }
 
 // A SavedSearch is a search with its targets.

@@ -21,8 +21,8 @@ INSERT INTO saved_address_key (id, box_key, box) VALUES ('00000000-0000-0000-000
 ON CONFLICT DO NOTHING`
 )
 
-// AddressKey returns the key that e-mail addresses are hashed by, sealed for saved.AddressesPurpose. Where there is
-// none it stores what generate returns.
+// AddressKey returns the key that e-mail addresses and chats are hashed by, sealed for saved.AddressesPurpose. Where
+// there is none it stores what generate returns.
 func (s *Saved) AddressKey(ctx context.Context, generate func() (Sealed, error)) (Sealed, error) {
 	key, err := one(systemRows(ctx, s.pool, pgx.RowToStructByPos[Sealed], sqlAddressKey))
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -61,10 +61,10 @@ INSERT INTO saved_addresses AS a (sum, asked_at) VALUES ($1, $2)
 ON CONFLICT (sum) DO UPDATE SET asked_at = $2 WHERE NOT a.refused AND a.asked_at <= $3`
 )
 
-// asksCount counts that a tenant has an e-mail address or a webhook asked to confirm, each kind by itself. It is
-// fault.Conflict when it has asked too many.
+// asksCount counts that a tenant has a target asked to confirm: webhooks by themselves, e-mail addresses and chats
+// together. It is fault.Conflict when it has asked too many.
 func asksCount(ctx context.Context, tx pgx.Tx, tenant string, kind saved.Channel, now time.Time) error {
-	text, most, things := sqlAsksCount, saved.MaxAsked, "e-mail addresses"
+	text, most, things := sqlAsksCount, saved.MaxAsked, "e-mail addresses and Telegram chats"
 	if kind == saved.Webhook {
 		text, most, things = sqlAsksCountHooks, saved.MaxAskedHooks, "webhooks"
 	}
@@ -81,14 +81,18 @@ func asksCount(ctx context.Context, tx pgx.Tx, tenant string, kind saved.Channel
 
 // addressAsk notes that an address is asked to confirm. It is fault.Conflict when that is too often, or when its owner
 // has refused. Which of the two it is is not said: it may be another tenant's.
-func addressAsk(ctx context.Context, tx pgx.Tx, sum []byte, now time.Time) error {
+func addressAsk(ctx context.Context, tx pgx.Tx, kind saved.Channel, sum []byte, now time.Time) error {
 	tag, err := tx.Exec(ctx, sqlAddressAsk, sum, now, now.Add(-saved.AskedWithin))
 	if err != nil {
 		return err
 	}
 	if tag.RowsAffected() == 0 {
-		return fault.Newf(fault.Conflict, "email: the address was asked to confirm in the last %s and has not, or its owner "+
-			"wants no e-mails: it is not asked now", saved.AskedWithin)
+		what := "email: the address"
+		if kind == saved.Telegram {
+			what = "chat: it"
+		}
+		return fault.Newf(fault.Conflict, "%s was asked to confirm in the last %s and has not, or its owner wants no "+
+			"messages: it is not asked now", what, saved.AskedWithin)
 	}
 	return nil
 }

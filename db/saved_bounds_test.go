@@ -378,7 +378,7 @@ func TestSavedAsks(t *testing.T) {
 	for range 2 {
 		err := add("Z", 2)
 		requireClass(t, fault.Conflict, err)
-		require.ErrorContains(t, err, "the tenant has had 100 e-mail addresses asked")
+		require.ErrorContains(t, err, "the tenant has had 100 e-mail addresses and Telegram chats asked")
 	}
 	for n := range saved.MaxTargets {
 		_, err := w.Confirm(t.Context(), sum("A"+string(rune('a'+n))), "jo", after(3))
@@ -403,7 +403,8 @@ func TestSavedAsksByKind(t *testing.T) {
 	}
 	require.NoError(t, add(saved.Email, 1))
 	seen(t, w.pool, "UPDATE saved_asks SET asked = 100 RETURNING 1")
-	require.ErrorContains(t, add(saved.Email, 2), "had 100 e-mail addresses asked")
+	require.ErrorContains(t, add(saved.Email, 2), "had 100 e-mail addresses and Telegram chats asked")
+	require.ErrorContains(t, add(saved.Telegram, 3), "had 100 e-mail addresses and Telegram chats asked")
 	require.NoError(t, add(saved.Webhook, 60), "the count of webhooks begins")
 	require.NoError(t, add(saved.Webhook, 61))
 	require.Equal(t, []int64{2}, seen(t, w.pool, "SELECT hooks::bigint FROM saved_asks"))

@@ -26,13 +26,12 @@ SELECT gen_random_uuid(), $1, $2, greatest($3, max(due_at) + '1 microsecond'::in
 FROM saved_deliveries WHERE target = $2 AND due_at <= $3`
 )
 
-// targetAdd stores a target of a search, and for an e-mail address and a webhook the delivery that asks for its
-// confirmation.
+// targetAdd stores a target of a search, and for all but a feed the delivery that asks for its confirmation.
 func targetAdd(ctx context.Context, tx pgx.Tx, tenant string, search uuid.UUID, t NewTarget, now time.Time) error {
 	if t.Address.Box == nil {
 		t.Address.Box = []byte{}
 	}
-	if t.State = saved.TargetActive; t.Kind == saved.Email || t.Kind == saved.Webhook {
+	if t.State = saved.TargetActive; t.Kind.Asks() {
 		t.State = saved.TargetUnconfirmed
 	}
 	tag, err := tx.Exec(ctx, sqlSavedTargetAdd, t.ID, tenant, search, t.Kind, t.Label, t.Address.Box, t.Address.Key,
@@ -46,8 +45,8 @@ func targetAdd(ctx context.Context, tx pgx.Tx, tenant string, search uuid.UUID, 
 	if err := asksCount(ctx, tx, tenant, t.Kind, now); err != nil {
 		return err
 	}
-	if t.Kind == saved.Email {
-		if err := addressAsk(ctx, tx, t.Sum, now); err != nil {
+	if t.Kind.Owned() {
+		if err := addressAsk(ctx, tx, t.Kind, t.Sum, now); err != nil {
 			return err
 		}
 	}
@@ -154,7 +153,7 @@ func (s *Saved) DeleteTarget(ctx context.Context, tenant string, search, target 
 	return savedFault(err, "delete a target of", search)
 }
 
-// A Subscription is a target as the owner of its e-mail address sees it.
+// A Subscription is a target as the owner of its e-mail address or Telegram chat sees it.
 type Subscription struct {
 	Search   uuid.UUID
 	Target   uuid.UUID
@@ -170,14 +169,14 @@ const (
 	sqlSubscription = `
 SELECT t.search, t.id, t.tenant, s.name, t.label, t.state, s.language, t.address
 FROM saved_targets t JOIN saved_searches s ON s.id = t.search
-WHERE t.token = $1 AND t.kind = 'email'`
+WHERE t.token = $1 AND t.kind IN ('email', 'telegram')`
 
 	sqlSubscriptionHold = sqlSubscription + ` FOR UPDATE OF t`
 
 	sqlTargetState = `UPDATE saved_targets SET state = $3, reason = $4, updated_at = $5 WHERE tenant = $1 AND id = $2`
 )
 
-// Subscription returns the target whose e-mails have links with a token of the SHA-256 sum. An unknown one is
+// Subscription returns the target whose messages have links with a token of the SHA-256 sum. An unknown one is
 // fault.Gone.
 func (s *Saved) Subscription(ctx context.Context, sum []byte) (Subscription, error) {
 	found, err := one(systemRows(ctx, s.pool, pgx.RowToStructByPos[Subscription], sqlSubscription, sum))

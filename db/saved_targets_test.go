@@ -26,17 +26,31 @@ func (w *telling) begun(t *testing.T, minutes int) (out []saved.Notice) {
 	return out
 }
 
-// An e-mail address is asked first, told only what is found after it was confirmed, and nothing once it is stopped.
-func TestSavedEmail(t *testing.T) {
+// An e-mail address and a Telegram chat are asked first, told only what is found after they were confirmed, and nothing
+// once they are stopped.
+func TestSavedOwned(t *testing.T) {
 	t.Parallel()
+	for _, kind := range []saved.Channel{saved.Email, saved.Telegram} {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			savedOwned(t, kind)
+		})
+	}
+}
+
+func savedOwned(t *testing.T, kind saved.Channel) {
 	w := newTelling(t)
 	search := saved.Search{
 		ID: uuid.New(), Tenant: "acme", Name: "all", Kinds: saved.Kinds, State: saved.Active, Since: start, CreatedAt: start,
 		Language: saved.French,
 	}
 	require.NoError(t, w.Add(t.Context(), search, []db.NewTarget{{
-		SavedTarget: db.SavedTarget{ID: uuid.New(), Kind: saved.Email}, Token: sum("mail"), Sum: sum("jo"),
+		SavedTarget: db.SavedTarget{ID: uuid.New(), Kind: kind}, Token: sum("mail"), Sum: sum("jo"),
 	}}, "test"))
+	again := db.NewTarget{SavedTarget: db.SavedTarget{ID: uuid.New(), Kind: kind}, Token: sum("again"), Sum: sum("jo")}
+	err := w.AddTarget(t.Context(), "acme", search.ID, again, "test", after(1))
+	requireClass(t, fault.Conflict, err)
+	require.ErrorContains(t, err, "was asked to confirm in the last 24h0m0s and has not")
 	w.advert(t, "1", 1250, 1)
 	require.Equal(t, 1, w.match(t, 1))
 	got := w.begun(t, 2)
@@ -47,7 +61,7 @@ func TestSavedEmail(t *testing.T) {
 	require.Equal(t, saved.French, got[0].Language)
 	require.NoError(t, w.EndNotice(t.Context(), "acme", got[0].ID, "sent", "", after(2)))
 
-	_, err := w.Confirm(t.Context(), sum("other"), "jo", after(3))
+	_, err = w.Confirm(t.Context(), sum("other"), "jo", after(3))
 	requireClass(t, fault.Gone, err)
 	for range 2 {
 		s, err := w.Confirm(t.Context(), sum("mail"), "jo", after(3))
@@ -190,8 +204,11 @@ func TestSavedTargets(t *testing.T) {
 	id := w.search(t, "all", saved.Criteria{})
 	w.advert(t, "1", 1250, 1)
 	w.match(t, 1)
-	late := db.NewTarget{SavedTarget: db.SavedTarget{ID: uuid.New(), Kind: saved.Telegram}, Token: sum("late")}
+	late := db.NewTarget{
+		SavedTarget: db.SavedTarget{ID: uuid.New(), Kind: saved.Telegram}, Token: sum("late"), Sum: sum("late"),
+	}
 	require.NoError(t, w.AddTarget(t.Context(), "acme", id, late, "test", after(2)))
+	w.confirmAll(t)
 	require.Len(t, w.notices(t, 3), 1)
 	w.advert(t, "2", 1250, 4)
 	w.match(t, 4)
@@ -204,10 +221,10 @@ func TestSavedTargets(t *testing.T) {
 	late.ID, late.Token = uuid.New(), sum("later")
 	requireClass(t, fault.Gone, w.AddTarget(t.Context(), "other", id, late, "test", after(7)))
 	for n := range saved.MaxTargets - 2 {
-		late.ID, late.Token = uuid.New(), []byte{byte(n)}
+		late.ID, late.Token, late.Sum = uuid.New(), []byte{byte(n)}, []byte{byte(n)}
 		require.NoError(t, w.AddTarget(t.Context(), "acme", id, late, "test", after(7)))
 	}
-	late.ID, late.Token = uuid.New(), sum("too many")
+	late.ID, late.Token, late.Sum = uuid.New(), sum("too many"), sum("too many")
 	requireClass(t, fault.Conflict, w.AddTarget(t.Context(), "acme", id, late, "test", after(7)))
 }
 

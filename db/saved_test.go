@@ -56,9 +56,16 @@ func (w *telling) search(t *testing.T, name string, f saved.Criteria, change ...
 	require.NoError(t, w.Add(t.Context(), s, []db.NewTarget{
 		target(saved.Webhook, name+"-hook"), target(saved.Feed, name+"-feed"),
 	}, "test"))
+	w.confirmAll(t)
+	return s.ID
+}
+
+// confirmAll makes the targets active that are to be asked, as if they had never been.
+func (w *telling) confirmAll(t *testing.T) {
+	t.Helper()
+
 	seen(t, w.pool, `WITH asked AS (DELETE FROM saved_deliveries WHERE confirms RETURNING target)
 		UPDATE saved_targets SET state = 'active' WHERE id IN (SELECT target FROM asked) RETURNING 1`)
-	return s.ID
 }
 
 // seen returns the numbers that a SELECT over the rows of all tenants finds.

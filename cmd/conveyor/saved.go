@@ -150,7 +150,7 @@ func (h *house) notices(box *secret.Box) notices {
 		}
 	}
 	if h.config.Notices.TelegramToken != "" {
-		o := h.config.Notices.Telegram()
+		o := h.config.Notices.Telegram(h.config.API.URL)
 		o.Timeout = noticeTimeout
 		if n.telegram, err = notify.NewTelegram(o); err != nil {
 			panic(err) // as above

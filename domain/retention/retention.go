@@ -30,7 +30,7 @@ const (
 	Uploads       = "uploads"        // of contacts whose files are deleted, with their chunks
 	Notices       = "notices"        // of saved searches that were sent, dropped or failed, without an open dead letter
 	News          = "news"           // what saved searches were told; the last of each search and listing is kept
-	Unconfirmed   = "unconfirmed"    // e-mail addresses of saved searches whose owners have not confirmed them
+	Unconfirmed   = "unconfirmed"    // addresses and chats of saved searches whose owners have not confirmed them
 	Searches      = "searches"       // that were saved and deleted: what they were told, then they themselves
 	Deleted       = "deleted"        // that a saved search was deleted
 	Removals      = "removals"       // of pages of the search: an older version that comes later is a page again

@@ -47,6 +47,12 @@ const (
 // Channels are all of them.
 var Channels = []Channel{Webhook, Feed, Email, Telegram}
 
+// Asks reports whether a target is asked first whether it wants news, and told nothing before it has confirmed that.
+func (c Channel) Asks() bool { return c != Feed }
+
+// Owned reports whether it is a person who confirms, and stops, a target: by links that only its messages have.
+func (c Channel) Owned() bool { return c == Email || c == Telegram }
+
 // States of a target.
 const (
 	TargetActive      = "active"
@@ -66,8 +72,9 @@ const (
 	MaxTargets = 10
 )
 
-// Bounds on questions to strangers: an e-mail address that has not answered is asked once in AskedWithin, and a tenant
-// may have MaxAsked addresses and MaxAskedHooks webhooks asked in that time that do not confirm.
+// Bounds on questions to strangers: an e-mail address or a Telegram chat that has not answered is asked once in
+// AskedWithin, and a tenant may have MaxAsked of them and MaxAskedHooks webhooks asked in that time that do not
+// confirm.
 const (
 	MaxAsked      = 100
 	MaxAskedHooks = 2000 // the targets of as many searches as a tenant may have by default
@@ -162,15 +169,18 @@ type Address struct {
 	URL    string `json:"url,omitempty"`    // of a webhook
 	Secret string `json:"secret,omitempty"` // that a webhook is signed with
 	Email  string `json:"email,omitempty"`
-	Token  string `json:"token,omitempty"` // of an e-mail's links, by which its address is confirmed and stopped
+	Token  string `json:"token,omitempty"` // of the links by which an owner confirms and stops it
 	Chat   string `json:"chat,omitempty"`  // Telegram's ID of a chat, or @name of a channel
 }
 
 // TargetPurpose is what the address of a target is sealed for.
 func TargetPurpose(id uuid.UUID) string { return "saved-target/" + id.String() }
 
-// AddressesPurpose is what the key is sealed for that e-mail addresses are hashed by.
+// AddressesPurpose is what the key is sealed for that e-mail addresses and chats are hashed by.
 const AddressesPurpose = "saved-addresses"
+
+// Chatroom is the one form of the ID of a Telegram chat, or of the @name of a channel. No Mailbox looks like it.
+func Chatroom(chat string) string { return "telegram\x00" + strings.ToLower(chat) }
 
 // Mailbox is the one form of e-mail addresses that reach the same person by most mail servers: of any case, and with
 // any tag after a plus.

@@ -275,6 +275,14 @@ func TestMailbox(t *testing.T) {
 	}
 }
 
+// A chat is one however it is written, and no mailbox.
+func TestChatroom(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, saved.Chatroom("@homes"), saved.Chatroom("@Homes"))
+	require.NotEqual(t, saved.Chatroom("-1"), saved.Chatroom("1"))
+	require.NotEqual(t, saved.Mailbox("telegram@homes"), saved.Chatroom("@homes"))
+}
+
 // A question for a stranger has little of what somebody else has written.
 func TestLetterAsks(t *testing.T) {
 	t.Parallel()
@@ -282,6 +290,10 @@ func TestLetterAsks(t *testing.T) {
 		n := saved.Notice{Confirms: true, Language: l, Name: strings.Repeat("buy ", 40)}
 		require.NotContains(t, n.Letter().Subject, "buy")
 		require.Equal(t, 15, strings.Count(n.Letter().Intro[1], "buy"))
+		mail := n.Letter()
+		n.Channel = saved.Telegram
+		require.NotEqual(t, mail.Confirm, n.Letter().Confirm, "a chat is no address")
+		require.NotEqual(t, mail.Intro[0], n.Letter().Intro[0])
 	}
 }
 

@@ -28,6 +28,7 @@ type wording struct {
 	gone                                 string
 	why, stop                            string // why: name of the search
 	ask, askWhy, askWhat, confirm, never string // askWhat: name of the search
+	chatWhy, chatConfirm                 string // askWhy and confirm, of a Telegram chat
 }
 
 var wordings = map[Language]*wording{
@@ -40,7 +41,8 @@ var wordings = map[Language]*wording{
 		stop: "Receive no more of it",
 		ask:  "Please confirm: news of homes for rent", askWhy: "Somebody gave this address to be told of homes for rent.",
 		askWhat: "To be told what is new of the search “%s”, confirm it:", confirm: "Confirm this address",
-		never: "If it was not you, ignore this: without your confirmation nothing else is sent. Or refuse for good:",
+		never:   "If it was not you, ignore this: without your confirmation nothing else is sent. Or refuse for good:",
+		chatWhy: "Somebody gave this chat to be told of homes for rent.", chatConfirm: "Confirm this chat",
 	},
 	French: {
 		separator: "\u00a0", point: ",",
@@ -54,6 +56,8 @@ var wordings = map[Language]*wording{
 		askWhat: "Pour recevoir les nouvelles de la recherche « %s », confirmez-la :", confirm: "Confirmer cette adresse",
 		never: "Si ce n’était pas vous, ignorez ce message : sans votre confirmation, rien d’autre n’est envoyé. " +
 			"Ou refusez pour de bon :",
+		chatWhy:     "Quelqu’un a donné cette conversation pour être informé de logements à louer.",
+		chatConfirm: "Confirmer cette conversation",
 	},
 }
 
@@ -140,9 +144,13 @@ const (
 func (n *Notice) Letter() Letter {
 	w, name := n.Language.words(), fold(n.Name)
 	if n.Confirms {
+		why, confirm := w.askWhy, w.confirm
+		if n.Channel == Telegram {
+			why, confirm = w.chatWhy, w.chatConfirm
+		}
 		return Letter{
-			Subject: w.ask, Intro: []string{w.askWhy, fmt.Sprintf(w.askWhat, cut(name, maxAskName))},
-			Confirm: w.confirm, Never: w.never, Stop: w.stop,
+			Subject: w.ask, Intro: []string{why, fmt.Sprintf(w.askWhat, cut(name, maxAskName))},
+			Confirm: confirm, Never: w.never, Stop: w.stop,
 		}
 	}
 	out := Letter{Subject: fmt.Sprintf(w.homes, len(n.Items)+n.More, name), Why: fmt.Sprintf(w.why, name), Stop: w.stop}

@@ -30,7 +30,7 @@ func (n Notices) check(c Config) (wrong []string) {
 	}
 	if _, err := notify.NewTelegram(notify.TelegramOptions{Token: n.TelegramToken}); err != nil {
 		wrong = append(wrong, "CONVEYOR_TELEGRAM_TOKEN: "+err.Error())
-	} else if _, err := notify.NewTelegram(n.Telegram()); err != nil {
+	} else if _, err := notify.NewTelegram(n.Telegram(c.API.URL)); err != nil {
 		wrong = append(wrong, "CONVEYOR_TELEGRAM_URL: "+err.Error())
 	}
 	if u.Scheme == "http" && !isLoopback(u.Hostname()) && !c.Images.Demo {
@@ -44,7 +44,7 @@ func (n Notices) Mail(api string) notify.MailOptions {
 	return notify.MailOptions{URL: n.SMTPURL, From: n.SMTPFrom, Links: api}
 }
 
-// Telegram are the options of a sender by the bot.
-func (n Notices) Telegram() notify.TelegramOptions {
-	return notify.TelegramOptions{URL: n.TelegramURL, Token: n.TelegramToken}
+// Telegram are the options of a sender by the bot, whose links lead to the API.
+func (n Notices) Telegram(api string) notify.TelegramOptions {
+	return notify.TelegramOptions{URL: n.TelegramURL, Token: n.TelegramToken, Links: api}
 }

@@ -16,18 +16,20 @@ import (
 	"github.com/mtlrent/conveyor/domain/saved"
 )
 
-// links are the addresses in an e-mail: both lead to a page that asks, for mail programs follow links by themselves.
+// links are the addresses by which the owner of a target answers. Both lead to a page that asks, for mail programs
+// follow links by themselves.
 type links struct{ Confirm, Stop string }
 
-func (m *Mail) links(n *saved.Notice) links {
-	base := strings.TrimSuffix(m.o.Links, "/") + "/subscriptions/" + n.Address.Token
+// linksOf are those of a notice; api is the URL of the API.
+func linksOf(api string, n *saved.Notice) links {
+	base := strings.TrimSuffix(api, "/") + "/subscriptions/" + n.Address.Token
 	return links{base + "/confirm", base + "/unsubscribe"}
 }
 
 // write is the e-mail of a notice, text and HTML. That of one delivery differs between tries only in its date, and
 // where a listing has changed.
 func (m *Mail) write(n saved.Notice) ([]byte, error) {
-	letter, to := n.Letter(), m.links(&n)
+	letter, to := n.Letter(), linksOf(m.o.Links, &n)
 	var out bytes.Buffer
 	_, domain, _ := strings.Cut(m.from.Address, "@")
 	header := func(name, value string) { fmt.Fprintf(&out, "%s: %s\r\n", name, value) }

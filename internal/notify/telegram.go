@@ -27,6 +27,7 @@ const DefaultTelegramURL = "https://api.telegram.org"
 type TelegramOptions struct {
 	URL     string // of the API, without the bot; default DefaultTelegramURL
 	Token   string // of the bot
+	Links   string // URL of the API, which the links of questions lead to
 	Timeout time.Duration
 }
 
@@ -66,7 +67,7 @@ const maxWait = time.Hour
 // requested, which holds the token, or a text of Telegram.
 func (t *Telegram) Send(ctx context.Context, n saved.Notice) error {
 	body, err := json.Marshal(map[string]any{
-		"chat_id": n.Address.Chat, "text": telegramText(n), "parse_mode": "HTML",
+		"chat_id": n.Address.Chat, "text": t.text(n), "parse_mode": "HTML",
 		"link_preview_options": map[string]any{"is_disabled": true},
 	})
 	if err != nil {
@@ -127,6 +128,26 @@ func telegramFault(status int, doc []byte) error {
 
 // maxTelegram is how long a message may be: Telegram counts UTF-16, without markup; we count that, too.
 const maxTelegram = 4096
+
+// text is a notice in Telegram's HTML.
+func (t *Telegram) text(n saved.Notice) string {
+	if n.Confirms {
+		return telegramQuestion(n.Letter(), linksOf(t.o.Links, &n))
+	}
+	return telegramText(n)
+}
+
+// telegramQuestion asks a chat whether it wants news. The addresses are written out: Telegram makes no link of one that
+// is not public, and drops it where it stands behind a word.
+func telegramQuestion(l saved.Letter, to links) string {
+	lines := append([]string{"<b>" + html.EscapeString(l.Subject) + "</b>"}, "")
+	for _, line := range l.Intro {
+		lines = append(lines, html.EscapeString(line))
+	}
+	lines = append(lines, "<b>"+html.EscapeString(l.Confirm)+"</b>: "+html.EscapeString(to.Confirm), "",
+		html.EscapeString(l.Never), html.EscapeString(to.Stop))
+	return strings.Join(lines, "\n")
+}
 
 // telegramText is a notice in Telegram's HTML. Homes that do not fit are counted.
 func telegramText(n saved.Notice) string {

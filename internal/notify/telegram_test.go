@@ -42,10 +42,28 @@ func newTelegram(t *testing.T) (*telegram, *httptest.Server) {
 	}))
 	t.Cleanup(s.Close)
 	var err error
-	f.Telegram, err = notify.NewTelegram(notify.TelegramOptions{URL: s.URL, Token: telegramToken, Timeout: 5 * time.Second})
+	f.Telegram, err = notify.NewTelegram(notify.TelegramOptions{URL: s.URL, Token: telegramToken, Links: "https://homes.example/",
+		Timeout: 5 * time.Second})
 	require.NoError(t, err)
 	t.Cleanup(f.Close)
 	return f, s
+}
+
+// A chat is asked by a message with the links that confirm and refuse, and nothing of a listing.
+func TestTelegramAsks(t *testing.T) {
+	t.Parallel()
+	f, _ := newTelegram(t)
+	n := saved.Notice{
+		Confirms: true, Channel: saved.Telegram, Name: "<b>Plateau", Language: saved.English,
+		Address: saved.Address{Chat: "42", Token: "t0ken"},
+	}
+	require.NoError(t, f.Send(t.Context(), n))
+	require.Equal(t, "<b>Please confirm: news of homes for rent</b>\n\n"+
+		"Somebody gave this chat to be told of homes for rent.\n"+
+		"To be told what is new of the search “&lt;b&gt;Plateau”, confirm it:\n"+
+		"<b>Confirm this chat</b>: https://homes.example/subscriptions/t0ken/confirm\n\n"+
+		"If it was not you, ignore this: without your confirmation nothing else is sent. Or refuse for good:\n"+
+		"https://homes.example/subscriptions/t0ken/unsubscribe", f.asked["text"])
 }
 
 func TestTelegram(t *testing.T) {

@@ -136,11 +136,11 @@ func (b *bot) told() []string {
 	return append([]string(nil), b.texts...)
 }
 
-// link is the address in an e-mail that ends in a path.
-func link(t *testing.T, e smtptest.Email, path string) string {
+// link is the address in an e-mail or a message that ends in a path.
+func link(t *testing.T, text, path string) string {
 	t.Helper()
 
-	text := strings.ReplaceAll(e.Text, "=\n", "") // of quoted-printable, which breaks long lines
+	text = strings.ReplaceAll(text, "=\n", "") // of quoted-printable, which breaks long lines
 	found := regexp.MustCompile(`http://\S+/subscriptions/[A-Za-z0-9_-]+/` + path).FindString(text)
 	require.NotEmpty(t, found, text)
 	return found
@@ -148,7 +148,7 @@ func link(t *testing.T, e smtptest.Email, path string) string {
 
 // A tenant's saved search tells its webhook, its feed, a mailbox and a Telegram chat of an advert that meets it, and of a
 // fall of its rent, each once, also when their servers are down at first; of other adverts it tells nothing. The mailbox
-// is told nothing before its owner has confirmed it, and nothing after its owner has unsubscribed.
+// and the chat are told nothing before their owner has confirmed them, and nothing after the owner has unsubscribed.
 func TestASavedSearchTellsItsNews(t *testing.T) {
 	t.Parallel()
 
@@ -219,19 +219,23 @@ func TestASavedSearchTellsItsNews(t *testing.T) {
 		})
 	}
 
-	p.eventually("the owner of the mailbox is asked", func() bool { return len(mailbox.Taken()) == 1 })
-	confirm := link(t, mailbox.Taken()[0], "confirm")
-	for _, visit := range []func() (*http.Response, error){
-		func() (*http.Response, error) { return http.Get(confirm) },
-		func() (*http.Response, error) { return http.Post(confirm, "application/x-www-form-urlencoded", nil) },
-	} {
-		r, err := visit()
-		require.NoError(t, err)
-		require.NoError(t, r.Body.Close())
-		require.Equal(t, http.StatusOK, r.StatusCode)
+	p.eventually("the owners of the mailbox and the chat are asked", func() bool {
+		return len(mailbox.Taken()) == 1 && len(chat.told()) == 1
+	})
+	for _, asked := range []string{mailbox.Taken()[0].Text, chat.told()[0]} {
+		confirm := link(t, asked, "confirm")
+		for _, visit := range []func() (*http.Response, error){
+			func() (*http.Response, error) { return http.Get(confirm) },
+			func() (*http.Response, error) { return http.Post(confirm, "application/x-www-form-urlencoded", nil) },
+		} {
+			r, err := visit()
+			require.NoError(t, err)
+			require.NoError(t, r.Body.Close())
+			require.Equal(t, http.StatusOK, r.StatusCode)
+		}
 	}
 
-	p.eventually("the webhook is confirmed", func() bool { return deliveries("confirms AND state = 'sent'") == 2 })
+	p.eventually("the webhook is confirmed", func() bool { return deliveries("confirms AND state = 'sent'") == 3 })
 
 	rented := func(cents int) func(map[string]any) {
 		return with("price", map[string]any{"amount_cents": cents, "type": "FIXED"})
@@ -249,7 +253,7 @@ func TestASavedSearchTellsItsNews(t *testing.T) {
 	require.Equal(t, []newsItem{first}, feed())
 	require.Len(t, mailbox.Taken(), 2)
 	require.Equal(t, "jo@example.org", mailbox.Taken()[1].To)
-	require.Len(t, chat.told(), 1)
+	require.Len(t, chat.told(), 2)
 
 	h.set(func(h *hook) { h.fail = 2 })
 	mailbox.Play(smtptest.Trick{At: "RCPT", Answer: "451 4.7.1 try again later"})
@@ -271,9 +275,9 @@ func TestASavedSearchTellsItsNews(t *testing.T) {
 	subject, err := new(mime.WordDecoder).DecodeHeader(told.Message(t).Header.Get("Subject"))
 	require.NoError(t, err)
 	require.Contains(t, subject, "1,395 $ a month instead of 1,450 $")
-	require.Len(t, chat.told(), 2)
-	require.Contains(t, chat.told()[1], "1,450 $ → 1,395 $")
-	require.Equal(t, 8, deliveries("state = 'sent' AND tries IN (0, 1, 2)"))
+	require.Len(t, chat.told(), 3)
+	require.Contains(t, chat.told()[2], "1,450 $ → 1,395 $")
+	require.Equal(t, 9, deliveries("state = 'sent' AND tries IN (0, 1, 2)"))
 
 	stop := strings.Trim(told.Message(t).Header.Get("List-Unsubscribe"), "<>")
 	r, err := http.Post(stop, "application/x-www-form-urlencoded", strings.NewReader("List-Unsubscribe=One-Click"))
@@ -284,6 +288,6 @@ func TestASavedSearchTellsItsNews(t *testing.T) {
 	settled(4)
 	require.Len(t, h.seen(), 5)
 	require.Len(t, feed(), 3)
-	require.Len(t, chat.told(), 3)
+	require.Len(t, chat.told(), 4)
 	require.Len(t, mailbox.Taken(), 3)
 }

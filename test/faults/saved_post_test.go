@@ -38,7 +38,8 @@ func mishaps() (tricks []smtptest.Trick) {
 type chatroom struct {
 	mu    sync.Mutex
 	dice  *rand.Rand
-	asked map[string]int // by chat
+	asked map[string]int    // by chat
+	links map[string]string // by chat: that of the question to confirm it
 	calls []hookCall
 }
 
@@ -59,6 +60,11 @@ func (c *chatroom) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if p < 50 {
 		w.WriteHeader(http.StatusTooManyRequests)
 		_, _ = io.WriteString(w, `{"ok":false,"error_code":429,"parameters":{"retry_after":1}}`)
+		return
+	}
+	if link := askLink.FindString(m.Text); link != "" {
+		c.links[m.Chat] = link
+		_, _ = io.WriteString(w, `{"ok":true,"result":{}}`)
 		return
 	}
 	call := hookCall{path: m.Chat, signed: true, taken: true, answered: p == 99, items: itemsIn(m.Text)}
@@ -131,18 +137,32 @@ func (w *world) confirm(post *smtptest.Server, mailbox string) error {
 		for _, e := range post.Taken() {
 			_, text, _ := read(e) // one that cannot be read has no link
 			link := askLink.FindString(text)
-			if e.To != mailbox || link == "" {
-				continue
+			if e.To == mailbox && link != "" {
+				return follow(link)
 			}
-			resp, err := http.Post(link, "application/x-www-form-urlencoded", nil)
-			if err != nil {
-				return false
-			}
-			_ = resp.Body.Close()
-			return resp.StatusCode == http.StatusOK
 		}
 		return false
 	})
+}
+
+// confirmChat follows the link in the message that asks a chat.
+func (w *world) confirmChat(chats *chatroom, chat string) error {
+	return eventually(w.ctx, servicetest.Patience(), func() bool {
+		chats.mu.Lock()
+		link := chats.links[chat]
+		chats.mu.Unlock()
+		return link != "" && follow(link)
+	})
+}
+
+// follow says whether what a link asks was done.
+func follow(link string) bool {
+	resp, err := http.Post(link, "application/x-www-form-urlencoded", nil)
+	if err != nil {
+		return false
+	}
+	_ = resp.Body.Close()
+	return resp.StatusCode == http.StatusOK
 }
 
 // assign finds the delivery of each message of a chat, which does not name it, by what it says: one that nothing was

@@ -244,7 +244,7 @@ func TestTheLedgerOfSavedSearchesBalances(t *testing.T) {
 	key := make([]byte, 32)
 	_, _ = rand.Read(key) // never fails
 	post, chats := smtptest.New(t, smtptest.Options{}), &chatroom{
-		dice: mathrand.New(mathrand.NewPCG(*seed, 15)), asked: map[string]int{},
+		dice: mathrand.New(mathrand.NewPCG(*seed, 15)), asked: map[string]int{}, links: map[string]string{},
 	}
 	telegram := httptest.NewServer(chats)
 	t.Cleanup(telegram.Close)
@@ -263,6 +263,9 @@ func TestTheLedgerOfSavedSearchesBalances(t *testing.T) {
 		require.NoError(t, w.saveSearch(s, door.URL, h))
 		if s.mail != "" {
 			require.NoError(t, w.confirm(post, s.mail))
+		}
+		if s.chat != "" {
+			require.NoError(t, w.confirmChat(chats, s.chat))
 		}
 	}
 	post.Play(mishaps()...)
