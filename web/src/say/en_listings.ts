@@ -288,7 +288,7 @@ export const saved = {
   create: 'Save this search',
   without: (names: string) =>
     `A saved search is about what is offered from now on, and takes one value of each: left out are ${names}.`,
-  fromNow: 'Notifications start now. An e-mail address or a webhook has to confirm first.',
+  fromNow: 'Notifications start now. An e-mail address, a Telegram chat or a webhook has to confirm first.',
   pace: 'How often',
   paces: { at_once: 'at once', hourly: 'hourly', daily: 'daily, at 8:00' },
   language: 'Language of the notifications',

@@ -281,7 +281,7 @@ export const saved: (typeof en)['saved'] = {
   without: (names) =>
     `Une recherche enregistrée porte sur ce qui est offert à partir de maintenant, avec une valeur de chaque : sans ${names}.`,
   fromNow:
-    'Les notifications commencent maintenant. Une adresse électronique ou un webhook doit d’abord les confirmer.',
+    'Les notifications commencent maintenant. Une adresse électronique, une conversation Telegram ou un webhook doit d’abord les confirmer.',
   pace: 'À quelle fréquence',
   paces: { at_once: 'aussitôt', hourly: 'chaque heure', daily: 'chaque jour, à 8 h' },
   language: 'Langue des notifications',
