@@ -37,9 +37,9 @@ shell the addresses, and the passwords that were made for them:
 
     set -a; . .conveyor/env; set +a
 
-Ctrl-C stops everything; what is stored stays for the next start. All listens on 127.0.0.1, at ports that
-CONVEYOR_API_PORT, CONVEYOR_DEMO_PORT, CONVEYOR_POSTGRES_PORT, CONVEYOR_REDIS_PORT, CONVEYOR_RABBITMQ_PORT,
-CONVEYOR_RABBITMQ_MANAGEMENT_PORT, CONVEYOR_TEMPORAL_PORT, CONVEYOR_TEMPORAL_UI_PORT and CONVEYOR_CHROMIUM_PORT change.`
+Ctrl-C stops everything; what is stored stays for the next start. All listens on 127.0.0.1, at ports that these change:
+
+` + strings.Join(devstack.PortVariables(), " ")
 }
 
 // Run starts everything and keeps it running until a signal, which is no error.

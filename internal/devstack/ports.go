@@ -61,6 +61,16 @@ var portTable = []portRow{
 	{"Temporal Web UI, behind its address", "", 8234, true, func(p *Ports) *int { return &p.TemporalUIBehind }},
 }
 
+// PortVariables are the environment variables that PortsFrom reads.
+func PortVariables() (names []string) {
+	for _, row := range portTable {
+		if row.env != "" {
+			names = append(names, row.env)
+		}
+	}
+	return names
+}
+
 // PortsFrom reads the overrides (CONVEYOR_POSTGRES_PORT and its like) through getenv, usually os.Getenv, and fills in
 // the defaults. A value that is not a port is an error, not a default.
 func PortsFrom(getenv func(string) string) (Ports, error) {
