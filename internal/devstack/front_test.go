@@ -6,20 +6,18 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
-// startUI starts the real Web UI, without a Temporal: it needs none to show its pages.
-func startUI(t *testing.T) *Stack {
+// uiStack is a stack of nothing but the Web UI, which is not started, at free ports.
+func uiStack(t *testing.T) (*Stack, []*service) {
 	t.Helper()
 	s := fakeStack(t)
-	s.tools.temporalUI = filepath.Join(goTools[1].dir(""), "server")
-	if _, err := os.Stat(s.tools.temporalUI); err != nil {
-		t.Fatalf("no Web UI of Temporal: run `make test`, which builds it (%v)", err)
-	}
 	ports, held, err := freePorts()
 	if err != nil {
 		t.Fatal(err)
@@ -27,13 +25,10 @@ func startUI(t *testing.T) *Stack {
 	t.Cleanup(func() { _ = held.Close() })
 	s.ports = ports
 	services, err := s.temporalUI()
-	if err == nil {
-		err = s.launch(t.Context(), services)
-	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s
+	return s, services
 }
 
 // said is what an address answers to a request with a header Host.
@@ -56,17 +51,52 @@ func said(t *testing.T, at, host string) (int, string) {
 	return resp.StatusCode, string(all)
 }
 
-// A page whose name was made to resolve to this machine reads nothing of the Web UI, which has no login: neither at its
-// address nor where it listens itself.
+// A page whose name was made to resolve to this machine reads nothing of the Web UI, which has no login: what answers at
+// its address refuses the name itself. Behind it is nobody here.
 func TestTemporalUIChecksHost(t *testing.T) {
 	t.Parallel()
-	s := startUI(t)
+	s, services := uiStack(t)
+	if err := services[0].prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	own := s.addr(s.ports.TemporalUI)
+	for _, path := range []string{"/", "/api/v1/settings", "/healthz"} {
+		requireMisdirected(t, "http://"+own+path)
+		if status, text := said(t, "http://"+own+path, own); status != http.StatusBadGateway {
+			t.Errorf("by its own name, %s: %d, %.200q, expected to be passed on", path, status, text)
+		}
+	}
+	services[0].shut()
+	if !portFree(s.ports.TemporalUI) {
+		t.Error("its address is taken")
+	}
+}
+
+func requireMisdirected(t *testing.T, at string) {
+	t.Helper()
+	if status, text := said(t, at, "rebind.example"); status != http.StatusMisdirectedRequest ||
+		!strings.Contains(text, "CONVEYOR_TEMPORAL_UI_URL") {
+		t.Errorf("by another name, %s: %d, %.200q", at, status, text)
+	}
+}
+
+// The real Web UI, without a Temporal: it needs none to show its pages. It is reached at its address alone, and neither
+// by a page nor by a browser where it listens itself.
+func TestTemporalUIBehindItsFront(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestSlow) // it may have to be built, which the gate waits for nowhere
+	t.Parallel()
+	s, services := uiStack(t)
+	ui := goTools[slices.IndexFunc(goTools, func(tool goTool) bool { return tool.name == "temporal-ui" })]
+	if err := s.alone(t.Context(), func() error { return s.buildTool(t.Context(), ui) }); err != nil {
+		t.Fatal(err)
+	}
+	s.tools.temporalUI = filepath.Join(ui.dir(s.opts.Bin), "server")
+	if err := s.launch(t.Context(), services); err != nil {
+		t.Fatal(err)
+	}
 	at, own := "http://"+s.addr(s.ports.TemporalUI), s.addr(s.ports.TemporalUI)
 	for _, path := range []string{"/", "/api/v1/settings", "/healthz"} {
-		if status, text := said(t, at+path, "rebind.example"); status != http.StatusMisdirectedRequest ||
-			!strings.Contains(text, "CONVEYOR_TEMPORAL_UI_URL") {
-			t.Errorf("by another name, %s: %d, %.200q", path, status, text)
-		}
+		requireMisdirected(t, at+path)
 	}
 	if status, text := said(t, at+"/api/v1/settings", own); status != http.StatusOK || !strings.Contains(text, Namespace) {
 		t.Errorf("settings: %d, %.200q", status, text)
