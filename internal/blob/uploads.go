@@ -60,14 +60,14 @@ type sparing struct {
 	io.Reader
 	free    func() (int64, error)
 	reserve int64
-	read    int64 // since free was asked
+	left    int64 // to be read before free is asked again
 }
 
 // spareEvery is how many bytes are read between two looks at what is free.
 const spareEvery = 1 << 20
 
 func (r *sparing) Read(p []byte) (int, error) {
-	if r.read <= 0 {
+	if r.left <= 0 {
 		free, err := r.free()
 		if err != nil {
 			return 0, err
@@ -76,10 +76,10 @@ func (r *sparing) Read(p []byte) (int, error) {
 			return 0, fault.Newf(fault.Transient, "unpack a file: less is free where files are stored than "+
 				"CONVEYOR_UPLOAD_RESERVE; it waits for room")
 		}
-		r.read = spareEvery
+		r.left = spareEvery
 	}
 	n, err := r.Reader.Read(p)
-	r.read -= int64(n)
+	r.left -= int64(n)
 	return n, err
 }
 

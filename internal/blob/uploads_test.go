@@ -139,7 +139,7 @@ func TestUploadsNotMounted(t *testing.T) {
 	requireClass(t, fault.Gone, err)
 }
 
-// An unpacked file leaves the reserve free: what is written of it is taken back, and others find room.
+// While the reserve is not free, no file is unpacked, and the copy before stays.
 func TestCopyLeavesReserve(t *testing.T) {
 	t.Parallel()
 
