@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -97,6 +98,16 @@ func TestADiskThatIsFullIsWaitedOut(t *testing.T) {
 	d.come("the crawl keeps pages", func() bool { return d.count(sqlBodies, []int64{run}) > 0 })
 	w.say("no room is left")
 	require.NoError(t, w.disk.fill(w.ctx, nil))
+	// An import that is done with something makes room, with which the crawl would go on, to its end.
+	filling, room := context.WithCancel(w.ctx)
+	var filler sync.WaitGroup
+	makeRoom := func() { room(); filler.Wait() }
+	defer makeRoom()
+	filler.Go(func() {
+		for tick := time.Tick(5 * time.Millisecond); filling.Err() == nil; <-tick {
+			_ = w.disk.fill(filling, nil)
+		}
+	})
 	close(full)
 	d.come("the held file is started", func() bool {
 		code, _, err := w.ask(w.ctx, http.DefaultClient, importTenant, "POST", fmt.Sprintf("/uploads/%s/start", held), nil)
@@ -109,7 +120,6 @@ func TestADiskThatIsFullIsWaitedOut(t *testing.T) {
 	} {
 		d.come(what+" cannot be stored", func() bool {
 			w.flow.feed(1)
-			_ = w.disk.fill(w.ctx, nil) // an import that is done with something makes room
 			return d.full(line)
 		})
 	}
@@ -123,6 +133,7 @@ func TestADiskThatIsFullIsWaitedOut(t *testing.T) {
 	state := w.crawlState(run)
 
 	w.say("room is made")
+	makeRoom()
 	require.NoError(t, w.disk.free(w.ctx))
 	d.come("/ready says so", func() bool {
 		code, _, err := get(w.ctx, w.vars["CONVEYOR_API_URL"]+"/ready", servicetest.Patience())
