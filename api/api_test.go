@@ -123,7 +123,7 @@ func open(t *testing.T, change ...func(*parts)) *door {
 	t.Helper()
 
 	pool := dbtest.New(t)
-	d := &door{pool: pool, store: db.NewListings(pool), letters: db.NewDeadLetters(pool), started: &starter{}}
+	d := &door{pool: pool, store: db.NewListings(pool), letters: db.NewDeadLetters(pool, nil), started: &starter{}}
 	var err error
 	d.pictures, err = blob.Open(t.Context(), t.TempDir())
 	require.NoError(t, err)
@@ -134,7 +134,7 @@ func open(t *testing.T, change ...func(*parts)) *door {
 	d.Duplicates.Store = d.store
 	d.Platforms.Store, d.Audit.Store = db.NewPlatforms(pool), db.NewAuditLog(pool)
 	d.Staleness.Audit, d.Listings.Audit, d.Keys.Store = d.Audit.Store, d.Audit.Store, db.NewKeys(pool)
-	d.Forget.Store = db.NewRetention(pool)
+	d.Forget.Store = db.NewForgets(pool)
 	d.Drafts = api.Drafts{
 		Store: db.NewDrafts(pool), Blobs: d.pictures,
 		Requests: api.DraftRequests{Target: db.Target{Exchange: "events", RoutingKey: crawls}, Queue: crawls, Ours: true},
@@ -158,7 +158,7 @@ func open(t *testing.T, change ...func(*parts)) *door {
 	d.Webhooks = api.Webhooks{
 		Store: db.NewWebhooks(pool, nil), AppSecrets: []string{"other", "s3cret"}, VerifyTokens: []string{"t0ken"},
 	}
-	d.History.Store, d.Find.Store = db.NewSamples(pool), db.NewFinder(pool)
+	d.History.Store, d.Find.Store = db.NewSamples(pool), db.NewFinder(pool, db.NewListings(pool).FindWords)
 	d.Find.Within = time.Minute // whatever else the machine does
 	d.Flow.Store, d.Events.Store = db.NewFlow(pool), db.NewMarks(pool)
 	d.Searches = api.Searches{Store: db.NewSaved(pool), Secrets: d.Tenancy.Secrets}

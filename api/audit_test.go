@@ -351,8 +351,8 @@ func TestNamesAreOfOneKey(t *testing.T) {
 func TestReadersSeeHarmlessFields(t *testing.T) {
 	t.Parallel()
 	f := guarded(t)
-	f.parts.DeadLetters.Store = db.NewDeadLetters(f.pool)
-	store, letters := db.NewListings(f.pool), db.NewDeadLetters(f.pool)
+	f.parts.DeadLetters.Store = db.NewDeadLetters(f.pool, nil)
+	store, letters := db.NewListings(f.pool), db.NewDeadLetters(f.pool, nil)
 	reader, operator := f.key(t, "reader", access.Read), f.key(t, "operator", access.Operate)
 	d := &door{parts: f.parts, pool: f.pool, store: store, letters: letters}
 	d.serve(t)

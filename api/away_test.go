@@ -34,7 +34,7 @@ func TestPostgresIsAway(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
 	d := bare(t, func(p *parts) {
-		p.Listings.Store, p.DeadLetters.Store = db.NewListings(pool), db.NewDeadLetters(pool)
+		p.Listings.Store, p.DeadLetters.Store = db.NewListings(pool), db.NewDeadLetters(pool, nil)
 		p.starting(&starter{})
 	})
 	comesBack(t, d.get(t, "/listings"))

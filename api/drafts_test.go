@@ -221,7 +221,7 @@ func TestCrawlRequests(t *testing.T) {
 		return id
 	}
 	die := func(id uuid.UUID, at time.Time) {
-		require.NoError(t, db.NewDeadLetters(d.pool).Archive(t.Context(), db.DeadLetter{
+		require.NoError(t, db.NewDeadLetters(d.pool, nil).Archive(t.Context(), db.DeadLetter{
 			Key: id.String(), Route: contract.Route{Queue: crawls}, Body: []byte("{}"), Class: "transient",
 			WorkflowID: draft.WorkflowID(id), Reason: "no Chromium", At: at,
 		}))

@@ -15,7 +15,7 @@ import (
 
 // Forget serves DELETE /listings/{platform}/{platform_id}.
 type Forget struct {
-	Store  *db.Retention
+	Store  *db.Forgets
 	Launch Forgetter
 
 	door *door

@@ -183,7 +183,7 @@ func walkable(t *testing.T) *fort {
 		t.Cleanup(func() { require.NoError(t, blobs.Close()) })
 		p.Uploads.Store, p.Uploads.Blobs = db.NewUploads(pool), blobs
 		p.Tenancy.Senders, p.Messages.Store = db.NewSenders(pool), db.NewMessages(pool, nil)
-		p.Searches.Store, p.Find = db.NewSaved(pool), api.Find{Store: db.NewFinder(pool), Within: time.Minute}
+		p.Searches.Store, p.Find = db.NewSaved(pool), api.Find{Store: db.NewFinder(pool, db.NewListings(pool).FindWords), Within: time.Minute}
 		p.Campaigns = api.Campaigns{Store: db.NewCampaigns(pool, nil), Messages: p.Messages.Store, Senders: p.Tenancy.Senders}
 		p.starting(&starter{})
 	})

@@ -213,7 +213,7 @@ func (r *rig) arrange() {
 
 // use puts the bridge on another pool of the same database.
 func (r *rig) use(pool *pgxpool.Pool) {
-	r.Listings, r.DeadLetters, r.Outbox = db.NewListings(pool), db.NewDeadLetters(pool), db.NewOutbox(pool)
+	r.Listings, r.DeadLetters, r.Outbox = db.NewListings(pool), db.NewDeadLetters(pool, nil), db.NewOutbox(pool)
 }
 
 // start runs the bridge and waits until its consumers are there. stop ends it and waits; the test's end does, too.

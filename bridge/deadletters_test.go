@@ -173,7 +173,7 @@ func TestReplayIsForbidden(t *testing.T) {
 	require.NoError(t, err)
 	at.User = url.UserPassword(user, "x")
 
-	letters := db.NewDeadLetters(pool)
+	letters := db.NewDeadLetters(pool, nil)
 	require.NoError(t, letters.Archive(t.Context(), db.DeadLetter{
 		Key: "a", Route: contract.Route{Queue: "scraped.kijiji"}, Body: []byte("{}"), Class: "invalid", At: time.Now(),
 	}))

@@ -254,7 +254,7 @@ func TestRelayGivesUp(t *testing.T) {
 	require.Equal(t, 3.0, total(t, registry, "conveyor_outbox_given_up_total"))
 
 	require.NoError(t, ch.QueueBind("listings.published", "listings.published", "listings.events", false, nil))
-	n, err := db.NewDeadLetters(pool).ReplayAll(t.Context(), db.LetterFilter{Reason: "no queue"}, 10, "Ginette", time.Now())
+	n, err := db.NewDeadLetters(pool, nil).ReplayAll(t.Context(), db.LetterFilter{Reason: "no queue"}, 10, "Ginette", time.Now())
 	require.NoError(t, err)
 	require.Equal(t, 2, n)
 	empty(t, pool)

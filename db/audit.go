@@ -145,3 +145,12 @@ func (s *AuditLog) List(ctx context.Context, f AuditFilter, after *AuditPosition
 	found, next := page(found, limit, func(r AuditRow) AuditPosition { return AuditPosition{r.At, r.ID} })
 	return found, next, nil
 }
+
+// auditTx records an action in a transaction that is open.
+func auditTx(ctx context.Context, tx pgx.Tx, e AuditEntry) error {
+	b := new(pgx.Batch)
+	if err := auditAdd(ctx, b, e); err != nil {
+		return err
+	}
+	return tx.SendBatch(ctx, b).Close()
+}

@@ -40,20 +40,20 @@ func TestAuditIsAppendOnly(t *testing.T) {
 		_, err = pool.Exec(ctx, sql)
 		require.Error(t, err, sql)
 	}
-	require.Equal(t, int64(5), count(t, pool, "audit"))
+	require.Equal(t, int64(5), dbtest.Count(t, pool, "audit"))
 
 	expire := func(before string, most int) int {
-		return query[int](t, pool, fmt.Sprintf("SELECT audit_expire(%s, %d)", before, most))[0]
+		return dbtest.Query[int](t, pool, fmt.Sprintf("SELECT audit_expire(%s, %d)", before, most))[0]
 	}
 	require.Equal(t, 0, expire("now()", 0))
 	require.Equal(t, 0, expire("now()", -1))
 	require.Equal(t, 1, expire("now() + interval '1 day'", 1))
 	require.Equal(t, []string{"x/0", "x/89", "x/91", "x/92"},
-		query[string](t, pool, "SELECT subject FROM audit ORDER BY at DESC"), "the oldest goes first")
+		dbtest.Query[string](t, pool, "SELECT subject FROM audit ORDER BY at DESC"), "the oldest goes first")
 	require.Equal(t, 1, expire("now() - interval '91 days 12 hours'", 100))
 	require.Equal(t, 1, expire("'infinity'", 100))
 	require.Equal(t, 0, expire("now()", 100))
-	require.Equal(t, int64(2), count(t, pool, "audit"), "no argument reaches what is younger than 90 days")
+	require.Equal(t, int64(2), dbtest.Count(t, pool, "audit"), "no argument reaches what is younger than 90 days")
 }
 
 // The function needs no right of its caller to delete from the table, and takes the tables of its own schema.
@@ -97,25 +97,25 @@ func TestAuditOrigin(t *testing.T) {
 		require.NoError(t, db.NewDrafts(pool).RequestDraft(ctx, r, db.Sealed{}, "jo",
 			db.Target{Exchange: "x", RoutingKey: "y"}, at))
 	}
-	letters := db.NewDeadLetters(pool)
+	letters := db.NewDeadLetters(pool, nil)
 	require.NoError(t, letters.Archive(ctx, db.DeadLetter{
 		Key: "k", Class: "invalid", At: at, Route: listing.StageRoute(listing.StageNormalize, "kijiji"),
 	}))
-	id := query[int64](t, pool, "SELECT id FROM dead_letters")[0]
+	id := dbtest.Query[int64](t, pool, "SELECT id FROM dead_letters")[0]
 	_, err := letters.Replay(ctx, id, false, "jo", at)
 	require.NoError(t, err)
 	require.NoError(t, letters.Discard(ctx, id, "jo", at))
 	require.Equal(t, []string{
 		"a.done", "b.done", "api_key.created", "crawl_request.created", "dead_letter.replayed", "dead_letter.discarded",
-	}, query[string](t, pool,
+	}, dbtest.Query[string](t, pool,
 		"SELECT action FROM audit WHERE (remote, request_id, key_id) = ('192.0.2.7', 'r1', 'abcdefgh') ORDER BY id"))
-	require.Equal(t, int64(6), count(t, pool, "audit"))
-	require.Empty(t, query[string](t, pool, "SELECT detail::text FROM audit WHERE detail::text LIKE '%token%'"))
+	require.Equal(t, int64(6), dbtest.Count(t, pool, "audit"))
+	require.Empty(t, dbtest.Query[string](t, pool, "SELECT detail::text FROM audit WHERE detail::text LIKE '%token%'"))
 
 	// Without a request there is none.
 	_, err = db.NewKeys(pool).Revoke(t.Context(), "ci", "cli:jo", at)
 	require.NoError(t, err)
-	require.Equal(t, []string{"--"}, query[string](t, pool, `SELECT remote || '-' || request_id || '-' || key_id
+	require.Equal(t, []string{"--"}, dbtest.Query[string](t, pool, `SELECT remote || '-' || request_id || '-' || key_id
 		FROM audit WHERE actor = 'cli:jo' AND action = 'api_key.revoked'`))
 }
 

@@ -22,23 +22,23 @@ func TestWaitingInADeepOutbox(t *testing.T) {
 
 	pool := dbtest.New(t)
 	o := db.NewOutbox(pool)
-	got, err := o.Waiting(t.Context(), start)
+	got, err := o.Waiting(t.Context(), dbtest.Start)
 	require.NoError(t, err)
 	require.Zero(t, got)
 	deep := func(lane string, n, minutes int) {
 		_, err := pool.Exec(t.Context(), `INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at)
 			SELECT gen_random_uuid(), $1, 'e', 'k', '{}', $2::timestamptz + n * interval '1 ms' FROM generate_series(1, $3::int) n`,
-			lane, after(minutes), n)
+			lane, dbtest.After(minutes), n)
 		require.NoError(t, err)
 	}
 	deep("b", 3, 5)
 	deep("z", 1, 2)
-	got, err = o.Waiting(t.Context(), after(10))
+	got, err = o.Waiting(t.Context(), dbtest.After(10))
 	require.NoError(t, err)
 	require.EqualValues(t, 4, got.Pending)
 	require.InDelta(t, 480, got.OldestAgeSeconds, 1)
 	deep("a", backlog.MostPending+10, 6)
-	got, err = o.Waiting(t.Context(), after(10))
+	got, err = o.Waiting(t.Context(), dbtest.After(10))
 	require.NoError(t, err)
 	require.EqualValues(t, backlog.MostPending, got.Pending)
 	require.InDelta(t, 480, got.OldestAgeSeconds, 1)
@@ -48,7 +48,7 @@ func TestOpenByQueue(t *testing.T) {
 	t.Parallel()
 
 	pool := dbtest.New(t)
-	s := db.NewDeadLetters(pool)
+	s := db.NewDeadLetters(pool, nil)
 	got, err := s.OpenByQueue(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, got)
@@ -78,13 +78,13 @@ func TestOpenByQueueIsCapped(t *testing.T) {
 	t.Parallel()
 
 	pool := dbtest.New(t)
-	s := db.NewDeadLetters(pool)
+	s := db.NewDeadLetters(pool, nil)
 	require.NoError(t, s.Archive(t.Context(),
-		db.DeadLetter{Key: "first", Route: contract.Route{Queue: "whatsapp"}, Class: "invalid", At: start}))
-	columns := strings.Join(query[string](t, pool, `SELECT quote_ident(column_name) FROM information_schema.columns
+		db.DeadLetter{Key: "first", Route: contract.Route{Queue: "whatsapp"}, Class: "invalid", At: dbtest.Start}))
+	columns := strings.Join(dbtest.Query[string](t, pool, `SELECT quote_ident(column_name) FROM information_schema.columns
 		WHERE table_schema = current_schema() AND table_name = 'dead_letters' AND column_name NOT IN ('id', 'fingerprint')
 			AND is_generated = 'NEVER'`), ", ")
-	exec(t, pool, fmt.Sprintf(`INSERT INTO dead_letters (fingerprint, %[1]s)
+	dbtest.Exec(t, pool, fmt.Sprintf(`INSERT INTO dead_letters (fingerprint, %[1]s)
 		SELECT sha256(n::text::bytea), %[1]s FROM dead_letters, generate_series(1, $1) n`, columns), backlog.MostLetters+5)
 	got, err := s.OpenByQueue(t.Context())
 	require.NoError(t, err)
@@ -96,10 +96,10 @@ func TestWaitingChunks(t *testing.T) {
 	t.Parallel()
 
 	pool := dbtest.New(t)
-	newTenant(t, pool, "acme")
-	newTenant(t, pool, "umbrella")
+	dbtest.NewTenant(t, pool, "acme")
+	dbtest.NewTenant(t, pool, "umbrella")
 	s := db.NewUploads(pool)
-	got, err := s.Waiting(t.Context(), at(10))
+	got, err := s.Waiting(t.Context(), dbtest.At(10))
 	require.NoError(t, err)
 	require.Zero(t, got)
 	rows := func(n int) (list []contact.Row) {
@@ -111,22 +111,22 @@ func TestWaitingChunks(t *testing.T) {
 	a, parsed := upload(t, s, "acme", rows(6), 2)
 	upload(t, s, "umbrella", rows(5), 3)
 	over, _ := upload(t, s, "umbrella", rows(5), 1)
-	_, err = s.Cancel(t.Context(), "umbrella", over.ID, "me", at(2))
+	_, err = s.Cancel(t.Context(), "umbrella", over.ID, "me", dbtest.At(2))
 	require.NoError(t, err)
-	got, err = s.Waiting(t.Context(), at(1).Add(10*time.Second))
+	got, err = s.Waiting(t.Context(), dbtest.At(1).Add(10*time.Second))
 	require.NoError(t, err)
 	require.Equal(t, backlog.Imports{Uploads: 2, Chunks: 5, Rows: 11, OldestAgeSeconds: 10}, got)
-	require.NoError(t, s.Persist(t.Context(), "acme", a.ID, parsed, at(3)))
-	got, err = s.Waiting(t.Context(), at(1).Add(10*time.Second))
+	require.NoError(t, s.Persist(t.Context(), "acme", a.ID, parsed, dbtest.At(3)))
+	got, err = s.Waiting(t.Context(), dbtest.At(1).Add(10*time.Second))
 	require.NoError(t, err)
 	require.Equal(t, backlog.Imports{Uploads: 2, Chunks: 2, Rows: 5, OldestAgeSeconds: 10}, got)
 	_, err = s.Create(t.Context(), db.Upload{
-		ID: uuid.New(), Tenant: "acme", FileName: "large.csv", Blob: "b", Bytes: 250_000, SHA256: []byte{1}, CreatedBy: "me", CreatedAt: at(0),
+		ID: uuid.New(), Tenant: "acme", FileName: "large.csv", Blob: "b", Bytes: 250_000, SHA256: []byte{1}, CreatedBy: "me", CreatedAt: dbtest.At(0),
 	})
 	require.NoError(t, err)
-	got, err = s.Waiting(t.Context(), at(1).Add(10*time.Second))
+	got, err = s.Waiting(t.Context(), dbtest.At(1).Add(10*time.Second))
 	require.NoError(t, err)
-	own, all, err := s.Backlog(t.Context(), "acme", at(1).Add(10*time.Second))
+	own, all, err := s.Backlog(t.Context(), "acme", dbtest.At(1).Add(10*time.Second))
 	require.NoError(t, err)
 	require.EqualValues(t, all.Chunks, got.Chunks, "the brake on uploads counts the same")
 	require.Equal(t, 3, own.Chunks)

@@ -167,15 +167,6 @@ func (s *Campaigns) Create(ctx context.Context, tenant string, id uuid.UUID, p P
 	return c, nil
 }
 
-// auditTx records an action in a transaction that is open.
-func auditTx(ctx context.Context, tx pgx.Tx, e AuditEntry) error {
-	b := new(pgx.Batch)
-	if err := auditAdd(ctx, b, e); err != nil {
-		return err
-	}
-	return tx.SendBatch(ctx, b).Close()
-}
-
 const sqlCampaignGet = `SELECT ` + sqlCampaignColumns + ` FROM campaigns WHERE tenant = $1 AND id = $2`
 
 func campaignOf(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID) (Campaign, error) {

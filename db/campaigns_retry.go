@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/domain/fault"
 )
 
@@ -142,6 +143,16 @@ SELECT id FROM again`
 
 	sqlMessageStands = `SELECT state, class FROM messages WHERE tenant = $1 AND id = $2`
 )
+
+// OutreachReopeners are those of files, messages and campaigns.
+func OutreachReopeners() Reopeners {
+	return Reopeners{
+		contact.QueueJobs: {Of: uploadReopen}, contact.QueueChunks: {Of: uploadReopen},
+		contact.QueuePersistence: {Of: uploadReopen},
+		campaign.QueueDispatch:   {Of: messageReopen}, campaign.QueueRetry: {Of: messageReopen},
+		campaign.QueueCampaigns: {Of: campaignReopen},
+	}
+}
 
 // messageReopen queues a message that was given up again, with all its attempts. Its workflows are started by those
 // that tend messages and campaigns. One that is on its way already stays as it is; one that may not be sent again is

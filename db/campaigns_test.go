@@ -41,7 +41,7 @@ func TestCampaign(t *testing.T) {
 	_, err = s.Create(ctx, "acme", id, m.everyone("Spring"), "zoe", now)
 	require.NoError(t, err, "a repeat is the same campaign")
 	_, err = s.Create(ctx, "acme", id, m.everyone("Autumn"), "zoe", now)
-	require.Equal(t, fault.Conflict, classOf(err))
+	require.Equal(t, fault.Conflict, dbtest.Class(err))
 	_, err = s.Create(ctx, "other", id, m.everyone("Spring"), "eve", now)
 	require.Error(t, err)
 	for name, change := range map[string]func(*db.Plan){
@@ -55,7 +55,7 @@ func TestCampaign(t *testing.T) {
 		p := m.everyone("x")
 		change(&p)
 		_, err := s.Create(ctx, "acme", uuid.New(), p, "zoe", now)
-		require.Equal(t, fault.Invalid, classOf(err), name)
+		require.Equal(t, fault.Invalid, dbtest.Class(err), name)
 	}
 	c, err = s.Edit(ctx, "acme", id, m.everyone("Summer"), "zoe", now)
 	require.NoError(t, err)
@@ -67,16 +67,16 @@ func TestCampaign(t *testing.T) {
 	require.Equal(t, campaign.Queued, c.State)
 	require.WithinDuration(t, at, *c.ScheduledAt, time.Millisecond)
 	_, err = s.Edit(ctx, "acme", id, m.everyone("Winter"), "zoe", now)
-	require.Equal(t, fault.Conflict, classOf(err))
+	require.Equal(t, fault.Conflict, dbtest.Class(err))
 	_, err = s.Pause(ctx, "acme", id, "", "zoe", now)
-	require.Equal(t, fault.Conflict, classOf(err))
+	require.Equal(t, fault.Conflict, dbtest.Class(err))
 	c, err = s.Unschedule(ctx, "acme", id, "zoe", now)
 	require.NoError(t, err)
 	require.Nil(t, c.ScheduledAt)
 	_, err = s.Schedule(ctx, "acme", id, at, "zoe", now)
 	require.NoError(t, err)
 	_, err = s.Begin(ctx, "acme", id, now)
-	require.Equal(t, fault.Conflict, classOf(err), "it was put off")
+	require.Equal(t, fault.Conflict, dbtest.Class(err), "it was put off")
 	c, err = s.Get(ctx, "acme", id)
 	require.NoError(t, err)
 	require.Equal(t, campaign.Queued, c.State)
@@ -99,14 +99,14 @@ func TestCampaign(t *testing.T) {
 	require.Equal(t, []string{"campaign.completed acme acme done"}, m.lines(t, `SELECT routing_key, lane,
 		convert_from(body, 'UTF8')::jsonb->>'tenant', convert_from(body, 'UTF8')::jsonb->'data'->>'state' FROM outbox`))
 	_, err = s.Cancel(ctx, "acme", id, "", "zoe", now)
-	require.Equal(t, fault.Conflict, classOf(err))
+	require.Equal(t, fault.Conflict, dbtest.Class(err))
 	require.Equal(t, []string{"campaign.created", "campaign.edited", "campaign.scheduled", "campaign.unscheduled",
 		"campaign.scheduled"}, m.lines(t, "SELECT action FROM audit ORDER BY id"))
 	require.Equal(t, []string{"acme"}, m.lines(t, "SELECT DISTINCT detail->>'tenant' FROM audit"))
 
 	// Of another tenant there is nothing.
 	_, err = s.Get(ctx, "other", id)
-	require.Equal(t, fault.Gone, classOf(err))
+	require.Equal(t, fault.Gone, dbtest.Class(err))
 	for name, do := range map[string]func() error{
 		"edit":   func() error { _, err := s.Edit(ctx, "other", id, m.everyone("x"), "eve", now); return err },
 		"pause":  func() error { _, err := s.Pause(ctx, "other", id, "", "eve", now); return err },
@@ -116,7 +116,7 @@ func TestCampaign(t *testing.T) {
 		"finish": func() error { _, err := s.Finish(ctx, "other", id, now); return err },
 		"retry":  func() error { _, err := s.RetryFailed(ctx, "other", id, "eve", now); return err },
 	} {
-		require.Equal(t, fault.Gone, classOf(do()), name)
+		require.Equal(t, fault.Gone, dbtest.Class(do()), name)
 	}
 	list, _, err := s.List(ctx, "other", nil, nil, 10)
 	require.NoError(t, err)
@@ -341,11 +341,11 @@ func TestFreeze(t *testing.T) {
 	require.NoError(t, err)
 	m.exec(t, "DELETE FROM segments")
 	_, err = m.campaigns.Freeze(ctx, "acme", c.ID, 2, time.Now())
-	require.Equal(t, fault.Invalid, classOf(err))
+	require.Equal(t, fault.Invalid, dbtest.Class(err))
 	_, err = m.campaigns.Audience(ctx, "acme", c.ID, 100)
-	require.Equal(t, fault.Invalid, classOf(err))
+	require.Equal(t, fault.Invalid, dbtest.Class(err))
 	_, err = m.campaigns.Audience(ctx, "acme", uuid.New(), 100)
-	require.Equal(t, fault.Gone, classOf(err))
+	require.Equal(t, fault.Gone, dbtest.Class(err))
 }
 
 // A transaction looks at a bounded number of contacts, however few of them are in the audience.
@@ -413,7 +413,7 @@ func TestAbandonCampaign(t *testing.T) {
 	t.Parallel()
 
 	m, ctx := newMailing(t), t.Context()
-	letters := db.NewDeadLetters(m.pool)
+	letters := db.NewDeadLetters(m.pool, db.OutreachReopeners())
 	m.exec(t, `INSERT INTO contacts (tenant, created_at, updated_at, digest, key, phone)
 		VALUES ('acme', now(), now(), '\x01', 'a', '+15145550101')`)
 	start := func(id uuid.UUID) {
@@ -494,7 +494,7 @@ func TestCancelCampaign(t *testing.T) {
 	require.Equal(t, campaign.Counts{Sent: 4, Skipped: 21}, c.Counts)
 	m.counted(t)
 	_, err = m.campaigns.RetryFailed(ctx, "acme", id, "zoe", time.Now())
-	require.Equal(t, fault.Conflict, classOf(err))
+	require.Equal(t, fault.Conflict, dbtest.Class(err))
 	list, next, err := m.OfCampaign(ctx, "acme", id, db.MessageFilter{}, nil, 20)
 	require.NoError(t, err)
 	require.Equal(t, campaign.MessageSent, list[0].State)
@@ -651,7 +651,7 @@ func TestClaimPlan(t *testing.T) {
 		SELECT id FROM messages WHERE tenant = 'acme' AND campaign IS NULL ORDER BY due_at LIMIT 20000)`)
 	m.exec(t, `UPDATE messages SET attempts = 1, due_at = now() - interval '1 hour' WHERE id IN (
 		SELECT id FROM messages WHERE tenant = 'acme' AND due_at <= now() LIMIT 20000)`)
-	texts := constants(t)
+	texts := dbtest.Statements(t)
 	args := func(tenant string) []any {
 		return []any{tenant, 20, nil, uuid.New(), time.Hour, "opted_out", false, nil, nil}
 	}
@@ -663,7 +663,7 @@ func TestClaimPlan(t *testing.T) {
 			} {
 				conn, err := m.pool.Acquire(ctx)
 				require.NoError(t, err)
-				var plans []struct{ Plan explained }
+				var plans []struct{ Plan dbtest.Explained }
 				err = pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{
 					BeginQuery: "BEGIN; SELECT set_config('conveyor.tenant', '*', true)",
 				}, func(tx pgx.Tx) error {
@@ -682,7 +682,7 @@ func TestClaimPlan(t *testing.T) {
 				if name == "sqlMessageClaim" {
 					require.Equal(t, 20, plans[0].Plan.Rows)
 				}
-				require.Less(t, plans[0].Plan.most(), 1000, "%s of %s after %s: rows that one step looked at", name, tenant, before)
+				require.Less(t, plans[0].Plan.Most(), 1000, "%s of %s after %s: rows that one step looked at", name, tenant, before)
 			}
 		}
 	}
@@ -693,7 +693,7 @@ func TestClaimPlan(t *testing.T) {
 func TestMessagePlans(t *testing.T) {
 	t.Parallel()
 
-	m, ctx, texts := newMailing(t), t.Context(), constants(t)
+	m, ctx, texts := newMailing(t), t.Context(), dbtest.Statements(t)
 	id := m.running(t, "a", m.sender, 3000)
 	for range 5 {
 		token, claims := m.claim(t, 100)
@@ -715,7 +715,7 @@ func TestMessagePlans(t *testing.T) {
 		for _, before := range []string{"SELECT", "ANALYZE"} {
 			dbtest.Alter(t, m.pool, before)
 			for _, name := range names {
-				plan := genericPlan(ctx, t, conn.Conn(), name+before, texts[name])
+				plan := dbtest.GenericPlan(ctx, t, conn.Conn(), name+before, texts[name])
 				for _, table := range []string{"messages", "message_attempts", "contacts"} {
 					require.NotContains(t, plan, "Seq Scan on "+table, "%s after %s", name, before)
 				}
@@ -737,23 +737,23 @@ func TestMessagePlans(t *testing.T) {
 func TestFilterPlans(t *testing.T) {
 	t.Parallel()
 
-	pool, ctx, texts := dbtest.New(t), t.Context(), constants(t)
-	exec(t, pool, manyListings, 3000)
-	exec(t, pool, "INSERT INTO neighbourhoods SELECT 'n' || n, '', '', '' FROM generate_series(0, 59) n")
-	exec(t, pool, `UPDATE listings SET neighbourhood = 'n' || platform_id::int % 60,
+	pool, ctx, texts := dbtest.New(t), t.Context(), dbtest.Statements(t)
+	dbtest.Exec(t, pool, manyListings, 3000)
+	dbtest.Exec(t, pool, "INSERT INTO neighbourhoods SELECT 'n' || n, '', '', '' FROM generate_series(0, 59) n")
+	dbtest.Exec(t, pool, `UPDATE listings SET neighbourhood = 'n' || platform_id::int % 60,
 		status = CASE platform_id::int % 59 WHEN 7 THEN 'archived' ELSE 'active' END`)
-	exec(t, pool, `INSERT INTO dead_letters (fingerprint, queue, exchange, routing_key, body, reason, class, workflow_id,
+	dbtest.Exec(t, pool, `INSERT INTO dead_letters (fingerprint, queue, exchange, routing_key, body, reason, class, workflow_id,
 			message_id, state, first_at, last_at)
 		SELECT sha256(n::text::bytea), 'q' || n % 60, '', '', '', '', '', '', '',
 			CASE n % 59 WHEN 7 THEN 'discarded' ELSE 'open' END, now(), now() - n * interval '1 min'
 		FROM generate_series(1, 3000) n`)
-	exec(t, pool, `INSERT INTO product_drafts (id, event_id, url, out_dir, host, outcome, brand, sku, gtin, mpn, crawled_at, took_ms,
+	dbtest.Exec(t, pool, `INSERT INTO product_drafts (id, event_id, url, out_dir, host, outcome, brand, sku, gtin, mpn, crawled_at, took_ms,
 			created_at, updated_at)
 		SELECT gen_random_uuid(), gen_random_uuid(), '', '', 'v' || n % 60,
 			CASE n % 59 WHEN 7 THEN 'failed' ELSE 'succeeded' END, 'V' || n % 60, 'v' || n % 60, 'v' || n % 60, 'v' || n % 60,
 			now(), 1, now() - n * interval '1 min', now()
 		FROM generate_series(1, 3000) n`)
-	exec(t, pool, `INSERT INTO audit (at, actor, action, subject, detail)
+	dbtest.Exec(t, pool, `INSERT INTO audit (at, actor, action, subject, detail)
 		SELECT now() - n * interval '1 min', 'v' || n % 60, 'x.done', '', '{}' FROM generate_series(1, 3000) n`)
 	dbtest.Alter(t, pool, "VACUUM ANALYZE listings, dead_letters, product_drafts, audit")
 	tx, err := pool.Begin(ctx)
@@ -867,8 +867,8 @@ func TestCampaignStartsLate(t *testing.T) {
 	require.Contains(t, c.Reason, "was to start by "+now.Add(time.Hour).Format("2006-01-02 15:04")+" UTC")
 	require.NotNil(t, c.FrozenAt)
 	_, err := s.Begin(ctx, "acme", c.ID, now.Add(2*time.Hour))
-	requireClass(t, fault.Conflict, err)
-	require.Equal(t, int64(1), count(t, m.pool,
+	dbtest.RequireClass(t, fault.Conflict, err)
+	require.Equal(t, int64(1), dbtest.Count(t, m.pool,
 		"audit WHERE action = 'campaign.paused' AND actor = 'conveyor' AND detail->>'tenant' = 'acme'"))
 	c, err = s.Resume(ctx, "acme", c.ID, "zoe", now.Add(3*time.Hour))
 	require.NoError(t, err)

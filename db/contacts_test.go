@@ -29,7 +29,7 @@ func someone(phone string, change ...func(*contact.Contact)) contact.Contact {
 func put(t *testing.T, s *db.Contacts, tenant string, c contact.Contact) int64 {
 	t.Helper()
 
-	id, _, err := s.Put(t.Context(), tenant, c, db.KnownUpdate, at(1))
+	id, _, err := s.Put(t.Context(), tenant, c, db.KnownUpdate, dbtest.At(1))
 	require.NoError(t, err)
 	return id
 }
@@ -38,22 +38,22 @@ func TestPutContact(t *testing.T) {
 	t.Parallel()
 
 	pool, ctx := dbtest.New(t), t.Context()
-	newTenant(t, pool, "acme", func(t *db.Tenant) { t.MaxContacts = new(int64(2)) })
-	newTenant(t, pool, "umbrella")
+	dbtest.NewTenant(t, pool, "acme", func(t *db.Tenant) { t.MaxContacts = new(int64(2)) })
+	dbtest.NewTenant(t, pool, "umbrella")
 	s := db.NewContacts(pool, nil)
 	c := someone("+5215512345678", func(c *contact.Contact) { c.Tags = []string{`a "b", {c}`, `\`} })
-	id, added, err := s.Put(ctx, "acme", c, db.KnownFail, at(1))
+	id, added, err := s.Put(ctx, "acme", c, db.KnownFail, dbtest.At(1))
 	require.NoError(t, err)
 	require.True(t, added)
 	got, err := s.Get(ctx, "acme", id)
 	require.NoError(t, err)
 	c.Fields = map[string]string{}
-	require.Equal(t, db.Contact{ID: id, Contact: c, CreatedAt: at(1), UpdatedAt: at(1)}, got)
+	require.Equal(t, db.Contact{ID: id, Contact: c, CreatedAt: dbtest.At(1), UpdatedAt: dbtest.At(1)}, got)
 
-	_, _, err = s.Put(ctx, "acme", c, db.KnownFail, at(2))
-	require.Equal(t, fault.Conflict, class(err))
+	_, _, err = s.Put(ctx, "acme", c, db.KnownFail, dbtest.At(2))
+	require.Equal(t, fault.Conflict, dbtest.Class(err))
 	other := someone("+525512345678", func(c *contact.Contact) { c.Name = "The same person" })
-	same, added, err := s.Put(ctx, "acme", other, db.KnownUpdate, at(3))
+	same, added, err := s.Put(ctx, "acme", other, db.KnownUpdate, dbtest.At(3))
 	require.NoError(t, err)
 	require.False(t, added)
 	require.Equal(t, id, same, "Mexico's old and new notation are one person")
@@ -63,27 +63,27 @@ func TestPutContact(t *testing.T) {
 	require.Equal(t, "+525512345678", got.Phone, "as it was given last")
 
 	require.NotZero(t, put(t, s, "acme", someone("+15145550001")))
-	_, _, err = s.Put(ctx, "acme", someone("+15145550002"), db.KnownUpdate, at(4))
-	require.Equal(t, fault.Conflict, class(err))
+	_, _, err = s.Put(ctx, "acme", someone("+15145550002"), db.KnownUpdate, dbtest.At(4))
+	require.Equal(t, fault.Conflict, dbtest.Class(err))
 	require.ErrorContains(t, err, "more contacts")
 
 	_, err = s.Get(ctx, "umbrella", id)
-	require.Equal(t, fault.Gone, class(err))
+	require.Equal(t, fault.Gone, dbtest.Class(err))
 	_, err = s.Find(ctx, "umbrella", got.Key)
-	require.Equal(t, fault.Gone, class(err))
-	_, _, err = s.Put(ctx, "nobody", c, db.KnownUpdate, at(4))
-	require.Equal(t, fault.Gone, class(err))
+	require.Equal(t, fault.Gone, dbtest.Class(err))
+	_, _, err = s.Put(ctx, "nobody", c, db.KnownUpdate, dbtest.At(4))
+	require.Equal(t, fault.Gone, dbtest.Class(err))
 }
 
 func TestContactFilter(t *testing.T) {
 	t.Parallel()
 
 	pool, ctx := dbtest.New(t), t.Context()
-	newTenant(t, pool, "acme")
-	newTenant(t, pool, "umbrella")
+	dbtest.NewTenant(t, pool, "acme")
+	dbtest.NewTenant(t, pool, "umbrella")
 	s := db.NewContacts(pool, nil)
 	put(t, s, "umbrella", someone("+15145550001"))
-	list, err := s.CreateList(ctx, "acme", "Friends", "me", at(0))
+	list, err := s.CreateList(ctx, "acme", "Friends", "me", dbtest.At(0))
 	require.NoError(t, err)
 	ids := map[string]int64{}
 	for name, c := range map[string]contact.Contact{
@@ -95,7 +95,7 @@ func TestContactFilter(t *testing.T) {
 	} {
 		ids[name] = put(t, s, "acme", c)
 	}
-	_, _, err = s.Members(ctx, "acme", list.ID, []int64{ids["jo"], 999}, nil, "me", at(0))
+	_, _, err = s.Members(ctx, "acme", list.ID, []int64{ids["jo"], 999}, nil, "me", dbtest.At(0))
 	require.NoError(t, err)
 
 	text := func(s string) *string { return &s }
@@ -110,9 +110,9 @@ func TestContactFilter(t *testing.T) {
 		"language":          {contact.Filter{Locale: "fr"}, []string{"zoé", "jo"}},
 		"locale":            {contact.Filter{Locale: "fr-CA"}, []string{"zoé"}},
 		"country":           {contact.Filter{Country: "CA"}, []string{"zoé", "jo"}},
-		"created":           {contact.Filter{Created: &contact.Range{From: new(at(1)), Before: new(at(2))}}, []string{"zoé", "jo", "anna"}},
-		"created later":     {contact.Filter{Created: &contact.Range{From: new(at(2))}}, nil},
-		"updated":           {contact.Filter{Updated: &contact.Range{Before: new(at(1))}}, nil},
+		"created":           {contact.Filter{Created: &contact.Range{From: new(dbtest.At(1)), Before: new(dbtest.At(2))}}, []string{"zoé", "jo", "anna"}},
+		"created later":     {contact.Filter{Created: &contact.Range{From: new(dbtest.At(2))}}, nil},
+		"updated":           {contact.Filter{Updated: &contact.Range{Before: new(dbtest.At(1))}}, nil},
 		"equals":            {contact.Filter{Field: "email", Equals: text("a@X.org")}, []string{"anna"}},
 		"contains":          {contact.Filter{Field: "name", Contains: text("ZOÉ")}, []string{"zoé"}},
 		"a wildcard":        {contact.Filter{Field: "name", Contains: text("%")}, nil},
@@ -154,31 +154,31 @@ func TestContactFilter(t *testing.T) {
 		})
 	}
 	_, _, err = s.Search(ctx, "acme", contact.Filter{Tag: "a", Locale: "fr"}, 0, 1)
-	require.Equal(t, fault.Invalid, class(err))
+	require.Equal(t, fault.Invalid, dbtest.Class(err))
 }
 
 func TestListsAndSegments(t *testing.T) {
 	t.Parallel()
 
 	pool, ctx := dbtest.New(t), t.Context()
-	newTenant(t, pool, "acme")
-	newTenant(t, pool, "umbrella")
+	dbtest.NewTenant(t, pool, "acme")
+	dbtest.NewTenant(t, pool, "umbrella")
 	s := db.NewContacts(pool, nil)
 	a, b := put(t, s, "acme", someone("+15145550001")), put(t, s, "acme", someone("+15145550002"))
 	theirs := put(t, s, "umbrella", someone("+15145550003"))
-	list, err := s.CreateList(ctx, "acme", "Friends", "me", at(0))
+	list, err := s.CreateList(ctx, "acme", "Friends", "me", dbtest.At(0))
 	require.NoError(t, err)
-	same, err := s.CreateList(ctx, "acme", "Friends", "me", at(1))
+	same, err := s.CreateList(ctx, "acme", "Friends", "me", dbtest.At(1))
 	require.NoError(t, err)
 	require.Equal(t, list, same)
 	for _, want := range []int64{2, 0} {
-		n, _, err := s.Members(ctx, "acme", list.ID, []int64{a, b, theirs}, nil, "me", at(1))
+		n, _, err := s.Members(ctx, "acme", list.ID, []int64{a, b, theirs}, nil, "me", dbtest.At(1))
 		require.NoError(t, err)
 		require.Equal(t, want, n, "the contact of another tenant is not there")
 	}
-	_, _, err = s.Members(ctx, "umbrella", list.ID, []int64{theirs}, nil, "me", at(1))
-	require.Equal(t, fault.Gone, class(err))
-	joined, n, err := s.Members(ctx, "acme", list.ID, []int64{a, b}, []int64{b}, "me", at(1))
+	_, _, err = s.Members(ctx, "umbrella", list.ID, []int64{theirs}, nil, "me", dbtest.At(1))
+	require.Equal(t, fault.Gone, dbtest.Class(err))
+	joined, n, err := s.Members(ctx, "acme", list.ID, []int64{a, b}, []int64{b}, "me", dbtest.At(1))
 	require.NoError(t, err)
 	require.Equal(t, []int64{0, 1}, []int64{joined, n})
 	lists, err := s.Lists(ctx, "acme")
@@ -186,7 +186,7 @@ func TestListsAndSegments(t *testing.T) {
 	require.Equal(t, []db.CountedList{{ContactList: list, Members: 1}}, lists)
 
 	for _, want := range []int64{1, 0} {
-		n, err = s.Tag(ctx, "acme", []int64{a, theirs}, []string{"vip", "old"}, []string{"old"}, at(2))
+		n, err = s.Tag(ctx, "acme", []int64{a, theirs}, []string{"vip", "old"}, []string{"old"}, dbtest.At(2))
 		require.NoError(t, err)
 		require.Equal(t, want, n)
 	}
@@ -195,43 +195,43 @@ func TestListsAndSegments(t *testing.T) {
 	require.Equal(t, []string{"vip"}, got.Tags)
 
 	segment := db.Segment{ID: uuid.New(), Name: "VIPs", Filter: contact.Filter{Tag: "vip"}}
-	kept, err := s.PutSegment(ctx, "acme", segment, "me", at(3))
+	kept, err := s.PutSegment(ctx, "acme", segment, "me", dbtest.At(3))
 	require.NoError(t, err)
-	segment.CreatedAt, segment.UpdatedAt = at(3), at(3)
+	segment.CreatedAt, segment.UpdatedAt = dbtest.At(3), dbtest.At(3)
 	require.Equal(t, segment, kept)
-	_, err = s.PutSegment(ctx, "umbrella", segment, "me", at(4))
-	require.Equal(t, fault.Gone, class(err), "the segment of another tenant: %v", err)
+	_, err = s.PutSegment(ctx, "umbrella", segment, "me", dbtest.At(4))
+	require.Equal(t, fault.Gone, dbtest.Class(err), "the segment of another tenant: %v", err)
 	twin := segment
 	twin.ID = uuid.New()
-	_, err = s.PutSegment(ctx, "acme", twin, "me", at(4))
-	require.Equal(t, fault.Conflict, class(err))
+	_, err = s.PutSegment(ctx, "acme", twin, "me", dbtest.At(4))
+	require.Equal(t, fault.Conflict, dbtest.Class(err))
 	segment.Filter.Tag = ""
 	segment.Filter.Locale = "fr"
-	_, err = s.PutSegment(ctx, "acme", segment, "me", at(5))
+	_, err = s.PutSegment(ctx, "acme", segment, "me", dbtest.At(5))
 	require.NoError(t, err)
 	kept, err = s.Segment(ctx, "acme", segment.ID)
 	require.NoError(t, err)
 	require.Equal(t, "fr", kept.Filter.Locale)
-	require.Equal(t, fault.Gone, class(s.DeleteSegment(ctx, "umbrella", segment.ID, "me", at(5))))
+	require.Equal(t, fault.Gone, dbtest.Class(s.DeleteSegment(ctx, "umbrella", segment.ID, "me", dbtest.At(5))))
 	all, err := s.Segments(ctx, "acme")
 	require.NoError(t, err)
 	require.Len(t, all, 1)
-	require.NoError(t, s.DeleteSegment(ctx, "acme", segment.ID, "me", at(5)))
+	require.NoError(t, s.DeleteSegment(ctx, "acme", segment.ID, "me", dbtest.At(5)))
 	_, err = s.Segment(ctx, "acme", segment.ID)
-	require.Equal(t, fault.Gone, class(err))
+	require.Equal(t, fault.Gone, dbtest.Class(err))
 
-	_, err = s.DeleteList(ctx, "umbrella", list.ID, 10, "me", at(6))
-	require.Equal(t, fault.Gone, class(err))
+	_, err = s.DeleteList(ctx, "umbrella", list.ID, 10, "me", dbtest.At(6))
+	require.Equal(t, fault.Gone, dbtest.Class(err))
 	for more := true; more; {
-		more, err = s.DeleteList(ctx, "acme", list.ID, 1, "me", at(6))
+		more, err = s.DeleteList(ctx, "acme", list.ID, 1, "me", dbtest.At(6))
 		require.NoError(t, err)
 	}
-	_, err = s.DeleteList(ctx, "acme", list.ID, 1, "me", at(6))
-	require.Equal(t, fault.Gone, class(err))
+	_, err = s.DeleteList(ctx, "acme", list.ID, 1, "me", dbtest.At(6))
+	require.Equal(t, fault.Gone, dbtest.Class(err))
 	require.Equal(t, []string{"contact_list.created", "contact_list.changed", "contact_list.changed", "contact_list.deleted"},
-		audited(t, pool, "contact-list/"+list.ID.String()))
+		dbtest.Audited(t, pool, "contact-list/"+list.ID.String()))
 	require.Equal(t, []string{"segment.stored", "segment.stored", "segment.deleted"},
-		audited(t, pool, "segment/"+segment.ID.String()))
+		dbtest.Audited(t, pool, "segment/"+segment.ID.String()))
 	lists, err = s.Lists(ctx, "acme")
 	require.NoError(t, err)
 	require.Empty(t, lists)
@@ -243,11 +243,11 @@ func TestListCounts(t *testing.T) {
 	t.Parallel()
 
 	pool, ctx := dbtest.New(t), t.Context()
-	newTenant(t, pool, "acme")
+	dbtest.NewTenant(t, pool, "acme")
 	s, uploads := db.NewContacts(pool, nil), db.NewUploads(pool)
 	var lists []uuid.UUID
 	for _, name := range []string{"a", "b"} {
-		l, err := s.CreateList(ctx, "acme", name, "me", at(0))
+		l, err := s.CreateList(ctx, "acme", name, "me", dbtest.At(0))
 		require.NoError(t, err)
 		lists = append(lists, l.ID)
 	}
@@ -275,20 +275,20 @@ func TestListCounts(t *testing.T) {
 				u.Lists = []uuid.UUID{lists[1], lists[0]}
 			}
 		})
-		files.Go(func() error { return uploads.Persist(ctx, "acme", u.ID, parsed, at(2)) })
+		files.Go(func() error { return uploads.Persist(ctx, "acme", u.ID, parsed, dbtest.At(2)) })
 	}
 	require.NoError(t, files.Wait())
 	counts(50, 50)
 	found, _, err := s.Search(ctx, "acme", contact.Filter{}, 0, 10)
 	require.NoError(t, err)
-	require.NoError(t, s.Delete(ctx, "acme", found[0].ID, "me", at(3)))
+	require.NoError(t, s.Delete(ctx, "acme", found[0].ID, "me", dbtest.At(3)))
 	counts(49, 49)
 	for range 2 {
-		_, _, err = s.Members(ctx, "acme", lists[0], []int64{found[1].ID}, []int64{found[2].ID, found[3].ID}, "me", at(3))
+		_, _, err = s.Members(ctx, "acme", lists[0], []int64{found[1].ID}, []int64{found[2].ID, found[3].ID}, "me", dbtest.At(3))
 		require.NoError(t, err)
 		counts(47, 49)
 	}
-	more, err := s.DeleteList(ctx, "acme", lists[1], 9, "me", at(4))
+	more, err := s.DeleteList(ctx, "acme", lists[1], 9, "me", dbtest.At(4))
 	require.NoError(t, err)
 	require.True(t, more)
 	counts(47, 40)
@@ -296,7 +296,7 @@ func TestListCounts(t *testing.T) {
 	conn, err := pool.Acquire(ctx)
 	require.NoError(t, err)
 	defer conn.Release()
-	require.NotContains(t, genericPlan(ctx, t, conn.Conn(), "lists", constants(t)["sqlListsRead"]), "contact_list_members")
+	require.NotContains(t, dbtest.GenericPlan(ctx, t, conn.Conn(), "lists", dbtest.Statements(t)["sqlListsRead"]), "contact_list_members")
 }
 
 // What is exported of a person is bounded, whatever a tenant has written to them or uploaded of them: the newest.
@@ -304,7 +304,7 @@ func TestExportPersonIsBounded(t *testing.T) {
 	t.Parallel()
 
 	pool, ctx := dbtest.New(t), t.Context()
-	newTenant(t, pool, "acme")
+	dbtest.NewTenant(t, pool, "acme")
 	s := db.NewContacts(pool, nil)
 	c := someone("+15145550123")
 	id := put(t, s, "acme", c)
@@ -319,9 +319,9 @@ func TestExportPersonIsBounded(t *testing.T) {
 	older, newer := uuid.Max, uuid.UUID{15: 1} // an ID says nothing of the time
 	for i, file := range []uuid.UUID{older, newer} {
 		u, parsed := upload(t, db.NewUploads(pool), "acme", rows, len(rows), func(u *db.Upload) {
-			u.ID, u.CreatedAt = file, at(i)
+			u.ID, u.CreatedAt = file, dbtest.At(i)
 		})
-		require.NoError(t, db.NewUploads(pool).Persist(ctx, "acme", u.ID, parsed, at(2)))
+		require.NoError(t, db.NewUploads(pool).Persist(ctx, "acme", u.ID, parsed, dbtest.At(2)))
 	}
 
 	p, err := s.Export(ctx, "acme", id)
@@ -338,27 +338,27 @@ func TestDeletePerson(t *testing.T) {
 	t.Parallel()
 
 	pool, ctx := dbtest.New(t), t.Context()
-	newTenant(t, pool, "acme")
-	newTenant(t, pool, "umbrella")
+	dbtest.NewTenant(t, pool, "acme")
+	dbtest.NewTenant(t, pool, "umbrella")
 	s := db.NewContacts(pool, nil)
 	c := someone("+5511987654321", func(c *contact.Contact) { c.Email = "zoe@example.org" })
 	id, theirs := put(t, s, "acme", c), put(t, s, "umbrella", c)
-	list, err := s.CreateList(ctx, "acme", "Friends", "me", at(0))
+	list, err := s.CreateList(ctx, "acme", "Friends", "me", dbtest.At(0))
 	require.NoError(t, err)
-	_, _, err = s.Members(ctx, "acme", list.ID, []int64{id}, nil, "me", at(0))
+	_, _, err = s.Members(ctx, "acme", list.ID, []int64{id}, nil, "me", dbtest.At(0))
 	require.NoError(t, err)
 	sender := db.Sender{
-		ID: uuid.New(), Tenant: "acme", Name: "n", PhoneNumberID: "1", BusinessAccountID: "1", CreatedAt: at(0),
+		ID: uuid.New(), Tenant: "acme", Name: "n", PhoneNumberID: "1", BusinessAccountID: "1", CreatedAt: dbtest.At(0),
 	}
 	require.NoError(t, db.NewSenders(pool).Add(ctx, sender, db.Sealed{Key: "k", Box: []byte("t")}, "me"))
 	message, err := db.NewMessages(pool, nil).Put(ctx, "acme", db.NewMessage{
 		ID: uuid.New(), Sender: sender.ID, Recipient: "+551187654321", // without the ninth digit
 		Body: campaign.Body{Type: "text", Text: &campaign.Text{Body: "Bonjour Zoé"}},
-	}, at(1))
+	}, dbtest.At(1))
 	require.NoError(t, err)
 	require.Equal(t, campaign.MessageQueued, message.State)
 	for range 2 {
-		require.NoError(t, s.OptOut(ctx, "acme", []string{c.Key, "+15145550009"}, "api", "contact/1", "me", at(2)))
+		require.NoError(t, s.OptOut(ctx, "acme", []string{c.Key, "+15145550009"}, "api", "contact/1", "me", dbtest.At(2)))
 	}
 	refused := func(n int, cell string, keys ...string) contact.Row {
 		return contact.Row{
@@ -370,28 +370,28 @@ func TestDeletePerson(t *testing.T) {
 			refused(1, "(11) 87654321", contact.Key(c.Phone, "")), refused(2, "zoe@", contact.Key("", c.Email), "+1"),
 			refused(3, "another", contact.Key("+15145550009", "")), refused(4, "unreadable"),
 		}, 4)
-		require.NoError(t, db.NewUploads(pool).Persist(ctx, tenant, u.ID, parsed, at(2)))
+		require.NoError(t, db.NewUploads(pool).Persist(ctx, tenant, u.ID, parsed, dbtest.At(2)))
 	}
-	require.Equal(t, []string{"contact.opted_out"}, audited(t, pool, "contact/1"))
+	require.Equal(t, []string{"contact.opted_out"}, dbtest.Audited(t, pool, "contact/1"))
 
 	p, err := s.Export(ctx, "acme", id)
 	require.NoError(t, err)
 	require.Zero(t, p.LeftOut)
 	require.True(t, p.Contact.OptedOut)
 	require.Equal(t, []db.ContactList{list}, p.Lists)
-	require.Equal(t, &db.OptOut{Source: "api", At: at(2)}, p.OptOut)
+	require.Equal(t, &db.OptOut{Source: "api", At: dbtest.At(2)}, p.OptOut)
 	require.Len(t, p.Messages, 1)
 	require.Equal(t, message.ID, p.Messages[0].ID)
 	require.Len(t, p.Refused, 2)
 	require.Equal(t, []string{"(11) 87654321"}, p.Refused[0].Record)
 	require.Equal(t, []contact.Problem{{Code: "x", Message: "zoe@"}}, p.Refused[1].Problems)
 	_, err = s.Export(ctx, "umbrella", id)
-	require.Equal(t, fault.Gone, class(err))
+	require.Equal(t, fault.Gone, dbtest.Class(err))
 
-	require.Equal(t, fault.Gone, class(s.Delete(ctx, "umbrella", id, "me", at(3))))
-	require.NoError(t, s.Delete(ctx, "acme", id, "me", at(3)))
-	require.Equal(t, fault.Gone, class(s.Delete(ctx, "acme", id, "me", at(4))))
-	for table := range tenantRow {
+	require.Equal(t, fault.Gone, dbtest.Class(s.Delete(ctx, "umbrella", id, "me", dbtest.At(3))))
+	require.NoError(t, s.Delete(ctx, "acme", id, "me", dbtest.At(3)))
+	require.Equal(t, fault.Gone, dbtest.Class(s.Delete(ctx, "acme", id, "me", dbtest.At(4))))
+	for table := range dbtest.TenantRow {
 		n := number(t, pool, "SELECT count(*) FROM "+table+" t WHERE t::text ~ '87654321|zoe@|Zoé' AND t::text !~ '^\\(umbrella'")
 		require.Zero(t, n, table)
 	}
@@ -405,7 +405,7 @@ func TestDeletePerson(t *testing.T) {
 
 	uploads := db.NewUploads(pool)
 	u, parsed := upload(t, uploads, "acme", []contact.Row{{Number: 1, Line: 2, Contact: c}}, 1)
-	require.NoError(t, uploads.Persist(ctx, "acme", u.ID, parsed, at(5)))
+	require.NoError(t, uploads.Persist(ctx, "acme", u.ID, parsed, dbtest.At(5)))
 	back, err := s.Find(ctx, "acme", c.Key)
 	require.NoError(t, err)
 	require.True(t, back.OptedOut)

@@ -69,9 +69,9 @@ func TestCrawlURLs(t *testing.T) {
 		require.Equal(t, tt.want, ids, tt.name)
 	}
 	_, err := s.URLs(ctx, run+1, db.CrawlURLFilter{Limit: 1})
-	require.Equal(t, fault.Gone, classOf(err))
+	require.Equal(t, fault.Gone, dbtest.Class(err))
 	_, err = s.URLs(ctx, run, db.CrawlURLFilter{Limit: 1, Path: "\x00"})
-	require.Equal(t, fault.Invalid, classOf(err))
+	require.Equal(t, fault.Invalid, dbtest.Class(err))
 
 	u := all(t, s.Rows(ctx, run, []int64{102}))[0]
 	require.Equal(t, "+missing", *u.RawURL)
@@ -202,7 +202,7 @@ func TestCrawlURL(t *testing.T) {
 	require.Equal(t, []int64{101, 102}, ids(u.LinksOut))
 	require.EqualValues(t, 4, u.TotalOut)
 	_, err = s.URL(ctx, run, 999, 2)
-	require.Equal(t, fault.Gone, classOf(err))
+	require.Equal(t, fault.Gone, dbtest.Class(err))
 
 	// A circle of discoveries, which there should not be, ends.
 	_, err = pool.Exec(ctx, "UPDATE crawl_urls SET discovered_from_url_id = 104 WHERE run_id = $1 AND id = 100", run)
@@ -271,7 +271,7 @@ func TestCrawlCompare(t *testing.T) {
 		B: &db.CrawlOutcome{ID: 102, Status: "VISITED", HTTPStatus: &found},
 	}}, c.Different)
 	_, err = s.Compare(ctx, a, 999, 2)
-	require.Equal(t, fault.Gone, classOf(err))
+	require.Equal(t, fault.Gone, dbtest.Class(err))
 }
 
 func TestCrawlOpen(t *testing.T) {
@@ -307,7 +307,7 @@ func TestCrawlOpen(t *testing.T) {
 	require.Len(t, o.Hosts, 1)
 	require.Len(t, o.Next, 1)
 	_, err = s.Open(ctx, run+1, 1, 1, dbtest.CrawlNow)
-	require.Equal(t, fault.Gone, classOf(err))
+	require.Equal(t, fault.Gone, dbtest.Class(err))
 }
 
 func TestCrawlRates(t *testing.T) {

@@ -2,7 +2,6 @@ package db
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,12 +27,6 @@ type Crawls struct {
 
 // NewCrawls returns the crawls kept in pool.
 func NewCrawls(pool *pgxpool.Pool) *Crawls { return &Crawls{pool, newWaker(pool), new(knownURLs)} }
-
-// urlKey is what a URL is found by in a run: the first 16 bytes of the SHA-256 of its canonical form.
-func urlKey(canonical string) uuid.UUID {
-	sum := sha256.Sum256([]byte(canonical))
-	return uuid.UUID(sum[:16])
-}
 
 // A NewRun is a run to be created.
 type NewRun struct {

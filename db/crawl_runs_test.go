@@ -31,12 +31,6 @@ func newRun(change ...func(*db.NewRun)) db.NewRun {
 	return r
 }
 
-// classOf is the class of an error.
-func classOf(err error) fault.Class {
-	class, _ := fault.Of(err)
-	return class
-}
-
 // addURLs adds n URLs in a state to a run, as if they had been found and tried.
 func addURLs(t *testing.T, pool *pgxpool.Pool, run int64, state crawl.State, n int) {
 	t.Helper()
@@ -100,7 +94,7 @@ func TestCrawlCreate(t *testing.T) {
 	} {
 		err := f()
 		require.ErrorContains(t, err, "there is no crawl run 99")
-		require.Equal(t, fault.Gone, classOf(err))
+		require.Equal(t, fault.Gone, dbtest.Class(err))
 	}
 }
 
@@ -117,7 +111,7 @@ func TestCrawlCreateAgain(t *testing.T) {
 	require.Equal(t, first, again)
 	keyed.Settings.MaxPages++
 	_, err = s.Create(ctx, keyed, noon)
-	require.Equal(t, fault.Conflict, classOf(err))
+	require.Equal(t, fault.Conflict, dbtest.Class(err))
 	for range 2 {
 		other, err := s.Create(ctx, newRun(), noon)
 		require.NoError(t, err)
@@ -242,7 +236,7 @@ func TestCrawlSetState(t *testing.T) {
 		require.NoError(t, err)
 		changed, err := s.SetState(ctx, run.ID, tt.to, "olga", noon)
 		name := tt.from + " to " + tt.to
-		require.Equal(t, tt.class, classOf(err), name)
+		require.Equal(t, tt.class, dbtest.Class(err), name)
 		require.Equal(t, tt.changed, changed, name)
 		var (
 			is       string
@@ -317,7 +311,7 @@ func TestCrawlRetry(t *testing.T) {
 	_, err = s.SetState(ctx, run.ID, crawl.Cancelled, "olga", noon)
 	require.NoError(t, err)
 	_, err = s.Retry(ctx, run.ID, []crawl.State{crawl.Failed}, nil, "olga", noon)
-	require.Equal(t, fault.Conflict, classOf(err))
+	require.Equal(t, fault.Conflict, dbtest.Class(err))
 }
 
 func TestCrawlUnstarted(t *testing.T) {

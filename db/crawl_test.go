@@ -151,18 +151,18 @@ func TestRecordAfterLostCommits(t *testing.T) {
 			require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{visited(seed[0], "/b", "/c")}))
 			require.Equal(t, []string{"/ 0 VISITED", "/b 1 QUEUED", "/c 1 QUEUED"}, f.stored(t))
 
-			exec(t, f.pool, "DELETE FROM crawl_links")
-			exec(t, f.pool, "DELETE FROM crawl_urls WHERE depth > 0")
-			exec(t, f.pool, `UPDATE crawl_urls SET status = 'IN_PROGRESS', lease = $1, lease_until = now() + '1 min',
+			dbtest.Exec(t, f.pool, "DELETE FROM crawl_links")
+			dbtest.Exec(t, f.pool, "DELETE FROM crawl_urls WHERE depth > 0")
+			dbtest.Exec(t, f.pool, `UPDATE crawl_urls SET status = 'IN_PROGRESS', lease = $1, lease_until = now() + '1 min',
 				links = NULL`, seed[0].Lease)
-			exec(t, f.pool, `UPDATE crawl_runs SET seq = $1, discovered = 1, admitted = 1, visited = 0, fetches = 0,
+			dbtest.Exec(t, f.pool, `UPDATE crawl_runs SET seq = $1, discovered = 1, admitted = 1, visited = 0, fetches = 0,
 				edges = 0`, tt.seq)
 			if tt.server {
-				f.KnownFrom(f.run.ID, start)
+				f.KnownFrom(f.run.ID, dbtest.Start)
 			}
 			require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{visited(seed[0], "/b", "/c")}))
 			require.Equal(t, []string{"/ 0 VISITED", "/b 1 QUEUED", "/c 1 QUEUED"}, f.stored(t))
-			require.Equal(t, []string{"0"}, query[string](t, f.pool, `
+			require.Equal(t, []string{"0"}, dbtest.Query[string](t, f.pool, `
 				SELECT count(*)::text FROM crawl_links l, unnest(l.to_ids) AS e(id)
 				WHERE NOT EXISTS (SELECT FROM crawl_urls u WHERE u.run_id = l.run_id AND u.id = e.id)`))
 		})
@@ -175,7 +175,7 @@ func TestUnpublishedPagesHoldClaims(t *testing.T) {
 
 	f, ctx := newFrontier(t, nil), t.Context()
 	add := func(lane string, n int) {
-		exec(t, f.pool, `INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at)
+		dbtest.Exec(t, f.pool, `INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at)
 			SELECT gen_random_uuid(), $1, '', 'crawler_queue', '{"text":"…"}', now() FROM generate_series(1, $2)`, lane, n)
 	}
 	add("kijiji", 10)
@@ -187,18 +187,18 @@ func TestUnpublishedPagesHoldClaims(t *testing.T) {
 	s, err := f.Status(ctx)
 	require.NoError(t, err)
 	require.EqualValues(t, crawl.UnpublishedMost, s.Unpublished)
-	exec(t, f.pool, `UPDATE crawl_runs SET run_config = jsonb_set(run_config, '{publish}', 'false')`)
+	dbtest.Exec(t, f.pool, `UPDATE crawl_runs SET run_config = jsonb_set(run_config, '{publish}', 'false')`)
 	claims, _, err = f.Claim(ctx, crawl.Take{Run: f.run.ID, Worker: "w", Max: 10, Fresh: 10, Lease: time.Minute})
 	require.NoError(t, err)
 	require.Len(t, claims, 1, "a run that publishes nothing")
-	exec(t, f.pool, `UPDATE crawl_runs SET run_config = jsonb_set(run_config, '{publish}', 'true')`)
-	exec(t, f.pool, "UPDATE crawl_urls SET status = 'QUEUED', lease_until = NULL, claimed_by_worker = NULL, claimed_at = NULL")
+	dbtest.Exec(t, f.pool, `UPDATE crawl_runs SET run_config = jsonb_set(run_config, '{publish}', 'true')`)
+	dbtest.Exec(t, f.pool, "UPDATE crawl_urls SET status = 'QUEUED', lease_until = NULL, claimed_by_worker = NULL, claimed_at = NULL")
 
 	o, token := dbtest.Outbox(t, f.pool), uuid.New()
 	n, err := o.Published(ctx, token, ids(lease(t, o, token, "")), time.Now())
 	require.NoError(t, err)
 	require.EqualValues(t, 60, n)
-	require.Equal(t, []string{"crawl 9950", "kijiji 10"}, query[string](t, f.pool,
+	require.Equal(t, []string{"crawl 9950", "kijiji 10"}, dbtest.Query[string](t, f.pool,
 		"SELECT lane || ' ' || count(*) FROM outbox GROUP BY lane ORDER BY 1"))
 	require.Len(t, f.claim(t, "w", 10), 1)
 }

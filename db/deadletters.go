@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -15,12 +16,16 @@ import (
 
 // DeadLetters are the messages, adverts and images that could not be processed and wait for an operator.
 type DeadLetters struct {
-	pool  *pgxpool.Pool
-	added waker // to the outbox
+	pool      *pgxpool.Pool
+	added     waker // to the outbox
+	reopeners Reopeners
 }
 
-// NewDeadLetters returns the dead letters kept in pool.
-func NewDeadLetters(pool *pgxpool.Pool) *DeadLetters { return &DeadLetters{pool, newWaker(pool)} }
+// NewDeadLetters returns the dead letters kept in pool. Without the reopeners of all systems they are to be added and
+// read, not to be replayed.
+func NewDeadLetters(pool *pgxpool.Pool, by Reopeners) *DeadLetters {
+	return &DeadLetters{pool, newWaker(pool), by}
+}
 
 // A DeadLetter is one message, advert or image that failed for good.
 type DeadLetter struct {
@@ -102,7 +107,10 @@ func (s *DeadLetters) Archive(ctx context.Context, letters ...DeadLetter) error 
 	return nil
 }
 
-func letterFingerprint(key string) []byte { return hash([]byte(key)) }
+func letterFingerprint(key string) []byte {
+	sum := sha256.Sum256([]byte(key))
+	return sum[:]
+}
 
 const sqlDeadLetterResolveKey = `
 UPDATE dead_letters SET state = 'resolved' WHERE fingerprint = $1 AND state IN ('open', 'replayed')`

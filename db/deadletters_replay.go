@@ -9,11 +9,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/mtlrent/conveyor/domain/campaign"
-	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/fault"
-	"github.com/mtlrent/conveyor/domain/saved"
 )
 
 // A Replayed is one dead letter that goes back to its queue.
@@ -70,18 +67,18 @@ WITH due AS (
 )
 SELECT id, queue, replays, tenant, message_id FROM replayed ORDER BY id`
 
-// A reopener puts what a tenant's dead letter is of back into its own queue, which is a table, in the transaction of
-// the replay. What is over by now is fault.Conflict or fault.Gone.
-type reopener func(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID, now time.Time) error
-
-// reopeners are those of all queues that dead letters of tenants have died in. The message ID of a letter is the ID of
-// what it is of.
-var reopeners = map[string]reopener{
-	contact.QueueJobs: uploadReopen, contact.QueueChunks: uploadReopen, contact.QueuePersistence: uploadReopen,
-	campaign.QueueDispatch: messageReopen, campaign.QueueRetry: messageReopen,
-	saved.Queue:             noticeReopen,
-	campaign.QueueCampaigns: campaignReopen,
+// A Reopener puts what a dead letter is of back into its queue, which is a table, in the transaction of the replay.
+type Reopener struct {
+	// Of does it for a letter of a tenant. The letter's message ID is id, that of what the letter is of. What is over by
+	// now is fault.Conflict or fault.Gone.
+	Of func(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID, now time.Time) error
+	// Back is the statement that does it for letter $1, which is of no tenant. "" = those go back to a broker's queue.
+	Back string
 }
+
+// Reopeners are those of the queues that are tables, by the queue that a letter died in. Only Replay and ReplayAll need
+// them: a letter of a tenant whose queue has none cannot be replayed.
+type Reopeners map[string]Reopener
 
 // A reopened is a letter that letterReplay has taken.
 type reopened struct {
@@ -103,25 +100,25 @@ func letterReplay(ctx context.Context, tx pgx.Tx, f LetterFilter, id *int64, aft
 }
 
 // reopen puts what a letter is of back into its queue, where that is a table.
-func (r reopened) reopen(ctx context.Context, tx pgx.Tx, now time.Time) error {
+func (r reopened) reopen(ctx context.Context, tx pgx.Tx, by Reopeners, now time.Time) error {
+	again := by[r.Queue]
 	switch {
-	case r.Tenant == "" && r.Queue == saved.Queue:
-		if _, err := tx.Exec(ctx, sqlSavedBack, r.ID); err != nil {
+	case r.Tenant == "" && again.Back != "":
+		if _, err := tx.Exec(ctx, again.Back, r.ID); err != nil {
 			return fmt.Errorf("replay dead letter %d: %w", r.ID, err)
 		}
 		return nil
 	case r.Tenant == "":
 		return nil
 	}
-	again, ok := reopeners[r.Queue]
 	id, err := uuid.Parse(r.MessageID)
-	if !ok || err != nil {
+	if again.Of == nil || err != nil {
 		return fault.Newf(fault.Conflict, "dead letter %d cannot be replayed", r.ID)
 	}
 	if _, err := tx.Exec(ctx, sqlTenant, r.Tenant); err != nil {
 		return err
 	}
-	if err := again(ctx, tx, r.Tenant, id, now); err != nil {
+	if err := again.Of(ctx, tx, r.Tenant, id, now); err != nil {
 		return fmt.Errorf("replay dead letter %d: %w", r.ID, err)
 	}
 	return nil
@@ -151,7 +148,7 @@ func (s *DeadLetters) Replay(ctx context.Context, id int64, force bool, actor st
 			got, err = letterReplay(ctx, tx, f, &id, 0, 1, actor, now)
 		}
 		for _, r := range got {
-			err = r.reopen(ctx, tx, now)
+			err = r.reopen(ctx, tx, s.reopeners, now)
 		}
 		return err
 	})
@@ -217,7 +214,7 @@ func (s *DeadLetters) ReplayAll(ctx context.Context, f LetterFilter, limit int, 
 				if err != nil {
 					return err
 				}
-				err = r.reopen(ctx, tx, now)
+				err = r.reopen(ctx, tx, s.reopeners, now)
 				if class, _ := fault.Of(err); class == fault.Conflict || class == fault.Gone {
 					over, err = append(over, r.ID), nil
 				}

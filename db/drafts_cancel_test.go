@@ -27,14 +27,14 @@ func TestCancelDraft(t *testing.T) {
 		require.Equal(t, want, class, "%v", err)
 	}
 	event := uuid.New()
-	is(s.CancelDraft(ctx, event, false, "me", start), fault.Gone)
+	is(s.CancelDraft(ctx, event, false, "me", dbtest.Start), fault.Gone)
 	require.NoError(t, s.RequestDraft(ctx, draft.Request{EventID: event, URL: "https://shop.example/p"}, db.Sealed{},
-		"me", db.Target{Exchange: "events", RoutingKey: "r"}, start))
+		"me", db.Target{Exchange: "events", RoutingKey: "r"}, dbtest.Start))
 	for range 2 {
-		require.NoError(t, s.CancelDraft(ctx, event, false, "me", start))
+		require.NoError(t, s.CancelDraft(ctx, event, false, "me", dbtest.Start))
 	}
 	require.Equal(t, 1, count("audit WHERE action = 'crawl_request.canceled'"))
-	is(s.PersistDraft(ctx, crawled(event, start), named("Kettle", "25.00"), start), fault.Conflict)
+	is(s.PersistDraft(ctx, crawled(event, dbtest.Start), named("Kettle", "25.00"), dbtest.Start), fault.Conflict)
 	require.Zero(t, count("product_drafts"))
 	require.Zero(t, count("outbox WHERE routing_key = 'drafts.completed'"))
 	got, err := s.Request(ctx, event, "q")
@@ -45,11 +45,11 @@ func TestCancelDraft(t *testing.T) {
 	require.Len(t, list, 1)
 
 	made := uuid.New()
-	require.NoError(t, s.PersistDraft(ctx, crawled(made, start), named("Pot", "1.00"), start))
-	is(s.CancelDraft(ctx, made, true, "me", start), fault.Conflict)
+	require.NoError(t, s.PersistDraft(ctx, crawled(made, dbtest.Start), named("Pot", "1.00"), dbtest.Start))
+	is(s.CancelDraft(ctx, made, true, "me", dbtest.Start), fault.Conflict)
 
 	running := uuid.New()
-	require.NoError(t, s.CancelDraft(ctx, running, true, "me", start))
+	require.NoError(t, s.CancelDraft(ctx, running, true, "me", dbtest.Start))
 	canceled, err := s.DraftCanceled(ctx, running)
 	require.NoError(t, err)
 	require.True(t, canceled)
@@ -62,8 +62,8 @@ func TestCancelDraftAtOnce(t *testing.T) {
 	s, ctx := db.NewDrafts(pool), t.Context()
 	for range 10 {
 		event, done := uuid.New(), make(chan error)
-		go func() { done <- s.CancelDraft(ctx, event, true, "me", start) }()
-		stored := s.PersistDraft(ctx, crawled(event, start), named("Kettle", "25.00"), start.Add(time.Second))
+		go func() { done <- s.CancelDraft(ctx, event, true, "me", dbtest.Start) }()
+		stored := s.PersistDraft(ctx, crawled(event, dbtest.Start), named("Kettle", "25.00"), dbtest.Start.Add(time.Second))
 		canceled := <-done
 		require.NotEqual(t, stored == nil, canceled == nil, "stored: %v, canceled: %v", stored, canceled)
 		got, err := s.Request(ctx, event, "q")

@@ -49,11 +49,3 @@ func (s *Drafts) SealedDraft(ctx context.Context, event uuid.UUID) (sealed Seale
 }
 
 const sqlDraftSecretsDelete = `DELETE FROM draft_secrets WHERE event_id = $1`
-
-const sqlDraftSecretsExpire = `
-WITH gone AS (
-    DELETE FROM draft_secrets WHERE $2::text = '' AND event_id IN (
-        SELECT event_id FROM draft_secrets WHERE sealed_at < $1 ORDER BY sealed_at LIMIT $3)
-    RETURNING 1
-)
-SELECT '', (SELECT count(*) FROM gone) = $3, (SELECT count(*) FROM gone)`

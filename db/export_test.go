@@ -3,14 +3,12 @@ package db
 import (
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"github.com/mtlrent/conveyor/domain/search"
 )
 
 // WakeRelays sets how often a store wakes relays at most, and for how long it tries to.
 func (s *Listings) WakeRelays(every, within time.Duration) {
-	s.added.limit, s.added.within = rate.NewLimiter(rate.Every(every), 1), within
+	s.added.Limit(every, within)
 }
 
 // KnownFrom makes what is known of a run's URLs come from a server that was started at a time.

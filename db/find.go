@@ -9,7 +9,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/find"
 	"github.com/mtlrent/conveyor/domain/web"
 )
@@ -17,12 +16,15 @@ import (
 // Finder looks up single things of every kind by what a person typed. Each method is of one kind, and returns at most
 // findMost of it; one that a query cannot mean returns none, without a statement.
 type Finder struct {
-	pool     *pgxpool.Pool
-	listings *Listings
+	pool  *pgxpool.Pool
+	words func(ctx context.Context, text string, most int) ([]Found, error)
 }
 
-// NewFinder returns a finder in pool.
-func NewFinder(pool *pgxpool.Pool) *Finder { return &Finder{pool, NewListings(pool)} }
+// NewFinder returns a finder in pool. words finds listings by words, at most so many; for a text without any it finds
+// none.
+func NewFinder(pool *pgxpool.Pool, words func(ctx context.Context, text string, most int) ([]Found, error)) *Finder {
+	return &Finder{pool, words}
+}
 
 // A Found is one thing.
 type Found struct {
@@ -64,14 +66,7 @@ func (f *Finder) Adverts(ctx context.Context, q find.Query) (out []Found, err er
 		len(out) > 0 {
 		return out, err
 	}
-	found, _, err := f.listings.Search(ctx, ListingFilter{Text: storable(q.Text), Sort: Newest, Limit: findMost})
-	if class, _ := fault.Of(err); err != nil && class != fault.Invalid { // it has no word, or is no such search
-		return nil, err
-	}
-	for _, l := range found {
-		out = append(out, Found{l.ID.String(), l.Title, l.Status})
-	}
-	return out, nil
+	return f.words(ctx, storable(q.Text), findMost)
 }
 
 const (

@@ -16,7 +16,7 @@ import (
 func TestFiguresOfTheConsoleUseIndexes(t *testing.T) {
 	t.Parallel()
 
-	pool, texts := dbtest.New(t), constants(t)
+	pool, texts := dbtest.New(t), dbtest.Statements(t)
 	large := regexp.MustCompile(`Seq Scan on (product_drafts|draft_requests|crawl_runs|crawl_urls|uploads|campaigns|messages|flow|contacts|pages|upload_errors)\b`)
 	for name, values := range map[string][]string{
 		"sqlFlowCrawl":     {"'2026-11-23'::timestamptz"},

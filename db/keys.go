@@ -189,3 +189,9 @@ func (s *Keys) Used(ctx context.Context, id string, at time.Time) error {
 	}
 	return nil
 }
+
+// A Sealed is an encrypted value, and the ID of the key that opens it.
+type Sealed struct {
+	Key string
+	Box []byte
+}

@@ -453,37 +453,6 @@ func listingTell(b *pgx.Batch, name string, ref listing.Ref, data contract.Listi
 	return nil
 }
 
-// outboxEvent puts data about a platform's advert into an envelope.
-func outboxEvent(name, platform string, id uuid.UUID, data any, now time.Time) (Message, error) {
-	return outboxEnvelope(contract.Event{
-		EventID: id.String(), EventName: name, TS: now.UTC(), Platform: platform,
-	}, id, platform, data)
-}
-
-// tenantEvent puts data about something of a tenant into an envelope. The tenant is its lane.
-func tenantEvent(name, tenant string, id uuid.UUID, data any, now time.Time) (Message, error) {
-	return outboxEnvelope(contract.Event{
-		EventID: id.String(), EventName: name, TS: now.UTC(), Tenant: tenant,
-	}, id, tenant, data)
-}
-
-// outboxEnvelope completes an event with its data and addresses it to the events' exchange, never to that of the work
-// queues, where it would be consumed as work.
-func outboxEnvelope(e contract.Event, id uuid.UUID, lane string, data any) (Message, error) {
-	var err error
-	if e.Data, err = json.Marshal(data); err != nil {
-		return Message{}, fmt.Errorf("write event %s: %w", e.EventName, err)
-	}
-	body, err := json.Marshal(e)
-	if err != nil {
-		return Message{}, fmt.Errorf("write event %s: %w", e.EventName, err)
-	}
-	return Message{
-		MessageID: id, Lane: lane, Exchange: contract.ExchangeListingEvents, RoutingKey: e.EventName, Body: body,
-		CreatedAt: e.TS,
-	}, nil
-}
-
 // HandOver puts work into the queue of a stage that another team owns. With a status the revision is settled: the
 // result will arrive as a message of its own. One pass of a run hands the same work over once, however often this is
 // repeated; a replay is another run, or another pass of one that is running.

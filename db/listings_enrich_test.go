@@ -31,10 +31,10 @@ func TestEnrichment(t *testing.T) {
 	require.Equal(t, l.Title, of.Listing.Title)
 	require.EqualValues(t, 1, of.Revision)
 	_, err = s.Enriching(t.Context(), refOf("unknown").ID())
-	requireClass(t, fault.Gone, err)
+	dbtest.RequireClass(t, fault.Gone, err)
 
-	events := func() int64 { return count(t, pool, "outbox WHERE routing_key = 'listings.enriched'") }
-	require.NoError(t, s.SaveEnrichment(t.Context(), of, listing.Enrichment{Question: []byte("q")}, after(1)))
+	events := func() int64 { return dbtest.Count(t, pool, "outbox WHERE routing_key = 'listings.enriched'") }
+	require.NoError(t, s.SaveEnrichment(t.Context(), of, listing.Enrichment{Question: []byte("q")}, dbtest.After(1)))
 	require.Zero(t, events(), "nothing is known yet")
 	detail, err := s.Detail(t.Context(), l.ID())
 	require.NoError(t, err)
@@ -46,7 +46,7 @@ func TestEnrichment(t *testing.T) {
 		Attribution: "© the city", Question: []byte("q"),
 	}
 	for range 2 { // a step that runs twice
-		require.NoError(t, s.SaveEnrichment(t.Context(), of, e, after(2)))
+		require.NoError(t, s.SaveEnrichment(t.Context(), of, e, dbtest.After(2)))
 	}
 	require.EqualValues(t, 1, events())
 	of, err = s.Enriching(t.Context(), l.ID())
@@ -54,10 +54,10 @@ func TestEnrichment(t *testing.T) {
 	require.Equal(t, &e, of.Stored)
 
 	e.Model = []listing.Fact{roof}
-	require.NoError(t, s.SaveEnrichment(t.Context(), of, e, after(3)))
+	require.NoError(t, s.SaveEnrichment(t.Context(), of, e, dbtest.After(3)))
 	require.EqualValues(t, 2, events())
 	var told contract.Event
-	body := query[[]byte](t, pool, "SELECT body FROM outbox WHERE routing_key = 'listings.enriched' ORDER BY id DESC LIMIT 1")
+	body := dbtest.Query[[]byte](t, pool, "SELECT body FROM outbox WHERE routing_key = 'listings.enriched' ORDER BY id DESC LIMIT 1")
 	require.NoError(t, json.Unmarshal(body[0], &told))
 	var data contract.EnrichedData
 	require.NoError(t, json.Unmarshal(told.Data, &data))
@@ -76,18 +76,18 @@ func TestEnrichment(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, answer)
 	e.Model = nil
-	require.NoError(t, s.SaveEnrichment(t.Context(), of, e, after(4)))
+	require.NoError(t, s.SaveEnrichment(t.Context(), of, e, dbtest.After(4)))
 	detail, err = s.Detail(t.Context(), l.ID())
 	require.NoError(t, err)
 	require.Equal(t, []listing.Fact{roof, gas}, detail.Enrichment.All())
-	require.Equal(t, after(4), detail.Enrichment.UpdatedAt.UTC())
+	require.Equal(t, dbtest.After(4), detail.Enrichment.UpdatedAt.UTC())
 	e.Question = []byte("another")
-	require.NoError(t, s.SaveEnrichment(t.Context(), of, e, after(5)))
+	require.NoError(t, s.SaveEnrichment(t.Context(), of, e, dbtest.After(5)))
 
 	// A frozen worker's older version changes and tells nothing.
 	of.Revision = 0
 	before := events()
-	require.NoError(t, s.SaveEnrichment(t.Context(), of, listing.Enrichment{}, after(6)))
+	require.NoError(t, s.SaveEnrichment(t.Context(), of, listing.Enrichment{}, dbtest.After(6)))
 	detail, err = s.Detail(t.Context(), l.ID())
 	require.NoError(t, err)
 	require.Equal(t, []listing.Fact{gas}, detail.Enrichment.All())
@@ -95,8 +95,8 @@ func TestEnrichment(t *testing.T) {
 
 	// Nor does one of an advert that was deleted meanwhile.
 	of.Revision, of.Listing.Ref = 2, refOf("deleted")
-	require.NoError(t, s.SaveEnrichment(t.Context(), of, e, after(7)))
-	require.EqualValues(t, 1, count(t, pool, "listing_enrichments"))
+	require.NoError(t, s.SaveEnrichment(t.Context(), of, e, dbtest.After(7)))
+	require.EqualValues(t, 1, dbtest.Count(t, pool, "listing_enrichments"))
 	require.Equal(t, before, events())
 }
 
@@ -108,7 +108,7 @@ func TestPublishEnriched(t *testing.T) {
 	s := db.NewListings(pool)
 	l := normalized(refOf("1"))
 	receive(t, s, arrival(l.Ref, l.Title, 0))
-	require.NoError(t, s.SaveNormalized(t.Context(), l, payload(1), after(0)))
+	require.NoError(t, s.SaveNormalized(t.Context(), l, payload(1), dbtest.After(0)))
 	first, err := s.Load(t.Context(), l.ID())
 	require.NoError(t, err)
 	require.Nil(t, first.Enriched)
@@ -119,16 +119,16 @@ func TestPublishEnriched(t *testing.T) {
 	oil := gas
 	oil.Facts = []listing.Fact{{Field: "heating", Value: "oil", From: "description", Text: "au mazout"}}
 	publish := func(v listing.Version, e *listing.Enrichment) {
-		_, err := s.Publish(t.Context(), listing.Publication{Version: v, Enrichment: e}, runOf(l.Ref), after(1))
+		_, err := s.Publish(t.Context(), listing.Publication{Version: v, Enrichment: e}, runOf(l.Ref), dbtest.After(1))
 		require.NoError(t, err)
 	}
 	for range 2 { // a step that runs twice
 		publish(first, &gas)
 	}
 	require.Equal(t, []string{"listings.normalized", "listings.published"},
-		query[string](t, pool, "SELECT routing_key FROM outbox ORDER BY id"))
+		dbtest.Query[string](t, pool, "SELECT routing_key FROM outbox ORDER BY id"))
 	told := func() (out []*contract.Enrichment) { // by listings.published
-		for _, body := range query[[]byte](t, pool, "SELECT body FROM outbox WHERE routing_key = 'listings.published' ORDER BY id") {
+		for _, body := range dbtest.Query[[]byte](t, pool, "SELECT body FROM outbox WHERE routing_key = 'listings.published' ORDER BY id") {
 			var e contract.Event
 			require.NoError(t, json.Unmarshal(body, &e))
 			var data contract.ListingData
@@ -151,7 +151,7 @@ func TestPublishEnriched(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, v.Enriching(), of)
 
-	events := func() int64 { return count(t, pool, "outbox WHERE routing_key = 'listings.enriched'") }
+	events := func() int64 { return dbtest.Count(t, pool, "outbox WHERE routing_key = 'listings.enriched'") }
 	publish(v, &oil) // a replay by better rules
 	require.EqualValues(t, 1, events())
 	v, err = s.Load(t.Context(), l.ID())
@@ -170,9 +170,9 @@ func TestPublishEnriched(t *testing.T) {
 	// What another version does not change is not told again.
 	for i, e := range []listing.Enrichment{gas, oil} {
 		l.Title += "!"
-		l.ScrapedAt = after(10 + i)
+		l.ScrapedAt = dbtest.After(10 + i)
 		receive(t, s, arrival(l.Ref, l.Title, 10+i))
-		require.NoError(t, s.SaveNormalized(t.Context(), l, payload(int64(2+i)), after(10+i)))
+		require.NoError(t, s.SaveNormalized(t.Context(), l, payload(int64(2+i)), dbtest.After(10+i)))
 		v, err = s.Load(t.Context(), l.ID())
 		require.NoError(t, err)
 		publish(v, &e)
@@ -190,7 +190,7 @@ func TestTakeQuestion(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 12 {
 		wg.Go(func() {
-			ok, err := s.TakeQuestion(t.Context(), 5, start)
+			ok, err := s.TakeQuestion(t.Context(), 5, dbtest.Start)
 			require.NoError(t, err) //nolint:testifylint // ends this goroutine only, and fails the test
 			if ok {
 				taken.Add(1)
@@ -199,13 +199,13 @@ func TestTakeQuestion(t *testing.T) {
 	}
 	wg.Wait()
 	require.EqualValues(t, 5, taken.Load())
-	ok, err := s.TakeQuestion(t.Context(), 5, start.AddDate(0, 0, 1))
+	ok, err := s.TakeQuestion(t.Context(), 5, dbtest.Start.AddDate(0, 0, 1))
 	require.NoError(t, err)
 	require.True(t, ok, "a new day")
-	ok, err = s.TakeQuestion(t.Context(), 0, start.AddDate(0, 0, 2))
+	ok, err = s.TakeQuestion(t.Context(), 0, dbtest.Start.AddDate(0, 0, 2))
 	require.NoError(t, err)
 	require.False(t, ok)
-	ok, err = s.TakeQuestion(t.Context(), 5, start.AddDate(0, 3, 0))
+	ok, err = s.TakeQuestion(t.Context(), 5, dbtest.Start.AddDate(0, 3, 0))
 	require.NoError(t, err)
 	require.True(t, ok)
 }
@@ -219,15 +219,15 @@ func TestRentCompared(t *testing.T) {
 		l := normalized(refOf(id))
 		l.RentCents, l.PropertyType = rent, kind
 		receive(t, s, arrival(l.Ref, id, 0))
-		require.NoError(t, s.SaveNormalized(t.Context(), l, payload(1), after(1)))
+		require.NoError(t, s.SaveNormalized(t.Context(), l, payload(1), dbtest.After(1)))
 		v, err := s.Load(t.Context(), l.ID())
 		require.NoError(t, err)
 		p := listing.Publication{Version: v, Neighbourhood: where}
-		_, err = s.Publish(t.Context(), p, runOf(l.Ref), after(1))
+		_, err = s.Publish(t.Context(), p, runOf(l.Ref), dbtest.After(1))
 		require.NoError(t, err)
 		return l
 	}
-	places := query[string](t, pool, `SELECT key FROM neighbourhoods WHERE borough = (
+	places := dbtest.Query[string](t, pool, `SELECT key FROM neighbourhoods WHERE borough = (
 		SELECT borough FROM neighbourhoods WHERE borough <> '' GROUP BY 1 HAVING count(*) > 2 ORDER BY 1 LIMIT 1) ORDER BY key LIMIT 2`)
 	mine := add("mine", places[0], 110_000, "condo")
 	compared := func() *listing.RentComparison {
@@ -244,7 +244,7 @@ func TestRentCompared(t *testing.T) {
 	for i := range 4 {
 		add(fmt.Sprintf("far%d", i), places[1], 200_000, "apartment")
 	}
-	borough := query[string](t, pool, "SELECT borough FROM neighbourhoods WHERE key = $1", places[0])[0]
+	borough := dbtest.Query[string](t, pool, "SELECT borough FROM neighbourhoods WHERE key = $1", places[0])[0]
 	want := &listing.RentComparison{Scope: "borough", Place: borough, Sample: 13, MedianCents: 106_000, Percent: 4}
 	require.Equal(t, want, compared())
 
@@ -253,9 +253,9 @@ func TestRentCompared(t *testing.T) {
 	require.Equal(t, want, compared())
 
 	join := func(home listing.Ref, shown string, ids ...string) {
-		exec(t, pool, fmt.Sprintf("INSERT INTO homes VALUES ('%s', '%s', NULL, now(), now())", home.ID(), refOf(shown).ID()))
+		dbtest.Exec(t, pool, fmt.Sprintf("INSERT INTO homes VALUES ('%s', '%s', NULL, now(), now())", home.ID(), refOf(shown).ID()))
 		for _, id := range ids {
-			exec(t, pool, fmt.Sprintf("INSERT INTO home_members (listing_id, home_id, keys, rent_cents, judged_at) "+
+			dbtest.Exec(t, pool, fmt.Sprintf("INSERT INTO home_members (listing_id, home_id, keys, rent_cents, judged_at) "+
 				"VALUES ('%s', '%s', '{}', 1, now())", refOf(id).ID(), home.ID()))
 		}
 	}
@@ -276,6 +276,6 @@ func TestRentCompared(t *testing.T) {
 	defer conn.Release()
 	_, err = conn.Exec(t.Context(), "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off")
 	require.NoError(t, err)
-	plan := genericPlan(t.Context(), t, conn.Conn(), "compared", constants(t)["sqlRentCompared"])
+	plan := dbtest.GenericPlan(t.Context(), t, conn.Conn(), "compared", dbtest.Statements(t)["sqlRentCompared"])
 	require.NotRegexp(t, `Seq Scan on (listings|home_members|homes)\b`, plan)
 }

@@ -18,7 +18,7 @@ import (
 // homesNow is everything that a decision may change.
 func homesNow(t testing.TB, pool *pgxpool.Pool) []string {
 	t.Helper()
-	return query[string](t, pool, `
+	return dbtest.Query[string](t, pool, `
 		SELECT to_jsonb(m)::text FROM home_members m
 		UNION ALL SELECT to_jsonb(h)::text FROM homes h
 		UNION ALL SELECT to_jsonb(a)::text FROM home_apart a
@@ -31,7 +31,7 @@ func decide(t testing.TB, s *db.Listings, home uuid.UUID, say string, l listing.
 	t.Helper()
 
 	got, err := s.DecideHome(t.Context(), db.HomeDecision{
-		Home: home, Verdict: say, Listing: l.ID(), By: "Ginette", At: after(minutes)}, nil)
+		Home: home, Verdict: say, Listing: l.ID(), By: "Ginette", At: dbtest.After(minutes)}, nil)
 	require.NoError(t, err)
 	return got
 }
@@ -75,14 +75,14 @@ func TestDecideHome(t *testing.T) {
 			first := decide(t, s, home, tt.say, tt.who, 10)
 			require.Equal(t, tt.visible, visible(t, pool))
 			require.Equal(t, tt.events, append([]string(nil), homeEvents(t, pool)[1:]...))
-			require.NoError(t, s.UndoHomeVerdict(t.Context(), first.Verdict, "Ginette", after(11)))
+			require.NoError(t, s.UndoHomeVerdict(t.Context(), first.Verdict, "Ginette", dbtest.After(11)))
 			require.Equal(t, before, homesNow(t, pool))
 			require.Len(t, homeEvents(t, pool), 1+2*len(tt.events), "the way back is told as well")
 			_, err := s.DecideHome(t.Context(), db.HomeDecision{
-				Home: home, Verdict: tt.say, Listing: uuid.New(), At: start}, nil)
-			requireClass(t, fault.Gone, err)
-			requireClass(t, fault.Conflict, s.UndoHomeVerdict(t.Context(), first.Verdict, "Ginette", after(11)))
-			requireClass(t, fault.Gone, s.UndoHomeVerdict(t.Context(), 99, "Ginette", after(11)))
+				Home: home, Verdict: tt.say, Listing: uuid.New(), At: dbtest.Start}, nil)
+			dbtest.RequireClass(t, fault.Gone, err)
+			dbtest.RequireClass(t, fault.Conflict, s.UndoHomeVerdict(t.Context(), first.Verdict, "Ginette", dbtest.After(11)))
+			dbtest.RequireClass(t, fault.Gone, s.UndoHomeVerdict(t.Context(), 99, "Ginette", dbtest.After(11)))
 
 			second := decide(t, s, home, tt.say, tt.who, 12)
 			var restart []string
@@ -102,14 +102,14 @@ func TestDecideHome(t *testing.T) {
 				}
 				require.Equal(t, tt.again, visible(t, pool))
 			}
-			require.EqualValues(t, 3, count(t, pool, "audit WHERE actor = 'Ginette'"))
+			require.EqualValues(t, 3, dbtest.Count(t, pool, "audit WHERE actor = 'Ginette'"))
 
 			// Undone after all that, it is as it was.
-			require.NoError(t, s.UndoHomeVerdict(t.Context(), second.Verdict, "Ginette", after(20)))
+			require.NoError(t, s.UndoHomeVerdict(t.Context(), second.Verdict, "Ginette", dbtest.After(20)))
 			require.Equal(t, []string{"kijiji/1", "kijiji/9"}, visible(t, pool))
-			require.Equal(t, []string{"kangalou/1"}, query[string](t, pool,
+			require.Equal(t, []string{"kangalou/1"}, dbtest.Query[string](t, pool,
 				"SELECT platform || '/' || platform_id FROM raw_listings WHERE status = 'duplicate'"))
-			require.EqualValues(t, 0, count(t, pool, "home_apart"))
+			require.EqualValues(t, 0, dbtest.Count(t, pool, "home_apart"))
 			for _, l := range all {
 				again(t, s, l, 21)
 			}
@@ -133,10 +133,10 @@ func TestUndoHomeVerdictsInOrder(t *testing.T) {
 	second := decide(t, s, first.Home, listing.SayShow, b, 3)
 	require.Equal(t, []string{"kangalou/2"}, visible(t, pool), "it was published before, so it is at once")
 	require.Empty(t, second.Restart)
-	requireClass(t, fault.Conflict, s.UndoHomeVerdict(t.Context(), first.Verdict, "x", after(4)))
-	require.NoError(t, s.UndoHomeVerdict(t.Context(), second.Verdict, "x", after(4)))
+	dbtest.RequireClass(t, fault.Conflict, s.UndoHomeVerdict(t.Context(), first.Verdict, "x", dbtest.After(4)))
+	require.NoError(t, s.UndoHomeVerdict(t.Context(), second.Verdict, "x", dbtest.After(4)))
 	require.Equal(t, []string{"kijiji/1"}, visible(t, pool))
-	require.NoError(t, s.UndoHomeVerdict(t.Context(), first.Verdict, "x", after(5)))
+	require.NoError(t, s.UndoHomeVerdict(t.Context(), first.Verdict, "x", dbtest.After(5)))
 	require.Equal(t, before, homesNow(t, pool))
 }
 
@@ -164,16 +164,16 @@ func TestDecideHomeAgain(t *testing.T) {
 			after1 := homesNow(t, pool)
 			require.Equal(t, said, decide(t, s, first.ID(), say, about, 4))
 			require.Equal(t, after1, homesNow(t, pool))
-			require.EqualValues(t, 1, count(t, pool, "home_verdicts"))
+			require.EqualValues(t, 1, dbtest.Count(t, pool, "home_verdicts"))
 			_, err := s.DecideHome(t.Context(), db.HomeDecision{
-				Home: first.ID(), Verdict: say, Listing: about.ID(), By: "Réjean", At: after(5)}, nil)
+				Home: first.ID(), Verdict: say, Listing: about.ID(), By: "Réjean", At: dbtest.After(5)}, nil)
 			if say == listing.SayDifferent {
-				requireClass(t, fault.Conflict, err)
+				dbtest.RequireClass(t, fault.Conflict, err)
 			} else {
 				require.NoError(t, err, "another person's")
-				require.NoError(t, s.UndoHomeVerdict(t.Context(), said.Verdict+1, "Réjean", after(6)))
+				require.NoError(t, s.UndoHomeVerdict(t.Context(), said.Verdict+1, "Réjean", dbtest.After(6)))
 			}
-			require.NoError(t, s.UndoHomeVerdict(t.Context(), said.Verdict, "Ginette", after(7)))
+			require.NoError(t, s.UndoHomeVerdict(t.Context(), said.Verdict, "Ginette", dbtest.After(7)))
 			require.Equal(t, before, homesNow(t, pool))
 			require.NotEqual(t, said.Verdict, decide(t, s, first.ID(), say, about, 8).Verdict, "that one was undone")
 		})

@@ -30,7 +30,7 @@ func pass(t testing.TB, s *db.Listings, l listing.Listing, minutes int, prefer .
 
 	r := receive(t, s, arrival(l.Ref, fmt.Sprint(l.Title, l.RentCents), minutes))
 	p := payload(r.Revision)
-	require.NoError(t, s.SaveNormalized(t.Context(), l, p, after(minutes)))
+	require.NoError(t, s.SaveNormalized(t.Context(), l, p, dbtest.After(minutes)))
 	return again(t, s, l, minutes, prefer...)
 }
 
@@ -40,13 +40,13 @@ func again(t testing.TB, s *db.Listings, l listing.Listing, minutes int, prefer 
 
 	v, err := s.Load(t.Context(), l.ID())
 	require.NoError(t, err)
-	j, _, err := s.JoinHome(t.Context(), v, prefer, runOf(l.Ref), after(minutes))
+	j, _, err := s.JoinHome(t.Context(), v, prefer, runOf(l.Ref), dbtest.After(minutes))
 	require.NoError(t, err)
 	if !j.Hidden {
 		v, err = s.Load(t.Context(), l.ID())
 		require.NoError(t, err)
 		p := listing.Publication{Version: v, RepostOf: j.RepostOf}
-		_, err = s.Publish(t.Context(), p, runOf(l.Ref), after(minutes))
+		_, err = s.Publish(t.Context(), p, runOf(l.Ref), dbtest.After(minutes))
 		require.NoError(t, err)
 	}
 	return j
@@ -55,14 +55,14 @@ func again(t testing.TB, s *db.Listings, l listing.Listing, minutes int, prefer 
 // visible are the adverts that are shown.
 func visible(t testing.TB, pool *pgxpool.Pool) []string {
 	t.Helper()
-	return query[string](t, pool,
+	return dbtest.Query[string](t, pool,
 		"SELECT platform || '/' || platform_id FROM listings WHERE status IN ('active', 'claimed') ORDER BY 1")
 }
 
 // homeEvents are the names of the events about homes, in the order of writing.
 func homeEvents(t testing.TB, pool *pgxpool.Pool) []string {
 	t.Helper()
-	return query[string](t, pool, "SELECT routing_key FROM outbox WHERE routing_key IN ($1, $2) ORDER BY id",
+	return dbtest.Query[string](t, pool, "SELECT routing_key FROM outbox WHERE routing_key IN ($1, $2) ORDER BY id",
 		contract.ListingMerged, contract.ListingSplit)
 }
 
@@ -87,7 +87,7 @@ func TestJoinHome(t *testing.T) {
 	require.Equal(t, "duplicate", d.Audit.Status)
 	require.NotEmpty(t, d.Audit.Reasons)
 	require.Equal(t, []string{contract.ListingMerged}, homeEvents(t, pool))
-	require.Equal(t, []bool{true}, query[bool](t, pool,
+	require.Equal(t, []bool{true}, dbtest.Query[bool](t, pool,
 		"SELECT (figures ->> 'metres')::float8 = 0 FROM home_members WHERE listing_id = $1", twin.ID()))
 
 	again(t, s, twin, 2)
@@ -104,7 +104,7 @@ func TestJoinHome(t *testing.T) {
 	// The original changes into another home: the others are judged again, and one of them is shown.
 	first.RentCents = 200_000
 	require.False(t, pass(t, s, first, 5).Left, "it is the one that is shown")
-	orphans, _, err := s.OrphanedDuplicates(t.Context(), start, uuid.Nil, tenOfAll)
+	orphans, _, err := s.OrphanedDuplicates(t.Context(), dbtest.Start, uuid.Nil, tenOfAll)
 	require.NoError(t, err)
 	require.Len(t, orphans, 2)
 	j = again(t, s, twin, 6)
@@ -115,7 +115,7 @@ func TestJoinHome(t *testing.T) {
 	require.Equal(t, []string{"kangalou/1", "kangalou/2", "kijiji/1"}, visible(t, pool))
 	require.Equal(t, []string{contract.ListingMerged, contract.ListingMerged, contract.ListingSplit, contract.ListingSplit,
 		contract.ListingMerged}, homeEvents(t, pool))
-	orphans, _, err = s.OrphanedDuplicates(t.Context(), start, uuid.Nil, tenOfAll)
+	orphans, _, err = s.OrphanedDuplicates(t.Context(), dbtest.Start, uuid.Nil, tenOfAll)
 	require.NoError(t, err)
 	require.Empty(t, orphans)
 }
@@ -130,8 +130,8 @@ func TestJoinHomeByPreference(t *testing.T) {
 	j := pass(t, s, flat("kangalou", 1), 1, "kangalou")
 	require.False(t, j.Hidden)
 	require.Equal(t, []string{"kangalou/1"}, visible(t, pool))
-	require.EqualValues(t, 1, count(t, pool, "outbox WHERE routing_key = $1", contract.ListingArchived))
-	require.Equal(t, []string{"duplicate"}, query[string](t, pool,
+	require.EqualValues(t, 1, dbtest.Count(t, pool, "outbox WHERE routing_key = $1", contract.ListingArchived))
+	require.Equal(t, []string{"duplicate"}, dbtest.Query[string](t, pool,
 		"SELECT status FROM raw_listings WHERE platform = 'kijiji' AND duplicate_of IS NOT NULL"))
 
 	pass(t, s, flat("kijiji", 2), 0, "kangalou")
@@ -175,11 +175,11 @@ func TestJoinHomeOfARepost(t *testing.T) {
 	require.Equal(t, []string{"kijiji/2"}, visible(t, pool))
 	d, err := s.Detail(t.Context(), second.ID())
 	require.NoError(t, err)
-	require.Equal(t, start, d.FirstPublishedAt.UTC())
+	require.Equal(t, dbtest.Start, d.FirstPublishedAt.UTC())
 	require.Len(t, d.History, 3, "created and archived, and created again")
 	require.Equal(t, first.ID(), d.History[0].ListingID)
 	again(t, s, second, 101)
-	require.Equal(t, []uuid.UUID{first.ID()}, query[uuid.UUID](t, pool,
+	require.Equal(t, []uuid.UUID{first.ID()}, dbtest.Query[uuid.UUID](t, pool,
 		"SELECT repost_of FROM listings WHERE repost_of IS NOT NULL"))
 }
 
@@ -197,22 +197,22 @@ func TestJoinHomeAtOnce(t *testing.T) {
 		var work errgroup.Group
 		for _, l := range []listing.Listing{a, b, c} {
 			r := receive(t, s, arrival(l.Ref, l.Title, 0))
-			require.NoError(t, s.SaveNormalized(t.Context(), l, payload(r.Revision), after(0)))
+			require.NoError(t, s.SaveNormalized(t.Context(), l, payload(r.Revision), dbtest.After(0)))
 			v, err := s.Load(t.Context(), l.ID())
 			require.NoError(t, err)
 			work.Go(func() error {
-				j, _, err := s.JoinHome(t.Context(), v, nil, runOf(l.Ref), after(1))
+				j, _, err := s.JoinHome(t.Context(), v, nil, runOf(l.Ref), dbtest.After(1))
 				if err != nil || j.Hidden {
 					return err
 				}
-				_, err = s.Publish(t.Context(), listing.Publication{Version: v}, runOf(l.Ref), after(1))
+				_, err = s.Publish(t.Context(), listing.Publication{Version: v}, runOf(l.Ref), dbtest.After(1))
 				return err
 			})
 		}
 		require.NoError(t, work.Wait())
 	}
 	require.Len(t, visible(t, pool), rounds)
-	require.EqualValues(t, 2*rounds, count(t, pool, "raw_listings WHERE status = 'duplicate'"))
+	require.EqualValues(t, 2*rounds, dbtest.Count(t, pool, "raw_listings WHERE status = 'duplicate'"))
 	require.Len(t, homeEvents(t, pool), 2*rounds)
 }
 
@@ -237,11 +237,11 @@ func TestJoinHomeByPictures(t *testing.T) {
 			require.NoError(t, s.AttachImage(t.Context(), l.Ref, listing.StoredImage{
 				Image: listing.Image{URL: url}, SHA256: fmt.Sprintf("%064x", 10*i+n), Key: fmt.Sprint(i, n), ContentType: "image/jpeg",
 				Perceptual: 0xf0f0_1234_5678_9abc ^ uint64(n)*0x0101_0101_0101_0101,
-			}, after(2)))
+			}, dbtest.After(2)))
 		}
 		v, err := s.Load(t.Context(), l.ID())
 		require.NoError(t, err)
-		judged, _, err = s.JoinHome(t.Context(), v, nil, runOf(l.Ref), after(3))
+		judged, _, err = s.JoinHome(t.Context(), v, nil, runOf(l.Ref), dbtest.After(3))
 		require.NoError(t, err)
 	}
 	require.Equal(t, listing.Duplicate, judged.Kind)
@@ -270,14 +270,14 @@ func TestRentsOfHomes(t *testing.T) {
 	pass(t, s, other, 103)
 
 	groups, err := s.Rents(t.Context(), db.RentQuery{
-		Since: start, Until: after(1000), Interval: "quarter", By: "borough", Least: 1})
+		Since: dbtest.Start, Until: dbtest.After(1000), Interval: "quarter", By: "borough", Least: 1})
 	require.NoError(t, err)
 	require.Len(t, groups, 1)
 	require.Equal(t, 2, groups[0].Listings)
 	require.Equal(t, twin.RentCents, groups[0].LowCents)
 	require.Equal(t, other.RentCents, groups[0].HighCents)
 	groups, err = s.Rents(t.Context(), db.RentQuery{
-		Since: start, Until: after(101), Interval: "quarter", By: "borough", Least: 1})
+		Since: dbtest.Start, Until: dbtest.After(101), Interval: "quarter", By: "borough", Least: 1})
 	require.NoError(t, err)
 	require.Equal(t, 1, groups[0].Listings)
 	require.Equal(t, twin.RentCents, groups[0].LowCents)

@@ -43,7 +43,7 @@ func publicity(t testing.TB, s *db.Listings, all ...listing.Listing) (out []stri
 // eventsOf is how often an event was told.
 func eventsOf(t testing.TB, pool *pgxpool.Pool, key string) int64 {
 	t.Helper()
-	return count(t, pool, "outbox WHERE routing_key = $1", key)
+	return dbtest.Count(t, pool, "outbox WHERE routing_key = $1", key)
 }
 
 // A rule merges two adverts when one changes; a person says that they are two: all that readers see is as before.
@@ -76,18 +76,18 @@ func TestUndoAMergeByARule(t *testing.T) {
 			require.EqualValues(t, 2, eventsOf(t, pool, contract.ListingMerged))
 			d, err := s.Detail(t.Context(), second.ID())
 			require.NoError(t, err)
-			require.Equal(t, after(1), d.FirstPublishedAt.UTC(), "the history of the other home is not its own")
+			require.Equal(t, dbtest.After(1), d.FirstPublishedAt.UTC(), "the history of the other home is not its own")
 			require.NotContains(t, fmt.Sprint(publicity(t, s, second, third)), first.ID().String())
 			if platform == "kijiji" {
-				require.Equal(t, []uuid.UUID{second.ID()}, query[uuid.UUID](t, pool,
+				require.Equal(t, []uuid.UUID{second.ID()}, dbtest.Query[uuid.UUID](t, pool,
 					"SELECT repost_of FROM listings WHERE repost_of IS NOT NULL"), "the third reposts the second")
 			}
 
-			require.NoError(t, s.UndoHomeVerdict(t.Context(), decided.Verdict, "Ginette", after(6)))
+			require.NoError(t, s.UndoHomeVerdict(t.Context(), decided.Verdict, "Ginette", dbtest.After(6)))
 			d, err = s.Detail(t.Context(), third.ID())
 			require.NoError(t, err)
 			if platform == "kijiji" {
-				require.Equal(t, start, d.FirstPublishedAt.UTC(), "it is of the first one's home again")
+				require.Equal(t, dbtest.Start, d.FirstPublishedAt.UTC(), "it is of the first one's home again")
 			}
 		})
 	}
@@ -117,13 +117,13 @@ func TestUndoAMergeByAPerson(t *testing.T) {
 	moved := eventsOf(t, pool, contract.ListingMerged) - merged
 	require.Positive(t, moved)
 	require.EqualValues(t, split, eventsOf(t, pool, contract.ListingSplit))
-	require.NoError(t, s.UndoHomeVerdict(t.Context(), decided.Verdict, "Ginette", after(111)))
+	require.NoError(t, s.UndoHomeVerdict(t.Context(), decided.Verdict, "Ginette", dbtest.After(111)))
 	require.Equal(t, before, homesNow(t, pool))
 	require.Equal(t, seen, publicity(t, s, all...))
 	require.EqualValues(t, 2, moved, "the second, and its twin with it")
 	require.EqualValues(t, split+moved, eventsOf(t, pool, contract.ListingSplit), "each is told once")
 	require.EqualValues(t, merged+moved+1, eventsOf(t, pool, contract.ListingMerged), "the twin is with the second again")
-	requireClass(t, fault.Conflict, s.UndoHomeVerdict(t.Context(), decided.Verdict, "Ginette", after(112)))
+	dbtest.RequireClass(t, fault.Conflict, s.UndoHomeVerdict(t.Context(), decided.Verdict, "Ginette", dbtest.After(112)))
 	require.EqualValues(t, split+moved, eventsOf(t, pool, contract.ListingSplit))
 }
 
@@ -140,13 +140,13 @@ func TestUndoAMergeOfAnAdvertThatChanged(t *testing.T) {
 	decided := decide(t, s, first.ID(), listing.SaySame, second, 2)
 	second.RentCents = 199_900
 	require.True(t, pass(t, s, second, 3).Hidden, "a person's word stands")
-	require.NoError(t, s.UndoHomeVerdict(t.Context(), decided.Verdict, "Ginette", after(4)))
+	require.NoError(t, s.UndoHomeVerdict(t.Context(), decided.Verdict, "Ginette", dbtest.After(4)))
 	require.Equal(t, []string{"kangalou/2", "kijiji/1"}, visible(t, pool))
-	require.Zero(t, count(t, pool, "raw_listings WHERE status = 'duplicate' OR duplicate_of IS NOT NULL"))
-	require.Equal(t, []string{"kangalou/2"}, query[string](t, pool,
+	require.Zero(t, dbtest.Count(t, pool, "raw_listings WHERE status = 'duplicate' OR duplicate_of IS NOT NULL"))
+	require.Equal(t, []string{"kangalou/2"}, dbtest.Query[string](t, pool,
 		"SELECT platform || '/' || platform_id FROM raw_listings WHERE settled_revision < revision"))
 	require.False(t, again(t, s, second, 5).Hidden)
-	require.Equal(t, []int64{199_900}, query[int64](t, pool, "SELECT rent_cents FROM listings WHERE platform = 'kangalou'"))
+	require.Equal(t, []int64{199_900}, dbtest.Query[int64](t, pool, "SELECT rent_cents FROM listings WHERE platform = 'kangalou'"))
 }
 
 // An advert that moves into another home while a decision about it is undone is taken back from there: what it was of is
@@ -164,7 +164,7 @@ func TestUndoBesideAJudgement(t *testing.T) {
 	again(t, s, twin, 4)
 	twin.Address.Civic = third.Address.Civic
 	r := receive(t, s, arrival(twin.Ref, "moved", 5))
-	require.NoError(t, s.SaveNormalized(ctx, twin, payload(r.Revision), after(5)))
+	require.NoError(t, s.SaveNormalized(ctx, twin, payload(r.Revision), dbtest.After(5)))
 	v, err := s.Load(ctx, twin.ID())
 	require.NoError(t, err)
 
@@ -177,23 +177,23 @@ func TestUndoBesideAJudgement(t *testing.T) {
 	waiting := func(n int64) {
 		t.Helper()
 		require.Eventually(t, func() bool {
-			return count(t, pool, "pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()") == n
+			return dbtest.Count(t, pool, "pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()") == n
 		}, servicetest.Patience(), 5*time.Millisecond)
 	}
 	work.Go(func() error { // holds the locks of its keys, and waits for the advert
-		j, _, err := s.JoinHome(ctx, v, nil, runOf(twin.Ref), after(5))
+		j, _, err := s.JoinHome(ctx, v, nil, runOf(twin.Ref), dbtest.After(5))
 		if err == nil && j.Shown != third.ID() {
 			err = fmt.Errorf("it is shown as %s", j.Shown)
 		}
 		return err
 	})
 	waiting(1)
-	work.Go(func() error { return s.UndoHomeVerdict(ctx, decided.Verdict, "Ginette", after(6)) })
+	work.Go(func() error { return s.UndoHomeVerdict(ctx, decided.Verdict, "Ginette", dbtest.After(6)) })
 	waiting(2)
 	require.NoError(t, tx.Rollback(ctx))
 	require.NoError(t, work.Wait())
-	require.Zero(t, count(t, pool, "homes WHERE id = $1", third.ID()), "the third is alone again")
-	require.Equal(t, []uuid.UUID{first.ID()}, query[uuid.UUID](t, pool,
+	require.Zero(t, dbtest.Count(t, pool, "homes WHERE id = $1", third.ID()), "the third is alone again")
+	require.Equal(t, []uuid.UUID{first.ID()}, dbtest.Query[uuid.UUID](t, pool,
 		"SELECT home_id FROM home_members WHERE listing_id = $1", twin.ID()))
 	require.Equal(t, []string{"centris/9", "kijiji/1"}, visible(t, pool))
 }
@@ -210,11 +210,11 @@ func TestRepostsAreHeldApart(t *testing.T) {
 	require.True(t, pass(t, s, twin, 1).Hidden)
 	decided := decide(t, s, first.ID(), listing.SayDifferent, twin, 2)
 	again(t, s, twin, 3)
-	exec(t, pool, "UPDATE home_apart SET verdict = NULL") // as of an earlier release
+	dbtest.Exec(t, pool, "UPDATE home_apart SET verdict = NULL") // as of an earlier release
 	was := twin
 	for n := range 2 {
 		_, err := pool.Exec(t.Context(), `WITH gone AS (UPDATE raw_listings SET gone_at = $2 WHERE id = $1)
-			UPDATE listings SET status = 'archived' WHERE id = $1`, was.ID(), after(4))
+			UPDATE listings SET status = 'archived' WHERE id = $1`, was.ID(), dbtest.After(4))
 		require.NoError(t, err)
 		twin.PlatformID = fmt.Sprint(n + 2)
 		for range 2 {
@@ -223,13 +223,13 @@ func TestRepostsAreHeldApart(t *testing.T) {
 			require.False(t, j.Hidden)
 		}
 		require.Equal(t, []string{twin.Ref.String(), "kijiji/1"}, visible(t, pool))
-		require.EqualValues(t, 4+2*n, count(t, pool, "home_apart"))
+		require.EqualValues(t, 4+2*n, dbtest.Count(t, pool, "home_apart"))
 		if n == 0 { // the oldest is forgotten: the next one is held apart all the same
 			_, err = pool.Exec(t.Context(), "DELETE FROM home_members WHERE listing_id = $1", was.ID())
 			require.NoError(t, err)
 		}
 		was = twin
 	}
-	require.NoError(t, s.UndoHomeVerdict(t.Context(), decided.Verdict, "Ginette", after(9)))
-	require.Zero(t, count(t, pool, "home_apart"))
+	require.NoError(t, s.UndoHomeVerdict(t.Context(), decided.Verdict, "Ginette", dbtest.After(9)))
+	require.Zero(t, dbtest.Count(t, pool, "home_apart"))
 }

@@ -56,7 +56,7 @@ func revise(t testing.TB, s *db.Listings, l listing.Listing, revision int, urls 
 // attached counts the images.attached events.
 func attached(t testing.TB, pool *pgxpool.Pool) int64 {
 	t.Helper()
-	return count(t, pool, "outbox WHERE routing_key = $1", contract.ImageAttached)
+	return dbtest.Count(t, pool, "outbox WHERE routing_key = $1", contract.ImageAttached)
 }
 
 func TestImagesOfAPublication(t *testing.T) {
@@ -69,7 +69,7 @@ func TestImagesOfAPublication(t *testing.T) {
 	require.Equal(t, []listing.Image{
 		{URL: "http://i.example/1.jpg", SortOrder: 0}, {URL: "http://i.example/2.jpg", SortOrder: 1},
 	}, publish(t, s, l, 1, 0))
-	require.NoError(t, s.AttachImage(t.Context(), l.Ref, picture("http://i.example/1.jpg", "a"), after(1)))
+	require.NoError(t, s.AttachImage(t.Context(), l.Ref, picture("http://i.example/1.jpg", "a"), dbtest.After(1)))
 
 	require.Equal(t, []listing.Image{
 		{URL: "http://i.example/2.jpg", SortOrder: 0}, {URL: "http://i.example/3.jpg", SortOrder: 2},
@@ -79,7 +79,7 @@ func TestImagesOfAPublication(t *testing.T) {
 	require.Len(t, revise(t, s, l, 3, "3.jpg"), 1)
 	require.Equal(t, map[string]string{"1.jpg": "dropped", "2.jpg": "dropped", "3.jpg": "pending"}, states(t, s, l))
 
-	require.NoError(t, s.AttachImage(t.Context(), l.Ref, picture("http://i.example/2.jpg", "b"), after(4)))
+	require.NoError(t, s.AttachImage(t.Context(), l.Ref, picture("http://i.example/2.jpg", "b"), dbtest.After(4)))
 	require.Equal(t, "dropped", states(t, s, l)["2.jpg"], "a download that ends too late")
 	require.Equal(t, int64(1), attached(t, pool))
 
@@ -114,10 +114,10 @@ func TestAttachImage(t *testing.T) {
 	s := db.NewListings(pool)
 	l := imported(t, s, "1")
 	for range 2 {
-		require.NoError(t, s.AttachImage(t.Context(), l.Ref, picture("http://i.example/2.jpg", "a"), after(1)))
+		require.NoError(t, s.AttachImage(t.Context(), l.Ref, picture("http://i.example/2.jpg", "a"), dbtest.After(1)))
 	}
 	require.Equal(t, map[string]string{"1.jpg": "pending", "2.jpg": "attached"}, states(t, s, l))
-	bodies := query[[]byte](t, pool, "SELECT body FROM outbox WHERE routing_key = $1", contract.ImageAttached)
+	bodies := dbtest.Query[[]byte](t, pool, "SELECT body FROM outbox WHERE routing_key = $1", contract.ImageAttached)
 	require.Len(t, bodies, 1)
 	var e contract.Event
 	require.NoError(t, json.Unmarshal(bodies[0], &e))
@@ -127,11 +127,11 @@ func TestAttachImage(t *testing.T) {
 		ListingID: l.ID().String(), URL: "http://i.example/2.jpg", Key: picture("", "a").Key, SHA256: strings.Repeat("a", 64),
 		Width: 800, Height: 600, SortOrder: 1,
 	}, data)
-	require.Equal(t, query[string](t, pool, "SELECT message_id::text FROM outbox WHERE routing_key = $1",
+	require.Equal(t, dbtest.Query[string](t, pool, "SELECT message_id::text FROM outbox WHERE routing_key = $1",
 		contract.ImageAttached), []string{e.EventID})
 
-	require.NoError(t, s.AttachImage(t.Context(), l.Ref, picture("http://i.example/unknown.jpg", "b"), after(1)))
-	require.NoError(t, s.AttachImage(t.Context(), refOf("none"), picture("http://i.example/1.jpg", "b"), after(1)))
+	require.NoError(t, s.AttachImage(t.Context(), l.Ref, picture("http://i.example/unknown.jpg", "b"), dbtest.After(1)))
+	require.NoError(t, s.AttachImage(t.Context(), refOf("none"), picture("http://i.example/1.jpg", "b"), dbtest.After(1)))
 	require.Equal(t, int64(1), attached(t, pool))
 }
 
@@ -146,7 +146,7 @@ func TestAttachImageConcurrently(t *testing.T) {
 	var work sync.WaitGroup
 	for n := range 8 {
 		work.Go(func() {
-			errs <- s.AttachImage(t.Context(), l.Ref, picture(fmt.Sprintf("http://i.example/%d.jpg", n%2+1), "a"), after(1))
+			errs <- s.AttachImage(t.Context(), l.Ref, picture(fmt.Sprintf("http://i.example/%d.jpg", n%2+1), "a"), dbtest.After(1))
 		})
 	}
 	work.Wait()
@@ -168,11 +168,11 @@ func TestRepeatedImageOutlivesItsTwin(t *testing.T) {
 	s := db.NewListings(pool)
 	l := imported(t, s, "1")
 	for _, u := range []string{"1.jpg", "2.jpg"} {
-		require.NoError(t, s.AttachImage(t.Context(), l.Ref, picture("http://i.example/"+u, "a"), after(1)))
+		require.NoError(t, s.AttachImage(t.Context(), l.Ref, picture("http://i.example/"+u, "a"), dbtest.After(1)))
 	}
 	require.Equal(t, map[string]string{"1.jpg": "attached", "2.jpg": "repeated"}, states(t, s, l))
 	require.Equal(t, []listing.Image{{URL: "http://i.example/2.jpg"}}, revise(t, s, l, 2, "2.jpg"))
-	require.NoError(t, s.AttachImage(t.Context(), l.Ref, picture("http://i.example/2.jpg", "a"), after(3)))
+	require.NoError(t, s.AttachImage(t.Context(), l.Ref, picture("http://i.example/2.jpg", "a"), dbtest.After(3)))
 	require.Equal(t, map[string]string{"1.jpg": "dropped", "2.jpg": "attached"}, states(t, s, l))
 	require.Equal(t, int64(2), attached(t, pool))
 }
@@ -184,7 +184,7 @@ func TestFailImage(t *testing.T) {
 	s := db.NewListings(pool)
 	l := imported(t, s, "1")
 	img := listing.Image{URL: "http://i.example/1.jpg"}
-	letters := func() []string { return query[string](t, pool, "SELECT state FROM dead_letters") }
+	letters := func() []string { return dbtest.Query[string](t, pool, "SELECT state FROM dead_letters") }
 
 	for n := range 3 {
 		attempts, err := s.CountImageAttempt(t.Context(), l.ID(), img.URL, "status 500\x00\xff")
@@ -196,26 +196,26 @@ func TestFailImage(t *testing.T) {
 	require.Zero(t, attempts)
 
 	for range 2 {
-		require.NoError(t, s.FailImage(t.Context(), l.Ref, img, fault.Gone, "status 404\x00", runOf(l.Ref), after(1)))
+		require.NoError(t, s.FailImage(t.Context(), l.Ref, img, fault.Gone, "status 404\x00", runOf(l.Ref), dbtest.After(1)))
 	}
 	require.Equal(t, "failed", states(t, s, l)["1.jpg"])
 	require.Equal(t, []string{"open"}, letters())
-	body := query[[]byte](t, pool, "SELECT body FROM dead_letters")[0]
+	body := dbtest.Query[[]byte](t, pool, "SELECT body FROM dead_letters")[0]
 	m, err := contract.Decode[contract.PendingImage](body, contract.MaxBody)
 	require.NoError(t, err, "the dead letter replays as a request for the image")
 	require.Equal(t, contract.PendingImage{ListingID: l.ID().String(), Platform: "kijiji", URL: img.URL}, m)
 
 	// A scrape that still shows it leaves it failed; a message that asks for it is another chance.
 	require.Equal(t, []listing.Image{{URL: "http://i.example/2.jpg", SortOrder: 1}}, revise(t, s, l, 2, "1.jpg", "2.jpg"))
-	want, err := s.WantImage(t.Context(), l.ID(), img, true, after(2))
+	want, err := s.WantImage(t.Context(), l.ID(), img, true, dbtest.After(2))
 	require.NoError(t, err)
 	want.GivenUp = want.GivenUp.UTC()
-	require.Equal(t, db.WantedImage{Ref: l.Ref, Pending: true, GivenUp: after(1)}, want)
+	require.Equal(t, db.WantedImage{Ref: l.Ref, Pending: true, GivenUp: dbtest.After(1)}, want)
 	attempts, err = s.CountImageAttempt(t.Context(), l.ID(), img.URL, "status 500")
 	require.NoError(t, err)
 	require.Equal(t, 1, attempts)
 
-	require.NoError(t, s.AttachImage(t.Context(), l.Ref, picture(img.URL, "a"), after(3)))
+	require.NoError(t, s.AttachImage(t.Context(), l.Ref, picture(img.URL, "a"), dbtest.After(3)))
 	require.Equal(t, "attached", states(t, s, l)["1.jpg"])
 	require.Equal(t, []string{"resolved"}, letters())
 }
@@ -224,20 +224,20 @@ func TestWantImage(t *testing.T) {
 	t.Parallel()
 
 	s := db.NewListings(dbtest.New(t))
-	_, err := s.WantImage(t.Context(), refOf("none").ID(), listing.Image{URL: "http://i.example/1.jpg"}, false, start)
-	requireClass(t, fault.Invalid, err)
+	_, err := s.WantImage(t.Context(), refOf("none").ID(), listing.Image{URL: "http://i.example/1.jpg"}, false, dbtest.Start)
+	dbtest.RequireClass(t, fault.Invalid, err)
 
 	l := imported(t, s, "1")
 	img := listing.Image{URL: "http://i.example/new.jpg", SortOrder: 7}
 	for range 2 {
-		want, err := s.WantImage(t.Context(), l.ID(), img, false, start)
+		want, err := s.WantImage(t.Context(), l.ID(), img, false, dbtest.Start)
 		require.NoError(t, err)
 		require.True(t, want.GivenUp.IsZero())
 		want.GivenUp = time.Time{}
 		require.Equal(t, db.WantedImage{Ref: l.Ref, Pending: true}, want)
 	}
-	require.NoError(t, s.AttachImage(t.Context(), l.Ref, picture(img.URL, "a"), after(1)))
-	want, err := s.WantImage(t.Context(), l.ID(), img, false, start)
+	require.NoError(t, s.AttachImage(t.Context(), l.Ref, picture(img.URL, "a"), dbtest.After(1)))
+	want, err := s.WantImage(t.Context(), l.ID(), img, false, dbtest.Start)
 	require.NoError(t, err)
 	require.False(t, want.Pending, "it is there already")
 	begun, err := s.BeginImage(t.Context(), l.ID(), img.URL)
@@ -266,12 +266,12 @@ func TestBeginImage(t *testing.T) {
 	_, err := s.CountImageAttempt(t.Context(), l.ID(), url, "timeout")
 	require.NoError(t, err)
 	begin(1)
-	require.NoError(t, s.FailImage(t.Context(), l.Ref, listing.Image{URL: url}, fault.Invalid, "x", runOf(l.Ref), after(1)))
+	require.NoError(t, s.FailImage(t.Context(), l.Ref, listing.Image{URL: url}, fault.Invalid, "x", runOf(l.Ref), dbtest.After(1)))
 	begin(0)
-	_, err = s.WantImage(t.Context(), l.ID(), listing.Image{URL: url}, true, after(2))
+	_, err = s.WantImage(t.Context(), l.ID(), listing.Image{URL: url}, true, dbtest.After(2))
 	require.NoError(t, err)
 	begin(1)
-	require.NoError(t, s.AttachImage(t.Context(), l.Ref, picture(url, "a"), after(3)))
+	require.NoError(t, s.AttachImage(t.Context(), l.Ref, picture(url, "a"), dbtest.After(3)))
 	begin(0)
 	begun, err := s.BeginImage(t.Context(), l.ID(), "http://i.example/unknown.jpg")
 	require.NoError(t, err)

@@ -28,17 +28,17 @@ func (s *Listings) Count(ctx context.Context, f ListingFilter) (n int64, exact b
 		return 0, false, err
 	}
 	none := any(nil)
-	read := func(db interface {
+	read := func(on interface {
 		QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 	}) error {
-		if err := db.QueryRow(ctx, sqlListingsCount, f.args(q, nil, none, MostCounted+1)...).Scan(&n); err != nil {
+		if err := on.QueryRow(ctx, sqlListingsCount, f.args(q, nil, none, MostCounted+1)...).Scan(&n); err != nil {
 			return err
 		}
 		if exact = n <= MostCounted; exact {
 			return nil
 		}
 		var plan []byte
-		if err := db.QueryRow(ctx, sqlListingsEstimate, f.args(q, nil, none, 1<<30)...).Scan(&plan); err != nil {
+		if err := on.QueryRow(ctx, sqlListingsEstimate, f.args(q, nil, none, 1<<30)...).Scan(&plan); err != nil {
 			return err
 		}
 		var doc []struct {

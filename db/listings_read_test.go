@@ -37,7 +37,7 @@ func TestSearchFilters(t *testing.T) {
 		receive(t, s, arrival(l.Ref, id, 0))
 		_, err := s.Publish(t.Context(), listing.Publication{
 			Version: listing.Version{Listing: l, Revision: 1}, Neighbourhood: neighbourhood,
-		}, runOf(l.Ref), after(len(id)))
+		}, runOf(l.Ref), dbtest.After(len(id)))
 		require.NoError(t, err)
 	}
 	add("kijiji", "a", "Studio à Montréal", "près du métro Jarry", 90_000, 0, 45.54, -73.63, hood)
@@ -61,7 +61,7 @@ func TestSearchFilters(t *testing.T) {
 		{"cheapest", db.ListingFilter{Sort: db.Cheapest}, []string{"a", "bb", "dddd", "ccc"}},
 		{"dearest", db.ListingFilter{Sort: db.Dearest}, []string{"ccc", "dddd", "bb", "a"}},
 		{"last changed", db.ListingFilter{Sort: db.Updated}, []string{"dddd", "ccc", "bb", "a"}},
-		{"changed since, inclusive", db.ListingFilter{UpdatedSince: after(3)}, []string{"dddd", "ccc"}},
+		{"changed since, inclusive", db.ListingFilter{UpdatedSince: dbtest.After(3)}, []string{"dddd", "ccc"}},
 		{"with a picture", db.ListingFilter{HasImages: ptr(true)}, []string{"bb"}},
 		{"without one", db.ListingFilter{HasImages: ptr(false)}, []string{"dddd", "ccc", "a"}},
 		{"active", db.ListingFilter{Status: []string{"active"}}, []string{"ccc", "bb", "a"}},
@@ -101,7 +101,7 @@ func TestSearchFilters(t *testing.T) {
 	}
 	for _, text := range []string{`" & | ! ( '`, "\x00", "-", "loft site:a.example"} {
 		_, _, err = s.Search(t.Context(), db.ListingFilter{Text: text, Limit: 10})
-		requireClass(t, fault.Invalid, err)
+		dbtest.RequireClass(t, fault.Invalid, err)
 	}
 }
 
@@ -129,7 +129,7 @@ func TestSearchForTraits(t *testing.T) {
 		change(&l)
 		receive(t, s, arrival(l.Ref, l.PlatformID, 0))
 		_, err := s.Publish(t.Context(), listing.Publication{Version: listing.Version{Listing: l, Revision: 1}}, runOf(l.Ref),
-			after(i))
+			dbtest.After(i))
 		require.NoError(t, err)
 	}
 	either := func(traits ...string) [][]string { return [][]string{traits} }
@@ -179,12 +179,12 @@ func TestSearchPages(t *testing.T) {
 	for i := range arrivals {
 		arrivals[i] = arrival(refOf(fmt.Sprint(i)), "x", 0)
 	}
-	_, err := s.Receive(t.Context(), arrivals, start)
+	_, err := s.Receive(t.Context(), arrivals, dbtest.Start)
 	require.NoError(t, err)
 	for i, a := range arrivals {
 		_, err := s.Publish(t.Context(), listing.Publication{
 			Version: listing.Version{Listing: normalized(a.Ref), Revision: 1},
-		}, runOf(a.Ref), after(i%2))
+		}, runOf(a.Ref), dbtest.After(i%2))
 		require.NoError(t, err)
 	}
 	for _, order := range []db.ListingSort{db.Newest, db.Updated, db.Cheapest, db.Dearest} {
@@ -223,7 +223,7 @@ func TestDetail(t *testing.T) {
 	pool := dbtest.New(t)
 	s := db.NewListings(pool)
 	_, err := s.Detail(t.Context(), refOf("none").ID())
-	requireClass(t, fault.Gone, err)
+	dbtest.RequireClass(t, fault.Gone, err)
 
 	// A rejected advert has its audit trail and no listing.
 	rejected := arrival(refOf("rejected"), "À vendre", 1)
@@ -233,7 +233,7 @@ func TestDetail(t *testing.T) {
 	reasons := []listing.Reason{{Field: "price", Code: "missing", Message: "none"},
 		{Field: "title", Code: "wanted", Message: "x"}}
 	require.NoError(t, s.Reject(t.Context(), listing.Raw{Ref: rejected.Ref}, listing.Payload{Revision: 1, Body: rejected.Payload},
-		&listing.Rejection{Reasons: reasons}, runOf(rejected.Ref), after(2)))
+		&listing.Rejection{Reasons: reasons}, runOf(rejected.Ref), dbtest.After(2)))
 	d, err := s.Detail(t.Context(), rejected.Ref.ID())
 	require.NoError(t, err)
 	require.Nil(t, d.Summary)
@@ -249,7 +249,7 @@ func TestDetail(t *testing.T) {
 
 	// A published one has all of it.
 	l := imported(t, s, "1")
-	require.NoError(t, s.AttachImage(t.Context(), l.Ref, picture("http://i.example/2.jpg", "a"), after(1)))
+	require.NoError(t, s.AttachImage(t.Context(), l.Ref, picture("http://i.example/2.jpg", "a"), dbtest.After(1)))
 	d, err = s.Detail(t.Context(), l.ID())
 	require.NoError(t, err)
 	require.Equal(t, l.Title, d.Summary.Title)
@@ -265,7 +265,7 @@ func TestDetail(t *testing.T) {
 	// A duplicate names the listing that it duplicates.
 	two := refOf("2")
 	receive(t, s, arrival(two, "x", 1))
-	require.NoError(t, s.SaveDuplicate(t.Context(), two, 1, l.ID(), reasons[:1], runOf(two), start))
+	require.NoError(t, s.SaveDuplicate(t.Context(), two, 1, l.ID(), reasons[:1], runOf(two), dbtest.Start))
 	d, err = s.Detail(t.Context(), two.ID())
 	require.NoError(t, err)
 	require.Equal(t, l.ID(), *d.Audit.DuplicateOf)
@@ -285,7 +285,7 @@ func TestSearchForATextThatTakesLong(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) })
 	waits := func() []time.Time { // the transactions that wait for the table
-		return query[time.Time](t, pool, `SELECT xact_start FROM pg_stat_activity WHERE datname = current_database()
+		return dbtest.Query[time.Time](t, pool, `SELECT xact_start FROM pg_stat_activity WHERE datname = current_database()
 			AND wait_event_type = 'Lock' AND backend_type = 'client backend'`)
 	}
 	found := make(chan []db.ListingSummary, 1)

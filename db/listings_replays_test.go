@@ -23,7 +23,7 @@ import (
 
 // request is a replay of everything from normalize on, created an hour after the start.
 func request(change ...func(*listing.Replay)) listing.Replay {
-	r := listing.Replay{ID: uuid.New(), Stage: listing.StageNormalize, Rate: 20, By: "olga", At: after(60)}
+	r := listing.Replay{ID: uuid.New(), Stage: listing.StageNormalize, Rate: 20, By: "olga", At: dbtest.After(60)}
 	for _, f := range change {
 		f(&r)
 	}
@@ -47,8 +47,8 @@ func zoo(t testing.TB, pool *pgxpool.Pool) *db.Listings {
 	reject(t, s, refOf("rejected"), receive(t, s, arrival(refOf("rejected"), "b", 5)).Revision, 5)
 	l := normalized(listing.Ref{Platform: "kangalou", PlatformID: "duplicate"})
 	r := receive(t, s, arrival(l.Ref, l.Title, 10))
-	require.NoError(t, s.SaveNormalized(t.Context(), l, payload(r.Revision), after(10)))
-	require.NoError(t, s.SaveDuplicate(t.Context(), l.Ref, r.Revision, refOf("imported").ID(), nil, runOf(l.Ref), start))
+	require.NoError(t, s.SaveNormalized(t.Context(), l, payload(r.Revision), dbtest.After(10)))
+	require.NoError(t, s.SaveDuplicate(t.Context(), l.Ref, r.Revision, refOf("imported").ID(), nil, runOf(l.Ref), dbtest.Start))
 	return s
 }
 
@@ -66,9 +66,9 @@ func TestReplayFilters(t *testing.T) {
 		{"everything", listing.ReplayFilter{}, []string{"duplicate", "imported", "rejected", "scraped"}},
 		{"a platform", listing.ReplayFilter{Platform: "kangalou"}, []string{"duplicate"}},
 		{"states", listing.ReplayFilter{Status: []string{"rejected", "scraped"}}, []string{"rejected", "scraped"}},
-		{"scraped since", listing.ReplayFilter{ScrapedSince: ptr(after(5))}, []string{"duplicate", "rejected"}},
-		{"scraped until", listing.ReplayFilter{ScrapedUntil: ptr(after(5))}, []string{"imported", "scraped"}},
-		{"between", listing.ReplayFilter{ScrapedSince: ptr(after(1)), ScrapedUntil: ptr(after(9))}, []string{"rejected"}},
+		{"scraped since", listing.ReplayFilter{ScrapedSince: ptr(dbtest.After(5))}, []string{"duplicate", "rejected"}},
+		{"scraped until", listing.ReplayFilter{ScrapedUntil: ptr(dbtest.After(5))}, []string{"imported", "scraped"}},
+		{"between", listing.ReplayFilter{ScrapedSince: ptr(dbtest.After(1)), ScrapedUntil: ptr(dbtest.After(9))}, []string{"rejected"}},
 		{"by ID", listing.ReplayFilter{IDs: []uuid.UUID{refOf("scraped").ID(), refOf("unknown").ID()}}, []string{"scraped"}},
 		{"by a reason's code", listing.ReplayFilter{Reason: "missing"}, []string{"rejected"}},
 		{"by a reason that no advert has", listing.ReplayFilter{Reason: "odd"}, []string{}},
@@ -76,13 +76,13 @@ func TestReplayFilters(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			n, exact, err := s.Count(t.Context(), tt.filter, time.Minute, after(60))
+			n, exact, err := s.Count(t.Context(), tt.filter, time.Minute, dbtest.After(60))
 			require.True(t, exact)
 			require.NoError(t, err)
 			require.Equal(t, int64(len(tt.want)), n)
 			r := openReplay(t, s, request(func(r *listing.Replay) { r.Filter = tt.filter }))
 			got := []string{}
-			page, err := s.NextOfReplay(t.Context(), r.ID, uuid.Nil, 10, start)
+			page, err := s.NextOfReplay(t.Context(), r.ID, uuid.Nil, 10, dbtest.Start)
 			require.NoError(t, err)
 			for _, i := range page.Items {
 				got = append(got, i.Ref.PlatformID)
@@ -95,11 +95,11 @@ func TestReplayFilters(t *testing.T) {
 		})
 	}
 	// Adverts that arrive after the replay was created are not part of it.
-	n, _, err := s.Count(t.Context(), listing.ReplayFilter{}, time.Minute, after(7))
+	n, _, err := s.Count(t.Context(), listing.ReplayFilter{}, time.Minute, dbtest.After(7))
 	require.NoError(t, err)
 	require.Equal(t, int64(3), n)
-	_, _, err = s.Count(t.Context(), listing.ReplayFilter{Platform: "a\x00b"}, time.Minute, start)
-	requireClass(t, fault.Invalid, err)
+	_, _, err = s.Count(t.Context(), listing.ReplayFilter{Platform: "a\x00b"}, time.Minute, dbtest.Start)
+	dbtest.RequireClass(t, fault.Invalid, err)
 }
 
 // A replay of everything, from its order to its end: pages, skips, outcomes, and no step counted twice.
@@ -112,12 +112,12 @@ func TestReplayToItsEnd(t *testing.T) {
 	r := openReplay(t, s, request())
 	openReplay(t, s, r)
 	require.Equal(t, []string{"olga replay.started replay/" + r.ID.String()},
-		query[string](t, pool, "SELECT actor || ' ' || action || ' ' || subject FROM audit"))
+		dbtest.Query[string](t, pool, "SELECT actor || ' ' || action || ' ' || subject FROM audit"))
 
-	p, err := s.SettleReplay(ctx, r.ID, after(61), after(51))
+	p, err := s.SettleReplay(ctx, r.ID, dbtest.After(61), dbtest.After(51))
 	require.NoError(t, err)
 	require.Equal(t, listing.ReplayPosition{State: "running", Rate: 20, Counted: true}, p)
-	page, err := s.NextOfReplay(ctx, r.ID, p.Last, 3, start)
+	page, err := s.NextOfReplay(ctx, r.ID, p.Last, 3, dbtest.Start)
 	first := page.Items
 	require.NoError(t, err)
 	require.Len(t, first, 3)
@@ -126,17 +126,17 @@ func TestReplayToItsEnd(t *testing.T) {
 		return bytes.Compare(x[:], y[:])
 	}))
 	for range 2 { // the first answer was lost
-		require.NoError(t, s.AdvanceReplay(ctx, r.ID, p.Last, page, after(62)))
+		require.NoError(t, s.AdvanceReplay(ctx, r.ID, p.Last, page, dbtest.After(62)))
 	}
-	p, err = s.SettleReplay(ctx, r.ID, after(63), after(53))
+	p, err = s.SettleReplay(ctx, r.ID, dbtest.After(63), dbtest.After(53))
 	require.NoError(t, err)
 	require.Equal(t, listing.ReplayPosition{State: "running", Rate: 20, Last: first[2].Ref.ID(), UnderWay: 3, Counted: true}, p)
-	page, err = s.NextOfReplay(ctx, r.ID, p.Last, 3, start)
+	page, err = s.NextOfReplay(ctx, r.ID, p.Last, 3, dbtest.Start)
 	rest := page.Items
 	require.NoError(t, err)
 	require.Len(t, rest, 1)
 	rest[0].Skip = listing.SkipStaged
-	require.NoError(t, s.AdvanceReplay(ctx, r.ID, p.Last, page, after(64)))
+	require.NoError(t, s.AdvanceReplay(ctx, r.ID, p.Last, page, dbtest.After(64)))
 
 	// Two come to an end, and the third never does.
 	for n, item := range first[:2] {
@@ -146,18 +146,18 @@ func TestReplayToItsEnd(t *testing.T) {
 		}
 		publish(t, listings, normalized(item.Ref), item.Revision, 70)
 	}
-	p, err = s.SettleReplay(ctx, r.ID, after(71), after(61))
+	p, err = s.SettleReplay(ctx, r.ID, dbtest.After(71), dbtest.After(61))
 	require.NoError(t, err)
 	require.Equal(t, listing.ReplayPosition{
 		State: "running", Rate: 20, Last: rest[0].Ref.ID(), Exhausted: true, UnderWay: 1, Counted: true}, p)
 	got, err := s.Get(ctx, r.ID)
 	require.NoError(t, err)
 	require.Equal(t, int64(3), got.Done)
-	require.Equal(t, after(71).Add(11*time.Minute/3), got.ETA.UTC(), "a quarter is left")
-	p, err = s.SettleReplay(ctx, r.ID, after(73), after(63))
+	require.Equal(t, dbtest.After(71).Add(11*time.Minute/3), got.ETA.UTC(), "a quarter is left")
+	p, err = s.SettleReplay(ctx, r.ID, dbtest.After(73), dbtest.After(63))
 	require.NoError(t, err)
 	require.Equal(t, "completed", p.State)
-	p, err = s.SettleReplay(ctx, r.ID, after(74), after(64))
+	p, err = s.SettleReplay(ctx, r.ID, dbtest.After(74), dbtest.After(64))
 	require.NoError(t, err)
 	require.Equal(t, "completed", p.State)
 
@@ -166,13 +166,13 @@ func TestReplayToItsEnd(t *testing.T) {
 	require.Equal(t, db.Replay{
 		ID: r.ID, State: "completed", Stage: "normalize", Rate: 20, Total: 4, Counted: true, Done: 4, Started: 3, Skipped: 1, Failed: 1,
 		Outcomes: db.ReplayOutcomes{Imported: 1, Rejected: 1}, Skips: db.ReplaySkips{Staged: 1}, StartedBy: "olga",
-		CreatedAt: after(60), UpdatedAt: after(73), EndedAt: ptr(after(73)),
+		CreatedAt: dbtest.After(60), UpdatedAt: dbtest.After(73), EndedAt: ptr(dbtest.After(73)),
 	}, utc(got))
-	require.Zero(t, count(t, pool, "replay_items"))
-	require.NoError(t, s.EndReplay(ctx, r.ID, "failed", "too late", after(75)))
-	_, err = s.Cancel(ctx, r.ID, "olga", after(75))
-	requireClass(t, fault.Conflict, err)
-	require.Equal(t, int64(1), count(t, pool, "audit"))
+	require.Zero(t, dbtest.Count(t, pool, "replay_items"))
+	require.NoError(t, s.EndReplay(ctx, r.ID, "failed", "too late", dbtest.After(75)))
+	_, err = s.Cancel(ctx, r.ID, "olga", dbtest.After(75))
+	dbtest.RequireClass(t, fault.Conflict, err)
+	require.Equal(t, int64(1), dbtest.Count(t, pool, "audit"))
 }
 
 // utc is r with its times in UTC: those of Postgres are in the zone of the machine.
@@ -198,15 +198,15 @@ func TestReplaySkips(t *testing.T) {
 	receive(t, listings, arrival(refOf("edited"), "an edit", 30))
 	staged := normalized(refOf("staged"))
 	_, err := listings.ReceiveStaged(ctx, db.Arrival{
-		Ref: staged.Ref, URL: staged.URL, Payload: []byte(`{"listing": {}, "title": "x"}`), ContentHash: []byte("x"), ScrapedAt: start,
-	}, 0, staged, start)
+		Ref: staged.Ref, URL: staged.URL, Payload: []byte(`{"listing": {}, "title": "x"}`), ContentHash: []byte("x"), ScrapedAt: dbtest.Start,
+	}, 0, staged, dbtest.Start)
 	require.NoError(t, err)
 	for _, id := range []string{"removed", "removed-claimed", "removed-rejected"} {
 		l := imported(t, listings, id)
 		if id == "removed-rejected" {
 			reject(t, listings, l.Ref, receive(t, listings, arrival(l.Ref, "an edit", 1)).Revision, 1)
 		}
-		require.NoError(t, db.NewPlatforms(pool).Gone(ctx, l.Ref, 1, "removed", after(3)))
+		require.NoError(t, db.NewPlatforms(pool).Gone(ctx, l.Ref, 1, "removed", dbtest.After(3)))
 	}
 	_, err = pool.Exec(ctx, "UPDATE listings SET status = 'claimed' WHERE platform_id = 'removed-claimed'")
 	require.NoError(t, err)
@@ -221,7 +221,7 @@ func TestReplaySkips(t *testing.T) {
 		}
 		s := db.NewReplays(pool)
 		r := openReplay(t, s, request(func(r *listing.Replay) { r.Stage = stage }))
-		page, err := s.NextOfReplay(ctx, r.ID, uuid.Nil, 10, start)
+		page, err := s.NextOfReplay(ctx, r.ID, uuid.Nil, 10, dbtest.Start)
 		require.NoError(t, err)
 		got := map[string]string{}
 		for _, i := range page.Items {
@@ -240,32 +240,32 @@ func TestCancelReplay(t *testing.T) {
 	zoo(t, pool)
 	s := db.NewReplays(pool)
 	r := openReplay(t, s, request())
-	page, err := s.NextOfReplay(ctx, r.ID, uuid.Nil, 2, start)
+	page, err := s.NextOfReplay(ctx, r.ID, uuid.Nil, 2, dbtest.Start)
 	require.NoError(t, err)
-	require.NoError(t, s.AdvanceReplay(ctx, r.ID, uuid.Nil, page, after(61)))
+	require.NoError(t, s.AdvanceReplay(ctx, r.ID, uuid.Nil, page, dbtest.After(61)))
 	for range 2 {
-		got, err := s.Cancel(ctx, r.ID, "otto", after(62))
+		got, err := s.Cancel(ctx, r.ID, "otto", dbtest.After(62))
 		require.NoError(t, err)
 		require.Equal(t, "canceled", got.State)
-		require.Equal(t, after(62), got.EndedAt.UTC())
+		require.Equal(t, dbtest.After(62), got.EndedAt.UTC())
 		require.Nil(t, got.ETA)
 	}
 	require.Equal(t, []string{"olga replay.started", "otto replay.canceled"},
-		query[string](t, pool, "SELECT actor || ' ' || action FROM audit ORDER BY id"))
-	require.Zero(t, count(t, pool, "replay_items"))
-	require.NoError(t, s.AdvanceReplay(ctx, r.ID, page.Items[1].Ref.ID(), page, after(63)))
-	require.Zero(t, count(t, pool, "replay_items"), "a batch that was under way adds nothing")
-	p, err := s.SettleReplay(ctx, r.ID, after(64), after(54))
+		dbtest.Query[string](t, pool, "SELECT actor || ' ' || action FROM audit ORDER BY id"))
+	require.Zero(t, dbtest.Count(t, pool, "replay_items"))
+	require.NoError(t, s.AdvanceReplay(ctx, r.ID, page.Items[1].Ref.ID(), page, dbtest.After(63)))
+	require.Zero(t, dbtest.Count(t, pool, "replay_items"), "a batch that was under way adds nothing")
+	p, err := s.SettleReplay(ctx, r.ID, dbtest.After(64), dbtest.After(54))
 	require.NoError(t, err)
 	require.Equal(t, "canceled", p.State)
 
 	unknown := uuid.New()
-	_, err = s.Cancel(ctx, unknown, "otto", after(62))
-	requireClass(t, fault.Gone, err)
+	_, err = s.Cancel(ctx, unknown, "otto", dbtest.After(62))
+	dbtest.RequireClass(t, fault.Gone, err)
 	_, err = s.Get(ctx, unknown)
-	requireClass(t, fault.Gone, err)
-	_, err = s.SettleReplay(ctx, unknown, after(62), start)
-	requireClass(t, fault.Gone, err)
+	dbtest.RequireClass(t, fault.Gone, err)
+	_, err = s.SettleReplay(ctx, unknown, dbtest.After(62), dbtest.Start)
+	dbtest.RequireClass(t, fault.Gone, err)
 }
 
 func TestListReplays(t *testing.T) {
@@ -275,10 +275,10 @@ func TestListReplays(t *testing.T) {
 	s := db.NewReplays(pool)
 	var want []uuid.UUID
 	for n := range 5 {
-		r := openReplay(t, s, request(func(r *listing.Replay) { r.At = after(n / 2) })) // some at the same time
+		r := openReplay(t, s, request(func(r *listing.Replay) { r.At = dbtest.After(n / 2) })) // some at the same time
 		want = append(want, r.ID)
 	}
-	require.NoError(t, s.EndReplay(ctx, want[0], "failed", "why\x00", after(9)))
+	require.NoError(t, s.EndReplay(ctx, want[0], "failed", "why\x00", dbtest.After(9)))
 	var got []uuid.UUID
 	var at *db.Position
 	for range 3 {
@@ -308,7 +308,7 @@ func TestOpenReplayRefuses(t *testing.T) {
 		func(r *listing.Replay) { r.Rate = 0 },
 		func(r *listing.Replay) { r.Filter.Reason = "a\x00" },
 	} {
-		requireClass(t, fault.Invalid, s.OpenReplay(t.Context(), request(change)))
+		dbtest.RequireClass(t, fault.Invalid, s.OpenReplay(t.Context(), request(change)))
 	}
 }
 
@@ -326,7 +326,7 @@ func TestReplayOfALargeTable(t *testing.T) {
 	_, err := pool.Exec(ctx, `INSERT INTO raw_listings (id, platform, platform_id, url, payload, content_hash, status,
 			first_scraped_at, last_scraped_at, payload_at, revised_at)
 		SELECT id, 'kijiji', n::text, '', '{}', '', CASE WHEN n % $3::int = 0 THEN 'rejected' ELSE 'scraped' END,
-			$1, $1, $1, $1 FROM unnest($2::uuid[]) WITH ORDINALITY u (id, n)`, start, ids, every)
+			$1, $1, $1, $1 FROM unnest($2::uuid[]) WITH ORDINALITY u (id, n)`, dbtest.Start, ids, every)
 	require.NoError(t, err)
 	s := db.NewReplays(pool)
 	filter := listing.ReplayFilter{Status: []string{"rejected"}}
@@ -350,10 +350,10 @@ func TestReplayOfALargeTable(t *testing.T) {
 
 	seen, last, stretches := 0, uuid.Nil, 0
 	for more := true; more && stretches < 1000; stretches++ {
-		page, err := s.NextOfReplay(ctx, r.ID, last, 7, start)
+		page, err := s.NextOfReplay(ctx, r.ID, last, 7, dbtest.Start)
 		require.NoError(t, err)
 		require.LessOrEqual(t, len(page.Items), 7)
-		require.NoError(t, s.AdvanceReplay(ctx, r.ID, last, page, after(61)))
+		require.NoError(t, s.AdvanceReplay(ctx, r.ID, last, page, dbtest.After(61)))
 		seen, last, more = seen+len(page.Items), page.Last, page.More
 	}
 	require.Equal(t, adverts/every, seen)
@@ -363,14 +363,14 @@ func TestReplayOfALargeTable(t *testing.T) {
 	other := openReplay(t, s, request(func(r *listing.Replay) { r.Filter = filter }))
 	require.NoError(t, s.AdvanceReplay(ctx, other.ID, uuid.Nil, listing.ReplayPage{
 		Items: []listing.ReplayItem{{Skip: listing.SkipGone}, {Skip: listing.SkipStaged}}, Last: refOf("1").ID(),
-	}, after(61)))
+	}, dbtest.After(61)))
 	got, err := s.Get(ctx, other.ID)
 	require.NoError(t, err)
 	require.Equal(t, []any{true, int64(2)}, []any{got.Counted, got.Total})
 
 	// Where there is no time to count, Postgres' estimate must do.
 	dbtest.Alter(t, pool, "ANALYZE raw_listings")
-	n, exact, err := s.Count(ctx, filter, time.Nanosecond, after(60))
+	n, exact, err := s.Count(ctx, filter, time.Nanosecond, dbtest.After(60))
 	require.NoError(t, err)
 	require.False(t, exact)
 	require.InDelta(t, adverts/every, n, adverts/every/2)
@@ -390,17 +390,17 @@ func TestSettleReplayBesideAnAdvance(t *testing.T) {
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
 	_, err = tx.Exec(ctx, "UPDATE replays SET exhausted = true, started = 1 WHERE id = $1", r.ID)
 	require.NoError(t, err)
-	_, err = tx.Exec(ctx, "INSERT INTO replay_items VALUES ($1, $2, 0, $3)", r.ID, refOf("scraped").ID(), after(61))
+	_, err = tx.Exec(ctx, "INSERT INTO replay_items VALUES ($1, $2, 0, $3)", r.ID, refOf("scraped").ID(), dbtest.After(61))
 	require.NoError(t, err)
 	settled := make(chan listing.ReplayPosition, 1)
 	var work errgroup.Group
 	work.Go(func() error {
-		p, err := s.SettleReplay(ctx, r.ID, after(62), after(52))
+		p, err := s.SettleReplay(ctx, r.ID, dbtest.After(62), dbtest.After(52))
 		settled <- p
 		return err
 	})
 	require.Eventually(t, func() bool {
-		return count(t, pool, `pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) > 0
+		return dbtest.Count(t, pool, `pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) > 0
 	}, servicetest.Patience(), 5*time.Millisecond)
 	require.NoError(t, tx.Commit(ctx))
 	require.NoError(t, work.Wait())
@@ -425,7 +425,7 @@ func TestStartReplay(t *testing.T) {
 
 	for _, platform := range []string{"kijiji", ""} {
 		_, err = s.StartReplay(ctx, of(platform))
-		requireClass(t, fault.Conflict, err)
+		dbtest.RequireClass(t, fault.Conflict, err)
 		require.ErrorContains(t, err, first.ID.String(), "it names the one that runs")
 	}
 	other, err := s.StartReplay(ctx, of("kangalou"))
@@ -444,7 +444,7 @@ func TestStartReplay(t *testing.T) {
 	for _, id := range []uuid.UUID{first.ID, uuid.Nil} {
 		again.ID = id
 		_, err := s.StartReplay(ctx, again)
-		requireClass(t, fault.Conflict, err)
+		dbtest.RequireClass(t, fault.Conflict, err)
 	}
 
 	// Those to which nothing happens are started again.
@@ -457,10 +457,10 @@ func TestStartReplay(t *testing.T) {
 
 	// Without an ID one is made, and what has ended is joined as it is.
 	for _, id := range []uuid.UUID{first.ID, other.ID} {
-		require.NoError(t, s.EndReplay(ctx, id, "failed", "why", after(61)))
+		require.NoError(t, s.EndReplay(ctx, id, "failed", "why", dbtest.After(61)))
 	}
-	require.Equal(t, int64(2), count(t, pool, "replays"))
-	require.Equal(t, int64(2), count(t, pool, "audit WHERE action = 'replay.started'"))
+	require.Equal(t, int64(2), dbtest.Count(t, pool, "replays"))
+	require.Equal(t, int64(2), dbtest.Count(t, pool, "audit WHERE action = 'replay.started'"))
 	again.Rate, again.ID = first.Rate, first.ID
 	got, err := s.StartReplay(ctx, again)
 	require.NoError(t, err)
@@ -491,5 +491,5 @@ func TestStartReplaysAtOnce(t *testing.T) {
 	}
 	require.NoError(t, work.Wait())
 	require.EqualValues(t, 1, started.Load())
-	require.Equal(t, int64(1), count(t, pool, "replays"))
+	require.Equal(t, int64(1), dbtest.Count(t, pool, "replays"))
 }

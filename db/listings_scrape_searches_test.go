@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/scrape"
 )
@@ -106,7 +107,7 @@ func TestSearchesAreForgotten(t *testing.T) {
 	s.shows(t, kijijiSearch, 1, "1000000001", "1000000002")
 	s.shows(t, rooms, 2, "1000000002", "1000000003")
 	ids := func() []string {
-		return query[string](t, s.pool, "SELECT platform_id FROM platform_adverts ORDER BY 1")
+		return dbtest.Query[string](t, s.pool, "SELECT platform_id FROM platform_adverts ORDER BY 1")
 	}
 	require.False(t, s.put(t, db.SearchPut{URL: "?of=laval"}))
 	require.Equal(t, []string{"1000000001", "1000000002"}, ids())
@@ -119,7 +120,7 @@ func TestSearchesAreForgotten(t *testing.T) {
 	remove := func() error { return s.RemoveSearch(t.Context(), rooms, s.entry("platform.search_removed")) }
 	require.NoError(t, remove())
 	require.Equal(t, []string{"1000000001", "1000000002"}, ids())
-	requireClass(t, fault.Gone, remove())
+	dbtest.RequireClass(t, fault.Gone, remove())
 	turn, err := s.Turn(t.Context(), rooms, 0, s.now)
 	require.NoError(t, err)
 	require.Equal(t, scrape.Disabled, turn.Stopped)
@@ -127,16 +128,16 @@ func TestSearchesAreForgotten(t *testing.T) {
 	require.Zero(t, s.count(t, "SELECT count(*) FROM platform_sightings WHERE search = 'rooms'"), "a page that was on its way")
 
 	err = s.RemoveSearch(t.Context(), kijijiSearch, s.entry("platform.search_removed"))
-	requireClass(t, fault.Conflict, err)
+	dbtest.RequireClass(t, fault.Conflict, err)
 	for n := range scrape.MaxSearches - 1 {
 		of := scrape.Search{Platform: "kijiji", Name: fmt.Sprint("s", n)}
 		_, err := s.PutSearch(t.Context(), of, db.SearchPut{URL: "http://127.0.0.1/x"}, s.entry("platform.search_put"))
 		require.NoError(t, err)
 	}
 	_, err = s.PutSearch(t.Context(), rooms, db.SearchPut{URL: "http://127.0.0.1/x"}, s.entry("platform.search_put"))
-	requireClass(t, fault.Conflict, err)
+	dbtest.RequireClass(t, fault.Conflict, err)
 	_, err = s.PutSearch(t.Context(), scrape.Search{Platform: "none", Name: "x"}, db.SearchPut{}, s.entry("platform.search_put"))
-	requireClass(t, fault.Gone, err)
+	dbtest.RequireClass(t, fault.Gone, err)
 }
 
 // A suspicion about the pages of one search outlasts good pages of another.
@@ -240,7 +241,7 @@ func TestGoneOfTwoSearches(t *testing.T) {
 					want = append(want, id)
 				}
 			}
-			got := query[string](t, s.pool, "SELECT platform_id FROM platform_adverts WHERE gone_at IS NOT NULL")
+			got := dbtest.Query[string](t, s.pool, "SELECT platform_id FROM platform_adverts WHERE gone_at IS NOT NULL")
 			require.ElementsMatch(t, want, got, "round %d, %s", round, of.Name)
 		}
 	}

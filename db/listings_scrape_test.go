@@ -105,7 +105,7 @@ func (s *scraped) find(t *testing.T, c, why string, rent int64) scrape.FoundAdve
 
 func (s *scraped) count(t *testing.T, sql string, args ...any) int {
 	t.Helper()
-	return query[int](t, s.pool, sql, args...)[0]
+	return dbtest.Query[int](t, s.pool, sql, args...)[0]
 }
 
 func TestCyclesOfAPlatform(t *testing.T) {
@@ -130,7 +130,7 @@ func TestCyclesOfAPlatform(t *testing.T) {
 	require.Equal(t, int64(2), s.begin(t).Cycle)
 
 	_, err := s.Get(t.Context(), "unknown", s.now)
-	requireClass(t, fault.Gone, err)
+	dbtest.RequireClass(t, fault.Gone, err)
 	plan, err = s.Begin(t.Context(), "unknown", s.now)
 	require.NoError(t, err)
 	require.Zero(t, plan, "a platform that is not configured waits")
@@ -319,13 +319,13 @@ func TestTurnsAreADelayApart(t *testing.T) {
 	require.Equal(t, scrape.Paused, turn(0).Stopped)
 	require.False(t, s.begin(t).Go)
 	err := s.Set(t.Context(), "kijiji", db.PlatformChange{Now: true}, entry)
-	requireClass(t, fault.Conflict, err)
+	dbtest.RequireClass(t, fault.Conflict, err)
 	require.NoError(t, s.Set(t.Context(), "kijiji", db.PlatformChange{Paused: new(false), Enabled: new(false)}, entry))
 	require.Equal(t, scrape.Disabled, turn(0).Stopped)
 	require.Equal(t, "nothing until it is enabled", s.get(t).Next)
 	require.Equal(t, 4, s.count(t, `SELECT count(*) FROM audit WHERE actor = 'ann'`), "a rejected change has no audit entry")
 	_, err = s.Turn(t.Context(), scrape.Search{Platform: "unknown", Name: scrape.DefaultSearch}, 0, s.now)
-	requireClass(t, fault.Gone, err)
+	dbtest.RequireClass(t, fault.Gone, err)
 }
 
 func TestRefusals(t *testing.T) {
@@ -562,7 +562,7 @@ func TestUnitsOfABuilding(t *testing.T) {
 	}
 	offered := func() []string {
 		t.Helper()
-		return query[string](t, s.pool, "SELECT platform_id FROM raw_listings WHERE gone_at IS NULL ORDER BY 1")
+		return dbtest.Query[string](t, s.pool, "SELECT platform_id FROM raw_listings WHERE gone_at IS NULL ORDER BY 1")
 	}
 	found(1, "1", "2")
 	s.found(t, 1, "1000000002", "new", 100_000)
@@ -571,7 +571,7 @@ func TestUnitsOfABuilding(t *testing.T) {
 	require.Empty(t, s.page(t, 1, 1, building, "1000000002"), "the building was visited")
 	require.Equal(t, 2, s.get(t).Current.New, "a visit counts once, however many units there are")
 
-	exec(t, s.pool, "UPDATE raw_listings SET status = 'rejected' WHERE platform_id = '"+building+"-1'")
+	dbtest.Exec(t, s.pool, "UPDATE raw_listings SET status = 'rejected' WHERE platform_id = '"+building+"-1'")
 	require.Equal(t, 1, s.get(t).Current.Rejected)
 
 	found(1, "2", "3")

@@ -26,7 +26,7 @@ var tenOfAll = listing.Window{Look: 1000, Take: 10}
 func archive(t testing.TB, s *db.Listings, want int) {
 	t.Helper()
 
-	_, n, err := s.ArchiveStale(t.Context(), after(60), listing.Cursor{}, tenOfAll, after(60*48))
+	_, n, err := s.ArchiveStale(t.Context(), dbtest.After(60), listing.Cursor{}, tenOfAll, dbtest.After(60*48))
 	require.NoError(t, err)
 	require.Equal(t, want, n)
 }
@@ -47,15 +47,15 @@ func TestArchiveStale(t *testing.T) {
 	archive(t, s, 0)
 
 	require.Equal(t, []string{"claimed claimed", "fresh active", "stale archived"},
-		query[string](t, pool, "SELECT platform_id || ' ' || status FROM listings ORDER BY platform_id"))
-	require.Equal(t, int64(1), count(t, pool, `listing_events WHERE kind = 'status' AND old_status = 'active'
-		AND new_status = 'archived' AND at = $1`, after(60*48)))
-	bodies := query[[]byte](t, pool, "SELECT body FROM outbox WHERE routing_key = $1", contract.ListingArchived)
+		dbtest.Query[string](t, pool, "SELECT platform_id || ' ' || status FROM listings ORDER BY platform_id"))
+	require.Equal(t, int64(1), dbtest.Count(t, pool, `listing_events WHERE kind = 'status' AND old_status = 'active'
+		AND new_status = 'archived' AND at = $1`, dbtest.After(60*48)))
+	bodies := dbtest.Query[[]byte](t, pool, "SELECT body FROM outbox WHERE routing_key = $1", contract.ListingArchived)
 	require.Len(t, bodies, 1)
 	var e contract.Event
 	require.NoError(t, json.Unmarshal(bodies[0], &e))
 	require.Equal(t, contract.ListingArchived, e.EventName)
-	require.Equal(t, after(60*48), e.TS)
+	require.Equal(t, dbtest.After(60*48), e.TS)
 	var data contract.ListingData
 	require.NoError(t, json.Unmarshal(e.Data, &data))
 	require.Equal(t, contract.ListingData{
@@ -74,11 +74,11 @@ func TestArchiveStaleAgain(t *testing.T) {
 	for n := range 3 {
 		archive(t, s, 1)
 		archive(t, s, 0)
-		require.Equal(t, int64(n+1), count(t, pool, "outbox WHERE routing_key = $1", contract.ListingArchived))
+		require.Equal(t, int64(n+1), dbtest.Count(t, pool, "outbox WHERE routing_key = $1", contract.ListingArchived))
 		require.False(t, receive(t, s, arrival(l.Ref, l.Title, n)).Settled, "an advert that is back is not settled on arrival")
 		v, err := s.Load(t.Context(), l.ID())
 		require.NoError(t, err)
-		_, err = s.Publish(t.Context(), listing.Publication{Version: v}, runOf(l.Ref), after(10+n))
+		_, err = s.Publish(t.Context(), listing.Publication{Version: v}, runOf(l.Ref), dbtest.After(10+n))
 		require.NoError(t, err)
 		require.True(t, receive(t, s, arrival(l.Ref, l.Title, n)).Settled)
 	}
@@ -94,17 +94,17 @@ func TestArchiveStaleInBatches(t *testing.T) {
 	for n := range 25 {
 		imported(t, s, fmt.Sprint(n))
 	}
-	last, n, err := s.ArchiveStale(t.Context(), after(60), listing.Cursor{}, tenOfAll, after(100))
+	last, n, err := s.ArchiveStale(t.Context(), dbtest.After(60), listing.Cursor{}, tenOfAll, dbtest.After(100))
 	require.NoError(t, err)
 	require.Equal(t, 10, n)
-	require.Equal(t, int64(10), count(t, pool, "listings WHERE status = 'archived' AND (published_at, id) >= ($1, $2)",
+	require.Equal(t, int64(10), dbtest.Count(t, pool, "listings WHERE status = 'archived' AND (published_at, id) >= ($1, $2)",
 		last.At, last.ID))
 	var both sync.WaitGroup
 	for range 2 {
 		both.Go(func() {
 			at, err := last, error(nil)
 			for at != (listing.Cursor{}) && err == nil {
-				at, _, err = s.ArchiveStale(t.Context(), after(60), at, tenOfAll, after(100))
+				at, _, err = s.ArchiveStale(t.Context(), dbtest.After(60), at, tenOfAll, dbtest.After(100))
 			}
 			if err != nil {
 				t.Error(err)
@@ -113,12 +113,12 @@ func TestArchiveStaleInBatches(t *testing.T) {
 	}
 	both.Wait()
 	for n > 0 { // rows that one had locked, the other left for later
-		_, n, err = s.ArchiveStale(t.Context(), after(60), listing.Cursor{}, tenOfAll, after(100))
+		_, n, err = s.ArchiveStale(t.Context(), dbtest.After(60), listing.Cursor{}, tenOfAll, dbtest.After(100))
 		require.NoError(t, err)
 	}
-	require.Equal(t, int64(25), count(t, pool, "listings WHERE status = 'archived'"))
-	require.Equal(t, int64(25), count(t, pool, "outbox WHERE routing_key = $1", contract.ListingArchived))
-	require.Equal(t, int64(25), count(t, pool, "listing_events WHERE new_status = 'archived'"))
+	require.Equal(t, int64(25), dbtest.Count(t, pool, "listings WHERE status = 'archived'"))
+	require.Equal(t, int64(25), dbtest.Count(t, pool, "outbox WHERE routing_key = $1", contract.ListingArchived))
+	require.Equal(t, int64(25), dbtest.Count(t, pool, "listing_events WHERE new_status = 'archived'"))
 }
 
 // A walk goes on from what was looked at, whether anything was archived or not, and locks nothing else.
@@ -130,18 +130,18 @@ func TestArchiveStaleLooksAtAWindow(t *testing.T) {
 	for n := range 25 {
 		imported(t, s, fmt.Sprint(n))
 	}
-	_, err := pool.Exec(t.Context(), "UPDATE raw_listings SET last_scraped_at = $1 WHERE platform_id <> '7'", after(90))
+	_, err := pool.Exec(t.Context(), "UPDATE raw_listings SET last_scraped_at = $1 WHERE platform_id <> '7'", dbtest.After(90))
 	require.NoError(t, err)
 	archived, calls := 0, 0
 	for at := (listing.Cursor{}); calls == 0 || at != (listing.Cursor{}); calls++ {
 		var n int
-		at, n, err = s.ArchiveStale(t.Context(), after(60), at, listing.Window{Look: 4, Take: 2}, after(100))
+		at, n, err = s.ArchiveStale(t.Context(), dbtest.After(60), at, listing.Window{Look: 4, Take: 2}, dbtest.After(100))
 		require.NoError(t, err)
 		archived += n
 	}
 	require.Equal(t, 1, archived)
 	require.Equal(t, 8, calls, "seven windows and the end")
-	require.Equal(t, []string{"7"}, query[string](t, pool, "SELECT platform_id FROM listings WHERE status = 'archived'"))
+	require.Equal(t, []string{"7"}, dbtest.Query[string](t, pool, "SELECT platform_id FROM listings WHERE status = 'archived'"))
 }
 
 // A window ends with the last listing that may be archived at once: the others of it are the next one's.
@@ -157,7 +157,7 @@ func TestArchiveStaleTakesNoMoreThanItMay(t *testing.T) {
 	for at := (listing.Cursor{}); len(took) == 0 || at != (listing.Cursor{}); {
 		var n int
 		var err error
-		at, n, err = s.ArchiveStale(t.Context(), after(60), at, listing.Window{Look: 7, Take: 3}, after(100))
+		at, n, err = s.ArchiveStale(t.Context(), dbtest.After(60), at, listing.Window{Look: 7, Take: 3}, dbtest.After(100))
 		require.NoError(t, err)
 		took = append(took, n)
 	}
@@ -178,18 +178,18 @@ func TestArchiveStaleWhileItIsScraped(t *testing.T) {
 	require.NoError(t, err)
 	came := make(chan db.Receipt, 1)
 	go func() {
-		got, err := s.Receive(t.Context(), []db.Arrival{arrival(l.Ref, l.Title, 90)}, after(90))
+		got, err := s.Receive(t.Context(), []db.Arrival{arrival(l.Ref, l.Title, 90)}, dbtest.After(90))
 		if err == nil {
 			came <- got[0]
 		}
 		close(came)
 	}()
 	require.Eventually(t, func() bool {
-		return count(t, pool, "pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()") == 1
+		return dbtest.Count(t, pool, "pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()") == 1
 	}, servicetest.Patience(), 10*time.Millisecond)
 	_, err = tx.Exec(t.Context(), "UPDATE listings SET status = 'archived'")
 	require.NoError(t, err)
-	_, err = tx.Exec(t.Context(), "UPDATE raw_listings SET archived_at = $1", after(89))
+	_, err = tx.Exec(t.Context(), "UPDATE raw_listings SET archived_at = $1", dbtest.After(89))
 	require.NoError(t, err)
 	require.NoError(t, tx.Commit(t.Context()))
 	receipt, ok := <-came
@@ -214,16 +214,16 @@ func TestArchiveStaleOfARefusedEdit(t *testing.T) {
 	archive(t, s, 0)
 	r = receive(t, s, arrival(l.Ref, "another edit", 100))
 	reject(t, s, l.Ref, r.Revision, 100)
-	require.Equal(t, int64(1), count(t, pool, "raw_listings WHERE refused_at = $1", after(70)), "since the first time")
-	_, n, err := s.ArchiveStale(t.Context(), after(71), listing.Cursor{}, tenOfAll, after(200))
+	require.Equal(t, int64(1), dbtest.Count(t, pool, "raw_listings WHERE refused_at = $1", dbtest.After(70)), "since the first time")
+	_, n, err := s.ArchiveStale(t.Context(), dbtest.After(71), listing.Cursor{}, tenOfAll, dbtest.After(200))
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	require.True(t, receive(t, s, arrival(l.Ref, "another edit", 110)).Settled, "there is nothing to bring back")
 
 	r = receive(t, s, arrival(l.Ref, "a good edit", 120))
 	publish(t, s, l, r.Revision, 120)
-	require.Equal(t, []string{"active"}, query[string](t, pool, "SELECT status FROM listings"))
-	require.Equal(t, int64(1), count(t, pool, "raw_listings WHERE refused_at IS NULL AND archived_at IS NULL"))
+	require.Equal(t, []string{"active"}, dbtest.Query[string](t, pool, "SELECT status FROM listings"))
+	require.Equal(t, int64(1), dbtest.Count(t, pool, "raw_listings WHERE refused_at IS NULL AND archived_at IS NULL"))
 }
 
 // reject records that a revision cannot be published.
@@ -231,7 +231,7 @@ func reject(t testing.TB, s *db.Listings, ref listing.Ref, revision int64, minut
 	t.Helper()
 
 	why := &listing.Rejection{Reasons: []listing.Reason{{Field: "price", Code: "missing", Message: "none is stated"}}}
-	require.NoError(t, s.Reject(t.Context(), listing.Raw{Ref: ref}, listing.Payload{Revision: revision, Body: []byte("{}")}, why, runOf(ref), after(minutes)))
+	require.NoError(t, s.Reject(t.Context(), listing.Raw{Ref: ref}, listing.Payload{Revision: revision, Body: []byte("{}")}, why, runOf(ref), dbtest.After(minutes)))
 }
 
 // A version that was under way while its listing was archived does not lose the archival.
@@ -244,9 +244,9 @@ func TestALatePublishOfAnArchivedListing(t *testing.T) {
 	v, err := s.Load(t.Context(), l.ID())
 	require.NoError(t, err)
 	archive(t, s, 1)
-	_, err = s.Publish(t.Context(), listing.Publication{Version: v}, runOf(l.Ref), after(99))
+	_, err = s.Publish(t.Context(), listing.Publication{Version: v}, runOf(l.Ref), dbtest.After(99))
 	require.NoError(t, err)
-	require.Equal(t, []string{"archived"}, query[string](t, pool, "SELECT status FROM listings"))
+	require.Equal(t, []string{"archived"}, dbtest.Query[string](t, pool, "SELECT status FROM listings"))
 	require.False(t, receive(t, s, arrival(l.Ref, l.Title, 100)).Settled)
 }
 
@@ -260,14 +260,14 @@ func TestOrphanedDuplicates(t *testing.T) {
 	duplicate := func(id string, minutes int) listing.Listing {
 		l := normalized(listing.Ref{Platform: "kangalou", PlatformID: id})
 		r := receive(t, s, arrival(l.Ref, l.Title, minutes))
-		require.NoError(t, s.SaveNormalized(t.Context(), l, payload(r.Revision), after(minutes)))
-		require.NoError(t, s.SaveDuplicate(t.Context(), l.Ref, r.Revision, original.ID(), nil, runOf(l.Ref), start))
+		require.NoError(t, s.SaveNormalized(t.Context(), l, payload(r.Revision), dbtest.After(minutes)))
+		require.NoError(t, s.SaveDuplicate(t.Context(), l.Ref, r.Revision, original.ID(), nil, runOf(l.Ref), dbtest.Start))
 		return l
 	}
 	fresh := duplicate("fresh", 90)
 	duplicate("stale", 0)
 	orphans := func() []listing.Restart {
-		got, next, err := s.OrphanedDuplicates(t.Context(), after(60), uuid.Nil, tenOfAll)
+		got, next, err := s.OrphanedDuplicates(t.Context(), dbtest.After(60), uuid.Nil, tenOfAll)
 		require.NoError(t, err)
 		require.Equal(t, original.ID(), next)
 		return got
@@ -294,8 +294,8 @@ func TestOrphanedDuplicatesInWindows(t *testing.T) {
 		for d := range 3 {
 			l := normalized(listing.Ref{Platform: "kangalou", PlatformID: fmt.Sprint(n, d)})
 			r := receive(t, s, arrival(l.Ref, l.Title, 90))
-			require.NoError(t, s.SaveNormalized(t.Context(), l, payload(r.Revision), after(90)))
-			require.NoError(t, s.SaveDuplicate(t.Context(), l.Ref, r.Revision, original.ID(), nil, runOf(l.Ref), start))
+			require.NoError(t, s.SaveNormalized(t.Context(), l, payload(r.Revision), dbtest.After(90)))
+			require.NoError(t, s.SaveDuplicate(t.Context(), l.Ref, r.Revision, original.ID(), nil, runOf(l.Ref), dbtest.Start))
 		}
 	}
 	_, err := pool.Exec(t.Context(), "UPDATE listings SET status = 'archived' WHERE platform_id <> 'original2'")
@@ -303,7 +303,7 @@ func TestOrphanedDuplicatesInWindows(t *testing.T) {
 	for _, n := range []listing.Window{{Look: 1, Take: 1}, {Look: 5, Take: 100}, {Look: 100, Take: 4}, {Look: 100, Take: 100}} {
 		seen := map[listing.Ref]int{}
 		for last, first := uuid.Nil, true; first || last != uuid.Nil; first = false {
-			found, next, err := s.OrphanedDuplicates(t.Context(), after(60), last, n)
+			found, next, err := s.OrphanedDuplicates(t.Context(), dbtest.After(60), last, n)
 			require.NoError(t, err)
 			for _, r := range found {
 				seen[r.Ref]++
@@ -323,9 +323,9 @@ func TestArchiveStaleWithPostgresAway(t *testing.T) {
 	pool := dbtest.New(t)
 	pool.Close()
 	s := db.NewListings(pool)
-	_, _, err := s.ArchiveStale(t.Context(), start, listing.Cursor{}, tenOfAll, start)
-	requireClass(t, "transient", err)
-	_, _, err = s.OrphanedDuplicates(t.Context(), start, uuid.Nil, tenOfAll)
-	requireClass(t, "transient", err)
+	_, _, err := s.ArchiveStale(t.Context(), dbtest.Start, listing.Cursor{}, tenOfAll, dbtest.Start)
+	dbtest.RequireClass(t, "transient", err)
+	_, _, err = s.OrphanedDuplicates(t.Context(), dbtest.Start, uuid.Nil, tenOfAll)
+	dbtest.RequireClass(t, "transient", err)
 	require.False(t, errors.Is(err, pgx.ErrNoRows))
 }

@@ -1,7 +1,6 @@
 package db_test
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
@@ -26,11 +24,6 @@ import (
 
 func ptr[T any](v T) *T { return &v }
 
-// start is when these tests begin; after is some minutes later.
-var start = time.Date(2026, 11, 20, 14, 0, 0, 0, time.UTC)
-
-func after(minutes int) time.Time { return start.Add(time.Duration(minutes) * time.Minute) }
-
 func refOf(id string) listing.Ref { return listing.Ref{Platform: "kijiji", PlatformID: id} }
 
 // runOf is the workflow run of an advert.
@@ -40,7 +33,7 @@ func runOf(ref listing.Ref) listing.Run {
 
 // arrival is a scraped message with a title, scraped some minutes after the start.
 func arrival(ref listing.Ref, title string, minutes int) db.Arrival {
-	raw := listing.Raw{Ref: ref, URL: "https://k.example/" + ref.PlatformID, ScrapedAt: after(minutes), Title: title}
+	raw := listing.Raw{Ref: ref, URL: "https://k.example/" + ref.PlatformID, ScrapedAt: dbtest.After(minutes), Title: title}
 	payload, err := json.Marshal(raw)
 	if err != nil {
 		panic(err)
@@ -55,7 +48,7 @@ func arrival(ref listing.Ref, title string, minutes int) db.Arrival {
 // normalized is a listing that can be published.
 func normalized(ref listing.Ref) listing.Listing {
 	return listing.Listing{
-		Ref: ref, URL: "https://k.example/" + ref.PlatformID, ScrapedAt: start, Title: "4 ½ à louer", RentCents: 125_000,
+		Ref: ref, URL: "https://k.example/" + ref.PlatformID, ScrapedAt: dbtest.Start, Title: "4 ½ à louer", RentCents: 125_000,
 		Bedrooms: 2, ImageURLs: []string{"http://i.example/1.jpg", "http://i.example/2.jpg"},
 	}
 }
@@ -63,33 +56,10 @@ func normalized(ref listing.Ref) listing.Listing {
 // payload is that of a revision, of its first pass.
 func payload(revision int64) listing.Payload { return listing.Payload{Revision: revision} }
 
-// query runs one SELECT and returns its rows as one value each.
-func query[T any](t testing.TB, pool *pgxpool.Pool, sql string, args ...any) []T {
-	t.Helper()
-
-	rows, _ := pool.Query(context.WithoutCancel(t.Context()), sql, args...)
-	got, err := pgx.CollectRows(rows, pgx.RowTo[T])
-	require.NoError(t, err)
-	return got
-}
-
-// count returns how many rows a table has that satisfy a condition.
-func count(t testing.TB, pool *pgxpool.Pool, where string, args ...any) int64 {
-	t.Helper()
-	return query[int64](t, pool, "SELECT count(*) FROM "+where, args...)[0]
-}
-
 // told returns the names of the events in the outbox, in the order of writing.
 func told(t testing.TB, pool *pgxpool.Pool) []string {
 	t.Helper()
-	return query[string](t, pool, "SELECT routing_key FROM outbox ORDER BY id")
-}
-
-// requireClass checks the fault class of err; "" is success.
-func requireClass(t testing.TB, want fault.Class, err error) {
-	t.Helper()
-	got, _ := fault.Of(err)
-	require.Equal(t, want, got, "got %v", err)
+	return dbtest.Query[string](t, pool, "SELECT routing_key FROM outbox ORDER BY id")
 }
 
 // receive stores one arrival.
@@ -107,10 +77,10 @@ func receive(t testing.TB, s *db.Listings, a db.Arrival) db.Receipt {
 func publish(t testing.TB, s *db.Listings, l listing.Listing, revision int64, minutes int) []listing.Image {
 	t.Helper()
 
-	require.NoError(t, s.SaveNormalized(t.Context(), l, payload(revision), after(minutes)))
+	require.NoError(t, s.SaveNormalized(t.Context(), l, payload(revision), dbtest.After(minutes)))
 	v, err := s.Load(t.Context(), l.ID())
 	require.NoError(t, err)
-	pending, err := s.Publish(t.Context(), listing.Publication{Version: v}, runOf(l.Ref), after(minutes))
+	pending, err := s.Publish(t.Context(), listing.Publication{Version: v}, runOf(l.Ref), dbtest.After(minutes))
 	require.NoError(t, err)
 	return pending
 }
@@ -126,7 +96,7 @@ func imported(t testing.TB, s *db.Listings, id string) listing.Listing {
 }
 
 // late is the number of a revision that was scraped some minutes after the start, and arrived after a newer one.
-func late(minutes int) int64 { return -after(minutes).UnixMicro() }
+func late(minutes int) int64 { return -dbtest.After(minutes).UnixMicro() }
 
 func TestReceive(t *testing.T) {
 	t.Parallel()
@@ -202,7 +172,7 @@ func TestReceive(t *testing.T) {
 			revision := int64(0)
 			for _, step := range tt.steps {
 				if step.settle {
-					require.NoError(t, s.SaveDuplicate(t.Context(), ref, revision, refOf("2").ID(), nil, runOf(ref), start))
+					require.NoError(t, s.SaveDuplicate(t.Context(), ref, revision, refOf("2").ID(), nil, runOf(ref), dbtest.Start))
 				}
 				got := receive(t, s, arrival(ref, step.title, step.minutes))
 				step.want.ID = ref.ID()
@@ -219,9 +189,9 @@ func TestReceive(t *testing.T) {
 			require.Equal(t, tt.scrapes, scrapes)
 			require.Equal(t, tt.title, title)
 			require.Equal(t, tt.status, status)
-			require.Equal(t, []time.Time{after(tt.firstMinutes), after(tt.lastMinutes), after(tt.payloadMinutes)},
+			require.Equal(t, []time.Time{dbtest.After(tt.firstMinutes), dbtest.After(tt.lastMinutes), dbtest.After(tt.payloadMinutes)},
 				[]time.Time{first.UTC(), last.UTC(), payloadAt.UTC()})
-			require.Equal(t, tt.revisions, query[int64](t, pool,
+			require.Equal(t, tt.revisions, dbtest.Query[int64](t, pool,
 				"SELECT revision FROM raw_listing_revisions ORDER BY revision"))
 			require.Empty(t, told(t, pool))
 		})
@@ -235,14 +205,14 @@ func TestReceiveOneAdvertTwiceInABatch(t *testing.T) {
 	s, one, two := db.NewListings(pool), refOf("1"), refOf("2")
 	got, err := s.Receive(t.Context(), []db.Arrival{
 		arrival(one, "a", 1), arrival(two, "x", 1), arrival(one, "b", 2), arrival(one, "b", 3),
-	}, after(4))
+	}, dbtest.After(4))
 	require.NoError(t, err)
 	require.Equal(t, []db.Receipt{
 		{ID: one.ID(), Revision: 1}, {ID: two.ID(), Revision: 1}, {ID: one.ID(), Revision: 2}, {ID: one.ID(), Revision: 2},
 	}, got)
-	require.Equal(t, []string{"a", "b"}, query[string](t, pool, `SELECT payload->>'title' FROM raw_listing_revisions
+	require.Equal(t, []string{"a", "b"}, dbtest.Query[string](t, pool, `SELECT payload->>'title' FROM raw_listing_revisions
 		WHERE listing_id = $1 ORDER BY revision`, one.ID()))
-	require.Equal(t, []int64{3}, query[int64](t, pool, "SELECT scrapes FROM raw_listings WHERE id = $1", one.ID()))
+	require.Equal(t, []int64{3}, dbtest.Query[int64](t, pool, "SELECT scrapes FROM raw_listings WHERE id = $1", one.ID()))
 }
 
 // TestReceiveConcurrently: two bridges that store the same adverts in different orders wait for one another and never
@@ -263,7 +233,7 @@ func TestReceiveConcurrently(t *testing.T) {
 				for k, n := range dice.Perm(adverts) {
 					batch[k] = arrival(refOf(fmt.Sprint(n)), fmt.Sprint("v", round), round)
 				}
-				if _, err := s.Receive(t.Context(), batch, after(round)); err != nil {
+				if _, err := s.Receive(t.Context(), batch, dbtest.After(round)); err != nil {
 					errs[i] = err
 				}
 			}
@@ -273,10 +243,10 @@ func TestReceiveConcurrently(t *testing.T) {
 	for _, err := range errs {
 		require.NoError(t, err)
 	}
-	require.Equal(t, int64(adverts), count(t, pool, "raw_listings WHERE scrapes = $1", bridges*rounds))
+	require.Equal(t, int64(adverts), dbtest.Count(t, pool, "raw_listings WHERE scrapes = $1", bridges*rounds))
 	require.Equal(t, int64(adverts),
-		count(t, pool, "raw_listings WHERE payload->>'title' = $1", fmt.Sprint("v", rounds-1)))
-	require.Zero(t, count(t, pool, `raw_listings r WHERE revision <>
+		dbtest.Count(t, pool, "raw_listings WHERE payload->>'title' = $1", fmt.Sprint("v", rounds-1)))
+	require.Zero(t, dbtest.Count(t, pool, `raw_listings r WHERE revision <>
 		(SELECT count(*) FROM raw_listing_revisions v WHERE v.listing_id = r.id AND revision > 0)`))
 }
 
@@ -295,7 +265,7 @@ func TestReceiveNewConcurrently(t *testing.T) {
 		errs := make(chan error, bridges)
 		for range bridges {
 			go func() {
-				_, err := s.Receive(t.Context(), batch, after(1))
+				_, err := s.Receive(t.Context(), batch, dbtest.After(1))
 				errs <- err
 			}()
 		}
@@ -303,7 +273,7 @@ func TestReceiveNewConcurrently(t *testing.T) {
 			require.NoError(t, <-errs)
 		}
 	}
-	require.Equal(t, int64(adverts*rounds), count(t, pool, "raw_listings WHERE scrapes = $1", bridges))
+	require.Equal(t, int64(adverts*rounds), dbtest.Count(t, pool, "raw_listings WHERE scrapes = $1", bridges))
 }
 
 // TestReceiveBadJSON: JSON that Go accepts and Postgres does not can never be stored, so it must not be tried again.
@@ -338,13 +308,13 @@ func TestReceiveBadJSON(t *testing.T) {
 			a := arrival(refOf(fmt.Sprint("bad-", i)), "x", 1)
 			a.Payload = append(a.Payload[:len(a.Payload)-1], `,"extra":`+tt.extra+`}`...)
 			good := arrival(refOf(fmt.Sprint("good-", i)), "x", 1)
-			_, err := s.Receive(t.Context(), []db.Arrival{good, a}, after(1))
-			requireClass(t, tt.class, err)
+			_, err := s.Receive(t.Context(), []db.Arrival{good, a}, dbtest.After(1))
+			dbtest.RequireClass(t, tt.class, err)
 			stored := int64(0)
 			if tt.class == "" {
 				stored = 2
 			}
-			require.Equal(t, stored, count(t, pool, "raw_listings WHERE id IN ($1, $2)", a.Ref.ID(), good.Ref.ID()))
+			require.Equal(t, stored, dbtest.Count(t, pool, "raw_listings WHERE id IN ($1, $2)", a.Ref.ID(), good.Ref.ID()))
 		})
 	}
 }
@@ -355,8 +325,8 @@ func TestReceiveWithPostgresAway(t *testing.T) {
 	pool, err := db.Open(t.Context(), "postgres://nobody@127.0.0.1:1/nothing", 1)
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
-	_, err = db.NewListings(pool).Receive(t.Context(), []db.Arrival{arrival(refOf("1"), "x", 1)}, start)
-	requireClass(t, fault.Transient, err)
+	_, err = db.NewListings(pool).Receive(t.Context(), []db.Arrival{arrival(refOf("1"), "x", 1)}, dbtest.Start)
+	dbtest.RequireClass(t, fault.Transient, err)
 }
 
 func TestReceiveStaged(t *testing.T) {
@@ -369,7 +339,7 @@ func TestReceiveStaged(t *testing.T) {
 		t.Helper()
 		a := arrival(ref, "staged "+title, minutes)
 		l.Title = title
-		got, err := s.ReceiveStaged(t.Context(), a, 0, l, after(minutes))
+		got, err := s.ReceiveStaged(t.Context(), a, 0, l, dbtest.After(minutes))
 		require.NoError(t, err)
 		return got
 	}
@@ -393,23 +363,23 @@ func TestReceiveStaged(t *testing.T) {
 	require.Equal(t, db.Receipt{ID: id, Revision: 2}, staged("a newer one", 6), "delivered twice is one revision")
 	revision, title, payload = state()
 	require.Equal(t, []any{int64(2), "a newer one", "staged a newer one"}, []any{revision, title, payload})
-	require.Equal(t, []string{"raw", "staged a newer one"}, query[string](t, pool,
+	require.Equal(t, []string{"raw", "staged a newer one"}, dbtest.Query[string](t, pool,
 		"SELECT payload->>'title' FROM raw_listing_revisions ORDER BY revision"))
 
 	// A rescrape that found nothing new must not make the staged form of the first scrape an old one.
 	other := refOf("2")
 	receive(t, s, arrival(other, "raw", 5))
 	receive(t, s, arrival(other, "raw", 7))
-	got, err := s.ReceiveStaged(t.Context(), arrival(other, "staged", 5), 0, normalized(other), after(8))
+	got, err := s.ReceiveStaged(t.Context(), arrival(other, "staged", 5), 0, normalized(other), dbtest.After(8))
 	require.NoError(t, err)
 	require.Equal(t, db.Receipt{ID: other.ID(), Revision: 1}, got)
 
 	// An advert that our scrapers never saw.
 	third := refOf("3")
-	got, err = s.ReceiveStaged(t.Context(), arrival(third, "staged", 5), 0, normalized(third), after(8))
+	got, err = s.ReceiveStaged(t.Context(), arrival(third, "staged", 5), 0, normalized(third), dbtest.After(8))
 	require.NoError(t, err)
 	require.Equal(t, db.Receipt{ID: third.ID(), Revision: 1}, got)
-	require.Equal(t, int64(1), count(t, pool, "raw_listing_revisions WHERE listing_id = $1", third.ID()))
+	require.Equal(t, int64(1), dbtest.Count(t, pool, "raw_listing_revisions WHERE listing_id = $1", third.ID()))
 	v, err := s.Load(t.Context(), third.ID())
 	require.NoError(t, err)
 	require.Equal(t, "4 ½ à louer", v.Listing.Title)
@@ -424,7 +394,7 @@ func TestStagedFollowsThePayload(t *testing.T) {
 	scraped := func(title string, minutes int) { receive(t, s, arrival(ref, title, minutes)) }
 	staged := func(title string, minutes int) {
 		t.Helper()
-		_, err := s.ReceiveStaged(t.Context(), arrival(ref, "staged "+title, minutes), 0, normalized(ref), after(minutes))
+		_, err := s.ReceiveStaged(t.Context(), arrival(ref, "staged "+title, minutes), 0, normalized(ref), dbtest.After(minutes))
 		require.NoError(t, err)
 	}
 	for _, tt := range []struct {
@@ -462,9 +432,9 @@ func TestRawAndLoad(t *testing.T) {
 
 	s := db.NewListings(dbtest.New(t))
 	_, err := s.Raw(t.Context(), refOf("none").ID())
-	requireClass(t, fault.Gone, err)
+	dbtest.RequireClass(t, fault.Gone, err)
 	_, err = s.Load(t.Context(), refOf("none").ID())
-	requireClass(t, fault.Gone, err)
+	dbtest.RequireClass(t, fault.Gone, err)
 
 	receive(t, s, arrival(refOf("1"), "x", 1))
 	p, err := s.Raw(t.Context(), refOf("1").ID())
@@ -473,7 +443,7 @@ func TestRawAndLoad(t *testing.T) {
 	require.Contains(t, string(p.Body), `"title": "x"`)
 	require.False(t, p.Staged)
 	_, err = s.Load(t.Context(), refOf("1").ID())
-	requireClass(t, fault.Gone, err)
+	dbtest.RequireClass(t, fault.Gone, err)
 }
 
 // TestTwice runs each step of the pipeline twice with the same input, as a worker that is killed before it could
@@ -498,24 +468,24 @@ func TestTwice(t *testing.T) {
 		deadLetters int64
 	}{
 		{"SaveNormalized", func(s *db.Listings) error {
-			return s.SaveNormalized(t.Context(), l, payload(1), after(1))
+			return s.SaveNormalized(t.Context(), l, payload(1), dbtest.After(1))
 		}, "normalized", false, []string{contract.ListingNormalized}, 0, 0, 0},
 		{"Reject", func(s *db.Listings) error {
-			return s.Reject(t.Context(), listing.Raw{Ref: ref}, listing.Payload{Revision: 1, Body: []byte(`{}`)}, rejection, runOf(ref), after(1))
+			return s.Reject(t.Context(), listing.Raw{Ref: ref}, listing.Payload{Revision: 1, Body: []byte(`{}`)}, rejection, runOf(ref), dbtest.After(1))
 		}, "rejected", true, []string{contract.ListingRejected}, 0, 0, 1},
 		{"SaveDuplicate", func(s *db.Listings) error {
-			return s.SaveDuplicate(t.Context(), ref, 1, refOf("2").ID(), rejection.Reasons, runOf(ref), start)
+			return s.SaveDuplicate(t.Context(), ref, 1, refOf("2").ID(), rejection.Reasons, runOf(ref), dbtest.Start)
 		}, "duplicate", true, nil, 0, 0, 0},
 		{"Publish", func(s *db.Listings) error {
 			_, err := s.Publish(t.Context(), listing.Publication{Version: listing.Version{Listing: l, Revision: 1}},
-				runOf(ref), after(1))
+				runOf(ref), dbtest.After(1))
 			return err
 		}, "imported", true, []string{contract.ListingPublished}, 1, 1, 0},
 		{"HandOver", func(s *db.Listings) error {
 			return s.HandOver(t.Context(), listing.Handover{
 				Ref: ref, Revision: 1, Exchange: "listings", RoutingKey: "listings.ready", Bodies: [][]byte{[]byte(`{}`)},
 				Status: "normalized",
-			}, runOf(ref), after(1))
+			}, runOf(ref), dbtest.After(1))
 		}, "normalized", true, []string{"listings.ready"}, 0, 0, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -527,12 +497,12 @@ func TestTwice(t *testing.T) {
 			for range 2 {
 				require.NoError(t, tt.step(s))
 			}
-			require.Equal(t, []string{tt.status}, query[string](t, pool, "SELECT status FROM raw_listings"))
-			require.Equal(t, []bool{tt.settled}, query[bool](t, pool, "SELECT revision = settled_revision FROM raw_listings"))
+			require.Equal(t, []string{tt.status}, dbtest.Query[string](t, pool, "SELECT status FROM raw_listings"))
+			require.Equal(t, []bool{tt.settled}, dbtest.Query[bool](t, pool, "SELECT revision = settled_revision FROM raw_listings"))
 			require.ElementsMatch(t, tt.events, told(t, pool))
-			require.Equal(t, tt.listings, count(t, pool, "listings"))
-			require.Equal(t, tt.history, count(t, pool, "listing_events"))
-			require.Equal(t, tt.deadLetters, count(t, pool, "dead_letters"))
+			require.Equal(t, tt.listings, dbtest.Count(t, pool, "listings"))
+			require.Equal(t, tt.history, dbtest.Count(t, pool, "listing_events"))
+			require.Equal(t, tt.deadLetters, dbtest.Count(t, pool, "dead_letters"))
 		})
 	}
 }
@@ -547,18 +517,18 @@ func TestStepsOnAnOldRevision(t *testing.T) {
 		step func(*db.Listings) error
 	}{
 		{"SaveNormalized", func(s *db.Listings) error {
-			return s.SaveNormalized(t.Context(), normalized(ref), payload(1), after(3))
+			return s.SaveNormalized(t.Context(), normalized(ref), payload(1), dbtest.After(3))
 		}},
 		{"Reject", func(s *db.Listings) error {
-			return s.Reject(t.Context(), listing.Raw{Ref: ref}, listing.Payload{Revision: 1, Body: []byte(`{}`)}, &listing.Rejection{}, runOf(ref), after(3))
+			return s.Reject(t.Context(), listing.Raw{Ref: ref}, listing.Payload{Revision: 1, Body: []byte(`{}`)}, &listing.Rejection{}, runOf(ref), dbtest.After(3))
 		}},
 		{"SaveDuplicate", func(s *db.Listings) error {
-			return s.SaveDuplicate(t.Context(), ref, 1, refOf("2").ID(), nil, runOf(ref), start)
+			return s.SaveDuplicate(t.Context(), ref, 1, refOf("2").ID(), nil, runOf(ref), dbtest.Start)
 		}},
 		{"Publish", func(s *db.Listings) error {
 			_, err := s.Publish(t.Context(), listing.Publication{
 				Version: listing.Version{Listing: normalized(ref), Revision: 1}},
-				runOf(ref), after(3))
+				runOf(ref), dbtest.After(3))
 			return err
 		}},
 	} {
@@ -570,7 +540,7 @@ func TestStepsOnAnOldRevision(t *testing.T) {
 			receive(t, s, arrival(ref, "a", 1))
 			receive(t, s, arrival(ref, "b", 2))
 			require.NoError(t, tt.step(s))
-			require.Equal(t, []string{"scraped"}, query[string](t, pool, "SELECT status FROM raw_listings"))
+			require.Equal(t, []string{"scraped"}, dbtest.Query[string](t, pool, "SELECT status FROM raw_listings"))
 			require.Equal(t, db.Receipt{ID: ref.ID(), Revision: 2}, receive(t, s, arrival(ref, "b", 3)), "work is left")
 		})
 	}
@@ -595,12 +565,14 @@ func TestANewerRevisionBetweenTheSteps(t *testing.T) {
 			pool := dbtest.New(t)
 			s := db.NewListings(pool)
 			steps := []func(){
-				func() { require.NoError(t, s.SaveNormalized(t.Context(), normalized(ref), payload(1), after(2))) },
+				func() {
+					require.NoError(t, s.SaveNormalized(t.Context(), normalized(ref), payload(1), dbtest.After(2)))
+				},
 				func() {
 					v, err := s.Load(t.Context(), ref.ID())
 					require.NoError(t, err)
 					require.EqualValues(t, 1, v.Revision)
-					_, err = s.Publish(t.Context(), listing.Publication{Version: v}, runOf(ref), after(3))
+					_, err = s.Publish(t.Context(), listing.Publication{Version: v}, runOf(ref), dbtest.After(3))
 					require.NoError(t, err)
 				},
 			}
@@ -612,7 +584,7 @@ func TestANewerRevisionBetweenTheSteps(t *testing.T) {
 			for _, step := range steps[tt.before:] {
 				step()
 			}
-			require.Equal(t, int64(1), count(t, pool, "listings WHERE revision = 1"))
+			require.Equal(t, int64(1), dbtest.Count(t, pool, "listings WHERE revision = 1"))
 			require.Equal(t, db.Receipt{ID: ref.ID(), Revision: 2}, receive(t, s, arrival(ref, "b", 3)), "work is left")
 		})
 	}
@@ -632,15 +604,15 @@ func TestALatePublish(t *testing.T) {
 	newer.ImageURLs = []string{"https://a.example/new.jpg"}
 	receive(t, s, arrival(l.Ref, "b", 10))
 	publish(t, s, newer, 2, 11)
-	_, err := s.Publish(t.Context(), old, runOf(l.Ref), after(12))
+	_, err := s.Publish(t.Context(), old, runOf(l.Ref), dbtest.After(12))
 	require.NoError(t, err)
 	require.Equal(t, []string{"https://a.example/new.jpg"},
-		query[string](t, pool, "SELECT url FROM listing_images WHERE state = 'pending'"))
-	require.Zero(t, count(t, pool, "listing_events WHERE kind = 'price'"))
-	require.Equal(t, []int64{2}, query[int64](t, pool, "SELECT revision FROM listings"))
+		dbtest.Query[string](t, pool, "SELECT url FROM listing_images WHERE state = 'pending'"))
+	require.Zero(t, dbtest.Count(t, pool, "listing_events WHERE kind = 'price'"))
+	require.Equal(t, []int64{2}, dbtest.Query[int64](t, pool, "SELECT revision FROM listings"))
 	require.Equal(t, []string{"created", "updated"}, changes(t, pool), "it tells nothing either")
 	old.Published = "archived"
-	_, err = s.Publish(t.Context(), old, runOf(l.Ref), after(13))
+	_, err = s.Publish(t.Context(), old, runOf(l.Ref), dbtest.After(13))
 	require.NoError(t, err)
 	require.Len(t, changes(t, pool), 2)
 }
@@ -683,7 +655,7 @@ func TestPublishHistory(t *testing.T) {
 	require.Equal(t, []db.HistoryEvent{created, raised}, history())
 	require.Equal(t, []string{"created", "updated", "updated"}, changes(t, pool))
 	require.Equal(t, []string{"", "rent_cents 125000 130000", "title \"4 ½ à louer\" \"5 ½ à louer\""},
-		query[string](t, pool, `SELECT coalesce((SELECT string_agg(concat_ws(' ', c->'field'->>0, c->'from', c->'to'), ', ')
+		dbtest.Query[string](t, pool, `SELECT coalesce((SELECT string_agg(concat_ws(' ', c->'field'->>0, c->'from', c->'to'), ', ')
 			FROM jsonb_array_elements(convert_from(body, 'UTF8')::jsonb->'data'->'changes') c), '')
 		FROM outbox WHERE routing_key = $1 ORDER BY id`, contract.ListingPublished))
 }
@@ -691,7 +663,7 @@ func TestPublishHistory(t *testing.T) {
 // changes returns the kind of change that each listings.published event names.
 func changes(t testing.TB, pool *pgxpool.Pool) []string {
 	t.Helper()
-	return query[string](t, pool, `SELECT convert_from(body, 'UTF8')::jsonb->'data'->>'change' FROM outbox
+	return dbtest.Query[string](t, pool, `SELECT convert_from(body, 'UTF8')::jsonb->'data'->>'change' FROM outbox
 		WHERE routing_key = $1 ORDER BY id`, contract.ListingPublished)
 }
 
@@ -710,11 +682,11 @@ func TestPublishArchived(t *testing.T) {
 		require.Equal(t, "archived", v.Published)
 		require.False(t, receive(t, s, arrival(l.Ref, l.Title, n)).Settled, "an advert that is back is not settled on arrival")
 		for range 2 { // a step that runs twice publishes once
-			_, err = s.Publish(t.Context(), listing.Publication{Version: v}, runOf(l.Ref), after(10+n))
+			_, err = s.Publish(t.Context(), listing.Publication{Version: v}, runOf(l.Ref), dbtest.After(10+n))
 			require.NoError(t, err)
 		}
-		require.Equal(t, []string{"active"}, query[string](t, pool, "SELECT status FROM listings"))
-		require.Equal(t, int64(n+1), count(t, pool, "listing_events WHERE kind = 'status' AND old_status = 'archived'"))
+		require.Equal(t, []string{"active"}, dbtest.Query[string](t, pool, "SELECT status FROM listings"))
+		require.Equal(t, int64(n+1), dbtest.Count(t, pool, "listing_events WHERE kind = 'status' AND old_status = 'archived'"))
 		require.Len(t, changes(t, pool), n+2)
 		require.Equal(t, "returned", changes(t, pool)[n+1])
 	}
@@ -724,7 +696,7 @@ func TestPublishArchived(t *testing.T) {
 	receive(t, s, arrival(l.Ref, "b", 20))
 	l.Title = "Autre"
 	publish(t, s, l, 2, 20)
-	require.Equal(t, []string{"claimed"}, query[string](t, pool, "SELECT status FROM listings"), "its owner keeps it")
+	require.Equal(t, []string{"claimed"}, dbtest.Query[string](t, pool, "SELECT status FROM listings"), "its owner keeps it")
 }
 
 // TestPublishWhatNoColumnTakes: values of another team's stage that no column takes are refused for good.
@@ -749,9 +721,9 @@ func TestPublishWhatNoColumnTakes(t *testing.T) {
 			l := normalized(ref)
 			tt.change(&l)
 			_, err := s.Publish(t.Context(), listing.Publication{Version: listing.Version{Listing: l, Revision: 1}},
-				runOf(ref), after(1))
-			requireClass(t, fault.Invalid, err)
-			require.Zero(t, count(t, pool, "listings WHERE id = $1", ref.ID()))
+				runOf(ref), dbtest.After(1))
+			dbtest.RequireClass(t, fault.Invalid, err)
+			require.Zero(t, dbtest.Count(t, pool, "listings WHERE id = $1", ref.ID()))
 		})
 	}
 }
@@ -766,7 +738,7 @@ func TestDeadLetterOfAListing(t *testing.T) {
 	}{
 		{"published later", func(t *testing.T, s *db.Listings, l listing.Listing) { publish(t, s, l, 1, 2) }},
 		{"found to be a duplicate later", func(t *testing.T, s *db.Listings, l listing.Listing) {
-			require.NoError(t, s.SaveDuplicate(t.Context(), l.Ref, 1, refOf("2").ID(), nil, runOf(l.Ref), start))
+			require.NoError(t, s.SaveDuplicate(t.Context(), l.Ref, 1, refOf("2").ID(), nil, runOf(l.Ref), dbtest.Start))
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -778,13 +750,13 @@ func TestDeadLetterOfAListing(t *testing.T) {
 			receive(t, s, arrival(l.Ref, "x", 1))
 			require.NoError(t, s.Reject(t.Context(), listing.Raw{Ref: l.Ref}, listing.Payload{Revision: 1, Body: []byte(`{"a":1}`)}, &listing.Rejection{
 				Reasons: []listing.Reason{{Field: "price", Code: "missing", Message: "no price"}},
-			}, runOf(l.Ref), after(1)))
-			states := func() []string { return query[string](t, pool, "SELECT state FROM dead_letters") }
+			}, runOf(l.Ref), dbtest.After(1)))
+			states := func() []string { return dbtest.Query[string](t, pool, "SELECT state FROM dead_letters") }
 			require.Equal(t, []string{"open"}, states())
-			require.Equal(t, []string{"price: no price"}, query[string](t, pool, "SELECT reason FROM dead_letters"))
+			require.Equal(t, []string{"price: no price"}, dbtest.Query[string](t, pool, "SELECT reason FROM dead_letters"))
 			tt.end(t, s, l)
 			require.Equal(t, []string{"resolved"}, states())
-			require.Equal(t, []int64{1}, query[int64](t, pool, "SELECT settled_revision FROM raw_listings"))
+			require.Equal(t, []int64{1}, dbtest.Query[int64](t, pool, "SELECT settled_revision FROM raw_listings"))
 		})
 	}
 }
@@ -799,19 +771,19 @@ func TestHandOver(t *testing.T) {
 		Ref: ref, Revision: 1, Exchange: "listings", RoutingKey: "images.pending",
 		Bodies: [][]byte{[]byte(`{"n":1}`), []byte(`{"n":2}`)},
 	}
-	require.NoError(t, s.HandOver(t.Context(), h, runOf(ref), after(1)))
+	require.NoError(t, s.HandOver(t.Context(), h, runOf(ref), dbtest.After(1)))
 	require.Equal(t, []string{"images.pending", "images.pending"}, told(t, pool))
-	require.Equal(t, []string{"scraped"}, query[string](t, pool, "SELECT status FROM raw_listings"),
+	require.Equal(t, []string{"scraped"}, dbtest.Query[string](t, pool, "SELECT status FROM raw_listings"),
 		"without a status it stays")
 
 	replay := runOf(ref)
 	replay.RunID = "run-2"
-	require.NoError(t, s.HandOver(t.Context(), h, replay, after(2)))
+	require.NoError(t, s.HandOver(t.Context(), h, replay, dbtest.After(2)))
 	require.Len(t, told(t, pool), 4, "a replay hands it over again")
 
 	h.Pass = 1
 	for range 2 {
-		require.NoError(t, s.HandOver(t.Context(), h, replay, after(3)))
+		require.NoError(t, s.HandOver(t.Context(), h, replay, dbtest.After(3)))
 	}
 	require.Len(t, told(t, pool), 6, "so does one that joins a run, once")
 }
@@ -822,21 +794,21 @@ func TestLoadReceivedAt(t *testing.T) {
 
 	s := db.NewListings(dbtest.New(t))
 	l := normalized(refOf("1"))
-	_, err := s.Receive(t.Context(), []db.Arrival{arrival(refOf("1"), "x", 1)}, after(2))
+	_, err := s.Receive(t.Context(), []db.Arrival{arrival(refOf("1"), "x", 1)}, dbtest.After(2))
 	require.NoError(t, err)
-	require.NoError(t, s.SaveNormalized(t.Context(), l, payload(1), after(3)))
+	require.NoError(t, s.SaveNormalized(t.Context(), l, payload(1), dbtest.After(3)))
 	v, err := s.Load(t.Context(), l.ID())
 	require.NoError(t, err)
-	require.Equal(t, after(2), v.ReceivedAt)
+	require.Equal(t, dbtest.After(2), v.ReceivedAt)
 
-	_, err = s.Publish(t.Context(), listing.Publication{Version: v}, listing.Run{}, after(4))
+	_, err = s.Publish(t.Context(), listing.Publication{Version: v}, listing.Run{}, dbtest.After(4))
 	require.NoError(t, err)
 	again, err := s.Load(t.Context(), l.ID())
 	require.NoError(t, err)
 	require.Zero(t, again.ReceivedAt)
 
 	// A newer one has arrived, and the older is on its way still.
-	_, err = s.Receive(t.Context(), []db.Arrival{arrival(refOf("1"), "y", 5)}, after(6))
+	_, err = s.Receive(t.Context(), []db.Arrival{arrival(refOf("1"), "y", 5)}, dbtest.After(6))
 	require.NoError(t, err)
 	again, err = s.Load(t.Context(), l.ID())
 	require.NoError(t, err)
@@ -847,7 +819,7 @@ func TestLoadReceivedAt(t *testing.T) {
 func TestStagedWithFewerDigits(t *testing.T) {
 	t.Parallel()
 
-	at := start.Add(123_567 * time.Microsecond)
+	at := dbtest.Start.Add(123_567 * time.Microsecond)
 	for _, tt := range []struct {
 		name      string
 		at        time.Time
@@ -879,7 +851,7 @@ func TestStagedWithFewerDigits(t *testing.T) {
 			require.EqualValues(t, 2, receive(t, s, a).Revision)
 			staged := arrival(ref, "staged", 0)
 			staged.ScrapedAt = tt.at
-			got, err := s.ReceiveStaged(t.Context(), staged, tt.revision, normalized(ref), after(90))
+			got, err := s.ReceiveStaged(t.Context(), staged, tt.revision, normalized(ref), dbtest.After(90))
 			require.NoError(t, err)
 			require.Equal(t, tt.overtaken, got.Overtaken)
 			require.Equal(t, tt.overtaken, got.Settled)
@@ -899,28 +871,28 @@ func TestAScrapeFromTheFuture(t *testing.T) {
 	pool := dbtest.New(t)
 	s, ref := db.NewListings(pool), refOf("1")
 	get := func(a db.Arrival, minutes int) int64 {
-		got, err := s.Receive(t.Context(), []db.Arrival{a}, after(minutes))
+		got, err := s.Receive(t.Context(), []db.Arrival{a}, dbtest.After(minutes))
 		require.NoError(t, err)
 		return got[0].Revision
 	}
 	require.EqualValues(t, 1, get(arrival(ref, "ahead", 59), 0))
 	p, err := s.Raw(t.Context(), ref.ID())
 	require.NoError(t, err)
-	require.Equal(t, start, p.ScrapedAt)
+	require.Equal(t, dbtest.Start, p.ScrapedAt)
 	require.EqualValues(t, 2, get(arrival(ref, "honest", 1), 1))
 	require.EqualValues(t, 3, get(arrival(ref, "honest and ahead", 62), 3))
 	require.EqualValues(t, 4, get(arrival(ref, "honest again", 4), 4))
-	require.Equal(t, []time.Time{after(4)}, query[time.Time](t, pool, "SELECT last_scraped_at AT TIME ZONE 'UTC' FROM raw_listings"))
+	require.Equal(t, []time.Time{dbtest.After(4)}, dbtest.Query[time.Time](t, pool, "SELECT last_scraped_at AT TIME ZONE 'UTC' FROM raw_listings"))
 
 	staged := refOf("2")
-	_, err = s.ReceiveStaged(t.Context(), arrival(staged, "ahead", 59), 0, normalized(staged), after(0))
+	_, err = s.ReceiveStaged(t.Context(), arrival(staged, "ahead", 59), 0, normalized(staged), dbtest.After(0))
 	require.NoError(t, err)
-	got, err := s.ReceiveStaged(t.Context(), arrival(staged, "honest", 1), 0, normalized(staged), after(1))
+	got, err := s.ReceiveStaged(t.Context(), arrival(staged, "honest", 1), 0, normalized(staged), dbtest.After(1))
 	require.NoError(t, err)
 	require.Equal(t, db.Receipt{ID: staged.ID(), Revision: 2}, got)
 	v, err := s.Load(t.Context(), staged.ID())
 	require.NoError(t, err)
-	require.Equal(t, after(1), v.Listing.ScrapedAt)
+	require.Equal(t, dbtest.After(1), v.Listing.ScrapedAt)
 }
 
 // An advert that its platform has removed comes back by a newer scrape, and not by a message of before or a late one.
@@ -935,24 +907,24 @@ func TestWhatIsGoneStaysGone(t *testing.T) {
 		t.Helper()
 		a := arrival(ref, title, minutes)
 		a.Stale = stale
-		got, err := s.Receive(ctx, []db.Arrival{a}, after(600))
+		got, err := s.Receive(ctx, []db.Arrival{a}, dbtest.After(600))
 		require.NoError(t, err)
 		return got[0]
 	}
 	withheld := func(revision int64) bool {
 		t.Helper()
-		require.NoError(t, s.SaveNormalized(ctx, l, payload(revision), after(600)))
+		require.NoError(t, s.SaveNormalized(ctx, l, payload(revision), dbtest.After(600)))
 		v, err := s.Load(ctx, ref.ID())
 		require.NoError(t, err)
-		if v.Withheld(after(20)) {
-			require.NoError(t, s.Withhold(ctx, v, runOf(ref), after(600)))
+		if v.Withheld(dbtest.After(20)) {
+			require.NoError(t, s.Withhold(ctx, v, runOf(ref), dbtest.After(600)))
 			return true
 		}
-		_, err = s.Publish(ctx, listing.Publication{Version: v}, runOf(ref), after(600))
+		_, err = s.Publish(ctx, listing.Publication{Version: v}, runOf(ref), dbtest.After(600))
 		require.NoError(t, err)
 		return false
 	}
-	require.NoError(t, platforms.Gone(ctx, ref, 1, "removed", after(10)))
+	require.NoError(t, platforms.Gone(ctx, ref, 1, "removed", dbtest.After(10)))
 	archive(t, s, 1)
 
 	settled := db.Receipt{ID: ref.ID(), Revision: 1, Settled: true}
@@ -960,7 +932,7 @@ func TestWhatIsGoneStaysGone(t *testing.T) {
 	require.Equal(t, db.Receipt{ID: ref.ID(), Revision: 2}, arrive("edited", 6, false), "a change from before its removal")
 	require.True(t, withheld(2))
 	require.Equal(t, []string{"created"}, changes(t, pool))
-	require.Equal(t, []string{"archived imported"}, query[string](t, pool,
+	require.Equal(t, []string{"archived imported"}, dbtest.Query[string](t, pool,
 		"SELECT l.status || ' ' || r.status FROM listings l JOIN raw_listings r USING (id)"))
 	settled.Revision = 2
 	require.Equal(t, settled, arrive("edited", 11, true), "a message from after its removal that is too old itself")
@@ -977,10 +949,10 @@ func TestWhatIsGoneStaysGone(t *testing.T) {
 	l = normalized(refOf("2"))
 	ref = l.Ref
 	require.EqualValues(t, 1, arrive("x", 40, false).Revision)
-	require.NoError(t, platforms.Gone(ctx, ref, 1, "removed", after(41)))
+	require.NoError(t, platforms.Gone(ctx, ref, 1, "removed", dbtest.After(41)))
 	require.True(t, withheld(1))
-	require.Zero(t, count(t, pool, "listings WHERE id = $1", ref.ID()))
-	require.Equal(t, int64(1), count(t, pool, "raw_listings WHERE id = $1 AND settled_revision = revision", ref.ID()))
+	require.Zero(t, dbtest.Count(t, pool, "listings WHERE id = $1", ref.ID()))
+	require.Equal(t, int64(1), dbtest.Count(t, pool, "raw_listings WHERE id = $1 AND settled_revision = revision", ref.ID()))
 	require.True(t, arrive("x", 40, false).Settled)
 	require.True(t, arrive("x", 42, false).Archived)
 	require.False(t, withheld(1))
@@ -1000,7 +972,7 @@ func TestAResultThatReturns(t *testing.T) {
 		p, err := s.Raw(ctx, l.ID())
 		require.NoError(t, err)
 		l.RentCents = rent
-		require.NoError(t, s.SaveNormalized(ctx, l, p, after(1)))
+		require.NoError(t, s.SaveNormalized(ctx, l, p, dbtest.After(1)))
 	}
 	for _, rent := range []int64{130_000, 125_000, 130_000, 125_000} {
 		for range 2 { // a worker dies before it can report its steps
@@ -1008,15 +980,15 @@ func TestAResultThatReturns(t *testing.T) {
 			v, err := s.Load(ctx, l.ID())
 			require.NoError(t, err)
 			for range 2 { // one that was frozen, too
-				_, err = s.Publish(ctx, listing.Publication{Version: v}, runOf(l.Ref), after(1))
+				_, err = s.Publish(ctx, listing.Publication{Version: v}, runOf(l.Ref), dbtest.After(1))
 				require.NoError(t, err)
 			}
 		}
 	}
 	require.Equal(t, []string{"created", "updated", "updated", "updated", "updated"}, changes(t, pool))
-	require.Equal(t, []int64{130_000, 125_000, 130_000, 125_000}, query[int64](t, pool,
+	require.Equal(t, []int64{130_000, 125_000, 130_000, 125_000}, dbtest.Query[int64](t, pool,
 		"SELECT new_rent_cents FROM listing_events WHERE kind = 'price' ORDER BY id"))
-	require.Equal(t, int64(5), count(t, pool, "outbox WHERE routing_key = $1", contract.ListingNormalized))
+	require.Equal(t, int64(5), dbtest.Count(t, pool, "outbox WHERE routing_key = $1", contract.ListingNormalized))
 
 	// Refused by a rule, taken by another, refused by the first again.
 	refuse := func() {
@@ -1025,13 +997,13 @@ func TestAResultThatReturns(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, s.Reject(ctx, listing.Raw{Ref: l.Ref}, p, &listing.Rejection{
 			Reasons: []listing.Reason{{Field: "price", Code: "missing", Message: "no price"}},
-		}, runOf(l.Ref), after(2)))
+		}, runOf(l.Ref), dbtest.After(2)))
 	}
 	refuse()
 	refuse()
 	publish(t, s, l, 1, 3)
 	refuse()
-	require.Equal(t, int64(2), count(t, pool, "outbox WHERE routing_key = $1", contract.ListingRejected))
+	require.Equal(t, int64(2), dbtest.Count(t, pool, "outbox WHERE routing_key = $1", contract.ListingRejected))
 }
 
 // The IDs of events are those of earlier releases, so that a step which one release began and another repeats is told
@@ -1050,5 +1022,5 @@ func TestEventIDsStay(t *testing.T) {
 	for _, name := range []string{contract.ListingNormalized, contract.ListingPublished} {
 		want = append(want, uuid.NewSHA1(l.ID(), append([]byte(name+"\x001\x00"), sum[:]...)).String())
 	}
-	require.Equal(t, want, query[string](t, pool, "SELECT message_id::text FROM outbox ORDER BY id"))
+	require.Equal(t, want, dbtest.Query[string](t, pool, "SELECT message_id::text FROM outbox ORDER BY id"))
 }

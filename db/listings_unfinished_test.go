@@ -23,15 +23,15 @@ func TestUnfinishedListings(t *testing.T) {
 		receive(t, s, arrival(refOf(fmt.Sprint(n)), "4 ½ à louer", n))
 	}
 	l := normalized(refOf("3"))
-	require.NoError(t, s.SaveNormalized(t.Context(), l, payload(1), after(3)))
-	_, err := pool.Exec(t.Context(), "UPDATE raw_listings SET gone_at = $1 WHERE platform_id = '1'", after(9))
+	require.NoError(t, s.SaveNormalized(t.Context(), l, payload(1), dbtest.After(3)))
+	_, err := pool.Exec(t.Context(), "UPDATE raw_listings SET gone_at = $1 WHERE platform_id = '1'", dbtest.After(9))
 	require.NoError(t, err)
 	receive(t, s, arrival(refOf("young"), "4 ½ à louer", 70))
 
 	var found []string
 	pages := 0
 	for at := (listing.Cursor{}); ; pages++ {
-		page, err := s.UnfinishedListings(t.Context(), after(60), after(0), at, 2)
+		page, err := s.UnfinishedListings(t.Context(), dbtest.After(60), dbtest.After(0), at, 2)
 		require.NoError(t, err)
 		for _, u := range page {
 			found = append(found, fmt.Sprintf("%s %d normalized %t offered %t", u.Ref.PlatformID, u.Revision, u.Normalized,
@@ -49,7 +49,7 @@ func TestUnfinishedListings(t *testing.T) {
 	}, found)
 
 	count := func(normalizes bool) int64 {
-		n, err := s.CountUnfinished(t.Context(), after(60), after(0), normalizes, true)
+		n, err := s.CountUnfinished(t.Context(), dbtest.After(60), dbtest.After(0), normalizes, true)
 		require.NoError(t, err)
 		return n.Listings
 	}
@@ -57,7 +57,7 @@ func TestUnfinishedListings(t *testing.T) {
 	require.EqualValues(t, 1, count(false), "the others wait for another team")
 	publish(t, s, l, 1, 61)
 	require.EqualValues(t, 3, count(true))
-	page, err := s.UnfinishedListings(t.Context(), after(60), after(4), listing.Cursor{}, 10)
+	page, err := s.UnfinishedListings(t.Context(), dbtest.After(60), dbtest.After(4), listing.Cursor{}, 10)
 	require.NoError(t, err)
 	require.Len(t, page, 4)
 	require.False(t, page[0].Offered, "not seen since then")
@@ -77,7 +77,7 @@ func TestUnfinishedImages(t *testing.T) {
 		}
 		receive(t, s, arrival(l.Ref, id, minutes))
 		_, err := s.Publish(t.Context(), listing.Publication{Version: listing.Version{Listing: l, Revision: 1}}, runOf(l.Ref),
-			after(minutes))
+			dbtest.After(minutes))
 		require.NoError(t, err)
 		return l
 	}
@@ -88,14 +88,14 @@ func TestUnfinishedImages(t *testing.T) {
 	want("young", 1, 70)
 	require.NoError(t, s.AttachImage(t.Context(), done.Ref, listing.StoredImage{
 		Image: listing.Image{URL: done.ImageURLs[0]}, SHA256: "00", Key: "k", ThumbnailKey: "t", ContentType: "image/jpeg",
-	}, after(4)))
+	}, dbtest.After(4)))
 	_, err := pool.Exec(t.Context(), "UPDATE listings SET status = 'archived' WHERE platform_id = 'gone'")
 	require.NoError(t, err)
 
 	var found []string
 	pages := 0
 	for at := (listing.Cursor{}); pages == 0 || at != (listing.Cursor{}); pages++ {
-		list, next, err := s.UnfinishedImages(t.Context(), after(60), at, 2)
+		list, next, err := s.UnfinishedImages(t.Context(), dbtest.After(60), at, 2)
 		require.NoError(t, err)
 		for _, i := range list {
 			found = append(found, fmt.Sprintf("%s %d", i.Ref.PlatformID, i.Image.SortOrder))
@@ -105,18 +105,18 @@ func TestUnfinishedImages(t *testing.T) {
 	require.Equal(t, []string{"a 0", "a 1", "a 2", "b 0", "b 1"}, found)
 	require.Equal(t, 4, pages, "three images of a, two of gone, two of b, none")
 
-	n, err := s.CountUnfinished(t.Context(), after(60), after(0), true, true)
+	n, err := s.CountUnfinished(t.Context(), dbtest.After(60), dbtest.After(0), true, true)
 	require.NoError(t, err)
 	require.Equal(t, backlog.Unfinished{Images: 5}, n)
-	n, err = s.CountUnfinished(t.Context(), after(60), after(0), true, false)
+	n, err = s.CountUnfinished(t.Context(), dbtest.After(60), dbtest.After(0), true, false)
 	require.NoError(t, err)
 	require.Zero(t, n.Images, "another team fetches them")
 
 	pool.Close()
-	_, err = s.UnfinishedListings(t.Context(), after(60), after(0), listing.Cursor{}, 2)
-	requireClass(t, "transient", err)
-	_, _, err = s.UnfinishedImages(t.Context(), after(60), listing.Cursor{}, 2)
-	requireClass(t, "transient", err)
-	_, err = s.CountUnfinished(t.Context(), after(60), after(0), true, true)
-	requireClass(t, "transient", err)
+	_, err = s.UnfinishedListings(t.Context(), dbtest.After(60), dbtest.After(0), listing.Cursor{}, 2)
+	dbtest.RequireClass(t, "transient", err)
+	_, _, err = s.UnfinishedImages(t.Context(), dbtest.After(60), listing.Cursor{}, 2)
+	dbtest.RequireClass(t, "transient", err)
+	_, err = s.CountUnfinished(t.Context(), dbtest.After(60), dbtest.After(0), true, true)
+	dbtest.RequireClass(t, "transient", err)
 }

@@ -273,12 +273,16 @@ func wanted(lexeme []byte, conditions []search.Condition) bool {
 // mostRanked is how many listings are ranked, the newest first: those beyond are not shown in the order of relevance.
 const mostRanked = 1000
 
-// A RankPosition is a place in the order by relevance. What scores depend on stays as it was for the first page, so
-// that listings that do not change keep their places.
-type RankPosition struct {
-	Score float32   `json:"score"`
-	Until time.Time `json:"until"` // listings that were published later are left out
-	Scale []byte    `json:"scale"` // search.Scale, rounded
+// FindWords finds up to most listings by words, the newest first. A text that has none, or that is no search, finds none.
+func (s *Listings) FindWords(ctx context.Context, text string, most int) (out []Found, err error) {
+	found, _, err := s.Search(ctx, ListingFilter{Text: text, Sort: Newest, Limit: most})
+	if class, _ := fault.Of(err); err != nil && class != fault.Invalid {
+		return nil, err
+	}
+	for _, l := range found {
+		out = append(out, Found{l.ID.String(), l.Title, l.Status})
+	}
+	return out, nil
 }
 
 // scaleBytes writes a scale; scaleOf reads it as all pages use it.

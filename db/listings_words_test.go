@@ -28,7 +28,7 @@ func offer(t testing.TB, s *db.Listings, id, title, description, address, neighb
 	receive(t, s, arrival(l.Ref, id, 0))
 	_, err := s.Publish(t.Context(), listing.Publication{
 		Version: listing.Version{Listing: l, Revision: 1}, Neighbourhood: neighbourhood,
-	}, runOf(l.Ref), after(minutes))
+	}, runOf(l.Ref), dbtest.After(minutes))
 	require.NoError(t, err)
 }
 
@@ -125,7 +125,7 @@ func TestListingTexts(t *testing.T) {
 	}
 	for _, text := range []string{"", "&", `""`, "site:a.example", "loft lang:fr", "type:pdf", "a -site:b.example"} {
 		_, _, err := s.Search(t.Context(), db.ListingFilter{Text: text, Sort: db.Relevance, Limit: 1})
-		requireClass(t, fault.Invalid, err)
+		dbtest.RequireClass(t, fault.Invalid, err)
 	}
 }
 
@@ -138,8 +138,8 @@ func TestFillWords(t *testing.T) {
 	s := db.NewListings(pool)
 	offers(t, s)
 	const stored = "SELECT words::text FROM listings ORDER BY id"
-	want := query[string](t, pool, stored)
-	exec(t, pool, "UPDATE listings SET words = NULL")
+	want := dbtest.Query[string](t, pool, stored)
+	dbtest.Exec(t, pool, "UPDATE listings SET words = NULL")
 	for _, tt := range texts {
 		got, _ := found(t, s, db.ListingFilter{Text: tt.text})
 		if tt.exact {
@@ -159,9 +159,9 @@ func TestFillWords(t *testing.T) {
 		}
 	}
 	require.Equal(t, []int{3, 3, 1}, counts)
-	require.Equal(t, want, query[string](t, pool, stored))
+	require.Equal(t, want, dbtest.Query[string](t, pool, stored))
 
-	exec(t, pool, "UPDATE listings SET title = 'Château' WHERE platform_id = 'loft'")
+	dbtest.Exec(t, pool, "UPDATE listings SET title = 'Château' WHERE platform_id = 'loft'")
 	got, _ := found(t, s, db.ListingFilter{Text: "chateau"})
 	require.Equal(t, []string{"loft"}, got)
 	got, _ = found(t, s, db.ListingFilter{Text: "-loft -appartement"})
@@ -171,8 +171,8 @@ func TestFillWords(t *testing.T) {
 	require.Equal(t, 1, n)
 	got, _ = found(t, s, db.ListingFilter{Text: "chateaux", Sort: db.Relevance})
 	require.Equal(t, []string{"loft"}, got)
-	exec(t, pool, "UPDATE listings SET status = 'archived', title = title")
-	require.Zero(t, count(t, pool, "listings WHERE words IS NULL"))
+	dbtest.Exec(t, pool, "UPDATE listings SET status = 'archived', title = title")
+	require.Zero(t, dbtest.Count(t, pool, "listings WHERE words IS NULL"))
 }
 
 // No text is too much for a tsvector. What is beyond its bounds is left out; the address never is.
@@ -209,7 +209,7 @@ func TestFillWordsPassesOver(t *testing.T) {
 	s := db.NewListings(pool)
 	imported(t, s, "1")
 	imported(t, s, "2")
-	exec(t, pool, "UPDATE listings SET words = NULL")
+	dbtest.Exec(t, pool, "UPDATE listings SET words = NULL")
 	tx, err := pool.Begin(ctx)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = tx.Rollback(context.WithoutCancel(ctx)) })
@@ -328,9 +328,9 @@ FROM raw`
 func TestTextPlans(t *testing.T) {
 	t.Parallel()
 
-	pool, ctx, sql := dbtest.New(t), t.Context(), constants(t)
+	pool, ctx, sql := dbtest.New(t), t.Context(), dbtest.Statements(t)
 	s := db.NewListings(pool)
-	exec(t, pool, manyListings, 20_000)
+	dbtest.Exec(t, pool, manyListings, 20_000)
 	dbtest.Alter(t, pool, "VACUUM ANALYZE listings")
 	for _, tt := range []struct {
 		text, words, index string

@@ -1,12 +1,10 @@
 package db_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
@@ -36,7 +34,7 @@ func TestPublishBesideAttach(t *testing.T) {
 		}
 	}
 	for n := range images {
-		require.NoError(t, s.FailImage(ctx, l.Ref, image(n).Image, "blocked", "why", runOf(l.Ref), after(1)))
+		require.NoError(t, s.FailImage(ctx, l.Ref, image(n).Image, "blocked", "why", runOf(l.Ref), dbtest.After(1)))
 	}
 	without := l
 	without.ImageURLs = l.ImageURLs[:1]
@@ -51,11 +49,11 @@ func TestPublishBesideAttach(t *testing.T) {
 		work.Go(func() error {
 			p := listing.Publication{Version: v}
 			p.Listing, p.Same = without, true
-			_, err := s.Publish(ctx, p, runOf(l.Ref), after(2))
+			_, err := s.Publish(ctx, p, runOf(l.Ref), dbtest.After(2))
 			return err
 		})
 		for n := range images {
-			work.Go(func() error { return s.AttachImage(ctx, l.Ref, image(n), after(2)) })
+			work.Go(func() error { return s.AttachImage(ctx, l.Ref, image(n), dbtest.After(2)) })
 		}
 		require.NoError(t, work.Wait())
 	}
@@ -68,13 +66,13 @@ func TestEndBesideFound(t *testing.T) {
 	const adverts, rounds = 40, 12
 	pool, ctx := dbtest.New(t), t.Context()
 	s := db.NewPlatforms(pool)
-	require.NoError(t, s.Configure(ctx, "kijiji", kijiji, start))
+	require.NoError(t, s.Configure(ctx, "kijiji", kijiji, dbtest.Start))
 	var cards []scrape.Card
 	for n := range adverts {
 		cards = append(cards, scrape.Card{PlatformID: fmt.Sprint(n), URL: fmt.Sprintf("https://k.example/%d", n)})
 	}
 	for round := range rounds {
-		at := after(10 * round)
+		at := dbtest.After(10 * round)
 		plan, err := s.Begin(ctx, "kijiji", at)
 		require.NoError(t, err)
 		require.True(t, plan.Go)
@@ -104,7 +102,7 @@ func TestEndBesideFound(t *testing.T) {
 func TestDeadLetterIndexesUnderGenericPlans(t *testing.T) {
 	t.Parallel()
 
-	pool, ctx, texts := dbtest.New(t), t.Context(), constants(t)
+	pool, ctx, texts := dbtest.New(t), t.Context(), dbtest.Statements(t)
 	_, err := pool.Exec(ctx, `INSERT INTO dead_letters (fingerprint, queue, exchange, routing_key, body, reason, class,
 			workflow_id, message_id, first_at, last_at)
 		SELECT sha256(n::text::bytea), 'q', '', '', '', '', '', n::text, n::text, now(), now() FROM generate_series(1, 5000) n`)
@@ -121,22 +119,9 @@ func TestDeadLetterIndexesUnderGenericPlans(t *testing.T) {
 		"sqlDraftResolve":      {"dead_letters_workflow", "dead_letters_message"},
 		"sqlDraftRequestState": {"dead_letters_workflow", "dead_letters_message"},
 	} {
-		plan := genericPlan(ctx, t, conn.Conn(), name, texts[name])
+		plan := dbtest.GenericPlan(ctx, t, conn.Conn(), name, texts[name])
 		for _, index := range want {
 			require.Contains(t, plan, index, name)
 		}
 	}
-}
-
-// genericPlan is the plan of a statement for any arguments.
-func genericPlan(ctx context.Context, t *testing.T, conn *pgx.Conn, name, text string) string {
-	t.Helper()
-
-	sd, err := conn.Prepare(ctx, name, text)
-	require.NoError(t, err)
-	nulls := strings.TrimSuffix(strings.Repeat("NULL,", len(sd.ParamOIDs)), ",")
-	rows, _ := conn.Query(ctx, fmt.Sprintf("EXPLAIN EXECUTE %q(%s)", name, nulls))
-	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	require.NoError(t, err)
-	return strings.Join(lines, "\n")
 }

@@ -17,12 +17,12 @@ func TestMessageAccount(t *testing.T) {
 	t.Parallel()
 
 	pool, ctx := dbtest.New(t), t.Context()
-	newTenant(t, pool, "acme")
-	newTenant(t, pool, "umbrella")
+	dbtest.NewTenant(t, pool, "acme")
+	dbtest.NewTenant(t, pool, "umbrella")
 	s, id := db.NewMessages(pool, nil), uuid.New()
 	sealed := db.Sealed{Key: "k", Box: []byte("sealed")}
 	require.NoError(t, db.NewSenders(pool).Add(ctx, db.Sender{
-		ID: id, Tenant: "acme", Name: "Support", PhoneNumberID: "101", BusinessAccountID: "7", PerSecond: 5, CreatedAt: at(0),
+		ID: id, Tenant: "acme", Name: "Support", PhoneNumberID: "101", BusinessAccountID: "7", PerSecond: 5, CreatedAt: dbtest.At(0),
 	}, sealed, "me"))
 	for tenant, senders := range map[string]int{"acme": 1, "umbrella": 0} {
 		got, err := s.Account(ctx, tenant)
@@ -34,7 +34,7 @@ func TestMessageAccount(t *testing.T) {
 	require.Equal(t, db.Line{PhoneNumberID: "101", PerSecond: 5, Token: sealed}, line)
 
 	_, err = s.Account(ctx, "nobody")
-	require.Equal(t, fault.Gone, class(err))
+	require.Equal(t, fault.Gone, dbtest.Class(err))
 	_, err = s.Line(ctx, "umbrella", id)
-	require.Equal(t, fault.Gone, class(err))
+	require.Equal(t, fault.Gone, dbtest.Class(err))
 }

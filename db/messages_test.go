@@ -190,15 +190,15 @@ func TestPutMessage(t *testing.T) {
 
 	n := db.NewMessage{ID: id, Sender: m.sender, Recipient: "+15145550199", Body: text("another")}
 	_, err := m.Put(ctx, "acme", n, time.Now())
-	require.Equal(t, fault.Conflict, classOf(err))
+	require.Equal(t, fault.Conflict, dbtest.Class(err))
 	_, err = m.Put(ctx, "other", db.NewMessage{ID: uuid.New(), Sender: m.sender, Recipient: "+15145550199", Body: text("a")}, time.Now())
-	require.Equal(t, fault.Invalid, classOf(err), "a sender of another tenant")
+	require.Equal(t, fault.Invalid, dbtest.Class(err), "a sender of another tenant")
 	_, err = m.Put(ctx, "other", db.NewMessage{ID: id, Sender: other, Recipient: "+15145550199", Body: text("k")}, time.Now())
 	require.Error(t, err, "an ID of another tenant")
 	_, err = m.Put(ctx, "acme", db.NewMessage{ID: uuid.New(), Sender: m.sender, Recipient: "+15145550199"}, time.Now())
-	require.Equal(t, fault.Invalid, classOf(err))
+	require.Equal(t, fault.Invalid, dbtest.Class(err))
 	_, _, err = m.Get(ctx, "other", id)
-	require.Equal(t, fault.Gone, classOf(err))
+	require.Equal(t, fault.Gone, dbtest.Class(err))
 	_, err = m.Put(ctx, "nobody", n, time.Now())
 	require.Error(t, err)
 
@@ -643,7 +643,7 @@ func TestForgetWhileWriting(t *testing.T) {
 	}))
 	waiting := func(n int64) func() bool {
 		return func() bool {
-			return count(t, m.pool, `pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) >= n
+			return dbtest.Count(t, m.pool, `pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) >= n
 		}
 	}
 	tx, err := m.pool.Begin(ctx)
@@ -803,7 +803,7 @@ func TestOptOutByAddress(t *testing.T) {
 	other := put(t, s, "acme", of("+15145550102", "jo@example.org"))
 	frozen("before")
 	waits := m.put(t, "waits", "+15145550101")
-	require.NoError(t, s.OptOut(ctx, "acme", []string{contact.Key("", "zoe@example.org")}, "api", "tenant/acme", "me", at(2)))
+	require.NoError(t, s.OptOut(ctx, "acme", []string{contact.Key("", "zoe@example.org")}, "api", "tenant/acme", "me", dbtest.At(2)))
 	require.True(t, optedOut(one))
 	require.False(t, optedOut(other))
 	_, claims := m.claim(t, 10)
@@ -817,7 +817,7 @@ func TestOptOutByAddress(t *testing.T) {
 	u, parsed := upload(t, db.NewUploads(m.pool), "acme", []contact.Row{
 		{Number: 1, Line: 2, Contact: of("+15145550103", "ZOE@example.org")},
 	}, 1)
-	require.NoError(t, db.NewUploads(m.pool).Persist(ctx, "acme", u.ID, parsed, at(3)))
+	require.NoError(t, db.NewUploads(m.pool).Persist(ctx, "acme", u.ID, parsed, dbtest.At(3)))
 	late, err := s.Find(ctx, "acme", "+15145550103")
 	require.NoError(t, err)
 	require.True(t, late.OptedOut)
@@ -926,7 +926,7 @@ func TestReplayOfMessages(t *testing.T) {
 	t.Parallel()
 
 	m, ctx := newMailing(t), t.Context()
-	letters := db.NewDeadLetters(m.pool)
+	letters := db.NewDeadLetters(m.pool, db.OutreachReopeners())
 	of := m.running(t, "a", m.sender, 1)
 	id := m.put(t, "k", "+15145550199")
 	for range campaign.MaxAttempts {
@@ -1053,7 +1053,7 @@ func TestMessagesList(t *testing.T) {
 	require.Equal(t, []int{0, 0}, pages)
 
 	dbtest.Alter(t, m.pool, "ANALYZE messages")
-	texts := constants(t)
+	texts := dbtest.Statements(t)
 	require.NoError(t, m.system(ctx, func(tx pgx.Tx) error {
 		for name, args := range map[string][]any{
 			"sqlMessagesDirect": {nil, nil, 3}, "sqlMessagesDirectSome": {nil, nil, 3, []string{"failed"}, nil, nil},

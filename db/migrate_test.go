@@ -77,7 +77,7 @@ func TestMigrationLetsWritersPass(t *testing.T) {
 		})))
 	})
 	require.Eventually(t, func() bool { // a writer waits behind the migration
-		return count(t, pool, "pg_locks WHERE NOT granted AND relation = 'busy'::regclass") == 2
+		return dbtest.Count(t, pool, "pg_locks WHERE NOT granted AND relation = 'busy'::regclass") == 2
 	}, servicetest.Patience(), 5*time.Millisecond)
 	before := written.Load()
 	require.Eventually(t, func() bool { return written.Load() > before+1 }, servicetest.Patience(), 5*time.Millisecond)
@@ -103,7 +103,7 @@ func TestMigrationHasALockTimeout(t *testing.T) {
 		"9001_usual.sql":      "-- +goose Up\nCREATE TABLE seen AS " + seen,
 		"9002_concurrent.sql": "-- +goose NO TRANSACTION\n-- +goose Up\nINSERT INTO seen " + seen,
 	}))))
-	require.Equal(t, []string{"3s", "0"}, query[string](t, pool, "SELECT setting FROM seen ORDER BY ctid"))
+	require.Equal(t, []string{"3s", "0"}, dbtest.Query[string](t, pool, "SELECT setting FROM seen ORDER BY ctid"))
 }
 
 // An index that is built CONCURRENTLY waits for an old transaction as long as it must, and blocks nobody.
@@ -126,7 +126,7 @@ func TestIndexWaitsForOldTransactions(t *testing.T) {
 		})))
 	})
 	require.Eventually(t, func() bool {
-		return count(t, pool, "pg_stat_progress_create_index WHERE relid = 'busy'::regclass AND phase LIKE 'waiting for writers%'") == 1
+		return dbtest.Count(t, pool, "pg_stat_progress_create_index WHERE relid = 'busy'::regclass AND phase LIKE 'waiting for writers%'") == 1
 	}, servicetest.Patience(), 5*time.Millisecond)
 	for range 100 {
 		_, err := pool.Exec(ctx, "INSERT INTO busy VALUES (2)")
@@ -294,11 +294,11 @@ func TestFunctionsOfTheOwnerAreForTheApplication(t *testing.T) {
 	migrating, working := roles(t)
 	app := working.Config().ConnConfig.User
 	functions := func() []string {
-		return query[string](t, migrating, `SELECT oid::regprocedure::text FROM pg_proc
+		return dbtest.Query[string](t, migrating, `SELECT oid::regprocedure::text FROM pg_proc
 			WHERE prosecdef AND pronamespace = current_schema()::regnamespace ORDER BY 1`)
 	}
 	may := func(role, function string) bool {
-		return query[bool](t, migrating, "SELECT has_function_privilege($1::text, $2::text, 'EXECUTE')", role, function)[0]
+		return dbtest.Query[bool](t, migrating, "SELECT has_function_privilege($1::text, $2::text, 'EXECUTE')", role, function)[0]
 	}
 
 	_, err := migrating.Exec(ctx, "DROP SCHEMA public CASCADE; CREATE SCHEMA public")

@@ -109,7 +109,8 @@ var (
 
 // The names by which traces know them.
 func init() {
-	statements[optOutsKey], statements[optInsKey] = "sqlOptOutsKey", "sqlOptInsKey"
+	Name(optOutsKey, "sqlOptOutsKey")
+	Name(optInsKey, "sqlOptInsKey")
 }
 
 // Key hashes up to most opt-outs by the key, and as many of those that were taken back, and reports whether there may

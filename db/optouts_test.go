@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/domain/fault"
@@ -121,7 +122,7 @@ func TestKeyedOptOuts(t *testing.T) {
 	_, err = db.NewMessages(m.pool, db.NewOptOutKey(m.pool, func(db.Sealed) ([]byte, error) {
 		return nil, fault.Newf(fault.Limited, "no such key")
 	})).Claim(ctx, campaign.Take{Tenant: "acme", Max: 10, Lease: time.Hour})
-	requireClass(t, fault.Limited, err)
+	dbtest.RequireClass(t, fault.Limited, err)
 	claims, err := db.NewMessages(m.pool, nil).Claim(ctx, campaign.Take{Tenant: "acme", Max: 10, Lease: time.Hour})
 	require.NoError(t, err)
 	require.Empty(t, claims)
@@ -169,7 +170,7 @@ func TestKeyedMeanwhile(t *testing.T) {
 		}
 		go func() { done <- apply(campaign.WishResume, at.Add(time.Second)) }()
 		require.Eventually(t, func() bool {
-			return count(t, m.pool, `pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) > 0
+			return dbtest.Count(t, m.pool, `pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) > 0
 		}, servicetest.Patience(), time.Millisecond)
 		return nil
 	}))
@@ -193,7 +194,7 @@ func TestOptOutKey(t *testing.T) {
 	one, two := db.NewOptOutKey(m.pool, open), db.NewOptOutKey(m.pool, open)
 	for _, key := range []*db.OptOutKey{one, two} { // both know that there is none
 		_, err := db.NewContacts(m.pool, key).Find(ctx, "acme", "+15145550101")
-		requireClass(t, fault.Gone, err)
+		dbtest.RequireClass(t, fault.Gone, err)
 	}
 	generate := func(b string) func() (db.Sealed, error) {
 		return func() (db.Sealed, error) { return db.Sealed{Key: "k", Box: []byte(strings.Repeat(b, 32))}, nil }

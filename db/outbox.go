@@ -3,6 +3,7 @@ package db
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -282,6 +283,11 @@ func newWaker(pool *pgxpool.Pool) waker {
 	return waker{pool, rate.NewLimiter(rate.Every(WakeEvery), 1), wakeTimeout}
 }
 
+// Limit sets how often relays are woken at most, and for how long that is tried.
+func (w *waker) Limit(every, within time.Duration) {
+	w.limit, w.within = rate.NewLimiter(rate.Every(every), 1), within
+}
+
 // A NOTIFY in the transactions that write messages would make their commits take turns: Postgres holds a lock of the
 // whole cluster from there until the commit is on disk. This transaction does not wait for the disk.
 const sqlOutboxWake = `SELECT set_config('synchronous_commit', 'off', true), pg_notify('outbox', '')`
@@ -332,3 +338,37 @@ func (o *Outbox) Wait(ctx context.Context, added chan<- struct{}) error {
 		}
 	}
 }
+
+// outboxEvent puts data about a platform's advert into an envelope.
+func outboxEvent(name, platform string, id uuid.UUID, data any, now time.Time) (Message, error) {
+	return outboxEnvelope(contract.Event{
+		EventID: id.String(), EventName: name, TS: now.UTC(), Platform: platform,
+	}, id, platform, data)
+}
+
+// tenantEvent puts data about something of a tenant into an envelope. The tenant is its lane.
+func tenantEvent(name, tenant string, id uuid.UUID, data any, now time.Time) (Message, error) {
+	return outboxEnvelope(contract.Event{
+		EventID: id.String(), EventName: name, TS: now.UTC(), Tenant: tenant,
+	}, id, tenant, data)
+}
+
+// outboxEnvelope completes an event with its data and addresses it to the events' exchange, never to that of the work
+// queues, where it would be consumed as work.
+func outboxEnvelope(e contract.Event, id uuid.UUID, lane string, data any) (Message, error) {
+	var err error
+	if e.Data, err = json.Marshal(data); err != nil {
+		return Message{}, fmt.Errorf("write event %s: %w", e.EventName, err)
+	}
+	body, err := json.Marshal(e)
+	if err != nil {
+		return Message{}, fmt.Errorf("write event %s: %w", e.EventName, err)
+	}
+	return Message{
+		MessageID: id, Lane: lane, Exchange: contract.ExchangeListingEvents, RoutingKey: e.EventName, Body: body,
+		CreatedAt: e.TS,
+	}, nil
+}
+
+// sqlCrawlLane is the outbox's lane of crawled pages, which are deleted as soon as they are published.
+const sqlCrawlLane = `'crawl'`

@@ -27,7 +27,7 @@ func fill(t testing.TB, pool *pgxpool.Pool, lane string, n int) {
 
 	_, err := pool.Exec(t.Context(), `INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at)
 		SELECT gen_random_uuid(), $1, 'listings.events', 'listings.published', '{}', $3 FROM generate_series(1, $2)`,
-		lane, n, start)
+		lane, n, dbtest.Start)
 	require.NoError(t, err)
 }
 
@@ -205,21 +205,21 @@ func TestLeaseExpires(t *testing.T) {
 	again := lease(t, o, heir, "")
 	require.Equal(t, got, again, "the same messages under the same message IDs")
 
-	n, err := o.Published(t.Context(), dead, ids(got), after(1))
+	n, err := o.Published(t.Context(), dead, ids(got), dbtest.After(1))
 	require.NoError(t, err)
 	require.Zero(t, n, "a lost lease marks nothing")
-	given, err := o.Refuse(t.Context(), dead, refusals(ids(got), "too late"), 1, after(9))
+	given, err := o.Refuse(t.Context(), dead, refusals(ids(got), "too late"), 1, dbtest.After(9))
 	require.NoError(t, err)
 	require.Empty(t, given)
 	require.NoError(t, o.Release(t.Context(), dead, ids(got), "too late"))
-	n, err = o.Published(t.Context(), heir, ids(got)[:2], after(1))
+	n, err = o.Published(t.Context(), heir, ids(got)[:2], dbtest.After(1))
 	require.NoError(t, err)
 	require.Equal(t, int64(2), n)
-	n, err = o.Published(t.Context(), heir, ids(got), after(1))
+	n, err = o.Published(t.Context(), heir, ids(got), dbtest.After(1))
 	require.NoError(t, err)
 	require.Equal(t, int64(1), n, "one that is marked is not marked again")
-	require.Equal(t, []string{"", "", ""}, query[string](t, pool, "SELECT convert_from(body, 'UTF8') FROM outbox"))
-	require.Zero(t, count(t, pool, "outbox WHERE refusals > 0 OR last_error <> ''"))
+	require.Equal(t, []string{"", "", ""}, dbtest.Query[string](t, pool, "SELECT convert_from(body, 'UTF8') FROM outbox"))
+	require.Zero(t, dbtest.Count(t, pool, "outbox WHERE refusals > 0 OR last_error <> ''"))
 	wind(t, pool, time.Hour)
 	require.Empty(t, lease(t, o, heir, ""))
 }
@@ -232,13 +232,13 @@ func TestRelease(t *testing.T) {
 	fill(t, pool, "a", 2)
 	token := uuid.New()
 	got := lease(t, o, token, "")
-	given, err := o.Refuse(t.Context(), token, refusals(ids(got)[:1], "no queue is bound"), 31, after(2))
+	given, err := o.Refuse(t.Context(), token, refusals(ids(got)[:1], "no queue is bound"), 31, dbtest.After(2))
 	require.NoError(t, err)
 	require.Empty(t, given)
 	require.NoError(t, o.Release(t.Context(), token, ids(got)[1:], "connection closed"))
-	require.Equal(t, []int64{1, 0}, query[int64](t, pool, "SELECT refusals::bigint FROM outbox ORDER BY id"))
+	require.Equal(t, []int64{1, 0}, dbtest.Query[int64](t, pool, "SELECT refusals::bigint FROM outbox ORDER BY id"))
 	require.Equal(t, []string{"no queue is bound", "connection closed"},
-		query[string](t, pool, "SELECT last_error FROM outbox ORDER BY id"))
+		dbtest.Query[string](t, pool, "SELECT last_error FROM outbox ORDER BY id"))
 
 	again := lease(t, o, token, "")
 	require.Equal(t, got[1:], again, "the unknown one at once, the refused one not yet")
@@ -258,7 +258,7 @@ func TestRefuseWaitsLonger(t *testing.T) {
 		token := uuid.New()
 		got := lease(t, o, token, "")
 		require.Len(t, got, 1, "refusal %d", n)
-		_, err := o.Refuse(t.Context(), token, refusals(ids(got), "no queue is bound"), 0, start)
+		_, err := o.Refuse(t.Context(), token, refusals(ids(got), "no queue is bound"), 0, dbtest.Start)
 		require.NoError(t, err)
 		wind(t, pool, wait-10*time.Second)
 		require.Empty(t, lease(t, o, uuid.New(), ""), "refusal %d", n+1)
@@ -273,36 +273,36 @@ func TestRefusedTooOften(t *testing.T) {
 	t.Parallel()
 
 	pool := dbtest.New(t)
-	o, s := dbtest.Outbox(t, pool), db.NewDeadLetters(pool)
+	o, s := dbtest.Outbox(t, pool), db.NewDeadLetters(pool, nil)
 	ids0 := archived(t, pool, dead("a", 1))
-	_, err := s.Replay(t.Context(), ids0[0], false, "Ginette", start)
+	_, err := s.Replay(t.Context(), ids0[0], false, "Ginette", dbtest.Start)
 	require.NoError(t, err)
 	fill(t, pool, "a", 2)
 	refuse := func(most int) (given []int64) {
 		token := uuid.New()
-		given, err := o.Refuse(t.Context(), token, refusals(ids(lease(t, o, token, "")), "no queue is bound for it"), most, after(2))
+		given, err := o.Refuse(t.Context(), token, refusals(ids(lease(t, o, token, "")), "no queue is bound for it"), most, dbtest.After(2))
 		require.NoError(t, err)
 		wind(t, pool, time.Hour)
 		return given
 	}
 	require.Empty(t, refuse(2))
-	require.Equal(t, int64(3), count(t, pool, "outbox WHERE refusals = 1 AND due_at <= now()"))
+	require.Equal(t, int64(3), dbtest.Count(t, pool, "outbox WHERE refusals = 1 AND due_at <= now()"))
 	require.Len(t, refuse(2), 3)
-	require.Zero(t, count(t, pool, "outbox"))
-	require.Equal(t, int64(2), count(t, pool, `dead_letters WHERE state = 'open' AND queue = 'outbox' AND class = 'blocked'
+	require.Zero(t, dbtest.Count(t, pool, "outbox"))
+	require.Equal(t, int64(2), dbtest.Count(t, pool, `dead_letters WHERE state = 'open' AND queue = 'outbox' AND class = 'blocked'
 		AND exchange = 'listings.events' AND routing_key = 'listings.published' AND convert_from(body, 'UTF8') = '{}'
 		AND reason = 'refused by the broker 2 times: no queue is bound for it' AND message_id <> '' AND deaths = 1`))
-	require.Equal(t, int64(1), count(t, pool, "dead_letters WHERE state = 'open' AND queue <> 'outbox' AND deaths = 2"),
+	require.Equal(t, int64(1), dbtest.Count(t, pool, "dead_letters WHERE state = 'open' AND queue <> 'outbox' AND deaths = 2"),
 		"the letter that was replayed is open again")
 
-	n, err := s.ReplayAll(t.Context(), db.LetterFilter{Queue: []string{"outbox"}}, 10, "Ginette", after(3))
+	n, err := s.ReplayAll(t.Context(), db.LetterFilter{Queue: []string{"outbox"}}, 10, "Ginette", dbtest.After(3))
 	require.NoError(t, err)
 	require.Equal(t, 2, n)
-	require.Equal(t, int64(2), count(t, pool, `outbox WHERE exchange = 'listings.events' AND routing_key = 'listings.published'
+	require.Equal(t, int64(2), dbtest.Count(t, pool, `outbox WHERE exchange = 'listings.events' AND routing_key = 'listings.published'
 		AND publish_as <> '' AND headers->>'x-conveyor-dead-letter' <> ''`))
 	require.Len(t, refuse(1), 2)
-	require.Equal(t, int64(2), count(t, pool, "dead_letters WHERE state = 'open' AND queue = 'outbox' AND deaths = 2 AND replays = 1"))
-	require.Equal(t, int64(3), count(t, pool, "dead_letters"))
+	require.Equal(t, int64(2), dbtest.Count(t, pool, "dead_letters WHERE state = 'open' AND queue = 'outbox' AND deaths = 2 AND replays = 1"))
+	require.Equal(t, int64(3), dbtest.Count(t, pool, "dead_letters"))
 }
 
 // TestLeasePassesOverWaiting: messages that wait after a refusal are not visited, however many there are.
@@ -312,34 +312,17 @@ func TestLeasePassesOverWaiting(t *testing.T) {
 	pool := dbtest.New(t)
 	_, err := pool.Exec(t.Context(), `INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at, refusals, due_at)
 		SELECT gen_random_uuid(), 'a', 'listings.events', 'listings.published', '{}', $1, 5, now() + interval '1 hour'
-		FROM generate_series(1, 20000)`, start)
+		FROM generate_series(1, 20000)`, dbtest.Start)
 	require.NoError(t, err)
 	fill(t, pool, "a", 60)
 	for _, before := range []string{"SELECT", "ANALYZE outbox"} { // the planner does not know the table yet, and does
 		dbtest.Alter(t, pool, before)
-		var plans []struct{ Plan explained }
-		require.NoError(t, pool.QueryRow(t.Context(), "EXPLAIN (ANALYZE, FORMAT JSON) "+constants(t)["sqlOutboxLease"],
+		var plans []struct{ Plan dbtest.Explained }
+		require.NoError(t, pool.QueryRow(t.Context(), "EXPLAIN (ANALYZE, FORMAT JSON) "+dbtest.Statements(t)["sqlOutboxLease"],
 			"", 50, 500, leaseBytes, uuid.New(), time.Duration(0)).Scan(&plans))
 		require.Equal(t, 50, plans[0].Plan.Rows)
-		require.Less(t, plans[0].Plan.most(), 200, "rows that one step looked at")
+		require.Less(t, plans[0].Plan.Most(), 200, "rows that one step looked at")
 	}
-}
-
-// explained is a step of a plan that was executed, and those below it.
-type explained struct {
-	Rows    int `json:"Actual Rows"`
-	Loops   int `json:"Actual Loops"`
-	Removed int `json:"Rows Removed by Filter"`
-	Plans   []explained
-}
-
-// most is the largest number of rows that one step has looked at.
-func (e explained) most() int {
-	n := (e.Rows + e.Removed) * max(1, e.Loops)
-	for _, p := range e.Plans {
-		n = max(n, p.most())
-	}
-	return n
 }
 
 func TestWaitingAndPurge(t *testing.T) {
@@ -347,29 +330,29 @@ func TestWaitingAndPurge(t *testing.T) {
 
 	pool := dbtest.New(t)
 	o := dbtest.Outbox(t, pool)
-	waiting, err := o.Waiting(t.Context(), after(7))
+	waiting, err := o.Waiting(t.Context(), dbtest.After(7))
 	require.NoError(t, err)
 	require.Zero(t, waiting)
 
 	fill(t, pool, "a", 10)
 	token := uuid.New()
 	got := lease(t, o, token, "")
-	_, err = o.Published(t.Context(), token, ids(got)[:4], after(1))
+	_, err = o.Published(t.Context(), token, ids(got)[:4], dbtest.After(1))
 	require.NoError(t, err)
-	_, err = o.Published(t.Context(), token, ids(got)[4:6], after(5))
+	_, err = o.Published(t.Context(), token, ids(got)[4:6], dbtest.After(5))
 	require.NoError(t, err)
-	_, err = o.Refuse(t.Context(), token, refusals(ids(got)[6:7], "no queue"), 0, after(5))
+	_, err = o.Refuse(t.Context(), token, refusals(ids(got)[6:7], "no queue"), 0, dbtest.After(5))
 	require.NoError(t, err)
-	waiting, err = o.Waiting(t.Context(), after(7))
+	waiting, err = o.Waiting(t.Context(), dbtest.After(7))
 	require.NoError(t, err)
-	require.Equal(t, backlog.Outbox{Pending: 4, Refused: 1, OldestAgeSeconds: after(7).Sub(start).Seconds()}, waiting)
+	require.Equal(t, backlog.Outbox{Pending: 4, Refused: 1, OldestAgeSeconds: dbtest.After(7).Sub(dbtest.Start).Seconds()}, waiting)
 
 	for _, want := range []int64{3, 1, 0} { // at most 3 at once; the younger and the pending ones stay
-		n, err := o.Purge(t.Context(), after(5), 3)
+		n, err := o.Purge(t.Context(), dbtest.After(5), 3)
 		require.NoError(t, err)
 		require.Equal(t, want, n)
 	}
-	require.Equal(t, int64(6), count(t, pool, "outbox"))
+	require.Equal(t, int64(6), dbtest.Count(t, pool, "outbox"))
 }
 
 // TestWaitIsWoken: writers tell relays of messages after their commit, one and all of them, but no more often than they
@@ -384,7 +367,7 @@ func TestWaitIsWoken(t *testing.T) {
 	added, ended := make(chan struct{}, 1), make(chan error, 1)
 	go func() { ended <- o.Wait(ctx, added) }()
 	require.Eventually(t, func() bool {
-		return count(t, pool, `pg_stat_activity
+		return dbtest.Count(t, pool, `pg_stat_activity
 			WHERE query = 'LISTEN outbox' AND state = 'idle' AND datname = current_database()`) == 1 // it listens by now
 	}, servicetest.Patience(), 5*time.Millisecond)
 	direct, err := pgx.Connect(ctx, dbtest.Direct(t, pool)) // sees each signal
@@ -398,7 +381,7 @@ func TestWaitIsWoken(t *testing.T) {
 		require.NoError(t, s.HandOver(t.Context(), listing.Handover{
 			Ref: listing.Ref{Platform: "kijiji", PlatformID: "1"}, Revision: int64(n), Exchange: "listings",
 			RoutingKey: "listings.ready", Bodies: [][]byte{[]byte("{}")},
-		}, listing.Run{}, start))
+		}, listing.Run{}, dbtest.Start))
 	}
 	woken := func() {
 		t.Helper()
@@ -435,11 +418,11 @@ func TestWaitIsWoken(t *testing.T) {
 		woken()
 		<-time.After(2 * db.WakeEvery)
 	}
-	require.Equal(t, int64(n), count(t, pool, "outbox"))
+	require.Equal(t, int64(n), dbtest.Count(t, pool, "outbox"))
 	stop()
 	require.ErrorIs(t, <-ended, context.Canceled)
 	require.Eventually(t, func() bool {
-		return count(t, pool, "pg_stat_activity WHERE query = 'LISTEN outbox' AND datname = current_database()") == 0
+		return dbtest.Count(t, pool, "pg_stat_activity WHERE query = 'LISTEN outbox' AND datname = current_database()") == 0
 	}, servicetest.Patience(), 5*time.Millisecond, "no connection that listens goes back to the pool")
 }
 
@@ -452,7 +435,7 @@ func BenchmarkLease(b *testing.B) {
 		_, err := pool.Exec(b.Context(), `INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at)
 			SELECT gen_random_uuid(), CASE WHEN n % 10 = 0 THEN 't' || (n / 10) % 999 ELSE 'heavy' END, 'listings.events',
 				'listings.published', convert_to(repeat('x', 500), 'UTF8'), $1
-			FROM generate_series(1, $2) n`, start, n)
+			FROM generate_series(1, $2) n`, dbtest.Start, n)
 		require.NoError(b, err)
 	}
 	refill(100_000)
@@ -471,7 +454,7 @@ func BenchmarkLease(b *testing.B) {
 		}
 		cursor = got[len(got)-1].Lane
 		messages += len(got)
-		_, err := o.Published(b.Context(), token, ids(got), start)
+		_, err := o.Published(b.Context(), token, ids(got), dbtest.Start)
 		require.NoError(b, err)
 	}
 	b.ReportMetric(float64(messages)/float64(b.N), "messages/op")

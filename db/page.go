@@ -1,6 +1,7 @@
 package db
 
 import (
+	"crypto/sha256"
 	"time"
 
 	"github.com/google/uuid"
@@ -30,4 +31,18 @@ func page[T, P any](rows []T, limit int, position func(T) P) (cut []T, next *P) 
 		return rows, nil
 	}
 	return rows[:limit], new(position(rows[limit-1]))
+}
+
+// A RankPosition is a place in the order by relevance. What scores depend on stays as it was for the first page, so
+// that listings that do not change keep their places.
+type RankPosition struct {
+	Score float32   `json:"score"`
+	Until time.Time `json:"until"` // listings that were published later are left out
+	Scale []byte    `json:"scale"` // search.Scale, rounded
+}
+
+// urlKey is what a URL is found by in a run: the first 16 bytes of the SHA-256 of its canonical form.
+func urlKey(canonical string) uuid.UUID {
+	sum := sha256.Sum256([]byte(canonical))
+	return uuid.UUID(sum[:16])
 }

@@ -382,17 +382,6 @@ func (s *Pages) Remove(
 	return n, nil
 }
 
-const sqlRemovalsExpire = `
-WITH looked AS (
-    SELECT url_key FROM page_removals
-    WHERE url_key > coalesce(nullif($2::text, ''), '00000000-0000-0000-0000-000000000000')::uuid
-    ORDER BY url_key LIMIT $3
-), gone AS (
-    DELETE FROM page_removals x USING looked k WHERE x.url_key = k.url_key AND x.stored_at < $1 RETURNING 1
-)
-SELECT coalesce((SELECT url_key::text FROM looked ORDER BY url_key DESC LIMIT 1), $2),
-    (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`
-
 // deleteHeld deletes pages that are locked: see Delete.
 func deleteHeld(
 	ctx context.Context, tx pgx.Tx, ids []int64, docs []uint32, remove func(ctx context.Context, ids []int64) error,

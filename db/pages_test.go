@@ -96,7 +96,7 @@ func TestPagesStore(t *testing.T) {
 	require.Equal(t, pageTime.Add(5*time.Minute), page.CrawledAt)
 
 	_, err = l.Page(t.Context(), 12345, 100)
-	requireClass(t, fault.Gone, err)
+	dbtest.RequireClass(t, fault.Gone, err)
 	none, err := l.Store(t.Context(), nil, time.Now())
 	require.NoError(t, err)
 	require.Empty(t, none)
@@ -121,7 +121,7 @@ func TestPagesStoreHostile(t *testing.T) {
 	p = incoming("a.example", "/time", "", "", 0)
 	p.CrawledAt = time.Date(300_000, 1, 1, 0, 0, 0, 0, time.UTC)
 	_, err = l.Store(t.Context(), []search.Incoming{p}, time.Now())
-	requireClass(t, fault.Invalid, err)
+	dbtest.RequireClass(t, fault.Invalid, err)
 
 	big := incoming("a.example", "/big", "Big", strings.Repeat("needle in a haystack ", 250_000), 0)
 	s = l.put(t, big)[0]

@@ -65,7 +65,7 @@ func TestCrawlTablesArePartitionedUnderWriters(t *testing.T) {
 	ctx, pool := t.Context(), dbtest.New(t)
 	migrating := beforePartitions(t, pool, "0080")
 	released := statement(t, "crawl_claim")
-	done := crawlRun(t, pool, "done", "COMPLETED", &start)
+	done := crawlRun(t, pool, "done", "COMPLETED", &dbtest.Start)
 	crawlURLs(t, pool, done, 50)
 	run, err := crawlStarted(ctx, db.NewCrawls(pool))
 	require.NoError(t, err)
@@ -127,14 +127,14 @@ func TestCrawlTablesArePartitionedUnderWriters(t *testing.T) {
 
 	whole := func() {
 		t.Helper()
-		require.Equal(t, stored.Load(), count(t, pool, "crawl_urls WHERE run_id = $1 AND status = 'VISITED'", run.ID))
-		require.Equal(t, stored.Load(), count(t, pool, "crawl_links WHERE run_id = $1", run.ID))
-		require.Equal(t, int64(1), count(t, pool, `crawl_runs r WHERE id = $1 AND visited = $2 AND discovered = (
+		require.Equal(t, stored.Load(), dbtest.Count(t, pool, "crawl_urls WHERE run_id = $1 AND status = 'VISITED'", run.ID))
+		require.Equal(t, stored.Load(), dbtest.Count(t, pool, "crawl_links WHERE run_id = $1", run.ID))
+		require.Equal(t, int64(1), dbtest.Count(t, pool, `crawl_runs r WHERE id = $1 AND visited = $2 AND discovered = (
 			SELECT count(DISTINCT url_key) FROM crawl_urls WHERE run_id = r.id)`, run.ID, stored.Load()))
-		require.Equal(t, started.Load(), count(t, pool, "crawl_urls WHERE run_id > $1", run.ID))
-		require.Equal(t, int64(50), count(t, pool, "crawl_urls WHERE run_id = $1", done))
-		require.Equal(t, int64(100), count(t, pool, "crawl_tries WHERE run_id = $1", done))
-		require.Equal(t, count(t, pool, "crawl_urls"), query[int64](t, pool, "SELECT count(DISTINCT id) FROM crawl_urls")[0])
+		require.Equal(t, started.Load(), dbtest.Count(t, pool, "crawl_urls WHERE run_id > $1", run.ID))
+		require.Equal(t, int64(50), dbtest.Count(t, pool, "crawl_urls WHERE run_id = $1", done))
+		require.Equal(t, int64(100), dbtest.Count(t, pool, "crawl_tries WHERE run_id = $1", done))
+		require.Equal(t, dbtest.Count(t, pool, "crawl_urls"), dbtest.Query[int64](t, pool, "SELECT count(DISTINCT id) FROM crawl_urls")[0])
 	}
 	whole()
 
@@ -149,7 +149,7 @@ func TestCrawlTablesArePartitionedUnderWriters(t *testing.T) {
 	_, err = crawlStarted(ctx, db.NewCrawls(pool))
 	require.NoError(t, err)
 	started.Add(1)
-	require.Zero(t, count(t, pool, "pg_class WHERE relispartition AND relname LIKE 'crawl%'"))
+	require.Zero(t, dbtest.Count(t, pool, "pg_class WHERE relispartition AND relname LIKE 'crawl%'"))
 	require.NoError(t, db.Migrate(ctx, migrating, db.GrantTo(pool.Config().ConnConfig.User)))
 	whole()
 }
@@ -157,12 +157,12 @@ func TestCrawlTablesArePartitionedUnderWriters(t *testing.T) {
 // crawlIDs makes the next run the one after last.
 func crawlIDs(t *testing.T, pool *pgxpool.Pool, last int64) {
 	t.Helper()
-	exec(t, owned(t, pool), "SELECT setval(pg_get_serial_sequence('crawl_runs', 'id'), $1)", last)
+	dbtest.Exec(t, owned(t, pool), "SELECT setval(pg_get_serial_sequence('crawl_runs', 'id'), $1)", last)
 }
 
 func crawlParts(t *testing.T, pool *pgxpool.Pool) []string {
 	t.Helper()
-	return query[string](t, pool, "SELECT part::text FROM crawl_partition_list() WHERE lower IS NOT NULL ORDER BY 1")
+	return dbtest.Query[string](t, pool, "SELECT part::text FROM crawl_partition_list() WHERE lower IS NOT NULL ORDER BY 1")
 }
 
 // Runs go with the partition of their range when all of them are old enough. Those that wait for one that goes on are
@@ -179,14 +179,14 @@ func TestCrawlPartitionsExpire(t *testing.T) {
 	require.Len(t, crawlParts(t, pool), 3*4)
 	require.Contains(t, crawlParts(t, pool), "crawl_tries_126")
 
-	old, older := start.Add(-time.Microsecond), start.Add(-retention.CrawlRunsWait-time.Microsecond)
+	old, older := dbtest.Start.Add(-time.Microsecond), dbtest.Start.Add(-retention.CrawlRunsWait-time.Microsecond)
 	fill := func(seed, status string, finished *time.Time) int64 {
 		run := crawlRun(t, pool, seed, status, finished)
 		crawlURLs(t, pool, run, 5)
 		return run
 	}
 	left := func() []string {
-		return query[string](t, pool, `SELECT seed_url || ' ' || (SELECT count(*) FROM crawl_urls WHERE run_id = r.id)
+		return dbtest.Query[string](t, pool, `SELECT seed_url || ' ' || (SELECT count(*) FROM crawl_urls WHERE run_id = r.id)
 			FROM crawl_runs r ORDER BY id`)
 	}
 	fill("old", "COMPLETED", &old)
@@ -196,17 +196,17 @@ func TestCrawlPartitionsExpire(t *testing.T) {
 	base := fill("base", "COMPLETED", &older)
 	crawlIDs(t, pool, 150)
 	compared := fill("compared", "RUNNING", nil)
-	exec(t, pool, "UPDATE crawl_runs SET base_run_id = $1 WHERE id = $2", base, compared)
+	dbtest.Exec(t, pool, "UPDATE crawl_runs SET base_run_id = $1 WHERE id = $2", base, compared)
 
-	require.Equal(t, 5+1, expire(t, pool, retention.CrawlRuns, start))
+	require.Equal(t, 5+1, expire(t, pool, retention.CrawlRuns, dbtest.Start))
 	require.Equal(t, []string{"old 5", "running 5", "base 5", "compared 5"}, left())
-	exec(t, pool, "UPDATE crawl_runs SET status = 'COMPLETED', finished_at = $1 WHERE id = $2", old, running)
-	require.Equal(t, 2*(5+1), expire(t, pool, retention.CrawlRuns, start))
+	dbtest.Exec(t, pool, "UPDATE crawl_runs SET status = 'COMPLETED', finished_at = $1 WHERE id = $2", old, running)
+	require.Equal(t, 2*(5+1), expire(t, pool, retention.CrawlRuns, dbtest.Start))
 	require.Equal(t, []string{"base 5", "compared 5"}, left())
 	require.NotContains(t, strings.Join(crawlParts(t, pool), " "), "_101", "all three went")
-	require.Zero(t, count(t, pool, "crawl_rates WHERE run_id <= $1", running))
-	exec(t, pool, "UPDATE crawl_runs SET status = 'COMPLETED', finished_at = $1 WHERE id = $2", start, compared)
-	require.Equal(t, 5+1, expire(t, pool, retention.CrawlRuns, start))
+	require.Zero(t, dbtest.Count(t, pool, "crawl_rates WHERE run_id <= $1", running))
+	dbtest.Exec(t, pool, "UPDATE crawl_runs SET status = 'COMPLETED', finished_at = $1 WHERE id = $2", dbtest.Start, compared)
+	require.Equal(t, 5+1, expire(t, pool, retention.CrawlRuns, dbtest.Start))
 	require.Equal(t, []string{"compared 5"}, left())
 	require.Len(t, crawlParts(t, pool), 3*2, "one with runs, one that is to come")
 
@@ -214,12 +214,12 @@ func TestCrawlPartitionsExpire(t *testing.T) {
 	more, cursor := true, ""
 	for n := 0; more && n < 20; n++ {
 		var deleted int
-		row := pool.QueryRow(ctx, statement(t, "crawl_expire"), start.Add(time.Hour), cursor, 2)
+		row := pool.QueryRow(ctx, statement(t, "crawl_expire"), dbtest.Start.Add(time.Hour), cursor, 2)
 		require.NoError(t, row.Scan(&cursor, &more, &deleted))
 	}
 	require.Empty(t, left())
 	for _, table := range []string{"crawl_urls", "crawl_links", "crawl_tries", "crawl_rates"} {
-		require.Zero(t, count(t, pool, table), table)
+		require.Zero(t, dbtest.Count(t, pool, table), table)
 	}
 }
 
@@ -236,7 +236,7 @@ func TestCrawlPartitionsOverflow(t *testing.T) {
 		return all[5].Runs, all[5].Strays
 	}
 	crawlIDs(t, pool, 300)
-	files := query[uint32](t, pool, "SELECT 'crawl_urls_default'::regclass::oid")
+	files := dbtest.Query[uint32](t, pool, "SELECT 'crawl_urls_default'::regclass::oid")
 	for more := 1; more > 0; { // a run between any two steps
 		run, err := crawlStarted(ctx, store)
 		require.NoError(t, err)
@@ -254,7 +254,7 @@ func TestCrawlPartitionsOverflow(t *testing.T) {
 	runs, strays := state()
 	require.GreaterOrEqual(t, runs, int64(90))
 	require.Zero(t, strays)
-	require.Equal(t, files, query[uint32](t, pool, "SELECT DISTINCT tableoid::oid FROM crawl_urls"), "no row was moved")
+	require.Equal(t, files, dbtest.Query[uint32](t, pool, "SELECT DISTINCT tableoid::oid FROM crawl_urls"), "no row was moved")
 	require.Equal(t, []string{"crawl_links_101", "crawl_tries_101", "crawl_urls_101"},
 		slices.DeleteFunc(crawlParts(t, pool), func(part string) bool { return !strings.HasSuffix(part, "_101") }))
 	require.Error(t, s.MakePartitions(ctx, time.Now().AddDate(2, 0, 0)), "only about now")
@@ -264,13 +264,13 @@ func TestCrawlPartitionsOverflow(t *testing.T) {
 func TestCrawlPartitionPlans(t *testing.T) {
 	t.Parallel()
 
-	ctx, pool, texts := t.Context(), dbtest.New(t), constants(t)
+	ctx, pool, texts := t.Context(), dbtest.New(t), dbtest.Statements(t)
 	crawlIDs(t, pool, 100)
 	require.NoError(t, db.NewRetention(pool).MakePartitions(ctx, time.Now()))
 	run := crawlRun(t, pool, "run", "RUNNING", nil)
 	require.Equal(t, int64(101), run)
 	crawlURLs(t, pool, run, 2000)
-	exec(t, owned(t, pool), "ANALYZE crawl_urls, crawl_links, crawl_tries")
+	dbtest.Exec(t, owned(t, pool), "ANALYZE crawl_urls, crawl_links, crawl_tries")
 	part := regexp.MustCompile(` on crawl_(urls|links|tries)_(before|default|\d+) `)
 	// looked are the ends of the names of the partitions that a plan reads.
 	looked := func(settings, explain, text string, args ...any) (parts []string, plan string) {
@@ -294,7 +294,7 @@ func TestCrawlPartitionPlans(t *testing.T) {
 	}
 	some := map[uint32]any{
 		pgtype.Int8OID: int64(1), pgtype.Int4OID: int32(1), pgtype.Int8ArrayOID: []int64{1}, pgtype.TextOID: "w",
-		pgtype.TimestamptzOID: start, pgtype.IntervalOID: time.Minute,
+		pgtype.TimestamptzOID: dbtest.Start, pgtype.IntervalOID: time.Minute,
 	}
 	for _, name := range []string{
 		"sqlCrawlDue", "sqlCrawlClaim", "sqlCrawlClaimAgain", "sqlCrawlKeep", "sqlCrawlFinish", "sqlCrawlDiscover", "sqlCrawlConnect",
@@ -339,8 +339,8 @@ func TestCrawlPartitionPlans(t *testing.T) {
 		require.NotContains(t, plan, "Seq Scan on page_removals", name)
 		require.NotContains(t, plan, "Sort  (", name)
 	}
-	exec(t, pool, "UPDATE crawl_runs SET base_run_id = id")
-	keys := query[uuid.UUID](t, pool, "SELECT url_key FROM crawl_urls ORDER BY id LIMIT 3")
+	dbtest.Exec(t, pool, "UPDATE crawl_runs SET base_run_id = id")
+	keys := dbtest.Query[uuid.UUID](t, pool, "SELECT url_key FROM crawl_urls ORDER BY id LIMIT 3")
 	// Where the run comes from a row, the other partitions are in the plan, and are not looked at.
 	for name, args := range map[string][]any{
 		"sqlCrawlStatus": {10}, "sqlCrawlRunList": {nil, nil, 10}, "sqlCrawlRunCounted": {run},

@@ -140,10 +140,10 @@ func TestTablesArePartitionedUnderWriters(t *testing.T) {
 	want := stored.Load() + 200
 	require.Greater(t, before, int64(0), "some were stored while it migrated")
 	for _, table := range []string{"raw_listing_revisions", "listing_events", "audit"} {
-		require.Equal(t, want, count(t, pool, table), table)
+		require.Equal(t, want, dbtest.Count(t, pool, table), table)
 	}
-	require.Equal(t, want, query[int64](t, pool, "SELECT count(DISTINCT id) FROM listing_events")[0])
-	require.Equal(t, want, count(t, pool, "saved_queue"), "the trigger is there once, before and after")
+	require.Equal(t, want, dbtest.Query[int64](t, pool, "SELECT count(DISTINCT id) FROM listing_events")[0])
+	require.Equal(t, want, dbtest.Count(t, pool, "saved_queue"), "the trigger is there once, before and after")
 
 	// Back and forth again, with all rows and the order of their numbers.
 	conn := stdlib.OpenDB(*migrating.Config().ConnConfig)
@@ -153,13 +153,13 @@ func TestTablesArePartitionedUnderWriters(t *testing.T) {
 	_, err = provider.DownTo(ctx, 74)
 	require.NoError(t, err)
 	require.NoError(t, store(ctx, "down-", 0))
-	require.Equal(t, want+1, count(t, pool, "listing_events"))
-	require.Zero(t, count(t, pool, `pg_class
+	require.Equal(t, want+1, dbtest.Count(t, pool, "listing_events"))
+	require.Zero(t, dbtest.Count(t, pool, `pg_class
 		WHERE relispartition AND relkind = 'r' AND relnamespace = 'public'::regnamespace`))
-	require.Equal(t, "down-0", query[string](t, pool, "SELECT action FROM audit ORDER BY id DESC LIMIT 1")[0])
+	require.Equal(t, "down-0", dbtest.Query[string](t, pool, "SELECT action FROM audit ORDER BY id DESC LIMIT 1")[0])
 	require.NoError(t, db.Migrate(ctx, migrating, db.GrantTo(pool.Config().ConnConfig.User)))
 	require.NoError(t, store(ctx, "up-", 0))
-	require.Equal(t, want+2, count(t, pool, "audit"))
+	require.Equal(t, want+2, dbtest.Count(t, pool, "audit"))
 }
 
 // Months that are over are dropped as a whole; what the table was before it had months is deleted row by row, and so
@@ -170,11 +170,11 @@ func TestPartitionsExpire(t *testing.T) {
 	ctx, pool := t.Context(), dbtest.New(t)
 	s := db.NewRetention(pool)
 	l := publishNew(t, pool, "1")
-	exec(t, pool, "DELETE FROM listing_events")
+	dbtest.Exec(t, pool, "DELETE FROM listing_events")
 	month := time.Date(time.Now().Year(), time.Now().Month(), 1, 0, 0, 0, 0, time.UTC).AddDate(0, 6, 0)
 	add := func(ats ...time.Time) {
 		for _, at := range ats {
-			exec(t, pool, `INSERT INTO listing_events (listing_id, revision, kind, at, old_status, new_status)
+			dbtest.Exec(t, pool, `INSERT INTO listing_events (listing_id, revision, kind, at, old_status, new_status)
 				VALUES ($1, 1, 'status', $2, 'active', 'archived')`, l.ID(), at)
 		}
 	}
@@ -186,7 +186,7 @@ func TestPartitionsExpire(t *testing.T) {
 		return all[1].Until, all[1].Strays
 	}
 	parts := func() []string {
-		return query[string](t, pool, `SELECT DISTINCT tableoid::regclass::text FROM listing_events ORDER BY 1`)
+		return dbtest.Query[string](t, pool, `SELECT DISTINCT tableoid::regclass::text FROM listing_events ORDER BY 1`)
 	}
 
 	until, strays := state()
@@ -209,13 +209,13 @@ func TestPartitionsExpire(t *testing.T) {
 	// All months that end until then go, and the rows that are older of the two others.
 	require.Equal(t, 4, expire(t, pool, retention.Events, month.AddDate(0, 1, 6)))
 	require.Equal(t, []string{named(month.AddDate(0, 2, 0)), "listing_events_default"}, parts())
-	require.Zero(t, count(t, pool, "pg_class WHERE relname = $1", named(month)))
+	require.Zero(t, dbtest.Count(t, pool, "pg_class WHERE relname = $1", named(month)))
 	require.Zero(t, expire(t, pool, retention.Events, month.AddDate(0, 1, 6)))
 	require.Equal(t, 1, expire(t, pool, retention.Events, month.AddDate(0, 1, 7)))
 	_, strays = state()
 	require.Zero(t, strays)
 	require.NoError(t, s.MakePartitions(ctx, month), "now the month that was left out")
-	require.Equal(t, int64(1), count(t, pool, "pg_class WHERE relname = $1", named(month.AddDate(0, 1, 0))))
+	require.Equal(t, int64(1), dbtest.Count(t, pool, "pg_class WHERE relname = $1", named(month.AddDate(0, 1, 0))))
 
 	require.Error(t, s.MakePartitions(ctx, month.AddDate(2, 0, 0)), "only about now")
 	_, err := pool.Exec(ctx, "SELECT * FROM partitions_expire('listings', now(), '', 1)")
@@ -312,7 +312,7 @@ func TestStraysBecomeTheirMonth(t *testing.T) {
 			require.NoError(t, add(at), table)
 		}
 		queued := func() int64 { // beyond what is stored
-			return count(t, migrating, "saved_queue") - count(t, migrating, "listing_events WHERE kind = 'price'")
+			return dbtest.Count(t, migrating, "saved_queue") - dbtest.Count(t, migrating, "listing_events WHERE kind = 'price'")
 		}
 		told := queued()
 		var stored atomic.Int64
@@ -345,7 +345,7 @@ func TestStraysBecomeTheirMonth(t *testing.T) {
 		require.NoError(t, add(next.AddDate(2, 0, 0)), table)
 		require.Equal(t, map[string]int64{first: stored.Load() + 2, second: 3, table + "_default": 2}, parts())
 		for _, part := range []string{first, second, table + "_default"} {
-			require.False(t, query[bool](t, working, "SELECT has_table_privilege($1, 'SELECT')", part)[0], part)
+			require.False(t, dbtest.Query[bool](t, working, "SELECT has_table_privilege($1, 'SELECT')", part)[0], part)
 			if table == "audit" {
 				for _, sql := range []string{"DELETE FROM ", "TRUNCATE "} {
 					_, err := migrating.Exec(ctx, sql+part)
@@ -389,12 +389,12 @@ func TestPartitionsOfRoles(t *testing.T) {
 	for _, at := range []time.Time{time.Now(), soon, time.Now().AddDate(3, 0, 0)} {
 		require.NoError(t, db.NewAuditLog(working).Record(ctx, db.AuditEntry{At: at, Actor: "jo", Action: "x", Subject: "x"}))
 	}
-	parts := query[string](t, working, `SELECT c.relname FROM pg_class c JOIN pg_inherits i ON i.inhrelid = c.oid
+	parts := dbtest.Query[string](t, working, `SELECT c.relname FROM pg_class c JOIN pg_inherits i ON i.inhrelid = c.oid
 		WHERE c.relkind = 'r' AND i.inhparent IN ('audit'::regclass, 'listing_events'::regclass)`)
 	require.Greater(t, len(parts), 15)
 	for _, part := range parts {
 		for _, verb := range []string{"SELECT", "INSERT", "UPDATE", "DELETE", "TRUNCATE"} {
-			require.False(t, query[bool](t, working, "SELECT has_table_privilege($1, $2)", part, verb)[0], part+verb)
+			require.False(t, dbtest.Query[bool](t, working, "SELECT has_table_privilege($1, $2)", part, verb)[0], part+verb)
 		}
 		_, err := working.Exec(ctx, "DROP TABLE "+part)
 		require.Error(t, err)
@@ -404,13 +404,13 @@ func TestPartitionsOfRoles(t *testing.T) {
 		_, err = migrating.Exec(ctx, "TRUNCATE "+part)
 		require.ErrorContains(t, err, "the audit is append-only")
 	}
-	for _, part := range query[string](t, migrating, "SELECT DISTINCT tableoid::regclass::text FROM audit") {
+	for _, part := range dbtest.Query[string](t, migrating, "SELECT DISTINCT tableoid::regclass::text FROM audit") {
 		for _, sql := range []string{"DELETE FROM ", "TRUNCATE "} {
 			_, err := migrating.Exec(ctx, sql+part)
 			require.ErrorContains(t, err, "the audit is append-only", part)
 		}
 	}
-	require.Equal(t, int64(3), count(t, working, "audit"))
+	require.Equal(t, int64(3), dbtest.Count(t, working, "audit"))
 	for _, sql := range []string{
 		"SELECT partition_add('audit', 'audit_x', now() + interval '9 years', now() + interval '10 years')",
 		"DELETE FROM audit",
@@ -424,21 +424,21 @@ func TestPartitionsOfRoles(t *testing.T) {
 func TestPartitionPlans(t *testing.T) {
 	t.Parallel()
 
-	ctx, pool, texts := t.Context(), dbtest.New(t), constants(t)
+	ctx, pool, texts := t.Context(), dbtest.New(t), dbtest.Statements(t)
 	l := publishNew(t, pool, "1")
 	later := time.Now().AddDate(0, 5, 0)
 	require.NoError(t, db.NewRetention(pool).MakePartitions(ctx, later))
-	exec(t, pool, `INSERT INTO audit (at, actor, action, subject)
+	dbtest.Exec(t, pool, `INSERT INTO audit (at, actor, action, subject)
 		SELECT now() + n * interval '1 h', 'a' || n % 50, 'x', 's/' || n FROM generate_series(1, 5000) n`)
-	exec(t, pool, `INSERT INTO raw_listings (id, platform, platform_id, url, payload, content_hash, first_scraped_at,
+	dbtest.Exec(t, pool, `INSERT INTO raw_listings (id, platform, platform_id, url, payload, content_hash, first_scraped_at,
 			last_scraped_at, payload_at, revised_at)
 		SELECT gen_random_uuid(), 'p', n::text, '', '{}', '', now(), now(), now(), now() FROM generate_series(1, 500) n`)
-	exec(t, pool, `INSERT INTO listings (id, platform, platform_id, revision, url, title, description, rent_cents, bedrooms,
+	dbtest.Exec(t, pool, `INSERT INTO listings (id, platform, platform_id, revision, url, title, description, rent_cents, bedrooms,
 			details, details_hash, published_at, updated_at)
 		SELECT id, platform, platform_id, 1, '', '', '', 1, 1, '{}', '', now(), now() FROM raw_listings WHERE platform = 'p'`)
-	exec(t, pool, `INSERT INTO listing_events (listing_id, revision, kind, at, old_status, new_status)
+	dbtest.Exec(t, pool, `INSERT INTO listing_events (listing_id, revision, kind, at, old_status, new_status)
 		SELECT id, 1, 'status', now() + n * interval '250 h', 'active', 'claimed' FROM listings, generate_series(1, 20) n`)
-	exec(t, pool, `INSERT INTO raw_listing_revisions (listing_id, revision, content_hash, payload, scraped_at, received_at)
+	dbtest.Exec(t, pool, `INSERT INTO raw_listing_revisions (listing_id, revision, content_hash, payload, scraped_at, received_at)
 		SELECT id, n + 1, '', '{}', now(), now() + n * interval '250 h' FROM raw_listings, generate_series(1, 20) n`)
 	for _, table := range []string{"audit", "listing_events", "raw_listing_revisions", "listings"} {
 		dbtest.Alter(t, pool, "ANALYZE "+table)
@@ -494,7 +494,7 @@ func TestNewestRevisionOutlivesItsMonth(t *testing.T) {
 	full, err := s.Detail(ctx, refOf("1").ID())
 	require.NoError(t, err)
 	require.Len(t, full.Audit.Revisions, 2)
-	require.Equal(t, 2, expire(t, pool, retention.Revisions, after(10)))
+	require.Equal(t, 2, expire(t, pool, retention.Revisions, dbtest.After(10)))
 	left, err := s.Detail(ctx, refOf("1").ID())
 	require.NoError(t, err)
 	require.Equal(t, full.Audit.Revisions[:1], left.Audit.Revisions)
@@ -512,7 +512,7 @@ func TestNothingTwiceInPartitions(t *testing.T) {
 	ctx, pool := t.Context(), dbtest.New(t)
 	s, l := db.NewListings(pool), normalized(refOf("1"))
 	receive(t, s, arrival(l.Ref, "first", 0))
-	require.NoError(t, s.SaveNormalized(ctx, l, payload(1), start))
+	require.NoError(t, s.SaveNormalized(ctx, l, payload(1), dbtest.Start))
 	v, err := s.Load(ctx, l.ID())
 	require.NoError(t, err)
 	now := time.Now()
@@ -520,10 +520,10 @@ func TestNothingTwiceInPartitions(t *testing.T) {
 		_, err := s.Publish(ctx, listing.Publication{Version: v}, runOf(l.Ref), now.AddDate(0, months, 0))
 		require.NoError(t, err)
 	}
-	require.Equal(t, int64(1), count(t, pool, "listing_events"))
+	require.Equal(t, int64(1), dbtest.Count(t, pool, "listing_events"))
 	for _, months := range []int{0, 4} {
-		exec(t, pool, `INSERT INTO raw_listing_revisions (listing_id, revision, content_hash, payload, scraped_at, received_at)
+		dbtest.Exec(t, pool, `INSERT INTO raw_listing_revisions (listing_id, revision, content_hash, payload, scraped_at, received_at)
 			VALUES ($1, -5, '', '{}', now(), $2) ON CONFLICT DO NOTHING`, l.ID(), now.AddDate(0, months, 0))
 	}
-	require.Equal(t, int64(1), count(t, pool, "raw_listing_revisions WHERE revision = -5"))
+	require.Equal(t, int64(1), dbtest.Count(t, pool, "raw_listing_revisions WHERE revision = -5"))
 }

@@ -24,9 +24,9 @@ func tenantsWithSegments(t *testing.T, pool *pgxpool.Pool, ids ...string) {
 
 	for _, id := range ids {
 		require.NoError(t, db.NewTenants(pool).Create(t.Context(), db.Tenant{
-			ID: id, Name: id, Tier: campaign.Standard, Region: "CA", CreatedAt: start,
+			ID: id, Name: id, Tier: campaign.Standard, Region: "CA", CreatedAt: dbtest.Start,
 		}, "test"))
-		_, err := db.NewContacts(pool, nil).PutSegment(t.Context(), id, db.Segment{ID: uuid.New(), Name: id}, "test", start)
+		_, err := db.NewContacts(pool, nil).PutSegment(t.Context(), id, db.Segment{ID: uuid.New(), Name: id}, "test", dbtest.Start)
 		require.NoError(t, err)
 	}
 }

@@ -21,7 +21,7 @@ func TestTenantQuotas(t *testing.T) {
 	t.Parallel()
 	s := db.NewTenants(dbtest.New(t))
 	require.NoError(t, s.Create(t.Context(), db.Tenant{
-		ID: "acme", Name: "Acme", Tier: "standard", CreatedAt: start, Quotas: db.Quotas{MaxLists: new(int64(0))},
+		ID: "acme", Name: "Acme", Tier: "standard", CreatedAt: dbtest.Start, Quotas: db.Quotas{MaxLists: new(int64(0))},
 	}, "test"))
 	got, err := s.Get(t.Context(), "acme")
 	require.NoError(t, err)
@@ -29,9 +29,9 @@ func TestTenantQuotas(t *testing.T) {
 		MaxSearches: new(int64(200)), MaxNoticesDay: new(int64(10_000)), MaxLists: new(int64(0)),
 		MaxSegments: new(int64(500)), MaxBytes: new(int64(20 << 30)),
 	}, got.Quotas)
-	_, err = s.Change(t.Context(), "acme", "test", after(1), func(t *db.Tenant) { t.MaxBytes = new(int64(-1)) })
-	requireClass(t, fault.Invalid, err)
-	_, err = s.Change(t.Context(), "acme", "test", after(1), func(t *db.Tenant) { t.MaxSearches = nil })
+	_, err = s.Change(t.Context(), "acme", "test", dbtest.After(1), func(t *db.Tenant) { t.MaxBytes = new(int64(-1)) })
+	dbtest.RequireClass(t, fault.Invalid, err)
+	_, err = s.Change(t.Context(), "acme", "test", dbtest.After(1), func(t *db.Tenant) { t.MaxSearches = nil })
 	require.NoError(t, err)
 	got, err = s.Get(t.Context(), "acme")
 	require.NoError(t, err)
@@ -42,7 +42,7 @@ func TestTenantQuotas(t *testing.T) {
 func (w *telling) limits(t *testing.T, change func(*db.Tenant)) {
 	t.Helper()
 
-	_, err := db.NewTenants(w.pool).Change(t.Context(), "acme", "test", start, change)
+	_, err := db.NewTenants(w.pool).Change(t.Context(), "acme", "test", dbtest.Start, change)
 	require.NoError(t, err)
 }
 
@@ -55,31 +55,31 @@ func TestQuotasOfThings(t *testing.T) {
 	})
 	id := w.search(t, "one", saved.Criteria{})
 	err := w.Add(t.Context(), saved.Search{
-		ID: uuid.New(), Tenant: "acme", Name: "two", Kinds: saved.Kinds, State: saved.Active, Since: start, CreatedAt: start,
+		ID: uuid.New(), Tenant: "acme", Name: "two", Kinds: saved.Kinds, State: saved.Active, Since: dbtest.Start, CreatedAt: dbtest.Start,
 	}, nil, "test")
-	requireClass(t, fault.Conflict, err)
+	dbtest.RequireClass(t, fault.Conflict, err)
 	require.ErrorContains(t, err, "max_searches")
-	require.NoError(t, w.Change(t.Context(), "acme", id, "test", after(1), func(s *saved.Search) { s.Name = "1" }))
+	require.NoError(t, w.Change(t.Context(), "acme", id, "test", dbtest.After(1), func(s *saved.Search) { s.Name = "1" }))
 
 	people := db.NewContacts(w.pool, nil)
 	for range 2 {
-		_, err = people.CreateList(t.Context(), "acme", "one", "test", start)
+		_, err = people.CreateList(t.Context(), "acme", "one", "test", dbtest.Start)
 		require.NoError(t, err)
 	}
-	_, err = people.CreateList(t.Context(), "acme", "two", "test", start)
-	requireClass(t, fault.Conflict, err)
+	_, err = people.CreateList(t.Context(), "acme", "two", "test", dbtest.Start)
+	dbtest.RequireClass(t, fault.Conflict, err)
 	require.ErrorContains(t, err, "max_lists")
 
 	segment := db.Segment{ID: uuid.New(), Name: "one", Filter: contact.Filter{Tag: "a"}}
 	for range 2 {
-		_, err = people.PutSegment(t.Context(), "acme", segment, "test", start)
+		_, err = people.PutSegment(t.Context(), "acme", segment, "test", dbtest.Start)
 		require.NoError(t, err)
 	}
 	segment.ID, segment.Name = uuid.New(), "two"
-	_, err = people.PutSegment(t.Context(), "acme", segment, "test", start)
-	requireClass(t, fault.Conflict, err)
+	_, err = people.PutSegment(t.Context(), "acme", segment, "test", dbtest.Start)
+	dbtest.RequireClass(t, fault.Conflict, err)
 	require.ErrorContains(t, err, "max_segments")
-	_, err = people.PutSegment(t.Context(), "other", segment, "test", start)
+	_, err = people.PutSegment(t.Context(), "other", segment, "test", dbtest.Start)
 	require.NoError(t, err)
 }
 
@@ -96,16 +96,16 @@ func TestSavedSlots(t *testing.T) {
 	second := w.search(t, "second", wide)
 	for _, err := range []error{
 		w.Add(t.Context(), saved.Search{
-			ID: uuid.New(), Tenant: "other", Name: "third", Kinds: saved.Kinds, State: saved.Active, Since: start, CreatedAt: start,
+			ID: uuid.New(), Tenant: "other", Name: "third", Kinds: saved.Kinds, State: saved.Active, Since: dbtest.Start, CreatedAt: dbtest.Start,
 		}, nil, "test"),
-		w.Change(t.Context(), "acme", second, "test", after(1), func(s *saved.Search) {
+		w.Change(t.Context(), "acme", second, "test", dbtest.After(1), func(s *saved.Search) {
 			s.Filter.Bedrooms = append(s.Filter.Bedrooms, 3)
 		}),
 	} {
-		requireClass(t, fault.Conflict, err)
+		dbtest.RequireClass(t, fault.Conflict, err)
 		require.ErrorContains(t, err, "no room")
 	}
-	require.NoError(t, w.Delete(t.Context(), "acme", id, "test", after(1)))
+	require.NoError(t, w.Delete(t.Context(), "acme", id, "test", dbtest.After(1)))
 	w.search(t, "third", saved.Criteria{})
 }
 
@@ -154,9 +154,9 @@ func TestTargetsThatFail(t *testing.T) {
 		for _, n := range w.begun(t, at+1) {
 			var err error
 			if fail {
-				err = w.FailNotice(t.Context(), "acme", n.ID, fault.Transient, "HTTP 500", after(at+1))
+				err = w.FailNotice(t.Context(), "acme", n.ID, fault.Transient, "HTTP 500", dbtest.After(at+1))
 			} else {
-				err = w.EndNotice(t.Context(), "acme", n.ID, "sent", "", after(at+1))
+				err = w.EndNotice(t.Context(), "acme", n.ID, "sent", "", dbtest.After(at+1))
 			}
 			require.NoError(t, err)
 		}
@@ -186,7 +186,7 @@ func TestUploadsRoom(t *testing.T) {
 	}
 	add := func(state db.UploadState) db.Upload {
 		u, err := s.Create(t.Context(), db.Upload{
-			ID: uuid.New(), Tenant: "acme", Blob: uuid.NewString(), Bytes: 100, SHA256: []byte{1}, CreatedAt: start, State: state,
+			ID: uuid.New(), Tenant: "acme", Blob: uuid.NewString(), Bytes: 100, SHA256: []byte{1}, CreatedAt: dbtest.Start, State: state,
 			CreatedBy: "test", FileName: "a.csv",
 		})
 		require.NoError(t, err)
@@ -197,15 +197,15 @@ func TestUploadsRoom(t *testing.T) {
 	u := add(db.UploadReceived)
 	require.EqualValues(t, 800, room())
 	require.NoError(t, s.Copied(t.Context(), "acme", u.ID, 900))
-	require.NoError(t, s.Planned(t.Context(), "acme", u.ID, json.RawMessage("{}"), "copy", after(1)))
+	require.NoError(t, s.Planned(t.Context(), "acme", u.ID, json.RawMessage("{}"), "copy", dbtest.After(1)))
 	require.EqualValues(t, -100, room())
 	anew, err := s.Room(t.Context(), "acme", u.ID)
 	require.NoError(t, err)
 	require.EqualValues(t, 800, *anew, "its copy is made anew")
-	_, err = s.Cancel(t.Context(), "acme", u.ID, "test", after(2))
+	_, err = s.Cancel(t.Context(), "acme", u.ID, "test", dbtest.After(2))
 	require.NoError(t, err)
 	for more := true; more; {
-		more, err = s.Sweep(t.Context(), "acme", u.ID, 10, after(3))
+		more, err = s.Sweep(t.Context(), "acme", u.ID, 10, dbtest.After(3))
 		require.NoError(t, err)
 	}
 	require.EqualValues(t, 800, room())

@@ -379,3 +379,22 @@ func blobDelete(ctx context.Context, tx pgx.Tx, key string, now time.Time,
 	_, err = tx.Exec(ctx, sqlBlobUnmark, key)
 	return deleted, err
 }
+
+const sqlDraftSecretsExpire = `
+WITH gone AS (
+    DELETE FROM draft_secrets WHERE $2::text = '' AND event_id IN (
+        SELECT event_id FROM draft_secrets WHERE sealed_at < $1 ORDER BY sealed_at LIMIT $3)
+    RETURNING 1
+)
+SELECT '', (SELECT count(*) FROM gone) = $3, (SELECT count(*) FROM gone)`
+
+const sqlRemovalsExpire = `
+WITH looked AS (
+    SELECT url_key FROM page_removals
+    WHERE url_key > coalesce(nullif($2::text, ''), '00000000-0000-0000-0000-000000000000')::uuid
+    ORDER BY url_key LIMIT $3
+), gone AS (
+    DELETE FROM page_removals x USING looked k WHERE x.url_key = k.url_key AND x.stored_at < $1 RETURNING 1
+)
+SELECT coalesce((SELECT url_key::text FROM looked ORDER BY url_key DESC LIMIT 1), $2),
+    (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`

@@ -83,3 +83,15 @@ func (s *Retention) expireCrawlRuns(ctx context.Context, before time.Time, curso
 	})
 	return step, err
 }
+
+// The statements below look up a few rows of a large table by its indexes. Each is planned anew, for the size that
+// the table has now: a plan that was made when it was nearly empty reads all rows of the run for each that is looked
+// up, and would be kept until the table is analyzed (for the same reason run_id has no statistics). A LATERAL with a
+// LIMIT, or an ANY, leaves the planner no join that reads more. Compiling a plan would cost more than running it. The
+// settings hold until the end of the transaction.
+const sqlCrawlPlan = `SELECT set_config('plan_cache_mode', 'force_custom_plan', true), ` + sqlCrawlByIndex
+
+// sqlCrawlByIndex are the settings that leave the planner with loops over scans of indexes.
+const sqlCrawlByIndex = `set_config(name, 'off', true)
+FROM unnest(ARRAY['jit', 'enable_seqscan', 'enable_bitmapscan', 'enable_hashjoin', 'enable_mergejoin',
+    'enable_material', 'enable_sort']) AS s(name)`

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/retention"
@@ -126,7 +127,7 @@ var ofTenants = map[string]struct {
 		} {
 			id := uuid.New()
 			m.exec(t, `INSERT INTO saved_deliveries (id, tenant, target, due_at, state, reason, finished_at)
-				VALUES ($1, 'acme', $2, $3, $4, $5, $6)`, id, target, start.Add(time.Duration(n)*time.Second), d.state, d.name, d.finished)
+				VALUES ($1, 'acme', $2, $3, $4, $5, $6)`, id, target, dbtest.Start.Add(time.Duration(n)*time.Second), d.state, d.name, d.finished)
 			if d.name == "f can be replayed" {
 				require.NoError(t, db.NewSaved(m.pool).FailNotice(t.Context(), "acme", id, fault.Transient, d.name, old))
 			}
@@ -191,7 +192,7 @@ func (m *mailing) searching(t *testing.T) (target uuid.UUID) {
 
 	target = uuid.New()
 	s := saved.Search{
-		ID: uuid.New(), Tenant: "acme", Name: "search", Kinds: saved.Kinds, State: saved.Active, Since: start, CreatedAt: start,
+		ID: uuid.New(), Tenant: "acme", Name: "search", Kinds: saved.Kinds, State: saved.Active, Since: dbtest.Start, CreatedAt: dbtest.Start,
 	}
 	require.NoError(t, db.NewSaved(m.pool).Add(t.Context(), s, []db.NewTarget{{
 		SavedTarget: db.SavedTarget{ID: target, Kind: saved.Feed}, Token: sum("feed"),
@@ -219,7 +220,7 @@ func (m *mailing) upload(t *testing.T, name, state string, finished *time.Time, 
 
 	id = uuid.New()
 	m.exec(t, `INSERT INTO uploads (id, tenant, file_name, blob, copy, bytes, sha256, state, created_by, created_at, finished_at)
-		VALUES ($1, 'acme', $2, 'blob of ' || $2::text, 'copy', 1, '', $3, '', $4, $5)`, id, name, state, start.AddDate(0, 0, -9), finished)
+		VALUES ($1, 'acme', $2, 'blob of ' || $2::text, 'copy', 1, '', $3, '', $4, $5)`, id, name, state, dbtest.Start.AddDate(0, 0, -9), finished)
 	m.exec(t, `INSERT INTO upload_errors (tenant, upload, row, line, problems, record)
 		SELECT 'acme', $1, n, n, '[]', '{}' FROM generate_series(1, $2::int) n`, id, refused)
 	return id
@@ -233,11 +234,11 @@ func TestDeleteExpiredOfTenants(t *testing.T) {
 			t.Parallel()
 
 			m := newMailing(t)
-			require.Zero(t, expire(t, m.pool, kind, start), "of empty tables")
-			test.fill(t, m, start.Add(-time.Microsecond), start)
-			require.Equal(t, test.deleted, expire(t, m.pool, kind, start))
+			require.Zero(t, expire(t, m.pool, kind, dbtest.Start), "of empty tables")
+			test.fill(t, m, dbtest.Start.Add(-time.Microsecond), dbtest.Start)
+			require.Equal(t, test.deleted, expire(t, m.pool, kind, dbtest.Start))
 			require.Equal(t, test.want, m.lines(t, test.left))
-			require.Zero(t, expire(t, m.pool, kind, start), "of what must stay")
+			require.Zero(t, expire(t, m.pool, kind, dbtest.Start), "of what must stay")
 			require.Equal(t, test.want, m.lines(t, test.left))
 		})
 	}
@@ -282,15 +283,15 @@ func TestUploadedFilesAreUsed(t *testing.T) {
 
 	m := newMailing(t)
 	r := db.NewRetention(m.pool)
-	m.upload(t, "a", "done", &start, 0)
+	m.upload(t, "a", "done", &dbtest.Start, 0)
 	m.exec(t, "UPDATE uploads SET blob = 'uploads/01/file'")
 	keys := []string{"uploads/01/file", "uploads/02/file"}
-	n, err := r.MarkUnused(t.Context(), keys, start)
+	n, err := r.MarkUnused(t.Context(), keys, dbtest.Start)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
-	m.exec(t, "INSERT INTO unused_blobs VALUES ('uploads/01/file', $1)", start)
+	m.exec(t, "INSERT INTO unused_blobs VALUES ('uploads/01/file', $1)", dbtest.Start)
 	f := files{names: map[string]bool{}}
-	step, err := r.DeleteUnused(t.Context(), start, "", 10, f.remove)
+	step, err := r.DeleteUnused(t.Context(), dbtest.Start, "", 10, f.remove)
 	require.NoError(t, err)
 	require.Equal(t, 1, step.Deleted)
 	require.Equal(t, keys[1:], f.removed)

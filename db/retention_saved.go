@@ -100,3 +100,10 @@ WITH looked AS (
 )
 SELECT coalesce((SELECT max(version)::text FROM looked), $2),
     (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`
+
+// Rows that are being compared are deleted by that. Waiting for it, with the listing locked, could be a deadlock.
+const sqlSavedForget = `
+DELETE FROM saved_queue WHERE event IN (
+    SELECT event FROM saved_queue WHERE listing = ANY ($1) FOR UPDATE SKIP LOCKED)`
+
+const sqlSavedTurn = `SELECT pg_advisory_xact_lock(1935763828, 1)`

@@ -20,13 +20,6 @@ import (
 	"github.com/mtlrent/conveyor/domain/scrape"
 )
 
-// exec runs statements.
-func exec(t testing.TB, pool *pgxpool.Pool, sql string, args ...any) {
-	t.Helper()
-	_, err := pool.Exec(t.Context(), sql, args...)
-	require.NoError(t, err, sql)
-}
-
 // expire deletes what is of a kind and older than before, two rows a step, and returns how many that were.
 func expire(t testing.TB, pool *pgxpool.Pool, kind string, before time.Time) (deleted int) {
 	t.Helper()
@@ -47,8 +40,8 @@ func expire(t testing.TB, pool *pgxpool.Pool, kind string, before time.Time) (de
 func TestDeleteExpired(t *testing.T) {
 	t.Parallel()
 
-	limit := start
-	old, edge := start.Add(-time.Microsecond), start
+	limit := dbtest.Start
+	old, edge := dbtest.Start.Add(-time.Microsecond), dbtest.Start
 	year := time.Now().AddDate(-1, 0, 0).Truncate(time.Second) // of the audit nothing younger than 90 days is ever deleted
 	cases := map[string]struct {
 		fill    func(t *testing.T, pool *pgxpool.Pool)
@@ -70,9 +63,9 @@ func TestDeleteExpired(t *testing.T) {
 			ORDER BY platform_id`, []string{"3 1", "3 2", "3 3"}},
 		retention.Events: {func(t *testing.T, pool *pgxpool.Pool) {
 			publishNew(t, pool, "1")
-			exec(t, pool, "DELETE FROM listing_events")
+			dbtest.Exec(t, pool, "DELETE FROM listing_events")
 			for _, at := range []time.Time{old.Add(-time.Hour), old, old, edge, edge.Add(time.Hour)} {
-				exec(t, pool, `INSERT INTO listing_events (listing_id, revision, kind, at, old_status, new_status)
+				dbtest.Exec(t, pool, `INSERT INTO listing_events (listing_id, revision, kind, at, old_status, new_status)
 					VALUES ($1, 1, 'status', $2, 'active', 'archived')`, refOf("1").ID(), at)
 			}
 		}, 3, `SELECT count(*)::text FROM listing_events`, []string{"2"}},
@@ -80,7 +73,7 @@ func TestDeleteExpired(t *testing.T) {
 			archived(t, pool, dead("open", 0), dead("resolved", 0), dead("edge", 0), dead("discarded", 0), dead("sent", 0),
 				dead("unsent", 0), dead("replayed lately", 0))
 			set := func(name, state string, last time.Time, replayed *time.Time) {
-				exec(t, pool, `UPDATE dead_letters SET state = $2, last_at = $3, replayed_at = $4, replay_id = gen_random_uuid()
+				dbtest.Exec(t, pool, `UPDATE dead_letters SET state = $2, last_at = $3, replayed_at = $4, replay_id = gen_random_uuid()
 					WHERE message_id = 'm-' || $1::text`, name, state, last, replayed)
 			}
 			set("open", "open", old, nil)
@@ -90,7 +83,7 @@ func TestDeleteExpired(t *testing.T) {
 			set("sent", "replayed", old, &old)
 			set("unsent", "replayed", old, &old)
 			set("replayed lately", "replayed", old, &edge)
-			exec(t, pool, `INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at)
+			dbtest.Exec(t, pool, `INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at)
 				SELECT replay_id, 'dead-letters', '', queue, body, now() FROM dead_letters WHERE message_id = 'm-unsent'`)
 		}, 3, `SELECT substr(message_id, 3) FROM dead_letters ORDER BY 1`,
 			[]string{"edge", "open", "replayed lately", "unsent"}},
@@ -109,7 +102,7 @@ func TestDeleteExpired(t *testing.T) {
 				require.NoError(t, db.NewDrafts(pool).RequestDraft(t.Context(), r, db.Sealed{}, "olga",
 					db.Target{RoutingKey: "q"}, at))
 			}
-			exec(t, pool, `UPDATE outbox SET published_at = now() WHERE message_id = $1`, uuid.NewSHA1(uuid.Nil, []byte{0}))
+			dbtest.Exec(t, pool, `UPDATE outbox SET published_at = now() WHERE message_id = $1`, uuid.NewSHA1(uuid.Nil, []byte{0}))
 		}, 1, `SELECT out_dir FROM draft_requests ORDER BY 1`, []string{"1", "2"}},
 		retention.DraftSecrets: {func(t *testing.T, pool *pgxpool.Pool) {
 			for n, at := range []time.Time{old, edge, old.Add(-time.Hour)} {
@@ -122,26 +115,26 @@ func TestDeleteExpired(t *testing.T) {
 				id := uuid.NewSHA1(uuid.Nil, []byte{byte(n)})
 				require.NoError(t, db.NewReplays(pool).OpenReplay(t.Context(), listing.Replay{
 					ID: id, Stage: "normalize", Rate: n + 1, By: "olga", At: old}))
-				exec(t, pool, `UPDATE replays SET ended_at = $2, state = CASE WHEN $2::timestamptz IS NULL THEN state ELSE 'failed' END
+				dbtest.Exec(t, pool, `UPDATE replays SET ended_at = $2, state = CASE WHEN $2::timestamptz IS NULL THEN state ELSE 'failed' END
 					WHERE id = $1`, id, ended)
-				exec(t, pool, `INSERT INTO replay_items VALUES ($1, gen_random_uuid(), 0, now())`, id)
+				dbtest.Exec(t, pool, `INSERT INTO replay_items VALUES ($1, gen_random_uuid(), 0, now())`, id)
 			}
 		}, 1, `SELECT rate::text FROM replays JOIN replay_items ON replay_id = id ORDER BY 1`, []string{"1", "3"}},
 		retention.Cycles: {func(t *testing.T, pool *pgxpool.Pool) {
 			platforms(t, pool, "kangalou", "kijiji")
-			exec(t, pool, `INSERT INTO platform_cycles (platform, cycle, started_at, ended_at)
+			dbtest.Exec(t, pool, `INSERT INTO platform_cycles (platform, cycle, started_at, ended_at)
 				SELECT p, n, now(), CASE WHEN n = 2 THEN NULL WHEN n = 3 THEN $2::timestamptz ELSE $1 END
 				FROM generate_series(1, 15) n, unnest(ARRAY['kijiji', 'kangalou']) p`, old, edge)
 		}, 6, `SELECT platform || ' ' || min(cycle) || ' ' || count(*) FROM platform_cycles GROUP BY platform ORDER BY 1`,
 			[]string{"kangalou 2 12", "kijiji 2 12"}},
 		retention.Removals: {func(t *testing.T, pool *pgxpool.Pool) {
 			for n, at := range []time.Time{old.Add(-time.Hour), old, edge, old} {
-				exec(t, pool, `INSERT INTO page_removals (url_key, removed_at, stored_at)
+				dbtest.Exec(t, pool, `INSERT INTO page_removals (url_key, removed_at, stored_at)
 					VALUES (('00000000-0000-0000-0000-00000000000' || $1::int)::uuid, $2, $3)`, n+1, edge, at)
 			}
 		}, 3, `SELECT right(url_key::text, 1) FROM page_removals`, []string{"3"}},
 		retention.Seen: {func(t *testing.T, pool *pgxpool.Pool) {
-			exec(t, pool, `INSERT INTO platform_adverts (platform, platform_id, url, fingerprint, seen_at, seen_cycle, visited_at)
+			dbtest.Exec(t, pool, `INSERT INTO platform_adverts (platform, platform_id, url, fingerprint, seen_at, seen_cycle, visited_at)
 				VALUES ('kijiji', 'a', '', '', $1, 1, NULL), ('kijiji', 'b', '', '', $1, 1, $1), ('kijiji', 'c', '', '', $1, 1, $2),
 					('kangalou', 'a', '', '', $1, 1, $1), ('kijiji', 'd', '', '', $2, 1, $1)`, old, edge)
 		}, 3, `SELECT platform_id FROM platform_adverts ORDER BY 1`, []string{"c", "d"}},
@@ -150,7 +143,7 @@ func TestDeleteExpired(t *testing.T) {
 				publishNew(t, pool, id)
 			}
 			set := func(id, status string, at time.Time) {
-				exec(t, pool, "UPDATE listings SET status = $2, updated_at = $3 WHERE platform_id = $1", id, status, at)
+				dbtest.Exec(t, pool, "UPDATE listings SET status = $2, updated_at = $3 WHERE platform_id = $1", id, status, at)
 			}
 			set("1", "archived", old)
 			set("2", "archived", edge)
@@ -161,19 +154,19 @@ func TestDeleteExpired(t *testing.T) {
 		retention.Adverts: {func(t *testing.T, pool *pgxpool.Pool) {
 			for _, id := range []string{"gone", "seen", "active", "claimed", "working"} {
 				publishNew(t, pool, id)
-				exec(t, pool, "UPDATE listings SET status = $2 WHERE platform_id = $1", id,
+				dbtest.Exec(t, pool, "UPDATE listings SET status = $2 WHERE platform_id = $1", id,
 					map[string]string{"active": "active", "claimed": "claimed"}[id]+strings.Repeat("archived",
 						map[string]int{"gone": 1, "seen": 1, "working": 1}[id]))
 			}
 			receive(t, db.NewListings(pool), arrival(refOf("rejected"), "a", 0))
 			receive(t, db.NewListings(pool), arrival(refOf("new"), "a", 0))
-			exec(t, pool, "UPDATE raw_listings SET first_scraped_at = $1, last_scraped_at = $1", old)
-			exec(t, pool, "UPDATE raw_listings SET last_scraped_at = $1 WHERE platform_id = 'seen'", edge)
-			exec(t, pool, "UPDATE raw_listings SET settled_revision = 0 WHERE platform_id IN ('working', 'new')")
-			exec(t, pool, "UPDATE raw_listings SET settled_revision = 1, status = 'rejected' WHERE platform_id = 'rejected'")
-			exec(t, pool, `INSERT INTO replays (id, stage, filter, rate, total, started_by, created_at, updated_at)
+			dbtest.Exec(t, pool, "UPDATE raw_listings SET first_scraped_at = $1, last_scraped_at = $1", old)
+			dbtest.Exec(t, pool, "UPDATE raw_listings SET last_scraped_at = $1 WHERE platform_id = 'seen'", edge)
+			dbtest.Exec(t, pool, "UPDATE raw_listings SET settled_revision = 0 WHERE platform_id IN ('working', 'new')")
+			dbtest.Exec(t, pool, "UPDATE raw_listings SET settled_revision = 1, status = 'rejected' WHERE platform_id = 'rejected'")
+			dbtest.Exec(t, pool, `INSERT INTO replays (id, stage, filter, rate, total, started_by, created_at, updated_at)
 				VALUES ($1, 'import', '{}', 1, 1, '', now(), now())`, uuid.Nil)
-			exec(t, pool, "INSERT INTO replay_items SELECT $1, id, 0, now() FROM raw_listings WHERE platform_id = 'gone'", uuid.Nil)
+			dbtest.Exec(t, pool, "INSERT INTO replay_items SELECT $1, id, 0, now() FROM raw_listings WHERE platform_id = 'gone'", uuid.Nil)
 		}, 2, `SELECT r.platform_id || ' ' || (SELECT count(*) FROM raw_listing_revisions WHERE listing_id = r.id) || ' ' ||
 				(SELECT count(*) FROM replay_items) FROM raw_listings r ORDER BY 1`,
 			[]string{"active 1 0", "claimed 1 0", "new 1 0", "seen 1 0", "working 1 0"}},
@@ -188,7 +181,7 @@ func TestDeleteExpired(t *testing.T) {
 				crawled := crawlRun(t, pool, r.seed, r.status, r.finished)
 				crawlURLs(t, pool, crawled, 5)
 			}
-			exec(t, pool, `UPDATE crawl_runs SET base_run_id = (SELECT id FROM crawl_runs WHERE seed_url = 'base')
+			dbtest.Exec(t, pool, `UPDATE crawl_runs SET base_run_id = (SELECT id FROM crawl_runs WHERE seed_url = 'base')
 				WHERE seed_url = 'running'`)
 		}, 2 * (5 + 1), `SELECT seed_url || ' ' || (SELECT count(*) FROM crawl_urls WHERE run_id = r.id) || ' ' ||
 				(SELECT count(*) FROM crawl_links WHERE run_id = r.id) || ' ' ||
@@ -196,7 +189,7 @@ func TestDeleteExpired(t *testing.T) {
 				(SELECT count(*) FROM crawl_rates WHERE run_id = r.id) FROM crawl_runs r ORDER BY 1`,
 			[]string{"base 5 5 10 5", "edge 5 5 10 5", "reopened 5 5 10 5", "running 5 5 10 5"}},
 		retention.Audit: {func(t *testing.T, pool *pgxpool.Pool) {
-			exec(t, pool, `INSERT INTO audit (at, actor, action, subject) VALUES ($1, 'old', '', ''), ($2, 'edge', '', '')`,
+			dbtest.Exec(t, pool, `INSERT INTO audit (at, actor, action, subject) VALUES ($1, 'old', '', ''), ($2, 'edge', '', '')`,
 				year.Add(-time.Microsecond), year)
 		}, 1, `SELECT actor FROM audit`, []string{"edge"}},
 	}
@@ -212,9 +205,9 @@ func TestDeleteExpired(t *testing.T) {
 			require.Zero(t, expire(t, pool, kind, limit), "of an empty table")
 			test.fill(t, pool)
 			require.Equal(t, test.deleted, expire(t, pool, kind, limit))
-			require.Equal(t, test.want, query[string](t, pool, test.left))
+			require.Equal(t, test.want, dbtest.Query[string](t, pool, test.left))
 			require.Zero(t, expire(t, pool, kind, limit), "of what must stay")
-			require.Equal(t, test.want, query[string](t, pool, test.left))
+			require.Equal(t, test.want, dbtest.Query[string](t, pool, test.left))
 		})
 	}
 	for _, kind := range retention.Kinds {
@@ -232,22 +225,22 @@ func crawlRun(t testing.TB, pool *pgxpool.Pool, seed, status string, finished *t
 	require.NoError(t, pool.QueryRow(t.Context(), `
 		INSERT INTO crawl_runs (seed_url, normalized_seed_url, root_url, allowed_hosts, run_config, status, created_at,
 			updated_at, finished_at)
-		VALUES ($1, $1, $1, '{}', '{}', $2, $3, $3, $4) RETURNING id`, seed, status, start, finished).Scan(&id))
+		VALUES ($1, $1, $1, '{}', '{}', $2, $3, $3, $4) RETURNING id`, seed, status, dbtest.Start, finished).Scan(&id))
 	return id
 }
 
 // crawlURLs gives a run n visited URLs, each with its links, two tries, a stored body and a slice of the pace.
 func crawlURLs(t testing.TB, pool *pgxpool.Pool, run int64, n int) {
 	t.Helper()
-	exec(t, pool, `
+	dbtest.Exec(t, pool, `
 		INSERT INTO crawl_urls (run_id, url_key, seq, depth, created_at, updated_at, status, host, normalized_url, body_key)
 		SELECT $1::bigint, md5(i::text)::uuid, i, 0, $3, $3, 'VISITED', 'h', 'http://h/' || i, 'warc/' || $1::bigint || i
-		FROM generate_series(1, $2) i`, run, n, start)
-	exec(t, pool, `INSERT INTO crawl_links SELECT run_id, id, ARRAY[id] FROM crawl_urls WHERE run_id = $1`, run)
-	exec(t, pool, `INSERT INTO crawl_tries (run_id, url_id, try, at, worker)
-		SELECT run_id, id, try, $2, '' FROM crawl_urls, generate_series(1, 2) try WHERE run_id = $1`, run, start)
-	exec(t, pool, `INSERT INTO crawl_rates (run_id, at, fetches, finished, failed, bytes, took_ms)
-		SELECT $1, $3::timestamptz + i * interval '10 s', 1, 1, 0, 0, 0 FROM generate_series(1, $2) i`, run, n, start)
+		FROM generate_series(1, $2) i`, run, n, dbtest.Start)
+	dbtest.Exec(t, pool, `INSERT INTO crawl_links SELECT run_id, id, ARRAY[id] FROM crawl_urls WHERE run_id = $1`, run)
+	dbtest.Exec(t, pool, `INSERT INTO crawl_tries (run_id, url_id, try, at, worker)
+		SELECT run_id, id, try, $2, '' FROM crawl_urls, generate_series(1, 2) try WHERE run_id = $1`, run, dbtest.Start)
+	dbtest.Exec(t, pool, `INSERT INTO crawl_rates (run_id, at, fetches, finished, failed, bytes, took_ms)
+		SELECT $1, $3::timestamptz + i * interval '10 s', 1, 1, 0, 0, 0 FROM generate_series(1, $2) i`, run, n, dbtest.Start)
 }
 
 // A large run is deleted in small steps, none of which goes through what the others have deleted.
@@ -255,23 +248,23 @@ func TestLargeCrawlRunExpires(t *testing.T) {
 	t.Parallel()
 
 	pool := dbtest.New(t)
-	crawlURLs(t, pool, crawlRun(t, pool, "large", "COMPLETED", new(start.Add(-time.Hour))), 5000)
+	crawlURLs(t, pool, crawlRun(t, pool, "large", "COMPLETED", new(dbtest.Start.Add(-time.Hour))), 5000)
 	r, cursor, deleted, last := db.NewRetention(pool), "", 0, 5001
 	for range 12 {
-		step, err := r.DeleteExpired(t.Context(), retention.CrawlRuns, start, cursor, 500)
+		step, err := r.DeleteExpired(t.Context(), retention.CrawlRuns, dbtest.Start, cursor, 500)
 		require.NoError(t, err)
 		require.LessOrEqual(t, step.Deleted, 501)
 		deleted, cursor = deleted+step.Deleted, step.Cursor
 		if !step.More {
 			break
 		}
-		left := int(count(t, pool, "crawl_urls") + count(t, pool, "crawl_runs"))
+		left := int(dbtest.Count(t, pool, "crawl_urls") + dbtest.Count(t, pool, "crawl_runs"))
 		require.Less(t, left, last)
 		last = left
 	}
 	require.Equal(t, 5001, deleted)
 	for _, table := range []string{"crawl_runs", "crawl_urls", "crawl_links", "crawl_tries", "crawl_rates"} {
-		require.Zero(t, count(t, pool, table), table)
+		require.Zero(t, dbtest.Count(t, pool, table), table)
 	}
 }
 
@@ -281,19 +274,19 @@ func TestHomesGoWithTheirAdverts(t *testing.T) {
 
 	pool := dbtest.New(t)
 	home := uuid.New()
-	exec(t, pool, "INSERT INTO homes (id, shown, created_at, updated_at) VALUES ($1, $1, now(), now())", home)
+	dbtest.Exec(t, pool, "INSERT INTO homes (id, shown, created_at, updated_at) VALUES ($1, $1, now(), now())", home)
 	for _, advert := range []string{"1", "2"} {
 		publishNew(t, pool, advert)
-		exec(t, pool, `INSERT INTO home_members (listing_id, home_id, keys, rent_cents, judged_at) VALUES ($1, $2, '{}', 0, now())
+		dbtest.Exec(t, pool, `INSERT INTO home_members (listing_id, home_id, keys, rent_cents, judged_at) VALUES ($1, $2, '{}', 0, now())
 			ON CONFLICT (listing_id) DO UPDATE SET home_id = excluded.home_id`, refOf(advert).ID(), home)
 	}
 	for i, advert := range []string{"1", "2"} {
-		exec(t, pool, "UPDATE listings SET status = 'archived' WHERE id = $1", refOf(advert).ID())
-		exec(t, pool, "UPDATE raw_listings SET archived_at = now() WHERE id = $1", refOf(advert).ID())
-		step, err := db.NewRetention(pool).DeleteExpired(t.Context(), retention.Adverts, after(3600), "", 10)
+		dbtest.Exec(t, pool, "UPDATE listings SET status = 'archived' WHERE id = $1", refOf(advert).ID())
+		dbtest.Exec(t, pool, "UPDATE raw_listings SET archived_at = now() WHERE id = $1", refOf(advert).ID())
+		step, err := db.NewRetention(pool).DeleteExpired(t.Context(), retention.Adverts, dbtest.After(3600), "", 10)
 		require.NoError(t, err)
 		require.Equal(t, 1, step.Deleted)
-		require.EqualValues(t, 1-i, count(t, pool, "homes"))
+		require.EqualValues(t, 1-i, dbtest.Count(t, pool, "homes"))
 	}
 }
 
@@ -306,21 +299,21 @@ func TestExpiredAdvertIsScraped(t *testing.T) {
 	for n := range 20 {
 		ref := refOf(fmt.Sprint(n))
 		publishNew(t, pool, ref.PlatformID)
-		exec(t, pool, "UPDATE listings SET status = 'archived' WHERE id = $1", ref.ID())
-		exec(t, pool, "UPDATE raw_listings SET archived_at = now() WHERE id = $1", ref.ID())
+		dbtest.Exec(t, pool, "UPDATE listings SET status = 'archived' WHERE id = $1", ref.ID())
+		dbtest.Exec(t, pool, "UPDATE raw_listings SET archived_at = now() WHERE id = $1", ref.ID())
 		var both sync.WaitGroup
 		both.Go(func() {
-			_, err := db.NewRetention(pool).DeleteExpired(t.Context(), retention.Adverts, after(60), "", 10)
+			_, err := db.NewRetention(pool).DeleteExpired(t.Context(), retention.Adverts, dbtest.After(60), "", 10)
 			require.NoError(t, err)
 		})
 		both.Go(func() {
-			got, err := s.Receive(t.Context(), []db.Arrival{arrival(ref, "again", 120)}, after(120))
+			got, err := s.Receive(t.Context(), []db.Arrival{arrival(ref, "again", 120)}, dbtest.After(120))
 			require.NoError(t, err)
 			require.False(t, got[0].Settled)
 		})
 		both.Wait()
-		require.EqualValues(t, 1, count(t, pool, "raw_listings WHERE id = $1 AND payload->>'title' = 'again'", ref.ID()))
-		require.EqualValues(t, 1, count(t, pool,
+		require.EqualValues(t, 1, dbtest.Count(t, pool, "raw_listings WHERE id = $1 AND payload->>'title' = 'again'", ref.ID()))
+		require.EqualValues(t, 1, dbtest.Count(t, pool,
 			"raw_listing_revisions v JOIN raw_listings r ON r.id = v.listing_id AND r.revision = v.revision WHERE r.id = $1", ref.ID()))
 	}
 }
@@ -368,21 +361,21 @@ func TestAnyFile(t *testing.T) {
 		return stored
 	}
 	publishNew(t, pool, "1")
-	require.NoError(t, db.NewDrafts(pool).PersistDraft(ctx, crawled(uuid.New(), start), named("a", "1"), start))
-	exec(t, pool, "UPDATE product_drafts SET files = '[]'")
+	require.NoError(t, db.NewDrafts(pool).PersistDraft(ctx, crawled(uuid.New(), dbtest.Start), named("a", "1"), dbtest.Start))
+	dbtest.Exec(t, pool, "UPDATE product_drafts SET files = '[]'")
 	crawlURLs(t, pool, crawlRun(t, pool, "stored", "COMPLETED", nil), 1)
-	exec(t, pool, "UPDATE crawl_urls SET body_key = NULL")
-	newTenant(t, pool, "acme")
+	dbtest.Exec(t, pool, "UPDATE crawl_urls SET body_key = NULL")
+	dbtest.NewTenant(t, pool, "acme")
 	require.False(t, any())
-	exec(t, pool, `UPDATE product_drafts SET files = '[{"name": "page.html", "key": "files/dd"}]'`)
+	dbtest.Exec(t, pool, `UPDATE product_drafts SET files = '[{"name": "page.html", "key": "files/dd"}]'`)
 	require.True(t, any(), "of a draft")
-	exec(t, pool, "UPDATE product_drafts SET files = '[]'")
-	exec(t, pool, "UPDATE crawl_urls SET body_key = 'warc/ff'")
+	dbtest.Exec(t, pool, "UPDATE product_drafts SET files = '[]'")
+	dbtest.Exec(t, pool, "UPDATE crawl_urls SET body_key = 'warc/ff'")
 	require.True(t, any(), "of a crawl")
-	exec(t, pool, "UPDATE crawl_urls SET body_key = NULL")
-	require.NoError(t, db.NewListings(pool).AttachImage(ctx, refOf("1"), stored("http://i.example/1.jpg", "a"), start))
+	dbtest.Exec(t, pool, "UPDATE crawl_urls SET body_key = NULL")
+	require.NoError(t, db.NewListings(pool).AttachImage(ctx, refOf("1"), stored("http://i.example/1.jpg", "a"), dbtest.Start))
 	require.True(t, any(), "of a listing")
-	exec(t, pool, "UPDATE listing_images SET key = NULL")
+	dbtest.Exec(t, pool, "UPDATE listing_images SET key = NULL")
 	require.False(t, any())
 	newUpload(t, db.NewUploads(pool), "acme")
 	require.True(t, any(), "of an upload")
@@ -396,19 +389,19 @@ func TestDeleteUnused(t *testing.T) {
 	ctx, s, r := t.Context(), db.NewListings(pool), db.NewRetention(pool)
 	publishNew(t, pool, "1")
 	used, unused, later := stored("http://i.example/1.jpg", "a"), stored("", "b"), stored("http://i.example/2.jpg", "c")
-	require.NoError(t, s.AttachImage(ctx, refOf("1"), used, start))
+	require.NoError(t, s.AttachImage(ctx, refOf("1"), used, dbtest.Start))
 	drafted := "files/dd/dd/" + strings.Repeat("d", 64) + ".html"
-	require.NoError(t, db.NewDrafts(pool).PersistDraft(ctx, crawled(uuid.New(), start), named("a", "1"), start))
-	exec(t, pool, `UPDATE product_drafts SET files = jsonb_build_array(jsonb_build_object('name', 'page.html', 'key', $1::text))`,
+	require.NoError(t, db.NewDrafts(pool).PersistDraft(ctx, crawled(uuid.New(), dbtest.Start), named("a", "1"), dbtest.Start))
+	dbtest.Exec(t, pool, `UPDATE product_drafts SET files = jsonb_build_array(jsonb_build_object('name', 'page.html', 'key', $1::text))`,
 		drafted)
 	crawlURLs(t, pool, crawlRun(t, pool, "stored", "COMPLETED", nil), 1)
 	kept := "warc/ff/ff/" + strings.Repeat("f", 64) + ".warc.gz"
-	exec(t, pool, "UPDATE crawl_urls SET body_key = $1", kept)
+	dbtest.Exec(t, pool, "UPDATE crawl_urls SET body_key = $1", kept)
 	all := []string{
 		kept, "warc/ff/ff/" + strings.Repeat("0", 64) + ".warc.gz", used.Key, used.ThumbnailKey, unused.Key, unused.ThumbnailKey, later.Key, later.ThumbnailKey, drafted,
 		"files/ee/ee/" + strings.Repeat("e", 64) + ".json",
 	}
-	due := after(60)
+	due := dbtest.After(60)
 	for range 2 {
 		n, err := r.MarkUnused(ctx, all, due)
 		require.NoError(t, err)
@@ -425,14 +418,14 @@ func TestDeleteUnused(t *testing.T) {
 		}
 	}
 	require.Zero(t, sweep(due.Add(-time.Microsecond)))
-	require.NoError(t, s.AttachImage(ctx, refOf("1"), later, start)) // after it was marked
+	require.NoError(t, s.AttachImage(ctx, refOf("1"), later, dbtest.Start)) // after it was marked
 	f.err = fault.Newf(fault.Transient, "the store is away")
 	_, err := r.DeleteUnused(ctx, due, "", 10, f.remove)
 	require.ErrorContains(t, err, "the store is away")
 	f.err = nil
 	require.Equal(t, 4, sweep(due))
 	require.ElementsMatch(t, []string{unused.Key, unused.ThumbnailKey, all[1], all[9]}, f.removed)
-	require.Zero(t, count(t, pool, "unused_blobs"))
+	require.Zero(t, dbtest.Count(t, pool, "unused_blobs"))
 }
 
 // A process that dies after it has deleted a file, and before the mark is gone, leaves a mark: the next one ends the work,
@@ -443,26 +436,26 @@ func TestDeleteUnusedIsInterrupted(t *testing.T) {
 	pool := dbtest.New(t)
 	r := db.NewRetention(pool)
 	keys := []string{stored("", "a").Key, stored("", "b").Key}
-	_, err := r.MarkUnused(t.Context(), keys, start)
+	_, err := r.MarkUnused(t.Context(), keys, dbtest.Start)
 	require.NoError(t, err)
 	f := &files{names: map[string]bool{keys[0]: true, keys[1]: true}}
 	dying, die := context.WithCancel(t.Context())
-	step, err := r.DeleteUnused(dying, start, "", 10, func(ctx context.Context, key string) error {
+	step, err := r.DeleteUnused(dying, dbtest.Start, "", 10, func(ctx context.Context, key string) error {
 		defer die()
 		return f.remove(ctx, key)
 	})
 	require.Error(t, err)
 	require.Zero(t, step.Deleted)
 	require.Len(t, f.names, 1)
-	require.EqualValues(t, 2, count(t, pool, "unused_blobs"))
+	require.EqualValues(t, 2, dbtest.Count(t, pool, "unused_blobs"))
 
 	require.NoError(t, r.SpareBlob(t.Context(), keys[0])) // a store is about to write it again
 	f.names[keys[0]] = true
-	step, err = r.DeleteUnused(t.Context(), start, "", 10, f.remove)
+	step, err = r.DeleteUnused(t.Context(), dbtest.Start, "", 10, f.remove)
 	require.NoError(t, err)
 	require.Equal(t, 1, step.Deleted)
 	require.Equal(t, map[string]bool{keys[0]: true}, f.names)
-	require.Zero(t, count(t, pool, "unused_blobs"))
+	require.Zero(t, dbtest.Count(t, pool, "unused_blobs"))
 }
 
 // A picture that is being attached while its file, unused until now, is deleted: the file is there afterwards. The store
@@ -475,7 +468,7 @@ func TestUnusedFileIsWrittenAgain(t *testing.T) {
 	key := stored("", "a").Key
 	for n := range 50 {
 		f := &files{names: map[string]bool{key: true}}
-		_, err := r.MarkUnused(ctx, []string{key}, start)
+		_, err := r.MarkUnused(ctx, []string{key}, dbtest.Start)
 		require.NoError(t, err)
 		put := func() error {
 			if err := r.SpareBlob(ctx, key); err != nil {
@@ -492,11 +485,11 @@ func TestUnusedFileIsWrittenAgain(t *testing.T) {
 		} else {
 			both.Go(func() { require.NoError(t, put()) })
 		}
-		_, err = r.DeleteUnused(ctx, start, "", 10, f.remove)
+		_, err = r.DeleteUnused(ctx, dbtest.Start, "", 10, f.remove)
 		require.NoError(t, err)
 		both.Wait()
 		require.True(t, f.names[key])
-		step, err := r.DeleteUnused(ctx, after(60), "", 10, f.remove) // it was spared: not until it is marked again
+		step, err := r.DeleteUnused(ctx, dbtest.After(60), "", 10, f.remove) // it was spared: not until it is marked again
 		require.NoError(t, err)
 		require.Zero(t, step.Deleted)
 	}
@@ -507,7 +500,7 @@ func platforms(t testing.TB, pool *pgxpool.Pool, names ...string) {
 	t.Helper()
 	for _, name := range names {
 		c := scrape.Settings{URL: "https://" + name + ".example", Pace: scrape.Pace{Transport: scrape.HTTP, MaxPages: 1}}
-		require.NoError(t, db.NewPlatforms(pool).Configure(t.Context(), name, c, start))
+		require.NoError(t, db.NewPlatforms(pool).Configure(t.Context(), name, c, dbtest.Start))
 	}
 }
 

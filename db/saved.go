@@ -50,8 +50,6 @@ type SavedSearch struct {
 
 // Writers take turns, so that versions are committed in their order: a reader that has seen one has seen all before it.
 const (
-	sqlSavedTurn = `SELECT pg_advisory_xact_lock(1935763828, 1)`
-
 	sqlSavedTouch = `
 INSERT INTO saved_changes (search, version, at) VALUES ($1, nextval('saved_version'), $2)
 ON CONFLICT (search) DO UPDATE SET version = excluded.version, at = excluded.at`
@@ -84,11 +82,6 @@ func room(search *saved.Search, had int, taken int64) (slots int, err error) {
 			"need less")
 	}
 	return slots, err
-}
-
-// quotaFull is the error of a tenant that has as many of something as one of its Quotas allows.
-func quotaFull(quota, things string) error {
-	return fault.Newf(fault.Conflict, "the tenant has as many %s as its quota %s allows", things, quota)
 }
 
 // Add stores a search with its targets, and an audit record. What s.Check refuses is fault.Invalid; the name of another

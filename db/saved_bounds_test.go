@@ -36,7 +36,7 @@ func TestSavedBegin(t *testing.T) {
 	t.Parallel()
 	w := newTelling(t)
 	begin := func(n, before, now int) (ids []uuid.UUID) {
-		due, err := w.Begin(t.Context(), n, after(before), after(now))
+		due, err := w.Begin(t.Context(), n, dbtest.After(before), dbtest.After(now))
 		require.NoError(t, err)
 		for _, d := range due {
 			ids = append(ids, d.ID)
@@ -51,11 +51,11 @@ func TestSavedBegin(t *testing.T) {
 	tries, err := w.PutOffNotice(t.Context(), "acme", first[0], missedUntil("HTTP 500", 30))
 	require.NoError(t, err)
 	require.Equal(t, 1, tries)
-	tries, err = w.PutOffNotice(t.Context(), "acme", first[0], saved.Pause{Until: after(60)})
+	tries, err = w.PutOffNotice(t.Context(), "acme", first[0], saved.Pause{Until: dbtest.After(60)})
 	require.NoError(t, err)
 	require.Equal(t, 1, tries, "it was no try")
 	require.Empty(t, begin(10, 59, 61), "it is tried next at 60")
-	age, err := w.UntriedFor(t.Context(), after(59))
+	age, err := w.UntriedFor(t.Context(), dbtest.After(59))
 	require.NoError(t, err)
 	require.Zero(t, age)
 
@@ -84,7 +84,7 @@ func TestSavedMatchesAreBounded(t *testing.T) {
 		events int
 		more   bool
 	}{{3, true}, {1, false}} {
-		done, err := w.matcher.Next(t.Context(), 100, after(5))
+		done, err := w.matcher.Next(t.Context(), 100, dbtest.After(5))
 		require.NoError(t, err)
 		require.Equal(t, want.events, done.Events)
 		require.Equal(t, want.events*7001, done.Matches)
@@ -92,7 +92,7 @@ func TestSavedMatchesAreBounded(t *testing.T) {
 		require.Equal(t, want.more, done.More)
 	}
 	require.Equal(t, []int64{4 * 7001}, seen(t, w.pool, "SELECT count(*) FROM saved_matches"))
-	require.Zero(t, count(t, w.pool, "saved_queue"))
+	require.Zero(t, dbtest.Count(t, w.pool, "saved_queue"))
 	require.Len(t, w.notices(t, 6)[0], 4, "to the one target, in one delivery")
 }
 
@@ -116,7 +116,7 @@ func TestSavedMatcherGetsOn(t *testing.T) {
 	var left []uuid.UUID
 	matches, failed := 0, 0
 	for range 20 {
-		done, err := w.matcher.Next(t.Context(), 4, after(5))
+		done, err := w.matcher.Next(t.Context(), 4, dbtest.After(5))
 		left = append(left, done.Left...)
 		if err != nil {
 			failed++
@@ -127,7 +127,7 @@ func TestSavedMatcherGetsOn(t *testing.T) {
 	require.Equal(t, 4, matches)
 	require.NotZero(t, failed)
 	require.Equal(t, []uuid.UUID{bad}, left)
-	require.Zero(t, count(t, w.pool, "saved_queue"))
+	require.Zero(t, dbtest.Count(t, w.pool, "saved_queue"))
 }
 
 // Without searches nothing is read of the listings whose events are taken: not even one that could not be compared.
@@ -138,11 +138,11 @@ func TestSavedWithoutSearches(t *testing.T) {
 	w.advert(t, "2", 1000, 2)
 	w.system(t, fmt.Sprintf(`UPDATE saved_queue SET listing = '%s', at = '2026-01-01T00:00:00Z', before = '"none"'
 		WHERE event = (SELECT min(event) FROM saved_queue)`, refOf("1").ID()))
-	done, err := w.matcher.Next(t.Context(), 100, after(3))
+	done, err := w.matcher.Next(t.Context(), 100, dbtest.After(3))
 	require.NoError(t, err)
 	require.Equal(t, 2, done.Events)
 	require.Len(t, done.At, 3, "both, and the edit")
-	require.Zero(t, count(t, w.pool, "saved_queue"))
+	require.Zero(t, dbtest.Count(t, w.pool, "saved_queue"))
 
 	w.search(t, "all", saved.Criteria{})
 	w.advert(t, "3", 1000, 4)
@@ -170,7 +170,7 @@ func TestSavedEventIsSetAside(t *testing.T) {
 	matches, failed := 0, 0
 	var aside []int64
 	for range 20 {
-		done, err := w.matcher.Next(t.Context(), 4, after(5))
+		done, err := w.matcher.Next(t.Context(), 4, dbtest.After(5))
 		if err != nil {
 			failed++
 			continue
@@ -183,21 +183,21 @@ func TestSavedEventIsSetAside(t *testing.T) {
 	require.Equal(t, events[:1], aside)
 	require.Equal(t, 2, matches)
 	require.Equal(t, saved.MaxCompares+1, failed, "of four, of two, and alone, but for the last")
-	require.Zero(t, count(t, w.pool, "saved_queue"))
-	require.Equal(t, []string{"notify  open"}, query[string](t, w.pool,
+	require.Zero(t, dbtest.Count(t, w.pool, "saved_queue"))
+	require.Equal(t, []string{"notify  open"}, dbtest.Query[string](t, w.pool,
 		"SELECT queue || ' ' || tenant || ' ' || state FROM dead_letters"))
 
-	letters := db.NewDeadLetters(w.pool)
-	id := query[int64](t, w.pool, "SELECT id FROM dead_letters")[0]
-	_, err := letters.Replay(t.Context(), id, false, "test", after(6))
+	letters := db.NewDeadLetters(w.pool, db.SavedReopeners())
+	id := dbtest.Query[int64](t, w.pool, "SELECT id FROM dead_letters")[0]
+	_, err := letters.Replay(t.Context(), id, false, "test", dbtest.After(6))
 	require.NoError(t, err)
-	require.Zero(t, count(t, w.pool, "outbox WHERE lane = 'dead-letters'"), "RabbitMQ has no such queue")
+	require.Zero(t, dbtest.Count(t, w.pool, "outbox WHERE lane = 'dead-letters'"), "RabbitMQ has no such queue")
 	require.Equal(t, []int64{1}, seen(t, w.pool, fmt.Sprintf(`SELECT count(*) FROM saved_queue WHERE event = %d AND
 		listing IS NOT NULL AND at = '2026-01-01T00:00:00Z' AND before = '{"title": "was"}'`, events[0])))
 	for range 2 * saved.MaxCompares {
-		_, _ = w.matcher.Next(t.Context(), 1, after(7)) // fails again
+		_, _ = w.matcher.Next(t.Context(), 1, dbtest.After(7)) // fails again
 	}
-	require.Equal(t, []string{"open 2"}, query[string](t, w.pool, "SELECT state || ' ' || deaths FROM dead_letters"))
+	require.Equal(t, []string{"open 2"}, dbtest.Query[string](t, w.pool, "SELECT state || ' ' || deaths FROM dead_letters"))
 
 	w.advert(t, "9", 1000, 8)
 	config := w.pool.Config()
@@ -207,12 +207,12 @@ func TestSavedEventIsSetAside(t *testing.T) {
 	t.Cleanup(pool.Close)
 	matcher := db.NewSaved(pool).Matcher()
 	for range saved.MaxCompares {
-		require.Panics(t, func() { _, _ = matcher.Next(t.Context(), 1, after(9)) })
+		require.Panics(t, func() { _, _ = matcher.Next(t.Context(), 1, dbtest.After(9)) })
 	}
-	done, err := matcher.Next(t.Context(), 1, after(9))
+	done, err := matcher.Next(t.Context(), 1, dbtest.After(9))
 	require.NoError(t, err)
 	require.NotZero(t, done.Aside)
-	require.Zero(t, count(t, w.pool, "saved_queue"))
+	require.Zero(t, dbtest.Count(t, w.pool, "saved_queue"))
 }
 
 // panics is a tracer by which telling news panics.
@@ -270,12 +270,12 @@ func TestSavedTryIsBounded(t *testing.T) {
 	t.Parallel()
 	w := newTelling(t)
 	dbtest.Alter(t, w.pool, "ALTER TABLE listings DROP CONSTRAINT listings_id_fkey") // of listings without adverts
-	exec(t, w.pool, "INSERT INTO neighbourhoods VALUES ('here', '', '', ''), ('there', '', '', '') ON CONFLICT DO NOTHING")
+	dbtest.Exec(t, w.pool, "INSERT INTO neighbourhoods VALUES ('here', '', '', ''), ('there', '', '', '') ON CONFLICT DO NOTHING")
 	add := func(n int, platform string, rent, bedrooms int, hood string, lon, lat float64, at int) {
-		exec(t, w.pool, `INSERT INTO listings (id, platform, platform_id, revision, url, title, description, rent_cents,
+		dbtest.Exec(t, w.pool, `INSERT INTO listings (id, platform, platform_id, revision, url, title, description, rent_cents,
 				bedrooms, neighbourhood, longitude, latitude, details, details_hash, published_at, updated_at)
 			SELECT gen_random_uuid(), $2, gen_random_uuid(), 1, '', 'loft', '', $3, $4, $5, $6, $7, '{}', '', $8, $8
-			FROM generate_series(1, $1)`, n, platform, rent*100, bedrooms, hood, lon, lat, after(at))
+			FROM generate_series(1, $1)`, n, platform, rent*100, bedrooms, hood, lon, lat, dbtest.After(at))
 	}
 	add(1, "centris", 1000, 1, "here", -73.5, 45.5, 1)
 	add(20_001, "kijiji", 2000, 2, "there", -73.7, 45.7, 2)
@@ -290,12 +290,12 @@ func TestSavedTryIsBounded(t *testing.T) {
 		"circle":        {Near: &saved.Near{Latitude: 45.5, Longitude: -73.5, Metres: 100}},
 		"text":          {MaxPrice: 1000, MinBedrooms: 1, Text: "loft"},
 	} {
-		_, total, all, err := w.Try(t.Context(), c, start, 10)
+		_, total, all, err := w.Try(t.Context(), c, dbtest.Start, 10)
 		require.NoError(t, err, name)
 		require.Equal(t, 1, total, name)
 		require.True(t, all, name)
 	}
-	_, total, all, err := w.Try(t.Context(), saved.Criteria{Text: "loft"}, start, 10)
+	_, total, all, err := w.Try(t.Context(), saved.Criteria{Text: "loft"}, dbtest.Start, 10)
 	require.NoError(t, err)
 	require.False(t, all)
 	require.Equal(t, 2000, total)
@@ -308,7 +308,7 @@ func TestSavedAddresses(t *testing.T) {
 	w := newTelling(t)
 	search := func(tenant, name string) uuid.UUID {
 		s := saved.Search{
-			ID: uuid.New(), Tenant: tenant, Name: name, Kinds: saved.Kinds, State: saved.Active, Since: start, CreatedAt: start,
+			ID: uuid.New(), Tenant: tenant, Name: name, Kinds: saved.Kinds, State: saved.Active, Since: dbtest.Start, CreatedAt: dbtest.Start,
 		}
 		require.NoError(t, w.Add(t.Context(), s, nil, "test"))
 		return s.ID
@@ -317,20 +317,20 @@ func TestSavedAddresses(t *testing.T) {
 	add := func(tenant string, search uuid.UUID, token, address string, minutes int) error {
 		return w.AddTarget(t.Context(), tenant, search, db.NewTarget{
 			SavedTarget: db.SavedTarget{ID: uuid.New(), Kind: saved.Email}, Token: sum(token), Sum: sum(address),
-		}, "test", after(minutes))
+		}, "test", dbtest.After(minutes))
 	}
 	const day = 24 * 60
 	require.NoError(t, add("acme", ours, "a", "jo", 1))
 	for _, again := range []error{add("acme", another, "b", "jo", 2), add("other", theirs, "b", "jo", day)} {
-		requireClass(t, fault.Conflict, again)
+		dbtest.RequireClass(t, fault.Conflict, again)
 		require.ErrorContains(t, again, "email: ")
 	}
 	require.NoError(t, add("other", theirs, "b", "jo", day+1), "a day later")
-	_, err := w.Confirm(t.Context(), sum("b"), "jo", after(day+2))
+	_, err := w.Confirm(t.Context(), sum("b"), "jo", dbtest.After(day+2))
 	require.NoError(t, err)
 	require.NoError(t, add("acme", another, "c", "jo", day+3), "it has answered")
 
-	_, err = w.Unsubscribe(t.Context(), sum("c"), "jo", after(day+4))
+	_, err = w.Unsubscribe(t.Context(), sum("c"), "jo", dbtest.After(day+4))
 	require.NoError(t, err)
 	states := func() []string {
 		var out []string
@@ -343,13 +343,13 @@ func TestSavedAddresses(t *testing.T) {
 	}
 	require.Equal(t, []string{saved.TargetStopped, saved.TargetActive, saved.TargetStopped}, states(),
 		"nobody asks any more; what was confirmed goes on")
-	requireClass(t, fault.Conflict, add("other", theirs, "d", "jo", 400*day))
-	require.Equal(t, int64(2), count(t, w.pool, "audit WHERE action = 'search.target_stopped'"))
+	dbtest.RequireClass(t, fault.Conflict, add("other", theirs, "d", "jo", 400*day))
+	require.Equal(t, int64(2), dbtest.Count(t, w.pool, "audit WHERE action = 'search.target_stopped'"))
 
 	require.NoError(t, add("acme", ours, "e", "al", 400*day))
-	_, err = w.Confirm(t.Context(), sum("e"), "al", after(400*day))
+	_, err = w.Confirm(t.Context(), sum("e"), "al", dbtest.After(400*day))
 	require.NoError(t, err)
-	_, err = w.Unsubscribe(t.Context(), sum("e"), "al", after(400*day))
+	_, err = w.Unsubscribe(t.Context(), sum("e"), "al", dbtest.After(400*day))
 	require.NoError(t, err)
 	require.NoError(t, add("acme", another, "f", "al", 400*day), "it was confirmed, and wanted no more of one search")
 }
@@ -360,8 +360,8 @@ func TestSavedAsks(t *testing.T) {
 	w := newTelling(t)
 	add := func(name string, minutes int) error {
 		s := saved.Search{
-			ID: uuid.New(), Tenant: "acme", Name: name, Kinds: saved.Kinds, State: saved.Active, Since: start,
-			CreatedAt: after(minutes),
+			ID: uuid.New(), Tenant: "acme", Name: name, Kinds: saved.Kinds, State: saved.Active, Since: dbtest.Start,
+			CreatedAt: dbtest.After(minutes),
 		}
 		var targets []db.NewTarget
 		for n := range saved.MaxTargets {
@@ -377,15 +377,15 @@ func TestSavedAsks(t *testing.T) {
 	}
 	for range 2 {
 		err := add("Z", 2)
-		requireClass(t, fault.Conflict, err)
+		dbtest.RequireClass(t, fault.Conflict, err)
 		require.ErrorContains(t, err, "the tenant has had 100 e-mail addresses and Telegram chats asked")
 	}
 	for n := range saved.MaxTargets {
-		_, err := w.Confirm(t.Context(), sum("A"+string(rune('a'+n))), "jo", after(3))
+		_, err := w.Confirm(t.Context(), sum("A"+string(rune('a'+n))), "jo", dbtest.After(3))
 		require.NoError(t, err)
 	}
 	require.NoError(t, add("Y", 4), "as many have confirmed")
-	requireClass(t, fault.Conflict, add("Z", 5))
+	dbtest.RequireClass(t, fault.Conflict, add("Z", 5))
 	require.NoError(t, add("Z", 24*60+1), "a day later")
 }
 
@@ -399,7 +399,7 @@ func TestSavedAsksByKind(t *testing.T) {
 		target := uuid.New()
 		return w.AddTarget(t.Context(), "acme", id, db.NewTarget{
 			SavedTarget: db.SavedTarget{ID: target, Kind: kind}, Token: sum(target.String()), Sum: sum(target.String()),
-		}, "test", after(minutes))
+		}, "test", dbtest.After(minutes))
 	}
 	require.NoError(t, add(saved.Email, 1))
 	seen(t, w.pool, "UPDATE saved_asks SET asked = 100 RETURNING 1")
@@ -410,7 +410,7 @@ func TestSavedAsksByKind(t *testing.T) {
 	require.Equal(t, []int64{2}, seen(t, w.pool, "SELECT hooks::bigint FROM saved_asks"))
 	seen(t, w.pool, "UPDATE saved_asks SET hooks = 2000 RETURNING 1")
 	err := add(saved.Webhook, 24*60+1)
-	requireClass(t, fault.Conflict, err)
+	dbtest.RequireClass(t, fault.Conflict, err)
 	require.ErrorContains(t, err, "had 2000 webhooks asked")
 	require.NoError(t, add(saved.Email, 24*60+1), "a day later")
 	require.NoError(t, add(saved.Webhook, 25*60))
@@ -432,18 +432,18 @@ func TestSavedDeletedIsEmptied(t *testing.T) {
 		require.Equal(t, 2, w.match(t, n+1))
 	}
 	require.Len(t, w.begun(t, 6), 10)
-	require.NoError(t, w.Delete(t.Context(), "acme", id, "test", after(7)))
-	requireClass(t, fault.Gone, w.Delete(t.Context(), "acme", id, "test", after(7)))
+	require.NoError(t, w.Delete(t.Context(), "acme", id, "test", dbtest.After(7)))
+	dbtest.RequireClass(t, fault.Gone, w.Delete(t.Context(), "acme", id, "test", dbtest.After(7)))
 	_, err = w.Get(t.Context(), "acme", id)
-	requireClass(t, fault.Gone, err)
-	requireClass(t, fault.Gone, w.Change(t.Context(), "acme", id, "test", after(7), func(*saved.Search) {}))
-	requireClass(t, fault.Gone, w.DeleteTarget(t.Context(), "acme", id, hook.ID, "test", after(7)))
-	_, err = w.Challenge(t.Context(), "acme", id, hook.ID, "test", after(7))
-	requireClass(t, fault.Gone, err)
+	dbtest.RequireClass(t, fault.Gone, err)
+	dbtest.RequireClass(t, fault.Gone, w.Change(t.Context(), "acme", id, "test", dbtest.After(7), func(*saved.Search) {}))
+	dbtest.RequireClass(t, fault.Gone, w.DeleteTarget(t.Context(), "acme", id, hook.ID, "test", dbtest.After(7)))
+	_, err = w.Challenge(t.Context(), "acme", id, hook.ID, "test", dbtest.After(7))
+	dbtest.RequireClass(t, fault.Gone, err)
 	_, _, err = w.Matches(t.Context(), "acme", id, nil, 10)
-	requireClass(t, fault.Gone, err)
+	dbtest.RequireClass(t, fault.Gone, err)
 	_, err = w.Feed(t.Context(), sum("deleted-feed"), 10)
-	requireClass(t, fault.Gone, err)
+	dbtest.RequireClass(t, fault.Gone, err)
 	list, err := w.List(t.Context(), "acme", "", 10)
 	require.NoError(t, err)
 	require.Len(t, list, 1)
@@ -457,7 +457,7 @@ func TestSavedDeletedIsEmptied(t *testing.T) {
 	steps := db.NewRetention(w.pool)
 	deleted := 0
 	for more := true; more; {
-		step, err := steps.DeleteExpired(t.Context(), retention.Searches, after(9), "", 2)
+		step, err := steps.DeleteExpired(t.Context(), retention.Searches, dbtest.After(9), "", 2)
 		require.NoError(t, err)
 		require.LessOrEqual(t, step.Deleted, 4, "two of a kind")
 		more = step.More
@@ -476,12 +476,12 @@ func TestSavedDeletedIsForgotten(t *testing.T) {
 	id := w.search(t, "deleted", saved.Criteria{})
 	w.advert(t, "1", 1000, 1)
 	require.Equal(t, 2, w.match(t, 1))
-	require.NoError(t, w.Delete(t.Context(), "acme", id, "test", after(2)))
-	require.NotZero(t, expire(t, w.pool, retention.Searches, after(3)))
-	require.Zero(t, expire(t, w.pool, retention.Deleted, after(2)))
-	require.Equal(t, 1, expire(t, w.pool, retention.Deleted, after(3)))
+	require.NoError(t, w.Delete(t.Context(), "acme", id, "test", dbtest.After(2)))
+	require.NotZero(t, expire(t, w.pool, retention.Searches, dbtest.After(3)))
+	require.Zero(t, expire(t, w.pool, retention.Deleted, dbtest.After(2)))
+	require.Equal(t, 1, expire(t, w.pool, retention.Deleted, dbtest.After(3)))
 	w.advert(t, "2", 1000, 4)
-	done, err := w.matcher.Next(t.Context(), 100, after(24*60+2))
+	done, err := w.matcher.Next(t.Context(), 100, dbtest.After(24*60+2))
 	require.NoError(t, err)
 	require.Equal(t, 1, done.Searches)
 	require.Equal(t, 1, done.Matches)
@@ -489,7 +489,7 @@ func TestSavedDeletedIsForgotten(t *testing.T) {
 
 // missedUntil is a try that has failed, of which the next one is due in so many minutes.
 func missedUntil(reason string, minutes int) saved.Pause {
-	return saved.Pause{Until: after(minutes), At: after(minutes), Reason: reason, Counts: true}
+	return saved.Pause{Until: dbtest.After(minutes), At: dbtest.After(minutes), Reason: reason, Counts: true}
 }
 
 // That a target is not reached is no try, and known since the first time, until it is reached or the delivery is begun
@@ -500,7 +500,7 @@ func TestSavedNoticeUnreached(t *testing.T) {
 	w.search(t, "all", saved.Criteria{})
 	w.advert(t, "1", 1000, 1)
 	require.Equal(t, 1, w.match(t, 1))
-	due, err := w.Begin(t.Context(), 10, after(0), after(2))
+	due, err := w.Begin(t.Context(), 10, dbtest.After(0), dbtest.After(2))
 	require.NoError(t, err)
 	require.Len(t, due, 1)
 	putOff := func(p saved.Pause) (tries int, since *time.Time) {
@@ -519,12 +519,12 @@ func TestSavedNoticeUnreached(t *testing.T) {
 	}
 	tries, since := putOff(unreached(3))
 	require.Zero(t, tries)
-	require.WithinDuration(t, after(3), *since, 0)
+	require.WithinDuration(t, dbtest.After(3), *since, 0)
 	_, since = putOff(unreached(4))
-	require.WithinDuration(t, after(3), *since, 0)
-	_, since = putOff(saved.Pause{Until: after(5)})
-	require.WithinDuration(t, after(3), *since, 0, "it was not tried")
-	age, err := w.UntriedFor(t.Context(), after(10))
+	require.WithinDuration(t, dbtest.After(3), *since, 0)
+	_, since = putOff(saved.Pause{Until: dbtest.After(5)})
+	require.WithinDuration(t, dbtest.After(3), *since, 0, "it was not tried")
+	age, err := w.UntriedFor(t.Context(), dbtest.After(10))
 	require.NoError(t, err)
 	require.Zero(t, age)
 	tries, since = putOff(missedUntil("HTTP 500", 6))
@@ -532,9 +532,9 @@ func TestSavedNoticeUnreached(t *testing.T) {
 	require.Nil(t, since)
 
 	putOff(unreached(7))
-	require.NoError(t, w.FailNotice(t.Context(), "acme", due[0].ID, fault.Transient, "it could not be reached", after(8)))
-	number := query[int64](t, w.pool, `SELECT id FROM dead_letters WHERE queue = 'notify' AND tenant = 'acme'`)
-	_, err = db.NewDeadLetters(w.pool).Replay(t.Context(), number[0], false, "ops", after(9))
+	require.NoError(t, w.FailNotice(t.Context(), "acme", due[0].ID, fault.Transient, "it could not be reached", dbtest.After(8)))
+	number := dbtest.Query[int64](t, w.pool, `SELECT id FROM dead_letters WHERE queue = 'notify' AND tenant = 'acme'`)
+	_, err = db.NewDeadLetters(w.pool, db.SavedReopeners()).Replay(t.Context(), number[0], false, "ops", dbtest.After(9))
 	require.NoError(t, err)
 	n, err := w.Notice(t.Context(), "acme", due[0].ID)
 	require.NoError(t, err)

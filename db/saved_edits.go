@@ -25,8 +25,3 @@ INSERT INTO saved_queue (event, listing, at)
 SELECT nextval('listing_events_id_seq'), $1, $3 FROM listing_images
 WHERE listing_id = $1 AND url = $2 AND state IN ('pending', 'failed')
     AND NOT EXISTS (SELECT FROM listing_images WHERE listing_id = $1 AND state = 'attached')`
-
-// Rows that are being compared are deleted by that. Waiting for it, with the listing locked, could be a deadlock.
-const sqlSavedForget = `
-DELETE FROM saved_queue WHERE event IN (
-    SELECT event FROM saved_queue WHERE listing = ANY ($1) FOR UPDATE SKIP LOCKED)`

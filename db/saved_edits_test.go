@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/saved"
 )
@@ -81,12 +82,12 @@ func TestSavedEdits(t *testing.T) {
 		require.Zero(t, w.match(t, 4), tt.name)
 	}
 
-	place := query[string](t, w.pool, "SELECT min(key) FROM neighbourhoods")[0]
+	place := dbtest.Query[string](t, w.pool, "SELECT min(key) FROM neighbourhoods")[0]
 	w.search(t, "neighbourhood", saved.Criteria{Neighbourhood: place})
 	l := normalized(refOf("0"))
 	_, err := w.listings.Publish(t.Context(), listing.Publication{
 		Version: listing.Version{Listing: l, Revision: w.scrapes["0"], Published: "active", Before: l}, Neighbourhood: place,
-	}, runOf(l.Ref), after(5))
+	}, runOf(l.Ref), dbtest.After(5))
 	require.NoError(t, err)
 	require.Equal(t, 1, w.match(t, 5))
 }
@@ -100,11 +101,11 @@ func TestSavedEditsThatAreNoNews(t *testing.T) {
 	for _, id := range []string{"old", "small", "gone"} {
 		w.edit(t, id, 0)
 	}
-	since := func(s *saved.Search) { s.Since = after(1) }
+	since := func(s *saved.Search) { s.Since = dbtest.After(1) }
 	w.search(t, "all", saved.Criteria{}, since)
 	w.search(t, "words", saved.Criteria{Text: "louer"}, since)
 	w.search(t, "three", saved.Criteria{Bedrooms: []int{3}}, since)
-	w.search(t, "later", saved.Criteria{Bedrooms: []int{3}}, func(s *saved.Search) { s.Since = after(5) })
+	w.search(t, "later", saved.Criteria{Bedrooms: []int{3}}, func(s *saved.Search) { s.Since = dbtest.After(5) })
 	w.edit(t, "old", 2, titled("4 ½ à louer, rénové"), func(l *listing.Listing) { l.Description = "Neuf" })
 	require.Zero(t, w.match(t, 2), "it met all of these before")
 
@@ -121,7 +122,7 @@ func TestSavedEditsThatAreNoNews(t *testing.T) {
 	w.edit(t, "gone", 60*48+1, three)
 	require.Equal(t, 4, w.match(t, 60*48+2), "it is back, and told as that alone")
 	require.Equal(t, []int64{0}, seen(t, w.pool, "SELECT count(*) FROM saved_matches WHERE kind = 'new' AND at > '"+
-		after(60).Format("2006-01-02 15:04:05Z07")+"'"))
+		dbtest.After(60).Format("2006-01-02 15:04:05Z07")+"'"))
 }
 
 // What changes at once with the rent is compared first: a home that both bring into a search is new to it, and told
@@ -134,7 +135,7 @@ func TestSavedEditsWithTheRent(t *testing.T) {
 		w.edit(t, id, 0)
 	}
 	f := saved.Criteria{Bedrooms: []int{3}, MaxPrice: 1300}
-	since := func(s *saved.Search) { s.Since = after(1) }
+	since := func(s *saved.Search) { s.Since = dbtest.After(1) }
 	w.search(t, "any", f, since)
 	w.search(t, "drops", f, since, func(s *saved.Search) { s.Kinds = []saved.Kind{saved.PriceDrop} })
 	w.edit(t, "cheaper", 2, three, rented(1200))
@@ -165,15 +166,15 @@ func TestSavedEditsThatNothingAsksFor(t *testing.T) {
 	w.edit(t, "1", 3, func(l *listing.Listing) {
 		l.Bathrooms, l.ImageURLs, l.Promotion = 2, []string{"http://i.example/9.jpg"}, "1 month free"
 	})
-	require.Zero(t, count(t, w.pool, "saved_queue"))
+	require.Zero(t, dbtest.Count(t, w.pool, "saved_queue"))
 	w.edit(t, "1", 4, rented(1100))
-	require.Equal(t, int64(1), count(t, w.pool, "saved_queue"), "the event of its rent")
+	require.Equal(t, int64(1), dbtest.Count(t, w.pool, "saved_queue"), "the event of its rent")
 	w.match(t, 4)
 	w.edit(t, "1", 5, titled("secret"), rented(1100))
-	require.Equal(t, int64(1), count(t, w.pool, "saved_queue"))
-	_, err := db.NewRetention(w.pool).ForgetAdvert(t.Context(), refOf("1"), false, after(6))
+	require.Equal(t, int64(1), dbtest.Count(t, w.pool, "saved_queue"))
+	_, err := db.NewForgets(w.pool).ForgetAdvert(t.Context(), refOf("1"), false, dbtest.After(6))
 	require.NoError(t, err)
-	require.Zero(t, count(t, w.pool, "saved_queue"))
+	require.Zero(t, dbtest.Count(t, w.pool, "saved_queue"))
 }
 
 // A search for homes with pictures is told of one when its first picture is stored.
@@ -186,16 +187,16 @@ func TestSavedPictures(t *testing.T) {
 	require.Equal(t, 1, w.match(t, 1))
 	for n, name := range []string{"a", "a", "b"} {
 		url := fmt.Sprintf("http://i.example/%d.jpg", n/2+1)
-		require.NoError(t, w.listings.AttachImage(t.Context(), refOf("1"), picture(url, name), after(2)))
+		require.NoError(t, w.listings.AttachImage(t.Context(), refOf("1"), picture(url, name), dbtest.After(2)))
 	}
-	require.Equal(t, int64(1), count(t, w.pool, "saved_queue"))
+	require.Equal(t, int64(1), dbtest.Count(t, w.pool, "saved_queue"))
 	require.Equal(t, 1, w.match(t, 2))
 	w.edit(t, "1", 3, titled("3 ½ à louer"))
 	require.Zero(t, w.match(t, 3))
 	require.Equal(t, []int64{2}, seen(t, w.pool, "SELECT count(*) FROM saved_matches WHERE kind = 'new'"))
 	for has, want := range map[bool]int{true: 1, false: 2} {
 		w.edit(t, "2", 4)
-		_, total, _, err := w.Try(t.Context(), saved.Criteria{HasImages: has}, start, 10)
+		_, total, _, err := w.Try(t.Context(), saved.Criteria{HasImages: has}, dbtest.Start, 10)
 		require.NoError(t, err)
 		require.Equal(t, want, total)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/saved"
 )
@@ -56,7 +57,7 @@ func TestSavedFiltersAreThoseOfListings(t *testing.T) {
 			f.MaxAreaSqFt = &c.MaxArea
 		}
 		if dice.IntN(4) == 0 {
-			f.AvailableBy = start.AddDate(0, 0, dice.IntN(400)-100).Truncate(24 * time.Hour)
+			f.AvailableBy = dbtest.Start.AddDate(0, 0, dice.IntN(400)-100).Truncate(24 * time.Hour)
 			c.AvailableBy = f.AvailableBy.Format(time.DateOnly)
 		}
 		if dice.IntN(4) == 0 {
@@ -86,7 +87,7 @@ func TestSavedFiltersAreThoseOfListings(t *testing.T) {
 		receive(t, w.listings, arrival(l.Ref, fmt.Sprint("advert ", n), 1))
 		publish(t, w.listings, l, 1, 1)
 		if n%2 == 0 {
-			require.NoError(t, w.listings.AttachImage(t.Context(), l.Ref, picture(l.ImageURLs[0], "a"), after(1)))
+			require.NoError(t, w.listings.AttachImage(t.Context(), l.Ref, picture(l.ImageURLs[0], "a"), dbtest.After(1)))
 		}
 	}
 	w.match(t, 2)
@@ -111,7 +112,7 @@ func TestSavedFiltersAreThoseOfListings(t *testing.T) {
 		for _, l := range list {
 			want = append(want, l.ID)
 		}
-		items, _, _, err := w.Try(t.Context(), criteria[id], start, listings)
+		items, _, _, err := w.Try(t.Context(), criteria[id], dbtest.Start, listings)
 		require.NoError(t, err)
 		for _, i := range items {
 			tried = append(tried, i.Listing)

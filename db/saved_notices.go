@@ -263,6 +263,11 @@ const sqlNoticeOfSearch = `EXISTS (
 const sqlNoticeStands = `
 SELECT state FROM saved_deliveries d WHERE tenant = $1 AND id = $2 AND ` + sqlNoticeOfSearch
 
+// SavedReopeners are those of the deliveries, and of the events that could not be matched.
+func SavedReopeners() Reopeners {
+	return Reopeners{saved.Queue: {Of: noticeReopen, Back: sqlSavedBack}}
+}
+
 // noticeReopen is the reopener of deliveries.
 func noticeReopen(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID, _ time.Time) error {
 	tag, err := tx.Exec(ctx, sqlNoticeReopen, tenant, id)

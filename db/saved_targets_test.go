@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/retention"
 	"github.com/mtlrent/conveyor/domain/saved"
@@ -16,7 +17,7 @@ import (
 func (w *telling) begun(t *testing.T, minutes int) (out []saved.Notice) {
 	t.Helper()
 
-	due, err := w.Begin(t.Context(), 100, start, after(minutes))
+	due, err := w.Begin(t.Context(), 100, dbtest.Start, dbtest.After(minutes))
 	require.NoError(t, err)
 	for _, d := range due {
 		n, err := w.Notice(t.Context(), d.Tenant, d.ID)
@@ -41,15 +42,15 @@ func TestSavedOwned(t *testing.T) {
 func savedOwned(t *testing.T, kind saved.Channel) {
 	w := newTelling(t)
 	search := saved.Search{
-		ID: uuid.New(), Tenant: "acme", Name: "all", Kinds: saved.Kinds, State: saved.Active, Since: start, CreatedAt: start,
+		ID: uuid.New(), Tenant: "acme", Name: "all", Kinds: saved.Kinds, State: saved.Active, Since: dbtest.Start, CreatedAt: dbtest.Start,
 		Language: saved.French,
 	}
 	require.NoError(t, w.Add(t.Context(), search, []db.NewTarget{{
 		SavedTarget: db.SavedTarget{ID: uuid.New(), Kind: kind}, Token: sum("mail"), Sum: sum("jo"),
 	}}, "test"))
 	again := db.NewTarget{SavedTarget: db.SavedTarget{ID: uuid.New(), Kind: kind}, Token: sum("again"), Sum: sum("jo")}
-	err := w.AddTarget(t.Context(), "acme", search.ID, again, "test", after(1))
-	requireClass(t, fault.Conflict, err)
+	err := w.AddTarget(t.Context(), "acme", search.ID, again, "test", dbtest.After(1))
+	dbtest.RequireClass(t, fault.Conflict, err)
 	require.ErrorContains(t, err, "was asked to confirm in the last 24h0m0s and has not")
 	w.advert(t, "1", 1250, 1)
 	require.Equal(t, 1, w.match(t, 1))
@@ -59,12 +60,12 @@ func savedOwned(t *testing.T, kind saved.Channel) {
 	require.Empty(t, got[0].Items)
 	require.Empty(t, got[0].Idle())
 	require.Equal(t, saved.French, got[0].Language)
-	require.NoError(t, w.EndNotice(t.Context(), "acme", got[0].ID, "sent", "", after(2)))
+	require.NoError(t, w.EndNotice(t.Context(), "acme", got[0].ID, "sent", "", dbtest.After(2)))
 
-	_, err = w.Confirm(t.Context(), sum("other"), "jo", after(3))
-	requireClass(t, fault.Gone, err)
+	_, err = w.Confirm(t.Context(), sum("other"), "jo", dbtest.After(3))
+	dbtest.RequireClass(t, fault.Gone, err)
 	for range 2 {
-		s, err := w.Confirm(t.Context(), sum("mail"), "jo", after(3))
+		s, err := w.Confirm(t.Context(), sum("mail"), "jo", dbtest.After(3))
 		require.NoError(t, err)
 		require.Equal(t, saved.TargetActive, s.State)
 	}
@@ -78,12 +79,12 @@ func savedOwned(t *testing.T, kind saved.Channel) {
 	require.Equal(t, "https://k.example/2", news[0].Items[0].URL)
 
 	for range 2 {
-		s, err := w.Unsubscribe(t.Context(), sum("mail"), "jo", after(6))
+		s, err := w.Unsubscribe(t.Context(), sum("mail"), "jo", dbtest.After(6))
 		require.NoError(t, err)
 		require.Equal(t, saved.TargetStopped, s.State)
 	}
-	_, err = w.Confirm(t.Context(), sum("mail"), "jo", after(6))
-	requireClass(t, fault.Conflict, err)
+	_, err = w.Confirm(t.Context(), sum("mail"), "jo", dbtest.After(6))
+	dbtest.RequireClass(t, fault.Conflict, err)
 	n, err := w.Notice(t.Context(), "acme", news[0].ID)
 	require.NoError(t, err)
 	require.Equal(t, "the target is stopped", n.Idle(), "what waits is not sent")
@@ -92,7 +93,7 @@ func savedOwned(t *testing.T, kind saved.Channel) {
 	require.Empty(t, w.begun(t, 8))
 	require.Equal(t, []string{
 		"search.saved", "search.target_confirmed", "search.target_stopped",
-	}, query[string](t, w.pool, "SELECT action FROM audit WHERE action LIKE 'search%' ORDER BY id"))
+	}, dbtest.Query[string](t, w.pool, "SELECT action FROM audit WHERE action LIKE 'search%' ORDER BY id"))
 }
 
 // A webhook is told nothing before its host has answered its challenge. One that fails says why, makes no dead letter,
@@ -101,7 +102,7 @@ func TestSavedWebhookChallenge(t *testing.T) {
 	t.Parallel()
 	w := newTelling(t)
 	search := saved.Search{
-		ID: uuid.New(), Tenant: "acme", Name: "all", Kinds: saved.Kinds, State: saved.Active, Since: start, CreatedAt: start,
+		ID: uuid.New(), Tenant: "acme", Name: "all", Kinds: saved.Kinds, State: saved.Active, Since: dbtest.Start, CreatedAt: dbtest.Start,
 	}
 	hook := uuid.New()
 	require.NoError(t, w.Add(t.Context(), search, []db.NewTarget{{
@@ -113,7 +114,7 @@ func TestSavedWebhookChallenge(t *testing.T) {
 		return s.Targets[0]
 	}
 	again := func(minutes int) error {
-		_, err := w.Challenge(t.Context(), "acme", search.ID, hook, "test", after(minutes))
+		_, err := w.Challenge(t.Context(), "acme", search.ID, hook, "test", dbtest.After(minutes))
 		return err
 	}
 	w.advert(t, "1", 1250, 1)
@@ -128,12 +129,12 @@ func TestSavedWebhookChallenge(t *testing.T) {
 	require.NoError(t, again(2))
 	require.Len(t, seen(t, w.pool, "SELECT 1 FROM saved_deliveries"), 1, "it is being asked")
 	for range 2 {
-		require.NoError(t, w.EndNotice(t.Context(), "acme", got[0].ID, "failed", "the webhook answered 500", after(3)))
+		require.NoError(t, w.EndNotice(t.Context(), "acme", got[0].ID, "failed", "the webhook answered 500", dbtest.After(3)))
 	}
 	require.Equal(t, db.SavedTarget{
 		ID: hook, Kind: saved.Webhook, State: saved.TargetUnconfirmed, Reason: "the webhook answered 500",
 	}, target())
-	require.Zero(t, count(t, w.pool, "dead_letters"))
+	require.Zero(t, dbtest.Count(t, w.pool, "dead_letters"))
 
 	require.NoError(t, again(4))
 	require.Empty(t, target().Reason)
@@ -141,29 +142,29 @@ func TestSavedWebhookChallenge(t *testing.T) {
 	require.Len(t, got, 1)
 	require.Equal(t, []int64{2}, seen(t, w.pool, "SELECT hooks::bigint FROM saved_asks"))
 	for range 2 {
-		require.NoError(t, w.EndNotice(t.Context(), "acme", got[0].ID, "sent", "", after(5)))
+		require.NoError(t, w.EndNotice(t.Context(), "acme", got[0].ID, "sent", "", dbtest.After(5)))
 	}
 	require.Equal(t, db.SavedTarget{ID: hook, Kind: saved.Webhook, State: saved.TargetActive}, target())
 	require.Equal(t, []int64{1}, seen(t, w.pool, "SELECT hooks::bigint FROM saved_asks"))
-	requireClass(t, fault.Conflict, again(6))
+	dbtest.RequireClass(t, fault.Conflict, again(6))
 	w.advert(t, "2", 1250, 6)
 	require.Equal(t, 1, w.match(t, 6))
 	news := w.begun(t, 7)
 	require.Len(t, news, 1)
 	require.Len(t, news[0].Items, 1, "of what was found since")
 
-	require.NoError(t, w.FailNotice(t.Context(), "acme", news[0].ID, fault.Gone, "it is gone", after(7)))
+	require.NoError(t, w.FailNotice(t.Context(), "acme", news[0].ID, fault.Gone, "it is gone", dbtest.After(7)))
 	require.Equal(t, saved.TargetStopped, target().State)
 	require.NoError(t, again(8))
 	require.Equal(t, saved.TargetUnconfirmed, target().State)
 	seen(t, w.pool, "UPDATE saved_asks SET hooks = 2000 RETURNING 1")
 	seen(t, w.pool, "UPDATE saved_deliveries SET state = 'dropped', finished_at = now() WHERE state = 'waiting' RETURNING 1")
-	requireClass(t, fault.Conflict, again(9))
+	dbtest.RequireClass(t, fault.Conflict, again(9))
 	require.Equal(t, []string{
 		"search.saved", "search.target_challenged", "search.target_confirmed", "search.target_challenged",
-	}, query[string](t, w.pool, "SELECT action FROM audit WHERE action LIKE 'search%' ORDER BY id"))
-	_, err = w.Challenge(t.Context(), "other", search.ID, hook, "test", after(9))
-	requireClass(t, fault.Gone, err)
+	}, dbtest.Query[string](t, w.pool, "SELECT action FROM audit WHERE action LIKE 'search%' ORDER BY id"))
+	_, err = w.Challenge(t.Context(), "other", search.ID, hook, "test", dbtest.After(9))
+	dbtest.RequireClass(t, fault.Gone, err)
 }
 
 // A target that is gone is stopped, and makes no dead letter.
@@ -175,9 +176,9 @@ func TestSavedTargetGone(t *testing.T) {
 	w.match(t, 1)
 	n := w.begun(t, 2)[0]
 	for range 2 {
-		require.NoError(t, w.FailNotice(t.Context(), "acme", n.ID, fault.Gone, "the chat is closed", after(2)))
+		require.NoError(t, w.FailNotice(t.Context(), "acme", n.ID, fault.Gone, "the chat is closed", dbtest.After(2)))
 	}
-	require.Zero(t, count(t, w.pool, "dead_letters"))
+	require.Zero(t, dbtest.Count(t, w.pool, "dead_letters"))
 	s, err := w.Get(t.Context(), "acme", id)
 	require.NoError(t, err)
 	require.Equal(t, db.SavedTarget{
@@ -207,25 +208,25 @@ func TestSavedTargets(t *testing.T) {
 	late := db.NewTarget{
 		SavedTarget: db.SavedTarget{ID: uuid.New(), Kind: saved.Telegram}, Token: sum("late"), Sum: sum("late"),
 	}
-	require.NoError(t, w.AddTarget(t.Context(), "acme", id, late, "test", after(2)))
+	require.NoError(t, w.AddTarget(t.Context(), "acme", id, late, "test", dbtest.After(2)))
 	w.confirmAll(t)
 	require.Len(t, w.notices(t, 3), 1)
 	w.advert(t, "2", 1250, 4)
 	w.match(t, 4)
 	require.Len(t, w.begun(t, 5), 2)
 	require.Equal(t, []int64{3}, seen(t, w.pool, "SELECT count(*) FROM saved_deliveries"))
-	requireClass(t, fault.Gone, w.DeleteTarget(t.Context(), "other", id, late.ID, "test", after(6)))
-	require.NoError(t, w.DeleteTarget(t.Context(), "acme", id, late.ID, "test", after(6)))
-	requireClass(t, fault.Gone, w.DeleteTarget(t.Context(), "acme", id, late.ID, "test", after(6)))
+	dbtest.RequireClass(t, fault.Gone, w.DeleteTarget(t.Context(), "other", id, late.ID, "test", dbtest.After(6)))
+	require.NoError(t, w.DeleteTarget(t.Context(), "acme", id, late.ID, "test", dbtest.After(6)))
+	dbtest.RequireClass(t, fault.Gone, w.DeleteTarget(t.Context(), "acme", id, late.ID, "test", dbtest.After(6)))
 	require.Equal(t, []int64{2}, seen(t, w.pool, "SELECT count(*) FROM saved_deliveries"))
 	late.ID, late.Token = uuid.New(), sum("later")
-	requireClass(t, fault.Gone, w.AddTarget(t.Context(), "other", id, late, "test", after(7)))
+	dbtest.RequireClass(t, fault.Gone, w.AddTarget(t.Context(), "other", id, late, "test", dbtest.After(7)))
 	for n := range saved.MaxTargets - 2 {
 		late.ID, late.Token, late.Sum = uuid.New(), []byte{byte(n)}, []byte{byte(n)}
-		require.NoError(t, w.AddTarget(t.Context(), "acme", id, late, "test", after(7)))
+		require.NoError(t, w.AddTarget(t.Context(), "acme", id, late, "test", dbtest.After(7)))
 	}
 	late.ID, late.Token, late.Sum = uuid.New(), sum("too many"), sum("too many")
-	requireClass(t, fault.Conflict, w.AddTarget(t.Context(), "acme", id, late, "test", after(7)))
+	dbtest.RequireClass(t, fault.Conflict, w.AddTarget(t.Context(), "acme", id, late, "test", dbtest.After(7)))
 }
 
 // What is deleted because it is old makes nothing news again.
@@ -240,7 +241,7 @@ func TestSavedRetentionTellsNothingTwice(t *testing.T) {
 	w.match(t, 3)
 	require.Len(t, w.notices(t, 4), 1)
 	for _, kind := range []string{retention.Notices, retention.News} {
-		require.Positive(t, expire(t, w.pool, kind, after(60*24*365)), kind)
+		require.Positive(t, expire(t, w.pool, kind, dbtest.After(60*24*365)), kind)
 	}
 	require.Equal(t, []int64{0}, seen(t, w.pool, "SELECT count(*) FROM saved_deliveries"))
 	require.Equal(t, []int64{1}, seen(t, w.pool, "SELECT count(*) FROM saved_matches"))
@@ -248,7 +249,7 @@ func TestSavedRetentionTellsNothingTwice(t *testing.T) {
 	home := refOf("1").ID()
 	w.advert(t, "2", 1200, 5)
 	for _, id := range []string{"1", "2"} {
-		exec(t, w.pool, `INSERT INTO home_members (listing_id, home_id, keys, rent_cents, judged_at)
+		dbtest.Exec(t, w.pool, `INSERT INTO home_members (listing_id, home_id, keys, rent_cents, judged_at)
 			VALUES ($1, $2, '{}', 0, now())`, refOf(id).ID(), home)
 	}
 	require.Zero(t, w.match(t, 5), "a second advert of a home that was told for that rent")
@@ -263,7 +264,7 @@ func TestSavedUntried(t *testing.T) {
 	t.Parallel()
 	w := newTelling(t)
 	untried := func(minutes int) float64 {
-		age, err := w.UntriedFor(t.Context(), after(minutes))
+		age, err := w.UntriedFor(t.Context(), dbtest.After(minutes))
 		require.NoError(t, err)
 		return age
 	}

@@ -33,7 +33,7 @@ func newTelling(t *testing.T) *telling {
 	s := db.NewSaved(pool)
 	for _, id := range []string{"acme", "other"} {
 		require.NoError(t, db.NewTenants(pool).Create(t.Context(), db.Tenant{
-			ID: id, Name: id, Tier: campaign.Standard, Region: "CA", CreatedAt: start,
+			ID: id, Name: id, Tier: campaign.Standard, Region: "CA", CreatedAt: dbtest.Start,
 		}, "test"))
 	}
 	return &telling{s, db.NewListings(pool), s.Matcher(), pool, map[string]int64{}}
@@ -44,8 +44,8 @@ func (w *telling) search(t *testing.T, name string, f saved.Criteria, change ...
 	t.Helper()
 
 	s := saved.Search{
-		ID: uuid.New(), Tenant: "acme", Name: name, Filter: f, Kinds: saved.Kinds, State: saved.Active, Since: start,
-		CreatedAt: start,
+		ID: uuid.New(), Tenant: "acme", Name: name, Filter: f, Kinds: saved.Kinds, State: saved.Active, Since: dbtest.Start,
+		CreatedAt: dbtest.Start,
 	}
 	for _, c := range change {
 		c(&s)
@@ -104,7 +104,7 @@ func (w *telling) advert(t *testing.T, id string, rent int64, minutes int) {
 func (w *telling) match(t *testing.T, minutes int) int {
 	t.Helper()
 
-	done, err := w.matcher.Next(t.Context(), 100, after(minutes))
+	done, err := w.matcher.Next(t.Context(), 100, dbtest.After(minutes))
 	require.NoError(t, err)
 	return done.Matches
 }
@@ -113,7 +113,7 @@ func (w *telling) match(t *testing.T, minutes int) int {
 func (w *telling) notices(t *testing.T, minutes int) (out [][]string) {
 	t.Helper()
 
-	due, err := w.Begin(t.Context(), 100, start, after(minutes))
+	due, err := w.Begin(t.Context(), 100, dbtest.Start, dbtest.After(minutes))
 	require.NoError(t, err)
 	for _, d := range due {
 		n, err := w.Notice(t.Context(), d.Tenant, d.ID)
@@ -124,7 +124,7 @@ func (w *telling) notices(t *testing.T, minutes int) (out [][]string) {
 			lines = append(lines, i.Headline())
 		}
 		out = append(out, lines)
-		require.NoError(t, w.EndNotice(t.Context(), d.Tenant, d.ID, "sent", "", after(minutes)))
+		require.NoError(t, w.EndNotice(t.Context(), d.Tenant, d.ID, "sent", "", dbtest.After(minutes)))
 	}
 	return out
 }
@@ -167,7 +167,7 @@ func TestSavedMatches(t *testing.T) {
 	require.Len(t, f.Items, 4)
 	require.Equal(t, saved.Back, f.Items[0].Kind)
 	_, err = w.Feed(t.Context(), sum("cheap-hook"), 10)
-	requireClass(t, fault.Gone, err)
+	dbtest.RequireClass(t, fault.Gone, err)
 }
 
 // A home is told once however many adverts it has, unless one is cheaper.
@@ -180,7 +180,7 @@ func TestSavedHomes(t *testing.T) {
 	w.advert(t, "3", 1200, 1)
 	home := refOf("1").ID()
 	for _, id := range []string{"1", "2", "3"} {
-		exec(t, w.pool, `INSERT INTO home_members (listing_id, home_id, keys, rent_cents, judged_at)
+		dbtest.Exec(t, w.pool, `INSERT INTO home_members (listing_id, home_id, keys, rent_cents, judged_at)
 			VALUES ($1, $2, '{}', 0, now())`, refOf(id).ID(), home)
 	}
 	require.Equal(t, 2, w.match(t, 2))
@@ -188,7 +188,7 @@ func TestSavedHomes(t *testing.T) {
 	w.advert(t, "2", 1200, 4)
 	require.Zero(t, w.match(t, 5), "it was told for that rent already")
 
-	found, total, all, err := w.Try(t.Context(), saved.Criteria{MaxPrice: 1250}, start, 10)
+	found, total, all, err := w.Try(t.Context(), saved.Criteria{MaxPrice: 1250}, dbtest.Start, 10)
 	require.NoError(t, err)
 	require.True(t, all)
 	require.Equal(t, 1, total)
@@ -202,11 +202,11 @@ func TestSavedOfStoppedTenant(t *testing.T) {
 	w.search(t, "all", saved.Criteria{})
 	w.advert(t, "1", 1000, 1)
 	require.Equal(t, 1, w.match(t, 2))
-	due, err := w.Begin(t.Context(), 100, start, after(3))
+	due, err := w.Begin(t.Context(), 100, dbtest.Start, dbtest.After(3))
 	require.NoError(t, err)
 	require.Len(t, due, 1)
 	state := func(to db.TenantState) (idle string, feed error) {
-		_, err := db.NewTenants(w.pool).Change(t.Context(), "acme", "test", after(3), func(t *db.Tenant) { t.State = to })
+		_, err := db.NewTenants(w.pool).Change(t.Context(), "acme", "test", dbtest.After(3), func(t *db.Tenant) { t.State = to })
 		require.NoError(t, err)
 		n, err := w.Notice(t.Context(), "acme", due[0].ID)
 		require.NoError(t, err)
@@ -215,7 +215,7 @@ func TestSavedOfStoppedTenant(t *testing.T) {
 	}
 	idle, feed := state(db.TenantStopped)
 	require.Equal(t, "the tenant is stopped", idle)
-	requireClass(t, fault.Gone, feed)
+	dbtest.RequireClass(t, fault.Gone, feed)
 	idle, feed = state(db.TenantActive)
 	require.Empty(t, idle)
 	require.NoError(t, feed)
@@ -232,14 +232,14 @@ func TestSavedDigest(t *testing.T) {
 	require.Equal(t, 1, w.match(t, 2))
 	require.Empty(t, w.notices(t, 3))
 	w.advert(t, "3", 3000, 4)
-	due, err := w.Begin(t.Context(), 10, start, after(60))
+	due, err := w.Begin(t.Context(), 10, dbtest.Start, dbtest.After(60))
 	require.NoError(t, err)
 	require.Len(t, due, 1)
 	require.Equal(t, 1, w.match(t, 4), "the same hour, which is being told")
-	again, err := w.Begin(t.Context(), 10, start, after(60))
+	again, err := w.Begin(t.Context(), 10, dbtest.Start, dbtest.After(60))
 	require.NoError(t, err)
 	require.Empty(t, again, "it was begun")
-	again, err = w.Begin(t.Context(), 10, after(61), after(62))
+	again, err = w.Begin(t.Context(), 10, dbtest.After(61), dbtest.After(62))
 	require.NoError(t, err)
 	require.Contains(t, again, due[0], "its process may have died")
 	n, err := w.Notice(t.Context(), "acme", due[0].ID)
@@ -256,33 +256,33 @@ func TestSavedNoticeFails(t *testing.T) {
 	id := w.search(t, "all", saved.Criteria{})
 	w.advert(t, "1", 1250, 1)
 	w.match(t, 2)
-	due, err := w.Begin(t.Context(), 10, start, after(3))
+	due, err := w.Begin(t.Context(), 10, dbtest.Start, dbtest.After(3))
 	require.NoError(t, err)
 	require.Len(t, due, 1)
 	_, err = w.Notice(t.Context(), "other", due[0].ID)
-	requireClass(t, fault.Gone, err)
+	dbtest.RequireClass(t, fault.Gone, err)
 	tries, err := w.PutOffNotice(t.Context(), "acme", due[0].ID, missedUntil("HTTP 500", 4))
 	require.NoError(t, err)
 	require.Equal(t, 1, tries)
 	for range 2 {
-		require.NoError(t, w.FailNotice(t.Context(), "acme", due[0].ID, fault.Transient, "HTTP 500", after(4)))
+		require.NoError(t, w.FailNotice(t.Context(), "acme", due[0].ID, fault.Transient, "HTTP 500", dbtest.After(4)))
 	}
 	_, err = w.PutOffNotice(t.Context(), "acme", due[0].ID, missedUntil("x", 5))
-	requireClass(t, fault.Conflict, err)
-	letters := db.NewDeadLetters(w.pool)
-	number := query[int64](t, w.pool, `SELECT id FROM dead_letters WHERE queue = 'notify' AND tenant = 'acme'`)
+	dbtest.RequireClass(t, fault.Conflict, err)
+	letters := db.NewDeadLetters(w.pool, db.SavedReopeners())
+	number := dbtest.Query[int64](t, w.pool, `SELECT id FROM dead_letters WHERE queue = 'notify' AND tenant = 'acme'`)
 	require.Len(t, number, 1)
-	_, err = letters.Replay(t.Context(), number[0], false, "ops", after(5))
+	_, err = letters.Replay(t.Context(), number[0], false, "ops", dbtest.After(5))
 	require.NoError(t, err)
 	require.Len(t, w.notices(t, 6), 1)
 
-	require.NoError(t, w.Delete(t.Context(), "acme", id, "test", after(7)))
+	require.NoError(t, w.Delete(t.Context(), "acme", id, "test", dbtest.After(7)))
 	n, err := w.Notice(t.Context(), "acme", due[0].ID)
 	require.NoError(t, err)
 	require.Equal(t, "the target is stopped", n.Idle())
-	_, err = letters.Replay(t.Context(), number[0], true, "ops", after(7))
-	requireClass(t, fault.Gone, err)
-	requireClass(t, fault.Gone, w.Delete(t.Context(), "acme", id, "test", after(7)))
+	_, err = letters.Replay(t.Context(), number[0], true, "ops", dbtest.After(7))
+	dbtest.RequireClass(t, fault.Gone, err)
+	dbtest.RequireClass(t, fault.Gone, w.Delete(t.Context(), "acme", id, "test", dbtest.After(7)))
 	w.advert(t, "2", 1250, 8)
 	require.Zero(t, w.match(t, 9), "the matcher knows that it is gone")
 }
@@ -292,10 +292,10 @@ func TestSavedChange(t *testing.T) {
 	t.Parallel()
 	w := newTelling(t)
 	id := w.search(t, "all", saved.Criteria{})
-	require.NoError(t, w.Change(t.Context(), "acme", id, "test", after(1), func(s *saved.Search) { s.State = saved.Paused }))
+	require.NoError(t, w.Change(t.Context(), "acme", id, "test", dbtest.After(1), func(s *saved.Search) { s.State = saved.Paused }))
 	w.advert(t, "1", 1250, 2)
 	require.Zero(t, w.match(t, 2))
-	require.NoError(t, w.Change(t.Context(), "acme", id, "test", after(3), func(s *saved.Search) {
+	require.NoError(t, w.Change(t.Context(), "acme", id, "test", dbtest.After(3), func(s *saved.Search) {
 		s.State, s.Filter.MaxPrice = saved.Active, 1000
 	}))
 	w.advert(t, "2", 900, 4)
@@ -306,7 +306,7 @@ func TestSavedChange(t *testing.T) {
 	require.Len(t, got.Targets, 2)
 	require.Equal(t, int64(1000), got.Filter.MaxPrice)
 	_, err = w.Get(t.Context(), "other", id)
-	requireClass(t, fault.Gone, err)
+	dbtest.RequireClass(t, fault.Gone, err)
 	list, err := w.List(t.Context(), "acme", "", 10)
 	require.NoError(t, err)
 	require.Len(t, list, 1)
@@ -314,10 +314,10 @@ func TestSavedChange(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, list)
 
-	err = w.Change(t.Context(), "acme", id, "test", after(6), func(s *saved.Search) { s.Kinds = nil })
-	requireClass(t, fault.Invalid, err)
+	err = w.Change(t.Context(), "acme", id, "test", dbtest.After(6), func(s *saved.Search) { s.Kinds = nil })
+	dbtest.RequireClass(t, fault.Invalid, err)
 	same := saved.Search{ID: uuid.New(), Tenant: "acme", Name: "all", Kinds: saved.Kinds, State: saved.Active}
-	requireClass(t, fault.Conflict, w.Add(t.Context(), same, nil, "test"))
+	dbtest.RequireClass(t, fault.Conflict, w.Add(t.Context(), same, nil, "test"))
 	require.Equal(t, []int64{1}, seen(t, w.pool, "SELECT count(*) FROM saved_items"))
 	require.Equal(t, []int64{1}, seen(t, w.pool, "SELECT count(*) FROM saved_matches"))
 }

@@ -24,7 +24,7 @@ func (l library) requireExact(t *testing.T) {
 	t.Helper()
 
 	ctx := t.Context()
-	require.Zero(t, query[int](t, l.pool,
+	require.Zero(t, dbtest.Query[int](t, l.pool,
 		"SELECT count(*)::int FROM pages WHERE doc IS NULL OR doc_revision <> revision")[0], "pages whose version is not in the index")
 	b := search.NewBuilder()
 	for after := int64(0); ; {
@@ -182,7 +182,7 @@ func TestSearchExact(t *testing.T) {
 	stats, err := l.index.Stats(t.Context())
 	require.NoError(t, err)
 	require.Zero(t, stats.Pages)
-	require.Zero(t, query[int](t, l.pool, "SELECT count(*)::int FROM search_postings")[0])
+	require.Zero(t, dbtest.Query[int](t, l.pool, "SELECT count(*)::int FROM search_postings")[0])
 }
 
 // Renewing pages indexes them again, while all can be found.
@@ -195,7 +195,7 @@ func TestSearchRenew(t *testing.T) {
 	for n := range 20 {
 		l.put(t, w.page(n))
 	}
-	docs := func() int { return query[int](t, l.pool, "SELECT sum(docs)::int FROM search_segments")[0] }
+	docs := func() int { return dbtest.Query[int](t, l.pool, "SELECT sum(docs)::int FROM search_segments")[0] }
 	before := docs()
 	pages, err := l.After(ctx, 0, 100)
 	require.NoError(t, err)
@@ -223,7 +223,7 @@ func TestSearchCompactKilled(t *testing.T) {
 		l.put(t, w.page(n))
 	}
 	const segments = "SELECT id FROM search_segments ORDER BY id"
-	before := query[int64](t, l.pool, segments)
+	before := dbtest.Query[int64](t, l.pool, segments)
 	for after := time.Millisecond; ; after = min(after+max(after/4, time.Millisecond), 10*time.Second) {
 		ctx, cancel := context.WithTimeout(t.Context(), after)
 		more, err := l.index.Compact(ctx)
@@ -231,13 +231,13 @@ func TestSearchCompactKilled(t *testing.T) {
 		if err == nil && more { // without an error it may be that the try before still holds the lock
 			break
 		}
-		now := query[int64](t, l.pool, segments)
+		now := dbtest.Query[int64](t, l.pool, segments)
 		if len(now) == 1 { // it was committed, and the answer came too late
 			break
 		}
 		require.Equal(t, before, now)
 	}
-	require.Len(t, query[int64](t, l.pool, segments), 1)
+	require.Len(t, dbtest.Query[int64](t, l.pool, segments), 1)
 	l.requireExact(t)
 }
 
@@ -279,7 +279,7 @@ func TestSearchCompactHasTime(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, more)
 	require.Equal(t, []bool{true},
-		query[bool](t, l.pool, "SELECT DISTINCT most >= '30 min' FROM allowed"))
+		dbtest.Query[bool](t, l.pool, "SELECT DISTINCT most >= '30 min' FROM allowed"))
 }
 
 func TestSearchCompact(t *testing.T) {
@@ -305,7 +305,7 @@ func TestSearchCompact(t *testing.T) {
 	stats, err := l.index.Stats(ctx)
 	require.NoError(t, err)
 	require.Less(t, stats.Segments, 24)
-	require.Zero(t, query[int](t, l.pool,
+	require.Zero(t, dbtest.Query[int](t, l.pool,
 		"SELECT count(*)::int FROM search_postings WHERE segment NOT IN (SELECT id FROM search_segments)")[0])
 }
 
@@ -319,7 +319,7 @@ func TestSearchForgetsWords(t *testing.T) {
 	at := time.Now()
 	l.index.At(func() time.Time { return at })
 	terms := func(of string) []string {
-		return query[string](t, l.pool, "SELECT term FROM "+of+" ORDER BY 1")
+		return dbtest.Query[string](t, l.pool, "SELECT term FROM "+of+" ORDER BY 1")
 	}
 	compact := func() {
 		for more := true; more; {
@@ -328,7 +328,7 @@ func TestSearchForgetsWords(t *testing.T) {
 			require.NoError(t, err)
 		}
 	}
-	later := func() { exec(t, l.pool, "UPDATE search_terms_doubted SET since = since - interval '25 hours'") }
+	later := func() { dbtest.Exec(t, l.pool, "UPDATE search_terms_doubted SET since = since - interval '25 hours'") }
 	l.put(t, incoming("keep.example", "/", "", "common", 0))
 	for i, word := range []string{"zebra", "giraffe", "okapi", "gnu"} {
 		l.put(t, incoming("gone.example", fmt.Sprintf("/%d", i), "", "common "+word, i))
@@ -393,7 +393,7 @@ func TestSearchLooksFirst(t *testing.T) {
 	}
 	l.put(t, all[:1200]...)
 	l.put(t, all[1200:]...)
-	require.NotZero(t, query[int](t, l.pool,
+	require.NotZero(t, dbtest.Query[int](t, l.pool,
 		"SELECT count(*)::int FROM search_postings WHERE term = last AND octet_length(postings) > 1000")[0], "large postings")
 	careful := db.NewSearchIndex(l.pool)
 	careful.LookFirst()
@@ -409,10 +409,10 @@ func TestSearchLooksFirst(t *testing.T) {
 	starts := known(l.index)
 	require.Greater(t, starts, 4, "starts")
 	require.Equal(t, starts, known(careful))
-	exec(t, l.pool, "UPDATE search_segments SET starts = NULL WHERE docs = 300")
+	dbtest.Exec(t, l.pool, "UPDATE search_segments SET starts = NULL WHERE docs = 300")
 	require.Less(t, known(half), starts)
 	require.NotZero(t, known(half))
-	exec(t, l.pool, "UPDATE search_segments SET starts = NULL")
+	dbtest.Exec(t, l.pool, "UPDATE search_segments SET starts = NULL")
 	require.Zero(t, known(unaware))
 	for _, text := range []string{
 		"red", "red shoes", "red shoes page7", `"red road"`, `"red road shoes" page12`, "road -boots", "sho* red", "fillre",
@@ -460,7 +460,7 @@ func TestSearchStarts(t *testing.T) {
 		list := learnt()
 		require.Len(t, list, segments)
 		for id, starts := range list {
-			require.Equal(t, query[string](t, l.pool, fmt.Sprintf(`
+			require.Equal(t, dbtest.Query[string](t, l.pool, fmt.Sprintf(`
 				SELECT b.term FROM (
 					SELECT term, row_number() OVER (ORDER BY term) AS n FROM search_postings WHERE segment = %d) b
 				WHERE b.n %% 16 = 1 ORDER BY b.n`, id)), starts)
@@ -468,7 +468,7 @@ func TestSearchStarts(t *testing.T) {
 		}
 	}
 	check(8, 1)
-	exec(t, l.pool, "UPDATE search_segments SET starts = NULL WHERE id % 2 = 0")
+	dbtest.Exec(t, l.pool, "UPDATE search_segments SET starts = NULL WHERE id % 2 = 0")
 	more, err := l.index.Compact(ctx)
 	require.NoError(t, err)
 	require.True(t, more)

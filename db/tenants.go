@@ -262,3 +262,8 @@ func differs[T any](before, after T) map[string]any {
 	}
 	return is
 }
+
+// quotaFull is the error of a tenant that has as many of something as one of its Quotas allows.
+func quotaFull(quota, things string) error {
+	return fault.Newf(fault.Conflict, "the tenant has as many %s as its quota %s allows", things, quota)
+}

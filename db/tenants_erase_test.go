@@ -80,12 +80,12 @@ func filled(t *testing.T) *pgxpool.Pool {
 		END $$`) // the rows below refer to nothing
 	keys := db.NewKeys(pool)
 	for n, tenant := range []string{"acme", "umbrella"} {
-		newTenant(t, pool, tenant)
-		k := db.Key{ID: keyOf[tenant], Name: tenant, Role: access.Operate, Tenant: tenant, CreatedAt: at(0), CreatedBy: "me"}
+		dbtest.NewTenant(t, pool, tenant)
+		k := db.Key{ID: keyOf[tenant], Name: tenant, Role: access.Operate, Tenant: tenant, CreatedAt: dbtest.At(0), CreatedBy: "me"}
 		require.NoError(t, keys.Create(ctx, k, access.SumOf(tenant)))
 		err := pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 			_, err := tx.Exec(ctx, "SELECT set_config('conveyor.tenant', '*', true)")
-			for table, row := range tenantRow {
+			for table, row := range dbtest.TenantRow {
 				for i := range 20 {
 					if err == nil && table != "tenants" && table != "tenant_erasures" && table != "webhook_events" {
 						_, err = tx.Exec(ctx, "INSERT INTO "+table+" "+row+" ON CONFLICT DO NOTHING", tenant, fmt.Sprint(100*n+i+1))
@@ -112,7 +112,7 @@ func filled(t *testing.T) *pgxpool.Pool {
 		})
 		require.NoError(t, err)
 	}
-	_, err := db.NewTenants(pool).Change(ctx, "acme", "me", at(1), func(t *db.Tenant) { t.State = db.TenantStopped })
+	_, err := db.NewTenants(pool).Change(ctx, "acme", "me", dbtest.At(1), func(t *db.Tenant) { t.State = db.TenantStopped })
 	require.NoError(t, err)
 	return pool
 }
@@ -146,18 +146,18 @@ func TestEraseTenant(t *testing.T) {
 
 	had, other := holdings(t, pool, "acme"), holdings(t, pool, "umbrella")
 	require.Len(t, had, len(db.TenantTables())-1, "rows in each table but that of erasures: %v", had)
-	_, err = s.Request(ctx, "umbrella", "me", at(2))
-	require.Equal(t, fault.Conflict, class(err), "it is active")
-	_, err = s.Request(ctx, "nobody", "me", at(2))
-	require.Equal(t, fault.Gone, class(err))
+	_, err = s.Request(ctx, "umbrella", "me", dbtest.At(2))
+	require.Equal(t, fault.Conflict, dbtest.Class(err), "it is active")
+	_, err = s.Request(ctx, "nobody", "me", dbtest.At(2))
+	require.Equal(t, fault.Gone, dbtest.Class(err))
 	_, err = s.Get(ctx, "acme")
-	require.Equal(t, fault.Gone, class(err))
+	require.Equal(t, fault.Gone, dbtest.Class(err))
 	require.Equal(t, had, holdings(t, pool, "acme"))
 
 	asked := db.WithOrigin(ctx, db.Origin{Remote: "10.0.0.1", RequestID: "r1", KeyID: "k1"})
-	e, err := s.Request(asked, "acme", "me", at(2))
+	e, err := s.Request(asked, "acme", "me", dbtest.At(2))
 	require.NoError(t, err)
-	again, err := s.Request(ctx, "acme", "other", at(3))
+	again, err := s.Request(ctx, "acme", "other", dbtest.At(3))
 	require.NoError(t, err)
 	require.Equal(t, e, again, "a second request changes nothing")
 	require.Equal(t, db.Origin{Remote: "10.0.0.1", RequestID: "r1", KeyID: "k1"}, e.Origin)
@@ -166,11 +166,11 @@ func TestEraseTenant(t *testing.T) {
 	require.NoError(t, err)
 	require.NotNil(t, locks[keyOf["acme"]].RevokedAt)
 	require.Nil(t, locks[keyOf["umbrella"]].RevokedAt)
-	_, err = db.NewTenants(pool).Change(ctx, "acme", "me", at(3), func(t *db.Tenant) { t.State = db.TenantActive })
-	require.Equal(t, fault.Conflict, class(err))
+	_, err = db.NewTenants(pool).Change(ctx, "acme", "me", dbtest.At(3), func(t *db.Tenant) { t.State = db.TenantActive })
+	require.Equal(t, fault.Conflict, dbtest.Class(err))
 
-	k2 := db.Key{ID: "cccccccc", Name: "late", Role: access.Read, Tenant: "acme", CreatedAt: at(3), CreatedBy: "me"}
-	require.Equal(t, fault.Invalid, class(db.NewKeys(pool).Create(ctx, k2, access.SumOf("late"))))
+	k2 := db.Key{ID: "cccccccc", Name: "late", Role: access.Read, Tenant: "acme", CreatedAt: dbtest.At(3), CreatedBy: "me"}
+	require.Equal(t, fault.Invalid, dbtest.Class(db.NewKeys(pool).Create(ctx, k2, access.SumOf("late"))))
 
 	kills, calls := 0, 0
 	for more := true; more; calls++ {
@@ -216,15 +216,15 @@ func TestEraseTenant(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []any{"erased", "", int64(0), db.TenantStopped, true},
 		[]any{tombstone.Name, tombstone.Region, tombstone.Contacts, tombstone.State, tombstone.Erasing})
-	require.Equal(t, fault.Conflict, class(db.NewTenants(pool).Create(ctx, db.Tenant{
-		ID: "acme", Name: "Acme", Tier: "standard", CreatedAt: at(4),
+	require.Equal(t, fault.Conflict, dbtest.Class(db.NewTenants(pool).Create(ctx, db.Tenant{
+		ID: "acme", Name: "Acme", Tier: "standard", CreatedAt: dbtest.At(4),
 	}, "me")), "its ID is not given out again")
 
 	// What was written behind the first pass goes with the second one.
 	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, "SELECT set_config('conveyor.tenant', '*', true)")
 		if err == nil {
-			_, err = tx.Exec(ctx, "INSERT INTO contacts "+tenantRow["contacts"], "acme", "late")
+			_, err = tx.Exec(ctx, "INSERT INTO contacts "+dbtest.TenantRow["contacts"], "acme", "late")
 		}
 		return err
 	})
@@ -235,17 +235,17 @@ func TestEraseTenant(t *testing.T) {
 	}
 	require.Zero(t, holdings(t, pool, "acme")["contacts"])
 	for range 2 {
-		require.NoError(t, s.Finish(ctx, "acme", at(20)))
+		require.NoError(t, s.Finish(ctx, "acme", dbtest.At(20)))
 	}
 	e, err = s.Get(ctx, "acme")
 	require.NoError(t, err)
 	require.Equal(t, 2, e.Passes)
 	require.Equal(t, had["contacts"]+1, e.Rows["contacts"])
-	require.True(t, e.FinishedAt.Equal(at(20)))
+	require.True(t, e.FinishedAt.Equal(dbtest.At(20)))
 	require.Empty(t, e.Table)
 	require.Equal(t, other, holdings(t, pool, "umbrella"))
 	require.Equal(t, []string{"tenant.created", "tenant.stopped", "tenant.erasure_requested", "tenant.erased"},
-		audited(t, pool, "tenant/acme"))
+		dbtest.Audited(t, pool, "tenant/acme"))
 	more, err := s.Erase(ctx, "acme", 1000)
 	require.NoError(t, err)
 	require.False(t, more, "it has ended")
@@ -333,7 +333,7 @@ func TestExportReadsRowsOnce(t *testing.T) {
 	t.Parallel()
 
 	pool, ctx := dbtest.New(t), t.Context()
-	newTenant(t, pool, "acme")
+	dbtest.NewTenant(t, pool, "acme")
 	u := newUpload(t, db.NewUploads(pool), "acme")
 	const rows, size = 150, 10_000
 	require.NoError(t, pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
@@ -390,7 +390,7 @@ func TestErasedTenantTakesNothing(t *testing.T) {
 	t.Parallel()
 
 	pool, ctx := dbtest.New(t), t.Context()
-	newTenant(t, pool, "acme")
+	dbtest.NewTenant(t, pool, "acme")
 	senders, contacts, campaigns, searches := db.NewSenders(pool), db.NewContacts(pool, nil), db.NewCampaigns(pool, nil), db.NewSaved(pool)
 	sender, search := uuid.New(), uuid.New()
 	target := func(kind saved.Channel) db.NewTarget {
@@ -401,27 +401,27 @@ func TestErasedTenantTakesNothing(t *testing.T) {
 		"sender": func(name, id, tenant string) error {
 			return senders.Add(ctx, db.Sender{
 				ID: uuid.MustParse(id), Tenant: tenant, Name: name, PhoneNumberID: fmt.Sprint(len(name)), BusinessAccountID: "1",
-				CreatedAt: at(0),
+				CreatedAt: dbtest.At(0),
 			}, db.Sealed{Key: "k", Box: []byte("box")}, "me")
 		},
 		"list": func(name, _, tenant string) error {
-			_, err := contacts.CreateList(ctx, tenant, name, "me", at(0))
+			_, err := contacts.CreateList(ctx, tenant, name, "me", dbtest.At(0))
 			return err
 		},
 		"segment": func(name, _, tenant string) error {
 			_, err := contacts.PutSegment(ctx, tenant, db.Segment{
 				ID: uuid.New(), Name: name, Filter: contact.Filter{Tag: "vip"},
-			}, "me", at(0))
+			}, "me", dbtest.At(0))
 			return err
 		},
 		"search": func(name, id, tenant string) error {
 			return searches.Add(ctx, saved.Search{
-				ID: uuid.MustParse(id), Tenant: tenant, Name: name, Kinds: saved.Kinds, State: saved.Active, Since: at(0),
-				CreatedAt: at(0),
+				ID: uuid.MustParse(id), Tenant: tenant, Name: name, Kinds: saved.Kinds, State: saved.Active, Since: dbtest.At(0),
+				CreatedAt: dbtest.At(0),
 			}, []db.NewTarget{target(saved.Webhook)}, "me")
 		},
 		"opt-out": func(name, _, tenant string) error {
-			return contacts.OptOut(ctx, tenant, []string{name}, "api", "x", "me", at(0))
+			return contacts.OptOut(ctx, tenant, []string{name}, "api", "x", "me", dbtest.At(0))
 		},
 	}
 	for thing, add := range adds {
@@ -430,28 +430,28 @@ func TestErasedTenantTakesNothing(t *testing.T) {
 			id = search
 		}
 		require.NoError(t, add("before", id.String(), "acme"), thing)
-		requireClass(t, fault.Gone, add("nobody's", uuid.NewString(), "nobody"))
+		dbtest.RequireClass(t, fault.Gone, add("nobody's", uuid.NewString(), "nobody"))
 	}
 	draft := func() error {
 		_, err := campaigns.Create(ctx, "acme", uuid.New(), db.Plan{
 			Name: "x", Sender: sender, Template: text("x"), Audience: campaign.Audience{All: true},
-		}, "me", at(0))
+		}, "me", dbtest.At(0))
 		return err
 	}
 	require.NoError(t, draft())
-	_, err := db.NewTenants(pool).Change(ctx, "acme", "me", at(1), func(t *db.Tenant) { t.State = db.TenantStopped })
+	_, err := db.NewTenants(pool).Change(ctx, "acme", "me", dbtest.At(1), func(t *db.Tenant) { t.State = db.TenantStopped })
 	require.NoError(t, err)
-	_, err = db.NewErasures(pool, nil).Request(ctx, "acme", "me", at(1))
+	_, err = db.NewErasures(pool, nil).Request(ctx, "acme", "me", dbtest.At(1))
 	require.NoError(t, err)
 	had := holdings(t, pool, "acme")
 	for thing, add := range adds {
 		err := add("after it", uuid.NewString(), "acme")
-		requireClass(t, fault.Gone, err)
+		dbtest.RequireClass(t, fault.Gone, err)
 		require.ErrorContains(t, err, `the tenant "acme" is erased`, thing)
 	}
 	require.ErrorContains(t, draft(), `the tenant "acme" is erased`)
-	err = searches.AddTarget(ctx, "acme", search, target(saved.Feed), "me", at(1))
-	requireClass(t, fault.Gone, err)
+	err = searches.AddTarget(ctx, "acme", search, target(saved.Feed), "me", dbtest.At(1))
+	dbtest.RequireClass(t, fault.Gone, err)
 	require.ErrorContains(t, err, `the tenant "acme" is erased`)
 	require.Equal(t, had, holdings(t, pool, "acme"))
 }
@@ -461,22 +461,22 @@ func TestTenantStandsAgain(t *testing.T) {
 	t.Parallel()
 
 	pool, ctx := dbtest.New(t), t.Context()
-	newTenant(t, pool, "acme")
+	dbtest.NewTenant(t, pool, "acme")
 	search, searches := uuid.New(), db.NewSaved(pool)
 	require.NoError(t, searches.Add(ctx, saved.Search{
-		ID: search, Tenant: "acme", Name: "x", Kinds: saved.Kinds, State: saved.Active, Since: at(0), CreatedAt: at(0),
+		ID: search, Tenant: "acme", Name: "x", Kinds: saved.Kinds, State: saved.Active, Since: dbtest.At(0), CreatedAt: dbtest.At(0),
 	}, nil, "me"))
 	dbtest.Alter(t, pool, `CREATE FUNCTION stores_nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'`)
 	for _, table := range []string{"senders", "saved_targets"} {
 		dbtest.Alter(t, pool, "CREATE TRIGGER nothing BEFORE INSERT ON "+table+
 			" FOR EACH ROW EXECUTE FUNCTION stores_nothing()")
 	}
-	requireClass(t, fault.Gone, db.NewSenders(pool).Add(ctx, db.Sender{
-		ID: uuid.New(), Tenant: "acme", Name: "x", PhoneNumberID: "1", BusinessAccountID: "1", CreatedAt: at(0),
+	dbtest.RequireClass(t, fault.Gone, db.NewSenders(pool).Add(ctx, db.Sender{
+		ID: uuid.New(), Tenant: "acme", Name: "x", PhoneNumberID: "1", BusinessAccountID: "1", CreatedAt: dbtest.At(0),
 	}, db.Sealed{Key: "k", Box: []byte("box")}, "me"))
 	for _, kind := range []saved.Channel{saved.Feed, saved.Webhook} {
-		requireClass(t, fault.Gone, searches.AddTarget(ctx, "acme", search, db.NewTarget{
+		dbtest.RequireClass(t, fault.Gone, searches.AddTarget(ctx, "acme", search, db.NewTarget{
 			SavedTarget: db.SavedTarget{ID: uuid.New(), Kind: kind}, Token: []byte(kind),
-		}, "me", at(1)))
+		}, "me", dbtest.At(1)))
 	}
 }

@@ -91,12 +91,6 @@ func isDigits(s string) bool {
 	return len(s) > 0 && len(s) <= 32
 }
 
-// A Sealed is an encrypted value, and the ID of the key that opens it.
-type Sealed struct {
-	Key string
-	Box []byte
-}
-
 // SenderPurpose is what the token of a sender is sealed for by releases before 0.5.
 func SenderPurpose(id uuid.UUID) string { return "sender/" + id.String() }
 

@@ -20,28 +20,28 @@ func TestSenders(t *testing.T) {
 	t.Parallel()
 
 	pool, ctx := dbtest.New(t), t.Context()
-	newTenant(t, pool, "acme")
-	newTenant(t, pool, "umbrella")
+	dbtest.NewTenant(t, pool, "acme")
+	dbtest.NewTenant(t, pool, "umbrella")
 	d := db.NewSenders(pool)
 	s := db.Sender{
-		ID: uuid.New(), Tenant: "acme", Name: "Support", PhoneNumberID: "101", BusinessAccountID: "7", CreatedAt: at(0),
+		ID: uuid.New(), Tenant: "acme", Name: "Support", PhoneNumberID: "101", BusinessAccountID: "7", CreatedAt: dbtest.At(0),
 	}
 	token := db.Sealed{Key: "k1", Box: []byte("sealed")}
 	require.NoError(t, d.Add(ctx, s, token, "me"))
-	s.TokenKey, s.PerSecond, s.State, s.UpdatedAt = "k1", 80, db.SenderActive, at(0)
+	s.TokenKey, s.PerSecond, s.State, s.UpdatedAt = "k1", 80, db.SenderActive, dbtest.At(0)
 
 	other := s
 	other.ID, other.Tenant, other.Name = uuid.New(), "umbrella", "Ours"
-	require.Equal(t, fault.Conflict, class(d.Add(ctx, other, token, "me")), "the number of another tenant")
+	require.Equal(t, fault.Conflict, dbtest.Class(d.Add(ctx, other, token, "me")), "the number of another tenant")
 	other.PhoneNumberID = "102"
 	require.NoError(t, d.Add(ctx, other, token, "me"))
 	same := s
 	same.ID, same.PhoneNumberID = uuid.New(), "103"
-	require.Equal(t, fault.Conflict, class(d.Add(ctx, same, token, "me")), "the name of another sender")
+	require.Equal(t, fault.Conflict, dbtest.Class(d.Add(ctx, same, token, "me")), "the name of another sender")
 	same.Name, same.Tenant = "x", "nobody"
-	require.Equal(t, fault.Gone, class(d.Add(ctx, same, token, "me")))
+	require.Equal(t, fault.Gone, dbtest.Class(d.Add(ctx, same, token, "me")))
 	same.Tenant, same.PhoneNumberID = "acme", "+1"
-	require.Equal(t, fault.Invalid, class(d.Add(ctx, same, token, "me")))
+	require.Equal(t, fault.Invalid, dbtest.Class(d.Add(ctx, same, token, "me")))
 
 	list, err := d.List(ctx, "acme")
 	require.NoError(t, err)
@@ -52,34 +52,34 @@ func TestSenders(t *testing.T) {
 
 	// What is another tenant's is not there.
 	_, err = d.Get(ctx, "umbrella", s.ID)
-	require.Equal(t, fault.Gone, class(err))
+	require.Equal(t, fault.Gone, dbtest.Class(err))
 	_, err = d.Token(ctx, "umbrella", s.ID)
-	require.Equal(t, fault.Gone, class(err))
-	_, err = d.Change(ctx, "umbrella", s.ID, nil, "me", at(1), func(s *db.Sender) { s.Name = "x" })
-	require.Equal(t, fault.Gone, class(err))
+	require.Equal(t, fault.Gone, dbtest.Class(err))
+	_, err = d.Change(ctx, "umbrella", s.ID, nil, "me", dbtest.At(1), func(s *db.Sender) { s.Name = "x" })
+	require.Equal(t, fault.Gone, dbtest.Class(err))
 
-	got, err := d.Change(ctx, "acme", s.ID, nil, "me", at(1), func(s *db.Sender) {
-		s.State, s.PausedUntil, s.Reason = db.SenderPaused, new(at(20)), "lunch"
+	got, err := d.Change(ctx, "acme", s.ID, nil, "me", dbtest.At(1), func(s *db.Sender) {
+		s.State, s.PausedUntil, s.Reason = db.SenderPaused, new(dbtest.At(20)), "lunch"
 	})
 	require.NoError(t, err)
 	require.Equal(t, db.SenderPaused, got.State)
-	require.False(t, got.Sends(at(19)))
-	require.True(t, got.Sends(at(20)))
-	got, err = d.Change(ctx, "acme", s.ID, &db.Sealed{Key: "k2", Box: []byte("new")}, "me", at(4), func(s *db.Sender) {
+	require.False(t, got.Sends(dbtest.At(19)))
+	require.True(t, got.Sends(dbtest.At(20)))
+	got, err = d.Change(ctx, "acme", s.ID, &db.Sealed{Key: "k2", Box: []byte("new")}, "me", dbtest.At(4), func(s *db.Sender) {
 		s.State, s.PerSecond, s.PhoneNumberID = db.SenderActive, 250, "666"
 	})
 	require.NoError(t, err)
-	s.TokenKey, s.PerSecond, s.UpdatedAt = "k2", 250, at(4)
+	s.TokenKey, s.PerSecond, s.UpdatedAt = "k2", 250, dbtest.At(4)
 	require.Equal(t, s, got)
 	got, err = d.Get(ctx, "acme", s.ID)
 	require.NoError(t, err)
 	require.Equal(t, s, got)
-	_, err = d.Change(ctx, "acme", s.ID, nil, "me", at(5), func(s *db.Sender) { s.State, s.Reason = db.SenderStopped, "x" })
+	_, err = d.Change(ctx, "acme", s.ID, nil, "me", dbtest.At(5), func(s *db.Sender) { s.State, s.Reason = db.SenderStopped, "x" })
 	require.NoError(t, err)
-	_, err = d.Change(ctx, "acme", s.ID, nil, "me", at(5), func(*db.Sender) {})
+	_, err = d.Change(ctx, "acme", s.ID, nil, "me", dbtest.At(5), func(*db.Sender) {})
 	require.NoError(t, err)
 	require.Equal(t, []string{"sender.created", "sender.paused", "sender.resumed", "sender.stopped"},
-		audited(t, pool, "sender/"+s.ID.String()))
+		dbtest.Audited(t, pool, "sender/"+s.ID.String()))
 }
 
 // What a limit of the API has paused stays so while other things of its sender are changed, until an operator resumes it.
@@ -89,9 +89,9 @@ func TestChangePausedSender(t *testing.T) {
 	m := newMailing(t)
 	d := db.NewSenders(m.pool)
 	m.exec(t, `UPDATE senders SET paused_until = $1, reason = 'too many messages', phone_number_id = '1',
-		business_account_id = '1'`, at(20))
+		business_account_id = '1'`, dbtest.At(20))
 	change := func(change func(*db.Sender)) db.Sender {
-		got, err := d.Change(t.Context(), "acme", m.sender, nil, "me", at(1), change)
+		got, err := d.Change(t.Context(), "acme", m.sender, nil, "me", dbtest.At(1), change)
 		require.NoError(t, err)
 		stored, err := d.Get(t.Context(), "acme", m.sender)
 		require.NoError(t, err)
@@ -100,10 +100,10 @@ func TestChangePausedSender(t *testing.T) {
 	}
 	got := change(func(s *db.Sender) { s.Name, s.PerSecond = "Other", 7 })
 	require.Equal(t, 7, got.PerSecond)
-	require.True(t, got.PausedUntil.Equal(at(20)))
+	require.True(t, got.PausedUntil.Equal(dbtest.At(20)))
 	require.Equal(t, "too many messages", got.Reason)
-	got = change(func(s *db.Sender) { s.PausedUntil = new(at(99)) })
-	require.True(t, got.PausedUntil.Equal(at(20)), "only a paused one is given a time")
+	got = change(func(s *db.Sender) { s.PausedUntil = new(dbtest.At(99)) })
+	require.True(t, got.PausedUntil.Equal(dbtest.At(20)), "only a paused one is given a time")
 	got = change(func(s *db.Sender) { s.State, s.PausedUntil = db.SenderActive, nil })
 	require.Nil(t, got.PausedUntil)
 	require.Empty(t, got.Reason)
@@ -113,16 +113,16 @@ func TestReseal(t *testing.T) {
 	t.Parallel()
 
 	pool, ctx := dbtest.New(t), t.Context()
-	newTenant(t, pool, "acme")
+	dbtest.NewTenant(t, pool, "acme")
 	d := db.NewSenders(pool)
 	for n, number := range []string{"1", "2", "3"} {
 		err := d.Add(ctx, db.Sender{
-			ID: uuid.New(), Tenant: "acme", Name: number, PhoneNumberID: number, BusinessAccountID: "1", CreatedAt: at(n),
+			ID: uuid.New(), Tenant: "acme", Name: number, PhoneNumberID: number, BusinessAccountID: "1", CreatedAt: dbtest.At(n),
 		}, db.Sealed{Key: "old", Box: []byte(number)}, "me")
 		require.NoError(t, err)
 	}
 	search := saved.Search{
-		ID: uuid.New(), Tenant: "acme", Name: "all", Kinds: saved.Kinds, State: saved.Active, CreatedAt: at(1),
+		ID: uuid.New(), Tenant: "acme", Name: "all", Kinds: saved.Kinds, State: saved.Active, CreatedAt: dbtest.At(1),
 	}
 	hook := db.NewTarget{
 		SavedTarget: db.SavedTarget{ID: uuid.New(), Kind: saved.Webhook}, Address: db.Sealed{Key: "old", Box: []byte("url")},
@@ -131,7 +131,7 @@ func TestReseal(t *testing.T) {
 	feed := db.NewTarget{SavedTarget: db.SavedTarget{ID: uuid.New(), Kind: saved.Feed}, Token: []byte{2}}
 	require.NoError(t, db.NewSaved(pool).Add(ctx, search, []db.NewTarget{hook, feed}, "me"))
 	event := uuid.New()
-	require.NoError(t, db.NewDrafts(pool).SealDraft(ctx, event, db.Sealed{Key: "old", Box: []byte("cookie")}, at(1)))
+	require.NoError(t, db.NewDrafts(pool).SealDraft(ctx, event, db.Sealed{Key: "old", Box: []byte("cookie")}, dbtest.At(1)))
 	_, err := db.NewSaved(pool).AddressKey(ctx, func() (db.Sealed, error) {
 		return db.Sealed{Key: "old", Box: []byte("hash key")}, nil
 	})

@@ -190,12 +190,13 @@ var fetches = func() (list []string) {
 // The names by which traces know the statements.
 func init() {
 	for _, text := range fetches {
-		statements[text] = "sqlTenantFetch"
+		Name(text, "sqlTenantFetch")
 	}
 	for _, t := range tenantTables {
-		statements[t.readText(false)], statements[t.readText(true)] = "sqlTenantExport "+t.name, "sqlTenantExport "+t.name
+		Name(t.readText(false), "sqlTenantExport "+t.name)
+		Name(t.readText(true), "sqlTenantExport "+t.name)
 		if t.erase == "" {
-			statements[t.eraseText()] = "sqlTenantErase " + t.name
+			Name(t.eraseText(), "sqlTenantErase "+t.name)
 		}
 	}
 }

@@ -11,10 +11,13 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// statements are the names of the statements, by their text. sql_names.go fills it.
+// statements are the names of the statements, by their text.
 //
 //go:generate go test -vet=off -run ^TestSQLNames$ . -update
 var statements = map[string]string{}
+
+// Name gives a statement the name by which traces know it. It is for init: sql_names.go of each package does it.
+func Name(text, name string) { statements[text] = name }
 
 // An Option changes how Open connects.
 type Option func(*pgxpool.Config)

@@ -30,7 +30,7 @@ func TestEventsRememberTheirTrace(t *testing.T) {
 	save := func(ctx context.Context, revision int64) {
 		t.Helper()
 		l := listing.Listing{Ref: listing.Ref{Platform: "kijiji", PlatformID: "1"}, Title: "4 ½"}
-		require.NoError(t, s.SaveNormalized(ctx, l, payload(revision), start))
+		require.NoError(t, s.SaveNormalized(ctx, l, payload(revision), dbtest.Start))
 	}
 	save(t.Context(), 1)
 	state, err := api.ParseTraceState("vendor=opaque")
@@ -72,12 +72,12 @@ func TestArchivedRemembersItsTrace(t *testing.T) {
 	s := db.NewListings(pool)
 	imported(t, s, "1")
 	here := api.NewSpanContext(api.SpanContextConfig{TraceID: api.TraceID{1, 2}, SpanID: api.SpanID{3}})
-	_, n, err := s.ArchiveStale(api.ContextWithSpanContext(t.Context(), here), after(60), listing.Cursor{}, tenOfAll,
-		after(99))
+	_, n, err := s.ArchiveStale(api.ContextWithSpanContext(t.Context(), here), dbtest.After(60), listing.Cursor{}, tenOfAll,
+		dbtest.After(99))
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	require.Equal(t, []string{"00-" + here.TraceID().String() + "-" + here.SpanID().String() + "-00"},
-		query[string](t, pool, "SELECT traceparent FROM outbox WHERE routing_key = 'listings.archived'"))
+		dbtest.Query[string](t, pool, "SELECT traceparent FROM outbox WHERE routing_key = 'listings.archived'"))
 }
 
 // A lease that is kept is not due for others; one that was lost cannot be kept.

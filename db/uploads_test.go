@@ -66,7 +66,7 @@ func newUpload(t testing.TB, s *db.Uploads, tenant string, change ...func(*db.Up
 
 	u := db.Upload{
 		ID: uuid.New(), Tenant: tenant, FileName: "people.csv", Blob: "uploads/1", Bytes: 1, SHA256: []byte{1}, CreatedBy: "me",
-		CreatedAt: at(0),
+		CreatedAt: dbtest.At(0),
 	}
 	for _, c := range change {
 		c(&u)
@@ -83,12 +83,12 @@ func upload(t testing.TB, s *db.Uploads, tenant string, rows []contact.Row, size
 	t.Helper()
 
 	ctx, u := t.Context(), newUpload(t, s, tenant, change...)
-	require.NoError(t, s.Planned(ctx, tenant, u.ID, []byte(`{"format":{}}`), "", at(1)))
+	require.NoError(t, s.Planned(ctx, tenant, u.ID, []byte(`{"format":{}}`), "", dbtest.At(1)))
 	chunks, parsed := chunksOf(rows, size)
-	require.NoError(t, s.AddChunks(ctx, tenant, u.ID, chunks, at(1)))
+	require.NoError(t, s.AddChunks(ctx, tenant, u.ID, chunks, dbtest.At(1)))
 	require.NoError(t, s.Split(ctx, tenant, u.ID, len(chunks)))
 	for _, c := range chunks {
-		require.NoError(t, s.Parsed(ctx, tenant, u.ID, []int{c.N}, at(2)))
+		require.NoError(t, s.Parsed(ctx, tenant, u.ID, []int{c.N}, dbtest.At(2)))
 	}
 	return u, parsed
 }
@@ -153,7 +153,7 @@ func TestPersistSurvives(t *testing.T) {
 		total, size, killed = 4000, 100, 2
 	}
 	pool, ctx := dbtest.New(t), t.Context()
-	newTenant(t, pool, "acme")
+	dbtest.NewTenant(t, pool, "acme")
 	k := &killer{}
 	mortal, err := db.Open(ctx, dbtest.Direct(t, pool), 4, func(c *pgxpool.Config) { c.ConnConfig.Tracer = k })
 	require.NoError(t, err)
@@ -188,7 +188,7 @@ func TestPersistSurvives(t *testing.T) {
 				step = 1000
 			}
 			k.left.Store(step)
-			err := dying.Persist(ctx, "acme", u.ID, part, at(3))
+			err := dying.Persist(ctx, "acme", u.ID, part, dbtest.At(3))
 			if k.left.Load() > 0 {
 				require.NoError(t, err, "after %d steps", step)
 				break
@@ -201,7 +201,7 @@ func TestPersistSurvives(t *testing.T) {
 		// The same again, twice at once, beside a worker that was slower.
 		var twice errgroup.Group
 		for range 2 {
-			twice.Go(func() error { return s.Persist(ctx, "acme", u.ID, part, at(3)) })
+			twice.Go(func() error { return s.Persist(ctx, "acme", u.ID, part, dbtest.At(3)) })
 		}
 		require.NoError(t, twice.Wait())
 	}
@@ -214,13 +214,13 @@ func TestPersistSurvives(t *testing.T) {
 	require.Equal(t, n, number(t, pool, "SELECT contacts FROM tenants"))
 	require.Equal(t, n, number(t, pool, "SELECT count(DISTINCT digest) FROM contacts"))
 	require.Equal(t, invalid, number(t, pool, "SELECT count(*) FROM upload_errors"))
-	done, err := s.Finish(ctx, "acme", u.ID, at(4))
+	done, err := s.Finish(ctx, "acme", u.ID, dbtest.At(4))
 	require.NoError(t, err)
 	require.Equal(t, db.UploadDone, done.State)
-	require.NoError(t, s.Persist(ctx, "acme", u.ID, parsed[:1], at(5)), "a worker that comes late")
+	require.NoError(t, s.Persist(ctx, "acme", u.ID, parsed[:1], dbtest.At(5)), "a worker that comes late")
 	require.Equal(t, got.New, get(t, s, u).New)
 	for more := true; more; {
-		more, err = s.Sweep(ctx, "acme", u.ID, 30_000, at(20))
+		more, err = s.Sweep(ctx, "acme", u.ID, 30_000, dbtest.At(20))
 		require.NoError(t, err)
 	}
 	require.Zero(t, number(t, pool, "SELECT count(*) FROM upload_keys"))
@@ -228,7 +228,7 @@ func TestPersistSurvives(t *testing.T) {
 	// The same file once more: nothing is written, for nothing differs.
 	u, parsed = upload(t, s, "acme", rows, size)
 	for part := range slices.Chunk(parsed, batch) {
-		require.NoError(t, s.Persist(ctx, "acme", u.ID, part, at(6)))
+		require.NoError(t, s.Persist(ctx, "acme", u.ID, part, dbtest.At(6)))
 	}
 	require.Equal(t, fmt.Sprintf("%d = %d + %d + %d; %d = 0 + 0 + %d", total, n, invalid, total-n-invalid, n, n),
 		tally(get(t, s, u)))
@@ -241,16 +241,16 @@ func TestUploadKeysSweepPlan(t *testing.T) {
 	t.Parallel()
 
 	pool := dbtest.New(t)
-	newTenant(t, pool, "acme")
+	dbtest.NewTenant(t, pool, "acme")
 	var rows []contact.Row
 	for i := range 2000 {
 		rows = append(rows, person(i+1, i))
 	}
 	s := db.NewUploads(pool)
 	u, parsed := upload(t, s, "acme", rows, len(rows))
-	require.NoError(t, s.Persist(t.Context(), "acme", u.ID, parsed, at(3)))
+	require.NoError(t, s.Persist(t.Context(), "acme", u.ID, parsed, dbtest.At(3)))
 	dbtest.Alter(t, pool, "ANALYZE upload_keys")
-	plan := query[string](t, pool, "EXPLAIN "+constants(t)["sqlUploadKeysSweep"], "acme", uuid.New(), 1000)
+	plan := dbtest.Query[string](t, pool, "EXPLAIN "+dbtest.Statements(t)["sqlUploadKeysSweep"], "acme", uuid.New(), 1000)
 	require.Contains(t, strings.Join(plan, "\n"), "Tid Scan on upload_keys")
 }
 
@@ -259,18 +259,18 @@ func TestPersistInOrder(t *testing.T) {
 	t.Parallel()
 
 	pool, ctx := dbtest.New(t), t.Context()
-	newTenant(t, pool, "acme")
+	dbtest.NewTenant(t, pool, "acme")
 	s := db.NewUploads(pool)
 	rows := []contact.Row{person(1, 1), person(2, 2), person(3, 1), person(4, 3)}
 	rows[2].Contact.Name = "An impostor"
 	u, parsed := upload(t, s, "acme", rows, 2)
-	err := s.Persist(ctx, "acme", u.ID, parsed[1:], at(3))
-	require.Equal(t, fault.Conflict, class(err))
+	err := s.Persist(ctx, "acme", u.ID, parsed[1:], dbtest.At(3))
+	require.Equal(t, fault.Conflict, dbtest.Class(err))
 	require.ErrorContains(t, err, "chunk 1 comes before chunk 0")
 	wrong := []contact.ParsedChunk{{N: 0, Rows: rows[:1]}}
-	require.Equal(t, fault.Invalid, class(s.Persist(ctx, "acme", u.ID, wrong, at(3))), "a row is missing")
+	require.Equal(t, fault.Invalid, dbtest.Class(s.Persist(ctx, "acme", u.ID, wrong, dbtest.At(3))), "a row is missing")
 	slices.Reverse(parsed)
-	require.NoError(t, s.Persist(ctx, "acme", u.ID, parsed, at(3)))
+	require.NoError(t, s.Persist(ctx, "acme", u.ID, parsed, dbtest.At(3)))
 	require.Equal(t, "4 = 3 + 0 + 1; 3 = 3 + 0 + 0", tally(get(t, s, u)))
 	require.Equal(t, 1, number(t, pool, "SELECT count(*) FROM contacts WHERE name = 'Person 1'"))
 }
@@ -279,14 +279,14 @@ func TestPersistKnown(t *testing.T) {
 	t.Parallel()
 
 	pool, ctx := dbtest.New(t), t.Context()
-	newTenant(t, pool, "acme")
-	newTenant(t, pool, "umbrella")
+	dbtest.NewTenant(t, pool, "acme")
+	dbtest.NewTenant(t, pool, "umbrella")
 	s := db.NewUploads(pool)
-	list, err := db.NewContacts(pool, nil).CreateList(ctx, "acme", "Friends", "me", at(0))
+	list, err := db.NewContacts(pool, nil).CreateList(ctx, "acme", "Friends", "me", dbtest.At(0))
 	require.NoError(t, err)
 	persist := func(tenant string, rows []contact.Row, change ...func(*db.Upload)) db.Upload {
 		u, parsed := upload(t, s, tenant, rows, 2, change...)
-		require.NoError(t, s.Persist(ctx, tenant, u.ID, parsed, at(3)))
+		require.NoError(t, s.Persist(ctx, tenant, u.ID, parsed, dbtest.At(3)))
 		return get(t, s, u)
 	}
 	rows := func(ns ...int) (out []contact.Row) {
@@ -333,7 +333,7 @@ func TestPersistQuota(t *testing.T) {
 	t.Parallel()
 
 	pool, ctx := dbtest.New(t), t.Context()
-	newTenant(t, pool, "acme", func(t *db.Tenant) { t.MaxContacts = new(int64(3)) })
+	dbtest.NewTenant(t, pool, "acme", func(t *db.Tenant) { t.MaxContacts = new(int64(3)) })
 	s := db.NewUploads(pool)
 	var rows []contact.Row
 	for i := range 6 {
@@ -342,7 +342,7 @@ func TestPersistQuota(t *testing.T) {
 	for _, dry := range []bool{true, false, false} {
 		u, parsed := upload(t, s, "acme", rows, 2, func(u *db.Upload) { u.DryRun = dry })
 		for _, c := range parsed {
-			require.NoError(t, s.Persist(ctx, "acme", u.ID, []contact.ParsedChunk{c}, at(3)))
+			require.NoError(t, s.Persist(ctx, "acme", u.ID, []contact.ParsedChunk{c}, dbtest.At(3)))
 		}
 		errs, _, err := s.Errors(ctx, "acme", u.ID, 0, 10)
 		require.NoError(t, err)
@@ -360,7 +360,7 @@ func TestReserve(t *testing.T) {
 	t.Parallel()
 
 	pool, ctx := dbtest.New(t), t.Context()
-	newTenant(t, pool, "acme")
+	dbtest.NewTenant(t, pool, "acme")
 	s := db.NewUploads(pool)
 	rows := []contact.Row{person(1, 1), person(2, 2), person(3, 1), person(4, 3), refusedRow(5), person(6, 3), person(7, 2)}
 	u, parsed := upload(t, s, "acme", rows, 2)
@@ -371,7 +371,7 @@ func TestReserve(t *testing.T) {
 		return out
 	}
 	for _, c := range [][]contact.ParsedChunk{parsed[1:], parsed[3:], {parsed[0], parsed[2]}} {
-		require.Equal(t, fault.Conflict, class(s.Reserve(ctx, "acme", u.ID, again(c))))
+		require.Equal(t, fault.Conflict, dbtest.Class(s.Reserve(ctx, "acme", u.ID, again(c))))
 	}
 	require.NoError(t, s.Reserve(ctx, "acme", u.ID, again(parsed[:2])), "and then its worker dies")
 	var two errgroup.Group
@@ -386,15 +386,15 @@ func TestReserve(t *testing.T) {
 	require.Equal(t, []bool{true, true, false, true, false, false, false}, first)
 	require.Equal(t, parsed[:3], others[:3])
 
-	require.NoError(t, s.Persist(ctx, "acme", u.ID, again(parsed[:1]), at(3)), "reserved by another")
-	require.NoError(t, s.Persist(ctx, "acme", u.ID, parsed[1:], at(3)))
+	require.NoError(t, s.Persist(ctx, "acme", u.ID, again(parsed[:1]), dbtest.At(3)), "reserved by another")
+	require.NoError(t, s.Persist(ctx, "acme", u.ID, parsed[1:], dbtest.At(3)))
 	require.Equal(t, "7 = 3 + 1 + 3; 3 = 3 + 0 + 0", tally(get(t, s, u)))
-	_, err := s.Finish(ctx, "acme", u.ID, at(4))
+	_, err := s.Finish(ctx, "acme", u.ID, dbtest.At(4))
 	require.NoError(t, err)
 	late := again(parsed[3:])
 	require.NoError(t, s.Reserve(ctx, "acme", u.ID, late))
 	require.Nil(t, late[0].First, "it is over")
-	require.Equal(t, fault.Gone, class(s.Reserve(ctx, "acme", uuid.New(), late)))
+	require.Equal(t, fault.Gone, dbtest.Class(s.Reserve(ctx, "acme", uuid.New(), late)))
 }
 
 // Two uploads of a tenant with the same people at once do not wait for each other in a circle.
@@ -402,9 +402,9 @@ func TestPersistTogether(t *testing.T) {
 	t.Parallel()
 
 	pool, ctx := dbtest.New(t), t.Context()
-	newTenant(t, pool, "acme")
+	dbtest.NewTenant(t, pool, "acme")
 	s := db.NewUploads(pool)
-	list, err := db.NewContacts(pool, nil).CreateList(ctx, "acme", "All", "me", at(0))
+	list, err := db.NewContacts(pool, nil).CreateList(ctx, "acme", "All", "me", dbtest.At(0))
 	require.NoError(t, err)
 	var up, down []contact.Row
 	for i := range 6000 {
@@ -418,7 +418,7 @@ func TestPersistTogether(t *testing.T) {
 		sums[i] = u
 		work.Go(func() error {
 			for _, c := range parsed {
-				if err := s.Persist(ctx, "acme", u.ID, []contact.ParsedChunk{c}, at(3)); err != nil {
+				if err := s.Persist(ctx, "acme", u.ID, []contact.ParsedChunk{c}, dbtest.At(3)); err != nil {
 					return err
 				}
 			}
@@ -438,8 +438,8 @@ func TestUploadStates(t *testing.T) {
 	t.Parallel()
 
 	pool, ctx := dbtest.New(t), t.Context()
-	newTenant(t, pool, "acme")
-	newTenant(t, pool, "umbrella")
+	dbtest.NewTenant(t, pool, "acme")
+	dbtest.NewTenant(t, pool, "umbrella")
 	s := db.NewUploads(pool)
 	rows := []contact.Row{person(1, 1), refusedRow(2), person(3, 3)}
 	u, parsed := upload(t, s, "acme", rows, 1)
@@ -448,10 +448,10 @@ func TestUploadStates(t *testing.T) {
 	again, err := s.Create(ctx, u)
 	require.NoError(t, err)
 	require.Equal(t, db.UploadRunning, again.State)
-	require.NoError(t, s.Planned(ctx, "acme", u.ID, []byte(`{}`), "other", at(2)))
+	require.NoError(t, s.Planned(ctx, "acme", u.ID, []byte(`{}`), "other", dbtest.At(2)))
 	require.Empty(t, get(t, s, u).Copy)
 	chunks, _ := chunksOf(rows, 1)
-	require.NoError(t, s.AddChunks(ctx, "acme", u.ID, chunks[1:], at(2)))
+	require.NoError(t, s.AddChunks(ctx, "acme", u.ID, chunks[1:], dbtest.At(2)))
 	require.NoError(t, s.Split(ctx, "acme", u.ID, 3))
 	require.Error(t, s.Split(ctx, "acme", u.ID, 4))
 	last, ok, err := s.LastChunk(ctx, "acme", u.ID)
@@ -461,73 +461,73 @@ func TestUploadStates(t *testing.T) {
 	require.Equal(t, 3, get(t, s, u).Chunks)
 	more := chunks[2]
 	more.N = 3
-	require.Equal(t, fault.Conflict, class(s.AddChunks(ctx, "acme", u.ID, []contact.Chunk{more}, at(2))), "it is split")
+	require.Equal(t, fault.Conflict, dbtest.Class(s.AddChunks(ctx, "acme", u.ID, []contact.Chunk{more}, dbtest.At(2))), "it is split")
 
 	// Backlogs, of the tenant and of all.
 	other, _ := upload(t, s, "umbrella", rows, 3)
-	own, all, err := s.Backlog(ctx, "acme", at(11))
+	own, all, err := s.Backlog(ctx, "acme", dbtest.At(11))
 	require.NoError(t, err)
 	require.Equal(t, db.Backlog{Chunks: 3, Rows: 3, Oldest: 10 * time.Minute}, own)
 	require.Equal(t, db.Backlog{Chunks: 4, Rows: 6, Oldest: 10 * time.Minute}, all)
 	require.Equal(t, time.Minute, own.Wait(0))
-	require.NoError(t, s.Persist(ctx, "acme", u.ID, parsed[:2], at(11)))
-	own, all, err = s.Backlog(ctx, "acme", at(11))
+	require.NoError(t, s.Persist(ctx, "acme", u.ID, parsed[:2], dbtest.At(11)))
+	own, all, err = s.Backlog(ctx, "acme", dbtest.At(11))
 	require.NoError(t, err)
 	require.Equal(t, 1, own.Chunks)
 	require.InDelta(t, 2.0/60, all.Rate, 1e-9)
 	require.Equal(t, 30*time.Second, own.Wait(0))
 	waiting := db.Upload{
-		ID: uuid.New(), Tenant: "acme", Bytes: 250_000, CreatedBy: "me", CreatedAt: at(0), State: db.UploadHeld,
+		ID: uuid.New(), Tenant: "acme", Bytes: 250_000, CreatedBy: "me", CreatedAt: dbtest.At(0), State: db.UploadHeld,
 		SHA256: []byte{1},
 	}
 	waiting, err = s.Create(ctx, waiting)
 	require.NoError(t, err)
 	require.Equal(t, db.UploadHeld, waiting.State)
-	own, _, err = s.Backlog(ctx, "acme", at(11))
+	own, _, err = s.Backlog(ctx, "acme", dbtest.At(11))
 	require.NoError(t, err)
 	require.Equal(t, 1, own.Chunks, "what is held does not wait")
-	waiting, err = s.SetOptions(ctx, "acme", waiting.ID, []byte(`{"skip": 2}`), "me", at(11))
+	waiting, err = s.SetOptions(ctx, "acme", waiting.ID, []byte(`{"skip": 2}`), "me", dbtest.At(11))
 	require.NoError(t, err)
 	require.JSONEq(t, `{"skip": 2}`, string(waiting.Options))
-	_, err = s.Release(ctx, "umbrella", waiting.ID, "me", at(11))
-	require.Equal(t, fault.Gone, class(err))
+	_, err = s.Release(ctx, "umbrella", waiting.ID, "me", dbtest.At(11))
+	require.Equal(t, fault.Gone, dbtest.Class(err))
 	for range 2 {
-		waiting, err = s.Release(ctx, "acme", waiting.ID, "me", at(11))
+		waiting, err = s.Release(ctx, "acme", waiting.ID, "me", dbtest.At(11))
 		require.NoError(t, err)
 		require.Equal(t, db.UploadReceived, waiting.State)
 	}
-	_, err = s.SetOptions(ctx, "acme", waiting.ID, []byte(`{}`), "me", at(11))
-	require.Equal(t, fault.Conflict, class(err))
-	own, _, err = s.Backlog(ctx, "acme", at(11))
+	_, err = s.SetOptions(ctx, "acme", waiting.ID, []byte(`{}`), "me", dbtest.At(11))
+	require.Equal(t, fault.Conflict, dbtest.Class(err))
+	own, _, err = s.Backlog(ctx, "acme", dbtest.At(11))
 	require.NoError(t, err)
 	require.Equal(t, db.Backlog{Chunks: 4, Rows: 1, Oldest: 10 * time.Minute, Rate: own.Rate}, own, "and so does a file")
-	require.Equal(t, 1, number(t, pool, "SELECT count(*) FROM uploads WHERE id = $1 AND received_at = $2", waiting.ID, at(11)),
+	require.Equal(t, 1, number(t, pool, "SELECT count(*) FROM uploads WHERE id = $1 AND received_at = $2", waiting.ID, dbtest.At(11)),
 		"since it was released")
-	_, err = s.Cancel(ctx, "acme", waiting.ID, "me", at(11))
+	_, err = s.Cancel(ctx, "acme", waiting.ID, "me", dbtest.At(11))
 	require.NoError(t, err)
 	require.Equal(t, []string{"upload.created", "upload.changed", "upload.started", "upload.canceled"},
-		audited(t, pool, "upload/"+waiting.ID.String()))
+		dbtest.Audited(t, pool, "upload/"+waiting.ID.String()))
 	ready, err := s.Ready(ctx, "acme", u.ID, 10)
 	require.NoError(t, err)
 	require.Equal(t, chunks[2:], ready)
-	_, err = s.Finish(ctx, "acme", u.ID, at(12))
-	require.Equal(t, fault.Conflict, class(err))
+	_, err = s.Finish(ctx, "acme", u.ID, dbtest.At(12))
+	require.Equal(t, fault.Conflict, dbtest.Class(err))
 
 	// What is another tenant's is not there.
 	why := contact.Failure{Queue: "upload_jobs", Class: "invalid", Reason: "not a file of contacts", WorkflowID: "import/1"}
 	for name, err := range map[string]error{
-		"persist": s.Persist(ctx, "umbrella", u.ID, parsed, at(12)),
-		"planned": s.Planned(ctx, "umbrella", u.ID, nil, "", at(12)),
+		"persist": s.Persist(ctx, "umbrella", u.ID, parsed, dbtest.At(12)),
+		"planned": s.Planned(ctx, "umbrella", u.ID, nil, "", dbtest.At(12)),
 		"split":   s.Split(ctx, "umbrella", u.ID, 3),
-		"add":     s.AddChunks(ctx, "umbrella", u.ID, chunks, at(12)),
-		"fail":    s.Fail(ctx, "umbrella", u.ID, why, at(12)),
+		"add":     s.AddChunks(ctx, "umbrella", u.ID, chunks, dbtest.At(12)),
+		"fail":    s.Fail(ctx, "umbrella", u.ID, why, dbtest.At(12)),
 		"get":     second(s.Get(ctx, "umbrella", u.ID)),
-		"finish":  second(s.Finish(ctx, "umbrella", u.ID, at(12))),
-		"cancel":  second(s.Cancel(ctx, "umbrella", u.ID, "me", at(12))),
-		"sweep":   second(s.Sweep(ctx, "umbrella", u.ID, 1, at(20))),
+		"finish":  second(s.Finish(ctx, "umbrella", u.ID, dbtest.At(12))),
+		"cancel":  second(s.Cancel(ctx, "umbrella", u.ID, "me", dbtest.At(12))),
+		"sweep":   second(s.Sweep(ctx, "umbrella", u.ID, 1, dbtest.At(20))),
 		"ready":   second(s.Ready(ctx, "umbrella", u.ID, 1)),
 	} {
-		require.Equal(t, fault.Gone, class(err), "%s: %v", name, err)
+		require.Equal(t, fault.Gone, dbtest.Class(err), "%s: %v", name, err)
 	}
 	pending, err := s.Pending(ctx, "umbrella", u.ID, 0, 10)
 	require.NoError(t, err)
@@ -537,21 +537,21 @@ func TestUploadStates(t *testing.T) {
 	require.Empty(t, errs)
 
 	// A cancel keeps what is stored, and nothing more is.
-	canceled, err := s.Cancel(ctx, "acme", u.ID, "me", at(13))
+	canceled, err := s.Cancel(ctx, "acme", u.ID, "me", dbtest.At(13))
 	require.NoError(t, err)
 	require.Equal(t, "2 = 1 + 1 + 0; 1 = 1 + 0 + 0", tally(canceled))
-	_, err = s.Cancel(ctx, "acme", u.ID, "me", at(14))
+	_, err = s.Cancel(ctx, "acme", u.ID, "me", dbtest.At(14))
 	require.NoError(t, err)
-	require.Equal(t, fault.Conflict, class(s.Persist(ctx, "acme", u.ID, parsed, at(14))))
-	require.Equal(t, fault.Conflict, class(s.Fail(ctx, "acme", u.ID, why, at(14))))
-	own, _, err = s.Backlog(ctx, "acme", at(14))
+	require.Equal(t, fault.Conflict, dbtest.Class(s.Persist(ctx, "acme", u.ID, parsed, dbtest.At(14))))
+	require.Equal(t, fault.Conflict, dbtest.Class(s.Fail(ctx, "acme", u.ID, why, dbtest.At(14))))
+	own, _, err = s.Backlog(ctx, "acme", dbtest.At(14))
 	require.NoError(t, err)
 	require.Zero(t, own.Chunks)
 	_, state, err := s.Chunk(ctx, "acme", u.ID, 2)
 	require.NoError(t, err)
 	require.Equal(t, db.ChunkCanceled, state)
-	require.Equal(t, []string{"upload.created", "upload.canceled"}, audited(t, pool, "upload/"+u.ID.String()))
-	require.Equal(t, []string{"acme"}, query[string](t, pool,
+	require.Equal(t, []string{"upload.created", "upload.canceled"}, dbtest.Audited(t, pool, "upload/"+u.ID.String()))
+	require.Equal(t, []string{"acme"}, dbtest.Query[string](t, pool,
 		"SELECT DISTINCT coalesce(detail->>'tenant', '') FROM audit WHERE subject = $1", "upload/"+u.ID.String()))
 
 	errs, _, err = s.Errors(ctx, "acme", u.ID, 0, 10)
@@ -560,16 +560,16 @@ func TestUploadStates(t *testing.T) {
 	want.Record[0] = "12\ufffd"
 	require.Equal(t, []contact.Row{want}, errs)
 
-	require.NoError(t, s.Fail(ctx, "umbrella", other.ID, why, at(15)))
+	require.NoError(t, s.Fail(ctx, "umbrella", other.ID, why, dbtest.At(15)))
 	list, _, err := s.List(ctx, "umbrella", []string{string(db.UploadFailed)}, nil, 10)
 	require.NoError(t, err)
 	require.Len(t, list, 1)
 	require.Equal(t, "not a file of contacts", list[0].Error)
 
-	_, err = db.NewTenants(pool).Change(ctx, "acme", "me", at(16), func(t *db.Tenant) { t.State = db.TenantStopped })
+	_, err = db.NewTenants(pool).Change(ctx, "acme", "me", dbtest.At(16), func(t *db.Tenant) { t.State = db.TenantStopped })
 	require.NoError(t, err)
-	_, err = s.Create(ctx, db.Upload{ID: uuid.New(), Tenant: "acme", SHA256: []byte{1}, CreatedAt: at(17)})
-	require.Equal(t, fault.Conflict, class(err))
+	_, err = s.Create(ctx, db.Upload{ID: uuid.New(), Tenant: "acme", SHA256: []byte{1}, CreatedAt: dbtest.At(17)})
+	require.Equal(t, fault.Conflict, dbtest.Class(err))
 }
 
 // second is the error of a call.
@@ -590,7 +590,7 @@ func BenchmarkPersist(b *testing.B) {
 		u, parsed := upload(b, s, tenant, rows, 1000)
 		b.StartTimer()
 		for part := range slices.Chunk(parsed, 10) {
-			require.NoError(b, s.Persist(ctx, tenant, u.ID, part, at(3)))
+			require.NoError(b, s.Persist(ctx, tenant, u.ID, part, dbtest.At(3)))
 		}
 	}
 	rate := func(b *testing.B) { b.ReportMetric(float64(total*b.N)/b.Elapsed().Seconds(), "rows/s") }
@@ -599,7 +599,7 @@ func BenchmarkPersist(b *testing.B) {
 		for range b.N {
 			b.StopTimer()
 			tenants++
-			newTenant(b, pool, fmt.Sprintf("t%d", tenants))
+			dbtest.NewTenant(b, pool, fmt.Sprintf("t%d", tenants))
 			b.StartTimer()
 			persist(b, fmt.Sprintf("t%d", tenants))
 		}
@@ -627,10 +627,10 @@ func TestUploadSweptBesideReplay(t *testing.T) {
 	t.Parallel()
 
 	pool, ctx := dbtest.New(t), t.Context()
-	newTenant(t, pool, "acme")
+	dbtest.NewTenant(t, pool, "acme")
 	s := db.NewUploads(pool)
 	u, _ := upload(t, s, "acme", []contact.Row{person(1, 1)}, 1)
-	require.NoError(t, s.Fail(ctx, "acme", u.ID, contact.Failure{Queue: contact.QueueChunks, Reason: "no"}, at(4)))
+	require.NoError(t, s.Fail(ctx, "acme", u.ID, contact.Failure{Queue: contact.QueueChunks, Reason: "no"}, dbtest.At(4)))
 	tx, err := pool.Begin(ctx) // the replay, which is not over
 	require.NoError(t, err)
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
@@ -640,7 +640,7 @@ func TestUploadSweptBesideReplay(t *testing.T) {
 	require.NoError(t, err)
 	var sweep errgroup.Group
 	sweep.Go(func() error {
-		_, err := s.Sweep(ctx, "acme", u.ID, 10, at(5))
+		_, err := s.Sweep(ctx, "acme", u.ID, 10, dbtest.At(5))
 		return err
 	})
 	require.Eventually(t, func() bool {
@@ -651,7 +651,7 @@ func TestUploadSweptBesideReplay(t *testing.T) {
 	}, servicetest.Patience(), 5*time.Millisecond)
 	require.NoError(t, tx.Commit(ctx))
 	require.NoError(t, sweep.Wait())
-	left, err := s.Unswept(ctx, at(60), nil, 10)
+	left, err := s.Unswept(ctx, dbtest.At(60), nil, 10)
 	require.NoError(t, err)
 	require.Len(t, left, 1)
 }
@@ -662,22 +662,22 @@ func TestUploadReplay(t *testing.T) {
 	t.Parallel()
 
 	pool, ctx := dbtest.New(t), t.Context()
-	newTenant(t, pool, "acme")
-	s, letters := db.NewUploads(pool), db.NewDeadLetters(pool)
+	dbtest.NewTenant(t, pool, "acme")
+	s, letters := db.NewUploads(pool), db.NewDeadLetters(pool, db.OutreachReopeners())
 	rows := []contact.Row{person(1, 1), person(2, 2), person(3, 1), person(4, 3)}
 	u, parsed := upload(t, s, "acme", rows, 2)
-	require.NoError(t, s.Persist(ctx, "acme", u.ID, parsed[:1], at(3)))
+	require.NoError(t, s.Persist(ctx, "acme", u.ID, parsed[:1], dbtest.At(3)))
 	why := contact.Failure{
 		Queue: contact.QueueChunks, Class: "gone", Reason: "the file is not there",
 		WorkflowID: contact.ImportWorkflowID(u.ID), RunID: "r",
 	}
 	for range 2 {
-		require.NoError(t, s.Fail(ctx, "acme", u.ID, why, at(4)))
+		require.NoError(t, s.Fail(ctx, "acme", u.ID, why, dbtest.At(4)))
 	}
-	more, err := s.Sweep(ctx, "acme", u.ID, 10, at(5))
+	more, err := s.Sweep(ctx, "acme", u.ID, 10, dbtest.At(5))
 	require.NoError(t, err)
 	require.False(t, more)
-	left, err := s.Unswept(ctx, at(60), nil, 10)
+	left, err := s.Unswept(ctx, dbtest.At(60), nil, 10)
 	require.NoError(t, err)
 	require.Empty(t, left)
 
@@ -690,28 +690,28 @@ func TestUploadReplay(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, none)
 
-	_, err = letters.Replay(ctx, list[0].ID, false, "me", at(6))
+	_, err = letters.Replay(ctx, list[0].ID, false, "me", dbtest.At(6))
 	require.NoError(t, err)
 	require.Zero(t, number(t, pool, "SELECT count(*) FROM outbox"))
-	left, err = s.Unswept(ctx, at(60), nil, 10)
+	left, err = s.Unswept(ctx, dbtest.At(60), nil, 10)
 	require.NoError(t, err)
 	require.Len(t, left, 1)
 	require.Equal(t, []any{"acme", u.ID, "people.csv"}, []any{left[0].Tenant, left[0].ID, left[0].FileName})
-	rest, err := s.Unswept(ctx, at(60), &left[0], 10)
+	rest, err := s.Unswept(ctx, dbtest.At(60), &left[0], 10)
 	require.NoError(t, err)
 	require.Empty(t, rest)
 	require.Equal(t, db.UploadReceived, get(t, s, u).State)
-	own, _, err := s.Backlog(ctx, "acme", at(7))
+	own, _, err := s.Backlog(ctx, "acme", dbtest.At(7))
 	require.NoError(t, err)
 	require.Equal(t, db.Backlog{Chunks: 1, Rows: 2, Oldest: time.Minute}, own, "the chunk that is left, since the replay")
-	require.NoError(t, s.Planned(ctx, "acme", u.ID, []byte(`{}`), "", at(7)))
+	require.NoError(t, s.Planned(ctx, "acme", u.ID, []byte(`{}`), "", dbtest.At(7)))
 	last, ok, err := s.LastChunk(ctx, "acme", u.ID)
 	require.NoError(t, err)
 	require.True(t, ok && last.N == 1)
 	require.NoError(t, s.Split(ctx, "acme", u.ID, 2))
-	require.NoError(t, s.Parsed(ctx, "acme", u.ID, []int{1}, at(8)))
-	require.NoError(t, s.Persist(ctx, "acme", u.ID, parsed[1:], at(9)))
-	done, err := s.Finish(ctx, "acme", u.ID, at(10))
+	require.NoError(t, s.Parsed(ctx, "acme", u.ID, []int{1}, dbtest.At(8)))
+	require.NoError(t, s.Persist(ctx, "acme", u.ID, parsed[1:], dbtest.At(9)))
+	done, err := s.Finish(ctx, "acme", u.ID, dbtest.At(10))
 	require.NoError(t, err)
 	require.Equal(t, "4 = 3 + 0 + 1; 3 = 3 + 0 + 0", tally(done))
 	l, err := letters.Get(ctx, list[0].ID)
@@ -719,15 +719,15 @@ func TestUploadReplay(t *testing.T) {
 	require.Equal(t, "resolved", l.State)
 
 	// What is over is not replayed: one letter says so, of many it is resolved.
-	_, err = letters.Replay(ctx, list[0].ID, true, "me", at(11))
-	require.Equal(t, fault.Conflict, class(err))
+	_, err = letters.Replay(ctx, list[0].ID, true, "me", dbtest.At(11))
+	require.Equal(t, fault.Conflict, dbtest.Class(err))
 	require.ErrorContains(t, err, "is done")
 	other, _ := upload(t, s, "acme", rows, 2)
 	why.WorkflowID = contact.ImportWorkflowID(other.ID)
-	require.NoError(t, s.Fail(ctx, "acme", other.ID, why, at(12)))
+	require.NoError(t, s.Fail(ctx, "acme", other.ID, why, dbtest.At(12)))
 	dbtest.Alter(t, pool, "ALTER TABLE uploads NO FORCE ROW LEVEL SECURITY")
 	dbtest.Alter(t, pool, "UPDATE uploads SET state = 'canceled' WHERE id = '"+other.ID.String()+"'")
-	n, err := letters.ReplayAll(ctx, db.LetterFilter{Tenant: "acme"}, 10, "me", at(13))
+	n, err := letters.ReplayAll(ctx, db.LetterFilter{Tenant: "acme"}, 10, "me", dbtest.At(13))
 	require.NoError(t, err)
 	require.Zero(t, n)
 	require.Zero(t, number(t, pool, "SELECT count(*) FROM dead_letters WHERE state = 'open'"))
@@ -737,7 +737,7 @@ func TestUploadPreviews(t *testing.T) {
 	t.Parallel()
 
 	pool, ctx := dbtest.New(t), t.Context()
-	newTenant(t, pool, "acme")
+	dbtest.NewTenant(t, pool, "acme")
 	s := db.NewUploads(pool)
 	u := newUpload(t, s, "acme")
 	begin := func(now time.Time, want, wantOpen int) {
@@ -748,23 +748,23 @@ func TestUploadPreviews(t *testing.T) {
 		require.Equal(t, wantOpen, open)
 	}
 	for n := range 4 {
-		begin(at(0), 1, n+1)
+		begin(dbtest.At(0), 1, n+1)
 	}
-	begin(at(59), 1, 5)
-	begin(at(60), 5, 6)
-	begin(at(1000), 7, 7)
+	begin(dbtest.At(59), 1, 5)
+	begin(dbtest.At(60), 5, 6)
+	begin(dbtest.At(1000), 7, 7)
 	for n := range 20 {
-		begin(at(1000), 7, min(n+8, 15))
+		begin(dbtest.At(1000), 7, min(n+8, 15))
 	}
 	require.LessOrEqual(t, number(t, pool, "SELECT max(cardinality(previews)) FROM uploads"), 15, "they are not kept for ever")
 	require.NoError(t, s.EndPreview(ctx, "acme", u.ID))
-	begin(at(2000), 1, 1)
+	begin(dbtest.At(2000), 1, 1)
 	begun, err := s.BeginReading(ctx, "acme", u.ID)
 	require.NoError(t, err)
 	require.Equal(t, 1, begun)
 	require.NoError(t, s.EndReading(ctx, "acme", u.ID))
-	begin(at(3000), 2, 2)
-	_, _, err = s.BeginPreview(ctx, "umbrella", u.ID, at(0), time.Hour)
+	begin(dbtest.At(3000), 2, 2)
+	_, _, err = s.BeginPreview(ctx, "umbrella", u.ID, dbtest.At(0), time.Hour)
 	class, _ := fault.Of(err)
 	require.Equal(t, fault.Gone, class)
 }
@@ -773,7 +773,7 @@ func TestUploadReadings(t *testing.T) {
 	t.Parallel()
 
 	pool, ctx := dbtest.New(t), t.Context()
-	newTenant(t, pool, "acme")
+	dbtest.NewTenant(t, pool, "acme")
 	s := db.NewUploads(pool)
 	u := newUpload(t, s, "acme")
 	begin := func(want int) {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -71,12 +72,14 @@ func (h *house) api(ctx context.Context) error {
 
 // parts are the endpoints of operations, and those of each system.
 func (h *house) parts(waiting *telemetry.Backlog) []api.Part {
+	reopeners := db.Reopeners{}
 	parts := []api.Part{
-		api.DeadLetters{Store: db.NewDeadLetters(h.pool)}, api.Queues{Read: waiting.Read},
+		api.DeadLetters{Store: db.NewDeadLetters(h.pool, reopeners)}, api.Queues{Read: waiting.Read},
 		api.Health{Checks: h.checks(), Unpolled: h.unpolled},
 		api.Keys{Store: db.NewKeys(h.pool)}, api.AuditLog{Store: db.NewAuditLog(h.pool)},
 		h.sessions(), api.Events{Store: db.NewMarks(h.pool), Report: waiting.Read},
-		api.QueueHistory{Store: db.NewSamples(h.pool)}, api.Find{Store: db.NewFinder(h.pool)}, api.Licences{},
+		api.QueueHistory{Store: db.NewSamples(h.pool)}, api.Licences{},
+		api.Find{Store: db.NewFinder(h.pool, db.NewListings(h.pool).FindWords)},
 	}
 	flow := api.Flow{
 		Store: db.NewFlow(h.pool), Report: waiting.Read, Drafting: h.launch.Drafting, Queue: h.config.DraftRequests.Queue,
@@ -84,6 +87,7 @@ func (h *house) parts(waiting *telemetry.Backlog) []api.Part {
 	}
 	for _, s := range h.systems() {
 		parts = append(parts, s.parts...)
+		maps.Copy(reopeners, s.reopeners)
 		if s.searchable != nil {
 			flow.Searchable = s.searchable
 		}
@@ -113,7 +117,7 @@ func (h *house) backlog(inspector *bridge.Inspector) *telemetry.Backlog {
 		Outbox: func(ctx context.Context) (backlog.Outbox, error) {
 			return db.NewOutbox(h.pool).Waiting(ctx, time.Now())
 		},
-		DeadLetters: db.NewDeadLetters(h.pool).OpenByQueue, Queues: inspector.Queues, Rates: inspector.Rates,
+		DeadLetters: db.NewDeadLetters(h.pool, nil).OpenByQueue, Queues: inspector.Queues, Rates: inspector.Rates,
 		TaskQueues: h.taskQueues,
 		Log:        h.log, Now: time.Now,
 	}

@@ -23,7 +23,7 @@ func (h *house) bridge(ctx context.Context) error {
 		}
 	}
 	b := &bridge.Bridge{
-		Options: h.bridgeOptions(), DeadLetters: db.NewDeadLetters(h.pool), Outbox: outbox,
+		Options: h.bridgeOptions(), DeadLetters: db.NewDeadLetters(h.pool, nil), Outbox: outbox,
 		Metrics: bridge.NewMetrics(h.registry), Log: h.log, Now: time.Now,
 	}
 	return b.Run(ctx)

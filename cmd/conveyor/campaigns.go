@@ -29,6 +29,7 @@ func (h *house) campaigns() system {
 	}
 	wakes, rates := api.NewWakes(h.launch, h.log), h.config.Dispatch.Rates()
 	return system{
+		reopeners: db.OutreachReopeners(),
 		parts: []api.Part{
 			api.Tenants{
 				Senders: db.NewSenders(h.pool), Audit: db.NewAuditLog(h.pool), Secrets: box,

@@ -18,7 +18,7 @@ import (
 var (
 	_ activities.RetentionStore = (*db.Retention)(nil)
 	_ activities.RetentionFiles = (*blob.Store)(nil)
-	_ activities.ForgetStore    = (*db.Retention)(nil)
+	_ activities.ForgetStore    = (*db.Forgets)(nil)
 	_ activities.ListingRuns    = (*launch.Launch)(nil)
 	_ activities.ErasureStore   = (*db.Erasures)(nil)
 	_ activities.TenantRuns     = (*launch.Launch)(nil)
@@ -27,11 +27,12 @@ var (
 // retention deletes what is old enough, and what an operator wants forgotten.
 func (h *house) retention() system {
 	store, erasures := db.NewRetention(h.pool), db.NewErasures(h.pool, h.optOuts)
+	forgets := db.NewForgets(h.pool)
 	return system{
 		activities: func(context.Context) ([]workers.Row, func()) {
 			return []workers.Row{{Queue: workflows.QueueListings, Activities: []any{
 					&activities.Retention{Store: store, Files: h.blobs, Keep: h.config.Retention.Limits(), Now: time.Now},
-					&activities.Forgetting{Store: store, Runs: h.launch, Start: h.launch, Now: time.Now},
+					&activities.Forgetting{Store: forgets, Runs: h.launch, Start: h.launch, Now: time.Now},
 					&activities.Erasing{Store: erasures, Runs: h.launch, Now: time.Now},
 				}}}, resume[string]{
 					queue: workflows.QueueListings, doing: "starting erasures", every: time.Minute,
@@ -42,6 +43,6 @@ func (h *house) retention() system {
 				}.tend(h)
 		},
 		backlog: func(b *telemetry.Backlog) { b.Partitions = store.Partitions },
-		parts:   []api.Part{api.Forget{Store: store, Launch: h.launch}},
+		parts:   []api.Part{api.Forget{Store: forgets, Launch: h.launch}},
 	}
 }

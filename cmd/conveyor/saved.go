@@ -48,6 +48,7 @@ func (h *house) saved() system {
 	}
 	store := db.NewSaved(h.pool)
 	return system{
+		reopeners: db.SavedReopeners(),
 		parts: []api.Part{api.Searches{
 			Store: store, Secrets: box, Mail: h.config.Notices.SMTPURL != "", Telegram: h.config.Notices.TelegramToken != "",
 			PlainHosts: h.config.Notices.WebhookHosts,

@@ -5,6 +5,7 @@ import (
 
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/bridge"
+	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/internal/telemetry"
 	"github.com/mtlrent/conveyor/workers"
 )
@@ -21,6 +22,9 @@ type system struct {
 
 	// queues are the rows of the system's queues.
 	queues []bridge.Queue
+
+	// reopeners are those of the queues that are tables.
+	reopeners db.Reopeners
 
 	// backlog adds the probes that GET /queues and the metrics show.
 	backlog func(*telemetry.Backlog)

@@ -22,13 +22,13 @@ func traces(t testing.TB, pool *pgxpool.Pool, ref listing.Ref) map[string]int64 
 	t.Helper()
 
 	out := map[string]int64{}
-	for _, table := range query[string](t, pool, `SELECT relname::text FROM pg_class
+	for _, table := range dbtest.Query[string](t, pool, `SELECT relname::text FROM pg_class
 		WHERE relkind IN ('r', 'p') AND NOT relispartition AND relnamespace = 'public'::regnamespace`) {
 		expr := "t::text"
 		if table == "dead_letters" || table == "outbox" {
 			expr = "t::text || convert_from(t.body, 'UTF8')"
 		}
-		n := count(t, pool, fmt.Sprintf("%s t WHERE strpos(%s, $1) > 0 OR strpos(%[2]s, $2) > 0", table, expr),
+		n := dbtest.Count(t, pool, fmt.Sprintf("%s t WHERE strpos(%s, $1) > 0 OR strpos(%[2]s, $2) > 0", table, expr),
 			ref.PlatformID, ref.ID().String())
 		if n > 0 {
 			out[table] = n
@@ -45,14 +45,14 @@ func crowd(t testing.TB, pool *pgxpool.Pool) (ref, other listing.Ref) {
 	ref, other = refOf("forget-me-4711"), refOf("stay-4712")
 	for _, id := range []string{ref.PlatformID, other.PlatformID} {
 		l := publishNew(t, pool, id)
-		require.NoError(t, s.AttachImage(ctx, l.Ref, stored("http://i.example/1.jpg", "a"), start))
+		require.NoError(t, s.AttachImage(ctx, l.Ref, stored("http://i.example/1.jpg", "a"), dbtest.Start))
 	}
-	require.NoError(t, s.AttachImage(ctx, ref, stored("http://i.example/2.jpg", "b"), start))
+	require.NoError(t, s.AttachImage(ctx, ref, stored("http://i.example/2.jpg", "b"), dbtest.Start))
 	receive(t, s, arrival(ref, "second", 1))
-	exec(t, pool, `INSERT INTO platform_adverts (platform, platform_id, url, fingerprint, seen_at, seen_cycle)
+	dbtest.Exec(t, pool, `INSERT INTO platform_adverts (platform, platform_id, url, fingerprint, seen_at, seen_cycle)
 		SELECT platform, platform_id, url, '', now(), 1 FROM raw_listings`)
 	for _, r := range []listing.Ref{ref, other} {
-		require.NoError(t, s.FailImage(ctx, r, listing.Image{URL: "http://i.example/3.jpg"}, fault.Gone, "404", listing.Run{}, start))
+		require.NoError(t, s.FailImage(ctx, r, listing.Image{URL: "http://i.example/3.jpg"}, fault.Gone, "404", listing.Run{}, dbtest.Start))
 		poison := dead("poison "+r.PlatformID, 0)
 		poison.Body = fmt.Appendf(nil, `{"platform": "kijiji", "platform_id": %q, "title": 7}`, r.PlatformID)
 		rejected := dead("rejected "+r.PlatformID, 0)
@@ -62,7 +62,7 @@ func crowd(t testing.TB, pool *pgxpool.Pool) (ref, other listing.Ref) {
 	mention := dead("mention", 0) // a letter of another advert, whose text has the number
 	mention.Body = fmt.Appendf(nil, `{"platform": "kangalou", "platform_id": "9", "title": "like %s"}`, ref.PlatformID)
 	archived(t, pool, mention)
-	exec(t, pool, `UPDATE raw_listings SET status = 'duplicate', duplicate_of = $1, normalized = '{"title": "t", "rent_cents": 5}',
+	dbtest.Exec(t, pool, `UPDATE raw_listings SET status = 'duplicate', duplicate_of = $1, normalized = '{"title": "t", "rent_cents": 5}',
 		normalized_revision = revision WHERE id = $2`, ref.ID(), other.ID())
 	return ref, other
 }
@@ -70,8 +70,8 @@ func crowd(t testing.TB, pool *pgxpool.Pool) (ref, other listing.Ref) {
 func forgetAll(t testing.TB, pool *pgxpool.Pool, ref listing.Ref, rest bool) (f retention.Forgotten) {
 	t.Helper()
 
-	ctx, r := t.Context(), db.NewRetention(pool)
-	f, err := r.ForgetAdvert(ctx, ref, rest, start)
+	ctx, r := t.Context(), db.NewForgets(pool)
+	f, err := r.ForgetAdvert(ctx, ref, rest, dbtest.Start)
 	require.NoError(t, err)
 	for next := int64(-1); next != 0; {
 		var n int
@@ -93,11 +93,11 @@ func TestForgetAdvert(t *testing.T) {
 	t.Parallel()
 
 	pool := dbtest.New(t)
-	ctx, r := t.Context(), db.NewRetention(pool)
+	ctx, r := t.Context(), db.NewForgets(pool)
 	ref, other := crowd(t, pool)
 	before := traces(t, pool, other)
-	require.NoError(t, r.RequestForget(ctx, ref, false, "olga", start))
-	require.NotContains(t, query[string](t, pool, "SELECT audit::text FROM audit")[0], ref.PlatformID)
+	require.NoError(t, r.RequestForget(ctx, ref, false, "olga", dbtest.Start))
+	require.NotContains(t, dbtest.Query[string](t, pool, "SELECT audit::text FROM audit")[0], ref.PlatformID)
 
 	have, err := r.Holdings(ctx, ref)
 	require.NoError(t, err)
@@ -112,7 +112,7 @@ func TestForgetAdvert(t *testing.T) {
 	require.Equal(t, before, traces(t, pool, other))
 
 	// Consumers are told, in an event without what the advert said.
-	body := query[[]byte](t, pool, "SELECT body FROM outbox WHERE strpos(convert_from(body, 'UTF8'), $1) > 0", ref.PlatformID)[0]
+	body := dbtest.Query[[]byte](t, pool, "SELECT body FROM outbox WHERE strpos(convert_from(body, 'UTF8'), $1) > 0", ref.PlatformID)[0]
 	var event contract.Event
 	var data contract.ListingData
 	require.NoError(t, json.Unmarshal(body, &event))
@@ -124,10 +124,10 @@ func TestForgetAdvert(t *testing.T) {
 
 	// The picture that another advert shows stays; the other one is deleted when no one can be attaching it any more.
 	gone := &files{names: map[string]bool{}}
-	step, err := r.DeleteUnused(ctx, start.Add(retention.ForgetWait-1), "", 10, gone.remove)
+	step, err := db.NewRetention(pool).DeleteUnused(ctx, dbtest.Start.Add(retention.ForgetWait-1), "", 10, gone.remove)
 	require.NoError(t, err)
 	require.Zero(t, step.Deleted)
-	step, err = r.DeleteUnused(ctx, start.Add(retention.ForgetWait), "", 10, gone.remove)
+	step, err = db.NewRetention(pool).DeleteUnused(ctx, dbtest.Start.Add(retention.ForgetWait), "", 10, gone.remove)
 	require.NoError(t, err)
 	require.Equal(t, 2, step.Deleted)
 	b := stored("", "b")
@@ -143,7 +143,7 @@ func TestForgetAdvert(t *testing.T) {
 	// It comes back when it is scraped again, and the second look leaves it alone.
 	require.False(t, receive(t, db.NewListings(pool), arrival(ref, "third", 3)).Settled)
 	require.Equal(t, retention.Forgotten{}, forgetAll(t, pool, ref, true))
-	require.EqualValues(t, 1, count(t, pool, "raw_listings WHERE id = $1", ref.ID()))
+	require.EqualValues(t, 1, dbtest.Count(t, pool, "raw_listings WHERE id = $1", ref.ID()))
 }
 
 // A blocked advert is acknowledged by the door and stored nowhere, whichever way it comes.
@@ -151,28 +151,28 @@ func TestBlockedAdvert(t *testing.T) {
 	t.Parallel()
 
 	pool := dbtest.New(t)
-	ctx, r, s := t.Context(), db.NewRetention(pool), db.NewListings(pool)
+	ctx, r, s := t.Context(), db.NewForgets(pool), db.NewListings(pool)
 	ref, other := crowd(t, pool)
 	late := arrival(ref, "late", 5)
-	require.NoError(t, r.RequestForget(ctx, ref, true, "olga", start))
-	require.NoError(t, r.RequestForget(ctx, ref, true, "olga", start))
+	require.NoError(t, r.RequestForget(ctx, ref, true, "olga", dbtest.Start))
+	require.NoError(t, r.RequestForget(ctx, ref, true, "olga", dbtest.Start))
 	f := forgetAll(t, pool, ref, false)
 	require.True(t, f.Blocked)
 
-	got, err := s.Receive(ctx, []db.Arrival{late, arrival(other, "new", 5), late}, after(6))
+	got, err := s.Receive(ctx, []db.Arrival{late, arrival(other, "new", 5), late}, dbtest.After(6))
 	require.NoError(t, err)
 	require.Equal(t, db.Receipt{ID: ref.ID(), Settled: true, Blocked: true}, got[0])
 	require.Equal(t, got[0], got[2])
 	require.Equal(t, db.Receipt{ID: other.ID(), Revision: 2}, got[1])
-	staged, err := s.ReceiveStaged(ctx, late, 0, normalized(ref), after(6))
+	staged, err := s.ReceiveStaged(ctx, late, 0, normalized(ref), dbtest.After(6))
 	require.NoError(t, err)
 	require.True(t, staged.Settled)
-	require.Zero(t, count(t, pool, "raw_listings WHERE id = $1", ref.ID()))
+	require.Zero(t, dbtest.Count(t, pool, "raw_listings WHERE id = $1", ref.ID()))
 
 	// An arrival that was under way when it was blocked is found by the second look.
-	exec(t, pool, "DELETE FROM blocked_adverts")
+	dbtest.Exec(t, pool, "DELETE FROM blocked_adverts")
 	receive(t, s, late)
-	require.NoError(t, r.RequestForget(ctx, ref, true, "olga", start))
+	require.NoError(t, r.RequestForget(ctx, ref, true, "olga", dbtest.Start))
 	require.Equal(t, 1, forgetAll(t, pool, ref, true).Adverts)
-	require.Zero(t, count(t, pool, "raw_listings WHERE id = $1", ref.ID()))
+	require.Zero(t, dbtest.Count(t, pool, "raw_listings WHERE id = $1", ref.ID()))
 }

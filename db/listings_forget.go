@@ -11,11 +11,18 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/retention"
 )
+
+// Forgets takes adverts out, with all that was made of them, because somebody asked for it.
+type Forgets struct{ pool *pgxpool.Pool }
+
+// NewForgets returns what forgets adverts in pool.
+func NewForgets(pool *pgxpool.Pool) *Forgets { return &Forgets{pool} }
 
 const sqlAdvertCount = `
 SELECT (SELECT count(*) FROM raw_listings WHERE id = $1),
@@ -25,7 +32,7 @@ SELECT (SELECT count(*) FROM raw_listings WHERE id = $1),
     EXISTS (SELECT FROM blocked_adverts WHERE id = $1)`
 
 // Holdings counts what is stored of an advert, but for its dead letters, waiting messages and files.
-func (s *Retention) Holdings(ctx context.Context, ref listing.Ref) (f retention.Forgotten, err error) {
+func (s *Forgets) Holdings(ctx context.Context, ref listing.Ref) (f retention.Forgotten, err error) {
 	err = s.pool.QueryRow(ctx, sqlAdvertCount, ref.ID()).Scan(&f.Adverts, &f.Revisions, &f.Listings, &f.Images, &f.Events,
 		&f.Blocked)
 	if err != nil {
@@ -39,7 +46,7 @@ INSERT INTO blocked_adverts (id, blocked_at) VALUES ($1, $2) ON CONFLICT (id) DO
 
 // RequestForget stores the audit entry of an advert that is to be forgotten and, with block, that it may not come back:
 // from then on its messages are acknowledged and not stored. The entry names the advert by its ID only.
-func (s *Retention) RequestForget(ctx context.Context, ref listing.Ref, block bool, actor string, now time.Time) error {
+func (s *Forgets) RequestForget(ctx context.Context, ref listing.Ref, block bool, actor string, now time.Time) error {
 	b := new(pgx.Batch)
 	if block {
 		b.Queue(sqlAdvertBlock, ref.ID(), now)
@@ -74,7 +81,7 @@ SELECT DISTINCT k FROM listing_images, unnest(ARRAY[key, thumbnail_key]) k WHERE
 // announced as archived, so that consumers drop theirs. Its files are marked as unused, to be deleted after
 // retention.ForgetWait unless another advert shows them. With onlyRest an advert that is stored and not blocked stays:
 // it has come back. It may be repeated, and after any interruption.
-func (s *Retention) ForgetAdvert(ctx context.Context, ref listing.Ref, onlyRest bool, now time.Time) (
+func (s *Forgets) ForgetAdvert(ctx context.Context, ref listing.Ref, onlyRest bool, now time.Time) (
 	f retention.Forgotten, err error,
 ) {
 	id := ref.ID()
@@ -175,7 +182,7 @@ const (
 // ForgetLetters deletes those of up to most dead letters after the one with the number after whose bodies name an
 // advert, and returns the number to go on from, 0 after the last, and how many it deleted. A body that is not JSON
 // names nothing.
-func (s *Retention) ForgetLetters(ctx context.Context, ref listing.Ref, after int64, most int) (
+func (s *Forgets) ForgetLetters(ctx context.Context, ref listing.Ref, after int64, most int) (
 	next int64, deleted int, err error,
 ) {
 	return s.forgetMessages(ctx, ref, sqlLettersDelete, most, sqlLettersNaming, after, most, ref.PlatformID,
@@ -184,14 +191,14 @@ func (s *Retention) ForgetLetters(ctx context.Context, ref listing.Ref, after in
 
 // ForgetMessages does the same with the messages that wait in the outbox, but for the events that tell consumers to
 // drop the listing.
-func (s *Retention) ForgetMessages(ctx context.Context, ref listing.Ref, after int64, most int) (
+func (s *Forgets) ForgetMessages(ctx context.Context, ref listing.Ref, after int64, most int) (
 	next int64, deleted int, err error,
 ) {
 	return s.forgetMessages(ctx, ref, sqlOutboxDelete, most, sqlOutboxNaming, after, most, ref.PlatformID,
 		ref.ID().String(), ref.Platform, contract.ListingArchived)
 }
 
-func (s *Retention) forgetMessages(ctx context.Context, ref listing.Ref, remove string, most int, find string,
+func (s *Forgets) forgetMessages(ctx context.Context, ref listing.Ref, remove string, most int, find string,
 	args ...any) (next int64, deleted int, err error) {
 	var (
 		looked int
@@ -252,7 +259,7 @@ ORDER BY id LIMIT $3`
 
 // DuplicatesOf returns up to n adverts with IDs after last that are held back as duplicates of a listing. Once that is
 // forgotten, their home may be shown again.
-func (s *Retention) DuplicatesOf(ctx context.Context, id, last uuid.UUID, n int) ([]listing.Restart, error) {
+func (s *Forgets) DuplicatesOf(ctx context.Context, id, last uuid.UUID, n int) ([]listing.Restart, error) {
 	rows, _ := s.pool.Query(ctx, sqlDuplicatesOf, id, last, n)
 	out, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r listing.Restart, err error) {
 		r.Stage = listing.StageDedupe
