@@ -24,10 +24,10 @@ func TestCrawlStatus(t *testing.T) {
 	require.Zero(t, status())
 
 	began := time.Now()
-	running, paused := crawlRun(t, pool, "running", "RUNNING", nil), crawlRun(t, pool, "paused", "PAUSED", nil)
-	crawlURLs(t, pool, crawlRun(t, pool, "completed", "COMPLETED", &dbtest.Start), 5)
+	running, paused := dbtest.CrawlRun(t, pool, "running", "RUNNING", nil), dbtest.CrawlRun(t, pool, "paused", "PAUSED", nil)
+	dbtest.CrawlURLs(t, pool, dbtest.CrawlRun(t, pool, "completed", "COMPLETED", &dbtest.Start), 5)
 	for _, run := range []int64{running, paused} {
-		crawlURLs(t, pool, run, 5)
+		dbtest.CrawlURLs(t, pool, run, 5)
 		dbtest.Exec(t, pool, `UPDATE crawl_runs SET discovered = 100, visited = 1, redirect_301 = 2, forbidden = 3, not_found = 4,
 			http_terminal = 5, failed = 6, skipped = 7, created_at = now() - interval '1 hour' WHERE id = $1`, run)
 	}
@@ -53,11 +53,11 @@ func TestCrawlStatus(t *testing.T) {
 		dbtest.Exec(t, pool, "UPDATE crawl_rates SET at = at - interval '20 min' WHERE at > now() - interval '9 min'")
 		got := status()
 		require.Equal(t, running, got.StalledRun, due)
-		aged(t, 610, got.StalledSeconds, began)
+		dbtest.Aged(t, 610, got.StalledSeconds, began)
 		require.EqualValues(t, 144, got.OpenURLs)
 	}
 	dbtest.Exec(t, pool, "DELETE FROM crawl_rates")
-	aged(t, 3600, status().StalledSeconds, began) // since it was started
+	dbtest.Aged(t, 3600, status().StalledSeconds, began) // since it was started
 	dbtest.Exec(t, pool, "INSERT INTO crawl_rates VALUES ($1, now(), 1, 0, 0, 0, 0)", running)
-	aged(t, 3600, status().StalledSeconds, began) // retries finish nothing
+	dbtest.Aged(t, 3600, status().StalledSeconds, began) // retries finish nothing
 }

@@ -195,7 +195,13 @@ func TestUnpublishedPagesHoldClaims(t *testing.T) {
 	dbtest.Exec(t, f.pool, "UPDATE crawl_urls SET status = 'QUEUED', lease_until = NULL, claimed_by_worker = NULL, claimed_at = NULL")
 
 	o, token := dbtest.Outbox(t, f.pool), uuid.New()
-	n, err := o.Published(ctx, token, ids(lease(t, o, token, "")), time.Now())
+	leased, err := o.Lease(ctx, token, "", 50, 500, 16<<20, time.Minute)
+	require.NoError(t, err)
+	var ids []int64
+	for _, m := range leased {
+		ids = append(ids, m.ID)
+	}
+	n, err := o.Published(ctx, token, ids, time.Now())
 	require.NoError(t, err)
 	require.EqualValues(t, 60, n)
 	require.Equal(t, []string{"crawl 9950", "kijiji 10"}, dbtest.Query[string](t, f.pool,
@@ -438,9 +444,15 @@ func TestAConditionalRunHasItsBase(t *testing.T) {
 	}, time.Now(), nil)
 	require.NoError(t, err)
 	// So was another one, which has come back since.
-	_, err = db.NewPages(f.pool).Remove(ctx, []search.Incoming{incoming("a.example", "/2", "", "", 1)}, time.Now(), nil)
+	page := func(text string, minutes int) search.Incoming {
+		return search.Incoming{Document: search.Document{
+			URL: "https://a.example/2", Site: "a.example", Text: text, Language: "en", Type: "html",
+			CrawledAt: dbtest.After(minutes),
+		}, StatusCode: 200}
+	}
+	_, err = db.NewPages(f.pool).Remove(ctx, []search.Incoming{page("", 1)}, time.Now(), nil)
 	require.NoError(t, err)
-	_, err = db.NewPages(f.pool).Store(ctx, []search.Incoming{incoming("a.example", "/2", "", "back", 2)}, time.Now())
+	_, err = db.NewPages(f.pool).Store(ctx, []search.Incoming{page("back", 2)}, time.Now())
 	require.NoError(t, err)
 	sent := map[string]crawl.Validators{}
 	for _, c := range f.claim(t, "w", 9) {

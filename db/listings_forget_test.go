@@ -53,15 +53,15 @@ func crowd(t testing.TB, pool *pgxpool.Pool) (ref, other listing.Ref) {
 		SELECT platform, platform_id, url, '', now(), 1 FROM raw_listings`)
 	for _, r := range []listing.Ref{ref, other} {
 		require.NoError(t, s.FailImage(ctx, r, listing.Image{URL: "http://i.example/3.jpg"}, fault.Gone, "404", listing.Run{}, dbtest.Start))
-		poison := dead("poison "+r.PlatformID, 0)
+		poison := dbtest.Dead("poison "+r.PlatformID, 0)
 		poison.Body = fmt.Appendf(nil, `{"platform": "kijiji", "platform_id": %q, "title": 7}`, r.PlatformID)
-		rejected := dead("rejected "+r.PlatformID, 0)
+		rejected := dbtest.Dead("rejected "+r.PlatformID, 0)
 		rejected.WorkflowID = r.WorkflowID()
-		archived(t, pool, poison, rejected)
+		dbtest.Archive(t, pool, poison, rejected)
 	}
-	mention := dead("mention", 0) // a letter of another advert, whose text has the number
+	mention := dbtest.Dead("mention", 0) // a letter of another advert, whose text has the number
 	mention.Body = fmt.Appendf(nil, `{"platform": "kangalou", "platform_id": "9", "title": "like %s"}`, ref.PlatformID)
-	archived(t, pool, mention)
+	dbtest.Archive(t, pool, mention)
 	dbtest.Exec(t, pool, `UPDATE raw_listings SET status = 'duplicate', duplicate_of = $1, normalized = '{"title": "t", "rent_cents": 5}',
 		normalized_revision = revision WHERE id = $2`, ref.ID(), other.ID())
 	return ref, other

@@ -307,22 +307,6 @@ func TestRelevancePages(t *testing.T) {
 	}
 }
 
-// manyListings makes listings of which all have the words tout and l'index, half have moitie, one in 1,000 lacks
-// presque, and one in 5,000 has piscine.
-const manyListings = `
-WITH raw AS (
-    INSERT INTO raw_listings (id, platform, platform_id, url, payload, content_hash, first_scraped_at, last_scraped_at,
-        payload_at, revised_at)
-    SELECT md5(n::text)::uuid, 'kijiji', n::text, '', '{}', '', now(), now(), now(), now()
-    FROM generate_series(1, $1::int) n RETURNING id, platform_id::int AS n
-)
-INSERT INTO listings (id, platform, platform_id, revision, url, title, description, rent_cents, bedrooms, details,
-    details_hash, published_at, updated_at, words)
-SELECT id, 'kijiji', n::text, 1, '', '', '', 1, n % 5, '{}', '', now() - n * interval '1 minute', now(), (''':'' tout:1A'
-    || CASE WHEN n % 2 = 0 THEN ' moitie:2B' ELSE '' END || CASE WHEN n % 1000 > 0 THEN ' presque:3B' ELSE '' END
-    || CASE WHEN n % 5000 = 7 THEN ' piscine:4B' ELSE '' END || ' mot' || n % 300 || ':5B')::tsvector
-FROM raw`
-
 // The plans of texts: words that few listings have are found by the index, words that many have in the order of the
 // answer; and what is without a word that all have is not looked for listing by listing.
 func TestTextPlans(t *testing.T) {
@@ -330,7 +314,7 @@ func TestTextPlans(t *testing.T) {
 
 	pool, ctx, sql := dbtest.New(t), t.Context(), dbtest.Statements(t)
 	s := db.NewListings(pool)
-	dbtest.Exec(t, pool, manyListings, 20_000)
+	dbtest.Exec(t, pool, dbtest.ManyListings, 20_000)
 	dbtest.Alter(t, pool, "VACUUM ANALYZE listings")
 	for _, tt := range []struct {
 		text, words, index string

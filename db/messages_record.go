@@ -203,8 +203,8 @@ func recordArgs(tenant string, token uuid.UUID, results []campaign.Result, now t
 	n := len(results)
 	var (
 		ids, eventIDs              = make([]uuid.UUID, n), make([]uuid.UUID, n)
-		states, wamids, outcomes   = strs(n), strs(n), strs(n)
-		classes, errors, means     = strs(n), strs(n), strs(n)
+		states, wamids, outcomes   = make([]string, n), make([]string, n), make([]string, n)
+		classes, errors, means     = make([]string, n), make([]string, n), make([]string, n)
 		waits, pauses              = make([]time.Duration, n), make([]time.Duration, n)
 		codes, https, tooks, holds = make([]int32, n), make([]int32, n), make([]int32, n), make([]int32, n)
 		ats                        = make([]time.Time, n)

@@ -78,20 +78,10 @@ func (m *mailing) system(ctx context.Context, do func(pgx.Tx) error) error {
 	}, do)
 }
 
-// lines are the rows of a query over all tenants, their columns separated by spaces.
-func (m *mailing) lines(t testing.TB, sql string, args ...any) (out []string) {
+// lines are the rows that a SELECT over all tenants finds, as text.
+func (m *mailing) lines(t testing.TB, sql string, args ...any) []string {
 	t.Helper()
-
-	require.NoError(t, m.system(t.Context(), func(tx pgx.Tx) error {
-		rows, _ := tx.Query(t.Context(), sql, args...)
-		var err error
-		out, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (string, error) {
-			values, err := row.Values()
-			return strings.TrimSpace(fmt.Sprintln(values...)), err
-		})
-		return err
-	}), sql)
-	return out
+	return dbtest.Lines(t, m.pool, sql, args...)
 }
 
 func text(s string) campaign.Body {
@@ -1058,10 +1048,10 @@ func TestMessagesList(t *testing.T) {
 		for name, args := range map[string][]any{
 			"sqlMessagesDirect": {nil, nil, 3}, "sqlMessagesDirectSome": {nil, nil, 3, []string{"failed"}, nil, nil},
 		} {
-			plan := customPlan(ctx, t, tx, texts[name], append([]any{"other"}, args...)...)
+			plan := dbtest.CustomPlan(ctx, t, tx, texts[name], append([]any{"other"}, args...)...)
 			require.Contains(t, plan, "Scan Backward using messages_direct", "%s: %s", name, plan)
 			require.NotContains(t, plan, "Sort", "%s: %s", name, plan)
-			plan = customPlan(ctx, t, tx, texts[name], append([]any{"acme"}, args...)...) // nearly all are its own
+			plan = dbtest.CustomPlan(ctx, t, tx, texts[name], append([]any{"acme"}, args...)...) // nearly all are its own
 			require.Contains(t, plan, "Scan Backward using messages_", "%s: %s", name, plan)
 			require.NotContains(t, plan, "Sort", "%s: %s", name, plan)
 		}

@@ -1,7 +1,6 @@
 package db_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -9,7 +8,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
@@ -17,8 +15,6 @@ import (
 	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/domain/fault"
-	"github.com/mtlrent/conveyor/domain/listing"
-	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // fill adds n pending messages for a lane.
@@ -148,48 +144,6 @@ func TestLeaseIsFair(t *testing.T) {
 	require.Len(t, third, 7*50+15*10)
 }
 
-// TestLeaseIsBoundedByBytes: large messages come in slices that fit into memory, each lane still has its turn, and one
-// that is larger than a slice is leased by itself.
-func TestLeaseIsBoundedByBytes(t *testing.T) {
-	t.Parallel()
-
-	pool := dbtest.New(t)
-	o := dbtest.Outbox(t, pool)
-	grow := func(lane string, bytes int) {
-		_, err := pool.Exec(t.Context(), "UPDATE outbox SET body = convert_to(repeat('x', $2), 'UTF8') WHERE lane = $1", lane, bytes)
-		require.NoError(t, err)
-	}
-	fill(t, pool, "large", 50)
-	grow("large", 1<<20)
-	fill(t, pool, "small", 5)
-	fill(t, pool, "vast", 2)
-	grow("vast", leaseBytes+1)
-
-	type slice struct {
-		messages int
-		lanes    []string
-	}
-	var got []slice
-	seen, cursor := map[int64]bool{}, ""
-	for {
-		ms := lease(t, o, uuid.New(), cursor)
-		if len(ms) == 0 {
-			break
-		}
-		for _, m := range ms {
-			require.False(t, seen[m.ID], "twice")
-			seen[m.ID] = true
-		}
-		got = append(got, slice{len(ms), lanes(ms)})
-		cursor = ms[len(ms)-1].Lane
-	}
-	require.Equal(t, []slice{
-		{16, []string{"large"}}, {6, []string{"small", "vast"}}, {16, []string{"large"}}, {1, []string{"vast"}},
-		{16, []string{"large"}}, {2, []string{"large"}},
-	}, got)
-	require.Len(t, seen, 57)
-}
-
 func TestLeaseExpires(t *testing.T) {
 	t.Parallel()
 
@@ -274,7 +228,7 @@ func TestRefusedTooOften(t *testing.T) {
 
 	pool := dbtest.New(t)
 	o, s := dbtest.Outbox(t, pool), db.NewDeadLetters(pool, nil)
-	ids0 := archived(t, pool, dead("a", 1))
+	ids0 := dbtest.Archive(t, pool, dbtest.Dead("a", 1))
 	_, err := s.Replay(t.Context(), ids0[0], false, "Ginette", dbtest.Start)
 	require.NoError(t, err)
 	fill(t, pool, "a", 2)
@@ -355,77 +309,6 @@ func TestWaitingAndPurge(t *testing.T) {
 	require.Equal(t, int64(6), dbtest.Count(t, pool, "outbox"))
 }
 
-// TestWaitIsWoken: writers tell relays of messages after their commit, one and all of them, but no more often than they
-// may.
-func TestWaitIsWoken(t *testing.T) {
-	t.Parallel()
-
-	pool := dbtest.New(t)
-	o := dbtest.Outbox(t, pool)
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	added, ended := make(chan struct{}, 1), make(chan error, 1)
-	go func() { ended <- o.Wait(ctx, added) }()
-	require.Eventually(t, func() bool {
-		return dbtest.Count(t, pool, `pg_stat_activity
-			WHERE query = 'LISTEN outbox' AND state = 'idle' AND datname = current_database()`) == 1 // it listens by now
-	}, servicetest.Patience(), 5*time.Millisecond)
-	direct, err := pgx.Connect(ctx, dbtest.Direct(t, pool)) // sees each signal
-	require.NoError(t, err)
-	defer direct.Close(context.WithoutCancel(ctx))
-	_, err = direct.Exec(ctx, "LISTEN outbox")
-	require.NoError(t, err)
-	n := 0
-	write := func(s *db.Listings) {
-		n++
-		require.NoError(t, s.HandOver(t.Context(), listing.Handover{
-			Ref: listing.Ref{Platform: "kijiji", PlatformID: "1"}, Revision: int64(n), Exchange: "listings",
-			RoutingKey: "listings.ready", Bodies: [][]byte{[]byte("{}")},
-		}, listing.Run{}, dbtest.Start))
-	}
-	woken := func() {
-		t.Helper()
-		select {
-		case <-added:
-		case <-time.After(servicetest.Patience()):
-			t.Fatal("Wait did not report the message")
-		}
-	}
-	s := db.NewListings(pool)
-	s.WakeRelays(time.Hour, time.Hour)
-	for range 100 {
-		write(s)
-	}
-	woken()
-	_, err = pool.Exec(ctx, "SELECT pg_notify('outbox', 'end')")
-	require.NoError(t, err)
-	signals := 0
-	for said := ""; said != "end"; signals++ {
-		waiting, end := context.WithTimeout(ctx, servicetest.Patience())
-		got, err := direct.WaitForNotification(waiting)
-		end()
-		require.NoError(t, err)
-		said = got.Payload
-	}
-	require.NoError(t, direct.Close(ctx))
-	require.Equal(t, 2, signals, "one for a hundred messages in less than an hour, and ours")
-	woken() // by ours
-
-	s = db.NewListings(pool)
-	s.WakeRelays(db.WakeEvery, time.Hour)
-	for range 2 {
-		write(s)
-		woken()
-		<-time.After(2 * db.WakeEvery)
-	}
-	require.Equal(t, int64(n), dbtest.Count(t, pool, "outbox"))
-	stop()
-	require.ErrorIs(t, <-ended, context.Canceled)
-	require.Eventually(t, func() bool {
-		return dbtest.Count(t, pool, "pg_stat_activity WHERE query = 'LISTEN outbox' AND datname = current_database()") == 0
-	}, servicetest.Patience(), 5*time.Millisecond, "no connection that listens goes back to the pool")
-}
-
 // BenchmarkLease leases and marks batches of an outbox of about 100,000 pending messages of 1,000 lanes, one of which
 // has nine tenths of them.
 func BenchmarkLease(b *testing.B) {
@@ -459,4 +342,46 @@ func BenchmarkLease(b *testing.B) {
 	}
 	b.ReportMetric(float64(messages)/float64(b.N), "messages/op")
 	b.ReportMetric(float64(messages)/b.Elapsed().Seconds(), "messages/s")
+}
+
+// TestLeaseIsBoundedByBytes: large messages come in slices that fit into memory, each lane still has its turn, and one
+// that is larger than a slice is leased by itself.
+func TestLeaseIsBoundedByBytes(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	o := dbtest.Outbox(t, pool)
+	grow := func(lane string, bytes int) {
+		_, err := pool.Exec(t.Context(), "UPDATE outbox SET body = convert_to(repeat('x', $2), 'UTF8') WHERE lane = $1", lane, bytes)
+		require.NoError(t, err)
+	}
+	fill(t, pool, "large", 50)
+	grow("large", 1<<20)
+	fill(t, pool, "small", 5)
+	fill(t, pool, "vast", 2)
+	grow("vast", leaseBytes+1)
+
+	type slice struct {
+		messages int
+		lanes    []string
+	}
+	var got []slice
+	seen, cursor := map[int64]bool{}, ""
+	for {
+		ms := lease(t, o, uuid.New(), cursor)
+		if len(ms) == 0 {
+			break
+		}
+		for _, m := range ms {
+			require.False(t, seen[m.ID], "twice")
+			seen[m.ID] = true
+		}
+		got = append(got, slice{len(ms), lanes(ms)})
+		cursor = ms[len(ms)-1].Lane
+	}
+	require.Equal(t, []slice{
+		{16, []string{"large"}}, {6, []string{"small", "vast"}}, {16, []string{"large"}}, {1, []string{"vast"}},
+		{16, []string{"large"}}, {2, []string{"large"}},
+	}, got)
+	require.Len(t, seen, 57)
 }

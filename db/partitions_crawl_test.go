@@ -48,6 +48,15 @@ func crawlStarted(ctx context.Context, s *db.Crawls) (crawl.Run, error) {
 	}, time.Now())
 }
 
+// linked is the result of a claim whose page links to paths of the same host.
+func linked(c crawl.Claim, paths ...string) crawl.Result {
+	r := crawl.Result{Claim: c, State: crawl.Visited, Asked: true, HTTPStatus: 200, Links: []crawl.Link{}}
+	for _, path := range paths {
+		r.Links = append(r.Links, crawl.Link{URL: "https://a.example" + path, Host: "a.example"})
+	}
+	return r
+}
+
 // claimReleased claims by the statement of the release before.
 func claimReleased(ctx context.Context, pool *pgxpool.Pool, text string, run int64) (claims []crawl.Claim, err error) {
 	rows, _ := pool.Query(ctx, text, run, "", 5, []string{}, []int32{}, 5, "before", time.Minute)
@@ -65,8 +74,8 @@ func TestCrawlTablesArePartitionedUnderWriters(t *testing.T) {
 	ctx, pool := t.Context(), dbtest.New(t)
 	migrating := beforePartitions(t, pool, "0080")
 	released := statement(t, "crawl_claim")
-	done := crawlRun(t, pool, "done", "COMPLETED", &dbtest.Start)
-	crawlURLs(t, pool, done, 50)
+	done := dbtest.CrawlRun(t, pool, "done", "COMPLETED", &dbtest.Start)
+	dbtest.CrawlURLs(t, pool, done, 50)
 	run, err := crawlStarted(ctx, db.NewCrawls(pool))
 	require.NoError(t, err)
 
@@ -97,7 +106,7 @@ func TestCrawlTablesArePartitionedUnderWriters(t *testing.T) {
 					}
 					n := 0
 					_, _ = fmt.Sscanf(c.URL, "https://a.example/%d", &n)
-					results = append(results, visited(c, fmt.Sprint("/", 2*n), fmt.Sprint("/", 2*n+1)))
+					results = append(results, linked(c, fmt.Sprint("/", 2*n), fmt.Sprint("/", 2*n+1)))
 				}
 				if err := store.Record(ctx, run.ID, "w", results); err != nil {
 					return err
@@ -181,8 +190,8 @@ func TestCrawlPartitionsExpire(t *testing.T) {
 
 	old, older := dbtest.Start.Add(-time.Microsecond), dbtest.Start.Add(-retention.CrawlRunsWait-time.Microsecond)
 	fill := func(seed, status string, finished *time.Time) int64 {
-		run := crawlRun(t, pool, seed, status, finished)
-		crawlURLs(t, pool, run, 5)
+		run := dbtest.CrawlRun(t, pool, seed, status, finished)
+		dbtest.CrawlURLs(t, pool, run, 5)
 		return run
 	}
 	left := func() []string {
@@ -198,15 +207,15 @@ func TestCrawlPartitionsExpire(t *testing.T) {
 	compared := fill("compared", "RUNNING", nil)
 	dbtest.Exec(t, pool, "UPDATE crawl_runs SET base_run_id = $1 WHERE id = $2", base, compared)
 
-	require.Equal(t, 5+1, expire(t, pool, retention.CrawlRuns, dbtest.Start))
+	require.Equal(t, 5+1, dbtest.Expire(t, pool, retention.CrawlRuns, dbtest.Start))
 	require.Equal(t, []string{"old 5", "running 5", "base 5", "compared 5"}, left())
 	dbtest.Exec(t, pool, "UPDATE crawl_runs SET status = 'COMPLETED', finished_at = $1 WHERE id = $2", old, running)
-	require.Equal(t, 2*(5+1), expire(t, pool, retention.CrawlRuns, dbtest.Start))
+	require.Equal(t, 2*(5+1), dbtest.Expire(t, pool, retention.CrawlRuns, dbtest.Start))
 	require.Equal(t, []string{"base 5", "compared 5"}, left())
 	require.NotContains(t, strings.Join(crawlParts(t, pool), " "), "_101", "all three went")
 	require.Zero(t, dbtest.Count(t, pool, "crawl_rates WHERE run_id <= $1", running))
 	dbtest.Exec(t, pool, "UPDATE crawl_runs SET status = 'COMPLETED', finished_at = $1 WHERE id = $2", dbtest.Start, compared)
-	require.Equal(t, 5+1, expire(t, pool, retention.CrawlRuns, dbtest.Start))
+	require.Equal(t, 5+1, dbtest.Expire(t, pool, retention.CrawlRuns, dbtest.Start))
 	require.Equal(t, []string{"compared 5"}, left())
 	require.Len(t, crawlParts(t, pool), 3*2, "one with runs, one that is to come")
 
@@ -243,7 +252,7 @@ func TestCrawlPartitionsOverflow(t *testing.T) {
 		claims, _, err := store.Claim(ctx, crawl.Take{Run: run.ID, Worker: "w", Max: 5, Fresh: 5, Lease: time.Minute})
 		require.NoError(t, err)
 		require.Len(t, claims, 1)
-		require.NoError(t, store.Record(ctx, run.ID, "w", []crawl.Result{visited(claims[0], "/2", "/3")}))
+		require.NoError(t, store.Record(ctx, run.ID, "w", []crawl.Result{linked(claims[0], "/2", "/3")}))
 		if run.ID == 301 {
 			runs, strays := state()
 			require.Zero(t, runs)
@@ -267,9 +276,9 @@ func TestCrawlPartitionPlans(t *testing.T) {
 	ctx, pool, texts := t.Context(), dbtest.New(t), dbtest.Statements(t)
 	crawlIDs(t, pool, 100)
 	require.NoError(t, db.NewRetention(pool).MakePartitions(ctx, time.Now()))
-	run := crawlRun(t, pool, "run", "RUNNING", nil)
+	run := dbtest.CrawlRun(t, pool, "run", "RUNNING", nil)
 	require.Equal(t, int64(101), run)
-	crawlURLs(t, pool, run, 2000)
+	dbtest.CrawlURLs(t, pool, run, 2000)
 	dbtest.Exec(t, owned(t, pool), "ANALYZE crawl_urls, crawl_links, crawl_tries")
 	part := regexp.MustCompile(` on crawl_(urls|links|tries)_(before|default|\d+) `)
 	// looked are the ends of the names of the partitions that a plan reads.

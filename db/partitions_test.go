@@ -46,6 +46,28 @@ func releasedUntil(t testing.TB, number string) fstest.MapFS {
 	return out
 }
 
+// published stores a listing.
+func published(t *testing.T, pool *pgxpool.Pool) listing.Listing {
+	t.Helper()
+
+	ctx, s := t.Context(), db.NewListings(pool)
+	l := listing.Listing{
+		Ref: listing.Ref{Platform: "kijiji", PlatformID: "1"}, URL: "https://k.example/1", ScrapedAt: dbtest.Start,
+		Title: "4 ½ à louer", RentCents: 125_000, Bedrooms: 2, ImageURLs: []string{"http://i.example/1.jpg"},
+	}
+	_, err := s.Receive(ctx, []db.Arrival{{
+		Ref: l.Ref, URL: l.URL, Payload: []byte("{}"), ContentHash: make([]byte, 32), ScrapedAt: dbtest.Start,
+	}}, dbtest.Start)
+	require.NoError(t, err)
+	require.NoError(t, s.SaveNormalized(ctx, l, listing.Payload{Revision: 1}, dbtest.Start))
+	v, err := s.Load(ctx, l.ID())
+	require.NoError(t, err)
+	run := listing.Run{WorkflowID: "listing/" + l.Ref.String(), RunID: "run-1"}
+	_, err = s.Publish(ctx, listing.Publication{Version: v}, run, dbtest.Start)
+	require.NoError(t, err)
+	return l
+}
+
 // beforePartitions makes the database of pool that of the release that had a migration as its last, with what the roles
 // of the services may do, and returns the pool of the role that migrates.
 func beforePartitions(t *testing.T, pool *pgxpool.Pool, number string) *pgxpool.Pool {
@@ -87,7 +109,7 @@ func TestTablesArePartitionedUnderWriters(t *testing.T) {
 	migrating := beforePartitions(t, pool, "0074")
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	store := func(ctx context.Context, name string, n int) error { // by statements that both releases know
-		ref := refOf(fmt.Sprint(name, n))
+		ref := listing.Ref{Platform: "kijiji", PlatformID: fmt.Sprint(name, n)}
 		return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 			for _, sql := range []string{`
 				INSERT INTO raw_listings (id, platform, platform_id, url, payload, content_hash, first_scraped_at,
@@ -169,7 +191,7 @@ func TestPartitionsExpire(t *testing.T) {
 
 	ctx, pool := t.Context(), dbtest.New(t)
 	s := db.NewRetention(pool)
-	l := publishNew(t, pool, "1")
+	l := published(t, pool)
 	dbtest.Exec(t, pool, "DELETE FROM listing_events")
 	month := time.Date(time.Now().Year(), time.Now().Month(), 1, 0, 0, 0, 0, time.UTC).AddDate(0, 6, 0)
 	add := func(ats ...time.Time) {
@@ -207,11 +229,11 @@ func TestPartitionsExpire(t *testing.T) {
 	}, parts())
 
 	// All months that end until then go, and the rows that are older of the two others.
-	require.Equal(t, 4, expire(t, pool, retention.Events, month.AddDate(0, 1, 6)))
+	require.Equal(t, 4, dbtest.Expire(t, pool, retention.Events, month.AddDate(0, 1, 6)))
 	require.Equal(t, []string{named(month.AddDate(0, 2, 0)), "listing_events_default"}, parts())
 	require.Zero(t, dbtest.Count(t, pool, "pg_class WHERE relname = $1", named(month)))
-	require.Zero(t, expire(t, pool, retention.Events, month.AddDate(0, 1, 6)))
-	require.Equal(t, 1, expire(t, pool, retention.Events, month.AddDate(0, 1, 7)))
+	require.Zero(t, dbtest.Expire(t, pool, retention.Events, month.AddDate(0, 1, 6)))
+	require.Equal(t, 1, dbtest.Expire(t, pool, retention.Events, month.AddDate(0, 1, 7)))
 	_, strays = state()
 	require.Zero(t, strays)
 	require.NoError(t, s.MakePartitions(ctx, month), "now the month that was left out")
@@ -223,7 +245,7 @@ func TestPartitionsExpire(t *testing.T) {
 	for _, at := range []time.Time{time.Now().AddDate(0, 0, -89), time.Now().AddDate(0, 0, -91), month} {
 		require.NoError(t, db.NewAuditLog(pool).Record(ctx, db.AuditEntry{At: at, Actor: "jo", Action: "x", Subject: "x"}))
 	}
-	require.Equal(t, 1, expire(t, pool, retention.Audit, month.AddDate(1, 0, 0)), "nothing younger than 90 days")
+	require.Equal(t, 1, dbtest.Expire(t, pool, retention.Audit, month.AddDate(1, 0, 0)), "nothing younger than 90 days")
 }
 
 // The first event of a listing is stored without a look into the months, whose locks would be taken first.
@@ -231,7 +253,7 @@ func TestAFirstEventLocksOnePartition(t *testing.T) {
 	t.Parallel()
 
 	ctx, pool := t.Context(), dbtest.New(t)
-	l := publishNew(t, pool, "1")
+	l := published(t, pool)
 	locked := func(late time.Duration) (n int) {
 		tx, err := pool.Begin(ctx)
 		require.NoError(t, err)
@@ -277,7 +299,7 @@ func TestStraysBecomeTheirMonth(t *testing.T) {
 		}, servicetest.Patience(), 10*time.Millisecond)
 		require.NoError(t, err)
 	}
-	l := publishNew(t, working, "1")
+	l := published(t, working)
 	insert := map[string]string{
 		"audit": "INSERT INTO audit (at, actor, action, subject) SELECT $1, 'jo', 'x', $2::uuid::text",
 		"listing_events": `INSERT INTO listing_events (listing_id, revision, kind, at, old_rent_cents, new_rent_cents,
@@ -425,7 +447,7 @@ func TestPartitionPlans(t *testing.T) {
 	t.Parallel()
 
 	ctx, pool, texts := t.Context(), dbtest.New(t), dbtest.Statements(t)
-	l := publishNew(t, pool, "1")
+	l := published(t, pool)
 	later := time.Now().AddDate(0, 5, 0)
 	require.NoError(t, db.NewRetention(pool).MakePartitions(ctx, later))
 	dbtest.Exec(t, pool, `INSERT INTO audit (at, actor, action, subject)
@@ -481,49 +503,4 @@ func TestPartitionPlans(t *testing.T) {
 	require.NotContains(t, once, "listing_events_2", "as the trigger does")
 	require.NotContains(t, once, "listing_events_default")
 	require.Contains(t, plan(texts["sqlSavedEvents"], []int64{1, 2, 3}), "listing_events_")
-}
-
-// The newest payload of an advert is shown for as long as the advert is kept.
-func TestNewestRevisionOutlivesItsMonth(t *testing.T) {
-	t.Parallel()
-
-	ctx, pool := t.Context(), dbtest.New(t)
-	s := db.NewListings(pool)
-	receive(t, s, arrival(refOf("1"), "first", 0))
-	receive(t, s, arrival(refOf("1"), "second", 1))
-	full, err := s.Detail(ctx, refOf("1").ID())
-	require.NoError(t, err)
-	require.Len(t, full.Audit.Revisions, 2)
-	require.Equal(t, 2, expire(t, pool, retention.Revisions, dbtest.After(10)))
-	left, err := s.Detail(ctx, refOf("1").ID())
-	require.NoError(t, err)
-	require.Equal(t, full.Audit.Revisions[:1], left.Audit.Revisions)
-	receive(t, s, arrival(refOf("1"), "third", 2))
-	left, err = s.Detail(ctx, refOf("1").ID())
-	require.NoError(t, err)
-	require.Equal(t, int64(3), left.Audit.Revisions[0].Revision)
-	require.Len(t, left.Audit.Revisions, 1)
-}
-
-// What is written twice is there once, also where the second time is in another month.
-func TestNothingTwiceInPartitions(t *testing.T) {
-	t.Parallel()
-
-	ctx, pool := t.Context(), dbtest.New(t)
-	s, l := db.NewListings(pool), normalized(refOf("1"))
-	receive(t, s, arrival(l.Ref, "first", 0))
-	require.NoError(t, s.SaveNormalized(ctx, l, payload(1), dbtest.Start))
-	v, err := s.Load(ctx, l.ID())
-	require.NoError(t, err)
-	now := time.Now()
-	for _, months := range []int{0, 0, 4, 5} {
-		_, err := s.Publish(ctx, listing.Publication{Version: v}, runOf(l.Ref), now.AddDate(0, months, 0))
-		require.NoError(t, err)
-	}
-	require.Equal(t, int64(1), dbtest.Count(t, pool, "listing_events"))
-	for _, months := range []int{0, 4} {
-		dbtest.Exec(t, pool, `INSERT INTO raw_listing_revisions (listing_id, revision, content_hash, payload, scraped_at, received_at)
-			VALUES ($1, -5, '', '{}', now(), $2) ON CONFLICT DO NOTHING`, l.ID(), now.AddDate(0, months, 0))
-	}
-	require.Equal(t, int64(1), dbtest.Count(t, pool, "raw_listing_revisions WHERE revision = -5"))
 }

@@ -120,7 +120,7 @@ func TestNoticesADay(t *testing.T) {
 	w.advert(t, "1", 1000, 1)
 	require.Equal(t, 5, w.match(t, 2))
 	require.Len(t, w.begun(t, 3), 3)
-	require.Equal(t, []int64{2}, seen(t, w.pool, `SELECT count(*) FROM saved_deliveries
+	require.Equal(t, []int64{2}, dbtest.Seen(t, w.pool, `SELECT count(*) FROM saved_deliveries
 		WHERE state = 'dropped' AND reason LIKE '%max_notices_day%' AND finished_at IS NOT NULL`))
 	w.advert(t, "2", 1000, 4)
 	require.Equal(t, 5, w.match(t, 5))

@@ -1,6 +1,9 @@
 package db_test
 
 import (
+	"context"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -10,12 +13,10 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/domain/campaign"
-	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/retention"
-	"github.com/mtlrent/conveyor/domain/saved"
 )
 
-// ofTenants are the kinds of what tenants have, tested as in TestDeleteExpired: what they are filled with, how much is
+// ofTenants are the kinds of what tenants have but searches, tested as in TestDeleteExpired: what they are filled with, how much is
 // deleted, and what is left.
 var ofTenants = map[string]struct {
 	fill    func(t *testing.T, m *mailing, old, edge time.Time)
@@ -116,88 +117,6 @@ var ofTenants = map[string]struct {
 		}
 	}, 2 * (4 + 1), `SELECT file_name, (SELECT count(*) FROM upload_chunks), (SELECT count(*) FROM upload_keys) FROM uploads ORDER BY 1`,
 		[]string{"b edge 12 15", "c running 12 15", "d with its file 12 15"}},
-	retention.Notices: {func(t *testing.T, m *mailing, old, edge time.Time) {
-		target := m.searching(t)
-		for n, d := range []struct {
-			name, state string
-			finished    *time.Time
-		}{
-			{"a sent", "sent", &old}, {"b edge", "sent", &edge}, {"c started", "started", nil}, {"d dropped", "dropped", &old},
-			{"e failed", "failed", &old}, {"f can be replayed", "started", nil},
-		} {
-			id := uuid.New()
-			m.exec(t, `INSERT INTO saved_deliveries (id, tenant, target, due_at, state, reason, finished_at)
-				VALUES ($1, 'acme', $2, $3, $4, $5, $6)`, id, target, dbtest.Start.Add(time.Duration(n)*time.Second), d.state, d.name, d.finished)
-			if d.name == "f can be replayed" {
-				require.NoError(t, db.NewSaved(m.pool).FailNotice(t.Context(), "acme", id, fault.Transient, d.name, old))
-			}
-		}
-	}, 3, `SELECT reason FROM saved_deliveries ORDER BY 1`, []string{"b edge", "c started", "f can be replayed"}},
-	retention.News: {func(t *testing.T, m *mailing, old, edge time.Time) {
-		target := m.searching(t)
-		one, other := publishNew(t, m.pool, "1").ID(), publishNew(t, m.pool, "2").ID()
-		for n, k := range []struct {
-			listing uuid.UUID
-			at      time.Time
-		}{{one, old}, {one, old}, {other, old}, {one, edge}, {one, old}, {one, edge}} {
-			m.exec(t, `INSERT INTO saved_matches (tenant, search, event, listing, kind, rent_cents, at)
-				SELECT 'acme', search, $2, $3, 'new', 1, $4 FROM saved_targets WHERE id = $1`, target, n+1, k.listing, k.at)
-		}
-		id := uuid.New()
-		m.exec(t, `INSERT INTO saved_deliveries (id, tenant, target, due_at) VALUES ($1, 'acme', $2, $3)`, id, target, old)
-		m.exec(t, `INSERT INTO saved_items (tenant, target, event, search, delivery)
-			SELECT 'acme', id, 5, search, $2 FROM saved_targets WHERE id = $1`, target, id)
-	}, 2, `SELECT event FROM saved_matches ORDER BY 1`, []string{"3", "4", "5", "6"}},
-	retention.Unconfirmed: {func(t *testing.T, m *mailing, old, edge time.Time) {
-		target := m.searching(t)
-		for n, k := range []struct {
-			name, state string
-			at          time.Time
-		}{
-			{"a", "unconfirmed", old}, {"b", "active", old}, {"c", "stopped", old}, {"d", "unconfirmed", edge},
-			{"e", "unconfirmed", old},
-		} {
-			m.exec(t, `INSERT INTO saved_targets (id, tenant, search, kind, label, token, created_at, updated_at, state)
-				SELECT gen_random_uuid(), 'acme', search, $6, $2, $3, $4, $4, $5 FROM saved_targets WHERE id = $1`,
-				target, k.name, []byte{byte(n)}, k.at, k.state, []string{"email", "telegram"}[n%4/2])
-			m.exec(t, `INSERT INTO saved_addresses (sum, asked_at, refused) VALUES ($1, $2, $3)`, []byte("sum "+k.name), k.at,
-				k.state == "stopped")
-		}
-		m.exec(t, `INSERT INTO saved_targets (id, tenant, search, kind, label, token, created_at, updated_at, state)
-			SELECT gen_random_uuid(), 'acme', search, 'webhook', 'hook', 'hook', $2, $2, 'unconfirmed' FROM saved_targets
-			WHERE id = $1`, target, old)
-	}, 2, `SELECT label FROM saved_targets WHERE kind <> 'feed' UNION ALL SELECT encode(sum, 'escape') FROM saved_addresses
-		ORDER BY 1`, []string{"b", "c", "d", "hook", "sum c", "sum d"}},
-	retention.Searches: {func(t *testing.T, m *mailing, old, edge time.Time) {
-		m.searching(t)
-		for n, at := range []*time.Time{nil, &old, &edge} {
-			m.exec(t, `INSERT INTO saved_searches (id, tenant, name, filter, kinds, schedule, state, since, created_at, updated_at,
-					deleted_at)
-				SELECT gen_random_uuid(), tenant, $1, filter, kinds, schedule, state, since, since, since, $2 FROM saved_searches
-				LIMIT 1`, string(rune('a'+n)), at)
-		}
-	}, 1, `SELECT name FROM saved_searches WHERE name IN ('a', 'b', 'c') ORDER BY 1`, []string{"a", "c"}},
-	retention.Deleted: {func(t *testing.T, m *mailing, old, edge time.Time) {
-		m.searching(t)
-		m.exec(t, "UPDATE saved_changes SET at = $1", old)
-		for n, at := range []time.Time{old, edge, old} {
-			m.exec(t, `INSERT INTO saved_changes (search, version, at) VALUES (gen_random_uuid(), $1, $2)`, 100+n, at)
-		}
-	}, 2, `SELECT version FROM saved_changes ORDER BY 1`, []string{"1", "101"}},
-}
-
-// searching saves a search of acme with a feed, and returns the feed's target.
-func (m *mailing) searching(t *testing.T) (target uuid.UUID) {
-	t.Helper()
-
-	target = uuid.New()
-	s := saved.Search{
-		ID: uuid.New(), Tenant: "acme", Name: "search", Kinds: saved.Kinds, State: saved.Active, Since: dbtest.Start, CreatedAt: dbtest.Start,
-	}
-	require.NoError(t, db.NewSaved(m.pool).Add(t.Context(), s, []db.NewTarget{{
-		SavedTarget: db.SavedTarget{ID: target, Kind: saved.Feed}, Token: sum("feed"),
-	}}, "test"))
-	return target
 }
 
 const threeBlobs = "blob of a done -infinity, blob of d failed -infinity, blob of e canceled -infinity"
@@ -229,16 +148,17 @@ func (m *mailing) upload(t *testing.T, name, state string, finished *time.Time, 
 func TestDeleteExpiredOfTenants(t *testing.T) {
 	t.Parallel()
 
+	require.ElementsMatch(t, dbtest.ExpiresOfOutreach, slices.Collect(maps.Keys(ofTenants)))
 	for kind, test := range ofTenants {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 
 			m := newMailing(t)
-			require.Zero(t, expire(t, m.pool, kind, dbtest.Start), "of empty tables")
+			require.Zero(t, dbtest.Expire(t, m.pool, kind, dbtest.Start), "of empty tables")
 			test.fill(t, m, dbtest.Start.Add(-time.Microsecond), dbtest.Start)
-			require.Equal(t, test.deleted, expire(t, m.pool, kind, dbtest.Start))
+			require.Equal(t, test.deleted, dbtest.Expire(t, m.pool, kind, dbtest.Start))
 			require.Equal(t, test.want, m.lines(t, test.left))
-			require.Zero(t, expire(t, m.pool, kind, dbtest.Start), "of what must stay")
+			require.Zero(t, dbtest.Expire(t, m.pool, kind, dbtest.Start), "of what must stay")
 			require.Equal(t, test.want, m.lines(t, test.left))
 		})
 	}
@@ -290,9 +210,13 @@ func TestUploadedFilesAreUsed(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	m.exec(t, "INSERT INTO unused_blobs VALUES ('uploads/01/file', $1)", dbtest.Start)
-	f := files{names: map[string]bool{}}
-	step, err := r.DeleteUnused(t.Context(), dbtest.Start, "", 10, f.remove)
+	var removed []string
+	remove := func(_ context.Context, key string) error {
+		removed = append(removed, key)
+		return nil
+	}
+	step, err := r.DeleteUnused(t.Context(), dbtest.Start, "", 10, remove)
 	require.NoError(t, err)
 	require.Equal(t, 1, step.Deleted)
-	require.Equal(t, keys[1:], f.removed)
+	require.Equal(t, keys[1:], removed)
 }

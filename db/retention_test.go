@@ -3,6 +3,7 @@ package db_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,27 +15,12 @@ import (
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
+	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/retention"
 	"github.com/mtlrent/conveyor/domain/scrape"
 )
-
-// expire deletes what is of a kind and older than before, two rows a step, and returns how many that were.
-func expire(t testing.TB, pool *pgxpool.Pool, kind string, before time.Time) (deleted int) {
-	t.Helper()
-	cursor := ""
-	for range 100 {
-		step, err := db.NewRetention(pool).DeleteExpired(t.Context(), kind, before, cursor, 2)
-		require.NoError(t, err)
-		deleted += step.Deleted
-		if cursor = step.Cursor; !step.More {
-			return deleted
-		}
-	}
-	t.Fatal("it does not end")
-	return 0
-}
 
 // What is of the very moment stays; what is a microsecond older goes. Each table has rows that must stay at any age.
 func TestDeleteExpired(t *testing.T) {
@@ -70,8 +56,8 @@ func TestDeleteExpired(t *testing.T) {
 			}
 		}, 3, `SELECT count(*)::text FROM listing_events`, []string{"2"}},
 		retention.DeadLetters: {func(t *testing.T, pool *pgxpool.Pool) {
-			archived(t, pool, dead("open", 0), dead("resolved", 0), dead("edge", 0), dead("discarded", 0), dead("sent", 0),
-				dead("unsent", 0), dead("replayed lately", 0))
+			dbtest.Archive(t, pool, dbtest.Dead("open", 0), dbtest.Dead("resolved", 0), dbtest.Dead("edge", 0), dbtest.Dead("discarded", 0), dbtest.Dead("sent", 0),
+				dbtest.Dead("unsent", 0), dbtest.Dead("replayed lately", 0))
 			set := func(name, state string, last time.Time, replayed *time.Time) {
 				dbtest.Exec(t, pool, `UPDATE dead_letters SET state = $2, last_at = $3, replayed_at = $4, replay_id = gen_random_uuid()
 					WHERE message_id = 'm-' || $1::text`, name, state, last, replayed)
@@ -90,14 +76,14 @@ func TestDeleteExpired(t *testing.T) {
 		retention.Drafts: {func(t *testing.T, pool *pgxpool.Pool) {
 			for n, at := range []time.Time{old.Add(-time.Hour), old, old.Add(-time.Minute), edge} {
 				event := uuid.NewSHA1(uuid.Nil, []byte{byte(n)})
-				require.NoError(t, db.NewDrafts(pool).PersistDraft(t.Context(), crawled(event, at), named(fmt.Sprint(n), "1"), at))
+				require.NoError(t, db.NewDrafts(pool).PersistDraft(t.Context(), readAt(event, at), draftOf(fmt.Sprint(n)), at))
 			}
 			event := uuid.NewSHA1(uuid.Nil, []byte{0}) // crawled again lately
-			require.NoError(t, db.NewDrafts(pool).PersistDraft(t.Context(), crawled(event, edge), named("0", "1"), edge))
+			require.NoError(t, db.NewDrafts(pool).PersistDraft(t.Context(), readAt(event, edge), draftOf("0"), edge))
 		}, 2, `SELECT name FROM product_drafts ORDER BY 1`, []string{"0", "3"}},
 		retention.DraftRequests: {func(t *testing.T, pool *pgxpool.Pool) {
 			for n, at := range []time.Time{old, old, edge} {
-				r := crawled(uuid.NewSHA1(uuid.Nil, []byte{byte(n)}), at).Request
+				r := readAt(uuid.NewSHA1(uuid.Nil, []byte{byte(n)}), at).Request
 				r.OutDir = fmt.Sprint(n)
 				require.NoError(t, db.NewDrafts(pool).RequestDraft(t.Context(), r, db.Sealed{}, "olga",
 					db.Target{RoutingKey: "q"}, at))
@@ -178,8 +164,8 @@ func TestDeleteExpired(t *testing.T) {
 				{"old", "COMPLETED", new(old.Add(-time.Hour))}, {"base", "COMPLETED", &old}, {"running", "RUNNING", nil},
 				{"cancelled", "CANCELLED", &old}, {"reopened", "PAUSED", &old}, {"edge", "COMPLETED", &edge},
 			} {
-				crawled := crawlRun(t, pool, r.seed, r.status, r.finished)
-				crawlURLs(t, pool, crawled, 5)
+				crawled := dbtest.CrawlRun(t, pool, r.seed, r.status, r.finished)
+				dbtest.CrawlURLs(t, pool, crawled, 5)
 			}
 			dbtest.Exec(t, pool, `UPDATE crawl_runs SET base_run_id = (SELECT id FROM crawl_runs WHERE seed_url = 'base')
 				WHERE seed_url = 'running'`)
@@ -202,16 +188,17 @@ func TestDeleteExpired(t *testing.T) {
 			if kind == retention.Audit {
 				limit = year
 			}
-			require.Zero(t, expire(t, pool, kind, limit), "of an empty table")
+			require.Zero(t, dbtest.Expire(t, pool, kind, limit), "of an empty table")
 			test.fill(t, pool)
-			require.Equal(t, test.deleted, expire(t, pool, kind, limit))
+			require.Equal(t, test.deleted, dbtest.Expire(t, pool, kind, limit))
 			require.Equal(t, test.want, dbtest.Query[string](t, pool, test.left))
-			require.Zero(t, expire(t, pool, kind, limit), "of what must stay")
+			require.Zero(t, dbtest.Expire(t, pool, kind, limit), "of what must stay")
 			require.Equal(t, test.want, dbtest.Query[string](t, pool, test.left))
 		})
 	}
 	for _, kind := range retention.Kinds {
-		require.True(t, cases[kind].fill != nil || ofTenants[kind].fill != nil || kind == retention.Unused ||
+		require.True(t, cases[kind].fill != nil || ofSearches[kind].fill != nil ||
+			slices.Contains(dbtest.ExpiresOfOutreach, kind) || kind == retention.Unused ||
 			kind == retention.Files || kind == retention.Partitions, kind)
 	}
 	_, err := db.NewRetention(dbtest.New(t)).DeleteExpired(t.Context(), "everything", limit, "", 1)
@@ -219,36 +206,12 @@ func TestDeleteExpired(t *testing.T) {
 	require.Equal(t, fault.Invalid, class)
 }
 
-// crawlRun stores a run and returns its ID.
-func crawlRun(t testing.TB, pool *pgxpool.Pool, seed, status string, finished *time.Time) (id int64) {
-	t.Helper()
-	require.NoError(t, pool.QueryRow(t.Context(), `
-		INSERT INTO crawl_runs (seed_url, normalized_seed_url, root_url, allowed_hosts, run_config, status, created_at,
-			updated_at, finished_at)
-		VALUES ($1, $1, $1, '{}', '{}', $2, $3, $3, $4) RETURNING id`, seed, status, dbtest.Start, finished).Scan(&id))
-	return id
-}
-
-// crawlURLs gives a run n visited URLs, each with its links, two tries, a stored body and a slice of the pace.
-func crawlURLs(t testing.TB, pool *pgxpool.Pool, run int64, n int) {
-	t.Helper()
-	dbtest.Exec(t, pool, `
-		INSERT INTO crawl_urls (run_id, url_key, seq, depth, created_at, updated_at, status, host, normalized_url, body_key)
-		SELECT $1::bigint, md5(i::text)::uuid, i, 0, $3, $3, 'VISITED', 'h', 'http://h/' || i, 'warc/' || $1::bigint || i
-		FROM generate_series(1, $2) i`, run, n, dbtest.Start)
-	dbtest.Exec(t, pool, `INSERT INTO crawl_links SELECT run_id, id, ARRAY[id] FROM crawl_urls WHERE run_id = $1`, run)
-	dbtest.Exec(t, pool, `INSERT INTO crawl_tries (run_id, url_id, try, at, worker)
-		SELECT run_id, id, try, $2, '' FROM crawl_urls, generate_series(1, 2) try WHERE run_id = $1`, run, dbtest.Start)
-	dbtest.Exec(t, pool, `INSERT INTO crawl_rates (run_id, at, fetches, finished, failed, bytes, took_ms)
-		SELECT $1, $3::timestamptz + i * interval '10 s', 1, 1, 0, 0, 0 FROM generate_series(1, $2) i`, run, n, dbtest.Start)
-}
-
 // A large run is deleted in small steps, none of which goes through what the others have deleted.
 func TestLargeCrawlRunExpires(t *testing.T) {
 	t.Parallel()
 
 	pool := dbtest.New(t)
-	crawlURLs(t, pool, crawlRun(t, pool, "large", "COMPLETED", new(dbtest.Start.Add(-time.Hour))), 5000)
+	dbtest.CrawlURLs(t, pool, dbtest.CrawlRun(t, pool, "large", "COMPLETED", new(dbtest.Start.Add(-time.Hour))), 5000)
 	r, cursor, deleted, last := db.NewRetention(pool), "", 0, 5001
 	for range 12 {
 		step, err := r.DeleteExpired(t.Context(), retention.CrawlRuns, dbtest.Start, cursor, 500)
@@ -349,6 +312,22 @@ func stored(url, digit string) listing.StoredImage {
 	return p
 }
 
+// draftOf is what a product's page was read as.
+func draftOf(name string) *draft.Document {
+	return &draft.Document{FinalURL: "https://shop.example/p", Draft: draft.Draft{
+		Name:  &draft.Found[string]{Value: name, Source: draft.Page, Confidence: 0.5},
+		Price: &draft.Found[string]{Value: "1", Source: draft.Page, Confidence: 0.5},
+	}}
+}
+
+// readAt is the result of a request for a draft.
+func readAt(event uuid.UUID, at time.Time) draft.Result {
+	return draft.Result{
+		Request: draft.Request{EventID: event, URL: "https://Shop.example/p", OutDir: "out"}, Outcome: draft.Succeeded,
+		Status: 200, CrawledAt: at,
+	}
+}
+
 func TestAnyFile(t *testing.T) {
 	t.Parallel()
 
@@ -361,9 +340,9 @@ func TestAnyFile(t *testing.T) {
 		return stored
 	}
 	publishNew(t, pool, "1")
-	require.NoError(t, db.NewDrafts(pool).PersistDraft(ctx, crawled(uuid.New(), dbtest.Start), named("a", "1"), dbtest.Start))
+	require.NoError(t, db.NewDrafts(pool).PersistDraft(ctx, readAt(uuid.New(), dbtest.Start), draftOf("a"), dbtest.Start))
 	dbtest.Exec(t, pool, "UPDATE product_drafts SET files = '[]'")
-	crawlURLs(t, pool, crawlRun(t, pool, "stored", "COMPLETED", nil), 1)
+	dbtest.CrawlURLs(t, pool, dbtest.CrawlRun(t, pool, "stored", "COMPLETED", nil), 1)
 	dbtest.Exec(t, pool, "UPDATE crawl_urls SET body_key = NULL")
 	dbtest.NewTenant(t, pool, "acme")
 	require.False(t, any())
@@ -377,7 +356,7 @@ func TestAnyFile(t *testing.T) {
 	require.True(t, any(), "of a listing")
 	dbtest.Exec(t, pool, "UPDATE listing_images SET key = NULL")
 	require.False(t, any())
-	newUpload(t, db.NewUploads(pool), "acme")
+	dbtest.ExecAll(t, pool, "INSERT INTO uploads "+dbtest.TenantRow["uploads"], "acme", 1)
 	require.True(t, any(), "of an upload")
 }
 
@@ -391,10 +370,10 @@ func TestDeleteUnused(t *testing.T) {
 	used, unused, later := stored("http://i.example/1.jpg", "a"), stored("", "b"), stored("http://i.example/2.jpg", "c")
 	require.NoError(t, s.AttachImage(ctx, refOf("1"), used, dbtest.Start))
 	drafted := "files/dd/dd/" + strings.Repeat("d", 64) + ".html"
-	require.NoError(t, db.NewDrafts(pool).PersistDraft(ctx, crawled(uuid.New(), dbtest.Start), named("a", "1"), dbtest.Start))
+	require.NoError(t, db.NewDrafts(pool).PersistDraft(ctx, readAt(uuid.New(), dbtest.Start), draftOf("a"), dbtest.Start))
 	dbtest.Exec(t, pool, `UPDATE product_drafts SET files = jsonb_build_array(jsonb_build_object('name', 'page.html', 'key', $1::text))`,
 		drafted)
-	crawlURLs(t, pool, crawlRun(t, pool, "stored", "COMPLETED", nil), 1)
+	dbtest.CrawlURLs(t, pool, dbtest.CrawlRun(t, pool, "stored", "COMPLETED", nil), 1)
 	kept := "warc/ff/ff/" + strings.Repeat("f", 64) + ".warc.gz"
 	dbtest.Exec(t, pool, "UPDATE crawl_urls SET body_key = $1", kept)
 	all := []string{

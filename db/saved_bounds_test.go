@@ -91,7 +91,7 @@ func TestSavedMatchesAreBounded(t *testing.T) {
 		require.Len(t, done.At, want.events)
 		require.Equal(t, want.more, done.More)
 	}
-	require.Equal(t, []int64{4 * 7001}, seen(t, w.pool, "SELECT count(*) FROM saved_matches"))
+	require.Equal(t, []int64{4 * 7001}, dbtest.Seen(t, w.pool, "SELECT count(*) FROM saved_matches"))
 	require.Zero(t, dbtest.Count(t, w.pool, "saved_queue"))
 	require.Len(t, w.notices(t, 6)[0], 4, "to the one target, in one delivery")
 }
@@ -158,7 +158,7 @@ func TestSavedEventIsSetAside(t *testing.T) {
 	for n := range 3 {
 		w.advert(t, fmt.Sprint(n), 1000, n+1)
 	}
-	events := seen(t, w.pool, "SELECT event FROM saved_queue ORDER BY event")
+	events := dbtest.Seen(t, w.pool, "SELECT event FROM saved_queue ORDER BY event")
 	require.Len(t, events, 3)
 	w.system(t, fmt.Sprintf(`UPDATE saved_queue SET listing = '%s', at = '2026-01-01T00:00:00Z', before = '{"title": "was"}'
 		WHERE event = %d`, refOf("0").ID(), events[0]))
@@ -192,7 +192,7 @@ func TestSavedEventIsSetAside(t *testing.T) {
 	_, err := letters.Replay(t.Context(), id, false, "test", dbtest.After(6))
 	require.NoError(t, err)
 	require.Zero(t, dbtest.Count(t, w.pool, "outbox WHERE lane = 'dead-letters'"), "RabbitMQ has no such queue")
-	require.Equal(t, []int64{1}, seen(t, w.pool, fmt.Sprintf(`SELECT count(*) FROM saved_queue WHERE event = %d AND
+	require.Equal(t, []int64{1}, dbtest.Seen(t, w.pool, fmt.Sprintf(`SELECT count(*) FROM saved_queue WHERE event = %d AND
 		listing IS NOT NULL AND at = '2026-01-01T00:00:00Z' AND before = '{"title": "was"}'`, events[0])))
 	for range 2 * saved.MaxCompares {
 		_, _ = w.matcher.Next(t.Context(), 1, dbtest.After(7)) // fails again
@@ -394,7 +394,7 @@ func TestSavedAsksByKind(t *testing.T) {
 	t.Parallel()
 	w := newTelling(t)
 	id := w.search(t, "all", saved.Criteria{})
-	seen(t, w.pool, "DELETE FROM saved_asks RETURNING 1")
+	dbtest.Seen(t, w.pool, "DELETE FROM saved_asks RETURNING 1")
 	add := func(kind saved.Channel, minutes int) error {
 		target := uuid.New()
 		return w.AddTarget(t.Context(), "acme", id, db.NewTarget{
@@ -402,19 +402,19 @@ func TestSavedAsksByKind(t *testing.T) {
 		}, "test", dbtest.After(minutes))
 	}
 	require.NoError(t, add(saved.Email, 1))
-	seen(t, w.pool, "UPDATE saved_asks SET asked = 100 RETURNING 1")
+	dbtest.Seen(t, w.pool, "UPDATE saved_asks SET asked = 100 RETURNING 1")
 	require.ErrorContains(t, add(saved.Email, 2), "had 100 e-mail addresses and Telegram chats asked")
 	require.ErrorContains(t, add(saved.Telegram, 3), "had 100 e-mail addresses and Telegram chats asked")
 	require.NoError(t, add(saved.Webhook, 60), "the count of webhooks begins")
 	require.NoError(t, add(saved.Webhook, 61))
-	require.Equal(t, []int64{2}, seen(t, w.pool, "SELECT hooks::bigint FROM saved_asks"))
-	seen(t, w.pool, "UPDATE saved_asks SET hooks = 2000 RETURNING 1")
+	require.Equal(t, []int64{2}, dbtest.Seen(t, w.pool, "SELECT hooks::bigint FROM saved_asks"))
+	dbtest.Seen(t, w.pool, "UPDATE saved_asks SET hooks = 2000 RETURNING 1")
 	err := add(saved.Webhook, 24*60+1)
 	dbtest.RequireClass(t, fault.Conflict, err)
 	require.ErrorContains(t, err, "had 2000 webhooks asked")
 	require.NoError(t, add(saved.Email, 24*60+1), "a day later")
 	require.NoError(t, add(saved.Webhook, 25*60))
-	require.Equal(t, []int64{1}, seen(t, w.pool, "SELECT hooks::bigint FROM saved_asks"))
+	require.Equal(t, []int64{1}, dbtest.Seen(t, w.pool, "SELECT hooks::bigint FROM saved_asks"))
 }
 
 // A search that is deleted is gone at once, with its addresses, whatever it was told; retention empties it a few rows at
@@ -447,13 +447,13 @@ func TestSavedDeletedIsEmptied(t *testing.T) {
 	list, err := w.List(t.Context(), "acme", "", 10)
 	require.NoError(t, err)
 	require.Len(t, list, 1)
-	require.Empty(t, seen(t, w.pool, "SELECT 1 FROM saved_targets WHERE state <> 'stopped' AND search IN ("+
+	require.Empty(t, dbtest.Seen(t, w.pool, "SELECT 1 FROM saved_targets WHERE state <> 'stopped' AND search IN ("+
 		"SELECT id FROM saved_searches WHERE deleted_at IS NOT NULL)"))
 	w.search(t, "deleted", saved.Criteria{}) // its name is free
 	w.advert(t, "9", 1000, 8)
 	require.Equal(t, 2, w.match(t, 8), "of the kept one and the new one")
 
-	require.Equal(t, []int64{5}, seen(t, w.pool, "SELECT count(*) FROM saved_matches WHERE search = '"+id.String()+"'"))
+	require.Equal(t, []int64{5}, dbtest.Seen(t, w.pool, "SELECT count(*) FROM saved_matches WHERE search = '"+id.String()+"'"))
 	steps := db.NewRetention(w.pool)
 	deleted := 0
 	for more := true; more; {
@@ -464,8 +464,8 @@ func TestSavedDeletedIsEmptied(t *testing.T) {
 		deleted += step.Deleted
 	}
 	require.Equal(t, 5+5+5+1, deleted, "items, deliveries, news, and the search")
-	require.Equal(t, []int64{2}, seen(t, w.pool, "SELECT count(*) FROM saved_searches"))
-	require.Equal(t, []int64{0}, seen(t, w.pool, "SELECT count(*) FROM saved_targets t WHERE search = '"+id.String()+"'"))
+	require.Equal(t, []int64{2}, dbtest.Seen(t, w.pool, "SELECT count(*) FROM saved_searches"))
+	require.Equal(t, []int64{0}, dbtest.Seen(t, w.pool, "SELECT count(*) FROM saved_targets t WHERE search = '"+id.String()+"'"))
 }
 
 // That a search was deleted is forgotten; a matcher that has not read for so long reads all of them anew.
@@ -477,9 +477,9 @@ func TestSavedDeletedIsForgotten(t *testing.T) {
 	w.advert(t, "1", 1000, 1)
 	require.Equal(t, 2, w.match(t, 1))
 	require.NoError(t, w.Delete(t.Context(), "acme", id, "test", dbtest.After(2)))
-	require.NotZero(t, expire(t, w.pool, retention.Searches, dbtest.After(3)))
-	require.Zero(t, expire(t, w.pool, retention.Deleted, dbtest.After(2)))
-	require.Equal(t, 1, expire(t, w.pool, retention.Deleted, dbtest.After(3)))
+	require.NotZero(t, dbtest.Expire(t, w.pool, retention.Searches, dbtest.After(3)))
+	require.Zero(t, dbtest.Expire(t, w.pool, retention.Deleted, dbtest.After(2)))
+	require.Equal(t, 1, dbtest.Expire(t, w.pool, retention.Deleted, dbtest.After(3)))
 	w.advert(t, "2", 1000, 4)
 	done, err := w.matcher.Next(t.Context(), 100, dbtest.After(24*60+2))
 	require.NoError(t, err)

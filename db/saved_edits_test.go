@@ -121,7 +121,7 @@ func TestSavedEditsThatAreNoNews(t *testing.T) {
 	require.Zero(t, w.match(t, 60*48))
 	w.edit(t, "gone", 60*48+1, three)
 	require.Equal(t, 4, w.match(t, 60*48+2), "it is back, and told as that alone")
-	require.Equal(t, []int64{0}, seen(t, w.pool, "SELECT count(*) FROM saved_matches WHERE kind = 'new' AND at > '"+
+	require.Equal(t, []int64{0}, dbtest.Seen(t, w.pool, "SELECT count(*) FROM saved_matches WHERE kind = 'new' AND at > '"+
 		dbtest.After(60).Format("2006-01-02 15:04:05Z07")+"'"))
 }
 
@@ -193,7 +193,7 @@ func TestSavedPictures(t *testing.T) {
 	require.Equal(t, 1, w.match(t, 2))
 	w.edit(t, "1", 3, titled("3 ½ à louer"))
 	require.Zero(t, w.match(t, 3))
-	require.Equal(t, []int64{2}, seen(t, w.pool, "SELECT count(*) FROM saved_matches WHERE kind = 'new'"))
+	require.Equal(t, []int64{2}, dbtest.Seen(t, w.pool, "SELECT count(*) FROM saved_matches WHERE kind = 'new'"))
 	for has, want := range map[bool]int{true: 1, false: 2} {
 		w.edit(t, "2", 4)
 		_, total, _, err := w.Try(t.Context(), saved.Criteria{HasImages: has}, dbtest.Start, 10)

@@ -127,7 +127,7 @@ func TestSavedWebhookChallenge(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "the webhook answered 404", target().Reason, "while it is tried")
 	require.NoError(t, again(2))
-	require.Len(t, seen(t, w.pool, "SELECT 1 FROM saved_deliveries"), 1, "it is being asked")
+	require.Len(t, dbtest.Seen(t, w.pool, "SELECT 1 FROM saved_deliveries"), 1, "it is being asked")
 	for range 2 {
 		require.NoError(t, w.EndNotice(t.Context(), "acme", got[0].ID, "failed", "the webhook answered 500", dbtest.After(3)))
 	}
@@ -140,12 +140,12 @@ func TestSavedWebhookChallenge(t *testing.T) {
 	require.Empty(t, target().Reason)
 	got = w.begun(t, 5)
 	require.Len(t, got, 1)
-	require.Equal(t, []int64{2}, seen(t, w.pool, "SELECT hooks::bigint FROM saved_asks"))
+	require.Equal(t, []int64{2}, dbtest.Seen(t, w.pool, "SELECT hooks::bigint FROM saved_asks"))
 	for range 2 {
 		require.NoError(t, w.EndNotice(t.Context(), "acme", got[0].ID, "sent", "", dbtest.After(5)))
 	}
 	require.Equal(t, db.SavedTarget{ID: hook, Kind: saved.Webhook, State: saved.TargetActive}, target())
-	require.Equal(t, []int64{1}, seen(t, w.pool, "SELECT hooks::bigint FROM saved_asks"))
+	require.Equal(t, []int64{1}, dbtest.Seen(t, w.pool, "SELECT hooks::bigint FROM saved_asks"))
 	dbtest.RequireClass(t, fault.Conflict, again(6))
 	w.advert(t, "2", 1250, 6)
 	require.Equal(t, 1, w.match(t, 6))
@@ -157,8 +157,8 @@ func TestSavedWebhookChallenge(t *testing.T) {
 	require.Equal(t, saved.TargetStopped, target().State)
 	require.NoError(t, again(8))
 	require.Equal(t, saved.TargetUnconfirmed, target().State)
-	seen(t, w.pool, "UPDATE saved_asks SET hooks = 2000 RETURNING 1")
-	seen(t, w.pool, "UPDATE saved_deliveries SET state = 'dropped', finished_at = now() WHERE state = 'waiting' RETURNING 1")
+	dbtest.Seen(t, w.pool, "UPDATE saved_asks SET hooks = 2000 RETURNING 1")
+	dbtest.Seen(t, w.pool, "UPDATE saved_deliveries SET state = 'dropped', finished_at = now() WHERE state = 'waiting' RETURNING 1")
 	dbtest.RequireClass(t, fault.Conflict, again(9))
 	require.Equal(t, []string{
 		"search.saved", "search.target_challenged", "search.target_confirmed", "search.target_challenged",
@@ -214,11 +214,11 @@ func TestSavedTargets(t *testing.T) {
 	w.advert(t, "2", 1250, 4)
 	w.match(t, 4)
 	require.Len(t, w.begun(t, 5), 2)
-	require.Equal(t, []int64{3}, seen(t, w.pool, "SELECT count(*) FROM saved_deliveries"))
+	require.Equal(t, []int64{3}, dbtest.Seen(t, w.pool, "SELECT count(*) FROM saved_deliveries"))
 	dbtest.RequireClass(t, fault.Gone, w.DeleteTarget(t.Context(), "other", id, late.ID, "test", dbtest.After(6)))
 	require.NoError(t, w.DeleteTarget(t.Context(), "acme", id, late.ID, "test", dbtest.After(6)))
 	dbtest.RequireClass(t, fault.Gone, w.DeleteTarget(t.Context(), "acme", id, late.ID, "test", dbtest.After(6)))
-	require.Equal(t, []int64{2}, seen(t, w.pool, "SELECT count(*) FROM saved_deliveries"))
+	require.Equal(t, []int64{2}, dbtest.Seen(t, w.pool, "SELECT count(*) FROM saved_deliveries"))
 	late.ID, late.Token = uuid.New(), sum("later")
 	dbtest.RequireClass(t, fault.Gone, w.AddTarget(t.Context(), "other", id, late, "test", dbtest.After(7)))
 	for n := range saved.MaxTargets - 2 {
@@ -241,10 +241,10 @@ func TestSavedRetentionTellsNothingTwice(t *testing.T) {
 	w.match(t, 3)
 	require.Len(t, w.notices(t, 4), 1)
 	for _, kind := range []string{retention.Notices, retention.News} {
-		require.Positive(t, expire(t, w.pool, kind, dbtest.After(60*24*365)), kind)
+		require.Positive(t, dbtest.Expire(t, w.pool, kind, dbtest.After(60*24*365)), kind)
 	}
-	require.Equal(t, []int64{0}, seen(t, w.pool, "SELECT count(*) FROM saved_deliveries"))
-	require.Equal(t, []int64{1}, seen(t, w.pool, "SELECT count(*) FROM saved_matches"))
+	require.Equal(t, []int64{0}, dbtest.Seen(t, w.pool, "SELECT count(*) FROM saved_deliveries"))
+	require.Equal(t, []int64{1}, dbtest.Seen(t, w.pool, "SELECT count(*) FROM saved_matches"))
 
 	home := refOf("1").ID()
 	w.advert(t, "2", 1200, 5)

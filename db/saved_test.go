@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
@@ -64,22 +63,8 @@ func (w *telling) search(t *testing.T, name string, f saved.Criteria, change ...
 func (w *telling) confirmAll(t *testing.T) {
 	t.Helper()
 
-	seen(t, w.pool, `WITH asked AS (DELETE FROM saved_deliveries WHERE confirms RETURNING target)
+	dbtest.Seen(t, w.pool, `WITH asked AS (DELETE FROM saved_deliveries WHERE confirms RETURNING target)
 		UPDATE saved_targets SET state = 'active' WHERE id IN (SELECT target FROM asked) RETURNING 1`)
-}
-
-// seen returns the numbers that a SELECT over the rows of all tenants finds.
-func seen(t *testing.T, pool *pgxpool.Pool, text string) (got []int64) {
-	t.Helper()
-
-	b := new(pgx.Batch)
-	b.Queue("SELECT set_config('conveyor.tenant', '*', true)")
-	b.Queue(text).Query(func(rows pgx.Rows) (err error) {
-		got, err = pgx.CollectRows(rows, pgx.RowTo[int64])
-		return err
-	})
-	require.NoError(t, pool.SendBatch(t.Context(), b).Close())
-	return got
 }
 
 func sum(s string) []byte {
@@ -245,8 +230,8 @@ func TestSavedDigest(t *testing.T) {
 	n, err := w.Notice(t.Context(), "acme", due[0].ID)
 	require.NoError(t, err)
 	require.Len(t, n.Items, 2)
-	require.Equal(t, []int64{1, 1, 1}, seen(t, w.pool, "SELECT count(*) FROM saved_items GROUP BY event"))
-	require.Equal(t, []int64{2}, seen(t, w.pool, "SELECT count(*) FROM saved_deliveries"))
+	require.Equal(t, []int64{1, 1, 1}, dbtest.Seen(t, w.pool, "SELECT count(*) FROM saved_items GROUP BY event"))
+	require.Equal(t, []int64{2}, dbtest.Seen(t, w.pool, "SELECT count(*) FROM saved_deliveries"))
 }
 
 // A delivery that fails is a dead letter, and a replay of it makes it once more.
@@ -318,6 +303,6 @@ func TestSavedChange(t *testing.T) {
 	dbtest.RequireClass(t, fault.Invalid, err)
 	same := saved.Search{ID: uuid.New(), Tenant: "acme", Name: "all", Kinds: saved.Kinds, State: saved.Active}
 	dbtest.RequireClass(t, fault.Conflict, w.Add(t.Context(), same, nil, "test"))
-	require.Equal(t, []int64{1}, seen(t, w.pool, "SELECT count(*) FROM saved_items"))
-	require.Equal(t, []int64{1}, seen(t, w.pool, "SELECT count(*) FROM saved_matches"))
+	require.Equal(t, []int64{1}, dbtest.Seen(t, w.pool, "SELECT count(*) FROM saved_items"))
+	require.Equal(t, []int64{1}, dbtest.Seen(t, w.pool, "SELECT count(*) FROM saved_matches"))
 }

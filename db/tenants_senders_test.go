@@ -167,9 +167,9 @@ func TestReseal(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, db.SenderPurposes("acme", s.ID, s.PhoneNumberID, true)[0]+s.PhoneNumberID, string(token.Box))
 	}
-	require.Equal(t, []int64{1}, seen(t, pool, fmt.Sprintf(
+	require.Equal(t, []int64{1}, dbtest.Seen(t, pool, fmt.Sprintf(
 		"SELECT count(*) FROM saved_targets WHERE box_key = 'new' AND box = '%surl'", saved.TargetPurpose(hook.ID))))
-	require.Equal(t, []int64{1}, seen(t, pool, "SELECT count(*) FROM saved_targets WHERE box_key = ''"), "a feed has none")
+	require.Equal(t, []int64{1}, dbtest.Seen(t, pool, "SELECT count(*) FROM saved_targets WHERE box_key = ''"), "a feed has none")
 	sealed, err := db.NewDrafts(pool).SealedDraft(ctx, event)
 	require.NoError(t, err)
 	require.Equal(t, db.Sealed{Key: "new", Box: []byte(draft.SecretsPurpose(event) + "cookie")}, sealed)

@@ -447,9 +447,9 @@ func reportArgs(list []subject, now time.Time) []any {
 	n := len(list)
 	var (
 		ids              = make([]uuid.UUID, n)
-		was, is, wamids  = strs(n), strs(n), strs(n)
-		classes, errors  = strs(n), strs(n)
-		means, outcomes  = strs(n), strs(n)
+		was, is, wamids  = make([]string, n), make([]string, n), make([]string, n)
+		classes, errors  = make([]string, n), make([]string, n)
+		means, outcomes  = make([]string, n), make([]string, n)
 		sent, delivered  = make([]*time.Time, n), make([]*time.Time, n)
 		read, fails      = make([]*time.Time, n), make([]*time.Time, n)
 		codes            = make([]int32, n)

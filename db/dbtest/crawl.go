@@ -69,3 +69,27 @@ func CrawlSite(t testing.TB, pool *pgxpool.Pool) (run int64) {
 	require.NoError(t, err)
 	return run
 }
+
+// CrawlRun stores a run and returns its ID.
+func CrawlRun(t testing.TB, pool *pgxpool.Pool, seed, status string, finished *time.Time) (id int64) {
+	t.Helper()
+	require.NoError(t, pool.QueryRow(t.Context(), `
+		INSERT INTO crawl_runs (seed_url, normalized_seed_url, root_url, allowed_hosts, run_config, status, created_at,
+			updated_at, finished_at)
+		VALUES ($1, $1, $1, '{}', '{}', $2, $3, $3, $4) RETURNING id`, seed, status, Start, finished).Scan(&id))
+	return id
+}
+
+// CrawlURLs gives a run n visited URLs, each with its links, two tries, a stored body and a slice of the pace.
+func CrawlURLs(t testing.TB, pool *pgxpool.Pool, run int64, n int) {
+	t.Helper()
+	Exec(t, pool, `
+		INSERT INTO crawl_urls (run_id, url_key, seq, depth, created_at, updated_at, status, host, normalized_url, body_key)
+		SELECT $1::bigint, md5(i::text)::uuid, i, 0, $3, $3, 'VISITED', 'h', 'http://h/' || i, 'warc/' || $1::bigint || i
+		FROM generate_series(1, $2) i`, run, n, Start)
+	Exec(t, pool, `INSERT INTO crawl_links SELECT run_id, id, ARRAY[id] FROM crawl_urls WHERE run_id = $1`, run)
+	Exec(t, pool, `INSERT INTO crawl_tries (run_id, url_id, try, at, worker)
+		SELECT run_id, id, try, $2, '' FROM crawl_urls, generate_series(1, 2) try WHERE run_id = $1`, run, Start)
+	Exec(t, pool, `INSERT INTO crawl_rates (run_id, at, fetches, finished, failed, bytes, took_ms)
+		SELECT $1, $3::timestamptz + i * interval '10 s', 1, 1, 0, 0, 0 FROM generate_series(1, $2) i`, run, n, Start)
+}

@@ -39,3 +39,13 @@ func (e Explained) Most() int {
 	}
 	return n
 }
+
+// CustomPlan is the plan of a statement for these arguments.
+func CustomPlan(ctx context.Context, t testing.TB, tx pgx.Tx, text string, args ...any) string {
+	t.Helper()
+
+	rows, _ := tx.Query(ctx, "EXPLAIN "+text, args...)
+	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err, text)
+	return strings.Join(lines, "\n")
+}

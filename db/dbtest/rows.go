@@ -2,6 +2,8 @@ package dbtest
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,4 +48,69 @@ func Exec(t testing.TB, pool *pgxpool.Pool, sql string, args ...any) {
 	t.Helper()
 	_, err := pool.Exec(t.Context(), sql, args...)
 	require.NoError(t, err, sql)
+}
+
+// Aged fails where an age, by the clock of Postgres, is not that of what was so many seconds old at some time since.
+func Aged(t testing.TB, want, got float64, since time.Time) {
+	t.Helper()
+
+	require.GreaterOrEqual(t, got, want-1)
+	require.LessOrEqual(t, got, want+time.Since(since).Seconds()+1)
+}
+
+// Seen returns the numbers that a SELECT over the rows of all tenants finds.
+func Seen(t testing.TB, pool *pgxpool.Pool, text string) (got []int64) {
+	t.Helper()
+
+	b := new(pgx.Batch)
+	b.Queue("SELECT set_config('conveyor.tenant', '*', true)")
+	b.Queue(text).Query(func(rows pgx.Rows) (err error) {
+		got, err = pgx.CollectRows(rows, pgx.RowTo[int64])
+		return err
+	})
+	require.NoError(t, pool.SendBatch(t.Context(), b).Close())
+	return got
+}
+
+// ManyListings makes listings of which all have the words tout and l'index, half have moitie, one in 1,000 lacks
+// presque, and one in 5,000 has piscine.
+const ManyListings = `
+WITH raw AS (
+    INSERT INTO raw_listings (id, platform, platform_id, url, payload, content_hash, first_scraped_at, last_scraped_at,
+        payload_at, revised_at)
+    SELECT md5(n::text)::uuid, 'kijiji', n::text, '', '{}', '', now(), now(), now(), now()
+    FROM generate_series(1, $1::int) n RETURNING id, platform_id::int AS n
+)
+INSERT INTO listings (id, platform, platform_id, revision, url, title, description, rent_cents, bedrooms, details,
+    details_hash, published_at, updated_at, words)
+SELECT id, 'kijiji', n::text, 1, '', '', '', 1, n % 5, '{}', '', now() - n * interval '1 minute', now(), (''':'' tout:1A'
+    || CASE WHEN n % 2 = 0 THEN ' moitie:2B' ELSE '' END || CASE WHEN n % 1000 > 0 THEN ' presque:3B' ELSE '' END
+    || CASE WHEN n % 5000 = 7 THEN ' piscine:4B' ELSE '' END || ' mot' || n % 300 || ':5B')::tsvector
+FROM raw`
+
+// Lines are the rows that a SELECT over the rows of all tenants finds, each as its values with a space between.
+func Lines(t testing.TB, pool *pgxpool.Pool, sql string, args ...any) (lines []string) {
+	t.Helper()
+
+	b := new(pgx.Batch)
+	b.Queue("SELECT set_config('conveyor.tenant', '*', true)")
+	b.Queue(sql, args...).Query(func(rows pgx.Rows) (err error) {
+		lines, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (string, error) {
+			values, err := row.Values()
+			return strings.TrimSpace(fmt.Sprintln(values...)), err
+		})
+		return err
+	})
+	require.NoError(t, pool.SendBatch(t.Context(), b).Close(), sql)
+	return lines
+}
+
+// ExecAll runs a statement over the rows of all tenants.
+func ExecAll(t testing.TB, pool *pgxpool.Pool, sql string, args ...any) {
+	t.Helper()
+
+	b := new(pgx.Batch)
+	b.Queue("SELECT set_config('conveyor.tenant', '*', true)")
+	b.Queue(sql, args...)
+	require.NoError(t, pool.SendBatch(t.Context(), b).Close(), sql)
 }

@@ -60,7 +60,7 @@ func SQLNames(t *testing.T, update bool) {
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		if !seen[texts[name]] { // two of one text are one statement
 			seen[texts[name]] = true
-			fmt.Fprintf(&out, "\t%s(%s, %q)\n", call, name, "sql"+name[len("sql"):])
+			fmt.Fprintf(&out, "\t%s(%s, %q)\n", call, name, spanName(name))
 		}
 	}
 	out.WriteString("}\n")
@@ -71,11 +71,28 @@ func SQLNames(t *testing.T, update bool) {
 	require.Equal(t, out.String(), string(got), "sql_names.go is stale; run: go generate ./db/...")
 }
 
-// Statements are the texts of the constants named sql… or SQL… of the package in the working directory, by their names.
+// Statements are the texts of the statements of db and of the packages below it, by the names that traces have for them.
+// It is called in the folder of any of them.
 func Statements(t testing.TB) map[string]string {
 	t.Helper()
-	return parse(t, ".").texts(t)
+
+	root := "."
+	if parse(t, root).name != core {
+		root = ".."
+	}
+	folders, err := filepath.Glob(filepath.Join(root, "*", "sql_names.go"))
+	require.NoError(t, err)
+	out := map[string]string{}
+	for _, file := range append(folders, filepath.Join(root, "sql_names.go")) {
+		for name, text := range parse(t, filepath.Dir(file)).texts(t) {
+			out[spanName(name)] = text
+		}
+	}
+	return out
 }
+
+// spanName is what traces call the statement of a constant: one that other packages use is a statement like the others.
+func spanName(constant string) string { return "sql" + constant[len("sql"):] }
 
 // core is the package whose constants those of the packages below it are made of.
 const core = "db"
