@@ -14,7 +14,7 @@ PKG  ?=
 # Packages whose tests need a service, in the order in which they begin: the long ones are the first. test/faults and
 # test/cluster kill services of their own: of the first only the tests that read ledgers are in the gate. All others are
 # pure: the test cache answers for what has not changed.
-SERVICED := ./api ./bridge ./internal/browser ./db ./internal/launch ./cmd/conveyor ./internal/devstack/... ./internal/limit ./test/faults
+SERVICED := ./api ./bridge ./internal/browser ./db/... ./internal/launch ./cmd/conveyor ./internal/devstack/... ./internal/limit ./test/faults
 PURE      = $$(go list ./... | grep -vE '/conveyor/(api|bridge|db|cmd|internal/(browser|launch|devstack|limit)|test)(/.*)?$$')
 
 # The version is part of the file name, so a bump installs anew.
@@ -92,10 +92,10 @@ test-fast: need-go $(GOTESTSUM) ## Run the tests that need no services: domain, 
 test-faults-short: need-go $(GOTESTSUM) ## Ledgers of faults, short, with a new seed. After a change to bridge, db or a role.
 	@$(call tests,faults,./test/faults,-count=1 -parallel 1)
 
-# The whole of db passes too, by hand: -- go test ./db. Browsers and other engines do not see the pooler.
+# The whole of db passes too, by hand: -- go test ./db/.... Browsers and other engines do not see the pooler.
 test-pgbouncer: build ## What leans on sessions, through PgBouncer: relays, tenants, adverts end to end.
 	@$(CONVEYOR) with-services --only pgbouncer,rabbitmq,redis,temporal -- go test -count=1 -timeout 10m \
-		-run '$(POOLED)' ./db ./bridge ./test/e2e $(ARGS)
+		-run '$(POOLED)' ./db/... ./bridge ./test/e2e $(ARGS)
 
 POOLED = ^Test(SharedSessionsKeepTenantsApart|PooledConnectionsLeaveNothing|SessionsHaveLimits|Tenancy|Lease.*|WaitIsWoken|$\
 	RelayIsWoken|TwoRelaysDoNotOverlap|ReceiveConcurrently|PublishHistory|SearchFilters|$\
@@ -135,7 +135,7 @@ fresh: $(OASDIFF)
 	@before=$$(git diff | cksum); go generate ./... || exit 1; \
 	if [ "$$before" != "$$(git diff | cksum)" ]; then echo "generated files were stale: commit the changes"; exit 1; fi
 	go test -vet=off -count=1 -run '^Test(SQLNames|DistIsFresh|OpenAPI|SettingsAreDocumented|DocumentedEndpoints)$$' \
-		./db ./web ./api ./internal/config ./cmd/conveyor
+		./db/... ./web ./api ./internal/config ./cmd/conveyor
 	@# What callers of the last release rely on. Sets of values may grow.
 	$(OASDIFF) breaking --fail-on ERR --severity-levels api/testdata/oasdiff.levels \
 		--err-ignore api/testdata/openapi.broken.txt api/testdata/openapi.released.yaml api/testdata/openapi.golden.yaml

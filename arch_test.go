@@ -24,7 +24,7 @@ var may = map[string][]string{
 	"workflows":       {"domain", "activities"},
 	"workers":         {"domain", "activities", "workflows"},
 	"db":              {"domain"},
-	"db/dbtest":       {"db", "internal"},
+	"db/dbtest":       {"domain", "db", "internal"},
 	"bridge":          {"domain", "db", "internal"},
 	"api":             {"domain", "db", "internal", "web"},
 	"cli":             {"domain", "api"},
@@ -49,6 +49,9 @@ var never = map[string][]string{
 	"activities":      {"github.com/jackc", "github.com/rabbitmq", "github.com/gin-gonic", "database/sql"},
 	"db":              {"go.temporal.io", "github.com/rabbitmq"},
 }
+
+// sliced are a core and a package a system: no system imports another one's, nor does the core import a system's.
+var sliced = []string{"db"}
 
 // only lists who may import a folder, where that is less than the table says.
 var only = map[string]string{"domain/listing/prose": "domain/platform"}
@@ -87,7 +90,8 @@ func TestImports(t *testing.T) {
 func check(t *testing.T, path string) {
 	t.Helper()
 
-	from := folder(filepath.ToSlash(filepath.Dir(path)))
+	own := filepath.ToSlash(filepath.Dir(path))
+	from := folder(own)
 	allowed, ruled := may[from]
 	if !ruled {
 		t.Errorf("%s: folder %s is not in the table; say in arch_test.go what it may import", path, from)
@@ -104,6 +108,9 @@ func check(t *testing.T, path string) {
 		if importer, ruled := only[to]; ruled && !strings.HasPrefix(filepath.ToSlash(path), importer+"/") {
 			t.Errorf("%s must not import %s: only %s does", path, name, importer)
 		}
+		if of := system(to); ours && of != "" && slices.Contains(sliced, within(own)) && system(own) != of {
+			t.Errorf("%s must not import %s: a system has its tables to itself", path, name)
+		}
 		to = folder(to)
 		switch {
 		case ours && slices.Contains(free, to):
@@ -117,6 +124,16 @@ func check(t *testing.T, path string) {
 			t.Errorf("%s must not import %s", path, name)
 		}
 	}
+}
+
+// system is the one whose package in a sliced folder a path is: "" for the core, and for what serves tests.
+func system(path string) string {
+	for _, top := range sliced {
+		if name, in := strings.CutPrefix(path, top+"/"); in && !strings.HasSuffix(name, "test") {
+			return name
+		}
+	}
+	return ""
 }
 
 // folder is the row of the table that a package belongs to: its own, or that of the folder at the top.

@@ -23,7 +23,12 @@ import (
 
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/db"
+	dbcrawl "github.com/mtlrent/conveyor/db/crawl"
 	"github.com/mtlrent/conveyor/db/dbtest"
+	dbdrafts "github.com/mtlrent/conveyor/db/drafts"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
+	dbsearch "github.com/mtlrent/conveyor/db/search"
 	"github.com/mtlrent/conveyor/domain/crawl"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/search"
@@ -111,7 +116,7 @@ func (p *parts) starting(s interface {
 type door struct {
 	parts
 	url      string
-	store    *db.Listings
+	store    *dblistings.Listings
 	letters  *db.DeadLetters
 	pool     *pgxpool.Pool
 	pictures *blob.Store
@@ -123,45 +128,45 @@ func open(t *testing.T, change ...func(*parts)) *door {
 	t.Helper()
 
 	pool := dbtest.New(t)
-	d := &door{pool: pool, store: db.NewListings(pool), letters: db.NewDeadLetters(pool, nil), started: &starter{}}
+	d := &door{pool: pool, store: dblistings.NewListings(pool), letters: db.NewDeadLetters(pool, nil), started: &starter{}}
 	var err error
 	d.pictures, err = blob.Open(t.Context(), t.TempDir())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, d.pictures.Close()) })
 	d.Metrics = telemetry.Registry()
-	d.Tenants, d.Contacts.Store = db.NewTenants(pool), db.NewContacts(pool, nil)
-	d.Listings.Store, d.DeadLetters.Store, d.Replays.Store = d.store, d.letters, db.NewReplays(pool)
+	d.Tenants, d.Contacts.Store = db.NewTenants(pool), dboutreach.NewContacts(pool, nil)
+	d.Listings.Store, d.DeadLetters.Store, d.Replays.Store = d.store, d.letters, dblistings.NewReplays(pool)
 	d.Duplicates.Store = d.store
-	d.Platforms.Store, d.Audit.Store = db.NewPlatforms(pool), db.NewAuditLog(pool)
+	d.Platforms.Store, d.Audit.Store = dblistings.NewPlatforms(pool), db.NewAuditLog(pool)
 	d.Staleness.Audit, d.Listings.Audit, d.Keys.Store = d.Audit.Store, d.Audit.Store, db.NewKeys(pool)
-	d.Forget.Store = db.NewForgets(pool)
+	d.Forget.Store = dblistings.NewForgets(pool)
 	d.Drafts = api.Drafts{
-		Store: db.NewDrafts(pool), Blobs: d.pictures,
-		Requests: api.DraftRequests{Target: db.Target{Exchange: "events", RoutingKey: crawls}, Queue: crawls, Ours: true},
+		Store: dbdrafts.NewDrafts(pool), Blobs: d.pictures,
+		Requests: api.DraftRequests{Target: dbdrafts.Target{Exchange: "events", RoutingKey: crawls}, Queue: crawls, Ours: true},
 	}
-	d.Crawls = api.Crawls{Store: db.NewCrawls(pool), Defaults: crawl.Defaults, Blobs: d.pictures}
-	index := db.NewSearchIndex(pool)
+	d.Crawls = api.Crawls{Store: dbcrawl.NewCrawls(pool), Defaults: crawl.Defaults, Blobs: d.pictures}
+	index := dbsearch.NewSearchIndex(pool)
 	d.Search = api.Search{
 		Engines: map[string]search.Engine{search.EnginePostgres: index}, Use: search.EnginePostgres,
-		Store: db.NewPages(pool), Audit: d.Audit.Store,
+		Store: dbsearch.NewPages(pool), Audit: d.Audit.Store,
 	}
 	d.Images.Blobs = d.pictures
-	d.Uploads.Store, d.Uploads.Blobs = db.NewUploads(pool), d.pictures
+	d.Uploads.Store, d.Uploads.Blobs = dboutreach.NewUploads(pool), d.pictures
 	d.Tenancy = api.Tenants{
-		Senders: db.NewSenders(pool), Audit: d.Audit.Store, Secrets: secretBox(t, "new", "old"),
-		Erasures: db.NewErasures(pool, nil), Files: d.pictures,
+		Senders: dboutreach.NewSenders(pool), Audit: d.Audit.Store, Secrets: secretBox(t, "new", "old"),
+		Erasures: dboutreach.NewErasures(pool, nil), Files: d.pictures,
 	}
 	d.Drafts.Secrets = d.Tenancy.Secrets
 	d.Platforms.Secrets = d.Tenancy.Secrets
-	d.Messages.Store = db.NewMessages(pool, nil)
-	d.Campaigns = api.Campaigns{Store: db.NewCampaigns(pool, nil), Messages: d.Messages.Store, Senders: d.Tenancy.Senders}
+	d.Messages.Store = dboutreach.NewMessages(pool, nil)
+	d.Campaigns = api.Campaigns{Store: dboutreach.NewCampaigns(pool, nil), Messages: d.Messages.Store, Senders: d.Tenancy.Senders}
 	d.Webhooks = api.Webhooks{
-		Store: db.NewWebhooks(pool, nil), AppSecrets: []string{"other", "s3cret"}, VerifyTokens: []string{"t0ken"},
+		Store: dboutreach.NewWebhooks(pool, nil), AppSecrets: []string{"other", "s3cret"}, VerifyTokens: []string{"t0ken"},
 	}
-	d.History.Store, d.Find.Store = db.NewSamples(pool), db.NewFinder(pool, db.NewListings(pool).FindWords)
+	d.History.Store, d.Find.Store = db.NewSamples(pool), db.NewFinder(pool, dblistings.NewListings(pool).FindWords)
 	d.Find.Within = time.Minute // whatever else the machine does
 	d.Flow.Store, d.Events.Store = db.NewFlow(pool), db.NewMarks(pool)
-	d.Searches = api.Searches{Store: db.NewSaved(pool), Secrets: d.Tenancy.Secrets}
+	d.Searches = api.Searches{Store: dblistings.NewSaved(pool), Secrets: d.Tenancy.Secrets}
 	d.starting(d.started)
 	d.serve(t, change...)
 	return d

@@ -16,6 +16,8 @@ import (
 
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/db"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/domain/contact"
@@ -31,7 +33,7 @@ func changes(t *testing.T, d *door) map[string][3]string {
 
 	d.scrape(t, kijiji("1"), "4½", now)
 	d.publish(t, listing.Listing{Ref: kijiji("2"), Title: "4½", RentCents: 90_000}, "", now)
-	_, err := scraped(t, d).PutSearch(t.Context(), scrape.Search{Platform: "kijiji", Name: "rooms"}, db.SearchPut{URL: searchURL},
+	_, err := scraped(t, d).PutSearch(t.Context(), scrape.Search{Platform: "kijiji", Name: "rooms"}, dblistings.SearchPut{URL: searchURL},
 		db.AuditEntry{At: now, Actor: "Ginette", Action: "platform_search.put", Subject: "platform/kijiji/rooms"})
 	require.NoError(t, err)
 	one, other, third := d.bury(t, "a", 1), d.bury(t, "b", 2), d.bury(t, "c", 3)
@@ -45,12 +47,12 @@ func changes(t *testing.T, d *door) map[string][3]string {
 	path := fmt.Sprint("/crawl-runs/", run)
 	tenant(t, d.pool, "acme")
 	sender := uuid.New()
-	key, box, err := secretBox(t, "old").Seal(db.SenderPurpose(sender), []byte("token"))
+	key, box, err := secretBox(t, "old").Seal(dboutreach.SenderPurpose(sender), []byte("token"))
 	require.NoError(t, err)
-	require.NoError(t, d.Tenancy.Senders.Add(t.Context(), db.Sender{
+	require.NoError(t, d.Tenancy.Senders.Add(t.Context(), dboutreach.Sender{
 		ID: sender, Tenant: "acme", Name: "Support", PhoneNumberID: "1", BusinessAccountID: "7", CreatedAt: now,
 	}, db.Sealed{Key: key, Box: box}, "test"))
-	plan := db.Plan{
+	plan := dboutreach.Plan{
 		Name: "x", Sender: sender, Template: campaign.Body{Type: "text", Text: &campaign.Text{Body: "x"}},
 		Audience: campaign.Audience{All: true},
 	}
@@ -64,16 +66,16 @@ func changes(t *testing.T, d *door) map[string][3]string {
 	list, err := d.Contacts.Store.CreateList(t.Context(), "acme", "Friends", "test", now)
 	require.NoError(t, err)
 	friend := contact.Contact{Email: "friend@example.org", Key: contact.Key("", "friend@example.org")}
-	person, _, err := d.Contacts.Store.Put(t.Context(), "acme", friend, db.KnownUpdate, now)
+	person, _, err := d.Contacts.Store.Put(t.Context(), "acme", friend, dboutreach.KnownUpdate, now)
 	require.NoError(t, err)
 	shown, twin := d.twins(t, "77")
 	_, undone := d.twins(t, "78")
-	said, err := d.store.DecideHome(t.Context(), db.HomeDecision{
+	said, err := d.store.DecideHome(t.Context(), dblistings.HomeDecision{
 		Home: undone, Verdict: listing.SayDifferent, Listing: undone, By: "test", At: now}, nil)
 	require.NoError(t, err)
 	stoppedTenant(t, d.pool, "gone")
 	const acme = "?tenant=acme"
-	letter, err := d.Messages.Store.Put(t.Context(), "acme", db.NewMessage{
+	letter, err := d.Messages.Store.Put(t.Context(), "acme", dboutreach.NewMessage{
 		ID: uuid.New(), Sender: sender, Recipient: "+15145550199", Body: plan.Template,
 	}, now)
 	require.NoError(t, err)
@@ -352,7 +354,7 @@ func TestReadersSeeHarmlessFields(t *testing.T) {
 	t.Parallel()
 	f := guarded(t)
 	f.parts.DeadLetters.Store = db.NewDeadLetters(f.pool, nil)
-	store, letters := db.NewListings(f.pool), db.NewDeadLetters(f.pool, nil)
+	store, letters := dblistings.NewListings(f.pool), db.NewDeadLetters(f.pool, nil)
 	reader, operator := f.key(t, "reader", access.Read), f.key(t, "operator", access.Operate)
 	d := &door{parts: f.parts, pool: f.pool, store: store, letters: letters}
 	d.serve(t)
@@ -360,7 +362,7 @@ func TestReadersSeeHarmlessFields(t *testing.T) {
 		"address":"1 rue X","attributes":{"heat":["1"],"tel":["514-555-0199"]},"seller":{"name":"J. Tremblay"},
 		"image_urls":["https://x/1",{"by":"J. Tremblay"}],"url":{"x":"J. Tremblay"},"contact":{"name":"J. Tremblay"},
 		"raw":{"slug":"x","seller":{"name":"J. Tremblay","tel":"+15145550199"},"neighbourhood":{"name":"Anjou","of":"J. Tremblay"}}}`
-	_, err := store.Receive(t.Context(), []db.Arrival{{
+	_, err := store.Receive(t.Context(), []dblistings.Arrival{{
 		Ref: kijiji("1"), URL: "https://example.org/1", Payload: []byte(payload), ContentHash: []byte("x"), ScrapedAt: now,
 	}}, now)
 	require.NoError(t, err)

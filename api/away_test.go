@@ -11,6 +11,7 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 
 	"github.com/mtlrent/conveyor/db"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/internal/launch"
 	"github.com/mtlrent/conveyor/internal/servicetest"
@@ -34,7 +35,7 @@ func TestPostgresIsAway(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
 	d := bare(t, func(p *parts) {
-		p.Listings.Store, p.DeadLetters.Store = db.NewListings(pool), db.NewDeadLetters(pool, nil)
+		p.Listings.Store, p.DeadLetters.Store = dblistings.NewListings(pool), db.NewDeadLetters(pool, nil)
 		p.starting(&starter{})
 	})
 	comesBack(t, d.get(t, "/listings"))

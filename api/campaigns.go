@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mtlrent/conveyor/db"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/domain/fault"
@@ -18,9 +19,9 @@ import (
 
 // Campaigns serves /campaigns.
 type Campaigns struct {
-	Store    *db.Campaigns
-	Messages *db.Messages
-	Senders  *db.Senders
+	Store    *dboutreach.Campaigns
+	Messages *dboutreach.Messages
+	Senders  *dboutreach.Senders
 	Launch   CampaignStarter
 	Late     time.Duration // how long after the time that is asked for a campaign may start; 0 = however late
 	Wakes    *Wakes
@@ -86,9 +87,11 @@ func (h Campaigns) register(d *door) {
 // registerControls registers what changes the state of a campaign.
 func (h Campaigns) registerControls(d *door) {
 	type of = uuid.UUID
-	type change func(ctx context.Context, tenant string, id of, reason, by string, now time.Time) (db.Campaign, error)
-	plain := func(f func(context.Context, string, of, string, time.Time) (db.Campaign, error)) change {
-		return func(ctx context.Context, tenant string, id of, _, by string, now time.Time) (db.Campaign, error) {
+	type change func(
+		ctx context.Context, tenant string, id of, reason, by string, now time.Time,
+	) (dboutreach.Campaign, error)
+	plain := func(f func(context.Context, string, of, string, time.Time) (dboutreach.Campaign, error)) change {
+		return func(ctx context.Context, tenant string, id of, _, by string, now time.Time) (dboutreach.Campaign, error) {
 			return f(ctx, tenant, id, by, now)
 		}
 	}
@@ -148,8 +151,8 @@ func (p CampaignPlan) wrong() []error {
 		wrongFields("body.audience", p.Audience.Check()))
 }
 
-func (p CampaignPlan) plan() db.Plan {
-	return db.Plan{Name: p.Name, Sender: p.Sender, Template: p.Template, Audience: p.Audience}
+func (p CampaignPlan) plan() dboutreach.Plan {
+	return dboutreach.Plan{Name: p.Name, Sender: p.Sender, Template: p.Template, Audience: p.Audience}
 }
 
 // A Campaign is something that is sent to many contacts.
@@ -185,7 +188,7 @@ type CampaignCounts struct {
 	Skipped   int64 `json:"skipped" doc:"never sent: opted out, no telephone number, or canceled"`
 }
 
-func (h Campaigns) show(ctx context.Context, c db.Campaign) Campaign {
+func (h Campaigns) show(ctx context.Context, c dboutreach.Campaign) Campaign {
 	n := c.Counts
 	out := Campaign{
 		ID: c.ID, CampaignPlan: CampaignPlan{c.Name, c.Sender, c.Template, c.Audience}, State: CampaignState(c.State),
@@ -235,7 +238,7 @@ func (h Campaigns) create(ctx context.Context, tenant string, in *createCampaign
 	return h.output(ctx, c), nil
 }
 
-func (h Campaigns) output(ctx context.Context, c db.Campaign) *campaignOutput {
+func (h Campaigns) output(ctx context.Context, c dboutreach.Campaign) *campaignOutput {
 	return &campaignOutput{"/campaigns/" + c.ID.String(), h.show(ctx, c)}
 }
 
@@ -274,7 +277,7 @@ func (h Campaigns) list(ctx context.Context, tenant string, in *listCampaignsInp
 	if err != nil {
 		return nil, err
 	}
-	show := func(c db.Campaign) Campaign { return h.show(ctx, c) }
+	show := func(c dboutreach.Campaign) Campaign { return h.show(ctx, c) }
 	return &listCampaignsOutput{CampaignPage(page(rows, show, cursorAt(next, campaignOrder)))}, nil
 }
 
@@ -328,7 +331,7 @@ func (h Campaigns) get(ctx context.Context, tenant string, in *campaignInput) (*
 }
 
 // held says why nothing is sent for a tenant by a sender at a time; "" = it is.
-func held(t db.Tenant, s db.Sender, now time.Time) string {
+func held(t db.Tenant, s dboutreach.Sender, now time.Time) string {
 	reason := func(says, why string) string {
 		if why == "" {
 			return says
@@ -338,7 +341,7 @@ func held(t db.Tenant, s db.Sender, now time.Time) string {
 	switch {
 	case t.State == db.TenantStopped:
 		return reason("the tenant is stopped", t.StoppedReason)
-	case s.State == db.SenderStopped:
+	case s.State == dboutreach.SenderStopped:
 		return reason("the sender is stopped", s.Reason)
 	case s.PausedUntil != nil && s.PausedUntil.After(now):
 		return reason("the sender is paused until "+s.PausedUntil.UTC().Format(time.RFC3339), s.Reason)
@@ -389,7 +392,7 @@ func (h Campaigns) start(ctx context.Context, tenant string, in *startCampaignIn
 		at = *in.Body.At
 	}
 	var (
-		c   db.Campaign
+		c   dboutreach.Campaign
 		err error
 	)
 	by := callerOf(ctx).Name
@@ -421,7 +424,7 @@ func (h Campaigns) start(ctx context.Context, tenant string, in *startCampaignIn
 }
 
 // reach starts the workflow of a campaign where it does not run, and has it read its state.
-func (h Campaigns) reach(ctx context.Context, c db.Campaign, wake bool) (warning string) {
+func (h Campaigns) reach(ctx context.Context, c dboutreach.Campaign, wake bool) (warning string) {
 	return h.door.reach(ctx, campaign.WorkflowID(c.ID), func(ctx context.Context) error {
 		if c.State == campaign.Queued || c.State == campaign.Running || c.State == campaign.Canceled && c.FinishedAt == nil {
 			if err := h.Launch.StartCampaign(ctx, c.Tenant, c.ID); err != nil {
@@ -448,7 +451,7 @@ type controlCampaignInput struct {
 
 // changed is the answer to a change, which holds since it was stored: before each request its campaign's state is read.
 // The workflow only ends a canceled campaign, and has a resumed one sent.
-func (h Campaigns) changed(ctx context.Context, c db.Campaign) (*campaignOutput, error) {
+func (h Campaigns) changed(ctx context.Context, c dboutreach.Campaign) (*campaignOutput, error) {
 	out := h.output(ctx, c)
 	if c.State != campaign.Draft {
 		out.Body.Warning = h.reach(ctx, c, true)
@@ -493,7 +496,7 @@ type campaignMessagesInput struct {
 	MessageQuery
 	Cursor string `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page"`
 
-	after *db.MessagePosition
+	after *dboutreach.MessagePosition
 }
 
 // messageCursor is a position among the messages of a campaign.
@@ -510,7 +513,7 @@ func (in *campaignMessagesInput) Resolve(ctx huma.Context) []error {
 		if err := decodeCursor(in.Cursor, &c); err != nil || c.Order != messageOrder(in.ID) {
 			return slices.Concat(wrongCursor(in.Cursor, errCursor), in.wrong(ctx))
 		}
-		in.after = &db.MessagePosition{State: c.State, ID: c.ID}
+		in.after = &dboutreach.MessagePosition{State: c.State, ID: c.ID}
 	}
 	return in.wrong(ctx)
 }
@@ -531,8 +534,8 @@ func (h Campaigns) messages(ctx context.Context, tenant string, in *campaignMess
 	if err != nil {
 		return nil, err
 	}
-	show := func(m db.MessageRow) Message { return showMessage(m, callerOf(ctx).Role) }
-	at := maybe(next, func(p db.MessagePosition) messageCursor {
+	show := func(m dboutreach.MessageRow) Message { return showMessage(m, callerOf(ctx).Role) }
+	at := maybe(next, func(p dboutreach.MessagePosition) messageCursor {
 		return messageCursor{messageOrder(in.ID), p.State, p.ID}
 	})
 	return &messagesOutput{MessagePage(page(rows, show, at))}, nil

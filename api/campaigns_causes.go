@@ -6,7 +6,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/mtlrent/conveyor/db"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/access"
 )
 
@@ -48,7 +48,7 @@ func (h Campaigns) causes(ctx context.Context, tenant string, in *campaignInput)
 	if err != nil {
 		return nil, err
 	}
-	return &campaignErrorsOutput{CampaignErrors{each(rows, func(e db.MessageErrors) CampaignError {
+	return &campaignErrorsOutput{CampaignErrors{each(rows, func(e dboutreach.MessageErrors) CampaignError {
 		return CampaignError{MessageState(e.State), string(e.Class), e.Code, e.N, e.Error}
 	})}}, nil
 }
@@ -79,7 +79,7 @@ func (h Campaigns) shares(ctx context.Context, _ *struct{}) (*campaignSharesOutp
 	if err != nil {
 		return nil, err
 	}
-	return &campaignSharesOutput{CampaignShares{each(rows, func(s db.TenantShare) CampaignShare {
+	return &campaignSharesOutput{CampaignShares{each(rows, func(s dboutreach.TenantShare) CampaignShare {
 		return CampaignShare{
 			Tenant: s.Tenant, Name: s.Name, Tier: Tier(s.Tier), State: string(s.State), Running: s.Campaigns,
 			Paused: s.Paused, Waiting: s.Waiting, PerSecond: h.Rates.of(s.Tier), SentToday: s.Today,

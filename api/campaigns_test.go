@@ -14,6 +14,7 @@ import (
 
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/db"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/campaign"
 )
 
@@ -22,7 +23,7 @@ func addSender(t *testing.T, pool *pgxpool.Pool, tenant, name string) uuid.UUID 
 	t.Helper()
 
 	id := uuid.New()
-	err := db.NewSenders(pool).Add(t.Context(), db.Sender{
+	err := dboutreach.NewSenders(pool).Add(t.Context(), dboutreach.Sender{
 		ID: id, Tenant: tenant, Name: name, PhoneNumberID: fmt.Sprint(id.ID()), BusinessAccountID: "7", CreatedAt: now,
 	}, db.Sealed{Key: "new", Box: []byte("sealed")}, "test")
 	require.NoError(t, err)
@@ -30,7 +31,7 @@ func addSender(t *testing.T, pool *pgxpool.Pool, tenant, name string) uuid.UUID 
 }
 
 // newCampaign adds a campaign in a state.
-func newCampaign(t *testing.T, s *db.Campaigns, tenant string, p db.Plan, state campaign.State) uuid.UUID {
+func newCampaign(t *testing.T, s *dboutreach.Campaigns, tenant string, p dboutreach.Plan, state campaign.State) uuid.UUID {
 	t.Helper()
 
 	ctx, id := t.Context(), uuid.New()
@@ -131,7 +132,7 @@ func TestCreateCampaign(t *testing.T) {
 func TestListCampaigns(t *testing.T) {
 	t.Parallel()
 	d, sender := mailer(t)
-	plan := db.Plan{
+	plan := dboutreach.Plan{
 		Name: "x", Sender: sender, Template: campaign.Body{Type: "text", Text: &campaign.Text{Body: "x"}},
 		Audience: campaign.Audience{All: true},
 	}
@@ -251,7 +252,7 @@ func TestControlCampaignWithoutTemporal(t *testing.T) {
 func TestGetCampaign(t *testing.T) {
 	t.Parallel()
 	d, sender := mailer(t)
-	plan := db.Plan{
+	plan := dboutreach.Plan{
 		Name: "x", Sender: sender, Template: campaign.Body{Type: "text", Text: &campaign.Text{Body: "x"}},
 		Audience: campaign.Audience{All: true},
 	}
@@ -298,7 +299,7 @@ func TestGetCampaign(t *testing.T) {
 func TestMessagesOfCampaign(t *testing.T) {
 	t.Parallel()
 	d, sender := mailer(t)
-	id := newCampaign(t, d.Campaigns.Store, "acme", db.Plan{
+	id := newCampaign(t, d.Campaigns.Store, "acme", dboutreach.Plan{
 		Name: "x", Sender: sender, Template: campaign.Body{Type: "text", Text: &campaign.Text{Body: "x"}},
 		Audience: campaign.Audience{All: true},
 	}, campaign.Running)

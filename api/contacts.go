@@ -15,7 +15,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
-	"github.com/mtlrent/conveyor/db"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/domain/fault"
@@ -23,7 +23,7 @@ import (
 
 // Contacts serves the people that tenants write to, their lists and their segments.
 type Contacts struct {
-	Store *db.Contacts
+	Store *dboutreach.Contacts
 
 	door *door
 }
@@ -138,7 +138,7 @@ type Contact struct {
 	UpdatedAt  time.Time         `json:"updated_at"`
 }
 
-func showContact(c db.Contact) Contact {
+func showContact(c dboutreach.Contact) Contact {
 	return Contact{
 		ID: c.ID, Phone: c.Phone, Country: c.Country, Email: c.Email, Name: c.Name, GivenName: c.GivenName,
 		FamilyName: c.FamilyName, Locale: c.Locale, Tags: c.Tags, Fields: c.Fields, WaID: c.WaID, OptedOut: c.OptedOut,
@@ -258,7 +258,7 @@ func (h Contacts) export(ctx context.Context, tenant string, in *contactQueryInp
 			}()
 			out, err := contact.NewWriter(w.buffer, columns)
 			for after := new(int64(0)); after != nil && err == nil; {
-				var rows []db.Contact
+				var rows []dboutreach.Contact
 				rows, after, err = h.Store.Search(ctx, tenant, f, *after, batch)
 				if err == nil && given+len(rows) > exportRows {
 					err = tooManyRows(exportRows)
@@ -355,9 +355,9 @@ func (h Contacts) person(ctx context.Context, tenant string, in *contactInput) (
 	h.door.given.gave(contactExported, 1)
 	return &personOutput{Person{
 		Contact: showContact(p.Contact), Lists: each(p.Lists, showList),
-		OptOut:   maybe(p.OptOut, func(o db.OptOut) OptOut { return OptOut(o) }),
-		Messages: each(p.Messages, func(m db.PersonMessage) PersonMessage { return PersonMessage(m) }),
-		Refused: each(p.Refused, func(r db.PersonRow) PersonRow {
+		OptOut:   maybe(p.OptOut, func(o dboutreach.OptOut) OptOut { return OptOut(o) }),
+		Messages: each(p.Messages, func(m dboutreach.PersonMessage) PersonMessage { return PersonMessage(m) }),
+		Refused: each(p.Refused, func(r dboutreach.PersonRow) PersonRow {
 			problems := each(r.Problems, func(p contact.Problem) PreviewProblem { return PreviewProblem(p) })
 			return PersonRow{r.Upload, r.Row, r.Line, problems, r.Record}
 		}),

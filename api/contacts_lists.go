@@ -8,7 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
-	"github.com/mtlrent/conveyor/db"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/access"
 )
 
@@ -45,7 +45,7 @@ type ContactList struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-func showList(l db.ContactList) ContactList {
+func showList(l dboutreach.ContactList) ContactList {
 	return ContactList{ID: l.ID, Name: l.Name, CreatedAt: l.CreatedAt}
 }
 
@@ -63,7 +63,7 @@ func (h Contacts) listLists(ctx context.Context, tenant string, in *tenantInput)
 	if err != nil {
 		return nil, err
 	}
-	return &contactListsOutput{ContactLists{each(lists, func(l db.CountedList) ContactList {
+	return &contactListsOutput{ContactLists{each(lists, func(l dboutreach.CountedList) ContactList {
 		shown := showList(l.ContactList)
 		shown.Members = &l.Members
 		return shown

@@ -8,7 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
-	"github.com/mtlrent/conveyor/db"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/contact"
 )
@@ -43,7 +43,7 @@ type Segment struct {
 	UpdatedAt time.Time      `json:"updated_at"`
 }
 
-func showSegment(s db.Segment) Segment {
+func showSegment(s dboutreach.Segment) Segment {
 	return Segment{ID: s.ID, Name: s.Name, Filter: s.Filter, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt}
 }
 
@@ -80,8 +80,8 @@ func (h Contacts) createSegment(ctx context.Context, tenant string, in *createSe
 }
 
 func (h Contacts) putSegment(ctx context.Context, tenant string, id uuid.UUID, s SegmentStart) (*segmentOutput, error) {
-	kept, err := h.Store.PutSegment(ctx, tenant, db.Segment{ID: id, Name: s.Name, Filter: s.Filter}, callerOf(ctx).Name,
-		h.door.Now())
+	put := dboutreach.Segment{ID: id, Name: s.Name, Filter: s.Filter}
+	kept, err := h.Store.PutSegment(ctx, tenant, put, callerOf(ctx).Name, h.door.Now())
 	return &segmentOutput{showSegment(kept)}, err
 }
 

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/api"
-	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/internal/servicetest"
 )
@@ -31,7 +31,7 @@ func TestContacts(t *testing.T) {
 			Fields: map[string]string{"city": "=Montréal"},
 		}
 		c.Key = contact.Key(c.Phone, "")
-		id, _, err := d.Contacts.Store.Put(t.Context(), "acme", c, db.KnownUpdate, now)
+		id, _, err := d.Contacts.Store.Put(t.Context(), "acme", c, dboutreach.KnownUpdate, now)
 		require.NoError(t, err)
 		ids = append(ids, id)
 	}
@@ -105,23 +105,23 @@ func contactChanges(t *testing.T, d *door) map[string][3]string {
 		return l.ID.String()
 	}
 	segment := func() string {
-		s, err := store.PutSegment(ctx, of, db.Segment{ID: uuid.New(), Name: uuid.NewString()}, "test", now)
+		s, err := store.PutSegment(ctx, of, dboutreach.Segment{ID: uuid.New(), Name: uuid.NewString()}, "test", now)
 		require.NoError(t, err)
 		return s.ID.String()
 	}
 	person := func() string {
 		c := contact.Contact{Email: uuid.NewString() + "@example.org"}
 		c.Key = contact.Key("", c.Email)
-		id, _, err := store.Put(ctx, of, c, db.KnownUpdate, now)
+		id, _, err := store.Put(ctx, of, c, dboutreach.KnownUpdate, now)
 		require.NoError(t, err)
 		return fmt.Sprint(id)
 	}
 	held := func() string {
 		file, err := d.Uploads.Blobs.PutUpload(ctx, strings.NewReader("phone\n+15145550123\n"))
 		require.NoError(t, err)
-		u, err := d.Uploads.Store.Create(ctx, db.Upload{
+		u, err := d.Uploads.Store.Create(ctx, dboutreach.Upload{
 			ID: uuid.New(), Tenant: of, FileName: "a", Blob: file.Key, Bytes: file.Bytes, SHA256: file.SHA256,
-			CreatedBy: "test", CreatedAt: now, State: db.UploadHeld,
+			CreatedBy: "test", CreatedAt: now, State: dboutreach.UploadHeld,
 		})
 		require.NoError(t, err)
 		return u.ID.String()
@@ -187,7 +187,7 @@ func TestSearchesAtOnce(t *testing.T) {
 		go search(path, "acme")
 	}
 	waiting(3)
-	segment, err := d.Contacts.Store.PutSegment(t.Context(), "acme", db.Segment{ID: uuid.New(), Name: "x"}, "test", now)
+	segment, err := d.Contacts.Store.PutSegment(t.Context(), "acme", dboutreach.Segment{ID: uuid.New(), Name: "x"}, "test", now)
 	require.NoError(t, err)
 	for _, r := range []reply{
 		d.ask(t, http.MethodPost, "/contacts/search?tenant=acme", `{}`),
@@ -212,7 +212,7 @@ func TestReadsOfPersonsAreAudited(t *testing.T) {
 	d, _ := outreach(t, func(p *parts) { p.Registerer = registry })
 	c := contact.Contact{Phone: "+15145550199", Name: "Jo"}
 	c.Key = contact.Key(c.Phone, "")
-	id, _, err := d.Contacts.Store.Put(t.Context(), "acme", c, db.KnownUpdate, now)
+	id, _, err := d.Contacts.Store.Put(t.Context(), "acme", c, dboutreach.KnownUpdate, now)
 	require.NoError(t, err)
 	u := imported(t, d, read[api.Upload](t, d.upload(t, "", formOf("clients.csv", people)), http.StatusAccepted))
 	details := func(action string) (out []string) {

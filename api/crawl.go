@@ -15,7 +15,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
-	"github.com/mtlrent/conveyor/db"
+	dbcrawl "github.com/mtlrent/conveyor/db/crawl"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/crawl"
 	"github.com/mtlrent/conveyor/domain/fault"
@@ -25,7 +25,7 @@ import (
 
 // Crawls serves /crawl-runs.
 type Crawls struct {
-	Store    *db.Crawls
+	Store    *dbcrawl.Crawls
 	Launch   CrawlStarter
 	Defaults crawl.Settings // of the settings that a request leaves out
 	Blobs    *blob.Store    // the answers that runs store
@@ -215,7 +215,7 @@ type CrawlTotals struct {
 	Bytes        int64 `json:"bytes" doc:"of bodies, decompressed"`
 }
 
-func (h Crawls) show(r db.CrawlRun) CrawlRun {
+func (h Crawls) show(r dbcrawl.CrawlRun) CrawlRun {
 	n := r.Counts
 	return CrawlRun{
 		ID: r.ID, CrawlRunID: r.ID, Status: CrawlState(r.Status), SeedURL: r.SeedURL, NormalizedURL: r.RootURL,
@@ -246,7 +246,7 @@ func (h Crawls) create(ctx context.Context, in *createCrawlInput) (*createCrawlO
 	if err != nil {
 		return nil, err
 	}
-	r := db.NewRun{
+	r := dbcrawl.NewRun{
 		SeedURL: in.Body.SeedURL, Root: in.root, AllowedHosts: scope.Hosts(), Settings: settings, By: callerOf(ctx).Name,
 	}
 	if in.Key != "" {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/mtlrent/conveyor/db"
+	dbcrawl "github.com/mtlrent/conveyor/db/crawl"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/crawl"
 )
@@ -115,7 +115,7 @@ type CrawlURL struct {
 	DiscoveredFromURL   *string    `json:"discovered_from_url,omitempty" doc:"the address of discovered_from_url_id, in lists of URLs"`
 }
 
-func showCrawlURL(u db.CrawlURL) CrawlURL { return CrawlURL(u) }
+func showCrawlURL(u dbcrawl.CrawlURL) CrawlURL { return CrawlURL(u) }
 
 // A CrawlPagination says which part of a list an answer has.
 type CrawlPagination struct {
@@ -177,8 +177,8 @@ func (in *crawlURLsInput) Resolve(huma.Context) (wrong []error) {
 func (h Crawls) urls(ctx context.Context, in *crawlURLsInput) (*huma.StreamResponse, error) {
 	finding, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	page, err := h.Store.URLs(finding, in.ID, db.CrawlURLFilter{
-		States: in.states, Host: in.Host, Path: in.Q, Sort: db.CrawlURLSort(in.Sort), Descending: in.Order == "desc",
+	page, err := h.Store.URLs(finding, in.ID, dbcrawl.CrawlURLFilter{
+		States: in.states, Host: in.Host, Path: in.Q, Sort: dbcrawl.CrawlURLSort(in.Sort), Descending: in.Order == "desc",
 		Offset: in.Offset, Limit: in.Limit,
 	})
 	if err != nil {
@@ -206,7 +206,7 @@ type CrawlPage struct {
 	HTTPStatus    *int    `json:"http_status"`
 }
 
-func showCrawlPage(p db.CrawlPage) CrawlPage { return CrawlPage(p) }
+func showCrawlPage(p dbcrawl.CrawlPage) CrawlPage { return CrawlPage(p) }
 
 // A CrawlTry is one request for a URL.
 type CrawlTry struct {
@@ -231,11 +231,11 @@ type CrawlURLDetail struct {
 	Requests      []CrawlTry  `json:"requests" doc:"each request, the first one first"`
 }
 
-func showCrawlURLDetail(u db.CrawlURLDetail) *CrawlURLDetail {
+func showCrawlURLDetail(u dbcrawl.CrawlURLDetail) *CrawlURLDetail {
 	out := &CrawlURLDetail{
 		CrawlURL: showCrawlURL(u.CrawlURL), Path: listed(u.Path, showCrawlPage), LinksIn: listed(u.LinksIn, showCrawlPage),
 		LinksInTotal: u.TotalIn, LinksOut: listed(u.LinksOut, showCrawlPage), LinksOutTotal: u.TotalOut,
-		Requests: listed(u.TriesWas, func(t db.CrawlTry) CrawlTry {
+		Requests: listed(u.TriesWas, func(t dbcrawl.CrawlTry) CrawlTry {
 			return CrawlTry{t.Try, &t.At, t.Worker, t.HTTPStatus, t.Error, t.ErrorClass, t.TookMS, false}
 		}),
 	}

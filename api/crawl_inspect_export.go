@@ -9,7 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/mtlrent/conveyor/db"
+	dbcrawl "github.com/mtlrent/conveyor/db/crawl"
 	"github.com/mtlrent/conveyor/domain/crawl"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/formula"
@@ -132,7 +132,7 @@ var crawlColumns = []string{
 	"reason", "tries", "title", "took_ms", "content_length", "links", "due_at", "redirect_to", "host",
 }
 
-func crawlCells(u db.CrawlURL) []string {
+func crawlCells(u dbcrawl.CrawlURL) []string {
 	return []string{
 		number(&u.ID), u.NormalizedURL, plain(u.RawURL), number(u.DiscoveredFromURLID), number(&u.Depth), u.Status,
 		number(u.HTTPStatus), plain(u.ContentType), number(&u.RetryCount), stamp(u.ClaimedAt), plain(u.ClaimedByWorker),

@@ -10,7 +10,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/mtlrent/conveyor/db"
+	dbcrawl "github.com/mtlrent/conveyor/db/crawl"
 )
 
 // A CrawlEdge is a link between two URLs of a run. Those of kind discovery have the first two members, those of kind
@@ -107,7 +107,7 @@ type crawlLineageInput struct {
 	After string `query:"after" maxLength:"40" doc:"next of an earlier answer, or its seq; without it, from the beginning"`
 	Limit int    `query:"limit" minimum:"1" maximum:"50000" default:"50000"`
 
-	after db.CrawlPosition
+	after dbcrawl.CrawlPosition
 }
 
 // Resolve reads the position.
@@ -120,7 +120,7 @@ func (in *crawlLineageInput) Resolve(huma.Context) []error {
 }
 
 // parseCrawlPosition reads seq.id, or a seq whose URLs have all been given.
-func parseCrawlPosition(s string) (p db.CrawlPosition, err error) {
+func parseCrawlPosition(s string) (p dbcrawl.CrawlPosition, err error) {
 	if s == "" {
 		return p, nil
 	}
@@ -179,7 +179,7 @@ type CrawlBrokenLink struct {
 	LinkedTotal   int64       `json:"linked_from_total" doc:"pages that link to it"`
 }
 
-func showCrawlBrokenLink(b db.CrawlBrokenLink) CrawlBrokenLink {
+func showCrawlBrokenLink(b dbcrawl.CrawlBrokenLink) CrawlBrokenLink {
 	return CrawlBrokenLink{
 		b.ID, b.NormalizedURL, b.Status, b.HTTPStatus, b.Error, b.ErrorClass, b.Depth,
 		listed(b.From, showCrawlPage), b.Total,
@@ -260,8 +260,8 @@ const brokenBatch = 5000
 
 // A brokenRow is a broken URL with one of the pages that link to it.
 type brokenRow struct {
-	link db.CrawlBrokenLink
-	from *db.CrawlPage // nil = none does
+	link dbcrawl.CrawlBrokenLink
+	from *dbcrawl.CrawlPage // nil = none does
 }
 
 // brokenRows goes over the rows of the CSV.
@@ -327,8 +327,8 @@ type CrawlDifference struct {
 	B             *CrawlOutcome `json:"b" doc:"null: not in run b"`
 }
 
-func showCrawlDifference(x db.CrawlDifference) CrawlDifference {
-	show := func(o db.CrawlOutcome) CrawlOutcome { return CrawlOutcome(o) }
+func showCrawlDifference(x dbcrawl.CrawlDifference) CrawlDifference {
+	show := func(o dbcrawl.CrawlOutcome) CrawlOutcome { return CrawlOutcome(o) }
 	return CrawlDifference{x.NormalizedURL, maybe(x.A, show), maybe(x.B, show)}
 }
 
@@ -353,8 +353,8 @@ type CrawlComparison struct {
 	Different      []CrawlDifference `json:"different"`
 }
 
-func showCrawlComparison(c db.CrawlComparison) *CrawlComparison {
-	run := func(r db.CrawlRun) CrawlCompared {
+func showCrawlComparison(c dbcrawl.CrawlComparison) *CrawlComparison {
+	run := func(r dbcrawl.CrawlRun) CrawlCompared {
 		return CrawlCompared{r.ID, r.SeedURL, r.Status, r.Counts.Discovered}
 	}
 	return &CrawlComparison{

@@ -10,7 +10,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/mtlrent/conveyor/db"
+	dbcrawl "github.com/mtlrent/conveyor/db/crawl"
 	"github.com/mtlrent/conveyor/domain/crawl"
 )
 
@@ -115,13 +115,13 @@ func (h Crawls) why(ctx context.Context, in *crawlWhyInput) (*crawlWhyOutput, er
 	return &crawlWhyOutput{showCrawlWhy(o, h.door.workflow(crawl.WorkflowID(in.ID)), now)}, nil
 }
 
-func showCrawlWhy(o db.CrawlOpen, link WorkflowLink, now time.Time) *CrawlWhy {
+func showCrawlWhy(o dbcrawl.CrawlOpen, link WorkflowLink, now time.Time) *CrawlWhy {
 	out := &CrawlWhy{
 		ID: o.ID, Status: o.Status, Finished: crawl.Ended(o.Status), FinishedAt: o.FinishedAt, At: now,
 		Counts: map[crawl.State]int64{}, Queued: CrawlQueued(o.Queued), HostsTotal: o.HostsOpen,
-		Hosts:   listed(o.Hosts, func(h db.CrawlOpenHost) CrawlOpenHost { return CrawlOpenHost(h) }),
-		Leases:  CrawlLeases{Workers: listed(o.Leases, func(l db.CrawlLeases) CrawlWorker { return CrawlWorker(l) })},
-		Next:    listed(o.Next, func(w db.CrawlWaiting) CrawlWaiting { return CrawlWaiting(w) }),
+		Hosts:   listed(o.Hosts, func(h dbcrawl.CrawlOpenHost) CrawlOpenHost { return CrawlOpenHost(h) }),
+		Leases:  CrawlLeases{Workers: listed(o.Leases, func(l dbcrawl.CrawlLeases) CrawlWorker { return CrawlWorker(l) })},
+		Next:    listed(o.Next, func(w dbcrawl.CrawlWaiting) CrawlWaiting { return CrawlWaiting(w) }),
 		Skipped: o.Skipped, Dropped: o.Counts.Dropped, Spreading: o.Spreading, Workflow: link,
 		Unpublished: o.Unpublished, publishes: o.Settings.Publish,
 		StableEmpty: CrawlStableEmpty{o.StableEmpty, stableEmpty},
@@ -320,7 +320,7 @@ type crawlRateInput struct {
 func (in *crawlRateInput) Resolve(huma.Context) []error {
 	var err error
 	in.window, err = time.ParseDuration(in.Window)
-	if err != nil || in.window < db.CrawlSlice || in.window > 720*time.Hour {
+	if err != nil || in.window < dbcrawl.CrawlSlice || in.window > 720*time.Hour {
 		return []error{&huma.ErrorDetail{
 			Message: "expected a time from 10s to 720h, such as 10m", Location: "query.window", Value: in.Window,
 		}}
@@ -342,7 +342,7 @@ func (h Crawls) rate(ctx context.Context, in *crawlRateInput) (*crawlRateOutput,
 	if run.FinishedAt != nil && run.FinishedAt.Before(until) {
 		until = run.FinishedAt.UTC()
 	}
-	step := ((in.window-1)/ratesMost/db.CrawlSlice + 1) * db.CrawlSlice
+	step := ((in.window-1)/ratesMost/dbcrawl.CrawlSlice + 1) * dbcrawl.CrawlSlice
 	end := until.Truncate(step)
 	if end.Before(until) {
 		end = end.Add(step)
@@ -354,12 +354,12 @@ func (h Crawls) rate(ctx context.Context, in *crawlRateInput) (*crawlRateOutput,
 	}
 	return &crawlRateOutput{&CrawlRates{
 		From: from, Until: until, SliceSeconds: int64(step / time.Second),
-		Slices: listed(rates, func(r db.CrawlRate) CrawlRate { return showCrawlRate(r, min(step, until.Sub(r.At))) }),
+		Slices: listed(rates, func(r dbcrawl.CrawlRate) CrawlRate { return showCrawlRate(r, min(step, until.Sub(r.At))) }),
 	}}, nil
 }
 
 // showCrawlRate shows what was done in a slice of which so much is over.
-func showCrawlRate(r db.CrawlRate, over time.Duration) CrawlRate {
+func showCrawlRate(r dbcrawl.CrawlRate, over time.Duration) CrawlRate {
 	out := CrawlRate{
 		At: r.At.UTC(), Seconds: over.Seconds(), Requests: r.Fetches, Finished: r.Finished, Failed: r.Failed, Bytes: r.Bytes,
 	}

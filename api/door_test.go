@@ -19,6 +19,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/db"
+	dbcrawl "github.com/mtlrent/conveyor/db/crawl"
+	dbdrafts "github.com/mtlrent/conveyor/db/drafts"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/domain/fault"
@@ -75,27 +79,27 @@ func TestServe(t *testing.T) {
 func TestRowsAreShownWhole(t *testing.T) {
 	t.Parallel()
 	d := &door{}
-	whole(t, showListing(filled[db.ListingSummary](t)))
-	whole(t, showAdvert(uuid.New(), filled[db.ListingDetail](t), WorkflowLink{"id", "url"},
+	whole(t, showListing(filled[dblistings.ListingSummary](t)))
+	whole(t, showAdvert(uuid.New(), filled[dblistings.ListingDetail](t), WorkflowLink{"id", "url"},
 		DeadLetters{door: d}.item, access.Read))
 	whole(t, showLetterGroup(filled[db.LetterGroup](t)))
-	whole(t, showPastCycle(filled[db.PlatformCycle](t)))
+	whole(t, showPastCycle(filled[dblistings.PlatformCycle](t)))
 	whole(t, showFeedRow(filled[db.FeedRow](t)))
-	whole(t, Replays{door: d}.show(filled[db.Replay](t)))
-	centris := filled[db.Platform](t)
+	whole(t, Replays{door: d}.show(filled[dblistings.Replay](t)))
+	centris := filled[dblistings.Platform](t)
 	centris.Name = "centris" // of which something is unproven
 	whole(t, Platforms{door: d}.show(centris))
 	whole(t, DeadLetters{door: d}.item(filled[db.LetterSummary](t)))
-	whole(t, showCrawlURL(filled[db.CrawlURL](t)))
-	whole(t, showCrawlPage(filled[db.CrawlPage](t)))
-	whole(t, showCrawlBrokenLink(filled[db.CrawlBrokenLink](t)))
-	whole(t, showCrawlDifference(filled[db.CrawlDifference](t)))
-	whole(t, showCrawlRate(filled[db.CrawlRate](t), time.Second))
-	whole(t, showDraft(filled[db.DraftSummary](t)))
+	whole(t, showCrawlURL(filled[dbcrawl.CrawlURL](t)))
+	whole(t, showCrawlPage(filled[dbcrawl.CrawlPage](t)))
+	whole(t, showCrawlBrokenLink(filled[dbcrawl.CrawlBrokenLink](t)))
+	whole(t, showCrawlDifference(filled[dbcrawl.CrawlDifference](t)))
+	whole(t, showCrawlRate(filled[dbcrawl.CrawlRate](t), time.Second))
+	whole(t, showDraft(filled[dbdrafts.DraftSummary](t)))
 	whole(t, showKey(filled[db.Key](t)))
 	whole(t, Tenants{door: d}.show(t.Context(), filled[db.Tenant](t)))
-	whole(t, showSender(filled[db.Sender](t)))
-	whole(t, showAttempt(filled[db.Attempt](t)))
+	whole(t, showSender(filled[dboutreach.Sender](t)))
+	whole(t, showAttempt(filled[dboutreach.Attempt](t)))
 	whole(t, showAuditRow(filled[db.AuditRow](t)))
 	whole(t, NewReport(filled[backlog.Report](t)))
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mtlrent/conveyor/db"
+	dbdrafts "github.com/mtlrent/conveyor/db/drafts"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/draft"
@@ -26,7 +27,7 @@ import (
 
 // Drafts serves /crawl-requests and /drafts.
 type Drafts struct {
-	Store    *db.Drafts
+	Store    *dbdrafts.Drafts
 	Launch   DraftStater
 	Blobs    *blob.Store
 	Secrets  *secret.Box // seals headers and cookies
@@ -37,7 +38,7 @@ type Drafts struct {
 
 // DraftRequests names the exchange and queue of crawl requests.
 type DraftRequests struct {
-	db.Target
+	dbdrafts.Target
 	Queue string
 	Ours  bool // false: another system consumes them, and POST /crawl-requests is a conflict
 }
@@ -320,7 +321,7 @@ func (in *listCrawlRequestsInput) Resolve(ctx huma.Context) []error {
 }
 
 func (in *listCrawlRequestsInput) filters() []several {
-	return []several{{name: "state", values: &in.states, known: db.DraftRequestStates}}
+	return []several{{name: "state", values: &in.states, known: dbdrafts.DraftRequestStates}}
 }
 
 // A DraftRequestSummary is a crawl request in a list.
@@ -338,7 +339,7 @@ type DraftRequestSummary struct {
 
 // TransformSchema implements huma.SchemaTransformer.
 func (DraftRequestSummary) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
-	return ofThese(s, "state", db.DraftRequestStates)
+	return ofThese(s, "state", dbdrafts.DraftRequestStates)
 }
 
 // DraftRequestPage is the answer of GET /crawl-requests.
@@ -347,7 +348,7 @@ type DraftRequestPage Page[DraftRequestSummary]
 type listCrawlRequestsOutput struct{ Body DraftRequestPage }
 
 func (h Drafts) requests(ctx context.Context, in *listCrawlRequestsInput) (*listCrawlRequestsOutput, error) {
-	f := db.DraftRequestFilter{State: in.states, After: in.after, Limit: in.Limit}
+	f := dbdrafts.DraftRequestFilter{State: in.states, After: in.after, Limit: in.Limit}
 	if !in.Since.IsZero() {
 		f.Since = &in.Since
 	}
@@ -355,7 +356,7 @@ func (h Drafts) requests(ctx context.Context, in *listCrawlRequestsInput) (*list
 	if err != nil {
 		return nil, err
 	}
-	show := func(r db.DraftRequestSummary) DraftRequestSummary { return DraftRequestSummary(r) }
+	show := func(r dbdrafts.DraftRequestSummary) DraftRequestSummary { return DraftRequestSummary(r) }
 	return &listCrawlRequestsOutput{DraftRequestPage(page(rows, show, cursorAt(next, requestOrder)))}, nil
 }
 
@@ -454,7 +455,7 @@ func (DraftSummary) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schem
 	return ofThese(s, "outcome", draft.Outcomes)
 }
 
-func showDraft(d db.DraftSummary) DraftSummary { return DraftSummary(d) }
+func showDraft(d dbdrafts.DraftSummary) DraftSummary { return DraftSummary(d) }
 
 // DraftPage is the answer of GET /drafts.
 type DraftPage Page[DraftSummary]
@@ -462,7 +463,7 @@ type DraftPage Page[DraftSummary]
 type searchDraftsOutput struct{ Body DraftPage }
 
 func (h Drafts) search(ctx context.Context, in *searchDraftsInput) (*searchDraftsOutput, error) {
-	f := db.DraftFilter{
+	f := dbdrafts.DraftFilter{
 		Outcome: in.outcomes, Host: in.hosts, URL: in.URL, Name: in.Name, Brand: in.brands, SKU: in.skus, GTIN: in.gtins,
 		MPN: in.mpns, Availability: in.availabilities, Currency: in.currencies, MinPrice: in.MinPrice,
 		MaxPrice: in.MaxPrice, After: in.after, Limit: in.Limit,

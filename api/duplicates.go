@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mtlrent/conveyor/db"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/internal/launch"
@@ -17,7 +18,7 @@ import (
 
 // Duplicates serves /duplicates.
 type Duplicates struct {
-	Store  *db.Listings
+	Store  *dblistings.Listings
 	Launch ListingStarter
 	Prefer []string // platforms whose adverts are rather shown, the best first
 
@@ -126,7 +127,7 @@ type HomePage Page[Home]
 type listDuplicatesOutput struct{ Body HomePage }
 
 func (h Duplicates) list(ctx context.Context, in *listDuplicatesInput) (*listDuplicatesOutput, error) {
-	f := db.HomeFilter{Kind: in.kinds, After: in.after, Limit: in.Limit}
+	f := dblistings.HomeFilter{Kind: in.kinds, After: in.after, Limit: in.Limit}
 	if in.Reviewed != "" {
 		yes := in.Reviewed == "yes"
 		f.Reviewed = &yes
@@ -145,10 +146,10 @@ func (h Duplicates) list(ctx context.Context, in *listDuplicatesInput) (*listDup
 	return &listDuplicatesOutput{HomePage(page(homes, showHome, cursorAt(next, homesOrder)))}, nil
 }
 
-func showHome(h db.Home) Home {
+func showHome(h dblistings.Home) Home {
 	return Home{
 		ID: h.ID, Shown: h.Shown, Chosen: h.Chosen, CreatedAt: h.CreatedAt, UpdatedAt: h.UpdatedAt,
-		Members: each(h.Members, func(m db.HomeAdvert) HomeAdvert {
+		Members: each(h.Members, func(m dblistings.HomeAdvert) HomeAdvert {
 			return HomeAdvert{
 				ListingID: m.ListingID, Platform: m.Platform, PlatformID: m.PlatformID, URL: m.URL, Title: m.Title,
 				RentCents: m.RentCents, Status: m.Status, Advert: m.Raw, Kind: m.Kind, Matched: m.Matched, Reasons: m.Reasons,
@@ -156,7 +157,7 @@ func showHome(h db.Home) Home {
 				JudgedAt: m.JudgedAt,
 			}
 		}),
-		Verdicts: listed(h.Verdicts, func(v db.HomeVerdict) HomeVerdict {
+		Verdicts: listed(h.Verdicts, func(v dblistings.HomeVerdict) HomeVerdict {
 			return HomeVerdict{v.ID, v.ListingID, v.OtherID, v.Verdict, v.Reviewer, v.At, v.UndoneAt, v.UndoneBy}
 		}),
 	}
@@ -185,7 +186,7 @@ type decideDuplicateOutput struct{ Body DuplicateDecided }
 // decide starts the workflows after the decision is stored. One that cannot be started is resumed by the staleness
 // check.
 func (h Duplicates) decide(ctx context.Context, in *decideDuplicateInput) (*decideDuplicateOutput, error) {
-	got, err := h.Store.DecideHome(ctx, db.HomeDecision{
+	got, err := h.Store.DecideHome(ctx, dblistings.HomeDecision{
 		Home: in.ID, Verdict: in.Body.Verdict, Listing: in.Body.ListingID, By: callerOf(ctx).Name, At: h.door.Now(),
 	}, h.Prefer)
 	if err != nil {

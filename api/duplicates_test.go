@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/api"
-	"github.com/mtlrent/conveyor/db"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
@@ -88,7 +88,7 @@ func TestDuplicates(t *testing.T) {
 	require.Len(t, home.Members, 2)
 	require.Len(t, home.Verdicts, 1)
 	require.NotNil(t, home.Verdicts[0].UndoneAt)
-	_, err := d.store.DecideHome(t.Context(), db.HomeDecision{Home: home.ID, Verdict: listing.SaySame, Listing: second,
+	_, err := d.store.DecideHome(t.Context(), dblistings.HomeDecision{Home: home.ID, Verdict: listing.SaySame, Listing: second,
 		By: "Ginette", At: now}, nil)
 	require.NoError(t, err)
 	require.Len(t, list("?reviewed=yes").Items, 1)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/db"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/domain/contact"
@@ -119,12 +120,12 @@ func TestFindOfTenants(t *testing.T) {
 	}
 	sender := addSender(t, f.pool, "acme", "acme")
 	text := campaign.Body{Type: campaign.TypeText, Text: &campaign.Text{Body: "hi"}}
-	id := newCampaign(t, db.NewCampaigns(f.pool, nil), "acme", db.Plan{
+	id := newCampaign(t, dboutreach.NewCampaigns(f.pool, nil), "acme", dboutreach.Plan{
 		Name: "Autumn news", Sender: sender, Template: text, Audience: campaign.Audience{All: true},
 	}, campaign.Draft)
 	c := contact.Contact{Email: "autumn@example.org", Name: "Autumn"}
 	c.Key = contact.Key("", c.Email)
-	_, _, err := db.NewContacts(f.pool, nil).Put(t.Context(), "acme", c, db.KnownUpdate, now)
+	_, _, err := dboutreach.NewContacts(f.pool, nil).Put(t.Context(), "acme", c, dboutreach.KnownUpdate, now)
 	require.NoError(t, err)
 	acme, rival, house := of("acme"), of("rival"), "Bearer "+f.key(t, "house", access.Read)
 	found := []string{"campaign /ui/campaigns/" + id.String() + "?tenant=acme"}
@@ -138,7 +139,7 @@ func TestFindOfTenants(t *testing.T) {
 	require.Equal(t, "Autumn news", named.Items[0].Title)
 	require.Empty(t, f.find(t, "autumn@example.org", "Authorization", acme))
 
-	m, err := db.NewMessages(f.pool, nil).Put(t.Context(), "acme", db.NewMessage{
+	m, err := dboutreach.NewMessages(f.pool, nil).Put(t.Context(), "acme", dboutreach.NewMessage{
 		ID: uuid.New(), Sender: sender, Recipient: "+15145550177", Body: text,
 	}, now)
 	require.NoError(t, err)

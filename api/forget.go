@@ -7,7 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
-	"github.com/mtlrent/conveyor/db"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/retention"
@@ -15,7 +15,7 @@ import (
 
 // Forget serves DELETE /listings/{platform}/{platform_id}.
 type Forget struct {
-	Store  *db.Forgets
+	Store  *dblistings.Forgets
 	Launch Forgetter
 
 	door *door

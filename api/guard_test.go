@@ -22,6 +22,7 @@ import (
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/internal/limit"
@@ -74,8 +75,8 @@ func guardedBy(t *testing.T, pool *pgxpool.Pool, change ...func(*api.GuardOption
 	}
 	f.door = bare(t, func(p *parts) {
 		p.Tenants = db.NewTenants(pool)
-		p.Listings.Store, p.Keys.Store, p.Guard = db.NewListings(pool), f.keys, api.NewGuard(o)
-		p.Audit.Store, p.Searches.Store = db.NewAuditLog(pool), db.NewSaved(pool)
+		p.Listings.Store, p.Keys.Store, p.Guard = dblistings.NewListings(pool), f.keys, api.NewGuard(o)
+		p.Audit.Store, p.Searches.Store = db.NewAuditLog(pool), dblistings.NewSaved(pool)
 		p.starting(&starter{})
 	})
 	return f
@@ -579,7 +580,7 @@ func TestRefusalsAreLoggedAndRequestsCounted(t *testing.T) {
 	pool := dbtest.New(t)
 	f := &fort{pool: pool, keys: db.NewKeys(pool), clock: &clock{at: now}}
 	f.door = bare(t, func(o *parts) {
-		o.Listings.Store, o.Keys.Store, o.Metrics, o.Registerer = db.NewListings(pool), f.keys, reg, reg
+		o.Listings.Store, o.Keys.Store, o.Metrics, o.Registerer = dblistings.NewListings(pool), f.keys, reg, reg
 		o.Log, o.Guard = log, api.NewGuard(api.GuardOptions{Keys: f.keys, Log: log, Now: f.clock.now})
 	})
 	key, bad := f.key(t, "ci", access.Read), "cvr_aaaaaaaa_"+strings.Repeat("A", 43)

@@ -12,7 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 
-	"github.com/mtlrent/conveyor/db"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/fault"
 )
 
@@ -79,7 +79,7 @@ const exportRows = 10_000_000
 
 // heavyOperations are all operations that take turns, by ID. serve and stream see to it.
 var heavyOperations = map[string]heavy{
-	"try-search":              {lane: trials, within: requestTimeout, rows: db.SavedTryMost},
+	"try-search":              {lane: trials, within: requestTimeout, rows: dblistings.SavedTryMost},
 	"count-campaign-audience": {lane: trials, within: requestTimeout, rows: audienceMost},
 
 	"search-contacts": {lane: people, within: contactsTimeout, rows: 1000},

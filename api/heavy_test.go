@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/api"
-	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/internal/config"
 	"github.com/mtlrent/conveyor/internal/servicetest"
 )
@@ -123,7 +123,7 @@ func TestHeavyRequestsLeaveRoom(t *testing.T) {
 	t.Parallel()
 	d, _ := outreach(t)
 	tenant(t, d.pool, "rival")
-	segment, err := d.Contacts.Store.PutSegment(t.Context(), "acme", db.Segment{ID: uuid.New(), Name: "x"}, "test", now)
+	segment, err := d.Contacts.Store.PutSegment(t.Context(), "acme", dboutreach.Segment{ID: uuid.New(), Name: "x"}, "test", now)
 	require.NoError(t, err)
 	waiting, release := locked(t, d, "contacts")
 	heavy := []func() int{

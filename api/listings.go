@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mtlrent/conveyor/db"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
@@ -23,7 +24,7 @@ import (
 
 // Listings serves /listings.
 type Listings struct {
-	Store  *db.Listings
+	Store  *dblistings.Listings
 	Launch ListingStarter
 	Audit  *db.AuditLog
 
@@ -89,7 +90,7 @@ type ListingQuery struct {
 
 	statuses, platforms, hoods []string
 
-	box         *db.Box
+	box         *dblistings.Box
 	availableBy time.Time
 }
 
@@ -137,9 +138,9 @@ func (in *ListingQuery) filters() []several {
 var neighbourhoodKey = regexp.MustCompile(`^[a-z0-9-]{1,100}$`)
 
 // filter is the query as the database has it.
-func (in *ListingQuery) filter() db.ListingFilter {
-	f := db.ListingFilter{
-		Status: in.statuses, Platform: in.platforms, Neighbourhood: in.hoods, Text: in.Text, Sort: db.Newest,
+func (in *ListingQuery) filter() dblistings.ListingFilter {
+	f := dblistings.ListingFilter{
+		Status: in.statuses, Platform: in.platforms, Neighbourhood: in.hoods, Text: in.Text, Sort: dblistings.Newest,
 		Bedrooms:     in.Bedrooms,
 		MinRentCents: cents(in.MinPrice), MaxRentCents: cents(in.MaxPrice), Box: in.box,
 		Rooms: in.Rooms, AvailableBy: in.availableBy, UpdatedSince: in.UpdatedSince,
@@ -188,7 +189,7 @@ func (in *searchListingsInput) Resolve(ctx huma.Context) (wrong []error) {
 	var err error
 	in.after, err = parseCursor(in.Cursor, in.Sort)
 	refuse("cursor", in.Cursor, err)
-	if in.Sort == string(db.Relevance) && in.Text == "" {
+	if in.Sort == string(dblistings.Relevance) && in.Text == "" {
 		refuse("sort", in.Sort, errors.New("relevance is that of text: give one, or another order"))
 	}
 	return wrong
@@ -201,7 +202,7 @@ type searchListingsOutput struct{ Body ListingPage }
 
 func (h Listings) search(ctx context.Context, in *searchListingsInput) (*searchListingsOutput, error) {
 	f := in.filter()
-	f.Sort, f.Limit, f.After = db.ListingSort(in.Sort), in.Limit, in.after
+	f.Sort, f.Limit, f.After = dblistings.ListingSort(in.Sort), in.Limit, in.after
 	rows, next, err := h.Store.Search(ctx, f)
 	if err != nil {
 		return nil, asked("text", in.Text, err)
@@ -306,7 +307,7 @@ func (h Listings) process(ctx context.Context, in *processListingInput) (*proces
 }
 
 // parseBox reads west,south,east,north, the order of GeoJSON. "" is no box. Its error says what was expected.
-func parseBox(s string) (*db.Box, error) {
+func parseBox(s string) (*dblistings.Box, error) {
 	if s == "" {
 		return nil, nil
 	}
@@ -327,7 +328,7 @@ func parseBox(s string) (*db.Box, error) {
 		}
 		v[i] = f
 	}
-	b := &db.Box{West: v[0], South: v[1], East: v[2], North: v[3]}
+	b := &dblistings.Box{West: v[0], South: v[1], East: v[2], North: v[3]}
 	if b.West > b.East || b.South > b.North {
 		return nil, errors.New("expected west <= east and south <= north")
 	}

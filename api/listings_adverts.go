@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mtlrent/conveyor/db"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/listing"
 )
@@ -64,7 +65,7 @@ func (in *listAdvertsInput) Resolve(ctx huma.Context) (wrong []error) {
 
 func (in *listAdvertsInput) filters() []several {
 	return []several{
-		{name: "status", values: &in.statuses, known: db.AdvertStatuses},
+		{name: "status", values: &in.statuses, known: dblistings.AdvertStatuses},
 		{name: "platform", values: &in.platforms, form: platformName},
 		{name: "reason", values: &in.codes, form: reasonCode},
 	}
@@ -91,7 +92,7 @@ type AdvertSummary struct {
 
 // TransformSchema implements huma.SchemaTransformer.
 func (AdvertSummary) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
-	return ofThese(s, "status", db.AdvertStatuses)
+	return ofThese(s, "status", dblistings.AdvertStatuses)
 }
 
 // AdvertPage is the answer of GET /adverts.
@@ -100,14 +101,14 @@ type AdvertPage Page[AdvertSummary]
 type listAdvertsOutput struct{ Body AdvertPage }
 
 func (h Listings) adverts(ctx context.Context, in *listAdvertsInput) (*listAdvertsOutput, error) {
-	rows, next, err := h.Store.Adverts(ctx, db.AdvertFilter{
+	rows, next, err := h.Store.Adverts(ctx, dblistings.AdvertFilter{
 		Status: in.statuses, Platform: in.platforms, Code: in.codes, Since: in.Since, Text: in.Text,
 		After: in.after, Limit: in.Limit,
 	})
 	if err != nil {
 		return nil, err
 	}
-	show := func(a db.AdvertSummary) AdvertSummary { return AdvertSummary(a) }
+	show := func(a dblistings.AdvertSummary) AdvertSummary { return AdvertSummary(a) }
 	return &listAdvertsOutput{AdvertPage(page(rows, show, cursorAt(next, advertsOrder)))}, nil
 }
 
@@ -151,6 +152,6 @@ func (h Listings) advertReasons(ctx context.Context, in *advertReasonsInput) (*a
 	if err != nil {
 		return nil, err
 	}
-	show := func(c db.ReasonCount) ReasonCount { return ReasonCount(c) }
+	show := func(c dblistings.ReasonCount) ReasonCount { return ReasonCount(c) }
 	return &advertReasonsOutput{ReasonCounts{each(counts, show)}}, nil
 }

@@ -3,7 +3,7 @@ package api
 import (
 	"time"
 
-	"github.com/mtlrent/conveyor/db"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
@@ -15,7 +15,7 @@ type Enrichment struct {
 	UpdatedAt   time.Time        `json:"updated_at"`
 }
 
-func showEnrichment(e *db.ListingEnrichment) *Enrichment {
+func showEnrichment(e *dblistings.ListingEnrichment) *Enrichment {
 	if e == nil {
 		return nil
 	}

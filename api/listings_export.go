@@ -8,7 +8,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/mtlrent/conveyor/db"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/access"
 )
 
@@ -43,7 +43,7 @@ func (h Listings) export(_ context.Context, in *exportListingsInput) (*huma.Stre
 	case "ndjson":
 		return h.door.flow(flow{contentType: "application/x-ndjson", file: "listings.ndjson"},
 			func(ctx context.Context, w *lines) {
-				h.each(ctx, w, in, func(l db.ListingSummary) {
+				h.each(ctx, w, in, func(l dblistings.ListingSummary) {
 					w.json(showListing(l))
 					w.text("\n")
 				})
@@ -53,7 +53,7 @@ func (h Listings) export(_ context.Context, in *exportListingsInput) (*huma.Stre
 			func(ctx context.Context, w *lines) {
 				w.text(`{"type":"FeatureCollection","features":[`)
 				comma := "\n"
-				h.each(ctx, w, in, func(l db.ListingSummary) {
+				h.each(ctx, w, in, func(l dblistings.ListingSummary) {
 					if l.Longitude == nil || l.Latitude == nil {
 						return
 					}
@@ -71,8 +71,8 @@ func (h Listings) export(_ context.Context, in *exportListingsInput) (*huma.Stre
 }
 
 // all are the listings of an export.
-func (h Listings) all(ctx context.Context, in *exportListingsInput) iter.Seq2[db.ListingSummary, error] {
-	return func(yield func(db.ListingSummary, error) bool) {
+func (h Listings) all(ctx context.Context, in *exportListingsInput) iter.Seq2[dblistings.ListingSummary, error] {
+	return func(yield func(dblistings.ListingSummary, error) bool) {
 		for l, err := range bounded(h.Store.Export(ctx, in.filter()), exportRows) {
 			if err != nil {
 				err = asked("text", in.Text, err)
@@ -85,7 +85,7 @@ func (h Listings) all(ctx context.Context, in *exportListingsInput) iter.Seq2[db
 }
 
 // each calls write for each listing, until it or the database fails.
-func (h Listings) each(ctx context.Context, w *lines, in *exportListingsInput, write func(db.ListingSummary)) {
+func (h Listings) each(ctx context.Context, w *lines, in *exportListingsInput, write func(dblistings.ListingSummary)) {
 	for l, err := range h.all(ctx, in) {
 		if err != nil {
 			w.fail(err)
@@ -111,7 +111,7 @@ type Point struct {
 	Coordinates [2]float64 `json:"coordinates"`
 }
 
-func showFeature(l db.ListingSummary) Feature {
+func showFeature(l dblistings.ListingSummary) Feature {
 	return Feature{
 		Type: "Feature", ID: l.ID.String(), Properties: showListing(l),
 		Geometry: Point{Type: "Point", Coordinates: [2]float64{*l.Longitude, *l.Latitude}},
@@ -125,7 +125,7 @@ var listingColumns = []string{
 	"published_at", "updated_at", "posted_at",
 }
 
-func listingCells(l db.ListingSummary) []string {
+func listingCells(l dblistings.ListingSummary) []string {
 	return []string{
 		l.ID.String(), l.Platform, plain(&l.PlatformID), l.Status, plain(&l.URL), plain(&l.Title), number(&l.RentCents),
 		number(&l.Bedrooms), decimal(l.Rooms), decimal(l.Bathrooms), number(l.AreaSqFt), l.PropertyType, plain(&l.Address),

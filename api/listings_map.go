@@ -12,7 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
-	"github.com/mtlrent/conveyor/db"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/place"
 )
@@ -106,7 +106,7 @@ const (
 
 // cellSize is the size of the squares of a map, in degrees: so wide that a box has no more of them than mostCells. It
 // depends on the zoom and the extent of the box only, so that squares stay where they are when the map is moved.
-func cellSize(box db.Box, zoom int) (width, height float64) {
+func cellSize(box dblistings.Box, zoom int) (width, height float64) {
 	width = 360 * cellPixels / (tilePixels * math.Exp2(float64(zoom)))
 	for {
 		height = width * math.Cos(45.5*math.Pi/180) // as high as wide, at Montréal
@@ -126,7 +126,7 @@ func (h Listings) cells(ctx context.Context, in *mapListingsInput) (*mapListings
 	if err != nil {
 		return nil, asked("text", in.Text, err)
 	}
-	show := func(c db.ListingCell) ListingCell { return ListingCell(c) }
+	show := func(c dblistings.ListingCell) ListingCell { return ListingCell(c) }
 	return &mapListingsOutput{ListingCells{width, height, each(cells, show)}}, nil
 }
 
@@ -171,7 +171,7 @@ func (h Listings) neighbourhoods(ctx context.Context, in *neighbourhoodsInput) (
 	if err != nil {
 		return nil, err
 	}
-	by := map[string][]db.PlaceRents{}
+	by := map[string][]dblistings.PlaceRents{}
 	for _, r := range rents {
 		by[r.Key] = append(by[r.Key], r)
 	}

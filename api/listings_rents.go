@@ -8,7 +8,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/mtlrent/conveyor/db"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/access"
 )
 
@@ -90,12 +90,13 @@ func (h Listings) rents(ctx context.Context, in *rentsInput) (*rentsOutput, erro
 	if since.IsZero() {
 		since = until.AddDate(-1, 0, 0)
 	}
-	groups, err := h.Store.Rents(ctx, db.RentQuery{
+	groups, err := h.Store.Rents(ctx, dblistings.RentQuery{
 		Since: since, Until: until, Interval: in.Interval, By: in.By, Bedrooms: in.Bedrooms,
 		PropertyType: in.PropertyType, Least: in.Least,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &rentsOutput{Rents{since, until, each(groups, func(g db.RentGroup) RentGroup { return RentGroup(g) })}}, nil
+	shown := each(groups, func(g dblistings.RentGroup) RentGroup { return RentGroup(g) })
+	return &rentsOutput{Rents{since, until, shown}}, nil
 }

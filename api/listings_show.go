@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mtlrent/conveyor/db"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/listing"
 )
@@ -44,7 +45,7 @@ func (ListingSummary) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Sch
 	return ofThese(s, "status", listing.Statuses)
 }
 
-func showListing(l db.ListingSummary) ListingSummary { return ListingSummary(l) }
+func showListing(l dblistings.ListingSummary) ListingSummary { return ListingSummary(l) }
 
 // Advert is the answer of GET /listings/{id}: everything known of one advert, published or not.
 type Advert struct {
@@ -129,22 +130,24 @@ type RawRevision struct {
 }
 
 // showAdvert leaves out of the payloads what a caller with a role may not see.
-func showAdvert(id uuid.UUID, d db.ListingDetail, workflow WorkflowLink, letter func(db.LetterSummary) LetterItem,
-	role access.Role) Advert {
+func showAdvert(
+	id uuid.UUID, d dblistings.ListingDetail, workflow WorkflowLink, letter func(db.LetterSummary) LetterItem,
+	role access.Role,
+) Advert {
 	a := d.Audit
 	return Advert{
 		ID: id, Listing: maybe(d.Summary, showListing), Details: d.Details, Workflow: workflow,
 		FirstPublishedAt: d.FirstPublishedAt, Enrichment: showEnrichment(d.Enrichment),
 		Rent:    maybe(d.Rent, func(c listing.RentComparison) RentComparison { return RentComparison(c) }),
-		Way:     each(d.Way, func(s db.WayStep) WayStep { return WayStep(s) }),
+		Way:     each(d.Way, func(s dblistings.WayStep) WayStep { return WayStep(s) }),
 		Letters: each(d.Letters, letter),
-		Images:  each(d.Images, func(i db.ImageDetail) ImageDetail { return ImageDetail(i) }),
-		History: each(d.History, func(e db.HistoryEvent) HistoryEvent { return HistoryEvent(e) }),
+		Images:  each(d.Images, func(i dblistings.ImageDetail) ImageDetail { return ImageDetail(i) }),
+		History: each(d.History, func(e dblistings.HistoryEvent) HistoryEvent { return HistoryEvent(e) }),
 		Audit: Audit{
 			Platform: a.Platform, PlatformID: a.PlatformID, URL: a.URL, Status: a.Status, Reasons: a.Reasons,
 			DuplicateOf: a.DuplicateOf, Revision: a.Revision, Settled: a.Settled, Scrapes: a.Scrapes,
 			FirstScrapedAt: a.FirstScrapedAt, LastScrapedAt: a.LastScrapedAt,
-			Revisions: each(a.Revisions, func(r db.RawRevision) RawRevision {
+			Revisions: each(a.Revisions, func(r dblistings.RawRevision) RawRevision {
 				payload, hidden := visible(r.Payload, role)
 				return RawRevision{r.Revision, r.ContentHash, r.ScrapedAt, r.ReceivedAt, payload, hidden}
 			}),

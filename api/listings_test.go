@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/api"
-	"github.com/mtlrent/conveyor/db"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 )
@@ -31,7 +31,7 @@ func (d *door) scrape(t *testing.T, ref listing.Ref, title string, at time.Time)
 		"contact": {"name": %[4]q, "phone": %[5]q}, "Contact": {"name": %[4]q},
 		"raw": {"sellerPhone": %[5]q, "id": 7, "list": [{"e-mail": %[6]q, "kept": true}]}}`,
 		ref.Platform, ref.PlatformID, title, personalData[0], personalData[1], personalData[2])
-	got, err := d.store.Receive(t.Context(), []db.Arrival{{
+	got, err := d.store.Receive(t.Context(), []dblistings.Arrival{{
 		Ref: ref, URL: "https://example.org/" + ref.PlatformID, Payload: []byte(payload), ContentHash: []byte(payload),
 		ScrapedAt: at,
 	}}, at)

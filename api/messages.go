@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mtlrent/conveyor/db"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/domain/contact"
@@ -20,7 +21,7 @@ import (
 
 // Messages serves /messages: messages to one person each.
 type Messages struct {
-	Store *db.Messages
+	Store *dboutreach.Messages
 	Wakes *Wakes
 
 	door *door
@@ -130,7 +131,7 @@ type Message struct {
 }
 
 // showMessage leaves out what a caller with a role may not see.
-func showMessage(m db.MessageRow, role access.Role) Message {
+func showMessage(m dboutreach.MessageRow, role access.Role) Message {
 	out := Message{
 		ID: m.ID, Campaign: m.Campaign, Contact: m.Contact, Sender: m.Sender, Kind: m.Kind, State: MessageState(m.State),
 		WAMID: m.WAMID, Attempts: m.Attempts, Class: string(m.Class), Code: m.Code, Error: m.Error, QueuedAt: m.QueuedAt,
@@ -161,7 +162,7 @@ func (h Messages) send(ctx context.Context, tenant string, in *sendMessageInput)
 	if in.Key != "" {
 		id = campaign.TransactionalID(tenant, in.Key)
 	}
-	m, err := h.Store.Put(ctx, tenant, db.NewMessage{
+	m, err := h.Store.Put(ctx, tenant, dboutreach.NewMessage{
 		ID: id, Sender: in.Body.Sender, Recipient: in.Body.To, Body: in.Body.Body,
 	}, h.door.Now())
 	if err != nil {
@@ -201,8 +202,8 @@ func (in *MessageQuery) filters() []several {
 	}
 }
 
-func (in *MessageQuery) filter() db.MessageFilter {
-	return db.MessageFilter{
+func (in *MessageQuery) filter() dboutreach.MessageFilter {
+	return dboutreach.MessageFilter{
 		State: valuesOf[campaign.Status](in.states), Class: valuesOf[campaign.Class](in.classes), Code: in.codes,
 	}
 }
@@ -230,7 +231,7 @@ func (h Messages) list(ctx context.Context, tenant string, in *listMessagesInput
 	if err != nil {
 		return nil, err
 	}
-	show := func(m db.MessageRow) Message { return showMessage(m, callerOf(ctx).Role) }
+	show := func(m dboutreach.MessageRow) Message { return showMessage(m, callerOf(ctx).Role) }
 	return &messagesOutput{MessagePage(page(rows, show, cursorAt(next, messagesOrder)))}, nil
 }
 
@@ -264,7 +265,7 @@ type MessageAttempt struct {
 	Error   string `json:"error,omitempty"`
 }
 
-func showAttempt(a db.Attempt) MessageEvent {
+func showAttempt(a dboutreach.Attempt) MessageEvent {
 	return MessageEvent{At: a.At, Event: "attempt", Attempt: &MessageAttempt{
 		N: a.N, TookMS: a.TookMS, Outcome: string(a.Outcome), Class: string(a.Class), Status: a.Status, Code: a.Code,
 		WAMID: a.WAMID, Error: a.Error,
@@ -273,7 +274,7 @@ func showAttempt(a db.Attempt) MessageEvent {
 
 // timeline is what has happened to a message, in the order of time. Meta's times have whole seconds, so events of one
 // second are in the order of a message's life, which is that of the code.
-func timeline(m db.MessageRow, attempts []db.Attempt) []MessageEvent {
+func timeline(m dboutreach.MessageRow, attempts []dboutreach.Attempt) []MessageEvent {
 	out := append([]MessageEvent{{At: m.QueuedAt, Event: "queued"}}, each(attempts, showAttempt)...)
 	for _, e := range []struct {
 		name string

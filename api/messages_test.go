@@ -17,6 +17,7 @@ import (
 
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/db"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/campaign"
 )
@@ -62,7 +63,7 @@ func TestSendMessage(t *testing.T) {
 	require.Contains(t, refused(t, send(messageBody(uuid.New()), ""), 422).Detail, "sender: there is no sender")
 	refused(t, send(strings.Replace(messageBody(sender), "is 1234", strings.Repeat("x", 65<<10), 1), ""), 413)
 
-	require.NoError(t, db.NewContacts(d.pool, nil).OptOut(t.Context(), "acme", []string{"+15145550188"}, "api", "", "test", now))
+	require.NoError(t, dboutreach.NewContacts(d.pool, nil).OptOut(t.Context(), "acme", []string{"+15145550188"}, "api", "", "test", now))
 	d.started.calls = nil
 	m = read[api.Message](t, send(strings.Replace(messageBody(sender), "5550199", "5550188", 1), ""), 202)
 	require.Equal(t, api.MessageState("skipped"), m.State)

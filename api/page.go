@@ -17,6 +17,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mtlrent/conveyor/db"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
 )
 
 // A Page is one page of a list. The page of each list is a type of its own, for its name in the OpenAPI document.
@@ -132,7 +133,7 @@ func parseCursor(s, sort string) (*db.Position, error) {
 	}
 	var c cursor
 	err := decodeCursor(s, &c)
-	if err != nil || c.ID == uuid.Nil || (c.Sort == string(db.Relevance)) != (c.Rank != nil) {
+	if err != nil || c.ID == uuid.Nil || (c.Sort == string(dblistings.Relevance)) != (c.Rank != nil) {
 		return nil, errCursor
 	}
 	if c.Sort != sort {

@@ -9,6 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/mtlrent/conveyor/db"
+	dbsearch "github.com/mtlrent/conveyor/db/search"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/search"
 	"github.com/mtlrent/conveyor/domain/web"
@@ -95,7 +96,7 @@ type deletePagesInput struct {
 	Site   string `query:"site" maxLength:"300" doc:"delete all pages of this host and its subdomains" example:"example.org"`
 	DryRun bool   `query:"dry_run" doc:"only count the pages"`
 
-	which db.PagesWhere
+	which dbsearch.PagesWhere
 }
 
 // Resolve reads the URL or the site.

@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/mtlrent/conveyor/db"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/platform"
 	"github.com/mtlrent/conveyor/domain/scrape"
@@ -16,7 +17,7 @@ import (
 
 // Platforms serves /platforms.
 type Platforms struct {
-	Store   *db.Platforms
+	Store   *dblistings.Platforms
 	Launch  ScraperStarter
 	Secrets *secret.Box // for the credentials of proxies
 
@@ -55,14 +56,14 @@ func (h Platforms) register(d *door) {
 	h.searches(d)
 	for _, act := range []struct {
 		name, summary, description string
-		change                     db.PlatformChange
+		change                     dblistings.PlatformChange
 	}{
 		{"scrape", "Begin the next cycle of each search now", "Skips the pause between two cycles. A cycle that is under way goes on; " +
-			"a site that refuses requests is still left alone until its pause ends.", db.PlatformChange{Now: true}},
+			"a site that refuses requests is still left alone until its pause ends.", dblistings.PlatformChange{Now: true}},
 		{"pause", "Pause scraping a site", "The page that is loading is finished; no more requests are sent.",
-			db.PlatformChange{Paused: new(true)}},
+			dblistings.PlatformChange{Paused: new(true)}},
 		{"resume", "Resume scraping a site", "An open cycle continues from where it stopped.",
-			db.PlatformChange{Paused: new(false)}},
+			dblistings.PlatformChange{Paused: new(false)}},
 	} {
 		serve(d, needs(access.Operate, huma.Operation{
 			OperationID: act.name + "-platform", Method: http.MethodPost, Path: "/platforms/{name}/" + act.name,
@@ -182,9 +183,9 @@ func (h Platforms) list(ctx context.Context, _ *struct{}) (*platformsOutput, err
 	return &platformsOutput{PlatformList{each(list, h.show)}}, nil
 }
 
-func (h Platforms) show(p db.Platform) Platform {
-	trouble := func(t db.PlatformTrouble) PlatformTrouble { return PlatformTrouble(t) }
-	cycle := func(c db.PlatformCycle) PlatformCycle { return PlatformCycle(c) }
+func (h Platforms) show(p dblistings.Platform) Platform {
+	trouble := func(t dblistings.PlatformTrouble) PlatformTrouble { return PlatformTrouble(t) }
+	cycle := func(c dblistings.PlatformCycle) PlatformCycle { return PlatformCycle(c) }
 	unproven := ""
 	var forecast *PlatformForecast
 	if site, ok := platform.ByName(p.Name); ok {
@@ -196,7 +197,7 @@ func (h Platforms) show(p db.Platform) Platform {
 	return Platform{
 		Name: p.Name, State: p.State, Next: p.Next, URL: p.URL, Transport: p.Transport, Proxy: p.Proxy,
 		Settings: PlatformSettings(p.Settings), Configured: PlatformSettings(p.Configured),
-		Blocked: maybe(p.Blocked, func(b db.PlatformBlock) PlatformBlock { return PlatformBlock(b) }),
+		Blocked: maybe(p.Blocked, func(b dblistings.PlatformBlock) PlatformBlock { return PlatformBlock(b) }),
 		Suspect: maybe(p.Suspect, trouble), Trouble: maybe(p.Trouble, trouble),
 		Unproven:      unproven,
 		NextRequestAt: p.NextRequestAt, NextCycleAt: p.NextCycleAt, LastSuccessAt: p.LastSuccessAt,
@@ -249,7 +250,7 @@ func (h Platforms) set(ctx context.Context, in *setPlatformInput) (*platformOutp
 	if proxy != nil {
 		in.Body.Proxy = &proxy.Shown // the audit keeps no secret
 	}
-	return h.change(ctx, in.Name, db.PlatformChange{
+	return h.change(ctx, in.Name, dblistings.PlatformChange{
 		Transport: in.Body.Transport, Proxy: proxy,
 		Enabled: in.Body.Enabled, Delay: duration(in.Body.DelaySeconds), MaxPages: in.Body.MaxPages,
 		Cooldown: duration(in.Body.CooldownSeconds), Look: duration(in.Body.LookSeconds),
@@ -263,7 +264,9 @@ func duration(seconds *float64) *time.Duration {
 
 // change is durable when it answers. The store comes first: the scraper reads it when it is woken, and would read it
 // with its next request anyway.
-func (h Platforms) change(ctx context.Context, name string, c db.PlatformChange, detail any) (*platformOutput, error) {
+func (h Platforms) change(ctx context.Context, name string, c dblistings.PlatformChange, detail any) (
+	*platformOutput, error,
+) {
 	action := "platform.set"
 	switch {
 	case c.Now:

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/mtlrent/conveyor/db"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
 )
 
 type platformCyclesInput struct {
@@ -50,7 +50,7 @@ func (h Platforms) cycles(ctx context.Context, in *platformCyclesInput) (*platfo
 	return &platformCyclesOutput{PlatformCycles{each(list, showPastCycle), next}}, nil
 }
 
-func showPastCycle(c db.PlatformCycle) PastCycle {
+func showPastCycle(c dblistings.PlatformCycle) PastCycle {
 	return PastCycle{
 		c.Cycle, c.StartedAt, c.EndedAt, c.Complete, c.Note, c.Pages, c.Total, c.Seen, c.New, c.Changed, c.Stale, c.Returned,
 		c.Skipped, c.Failed, c.Gone, c.Refusals,

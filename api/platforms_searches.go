@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/mtlrent/conveyor/db"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/platform"
@@ -66,8 +67,8 @@ type SearchSettings struct {
 	CycleSeconds    *float64          `json:"cycle_target_seconds,omitempty" minimum:"0" maximum:"21600"`
 }
 
-func showPlatformSearch(s db.PlatformSearch) PlatformSearch {
-	cycle := func(c db.PlatformCycle) PlatformCycle { return PlatformCycle(c) }
+func showPlatformSearch(s dblistings.PlatformSearch) PlatformSearch {
+	cycle := func(c dblistings.PlatformCycle) PlatformCycle { return PlatformCycle(c) }
 	seconds := func(d time.Duration) float64 { return d.Seconds() }
 	return PlatformSearch{
 		Name: s.Name, State: s.State, URL: s.URL, Paused: s.Paused, Transport: s.Transport, Proxy: s.Proxy,
@@ -77,7 +78,7 @@ func showPlatformSearch(s db.PlatformSearch) PlatformSearch {
 			CooldownSeconds: maybe(s.Own.Cooldown, seconds), LookSeconds: maybe(s.Own.Look, seconds),
 			CycleSeconds: maybe(s.Own.Cycle, seconds),
 		},
-		Trouble:  maybe(s.Trouble, func(t db.PlatformTrouble) PlatformTrouble { return PlatformTrouble(t) }),
+		Trouble:  maybe(s.Trouble, func(t dblistings.PlatformTrouble) PlatformTrouble { return PlatformTrouble(t) }),
 		LookedAt: s.LookedAt, NextCycleAt: s.NextCycleAt,
 		Current: maybe(s.Current, cycle), Last: maybe(s.Last, cycle),
 	}
@@ -136,10 +137,11 @@ func (h Platforms) putSearch(ctx context.Context, in *putPlatformSearchInput) (*
 	if proxy != nil {
 		body.Proxy = &proxy.Shown // the audit keeps no secret
 	}
-	put := db.SearchPut{URL: body.URL, Paused: body.Paused, Proxy: proxy, SearchSettings: db.SearchSettings{
+	put := dblistings.SearchPut{URL: body.URL, Paused: body.Paused, Proxy: proxy}
+	put.SearchSettings = dblistings.SearchSettings{
 		Transport: body.Transport, Delay: duration(body.DelaySeconds), MaxPages: body.MaxPages,
 		Cooldown: duration(body.CooldownSeconds), Look: duration(body.LookSeconds), Cycle: duration(body.CycleSeconds),
-	}}
+	}
 	if _, err := h.Store.PutSearch(ctx, of, put, h.searchEntry(ctx, "platform_search.put", of, body)); err != nil {
 		return nil, err
 	}
@@ -178,18 +180,18 @@ func checkSearch(of scrape.Search, start, address string) error {
 }
 
 // sealProxy reads the proxy that an operator gives a search, or its platform where it has no name. nil stays nil.
-func (h Platforms) sealProxy(of scrape.Search, address *string) (*db.ProxyPut, error) {
+func (h Platforms) sealProxy(of scrape.Search, address *string) (*dblistings.ProxyPut, error) {
 	switch {
 	case address == nil:
 		return nil, nil
 	case *address == "", *address == scrape.Direct && of.Name != "":
-		return &db.ProxyPut{Shown: *address}, nil
+		return &dblistings.ProxyPut{Shown: *address}, nil
 	}
 	p, err := web.ParseProxy(*address)
 	if err != nil {
 		return nil, err
 	}
-	put := &db.ProxyPut{Shown: p.String()}
+	put := &dblistings.ProxyPut{Shown: p.String()}
 	if plain := p.Credentials(); plain != "" {
 		if h.Secrets.Key() == "" {
 			return nil, fault.Newf(fault.Invalid, "proxy: its credentials cannot be kept: CONVEYOR_SECRET_KEYS has no key")

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/api"
-	"github.com/mtlrent/conveyor/db"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/scrape"
 )
@@ -18,10 +18,10 @@ import (
 const searchURL = "https://www.kijiji.ca/b-apartments-condos/ville-de-montreal/c37l1700281"
 
 // scraped returns platforms of which kijiji is scraped, and kangalou is once an operator enables it.
-func scraped(t *testing.T, d *door) *db.Platforms {
+func scraped(t *testing.T, d *door) *dblistings.Platforms {
 	t.Helper()
 
-	s := db.NewPlatforms(d.pool)
+	s := dblistings.NewPlatforms(d.pool)
 	pace := scrape.Pace{Transport: scrape.Browser, Delay: 9 * time.Second, MaxPages: 250, Cooldown: time.Minute}
 	require.NoError(t, s.Configure(t.Context(), "kijiji", scrape.Settings{URL: searchURL, Enabled: true, Pace: pace}, now))
 	pace.Transport = scrape.HTTP
@@ -30,7 +30,7 @@ func scraped(t *testing.T, d *door) *db.Platforms {
 }
 
 // cycles brings kijiji through a first cycle and into its second.
-func cycles(t *testing.T, s *db.Platforms) {
+func cycles(t *testing.T, s *dblistings.Platforms) {
 	t.Helper()
 
 	ctx, first := t.Context(), now.Add(-time.Hour)
@@ -206,7 +206,7 @@ func TestChangePlatformWhileTemporalIsAway(t *testing.T) {
 func TestPlatformRoles(t *testing.T) {
 	t.Parallel()
 	f := guarded(t)
-	store := db.NewPlatforms(f.pool)
+	store := dblistings.NewPlatforms(f.pool)
 	d := bare(t, func(p *parts) {
 		p.Platforms.Store, p.Keys.Store = store, f.keys
 		p.starting(&starter{})

@@ -11,13 +11,14 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mtlrent/conveyor/db"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
 // Replays serves /replays.
 type Replays struct {
-	Store  *db.Replays
+	Store  *dblistings.Replays
 	Launch ReplayStarter
 
 	door *door
@@ -153,7 +154,7 @@ type ReplaySkips struct {
 	Gone          int64 `json:"gone" doc:"the platform does not offer it, or no scrape has seen it for as long as makes a listing stale"`
 }
 
-func (h Replays) show(r db.Replay) *Replay {
+func (h Replays) show(r dblistings.Replay) *Replay {
 	return &Replay{
 		ID: r.ID, State: r.State, Stage: Stage(r.Stage), Filter: r.Filter, Rate: r.Rate, Total: r.Total, Counted: r.Counted,
 		Done: r.Done, Started: r.Started, Skipped: r.Skipped, Failed: r.Failed, Outcomes: ReplayOutcomes(r.Outcomes),

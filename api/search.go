@@ -16,6 +16,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/mtlrent/conveyor/db"
+	dbsearch "github.com/mtlrent/conveyor/db/search"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/search"
@@ -25,7 +26,7 @@ import (
 type Search struct {
 	Engines map[string]search.Engine // all that pages are written to, by name
 	Use     string                   // the one that answers queries
-	Store   *db.Pages
+	Store   *dbsearch.Pages
 	Launch  SearchStarter
 	Audit   *db.AuditLog
 

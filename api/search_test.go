@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/api"
-	"github.com/mtlrent/conveyor/db"
+	dbsearch "github.com/mtlrent/conveyor/db/search"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/search"
 	"github.com/mtlrent/conveyor/internal/launch"
@@ -328,7 +328,7 @@ func TestPageSearchStats(t *testing.T) {
 	d.page(t, "https://example.org/a", "example.org", "A", "words")
 	_, err := d.Search.Store.Inbox(t.Context(), [][]byte{[]byte("a"), []byte("b")}, now)
 	require.NoError(t, err)
-	require.NoError(t, d.Search.Store.Refuse(t.Context(), db.InboxKey([]byte("b")), "no URL"))
+	require.NoError(t, d.Search.Store.Refuse(t.Context(), dbsearch.InboxKey([]byte("b")), "no URL"))
 	require.Equal(t, api.SearchStats{
 		Engine: "postgres", Pages: 3, Stored: 1, Waiting: 1, Refused: 1, Terms: 40, Bytes: 5000, Segments: 2,
 		Sites: []api.SearchCount{{Value: "example.org", Pages: 3}},

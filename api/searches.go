@@ -9,7 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
-	"github.com/mtlrent/conveyor/db"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/saved"
@@ -18,7 +18,7 @@ import (
 
 // Searches serves /searches: filters of listings that tenants save, and where their news is told.
 type Searches struct {
-	Store    *db.Saved
+	Store    *dblistings.Saved
 	Secrets  *secret.Box
 	Mail     bool // e-mails can be sent
 	Telegram bool // Telegram messages can be sent
@@ -103,7 +103,7 @@ func (SearchLanguage) Schema(huma.Registry) *huma.Schema {
 	}
 }
 
-func showSearch(s db.SavedSearch) SavedSearch {
+func showSearch(s dblistings.SavedSearch) SavedSearch {
 	return SavedSearch{
 		ID: s.ID, Name: s.Name, Filter: s.Filter,
 		Kinds:    each(s.Kinds, func(k saved.Kind) SearchKind { return SearchKind(k) }),
@@ -143,7 +143,7 @@ func (h Searches) add(ctx context.Context, tenant string, in *addSearchInput) (*
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
-	targets, shown := make([]db.NewTarget, len(b.Targets)), make([]SearchTarget, len(b.Targets))
+	targets, shown := make([]dblistings.NewTarget, len(b.Targets)), make([]SearchTarget, len(b.Targets))
 	for i, t := range b.Targets {
 		var err error
 		if targets[i], shown[i], err = h.target(ctx, t); err != nil {

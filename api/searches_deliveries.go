@@ -8,7 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
-	"github.com/mtlrent/conveyor/db"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/saved"
@@ -51,7 +51,7 @@ type SearchDelivery struct {
 
 // TransformSchema implements huma.SchemaTransformer.
 func (SearchDelivery) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
-	return ofThese(s, "state", db.DeliveryStates)
+	return ofThese(s, "state", dblistings.DeliveryStates)
 }
 
 // SearchDeliveries is the answer of GET /searches/{search}/deliveries.
@@ -73,7 +73,7 @@ func (in *searchDeliveriesInput) Resolve(ctx huma.Context) []error {
 }
 
 func (in *searchDeliveriesInput) filters() []several {
-	return []several{{name: "state", values: &in.states, known: db.DeliveryStates}}
+	return []several{{name: "state", values: &in.states, known: dblistings.DeliveryStates}}
 }
 
 type searchDeliveriesOutput struct{ Body SearchDeliveries }
@@ -89,7 +89,7 @@ func (h Searches) deliveries(
 	if err != nil {
 		return nil, err
 	}
-	out := page(found, func(d db.SavedDelivery) SearchDelivery {
+	out := page(found, func(d dblistings.SavedDelivery) SearchDelivery {
 		return SearchDelivery{
 			ID: d.ID, Target: SearchTarget{ID: d.Target, Kind: string(d.Kind), Label: d.Label}, State: d.State, DueAt: d.DueAt,
 			Tries: d.Tries, Reason: d.Reason, Items: d.Items, StartedAt: d.StartedAt, FinishedAt: d.FinishedAt,

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/api"
-	"github.com/mtlrent/conveyor/db"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/saved"
 )
@@ -22,7 +22,7 @@ func TestSearchDeliveries(t *testing.T) {
 	path := "/searches/" + made.ID.String()
 	require.Len(t, read[api.SearchDeliveries](t, d.get(t, path+"/deliveries?tenant=acme"), 200).Items, 1, "the challenge")
 	require.JSONEq(t, `{"items":[]}`, d.get(t, path+"/matches?tenant=acme").Body)
-	store := db.NewSaved(d.pool)
+	store := dblistings.NewSaved(d.pool)
 	asked, err := store.Begin(t.Context(), 1, now, now)
 	require.NoError(t, err)
 	require.Len(t, asked, 1)

@@ -12,7 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/gin-gonic/gin"
 
-	"github.com/mtlrent/conveyor/db"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/saved"
 )
 
@@ -79,7 +79,7 @@ func (h Searches) feed(c *gin.Context) {
 }
 
 // updated is when the newest item of a feed was found, or the feed was made.
-func updated(f db.SavedFeed) time.Time {
+func updated(f dblistings.SavedFeed) time.Time {
 	at := f.CreatedAt
 	for _, i := range f.Items {
 		if i.At.After(at) {
@@ -90,7 +90,7 @@ func updated(f db.SavedFeed) time.Time {
 }
 
 // itemID is the same for one piece of news whatever becomes of its listing.
-func itemID(f db.SavedFeed, i saved.Item) string {
+func itemID(f dblistings.SavedFeed, i saved.Item) string {
 	at := i.At.UTC().Format(time.RFC3339Nano)
 	sum := sha256.Sum256([]byte(f.Search.String() + string(i.Kind) + i.Listing.String() + at))
 	return "urn:conveyor:news:" + hex.EncodeToString(sum[:16])
@@ -117,7 +117,7 @@ type atomLink struct {
 	Href string `xml:"href,attr"`
 }
 
-func atomOf(f db.SavedFeed) []byte {
+func atomOf(f dblistings.SavedFeed) []byte {
 	out := atomFeed{
 		ID: "urn:uuid:" + f.Search.String(), Title: f.Name, Updated: updated(f).Format(time.RFC3339), Author: "Conveyor",
 	}
@@ -149,7 +149,7 @@ type jsonFeedItem struct {
 	Home      FoundHome `json:"_conveyor"`
 }
 
-func jsonFeedOf(f db.SavedFeed) ([]byte, error) {
+func jsonFeedOf(f dblistings.SavedFeed) ([]byte, error) {
 	out := jsonFeed{Version: "https://jsonfeed.org/version/1.1", Title: f.Name, Items: []jsonFeedItem{}}
 	for _, i := range f.Items {
 		out.Items = append(out.Items, jsonFeedItem{

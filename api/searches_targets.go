@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mtlrent/conveyor/db"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/saved"
@@ -32,7 +33,7 @@ type SearchTarget struct {
 	JSONURL string `json:"json_url,omitempty" doc:"of a feed, once: the same in the format JSON Feed"`
 }
 
-func showTarget(t db.SavedTarget) SearchTarget {
+func showTarget(t dblistings.SavedTarget) SearchTarget {
 	return SearchTarget{ID: t.ID, Kind: string(t.Kind), Label: t.Label, State: t.State, Reason: t.Reason}
 }
 
@@ -45,10 +46,12 @@ type TargetStart struct {
 }
 
 // target makes a target: what is stored of it, and what its owner is shown once.
-func (h Searches) target(ctx context.Context, t TargetStart) (made db.NewTarget, shown SearchTarget, err error) {
+func (h Searches) target(ctx context.Context, t TargetStart) (
+	made dblistings.NewTarget, shown SearchTarget, err error,
+) {
 	token := newToken()
-	made = db.NewTarget{
-		SavedTarget: db.SavedTarget{ID: uuid.New(), Kind: saved.Channel(t.Kind), State: saved.TargetActive},
+	made = dblistings.NewTarget{
+		SavedTarget: dblistings.SavedTarget{ID: uuid.New(), Kind: saved.Channel(t.Kind), State: saved.TargetActive},
 		Token:       sumOf(token),
 	}
 	if made.Kind.Asks() {

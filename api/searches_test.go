@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/api"
-	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/saved"
 )
@@ -36,8 +36,8 @@ func (d *door) subscriber(t *testing.T, search string, kind saved.Channel, label
 
 	target, token := uuid.New(), rand.Text()
 	sum := sha256.Sum256([]byte(token))
-	require.NoError(t, d.Searches.Store.AddTarget(t.Context(), "acme", uuid.MustParse(search), db.NewTarget{
-		SavedTarget: db.SavedTarget{ID: target, Kind: kind, Label: label}, Token: sum[:],
+	require.NoError(t, d.Searches.Store.AddTarget(t.Context(), "acme", uuid.MustParse(search), dblistings.NewTarget{
+		SavedTarget: dblistings.SavedTarget{ID: target, Kind: kind, Label: label}, Token: sum[:],
 		Sum: sum[:],
 	}, "test", now))
 	return target.String(), token
@@ -48,8 +48,8 @@ func (d *door) hook(t *testing.T, search string) string {
 	t.Helper()
 
 	target, token := uuid.New(), sha256.Sum256([]byte(rand.Text()))
-	require.NoError(t, d.Searches.Store.AddTarget(t.Context(), "acme", uuid.MustParse(search), db.NewTarget{
-		SavedTarget: db.SavedTarget{ID: target, Kind: saved.Webhook, Label: "https://hooks.example"}, Token: token[:],
+	require.NoError(t, d.Searches.Store.AddTarget(t.Context(), "acme", uuid.MustParse(search), dblistings.NewTarget{
+		SavedTarget: dblistings.SavedTarget{ID: target, Kind: saved.Webhook, Label: "https://hooks.example"}, Token: token[:],
 	}, "test", now))
 	due, err := d.Searches.Store.Begin(t.Context(), 100, now, now)
 	require.NoError(t, err)
@@ -158,7 +158,7 @@ func TestSearchFeed(t *testing.T) {
 	empty := d.get(t, path)
 	require.Equal(t, 200, empty.Status)
 	d.publish(t, listing.Listing{Ref: kijiji("1"), Title: "4½ <bright>", RentCents: 90_000}, "", now)
-	done, err := db.NewSaved(d.pool).Matcher().Next(t.Context(), 10, now)
+	done, err := dblistings.NewSaved(d.pool).Matcher().Next(t.Context(), 10, now)
 	require.NoError(t, err)
 	require.Equal(t, 1, done.Matches)
 

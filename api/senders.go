@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mtlrent/conveyor/db"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/fault"
 )
@@ -72,7 +73,7 @@ type Sender struct {
 	UpdatedAt         time.Time  `json:"updated_at"`
 }
 
-func showSender(s db.Sender) Sender {
+func showSender(s dboutreach.Sender) Sender {
 	return Sender{
 		ID: s.ID, Name: s.Name, PhoneNumberID: s.PhoneNumberID, BusinessAccountID: s.BusinessAccountID,
 		TokenKey: s.TokenKey, PerSecond: s.PerSecond, State: string(s.State), PausedUntil: s.PausedUntil, Reason: s.Reason,
@@ -149,7 +150,7 @@ func (h Tenants) addSender(ctx context.Context, in *addSenderInput) (*senderOutp
 	if err != nil {
 		return nil, err
 	}
-	s := db.Sender{
+	s := dboutreach.Sender{
 		ID: id, Tenant: in.Tenant, Name: b.Name, PhoneNumberID: b.PhoneNumberID, BusinessAccountID: b.BusinessAccountID,
 		PerSecond: b.PerSecond, CreatedAt: h.door.Now(),
 	}
@@ -170,7 +171,7 @@ func (h Tenants) seal(tenant string, id uuid.UUID, phoneNumberID string, t Token
 		return db.Sealed{}, fault.Newf(fault.Conflict, "access tokens cannot be stored: CONVEYOR_SECRET_KEYS of the API has "+
 			"no key to encrypt them by")
 	}
-	key, box, err := h.Secrets.Seal(db.SenderPurposes(tenant, id, phoneNumberID, h.BindTokens)[0], []byte(t))
+	key, box, err := h.Secrets.Seal(dboutreach.SenderPurposes(tenant, id, phoneNumberID, h.BindTokens)[0], []byte(t))
 	return db.Sealed{Key: key, Box: box}, err
 }
 
@@ -225,12 +226,12 @@ func (h Tenants) changeSender(ctx context.Context, in *changeSenderInput) (*send
 		}
 		token = &sealed
 	}
-	s, err := h.Senders.Change(ctx, in.Tenant, in.ID, token, callerOf(ctx).Name, h.door.Now(), func(s *db.Sender) {
+	s, err := h.Senders.Change(ctx, in.Tenant, in.ID, token, callerOf(ctx).Name, h.door.Now(), func(s *dboutreach.Sender) {
 		set(&s.Name, b.Name)
 		set(&s.PerSecond, b.PerSecond)
 		set(&s.Reason, b.Reason)
 		if b.State != nil {
-			s.State, s.PausedUntil = db.SenderState(*b.State), nil
+			s.State, s.PausedUntil = dboutreach.SenderState(*b.State), nil
 		}
 		if b.PausedUntil != nil {
 			s.PausedUntil = b.PausedUntil

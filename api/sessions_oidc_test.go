@@ -11,6 +11,7 @@ import (
 
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/db"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/internal/limit"
 	"github.com/mtlrent/conveyor/internal/oidc"
@@ -124,7 +125,7 @@ func TestPersonOfAnErasedTenant(t *testing.T) {
 	_, err := db.NewTenants(f.pool).Change(t.Context(), "acme", "test", now, stopped)
 	require.NoError(t, err)
 	require.NotEmpty(t, cookies(f.walkIn(t, i, "/ui/"))["conveyor_session"], "one that is stopped may look")
-	_, err = db.NewErasures(f.pool, nil).Request(t.Context(), "acme", "test", now)
+	_, err = dboutreach.NewErasures(f.pool, nil).Request(t.Context(), "acme", "test", now)
 	require.NoError(t, err)
 	f.clock.add(api.KeysFresh)
 	for range 2 {
@@ -155,7 +156,7 @@ func TestTokenOfAnErasedTenant(t *testing.T) {
 	for _, r := range ask() {
 		require.Equal(t, 200, r.Status, r.Body)
 	}
-	_, err = db.NewErasures(f.pool, nil).Request(t.Context(), "acme", "test", now)
+	_, err = dboutreach.NewErasures(f.pool, nil).Request(t.Context(), "acme", "test", now)
 	require.NoError(t, err)
 	f.clock.add(api.KeysFresh)
 	for _, r := range ask() {

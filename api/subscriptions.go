@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/mtlrent/conveyor/db"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/saved"
 )
@@ -22,7 +23,7 @@ type subscriptionDeed struct {
 	summary          string
 	state            string // of the target when it is done
 	ask, button, did map[saved.Language]string
-	change           func(*db.Saved, context.Context, []byte, string, time.Time) (db.Subscription, error)
+	change           func(*dblistings.Saved, context.Context, []byte, string, time.Time) (dblistings.Subscription, error)
 }
 
 var subscriptionDeeds = []subscriptionDeed{
@@ -38,7 +39,7 @@ var subscriptionDeeds = []subscriptionDeed{
 			saved.English: "It is confirmed: the news of this search are sent there.",
 			saved.French:  "C’est confirmé : les nouvelles de cette recherche y seront envoyées.",
 		},
-		change: (*db.Saved).Confirm,
+		change: (*dblistings.Saved).Confirm,
 	},
 	{
 		path: "unsubscribe", show: "show-unsubscription", do: "unsubscribe", state: saved.TargetStopped,
@@ -49,7 +50,7 @@ var subscriptionDeeds = []subscriptionDeed{
 		},
 		button: map[saved.Language]string{saved.English: "Yes, unsubscribe", saved.French: "Oui, se désabonner"},
 		did:    subscriptionOver,
-		change: (*db.Saved).Unsubscribe,
+		change: (*dblistings.Saved).Unsubscribe,
 	},
 }
 
@@ -89,7 +90,7 @@ func (h Searches) subscriptions(d *door) {
 
 func (h Searches) subscription(c *gin.Context, deed *subscriptionDeed) {
 	ctx, sum := c.Request.Context(), sumOf(c.Param("token"))
-	var s db.Subscription
+	var s dblistings.Subscription
 	var err error
 	if c.Request.Method == http.MethodPost {
 		ctx = db.WithOrigin(ctx, db.Origin{Remote: c.ClientIP(), RequestID: c.GetString(requestID)})

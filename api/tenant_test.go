@@ -14,6 +14,8 @@ import (
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/domain/contact"
@@ -114,28 +116,28 @@ var walk = map[string]walked{
 func furnish(t *testing.T, f *fort) map[string]string {
 	t.Helper()
 
-	ctx, contacts := t.Context(), db.NewContacts(f.pool, nil)
+	ctx, contacts := t.Context(), dboutreach.NewContacts(f.pool, nil)
 	list, err := contacts.CreateList(ctx, "acme", "secret "+uuid.NewString(), "test", now)
 	require.NoError(t, err)
 	c := contact.Contact{Email: "secret-" + uuid.NewString() + "@example.org", Name: "secret"}
 	c.Key = contact.Key("", c.Email)
-	id, _, err := contacts.Put(ctx, "acme", c, db.KnownUpdate, now)
+	id, _, err := contacts.Put(ctx, "acme", c, dboutreach.KnownUpdate, now)
 	require.NoError(t, err)
-	segment, err := contacts.PutSegment(ctx, "acme", db.Segment{ID: uuid.New(), Name: "secret " + uuid.NewString()}, "test",
+	segment, err := contacts.PutSegment(ctx, "acme", dboutreach.Segment{ID: uuid.New(), Name: "secret " + uuid.NewString()}, "test",
 		now)
 	require.NoError(t, err)
-	uploads := db.NewUploads(f.pool)
-	upload := func(state db.UploadState) uuid.UUID {
+	uploads := dboutreach.NewUploads(f.pool)
+	upload := func(state dboutreach.UploadState) uuid.UUID {
 		file, err := f.Uploads.Blobs.PutUpload(ctx, strings.NewReader("phone,name\n+15145550123,secret\n"))
 		require.NoError(t, err)
-		u, err := uploads.Create(ctx, db.Upload{
+		u, err := uploads.Create(ctx, dboutreach.Upload{
 			ID: uuid.New(), Tenant: "acme", FileName: "secret.csv", Blob: file.Key, Bytes: file.Bytes, SHA256: file.SHA256,
 			CreatedBy: "secret", CreatedAt: now, State: state,
 		})
 		require.NoError(t, err)
 		return u.ID
 	}
-	held, ended := upload(db.UploadHeld), upload(db.UploadReceived)
+	held, ended := upload(dboutreach.UploadHeld), upload(dboutreach.UploadReceived)
 	require.NoError(t, uploads.Planned(ctx, "acme", ended, []byte(`{"format":{"columns":["secret"]}}`), "", now))
 	require.NoError(t, uploads.Fail(ctx, "acme", ended, contact.Failure{Reason: "secret"}, now))
 	ids := map[string]string{
@@ -145,14 +147,14 @@ func furnish(t *testing.T, f *fort) map[string]string {
 
 	sender := addSender(t, f.pool, "acme", "secret "+uuid.NewString())
 	ids["sender"] = sender.String()
-	campaigns, text := db.NewCampaigns(f.pool, nil), campaign.Body{Type: campaign.TypeText, Text: &campaign.Text{Body: "secret"}}
+	campaigns, text := dboutreach.NewCampaigns(f.pool, nil), campaign.Body{Type: campaign.TypeText, Text: &campaign.Text{Body: "secret"}}
 	for _, state := range []campaign.State{campaign.Draft, campaign.Queued, campaign.Running, campaign.Paused} {
-		id := newCampaign(t, campaigns, "acme", db.Plan{
+		id := newCampaign(t, campaigns, "acme", dboutreach.Plan{
 			Name: "secret", Sender: sender, Template: text, Audience: campaign.Audience{All: true},
 		}, state)
 		ids[string(state)] = id.String()
 	}
-	m, err := db.NewMessages(f.pool, nil).Put(ctx, "acme", db.NewMessage{
+	m, err := dboutreach.NewMessages(f.pool, nil).Put(ctx, "acme", dboutreach.NewMessage{
 		ID: uuid.New(), Sender: sender, Recipient: "+15145550199", Body: text,
 	}, now)
 	require.NoError(t, err)
@@ -161,10 +163,10 @@ func furnish(t *testing.T, f *fort) map[string]string {
 		ID: uuid.New(), Tenant: "acme", Name: "secret " + uuid.NewString(), Kinds: saved.Kinds, State: saved.Active,
 		Since: now, CreatedAt: now,
 	}
-	target := db.NewTarget{
-		SavedTarget: db.SavedTarget{ID: uuid.New(), Kind: saved.Feed}, Token: []byte(uuid.NewString()),
+	target := dblistings.NewTarget{
+		SavedTarget: dblistings.SavedTarget{ID: uuid.New(), Kind: saved.Feed}, Token: []byte(uuid.NewString()),
 	}
-	require.NoError(t, db.NewSaved(f.pool).Add(ctx, search, []db.NewTarget{target}, "test"))
+	require.NoError(t, dblistings.NewSaved(f.pool).Add(ctx, search, []dblistings.NewTarget{target}, "test"))
 	ids["search"], ids["target"] = search.ID.String(), target.ID.String()
 	return ids
 }
@@ -177,14 +179,14 @@ func walkable(t *testing.T) *fort {
 	f := &fort{pool: pool, keys: db.NewKeys(pool), clock: &clock{at: now}}
 	f.door = bare(t, func(p *parts) {
 		p.Guard = api.NewGuard(api.GuardOptions{Keys: f.keys, Log: quiet, Now: f.clock.now})
-		p.Tenants, p.Contacts.Store = db.NewTenants(pool), db.NewContacts(pool, nil)
+		p.Tenants, p.Contacts.Store = db.NewTenants(pool), dboutreach.NewContacts(pool, nil)
 		blobs, err := blob.Open(t.Context(), t.TempDir())
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, blobs.Close()) })
-		p.Uploads.Store, p.Uploads.Blobs = db.NewUploads(pool), blobs
-		p.Tenancy.Senders, p.Messages.Store = db.NewSenders(pool), db.NewMessages(pool, nil)
-		p.Searches.Store, p.Find = db.NewSaved(pool), api.Find{Store: db.NewFinder(pool, db.NewListings(pool).FindWords), Within: time.Minute}
-		p.Campaigns = api.Campaigns{Store: db.NewCampaigns(pool, nil), Messages: p.Messages.Store, Senders: p.Tenancy.Senders}
+		p.Uploads.Store, p.Uploads.Blobs = dboutreach.NewUploads(pool), blobs
+		p.Tenancy.Senders, p.Messages.Store = dboutreach.NewSenders(pool), dboutreach.NewMessages(pool, nil)
+		p.Searches.Store, p.Find = dblistings.NewSaved(pool), api.Find{Store: db.NewFinder(pool, dblistings.NewListings(pool).FindWords), Within: time.Minute}
+		p.Campaigns = api.Campaigns{Store: dboutreach.NewCampaigns(pool, nil), Messages: p.Messages.Store, Senders: p.Tenancy.Senders}
 		p.starting(&starter{})
 	})
 	return f

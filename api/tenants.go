@@ -9,6 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/mtlrent/conveyor/db"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/domain/fault"
@@ -17,7 +18,7 @@ import (
 
 // Tenants serves /tenants, with the senders of each: it is for operators. Keys of tenants reach GET /senders only.
 type Tenants struct {
-	Senders *db.Senders
+	Senders *dboutreach.Senders
 	Audit   *db.AuditLog
 	Secrets *secret.Box // seals the tokens of senders
 	// BindTokens seals them for their tenant and number too.
@@ -25,7 +26,7 @@ type Tenants struct {
 	Wakes      *Wakes
 	Rates      TierRates
 
-	Erasures *db.Erasures
+	Erasures *dboutreach.Erasures
 	Launch   Eraser
 	Files    TenantFiles // of an export
 

@@ -13,7 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
-	"github.com/mtlrent/conveyor/db"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/fault"
 )
@@ -90,7 +90,7 @@ type TenantErasure struct {
 	Workflow    WorkflowLink     `json:"workflow"`
 }
 
-func (h Tenants) showErasure(e db.Erasure) TenantErasure {
+func (h Tenants) showErasure(e dboutreach.Erasure) TenantErasure {
 	state := "running"
 	if e.FinishedAt != nil {
 		state = "done"
@@ -99,7 +99,7 @@ func (h Tenants) showErasure(e db.Erasure) TenantErasure {
 		Tenant: e.Tenant, State: state, RequestedAt: e.RequestedAt, RequestedBy: e.RequestedBy, Remote: e.Origin.Remote,
 		RequestID: e.Origin.RequestID, Passes: e.Passes, Table: e.Table, Rows: e.Rows, Files: e.Files, Bytes: e.Bytes,
 		FinishedAt: e.FinishedAt,
-		Kept:       each(h.Erasures.Kept(), func(k db.KeptTable) ErasureKept { return ErasureKept(k) }),
+		Kept:       each(h.Erasures.Kept(), func(k dboutreach.KeptTable) ErasureKept { return ErasureKept(k) }),
 		Workflow:   h.door.workflow(access.ErasureWorkflowID(e.Tenant)),
 	}
 }
@@ -205,7 +205,7 @@ func (h Tenants) entry(w *lines, archive *zip.Writer, name string) (out io.Write
 }
 
 // exportTable writes the rows of a table. No connection is held while the reader is waited for.
-func (h Tenants) exportTable(ctx context.Context, w *lines, archive *zip.Writer, table db.ExportTable,
+func (h Tenants) exportTable(ctx context.Context, w *lines, archive *zip.Writer, table dboutreach.ExportTable,
 	m *tenantManifest) {
 	out := h.entry(w, archive, "tables/"+table.Name+".ndjson")
 	if len(table.Hidden) > 0 {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/db"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/domain/fault"
@@ -96,7 +97,7 @@ func TestEraseTenantRoles(t *testing.T) {
 		refused(t, f.as(t, key, "GET", "/tenants/acme/erasure"), 403)
 		refused(t, f.as(t, key, "GET", "/tenants/acme/export"), 403)
 	}
-	_, err := db.NewErasures(f.pool, nil).Get(t.Context(), "acme")
+	_, err := dboutreach.NewErasures(f.pool, nil).Get(t.Context(), "acme")
 	class, _ := fault.Of(err)
 	require.Equal(t, fault.Gone, class)
 }
@@ -108,7 +109,7 @@ func TestExportTenant(t *testing.T) {
 		tenant(t, d.pool, id)
 		_, _, err := d.Contacts.Store.Put(t.Context(), id, contact.Contact{
 			Email: "a@" + id + ".example", Key: contact.Key("", "a@"+id+".example"),
-		}, db.KnownUpdate, now)
+		}, dboutreach.KnownUpdate, now)
 		require.NoError(t, err)
 	}
 	const content = "phone\n+15145550123\n"

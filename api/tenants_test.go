@@ -12,6 +12,7 @@ import (
 
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/db"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/internal/secret"
 )
 
@@ -129,7 +130,7 @@ func TestSenders(t *testing.T) {
 	token := func() string {
 		sealed, err := d.Tenancy.Senders.Token(t.Context(), "acme", s.ID)
 		require.NoError(t, err)
-		plain, err := d.Tenancy.Secrets.Open(db.SenderPurpose(s.ID), sealed.Key, sealed.Box)
+		plain, err := d.Tenancy.Secrets.Open(dboutreach.SenderPurpose(s.ID), sealed.Key, sealed.Box)
 		require.NoError(t, err)
 		return string(plain)
 	}
@@ -208,7 +209,7 @@ func TestResealTokens(t *testing.T) {
 	require.Equal(t, "b", s.TokenKey)
 	sealed, err := d.Tenancy.Senders.Token(t.Context(), "acme", s.ID)
 	require.NoError(t, err)
-	plain, err := secretBox(t, "b").Open(db.SenderPurpose(s.ID), sealed.Key, sealed.Box)
+	plain, err := secretBox(t, "b").Open(dboutreach.SenderPurpose(s.ID), sealed.Key, sealed.Box)
 	require.NoError(t, err)
 	require.Equal(t, "EAAsecret", string(plain))
 
@@ -244,8 +245,8 @@ func TestBoundTokens(t *testing.T) {
 		plain, err := d.Tenancy.Secrets.OpenAny(sealed().Key, sealed().Box, purposes...)
 		return err == nil && string(plain) == "EAAsecret"
 	}
-	both := db.SenderPurposes("acme", s.ID, "101", true)
-	require.True(t, opens(db.SenderPurpose(s.ID)), "releases before 0.5 read it")
+	both := dboutreach.SenderPurposes("acme", s.ID, "101", true)
+	require.True(t, opens(dboutreach.SenderPurpose(s.ID)), "releases before 0.5 read it")
 	require.True(t, opens(both...))
 	resealed := func(bound bool, want int) {
 		t.Helper()
@@ -259,11 +260,11 @@ func TestBoundTokens(t *testing.T) {
 	for range 2 {
 		resealed(true, 1)
 		require.True(t, opens(both[0]))
-		require.False(t, opens(db.SenderPurpose(s.ID)), "nor does a row open it that names another tenant or number")
-		require.False(t, opens(db.SenderPurposes("acme", s.ID, "102", true)...))
-		require.False(t, opens(db.SenderPurposes("umbrella", s.ID, "101", true)...))
+		require.False(t, opens(dboutreach.SenderPurpose(s.ID)), "nor does a row open it that names another tenant or number")
+		require.False(t, opens(dboutreach.SenderPurposes("acme", s.ID, "102", true)...))
+		require.False(t, opens(dboutreach.SenderPurposes("umbrella", s.ID, "101", true)...))
 		resealed(true, 0)
 		resealed(false, 1)
-		require.True(t, opens(db.SenderPurpose(s.ID)))
+		require.True(t, opens(dboutreach.SenderPurpose(s.ID)))
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/mtlrent/conveyor/db"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/domain/fault"
@@ -24,7 +25,7 @@ import (
 
 // Uploads serves /uploads: the files of contacts and what becomes of them.
 type Uploads struct {
-	Store  *db.Uploads
+	Store  *dboutreach.Uploads
 	Blobs  *blob.Store // the files
 	Launch UploadStarter
 	Limits UploadLimits
@@ -140,12 +141,12 @@ func streamed(description, contentType string) map[string]*huma.Response {
 }
 
 // UploadState is how far an upload is.
-type UploadState db.UploadState
+type UploadState dboutreach.UploadState
 
 // Schema implements huma.SchemaProvider.
 func (UploadState) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{
-		Type: huma.TypeString, Enum: each(db.UploadStates, func(s db.UploadState) any { return string(s) }),
+		Type: huma.TypeString, Enum: each(dboutreach.UploadStates, func(s dboutreach.UploadState) any { return string(s) }),
 	}
 }
 
@@ -182,7 +183,7 @@ type Upload struct {
 }
 
 // Ended says that nothing more becomes of the upload.
-func (u Upload) Ended() bool { return !db.UploadState(u.State).Open() }
+func (u Upload) Ended() bool { return !dboutreach.UploadState(u.State).Open() }
 
 // UploadRows counts the rows of an upload that are dealt with: read = valid + invalid + duplicate, and valid = new +
 // updated + skipped.
@@ -196,7 +197,7 @@ type UploadRows struct {
 	Skipped   int64 `json:"skipped" doc:"known contacts that nothing was changed of"`
 }
 
-func (h Uploads) show(ctx context.Context, u db.Upload) Upload {
+func (h Uploads) show(ctx context.Context, u dboutreach.Upload) Upload {
 	var options UploadOptions
 	if err := json.Unmarshal(u.Options, &options); err != nil {
 		options = UploadOptions{} // they were written by set
@@ -215,14 +216,14 @@ func (h Uploads) show(ctx context.Context, u db.Upload) Upload {
 }
 
 // progress shows an upload with its pace.
-func (h Uploads) progress(ctx context.Context, u db.Upload) (Upload, error) {
+func (h Uploads) progress(ctx context.Context, u dboutreach.Upload) (Upload, error) {
 	out := h.show(ctx, u)
 	rate, err := h.Store.Rate(ctx, u, h.door.Now())
 	if err != nil {
 		return out, err
 	}
 	out.RowsPerSecond = rate
-	if u.State == db.UploadRunning && u.Stored > 0 && rate > 0 {
+	if u.State == dboutreach.UploadRunning && u.Stored > 0 && rate > 0 {
 		left := float64(u.Chunks-u.Stored) * float64(u.RowsRead) / float64(u.Stored)
 		out.SecondsLeft = new(left / rate)
 	}
@@ -251,7 +252,7 @@ func (in *listUploadsInput) Resolve(ctx huma.Context) []error {
 }
 
 func (in *listUploadsInput) filters() []several {
-	return []several{{name: "state", values: &in.states, known: orAny(db.UploadStates)}}
+	return []several{{name: "state", values: &in.states, known: orAny(dboutreach.UploadStates)}}
 }
 
 // UploadPage is the answer of GET /uploads.
@@ -264,7 +265,7 @@ func (h Uploads) list(ctx context.Context, tenant string, in *listUploadsInput) 
 	if err != nil {
 		return nil, err
 	}
-	show := func(u db.Upload) Upload { return h.show(ctx, u) }
+	show := func(u dboutreach.Upload) Upload { return h.show(ctx, u) }
 	return &listUploadsOutput{UploadPage(page(rows, show, cursorAt(next, uploadOrder)))}, nil
 }
 
@@ -290,7 +291,7 @@ func (h Uploads) start(ctx context.Context, tenant string, in *uploadInput) (*up
 	if err != nil {
 		return nil, err
 	}
-	if u.State == db.UploadHeld {
+	if u.State == dboutreach.UploadHeld {
 		leave, err := h.admit(ctx, u.Tenant, u.Bytes)
 		if err != nil {
 			return nil, err
@@ -299,7 +300,7 @@ func (h Uploads) start(ctx context.Context, tenant string, in *uploadInput) (*up
 	}
 	released, err := h.Store.Release(ctx, u.Tenant, u.ID, callerOf(ctx).Name, h.door.Now())
 	if class, _ := fault.Of(err); class == fault.Conflict {
-		if now, lost := h.Store.Get(ctx, tenant, in.Upload); lost == nil && now.State == db.UploadDone {
+		if now, lost := h.Store.Get(ctx, tenant, in.Upload); lost == nil && now.State == dboutreach.UploadDone {
 			released, err = now, nil // it was started before
 		}
 	}
@@ -310,9 +311,9 @@ func (h Uploads) start(ctx context.Context, tenant string, in *uploadInput) (*up
 }
 
 // launched starts the workflow of an upload, unless that is held or over.
-func (h Uploads) launched(ctx context.Context, u db.Upload) Upload {
+func (h Uploads) launched(ctx context.Context, u dboutreach.Upload) Upload {
 	out := h.show(ctx, u)
-	if u.State == db.UploadHeld || !u.State.Open() {
+	if u.State == dboutreach.UploadHeld || !u.State.Open() {
 		return out
 	}
 	out.Warning = h.reach(ctx, u.ID, func(ctx context.Context) error {
@@ -407,7 +408,7 @@ func (h Uploads) preview(ctx context.Context, tenant string, in *uploadInput) (*
 
 // look reads the first rows of a file, by a plan or, where that is nil, by its options. It is counted before it begins,
 // as the reading of an import is: a file that ends each process which looks into it is refused.
-func (h Uploads) look(ctx context.Context, u db.Upload, plan *contact.Plan) (*previewOutput, error) {
+func (h Uploads) look(ctx context.Context, u dboutreach.Upload, plan *contact.Plan) (*previewOutput, error) {
 	begun, open, err := h.Store.BeginPreview(ctx, u.Tenant, u.ID, h.door.Now(), previewTimeout+previewEnd)
 	if err != nil {
 		return nil, err
@@ -442,7 +443,7 @@ func (h Uploads) look(ctx context.Context, u db.Upload, plan *contact.Plan) (*pr
 }
 
 // unreadable is the answer to an error of reading a file: one that is no longer kept is a conflict.
-func (h Uploads) unreadable(u db.Upload, err error) error {
+func (h Uploads) unreadable(u dboutreach.Upload, err error) error {
 	if class, _ := fault.Of(err); class == fault.Gone {
 		return fault.Newf(fault.Conflict, "the file of upload %s is no longer kept", u.ID)
 	}
@@ -460,7 +461,7 @@ func (h Uploads) setOptions(ctx context.Context, tenant string, in *setOptionsIn
 	if err != nil {
 		return nil, err
 	}
-	if u.State != db.UploadHeld {
+	if u.State != dboutreach.UploadHeld {
 		return nil, fault.Newf(fault.Conflict, "upload %s is %s, and its options are settled; upload the file with hold=true",
 			u.ID, u.State)
 	}

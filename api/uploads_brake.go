@@ -11,7 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
-	"github.com/mtlrent/conveyor/db"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 )
 
 // The reasons why an upload is refused before its file is read.
@@ -57,9 +57,9 @@ func (b *brake) reserve(tenant string, bytes int64) (own, all int, leave func())
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	own, all = b.coming[tenant], b.coming[""]
-	mine, ofAll := db.ChunksOf(bytes), db.ChunksOf(bytes)
+	mine, ofAll := dboutreach.ChunksOf(bytes), dboutreach.ChunksOf(bytes)
 	if bytes < 0 {
-		mine, ofAll = db.ChunksOf(b.limits.Bytes), 0
+		mine, ofAll = dboutreach.ChunksOf(b.limits.Bytes), 0
 	}
 	add := func(sign int) {
 		b.coming[tenant] += sign * mine
@@ -81,11 +81,11 @@ type turnedAway struct {
 }
 
 // check is nil where an upload may be accepted.
-func (b *brake) check(tenant string, own, all db.Backlog) *turnedAway {
+func (b *brake) check(tenant string, own, all dboutreach.Backlog) *turnedAway {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	low := func(high int) int { return high * b.limits.Low / 100 }
-	refuse := func(reason, says string, waiting db.Backlog, high int) *turnedAway {
+	refuse := func(reason, says string, waiting dboutreach.Backlog, high int) *turnedAway {
 		return &turnedAway{reason, says, min(waiting.Wait(low(high)), waitMost)}
 	}
 	switch {

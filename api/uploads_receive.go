@@ -25,6 +25,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mtlrent/conveyor/db"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/blob"
@@ -60,7 +61,7 @@ type createUploadInput struct {
 // uploadWish is what is to become of a file.
 type uploadWish struct {
 	dryRun, hold bool
-	known        db.Known
+	known        dboutreach.Known
 	lists        []uuid.UUID
 	tags         []string
 	options      contact.Options
@@ -79,7 +80,7 @@ func (w uploadWish) digest() ([]byte, error) {
 // Resolve reads the query, and keeps the request for its body.
 func (in *createUploadInput) Resolve(ctx huma.Context) (wrong []error) {
 	in.c = humagin.Unwrap(ctx)
-	in.wish = uploadWish{dryRun: in.DryRun, hold: in.Hold, known: db.Known(in.Known)}
+	in.wish = uploadWish{dryRun: in.DryRun, hold: in.Hold, known: dboutreach.Known(in.Known)}
 	set := func(name, value string) {
 		if err := in.wish.set(name, value); err != nil {
 			wrong = append(wrong, &huma.ErrorDetail{Message: err.Error(), Location: "query." + name})
@@ -105,8 +106,8 @@ func (w *uploadWish) set(name, value string) (err error) {
 	case "hold":
 		w.hold, err = strconv.ParseBool(value)
 	case "known":
-		w.known = db.Known(value)
-		return db.CheckKnown(w.known)
+		w.known = dboutreach.Known(value)
+		return dboutreach.CheckKnown(w.known)
 	case "list":
 		var id uuid.UUID
 		if id, err = uuid.Parse(value); err == nil && !slices.Contains(w.lists, id) {
@@ -199,7 +200,7 @@ func (h Uploads) create(ctx context.Context, tenant string, in *createUploadInpu
 	return h.accepted(ctx, u), nil
 }
 
-func (h Uploads) accepted(ctx context.Context, u db.Upload) *createUploadOutput {
+func (h Uploads) accepted(ctx context.Context, u dboutreach.Upload) *createUploadOutput {
 	return &createUploadOutput{"/uploads/" + u.ID.String(), h.launched(ctx, u)}
 }
 
@@ -207,7 +208,7 @@ func (h Uploads) accepted(ctx context.Context, u db.Upload) *createUploadOutput 
 // file is not read. Call leave when the file is received, or not.
 func (h Uploads) admitted(
 	ctx context.Context, tenant string, in *createUploadInput,
-) (u db.Upload, leave func(), err error) {
+) (u dboutreach.Upload, leave func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	t, err := h.door.Tenants.Get(ctx, tenant)
@@ -224,7 +225,7 @@ func (h Uploads) admitted(
 		if class, _ := fault.Of(err); err == nil || class != fault.Gone {
 			return u, func() {}, err
 		}
-		u = db.Upload{ID: id}
+		u = dboutreach.Upload{ID: id}
 	} else if u.ID, err = uuid.NewV7(); err != nil {
 		return u, nil, err
 	}
@@ -253,7 +254,7 @@ func (h Uploads) tooLarge() error {
 }
 
 // receive stores the file and then its row. Whatever fails, no file without a row stays, unless the process dies.
-func (h Uploads) receive(ctx context.Context, in *createUploadInput, u db.Upload) (db.Upload, error) {
+func (h Uploads) receive(ctx context.Context, in *createUploadInput, u dboutreach.Upload) (dboutreach.Upload, error) {
 	var file blob.UploadFile
 	stored := false
 	err := h.form(in, func(part *multipart.Part, content io.Reader) (err error) {
@@ -282,7 +283,7 @@ func (h Uploads) receive(ctx context.Context, in *createUploadInput, u db.Upload
 	u.Blob, u.Bytes, u.SHA256 = file.Key, file.Bytes, file.SHA256
 	u.Known, u.DryRun, u.Lists, u.Tags = w.known, w.dryRun, w.lists, w.tags
 	if w.hold {
-		u.State = db.UploadHeld
+		u.State = dboutreach.UploadHeld
 	}
 	if u.Options, err = json.Marshal(w.options); err != nil {
 		return u, fmt.Errorf("write options: %w", err)
@@ -300,7 +301,7 @@ func (h Uploads) receive(ctx context.Context, in *createUploadInput, u db.Upload
 }
 
 // unsure is called when it is not known whether a row was stored: the file stays while there may be one.
-func (h Uploads) unsure(ctx context.Context, u db.Upload, err error, discard *bool) error {
+func (h Uploads) unsure(ctx context.Context, u dboutreach.Upload, err error, discard *bool) error {
 	if class, _ := fault.Of(err); class == fault.Transient {
 		looking, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 		defer cancel()
@@ -321,7 +322,7 @@ func (h Uploads) discard(ctx context.Context, key string) {
 }
 
 // again answers a request whose key has made an upload. The file is read to compare it, and not stored.
-func (h Uploads) again(ctx context.Context, in *createUploadInput, u db.Upload) (*createUploadOutput, error) {
+func (h Uploads) again(ctx context.Context, in *createUploadInput, u dboutreach.Upload) (*createUploadOutput, error) {
 	sum := sha256.New()
 	err := h.form(in, func(_ *multipart.Part, content io.Reader) error {
 		_, err := io.Copy(sum, content)
@@ -341,7 +342,7 @@ func (h Uploads) again(ctx context.Context, in *createUploadInput, u db.Upload) 
 }
 
 // repeats refuses, as fault.Conflict, a request whose key has made an upload of another file or with other parameters.
-func repeats(made db.Upload, sha256, asked []byte) error {
+func repeats(made dboutreach.Upload, sha256, asked []byte) error {
 	other := "of another file"
 	switch {
 	case !bytes.Equal(made.SHA256, sha256):

@@ -10,7 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
-	"github.com/mtlrent/conveyor/db"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/contact"
 )
@@ -123,7 +123,7 @@ func (h Uploads) reasons(ctx context.Context, tenant string, in *uploadInput) (*
 	if err != nil {
 		return nil, err
 	}
-	return &reasonsOutput{UploadReasons{each(rows, func(r db.RefusedReason) UploadReason {
+	return &reasonsOutput{UploadReasons{each(rows, func(r dboutreach.RefusedReason) UploadReason {
 		return UploadReason{r.Field, r.Code, r.N}
 	})}}, nil
 }

@@ -25,6 +25,7 @@ import (
 
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/db"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/internal/blob"
 	"github.com/mtlrent/conveyor/internal/servicetest"
@@ -296,9 +297,9 @@ func TestUploadBackpressure(t *testing.T) {
 		p.Registerer = registry
 	})
 	tenant(t, d.pool, "rival")
-	store := db.NewUploads(d.pool)
-	waiting := func(tenant string, chunks int) db.Upload {
-		u, err := store.Create(t.Context(), db.Upload{
+	store := dboutreach.NewUploads(d.pool)
+	waiting := func(tenant string, chunks int) dboutreach.Upload {
+		u, err := store.Create(t.Context(), dboutreach.Upload{
 			ID: uuid.New(), Tenant: tenant, FileName: "a", Blob: "uploads/x", SHA256: []byte{1}, CreatedBy: "test", CreatedAt: now,
 		})
 		require.NoError(t, err)
@@ -310,7 +311,7 @@ func TestUploadBackpressure(t *testing.T) {
 		require.NoError(t, store.AddChunks(t.Context(), tenant, u.ID, all, now))
 		return u
 	}
-	end := func(u db.Upload) {
+	end := func(u dboutreach.Upload) {
 		_, err := store.Cancel(t.Context(), u.Tenant, u.ID, "test", now)
 		require.NoError(t, err)
 	}
@@ -332,7 +333,7 @@ func TestUploadBackpressure(t *testing.T) {
 		t.Helper()
 		status, r := try(tenant)
 		require.Equal(t, http.StatusAccepted, status, r.Body)
-		end(db.Upload{Tenant: tenant, ID: read[api.Upload](t, r, 202).ID})
+		end(dboutreach.Upload{Tenant: tenant, ID: read[api.Upload](t, r, 202).ID})
 	}
 	refuses := func(tenant, says string) {
 		t.Helper()
@@ -361,7 +362,7 @@ func TestUploadBackpressure(t *testing.T) {
 	accepts("rival")
 
 	// A file that nothing has looked at is a backlog, too.
-	old, err := store.Create(t.Context(), db.Upload{
+	old, err := store.Create(t.Context(), dboutreach.Upload{
 		ID: uuid.New(), Tenant: "acme", FileName: "a", Blob: "uploads/x", SHA256: []byte{1}, CreatedBy: "test",
 		CreatedAt: now.Add(-31 * time.Minute), Bytes: 1,
 	})
@@ -680,7 +681,7 @@ func TestUploadEvents(t *testing.T) {
 	}
 }
 
-func persist(ctx context.Context, s *db.Uploads, id uuid.UUID, rows []contact.Row) error {
+func persist(ctx context.Context, s *dboutreach.Uploads, id uuid.UUID, rows []contact.Row) error {
 	return s.Persist(ctx, "acme", id, []contact.ParsedChunk{{N: 0, Rows: rows}}, now)
 }
 

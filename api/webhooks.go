@@ -14,14 +14,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	"golang.org/x/time/rate"
 
-	"github.com/mtlrent/conveyor/db"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/internal/whatsapp"
 )
 
 // Webhooks serves /webhooks/whatsapp, which Meta calls. Its requests have no credentials but a signature over the raw
 // body, so these are gin routes; huma knows them for the gate and the document.
 type Webhooks struct {
-	Store        *db.Webhooks
+	Store        *dboutreach.Webhooks
 	AppSecrets   []string // of the Meta app, which sign; none = every event is refused
 	VerifyTokens []string // by which Meta verifies the address; none = it is not verified
 

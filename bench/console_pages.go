@@ -9,7 +9,7 @@ import (
 
 	"github.com/playwright-community/playwright-go"
 
-	"github.com/mtlrent/conveyor/db"
+	dbcrawl "github.com/mtlrent/conveyor/db/crawl"
 	"github.com/mtlrent/conveyor/domain/crawl"
 	"github.com/mtlrent/conveyor/domain/web"
 )
@@ -133,7 +133,7 @@ func (w *watched) run(ctx context.Context, n int) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	run, err := db.NewCrawls(w.db).Create(ctx, db.NewRun{
+	run, err := dbcrawl.NewCrawls(w.db).Create(ctx, dbcrawl.NewRun{
 		SeedURL: root.URL, Root: root, AllowedHosts: []string{root.Host}, Settings: crawl.Defaults, By: "bench",
 	}, time.Now().Add(24*time.Hour)) // until then no worker gives it a workflow
 	if err != nil {

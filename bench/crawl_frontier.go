@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/mtlrent/conveyor/db"
+	dbcrawl "github.com/mtlrent/conveyor/db/crawl"
 	"github.com/mtlrent/conveyor/domain/crawl"
 	"github.com/mtlrent/conveyor/domain/web"
 )
@@ -66,7 +66,7 @@ func (h *system) frontier(ctx context.Context, of shape, report *Report) error {
 		return err
 	}
 	defer pool.Close()
-	crawls := db.NewCrawls(pool)
+	crawls := dbcrawl.NewCrawls(pool)
 	root, err := web.Canonical("https://host-0000.example/")
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func (h *system) frontier(ctx context.Context, of shape, report *Report) error {
 	settings := crawl.Defaults
 	settings.MaxPages = 5_000_000
 	// Workers start runs that have no workflow a while after their creation. This one is not for them.
-	run, err := crawls.Create(ctx, db.NewRun{
+	run, err := crawls.Create(ctx, dbcrawl.NewRun{
 		SeedURL: root.URL, Root: root, AllowedHosts: []string{root.Host}, Settings: settings, By: "bench",
 	}, time.Now().Add(24*time.Hour))
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mtlrent/conveyor/db"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/internal/blob"
 	"github.com/mtlrent/conveyor/internal/launch"
@@ -83,12 +84,12 @@ func (i importing) run(ctx context.Context) error {
 const rowByRowMost = 200_000
 
 // upload stores the file.
-func (i importing) upload(ctx context.Context, files *blob.Store, tenant string) (u db.Upload, err error) {
+func (i importing) upload(ctx context.Context, files *blob.Store, tenant string) (u dboutreach.Upload, err error) {
 	f, err := files.PutUpload(ctx, peopleCSV(i.rows))
 	if err != nil {
 		return u, err
 	}
-	return db.NewUploads(i.db).Create(ctx, db.Upload{
+	return dboutreach.NewUploads(i.db).Create(ctx, dboutreach.Upload{
 		ID: uuid.New(), Tenant: tenant, FileName: "people.csv", Blob: f.Key, Bytes: f.Bytes, SHA256: f.SHA256,
 		CreatedBy: "bench", CreatedAt: time.Now(),
 	})
@@ -96,7 +97,7 @@ func (i importing) upload(ctx context.Context, files *blob.Store, tenant string)
 
 // file imports the file once.
 func (i importing) file(ctx context.Context, files *blob.Store, tenant, how string) error {
-	store, start := db.NewUploads(i.db), launch.Launch{Temporal: i.temporal}
+	store, start := dboutreach.NewUploads(i.db), launch.Launch{Temporal: i.temporal}
 	u, err := i.upload(ctx, files, tenant)
 	if err != nil {
 		return err
@@ -117,7 +118,7 @@ func (i importing) file(ctx context.Context, files *blob.Store, tenant, how stri
 		}
 		peak = max(peak, ours())
 	}
-	if u.State != db.UploadDone || u.Valid != int64(i.rows) {
+	if u.State != dboutreach.UploadDone || u.Valid != int64(i.rows) {
 		return fmt.Errorf("it is %s: %s, %d of %d rows are valid", u.State, u.Error, u.Valid, i.rows)
 	}
 	r := Imported{How: how, Seconds: time.Since(began).Seconds(), IdleMiB: idle, PeakMiB: peak}

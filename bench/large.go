@@ -16,7 +16,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/mtlrent/conveyor/db"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
@@ -107,7 +107,7 @@ func (h *system) homes(ctx context.Context, report *Report) error {
 	if err != nil {
 		return err
 	}
-	store := db.NewListings(h.db)
+	store := dblistings.NewListings(h.db)
 	var took []time.Duration
 	var compared int
 	for _, l := range listings {

@@ -18,6 +18,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mtlrent/conveyor/db"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/internal/blob"
 	"github.com/mtlrent/conveyor/internal/launch"
@@ -169,11 +170,11 @@ func (p *posting) tenant(ctx context.Context, id string, tier campaign.Tier, mes
 	if err != nil {
 		return sender, err
 	}
-	key, token, err := p.box.Seal(db.SenderPurpose(sender), []byte("token"))
+	key, token, err := p.box.Seal(dboutreach.SenderPurpose(sender), []byte("token"))
 	if err != nil {
 		return sender, err
 	}
-	if err := db.NewSenders(p.db).Add(ctx, db.Sender{
+	if err := dboutreach.NewSenders(p.db).Add(ctx, dboutreach.Sender{
 		ID: sender, Tenant: id, Name: "main", PhoneNumberID: number(id), BusinessAccountID: "1", PerSecond: 1000,
 		CreatedAt: now,
 	}, db.Sealed{Key: key, Box: token}, "bench"); err != nil {
@@ -305,7 +306,7 @@ func (p *posting) flooded(ctx context.Context, tenants int, during time.Duration
 	if err := p.wait(ctx); err != nil {
 		return err
 	}
-	var file db.Upload
+	var file dboutreach.Upload
 	if flood {
 		d.How, d.Waiting = "beside one with 100,000 messages, at 50 a second, and a file of a million contacts", 100_000
 		if _, err := p.tenant(ctx, "flood", campaign.Enterprise, d.Waiting, time.Now()); err != nil {
@@ -369,7 +370,7 @@ func (p *posting) flooded(ctx context.Context, tenants int, during time.Duration
 	}
 	d.Millis = percentiles(took)
 	if flood {
-		u, err := db.NewUploads(p.db).Cancel(ctx, "flood", file.ID, "bench", time.Now())
+		u, err := dboutreach.NewUploads(p.db).Cancel(ctx, "flood", file.ID, "bench", time.Now())
 		if err != nil {
 			return err
 		}

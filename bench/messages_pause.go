@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/mtlrent/conveyor/db"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/campaign"
 )
 
@@ -47,7 +47,7 @@ func (p *posting) pauses(ctx context.Context, rate int) error {
 	if err != nil {
 		return err
 	}
-	store, out := db.NewCampaigns(p.db, nil), Paused{PerSecond: rate}
+	store, out := dboutreach.NewCampaigns(p.db, nil), Paused{PerSecond: rate}
 	for n := range pauseTries {
 		if n > 0 {
 			if _, err := p.act(ctx, tenant, id, "resume"); err != nil {
@@ -101,8 +101,8 @@ func (p *posting) campaign(ctx context.Context, tenant string, sender uuid.UUID,
 		return id, err
 	}
 	id = uuid.New()
-	store, now := db.NewCampaigns(p.db, nil), time.Now()
-	if _, err := store.Create(ctx, tenant, id, db.Plan{
+	store, now := dboutreach.NewCampaigns(p.db, nil), time.Now()
+	if _, err := store.Create(ctx, tenant, id, dboutreach.Plan{
 		Name: "bench", Sender: sender, Audience: campaign.Audience{All: true},
 		Template: campaign.Body{Type: campaign.TypeText, Text: &campaign.Text{Body: "Bonjour"}},
 	}, "bench", now); err != nil {

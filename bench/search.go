@@ -17,7 +17,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/mtlrent/conveyor/db"
+	dbsearch "github.com/mtlrent/conveyor/db/search"
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/search"
@@ -59,8 +59,8 @@ type searching struct {
 	*system
 	maker  *pageMaker
 	n      int // pages
-	pages  *db.Pages
-	index  *db.SearchIndex
+	pages  *dbsearch.Pages
+	index  *dbsearch.SearchIndex
 	report *Report
 	next   int // number of the next page that no scenario had
 }
@@ -68,7 +68,8 @@ type searching struct {
 // searches are the scenarios of the search, in this order: all of them need the pages of the first.
 func (h *system) searches(ctx context.Context, n int, report *Report) []scenario {
 	s := &searching{
-		system: h, maker: newPageMaker(), n: n, pages: db.NewPages(h.db), index: db.NewSearchIndex(h.db), report: report,
+		system: h, maker: newPageMaker(), n: n, report: report,
+		pages: dbsearch.NewPages(h.db), index: dbsearch.NewSearchIndex(h.db),
 		next: n,
 	}
 	run := func(f func(context.Context) error) func() error { return func() error { return f(ctx) } }

@@ -16,6 +16,7 @@ import (
 	"github.com/mtlrent/conveyor/bridge/bridgetest"
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/listing"
 )
@@ -59,7 +60,7 @@ func BenchmarkEventDelay(b *testing.B) {
 			o := options(broker.URL)
 			require.NoError(b, bridge.Establish(b.Context(), o))
 			run(b, o, pool, time.Now)
-			s := db.NewListings(pool)
+			s := dblistings.NewListings(pool)
 			n := 0
 			for b.Loop() {
 				for range min(events, int(20*rate)) {
@@ -83,7 +84,7 @@ func BenchmarkEventDelay(b *testing.B) {
 }
 
 // handOver writes the n-th message for the queue listings.ready.
-func handOver(t testing.TB, s *db.Listings, n int) {
+func handOver(t testing.TB, s *dblistings.Listings, n int) {
 	t.Helper()
 
 	require.NoError(t, s.HandOver(t.Context(), listing.Handover{

@@ -24,6 +24,8 @@ import (
 	"github.com/mtlrent/conveyor/bridge/bridgetest"
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
+	dbdrafts "github.com/mtlrent/conveyor/db/drafts"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
@@ -175,7 +177,7 @@ func (l *logs) String() string {
 // A rig is a bridge between a broker and a database of its own.
 type rig struct {
 	*bridge.Bridge
-	Listings *db.Listings
+	Listings *dblistings.Listings
 	listings *bridge.Listings
 	drafts   *bridge.Drafts // nil leaves its queue to others
 	more     []bridge.Queue // those of other systems
@@ -206,14 +208,14 @@ func (r *rig) arrange() {
 	r.listings.Store, r.listings.Launch = r.Listings, r.temp
 	r.Queues = append(r.listings.Queues(), r.more...)
 	if r.drafts != nil {
-		r.drafts.Launch, r.drafts.Store, r.drafts.Now = r.temp, db.NewDrafts(r.pool), time.Now
+		r.drafts.Launch, r.drafts.Store, r.drafts.Now = r.temp, dbdrafts.NewDrafts(r.pool), time.Now
 		r.Queues = append(r.Queues, r.drafts.Queues()...)
 	}
 }
 
 // use puts the bridge on another pool of the same database.
 func (r *rig) use(pool *pgxpool.Pool) {
-	r.Listings, r.DeadLetters, r.Outbox = db.NewListings(pool), db.NewDeadLetters(pool, nil), db.NewOutbox(pool)
+	r.Listings, r.DeadLetters, r.Outbox = dblistings.NewListings(pool), db.NewDeadLetters(pool, nil), db.NewOutbox(pool)
 }
 
 // start runs the bridge and waits until its consumers are there. stop ends it and waits; the test's end does, too.
@@ -949,7 +951,7 @@ func TestPendingImages(t *testing.T) {
 
 	r := newRig(t)
 	ref := listing.Ref{Platform: "kijiji", PlatformID: "1"}
-	_, err := r.Listings.Receive(t.Context(), []db.Arrival{{
+	_, err := r.Listings.Receive(t.Context(), []dblistings.Arrival{{
 		Ref: ref, URL: "https://k.example/1", Payload: []byte(`{}`), ContentHash: []byte{1}, ScrapedAt: time.Now(),
 	}}, time.Now())
 	require.NoError(t, err)

@@ -11,6 +11,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/mtlrent/conveyor/db"
+	dbdrafts "github.com/mtlrent/conveyor/db/drafts"
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/fault"
@@ -21,7 +22,7 @@ import (
 // Drafts are the queues of the drafts system.
 type Drafts struct {
 	Launch  DraftStarter
-	Store   *db.Drafts
+	Store   *dbdrafts.Drafts
 	Secrets *secret.Box // seals headers and cookies; without a key, requests that have some die
 	Now     func() time.Time
 	// Where requests arrive: the topic exchange that they are published to, their routing key and their queue.

@@ -13,7 +13,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 	"github.com/stretchr/testify/require"
 
-	"github.com/mtlrent/conveyor/db"
+	dbdrafts "github.com/mtlrent/conveyor/db/drafts"
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/launch"
@@ -112,7 +112,7 @@ func TestCrawlRequestedDies(t *testing.T) {
 func TestCrawlRequestedCanceled(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	s := db.NewDrafts(r.pool)
+	s := dbdrafts.NewDrafts(r.pool)
 	before, meanwhile := uuid.New(), uuid.New()
 	require.NoError(t, s.CancelDraft(t.Context(), before, true, "me", time.Unix(0, 0)))
 	r.temp.set(func(string) error {
@@ -251,7 +251,7 @@ func TestCrawlRequestedWithSecrets(t *testing.T) {
 	require.Zero(t, r.rows(t, "draft_secrets WHERE box LIKE '%s3cret%'"))
 	require.NotContains(t, r.logs.String(), "s3cret")
 	for _, id := range []uuid.UUID{good, down} {
-		sealed, err := db.NewDrafts(r.pool).SealedDraft(t.Context(), id)
+		sealed, err := dbdrafts.NewDrafts(r.pool).SealedDraft(t.Context(), id)
 		require.NoError(t, err)
 		plain, err := r.drafts.Secrets.Open(draft.SecretsPurpose(id), sealed.Key, sealed.Box)
 		require.NoError(t, err)

@@ -13,7 +13,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/mtlrent/conveyor/db"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
@@ -22,7 +22,7 @@ import (
 
 // Listings are the queues of the listings system.
 type Listings struct {
-	Store     *db.Listings
+	Store     *dblistings.Listings
 	Launch    ListingStarter
 	Stages    []string // the stages that are ours, of listing.Stages: only their queues are consumed here
 	Enrich    string   // elsewhere: another team consumes listings.normalized, and dedupe is next to listings.enriched
@@ -82,7 +82,7 @@ func (s *Listings) Queues() []Queue {
 func (s *Listings) scraped(ctx context.Context, from source, batch []amqp.Delivery) []error {
 	errs := make([]error, len(batch))
 	var (
-		arrivals []db.Arrival
+		arrivals []dblistings.Arrival
 		adverts  []contract.ScrapedListing
 		at       []int // where in batch
 	)
@@ -92,7 +92,7 @@ func (s *Listings) scraped(ctx context.Context, from source, batch []amqp.Delive
 			errs[i] = from.message(ctx, d, func(context.Context) error { return err })
 			continue
 		}
-		arrival, err := db.NewArrival(listing.RawOf(m), d.Body)
+		arrival, err := dblistings.NewArrival(listing.RawOf(m), d.Body)
 		if err != nil {
 			errs[i] = err
 			continue
@@ -196,7 +196,7 @@ func (s *Listings) staged(stage string) func(context.Context, source, amqp.Deliv
 		l.Ref, l.URL, l.ScrapedAt = ref, m.URL, m.ScrapedAt // the envelope is the authority
 		l.ImageURLs = distinct(l.ImageURLs, listing.MaxImages)
 		hash := sha256.Sum256(m.Listing)
-		receipt, err := s.Store.ReceiveStaged(ctx, db.Arrival{
+		receipt, err := s.Store.ReceiveStaged(ctx, dblistings.Arrival{
 			Ref: ref, URL: m.URL, Payload: d.Body, ContentHash: hash[:], ScrapedAt: m.ScrapedAt,
 		}, m.Revision, l, from.now())
 		if receipt.Overtaken {

@@ -24,6 +24,8 @@ import (
 	"github.com/mtlrent/conveyor/bridge/bridgetest"
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
+	dbdrafts "github.com/mtlrent/conveyor/db/drafts"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/listing"
@@ -111,8 +113,8 @@ func TestRelayPublishes(t *testing.T) {
 
 	broker, pool := outbox(t)
 	relay(t, broker.URL, pool, 2, time.Now)
-	s, ref := db.NewListings(pool), listing.Ref{Platform: "kijiji", PlatformID: "1"}
-	_, err := s.Receive(t.Context(), []db.Arrival{{
+	s, ref := dblistings.NewListings(pool), listing.Ref{Platform: "kijiji", PlatformID: "1"}
+	_, err := s.Receive(t.Context(), []dblistings.Arrival{{
 		Ref: ref, URL: "https://k.example/1", Payload: []byte(`{}`), ContentHash: []byte{1}, ScrapedAt: time.Now(),
 	}}, time.Now())
 	require.NoError(t, err)
@@ -367,8 +369,8 @@ func TestRelaySetsType(t *testing.T) {
 
 	broker, pool := outbox(t)
 	id := uuid.New()
-	require.NoError(t, db.NewDrafts(pool).RequestDraft(t.Context(), draft.Request{EventID: id, URL: "https://shop.example/"},
-		db.Sealed{}, "Ginette", db.Target{Exchange: "events", RoutingKey: requests}, time.Now()))
+	require.NoError(t, dbdrafts.NewDrafts(pool).RequestDraft(t.Context(), draft.Request{EventID: id, URL: "https://shop.example/"},
+		db.Sealed{}, "Ginette", dbdrafts.Target{Exchange: "events", RoutingKey: requests}, time.Now()))
 	fill(t, pool, 1, 1)
 	relay(t, broker.URL, pool, 1, time.Now)
 	d := broker.Get(requests, 1)[0]
@@ -436,7 +438,7 @@ func TestRelayIsWoken(t *testing.T) {
 		return n
 	}
 	require.Eventually(t, func() bool { return listening() == 1 }, patience, tick)
-	s := db.NewListings(pool)
+	s := dblistings.NewListings(pool)
 	written := 0
 	for range 12 { // each in less than the hour to the next poll
 		<-time.After(3 * db.WakeEvery) // or the relay still looks because of the message before

@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"github.com/mtlrent/conveyor/db"
+	dbsearch "github.com/mtlrent/conveyor/db/search"
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/web"
@@ -19,7 +19,7 @@ import (
 type Search struct {
 	Ours      bool // consume it; false leaves it to another indexer
 	Most      int  // most messages that it keeps while it is not ours; 0 keeps all
-	Store     *db.Pages
+	Store     *dbsearch.Pages
 	Launch    PageStarter
 	Prefetch  int // most messages of a batch, 1 or more
 	Consumers int // batches at once in a bridge, 1 or more

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/bridge"
-	"github.com/mtlrent/conveyor/db"
+	dbsearch "github.com/mtlrent/conveyor/db/search"
 )
 
 // TestCrawlerQueueOfOthers: where another indexer consumes crawler_queue, it is declared with its dead-letter queue, and
@@ -54,7 +54,7 @@ func searching(t *testing.T) *rig {
 	t.Helper()
 
 	r := newRig(t)
-	s := bridge.Search{Ours: true, Store: db.NewPages(r.pool), Launch: r.temp, Prefetch: 300, Consumers: 2}
+	s := bridge.Search{Ours: true, Store: dbsearch.NewPages(r.pool), Launch: r.temp, Prefetch: 300, Consumers: 2}
 	r.more = s.Queues()
 	r.arrange()
 	return r
@@ -115,7 +115,7 @@ func TestCrawledPagesThatDie(t *testing.T) {
 	t.Parallel()
 	r := searching(t)
 	refused := crawledPage("https://example.org/refused", "x")
-	r.temp.refuse = map[uuid.UUID]string{db.InboxKey(refused): "no engine takes it"}
+	r.temp.refuse = map[uuid.UUID]string{dbsearch.InboxKey(refused): "no engine takes it"}
 	require.NoError(t, bridge.Establish(t.Context(), r.Options))
 	invalid := map[string]string{
 		"{": "body is not JSON",

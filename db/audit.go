@@ -42,23 +42,23 @@ func WithOrigin(ctx context.Context, o Origin) context.Context {
 	return context.WithValue(ctx, originKey{}, o)
 }
 
-// originOf is the origin of ctx; zero outside of a request.
-func originOf(ctx context.Context) Origin {
+// OriginOf is the origin of ctx; zero outside of a request.
+func OriginOf(ctx context.Context) Origin {
 	o, _ := ctx.Value(originKey{}).(Origin)
 	return o
 }
 
-// args are the columns remote, request_id and key_id.
-func (o Origin) args() []any {
-	return []any{storable(o.Remote), storable(o.RequestID), storable(o.KeyID)}
+// Args are the columns remote, request_id and key_id.
+func (o Origin) Args() []any {
+	return []any{Storable(o.Remote), Storable(o.RequestID), Storable(o.KeyID)}
 }
 
 const sqlAuditAdd = `
 INSERT INTO audit (at, actor, action, subject, detail, remote, request_id, key_id)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
 
-// auditAdd queues an entry into the transaction of the action that it records, with the origin of ctx.
-func auditAdd(ctx context.Context, b *pgx.Batch, d AuditEntry) error {
+// AuditAdd queues an entry into the transaction of the action that it records, with the origin of ctx.
+func AuditAdd(ctx context.Context, b *pgx.Batch, d AuditEntry) error {
 	detail := []byte("{}")
 	if d.Detail != nil {
 		var err error
@@ -66,9 +66,9 @@ func auditAdd(ctx context.Context, b *pgx.Batch, d AuditEntry) error {
 			return fmt.Errorf("write audit of %s: %w", d.Subject, err)
 		}
 	}
-	origin := cmp.Or(d.Origin, originOf(ctx))
-	args := []any{d.At, storable(d.Actor), d.Action, storable(d.Subject), detail}
-	b.Queue(sqlAuditAdd, append(args, origin.args()...)...)
+	origin := cmp.Or(d.Origin, OriginOf(ctx))
+	args := []any{d.At, Storable(d.Actor), d.Action, Storable(d.Subject), detail}
+	b.Queue(sqlAuditAdd, append(args, origin.Args()...)...)
 	return nil
 }
 
@@ -77,11 +77,11 @@ func auditAdd(ctx context.Context, b *pgx.Batch, d AuditEntry) error {
 func (s *AuditLog) Record(ctx context.Context, entries ...AuditEntry) error {
 	b := new(pgx.Batch)
 	for _, d := range entries {
-		if err := auditAdd(ctx, b, d); err != nil {
+		if err := AuditAdd(ctx, b, d); err != nil {
 			return err
 		}
 	}
-	if err := write(ctx, s.pool, b); err != nil {
+	if err := Write(ctx, s.pool, b); err != nil {
 		return fmt.Errorf("record %d actions: %w", len(entries), err)
 	}
 	return nil
@@ -136,20 +136,20 @@ func (s *AuditLog) List(ctx context.Context, f AuditFilter, after *AuditPosition
 	if after != nil {
 		id, at = &after.ID, &after.At
 	}
-	rows, _ := s.pool.Query(ctx, sqlAuditList, stated(f.Subject), among(f.Actor), among(f.Action), stated(f.Since),
-		stated(f.Until), id, at, limit+1)
+	rows, _ := s.pool.Query(ctx, sqlAuditList, Stated(f.Subject), Among(f.Actor), Among(f.Action), Stated(f.Since),
+		Stated(f.Until), id, at, limit+1)
 	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[AuditRow])
 	if err != nil {
-		return nil, nil, refused(fmt.Errorf("list audit: %w", err))
+		return nil, nil, Refused(fmt.Errorf("list audit: %w", err))
 	}
-	found, next := page(found, limit, func(r AuditRow) AuditPosition { return AuditPosition{r.At, r.ID} })
+	found, next := CutPage(found, limit, func(r AuditRow) AuditPosition { return AuditPosition{r.At, r.ID} })
 	return found, next, nil
 }
 
-// auditTx records an action in a transaction that is open.
-func auditTx(ctx context.Context, tx pgx.Tx, e AuditEntry) error {
+// AuditTx records an action in a transaction that is open.
+func AuditTx(ctx context.Context, tx pgx.Tx, e AuditEntry) error {
 	b := new(pgx.Batch)
-	if err := auditAdd(ctx, b, e); err != nil {
+	if err := AuditAdd(ctx, b, e); err != nil {
 		return err
 	}
 	return tx.SendBatch(ctx, b).Close()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
+	dbdrafts "github.com/mtlrent/conveyor/db/drafts"
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/listing"
 )
@@ -94,8 +95,8 @@ func TestAuditOrigin(t *testing.T) {
 	require.NoError(t, db.NewKeys(pool).Create(ctx, k, sum))
 	r := draft.Request{EventID: uuid.New(), URL: "https://shop.example/p/1?token=x", OutDir: "out"}
 	for range 2 { // a repeated request changes nothing
-		require.NoError(t, db.NewDrafts(pool).RequestDraft(ctx, r, db.Sealed{}, "jo",
-			db.Target{Exchange: "x", RoutingKey: "y"}, at))
+		require.NoError(t, dbdrafts.NewDrafts(pool).RequestDraft(ctx, r, db.Sealed{}, "jo",
+			dbdrafts.Target{Exchange: "x", RoutingKey: "y"}, at))
 	}
 	letters := db.NewDeadLetters(pool, nil)
 	require.NoError(t, letters.Archive(ctx, db.DeadLetter{

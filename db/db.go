@@ -106,11 +106,11 @@ func Open(ctx context.Context, url string, maxConns int32, options ...Option) (*
 	return pgxpool.NewWithConfig(ctx, conf)
 }
 
-// write sends b as one transaction: all of it is stored or nothing. Data that no column takes is fault.Invalid. Its
+// Write sends b as one transaction: all of it is stored or nothing. Data that no column takes is fault.Invalid. Its
 // outbox messages carry the trace of ctx.
-func write(ctx context.Context, pool *pgxpool.Pool, b *pgx.Batch) error {
-	rememberTrace(ctx, b)
-	return refused(pool.SendBatch(ctx, b).Close()) // a batch without BEGIN is one implicit transaction
+func Write(ctx context.Context, pool *pgxpool.Pool, b *pgx.Batch) error {
+	RememberTrace(ctx, b)
+	return Refused(pool.SendBatch(ctx, b).Close()) // a batch without BEGIN is one implicit transaction
 }
 
 const (
@@ -118,9 +118,9 @@ const (
 	sequenceExhausted = "2200H" // not the fault of the data
 )
 
-// refused gives err the class Invalid when Postgres rejected the data itself: a JSON escape that is no character, a
+// Refused gives err the class Invalid when Postgres rejected the data itself: a JSON escape that is no character, a
 // number out of range, a nesting too deep, a value that a check forbids.
-func refused(err error) error {
+func Refused(err error) error {
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) {
 		return err
@@ -132,8 +132,8 @@ func refused(err error) error {
 	return err
 }
 
-// stated turns a zero value into NULL.
-func stated[T comparable](v T) *T {
+// Stated turns a zero value into NULL.
+func Stated[T comparable](v T) *T {
 	var zero T
 	if v == zero {
 		return nil
@@ -141,14 +141,14 @@ func stated[T comparable](v T) *T {
 	return &v
 }
 
-// among are the values that a filter takes any of: nil, which is NULL, where it does not filter.
+// Among are the values that a filter takes any of: nil, which is NULL, where it does not filter.
 //
 // A statement takes them as text[]. Where an index may begin with the column, one value is an =, for only that leaves
 // the rest of the index in its order: any array, of one value, too, is sorted. The planner knows the values, and leaves
 // of such a CASE what holds:
 //
 //	CASE WHEN $1::text[] IS NULL THEN true WHEN cardinality($1) = 1 THEN state = $1[1] ELSE state = ANY ($1) END
-func among[T ~string](values []T) []string {
+func Among[T ~string](values []T) []string {
 	var texts []string
 	for _, v := range values {
 		texts = append(texts, string(v))

@@ -17,14 +17,14 @@ import (
 // DeadLetters are the messages, adverts and images that could not be processed and wait for an operator.
 type DeadLetters struct {
 	pool      *pgxpool.Pool
-	added     waker // to the outbox
+	added     Waker // to the outbox
 	reopeners Reopeners
 }
 
 // NewDeadLetters returns the dead letters kept in pool. Without the reopeners of all systems they are to be added and
 // read, not to be replayed.
 func NewDeadLetters(pool *pgxpool.Pool, by Reopeners) *DeadLetters {
-	return &DeadLetters{pool, newWaker(pool), by}
+	return &DeadLetters{pool, NewWaker(pool), by}
 }
 
 // A DeadLetter is one message, advert or image that failed for good.
@@ -58,10 +58,11 @@ ON CONFLICT (fingerprint) DO UPDATE SET
     run_id = coalesce(nullif(excluded.run_id, ''), d.run_id)
 WHERE excluded.headers->>$14 IS NULL OR excluded.headers->>$14 IS DISTINCT FROM d.headers->>$14`
 
-func deadLetterAdd(b *pgx.Batch, d DeadLetter) error {
+// DeadLetterAdd queues a dead letter into the transaction that gives up what it is of.
+func DeadLetterAdd(b *pgx.Batch, d DeadLetter) error {
 	clean := make(map[string]string, len(d.Headers))
 	for k, v := range d.Headers {
-		clean[storable(k)] = storable(v)
+		clean[Storable(k)] = Storable(v)
 	}
 	headers, err := json.Marshal(clean)
 	if err != nil {
@@ -71,14 +72,14 @@ func deadLetterAdd(b *pgx.Batch, d DeadLetter) error {
 	if body == nil {
 		body = []byte{} // NULL would be refused
 	}
-	b.Queue(sqlDeadLetterAdd, letterFingerprint(d.Key), amqpName(d.Queue), amqpName(d.Exchange), amqpName(d.RoutingKey),
-		amqpName(d.MessageID), headers, body, storable(d.Reason), amqpName(d.Class), amqpName(d.WorkflowID),
+	b.Queue(sqlDeadLetterAdd, LetterFingerprint(d.Key), amqpName(d.Queue), amqpName(d.Exchange), amqpName(d.RoutingKey),
+		amqpName(d.MessageID), headers, body, Storable(d.Reason), amqpName(d.Class), amqpName(d.WorkflowID),
 		amqpName(d.RunID), d.At, d.Letter, contract.DeathHeader, d.Tenant)
 	return nil
 }
 
-// storable makes untrusted text fit for a text column, which takes neither NUL nor broken UTF-8.
-func storable(s string) string {
+// Storable makes untrusted text fit for a text column, which takes neither NUL nor broken UTF-8.
+func Storable(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
 }
 
@@ -86,7 +87,7 @@ func storable(s string) string {
 // bytes.
 func amqpName(s string) string {
 	const most = 255
-	if s = storable(s); len(s) > most {
+	if s = Storable(s); len(s) > most {
 		s = strings.ToValidUTF8(s[:most], "")
 	}
 	return s
@@ -97,30 +98,32 @@ func amqpName(s string) string {
 func (s *DeadLetters) Archive(ctx context.Context, letters ...DeadLetter) error {
 	b := new(pgx.Batch)
 	for _, d := range letters {
-		if err := deadLetterAdd(b, d); err != nil {
+		if err := DeadLetterAdd(b, d); err != nil {
 			return err
 		}
 	}
-	if err := write(ctx, s.pool, b); err != nil {
+	if err := Write(ctx, s.pool, b); err != nil {
 		return fmt.Errorf("archive %d dead letters: %w", len(letters), err)
 	}
 	return nil
 }
 
-func letterFingerprint(key string) []byte {
+// LetterFingerprint is what the letters of a key are found by.
+func LetterFingerprint(key string) []byte {
 	sum := sha256.Sum256([]byte(key))
 	return sum[:]
 }
 
-const sqlDeadLetterResolveKey = `
+// SQLDeadLetterResolveKey resolves the dead letter with LetterFingerprint $1.
+const SQLDeadLetterResolveKey = `
 UPDATE dead_letters SET state = 'resolved' WHERE fingerprint = $1 AND state IN ('open', 'replayed')`
 
-// sqlLettersOver are the dead letters that the good end of a workflow resolves; its ID comes behind. That the ID is not
+// SQLLettersOver are the dead letters that the good end of a workflow resolves; its ID comes behind. That the ID is not
 // empty makes the index on workflow_id fit for any, so also for a generic plan.
-const sqlLettersOver = `state IN ('open', 'replayed') AND workflow_id <> '' AND workflow_id = `
+const SQLLettersOver = `state IN ('open', 'replayed') AND workflow_id <> '' AND workflow_id = `
 
-// An advert's dead letters, those of the images' queue $4 aside, are resolved when its newest revision has been brought
-// to a good end.
-const sqlDeadLetterResolve = `
-UPDATE dead_letters SET state = 'resolved' WHERE ` + sqlLettersOver + `$1 AND queue <> $4
+// SQLDeadLetterResolve: an advert's dead letters, those of the images' queue $4 aside, are resolved when its newest
+// revision has been brought to a good end.
+const SQLDeadLetterResolve = `
+UPDATE dead_letters SET state = 'resolved' WHERE ` + SQLLettersOver + `$1 AND queue <> $4
     AND EXISTS (SELECT FROM raw_listings WHERE id = $2 AND revision = $3)`

@@ -38,8 +38,8 @@ func (f LetterFilter) args() []any {
 		platforms = append(platforms, contract.QueueScraped(p), listing.Ref{Platform: p}.WorkflowID())
 	}
 	return []any{
-		among(f.State), among(f.Queue), among(f.Class), platforms, stated(f.Reason), stated(f.WorkflowID),
-		stated(f.Since), stated(f.Until), stated(f.Tenant),
+		Among(f.State), Among(f.Queue), Among(f.Class), platforms, Stated(f.Reason), Stated(f.WorkflowID),
+		Stated(f.Since), Stated(f.Until), Stated(f.Tenant),
 	}
 }
 
@@ -81,10 +81,11 @@ type LetterSummary struct {
 	Bytes      int        // of the body
 }
 
-const sqlLetterSummary = `id, state, queue, tenant, exchange, routing_key, message_id, class,
+// SQLLetterSummary are the columns of a list of letters, as LetterSummary has them.
+const SQLLetterSummary = `id, state, queue, tenant, exchange, routing_key, message_id, class,
     left(reason, 500), workflow_id, run_id, first_at, last_at, deaths, replays, replayed_at, octet_length(body)`
 
-const sqlLetterList = `SELECT ` + sqlLetterSummary + ` FROM dead_letters WHERE ` + sqlLetterFilter + `
+const sqlLetterList = `SELECT ` + SQLLetterSummary + ` FROM dead_letters WHERE ` + sqlLetterFilter + `
     AND ($10::bigint IS NULL OR (last_at, id) < ($11::timestamptz, $10::bigint))
 ORDER BY last_at DESC, id DESC LIMIT $12`
 
@@ -101,9 +102,9 @@ func (s *DeadLetters) List(ctx context.Context, f LetterFilter, after *LetterPos
 	rows, _ := s.pool.Query(ctx, sqlLetterList, append(f.args(), id, at, limit+1)...)
 	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[LetterSummary])
 	if err != nil {
-		return nil, nil, refused(fmt.Errorf("list dead letters: %w", err))
+		return nil, nil, Refused(fmt.Errorf("list dead letters: %w", err))
 	}
-	found, next := page(found, limit, func(l LetterSummary) LetterPosition { return LetterPosition{l.LastAt, l.ID} })
+	found, next := CutPage(found, limit, func(l LetterSummary) LetterPosition { return LetterPosition{l.LastAt, l.ID} })
 	return found, next, nil
 }
 
@@ -112,7 +113,7 @@ const sqlLetterCount = `SELECT count(*) FROM dead_letters WHERE ` + sqlLetterFil
 // Count returns how many dead letters f means.
 func (s *DeadLetters) Count(ctx context.Context, f LetterFilter) (n int, err error) {
 	if err := s.pool.QueryRow(ctx, sqlLetterCount, f.args()...).Scan(&n); err != nil {
-		return 0, refused(fmt.Errorf("count dead letters: %w", err))
+		return 0, Refused(fmt.Errorf("count dead letters: %w", err))
 	}
 	return n, nil
 }
@@ -140,7 +141,7 @@ type LetterDeed struct {
 	Detail json.RawMessage
 }
 
-const sqlLetterOne = `SELECT ` + sqlLetterSummary + `, reason, headers, body FROM dead_letters WHERE id = $1`
+const sqlLetterOne = `SELECT ` + SQLLetterSummary + `, reason, headers, body FROM dead_letters WHERE id = $1`
 
 const sqlLetterReplayState = `
 SELECT o.published_at, CASE WHEN o.published_at IS NULL THEN o.last_error ELSE '' END
@@ -215,7 +216,7 @@ func (s *DeadLetters) Groups(ctx context.Context, f LetterFilter) ([]LetterGroup
 	rows, _ := s.pool.Query(ctx, sqlLetterGroups, append(f.args(), MostGrouped)...) // CollectRows reports its error
 	groups, err := pgx.CollectRows(rows, pgx.RowToStructByPos[LetterGroup])
 	if err != nil {
-		return nil, refused(fmt.Errorf("group dead letters: %w", err))
+		return nil, Refused(fmt.Errorf("group dead letters: %w", err))
 	}
 	return groups, nil
 }

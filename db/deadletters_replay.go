@@ -89,12 +89,12 @@ type reopened struct {
 
 func letterReplay(ctx context.Context, tx pgx.Tx, f LetterFilter, id *int64, after int64, limit int, actor string,
 	now time.Time) ([]reopened, error) {
-	args := append(f.args(), id, after, limit, now, contract.DeadLetterHeader, storable(actor))
-	args = append(args, originOf(ctx).args()...)
+	args := append(f.args(), id, after, limit, now, contract.DeadLetterHeader, Storable(actor))
+	args = append(args, OriginOf(ctx).Args()...)
 	rows, _ := tx.Query(ctx, sqlLetterReplay, args...)
 	got, err := pgx.CollectRows(rows, pgx.RowToStructByPos[reopened])
 	if err != nil {
-		return nil, refused(fmt.Errorf("replay dead letters: %w", err))
+		return nil, Refused(fmt.Errorf("replay dead letters: %w", err))
 	}
 	return got, nil
 }
@@ -156,7 +156,7 @@ func (s *DeadLetters) Replay(ctx context.Context, id int64, force bool, actor st
 		return Replayed{}, err
 	}
 	if len(got) == 1 {
-		s.added.wake(ctx)
+		s.added.Wake(ctx)
 		return got[0].Replayed, nil
 	}
 	return Replayed{}, s.whyNot(ctx, id, force)
@@ -230,7 +230,7 @@ func (s *DeadLetters) ReplayAll(ctx context.Context, f LetterFilter, limit int, 
 		if len(got) == 0 {
 			break
 		}
-		s.added.wake(ctx)
+		s.added.Wake(ctx)
 		n += len(got) - len(over)
 		after = got[len(got)-1].ID
 	}
@@ -263,7 +263,7 @@ SELECT id FROM dead_letters WHERE id = $1`
 // that has not been sent is withdrawn, and the secrets of a crawl request are deleted. Discarding twice is discarding
 // once. An unknown letter is fault.Gone.
 func (s *DeadLetters) Discard(ctx context.Context, id int64, actor string, now time.Time) error {
-	args := append([]any{id, now, storable(actor)}, originOf(ctx).args()...)
+	args := append([]any{id, now, Storable(actor)}, OriginOf(ctx).Args()...)
 	err := s.pool.QueryRow(ctx, sqlLetterDiscard, args...).Scan(&id)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return noLetter(id)
@@ -297,11 +297,11 @@ func (s *DeadLetters) DiscardAll(ctx context.Context, f LetterFilter, limit int,
 ) {
 	f.State = []string{"open"}
 	for after := int64(0); n < limit; {
-		args := append(f.args(), after, min(letterDiscardBatch, limit-n), now, storable(actor))
-		rows, _ := s.pool.Query(ctx, sqlLettersDiscard, append(args, originOf(ctx).args()...)...)
+		args := append(f.args(), after, min(letterDiscardBatch, limit-n), now, Storable(actor))
+		rows, _ := s.pool.Query(ctx, sqlLettersDiscard, append(args, OriginOf(ctx).Args()...)...)
 		ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
 		if err != nil {
-			return n, refused(fmt.Errorf("discard dead letters: %w", err))
+			return n, Refused(fmt.Errorf("discard dead letters: %w", err))
 		}
 		if len(ids) == 0 {
 			break

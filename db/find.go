@@ -55,18 +55,18 @@ ORDER BY lower(address) COLLATE "C", id LIMIT $2`
 // platform, by the beginning of the street address and by words.
 func (f *Finder) Adverts(ctx context.Context, q find.Query) (out []Found, err error) {
 	if ids := append(append([]uuid.UUID{}, q.Adverts...), q.IDs...); len(ids) > 0 {
-		if out, err = f.rows(ctx, "adverts", sqlFindAdverts, ids, storable(q.URL), findMost); err != nil {
+		if out, err = f.rows(ctx, "adverts", sqlFindAdverts, ids, Storable(q.URL), findMost); err != nil {
 			return nil, err
 		}
 	}
 	if !q.Words || len(out) > 0 {
 		return out, nil
 	}
-	if out, err = f.rows(ctx, "listings by address", sqlFindAddress, storable(q.Text), findMost); err != nil ||
+	if out, err = f.rows(ctx, "listings by address", sqlFindAddress, Storable(q.Text), findMost); err != nil ||
 		len(out) > 0 {
 		return out, err
 	}
-	return f.words(ctx, storable(q.Text), findMost)
+	return f.words(ctx, Storable(q.Text), findMost)
 }
 
 const (
@@ -88,9 +88,9 @@ func (f *Finder) Drafts(ctx context.Context, q find.Query) ([]Found, error) {
 	case len(q.IDs) > 0:
 		return f.rows(ctx, "drafts", sqlFindDraftIDs, q.IDs, findMost)
 	case q.URL != "":
-		return f.rows(ctx, "drafts of an address", sqlFindDraftURL, storable(web.Host(q.URL)), storable(q.URL), findMost)
+		return f.rows(ctx, "drafts of an address", sqlFindDraftURL, Storable(web.Host(q.URL)), Storable(q.URL), findMost)
 	case q.Words:
-		return f.rows(ctx, "drafts by words", sqlFindDraftWords, storable(q.Text), findMost)
+		return f.rows(ctx, "drafts by words", sqlFindDraftWords, Storable(q.Text), findMost)
 	}
 	return nil, nil
 }
@@ -123,8 +123,8 @@ func (f *Finder) Crawls(ctx context.Context, q find.Query) ([]Found, error) {
 	if q.Number == 0 && q.URL == "" && part == "" {
 		return nil, nil
 	}
-	return f.rows(ctx, "crawls", sqlFindCrawls, q.Number, stated(storable(q.Key)), stated(storable(q.URL)),
-		stated(storable(part)), findMost)
+	return f.rows(ctx, "crawls", sqlFindCrawls, q.Number, Stated(Storable(q.Key)), Stated(Storable(q.URL)),
+		Stated(Storable(part)), findMost)
 }
 
 const sqlFindPage = `SELECT id::text, left(coalesce(nullif(title, ''), url), 200), type FROM pages WHERE url_key = $1`
@@ -134,7 +134,7 @@ func (f *Finder) Pages(ctx context.Context, q find.Query) ([]Found, error) {
 	if q.Key == "" {
 		return nil, nil
 	}
-	return f.rows(ctx, "pages", sqlFindPage, urlKey(storable(q.Key)))
+	return f.rows(ctx, "pages", sqlFindPage, URLKey(Storable(q.Key)))
 }
 
 const sqlFindReplays = `SELECT id::text, stage, state FROM replays WHERE id = ANY ($1)`
@@ -166,7 +166,7 @@ func (f *Finder) Letters(ctx context.Context, q find.Query) ([]Found, error) {
 	if number == 0 && message == "" && q.Workflow == "" {
 		return nil, nil
 	}
-	return f.rows(ctx, "dead letters", sqlFindLetters, number, message, storable(q.Workflow), findMost)
+	return f.rows(ctx, "dead letters", sqlFindLetters, number, message, Storable(q.Workflow), findMost)
 }
 
 const sqlFindPlatforms = `
@@ -178,7 +178,7 @@ func (f *Finder) Platforms(ctx context.Context, q find.Query) ([]Found, error) {
 	if !q.Words {
 		return nil, nil
 	}
-	return f.rows(ctx, "platforms", sqlFindPlatforms, storable(q.Text), findMost)
+	return f.rows(ctx, "platforms", sqlFindPlatforms, Storable(q.Text), findMost)
 }
 
 const (
@@ -213,7 +213,7 @@ func (f *Finder) Messages(ctx context.Context, tenant string, q find.Query) ([]F
 	if len(q.IDs) == 0 {
 		return nil, nil
 	}
-	out, err := tenantRows(ctx, f.pool, tenant, pgx.RowToStructByPos[Found], sqlFindMessages, tenant, q.IDs)
+	out, err := TenantRows(ctx, f.pool, tenant, pgx.RowToStructByPos[Found], sqlFindMessages, tenant, q.IDs)
 	if err != nil {
 		return nil, fmt.Errorf("find messages of %s: %w", tenant, err)
 	}
@@ -228,7 +228,7 @@ func (f *Finder) ofTenant(ctx context.Context, kind, sql, tenant string, q find.
 	if len(q.IDs) == 0 && part == "" {
 		return nil, nil
 	}
-	out, err := tenantRows(ctx, f.pool, tenant, pgx.RowToStructByPos[Found], sql, tenant, q.IDs, stated(storable(part)),
+	out, err := TenantRows(ctx, f.pool, tenant, pgx.RowToStructByPos[Found], sql, tenant, q.IDs, Stated(Storable(part)),
 		findMost)
 	if err != nil {
 		return nil, fmt.Errorf("find %s of %s: %w", kind, tenant, err)

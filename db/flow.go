@@ -11,15 +11,17 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// The parenthesis is left open, for the test that prepares whole statements.
-const sqlFlowInto = `INSERT INTO flow AS f (minute, line, station, outcome, source, took, backend, n`
+// SQLFlowInto begins a statement that counts into the flow. The parenthesis is left open, for the test that prepares
+// whole statements.
+const SQLFlowInto = `INSERT INTO flow AS f (minute, line, station, outcome, source, took, backend, n`
 
-const sqlFlowAdd = ` ON CONFLICT (minute, line, station, outcome, source, took, backend) DO UPDATE SET n = f.n + excluded.n`
+// SQLFlowAdd ends it.
+const SQLFlowAdd = ` ON CONFLICT (minute, line, station, outcome, source, took, backend) DO UPDATE SET n = f.n + excluded.n`
 
 // Between the two is how long something took, an interval. Logarithms of numeric would be slow, and an advert has some.
 const (
-	sqlTook    = `least(120, round(4 / ln(2::float8) * ln(greatest(1, 1000 * extract(epoch FROM `
-	sqlTookEnd = `))::float8)))::smallint`
+	SQLTook    = `least(120, round(4 / ln(2::float8) * ln(greatest(1, 1000 * extract(epoch FROM `
+	SQLTookEnd = `))::float8)))::smallint`
 )
 
 // Flow is what passed through the stations of the pipelines.
@@ -62,8 +64,8 @@ WITH apart AS (
         SELECT ctid FROM flow WHERE minute < $1 AND backend <> 0 ORDER BY minute LIMIT 10000 FOR UPDATE SKIP LOCKED)
     RETURNING minute, line, station, outcome, source, took, n
 )
-` + sqlFlowInto + `)
-SELECT minute, line, station, outcome, source, took, 0, sum(n) FROM apart GROUP BY 1, 2, 3, 4, 5, 6` + sqlFlowAdd
+` + SQLFlowInto + `)
+SELECT minute, line, station, outcome, source, took, 0, sum(n) FROM apart GROUP BY 1, 2, 3, 4, 5, 6` + SQLFlowAdd
 
 const sqlFlowExpire = `DELETE FROM flow WHERE minute < $1`
 
@@ -72,7 +74,7 @@ func (s *Flow) Tidy(ctx context.Context, rolled, kept time.Time) error {
 	b := new(pgx.Batch)
 	b.Queue(sqlFlowRoll, rolled)
 	b.Queue(sqlFlowExpire, kept)
-	if err := write(ctx, s.pool, b); err != nil {
+	if err := Write(ctx, s.pool, b); err != nil {
 		return fmt.Errorf("tidy flow: %w", err)
 	}
 	return nil

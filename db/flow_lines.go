@@ -105,7 +105,7 @@ FROM files f, said s`
 // Lines returns the figures of the other lines since a time.
 func (s *Flow) Lines(ctx context.Context, since time.Time) (out FlowLines, err error) {
 	c, d, o := &out.Crawl, &out.Drafts, &out.Outreach
-	err = systemTx(ctx, s.pool, func(tx pgx.Tx) error {
+	err = SystemTx(ctx, s.pool, func(tx pgx.Tx) error {
 		b := new(pgx.Batch)
 		b.Queue(sqlFlowCrawl, since).QueryRow(func(row pgx.Row) error {
 			return row.Scan(&c.Running, &c.Frontier, &c.Fetching, &c.Read, &c.Broken, &c.Storing, &c.Stored, &c.Runs)

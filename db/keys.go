@@ -65,9 +65,10 @@ const sqlKeyAdd = `
 INSERT INTO api_keys (id, name, role, sum, created_at, created_by, expires_at, tenant)
 VALUES ($1, $2, $3, $4, $5, $6, $7, nullif($8, ''))`
 
+// The kinds of violations of constraints that Violates knows.
 const (
-	uniqueViolation  = "23505" // a second row of one name
-	foreignViolation = "23503" // a name of no row
+	UniqueViolation  = "23505" // a second row of one name
+	ForeignViolation = "23503" // a name of no row
 )
 
 // Create stores a key with the sum of its secret and an audit record. A name that was ever used is fault.Conflict; an
@@ -79,9 +80,9 @@ func (s *Keys) Create(ctx context.Context, k Key, sum access.Sum) error {
 		}
 	}
 	b := new(pgx.Batch)
-	b.Queue(sqlKeyAdd, k.ID, k.Name, k.Role, sum[:], k.CreatedAt, storable(k.CreatedBy), k.ExpiresAt,
-		storable(k.Tenant))
-	err := auditAdd(ctx, b, AuditEntry{
+	b.Queue(sqlKeyAdd, k.ID, k.Name, k.Role, sum[:], k.CreatedAt, Storable(k.CreatedBy), k.ExpiresAt,
+		Storable(k.Tenant))
+	err := AuditAdd(ctx, b, AuditEntry{
 		At: k.CreatedAt, Actor: k.CreatedBy, Action: "api_key.created", Subject: "api-key/" + k.ID, Detail: map[string]any{
 			"name": k.Name, "role": k.Role, "tenant": k.Tenant, "expires_at": k.ExpiresAt,
 		},
@@ -89,12 +90,12 @@ func (s *Keys) Create(ctx context.Context, k Key, sum access.Sum) error {
 	if err != nil {
 		return err
 	}
-	err = write(ctx, s.pool, b)
-	if violates(err, uniqueViolation, "api_keys_name_key") {
+	err = Write(ctx, s.pool, b)
+	if Violates(err, UniqueViolation, "api_keys_name_key") {
 		return fault.Newf(fault.Conflict,
 			"name: there is or was a key %q; a name is used once, so that it identifies one key in the audit", k.Name)
 	}
-	if violates(err, foreignViolation, "") {
+	if Violates(err, ForeignViolation, "") {
 		return fault.Newf(fault.Invalid, "tenant: there is no tenant %.80q", k.Tenant)
 	}
 	if err != nil {
@@ -150,7 +151,7 @@ SELECT ` + sqlKeyColumns + ` FROM api_keys WHERE id = $1 OR name = $1 ORDER BY i
 // fault.Gone.
 func (s *Keys) Revoke(ctx context.Context, idOrName, actor string, now time.Time) (k Key, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		rows, _ := tx.Query(ctx, sqlKeyFind, storable(idOrName)) // CollectExactlyOneRow reports its error
+		rows, _ := tx.Query(ctx, sqlKeyFind, Storable(idOrName)) // CollectExactlyOneRow reports its error
 		if k, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[Key]); err != nil || k.RevokedAt != nil {
 			return err
 		}
@@ -161,7 +162,7 @@ func (s *Keys) Revoke(ctx context.Context, idOrName, actor string, now time.Time
 		}
 		k = revoked[0]
 		b := new(pgx.Batch)
-		err = auditAdd(ctx, b, AuditEntry{
+		err = AuditAdd(ctx, b, AuditEntry{
 			At: now, Actor: actor, Action: "api_key.revoked", Subject: "api-key/" + k.ID,
 			Detail: map[string]any{"name": k.Name},
 		})

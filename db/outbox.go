@@ -62,9 +62,9 @@ INSERT INTO outbox (message_id, lane, exchange, routing_key, type, body, created
 VALUES ($1, $2, $3, $4, $5, $6, $7)
 ON CONFLICT (message_id) DO NOTHING`
 
-// outboxAdd queues m into the transaction of the change that it announces. A message ID that is stored already is not
+// OutboxAdd queues m into the transaction of the change that it announces. A message ID that is stored already is not
 // written again.
-func outboxAdd(b *pgx.Batch, m Message) {
+func OutboxAdd(b *pgx.Batch, m Message) {
 	b.Queue(sqlOutboxAdd, m.MessageID, m.Lane, m.Exchange, m.RoutingKey, m.Type, m.Body, m.CreatedAt)
 }
 
@@ -154,10 +154,10 @@ func (o *Outbox) Extend(ctx context.Context, token uuid.UUID, ids []int64, ttl t
 const sqlOutboxPublished = `
 WITH gone AS (
     DELETE FROM outbox
-    WHERE id = ANY($1) AND lease_token = $2 AND published_at IS NULL AND lane = ` + sqlCrawlLane + ` RETURNING id
+    WHERE id = ANY($1) AND lease_token = $2 AND published_at IS NULL AND lane = ` + SQLCrawlLane + ` RETURNING id
 ), kept AS (
     UPDATE outbox SET published_at = $3, lease_token = NULL, leased_until = NULL, body = ''
-    WHERE id = ANY($1) AND lease_token = $2 AND published_at IS NULL AND lane <> ` + sqlCrawlLane + ` RETURNING id
+    WHERE id = ANY($1) AND lease_token = $2 AND published_at IS NULL AND lane <> ` + SQLCrawlLane + ` RETURNING id
 )
 SELECT (SELECT count(*) FROM gone) + (SELECT count(*) FROM kept)`
 
@@ -178,7 +178,7 @@ WHERE id = ANY($1) AND lease_token = $2 AND published_at IS NULL`
 // Release ends the leases of messages of which it is not known whether the broker has them: they may be leased again at
 // once.
 func (o *Outbox) Release(ctx context.Context, token uuid.UUID, ids []int64, reason string) error {
-	if _, err := o.pool.Exec(ctx, sqlOutboxRelease, ids, token, storable(reason)); err != nil {
+	if _, err := o.pool.Exec(ctx, sqlOutboxRelease, ids, token, Storable(reason)); err != nil {
 		return fmt.Errorf("release %d messages: %w", len(ids), err)
 	}
 	return nil
@@ -212,7 +212,7 @@ func (o *Outbox) Refuse(ctx context.Context, token uuid.UUID, refusals []Refusal
 ) {
 	ids, reasons, why := make([]int64, len(refusals)), make([]string, len(refusals)), map[int64]string{}
 	for i, r := range refusals {
-		ids[i], reasons[i] = r.ID, storable(r.Reason)
+		ids[i], reasons[i] = r.ID, Storable(r.Reason)
 		why[r.ID] = r.Reason
 	}
 	err = pgx.BeginFunc(ctx, o.pool, func(tx pgx.Tx) error {
@@ -226,7 +226,7 @@ func (o *Outbox) Refuse(ctx context.Context, token uuid.UUID, refusals []Refusal
 		givenUp = givenUp[:0]
 		for _, m := range lost {
 			letter := unpublished(m, fmt.Sprintf("refused by the broker %d times: %s", most, why[m.ID]), now)
-			if err := deadLetterAdd(b, letter); err != nil {
+			if err := DeadLetterAdd(b, letter); err != nil {
 				return err
 			}
 			givenUp = append(givenUp, m.ID)
@@ -272,19 +272,20 @@ func (o *Outbox) Purge(ctx context.Context, t time.Time, max int) (int64, error)
 // for at least as long, so that none of those written meanwhile waits for its poll.
 const WakeEvery = 25 * time.Millisecond
 
-// A waker tells relays that something was added to the outbox.
-type waker struct {
+// A Waker tells relays that something was added to the outbox.
+type Waker struct {
 	pool   *pgxpool.Pool
 	limit  *rate.Limiter
 	within time.Duration // wakeTimeout
 }
 
-func newWaker(pool *pgxpool.Pool) waker {
-	return waker{pool, rate.NewLimiter(rate.Every(WakeEvery), 1), wakeTimeout}
+// NewWaker returns a waker of the relays of the outbox in pool.
+func NewWaker(pool *pgxpool.Pool) Waker {
+	return Waker{pool, rate.NewLimiter(rate.Every(WakeEvery), 1), wakeTimeout}
 }
 
 // Limit sets how often relays are woken at most, and for how long that is tried.
-func (w *waker) Limit(every, within time.Duration) {
+func (w *Waker) Limit(every, within time.Duration) {
 	w.limit, w.within = rate.NewLimiter(rate.Every(every), 1), within
 }
 
@@ -292,9 +293,9 @@ func (w *waker) Limit(every, within time.Duration) {
 // whole cluster from there until the commit is on disk. This transaction does not wait for the disk.
 const sqlOutboxWake = `SELECT set_config('synchronous_commit', 'off', true), pg_notify('outbox', '')`
 
-// wake is called after the commit of a message, and heeds no cancellation of ctx. Its failure costs only time, for
+// Wake is called after the commit of a message, and heeds no cancellation of ctx. Its failure costs only time, for
 // relays poll.
-func (w waker) wake(ctx context.Context) {
+func (w Waker) Wake(ctx context.Context) {
 	if !w.limit.Allow() {
 		return
 	}
@@ -339,23 +340,23 @@ func (o *Outbox) Wait(ctx context.Context, added chan<- struct{}) error {
 	}
 }
 
-// outboxEvent puts data about a platform's advert into an envelope.
-func outboxEvent(name, platform string, id uuid.UUID, data any, now time.Time) (Message, error) {
-	return outboxEnvelope(contract.Event{
+// OutboxEvent puts data about a platform's advert into an envelope.
+func OutboxEvent(name, platform string, id uuid.UUID, data any, now time.Time) (Message, error) {
+	return OutboxEnvelope(contract.Event{
 		EventID: id.String(), EventName: name, TS: now.UTC(), Platform: platform,
 	}, id, platform, data)
 }
 
-// tenantEvent puts data about something of a tenant into an envelope. The tenant is its lane.
-func tenantEvent(name, tenant string, id uuid.UUID, data any, now time.Time) (Message, error) {
-	return outboxEnvelope(contract.Event{
+// TenantEvent puts data about something of a tenant into an envelope. The tenant is its lane.
+func TenantEvent(name, tenant string, id uuid.UUID, data any, now time.Time) (Message, error) {
+	return OutboxEnvelope(contract.Event{
 		EventID: id.String(), EventName: name, TS: now.UTC(), Tenant: tenant,
 	}, id, tenant, data)
 }
 
-// outboxEnvelope completes an event with its data and addresses it to the events' exchange, never to that of the work
+// OutboxEnvelope completes an event with its data and addresses it to the events' exchange, never to that of the work
 // queues, where it would be consumed as work.
-func outboxEnvelope(e contract.Event, id uuid.UUID, lane string, data any) (Message, error) {
+func OutboxEnvelope(e contract.Event, id uuid.UUID, lane string, data any) (Message, error) {
 	var err error
 	if e.Data, err = json.Marshal(data); err != nil {
 		return Message{}, fmt.Errorf("write event %s: %w", e.EventName, err)
@@ -370,5 +371,5 @@ func outboxEnvelope(e contract.Event, id uuid.UUID, lane string, data any) (Mess
 	}, nil
 }
 
-// sqlCrawlLane is the outbox's lane of crawled pages, which are deleted as soon as they are published.
-const sqlCrawlLane = `'crawl'`
+// SQLCrawlLane is the outbox's lane of crawled pages, which are deleted as soon as they are published.
+const SQLCrawlLane = `'crawl'`

@@ -16,17 +16,17 @@ type Position struct {
 	Rank      *RankPosition
 }
 
-// keys are the position of the newest first as arguments of a query, NULL for the beginning.
-func (p *Position) keys() (id *uuid.UUID, at *time.Time) {
+// Keys are the position of the newest first as arguments of a query, NULL for the beginning.
+func (p *Position) Keys() (id *uuid.UUID, at *time.Time) {
 	if p == nil {
 		return nil, nil
 	}
 	return &p.ID, &p.At
 }
 
-// page cuts rows, read with a limit of one more, to limit. next is the position of the last row, to go on from: nil
+// CutPage cuts rows, read with a limit of one more, to limit. next is the position of the last row, to go on from: nil
 // when there are no more rows.
-func page[T, P any](rows []T, limit int, position func(T) P) (cut []T, next *P) {
+func CutPage[T, P any](rows []T, limit int, position func(T) P) (cut []T, next *P) {
 	if len(rows) <= limit {
 		return rows, nil
 	}
@@ -41,8 +41,8 @@ type RankPosition struct {
 	Scale []byte    `json:"scale"` // search.Scale, rounded
 }
 
-// urlKey is what a URL is found by in a run: the first 16 bytes of the SHA-256 of its canonical form.
-func urlKey(canonical string) uuid.UUID {
+// URLKey is what a URL is found by in a run: the first 16 bytes of the SHA-256 of its canonical form.
+func URLKey(canonical string) uuid.UUID {
 	sum := sha256.Sum256([]byte(canonical))
 	return uuid.UUID(sum[:16])
 }

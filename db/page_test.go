@@ -23,7 +23,7 @@ func TestPage(t *testing.T) {
 		{"as many as fit", []int{1, 2}, 2, []int{1, 2}, nil},
 		{"one more", []int{1, 2, 3}, 2, []int{1, 2}, new("c")},
 	} {
-		cut, next := page(tt.rows, tt.limit, letter)
+		cut, next := CutPage(tt.rows, tt.limit, letter)
 		require.Equal(t, tt.cut, cut, tt.name)
 		require.Equal(t, tt.next, next, tt.name)
 	}
@@ -31,11 +31,11 @@ func TestPage(t *testing.T) {
 
 func TestPositionKeys(t *testing.T) {
 	t.Parallel()
-	id, at := (*Position)(nil).keys()
+	id, at := (*Position)(nil).Keys()
 	require.Nil(t, id)
 	require.Nil(t, at)
 	p := Position{At: time.Unix(1, 0), ID: uuid.New()}
-	id, at = p.keys()
+	id, at = p.Keys()
 	require.Equal(t, p.ID, *id)
 	require.Equal(t, p.At, *at)
 }

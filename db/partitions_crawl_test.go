@@ -22,6 +22,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mtlrent/conveyor/db"
+	dbcrawl "github.com/mtlrent/conveyor/db/crawl"
 	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/domain/crawl"
 	"github.com/mtlrent/conveyor/domain/retention"
@@ -39,11 +40,11 @@ func statement(t testing.TB, name string) string {
 }
 
 // crawlStarted creates a run that has work without end.
-func crawlStarted(ctx context.Context, s *db.Crawls) (crawl.Run, error) {
+func crawlStarted(ctx context.Context, s *dbcrawl.Crawls) (crawl.Run, error) {
 	settings := crawl.Defaults
 	settings.MaxPages, settings.MaxDepth = 1_000_000, 1000
 	root := web.Address{URL: "https://a.example/1", Host: "a.example"}
-	return s.Create(ctx, db.NewRun{
+	return s.Create(ctx, dbcrawl.NewRun{
 		SeedURL: root.URL, Root: root, AllowedHosts: []string{root.Host}, Settings: settings,
 	}, time.Now())
 }
@@ -76,7 +77,7 @@ func TestCrawlTablesArePartitionedUnderWriters(t *testing.T) {
 	released := statement(t, "crawl_claim")
 	done := dbtest.CrawlRun(t, pool, "done", "COMPLETED", &dbtest.Start)
 	dbtest.CrawlURLs(t, pool, done, 50)
-	run, err := crawlStarted(ctx, db.NewCrawls(pool))
+	run, err := crawlStarted(ctx, dbcrawl.NewCrawls(pool))
 	require.NoError(t, err)
 
 	writing, stop := context.WithCancel(ctx)
@@ -85,7 +86,7 @@ func TestCrawlTablesArePartitionedUnderWriters(t *testing.T) {
 	var claimed sync.Map
 	var writers errgroup.Group
 	for w := range 3 {
-		store := db.NewCrawls(pool) // a process of its own
+		store := dbcrawl.NewCrawls(pool) // a process of its own
 		writers.Go(func() error {
 			for writing.Err() == nil {
 				var claims []crawl.Claim
@@ -117,7 +118,7 @@ func TestCrawlTablesArePartitionedUnderWriters(t *testing.T) {
 		})
 	}
 	writers.Go(func() error {
-		store := db.NewCrawls(pool)
+		store := dbcrawl.NewCrawls(pool)
 		for writing.Err() == nil && started.Load() < 60 {
 			if _, err := crawlStarted(ctx, store); err != nil {
 				return err
@@ -155,7 +156,7 @@ func TestCrawlTablesArePartitionedUnderWriters(t *testing.T) {
 	_, err = provider.DownTo(ctx, 80)
 	require.NoError(t, err)
 	whole()
-	_, err = crawlStarted(ctx, db.NewCrawls(pool))
+	_, err = crawlStarted(ctx, dbcrawl.NewCrawls(pool))
 	require.NoError(t, err)
 	started.Add(1)
 	require.Zero(t, dbtest.Count(t, pool, "pg_class WHERE relispartition AND relname LIKE 'crawl%'"))
@@ -237,7 +238,7 @@ func TestCrawlPartitionsOverflow(t *testing.T) {
 	t.Parallel()
 
 	ctx, pool := t.Context(), dbtest.New(t)
-	s, store := db.NewRetention(pool), db.NewCrawls(pool)
+	s, store := db.NewRetention(pool), dbcrawl.NewCrawls(pool)
 	state := func() (runs, strays int64) {
 		all, err := s.Partitions(ctx)
 		require.NoError(t, err)

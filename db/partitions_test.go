@@ -23,6 +23,7 @@ import (
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/retention"
 	"github.com/mtlrent/conveyor/internal/servicetest"
@@ -50,12 +51,12 @@ func releasedUntil(t testing.TB, number string) fstest.MapFS {
 func published(t *testing.T, pool *pgxpool.Pool) listing.Listing {
 	t.Helper()
 
-	ctx, s := t.Context(), db.NewListings(pool)
+	ctx, s := t.Context(), dblistings.NewListings(pool)
 	l := listing.Listing{
 		Ref: listing.Ref{Platform: "kijiji", PlatformID: "1"}, URL: "https://k.example/1", ScrapedAt: dbtest.Start,
 		Title: "4 ½ à louer", RentCents: 125_000, Bedrooms: 2, ImageURLs: []string{"http://i.example/1.jpg"},
 	}
-	_, err := s.Receive(ctx, []db.Arrival{{
+	_, err := s.Receive(ctx, []dblistings.Arrival{{
 		Ref: l.Ref, URL: l.URL, Payload: []byte("{}"), ContentHash: make([]byte, 32), ScrapedAt: dbtest.Start,
 	}}, dbtest.Start)
 	require.NoError(t, err)

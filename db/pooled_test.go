@@ -15,6 +15,8 @@ import (
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/campaign"
 )
 
@@ -26,7 +28,7 @@ func tenantsWithSegments(t *testing.T, pool *pgxpool.Pool, ids ...string) {
 		require.NoError(t, db.NewTenants(pool).Create(t.Context(), db.Tenant{
 			ID: id, Name: id, Tier: campaign.Standard, Region: "CA", CreatedAt: dbtest.Start,
 		}, "test"))
-		_, err := db.NewContacts(pool, nil).PutSegment(t.Context(), id, db.Segment{ID: uuid.New(), Name: id}, "test", dbtest.Start)
+		_, err := dboutreach.NewContacts(pool, nil).PutSegment(t.Context(), id, dboutreach.Segment{ID: uuid.New(), Name: id}, "test", dbtest.Start)
 		require.NoError(t, err)
 	}
 }
@@ -85,7 +87,7 @@ func onlyOwn(ctx context.Context, pool *pgxpool.Pool, tenant string) (session ui
 	if tenant != "" {
 		begin += "; SELECT set_config('conveyor.tenant', '" + tenant + "', true)"
 		want = []string{tenant}
-		list, err := db.NewContacts(pool, nil).Segments(ctx, tenant)
+		list, err := dboutreach.NewContacts(pool, nil).Segments(ctx, tenant)
 		if err != nil {
 			return 0, err
 		}
@@ -114,9 +116,9 @@ func TestPooledConnectionsLeaveNothing(t *testing.T) {
 	require.NoError(t, err)
 	defer pool.Close()
 	tenantsWithSegments(t, pool, "acme")
-	_, err = db.NewContacts(pool, nil).Segments(t.Context(), "acme")
+	_, err = dboutreach.NewContacts(pool, nil).Segments(t.Context(), "acme")
 	require.NoError(t, err)
-	_, _, err = db.NewListings(pool).Search(t.Context(), db.ListingFilter{Text: "balcon", Limit: 5})
+	_, _, err = dblistings.NewListings(pool).Search(t.Context(), dblistings.ListingFilter{Text: "balcon", Limit: 5})
 	require.NoError(t, err)
 	var settings, statements, locks int
 	var tenant string

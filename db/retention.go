@@ -160,7 +160,7 @@ func (s *Retention) DeleteExpired(ctx context.Context, kind string, before time.
 		if !ok {
 			return step, fault.Newf(fault.Invalid, "delete old %s: there is no such kind", kind)
 		}
-		step, err = one(systemRows(ctx, s.pool, func(row pgx.CollectableRow) (step retention.Step, err error) {
+		step, err = One(SystemRows(ctx, s.pool, func(row pgx.CollectableRow) (step retention.Step, err error) {
 			return step, row.Scan(&step.Cursor, &step.More, &step.Deleted)
 		}, text, before, cursor, most))
 	}
@@ -181,7 +181,7 @@ WHERE first_scraped_at < $1 AND (first_scraped_at, id) > (
 ORDER BY first_scraped_at, id LIMIT $3`
 
 // Listings are locked before their adverts, as when one is published.
-const sqlListingsHold = `SELECT id FROM listings WHERE id = ANY ($1) ORDER BY id FOR UPDATE`
+const SQLListingsHold = `SELECT id FROM listings WHERE id = ANY ($1) ORDER BY id FOR UPDATE`
 
 // The second look, under the lock of both rows: a scrape since the first one keeps the advert.
 const sqlAdvertsHold = `
@@ -215,7 +215,7 @@ func (s *Retention) expireAdverts(ctx context.Context, before time.Time, cursor 
 		return step, nil
 	}
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, sqlListingsHold, ids); err != nil {
+		if _, err := tx.Exec(ctx, SQLListingsHold, ids); err != nil {
 			return err
 		}
 		rows, _ := tx.Query(ctx, sqlAdvertsHold, ids, before)
@@ -224,7 +224,7 @@ func (s *Retention) expireAdverts(ctx context.Context, before time.Time, cursor 
 			return err
 		}
 		b := new(pgx.Batch)
-		advertsDelete(b, held)
+		AdvertsDelete(b, held)
 		step.Deleted = len(held)
 		return tx.SendBatch(ctx, b).Close()
 	})
@@ -247,8 +247,8 @@ WHERE m.listing_id = ANY ($1) AND h.id = m.home_id
 	sqlAdvertsDelete  = `DELETE FROM raw_listings WHERE id = ANY ($1)`
 )
 
-// advertsDelete queues the deletion of adverts, whose rows of raw_listings are locked.
-func advertsDelete(b *pgx.Batch, ids []uuid.UUID) {
+// AdvertsDelete queues the deletion of adverts, whose rows of raw_listings are locked.
+func AdvertsDelete(b *pgx.Batch, ids []uuid.UUID) {
 	for _, text := range []string{
 		sqlSavedForget, sqlAdvertsUnreplay, sqlHomesHold, sqlHomesLeave, sqlListingsDelete, sqlAdvertsDelete,
 	} {
@@ -277,20 +277,21 @@ SELECT EXISTS (SELECT FROM listing_images WHERE key IS NOT NULL)
 
 // AnyFile says whether any file of the blob store is referred to.
 func (s *Retention) AnyFile(ctx context.Context) (bool, error) {
-	stored, err := one(systemRows(ctx, s.pool, pgx.RowTo[bool], sqlBlobsAny))
+	stored, err := One(SystemRows(ctx, s.pool, pgx.RowTo[bool], sqlBlobsAny))
 	if err != nil {
 		return false, fmt.Errorf("look for files: %w", err)
 	}
 	return stored, nil
 }
 
-const sqlBlobsMark = `
+// SQLBlobsMark marks files $1 as unused, to be deleted at $2.
+const SQLBlobsMark = `
 INSERT INTO unused_blobs (key, due_at) SELECT k, $2 FROM unnest($1::text[]) k ON CONFLICT (key) DO NOTHING`
 
 // MarkUnused marks those of the files that nothing refers to, so that DeleteUnused deletes them when due has passed. It
 // returns their number, those included that were marked before.
 func (s *Retention) MarkUnused(ctx context.Context, keys []string, due time.Time) (int, error) {
-	used, err := systemRows(ctx, s.pool, pgx.RowTo[string], sqlBlobsUsed, keys)
+	used, err := SystemRows(ctx, s.pool, pgx.RowTo[string], sqlBlobsUsed, keys)
 	if err != nil {
 		return 0, fmt.Errorf("find unused files: %w", err)
 	}
@@ -307,7 +308,7 @@ func (s *Retention) MarkUnused(ctx context.Context, keys []string, due time.Time
 	if len(unused) == 0 {
 		return 0, nil
 	}
-	if _, err := s.pool.Exec(ctx, sqlBlobsMark, unused, due); err != nil {
+	if _, err := s.pool.Exec(ctx, SQLBlobsMark, unused, due); err != nil {
 		return 0, fmt.Errorf("mark %d unused files: %w", len(unused), err)
 	}
 	return len(unused), nil
@@ -342,7 +343,7 @@ func (s *Retention) DeleteUnused(ctx context.Context, now time.Time, cursor stri
 	step.More, step.Cursor = len(due) == most, cursor
 	for _, key := range due {
 		deleted := false
-		err := systemTx(ctx, s.pool, func(tx pgx.Tx) (err error) {
+		err := SystemTx(ctx, s.pool, func(tx pgx.Tx) (err error) {
 			deleted, err = blobDelete(ctx, tx, key, now, remove)
 			return err
 		})

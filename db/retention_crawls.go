@@ -72,7 +72,7 @@ func (s *Retention) expireCrawlRuns(ctx context.Context, before time.Time, curso
 				return fmt.Errorf("read cursor %.40q: %w", cursor, err)
 			}
 		}
-		if _, err := tx.Exec(ctx, sqlCrawlPlan); err != nil {
+		if _, err := tx.Exec(ctx, SQLCrawlPlan); err != nil {
 			return err
 		}
 		if err := tx.QueryRow(ctx, sqlCrawlRunEmpty, run, last, most).Scan(&last, &step.Deleted); err != nil {
@@ -89,9 +89,9 @@ func (s *Retention) expireCrawlRuns(ctx context.Context, before time.Time, curso
 // up, and would be kept until the table is analyzed (for the same reason run_id has no statistics). A LATERAL with a
 // LIMIT, or an ANY, leaves the planner no join that reads more. Compiling a plan would cost more than running it. The
 // settings hold until the end of the transaction.
-const sqlCrawlPlan = `SELECT set_config('plan_cache_mode', 'force_custom_plan', true), ` + sqlCrawlByIndex
+const SQLCrawlPlan = `SELECT set_config('plan_cache_mode', 'force_custom_plan', true), ` + SQLCrawlByIndex
 
-// sqlCrawlByIndex are the settings that leave the planner with loops over scans of indexes.
-const sqlCrawlByIndex = `set_config(name, 'off', true)
+// SQLCrawlByIndex are the settings that leave the planner with loops over scans of indexes.
+const SQLCrawlByIndex = `set_config(name, 'off', true)
 FROM unnest(ARRAY['jit', 'enable_seqscan', 'enable_bitmapscan', 'enable_hashjoin', 'enable_mergejoin',
     'enable_material', 'enable_sort']) AS s(name)`

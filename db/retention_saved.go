@@ -106,4 +106,6 @@ const sqlSavedForget = `
 DELETE FROM saved_queue WHERE event IN (
     SELECT event FROM saved_queue WHERE listing = ANY ($1) FOR UPDATE SKIP LOCKED)`
 
-const sqlSavedTurn = `SELECT pg_advisory_xact_lock(1935763828, 1)`
+// SQLSavedTurn: writers of saved searches take turns, so that versions are committed in their order: a reader that has
+// seen one has seen all before it.
+const SQLSavedTurn = `SELECT pg_advisory_xact_lock(1935763828, 1)`

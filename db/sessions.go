@@ -47,17 +47,17 @@ DELETE FROM sessions WHERE sum IN (SELECT sum FROM sessions WHERE ends_at <= $1 
 // Open stores a session with the sum of its secret, and an audit entry, and deletes some that have ended.
 func (s *Sessions) Open(ctx context.Context, n Session, sum access.Sum) error {
 	b := new(pgx.Batch)
-	b.Queue(sqlSessionAdd, sum[:], n.ID, storable(n.Caller), n.KeyID, n.KeySum, n.Role, n.CreatedAt, n.UsedAt, n.EndsAt,
+	b.Queue(sqlSessionAdd, sum[:], n.ID, Storable(n.Caller), n.KeyID, n.KeySum, n.Role, n.CreatedAt, n.UsedAt, n.EndsAt,
 		n.Tenant)
 	b.Queue(sqlSessionsExpire, n.CreatedAt)
-	err := auditAdd(ctx, b, AuditEntry{
+	err := AuditAdd(ctx, b, AuditEntry{
 		At: n.CreatedAt, Actor: n.Caller, Action: "session.opened", Subject: "session/" + n.ID.String(),
 		Detail: map[string]any{"ends_at": n.EndsAt},
 	})
 	if err != nil {
 		return err
 	}
-	if err := write(ctx, s.pool, b); err != nil {
+	if err := Write(ctx, s.pool, b); err != nil {
 		return fmt.Errorf("open session of %s: %w", n.Caller, err)
 	}
 	return nil
@@ -97,7 +97,7 @@ SELECT $2, caller, 'session.closed', 'session/' || id, '{}', $3, $4, $5 FROM clo
 
 // Close ends a session, with an audit entry. One that is not there is none to end.
 func (s *Sessions) Close(ctx context.Context, sum access.Sum, at time.Time) error {
-	args := append([]any{sum[:], at}, originOf(ctx).args()...)
+	args := append([]any{sum[:], at}, OriginOf(ctx).Args()...)
 	if _, err := s.pool.Exec(ctx, sqlSessionClose, args...); err != nil {
 		return fmt.Errorf("close session: %w", err)
 	}
@@ -125,7 +125,7 @@ SELECT $2, $3, 'session.ended', 'session/' || id, jsonb_build_object('caller', c
 
 // End ends all sessions of a caller, with an audit entry each, and says how many there were.
 func (s *Sessions) End(ctx context.Context, caller, actor string, at time.Time) (int64, error) {
-	args := append([]any{storable(caller), at, actor}, originOf(ctx).args()...)
+	args := append([]any{Storable(caller), at, actor}, OriginOf(ctx).Args()...)
 	tag, err := s.pool.Exec(ctx, sqlSessionsEnd, args...)
 	if err != nil {
 		return 0, fmt.Errorf("end sessions of %.80q: %w", caller, err)

@@ -9,9 +9,10 @@ import (
 
 func TestSQL(t *testing.T) {
 	t.Parallel()
-	dbtest.SQL(t, 25)
+	dbtest.SQL(t, 60)
 }
 
+//go:generate go test -vet=off -run ^TestSQLNames$ . -update
 var update = flag.Bool("update", false, "write sql_names.go anew")
 
 func TestSQLNames(t *testing.T) {

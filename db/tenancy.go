@@ -21,17 +21,17 @@ const everyTenant = "*"
 
 const sqlTenant = `SELECT set_config('conveyor.tenant', $1, true)`
 
-// tenantTx runs do in a transaction that sees the rows of one tenant. An ID that no tenant can have is fault.Gone; that
+// TenantTx runs do in a transaction that sees the rows of one tenant. An ID that no tenant can have is fault.Gone; that
 // of no tenant sees nothing.
-func tenantTx(ctx context.Context, pool *pgxpool.Pool, tenant string, do func(tx pgx.Tx) error) error {
+func TenantTx(ctx context.Context, pool *pgxpool.Pool, tenant string, do func(tx pgx.Tx) error) error {
 	if !access.IsTenant(tenant) {
 		return fault.Newf(fault.Gone, "there is no tenant %.80q", tenant)
 	}
 	return settingTx(ctx, pool, tenant, do)
 }
 
-// systemTx runs do in a transaction that sees the rows of all tenants.
-func systemTx(ctx context.Context, pool *pgxpool.Pool, do func(tx pgx.Tx) error) error {
+// SystemTx runs do in a transaction that sees the rows of all tenants.
+func SystemTx(ctx context.Context, pool *pgxpool.Pool, do func(tx pgx.Tx) error) error {
 	return settingTx(ctx, pool, everyTenant, do)
 }
 
@@ -41,15 +41,15 @@ func settingTx(ctx context.Context, pool *pgxpool.Pool, tenant string, do func(t
 	return pgx.BeginTxFunc(ctx, pool, pgx.TxOptions{BeginQuery: begin}, do)
 }
 
-// sqlTenantStands is a condition of the statements that store something new of the tenant of their transaction: nothing
-// of one that is erased, behind which the erasure may be over. Where one stores nothing, tenantStands says why.
-const sqlTenantStands = `EXISTS (
+// SQLTenantStands is a condition of the statements that store something new of the tenant of their transaction: nothing
+// of one that is erased, behind which the erasure may be over. Where one stores nothing, TenantStands says why.
+const SQLTenantStands = `EXISTS (
     SELECT FROM tenants WHERE id = current_setting('conveyor.tenant', true) AND NOT erasing)`
 
 const sqlTenantErasing = `SELECT erasing FROM tenants WHERE id = $1`
 
-// tenantStands refuses, as fault.Gone, a tenant that is not there, or is erased.
-func tenantStands(ctx context.Context, tx pgx.Tx, tenant string) error {
+// TenantStands refuses, as fault.Gone, a tenant that is not there, or is erased.
+func TenantStands(ctx context.Context, tx pgx.Tx, tenant string) error {
 	var erasing bool
 	switch err := tx.QueryRow(ctx, sqlTenantErasing, tenant).Scan(&erasing); {
 	case errors.Is(err, pgx.ErrNoRows):
@@ -62,17 +62,17 @@ func tenantStands(ctx context.Context, tx pgx.Tx, tenant string) error {
 	return nil
 }
 
-// tenantWrite sends b as one transaction of a tenant: all of it is stored or nothing. Data that no column takes is
+// TenantWrite sends b as one transaction of a tenant: all of it is stored or nothing. Data that no column takes is
 // fault.Invalid. It is a single round trip.
-func tenantWrite(ctx context.Context, pool *pgxpool.Pool, tenant string, b *pgx.Batch) error {
+func TenantWrite(ctx context.Context, pool *pgxpool.Pool, tenant string, b *pgx.Batch) error {
 	if !access.IsTenant(tenant) {
 		return fault.Newf(fault.Gone, "there is no tenant %.80q", tenant)
 	}
 	return settingWrite(ctx, pool, tenant, b)
 }
 
-// systemWrite sends b as one transaction over the rows of all tenants.
-func systemWrite(ctx context.Context, pool *pgxpool.Pool, b *pgx.Batch) error {
+// SystemWrite sends b as one transaction over the rows of all tenants.
+func SystemWrite(ctx context.Context, pool *pgxpool.Pool, b *pgx.Batch) error {
 	return settingWrite(ctx, pool, everyTenant, b)
 }
 
@@ -80,11 +80,11 @@ func settingWrite(ctx context.Context, pool *pgxpool.Pool, tenant string, b *pgx
 	first := new(pgx.Batch)
 	first.Queue(sqlTenant, tenant)
 	b.QueuedQueries = append(first.QueuedQueries, b.QueuedQueries...)
-	return write(ctx, pool, b)
+	return Write(ctx, pool, b)
 }
 
-// tenantRows returns the rows of a statement that sees those of one tenant. It is a single round trip.
-func tenantRows[T any](ctx context.Context, pool *pgxpool.Pool, tenant string, scan pgx.RowToFunc[T], text string,
+// TenantRows returns the rows of a statement that sees those of one tenant. It is a single round trip.
+func TenantRows[T any](ctx context.Context, pool *pgxpool.Pool, tenant string, scan pgx.RowToFunc[T], text string,
 	args ...any) ([]T, error) {
 	if !access.IsTenant(tenant) {
 		return nil, fault.Newf(fault.Gone, "there is no tenant %.80q", tenant)
@@ -92,8 +92,8 @@ func tenantRows[T any](ctx context.Context, pool *pgxpool.Pool, tenant string, s
 	return settingRows(ctx, pool, tenant, scan, text, args...)
 }
 
-// systemRows returns the rows of a statement that sees those of all tenants.
-func systemRows[T any](ctx context.Context, pool *pgxpool.Pool, scan pgx.RowToFunc[T], text string, args ...any) (
+// SystemRows returns the rows of a statement that sees those of all tenants.
+func SystemRows[T any](ctx context.Context, pool *pgxpool.Pool, scan pgx.RowToFunc[T], text string, args ...any) (
 	[]T, error,
 ) {
 	return settingRows(ctx, pool, everyTenant, scan, text, args...)
@@ -110,8 +110,8 @@ func settingRows[T any](ctx context.Context, pool *pgxpool.Pool, tenant string, 
 	return out, pool.SendBatch(ctx, b).Close()
 }
 
-// one is the only row of rows; pgx.ErrNoRows when there is none.
-func one[T any](rows []T, err error) (row T, _ error) {
+// One is the only row of rows; pgx.ErrNoRows when there is none.
+func One[T any](rows []T, err error) (row T, _ error) {
 	switch {
 	case err != nil:
 		return row, err
@@ -121,8 +121,8 @@ func one[T any](rows []T, err error) (row T, _ error) {
 	return rows[0], nil
 }
 
-// violates says whether err is the violation of a constraint, of a kind such as uniqueViolation.
-func violates(err error, code, constraint string) bool {
+// Violates says whether err is the violation of a constraint, of a kind such as UniqueViolation.
+func Violates(err error, code, constraint string) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && pg.Code == code && (constraint == "" || pg.ConstraintName == constraint)
 }

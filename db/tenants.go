@@ -68,7 +68,7 @@ func (t Tenant) check() error {
 	if err := access.CheckTenant(t.ID); err != nil {
 		return err
 	}
-	if err := checkName(t.Name); err != nil {
+	if err := CheckName(t.Name); err != nil {
 		return err
 	}
 	if _, err := campaign.ParseTier(string(t.Tier)); err != nil {
@@ -94,10 +94,10 @@ func (t Tenant) check() error {
 // maxName is the most characters of the name of a tenant, sender, list or segment.
 const maxName = 200
 
-// checkName refuses, as fault.Invalid, a text that cannot be such a name.
-func checkName(name string) error {
+// CheckName refuses, as fault.Invalid, a text that cannot be such a name.
+func CheckName(name string) error {
 	n := utf8.RuneCountInString(name)
-	if n < 1 || n > maxName || strings.TrimSpace(name) != name || storable(name) != name {
+	if n < 1 || n > maxName || strings.TrimSpace(name) != name || Storable(name) != name {
 		return fault.Newf(fault.Invalid, "name: is %.80q, expected 1 to %d characters, no space first or last", name, maxName)
 	}
 	return nil
@@ -127,14 +127,14 @@ func (s *Tenants) Create(ctx context.Context, t Tenant, actor string) error {
 	b := new(pgx.Batch)
 	b.Queue(sqlTenantAdd, t.ID, t.Name, t.Tier, t.Region, t.MaxContacts, t.MaxMessagesDay, t.CreatedAt, t.MaxSearches,
 		t.MaxNoticesDay, t.MaxLists, t.MaxSegments, t.MaxBytes)
-	err := auditAdd(ctx, b, AuditEntry{
+	err := AuditAdd(ctx, b, AuditEntry{
 		At: t.CreatedAt, Actor: actor, Action: "tenant.created", Subject: "tenant/" + t.ID, Detail: t,
 	})
 	if err != nil {
 		return err
 	}
-	err = systemWrite(ctx, s.pool, b)
-	if violates(err, uniqueViolation, "tenants_pkey") {
+	err = SystemWrite(ctx, s.pool, b)
+	if Violates(err, UniqueViolation, "tenants_pkey") {
 		return fault.Newf(fault.Conflict, "id: there is a tenant %q", t.ID)
 	}
 	if err != nil {
@@ -155,11 +155,11 @@ const sqlTenantsList = `SELECT ` + sqlTenantColumns + ` FROM tenants WHERE id > 
 // List returns up to limit tenants after an ID (empty begins), by ID, and the ID to go on from: nil when these were the
 // last.
 func (s *Tenants) List(ctx context.Context, after string, limit int) ([]Tenant, *string, error) {
-	list, err := systemRows(ctx, s.pool, pgx.RowToStructByPos[Tenant], sqlTenantsList, storable(after), limit+1)
+	list, err := SystemRows(ctx, s.pool, pgx.RowToStructByPos[Tenant], sqlTenantsList, Storable(after), limit+1)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list tenants: %w", err)
 	}
-	list, next := page(list, limit, func(t Tenant) string { return t.ID })
+	list, next := CutPage(list, limit, func(t Tenant) string { return t.ID })
 	return list, next, nil
 }
 
@@ -167,7 +167,7 @@ const sqlTenantRead = `SELECT ` + sqlTenantColumns + ` FROM tenants WHERE id = $
 
 // Get returns a tenant. An unknown one is fault.Gone.
 func (s *Tenants) Get(ctx context.Context, id string) (Tenant, error) {
-	t, err := one(tenantRows(ctx, s.pool, id, pgx.RowToStructByPos[Tenant], sqlTenantRead, id))
+	t, err := One(TenantRows(ctx, s.pool, id, pgx.RowToStructByPos[Tenant], sqlTenantRead, id))
 	if errors.Is(err, pgx.ErrNoRows) {
 		return t, fault.Newf(fault.Gone, "there is no tenant %.80q", id)
 	}
@@ -178,7 +178,8 @@ func (s *Tenants) Get(ctx context.Context, id string) (Tenant, error) {
 }
 
 const (
-	sqlTenantHold = sqlTenantRead + ` FOR UPDATE`
+	// SQLTenantHold reads a tenant that nobody else changes meanwhile.
+	SQLTenantHold = sqlTenantRead + ` FOR UPDATE`
 
 	sqlTenantWrite = `
 UPDATE tenants SET name = $2, tier = $3, region = nullif($4, ''), max_contacts = $5, max_messages_day = $6,
@@ -193,8 +194,8 @@ WHERE id = $1`
 // fault.Gone, one that is erased fault.Conflict.
 func (s *Tenants) Change(ctx context.Context, id, actor string, now time.Time, change func(*Tenant)) (Tenant, error) {
 	var t Tenant
-	err := tenantTx(ctx, s.pool, id, func(tx pgx.Tx) error {
-		rows, _ := tx.Query(ctx, sqlTenantHold, id) // CollectExactlyOneRow reports its error
+	err := TenantTx(ctx, s.pool, id, func(tx pgx.Tx) error {
+		rows, _ := tx.Query(ctx, SQLTenantHold, id) // CollectExactlyOneRow reports its error
 		was, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[Tenant])
 		if err != nil {
 			return err
@@ -211,11 +212,11 @@ func (s *Tenants) Change(ctx context.Context, id, actor string, now time.Time, c
 		if err := t.check(); err != nil {
 			return err
 		}
-		detail := differs(was, t)
+		detail := Differs(was, t)
 		if len(detail) == 0 {
 			return nil
 		}
-		t.UpdatedAt, t.StoppedReason = now, storable(t.StoppedReason)
+		t.UpdatedAt, t.StoppedReason = now, Storable(t.StoppedReason)
 		b := new(pgx.Batch)
 		b.Queue(sqlTenantWrite, t.ID, t.Name, t.Tier, t.Region, t.MaxContacts, t.MaxMessagesDay, t.State,
 			t.StoppedReason, now, t.MaxSearches, t.MaxNoticesDay, t.MaxLists, t.MaxSegments, t.MaxBytes)
@@ -227,7 +228,7 @@ func (s *Tenants) Change(ctx context.Context, id, actor string, now time.Time, c
 		default:
 			action = "tenant.resumed"
 		}
-		err = auditAdd(ctx, b, AuditEntry{At: now, Actor: actor, Action: action, Subject: "tenant/" + id, Detail: detail})
+		err = AuditAdd(ctx, b, AuditEntry{At: now, Actor: actor, Action: action, Subject: "tenant/" + id, Detail: detail})
 		if err != nil {
 			return err
 		}
@@ -242,8 +243,8 @@ func (s *Tenants) Change(ctx context.Context, id, actor string, now time.Time, c
 	return t, nil
 }
 
-// differs are the fields of after, as JSON names them, that are not as in before.
-func differs[T any](before, after T) map[string]any {
+// Differs are the fields of after, as JSON names them, that are not as in before.
+func Differs[T any](before, after T) map[string]any {
 	fields := func(v T) (m map[string]any) {
 		text, err := json.Marshal(v)
 		if err == nil {
@@ -263,7 +264,7 @@ func differs[T any](before, after T) map[string]any {
 	return is
 }
 
-// quotaFull is the error of a tenant that has as many of something as one of its Quotas allows.
-func quotaFull(quota, things string) error {
+// QuotaFull is the error of a tenant that has as many of something as one of its Quotas allows.
+func QuotaFull(quota, things string) error {
 	return fault.Newf(fault.Conflict, "the tenant has as many %s as its quota %s allows", things, quota)
 }

@@ -12,8 +12,6 @@ import (
 )
 
 // statements are the names of the statements, by their text.
-//
-//go:generate go test -vet=off -run ^TestSQLNames$ . -update
 var statements = map[string]string{}
 
 // Name gives a statement the name by which traces know it. It is for init: sql_names.go of each package does it.
@@ -47,8 +45,8 @@ func Traced(p trace.TracerProvider) Option {
 // traces. The settings hold until the end of the transaction.
 const sqlTrace = `SELECT set_config('conveyor.traceparent', $1, true), set_config('conveyor.tracestate', $2, true)`
 
-// rememberTrace puts the trace of ctx, if there is one, before everything else in b.
-func rememberTrace(ctx context.Context, b *pgx.Batch) {
+// RememberTrace puts the trace of ctx, if there is one, before everything else in b.
+func RememberTrace(ctx context.Context, b *pgx.Batch) {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/bridge"
 	"github.com/mtlrent/conveyor/db"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/internal/telemetry"
 	"github.com/mtlrent/conveyor/workflows"
@@ -79,7 +80,7 @@ func (h *house) parts(waiting *telemetry.Backlog) []api.Part {
 		api.Keys{Store: db.NewKeys(h.pool)}, api.AuditLog{Store: db.NewAuditLog(h.pool)},
 		h.sessions(), api.Events{Store: db.NewMarks(h.pool), Report: waiting.Read},
 		api.QueueHistory{Store: db.NewSamples(h.pool)}, api.Licences{},
-		api.Find{Store: db.NewFinder(h.pool, db.NewListings(h.pool).FindWords)},
+		api.Find{Store: db.NewFinder(h.pool, dblistings.NewListings(h.pool).FindWords)},
 	}
 	flow := api.Flow{
 		Store: db.NewFlow(h.pool), Report: waiting.Read, Drafting: h.launch.Drafting, Queue: h.config.DraftRequests.Queue,

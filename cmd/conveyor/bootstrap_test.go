@@ -12,6 +12,7 @@ import (
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/internal/blob"
 )
@@ -33,7 +34,7 @@ func TestMarkFiles(t *testing.T) {
 	require.NoError(t, db.NewTenants(h.pool).Create(ctx, db.Tenant{
 		ID: "acme", Name: "Acme", Tier: campaign.Standard, CreatedAt: now,
 	}, "me"))
-	_, err = db.NewUploads(h.pool).Create(ctx, db.Upload{
+	_, err = dboutreach.NewUploads(h.pool).Create(ctx, dboutreach.Upload{
 		ID: uuid.New(), Tenant: "acme", FileName: "people.csv", Blob: "uploads/1", Bytes: 1, SHA256: []byte{1},
 		CreatedBy: "me", CreatedAt: now,
 	})

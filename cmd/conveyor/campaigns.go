@@ -8,6 +8,7 @@ import (
 
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/db"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/domain/contact"
@@ -21,24 +22,24 @@ import (
 
 // campaigns is what tenants and operators see of messages, and what Meta reports on them.
 func (h *house) campaigns() system {
-	c, hooks := h.config.WhatsApp, db.NewWebhooks(h.pool, h.optOuts)
-	sent, messages := db.NewCampaigns(h.pool, h.optOuts), db.NewMessages(h.pool, h.optOuts)
+	c, hooks := h.config.WhatsApp, dboutreach.NewWebhooks(h.pool, h.optOuts)
+	sent, messages := dboutreach.NewCampaigns(h.pool, h.optOuts), dboutreach.NewMessages(h.pool, h.optOuts)
 	box, err := h.config.Outreach.Box()
 	if err != nil {
 		panic(err) // internal/config has checked it
 	}
 	wakes, rates := api.NewWakes(h.launch, h.log), h.config.Dispatch.Rates()
 	return system{
-		reopeners: db.OutreachReopeners(),
+		reopeners: dboutreach.Reopeners(),
 		parts: []api.Part{
 			api.Tenants{
-				Senders: db.NewSenders(h.pool), Audit: db.NewAuditLog(h.pool), Secrets: box,
+				Senders: dboutreach.NewSenders(h.pool), Audit: db.NewAuditLog(h.pool), Secrets: box,
 				BindTokens: h.config.Outreach.BindTokens,
-				Wakes:      wakes, Rates: rates, Erasures: db.NewErasures(h.pool, h.optOuts), Launch: h.launch,
+				Wakes:      wakes, Rates: rates, Erasures: dboutreach.NewErasures(h.pool, h.optOuts), Launch: h.launch,
 				Files: h.blobs,
 			},
 			api.Campaigns{
-				Store: sent, Messages: messages, Senders: db.NewSenders(h.pool),
+				Store: sent, Messages: messages, Senders: dboutreach.NewSenders(h.pool),
 				Launch: h.launch, Wakes: wakes, Rates: rates, Late: h.config.Outreach.CampaignLate,
 			},
 			api.Messages{Store: messages, Wakes: wakes},
@@ -96,7 +97,7 @@ func (h *house) keyOptOuts(ctx context.Context, box *secret.Box) error {
 
 // applyWebhooks applies the events of the WhatsApp webhook that wait; one by one where they cannot be applied together.
 // Any number of processes may.
-func (h *house) applyWebhooks(ctx context.Context, store *db.Webhooks, metrics *telemetry.Webhooks) error {
+func (h *house) applyWebhooks(ctx context.Context, store *dboutreach.Webhooks, metrics *telemetry.Webhooks) error {
 	for {
 		done, err := store.ApplyNext(ctx, webhookParts, time.Now(), readWebhook)
 		if err != nil {
@@ -112,7 +113,7 @@ func (h *house) applyWebhooks(ctx context.Context, store *db.Webhooks, metrics *
 
 // applyEach applies the oldest events each in a transaction of its own, so that one that cannot be applied holds up no
 // other.
-func (h *house) applyEach(ctx context.Context, store *db.Webhooks) {
+func (h *house) applyEach(ctx context.Context, store *dboutreach.Webhooks) {
 	const most = 50
 	events, err := store.Waiting(ctx, most)
 	if err != nil {
@@ -133,7 +134,7 @@ func (h *house) applyEach(ctx context.Context, store *db.Webhooks) {
 }
 
 // readWebhook says what is in an event. One that makes it panic is as one that cannot be read.
-func readWebhook(e db.WebhookEvent) (reports []campaign.Report, inbound []campaign.Inbound, err error) {
+func readWebhook(e dboutreach.WebhookEvent) (reports []campaign.Report, inbound []campaign.Inbound, err error) {
 	defer fault.Survive(&err, fmt.Sprintf("reading webhook %d", e.ID), nil)
 	event, err := whatsapp.ReadEvent(e.Body)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/internal/servicetest"
 	"github.com/mtlrent/conveyor/internal/telemetry"
@@ -25,13 +26,13 @@ import (
 )
 
 // hooked is an API that takes webhooks into a database, with the tenant acme, its sender 101 and a message of it.
-func hooked(t *testing.T) (h *house, hooks *db.Webhooks, url string, message uuid.UUID) {
+func hooked(t *testing.T) (h *house, hooks *dboutreach.Webhooks, url string, message uuid.UUID) {
 	t.Helper()
 
 	ctx, pool := t.Context(), dbtest.New(t)
 	h = &house{pool: pool, log: slog.New(slog.DiscardHandler), registry: prometheus.NewRegistry()}
 	h.config.Worker.Queues = []string{workflows.QueueDispatch}
-	hooks = db.NewWebhooks(pool, nil)
+	hooks = dboutreach.NewWebhooks(pool, nil)
 	server := httptest.NewServer(api.New(api.Options{
 		Metrics: h.registry, Registerer: h.registry, Log: h.log, URL: "http://conveyor.test", Now: time.Now,
 	}, api.Webhooks{Store: hooks, AppSecrets: []string{"s3cret"}, VerifyTokens: []string{"t0ken"}}))
@@ -41,11 +42,11 @@ func hooked(t *testing.T) (h *house, hooks *db.Webhooks, url string, message uui
 	require.NoError(t, db.NewTenants(pool).Create(ctx, db.Tenant{
 		ID: "acme", Name: "acme", Tier: campaign.Standard, CreatedAt: now,
 	}, "test"))
-	require.NoError(t, db.NewSenders(pool).Add(ctx, db.Sender{
+	require.NoError(t, dboutreach.NewSenders(pool).Add(ctx, dboutreach.Sender{
 		ID: sender, Tenant: "acme", Name: "Support", PhoneNumberID: "101", BusinessAccountID: "7", CreatedAt: now,
 	}, db.Sealed{Key: "k", Box: []byte("sealed")}, "test"))
 	message = uuid.New()
-	_, err := db.NewMessages(pool, nil).Put(ctx, "acme", db.NewMessage{
+	_, err := dboutreach.NewMessages(pool, nil).Put(ctx, "acme", dboutreach.NewMessage{
 		ID: message, Sender: sender, Recipient: "+15145550100",
 		Body: campaign.Body{Type: campaign.TypeText, Text: &campaign.Text{Body: "hi"}},
 	}, now)
@@ -82,13 +83,13 @@ func TestWebhooksAreApplied(t *testing.T) {
 	})
 	require.NoError(t, err)
 	cloud.Inbound("101", "15145550188", "Stop.")
-	messages := db.NewMessages(h.pool, nil)
+	messages := dboutreach.NewMessages(h.pool, nil)
 	require.Eventually(t, func() bool {
 		m, _, err := messages.Get(ctx, "acme", message)
 		return err == nil && m.State == campaign.MessageRead
 	}, servicetest.Patience(), 20*time.Millisecond)
 	require.Eventually(t, func() bool {
-		m, err := messages.Put(ctx, "acme", db.NewMessage{
+		m, err := messages.Put(ctx, "acme", dboutreach.NewMessage{
 			ID: uuid.New(), Sender: senderOf(t, h), Recipient: "+15145550188",
 			Body: campaign.Body{Type: campaign.TypeText, Text: &campaign.Text{Body: "hi"}},
 		}, time.Now())
@@ -108,7 +109,7 @@ func TestWebhooksAreApplied(t *testing.T) {
 func senderOf(t *testing.T, h *house) uuid.UUID {
 	t.Helper()
 
-	list, err := db.NewSenders(h.pool).List(t.Context(), "acme")
+	list, err := dboutreach.NewSenders(h.pool).List(t.Context(), "acme")
 	require.NoError(t, err)
 	return list[0].ID
 }
@@ -132,7 +133,7 @@ func TestWebhooksAreAppliedOneByOne(t *testing.T) {
 	waiting, err := hooks.Waiting(ctx, 10)
 	require.NoError(t, err)
 	require.Empty(t, waiting)
-	m, _, err := db.NewMessages(h.pool, nil).Get(ctx, "acme", message)
+	m, _, err := dboutreach.NewMessages(h.pool, nil).Get(ctx, "acme", message)
 	require.NoError(t, err)
 	require.Equal(t, campaign.MessageDelivered, m.State)
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/mtlrent/conveyor/activities"
 	"github.com/mtlrent/conveyor/api"
-	"github.com/mtlrent/conveyor/db"
+	dbcrawl "github.com/mtlrent/conveyor/db/crawl"
 	"github.com/mtlrent/conveyor/domain/crawl"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/web"
@@ -27,10 +27,10 @@ import (
 
 // The concrete stores and tools of the crawler implement the interfaces of its activities.
 var (
-	_ activities.CrawlFrontier    = (*db.Crawls)(nil)
-	_ activities.CrawlBase        = (*db.Crawls)(nil)
-	_ activities.CrawlTendStore   = (*db.Crawls)(nil)
-	_ activities.CrawlSeedStore   = (*db.Crawls)(nil)
+	_ activities.CrawlFrontier    = (*dbcrawl.Crawls)(nil)
+	_ activities.CrawlBase        = (*dbcrawl.Crawls)(nil)
+	_ activities.CrawlTendStore   = (*dbcrawl.Crawls)(nil)
+	_ activities.CrawlSeedStore   = (*dbcrawl.Crawls)(nil)
 	_ activities.CrawlBrowser     = (*browser.Browser)(nil)
 	_ activities.CrawlWeb         = (*fetch.Client)(nil)
 	_ activities.CrawlRobots      = (*fetch.Robots)(nil)
@@ -45,7 +45,7 @@ func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisec
 
 // crawls is the crawler.
 func (h *house) crawls() system {
-	c, store := h.config.Crawl, db.NewCrawls(h.pool)
+	c, store := h.config.Crawl, dbcrawl.NewCrawls(h.pool)
 	return system{
 		activities: func(context.Context) ([]workers.Row, func()) {
 			metrics := telemetry.NewCrawl(h.registry)

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mtlrent/conveyor/db"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/sim/demosite"
@@ -75,7 +76,7 @@ var demoCampaign = struct {
 
 func (h *house) makeTenant(ctx context.Context, now time.Time) error {
 	const actor = "cli:demo"
-	tenants, senders := db.NewTenants(h.pool), db.NewSenders(h.pool)
+	tenants, senders := db.NewTenants(h.pool), dboutreach.NewSenders(h.pool)
 	_, err := tenants.Get(ctx, demoTenant)
 	if is(err, fault.Gone) {
 		err = tenants.Create(ctx, db.Tenant{
@@ -89,7 +90,7 @@ func (h *house) makeTenant(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	purposes := db.SenderPurposes(demoTenant, demoSender, demoPhoneNumberID, h.config.Outreach.BindTokens)
+	purposes := dboutreach.SenderPurposes(demoTenant, demoSender, demoPhoneNumberID, h.config.Outreach.BindTokens)
 	sealed, err := senders.Token(ctx, demoTenant, demoSender)
 	if err == nil {
 		if _, broken := box.OpenAny(sealed.Key, sealed.Box, purposes...); broken == nil {
@@ -108,7 +109,7 @@ func (h *house) makeTenant(ctx context.Context, now time.Time) error {
 		_, err = senders.Change(ctx, demoTenant, demoSender, &token, actor, now, nil)
 		return err
 	}
-	return senders.Add(ctx, db.Sender{
+	return senders.Add(ctx, dboutreach.Sender{
 		ID: demoSender, Tenant: demoTenant, Name: "Demo", PhoneNumberID: demoPhoneNumberID,
 		BusinessAccountID: demoAccountID, CreatedAt: now,
 	}, token, actor)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/domain/fault"
 )
@@ -31,7 +32,7 @@ func TestDemoTenant(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, made)
 	require.NoDirExists(t, dir)
-	tenants, senders := db.NewTenants(h.pool), db.NewSenders(h.pool)
+	tenants, senders := db.NewTenants(h.pool), dboutreach.NewSenders(h.pool)
 	_, err = tenants.Get(ctx, demoTenant)
 	require.True(t, is(err, fault.Gone))
 
@@ -42,7 +43,7 @@ func TestDemoTenant(t *testing.T) {
 		require.NoError(t, err)
 		sealed, err := senders.Token(ctx, demoTenant, demoSender)
 		require.NoError(t, err)
-		plain, err := box.Open(db.SenderPurpose(demoSender), sealed.Key, sealed.Box)
+		plain, err := box.Open(dboutreach.SenderPurpose(demoSender), sealed.Key, sealed.Box)
 		require.NoError(t, err)
 		return string(plain)
 	}
@@ -62,7 +63,7 @@ func TestDemoTenant(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, entries, 3, "tenant, sender, token")
 
-	var plan db.Plan
+	var plan dboutreach.Plan
 	text, err := os.ReadFile(made.campaign)
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(text, &plan))

@@ -12,7 +12,7 @@ import (
 	"github.com/mtlrent/conveyor/activities"
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/bridge"
-	"github.com/mtlrent/conveyor/db"
+	dbdrafts "github.com/mtlrent/conveyor/db/drafts"
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/blob"
@@ -28,7 +28,7 @@ import (
 
 // The concrete stores and tools of drafts implement the interfaces of its activities.
 var (
-	_ activities.DraftStore   = (*db.Drafts)(nil)
+	_ activities.DraftStore   = (*dbdrafts.Drafts)(nil)
 	_ activities.DraftSecrets = draftSecrets{}
 	_ activities.DraftBrowser = (*browser.Devtools)(nil)
 	_ activities.DraftBlobs   = (*blob.Store)(nil)
@@ -46,7 +46,7 @@ func (h *house) drafts() system {
 	var queues []bridge.Queue
 	if requests.Ours { // otherwise another service takes them, and this one leaves their queue alone
 		drafts := bridge.Drafts{
-			Launch: h.launch, Store: db.NewDrafts(h.pool), Secrets: box, Now: time.Now, Exchange: requests.Exchange,
+			Launch: h.launch, Store: dbdrafts.NewDrafts(h.pool), Secrets: box, Now: time.Now, Exchange: requests.Exchange,
 			Queue: requests.Queue, RoutingKey: requests.RoutingKey, Prefetch: requests.Prefetch,
 		}
 		queues = drafts.Queues()
@@ -57,7 +57,7 @@ func (h *house) drafts() system {
 			readers := confine.New(confine.Options{Children: h.config.Drafts.Pages})
 			drafts := &activities.Drafts{
 				Browser: devtools, Reader: readers, Folders: outdir.New(h.config.Drafts.OutRoot), Blobs: h.blobs,
-				Store: db.NewDrafts(h.pool), Secrets: draftSecrets{db.NewDrafts(h.pool), box}, Now: time.Now,
+				Store: dbdrafts.NewDrafts(h.pool), Secrets: draftSecrets{dbdrafts.NewDrafts(h.pool), box}, Now: time.Now,
 			}
 			row := workers.Row{Queue: workflows.QueueDrafts, Slots: h.config.Drafts.Pages, Activities: []any{drafts}}
 			return []workers.Row{row}, func() {
@@ -66,9 +66,9 @@ func (h *house) drafts() system {
 			}
 		},
 		parts: []api.Part{api.Drafts{
-			Store: db.NewDrafts(h.pool), Launch: h.launch, Blobs: h.blobs, Secrets: box,
+			Store: dbdrafts.NewDrafts(h.pool), Launch: h.launch, Blobs: h.blobs, Secrets: box,
 			Requests: api.DraftRequests{
-				Target: db.Target{Exchange: requests.Exchange, RoutingKey: requests.RoutingKey}, Queue: requests.Queue,
+				Target: dbdrafts.Target{Exchange: requests.Exchange, RoutingKey: requests.RoutingKey}, Queue: requests.Queue,
 				Ours: requests.Ours,
 			},
 		}},
@@ -78,7 +78,7 @@ func (h *house) drafts() system {
 
 // draftSecrets opens the headers and cookies of crawl requests.
 type draftSecrets struct {
-	store *db.Drafts
+	store *dbdrafts.Drafts
 	box   *secret.Box
 }
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/mtlrent/conveyor/activities"
-	"github.com/mtlrent/conveyor/db"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/place"
 	"github.com/mtlrent/conveyor/internal/config"
@@ -24,7 +24,7 @@ const modelSlots = 4
 
 // enrichment builds the activities that enrich listings. A file of places that cannot be read, or a model that cannot
 // be asked, is logged and left out: listings are published without.
-func (h *house) enrichment(ctx context.Context, store *db.Listings) (
+func (h *house) enrichment(ctx context.Context, store *dblistings.Listings) (
 	enriching *activities.Enriching, rows []workers.Row, done func(),
 ) {
 	c := h.config.Enrich

@@ -17,6 +17,7 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 
 	"github.com/mtlrent/conveyor/db"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/internal/blob"
 	"github.com/mtlrent/conveyor/internal/browser"
@@ -44,7 +45,7 @@ type house struct {
 	redis     redis.UniversalClient
 	blobs     *blob.Store
 	launch    *launch.Launch
-	optOuts   *db.OptOutKey
+	optOuts   *dboutreach.OptOutKey
 	browser   sync.Once
 	browsing  *browser.Browser // nil until chromium was called
 }
@@ -101,7 +102,7 @@ func openHouse(ctx context.Context, c config.Config) (h *house, err error) {
 	if err != nil {
 		return h, err
 	}
-	h.optOuts = db.NewOptOutKey(h.pool, func(s db.Sealed) ([]byte, error) {
+	h.optOuts = dboutreach.NewOptOutKey(h.pool, func(s db.Sealed) ([]byte, error) {
 		return box.Open(contact.OptOutPurpose, s.Key, s.Box)
 	})
 	h.namespace = o.Namespace

@@ -17,6 +17,7 @@ import (
 
 	"github.com/mtlrent/conveyor/cli"
 	"github.com/mtlrent/conveyor/db"
+	dbdrafts "github.com/mtlrent/conveyor/db/drafts"
 	"github.com/mtlrent/conveyor/domain/draft"
 )
 
@@ -30,7 +31,7 @@ type importDraftsCmd struct {
 // Run stores each row as the draft of its event, with the time of its crawl: a draft of ours that is newer stays, and a
 // row that is stored already changes nothing.
 func (c *importDraftsCmd) Run(ctx context.Context) error {
-	var store *db.Drafts
+	var store *dbdrafts.Drafts
 	if !c.DryRun {
 		conf, err := settings()
 		if err != nil {
@@ -42,7 +43,7 @@ func (c *importDraftsCmd) Run(ctx context.Context) error {
 			return err
 		}
 		defer pool.Close()
-		store = db.NewDrafts(pool)
+		store = dbdrafts.NewDrafts(pool)
 	}
 	file, err := filepath.Abs(c.File)
 	if err != nil {
@@ -57,7 +58,7 @@ func (c *importDraftsCmd) Run(ctx context.Context) error {
 }
 
 // each stores the rows, unless store is nil, and counts them.
-func (c *importDraftsCmd) each(ctx context.Context, from *sql.DB, store *db.Drafts, t *tally) error {
+func (c *importDraftsCmd) each(ctx context.Context, from *sql.DB, store *dbdrafts.Drafts, t *tally) error {
 	table := `"` + strings.ReplaceAll(c.Table, `"`, `""`) + `"`
 	var total int64
 	if err := from.QueryRowContext(ctx, "SELECT count(*) FROM "+table).Scan(&total); err != nil { //nolint:gosec // quoted

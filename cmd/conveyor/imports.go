@@ -10,6 +10,7 @@ import (
 
 	"github.com/mtlrent/conveyor/activities"
 	"github.com/mtlrent/conveyor/db"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/internal/blob"
@@ -25,12 +26,12 @@ var (
 	_ activities.ImportEnds     = uploads{}
 	_ activities.ImportReadings = uploads{}
 	_ activities.ImportFails    = uploads{}
-	_ activities.ImportParsed   = (*db.Uploads)(nil)
-	_ activities.ImportStored   = (*db.Uploads)(nil)
+	_ activities.ImportParsed   = (*dboutreach.Uploads)(nil)
+	_ activities.ImportStored   = (*dboutreach.Uploads)(nil)
 	_ activities.ImportFiles    = (*blob.Store)(nil)
 	_ activities.ImportRows     = (*blob.Store)(nil)
 	_ activities.ImportCopies   = (*blob.Store)(nil)
-	_ activities.ImportOthers   = (*db.Messages)(nil)
+	_ activities.ImportOthers   = (*dboutreach.Messages)(nil)
 	_ activities.ImportMetrics  = (*telemetry.Imports)(nil)
 )
 
@@ -43,11 +44,11 @@ const (
 
 // imports is the import of uploaded files of contacts.
 func (h *house) imports() system {
-	c, store := h.config.Imports, db.NewUploads(h.pool)
+	c, store := h.config.Imports, dboutreach.NewUploads(h.pool)
 	return system{
 		activities: func(context.Context) ([]workers.Row, func()) {
 			metrics, all := telemetry.NewImports(h.registry), uploads{store, db.NewTenants(h.pool), h.blobs}
-			yields := &activities.ImportYields{Others: db.NewMessages(h.pool, h.optOuts), Now: time.Now}
+			yields := &activities.ImportYields{Others: dboutreach.NewMessages(h.pool, h.optOuts), Now: time.Now}
 			return []workers.Row{
 					{Queue: workflows.QueueUploadJobs, Slots: importFiles, Activities: []any{&activities.Imports{
 						Uploads: all, Readings: all, Split: all, Ends: all, Files: h.blobs, Metrics: metrics, Now: time.Now,
@@ -61,12 +62,14 @@ func (h *house) imports() system {
 						Uploads: all, Chunks: store, Ends: all, Files: h.blobs, Copies: h.blobs, Yields: yields, Metrics: metrics,
 						Now: time.Now,
 					}}},
-				}, resume[db.UnsweptUpload]{
+				}, resume[dboutreach.UnsweptUpload]{
 					queue: workflows.QueueUploadJobs, doing: "starting imports", every: 10 * time.Second, most: 200,
-					list: func(ctx context.Context, after db.UnsweptUpload, most int) ([]db.UnsweptUpload, error) {
+					list: func(ctx context.Context, after dboutreach.UnsweptUpload, most int) ([]dboutreach.UnsweptUpload, error) {
 						return store.Unswept(ctx, time.Now().Add(-importGrace), &after, most)
 					},
-					start: func(ctx context.Context, u db.UnsweptUpload) error { return h.launch.StartImport(ctx, u.Tenant, u.ID) },
+					start: func(ctx context.Context, u dboutreach.UnsweptUpload) error {
+						return h.launch.StartImport(ctx, u.Tenant, u.ID)
+					},
 				}.tend(h)
 		},
 		backlog: func(b *telemetry.Backlog) {
@@ -77,7 +80,7 @@ func (h *house) imports() system {
 
 // uploads are the uploads in Postgres, as activities see them.
 type uploads struct {
-	*db.Uploads
+	*dboutreach.Uploads
 	tenants *db.Tenants
 	files   *blob.Store
 }
@@ -115,7 +118,7 @@ func (s uploads) Import(ctx context.Context, tenant string, id uuid.UUID) (conta
 	if i.Room, err = s.Room(ctx, tenant, id); err != nil {
 		return i, err
 	}
-	i.Records = u.Known == db.KnownFail || t.MaxContacts != nil
+	i.Records = u.Known == dboutreach.KnownFail || t.MaxContacts != nil
 	return i, nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/bridge"
 	"github.com/mtlrent/conveyor/db"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/platform"
@@ -37,18 +38,18 @@ import (
 
 // The concrete stores and tools of listings implement the interfaces of its activities.
 var (
-	_ activities.ListingStore    = (*db.Listings)(nil)
-	_ activities.ImageStore      = (*db.Listings)(nil)
-	_ activities.ReplayStore     = (*db.Replays)(nil)
-	_ activities.EnrichStore     = (*db.Listings)(nil)
+	_ activities.ListingStore    = (*dblistings.Listings)(nil)
+	_ activities.ImageStore      = (*dblistings.Listings)(nil)
+	_ activities.ReplayStore     = (*dblistings.Replays)(nil)
+	_ activities.EnrichStore     = (*dblistings.Listings)(nil)
 	_ activities.ModelSource     = (*model.Client)(nil)
-	_ activities.StaleStore      = (*db.Listings)(nil)
-	_ activities.UnfinishedStore = (*db.Listings)(nil)
-	_ activities.CycleStore      = (*db.Platforms)(nil)
-	_ activities.SiteStore       = (*db.Platforms)(nil)
-	_ activities.TroubleStore    = (*db.Platforms)(nil)
-	_ activities.AdvertStore     = (*db.Platforms)(nil)
-	_ activities.VisitStore      = (*db.Platforms)(nil)
+	_ activities.StaleStore      = (*dblistings.Listings)(nil)
+	_ activities.UnfinishedStore = (*dblistings.Listings)(nil)
+	_ activities.CycleStore      = (*dblistings.Platforms)(nil)
+	_ activities.SiteStore       = (*dblistings.Platforms)(nil)
+	_ activities.TroubleStore    = (*dblistings.Platforms)(nil)
+	_ activities.AdvertStore     = (*dblistings.Platforms)(nil)
+	_ activities.VisitStore      = (*dblistings.Platforms)(nil)
 	_ activities.ImageBlobs      = (*blob.Store)(nil)
 	_ activities.ImageSource     = (*fetch.Client)(nil)
 	_ activities.PageSource      = (*fetch.Client)(nil)
@@ -61,7 +62,8 @@ var (
 // listings is rental adverts: scraping them, the pipeline, its replays, images and staleness.
 func (h *house) listings() system {
 	queues := bridge.Listings{
-		Store: db.NewListings(h.pool), Launch: h.launch, Stages: h.config.Listings.Stages, Platforms: platform.Names(),
+		Store: dblistings.NewListings(h.pool), Launch: h.launch,
+		Stages: h.config.Listings.Stages, Platforms: platform.Names(),
 		Enrich:   h.config.Listings.Enrich,
 		Prefetch: h.config.RabbitMQ.Prefetch, Published: h.config.Outbox.Published, StaleAfter: h.config.Listings.StaleAfter,
 	}
@@ -72,11 +74,11 @@ func (h *house) listings() system {
 	return system{
 		activities: h.listingActivities,
 		parts: []api.Part{
-			api.Listings{Store: db.NewListings(h.pool), Launch: h.launch, Audit: db.NewAuditLog(h.pool)},
-			api.Duplicates{Store: db.NewListings(h.pool), Launch: h.launch, Prefer: h.config.Listings.Prefer},
-			api.Replays{Store: db.NewReplays(h.pool), Launch: h.launch},
+			api.Listings{Store: dblistings.NewListings(h.pool), Launch: h.launch, Audit: db.NewAuditLog(h.pool)},
+			api.Duplicates{Store: dblistings.NewListings(h.pool), Launch: h.launch, Prefer: h.config.Listings.Prefer},
+			api.Replays{Store: dblistings.NewReplays(h.pool), Launch: h.launch},
 			api.Staleness{Launch: h.launch, Audit: db.NewAuditLog(h.pool)},
-			api.Platforms{Store: db.NewPlatforms(h.pool), Launch: h.launch, Secrets: box},
+			api.Platforms{Store: dblistings.NewPlatforms(h.pool), Launch: h.launch, Secrets: box},
 			api.Images{Blobs: h.blobs},
 		},
 		queues: queues.Queues(),
@@ -98,7 +100,7 @@ func (h *house) fetchesImages() bool {
 // unfinished counts the adverts and images that the staleness check would resume.
 func (h *house) unfinished(ctx context.Context) (backlog.Unfinished, error) {
 	now := time.Now()
-	return db.NewListings(h.pool).CountUnfinished(ctx, now.Add(-listing.UnfinishedAfter),
+	return dblistings.NewListings(h.pool).CountUnfinished(ctx, now.Add(-listing.UnfinishedAfter),
 		now.Add(-h.config.Listings.StaleAfter), slices.Contains(h.config.Listings.Stages, listing.StageNormalize),
 		h.fetchesImages())
 }
@@ -111,7 +113,7 @@ const maxHosts = 50
 
 // listingActivities opens the clients and the browser that the activities of listings use.
 func (h *house) listingActivities(ctx context.Context) (rows []workers.Row, done func()) {
-	store := db.NewListings(h.pool)
+	store := dblistings.NewListings(h.pool)
 	hosts := limit.New(h.redis, limit.Options{
 		Name: imageLimiter, Interval: h.config.Images.Interval, MaxWait: workflows.ImageTimeout / 4, Registerer: h.registry,
 	})
@@ -128,7 +130,7 @@ func (h *house) listingActivities(ctx context.Context) (rows []workers.Row, done
 			h.log.WarnContext(ctx, "sites that need a browser cannot be scraped by this worker", "err", err)
 		}
 	}
-	platforms := db.NewPlatforms(h.pool)
+	platforms := dblistings.NewPlatforms(h.pool)
 	box, err := h.config.Outreach.Box()
 	if err != nil {
 		panic(err) // internal/config has checked it
@@ -152,7 +154,7 @@ func (h *house) listingActivities(ctx context.Context) (rows []workers.Row, done
 				Enriching: enriching, Now: time.Now,
 			},
 			&activities.Replays{
-				Store: db.NewReplays(h.pool), Start: h.launch, StaleAfter: stale, Turns: turns, Now: time.Now,
+				Store: dblistings.NewReplays(h.pool), Start: h.launch, StaleAfter: stale, Turns: turns, Now: time.Now,
 			},
 			&activities.Staleness{Store: store, Start: h.launch, After: stale, Now: time.Now},
 			&activities.Unfinished{
@@ -173,7 +175,7 @@ func (h *house) listingActivities(ctx context.Context) (rows []workers.Row, done
 	replays := resume[listing.Replay]{
 		queue: workflows.QueueListings, doing: "starting replays", every: replaysEvery,
 		list: func(ctx context.Context, _ listing.Replay, _ int) ([]listing.Replay, error) {
-			return db.NewReplays(h.pool).Unstarted(ctx, time.Now().Add(-replaysEvery), 100)
+			return dblistings.NewReplays(h.pool).Unstarted(ctx, time.Now().Add(-replaysEvery), 100)
 		},
 		start: h.launch.Replay,
 	}.tend(h)
@@ -194,7 +196,7 @@ const replaysEvery = 30 * time.Second
 
 // fillWords fills the words of listings that have none, in batches, with as long a pause after each. Workers of the
 // release before may still write such listings.
-func fillWords(ctx context.Context, store *db.Listings) error {
+func fillWords(ctx context.Context, store *dblistings.Listings) error {
 	const most = 200
 	for last := uuid.Nil; ; {
 		began := time.Now()
@@ -236,7 +238,7 @@ func (h *house) bootstrapScrapers(ctx context.Context) error {
 			return fmt.Errorf("CONVEYOR_SCRAPE: there is no platform %q; known are %s", name, strings.Join(platform.Names(), ", "))
 		}
 	}
-	store := db.NewPlatforms(h.pool)
+	store := dblistings.NewPlatforms(h.pool)
 	for _, site := range platform.All {
 		name := site.Name()
 		settings := h.config.Scrape.Of(name, site.Site())
@@ -263,7 +265,7 @@ func (h *house) bootstrapScrapers(ctx context.Context) error {
 // scraperStates reads the state of every scraper, for reports and metrics.
 func (h *house) scraperStates(ctx context.Context) ([]backlog.Scraper, error) {
 	now := time.Now()
-	list, err := db.NewPlatforms(h.pool).List(ctx, now)
+	list, err := dblistings.NewPlatforms(h.pool).List(ctx, now)
 	if err != nil {
 		return nil, err
 	}
@@ -274,7 +276,7 @@ func (h *house) scraperStates(ctx context.Context) ([]backlog.Scraper, error) {
 	return out, nil
 }
 
-func scraperState(p db.Platform, now time.Time) backlog.Scraper {
+func scraperState(p dblistings.Platform, now time.Time) backlog.Scraper {
 	seconds := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 	out := backlog.Scraper{
 		Name: p.Name, State: p.State, Next: p.Next, Adverts: backlog.AdvertCount(p.Adverts), LastSuccessAt: p.LastSuccessAt,
@@ -306,7 +308,7 @@ func scraperState(p db.Platform, now time.Time) backlog.Scraper {
 	if p.LastSuccessAt != nil {
 		progress.LastPage = *p.LastSuccessAt
 	}
-	for _, c := range []*db.PlatformCycle{p.Current, p.Last} {
+	for _, c := range []*dblistings.PlatformCycle{p.Current, p.Last} {
 		if c != nil {
 			progress.Started = append(progress.Started, c.StartedAt)
 		}

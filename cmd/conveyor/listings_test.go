@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mtlrent/conveyor/db"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/backlog"
 )
 
@@ -14,14 +14,14 @@ func TestScraperState(t *testing.T) {
 	t.Parallel()
 
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	p := db.Platform{
+	p := dblistings.Platform{
 		Name: "kijiji", State: "scraping", Next: "goes on with cycle 2, page 3",
-		Settings: db.PlatformSettings{Enabled: true, DelaySeconds: 30, MaxPages: 250, CooldownSeconds: 60},
-		Blocked:  &db.PlatformBlock{Refusals: 3, Reason: "429"},
-		Suspect:  &db.PlatformTrouble{Since: noon, Reason: "why"}, LastSuccessAt: new(noon.Add(-10 * time.Minute)),
-		Adverts: db.PlatformAdverts{Known: 120, Failed: 2, Gone: 7}, OldestVisitAt: new(noon.Add(-7 * time.Hour)),
-		Current: &db.PlatformCycle{Cycle: 2, StartedAt: noon.Add(-5 * time.Minute)},
-		Last:    &db.PlatformCycle{Cycle: 1, StartedAt: noon.Add(-time.Hour)},
+		Settings: dblistings.PlatformSettings{Enabled: true, DelaySeconds: 30, MaxPages: 250, CooldownSeconds: 60},
+		Blocked:  &dblistings.PlatformBlock{Refusals: 3, Reason: "429"},
+		Suspect:  &dblistings.PlatformTrouble{Since: noon, Reason: "why"}, LastSuccessAt: new(noon.Add(-10 * time.Minute)),
+		Adverts: dblistings.PlatformAdverts{Known: 120, Failed: 2, Gone: 7}, OldestVisitAt: new(noon.Add(-7 * time.Hour)),
+		Current: &dblistings.PlatformCycle{Cycle: 2, StartedAt: noon.Add(-5 * time.Minute)},
+		Last:    &dblistings.PlatformCycle{Cycle: 1, StartedAt: noon.Add(-time.Hour)},
 	}
 	want := backlog.Scraper{
 		Name: "kijiji", State: "scraping", Next: p.Next, Refusals: 3, RefusedReason: "429", SuspectSince: new(noon),

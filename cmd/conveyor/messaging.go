@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mtlrent/conveyor/activities"
-	"github.com/mtlrent/conveyor/db"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/launch"
@@ -23,16 +23,16 @@ import (
 
 // The concrete stores and tools of messaging implement the interfaces of its activities.
 var (
-	_ activities.MessageQueue    = (*db.Messages)(nil)
-	_ activities.MessageRest     = (*db.Messages)(nil)
+	_ activities.MessageQueue    = (*dboutreach.Messages)(nil)
+	_ activities.MessageRest     = (*dboutreach.Messages)(nil)
 	_ activities.MessageAccounts = accounts{}
 	_ activities.MessageFlow     = flow{}
 	_ activities.MessagePass     = (*limit.Pass)(nil)
 	_ activities.MessageMetrics  = (*telemetry.Messages)(nil)
 
 	_ activities.CampaignStore    = campaigns{}
-	_ activities.CampaignMessages = (*db.Campaigns)(nil)
-	_ activities.CampaignCycle    = (*db.Campaigns)(nil)
+	_ activities.CampaignMessages = (*dboutreach.Campaigns)(nil)
+	_ activities.CampaignCycle    = (*dboutreach.Campaigns)(nil)
 	_ activities.CampaignStarter  = (*launch.Launch)(nil)
 )
 
@@ -40,7 +40,7 @@ var (
 func (h *house) messaging() system {
 	c := h.config.Dispatch
 	return system{
-		backlog: func(b *telemetry.Backlog) { b.Messages = db.NewMessages(h.pool, h.optOuts).Backlog },
+		backlog: func(b *telemetry.Backlog) { b.Messages = dboutreach.NewMessages(h.pool, h.optOuts).Backlog },
 		activities: func(context.Context) ([]workers.Row, func()) {
 			client, err := whatsapp.New(h.config.WhatsApp.Options())
 			if err != nil {
@@ -51,7 +51,7 @@ func (h *house) messaging() system {
 				panic(err) // the same
 			}
 			metrics := telemetry.NewMessages(h.registry)
-			store, sent := db.NewMessages(h.pool, h.optOuts), db.NewCampaigns(h.pool, h.optOuts)
+			store, sent := dboutreach.NewMessages(h.pool, h.optOuts), dboutreach.NewCampaigns(h.pool, h.optOuts)
 			dispatching := &activities.Dispatching{
 				Queue: store, Rest: store, Metrics: metrics,
 				Accounts: accounts{store, box, client},
@@ -69,13 +69,15 @@ func (h *house) messaging() system {
 					queue: workflows.QueueDispatch, doing: "waking tenants", every: messagesEvery, most: messagesMost,
 					list: store.Tenants, start: h.wakeDispatch(),
 				}.tend(h),
-				resume[db.OpenCampaign]{
+				resume[dboutreach.OpenCampaign]{
 					queue: workflows.QueueCampaigns, doing: "starting campaigns", every: messagesSlow * messagesEvery,
 					most: messagesMost,
-					list: func(ctx context.Context, after db.OpenCampaign, most int) ([]db.OpenCampaign, error) {
+					list: func(ctx context.Context, after dboutreach.OpenCampaign, most int) ([]dboutreach.OpenCampaign, error) {
 						return sent.Open(ctx, after.ID, most)
 					},
-					start: func(ctx context.Context, c db.OpenCampaign) error { return h.launch.StartCampaign(ctx, c.Tenant, c.ID) },
+					start: func(ctx context.Context, c dboutreach.OpenCampaign) error {
+						return h.launch.StartCampaign(ctx, c.Tenant, c.ID)
+					},
 				}.tend(h),
 			}
 			slices := []any{dispatching}
@@ -127,7 +129,7 @@ const (
 type messageTender struct {
 	*house
 
-	store   *db.Messages
+	store   *dboutreach.Messages
 	metrics *telemetry.Messages
 	calm    time.Time // no lease is ended before
 }
@@ -179,7 +181,7 @@ func (h *house) wakeDispatch() func(ctx context.Context, tenant string) error {
 }
 
 // campaigns are the campaigns in Postgres, as activities see them.
-type campaigns struct{ *db.Campaigns }
+type campaigns struct{ *dboutreach.Campaigns }
 
 // Progress implements activities.CampaignStore.
 func (c campaigns) Progress(ctx context.Context, tenant string, id uuid.UUID, now time.Time) (
@@ -192,7 +194,7 @@ func (c campaigns) Progress(ctx context.Context, tenant string, id uuid.UUID, no
 	return progressOf(got, now), nil
 }
 
-func progressOf(c db.Campaign, now time.Time) campaign.Progress {
+func progressOf(c dboutreach.Campaign, now time.Time) campaign.Progress {
 	return campaign.Progress{
 		State: c.State, Due: c.ScheduledAt != nil && !c.ScheduledAt.After(now), Written: c.WrittenAt != nil, Counts: c.Counts,
 		Ended: c.FinishedAt != nil,
@@ -216,7 +218,7 @@ func (c campaigns) Finish(ctx context.Context, tenant string, id uuid.UUID, now 
 
 // accounts are what tenants send by, as activities see them.
 type accounts struct {
-	*db.Messages
+	*dboutreach.Messages
 
 	box    *secret.Box
 	client *whatsapp.Client
@@ -228,7 +230,7 @@ func (a accounts) Line(ctx context.Context, tenant string, id uuid.UUID) (activi
 	if err != nil {
 		return activities.MessageLine{}, err
 	}
-	purposes := db.SenderPurposes(tenant, id, s.PhoneNumberID, true)
+	purposes := dboutreach.SenderPurposes(tenant, id, s.PhoneNumberID, true)
 	token, err := a.box.OpenAny(s.Token.Key, s.Token.Box, purposes...)
 	if err != nil {
 		return activities.MessageLine{}, fault.Newf(fault.Invalid, "%w", err)

@@ -7,6 +7,8 @@ import (
 	"github.com/mtlrent/conveyor/activities"
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/db"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/internal/blob"
 	"github.com/mtlrent/conveyor/internal/launch"
 	"github.com/mtlrent/conveyor/internal/telemetry"
@@ -18,16 +20,16 @@ import (
 var (
 	_ activities.RetentionStore = (*db.Retention)(nil)
 	_ activities.RetentionFiles = (*blob.Store)(nil)
-	_ activities.ForgetStore    = (*db.Forgets)(nil)
+	_ activities.ForgetStore    = (*dblistings.Forgets)(nil)
 	_ activities.ListingRuns    = (*launch.Launch)(nil)
-	_ activities.ErasureStore   = (*db.Erasures)(nil)
+	_ activities.ErasureStore   = (*dboutreach.Erasures)(nil)
 	_ activities.TenantRuns     = (*launch.Launch)(nil)
 )
 
 // retention deletes what is old enough, and what an operator wants forgotten.
 func (h *house) retention() system {
-	store, erasures := db.NewRetention(h.pool), db.NewErasures(h.pool, h.optOuts)
-	forgets := db.NewForgets(h.pool)
+	store, erasures := db.NewRetention(h.pool), dboutreach.NewErasures(h.pool, h.optOuts)
+	forgets := dblistings.NewForgets(h.pool)
 	return system{
 		activities: func(context.Context) ([]workers.Row, func()) {
 			return []workers.Row{{Queue: workflows.QueueListings, Activities: []any{

@@ -11,7 +11,7 @@ import (
 
 	"github.com/mtlrent/conveyor/activities"
 	"github.com/mtlrent/conveyor/api"
-	"github.com/mtlrent/conveyor/db"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/saved"
@@ -25,7 +25,7 @@ import (
 
 // The concrete stores and tools of saved searches implement the interfaces of their activities.
 var (
-	_ activities.NoticeStore   = (*db.Saved)(nil)
+	_ activities.NoticeStore   = (*dblistings.Saved)(nil)
 	_ activities.NoticeSender  = notices{}
 	_ activities.NoticeMetrics = (*telemetry.Saved)(nil)
 )
@@ -46,9 +46,9 @@ func (h *house) saved() system {
 	if err != nil {
 		panic(err) // internal/config has checked it
 	}
-	store := db.NewSaved(h.pool)
+	store := dblistings.NewSaved(h.pool)
 	return system{
-		reopeners: db.SavedReopeners(),
+		reopeners: dblistings.Reopeners(),
 		parts: []api.Part{api.Searches{
 			Store: store, Secrets: box, Mail: h.config.Notices.SMTPURL != "", Telegram: h.config.Notices.TelegramToken != "",
 			PlainHosts: h.config.Notices.WebhookHosts,
@@ -76,7 +76,9 @@ func (h *house) saved() system {
 
 // savedMatcher compares the events that wait with the searches. due is what it tells savedStarter: deliveries are due,
 // or may be.
-func (h *house) savedMatcher(store *db.Saved, metrics *telemetry.Saved, due *atomic.Bool) func(context.Context) error {
+func (h *house) savedMatcher(
+	store *dblistings.Saved, metrics *telemetry.Saved, due *atomic.Bool,
+) func(context.Context) error {
 	matcher := store.Matcher()
 	return func(ctx context.Context) error {
 		waits, err := store.Waits(ctx, time.Now().Add(-savedAgain), time.Now())
@@ -107,8 +109,8 @@ func (h *house) savedMatcher(store *db.Saved, metrics *telemetry.Saved, due *ato
 
 // savedStarter starts the workflows of deliveries that are due, a batch in each turn. It is no part of savedMatcher, so
 // that nothing waits to be compared while Temporal is slow. Without one that is due it asks for nothing.
-func (h *house) savedStarter(store *db.Saved, due *atomic.Bool) func(context.Context) error {
-	var begun []db.DueNotice // marked as started, but their start failed: Begin leaves them for savedAgain
+func (h *house) savedStarter(store *dblistings.Saved, due *atomic.Bool) func(context.Context) error {
+	var begun []dblistings.DueNotice // marked as started, but their start failed: Begin leaves them for savedAgain
 	return func(ctx context.Context) error {
 		if !due.Load() && len(begun) == 0 {
 			return nil
@@ -119,12 +121,12 @@ func (h *house) savedStarter(store *db.Saved, due *atomic.Bool) func(context.Con
 		}
 		begun = append(begun, next...)
 		started := map[uuid.UUID]bool{}
-		err = startEach(ctx, begun, func(ctx context.Context, n db.DueNotice) error {
+		err = startEach(ctx, begun, func(ctx context.Context, n dblistings.DueNotice) error {
 			err := h.launch.StartNotice(ctx, n.Tenant, n.ID)
 			started[n.ID] = err == nil
 			return err
 		})
-		begun = slices.DeleteFunc(begun, func(n db.DueNotice) bool { return started[n.ID] })
+		begun = slices.DeleteFunc(begun, func(n dblistings.DueNotice) bool { return started[n.ID] })
 		return err
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/bridge"
 	"github.com/mtlrent/conveyor/db"
+	dbsearch "github.com/mtlrent/conveyor/db/search"
 	"github.com/mtlrent/conveyor/domain/search"
 	"github.com/mtlrent/conveyor/internal/launch"
 	"github.com/mtlrent/conveyor/internal/opensearch"
@@ -18,22 +19,22 @@ import (
 
 // The concrete stores and tools of the search implement the interfaces of its activities.
 var (
-	_ activities.PageInbox     = (*db.Pages)(nil)
+	_ activities.PageInbox     = (*dbsearch.Pages)(nil)
 	_ activities.PageStore     = pages{}
-	_ activities.PageRemovals  = (*db.Pages)(nil)
-	_ activities.PageIndex     = (*db.SearchIndex)(nil)
+	_ activities.PageRemovals  = (*dbsearch.Pages)(nil)
+	_ activities.PageIndex     = (*dbsearch.SearchIndex)(nil)
 	_ activities.SearchMetrics = (*telemetry.Search)(nil)
 	_ bridge.PageStarter       = (*launch.Launch)(nil)
 )
 
 // search is the indexer of crawled pages.
 func (h *house) search() system {
-	c, store := h.config.Search, db.NewPages(h.pool)
+	c, store := h.config.Search, dbsearch.NewPages(h.pool)
 	queue := bridge.Search{
 		Ours: c.Ours, Most: h.config.Outbox.Crawled, Store: store, Launch: h.launch, Prefetch: c.Prefetch,
 		Consumers: c.Consumers,
 	}
-	index := db.NewSearchIndex(h.pool)
+	index := dbsearch.NewSearchIndex(h.pool)
 	engines := map[string]search.Engine{} // all that pages are written to
 	if c.Engine == search.EnginePostgres {
 		engines[search.EnginePostgres] = index
@@ -73,7 +74,7 @@ func (h *house) search() system {
 
 // tendInbox deletes messages that were refused a day ago, each of which is a dead letter, and stores those that were
 // left for as long: their bridge died before their workflow began, and their messages came again in other batches.
-func (h *house) tendInbox(ctx context.Context, store *db.Pages) error {
+func (h *house) tendInbox(ctx context.Context, store *dbsearch.Pages) error {
 	const old, most = 24 * time.Hour, 300
 	before := time.Now().Add(-old)
 	if _, err := store.Sweep(ctx, before, 10*most); err != nil {
@@ -82,7 +83,7 @@ func (h *house) tendInbox(ctx context.Context, store *db.Pages) error {
 	return h.storeLeft(ctx, store, before, most)
 }
 
-func (h *house) storeLeft(ctx context.Context, store *db.Pages, before time.Time, most int) error {
+func (h *house) storeLeft(ctx context.Context, store *dbsearch.Pages, before time.Time, most int) error {
 	keys, err := store.Left(ctx, before, most)
 	if err != nil || len(keys) == 0 {
 		return err
@@ -92,11 +93,11 @@ func (h *house) storeLeft(ctx context.Context, store *db.Pages, before time.Time
 }
 
 // pages are the pages in Postgres, as activities see them.
-type pages struct{ *db.Pages }
+type pages struct{ *dbsearch.Pages }
 
 // DeleteSite implements activities.PageStore.
 func (p pages) DeleteSite(
 	ctx context.Context, site string, most int, remove func(ctx context.Context, ids []int64) error,
 ) (int, error) {
-	return p.Delete(ctx, db.PagesWhere{Site: site}, most, remove)
+	return p.Delete(ctx, dbsearch.PagesWhere{Site: site}, most, remove)
 }

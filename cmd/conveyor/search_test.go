@@ -11,8 +11,8 @@ import (
 	"go.temporal.io/sdk/testsuite"
 
 	"github.com/mtlrent/conveyor/activities"
-	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
+	dbsearch "github.com/mtlrent/conveyor/db/search"
 	"github.com/mtlrent/conveyor/domain/search"
 	"github.com/mtlrent/conveyor/internal/telemetry"
 )
@@ -23,7 +23,7 @@ func TestStoreOddPages(t *testing.T) {
 	t.Parallel()
 
 	pool := dbtest.New(t)
-	store, index := db.NewPages(pool), db.NewSearchIndex(pool)
+	store, index := dbsearch.NewPages(pool), dbsearch.NewSearchIndex(pool)
 	a := &activities.Searching{
 		Inbox: store, Pages: pages{store}, Engines: map[string]search.Engine{search.EnginePostgres: index}, Index: index,
 		Metrics: telemetry.NewSearch(prometheus.NewRegistry()), Now: time.Now,
@@ -77,7 +77,7 @@ func TestStoreOddPages(t *testing.T) {
 	}
 	counts, err := store.Counts(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, db.PageCounts{Pages: 10, Refused: 1}, counts)
+	require.Equal(t, dbsearch.PageCounts{Pages: 10, Refused: 1}, counts)
 
 	// A batch whose acks were lost comes again.
 	keys, err = store.Inbox(t.Context(), bodies[1:len(bodies)-1], time.Now())

@@ -2,6 +2,7 @@ package main
 
 import (
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -15,9 +16,12 @@ import (
 
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/platform"
+	"github.com/mtlrent/conveyor/domain/saved"
 	"github.com/mtlrent/conveyor/internal/servicetest"
 	"github.com/mtlrent/conveyor/internal/telemetry"
 	"github.com/mtlrent/conveyor/workers"
@@ -44,6 +48,7 @@ func TestSystems(t *testing.T) {
 	var (
 		rows    []workers.Row
 		backlog telemetry.Backlog
+		again   = db.Reopeners{}
 	)
 	for _, s := range h.systems() {
 		if s.activities != nil {
@@ -56,7 +61,12 @@ func TestSystems(t *testing.T) {
 		if s.backlog != nil {
 			s.backlog(&backlog)
 		}
+		maps.Copy(again, s.reopeners)
 	}
+	require.ElementsMatch(t, []string{ // dead letters of the others cannot be replayed
+		contact.QueueJobs, contact.QueueChunks, contact.QueuePersistence, campaign.QueueDispatch, campaign.QueueRetry,
+		campaign.QueueCampaigns, saved.Queue,
+	}, slices.Collect(maps.Keys(again)))
 	made := workers.New(temporal, rows, workers.Options{Queues: workflows.QueueNames(), StoreSlots: 1})
 	require.Len(t, made, len(workflows.Queues))
 	require.NotNil(t, backlog.Limits)

@@ -83,8 +83,9 @@ WITH raw AS (
 )
 INSERT INTO listings (id, platform, platform_id, revision, url, title, description, rent_cents, bedrooms, details,
     details_hash, published_at, updated_at, words)
-SELECT id, 'kijiji', n::text, 1, '', '', '', 1, n % 5, '{}', '', now() - n * interval '1 minute', now(), (''':'' tout:1A'
-    || CASE WHEN n % 2 = 0 THEN ' moitie:2B' ELSE '' END || CASE WHEN n % 1000 > 0 THEN ' presque:3B' ELSE '' END
+SELECT id, 'kijiji', n::text, 1, '', '', '', 1, n % 5, '{}', '', now() - n * interval '1 minute', now(),
+    (''':'' tout:1A' || CASE WHEN n % 2 = 0 THEN ' moitie:2B' ELSE '' END
+    || CASE WHEN n % 1000 > 0 THEN ' presque:3B' ELSE '' END
     || CASE WHEN n % 5000 = 7 THEN ' piscine:4B' ELSE '' END || ' mot' || n % 300 || ':5B')::tsvector
 FROM raw`
 

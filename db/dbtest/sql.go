@@ -18,8 +18,8 @@ import (
 )
 
 // SQL prepares each statement of the package in the working directory against the migrated schema, so that a typo or a
-// dropped column fails here and not at two in the morning. Constants that are only a piece of another (they do not start
-// a statement) are prepared as part of it. Fewer than atLeast statements are an error: then some are not seen.
+// dropped column fails here and not at two in the morning. Constants that are only a piece of another (they do not
+// start a statement) are prepared as part of it. Fewer than atLeast statements are an error: then some are not seen.
 func SQL(t *testing.T, atLeast int) {
 	t.Helper()
 
@@ -41,8 +41,8 @@ func SQL(t *testing.T, atLeast int) {
 	require.GreaterOrEqual(t, prepared, atLeast)
 }
 
-// SQLNames holds the table by which traces name statements, sql_names.go of the working directory, to the constants that
-// there are, or writes it. A line a statement, without columns that gofmt aligns: branches that add statements merge.
+// SQLNames holds the table by which traces name statements, sql_names.go of the working directory, to the constants
+// that there are, or writes it. A line a statement, without columns that gofmt aligns: branches that add some merge.
 func SQLNames(t *testing.T, update bool) {
 	t.Helper()
 
@@ -71,8 +71,8 @@ func SQLNames(t *testing.T, update bool) {
 	require.Equal(t, out.String(), string(got), "sql_names.go is stale; run: go generate ./db/...")
 }
 
-// Statements are the texts of the statements of db and of the packages below it, by the names that traces have for them.
-// It is called in the folder of any of them.
+// Statements are the texts of the statements of db and of the packages below it, by the names that traces have for
+// them. It is called in the folder of any of them.
 func Statements(t testing.TB) map[string]string {
 	t.Helper()
 

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/api"
-	"github.com/mtlrent/conveyor/db"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/internal/servicetest"
 )
@@ -61,7 +61,7 @@ func TestOutreachInTheConsole(t *testing.T) {
 	shot(uploads, "upload-done")
 
 	p.eventually("the campaign is sent", func() bool {
-		c, err := db.NewCampaigns(p.db, nil).Get(t.Context(), "acme", id)
+		c, err := dboutreach.NewCampaigns(p.db, nil).Get(t.Context(), "acme", id)
 		require.NoError(t, err)
 		return c.State == campaign.Done
 	})

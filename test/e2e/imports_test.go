@@ -13,6 +13,7 @@ import (
 	enums "go.temporal.io/api/enums/v1"
 
 	"github.com/mtlrent/conveyor/db"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/internal/blob"
 	"github.com/mtlrent/conveyor/internal/launch"
@@ -36,7 +37,7 @@ func (w *world) imports(worker *process) *importWorld {
 	require.NoError(t, db.NewTenants(w.db).Create(t.Context(), db.Tenant{
 		ID: "acme", Name: "Acme", Tier: "standard", Region: "CA", CreatedAt: time.Now(),
 	}, "me"))
-	return &importWorld{w, worker, files, db.NewUploads(w.db), &launch.Launch{Temporal: w.temporal}}
+	return &importWorld{w, worker, files, dboutreach.NewUploads(w.db), &launch.Launch{Temporal: w.temporal}}
 }
 
 const importQueues = "CONVEYOR_TASK_QUEUES=upload_jobs,upload_chunks,import_persistence"
@@ -45,17 +46,17 @@ type importWorld struct {
 	*world
 	worker  *process
 	files   *blob.Store
-	uploads *db.Uploads
+	uploads *dboutreach.Uploads
 	launch  *launch.Launch
 }
 
 // upload stores a file and starts its import.
-func (w *importWorld) upload(data string, change ...func(*db.Upload)) db.Upload {
+func (w *importWorld) upload(data string, change ...func(*dboutreach.Upload)) dboutreach.Upload {
 	w.t.Helper()
 
 	f, err := w.files.PutUpload(w.ctx(), strings.NewReader(data))
 	require.NoError(w.t, err)
-	u := db.Upload{
+	u := dboutreach.Upload{
 		ID: uuid.New(), Tenant: "acme", FileName: "people.csv", Blob: f.Key, Bytes: f.Bytes, SHA256: f.SHA256, CreatedBy: "me",
 		CreatedAt: time.Now(),
 	}
@@ -70,7 +71,7 @@ func (w *importWorld) upload(data string, change ...func(*db.Upload)) db.Upload 
 }
 
 // ended waits until an upload is over, and its workflow.
-func (w *importWorld) ended(u db.Upload) (got db.Upload, transitions, events int64) {
+func (w *importWorld) ended(u dboutreach.Upload) (got dboutreach.Upload, transitions, events int64) {
 	w.t.Helper()
 
 	w.eventually("the import ends", func() bool {
@@ -105,7 +106,7 @@ func (w *importWorld) count(from string, args ...any) (n int) {
 }
 
 // tally is what became of the rows of an upload.
-func tally(u db.Upload) string {
+func tally(u dboutreach.Upload) string {
 	return fmt.Sprintf("%s: %d = %d + %d + %d; %d = %d + %d + %d", u.State, u.RowsRead, u.Valid, u.Invalid, u.Duplicate,
 		u.Valid, u.New, u.Updated, u.Skipped)
 }
@@ -148,7 +149,7 @@ func (w *importWorld) takesFiles() {
 	_, err := z.Write([]byte(text))
 	require.NoError(t, err)
 	require.NoError(t, z.Close())
-	got, _, _ = w.ended(w.upload(packed.String(), func(u *db.Upload) { u.FileName = "people.csv.gz" }))
+	got, _, _ = w.ended(w.upload(packed.String(), func(u *dboutreach.Upload) { u.FileName = "people.csv.gz" }))
 	require.Equal(t, fmt.Sprintf("done: 30000 = %d + %d + %d; %d = 0 + 0 + %d", distinct, invalid, duplicate, distinct,
 		distinct), tally(got))
 
@@ -181,13 +182,13 @@ func TestImportsCancel(t *testing.T) {
 
 	w := importing(t)
 	text, distinct, _, _ := people(300_000)
-	for name, cancel := range map[string]func(u db.Upload){
-		"as the API does": func(u db.Upload) {
+	for name, cancel := range map[string]func(u dboutreach.Upload){
+		"as the API does": func(u dboutreach.Upload) {
 			_, err := w.uploads.Cancel(w.ctx(), "acme", u.ID, "me", time.Now())
 			require.NoError(t, err)
 			require.NoError(t, w.launch.CancelImport(w.ctx(), u.ID))
 		},
-		"in Temporal": func(u db.Upload) { require.NoError(t, w.launch.CancelImport(w.ctx(), u.ID)) },
+		"in Temporal": func(u dboutreach.Upload) { require.NoError(t, w.launch.CancelImport(w.ctx(), u.ID)) },
 	} {
 		u := w.upload(text)
 		w.eventually("rows are stored", func() bool {
@@ -198,7 +199,7 @@ func TestImportsCancel(t *testing.T) {
 		cancel(u)
 		got, _, _ := w.ended(u)
 		t.Logf("%s: canceled within %s: %s", name, time.Since(began).Round(time.Millisecond), tally(got))
-		require.Equal(t, db.UploadCanceled, got.State, name)
+		require.Equal(t, dboutreach.UploadCanceled, got.State, name)
 		w.replays(contact.ImportWorkflowID(u.ID), "import_canceled_"+strings.ReplaceAll(name, " ", "_"))
 		require.Less(t, got.RowsRead, int64(distinct), name)
 		require.Less(t, time.Since(began), 20*time.Second)

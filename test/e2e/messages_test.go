@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/db"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/internal/launch"
 	"github.com/mtlrent/conveyor/internal/secret"
@@ -27,7 +28,7 @@ type post struct {
 	*world
 
 	api      *cloudapi.API
-	messages *db.Messages
+	messages *dboutreach.Messages
 	launch   *launch.Launch
 	box      *secret.Box
 }
@@ -56,7 +57,7 @@ func newPost(t *testing.T, settings ...string) *post {
 	w = newWorld(t, append(settings, "CONVEYOR_WHATSAPP_URL="+server.URL, "CONVEYOR_SECRET_KEYS="+keys,
 		"CONVEYOR_WHATSAPP_APP_SECRETS="+appSecret)...)
 	return &post{
-		world: w, api: api, messages: db.NewMessages(w.db, nil), box: box,
+		world: w, api: api, messages: dboutreach.NewMessages(w.db, nil), box: box,
 		launch: &launch.Launch{Temporal: w.temporal, Namespace: w.space},
 	}
 }
@@ -67,9 +68,9 @@ func (p *post) tenant(id string, tier campaign.Tier) uuid.UUID {
 
 	ctx, now, sender := p.t.Context(), time.Now(), uuid.New()
 	require.NoError(p.t, db.NewTenants(p.db).Create(ctx, db.Tenant{ID: id, Name: id, Tier: tier, CreatedAt: now}, "test"))
-	name, box, err := p.box.Seal(db.SenderPurpose(sender), []byte("token-of-"+id))
+	name, box, err := p.box.Seal(dboutreach.SenderPurpose(sender), []byte("token-of-"+id))
 	require.NoError(p.t, err)
-	require.NoError(p.t, db.NewSenders(p.db).Add(ctx, db.Sender{
+	require.NoError(p.t, dboutreach.NewSenders(p.db).Add(ctx, dboutreach.Sender{
 		ID: sender, Tenant: id, Name: "main", PhoneNumberID: digits(sender), BusinessAccountID: "1", CreatedAt: now,
 	}, db.Sealed{Key: name, Box: box}, "test"))
 	return sender
@@ -83,7 +84,7 @@ func (p *post) put(tenant string, sender uuid.UUID, to string) uuid.UUID {
 	p.t.Helper()
 
 	id := uuid.New()
-	_, err := p.messages.Put(p.t.Context(), tenant, db.NewMessage{
+	_, err := p.messages.Put(p.t.Context(), tenant, dboutreach.NewMessage{
 		ID: id, Sender: sender, Recipient: to, Body: campaign.Body{Type: campaign.TypeText, Text: &campaign.Text{Body: "Bonjour"}},
 	}, time.Now())
 	require.NoError(p.t, err)
@@ -141,7 +142,7 @@ func (p *post) nothingIsBeingSent(tenant string, id uuid.UUID) {
 
 	p.eventually("what was being sent is sent", func() bool {
 		sending, _, err := p.messages.OfCampaign(p.ctx(), tenant, id,
-			db.MessageFilter{State: []campaign.Status{campaign.MessageSending}}, nil, 1)
+			dboutreach.MessageFilter{State: []campaign.Status{campaign.MessageSending}}, nil, 1)
 		require.NoError(p.t, err)
 		return len(sending) == 0
 	})
@@ -150,7 +151,7 @@ func (p *post) nothingIsBeingSent(tenant string, id uuid.UUID) {
 func (p *post) campaign(tenant string, sender uuid.UUID, n int) uuid.UUID {
 	p.t.Helper()
 
-	id, now, store := uuid.New(), time.Now(), db.NewCampaigns(p.db, nil)
+	id, now, store := uuid.New(), time.Now(), dboutreach.NewCampaigns(p.db, nil)
 	tag := id.String()[:8]
 	require.NoError(p.t, pgx.BeginTxFunc(p.t.Context(), p.db, pgx.TxOptions{
 		BeginQuery: "BEGIN; SELECT set_config('conveyor.tenant', '*', true)",
@@ -161,7 +162,7 @@ func (p *post) campaign(tenant string, sender uuid.UUID, n int) uuid.UUID {
 				'+1514' || lpad(n::text, 7, '0'), ARRAY[$2] FROM generate_series(1, $3) n`, tenant, tag, n)
 		return err
 	}))
-	_, err := store.Create(p.t.Context(), tenant, id, db.Plan{
+	_, err := store.Create(p.t.Context(), tenant, id, dboutreach.Plan{
 		Name: tag, Sender: sender, Template: campaign.Body{Type: campaign.TypeText, Text: &campaign.Text{Body: "Bonjour"}},
 		Audience: campaign.Audience{To: campaign.Groups{Tags: []string{tag}}},
 	}, "test", now)
@@ -177,9 +178,9 @@ func TestCampaigns(t *testing.T) {
 	t.Parallel()
 
 	p, ctx := newPost(t, "CONVEYOR_DISPATCH_STANDARD=50"), t.Context()
-	store, sender := db.NewCampaigns(p.db, nil), p.tenant("acme", campaign.Standard)
+	store, sender := dboutreach.NewCampaigns(p.db, nil), p.tenant("acme", campaign.Standard)
 	p.start("worker")
-	get := func(id uuid.UUID) db.Campaign {
+	get := func(id uuid.UUID) dboutreach.Campaign {
 		c, err := store.Get(ctx, "acme", id)
 		require.NoError(t, err)
 		return c

@@ -23,7 +23,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/mtlrent/conveyor/api"
-	"github.com/mtlrent/conveyor/db"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/internal/blob"
 	"github.com/mtlrent/conveyor/internal/servicetest"
@@ -88,7 +88,7 @@ func TestPanelsAndAlertsHaveTheirMetrics(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, files.Close()) })
 	file, err := files.PutUpload(t.Context(), strings.NewReader("Name,Phone\nZoé,514-555-0101\nBob,\n"))
 	require.NoError(t, err)
-	upload, err := db.NewUploads(w.db).Create(t.Context(), db.Upload{
+	upload, err := dboutreach.NewUploads(w.db).Create(t.Context(), dboutreach.Upload{
 		ID: uuid.New(), Tenant: "acme", FileName: "people.csv", Blob: file.Key, Bytes: file.Bytes, SHA256: file.SHA256,
 		CreatedBy: "me", CreatedAt: time.Now(),
 	})

@@ -25,7 +25,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 
-	"github.com/mtlrent/conveyor/db"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/domain/crawl"
@@ -152,29 +152,29 @@ func TestHistoriesReplayOfImports(t *testing.T) {
 
 	w := importing(t)
 	text, _, _, _ := people(1200)
-	recorded := func(u db.Upload, state db.UploadState, name string) {
+	recorded := func(u dboutreach.Upload, state dboutreach.UploadState, name string) {
 		t.Helper()
 		got, _, _ := w.ended(u)
 		require.Equal(t, state, got.State, got.Error)
 		w.replays(contact.ImportWorkflowID(u.ID), name)
 	}
-	recorded(w.upload(text), db.UploadDone, "import_done")
-	recorded(w.upload("Phone,Name\n"), db.UploadFailed, "import_failed")
+	recorded(w.upload(text), dboutreach.UploadDone, "import_done")
+	recorded(w.upload("Phone,Name\n"), dboutreach.UploadFailed, "import_failed")
 
 	var path string
-	away := w.upload(text+"\n", func(u *db.Upload) {
+	away := w.upload(text+"\n", func(u *dboutreach.Upload) {
 		path = filepath.Join(w.dir, "blobs", u.Blob)
 		require.NoError(t, os.Rename(path, path+".away"))
 	})
 	w.eventually("it waits for the next try", func() bool { return w.waits(contact.ImportWorkflowID(away.ID)) })
 	require.NoError(t, os.Rename(path+".away", path))
-	recorded(away, db.UploadDone, "import_retried")
+	recorded(away, dboutreach.UploadDone, "import_retried")
 
 	killed, release := w.storing(text + "\n\n")
 	w.worker.kill()
 	release()
 	w.worker = w.start("worker", importQueues)
-	recorded(killed, db.UploadDone, "import_resumed")
+	recorded(killed, dboutreach.UploadDone, "import_resumed")
 
 	canceled, release := w.storing(text + "\n\n\n")
 	require.NoError(t, w.launch.CancelImport(w.ctx(), canceled.ID))
@@ -183,11 +183,11 @@ func TestHistoriesReplayOfImports(t *testing.T) {
 			func(e *history.HistoryEvent) bool { return e.GetEventType() == enums.EVENT_TYPE_ACTIVITY_TASK_CANCELED })
 	})
 	release()
-	recorded(canceled, db.UploadCanceled, "import_canceled")
+	recorded(canceled, dboutreach.UploadCanceled, "import_canceled")
 }
 
 // storing uploads a file, and returns when a worker is about to store its contacts, which it cannot before release.
-func (w *importWorld) storing(text string) (u db.Upload, release func()) {
+func (w *importWorld) storing(text string) (u dboutreach.Upload, release func()) {
 	w.t.Helper()
 
 	tx, err := w.db.Begin(w.ctx())
@@ -216,7 +216,7 @@ func TestHistoriesReplayOfCampaigns(t *testing.T) {
 	t.Parallel()
 
 	p, ctx := newPost(t, "CONVEYOR_DISPATCH_STANDARD=50"), t.Context()
-	store, sender := db.NewCampaigns(p.db, nil), p.tenant("acme", campaign.Standard)
+	store, sender := dboutreach.NewCampaigns(p.db, nil), p.tenant("acme", campaign.Standard)
 	p.start("worker", "CONVEYOR_TASK_QUEUES=campaigns,message_dispatch,message_retry")
 	require.NoError(t, p.api.Script(cloudapi.Rule{To: "15145550101", Times: 1, Code: 131000}))
 	tried := p.put("acme", sender, "+15145550101")

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	enums "go.temporal.io/api/enums/v1"
 
-	"github.com/mtlrent/conveyor/db"
+	dbsearch "github.com/mtlrent/conveyor/db/search"
 	"github.com/mtlrent/conveyor/domain/search"
 	"github.com/mtlrent/conveyor/internal/launch"
 	"github.com/mtlrent/conveyor/internal/servicetest"
@@ -27,7 +27,7 @@ func crawledPage(url, text string, minute int) []byte {
 func (w *world) searched(query string) (urls []string) {
 	w.t.Helper()
 
-	r, err := db.NewSearchIndex(w.db).Search(w.ctx(), search.Query{Text: query, Limit: 100})
+	r, err := dbsearch.NewSearchIndex(w.db).Search(w.ctx(), search.Query{Text: query, Limit: 100})
 	require.NoError(w.t, err)
 	for _, h := range r.Hits {
 		urls = append(urls, h.URL)
@@ -74,7 +74,7 @@ func (w *world) indexes() {
 			time.Sleep(2 * time.Millisecond) // asked again at once, for the time is measured
 		}
 		took = append(took, time.Since(began))
-		ids = append(ids, search.IndexWorkflowID([]uuid.UUID{db.InboxKey(body)}))
+		ids = append(ids, search.IndexWorkflowID([]uuid.UUID{dbsearch.InboxKey(body)}))
 	}
 	least := int64(math.MaxInt64)
 	for _, id := range ids {
@@ -121,7 +121,7 @@ func TestHistoriesReplayOfSearch(t *testing.T) {
 
 	w := indexing(t)
 	refused := []byte(`{"url":"https://a:b@example.org/","text":"x","metadata":{"timestamp":"2026-01-10T12:00:00Z","status_code":200}}`)
-	store, l := db.NewPages(w.db), launch.Launch{Temporal: w.temporal}
+	store, l := dbsearch.NewPages(w.db), launch.Launch{Temporal: w.temporal}
 	keys, err := store.Inbox(w.ctx(), [][]byte{crawledPage("https://example.org/", "a kettle", 1), refused}, time.Now())
 	require.NoError(t, err)
 	done, err := l.IndexPages(w.ctx(), keys, []string{"example.org"})

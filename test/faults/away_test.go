@@ -14,7 +14,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/mtlrent/conveyor/db"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/campaign"
 	crawling "github.com/mtlrent/conveyor/domain/crawl"
 	"github.com/mtlrent/conveyor/internal/devstack"
@@ -67,14 +67,14 @@ func TestEachServiceIsAwayInTurn(t *testing.T) {
 	pages := crawlsite.New(g)
 	site, shop := httptest.NewServer(pages), newShop(t)
 	t.Cleanup(site.Close)
-	var hooks *db.Webhooks
+	var hooks *dboutreach.Webhooks
 	api, phones := phone(serveAt(t, "127.0.0.1"), func(r *http.Request) error { return applyWebhook(r, hooks) })
 	box, keys := newKeys(t)
 	w := newWorldBeside(t, release{binary: binary}, []*httptest.Server{site, shop}, []string{devstack.Chromium},
 		"CONVEYOR_WHATSAPP_URL="+phones, "CONVEYOR_SECRET_KEYS="+keys, "CONVEYOR_WHATSAPP_TIMEOUT=3s",
 		"CONVEYOR_API_RATE=0", "CONVEYOR_API_WRITE_RATE=0", // all that is tried again has one address
 		fmt.Sprintf("CONVEYOR_DISPATCH_STANDARD=%d", busyRate))
-	hooks = db.NewWebhooks(w.db, nil)
+	hooks = dboutreach.NewWebhooks(w.db, nil)
 	w.gone.Go(func() { _ = api.Run(w.ctx) })
 	d := &rig{world: w, got: map[uuid.UUID]personFile{}}
 	var err error

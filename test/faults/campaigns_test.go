@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/db"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/internal/devstack"
 	"github.com/mtlrent/conveyor/internal/launch"
@@ -62,12 +63,12 @@ func campaignMessages() int {
 func TestTheLedgerOfCampaignsBalances(t *testing.T) {
 	servicetest.Slow(t, servicetest.TestFaults)
 	t.Parallel() // with the other short ones
-	var hooks *db.Webhooks
+	var hooks *dboutreach.Webhooks
 	api, url := phone(serveAt(t, "127.0.0.1"), func(r *http.Request) error { return applyWebhook(r, hooks) })
 	box, keys := newKeys(t)
 	w := newWorld(t, nil, "CONVEYOR_IMAGES=false", "CONVEYOR_WHATSAPP_URL="+url, "CONVEYOR_SECRET_KEYS="+keys,
 		fmt.Sprintf("CONVEYOR_DISPATCH_STANDARD=%d", campaignRate), "CONVEYOR_WHATSAPP_TIMEOUT=3s")
-	hooks = db.NewWebhooks(w.db, nil)
+	hooks = dboutreach.NewWebhooks(w.db, nil)
 	w.gone.Go(func() { _ = api.Run(w.ctx) })
 	w.tempt = func() {} // the campaign goes on by itself
 	require.NoError(t, api.Script(cloudapi.Rule{To: cutAfter, Cut: cloudapi.CutAfter},
@@ -136,7 +137,7 @@ func newKeys(t *testing.T) (box *secret.Box, keys string) {
 }
 
 // applyWebhook does what the API's webhook does.
-func applyWebhook(r *http.Request, hooks *db.Webhooks) error {
+func applyWebhook(r *http.Request, hooks *dboutreach.Webhooks) error {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return err
@@ -180,11 +181,11 @@ func (w *world) makeTenant(id string) error {
 // makeSender stores a number that a tenant sends from.
 func (w *world) makeSender(box *secret.Box, tenant, number string) (uuid.UUID, error) {
 	id := uuid.New()
-	key, token, err := box.Seal(db.SenderPurpose(id), []byte("token"))
+	key, token, err := box.Seal(dboutreach.SenderPurpose(id), []byte("token"))
 	if err != nil {
 		return id, err
 	}
-	return id, db.NewSenders(w.db).Add(w.ctx, db.Sender{
+	return id, dboutreach.NewSenders(w.db).Add(w.ctx, dboutreach.Sender{
 		ID: id, Tenant: tenant, Name: "main", PhoneNumberID: number, BusinessAccountID: number, PerSecond: 1000,
 		CreatedAt: time.Now(),
 	}, db.Sealed{Key: key, Box: token}, "test")
@@ -213,8 +214,8 @@ func (w *world) makeCampaign(box *secret.Box) (uuid.UUID, error) {
 // planCampaign is makeCampaign from a sender that is there.
 func (w *world) planCampaign(sender uuid.UUID) (id uuid.UUID, err error) {
 	id = uuid.New()
-	now, store := time.Now(), db.NewCampaigns(w.db, nil)
-	if _, err := store.Create(w.ctx, "acme", id, db.Plan{
+	now, store := time.Now(), dboutreach.NewCampaigns(w.db, nil)
+	if _, err := store.Create(w.ctx, "acme", id, dboutreach.Plan{
 		Name: "spring", Sender: sender, Audience: campaign.Audience{All: true},
 		Template: campaign.Body{Type: campaign.TypeText, Text: &campaign.Text{Body: "Bonjour"}},
 	}, "test", now); err != nil {
@@ -226,11 +227,11 @@ func (w *world) planCampaign(sender uuid.UUID) (id uuid.UUID, err error) {
 
 // disturbCampaign disturbs the sending of a campaign until it is done. The first fault comes after the first kill.
 func (w *world) disturbCampaign(id uuid.UUID, left *[]fault, l *Ledger) (kills int) {
-	var c db.Campaign
+	var c dboutreach.Campaign
 	return w.disturb(left, l, 1, func() bool {
 		ctx, cancel := context.WithTimeout(w.ctx, 2*time.Second)
 		defer cancel()
-		if got, err := db.NewCampaigns(w.db, nil).Get(ctx, "acme", id); err == nil {
+		if got, err := dboutreach.NewCampaigns(w.db, nil).Get(ctx, "acme", id); err == nil {
 			c = got
 		}
 		return c.State == campaign.Done
@@ -251,7 +252,7 @@ const sqlSentAs = `SELECT id::text, recipient, state, attempts FROM messages WHE
 // unknown.
 func (l *Ledger) campaign(w *world, id uuid.UUID, api *cloudapi.API, n, most int) {
 	rows, err := w.sent(&id)
-	c, err2 := db.NewCampaigns(w.db, nil).Get(w.ctx, "acme", id)
+	c, err2 := dboutreach.NewCampaigns(w.db, nil).Get(w.ctx, "acme", id)
 	if err != nil || err2 != nil {
 		l.Wrong = append(l.Wrong, fmt.Sprintf("the books cannot be read: %v, %v", err, err2))
 		return

@@ -20,7 +20,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/mtlrent/conveyor/db"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	crawling "github.com/mtlrent/conveyor/domain/crawl"
 	"github.com/mtlrent/conveyor/internal/devstack/cluster"
 	"github.com/mtlrent/conveyor/internal/launch"
@@ -234,12 +234,12 @@ func TestTheLedgerOfTheClusterBalances(t *testing.T) {
 	bell := &bell{}
 	site := crawlsite.New(bell.before(g))
 	address := c.serve(site).URL
-	var hooks *db.Webhooks
+	var hooks *dboutreach.Webhooks
 	api, sends := phone(c.serve, func(r *http.Request) error { return applyWebhook(r, hooks) })
 	c.settings = append(c.settings, "CONVEYOR_WHATSAPP_URL="+sends)
 	c.outside = "," + strings.TrimPrefix(address, "http://")
 	c.begin(c.hostRoles)
-	hooks = db.NewWebhooks(c.db, nil)
+	hooks = dboutreach.NewWebhooks(c.db, nil)
 	c.gone.Go(func() { _ = api.Run(c.ctx) })
 	c.pulse = func() string { return fmt.Sprint(" ", len(api.Ledger()), " ", site.Total()) }
 	i, err := newImports(c.world)

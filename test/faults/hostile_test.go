@@ -20,7 +20,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/mtlrent/conveyor/db"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
@@ -35,12 +35,12 @@ const (
 func TestAHostileTenantHarmsItself(t *testing.T) {
 	servicetest.Slow(t, servicetest.TestFaults)
 	t.Parallel()
-	var hooks *db.Webhooks
+	var hooks *dboutreach.Webhooks
 	api, phones := phone(serveAt(t, "127.0.0.1"), func(r *http.Request) error { return applyWebhook(r, hooks) })
 	box, keys := newKeys(t)
 	w := newWorld(t, nil, "CONVEYOR_IMAGES=false", "CONVEYOR_WHATSAPP_URL="+phones, "CONVEYOR_SECRET_KEYS="+keys,
 		fmt.Sprintf("CONVEYOR_DISPATCH_STANDARD=%d", neighbourRate))
-	hooks = db.NewWebhooks(w.db, nil)
+	hooks = dboutreach.NewWebhooks(w.db, nil)
 	w.gone.Go(func() { _ = api.Run(w.ctx) })
 	w.tempt = func() {}
 	l := &Ledger{Seed: *seed, Wrong: []string{}}

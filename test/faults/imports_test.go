@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/mtlrent/conveyor/db"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/internal/blob"
 	"github.com/mtlrent/conveyor/internal/devstack"
 	"github.com/mtlrent/conveyor/internal/launch"
@@ -158,7 +159,7 @@ func TestTheLedgerOfImportsBalances(t *testing.T) {
 type imports struct {
 	*world
 	files   *blob.Store
-	uploads *db.Uploads
+	uploads *dboutreach.Uploads
 	pool    *pgxpool.Pool
 	launch  launch.Launch
 }
@@ -176,7 +177,7 @@ func newImports(w *world) (*imports, error) {
 		return nil, err
 	}
 	w.t.Cleanup(pool.Close)
-	return &imports{w, files, db.NewUploads(pool), pool, launch.Launch{Temporal: w.temporal}},
+	return &imports{w, files, dboutreach.NewUploads(pool), pool, launch.Launch{Temporal: w.temporal}},
 		db.NewTenants(pool).Create(w.ctx, db.Tenant{
 			ID: importTenant, Name: "Acme", Tier: "standard", Region: "CA", CreatedAt: time.Now(),
 		}, "ledger")
@@ -184,15 +185,15 @@ func newImports(w *world) (*imports, error) {
 
 // upload stores a file and its row. A start that fails is made up for by the workers. The disk is small: files that are
 // done with go.
-func (i *imports) upload(p personFile) (u db.Upload) {
-	list, _, _ := i.uploads.List(i.ctx, importTenant, []string{string(db.UploadDone)}, nil, 100)
+func (i *imports) upload(p personFile) (u dboutreach.Upload) {
+	list, _, _ := i.uploads.List(i.ctx, importTenant, []string{string(dboutreach.UploadDone)}, nil, 100)
 	for _, u := range list {
 		_ = i.files.DeleteUpload(i.ctx, u.Blob)
 	}
 	err := eventually(i.ctx, servicetest.Patience(), func() bool {
 		f, err := i.files.PutUpload(i.ctx, strings.NewReader(p.text))
 		if err == nil {
-			u, err = i.uploads.Create(i.ctx, db.Upload{
+			u, err = i.uploads.Create(i.ctx, dboutreach.Upload{
 				ID: uuid.New(), Tenant: importTenant, FileName: "people.csv", Blob: f.Key, Bytes: f.Bytes, SHA256: f.SHA256,
 				CreatedBy: "ledger", CreatedAt: time.Now(),
 			})
@@ -207,13 +208,13 @@ func (i *imports) upload(p personFile) (u db.Upload) {
 }
 
 // open says that an upload goes on, or that it cannot be known.
-func (i *imports) open(u db.Upload) bool {
+func (i *imports) open(u dboutreach.Upload) bool {
 	now, err := i.uploads.Get(i.ctx, u.Tenant, u.ID)
 	return err != nil || now.State.Open()
 }
 
 // stored is how many chunks of an upload are stored; -1 when it cannot be asked for.
-func (i *imports) stored(u db.Upload) int {
+func (i *imports) stored(u dboutreach.Upload) int {
 	now, err := i.uploads.Get(i.ctx, u.Tenant, u.ID)
 	if err != nil {
 		return -1
@@ -273,7 +274,7 @@ func (i *imports) balance(l *Ledger, files map[uuid.UUID]personFile, alike perso
 		distinct, invalid = f.distinct, invalid+f.invalid
 		rows += f.distinct + f.invalid + f.duplicate
 		read += int(u.RowsRead)
-		if u.State != db.UploadDone {
+		if u.State != dboutreach.UploadDone {
 			wrong = append(wrong, fmt.Sprintf("%s is %s: %s", u.ID, u.State, u.Error))
 		}
 		want := fmt.Sprintf("%d valid, %d invalid, %d duplicate", f.distinct, f.invalid, f.duplicate)

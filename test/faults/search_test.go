@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/mtlrent/conveyor/bridge"
-	"github.com/mtlrent/conveyor/db"
+	dbsearch "github.com/mtlrent/conveyor/db/search"
 	"github.com/mtlrent/conveyor/domain/search"
 	"github.com/mtlrent/conveyor/internal/devstack"
 	"github.com/mtlrent/conveyor/internal/servicetest"
@@ -265,7 +265,7 @@ func (l *Ledger) pages(w *world, sent []sentPage) error {
 
 // foundPages asks for each page by the word that only its newest version has, and for versions that are no more.
 func (l *Ledger) foundPages(w *world, sent []sentPage, newest map[string]sentPage) error {
-	index := db.NewSearchIndex(w.db)
+	index := dbsearch.NewSearchIndex(w.db)
 	stats, err := index.Stats(w.ctx)
 	if err != nil {
 		return err

@@ -1,0 +1,47 @@
+package crawl
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/backlog"
+	"github.com/mtlrent/conveyor/domain/crawl"
+)
+
+// Counts are those in the rows of open runs, which are few; unpublished pages are counted; the rest is a look at the
+// ends of indexes for each. A run that has work it could do, and finishes none, is stalled.
+const sqlCrawlStatus = `
+WITH open AS (
+    SELECT r.id, r.status, r.discovered - r.visited - r.redirect_301 - r.forbidden - r.not_found - r.http_terminal
+            - r.failed - r.skipped AS urls,
+        (SELECT coalesce(sum(finished), 0) FROM crawl_rates
+            WHERE run_id = r.id AND at > now() - interval '60 s') AS finished,
+        CASE WHEN r.status = 'RUNNING' AND (
+            EXISTS (SELECT FROM crawl_urls WHERE run_id = r.id AND status = 'QUEUED' AND due_at IS NULL)
+            OR EXISTS (SELECT FROM crawl_urls WHERE run_id = r.id AND status = 'QUEUED' AND due_at <= now())
+            OR EXISTS (SELECT FROM crawl_urls WHERE run_id = r.id AND status = 'IN_PROGRESS'))
+        THEN extract(epoch FROM now() - coalesce((SELECT at FROM crawl_rates WHERE run_id = r.id AND finished > 0
+            ORDER BY at DESC LIMIT 1), r.created_at)) ELSE 0 END AS stalled
+    FROM crawl_runs r WHERE r.status IN ('RUNNING', 'PAUSED')
+), longest AS (
+    SELECT id, stalled FROM open WHERE stalled > 0 ORDER BY stalled DESC, id LIMIT 1
+)
+SELECT count(*) FILTER (WHERE o.status = 'RUNNING'), count(*) FILTER (WHERE o.status = 'PAUSED'),
+    coalesce(sum(o.urls), 0)::bigint, coalesce(sum(o.finished), 0)::bigint, coalesce(max(l.id), 0),
+    coalesce(max(l.stalled), 0)::float8, (` + sqlCrawlUnpublished + `)
+FROM open o LEFT JOIN longest l ON l.id = o.id`
+
+// sqlCrawlUnpublished counts the pages that wait to be published, up to $1.
+const sqlCrawlUnpublished = `
+SELECT count(*) FROM (SELECT FROM outbox WHERE lane = ` + db.SQLCrawlLane + ` AND published_at IS NULL LIMIT $1) o`
+
+// Status counts the open runs and their URLs.
+func (s *Crawls) Status(ctx context.Context) (c backlog.Crawls, err error) {
+	err = s.pool.QueryRow(ctx, sqlCrawlStatus, crawl.UnpublishedMost).Scan(&c.Running, &c.Paused, &c.OpenURLs,
+		&c.FinishedLastMinute, &c.StalledRun, &c.StalledSeconds, &c.Unpublished)
+	if err != nil {
+		return c, fmt.Errorf("count crawl runs: %w", err)
+	}
+	return c, nil
+}

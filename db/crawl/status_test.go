@@ -1,0 +1,63 @@
+package crawl_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	dbcrawl "github.com/mtlrent/conveyor/db/crawl"
+	"github.com/mtlrent/conveyor/db/dbtest"
+	"github.com/mtlrent/conveyor/domain/backlog"
+)
+
+func TestCrawlStatus(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	s := dbcrawl.NewCrawls(pool)
+	status := func() backlog.Crawls {
+		c, err := s.Status(t.Context())
+		require.NoError(t, err)
+		return c
+	}
+	require.Zero(t, status())
+
+	began := time.Now()
+	running, paused := dbtest.CrawlRun(t, pool, "running", "RUNNING", nil), dbtest.CrawlRun(t, pool, "paused", "PAUSED", nil)
+	dbtest.CrawlURLs(t, pool, dbtest.CrawlRun(t, pool, "completed", "COMPLETED", &dbtest.Start), 5)
+	for _, run := range []int64{running, paused} {
+		dbtest.CrawlURLs(t, pool, run, 5)
+		dbtest.Exec(t, pool, `UPDATE crawl_runs SET discovered = 100, visited = 1, redirect_301 = 2, forbidden = 3, not_found = 4,
+			http_terminal = 5, failed = 6, skipped = 7, created_at = now() - interval '1 hour' WHERE id = $1`, run)
+	}
+	dbtest.Exec(t, pool, `UPDATE crawl_rates SET at = now() - interval '10 min' - (at - $1::timestamptz)`, dbtest.Start)
+	dbtest.Exec(t, pool, `INSERT INTO crawl_rates VALUES ($1, now() - interval '70 s', 1, 10, 0, 0, 0),
+		($1, now() - interval '50 s', 1, 20, 0, 0, 0), ($1, now(), 1, 30, 0, 0, 0)`, running)
+	young := func() (got backlog.Crawls) { // while what was finished is not ten seconds older
+		for since := time.Now(); ; since = time.Now() {
+			dbtest.Exec(t, pool, `UPDATE crawl_rates SET at = now() + CASE finished WHEN 10 THEN '-70 s' WHEN 20 THEN '-50 s'
+				ELSE '0 s' END::interval WHERE run_id = $1 AND finished IN (10, 20, 30)`, running)
+			if got = status(); time.Since(since) < 5*time.Second {
+				return got
+			}
+		}
+	}
+	want := backlog.Crawls{Running: 1, Paused: 1, OpenURLs: 144, FinishedLastMinute: 50}
+	require.Equal(t, want, young(), "nothing can be done")
+
+	dbtest.Exec(t, pool, "UPDATE crawl_urls SET status = 'QUEUED', due_at = now() + interval '1 hour' WHERE url_key = md5('1')::uuid")
+	require.Equal(t, want, young(), "nothing is due")
+	for _, due := range []string{"due_at = NULL", "due_at = now()", "status = 'IN_PROGRESS', lease_until = now()"} {
+		dbtest.Exec(t, pool, "UPDATE crawl_urls SET "+due+" WHERE status <> 'VISITED'")
+		dbtest.Exec(t, pool, "UPDATE crawl_rates SET at = at - interval '20 min' WHERE at > now() - interval '9 min'")
+		got := status()
+		require.Equal(t, running, got.StalledRun, due)
+		dbtest.Aged(t, 610, got.StalledSeconds, began)
+		require.EqualValues(t, 144, got.OpenURLs)
+	}
+	dbtest.Exec(t, pool, "DELETE FROM crawl_rates")
+	dbtest.Aged(t, 3600, status().StalledSeconds, began) // since it was started
+	dbtest.Exec(t, pool, "INSERT INTO crawl_rates VALUES ($1, now(), 1, 0, 0, 0, 0)", running)
+	dbtest.Aged(t, 3600, status().StalledSeconds, began) // retries finish nothing
+}

@@ -1,0 +1,72 @@
+package drafts
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/draft"
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+// A draft is stored and its request canceled one at a time, by the ID of its workflow: one of the two is the outcome.
+const sqlDraftTurn = `SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`
+
+const sqlDraftCancelFind = `
+SELECT EXISTS (SELECT FROM draft_cancels WHERE event_id = $1), EXISTS (SELECT FROM product_drafts WHERE event_id = $1),
+    EXISTS (SELECT FROM draft_requests WHERE event_id = $1)`
+
+const sqlDraftCancelAdd = `INSERT INTO draft_cancels (event_id, canceled_by, canceled_at) VALUES ($1, $2, $3)`
+
+// CancelDraft calls a crawl request off: from its commit on no draft is stored for it, and its message is dropped when
+// it is consumed. running says that it has a workflow, which is how one that came through RabbitMQ is known. Its dead
+// letters are resolved, and its secrets deleted. A request that is canceled already stays as it is; one with a draft is
+// fault.Conflict, and one that is not known fault.Gone.
+func (s *Drafts) CancelDraft(ctx context.Context, event uuid.UUID, running bool, by string, now time.Time) error {
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, sqlDraftTurn, draft.WorkflowID(event)); err != nil {
+			return err
+		}
+		var canceled, made, requested bool
+		if err := tx.QueryRow(ctx, sqlDraftCancelFind, event).Scan(&canceled, &made, &requested); err != nil {
+			return err
+		}
+		switch {
+		case canceled:
+			return nil
+		case made:
+			return fault.Newf(fault.Conflict, "crawl request %s has its draft: %s", event, draft.ID(event))
+		case !requested && !running:
+			return fault.Newf(fault.Gone, "there is no crawl request %s", event)
+		}
+		b := new(pgx.Batch)
+		b.Queue(sqlDraftCancelAdd, event, db.Storable(by), now)
+		b.Queue(sqlDraftResolve, draft.WorkflowID(event), event.String())
+		b.Queue(sqlDraftSecretsDelete, event)
+		err := db.AuditAdd(ctx, b, db.AuditEntry{
+			At: now, Actor: by, Action: "crawl_request.canceled", Subject: "crawl-request/" + event.String(),
+		})
+		if err != nil {
+			return err
+		}
+		return tx.SendBatch(ctx, b).Close()
+	})
+	if err != nil {
+		return fmt.Errorf("cancel crawl request: %w", err)
+	}
+	return nil
+}
+
+const sqlDraftCanceled = `SELECT EXISTS (SELECT FROM draft_cancels WHERE event_id = $1)`
+
+// DraftCanceled says whether a crawl request was called off.
+func (s *Drafts) DraftCanceled(ctx context.Context, event uuid.UUID) (canceled bool, err error) {
+	if err = s.pool.QueryRow(ctx, sqlDraftCanceled, event).Scan(&canceled); err != nil {
+		return false, fmt.Errorf("read cancel of %s: %w", event, err)
+	}
+	return canceled, nil
+}

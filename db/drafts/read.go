@@ -1,0 +1,252 @@
+package drafts
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/draft"
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/web"
+)
+
+// A DraftFilter says which drafts to return. Zero values do not filter; of several values any will do.
+type DraftFilter struct {
+	Outcome      []string
+	Host         []string
+	URL          string
+	Name         string   // a part of it
+	Brand        []string // whatever its case
+	SKU          []string
+	GTIN         []string
+	MPN          []string
+	Availability []string
+	Currency     []string
+	MinPrice     string // decimal
+	MaxPrice     string
+	Since        *time.Time
+	After        *db.Position // the last draft of the page before
+	Limit        int          // 1 to 100
+}
+
+// A DraftSummary is a draft in a list.
+type DraftSummary struct {
+	ID           uuid.UUID
+	EventID      uuid.UUID // of the crawl request
+	URL          string    // as requested
+	FinalURL     *string   // after redirects
+	Outcome      string    // succeeded failed
+	Class        string    // of the failure: transient ones may succeed another time
+	Error        string    // why it failed
+	Status       *int      // HTTP
+	Name         *string
+	Brand        *string
+	Price        *string // decimal
+	Currency     *string // ISO 4217
+	Availability *string // of schema.org
+	SKU          *string
+	GTIN         *string
+	MPN          *string
+	OutDir       string       // folder of its files on the worker
+	Files        []draft.File // for GET /drafts/{id}/files/{name}
+	CrawledAt    time.Time
+	TookMS       int64 // milliseconds from opening the page to storing its files
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
+}
+
+const sqlDraftColumns = `
+    id, event_id, url, final_url, outcome, class, error, http_status, name, brand, price::text, currency, availability,
+    sku, gtin, mpn, out_dir, files, crawled_at, took_ms, created_at, updated_at`
+
+const sqlDraftsSearch = `
+SELECT ` + sqlDraftColumns + ` FROM product_drafts
+WHERE CASE WHEN $1::text[] IS NULL THEN true WHEN cardinality($1) = 1 THEN outcome = $1[1] ELSE outcome = ANY ($1) END
+    AND CASE WHEN $2::text[] IS NULL THEN true WHEN cardinality($2) = 1 THEN host = $2[1] ELSE host = ANY ($2) END
+    AND ($3::text IS NULL OR url = $3)
+    AND ($4::text IS NULL OR strpos(lower(name), lower($4)) > 0)
+    AND CASE WHEN $5::text[] IS NULL THEN true WHEN cardinality($5) = 1 THEN lower(brand) = lower($5[1])
+        ELSE lower(brand) = ANY (ARRAY(SELECT lower(b) FROM unnest($5) AS b)) END
+    AND CASE WHEN $6::text[] IS NULL THEN true WHEN cardinality($6) = 1 THEN sku = $6[1] ELSE sku = ANY ($6) END
+    AND CASE WHEN $7::text[] IS NULL THEN true WHEN cardinality($7) = 1 THEN gtin = $7[1] ELSE gtin = ANY ($7) END
+    AND CASE WHEN $8::text[] IS NULL THEN true WHEN cardinality($8) = 1 THEN mpn = $8[1] ELSE mpn = ANY ($8) END
+    AND ($9::text[] IS NULL OR availability = ANY ($9))
+    AND ($10::text[] IS NULL OR currency = ANY ($10))
+    AND ($11::text IS NULL OR price >= $11::text::numeric)
+    AND ($12::text IS NULL OR price <= $12::text::numeric)
+    AND ($13::timestamptz IS NULL OR created_at >= $13)
+    AND ($14::uuid IS NULL OR (created_at, id) < ($15::timestamptz, $14))
+ORDER BY created_at DESC, id DESC LIMIT $16`
+
+// Search returns the page of drafts after f.After, the newest first, and the position to go on from: nil when this was
+// the last.
+func (s *Drafts) Search(ctx context.Context, f DraftFilter) ([]DraftSummary, *db.Position, error) {
+	if host := web.Host(f.URL); len(f.Host) == 0 && host != "" { // it has an index, which addresses have not
+		f.Host = []string{host}
+	}
+	hosts := db.Among(f.Host)
+	for i := range hosts {
+		hosts[i] = strings.ToLower(hosts[i])
+	}
+	id, at := f.After.Keys()
+	rows, _ := s.pool.Query(ctx, sqlDraftsSearch, db.Among(f.Outcome), hosts, db.Stated(f.URL), db.Stated(f.Name),
+		db.Among(f.Brand), db.Among(f.SKU), db.Among(f.GTIN), db.Among(f.MPN), db.Among(f.Availability), db.Among(f.Currency),
+		db.Stated(f.MinPrice), db.Stated(f.MaxPrice), f.Since, id, at, f.Limit+1)
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[DraftSummary])
+	if err != nil {
+		return nil, nil, db.Refused(fmt.Errorf("search drafts: %w", err))
+	}
+	found, next := db.CutPage(found, f.Limit, func(d DraftSummary) db.Position {
+		return db.Position{At: d.CreatedAt, ID: d.ID}
+	})
+	return found, next, nil
+}
+
+// A DraftDetail is a draft with where each value was found.
+type DraftDetail struct {
+	DraftSummary
+	Redirects []string     // the addresses before final_url, in order, beginning with url
+	Unstable  bool         // the page was still changing when it was read
+	Draft     *draft.Draft // every value with its source and a confidence; nil where there was no page
+
+	Candidates []draft.Candidate // values that are not in it
+}
+
+const sqlDraftGet = `SELECT ` + sqlDraftColumns + `, document FROM product_drafts WHERE id = $1`
+
+// Draft returns a draft by its ID. One that is not there is fault.Gone.
+func (s *Drafts) Draft(ctx context.Context, id uuid.UUID) (DraftDetail, error) {
+	rows, _ := s.pool.Query(ctx, sqlDraftGet, id)
+	row, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[struct {
+		DraftSummary
+		Document []byte
+	}])
+	if errors.Is(err, pgx.ErrNoRows) {
+		return DraftDetail{}, fault.Newf(fault.Gone, "there is no draft %s", id)
+	}
+	if err != nil {
+		return DraftDetail{}, fmt.Errorf("read draft %s: %w", id, err)
+	}
+	out := DraftDetail{DraftSummary: row.DraftSummary, Redirects: []string{}}
+	if row.Document != nil {
+		var d draft.Document
+		if err := json.Unmarshal(row.Document, &d); err != nil {
+			return out, fmt.Errorf("read draft %s: %w", id, err)
+		}
+		out.Draft, out.Unstable, out.Candidates = &d.Draft, d.Unstable, d.Candidates
+		out.Redirects = append(out.Redirects, d.Redirects...)
+	}
+	return out, nil
+}
+
+// A DraftRequestState is how far a crawl request has come, by what is stored.
+type DraftRequestState struct {
+	URL         *string    // NULL where the request came by message, and nothing is stored of it yet
+	RequestedAt *time.Time // by REST
+	DraftID     *uuid.UUID
+	Outcome     *string // of the draft
+	Error       *string // of the draft, or of its dead letter
+	DeadLetter  *int64  // where there is no draft
+	DeadState   *string // open, replayed or discarded
+	Canceled    bool
+}
+
+// What is stored of a page counts more than a letter.
+const sqlDraftRequestState = `
+SELECT coalesce(d.url, r.url), r.requested_at, d.id, d.outcome, coalesce(d.error, l.reason), l.id, l.state,
+    EXISTS (SELECT FROM draft_cancels c WHERE c.event_id = e.event_id)
+FROM (SELECT $1::uuid AS event_id) e
+LEFT JOIN draft_requests r USING (event_id)
+LEFT JOIN product_drafts d USING (event_id)
+LEFT JOIN LATERAL (
+    SELECT id, state, reason FROM dead_letters
+    WHERE (workflow_id = $3 AND workflow_id <> '' OR message_id = e.event_id::text AND message_id <> '') AND queue = $2
+        AND state IN ('open', 'replayed', 'discarded') AND d.id IS NULL
+    ORDER BY last_at DESC, id DESC LIMIT 1
+) l ON true`
+
+// Request returns what is known of a crawl request. queue is where such requests are consumed.
+func (s *Drafts) Request(ctx context.Context, eventID uuid.UUID, queue string) (DraftRequestState, error) {
+	rows, _ := s.pool.Query(ctx, sqlDraftRequestState, eventID, queue, draft.WorkflowID(eventID))
+	out, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[DraftRequestState])
+	if err != nil {
+		return out, fmt.Errorf("read crawl request %s: %w", eventID, err)
+	}
+	return out, nil
+}
+
+// DraftRequestStates are the states of a crawl request in a list.
+var DraftRequestStates = []string{"pending", "succeeded", "failed", "dead", "canceled"}
+
+// A DraftRequestFilter says which crawl requests to return. Zero values do not filter.
+type DraftRequestFilter struct {
+	State []string // of DraftRequestStates
+	Since *time.Time
+	After *db.Position // the last request of the page before
+	Limit int          // 1 to 100
+}
+
+// A DraftRequestSummary is a crawl request that came by REST, in a list.
+type DraftRequestSummary struct {
+	EventID     uuid.UUID
+	URL         string
+	OutDir      string // as asked for; "" = out
+	Locale      string // as asked for; "" = en-US
+	RequestedAt time.Time
+	State       string // of DraftRequestStates
+	DraftID     *uuid.UUID
+	Error       *string // of the draft, or of its dead letter
+	DeadLetter  *int64  // where there is no draft, and it was not replayed
+}
+
+// As in sqlDraftRequestState, what is stored of a page counts more than a letter.
+const sqlDraftRequestsList = `
+SELECT event_id, url, out_dir, locale, requested_at, state, draft_id, nullif(error, ''), letter_id
+FROM (
+    SELECT r.event_id, r.url, r.out_dir, r.locale, r.requested_at, d.id AS draft_id, l.id AS letter_id,
+        coalesce(d.error, l.reason) AS error,
+        CASE WHEN d.id IS NOT NULL THEN d.outcome WHEN c.event_id IS NOT NULL THEN 'canceled'
+            WHEN l.id IS NOT NULL THEN 'dead' ELSE 'pending' END AS state
+    FROM draft_requests r
+    LEFT JOIN product_drafts d USING (event_id)
+    LEFT JOIN draft_cancels c USING (event_id)
+    LEFT JOIN LATERAL (
+        SELECT id, reason FROM (
+            SELECT id, reason, state FROM dead_letters
+            WHERE (workflow_id = $1 || r.event_id::text AND workflow_id <> ''
+                OR message_id = r.event_id::text AND message_id <> '') AND queue = $2
+                AND state IN ('open', 'replayed', 'discarded') AND d.id IS NULL
+            ORDER BY last_at DESC, id DESC LIMIT 1
+        ) newest WHERE state <> 'replayed'
+    ) l ON true
+    WHERE ($3::timestamptz IS NULL OR r.requested_at >= $3)
+        AND ($4::uuid IS NULL OR (r.requested_at, r.event_id) < ($5::timestamptz, $4))
+) q
+WHERE ($6::text[] IS NULL OR state = ANY ($6))
+ORDER BY requested_at DESC, event_id DESC LIMIT $7`
+
+// Requests returns the page of crawl requests after f.After, the newest first, and the position to go on from: nil when
+// this was the last. queue is where such requests are consumed. Those that came by message are not listed: nothing is
+// stored of them before their drafts.
+func (s *Drafts) Requests(
+	ctx context.Context, f DraftRequestFilter, queue string,
+) ([]DraftRequestSummary, *db.Position, error) {
+	id, at := f.After.Keys()
+	rows, _ := s.pool.Query(ctx, sqlDraftRequestsList, draft.WorkflowPrefix, queue, f.Since, id, at, db.Among(f.State),
+		f.Limit+1)
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[DraftRequestSummary])
+	if err != nil {
+		return nil, nil, db.Refused(fmt.Errorf("list crawl requests: %w", err))
+	}
+	found, next := db.CutPage(found, f.Limit, func(r DraftRequestSummary) db.Position {
+		return db.Position{At: r.RequestedAt, ID: r.EventID}
+	})
+	return found, next, nil
+}

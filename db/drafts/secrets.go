@@ -1,0 +1,52 @@
+package drafts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/draft"
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+// A request that has its draft, or was canceled, needs no secrets. Of a request that is sent again the last ones count:
+// those before may have let nobody in.
+const sqlDraftSecretsAdd = `
+INSERT INTO draft_secrets AS s (event_id, box_key, box, sealed_at)
+SELECT $1, $2, $3, $4
+WHERE NOT EXISTS (SELECT FROM product_drafts WHERE event_id = $1)
+    AND NOT EXISTS (SELECT FROM draft_cancels WHERE event_id = $1)
+ON CONFLICT (event_id) DO UPDATE SET box_key = excluded.box_key, box = excluded.box, sealed_at = excluded.sealed_at`
+
+// SealDraft keeps the sealed draft.Secrets of a request until its draft is stored, it is canceled, or its dead letter
+// is discarded; of one that has come to its end it keeps nothing.
+func (s *Drafts) SealDraft(ctx context.Context, event uuid.UUID, sealed db.Sealed, now time.Time) error {
+	b := new(pgx.Batch)
+	b.Queue(sqlDraftTurn, draft.WorkflowID(event))
+	b.Queue(sqlDraftSecretsAdd, event, sealed.Key, sealed.Box, now)
+	if err := db.Write(ctx, s.pool, b); err != nil {
+		return fmt.Errorf("store secrets of crawl request %s: %w", event, err)
+	}
+	return nil
+}
+
+const sqlDraftSecretsGet = `SELECT box_key, box FROM draft_secrets WHERE event_id = $1`
+
+// SealedDraft returns the sealed draft.Secrets of a request. Those that are gone are fault.Gone.
+func (s *Drafts) SealedDraft(ctx context.Context, event uuid.UUID) (sealed db.Sealed, err error) {
+	err = s.pool.QueryRow(ctx, sqlDraftSecretsGet, event).Scan(&sealed.Key, &sealed.Box)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return sealed, fault.Newf(fault.Gone, "the headers and cookies of crawl request %s are gone: request it again", event)
+	}
+	if err != nil {
+		return sealed, fmt.Errorf("read secrets of crawl request %s: %w", event, err)
+	}
+	return sealed, nil
+}
+
+const sqlDraftSecretsDelete = `DELETE FROM draft_secrets WHERE event_id = $1`

@@ -1,0 +1,148 @@
+package listings
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/listing"
+)
+
+// AdvertStatuses are those of adverts that are no listings. For the home of a duplicate another advert is shown.
+var AdvertStatuses = []string{"rejected", "duplicate"}
+
+// AdvertFilter says which of the adverts that are no listings to return. An empty string or slice and a zero time
+// do not filter; of several values any will do.
+type AdvertFilter struct {
+	Status   []string // of AdvertStatuses; none: rejected
+	Platform []string
+	Code     []string  // of one of its reasons
+	Since    time.Time // arrival of the newest revision, inclusive
+	Text     string    // that stands in the title or the description, in any case, with accents or without
+	After    *db.Position
+	Limit    int // 1 to 100
+}
+
+// An AdvertSummary is an advert that is no listing.
+type AdvertSummary struct {
+	ListingID      uuid.UUID // of the listing that it would be
+	Platform       string
+	PlatformID     string
+	URL            string
+	Title          string // as the platform shows it; cut to 300 characters
+	Status         string // of AdvertStatuses
+	Reasons        []listing.Reason
+	DuplicateOf    *uuid.UUID // the listing that is shown for its home
+	Revision       int64      // counts different payloads
+	RevisedAt      time.Time  // arrival of the newest revision
+	FirstScrapedAt time.Time
+	LastScrapedAt  time.Time
+}
+
+// Each status has an index of its own, on a column that nothing changes on the way of an advert that becomes a listing:
+// an index with the status would make each of its updates write to all indexes of the table.
+//
+// A text is looked for in the 10,000 adverts after the position that the other filters let through: payloads have no
+// index, and reading them all would take minutes.
+const (
+	sqlAdvertsRejected   = sqlAdvertsRows + ` AND status = 'rejected' AND refused_at IS NOT NULL` + sqlAdvertsOrder
+	sqlAdvertsDuplicates = sqlAdvertsRows + ` AND status = 'duplicate' AND duplicate_of IS NOT NULL` + sqlAdvertsOrder
+
+	sqlAdvertsRejectedText = sqlAdvertsIDs + sqlAdvertsNewRejected + sqlAdvertsText
+	sqlAdvertsHiddenText   = sqlAdvertsIDs + sqlAdvertsNewHidden + sqlAdvertsText
+
+	// Of both, a page of each is read by its index. A text is looked for in the newest 10,000 of both together: with
+	// 10,000 of each, a page of old duplicates would pass over rejected adverts that were not looked at.
+	sqlAdvertsBoth = `SELECT * FROM ((` + sqlAdvertsRejected + `) UNION ALL (` + sqlAdvertsDuplicates + `)) a` +
+		sqlAdvertsOrder
+	sqlAdvertsBothText = sqlAdvertsIDs + `SELECT * FROM ((` + sqlAdvertsNewRejected + `) UNION ALL (` +
+		sqlAdvertsNewHidden + `)) a` + sqlAdvertsNewest + sqlAdvertsText
+
+	sqlAdvertsNewRejected = `SELECT id, payload, revised_at ` + sqlAdvertsMatch +
+		` AND status = 'rejected' AND refused_at IS NOT NULL` + sqlAdvertsNewest
+	sqlAdvertsNewHidden = `SELECT id, payload, revised_at ` + sqlAdvertsMatch +
+		` AND status = 'duplicate' AND duplicate_of IS NOT NULL` + sqlAdvertsNewest
+	sqlAdvertsNewest = ` ORDER BY revised_at DESC, id DESC LIMIT 10000`
+
+	sqlAdvertsIDs  = `SELECT ` + sqlAdvertsColumns + `FROM raw_listings WHERE id IN (SELECT id FROM (`
+	sqlAdvertsText = `) newest
+    WHERE strpos(lower(public.unaccent(concat_ws(E'\n', payload->>'title', payload->>'description',
+        payload->'listing'->>'title', payload->'listing'->>'description'))), lower(public.unaccent($7::text))) > 0)` +
+		sqlAdvertsOrder
+
+	sqlAdvertsRows    = `SELECT ` + sqlAdvertsColumns + sqlAdvertsMatch
+	sqlAdvertsColumns = `id, platform, platform_id, url, left(coalesce(payload->>'title', payload->'listing'->>'title', ''), 300), status,
+    reasons, duplicate_of, revision, revised_at, first_scraped_at, last_scraped_at
+`
+	sqlAdvertsMatch = `FROM raw_listings
+WHERE ($1::text[] IS NULL OR platform = ANY ($1))
+    AND ($2::text[] IS NULL OR EXISTS (SELECT FROM unnest($2) AS code
+        WHERE reasons @> jsonb_build_array(jsonb_build_object('code', code))))
+    AND ($3::timestamptz IS NULL OR revised_at >= $3)
+    AND ($4::uuid IS NULL OR (revised_at, id) < ($5::timestamptz, $4::uuid))`
+	sqlAdvertsOrder = ` ORDER BY revised_at DESC, id DESC LIMIT $6`
+)
+
+// Adverts returns the page of adverts after f.After that are no listings, the newest revision first, and the position
+// to go on from: nil when this was the last. A text is looked for in the next 10,000 only.
+func (s *Listings) Adverts(ctx context.Context, f AdvertFilter) ([]AdvertSummary, *db.Position, error) {
+	id, at := f.After.Keys()
+	hidden := slices.Contains(f.Status, "duplicate")
+	rejected := !hidden || slices.Contains(f.Status, "rejected")
+	text, some := sqlAdvertsRejected, sqlAdvertsRejectedText
+	switch {
+	case hidden && rejected:
+		text, some = sqlAdvertsBoth, sqlAdvertsBothText
+	case hidden:
+		text, some = sqlAdvertsDuplicates, sqlAdvertsHiddenText
+	}
+	args := []any{db.Among(f.Platform), db.Among(f.Code), db.Stated(f.Since), id, at, f.Limit + 1}
+	if f.Text != "" {
+		text, args = some, append(args, f.Text)
+	}
+	rows, _ := s.pool.Query(ctx, text, args...)
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[AdvertSummary])
+	if err != nil {
+		return nil, nil, fmt.Errorf("list adverts: %w", err)
+	}
+	found, next := db.CutPage(found, f.Limit, func(a AdvertSummary) db.Position {
+		return db.Position{At: a.RevisedAt, ID: a.ListingID}
+	})
+	return found, next, nil
+}
+
+// ReasonCount is how many adverts of a platform have a reason, by the day on which their newest revision came.
+type ReasonCount struct {
+	Day      time.Time // its start, UTC
+	Platform string
+	Code     string
+	Adverts  int
+}
+
+// An advert with one code twice, for two fields, counts once.
+const sqlAdvertReasons = `
+SELECT date_trunc('day', r.revised_at, 'UTC') AS day, r.platform, c.code, count(*)::int
+FROM raw_listings r
+CROSS JOIN LATERAL (SELECT DISTINCT e->>'code' AS code FROM jsonb_array_elements(r.reasons) e) c
+WHERE r.status = 'rejected' AND r.refused_at IS NOT NULL AND r.revised_at >= $1
+    AND ($2::text[] IS NULL OR r.platform = ANY ($2))
+GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`
+
+// AdvertReasons counts the adverts that are rejected now, by day, platform and code of the reason, in this order. An
+// advert with several reasons counts with each.
+func (s *Listings) AdvertReasons(ctx context.Context, since time.Time, platforms []string) ([]ReasonCount, error) {
+	rows, _ := s.pool.Query(ctx, sqlAdvertReasons, since, db.Among(platforms))
+	counts, err := pgx.CollectRows(rows, pgx.RowToStructByPos[ReasonCount])
+	if err != nil {
+		return nil, fmt.Errorf("count reasons: %w", err)
+	}
+	for i := range counts {
+		counts[i].Day = counts[i].Day.UTC()
+	}
+	return counts, nil
+}

@@ -1,0 +1,288 @@
+package listings
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/backlog"
+	"github.com/mtlrent/conveyor/domain/contract"
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/saved"
+)
+
+// A DueNotice is a delivery whose workflow is to be started.
+type DueNotice struct {
+	ID     uuid.UUID
+	Tenant string
+}
+
+// A delivery that was begun and has not ended is due again after a while: the process that was to start its workflow
+// may have been killed. A workflow that is running is joined. Those that were never begun come first, so that however
+// many do not end, they hold up no other.
+const sqlNoticesBegin = `
+WITH fresh AS (
+    SELECT id, tenant, due_at, confirms FROM saved_deliveries WHERE state = 'waiting' AND due_at <= $1
+    ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED
+), had AS (
+    SELECT tenant, CASE WHEN day >= ($1 AT TIME ZONE 'UTC')::date THEN n ELSE 0 END AS n
+    FROM saved_told WHERE tenant IN (SELECT tenant FROM fresh) ORDER BY tenant FOR UPDATE
+), judged AS (
+    SELECT f.id, f.tenant, coalesce(
+        coalesce(h.n, 0) + row_number() OVER (PARTITION BY f.tenant ORDER BY f.due_at, f.id) > k.max_notices_day,
+        false) AS over
+    FROM fresh f JOIN tenants k ON k.id = f.tenant LEFT JOIN had h ON h.tenant = f.tenant WHERE NOT f.confirms
+), told AS (
+    INSERT INTO saved_told AS t (tenant, day, n)
+    SELECT tenant, ($1 AT TIME ZONE 'UTC')::date, count(*) FROM judged WHERE NOT over GROUP BY tenant ORDER BY tenant
+    ON CONFLICT (tenant) DO UPDATE SET day = greatest(t.day, excluded.day),
+        n = CASE WHEN t.day >= excluded.day THEN t.n ELSE 0 END + excluded.n
+), dropped AS (
+    UPDATE saved_deliveries d SET state = 'dropped', finished_at = $1,
+        reason = 'the tenant has had its quota max_notices_day of messages'
+    FROM judged j WHERE d.id = j.id AND j.over RETURNING d.id
+), again AS (
+    SELECT id FROM saved_deliveries WHERE state = 'started' AND started_at <= $2
+    ORDER BY started_at LIMIT $3 - (SELECT count(*) FROM fresh) FOR UPDATE SKIP LOCKED
+)
+UPDATE saved_deliveries d SET state = 'started', started_at = $1
+FROM (SELECT id FROM fresh WHERE id NOT IN (SELECT id FROM dropped) UNION ALL SELECT id FROM again) o
+WHERE d.id = o.id RETURNING d.id, d.tenant`
+
+// Begin marks up to n deliveries that are due as started, then those that were begun, or put off, before a time and
+// have not ended, and returns them. From then on a delivery takes no further items. What is more than the tenant's
+// quota of a day is dropped, and not counted; a feed has it. Confirmations are no news: they are not counted either.
+func (s *Saved) Begin(ctx context.Context, n int, before, now time.Time) ([]DueNotice, error) {
+	due, err := db.SystemRows(ctx, s.pool, pgx.RowToStructByPos[DueNotice], sqlNoticesBegin, now, before, n)
+	if err != nil {
+		return nil, fmt.Errorf("begin notices: %w", err)
+	}
+	return due, nil
+}
+
+const (
+	sqlNotice = `
+SELECT d.id, d.tenant, d.state, d.due_at, d.tries, d.unreached_since, d.confirms, s.id, s.name, s.schedule, s.language,
+    t.id, t.kind, t.label, t.state, s.state = 'active', k.state = 'stopped', t.box_key, t.box
+FROM saved_deliveries d JOIN saved_targets t ON t.id = d.target JOIN saved_searches s ON s.id = t.search
+JOIN tenants k ON k.id = d.tenant
+WHERE d.tenant = $1 AND d.id = $2`
+
+	sqlNoticeItems = `
+WITH told AS MATERIALIZED (
+    SELECT m.*, coalesce(h.home_id, m.listing) AS home
+    FROM saved_items i JOIN saved_matches m ON m.search = i.search AND m.event = i.event
+    LEFT JOIN home_members h ON h.listing_id = m.listing WHERE i.delivery = $1
+), first AS (
+    SELECT home, min(event) AS event FROM told GROUP BY home ORDER BY 2 LIMIT $2
+)
+SELECT ` + sqlSavedItemColumns + `
+FROM first f JOIN told m ON m.home = f.home ` + sqlSavedItemJoins + `
+ORDER BY m.event`
+
+	sqlNoticeHomes = `
+SELECT count(DISTINCT coalesce(h.home_id, m.listing))
+FROM saved_items i JOIN saved_matches m ON m.search = i.search AND m.event = i.event
+LEFT JOIN home_members h ON h.listing_id = m.listing WHERE i.delivery = $1`
+)
+
+// Notice returns a delivery with its items, each home once and at most saved.MaxItems, and its address sealed. That of
+// a search that is deleted is idle, and once it is emptied fault.Gone.
+func (s *Saved) Notice(ctx context.Context, tenant string, id uuid.UUID) (n saved.Notice, err error) {
+	n, err = db.One(db.TenantRows(ctx, s.pool, tenant, func(row pgx.CollectableRow) (n saved.Notice, err error) {
+		return n, row.Scan(&n.ID, &n.Tenant, &n.State, &n.Due, &n.Tries, &n.Astray, &n.Confirms, &n.Search, &n.Name,
+			&n.Schedule, &n.Language, &n.Target, &n.Channel, &n.Label, &n.Standing, &n.On, &n.Stopped, &n.Sealed.Key,
+			&n.Sealed.Box)
+	}, sqlNotice, tenant, id))
+	if errors.Is(err, pgx.ErrNoRows) {
+		return n, fault.Newf(fault.Gone, "there is no notice %s", id)
+	}
+	var items []saved.Item
+	if err == nil {
+		items, err = db.TenantRows(ctx, s.pool, tenant, scanSavedItem, sqlNoticeItems, id, saved.MaxItems)
+	}
+	n.Items = saved.Together(items)
+	if err == nil && len(n.Items) >= saved.MaxItems {
+		n.More, err = db.One(db.TenantRows(ctx, s.pool, tenant, pgx.RowTo[int], sqlNoticeHomes, id))
+		n.More = max(n.More-len(n.Items), 0)
+	}
+	if err != nil {
+		return n, fmt.Errorf("read notice %s: %w", id, err)
+	}
+	return n, nil
+}
+
+const (
+	sqlNoticePutOff = `
+UPDATE saved_deliveries SET tries = tries + $5::boolean::int, reason = coalesce(nullif($3, ''), reason),
+    started_at = $4,
+    unreached_since = CASE WHEN $6 THEN coalesce(unreached_since, $7) WHEN $3 = '' THEN unreached_since END
+WHERE tenant = $1 AND id = $2 AND state IN ('waiting', 'started') RETURNING tries`
+
+	sqlNoticeEnd = `
+UPDATE saved_deliveries SET state = $3, reason = $4, finished_at = $5
+WHERE tenant = $1 AND id = $2 AND state IN ('waiting', 'started')`
+
+	// Before sqlNoticeEnd, too: how a challenge has ended. What is sent was sent back.
+	sqlTargetAnswered = `
+WITH answered AS (
+    UPDATE saved_targets t
+    SET state = CASE WHEN $3 = 'sent' THEN 'active' ELSE t.state END, reason = $4, updated_at = $5
+    FROM saved_deliveries d
+    WHERE d.tenant = $1 AND d.id = $2 AND d.confirms AND d.state IN ('waiting', 'started') AND t.id = d.target
+        AND t.kind = 'webhook' AND t.state = 'unconfirmed'
+    RETURNING t.tenant, t.search, t.state
+), counted AS (
+    UPDATE saved_asks a SET hooks = a.hooks - 1 FROM answered t
+    WHERE a.tenant = t.tenant AND t.state = 'active' AND a.hooks > 0
+)
+INSERT INTO audit (at, actor, action, subject, detail)
+SELECT $5, 'conveyor', 'search.target_confirmed', 'search/' || search, jsonb_build_object('tenant', tenant)
+FROM answered WHERE state = 'active'`
+
+	sqlTargetWell = `
+UPDATE saved_targets SET failing_since = NULL
+WHERE tenant = $1 AND id = (SELECT target FROM saved_deliveries WHERE id = $2) AND failing_since IS NOT NULL`
+
+	// It comes before sqlNoticeEnd, so that a repetition counts nothing. Only webhooks have servers of their own: where
+	// e-mail or Telegram fails, ours is at fault.
+	sqlTargetFailing = `
+UPDATE saved_targets t SET failing_since = coalesce(t.failing_since, $3),
+    state = CASE WHEN t.failing_since <= $4 AND t.state = 'active' THEN 'stopped' ELSE t.state END,
+    reason = CASE WHEN t.failing_since <= $4 AND t.state = 'active' THEN $5 ELSE t.reason END,
+    updated_at = CASE WHEN t.failing_since <= $4 AND t.state = 'active' THEN $3 ELSE t.updated_at END
+FROM saved_deliveries d
+WHERE d.tenant = $1 AND d.id = $2 AND d.state IN ('waiting', 'started') AND t.id = d.target AND t.kind = 'webhook'`
+)
+
+// PutOffNotice notes when the workflow of a delivery tries it next, so that Begin leaves it alone until then, and what
+// became of the last try. It returns how many are counted. One that has ended is fault.Conflict.
+func (s *Saved) PutOffNotice(ctx context.Context, tenant string, id uuid.UUID, p saved.Pause) (tries int, err error) {
+	tries, err = db.One(db.TenantRows(ctx, s.pool, tenant, pgx.RowTo[int], sqlNoticePutOff, tenant, id,
+		db.Storable(p.Reason), p.Until, p.Counts, p.Astray, p.At))
+	if errors.Is(err, pgx.ErrNoRows) {
+		return 0, fault.Newf(fault.Conflict, "notice %s has ended", id)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("put off notice %s: %w", id, err)
+	}
+	return tries, nil
+}
+
+// EndNotice ends a delivery: sent, dropped for a reason, or failed without a dead letter. A challenge that is sent was
+// answered: its target is active from then on, with an audit record. Repeated, it changes nothing.
+func (s *Saved) EndNotice(ctx context.Context, tenant string, id uuid.UUID, state, reason string, now time.Time) error {
+	b := new(pgx.Batch)
+	b.Queue(sqlTargetAnswered, tenant, id, state, db.Storable(reason), now)
+	b.Queue(sqlNoticeEnd, tenant, id, state, db.Storable(reason), now)
+	if state == "sent" {
+		b.Queue(sqlTargetWell, tenant, id)
+	}
+	if err := db.TenantWrite(ctx, s.pool, tenant, b); err != nil {
+		return fmt.Errorf("end notice %s: %w", id, err)
+	}
+	return nil
+}
+
+const sqlNoticeStop = `
+UPDATE saved_targets SET state = 'stopped', reason = $3, updated_at = $4
+WHERE tenant = $1 AND id = (SELECT target FROM saved_deliveries WHERE id = $2) AND state <> 'stopped'`
+
+// FailNotice ends a delivery that cannot be made, as a dead letter of the tenant. A replay of it makes the delivery
+// again. Of the class fault.Gone it is no dead letter: its target is stopped, for it is not there any more or wants no
+// more. A target to which nothing could be delivered for saved.FailingMost is stopped, too.
+func (s *Saved) FailNotice(ctx context.Context, tenant string, id uuid.UUID, class fault.Class, reason string,
+	now time.Time) error {
+	b := new(pgx.Batch)
+	b.Queue(sqlTargetFailing, tenant, id, now, now.Add(-saved.FailingMost),
+		db.Storable(fmt.Sprintf("nothing could be delivered for %d days: %s", saved.FailingMost/(24*time.Hour), reason)))
+	b.Queue(sqlNoticeEnd, tenant, id, "failed", db.Storable(reason), now)
+	if class == fault.Gone {
+		b.Queue(sqlNoticeStop, tenant, id, db.Storable(reason), now)
+	} else if err := db.DeadLetterAdd(b, db.DeadLetter{
+		Key: saved.WorkflowID(id), Tenant: tenant, Route: contract.Route{Queue: saved.Queue}, MessageID: id.String(),
+		Body: fmt.Appendf(nil, `{"notice":%q}`, id), Reason: reason, Class: string(class),
+		WorkflowID: saved.WorkflowID(id), At: now,
+	}); err != nil {
+		return err
+	}
+	if err := db.TenantWrite(ctx, s.pool, tenant, b); err != nil {
+		return fmt.Errorf("fail notice %s: %w", id, err)
+	}
+	return nil
+}
+
+const sqlNoticesUntried = `
+SELECT coalesce(extract(epoch FROM greatest($1 - min(due_at), '0')), 0)::float8 FROM (
+    SELECT min(due_at) AS due_at FROM saved_deliveries WHERE state = 'waiting' AND due_at <= $1
+    UNION ALL
+    SELECT min(due_at) FROM saved_deliveries 
+    WHERE state = 'started' AND tries = 0 AND unreached_since IS NULL AND started_at <= $1) d`
+
+// UntriedFor is how many seconds the oldest delivery has waited that is due, is not put off and was not tried; 0 =
+// there is none.
+func (s *Saved) UntriedFor(ctx context.Context, now time.Time) (float64, error) {
+	age, err := db.One(db.SystemRows(ctx, s.pool, pgx.RowTo[float64], sqlNoticesUntried, now))
+	if err != nil {
+		return 0, fmt.Errorf("find the oldest notice: %w", err)
+	}
+	return age, nil
+}
+
+// Edits have a time of their own; that of other events is in listing_events.
+const sqlSavedQueued = `
+SELECT (SELECT count(*) FROM (SELECT FROM saved_queue LIMIT $2) q), coalesce((
+    SELECT extract(epoch FROM greatest($1 - coalesce(q.at, e.at), '0'))
+    FROM saved_queue q LEFT JOIN listing_events e ON e.id = q.event ORDER BY q.event LIMIT 1), 0)::float8`
+
+// Backlog counts the events that wait to be compared with the searches, up to backlog.MostNews, and says how long the
+// oldest of them and the oldest delivery have waited.
+func (s *Saved) Backlog(ctx context.Context, now time.Time) (backlog.News, error) {
+	n, err := db.One(db.SystemRows(ctx, s.pool, func(row pgx.CollectableRow) (n backlog.News, err error) {
+		return n, row.Scan(&n.Events, &n.EventAgeSeconds)
+	}, sqlSavedQueued, now, backlog.MostNews))
+	if err != nil {
+		return backlog.News{}, fmt.Errorf("count the events of saved searches: %w", err)
+	}
+	n.NoticeAgeSeconds, err = s.UntriedFor(ctx, now)
+	return n, err
+}
+
+const sqlNoticeReopen = `
+UPDATE saved_deliveries d SET state = 'waiting', tries = 0, unreached_since = NULL, finished_at = NULL
+WHERE tenant = $1 AND id = $2 AND state = 'failed' AND ` + sqlNoticeOfSearch
+
+const sqlNoticeOfSearch = `EXISTS (
+    SELECT FROM saved_targets t JOIN saved_searches s ON s.id = t.search
+    WHERE t.id = d.target AND s.deleted_at IS NULL)`
+
+const sqlNoticeStands = `
+SELECT state FROM saved_deliveries d WHERE tenant = $1 AND id = $2 AND ` + sqlNoticeOfSearch
+
+// Reopeners are those of the deliveries, and of the events that could not be matched.
+func Reopeners() db.Reopeners {
+	return db.Reopeners{saved.Queue: {Of: noticeReopen, Back: sqlSavedBack}}
+}
+
+// noticeReopen is the reopener of deliveries.
+func noticeReopen(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID, _ time.Time) error {
+	tag, err := tx.Exec(ctx, sqlNoticeReopen, tenant, id)
+	if err != nil || tag.RowsAffected() > 0 {
+		return err
+	}
+	var state string
+	switch err := tx.QueryRow(ctx, sqlNoticeStands, tenant, id).Scan(&state); {
+	case errors.Is(err, pgx.ErrNoRows):
+		return fault.Newf(fault.Gone, "there is no notice %s", id)
+	case err != nil:
+		return err
+	case state == "waiting" || state == "started":
+		return nil
+	}
+	return fault.Newf(fault.Conflict, "notice %s is %s: it is not sent again", id, state)
+}

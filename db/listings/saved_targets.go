@@ -1,0 +1,244 @@
+package listings
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/saved"
+)
+
+const (
+	sqlSavedTargetAdd = `
+INSERT INTO saved_targets (id, tenant, search, kind, label, box, box_key, token, created_at, updated_at, state, address)
+SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $10, $11 WHERE ` + db.SQLTenantStands
+
+	// No two deliveries of a target are due at one time.
+	sqlSavedTargetAsk = `
+INSERT INTO saved_deliveries (id, tenant, target, due_at, confirms)
+SELECT gen_random_uuid(), $1, $2, greatest($3, max(due_at) + '1 microsecond'::interval), true
+FROM saved_deliveries WHERE target = $2 AND due_at <= $3`
+)
+
+// targetAdd stores a target of a search, and for all but a feed the delivery that asks for its confirmation.
+func targetAdd(ctx context.Context, tx pgx.Tx, tenant string, search uuid.UUID, t NewTarget, now time.Time) error {
+	if t.Address.Box == nil {
+		t.Address.Box = []byte{}
+	}
+	if t.State = saved.TargetActive; t.Kind.Asks() {
+		t.State = saved.TargetUnconfirmed
+	}
+	tag, err := tx.Exec(ctx, sqlSavedTargetAdd, t.ID, tenant, search, t.Kind, t.Label, t.Address.Box, t.Address.Key,
+		t.Token, now, t.State, t.Sum)
+	if err == nil && tag.RowsAffected() == 0 {
+		return cmp.Or(db.TenantStands(ctx, tx, tenant), fault.Newf(fault.Gone, "the tenant %q took no target", tenant))
+	}
+	if err != nil || t.State != saved.TargetUnconfirmed {
+		return err
+	}
+	if err := asksCount(ctx, tx, tenant, t.Kind, now); err != nil {
+		return err
+	}
+	if t.Kind.Owned() {
+		if err := addressAsk(ctx, tx, t.Kind, t.Sum, now); err != nil {
+			return err
+		}
+	}
+	_, err = tx.Exec(ctx, sqlSavedTargetAsk, tenant, t.ID, now)
+	return err
+}
+
+const (
+	sqlSavedTargetHold = `
+SELECT id, kind, label, state, reason FROM saved_targets t
+WHERE tenant = $1 AND search = $2 AND id = $3
+    AND EXISTS (SELECT FROM saved_searches s WHERE s.id = t.search AND s.deleted_at IS NULL) FOR UPDATE`
+
+	sqlSavedTargetAsked = `
+SELECT EXISTS (
+    SELECT FROM saved_deliveries WHERE tenant = $1 AND target = $2 AND confirms AND state IN ('waiting', 'started'))`
+)
+
+// Challenge asks the host of a webhook once more to confirm that it wants news, with an audit record: one that was not
+// confirmed, or was stopped, which is unconfirmed from then on. While it is being asked already, it changes nothing. A
+// target that is active, or is no webhook, is fault.Conflict, as is one question more than a tenant may ask; one that
+// is not there is fault.Gone.
+func (s *Saved) Challenge(ctx context.Context, tenant string, search, target uuid.UUID, actor string, now time.Time) (
+	t SavedTarget, err error,
+) {
+	err = db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
+		rows, _ := tx.Query(ctx, sqlSavedTargetHold, tenant, search, target) // CollectExactlyOneRow reports its error
+		var err error
+		if t, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[SavedTarget]); err != nil {
+			return err
+		}
+		switch {
+		case t.Kind != saved.Webhook:
+			return fault.Newf(fault.Conflict, "the target %s is no webhook: it has no challenge", target)
+		case t.State == saved.TargetActive:
+			return fault.Newf(fault.Conflict, "the target %s is confirmed", target)
+		}
+		var asked bool
+		if err := tx.QueryRow(ctx, sqlSavedTargetAsked, tenant, target).Scan(&asked); err != nil || asked {
+			return err
+		}
+		if err := asksCount(ctx, tx, tenant, t.Kind, now); err != nil {
+			return err
+		}
+		t.State, t.Reason = saved.TargetUnconfirmed, ""
+		if _, err := tx.Exec(ctx, sqlTargetState, tenant, target, t.State, t.Reason, now); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, sqlSavedTargetAsk, tenant, target, now); err != nil {
+			return err
+		}
+		return db.AuditTx(ctx, tx, savedDeed(tenant, "search.target_challenged", search, actor, now))
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return t, fault.Newf(fault.Gone, "the saved search %s has no target %s", search, target)
+	}
+	return t, savedFault(err, "challenge a target of", search)
+}
+
+const sqlSavedTargetCount = `SELECT count(*) FROM saved_targets WHERE tenant = $1 AND search = $2`
+
+// AddTarget adds a target to a search, with an audit record. It is told what is found from then on. One more than
+// saved.MaxTargets is fault.Conflict.
+func (s *Saved) AddTarget(ctx context.Context, tenant string, search uuid.UUID, t NewTarget, actor string,
+	now time.Time) error {
+	err := db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
+		rows, _ := tx.Query(ctx, sqlSavedHold, tenant, search) // CollectExactlyOneRow reports its error
+		if _, err := pgx.CollectExactlyOneRow(rows, scanSaved); err != nil {
+			return err
+		}
+		var n int
+		if err := tx.QueryRow(ctx, sqlSavedTargetCount, tenant, search).Scan(&n); err != nil {
+			return err
+		}
+		if n >= saved.MaxTargets {
+			return fault.Newf(fault.Conflict, "the search has %d targets: no more can be added", saved.MaxTargets)
+		}
+		if err := targetAdd(ctx, tx, tenant, search, t, now); err != nil {
+			return err
+		}
+		return db.AuditTx(ctx, tx, savedDeed(tenant, "search.target_added", search, actor, now))
+	})
+	return savedFault(err, "add a target to", search)
+}
+
+const sqlSavedTargetDelete = `
+DELETE FROM saved_targets t WHERE tenant = $1 AND search = $2 AND id = $3
+    AND EXISTS (SELECT FROM saved_searches s WHERE s.id = t.search AND s.deleted_at IS NULL)
+RETURNING id`
+
+// DeleteTarget deletes a target of a search with what it was told, with an audit record. What waits is not sent. One
+// that is not there is fault.Gone.
+func (s *Saved) DeleteTarget(ctx context.Context, tenant string, search, target uuid.UUID, actor string,
+	now time.Time) error {
+	err := db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
+		if err := tx.QueryRow(ctx, sqlSavedTargetDelete, tenant, search, target).Scan(&target); err != nil {
+			return err
+		}
+		return db.AuditTx(ctx, tx, savedDeed(tenant, "search.target_deleted", search, actor, now))
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return fault.Newf(fault.Gone, "the saved search %s has no target %s", search, target)
+	}
+	return savedFault(err, "delete a target of", search)
+}
+
+// A Subscription is a target as the owner of its e-mail address or Telegram chat sees it.
+type Subscription struct {
+	Search   uuid.UUID
+	Target   uuid.UUID
+	Tenant   string
+	Name     string // of the search
+	Label    string
+	State    string
+	Language saved.Language
+	Address  []byte // its Sum; nil = it is older than these
+}
+
+const (
+	sqlSubscription = `
+SELECT t.search, t.id, t.tenant, s.name, t.label, t.state, s.language, t.address
+FROM saved_targets t JOIN saved_searches s ON s.id = t.search
+WHERE t.token = $1 AND t.kind IN ('email', 'telegram')`
+
+	sqlSubscriptionHold = sqlSubscription + ` FOR UPDATE OF t`
+
+	sqlTargetState = `UPDATE saved_targets SET state = $3, reason = $4, updated_at = $5 WHERE tenant = $1 AND id = $2`
+)
+
+// Subscription returns the target whose messages have links with a token of the SHA-256 sum. An unknown one is
+// fault.Gone.
+func (s *Saved) Subscription(ctx context.Context, sum []byte) (Subscription, error) {
+	found, err := db.One(db.SystemRows(ctx, s.pool, pgx.RowToStructByPos[Subscription], sqlSubscription, sum))
+	return found, subscriptionFault(err)
+}
+
+func subscriptionFault(err error) error {
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return fault.Newf(fault.Gone, "there is no such subscription")
+	case err != nil:
+		return fmt.Errorf("read subscription: %w", err)
+	}
+	return nil
+}
+
+// Confirm lets a target that waits for it be told news from now on, with an audit record. One that is active stays so;
+// one that was stopped is fault.Conflict, and stays stopped.
+func (s *Saved) Confirm(ctx context.Context, sum []byte, actor string, now time.Time) (Subscription, error) {
+	return s.subscribe(ctx, sum, saved.TargetActive, "", "search.target_confirmed", actor, now)
+}
+
+// Unsubscribe stops a target for good, with an audit record. One that was not confirmed has its address asked never
+// again, whichever search names it, and what waits for its confirmation is stopped, too. Repeated, it changes nothing.
+func (s *Saved) Unsubscribe(ctx context.Context, sum []byte, actor string, now time.Time) (Subscription, error) {
+	return s.subscribe(ctx, sum, saved.TargetStopped, "its owner unsubscribed", "search.target_stopped", actor, now)
+}
+
+func (s *Saved) subscribe(ctx context.Context, sum []byte, state, reason, action, actor string, now time.Time) (
+	found Subscription, err error,
+) {
+	err = db.SystemTx(ctx, s.pool, func(tx pgx.Tx) error {
+		rows, _ := tx.Query(ctx, sqlSubscriptionHold, sum) // CollectExactlyOneRow reports its error
+		var err error
+		if found, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[Subscription]); err != nil {
+			return err
+		}
+		switch found.State {
+		case state:
+			return nil
+		case saved.TargetStopped:
+			return fault.Newf(fault.Conflict, "the subscription was ended: it has to be made anew")
+		}
+		before := found.State
+		found.State = state
+		if _, err := tx.Exec(ctx, sqlTargetState, found.Tenant, found.Target, state, reason, now); err != nil {
+			return err
+		}
+		if err := db.AuditTx(ctx, tx, savedDeed(found.Tenant, action, found.Search, actor, now)); err != nil {
+			return err
+		}
+		switch {
+		case before != saved.TargetUnconfirmed || found.Address == nil:
+			return nil
+		case state == saved.TargetActive:
+			return addressConfirm(ctx, tx, found.Tenant, found.Address)
+		}
+		return addressRefuse(ctx, tx, found.Address, reason, actor, now)
+	})
+	if class, _ := fault.Of(err); class == fault.Conflict {
+		return found, err
+	}
+	return found, subscriptionFault(err)
+}

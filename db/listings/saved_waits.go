@@ -1,0 +1,25 @@
+package listings
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mtlrent/conveyor/db"
+)
+
+const sqlSavedWaits = `
+SELECT EXISTS (SELECT FROM saved_queue)
+    OR EXISTS (SELECT FROM saved_deliveries WHERE state = 'waiting' AND due_at <= $1)
+    OR EXISTS (SELECT FROM saved_deliveries WHERE state = 'started' AND started_at <= $2)`
+
+// Waits reports whether SavedMatcher.Next or Begin may find something to do. It is one transaction that writes nothing.
+func (s *Saved) Waits(ctx context.Context, before, now time.Time) (bool, error) {
+	waits, err := db.One(db.SystemRows(ctx, s.pool, pgx.RowTo[bool], sqlSavedWaits, now, before))
+	if err != nil {
+		return false, fmt.Errorf("look for events and notices that wait: %w", err)
+	}
+	return waits, nil
+}

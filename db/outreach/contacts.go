@@ -1,0 +1,333 @@
+// Package outreach keeps what tenants have: files of contacts and their import, contacts, lists and segments, senders,
+// messages, campaigns, the webhooks that report on them, and how a tenant is exported and erased.
+package outreach
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/contact"
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+// Contacts are the people that tenants write to, their lists and segments, and those that are never written to. Every
+// method is of one tenant; what is another's is fault.Gone.
+type Contacts struct {
+	pool *pgxpool.Pool
+	key  *OptOutKey
+}
+
+// NewContacts returns the contacts kept in pool. Opt-outs that are hashed by key are found, too.
+func NewContacts(pool *pgxpool.Pool, key *OptOutKey) *Contacts {
+	return &Contacts{pool: pool, key: key}
+}
+
+// A Contact is a person as it is stored.
+type Contact struct {
+	ID int64
+	contact.Contact
+	WaID      string // as WhatsApp said; "" = it was never written to
+	OptedOut  bool   // it is never written to
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// contactFault makes an error of a method: no row is fault.Gone.
+func contactFault(err error, verb string, id int64) error {
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return fault.Newf(fault.Gone, "there is no contact %d", id)
+	case err != nil:
+		return db.Refused(fmt.Errorf("%s contact %d: %w", verb, id, err))
+	}
+	return nil
+}
+
+// sqlOptedOut says whether contacts c of the tenant $1 have opted out. $3 and $4 are the pads of the key of opt-outs.
+const sqlOptedOut = `EXISTS (SELECT FROM opt_outs o WHERE o.tenant = $1 AND o.digest = ANY (ARRAY[
+        c.digest, c.email_digest, opt_out_keyed(c.digest, $3, $4), opt_out_keyed(c.email_digest, $3, $4)]))`
+
+// sqlContactColumns are those of a Contact, of contacts c; the parameters are those of sqlOptedOut.
+const sqlContactColumns = `
+    c.id, c.key, c.phone, c.country, c.email, c.name, c.given_name, c.family_name, c.locale, c.tags, c.fields, c.wa_id,
+    ` + sqlOptedOut + `, c.created_at, c.updated_at`
+
+const sqlContactRead = `SELECT ` + sqlContactColumns + ` FROM contacts c WHERE c.tenant = $1 AND c.id = $2`
+
+// Get returns a contact.
+func (s *Contacts) Get(ctx context.Context, tenant string, id int64) (Contact, error) {
+	pads, err := s.key.pads(ctx)
+	if err != nil {
+		return Contact{}, err
+	}
+	c, err := db.One(db.TenantRows(ctx, s.pool, tenant, pgx.RowToStructByPos[Contact], sqlContactRead, tenant, id,
+		pads.Inner, pads.Outer))
+	return c, contactFault(err, "read", id)
+}
+
+const sqlContactFind = `SELECT ` + sqlContactColumns + ` FROM contacts c WHERE c.tenant = $1 AND c.key = $2`
+
+// Find returns the contact with a key, as contact.Key makes it of a phone or an address.
+func (s *Contacts) Find(ctx context.Context, tenant, key string) (Contact, error) {
+	pads, err := s.key.pads(ctx)
+	if err != nil {
+		return Contact{}, err
+	}
+	c, err := db.One(db.TenantRows(ctx, s.pool, tenant, pgx.RowToStructByPos[Contact], sqlContactFind, tenant,
+		db.Storable(key), pads.Inner, pads.Outer))
+	if errors.Is(err, pgx.ErrNoRows) {
+		return c, fault.Newf(fault.Gone, "there is no such contact")
+	}
+	return c, contactFault(err, "find", 0)
+}
+
+// The beginnings of statements that contactCondition goes on with.
+const (
+	contactsSearch = `SELECT ` + sqlContactColumns + ` FROM contacts c WHERE c.tenant = $1 AND c.id > $2 AND `
+	contactsCount  = `SELECT count(*) FROM contacts c WHERE c.tenant = $1 AND `
+)
+
+// Search returns up to limit contacts that a filter has, after a number (0 begins), the oldest first, and the number to
+// go on from: nil when these were the last. A filter that means nothing is fault.Invalid.
+func (s *Contacts) Search(ctx context.Context, tenant string, f contact.Filter, after int64, limit int) (
+	[]Contact, *int64, error,
+) {
+	if err := f.Check(); err != nil {
+		return nil, nil, err
+	}
+	pads, err := s.key.pads(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	args := []any{tenant, after, pads.Inner, pads.Outer}
+	text := contactsSearch + contactCondition(f, &args)
+	args = append(args, limit+1)
+	text += " ORDER BY c.id LIMIT $" + strconv.Itoa(len(args))
+	list, err := db.TenantRows(ctx, s.pool, tenant, pgx.RowToStructByPos[Contact], text, args...)
+	if err != nil {
+		return nil, nil, db.Refused(fmt.Errorf("search contacts: %w", err))
+	}
+	list, next := db.CutPage(list, limit, func(c Contact) int64 { return c.ID })
+	return list, next, nil
+}
+
+const sqlContactFields = `
+SELECT DISTINCT k FROM contacts c, jsonb_object_keys(c.fields) k WHERE c.tenant = $1 ORDER BY k LIMIT $2`
+
+// FieldNames returns the names of up to most custom fields that contacts of a tenant have, in their order. It looks at
+// all contacts of the tenant.
+func (s *Contacts) FieldNames(ctx context.Context, tenant string, most int) ([]string, error) {
+	names, err := db.TenantRows(ctx, s.pool, tenant, pgx.RowTo[string], sqlContactFields, tenant, most)
+	if err != nil {
+		return nil, fmt.Errorf("read names of custom fields: %w", err)
+	}
+	return names, nil
+}
+
+// Count is how many contacts a filter has. It looks at all contacts of the tenant.
+func (s *Contacts) Count(ctx context.Context, tenant string, f contact.Filter) (int64, error) {
+	if err := f.Check(); err != nil {
+		return 0, err
+	}
+	args := []any{tenant}
+	text := contactsCount + contactCondition(f, &args)
+	n, err := db.One(db.TenantRows(ctx, s.pool, tenant, pgx.RowTo[int64], text, args...))
+	if err != nil {
+		return 0, db.Refused(fmt.Errorf("count contacts: %w", err))
+	}
+	return n, nil
+}
+
+// contactCondition is a filter that Check accepts as a condition on contacts c. What it compares with goes to args, and
+// nothing of it into the text. It is never NULL.
+func contactCondition(f contact.Filter, args *[]any) string {
+	arg := func(v any, kind string) string {
+		*args = append(*args, v)
+		return "$" + strconv.Itoa(len(*args)) + "::" + kind
+	}
+	several := func(list []contact.Filter, word string) string {
+		parts := make([]string, len(list))
+		for i, inner := range list {
+			parts[i] = contactCondition(inner, args)
+		}
+		return "(" + strings.Join(parts, word) + ")"
+	}
+	within := func(column string, r contact.Range) string {
+		var parts []string
+		if r.From != nil {
+			parts = append(parts, column+" >= "+arg(*r.From, "timestamptz"))
+		}
+		if r.Before != nil {
+			parts = append(parts, column+" < "+arg(*r.Before, "timestamptz"))
+		}
+		return "(" + strings.Join(parts, " AND ") + ")"
+	}
+	switch {
+	case f.All != nil:
+		return several(f.All, " AND ")
+	case f.Any != nil:
+		return several(f.Any, " OR ")
+	case f.Not != nil:
+		return "NOT " + contactCondition(*f.Not, args)
+	case f.Tag != "":
+		return "c.tags @> ARRAY[" + arg(f.Tag, "text") + "]"
+	case f.List != "":
+		return "EXISTS (SELECT FROM contact_list_members m WHERE m.tenant = c.tenant AND m.contact = c.id AND m.list = " +
+			arg(f.List, "uuid") + ")"
+	case f.Locale != "":
+		own := arg(f.Locale, "text")
+		return "(c.locale = " + own + " OR starts_with(c.locale, " + own + " || '-'))"
+	case f.Country != "":
+		return "c.country = " + arg(f.Country, "text")
+	case f.Created != nil:
+		return within("c.created_at", *f.Created)
+	case f.Updated != nil:
+		return within("c.updated_at", *f.Updated)
+	case f.Field != "":
+		name, custom := f.FilterField()
+		column := "c." + name // one of contact.FilterFields, which are columns
+		if custom {
+			column = "coalesce(c.fields ->> " + arg(name, "text") + ", '')"
+		}
+		switch {
+		case f.Equals != nil:
+			return "lower(" + column + ") = lower(" + arg(*f.Equals, "text") + ")"
+		case f.Contains != nil:
+			return "strpos(lower(" + column + "), lower(" + arg(*f.Contains, "text") + ")) > 0"
+		}
+		return "(" + column + " <> '') = " + arg(*f.Exists, "boolean")
+	}
+	return "true"
+}
+
+// Put stores one contact as an upload would, and says what became of it: it is new, or one that was there and is now,
+// or not, another. A tenant that may not have another one, and KnownFail of a known one, are fault.Conflict. It may be
+// repeated.
+func (s *Contacts) Put(ctx context.Context, tenant string, c contact.Contact, known Known, now time.Time) (
+	id int64, added bool, err error,
+) {
+	if err := CheckKnown(known); err != nil {
+		return 0, false, err
+	}
+	err = db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
+		if err := tenantWorks(ctx, tx, tenant); err != nil {
+			return err
+		}
+		room, err := tenantRoom(ctx, tx, tenant)
+		if err != nil {
+			return err
+		}
+		done, err := contactsWrite(ctx, tx, tenant, known, []contact.Contact{c}, uuid.Nil, room, false, now)
+		if err != nil {
+			return err
+		}
+		switch id = done[0].ID; {
+		case done[0].Was == writtenOver:
+			return fault.Newf(fault.Conflict, "the tenant may not have more contacts")
+		case done[0].Was == writtenKnown && known == KnownFail:
+			return fault.Newf(fault.Conflict, "the contact is there already")
+		case done[0].Was == writtenNew:
+			added = true
+			_, err = tx.Exec(ctx, sqlTenantContacts, tenant, 1)
+		}
+		return err
+	})
+	return id, added, contactFault(err, "store", id)
+}
+
+// tenantRoom is how many contacts a tenant may have besides those that it has; -1 = any number. Where there is a limit,
+// it locks the row of the tenant, so that no other transaction takes the room.
+func tenantRoom(ctx context.Context, tx pgx.Tx, tenant string) (int64, error) {
+	room := int64(-1)
+	switch err := tx.QueryRow(ctx, sqlTenantRoom, tenant).Scan(&room); {
+	case errors.Is(err, pgx.ErrNoRows):
+		return -1, nil
+	case err != nil:
+		return 0, err
+	}
+	return max(room, 0), nil
+}
+
+const sqlContactsTag = `
+UPDATE contacts c SET updated_at = $5, tags = ARRAY(
+    SELECT t FROM unnest(c.tags) WITH ORDINALITY AS o(t, n) WHERE t <> ALL ($4)
+    UNION ALL SELECT DISTINCT t FROM unnest($3::text[]) AS a(t) WHERE t <> ALL (c.tags))
+WHERE c.tenant = $1 AND c.id = ANY (ARRAY(
+        SELECT id FROM contacts WHERE tenant = $1 AND id = ANY ($2) ORDER BY key FOR UPDATE))
+    AND (NOT c.tags @> $3 OR c.tags && $4)`
+
+// Tag adds and removes tags of contacts and returns how many of them it changed; those that are not there are ignored.
+// A tag that is in both lists is removed. It may be repeated.
+func (s *Contacts) Tag(ctx context.Context, tenant string, ids []int64, add, remove []string, now time.Time) (
+	int64, error,
+) {
+	for _, tag := range slices.Concat(add, remove) {
+		if err := (contact.Filter{Tag: tag}).Check(); err != nil || tag == "" || db.Storable(tag) != tag {
+			return 0, fault.Newf(fault.Invalid, "tags: %.80q is no tag: expected 1 to %d characters", tag, contact.MaxTag)
+		}
+	}
+	add = slices.DeleteFunc(slices.Clone(add), func(tag string) bool { return slices.Contains(remove, tag) })
+	var changed int64
+	err := db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, sqlContactsTag, tenant, ids, orNone(add), orNone(remove), now)
+		changed = tag.RowsAffected()
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("tag %d contacts: %w", len(ids), err)
+	}
+	return changed, nil
+}
+
+const sqlOptOutsAdd = `
+INSERT INTO opt_outs (tenant, digest, source, at) SELECT $1, d, $3, $4 FROM (
+    SELECT unnest($2::bytea[]) AS d
+    UNION SELECT digest FROM contacts WHERE tenant = $1 AND email_digest = ANY ($2::bytea[]) AND email_digest <> ''
+) p WHERE ` + db.SQLTenantStands + ` AND NOT EXISTS (
+    SELECT FROM opt_outs WHERE tenant = $1 AND digest = opt_out_keyed(d, $5, $6)) ORDER BY d
+ON CONFLICT (tenant, digest) DO NOTHING`
+
+// OptOut notes that the people with some keys, as contact.Key makes them, are never written to, whether they are
+// contacts or not, with an audit record of the number of digests on the subject. An address is that of every contact
+// that has it: their phones are noted too, and one that is imported with it later is not written to. The source is
+// import or api; requests by message are stored with their webhook. It holds for good. It may be repeated: the first
+// one stays.
+func (s *Contacts) OptOut(ctx context.Context, tenant string, keys []string, source, subject, actor string,
+	now time.Time) error {
+	digests := make([][]byte, len(keys))
+	for i, key := range keys {
+		digest := contact.Digest(tenant, key)
+		digests[i] = digest[:]
+	}
+	slices.SortFunc(digests, bytes.Compare)
+	pads, err := s.key.pads(ctx)
+	if err != nil {
+		return err
+	}
+	err = db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, sqlOptOutsAdd, tenant, digests, source, now, pads.Inner, pads.Outer)
+		if err != nil {
+			return err
+		}
+		if tag.RowsAffected() == 0 {
+			return db.TenantStands(ctx, tx, tenant)
+		}
+		return db.AuditTx(ctx, tx, contactDeed(tenant, "contact.opted_out", subject, actor, now,
+			map[string]any{"digests": tag.RowsAffected(), "source": source}))
+	})
+	if err != nil {
+		return fmt.Errorf("opt out %d contacts: %w", len(keys), err)
+	}
+	return nil
+}

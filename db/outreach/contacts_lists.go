@@ -1,0 +1,291 @@
+package outreach
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/contact"
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+// A ContactList is a list that contacts are members of.
+type ContactList struct {
+	ID        uuid.UUID
+	Name      string // 1 to 200 characters, once in a tenant
+	CreatedAt time.Time
+}
+
+const (
+	sqlListAdd = `
+INSERT INTO contact_lists (id, tenant, name, created_at) SELECT $2, $1, $3, $4
+WHERE ` + db.SQLTenantStands + ` AND NOT EXISTS (
+    SELECT FROM tenants t WHERE t.id = $1 AND t.max_lists <= (SELECT count(*) FROM contact_lists WHERE tenant = $1))
+ON CONFLICT (tenant, name) DO NOTHING`
+
+	sqlListByName = `SELECT id, name, created_at FROM contact_lists WHERE tenant = $1 AND name = $2`
+)
+
+// CreateList returns the list of a name, and makes it where there is none, with an audit record. One more than the
+// tenant's quota is fault.Conflict.
+func (s *Contacts) CreateList(ctx context.Context, tenant, name, actor string, now time.Time) (
+	l ContactList, err error,
+) {
+	if err := db.CheckName(name); err != nil {
+		return l, err
+	}
+	err = db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, sqlListAdd, tenant, uuid.New(), name, now)
+		if err != nil {
+			return err
+		}
+		rows, _ := tx.Query(ctx, sqlListByName, tenant, name) // CollectExactlyOneRow reports its error
+		l, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[ContactList])
+		if errors.Is(err, pgx.ErrNoRows) {
+			if err := db.TenantStands(ctx, tx, tenant); err != nil {
+				return err
+			}
+			return db.QuotaFull("max_lists", "lists")
+		}
+		if err != nil || tag.RowsAffected() == 0 {
+			return err
+		}
+		deed := contactDeed(tenant, "contact_list.created", "contact-list/"+l.ID.String(), actor, now, nil)
+		return db.AuditTx(ctx, tx, deed)
+	})
+	if err != nil {
+		return l, fmt.Errorf("create list: %w", err)
+	}
+	return l, nil
+}
+
+const sqlListsRead = `
+SELECT id, name, created_at, members FROM contact_lists WHERE tenant = $1 ORDER BY name`
+
+// contactDeed is the audit record of a change of contacts, lists and segments. It names nobody.
+func contactDeed(tenant, action, subject, actor string, now time.Time, detail map[string]any) db.AuditEntry {
+	all := map[string]any{"tenant": tenant}
+	maps.Copy(all, detail)
+	return db.AuditEntry{At: now, Actor: actor, Action: action, Subject: subject, Detail: all}
+}
+
+// A CountedList is a list with the number of its members.
+type CountedList struct {
+	ContactList
+	Members int64
+}
+
+// Lists returns the lists of a tenant by name.
+func (s *Contacts) Lists(ctx context.Context, tenant string) ([]CountedList, error) {
+	lists, err := db.TenantRows(ctx, s.pool, tenant, pgx.RowToStructByPos[CountedList], sqlListsRead, tenant)
+	if err != nil {
+		return nil, fmt.Errorf("read lists: %w", err)
+	}
+	return lists, nil
+}
+
+const (
+	sqlListHold = `SELECT id FROM contact_lists WHERE tenant = $1 AND id = $2 FOR KEY SHARE`
+
+	sqlMembersJoin = `
+INSERT INTO contact_list_members (tenant, list, contact)
+SELECT $1, $2, id FROM contacts WHERE tenant = $1 AND id = ANY ($3) ORDER BY id
+ON CONFLICT DO NOTHING`
+
+	sqlMembersCount = `UPDATE contact_lists SET members = members + $3 WHERE tenant = $1 AND id = $2`
+
+	sqlMembersLeave = `DELETE FROM contact_list_members WHERE tenant = $1 AND list = $2 AND contact = ANY ($3)`
+)
+
+// Members makes contacts members of a list and ends that others are, with an audit record where that changes something,
+// and returns how many were none and how many were. Contacts that are not there are ignored; one in both is no member
+// afterwards. An unknown list is fault.Gone. It may be repeated.
+func (s *Contacts) Members(ctx context.Context, tenant string, list uuid.UUID, join, leave []int64, actor string,
+	now time.Time) (joined, left int64, err error) {
+	join = slices.DeleteFunc(slices.Clone(join), func(id int64) bool { return slices.Contains(leave, id) })
+	err = db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
+		if err := tx.QueryRow(ctx, sqlListHold, tenant, list).Scan(&list); err != nil {
+			return err
+		}
+		in, err := tx.Exec(ctx, sqlMembersJoin, tenant, list, join)
+		if err != nil {
+			return err
+		}
+		out, err := tx.Exec(ctx, sqlMembersLeave, tenant, list, leave)
+		if err != nil {
+			return err
+		}
+		if joined, left = in.RowsAffected(), out.RowsAffected(); joined+left == 0 {
+			return nil
+		}
+		if _, err := tx.Exec(ctx, sqlMembersCount, tenant, list, joined-left); err != nil {
+			return err
+		}
+		return db.AuditTx(ctx, tx, contactDeed(tenant, "contact_list.changed", "contact-list/"+list.String(), actor, now,
+			map[string]any{"joined": joined, "left": left}))
+	})
+	return joined, left, listFault(err, "change", "list", list)
+}
+
+// listFault makes an error of a method on a list or a segment: no row is fault.Gone.
+func listFault(err error, verb, noun string, id uuid.UUID) error {
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return fault.Newf(fault.Gone, "there is no %s %s", noun, id)
+	case db.Violates(err, db.UniqueViolation, "segments_tenant_name_key"):
+		return fault.Newf(fault.Conflict, "name: there is another %s of this name", noun)
+	case db.Violates(err, db.ForeignViolation, ""):
+		return fault.Newf(fault.Gone, "there is no such tenant")
+	case err != nil:
+		return fmt.Errorf("%s %s %s: %w", verb, noun, id, err)
+	}
+	return nil
+}
+
+const (
+	sqlMembersDrop = `
+DELETE FROM contact_list_members WHERE tenant = $1 AND list = $2 AND contact = ANY (ARRAY(
+    SELECT contact FROM contact_list_members WHERE tenant = $1 AND list = $2 ORDER BY contact LIMIT $3))`
+
+	sqlListDrop = `
+DELETE FROM contact_lists l WHERE tenant = $1 AND id = $2
+    AND NOT EXISTS (SELECT FROM contact_list_members WHERE list = l.id)`
+)
+
+// DeleteList deletes up to most members of a list, and the list when it has none, with an audit record, and says
+// whether there are more: call it until there are none. The contacts stay. A list that is not there is fault.Gone.
+func (s *Contacts) DeleteList(ctx context.Context, tenant string, list uuid.UUID, most int, actor string,
+	now time.Time) (more bool, err error) {
+	err = db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, sqlMembersDrop, tenant, list, most)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, sqlMembersCount, tenant, list, -tag.RowsAffected()); err != nil {
+			return err
+		}
+		if more = int(tag.RowsAffected()) == most; more {
+			return nil
+		}
+		tag, err = tx.Exec(ctx, sqlListDrop, tenant, list)
+		if err != nil {
+			return err
+		}
+		if tag.RowsAffected() == 0 { // or a contact became a member just now
+			var there uuid.UUID
+			more = true
+			return tx.QueryRow(ctx, sqlListHold, tenant, list).Scan(&there)
+		}
+		deed := contactDeed(tenant, "contact_list.deleted", "contact-list/"+list.String(), actor, now, nil)
+		return db.AuditTx(ctx, tx, deed)
+	})
+	return more, listFault(err, "delete", "list", list)
+}
+
+// A Segment is a saved filter.
+type Segment struct {
+	ID        uuid.UUID
+	Name      string // 1 to 200 characters, once in a tenant
+	Filter    contact.Filter
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+const sqlSegmentsFull = `
+SELECT EXISTS (SELECT FROM tenants t WHERE t.id = $1
+        AND t.max_segments <= (SELECT count(*) FROM segments WHERE tenant = $1))
+    AND NOT EXISTS (SELECT FROM segments WHERE id = $2)`
+
+const sqlSegmentPut = `
+INSERT INTO segments AS s (id, tenant, name, filter, created_at, updated_at) SELECT $2, $1, $3, $4, $5, $5
+WHERE ` + db.SQLTenantStands + `
+ON CONFLICT (id) DO UPDATE SET name = excluded.name, filter = excluded.filter, updated_at = excluded.updated_at
+WHERE s.tenant = $1 RETURNING id, name, filter, created_at, updated_at`
+
+// PutSegment stores a segment, or changes the name and filter of the one with its ID, with an audit record. A filter
+// that means nothing is fault.Invalid, a name of another segment fault.Conflict, as is one more than the tenant's
+// quota.
+func (s *Contacts) PutSegment(ctx context.Context, tenant string, g Segment, actor string, now time.Time) (
+	kept Segment, err error,
+) {
+	if err := db.CheckName(g.Name); err != nil {
+		return g, err
+	}
+	if err := g.Filter.Check(); err != nil {
+		return g, err
+	}
+	filter, err := json.Marshal(g.Filter)
+	if err != nil {
+		return g, fmt.Errorf("write filter: %w", err)
+	}
+	err = db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
+		var full bool
+		if err := tx.QueryRow(ctx, sqlSegmentsFull, tenant, g.ID).Scan(&full); err != nil {
+			return err
+		}
+		if full {
+			return db.QuotaFull("max_segments", "segments")
+		}
+		rows, _ := tx.Query(ctx, sqlSegmentPut, tenant, g.ID, g.Name, filter, now) // CollectExactlyOneRow reports its error
+		kept, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[Segment])
+		if errors.Is(err, pgx.ErrNoRows) {
+			return cmp.Or(db.TenantStands(ctx, tx, tenant), err)
+		}
+		if err != nil {
+			return err
+		}
+		return db.AuditTx(ctx, tx, contactDeed(tenant, "segment.stored", "segment/"+g.ID.String(), actor, now, nil))
+	})
+	if denied(err) { // the ID is that of another tenant's
+		err = pgx.ErrNoRows
+	}
+	return kept, listFault(err, "store", "segment", g.ID)
+}
+
+// denied says that a policy refused a row.
+func denied(err error) bool { return db.Violates(err, "42501", "") }
+
+const sqlSegmentsRead = `
+SELECT id, name, filter, created_at, updated_at FROM segments WHERE tenant = $1 AND ($2::uuid IS NULL OR id = $2)
+ORDER BY name`
+
+// Segments returns the segments of a tenant by name.
+func (s *Contacts) Segments(ctx context.Context, tenant string) ([]Segment, error) {
+	list, err := db.TenantRows(ctx, s.pool, tenant, pgx.RowToStructByPos[Segment], sqlSegmentsRead, tenant, nil)
+	if err != nil {
+		return nil, fmt.Errorf("read segments: %w", err)
+	}
+	return list, nil
+}
+
+// Segment returns a segment.
+func (s *Contacts) Segment(ctx context.Context, tenant string, id uuid.UUID) (Segment, error) {
+	g, err := db.One(db.TenantRows(ctx, s.pool, tenant, pgx.RowToStructByPos[Segment], sqlSegmentsRead, tenant, id))
+	return g, listFault(err, "read", "segment", id)
+}
+
+const sqlSegmentDelete = `DELETE FROM segments WHERE tenant = $1 AND id = $2`
+
+// DeleteSegment deletes a segment, with an audit record; the contacts stay. One that is not there is fault.Gone.
+func (s *Contacts) DeleteSegment(ctx context.Context, tenant string, id uuid.UUID, actor string, now time.Time) error {
+	err := db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, sqlSegmentDelete, tenant, id)
+		if err != nil {
+			return err
+		}
+		if tag.RowsAffected() == 0 {
+			return pgx.ErrNoRows
+		}
+		return db.AuditTx(ctx, tx, contactDeed(tenant, "segment.deleted", "segment/"+id.String(), actor, now, nil))
+	})
+	return listFault(err, "delete", "segment", id)
+}

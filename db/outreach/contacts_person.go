@@ -1,0 +1,234 @@
+package outreach
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/contact"
+)
+
+// A Person is all that is kept of a contact, for a request of that person.
+type Person struct {
+	Contact  Contact
+	Lists    []ContactList
+	OptOut   *OptOut // nil = there is none
+	Messages []PersonMessage
+	Refused  []PersonRow // of files, where the phone or the address could be read
+	LeftOut  int64       // messages and rows that are too many
+}
+
+// personBytes is how much of a person's messages, and of the rows, is exported: the newest. A file of a million rows
+// may be about one person.
+const personBytes = 16 << 20
+
+// An OptOut is a wish for no more messages.
+type OptOut struct {
+	Source string // import, api, message
+	At     time.Time
+}
+
+// A PersonMessage is a message to a person, under any notation of the phone.
+type PersonMessage struct {
+	ID          uuid.UUID
+	Campaign    *uuid.UUID
+	Recipient   string // E.164
+	State       string
+	Body        json.RawMessage
+	QueuedAt    time.Time
+	SentAt      *time.Time
+	DeliveredAt *time.Time
+	ReadAt      *time.Time
+}
+
+// A PersonRow is a row of a file that was refused.
+type PersonRow struct {
+	Upload   uuid.UUID
+	Row      int64 // number of the record, from 1
+	Line     int64
+	Problems []contact.Problem
+	Record   []string // the cells as they were in the file
+}
+
+const (
+	sqlPersonDigest = `SELECT digest, email_digest, phone, email FROM contacts WHERE tenant = $1 AND id = $2 FOR UPDATE`
+
+	sqlPersonLists = `
+SELECT id, name, created_at FROM contact_lists l
+WHERE tenant = $1 AND EXISTS (SELECT FROM contact_list_members WHERE tenant = $1 AND list = l.id AND contact = $2)
+ORDER BY name`
+
+	sqlPersonOptOut = `
+SELECT source, at FROM opt_outs WHERE tenant = $1 AND digest = ANY ($2::bytea[]) ORDER BY at LIMIT 1`
+
+	// IDs of uploads say nothing of their order. The inner sum is of what is stored, and reads no record: the length of
+	// the text of one can be many times that, but it is asked of no more rows than may be shown.
+	sqlPersonRefused = `
+SELECT upload, row, line, problems, record FROM (
+    SELECT *, sum(octet_length(record::text) + octet_length(problems::text) + 500) OVER newest AS bytes
+    FROM (
+        SELECT e.*, u.created_at, sum(pg_column_size(e.record) + 500) OVER (
+            ORDER BY u.created_at DESC, e.upload, e.row DESC) AS stored
+        FROM upload_errors e JOIN uploads u ON u.tenant = e.tenant AND u.id = e.upload
+        WHERE e.tenant = $1 AND e.persons && $2::uuid[]) s
+    WHERE stored <= $3
+    WINDOW newest AS (ORDER BY created_at DESC, upload, row DESC)) r
+WHERE bytes <= $3 ORDER BY created_at, upload DESC, row`
+
+	sqlPersonMessages = `
+SELECT id, campaign, recipient, state, body, queued_at, sent_at, delivered_at, read_at FROM (
+    SELECT *, sum(octet_length(body::text) + 500) OVER (ORDER BY queued_at DESC, id DESC) AS bytes
+    FROM messages WHERE tenant = $1 AND digest = $2) m
+WHERE bytes <= $3 ORDER BY queued_at, id`
+
+	sqlPersonHas = `
+SELECT (SELECT count(*) FROM messages WHERE tenant = $1 AND digest = $2)
+    + (SELECT count(*) FROM upload_errors WHERE tenant = $1 AND persons && $3::uuid[])`
+)
+
+// Shown records in the audit that contacts were given out, or a person: action says how, and subject of whom.
+func (s *Contacts) Shown(ctx context.Context, tenant, action, subject, actor string, now time.Time,
+	detail map[string]any) error {
+	return shown(ctx, s.pool, contactDeed(tenant, action, subject, actor, now, detail))
+}
+
+func shown(ctx context.Context, pool *pgxpool.Pool, e db.AuditEntry) error {
+	b := new(pgx.Batch)
+	err := db.AuditAdd(ctx, b, e)
+	if err == nil {
+		err = db.Write(ctx, pool, b)
+	}
+	if err != nil {
+		return fmt.Errorf("record %s of %s: %w", e.Action, e.Subject, err)
+	}
+	return nil
+}
+
+// Export returns all that is kept of a contact, of its messages and rows up to personBytes each. Files that were
+// uploaded are not in it, nor are rows of them that were refused and whose phone and address could not be read: it
+// cannot be told whose they are.
+func (s *Contacts) Export(ctx context.Context, tenant string, id int64) (Person, error) {
+	var p Person
+	pads, err := s.key.pads(ctx)
+	if err != nil {
+		return p, err
+	}
+	err = db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
+		var digest, email []byte
+		var c contact.Contact
+		if err := tx.QueryRow(ctx, sqlPersonDigest, tenant, id).Scan(&digest, &email, &c.Phone, &c.Email); err != nil {
+			return err
+		}
+		// The Collect functions report its error.
+		rows, _ := tx.Query(ctx, sqlContactRead, tenant, id, pads.Inner, pads.Outer)
+		var err error
+		if p.Contact, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[Contact]); err != nil {
+			return err
+		}
+		rows, _ = tx.Query(ctx, sqlPersonLists, tenant, id)
+		if p.Lists, err = pgx.CollectRows(rows, pgx.RowToStructByPos[ContactList]); err != nil {
+			return err
+		}
+		rows, _ = tx.Query(ctx, sqlPersonOptOut, tenant,
+			[][]byte{digest, email, pads.Keyed(digest), pads.Keyed(email)})
+		out, err := pgx.CollectRows(rows, pgx.RowToAddrOfStructByPos[OptOut])
+		if err != nil {
+			return err
+		}
+		if len(out) > 0 {
+			p.OptOut = out[0]
+		}
+		persons := digests(tenant, c.Persons())
+		if err := tx.QueryRow(ctx, sqlPersonHas, tenant, digest, persons).Scan(&p.LeftOut); err != nil {
+			return err
+		}
+		rows, _ = tx.Query(ctx, sqlPersonMessages, tenant, digest, personBytes)
+		if p.Messages, err = pgx.CollectRows(rows, pgx.RowToStructByPos[PersonMessage]); err != nil {
+			return err
+		}
+		rows, _ = tx.Query(ctx, sqlPersonRefused, tenant, persons, personBytes)
+		p.Refused, err = pgx.CollectRows(rows, pgx.RowToStructByPos[PersonRow])
+		p.LeftOut = max(0, p.LeftOut-int64(len(p.Messages)+len(p.Refused))) // others may be stored meanwhile
+		return err
+	})
+	return p, contactFault(err, "export", id)
+}
+
+const (
+	sqlPersonLeave = `
+WITH gone AS (
+    DELETE FROM contact_list_members WHERE tenant = $1 AND contact = $2
+        AND list IN (SELECT id FROM contact_lists WHERE tenant = $1)
+    RETURNING list
+), turns AS (
+    SELECT id FROM contact_lists WHERE tenant = $1 AND id IN (SELECT list FROM gone) ORDER BY id FOR NO KEY UPDATE
+)
+UPDATE contact_lists l SET members = l.members - 1 FROM turns t WHERE l.tenant = $1 AND l.id = t.id`
+
+	// Messages that wait are not sent; of the others the time and the outcome stay, for the counts. A wamid has the phone
+	// in it.
+	sqlPersonMessagesForget = `
+WITH held AS (
+    SELECT id, state, campaign FROM messages WHERE tenant = $1 AND digest = $2 ORDER BY id FOR UPDATE
+), ended AS (
+    UPDATE messages m SET recipient = '', contact = NULL, body = '{}', error = '', wamid = NULL, email_digest = '',
+        state = CASE m.state WHEN 'queued' THEN 'skipped' ELSE m.state END,
+        class = CASE m.state WHEN 'queued' THEN $3 ELSE m.class END, digest = '\x'
+    FROM held h WHERE m.tenant = $1 AND m.id = h.id
+), named AS (
+    UPDATE message_attempts a SET wamid = NULL, error = ''
+    FROM held h WHERE a.tenant = $1 AND a.message = h.id
+), turns AS (
+    SELECT id FROM campaigns WHERE tenant = $1 AND id IN (SELECT campaign FROM held WHERE state = 'queued')
+    ORDER BY id FOR NO KEY UPDATE
+)
+UPDATE campaigns c SET waiting = c.waiting - n, skipped = c.skipped + n
+FROM turns t JOIN (SELECT campaign, count(*) AS n FROM held WHERE state = 'queued' GROUP BY campaign) h
+    ON h.campaign = t.id
+WHERE c.tenant = $1 AND c.id = t.id`
+
+	// Where neither phone nor address of a refused row could be read, it cannot be told whose it is.
+	sqlPersonErrorsForget = `DELETE FROM upload_errors WHERE tenant = $1 AND persons && $2::uuid[]`
+
+	sqlContactDelete = `DELETE FROM contacts WHERE tenant = $1 AND id = $2`
+)
+
+// Delete forgets a person, with an audit record that names nobody: the contact, its places in lists, the recipient and
+// content of messages with Meta's IDs of them, and the refused rows of files that have the phone or the address;
+// messages that wait are skipped. An opt-out stays, without the phone, so that it holds when the person is imported
+// again. Uploaded files stay as long as files are kept. An unknown contact is fault.Gone.
+func (s *Contacts) Delete(ctx context.Context, tenant string, id int64, actor string, now time.Time) error {
+	err := db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
+		var digest, email []byte
+		var c contact.Contact
+		// As whoever adds contacts: a tenant with a limit is locked before them, any other one after them.
+		if _, err := tenantRoom(ctx, tx, tenant); err != nil {
+			return err
+		}
+		if err := tx.QueryRow(ctx, sqlPersonDigest, tenant, id).Scan(&digest, &email, &c.Phone, &c.Email); err != nil {
+			return err
+		}
+		b := new(pgx.Batch)
+		b.Queue(sqlPersonLeave, tenant, id)
+		b.Queue(sqlPersonMessagesForget, tenant, digest, campaign.ClassCanceled)
+		b.Queue(sqlPersonErrorsForget, tenant, digests(tenant, c.Persons()))
+		b.Queue(sqlContactDelete, tenant, id)
+		b.Queue(sqlTenantContacts, tenant, -1)
+		err := db.AuditAdd(ctx, b, db.AuditEntry{
+			At: now, Actor: actor, Action: "contact.deleted", Subject: fmt.Sprintf("contact/%d", id),
+			Detail: map[string]any{"tenant": tenant},
+		})
+		if err != nil {
+			return err
+		}
+		return tx.SendBatch(ctx, b).Close()
+	})
+	return contactFault(err, "delete", id)
+}

@@ -1,0 +1,416 @@
+package outreach_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/db/dbtest"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
+	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/contact"
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+// someone is a contact of these tests.
+func someone(phone string, change ...func(*contact.Contact)) contact.Contact {
+	c := contact.Contact{Phone: phone, Country: "CA", Name: "Zoé Roy", GivenName: "Zoé", FamilyName: "Roy", Locale: "fr-CA"}
+	for _, f := range change {
+		f(&c)
+	}
+	c.Key = contact.Key(c.Phone, c.Email)
+	return c
+}
+
+func put(t *testing.T, s *dboutreach.Contacts, tenant string, c contact.Contact) int64 {
+	t.Helper()
+
+	id, _, err := s.Put(t.Context(), tenant, c, dboutreach.KnownUpdate, dbtest.At(1))
+	require.NoError(t, err)
+	return id
+}
+
+func TestPutContact(t *testing.T) {
+	t.Parallel()
+
+	pool, ctx := dbtest.New(t), t.Context()
+	dbtest.NewTenant(t, pool, "acme", func(t *db.Tenant) { t.MaxContacts = new(int64(2)) })
+	dbtest.NewTenant(t, pool, "umbrella")
+	s := dboutreach.NewContacts(pool, nil)
+	c := someone("+5215512345678", func(c *contact.Contact) { c.Tags = []string{`a "b", {c}`, `\`} })
+	id, added, err := s.Put(ctx, "acme", c, dboutreach.KnownFail, dbtest.At(1))
+	require.NoError(t, err)
+	require.True(t, added)
+	got, err := s.Get(ctx, "acme", id)
+	require.NoError(t, err)
+	c.Fields = map[string]string{}
+	require.Equal(t, dboutreach.Contact{ID: id, Contact: c, CreatedAt: dbtest.At(1), UpdatedAt: dbtest.At(1)}, got)
+
+	_, _, err = s.Put(ctx, "acme", c, dboutreach.KnownFail, dbtest.At(2))
+	require.Equal(t, fault.Conflict, dbtest.Class(err))
+	other := someone("+525512345678", func(c *contact.Contact) { c.Name = "The same person" })
+	same, added, err := s.Put(ctx, "acme", other, dboutreach.KnownUpdate, dbtest.At(3))
+	require.NoError(t, err)
+	require.False(t, added)
+	require.Equal(t, id, same, "Mexico's old and new notation are one person")
+	got, err = s.Find(ctx, "acme", contact.Key("+5215512345678", ""))
+	require.NoError(t, err)
+	require.Equal(t, "The same person", got.Name)
+	require.Equal(t, "+525512345678", got.Phone, "as it was given last")
+
+	require.NotZero(t, put(t, s, "acme", someone("+15145550001")))
+	_, _, err = s.Put(ctx, "acme", someone("+15145550002"), dboutreach.KnownUpdate, dbtest.At(4))
+	require.Equal(t, fault.Conflict, dbtest.Class(err))
+	require.ErrorContains(t, err, "more contacts")
+
+	_, err = s.Get(ctx, "umbrella", id)
+	require.Equal(t, fault.Gone, dbtest.Class(err))
+	_, err = s.Find(ctx, "umbrella", got.Key)
+	require.Equal(t, fault.Gone, dbtest.Class(err))
+	_, _, err = s.Put(ctx, "nobody", c, dboutreach.KnownUpdate, dbtest.At(4))
+	require.Equal(t, fault.Gone, dbtest.Class(err))
+}
+
+func TestContactFilter(t *testing.T) {
+	t.Parallel()
+
+	pool, ctx := dbtest.New(t), t.Context()
+	dbtest.NewTenant(t, pool, "acme")
+	dbtest.NewTenant(t, pool, "umbrella")
+	s := dboutreach.NewContacts(pool, nil)
+	put(t, s, "umbrella", someone("+15145550001"))
+	list, err := s.CreateList(ctx, "acme", "Friends", "me", dbtest.At(0))
+	require.NoError(t, err)
+	ids := map[string]int64{}
+	for name, c := range map[string]contact.Contact{
+		"zoé": someone("+15145550001", func(c *contact.Contact) {
+			c.Tags, c.Fields = []string{"vip", "montréal"}, map[string]string{"city": "Montréal", "phone": "office"}
+		}),
+		"jo":   someone("+15145550002", func(c *contact.Contact) { c.Name, c.Locale, c.Fields = "Jo", "fr", nil }),
+		"anna": someone("", func(c *contact.Contact) { c.Name, c.Locale, c.Country, c.Email = "Anna", "en-CA", "", "A@x.org" }),
+	} {
+		ids[name] = put(t, s, "acme", c)
+	}
+	_, _, err = s.Members(ctx, "acme", list.ID, []int64{ids["jo"], 999}, nil, "me", dbtest.At(0))
+	require.NoError(t, err)
+
+	text := func(s string) *string { return &s }
+	for name, test := range map[string]struct {
+		filter contact.Filter
+		want   []string
+	}{
+		"all":               {contact.Filter{}, []string{"zoé", "jo", "anna"}},
+		"tag":               {contact.Filter{Tag: "vip"}, []string{"zoé"}},
+		"no tag":            {contact.Filter{Not: &contact.Filter{Tag: "vip"}}, []string{"jo", "anna"}},
+		"list":              {contact.Filter{List: list.ID.String()}, []string{"jo"}},
+		"language":          {contact.Filter{Locale: "fr"}, []string{"zoé", "jo"}},
+		"locale":            {contact.Filter{Locale: "fr-CA"}, []string{"zoé"}},
+		"country":           {contact.Filter{Country: "CA"}, []string{"zoé", "jo"}},
+		"created":           {contact.Filter{Created: &contact.Range{From: new(dbtest.At(1)), Before: new(dbtest.At(2))}}, []string{"zoé", "jo", "anna"}},
+		"created later":     {contact.Filter{Created: &contact.Range{From: new(dbtest.At(2))}}, nil},
+		"updated":           {contact.Filter{Updated: &contact.Range{Before: new(dbtest.At(1))}}, nil},
+		"equals":            {contact.Filter{Field: "email", Equals: text("a@X.org")}, []string{"anna"}},
+		"contains":          {contact.Filter{Field: "name", Contains: text("ZOÉ")}, []string{"zoé"}},
+		"a wildcard":        {contact.Filter{Field: "name", Contains: text("%")}, nil},
+		"exists":            {contact.Filter{Field: "phone", Exists: new(true)}, []string{"zoé", "jo"}},
+		"exists not":        {contact.Filter{Field: "phone", Exists: new(false)}, []string{"anna"}},
+		"custom":            {contact.Filter{Field: "city", Equals: text("montréal")}, []string{"zoé"}},
+		"custom phone":      {contact.Filter{Field: "fields.phone", Exists: new(true)}, []string{"zoé"}},
+		"not custom":        {contact.Filter{Not: &contact.Filter{Field: "city", Equals: text("montréal")}}, []string{"jo", "anna"}},
+		"no custom":         {contact.Filter{Field: "city", Exists: new(false)}, []string{"jo", "anna"}},
+		"an injection":      {contact.Filter{Tag: "'] OR true --"}, nil},
+		"an injected field": {contact.Filter{Field: "city", Contains: text("') OR ('' = '")}, nil},
+		"nested": {contact.Filter{All: []contact.Filter{
+			{Any: []contact.Filter{{Tag: "vip"}, {Locale: "en"}}}, {Not: &contact.Filter{Country: "CA"}},
+		}}, []string{"anna"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			var want, got []int64
+			for _, name := range test.want {
+				want = append(want, ids[name])
+			}
+			var after int64
+			for {
+				found, next, err := s.Search(ctx, "acme", test.filter, after, 1)
+				require.NoError(t, err)
+				for _, c := range found {
+					got = append(got, c.ID)
+				}
+				if next == nil {
+					break
+				}
+				after = *next
+			}
+			require.ElementsMatch(t, want, got)
+			n, err := s.Count(ctx, "acme", test.filter)
+			require.NoError(t, err)
+			require.Len(t, want, int(n))
+		})
+	}
+	_, _, err = s.Search(ctx, "acme", contact.Filter{Tag: "a", Locale: "fr"}, 0, 1)
+	require.Equal(t, fault.Invalid, dbtest.Class(err))
+}
+
+func TestListsAndSegments(t *testing.T) {
+	t.Parallel()
+
+	pool, ctx := dbtest.New(t), t.Context()
+	dbtest.NewTenant(t, pool, "acme")
+	dbtest.NewTenant(t, pool, "umbrella")
+	s := dboutreach.NewContacts(pool, nil)
+	a, b := put(t, s, "acme", someone("+15145550001")), put(t, s, "acme", someone("+15145550002"))
+	theirs := put(t, s, "umbrella", someone("+15145550003"))
+	list, err := s.CreateList(ctx, "acme", "Friends", "me", dbtest.At(0))
+	require.NoError(t, err)
+	same, err := s.CreateList(ctx, "acme", "Friends", "me", dbtest.At(1))
+	require.NoError(t, err)
+	require.Equal(t, list, same)
+	for _, want := range []int64{2, 0} {
+		n, _, err := s.Members(ctx, "acme", list.ID, []int64{a, b, theirs}, nil, "me", dbtest.At(1))
+		require.NoError(t, err)
+		require.Equal(t, want, n, "the contact of another tenant is not there")
+	}
+	_, _, err = s.Members(ctx, "umbrella", list.ID, []int64{theirs}, nil, "me", dbtest.At(1))
+	require.Equal(t, fault.Gone, dbtest.Class(err))
+	joined, n, err := s.Members(ctx, "acme", list.ID, []int64{a, b}, []int64{b}, "me", dbtest.At(1))
+	require.NoError(t, err)
+	require.Equal(t, []int64{0, 1}, []int64{joined, n})
+	lists, err := s.Lists(ctx, "acme")
+	require.NoError(t, err)
+	require.Equal(t, []dboutreach.CountedList{{ContactList: list, Members: 1}}, lists)
+
+	for _, want := range []int64{1, 0} {
+		n, err = s.Tag(ctx, "acme", []int64{a, theirs}, []string{"vip", "old"}, []string{"old"}, dbtest.At(2))
+		require.NoError(t, err)
+		require.Equal(t, want, n)
+	}
+	got, err := s.Get(ctx, "acme", a)
+	require.NoError(t, err)
+	require.Equal(t, []string{"vip"}, got.Tags)
+
+	segment := dboutreach.Segment{ID: uuid.New(), Name: "VIPs", Filter: contact.Filter{Tag: "vip"}}
+	kept, err := s.PutSegment(ctx, "acme", segment, "me", dbtest.At(3))
+	require.NoError(t, err)
+	segment.CreatedAt, segment.UpdatedAt = dbtest.At(3), dbtest.At(3)
+	require.Equal(t, segment, kept)
+	_, err = s.PutSegment(ctx, "umbrella", segment, "me", dbtest.At(4))
+	require.Equal(t, fault.Gone, dbtest.Class(err), "the segment of another tenant: %v", err)
+	twin := segment
+	twin.ID = uuid.New()
+	_, err = s.PutSegment(ctx, "acme", twin, "me", dbtest.At(4))
+	require.Equal(t, fault.Conflict, dbtest.Class(err))
+	segment.Filter.Tag = ""
+	segment.Filter.Locale = "fr"
+	_, err = s.PutSegment(ctx, "acme", segment, "me", dbtest.At(5))
+	require.NoError(t, err)
+	kept, err = s.Segment(ctx, "acme", segment.ID)
+	require.NoError(t, err)
+	require.Equal(t, "fr", kept.Filter.Locale)
+	require.Equal(t, fault.Gone, dbtest.Class(s.DeleteSegment(ctx, "umbrella", segment.ID, "me", dbtest.At(5))))
+	all, err := s.Segments(ctx, "acme")
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	require.NoError(t, s.DeleteSegment(ctx, "acme", segment.ID, "me", dbtest.At(5)))
+	_, err = s.Segment(ctx, "acme", segment.ID)
+	require.Equal(t, fault.Gone, dbtest.Class(err))
+
+	_, err = s.DeleteList(ctx, "umbrella", list.ID, 10, "me", dbtest.At(6))
+	require.Equal(t, fault.Gone, dbtest.Class(err))
+	for more := true; more; {
+		more, err = s.DeleteList(ctx, "acme", list.ID, 1, "me", dbtest.At(6))
+		require.NoError(t, err)
+	}
+	_, err = s.DeleteList(ctx, "acme", list.ID, 1, "me", dbtest.At(6))
+	require.Equal(t, fault.Gone, dbtest.Class(err))
+	require.Equal(t, []string{"contact_list.created", "contact_list.changed", "contact_list.changed", "contact_list.deleted"},
+		dbtest.Audited(t, pool, "contact-list/"+list.ID.String()))
+	require.Equal(t, []string{"segment.stored", "segment.stored", "segment.deleted"},
+		dbtest.Audited(t, pool, "segment/"+segment.ID.String()))
+	lists, err = s.Lists(ctx, "acme")
+	require.NoError(t, err)
+	require.Empty(t, lists)
+}
+
+// The members of lists are counted as they come and go, by files too and whatever is repeated and at once: they are not
+// counted when they are asked for.
+func TestListCounts(t *testing.T) {
+	t.Parallel()
+
+	pool, ctx := dbtest.New(t), t.Context()
+	dbtest.NewTenant(t, pool, "acme")
+	s, uploads := dboutreach.NewContacts(pool, nil), dboutreach.NewUploads(pool)
+	var lists []uuid.UUID
+	for _, name := range []string{"a", "b"} {
+		l, err := s.CreateList(ctx, "acme", name, "me", dbtest.At(0))
+		require.NoError(t, err)
+		lists = append(lists, l.ID)
+	}
+	counts := func(want ...int64) {
+		t.Helper()
+		found, err := s.Lists(ctx, "acme")
+		require.NoError(t, err)
+		var got []int64
+		for _, l := range found {
+			got = append(got, l.Members)
+			require.EqualValues(t, l.Members, number(t, pool, "SELECT count(*) FROM contact_list_members WHERE list = $1", l.ID))
+		}
+		require.Equal(t, want, got)
+	}
+	var files errgroup.Group
+	for n := range 4 {
+		var rows []contact.Row
+		for i := range 20 {
+			rows = append(rows, contact.Row{
+				Number: int64(i + 1), Line: int64(i + 2), Contact: someone(fmt.Sprintf("+151455501%02d", n*10+i)),
+			})
+		}
+		u, parsed := upload(t, uploads, "acme", rows, 20, func(u *dboutreach.Upload) {
+			if u.Lists = lists; n%2 == 0 {
+				u.Lists = []uuid.UUID{lists[1], lists[0]}
+			}
+		})
+		files.Go(func() error { return uploads.Persist(ctx, "acme", u.ID, parsed, dbtest.At(2)) })
+	}
+	require.NoError(t, files.Wait())
+	counts(50, 50)
+	found, _, err := s.Search(ctx, "acme", contact.Filter{}, 0, 10)
+	require.NoError(t, err)
+	require.NoError(t, s.Delete(ctx, "acme", found[0].ID, "me", dbtest.At(3)))
+	counts(49, 49)
+	for range 2 {
+		_, _, err = s.Members(ctx, "acme", lists[0], []int64{found[1].ID}, []int64{found[2].ID, found[3].ID}, "me", dbtest.At(3))
+		require.NoError(t, err)
+		counts(47, 49)
+	}
+	more, err := s.DeleteList(ctx, "acme", lists[1], 9, "me", dbtest.At(4))
+	require.NoError(t, err)
+	require.True(t, more)
+	counts(47, 40)
+
+	conn, err := pool.Acquire(ctx)
+	require.NoError(t, err)
+	defer conn.Release()
+	require.NotContains(t, dbtest.GenericPlan(ctx, t, conn.Conn(), "lists", dbtest.Statements(t)["sqlListsRead"]), "contact_list_members")
+}
+
+// What is exported of a person is bounded, whatever a tenant has written to them or uploaded of them: the newest.
+func TestExportPersonIsBounded(t *testing.T) {
+	t.Parallel()
+
+	pool, ctx := dbtest.New(t), t.Context()
+	dbtest.NewTenant(t, pool, "acme")
+	s := dboutreach.NewContacts(pool, nil)
+	c := someone("+15145550123")
+	id := put(t, s, "acme", c)
+	cell := strings.Repeat("x", 900_000)
+	var rows []contact.Row
+	for i := range 10 {
+		rows = append(rows, contact.Row{
+			Number: int64(i + 1), Line: int64(i + 1), Record: []string{cell}, Keys: []string{contact.Key(c.Phone, "")},
+			Problems: []contact.Problem{{Code: "x"}},
+		})
+	}
+	older, newer := uuid.Max, uuid.UUID{15: 1} // an ID says nothing of the time
+	for i, file := range []uuid.UUID{older, newer} {
+		u, parsed := upload(t, dboutreach.NewUploads(pool), "acme", rows, len(rows), func(u *dboutreach.Upload) {
+			u.ID, u.CreatedAt = file, dbtest.At(i)
+		})
+		require.NoError(t, dboutreach.NewUploads(pool).Persist(ctx, "acme", u.ID, parsed, dbtest.At(2)))
+	}
+
+	p, err := s.Export(ctx, "acme", id)
+	require.NoError(t, err)
+	const room = dboutreach.PersonBytes / 900_000
+	require.Len(t, p.Refused, room)
+	require.Equal(t, []any{older, int64(20 - room + 1), newer, int64(10)},
+		[]any{p.Refused[0].Upload, p.Refused[0].Row, p.Refused[room-1].Upload, p.Refused[room-1].Row})
+	require.EqualValues(t, 20-room, p.LeftOut)
+}
+
+// A person who is deleted is nowhere; the opt-out holds when the file is imported again.
+func TestDeletePerson(t *testing.T) {
+	t.Parallel()
+
+	pool, ctx := dbtest.New(t), t.Context()
+	dbtest.NewTenant(t, pool, "acme")
+	dbtest.NewTenant(t, pool, "umbrella")
+	s := dboutreach.NewContacts(pool, nil)
+	c := someone("+5511987654321", func(c *contact.Contact) { c.Email = "zoe@example.org" })
+	id, theirs := put(t, s, "acme", c), put(t, s, "umbrella", c)
+	list, err := s.CreateList(ctx, "acme", "Friends", "me", dbtest.At(0))
+	require.NoError(t, err)
+	_, _, err = s.Members(ctx, "acme", list.ID, []int64{id}, nil, "me", dbtest.At(0))
+	require.NoError(t, err)
+	sender := dboutreach.Sender{
+		ID: uuid.New(), Tenant: "acme", Name: "n", PhoneNumberID: "1", BusinessAccountID: "1", CreatedAt: dbtest.At(0),
+	}
+	require.NoError(t, dboutreach.NewSenders(pool).Add(ctx, sender, db.Sealed{Key: "k", Box: []byte("t")}, "me"))
+	message, err := dboutreach.NewMessages(pool, nil).Put(ctx, "acme", dboutreach.NewMessage{
+		ID: uuid.New(), Sender: sender.ID, Recipient: "+551187654321", // without the ninth digit
+		Body: campaign.Body{Type: "text", Text: &campaign.Text{Body: "Bonjour Zoé"}},
+	}, dbtest.At(1))
+	require.NoError(t, err)
+	require.Equal(t, campaign.MessageQueued, message.State)
+	for range 2 {
+		require.NoError(t, s.OptOut(ctx, "acme", []string{c.Key, "+15145550009"}, "api", "contact/1", "me", dbtest.At(2)))
+	}
+	refused := func(n int, cell string, keys ...string) contact.Row {
+		return contact.Row{
+			Number: int64(n), Line: int64(n), Record: []string{cell}, Keys: keys, Problems: []contact.Problem{{Code: "x", Message: cell}},
+		}
+	}
+	for _, tenant := range []string{"acme", "umbrella"} {
+		u, parsed := upload(t, dboutreach.NewUploads(pool), tenant, []contact.Row{
+			refused(1, "(11) 87654321", contact.Key(c.Phone, "")), refused(2, "zoe@", contact.Key("", c.Email), "+1"),
+			refused(3, "another", contact.Key("+15145550009", "")), refused(4, "unreadable"),
+		}, 4)
+		require.NoError(t, dboutreach.NewUploads(pool).Persist(ctx, tenant, u.ID, parsed, dbtest.At(2)))
+	}
+	require.Equal(t, []string{"contact.opted_out"}, dbtest.Audited(t, pool, "contact/1"))
+
+	p, err := s.Export(ctx, "acme", id)
+	require.NoError(t, err)
+	require.Zero(t, p.LeftOut)
+	require.True(t, p.Contact.OptedOut)
+	require.Equal(t, []dboutreach.ContactList{list}, p.Lists)
+	require.Equal(t, &dboutreach.OptOut{Source: "api", At: dbtest.At(2)}, p.OptOut)
+	require.Len(t, p.Messages, 1)
+	require.Equal(t, message.ID, p.Messages[0].ID)
+	require.Len(t, p.Refused, 2)
+	require.Equal(t, []string{"(11) 87654321"}, p.Refused[0].Record)
+	require.Equal(t, []contact.Problem{{Code: "x", Message: "zoe@"}}, p.Refused[1].Problems)
+	_, err = s.Export(ctx, "umbrella", id)
+	require.Equal(t, fault.Gone, dbtest.Class(err))
+
+	require.Equal(t, fault.Gone, dbtest.Class(s.Delete(ctx, "umbrella", id, "me", dbtest.At(3))))
+	require.NoError(t, s.Delete(ctx, "acme", id, "me", dbtest.At(3)))
+	require.Equal(t, fault.Gone, dbtest.Class(s.Delete(ctx, "acme", id, "me", dbtest.At(4))))
+	for table := range dbtest.TenantRow {
+		n := number(t, pool, "SELECT count(*) FROM "+table+" t WHERE t::text ~ '87654321|zoe@|Zoé' AND t::text !~ '^\\(umbrella'")
+		require.Zero(t, n, table)
+	}
+	require.Zero(t, number(t, pool, "SELECT count(*) FROM audit a WHERE a::text ~ '87654321|zoe@|Zoé'"))
+	require.Equal(t, 2+4, number(t, pool, "SELECT count(*) FROM upload_errors"))
+	require.Equal(t, 1, number(t, pool, "SELECT count(*) FROM messages WHERE state = 'skipped'"), "what waits is not sent")
+	require.Zero(t, number(t, pool, "SELECT count(*) FROM contact_list_members"))
+	require.Zero(t, number(t, pool, "SELECT contacts FROM tenants WHERE id = 'acme'"))
+	_, err = s.Get(ctx, "umbrella", theirs)
+	require.NoError(t, err)
+
+	uploads := dboutreach.NewUploads(pool)
+	u, parsed := upload(t, uploads, "acme", []contact.Row{{Number: 1, Line: 2, Contact: c}}, 1)
+	require.NoError(t, uploads.Persist(ctx, "acme", u.ID, parsed, dbtest.At(5)))
+	back, err := s.Find(ctx, "acme", c.Key)
+	require.NoError(t, err)
+	require.True(t, back.OptedOut)
+	theirCopy, err := s.Find(ctx, "umbrella", c.Key)
+	require.NoError(t, err)
+	require.False(t, theirCopy.OptedOut, "an opt-out is from one tenant")
+}

@@ -1,0 +1,47 @@
+package outreach
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+const sqlMessageAccount = `SELECT tier, (SELECT count(*) FROM senders WHERE tenant = $1) FROM tenants WHERE id = $1`
+
+// Account is what a tenant sends by, in a single round trip. An unknown tenant is fault.Gone.
+func (s *Messages) Account(ctx context.Context, tenant string) (campaign.Account, error) {
+	a, err := db.One(db.TenantRows(ctx, s.pool, tenant, pgx.RowToStructByPos[campaign.Account], sqlMessageAccount, tenant))
+	if errors.Is(err, pgx.ErrNoRows) {
+		return a, fault.Newf(fault.Gone, "there is no tenant %.80q", tenant)
+	}
+	if err != nil {
+		return a, fmt.Errorf("read account of tenant %.80q: %w", tenant, err)
+	}
+	return a, nil
+}
+
+// A Line is what requests of a sender are made with.
+type Line struct {
+	PhoneNumberID string
+	PerSecond     int // messages
+	Token         db.Sealed
+}
+
+const sqlMessageLine = `
+SELECT phone_number_id, per_second, token_key, token FROM senders WHERE tenant = $1 AND id = $2`
+
+// Line is that of a sender, whatever its state, in a single round trip. An unknown sender is fault.Gone.
+func (s *Messages) Line(ctx context.Context, tenant string, sender uuid.UUID) (Line, error) {
+	scan := func(row pgx.CollectableRow) (l Line, err error) {
+		return l, row.Scan(&l.PhoneNumberID, &l.PerSecond, &l.Token.Key, &l.Token.Box)
+	}
+	l, err := db.One(db.TenantRows(ctx, s.pool, tenant, scan, sqlMessageLine, tenant, sender))
+	return l, senderFault(err, "open", sender)
+}

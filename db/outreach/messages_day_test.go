@@ -1,0 +1,56 @@
+package outreach_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
+	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+// A tenant sends as many messages on a day as it may: transactional ones are refused beyond it, those of campaigns wait
+// for the next day.
+func TestMaxMessagesDay(t *testing.T) {
+	t.Parallel()
+
+	m := newMailing(t)
+	m.exec(t, "UPDATE tenants SET max_messages_day = 4 WHERE id = 'acme'")
+	m.put(t, "a", "+15145550101")
+	m.put(t, "a", "+15145550101")
+	m.put(t, "b", "+15145550102")
+	m.running(t, "c", m.sender, 5)
+	token, claims := m.claim(t, 10)
+	require.Len(t, claims, 2+2)
+	m.record(t, token, campaign.Verdict{Outcome: campaign.Accepted, Class: campaign.ClassNone}, claims...)
+	_, claims = m.claim(t, 10)
+	require.Empty(t, claims)
+	require.Equal(t, []string{"4"}, m.lines(t, "SELECT n FROM message_days"))
+
+	refused := dboutreach.NewMessage{ID: campaign.TransactionalID("acme", "d"), Sender: m.sender, Recipient: "+15145550103", Body: text("d")}
+	late := time.Now().UTC().Truncate(24 * time.Hour).Add(23 * time.Hour)
+	_, err := m.Put(t.Context(), "acme", refused, late)
+	class, after := fault.Of(err)
+	require.Equal(t, fault.Limited, class, err)
+	require.Equal(t, time.Hour, after)
+	m.put(t, "b", "+15145550102") // was queued before
+
+	waiting, err := m.Waiting(t.Context(), "acme")
+	require.NoError(t, err)
+	require.Len(t, waiting, 1)
+	require.Greater(t, waiting[0].Wait, time.Duration(0))
+	require.LessOrEqual(t, waiting[0].Wait, 24*time.Hour)
+
+	m.exec(t, "UPDATE message_days SET day = day - 1")
+	_, err = m.Put(t.Context(), "acme", refused, time.Now())
+	require.NoError(t, err)
+	_, claims = m.claim(t, 10)
+	require.Len(t, claims, 1+3)
+	require.Equal(t, []string{"4"}, m.lines(t, "SELECT n FROM message_days"))
+
+	m.exec(t, "UPDATE tenants SET max_messages_day = NULL")
+	m.put(t, "e", "+15145550104")
+	require.Equal(t, []string{"4"}, m.lines(t, "SELECT n FROM message_days"))
+}

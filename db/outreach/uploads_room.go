@@ -1,0 +1,96 @@
+package outreach
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mtlrent/conveyor/db"
+)
+
+const sqlUploadCopied = `
+UPDATE uploads SET copy_bytes = $3
+WHERE tenant = $1 AND id = $2 AND state IN ('held', 'received', 'splitting', 'running')`
+
+// Copied counts the decoded copy of an upload that is open, of so many bytes, for Room. It comes before Planned.
+func (s *Uploads) Copied(ctx context.Context, tenant string, id uuid.UUID, bytes int64) error {
+	b := new(pgx.Batch)
+	b.Queue(sqlUploadCopied, tenant, id, bytes)
+	return uploadFault(db.TenantWrite(ctx, s.pool, tenant, b), "count the copy of", id)
+}
+
+const sqlUploadsRoom = `
+SELECT max_bytes - (
+    SELECT coalesce(sum(CASE WHEN blob <> '' THEN bytes ELSE 0 END + CASE WHEN id = $2 THEN 0 ELSE copy_bytes END),
+        0)::bigint
+    FROM uploads WHERE tenant = $1)
+FROM tenants WHERE id = $1`
+
+// Room is how many bytes of files and copies a tenant may add to those that it has: below 0 when it has too many, nil =
+// no limit. The copy of one upload, which is made anew, does not count; uuid.Nil = all do. An unknown tenant has no
+// limit.
+func (s *Uploads) Room(ctx context.Context, tenant string, anew uuid.UUID) (*int64, error) {
+	left, err := db.One(db.TenantRows(ctx, s.pool, tenant, pgx.RowTo[*int64], sqlUploadsRoom, tenant, anew))
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return nil, fmt.Errorf("count bytes of uploads: %w", err)
+	}
+	return left, nil
+}
+
+const sqlUploadReading = `
+UPDATE uploads SET readings = readings + 1 WHERE tenant = $1 AND id = $2 RETURNING readings`
+
+// BeginReading counts a reading of an upload's file by its import that begins, and returns how many have begun in a
+// row and not ended, this one included. An unknown upload is fault.Gone. EndReading ends it, and so does a replay of
+// the upload.
+func (s *Uploads) BeginReading(ctx context.Context, tenant string, id uuid.UUID) (begun int, err error) {
+	err = db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, sqlUploadReading, tenant, id).Scan(&begun)
+	})
+	return begun, uploadFault(err, "begin to read", id)
+}
+
+const sqlUploadReadingEnd = `UPDATE uploads SET readings = 0 WHERE tenant = $1 AND id = $2 AND readings > 0`
+
+// EndReading says that the reader of an upload's file lives. It may be repeated.
+func (s *Uploads) EndReading(ctx context.Context, tenant string, id uuid.UUID) error {
+	err := db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, sqlUploadReadingEnd, tenant, id)
+		return err
+	})
+	return uploadFault(err, "end reading of", id)
+}
+
+// The oldest are enough: a few that died, and those that are at it.
+const sqlUploadPreview = `
+UPDATE uploads SET previews = (previews || $3::timestamptz)[:15]
+WHERE tenant = $1 AND id = $2
+RETURNING (SELECT count(*) + 1 FROM unnest(previews) p WHERE p <= $4), cardinality(previews)`
+
+// BeginPreview counts a preview of an upload's file that begins, and returns how many have begun in a row and died,
+// this one included: they have not ended within the time that one may take. open is how many have begun and not ended,
+// this one and those that died included, up to 15: the others are at it now, in any number of processes, or died just
+// now. An unknown upload is fault.Gone. EndPreview ends them all, and so does a replay of the upload.
+func (s *Uploads) BeginPreview(ctx context.Context, tenant string, id uuid.UUID, now time.Time, within time.Duration) (
+	begun, open int, err error,
+) {
+	err = db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, sqlUploadPreview, tenant, id, now, now.Add(-within)).Scan(&begun, &open)
+	})
+	return begun, open, uploadFault(err, "begin to preview", id)
+}
+
+const sqlUploadPreviewEnd = `UPDATE uploads SET previews = '{}' WHERE tenant = $1 AND id = $2 AND previews <> '{}'`
+
+// EndPreview says that a process that looked into an upload's file lives. It may be repeated.
+func (s *Uploads) EndPreview(ctx context.Context, tenant string, id uuid.UUID) error {
+	err := db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, sqlUploadPreviewEnd, tenant, id)
+		return err
+	})
+	return uploadFault(err, "end preview of", id)
+}

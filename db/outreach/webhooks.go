@@ -1,0 +1,554 @@
+package outreach
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/contact"
+	"github.com/mtlrent/conveyor/domain/contract"
+)
+
+// Webhooks are the deliveries of Meta's webhooks. Each is stored before it is answered, and applied to the messages
+// that it reports on once.
+type Webhooks struct {
+	pool  *pgxpool.Pool
+	added db.Waker // to the outbox
+	key   *OptOutKey
+}
+
+// NewWebhooks returns the deliveries kept in pool. Opt-outs that are hashed by key are found, too.
+func NewWebhooks(pool *pgxpool.Pool, key *OptOutKey) *Webhooks {
+	return &Webhooks{pool: pool, added: db.NewWaker(pool), key: key}
+}
+
+const sqlWebhookStore = `
+INSERT INTO webhook_events (digest, received_at, statuses, messages, body) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (digest) DO NOTHING`
+
+const sqlWebhookStored = `SELECT id FROM webhook_events WHERE digest = $1`
+
+// Store keeps the body of a delivery with the numbers of statuses and of messages in it. A body that is stored already
+// is the same delivery again: its ID is returned, and nothing changes.
+func (s *Webhooks) Store(ctx context.Context, body []byte, statuses, messages int, now time.Time) (
+	id int64, err error,
+) {
+	digest := sha256.Sum256(body)
+	b := new(pgx.Batch)
+	b.Queue(sqlWebhookStore, digest[:], now, statuses, messages, body)
+	b.Queue(sqlWebhookStored, digest[:]).QueryRow(func(row pgx.Row) error { return row.Scan(&id) })
+	if err := db.SystemWrite(ctx, s.pool, b); err != nil {
+		return 0, fmt.Errorf("store webhook: %w", err)
+	}
+	return id, nil
+}
+
+// A WebhookEvent is a stored delivery.
+type WebhookEvent struct {
+	ID         int64
+	ReceivedAt time.Time
+	Body       []byte
+}
+
+const sqlWebhookWaiting = `
+SELECT id, received_at, body FROM webhook_events WHERE applied_at IS NULL ORDER BY id LIMIT $1`
+
+// Waiting returns up to n deliveries that were not applied, the oldest first.
+func (s *Webhooks) Waiting(ctx context.Context, n int) ([]WebhookEvent, error) {
+	events, err := db.SystemRows(ctx, s.pool, pgx.RowToStructByPos[WebhookEvent], sqlWebhookWaiting, n)
+	if err != nil {
+		return nil, fmt.Errorf("read webhooks: %w", err)
+	}
+	return events, nil
+}
+
+const sqlWebhookBacklog = `
+SELECT count(*), coalesce(extract(epoch FROM greatest($2 - min(received_at), '0')), 0)::float8 FROM (
+    SELECT received_at FROM webhook_events WHERE applied_at IS NULL ORDER BY id LIMIT $1) w`
+
+// Backlog counts the deliveries that were not applied, up to most, and says how many seconds ago the oldest came.
+func (s *Webhooks) Backlog(ctx context.Context, most int, now time.Time) (waiting int64, oldest float64, err error) {
+	type backlog struct {
+		N      int64
+		Oldest float64
+	}
+	w, err := db.One(db.SystemRows(ctx, s.pool, pgx.RowToStructByPos[backlog], sqlWebhookBacklog, most, now))
+	if err != nil {
+		return 0, 0, fmt.Errorf("count webhooks: %w", err)
+	}
+	return w.N, w.Oldest, nil
+}
+
+const sqlWebhookTake = `
+UPDATE webhook_events SET applied_at = $2, error = $3, body = CASE $3 WHEN '' THEN '' ELSE body END
+WHERE id = $1 AND applied_at IS NULL`
+
+// Fail marks a delivery that cannot be read as done, with the reason. Its body is kept.
+func (s *Webhooks) Fail(ctx context.Context, id int64, reason string, now time.Time) error {
+	b := new(pgx.Batch)
+	b.Queue(sqlWebhookTake, id, now, db.Storable(reason))
+	if err := db.SystemWrite(ctx, s.pool, b); err != nil {
+		return fmt.Errorf("mark webhook %d: %w", id, err)
+	}
+	return nil
+}
+
+// A report finds its message by Meta's ID, or by ours. Ours names a message and not a request: what Meta says of an
+// earlier request of it, which is known, is not taken for the one that is under way. Any sender may write it into a
+// request, so the report counts only where it is about the message's own sender.
+const sqlReportFind = `
+SELECT m.id, m.tenant, coalesce(m.campaign, '00000000-0000-0000-0000-000000000000'), m.state, m.attempts,
+    m.lease_until IS NOT NULL, coalesce(m.wamid, ''), m.sent_at, m.delivered_at, m.read_at, m.failed_at,
+    ARRAY(SELECT a.wamid FROM message_attempts a WHERE a.message = m.id AND a.wamid IS NOT NULL),
+    coalesce((SELECT s.phone_number_id FROM senders s WHERE s.id = m.sender), ''), m.recipient = ''
+FROM messages m
+WHERE m.id = ANY ($2::uuid[] || ARRAY(SELECT id FROM messages WHERE wamid = ANY ($1)))
+ORDER BY m.id FOR UPDATE OF m`
+
+// A subject is a message that reports are about.
+type subject struct {
+	id, of    uuid.UUID // of: its campaign
+	tenant    string
+	was, now  campaign.Status
+	attempts  int
+	leased    bool // a request is under way, which attempts does not count yet
+	wamid     string
+	sent      *time.Time
+	delivered *time.Time
+	read      *time.Time
+	failed    *time.Time
+	earlier   []string // wamids of its requests
+	number    string   // Meta's ID of its sender
+	forgotten bool     // its recipient, whose number is in a wamid
+
+	verdict campaign.Verdict // of its failure
+	text    string
+	changed bool
+}
+
+func scanSubject(row pgx.CollectableRow) (s subject, err error) {
+	err = row.Scan(&s.id, &s.tenant, &s.of, &s.was, &s.attempts, &s.leased, &s.wamid, &s.sent, &s.delivered, &s.read,
+		&s.failed, &s.earlier, &s.number, &s.forgotten)
+	s.now = s.was
+	return s, err
+}
+
+// is says whether r is about the last request of s.
+func (s *subject) is(r campaign.Report) bool {
+	if s.wamid != "" {
+		return s.wamid == r.WAMID
+	}
+	return s.id == r.Message && !slices.Contains(s.earlier, r.WAMID)
+}
+
+// hear applies r to s and reports whether its state has changed. The time of a state that is reported late counts too.
+func (s *subject) hear(r campaign.Report) (changed bool) {
+	if s.was == campaign.MessageSkipped {
+		return false
+	}
+	at := map[campaign.Status]**time.Time{
+		campaign.MessageSent: &s.sent, campaign.MessageDelivered: &s.delivered, campaign.MessageRead: &s.read,
+		campaign.MessageFailed: &s.failed,
+	}[r.Status]
+	if at == nil {
+		return false
+	}
+	if *at == nil {
+		*at, s.changed = &r.At, true
+	}
+	if s.wamid == "" && !s.forgotten {
+		s.wamid, s.changed = r.WAMID, true
+	}
+	next := s.now.Apply(r.Status)
+	if next == s.now {
+		return false
+	}
+	s.now, s.changed = next, true
+	if next == campaign.MessageFailed {
+		s.verdict, s.text = r.Verdict, db.Storable(said(r.Error, r.Verdict.Means))
+	}
+	return true
+}
+
+// n is the number of the request that s is about.
+func (s *subject) n() int {
+	if s.leased {
+		return s.attempts + 1
+	}
+	return s.attempts
+}
+
+const sqlReportApply = `
+WITH heard AS (
+    SELECT * FROM unnest($4::uuid[], $5::text[], $6::text[], $7::text[], $8::timestamptz[], $9::timestamptz[],
+        $10::timestamptz[], $11::timestamptz[], $12::text[], $13::int[], $14::text[], $15::interval[], $16::bool[],
+        $17::bool[], $18::text[], $19::text[])
+        AS r(id, was, now, wamid, sent_at, delivered_at, read_at, failed_at, class, code, error, pause, hold_all,
+            opts_out, means, outcome)
+), done AS (
+    UPDATE messages m SET state = r.now, wamid = nullif(r.wamid, ''), sent_at = r.sent_at,
+        delivered_at = r.delivered_at, read_at = r.read_at, failed_at = r.failed_at,
+        class = CASE WHEN r.now = r.was THEN m.class ELSE r.class END,
+        code = CASE WHEN r.now = r.was THEN m.code ELSE nullif(r.code, 0) END,
+        error = CASE WHEN r.now = r.was THEN m.error ELSE r.error END
+    FROM heard r WHERE m.id = ANY ($4) AND m.id = r.id
+    RETURNING m.tenant, m.campaign, m.sender, m.digest,
+        ARRAY[m.digest, opt_out_keyed(m.digest, $20, $21)] AS digests,
+        r.was, r.now, r.pause, 1 AS holds, r.hold_all, r.opts_out,
+        r.failed_at AS said_at, r.means, r.outcome, NULL::bytea AS event, NULL::uuid AS event_id
+), ` + sqlMessageEffects + `
+SELECT count(*), $1::text, $2::text FROM done`
+
+const (
+	sqlWebhookSenders = `SELECT phone_number_id, tenant FROM senders WHERE phone_number_id = ANY ($1)`
+
+	sqlWebhookAnswered = `SELECT wamid, tenant, digest FROM messages WHERE wamid = ANY ($1) AND digest <> ''`
+)
+
+// The latest of a person's wishes counts, by the time that Meta gives, in whatever order they are told, and told again.
+// Where a stop and a wish for more have one time, it is the stop. $4 is the other form of $2, by the key of opt-outs.
+const (
+	sqlOptOutAdd = `
+INSERT INTO opt_outs AS o (tenant, digest, source, at)
+SELECT $1::text, $2::bytea, 'message', $3::timestamptz
+WHERE NOT EXISTS (SELECT FROM opt_ins WHERE tenant = $1 AND digest IN ($2, $4::bytea) AND at > $3::timestamptz)
+    AND NOT EXISTS (SELECT FROM opt_outs WHERE tenant = $1 AND digest = $4 AND (source <> 'message' OR at >= $3))
+` + sqlOptOutLatest
+
+	sqlOptIn = `
+WITH since AS (
+    INSERT INTO opt_ins AS i (tenant, digest, at) VALUES ($1, $2, $3)
+    ON CONFLICT (tenant, digest) DO UPDATE SET at = excluded.at WHERE i.at < excluded.at
+)
+DELETE FROM opt_outs WHERE tenant = $1 AND digest IN ($2, $4) AND source = 'message' AND at < $3`
+)
+
+// An Applied says what a delivery has changed.
+type Applied struct {
+	Again   bool // it was applied before: this was nothing
+	Found   int  // reports on messages of ours
+	Changed int  // messages that came to another state
+	Opted   int  // requests for no more messages
+}
+
+const (
+	// What people write goes before statuses, however many wait: some of it stops messages that are about to be sent. Two
+	// appliers never wait for each other.
+	sqlWebhookNext = `
+SELECT id, statuses + messages FROM webhook_events WHERE applied_at IS NULL
+ORDER BY messages = 0, id LIMIT $1 FOR UPDATE SKIP LOCKED`
+
+	sqlWebhookBodies = `SELECT id, received_at, body FROM webhook_events WHERE id = ANY ($1) ORDER BY id`
+
+	sqlWebhookTakeAll = `
+UPDATE webhook_events w SET applied_at = $2, error = t.error, body = CASE t.error WHEN '' THEN '' ELSE w.body END
+FROM unnest($1::bigint[], $3::text[]) AS t(id, error) WHERE w.id = t.id`
+)
+
+// maxNext is how many deliveries one transaction applies at most.
+const maxNext = 200
+
+// A Batch says what deliveries have changed.
+type Batch struct {
+	Applied
+	Received   []time.Time // when each of the deliveries came; empty: none waited
+	Unreadable int         // of them: they are marked, and their bodies are kept
+	Reports    int         // that they had
+}
+
+// ApplyNext applies the oldest deliveries that wait, those with messages of people before others, some of them with up
+// to most reports and messages together, or one with more: read says what is in each, and its error marks a delivery as
+// unreadable. All is in one transaction, so each is applied once, whatever else is applied meanwhile.
+func (s *Webhooks) ApplyNext(ctx context.Context, most int, now time.Time,
+	read func(WebhookEvent) ([]campaign.Report, []campaign.Inbound, error)) (out Batch, err error) {
+	key, err := s.key.pads(ctx)
+	if err != nil {
+		return out, err
+	}
+	err = db.SystemTx(ctx, s.pool, func(tx pgx.Tx) error {
+		out = Batch{}
+		events, err := next(ctx, tx, most)
+		if err != nil || len(events) == 0 {
+			return err
+		}
+		var reports []campaign.Report
+		var inbound []campaign.Inbound
+		ids, reasons := make([]int64, len(events)), make([]string, len(events))
+		for i, e := range events {
+			ids[i], out.Received = e.ID, append(out.Received, e.ReceivedAt)
+			r, m, err := read(e)
+			if err != nil {
+				reasons[i] = db.Storable(err.Error())
+				out.Unreadable++
+				continue
+			}
+			reports, inbound = append(reports, r...), append(inbound, m...)
+		}
+		out.Reports = len(reports)
+		taken := new(pgx.Batch)
+		taken.Queue(sqlMessagePlan)
+		taken.Queue(sqlWebhookTakeAll, ids, now, reasons)
+		return s.apply(ctx, tx, key, taken, reports, inbound, now, &out.Applied)
+	})
+	if err != nil {
+		return Batch{}, fmt.Errorf("apply webhooks: %w", db.Refused(err))
+	}
+	if out.Changed > 0 {
+		s.added.Wake(ctx)
+	}
+	return out, nil
+}
+
+// next locks the oldest deliveries that wait and are not locked, and returns those whose parts are most or fewer.
+func next(ctx context.Context, tx pgx.Tx, most int) ([]WebhookEvent, error) {
+	rows, _ := tx.Query(ctx, sqlWebhookNext, maxNext) // ForEachRow reports its error
+	var ids []int64
+	var id int64
+	var parts, sum int
+	if _, err := pgx.ForEachRow(rows, []any{&id, &parts}, func() error {
+		if sum += parts; sum <= most || len(ids) == 0 {
+			ids = append(ids, id)
+		}
+		return nil
+	}); err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	rows, _ = tx.Query(ctx, sqlWebhookBodies, ids) // CollectRows reports its error
+	return pgx.CollectRows(rows, pgx.RowToStructByPos[WebhookEvent])
+}
+
+// Apply applies the reports of a delivery to their messages, forwards only, with the events message.status, and
+// stores the opt-outs among the inbound messages; all in one transaction, once. Reports on messages that are not of
+// this system are passed over.
+func (s *Webhooks) Apply(ctx context.Context, id int64, reports []campaign.Report, inbound []campaign.Inbound,
+	now time.Time) (out Applied, err error) {
+	key, err := s.key.pads(ctx)
+	if err != nil {
+		return out, err
+	}
+	err = db.SystemTx(ctx, s.pool, func(tx pgx.Tx) error {
+		out = Applied{}
+		taken := new(pgx.Batch)
+		taken.Queue(sqlMessagePlan)
+		taken.Queue(sqlWebhookTake, id, now, "").Exec(func(tag pgconn.CommandTag) error {
+			out.Again = tag.RowsAffected() == 0
+			return nil
+		})
+		return s.apply(ctx, tx, key, taken, reports, inbound, now, &out)
+	})
+	if err != nil {
+		return Applied{}, fmt.Errorf("apply webhook %d: %w", id, db.Refused(err))
+	}
+	if out.Changed > 0 {
+		s.added.Wake(ctx)
+	}
+	return out, nil
+}
+
+// apply sends what marks deliveries as applied, with the lock of the messages that their reports are about, and then
+// what follows from them.
+func (s *Webhooks) apply(ctx context.Context, tx pgx.Tx, key contact.Pads, taken *pgx.Batch,
+	reports []campaign.Report, inbound []campaign.Inbound, now time.Time, out *Applied) error {
+	var found []subject
+	wamids, ids := []string{}, []uuid.UUID{}
+	for _, r := range reports {
+		wamids = append(wamids, r.WAMID)
+		if r.Message != uuid.Nil {
+			ids = append(ids, r.Message)
+		}
+	}
+	taken.Queue(sqlReportFind, wamids, ids).Query(func(rows pgx.Rows) (err error) {
+		found, err = pgx.CollectRows(rows, scanSubject)
+		return err
+	})
+	if err := tx.SendBatch(ctx, taken).Close(); err != nil || out.Again {
+		return err
+	}
+	b := new(pgx.Batch)
+	db.RememberTrace(ctx, b)
+	if err := hear(b, found, reports, key, now, out); err != nil {
+		return err
+	}
+	if b.Len() > 0 && len(inbound) > 0 { // a report may bring the ID by which a message says what it answers
+		if err := tx.SendBatch(ctx, b).Close(); err != nil {
+			return err
+		}
+		b = new(pgx.Batch)
+	}
+	if err := s.optOut(ctx, tx, b, inbound, key, out); err != nil {
+		return err
+	}
+	if b.Len() == 0 {
+		return nil
+	}
+	return tx.SendBatch(ctx, b).Close()
+}
+
+// hear queues into b what reports make of the messages that they are about.
+func hear(b *pgx.Batch, found []subject, reports []campaign.Report, key contact.Pads, now time.Time,
+	out *Applied) error {
+	byWAMID, byID := make(map[string]*subject, len(found)), make(map[uuid.UUID]*subject, len(found))
+	for i := range found {
+		m := &found[i]
+		if byID[m.id] = m; m.wamid != "" {
+			byWAMID[m.wamid] = m
+		}
+	}
+	for _, r := range reports {
+		m := byWAMID[r.WAMID]
+		if m == nil {
+			if m = byID[r.Message]; m == nil || !m.is(r) {
+				continue
+			}
+		}
+		if m.number != r.PhoneNumberID {
+			continue
+		}
+		out.Found++
+		changed := m.hear(r)
+		if m.wamid != "" {
+			byWAMID[m.wamid] = m
+		}
+		if !changed {
+			continue
+		}
+		e, err := messageStatus(m.tenant, m.id, m.of, m.now, m.n(), r.At, now, reported{m.wamid, m.verdict, m.text})
+		if err != nil {
+			return err
+		}
+		db.OutboxAdd(b, e)
+	}
+	changed := slices.DeleteFunc(found, func(s subject) bool { return !s.changed })
+	for _, m := range changed {
+		if m.now != m.was {
+			out.Changed++
+		}
+	}
+	if len(changed) > 0 {
+		b.Queue(sqlReportApply, append(reportArgs(changed, now), key.Inner, key.Outer)...)
+	}
+	return nil
+}
+
+// reportArgs are the arguments of sqlReportApply: the messages by columns.
+func reportArgs(list []subject, now time.Time) []any {
+	slices.SortFunc(list, func(a, b subject) int { return bytes.Compare(a.id[:], b.id[:]) })
+	n := len(list)
+	var (
+		ids              = make([]uuid.UUID, n)
+		was, is, wamids  = make([]string, n), make([]string, n), make([]string, n)
+		classes, errors  = make([]string, n), make([]string, n)
+		means, outcomes  = make([]string, n), make([]string, n)
+		sent, delivered  = make([]*time.Time, n), make([]*time.Time, n)
+		read, fails      = make([]*time.Time, n), make([]*time.Time, n)
+		codes            = make([]int32, n)
+		pauses           = make([]time.Duration, n)
+		holdAll, optsOut = make([]bool, n), make([]bool, n)
+	)
+	for i, m := range list {
+		ids[i], was[i], is[i], wamids[i] = m.id, string(m.was), string(m.now), db.Storable(m.wamid)
+		sent[i], delivered[i], read[i], fails[i] = m.sent, m.delivered, m.read, m.failed
+		if m.now == m.was || m.now != campaign.MessageFailed {
+			continue
+		}
+		r := campaign.Result{Verdict: m.verdict}
+		classes[i], codes[i], errors[i] = string(m.verdict.Class), int32(m.verdict.Code), m.text
+		pauses[i], holdAll[i], optsOut[i] = r.Pause(), m.verdict.HoldsAll, m.verdict.OptsOut
+		means[i], outcomes[i] = m.verdict.Means, string(m.verdict.Outcome)
+	}
+	return []any{contract.ExchangeListingEvents, contract.MessageStatus, now, ids, was, is, wamids, sent, delivered, read,
+		fails, classes, codes, errors, pauses, holdAll, optsOut, means, outcomes}
+}
+
+// optOut queues the opt-outs among messages to our senders into b, and those that are taken back, in the order of
+// people.
+func (s *Webhooks) optOut(ctx context.Context, tx pgx.Tx, b *pgx.Batch, inbound []campaign.Inbound, key contact.Pads,
+	out *Applied) error {
+	stops := slices.DeleteFunc(slices.Clone(inbound), func(m campaign.Inbound) bool { return m.Wants() == "" })
+	if len(stops) == 0 {
+		return nil
+	}
+	var numbers, answered []string
+	for _, m := range stops {
+		numbers = append(numbers, m.PhoneNumberID)
+		if m.From == "" {
+			answered = append(answered, m.ReplyTo)
+		}
+	}
+	rows, _ := tx.Query(ctx, sqlWebhookSenders, numbers)
+	tenants := map[string]string{}
+	var number, tenant string
+	if _, err := pgx.ForEachRow(rows, []any{&number, &tenant}, func() error {
+		tenants[number] = tenant
+		return nil
+	}); err != nil {
+		return err
+	}
+	writers, err := writersOf(ctx, tx, answered)
+	if err != nil {
+		return err
+	}
+	type wish struct {
+		tenant string
+		digest []byte
+		campaign.Inbound
+	}
+	var wishes []wish
+	for _, m := range stops {
+		tenant, ours := tenants[m.PhoneNumberID]
+		if !ours {
+			continue
+		}
+		var digest []byte
+		if m.From != "" {
+			of := contact.Digest(tenant, contact.Key("+"+m.From, ""))
+			digest = of[:]
+		} else if digest = writers[answer{m.ReplyTo, tenant}]; digest == nil {
+			continue
+		}
+		wishes = append(wishes, wish{tenant, digest, m})
+	}
+	slices.SortStableFunc(wishes, func(a, b wish) int {
+		return cmp.Or(strings.Compare(a.tenant, b.tenant), bytes.Compare(a.digest, b.digest))
+	})
+	for _, w := range wishes {
+		if w.Wants() == campaign.WishResume {
+			b.Queue(sqlOptIn, w.tenant, w.digest, w.At, key.Keyed(w.digest))
+			continue
+		}
+		b.Queue(sqlOptOutAdd, w.tenant, w.digest, w.At, key.Keyed(w.digest))
+		out.Opted++
+	}
+	return nil
+}
+
+// An answer is to a message of a tenant, by Meta's ID of it.
+type answer struct{ wamid, tenant string }
+
+// writersOf are the digests of those who answer messages: of the recipients.
+func writersOf(ctx context.Context, tx pgx.Tx, wamids []string) (map[answer][]byte, error) {
+	if len(wamids) == 0 {
+		return nil, nil
+	}
+	rows, _ := tx.Query(ctx, sqlWebhookAnswered, wamids) // ForEachRow reports its error
+	digests := map[answer][]byte{}
+	var to answer
+	var digest []byte
+	_, err := pgx.ForEachRow(rows, []any{&to.wamid, &to.tenant, &digest}, func() error {
+		digests[to] = digest
+		return nil
+	})
+	return digests, err
+}

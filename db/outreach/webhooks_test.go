@@ -1,0 +1,508 @@
+package outreach_test
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
+	"github.com/mtlrent/conveyor/domain/campaign"
+)
+
+// apply stores and applies a delivery of reports, about messages of the sender of acme where they do not say another.
+func (m *mailing) apply(t testing.TB, reports ...campaign.Report) dboutreach.Applied {
+	t.Helper()
+
+	for i := range reports {
+		reports[i].PhoneNumberID = cmp.Or(reports[i].PhoneNumberID, "acme")
+	}
+	_, err := m.hooks.Store(t.Context(), []byte(uuid.NewString()), len(reports), 0, time.Now())
+	require.NoError(t, err)
+	out, err := m.hooks.ApplyNext(t.Context(), 1, time.Now(),
+		func(dboutreach.WebhookEvent) ([]campaign.Report, []campaign.Inbound, error) { return reports, nil, nil })
+	require.NoError(t, err)
+	require.Len(t, out.Received, 1)
+	return out.Applied
+}
+
+// A delivery is stored once and applied once.
+func TestWebhookOnce(t *testing.T) {
+	t.Parallel()
+
+	m, ctx, now := newMailing(t), t.Context(), time.Now()
+	one, err := m.hooks.Store(ctx, []byte("one"), 1, 0, now)
+	require.NoError(t, err)
+	again, err := m.hooks.Store(ctx, []byte("one"), 1, 0, time.Now())
+	require.NoError(t, err)
+	require.Equal(t, one, again)
+	two, err := m.hooks.Store(ctx, []byte("two"), 1, 0, now.Add(-time.Minute))
+	require.NoError(t, err)
+	waiting, err := m.hooks.Waiting(ctx, 10)
+	require.NoError(t, err)
+	require.Len(t, waiting, 2)
+	require.Equal(t, []byte("one"), waiting[0].Body)
+	n, oldest, err := m.hooks.Backlog(ctx, 10, now)
+	require.NoError(t, err)
+	require.EqualValues(t, 2, n)
+	require.InDelta(t, 60, oldest, 0.001)
+
+	out, err := m.hooks.Apply(ctx, one, nil, nil, time.Now())
+	require.NoError(t, err)
+	require.Equal(t, dboutreach.Applied{}, out)
+	out, err = m.hooks.Apply(ctx, one, nil, nil, time.Now())
+	require.NoError(t, err)
+	require.True(t, out.Again)
+	require.NoError(t, m.hooks.Fail(ctx, two, "not JSON", time.Now()))
+	waiting, err = m.hooks.Waiting(ctx, 10)
+	require.NoError(t, err)
+	require.Empty(t, waiting)
+}
+
+// Several appliers at once apply each delivery once, in batches of a bounded size; one that cannot be read holds up no
+// other.
+func TestApplyNext(t *testing.T) {
+	t.Parallel()
+
+	m, ctx := newMailing(t), t.Context()
+	const messages = 120
+	m.running(t, "a", m.sender, messages)
+	token, claims := m.claim(t, messages)
+	m.record(t, token, accepted, claims...)
+	said := map[string][]campaign.Report{}
+	for i, c := range claims {
+		for _, s := range []campaign.Status{campaign.MessageRead, campaign.MessageDelivered, campaign.MessageSent} {
+			body := fmt.Sprint(i, s)
+			said[body] = []campaign.Report{{PhoneNumberID: "acme", WAMID: wamid(c.ID, 1), Status: s, At: time.Now()}}
+			_, err := m.hooks.Store(ctx, []byte(body), 1, 0, time.Now())
+			require.NoError(t, err)
+		}
+	}
+	_, err := m.hooks.Store(ctx, []byte("not an event\x00"), 0, 0, time.Now())
+	require.NoError(t, err)
+	big, err := m.hooks.Store(ctx, []byte("stop"), 30, 1, time.Now())
+	require.NoError(t, err)
+
+	var mu sync.Mutex
+	applied := map[int64]int{}
+	read := func(e dboutreach.WebhookEvent) ([]campaign.Report, []campaign.Inbound, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		applied[e.ID]++
+		if r, ok := said[string(e.Body)]; ok {
+			return r, nil, nil
+		}
+		if e.ID == big {
+			return nil, []campaign.Inbound{{PhoneNumberID: "acme", From: "15145550100", Text: "Stop!", At: time.Now()}}, nil
+		}
+		return nil, nil, errors.New("not an event\x00")
+	}
+	var all dboutreach.Batch
+	g, ctx := errgroup.WithContext(ctx)
+	for range 4 {
+		g.Go(func() error {
+			for {
+				out, err := m.hooks.ApplyNext(ctx, 20, time.Now(), read)
+				if err != nil || len(out.Received) == 0 {
+					return err
+				}
+				mu.Lock()
+				all.Received, all.Reports = append(all.Received, out.Received...), all.Reports+out.Reports
+				all.Unreadable, all.Opted = all.Unreadable+out.Unreadable, all.Opted+out.Opted
+				mu.Unlock()
+				if out.Reports > 20 {
+					return fmt.Errorf("%d reports at once", out.Reports)
+				}
+			}
+		})
+	}
+	require.NoError(t, g.Wait())
+	require.Len(t, all.Received, 3*messages+2)
+	require.Equal(t, []int{3 * messages, 1, 1}, []int{all.Reports, all.Unreadable, all.Opted})
+	for id, n := range applied {
+		require.Equal(t, 1, n, id)
+	}
+	require.Equal(t, []string{"read"}, m.lines(t, "SELECT DISTINCT state FROM messages"))
+	require.Equal(t, []string{"1"}, m.lines(t, "SELECT count(*) FROM webhook_events WHERE error <> ''"))
+	require.Equal(t, []string{"1"}, m.lines(t, "SELECT count(*) FROM opt_outs"))
+	waiting, err := m.hooks.Waiting(t.Context(), 1)
+	require.NoError(t, err)
+	require.Empty(t, waiting)
+	m.counted(t)
+}
+
+// Reports come in every order, each twice, in one delivery or in many, by Meta's ID of the message or by ours: what
+// comes of a set of them is always the same.
+func TestReportsInAnyOrder(t *testing.T) {
+	t.Parallel()
+
+	m, ctx := newMailing(t), t.Context()
+	at := time.Now().UTC().Truncate(time.Second)
+	times := map[campaign.Status]time.Time{}
+	for i, s := range campaign.Reported {
+		times[s] = at.Add(time.Duration(i) * time.Minute)
+	}
+	var orders [][]campaign.Status
+	for set := 1; set < 1<<len(campaign.Reported); set++ {
+		var said []campaign.Status
+		for i, s := range campaign.Reported {
+			if set&(1<<i) != 0 {
+				said = append(said, s)
+			}
+		}
+		permute(said, func(order []campaign.Status) { orders = append(orders, order) })
+	}
+	require.Len(t, orders, 4+12+24+24)
+	campaigns := m.running(t, "a", m.sender, 2*len(orders))
+	token, claims := m.claim(t, 2*len(orders))
+	m.record(t, token, accepted, claims[:len(orders)]...) // these are known by Meta's ID
+	m.record(t, token, lost, claims[len(orders):]...)     // of these no answer came
+	for i, order := range append(orders, orders...) {
+		id, known := claims[i].ID, i < len(orders)
+		var reports []campaign.Report
+		has := map[campaign.Status]bool{}
+		for _, s := range append(order, order...) {
+			r := campaign.Report{WAMID: wamid(id, 1), Status: s, At: times[s], Verdict: refusal(131026)}
+			if !known {
+				r.Message = id
+			}
+			reports, has[s] = append(reports, r), true
+		}
+		if i%2 == 0 {
+			m.apply(t, reports...)
+		} else {
+			for _, r := range reports {
+				m.apply(t, r)
+			}
+		}
+		want := campaign.MessageSent
+		for _, s := range campaign.Reported { // the last one that there was
+			if has[s] {
+				want = s
+			}
+		}
+		row, _, err := m.Get(ctx, "acme", id)
+		require.NoError(t, err)
+		require.Equal(t, want, row.State, order)
+		require.Equal(t, wamid(id, 1), row.WAMID)
+		got := map[campaign.Status]*time.Time{campaign.MessageDelivered: row.DeliveredAt, campaign.MessageRead: row.ReadAt,
+			campaign.MessageFailed: row.FailedAt}
+		for s, when := range got {
+			require.Equal(t, has[s], when != nil, "%s of %v", s, order)
+			if when != nil {
+				require.Equal(t, times[s], when.UTC())
+			}
+		}
+	}
+	m.counted(t)
+	require.Empty(t, m.lines(t, `SELECT message_id FROM outbox GROUP BY message_id, convert_from(body, 'UTF8')::jsonb->'data'->>'status'
+		HAVING count(*) > 1`))
+	n, err := m.campaigns.RetryFailed(ctx, "acme", campaigns, "zoe", time.Now())
+	require.NoError(t, err)
+	require.Zero(t, n, "these recipients cannot be reached")
+}
+
+func permute(list []campaign.Status, visit func([]campaign.Status)) {
+	if len(list) == 0 {
+		visit(nil)
+	}
+	for i, s := range list {
+		rest := append(append([]campaign.Status{}, list[:i]...), list[i+1:]...)
+		permute(rest, func(order []campaign.Status) { visit(append([]campaign.Status{s}, order...)) })
+	}
+}
+
+// Meta may report before the worker has stored the answer: neither undoes the other.
+func TestReportBeforeRecord(t *testing.T) {
+	t.Parallel()
+
+	m, ctx := newMailing(t), t.Context()
+	id := m.put(t, "k", "+15145550199")
+	token, claims := m.claim(t, 1)
+	r := campaign.Report{WAMID: wamid(id, 1), Message: id, Status: campaign.MessageDelivered, At: time.Now()}
+	require.Equal(t, dboutreach.Applied{Found: 1, Changed: 1}, m.apply(t, r))
+	require.Equal(t, dboutreach.Applied{Found: 1}, m.apply(t, r))
+	require.Equal(t, campaign.Recorded{Stored: 1}, m.record(t, token, accepted, claims...))
+	row, attempts, err := m.Get(ctx, "acme", id)
+	require.NoError(t, err)
+	require.Equal(t, campaign.MessageDelivered, row.State)
+	require.NotNil(t, row.SentAt)
+	require.Len(t, attempts, 1)
+	require.Equal(t, []string{"delivered"}, m.told(t), "an event only goes forwards too")
+	require.Equal(t, dboutreach.Applied{}, m.apply(t, campaign.Report{WAMID: "another system's", Status: campaign.MessageRead}))
+	require.Equal(t, dboutreach.Applied{}, m.apply(t, campaign.Report{WAMID: "w2", Message: id, Status: campaign.MessageRead}),
+		"a message of ours with another of Meta's IDs")
+}
+
+// Whatever a sender writes into its requests, Meta's reports of it say nothing of another's messages.
+func TestReportOfAnotherSender(t *testing.T) {
+	t.Parallel()
+
+	m := newMailing(t)
+	m.tenant(t, "other")
+	waits, sent := m.put(t, "order-1234", "+15145550199"), m.put(t, "order-1235", "+15145550199")
+	token, claims := m.claim(t, 2)
+	for _, c := range claims {
+		if c.ID == sent {
+			m.record(t, token, accepted, c)
+		} else {
+			require.NoError(t, m.Release(t.Context(), "acme", token, []uuid.UUID{c.ID}))
+		}
+	}
+	for _, code := range []int{131050, 131031, 131048} {
+		require.Equal(t, dboutreach.Applied{}, m.apply(t,
+			campaign.Report{PhoneNumberID: "other", WAMID: "theirs", Message: waits, Status: campaign.MessageFailed,
+				At: time.Now(), Verdict: refusal(code)},
+			campaign.Report{PhoneNumberID: "other", WAMID: wamid(sent, 1), Message: sent, Status: campaign.MessageFailed,
+				At: time.Now(), Verdict: refusal(code)}))
+	}
+	require.Equal(t, campaign.MessageQueued, m.state(t, waits))
+	require.Equal(t, campaign.MessageSent, m.state(t, sent))
+	require.Equal(t, []string{"active true 0"}, m.lines(t, `SELECT t.state, s.paused_until IS NULL,
+		(SELECT count(*) FROM opt_outs) FROM senders s JOIN tenants t ON t.id = s.tenant WHERE t.id = 'acme'`))
+}
+
+// A person whose number Meta does not tell opts out by an answer to a message.
+func TestStopWithoutNumber(t *testing.T) {
+	t.Parallel()
+
+	m, ctx := newMailing(t), t.Context()
+	m.tenant(t, "other")
+	id := m.put(t, "first", "+15145550199")
+	token, claims := m.claim(t, 1)
+	m.record(t, token, accepted, claims...)
+	stop := func(number, answered string) int {
+		hook, err := m.hooks.Store(ctx, []byte(uuid.NewString()), 0, 1, time.Now())
+		require.NoError(t, err)
+		out, err := m.hooks.Apply(ctx, hook, nil, []campaign.Inbound{
+			{PhoneNumberID: number, ReplyTo: answered, Text: "Stop", At: time.Now()},
+		}, time.Now())
+		require.NoError(t, err)
+		return out.Opted
+	}
+	require.Zero(t, stop("acme", "unknown"))
+	require.Zero(t, stop("other", wamid(id, 1)), "an answer to another's message")
+	require.Equal(t, campaign.MessageQueued, m.state(t, m.put(t, "second", "+15145550199")))
+	require.Equal(t, 1, stop("acme", wamid(id, 1)))
+	require.Equal(t, campaign.MessageSkipped, m.state(t, m.put(t, "third", "+15145550199")))
+	_, claims = m.claim(t, 10)
+	require.Empty(t, claims)
+}
+
+// The latest of a person's wishes counts, by its time, in whatever order they come, and come again. What was imported
+// stays.
+func TestPreferences(t *testing.T) {
+	t.Parallel()
+
+	const stop, resume, text = "stop", "resume", "text"
+	for name, tt := range map[string]struct {
+		wishes  []any // kind and second, in the order of arrival
+		out     bool
+		counted int
+	}{
+		"a stop":                          {[]any{stop, 1}, true, 1},
+		"taken back":                      {[]any{stop, 1, resume, 2}, false, 1},
+		"taken back, told the other way":  {[]any{resume, 2, stop, 1}, false, 1},
+		"taken back, and the stop again":  {[]any{stop, 1, resume, 2, stop, 1, text, 1}, false, 3},
+		"stopped anew":                    {[]any{stop, 1, resume, 2, stop, 3}, true, 2},
+		"stopped anew, told late":         {[]any{stop, 1, stop, 3, resume, 2}, true, 2},
+		"an old wish for more":            {[]any{stop, 3, resume, 2, resume, 1}, true, 1},
+		"of one time":                     {[]any{stop, 2, resume, 2}, true, 1},
+		"of one time, told the other way": {[]any{resume, 2, stop, 2}, true, 1},
+		"a text is taken back":            {[]any{text, 1, resume, 2}, false, 1},
+		"a text after it":                 {[]any{resume, 2, text, 3}, true, 1},
+		"told older and older":            {[]any{resume, 5, resume, 2, stop, 3}, false, 1},
+	} {
+		for _, way := range []string{"together", "one by one", "hashed by the key between"} {
+			t.Run(name+" "+way, func(t *testing.T) {
+				t.Parallel()
+
+				m, ctx := newMailing(t), t.Context()
+				key := m.keyed()
+				began := time.Now().Add(-time.Hour)
+				var list []campaign.Inbound
+				for i := 0; i < len(tt.wishes); i += 2 {
+					in := campaign.Inbound{
+						PhoneNumberID: "acme", From: "15145550199", At: began.Add(time.Duration(tt.wishes[i+1].(int)) * time.Second),
+					}
+					if in.Wish = campaign.Wish(tt.wishes[i].(string)); in.Wish == text {
+						in.Wish, in.Text = "", "STOP"
+					}
+					list = append(list, in)
+				}
+				opted := 0
+				for len(list) > 0 {
+					n := 1
+					if way == "together" {
+						n = len(list)
+					}
+					hook, err := m.hooks.Store(ctx, []byte(uuid.NewString()), 0, n, time.Now())
+					require.NoError(t, err)
+					out, err := m.hooks.Apply(ctx, hook, nil, list[:n], time.Now())
+					require.NoError(t, err)
+					opted, list = opted+out.Opted, list[n:]
+					if way == "hashed by the key between" {
+						hashed(t, key)
+						require.Empty(t, m.lines(t, `SELECT FROM opt_outs GROUP BY tenant HAVING count(*) > 1`))
+					}
+				}
+				want := campaign.MessageQueued
+				if tt.out {
+					want = campaign.MessageSkipped
+				}
+				require.Equal(t, want, m.state(t, m.put(t, "a", "+15145550199")))
+				require.Equal(t, tt.counted, opted)
+			})
+		}
+	}
+}
+
+// A wish for more undoes neither what was imported nor what the tenant said, and a failure that Meta reports late no wish.
+func TestPreferencesOfOthers(t *testing.T) {
+	t.Parallel()
+
+	m, ctx := newMailing(t), t.Context()
+	resume := func(from string, at time.Time) {
+		hook, err := m.hooks.Store(ctx, []byte(uuid.NewString()), 0, 1, time.Now())
+		require.NoError(t, err)
+		_, err = m.hooks.Apply(ctx, hook, nil, []campaign.Inbound{
+			{PhoneNumberID: "acme", From: from, Wish: campaign.WishResume, At: at},
+		}, time.Now())
+		require.NoError(t, err)
+	}
+	now := time.Now()
+	require.NoError(t, dboutreach.NewContacts(m.pool, nil).OptOut(ctx, "acme", []string{"+15145550100"}, "import", "x", "zoe", now.Add(-time.Hour)))
+	resume("15145550100", now)
+	require.Equal(t, campaign.MessageSkipped, m.state(t, m.put(t, "a", "+15145550100")))
+
+	id := m.put(t, "b", "+15145550199")
+	token, claims := m.claim(t, 1)
+	m.record(t, token, accepted, claims...)
+	resume("15145550199", now)
+	m.apply(t, campaign.Report{
+		WAMID: wamid(id, 1), Status: campaign.MessageFailed, At: now.Add(-time.Minute), Verdict: refusal(131050),
+	})
+	require.Equal(t, campaign.MessageFailed, m.state(t, id))
+	require.Equal(t, campaign.MessageQueued, m.state(t, m.put(t, "c", "+15145550199")))
+}
+
+// A STOP is applied before the statuses that came earlier, however many wait.
+func TestStopBeforeStatuses(t *testing.T) {
+	t.Parallel()
+
+	m, ctx := newMailing(t), t.Context()
+	m.exec(t, `INSERT INTO webhook_events (digest, received_at, statuses, messages, body)
+		SELECT sha256(n::text::bytea), now() - interval '1 hour', 1, 0, 'status' FROM generate_series(1, 1000) n`)
+	_, err := m.hooks.Store(ctx, []byte("stop"), 0, 1, time.Now())
+	require.NoError(t, err)
+	out, err := m.hooks.ApplyNext(ctx, 500, time.Now(), func(e dboutreach.WebhookEvent) ([]campaign.Report, []campaign.Inbound, error) {
+		if string(e.Body) != "stop" {
+			return nil, nil, nil
+		}
+		return nil, []campaign.Inbound{{PhoneNumberID: "acme", From: "15145550199", Text: "STOP", At: time.Now()}}, nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, 1, out.Opted)
+}
+
+// A message that names nobody is understood by the ID of the one that it answers, which a status beside it may bring.
+func TestStopBesideItsStatus(t *testing.T) {
+	t.Parallel()
+
+	m, ctx := newMailing(t), t.Context()
+	id := m.put(t, "a", "+15145550199")
+	m.claim(t, 1) // whose answer was lost
+	_, err := m.hooks.Store(ctx, []byte("both"), 1, 0, time.Now())
+	require.NoError(t, err)
+	out, err := m.hooks.ApplyNext(ctx, 500, time.Now(), func(dboutreach.WebhookEvent) ([]campaign.Report, []campaign.Inbound, error) {
+		return []campaign.Report{{
+				PhoneNumberID: "acme", WAMID: wamid(id, 1), Message: id, Status: campaign.MessageSent, At: time.Now(),
+			}}, []campaign.Inbound{{
+				PhoneNumberID: "acme", ReplyTo: wamid(id, 1), Text: "STOP", At: time.Now(),
+			}}, nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, 1, out.Found)
+	require.Equal(t, 1, out.Opted)
+}
+
+// A message that is sent again by a person is not touched by what Meta still says of the first request.
+func TestReportOfEarlierRequest(t *testing.T) {
+	t.Parallel()
+
+	m, ctx := newMailing(t), t.Context()
+	id := m.running(t, "a", m.sender, 3)
+	token, claims := m.claim(t, 3)
+	m.record(t, token, accepted, claims[0])
+	fail := func(c campaign.Claim, n int, v campaign.Verdict) campaign.Report {
+		return campaign.Report{WAMID: wamid(c.ID, n), Message: c.ID, Status: campaign.MessageFailed, At: time.Now(), Verdict: v}
+	}
+	// The second's worker dies after Meta has reported its failure. The third has arrived before it failed.
+	m.apply(t, fail(claims[0], 1, refusal(131000)), fail(claims[1], 1, refusal(131000)), fail(claims[2], 1, refusal(131000)),
+		campaign.Report{WAMID: wamid(claims[2].ID, 1), Status: campaign.MessageDelivered, At: time.Now()})
+	m.counted(t)
+	c, err := m.campaigns.Finish(ctx, "acme", id, time.Now())
+	require.NoError(t, err)
+	require.Equal(t, campaign.Done, c.State)
+	n, err := m.campaigns.RetryFailed(ctx, "acme", id, "zoe", time.Now())
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+	m.counted(t)
+	for _, c := range claims[:2] {
+		late := campaign.Report{WAMID: wamid(c.ID, 1), Message: c.ID, Status: campaign.MessageSent, At: time.Now()}
+		require.Equal(t, dboutreach.Applied{}, m.apply(t, late, fail(c, 1, refusal(131000))))
+		require.Equal(t, campaign.MessageQueued, m.state(t, c.ID))
+	}
+	token, claims = m.claim(t, 3)
+	require.Len(t, claims, 2)
+	m.record(t, token, accepted, claims...)
+	for _, c := range claims {
+		require.Equal(t, dboutreach.Applied{}, m.apply(t, fail(c, 1, refusal(131000))))
+		require.Equal(t, dboutreach.Applied{Found: 1, Changed: 1}, m.apply(t, campaign.Report{
+			WAMID: wamid(c.ID, 2), Status: campaign.MessageRead, At: time.Now(),
+		}))
+		row, attempts, err := m.Get(ctx, "acme", c.ID)
+		require.NoError(t, err)
+		require.Equal(t, 2, row.Attempts)
+		require.Len(t, attempts, 2)
+	}
+	m.counted(t)
+	sent := 0
+	for _, s := range m.told(t) {
+		if s == "sent" {
+			sent++
+		}
+	}
+	require.Equal(t, 3, sent, fmt.Sprint(m.told(t)))
+}
+
+// A failure that comes by webhook has the same consequences as one that is answered.
+func TestReportHolds(t *testing.T) {
+	t.Parallel()
+
+	for code, want := range map[int]string{
+		132015: "paused false active 0", 131048: "running true active 0", 131031: "running false stopped 0",
+		131050: "running false active 1", 131026: "running false active 0",
+	} {
+		t.Run(fmt.Sprint(code), func(t *testing.T) {
+			t.Parallel()
+
+			m := newMailing(t)
+			m.running(t, "a", m.sender, 1)
+			token, claims := m.claim(t, 1)
+			m.record(t, token, accepted, claims...)
+			m.apply(t, campaign.Report{
+				WAMID: wamid(claims[0].ID, 1), Status: campaign.MessageFailed, At: time.Now(), Verdict: refusal(code),
+			})
+			require.Equal(t, []string{want}, m.lines(t, `SELECT c.state, s.paused_until > now() IS TRUE, t.state,
+				(SELECT count(*) FROM opt_outs) FROM campaigns c, senders s, tenants t`))
+			m.counted(t)
+		})
+	}
+}

@@ -1,0 +1,289 @@
+package search
+
+import (
+	"container/heap"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mtlrent/conveyor/domain/search"
+)
+
+// fanout is how many segments of a level make it full; the segments of each level have as many times more documents
+// than those of the one below.
+const fanout = 8
+
+// maxMerged is how many segments become one at a time, when merges have fallen behind.
+const maxMerged = 64
+
+// levelOf is the level of a segment of so many documents: 0 below 8, 1 below 64, ….
+func levelOf(docs int) int {
+	level := 0
+	for ; docs >= fanout; docs /= fanout {
+		level++
+	}
+	return level
+}
+
+const sqlSearchFull = `
+SELECT EXISTS (SELECT FROM search_segments WHERE collection = $1 GROUP BY level HAVING count(*) >= $2)`
+
+// Full reports whether a level of the index has so many segments that Compact should merge them.
+func (x *SearchIndex) Full(ctx context.Context) (full bool, err error) {
+	if err := x.pool.QueryRow(ctx, sqlSearchFull, x.collection, fanout).Scan(&full); err != nil {
+		return false, fmt.Errorf("count segments: %w", err)
+	}
+	return full, nil
+}
+
+const sqlSearchSegmentCount = `SELECT count(*) FROM search_segments WHERE collection = $1`
+
+// Segments returns how many there are.
+func (x *SearchIndex) Segments(ctx context.Context) (n int64, err error) {
+	if err := x.pool.QueryRow(ctx, sqlSearchSegmentCount, x.collection).Scan(&n); err != nil {
+		return 0, fmt.Errorf("count segments: %w", err)
+	}
+	return n, nil
+}
+
+// The lock is held until the end of the transaction. Its first key is that of compaction, its second the collection.
+// Deleting the postings of a segment of many gigabytes takes longer than a statement may take elsewhere.
+const (
+	sqlSearchCompactLock = `SELECT pg_try_advisory_xact_lock(1936024430, $1)`
+	sqlSearchPatience    = `SELECT set_config('statement_timeout', '30min', true)`
+	sqlSearchLevels      = `SELECT id, level, docs FROM search_segments WHERE collection = $1 ORDER BY level, id`
+	sqlSearchStarts      = `UPDATE search_segments SET starts = $2 WHERE id = $1`
+	sqlSearchForget      = `DELETE FROM search_postings WHERE segment = $1`
+	sqlSearchUnlist      = `DELETE FROM search_segments WHERE id = ANY ($1)`
+)
+
+// Compact merges the segments of the lowest level that is full into one of the next level, without the documents that
+// are void; or, when none is full, writes a segment anew most of whose documents are void; or, when there is none,
+// forgets words. It reports whether there is more to do. One process compacts at a time: a call while another one does
+// returns at once. Searches and writers go on meanwhile, and a process that is killed leaves nothing behind. Memory is
+// bounded by the columns and a few thousand terms.
+func (x *SearchIndex) Compact(ctx context.Context) (more bool, err error) {
+	err = pgx.BeginFunc(ctx, x.pool, func(tx pgx.Tx) error {
+		var alone bool
+		if err := tx.QueryRow(ctx, sqlSearchCompactLock, x.collection).Scan(&alone); err != nil || !alone {
+			return err
+		}
+		if _, err := tx.Exec(ctx, sqlSearchPatience); err != nil {
+			return err
+		}
+		snapshot, segments, err := x.mergeable(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if len(segments) == 0 {
+			more, err = forgetWords(ctx, tx)
+			return err
+		}
+		more = true
+		return x.merge(ctx, tx, snapshot, segments)
+	})
+	if err != nil {
+		return false, fmt.Errorf("compact the index: %w", err)
+	}
+	return more, nil
+}
+
+// mergeable picks the segments that are to become one: none when there is nothing to do.
+func (x *SearchIndex) mergeable(ctx context.Context, tx pgx.Tx) (*search.Snapshot, []int64, error) {
+	type listed struct {
+		ID          int64
+		Level, Docs int
+	}
+	rows, _ := tx.Query(ctx, sqlSearchLevels, x.collection)
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[listed])
+	if err != nil {
+		return nil, nil, err
+	}
+	snapshot, _, err := x.snapshot(ctx, tx) // at least those of the list
+	if err != nil {
+		return nil, nil, err
+	}
+	var picked []int64
+	for i, s := range list {
+		if i > 0 && s.Level != list[i-1].Level {
+			picked = nil
+		}
+		picked = append(picked, s.ID)
+		last := i+1 == len(list) || list[i+1].Level != s.Level
+		if len(picked) == maxMerged || last && len(picked) >= fanout {
+			return snapshot, picked, nil
+		}
+	}
+	for _, s := range list {
+		if s.Docs > 0 && snapshot.Living(s.ID)*2 < s.Docs {
+			return snapshot, []int64{s.ID}, nil
+		}
+	}
+	return snapshot, nil, nil
+}
+
+// merge writes one segment in place of several.
+func (x *SearchIndex) merge(ctx context.Context, tx pgx.Tx, snapshot *search.Snapshot, segments []int64) error {
+	merger, err := search.NewMerger(snapshot, segments)
+	if err != nil {
+		return err
+	}
+	into := int64(0)
+	if kills := merger.Kills(); merger.Docs() > 0 || len(kills) > 0 {
+		err := tx.QueryRow(ctx, sqlSearchSegmentAdd, x.collection, levelOf(merger.Docs()), merger.Docs(), merger.Columns(),
+			stored(kills), nil).Scan(&into)
+		if err != nil {
+			return err
+		}
+	}
+	starts, err := x.mergePostings(ctx, tx, merger, segments, into)
+	if err != nil {
+		return err
+	}
+	b := new(pgx.Batch)
+	if len(starts) > 0 {
+		b.Queue(sqlSearchStarts, into, starts)
+	}
+	for _, id := range segments {
+		b.Queue(sqlSearchForget, id)
+	}
+	b.Queue(sqlSearchUnlist, segments)
+	return tx.SendBatch(ctx, b).Close()
+}
+
+// mergePostings goes through the terms of all segments in their order. Words that are in none of their documents any
+// more are doubted. Starts are those of the new segment, which are known when all of it is written.
+func (x *SearchIndex) mergePostings(ctx context.Context, tx pgx.Tx, merger *search.Merger, segments []int64,
+	into int64,
+) (starts []string, err error) {
+	doubts := wordDoubts{tx: tx}
+	merger.Dropped = func(term string) error { return doubts.add(ctx, term) }
+	var heads postedHeap
+	for _, id := range segments {
+		r := &postedReader{tx: tx, segment: id}
+		more, err := r.next(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if more {
+			heads = append(heads, r)
+		}
+	}
+	heap.Init(&heads)
+	var written []search.Block
+	var marks marker
+	size := 0
+	flush := func() error {
+		if len(written) == 0 {
+			return nil
+		}
+		marks.pass(written)
+		err := copyBlocks(ctx, tx, into, written)
+		clear(written)
+		written, size = written[:0], 0
+		return err
+	}
+	packer := search.NewPacker(func(b search.Block) error {
+		written = append(written, b)
+		if size += len(b.Postings) + len(b.Positions); size < mergeBytes {
+			return nil
+		}
+		return flush()
+	})
+	for len(heads) > 0 {
+		r := heads[0]
+		if err := merger.Add(r.terms[0], packer.Add); err != nil {
+			return nil, err
+		}
+		more, err := r.next(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if more {
+			heap.Fix(&heads, 0)
+		} else {
+			heap.Pop(&heads)
+		}
+	}
+	if err := merger.Flush(packer.Add); err != nil {
+		return nil, err
+	}
+	if err := packer.Flush(); err != nil {
+		return nil, err
+	}
+	if err := flush(); err != nil {
+		return nil, err
+	}
+	return marks.starts, doubts.flush(ctx)
+}
+
+// What a merge reads of a segment at a time, and writes at a time.
+const (
+	mergeRows  = 32
+	mergeBytes = 4 << 20
+)
+
+const sqlSearchBlocksAfter = `
+SELECT term, last, postings, positions FROM search_postings
+WHERE segment = $1 AND term > $2 ORDER BY term LIMIT $3`
+
+// A postedReader reads the terms of a segment in their order.
+type postedReader struct {
+	tx      pgx.Tx
+	segment int64
+	terms   []search.Posted // the first is the current one
+	last    string          // the first of the last block that was read
+	end     bool
+}
+
+// next goes to the next term, if there is one.
+func (r *postedReader) next(ctx context.Context) (bool, error) {
+	if len(r.terms) > 1 {
+		r.terms = r.terms[1:]
+		return true, nil
+	}
+	if r.end {
+		return false, nil
+	}
+	rows, _ := r.tx.Query(ctx, sqlSearchBlocksAfter, r.segment, r.last, mergeRows)
+	blocks, err := pgx.CollectRows(rows, pgx.RowToStructByPos[search.Block])
+	if err != nil || len(blocks) == 0 {
+		return false, err
+	}
+	r.terms = nil
+	for _, b := range blocks {
+		err := b.Terms(func(t search.TermPostings) bool {
+			r.terms = append(r.terms, search.Posted{
+				Term: t.Term, Segment: r.segment, Postings: t.Postings, Positions: t.Positions,
+			})
+			return true
+		})
+		if err != nil {
+			return false, fmt.Errorf("read terms %q to %q of segment %d: %w", b.First, b.Last, r.segment, err)
+		}
+	}
+	r.last, r.end = blocks[len(blocks)-1].First, len(blocks) < mergeRows
+	return len(r.terms) > 0, nil
+}
+
+// postedHeap has the reader with the lowest term first.
+type postedHeap []*postedReader
+
+func (h postedHeap) Len() int { return len(h) }
+
+func (h postedHeap) Less(i, j int) bool {
+	c := strings.Compare(h[i].terms[0].Term, h[j].terms[0].Term)
+	return c < 0 || c == 0 && h[i].segment < h[j].segment
+}
+
+func (h postedHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *postedHeap) Push(x any)   { *h = append(*h, x.(*postedReader)) }
+
+func (h *postedHeap) Pop() any {
+	old := *h
+	last := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return last
+}

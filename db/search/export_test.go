@@ -1,0 +1,33 @@
+package search
+
+import (
+	"time"
+
+	"github.com/mtlrent/conveyor/domain/search"
+)
+
+// At sets the clock of an index.
+func (x *SearchIndex) At(now func() time.Time) { x.now = now }
+
+// LookFirst makes an index look at the sizes of all postings before it reads any.
+func (x *SearchIndex) LookFirst() { x.cheap, x.small = 0, -1 }
+
+// Starts are those of the segments that an index has read, by the IDs of the segments.
+func (x *SearchIndex) Starts() map[int64][]string {
+	x.segments.mu.Lock()
+	defer x.segments.mu.Unlock()
+	list := map[int64][]string{}
+	for id, p := range x.segments.parts {
+		list[id] = p.starts
+	}
+	return list
+}
+
+// StartsOf are the starts of a segment whose blocks are written in parts.
+func StartsOf(parts ...[]search.Block) []string {
+	var m marker
+	for _, blocks := range parts {
+		m.pass(blocks)
+	}
+	return m.starts
+}

@@ -1,0 +1,612 @@
+package search
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/search"
+)
+
+// The statements below look up many keys of a large table by its index: see SQLCrawlPlan. A plan for one list of terms
+// is as good for another, so none is made for each.
+const sqlSearchPlan = `
+SELECT set_config(name, value, true) FROM (VALUES
+    ('jit', 'off'), ('enable_seqscan', 'off'), ('enable_hashjoin', 'off'), ('enable_mergejoin', 'off'),
+    ('enable_material', 'off'), ('plan_cache_mode', 'force_generic_plan')) AS s(name, value)`
+
+// The blocks that may have the terms $1 of the segments $2, with the positions of the terms $4, and their sizes; $3 are
+// the starts before the terms. Those of one term that have more than $5 bytes are left to sqlSearchLarge: the sizes of
+// blocks are known without reading them.
+const sqlSearchPosted = `
+SELECT n.term, n.segment, p.term, CASE WHEN i.here THEN p.postings END,
+    CASE WHEN i.here AND n.term = ANY ($4::text[]) THEN p.positions END,
+    octet_length(p.postings), octet_length(p.positions)
+FROM unnest($1::text[], $2::bigint[], $3::text[]) AS n(term, segment, start) CROSS JOIN LATERAL (
+    SELECT * FROM search_postings WHERE segment = n.segment AND term >= n.start AND term <= n.term
+    ORDER BY term DESC LIMIT 1) p
+    CROSS JOIN LATERAL (SELECT p.term < p.last OR octet_length(p.postings) <= $5 AS here) i
+WHERE p.last >= n.term`
+
+const sqlSearchLarge = `
+SELECT n.term, n.segment, p.postings, CASE WHEN n.term = ANY ($3::text[]) THEN p.positions END
+FROM unnest($1::text[], $2::bigint[]) AS n(term, segment)
+CROSS JOIN LATERAL (SELECT * FROM search_postings WHERE segment = n.segment AND term = n.term LIMIT 1) p`
+
+// The positions of the blocks of segments $2 that begin with $3 and have the terms $1: the smallest first, up to $4
+// bytes together.
+const sqlSearchPositions = `
+SELECT w.term, w.segment, w.positions FROM (
+    SELECT n.term, n.segment, p.positions, sum(octet_length(p.positions))
+        OVER (ORDER BY octet_length(p.positions), n.term, n.segment ROWS UNBOUNDED PRECEDING) AS sum
+    FROM unnest($1::text[], $2::bigint[], $3::text[]) AS n(term, segment, first) CROSS JOIN LATERAL (
+        SELECT positions FROM search_postings WHERE segment = n.segment AND term = n.first LIMIT 1) p) w
+WHERE w.sum <= $4`
+
+// maxPositions is how many bytes of positions are read for the order of the best answers. Words that are too common for
+// it say little about how near together the words of a query are.
+const maxPositions = 8 << 20
+
+const sqlSearchShown = `
+SELECT id, url, site, title, description, language, type, crawled_at, substr(text, 1, $2)
+FROM pages WHERE id = ANY ($1)`
+
+// maxShownText is how much of the text of a page a snippet may come from, in code points.
+const maxShownText = 256 << 10
+
+// fewAnswers is how many pages with a word are so few that it may be misspelt.
+const fewAnswers = 5
+
+// Search answers a query from one state of the index.
+func (x *SearchIndex) Search(ctx context.Context, q search.Query) (search.Results, error) {
+	start := time.Now()
+	ask, err := search.Parse(q.Text)
+	if err != nil {
+		return search.Results{}, err
+	}
+	if q.Limit < 1 || q.Limit > search.MaxLimit {
+		return search.Results{}, fault.Newf(fault.Invalid, "limit: %d is not from 1 to %d", q.Limit, search.MaxLimit)
+	}
+	var out search.Results
+	err = pgx.BeginTxFunc(ctx, x.pool, readOnly, func(tx pgx.Tx) error {
+		s := &searching{SearchIndex: x, tx: tx, ask: ask, query: q}
+		out, err = s.run(ctx)
+		return err
+	})
+	if err != nil {
+		return search.Results{}, fmt.Errorf("search: %w", err)
+	}
+	out.Took = time.Since(start)
+	return out, nil
+}
+
+// searching is one query in its transaction.
+type searching struct {
+	*SearchIndex
+	tx         pgx.Tx
+	ask        search.Ask
+	query      search.Query
+	snapshot   *search.Snapshot
+	segmentIDs []int64
+	plan       *search.Plan
+	have       map[string]bool // terms that were read
+	places     map[search.Need]inBlock
+}
+
+// inBlock is where a term of a segment is: in the block that begins with a term, after so many others.
+type inBlock struct {
+	first string
+	place int
+}
+
+// lent is bytes in the memory of the connection, until the next row.
+type lent []byte
+
+func (b *lent) ScanBytes(v []byte) error {
+	*b = v
+	return nil
+}
+
+func (s *searching) run(ctx context.Context) (out search.Results, err error) {
+	s.plan, s.have, s.places = search.NewPlan(s.ask, s.query), map[string]bool{}, map[search.Need]inBlock{}
+	if _, err := s.tx.Exec(ctx, sqlSearchPlan); err != nil {
+		return out, err
+	}
+	if s.snapshot, s.segmentIDs, err = s.SearchIndex.snapshot(ctx, s.tx); err != nil {
+		return out, err
+	}
+	prefixes, sizes := s.plan.Prefixes(), map[string]search.Size{}
+	for i, prefix := range prefixes {
+		words := []string{prefix}
+		if i < maxPrefixes {
+			var docs map[string]int
+			words, docs, err = s.beginning(ctx, s.tx, prefix, maxPrefixWords/min(len(prefixes), maxPrefixes))
+			if err != nil {
+				return out, err
+			}
+			for _, w := range words {
+				sizes[w] = search.Size{Postings: int64(docs[w] * sizeOfPosting)}
+			}
+		}
+		s.plan.Expand(prefix, words)
+	}
+	ranking, err := s.count(ctx, sizes)
+	if err != nil {
+		return out, err
+	}
+	if fixes, err := s.misspelt(ctx, ranking); err != nil {
+		return out, err
+	} else if len(fixes) > 0 {
+		for _, f := range fixes {
+			s.plan.Also(f.clause, f.words...)
+			out.Corrected = append(out.Corrected, f.words...)
+		}
+		out.DidYouMean = reworded(s.query.Text, fixes)
+		read, err := s.read(ctx, s.plan.Terms())
+		if err == nil {
+			err = ranking.Recount(read)
+		}
+		if err != nil {
+			return out, err
+		}
+	}
+	if err := ranking.Answer(); err != nil {
+		return out, err
+	}
+	if err := s.learn(ctx, ranking); err != nil {
+		return out, err
+	}
+	if err := s.refine(ctx, ranking); err != nil {
+		return out, err
+	}
+	out.Total, out.AtLeast, out.Relaxed = ranking.Total, ranking.AtLeast, ranking.Relaxed
+	if s.query.Facets {
+		out.Facets = ranking.Facets()
+	}
+	ranked, more := ranking.Hits(s.query.After, s.query.Limit)
+	if more {
+		out.Next = new(ranked[len(ranked)-1].Position)
+	}
+	out.Hits, err = s.show(ctx, ranked)
+	return out, err
+}
+
+// About how many bytes a posting has, and its positions, as dear as those of postings.
+const (
+	sizeOfPosting   = 3
+	sizeOfPositions = 3
+)
+
+// cheapSearch is how many bytes of postings are read without a look at their sizes. The commonest word is in each page.
+const cheapSearch = 7 << 20
+
+// smallPostings is how many bytes postings have that are read where their sizes are looked at: more than most words.
+const smallPostings = 4 << 10
+
+// count reads what the plan needs, and how many pages have each word, given about how many bytes some words have. The
+// commonest words of a query that would read too much are left out.
+func (s *searching) count(ctx context.Context, known map[string]search.Size) (*search.Ranking, error) {
+	terms, phrases := s.plan.Terms(), s.plan.Positions()
+	sum := int64(len(phrases)*sizeOfPositions) * int64(s.snapshot.Docs())
+	for _, t := range terms {
+		if size, ok := known[t]; ok {
+			sum += size.Postings
+		} else {
+			sum += sizeOfPosting * int64(s.snapshot.Docs())
+		}
+	}
+	most := math.MaxInt32
+	if sum >= s.cheap {
+		most = s.small
+	}
+	rows, large, sizes, err := s.look(ctx, terms, phrases, most)
+	if err != nil {
+		return nil, err
+	}
+	if sum >= s.cheap {
+		s.plan.Afford(sizes)
+		terms = s.plan.Terms()
+	}
+	for _, t := range terms {
+		s.have[t] = true
+	}
+	rows = slices.DeleteFunc(rows, func(p search.Posted) bool { return !s.have[p.Term] })
+	var of []string
+	var segments []int64
+	for _, l := range large {
+		if s.have[l.Term] {
+			of, segments = append(of, l.Term), append(segments, l.Segment)
+		}
+	}
+	if len(of) > 0 {
+		read, _ := s.tx.Query(ctx, sqlSearchLarge, of, segments, s.plan.Positions())
+		var p search.Posted
+		var postings, positions lent
+		_, err := pgx.ForEachRow(read, []any{&p.Term, &p.Segment, &postings, &positions}, func() (err error) {
+			rows, err = s.withTerm(rows, p, p.Term, search.Block{Postings: postings, Positions: positions})
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return search.CountWords(s.snapshot, s.plan, rows)
+}
+
+// look reads the postings of terms that have up to most bytes. Of the others it says where they are. The sizes are
+// those of all blocks that may have a term.
+func (s *searching) look(ctx context.Context, terms, positions []string, most int) (
+	rows []search.Posted, large []search.Need, sizes map[string]search.Size, err error,
+) {
+	sizes = make(map[string]search.Size, len(terms))
+	of, segments, from := s.segments.lookups(terms, s.segmentIDs)
+	read, _ := s.tx.Query(ctx, sqlSearchPosted, of, segments, from, positions, most)
+	var p search.Posted
+	var first string
+	var postings, places lent
+	var n search.Size
+	_, err = pgx.ForEachRow(read, []any{
+		&p.Term, &p.Segment, &first, &postings, &places, &n.Postings, &n.Positions,
+	}, func() error {
+		size := sizes[p.Term]
+		sizes[p.Term] = search.Size{Postings: size.Postings + n.Postings, Positions: size.Positions + n.Positions}
+		if postings == nil {
+			large = append(large, search.Need{Term: p.Term, Segment: p.Segment})
+			return nil
+		}
+		rows, err = s.withTerm(rows, p, first, search.Block{Postings: postings, Positions: places})
+		return err
+	})
+	return rows, large, sizes, err
+}
+
+// read reads terms that were not read yet.
+func (s *searching) read(ctx context.Context, terms []string) ([]search.Posted, error) {
+	terms = slices.DeleteFunc(terms, func(t string) bool { return s.have[t] })
+	if len(terms) == 0 {
+		return nil, nil
+	}
+	for _, t := range terms {
+		s.have[t] = true
+	}
+	rows, _, _, err := s.look(ctx, terms, []string{}, math.MaxInt32)
+	return rows, err
+}
+
+const sqlSearchSamples = `
+SELECT id, title, substr(text, 1, $2), language FROM pages WHERE id = ANY ($1)`
+
+// maxSampleText is how much of a page is learnt from, in code points.
+const maxSampleText = 16 << 10
+
+// learn adds words that the best answers have in common to a long query.
+func (s *searching) learn(ctx context.Context, ranking *search.Ranking) error {
+	ids := ranking.Samples()
+	if len(ids) == 0 {
+		return nil
+	}
+	rows, _ := s.tx.Query(ctx, sqlSearchSamples, ids, maxSampleText)
+	samples, err := pgx.CollectRows(rows, pgx.RowToStructByPos[search.Sample])
+	if err != nil {
+		return err
+	}
+	more := ranking.Learn(samples)
+	docs, err := s.docs(ctx, more.Unknown(), s.snapshot.Largest())
+	if err != nil {
+		return err
+	}
+	more.Leave(docs, s.snapshot.Docs())
+	for terms := more.Terms(); len(terms) > 0; terms = more.Terms() {
+		read, err := s.read(ctx, terms)
+		if err != nil {
+			return err
+		}
+		if err := ranking.Expand(more, read); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refine reads the positions that the order of the best answers depends on.
+func (s *searching) refine(ctx context.Context, ranking *search.Ranking) error {
+	needs := ranking.Near()
+	if len(needs) == 0 {
+		return ranking.Refine(nil)
+	}
+	terms, segments, firsts := make([]string, len(needs)), make([]int64, len(needs)), make([]string, len(needs))
+	for i, n := range needs {
+		terms[i], segments[i], firsts[i] = n.Term, n.Segment, s.places[n].first
+	}
+	rows, _ := s.tx.Query(ctx, sqlSearchPositions, terms, segments, firsts, maxPositions)
+	read := make([]search.Posted, 0, len(needs))
+	var p search.Posted
+	var positions lent
+	_, err := pgx.ForEachRow(rows, []any{&p.Term, &p.Segment, &positions}, func() error {
+		place := s.places[search.Need{Term: p.Term, Segment: p.Segment}].place
+		at, err := search.Block{Positions: positions}.PositionsAt(place)
+		if err != nil {
+			return unreadable(p, err)
+		}
+		p.Positions = bytes.Clone(at)
+		read = append(read, p)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return ranking.Refine(read)
+}
+
+// withTerm adds a term to rows, if the block that begins with a term has it.
+func (s *searching) withTerm(
+	rows []search.Posted, p search.Posted, first string, b search.Block,
+) ([]search.Posted, error) {
+	t, place, err := b.Find(p.Term)
+	if err != nil {
+		return rows, unreadable(p, err)
+	}
+	if place >= 0 {
+		s.places[search.Need{Term: p.Term, Segment: p.Segment}] = inBlock{first, place}
+		p.Postings, p.Positions = bytes.Clone(t.Postings), bytes.Clone(t.Positions)
+		rows = append(rows, p)
+	}
+	return rows, nil
+}
+
+func unreadable(p search.Posted, err error) error {
+	return fmt.Errorf("read term %q of segment %d: %w", p.Term, p.Segment, err)
+}
+
+// show reads what is shown of answers. A page that was deleted is left out.
+func (s *searching) show(ctx context.Context, ranked []search.Ranked) ([]search.Hit, error) {
+	hits := make([]search.Hit, 0, len(ranked))
+	if len(ranked) == 0 {
+		return hits, nil
+	}
+	place := make(map[int64]search.Ranked, len(ranked))
+	ids := make([]int64, len(ranked))
+	for i, r := range ranked {
+		ids[i], place[r.ID] = r.ID, r
+	}
+	rows, _ := s.tx.Query(ctx, sqlSearchShown, ids, maxShownText)
+	var h search.Hit
+	var about, text string
+	_, err := pgx.ForEachRow(rows, []any{
+		&h.ID, &h.URL, &h.Site, &h.Title, &about, &h.Language, &h.Type, &h.CrawledAt, &text,
+	}, func() error {
+		r := place[h.ID]
+		h.CrawledAt, h.Score, h.All, h.Duplicates = h.CrawledAt.UTC(), r.Score, r.All, r.Duplicates
+		h.Marks = search.Mark(h.Title, s.ask, h.Language)
+		h.Snippet = search.Snip(h.Title, about, text, s.ask, h.Language)
+		hits = append(hits, h)
+		return nil
+	})
+	slices.SortFunc(hits, func(a, b search.Hit) int {
+		return cmp.Compare(slices.Index(ids, a.ID), slices.Index(ids, b.ID))
+	})
+	return hits, err
+}
+
+const (
+	maxPrefixes    = 4  // of a query; others stand for themselves alone
+	maxPrefixWords = 64 // that the prefixes of a query stand for: the commonest
+)
+
+// The beginnings of blocks of several terms that may have some from $2 to below $3, up to $5 of a segment and range.
+// The block before may have the first of them.
+const sqlSearchBeginning = `
+SELECT p.segment, substring(p.postings FROM 1 FOR $4)
+FROM search_segments s CROSS JOIN unnest($2::text[], $3::text[]) AS r(low, high) CROSS JOIN LATERAL (
+    SELECT * FROM search_postings WHERE segment = s.id AND term < r.high AND last >= r.low AND term < last
+        AND term >= coalesce((
+            SELECT term FROM search_postings WHERE segment = s.id AND term <= r.low ORDER BY term DESC LIMIT 1), '')
+    ORDER BY term LIMIT $5) p
+WHERE s.collection = $1`
+
+// The same of blocks of one term, mostly common ones.
+const sqlSearchBeginningCommon = `
+SELECT p.segment, substring(p.postings FROM 1 FOR $4)
+FROM search_segments s CROSS JOIN unnest($2::text[], $3::text[]) AS r(low, high) CROSS JOIN LATERAL (
+    SELECT * FROM search_postings WHERE segment = s.id AND term >= r.low AND term < r.high AND term = last
+    ORDER BY term LIMIT $5) p
+WHERE s.collection = $1`
+
+// maxBlocks is how many blocks of a segment are looked at for a prefix. Only a prefix of one or two letters has more,
+// and of those the common words are enough.
+const maxBlocks = 200
+
+// beginning returns the commonest words with a prefix, up to most, and in about how many documents they are.
+func (x *SearchIndex) beginning(
+	ctx context.Context, tx pgx.Tx, prefix string, most int,
+) (words []string, docs map[string]int, err error) {
+	low, high := wordRanges(prefix)
+	docs = map[string]int{}
+	for _, statement := range []string{sqlSearchBeginningCommon, sqlSearchBeginning} {
+		rows, _ := tx.Query(ctx, statement, x.collection, low, high, search.Head, maxBlocks)
+		var segment int64
+		var b search.Block
+		_, err := pgx.ForEachRow(rows, []any{&segment, &b.Postings}, func() error {
+			return b.Counts(prefix, func(term string, n int) {
+				if !search.IsStem(term) {
+					docs[term] += n
+				}
+			})
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(docs) >= most {
+			break
+		}
+	}
+	words = slices.Collect(maps.Keys(docs))
+	slices.SortFunc(words, func(a, b string) int {
+		return cmp.Or(cmp.Compare(docs[b], docs[a]), cmp.Compare(a, b))
+	})
+	return words[:min(len(words), most)], docs, nil
+}
+
+// wordRanges are the ranges of terms, from low to below high, that begin with a prefix and are words.
+func wordRanges(prefix string) (low, high []string) {
+	from := prefix
+	for _, stems := range search.StemPrefixes {
+		if strings.HasPrefix(stems, prefix) {
+			low, high = append(low, from), append(high, stems)
+			from = stems[:len(stems)-1] + ";" // what follows ":"
+		}
+	}
+	return append(low, from), append(high, prefix+string(utf8.MaxRune))
+}
+
+// A fix is a word that was probably misspelt, and what was probably meant, the likeliest first.
+type fix struct {
+	clause int
+	word   string
+	words  []string
+}
+
+const sqlSearchSimilarity = `SELECT set_config('pg_trgm.similarity_threshold', $1::text, true)`
+
+const sqlSearchSpellings = `
+SELECT term FROM search_terms WHERE term % $1 AND length(term) BETWEEN $2 AND $3
+ORDER BY similarity(term, $1) DESC LIMIT $4`
+
+// What is tried for words that are misspelt.
+const (
+	maxFixedWords = 4 // of a query
+	maxFixedLong  = 2 // of one with more than maxFixedAll words, which is answered well without one of them
+	maxFixedAll   = 8
+	maxSpellings  = 100
+	maxFixes      = 3 // of a word
+	// leastSimilarity is that of other spellings, as pg_trgm has it: below it, too many words have to be looked at.
+	leastSimilarity = 0.2
+	// commoner is how many times commoner another spelling must be than one that pages have.
+	commoner = 20
+)
+
+// misspelt returns words of the query that hardly any page has, with words that are spelt nearly so. Where there is
+// one, hardly any page has all words.
+func (s *searching) misspelt(ctx context.Context, ranking *search.Ranking) (fixes []fix, err error) {
+	tried, most, words := 0, maxFixedWords, s.plan.Words()
+	if len(words) > maxFixedAll {
+		most = maxFixedLong
+	}
+	for _, clause := range words {
+		word := s.ask.Clauses[clause].Words[0]
+		edits, found := search.Typos(word), ranking.Found(clause)
+		if edits == 0 || found < 0 || found >= fewAnswers || tried == most {
+			continue
+		}
+		tried++
+		n := utf8.RuneCountInString(word)
+		// A word that is less similar has more typing errors. It is rounded, and the server's is a float of four bytes.
+		similar := max(leastSimilarity, search.Similarity(word, edits)-0.001)
+		if _, err := s.tx.Exec(ctx, sqlSearchSimilarity, strconv.FormatFloat(similar, 'f', 3, 64)); err != nil {
+			return nil, err
+		}
+		rows, _ := s.tx.Query(ctx, sqlSearchSpellings, word, n-edits, n+edits, maxSpellings)
+		near, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			return nil, err
+		}
+		distance := make(map[string]int, len(near))
+		near = slices.DeleteFunc(near, func(w string) bool {
+			distance[w] = search.Edits(word, w, edits)
+			return distance[w] == 0 || distance[w] > edits
+		})
+		if len(near) == 0 {
+			continue
+		}
+		docs, err := s.docs(ctx, near, s.segmentIDs)
+		if err != nil {
+			return nil, err
+		}
+		near = slices.DeleteFunc(near, func(w string) bool { return docs[w] <= found*commoner })
+		slices.SortFunc(near, func(a, b string) int {
+			return cmp.Or(cmp.Compare(distance[a], distance[b]), cmp.Compare(docs[b], docs[a]), cmp.Compare(a, b))
+		})
+		if len(near) > 0 {
+			fixes = append(fixes, fix{clause, word, near[:min(len(near), maxFixes)]})
+		}
+	}
+	return fixes, nil
+}
+
+// The beginnings of the blocks that may have the terms $1 of the segments $2; $3 are the starts before the terms.
+const sqlSearchCounts = `
+SELECT n.term, substring(p.postings FROM 1 FOR $4)
+FROM unnest($1::text[], $2::bigint[], $3::text[]) AS n(term, segment, start) CROSS JOIN LATERAL (
+    SELECT * FROM search_postings WHERE segment = n.segment AND term >= n.start AND term <= n.term
+    ORDER BY term DESC LIMIT 1) p
+WHERE p.last >= n.term`
+
+// docs is how many documents of some segments have each of these words, void ones too.
+func (s *searching) docs(ctx context.Context, words []string, segments []int64) (map[string]int, error) {
+	docs := make(map[string]int, len(words))
+	terms, of, from := s.segments.lookups(words, segments)
+	rows, _ := s.tx.Query(ctx, sqlSearchCounts, terms, of, from, search.Head)
+	var word string
+	var postings lent
+	_, err := pgx.ForEachRow(rows, []any{&word, &postings}, func() error {
+		return search.Block{Postings: postings}.Counts(word, func(term string, n int) {
+			if term == word {
+				docs[word] += n
+			}
+		})
+	})
+	return docs, err
+}
+
+// reworded is the text of a query with the likeliest word in place of each that was misspelt.
+func reworded(text string, fixes []fix) string {
+	var out strings.Builder
+	end := 0
+	search.Tokenize(text, func(t search.Token) bool {
+		for _, f := range fixes {
+			if f.word == t.Word && int(t.Start) >= end {
+				out.WriteString(text[end:t.Start])
+				out.WriteString(f.words[0])
+				end = int(t.End)
+				break
+			}
+		}
+		return true
+	})
+	return out.String() + text[end:]
+}
+
+// Suggest returns up to most ways in which the last word of a text may go on, the commonest first.
+func (x *SearchIndex) Suggest(ctx context.Context, text string, most int) (words []string, err error) {
+	var prefix string
+	search.Tokenize(text, func(t search.Token) bool {
+		prefix = strings.Clone(t.Word)
+		return true
+	})
+	if prefix == "" || most < 1 {
+		return nil, nil
+	}
+	err = pgx.BeginTxFunc(ctx, x.pool, readOnly, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, sqlSearchPlan); err != nil {
+			return err
+		}
+		words, _, err = x.beginning(ctx, tx, db.Storable(prefix), most)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("suggest words: %w", err)
+	}
+	return words, nil
+}
