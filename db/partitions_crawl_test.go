@@ -49,15 +49,6 @@ func crawlStarted(ctx context.Context, s *dbcrawl.Crawls) (crawl.Run, error) {
 	}, time.Now())
 }
 
-// linked is the result of a claim whose page links to paths of the same host.
-func linked(c crawl.Claim, paths ...string) crawl.Result {
-	r := crawl.Result{Claim: c, State: crawl.Visited, Asked: true, HTTPStatus: 200, Links: []crawl.Link{}}
-	for _, path := range paths {
-		r.Links = append(r.Links, crawl.Link{URL: "https://a.example" + path, Host: "a.example"})
-	}
-	return r
-}
-
 // claimReleased claims by the statement of the release before.
 func claimReleased(ctx context.Context, pool *pgxpool.Pool, text string, run int64) (claims []crawl.Claim, err error) {
 	rows, _ := pool.Query(ctx, text, run, "", 5, []string{}, []int32{}, 5, "before", time.Minute)
@@ -107,7 +98,7 @@ func TestCrawlTablesArePartitionedUnderWriters(t *testing.T) {
 					}
 					n := 0
 					_, _ = fmt.Sscanf(c.URL, "https://a.example/%d", &n)
-					results = append(results, linked(c, fmt.Sprint("/", 2*n), fmt.Sprint("/", 2*n+1)))
+					results = append(results, dbtest.Visited(c, fmt.Sprint("/", 2*n), fmt.Sprint("/", 2*n+1)))
 				}
 				if err := store.Record(ctx, run.ID, "w", results); err != nil {
 					return err
@@ -253,7 +244,7 @@ func TestCrawlPartitionsOverflow(t *testing.T) {
 		claims, _, err := store.Claim(ctx, crawl.Take{Run: run.ID, Worker: "w", Max: 5, Fresh: 5, Lease: time.Minute})
 		require.NoError(t, err)
 		require.Len(t, claims, 1)
-		require.NoError(t, store.Record(ctx, run.ID, "w", []crawl.Result{linked(claims[0], "/2", "/3")}))
+		require.NoError(t, store.Record(ctx, run.ID, "w", []crawl.Result{dbtest.Visited(claims[0], "/2", "/3")}))
 		if run.ID == 301 {
 			runs, strays := state()
 			require.Zero(t, runs)

@@ -59,15 +59,6 @@ func (f frontier) claim(t *testing.T, worker string, most int) []crawl.Claim {
 	return claims
 }
 
-// visited is the result of a claim whose page links to paths of the same host.
-func visited(c crawl.Claim, paths ...string) crawl.Result {
-	r := crawl.Result{Claim: c, State: crawl.Visited, Asked: true, HTTPStatus: 200, Links: []crawl.Link{}}
-	for _, path := range paths {
-		r.Links = append(r.Links, crawl.Link{URL: "https://a.example" + path, Host: "a.example"})
-	}
-	return r
-}
-
 // stored are the URLs of the run as "path depth state reason", sorted.
 func (f frontier) stored(t *testing.T) (all []string) {
 	t.Helper()
@@ -104,7 +95,7 @@ func TestFrontier(t *testing.T) {
 	require.Equal(t, "https://a.example/", seed[0].URL)
 	require.Empty(t, f.claim(t, "v", 10), "it is leased")
 
-	r := visited(seed[0], "/b", "/c", "/", "/b")
+	r := dbtest.Visited(seed[0], "/b", "/c", "/", "/b")
 	r.Message = []byte(`{"url":"https://a.example/"}`)
 	require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{r}))
 	require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{r}), "a repeated one changes nothing")
@@ -114,7 +105,7 @@ func TestFrontier(t *testing.T) {
 	require.Len(t, claims, 2)
 	missing := crawl.Result{Claim: claims[1], State: crawl.NotFound, Asked: true, HTTPStatus: 404}
 	missing.Message = []byte(`{"url":"https://a.example/c","removed":true}`)
-	require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{visited(claims[0], "/c"), missing}))
+	require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{dbtest.Visited(claims[0], "/c"), missing}))
 
 	p, err := f.Tend(ctx, f.run.ID, true)
 	require.NoError(t, err)
@@ -149,7 +140,7 @@ func TestRecordAfterLostCommits(t *testing.T) {
 
 			f, ctx := newFrontier(t, nil), t.Context()
 			seed := f.claim(t, "w", 1)
-			require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{visited(seed[0], "/b", "/c")}))
+			require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{dbtest.Visited(seed[0], "/b", "/c")}))
 			require.Equal(t, []string{"/ 0 VISITED", "/b 1 QUEUED", "/c 1 QUEUED"}, f.stored(t))
 
 			dbtest.Exec(t, f.pool, "DELETE FROM crawl_links")
@@ -161,7 +152,7 @@ func TestRecordAfterLostCommits(t *testing.T) {
 			if tt.server {
 				f.KnownFrom(f.run.ID, dbtest.Start)
 			}
-			require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{visited(seed[0], "/b", "/c")}))
+			require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{dbtest.Visited(seed[0], "/b", "/c")}))
 			require.Equal(t, []string{"/ 0 VISITED", "/b 1 QUEUED", "/c 1 QUEUED"}, f.stored(t))
 			require.Equal(t, []string{"0"}, dbtest.Query[string](t, f.pool, `
 				SELECT count(*)::text FROM crawl_links l, unnest(l.to_ids) AS e(id)
@@ -230,7 +221,7 @@ func TestLostLease(t *testing.T) {
 	require.Equal(t, old.ID, again.ID)
 	require.NoError(t, f.Record(ctx, f.run.ID, "dead", []crawl.Result{{Claim: old, State: crawl.NotFound, Asked: true}}))
 	require.Equal(t, []string{"/ 0 IN_PROGRESS"}, f.stored(t))
-	require.NoError(t, f.Record(ctx, f.run.ID, "alive", []crawl.Result{visited(again)}))
+	require.NoError(t, f.Record(ctx, f.run.ID, "alive", []crawl.Result{dbtest.Visited(again)}))
 	require.Equal(t, []string{"/ 0 VISITED"}, f.stored(t))
 }
 
@@ -242,14 +233,14 @@ func TestShorterWay(t *testing.T) {
 	record := func(results ...crawl.Result) {
 		require.NoError(t, f.Record(ctx, f.run.ID, "w", results))
 	}
-	record(visited(f.claim(t, "w", 1)[0], "/late", "/1"))
+	record(dbtest.Visited(f.claim(t, "w", 1)[0], "/late", "/1"))
 	late := f.claim(t, "w", 1)[0]
 	for _, next := range []string{"/2", "/3", "/4", "/5"} {
-		record(visited(f.claim(t, "w", 1)[0], next))
+		record(dbtest.Visited(f.claim(t, "w", 1)[0], next))
 	}
 	require.Equal(t, []string{"/ 0 VISITED", "/1 1 VISITED", "/2 2 VISITED", "/3 3 VISITED", "/4 4 VISITED",
 		"/5 5 SKIPPED max_depth", "/late 1 IN_PROGRESS"}, f.stored(t))
-	record(visited(late, "/3"))
+	record(dbtest.Visited(late, "/3"))
 	for range 5 {
 		_, err := f.Tend(ctx, f.run.ID, true)
 		require.NoError(t, err)
@@ -270,7 +261,7 @@ func TestBudget(t *testing.T) {
 	for i := range 3000 {
 		paths = append(paths, fmt.Sprintf("/%04d", i))
 	}
-	require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{visited(f.claim(t, "w", 1)[0], paths...)}))
+	require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{dbtest.Visited(f.claim(t, "w", 1)[0], paths...)}))
 	var admitted, discovered, skipped, dropped int
 	require.NoError(t, f.pool.QueryRow(ctx, "SELECT admitted, discovered, skipped, dropped FROM crawl_runs").Scan(
 		&admitted, &discovered, &skipped, &dropped))
@@ -296,7 +287,7 @@ func TestClaimIsFair(t *testing.T) {
 	t.Parallel()
 
 	f, ctx := newFrontier(t, nil), t.Context()
-	r := visited(f.claim(t, "w", 1)[0])
+	r := dbtest.Visited(f.claim(t, "w", 1)[0])
 	for host, n := range map[string]int{"big.example": 500, "m.example": 5, "z.example": 5} {
 		for i := range n {
 			r.Links = append(r.Links, crawl.Link{URL: fmt.Sprintf("https://%s/%d", host, i), Host: host})
@@ -359,7 +350,7 @@ func TestFrontierAtOnce(t *testing.T) {
 					seen <- c.ID
 					n := 0
 					_, _ = fmt.Sscanf(c.URL, "https://a.example/%d", &n)
-					results = append(results, visited(c, links(n)...))
+					results = append(results, dbtest.Visited(c, links(n)...))
 				}
 				if err := store.Record(ctx, f.run.ID, worker, results); err != nil {
 					return err
@@ -399,7 +390,7 @@ func TestKeep(t *testing.T) {
 	t.Parallel()
 
 	f, ctx := newFrontier(t, nil), t.Context()
-	require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{visited(f.claim(t, "w", 1)[0], "/held", "/lost")}))
+	require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{dbtest.Visited(f.claim(t, "w", 1)[0], "/held", "/lost")}))
 	held, lost := f.claim(t, "w", 1)[0], f.claim(t, "w", 1)[0]
 	_, err := f.pool.Exec(ctx, "UPDATE crawl_urls SET lease_until = now() - interval '1 s' WHERE status = 'IN_PROGRESS'")
 	require.NoError(t, err)
@@ -413,11 +404,11 @@ func TestKeep(t *testing.T) {
 func TestAConditionalRunHasItsBase(t *testing.T) {
 	t.Parallel()
 	f, ctx := newFrontier(t, nil), t.Context()
-	first := visited(f.claim(t, "w", 1)[0], "/2", "/3")
+	first := dbtest.Visited(f.claim(t, "w", 1)[0], "/2", "/3")
 	first.Validators.ETag = `"one"`
 	require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{first}))
 	for _, c := range f.claim(t, "w", 2) {
-		r := visited(c)
+		r := dbtest.Visited(c)
 		r.Validators = crawl.Validators{ETag: `"more"`, LastModified: "Thu, 26 Nov 2026 12:00:00 GMT"}
 		require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{r}))
 	}
@@ -438,7 +429,7 @@ func TestAConditionalRunHasItsBase(t *testing.T) {
 	links, err := f.LinksOfBase(ctx, f.run.ID, []string{"https://a.example/", "https://a.example/2", "https://a.example/new"})
 	require.NoError(t, err)
 	require.Equal(t, map[string][]crawl.Link{"https://a.example/": first.Links}, links)
-	require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{visited(seed[0], "/2", "/3", "/4")}))
+	require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{dbtest.Visited(seed[0], "/2", "/3", "/4")}))
 	// Another run, which did not complete, found a page to be gone: a 304 would leave it out of the search.
 	_, err = dbsearch.NewPages(f.pool).Remove(ctx, []search.Incoming{
 		{Document: search.Document{URL: "https://a.example/3", CrawledAt: time.Now()}},

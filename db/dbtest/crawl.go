@@ -6,6 +6,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/domain/crawl"
 )
 
 // CrawlNow is when CrawlSite is as it is.
@@ -92,4 +94,13 @@ func CrawlURLs(t testing.TB, pool *pgxpool.Pool, run int64, n int) {
 		SELECT run_id, id, try, $2, '' FROM crawl_urls, generate_series(1, 2) try WHERE run_id = $1`, run, Start)
 	Exec(t, pool, `INSERT INTO crawl_rates (run_id, at, fetches, finished, failed, bytes, took_ms)
 		SELECT $1, $3::timestamptz + i * interval '10 s', 1, 1, 0, 0, 0 FROM generate_series(1, $2) i`, run, n, Start)
+}
+
+// Visited is the result of a claim whose page links to paths of the same host.
+func Visited(c crawl.Claim, paths ...string) crawl.Result {
+	r := crawl.Result{Claim: c, State: crawl.Visited, Asked: true, HTTPStatus: 200, Links: []crawl.Link{}}
+	for _, path := range paths {
+		r.Links = append(r.Links, crawl.Link{URL: "https://a.example" + path, Host: "a.example"})
+	}
+	return r
 }

@@ -58,20 +58,6 @@ func Aged(t testing.TB, want, got float64, since time.Time) {
 	require.LessOrEqual(t, got, want+time.Since(since).Seconds()+1)
 }
 
-// Seen returns the numbers that a SELECT over the rows of all tenants finds.
-func Seen(t testing.TB, pool *pgxpool.Pool, text string) (got []int64) {
-	t.Helper()
-
-	b := new(pgx.Batch)
-	b.Queue("SELECT set_config('conveyor.tenant', '*', true)")
-	b.Queue(text).Query(func(rows pgx.Rows) (err error) {
-		got, err = pgx.CollectRows(rows, pgx.RowTo[int64])
-		return err
-	})
-	require.NoError(t, pool.SendBatch(t.Context(), b).Close())
-	return got
-}
-
 // ManyListings makes listings of which all have the words tout and l'index, half have moitie, one in 1,000 lacks
 // presque, and one in 5,000 has piscine.
 const ManyListings = `
@@ -89,29 +75,37 @@ SELECT id, 'kijiji', n::text, 1, '', '', '', 1, n % 5, '{}', '', now() - n * int
     || CASE WHEN n % 5000 = 7 THEN ' piscine:4B' ELSE '' END || ' mot' || n % 300 || ':5B')::tsvector
 FROM raw`
 
-// Lines are the rows that a SELECT over the rows of all tenants finds, each as its values with a space between.
-func Lines(t testing.TB, pool *pgxpool.Pool, sql string, args ...any) (lines []string) {
+// Seen returns the numbers that a SELECT over the rows of all tenants finds.
+func Seen(t testing.TB, pool *pgxpool.Pool, sql string) []int64 {
 	t.Helper()
+	return ofAll(t, pool, pgx.RowTo[int64], sql)
+}
 
-	b := new(pgx.Batch)
-	b.Queue("SELECT set_config('conveyor.tenant', '*', true)")
-	b.Queue(sql, args...).Query(func(rows pgx.Rows) (err error) {
-		lines, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (string, error) {
-			values, err := row.Values()
-			return strings.TrimSpace(fmt.Sprintln(values...)), err
-		})
-		return err
-	})
-	require.NoError(t, pool.SendBatch(t.Context(), b).Close(), sql)
-	return lines
+// Lines are the rows that a SELECT over the rows of all tenants finds, each as its values with a space between.
+func Lines(t testing.TB, pool *pgxpool.Pool, sql string, args ...any) []string {
+	t.Helper()
+	return ofAll(t, pool, func(row pgx.CollectableRow) (string, error) {
+		values, err := row.Values()
+		return strings.TrimSpace(fmt.Sprintln(values...)), err
+	}, sql, args...)
 }
 
 // ExecAll runs a statement over the rows of all tenants.
 func ExecAll(t testing.TB, pool *pgxpool.Pool, sql string, args ...any) {
 	t.Helper()
+	ofAll(t, pool, func(pgx.CollectableRow) (any, error) { return nil, nil }, sql, args...)
+}
+
+// ofAll runs a statement in a transaction that sees the rows of all tenants, and returns what it returns.
+func ofAll[T any](t testing.TB, pool *pgxpool.Pool, to pgx.RowToFunc[T], sql string, args ...any) (found []T) {
+	t.Helper()
 
 	b := new(pgx.Batch)
 	b.Queue("SELECT set_config('conveyor.tenant', '*', true)")
-	b.Queue(sql, args...)
+	b.Queue(sql, args...).Query(func(rows pgx.Rows) (err error) {
+		found, err = pgx.CollectRows(rows, to)
+		return err
+	})
 	require.NoError(t, pool.SendBatch(t.Context(), b).Close(), sql)
+	return found
 }

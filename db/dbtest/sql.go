@@ -85,6 +85,7 @@ func Statements(t testing.TB) map[string]string {
 	out := map[string]string{}
 	for _, file := range append(folders, filepath.Join(root, "sql_names.go")) {
 		for name, text := range parse(t, filepath.Dir(file)).texts(t) {
+			require.NotContains(t, out, spanName(name), "two packages have a statement of this name")
 			out[spanName(name)] = text
 		}
 	}

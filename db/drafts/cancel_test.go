@@ -35,7 +35,7 @@ func TestCancelDraft(t *testing.T) {
 		require.NoError(t, s.CancelDraft(ctx, event, false, "me", dbtest.Start))
 	}
 	require.Equal(t, 1, count("audit WHERE action = 'crawl_request.canceled'"))
-	is(s.PersistDraft(ctx, crawled(event, dbtest.Start), named("Kettle", "25.00"), dbtest.Start), fault.Conflict)
+	is(s.PersistDraft(ctx, dbtest.Crawled(event, dbtest.Start), dbtest.Draft("Kettle", "25.00"), dbtest.Start), fault.Conflict)
 	require.Zero(t, count("product_drafts"))
 	require.Zero(t, count("outbox WHERE routing_key = 'drafts.completed'"))
 	got, err := s.Request(ctx, event, "q")
@@ -46,7 +46,7 @@ func TestCancelDraft(t *testing.T) {
 	require.Len(t, list, 1)
 
 	made := uuid.New()
-	require.NoError(t, s.PersistDraft(ctx, crawled(made, dbtest.Start), named("Pot", "1.00"), dbtest.Start))
+	require.NoError(t, s.PersistDraft(ctx, dbtest.Crawled(made, dbtest.Start), dbtest.Draft("Pot", "1.00"), dbtest.Start))
 	is(s.CancelDraft(ctx, made, true, "me", dbtest.Start), fault.Conflict)
 
 	running := uuid.New()
@@ -64,7 +64,7 @@ func TestCancelDraftAtOnce(t *testing.T) {
 	for range 10 {
 		event, done := uuid.New(), make(chan error)
 		go func() { done <- s.CancelDraft(ctx, event, true, "me", dbtest.Start) }()
-		stored := s.PersistDraft(ctx, crawled(event, dbtest.Start), named("Kettle", "25.00"), dbtest.Start.Add(time.Second))
+		stored := s.PersistDraft(ctx, dbtest.Crawled(event, dbtest.Start), dbtest.Draft("Kettle", "25.00"), dbtest.Start.Add(time.Second))
 		canceled := <-done
 		require.NotEqual(t, stored == nil, canceled == nil, "stored: %v, canceled: %v", stored, canceled)
 		got, err := s.Request(ctx, event, "q")

@@ -18,35 +18,21 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 )
 
-func named(name, price string) *draft.Document {
-	return &draft.Document{FinalURL: "https://shop.example/p", Draft: draft.Draft{
-		Name:  &draft.Found[string]{Value: name, Source: draft.Page, Confidence: 0.5},
-		Price: &draft.Found[string]{Value: price, Source: draft.Page, Confidence: 0.5},
-	}}
-}
-
-func crawled(event uuid.UUID, at time.Time) draft.Result {
-	return draft.Result{
-		Request: draft.Request{EventID: event, URL: "https://Shop.example/p", OutDir: "out"}, Outcome: draft.Succeeded,
-		Status: 200, CrawledAt: at,
-	}
-}
-
 // One event is one draft, however often it is crawled, and the newest crawl stays.
 func TestPersistDraft(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.New(t)
 	s, ctx, event := dbdrafts.NewDrafts(pool), t.Context(), uuid.New()
-	require.NoError(t, s.PersistDraft(ctx, crawled(event, dbtest.Start), named("Kettle", "25.00"), dbtest.Start))
+	require.NoError(t, s.PersistDraft(ctx, dbtest.Crawled(event, dbtest.Start), dbtest.Draft("Kettle", "25.00"), dbtest.Start))
 	var same sync.WaitGroup
 	for i := range 8 {
 		same.Go(func() {
 			at := dbtest.Start.Add(time.Duration(i) * time.Second)
-			require.NoError(t, s.PersistDraft(ctx, crawled(event, at), named("Pot", "1299.990"), at))
+			require.NoError(t, s.PersistDraft(ctx, dbtest.Crawled(event, at), dbtest.Draft("Pot", "1299.990"), at))
 		})
 	}
 	same.Wait()
-	failed := draft.Fail(crawled(event, dbtest.Start).Request, fault.Gone, "HTTP 404", dbtest.Start.Add(-time.Minute))
+	failed := draft.Fail(dbtest.Crawled(event, dbtest.Start).Request, fault.Gone, "HTTP 404", dbtest.Start.Add(-time.Minute))
 	require.NoError(t, s.PersistDraft(ctx, failed, nil, dbtest.Start.Add(time.Hour)))
 
 	page, next, err := s.Search(ctx, dbdrafts.DraftFilter{Limit: 10, Host: []string{"shop.example"}})
@@ -81,17 +67,17 @@ func TestDraftCompleted(t *testing.T) {
 		}
 		return all
 	}
-	failed := draft.Fail(crawled(event, dbtest.Start).Request, fault.Gone, "HTTP 404", dbtest.Start)
+	failed := draft.Fail(dbtest.Crawled(event, dbtest.Start).Request, fault.Gone, "HTTP 404", dbtest.Start)
 	failed.Status = 404
 	var same sync.WaitGroup
 	for range 4 {
 		same.Go(func() { require.NoError(t, s.PersistDraft(ctx, failed, nil, dbtest.Start)) })
 	}
 	same.Wait()
-	late := crawled(event, dbtest.Start.Add(-time.Second))
-	require.NoError(t, s.PersistDraft(ctx, late, named("Pan", "1"), dbtest.Start.Add(time.Second)), "it is older")
+	late := dbtest.Crawled(event, dbtest.Start.Add(-time.Second))
+	require.NoError(t, s.PersistDraft(ctx, late, dbtest.Draft("Pan", "1"), dbtest.Start.Add(time.Second)), "it is older")
 	require.Len(t, told(), 1, "a step may happen twice, and its event is one")
-	again, kettle := crawled(event, dbtest.Start.Add(time.Minute)), named("Kettle \x00", "25.00")
+	again, kettle := dbtest.Crawled(event, dbtest.Start.Add(time.Minute)), dbtest.Draft("Kettle \x00", "25.00")
 	kettle.Draft.PriceTo = &draft.Found[string]{Value: "29.00", Source: draft.Page}
 	require.NoError(t, s.PersistDraft(ctx, again, kettle, dbtest.Start.Add(time.Hour)))
 	events := told()
@@ -112,10 +98,10 @@ func TestPersistOddDraft(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.New(t)
 	s, ctx, event := dbdrafts.NewDrafts(pool), t.Context(), uuid.New()
-	odd := named("a\x00b \xff "+strings.Repeat("long ", 2000), "0."+strings.Repeat("1", 40))
+	odd := dbtest.Draft("a\x00b \xff "+strings.Repeat("long ", 2000), "0."+strings.Repeat("1", 40))
 	odd.Draft.SKU = &draft.Found[string]{Value: strings.Repeat("s", 9000)}
 	odd.FinalURL = "https://shop.example/\x00"
-	r := crawled(event, dbtest.Start)
+	r := dbtest.Crawled(event, dbtest.Start)
 	r.Error, r.Outcome = "read \x00", draft.Failed
 	require.NoError(t, s.PersistDraft(ctx, r, odd, dbtest.Start))
 	got, err := s.Draft(ctx, draft.ID(event))
@@ -136,7 +122,7 @@ func TestPersistDraftResolves(t *testing.T) {
 			Key: id.String(), Route: contract.Route{Queue: "q"}, Body: []byte("{}"), Class: "transient", WorkflowID: "draft/" + id.String(), At: dbtest.Start,
 		}))
 	}
-	require.NoError(t, s.PersistDraft(ctx, crawled(event, dbtest.Start), nil, dbtest.Start))
+	require.NoError(t, s.PersistDraft(ctx, dbtest.Crawled(event, dbtest.Start), nil, dbtest.Start))
 	var open []string
 	rows, err := pool.Query(ctx, `SELECT workflow_id FROM dead_letters WHERE state = 'open'`)
 	require.NoError(t, err)

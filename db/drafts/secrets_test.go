@@ -44,7 +44,7 @@ func TestDraftSecrets(t *testing.T) {
 	}
 
 	made, canceled, other := requested(), requested(), requested()
-	require.NoError(t, s.PersistDraft(ctx, crawled(made, dbtest.Start), named("Kettle", "25.00"), dbtest.Start))
+	require.NoError(t, s.PersistDraft(ctx, dbtest.Crawled(made, dbtest.Start), dbtest.Draft("Kettle", "25.00"), dbtest.Start))
 	require.NoError(t, s.CancelDraft(ctx, canceled, false, "me", dbtest.Start))
 	for _, event := range []uuid.UUID{made, canceled} {
 		gone(event)

@@ -17,7 +17,6 @@ import (
 	"github.com/mtlrent/conveyor/db/dbtest"
 	dbdrafts "github.com/mtlrent/conveyor/db/drafts"
 	dblistings "github.com/mtlrent/conveyor/db/listings"
-	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/retention"
@@ -78,14 +77,14 @@ func TestDeleteExpired(t *testing.T) {
 		retention.Drafts: {func(t *testing.T, pool *pgxpool.Pool) {
 			for n, at := range []time.Time{old.Add(-time.Hour), old, old.Add(-time.Minute), edge} {
 				event := uuid.NewSHA1(uuid.Nil, []byte{byte(n)})
-				require.NoError(t, dbdrafts.NewDrafts(pool).PersistDraft(t.Context(), readAt(event, at), draftOf(fmt.Sprint(n)), at))
+				require.NoError(t, dbdrafts.NewDrafts(pool).PersistDraft(t.Context(), dbtest.Crawled(event, at), dbtest.Draft(fmt.Sprint(n), "1"), at))
 			}
 			event := uuid.NewSHA1(uuid.Nil, []byte{0}) // crawled again lately
-			require.NoError(t, dbdrafts.NewDrafts(pool).PersistDraft(t.Context(), readAt(event, edge), draftOf("0"), edge))
+			require.NoError(t, dbdrafts.NewDrafts(pool).PersistDraft(t.Context(), dbtest.Crawled(event, edge), dbtest.Draft("0", "1"), edge))
 		}, 2, `SELECT name FROM product_drafts ORDER BY 1`, []string{"0", "3"}},
 		retention.DraftRequests: {func(t *testing.T, pool *pgxpool.Pool) {
 			for n, at := range []time.Time{old, old, edge} {
-				r := readAt(uuid.NewSHA1(uuid.Nil, []byte{byte(n)}), at).Request
+				r := dbtest.Crawled(uuid.NewSHA1(uuid.Nil, []byte{byte(n)}), at).Request
 				r.OutDir = fmt.Sprint(n)
 				require.NoError(t, dbdrafts.NewDrafts(pool).RequestDraft(t.Context(), r, db.Sealed{}, "olga",
 					dbdrafts.Target{RoutingKey: "q"}, at))
@@ -314,22 +313,6 @@ func stored(url, digit string) listing.StoredImage {
 	return p
 }
 
-// draftOf is what a product's page was read as.
-func draftOf(name string) *draft.Document {
-	return &draft.Document{FinalURL: "https://shop.example/p", Draft: draft.Draft{
-		Name:  &draft.Found[string]{Value: name, Source: draft.Page, Confidence: 0.5},
-		Price: &draft.Found[string]{Value: "1", Source: draft.Page, Confidence: 0.5},
-	}}
-}
-
-// readAt is the result of a request for a draft.
-func readAt(event uuid.UUID, at time.Time) draft.Result {
-	return draft.Result{
-		Request: draft.Request{EventID: event, URL: "https://Shop.example/p", OutDir: "out"}, Outcome: draft.Succeeded,
-		Status: 200, CrawledAt: at,
-	}
-}
-
 func TestAnyFile(t *testing.T) {
 	t.Parallel()
 
@@ -342,7 +325,7 @@ func TestAnyFile(t *testing.T) {
 		return stored
 	}
 	publishNew(t, pool, "1")
-	require.NoError(t, dbdrafts.NewDrafts(pool).PersistDraft(ctx, readAt(uuid.New(), dbtest.Start), draftOf("a"), dbtest.Start))
+	require.NoError(t, dbdrafts.NewDrafts(pool).PersistDraft(ctx, dbtest.Crawled(uuid.New(), dbtest.Start), dbtest.Draft("a", "1"), dbtest.Start))
 	dbtest.Exec(t, pool, "UPDATE product_drafts SET files = '[]'")
 	dbtest.CrawlURLs(t, pool, dbtest.CrawlRun(t, pool, "stored", "COMPLETED", nil), 1)
 	dbtest.Exec(t, pool, "UPDATE crawl_urls SET body_key = NULL")
@@ -372,7 +355,7 @@ func TestDeleteUnused(t *testing.T) {
 	used, unused, later := stored("http://i.example/1.jpg", "a"), stored("", "b"), stored("http://i.example/2.jpg", "c")
 	require.NoError(t, s.AttachImage(ctx, refOf("1"), used, dbtest.Start))
 	drafted := "files/dd/dd/" + strings.Repeat("d", 64) + ".html"
-	require.NoError(t, dbdrafts.NewDrafts(pool).PersistDraft(ctx, readAt(uuid.New(), dbtest.Start), draftOf("a"), dbtest.Start))
+	require.NoError(t, dbdrafts.NewDrafts(pool).PersistDraft(ctx, dbtest.Crawled(uuid.New(), dbtest.Start), dbtest.Draft("a", "1"), dbtest.Start))
 	dbtest.Exec(t, pool, `UPDATE product_drafts SET files = jsonb_build_array(jsonb_build_object('name', 'page.html', 'key', $1::text))`,
 		drafted)
 	dbtest.CrawlURLs(t, pool, dbtest.CrawlRun(t, pool, "stored", "COMPLETED", nil), 1)

@@ -66,11 +66,7 @@ func (m *mailing) addSender(t testing.TB, tenant, number string) uuid.UUID {
 // exec runs a statement over the rows of all tenants.
 func (m *mailing) exec(t testing.TB, sql string, args ...any) {
 	t.Helper()
-
-	require.NoError(t, m.system(t.Context(), func(tx pgx.Tx) error {
-		_, err := tx.Exec(t.Context(), sql, args...)
-		return err
-	}), sql)
+	dbtest.ExecAll(t, m.pool, sql, args...)
 }
 
 func (m *mailing) system(ctx context.Context, do func(pgx.Tx) error) error {
