@@ -12,7 +12,7 @@ ARG TARGETARCH
 ARG CONVEYOR_VERSION=devel
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/go/cache \
     GOCACHE=/go/cache CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH \
-    go build -trimpath -ldflags "-s -w -X main.release=$CONVEYOR_VERSION" -o /out/conveyor ./cmd/conveyor
+    go build -trimpath -tags=nomsgpack,disable_grpc_modules -ldflags "-s -w -X main.release=$CONVEYOR_VERSION" -o /out/conveyor ./cmd/conveyor
 # A named volume takes over the owner of the folder that it is mounted on.
 RUN mkdir -p /out/data/blobs
 

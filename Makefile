@@ -4,8 +4,13 @@ HOME_DIR := $(or $(CONVEYOR_HOME),.conveyor)
 TOOLS    := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/conveyor/tools
 CONVEYOR := bin/conveyor
 
-# Without the paths of this folder in them, compiled packages serve every clone of the user.
-export GOFLAGS := $(GOFLAGS) -trimpath
+# One toolchain and one set of flags for all that is compiled, tools and Temporal's server (internal/devstack) too: each
+# package of the standard library is compiled once, and what is compiled has no paths of this folder in it, so that it
+# serves every clone of the user. The tags leave out what nothing here uses: gin's MessagePack, gRPC of Google's storage.
+export GOTOOLCHAIN := go1.26.10
+TAGS               := nomsgpack,disable_grpc_modules
+BUILD_FLAGS        := -trimpath -tags=$(TAGS) -gcflags=all=-dwarf=false
+export GOFLAGS     := $(GOFLAGS) $(BUILD_FLAGS)
 
 # Extra arguments: `make test ARGS='-run TestBridge -v' PKG=./bridge`, `make run ARGS=--services-only`.
 ARGS ?=
@@ -44,7 +49,7 @@ cluster: build ## Start every engine as a cluster, and three hosts of Conveyor, 
 
 build: need-go ## Build bin/conveyor.
 	@mkdir -p bin
-	@go build -o $(CONVEYOR) ./cmd/conveyor
+	@GOGC=400 go build -o $(CONVEYOR) ./cmd/conveyor
 
 IMAGE_VERSION  = $(or $(CONVEYOR_VERSION),$(shell git describe --tags --always --dirty 2>/dev/null),devel)
 
@@ -105,12 +110,12 @@ test-console: build ## Walk every path of the console in a browser, in both them
 	@$(CONVEYOR) with-services -- go test -count=1 -v -timeout 30m -run Console ./test/e2e -args -console $(ARGS)
 
 test-cluster: need-go ## Engines as clusters, a primary cut off, a slow link. Needs root.
-	@go test -tags cluster -count=1 -timeout 15m ./test/cluster $(ARGS)
+	@go test -tags cluster,$(TAGS) -count=1 -timeout 15m ./test/cluster $(ARGS)
 
 test-cluster-long: need-go ## Every failure of a cluster ten times, then with a ledger: an hour. Needs root.
-	@go test -tags cluster -count=1 -v -timeout 90m ./test/cluster -args -long
+	@go test -tags cluster,$(TAGS) -count=1 -v -timeout 90m ./test/cluster -args -long
 	@mkdir -p bin
-	@go test -tags cluster -count=1 -v -timeout 90m -run TestTheLedgerOfTheClusterBalances ./test/faults \
+	@go test -tags cluster,$(TAGS) -count=1 -v -timeout 90m -run TestTheLedgerOfTheClusterBalances ./test/faults \
 		-args -long -json $(abspath bin)/cluster.json $(ARGS)
 
 test-faults: need-go ## Seven ledgers of faults and each service away for five minutes, long: two hours and a quarter.
@@ -161,27 +166,27 @@ tools: $(LINT) $(WORKFLOWCHECK) $(VULNCHECK) $(GOTESTSUM) $(OASDIFF)
 
 $(OASDIFF): | need-go
 	@echo "installing oasdiff $(OASDIFF_VERSION)"
-	@GOBIN=$(abspath $(TOOLS)) GOFLAGS= go install github.com/oasdiff/oasdiff@$(OASDIFF_VERSION)
+	@GOBIN=$(abspath $(TOOLS)) GOFLAGS="$(BUILD_FLAGS)" go install github.com/oasdiff/oasdiff@$(OASDIFF_VERSION)
 	@mv $(TOOLS)/oasdiff $@
 
 $(GOTESTSUM): | need-go
 	@echo "installing gotestsum $(GOTESTSUM_VERSION)"
-	@GOBIN=$(abspath $(TOOLS)) GOFLAGS= go install gotest.tools/gotestsum@$(GOTESTSUM_VERSION)
+	@GOBIN=$(abspath $(TOOLS)) GOFLAGS="$(BUILD_FLAGS)" go install gotest.tools/gotestsum@$(GOTESTSUM_VERSION)
 	@mv $(TOOLS)/gotestsum $@
 
 $(LINT): | need-go
 	@echo "installing golangci-lint $(LINT_VERSION), some minutes the first time"
-	@GOBIN=$(abspath $(TOOLS)) GOFLAGS= go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
+	@GOBIN=$(abspath $(TOOLS)) GOFLAGS="$(BUILD_FLAGS)" go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
 	@mv $(TOOLS)/golangci-lint $@
 
 $(WORKFLOWCHECK): | need-go
 	@echo "installing workflowcheck $(WORKFLOWCHECK_VERSION)"
-	@GOBIN=$(abspath $(TOOLS)) GOFLAGS= go install go.temporal.io/sdk/contrib/tools/workflowcheck@$(WORKFLOWCHECK_VERSION)
+	@GOBIN=$(abspath $(TOOLS)) GOFLAGS="$(BUILD_FLAGS)" go install go.temporal.io/sdk/contrib/tools/workflowcheck@$(WORKFLOWCHECK_VERSION)
 	@mv $(TOOLS)/workflowcheck $@
 
 $(VULNCHECK): | need-go
 	@echo "installing govulncheck $(VULNCHECK_VERSION)"
-	@GOBIN=$(abspath $(TOOLS)) GOFLAGS= go install golang.org/x/vuln/cmd/govulncheck@$(VULNCHECK_VERSION)
+	@GOBIN=$(abspath $(TOOLS)) GOFLAGS="$(BUILD_FLAGS)" go install golang.org/x/vuln/cmd/govulncheck@$(VULNCHECK_VERSION)
 	@mv $(TOOLS)/govulncheck $@
 
 bench: build ## Measure listings a second, latency and cost on services of its own, beside two yardsticks.

@@ -86,6 +86,11 @@ func TestBuildContext(t *testing.T) {
 	}
 	require.Contains(t, build, "CGO_ENABLED=0", "the image has no C library")
 	require.True(t, strings.HasSuffix(build, " -o /out/conveyor ./cmd/conveyor"), build)
+	makefile, err := os.ReadFile("../Makefile")
+	require.NoError(t, err)
+	tags := regexp.MustCompile(`(?m)^TAGS +:= (\S+)$`).FindSubmatch(makefile)
+	require.NotNil(t, tags)
+	require.Contains(t, build, " -tags="+string(tags[1])+" ", "the image is what was tested")
 
 	f, err := os.Open("../.dockerignore")
 	require.NoError(t, err)
