@@ -36,7 +36,7 @@ OASDIFF               := $(TOOLS)/oasdiff@$(OASDIFF_VERSION)
 
 .DEFAULT_GOAL := help
 .PHONY: help run build cluster web web-dev image test test-fast test-slow test-e2e test-all test-web test-pgbouncer \
-	test-console test-cluster test-cluster-long test-faults test-faults-short check lint fresh vuln tools bench bench-volume replay-fixtures clean need-go
+	test-console test-cluster test-cluster-long test-faults test-faults-short check lint fresh chart vuln tools bench bench-volume replay-fixtures clean need-go
 
 help: ## List these targets.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -122,7 +122,7 @@ test-faults: need-go ## Seven ledgers of faults and each service away for five m
 	@mkdir -p bin
 	@go test -count=1 -v -timeout 180m -run 'TestTheLedger(OfCrawls|OfSearch|OfImports|OfCampaigns|OfSavedSearches|OfReleases)?Balances|TestEachServiceIsAwayInTurn' ./test/faults -args -long -json $(abspath bin)/faults.json $(ARGS)
 
-check: need-go lint fresh vuln ## Format, vet, lint, layers, determinism, generated files, known vulnerabilities.
+check: need-go lint fresh chart vuln ## Format, vet, lint, layers, determinism, generated files, the chart, known vulnerabilities.
 	@echo "check: all good$$([ ! -e bin/vuln.unchecked ] || echo ', vulnerabilities not checked')"
 
 # bench is a module of its own, so that its yardsticks are no dependencies of the product: what ./... names leaves it out.
@@ -133,6 +133,10 @@ lint: $(LINT) $(WORKFLOWCHECK)
 	cd bench && $(LINT) run --allow-parallel-runners ./...
 	go test -vet=off -count=1 -run 'TestImports|TestFlakes' .
 	$(WORKFLOWCHECK) ./workflows/...
+
+# A module of its own, so that Helm and the types of Kubernetes are no part of ours.
+chart: need-go
+	go -C deploy/helm/test test -vet=off -count=1 ./...
 
 fresh: $(OASDIFF)
 	go mod tidy -diff
