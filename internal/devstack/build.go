@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// buildToolchain compiles the Temporal tools, whatever Go is here: the server needs at least this one. It and buildFlags
-// are also the Makefile's, so that the standard library is compiled once for both. The tag leaves out gRPC of Google's
-// storage, a tenth of the server's packages, which it has for archives only and over HTTP.
+// buildToolchain compiles the Temporal tools, whatever Go is here: the server needs at least this one. Toolchain and
+// flags are also the Makefile's, so that the standard library is compiled once for both. The tag leaves out gRPC of
+// Google's storage, a tenth of the server's packages: it keeps archives there over HTTP.
 const buildToolchain = "go1.26.10"
 
 var buildFlags = []string{"-trimpath", "-tags=disable_grpc_modules", "-gcflags=all=-dwarf=false", "-ldflags=-s -w"}
@@ -131,7 +131,8 @@ func (s *Stack) buildTool(ctx context.Context, t goTool) error {
 	cmd := exec.CommandContext(ctx, goCmd, slices.Concat([]string{"install"}, buildFlags, targets)...)
 	cmd.Dir = fresh // outside our module
 	cmd.Env = append(os.Environ(),
-		"GOBIN="+fresh, "GOGC=400", "GOTOOLCHAIN="+buildToolchain, "GOWORK=off", "GOFLAGS=", "GOOS=", "GOARCH=")
+		"GOBIN="+fresh, "GOTOOLCHAIN="+buildToolchain, "GOWORK=off", "GOFLAGS=", "GOOS=", "GOARCH=",
+		"GOGC=off", "GOMEMLIMIT=2GiB") // compilers live for a second
 	stopGently(cmd)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		s.show.set("build "+t.name, failed, "")

@@ -95,9 +95,10 @@ func collect() error {
 	return os.WriteFile(file, packed.Bytes(), 0o644)
 }
 
-// modules are those that the binary of Linux links.
+// modules are those that the binary of Linux links, also without the tags of the Makefile.
 func modules() (out []found, err error) {
-	cmd := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}",
+	cmd := exec.Command("go", "list", "-tags=", "-deps", "-f",
+		"{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}",
 		"../../cmd/conveyor")
 	cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH=amd64", "CGO_ENABLED=0")
 	cmd.Stderr = os.Stderr
