@@ -20,7 +20,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mtlrent/conveyor/db"
 	dboutreach "github.com/mtlrent/conveyor/db/outreach"
+	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
@@ -53,7 +55,10 @@ func TestAHostileTenantHarmsItself(t *testing.T) {
 		require.NoError(t, err)
 		street[i] = n
 	}
-	require.NoError(t, w.makeTenant("mallory"))
+	// Half of the disk: the longer the others took, the more of it would be its files, and theirs be refused.
+	most := int64(32 << 20)
+	require.NoError(t, db.NewTenants(w.db).Create(w.ctx, db.Tenant{ID: "mallory", Name: "mallory", Tier: campaign.Standard,
+		CreatedAt: time.Now(), Quotas: db.Quotas{MaxBytes: &most}}, "test"))
 	sender, err := w.makeSender(box, "mallory", "666")
 	require.NoError(t, err)
 
