@@ -174,8 +174,9 @@ SELECT 'acme', now(), now(), substr(sha256(convert_to(n::text, 'UTF8')), 1, 16),
 FROM generate_series(1, $1) n`
 
 // makeTenant stores a tenant.
-func (w *world) makeTenant(id string) error {
-	return db.NewTenants(w.db).Create(w.ctx, db.Tenant{ID: id, Name: id, Tier: campaign.Standard, CreatedAt: time.Now()}, "test")
+func (w *world) makeTenant(id string, quotas db.Quotas) error {
+	return db.NewTenants(w.db).Create(w.ctx,
+		db.Tenant{ID: id, Name: id, Tier: campaign.Standard, CreatedAt: time.Now(), Quotas: quotas}, "test")
 }
 
 // makeSender stores a number that a tenant sends from.
@@ -193,7 +194,7 @@ func (w *world) makeSender(box *secret.Box, tenant, number string) (uuid.UUID, e
 
 // makeContacts stores the tenant with n contacts.
 func (w *world) makeContacts(n int) error {
-	if err := w.makeTenant("acme"); err != nil {
+	if err := w.makeTenant("acme", db.Quotas{}); err != nil {
 		return err
 	}
 	return w.everyTenant(func(ctx context.Context, tx pgx.Tx) error {

@@ -22,7 +22,6 @@ import (
 
 	"github.com/mtlrent/conveyor/db"
 	dboutreach "github.com/mtlrent/conveyor/db/outreach"
-	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
@@ -50,15 +49,14 @@ func TestAHostileTenantHarmsItself(t *testing.T) {
 	for i := range street {
 		n := &neighbour{w: w, client: from(fmt.Sprintf("127.0.1.%d", i+1)), tenant: fmt.Sprintf("neighbour-%d", i+1), number: i}
 		var err error
-		require.NoError(t, w.makeTenant(n.tenant))
+		require.NoError(t, w.makeTenant(n.tenant, db.Quotas{}))
 		n.sender, err = w.makeSender(box, n.tenant, fmt.Sprint(100+i))
 		require.NoError(t, err)
 		street[i] = n
 	}
 	// Half of the disk: the longer the others took, the more of it would be its files, and theirs be refused.
 	most := int64(32 << 20)
-	require.NoError(t, db.NewTenants(w.db).Create(w.ctx, db.Tenant{ID: "mallory", Name: "mallory", Tier: campaign.Standard,
-		CreatedAt: time.Now(), Quotas: db.Quotas{MaxBytes: &most}}, "test"))
+	require.NoError(t, w.makeTenant("mallory", db.Quotas{MaxBytes: &most}))
 	sender, err := w.makeSender(box, "mallory", "666")
 	require.NoError(t, err)
 
