@@ -41,6 +41,7 @@ type crawled struct {
 	down     int // calls of Record that fail
 	refuse   string
 	status   string // of the run; "" = it runs until nothing is left
+	browser  activities.CrawlBrowser
 
 	mu      sync.Mutex
 	waiting []crawl.Claim
@@ -188,7 +189,8 @@ func (c *crawled) work() map[string]string {
 	env.SetTestTimeout(servicetest.Patience())
 	a := &activities.Crawling{
 		Frontier: c, Base: c, Web: c, Hosts: c, Robots: c, Recent: c, Metrics: c, Slots: activities.NewCrawlSlots(4, 4),
-		Agent: "Conveyor", Policy: crawl.RetryPolicy{Base: time.Millisecond, Max: time.Second}, Worker: "w", Now: time.Now,
+		Browser: c.browser,
+		Agent:   "Conveyor", Policy: crawl.RetryPolicy{Base: time.Millisecond, Max: time.Second}, Worker: "w", Now: time.Now,
 	}
 	env.RegisterActivity(a)
 	_, err := env.ExecuteActivity(a.CrawlShard, activities.CrawlShardJob{RunID: 7, Slice: time.Minute})
@@ -229,6 +231,40 @@ func TestRenderWithoutABrowser(t *testing.T) {
 	var done activities.CrawlShardDone
 	require.NoError(t, ended.Get(&done))
 	require.Equal(t, crawl.Cancelled, done.Status)
+}
+
+// lateBrowser is a browser that does not start so many times.
+type lateBrowser struct{ fails int }
+
+func (b *lateBrowser) Check() error { return nil }
+
+func (b *lateBrowser) Load(_ context.Context, r web.Request) (web.Page, error) {
+	if b.fails--; b.fails >= 0 {
+		return web.Page{}, fmt.Errorf("load page: %w: fork: resource temporarily unavailable", web.ErrNoBrowser)
+	}
+	return html(r, "<p>rendered").Page, nil
+}
+
+// A page that a browser of ours cannot be started for waits, however often, and its host is not blamed.
+func TestRenderWaitsForTheBrowser(t *testing.T) {
+	t.Parallel()
+
+	c := newCrawled(t)
+	c.settings.Render, c.settings.MaxRetries = true, 1
+	c.browser = &lateBrowser{fails: 2}
+	c.answer = pages(map[string]string{"/": "<p>as it was sent"})
+	require.Equal(t, map[string]string{"/": "VISITED"}, c.work())
+	results := c.results["https://a.example/"]
+	require.Len(t, results, 3)
+	for _, r := range results[:2] {
+		require.Equal(t, crawl.Queued, r.State)
+		require.False(t, r.Asked, "it is no try")
+		require.Positive(t, r.Pause)
+	}
+	require.NotContains(t, c.verdict, crawl.Judge(0, 0, errors.New("connection refused")))
+	var m contract.CrawledPage
+	require.NoError(t, json.Unmarshal(results[2].Message, &m))
+	require.Equal(t, "rendered", *m.Text)
 }
 
 // html is an answer with a page.

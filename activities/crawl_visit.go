@@ -156,6 +156,10 @@ func (s *shard) ask(ctx context.Context, c crawl.Claim, leave func(crawl.Verdict
 		return e, nil
 	}
 	p, err := s.Browser.Load(ctx, web.Request{URL: c.URL}) // in the browser's own time
+	if errors.Is(err, web.ErrNoBrowser) {                  // ours: that is no try of the page
+		activity.GetLogger(ctx).Warn("crawl: pages cannot be rendered", "err", err)
+		err = &fault.Error{Class: fault.Limited, After: s.Policy.Max, Err: err}
+	}
 	if err != nil {
 		return e, fmt.Errorf("render: %w", err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/web"
 )
 
 // Drafts are the activities that make a product draft of a page.
@@ -98,7 +99,7 @@ func (a *Drafts) RunCrawler(ctx context.Context, r draft.Request) (draft.Result,
 	switch class, _ := fault.Of(err); {
 	case err == nil:
 		result = draft.Result{Request: r, Outcome: draft.Succeeded}
-	case errors.As(err, &own), errors.Is(err, draft.ErrNoBrowser):
+	case errors.As(err, &own), errors.Is(err, web.ErrNoBrowser):
 		result = draft.Fail(r, class, err.Error(), began)
 		result.Outcome = draft.Unmade
 	default:
@@ -132,7 +133,7 @@ func (a *Drafts) crawl(ctx context.Context, r draft.Request) (files []draft.File
 	}
 	found, unread := a.Reader.Extract(ctx, page.HTML, page.URL)
 	if class, _ := fault.Of(unread); unread != nil && !class.Final() {
-		return nil, page.Status, &ownError{fmt.Errorf("read page: %w", unread)}
+		return nil, page.Status, &ownError{fault.Newf(fault.Transient, "read page: %w", unread)}
 	}
 	document, err := json.MarshalIndent(draft.Document{
 		EventID: &r.EventID, URL: r.URL, FinalURL: page.URL, Redirects: page.Redirects, Locale: r.Locale,

@@ -15,6 +15,7 @@ import (
 	"github.com/mtlrent/conveyor/activities"
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/web"
 	"github.com/mtlrent/conveyor/internal/confine"
 	"github.com/mtlrent/conveyor/internal/servicetest"
 )
@@ -224,7 +225,7 @@ func TestDraftWithoutAHouse(t *testing.T) {
 	full := fault.Newf(fault.Transient, "the disk is full")
 	page := draft.Capture{URL: requested.URL, Status: 200, HTML: []byte(kettle), Screenshot: []byte("png")}
 	for name, w := range map[string]*workshop{
-		"no browser":            {fails: map[string]error{"capture": fmt.Errorf("capture: %w", draft.ErrNoBrowser)}},
+		"no browser":            {fails: map[string]error{"capture": fmt.Errorf("capture: %w", web.ErrNoBrowser)}},
 		"no room":               {page: page, fails: map[string]error{"put png": full}},
 		"no room in the folder": {page: page, fails: map[string]error{"out": full}},
 	} {

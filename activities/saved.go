@@ -42,17 +42,21 @@ type NoticeMetrics interface {
 }
 
 // NoticeTurns bounds how many notices a process sends at once: to one target, and to one server, which a channel or the
-// webhooks of a host share. So a target, or a server, that does not answer takes no more of its slots.
+// webhooks of a host share, and by the webhooks of one tenant, who may have any number of hosts. So a target, a server,
+// or a tenant whose hosts do not answer takes no more of its slots.
 type NoticeTurns struct {
-	mu      sync.Mutex
-	targets map[uuid.UUID]int
-	servers map[string]int
+	mu    sync.Mutex
+	taken map[any]int // by the ID of a target, the name of a server, and hooksOf
 }
+
+// hooksOf is the tenant whose webhooks are counted.
+type hooksOf string
 
 const (
 	noticesAtOnce = 2  // of one target on their way in a process
 	serverAtOnce  = 16 // by e-mail, and by Telegram
 	hostAtOnce    = 8  // by webhooks of one host
+	tenantAtOnce  = 16 // by webhooks of one tenant
 
 	turnAfter     = 2 * time.Second // until a notice that finds no turn looks again …
 	turnAfterMost = 5 * time.Minute // … and when it has waited long, so that many that wait for one server cost little
@@ -62,26 +66,28 @@ const (
 func (t *NoticeTurns) take(n *saved.Notice) (done func(), ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.targets == nil {
-		t.targets, t.servers = map[uuid.UUID]int{}, map[string]int{}
+	if t.taken == nil {
+		t.taken = map[any]int{}
 	}
-	server, most := n.Server(), serverAtOnce
+	most := map[any]int{n.Target: noticesAtOnce, n.Server(): serverAtOnce}
 	if n.Channel == saved.Webhook {
-		most = hostAtOnce
+		most[n.Server()], most[hooksOf(n.Tenant)] = hostAtOnce, tenantAtOnce
 	}
-	if t.targets[n.Target] >= noticesAtOnce || t.servers[server] >= most {
-		return nil, false
+	for of, n := range most {
+		if t.taken[of] >= n {
+			return nil, false
+		}
 	}
-	t.targets[n.Target]++
-	t.servers[server]++
+	for of := range most {
+		t.taken[of]++
+	}
 	return func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		if t.servers[server]--; t.servers[server] == 0 {
-			delete(t.servers, server)
-		}
-		if t.targets[n.Target]--; t.targets[n.Target] == 0 {
-			delete(t.targets, n.Target)
+		for of := range most {
+			if t.taken[of]--; t.taken[of] == 0 {
+				delete(t.taken, of)
+			}
 		}
 	}, true
 }
@@ -111,7 +117,11 @@ func (a *Notices) TellNotice(ctx context.Context, job NoticeJob) (done NoticeDon
 	}
 	done.Homes = len(n.Items) + n.More
 	end := func(state, reason string) (NoticeDone, error) {
-		if err := a.Store.EndNotice(ctx, job.Tenant, job.ID, state, reason, a.Now()); err != nil {
+		// What was sent and not recorded is sent once more.
+		text, args := "the end of a notice cannot be recorded", []any{"notice", job.ID}
+		if err := insist(ctx, text, args, func(ctx context.Context) error {
+			return a.Store.EndNotice(ctx, job.Tenant, job.ID, state, reason, a.Now())
+		}); err != nil {
 			return done, err
 		}
 		a.Metrics.Told(n.Channel, state)

@@ -3,11 +3,13 @@ package activities_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/testsuite"
 
 	"github.com/mtlrent/conveyor/activities"
 	"github.com/mtlrent/conveyor/domain/fault"
@@ -19,6 +21,7 @@ type noticeWorld struct {
 	notice saved.Notice
 	gone   bool
 	fail   error
+	lost   int // calls of EndNotice that fail
 	sent   int
 	tries  int
 	astray *time.Time // since when it is not reached
@@ -51,6 +54,9 @@ func (w *noticeWorld) PutOffNotice(_ context.Context, _ string, _ uuid.UUID, p s
 }
 
 func (w *noticeWorld) EndNotice(_ context.Context, _ string, _ uuid.UUID, state, _ string, _ time.Time) error {
+	if w.lost--; w.lost >= 0 {
+		return errors.New("connection refused")
+	}
 	w.ended = append(w.ended, state)
 	return nil
 }
@@ -277,6 +283,51 @@ func TestTellNoticeHosts(t *testing.T) {
 		require.NoError(t, <-ends)
 	}
 	require.NoError(t, tell("https://stalled.example", 0, new(noticeWorld)))
+}
+
+// A tenant with very many hosts that do not answer leaves slots for the others.
+func TestTellNoticeTenants(t *testing.T) {
+	t.Parallel()
+	s := stuck{make(chan struct{}), make(chan struct{})}
+	turns, ends := new(activities.NoticeTurns), make(chan error)
+	tell := func(tenant string, sender activities.NoticeSender) error {
+		w := &noticeWorld{notice: saved.Notice{
+			State: "started", On: true, Items: []saved.Item{{}}, Target: uuid.New(), Channel: saved.Webhook, Tenant: tenant,
+			Label: fmt.Sprintf("https://%s.example", uuid.New()),
+		}}
+		a := activities.Notices{Store: w, Send: sender, Metrics: w, Turns: turns, Now: time.Now}
+		_, err := a.TellNotice(context.Background(), activities.NoticeJob{})
+		return err
+	}
+	const most = 16
+	for range most {
+		go func() { ends <- tell("mallory", s) }()
+		<-s.begun
+	}
+	class, _ := fault.Of(tell("mallory", new(noticeWorld)))
+	require.Equal(t, fault.Limited, class)
+	require.NoError(t, tell("acme", new(noticeWorld)))
+	close(s.release)
+	for range most {
+		require.NoError(t, <-ends)
+	}
+	require.NoError(t, tell("mallory", new(noticeWorld)))
+}
+
+// A notice is sent once, however often its end cannot be recorded.
+func TestTellNoticeOnce(t *testing.T) {
+	t.Parallel()
+	w := &noticeWorld{lost: 2, notice: saved.Notice{
+		State: "started", On: true, Items: []saved.Item{{}}, Target: uuid.New(), Channel: saved.Email,
+	}}
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestActivityEnvironment()
+	a := &activities.Notices{Store: w, Send: w, Metrics: w, Turns: new(activities.NoticeTurns), Now: time.Now}
+	env.RegisterActivity(a)
+	_, err := env.ExecuteActivity(a.TellNotice, activities.NoticeJob{})
+	require.NoError(t, err)
+	require.Equal(t, 1, w.sent)
+	require.Equal(t, []string{"sent"}, w.ended)
 }
 
 // A mail server that does not answer leaves slots for the other channels, whichever targets its e-mails are of.

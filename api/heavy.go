@@ -46,7 +46,10 @@ var (
 	// The console asks once for each advert that is looked at, and draws it without them where there is no turn.
 	rents = &lane{of: "statistics of rents", most: 3, top: 6, share: 2, wait: 2 * time.Second}
 
-	lanes = []*lane{trials, people, previews, crawled, exports, rents}
+	// They wait for the rows that they change of one another.
+	changes = &lane{of: "changes of many contacts or messages", most: 4, top: 8, share: 1, wait: 2 * time.Second}
+
+	lanes = []*lane{trials, people, previews, crawled, exports, rents, changes}
 )
 
 // turnsOf is how many turns of a lane a process with so many connections has, 0 = usualPool.
@@ -88,6 +91,10 @@ var heavyOperations = map[string]heavy{
 
 	"preview-upload":     {lane: previews, within: previewTimeout, rows: previewRows},
 	"set-upload-options": {lane: previews, within: previewTimeout, rows: previewRows},
+
+	"change-contact-list":   {lane: changes, within: requestTimeout},
+	"delete-contact-list":   {lane: changes, within: deleteListTimeout},
+	"retry-failed-messages": {lane: changes, within: retryFailedTimeout},
 
 	"get-rents": {lane: rents, within: searchTimeout},
 

@@ -38,10 +38,9 @@ var withoutTurns = map[string]string{
 	"list-adverts":         "pages by an index",
 	"count-advert-reasons": "for callers of the house",
 
-	"retry-failed-messages": "a change: limited by the rate of changes, and takes the rows that it changes from others",
-	"delete-contact-list":   "as retry-failed-messages", "retry-crawl-run": "as retry-failed-messages",
-	"replay-dead-letters": "as retry-failed-messages", "discard-dead-letters": "as retry-failed-messages",
-	"reseal-tokens": "as retry-failed-messages",
+	"retry-crawl-run":     "a change by callers of the house, limited by the rate of changes",
+	"replay-dead-letters": "as retry-crawl-run", "discard-dead-letters": "as retry-crawl-run",
+	"reseal-tokens": "as retry-crawl-run",
 }
 
 // Every operation that is as heavy as an export, or may take longer than others, is in the table of those that take
@@ -159,6 +158,28 @@ func TestHeavyRequestsLeaveRoom(t *testing.T) {
 		require.Equal(t, 200, <-answers)
 	}
 	require.Equal(t, 200, d.ask(t, http.MethodPost, "/contacts/export?tenant=acme", "{}").Status)
+}
+
+// Changes that wait for one another's rows hold one connection of the pool.
+func TestChangesTakeTurns(t *testing.T) {
+	t.Parallel()
+	d, _ := outreach(t)
+	list, err := d.Contacts.Store.CreateList(t.Context(), "acme", "people", "test", now)
+	require.NoError(t, err)
+	waiting, release := locked(t, d, "contact_list_members")
+	const all = 5
+	answers := make(chan int, all)
+	for range all {
+		go func() {
+			answers <- status(t.Context(), http.MethodPost, d.url+"/contact-lists/"+list.ID.String()+"/members?tenant=acme", `{"add":[1]}`)
+		}()
+	}
+	for range all - 1 {
+		require.Equal(t, http.StatusTooManyRequests, <-answers)
+	}
+	waiting(1)
+	release()
+	require.Equal(t, 200, <-answers)
 }
 
 // A caller that goes away gives its turn back, whether it is waited for in the handler or while the answer is written.

@@ -6,3 +6,6 @@ import "time"
 func (s *Listings) WakeRelays(every, within time.Duration) {
 	s.added.Limit(every, within)
 }
+
+// FailOver has a matcher find another server than the one that it has read from.
+func (m *SavedMatcher) FailOver() { m.server = m.server.Add(-time.Hour) }

@@ -175,7 +175,8 @@ const (
 	sqlSavedRead = `SELECT ` + sqlSavedColumns + ` FROM saved_searches s
 WHERE s.tenant = $1 AND s.id = $2 AND s.deleted_at IS NULL`
 
-	sqlSavedHold = sqlSavedRead + ` FOR UPDATE`
+	// What is told of the search meanwhile refers to its row, which is not waited for.
+	sqlSavedHold = sqlSavedRead + ` FOR NO KEY UPDATE`
 
 	sqlSavedList = `
 SELECT ` + sqlSavedColumns + ` FROM saved_searches s

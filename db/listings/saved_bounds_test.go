@@ -18,6 +18,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/retention"
 	"github.com/mtlrent/conveyor/domain/saved"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // system executes statements on the rows of all tenants.
@@ -67,6 +68,82 @@ func TestSavedBegin(t *testing.T) {
 	require.NotEqual(t, first, second, "what was never begun comes first")
 	require.Equal(t, first, begin(10, 60, 63), "its process may have died")
 	require.Empty(t, begin(10, 60, 63))
+}
+
+// However much is due of one tenant, the others are begun beside it, and so is what was begun before.
+func TestSavedBeginTakesTurns(t *testing.T) {
+	t.Parallel()
+	w := newTelling(t)
+	w.search(t, "many", saved.Criteria{})
+	w.search(t, "one", saved.Criteria{}, func(s *saved.Search) { s.Tenant = "other" })
+	due := func(tenant string, n, minutes int) {
+		w.system(t, fmt.Sprintf(`INSERT INTO saved_deliveries (id, tenant, target, due_at)
+			SELECT gen_random_uuid(), tenant, id, '%s'::timestamptz + make_interval(secs => n)
+			FROM saved_targets, generate_series(1, %d) n WHERE tenant = '%s' AND kind = 'webhook'`,
+			dbtest.After(minutes).Format(time.RFC3339), n, tenant))
+	}
+	begin := func(before, now int) map[string]int {
+		begun, err := w.Begin(t.Context(), 10, dbtest.After(before), dbtest.After(now))
+		require.NoError(t, err)
+		of := map[string]int{}
+		for _, d := range begun {
+			of[d.Tenant]++
+		}
+		return of
+	}
+	due("acme", 50, 0)
+	due("other", 2, 1)
+	require.Equal(t, map[string]int{"acme": 8, "other": 2}, begin(0, 2))
+	require.Equal(t, map[string]int{"acme": 10}, begin(0, 2), "nobody else waits")
+	require.Equal(t, 11, func(of map[string]int) int { return of["acme"] + of["other"] }(begin(3, 4)), "one was begun before")
+}
+
+// A target that is being deleted is told nothing more, and keeps nobody else from the same news.
+func TestSavedTargetDeletedMeanwhile(t *testing.T) {
+	t.Parallel()
+	w := newTelling(t)
+	gone := w.search(t, "gone", saved.Criteria{})
+	w.search(t, "stays", saved.Criteria{}, func(s *saved.Search) { s.Tenant = "other" })
+	w.advert(t, "1", 1000, 1)
+	tx, err := w.pool.Begin(t.Context())
+	require.NoError(t, err)
+	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+	_, err = tx.Exec(t.Context(), "SELECT set_config('conveyor.tenant', '*', true)")
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), "DELETE FROM saved_targets WHERE search = $1 AND kind = 'webhook'", gone)
+	require.NoError(t, err)
+	matched := make(chan error, 1)
+	go func() {
+		done, err := w.matcher.Next(t.Context(), 100, dbtest.After(2))
+		if err == nil && done.Matches != 2 {
+			err = fmt.Errorf("%d matches, expected 2", done.Matches)
+		}
+		matched <- err
+	}()
+	require.Eventually(t, func() bool {
+		return dbtest.Count(t, w.pool, "pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'") > 0
+	}, servicetest.Patience(), 5*time.Millisecond)
+	require.NoError(t, tx.Commit(t.Context()))
+	require.NoError(t, <-matched)
+	require.Equal(t, []int64{1}, dbtest.Seen(t, w.pool, "SELECT count(*) FROM saved_deliveries WHERE tenant = 'other'"))
+	require.Equal(t, []int64{1}, dbtest.Seen(t, w.pool, "SELECT count(*) FROM saved_deliveries"))
+	require.Zero(t, dbtest.Count(t, w.pool, "saved_queue"))
+}
+
+// A failover may have taken back what a matcher has read: on another server it reads everything anew.
+func TestSavedMatcherAfterAFailover(t *testing.T) {
+	t.Parallel()
+	w := newTelling(t)
+	id := w.search(t, "all", saved.Criteria{})
+	w.advert(t, "1", 1000, 1)
+	require.Equal(t, 1, w.match(t, 1))
+	require.NoError(t, w.Change(t.Context(), "acme", id, "zoe", dbtest.After(2), func(s *saved.Search) { s.State = saved.Paused }))
+	w.advert(t, "2", 1000, 3)
+	require.Zero(t, w.match(t, 3))
+	w.system(t, "UPDATE saved_searches SET state = 'active'") // as it was before
+	w.matcher.FailOver()
+	w.advert(t, "3", 1000, 4)
+	require.Equal(t, 1, w.match(t, 4))
 }
 
 // Events that very many searches are met by are compared a few at a time, so that no transaction grows without end.

@@ -26,6 +26,7 @@ type SavedMatcher struct {
 	index   *saved.Index
 	version int64     // of saved_changes that the index has
 	read    time.Time // when it was
+	server  time.Time // when the server that it was read from was started
 	most    int       // events that are compared at once after a failure: half as many; 0 = as many as are asked for
 
 	trying int   // events that are being compared: after a panic they still are
@@ -52,7 +53,7 @@ type Matched struct {
 
 // Only one process compares at a time: what a search was told last decides what it is told next.
 const (
-	sqlSavedMatchTurn = `SELECT pg_try_advisory_xact_lock(1935763828, 2)`
+	sqlSavedMatchTurn = `SELECT pg_try_advisory_xact_lock(1935763828, 2), pg_postmaster_start_time()`
 
 	sqlSavedChanged = `
 SELECT c.version, c.search, s.id, s.tenant, s.name, s.filter, s.kinds, s.schedule, s.state, s.since, s.created_at,
@@ -103,7 +104,9 @@ FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::text[], $5::bigint[], $6::
 JOIN saved_searches s ON s.id = m.search AND s.deleted_at IS NULL
 ON CONFLICT DO NOTHING`
 
-	// A delivery whose sending has begun takes nothing more; what came too late for it goes into one that is due now.
+	// A target that is being deleted is waited for, and left out: what refers to it would fail, and with it the news of
+	// all others. A delivery whose sending has begun takes nothing more; what came too late for it goes into one that
+	// is due now.
 	sqlSavedDeliver = `
 WITH due AS (
     SELECT t.tenant, t.id AS target, m.search, m.event, m.due_at
@@ -111,6 +114,7 @@ WITH due AS (
     JOIN saved_targets t ON t.search = m.search AND t.kind <> 'feed' AND t.state = 'active'
     JOIN saved_matches k ON k.search = m.search AND k.event = m.event
     WHERE NOT EXISTS (SELECT FROM saved_items i WHERE i.target = t.id AND i.event = m.event)
+    FOR KEY SHARE OF t
 ), held AS (
     INSERT INTO saved_deliveries AS d (id, tenant, target, due_at)
     SELECT gen_random_uuid(), tenant, target, due_at FROM (SELECT DISTINCT tenant, target, due_at FROM due) o
@@ -226,7 +230,7 @@ func (m *SavedMatcher) setAside(ctx context.Context, event int64, cause error, n
 	err = db.SystemTx(ctx, m.store.pool, func(tx pgx.Tx) error {
 		done = false
 		var turn bool
-		if err := tx.QueryRow(ctx, sqlSavedMatchTurn).Scan(&turn); err != nil || !turn {
+		if err := tx.QueryRow(ctx, sqlSavedMatchTurn).Scan(&turn, nil); err != nil || !turn {
 			return err
 		}
 		var body string
@@ -316,8 +320,12 @@ func (m *SavedMatcher) Next(ctx context.Context, n int, now time.Time) (done Mat
 	err = db.SystemTx(ctx, m.store.pool, func(tx pgx.Tx) error {
 		done = Matched{}
 		var turn bool
-		if err := tx.QueryRow(ctx, sqlSavedMatchTurn).Scan(&turn); err != nil || !turn {
+		var server time.Time
+		if err := tx.QueryRow(ctx, sqlSavedMatchTurn).Scan(&turn, &server); err != nil || !turn {
 			return err
+		}
+		if !server.Equal(m.server) { // a failover may have taken back what was read, and versions are given once more
+			m.server, m.read = server, time.Time{}
 		}
 		rows, _ := tx.Query(ctx, sqlSavedTake, n) // CollectRows reports its error
 		ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])

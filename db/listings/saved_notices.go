@@ -23,12 +23,18 @@ type DueNotice struct {
 }
 
 // A delivery that was begun and has not ended is due again after a while: the process that was to start its workflow
-// may have been killed. A workflow that is running is joined. Those that were never begun come first, so that however
-// many do not end, they hold up no other.
+// may have been killed. A workflow that is running is joined. Those that were never begun come first, the first of each
+// tenant before the second of any: however many are due of a tenant, or do not end, they hold up no other.
 const sqlNoticesBegin = `
-WITH fresh AS (
-    SELECT id, tenant, due_at, confirms FROM saved_deliveries WHERE state = 'waiting' AND due_at <= $1
-    ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED
+WITH turns AS (
+    SELECT d.id FROM tenants k CROSS JOIN LATERAL (
+        SELECT n.id, n.due_at, row_number() OVER (ORDER BY n.due_at) AS turn FROM (
+            SELECT id, due_at FROM saved_deliveries
+            WHERE tenant = k.id AND state = 'waiting' AND due_at <= $1 ORDER BY due_at LIMIT $3) n) d
+    ORDER BY d.turn, d.due_at LIMIT $3
+), fresh AS (
+    SELECT id, tenant, due_at, confirms FROM saved_deliveries
+    WHERE id IN (SELECT id FROM turns) AND state = 'waiting' FOR UPDATE SKIP LOCKED
 ), had AS (
     SELECT tenant, CASE WHEN day >= ($1 AT TIME ZONE 'UTC')::date THEN n ELSE 0 END AS n
     FROM saved_told WHERE tenant IN (SELECT tenant FROM fresh) ORDER BY tenant FOR UPDATE
@@ -48,15 +54,16 @@ WITH fresh AS (
     FROM judged j WHERE d.id = j.id AND j.over RETURNING d.id
 ), again AS (
     SELECT id FROM saved_deliveries WHERE state = 'started' AND started_at <= $2
-    ORDER BY started_at LIMIT $3 - (SELECT count(*) FROM fresh) FOR UPDATE SKIP LOCKED
+    ORDER BY started_at LIMIT greatest($3 - (SELECT count(*) FROM fresh), $3 / 10) FOR UPDATE SKIP LOCKED
 )
 UPDATE saved_deliveries d SET state = 'started', started_at = $1
 FROM (SELECT id FROM fresh WHERE id NOT IN (SELECT id FROM dropped) UNION ALL SELECT id FROM again) o
 WHERE d.id = o.id RETURNING d.id, d.tenant`
 
 // Begin marks up to n deliveries that are due as started, then those that were begun, or put off, before a time and
-// have not ended, and returns them. From then on a delivery takes no further items. What is more than the tenant's
-// quota of a day is dropped, and not counted; a feed has it. Confirmations are no news: they are not counted either.
+// have not ended, n/10 of them where n are due, and returns them. From then on a delivery takes no further items. What
+// is more than the tenant's quota of a day is dropped, and not counted; a feed has it. Confirmations are no news: they
+// are not counted either.
 func (s *Saved) Begin(ctx context.Context, n int, before, now time.Time) ([]DueNotice, error) {
 	due, err := db.SystemRows(ctx, s.pool, pgx.RowToStructByPos[DueNotice], sqlNoticesBegin, now, before, n)
 	if err != nil {

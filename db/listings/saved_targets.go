@@ -59,7 +59,7 @@ const (
 	sqlSavedTargetHold = `
 SELECT id, kind, label, state, reason FROM saved_targets t
 WHERE tenant = $1 AND search = $2 AND id = $3
-    AND EXISTS (SELECT FROM saved_searches s WHERE s.id = t.search AND s.deleted_at IS NULL) FOR UPDATE`
+    AND EXISTS (SELECT FROM saved_searches s WHERE s.id = t.search AND s.deleted_at IS NULL) FOR NO KEY UPDATE`
 
 	sqlSavedTargetAsked = `
 SELECT EXISTS (
@@ -172,7 +172,7 @@ SELECT t.search, t.id, t.tenant, s.name, t.label, t.state, s.language, t.address
 FROM saved_targets t JOIN saved_searches s ON s.id = t.search
 WHERE t.token = $1 AND t.kind IN ('email', 'telegram')`
 
-	sqlSubscriptionHold = sqlSubscription + ` FOR UPDATE OF t`
+	sqlSubscriptionHold = sqlSubscription + ` FOR NO KEY UPDATE OF t`
 
 	sqlTargetState = `UPDATE saved_targets SET state = $3, reason = $4, updated_at = $5 WHERE tenant = $1 AND id = $2`
 )

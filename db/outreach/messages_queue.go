@@ -141,25 +141,34 @@ func (s *Messages) Claim(ctx context.Context, t campaign.Take) (claims []campaig
 }
 
 // Those that were queued last, the newest first: an older one does not wait for a core, but for its rate or its sender.
+// Neither does one behind an older one of its sender, which are sent in their order: by a backlog of its own a tenant
+// would slow down the imports of all.
 const sqlMessageSingleWaits = `
 SELECT EXISTS (
     SELECT FROM (
-        SELECT tenant, sender, state, due_at FROM messages WHERE campaign IS NULL AND queued_at > now() - $1::interval
-        ORDER BY queued_at DESC, id DESC LIMIT $2) m
+        SELECT DISTINCT tenant, sender FROM (
+            SELECT tenant, sender, state, due_at FROM messages
+            WHERE campaign IS NULL AND queued_at > now() - $1::interval
+            ORDER BY queued_at DESC, id DESC LIMIT $2) latest
+        WHERE state = 'queued' AND due_at <= now()) m
     JOIN senders s ON s.id = m.sender JOIN tenants t ON t.id = m.tenant
-    WHERE m.state = 'queued' AND m.due_at <= now() AND t.state = 'active' AND s.state = 'active'
-        AND (s.paused_until IS NULL OR s.paused_until <= now()))`
+    WHERE t.state = 'active' AND s.state = 'active' AND (s.paused_until IS NULL OR s.paused_until <= now())
+        AND NOT EXISTS (
+            SELECT FROM messages WHERE tenant = m.tenant AND sender = m.sender AND NOT tried AND state = 'queued'
+                AND campaign IS NULL AND due_at <= now() - $3::interval))`
 
 // Of how many messages, and of what time, SingleWaits looks at the state.
 const (
 	singleLatest = 2 * time.Second
 	singleMost   = 500
+	singleBehind = 10 * time.Second // is longer than one waits for a core
 )
 
 // SingleWaits says whether a transactional message of any tenant was queued within two seconds, is due, has a sender
-// that sends, and was not claimed yet.
+// that sends and has no backlog, and was not claimed yet.
 func (s *Messages) SingleWaits(ctx context.Context) (bool, error) {
-	waits, err := db.One(db.SystemRows(ctx, s.pool, pgx.RowTo[bool], sqlMessageSingleWaits, singleLatest, singleMost))
+	waits, err := db.One(db.SystemRows(ctx, s.pool, pgx.RowTo[bool], sqlMessageSingleWaits,
+		singleLatest, singleMost, singleBehind))
 	if err != nil {
 		return false, fmt.Errorf("look for messages that wait: %w", err)
 	}

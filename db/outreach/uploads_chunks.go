@@ -174,7 +174,8 @@ const (
 	sqlPersistPlan = `SELECT set_config('synchronous_commit', 'off', true)`
 
 	sqlChunksHold = `
-SELECT n, rows, state FROM upload_chunks WHERE tenant = $1 AND upload = $2 AND n = ANY ($3) ORDER BY n FOR UPDATE`
+SELECT n, rows, state, reserved FROM upload_chunks WHERE tenant = $1 AND upload = $2 AND n = ANY ($3)
+ORDER BY n FOR UPDATE`
 
 	sqlTenantRoom = `
 SELECT max_contacts - contacts FROM tenants WHERE id = $1 AND max_contacts IS NOT NULL FOR NO KEY UPDATE`
@@ -287,8 +288,9 @@ func reserve(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID, chunks
 // Persist stores the rows of chunks as contacts: contacts, members of lists, reasons of refused rows, counts and the
 // state of the chunks, in one transaction. Chunks that are stored already are skipped, so a repeat has no second
 // effect; the others must follow the stored ones without a gap, because the first row of a key in the file is the one
-// that counts, else it is fault.Conflict. So it is when the upload is over. Two calls for one upload take turns. Of a
-// dry run only counts and reasons are stored. Rows that are not all of a chunk's are fault.Invalid.
+// that counts, else it is fault.Transient: those before may have been stored, and be lost by a crash of Postgres. When
+// the upload is over it is fault.Conflict. Two calls for one upload take turns. Of a dry run only counts and reasons
+// are stored. Rows that are not all of a chunk's are fault.Invalid.
 func (s *Uploads) Persist(ctx context.Context, tenant string, id uuid.UUID, chunks []contact.ParsedChunk,
 	now time.Time) error {
 	chunks = slices.SortedFunc(slices.Values(chunks), func(a, b contact.ParsedChunk) int { return cmp.Compare(a.N, b.N) })
@@ -325,8 +327,9 @@ func chunksHold(ctx context.Context, tx pgx.Tx, u Upload, chunks []contact.Parse
 		numbers[i] = int32(c.N)
 	}
 	type row struct {
-		N, Rows int
-		State   ChunkState
+		N, Rows  int
+		State    ChunkState
+		Reserved bool
 	}
 	rows, _ := tx.Query(ctx, sqlChunksHold, u.Tenant, u.ID, numbers)
 	held, err := pgx.CollectRows(rows, pgx.RowToStructByPos[row])
@@ -341,10 +344,13 @@ func chunksHold(ctx context.Context, tx pgx.Tx, u Upload, chunks []contact.Parse
 		switch {
 		case h.State == ChunkStored:
 		case h.N != u.Stored+len(todo):
-			return nil, fault.Newf(fault.Conflict, "chunk %d comes before chunk %d", h.N, u.Stored+len(todo))
+			return nil, fault.Newf(fault.Transient, "chunk %d comes before chunk %d", h.N, u.Stored+len(todo))
 		case h.Rows != len(chunks[i].Rows):
 			return nil, fault.Newf(fault.Invalid, "chunk %d has %d rows, expected %d", h.N, len(chunks[i].Rows), h.Rows)
 		default:
+			if !h.Reserved { // or not any more: a crash of Postgres may have taken that back
+				chunks[i].First = nil
+			}
 			todo = append(todo, chunks[i])
 		}
 	}

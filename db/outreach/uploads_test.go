@@ -266,7 +266,7 @@ func TestPersistInOrder(t *testing.T) {
 	rows[2].Contact.Name = "An impostor"
 	u, parsed := upload(t, s, "acme", rows, 2)
 	err := s.Persist(ctx, "acme", u.ID, parsed[1:], dbtest.At(3))
-	require.Equal(t, fault.Conflict, dbtest.Class(err))
+	require.Equal(t, fault.Transient, dbtest.Class(err), "chunk 0 may have been stored, and be lost by a crash of Postgres")
 	require.ErrorContains(t, err, "chunk 1 comes before chunk 0")
 	wrong := []contact.ParsedChunk{{N: 0, Rows: rows[:1]}}
 	require.Equal(t, fault.Invalid, dbtest.Class(s.Persist(ctx, "acme", u.ID, wrong, dbtest.At(3))), "a row is missing")
@@ -274,6 +274,21 @@ func TestPersistInOrder(t *testing.T) {
 	require.NoError(t, s.Persist(ctx, "acme", u.ID, parsed, dbtest.At(3)))
 	require.Equal(t, "4 = 3 + 0 + 1; 3 = 3 + 0 + 0", tally(get(t, s, u)))
 	require.Equal(t, 1, number(t, pool, "SELECT count(*) FROM contacts WHERE name = 'Person 1'"))
+}
+
+// What was reserved ahead and is lost by a crash of Postgres is reserved once more.
+func TestPersistLostReservation(t *testing.T) {
+	t.Parallel()
+
+	pool, ctx := dbtest.New(t), t.Context()
+	dbtest.NewTenant(t, pool, "acme")
+	s := dboutreach.NewUploads(pool)
+	u, parsed := upload(t, s, "acme", []contact.Row{person(1, 1), person(2, 2), person(3, 1), person(4, 3)}, 2)
+	require.NoError(t, s.Reserve(ctx, "acme", u.ID, parsed[:1]))
+	dbtest.Alter(t, pool, "DELETE FROM upload_keys; UPDATE upload_chunks SET reserved = false")
+	require.NoError(t, s.Persist(ctx, "acme", u.ID, parsed[:1], dbtest.At(3)))
+	require.NoError(t, s.Persist(ctx, "acme", u.ID, parsed[1:], dbtest.At(3)))
+	require.Equal(t, "4 = 3 + 0 + 1; 3 = 3 + 0 + 0", tally(get(t, s, u)), "one of them is a duplicate")
 }
 
 func TestPersistKnown(t *testing.T) {

@@ -1,10 +1,5 @@
 package draft
 
-import "errors"
-
-// ErrNoBrowser is in the chain of an error that says nothing of a page: there was no browser to open it with.
-var ErrNoBrowser = errors.New("there is no browser")
-
 // A Capture is a page as a browser has loaded it.
 type Capture struct {
 	Asked       string

@@ -3,11 +3,15 @@
 package web
 
 import (
+	"errors"
 	"net/textproto"
 	"net/url"
 	"strings"
 	"time"
 )
+
+// ErrNoBrowser is in the chain of an error that says nothing of a page: there was no browser to open it with.
+var ErrNoBrowser = errors.New("there is no browser")
 
 // A Request asks a site for a page. With neither a form nor JSON it is a GET.
 type Request struct {

@@ -110,7 +110,8 @@ var errDied = errors.New("browser ended while the page was open")
 //
 // The faults: a *web.Refusal (Throttled) where the connection is refused; Gone for a host that does not exist;
 // Transient for timeouts, trouble of the network, and a Chromium that died twice; Invalid for an address that is not
-// public http(s), a download, an endless redirect and a page above fetch.MaxPageBytes.
+// public http(s), a download, an endless redirect and a page above fetch.MaxPageBytes. Where Chromium does not start it
+// is web.ErrNoBrowser.
 func (b *Browser) Load(ctx context.Context, r web.Request) (web.Page, error) {
 	u, err := pageAddress(r.URL)
 	if err != nil {
@@ -199,7 +200,7 @@ func (b *Browser) enter(ctx context.Context) (*generation, error) {
 	}
 	if g.err != nil {
 		b.leave(g)
-		return nil, g.err
+		return nil, fmt.Errorf("%w: %w", web.ErrNoBrowser, g.err)
 	}
 	return g, nil
 }

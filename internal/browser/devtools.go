@@ -85,7 +85,7 @@ func NewDevtools(o DevtoolsOptions) *Devtools {
 }
 
 // CheckDevtools says whether Chromium answers and lets itself be driven. The connection is kept for the pages. Its
-// errors are draft.ErrNoBrowser, fault.Transient, and say what to do; or, where it was stopped, ErrClosed or the cause
+// errors are web.ErrNoBrowser, fault.Transient, and say what to do; or, where it was stopped, ErrClosed or the cause
 // of ctx's end, without a class.
 func (d *Devtools) CheckDevtools(ctx context.Context) error {
 	_, err := d.check(ctx)
@@ -95,7 +95,7 @@ func (d *Devtools) CheckDevtools(ctx context.Context) error {
 func (d *Devtools) check(ctx context.Context) (*link, error) {
 	e, err := parseEndpoint(d.o.URL)
 	if err != nil {
-		return nil, fault.Newf(fault.Transient, "check devtools: %w: %w", draft.ErrNoBrowser, err)
+		return nil, fault.Newf(fault.Transient, "check devtools: %w: %w", web.ErrNoBrowser, err)
 	}
 	var l *link
 	ws, err := e.version(ctx)
@@ -110,7 +110,7 @@ func (d *Devtools) check(ctx context.Context) (*link, error) {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	}
-	return nil, fault.Newf(fault.Transient, "check devtools at %s: %w: %w", e.at, draft.ErrNoBrowser, err)
+	return nil, fault.Newf(fault.Transient, "check devtools at %s: %w: %w", e.at, web.ErrNoBrowser, err)
 }
 
 func (d *Devtools) isClosed() bool {
@@ -137,7 +137,7 @@ func (d *Devtools) isClosed() bool {
 // The faults: a *web.Refusal (Throttled) where the connection is refused; Gone for a host that does not exist;
 // Transient for timeouts, trouble of the network, and a Chromium that is away or died; Invalid for an address that is
 // not public http(s), a download, an endless redirect, and a document above fetch.MaxPageBytes. What fails before the
-// site was asked for anything is draft.ErrNoBrowser too. A Capture that is stopped says nothing of the page: its error
+// site was asked for anything is web.ErrNoBrowser too. A Capture that is stopped says nothing of the page: its error
 // is ErrClosed or the cause of ctx's end, without a class.
 //
 // A page that is lost because another one could not be ended is opened once more, with a Timeout of its own. So is one
@@ -181,7 +181,7 @@ func (d *Devtools) capture(ctx context.Context, address, locale string, s draft.
 		if err == nil {
 			c, err = l.capture(ctx, address, locale, s)
 		}
-		unopened := errors.Is(err, errUnopened) || errors.Is(err, draft.ErrNoBrowser)
+		unopened := errors.Is(err, errUnopened) || errors.Is(err, web.ErrNoBrowser)
 		switch {
 		case err == nil:
 			return c, nil
@@ -194,7 +194,7 @@ func (d *Devtools) capture(ctx context.Context, address, locale string, s draft.
 		case unopened && lost != nil && !errors.Is(lost, errUnopened): // the first try had opened it
 			return c, &fault.Error{Class: fault.Transient, Err: lost}
 		case errors.Is(err, errUnopened):
-			return c, fault.Newf(fault.Transient, "%w: %w", draft.ErrNoBrowser, err)
+			return c, fault.Newf(fault.Transient, "%w: %w", web.ErrNoBrowser, err)
 		case errors.Is(err, errDied):
 			return c, &fault.Error{Class: fault.Transient, Err: err}
 		default:

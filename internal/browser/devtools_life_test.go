@@ -20,6 +20,7 @@ import (
 
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/web"
 	"github.com/mtlrent/conveyor/internal/browser"
 	"github.com/mtlrent/conveyor/internal/chromium"
 	"github.com/mtlrent/conveyor/internal/devstack"
@@ -149,7 +150,7 @@ func TestDeathUnderACapture(t *testing.T) {
 			case <-time.After(patience):
 				t.Fatal("it fails at the end of its time only")
 			}
-			if class, _ := fault.Of(err); err == nil || class != fault.Transient || errors.Is(err, draft.ErrNoBrowser) {
+			if class, _ := fault.Of(err); err == nil || class != fault.Transient || errors.Is(err, web.ErrNoBrowser) {
 				t.Errorf("Capture = %v (%s); want transient, and that it was opened", err, class)
 			}
 			if again := len(asked); again > 0 {
@@ -199,7 +200,7 @@ func TestCaptureWithoutChromium(t *testing.T) {
 				before := len(s.requests())
 				tt.lose(stack)
 				err := <-capture(d, s.URL+"/")
-				if class, _ := fault.Of(err); class != fault.Transient || !errors.Is(err, draft.ErrNoBrowser) {
+				if class, _ := fault.Of(err); class != fault.Transient || !errors.Is(err, web.ErrNoBrowser) {
 					t.Errorf("Capture = %v (%s); want ErrNoBrowser, transient", err, class)
 				}
 				t.Log(err)
@@ -250,7 +251,7 @@ func TestHungDriver(t *testing.T) {
 				return
 			}
 			err := <-beside
-			if class, _ := fault.Of(err); err == nil || class != fault.Transient || errors.Is(err, draft.ErrNoBrowser) {
+			if class, _ := fault.Of(err); err == nil || class != fault.Transient || errors.Is(err, web.ErrNoBrowser) {
 				t.Errorf("Capture = %v (%s); want transient, and that it was opened", err, class)
 			}
 			if len(asked) > 0 {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/web"
 	"github.com/mtlrent/conveyor/internal/browser"
 	"github.com/mtlrent/conveyor/internal/devstack"
 	"github.com/mtlrent/conveyor/internal/fetch"
@@ -554,7 +555,7 @@ func TestCheckDevtools(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-			case class != fault.Transient || !errors.Is(err, draft.ErrNoBrowser) || !strings.Contains(fmt.Sprint(err), tt.text) || strings.Contains(fmt.Sprint(err), "s3cr3t"):
+			case class != fault.Transient || !errors.Is(err, web.ErrNoBrowser) || !strings.Contains(fmt.Sprint(err), tt.text) || strings.Contains(fmt.Sprint(err), "s3cr3t"):
 				t.Errorf("CheckDevtools = %v (%s); want %q", err, class, tt.text)
 			}
 			if took := time.Since(began); tt.name == "hangs" && took > patience {

@@ -32,11 +32,15 @@ type Options struct {
 	Wall     time.Duration // of a job; default 60 s. It is for a machine that is too busy: CPU is the bound on the job
 }
 
+// startAgain is when a child is started again that could not be.
+const startAgain = 5 * time.Second
+
 // A Pool runs jobs in children. It is safe for concurrent use.
 //
 // The faults of its methods, beside those of the readers: Invalid for a job that goes beyond Memory or CPU; Limited
-// while all children are busy until ctx ends; Transient when a child does not answer within Wall, cannot be started or
-// ends for another reason. When ctx ends, the child is killed and the method returns at once, with ctx's error.
+// while all children are busy until ctx ends, or none can be started, which is no fault of what is read; Transient when
+// a child does not answer within Wall or ends for another reason. When ctx ends, the child is killed and the method
+// returns at once, with ctx's error.
 type Pool struct {
 	o     Options
 	slots *semaphore.Weighted
@@ -99,7 +103,9 @@ func (p *Pool) do(ctx context.Context, job string, in any, data []byte, out any)
 	defer p.slots.Release(1)
 	c, err := p.take()
 	if err != nil {
-		return nil, fault.Newf(fault.Transient, "start a process to read in: %w", err)
+		return nil, &fault.Error{
+			Class: fault.Limited, After: startAgain, Err: fmt.Errorf("start a process to read in: %w", err),
+		}
 	}
 	parts, err := p.ask(ctx, c, []byte(job), []byte(strconv.FormatInt(int64(p.o.CPU/time.Second), 10)), head, data)
 	if err != nil {

@@ -215,8 +215,8 @@ func (e *Engine) write(ctx context.Context, lines []line, create bool) error {
 	}
 	if len(all) == 0 && create {
 		all = []string{e.name + "-1"}
-		if err := e.create(ctx, all[0], true); err != nil {
-			return err
+		if err := e.create(ctx, all[0], true); err != nil { // whatever was answered, it was no page that is refused
+			return fault.Newf(fault.Transient, "%w", err)
 		}
 	}
 	var wrong []error

@@ -202,6 +202,10 @@ func TestFailures(t *testing.T) {
 		t.Fatal(err)
 	}
 	pages := []search.Page{page(1, 1, "words"), page(2, 1, "words")}
+	server.Fail(opensearchtest.Failure{Status: 400, Type: "validation_exception", Path: "pages-1"})
+	if class, _ := fault.Of(e.Index(t.Context(), pages)); class != fault.Transient {
+		t.Errorf("an index that cannot be made is %s of the pages", class)
+	}
 	if err := e.Index(t.Context(), pages); err != nil {
 		t.Fatal(err)
 	}
