@@ -68,6 +68,8 @@ func TestOutreachInTheConsole(t *testing.T) {
 	messages := v.page("/messages?tenant=acme")
 	v.sees(messages, "5 rows")
 	shot(messages, "messages")
+	another, err := messages.Locator("a[href*='/messages/']").Nth(1).GetAttribute("href")
+	require.NoError(t, err)
 	require.NoError(t, messages.GetByText("+15••••••").First().Click())
 	v.sees(messages, "What happened to it")
 	click(messages, "Show the number")
@@ -75,6 +77,12 @@ func TestOutreachInTheConsole(t *testing.T) {
 	shot(messages, "message")
 	v.axe(messages, true)
 	require.Equal(t, int64(1), one[int64](p.world, "SELECT count(*) FROM audit WHERE action = 'message.recipient_shown'"))
+	first := messages.URL()
+	_, err = messages.Evaluate("to => history.pushState(null, '', to)", another)
+	require.NoError(t, err)
+	v.sees(messages, "Show the number") // the number of one message is not shown as that of another
+	_, err = messages.Evaluate("to => history.pushState(null, '', to)", first)
+	require.NoError(t, err)
 
 	shown := v.page("/campaigns/" + id.String() + "?tenant=acme")
 	v.sees(shown, "5 messages = 0 waiting + 5 sent")

@@ -18,7 +18,11 @@ const client = new QueryClient({
   queryCache: new QueryCache({ onError }),
   mutationCache: new MutationCache({ onError }),
   defaultOptions: {
+    // The API may be on this machine, so that a browser that is offline knows nothing of it. What cannot be sent is an error
+    // at once: a change that waited for the network would be made when nobody looks any more.
+    mutations: { networkMode: 'always' },
     queries: {
+      networkMode: 'always',
       staleTime: 2_000,
       refetchOnWindowFocus: true,
       // What the API refuses it refuses again; only what did not answer, or asks for patience, is tried again.

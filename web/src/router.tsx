@@ -16,8 +16,15 @@ const root = createRootRoute({
 })
 
 // A page: its path, and what loads it. A new page is a line here and one in the rail.
+// The page of another thing is another page: what was asked and answered of the one before, such as a whole number that
+// was shown, does not stay.
 const page = (path: string, load: () => Promise<Record<string, unknown>>, name: string) =>
-  createRoute({ getParentRoute: () => root, path, component: lazyRouteComponent(load as never, name as never) })
+  createRoute({
+    getParentRoute: () => root,
+    path,
+    component: lazyRouteComponent(load as never, name as never),
+    remountDeps: ({ params }) => params,
+  })
 
 const routes = [
   createRoute({ getParentRoute: () => root, path: '/', component: Today }),

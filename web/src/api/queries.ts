@@ -27,6 +27,9 @@ export const query = (f: Filters, cursor: string, limit = 100) =>
     cursor: cursor || undefined,
   }) as never
 
+/** isCurrent reports whether a list is asked for by the clock: it is one page, and was not refused. */
+const isCurrent = (q: { error: unknown; data?: { pages: unknown[] } }) => !q.error && q.data?.pages.length === 1
+
 /** useList reads a list page by page. */
 export function useList<T>(
   name: string,
@@ -41,7 +44,7 @@ export function useList<T>(
     initialPageParam: first,
     getNextPageParam: (page) => page.next_cursor || undefined,
     // A list that the stream does not tell of is asked for by the clock, as long as it is one page.
-    refetchInterval: (q) => (!told(name) && !q.state.error && q.state.data?.pages.length === 1 ? 2 * tick : false),
+    refetchInterval: (q) => (!told(name) && isCurrent(q.state) ? 2 * tick : false),
     placeholderData: keepPreviousData,
   })
 }
@@ -109,9 +112,10 @@ const hours: Record<Window, number> = { '1h': 1, '24h': 24, '7d': 7 * 24 }
 export const useReasonsOf = (window: Window) =>
   useQuery({
     queryKey: ['reasons', window],
-    queryFn: () => {
+    queryFn: async () => {
       const since = new Date(Date.now() - hours[window] * 3_600_000).toISOString()
-      return answer(api.GET('/adverts/reasons', { params: { query: { since } } }))
+      const { counts } = await answer(api.GET('/adverts/reasons', { params: { query: { since } } }))
+      return { counts, since }
     },
     refetchInterval: every(6),
     placeholderData: keepPreviousData,
@@ -510,6 +514,7 @@ export const useRefusals = (tenant: string, id: string, code: string, wanted: bo
     },
     initialPageParam: 0,
     getNextPageParam: (p) => p.next || undefined,
+    refetchInterval: (q) => (!isTold('upload:' + id) && isCurrent(q.state) ? 2 * tick : false),
     enabled: wanted,
   })
 
@@ -646,6 +651,7 @@ export const useMessages = (tenant: string, id: string, f: Filters) =>
     },
     initialPageParam: first,
     getNextPageParam: (page) => page.next_cursor || undefined,
+    refetchInterval: (q) => (!isTold('campaign:' + id) && isCurrent(q.state) ? 2 * tick : false),
     placeholderData: keepPreviousData,
     enabled: id !== '',
   })

@@ -17,7 +17,11 @@ const stale: Record<string, string[]> = {
 export const topics = Object.keys(stale)
 
 // The queries that a topic of one item makes stale, of which it has the ID behind a colon.
-const staleOfOne: Record<string, string[]> = { run: ['run'], upload: ['upload'], campaign: ['campaign'] }
+const staleOfOne: Record<string, string[]> = {
+  run: ['run'],
+  upload: ['upload', 'refusals'],
+  campaign: ['campaign', 'messages'],
+}
 
 /** staleBy are the queries that a topic makes stale, with the ID of the one item that they are of. */
 export function staleBy(topic: string): { name: string; id?: string }[] {
@@ -32,7 +36,15 @@ export const told = (name: string) => Object.values(stale).some((names) => names
 
 // ms between two reads of a query: of figures that move with every advert it doubles up to these while they do.
 const gap = 1_000
-const gaps: Record<string, number> = { recent: 5_000, listings: 10_000, flow: 5_000, reasons: 10_000 }
+const gaps: Record<string, number> = {
+  recent: 5_000,
+  listings: 10_000,
+  adverts: 10_000,
+  flow: 5_000,
+  reasons: 10_000,
+  messages: 5_000,
+  refusals: 5_000,
+}
 const soon = 300 // ms in which what changes together is heard
 
 /** pace is when a query may be read again: how long to wait from now, in ms, and the gap after that. */
@@ -42,7 +54,13 @@ export function pace(name: string, now: number, last: { at: number; gap: number 
   return { wait: Math.max(soon, last.at + last.gap - now), gap: Math.min(most, 2 * last.gap) }
 }
 
-/** refetcher marks queries as stale, each at its pace, so that a burst of events is one request. */
+/** isShort reports whether a query is read by one request. A list that was read on takes one for each of its pages. */
+export const isShort = (data: unknown) => ((data as { pages?: unknown[] } | undefined)?.pages?.length ?? 0) < 2
+
+/**
+ * refetcher marks queries as stale, each at its pace, so that a burst of events is one request. A long list stays as it was
+ * read, until its reader looks at it anew or changes something of it.
+ */
 export function refetcher(client: QueryClient) {
   const waiting = new Map<string, ReturnType<typeof setTimeout>>()
   const last = new Map<string, { at: number; gap: number }>()
@@ -60,7 +78,8 @@ export function refetcher(client: QueryClient) {
             // A tab that nobody sees asks for nothing: what is stale is read when it is looked at again.
             void client.invalidateQueries({
               queryKey: [name],
-              predicate: (q) => id === undefined || q.queryKey.some((part) => String(part) === id),
+              predicate: (q) =>
+                isShort(q.state.data) && (id === undefined || q.queryKey.some((part) => String(part) === id)),
               refetchType: document.hidden ? 'none' : 'active',
             })
           }, next.wait),

@@ -1,7 +1,7 @@
 import type { QueryClient } from '@tanstack/react-query'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 
-import { pace, staleBy } from './stale'
+import { isShort, pace, staleBy } from './stale'
 import { isTold, listen, show, wanted } from './stream'
 
 /** reads are the times at which a query is read while something happens each second, in seconds. */
@@ -30,11 +30,22 @@ test('after a rest the first change is read at once again', () => {
 })
 
 test('a topic of one item makes its query stale, and no other of its kind', () => {
-  expect(staleBy('upload:7a')).toEqual([{ name: 'upload', id: '7a' }])
+  expect(staleBy('upload:7a')).toEqual([
+    { name: 'upload', id: '7a' },
+    { name: 'refusals', id: '7a' },
+  ])
+  expect(staleBy('campaign:7a')).toContainEqual({ name: 'messages', id: '7a' })
   expect(staleBy('run:12')).toEqual([{ name: 'run', id: '12' }])
   expect(staleBy('letters').map((s) => s.name)).toContain('letter')
   expect(staleBy('resync').map((s) => s.name)).toEqual(expect.arrayContaining(['flow', 'campaign']))
   expect(staleBy('beat')).toEqual([])
+})
+
+test('a list that was read on is not read again with each event', () => {
+  expect(isShort(undefined)).toBe(true)
+  expect(isShort({ total: 2 })).toBe(true)
+  expect(isShort({ pages: [{}] })).toBe(true)
+  expect(isShort({ pages: [{}, {}] })).toBe(false)
 })
 
 test('the stream has what tabs want now, the latest first, and no more than the API takes', () => {

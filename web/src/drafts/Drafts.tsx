@@ -5,6 +5,7 @@ import { named } from '../say/format'
 import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
 import { FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
+import { startOf } from '../ui/filters'
 import { Glyph } from '../ui/Glyph'
 import { Head } from '../ui/parts'
 import { Rows } from '../ui/Rows'
@@ -15,7 +16,7 @@ export function Drafts() {
   const { say } = useSay()
   const t = say.draft
   const [filters] = useFilters()
-  const drafts = useDrafts(filters)
+  const drafts = useDrafts({ ...filters, since: startOf(filters.since) })
   const fields: Field[] = [
     { name: 'name', label: t.name },
     {
@@ -35,7 +36,7 @@ export function Drafts() {
       several: true,
       options: Object.entries(t.availabilities).map(([value, label]) => ({ value, label })),
     },
-    { name: 'since', label: t.since },
+    { name: 'since', label: t.since, kind: 'date' },
   ]
   return (
     <>

@@ -5,6 +5,7 @@ import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
 import { Do } from '../ui/Do'
 import { FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
+import { startOf } from '../ui/filters'
 import { Glyph, type State } from '../ui/Glyph'
 import { Head, Trouble } from '../ui/parts'
 import { Rows } from '../ui/Rows'
@@ -26,7 +27,7 @@ export function Requests() {
   const { say } = useSay()
   const t = say.draft
   const [filters] = useFilters()
-  const requests = useDraftRequests(filters)
+  const requests = useDraftRequests({ ...filters, since: startOf(filters.since) })
   const cancel = useDo(cancelDraftRequest, 'draft-requests')
   const replay = useDo(replayLetter, 'draft-requests', 'letters', 'letter')
   const fields: Field[] = [
@@ -39,7 +40,7 @@ export function Requests() {
         label: t.states[value]!,
       })),
     },
-    { name: 'since', label: t.since },
+    { name: 'since', label: t.since, kind: 'date' },
   ]
   return (
     <>

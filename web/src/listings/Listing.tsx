@@ -1,7 +1,8 @@
 import { Link, useParams } from '@tanstack/react-router'
+import { useState } from 'react'
 
 import type { Schemas } from '../api/client'
-import { claimListing, processListing, useDo, useListing, useMay, useNeighbourhoods } from '../api/queries'
+import { claimListing, processListing, useDo, useListing, useNeighbourhoods } from '../api/queries'
 import { count, day, money, named, rooms } from '../say/format'
 import { useSay } from '../say/Say'
 import { Age, At } from '../ui/Age'
@@ -21,6 +22,7 @@ import { Way } from './Way'
 import { Within } from './Within'
 
 type Advert = Schemas['Advert']
+type Stage = NonNullable<Parameters<typeof processListing>[0]['stage']>
 
 /** Listing is one advert: what was read of it, where each value came from, and what happened to it. */
 export function Listing() {
@@ -160,11 +162,11 @@ function Top({ advert: a }: { advert: Advert }) {
 /** Rent is what the home costs, and what can be done with the advert. */
 function Rent({ advert: a }: { advert: Advert }) {
   const { say, language, zone } = useSay()
-  const may = useMay('operate')
   const change = a.history.findLast((h) => h.kind === 'price' && h.old_rent_cents != null && h.new_rent_cents != null)
   const by = change ? change.new_rent_cents! - change.old_rent_cents! : 0
   const t = say.listing
   const process = useDo(processListing, 'listing', 'adverts')
+  const [stage, setStage] = useState<Stage>('normalize')
   const claim = useDo(claimListing, 'listing', 'listings')
   const ref = { platform: a.audit.platform, platform_id: a.audit.platform_id }
   const l = a.listing
@@ -200,19 +202,19 @@ function Rent({ advert: a }: { advert: Advert }) {
       <div className="btns">
         <select
           className="in"
-          aria-label={t.processAgain}
-          value=""
-          disabled={process.isPending || !may}
-          title={may ? undefined : say.needsRole(say.code.role.operate)}
-          onChange={(e) => process.mutate({ ...ref, stage: e.target.value as 'normalize' })}
+          aria-label={t.processFrom}
+          value={stage}
+          onChange={(e) => setStage(e.target.value as Stage)}
         >
-          <option value="">{process.isSuccess ? t.started : t.processAgain}</option>
           {Object.entries(t.from).map(([stage, label]) => (
             <option key={stage} value={stage}>
               {label}
             </option>
           ))}
         </select>
+        <Do disabled={process.isPending} onClick={() => process.mutate({ ...ref, stage })}>
+          {process.isSuccess ? t.started : t.processAgain}
+        </Do>
         {l && (
           <Do disabled={claim.isPending} onClick={() => claim.mutate({ ...ref, claim: l.status !== 'claimed' })}>
             {l.status === 'claimed' ? t.unclaim : t.claim}

@@ -13,7 +13,7 @@ import {
   useReasons,
   type Filters,
 } from '../api/queries'
-import { count, day as dayOf, named } from '../say/format'
+import { count, day as dayOf, moment, named } from '../say/format'
 import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
 import { Bulk, type Effect } from '../ui/Bulk'
@@ -30,9 +30,10 @@ const mostNamed = 200 // adverts that a replay names one by one; the API takes n
 
 /** Refused are the adverts that are no listings, each with every reason. */
 export function Refused() {
-  const { say } = useSay()
+  const { say, language, zone } = useSay()
   const t = say.refused
   const [filters] = useFilters()
+  const since = new Date(filters.since ?? '')
   const adverts = useAdverts(filters)
   const reasons = useReasons(days, filters.platform)
   const platforms = usePlatforms().data?.items ?? []
@@ -61,6 +62,8 @@ export function Refused() {
       several: true,
       options: platforms.map((p) => ({ value: p.name, label: p.name })),
     },
+    // Comes with a figure of a window of time.
+    { name: 'since', label: t.readSince(isNaN(+since) ? filters.since! : moment(since, zone, language)), kind: 'set' },
   ]
   return (
     <>
@@ -243,8 +246,9 @@ function Process(p: {
   const { text } = p.filters
   const status = each(p.filters.status || 'rejected') as ('rejected' | 'duplicate')[]
   const which = { platform: p.filters.platform, reason: p.filters.reason, status }
-  // A replay has no words to search for, and one platform and reason at most: the adverts are named one by one.
-  const oneByOne = !!text || [which.platform, which.reason].some((v) => v?.includes(','))
+  // A replay has no words to search for, no time of a revision, and one platform and reason at most: the adverts are named
+  // one by one.
+  const oneByOne = !!text || !!p.filters.since || [which.platform, which.reason].some((v) => v?.includes(','))
   const byWords = useRef<{ ids: string[] }>(undefined)
   const one = async (dry_run: boolean) => {
     if (!oneByOne) return startReplay({ stage: 'normalize', filter: which, dry_run })

@@ -4,12 +4,9 @@ import { useAudit } from '../api/queries'
 import { useSay } from '../say/Say'
 import { At } from '../ui/Age'
 import { FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
+import { startOf } from '../ui/filters'
 import { Head } from '../ui/parts'
 import { Rows } from '../ui/Rows'
-
-/** startOf makes a time of a day, which is what people type; what is a time already stays. */
-const startOf = (typed: string | undefined) =>
-  typed && /^\d{4}-\d\d-\d\d$/.test(typed) ? `${typed}T00:00:00Z` : (typed ?? '')
 
 const pages: Record<string, string> = {
   'dead-letter': '/dead-letters/',

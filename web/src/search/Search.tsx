@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { useEffect, useId, useState, type ReactNode } from 'react'
+import { useId, type ReactNode } from 'react'
 
 import type { Schemas } from '../api/client'
 import { useOthers, useSearch, useSearchStats, useSuggestions } from '../api/queries'
@@ -9,6 +9,7 @@ import { Age } from '../ui/Age'
 import { each, toggle } from '../ui/filters'
 import { useFilters } from '../ui/Filter'
 import { Empty, Head, Out, Section, Trouble } from '../ui/parts'
+import { useTyped } from '../ui/typed'
 import { Views } from '../ui/Views'
 import './search.css'
 import { begun, completed, monthOf } from './words'
@@ -33,14 +34,9 @@ export function Search() {
   const { say, language } = useSay()
   const t = say.search
   const [filters, change] = useFilters()
-  const [words, setWords] = useState(filters.q ?? '')
+  const [words, setWords] = useTyped(filters.q ?? '', (q) => change({ q }), 150)
   const search = useSearch(filters)
   const stats = useSearchStats()
-  useEffect(() => {
-    if (words === (filters.q ?? '')) return
-    const timer = setTimeout(() => change({ q: words }), 150)
-    return () => clearTimeout(timer)
-  })
   const firstPage = search.data?.pages[0]
   const hits = search.data?.pages.flatMap((p) => p.hits) ?? []
   const facets = firstPage?.facets
@@ -107,10 +103,7 @@ export function Search() {
               · {t.didYouMean}{' '}
               <button
                 className="copy"
-                onClick={() => {
-                  setWords(firstPage.did_you_mean!)
-                  change({ q: firstPage.did_you_mean! })
-                }}
+                onClick={() => change({ q: firstPage.did_you_mean! })}
               >
                 <b>{firstPage.did_you_mean}</b>
               </button>

@@ -23,7 +23,16 @@ export function Lines({ flow }: { flow: Schemas['FlowReport'] }) {
   }
   const went = sum.in - sum.unchanged
   const stations = [
-    { x: 490, name: 'normalize', label: t.normalize, n: went, off: sum.refused, offText: t.refused, to: '/refused' },
+    {
+      x: 490,
+      name: 'normalize',
+      label: t.normalize,
+      n: went,
+      off: sum.refused,
+      offText: t.refused,
+      to: '/refused',
+      search: { since: flow.since },
+    },
     {
       x: 640,
       name: 'dedupe',
@@ -108,7 +117,7 @@ export function Lines({ flow }: { flow: Schemas['FlowReport'] }) {
                 ) : (
                   <rect x={s.x + 25.5} y="77" width="7" height="7" fill="var(--vermg)" />
                 )}
-                <Link to={s.to as '/'}>
+                <Link to={s.to as '/'} search={s.search as never}>
                   <text className={s.quiet ? 'ct' : 'x'} x={s.x + 38} y="85">
                     {n(s.off)} {s.offText}
                   </text>

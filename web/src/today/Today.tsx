@@ -145,7 +145,7 @@ function Refusals({ window }: { window: Window }) {
       go={<Link to={'/refused' as '/'}>{say.all}</Link>}
     >
       <Trouble error={reasons.error} />
-      <Why counts={reasons.data?.counts ?? none} />
+      <Why counts={reasons.data?.counts ?? none} since={reasons.data?.since} />
     </Section>
   )
 }
@@ -204,7 +204,7 @@ function sentence(
 }
 
 /** Why shows the reasons of refusals, the most frequent first. */
-const Why = memo(function Why({ counts }: { counts: Schemas['ReasonCount'][] }) {
+const Why = memo(function Why({ counts, since }: { counts: Schemas['ReasonCount'][]; since: string | undefined }) {
   const { say, language } = useSay()
   const sums = new Map<string, number>()
   for (const c of counts) sums.set(c.code, (sums.get(c.code) ?? 0) + c.adverts)
@@ -216,7 +216,7 @@ const Why = memo(function Why({ counts }: { counts: Schemas['ReasonCount'][] }) 
         {rows.map(([code, n]) => (
           <tr key={code}>
             <td>
-              <Link to={'/refused' as '/'} search={{ reason: code } as never}>
+              <Link to={'/refused' as '/'} search={{ reason: code, since } as never}>
                 {named(say.code.reason, code)}
               </Link>
             </td>

@@ -1,9 +1,10 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { useEffect, useId, useRef, useState } from 'react'
+import { useEffect, useId, useState } from 'react'
 
 import type { Filters } from '../api/queries'
 import { useSay } from '../say/Say'
 import { each, toggle } from './filters'
+import { useTyped } from './typed'
 import { Views } from './Views'
 
 /** useFilters returns the filters of the page: they are its address, so they can be shared and survive a reload. */
@@ -145,7 +146,8 @@ export function One({ field: f, value, onChange }: { field: Field; value: string
             ))}
         </select>
       ) : (
-        <Words kind={f.kind ?? 'text'} value={value} onChange={onChange} />
+        // A field of a day shows the day of a time.
+        <Words kind={f.kind ?? 'text'} value={f.kind === 'date' ? value.slice(0, 10) : value} onChange={onChange} />
       )}
     </label>
   )
@@ -231,23 +233,8 @@ function Pick(p: { options: { value: string; label: string }[]; value: string; o
 
 /** Words waits until typing pauses. */
 function Words(p: { kind: string; name?: string; value: string; onChange: (v: string) => void }) {
-  const { value, onChange } = p
-  const [text, setText] = useState(value)
-  const told = useRef(value)
+  const [text, setText] = useTyped(p.value, p.onChange, 250)
   const id = useId()
-  useEffect(() => {
-    if (value === told.current) return
-    told.current = value
-    setText(value)
-  }, [value])
-  useEffect(() => {
-    if (text === told.current) return
-    const timer = setTimeout(() => {
-      told.current = text
-      onChange(text)
-    }, 250)
-    return () => clearTimeout(timer)
-  })
   return (
     <input
       id={id}

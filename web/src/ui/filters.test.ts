@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { each, parseSearch, toggle, writeSearch } from './filters'
+import { each, parseSearch, startOf, toggle, writeSearch } from './filters'
 
 /** random is a reproducible source of numbers below 1. */
 function random(seed: number) {
@@ -38,4 +38,11 @@ test('one of several values is added and taken away', () => {
   expect(toggle('1.5,3.5', '1.5', all)).toBe('3.5')
   expect(toggle('9', '1.5', all)).toBe('1.5,9')
   expect(each('')).toEqual([])
+})
+
+test('a day is the time at which it begins, and a time is itself', () => {
+  expect(startOf('2026-11-21')).toBe('2026-11-21T00:00:00Z')
+  expect(startOf('2026-11-21T05:30:00Z')).toBe('2026-11-21T05:30:00Z')
+  expect(startOf('')).toBe('')
+  expect(startOf(undefined)).toBe('')
 })

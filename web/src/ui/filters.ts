@@ -21,6 +21,10 @@ export function writeSearch(values: Record<string, unknown>): string {
 /** each splits the value of a filter that takes several. */
 export const each = (value: string | undefined) => (value ?? '').split(',').filter((v) => v !== '')
 
+/** startOf makes a time of a day, which is what people type; what is a time already stays. */
+export const startOf = (typed: string | undefined) =>
+  typed && /^\d{4}-\d\d-\d\d$/.test(typed) ? `${typed}T00:00:00Z` : (typed ?? '')
+
 /** toggle adds one of several values, or takes it away; the order is that of all. */
 export function toggle(value: string | undefined, one: string, all: string[]) {
   const chosen = new Set(each(value))
