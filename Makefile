@@ -97,7 +97,7 @@ test-fast: need-go $(GOTESTSUM) ## Run the tests that need no services: domain, 
 	@$(call tests,fast,$(PURE),-short)
 
 test-faults-short: need-go $(GOTESTSUM) ## Ledgers of faults, short, with a new seed. After a change to bridge, db or a role.
-	@$(call tests,faults,./test/faults,-count=1 -parallel 1)
+	@$(call tests,faults,./test/faults,-count=1 -parallel 1 -timeout 60m)
 
 # The whole of db passes too, by hand: -- go test ./db/.... Browsers and other engines do not see the pooler.
 test-pgbouncer: build ## What leans on sessions, through PgBouncer: relays, tenants, adverts end to end.

@@ -155,8 +155,9 @@ func (s *shard) ask(ctx context.Context, c crawl.Claim, leave func(crawl.Verdict
 	if html, _ := crawl.Kind(e.ContentType, e.Body); !s.run.Settings.Render || !html || e.Status/100 != 2 {
 		return e, nil
 	}
-	p, err := s.Browser.Load(ctx, web.Request{URL: c.URL}) // in the browser's own time
-	if errors.Is(err, web.ErrNoBrowser) {                  // ours: that is no try of the page
+	// In the browser's own time.
+	p, err := s.Browser.Load(ctx, web.Request{URL: c.URL})
+	if errors.Is(err, web.ErrNoBrowser) { // it is ours, so that is no try of the page
 		activity.GetLogger(ctx).Warn("crawl: pages cannot be rendered", "err", err)
 		err = &fault.Error{Class: fault.Limited, After: s.Policy.Max, Err: err}
 	}

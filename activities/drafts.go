@@ -133,6 +133,7 @@ func (a *Drafts) crawl(ctx context.Context, r draft.Request) (files []draft.File
 	}
 	found, unread := a.Reader.Extract(ctx, page.HTML, page.URL)
 	if class, _ := fault.Of(unread); unread != nil && !class.Final() {
+		// Not Limited, which would say that the worker stops.
 		return nil, page.Status, &ownError{fault.Newf(fault.Transient, "read page: %w", unread)}
 	}
 	document, err := json.MarshalIndent(draft.Document{

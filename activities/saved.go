@@ -117,7 +117,7 @@ func (a *Notices) TellNotice(ctx context.Context, job NoticeJob) (done NoticeDon
 	}
 	done.Homes = len(n.Items) + n.More
 	end := func(state, reason string) (NoticeDone, error) {
-		// What was sent and not recorded is sent once more.
+		// Until it is recorded: a repeat of the activity would send it once more.
 		text, args := "the end of a notice cannot be recorded", []any{"notice", job.ID}
 		if err := insist(ctx, text, args, func(ctx context.Context) error {
 			return a.Store.EndNotice(ctx, job.Tenant, job.ID, state, reason, a.Now())

@@ -95,7 +95,8 @@ func TestSavedBeginTakesTurns(t *testing.T) {
 	due("other", 2, 1)
 	require.Equal(t, map[string]int{"acme": 8, "other": 2}, begin(0, 2))
 	require.Equal(t, map[string]int{"acme": 10}, begin(0, 2), "nobody else waits")
-	require.Equal(t, 11, func(of map[string]int) int { return of["acme"] + of["other"] }(begin(3, 4)), "one was begun before")
+	of := begin(3, 4)
+	require.Equal(t, 11, of["acme"]+of["other"], "one of them was begun before")
 }
 
 // A target that is being deleted is told nothing more, and keeps nobody else from the same news.

@@ -28,9 +28,8 @@ type DueNotice struct {
 const sqlNoticesBegin = `
 WITH turns AS (
     SELECT d.id FROM tenants k CROSS JOIN LATERAL (
-        SELECT n.id, n.due_at, row_number() OVER (ORDER BY n.due_at) AS turn FROM (
-            SELECT id, due_at FROM saved_deliveries
-            WHERE tenant = k.id AND state = 'waiting' AND due_at <= $1 ORDER BY due_at LIMIT $3) n) d
+        SELECT id, due_at, row_number() OVER (ORDER BY due_at) AS turn FROM saved_deliveries
+        WHERE tenant = k.id AND state = 'waiting' AND due_at <= $1 ORDER BY due_at LIMIT $3) d
     ORDER BY d.turn, d.due_at LIMIT $3
 ), fresh AS (
     SELECT id, tenant, due_at, confirms FROM saved_deliveries

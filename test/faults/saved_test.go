@@ -391,6 +391,10 @@ func (m *market) round(l *Ledger, left *[]fault, last bool, saved func()) error 
 		for _, id := range here[4:9] {
 			m.price(id, -75_00)
 		}
+		// They have no new revision, by which it would be seen that they are under way.
+		if err := m.listed(stale, false); err != nil {
+			l.Wrong = append(l.Wrong, err.Error())
+		}
 	}); err != nil {
 		return err
 	}
@@ -442,11 +446,20 @@ func (w *world) uncompared() string {
 
 // archive checks for stale listings until these are archived.
 func (w *world) archive(ids []string) error {
-	return eventually(w.ctx, stepWithin(), func() bool {
+	return w.listed(ids, true, func() {
 		_ = w.send(http.MethodPost, "/staleness/run", "", nil) // one may be under way, or the API away
+	})
+}
+
+// listed waits until all of these listings are archived, or none is; again is done before each look.
+func (w *world) listed(ids []string, archived bool, again ...func()) error {
+	return eventually(w.ctx, stepWithin(), func() bool {
+		for _, do := range again {
+			do()
+		}
 		var n int
-		err := w.db.QueryRow(w.ctx, "SELECT count(*) FROM listings WHERE platform_id = ANY ($1) AND status = 'archived'", ids).
-			Scan(&n)
+		err := w.db.QueryRow(w.ctx, "SELECT count(*) FROM listings WHERE platform_id = ANY ($1) AND (status = 'archived') = $2",
+			ids, archived).Scan(&n)
 		return err == nil && n == len(ids) && pause(w.ctx, 500*time.Millisecond)
 	})
 }

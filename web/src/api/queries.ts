@@ -4,7 +4,7 @@ import { keepPreviousData, useInfiniteQuery, useMutation, useQuery, useQueryClie
 
 import { api, type Schemas } from './client'
 import { answer, Problem } from './problem'
-import { told } from './stale'
+import { isShort, told } from './stale'
 import { isLive, isTold, useTopic } from './stream'
 
 const tick = 5_000 // ms between looks at what changes by itself, where the stream does not tell
@@ -28,7 +28,7 @@ export const query = (f: Filters, cursor: string, limit = 100) =>
   }) as never
 
 /** isCurrent reports whether a list is asked for by the clock: it is one page, and was not refused. */
-const isCurrent = (q: { error: unknown; data?: { pages: unknown[] } }) => !q.error && q.data?.pages.length === 1
+const isCurrent = (q: { error: unknown; data?: unknown }) => !q.error && q.data !== undefined && isShort(q.data)
 
 /** useList reads a list page by page. */
 export function useList<T>(

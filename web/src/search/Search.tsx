@@ -101,10 +101,7 @@ export function Search() {
             <>
               {' '}
               · {t.didYouMean}{' '}
-              <button
-                className="copy"
-                onClick={() => change({ q: firstPage.did_you_mean! })}
-              >
+              <button className="copy" onClick={() => change({ q: firstPage.did_you_mean! })}>
                 <b>{firstPage.did_you_mean}</b>
               </button>
             </>
