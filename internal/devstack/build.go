@@ -64,6 +64,9 @@ func (s *Stack) linkTools(tools []goTool) error {
 	if err := os.MkdirAll(s.opts.Bin, 0o755); err != nil {
 		return fmt.Errorf("create %s: %w", s.opts.Bin, err)
 	}
+	s.tools.temporalServer = filepath.Join(s.opts.Bin, "temporal-server")
+	s.tools.temporalSQL = filepath.Join(s.opts.Bin, "temporal-sql-tool")
+	s.tools.temporalUI = filepath.Join(s.opts.Bin, "temporal-ui-server")
 	for _, t := range tools {
 		for link, file := range t.links {
 			if err := relink(filepath.Join(t.dir(s.opts.Bin), file), filepath.Join(s.opts.Bin, link)); err != nil {
@@ -71,9 +74,6 @@ func (s *Stack) linkTools(tools []goTool) error {
 			}
 		}
 	}
-	s.tools.temporalServer = filepath.Join(s.opts.Bin, "temporal-server")
-	s.tools.temporalSQL = filepath.Join(s.opts.Bin, "temporal-sql-tool")
-	s.tools.temporalUI = filepath.Join(s.opts.Bin, "temporal-ui-server")
 	return nil
 }
 

@@ -87,9 +87,10 @@ type Stack struct {
 	pace     pace
 	held     []*os.File
 	keepers  []*keeper
-	unbuilt  []goTool // left for later by Options.UILater
-	follower *keeper  // of the service that follows; nil = none
-	later    *later   // nil = nothing follows
+	build    func(ctx context.Context) error // compiles what install has left; nil = nothing
+	unbuilt  []goTool                        // left for later by Options.UILater
+	follower *keeper                         // of the service that follows; nil = none
+	later    *later                          // nil = nothing follows
 	failure  chan struct{}
 	failOnce sync.Once
 	err      error
@@ -311,7 +312,11 @@ func (s *Stack) addresses() map[string]string {
 	return env
 }
 
-// launch starts every service once those that it needs are ready. The first failure gives up the others.
+// built is what services need whose programs are compiled.
+const built = "built"
+
+// launch starts every service once those that it needs are ready. The first failure gives up the others. Compiling
+// takes minutes: meanwhile the services start that do not need it.
 func (s *Stack) launch(ctx context.Context, services []*service) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -326,6 +331,16 @@ func (s *Stack) launch(ctx context.Context, services []*service) error {
 		s.keepers = append(s.keepers, k)
 	}
 	var wg sync.WaitGroup
+	if s.build != nil {
+		up[built] = make(chan struct{})
+		wg.Go(func() {
+			if err := s.build(ctx); err != nil {
+				cancel(err)
+				return
+			}
+			close(up[built])
+		})
+	}
 	for _, k := range s.keepers {
 		if k == s.follower {
 			continue
@@ -333,7 +348,7 @@ func (s *Stack) launch(ctx context.Context, services []*service) error {
 		wg.Go(func() {
 			for _, need := range k.svc.needs {
 				if up[need] == nil {
-					continue // external
+					continue // external, or nothing is compiled
 				}
 				select {
 				case <-up[need]:

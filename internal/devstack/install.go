@@ -54,8 +54,8 @@ var debPackages = []debPackage{
 	{Browser, "npm", func(t *tools) error { return findNPM(t) }},
 }
 
-// install finds every program that the stack needs, and gets those that are missing. One install runs at a time on a
-// machine: package managers and compilers do not share well.
+// install finds every program that the stack needs, and gets those that are missing; those that are to be compiled it
+// leaves to Stack.build. One install runs at a time on a machine: package managers and compilers do not share well.
 func (s *Stack) install(ctx context.Context) error {
 	if missing := s.missingPackages(); len(missing) > 0 {
 		if err := s.alone(ctx, func() error { return s.installPackages(ctx) }); err != nil {
@@ -81,7 +81,13 @@ func (s *Stack) install(ctx context.Context) error {
 			return nil
 		}
 	}
-	return s.alone(ctx, func() error { return s.buildTools(ctx, tools) })
+	if s.opts.NoInstall {
+		return s.buildTools(ctx, tools) // says what is missing, before anything starts
+	}
+	s.build = func(ctx context.Context) error {
+		return s.alone(ctx, func() error { return s.buildTools(ctx, tools) })
+	}
+	return nil
 }
 
 // alone runs f while no other stack of this user installs.

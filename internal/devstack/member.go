@@ -95,7 +95,10 @@ func Install(ctx context.Context, o Options) error {
 	if s.opts.Bin == "" {
 		s.opts.Bin = filepath.Join(o.Dir, "bin")
 	}
-	return s.install(ctx)
+	if err := s.install(ctx); err != nil || s.build == nil {
+		return err
+	}
+	return s.build(ctx)
 }
 
 // Down ends a service, or with "" all of them, the last started first: as an operator does it, or with kill as a loss

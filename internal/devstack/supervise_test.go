@@ -2,6 +2,7 @@ package devstack
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -164,6 +165,37 @@ func TestStartAndStopFollowNeeds(t *testing.T) {
 	want := "start-a start-b start-c stop-c stop-b stop-a"
 	if order := strings.Join(strings.Fields(string(got)), " "); order != want {
 		t.Errorf("order = %q; want %q", order, want)
+	}
+}
+
+// While programs are compiled, what does not need them starts, and nothing else.
+func TestStartsBesideTheBuild(t *testing.T) {
+	t.Parallel()
+	s := fakeStack(t)
+	starts := make(chan struct{})
+	a := script(s, "a", polite("a"))
+	a.prepare = func(context.Context) error { close(starts); return nil }
+	s.build = func(ctx context.Context) error {
+		select {
+		case <-starts:
+			return os.WriteFile(filepath.Join(s.opts.Dir, "compiled"), nil, 0o600)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	b := script(s, "b", "test -e compiled || exit 3; "+polite("b"), built)
+	if err := s.launch(t.Context(), []*service{a, b}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWhatCannotBeBuiltFailsTheStart(t *testing.T) {
+	t.Parallel()
+	s := fakeStack(t)
+	s.build = func(context.Context) error { return errors.New("no network") }
+	err := s.launch(t.Context(), []*service{script(s, "a", polite("a")), script(s, "b", polite("b"), built)})
+	if err == nil || err.Error() != "no network" {
+		t.Errorf("%v; want the error of the build", err)
 	}
 }
 

@@ -51,7 +51,7 @@ func (s *Stack) temporal() ([]*service, error) {
 	}
 	return []*service{{
 		name:  Temporal,
-		needs: []string{Postgres},
+		needs: []string{Postgres, built},
 		at:    s.addr(s.ports.Temporal),
 		prepare: func(ctx context.Context) error {
 			if err := errors.Join(private(data), os.WriteFile(config, dynamicConfig, 0o644)); err != nil {
@@ -230,7 +230,7 @@ cors:
 %s`, s.addr(s.ports.Temporal), s.host(), port, Namespace, at, s.ports.TemporalUI, tls)
 	return []*service{{
 		name:  TemporalUI,
-		needs: []string{Temporal},
+		needs: []string{Temporal, built},
 		at:    at,
 		prepare: func(ctx context.Context) error {
 			dir := filepath.Join(root, "config")

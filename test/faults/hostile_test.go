@@ -85,6 +85,10 @@ func TestAHostileTenantHarmsItself(t *testing.T) {
 	}
 	l.neighbours(w, street)
 	l.row("rate of the others, in percent of that in peace", int(100*quiet/beside), "%.1f s, and %.1f s in peace", beside.Seconds(), quiet.Seconds())
+	for phase, name := range []string{"import", "start", "campaign"} {
+		l.row("their "+name+" was over at, in s, the slowest", int(slowest(street, 1, phase).Seconds()), "%d in peace",
+			int(slowest(street, 0, phase).Seconds()))
+	}
 	l.row("p95 of their requests, in ms", int(p95(street, 1).Milliseconds()), "%d in peace", p95(street, 0).Milliseconds())
 	l.within("requests of the hostile tenant that were refused", m.refused(), 1, 1<<30)
 	l.processes(w)
@@ -112,7 +116,8 @@ type neighbour struct {
 	sender uuid.UUID
 
 	mu      sync.Mutex
-	took    [2][]time.Duration // of its requests, by round
+	took    [2][]time.Duration  // of its requests, by round
+	phases  [2][3]time.Duration // from its begin to the end of: the import, the wait for its turn, the campaign
 	refused []string
 }
 
@@ -129,6 +134,8 @@ func round(street []*neighbour, n int) time.Duration {
 
 // live imports a file, sends a campaign to a segment of it, and looks at both meanwhile.
 func (n *neighbour) live(round int) {
+	began := time.Now()
+	passed := func(phase int) { n.phases[round][phase] = time.Since(began) }
 	var file strings.Builder
 	file.WriteString("Name,Phone,Round\n")
 	for i := range neighbourPeople {
@@ -146,6 +153,7 @@ func (n *neighbour) live(round int) {
 	if !n.until(round, at, &upload, func() bool { return upload.State == "done" }) {
 		return
 	}
+	passed(0)
 	var c struct {
 		ID    uuid.UUID
 		State string
@@ -153,7 +161,11 @@ func (n *neighbour) live(round int) {
 	plan := fmt.Sprintf(`{"name":"round %d","sender":"%s","template":{"type":"text","text":{"body":"Bonjour"}},`+
 		`"audience":{"all":true,"filter":{"field":"round","equals":"r%d"}}}`, round, n.sender, round)
 	if n.must(round, "POST", "/campaigns", body(plan), &c) && n.must(round, "POST", fmt.Sprintf("/campaigns/%s/start", c.ID), nil, nil) {
-		n.until(round, fmt.Sprintf("/campaigns/%s", c.ID), &c, func() bool { return c.State == "done" })
+		at := fmt.Sprintf("/campaigns/%s", c.ID)
+		n.until(round, at, &c, func() bool { return c.State == "running" || c.State == "done" })
+		passed(1)
+		n.until(round, at, &c, func() bool { return c.State == "done" })
+		passed(2)
 	}
 }
 
@@ -192,6 +204,14 @@ func (n *neighbour) must(round int, method, path string, in *content, out any) b
 		return false
 	}
 	return true
+}
+
+// slowest is when the last one had passed a phase.
+func slowest(street []*neighbour, round, phase int) (most time.Duration) {
+	for _, n := range street {
+		most = max(most, n.phases[round][phase])
+	}
+	return most
 }
 
 func p95(street []*neighbour, round int) time.Duration {
