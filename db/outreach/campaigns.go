@@ -397,8 +397,8 @@ func (s *Campaigns) Begin(ctx context.Context, tenant string, id uuid.UUID, now 
 	return s.move(ctx, tenant, id, move{to: campaign.Running, from: []campaign.State{campaign.Queued}}, now)
 }
 
-// Pause holds a running campaign: none of its messages is claimed from the commit on. Those that a worker holds by then
-// are sent.
+// Pause holds a running campaign: none of its messages is claimed by a Claim that begins after the commit. Those that a
+// worker holds, or is about to by a Claim that had begun, are sent.
 func (s *Campaigns) Pause(ctx context.Context, tenant string, id uuid.UUID, reason, by string, now time.Time) (
 	Campaign, error,
 ) {
@@ -416,7 +416,8 @@ func (s *Campaigns) Resume(ctx context.Context, tenant string, id uuid.UUID, by 
 	}, now)
 }
 
-// Cancel ends a campaign. None of its messages is claimed from the commit on; Drop and Finish bring it to its end.
+// Cancel ends a campaign. None of its messages is claimed by a Claim that begins after the commit; Drop and Finish
+// bring it to its end.
 func (s *Campaigns) Cancel(ctx context.Context, tenant string, id uuid.UUID, reason, by string, now time.Time) (
 	Campaign, error,
 ) {
