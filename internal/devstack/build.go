@@ -64,9 +64,6 @@ func (s *Stack) linkTools(tools []goTool) error {
 	if err := os.MkdirAll(s.opts.Bin, 0o755); err != nil {
 		return fmt.Errorf("create %s: %w", s.opts.Bin, err)
 	}
-	s.tools.temporalServer = filepath.Join(s.opts.Bin, "temporal-server")
-	s.tools.temporalSQL = filepath.Join(s.opts.Bin, "temporal-sql-tool")
-	s.tools.temporalUI = filepath.Join(s.opts.Bin, "temporal-ui-server")
 	for _, t := range tools {
 		for link, file := range t.links {
 			if err := relink(filepath.Join(t.dir(s.opts.Bin), file), filepath.Join(s.opts.Bin, link)); err != nil {
@@ -90,6 +87,13 @@ func relink(file, link string) error {
 		return fmt.Errorf("link %s: %w", link, err)
 	}
 	return nil
+}
+
+// building builds tools while no other stack of this user installs.
+func (s *Stack) building(tools []goTool) func(context.Context) error {
+	return func(ctx context.Context) error {
+		return s.alone(ctx, func() error { return s.buildTools(ctx, tools) })
+	}
 }
 
 func (s *Stack) buildTools(ctx context.Context, tools []goTool) error {

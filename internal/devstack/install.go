@@ -70,6 +70,9 @@ func (s *Stack) install(ctx context.Context) error {
 	if !s.starts(Temporal) && !s.starts(TemporalUI) {
 		return nil
 	}
+	s.tools.temporalServer = filepath.Join(s.opts.Bin, "temporal-server")
+	s.tools.temporalSQL = filepath.Join(s.opts.Bin, "temporal-sql-tool")
+	s.tools.temporalUI = filepath.Join(s.opts.Bin, "temporal-ui-server")
 	tools := s.goTools()
 	if s.linkTools(tools) == nil {
 		return nil
@@ -84,9 +87,7 @@ func (s *Stack) install(ctx context.Context) error {
 	if s.opts.NoInstall {
 		return s.buildTools(ctx, tools) // says what is missing, before anything starts
 	}
-	s.build = func(ctx context.Context) error {
-		return s.alone(ctx, func() error { return s.buildTools(ctx, tools) })
-	}
+	s.build = s.building(tools)
 	return nil
 }
 

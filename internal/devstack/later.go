@@ -79,10 +79,5 @@ func sign(l net.Listener, guard func(http.Handler) http.Handler, sentence string
 
 // followUI builds what was left for later, and starts it.
 func (s *Stack) followUI() error {
-	build := func(tools []goTool) func(context.Context) error {
-		return func(ctx context.Context) error {
-			return s.alone(ctx, func() error { return s.buildTools(ctx, tools) })
-		}
-	}
-	return s.follow(s.follower, s.addr(s.ports.TemporalUI), build(s.unbuilt[:1]), build(s.unbuilt[1:]))
+	return s.follow(s.follower, s.addr(s.ports.TemporalUI), s.building(s.unbuilt[:1]), s.building(s.unbuilt[1:]))
 }
