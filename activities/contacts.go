@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -22,9 +22,14 @@ type Imports struct {
 	Split    ImportSplits
 	Ends     ImportFails
 	Files    ImportFiles
+	Cores    Cores // those of ImportChunks
+	Yields   *ImportYields
+	Short    func() bool // the machine has fewer cores than its work needs
 	Metrics  ImportMetrics
 	Now      func() time.Time
 	Reserve  int64 // bytes that decoded copies leave free where files are stored
+
+	planning sync.Map // tenants of which this process looks at a file, or decodes it
 }
 
 // ImportChunks are the activities that read the chunks of uploaded files.
@@ -99,13 +104,6 @@ type ImportMetrics interface {
 	Rows(result string, n int64)
 }
 
-// Cores bounds how many chunks are read at once in this process, whatever the number of activities: reading is nothing
-// but computing, and the process has other work, which must not wait for it.
-type Cores chan struct{}
-
-// NewCores are half of those that Go uses, and at least one.
-func NewCores() Cores { return make(Cores, max(1, runtime.GOMAXPROCS(0)/2)) }
-
 // An ImportJob names an upload.
 type ImportJob struct {
 	Tenant string    `json:"tenant"`
@@ -117,6 +115,8 @@ const (
 	splitBatch = 500
 	// splitSlice is how long an activity cuts a file: workers take turns between uploads after it.
 	splitSlice = 10 * time.Second
+	// planAfter is when a file looks again whether its tenant's file before it is decoded.
+	planAfter = 2 * time.Second
 )
 
 // SplitUpload finds out how a file is read and where its chunks are. Where that takes longer than a slice, the upload
@@ -153,11 +153,16 @@ func (a *Imports) SplitUpload(ctx context.Context, job ImportJob) (contact.Progr
 }
 
 // planned looks at a file and decodes it where that is needed. What a try before has found out stays. The try is
-// counted before it is made, so that a file that ends its worker each time is refused.
+// counted before it is made, so that a file that ends its worker each time is refused. A process does so with one file
+// of a tenant at a time, for one that rests keeps its slot; another one is fault.Limited.
 func (a *Imports) planned(ctx context.Context, u contact.Import) (contact.Import, error) {
 	if u.Plan != nil && (u.Copy != "" || !u.Plan.Copied()) && u.State == "splitting" {
 		return u, nil
 	}
+	if _, other := a.planning.LoadOrStore(u.Tenant, true); other {
+		return u, &fault.Error{Class: fault.Limited, After: planAfter, Err: errors.New("another file of the tenant is read")}
+	}
+	defer a.planning.Delete(u.Tenant)
 	begun, err := a.Readings.BeginReading(ctx, u.Tenant, u.ID)
 	if err != nil {
 		return u, err
@@ -175,9 +180,15 @@ func (a *Imports) planned(ctx context.Context, u contact.Import) (contact.Import
 }
 
 func (a *Imports) plan(ctx context.Context, u contact.Import) (contact.Import, error) {
-	src := a.Files.ReaderAt(ctx, u.File, u.Bytes)
+	src := &sharedFile{
+		ctx: ctx, file: a.Files.ReaderAt(ctx, u.File, u.Bytes), cores: a.Cores, yields: a.Yields, short: a.Short, now: a.Now,
+	}
 	if u.Plan == nil {
-		plan, err := contact.Sniff(src, u.Bytes, u.Options)
+		var plan contact.Plan
+		err := src.work(func() (err error) {
+			plan, err = contact.Sniff(src, u.Bytes, u.Options)
+			return err
+		})
 		if err != nil {
 			return u, err
 		}
@@ -185,10 +196,15 @@ func (a *Imports) plan(ctx context.Context, u contact.Import) (contact.Import, e
 		u.Plan = &plan
 	}
 	if u.Plan.Copied() && u.Copy == "" {
-		text, err := u.Plan.Open(src, u.Bytes)
+		var text io.Reader
+		err := src.work(func() (err error) {
+			text, err = u.Plan.Open(src, u.Bytes)
+			return err
+		})
 		if err != nil {
 			return u, err
 		}
+		text = sharedText{text, src}
 		if u.Room != nil {
 			text = &roomy{text, *u.Room}
 		}
@@ -351,12 +367,10 @@ func (a *ImportChunks) parse(ctx context.Context, u contact.Import, c contact.Ch
 
 // rows reads a chunk within its bounds, on one of the Cores.
 func (a *ImportChunks) rows(ctx context.Context, u contact.Import, c contact.Chunk) ([]byte, error) {
-	select {
-	case a.Cores <- struct{}{}:
-	case <-ctx.Done():
-		return nil, stopped(ctx, context.Cause(ctx))
+	if err := a.Cores.take(ctx); err != nil {
+		return nil, err
 	}
-	defer func() { <-a.Cores }() // a file at which the parser panics too
+	defer a.Cores.leave() // a file at which the parser panics too
 	text, err := a.Files.ReadRange(ctx, u.Text(), c.Offset, c.Length)
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/uuid"
@@ -41,6 +42,7 @@ type fakeUpload struct {
 	steps   []string // looks that did, and what was stored
 
 	begun, ended int // readings
+	reads        func()
 }
 
 func newFakeUpload(data string) *fakeUpload {
@@ -65,7 +67,10 @@ func (f *fakeUpload) job() activities.ImportJob {
 }
 
 func (f *fakeUpload) begin() *activities.Imports {
-	return &activities.Imports{Uploads: f, Readings: f, Split: f, Ends: f, Files: f, Metrics: rowMetrics{f}, Now: f.now}
+	return &activities.Imports{
+		Uploads: f, Readings: f, Split: f, Ends: f, Files: f, Cores: activities.NewCores(), Yields: f.yields(),
+		Short: func() bool { return false }, Metrics: rowMetrics{f}, Now: f.now,
+	}
 }
 
 func (f *fakeUpload) parsing() *activities.ImportChunks {
@@ -226,8 +231,17 @@ func (f *fakeUpload) Persist(_ context.Context, _ string, _ uuid.UUID, chunks []
 }
 
 func (f *fakeUpload) ReaderAt(_ context.Context, key string, _ int64) io.ReaderAt {
-	return bytes.NewReader(f.files[key])
+	return readerAt(func(p []byte, offset int64) (int, error) {
+		if f.reads != nil {
+			f.reads()
+		}
+		return bytes.NewReader(f.files[key]).ReadAt(p, offset)
+	})
 }
+
+type readerAt func(p []byte, offset int64) (int, error)
+
+func (r readerAt) ReadAt(p []byte, offset int64) (int, error) { return r(p, offset) }
 
 func (f *fakeUpload) ReadRange(_ context.Context, key string, offset, length int64) ([]byte, error) {
 	data, ok := f.files[key]
@@ -302,12 +316,8 @@ func run[In, Out any](t *testing.T, act func(context.Context, In) (Out, error), 
 func TestImport(t *testing.T) {
 	t.Parallel()
 
-	var packed bytes.Buffer
-	z := gzip.NewWriter(&packed)
-	_, err := z.Write([]byte(phonebook(3500)))
-	require.NoError(t, err)
-	require.NoError(t, z.Close())
-	for name, data := range map[string]string{"text": phonebook(3500), "gzip": packed.String()} {
+	packed := zipped(t, phonebook(3500))
+	for name, data := range map[string]string{"text": phonebook(3500), "gzip": packed} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
@@ -389,14 +399,10 @@ func TestImportYields(t *testing.T) {
 // replayed.
 func TestImportCopies(t *testing.T) {
 	t.Parallel()
-	var packed bytes.Buffer
-	z := gzip.NewWriter(&packed)
-	_, err := z.Write([]byte(phonebook(3500)))
-	require.NoError(t, err)
-	require.NoError(t, z.Close())
-	f := newFakeUpload(packed.String())
+	packed := zipped(t, phonebook(3500))
+	f := newFakeUpload(packed)
 	f.in.Room = new(int64(1000))
-	_, err = f.begin().SplitUpload(t.Context(), f.job())
+	_, err := f.begin().SplitUpload(t.Context(), f.job())
 	require.Equal(t, fault.Invalid, classOf(err))
 	require.ErrorContains(t, err, "max_bytes")
 	f.in.Room = new(int64(len(phonebook(3500))))
@@ -407,6 +413,97 @@ func TestImportCopies(t *testing.T) {
 	_, err = f.storing().EndImport(t.Context(), activities.EndJob{ImportJob: f.job()})
 	require.NoError(t, err)
 	require.Contains(t, f.files, "u/copy")
+}
+
+func zipped(t *testing.T, text string) string {
+	t.Helper()
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	_, err := z.Write([]byte(text))
+	require.NoError(t, err)
+	require.NoError(t, z.Close())
+	return packed.String()
+}
+
+// Where the machine is short of cores, a file that takes long rests.
+func TestUnpackingRests(t *testing.T) {
+	t.Parallel()
+	packed := zipped(t, phonebook(20_000))
+	synctest.Test(t, func(t *testing.T) {
+		rested := func(piece time.Duration, short bool) time.Duration {
+			f := newFakeUpload(packed)
+			begin, began := f.begin(), time.Now()
+			f.tick, begin.Short = piece, func() bool { return short }
+			_, err := begin.SplitUpload(t.Context(), f.job())
+			require.NoError(t, err)
+			return time.Since(began) // of the bubble, in which work takes no time
+		}
+		require.Zero(t, rested(100*time.Millisecond, false))
+		require.Zero(t, rested(time.Millisecond, true), "it does not take long")
+		require.Greater(t, rested(100*time.Millisecond, true), 10*time.Second)
+	})
+}
+
+// A file that is unpacked has a core, which it lends to others, and gives way to messages, each time that it is read.
+func TestUnpackingTakesTurns(t *testing.T) {
+	t.Parallel()
+	packed := zipped(t, phonebook(20_000))
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeUpload(packed)
+		begin, read := f.begin(), 0
+		begin.Cores = make(activities.Cores, 1)
+		f.singles, f.tick = 1000, 20*time.Millisecond
+		f.reads = func() {
+			read++
+			require.Empty(t, begin.Cores)
+		}
+		_, err := begin.SplitUpload(t.Context(), f.job())
+		require.NoError(t, err)
+		require.Empty(t, begin.Cores)
+		require.Greater(t, read, 10)
+		require.GreaterOrEqual(t, len(f.steps), read, "each gives way")
+
+		// While others have all cores it waits.
+		begin.Cores <- struct{}{}
+		f = newFakeUpload(packed)
+		waiting := f.begin()
+		waiting.Cores = begin.Cores
+		stopping, stop := context.WithCancel(t.Context())
+		stop()
+		_, err = waiting.SplitUpload(stopping, f.job())
+		require.Equal(t, fault.Limited, classOf(err))
+		require.Len(t, begin.Cores, 1)
+	})
+}
+
+// A process looks at one file of a tenant at a time: others of it come later, those of others meanwhile.
+func TestUnpackingOneOfATenant(t *testing.T) {
+	t.Parallel()
+	f, other := newFakeUpload(zipped(t, phonebook(20_000))), newFakeUpload(phonebook(5))
+	other.in.Tenant = "other"
+	begin, looks := f.begin(), 0
+	use := func(f *fakeUpload) { begin.Uploads, begin.Readings, begin.Split, begin.Files = f, f, f, f }
+	f.reads = func() {
+		f.reads = nil
+		looks++
+		_, err := begin.SplitUpload(t.Context(), f.job())
+		class, after := fault.Of(err)
+		require.Equal(t, fault.Limited, class)
+		require.Positive(t, after)
+		require.Equal(t, 1, f.begun, "it is no reading")
+
+		use(other)
+		_, err = begin.SplitUpload(t.Context(), other.job())
+		require.NoError(t, err)
+		use(f)
+	}
+	_, err := begin.SplitUpload(t.Context(), f.job())
+	require.NoError(t, err)
+	require.Equal(t, 1, looks)
+
+	f.in.State, f.in.Plan, f.in.Copy = "received", nil, ""
+	_, err = begin.SplitUpload(t.Context(), f.job())
+	require.NoError(t, err, "the one before is over")
 }
 
 func TestImportRefuses(t *testing.T) {

@@ -42,19 +42,23 @@ type NoticeMetrics interface {
 }
 
 // NoticeTurns bounds how many notices a process sends at once: to one target, and to one server, which a channel or the
-// webhooks of a host share, and by the webhooks of one tenant, who may have any number of hosts. So a target, a server,
-// or a tenant whose hosts do not answer takes no more of its slots.
+// webhooks of a host share, and of one tenant by a channel: it may have any number of hosts, or of addresses behind a
+// slow server. So a target, a server or a tenant whose notices take long takes no more of its slots.
 type NoticeTurns struct {
 	mu    sync.Mutex
-	taken map[any]int // by the ID of a target, the name of a server, and hooksOf
+	taken map[any]int // by the ID of a target, the name of a server, and noticesOf
 }
 
-// hooksOf is the tenant whose webhooks are counted.
-type hooksOf string
+// noticesOf are those of a tenant by a channel.
+type noticesOf struct {
+	tenant  string
+	channel saved.Channel
+}
 
 const (
 	noticesAtOnce = 2  // of one target on their way in a process
 	serverAtOnce  = 16 // by e-mail, and by Telegram
+	senderAtOnce  = 12 // of them of one tenant
 	hostAtOnce    = 8  // by webhooks of one host
 	tenantAtOnce  = 16 // by webhooks of one tenant
 
@@ -69,10 +73,11 @@ func (t *NoticeTurns) take(n *saved.Notice) (done func(), ok bool) {
 	if t.taken == nil {
 		t.taken = map[any]int{}
 	}
-	most := map[any]int{n.Target: noticesAtOnce, n.Server(): serverAtOnce}
+	server, tenant := serverAtOnce, senderAtOnce
 	if n.Channel == saved.Webhook {
-		most[n.Server()], most[hooksOf(n.Tenant)] = hostAtOnce, tenantAtOnce
+		server, tenant = hostAtOnce, tenantAtOnce
 	}
+	most := map[any]int{n.Target: noticesAtOnce, n.Server(): server, noticesOf{n.Tenant, n.Channel}: tenant}
 	for of, n := range most {
 		if t.taken[of] >= n {
 			return nil, false

@@ -285,33 +285,37 @@ func TestTellNoticeHosts(t *testing.T) {
 	require.NoError(t, tell("https://stalled.example", 0, new(noticeWorld)))
 }
 
-// A tenant with very many hosts that do not answer leaves slots for the others.
+// A tenant with very many hosts that do not answer, or whose e-mails take long, leaves slots for the others.
 func TestTellNoticeTenants(t *testing.T) {
 	t.Parallel()
-	s := stuck{make(chan struct{}), make(chan struct{})}
-	turns, ends := new(activities.NoticeTurns), make(chan error)
-	tell := func(tenant string, sender activities.NoticeSender) error {
-		w := &noticeWorld{notice: saved.Notice{
-			State: "started", On: true, Items: []saved.Item{{}}, Target: uuid.New(), Channel: saved.Webhook, Tenant: tenant,
-			Label: fmt.Sprintf("https://%s.example", uuid.New()),
-		}}
-		a := activities.Notices{Store: w, Send: sender, Metrics: w, Turns: turns, Now: time.Now}
-		_, err := a.TellNotice(context.Background(), activities.NoticeJob{})
-		return err
+	for channel, most := range map[saved.Channel]int{saved.Webhook: 16, saved.Email: 12, saved.Telegram: 12} {
+		t.Run(string(channel), func(t *testing.T) {
+			t.Parallel()
+			s := stuck{make(chan struct{}), make(chan struct{})}
+			turns, ends := new(activities.NoticeTurns), make(chan error)
+			tell := func(tenant string, sender activities.NoticeSender) error {
+				w := &noticeWorld{notice: saved.Notice{
+					State: "started", On: true, Items: []saved.Item{{}}, Target: uuid.New(), Channel: channel, Tenant: tenant,
+					Label: fmt.Sprintf("https://%s.example", uuid.New()),
+				}}
+				a := activities.Notices{Store: w, Send: sender, Metrics: w, Turns: turns, Now: time.Now}
+				_, err := a.TellNotice(context.Background(), activities.NoticeJob{})
+				return err
+			}
+			for range most {
+				go func() { ends <- tell("mallory", s) }()
+				<-s.begun
+			}
+			class, _ := fault.Of(tell("mallory", new(noticeWorld)))
+			require.Equal(t, fault.Limited, class)
+			require.NoError(t, tell("acme", new(noticeWorld)))
+			close(s.release)
+			for range most {
+				require.NoError(t, <-ends)
+			}
+			require.NoError(t, tell("mallory", new(noticeWorld)))
+		})
 	}
-	const most = 16
-	for range most {
-		go func() { ends <- tell("mallory", s) }()
-		<-s.begun
-	}
-	class, _ := fault.Of(tell("mallory", new(noticeWorld)))
-	require.Equal(t, fault.Limited, class)
-	require.NoError(t, tell("acme", new(noticeWorld)))
-	close(s.release)
-	for range most {
-		require.NoError(t, <-ends)
-	}
-	require.NoError(t, tell("mallory", new(noticeWorld)))
 }
 
 // A notice is sent once, however often its end cannot be recorded.
@@ -338,6 +342,7 @@ func TestTellNoticeServers(t *testing.T) {
 	tell := func(channel saved.Channel, sender activities.NoticeSender) error {
 		w := &noticeWorld{notice: saved.Notice{
 			State: "started", On: true, Items: []saved.Item{{}}, Target: uuid.New(), Channel: channel,
+			Tenant: uuid.NewString(), // each of another one
 		}}
 		a := activities.Notices{Store: w, Send: sender, Metrics: w, Turns: turns, Now: time.Now}
 		_, err := a.TellNotice(context.Background(), activities.NoticeJob{})

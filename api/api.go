@@ -30,14 +30,16 @@ type Options struct {
 	Metrics    prometheus.Gatherer   // answers /metrics
 	Registerer prometheus.Registerer // takes the API's own metrics; nil = none are registered
 	Log        *slog.Logger
-	Guard      *Guard      // authenticates callers; nil = authentication is off
-	Tenants    *db.Tenants // that requests may be about
-	Conns      int         // connections to Postgres, by which heavy operations are bounded; 0 = usualPool
-	Hosts      []string    // names by which the API may be called while authentication is off, besides that of URL
-	Proxies    []string    // addresses and networks whose X-Forwarded-For is believed
-	TemporalUI string      // address of the Web UI, for links
-	Namespace  string      // of Temporal, for links
-	Tiles      string      // template of the addresses of map tiles; "" = the console's map has no streets
+	Guard      *Guard        // authenticates callers; nil = authentication is off
+	Tenants    *db.Tenants   // that requests may be about
+	Conns      int           // connections to Postgres, by which heavy operations are bounded; 0 = usualPool
+	Short      func() bool   // the machine has fewer cores than its work needs; nil = never
+	Hold       time.Duration // until a caller that asks too often is told so; 0 = none is held
+	Hosts      []string      // names by which the API may be called while authentication is off, besides that of URL
+	Proxies    []string      // addresses and networks whose X-Forwarded-For is believed
+	TemporalUI string        // address of the Web UI, for links
+	Namespace  string        // of Temporal, for links
+	Tiles      string        // template of the addresses of map tiles; "" = the console's map has no streets
 	Version    string
 	URL        string               // address that callers reach the API at
 	Traces     trace.TracerProvider // takes the spans of requests; nil = tracing is off
@@ -68,7 +70,7 @@ func New(o Options, parts ...Part) http.Handler {
 	r.Use(gate.bound, gate.admit)
 	d := &door{
 		Options: o, api: humagin.New(r, document(o)), router: r, guard: gate.guard, given: newGiven(o.Registerer),
-		lanes: newLanes(o.Conns),
+		lanes: newLanes(o.Conns, o.Short),
 	}
 	for _, p := range parts {
 		p.register(d)

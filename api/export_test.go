@@ -26,7 +26,7 @@ type Operation struct {
 // Operations are those of parts, by ID.
 func Operations(o Options, parts ...Part) map[string]Operation {
 	d := &door{Options: o, api: humagin.New(gin.New(), document(o)), router: gin.New(), guard: NewGuard(GuardOptions{})}
-	d.lanes = newLanes(o.Conns)
+	d.lanes = newLanes(o.Conns, o.Short)
 	for _, p := range parts {
 		p.register(d)
 	}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"math"
 	"net/http"
@@ -40,6 +41,8 @@ type gate struct {
 	cross  *http.CrossOriginProtection
 	routes map[string]route // by method and path as gin writes them
 	lines  *rate.Limiter    // of refusals in the log
+	hold   time.Duration    // until callers who ask too often are answered
+	held   chan struct{}    // has them
 
 	requests *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
@@ -60,6 +63,7 @@ func newGate(o Options) *gate {
 	g := &gate{
 		guard: o.Guard, log: o.Log, lines: rate.NewLimiter(20, 100), cross: http.NewCrossOriginProtection(),
 		hosts: rebind.NamesOf(append([]string{rebind.HostOf(o.URL)}, o.Hosts...)...),
+		hold:  o.Hold, held: make(chan struct{}, holdMost),
 	}
 	if g.guard == nil {
 		g.guard = NewGuard(GuardOptions{})
@@ -135,7 +139,7 @@ func (g *gate) measure(c *gin.Context) {
 	c.Set(requestID, id)
 	c.Header("X-Request-Id", id)
 	c.Next()
-	took := time.Since(start)
+	took := time.Since(start) - c.GetDuration(heldFor)
 	g.requests.WithLabelValues(name, strconv.Itoa(c.Writer.Status())).Inc()
 	g.seconds.WithLabelValues(name).Observe(took.Seconds())
 	g.log.DebugContext(c, "answered", "operation", name, "method", c.Request.Method, "status", c.Writer.Status(),
@@ -292,12 +296,41 @@ func tooMany(says string, retry time.Duration) error {
 		http.Header{"Retry-After": {wait}})
 }
 
+// late waits before a caller is told that it asks too often: one that asks again at once, whatever it is told, would
+// take as much of a core as its requests that are answered. Of very many such requests some are answered at once.
+func (g *gate) late(c *gin.Context) {
+	if g.hold == 0 {
+		return
+	}
+	select {
+	case g.held <- struct{}{}:
+	default:
+		return
+	}
+	defer func() { <-g.held }()
+	began := time.Now()
+	select {
+	case <-time.After(g.hold):
+	case <-c.Request.Context().Done():
+	}
+	c.Set(heldFor, time.Since(began))
+}
+
+// holdMost is how many requests are held at once in a process: each has a connection and some 20 KB.
+const holdMost = 1000
+
+// heldFor is the key of how long a request was held, in its gin context: it is no time of answering.
+const heldFor = "held_for"
+
 // seconds rounds up.
 func seconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
 
 // refuse answers with err and logs the caller and the reason, never the credentials.
 func (g *gate) refuse(c *gin.Context, r route, caller access.Caller, err error) {
 	c.Abort()
+	if of, ok := errors.AsType[huma.StatusError](err); ok && of.GetStatus() == http.StatusTooManyRequests {
+		g.late(c)
+	}
 	answer(c, err)
 	if status := c.Writer.Status(); status < http.StatusInternalServerError && g.lines.Allow() {
 		g.log.InfoContext(c, "refused", "operation", r.name, "status", status, "caller", caller.Name,

@@ -473,6 +473,36 @@ func TestRateOfACaller(t *testing.T) {
 	require.Empty(t, f.get(t, "/health").Header.Get("RateLimit-Limit"))
 }
 
+// A caller that asks too often is told so late, which is no time of answering.
+func TestRefusalsAreHeld(t *testing.T) {
+	t.Parallel()
+	const hold = 300 * time.Millisecond
+	reg, pool := telemetry.Registry(), dbtest.New(t)
+	f := &fort{pool: pool, keys: db.NewKeys(pool), clock: &clock{at: now}}
+	f.door = bare(t, func(p *parts) {
+		p.Listings.Store, p.Keys.Store, p.Metrics, p.Registerer = dblistings.NewListings(pool), f.keys, reg, reg
+		p.Hold = hold
+		p.Guard = api.NewGuard(api.GuardOptions{Keys: f.keys, Log: quiet, Now: f.clock.now, Calls: rates(t, 1, 1)})
+	})
+	began := time.Now()
+	require.Equal(t, 200, f.get(t, "/listings").Status)
+	refused(t, f.get(t, "/listings"), http.StatusTooManyRequests)
+	took := time.Since(began)
+	require.GreaterOrEqual(t, took, hold)
+	families, err := reg.Gather()
+	require.NoError(t, err)
+	for _, family := range families {
+		if family.GetName() == "conveyor_api_request_seconds" {
+			require.Len(t, family.GetMetric(), 1)
+			answering := family.GetMetric()[0].GetHistogram()
+			require.EqualValues(t, 2, answering.GetSampleCount())
+			require.LessOrEqual(t, answering.GetSampleSum(), (took - hold).Seconds())
+			return
+		}
+	}
+	require.Fail(t, "it is not measured")
+}
+
 func TestRateOfRefusals(t *testing.T) {
 	t.Parallel()
 	refusals := rates(t, 1, 2)

@@ -116,13 +116,14 @@ var heavyOperations = map[string]heavy{
 type laneTurns struct {
 	of        map[*lane]*turns
 	all, long *turns
+	short     func() bool // the machine has fewer cores than its work needs
 }
 
-// newLanes are the turns of a process with so many connections to Postgres.
-func newLanes(connections int) laneTurns {
+// newLanes are the turns of a process with so many connections to Postgres. short may be nil: never.
+func newLanes(connections int, short func() bool) laneTurns {
 	n := heavyTurns(connections)
 	long := max(1, n-1)
-	t := laneTurns{of: map[*lane]*turns{}, all: newTurns(n, n), long: newTurns(long, long)}
+	t := laneTurns{of: map[*lane]*turns{}, all: newTurns(n, n), long: newTurns(long, long), short: short}
 	for _, l := range lanes {
 		t.of[l] = newTurns(l.turnsOf(connections), l.share)
 	}
@@ -154,10 +155,10 @@ func inTurn[I, O any](d *door, o huma.Operation, handle func(context.Context, *I
 			return nil, tooMany("too many "+h.lane.of+" at once, of the "+name+" or of all: wait until one has ended",
 				retryAfter)
 		}
-		began, rests := time.Now(), func() float64 { return rests(d.lanes.of, h.lane, name) }
+		began, rests := time.Now(), func() float64 { return d.lanes.rests(h.lane, name) }
 		leave := func() {
 			if n := rests(); n > 0 {
-				resting.rest(name, min(times(n, time.Since(began)), restMost))
+				resting.rest(name, times(n, min(time.Since(began), restMost)))
 			}
 			left()
 		}
@@ -186,22 +187,28 @@ func inTurn[I, O any](d *door, o huma.Operation, handle func(context.Context, *I
 // Who asks for more than its turns has each of them for half of the time at most, so that cores are left to the others:
 // a turn rests for as long as it took or longer, and an answer that is streamed after each piece.
 const (
-	restMost  = time.Second
-	pauseMost = 100 * time.Millisecond
+	restMost   = time.Second // of what a turn took: it rests for no more than that, so many times
+	pauseMost  = 100 * time.Millisecond
+	restsShort = 4
 )
 
 // rests is how many times as long as it has worked a turn rests where others of its name wait for it; 0 where none do.
 // All turns that are taken or rest shall work on half of the cores of this process together, for Postgres may be on
-// them, too: where they are many, half of the time each would be more.
-func rests(of map[*lane]*turns, l *lane, name string) float64 {
-	if !of[l].awaited(name) {
+// them, too: where they are many, half of the time each would be more. Where the machine is short of cores it is a
+// fifth of the time at most: who asks for more than its turns waits for itself then.
+func (t laneTurns) rests(l *lane, name string) float64 {
+	if !t.of[l].awaited(name) {
 		return 0
 	}
 	taken := 0
-	for _, l := range lanes {
-		taken += of[l].taken()
+	for _, of := range t.of {
+		taken += of.taken()
 	}
-	return restsOf(taken, runtime.GOMAXPROCS(0))
+	n := restsOf(taken, runtime.GOMAXPROCS(0))
+	if t.short != nil && t.short() {
+		n = max(n, restsShort)
+	}
+	return n
 }
 
 func restsOf(taken, cores int) float64 { return max(1, 2*float64(taken)/float64(cores)-1) }

@@ -134,8 +134,9 @@ func TestTurnsShareCores(t *testing.T) {
 			require.LessOrEqual(t, float64(taken)*each, max(0.5, float64(cores)/2)+1e-9, "%d turns on %d cores", taken, cores)
 		}
 	}
-	of := newLanes(0).of
-	require.Zero(t, rests(of, exports, "a"))
+	lanes := newLanes(0, nil)
+	of := lanes.of
+	require.Zero(t, lanes.rests(exports, "a"))
 	waiting, stop := context.WithCancel(t.Context())
 	var waits sync.WaitGroup
 	var leave []func()
@@ -144,12 +145,14 @@ func TestTurnsShareCores(t *testing.T) {
 		require.True(t, ok)
 		leave = append(leave, f)
 	}
-	require.Zero(t, rests(of, exports, "a"), "none waits")
+	require.Zero(t, lanes.rests(exports, "a"), "none waits")
 	waits.Go(func() { of[exports].wait(waiting, "a") })
-	require.Eventually(t, func() bool { return rests(of, exports, "a") > 0 }, servicetest.Patience(), time.Millisecond)
-	require.InDelta(t, restsOf(4, runtime.GOMAXPROCS(0)), rests(of, exports, "a"), 1e-9)
-	require.Zero(t, rests(of, people, "a"), "none waits in this lane")
-	require.Zero(t, rests(of, exports, "b"))
+	require.Eventually(t, func() bool { return lanes.rests(exports, "a") > 0 }, servicetest.Patience(), time.Millisecond)
+	require.InDelta(t, restsOf(4, runtime.GOMAXPROCS(0)), lanes.rests(exports, "a"), 1e-9)
+	lanes.short = func() bool { return true }
+	require.InDelta(t, max(4, restsOf(4, runtime.GOMAXPROCS(0))), lanes.rests(exports, "a"), 1e-9)
+	require.Zero(t, lanes.rests(people, "a"), "none waits in this lane")
+	require.Zero(t, lanes.rests(exports, "b"))
 	stop()
 	waits.Wait()
 	for _, f := range leave {
@@ -163,7 +166,7 @@ func TestHeavyTurnsAreGivenBack(t *testing.T) {
 	gin.SetMode(gin.ReleaseMode)
 	r, log := gin.New(), slog.New(slog.DiscardHandler)
 	r.Use(recovered(log))
-	d := &door{Options: Options{Log: log}, api: humagin.New(r, huma.DefaultConfig("", "")), lanes: newLanes(0)}
+	d := &door{Options: Options{Log: log}, api: humagin.New(r, huma.DefaultConfig("", "")), lanes: newLanes(0, nil)}
 	at := func(id string) huma.Operation {
 		return needs(access.Read, huma.Operation{OperationID: id, Method: http.MethodGet, Path: "/" + id})
 	}
@@ -217,14 +220,14 @@ func TestTurnsByConnections(t *testing.T) {
 		36:   {3, 7, 2, 4, 9, 4, 27, 26},
 		1000: {4, 10, 2, 6, 12, 6, 36, 35},
 	} {
-		l := newLanes(connections)
+		l := newLanes(connections, nil)
 		require.Len(t, l.of, len(lanes))
 		require.Equal(t, want, most{
 			l.of[trials].most, l.of[people].most, l.of[previews].most, l.of[crawled].most, l.of[exports].most,
 			l.of[rents].most, l.all.most, l.long.most,
 		}, connections)
 	}
-	few := newLanes(4)
+	few := newLanes(4, nil)
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	var leave []func()
@@ -253,7 +256,7 @@ func TestLongTurnsLeaveOne(t *testing.T) {
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	for connections := 3; connections < 9; connections++ {
-		of := newLanes(connections)
+		of := newLanes(connections, nil)
 		n := 0
 		for _, l := range []*lane{exports, crawled} {
 			for who := range 9 {

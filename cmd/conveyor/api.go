@@ -16,9 +16,14 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/backlog"
+	"github.com/mtlrent/conveyor/internal/pressure"
 	"github.com/mtlrent/conveyor/internal/telemetry"
 	"github.com/mtlrent/conveyor/workflows"
 )
+
+// holdRefused is how long after its request a caller that asks too often is told so. It is told to wait a second, at
+// least.
+const holdRefused = time.Second / 2
 
 type apiCmd struct{}
 
@@ -59,6 +64,8 @@ func (h *house) api(ctx context.Context) error {
 		Metrics: h.registry, Registerer: h.registry, Log: h.log, Guard: guard, Hosts: h.config.API.Hosts,
 		Tenants:    db.NewTenants(h.pool),
 		Conns:      int(h.config.Postgres.MaxConns),
+		Short:      pressure.NewCPU(time.Now).Short,
+		Hold:       holdRefused,
 		Proxies:    h.config.API.Proxies,
 		TemporalUI: h.config.Temporal.UIURL, Namespace: h.namespace, Version: version(), URL: h.config.API.URL,
 		Tiles: h.config.Console.Tiles, Traces: h.traces, Now: time.Now, Stopping: ctx.Done(),

@@ -14,6 +14,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/internal/blob"
+	"github.com/mtlrent/conveyor/internal/pressure"
 	"github.com/mtlrent/conveyor/internal/telemetry"
 	"github.com/mtlrent/conveyor/workers"
 	"github.com/mtlrent/conveyor/workflows"
@@ -49,13 +50,14 @@ func (h *house) imports() system {
 		activities: func(context.Context) ([]workers.Row, func()) {
 			metrics, all := telemetry.NewImports(h.registry), uploads{store, db.NewTenants(h.pool), h.blobs}
 			yields := &activities.ImportYields{Others: dboutreach.NewMessages(h.pool, h.optOuts), Now: time.Now}
+			cores := activities.NewCores()
 			return []workers.Row{
 					{Queue: workflows.QueueUploadJobs, Slots: importFiles, Activities: []any{&activities.Imports{
-						Uploads: all, Readings: all, Split: all, Ends: all, Files: h.blobs, Metrics: metrics, Now: time.Now,
-						Reserve: h.config.Outreach.UploadReserve,
+						Uploads: all, Readings: all, Split: all, Ends: all, Files: h.blobs, Cores: cores, Yields: yields,
+						Short: pressure.NewCPU(time.Now).Short, Metrics: metrics, Now: time.Now, Reserve: h.config.Outreach.UploadReserve,
 					}}},
 					{Queue: workflows.QueueUploadChunks, Slots: c.Chunks, Activities: []any{&activities.ImportChunks{
-						Uploads: all, Chunks: store, Files: h.blobs, Cores: activities.NewCores(), Yields: yields, Metrics: metrics,
+						Uploads: all, Chunks: store, Files: h.blobs, Cores: cores, Yields: yields, Metrics: metrics,
 						Now: time.Now,
 					}}},
 					{Queue: workflows.QueueImportPersistence, Slots: c.Stores, Activities: []any{&activities.ImportPersistence{

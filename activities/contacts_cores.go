@@ -1,0 +1,118 @@
+package activities
+
+import (
+	"context"
+	"io"
+	"runtime"
+	"time"
+)
+
+// Cores bounds how many files and chunks are read at once in this process, whatever the number of activities: reading
+// is nothing but computing, and the process has other work, which must not wait for it. Who waits first is served
+// first.
+type Cores chan struct{}
+
+// NewCores are half of those that Go uses, and at least one.
+func NewCores() Cores { return make(Cores, max(1, runtime.GOMAXPROCS(0)/2)) }
+
+// take waits for one, in vain only where ctx ends.
+func (c Cores) take(ctx context.Context) error {
+	select {
+	case c <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case c <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return stopped(ctx, context.Cause(ctx))
+	}
+}
+
+func (c Cores) leave() { <-c }
+
+// A sharedFile is a file that is read on one of the Cores, in pieces: each time that bytes of it are asked for, it
+// gives way to messages and to other files. Of a packed one some megabytes of text lie between, a fraction of a second;
+// the whole may take minutes. Where the machine is short of cores, a file that takes long takes a tenth of one only. It
+// is not safe for concurrent use.
+type sharedFile struct {
+	ctx    context.Context //nolint:containedctx // of the reads, which have no parameter for it
+	file   io.ReaderAt
+	cores  Cores
+	yields *ImportYields
+	short  func() bool // the machine has fewer cores than its work needs
+	now    func() time.Time
+
+	since  time.Time     // it has a core; zero = it has none
+	piece  time.Duration // of work
+	worked time.Duration // on the pieces before
+}
+
+const (
+	// sharedBriefly is for how long a file is read as fast as it can be: nearly all files are read by then.
+	sharedBriefly = 2 * time.Second
+	// sharedRests is how many times as long as it has worked a file that takes longer rests.
+	sharedRests    = 9
+	sharedRestMost = 3 * time.Second
+)
+
+// work does what reads the file.
+func (f *sharedFile) work(do func() error) error {
+	if err := f.take(); err != nil {
+		return err
+	}
+	defer f.leave() // a file at which the reader panics too
+	return do()
+}
+
+func (f *sharedFile) take() error {
+	if err := f.cores.take(f.ctx); err != nil {
+		return err
+	}
+	f.since = f.now()
+	return nil
+}
+
+func (f *sharedFile) leave() {
+	if !f.since.IsZero() {
+		f.piece += f.now().Sub(f.since)
+		f.since = time.Time{}
+		f.cores.leave()
+	}
+}
+
+// ReadAt implements io.ReaderAt.
+func (f *sharedFile) ReadAt(p []byte, offset int64) (int, error) {
+	if f.since.IsZero() {
+		return f.file.ReadAt(p, offset) // not in work
+	}
+	f.leave()
+	took := f.piece
+	f.piece = 0
+	f.yields.yield(f.ctx, took)
+	if f.worked += took; f.worked > sharedBriefly && f.short() {
+		if err := pause(f.ctx, min(sharedRests*took, sharedRestMost)); err != nil {
+			return 0, err
+		}
+	}
+	n, err := f.file.ReadAt(p, offset)
+	if taken := f.take(); taken != nil {
+		return 0, taken
+	}
+	return n, err
+}
+
+// A sharedText is the text of a sharedFile.
+type sharedText struct {
+	text io.Reader
+	file *sharedFile
+}
+
+func (t sharedText) Read(p []byte) (n int, err error) {
+	err = t.file.work(func() (err error) {
+		n, err = t.text.Read(p)
+		return err
+	})
+	return n, err
+}
