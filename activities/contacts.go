@@ -24,7 +24,6 @@ type Imports struct {
 	Files    ImportFiles
 	Cores    Cores // those of ImportChunks
 	Yields   *ImportYields
-	Short    func() bool // the machine has fewer cores than its work needs
 	Metrics  ImportMetrics
 	Now      func() time.Time
 	Reserve  int64 // bytes that decoded copies leave free where files are stored
@@ -181,7 +180,7 @@ func (a *Imports) planned(ctx context.Context, u contact.Import) (contact.Import
 
 func (a *Imports) plan(ctx context.Context, u contact.Import) (contact.Import, error) {
 	src := &sharedFile{
-		ctx: ctx, file: a.Files.ReaderAt(ctx, u.File, u.Bytes), cores: a.Cores, yields: a.Yields, short: a.Short, now: a.Now,
+		ctx: ctx, file: a.Files.ReaderAt(ctx, u.File, u.Bytes), cores: a.Cores, yields: a.Yields, now: a.Now,
 	}
 	if u.Plan == nil {
 		var plan contact.Plan

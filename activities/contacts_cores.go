@@ -41,7 +41,6 @@ type sharedFile struct {
 	file   io.ReaderAt
 	cores  Cores
 	yields *ImportYields
-	short  func() bool // the machine has fewer cores than its work needs
 	now    func() time.Time
 
 	since  time.Time     // it has a core; zero = it has none
@@ -91,7 +90,7 @@ func (f *sharedFile) ReadAt(p []byte, offset int64) (int, error) {
 	took := f.piece
 	f.piece = 0
 	f.yields.yield(f.ctx, took)
-	if f.worked += took; f.worked > sharedBriefly && f.short() {
+	if f.worked += took; f.worked > sharedBriefly && f.yields.Short() {
 		if err := pause(f.ctx, min(sharedRests*took, sharedRestMost)); err != nil {
 			return 0, err
 		}

@@ -38,6 +38,7 @@ type fakeUpload struct {
 	fails  []contact.Failure
 	swept  bool
 
+	short   bool     // of cores
 	singles int      // looks that find a message that waits
 	steps   []string // looks that did, and what was stored
 
@@ -69,7 +70,7 @@ func (f *fakeUpload) job() activities.ImportJob {
 func (f *fakeUpload) begin() *activities.Imports {
 	return &activities.Imports{
 		Uploads: f, Readings: f, Split: f, Ends: f, Files: f, Cores: activities.NewCores(), Yields: f.yields(),
-		Short: func() bool { return false }, Metrics: rowMetrics{f}, Now: f.now,
+		Metrics: rowMetrics{f}, Now: f.now,
 	}
 }
 
@@ -86,7 +87,7 @@ func (f *fakeUpload) storing() *activities.ImportPersistence {
 }
 
 func (f *fakeUpload) yields() *activities.ImportYields {
-	return &activities.ImportYields{Others: f, Now: f.now}
+	return &activities.ImportYields{Others: f, Short: func() bool { return f.short }, Now: f.now}
 }
 
 // SingleWaits says yes singles times, each time that it is asked.
@@ -433,7 +434,7 @@ func TestUnpackingRests(t *testing.T) {
 		rested := func(piece time.Duration, short bool) time.Duration {
 			f := newFakeUpload(packed)
 			begin, began := f.begin(), time.Now()
-			f.tick, begin.Short = piece, func() bool { return short }
+			f.tick, f.short = piece, short
 			_, err := begin.SplitUpload(t.Context(), f.job())
 			require.NoError(t, err)
 			return time.Since(began) // of the bubble, in which work takes no time

@@ -16,6 +16,7 @@ type ImportOthers interface {
 // several processes one after the other, each of which waits for a core as long as an import keeps all of them.
 type ImportYields struct {
 	Others ImportOthers
+	Short  func() bool // the machine has fewer cores than its work needs
 	Now    func() time.Time
 
 	mu     sync.Mutex // held during a look: several activities share one

@@ -194,19 +194,20 @@ const (
 
 // rests is how many times as long as it has worked a turn rests where others of its name wait for it; 0 where none do.
 // All turns that are taken or rest shall work on half of the cores of this process together, for Postgres may be on
-// them, too: where they are many, half of the time each would be more. Where the machine is short of cores it is a
-// fifth of the time at most: who asks for more than its turns waits for itself then.
+// them, too: where they are many, half of the time each would be more. Where the machine is short of cores, all turns
+// of the name together work on a fifth of one: who asks for more than its turns waits for itself then.
 func (t laneTurns) rests(l *lane, name string) float64 {
 	if !t.of[l].awaited(name) {
 		return 0
 	}
-	taken := 0
+	taken, own := 0, 0
 	for _, of := range t.of {
-		taken += of.taken()
+		a, o := of.taken(name)
+		taken, own = taken+a, own+o
 	}
 	n := restsOf(taken, runtime.GOMAXPROCS(0))
 	if t.short != nil && t.short() {
-		n = max(n, restsShort)
+		n = max(n, float64(restsShort*own))
 	}
 	return n
 }

@@ -72,14 +72,14 @@ func (t *turns) awaited(name string) bool {
 	return t.waits[name] > 0
 }
 
-// taken is how many turns are taken, those that rest among them.
-func (t *turns) taken() (n int) {
+// taken is how many turns are taken, of all and of a name, those that rest among them.
+func (t *turns) taken(name string) (all, own int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, of := range t.of {
-		n += of
+		all += of
 	}
-	return n
+	return all, t.of[name]
 }
 
 // rest keeps a turn of the name's share for some time more, without one of all. Call it before leave.

@@ -49,12 +49,14 @@ func (h *house) imports() system {
 	return system{
 		activities: func(context.Context) ([]workers.Row, func()) {
 			metrics, all := telemetry.NewImports(h.registry), uploads{store, db.NewTenants(h.pool), h.blobs}
-			yields := &activities.ImportYields{Others: dboutreach.NewMessages(h.pool, h.optOuts), Now: time.Now}
+			yields := &activities.ImportYields{
+				Others: dboutreach.NewMessages(h.pool, h.optOuts), Short: pressure.NewCPU(time.Now).Short, Now: time.Now,
+			}
 			cores := activities.NewCores()
 			return []workers.Row{
 					{Queue: workflows.QueueUploadJobs, Slots: importFiles, Activities: []any{&activities.Imports{
 						Uploads: all, Readings: all, Split: all, Ends: all, Files: h.blobs, Cores: cores, Yields: yields,
-						Short: pressure.NewCPU(time.Now).Short, Metrics: metrics, Now: time.Now, Reserve: h.config.Outreach.UploadReserve,
+						Metrics: metrics, Now: time.Now, Reserve: h.config.Outreach.UploadReserve,
 					}}},
 					{Queue: workflows.QueueUploadChunks, Slots: c.Chunks, Activities: []any{&activities.ImportChunks{
 						Uploads: all, Chunks: store, Files: h.blobs, Cores: cores, Yields: yields, Metrics: metrics,

@@ -4,12 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/api"
@@ -52,15 +51,15 @@ func (w *world) stock(n int) {
 	})
 }
 
-// replayID finds the ID in the output of `conveyor replay start`.
+var startedReplay = regexp.MustCompile(`(?m)^replay ([0-9a-f-]{36}):`)
+
+// replayID finds the ID in the output of `conveyor replay start`. A note that its workflow follows may come first.
 func replayID(t *testing.T, out string) string {
 	t.Helper()
 
-	words := strings.Fields(out)
-	require.Equal(t, "replay", words[0], out)
-	id, err := uuid.Parse(strings.TrimSuffix(words[1], ":"))
-	require.NoError(t, err, out)
-	return id.String()
+	id := startedReplay.FindStringSubmatch(out)
+	require.NotNil(t, id, out)
+	return id[1]
 }
 
 func (w *world) replay(id string) (r api.Replay) {
