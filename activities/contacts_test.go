@@ -396,6 +396,26 @@ func TestImportYields(t *testing.T) {
 	require.Equal(t, 4, len(all)-waited)
 }
 
+// After a message that waited an import rests for as long as it has worked, where the machine is short of cores.
+func TestImportRests(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		rested := func(singles int, short bool) time.Duration {
+			f := newFakeUpload(phonebook(3500))
+			_, err := f.begin().SplitUpload(t.Context(), f.job())
+			require.NoError(t, err)
+			f.singles, f.short, f.tick = singles, short, 100*time.Microsecond // a look at the clock for each row
+			began := time.Now()
+			_, err = f.parsing().ParseChunks(t.Context(), activities.ParseJob{ImportJob: f.job(), To: 4})
+			require.NoError(t, err)
+			return time.Since(began) // of the bubble, in which work takes no time
+		}
+		require.Zero(t, rested(0, true))
+		require.Zero(t, rested(1, false), "before it has worked")
+		require.Greater(t, rested(1, true), 200*time.Millisecond)
+	})
+}
+
 // A copy has no more bytes than the tenant's quota leaves. That of an import that has failed stays, for it may be
 // replayed.
 func TestImportCopies(t *testing.T) {

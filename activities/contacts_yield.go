@@ -31,17 +31,22 @@ const (
 	// it gets on with a quarter of its pace.
 	yieldShare = 3
 	yieldMost  = time.Second
-	// yieldsFor is how long after a message that waited an import works in small pieces: the next one finds it in the
-	// middle of one.
+	// yieldsFor is how long after a message that waited an import works in small pieces, and for half of the time where
+	// the machine is short of cores: the next one finds it in the middle of one.
 	yieldsFor = 30 * time.Second
 )
 
 // yield waits while a message to one person does, after work that took some time.
 func (y *ImportYields) yield(ctx context.Context, took time.Duration) {
-	for end := y.Now().Add(min(yieldShare*took, yieldMost)); y.look(ctx) && y.Now().Before(end); {
+	began, waited := y.Now(), time.Duration(0)
+	for y.look(ctx) && waited < min(yieldShare*took, yieldMost) {
 		if pause(ctx, yieldEvery) != nil {
 			return
 		}
+		waited = y.Now().Sub(began)
+	}
+	if rest := min(took, yieldMost) - waited; rest > 0 && y.lately() && y.Short() {
+		_ = pause(ctx, rest) // what is done next sees that ctx has ended
 	}
 }
 

@@ -189,7 +189,7 @@ func inTurn[I, O any](d *door, o huma.Operation, handle func(context.Context, *I
 const (
 	restMost   = time.Second // of what a turn took: it rests for no more than that, so many times
 	pauseMost  = 100 * time.Millisecond
-	restsShort = 4
+	shareShort = 5 // one of so many parts of a core is what the turns of a name have together
 )
 
 // rests is how many times as long as it has worked a turn rests where others of its name wait for it; 0 where none do.
@@ -207,7 +207,7 @@ func (t laneTurns) rests(l *lane, name string) float64 {
 	}
 	n := restsOf(taken, runtime.GOMAXPROCS(0))
 	if t.short != nil && t.short() {
-		n = max(n, float64(restsShort*own))
+		n = max(n, float64(shareShort*own)-1)
 	}
 	return n
 }

@@ -152,7 +152,7 @@ func TestTurnsShareCores(t *testing.T) {
 	require.Eventually(t, func() bool { return lanes.rests(exports, "a") > 0 }, servicetest.Patience(), time.Millisecond)
 	require.InDelta(t, restsOf(4, runtime.GOMAXPROCS(0)), lanes.rests(exports, "a"), 1e-9)
 	lanes.short = func() bool { return true }
-	require.InDelta(t, max(4*restsShort, restsOf(4, runtime.GOMAXPROCS(0))), lanes.rests(exports, "a"), 1e-9)
+	require.InDelta(t, max(4*shareShort-1, restsOf(4, runtime.GOMAXPROCS(0))), lanes.rests(exports, "a"), 1e-9)
 	require.Zero(t, lanes.rests(people, "a"), "none waits in this lane")
 	require.Zero(t, lanes.rests(exports, "b"))
 	stop()
