@@ -28,7 +28,7 @@ type Imports struct {
 	Now      func() time.Time
 	Reserve  int64 // bytes that decoded copies leave free where files are stored
 
-	planning sync.Map // tenants of which this process looks at a file, or decodes it
+	resting sync.Map // tenants of which a file rests in this process
 }
 
 // ImportChunks are the activities that read the chunks of uploaded files.
@@ -114,8 +114,6 @@ const (
 	splitBatch = 500
 	// splitSlice is how long an activity cuts a file: workers take turns between uploads after it.
 	splitSlice = 10 * time.Second
-	// planAfter is when a file looks again whether its tenant's file before it is decoded.
-	planAfter = 2 * time.Second
 )
 
 // SplitUpload finds out how a file is read and where its chunks are. Where that takes longer than a slice, the upload
@@ -152,16 +150,15 @@ func (a *Imports) SplitUpload(ctx context.Context, job ImportJob) (contact.Progr
 }
 
 // planned looks at a file and decodes it where that is needed. What a try before has found out stays. The try is
-// counted before it is made, so that a file that ends its worker each time is refused. A process does so with one file
-// of a tenant at a time, for one that rests keeps its slot; another one is fault.Limited.
+// counted before it is made, so that a file that ends its worker each time is refused. While a file of its tenant rests
+// in this process, it is fault.Limited.
 func (a *Imports) planned(ctx context.Context, u contact.Import) (contact.Import, error) {
 	if u.Plan != nil && (u.Copy != "" || !u.Plan.Copied()) && u.State == "splitting" {
 		return u, nil
 	}
-	if _, other := a.planning.LoadOrStore(u.Tenant, true); other {
-		return u, &fault.Error{Class: fault.Limited, After: planAfter, Err: errors.New("another file of the tenant is read")}
+	if _, rests := a.resting.Load(u.Tenant); rests {
+		return u, restsAnother()
 	}
-	defer a.planning.Delete(u.Tenant)
 	begun, err := a.Readings.BeginReading(ctx, u.Tenant, u.ID)
 	if err != nil {
 		return u, err
@@ -180,8 +177,10 @@ func (a *Imports) planned(ctx context.Context, u contact.Import) (contact.Import
 
 func (a *Imports) plan(ctx context.Context, u contact.Import) (contact.Import, error) {
 	src := &sharedFile{
-		ctx: ctx, file: a.Files.ReaderAt(ctx, u.File, u.Bytes), cores: a.Cores, yields: a.Yields, now: a.Now,
+		ctx: ctx, file: a.Files.ReaderAt(ctx, u.File, u.Bytes), tenant: u.Tenant, resting: &a.resting,
+		cores: a.Cores, yields: a.Yields, now: a.Now,
 	}
+	defer src.close()
 	if u.Plan == nil {
 		var plan contact.Plan
 		err := src.work(func() (err error) {

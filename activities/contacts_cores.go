@@ -2,9 +2,13 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"io"
 	"runtime"
+	"sync"
 	"time"
+
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // Cores bounds how many files and chunks are read at once in this process, whatever the number of activities: reading
@@ -34,15 +38,19 @@ func (c Cores) leave() { <-c }
 
 // A sharedFile is a file that is read on one of the Cores, in pieces: each time that bytes of it are asked for, it
 // gives way to messages and to other files. Of a packed one some megabytes of text lie between, a fraction of a second;
-// the whole may take minutes. Where the machine is short of cores, a file that takes long takes a tenth of one only. It
-// is not safe for concurrent use.
+// the whole may take minutes. Where the machine is short of cores, a file that takes long takes a tenth of one only; a
+// second one of its tenant in this process ends with fault.Limited, for a file that rests keeps its slot. It is not
+// safe for concurrent use.
 type sharedFile struct {
-	ctx    context.Context //nolint:containedctx // of the reads, which have no parameter for it
-	file   io.ReaderAt
-	cores  Cores
-	yields *ImportYields
-	now    func() time.Time
+	ctx     context.Context //nolint:containedctx // of the reads, which have no parameter for it
+	file    io.ReaderAt
+	tenant  string
+	resting *sync.Map // tenants of which a file rests
+	cores   Cores
+	yields  *ImportYields
+	now     func() time.Time
 
+	rests  bool          // or has rested
 	since  time.Time     // it has a core; zero = it has none
 	piece  time.Duration // of work
 	worked time.Duration // on the pieces before
@@ -54,6 +62,8 @@ const (
 	// sharedRests is how many times as long as it has worked a file that takes longer rests.
 	sharedRests    = 9
 	sharedRestMost = 3 * time.Second
+	// sharedAgain is when a file that is not read, for another one of its tenant rests, looks again.
+	sharedAgain = 2 * time.Second
 )
 
 // work does what reads the file.
@@ -91,7 +101,7 @@ func (f *sharedFile) ReadAt(p []byte, offset int64) (int, error) {
 	f.piece = 0
 	f.yields.yield(f.ctx, took)
 	if f.worked += took; f.worked > sharedBriefly && f.yields.Short() {
-		if err := pause(f.ctx, min(sharedRests*took, sharedRestMost)); err != nil {
+		if err := f.rest(min(sharedRests*took, sharedRestMost)); err != nil {
 			return 0, err
 		}
 	}
@@ -100,6 +110,30 @@ func (f *sharedFile) ReadAt(p []byte, offset int64) (int, error) {
 		return 0, taken
 	}
 	return n, err
+}
+
+func (f *sharedFile) rest(d time.Duration) error {
+	if !f.rests {
+		if _, other := f.resting.LoadOrStore(f.tenant, true); other {
+			return restsAnother()
+		}
+		f.rests = true
+	}
+	return pause(f.ctx, d)
+}
+
+// close lets other files of the tenant be read.
+func (f *sharedFile) close() {
+	if f.rests {
+		f.resting.Delete(f.tenant)
+	}
+}
+
+func restsAnother() error {
+	return &fault.Error{
+		Class: fault.Limited, After: sharedAgain,
+		Err: errors.New("another large file of the tenant is being unpacked while the machine is busy: this one waits for it"),
+	}
 }
 
 // A sharedText is the text of a sharedFile.

@@ -497,34 +497,59 @@ func TestUnpackingTakesTurns(t *testing.T) {
 	})
 }
 
-// A process looks at one file of a tenant at a time: others of it come later, those of others meanwhile.
+// While a file rests, no other one of its tenant is read in this process: one that began with it ends, and comes later.
+// Those of others are read.
 func TestUnpackingOneOfATenant(t *testing.T) {
 	t.Parallel()
-	f, other := newFakeUpload(zipped(t, phonebook(20_000))), newFakeUpload(phonebook(5))
-	other.in.Tenant = "other"
-	begin, looks := f.begin(), 0
-	use := func(f *fakeUpload) { begin.Uploads, begin.Readings, begin.Split, begin.Files = f, f, f, f }
-	f.reads = func() {
-		f.reads = nil
-		looks++
-		_, err := begin.SplitUpload(t.Context(), f.job())
-		class, after := fault.Of(err)
-		require.Equal(t, fault.Limited, class)
-		require.Positive(t, after)
-		require.Equal(t, 1, f.begun, "it is no reading")
+	packed := zipped(t, phonebook(20_000))
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeUpload(packed)
+		begin, began := f.begin(), time.Now()
+		f.tick, f.short = 100*time.Millisecond, true
+		split := func() error {
+			_, err := begin.SplitUpload(t.Context(), f.job())
+			return err
+		}
+		limited := func(err error) {
+			class, after := fault.Of(err)
+			require.Equal(t, fault.Limited, class, err)
+			require.Positive(t, after)
+		}
+		second := make(chan error, 1)
+		f.reads = func() {
+			f.reads = nil
+			go func() { second <- split() }() // of the same file, as of any other
+		}
+		first := split()
+		if err := <-second; first == nil {
+			limited(err)
+		} else {
+			limited(first)
+			require.NoError(t, err)
+		}
+		require.Greater(t, time.Since(began), 10*time.Second)
 
-		use(other)
-		_, err = begin.SplitUpload(t.Context(), other.job())
-		require.NoError(t, err)
-		use(f)
-	}
-	_, err := begin.SplitUpload(t.Context(), f.job())
-	require.NoError(t, err)
-	require.Equal(t, 1, looks)
-
-	f.in.State, f.in.Plan, f.in.Copy = "received", nil, ""
-	_, err = begin.SplitUpload(t.Context(), f.job())
-	require.NoError(t, err, "the one before is over")
+		f.in.State, f.in.Plan, f.in.Copy, f.ended = "received", nil, "", 0
+		other := newFakeUpload(phonebook(5))
+		other.in.Tenant = "other"
+		use := func(f *fakeUpload) { begin.Uploads, begin.Readings, begin.Split, begin.Files = f, f, f, f }
+		rests := 0
+		began = time.Now()
+		f.reads = func() {
+			if time.Since(began) == 0 || rests > 0 {
+				return
+			}
+			rests++
+			limited(split())
+			require.Zero(t, f.ended, "it is no reading")
+			use(other)
+			_, err := begin.SplitUpload(t.Context(), other.job())
+			require.NoError(t, err)
+			use(f)
+		}
+		require.NoError(t, split(), "the one before is over")
+		require.Equal(t, 1, rests)
+	})
 }
 
 func TestImportRefuses(t *testing.T) {

@@ -121,6 +121,9 @@ type laneTurns struct {
 
 // newLanes are the turns of a process with so many connections to Postgres. short may be nil: never.
 func newLanes(connections int, short func() bool) laneTurns {
+	if short == nil {
+		short = func() bool { return false }
+	}
 	n := heavyTurns(connections)
 	long := max(1, n-1)
 	t := laneTurns{of: map[*lane]*turns{}, all: newTurns(n, n), long: newTurns(long, long), short: short}
@@ -158,7 +161,7 @@ func inTurn[I, O any](d *door, o huma.Operation, handle func(context.Context, *I
 		began, rests := time.Now(), func() float64 { return d.lanes.rests(h.lane, name) }
 		leave := func() {
 			if n := rests(); n > 0 {
-				resting.rest(name, times(n, min(time.Since(began), restMost)))
+				resting.rest(name, min(times(n, time.Since(began)), d.lanes.restMost()))
 			}
 			left()
 		}
@@ -187,9 +190,10 @@ func inTurn[I, O any](d *door, o huma.Operation, handle func(context.Context, *I
 // Who asks for more than its turns has each of them for half of the time at most, so that cores are left to the others:
 // a turn rests for as long as it took or longer, and an answer that is streamed after each piece.
 const (
-	restMost   = time.Second // of what a turn took: it rests for no more than that, so many times
-	pauseMost  = 100 * time.Millisecond
-	shareShort = 5 // one of so many parts of a core is what the turns of a name have together
+	restMost      = time.Second
+	restMostShort = 10 * time.Second
+	pauseMost     = 100 * time.Millisecond
+	shareShort    = 5 // one of so many parts of a core is what the turns of a name have together
 )
 
 // rests is how many times as long as it has worked a turn rests where others of its name wait for it; 0 where none do.
@@ -206,10 +210,18 @@ func (t laneTurns) rests(l *lane, name string) float64 {
 		taken, own = taken+a, own+o
 	}
 	n := restsOf(taken, runtime.GOMAXPROCS(0))
-	if t.short != nil && t.short() {
+	if t.short() {
 		n = max(n, float64(shareShort*own)-1)
 	}
 	return n
+}
+
+// restMost is how long a turn rests at most.
+func (t laneTurns) restMost() time.Duration {
+	if t.short() {
+		return restMostShort
+	}
+	return restMost
 }
 
 func restsOf(taken, cores int) float64 { return max(1, 2*float64(taken)/float64(cores)-1) }
