@@ -21,7 +21,7 @@ PKG  ?=
 # Packages whose tests need a service, in the order in which they begin: the long ones are the first. test/faults and
 # test/cluster kill services of their own: of the first only the tests that read ledgers are in the gate. All others are
 # pure: the test cache answers for what has not changed.
-SERVICED := ./api ./bridge ./internal/browser ./internal/launch ./db/... ./cmd/conveyor ./internal/devstack/... ./internal/limit ./test/faults
+SERVICED := ./api/... ./bridge ./internal/browser ./internal/launch ./db/... ./cmd/conveyor ./internal/devstack/... ./internal/limit ./test/faults
 PURE      = $$(go list ./... | grep -vE '/conveyor/(api|bridge|db|cmd|internal/(browser|launch|devstack|limit)|test)(/.*)?$$')
 
 # The version is part of the file name, so a bump installs anew.

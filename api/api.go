@@ -1,5 +1,6 @@
 // Package api is the HTTP API: gin routes requests, huma validates them and generates the OpenAPI document, and faults
-// become RFC 9457 problems. Each system is a Part, in a file of its own.
+// become RFC 9457 problems. The operations of each system are Parts, in a package of its own below this
+// one; here is the door that they register with, and what has no system.
 package api
 
 import (
@@ -49,7 +50,7 @@ type Options struct {
 
 // A Part is the operations of one system: Listings, Drafts, ….
 type Part interface {
-	register(d *door)
+	Register(d *Door)
 }
 
 //go:generate go test -vet=off -run ^TestOpenAPI$ . -update
@@ -68,12 +69,12 @@ func New(o Options, parts ...Part) http.Handler {
 		r.Use(routed)
 	}
 	r.Use(gate.bound, gate.admit)
-	d := &door{
-		Options: o, api: humagin.New(r, document(o)), router: r, guard: gate.guard, given: newGiven(o.Registerer),
+	d := &Door{
+		Options: o, API: humagin.New(r, document(o)), Router: r, guard: gate.guard, Given: newGiven(o.Registerer),
 		lanes: newLanes(o.Conns, o.Short),
 	}
 	for _, p := range parts {
-		p.register(d)
+		p.Register(d)
 	}
 	registerMetrics(d)
 	docs := documented(v5emb.NewHandlerWithConfig(swgui.Config{
@@ -89,12 +90,12 @@ func New(o Options, parts ...Part) http.Handler {
 	r.GET(consoleRoute, gin.WrapH(console))
 	r.GET("/", home)
 	r.NoRoute(func(c *gin.Context) {
-		answer(c, huma.Error404NotFound("there is no "+c.Request.Method+" "+c.Request.URL.Path+"; see /docs"))
+		Answer(c, huma.Error404NotFound("there is no "+c.Request.Method+" "+c.Request.URL.Path+"; see /docs"))
 	})
 	r.NoMethod(func(c *gin.Context) {
-		answer(c, huma.Error405MethodNotAllowed(c.Request.URL.Path+" allows "+c.Writer.Header().Get("Allow")))
+		Answer(c, huma.Error405MethodNotAllowed(c.Request.URL.Path+" allows "+c.Writer.Header().Get("Allow")))
 	})
-	gate.learn(d.api, r.Routes())
+	gate.learn(d.API, r.Routes())
 	return front(traced(r, o.Traces, gate.guard), strings.HasPrefix(o.URL, "https://"))
 }
 
@@ -128,16 +129,16 @@ func document(o Options) huma.Config {
 }
 
 // registerMetrics serves /metrics. It is a gin route; huma knows it for the gate and the document.
-func registerMetrics(d *door) {
-	o := needs(access.Read, huma.Operation{
+func registerMetrics(d *Door) {
+	o := Needs(access.Read, huma.Operation{
 		OperationID: "metrics", Method: http.MethodGet, Path: "/metrics", Tags: []string{"operations"},
 		Summary: "Get metrics in Prometheus format",
 		Responses: map[string]*huma.Response{
 			"200": {Description: "The metrics", Content: map[string]*huma.MediaType{"text/plain": {}}},
 		},
 	})
-	d.api.OpenAPI().AddOperation(&o)
-	d.router.GET("/metrics", gin.WrapH(promhttp.HandlerFor(d.Metrics, promhttp.HandlerOpts{})))
+	d.API.OpenAPI().AddOperation(&o)
+	d.Router.GET("/metrics", gin.WrapH(promhttp.HandlerFor(d.Metrics, promhttp.HandlerOpts{})))
 }
 
 // Empty lists in answers are [], never null. The switch is huma's, for the whole process.
@@ -156,7 +157,7 @@ type roleSchema struct{}
 
 // Schema implements huma.SchemaProvider.
 func (roleSchema) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeString, Enum: each(access.Roles, func(r access.Role) any { return string(r) })}
+	return &huma.Schema{Type: huma.TypeString, Enum: Each(access.Roles, func(r access.Role) any { return string(r) })}
 }
 
 // recovered answers 500 for a handler that panicked, and logs the panic with its stack.
@@ -164,6 +165,6 @@ func recovered(log *slog.Logger) gin.HandlerFunc {
 	return gin.CustomRecoveryWithWriter(nil, func(c *gin.Context, cause any) {
 		log.ErrorContext(c, "handler panicked", "path", c.FullPath(), "panic", cause, "stack", string(debug.Stack()))
 		c.Abort()
-		answer(c, huma.Error500InternalServerError("internal error; the log of the API has the details"))
+		Answer(c, huma.Error500InternalServerError("internal error; the log of the API has the details"))
 	})
 }

@@ -18,8 +18,9 @@ type AuditLog struct {
 	Store *db.AuditLog
 }
 
-func (h AuditLog) register(d *door) {
-	serve(d, needs(access.Admin, huma.Operation{
+// Register implements Part.
+func (h AuditLog) Register(d *Door) {
+	Serve(d, Needs(access.Admin, huma.Operation{
 		OperationID: "list-audit", Method: http.MethodGet, Path: "/audit", Tags: []string{"operations"},
 		Summary: "List the actions of callers", Errors: []int{422, 503}, RejectUnknownQueryParameters: true,
 		Description: "Every change by the API and the command line, and refused credentials, the newest first. Filters " +
@@ -45,13 +46,13 @@ type listAuditInput struct {
 func (in *listAuditInput) Resolve(ctx huma.Context) (wrong []error) {
 	var err error
 	in.after, err = parseAuditCursor(in.Cursor)
-	return slices.Concat(wrongCursor(in.Cursor, err), wrongText("query.subject", in.Subject),
+	return slices.Concat(WrongCursor(in.Cursor, err), WrongText("query.subject", in.Subject),
 		wrongUntil("query.until", in.Since, in.Until),
-		anyOf(ctx, in.filters()...))
+		AnyOf(ctx, in.Filters()...))
 }
 
-func (in *listAuditInput) filters() []several {
-	return []several{{name: "actor", values: &in.actors, commas: true}, {name: "action", values: &in.actions}}
+func (in *listAuditInput) Filters() []Filter {
+	return []Filter{{Name: "actor", Values: &in.actors, Commas: true}, {Name: "action", Values: &in.actions}}
 }
 
 // An AuditEntry is an action of a caller.
@@ -81,5 +82,5 @@ func (h AuditLog) list(ctx context.Context, in *listAuditInput) (*listAuditOutpu
 	if err != nil {
 		return nil, err
 	}
-	return &listAuditOutput{AuditPage(page(rows, showAuditRow, auditCursorAt(next)))}, nil
+	return &listAuditOutput{AuditPage(PageOf(rows, showAuditRow, auditCursorAt(next)))}, nil
 }

@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -15,6 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/api/apitest"
+	apilistings "github.com/mtlrent/conveyor/api/listings"
 	"github.com/mtlrent/conveyor/db"
 	dblistings "github.com/mtlrent/conveyor/db/listings"
 	dboutreach "github.com/mtlrent/conveyor/db/outreach"
@@ -28,64 +29,64 @@ import (
 )
 
 // changes are a request for every operation that changes something, by its ID: the path, the body and what is recorded.
-func changes(t *testing.T, d *door) map[string][3]string {
+func changes(t *testing.T, d *apitest.Door) map[string][3]string {
 	t.Helper()
 
-	d.scrape(t, kijiji("1"), "4½", now)
-	d.publish(t, listing.Listing{Ref: kijiji("2"), Title: "4½", RentCents: 90_000}, "", now)
-	_, err := scraped(t, d).PutSearch(t.Context(), scrape.Search{Platform: "kijiji", Name: "rooms"}, dblistings.SearchPut{URL: searchURL},
-		db.AuditEntry{At: now, Actor: "Ginette", Action: "platform_search.put", Subject: "platform/kijiji/rooms"})
+	d.Scrape(t, apitest.Kijiji("1"), "4½", apitest.Now)
+	d.Publish(t, listing.Listing{Ref: apitest.Kijiji("2"), Title: "4½", RentCents: 90_000}, "", apitest.Now)
+	_, err := apitest.Scraped(t, d).PutSearch(t.Context(), scrape.Search{Platform: "kijiji", Name: "rooms"}, dblistings.SearchPut{URL: apitest.SearchURL},
+		db.AuditEntry{At: apitest.Now, Actor: "Ginette", Action: "platform_search.put", Subject: "platform/kijiji/rooms"})
 	require.NoError(t, err)
-	one, other, third := d.bury(t, "a", 1), d.bury(t, "b", 2), d.bury(t, "c", 3)
-	fourth := d.bury(t, "d", 4, func(l *db.DeadLetter) { l.Reason = "doomed" })
-	require.NoError(t, d.letters.Discard(t.Context(), one, "Ginette", now))
-	read[api.KeyMade](t, d.ask(t, http.MethodPost, "/keys", `{"name":"first","role":"admin"}`), 201)
+	one, other, third := d.Bury(t, "a", 1), d.Bury(t, "b", 2), d.Bury(t, "c", 3)
+	fourth := d.Bury(t, "d", 4, func(l *db.DeadLetter) { l.Reason = "doomed" })
+	require.NoError(t, d.Letters.Discard(t.Context(), one, "Ginette", apitest.Now))
+	apitest.Read[api.KeyMade](t, d.Ask(t, http.MethodPost, "/keys", `{"name":"first","role":"admin"}`), 201)
 	replay, event := uuid.New(), uuid.New()
-	called := d.requestDraft(t, `{"url":"https://shop.example/c"}`).EventID
-	run := d.crawl(t)
-	d.fail(t, run, crawl.Failed, 1)
+	called := d.RequestDraft(t, `{"url":"https://shop.example/c"}`).EventID
+	run := d.Crawl(t)
+	d.Fail(t, run, crawl.Failed, 1)
 	path := fmt.Sprint("/crawl-runs/", run)
-	tenant(t, d.pool, "acme")
+	apitest.Tenant(t, d.Pool, "acme")
 	sender := uuid.New()
-	key, box, err := secretBox(t, "old").Seal(dboutreach.SenderPurpose(sender), []byte("token"))
+	key, box, err := apitest.SecretBox(t, "old").Seal(dboutreach.SenderPurpose(sender), []byte("token"))
 	require.NoError(t, err)
-	require.NoError(t, d.Tenancy.Senders.Add(t.Context(), dboutreach.Sender{
-		ID: sender, Tenant: "acme", Name: "Support", PhoneNumberID: "1", BusinessAccountID: "7", CreatedAt: now,
+	require.NoError(t, d.Senders.Store.Add(t.Context(), dboutreach.Sender{
+		ID: sender, Tenant: "acme", Name: "Support", PhoneNumberID: "1", BusinessAccountID: "7", CreatedAt: apitest.Now,
 	}, db.Sealed{Key: key, Box: box}, "test"))
 	plan := dboutreach.Plan{
 		Name: "x", Sender: sender, Template: campaign.Body{Type: "text", Text: &campaign.Text{Body: "x"}},
 		Audience: campaign.Audience{All: true},
 	}
 	of := func(state campaign.State) (id, subject string) {
-		id = newCampaign(t, d.Campaigns.Store, "acme", plan, state).String()
+		id = apitest.NewCampaign(t, d.Campaigns.Store, "acme", plan, state).String()
 		return "/campaigns/" + id, " campaign/" + id
 	}
 	draft, drafted := of(campaign.Draft)
 	queued, queuing := of(campaign.Queued)
 	running, ran := of(campaign.Running)
-	list, err := d.Contacts.Store.CreateList(t.Context(), "acme", "Friends", "test", now)
+	list, err := d.Contacts.Store.CreateList(t.Context(), "acme", "Friends", "test", apitest.Now)
 	require.NoError(t, err)
 	friend := contact.Contact{Email: "friend@example.org", Key: contact.Key("", "friend@example.org")}
-	person, _, err := d.Contacts.Store.Put(t.Context(), "acme", friend, dboutreach.KnownUpdate, now)
+	person, _, err := d.Contacts.Store.Put(t.Context(), "acme", friend, dboutreach.KnownUpdate, apitest.Now)
 	require.NoError(t, err)
-	shown, twin := d.twins(t, "77")
-	_, undone := d.twins(t, "78")
-	said, err := d.store.DecideHome(t.Context(), dblistings.HomeDecision{
-		Home: undone, Verdict: listing.SayDifferent, Listing: undone, By: "test", At: now}, nil)
+	shown, twin := d.Twins(t, "77")
+	_, undone := d.Twins(t, "78")
+	said, err := d.Store.DecideHome(t.Context(), dblistings.HomeDecision{
+		Home: undone, Verdict: listing.SayDifferent, Listing: undone, By: "test", At: apitest.Now}, nil)
 	require.NoError(t, err)
-	stoppedTenant(t, d.pool, "gone")
+	apitest.StoppedTenant(t, d.Pool, "gone")
 	const acme = "?tenant=acme"
 	letter, err := d.Messages.Store.Put(t.Context(), "acme", dboutreach.NewMessage{
 		ID: uuid.New(), Sender: sender, Recipient: "+15145550199", Body: plan.Template,
-	}, now)
+	}, apitest.Now)
 	require.NoError(t, err)
 	message, sent := "/messages/"+letter.ID.String(), " message/"+letter.ID.String()
-	kept, dropped := d.search(t, "kept"), d.search(t, "dropped")
-	targeted := d.search(t, "targeted")
-	target, _ := d.subscriber(t, targeted, saved.Email, "j…@example.org")
-	hook := d.hook(t, targeted)
-	_, confirmed := d.subscriber(t, targeted, saved.Email, "j…@example.org")
-	_, stopped := d.subscriber(t, targeted, saved.Email, "j…@example.org")
+	kept, dropped := d.SaveSearch(t, "kept"), d.SaveSearch(t, "dropped")
+	targeted := d.SaveSearch(t, "targeted")
+	target, _ := d.Subscriber(t, targeted, saved.Email, "j…@example.org")
+	hook := d.Hook(t, targeted)
+	_, confirmed := d.Subscriber(t, targeted, saved.Email, "j…@example.org")
+	_, stopped := d.Subscriber(t, targeted, saved.Email, "j…@example.org")
 	return map[string][3]string{
 		"claim-listing":          {"/listings/kijiji/2/claim", "", "listing.claimed listing/kijiji/2"},
 		"unclaim-listing":        {"/listings/kijiji/2/unclaim", "", "listing.unclaimed listing/kijiji/2"},
@@ -113,7 +114,7 @@ func changes(t *testing.T, d *door) map[string][3]string {
 		"retry-crawl-run":        {path + "/retry", "", fmt.Sprint("crawl_run.retried crawl-run/", run)},
 		"cancel-crawl-run":       {path + "/cancel", "", fmt.Sprint("crawl_run.cancelled crawl-run/", run)},
 		"start-reindex":          {"/search/reindex", "", "search.reindex_wanted search/postgres"},
-		"delete-pages":           {"/pages?url=" + d.page(t, "https://example.org/a", "example.org", "A", "words").URL, "", "pages.delete_wanted page/https://example.org/a"},
+		"delete-pages":           {"/pages?url=" + d.Page(t, "https://example.org/a", "example.org", "A", "words").URL, "", "pages.delete_wanted page/https://example.org/a"},
 		"create-contact-list":    {"/contact-lists" + acme, `{"name":"Others"}`, "contact_list.created contact-list/"},
 		"export-contacts":        {"/contacts/export" + acme, `{}`, "contacts.exported tenant/acme"},
 		"change-contact-list":    {"/contact-lists/" + list.ID.String() + "/members" + acme, fmt.Sprintf(`{"add":[%d]}`, person), "contact_list.changed contact-list/" + list.ID.String()},
@@ -121,11 +122,11 @@ func changes(t *testing.T, d *door) map[string][3]string {
 		"create-tenant":          {"/tenants", `{"id":"globex","name":"Globex"}`, "tenant.created tenant/globex"},
 		"erase-tenant":           {"/tenants/gone/erasure", `{"tenant":"gone"}`, "tenant.erasure_requested tenant/gone"},
 		"change-tenant":          {"/tenants/acme", `{"name":"Acme"}`, "tenant.changed tenant/acme"},
-		"add-sender":             {"/tenants/acme/senders", strings.Replace(senderBody, "Support", "Sales", 1), "sender.created sender/"},
+		"add-sender":             {"/tenants/acme/senders", strings.Replace(apitest.SenderBody, "Support", "Sales", 1), "sender.created sender/"},
 		"change-sender":          {"/tenants/acme/senders/" + sender.String(), `{"per_second":7}`, "sender.changed sender/" + sender.String()},
 		"reseal-tokens":          {"/senders/reseal", "", "senders.resealed secret-key/new"},
-		"create-campaign":        {"/campaigns" + acme, campaignBody(sender.String()), "campaign.created campaign/"},
-		"edit-campaign":          {draft + acme, campaignBody(sender.String()), "campaign.edited" + drafted},
+		"create-campaign":        {"/campaigns" + acme, apitest.CampaignBody(sender.String()), "campaign.created campaign/"},
+		"edit-campaign":          {draft + acme, apitest.CampaignBody(sender.String()), "campaign.edited" + drafted},
 		"start-campaign":         {draft + "/start" + acme, "", "campaign.scheduled" + drafted},
 		"unschedule-campaign":    {queued + "/unschedule" + acme, "", "campaign.unscheduled" + queuing},
 		"pause-campaign":         {running + "/pause" + acme, "", "campaign.paused" + ran},
@@ -144,9 +145,9 @@ func changes(t *testing.T, d *door) map[string][3]string {
 		"confirm-subscription": {"/subscriptions/" + confirmed + "/confirm", "", "search.target_confirmed search/" + targeted},
 		"unsubscribe":          {"/subscriptions/" + stopped + "/unsubscribe", "", "search.target_stopped search/" + targeted},
 		"delete-search":        {"/searches/" + dropped + acme, "", "search.deleted search/" + dropped},
-		"forget-listing":       {"/listings/kijiji/9", "", "listing.forgotten listing/" + kijiji("9").ID().String()},
+		"forget-listing":       {"/listings/kijiji/9", "", "listing.forgotten listing/" + apitest.Kijiji("9").ID().String()},
 
-		"put-platform-search":    {"/platforms/kijiji/searches/laval", `{"url":"` + searchURL + `"}`, "platform_search.put platform/kijiji/laval"},
+		"put-platform-search":    {"/platforms/kijiji/searches/laval", `{"url":"` + apitest.SearchURL + `"}`, "platform_search.put platform/kijiji/laval"},
 		"remove-platform-search": {"/platforms/kijiji/searches/rooms", "", "platform_search.removed platform/kijiji/rooms"},
 	}
 }
@@ -162,13 +163,13 @@ var unaudited = []string{
 // fails here: say what it records.
 func TestEveryChangeIsAudited(t *testing.T) {
 	t.Parallel()
-	d := open(t)
+	d := apitest.Open(t)
 	requests := changes(t, d)
-	maps.Copy(requests, contactChanges(t, d))
+	maps.Copy(requests, apitest.ContactChanges(t, d))
 	var doc struct {
 		Paths map[string]map[string]struct{ OperationID string }
 	}
-	require.NoError(t, json.Unmarshal([]byte(d.get(t, "/openapi.json").Body), &doc))
+	require.NoError(t, json.Unmarshal([]byte(d.Get(t, "/openapi.json").Body), &doc))
 	methods := map[string]string{}
 	for path, operations := range doc.Paths {
 		for method, o := range operations {
@@ -191,16 +192,16 @@ func TestEveryChangeIsAudited(t *testing.T) {
 		}
 	}
 	for _, id := range order {
-		had := len(d.deeds(t))
+		had := len(d.Deeds(t))
 		var headers []string
-		if strings.HasPrefix(requests[id][1], "--"+formBoundary) {
-			headers = []string{"Content-Type", formType}
+		if strings.HasPrefix(requests[id][1], "--"+apitest.FormBoundary) {
+			headers = []string{"Content-Type", apitest.FormType}
 		}
-		r := d.ask(t, methods[id], requests[id][0], requests[id][1], headers...)
+		r := d.Ask(t, methods[id], requests[id][0], requests[id][1], headers...)
 		require.Less(t, r.Status, 300, "%s: %s", id, r.Body)
 		var deed, remote, request string
-		require.Greaterf(t, len(d.deeds(t)), had, "%s left no entry", id)
-		require.NoError(t, d.pool.QueryRow(t.Context(), `SELECT actor || ' ' || action || ' ' || subject, remote, request_id
+		require.Greaterf(t, len(d.Deeds(t)), had, "%s left no entry", id)
+		require.NoError(t, d.Pool.QueryRow(t.Context(), `SELECT actor || ' ' || action || ' ' || subject, remote, request_id
 			FROM audit ORDER BY id DESC LIMIT 1`).Scan(&deed, &remote, &request))
 		require.Contains(t, deed, "anonymous "+requests[id][2], id)
 		require.Equal(t, "127.0.0.1", remote, id)
@@ -211,16 +212,16 @@ func TestEveryChangeIsAudited(t *testing.T) {
 
 func TestAuditOverTheAPI(t *testing.T) {
 	t.Parallel()
-	f := guarded(t)
-	admin := f.key(t, "root", access.Admin)
+	f := apitest.Guarded(t)
+	admin := f.Key(t, "root", access.Admin)
 	id, _ := access.KeyID(admin)
-	made := f.as(t, admin, "POST", "/keys", `{"name":"ci","role":"operate"}`)
-	key := read[api.KeyMade](t, made, 201)
-	read[api.Key](t, f.as(t, admin, "DELETE", "/keys/ci"), 200)
-	refused(t, f.as(t, f.key(t, "ops", access.Operate), "GET", "/audit"), 403)
+	made := f.As(t, admin, "POST", "/keys", `{"name":"ci","role":"operate"}`)
+	key := apitest.Read[api.KeyMade](t, made, 201)
+	apitest.Read[api.Key](t, f.As(t, admin, "DELETE", "/keys/ci"), 200)
+	apitest.Refused(t, f.As(t, f.Key(t, "ops", access.Operate), "GET", "/audit"), 403)
 
 	list := func(query string) api.AuditPage {
-		return read[api.AuditPage](t, f.as(t, admin, "GET", "/audit?"+query), 200)
+		return apitest.Read[api.AuditPage](t, f.As(t, admin, "GET", "/audit?"+query), 200)
 	}
 	all := list("").Items
 	require.Len(t, all, 4)
@@ -231,7 +232,7 @@ func TestAuditOverTheAPI(t *testing.T) {
 	require.JSONEq(t, `{"name":"ci","role":"operate","tenant":"","expires_at":null}`, string(made1.Detail))
 	for query, want := range map[string]int{
 		"actor=root": 2, "actor=nobody": 0, "action=api_key.created": 3, "subject=api-key/" + key.ID: 2,
-		"since=" + now.Format(time.RFC3339): 4, "until=2026-09-30T00:00:00Z": 0, "action=api_key.revoked&actor=root": 1,
+		"since=" + apitest.Now.Format(time.RFC3339): 4, "until=2026-09-30T00:00:00Z": 0, "action=api_key.revoked&actor=root": 1,
 		"action=api_key.created,api_key.revoked": 4, "actor=nobody,root": 2, "actor=nobody&actor=x": 0,
 	} {
 		require.Len(t, list(query).Items, want, query)
@@ -251,8 +252,8 @@ func TestAuditOverTheAPI(t *testing.T) {
 		"cursor=x": "cursor", "cursor=" + letters: "cursor", "actor=%00": "actor", "since=x": "since", "limit=0": "limit",
 		"since=2026-01-02T00:00:00Z&until=2026-01-01T00:00:00Z": "until", "subject=a&subject=b": "subject", "action=%00": "action", "who=x": "who",
 	} {
-		p := refused(t, f.as(t, admin, "GET", "/audit?"+query), 422)
-		require.Equal(t, []string{"query." + field}, p.fields(), query)
+		p := apitest.Refused(t, f.As(t, admin, "GET", "/audit?"+query), 422)
+		require.Equal(t, []string{"query." + field}, p.Fields(), query)
 	}
 }
 
@@ -260,26 +261,26 @@ func TestAuditOverTheAPI(t *testing.T) {
 // chose.
 func TestRefusedCredentialsAreAudited(t *testing.T) {
 	t.Parallel()
-	f := guarded(t, func(o *api.GuardOptions) { o.Refusals = rates(t, 1, 5) })
+	f := apitest.Guarded(t, func(o *api.GuardOptions) { o.Refusals = apitest.Rates(t, 1, 5) })
 	f = audited(t, f)
-	gone, idle := f.key(t, "gone", access.Read), f.key(t, "idle", access.Read)
-	_, err := f.keys.Revoke(t.Context(), "gone", "test", now)
+	gone, idle := f.Key(t, "gone", access.Read), f.Key(t, "idle", access.Read)
+	_, err := f.KeyStore.Revoke(t.Context(), "gone", "test", apitest.Now)
 	require.NoError(t, err)
 	for range 50 {
-		f.as(t, "cvr_aaaaaaaa_"+strings.Repeat("A", 43), "GET", "/listings")
+		f.As(t, "cvr_aaaaaaaa_"+strings.Repeat("A", 43), "GET", "/listings")
 	}
-	f.as(t, "hunter2", "GET", "/keys")
-	f.as(t, gone, "GET", "/listings")
-	f.as(t, idle, "POST", "/listings/kijiji/1/process")
-	f.as(t, idle, "GET", "/audit")
-	f.get(t, "/listings") // without credentials it is no try
-	f.recorded(t)
+	f.As(t, "hunter2", "GET", "/keys")
+	f.As(t, gone, "GET", "/listings")
+	f.As(t, idle, "POST", "/listings/kijiji/1/process")
+	f.As(t, idle, "GET", "/audit")
+	f.Get(t, "/listings") // without credentials it is no try
+	f.Recorded(t)
 
 	type entry struct {
 		Actor, Action, Remote, Detail string
 		KeyID                         bool
 	}
-	rows, err := f.pool.Query(t.Context(), `SELECT actor, action, remote, detail::text, key_id <> '' FROM audit
+	rows, err := f.Pool.Query(t.Context(), `SELECT actor, action, remote, detail::text, key_id <> '' FROM audit
 		WHERE subject = 'api' ORDER BY action, actor`)
 	require.NoError(t, err)
 	var got []entry
@@ -290,7 +291,7 @@ func TestRefusedCredentialsAreAudited(t *testing.T) {
 	}
 	require.NoError(t, rows.Err())
 	detail := func(count int, reasons, operations string) string {
-		at := now.Format(time.RFC3339)
+		at := apitest.Now.Format(time.RFC3339)
 		return fmt.Sprintf(`{"count":%d,"first":%q,"last":%q,"reasons":{%s},"operations":{%s}}`, count, at, at, reasons, operations)
 	}
 	want := []entry{
@@ -305,80 +306,72 @@ func TestRefusedCredentialsAreAudited(t *testing.T) {
 		got[i].Detail = want[i].Detail
 	}
 	require.Equal(t, want, got)
-	f.recorded(t)
-	require.Equal(t, 3, value[int](t, &door{pool: f.pool}, "SELECT count(*) FROM audit WHERE subject = 'api'"), "once")
+	f.Recorded(t)
+	require.Equal(t, 3, apitest.Value[int](t, &apitest.Door{Pool: f.Pool}, "SELECT count(*) FROM audit WHERE subject = 'api'"), "once")
 }
 
 // audited serves what f serves, with an audit of refusals.
-func audited(t *testing.T, f *fort) *fort {
+func audited(t *testing.T, f *apitest.Fort) *apitest.Fort {
 	t.Helper()
-	return guardedBy(t, f.pool, func(o *api.GuardOptions) { o.Audit = db.NewAuditLog(f.pool) })
-}
-
-// recorded writes the refusals so far into the audit, as a process that ends does.
-func (f *fort) recorded(t *testing.T) {
-	t.Helper()
-	ended, end := context.WithCancel(t.Context())
-	end()
-	f.Guard.Run(ended)
+	return apitest.GuardedBy(t, f.Pool, func(o *api.GuardOptions) { o.Audit = db.NewAuditLog(f.Pool) })
 }
 
 // A key in the table and one in the settings do not share a name.
 func TestNamesAreOfOneKey(t *testing.T) {
 	t.Parallel()
-	plain := guarded(t)
-	old := plain.key(t, "ci", access.Read)
-	plain.key(t, "root", access.Admin)
+	plain := apitest.Guarded(t)
+	old := plain.Key(t, "ci", access.Read)
+	plain.Key(t, "root", access.Admin)
 	fixed := "cvr_bbbbbbbb_" + strings.Repeat("B", 43)
-	f := guardedBy(t, plain.pool, func(o *api.GuardOptions) {
+	f := apitest.GuardedBy(t, plain.Pool, func(o *api.GuardOptions) {
 		o.Fixed = []access.Grant{
 			{Name: "ci", Role: access.Admin, Sum: access.SumOf(fixed)}, {Name: "free", Role: access.Read},
 		}
 	})
-	p := refused(t, f.as(t, fixed, "POST", "/keys", `{"name":"free","role":"read"}`), 409)
+	p := apitest.Refused(t, f.As(t, fixed, "POST", "/keys", `{"name":"free","role":"read"}`), 409)
 	require.Contains(t, p.Detail, `CONVEYOR_API_KEYS has a key "free"`)
 	require.ErrorContains(t, f.Guard.Check(t.Context()), `has a key named "ci"`)
-	require.Contains(t, refused(t, f.as(t, old, "GET", "/listings"), 401).Detail, "has the name of a key in CONVEYOR_API_KEYS")
-	read[page](t, f.as(t, fixed, "GET", "/listings"), 200)
+	require.Contains(t, apitest.Refused(t, f.As(t, old, "GET", "/listings"), 401).Detail, "has the name of a key in CONVEYOR_API_KEYS")
+	apitest.Read[apitest.Page](t, f.As(t, fixed, "GET", "/listings"), 200)
 
-	_, err := f.keys.Revoke(t.Context(), "ci", "test", now)
+	_, err := f.KeyStore.Revoke(t.Context(), "ci", "test", apitest.Now)
 	require.NoError(t, err)
 	require.NoError(t, f.Guard.Check(t.Context()), "a revoked key acts no more")
 	require.NoError(t, plain.Guard.Check(t.Context()))
-	f.pool.Close()
+	f.Pool.Close()
 	require.NoError(t, f.Guard.Check(t.Context()), "an API starts without its database")
 }
 
 // What a caller that may only read sees of a payload has a known, harmless name; operators see all but contact data.
 func TestReadersSeeHarmlessFields(t *testing.T) {
 	t.Parallel()
-	f := guarded(t)
-	f.parts.DeadLetters.Store = db.NewDeadLetters(f.pool, nil)
-	store, letters := dblistings.NewListings(f.pool), db.NewDeadLetters(f.pool, nil)
-	reader, operator := f.key(t, "reader", access.Read), f.key(t, "operator", access.Operate)
-	d := &door{parts: f.parts, pool: f.pool, store: store, letters: letters}
-	d.serve(t)
+	f := apitest.Guarded(t)
+	f.Parts.DeadLetters.Store = db.NewDeadLetters(f.Pool, nil)
+	store, letters := dblistings.NewListings(f.Pool), db.NewDeadLetters(f.Pool, nil)
+	reader, operator := f.Key(t, "reader", access.Read), f.Key(t, "operator", access.Operate)
+	d := &apitest.Door{Parts: f.Parts, Pool: f.Pool, Store: store, Letters: letters}
+	d.Serve(t)
 	payload := `{"platform":"kijiji","platform_id":"1","title":"4½","price":{"amount_cents":1.50,"seller":"J. Tremblay"},
 		"address":"1 rue X","attributes":{"heat":["1"],"tel":["514-555-0199"]},"seller":{"name":"J. Tremblay"},
 		"image_urls":["https://x/1",{"by":"J. Tremblay"}],"url":{"x":"J. Tremblay"},"contact":{"name":"J. Tremblay"},
 		"raw":{"slug":"x","seller":{"name":"J. Tremblay","tel":"+15145550199"},"neighbourhood":{"name":"Anjou","of":"J. Tremblay"}}}`
 	_, err := store.Receive(t.Context(), []dblistings.Arrival{{
-		Ref: kijiji("1"), URL: "https://example.org/1", Payload: []byte(payload), ContentHash: []byte("x"), ScrapedAt: now,
-	}}, now)
+		Ref: apitest.Kijiji("1"), URL: "https://example.org/1", Payload: []byte(payload), ContentHash: []byte("x"), ScrapedAt: apitest.Now,
+	}}, apitest.Now)
 	require.NoError(t, err)
-	letter := d.bury(t, "a", 1, func(l *db.DeadLetter) {
+	letter := d.Bury(t, "a", 1, func(l *db.DeadLetter) {
 		l.Body, l.Headers["Seller"] = []byte(payload), "J. Tremblay"
 	})
 	harmless := `{"platform":"kijiji","platform_id":"1","title":"4½","price":{"amount_cents":1.50},"address":"1 rue X",
 		"attributes":{"heat":["1"]},"image_urls":["https://x/1"],"raw":{"slug":"x","neighbourhood":{"name":"Anjou"}}}`
 	for path, body := range map[string]func(string) (json.RawMessage, int){
-		"/listings/" + kijiji("1").ID().String(): func(key string) (json.RawMessage, int) {
-			r := d.as(t, key, "GET", "/listings/"+kijiji("1").ID().String())
-			got := read[api.Advert](t, r, 200).Audit.Revisions[0]
+		"/listings/" + apitest.Kijiji("1").ID().String(): func(key string) (json.RawMessage, int) {
+			r := d.As(t, key, "GET", "/listings/"+apitest.Kijiji("1").ID().String())
+			got := apitest.Read[apilistings.Advert](t, r, 200).Audit.Revisions[0]
 			return got.Payload, got.Hidden + 1 // the query leaves contact out
 		},
 		letterPath(letter): func(key string) (json.RawMessage, int) {
-			got := read[api.LetterDetail](t, d.as(t, key, "GET", letterPath(letter)), 200)
+			got := apitest.Read[api.LetterDetail](t, d.As(t, key, "GET", letterPath(letter)), 200)
 			require.Equal(t, "price: is missing", got.Headers["x-error"])
 			_, seller := got.Headers["Seller"]
 			require.Equal(t, key == operator, seller)
@@ -396,9 +389,9 @@ func TestReadersSeeHarmlessFields(t *testing.T) {
 		require.Equal(t, 1, hidden, path)
 	}
 	for i, body := range []string{`"514-555-0199"`, `["a",["514-555-0199"]]`, `{"raw":"514-555-0199","attributes":["514-555-0199"]}`, `514`} {
-		id := d.bury(t, fmt.Sprint("x", i), 1, func(l *db.DeadLetter) { l.Body = []byte(body) })
-		r := d.as(t, reader, "GET", letterPath(id))
-		got := read[api.LetterDetail](t, r, 200)
+		id := d.Bury(t, fmt.Sprint("x", i), 1, func(l *db.DeadLetter) { l.Body = []byte(body) })
+		r := d.As(t, reader, "GET", letterPath(id))
+		got := apitest.Read[api.LetterDetail](t, r, 200)
 		require.NotContains(t, r.Body, "514", body)
 		require.Positive(t, got.Hidden, body)
 	}

@@ -14,16 +14,16 @@ import (
 const (
 	roleKey    = "role"    // the access.Role it needs
 	tenantKey  = "tenant"  // true: the operation is for keys of tenants
-	manyKey    = "many"    // true: a change that callers make all the time, so that only the rate of requests counts it
-	timeoutKey = "timeout" // the time.Duration its answer may take, instead of requestTimeout and wholeTimeout
+	ManyKey    = "many"    // true: a change that callers make all the time, so that only the rate of requests counts it
+	TimeoutKey = "timeout" // the time.Duration its answer may take, instead of RequestTimeout and wholeTimeout
 )
 
 // securityScheme is the name of the document's only security scheme.
 const securityScheme = "bearer"
 
-// needs sets the role that an operation requires, for the gate and for the document. An operation without a role that
+// Needs sets the role that an operation requires, for the gate and for the document. An operation without a role that
 // is not in openOperations is for admins.
-func needs(role access.Role, o huma.Operation) huma.Operation {
+func Needs(role access.Role, o huma.Operation) huma.Operation {
 	if o.Metadata == nil {
 		o.Metadata = map[string]any{}
 	}
@@ -68,8 +68,8 @@ type callerKey struct{}
 // anonymous is the caller while authentication is off.
 var anonymous = access.Caller{Name: "anonymous", Role: access.Admin}
 
-// callerOf is the caller whose request ctx belongs to.
-func callerOf(ctx context.Context) access.Caller {
+// CallerOf is the caller whose request ctx belongs to.
+func CallerOf(ctx context.Context) access.Caller {
 	if c, ok := ctx.Value(callerKey{}).(access.Caller); ok {
 		return c
 	}

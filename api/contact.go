@@ -75,10 +75,10 @@ func (f fields) orText() fields {
 // personal are parts of the names of members with contact data, in the spellings of all scrapers.
 var personal = []string{"contact", "phone", "mail", "courriel", "mobile"}
 
-// visible is what a caller with a role may see of a payload, at any depth, and how many members are left out: those
+// Visible is what a caller with a role may see of a payload, at any depth, and how many members are left out: those
 // named like contact data for every caller, and for a caller that may only read, all that are not harmless. Contact
 // data inside texts stays: it is public on the platform. A payload that is not JSON becomes null, one member left out.
-func visible(payload json.RawMessage, role access.Role) (doc json.RawMessage, hidden int) {
+func Visible(payload json.RawMessage, role access.Role) (doc json.RawMessage, hidden int) {
 	if payload == nil {
 		return json.RawMessage("null"), 0
 	}

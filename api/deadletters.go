@@ -19,24 +19,25 @@ import (
 type DeadLetters struct {
 	Store *db.DeadLetters
 
-	door *door
+	door *Door
 }
 
-func (h DeadLetters) register(d *door) {
+// Register implements Part.
+func (h DeadLetters) Register(d *Door) {
 	h.door = d
 	tags := []string{"dead letters"}
-	serve(d, needs(access.Read, huma.Operation{
+	Serve(d, Needs(access.Read, huma.Operation{
 		OperationID: "list-dead-letters", Method: http.MethodGet, Path: "/dead-letters", Tags: tags,
 		Summary: "List messages that could not be processed", Errors: []int{422, 503}, RejectUnknownQueryParameters: true,
 		Description: "Filters combine; the latest death comes first. Pages are by position: pass next_cursor as cursor.",
 	}), h.list)
-	serve(d, needs(access.Read, huma.Operation{
+	Serve(d, Needs(access.Read, huma.Operation{
 		OperationID: "get-dead-letter", Method: http.MethodGet, Path: "/dead-letters/{id}", Tags: tags,
 		Summary: "Get a dead letter with its body and its audit trail", Errors: []int{404, 422, 503},
 		Description: "Contact data is left out of body and headers, and for the role read everything that is not known to " +
 			"be free of personal data. A body that is not JSON is shown, as base64, only to callers that may replay it.",
 	}), h.get)
-	serve(d, needs(access.Operate, huma.Operation{
+	Serve(d, Needs(access.Operate, huma.Operation{
 		OperationID: "replay-dead-letter", Method: http.MethodPost, Path: "/dead-letters/{id}/replay", Tags: tags,
 		Summary: "Send a dead letter to its queue again", DefaultStatus: http.StatusAccepted,
 		Errors: []int{404, 409, 422, 503},
@@ -44,14 +45,14 @@ func (h DeadLetters) register(d *door) {
 			"same. 409 when it is not open, so that a repeated request sends it once; force sends it again. When it dies " +
 			"again it is the same dead letter, open, with one more death. An upload of a tenant goes on where it failed.",
 	}), h.replay)
-	serve(d, needs(access.Operate, huma.Operation{
+	Serve(d, Needs(access.Operate, huma.Operation{
 		OperationID: "replay-dead-letters", Method: http.MethodPost, Path: "/dead-letters/replay", Tags: tags,
 		Summary: "Send all open dead letters that match a filter to their queues again", Errors: []int{422, 503},
-		Metadata: map[string]any{timeoutKey: replayTimeout},
+		Metadata: map[string]any{TimeoutKey: replayTimeout},
 		Description: "Reports what would be replayed; with dry_run false, replays it, the oldest first. When left is not " +
 			"0, repeat the request.",
 	}), h.replayAll)
-	serve(d, needs(access.Operate, huma.Operation{
+	Serve(d, Needs(access.Operate, huma.Operation{
 		OperationID: "discard-dead-letter", Method: http.MethodDelete, Path: "/dead-letters/{id}", Tags: tags,
 		Summary: "Discard a dead letter", DefaultStatus: http.StatusNoContent, Errors: []int{404, 422, 503},
 		Description: "It stays on record and can be replayed with force. When it dies again it is open again.",
@@ -70,14 +71,15 @@ type LettersQuery struct {
 }
 
 // wrong is what a schema cannot express.
-func (in *LettersQuery) wrong(ctx huma.Context) []error { return anyOf(ctx, in.filters()...) }
+func (in *LettersQuery) wrong(ctx huma.Context) []error { return AnyOf(ctx, in.Filters()...) }
 
-func (in *LettersQuery) filters() []several {
-	return []several{
-		{name: "state", values: &in.states, known: orAny(db.LetterStates)},
-		{name: "queue", values: &in.queues},
-		{name: "class", values: &in.classes},
-		{name: "platform", values: &in.platforms, form: platformName},
+// Filters are those that take several values.
+func (in *LettersQuery) Filters() []Filter {
+	return []Filter{
+		{Name: "state", Values: &in.states, Known: OrAny(db.LetterStates)},
+		{Name: "queue", Values: &in.queues},
+		{Name: "class", Values: &in.classes},
+		{Name: "platform", Values: &in.platforms, Form: PlatformName},
 	}
 }
 
@@ -102,7 +104,7 @@ type listLettersInput struct {
 func (in *listLettersInput) Resolve(ctx huma.Context) (wrong []error) {
 	var err error
 	in.after, err = parseLetterCursor(in.Cursor)
-	return slices.Concat(wrongCursor(in.Cursor, err), in.wrong(ctx), wrongFilter("query.", in.filter()))
+	return slices.Concat(WrongCursor(in.Cursor, err), in.wrong(ctx), wrongFilter("query.", in.filter()))
 }
 
 func (in *listLettersInput) filter() db.LetterFilter {
@@ -116,7 +118,7 @@ func wrongFilter(at string, f db.LetterFilter) (wrong []error) {
 	for _, text := range []struct{ name, value string }{
 		{"tenant", f.Tenant}, {"reason", f.Reason}, {"workflow_id", f.WorkflowID},
 	} {
-		wrong = append(wrong, wrongText(at+text.name, text.value)...)
+		wrong = append(wrong, WrongText(at+text.name, text.value)...)
 	}
 	return append(wrong, wrongUntil(at+"until", f.Since, f.Until)...)
 }
@@ -144,7 +146,7 @@ type LetterSummary struct {
 
 // TransformSchema implements huma.SchemaTransformer.
 func (LetterSummary) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
-	return ofThese(s, "state", db.LetterStates)
+	return OfThese(s, "state", db.LetterStates)
 }
 
 // A LetterItem is a dead letter in a list.
@@ -153,10 +155,11 @@ type LetterItem struct {
 	Workflow *WorkflowLink `json:"workflow,omitempty" doc:"the run that it died in last"`
 }
 
-func (h DeadLetters) item(l db.LetterSummary) LetterItem {
+// Letter shows a dead letter.
+func (d *Door) Letter(l db.LetterSummary) LetterItem {
 	item := LetterItem{LetterSummary: LetterSummary(l)}
 	if l.WorkflowID != "" {
-		item.Workflow = new(h.door.run(l.WorkflowID, l.RunID))
+		item.Workflow = new(d.run(l.WorkflowID, l.RunID))
 	}
 	return item
 }
@@ -171,7 +174,7 @@ func (h DeadLetters) list(ctx context.Context, in *listLettersInput) (*listLette
 	if err != nil {
 		return nil, err
 	}
-	return &listLettersOutput{LetterPage(page(rows, h.item, letterCursorAt(next)))}, nil
+	return &listLettersOutput{LetterPage(PageOf(rows, h.door.Letter, letterCursorAt(next)))}, nil
 }
 
 type letterInput struct {
@@ -211,16 +214,16 @@ func (h DeadLetters) get(ctx context.Context, in *letterInput) (*letterOutput, e
 		return nil, err
 	}
 	out := LetterDetail{
-		LetterItem: h.item(l.LetterSummary), Headers: l.Headers,
-		Replay: maybe(l.Replay, func(r db.LetterReplay) LetterReplay { return LetterReplay(r) }),
-		Audit:  each(l.Deeds, func(d db.LetterDeed) LetterDeed { return LetterDeed(d) }),
+		LetterItem: h.door.Letter(l.LetterSummary), Headers: l.Headers,
+		Replay: Maybe(l.Replay, func(r db.LetterReplay) LetterReplay { return LetterReplay(r) }),
+		Audit:  Each(l.Deeds, func(d db.LetterDeed) LetterDeed { return LetterDeed(d) }),
 	}
-	role := callerOf(ctx).Role
+	role := CallerOf(ctx).Role
 	out.Hidden = visibleHeaders(out.Headers, role)
 	switch {
 	case json.Valid(l.Body) && utf8.Valid(l.Body):
 		var hidden int
-		out.Body, hidden = visible(l.Body, role)
+		out.Body, hidden = Visible(l.Body, role)
 		out.Hidden += hidden
 	case role.May(access.Operate): // contact data in it cannot be found
 		out.BodyBase64 = l.Body
@@ -252,7 +255,7 @@ type replayLetterOutput struct {
 
 func (h DeadLetters) replay(ctx context.Context, in *replayLetterInput) (*replayLetterOutput, error) {
 	force := in.Body != nil && in.Body.Force
-	got, err := h.Store.Replay(ctx, in.ID, force, callerOf(ctx).Name, h.door.Now())
+	got, err := h.Store.Replay(ctx, in.ID, force, CallerOf(ctx).Name, h.door.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -345,9 +348,9 @@ func (h DeadLetters) onAll(ctx context.Context, asked ReplayLetters, what string
 	if err != nil {
 		return done, err
 	}
-	done.sample = each(sample, h.item)
+	done.sample = Each(sample, h.door.Letter)
 	if !done.dryRun {
-		done.acted, err = act(ctx, f, asked.Limit, callerOf(ctx).Name, h.door.Now())
+		done.acted, err = act(ctx, f, asked.Limit, CallerOf(ctx).Name, h.door.Now())
 		switch {
 		case err != nil && done.acted == 0:
 			return done, err
@@ -360,5 +363,5 @@ func (h DeadLetters) onAll(ctx context.Context, asked ReplayLetters, what string
 }
 
 func (h DeadLetters) discard(ctx context.Context, in *letterInput) (*struct{}, error) {
-	return nil, h.Store.Discard(ctx, in.ID, callerOf(ctx).Name, h.door.Now())
+	return nil, h.Store.Discard(ctx, in.ID, CallerOf(ctx).Name, h.door.Now())
 }

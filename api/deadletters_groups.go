@@ -13,18 +13,18 @@ import (
 	"github.com/mtlrent/conveyor/domain/access"
 )
 
-func (h DeadLetters) registerGroups(d *door, tags []string) {
-	serve(d, needs(access.Read, huma.Operation{
+func (h DeadLetters) registerGroups(d *Door, tags []string) {
+	Serve(d, Needs(access.Read, huma.Operation{
 		OperationID: "group-dead-letters", Method: http.MethodGet, Path: "/dead-letters/groups", Tags: tags,
 		Summary: "Group dead letters by queue, class and reason", Errors: []int{422, 503},
 		RejectUnknownQueryParameters: true,
 		Description: "Reasons that differ in numbers and IDs only are one. The largest group comes first. The newest 10,000 " +
 			"dead letters are looked at, and at most 200 groups are shown.",
 	}), h.groups)
-	serve(d, needs(access.Operate, huma.Operation{
+	Serve(d, Needs(access.Operate, huma.Operation{
 		OperationID: "discard-dead-letters", Method: http.MethodPost, Path: "/dead-letters/discard", Tags: tags,
 		Summary: "Discard all open dead letters that match a filter", Errors: []int{422, 503},
-		Metadata: map[string]any{timeoutKey: replayTimeout},
+		Metadata: map[string]any{TimeoutKey: replayTimeout},
 		Description: "Reports what would be discarded; with dry_run false, discards it, the oldest first. They stay on " +
 			"record and can be replayed with force. When left is not 0, repeat the request.",
 	}), h.discardAll)
@@ -59,7 +59,7 @@ func (h DeadLetters) groups(ctx context.Context, in *groupLettersInput) (*letter
 	if err != nil {
 		return nil, err
 	}
-	return &letterGroupsOutput{LetterGroups{each(found, showLetterGroup)}}, nil
+	return &letterGroupsOutput{LetterGroups{Each(found, showLetterGroup)}}, nil
 }
 
 func showLetterGroup(g db.LetterGroup) LetterGroup {

@@ -12,36 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/api/apitest"
 	"github.com/mtlrent/conveyor/db"
-	"github.com/mtlrent/conveyor/domain/listing"
 )
-
-// bury archives a dead letter of scraped.kijiji that died some minutes after now, and returns its number.
-func (d *door) bury(t *testing.T, key string, minutes int, change ...func(*db.DeadLetter)) int64 {
-	t.Helper()
-
-	l := db.DeadLetter{
-		Key: key, Route: listing.StageRoute(listing.StageNormalize, "kijiji"), MessageID: "m-" + key,
-		Headers: map[string]string{"x-error": "price: is missing", "mine": "kept"},
-		Body: []byte(fmt.Sprintf(`{"platform_id":%q,"size":1.50,"contact":{"name":%q,"phone":%q}}`, key, personalData[0],
-			personalData[1])),
-		Reason: "price: is missing", Class: "invalid", At: now.Add(time.Duration(minutes) * time.Minute),
-	}
-	for _, f := range change {
-		f(&l)
-	}
-	require.NoError(t, d.letters.Archive(t.Context(), l))
-	var id int64
-	require.NoError(t, d.pool.QueryRow(t.Context(), "SELECT max(id) FROM dead_letters").Scan(&id))
-	return id
-}
-
-// value reads one value of the database.
-func value[T any](t *testing.T, d *door, sql string, args ...any) (v T) {
-	t.Helper()
-	require.NoError(t, d.pool.QueryRow(t.Context(), sql, args...).Scan(&v), sql)
-	return v
-}
 
 type letters struct {
 	Items      []api.LetterItem
@@ -60,16 +33,16 @@ func letterPath(id int64) string { return fmt.Sprintf("/dead-letters/%d", id) }
 
 func TestListDeadLetters(t *testing.T) {
 	t.Parallel()
-	d := open(t)
-	advert := d.bury(t, "a", 1, func(l *db.DeadLetter) { l.WorkflowID, l.RunID = "listing/kijiji/a", "run 1" })
-	image := d.bury(t, "b", 2, func(l *db.DeadLetter) {
+	d := apitest.Open(t)
+	advert := d.Bury(t, "a", 1, func(l *db.DeadLetter) { l.WorkflowID, l.RunID = "listing/kijiji/a", "run 1" })
+	image := d.Bury(t, "b", 2, func(l *db.DeadLetter) {
 		l.Queue, l.Class, l.Reason, l.WorkflowID = "images.pending", "gone", "fetch: HTTP 404", "listing/kijiji/a"
 	})
-	other := d.bury(t, "c", 3, func(l *db.DeadLetter) { l.Queue, l.Reason = "scraped.kangalou", "Not JSON at byte 1" })
-	gone := d.bury(t, "d", 4)
-	require.NoError(t, d.letters.Discard(t.Context(), gone, "Ginette", now))
-	sent := d.bury(t, "e", 5)
-	_, err := d.letters.Replay(t.Context(), sent, false, "Ginette", now)
+	other := d.Bury(t, "c", 3, func(l *db.DeadLetter) { l.Queue, l.Reason = "scraped.kangalou", "Not JSON at byte 1" })
+	gone := d.Bury(t, "d", 4)
+	require.NoError(t, d.Letters.Discard(t.Context(), gone, "Ginette", apitest.Now))
+	sent := d.Bury(t, "e", 5)
+	_, err := d.Letters.Replay(t.Context(), sent, false, "Ginette", apitest.Now)
 	require.NoError(t, err)
 
 	for _, tt := range []struct {
@@ -88,15 +61,15 @@ func TestListDeadLetters(t *testing.T) {
 		{"words of the reason", "reason=not+json", []int64{other}},
 		{"signs of a pattern are signs", "reason=" + url.QueryEscape("%"), []int64{}},
 		{"of a workflow", "workflow_id=" + url.QueryEscape("listing/kijiji/a"), []int64{image, advert}},
-		{"since, inclusive", "since=" + now.Add(2*time.Minute).Format(time.RFC3339), []int64{other, image}},
+		{"since, inclusive", "since=" + apitest.Now.Add(2*time.Minute).Format(time.RFC3339), []int64{other, image}},
 		{"until, inclusive, in another zone", "until=" + url.QueryEscape("2026-10-01T08:02:00-04:00"), []int64{image, advert}},
 		{"filters combine", "platform=kijiji&class=invalid", []int64{advert}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			r := d.get(t, "/dead-letters?"+tt.query)
-			require.Equal(t, tt.want, read[letters](t, r, http.StatusOK).ids())
-			for _, secret := range personalData {
+			r := d.Get(t, "/dead-letters?"+tt.query)
+			require.Equal(t, tt.want, apitest.Read[letters](t, r, http.StatusOK).ids())
+			for _, secret := range apitest.PersonalData {
 				require.NotContains(t, r.Body, secret, "no bodies in lists")
 			}
 		})
@@ -105,7 +78,7 @@ func TestListDeadLetters(t *testing.T) {
 		t.Parallel()
 		var all []int64
 		for cursor := ""; ; {
-			p := read[letters](t, d.get(t, "/dead-letters?state=any&limit=2&cursor="+cursor), http.StatusOK)
+			p := apitest.Read[letters](t, d.Get(t, "/dead-letters?state=any&limit=2&cursor="+cursor), http.StatusOK)
 			all = append(all, p.ids()...)
 			if cursor = p.NextCursor; cursor == "" {
 				break
@@ -116,7 +89,7 @@ func TestListDeadLetters(t *testing.T) {
 	})
 	t.Run("the fields of each", func(t *testing.T) {
 		t.Parallel()
-		p := read[letters](t, d.get(t, "/dead-letters?workflow_id=listing/kijiji/a&queue=scraped.kijiji"), http.StatusOK)
+		p := apitest.Read[letters](t, d.Get(t, "/dead-letters?workflow_id=listing/kijiji/a&queue=scraped.kijiji"), http.StatusOK)
 		got := p.Items[0]
 		require.Equal(t, api.WorkflowLink{
 			ID: "listing/kijiji/a", URL: "http://temporal.test/namespaces/conveyor/workflows/listing%2Fkijiji%2Fa/run%201",
@@ -129,7 +102,7 @@ func TestListDeadLetters(t *testing.T) {
 
 func TestListDeadLettersRefuses(t *testing.T) {
 	t.Parallel()
-	d := bare(t) // none of these reaches a database
+	d := apitest.Bare(t) // none of these reaches a database
 	encode := base64.RawURLEncoding.EncodeToString
 	for _, tt := range []struct{ name, query, field string }{
 		{"an unknown state", "state=dead", "state"},
@@ -149,8 +122,8 @@ func TestListDeadLettersRefuses(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			p := refused(t, d.get(t, "/dead-letters?"+tt.query), http.StatusUnprocessableEntity)
-			require.Equal(t, []string{"query." + tt.field}, p.fields())
+			p := apitest.Refused(t, d.Get(t, "/dead-letters?"+tt.query), http.StatusUnprocessableEntity)
+			require.Equal(t, []string{"query." + tt.field}, p.Fields())
 		})
 	}
 }
@@ -163,66 +136,66 @@ type letter struct {
 
 func TestGetDeadLetter(t *testing.T) {
 	t.Parallel()
-	d := open(t)
+	d := apitest.Open(t)
 	long := "price: " + strings.Repeat("very ", 200) + "missing"
-	id := d.bury(t, "a", 1, func(l *db.DeadLetter) {
-		l.Reason, l.Headers["x-contact-phone"] = long, personalData[1]
+	id := d.Bury(t, "a", 1, func(l *db.DeadLetter) {
+		l.Reason, l.Headers["x-contact-phone"] = long, apitest.PersonalData[1]
 	})
-	r := d.get(t, letterPath(id))
-	got := read[letter](t, r, http.StatusOK)
+	r := d.Get(t, letterPath(id))
+	got := apitest.Read[letter](t, r, http.StatusOK)
 	require.Equal(t, long, got.Reason, "all of it")
 	require.Equal(t, map[string]string{"mine": "kept", "x-error": "price: is missing"}, got.Headers)
 	require.Equal(t, map[string]any{"platform_id": "a", "size": 1.5}, got.Body)
 	require.Contains(t, r.Body, "1.50", "numbers as they were printed")
 	require.Contains(t, r.Body, `"audit":[]`)
 	require.Nil(t, got.Replay)
-	for _, secret := range personalData {
+	for _, secret := range apitest.PersonalData {
 		require.NotContains(t, r.Body, secret)
 	}
-	require.Less(t, len(read[letters](t, d.get(t, "/dead-letters"), http.StatusOK).Items[0].Reason), 510)
+	require.Less(t, len(apitest.Read[letters](t, d.Get(t, "/dead-letters"), http.StatusOK).Items[0].Reason), 510)
 
 	t.Run("a body that is not JSON", func(t *testing.T) {
 		for _, body := range []string{"<html>", "\"\xff\"", "{} {}", ""} {
-			id := d.bury(t, "not json"+body, 1, func(l *db.DeadLetter) { l.Body = []byte(body) })
-			got := read[api.LetterDetail](t, d.get(t, letterPath(id)), http.StatusOK)
+			id := d.Bury(t, "not json"+body, 1, func(l *db.DeadLetter) { l.Body = []byte(body) })
+			got := apitest.Read[api.LetterDetail](t, d.Get(t, letterPath(id)), http.StatusOK)
 			require.Empty(t, got.Body)
 			require.Equal(t, body, string(got.BodyBase64))
 		}
 	})
 	t.Run("unknown", func(t *testing.T) {
-		p := refused(t, d.get(t, "/dead-letters/999999"), http.StatusNotFound)
+		p := apitest.Refused(t, d.Get(t, "/dead-letters/999999"), http.StatusNotFound)
 		require.Equal(t, "there is no dead letter 999999", p.Detail)
 	})
 	for _, bad := range []string{"0", "-1", "x", "1.5", "99999999999999999999", "replay"} {
 		t.Run("no number: "+bad, func(t *testing.T) {
-			p := refused(t, d.get(t, "/dead-letters/"+bad), http.StatusUnprocessableEntity)
-			require.Equal(t, []string{"path.id"}, p.fields())
+			p := apitest.Refused(t, d.Get(t, "/dead-letters/"+bad), http.StatusUnprocessableEntity)
+			require.Equal(t, []string{"path.id"}, p.Fields())
 		})
 	}
 }
 
 func TestReplayDeadLetter(t *testing.T) {
 	t.Parallel()
-	d := open(t)
-	id := d.bury(t, "a", 1)
-	replay := func(body string) reply { return d.ask(t, http.MethodPost, letterPath(id)+"/replay", body) }
+	d := apitest.Open(t)
+	id := d.Bury(t, "a", 1)
+	replay := func(body string) apitest.Reply { return d.Ask(t, http.MethodPost, letterPath(id)+"/replay", body) }
 	r := replay("")
-	require.Equal(t, api.Replayed{ID: id, Queue: "scraped.kijiji", Replays: 1}, read[api.Replayed](t, r, http.StatusAccepted))
+	require.Equal(t, api.Replayed{ID: id, Queue: "scraped.kijiji", Replays: 1}, apitest.Read[api.Replayed](t, r, http.StatusAccepted))
 	require.Equal(t, letterPath(id), r.Header.Get("Location"))
-	require.Equal(t, 1, value[int](t, d, "SELECT count(*) FROM outbox WHERE routing_key = 'scraped.kijiji' AND exchange = ''"))
+	require.Equal(t, 1, apitest.Value[int](t, d, "SELECT count(*) FROM outbox WHERE routing_key = 'scraped.kijiji' AND exchange = ''"))
 
 	// Asked again, it is not sent again, whether the first is on its way or not.
 	for _, body := range []string{"", `{"force":true}`} {
-		require.Contains(t, refused(t, replay(body), http.StatusConflict).Detail, "waits to be sent")
+		require.Contains(t, apitest.Refused(t, replay(body), http.StatusConflict).Detail, "waits to be sent")
 	}
-	_, err := d.pool.Exec(t.Context(), "UPDATE outbox SET published_at = $1", now)
+	_, err := d.Pool.Exec(t.Context(), "UPDATE outbox SET published_at = $1", apitest.Now)
 	require.NoError(t, err)
-	require.Contains(t, refused(t, replay(""), http.StatusConflict).Detail, "has not died since; force")
-	require.Contains(t, refused(t, replay(`{"force":false}`), http.StatusConflict).Detail, "2026-10-01T12:00:00Z")
-	require.Equal(t, 1, value[int](t, d, "SELECT count(*) FROM outbox"))
-	require.Equal(t, 2, read[api.Replayed](t, replay(`{"force":true}`), http.StatusAccepted).Replays)
+	require.Contains(t, apitest.Refused(t, replay(""), http.StatusConflict).Detail, "has not died since; force")
+	require.Contains(t, apitest.Refused(t, replay(`{"force":false}`), http.StatusConflict).Detail, "2026-10-01T12:00:00Z")
+	require.Equal(t, 1, apitest.Value[int](t, d, "SELECT count(*) FROM outbox"))
+	require.Equal(t, 2, apitest.Read[api.Replayed](t, replay(`{"force":true}`), http.StatusAccepted).Replays)
 
-	got := read[letter](t, d.get(t, letterPath(id)), http.StatusOK)
+	got := apitest.Read[letter](t, d.Get(t, letterPath(id)), http.StatusOK)
 	require.Equal(t, "replayed", got.State)
 	require.Equal(t, 2, got.Replays)
 	require.NotNil(t, got.Replay)
@@ -232,81 +205,81 @@ func TestReplayDeadLetter(t *testing.T) {
 	require.Equal(t, "anonymous", got.Audit[0].Actor)
 	require.JSONEq(t, `{"queue":"scraped.kijiji","class":"invalid","deaths":1,"replays":1}`, string(got.Audit[0].Detail))
 
-	refused(t, d.ask(t, http.MethodPost, "/dead-letters/999/replay", ""), http.StatusNotFound)
-	p := refused(t, d.ask(t, http.MethodPost, "/dead-letters/x/replay", ""), http.StatusUnprocessableEntity)
-	require.Equal(t, []string{"path.id"}, p.fields())
-	p = refused(t, replay(`{"force":"yes"}`), http.StatusUnprocessableEntity)
-	require.Equal(t, []string{"body.force"}, p.fields())
-	p = refused(t, replay(`{"farce":true}`), http.StatusUnprocessableEntity)
-	require.Equal(t, []string{"body.farce"}, p.fields())
-	refused(t, replay(`{`), http.StatusBadRequest)
+	apitest.Refused(t, d.Ask(t, http.MethodPost, "/dead-letters/999/replay", ""), http.StatusNotFound)
+	p := apitest.Refused(t, d.Ask(t, http.MethodPost, "/dead-letters/x/replay", ""), http.StatusUnprocessableEntity)
+	require.Equal(t, []string{"path.id"}, p.Fields())
+	p = apitest.Refused(t, replay(`{"force":"yes"}`), http.StatusUnprocessableEntity)
+	require.Equal(t, []string{"body.force"}, p.Fields())
+	p = apitest.Refused(t, replay(`{"farce":true}`), http.StatusUnprocessableEntity)
+	require.Equal(t, []string{"body.farce"}, p.Fields())
+	apitest.Refused(t, replay(`{`), http.StatusBadRequest)
 
-	nowhere := d.bury(t, "b", 1, func(l *db.DeadLetter) { l.Queue = "" })
-	p = refused(t, d.ask(t, http.MethodPost, letterPath(nowhere)+"/replay", ""), http.StatusConflict)
+	nowhere := d.Bury(t, "b", 1, func(l *db.DeadLetter) { l.Queue = "" })
+	p = apitest.Refused(t, d.Ask(t, http.MethodPost, letterPath(nowhere)+"/replay", ""), http.StatusConflict)
 	require.Contains(t, p.Detail, "does not say which queue")
 }
 
 func TestReplayDeadLettersByFilter(t *testing.T) {
 	t.Parallel()
-	d := open(t)
+	d := apitest.Open(t)
 	var mine []int64
 	for n := range 12 {
-		mine = append(mine, d.bury(t, fmt.Sprint("a", n), n))
+		mine = append(mine, d.Bury(t, fmt.Sprint("a", n), n))
 	}
-	d.bury(t, "b", 1, func(l *db.DeadLetter) { l.Queue = "images.pending" })
-	require.NoError(t, d.letters.Discard(t.Context(), mine[11], "Ginette", now))
+	d.Bury(t, "b", 1, func(l *db.DeadLetter) { l.Queue = "images.pending" })
+	require.NoError(t, d.Letters.Discard(t.Context(), mine[11], "Ginette", apitest.Now))
 	ask := func(body string) api.LettersReplayed {
-		r := d.ask(t, http.MethodPost, "/dead-letters/replay", body)
-		for _, secret := range personalData {
+		r := d.Ask(t, http.MethodPost, "/dead-letters/replay", body)
+		for _, secret := range apitest.PersonalData {
 			require.NotContains(t, r.Body, secret)
 		}
-		return read[api.LettersReplayed](t, r, http.StatusOK)
+		return apitest.Read[api.LettersReplayed](t, r, http.StatusOK)
 	}
 	dry := ask(`{"queue":"scraped.kijiji"}`)
 	require.True(t, dry.DryRun)
 	require.Equal(t, []int{11, 0, 11}, []int{dry.Matched, dry.Replayed, dry.Left})
 	require.Len(t, dry.Sample, 10)
 	require.Equal(t, mine[10], dry.Sample[0].ID)
-	require.Zero(t, value[int](t, d, "SELECT count(*) FROM outbox"))
+	require.Zero(t, apitest.Value[int](t, d, "SELECT count(*) FROM outbox"))
 
 	some := ask(`{"queue":"scraped.kijiji","limit":4,"dry_run":false}`)
 	require.Equal(t, []int{11, 4, 7}, []int{some.Matched, some.Replayed, some.Left})
-	require.Equal(t, mine[3], value[int64](t, d, "SELECT max(id) FROM dead_letters WHERE state = 'replayed'"), "the oldest")
-	require.Equal(t, 4, value[int](t, d, "SELECT count(*) FROM audit WHERE action = 'dead_letter.replayed'"))
+	require.Equal(t, mine[3], apitest.Value[int64](t, d, "SELECT max(id) FROM dead_letters WHERE state = 'replayed'"), "the oldest")
+	require.Equal(t, 4, apitest.Value[int](t, d, "SELECT count(*) FROM audit WHERE action = 'dead_letter.replayed'"))
 	rest := ask(`{"platform":"kijiji","class":"invalid","reason":"MISSING","since":"2026-10-01T00:00:00Z","dry_run":false}`)
 	require.Equal(t, []int{7, 7, 0}, []int{rest.Matched, rest.Replayed, rest.Left})
 	all := ask(`{"dry_run":false}`)
 	require.Equal(t, []int{1, 1, 0}, []int{all.Matched, all.Replayed, all.Left})
-	require.Equal(t, 12, value[int](t, d, "SELECT count(*) FROM outbox"))
+	require.Equal(t, 12, apitest.Value[int](t, d, "SELECT count(*) FROM outbox"))
 
 	for body, field := range map[string]string{
 		`{"limit":0}`: "body.limit", `{"limit":10001}`: "body.limit", `{"dry_run":"no"}`: "body.dry_run",
 		`{"since":"2026-01-02T00:00:00Z","until":"2026-01-01T00:00:00Z"}`: "body.until", `{"queue":"\u0000"}`: "body.queue",
 		`{"since":"x"}`: "body.since", `{"state":"any"}`: "body.state", `{"platform":"A"}`: "body.platform",
 	} {
-		p := refused(t, d.ask(t, http.MethodPost, "/dead-letters/replay", body), http.StatusUnprocessableEntity)
-		require.Contains(t, p.fields(), field, body)
+		p := apitest.Refused(t, d.Ask(t, http.MethodPost, "/dead-letters/replay", body), http.StatusUnprocessableEntity)
+		require.Contains(t, p.Fields(), field, body)
 	}
-	refused(t, d.ask(t, http.MethodPost, "/dead-letters/replay", ""), http.StatusBadRequest)
+	apitest.Refused(t, d.Ask(t, http.MethodPost, "/dead-letters/replay", ""), http.StatusBadRequest)
 }
 
 func TestDiscardDeadLetter(t *testing.T) {
 	t.Parallel()
-	d := open(t)
-	id := d.bury(t, "a", 1)
+	d := apitest.Open(t)
+	id := d.Bury(t, "a", 1)
 	for range 2 { // twice is once
-		r := d.ask(t, http.MethodDelete, letterPath(id), "")
+		r := d.Ask(t, http.MethodDelete, letterPath(id), "")
 		require.Equal(t, http.StatusNoContent, r.Status, r.Body)
 	}
-	got := read[letter](t, d.get(t, letterPath(id)), http.StatusOK)
+	got := apitest.Read[letter](t, d.Get(t, letterPath(id)), http.StatusOK)
 	require.Equal(t, "discarded", got.State)
 	require.Len(t, got.Audit, 1)
 	require.Equal(t, "dead_letter.discarded", got.Audit[0].Action)
-	p := refused(t, d.ask(t, http.MethodPost, letterPath(id)+"/replay", ""), http.StatusConflict)
+	p := apitest.Refused(t, d.Ask(t, http.MethodPost, letterPath(id)+"/replay", ""), http.StatusConflict)
 	require.Contains(t, p.Detail, "is discarded; force")
 
-	require.Equal(t, id, d.bury(t, "a", 2))
-	require.Equal(t, "open", read[letter](t, d.get(t, letterPath(id)), http.StatusOK).State, "it died again")
-	refused(t, d.ask(t, http.MethodDelete, "/dead-letters/999", ""), http.StatusNotFound)
-	refused(t, d.ask(t, http.MethodDelete, "/dead-letters/0", ""), http.StatusUnprocessableEntity)
+	require.Equal(t, id, d.Bury(t, "a", 2))
+	require.Equal(t, "open", apitest.Read[letter](t, d.Get(t, letterPath(id)), http.StatusOK).State, "it died again")
+	apitest.Refused(t, d.Ask(t, http.MethodDelete, "/dead-letters/999", ""), http.StatusNotFound)
+	apitest.Refused(t, d.Ask(t, http.MethodDelete, "/dead-letters/0", ""), http.StatusUnprocessableEntity)
 }

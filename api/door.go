@@ -10,25 +10,25 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// door is what a Part registers its operations with.
-type door struct {
+// Door is what a Part registers its operations with.
+type Door struct {
 	Options
 
-	api    huma.API
-	router gin.IRouter // for routes that huma cannot serve; the document must be told of them
+	API    huma.API
+	Router gin.IRouter // for routes that huma cannot serve; the document must be told of them
 	guard  *Guard      // never nil
-	given  given
+	Given  Given
 	lanes  laneTurns
 }
 
-// requestTimeout bounds the work of one request in Postgres and Temporal, where the operation sets no time of its own.
-const requestTimeout = 10 * time.Second
+// RequestTimeout bounds the work of one request in Postgres and Temporal, where the operation sets no time of its own.
+const RequestTimeout = 10 * time.Second
 
-// serve registers an operation. The context of its handler ends after requestTimeout, or the operation's timeoutKey,
+// Serve registers an operation. The context of its handler ends after RequestTimeout, or the operation's TimeoutKey,
 // and when the handler returns. A fault that the handler returns becomes a problem.
-func serve[I, O any](d *door, o huma.Operation, handle func(context.Context, *I) (*O, error)) {
-	timeout := requestTimeout
-	if own, ok := o.Metadata[timeoutKey].(time.Duration); ok {
+func Serve[I, O any](d *Door, o huma.Operation, handle func(context.Context, *I) (*O, error)) {
+	timeout := RequestTimeout
+	if own, ok := o.Metadata[TimeoutKey].(time.Duration); ok {
 		timeout = own
 	}
 	if h, ok := heavyOperations[o.OperationID]; ok {
@@ -41,9 +41,9 @@ func serve[I, O any](d *door, o huma.Operation, handle func(context.Context, *I)
 	})
 }
 
-// stream registers an operation whose answer goes on being written after its handler has returned: only the gate bounds
+// Stream registers an operation whose answer goes on being written after its handler has returned: only the gate bounds
 // it. A fault that the handler returns becomes a problem.
-func stream[I, O any](d *door, o huma.Operation, handle func(context.Context, *I) (*O, error)) {
+func Stream[I, O any](d *Door, o huma.Operation, handle func(context.Context, *I) (*O, error)) {
 	if o.Metadata == nil {
 		o.Metadata = map[string]any{}
 	}
@@ -54,17 +54,17 @@ func stream[I, O any](d *door, o huma.Operation, handle func(context.Context, *I
 // streamKey is the metadata of an operation whose answer is streamed.
 const streamKey = "stream"
 
-func register[I, O any](d *door, o huma.Operation, handle func(context.Context, *I) (*O, error)) {
+func register[I, O any](d *Door, o huma.Operation, handle func(context.Context, *I) (*O, error)) {
 	o, handle = inTurn(d, o, handle)
-	huma.Register(d.api, o, func(ctx context.Context, in *I) (*O, error) {
+	huma.Register(d.API, o, func(ctx context.Context, in *I) (*O, error) {
 		out, err := handle(ctx, in)
 		if err != nil {
-			return nil, problem(ctx, d.Log, err)
+			return nil, Problem(ctx, d.Log, err)
 		}
 		return out, nil
 	})
 	if in, ok := any(new(I)).(filtered); ok {
-		describe(d.api.OpenAPI().Paths[o.Path].Get, in.filters())
+		describe(d.API.OpenAPI().Paths[o.Path].Get, in.Filters())
 	}
 }
 
@@ -74,20 +74,20 @@ type WorkflowLink struct {
 	URL string `json:"url" doc:"in the Temporal Web UI; not found there after the retention period; empty for keys of a tenant"`
 }
 
-// workflow links to the newest run of a workflow.
-func (d *door) workflow(id string) WorkflowLink { return d.run(id, "") }
+// Workflow links to the newest run of a workflow.
+func (d *Door) Workflow(id string) WorkflowLink { return d.run(id, "") }
 
-// workflowFor is workflow for the caller of a request: one of a tenant is not told where the Web UI is.
-func (d *door) workflowFor(ctx context.Context, id string) WorkflowLink {
-	link := d.workflow(id)
-	if callerOf(ctx).Tenant != "" {
+// WorkflowFor is workflow for the caller of a request: one of a tenant is not told where the Web UI is.
+func (d *Door) WorkflowFor(ctx context.Context, id string) WorkflowLink {
+	link := d.Workflow(id)
+	if CallerOf(ctx).Tenant != "" {
 		link.URL = ""
 	}
 	return link
 }
 
 // run links to a run of a workflow; "" is the newest run.
-func (d *door) run(id, run string) WorkflowLink {
+func (d *Door) run(id, run string) WorkflowLink {
 	address := strings.TrimSuffix(d.TemporalUI, "/") + "/namespaces/" + url.PathEscape(d.Namespace) + "/workflows/" +
 		url.PathEscape(id)
 	if run != "" {
@@ -96,12 +96,12 @@ func (d *door) run(id, run string) WorkflowLink {
 	return WorkflowLink{ID: id, URL: address}
 }
 
-// reachWithin bounds a call to Temporal: while that is away, the rest of the request's time is left for the answer.
-const reachWithin = 2 * time.Second
+// ReachWithin bounds a call to Temporal: while that is away, the rest of the request's time is left for the answer.
+const ReachWithin = 2 * time.Second
 
-// reach calls a workflow after a change is stored. It returns a warning for the caller, and "" when all is well.
-func (d *door) reach(ctx context.Context, id string, call func(context.Context) error) (warning string) {
-	calling, cancel := context.WithTimeout(ctx, reachWithin)
+// Reach calls a workflow after a change is stored. It returns a warning for the caller, and "" when all is well.
+func (d *Door) Reach(ctx context.Context, id string, call func(context.Context) error) (warning string) {
+	calling, cancel := context.WithTimeout(ctx, ReachWithin)
 	defer cancel()
 	err := call(calling)
 	if err == nil {
@@ -111,8 +111,17 @@ func (d *door) reach(ctx context.Context, id string, call func(context.Context) 
 	return "the change is stored; the workflow could not be reached, and follows when Temporal is back"
 }
 
-// each converts a list. nil stays nil.
-func each[A, B any](list []A, convert func(A) B) []B {
+// Ended says that the caller of a request may not go on reading its answer: its key was revoked or has expired.
+func (d *Door) Ended(ctx context.Context) bool { return d.guard.ended(ctx, CallerOf(ctx)) }
+
+// Charge counts a request of a kind that is refused. Its error is the answer when there were too many from the network
+// of the caller.
+func (d *Door) Charge(c *gin.Context, kind, says string) error {
+	return take(c.Request.Context(), d.guard.o.Refusals, kind+" "+Network(c), says)
+}
+
+// Each converts a list. nil stays nil.
+func Each[A, B any](list []A, convert func(A) B) []B {
 	if list == nil {
 		return nil
 	}
@@ -123,13 +132,27 @@ func each[A, B any](list []A, convert func(A) B) []B {
 	return out
 }
 
-// listed converts a list as each does, to one that is never null.
-func listed[A, B any](list []A, convert func(A) B) []B { return append([]B{}, each(list, convert)...) }
+// Listed converts a list as Each does, to one that is never null.
+func Listed[A, B any](list []A, convert func(A) B) []B { return append([]B{}, Each(list, convert)...) }
 
-// maybe converts what v points to. nil stays nil.
-func maybe[A, B any](v *A, convert func(A) B) *B {
+// Maybe converts what v points to. nil stays nil.
+func Maybe[A, B any](v *A, convert func(A) B) *B {
 	if v == nil {
 		return nil
 	}
 	return new(convert(*v))
+}
+
+// Streamed documents an answer of a type that is written piece by piece.
+func Streamed(description, contentType string) map[string]*huma.Response {
+	return map[string]*huma.Response{"200": {
+		Description: description, Content: map[string]*huma.MediaType{contentType: {}},
+	}}
+}
+
+// Set sets v to what was said, if anything was.
+func Set[T any](v, said *T) {
+	if said != nil {
+		*v = *said
+	}
 }

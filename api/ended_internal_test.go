@@ -28,15 +28,15 @@ func TestFlowEndsWithItsKey(t *testing.T) {
 		"live": {Key: db.Key{ID: "live"}}, "gone": {Key: db.Key{ID: "gone", RevokedAt: &at}},
 		"old": {Key: db.Key{ID: "old", ExpiresAt: &at}},
 	}}
-	d := &door{Options: Options{Log: slog.New(slog.DiscardHandler)}, guard: &Guard{ring: ring}}
+	d := &Door{Options: Options{Log: slog.New(slog.DiscardHandler)}, guard: &Guard{ring: ring}}
 	for id, whole := range map[string]bool{"live": true, "gone": false, "old": false, "of the settings": true, "": true} {
 		router := gin.New()
-		answer := d.flow(flow{contentType: "text/plain"}, func(_ context.Context, w *lines) {
-			w.text("begun\n")
-			if w.err == nil {
-				w.err = w.buffer.Flush()
+		answer := d.Export(Export{ContentType: "text/plain"}, func(_ context.Context, w *Lines) {
+			w.Text("begun\n")
+			if w.Err == nil {
+				w.Err = w.Buffer.Flush()
 			}
-			w.text("done\n")
+			w.Text("done\n")
 		})
 		router.GET("/", func(c *gin.Context) {
 			c.Request = c.Request.WithContext(as(c.Request.Context(), access.Caller{Name: "x", KeyID: id}))

@@ -42,14 +42,14 @@ const heartbeat = "event: beat\ndata: {}\n\n"
 var topicForm = regexp.MustCompile(`^(report|flow|feed|letters|replays|platforms|drafts|run:[1-9][0-9]{0,17}|` +
 	`(upload|campaign):[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$`)
 
-// register serves a gin route: the streams of huma cannot have deadlines of their own.
-func (h Events) register(d *door) {
-	h.Every, h.Heartbeat = orElse(h.Every, time.Second), orElse(h.Heartbeat, heartbeatAfter)
+// Register serves a gin route: the streams of huma cannot have deadlines of their own.
+func (h Events) Register(d *Door) {
+	h.Every, h.Heartbeat = orElse(h.Every, time.Second), orElse(h.Heartbeat, HeartbeatAfter)
 	h.Again = orElse(h.Again, keysFresh)
-	o := needs(access.Read, huma.Operation{
+	o := Needs(access.Read, huma.Operation{
 		OperationID: "watch-events", Method: http.MethodGet, Path: "/events", Tags: []string{"operations"},
 		Summary: "Watch what changes, as server-sent events", Errors: []int{422},
-		Metadata: map[string]any{timeoutKey: streamFor},
+		Metadata: map[string]any{TimeoutKey: streamFor},
 		Description: "An event is named by its topic and says that it has changed, once a second at most; that of report " +
 			"has its numbers. The event resync says that something may have been missed: read all anew. The event beat, " +
 			"every 15 seconds, says that the stream lives. It ends after 15 minutes and with the caller's credentials; with " +
@@ -74,22 +74,22 @@ func (h Events) register(d *door) {
 			}},
 		}
 	}
-	d.api.OpenAPI().AddOperation(&o)
-	hub, turns := newHub(h.Store, h.Report, h.Every, d), newTurns(mostStreams, ownStreams)
-	d.router.GET("/events", func(c *gin.Context) {
+	d.API.OpenAPI().AddOperation(&o)
+	hub, turns := newHub(h.Store, h.Report, h.Every, d), NewTurns(mostStreams, ownStreams)
+	d.Router.GET("/events", func(c *gin.Context) {
 		topics := slices.Compact(slices.Sorted(strings.SplitSeq(c.Query("topics"), ",")))
 		wrong := slices.ContainsFunc(topics, func(t string) bool { return !topicForm.MatchString(t) })
 		if wrong || len(topics) > mostTopics {
-			answer(c, huma.Error422UnprocessableEntity("validation failed", &huma.ErrorDetail{
+			Answer(c, huma.Error422UnprocessableEntity("validation failed", &huma.ErrorDetail{
 				Message: "expected up to 20 of report, flow, feed, letters, replays, platforms, drafts, run:NUMBER, upload:ID " +
 					"and campaign:ID, by commas",
-				Location: "query.topics", Value: shown(c.Query("topics")),
+				Location: "query.topics", Value: Shown(c.Query("topics")),
 			}))
 			return
 		}
-		leave, ok := turns.take(callerOf(c.Request.Context()).Name)
+		leave, ok := turns.Take(CallerOf(c.Request.Context()).Name)
 		if !ok {
-			answer(c, tooMany("too many streams of events", retryAfter))
+			Answer(c, TooMany("too many streams of events", RetryAfter))
 			return
 		}
 		defer leave()
@@ -105,14 +105,12 @@ func orElse(d, instead time.Duration) time.Duration {
 }
 
 // stream writes events until the reader has gone, its credentials are no longer valid, or the API stops.
-func (h Events) stream(c *gin.Context, d *door, hub *hub, topics []string) {
+func (h Events) stream(c *gin.Context, d *Door, hub *hub, topics []string) {
 	ctx := c.Request.Context()
 	c.Header("Content-Type", "text/event-stream")
 	c.Header("X-Accel-Buffering", "no")
 	c.Status(http.StatusOK)
-	control := http.NewResponseController(c.Writer)
-	out := &pacedWriter{ResponseWriter: c.Writer, control: control, within: sendWithin}
-	out.end, _ = ctx.Deadline()
+	out, control := Paced(c), http.NewResponseController(c.Writer)
 	send := func(text string) bool {
 		_, err := out.Write([]byte(text))
 		return err == nil && control.Flush() == nil
@@ -158,3 +156,6 @@ func (h Events) stream(c *gin.Context, d *door, hub *hub, topics []string) {
 		}
 	}
 }
+
+// HeartbeatAfter is how long a stream of events is silent at most, so that proxies keep the connection.
+const HeartbeatAfter = 15 * time.Second

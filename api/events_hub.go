@@ -61,7 +61,7 @@ type reader struct {
 	lost   bool // it was too slow, or something may have happened before it was known: under hub.mu
 }
 
-func newHub(store *db.Marks, report func(context.Context) backlog.Report, every time.Duration, d *door) *hub {
+func newHub(store *db.Marks, report func(context.Context) backlog.Report, every time.Duration, d *Door) *hub {
 	return &hub{
 		store: store, report: report, every: every, now: d.Now, log: d.Log, name: uuid.NewString()[:8],
 		streams: map[*reader]bool{},

@@ -1,10 +1,8 @@
 package api_test
 
 import (
-	"bufio"
 	"context"
 	"crypto/rand"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -13,85 +11,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/api/apitest"
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/domain/listing"
-	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
-// A watch is a stream of events that is read.
-type watch struct {
-	*http.Response
-	lines *bufio.Scanner
-}
-
-// watch opens a stream; its test ends when it says nothing for a minute.
-func (d *door) watch(t *testing.T, query string, headers ...string) *watch {
-	t.Helper()
-
-	ctx, cancel := context.WithTimeout(t.Context(), servicetest.Patience())
-	t.Cleanup(cancel)
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, d.url+"/events"+query, nil)
-	require.NoError(t, err)
-	for i := 0; i+1 < len(headers); i += 2 {
-		r.Header.Set(headers[i], headers[i+1])
-	}
-	answer, err := http.DefaultClient.Do(r)
-	require.NoError(t, err)
-	t.Cleanup(func() { answer.Body.Close() })
-	require.Equal(t, http.StatusOK, answer.StatusCode)
-	require.Equal(t, "text/event-stream", answer.Header.Get("Content-Type"))
-	return &watch{answer, bufio.NewScanner(answer.Body)}
-}
-
-// next reads the next event: its ID, name and data. All are empty at the end of the stream.
-func (w *watch) next() (id, name, data string) {
-	for w.lines.Scan() {
-		field, value, _ := strings.Cut(w.lines.Text(), ": ")
-		switch field {
-		case "id":
-			id = value
-		case "event":
-			name = value
-		case "data":
-			return id, name, value
-		}
-	}
-	return "", "", ""
-}
-
-// until reads events up to one of a name, and returns its ID and data.
-func (w *watch) until(t *testing.T, name string) (id, data string) {
-	t.Helper()
-
-	for {
-		i, n, d := w.next()
-		require.NotEmpty(t, n, "the stream ended before %s", name)
-		if n == name {
-			return i, d
-		}
-	}
-}
-
-// ends requires that nothing but heartbeats comes before the end of the stream, and that it comes.
-func (w *watch) ends(t *testing.T, why string) {
-	t.Helper()
-
-	for {
-		_, name, _ := w.next()
-		if name == "" {
-			require.NoError(t, w.lines.Err(), why)
-			return
-		}
-		require.Equal(t, "beat", name, why)
-	}
-}
-
 // streaming serves the API with quick streams.
-func streaming(t *testing.T, change ...func(*parts)) *door {
+func streaming(t *testing.T, change ...func(*apitest.Parts)) *apitest.Door {
 	t.Helper()
-	return open(t, append([]func(*parts){func(p *parts) {
+	return apitest.Open(t, append([]func(*apitest.Parts){func(p *apitest.Parts) {
 		p.Events.Every, p.Events.Heartbeat, p.Events.Again = 5*time.Millisecond, time.Hour, 10*time.Millisecond
 	}}, change...)...)
 }
@@ -99,27 +29,27 @@ func streaming(t *testing.T, change ...func(*parts)) *door {
 // A reader is told that the stream lives although nothing happens.
 func TestEventsBeat(t *testing.T) {
 	t.Parallel()
-	d := streaming(t, func(p *parts) { p.Events.Heartbeat = 5 * time.Millisecond })
-	w := d.watch(t, "?topics=letters")
-	first, _ := w.until(t, "resync")
-	id, _ := w.until(t, "beat")
+	d := streaming(t, func(p *apitest.Parts) { p.Events.Heartbeat = 5 * time.Millisecond })
+	w := d.Watch(t, "?topics=letters")
+	first, _ := w.Until(t, "resync")
+	id, _ := w.Until(t, "beat")
 	require.Empty(t, id)
-	w.until(t, "beat")
-	_, name, _ := d.watch(t, "?topics=letters", "Last-Event-ID", first).next()
+	w.Until(t, "beat")
+	_, name, _ := d.Watch(t, "?topics=letters", "Last-Event-ID", first).Next()
 	require.Equal(t, "beat", name)
 }
 
 func TestEvents(t *testing.T) {
 	t.Parallel()
-	d := streaming(t, func(p *parts) {
+	d := streaming(t, func(p *apitest.Parts) {
 		p.Events.Report = func(context.Context) backlog.Report {
 			return backlog.Report{DeadLetters: []backlog.DeadCount{{Open: 28}}, Concerns: make([]backlog.Concern, 4)}
 		}
 	})
-	w := d.watch(t, "?topics=letters,feed,report")
+	w := d.Watch(t, "?topics=letters,feed,report")
 	before, data := "", ""
 	for before == "" || data == "" { // in either order
-		id, name, said := w.next()
+		id, name, said := w.Next()
 		switch name {
 		case "report":
 			data = said
@@ -130,44 +60,44 @@ func TestEvents(t *testing.T) {
 		}
 	}
 	require.JSONEq(t, `{"dead_letters":28,"ready":0,"outbox":0,"concerns":4,"services":null,"crawls":0}`, data)
-	d.publish(t, listing.Listing{Ref: kijiji("1"), Title: "4½", RentCents: 90_000}, "", now)
-	_, data = w.until(t, "feed")
+	d.Publish(t, listing.Listing{Ref: apitest.Kijiji("1"), Title: "4½", RentCents: 90_000}, "", apitest.Now)
+	_, data = w.Until(t, "feed")
 	require.Equal(t, "{}", data)
-	d.bury(t, "a", 1)
-	last, _ := w.until(t, "letters")
+	d.Bury(t, "a", 1)
+	last, _ := w.Until(t, "letters")
 
-	again := d.watch(t, "?topics=letters,feed", "Last-Event-ID", before) // while the first one looks on
-	_, name, _ := again.next()
+	again := d.Watch(t, "?topics=letters,feed", "Last-Event-ID", before) // while the first one looks on
+	_, name, _ := again.Next()
 	require.Equal(t, "feed", name)
-	id, _ := again.until(t, "letters")
+	id, _ := again.Until(t, "letters")
 	require.Equal(t, last, id)
 	for _, unknown := range []string{"", "x", "elsewhere-1", last + "9"} {
-		_, name, _ := d.watch(t, "?topics=letters", "Last-Event-ID", unknown).next()
+		_, name, _ := d.Watch(t, "?topics=letters", "Last-Event-ID", unknown).Next()
 		require.Equal(t, "resync", name, unknown)
 	}
-	run := d.crawl(t)
-	other := d.watch(t, "?topics=platforms,replays,drafts,flow,run:1")
-	other.until(t, "resync")
-	_, err := d.pool.Exec(t.Context(), "UPDATE crawl_runs SET updated_at = now() WHERE id = $1", run)
+	run := d.Crawl(t)
+	other := d.Watch(t, "?topics=platforms,replays,drafts,flow,run:1")
+	other.Until(t, "resync")
+	_, err := d.Pool.Exec(t.Context(), "UPDATE crawl_runs SET updated_at = now() WHERE id = $1", run)
 	require.NoError(t, err)
-	other.until(t, "run:1")
+	other.Until(t, "run:1")
 
-	tenant(t, d.pool, "acme")
+	apitest.Tenant(t, d.Pool, "acme")
 	upload, campaign := uuid.New(), uuid.New()
-	d.system(t, `INSERT INTO uploads (id, tenant, file_name, blob, bytes, sha256, state, known, options, created_by, created_at)
+	d.System(t, `INSERT INTO uploads (id, tenant, file_name, blob, bytes, sha256, state, known, options, created_by, created_at)
 		VALUES ($1, 'acme', 'people.csv', 'x', 1, '', 'running', 'update', '{}', 'test', now())`, upload)
-	d.system(t, `INSERT INTO campaigns (id, tenant, name, sender, template, audience, state, created_by, created_at, updated_at)
+	d.System(t, `INSERT INTO campaigns (id, tenant, name, sender, template, audience, state, created_by, created_at, updated_at)
 		VALUES ($1, 'acme', 'x', $1, '{}', '{}', 'draft', 'test', now(), now())`, campaign)
-	sends := d.watch(t, "?topics=upload:"+upload.String()+",campaign:"+campaign.String())
-	sends.until(t, "resync")
-	d.system(t, "UPDATE uploads SET chunks = 5 WHERE id = $1", upload)
-	sends.until(t, "upload:"+upload.String())
-	d.system(t, "UPDATE campaigns SET sent = 1 WHERE id = $1", campaign)
-	sends.until(t, "campaign:"+campaign.String())
+	sends := d.Watch(t, "?topics=upload:"+upload.String()+",campaign:"+campaign.String())
+	sends.Until(t, "resync")
+	d.System(t, "UPDATE uploads SET chunks = 5 WHERE id = $1", upload)
+	sends.Until(t, "upload:"+upload.String())
+	d.System(t, "UPDATE campaigns SET sent = 1 WHERE id = $1", campaign)
+	sends.Until(t, "campaign:"+campaign.String())
 
 	for _, wrong := range []string{"", "?topics=", "?topics=feed,audit", "?topics=run:0", "?topics=feed%00", "?topics=upload:1", "?topics=campaign:",
 		"?topics=" + strings.Repeat("run:1", 3)} {
-		require.Equal(t, []string{"query.topics"}, refused(t, d.get(t, "/events"+wrong), 422).fields(), wrong)
+		require.Equal(t, []string{"query.topics"}, apitest.Refused(t, d.Get(t, "/events"+wrong), 422).Fields(), wrong)
 	}
 }
 
@@ -175,9 +105,9 @@ func TestEvents(t *testing.T) {
 func TestEventsEnd(t *testing.T) {
 	t.Parallel()
 	stop := make(chan struct{})
-	d := streaming(t, func(p *parts) {
+	d := streaming(t, func(p *apitest.Parts) {
 		p.Stopping = stop
-		p.Guard = api.NewGuard(api.GuardOptions{Keys: p.Keys.Store, Log: quiet})
+		p.Guard = api.NewGuard(api.GuardOptions{Keys: p.Keys.Store, Log: apitest.Quiet})
 		p.Events.Heartbeat = 5 * time.Millisecond
 	})
 	keys := map[string]string{}
@@ -189,16 +119,16 @@ func TestEventsEnd(t *testing.T) {
 			ID: id, Name: name, Role: access.Read, CreatedAt: time.Now(), CreatedBy: "test",
 		}, access.SumOf(key)))
 	}
-	refused(t, d.get(t, "/events?topics=feed"), 401)
-	ana := d.watch(t, "?topics=feed", "Authorization", "Bearer "+keys["ana"])
-	bo := d.watch(t, "?topics=feed", "Authorization", "Bearer "+keys["bo"])
-	ana.until(t, "resync")
-	bo.until(t, "resync")
+	apitest.Refused(t, d.Get(t, "/events?topics=feed"), 401)
+	ana := d.Watch(t, "?topics=feed", "Authorization", "Bearer "+keys["ana"])
+	bo := d.Watch(t, "?topics=feed", "Authorization", "Bearer "+keys["bo"])
+	ana.Until(t, "resync")
+	bo.Until(t, "resync")
 	_, err := d.Keys.Store.Revoke(t.Context(), "ana", "test", time.Now())
 	require.NoError(t, err)
-	ana.ends(t, "its key is revoked")
-	bo.until(t, "beat")
-	bo.until(t, "beat") // the other goes on
+	ana.Ends(t, "its key is revoked")
+	bo.Until(t, "beat")
+	bo.Until(t, "beat") // the other goes on
 	close(stop)
-	bo.ends(t, "the API stops")
+	bo.Ends(t, "the API stops")
 }

@@ -1,18 +1,11 @@
 package api
 
 import (
-	"context"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 	"github.com/gin-gonic/gin"
 )
-
-// Wake has the workflow of a tenant look for messages, as a request does that has stored one.
-func (w *Wakes) Wake(ctx context.Context, tenant string) { w.wake(ctx, tenant) }
-
-// Hold sets for how long an event waits for room, and its body is waited for.
-func (h *Webhooks) Hold(wait, within time.Duration) { h.wait, h.within = wait, within }
 
 // An Operation is what a test walks over.
 type Operation struct {
@@ -25,17 +18,17 @@ type Operation struct {
 
 // Operations are those of parts, by ID.
 func Operations(o Options, parts ...Part) map[string]Operation {
-	d := &door{Options: o, api: humagin.New(gin.New(), document(o)), router: gin.New(), guard: NewGuard(GuardOptions{})}
+	d := &Door{Options: o, API: humagin.New(gin.New(), document(o)), Router: gin.New(), guard: NewGuard(GuardOptions{})}
 	d.lanes = newLanes(o.Conns, o.Short)
 	for _, p := range parts {
-		p.register(d)
+		p.Register(d)
 	}
 	all := map[string]Operation{}
-	for _, item := range d.api.OpenAPI().Paths {
+	for _, item := range d.API.OpenAPI().Paths {
 		for _, o := range operationsOf(item) {
 			op := Operation{}
 			op.Streamed, _ = o.Metadata[streamKey].(bool)
-			op.Within, _ = o.Metadata[timeoutKey].(time.Duration)
+			op.Within, _ = o.Metadata[TimeoutKey].(time.Duration)
 			var h heavy
 			if h, op.Heavy = heavyOperations[o.OperationID]; op.Heavy {
 				op.Rows = h.rows
@@ -55,7 +48,7 @@ func Operations(o Options, parts ...Part) map[string]Operation {
 const KeysFresh = keysFresh
 
 // Usual is the time that an operation has which says nothing else.
-const Usual = requestTimeout
+const Usual = RequestTimeout
 
 // HeavyOperations are the IDs of those that take turns.
 func HeavyOperations() (ids []string) {

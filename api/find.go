@@ -22,12 +22,13 @@ type Find struct {
 	Store  *db.Finder
 	Within time.Duration // for the statements of a request; 0 = 300 ms
 
-	door *door
+	door *Door
 }
 
-func (h Find) register(d *door) {
+// Register implements Part.
+func (h Find) Register(d *Door) {
 	h.door = d
-	serve(d, tenants(access.Read, huma.Operation{
+	Serve(d, NeedsTenant(access.Read, huma.Operation{
 		OperationID: "find", Method: http.MethodGet, Path: "/find", Tags: []string{"operations"},
 		Summary: "Find single things of any kind", Errors: []int{422, 503}, RejectUnknownQueryParameters: true,
 		Description: "By ID, number, address, workflow ID, the beginning of a street address, or words: at most 10, " +
@@ -49,7 +50,7 @@ type findInput struct {
 
 // Resolve checks what a schema cannot express.
 func (in *findInput) Resolve(ctx huma.Context) []error {
-	return slices.Concat(wrongText("query.q", in.Query), repeated(ctx))
+	return slices.Concat(WrongText("query.q", in.Query), Repeated(ctx))
 }
 
 // Findings is the answer of GET /find.
@@ -75,7 +76,7 @@ type kind struct {
 
 // kinds are those that a caller may find things of, in the order of the answer. tenant is "" for none.
 func (h Find) kinds(ctx context.Context, tenant string) (out []kind) {
-	if callerOf(ctx).Tenant == "" {
+	if CallerOf(ctx).Tenant == "" {
 		out = []kind{
 			{"listing", "/ui/listings/", "", h.Store.Adverts}, {"draft", "/ui/drafts/", "", h.Store.Drafts},
 			{"request", "/ui/drafts/requests/", "", h.Store.DraftRequests}, {"crawl", "/ui/crawl/", "", h.Store.Crawls},
@@ -101,7 +102,7 @@ type findOutput struct{ Body Findings }
 
 func (h Find) find(ctx context.Context, in *findInput) (*findOutput, error) {
 	tenant := in.Tenant
-	if own := callerOf(ctx).Tenant; tenant != "" || own != "" {
+	if own := CallerOf(ctx).Tenant; tenant != "" || own != "" {
 		var err error
 		if tenant, err = h.door.tenantOf(ctx, tenant); err != nil {
 			return nil, err

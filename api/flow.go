@@ -28,13 +28,14 @@ type Flow struct {
 	Tasks      string                               // task queue of drafts
 	Keep       time.Duration                        // how old the figures of other lines than that of listings may be
 
-	door *door
+	door *Door
 	kept *keptLines
 }
 
-func (h Flow) register(d *door) {
+// Register implements Part.
+func (h Flow) Register(d *Door) {
 	h.door, h.kept = d, &keptLines{of: map[string]*lineFigures{}}
-	serve(d, needs(access.Read, huma.Operation{
+	Serve(d, Needs(access.Read, huma.Operation{
 		OperationID: "get-flow", Method: http.MethodGet, Path: "/flow", Tags: []string{"operations"},
 		Summary: "Get what passed through the pipelines", Errors: []int{422, 503},
 		RejectUnknownQueryParameters: true,
@@ -43,7 +44,7 @@ func (h Flow) register(d *door) {
 			"of crawls and outreach are of what was under way in the window: crawl runs and campaigns with all that is theirs, " +
 			"and the files of contacts that came in it, of all tenants. They are some seconds old.",
 	}), h.flow)
-	serve(d, needs(access.Read, huma.Operation{
+	Serve(d, Needs(access.Read, huma.Operation{
 		OperationID: "list-recent-listings", Method: http.MethodGet, Path: "/listings/recent", Tags: []string{"listings"},
 		Summary: "List what happened to adverts last", Errors: []int{422, 503}, RejectUnknownQueryParameters: true,
 		Description: "The newest first. Pass the greatest seq as after for what is newer: nothing is missed. Adverts that " +
@@ -262,5 +263,5 @@ func (h Flow) recent(ctx context.Context, in *recentInput) (*recentOutput, error
 	if err != nil {
 		return nil, err
 	}
-	return &recentOutput{Feed{each(rows, showFeedRow)}}, nil
+	return &recentOutput{Feed{Each(rows, showFeedRow)}}, nil
 }

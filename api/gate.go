@@ -28,7 +28,7 @@ import (
 )
 
 const (
-	wholeTimeout = 30 * time.Second // for an answer, unless the operation has a timeoutKey
+	wholeTimeout = 30 * time.Second // for an answer, unless the operation has a TimeoutKey
 	writeMargin  = 5 * time.Second  // for its last bytes
 	maxBody      = 1 << 20          // bytes of a request's body, unless the operation has a MaxBodyBytes
 )
@@ -105,8 +105,8 @@ func (g *gate) learn(a huma.API, routes gin.RoutesInfo) {
 				known.role, known.open = role, false
 			}
 			known.tenants, _ = o.Metadata[tenantKey].(bool)
-			known.many, _ = o.Metadata[manyKey].(bool)
-			if d, ok := o.Metadata[timeoutKey].(time.Duration); ok {
+			known.many, _ = o.Metadata[ManyKey].(bool)
+			if d, ok := o.Metadata[TimeoutKey].(time.Duration); ok {
 				known.timeout = d
 			}
 			if o.MaxBodyBytes != 0 {
@@ -136,18 +136,18 @@ func (g *gate) measure(c *gin.Context) {
 	start := time.Now()
 	name := g.route(c).name
 	id := uuid.NewString()
-	c.Set(requestID, id)
+	c.Set(RequestID, id)
 	c.Header("X-Request-Id", id)
 	c.Next()
 	took := time.Since(start) - c.GetDuration(heldFor)
 	g.requests.WithLabelValues(name, strconv.Itoa(c.Writer.Status())).Inc()
 	g.seconds.WithLabelValues(name).Observe(took.Seconds())
 	g.log.DebugContext(c, "answered", "operation", name, "method", c.Request.Method, "status", c.Writer.Status(),
-		"took", took, "caller", callerOf(c.Request.Context()).Name, "remote", c.ClientIP(), requestID, id)
+		"took", took, "caller", CallerOf(c.Request.Context()).Name, "remote", c.ClientIP(), RequestID, id)
 }
 
-// requestID is the key of a request's ID in its gin context and in the log.
-const requestID = "request_id"
+// RequestID is the key of a request's ID in its gin context and in the log.
+const RequestID = "request_id"
 
 // bound limits the time and the body of a request.
 func (g *gate) bound(c *gin.Context) {
@@ -179,7 +179,7 @@ func (g *gate) admit(c *gin.Context) {
 	}
 	if r.open {
 		if !slices.Contains(uncounted, r.name) {
-			if err := take(ctx, g.guard.o.Addresses, network(c), "too many requests from your address"); err != nil {
+			if err := take(ctx, g.guard.o.Addresses, Network(c), "too many requests from your address"); err != nil {
 				g.refuse(c, r, access.Caller{}, err)
 				return
 			}
@@ -189,10 +189,10 @@ func (g *gate) admit(c *gin.Context) {
 	}
 	locked, err := g.guard.Locked(ctx)
 	if err != nil {
-		g.refuse(c, r, access.Caller{}, problem(ctx, g.log, err))
+		g.refuse(c, r, access.Caller{}, Problem(ctx, g.log, err))
 		return
 	}
-	caller, counted := anonymous, anonymous.Name+"@"+network(c)
+	caller, counted := anonymous, anonymous.Name+"@"+Network(c)
 	if locked {
 		caller, err = g.guard.known(c, r.name)
 		counted = caller.Name
@@ -205,20 +205,20 @@ func (g *gate) admit(c *gin.Context) {
 		return
 	}
 	ctx = db.WithOrigin(as(ctx, caller), db.Origin{
-		Remote: c.ClientIP(), RequestID: c.GetString(requestID), KeyID: caller.KeyID,
+		Remote: c.ClientIP(), RequestID: c.GetString(RequestID), KeyID: caller.KeyID,
 	})
 	c.Request = c.Request.WithContext(ctx)
 	if caller.Tenant != "" && !r.tenants {
-		g.guard.refused.count(g.guard.o.Now(), accessRefused, network(c), "tenant", r.name, caller)
+		g.guard.refused.count(g.guard.o.Now(), accessRefused, Network(c), "tenant", r.name, caller)
 		g.refuse(c, r, caller,
 			huma.Error403Forbidden("is not for API keys of a tenant; "+caller.Name+" is of "+caller.Tenant))
 		return
 	}
 	if err := g.guard.standing(ctx, caller); err != nil {
 		if class, _ := fault.Of(err); class == fault.Blocked {
-			g.guard.refused.count(g.guard.o.Now(), accessRefused, network(c), "erased_tenant", r.name, caller)
+			g.guard.refused.count(g.guard.o.Now(), accessRefused, Network(c), "erased_tenant", r.name, caller)
 		}
-		g.refuse(c, r, caller, problem(ctx, g.log, err))
+		g.refuse(c, r, caller, Problem(ctx, g.log, err))
 		return
 	}
 	if !caller.Role.May(r.role) {
@@ -226,7 +226,7 @@ func (g *gate) admit(c *gin.Context) {
 		if caller.Role == "" {
 			has = "has none"
 		}
-		g.guard.refused.count(g.guard.o.Now(), accessRefused, network(c), "role", r.name, caller)
+		g.guard.refused.count(g.guard.o.Now(), accessRefused, Network(c), "role", r.name, caller)
 		g.refuse(c, r, caller, huma.Error403Forbidden("needs the role "+string(r.role)+"; "+caller.Name+" "+has))
 		return
 	}
@@ -242,7 +242,7 @@ func (g *gate) pace(c *gin.Context, r route, caller string) error {
 		c.Header("RateLimit-Remaining", strconv.Itoa(turn.Left))
 		c.Header("RateLimit-Reset", strconv.Itoa(seconds(turn.Reset)))
 		if !turn.OK {
-			return tooMany("too many requests by "+caller, turn.Retry)
+			return TooMany("too many requests by "+caller, turn.Retry)
 		}
 	}
 	if c.Request.Method == http.MethodGet || r.role == access.Read || r.many {
@@ -257,7 +257,7 @@ func take(ctx context.Context, l *limit.Rate, caller, says string) error {
 		return nil
 	}
 	if turn := l.Take(ctx, caller); !turn.OK {
-		return tooMany(says, turn.Retry)
+		return TooMany(says, turn.Retry)
 	}
 	return nil
 }
@@ -267,9 +267,9 @@ func take(ctx context.Context, l *limit.Rate, caller, says string) error {
 // A page of the console is some twenty files, which lie in memory.
 var uncounted = []string{"health", "ready", "receive-whatsapp-webhook", consoleRoute}
 
-// network is the address of a request's sender, as limits count it: that of IPv4, and the network of 64 bits of IPv6,
+// Network is the address of a request's sender, as limits count it: that of IPv4, and the network of 64 bits of IPv6,
 // in which one sender has any number of addresses.
-func network(c *gin.Context) string {
+func Network(c *gin.Context) string {
 	ip, err := netip.ParseAddr(c.ClientIP())
 	if err != nil {
 		return c.ClientIP()
@@ -289,8 +289,8 @@ var errMisdirected = huma.NewError(http.StatusMisdirectedRequest, "while authent
 	"addresses, to localhost, to the host of CONVEYOR_API_URL and to those in CONVEYOR_API_HOSTS are answered, so that no "+
 	"page of another site can read the answers; set CONVEYOR_API_HOSTS, or create an API key")
 
-// tooMany is the 429 answer.
-func tooMany(says string, retry time.Duration) error {
+// TooMany is the 429 answer.
+func TooMany(says string, retry time.Duration) error {
 	wait := strconv.Itoa(max(1, seconds(retry)))
 	return huma.ErrorWithHeaders(huma.Error429TooManyRequests(says+"; try again in "+wait+" s"),
 		http.Header{"Retry-After": {wait}})
@@ -331,9 +331,9 @@ func (g *gate) refuse(c *gin.Context, r route, caller access.Caller, err error) 
 	if of, ok := errors.AsType[huma.StatusError](err); ok && of.GetStatus() == http.StatusTooManyRequests {
 		g.late(c)
 	}
-	answer(c, err)
+	Answer(c, err)
 	if status := c.Writer.Status(); status < http.StatusInternalServerError && g.lines.Allow() {
 		g.log.InfoContext(c, "refused", "operation", r.name, "status", status, "caller", caller.Name,
-			"remote", c.ClientIP(), requestID, c.GetString(requestID), "reason", err)
+			"remote", c.ClientIP(), RequestID, c.GetString(RequestID), "reason", err)
 	}
 }

@@ -71,7 +71,7 @@ func TestALongReplayHasItsTime(t *testing.T) {
 	gin.SetMode(gin.ReleaseMode)
 	r := gin.New()
 	a := humagin.New(r, huma.DefaultConfig("", ""))
-	DeadLetters{}.register(&door{api: a})
+	DeadLetters{}.Register(&Door{API: a})
 	g.learn(a, r.Routes())
 	require.Equal(t, replayTimeout, g.routes["POST /dead-letters/replay"].timeout)
 	require.Equal(t, wholeTimeout, g.routes["GET /dead-letters"].timeout)

@@ -7,18 +7,18 @@ import (
 
 // The actions by which persons are given out, as the audit has them.
 const (
-	contactsExported = "contacts.exported"
-	contactExported  = "contact.exported"
-	refusedShown     = "upload.refused_shown"
-	recipientShown   = "message.recipient_shown"
+	ContactsExported = "contacts.exported"
+	ContactExported  = "contact.exported"
+	RefusedShown     = "upload.refused_shown"
+	RecipientShown   = "message.recipient_shown"
 )
 
-// given counts what is given out of persons. What the audit has of it says by whom, and of which tenant.
-type given struct{ reads, persons *prometheus.CounterVec }
+// Given counts what is given out of persons. What the audit has of it says by whom, and of which tenant.
+type Given struct{ reads, persons *prometheus.CounterVec }
 
-func newGiven(r prometheus.Registerer) given {
+func newGiven(r prometheus.Registerer) Given {
 	metrics := promauto.With(r)
-	g := given{
+	g := Given{
 		reads: metrics.NewCounterVec(prometheus.CounterOpts{
 			Name: "conveyor_personal_data_reads_total", Help: "Requests that were given persons, by action in the audit.",
 		}, []string{"action"}),
@@ -27,16 +27,17 @@ func newGiven(r prometheus.Registerer) given {
 			Help: "Persons, or rows of files, that were given out, by action in the audit.",
 		}, []string{"action"}),
 	}
-	for _, action := range []string{contactsExported, contactExported, refusedShown, recipientShown} {
+	for _, action := range []string{ContactsExported, ContactExported, RefusedShown, RecipientShown} {
 		g.reads.WithLabelValues(action) // or the first would be no increase
 		g.persons.WithLabelValues(action)
 	}
 	return g
 }
 
-// read counts a request; its persons are counted as they are given out.
-func (g given) read(action string) { g.reads.WithLabelValues(action).Inc() }
+// Read counts a request; its persons are counted as they are given out.
+func (g Given) Read(action string) { g.reads.WithLabelValues(action).Inc() }
 
-func (g given) gave(action string, persons int) {
+// Gave counts the persons whose data an action gave out.
+func (g Given) Gave(action string, persons int) {
 	g.persons.WithLabelValues(action).Add(float64(persons))
 }

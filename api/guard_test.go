@@ -3,10 +3,8 @@ package api_test
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -15,92 +13,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/api/apitest"
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
 	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/access"
-	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/internal/limit"
 	"github.com/mtlrent/conveyor/internal/oidc"
 	"github.com/mtlrent/conveyor/internal/oidc/oidctest"
 	"github.com/mtlrent/conveyor/internal/servicetest"
 	"github.com/mtlrent/conveyor/internal/telemetry"
 )
-
-// A fort is an API with a table of keys, and a clock that the test moves.
-type fort struct {
-	*door
-	pool  *pgxpool.Pool
-	keys  *db.Keys
-	clock *clock
-}
-
-type clock struct {
-	mu sync.Mutex
-	at time.Time
-}
-
-func (c *clock) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.at
-}
-
-func (c *clock) add(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.at = c.at.Add(d)
-}
-
-// guarded serves the API with a guard, over a database of its own.
-func guarded(t *testing.T, change ...func(*api.GuardOptions)) *fort {
-	t.Helper()
-
-	pool := dbtest.New(t)
-	return guardedBy(t, pool, change...)
-}
-
-func guardedBy(t *testing.T, pool *pgxpool.Pool, change ...func(*api.GuardOptions)) *fort {
-	t.Helper()
-
-	f := &fort{pool: pool, keys: db.NewKeys(pool), clock: &clock{at: now}}
-	o := api.GuardOptions{Keys: f.keys, Log: quiet, Now: f.clock.now}
-	for _, c := range change {
-		c(&o)
-	}
-	f.door = bare(t, func(p *parts) {
-		p.Tenants = db.NewTenants(pool)
-		p.Listings.Store, p.Keys.Store, p.Guard = dblistings.NewListings(pool), f.keys, api.NewGuard(o)
-		p.Audit.Store, p.Searches.Store = db.NewAuditLog(pool), dblistings.NewSaved(pool)
-		p.starting(&starter{})
-	})
-	return f
-}
-
-// key makes a key in the table.
-func (f *fort) key(t *testing.T, name string, role access.Role, change ...func(*db.Key)) string {
-	t.Helper()
-
-	id, key, err := access.NewKey(rand.Reader)
-	require.NoError(t, err)
-	k := db.Key{ID: id, Name: name, Role: role, CreatedAt: f.clock.now(), CreatedBy: "test"}
-	for _, c := range change {
-		c(&k)
-	}
-	require.NoError(t, f.keys.Create(t.Context(), k, access.SumOf(key)))
-	return key
-}
-
-// as asks for a path with a key or a token.
-func (d *door) as(t *testing.T, key, method, path string, body ...string) reply {
-	t.Helper()
-	return d.ask(t, method, path, strings.Join(body, ""), "Authorization", "Bearer "+key)
-}
 
 // openOperations are the operations that need no key; to add one is a decision.
 var openOperations = []string{"health", "ready", "get-image", "verify-whatsapp-webhook", "receive-whatsapp-webhook",
@@ -126,27 +52,17 @@ var tenantOperations = []string{
 	"find",
 }
 
-// tenant makes a tenant.
-func tenant(t *testing.T, pool *pgxpool.Pool, id string) {
-	t.Helper()
-
-	err := db.NewTenants(pool).Create(t.Context(), db.Tenant{
-		ID: id, Name: id, Tier: campaign.Standard, CreatedAt: now,
-	}, "test")
-	require.NoError(t, err)
-}
-
 // Every operation names the role that it needs, and refuses callers without it; those of tenants it refuses whatever
 // their role, unless it is for them.
 func TestEveryOperationAsksForItsRole(t *testing.T) {
 	t.Parallel()
-	f := guarded(t)
+	f := apitest.Guarded(t)
 	held := map[access.Role]string{"": "cvr_aaaaaaaa_" + strings.Repeat("A", 43)}
 	for _, role := range access.Roles {
-		held[role] = f.key(t, string(role), role)
+		held[role] = f.Key(t, string(role), role)
 	}
-	tenant(t, f.pool, "acme")
-	OfTenant := f.key(t, "acme-admin", access.Admin, func(k *db.Key) { k.Tenant = "acme" })
+	apitest.Tenant(t, f.Pool, "acme")
+	OfTenant := f.Key(t, "acme-admin", access.Admin, func(k *db.Key) { k.Tenant = "acme" })
 	var doc struct {
 		Paths map[string]map[string]struct {
 			OperationID string `json:"operationId"`
@@ -157,7 +73,7 @@ func TestEveryOperationAsksForItsRole(t *testing.T) {
 		}
 		Components struct{ SecuritySchemes map[string]any }
 	}
-	require.NoError(t, json.Unmarshal([]byte(f.get(t, "/openapi.json").Body), &doc))
+	require.NoError(t, json.Unmarshal([]byte(f.Get(t, "/openapi.json").Body), &doc))
 	require.Contains(t, doc.Components.SecuritySchemes, "bearer")
 	seen := 0
 	for path, methods := range doc.Paths {
@@ -167,7 +83,7 @@ func TestEveryOperationAsksForItsRole(t *testing.T) {
 			real := strings.NewReplacer("{", "", "}", "").Replace(path)
 			if slices.Contains(openOperations, o.OperationID) {
 				require.Empty(t, o.Role, name)
-				require.NotEqual(t, http.StatusUnauthorized, f.ask(t, strings.ToUpper(method), real, "").Status, name)
+				require.NotEqual(t, http.StatusUnauthorized, f.Ask(t, strings.ToUpper(method), real, "").Status, name)
 				continue
 			}
 			role, err := access.ParseRole(o.Role)
@@ -177,19 +93,19 @@ func TestEveryOperationAsksForItsRole(t *testing.T) {
 			if o.OperationID != "metrics" {
 				require.Subset(t, keysOf(o.Responses), []string{"401", "403", "429"}, name)
 			}
-			none := refused(t, f.ask(t, strings.ToUpper(method), real, ""), http.StatusUnauthorized)
+			none := apitest.Refused(t, f.Ask(t, strings.ToUpper(method), real, ""), http.StatusUnauthorized)
 			require.Contains(t, none.Detail, "Authorization: Bearer")
 			if !slices.Contains(tenantOperations, o.OperationID) {
-				p := refused(t, f.as(t, OfTenant, strings.ToUpper(method), real), http.StatusForbidden)
+				p := apitest.Refused(t, f.As(t, OfTenant, strings.ToUpper(method), real), http.StatusForbidden)
 				require.Equal(t, "is not for API keys of a tenant; acme-admin is of acme", p.Detail, name)
 			}
 			for _, has := range append([]access.Role{""}, access.Roles...) {
-				r := f.as(t, held[has], strings.ToUpper(method), real)
+				r := f.As(t, held[has], strings.ToUpper(method), real)
 				switch {
 				case has == "":
-					refused(t, r, http.StatusUnauthorized)
+					apitest.Refused(t, r, http.StatusUnauthorized)
 				case !has.May(role):
-					p := refused(t, r, http.StatusForbidden)
+					p := apitest.Refused(t, r, http.StatusForbidden)
 					require.Equal(t, fmt.Sprintf("needs the role %s; %s has %s", role, has, has), p.Detail)
 				default:
 					require.NotContains(t, []int{401, 403, 429}, r.Status, name)
@@ -210,27 +126,27 @@ func keysOf(m map[string]any) (out []string) {
 // Of the routes that are no operations, those of the console and the documentation are open; others do not exist.
 func TestOpenRoutes(t *testing.T) {
 	t.Parallel()
-	f := guarded(t)
-	f.key(t, "ci", access.Read)
+	f := apitest.Guarded(t)
+	f.Key(t, "ci", access.Read)
 	for path, status := range map[string]int{
 		"/": 302, "/ui/": 200, "/ui/listings": 200, "/ui/assets/none.js": 404, "/docs": 200, "/docs/swagger-ui.css": 200, "/openapi.json": 200, "/openapi.yaml": 200,
 		"/openapi-3.0.json": 200, "/health": 200, "/ready": 200, "/nothing": 404, "/debug/pprof/": 404,
 	} {
-		require.Equal(t, status, f.get(t, path).Status, path)
+		require.Equal(t, status, f.Get(t, path).Status, path)
 	}
-	require.Equal(t, http.StatusMethodNotAllowed, f.ask(t, http.MethodPost, "/listings", "").Status)
+	require.Equal(t, http.StatusMethodNotAllowed, f.Ask(t, http.MethodPost, "/listings", "").Status)
 }
 
 func TestCredentials(t *testing.T) {
 	t.Parallel()
-	f := guarded(t, func(o *api.GuardOptions) {
+	f := apitest.Guarded(t, func(o *api.GuardOptions) {
 		grant, err := access.ParseGrant("fixed:read:cvr_bbbbbbbb_" + strings.Repeat("B", 43))
 		require.NoError(t, err)
 		o.Fixed = []access.Grant{grant, {Name: "weak", Role: access.Admin, Sum: access.SumOf("hunter2")}}
 	})
-	good := f.key(t, "ci", access.Read)
-	soon := now.Add(time.Hour)
-	short := f.key(t, "short", access.Read, func(k *db.Key) { k.ExpiresAt = &soon })
+	good := f.Key(t, "ci", access.Read)
+	soon := apitest.Now.Add(time.Hour)
+	short := f.Key(t, "short", access.Read, func(k *db.Key) { k.ExpiresAt = &soon })
 	other := good[:len(good)-1] + "A"
 	if other == good {
 		other = good[:len(good)-1] + "Q"
@@ -257,60 +173,60 @@ func TestCredentials(t *testing.T) {
 		{"no key", "Bearer ", 401, "the header Authorization is not of the form Bearer KEY"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := f.get(t, "/listings", "Authorization", tt.header)
+			r := f.Get(t, "/listings", "Authorization", tt.header)
 			if tt.status == 200 {
-				read[page](t, r, 200)
+				apitest.Read[apitest.Page](t, r, 200)
 				return
 			}
-			require.Equal(t, tt.detail, refused(t, r, tt.status).Detail)
+			require.Equal(t, tt.detail, apitest.Refused(t, r, tt.status).Detail)
 			challenge := r.Header.Get("WWW-Authenticate")
 			require.True(t, strings.HasPrefix(challenge, `Bearer realm="conveyor"`), challenge)
 			require.Equal(t, tt.header != "", strings.Contains(challenge, "invalid_token"))
 		})
 	}
 	for _, elsewhere := range []string{"?key=" + good, "?access_token=" + good} {
-		refused(t, f.get(t, "/listings"+elsewhere), http.StatusUnauthorized) // or it would stand in every log
+		apitest.Refused(t, f.Get(t, "/listings"+elsewhere), http.StatusUnauthorized) // or it would stand in every log
 	}
-	refused(t, f.get(t, "/listings", "X-API-Key", good), http.StatusUnauthorized)
+	apitest.Refused(t, f.Get(t, "/listings", "X-API-Key", good), http.StatusUnauthorized)
 
-	f.clock.add(time.Hour)
-	require.Equal(t, "the API key has expired", refused(t, f.as(t, short, "GET", "/listings"), 401).Detail)
-	_, err := f.keys.Revoke(t.Context(), "ci", "test", now)
+	f.Clock.Add(time.Hour)
+	require.Equal(t, "the API key has expired", apitest.Refused(t, f.As(t, short, "GET", "/listings"), 401).Detail)
+	_, err := f.KeyStore.Revoke(t.Context(), "ci", "test", apitest.Now)
 	require.NoError(t, err)
-	f.clock.add(api.KeysFresh)
-	require.Equal(t, "the API key was revoked", refused(t, f.as(t, good, "GET", "/listings"), 401).Detail)
-	require.Equal(t, "unknown API key", refused(t, f.as(t, other, "GET", "/listings"), 401).Detail,
+	f.Clock.Add(api.KeysFresh)
+	require.Equal(t, "the API key was revoked", apitest.Refused(t, f.As(t, good, "GET", "/listings"), 401).Detail)
+	require.Equal(t, "unknown API key", apitest.Refused(t, f.As(t, other, "GET", "/listings"), 401).Detail,
 		"a caller without the key learns nothing of it")
 }
 
 // A revoked key is remembered for at most five seconds, a new one is found at once, and its use is noted.
 func TestKeysAreCached(t *testing.T) {
 	t.Parallel()
-	f := guarded(t)
-	first := f.key(t, "first", access.Read)
-	read[page](t, f.as(t, first, "GET", "/listings"), 200)
-	_, err := f.keys.Revoke(t.Context(), "first", "test", now)
+	f := apitest.Guarded(t)
+	first := f.Key(t, "first", access.Read)
+	apitest.Read[apitest.Page](t, f.As(t, first, "GET", "/listings"), 200)
+	_, err := f.KeyStore.Revoke(t.Context(), "first", "test", apitest.Now)
 	require.NoError(t, err)
-	f.clock.add(4900 * time.Millisecond)
-	read[page](t, f.as(t, first, "GET", "/listings"), 200)
-	second := f.key(t, "second", access.Read)
-	read[page](t, f.as(t, second, "GET", "/listings"), 200)
-	refused(t, f.as(t, first, "GET", "/listings"), 401)
+	f.Clock.Add(4900 * time.Millisecond)
+	apitest.Read[apitest.Page](t, f.As(t, first, "GET", "/listings"), 200)
+	second := f.Key(t, "second", access.Read)
+	apitest.Read[apitest.Page](t, f.As(t, second, "GET", "/listings"), 200)
+	apitest.Refused(t, f.As(t, first, "GET", "/listings"), 401)
 
 	used := func() *time.Time {
-		locks, err := f.keys.List(t.Context())
+		locks, err := f.KeyStore.List(t.Context())
 		require.NoError(t, err)
 		return locks[1].LastUsedAt
 	}
 	require.Eventually(t, func() bool { return used() != nil }, servicetest.Patience(), 10*time.Millisecond)
-	at := f.clock.now()
+	at := f.Clock.Now()
 	for range 5 {
-		f.clock.add(6 * time.Second)
-		read[page](t, f.as(t, second, "GET", "/listings"), 200)
+		f.Clock.Add(6 * time.Second)
+		apitest.Read[apitest.Page](t, f.As(t, second, "GET", "/listings"), 200)
 	}
 	require.True(t, used().Equal(at.Truncate(time.Microsecond)), "once a minute is enough")
-	f.clock.add(time.Minute)
-	read[page](t, f.as(t, second, "GET", "/listings"), 200)
+	f.Clock.Add(time.Minute)
+	apitest.Read[apitest.Page](t, f.As(t, second, "GET", "/listings"), 200)
 	require.Eventually(t, func() bool { return used().After(at) }, servicetest.Patience(), 10*time.Millisecond)
 }
 
@@ -318,36 +234,36 @@ func TestKeysAreCached(t *testing.T) {
 // database that is down.
 func TestTheFirstKeyTurnsAuthenticationOn(t *testing.T) {
 	t.Parallel()
-	f := guarded(t)
-	read[page](t, f.get(t, "/listings"), 200)
-	made := read[struct{ ID, Key string }](t, f.ask(t, "POST", "/keys", `{"name":"root","role":"admin"}`), 201)
-	refused(t, f.get(t, "/listings"), 401)
-	read[page](t, f.as(t, made.Key, "GET", "/listings"), 200)
+	f := apitest.Guarded(t)
+	apitest.Read[apitest.Page](t, f.Get(t, "/listings"), 200)
+	made := apitest.Read[struct{ ID, Key string }](t, f.Ask(t, "POST", "/keys", `{"name":"root","role":"admin"}`), 201)
+	apitest.Refused(t, f.Get(t, "/listings"), 401)
+	apitest.Read[apitest.Page](t, f.As(t, made.Key, "GET", "/listings"), 200)
 
-	read[api.Key](t, f.as(t, made.Key, "DELETE", "/keys/root"), 200)
-	require.Equal(t, "the API key was revoked", refused(t, f.as(t, made.Key, "GET", "/keys"), 401).Detail)
-	f.clock.add(time.Hour)
-	refused(t, f.get(t, "/listings"), 401)
-	f.pool.Close()
-	f.clock.add(time.Hour)
-	refused(t, f.get(t, "/listings"), 401)
+	apitest.Read[api.Key](t, f.As(t, made.Key, "DELETE", "/keys/root"), 200)
+	require.Equal(t, "the API key was revoked", apitest.Refused(t, f.As(t, made.Key, "GET", "/keys"), 401).Detail)
+	f.Clock.Add(time.Hour)
+	apitest.Refused(t, f.Get(t, "/listings"), 401)
+	f.Pool.Close()
+	f.Clock.Add(time.Hour)
+	apitest.Refused(t, f.Get(t, "/listings"), 401)
 }
 
 func TestKeysOverTheAPI(t *testing.T) {
 	t.Parallel()
-	f := guarded(t)
-	admin := f.key(t, "root", access.Admin)
-	r := f.as(t, admin, "POST", "/keys", `{"name":"ci","role":"operate","expires_at":"2027-01-01T00:00:00Z"}`)
-	made := read[api.KeyMade](t, r, http.StatusCreated)
+	f := apitest.Guarded(t)
+	admin := f.Key(t, "root", access.Admin)
+	r := f.As(t, admin, "POST", "/keys", `{"name":"ci","role":"operate","expires_at":"2027-01-01T00:00:00Z"}`)
+	made := apitest.Read[api.KeyMade](t, r, http.StatusCreated)
 	require.Equal(t, "no-store", r.Header.Get("Cache-Control"))
 	require.Equal(t, "root", made.CreatedBy)
 	id, ok := access.KeyID(made.Secret)
 	require.True(t, ok)
 	require.Equal(t, made.ID, id)
-	read[page](t, f.as(t, made.Secret, "GET", "/listings"), 200)
+	apitest.Read[apitest.Page](t, f.As(t, made.Secret, "GET", "/listings"), 200)
 
-	r = f.as(t, admin, "GET", "/keys")
-	require.Len(t, read[api.KeyList](t, r, 200).Items, 2)
+	r = f.As(t, admin, "GET", "/keys")
+	require.Len(t, apitest.Read[api.KeyList](t, r, 200).Items, 2)
 	require.NotContains(t, r.Body, made.Secret)
 
 	for body, status := range map[string]int{
@@ -355,15 +271,15 @@ func TestKeysOverTheAPI(t *testing.T) {
 		`{"name":"x","role":"root"}`: 422, `{"name":"x"}`: 422, `{"name":"anonymous","role":"read"}`: 422,
 		`{"name":"x","role":"read","expires_at":"2020-01-01T00:00:00Z"}`: 422,
 	} {
-		refused(t, f.as(t, admin, "POST", "/keys", body), status)
+		apitest.Refused(t, f.As(t, admin, "POST", "/keys", body), status)
 	}
 	for range 2 {
-		require.NotNil(t, read[api.Key](t, f.as(t, admin, "DELETE", "/keys/"+made.ID), 200).RevokedAt)
+		require.NotNil(t, apitest.Read[api.Key](t, f.As(t, admin, "DELETE", "/keys/"+made.ID), 200).RevokedAt)
 	}
-	refused(t, f.as(t, admin, "DELETE", "/keys/nobody"), 404)
-	require.Equal(t, "the API key was revoked", refused(t, f.as(t, made.Secret, "GET", "/listings"), 401).Detail)
+	apitest.Refused(t, f.As(t, admin, "DELETE", "/keys/nobody"), 404)
+	require.Equal(t, "the API key was revoked", apitest.Refused(t, f.As(t, made.Secret, "GET", "/listings"), 401).Detail)
 	var deeds int
-	require.NoError(t, f.pool.QueryRow(t.Context(),
+	require.NoError(t, f.Pool.QueryRow(t.Context(),
 		"SELECT count(*) FROM audit WHERE actor = 'root' AND subject = $1", "api-key/"+made.ID).Scan(&deeds))
 	require.Equal(t, 2, deeds)
 }
@@ -372,105 +288,92 @@ func TestKeysOverTheAPI(t *testing.T) {
 // told to try again.
 func TestKeysWithoutPostgres(t *testing.T) {
 	t.Parallel()
-	f := guarded(t)
-	key := f.key(t, "ci", access.Read)
+	f := apitest.Guarded(t)
+	key := f.Key(t, "ci", access.Read)
 	stranger := "cvr_aaaaaaaa_" + strings.Repeat("A", 43)
-	require.Equal(t, 200, f.as(t, key, "GET", "/metrics").Status)
-	f.pool.Close()
-	f.clock.add(time.Minute)
-	require.Equal(t, 200, f.as(t, key, "GET", "/metrics").Status)
-	comesBack(t, f.as(t, stranger, "GET", "/metrics"))
-	f.clock.add(time.Second)
-	comesBack(t, f.as(t, key, "GET", "/metrics"))
-	require.Equal(t, 200, f.get(t, "/health").Status)
+	require.Equal(t, 200, f.As(t, key, "GET", "/metrics").Status)
+	f.Pool.Close()
+	f.Clock.Add(time.Minute)
+	require.Equal(t, 200, f.As(t, key, "GET", "/metrics").Status)
+	apitest.ComesBack(t, f.As(t, stranger, "GET", "/metrics"))
+	f.Clock.Add(time.Second)
+	apitest.ComesBack(t, f.As(t, key, "GET", "/metrics"))
+	require.Equal(t, 200, f.Get(t, "/health").Status)
 
 	// An API that has never read the table of keys does not know whether authentication is off.
 	pool, err := db.Open(t.Context(), "postgres://conveyor@"+nowhere+"/conveyor", 2)
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
-	unknown := guardedBy(t, pool)
-	comesBack(t, unknown.get(t, "/metrics"))
-	comesBack(t, unknown.as(t, key, "GET", "/metrics"))
-	require.Equal(t, 200, unknown.get(t, "/docs").Status)
+	unknown := apitest.GuardedBy(t, pool)
+	apitest.ComesBack(t, unknown.Get(t, "/metrics"))
+	apitest.ComesBack(t, unknown.As(t, key, "GET", "/metrics"))
+	require.Equal(t, 200, unknown.Get(t, "/docs").Status)
 
 	// A key of the settings needs no table.
-	fixed := guardedBy(t, pool, func(o *api.GuardOptions) {
+	fixed := apitest.GuardedBy(t, pool, func(o *api.GuardOptions) {
 		o.Fixed = []access.Grant{{Name: "ci", Role: access.Read, Sum: access.SumOf(key)}}
 	})
-	require.Equal(t, 200, fixed.as(t, key, "GET", "/metrics").Status)
+	require.Equal(t, 200, fixed.As(t, key, "GET", "/metrics").Status)
 }
 
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	issuer := oidctest.New(t)
-	f := guarded(t, func(o *api.GuardOptions) {
+	f := apitest.Guarded(t, func(o *api.GuardOptions) {
 		o.Tokens = oidc.New(oidc.Options{Issuer: issuer.URL, Audience: "conveyor", Now: o.Now})
 	})
-	key := f.key(t, "ci", access.Read)
-	token := func(change map[string]any) string { return issuer.Token(t, issuer.Claims(now, change)) }
-	read[page](t, f.as(t, token(map[string]any{"roles": "read"}), "GET", "/listings"), 200)
-	read[page](t, f.as(t, key, "GET", "/listings"), 200)
-	refused(t, f.get(t, "/listings"), 401)
+	key := f.Key(t, "ci", access.Read)
+	token := func(change map[string]any) string { return issuer.Token(t, issuer.Claims(apitest.Now, change)) }
+	apitest.Read[apitest.Page](t, f.As(t, token(map[string]any{"roles": "read"}), "GET", "/listings"), 200)
+	apitest.Read[apitest.Page](t, f.As(t, key, "GET", "/listings"), 200)
+	apitest.Refused(t, f.Get(t, "/listings"), 401)
 	for detail, bad := range map[string]string{
-		"the token has expired":         token(map[string]any{"exp": now.Add(-time.Hour).Unix()}),
+		"the token has expired":         token(map[string]any{"exp": apitest.Now.Add(-time.Hour).Unix()}),
 		"the token is invalid: expecte": token(map[string]any{"aud": "grafana"}),
 		"the token is invalid: id toke": token(map[string]any{"iss": "https://evil.example"}),
-		"the token is invalid: malform": issuer.Unsigned(t, issuer.Claims(now, map[string]any{"roles": "admin"})),
-		"the token is invalid: failed ": issuer.Stranger(t, issuer.Claims(now, map[string]any{"roles": "admin"})),
+		"the token is invalid: malform": issuer.Unsigned(t, issuer.Claims(apitest.Now, map[string]any{"roles": "admin"})),
+		"the token is invalid: failed ": issuer.Stranger(t, issuer.Claims(apitest.Now, map[string]any{"roles": "admin"})),
 		"the token is malformed":        "hunter2",
 	} {
-		require.Contains(t, refused(t, f.as(t, bad, "GET", "/listings"), 401).Detail, detail)
+		require.Contains(t, apitest.Refused(t, f.As(t, bad, "GET", "/listings"), 401).Detail, detail)
 	}
-	shared := issuer.Shared(t, issuer.Claims(now, map[string]any{"roles": "admin"}))
-	require.Contains(t, refused(t, f.as(t, shared, "GET", "/listings"), 401).Detail, "the token is invalid")
-	p := refused(t, f.as(t, token(nil), "GET", "/listings"), 403)
+	shared := issuer.Shared(t, issuer.Claims(apitest.Now, map[string]any{"roles": "admin"}))
+	require.Contains(t, apitest.Refused(t, f.As(t, shared, "GET", "/listings"), 401).Detail, "the token is invalid")
+	p := apitest.Refused(t, f.As(t, token(nil), "GET", "/listings"), 403)
 	require.Equal(t, "needs the role read; oidc:jo has none", p.Detail)
-	p = refused(t, f.as(t, token(map[string]any{"roles": "operate"}), "GET", "/keys"), 403)
+	p = apitest.Refused(t, f.As(t, token(map[string]any{"roles": "operate"}), "GET", "/keys"), 403)
 	require.Equal(t, "needs the role admin; oidc:jo has operate", p.Detail)
-	read[api.KeyMade](t, f.as(t, token(map[string]any{"roles": "admin"}), "POST", "/keys", `{"name":"x","role":"read"}`), 201)
-	list := read[api.KeyList](t, f.as(t, token(map[string]any{"roles": "admin"}), "GET", "/keys"), 200)
+	apitest.Read[api.KeyMade](t, f.As(t, token(map[string]any{"roles": "admin"}), "POST", "/keys", `{"name":"x","role":"read"}`), 201)
+	list := apitest.Read[api.KeyList](t, f.As(t, token(map[string]any{"roles": "admin"}), "GET", "/keys"), 200)
 	require.True(t, slices.ContainsFunc(list.Items, func(k api.Key) bool { return k.CreatedBy == "oidc:jo" }))
 
 	// While the issuer is down, a token gets 503 and not 401, and a caller with a key is let in.
 	issuer.Away.Store(true)
 	issuer.Rotate(t, "second")
-	f.clock.add(time.Minute)
-	comesBack(t, f.as(t, token(map[string]any{"roles": "read"}), "GET", "/listings"))
-	read[page](t, f.as(t, key, "GET", "/listings"), 200)
-}
-
-// rates are limits of a test's own.
-func rates(t *testing.T, events, burst int) *limit.Rate {
-	t.Helper()
-
-	o, err := redis.ParseURL(servicetest.Address(t, "REDIS_URL"))
-	require.NoError(t, err)
-	rdb := redis.NewClient(o)
-	t.Cleanup(func() { _ = rdb.Close() })
-	return limit.NewRate(rdb, limit.RateOptions{
-		Name: "test-" + rand.Text(), Events: events, Period: time.Hour, Burst: burst, Timeout: 10 * time.Second,
-	})
+	f.Clock.Add(time.Minute)
+	apitest.ComesBack(t, f.As(t, token(map[string]any{"roles": "read"}), "GET", "/listings"))
+	apitest.Read[apitest.Page](t, f.As(t, key, "GET", "/listings"), 200)
 }
 
 func TestRateOfACaller(t *testing.T) {
 	t.Parallel()
-	calls := rates(t, 1, 3)
-	f := guarded(t, func(o *api.GuardOptions) { o.Calls = calls })
-	busy, idle := f.key(t, "busy", access.Admin), f.key(t, "idle", access.Read)
+	calls := apitest.Rates(t, 1, 3)
+	f := apitest.Guarded(t, func(o *api.GuardOptions) { o.Calls = calls })
+	busy, idle := f.Key(t, "busy", access.Admin), f.Key(t, "idle", access.Read)
 	for left := 2; left >= 0; left-- {
-		r := f.as(t, busy, "GET", "/listings")
+		r := f.As(t, busy, "GET", "/listings")
 		require.Equal(t, 200, r.Status)
 		require.Equal(t, "3", r.Header.Get("RateLimit-Limit"))
 		require.Equal(t, fmt.Sprint(left), r.Header.Get("RateLimit-Remaining"))
 		require.NotEmpty(t, r.Header.Get("RateLimit-Reset"))
 	}
-	r := f.as(t, busy, "GET", "/listings")
-	p := refused(t, r, http.StatusTooManyRequests)
+	r := f.As(t, busy, "GET", "/listings")
+	p := apitest.Refused(t, r, http.StatusTooManyRequests)
 	require.Contains(t, p.Detail, "too many requests by busy; try again in 3")
 	require.Regexp(t, `^3[56]\d\d$`, r.Header.Get("Retry-After"))
-	refused(t, f.as(t, busy, "POST", "/listings/kijiji/1/process"), http.StatusTooManyRequests)
-	require.Equal(t, 200, f.as(t, idle, "GET", "/listings").Status)
-	require.Empty(t, f.get(t, "/health").Header.Get("RateLimit-Limit"))
+	apitest.Refused(t, f.As(t, busy, "POST", "/listings/kijiji/1/process"), http.StatusTooManyRequests)
+	require.Equal(t, 200, f.As(t, idle, "GET", "/listings").Status)
+	require.Empty(t, f.Get(t, "/health").Header.Get("RateLimit-Limit"))
 }
 
 // A caller that asks too often is told so late, which is no time of answering.
@@ -478,15 +381,15 @@ func TestRefusalsAreHeld(t *testing.T) {
 	t.Parallel()
 	const hold = 300 * time.Millisecond
 	reg, pool := telemetry.Registry(), dbtest.New(t)
-	f := &fort{pool: pool, keys: db.NewKeys(pool), clock: &clock{at: now}}
-	f.door = bare(t, func(p *parts) {
-		p.Listings.Store, p.Keys.Store, p.Metrics, p.Registerer = dblistings.NewListings(pool), f.keys, reg, reg
+	f := &apitest.Fort{Pool: pool, KeyStore: db.NewKeys(pool), Clock: &apitest.Clock{At: apitest.Now}}
+	f.Door = apitest.Bare(t, func(p *apitest.Parts) {
+		p.Listings.Store, p.Keys.Store, p.Metrics, p.Registerer = dblistings.NewListings(pool), f.KeyStore, reg, reg
 		p.Hold = hold
-		p.Guard = api.NewGuard(api.GuardOptions{Keys: f.keys, Log: quiet, Now: f.clock.now, Calls: rates(t, 1, 1)})
+		p.Guard = api.NewGuard(api.GuardOptions{Keys: f.KeyStore, Log: apitest.Quiet, Now: f.Clock.Now, Calls: apitest.Rates(t, 1, 1)})
 	})
 	began := time.Now()
-	require.Equal(t, 200, f.get(t, "/listings").Status)
-	refused(t, f.get(t, "/listings"), http.StatusTooManyRequests)
+	require.Equal(t, 200, f.Get(t, "/listings").Status)
+	apitest.Refused(t, f.Get(t, "/listings"), http.StatusTooManyRequests)
 	took := time.Since(began)
 	require.GreaterOrEqual(t, took, hold)
 	families, err := reg.Gather()
@@ -505,94 +408,94 @@ func TestRefusalsAreHeld(t *testing.T) {
 
 func TestRateOfRefusals(t *testing.T) {
 	t.Parallel()
-	refusals := rates(t, 1, 2)
-	f := guarded(t, func(o *api.GuardOptions) { o.Refusals = refusals })
-	good, bad := f.key(t, "ci", access.Read), "cvr_aaaaaaaa_"+strings.Repeat("A", 43)
+	refusals := apitest.Rates(t, 1, 2)
+	f := apitest.Guarded(t, func(o *api.GuardOptions) { o.Refusals = refusals })
+	good, bad := f.Key(t, "ci", access.Read), "cvr_aaaaaaaa_"+strings.Repeat("A", 43)
 	for range 5 {
-		refused(t, f.get(t, "/listings"), 401) // a request without a key is no guess
+		apitest.Refused(t, f.Get(t, "/listings"), 401) // a request without a key is no guess
 	}
-	refused(t, f.as(t, bad, "GET", "/listings"), 401)
-	refused(t, f.as(t, bad, "GET", "/listings"), 401)
-	r := f.as(t, bad, "GET", "/listings")
-	require.Contains(t, refused(t, r, http.StatusTooManyRequests).Detail, "from your address")
+	apitest.Refused(t, f.As(t, bad, "GET", "/listings"), 401)
+	apitest.Refused(t, f.As(t, bad, "GET", "/listings"), 401)
+	r := f.As(t, bad, "GET", "/listings")
+	require.Contains(t, apitest.Refused(t, r, http.StatusTooManyRequests).Detail, "from your address")
 	require.NotEmpty(t, r.Header.Get("Retry-After"))
-	require.Equal(t, 200, f.as(t, good, "GET", "/listings").Status, "a neighbour behind the same address is let in")
-	r = f.get(t, "/listings", "Authorization", "Bearer "+bad, "X-Forwarded-For", "192.0.2.7")
-	refused(t, r, http.StatusTooManyRequests) // a client does not choose the address that is counted
+	require.Equal(t, 200, f.As(t, good, "GET", "/listings").Status, "a neighbour behind the same address is let in")
+	r = f.Get(t, "/listings", "Authorization", "Bearer "+bad, "X-Forwarded-For", "192.0.2.7")
+	apitest.Refused(t, r, http.StatusTooManyRequests) // a client does not choose the address that is counted
 }
 
 // Without keys, and for changes, there are limits too, and open routes have one of their own that no probe meets.
 func TestRateWithoutKeys(t *testing.T) {
 	t.Parallel()
-	f := guarded(t, func(o *api.GuardOptions) {
-		o.Calls, o.Writes, o.Addresses = rates(t, 1, 4), rates(t, 1, 1), rates(t, 1, 3)
+	f := apitest.Guarded(t, func(o *api.GuardOptions) {
+		o.Calls, o.Writes, o.Addresses = apitest.Rates(t, 1, 4), apitest.Rates(t, 1, 1), apitest.Rates(t, 1, 3)
 	})
-	require.Equal(t, 404, f.ask(t, "DELETE", "/keys/x", "").Status)
-	r := f.ask(t, "DELETE", "/keys/x", "")
-	require.Contains(t, refused(t, r, 429).Detail, "too many changes by anonymous@127.0.0.1; try again in 3")
+	require.Equal(t, 404, f.Ask(t, "DELETE", "/keys/x", "").Status)
+	r := f.Ask(t, "DELETE", "/keys/x", "")
+	require.Contains(t, apitest.Refused(t, r, 429).Detail, "too many changes by anonymous@127.0.0.1; try again in 3")
 	require.NotEmpty(t, r.Header.Get("Retry-After"))
 	for range 2 {
-		require.Equal(t, 200, f.get(t, "/listings").Status)
+		require.Equal(t, 200, f.Get(t, "/listings").Status)
 	}
-	require.Contains(t, refused(t, f.get(t, "/listings"), 429).Detail, "too many requests by anonymous@127.0.0.1")
+	require.Contains(t, apitest.Refused(t, f.Get(t, "/listings"), 429).Detail, "too many requests by anonymous@127.0.0.1")
 	for range 3 {
-		require.Equal(t, 200, f.get(t, "/docs").Status)
+		require.Equal(t, 200, f.Get(t, "/docs").Status)
 	}
 	for _, path := range []string{"/docs", "/images/x", "/nothing"} {
-		require.Contains(t, refused(t, f.get(t, path), 429).Detail, "from your address", path)
+		require.Contains(t, apitest.Refused(t, f.Get(t, path), 429).Detail, "from your address", path)
 	}
-	require.Equal(t, 200, f.get(t, "/health").Status)
-	require.Equal(t, 200, f.get(t, "/ready").Status)
+	require.Equal(t, 200, f.Get(t, "/health").Status)
+	require.Equal(t, 200, f.Get(t, "/ready").Status)
 }
 
 // Messages are sent all the time: the limit of changes does not count them, and that of requests does.
 func TestRateOfMessages(t *testing.T) {
 	t.Parallel()
-	f := guarded(t, func(o *api.GuardOptions) { o.Calls, o.Writes = rates(t, 1, 4), rates(t, 1, 1) })
+	f := apitest.Guarded(t, func(o *api.GuardOptions) { o.Calls, o.Writes = apitest.Rates(t, 1, 4), apitest.Rates(t, 1, 1) })
 	for range 3 {
-		require.Equal(t, 422, f.ask(t, "POST", "/messages", "{}").Status)
+		require.Equal(t, 422, f.Ask(t, "POST", "/messages", "{}").Status)
 	}
-	require.Equal(t, 404, f.ask(t, "DELETE", "/keys/x", "").Status)
-	require.Equal(t, 429, f.ask(t, "POST", "/messages", "{}").Status)
+	require.Equal(t, 404, f.Ask(t, "DELETE", "/keys/x", "").Status)
+	require.Equal(t, 429, f.Ask(t, "POST", "/messages", "{}").Status)
 }
 
 // Of the tokens of an address, so many are verified: junk costs no more signatures. A key is let in all the same.
 func TestTokensOfAnAddressAreVerifiedSlowly(t *testing.T) {
 	t.Parallel()
 	issuer := oidctest.New(t)
-	f := guarded(t, func(o *api.GuardOptions) {
+	f := apitest.Guarded(t, func(o *api.GuardOptions) {
 		o.Tokens = oidc.New(oidc.Options{Issuer: issuer.URL, Audience: "conveyor", Now: o.Now})
 		o.Addresses = limit.NewRate(nil, limit.RateOptions{Name: "strange", Events: 1, Period: time.Hour, Burst: 3})
 	})
-	key := f.key(t, "ci", access.Read)
-	good := issuer.Token(t, issuer.Claims(now, map[string]any{"roles": "read"}))
-	junk := issuer.Stranger(t, issuer.Claims(now, map[string]any{"roles": "admin"}))
+	key := f.Key(t, "ci", access.Read)
+	good := issuer.Token(t, issuer.Claims(apitest.Now, map[string]any{"roles": "read"}))
+	junk := issuer.Stranger(t, issuer.Claims(apitest.Now, map[string]any{"roles": "admin"}))
 	for range 2 {
-		refused(t, f.as(t, junk, "GET", "/listings"), 401)
+		apitest.Refused(t, f.As(t, junk, "GET", "/listings"), 401)
 	}
-	read[page](t, f.as(t, good, "GET", "/listings"), 200)
+	apitest.Read[apitest.Page](t, f.As(t, good, "GET", "/listings"), 200)
 	for _, token := range []string{junk, good} { // not even a good one is verified
-		require.Contains(t, refused(t, f.as(t, token, "GET", "/listings"), 429).Detail, "too many tokens from your address")
+		require.Contains(t, apitest.Refused(t, f.As(t, token, "GET", "/listings"), 429).Detail, "too many tokens from your address")
 	}
-	read[page](t, f.as(t, key, "GET", "/listings"), 200)
-	refused(t, f.as(t, "cvr_aaaaaaaa_"+strings.Repeat("A", 43), "GET", "/listings"), 401)
+	apitest.Read[apitest.Page](t, f.As(t, key, "GET", "/listings"), 200)
+	apitest.Refused(t, f.As(t, "cvr_aaaaaaaa_"+strings.Repeat("A", 43), "GET", "/listings"), 401)
 }
 
 // A trusted proxy names the address that a request comes from.
 func TestProxies(t *testing.T) {
 	t.Parallel()
-	refusals := rates(t, 1, 1)
+	refusals := apitest.Rates(t, 1, 1)
 	pool := dbtest.New(t)
-	d := bare(t, func(o *parts) {
+	d := apitest.Bare(t, func(o *apitest.Parts) {
 		o.Proxies = []string{"127.0.0.0/8"}
 		o.Guard = api.NewGuard(api.GuardOptions{
 			Keys: db.NewKeys(pool), Refusals: refusals, Fixed: []access.Grant{{Name: "x", Role: access.Read}},
 		})
 	})
 	bad := "Bearer cvr_aaaaaaaa_" + strings.Repeat("A", 43)
-	refused(t, d.get(t, "/metrics", "Authorization", bad, "X-Forwarded-For", "192.0.2.7"), 401)
-	refused(t, d.get(t, "/metrics", "Authorization", bad, "X-Forwarded-For", "192.0.2.7"), 429)
-	refused(t, d.get(t, "/metrics", "Authorization", bad, "X-Forwarded-For", "192.0.2.8"), 401)
+	apitest.Refused(t, d.Get(t, "/metrics", "Authorization", bad, "X-Forwarded-For", "192.0.2.7"), 401)
+	apitest.Refused(t, d.Get(t, "/metrics", "Authorization", bad, "X-Forwarded-For", "192.0.2.7"), 429)
+	apitest.Refused(t, d.Get(t, "/metrics", "Authorization", bad, "X-Forwarded-For", "192.0.2.8"), 401)
 }
 
 // Refusals are logged with the caller and the address, and never with a key, however it was sent. Every request is
@@ -608,21 +511,21 @@ func TestRefusalsAreLoggedAndRequestsCounted(t *testing.T) {
 	}), &slog.HandlerOptions{Level: slog.LevelDebug}))
 	reg := telemetry.Registry()
 	pool := dbtest.New(t)
-	f := &fort{pool: pool, keys: db.NewKeys(pool), clock: &clock{at: now}}
-	f.door = bare(t, func(o *parts) {
-		o.Listings.Store, o.Keys.Store, o.Metrics, o.Registerer = dblistings.NewListings(pool), f.keys, reg, reg
-		o.Log, o.Guard = log, api.NewGuard(api.GuardOptions{Keys: f.keys, Log: log, Now: f.clock.now})
+	f := &apitest.Fort{Pool: pool, KeyStore: db.NewKeys(pool), Clock: &apitest.Clock{At: apitest.Now}}
+	f.Door = apitest.Bare(t, func(o *apitest.Parts) {
+		o.Listings.Store, o.Keys.Store, o.Metrics, o.Registerer = dblistings.NewListings(pool), f.KeyStore, reg, reg
+		o.Log, o.Guard = log, api.NewGuard(api.GuardOptions{Keys: f.KeyStore, Log: log, Now: f.Clock.Now})
 	})
-	key, bad := f.key(t, "ci", access.Read), "cvr_aaaaaaaa_"+strings.Repeat("A", 43)
-	made := f.key(t, "root", access.Admin)
-	f.as(t, key, "GET", "/listings")
-	f.as(t, key, "POST", "/listings/kijiji/1/process")
-	f.as(t, bad, "GET", "/listings?text="+bad)
-	f.get(t, "/listings")
-	f.get(t, "/nothing")
-	f.get(t, "/docs")
-	f.as(t, made, "POST", "/keys", `{"name":"x","role":"read"}`)
-	metrics := f.as(t, key, "GET", "/metrics").Body
+	key, bad := f.Key(t, "ci", access.Read), "cvr_aaaaaaaa_"+strings.Repeat("A", 43)
+	made := f.Key(t, "root", access.Admin)
+	f.As(t, key, "GET", "/listings")
+	f.As(t, key, "POST", "/listings/kijiji/1/process")
+	f.As(t, bad, "GET", "/listings?text="+bad)
+	f.Get(t, "/listings")
+	f.Get(t, "/nothing")
+	f.Get(t, "/docs")
+	f.As(t, made, "POST", "/keys", `{"name":"x","role":"read"}`)
+	metrics := f.As(t, key, "GET", "/metrics").Body
 	for _, line := range []string{
 		`conveyor_api_requests_total{operation="search-listings",status="200"} 1`,
 		`conveyor_api_requests_total{operation="search-listings",status="401"} 2`,
@@ -656,87 +559,64 @@ func (w writer) Write(p []byte) (int, error) { return w(p) }
 // A foreign page in a browser on this machine can neither read from an API without keys nor make it do anything.
 func TestForeignPages(t *testing.T) {
 	t.Parallel()
-	f := guarded(t)
-	f.serve(t, func(p *parts) { p.Hosts = []string{"api"} })
+	f := apitest.Guarded(t)
+	f.Serve(t, func(p *apitest.Parts) { p.Hosts = []string{"api"} })
 	for host, status := range map[string]int{
 		"": 200, "localhost": 200, "localhost:8080": 200, "127.0.0.1:8080": 200, "[::1]:8080": 200, "10.0.0.7": 200,
 		"conveyor.test": 200, "Conveyor.Test:8080": 200, "x.localhost": 200, "localhost.": 200, "api:8080": 200, "API": 200,
 		"rebind": 421, "rebind:8080": 421, "apis": 421, "xlocalhost": 421, "127.1": 421, "0x7f000001": 421, "a.api": 421,
 		"evil.example": 421, "evil.example:8080": 421, "127.0.0.1.evil.example": 421, "localhost.evil.example": 421,
 	} {
-		r := f.hosted(t, host)
+		r := f.Hosted(t, host)
 		require.Equal(t, status, r.Status, host)
 		if status == 421 {
-			require.Contains(t, refused(t, r, status).Detail, "set CONVEYOR_API_HOSTS")
+			require.Contains(t, apitest.Refused(t, r, status).Detail, "set CONVEYOR_API_HOSTS")
 			for _, open := range []string{"/docs", "/health", "/openapi.json", "/images/x", "/nothing"} {
-				refused(t, f.hostedAt(t, host, open), status)
+				apitest.Refused(t, f.HostedAt(t, host, open), status)
 			}
 		}
 	}
 	for _, foreign := range [][]string{
 		{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}, {"Origin", "https://evil.example"}, {"Origin", "null"},
 	} {
-		p := refused(t, f.ask(t, "POST", "/keys", `{"name":"evil","role":"admin"}`, foreign...), 403)
+		p := apitest.Refused(t, f.Ask(t, "POST", "/keys", `{"name":"evil","role":"admin"}`, foreign...), 403)
 		require.Contains(t, p.Detail, "a page of another site")
-		refused(t, f.ask(t, "DELETE", "/keys/x", "", foreign...), 403)
+		apitest.Refused(t, f.Ask(t, "DELETE", "/keys/x", "", foreign...), 403)
 	}
 	for _, own := range [][]string{
-		{"Sec-Fetch-Site", "same-origin"}, {"Sec-Fetch-Site", "none"}, {"Origin", f.url}, {"Origin", "http://conveyor.test"}, nil,
+		{"Sec-Fetch-Site", "same-origin"}, {"Sec-Fetch-Site", "none"}, {"Origin", f.Address}, {"Origin", "http://conveyor.test"}, nil,
 	} {
-		refused(t, f.ask(t, "DELETE", "/keys/x", "", own...), 404)
+		apitest.Refused(t, f.Ask(t, "DELETE", "/keys/x", "", own...), 404)
 	}
 	// With keys the name does not matter, for no browser sends a key by itself.
-	key := f.key(t, "ci", access.Read)
-	f.clock.add(time.Minute)
-	require.Equal(t, 401, f.hosted(t, "evil.example").Status)
-	require.Equal(t, 200, f.hosted(t, "conveyor.elsewhere.example", "Authorization", "Bearer "+key).Status)
-	require.Equal(t, 200, f.hostedAt(t, "conveyor.elsewhere.example", "/health").Status)
-}
-
-// hosted asks for the listings under a host's name.
-func (d *door) hosted(t *testing.T, host string, headers ...string) reply {
-	t.Helper()
-	return d.hostedAt(t, host, "/listings", headers...)
-}
-
-func (d *door) hostedAt(t *testing.T, host, path string, headers ...string) reply {
-	t.Helper()
-
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.url+path, nil)
-	require.NoError(t, err)
-	r.Host = host
-	for i := 0; i+1 < len(headers); i += 2 {
-		r.Header.Set(headers[i], headers[i+1])
-	}
-	answer, err := http.DefaultClient.Do(r)
-	require.NoError(t, err)
-	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
-	require.NoError(t, err)
-	return reply{answer.StatusCode, answer.Header, string(body)}
+	key := f.Key(t, "ci", access.Read)
+	f.Clock.Add(time.Minute)
+	require.Equal(t, 401, f.Hosted(t, "evil.example").Status)
+	require.Equal(t, 200, f.Hosted(t, "conveyor.elsewhere.example", "Authorization", "Bearer "+key).Status)
+	require.Equal(t, 200, f.HostedAt(t, "conveyor.elsewhere.example", "/health").Status)
 }
 
 func TestNoCORS(t *testing.T) {
 	t.Parallel()
-	f := guarded(t)
+	f := apitest.Guarded(t)
 	for _, method := range []string{"GET", "OPTIONS"} {
-		r := f.ask(t, method, "/listings", "", "Origin", "https://evil.example",
+		r := f.Ask(t, method, "/listings", "", "Origin", "https://evil.example",
 			"Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "Authorization")
 		for name := range r.Header {
 			require.False(t, strings.HasPrefix(name, "Access-Control"), name)
 		}
 		if method == "OPTIONS" {
-			refused(t, r, http.StatusMethodNotAllowed)
+			apitest.Refused(t, r, http.StatusMethodNotAllowed)
 		}
 	}
 }
 
 func TestSecurityHeaders(t *testing.T) {
 	t.Parallel()
-	f := guarded(t)
-	f.key(t, "ci", access.Read)
+	f := apitest.Guarded(t)
+	f.Key(t, "ci", access.Read)
 	for _, path := range []string{"/listings", "/health", "/nothing", "/", "/docs", "/openapi.json", "/%00"} {
-		r := f.get(t, path)
+		r := f.Get(t, path)
 		require.Equal(t, "DENY", r.Header.Get("X-Frame-Options"), path)
 		require.Equal(t, "no-referrer", r.Header.Get("Referrer-Policy"), path)
 		require.Equal(t, "same-origin", r.Header.Get("Cross-Origin-Opener-Policy"), path)
@@ -756,26 +636,26 @@ func TestSecurityHeaders(t *testing.T) {
 		}
 		require.Equal(t, want, r.Header.Get("Cache-Control"), path)
 	}
-	d, key := gallery(t)
-	require.Equal(t, "cross-origin", d.get(t, "/images/"+key).Header.Get("Cross-Origin-Resource-Policy"))
-	tls := bare(t, func(o *parts) { o.URL = "https://conveyor.example" })
-	require.Equal(t, "max-age=31536000", tls.get(t, "/health").Header.Get("Strict-Transport-Security"))
+	d, key := apitest.Gallery(t)
+	require.Equal(t, "cross-origin", d.Get(t, "/images/"+key).Header.Get("Cross-Origin-Resource-Policy"))
+	tls := apitest.Bare(t, func(o *apitest.Parts) { o.URL = "https://conveyor.example" })
+	require.Equal(t, "max-age=31536000", tls.Get(t, "/health").Header.Get("Strict-Transport-Security"))
 }
 
 func TestBodyLimit(t *testing.T) {
 	t.Parallel()
-	f := guarded(t)
+	f := apitest.Guarded(t)
 	big := `{"name":"` + strings.Repeat("a", 1<<20) + `"}`
-	require.Contains(t, refused(t, f.ask(t, "POST", "/keys", big), http.StatusRequestEntityTooLarge).Detail, "1048576")
-	refused(t, f.ask(t, "POST", "/keys", `{"name":"`+strings.Repeat("a", 1<<19)+`"}`), 422)
+	require.Contains(t, apitest.Refused(t, f.Ask(t, "POST", "/keys", big), http.StatusRequestEntityTooLarge).Detail, "1048576")
+	apitest.Refused(t, f.Ask(t, "POST", "/keys", `{"name":"`+strings.Repeat("a", 1<<19)+`"}`), 422)
 }
 
 // A caller who goes away while the table is read does not spoil the answer for others.
 func TestAnImpatientCaller(t *testing.T) {
 	t.Parallel()
-	f := guarded(t)
-	f.key(t, "ci", access.Read)
-	g := api.NewGuard(api.GuardOptions{Keys: f.keys, Now: f.clock.now})
+	f := apitest.Guarded(t)
+	f.Key(t, "ci", access.Read)
+	g := api.NewGuard(api.GuardOptions{Keys: f.KeyStore, Now: f.Clock.Now})
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	locked, err := g.Locked(gone)

@@ -25,15 +25,16 @@ type Health struct {
 	Unpolled func(context.Context) ([]string, error)
 }
 
-func (h Health) register(d *door) {
+// Register implements Part.
+func (h Health) Register(d *Door) {
 	r := &readiness{checks: h.Checks, unpolled: h.Unpolled}
-	serve(d, huma.Operation{
+	Serve(d, huma.Operation{
 		OperationID: "health", Method: http.MethodGet, Path: "/health", Tags: []string{"operations"},
 		Summary: "Check that the process is alive", Description: "Depends on no other service. No credentials are required.",
 	}, func(context.Context, *struct{}) (*liveOutput, error) {
 		return &liveOutput{Liveness{Status: "ok", Version: d.Version}}, nil
 	})
-	serve(d, huma.Operation{
+	Serve(d, huma.Operation{
 		OperationID: "ready", Method: http.MethodGet, Path: "/ready", Tags: []string{"operations"},
 		Summary: "Check the services that the API depends on, and that workers poll",
 		Description: "200 when every service answers and each task queue in use has a worker; 503 when a service does not " +
@@ -41,7 +42,7 @@ func (h Health) register(d *door) {
 		Responses: map[string]*huma.Response{"503": {
 			Description: "A service does not answer, or stores nothing, or no worker polls a task queue",
 			Content: map[string]*huma.MediaType{"application/json": {
-				Schema: d.api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Readiness](), true, ""),
+				Schema: d.API.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Readiness](), true, ""),
 			}},
 		}},
 	}, r.ready)

@@ -12,18 +12,19 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mtlrent/conveyor/api/apitest"
 	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/internal/telemetry"
 )
 
 func TestHealth(t *testing.T) {
 	t.Parallel()
-	d := bare(t, func(p *parts) {
+	d := apitest.Bare(t, func(p *apitest.Parts) {
 		p.Health.Checks = map[string]func(context.Context) error{
 			"postgres": func(context.Context) error { return errors.New("away") },
 		}
 	})
-	got := read[map[string]string](t, d.get(t, "/health?probe=1"), http.StatusOK)
+	got := apitest.Read[map[string]string](t, d.Get(t, "/health?probe=1"), http.StatusOK)
 	require.Equal(t, map[string]string{"status": "ok", "version": "1.2.3"}, got)
 }
 
@@ -55,8 +56,8 @@ func TestReady(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			r := bare(t, func(p *parts) { p.Health.Checks = tt.checks }).get(t, "/ready")
-			require.Equal(t, tt.want, read[state](t, r, tt.status))
+			r := apitest.Bare(t, func(p *apitest.Parts) { p.Health.Checks = tt.checks }).Get(t, "/ready")
+			require.Equal(t, tt.want, apitest.Read[state](t, r, tt.status))
 			require.NotContains(t, r.Body, "10.0.0.7")
 		})
 	}
@@ -70,10 +71,10 @@ func TestReadyNamesTaskQueuesWithoutWorkers(t *testing.T) {
 		Unpolled []string
 	}
 	ask := func(queues []string, err error, status int) state {
-		return read[state](t, bare(t, func(p *parts) {
+		return apitest.Read[state](t, apitest.Bare(t, func(p *apitest.Parts) {
 			p.Health.Checks = nil
 			p.Health.Unpolled = func(context.Context) ([]string, error) { return queues, err }
-		}).get(t, "/ready"), status)
+		}).Get(t, "/ready"), status)
 	}
 	require.Equal(t, state{"degraded", []string{"listings", "crawl"}}, ask([]string{"listings", "crawl"}, nil, http.StatusServiceUnavailable))
 	require.Equal(t, state{Status: "ready"}, ask(nil, nil, http.StatusOK))
@@ -84,14 +85,14 @@ func TestReadyNamesTaskQueuesWithoutWorkers(t *testing.T) {
 func TestReadyIsAskedOnce(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
-	d := bare(t, func(p *parts) {
+	d := apitest.Bare(t, func(p *apitest.Parts) {
 		p.Health.Checks = map[string]func(context.Context) error{
 			"rabbitmq": func(context.Context) error { asked.Add(1); return nil },
 		}
 	})
 	var all sync.WaitGroup
 	for range 20 {
-		all.Go(func() { d.get(t, "/ready") })
+		all.Go(func() { d.Get(t, "/ready") })
 	}
 	all.Wait()
 	require.Less(t, asked.Load(), int32(4))
@@ -99,12 +100,12 @@ func TestReadyIsAskedOnce(t *testing.T) {
 
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	d := bare(t, func(p *parts) {
+	d := apitest.Bare(t, func(p *apitest.Parts) {
 		r := telemetry.Registry()
 		r.MustRegister(prometheus.NewCounter(prometheus.CounterOpts{Name: "conveyor_test_total", Help: "For this test."}))
 		p.Metrics = r
 	})
-	r := d.get(t, "/metrics")
+	r := d.Get(t, "/metrics")
 	require.Equal(t, http.StatusOK, r.Status)
 	require.Contains(t, r.Header.Get("Content-Type"), "text/plain")
 	require.Contains(t, r.Body, "\nconveyor_test_total 0\n")

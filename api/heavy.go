@@ -12,8 +12,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 
-	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/saved"
 )
 
 // A lane is the turns of heavy operations that are alike. An operation waits for those of its lane only: a trial of a
@@ -77,45 +77,62 @@ type heavy struct {
 	ready  bool          // the answer is streamed, and whole when the handler returns: a slow reader of it holds no turn
 }
 
-// exportRows is more than an export has: one that goes on is cut off.
-const exportRows = 10_000_000
+// ExportRows is more than an export has: one that goes on is cut off.
+const ExportRows = 10_000_000
 
-// heavyOperations are all operations that take turns, by ID. serve and stream see to it.
+// Times of operations, each with what it is for.
+const (
+	ExportTimeout      = time.Hour        // a whole export; a reader that stops is cut off sooner, see PacedWriter
+	SearchTimeout      = 55 * time.Second // every link of a run, every URL of two, every listing of a filter
+	ContactsTimeout    = 30 * time.Second // a search through all contacts of a tenant: some million
+	PreviewTimeout     = 30 * time.Second // a look into a file
+	DeleteListTimeout  = time.Minute      // the deletion of a list: some million members
+	RetryFailedTimeout = time.Minute      // POST …/retry-failed: some hundred thousand messages
+)
+
+// PreviewRows are the rows of a file that a preview has.
+const PreviewRows = 20
+
+// AudienceMost is how many contacts of an audience are counted, in half a second; a million take 4.5, and longer beside
+// other work, while a person waits. An audience that is sparse in a million is found in one to two.
+const AudienceMost = 100_000
+
+// heavyOperations are all operations that take turns, by ID. Serve and Stream see to it.
 var heavyOperations = map[string]heavy{
-	"try-search":              {lane: trials, within: requestTimeout, rows: dblistings.SavedTryMost},
-	"count-campaign-audience": {lane: trials, within: requestTimeout, rows: audienceMost},
+	"try-search":              {lane: trials, within: RequestTimeout, rows: saved.TryMost},
+	"count-campaign-audience": {lane: trials, within: RequestTimeout, rows: AudienceMost},
 
-	"search-contacts": {lane: people, within: contactsTimeout, rows: 1000},
-	"count-contacts":  {lane: people, within: contactsTimeout},
-	"get-segment":     {lane: people, within: contactsTimeout},
+	"search-contacts": {lane: people, within: ContactsTimeout, rows: 1000},
+	"count-contacts":  {lane: people, within: ContactsTimeout},
+	"get-segment":     {lane: people, within: ContactsTimeout},
 
-	"preview-upload":     {lane: previews, within: previewTimeout, rows: previewRows},
-	"set-upload-options": {lane: previews, within: previewTimeout, rows: previewRows},
+	"preview-upload":     {lane: previews, within: PreviewTimeout, rows: PreviewRows},
+	"set-upload-options": {lane: previews, within: PreviewTimeout, rows: PreviewRows},
 
-	"change-contact-list":   {lane: changes, within: requestTimeout},
-	"delete-contact-list":   {lane: changes, within: deleteListTimeout},
-	"retry-failed-messages": {lane: changes, within: retryFailedTimeout},
+	"change-contact-list":   {lane: changes, within: RequestTimeout},
+	"delete-contact-list":   {lane: changes, within: DeleteListTimeout},
+	"retry-failed-messages": {lane: changes, within: RetryFailedTimeout},
 
-	"get-rents": {lane: rents, within: searchTimeout},
+	"get-rents": {lane: rents, within: SearchTimeout},
 
-	"get-crawl-lineage":       {lane: crawled, within: requestTimeout, rows: 50_000, ready: true},
-	"get-crawl-url":           {lane: crawled, within: searchTimeout, rows: 1000},
-	"compare-crawl-runs":      {lane: crawled, within: searchTimeout, rows: 10_000},
-	"list-crawl-broken-links": {lane: crawled, within: exportTimeout, rows: exportRows},
+	"get-crawl-lineage":       {lane: crawled, within: RequestTimeout, rows: 50_000, ready: true},
+	"get-crawl-url":           {lane: crawled, within: SearchTimeout, rows: 1000},
+	"compare-crawl-runs":      {lane: crawled, within: SearchTimeout, rows: 10_000},
+	"list-crawl-broken-links": {lane: crawled, within: ExportTimeout, rows: ExportRows},
 
-	"export-contacts":   {lane: exports, within: exportTimeout, rows: exportRows},
-	"export-person":     {lane: exports, within: requestTimeout},
-	"get-upload-errors": {lane: exports, within: exportTimeout, rows: exportRows},
-	"export-crawl-run":  {lane: exports, within: exportTimeout, rows: exportRows},
-	"get-crawl-graph":   {lane: exports, within: exportTimeout, rows: 5_000_000},
-	"export-listings":   {lane: exports, within: exportTimeout, rows: exportRows},
-	"export-tenant":     {lane: exports, within: exportTimeout},
+	"export-contacts":   {lane: exports, within: ExportTimeout, rows: ExportRows},
+	"export-person":     {lane: exports, within: RequestTimeout},
+	"get-upload-errors": {lane: exports, within: ExportTimeout, rows: ExportRows},
+	"export-crawl-run":  {lane: exports, within: ExportTimeout, rows: ExportRows},
+	"get-crawl-graph":   {lane: exports, within: ExportTimeout, rows: 5_000_000},
+	"export-listings":   {lane: exports, within: ExportTimeout, rows: ExportRows},
+	"export-tenant":     {lane: exports, within: ExportTimeout},
 }
 
 // laneTurns are the turns of a process: of each lane, of all heavy operations, and of the long ones among them.
 type laneTurns struct {
-	of        map[*lane]*turns
-	all, long *turns
+	of        map[*lane]*Turns
+	all, long *Turns
 	short     func() bool // the machine has fewer cores than its work needs
 }
 
@@ -126,22 +143,22 @@ func newLanes(connections int, short func() bool) laneTurns {
 	}
 	n := heavyTurns(connections)
 	long := max(1, n-1)
-	t := laneTurns{of: map[*lane]*turns{}, all: newTurns(n, n), long: newTurns(long, long), short: short}
+	t := laneTurns{of: map[*lane]*Turns{}, all: NewTurns(n, n), long: NewTurns(long, long), short: short}
 	for _, l := range lanes {
-		t.of[l] = newTurns(l.turnsOf(connections), l.share)
+		t.of[l] = NewTurns(l.turnsOf(connections), l.share)
 	}
 	return t
 }
 
 // inTurn makes a heavy operation take turns; any other one stays as it is.
-func inTurn[I, O any](d *door, o huma.Operation, handle func(context.Context, *I) (*O, error)) (
+func inTurn[I, O any](d *Door, o huma.Operation, handle func(context.Context, *I) (*O, error)) (
 	huma.Operation, func(context.Context, *I) (*O, error),
 ) {
 	h, ok := heavyOperations[o.OperationID]
 	if !ok {
 		return o, handle
 	}
-	o.Metadata[timeoutKey] = max(wholeTimeout, h.lane.wait+h.within)
+	o.Metadata[TimeoutKey] = max(wholeTimeout, h.lane.wait+h.within)
 	whose := "caller"
 	if of, _ := o.Metadata[tenantKey].(bool); of {
 		whose = "tenant"
@@ -155,8 +172,8 @@ func inTurn[I, O any](d *door, o huma.Operation, handle func(context.Context, *I
 		defer cancel()
 		left, ok := d.lanes.take(waiting, h.lane, name)
 		if !ok {
-			return nil, tooMany("too many "+h.lane.of+" at once, of the "+name+" or of all: wait until one has ended",
-				retryAfter)
+			return nil, TooMany("too many "+h.lane.of+" at once, of the "+name+" or of all: wait until one has ended",
+				RetryAfter)
 		}
 		began, rests := time.Now(), func() float64 { return d.lanes.rests(h.lane, name) }
 		leave := func() {
@@ -269,8 +286,8 @@ func (t laneTurns) take(ctx context.Context, l *lane, name string) (leave func()
 			f()
 		}
 	}
-	take := func(of *turns, name string) bool {
-		f, ok := of.wait(ctx, name)
+	take := func(of *Turns, name string) bool {
+		f, ok := of.Wait(ctx, name)
 		if ok {
 			taken = append(taken, f)
 		}
@@ -285,7 +302,7 @@ func (t laneTurns) take(ctx context.Context, l *lane, name string) (leave func()
 
 // ofWhom is whose share a request counts for. To a caller of a tenant the tenant that it names makes no difference.
 func ofWhom(ctx context.Context, in any) string {
-	caller := callerOf(ctx)
+	caller := CallerOf(ctx)
 	if caller.Tenant != "" {
 		return "tenant " + caller.Tenant
 	}
@@ -295,14 +312,14 @@ func ofWhom(ctx context.Context, in any) string {
 	return "caller " + caller.Name
 }
 
-// bounded ends rows by an error after so many: nobody takes a part for the whole.
-func bounded[R any](rows iter.Seq2[R, error], most int) iter.Seq2[R, error] {
+// Bounded ends rows by an error after so many: nobody takes a part for the whole.
+func Bounded[R any](rows iter.Seq2[R, error], most int) iter.Seq2[R, error] {
 	return func(yield func(R, error) bool) {
 		n := 0
 		for row, err := range rows {
 			if n++; n > most && err == nil {
 				var none R
-				yield(none, tooManyRows(most))
+				yield(none, TooManyRows(most))
 				return
 			}
 			if !yield(row, err) {
@@ -312,6 +329,7 @@ func bounded[R any](rows iter.Seq2[R, error], most int) iter.Seq2[R, error] {
 	}
 }
 
-func tooManyRows(most int) error {
+// TooManyRows is the error of an operation whose answer would have more rows than it may.
+func TooManyRows(most int) error {
 	return fault.Newf(fault.Invalid, "there are more than %s rows: ask for fewer, by a filter", strconv.Itoa(most))
 }

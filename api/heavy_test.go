@@ -16,6 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/api/apitest"
+	apioutreach "github.com/mtlrent/conveyor/api/outreach"
 	"github.com/mtlrent/conveyor/db/dbtest"
 	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/internal/config"
@@ -47,11 +49,11 @@ var withoutTurns = map[string]string{
 // turns, or among those which need none.
 func TestHeavyOperationsTakeTurns(t *testing.T) {
 	t.Parallel()
-	p := &parts{}
+	p := &apitest.Parts{}
 	p.Metrics, p.Registerer = prometheus.NewRegistry(), prometheus.NewRegistry()
-	p.Uploads.Limits = api.UploadLimits{Bytes: 1 << 30, Share: 5000, All: 40_000, Low: 80}
-	p.Log, p.Now = quiet, func() time.Time { return now }
-	all := api.Operations(p.Options, p.list()...)
+	p.Uploads.Limits = apioutreach.UploadLimits{Bytes: 1 << 30, Share: 5000, All: 40_000, Low: 80}
+	p.Log, p.Now = apitest.Quiet, func() time.Time { return apitest.Now }
+	all := api.Operations(p.Options, p.List()...)
 	for id, o := range all {
 		if _, ok := withoutTurns[id]; o.Heavy == ok && (ok || o.Streamed || o.Within > api.Usual) {
 			t.Errorf("%s streams (%t) or may take long (%s): it is in the table of heavy operations (%t), or else among those "+
@@ -79,10 +81,10 @@ func TestHeavyOperationsTakeTurns(t *testing.T) {
 }
 
 // locked holds a table, so that whatever reads it waits; waiting is until so many do.
-func locked(t *testing.T, d *door, table string) (waiting func(n int), release func()) {
+func locked(t *testing.T, d *apitest.Door, table string) (waiting func(n int), release func()) {
 	t.Helper()
 
-	conn, err := pgx.Connect(t.Context(), dbtest.Owner(t, d.pool))
+	conn, err := pgx.Connect(t.Context(), dbtest.Owner(t, d.Pool))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
 	tx, err := conn.Begin(t.Context())
@@ -120,17 +122,21 @@ func status(ctx context.Context, method, address, body string) int {
 // cheap, are answered all the while.
 func TestHeavyRequestsLeaveRoom(t *testing.T) {
 	t.Parallel()
-	d, _ := outreach(t)
-	tenant(t, d.pool, "rival")
-	segment, err := d.Contacts.Store.PutSegment(t.Context(), "acme", dboutreach.Segment{ID: uuid.New(), Name: "x"}, "test", now)
+	d, _ := apitest.Outreach(t)
+	apitest.Tenant(t, d.Pool, "rival")
+	segment, err := d.Contacts.Store.PutSegment(t.Context(), "acme", dboutreach.Segment{ID: uuid.New(), Name: "x"}, "test", apitest.Now)
 	require.NoError(t, err)
 	waiting, release := locked(t, d, "contacts")
 	heavy := []func() int{
-		func() int { return status(t.Context(), http.MethodPost, d.url+"/contacts/export?tenant=acme", "{}") },
-		func() int { return status(t.Context(), http.MethodPost, d.url+"/contacts/search?tenant=acme", "{}") },
-		func() int { return status(t.Context(), http.MethodPost, d.url+"/contacts/count?tenant=acme", "{}") },
 		func() int {
-			return status(t.Context(), http.MethodGet, d.url+"/segments/"+segment.ID.String()+"?tenant=acme", "")
+			return status(t.Context(), http.MethodPost, d.Address+"/contacts/export?tenant=acme", "{}")
+		},
+		func() int {
+			return status(t.Context(), http.MethodPost, d.Address+"/contacts/search?tenant=acme", "{}")
+		},
+		func() int { return status(t.Context(), http.MethodPost, d.Address+"/contacts/count?tenant=acme", "{}") },
+		func() int {
+			return status(t.Context(), http.MethodGet, d.Address+"/segments/"+segment.ID.String()+"?tenant=acme", "")
 		},
 	}
 	const all, turns = 100, 3 // an export, and two searches
@@ -140,38 +146,40 @@ func TestHeavyRequestsLeaveRoom(t *testing.T) {
 	}
 	waiting(turns)
 	for range 20 { // while the others wait for a turn, or have got none
-		require.Equal(t, 200, d.get(t, "/listings?limit=1").Status)
-		require.Equal(t, 200, d.get(t, "/searches?tenant=rival").Status)
+		require.Equal(t, 200, d.Get(t, "/listings?limit=1").Status)
+		require.Equal(t, 200, d.Get(t, "/searches?tenant=rival").Status)
 	}
 	for range all - turns {
 		require.Equal(t, http.StatusTooManyRequests, <-answers)
 	}
 	waiting(turns)
-	again := d.ask(t, http.MethodPost, "/contacts/export?tenant=acme", "{}")
-	p := refused(t, again, http.StatusTooManyRequests)
+	again := d.Ask(t, http.MethodPost, "/contacts/export?tenant=acme", "{}")
+	p := apitest.Refused(t, again, http.StatusTooManyRequests)
 	require.NotEmpty(t, again.Header.Get("Retry-After"))
 	require.Contains(t, p.Detail, "too many exports at once, of the tenant acme or of all: wait until one has ended")
-	go func() { answers <- status(t.Context(), http.MethodPost, d.url+"/contacts/search?tenant=rival", "{}") }()
+	go func() {
+		answers <- status(t.Context(), http.MethodPost, d.Address+"/contacts/search?tenant=rival", "{}")
+	}()
 	waiting(turns + 1)
 	release()
 	for range turns + 1 {
 		require.Equal(t, 200, <-answers)
 	}
-	require.Equal(t, 200, d.ask(t, http.MethodPost, "/contacts/export?tenant=acme", "{}").Status)
+	require.Equal(t, 200, d.Ask(t, http.MethodPost, "/contacts/export?tenant=acme", "{}").Status)
 }
 
 // Changes that wait for one another's rows hold one connection of the pool.
 func TestChangesTakeTurns(t *testing.T) {
 	t.Parallel()
-	d, _ := outreach(t)
-	list, err := d.Contacts.Store.CreateList(t.Context(), "acme", "people", "test", now)
+	d, _ := apitest.Outreach(t)
+	list, err := d.Contacts.Store.CreateList(t.Context(), "acme", "people", "test", apitest.Now)
 	require.NoError(t, err)
 	waiting, release := locked(t, d, "contact_list_members")
 	const all = 5
 	answers := make(chan int, all)
 	for range all {
 		go func() {
-			answers <- status(t.Context(), http.MethodPost, d.url+"/contact-lists/"+list.ID.String()+"/members?tenant=acme", `{"add":[1]}`)
+			answers <- status(t.Context(), http.MethodPost, d.Address+"/contact-lists/"+list.ID.String()+"/members?tenant=acme", `{"add":[1]}`)
 		}()
 	}
 	for range all - 1 {
@@ -185,8 +193,8 @@ func TestChangesTakeTurns(t *testing.T) {
 // A caller that goes away gives its turn back, whether it is waited for in the handler or while the answer is written.
 func TestHeavyRequestsThatGoAway(t *testing.T) {
 	t.Parallel()
-	d, _ := outreach(t)
-	run := dbtest.CrawlSite(t, d.pool)
+	d, _ := apitest.Outreach(t)
+	run := dbtest.CrawlSite(t, d.Pool)
 	for _, r := range []struct{ table, method, path, body string }{
 		{"contacts", http.MethodPost, "/contacts/search?tenant=acme", "{}"},
 		{"crawl_urls", http.MethodGet, fmt.Sprintf("/crawl-runs/%d/export?format=csv", run), ""},
@@ -195,7 +203,7 @@ func TestHeavyRequestsThatGoAway(t *testing.T) {
 		for range 5 {
 			ctx, cancel := context.WithCancel(t.Context())
 			gone := make(chan int)
-			go func() { gone <- status(ctx, r.method, d.url+r.path, r.body) }()
+			go func() { gone <- status(ctx, r.method, d.Address+r.path, r.body) }()
 			waiting(1) // so it has a turn, of which there are fewer than five
 			cancel()
 			require.Zero(t, <-gone)
@@ -203,7 +211,7 @@ func TestHeavyRequestsThatGoAway(t *testing.T) {
 		}
 		release()
 		require.Eventually(t, func() bool {
-			return status(t.Context(), r.method, d.url+r.path, r.body) == 200
+			return status(t.Context(), r.method, d.Address+r.path, r.body) == 200
 		}, servicetest.Patience(), 5*time.Millisecond)
 	}
 }

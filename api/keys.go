@@ -17,23 +17,24 @@ import (
 type Keys struct {
 	Store *db.Keys
 
-	door *door
+	door *Door
 }
 
-func (h Keys) register(d *door) {
+// Register implements Part.
+func (h Keys) Register(d *Door) {
 	h.door = d
-	serve(d, needs(access.Admin, huma.Operation{
+	Serve(d, Needs(access.Admin, huma.Operation{
 		OperationID: "list-keys", Method: http.MethodGet, Path: "/keys", Tags: []string{"keys"},
 		Summary: "List API keys", Errors: []int{503},
 		Description: "Every key ever created, the oldest first, without their secrets.",
 	}), h.list)
-	serve(d, needs(access.Admin, huma.Operation{
+	Serve(d, Needs(access.Admin, huma.Operation{
 		OperationID: "create-key", Method: http.MethodPost, Path: "/keys", Tags: []string{"keys"},
 		Summary: "Create an API key", DefaultStatus: http.StatusCreated, Errors: []int{409, 422, 503},
 		Description: "The answer holds the key, which is not shown again. Creating the first key turns authentication on: " +
 			"from then on, operations require a key or token.",
 	}), h.create)
-	serve(d, needs(access.Admin, huma.Operation{
+	Serve(d, Needs(access.Admin, huma.Operation{
 		OperationID: "revoke-key", Method: http.MethodDelete, Path: "/keys/{key}", Tags: []string{"keys"},
 		Summary: "Revoke an API key", Errors: []int{404, 503},
 		Description: "Permanently, in every process within 5 seconds. A key that is revoked already stays as it is.",
@@ -68,7 +69,7 @@ func (h Keys) list(ctx context.Context, _ *struct{}) (*listKeysOutput, error) {
 		return nil, err
 	}
 	show := func(k db.Key) Key { return showKey(k.Within(h.door.guard.o.MaxAge)) }
-	return &listKeysOutput{KeyList{each(list, show)}}, nil
+	return &listKeysOutput{KeyList{Each(list, show)}}, nil
 }
 
 // KeyStart is the body of POST /keys.
@@ -103,7 +104,7 @@ func (h Keys) create(ctx context.Context, in *createKeyInput) (*createKeyOutput,
 	}
 	k := db.Key{
 		Name: in.Body.Name, Role: in.Body.Role, Tenant: in.Body.Tenant, CreatedAt: now.UTC(),
-		CreatedBy: callerOf(ctx).Name, ExpiresAt: in.Body.ExpiresAt,
+		CreatedBy: CallerOf(ctx).Name, ExpiresAt: in.Body.ExpiresAt,
 	}
 	within := k.Within(h.door.guard.o.MaxAge)
 	if k.ExpiresAt != nil && within.ExpiresAt.Before(*k.ExpiresAt) {
@@ -130,7 +131,7 @@ type revokeKeyInput struct {
 type revokeKeyOutput struct{ Body Key }
 
 func (h Keys) revoke(ctx context.Context, in *revokeKeyInput) (*revokeKeyOutput, error) {
-	k, err := h.Store.Revoke(ctx, in.Key, callerOf(ctx).Name, h.door.guard.o.Now().UTC())
+	k, err := h.Store.Revoke(ctx, in.Key, CallerOf(ctx).Name, h.door.guard.o.Now().UTC())
 	if err != nil {
 		return nil, err
 	}

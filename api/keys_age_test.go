@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/api/apitest"
+	apioutreach "github.com/mtlrent/conveyor/api/outreach"
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/access"
 )
@@ -17,38 +19,38 @@ import (
 func TestKeyMaxAge(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
-	f := guarded(t, func(o *api.GuardOptions) { o.MaxAge = 30 * day })
-	admin := f.key(t, "root", access.Admin)
-	made := read[api.KeyMade](t, f.as(t, admin, "POST", "/keys", `{"name":"ci","role":"read"}`), 201)
-	require.True(t, made.ExpiresAt.Equal(now.Add(30*day)), made.ExpiresAt)
-	sooner := now.Add(day).Format(time.RFC3339)
-	soon := read[api.KeyMade](t, f.as(t, admin, "POST", "/keys", `{"name":"b","role":"read","expires_at":"`+sooner+`"}`), 201)
-	require.True(t, soon.ExpiresAt.Equal(now.Add(day)))
-	later := now.Add(31 * day).Format(time.RFC3339)
-	p := refused(t, f.as(t, admin, "POST", "/keys", `{"name":"c","role":"read","expires_at":"`+later+`"}`), 422)
+	f := apitest.Guarded(t, func(o *api.GuardOptions) { o.MaxAge = 30 * day })
+	admin := f.Key(t, "root", access.Admin)
+	made := apitest.Read[api.KeyMade](t, f.As(t, admin, "POST", "/keys", `{"name":"ci","role":"read"}`), 201)
+	require.True(t, made.ExpiresAt.Equal(apitest.Now.Add(30*day)), made.ExpiresAt)
+	sooner := apitest.Now.Add(day).Format(time.RFC3339)
+	soon := apitest.Read[api.KeyMade](t, f.As(t, admin, "POST", "/keys", `{"name":"b","role":"read","expires_at":"`+sooner+`"}`), 201)
+	require.True(t, soon.ExpiresAt.Equal(apitest.Now.Add(day)))
+	later := apitest.Now.Add(31 * day).Format(time.RFC3339)
+	p := apitest.Refused(t, f.As(t, admin, "POST", "/keys", `{"name":"c","role":"read","expires_at":"`+later+`"}`), 422)
 	require.Contains(t, p.Detail, "CONVEYOR_KEY_MAX_AGE")
-	for _, k := range read[api.KeyList](t, f.as(t, admin, "GET", "/keys"), 200).Items {
+	for _, k := range apitest.Read[api.KeyList](t, f.As(t, admin, "GET", "/keys"), 200).Items {
 		require.NotNil(t, k.ExpiresAt, k.Name)
 	}
-	f.clock.add(30 * day)
-	refused(t, f.as(t, admin, "GET", "/keys"), http.StatusUnauthorized)
+	f.Clock.Add(30 * day)
+	apitest.Refused(t, f.As(t, admin, "GET", "/keys"), http.StatusUnauthorized)
 }
 
 // A stream of an upload's progress ends with the key that it was opened by.
 func TestUploadEventsEndWithTheKey(t *testing.T) {
 	t.Parallel()
-	clock := &clock{at: now}
+	clock := &apitest.Clock{At: apitest.Now}
 	var keys *db.Keys
-	d := open(t, func(p *parts) {
+	d := apitest.Open(t, func(p *apitest.Parts) {
 		keys = p.Keys.Store
-		p.Guard = api.NewGuard(api.GuardOptions{Keys: keys, Log: quiet, Now: clock.now})
+		p.Guard = api.NewGuard(api.GuardOptions{Keys: keys, Log: apitest.Quiet, Now: clock.Now})
 	})
-	tenant(t, d.pool, "acme")
-	f := &fort{door: d, pool: d.pool, keys: keys, clock: clock}
-	key := f.key(t, "reader", access.Operate)
-	u := read[api.Upload](t, d.upload(t, "&hold=true", formOf("a.csv", people), "Authorization", "Bearer "+key), 202)
+	apitest.Tenant(t, d.Pool, "acme")
+	f := &apitest.Fort{Door: d, Pool: d.Pool, KeyStore: keys, Clock: clock}
+	key := f.Key(t, "reader", access.Operate)
+	u := apitest.Read[apioutreach.Upload](t, d.Upload(t, "&hold=true", apitest.FormOf("a.csv", apitest.People), "Authorization", "Bearer "+key), 202)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
-		d.url+"/uploads/"+u.ID.String()+"/events?tenant=acme", nil)
+		d.Address+"/uploads/"+u.ID.String()+"/events?tenant=acme", nil)
 	require.NoError(t, err)
 	request.Header.Set("Authorization", "Bearer "+key)
 	answer, err := http.DefaultClient.Do(request)
@@ -58,9 +60,9 @@ func TestUploadEventsEndWithTheKey(t *testing.T) {
 	stream := bufio.NewScanner(answer.Body)
 	require.True(t, stream.Scan())
 	require.Equal(t, "event: progress", stream.Text())
-	_, err = keys.Revoke(t.Context(), "reader", "test", now)
+	_, err = keys.Revoke(t.Context(), "reader", "test", apitest.Now)
 	require.NoError(t, err)
-	clock.add(10 * time.Second)
+	clock.Add(10 * time.Second)
 	for stream.Scan() { // ends
 		require.NotContains(t, stream.Text(), "event: end")
 	}

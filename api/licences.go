@@ -13,8 +13,9 @@ import (
 // Licences serves /licences.
 type Licences struct{}
 
-func (h Licences) register(d *door) {
-	serve(d, needs(access.Read, huma.Operation{
+// Register implements Part.
+func (h Licences) Register(d *Door) {
+	Serve(d, Needs(access.Read, huma.Operation{
 		OperationID: "list-licences", Method: http.MethodGet, Path: "/licences", Tags: []string{"operations"},
 		Summary: "List what the program contains of others", Errors: []int{},
 		Description: "Go modules of the binary, and npm packages and fonts of the console, with their licences, as " +
@@ -45,5 +46,5 @@ func (h Licences) list(context.Context, *struct{}) (*licencesOutput, error) {
 		return nil, err
 	}
 	show := func(p licences.Part) LicensedPart { return LicensedPart(p) }
-	return &licencesOutput{LicenceList{each(l.Parts, show), l.Texts}}, nil
+	return &licencesOutput{LicenceList{Each(l.Parts, show), l.Texts}}, nil
 }

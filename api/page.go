@@ -17,7 +17,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mtlrent/conveyor/db"
-	dblistings "github.com/mtlrent/conveyor/db/listings"
 )
 
 // A Page is one page of a list. The page of each list is a type of its own, for its name in the OpenAPI document.
@@ -26,17 +25,17 @@ type Page[T any] struct {
 	NextCursor string `json:"next_cursor,omitempty" doc:"absent on the last page"`
 }
 
-// page makes the answer for rows. next is the cursor that the next page begins at, nil on the last page.
-func page[R, T, C any](rows []R, show func(R) T, next *C) Page[T] {
-	out := Page[T]{Items: each(rows, show)}
+// PageOf makes the answer for rows. next is the cursor that the next page begins at, nil on the last page.
+func PageOf[R, T, C any](rows []R, show func(R) T, next *C) Page[T] {
+	out := Page[T]{Items: Each(rows, show)}
 	if next != nil {
-		out.NextCursor = encodeCursor(*next)
+		out.NextCursor = EncodeCursor(*next)
 	}
 	return out
 }
 
-// cursor is a position in a list together with the list's order, so that it is not taken for a position in another one.
-type cursor struct {
+// Cursor is a position in a list together with the list's order, so that it is not taken for a position in another one.
+type Cursor struct {
 	Sort      string    `json:"s"`
 	At        time.Time `json:"t,omitzero"`
 	RentCents int64     `json:"r,omitempty"`
@@ -45,28 +44,30 @@ type cursor struct {
 	Rank *db.RankPosition `json:"k,omitempty"`
 }
 
-func cursorAt(p *db.Position, sort string) *cursor {
-	return maybe(p, func(p db.Position) cursor { return cursor{sort, p.At, p.RentCents, p.ID, p.Rank} })
+// CursorAt is the cursor of a position in an order; nil stays nil.
+func CursorAt(p *db.Position, sort string) *Cursor {
+	return Maybe(p, func(p db.Position) Cursor { return Cursor{sort, p.At, p.RentCents, p.ID, p.Rank} })
 }
 
-// idCursor is a position in a list by ID.
-type idCursor struct {
+// IDCursor is a position in a list by ID.
+type IDCursor struct {
 	Sort string `json:"s"`
 	ID   int64  `json:"i"`
 }
 
-func idCursorAt(id *int64, sort string) *idCursor {
-	return maybe(id, func(id int64) idCursor { return idCursor{sort, id} })
+// IDCursorAt is the cursor of a number in an order; nil stays nil.
+func IDCursorAt(id *int64, sort string) *IDCursor {
+	return Maybe(id, func(id int64) IDCursor { return IDCursor{sort, id} })
 }
 
-// parseIDCursor reads a next_cursor of a list by ID. "" is the first page: 0. Its error is for the caller.
-func parseIDCursor(s, sort string) (int64, error) {
+// ParseIDCursor reads a next_cursor of a list by ID. "" is the first page: 0. Its error is for the caller.
+func ParseIDCursor(s, sort string) (int64, error) {
 	if s == "" {
 		return 0, nil
 	}
-	var c idCursor
-	if err := decodeCursor(s, &c); err != nil || c.Sort != sort || c.ID < 1 {
-		return 0, errCursor
+	var c IDCursor
+	if err := DecodeCursor(s, &c); err != nil || c.Sort != sort || c.ID < 1 {
+		return 0, ErrCursor
 	}
 	return c.ID, nil
 }
@@ -78,7 +79,7 @@ type letterCursor struct {
 }
 
 func letterCursorAt(p *db.LetterPosition) *letterCursor {
-	return maybe(p, func(p db.LetterPosition) letterCursor { return letterCursor(p) })
+	return Maybe(p, func(p db.LetterPosition) letterCursor { return letterCursor(p) })
 }
 
 // auditCursor is a position in the audit.
@@ -92,7 +93,7 @@ type auditCursor struct {
 const auditOrder = "audit"
 
 func auditCursorAt(p *db.AuditPosition) *auditCursor {
-	return maybe(p, func(p db.AuditPosition) auditCursor { return auditCursor{auditOrder, p.At, p.ID} })
+	return Maybe(p, func(p db.AuditPosition) auditCursor { return auditCursor{auditOrder, p.At, p.ID} })
 }
 
 // parseAuditCursor reads a next_cursor of the audit. "" is the first page. Its error is for the caller.
@@ -101,14 +102,14 @@ func parseAuditCursor(s string) (*db.AuditPosition, error) {
 		return nil, nil
 	}
 	var c auditCursor
-	if err := decodeCursor(s, &c); err != nil || c.Sort != auditOrder || c.ID < 1 || c.At.IsZero() {
-		return nil, errCursor
+	if err := DecodeCursor(s, &c); err != nil || c.Sort != auditOrder || c.ID < 1 || c.At.IsZero() {
+		return nil, ErrCursor
 	}
 	return &db.AuditPosition{At: c.At, ID: c.ID}, nil
 }
 
-// encodeCursor writes a cursor as callers see it: opaque, so that none is made by hand.
-func encodeCursor(c any) string {
+// EncodeCursor writes a cursor as callers see it: opaque, so that none is made by hand.
+func EncodeCursor(c any) string {
 	doc, err := json.Marshal(c)
 	if err != nil {
 		panic(err) // times, numbers and IDs
@@ -116,7 +117,8 @@ func encodeCursor(c any) string {
 	return base64.RawURLEncoding.EncodeToString(doc)
 }
 
-func decodeCursor(s string, c any) error {
+// DecodeCursor reads what EncodeCursor wrote into c.
+func DecodeCursor(s string, c any) error {
 	doc, err := base64.RawURLEncoding.DecodeString(s)
 	if err != nil {
 		return err
@@ -124,17 +126,21 @@ func decodeCursor(s string, c any) error {
 	return json.Unmarshal(doc, c)
 }
 
-var errCursor = errors.New("expected a next_cursor of an earlier page")
+// ErrCursor says that a cursor is none of ours.
+var ErrCursor = errors.New("expected a next_cursor of an earlier page")
 
-// parseCursor reads a next_cursor of a list in an order. "" is the first page. Its error is for the caller.
-func parseCursor(s, sort string) (*db.Position, error) {
+// byRank is the only order whose positions have a rank: the relevance of listings.
+const byRank = "relevance"
+
+// ParseCursor reads a next_cursor of a list in an order. "" is the first page. Its error is for the caller.
+func ParseCursor(s, sort string) (*db.Position, error) {
 	if s == "" {
 		return nil, nil
 	}
-	var c cursor
-	err := decodeCursor(s, &c)
-	if err != nil || c.ID == uuid.Nil || (c.Sort == string(dblistings.Relevance)) != (c.Rank != nil) {
-		return nil, errCursor
+	var c Cursor
+	err := DecodeCursor(s, &c)
+	if err != nil || c.ID == uuid.Nil || (c.Sort == byRank) != (c.Rank != nil) {
+		return nil, ErrCursor
 	}
 	if c.Sort != sort {
 		return nil, errors.New("is of a page in another order; keep sort as it was, or start without cursor")
@@ -148,22 +154,22 @@ func parseLetterCursor(s string) (*db.LetterPosition, error) {
 		return nil, nil
 	}
 	var c letterCursor
-	if err := decodeCursor(s, &c); err != nil || c.ID < 1 || c.LastAt.IsZero() {
-		return nil, errCursor
+	if err := DecodeCursor(s, &c); err != nil || c.ID < 1 || c.LastAt.IsZero() {
+		return nil, ErrCursor
 	}
 	return new(db.LetterPosition(c)), nil
 }
 
-// wrongCursor is the answer's detail for a cursor that cannot be read; none when err is nil.
-func wrongCursor(value string, err error) []error {
+// WrongCursor is the answer's detail for a cursor that cannot be read; none when err is nil.
+func WrongCursor(value string, err error) []error {
 	if err == nil {
 		return nil
 	}
 	return []error{&huma.ErrorDetail{Message: err.Error(), Location: "query.cursor", Value: value}}
 }
 
-// wrongText refuses a text that Postgres cannot take. at is its place in the request.
-func wrongText(at, text string) []error {
+// WrongText refuses a text that Postgres cannot take. at is its place in the request.
+func WrongText(at, text string) []error {
 	if utf8.ValidString(text) && !strings.ContainsRune(text, 0) {
 		return nil
 	}
@@ -178,15 +184,15 @@ func wrongUntil(at string, since, until time.Time) []error {
 	return []error{&huma.ErrorDetail{Message: "expected a time that is not before since", Location: at, Value: until}}
 }
 
-// A several is a filter that takes several values and means any of them: separated by commas, or given again. They are
+// A Filter is a filter that takes several values and means any of them: separated by commas, or given again. They are
 // written to values, none of them where it does not filter.
-type several struct {
-	name   string
+type Filter struct {
+	Name   string
 	usual  string // what it is where nothing but commas is given: the default of its schema
-	values *[]string
-	known  []string       // the values that there are; any: whatever it is
-	form   *regexp.Regexp // or what each of them looks like
-	commas bool           // a value may hold commas itself: each text that was given counts as it stands, too
+	Values *[]string
+	Known  []string       // the values that there are; any: whatever it is
+	Form   *regexp.Regexp // or what each of them looks like
+	Commas bool           // a value may hold commas itself: each text that was given counts as it stands, too
 }
 
 const (
@@ -204,7 +210,7 @@ func fit(values []string) error {
 	}
 	for _, v := range values {
 		switch {
-		case len(wrongText("", v)) > 0:
+		case len(WrongText("", v)) > 0:
 			return errors.New("expected text in UTF-8 without NUL")
 		case utf8.RuneCountInString(v) > longestValue:
 			return fmt.Errorf("expected values of at most %d characters", longestValue)
@@ -213,17 +219,17 @@ func fit(values []string) error {
 	return nil
 }
 
-// platformName is the form of the name of a platform.
-var platformName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,31}$`)
+// PlatformName is the form of the name of a platform.
+var PlatformName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,31}$`)
 
 // read reads the filter from the query of a request. Its error is for the caller.
-func (f several) read(query url.Values) error {
-	values := parts(query[f.name]...)
+func (f Filter) read(query url.Values) error {
+	values := parts(query[f.Name]...)
 	if len(values) == 0 {
 		values = parts(f.usual)
 	}
-	*f.values = values
-	if len(query[f.name]) > mostValues {
+	*f.Values = values
+	if len(query[f.Name]) > mostValues {
 		return errManyValues
 	}
 	if err := fit(values); err != nil {
@@ -231,19 +237,19 @@ func (f several) read(query url.Values) error {
 	}
 	for _, v := range values {
 		switch {
-		case f.known != nil && !slices.Contains(f.known, v):
-			return fmt.Errorf("expected any of %s", strings.Join(f.known, ", "))
-		case f.form != nil && !f.form.MatchString(v):
-			return fmt.Errorf("expected values that match %s", f.form)
+		case f.Known != nil && !slices.Contains(f.Known, v):
+			return fmt.Errorf("expected any of %s", strings.Join(f.Known, ", "))
+		case f.Form != nil && !f.Form.MatchString(v):
+			return fmt.Errorf("expected values that match %s", f.Form)
 		}
 	}
-	for _, text := range query[f.name] {
-		if f.commas && strings.Contains(text, ",") && len(values) > 0 && utf8.RuneCountInString(text) <= longestValue {
-			*f.values = append(*f.values, text)
+	for _, text := range query[f.Name] {
+		if f.Commas && strings.Contains(text, ",") && len(values) > 0 && utf8.RuneCountInString(text) <= longestValue {
+			*f.Values = append(*f.Values, text)
 		}
 	}
-	if f.known != nil && slices.Contains(values, anyValue) {
-		*f.values = nil
+	if f.Known != nil && slices.Contains(values, anyValue) {
+		*f.Values = nil
 	}
 	return nil
 }
@@ -265,30 +271,30 @@ func parts(texts ...string) (values []string) {
 	return values
 }
 
-// strung are values as a filter knows them.
-func strung[S ~string](values []S) []string {
-	return each(values, func(v S) string { return string(v) })
+// Strung are values as a filter knows them.
+func Strung[S ~string](values []S) []string {
+	return Each(values, func(v S) string { return string(v) })
 }
 
 // anyValue is the value of a filter that lets everything through.
 const anyValue = "any"
 
-// orAny are the values that a filter of states knows, and any.
-func orAny[S ~string](states []S) []string { return append(strung(states), anyValue) }
+// OrAny are the values that a filter of states knows, and any.
+func OrAny[S ~string](states []S) []string { return append(Strung(states), anyValue) }
 
-// valuesOf gives a type of its own to the values of a filter.
-func valuesOf[S ~string](values []string) []S {
-	return each(values, func(v string) S { return S(v) })
+// ValuesOf gives a type of its own to the values of a filter.
+func ValuesOf[S ~string](values []string) []S {
+	return Each(values, func(v string) S { return S(v) })
 }
 
 // A filtered input has filters that take several values.
-type filtered interface{ filters() []several }
+type filtered interface{ Filters() []Filter }
 
 // describe says in the document which values the filters of an operation take.
-func describe(o *huma.Operation, filters []several) {
+func describe(o *huma.Operation, filters []Filter) {
 	for _, f := range filters {
 		for _, p := range o.Parameters {
-			if p.Name == f.name && p.In == "query" {
+			if p.Name == f.Name && p.In == "query" {
 				p.Schema.Description = f.description(p.Schema.Description)
 				p.Description = p.Schema.Description
 			}
@@ -297,43 +303,43 @@ func describe(o *huma.Operation, filters []several) {
 }
 
 // description is what the document says of a filter; it begins with what is so of this one only.
-func (f several) description(own string) string {
+func (f Filter) description(own string) string {
 	text := "any of these, separated by commas or given again"
 	if own != "" {
 		text = own + "; " + text
 	}
-	if f.known != nil {
-		listed := slices.DeleteFunc(slices.Clone(f.known), func(v string) bool { return v == anyValue })
+	if f.Known != nil {
+		listed := slices.DeleteFunc(slices.Clone(f.Known), func(v string) bool { return v == anyValue })
 		text += ": " + strings.Join(listed, ", ")
 	}
-	if slices.Contains(f.known, anyValue) {
+	if slices.Contains(f.Known, anyValue) {
 		text += "; any: whatever it is"
 	}
-	if f.commas {
+	if f.Commas {
 		text += "; one with a comma in it is found as well"
 	}
 	return text
 }
 
-// ofThese gives a property of an answer its values, where the field cannot have a type that knows them: the answer is
+// OfThese gives a property of an answer its values, where the field cannot have a type that knows them: the answer is
 // converted from what the store returns.
-func ofThese[S ~string](answer *huma.Schema, property string, values []S) *huma.Schema {
-	answer.Properties[property].Enum = each(values, func(v S) any { return string(v) })
+func OfThese[S ~string](answer *huma.Schema, property string, values []S) *huma.Schema {
+	answer.Properties[property].Enum = Each(values, func(v S) any { return string(v) })
 	return answer
 }
 
-// anyOf reads the filters that take several values, and refuses other parameters that are given more than once.
-func anyOf(ctx huma.Context, filters ...several) (wrong []error) {
+// AnyOf reads the filters that take several values, and refuses other parameters that are given more than once.
+func AnyOf(ctx huma.Context, filters ...Filter) (wrong []error) {
 	address := ctx.URL()
-	query, refuse := address.Query(), refusing(&wrong)
+	query, refuse := address.Query(), Refusing(&wrong)
 	var names []string
 	for _, f := range filters {
-		names = append(names, f.name)
-		f.usual = usualOf(ctx.Operation(), f.name)
+		names = append(names, f.Name)
+		f.usual = usualOf(ctx.Operation(), f.Name)
 		err := f.read(query)
-		refuse(f.name, *f.values, err)
+		refuse(f.Name, *f.Values, err)
 	}
-	return append(wrong, repeated(ctx, names...)...)
+	return append(wrong, Repeated(ctx, names...)...)
 }
 
 // usualOf is the default of a parameter of an operation; "" = it has none.
@@ -347,8 +353,8 @@ func usualOf(o *huma.Operation, name string) string {
 	return ""
 }
 
-// repeated refuses parameters that are given more than once, except lists: all but the first would be ignored.
-func repeated(ctx huma.Context, lists ...string) (wrong []error) {
+// Repeated refuses parameters that are given more than once, except lists: all but the first would be ignored.
+func Repeated(ctx huma.Context, lists ...string) (wrong []error) {
 	address := ctx.URL()
 	query := address.Query()
 	for _, name := range slices.Sorted(maps.Keys(query)) {
@@ -359,4 +365,16 @@ func repeated(ctx huma.Context, lists ...string) (wrong []error) {
 		}
 	}
 	return wrong
+}
+
+// Refuse notes an error of a parameter, unless it is nil.
+type Refuse func(name string, value any, err error)
+
+// Refusing collects errors of parameters as huma reports those of a schema.
+func Refusing(wrong *[]error) Refuse {
+	return func(name string, value any, err error) {
+		if err != nil {
+			*wrong = append(*wrong, &huma.ErrorDetail{Message: err.Error(), Location: "query." + name, Value: value})
+		}
+	}
 }

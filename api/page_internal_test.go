@@ -22,5 +22,5 @@ func TestPartsAreFew(t *testing.T) {
 
 	var values []string
 	again := url.Values{"brand": strings.Split(strings.Repeat("a,b;", mostValues+1), ";")}
-	require.ErrorIs(t, several{name: "brand", values: &values, commas: true}.read(again), errManyValues)
+	require.ErrorIs(t, Filter{Name: "brand", Values: &values, Commas: true}.read(again), errManyValues)
 }

@@ -9,6 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/api/apitest"
+	apicrawl "github.com/mtlrent/conveyor/api/crawl"
+	apilistings "github.com/mtlrent/conveyor/api/listings"
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/domain/listing"
@@ -17,22 +20,22 @@ import (
 // Several values of a filter are any of them, with commas between them or given one by one; an unknown one is refused.
 func TestFiltersTakeSeveralValues(t *testing.T) {
 	t.Parallel()
-	d := open(t)
+	d := apitest.Open(t)
 	for i, platform := range []string{"kijiji", "kangalou", "rentals"} {
-		d.publish(t, listing.Listing{Ref: listing.Ref{Platform: platform, PlatformID: "1"}, RentCents: 90_000}, "", now)
-		d.bury(t, platform, i, func(l *db.DeadLetter) {
+		d.Publish(t, listing.Listing{Ref: listing.Ref{Platform: platform, PlatformID: "1"}, RentCents: 90_000}, "", apitest.Now)
+		d.Bury(t, platform, i, func(l *db.DeadLetter) {
 			l.Route, l.Class = listing.StageRoute(listing.StageNormalize, platform), []string{"gone", "invalid", "blocked"}[i]
 		})
 	}
 	listings := func(query string) (platforms []string) {
-		for _, l := range read[api.ListingPage](t, d.get(t, "/listings?"+query), 200).Items {
+		for _, l := range apitest.Read[apilistings.ListingPage](t, d.Get(t, "/listings?"+query), 200).Items {
 			platforms = append(platforms, l.Platform)
 		}
 		slices.Sort(platforms)
 		return platforms
 	}
 	letters := func(path string) (classes []string) {
-		for _, l := range read[api.LetterPage](t, d.get(t, path), 200).Items {
+		for _, l := range apitest.Read[api.LetterPage](t, d.Get(t, path), 200).Items {
 			classes = append(classes, l.Class)
 		}
 		slices.Sort(classes)
@@ -42,7 +45,7 @@ func TestFiltersTakeSeveralValues(t *testing.T) {
 	require.Equal(t, two, listings("platform=kijiji,kangalou"))
 	require.Equal(t, two, listings("platform=kijiji&platform=kangalou&platform=kijiji"))
 	require.Equal(t, []string{"rentals"}, listings("platform=rentals"))
-	_, err := d.pool.Exec(t.Context(), "UPDATE listings SET status = CASE platform WHEN 'kijiji' THEN 'archived' ELSE 'claimed' END"+
+	_, err := d.Pool.Exec(t.Context(), "UPDATE listings SET status = CASE platform WHEN 'kijiji' THEN 'archived' ELSE 'claimed' END"+
 		" WHERE platform <> 'rentals'")
 	require.NoError(t, err)
 	require.Equal(t, []string{"rentals"}, listings(""))
@@ -58,22 +61,22 @@ func TestFiltersTakeSeveralValues(t *testing.T) {
 		require.Len(t, listings("status=any&platform="+none), 3)
 		require.Len(t, letters("/dead-letters?platform="+none), 3)
 	}
-	dbtest.CrawlSite(t, d.pool)
-	require.NotEmpty(t, read[api.CrawlRunPage](t, d.get(t, "/crawl-runs?state=,"), 200).Items)
+	dbtest.CrawlSite(t, d.Pool)
+	require.NotEmpty(t, apitest.Read[apicrawl.CrawlRunPage](t, d.Get(t, "/crawl-runs?state=,"), 200).Items)
 	require.Equal(t, []string{"gone", "invalid"}, letters("/dead-letters?platform=kijiji,kangalou"))
 	require.Equal(t, []string{"blocked", "gone"}, letters("/dead-letters?class=gone&class=blocked"))
 	queue := func(platform string) string { return listing.StageRoute(listing.StageNormalize, platform).Queue }
 	require.Equal(t, []string{"blocked", "invalid"},
 		letters("/dead-letters?queue="+queue("kangalou")+","+queue("rentals")))
-	letter := read[api.LetterPage](t, d.get(t, "/dead-letters?class=blocked"), 200).Items[0].ID
-	require.Equal(t, 204, d.ask(t, "DELETE", fmt.Sprint("/dead-letters/", letter), "").Status)
+	letter := apitest.Read[api.LetterPage](t, d.Get(t, "/dead-letters?class=blocked"), 200).Items[0].ID
+	require.Equal(t, 204, d.Ask(t, "DELETE", fmt.Sprint("/dead-letters/", letter), "").Status)
 	require.Equal(t, []string{"gone", "invalid"}, letters("/dead-letters"))
 	require.Equal(t, []string{"gone", "invalid"}, letters("/dead-letters?state=,"))
 	require.Equal(t, []string{"blocked", "gone", "invalid"}, letters("/dead-letters?state=open,discarded"))
 	require.Equal(t, []string{"blocked"}, letters("/dead-letters?state=replayed&state=discarded"))
-	require.Len(t, read[api.LetterGroups](t, d.get(t, "/dead-letters/groups?state=any"), 200).Items, 3)
-	require.Len(t, read[api.LetterGroups](t, d.get(t, "/dead-letters/groups?class=gone,invalid"), 200).Items, 2)
-	done := read[api.LettersReplayed](t, d.ask(t, "POST", "/dead-letters/replay", `{"platform":"kijiji,rentals"}`), 200)
+	require.Len(t, apitest.Read[api.LetterGroups](t, d.Get(t, "/dead-letters/groups?state=any"), 200).Items, 3)
+	require.Len(t, apitest.Read[api.LetterGroups](t, d.Get(t, "/dead-letters/groups?class=gone,invalid"), 200).Items, 2)
+	done := apitest.Read[api.LettersReplayed](t, d.Ask(t, "POST", "/dead-letters/replay", `{"platform":"kijiji,rentals"}`), 200)
 	require.Equal(t, 1, done.Matched)
 	const many = "a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u"
 	var queues []string // twenty, whose names are much longer together than one may be
@@ -81,13 +84,13 @@ func TestFiltersTakeSeveralValues(t *testing.T) {
 		queues = append(queues, fmt.Sprint(strings.Repeat("q", 200), i))
 	}
 	long := strings.Join(queues, ",")
-	require.Equal(t, 200, d.get(t, "/dead-letters?queue="+long+"&class="+long).Status)
-	require.Equal(t, 200, d.get(t, "/dead-letters/groups?queue="+long).Status)
-	require.Equal(t, 200, d.get(t, "/audit?actor="+long+"&action="+long).Status)
+	require.Equal(t, 200, d.Get(t, "/dead-letters?queue="+long+"&class="+long).Status)
+	require.Equal(t, 200, d.Get(t, "/dead-letters/groups?queue="+long).Status)
+	require.Equal(t, 200, d.Get(t, "/audit?actor="+long+"&action="+long).Status)
 	for _, path := range []string{"/dead-letters/replay", "/dead-letters/discard"} {
-		require.Equal(t, 200, d.ask(t, "POST", path, `{"queue":"`+long+`"}`).Status)
+		require.Equal(t, 200, d.Ask(t, "POST", path, `{"queue":"`+long+`"}`).Status)
 		for _, wrong := range []string{many, strings.Repeat("q", 401), `\u0000`} {
-			require.Equal(t, []string{"body.queue"}, refused(t, d.ask(t, "POST", path, `{"queue":"`+wrong+`"}`), 422).fields())
+			require.Equal(t, []string{"body.queue"}, apitest.Refused(t, d.Ask(t, "POST", path, `{"queue":"`+wrong+`"}`), 422).Fields())
 		}
 	}
 
@@ -116,15 +119,15 @@ func TestFiltersTakeSeveralValues(t *testing.T) {
 		"/listings?platform=" + strings.Repeat("a,", 3):    "",
 	} {
 		if field == "" {
-			require.Empty(t, read[api.ListingPage](t, d.get(t, path), 200).Items, path)
+			require.Empty(t, apitest.Read[apilistings.ListingPage](t, d.Get(t, path), 200).Items, path)
 			continue
 		}
-		require.Equal(t, []string{field}, refused(t, d.get(t, path), 422).fields(), path)
+		require.Equal(t, []string{field}, apitest.Refused(t, d.Get(t, path), 422).Fields(), path)
 	}
-	require.Equal(t, []string{"query.max_price", "query.min_area", "query.min_price", "query.text"}, refused(t,
-		d.get(t, "/listings?text=a&text=b&min_price=1&min_price=2&max_price=3&max_price=4&min_area=1&min_area=2"), 422).fields())
+	require.Equal(t, []string{"query.max_price", "query.min_area", "query.min_price", "query.text"}, apitest.Refused(t,
+		d.Get(t, "/listings?text=a&text=b&min_price=1&min_price=2&max_price=3&max_price=4&min_area=1&min_area=2"), 422).Fields())
 	for _, path := range []string{"/replays?state=running,completed", "/crawl-runs?state=RUNNING&state=PAUSED",
 		"/crawl-requests?state=dead,failed", "/replays?state=any,running", "/adverts?reason=missing,%20low&platform=kijiji"} {
-		require.Equal(t, 200, d.get(t, path).Status, path)
+		require.Equal(t, 200, d.Get(t, path).Status, path)
 	}
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 )
 
-// retryAfter is the least Retry-After of a 503.
-const retryAfter = 5 * time.Second
+// RetryAfter is the least Retry-After of a 503.
+const RetryAfter = 5 * time.Second
 
 // mostDetails is how many details a problem has.
 const mostDetails = 50
@@ -53,22 +53,22 @@ func brief(d *huma.ErrorDetail) any {
 	case time.Time:
 		return v
 	case []string:
-		return shown(strings.Join(v, ","))
+		return Shown(strings.Join(v, ","))
 	}
 	switch v := reflect.ValueOf(d.Value); {
 	case d.Location == "body":
 		return nil
 	case v.Kind() == reflect.String:
-		return shown(v.String())
+		return Shown(v.String())
 	case v.CanInt(), v.CanUint(), v.CanFloat(), v.Kind() == reflect.Bool:
 		return d.Value
 	}
 	return nil
 }
 
-// problem turns a fault into an RFC 9457 answer. A fault that retrying may heal is a 503 without its text, which names
+// Problem turns a fault into an RFC 9457 answer. A fault that retrying may heal is a 503 without its text, which names
 // parts of the system: that is logged. What is an answer already stays as it is.
-func problem(ctx context.Context, log *slog.Logger, err error) error {
+func Problem(ctx context.Context, log *slog.Logger, err error) error {
 	if _, made := errors.AsType[huma.StatusError](err); made {
 		return err
 	}
@@ -88,15 +88,15 @@ func problem(ctx context.Context, log *slog.Logger, err error) error {
 	case fault.Transient, fault.Throttled:
 	}
 	log.WarnContext(ctx, "request failed", "class", class, "err", err)
-	seconds := strconv.Itoa(int(max(after, retryAfter).Seconds()))
+	seconds := strconv.Itoa(int(max(after, RetryAfter).Seconds()))
 	return huma.ErrorWithHeaders(
 		huma.Error503ServiceUnavailable("a service that this needs is unavailable; try again in "+seconds+" s; see /ready"),
 		http.Header{"Retry-After": {seconds}},
 	)
 }
 
-// answer writes a problem on a route that huma does not serve.
-func answer(c *gin.Context, err error) {
+// Answer writes a problem on a route that huma does not serve.
+func Answer(c *gin.Context, err error) {
 	var h huma.HeadersError
 	if errors.As(err, &h) {
 		for name, values := range h.GetHeaders() {
@@ -109,4 +109,22 @@ func answer(c *gin.Context, err error) {
 	}
 	c.Header("Content-Type", "application/problem+json")
 	c.JSON(status.GetStatus(), status)
+}
+
+// Asked is the answer to an engine's error: a 400 that names the parameter, where its text can never be answered.
+func Asked(name, text string, err error) error {
+	if class, _ := fault.Of(err); class != fault.Invalid {
+		return err
+	}
+	return huma.Error400BadRequest("the query cannot be answered",
+		&huma.ErrorDetail{Message: err.Error(), Location: "query." + name, Value: Shown(text)})
+}
+
+// Shown is the part of a text that an error repeats.
+func Shown(text string) string {
+	const most = 200
+	if len(text) > most {
+		text = text[:most] + "…"
+	}
+	return strings.ToValidUTF8(text, "\ufffd")
 }

@@ -16,8 +16,9 @@ type Queues struct {
 	Read func(context.Context) backlog.Report // never fails; bounds itself
 }
 
-func (h Queues) register(d *door) {
-	serve(d, needs(access.Read, huma.Operation{
+// Register implements Part.
+func (h Queues) Register(d *Door) {
+	Serve(d, Needs(access.Read, huma.Operation{
 		OperationID: "queues", Method: http.MethodGet, Path: "/queues", Tags: []string{"operations"},
 		Summary: "Get the backlog of every queue",
 		Description: "Depth, consumers and rates of every queue; the outbox; open dead letters; backlog and " +
@@ -209,24 +210,24 @@ type AdvertCount struct {
 func NewReport(r backlog.Report) Report {
 	return Report{
 		At: r.At, Services: r.Services, Unknown: r.Unknown, Warnings: r.Warnings,
-		Concerns: each(r.Concerns, func(c backlog.Concern) Concern { return Concern(c) }), Outbox: Outbox(r.Outbox),
+		Concerns: Each(r.Concerns, func(c backlog.Concern) Concern { return Concern(c) }), Outbox: Outbox(r.Outbox),
 		Unfinished: Unfinished(r.Unfinished), Crawls: CrawlCount(r.Crawls), Imports: ImportCount(r.Imports),
 		Messages: MessagesWaiting{
-			Waiting: each(r.Messages.Waiting, func(m backlog.MessageCount) MessageWait { return MessageWait(m) }),
+			Waiting: Each(r.Messages.Waiting, func(m backlog.MessageCount) MessageWait { return MessageWait(m) }),
 			Held:    r.Messages.Held, Unknown: r.Messages.Unknown,
 		},
 		Webhooks:    WebhookCount(r.Webhooks),
 		News:        NewsCount(r.News),
-		DeadLetters: each(r.DeadLetters, func(d backlog.DeadCount) DeadCount { return DeadCount(d) }),
-		Queues: each(r.Queues, func(q backlog.Queue) Queue {
+		DeadLetters: Each(r.DeadLetters, func(d backlog.DeadCount) DeadCount { return DeadCount(d) }),
+		Queues: Each(r.Queues, func(q backlog.Queue) Queue {
 			return Queue{
 				Name: q.Name, Ready: q.Ready, Consumers: q.Consumers, Ours: q.Ours, DeadLetters: q.DeadLetters,
 				Missing: q.Missing, Rates: Rates(q.Rates), Warning: q.Warning,
 			}
 		}),
-		TaskQueues: each(r.TaskQueues, func(q backlog.TaskQueue) TaskQueue { return TaskQueue(q) }),
-		Limits:     each(r.Limits, func(h backlog.Host) Host { return Host(h) }),
-		Platforms: each(r.Platforms, func(s backlog.Scraper) Scraper {
+		TaskQueues: Each(r.TaskQueues, func(q backlog.TaskQueue) TaskQueue { return TaskQueue(q) }),
+		Limits:     Each(r.Limits, func(h backlog.Host) Host { return Host(h) }),
+		Platforms: Each(r.Platforms, func(s backlog.Scraper) Scraper {
 			return Scraper{
 				Name: s.Name, State: s.State, Next: s.Next, Refusals: s.Refusals, RefusedReason: s.RefusedReason,
 				SuspectSince: s.SuspectSince, SuspectReason: s.SuspectReason, LastSuccessAt: s.LastSuccessAt,

@@ -16,12 +16,13 @@ import (
 type QueueHistory struct {
 	Store *db.Samples
 
-	door *door
+	door *Door
 }
 
-func (h QueueHistory) register(d *door) {
+// Register implements Part.
+func (h QueueHistory) Register(d *Door) {
 	h.door = d
-	serve(d, needs(access.Read, huma.Operation{
+	Serve(d, Needs(access.Read, huma.Operation{
 		OperationID: "get-queue-history", Method: http.MethodGet, Path: "/queues/history", Tags: []string{"operations"},
 		Summary: "Get what waited in the queues", Errors: []int{422, 503}, RejectUnknownQueryParameters: true,
 		Description: "Samples of every 30 seconds, kept for 48 hours; at most 240 points a queue. A time at which no API " +
@@ -42,7 +43,7 @@ type queueHistoryInput struct {
 
 // Resolve checks what a schema cannot express.
 func (in *queueHistoryInput) Resolve(ctx huma.Context) []error {
-	return slices.Concat(wrongText("query.queue", in.Queue), repeated(ctx))
+	return slices.Concat(WrongText("query.queue", in.Queue), Repeated(ctx))
 }
 
 // QueuePast is the answer of GET /queues/history.

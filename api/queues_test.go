@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mtlrent/conveyor/api/apitest"
 	"github.com/mtlrent/conveyor/domain/backlog"
 )
 
@@ -15,7 +16,7 @@ func TestQueues(t *testing.T) {
 	t.Parallel()
 	unacked := int64(3)
 	report := backlog.Report{
-		At: now, Services: map[string]string{"rabbitmq": "ok", "management": "away"}, Warnings: []string{"management is away"},
+		At: apitest.Now, Services: map[string]string{"rabbitmq": "ok", "management": "away"}, Warnings: []string{"management is away"},
 		Concerns: []backlog.Concern{{Code: "service_away", Severity: "failed", Subject: "management", Text: "management is away"}},
 		Unknown:  []string{"rates"}, Unfinished: backlog.Unfinished{Listings: 5, Images: 6},
 		Crawls: backlog.Crawls{Running: 1, Paused: 2, OpenURLs: 3, FinishedLastMinute: 4, StalledRun: 5, StalledSeconds: 6, Unpublished: 7},
@@ -33,8 +34,8 @@ func TestQueues(t *testing.T) {
 		DeadLetters: []backlog.DeadCount{}, TaskQueues: []backlog.TaskQueue{}, Limits: []backlog.Host{},
 		Platforms: []backlog.Scraper{{Name: "kijiji", State: "blocked", Refusals: 3, RefusedReason: "429"}},
 	}
-	d := bare(t, func(p *parts) { p.Queues.Read = func(context.Context) backlog.Report { return report } })
-	r := d.get(t, "/queues")
+	d := apitest.Bare(t, func(p *apitest.Parts) { p.Queues.Read = func(context.Context) backlog.Report { return report } })
+	r := d.Get(t, "/queues")
 	require.Equal(t, http.StatusOK, r.Status)
 	require.JSONEq(t, `{
 		"at": "2026-10-01T12:00:00Z", "services": {"rabbitmq": "ok", "management": "away"},

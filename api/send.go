@@ -10,23 +10,22 @@ import (
 	"github.com/mtlrent/conveyor/internal/blob"
 )
 
+// A reader of a file must take SendChunk bytes of it in sendWithin, or its connection is closed.
 const (
-	sendChunk  = 32 << 10         // bytes, of a file, that a reader must take
-	sendWithin = 10 * time.Second // in this time, or its connection is closed
+	SendChunk  = 32 << 10
+	sendWithin = 10 * time.Second
 )
 
-// send answers with a file, with ranges and conditions. A reader that is too slow is cut off: enough of them would hold
+// Send answers with a file, with ranges and conditions. A reader that is too slow is cut off: enough of them would hold
 // every connection and open file.
-func send(c *gin.Context, object *blob.Object, content io.ReadSeeker) {
+func Send(c *gin.Context, object *blob.Object, content io.ReadSeeker) {
 	c.Header("Content-Type", object.ContentType)
 	c.Header("ETag", object.ETag)
-	w := &pacedWriter{ResponseWriter: c.Writer, control: http.NewResponseController(c.Writer), within: sendWithin}
-	w.end, _ = c.Request.Context().Deadline()
-	http.ServeContent(w, c.Request, "", object.ModTime, content)
+	http.ServeContent(Paced(c), c.Request, "", object.ModTime, content)
 }
 
-// A pacedWriter gives each chunk its own time to be written, up to the end of the whole answer.
-type pacedWriter struct {
+// A PacedWriter gives each chunk its own time to be written, up to the end of the whole answer.
+type PacedWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	within  time.Duration
@@ -36,15 +35,22 @@ type pacedWriter struct {
 	looked time.Time   // when it was asked last
 }
 
+// Paced writes the answer to a request, up to the end of its context.
+func Paced(c *gin.Context) *PacedWriter {
+	w := &PacedWriter{ResponseWriter: c.Writer, control: http.NewResponseController(c.Writer), within: sendWithin}
+	w.end, _ = c.Request.Context().Deadline()
+	return w
+}
+
 // Write writes p in chunks.
-func (w *pacedWriter) Write(p []byte) (written int, err error) {
+func (w *PacedWriter) Write(p []byte) (written int, err error) {
 	for len(p) > 0 && err == nil {
 		if w.ended != nil && time.Since(w.looked) >= keysFresh {
 			if w.looked = time.Now(); w.ended() {
 				return written, errKeyEnded
 			}
 		}
-		chunk := p[:min(len(p), sendChunk)]
+		chunk := p[:min(len(p), SendChunk)]
 		until := time.Now().Add(w.within)
 		if !w.end.IsZero() && w.end.Before(until) {
 			until = w.end
@@ -58,4 +64,7 @@ func (w *pacedWriter) Write(p []byte) (written int, err error) {
 }
 
 // Unwrap lets a ResponseController reach the connection.
-func (w *pacedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+func (w *PacedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// PictureTimeout bounds the answer with a file. A reader that stops is cut off sooner, see Send.
+const PictureTimeout = 5 * time.Minute

@@ -1,14 +1,11 @@
 package api
 
 import (
-	"bytes"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
-	"testing/iotest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -24,7 +21,7 @@ func TestSlowReadersAreCutOff(t *testing.T) {
 	}
 	done := make(chan result, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		p := &pacedWriter{
+		p := &PacedWriter{
 			ResponseWriter: w, control: http.NewResponseController(w), within: time.Hour, end: time.Now().Add(time.Hour),
 		}
 		switch r.URL.Path {
@@ -60,52 +57,3 @@ func TestSlowReadersAreCutOff(t *testing.T) {
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { return len(p), nil }
-
-func TestUnlinked(t *testing.T) {
-	t.Parallel()
-	for in, want := range map[string]string{
-		"": "", "<": "<", "<lin": "<lin", "<link": "<link", "text": "text",
-		`<link rel=preconnect>`:                 `<wbr  rel=preconnect>`,
-		"<LiNk/>":                               "<wbr />",
-		"<link\nx><link\tx><link\fx><link\rx>":  "<wbr \nx><wbr \tx><wbr \fx><wbr \rx>",
-		"<link><link><<link>":                   "<wbr ><wbr ><<wbr >",
-		"<links><link-x></link>":                "<links><link-x></link>",
-		"<svg><title><link rel=dns-prefetch>":   "<svg><title><wbr  rel=dns-prefetch>",
-		"<noscript><link ></noscript>":          "<noscript><wbr  ></noscript>",
-		strings.Repeat("é<link>", 20_000) + "<": strings.Repeat("é<wbr >", 20_000) + "<",
-	} {
-		for name, wrap := range map[string]func(io.Reader) io.Reader{
-			"whole": func(r io.Reader) io.Reader { return r }, "one byte": iotest.OneByteReader,
-			"data with the end": iotest.DataErrReader,
-		} {
-			source := bytes.NewReader([]byte(in))
-			u := &unlinked{page: struct {
-				io.Reader
-				io.Seeker
-			}{wrap(source), source}}
-			got, err := io.ReadAll(u)
-			require.NoError(t, err)
-			require.Equal(t, want, string(got), name)
-		}
-	}
-	u := &unlinked{page: strings.NewReader("<link>")}
-	for range 2 {
-		size, err := u.Seek(0, io.SeekEnd)
-		require.NoError(t, err)
-		require.EqualValues(t, 6, size)
-		_, err = u.Seek(0, io.SeekStart)
-		require.NoError(t, err)
-		got, err := io.ReadAll(u)
-		require.NoError(t, err)
-		require.Equal(t, "<wbr >", string(got))
-	}
-	_, err := u.Seek(3, io.SeekStart)
-	require.Error(t, err)
-	broken := &unlinked{page: struct {
-		io.Reader
-		io.Seeker
-	}{iotest.TimeoutReader(iotest.OneByteReader(strings.NewReader("ab"))), nil}}
-	got, err := io.ReadAll(broken)
-	require.ErrorIs(t, err, iotest.ErrTimeout)
-	require.Equal(t, "a", string(got))
-}

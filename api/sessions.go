@@ -24,18 +24,19 @@ type Sessions struct {
 	Map      *SessionMap // nil = the map has no streets
 	TimeZone string      // of the times that are shown, as IANA names it
 
-	door *door
+	door *Door
 }
 
-func (h Sessions) register(d *door) {
+// Register implements Part.
+func (h Sessions) Register(d *Door) {
 	h.door = d
 	tags := []string{"session"}
-	serve(d, huma.Operation{
+	Serve(d, huma.Operation{
 		OperationID: "get-session", Method: http.MethodGet, Path: "/session", Tags: tags,
 		Summary: "Get the caller, and what a console needs before login", Errors: []int{429, 503},
 		Description: "Needs no credentials. caller is absent without valid ones.",
 	}, h.get)
-	serve(d, huma.Operation{
+	Serve(d, huma.Operation{
 		OperationID: "open-session", Method: http.MethodPost, Path: "/session", Tags: tags,
 		Summary: "Exchange an API key for a session", DefaultStatus: http.StatusNoContent,
 		Errors: []int{401, 409, 422, 429, 503},
@@ -43,7 +44,7 @@ func (h Sessions) register(d *door) {
 			"for 12 hours without a request, 7 days at most, and no longer than the key. Changes with the cookie need the " +
 			"header Sec-Fetch-Site or Origin of the API's own pages. 409 while authentication is off.",
 	}, h.open)
-	serve(d, huma.Operation{
+	Serve(d, huma.Operation{
 		OperationID: "close-session", Method: http.MethodDelete, Path: "/session", Tags: tags,
 		Summary: "End the session of the cookie", DefaultStatus: http.StatusNoContent, Errors: []int{429, 503},
 		Description: "In every process within 5 seconds. Without a session nothing happens.",
@@ -192,7 +193,7 @@ func (h Sessions) start(ctx context.Context, c *gin.Context, s db.Session) (cook
 
 // origin is a context whose audit entries name the request of an open operation.
 func origin(ctx context.Context, c *gin.Context, keyID string) context.Context {
-	return db.WithOrigin(ctx, db.Origin{Remote: c.ClientIP(), RequestID: c.GetString(requestID), KeyID: keyID})
+	return db.WithOrigin(ctx, db.Origin{Remote: c.ClientIP(), RequestID: c.GetString(RequestID), KeyID: keyID})
 }
 
 type closeSessionInput struct{ byRequest }

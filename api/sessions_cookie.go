@@ -134,21 +134,21 @@ func (g *Guard) known(c *gin.Context, operation string) (access.Caller, error) {
 			return access.Caller{}, unauthorized(err)
 		}
 		caller, err := g.bySession(ctx, c.Request, func() error {
-			return take(ctx, g.o.Addresses, network(c), "too many sessions from your address")
+			return take(ctx, g.o.Addresses, Network(c), "too many sessions from your address")
 		})
 		switch class, _ := fault.Of(err); {
 		case class == fault.Invalid: // not counted: a tab that is left open asks again and again
 			c.Header("Set-Cookie", g.sessionCookie("", 0))
 			return caller, unauthorized(err)
 		case err != nil:
-			return caller, problem(ctx, g.o.Log, err)
+			return caller, Problem(ctx, g.o.Log, err)
 		}
 		return caller, nil
 	}
 	if err == nil && g.verifies(secret) {
-		err := take(ctx, g.o.Addresses, network(c), "too many tokens from your address")
+		err := take(ctx, g.o.Addresses, Network(c), "too many tokens from your address")
 		if err != nil {
-			g.refused.count(g.o.Now(), credentialsRefused, network(c), "rate", operation, access.Caller{})
+			g.refused.count(g.o.Now(), credentialsRefused, Network(c), "rate", operation, access.Caller{})
 			return access.Caller{}, err
 		}
 	}
@@ -160,15 +160,15 @@ func (g *Guard) known(c *gin.Context, operation string) (access.Caller, error) {
 		return caller, g.deny(c, operation, caller, err)
 	}
 	if err != nil {
-		return caller, problem(ctx, g.o.Log, err)
+		return caller, Problem(ctx, g.o.Log, err)
 	}
 	return caller, nil
 }
 
 // deny counts a refusal of credentials. Its error is the answer: 401, or 429 where there were too many.
 func (g *Guard) deny(c *gin.Context, operation string, caller access.Caller, err error) error {
-	g.refused.count(g.o.Now(), credentialsRefused, network(c), reasonOf(err), operation, caller)
+	g.refused.count(g.o.Now(), credentialsRefused, Network(c), reasonOf(err), operation, caller)
 	return cmp.Or(
-		take(c.Request.Context(), g.o.Refusals, network(c), "too many invalid keys and tokens from your address"),
+		take(c.Request.Context(), g.o.Refusals, Network(c), "too many invalid keys and tokens from your address"),
 		unauthorized(err))
 }

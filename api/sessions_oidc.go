@@ -21,16 +21,16 @@ const LoginCallback = "/session/oidc/callback"
 
 // logins registers the login by OIDC. A browser walks through it: failures are redirects to a page of the console that
 // says what to do, and have no word of the issuer in them.
-func (h Sessions) logins(d *door) {
+func (h Sessions) logins(d *Door) {
 	tags := []string{"session"}
 	leads := map[string]*huma.Response{"302": {Description: "Where the browser goes on"}}
-	serve(d, huma.Operation{
+	Serve(d, huma.Operation{
 		OperationID: "begin-oidc-login", Method: http.MethodGet, Path: "/session/oidc", Tags: tags, Responses: leads,
 		Summary: "Log in at the OIDC issuer", DefaultStatus: http.StatusFound, Errors: []int{404, 422, 429, 503},
 		Description: "For browsers: leads to the issuer, which leads back to the API and that to a page of the console. A " +
 			"login takes 10 minutes at most. 404 where no client of an issuer is configured.",
 	}, h.begin)
-	serve(d, huma.Operation{
+	Serve(d, huma.Operation{
 		OperationID: "finish-oidc-login", Method: http.MethodGet, Path: LoginCallback, Tags: tags, Responses: leads,
 		Summary: "Come back from the OIDC issuer", DefaultStatus: http.StatusFound, Errors: []int{404, 422, 429, 503},
 		Description: "For the issuer's redirect. The answer sets the cookie of a session with the role that the issuer gives " +
@@ -129,7 +129,7 @@ func (h Sessions) finish(ctx context.Context, in *finishLoginInput) (*loginOutpu
 			return nil, wrong
 		}
 		if wrong != nil {
-			guard.refused.count(guard.o.Now(), accessRefused, network(in.gin), "erased_tenant", "finish-oidc-login", caller)
+			guard.refused.count(guard.o.Now(), accessRefused, Network(in.gin), "erased_tenant", "finish-oidc-login", caller)
 			err = &oidc.Failure{Reason: ofErased, Err: wrong}
 		}
 	}
@@ -159,16 +159,16 @@ func (h Sessions) failed(ctx context.Context, in byRequest, to string, err error
 		reason = f.Reason
 	}
 	if reason == oidc.Invalid {
-		guard.refused.count(guard.o.Now(), credentialsRefused, network(in.gin), "invalid_token", "finish-oidc-login",
+		guard.refused.count(guard.o.Now(), credentialsRefused, Network(in.gin), "invalid_token", "finish-oidc-login",
 			anonymous)
 	}
 	if reason == oidc.Invalid || reason == oidc.Stale { // what a guess would be
-		if take(ctx, guard.o.Refusals, network(in.gin), "too many logins that failed") != nil {
+		if take(ctx, guard.o.Refusals, Network(in.gin), "too many logins that failed") != nil {
 			reason = tooOften
 		}
 	}
-	id := in.gin.GetString(requestID)
-	h.door.Log.WarnContext(ctx, "login failed", "reason", reason, requestID, id, "remote", in.gin.ClientIP(), "err", err)
+	id := in.gin.GetString(RequestID)
+	h.door.Log.WarnContext(ctx, "login failed", "reason", reason, RequestID, id, "remote", in.gin.ClientIP(), "err", err)
 	q := url.Values{"failed": {string(reason)}, "request": {id}, "to": {pageOf(to)}}
 	return &loginOutput{web.Prefix + "login?" + q.Encode(), []string{guard.loginCookie("")}}
 }

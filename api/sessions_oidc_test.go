@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/api/apitest"
 	"github.com/mtlrent/conveyor/db"
 	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/access"
@@ -20,7 +21,7 @@ import (
 )
 
 // atIssuer is an API at which persons log in at an issuer.
-func atIssuer(t *testing.T, change ...func(*api.GuardOptions)) (*fort, *oidctest.Issuer) {
+func atIssuer(t *testing.T, change ...func(*api.GuardOptions)) (*apitest.Fort, *oidctest.Issuer) {
 	t.Helper()
 
 	i := oidctest.New(t)
@@ -37,49 +38,29 @@ func atIssuer(t *testing.T, change ...func(*api.GuardOptions)) (*fort, *oidctest
 	return f, i
 }
 
-// cookies are the cookies that an answer sets, by name, without their attributes.
-func cookies(r reply) map[string]string {
-	out := map[string]string{}
-	for _, c := range (&http.Response{Header: r.Header}).Cookies() {
-		out[c.Name] = c.Value
-	}
-	return out
-}
-
-// walkIn does what a browser does that logs in, and returns the last answer.
-func (f *fort) walkIn(t *testing.T, i *oidctest.Issuer, to string) reply {
-	t.Helper()
-
-	r := f.get(t, "/session/oidc?to="+url.QueryEscape(to))
-	require.Equal(t, http.StatusFound, r.Status, r.Body)
-	require.True(t, strings.HasPrefix(r.Header.Get("Location"), i.URL+"/authorize?"))
-	answer := i.Visit(t, r.Header.Get("Location"))
-	return f.get(t, api.LoginCallback+"?"+answer.Encode(), "Cookie", "conveyor_login="+cookies(r)["conveyor_login"])
-}
-
 func TestLoginByOIDC(t *testing.T) {
 	t.Parallel()
 	f, i := atIssuer(t)
 	i.Lie(oidctest.Lies{Claims: map[string]any{"roles": "operate"}})
-	require.Equal(t, []string{"oidc", "key"}, read[api.Session](t, f.get(t, "/session"), 200).Login)
-	begun := f.get(t, "/session/oidc")
+	require.Equal(t, []string{"oidc", "key"}, apitest.Read[api.Session](t, f.Get(t, "/session"), 200).Login)
+	begun := f.Get(t, "/session/oidc")
 	require.Regexp(t, `^conveyor_login=[\w-]+; Path=/; Max-Age=600; HttpOnly; SameSite=Lax$`, begun.Header.Get("Set-Cookie"))
 
-	r := f.walkIn(t, i, "/ui/dead-letters?queue=scraped.kijiji")
+	r := f.WalkIn(t, i, "/ui/dead-letters?queue=scraped.kijiji")
 	require.Equal(t, http.StatusFound, r.Status, r.Body)
 	require.Equal(t, "/ui/dead-letters?queue=scraped.kijiji", r.Header.Get("Location"))
 	require.Regexp(t, `^conveyor_session=[\w-]{43}; Path=/; Max-Age=604800; HttpOnly; SameSite=Strict$`,
 		r.Header.Values("Set-Cookie")[0])
 	require.Regexp(t, `^conveyor_login=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax$`, r.Header.Values("Set-Cookie")[1])
-	cookie := "conveyor_session=" + cookies(r)["conveyor_session"]
-	in := read[api.Session](t, f.get(t, "/session", "Cookie", cookie), 200)
+	cookie := "conveyor_session=" + apitest.Cookies(r)["conveyor_session"]
+	in := apitest.Read[api.Session](t, f.Get(t, "/session", "Cookie", cookie), 200)
 	require.Equal(t, api.SessionCaller{Name: "oidc:jo", Role: access.Operate}, *in.Caller)
-	read[page](t, f.get(t, "/listings", "Cookie", cookie), 200)
-	refused(t, f.get(t, "/keys", "Cookie", cookie), 403)
+	apitest.Read[apitest.Page](t, f.Get(t, "/listings", "Cookie", cookie), 200)
+	apitest.Refused(t, f.Get(t, "/keys", "Cookie", cookie), 403)
 
-	f.ask(t, "DELETE", "/session", "", "Cookie", cookie, ownPage, "same-origin")
-	refused(t, f.get(t, "/listings", "Cookie", cookie), 401)
-	rows, _, err := db.NewAuditLog(f.pool).List(t.Context(), db.AuditFilter{Actor: []string{"oidc:jo"}}, nil, 10)
+	f.Ask(t, "DELETE", "/session", "", "Cookie", cookie, ownPage, "same-origin")
+	apitest.Refused(t, f.Get(t, "/listings", "Cookie", cookie), 401)
+	rows, _, err := db.NewAuditLog(f.Pool).List(t.Context(), db.AuditFilter{Actor: []string{"oidc:jo"}}, nil, 10)
 	require.NoError(t, err)
 	require.Len(t, rows, 2)
 }
@@ -89,7 +70,7 @@ func TestPersonsOfTenants(t *testing.T) {
 	t.Parallel()
 	f, i := atIssuer(t)
 	for _, id := range []string{"acme", "rival"} {
-		tenant(t, f.pool, id)
+		apitest.Tenant(t, f.Pool, id)
 	}
 	for _, tt := range []struct {
 		role, tenant string
@@ -105,10 +86,10 @@ func TestPersonsOfTenants(t *testing.T) {
 			claims["tenant"] = tt.tenant
 		}
 		i.Lie(oidctest.Lies{Claims: claims})
-		cookie := "conveyor_session=" + cookies(f.walkIn(t, i, "/ui/"))["conveyor_session"]
+		cookie := "conveyor_session=" + apitest.Cookies(f.WalkIn(t, i, "/ui/"))["conveyor_session"]
 		got := [2]int{}
 		for n, id := range []string{"acme", "rival"} {
-			got[n] = f.get(t, "/searches?tenant="+id, "Cookie", cookie).Status
+			got[n] = f.Get(t, "/searches?tenant="+id, "Cookie", cookie).Status
 		}
 		require.Equal(t, tt.want, got, tt)
 	}
@@ -118,23 +99,23 @@ func TestPersonsOfTenants(t *testing.T) {
 func TestPersonOfAnErasedTenant(t *testing.T) {
 	t.Parallel()
 	f, i := atIssuer(t)
-	tenant(t, f.pool, "acme")
+	apitest.Tenant(t, f.Pool, "acme")
 	i.Lie(oidctest.Lies{Claims: map[string]any{"roles": "admin", "tenant": "acme"}})
-	require.NotEmpty(t, cookies(f.walkIn(t, i, "/ui/"))["conveyor_session"])
+	require.NotEmpty(t, apitest.Cookies(f.WalkIn(t, i, "/ui/"))["conveyor_session"])
 	stopped := func(t *db.Tenant) { t.State = db.TenantStopped }
-	_, err := db.NewTenants(f.pool).Change(t.Context(), "acme", "test", now, stopped)
+	_, err := db.NewTenants(f.Pool).Change(t.Context(), "acme", "test", apitest.Now, stopped)
 	require.NoError(t, err)
-	require.NotEmpty(t, cookies(f.walkIn(t, i, "/ui/"))["conveyor_session"], "one that is stopped may look")
-	_, err = dboutreach.NewErasures(f.pool, nil).Request(t.Context(), "acme", "test", now)
+	require.NotEmpty(t, apitest.Cookies(f.WalkIn(t, i, "/ui/"))["conveyor_session"], "one that is stopped may look")
+	_, err = dboutreach.NewErasures(f.Pool, nil).Request(t.Context(), "acme", "test", apitest.Now)
 	require.NoError(t, err)
-	f.clock.add(api.KeysFresh)
+	f.Clock.Add(api.KeysFresh)
 	for range 2 {
-		r := f.walkIn(t, i, "/ui/keys")
+		r := f.WalkIn(t, i, "/ui/keys")
 		require.Regexp(t, "^/ui/login\\?failed=tenant&", r.Header.Get("Location"))
-		require.Equal(t, map[string]string{"conveyor_login": ""}, cookies(r))
+		require.Equal(t, map[string]string{"conveyor_login": ""}, apitest.Cookies(r))
 	}
-	f.recorded(t)
-	require.Equal(t, 2, value[int](t, &door{pool: f.pool}, `SELECT sum((detail->'reasons'->>'erased_tenant')::int)::int FROM audit
+	f.Recorded(t)
+	require.Equal(t, 2, apitest.Value[int](t, &apitest.Door{Pool: f.Pool}, `SELECT sum((detail->'reasons'->>'erased_tenant')::int)::int FROM audit
 		WHERE action = 'access.refused' AND actor = 'oidc:jo'`))
 }
 
@@ -142,28 +123,28 @@ func TestPersonOfAnErasedTenant(t *testing.T) {
 func TestTokenOfAnErasedTenant(t *testing.T) {
 	t.Parallel()
 	f, i := atIssuer(t)
-	tenant(t, f.pool, "acme")
+	apitest.Tenant(t, f.Pool, "acme")
 	claims := map[string]any{"roles": "admin", "tenant": "acme"}
 	i.Lie(oidctest.Lies{Claims: claims})
-	token := "Bearer " + i.Token(t, i.Claims(now, claims))
-	cookie := "conveyor_session=" + cookies(f.walkIn(t, i, "/ui/"))["conveyor_session"]
-	ask := func() [2]reply {
-		return [2]reply{f.get(t, "/searches", "Authorization", token), f.get(t, "/searches?tenant=acme", "Cookie", cookie)}
+	token := "Bearer " + i.Token(t, i.Claims(apitest.Now, claims))
+	cookie := "conveyor_session=" + apitest.Cookies(f.WalkIn(t, i, "/ui/"))["conveyor_session"]
+	ask := func() [2]apitest.Reply {
+		return [2]apitest.Reply{f.Get(t, "/searches", "Authorization", token), f.Get(t, "/searches?tenant=acme", "Cookie", cookie)}
 	}
 	stopped := func(t *db.Tenant) { t.State = db.TenantStopped }
-	_, err := db.NewTenants(f.pool).Change(t.Context(), "acme", "test", now, stopped)
+	_, err := db.NewTenants(f.Pool).Change(t.Context(), "acme", "test", apitest.Now, stopped)
 	require.NoError(t, err)
 	for _, r := range ask() {
 		require.Equal(t, 200, r.Status, r.Body)
 	}
-	_, err = dboutreach.NewErasures(f.pool, nil).Request(t.Context(), "acme", "test", now)
+	_, err = dboutreach.NewErasures(f.Pool, nil).Request(t.Context(), "acme", "test", apitest.Now)
 	require.NoError(t, err)
-	f.clock.add(api.KeysFresh)
+	f.Clock.Add(api.KeysFresh)
 	for _, r := range ask() {
-		require.Contains(t, refused(t, r, 403).Detail, `oidc:jo is of the tenant "acme", which is erased`)
+		require.Contains(t, apitest.Refused(t, r, 403).Detail, `oidc:jo is of the tenant "acme", which is erased`)
 	}
-	f.recorded(t)
-	require.Equal(t, 2, value[int](t, &door{pool: f.pool}, `SELECT sum((detail->'reasons'->>'erased_tenant')::int)::int FROM audit
+	f.Recorded(t)
+	require.Equal(t, 2, apitest.Value[int](t, &apitest.Door{Pool: f.Pool}, `SELECT sum((detail->'reasons'->>'erased_tenant')::int)::int FROM audit
 		WHERE action = 'access.refused' AND actor = 'oidc:jo'`))
 }
 
@@ -172,16 +153,18 @@ func TestSessionsOfPersonsEnd(t *testing.T) {
 	t.Parallel()
 	f, i := atIssuer(t)
 	i.Lie(oidctest.Lies{Claims: map[string]any{"roles": "read"}})
-	enter := func() string { return "conveyor_session=" + cookies(f.walkIn(t, i, "/ui/"))["conveyor_session"] }
-	asks := func(cookie string) int { return f.get(t, "/listings", "Cookie", cookie).Status }
+	enter := func() string {
+		return "conveyor_session=" + apitest.Cookies(f.WalkIn(t, i, "/ui/"))["conveyor_session"]
+	}
+	asks := func(cookie string) int { return f.Get(t, "/listings", "Cookie", cookie).Status }
 	idle, busy := enter(), enter()
 	for range 15 {
 		require.Equal(t, 200, asks(busy))
 		require.Eventually(t, func() bool { return used(t, f) }, servicetest.Patience(), 5*time.Millisecond)
-		f.clock.add(11 * time.Hour)
+		f.Clock.Add(11 * time.Hour)
 	}
 	require.Equal(t, []int{401, 200}, []int{asks(idle), asks(busy)})
-	f.clock.add(3 * time.Hour)
+	f.Clock.Add(3 * time.Hour)
 	require.Equal(t, 401, asks(busy), "a week is the end")
 }
 
@@ -202,18 +185,18 @@ func TestLoginsByOIDCThatFail(t *testing.T) {
 		"no role":          {oidctest.Lies{}, "role"},
 	} {
 		i.Lie(tt.lies)
-		r := f.walkIn(t, i, "/ui/keys")
+		r := f.WalkIn(t, i, "/ui/keys")
 		u, err := url.Parse(r.Header.Get("Location"))
 		require.NoError(t, err)
 		q := u.Query()
 		require.Equal(t, []string{"/ui/login", tt.want, "/ui/keys"}, []string{u.Path, q.Get("failed"), q.Get("to")}, name)
 		require.Equal(t, r.Header.Get("X-Request-Id"), q.Get("request"))
 		require.Len(t, q, 3)
-		require.Equal(t, map[string]string{"conveyor_login": ""}, cookies(r), name)
+		require.Equal(t, map[string]string{"conveyor_login": ""}, apitest.Cookies(r), name)
 		require.NotContains(t, r.Body+r.Header.Get("Location"), "script")
 	}
 	for _, query := range []string{"", "?code=a&state=b", "?code=%ff&state=%00&error=a&error=b"} {
-		r := f.get(t, api.LoginCallback+query)
+		r := f.Get(t, api.LoginCallback+query)
 		require.Contains(t, r.Header.Get("Location"), "/ui/login?failed=stale", query)
 	}
 	i.Away.Store(true)
@@ -223,12 +206,12 @@ func TestLoginsByOIDCThatFail(t *testing.T) {
 		o.Login, err = o.Tokens.Login(oidc.Client{ID: "x", Secret: "y"})
 		require.NoError(t, err)
 	})
-	require.Contains(t, away.get(t, "/session/oidc").Header.Get("Location"), "failed=away")
+	require.Contains(t, away.Get(t, "/session/oidc").Header.Get("Location"), "failed=away")
 
 	without := home(t)
-	without.key(t, "ana", access.Read)
+	without.Key(t, "ana", access.Read)
 	for _, path := range []string{"/session/oidc", api.LoginCallback} {
-		require.Contains(t, refused(t, without.get(t, path), 404).Detail, "no login by OIDC")
+		require.Contains(t, apitest.Refused(t, without.Get(t, path), 404).Detail, "no login by OIDC")
 	}
 }
 
@@ -244,7 +227,7 @@ func TestWhereLoginsLead(t *testing.T) {
 		"/ui/%2e%2e/keys": "/ui/", "/uix/": "/ui/", "ui/": "/ui/", "/ui/\r\nSet-Cookie: a=b": "/ui/",
 		"/ui/" + strings.Repeat("é", 1900): "/ui/",
 	} {
-		require.Equal(t, want, f.walkIn(t, i, to).Header.Get("Location"), to)
+		require.Equal(t, want, f.WalkIn(t, i, to).Header.Get("Location"), to)
 	}
 }
 
@@ -255,9 +238,9 @@ func TestLoginsByOIDCAreNotGuessed(t *testing.T) {
 		o.Refusals = limit.NewRate(nil, limit.RateOptions{Name: "refusals", Events: 1, Period: time.Hour, Burst: 2})
 	})
 	require.Regexp(t, `^__Host-conveyor_login=[\w-]+; Path=/; Max-Age=600; HttpOnly; Secure; SameSite=Lax$`,
-		f.get(t, "/session/oidc").Header.Get("Set-Cookie"))
+		f.Get(t, "/session/oidc").Header.Get("Set-Cookie"))
 	for _, want := range []string{"stale", "stale", "wait"} {
-		r := f.get(t, api.LoginCallback+"?state=a&code=b", "Cookie", "__Host-conveyor_login=x")
+		r := f.Get(t, api.LoginCallback+"?state=a&code=b", "Cookie", "__Host-conveyor_login=x")
 		require.Contains(t, r.Header.Get("Location"), "failed="+want)
 	}
 }

@@ -14,13 +14,13 @@ import (
 )
 
 // others registers what an admin sees and does of the sessions of all callers.
-func (h Sessions) others(d *door) {
-	serve(d, needs(access.Admin, huma.Operation{
+func (h Sessions) others(d *Door) {
+	Serve(d, Needs(access.Admin, huma.Operation{
 		OperationID: "list-sessions", Method: http.MethodGet, Path: "/sessions", Tags: []string{"session"},
 		Summary: "List the sessions of browsers", Errors: []int{503},
 		Description: "Those that are open, the last used first, at most 1,000.",
 	}), h.list)
-	serve(d, needs(access.Admin, huma.Operation{
+	Serve(d, Needs(access.Admin, huma.Operation{
 		OperationID: "end-sessions", Method: http.MethodDelete, Path: "/sessions", Tags: []string{"session"},
 		Summary: "End all sessions of a caller", Errors: []int{422, 503},
 		Description: "In every process within 5 seconds. Who may still log in can open another: revoke the key, or take the " +
@@ -55,7 +55,7 @@ func (h Sessions) list(ctx context.Context, _ *struct{}) (*listSessionsOutput, e
 	if err != nil {
 		return nil, err
 	}
-	return &listSessionsOutput{OpenSessionList{each(list, func(s db.Session) OpenSession {
+	return &listSessionsOutput{OpenSessionList{Each(list, func(s db.Session) OpenSession {
 		return OpenSession{s.ID, s.Caller, s.KeyID, s.Role, s.CreatedAt, s.UsedAt, s.EndsAt}
 	})}}, nil
 }
@@ -77,7 +77,7 @@ func (h Sessions) end(ctx context.Context, in *endSessionsInput) (*endSessionsOu
 		return nil, err
 	}
 	guard := h.door.guard
-	n, err := store.End(ctx, in.Caller, callerOf(ctx).Name, guard.o.Now().UTC())
+	n, err := store.End(ctx, in.Caller, CallerOf(ctx).Name, guard.o.Now().UTC())
 	if err != nil {
 		return nil, err
 	}

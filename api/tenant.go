@@ -19,11 +19,11 @@ type OfTenant struct {
 
 func (in OfTenant) named() string { return in.Tenant }
 
-// A tenantOperation is one that keys of tenants may call. serveTenant and streamTenant register it.
-type tenantOperation struct{ huma.Operation }
+// A TenantOperation is one that keys of tenants may call. ServeTenant and StreamTenant register it.
+type TenantOperation struct{ huma.Operation }
 
-// tenants sets the role of an operation that keys of tenants may call.
-func tenants(role access.Role, o huma.Operation) tenantOperation {
+// NeedsTenant sets the role of an operation that keys of tenants may call.
+func NeedsTenant(role access.Role, o huma.Operation) TenantOperation {
 	if o.Metadata == nil {
 		o.Metadata = map[string]any{}
 	}
@@ -33,10 +33,10 @@ func tenants(role access.Role, o huma.Operation) tenantOperation {
 			o.Errors = append(o.Errors, status)
 		}
 	}
-	o = needs(role, o)
+	o = Needs(role, o)
 	o.Description += " A key of a tenant may call it."
 	o.Extensions["x-tenant-keys"] = true
-	return tenantOperation{o}
+	return TenantOperation{o}
 }
 
 // An ofTenant is an input *I that has OfTenant.
@@ -45,12 +45,12 @@ type ofTenant[I any] interface {
 	named() string
 }
 
-// serveTenant is serve for an operation on what is of one tenant: that is what its handler is given, and the only one
+// ServeTenant is Serve for an operation on what is of one tenant: that is what its handler is given, and the only one
 // that it may touch.
-func serveTenant[I, O any, P ofTenant[I]](
-	d *door, o tenantOperation, handle func(ctx context.Context, tenant string, in P) (*O, error),
+func ServeTenant[I, O any, P ofTenant[I]](
+	d *Door, o TenantOperation, handle func(ctx context.Context, tenant string, in P) (*O, error),
 ) {
-	serve(d, o.Operation, func(ctx context.Context, in *I) (*O, error) {
+	Serve(d, o.Operation, func(ctx context.Context, in *I) (*O, error) {
 		tenant, err := d.tenantOf(ctx, P(in).named())
 		if err != nil {
 			return nil, err
@@ -59,12 +59,12 @@ func serveTenant[I, O any, P ofTenant[I]](
 	})
 }
 
-// streamTenant is serveTenant for an answer that is streamed.
-func streamTenant[I, O any, P ofTenant[I]](
-	d *door, o tenantOperation, handle func(ctx context.Context, tenant string, in P) (*O, error),
+// StreamTenant is ServeTenant for an answer that is streamed.
+func StreamTenant[I, O any, P ofTenant[I]](
+	d *Door, o TenantOperation, handle func(ctx context.Context, tenant string, in P) (*O, error),
 ) {
-	stream(d, o.Operation, func(ctx context.Context, in *I) (*O, error) {
-		finding, cancel := context.WithTimeout(ctx, requestTimeout)
+	Stream(d, o.Operation, func(ctx context.Context, in *I) (*O, error) {
+		finding, cancel := context.WithTimeout(ctx, RequestTimeout)
 		defer cancel()
 		tenant, err := d.tenantOf(finding, P(in).named())
 		if err != nil {
@@ -76,8 +76,8 @@ func streamTenant[I, O any, P ofTenant[I]](
 
 // tenantOf is the tenant whose rows a request is about: that of the caller's key, and otherwise the named one, which
 // must be there. To a key of a tenant another one is as unknown as one that is not there.
-func (d *door) tenantOf(ctx context.Context, named string) (string, error) {
-	caller := callerOf(ctx)
+func (d *Door) tenantOf(ctx context.Context, named string) (string, error) {
+	caller := CallerOf(ctx)
 	own := caller.Tenant
 	switch {
 	case own == "" && caller.KeyID == "" && !caller.Role.May(access.Operate): // keys are given one by one, tokens by rule

@@ -3,24 +3,15 @@ package api_test
 import (
 	"encoding/json"
 	"net/http"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/api/apitest"
 	"github.com/mtlrent/conveyor/db"
-	"github.com/mtlrent/conveyor/db/dbtest"
-	dblistings "github.com/mtlrent/conveyor/db/listings"
-	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/access"
-	"github.com/mtlrent/conveyor/domain/campaign"
-	"github.com/mtlrent/conveyor/domain/contact"
-	"github.com/mtlrent/conveyor/domain/saved"
-	"github.com/mtlrent/conveyor/internal/blob"
 )
 
 // A walked operation is one for tenants, as a request about something of the tenant acme. In its path and body, names in
@@ -66,14 +57,14 @@ var walk = map[string]walked{
 	"get-upload-errors":  {path: "/uploads/{ended}/errors.csv"},
 	"watch-upload":       {path: "/uploads/{ended}/events"},
 	"create-upload": { // its list is acme's
-		path: "/uploads", body: formOf("people.csv", "phone\n+15145550123\n", "list", "{list}"), mine: 202, theirs: 422,
-		headers: []string{"Content-Type", formType},
+		path: "/uploads", body: apitest.FormOf("people.csv", "phone\n+15145550123\n", "list", "{list}"), mine: 202, theirs: 422,
+		headers: []string{"Content-Type", apitest.FormType},
 	},
 	"list-senders":           {path: "/senders", theirs: 200},
-	"create-campaign":        {path: "/campaigns", body: campaignBody("{sender}"), mine: 201, theirs: 422},
+	"create-campaign":        {path: "/campaigns", body: apitest.CampaignBody("{sender}"), mine: 201, theirs: 422},
 	"list-campaigns":         {path: "/campaigns", theirs: 200},
 	"get-campaign":           {path: "/campaigns/{draft}"},
-	"edit-campaign":          {path: "/campaigns/{draft}", body: campaignBody("{sender}")},
+	"edit-campaign":          {path: "/campaigns/{draft}", body: apitest.CampaignBody("{sender}")},
 	"start-campaign":         {path: "/campaigns/{draft}/start", mine: 202},
 	"unschedule-campaign":    {path: "/campaigns/{queued}/unschedule"},
 	"pause-campaign":         {path: "/campaigns/{running}/pause"},
@@ -112,95 +103,15 @@ var walk = map[string]walked{
 	"delete-search-target":    {path: "/searches/{search}/targets/{target}", mine: 204},
 }
 
-// furnish makes what acme has, with the word secret in every text, and returns the IDs by their names in walk.
-func furnish(t *testing.T, f *fort) map[string]string {
-	t.Helper()
-
-	ctx, contacts := t.Context(), dboutreach.NewContacts(f.pool, nil)
-	list, err := contacts.CreateList(ctx, "acme", "secret "+uuid.NewString(), "test", now)
-	require.NoError(t, err)
-	c := contact.Contact{Email: "secret-" + uuid.NewString() + "@example.org", Name: "secret"}
-	c.Key = contact.Key("", c.Email)
-	id, _, err := contacts.Put(ctx, "acme", c, dboutreach.KnownUpdate, now)
-	require.NoError(t, err)
-	segment, err := contacts.PutSegment(ctx, "acme", dboutreach.Segment{ID: uuid.New(), Name: "secret " + uuid.NewString()}, "test",
-		now)
-	require.NoError(t, err)
-	uploads := dboutreach.NewUploads(f.pool)
-	upload := func(state dboutreach.UploadState) uuid.UUID {
-		file, err := f.Uploads.Blobs.PutUpload(ctx, strings.NewReader("phone,name\n+15145550123,secret\n"))
-		require.NoError(t, err)
-		u, err := uploads.Create(ctx, dboutreach.Upload{
-			ID: uuid.New(), Tenant: "acme", FileName: "secret.csv", Blob: file.Key, Bytes: file.Bytes, SHA256: file.SHA256,
-			CreatedBy: "secret", CreatedAt: now, State: state,
-		})
-		require.NoError(t, err)
-		return u.ID
-	}
-	held, ended := upload(dboutreach.UploadHeld), upload(dboutreach.UploadReceived)
-	require.NoError(t, uploads.Planned(ctx, "acme", ended, []byte(`{"format":{"columns":["secret"]}}`), "", now))
-	require.NoError(t, uploads.Fail(ctx, "acme", ended, contact.Failure{Reason: "secret"}, now))
-	ids := map[string]string{
-		"list": list.ID.String(), "contact": strconv.FormatInt(id, 10), "segment": segment.ID.String(),
-		"upload": held.String(), "ended": ended.String(),
-	}
-
-	sender := addSender(t, f.pool, "acme", "secret "+uuid.NewString())
-	ids["sender"] = sender.String()
-	campaigns, text := dboutreach.NewCampaigns(f.pool, nil), campaign.Body{Type: campaign.TypeText, Text: &campaign.Text{Body: "secret"}}
-	for _, state := range []campaign.State{campaign.Draft, campaign.Queued, campaign.Running, campaign.Paused} {
-		id := newCampaign(t, campaigns, "acme", dboutreach.Plan{
-			Name: "secret", Sender: sender, Template: text, Audience: campaign.Audience{All: true},
-		}, state)
-		ids[string(state)] = id.String()
-	}
-	m, err := dboutreach.NewMessages(f.pool, nil).Put(ctx, "acme", dboutreach.NewMessage{
-		ID: uuid.New(), Sender: sender, Recipient: "+15145550199", Body: text,
-	}, now)
-	require.NoError(t, err)
-	ids["message"] = m.ID.String()
-	search := saved.Search{
-		ID: uuid.New(), Tenant: "acme", Name: "secret " + uuid.NewString(), Kinds: saved.Kinds, State: saved.Active,
-		Since: now, CreatedAt: now,
-	}
-	target := dblistings.NewTarget{
-		SavedTarget: dblistings.SavedTarget{ID: uuid.New(), Kind: saved.Feed}, Token: []byte(uuid.NewString()),
-	}
-	require.NoError(t, dblistings.NewSaved(f.pool).Add(ctx, search, []dblistings.NewTarget{target}, "test"))
-	ids["search"], ids["target"] = search.ID.String(), target.ID.String()
-	return ids
-}
-
-// walkable is an API with all that tenants may call.
-func walkable(t *testing.T) *fort {
-	t.Helper()
-
-	pool := dbtest.New(t)
-	f := &fort{pool: pool, keys: db.NewKeys(pool), clock: &clock{at: now}}
-	f.door = bare(t, func(p *parts) {
-		p.Guard = api.NewGuard(api.GuardOptions{Keys: f.keys, Log: quiet, Now: f.clock.now})
-		p.Tenants, p.Contacts.Store = db.NewTenants(pool), dboutreach.NewContacts(pool, nil)
-		blobs, err := blob.Open(t.Context(), t.TempDir())
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, blobs.Close()) })
-		p.Uploads.Store, p.Uploads.Blobs = dboutreach.NewUploads(pool), blobs
-		p.Tenancy.Senders, p.Messages.Store = dboutreach.NewSenders(pool), dboutreach.NewMessages(pool, nil)
-		p.Searches.Store, p.Find = dblistings.NewSaved(pool), api.Find{Store: db.NewFinder(pool, dblistings.NewListings(pool).FindWords), Within: time.Minute}
-		p.Campaigns = api.Campaigns{Store: dboutreach.NewCampaigns(pool, nil), Messages: p.Messages.Store, Senders: p.Tenancy.Senders}
-		p.starting(&starter{})
-	})
-	return f
-}
-
 // Every operation for tenants shows a tenant nothing of another one, and does nothing to it: it answers as if it were
 // not there. What is not in the table above fails.
 func TestTenantsAreApart(t *testing.T) {
 	t.Parallel()
-	f := walkable(t)
-	tenant(t, f.pool, "acme")
-	tenant(t, f.pool, "rival")
+	f := apitest.Walkable(t)
+	apitest.Tenant(t, f.Pool, "acme")
+	apitest.Tenant(t, f.Pool, "rival")
 	of := func(name, tenant string) string {
-		return f.key(t, name, access.Admin, func(k *db.Key) { k.Tenant = tenant })
+		return f.Key(t, name, access.Admin, func(k *db.Key) { k.Tenant = tenant })
 	}
 	acme, rival, house := of("acme-key", "acme"), of("rival-key", "rival"), of("house-key", "")
 	var doc struct {
@@ -210,7 +121,7 @@ func TestTenantsAreApart(t *testing.T) {
 			Parameters  []struct{ Name, In string }
 		}
 	}
-	require.NoError(t, json.Unmarshal([]byte(f.get(t, "/openapi.json").Body), &doc))
+	require.NoError(t, json.Unmarshal([]byte(f.Get(t, "/openapi.json").Body), &doc))
 	var seen []string
 	for path, methods := range doc.Paths {
 		for method, o := range methods {
@@ -224,10 +135,10 @@ func TestTenantsAreApart(t *testing.T) {
 				require.Contains(t, o.Parameters, struct{ Name, In string }{"tenant", "query"}, "its input has OfTenant")
 				require.Equal(t, path, strings.SplitN(template(w.path, path), "?", 2)[0], "the path in walk is another one")
 				var names []string
-				for name, id := range furnish(t, f) {
+				for name, id := range apitest.Furnish(t, f) {
 					names = append(names, "{"+name+"}", id)
 				}
-				ask := func(key, query string) reply {
+				ask := func(key, query string) apitest.Reply {
 					fill := strings.NewReplacer(append(names, "{unique}", uuid.NewString())...)
 					target := fill.Replace(w.path)
 					if sign := "?"; query != "" {
@@ -237,13 +148,13 @@ func TestTenantsAreApart(t *testing.T) {
 						target += sign + query
 					}
 					headers := append([]string{"Authorization", "Bearer " + key}, w.headers...)
-					return f.ask(t, strings.ToUpper(method), target, fill.Replace(w.body), headers...)
+					return f.Ask(t, strings.ToUpper(method), target, fill.Replace(w.body), headers...)
 				}
 				theirs := w.theirs
 				if theirs == 0 {
 					theirs = http.StatusNotFound
 				}
-				for name, r := range map[string]reply{
+				for name, r := range map[string]apitest.Reply{
 					"a key of rival": ask(rival, ""), "the same, named": ask(rival, "tenant=rival"),
 					"rival named without a key of it": ask(house, "tenant=rival"),
 				} {
@@ -251,12 +162,12 @@ func TestTenantsAreApart(t *testing.T) {
 					require.NotContains(t, r.Body, "secret", name)
 					require.NotContains(t, r.Body, "acme", name)
 				}
-				unknown := refused(t, ask(rival, "tenant=nobody"), http.StatusNotFound)
-				other := refused(t, ask(rival, "tenant=acme"), http.StatusNotFound)
+				unknown := apitest.Refused(t, ask(rival, "tenant=nobody"), http.StatusNotFound)
+				other := apitest.Refused(t, ask(rival, "tenant=acme"), http.StatusNotFound)
 				require.Equal(t, strings.ReplaceAll(unknown.Detail, "nobody", "acme"), other.Detail)
-				refused(t, ask(house, "tenant=nobody"), http.StatusNotFound)
+				apitest.Refused(t, ask(house, "tenant=nobody"), http.StatusNotFound)
 				if !w.house {
-					require.Contains(t, refused(t, ask(house, ""), http.StatusBadRequest).Detail, "?tenant=ID")
+					require.Contains(t, apitest.Refused(t, ask(house, ""), http.StatusBadRequest).Detail, "?tenant=ID")
 				} else {
 					require.NotContains(t, ask(house, "").Body, "secret")
 				}

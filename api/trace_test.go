@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
+	"github.com/mtlrent/conveyor/api/apitest"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/internal/servicetest"
 )
@@ -20,14 +21,14 @@ func TestTraces(t *testing.T) {
 	t.Parallel()
 
 	recorder := tracetest.NewSpanRecorder()
-	d := open(t, func(p *parts) { p.Traces = trace.NewTracerProvider(trace.WithSpanProcessor(recorder)) })
+	d := apitest.Open(t, func(p *apitest.Parts) { p.Traces = trace.NewTracerProvider(trace.WithSpanProcessor(recorder)) })
 	for _, path := range []string{"/health", "/metrics", "/ready", "/docs", "/openapi.json"} {
-		d.get(t, path)
+		d.Get(t, path)
 	}
 	const caller = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
-	require.Equal(t, http.StatusOK, d.get(t, "/listings?text=secret", "traceparent", caller).Status)
-	require.Equal(t, http.StatusNotFound, d.ask(t, http.MethodPost, "/listings/kijiji/1/process", "").Status)
-	require.Equal(t, http.StatusNotFound, d.get(t, "/nowhere").Status)
+	require.Equal(t, http.StatusOK, d.Get(t, "/listings?text=secret", "traceparent", caller).Status)
+	require.Equal(t, http.StatusNotFound, d.Ask(t, http.MethodPost, "/listings/kijiji/1/process", "").Status)
+	require.Equal(t, http.StatusNotFound, d.Get(t, "/nowhere").Status)
 	require.Eventually(t, func() bool { return len(recorder.Ended()) == 3 }, servicetest.Patience(), 5*time.Millisecond)
 	ended := recorder.Ended()
 	require.Equal(t, []string{"GET /listings", "POST /listings/:platform/:platform_id/process", "GET"},
@@ -48,18 +49,18 @@ func TestTracesOfStrangers(t *testing.T) {
 	t.Parallel()
 
 	recorder := tracetest.NewSpanRecorder()
-	f := guarded(t)
-	f.serve(t, func(p *parts) { p.Traces = trace.NewTracerProvider(trace.WithSpanProcessor(recorder)) })
-	read[page](t, f.get(t, "/listings"), 200) // the table is read: there are no keys
+	f := apitest.Guarded(t)
+	f.Serve(t, func(p *apitest.Parts) { p.Traces = trace.NewTracerProvider(trace.WithSpanProcessor(recorder)) })
+	apitest.Read[apitest.Page](t, f.Get(t, "/listings"), 200) // the table is read: there are no keys
 	const caller, span = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "00f067aa0ba902b7"
-	f.get(t, "/listings", "traceparent", caller)
-	key := f.key(t, "ci", access.Read)
-	f.clock.add(time.Minute)
-	read[page](t, f.as(t, key, "GET", "/listings"), 200)
+	f.Get(t, "/listings", "traceparent", caller)
+	key := f.Key(t, "ci", access.Read)
+	f.Clock.Add(time.Minute)
+	apitest.Read[apitest.Page](t, f.As(t, key, "GET", "/listings"), 200)
 	for _, headers := range [][]string{
 		{"Authorization", "Bearer " + key}, {"Authorization", "Bearer " + key[:len(key)-1] + "-"}, {"Authorization", "x"}, nil,
 	} {
-		f.get(t, "/images/x", append(headers, "traceparent", caller)...)
+		f.Get(t, "/images/x", append(headers, "traceparent", caller)...)
 	}
 	require.Eventually(t, func() bool { return len(recorder.Ended()) == 7 }, servicetest.Patience(), 5*time.Millisecond)
 	spans := recorder.Ended()

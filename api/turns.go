@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// turns bound what is done at once in a process, in all and by name: that of a tenant, or of a network.
-type turns struct {
+// Turns bound what is done at once in a process, in all and by name: that of a tenant, or of a network.
+type Turns struct {
 	most, share int
 
 	mu    sync.Mutex
@@ -18,18 +18,19 @@ type turns struct {
 	left  chan struct{}  // closed by the next leave; nil = nothing waits for one
 }
 
-func newTurns(most, share int) *turns {
-	return &turns{most: most, share: share, of: map[string]int{}, waits: map[string]int{}}
+// NewTurns are so many turns, of which each name has a share.
+func NewTurns(most, share int) *Turns {
+	return &Turns{most: most, share: share, of: map[string]int{}, waits: map[string]int{}}
 }
 
-// take takes a turn of a name; ok is false when there is none. Call leave when it is over.
-func (t *turns) take(name string) (leave func(), ok bool) {
+// Take takes a turn of a name; ok is false when there is none. Call leave when it is over.
+func (t *Turns) Take(name string) (leave func(), ok bool) {
 	leave, _ = t.try(name)
 	return leave, leave != nil
 }
 
-// wait takes a turn as take does, and waits for one until ctx ends.
-func (t *turns) wait(ctx context.Context, name string) (leave func(), ok bool) {
+// Wait takes a turn as Take does, and waits for one until ctx ends.
+func (t *Turns) Wait(ctx context.Context, name string) (leave func(), ok bool) {
 	t.count(t.waits, name, 1)
 	defer t.count(t.waits, name, -1)
 	for {
@@ -46,7 +47,7 @@ func (t *turns) wait(ctx context.Context, name string) (leave func(), ok bool) {
 }
 
 // try takes a turn, or returns what the next leave closes.
-func (t *turns) try(name string) (leave func(), left <-chan struct{}) {
+func (t *Turns) try(name string) (leave func(), left <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.all >= t.most || t.of[name] >= t.share {
@@ -66,14 +67,14 @@ func (t *turns) try(name string) (leave func(), left <-chan struct{}) {
 }
 
 // awaited says whether anything of a name waits for a turn.
-func (t *turns) awaited(name string) bool {
+func (t *Turns) awaited(name string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.waits[name] > 0
 }
 
 // taken is how many turns are taken, of all and of a name, those that rest among them.
-func (t *turns) taken(name string) (all, own int) {
+func (t *Turns) taken(name string) (all, own int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, of := range t.of {
@@ -83,7 +84,7 @@ func (t *turns) taken(name string) (all, own int) {
 }
 
 // rest keeps a turn of the name's share for some time more, without one of all. Call it before leave.
-func (t *turns) rest(name string, d time.Duration) {
+func (t *Turns) rest(name string, d time.Duration) {
 	t.count(t.of, name, 1)
 	time.AfterFunc(d, func() {
 		t.mu.Lock()
@@ -92,7 +93,7 @@ func (t *turns) rest(name string, d time.Duration) {
 	})
 }
 
-func (t *turns) count(of map[string]int, name string, n int) {
+func (t *Turns) count(of map[string]int, name string, n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if of[name] += n; of[name] == 0 {
@@ -101,7 +102,7 @@ func (t *turns) count(of map[string]int, name string, n int) {
 }
 
 // free gives back a turn of a name's share. The caller holds the lock.
-func (t *turns) free(name string) {
+func (t *Turns) free(name string) {
 	t.of[name]--
 	maps.DeleteFunc(t.of, func(_ string, n int) bool { return n == 0 })
 	if t.left != nil {

@@ -26,25 +26,25 @@ import (
 // A name has no more than its share, and what waits gets a turn as soon as there is one.
 func TestTurns(t *testing.T) {
 	t.Parallel()
-	turns := newTurns(3, 2)
-	leave, ok := turns.take("a")
+	turns := NewTurns(3, 2)
+	leave, ok := turns.Take("a")
 	require.True(t, ok)
-	_, ok = turns.take("a")
+	_, ok = turns.Take("a")
 	require.True(t, ok)
-	_, ok = turns.take("a")
+	_, ok = turns.Take("a")
 	require.False(t, ok, "its share")
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, ok = turns.wait(over, "a")
+	_, ok = turns.Wait(over, "a")
 	require.False(t, ok)
-	other, ok := turns.wait(over, "b")
+	other, ok := turns.Wait(over, "b")
 	require.True(t, ok)
-	_, ok = turns.take("c")
+	_, ok = turns.Take("c")
 	require.False(t, ok, "all")
 	got := make(chan bool)
 	for range 2 {
 		go func() {
-			leave, ok := turns.wait(t.Context(), "a")
+			leave, ok := turns.Wait(t.Context(), "a")
 			if ok {
 				leave()
 			}
@@ -61,13 +61,13 @@ func TestTurns(t *testing.T) {
 func TestTurnsRest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		turns := newTurns(2, 1)
-		leave, ok := turns.take("a")
+		turns := NewTurns(2, 1)
+		leave, ok := turns.Take("a")
 		require.True(t, ok)
 		require.False(t, turns.awaited("a"))
 		began, got := time.Now(), make(chan time.Duration)
 		go func() {
-			leave, ok := turns.wait(t.Context(), "a")
+			leave, ok := turns.Wait(t.Context(), "a")
 			if ok {
 				got <- time.Since(began)
 				leave()
@@ -79,7 +79,7 @@ func TestTurnsRest(t *testing.T) {
 		require.False(t, turns.awaited("b"))
 		turns.rest("a", 3*time.Second)
 		leave()
-		other, ok := turns.take("b")
+		other, ok := turns.Take("b")
 		require.True(t, ok)
 		require.Equal(t, 1, turns.all, "what rests is no turn of all")
 		all, own := turns.taken("a")
@@ -143,12 +143,12 @@ func TestTurnsShareCores(t *testing.T) {
 	var waits sync.WaitGroup
 	var leave []func()
 	for _, l := range []*lane{exports, people, people, trials} {
-		f, ok := of[l].take("a")
+		f, ok := of[l].Take("a")
 		require.True(t, ok)
 		leave = append(leave, f)
 	}
 	require.Zero(t, lanes.rests(exports, "a"), "none waits")
-	waits.Go(func() { of[exports].wait(waiting, "a") })
+	waits.Go(func() { of[exports].Wait(waiting, "a") })
 	require.Eventually(t, func() bool { return lanes.rests(exports, "a") > 0 }, servicetest.Patience(), time.Millisecond)
 	require.InDelta(t, restsOf(4, runtime.GOMAXPROCS(0)), lanes.rests(exports, "a"), 1e-9)
 	lanes.short = func() bool { return true }
@@ -168,28 +168,28 @@ func TestHeavyTurnsAreGivenBack(t *testing.T) {
 	gin.SetMode(gin.ReleaseMode)
 	r, log := gin.New(), slog.New(slog.DiscardHandler)
 	r.Use(recovered(log))
-	d := &door{Options: Options{Log: log}, api: humagin.New(r, huma.DefaultConfig("", "")), lanes: newLanes(0, nil)}
+	d := &Door{Options: Options{Log: log}, API: humagin.New(r, huma.DefaultConfig("", "")), lanes: newLanes(0, nil)}
 	at := func(id string) huma.Operation {
-		return needs(access.Read, huma.Operation{OperationID: id, Method: http.MethodGet, Path: "/" + id})
+		return Needs(access.Read, huma.Operation{OperationID: id, Method: http.MethodGet, Path: "/" + id})
 	}
 	busy := func(l *lane) int { return d.lanes.of[l].all }
 	type none struct{}
 	during := map[string]int{} // turns taken while an answer is made
-	serve(d, at("try-search"), func(context.Context, *none) (*none, error) {
+	Serve(d, at("try-search"), func(context.Context, *none) (*none, error) {
 		during["panic"] = busy(trials)
 		panic("oops")
 	})
-	serve(d, at("count-contacts"), func(context.Context, *none) (*none, error) {
+	Serve(d, at("count-contacts"), func(context.Context, *none) (*none, error) {
 		during["fault"] = busy(people)
 		return nil, errors.New("away")
 	})
-	stream(d, at("export-contacts"), func(context.Context, *none) (*huma.StreamResponse, error) {
+	Stream(d, at("export-contacts"), func(context.Context, *none) (*huma.StreamResponse, error) {
 		return &huma.StreamResponse{Body: func(huma.Context) {
 			during["written"] = busy(exports)
 			panic("oops")
 		}}, nil
 	})
-	stream(d, at("get-crawl-lineage"), func(context.Context, *none) (*huma.StreamResponse, error) {
+	Stream(d, at("get-crawl-lineage"), func(context.Context, *none) (*huma.StreamResponse, error) {
 		during["read"] = busy(crawled)
 		return &huma.StreamResponse{Body: func(huma.Context) { during["sent"] = busy(crawled) }}, nil
 	})
@@ -287,7 +287,7 @@ func TestBoundedRows(t *testing.T) {
 	}
 	var got []int
 	var last error
-	for n, err := range bounded(rows, 3) {
+	for n, err := range Bounded(rows, 3) {
 		if last = err; err == nil {
 			got = append(got, n)
 		}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/mtlrent/conveyor/api"
+	apioutreach "github.com/mtlrent/conveyor/api/outreach"
 	"github.com/mtlrent/conveyor/domain/campaign"
 )
 
@@ -60,7 +60,7 @@ type campaignsCreateCmd struct {
 }
 
 // plan is the body of the request: that of the file, or that of the flags.
-func (c *campaignsCreateCmd) plan() (p api.CampaignPlan, err error) {
+func (c *campaignsCreateCmd) plan() (p apioutreach.CampaignPlan, err error) {
 	flags := c.Text != "" || c.Template != "" || c.All || len(c.List)+len(c.Segment)+len(c.Tag) > 0
 	switch {
 	case c.File != "" && flags:
@@ -118,7 +118,7 @@ func (c *CampaignsCmd) sender(ctx context.Context, r Client, named string) (uuid
 	if id, err := uuid.Parse(named); err == nil {
 		return id, nil
 	}
-	var list api.SenderList
+	var list apioutreach.SenderList
 	if err := r.call(ctx, http.MethodGet, c.path("/senders", nil), nil, &list); err != nil {
 		return uuid.Nil, err
 	}
@@ -146,7 +146,7 @@ func (c *campaignsCreateCmd) Run(ctx context.Context, group *CampaignsCmd, r Cli
 			return err
 		}
 	}
-	var out api.Campaign
+	var out apioutreach.Campaign
 	if err := r.call(ctx, http.MethodPost, group.path("/campaigns", nil), in, &out); err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (c *campaignsCreateCmd) Run(ctx context.Context, group *CampaignsCmd, r Cli
 }
 
 // told prints a campaign in a line, and its warning.
-func told(c api.Campaign, asJSON bool) error {
+func told(c apioutreach.Campaign, asJSON bool) error {
 	if asJSON {
 		return PrintJSON(os.Stdout, c)
 	}
@@ -169,9 +169,9 @@ func told(c api.Campaign, asJSON bool) error {
 }
 
 // stateOf is the state of a campaign with its reason, or the time of its start.
-func stateOf(c api.Campaign) string {
+func stateOf(c apioutreach.Campaign) string {
 	state := string(c.State)
-	if c.State == api.CampaignState(campaign.Queued) && c.ScheduledAt != nil {
+	if c.State == apioutreach.CampaignState(campaign.Queued) && c.ScheduledAt != nil {
 		state += " since " + c.ScheduledAt.UTC().Format(time.RFC3339)
 		if c.ScheduledAt.After(time.Now()) {
 			state = "starts at " + c.ScheduledAt.UTC().Format(time.RFC3339)
@@ -194,7 +194,7 @@ func (c campaignID) path(rest string) string { return "/campaigns/" + c.ID.Strin
 func (c campaignID) control(
 	ctx context.Context, group *CampaignsCmd, r Client, action string, in any, asJSON bool,
 ) error {
-	var out api.Campaign
+	var out apioutreach.Campaign
 	if err := r.call(ctx, http.MethodPost, group.path(c.path(action), nil), in, &out); err != nil {
 		return err
 	}
@@ -208,7 +208,7 @@ type campaignsAudienceCmd struct {
 
 // Run counts the audience of a campaign.
 func (c *campaignsAudienceCmd) Run(ctx context.Context, group *CampaignsCmd, r Client) error {
-	var out api.CampaignAudience
+	var out apioutreach.CampaignAudience
 	if err := r.call(ctx, http.MethodGet, group.path(c.path("/audience"), nil), nil, &out); err != nil {
 		return err
 	}
@@ -234,7 +234,7 @@ type campaignsStartCmd struct {
 
 // Run starts a campaign. With --watch, one that ends otherwise than done is ExitError 1.
 func (c *campaignsStartCmd) Run(ctx context.Context, group *CampaignsCmd, r Client) error {
-	in := api.CampaignStart{}
+	in := apioutreach.CampaignStart{}
 	if !c.At.IsZero() {
 		in.At = &c.At
 	}
@@ -263,12 +263,12 @@ type (
 
 // Run pauses a campaign.
 func (c *campaignsPauseCmd) Run(ctx context.Context, group *CampaignsCmd, r Client) error {
-	return c.control(ctx, group, r, "/pause", api.CampaignControl{Reason: c.Reason}, false)
+	return c.control(ctx, group, r, "/pause", apioutreach.CampaignControl{Reason: c.Reason}, false)
 }
 
 // Run cancels a campaign.
 func (c *campaignsCancelCmd) Run(ctx context.Context, group *CampaignsCmd, r Client) error {
-	return c.control(ctx, group, r, "/cancel", api.CampaignControl{Reason: c.Reason}, false)
+	return c.control(ctx, group, r, "/cancel", apioutreach.CampaignControl{Reason: c.Reason}, false)
 }
 
 // Run resumes a campaign.
@@ -283,7 +283,7 @@ func (c *campaignsUnscheduleCmd) Run(ctx context.Context, group *CampaignsCmd, r
 
 // Run sends failed messages again, and says how many.
 func (c *campaignsRetryCmd) Run(ctx context.Context, group *CampaignsCmd, r Client) error {
-	var out api.CampaignRetried
+	var out apioutreach.CampaignRetried
 	if err := r.call(ctx, http.MethodPost, group.path(c.path("/retry-failed"), nil), nil, &out); err != nil {
 		return err
 	}
@@ -305,14 +305,14 @@ func (c *campaignsShowCmd) Run(ctx context.Context, group *CampaignsCmd, r Clien
 	if c.Watch {
 		return c.watch(ctx, group, r, c.JSON)
 	}
-	var out api.CampaignDetail
+	var out apioutreach.CampaignDetail
 	if err := r.call(ctx, http.MethodGet, group.path(c.path(""), nil), nil, &out); err != nil {
 		return err
 	}
 	return showCampaign(out, c.JSON)
 }
 
-func showCampaign(c api.CampaignDetail, asJSON bool) error {
+func showCampaign(c apioutreach.CampaignDetail, asJSON bool) error {
 	if asJSON {
 		return PrintJSON(os.Stdout, c)
 	}
@@ -321,9 +321,9 @@ func showCampaign(c api.CampaignDetail, asJSON bool) error {
 
 // watch shows the progress of a campaign until it ends.
 func (c campaignID) watch(ctx context.Context, group *CampaignsCmd, r Client, asJSON bool) error {
-	w := watch[api.CampaignDetail]{
+	w := watch[apioutreach.CampaignDetail]{
 		api: r, path: group.path(c.path(""), nil), line: campaignLine,
-		state: func(v api.CampaignDetail) (string, bool) {
+		state: func(v apioutreach.CampaignDetail) (string, bool) {
 			return string(v.State), campaign.State(v.State).Ended() && v.FinishedAt != nil
 		},
 		left: "the campaign goes on: conveyor campaigns show " + c.ID.String(),
@@ -332,7 +332,7 @@ func (c campaignID) watch(ctx context.Context, group *CampaignsCmd, r Client, as
 	if err != nil {
 		return err
 	}
-	if err := showCampaign(done, asJSON); err != nil || done.State == api.CampaignState(campaign.Done) {
+	if err := showCampaign(done, asJSON); err != nil || done.State == apioutreach.CampaignState(campaign.Done) {
 		return err
 	}
 	return ExitError(1)
@@ -345,12 +345,12 @@ func bar(share float64) string {
 }
 
 // campaignLine is the progress of a campaign in a line.
-func campaignLine(c api.CampaignDetail) string {
+func campaignLine(c apioutreach.CampaignDetail) string {
 	n := c.Counts
 	_, delivered := reached(n)
 	line := fmt.Sprintf("campaign %s %s %s %d of %d", Short(Plain(c.Name), 30), c.State, bar(c.Progress),
 		n.Total-n.Waiting, n.Total)
-	if c.WrittenAt == nil && c.State == api.CampaignState(campaign.Running) {
+	if c.WrittenAt == nil && c.State == apioutreach.CampaignState(campaign.Running) {
 		line += " written so far"
 	}
 	for _, v := range []struct {
@@ -371,7 +371,7 @@ func campaignLine(c api.CampaignDetail) string {
 }
 
 // printCampaign writes a campaign as text. Counts that are zero are left out.
-func printCampaign(w io.Writer, c api.CampaignDetail) error {
+func printCampaign(w io.Writer, c apioutreach.CampaignDetail) error {
 	t := newTable(w)
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(t, "%s\t"+format+"\n", append([]any{name}, args...)...)
@@ -465,10 +465,10 @@ type campaignsListCmd struct {
 
 // Run prints page after page, up to --limit.
 func (c *campaignsListCmd) Run(ctx context.Context, group *CampaignsCmd, r Client) error {
-	return pages[api.Campaign]{
+	return pages[apioutreach.Campaign]{
 		Path: "/campaigns", Query: group.query(url.Values{"state": {c.State}}), Limit: c.Limit, JSON: c.JSON,
 		Head: campaignHead,
-		Row: func(t io.Writer, v api.Campaign) {
+		Row: func(t io.Writer, v apioutreach.Campaign) {
 			fmt.Fprintln(t, campaignRow(v))
 		},
 	}.list(ctx, r, "there are no campaigns")
@@ -478,13 +478,13 @@ const campaignHead = "ID\tNAME\tSTATE\tMESSAGES\tWAITING\tUNKNOWN\tSENT\tDELIVER
 
 // reached are the messages that were sent and delivered. A message is in one count of the API: here what was read was
 // delivered, too, and what was delivered was sent.
-func reached(n api.CampaignCounts) (sent, delivered int64) {
+func reached(n apioutreach.CampaignCounts) (sent, delivered int64) {
 	delivered = n.Delivered + n.Read
 	return n.Sent + delivered, delivered
 }
 
 // campaignRow is a campaign as a row below campaignHead.
-func campaignRow(c api.Campaign) string {
+func campaignRow(c apioutreach.Campaign) string {
 	n := c.Counts
 	sent, delivered := reached(n)
 	return fmt.Sprintf("%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s", c.ID, Short(Plain(c.Name), 40), c.State,
@@ -501,10 +501,10 @@ type campaignsMessagesCmd struct {
 
 // Run prints page after page, up to --limit.
 func (c *campaignsMessagesCmd) Run(ctx context.Context, group *CampaignsCmd, r Client) error {
-	return pages[api.Message]{
+	return pages[apioutreach.Message]{
 		Path: c.path("/messages"), Query: group.query(url.Values{"state": {c.State}}), Limit: c.Limit, JSON: c.JSON,
 		Head: "ID\tTO\tSTATE\tATTEMPTS\tCLASS\tCODE\tERROR",
-		Row: func(t io.Writer, m api.Message) {
+		Row: func(t io.Writer, m apioutreach.Message) {
 			fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\t%d\t%s\n", m.ID, Plain(cmp.Or(m.To, "-")), m.State, m.Attempts,
 				cmp.Or(m.Class, "-"), m.Code, Short(Plain(m.Error), 80))
 		},

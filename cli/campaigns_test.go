@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/api"
+	apioutreach "github.com/mtlrent/conveyor/api/outreach"
 	"github.com/mtlrent/conveyor/domain/campaign"
 )
 
@@ -20,11 +21,11 @@ var (
 )
 
 // mailed is a campaign in the middle of its work.
-func mailed() api.CampaignDetail {
-	return api.CampaignDetail{
-		Campaign: api.Campaign{
-			ID: campaignOne, State: api.CampaignState(campaign.Running), CreatedBy: "olga\x1b[2J", CreatedAt: noon,
-			CampaignPlan: api.CampaignPlan{
+func mailed() apioutreach.CampaignDetail {
+	return apioutreach.CampaignDetail{
+		Campaign: apioutreach.Campaign{
+			ID: campaignOne, State: apioutreach.CampaignState(campaign.Running), CreatedBy: "olga\x1b[2J", CreatedAt: noon,
+			CampaignPlan: apioutreach.CampaignPlan{
 				Name: "Spring\x1b[2J", Sender: senderOne,
 				Template: campaign.Body{Type: "template", Template: &campaign.Template{
 					Name: "sale", Language: campaign.Language{Code: "fr"},
@@ -34,7 +35,7 @@ func mailed() api.CampaignDetail {
 				},
 			},
 			WrittenAt: new(noon), StartedAt: new(noon), Progress: .995, Workflow: api.WorkflowLink{URL: "http://ui/campaign"},
-			Counts: api.CampaignCounts{Total: 1000, Waiting: 5, Sent: 100, Delivered: 800, Read: 80, Failed: 10, Skipped: 5},
+			Counts: apioutreach.CampaignCounts{Total: 1000, Waiting: 5, Sent: 100, Delivered: 800, Read: 80, Failed: 10, Skipped: 5},
 		},
 		PerSecond: 10, SecondsLeft: new(.5),
 	}
@@ -112,15 +113,15 @@ func TestCampaignCommands(t *testing.T) {
 		asked = append(asked, ask)
 		switch {
 		case strings.Contains(ask, "/senders"):
-			return api.SenderList{Items: []api.Sender{{ID: senderOne, Name: "Support", PhoneNumberID: "101"}}}
+			return apioutreach.SenderList{Items: []apioutreach.Sender{{ID: senderOne, Name: "Support", PhoneNumberID: "101"}}}
 		case strings.Contains(ask, "/audience"):
-			return api.CampaignAudience{Contacts: 3, OptedOut: 1, ToSend: 2}
+			return apioutreach.CampaignAudience{Contacts: 3, OptedOut: 1, ToSend: 2}
 		case strings.Contains(ask, "/retry-failed"):
-			return api.CampaignRetried{Retried: 3, Campaign: mailed().Campaign}
+			return apioutreach.CampaignRetried{Retried: 3, Campaign: mailed().Campaign}
 		case strings.Contains(ask, "/messages"):
-			return api.MessagePage{Items: []api.Message{{ID: campaignOne, State: "failed"}}}
+			return apioutreach.MessagePage{Items: []apioutreach.Message{{ID: campaignOne, State: "failed"}}}
 		case strings.Contains(ask, "/campaigns?limit"):
-			return api.CampaignPage{Items: []api.Campaign{mailed().Campaign}}
+			return apioutreach.CampaignPage{Items: []apioutreach.Campaign{mailed().Campaign}}
 		}
 		return mailed()
 	})
@@ -185,7 +186,7 @@ func TestCampaignWatch(t *testing.T) {
 		url := serve(t, func(string) any {
 			c := mailed()
 			if shown++; shown > 1 {
-				c.State, c.FinishedAt = api.CampaignState(state), new(noon.Add(time.Minute))
+				c.State, c.FinishedAt = apioutreach.CampaignState(state), new(noon.Add(time.Minute))
 			}
 			return c
 		})

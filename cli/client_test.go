@@ -15,7 +15,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/mtlrent/conveyor/api"
+	apidrafts "github.com/mtlrent/conveyor/api/drafts"
 )
 
 // run parses a command line as the program does, and runs its command against the API at url.
@@ -139,12 +139,12 @@ func TestDraft(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/crawl-requests":
-			var in api.DraftRequest
+			var in apidrafts.DraftRequest
 			_ = json.NewDecoder(r.Body).Decode(&in)
 			w.WriteHeader(http.StatusAccepted)
 			_ = json.NewEncoder(w).Encode(map[string]any{"event_id": in.EventID, "draft_id": id})
 		case "/crawl-requests/" + event.String():
-			out := api.DraftRequestState{State: state, Error: "invalid: no URL", DeadLetter: &letter}
+			out := apidrafts.DraftRequestState{State: state, Error: "invalid: no URL", DeadLetter: &letter}
 			if looks++; state == "dead" && looks < 3 { // the workflow has failed, and its letter is on the way
 				out.Error, out.DeadLetter = "the workflow failed", nil
 			}
@@ -180,7 +180,7 @@ func TestDraftIsDeadWithoutALetter(t *testing.T) {
 		if looks++; looks == 2 {
 			cancel()
 		}
-		_ = json.NewEncoder(w).Encode(api.DraftRequestState{State: "dead", Error: "the workflow failed; nothing says why"})
+		_ = json.NewEncoder(w).Encode(apidrafts.DraftRequestState{State: "dead", Error: "the workflow failed; nothing says why"})
 	}))
 	t.Cleanup(server.Close)
 	c := draftRequestCmd{URL: "http://shop.example/1", Timeout: time.Minute}
@@ -198,11 +198,11 @@ func TestDraftRequests(t *testing.T) {
 		asked = append(asked, r.Method+" "+r.URL.String())
 		switch r.URL.Path {
 		case "/crawl-requests":
-			_ = json.NewEncoder(w).Encode(api.DraftRequestPage{Items: []api.DraftRequestSummary{{EventID: good}}})
+			_ = json.NewEncoder(w).Encode(apidrafts.DraftRequestPage{Items: []apidrafts.DraftRequestSummary{{EventID: good}}})
 		case "/crawl-requests/" + bad.String() + "/cancel":
 			w.WriteHeader(http.StatusConflict)
 		default:
-			_ = json.NewEncoder(w).Encode(api.DraftRequestState{EventID: good, State: "canceled"})
+			_ = json.NewEncoder(w).Encode(apidrafts.DraftRequestState{EventID: good, State: "canceled"})
 		}
 	}))
 	t.Cleanup(server.Close)

@@ -22,7 +22,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/schollz/progressbar/v3"
 
-	"github.com/mtlrent/conveyor/api"
+	apioutreach "github.com/mtlrent/conveyor/api/outreach"
 	"github.com/mtlrent/conveyor/domain/contact"
 )
 
@@ -96,7 +96,7 @@ func (c *contactsImportCmd) run(ctx context.Context, r Client, tenant ofTenant, 
 // send uploads the file. While the API refuses uploads because imports are behind, it waits and tries again; a request
 // that is repeated is one upload.
 func (c *contactsImportCmd) send(ctx context.Context, r Client, tenant ofTenant, progress *os.File) (
-	u api.Upload, err error,
+	u apioutreach.Upload, err error,
 ) {
 	fields, err := c.fields(ctx, r, tenant)
 	if err != nil {
@@ -188,7 +188,7 @@ func shell(s string) string {
 func (c *contactsImportCmd) lists(ctx context.Context, r Client, tenant ofTenant) (ids []uuid.UUID, err error) {
 	path := tenant.path("/contact-lists", nil)
 	if c.DryRun && len(c.List) > 0 {
-		var known api.ContactLists
+		var known apioutreach.ContactLists
 		if err := r.call(ctx, http.MethodGet, path, nil, &known); err != nil {
 			return nil, fmt.Errorf("find lists: %w", err)
 		}
@@ -200,8 +200,8 @@ func (c *contactsImportCmd) lists(ctx context.Context, r Client, tenant ofTenant
 		return ids, nil
 	}
 	for _, name := range c.List {
-		var l api.ContactList
-		if err := r.call(ctx, http.MethodPost, path, api.ContactListStart{Name: name}, &l); err != nil {
+		var l apioutreach.ContactList
+		if err := r.call(ctx, http.MethodPost, path, apioutreach.ContactListStart{Name: name}, &l); err != nil {
 			return nil, fmt.Errorf("find list %q: %w", name, err)
 		}
 		ids = append(ids, l.ID)
@@ -210,7 +210,7 @@ func (c *contactsImportCmd) lists(ctx context.Context, r Client, tenant ofTenant
 }
 
 // refused prints the first refused rows, and saves all of them where that is wanted, for the command again.
-func (c *contactsImportCmd) refused(ctx context.Context, r Client, tenant ofTenant, u api.Upload, again string,
+func (c *contactsImportCmd) refused(ctx context.Context, r Client, tenant ofTenant, u apioutreach.Upload, again string,
 	out, progress io.Writer) error {
 	body, err := r.stream(ctx, uploadPath(u.ID, "/errors.csv", tenant))
 	if err != nil {
@@ -286,16 +286,16 @@ func uploadPath(id uuid.UUID, rest string, tenant ofTenant) string {
 }
 
 // watchUpload follows an upload until it ends.
-func watchUpload(r Client, tenant ofTenant, id uuid.UUID) watch[api.Upload] {
-	return watch[api.Upload]{
+func watchUpload(r Client, tenant ofTenant, id uuid.UUID) watch[apioutreach.Upload] {
+	return watch[apioutreach.Upload]{
 		api: r, path: uploadPath(id, "", tenant), line: uploadLine,
-		state: func(u api.Upload) (string, bool) { return string(u.State), u.Ended() },
+		state: func(u apioutreach.Upload) (string, bool) { return string(u.State), u.Ended() },
 		left:  fmt.Sprintf("the import goes on: GET %s", uploadPath(id, "", tenant)),
 	}
 }
 
 // uploadLine is the progress of an upload in a line, with a bar once its size is known.
-func uploadLine(u api.Upload) string {
+func uploadLine(u apioutreach.Upload) string {
 	line := fmt.Sprintf("%s: %d rows read", u.State, u.Rows.Read)
 	if u.State == "running" && u.Chunks > 0 {
 		const width = 30
@@ -316,7 +316,7 @@ func uploadLine(u api.Upload) string {
 }
 
 // printUpload prints an upload and what became of its rows.
-func printUpload(out io.Writer, u api.Upload) error {
+func printUpload(out io.Writer, u apioutreach.Upload) error {
 	n := u.Rows
 	dry := ""
 	if u.DryRun {
@@ -368,7 +368,7 @@ type contactsExportCmd struct {
 
 // Run writes contacts as CSV. A file is there only when it is whole.
 func (c *contactsExportCmd) Run(ctx context.Context, group *ContactsCmd, r Client) error {
-	q := api.ContactQuery{Text: c.Text}
+	q := apioutreach.ContactQuery{Text: c.Text}
 	if c.Filter != "" {
 		d := json.NewDecoder(strings.NewReader(c.Filter))
 		d.DisallowUnknownFields()

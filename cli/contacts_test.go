@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/mtlrent/conveyor/api"
+	apioutreach "github.com/mtlrent/conveyor/api/outreach"
 )
 
 // An import waits while the API is behind, is one upload however often it is sent, and says what was refused.
@@ -32,13 +32,13 @@ func TestContactsImport(t *testing.T) {
 	}
 	var created []string
 	mux.HandleFunc("POST /contact-lists", func(w http.ResponseWriter, r *http.Request) {
-		var in api.ContactListStart
+		var in apioutreach.ContactListStart
 		_ = json.NewDecoder(r.Body).Decode(&in)
 		created = append(created, in.Name)
-		answer(w, 200, api.ContactList{ID: list, Name: in.Name})
+		answer(w, 200, apioutreach.ContactList{ID: list, Name: in.Name})
 	})
 	mux.HandleFunc("GET /contact-lists", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, 200, api.ContactLists{Items: []api.ContactList{{ID: uuid.New(), Name: "Foes"}, {ID: list, Name: "Friends"}}})
+		answer(w, 200, apioutreach.ContactLists{Items: []apioutreach.ContactList{{ID: uuid.New(), Name: "Foes"}, {ID: list, Name: "Friends"}}})
 	})
 	mux.HandleFunc("POST /uploads", func(w http.ResponseWriter, r *http.Request) {
 		if keys = append(keys, r.Header.Get("Idempotency-Key")); len(keys) == 1 {
@@ -54,16 +54,16 @@ func TestContactsImport(t *testing.T) {
 		f, _ := r.MultipartForm.File["file"][0].Open()
 		all, _ := io.ReadAll(f)
 		content = r.MultipartForm.File["file"][0].Filename + ": " + string(all)
-		answer(w, http.StatusAccepted, api.Upload{ID: id, Tenant: "acme", State: "received"})
+		answer(w, http.StatusAccepted, apioutreach.Upload{ID: id, Tenant: "acme", State: "received"})
 	})
 	mux.HandleFunc("GET /uploads/{id}", func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("tenant") != "acme" {
 			answer(w, 400, map[string]string{"detail": "no tenant"})
 			return
 		}
-		answer(w, 200, api.Upload{
+		answer(w, 200, apioutreach.Upload{
 			ID: id, Tenant: "acme", State: "done", Chunks: 1, StoredChunks: 1,
-			Rows: api.UploadRows{Read: 20, Valid: 7, Invalid: 12, Duplicate: 1, New: 5, Updated: 1, Skipped: 1},
+			Rows: apioutreach.UploadRows{Read: 20, Valid: 7, Invalid: 12, Duplicate: 1, New: 5, Updated: 1, Skipped: 1},
 		})
 	})
 	mux.HandleFunc("GET /uploads/{id}/errors.csv", func(w http.ResponseWriter, _ *http.Request) {
@@ -125,7 +125,7 @@ func TestTenantFlag(t *testing.T) {
 
 func TestUploadLine(t *testing.T) {
 	t.Parallel()
-	u := api.Upload{State: "splitting", Rows: api.UploadRows{Read: 10}, Chunks: 4, StoredChunks: 1}
+	u := apioutreach.Upload{State: "splitting", Rows: apioutreach.UploadRows{Read: 10}, Chunks: 4, StoredChunks: 1}
 	require.Equal(t, "splitting: 10 rows read", uploadLine(u))
 	u.State, u.Rows.Invalid, u.RowsPerSecond, u.SecondsLeft = "running", 2, 1000, new(61.2)
 	require.Equal(t, "["+strings.Repeat("█", 7)+strings.Repeat("░", 23)+"]  25 %  10 rows read, 2 refused, 1000 rows/s, "+

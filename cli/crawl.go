@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mtlrent/conveyor/api"
+	apicrawl "github.com/mtlrent/conveyor/api/crawl"
 	"github.com/mtlrent/conveyor/domain/crawl"
 )
 
@@ -68,8 +68,8 @@ type crawlStartCmd struct {
 }
 
 // settings are those that were given.
-func (c *crawlStartCmd) settings() api.CrawlSettings {
-	out := api.CrawlSettings{}
+func (c *crawlStartCmd) settings() apicrawl.CrawlSettings {
+	out := apicrawl.CrawlSettings{}
 	given(out, map[string]*int{
 		"maxPages": c.MaxPages, "maxDepth": c.MaxDepth, "demoDelayMs": c.DemoDelayMS,
 		"requestTimeoutMs": c.RequestTimeoutMS, "maxRetries": c.MaxRetries, "shards": c.Shards,
@@ -84,7 +84,7 @@ func (c *crawlStartCmd) settings() api.CrawlSettings {
 }
 
 // given adds the values that are not nil.
-func given[T any](out api.CrawlSettings, values map[string]*T) {
+func given[T any](out apicrawl.CrawlSettings, values map[string]*T) {
 	for name, v := range values {
 		if v != nil {
 			out[name] = *v
@@ -94,8 +94,8 @@ func given[T any](out api.CrawlSettings, values map[string]*T) {
 
 // Run starts a crawl. With --wait, a run that is cancelled is ExitError 1.
 func (c *crawlStartCmd) Run(ctx context.Context, r Client) error {
-	var run api.CrawlRun
-	in := api.CrawlStart{SeedURL: c.Seed, Settings: c.settings()}
+	var run apicrawl.CrawlRun
+	in := apicrawl.CrawlStart{SeedURL: c.Seed, Settings: c.settings()}
 	if err := r.call(ctx, http.MethodPost, "/crawl-runs", in, &run); err != nil {
 		return err
 	}
@@ -129,16 +129,16 @@ func (c *crawlStartCmd) Run(ctx context.Context, r Client) error {
 }
 
 // watchCrawl follows a run until it ends.
-func watchCrawl(r Client, id int64) watch[api.CrawlSummary] {
-	return watch[api.CrawlSummary]{
+func watchCrawl(r Client, id int64) watch[apicrawl.CrawlSummary] {
+	return watch[apicrawl.CrawlSummary]{
 		api: r, path: crawlID{id}.path("/summary"), line: crawlLine,
-		state: func(s api.CrawlSummary) (string, bool) { return string(s.Status), crawl.Ended(string(s.Status)) },
+		state: func(s apicrawl.CrawlSummary) (string, bool) { return string(s.Status), crawl.Ended(string(s.Status)) },
 		left:  fmt.Sprintf("the run goes on: conveyor crawl show %d", id),
 	}
 }
 
 // crawlLine is the progress of a run in a line.
-func crawlLine(s api.CrawlSummary) string {
+func crawlLine(s apicrawl.CrawlSummary) string {
 	n := s.Totals
 	open := n.Queued + n.InProgress
 	line := fmt.Sprintf("crawl run %d %s: %d of %d URLs done, %d visited", s.ID, strings.ToLower(string(s.Status)),
@@ -156,7 +156,9 @@ func crawlLine(s api.CrawlSummary) string {
 }
 
 // broken counts the URLs that lead nowhere.
-func broken(n api.CrawlTotals) int64 { return n.Forbidden + n.NotFound + n.HTTPTerminal + n.Failed }
+func broken(n apicrawl.CrawlTotals) int64 {
+	return n.Forbidden + n.NotFound + n.HTTPTerminal + n.Failed
+}
 
 type crawlListCmd struct {
 	State string `help:"State: ${enum}." enum:"RUNNING,PAUSED,COMPLETED,CANCELLED,any" default:"any"`
@@ -166,10 +168,10 @@ type crawlListCmd struct {
 
 // Run prints page after page, up to --limit.
 func (c *crawlListCmd) Run(ctx context.Context, r Client) error {
-	return pages[api.CrawlRun]{
+	return pages[apicrawl.CrawlRun]{
 		Path: "/crawl-runs", Query: url.Values{"state": {c.State}}, Limit: c.Limit, JSON: c.JSON,
 		Head: "ID\tSTATE\tSEED\tURLS\tOPEN\tVISITED\tBROKEN\tSTARTED BY\tSTARTED",
-		Row: func(t io.Writer, r api.CrawlRun) {
+		Row: func(t io.Writer, r apicrawl.CrawlRun) {
 			fmt.Fprintf(t, "%d\t%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\n", r.ID, r.Status, Short(Plain(r.RootURL), 60),
 				r.Totals.Discovered, r.Totals.Queued+r.Totals.InProgress, r.Totals.Visited, broken(r.Totals), Plain(r.CreatedBy),
 				r.StartedAt.UTC().Format(time.RFC3339))
@@ -195,7 +197,7 @@ type (
 )
 
 func (c *crawlShowCmd) Run(ctx context.Context, r Client) error {
-	var out api.CrawlSummary
+	var out apicrawl.CrawlSummary
 	if err := r.call(ctx, http.MethodGet, c.path("/summary"), nil, &out); err != nil {
 		return err
 	}
@@ -219,7 +221,7 @@ func (c *crawlCancelCmd) Run(ctx context.Context, r Client) error {
 
 // control changes the state of a run and prints it.
 func (c crawlID) control(ctx context.Context, r Client, action string) error {
-	var out api.CrawlRun
+	var out apicrawl.CrawlRun
 	if err := r.call(ctx, http.MethodPost, c.path(action), nil, &out); err != nil {
 		return err
 	}
@@ -236,11 +238,11 @@ type crawlRetryCmd struct {
 }
 
 func (c *crawlRetryCmd) Run(ctx context.Context, r Client) error {
-	in := api.CrawlRetry{}
+	in := apicrawl.CrawlRetry{}
 	for _, s := range c.State {
 		in.States = append(in.States, strings.ToUpper(s))
 	}
-	var out api.CrawlRetried
+	var out apicrawl.CrawlRetried
 	if err := r.call(ctx, http.MethodPost, c.path("/retry"), in, &out); err != nil {
 		return err
 	}
@@ -252,7 +254,7 @@ func (c *crawlRetryCmd) Run(ctx context.Context, r Client) error {
 }
 
 // printCrawl writes the state of a run as text. Counts that are zero are left out.
-func printCrawl(w io.Writer, s api.CrawlSummary) error {
+func printCrawl(w io.Writer, s apicrawl.CrawlSummary) error {
 	t := newTable(w)
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(t, "%s\t"+format+"\n", append([]any{name}, args...)...)

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/mtlrent/conveyor/api"
+	apicrawl "github.com/mtlrent/conveyor/api/crawl"
 )
 
 type crawlVisitedCmd struct {
@@ -21,7 +21,7 @@ type crawlVisitedCmd struct {
 
 func (c *crawlVisitedCmd) Run(ctx context.Context, r Client) error {
 	q := url.Values{"status": {"VISITED"}, "sort": {"visited_at"}, "order": {"desc"}, "limit": {strconv.Itoa(c.Limit)}}
-	var out api.CrawlURLPage
+	var out apicrawl.CrawlURLPage
 	if err := r.call(ctx, http.MethodGet, c.path("/urls?"+q.Encode()), nil, &out); err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func (c *crawlVisitedCmd) Run(ctx context.Context, r Client) error {
 	return printVisited(os.Stdout, out)
 }
 
-func printVisited(w io.Writer, page api.CrawlURLPage) error {
+func printVisited(w io.Writer, page apicrawl.CrawlURLPage) error {
 	t := newTable(w)
 	fmt.Fprintln(t, "VISITED AT\tSTATUS\tDEPTH\tMS\tURL")
 	for _, u := range page.URLs {
@@ -59,7 +59,7 @@ type crawlWhyCmd struct {
 }
 
 func (c *crawlWhyCmd) Run(ctx context.Context, r Client) error {
-	var out api.CrawlWhy
+	var out apicrawl.CrawlWhy
 	if err := r.call(ctx, http.MethodGet, c.path("/why"), nil, &out); err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (c *crawlWhyCmd) Run(ctx context.Context, r Client) error {
 }
 
 // printWhy writes what keeps a run from finishing: in sentences, then its hosts and workers, and what is tried next.
-func printWhy(w io.Writer, y api.CrawlWhy) error {
+func printWhy(w io.Writer, y apicrawl.CrawlWhy) error {
 	fmt.Fprintf(w, "crawl run %d is %s\n", y.ID, y.Status)
 	for _, line := range y.Text {
 		fmt.Fprintln(w, Plain(line))
@@ -129,10 +129,10 @@ func (c *crawlBrokenCmd) Run(ctx context.Context, r Client) error {
 }
 
 // links are the URLs that lead nowhere.
-func (c *crawlBrokenCmd) links() pages[api.CrawlBrokenLink] {
-	return pages[api.CrawlBrokenLink]{
+func (c *crawlBrokenCmd) links() pages[apicrawl.CrawlBrokenLink] {
+	return pages[apicrawl.CrawlBrokenLink]{
 		Path: c.path("/broken-links"), Query: url.Values{}, Limit: c.Limit, JSON: c.JSON,
-		Row: func(w io.Writer, l api.CrawlBrokenLink) {
+		Row: func(w io.Writer, l apicrawl.CrawlBrokenLink) {
 			fmt.Fprintf(w, "%s  %s", Plain(l.NormalizedURL), l.Status)
 			if l.HTTPStatus != nil {
 				fmt.Fprintf(w, " %d", *l.HTTPStatus)

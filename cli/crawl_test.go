@@ -20,22 +20,23 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/api"
+	apicrawl "github.com/mtlrent/conveyor/api/crawl"
 	"github.com/mtlrent/conveyor/domain/crawl"
 )
 
 // crawled is a run in the middle of its work.
-func crawled() api.CrawlSummary {
-	return api.CrawlSummary{
-		CrawlRun: api.CrawlRun{
+func crawled() apicrawl.CrawlSummary {
+	return apicrawl.CrawlSummary{
+		CrawlRun: apicrawl.CrawlRun{
 			ID: 7, Status: crawl.Running, SeedURL: "https://example.org", RootURL: "https://example.org/",
-			AllowedHosts: []string{"example.org", "www.example.org"}, RunConfig: api.CrawlConfig(crawl.Defaults),
+			AllowedHosts: []string{"example.org", "www.example.org"}, RunConfig: apicrawl.CrawlConfig(crawl.Defaults),
 			CreatedBy: "olga\x1b[2J", StartedAt: noon, Workflow: api.WorkflowLink{URL: "http://ui/crawl-run"},
-			Totals: api.CrawlTotals{
+			Totals: apicrawl.CrawlTotals{
 				Discovered: 120, Queued: 30, InProgress: 8, Visited: 70, Redirect301: 2, NotFound: 6, HTTPTerminal: 1, Failed: 1,
 				Skipped: 2, Fetches: 90, Retries: 10, Edges: 1500, Bytes: 3 << 20, LostLeases: 1, Dropped: 4,
 			},
 		},
-		Pace:        api.CrawlPace{OverSeconds: 60, PagesPerSecond: 1.25, FetchesPerSecond: 1.5, MeanMS: 80.4},
+		Pace:        apicrawl.CrawlPace{OverSeconds: 60, PagesPerSecond: 1.25, FetchesPerSecond: 1.5, MeanMS: 80.4},
 		SecondsLeft: new(30.4),
 	}
 }
@@ -69,7 +70,7 @@ workflow         http://ui/crawl-run
 	b.Reset()
 	done := crawled()
 	done.Status, done.SecondsLeft, done.FinishedAt = crawl.Completed, nil, new(noon.Add(90*time.Second))
-	done.Totals = api.CrawlTotals{Discovered: 1, Visited: 1, Fetches: 1, Bytes: 5}
+	done.Totals = apicrawl.CrawlTotals{Discovered: 1, Visited: 1, Fetches: 1, Bytes: 5}
 	require.NoError(t, printCrawl(&b, done))
 	require.Contains(t, b.String(), "ended      2026-11-21T12:01:30Z, after 1m30s\n")
 	require.NotContains(t, b.String(), "pace")
@@ -81,7 +82,7 @@ func TestCrawlLine(t *testing.T) {
 	require.Equal(t, "crawl run 7 running: 82 of 120 URLs done, 70 visited, 8 broken, 1.2 pages/s, 30s left of those known",
 		crawlLine(crawled()))
 	done := crawled()
-	done.Status, done.Totals = crawl.Completed, api.CrawlTotals{Discovered: 9, Visited: 9}
+	done.Status, done.Totals = crawl.Completed, apicrawl.CrawlTotals{Discovered: 9, Visited: 9}
 	require.Equal(t, "crawl run 7 completed: 9 of 9 URLs done, 9 visited", crawlLine(done))
 }
 
@@ -119,17 +120,17 @@ func TestCrawlCommands(t *testing.T) {
 		case strings.Contains(ask, "/crawl-runs/9"):
 			return nil
 		case strings.Contains(ask, "/crawl-runs?"):
-			return api.CrawlRunPage{Items: []api.CrawlRun{crawled().CrawlRun}}
+			return apicrawl.CrawlRunPage{Items: []apicrawl.CrawlRun{crawled().CrawlRun}}
 		case strings.Contains(ask, "/retry"):
-			return api.CrawlRetried{Retried: 3, Run: crawled().CrawlRun}
+			return apicrawl.CrawlRetried{Retried: 3, Run: crawled().CrawlRun}
 		case strings.Contains(ask, "/urls"):
-			return api.CrawlURLPage{}
+			return apicrawl.CrawlURLPage{}
 		case strings.Contains(ask, "/why"):
-			return api.CrawlWhy{}
+			return apicrawl.CrawlWhy{}
 		case strings.Contains(ask, "format=csv"):
 			return "url\n"
 		case strings.Contains(ask, "/broken-links"):
-			return api.CrawlBrokenLinks{}
+			return apicrawl.CrawlBrokenLinks{}
 		}
 		return crawled()
 	})
@@ -197,7 +198,7 @@ func TestCrawlStartFlags(t *testing.T) {
 // A run that is waited for is watched until it ends; one that was cancelled is exit code 1.
 func TestCrawlStartWait(t *testing.T) {
 	t.Parallel()
-	for _, state := range []api.CrawlState{crawl.Completed, crawl.Cancelled} {
+	for _, state := range []apicrawl.CrawlState{crawl.Completed, crawl.Cancelled} {
 		url := serve(t, func(ask string) any {
 			out := crawled()
 			if strings.HasPrefix(ask, "GET") {
@@ -215,7 +216,7 @@ func TestCrawlStartWait(t *testing.T) {
 }
 
 // follow watches run 7 of an API.
-func follow(ctx context.Context, url string, change func(*watch[api.CrawlSummary])) (api.CrawlSummary, error) {
+func follow(ctx context.Context, url string, change func(*watch[apicrawl.CrawlSummary])) (apicrawl.CrawlSummary, error) {
 	w := watchCrawl(Client{URL: url}, 7)
 	change(&w)
 	return w.run(ctx)
@@ -229,18 +230,18 @@ func TestCrawlWatch(t *testing.T) {
 		return out
 	})
 	var b strings.Builder
-	last, err := follow(t.Context(), url, func(w *watch[api.CrawlSummary]) { w.out, w.every = &b, time.Hour })
+	last, err := follow(t.Context(), url, func(w *watch[apicrawl.CrawlSummary]) { w.out, w.every = &b, time.Hour })
 	require.NoError(t, err)
 	require.Equal(t, "crawl run 7 completed: 82 of 120 URLs done, 70 visited, 8 broken\n", b.String())
 	require.EqualValues(t, 7, last.ID)
 	b.Reset()
-	_, err = follow(t.Context(), url, func(w *watch[api.CrawlSummary]) { w.out, w.live = &b, true })
+	_, err = follow(t.Context(), url, func(w *watch[apicrawl.CrawlSummary]) { w.out, w.live = &b, true })
 	require.NoError(t, err)
 	require.Equal(t, "\r\x1b[Kcrawl run 7 completed: 82 of 120 URLs done, 70 visited, 8 broken\r\x1b[K", b.String())
 
 	ctx, stop := context.WithCancel(t.Context())
 	url = serve(t, func(string) any { stop(); return crawled() })
-	_, err = follow(ctx, url, func(w *watch[api.CrawlSummary]) { w.out = io.Discard })
+	_, err = follow(ctx, url, func(w *watch[apicrawl.CrawlSummary]) { w.out = io.Discard })
 	require.EqualError(t, err, "stopped watching; the run goes on: conveyor crawl show 7")
 }
 
@@ -350,9 +351,9 @@ in different states: 1
 func TestPrintCrawlDetails(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	require.NoError(t, printVisited(&b, api.CrawlURLPage{
-		Pagination: api.CrawlPagination{Returned: 2, Total: 70},
-		URLs: []api.CrawlURL{
+	require.NoError(t, printVisited(&b, apicrawl.CrawlURLPage{
+		Pagination: apicrawl.CrawlPagination{Returned: 2, Total: 70},
+		URLs: []apicrawl.CrawlURL{
 			{NormalizedURL: "https://a/", VisitedAt: &noon, HTTPStatus: new(200), TookMS: new(31)},
 			{NormalizedURL: "https://a/x", Depth: 1},
 		},
@@ -364,11 +365,11 @@ func TestPrintCrawlDetails(t *testing.T) {
 `, b.String())
 	b.Reset()
 	soon := noon.Add(1500 * time.Millisecond)
-	require.NoError(t, printWhy(&b, api.CrawlWhy{
+	require.NoError(t, printWhy(&b, apicrawl.CrawlWhy{
 		ID: 7, Status: crawl.Running, At: noon, Text: []string{"3 URLs are open.", "1 waits\x1b[2J."},
-		Hosts:  []api.CrawlOpenHost{{Host: "a", Ready: 1, Again: 1, InProgress: 1, NextDue: &soon}},
-		Leases: api.CrawlLeases{Workers: []api.CrawlWorker{{Worker: "w/1", Count: 1, NextUntil: &noon}}},
-		Next:   []api.CrawlWaiting{{NormalizedURL: "https://a/x", DueAt: soon, Tries: 1, HTTPStatus: new(503)}},
+		Hosts:  []apicrawl.CrawlOpenHost{{Host: "a", Ready: 1, Again: 1, InProgress: 1, NextDue: &soon}},
+		Leases: apicrawl.CrawlLeases{Workers: []apicrawl.CrawlWorker{{Worker: "w/1", Count: 1, NextUntil: &noon}}},
+		Next:   []apicrawl.CrawlWaiting{{NormalizedURL: "https://a/x", DueAt: soon, Tries: 1, HTTPStatus: new(503)}},
 	}))
 	require.Equal(t, `crawl run 7 is RUNNING
 3 URLs are open.
@@ -385,10 +386,10 @@ in 1.5s  503    1      https://a/x
 `, b.String())
 	b.Reset()
 	url := serve(t, func(string) any {
-		return api.CrawlBrokenLinks{Items: []api.CrawlBrokenLink{
+		return apicrawl.CrawlBrokenLinks{Items: []apicrawl.CrawlBrokenLink{
 			{
 				NormalizedURL: "https://a/x", Status: "NOT_FOUND", HTTPStatus: new(404), LinkedTotal: 3,
-				LinkedFrom: []api.CrawlPage{{NormalizedURL: "https://a/", Title: new("Home")}, {NormalizedURL: "https://a/y"}},
+				LinkedFrom: []apicrawl.CrawlPage{{NormalizedURL: "https://a/", Title: new("Home")}, {NormalizedURL: "https://a/y"}},
 			},
 			{NormalizedURL: "https://a/z", Status: "FAILED", Error: new("no answer")},
 		}}

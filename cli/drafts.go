@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/mattn/go-isatty"
 
-	"github.com/mtlrent/conveyor/api"
+	apidrafts "github.com/mtlrent/conveyor/api/drafts"
 	"github.com/mtlrent/conveyor/domain/draft"
 )
 
@@ -58,8 +58,8 @@ func (c *draftRequestCmd) Validate() error {
 }
 
 // request is what is asked for. Its errors quote neither headers nor cookies.
-func (c *draftRequestCmd) request() (r api.DraftRequest, err error) {
-	r = api.DraftRequest{URL: c.URL, OutDir: c.OutDir, Locale: c.Locale}
+func (c *draftRequestCmd) request() (r apidrafts.DraftRequest, err error) {
+	r = apidrafts.DraftRequest{URL: c.URL, OutDir: c.OutDir, Locale: c.Locale}
 	if c.EventID != uuid.Nil {
 		r.EventID = &c.EventID
 	}
@@ -79,7 +79,7 @@ func (c *draftRequestCmd) request() (r api.DraftRequest, err error) {
 	for i, line := range c.Cookie {
 		pair, more, _ := strings.Cut(line, ";")
 		name, value, ok := strings.Cut(pair, "=")
-		cookie := api.DraftCookie{Name: strings.TrimSpace(name), Value: strings.TrimSpace(value)}
+		cookie := apidrafts.DraftCookie{Name: strings.TrimSpace(name), Value: strings.TrimSpace(value)}
 		attribute, path, isPath := strings.Cut(strings.TrimSpace(more), "=")
 		if isPath = isPath && strings.EqualFold(strings.TrimSpace(attribute), "path"); isPath {
 			cookie.Path = strings.TrimSpace(path)
@@ -97,7 +97,7 @@ func (c *draftRequestCmd) run(ctx context.Context, r Client, out, progress io.Wr
 	if err != nil {
 		return err
 	}
-	var accepted api.DraftRequestAccepted
+	var accepted apidrafts.DraftRequestAccepted
 	if err := r.call(ctx, http.MethodPost, "/crawl-requests", request, &accepted); err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (c *draftRequestCmd) run(ctx context.Context, r Client, out, progress io.Wr
 		}
 		return fmt.Errorf("make draft: %s%s", state.Error, letter)
 	}
-	var made api.DraftAnswer
+	var made apidrafts.DraftAnswer
 	if err := r.call(ctx, http.MethodGet, "/drafts/"+accepted.DraftID.String(), nil, &made); err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ const letterLooks = 30
 // wait returns the final state of the request, and prints each state on the way.
 func (c *draftRequestCmd) wait(
 	ctx context.Context, r Client, event uuid.UUID, progress io.Writer,
-) (state api.DraftRequestState, err error) {
+) (state apidrafts.DraftRequestState, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.Timeout,
 		fmt.Errorf("no draft after %s; GET /crawl-requests/%s returns its state", c.Timeout, event))
 	defer cancel()
@@ -154,7 +154,7 @@ func (c *draftRequestCmd) wait(
 		}
 		last = state.State
 	}
-	ended := func() (api.DraftRequestState, error) {
+	ended := func() (apidrafts.DraftRequestState, error) {
 		if state.State == "dead" { // only the letter is missing: why it failed is known
 			tell("\n")
 			return state, nil

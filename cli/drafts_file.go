@@ -17,7 +17,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/mtlrent/conveyor/api"
+	apidrafts "github.com/mtlrent/conveyor/api/drafts"
 	"github.com/mtlrent/conveyor/domain/contract"
 )
 
@@ -33,7 +33,7 @@ var urlFiles = uuid.MustParse("8f6c1a4e-3d0b-5f1a-9c57-6f1b2d9e7a03")
 // A urlRow is one request of a file.
 type urlRow struct {
 	line    int // of the file, from 1
-	request api.DraftRequest
+	request apidrafts.DraftRequest
 }
 
 // readURLs reads a CSV file of URLs. A header that names a column url may name out_dir, locale and event_id, too;
@@ -98,14 +98,14 @@ func isURLColumn(cell string) bool { return strings.EqualFold(strings.TrimSpace(
 // rowOf is the request of one record.
 func rowOf(
 	record []string, columns map[string]int, outDir, locale string, batch uuid.UUID,
-) (api.DraftRequest, error) {
+) (apidrafts.DraftRequest, error) {
 	cell := func(name string) string {
 		if i, ok := columns[name]; ok && i < len(record) {
 			return strings.TrimSpace(record[i])
 		}
 		return ""
 	}
-	row := api.DraftRequest{
+	row := apidrafts.DraftRequest{
 		URL: cell("url"), OutDir: cmp.Or(cell("out_dir"), outDir), Locale: cmp.Or(cell("locale"), locale),
 	}
 	if err := (contract.CrawlRequest{URL: row.URL, OutDir: row.OutDir, Locale: row.Locale}).Check(); err != nil {
@@ -147,7 +147,7 @@ func (c *draftRequestCmd) runFile(ctx context.Context, r Client, stdin io.Reader
 		return err
 	}
 	for n, row := range rows {
-		var accepted api.DraftRequestAccepted
+		var accepted apidrafts.DraftRequestAccepted
 		if err := r.call(ctx, http.MethodPost, "/crawl-requests", row.request, &accepted); err != nil {
 			table.Flush()
 			return fmt.Errorf("line %d: %w; %d of %d were requested, and the same command requests the rest",

@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/mtlrent/conveyor/api"
+	apidrafts "github.com/mtlrent/conveyor/api/drafts"
 	"github.com/mtlrent/conveyor/domain/draft"
 )
 
@@ -68,7 +68,7 @@ func TestDraftFile(t *testing.T) {
 	asked := map[uuid.UUID]string{}
 	refuse := true
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var in api.DraftRequest
+		var in apidrafts.DraftRequest
 		_ = json.NewDecoder(r.Body).Decode(&in)
 		if refuse && strings.HasSuffix(in.URL, "/2") {
 			w.WriteHeader(http.StatusConflict)
@@ -76,7 +76,7 @@ func TestDraftFile(t *testing.T) {
 		}
 		asked[*in.EventID] = in.URL
 		w.WriteHeader(http.StatusAccepted)
-		_ = json.NewEncoder(w).Encode(api.DraftRequestAccepted{EventID: *in.EventID, DraftID: draft.ID(*in.EventID)})
+		_ = json.NewEncoder(w).Encode(apidrafts.DraftRequestAccepted{EventID: *in.EventID, DraftID: draft.ID(*in.EventID)})
 	}))
 	t.Cleanup(server.Close)
 	c := draftRequestCmd{File: "-"}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/mtlrent/conveyor/api"
+	apidrafts "github.com/mtlrent/conveyor/api/drafts"
 )
 
 type draftListCmd struct {
@@ -31,10 +31,10 @@ func (c *draftListCmd) Run(ctx context.Context, r Client) error {
 	if since := c.Since.moment(); since != nil {
 		query.Set("since", since.UTC().Format(time.RFC3339))
 	}
-	return pages[api.DraftRequestSummary]{
+	return pages[apidrafts.DraftRequestSummary]{
 		Path: "/crawl-requests", Query: query, Limit: c.Limit, JSON: c.JSON,
 		Head: "EVENT ID\tSTATE\tREQUESTED\tURL\tERROR",
-		Row: func(t io.Writer, v api.DraftRequestSummary) {
+		Row: func(t io.Writer, v apidrafts.DraftRequestSummary) {
 			reason := ""
 			if v.Error != nil {
 				reason = *v.Error
@@ -53,7 +53,7 @@ type draftCancelCmd struct {
 func (c *draftCancelCmd) Run(ctx context.Context, r Client) error {
 	refused := 0
 	for _, id := range c.EventID {
-		var out api.DraftRequestState
+		var out apidrafts.DraftRequestState
 		err := r.call(ctx, http.MethodPost, "/crawl-requests/"+id.String()+"/cancel", nil, &out)
 		switch {
 		case ctx.Err() != nil:

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mtlrent/conveyor/api"
+	apidrafts "github.com/mtlrent/conveyor/api/drafts"
 )
 
 func TestDraftSecrets(t *testing.T) {
@@ -18,7 +18,7 @@ func TestDraftSecrets(t *testing.T) {
 	r, err := c.request()
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"Authorization": "Bearer a:b", "X-A": "1"}, r.Headers)
-	require.Equal(t, []api.DraftCookie{{Name: "a", Value: "b=c"}, {Name: "d", Path: "/shop"}}, r.Cookies)
+	require.Equal(t, []apidrafts.DraftCookie{{Name: "a", Value: "b=c"}, {Name: "d", Path: "/shop"}}, r.Cookies)
 	for want, c := range map[string]draftRequestCmd{
 		"header 1 is not NAME:VALUE":    {Header: []string{"s3cret"}},
 		"header 2 is there twice":       {Header: []string{"A: s3cret", "A:s3cret"}},

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/mtlrent/conveyor/api"
+	apilistings "github.com/mtlrent/conveyor/api/listings"
 )
 
 // DuplicatesCmd lists homes with several adverts and takes a person's decisions on them.
@@ -39,14 +39,14 @@ func (c *duplicatesListCmd) Run(ctx context.Context, r Client) error {
 			q.Set(name, value)
 		}
 	}
-	return pages[api.Home]{
+	return pages[apilistings.Home]{
 		Path: "/duplicates", Query: q, Limit: c.Limit, JSON: c.JSON,
 		Row: printHome,
 	}.list(ctx, r, "no home with several adverts matches")
 }
 
 // printHome writes a line for a home, one for each of its adverts, and one for each decision.
-func printHome(w io.Writer, h api.Home) {
+func printHome(w io.Writer, h apilistings.Home) {
 	fmt.Fprintf(w, "home %s\tchanged %s\n", h.ID, h.UpdatedAt.UTC().Format(time.DateTime))
 	for _, m := range h.Members {
 		state := "linked"
@@ -103,8 +103,8 @@ func (c *duplicatesShowCmd) Run(ctx context.Context, r Client) error {
 }
 
 func (c duplicateDecision) decide(ctx context.Context, r Client, verdict string) error {
-	var out api.DuplicateDecided
-	in := api.DuplicateDecision{Verdict: verdict, ListingID: c.Listing}
+	var out apilistings.DuplicateDecided
+	in := apilistings.DuplicateDecision{Verdict: verdict, ListingID: c.Listing}
 	if err := r.call(ctx, http.MethodPost, "/duplicates/"+c.Home.String(), in, &out); err != nil {
 		return err
 	}

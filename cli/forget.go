@@ -11,7 +11,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/mtlrent/conveyor/api"
+	apilistings "github.com/mtlrent/conveyor/api/listings"
 )
 
 // ForgetCmd deletes an advert and all that was made of it.
@@ -46,7 +46,7 @@ func (c *ForgetCmd) run(ctx context.Context, r Client, in io.Reader, out io.Writ
 	if err != nil {
 		return err
 	}
-	var have, started api.ForgetStarted
+	var have, started apilistings.ForgetStarted
 	if err := r.call(ctx, http.MethodDelete, path+"?dry_run=true", nil, &have); err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/api"
+	apilistings "github.com/mtlrent/conveyor/api/listings"
 )
 
 // Nothing is deleted before it was shown, and the answer was yes.
@@ -36,7 +37,7 @@ func TestForget(t *testing.T) {
 			var asked []string
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				asked = append(asked, strings.TrimPrefix(r.Method+" "+r.URL.String(), "DELETE /listings/kijiji/1"))
-				out := api.ForgetStarted{Stored: api.ForgetHoldings{Revisions: 3, Listings: 1, Images: 2, Events: 4}}
+				out := apilistings.ForgetStarted{Stored: apilistings.ForgetHoldings{Revisions: 3, Listings: 1, Images: 2, Events: 4}}
 				if r.URL.Query().Get("dry_run") == "" {
 					out.Workflow = &api.WorkflowLink{URL: "http://ui/forget"}
 				}

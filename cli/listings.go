@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mtlrent/conveyor/api"
+	apilistings "github.com/mtlrent/conveyor/api/listings"
 )
 
 // ListingsCmd exports listings and their rents, shows adverts that are none, and claims listings for their owners.
@@ -75,14 +75,14 @@ func (c *rentsCmd) Run(ctx context.Context, r Client) error {
 	setQuery(q, "since", c.Since)
 	setQuery(q, "until", c.Until)
 	setQuery(q, "bedrooms", commas(c.Bedrooms))
-	var got api.Rents
+	var got apilistings.Rents
 	if err := r.call(ctx, http.MethodGet, "/stats/rents?"+q.Encode(), nil, &got); err != nil {
 		return err
 	}
 	return printRents(os.Stdout, got)
 }
 
-func printRents(out io.Writer, got api.Rents) error {
+func printRents(out io.Writer, got apilistings.Rents) error {
 	w := newTable(out)
 	fmt.Fprintln(w, "FROM\tPLACE\tBEDROOMS\tLISTINGS\tLOW\tMEDIAN\tHIGH")
 	for _, g := range got.Groups {
@@ -138,7 +138,7 @@ func (c *unclaimCmd) Run(ctx context.Context, r Client) error {
 // set claims a listing, or lifts its claim, and says what came of it.
 func (a *advertArg) set(ctx context.Context, r Client, verb string, out io.Writer) error {
 	platform, id, _ := strings.Cut(a.Advert, "/")
-	var got api.ListingClaim
+	var got apilistings.ListingClaim
 	path := "/listings/" + url.PathEscape(platform) + "/" + url.PathEscape(id) + "/" + verb
 	if err := r.call(ctx, http.MethodPost, path, nil, &got); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mtlrent/conveyor/api"
+	apilistings "github.com/mtlrent/conveyor/api/listings"
 )
 
 type listingsRefusedCmd struct {
@@ -27,10 +27,10 @@ func (c *listingsRefusedCmd) Run(ctx context.Context, r Client) error {
 	q := url.Values{"status": {c.Status}}
 	setQuery(q, "platform", c.Platform)
 	setQuery(q, "reason", c.Reason)
-	return pages[api.AdvertSummary]{
+	return pages[apilistings.AdvertSummary]{
 		Path: "/adverts", Query: q, Limit: c.Limit, JSON: c.JSON,
 		Head: "CAME\tADVERT\tTITLE\tREASONS",
-		Row: func(table io.Writer, a api.AdvertSummary) {
+		Row: func(table io.Writer, a apilistings.AdvertSummary) {
 			why := make([]string, len(a.Reasons))
 			for i, r := range a.Reasons {
 				why[i] = r.Field + ": " + r.Message
@@ -50,7 +50,7 @@ type listingsReasonsCmd struct {
 func (c *listingsReasonsCmd) Run(ctx context.Context, r Client) error {
 	q := url.Values{"days": {strconv.Itoa(c.Days)}}
 	setQuery(q, "platform", c.Platform)
-	var got api.ReasonCounts
+	var got apilistings.ReasonCounts
 	if err := r.call(ctx, http.MethodGet, "/adverts/reasons?"+q.Encode(), nil, &got); err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mtlrent/conveyor/api"
+	apilistings "github.com/mtlrent/conveyor/api/listings"
 )
 
 func TestListingsExportPath(t *testing.T) {
@@ -24,7 +24,7 @@ func TestListingsExportPath(t *testing.T) {
 func TestPrintRents(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	require.NoError(t, printRents(&b, api.Rents{Groups: []api.RentGroup{
+	require.NoError(t, printRents(&b, apilistings.Rents{Groups: []apilistings.RentGroup{
 		{From: noon, Place: "Anjou", Bedrooms: 2, Listings: 12, LowCents: 120_000, MidCents: 140_050, HighCents: 1_500_00},
 		{From: noon, Bedrooms: 0, Listings: 5, LowCents: 90_000, MidCents: 95_000, HighCents: 100_000},
 	}}))

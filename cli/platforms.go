@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mtlrent/conveyor/api"
+	apilistings "github.com/mtlrent/conveyor/api/listings"
 	"github.com/mtlrent/conveyor/domain/scrape"
 )
 
@@ -30,7 +30,7 @@ type PlatformsCmd struct {
 type platformsListCmd struct{}
 
 func (c *platformsListCmd) Run(ctx context.Context, r Client) error {
-	var list api.PlatformList
+	var list apilistings.PlatformList
 	if err := r.call(ctx, http.MethodGet, "/platforms", nil, &list); err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (c *platformsListCmd) Run(ctx context.Context, r Client) error {
 
 // printPlatforms writes a line per platform, with the counts of the last cycle, or of the first while it is under way,
 // and below what of those that are scraped is unproven.
-func printPlatforms(w io.Writer, list []api.Platform) error {
+func printPlatforms(w io.Writer, list []apilistings.Platform) error {
 	t := newTable(w)
 	fmt.Fprintln(t, "NAME\tSTATE\tNEXT\tCYCLE\tNEW\tCHANGED\tSKIPPED\tFAILED\tGONE\tBLOCKS")
 	for _, p := range list {
@@ -70,7 +70,7 @@ func printPlatforms(w io.Writer, list []api.Platform) error {
 	return nil
 }
 
-func printCounts(w io.Writer, c *api.PlatformCycle) {
+func printCounts(w io.Writer, c *apilistings.PlatformCycle) {
 	fmt.Fprintf(w, "\t%d\t%d\t%d\t%d\t%d\t%d\n", c.New, c.Changed, c.Skipped, c.Failed, c.Gone, c.Refusals)
 }
 
@@ -150,8 +150,8 @@ func (c *platformSetCmd) Run(ctx context.Context, r Client) error {
 	return c.ask(ctx, r, http.MethodPatch, "", c.patch())
 }
 
-func (c *platformSetCmd) patch() api.PlatformPatch {
-	in := api.PlatformPatch{
+func (c *platformSetCmd) patch() apilistings.PlatformPatch {
+	in := apilistings.PlatformPatch{
 		Enabled: c.Enabled, MaxPages: c.Pages, Reset: c.Reset, Transport: c.Transport, Proxy: c.Proxy,
 	}
 	if c.Delay != nil {
@@ -171,7 +171,7 @@ func (c *platformSetCmd) patch() api.PlatformPatch {
 
 // ask sends a request about the platform and prints its state afterwards.
 func (c platformName) ask(ctx context.Context, r Client, method, action string, in any) error {
-	var out api.Platform
+	var out apilistings.Platform
 	if err := r.call(ctx, method, "/platforms/"+url.PathEscape(c.Name)+action, in, &out); err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (c platformName) ask(ctx context.Context, r Client, method, action string, 
 }
 
 // printPlatform writes the state of a platform as text.
-func printPlatform(w io.Writer, p api.Platform) error {
+func printPlatform(w io.Writer, p apilistings.Platform) error {
 	t := newTable(w)
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(t, "%s\t"+format+"\n", append([]any{name}, args...)...)
@@ -217,7 +217,7 @@ func printPlatform(w io.Writer, p api.Platform) error {
 		row("unproven", "%s", Plain(p.Unproven))
 	}
 	row("adverts", "%d known, %d of them could not be read; %d gone", p.Adverts.Known, p.Adverts.Failed, p.Adverts.Gone)
-	for _, c := range []*api.PlatformCycle{p.Current, p.Last} {
+	for _, c := range []*apilistings.PlatformCycle{p.Current, p.Last} {
 		if c != nil {
 			printCycle(row, c)
 		}
@@ -231,7 +231,7 @@ func printPlatform(w io.Writer, p api.Platform) error {
 	return t.Flush()
 }
 
-func printCycle(row func(name, format string, args ...any), c *api.PlatformCycle) {
+func printCycle(row func(name, format string, args ...any), c *apilistings.PlatformCycle) {
 	how := "under way since " + c.StartedAt.UTC().Format(time.RFC3339)
 	if c.EndedAt != nil {
 		how = fmt.Sprintf("ended %s, after %s", c.EndedAt.UTC().Format(time.RFC3339),
@@ -262,7 +262,7 @@ func printCycle(row func(name, format string, args ...any), c *api.PlatformCycle
 	}
 }
 
-func paceText(s api.PlatformSettings) string {
+func paceText(s apilistings.PlatformSettings) string {
 	text := fmt.Sprintf("%s between requests, at most %d pages a cycle, %s between cycles", seconds(s.DelaySeconds), s.MaxPages,
 		seconds(s.CooldownSeconds))
 	if s.LookSeconds > 0 {

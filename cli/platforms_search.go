@@ -9,7 +9,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/mtlrent/conveyor/api"
+	apilistings "github.com/mtlrent/conveyor/api/listings"
 )
 
 // platformSearchCmd shows and changes the searches of a platform.
@@ -43,7 +43,7 @@ type searchFlags struct {
 }
 
 // over returns settings with those that are given in place of what is there.
-func (f searchFlags) over(own api.SearchSettings) api.SearchSettings {
+func (f searchFlags) over(own apilistings.SearchSettings) apilistings.SearchSettings {
 	set := func(into **float64, d *time.Duration) {
 		if d != nil {
 			*into = new(d.Seconds())
@@ -81,7 +81,7 @@ type (
 )
 
 func (c *searchListCmd) Run(ctx context.Context, r Client) error {
-	var p api.Platform
+	var p apilistings.Platform
 	if err := r.call(ctx, http.MethodGet, "/platforms/"+url.PathEscape(c.Name), nil, &p); err != nil {
 		return err
 	}
@@ -92,27 +92,27 @@ func (c *searchAddCmd) Run(ctx context.Context, r Client) error {
 	if err := c.read(os.Stdin); err != nil {
 		return err
 	}
-	in := api.PlatformSearchPut{
-		URL: c.URL, Paused: c.Paused, SearchSettings: c.over(api.SearchSettings{}), Proxy: c.Proxy,
+	in := apilistings.PlatformSearchPut{
+		URL: c.URL, Paused: c.Paused, SearchSettings: c.over(apilistings.SearchSettings{}), Proxy: c.Proxy,
 	}
 	return c.put(ctx, r, in)
 }
 
-func (c searchName) put(ctx context.Context, r Client, in api.PlatformSearchPut) error {
-	var out api.PlatformSearch
+func (c searchName) put(ctx context.Context, r Client, in apilistings.PlatformSearchPut) error {
+	var out apilistings.PlatformSearch
 	if err := r.call(ctx, http.MethodPut, c.path(), in, &out); err != nil {
 		return err
 	}
-	return printSearches(os.Stdout, []api.PlatformSearch{out})
+	return printSearches(os.Stdout, []apilistings.PlatformSearch{out})
 }
 
 // change puts a search as it is but for what f changes.
-func (c searchName) change(ctx context.Context, r Client, f func(*api.PlatformSearchPut)) error {
-	var is api.PlatformSearch
+func (c searchName) change(ctx context.Context, r Client, f func(*apilistings.PlatformSearchPut)) error {
+	var is apilistings.PlatformSearch
 	if err := r.call(ctx, http.MethodGet, c.path(), nil, &is); err != nil {
 		return err
 	}
-	in := api.PlatformSearchPut{URL: is.URL, Paused: is.Paused, SearchSettings: is.Own}
+	in := apilistings.PlatformSearchPut{URL: is.URL, Paused: is.Paused, SearchSettings: is.Own}
 	f(&in)
 	return c.put(ctx, r, in)
 }
@@ -121,7 +121,7 @@ func (c *searchSetCmd) Run(ctx context.Context, r Client) error {
 	if err := c.read(os.Stdin); err != nil {
 		return err
 	}
-	return c.change(ctx, r, func(in *api.PlatformSearchPut) {
+	return c.change(ctx, r, func(in *apilistings.PlatformSearchPut) {
 		in.Proxy = c.Proxy
 		if c.URL != "" {
 			in.URL = c.URL
@@ -131,11 +131,11 @@ func (c *searchSetCmd) Run(ctx context.Context, r Client) error {
 }
 
 func (c *searchPauseCmd) Run(ctx context.Context, r Client) error {
-	return c.change(ctx, r, func(in *api.PlatformSearchPut) { in.Paused = true })
+	return c.change(ctx, r, func(in *apilistings.PlatformSearchPut) { in.Paused = true })
 }
 
 func (c *searchResumeCmd) Run(ctx context.Context, r Client) error {
-	return c.change(ctx, r, func(in *api.PlatformSearchPut) { in.Paused = false })
+	return c.change(ctx, r, func(in *apilistings.PlatformSearchPut) { in.Paused = false })
 }
 
 func (c *searchRemoveCmd) Run(ctx context.Context, r Client) error {
@@ -147,12 +147,12 @@ func (c *searchRemoveCmd) Run(ctx context.Context, r Client) error {
 }
 
 // printSearches writes a line per search, and below why some get no request.
-func printSearches(w io.Writer, list []api.PlatformSearch) error {
+func printSearches(w io.Writer, list []apilistings.PlatformSearch) error {
 	t := newTable(w)
 	fmt.Fprintln(t, "SEARCH\tSTATE\tCYCLE\tSEEN\tNEW\tGONE\tDELAY\tLOOK\tBY\tURL")
 	for _, s := range list {
 		cycle, seen := "none", [3]string{"–", "–", "–"}
-		for _, c := range []*api.PlatformCycle{s.Last, s.Current} {
+		for _, c := range []*apilistings.PlatformCycle{s.Last, s.Current} {
 			if c == nil {
 				continue
 			}

@@ -11,24 +11,24 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mtlrent/conveyor/api"
+	apilistings "github.com/mtlrent/conveyor/api/listings"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // kijiji is a platform in the middle of its second cycle.
-func kijiji() api.Platform {
-	pace := api.PlatformSettings{Enabled: true, DelaySeconds: 9, MaxPages: 250, CooldownSeconds: 60, LookSeconds: 300, CycleSeconds: 7200}
+func kijiji() apilistings.Platform {
+	pace := apilistings.PlatformSettings{Enabled: true, DelaySeconds: 9, MaxPages: 250, CooldownSeconds: 60, LookSeconds: 300, CycleSeconds: 7200}
 	slow := pace
 	slow.DelaySeconds = 30
-	return api.Platform{
+	return apilistings.Platform{
 		Name: "kijiji", State: "scraping", Next: "goes on with cycle 2, page 3", URL: "https://www.kijiji.ca/b-x/y/c37l1",
 		Transport: "browser", Settings: slow, Configured: pace, LastSuccessAt: new(noon.Add(-20 * time.Second)),
-		Adverts: api.PlatformAdverts{Known: 120, Failed: 2, Gone: 7}, OldestVisitAt: new(noon.Add(-26 * time.Hour)),
-		Forecast: &api.PlatformForecast{CycleSeconds: 7200, OldestVisitSeconds: 93600, Requests: 9600, Looks: 288, Search: 2700,
+		Adverts: apilistings.PlatformAdverts{Known: 120, Failed: 2, Gone: 7}, OldestVisitAt: new(noon.Add(-26 * time.Hour)),
+		Forecast: &apilistings.PlatformForecast{CycleSeconds: 7200, OldestVisitSeconds: 93600, Requests: 9600, Looks: 288, Search: 2700,
 			Revisits: 5000},
-		Current: &api.PlatformCycle{Cycle: 2, StartedAt: noon.Add(-5 * time.Minute), Pages: 3, Seen: 120, New: 4},
-		Last: &api.PlatformCycle{
+		Current: &apilistings.PlatformCycle{Cycle: 2, StartedAt: noon.Add(-5 * time.Minute), Pages: 3, Seen: 120, New: 4},
+		Last: &apilistings.PlatformCycle{
 			Cycle: 1, StartedAt: noon.Add(-time.Hour), EndedAt: new(noon.Add(-6 * time.Minute)), Complete: true, Pages: 9,
 			Total: new(350), Seen: 350, New: 346, Changed: 1, Skipped: 2, Failed: 3, Gone: 5, Refusals: 6,
 		},
@@ -38,10 +38,10 @@ func kijiji() api.Platform {
 func TestPrintPlatforms(t *testing.T) {
 	t.Parallel()
 	first := kijiji()
-	idle := api.Platform{Name: "centris", State: "disabled", Next: "nothing until it is enabled", Unproven: "page 2"}
+	idle := apilistings.Platform{Name: "centris", State: "disabled", Next: "nothing until it is enabled", Unproven: "page 2"}
 	first.Name, first.Last, first.Unproven = "kangalou", nil, "its map"
 	var b strings.Builder
-	require.NoError(t, printPlatforms(&b, []api.Platform{idle, first, kijiji()}))
+	require.NoError(t, printPlatforms(&b, []apilistings.Platform{idle, first, kijiji()}))
 	require.Equal(t, `NAME      STATE     NEXT                          CYCLE                         NEW  CHANGED  SKIPPED  FAILED  GONE  BLOCKS
 centris   disabled  nothing until it is enabled   none                          –    –        –        –       –     –
 kangalou  scraping  goes on with cycle 2, page 3  2, under way                  4    0        0        0       0     0
@@ -54,8 +54,8 @@ kangalou is unproven: its map
 func TestPrintPlatform(t *testing.T) {
 	t.Parallel()
 	p := kijiji()
-	p.Suspect = &api.PlatformTrouble{Since: noon.Add(-time.Minute), Reason: "no mainListings\x1b[2J"}
-	p.Blocked = &api.PlatformBlock{Refusals: 3, Reason: "429"}
+	p.Suspect = &apilistings.PlatformTrouble{Since: noon.Add(-time.Minute), Reason: "no mainListings\x1b[2J"}
+	p.Blocked = &apilistings.PlatformBlock{Refusals: 3, Reason: "429"}
 	p.Current.Note, p.Workflow.URL, p.Unproven = "stopped", "http://ui/scrape", "page 2"
 	var b strings.Builder
 	require.NoError(t, printPlatform(&b, p))
@@ -103,7 +103,7 @@ func TestPlatformCommands(t *testing.T) {
 		}
 		var answer any = kijiji()
 		if r.URL.Path == "/platforms" {
-			answer = api.PlatformList{Items: []api.Platform{kijiji()}}
+			answer = apilistings.PlatformList{Items: []apilistings.Platform{kijiji()}}
 		}
 		_ = json.NewEncoder(w).Encode(answer)
 	}))
@@ -154,8 +154,8 @@ func TestPlatformSearchCommands(t *testing.T) {
 		if body, _ := io.ReadAll(r.Body); r.Method == http.MethodPut {
 			put = append(put, strings.TrimSpace(string(body)))
 		}
-		_ = json.NewEncoder(w).Encode(api.PlatformSearch{
-			Name: "laval", URL: "https://k.example/b", Own: api.SearchSettings{DelaySeconds: new(20.0)},
+		_ = json.NewEncoder(w).Encode(apilistings.PlatformSearch{
+			Name: "laval", URL: "https://k.example/b", Own: apilistings.SearchSettings{DelaySeconds: new(20.0)},
 		})
 	}))
 	t.Cleanup(door.Close)
@@ -175,10 +175,10 @@ func TestPrintPlatformSearches(t *testing.T) {
 	t.Parallel()
 	p := kijiji()
 	var b strings.Builder
-	require.NoError(t, printSearches(&b, []api.PlatformSearch{
+	require.NoError(t, printSearches(&b, []apilistings.PlatformSearch{
 		{Name: "default", State: "scraping", URL: p.URL, Transport: "http", Settings: p.Settings, Current: p.Current, Last: p.Last},
 		{Name: "laval", State: "waiting", URL: "https://k.example/b", Transport: "http", Proxy: "socks5://10.0.0.1:1080", Settings: p.Settings,
-			Trouble: &api.PlatformTrouble{Since: noon, Reason: "proxy: no route"}},
+			Trouble: &apilistings.PlatformTrouble{Since: noon, Reason: "proxy: no route"}},
 	}))
 	require.Equal(t, `SEARCH   STATE     CYCLE         SEEN  NEW  GONE  DELAY  LOOK  BY                                   URL
 default  scraping  2, under way  120   4    0     30s    5m0s  http                                 https://www.kijiji.ca/b-x/y/c37l1

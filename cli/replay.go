@@ -14,7 +14,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/schollz/progressbar/v3"
 
-	"github.com/mtlrent/conveyor/api"
+	apilistings "github.com/mtlrent/conveyor/api/listings"
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
@@ -43,14 +43,14 @@ type replayStartCmd struct {
 // replay that does not complete is ExitError 1.
 func (c *replayStartCmd) Run(ctx context.Context, r Client) error {
 	id := uuid.New()
-	in := api.ReplayStart{
-		ID: &id, Stage: api.Stage(c.Stage), Rate: c.Rate, DryRun: c.DryRun,
-		Filter: api.ReplayWhich{
+	in := apilistings.ReplayStart{
+		ID: &id, Stage: apilistings.Stage(c.Stage), Rate: c.Rate, DryRun: c.DryRun,
+		Filter: apilistings.ReplayWhich{
 			Platform: c.Platform, Status: c.Status, ScrapedSince: c.Since.moment(), ScrapedUntil: c.Until.moment(),
 			IDs: c.ID, Reason: c.Reason,
 		},
 	}
-	var out api.ReplayAccepted
+	var out apilistings.ReplayAccepted
 	if err := r.call(ctx, http.MethodPost, "/replays", in, &out); err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func estimate(counted bool) string {
 }
 
 // total is the number of a replay's adverts, as far as it is known.
-func total(r *api.Replay) string {
+func total(r *apilistings.Replay) string {
 	switch {
 	case r.Counted:
 		return strconv.FormatInt(r.Total, 10)
@@ -97,14 +97,14 @@ func total(r *api.Replay) string {
 }
 
 // watchReplay shows the progress of a replay until it ends.
-func watchReplay(ctx context.Context, r Client, id uuid.UUID) (api.Replay, error) {
+func watchReplay(ctx context.Context, r Client, id uuid.UUID) (apilistings.Replay, error) {
 	bar := Progress(os.Stderr, "replaying", -1, progressbar.OptionShowCount())
 	defer func() { _ = bar.Finish() }()
-	return poll(ctx, r, "/replays/"+id.String(), func(got api.Replay) (ended bool) {
+	return poll(ctx, r, "/replays/"+id.String(), func(got apilistings.Replay) (ended bool) {
 		bar.ChangeMax64(max(got.Total, got.Done, 1))
 		_ = bar.Set64(got.Done)
 		return got.State != "" && got.State != listing.ReplayRunning
-	}, func(last api.Replay) string {
+	}, func(last apilistings.Replay) string {
 		return fmt.Sprintf(" at %d of %d; the replay goes on: conveyor replay show %s", last.Done, last.Total, id)
 	})
 }
@@ -127,7 +127,7 @@ func (c *replayCancelCmd) Run(ctx context.Context, r Client) error {
 
 // onReplay sends a request about a replay and prints its state afterwards.
 func onReplay(ctx context.Context, r Client, method string, id uuid.UUID) error {
-	var out api.Replay
+	var out apilistings.Replay
 	if err := r.call(ctx, method, "/replays/"+id.String(), nil, &out); err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ type replayListCmd struct {
 
 func (c *replayListCmd) Run(ctx context.Context, r Client) error {
 	query := url.Values{"state": {c.State}, "limit": {strconv.Itoa(c.Limit)}}
-	var page api.ReplayPage
+	var page apilistings.ReplayPage
 	if err := r.call(ctx, http.MethodGet, "/replays?"+query.Encode(), nil, &page); err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (c *replayListCmd) Run(ctx context.Context, r Client) error {
 }
 
 // printReplay writes the state of a replay as text. Counts that are zero are left out.
-func printReplay(w io.Writer, r api.Replay) {
+func printReplay(w io.Writer, r apilistings.Replay) {
 	t := newTable(w)
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(t, "%s\t"+format+"\n", append([]any{name}, args...)...)

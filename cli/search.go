@@ -14,7 +14,7 @@ import (
 
 	"github.com/mattn/go-isatty"
 
-	"github.com/mtlrent/conveyor/api"
+	apisearch "github.com/mtlrent/conveyor/api/search"
 )
 
 // SearchCmd searches pages, and shows, fills and empties the index.
@@ -68,7 +68,7 @@ func (c *searchQueryCmd) run(ctx context.Context, r Client, p searchPrinter) err
 			size = min(size, c.Limit-shown)
 		}
 		query.Set("limit", strconv.Itoa(size))
-		var got api.SearchAnswer
+		var got apisearch.SearchAnswer
 		if err := r.call(ctx, http.MethodGet, "/search?"+query.Encode(), nil, &got); err != nil {
 			return err
 		}
@@ -86,7 +86,7 @@ func (c *searchQueryCmd) run(ctx context.Context, r Client, p searchPrinter) err
 }
 
 // print writes a page of answers, of which shown were written before.
-func (c *searchQueryCmd) print(p searchPrinter, a api.SearchAnswer, shown int, last bool) error {
+func (c *searchQueryCmd) print(p searchPrinter, a apisearch.SearchAnswer, shown int, last bool) error {
 	if c.JSON {
 		return PrintJSON(p.out, a)
 	}
@@ -110,7 +110,7 @@ type searchPrinter struct {
 }
 
 // head writes what holds for all answers.
-func (p searchPrinter) head(a api.SearchAnswer) {
+func (p searchPrinter) head(a apisearch.SearchAnswer) {
 	count := counted(a.Total, "page")
 	if a.AtLeast {
 		count = "at least " + count
@@ -129,7 +129,7 @@ func (p searchPrinter) head(a api.SearchAnswer) {
 		t := newTable(p.out)
 		for _, facet := range []struct {
 			name   string
-			counts []api.SearchCount
+			counts []apisearch.SearchCount
 		}{{"sites", f.Sites}, {"languages", f.Languages}, {"types", f.Types}, {"months", f.Months}} {
 			if len(facet.counts) > 0 {
 				fmt.Fprintf(t, "%s\t%s\n", facet.name, p.wrapped(countsLine(facet.counts), nil, len("languages  ")))
@@ -141,7 +141,7 @@ func (p searchPrinter) head(a api.SearchAnswer) {
 }
 
 // countsLine is counts by value in a line; the empty value is that of pages without one.
-func countsLine(counts []api.SearchCount) string {
+func countsLine(counts []apisearch.SearchCount) string {
 	parts := make([]string, len(counts))
 	for i, c := range counts {
 		name := Plain(c.Value)
@@ -162,7 +162,7 @@ func counted(n int, thing string) string {
 }
 
 // hit writes the nth answer.
-func (p searchPrinter) hit(n int, h api.SearchHit) {
+func (p searchPrinter) hit(n int, h apisearch.SearchHit) {
 	number := fmt.Sprintf("%d. ", n)
 	indent := len(number)
 	title, marks := h.Title, h.TitleMarks
@@ -192,7 +192,7 @@ const (
 )
 
 // wrapped is a text that steers no terminal, with its marks in bold, in lines that begin at column indent.
-func (p searchPrinter) wrapped(text string, marks []api.SearchMark, indent int) string {
+func (p searchPrinter) wrapped(text string, marks []apisearch.SearchMark, indent int) string {
 	runes := []rune(Plain(text)) // one for each of text, so that marks stay where they are
 	on, off := map[int]bool{}, map[int]bool{}
 	for _, m := range marks {
@@ -238,7 +238,7 @@ type searchSuggestCmd struct {
 // Run prints a suggestion a line.
 func (c *searchSuggestCmd) Run(ctx context.Context, r Client) error {
 	query := url.Values{"q": {strings.Join(c.Words, " ")}, "limit": {strconv.Itoa(c.Limit)}}
-	var got api.SearchSuggestions
+	var got apisearch.SearchSuggestions
 	return show(ctx, r, "/search/suggest?"+query.Encode(), c.JSON, &got, func(w io.Writer) error {
 		for _, s := range got.Suggestions {
 			fmt.Fprintln(w, Plain(s))
@@ -264,11 +264,11 @@ type searchStatsCmd struct {
 
 // Run prints the size of the index.
 func (c *searchStatsCmd) Run(ctx context.Context, r Client) error {
-	var got api.SearchStats
+	var got apisearch.SearchStats
 	return show(ctx, r, "/search/stats", c.JSON, &got, func(w io.Writer) error { return printSearchStats(w, got) })
 }
 
-func printSearchStats(w io.Writer, s api.SearchStats) error {
+func printSearchStats(w io.Writer, s apisearch.SearchStats) error {
 	t := newTable(w)
 	fmt.Fprintf(t, "engine\t%s\npages\t%d found, %d stored\n", Plain(s.Engine), s.Pages, s.Stored)
 	if s.Waiting > 0 || s.Refused > 0 {
@@ -301,12 +301,12 @@ type searchReindexCmd struct {
 
 // Run starts a re-index, or joins the one that is running. With --wait, one that is not completed is ExitError 1.
 func (c *searchReindexCmd) Run(ctx context.Context, r Client) error {
-	var got api.Reindex
+	var got apisearch.Reindex
 	var err error
 	if c.Show {
 		err = r.call(ctx, http.MethodGet, "/search/reindex", nil, &got)
 	} else {
-		err = r.call(ctx, http.MethodPost, "/search/reindex", api.ReindexStart{To: c.To}, &got)
+		err = r.call(ctx, http.MethodPost, "/search/reindex", apisearch.ReindexStart{To: c.To}, &got)
 	}
 	if err != nil {
 		return err
@@ -314,7 +314,7 @@ func (c *searchReindexCmd) Run(ctx context.Context, r Client) error {
 	if !c.JSON || c.Wait {
 		fmt.Fprintln(os.Stderr, reindexLine(got)+"\n"+got.Workflow.URL)
 	}
-	if c.Wait && got.State == api.ReindexRunning {
+	if c.Wait && got.State == apisearch.ReindexRunning {
 		if got, err = watchReindex(r).onto(os.Stderr).run(ctx); err != nil {
 			return err
 		}
@@ -323,24 +323,24 @@ func (c *searchReindexCmd) Run(ctx context.Context, r Client) error {
 	if c.JSON {
 		err = PrintJSON(os.Stdout, got)
 	}
-	if err == nil && c.Wait && got.State != api.ReindexCompleted {
+	if err == nil && c.Wait && got.State != apisearch.ReindexCompleted {
 		return ExitError(1)
 	}
 	return err
 }
 
 // watchReindex follows the re-index until it ends.
-func watchReindex(r Client) watch[api.Reindex] {
-	return watch[api.Reindex]{
+func watchReindex(r Client) watch[apisearch.Reindex] {
+	return watch[apisearch.Reindex]{
 		api: r, path: "/search/reindex", line: reindexLine,
-		state: func(x api.Reindex) (string, bool) { return x.State, x.State != api.ReindexRunning },
+		state: func(x apisearch.Reindex) (string, bool) { return x.State, x.State != apisearch.ReindexRunning },
 		left:  "the re-index goes on: conveyor search reindex --show",
 	}
 }
 
 // reindexLine is the progress of a re-index in a line.
-func reindexLine(x api.Reindex) string {
-	if x.State == api.ReindexNone {
+func reindexLine(x apisearch.Reindex) string {
+	if x.State == apisearch.ReindexNone {
 		return "there was no re-index"
 	}
 	line := "re-index"
@@ -379,7 +379,7 @@ func (c *searchDeleteCmd) run(ctx context.Context, r Client, in io.Reader, out i
 	} else {
 		query.Set("site", c.Site)
 	}
-	var have, done api.PagesDeleted
+	var have, done apisearch.PagesDeleted
 	if err := r.call(ctx, http.MethodDelete, "/pages?dry_run=true&"+query.Encode(), nil, &have); err != nil {
 		return err
 	}

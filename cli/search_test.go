@@ -11,22 +11,23 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/api"
+	apisearch "github.com/mtlrent/conveyor/api/search"
 	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // answered is a page of answers in which everything is set.
-func answered() api.SearchAnswer {
-	count := func(v string, n int) []api.SearchCount { return []api.SearchCount{{Value: v, Pages: n}} }
-	return api.SearchAnswer{
+func answered() apisearch.SearchAnswer {
+	count := func(v string, n int) []apisearch.SearchCount { return []apisearch.SearchCount{{Value: v, Pages: n}} }
+	return apisearch.SearchAnswer{
 		Total: 12, AtLeast: true, Relaxed: true, Corrected: []string{"pump", "pumps"}, DidYouMean: "heat pump", TookMS: 12.6,
-		Facets: &api.SearchFacets{
+		Facets: &apisearch.SearchFacets{
 			Sites: append(count("example.org", 8), count("example.com", 4)...), Languages: count("", 12), Types: count("html", 12),
 		},
-		Hits: []api.SearchHit{
+		Hits: []apisearch.SearchHit{
 			{
 				URL: "https://example.org/a", Title: "Été: heat\x1b pump", Language: "en", Type: "html", CrawledAt: noon,
-				Duplicates: 2, TitleMarks: []api.SearchMark{{Start: 5, End: 9}, {Start: 11, End: 15}},
-				Snippet: api.SearchSnippet{Text: "… the heat …", Marks: []api.SearchMark{{Start: 6, End: 10}}},
+				Duplicates: 2, TitleMarks: []apisearch.SearchMark{{Start: 5, End: 9}, {Start: 11, End: 15}},
+				Snippet: apisearch.SearchSnippet{Text: "… the heat …", Marks: []apisearch.SearchMark{{Start: 6, End: 10}}},
 			},
 			{URL: "https://example.org/b", Type: "pdf", CrawledAt: noon, Duplicates: 1},
 		},
@@ -59,14 +60,14 @@ types      html 12
 `, b.String())
 
 	b.Reset()
-	a = api.SearchAnswer{Total: 1, Hits: a.Hits[:1], Next: "x"}
+	a = apisearch.SearchAnswer{Total: 1, Hits: a.Hits[:1], Next: "x"}
 	require.NoError(t, c.print(searchPrinter{out: &b, bold: true, columns: 14}, a, 9, true))
 	require.Equal(t, "10. Été: \x1b[1mheat\x1b[22m \n    \x1b[1mpump\x1b[22m\n    https://example.org/a\n"+
 		"    2026-11-21, en, html, 2 more pages of this text\n    … the \x1b[1mheat\x1b[22m\n    …\n\n"+
 		"there are more; --limit 4 or --all shows them\n", strings.ReplaceAll(b.String(), "  pump", " pump"))
 
 	b.Reset()
-	require.NoError(t, c.print(searchPrinter{out: &b}, api.SearchAnswer{}, 0, true))
+	require.NoError(t, c.print(searchPrinter{out: &b}, apisearch.SearchAnswer{}, 0, true))
 	require.Equal(t, "0 pages, 0 ms\n\n", b.String())
 }
 
@@ -74,14 +75,14 @@ types      html 12
 func TestMarkedText(t *testing.T) {
 	t.Parallel()
 	p := searchPrinter{bold: true}
-	for want, marks := range map[string][]api.SearchMark{
+	for want, marks := range map[string][]apisearch.SearchMark{
 		"ab cd":                               {{Start: -1, End: 2}, {Start: 3, End: 3}, {Start: 4, End: 6}},
 		"\x1b[1mab cd\x1b[22m":                {{Start: 0, End: 5}},
 		"\x1b[1mab\x1b[22m\x1b[1m cd\x1b[22m": {{Start: 0, End: 2}, {Start: 2, End: 5}},
 	} {
 		require.Equal(t, want, p.wrapped("ab cd", marks, 0))
 	}
-	require.Equal(t, "ab cd", searchPrinter{}.wrapped("ab cd", []api.SearchMark{{Start: 0, End: 2}}, 0))
+	require.Equal(t, "ab cd", searchPrinter{}.wrapped("ab cd", []apisearch.SearchMark{{Start: 0, End: 2}}, 0))
 	require.Equal(t, "aaaa\n bb cc\n dddddddd", searchPrinter{columns: 6}.wrapped("aaaa bb cc dddddddd", nil, 1))
 }
 
@@ -95,13 +96,13 @@ func TestSearchCommands(t *testing.T) {
 		case strings.Contains(ask, "q=none"):
 			return nil
 		case strings.Contains(ask, "/suggest"):
-			return api.SearchSuggestions{Suggestions: []string{"heat pump"}}
+			return apisearch.SearchSuggestions{Suggestions: []string{"heat pump"}}
 		case strings.Contains(ask, "/stats"):
-			return api.SearchStats{}
+			return apisearch.SearchStats{}
 		case strings.Contains(ask, "/reindex"):
-			return api.Reindex{State: api.ReindexCompleted}
+			return apisearch.Reindex{State: apisearch.ReindexCompleted}
 		case strings.Contains(ask, "/pages"):
-			return api.PagesDeleted{Pages: 3}
+			return apisearch.PagesDeleted{Pages: 3}
 		}
 		return answered()
 	})
@@ -155,13 +156,13 @@ func TestSearchPages(t *testing.T) {
 				asked = append(asked, ask)
 				switch {
 				case strings.Contains(ask, "after=2"):
-					return api.SearchAnswer{Hits: make([]api.SearchHit, 50)}
+					return apisearch.SearchAnswer{Hits: make([]apisearch.SearchHit, 50)}
 				case strings.Contains(ask, "limit=20"):
-					return api.SearchAnswer{Hits: make([]api.SearchHit, 20), Next: "2"}
+					return apisearch.SearchAnswer{Hits: make([]apisearch.SearchHit, 20), Next: "2"}
 				case strings.Contains(ask, "after=1"):
-					return api.SearchAnswer{Hits: make([]api.SearchHit, 100), Next: "2"}
+					return apisearch.SearchAnswer{Hits: make([]apisearch.SearchHit, 100), Next: "2"}
 				}
-				return api.SearchAnswer{Hits: make([]api.SearchHit, 100), Next: "1"}
+				return apisearch.SearchAnswer{Hits: make([]apisearch.SearchHit, 100), Next: "1"}
 			})
 			tt.cmd.Words, tt.cmd.JSON = []string{"a"}, true
 			var out bytes.Buffer
@@ -169,7 +170,7 @@ func TestSearchPages(t *testing.T) {
 			require.Equal(t, tt.asked, asked)
 			hits := 0
 			for d := json.NewDecoder(&out); ; {
-				var a api.SearchAnswer
+				var a apisearch.SearchAnswer
 				if err := d.Decode(&a); err == io.EOF {
 					break
 				} else {
@@ -218,7 +219,7 @@ func TestSearchDelete(t *testing.T) {
 			var asked []string
 			url := serve(t, func(ask string) any {
 				asked = append(asked, strings.TrimPrefix(ask, "DELETE /pages?"))
-				out := api.PagesDeleted{Pages: 1}
+				out := apisearch.PagesDeleted{Pages: 1}
 				if tt.cmd.Site == "a.example" {
 					out.Pages = 2
 				} else if tt.cmd.Site != "" {
@@ -245,9 +246,9 @@ func TestSearchDelete(t *testing.T) {
 func TestPrintSearchStats(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	require.NoError(t, printSearchStats(&b, api.SearchStats{
+	require.NoError(t, printSearchStats(&b, apisearch.SearchStats{
 		Engine: "postgres", Pages: 10, Stored: 12, Waiting: 1, Refused: 2, Terms: 300, Bytes: 20480, Segments: 4,
-		Sites: []api.SearchCount{{Value: "a.example", Pages: 9}, {Value: "b.example", Pages: 1}},
+		Sites: []apisearch.SearchCount{{Value: "a.example", Pages: 9}, {Value: "b.example", Pages: 1}},
 	}))
 	require.Equal(t, `engine    postgres
 pages     10 found, 12 stored
@@ -262,14 +263,14 @@ sites     a.example 9
 
 func TestReindexLine(t *testing.T) {
 	t.Parallel()
-	for want, x := range map[string]api.Reindex{
-		"there was no re-index":                     {State: api.ReindexNone, Total: 3},
-		"re-index to postgres running: 0 of 1 page": {State: api.ReindexRunning, To: "postgres", Total: 1},
+	for want, x := range map[string]apisearch.Reindex{
+		"there was no re-index":                     {State: apisearch.ReindexNone, Total: 3},
+		"re-index to postgres running: 0 of 1 page": {State: apisearch.ReindexRunning, To: "postgres", Total: 1},
 		"re-index to opensearch failed: 2 of 3 pages, 1 refused: gone": {
-			State: api.ReindexFailed, To: "opensearch", Pages: 2, Total: 3, Failed: 1, Reason: "gone",
+			State: apisearch.ReindexFailed, To: "opensearch", Pages: 2, Total: 3, Failed: 1, Reason: "gone",
 		},
 		"re-index to postgres running: 5 of 9 pages, it was running already": {
-			State: api.ReindexRunning, To: "postgres", Pages: 5, Total: 9, Joined: true,
+			State: apisearch.ReindexRunning, To: "postgres", Pages: 5, Total: 9, Joined: true,
 		},
 	} {
 		require.Equal(t, want, reindexLine(x))
@@ -279,16 +280,16 @@ func TestReindexLine(t *testing.T) {
 // A re-index that is waited for is watched until it ends; one that is not completed is exit code 1.
 func TestReindexWait(t *testing.T) {
 	t.Parallel()
-	for _, state := range []string{api.ReindexCompleted, api.ReindexFailed} {
+	for _, state := range []string{apisearch.ReindexCompleted, apisearch.ReindexFailed} {
 		began := time.Now()
 		url := serve(t, func(ask string) any {
 			if strings.HasPrefix(ask, "POST") {
-				return api.Reindex{State: api.ReindexRunning}
+				return apisearch.Reindex{State: apisearch.ReindexRunning}
 			}
-			return api.Reindex{State: state}
+			return apisearch.Reindex{State: state}
 		})
 		err := run(t, url, "search", "reindex", "--wait")
-		if state == api.ReindexCompleted {
+		if state == apisearch.ReindexCompleted {
 			require.NoError(t, err)
 		} else {
 			require.ErrorIs(t, err, ExitError(1))

@@ -17,7 +17,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/mtlrent/conveyor/api"
+	apilistings "github.com/mtlrent/conveyor/api/listings"
 	"github.com/mtlrent/conveyor/domain/saved"
 )
 
@@ -46,10 +46,10 @@ type searchesListCmd struct {
 
 // Run prints page after page, up to --limit.
 func (c *searchesListCmd) Run(ctx context.Context, group *SearchesCmd, r Client) error {
-	return pages[api.SavedSearch]{
+	return pages[apilistings.SavedSearch]{
 		Path: "/searches", Query: group.query(nil), Limit: c.Limit, JSON: c.JSON,
 		Head: "NAME\tSTATE\tPACE\tTELLS\tTARGETS\tID",
-		Row: func(t io.Writer, s api.SavedSearch) {
+		Row: func(t io.Writer, s apilistings.SavedSearch) {
 			var targets []string
 			for _, to := range s.Targets {
 				targets = append(targets, to.Kind+unlessActive(to.State))
@@ -70,7 +70,7 @@ func paceOf(s saved.Schedule) string {
 
 // searchAsSent is a saved search, and its filter and schedule with what only a later API knows of them.
 type searchAsSent struct {
-	api.SavedSearch
+	apilistings.SavedSearch
 	filter, schedule map[string]json.RawMessage
 }
 
@@ -158,7 +158,7 @@ func (c *searchesShowCmd) Run(ctx context.Context, group *SearchesCmd, r Client)
 	return showSaved(os.Stdout, s.SavedSearch, c.JSON)
 }
 
-func showSaved(w io.Writer, s api.SavedSearch, asJSON bool) error {
+func showSaved(w io.Writer, s apilistings.SavedSearch, asJSON bool) error {
 	if asJSON {
 		return PrintJSON(w, s)
 	}
@@ -221,12 +221,12 @@ func (q *quietHours) UnmarshalText(text []byte) (err error) {
 }
 
 // start is the search as the API takes it.
-func (c *searchesAddCmd) start() (in api.SearchStart, err error) {
+func (c *searchesAddCmd) start() (in apilistings.SearchStart, err error) {
 	in.Name = c.Name
 	if in.Filter, err = c.criteria(saved.Criteria{}); err != nil {
 		return in, err
 	}
-	in.Kinds, in.Language = searchKinds(c.Kinds), api.SearchLanguage(c.Language)
+	in.Kinds, in.Language = searchKinds(c.Kinds), apilistings.SearchLanguage(c.Language)
 	in.Schedule = &saved.Schedule{
 		Pace: saved.Pace(c.Pace), At: c.At, QuietAt: c.Quiet.from, QuietTo: c.Quiet.to, TimeZone: c.TimeZone,
 	}
@@ -243,16 +243,16 @@ func (c *searchesAddCmd) Run(ctx context.Context, group *SearchesCmd, r Client) 
 	if err != nil {
 		return err
 	}
-	var s api.SavedSearch
+	var s apilistings.SavedSearch
 	if err := r.call(ctx, http.MethodPost, group.path("/searches", nil), in, &s); err != nil {
 		return err
 	}
 	return showSaved(os.Stdout, s, c.JSON)
 }
 
-func searchKinds(kinds []string) (out []api.SearchKind) {
+func searchKinds(kinds []string) (out []apilistings.SearchKind) {
 	for _, k := range kinds {
-		out = append(out, api.SearchKind(k))
+		out = append(out, apilistings.SearchKind(k))
 	}
 	return out
 }
@@ -282,7 +282,7 @@ Examples:
 
 // searchPatch is a patch whose filter and schedule may have what this program does not know.
 type searchPatch struct {
-	api.SearchPatch
+	apilistings.SearchPatch
 	Filter   any `json:"filter,omitempty"`
 	Schedule any `json:"schedule,omitempty"`
 }
@@ -320,7 +320,7 @@ func (c *searchesSetCmd) patch(s searchAsSent) (p searchPatch, err error) {
 		p.Name = &c.Name
 	}
 	if c.Language != "" {
-		p.Language = new(api.SearchLanguage(c.Language))
+		p.Language = new(apilistings.SearchLanguage(c.Language))
 	}
 	if p.Kinds = searchKinds(c.Kinds); reflect.ValueOf(p).IsZero() {
 		return p, errors.New("say what to change, such as --max-price 1500 or --pace daily")
@@ -338,7 +338,7 @@ func (c *searchesSetCmd) Run(ctx context.Context, group *SearchesCmd, r Client) 
 	if err != nil {
 		return err
 	}
-	var is api.SavedSearch // what is absent in an answer would stay in s
+	var is apilistings.SavedSearch // what is absent in an answer would stay in s
 	if err := r.call(ctx, http.MethodPatch, group.path("/searches/"+s.ID.String(), nil), in, &is); err != nil {
 		return err
 	}
@@ -368,7 +368,7 @@ func (a savedArg) set(ctx context.Context, group *SearchesCmd, r Client, state s
 		return err
 	}
 	path := group.path("/searches/"+s.ID.String(), nil)
-	if err := r.call(ctx, http.MethodPatch, path, api.SearchPatch{State: &state}, &s); err != nil {
+	if err := r.call(ctx, http.MethodPatch, path, apilistings.SearchPatch{State: &state}, &s); err != nil {
 		return err
 	}
 	fmt.Printf("search %s is %s\n", Plain(s.Name), s.State)
@@ -409,8 +409,8 @@ func (c *searchesTryCmd) Run(ctx context.Context, group *SearchesCmd, r Client) 
 	if err != nil {
 		return err
 	}
-	var got api.SearchTried
-	in := api.SearchTrial{Filter: filter, Days: c.Days, Limit: c.Limit}
+	var got apilistings.SearchTried
+	in := apilistings.SearchTrial{Filter: filter, Days: c.Days, Limit: c.Limit}
 	if err := r.call(ctx, http.MethodPost, group.path("/searches/try", nil), in, &got); err != nil {
 		return err
 	}
@@ -420,7 +420,7 @@ func (c *searchesTryCmd) Run(ctx context.Context, group *SearchesCmd, r Client) 
 	return printTried(os.Stdout, got, c.Days)
 }
 
-func printTried(w io.Writer, got api.SearchTried, days int) error {
+func printTried(w io.Writer, got apilistings.SearchTried, days int) error {
 	t := newTable(w)
 	for i, h := range got.Items {
 		if i == 0 {
@@ -452,10 +452,10 @@ func (c *searchesMatchesCmd) Run(ctx context.Context, group *SearchesCmd, r Clie
 	if err != nil {
 		return err
 	}
-	return pages[api.SearchMatch]{
+	return pages[apilistings.SearchMatch]{
 		Path: "/searches/" + s.ID.String() + "/matches", Query: group.query(nil), Limit: c.Limit, JSON: c.JSON,
 		Head: "AT (UTC)\tNEWS\tRENT\tBEFORE\tTITLE\tURL",
-		Row: func(t io.Writer, m api.SearchMatch) {
+		Row: func(t io.Writer, m apilistings.SearchMatch) {
 			before := ""
 			if m.OldRentCents != nil {
 				before = saved.Dollars(*m.OldRentCents)
@@ -483,10 +483,10 @@ func (c *searchesDeliveriesCmd) Run(ctx context.Context, group *SearchesCmd, r C
 	if c.State != "any" {
 		q.Set("state", c.State)
 	}
-	return pages[api.SearchDelivery]{
+	return pages[apilistings.SearchDelivery]{
 		Path: "/searches/" + s.ID.String() + "/deliveries", Query: q, Limit: c.Limit, JSON: c.JSON,
 		Head: "DUE (UTC)\tSTATE\tTARGET\tITEMS\tFAILED TRIES\tREASON\tID",
-		Row: func(t io.Writer, d api.SearchDelivery) {
+		Row: func(t io.Writer, d apilistings.SearchDelivery) {
 			fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%s\t%s\n", d.DueAt.UTC().Format(time.DateTime), d.State,
 				strings.TrimSpace(d.Target.Kind+" "+Plain(d.Target.Label)), d.Items, d.Tries, Short(Plain(d.Reason), 60), d.ID)
 		},

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/mtlrent/conveyor/api"
+	apilistings "github.com/mtlrent/conveyor/api/listings"
 	"github.com/mtlrent/conveyor/domain/saved"
 )
 
@@ -26,21 +26,21 @@ type targetFlags struct {
 }
 
 // targets are what the flags name: at least one.
-func (f targetFlags) targets() (out []api.TargetStart, err error) {
+func (f targetFlags) targets() (out []apilistings.TargetStart, err error) {
 	for _, address := range f.Webhook {
-		out = append(out, api.TargetStart{Kind: string(saved.Webhook), URL: address})
+		out = append(out, apilistings.TargetStart{Kind: string(saved.Webhook), URL: address})
 	}
 	for _, address := range f.Email {
-		out = append(out, api.TargetStart{Kind: string(saved.Email), Email: address})
+		out = append(out, apilistings.TargetStart{Kind: string(saved.Email), Email: address})
 	}
 	for _, chat := range f.Telegram {
-		out = append(out, api.TargetStart{Kind: string(saved.Telegram), Chat: string(chat)})
+		out = append(out, apilistings.TargetStart{Kind: string(saved.Telegram), Chat: string(chat)})
 	}
 	if f.Feed {
-		out = append(out, api.TargetStart{Kind: string(saved.Feed)})
+		out = append(out, apilistings.TargetStart{Kind: string(saved.Feed)})
 	}
 	for _, text := range f.Target {
-		var t api.TargetStart
+		var t apilistings.TargetStart
 		d := json.NewDecoder(strings.NewReader(text))
 		d.DisallowUnknownFields()
 		if err := d.Decode(&t); err != nil {
@@ -82,7 +82,7 @@ func (c *searchesTargetsAddCmd) Run(ctx context.Context, group *SearchesCmd, r C
 	}
 	path := group.path("/searches/"+s.ID.String()+"/targets", nil)
 	for _, in := range targets {
-		var to api.SearchTarget
+		var to apilistings.SearchTarget
 		if err := r.call(ctx, http.MethodPost, path, in, &to); err != nil {
 			return err
 		}
@@ -144,7 +144,7 @@ func (c *searchesChallengeCmd) Run(ctx context.Context, group *SearchesCmd, r Cl
 	return nil
 }
 
-func showTarget(t io.Writer, to api.SearchTarget) {
+func showTarget(t io.Writer, to apilistings.SearchTarget) {
 	fmt.Fprintf(t, "%s\t%s\n", to.Kind+unlessActive(to.State), strings.TrimSpace(to.ID.String()+" "+Plain(to.Label)))
 	for _, more := range [][2]string{
 		{"reason", to.Reason}, {"secret", to.Secret}, {"json", to.JSONURL}, {"atom", to.AtomURL},

@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/mtlrent/conveyor/api"
+	apilistings "github.com/mtlrent/conveyor/api/listings"
 	"github.com/mtlrent/conveyor/domain/saved"
 )
 
@@ -27,11 +27,11 @@ func searchesAPI(t *testing.T) (address string, asked *[]string) {
 	t.Helper()
 
 	asked = new([]string)
-	search := api.SavedSearch{
-		ID: uuid.MustParse(savedOne), Name: "near work", State: "active", Kinds: []api.SearchKind{"new"},
+	search := apilistings.SavedSearch{
+		ID: uuid.MustParse(savedOne), Name: "near work", State: "active", Kinds: []apilistings.SearchKind{"new"},
 		Filter:   saved.Criteria{MaxPrice: 1500, Text: "balcon"},
 		Schedule: saved.Schedule{QuietAt: "22:00", QuietTo: "07:00"},
-		Targets: []api.SearchTarget{
+		Targets: []apilistings.SearchTarget{
 			{ID: uuid.MustParse(hookOne), Kind: "webhook", State: "unconfirmed", Label: "https://hooks.example", Secret: "s3cret"},
 		},
 	}
@@ -46,15 +46,15 @@ func searchesAPI(t *testing.T) (address string, asked *[]string) {
 		case strings.HasSuffix(r.URL.Path, "/challenge"):
 			out = search.Targets[0]
 		case strings.HasSuffix(r.URL.Path, "/try"):
-			out = api.SearchTried{Homes: 12, All: true, Items: []api.FoundHome{{Title: "4½ lumineux", RentCents: 145_000}}}
+			out = apilistings.SearchTried{Homes: 12, All: true, Items: []apilistings.FoundHome{{Title: "4½ lumineux", RentCents: 145_000}}}
 		case strings.HasSuffix(r.URL.Path, "/deliveries"):
-			out = api.SearchDeliveries{Items: []api.SearchDelivery{{State: "failed", Tries: 12, Reason: "answered 500", Items: 3}}}
+			out = apilistings.SearchDeliveries{Items: []apilistings.SearchDelivery{{State: "failed", Tries: 12, Reason: "answered 500", Items: 3}}}
 		case strings.HasSuffix(r.URL.Path, "/matches"):
-			out = api.SearchMatches{Items: []api.SearchMatch{{FoundHome: api.FoundHome{Kind: "price_drop"}, Event: 7}}}
+			out = apilistings.SearchMatches{Items: []apilistings.SearchMatch{{FoundHome: apilistings.FoundHome{Kind: "price_drop"}, Event: 7}}}
 		case r.URL.Path == "/searches" && r.Method == http.MethodGet && !r.URL.Query().Has("cursor"):
-			out = api.SavedSearches{Items: []api.SavedSearch{{Name: "another"}}, NextCursor: "next"}
+			out = apilistings.SavedSearches{Items: []apilistings.SavedSearch{{Name: "another"}}, NextCursor: "next"}
 		case r.URL.Path == "/searches" && r.Method == http.MethodGet:
-			out = api.SavedSearches{Items: []api.SavedSearch{search}}
+			out = apilistings.SavedSearches{Items: []apilistings.SavedSearch{search}}
 		}
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(out)
@@ -173,7 +173,7 @@ func TestSearchKeepsWhatItDoesNotKnow(t *testing.T) {
 func TestPrintSearches(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	require.NoError(t, printTried(&b, api.SearchTried{Homes: 12, Items: []api.FoundHome{{
+	require.NoError(t, printTried(&b, apilistings.SearchTried{Homes: 12, Items: []apilistings.FoundHome{{
 		At: noon, RentCents: 145_000, Bedrooms: 2, Platform: "kijiji", Title: "4½\x1b[2J", URL: "https://a.example/1",
 	}}}, 7))
 	require.Equal(t, `PUBLISHED (UTC)      RENT     BEDROOMS  PLATFORM  TITLE   URL
@@ -181,10 +181,10 @@ func TestPrintSearches(t *testing.T) {
 it would have found at least 12 homes in 7 days, 1 are shown
 `, b.String())
 	b.Reset()
-	require.NoError(t, showSaved(&b, api.SavedSearch{
-		ID: uuid.MustParse(savedOne), Name: "near\nwork", State: "active", Kinds: []api.SearchKind{"new", "back"}, CreatedAt: noon,
+	require.NoError(t, showSaved(&b, apilistings.SavedSearch{
+		ID: uuid.MustParse(savedOne), Name: "near\nwork", State: "active", Kinds: []apilistings.SearchKind{"new", "back"}, CreatedAt: noon,
 		Filter:   saved.Criteria{MaxPrice: 1500},
-		Schedule: saved.Schedule{Pace: saved.Daily}, Targets: []api.SearchTarget{
+		Schedule: saved.Schedule{Pace: saved.Daily}, Targets: []apilistings.SearchTarget{
 			{Kind: "feed", State: "active", AtomURL: "https://a.example/x.atom"},
 			{Kind: "webhook", State: "unconfirmed", Label: "https://b.example", Reason: "the webhook answered 500"},
 		},

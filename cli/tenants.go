@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/mtlrent/conveyor/api"
+	apioutreach "github.com/mtlrent/conveyor/api/outreach"
 )
 
 // TenantsCmd creates, shows and changes tenants and the numbers that they send from.
@@ -50,9 +50,9 @@ type tenantsCreateCmd struct {
 
 // Run creates a tenant; one that is there with the same values is printed.
 func (c *tenantsCreateCmd) Run(ctx context.Context, r Client) error {
-	var out api.Tenant
-	in := api.TenantStart{
-		ID: c.ID, Name: cmp.Or(c.Name, c.ID), Tier: api.Tier(c.Tier), Region: strings.ToUpper(c.Region),
+	var out apioutreach.Tenant
+	in := apioutreach.TenantStart{
+		ID: c.ID, Name: cmp.Or(c.Name, c.ID), Tier: apioutreach.Tier(c.Tier), Region: strings.ToUpper(c.Region),
 		MaxContacts: c.MaxContacts, MaxMessagesDay: c.MaxMessagesDay, MaxSearches: c.MaxSearches,
 		MaxNoticesDay: c.MaxNoticesDay, MaxLists: c.MaxLists, MaxSegments: c.MaxSegments, MaxBytes: c.MaxBytes,
 	}
@@ -69,10 +69,10 @@ type tenantsListCmd struct {
 
 // Run prints page after page, up to --limit.
 func (c *tenantsListCmd) Run(ctx context.Context, r Client) error {
-	return pages[api.Tenant]{
+	return pages[apioutreach.Tenant]{
 		Path: "/tenants", Query: url.Values{}, Limit: c.Limit, JSON: c.JSON,
 		Head: "ID\tNAME\tTIER\tSTATE\tCONTACTS\tREGION\tCREATED\tREASON",
-		Row: func(t io.Writer, v api.Tenant) {
+		Row: func(t io.Writer, v apioutreach.Tenant) {
 			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", v.ID, Short(Plain(v.Name), 40), v.Tier, v.State,
 				outOf(v.Contacts, v.MaxContacts), cmp.Or(v.Region, "-"), v.CreatedAt.UTC().Format(time.DateOnly),
 				Short(Plain(v.StoppedReason), 60))
@@ -95,8 +95,8 @@ type tenantsShowCmd struct {
 
 // Run prints a tenant and its senders.
 func (c *tenantsShowCmd) Run(ctx context.Context, r Client) error {
-	var out api.Tenant
-	var senders api.SenderList
+	var out apioutreach.Tenant
+	var senders apioutreach.SenderList
 	if err := r.call(ctx, http.MethodGet, tenantPath(c.ID, ""), nil, &out); err != nil {
 		return err
 	}
@@ -108,17 +108,17 @@ func (c *tenantsShowCmd) Run(ctx context.Context, r Client) error {
 
 func tenantPath(id, rest string) string { return "/tenants/" + url.PathEscape(id) + rest }
 
-func showTenant(t api.Tenant, senders []api.Sender, asJSON bool) error {
+func showTenant(t apioutreach.Tenant, senders []apioutreach.Sender, asJSON bool) error {
 	if asJSON {
 		return PrintJSON(os.Stdout, struct {
-			api.Tenant
-			Senders []api.Sender `json:"senders,omitempty"`
+			apioutreach.Tenant
+			Senders []apioutreach.Sender `json:"senders,omitempty"`
 		}{t, senders})
 	}
 	return printTenant(os.Stdout, t, senders)
 }
 
-func printTenant(w io.Writer, t api.Tenant, senders []api.Sender) error {
+func printTenant(w io.Writer, t apioutreach.Tenant, senders []apioutreach.Sender) error {
 	out := newTable(w)
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(out, "%s\t"+format+"\n", append([]any{name}, args...)...)
@@ -152,7 +152,7 @@ func printTenant(w io.Writer, t api.Tenant, senders []api.Sender) error {
 }
 
 // A quota is a limit on the command line: a number, or none.
-type quota api.Quota
+type quota apioutreach.Quota
 
 // UnmarshalText reads a number, or the word none.
 func (q *quota) UnmarshalText(text []byte) error {
@@ -190,13 +190,14 @@ func (c *tenantsSetCmd) Run(ctx context.Context, r Client) error {
 	if c.Stop != "" && c.Resume {
 		return errors.New("--stop and --resume do not go together")
 	}
-	in := api.TenantPatch{
-		Name: c.Name, Region: c.Region, MaxContacts: api.Quota(c.MaxContacts), MaxMessagesDay: api.Quota(c.MaxMessagesDay),
-		MaxSearches: api.Quota(c.MaxSearches), MaxNoticesDay: api.Quota(c.MaxNoticesDay), MaxLists: api.Quota(c.MaxLists),
-		MaxSegments: api.Quota(c.MaxSegments), MaxBytes: api.Quota(c.MaxBytes),
+	in := apioutreach.TenantPatch{
+		Name: c.Name, Region: c.Region, MaxContacts: apioutreach.Quota(c.MaxContacts),
+		MaxMessagesDay: apioutreach.Quota(c.MaxMessagesDay), MaxSearches: apioutreach.Quota(c.MaxSearches),
+		MaxNoticesDay: apioutreach.Quota(c.MaxNoticesDay), MaxLists: apioutreach.Quota(c.MaxLists),
+		MaxSegments: apioutreach.Quota(c.MaxSegments), MaxBytes: apioutreach.Quota(c.MaxBytes),
 	}
 	if c.Tier != nil {
-		in.Tier = new(api.Tier(*c.Tier))
+		in.Tier = new(apioutreach.Tier(*c.Tier))
 	}
 	switch {
 	case c.Stop != "":
@@ -204,7 +205,7 @@ func (c *tenantsSetCmd) Run(ctx context.Context, r Client) error {
 	case c.Resume:
 		in.State = new("active")
 	}
-	var out api.Tenant
+	var out apioutreach.Tenant
 	if err := r.call(ctx, http.MethodPatch, tenantPath(c.ID, ""), in, &out); err != nil {
 		return err
 	}
@@ -215,7 +216,7 @@ type tenantsRekeyCmd struct{}
 
 // Run encrypts tokens anew, and says how many.
 func (c *tenantsRekeyCmd) Run(ctx context.Context, r Client) error {
-	var out api.Resealed
+	var out apioutreach.Resealed
 	if err := r.call(ctx, http.MethodPost, "/senders/reseal", nil, &out); err != nil {
 		return err
 	}
@@ -246,8 +247,8 @@ func (c *senderAddCmd) Run(ctx context.Context, r Client) error {
 	if err != nil {
 		return err
 	}
-	var out api.Sender
-	in := api.SenderStart{
+	var out apioutreach.Sender
+	in := apioutreach.SenderStart{
 		Name: c.Name, PhoneNumberID: c.PhoneID, BusinessAccountID: c.AccountID, Token: token, PerSecond: c.PerSecond,
 	}
 	if err := r.call(ctx, http.MethodPost, tenantPath(c.ID, "/senders"), in, &out); err != nil {
@@ -256,15 +257,15 @@ func (c *senderAddCmd) Run(ctx context.Context, r Client) error {
 	return showSender(out, c.JSON)
 }
 
-func showSender(s api.Sender, asJSON bool) error {
+func showSender(s apioutreach.Sender, asJSON bool) error {
 	if asJSON {
 		return PrintJSON(os.Stdout, s)
 	}
-	return printSenders(os.Stdout, []api.Sender{s})
+	return printSenders(os.Stdout, []apioutreach.Sender{s})
 }
 
 // readSecret reads the one line of a file; - is standard input. A secret is no argument: others could see it there.
-func readSecret(name string) (api.Token, error) {
+func readSecret(name string) (apioutreach.Token, error) {
 	const most = 64 << 10
 	in := io.Reader(os.Stdin)
 	if name != "-" {
@@ -279,7 +280,7 @@ func readSecret(name string) (api.Token, error) {
 	if err != nil {
 		return "", fmt.Errorf("read token: %w", err)
 	}
-	token := api.Token(strings.TrimSpace(string(text)))
+	token := apioutreach.Token(strings.TrimSpace(string(text)))
 	if token == "" {
 		return "", errors.New("read token: there is none")
 	}
@@ -293,7 +294,7 @@ type senderListCmd struct {
 
 // Run prints the numbers of a tenant.
 func (c *senderListCmd) Run(ctx context.Context, r Client) error {
-	var out api.SenderList
+	var out apioutreach.SenderList
 	if err := r.call(ctx, http.MethodGet, tenantPath(c.ID, "/senders"), nil, &out); err != nil {
 		return err
 	}
@@ -307,7 +308,7 @@ func (c *senderListCmd) Run(ctx context.Context, r Client) error {
 	return printSenders(os.Stdout, out.Items)
 }
 
-func printSenders(w io.Writer, list []api.Sender) error {
+func printSenders(w io.Writer, list []apioutreach.Sender) error {
 	t := newTable(w)
 	fmt.Fprintln(t, "SENDER\tNAME\tPHONE NUMBER ID\tRATE\tSTATE\tTOKEN KEY\tREASON")
 	for _, s := range list {
@@ -337,7 +338,7 @@ func (c *senderSetCmd) Run(ctx context.Context, r Client) error {
 	if c.Pause != "" && c.Resume {
 		return errors.New("--pause and --resume do not go together")
 	}
-	in := api.SenderPatch{Name: c.Name, PerSecond: c.PerSecond}
+	in := apioutreach.SenderPatch{Name: c.Name, PerSecond: c.PerSecond}
 	switch {
 	case c.Pause != "":
 		in.State, in.Reason = new("paused"), &c.Pause
@@ -351,7 +352,7 @@ func (c *senderSetCmd) Run(ctx context.Context, r Client) error {
 		}
 		in.Token = &token
 	}
-	var out api.Sender
+	var out apioutreach.Sender
 	if err := r.call(ctx, http.MethodPatch, tenantPath(c.ID, "/senders/"+c.Sender.String()), in, &out); err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mtlrent/conveyor/api"
+	apioutreach "github.com/mtlrent/conveyor/api/outreach"
 )
 
 type tenantsExportCmd struct {
@@ -44,7 +44,7 @@ func (c *tenantsEraseCmd) Run(ctx context.Context, r Client) error {
 
 func (c *tenantsEraseCmd) run(ctx context.Context, r Client, in io.Reader, out io.Writer) error {
 	if !c.Yes {
-		var t api.Tenant
+		var t apioutreach.Tenant
 		if err := r.call(ctx, http.MethodGet, tenantPath(c.ID, ""), nil, &t); err != nil {
 			return err
 		}
@@ -56,8 +56,8 @@ func (c *tenantsEraseCmd) run(ctx context.Context, r Client, in io.Reader, out i
 			return errors.New("nothing was deleted")
 		}
 	}
-	var e api.TenantErasure
-	if err := r.call(ctx, http.MethodPost, tenantPath(c.ID, "/erasure"), api.TenantErase{Tenant: c.ID}, &e); err != nil {
+	var e apioutreach.TenantErasure
+	if err := r.call(ctx, http.MethodPost, tenantPath(c.ID, "/erasure"), apioutreach.TenantErase{Tenant: c.ID}, &e); err != nil {
 		return err
 	}
 	return showErasure(out, e, c.JSON)
@@ -70,14 +70,14 @@ type tenantsErasureCmd struct {
 
 // Run prints how far a deletion is.
 func (c *tenantsErasureCmd) Run(ctx context.Context, r Client) error {
-	var e api.TenantErasure
+	var e apioutreach.TenantErasure
 	if err := r.call(ctx, http.MethodGet, tenantPath(c.ID, "/erasure"), nil, &e); err != nil {
 		return err
 	}
 	return showErasure(os.Stdout, e, c.JSON)
 }
 
-func showErasure(w io.Writer, e api.TenantErasure, asJSON bool) error {
+func showErasure(w io.Writer, e apioutreach.TenantErasure, asJSON bool) error {
 	if asJSON {
 		return PrintJSON(w, e)
 	}

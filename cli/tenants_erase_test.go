@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/api"
+	apioutreach "github.com/mtlrent/conveyor/api/outreach"
 )
 
 // Nothing is deleted before the ID of the tenant was typed.
@@ -36,13 +37,13 @@ func TestTenantsErase(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if r.Method == http.MethodGet {
 					asked = append(asked, r.Method+" "+r.URL.String())
-					_ = json.NewEncoder(w).Encode(api.Tenant{ID: "acme", Name: "Acme", State: "stopped", Contacts: 7})
+					_ = json.NewEncoder(w).Encode(apioutreach.Tenant{ID: "acme", Name: "Acme", State: "stopped", Contacts: 7})
 					return
 				}
-				var in api.TenantErase
+				var in apioutreach.TenantErase
 				_ = json.NewDecoder(r.Body).Decode(&in)
 				asked = append(asked, r.Method+" "+r.URL.String()+` {"tenant":"`+in.Tenant+`"}`)
-				_ = json.NewEncoder(w).Encode(api.TenantErasure{Tenant: "acme", State: "running", Table: "contacts"})
+				_ = json.NewEncoder(w).Encode(apioutreach.TenantErasure{Tenant: "acme", State: "running", Table: "contacts"})
 			}))
 			t.Cleanup(server.Close)
 			var out strings.Builder
@@ -64,10 +65,10 @@ func TestShowErasure(t *testing.T) {
 
 	var out strings.Builder
 	at := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
-	require.NoError(t, showErasure(&out, api.TenantErasure{
+	require.NoError(t, showErasure(&out, apioutreach.TenantErasure{
 		Tenant: "acme", State: "done", RequestedAt: at, RequestedBy: "ops", RequestID: "r1", Remote: "10.0.0.1", Passes: 2,
 		Rows: map[string]int64{"contacts": 7, "campaigns": 2}, Files: 3, Bytes: 2048, FinishedAt: new(at.Add(time.Hour)),
-		Kept: []api.ErasureKept{{Table: "tenants", Why: "the ID"}}, Workflow: api.WorkflowLink{URL: "http://ui/erase"},
+		Kept: []apioutreach.ErasureKept{{Table: "tenants", Why: "the ID"}}, Workflow: api.WorkflowLink{URL: "http://ui/erase"},
 	}, false))
 	require.Equal(t, `tenant             acme
 state              done

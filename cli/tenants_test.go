@@ -10,10 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/api"
+	apioutreach "github.com/mtlrent/conveyor/api/outreach"
 )
 
-func acme() api.Tenant {
-	return api.Tenant{
+func acme() apioutreach.Tenant {
+	return apioutreach.Tenant{
 		ID: "acme", Name: "Acme\x1b[2J", Tier: "standard", PerSecond: 10, Region: "CA", MaxContacts: new(int64(5)),
 		State: "stopped", StoppedReason: "unpaid", Contacts: 3, CreatedAt: noon, Workflow: api.WorkflowLink{URL: "http://ui/acme"},
 	}
@@ -22,7 +23,7 @@ func acme() api.Tenant {
 func TestPrintTenant(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	require.NoError(t, printTenant(&b, acme(), []api.Sender{
+	require.NoError(t, printTenant(&b, acme(), []apioutreach.Sender{
 		{ID: senderOne, Name: "Support", PhoneNumberID: "101", PerSecond: 80, State: "active", TokenKey: "k1"},
 		{ID: senderOne, Name: "Sales", PhoneNumberID: "102", PerSecond: 20, State: "active", TokenKey: "k1",
 			PausedUntil: new(noon.Add(time.Hour)), Reason: "limit"},
@@ -61,13 +62,13 @@ func TestTenantCommands(t *testing.T) {
 		asked = append(asked, ask)
 		switch {
 		case strings.Contains(ask, "/reseal"):
-			return api.Resealed{Key: "k2", Resealed: 3}
+			return apioutreach.Resealed{Key: "k2", Resealed: 3}
 		case strings.HasPrefix(ask, "GET") && strings.Contains(ask, "/senders"):
-			return api.SenderList{}
+			return apioutreach.SenderList{}
 		case strings.Contains(ask, "/senders"):
-			return api.Sender{ID: senderOne}
+			return apioutreach.Sender{ID: senderOne}
 		case strings.Contains(ask, "/tenants?"):
-			return api.TenantPage{Items: []api.Tenant{acme()}}
+			return apioutreach.TenantPage{Items: []apioutreach.Tenant{acme()}}
 		}
 		return acme()
 	})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mtlrent/conveyor/api"
+	apioutreach "github.com/mtlrent/conveyor/api/outreach"
 	"github.com/mtlrent/conveyor/db"
 	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/backlog"
@@ -28,22 +29,23 @@ func (h *house) campaigns() system {
 	if err != nil {
 		panic(err) // internal/config has checked it
 	}
-	wakes, rates := api.NewWakes(h.launch, h.log), h.config.Dispatch.Rates()
+	wakes, rates := apioutreach.NewWakes(h.launch, h.log), h.config.Dispatch.Rates()
 	return system{
 		reopeners: dboutreach.Reopeners(),
 		parts: []api.Part{
-			api.Tenants{
-				Senders: dboutreach.NewSenders(h.pool), Audit: db.NewAuditLog(h.pool), Secrets: box,
-				BindTokens: h.config.Outreach.BindTokens,
-				Wakes:      wakes, Rates: rates, Erasures: dboutreach.NewErasures(h.pool, h.optOuts), Launch: h.launch,
-				Files: h.blobs,
+			apioutreach.Tenants{
+				Wakes: wakes, Rates: rates, Erasures: dboutreach.NewErasures(h.pool, h.optOuts), Launch: h.launch, Files: h.blobs,
 			},
-			api.Campaigns{
+			apioutreach.Senders{
+				Store: dboutreach.NewSenders(h.pool), Audit: db.NewAuditLog(h.pool), Secrets: box,
+				BindTokens: h.config.Outreach.BindTokens, Wakes: wakes,
+			},
+			apioutreach.Campaigns{
 				Store: sent, Messages: messages, Senders: dboutreach.NewSenders(h.pool),
 				Launch: h.launch, Wakes: wakes, Rates: rates, Late: h.config.Outreach.CampaignLate,
 			},
-			api.Messages{Store: messages, Wakes: wakes},
-			api.Webhooks{Store: hooks, AppSecrets: c.AppSecrets, VerifyTokens: c.VerifyTokens},
+			apioutreach.Messages{Store: messages, Wakes: wakes},
+			apioutreach.Webhooks{Store: hooks, AppSecrets: c.AppSecrets, VerifyTokens: c.VerifyTokens},
 		},
 		backlog: func(b *telemetry.Backlog) {
 			b.Webhooks = func(ctx context.Context) (backlog.Webhooks, error) { return hooks.Late(ctx, time.Now()) }

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/api"
+	apioutreach "github.com/mtlrent/conveyor/api/outreach"
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
 	dboutreach "github.com/mtlrent/conveyor/db/outreach"
@@ -35,7 +36,7 @@ func hooked(t *testing.T) (h *house, hooks *dboutreach.Webhooks, url string, mes
 	hooks = dboutreach.NewWebhooks(pool, nil)
 	server := httptest.NewServer(api.New(api.Options{
 		Metrics: h.registry, Registerer: h.registry, Log: h.log, URL: "http://conveyor.test", Now: time.Now,
-	}, api.Webhooks{Store: hooks, AppSecrets: []string{"s3cret"}, VerifyTokens: []string{"t0ken"}}))
+	}, apioutreach.Webhooks{Store: hooks, AppSecrets: []string{"s3cret"}, VerifyTokens: []string{"t0ken"}}))
 	t.Cleanup(server.Close)
 
 	now, sender := time.Now(), uuid.New()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/mtlrent/conveyor/api"
+	apioutreach "github.com/mtlrent/conveyor/api/outreach"
 	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 )
 
@@ -9,13 +10,13 @@ import (
 func (h *house) contacts() system {
 	c := h.config.Outreach
 	return system{parts: []api.Part{
-		api.Uploads{
+		apioutreach.Uploads{
 			Store: dboutreach.NewUploads(h.pool), Blobs: h.blobs, Launch: h.launch,
-			Limits: api.UploadLimits{
+			Limits: apioutreach.UploadLimits{
 				Bytes: c.UploadBytes, Share: c.UploadShare, All: c.UploadChunks, Low: c.UploadLow, Reserve: c.UploadReserve,
 			},
 			Free: h.blobs.Free,
 		},
-		api.Contacts{Store: dboutreach.NewContacts(h.pool, h.optOuts)},
+		apioutreach.Contacts{Store: dboutreach.NewContacts(h.pool, h.optOuts)},
 	}}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mtlrent/conveyor/activities"
 	"github.com/mtlrent/conveyor/api"
+	apicrawl "github.com/mtlrent/conveyor/api/crawl"
 	dbcrawl "github.com/mtlrent/conveyor/db/crawl"
 	"github.com/mtlrent/conveyor/domain/crawl"
 	"github.com/mtlrent/conveyor/domain/fault"
@@ -99,7 +100,7 @@ func (h *house) crawls() system {
 			}
 		},
 		backlog: func(b *telemetry.Backlog) { b.Crawls = store.Status },
-		parts:   []api.Part{api.Crawls{Store: store, Launch: h.launch, Defaults: c.Settings(), Blobs: h.blobs}},
+		parts:   []api.Part{apicrawl.Crawls{Store: store, Launch: h.launch, Defaults: c.Settings(), Blobs: h.blobs}},
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mtlrent/conveyor/activities"
 	"github.com/mtlrent/conveyor/api"
+	apidrafts "github.com/mtlrent/conveyor/api/drafts"
 	"github.com/mtlrent/conveyor/bridge"
 	dbdrafts "github.com/mtlrent/conveyor/db/drafts"
 	"github.com/mtlrent/conveyor/domain/draft"
@@ -65,9 +66,9 @@ func (h *house) drafts() system {
 				_ = readers.Close()
 			}
 		},
-		parts: []api.Part{api.Drafts{
+		parts: []api.Part{apidrafts.Drafts{
 			Store: dbdrafts.NewDrafts(h.pool), Launch: h.launch, Blobs: h.blobs, Secrets: box,
-			Requests: api.DraftRequests{
+			Requests: apidrafts.DraftRequests{
 				Target: dbdrafts.Target{Exchange: requests.Exchange, RoutingKey: requests.RoutingKey}, Queue: requests.Queue,
 				Ours: requests.Ours,
 			},

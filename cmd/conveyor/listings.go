@@ -15,6 +15,7 @@ import (
 
 	"github.com/mtlrent/conveyor/activities"
 	"github.com/mtlrent/conveyor/api"
+	apilistings "github.com/mtlrent/conveyor/api/listings"
 	"github.com/mtlrent/conveyor/bridge"
 	"github.com/mtlrent/conveyor/db"
 	dblistings "github.com/mtlrent/conveyor/db/listings"
@@ -74,12 +75,12 @@ func (h *house) listings() system {
 	return system{
 		activities: h.listingActivities,
 		parts: []api.Part{
-			api.Listings{Store: dblistings.NewListings(h.pool), Launch: h.launch, Audit: db.NewAuditLog(h.pool)},
-			api.Duplicates{Store: dblistings.NewListings(h.pool), Launch: h.launch, Prefer: h.config.Listings.Prefer},
-			api.Replays{Store: dblistings.NewReplays(h.pool), Launch: h.launch},
-			api.Staleness{Launch: h.launch, Audit: db.NewAuditLog(h.pool)},
-			api.Platforms{Store: dblistings.NewPlatforms(h.pool), Launch: h.launch, Secrets: box},
-			api.Images{Blobs: h.blobs},
+			apilistings.Listings{Store: dblistings.NewListings(h.pool), Launch: h.launch, Audit: db.NewAuditLog(h.pool)},
+			apilistings.Duplicates{Store: dblistings.NewListings(h.pool), Launch: h.launch, Prefer: h.config.Listings.Prefer},
+			apilistings.Replays{Store: dblistings.NewReplays(h.pool), Launch: h.launch},
+			apilistings.Staleness{Launch: h.launch, Audit: db.NewAuditLog(h.pool)},
+			apilistings.Platforms{Store: dblistings.NewPlatforms(h.pool), Launch: h.launch, Secrets: box},
+			apilistings.Images{Blobs: h.blobs},
 		},
 		queues: queues.Queues(),
 		backlog: func(b *telemetry.Backlog) {

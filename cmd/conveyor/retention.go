@@ -6,6 +6,7 @@ import (
 
 	"github.com/mtlrent/conveyor/activities"
 	"github.com/mtlrent/conveyor/api"
+	apilistings "github.com/mtlrent/conveyor/api/listings"
 	"github.com/mtlrent/conveyor/db"
 	dblistings "github.com/mtlrent/conveyor/db/listings"
 	dboutreach "github.com/mtlrent/conveyor/db/outreach"
@@ -45,6 +46,6 @@ func (h *house) retention() system {
 				}.tend(h)
 		},
 		backlog: func(b *telemetry.Backlog) { b.Partitions = store.Partitions },
-		parts:   []api.Part{api.Forget{Store: forgets, Launch: h.launch}},
+		parts:   []api.Part{apilistings.Forget{Store: forgets, Launch: h.launch}},
 	}
 }

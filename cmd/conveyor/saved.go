@@ -11,6 +11,7 @@ import (
 
 	"github.com/mtlrent/conveyor/activities"
 	"github.com/mtlrent/conveyor/api"
+	apilistings "github.com/mtlrent/conveyor/api/listings"
 	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/domain/fault"
@@ -49,7 +50,7 @@ func (h *house) saved() system {
 	store := dblistings.NewSaved(h.pool)
 	return system{
 		reopeners: dblistings.Reopeners(),
-		parts: []api.Part{api.Searches{
+		parts: []api.Part{apilistings.Searches{
 			Store: store, Secrets: box, Mail: h.config.Notices.SMTPURL != "", Telegram: h.config.Notices.TelegramToken != "",
 			PlainHosts: h.config.Notices.WebhookHosts,
 		}},

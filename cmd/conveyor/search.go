@@ -6,6 +6,7 @@ import (
 
 	"github.com/mtlrent/conveyor/activities"
 	"github.com/mtlrent/conveyor/api"
+	apisearch "github.com/mtlrent/conveyor/api/search"
 	"github.com/mtlrent/conveyor/bridge"
 	"github.com/mtlrent/conveyor/db"
 	dbsearch "github.com/mtlrent/conveyor/db/search"
@@ -47,7 +48,7 @@ func (h *house) search() system {
 		engines[search.EngineOpenSearch] = other
 	}
 	return system{
-		parts: []api.Part{api.Search{
+		parts: []api.Part{apisearch.Search{
 			Engines: engines, Use: c.Engine, Store: store, Launch: h.launch, Audit: db.NewAuditLog(h.pool),
 		}},
 		activities: func(context.Context) ([]workers.Row, func()) {

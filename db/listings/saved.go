@@ -387,9 +387,6 @@ WHERE l.status <> 'archived' AND l.published_at >= $1
     AND ($11::float8 IS NULL OR l.longitude BETWEEN $11 AND $12 AND l.latitude BETWEEN $13 AND $14)
 ORDER BY l.published_at DESC, l.id DESC LIMIT $2`
 
-// SavedTryMost is how many listings Try compares.
-const SavedTryMost = 2_000
-
 // Try returns the homes, newest first and at most limit, that a filter would have found as new since a time and that
 // are offered still, and how many there are. all is false where there are more listings than it looks at, of those
 // whose platform, neighbourhood, rent, bedrooms and place are right, or than it has looked at when ctx ends. It stores
@@ -405,7 +402,7 @@ func (s *Saved) Try(ctx context.Context, filter saved.Criteria, since time.Time,
 	if w, s, e, n, ok := filter.Bounds(); ok {
 		west, south, east, north = &w, &s, &e, &n
 	}
-	rows, err := s.pool.Query(ctx, sqlSavedTry, since, SavedTryMost, filter.Detailed(), filter.HasImages, filter.Platform,
+	rows, err := s.pool.Query(ctx, sqlSavedTry, since, saved.TryMost, filter.Detailed(), filter.HasImages, filter.Platform,
 		filter.Neighbourhood, filter.MinPrice*100, filter.MaxPrice*100, filter.MinBedrooms, filter.Bedrooms, west, east,
 		south, north)
 	if err != nil {
@@ -439,5 +436,5 @@ func (s *Saved) Try(ctx context.Context, filter saved.Criteria, since time.Time,
 	if err := rows.Err(); err != nil {
 		return nil, 0, false, fmt.Errorf("try search: %w", err)
 	}
-	return found, total, looked < SavedTryMost, nil
+	return found, total, looked < saved.TryMost, nil
 }

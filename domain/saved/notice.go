@@ -49,6 +49,9 @@ type Pause struct {
 // MaxItems is how many homes a notice holds; the matches of its search have the others.
 const MaxItems = 500
 
+// TryMost is how many listings a trial of a filter compares.
+const TryMost = 2_000
+
 // Challenges reports whether a notice asks the host of a webhook to confirm that it wants news. It has done so once it
 // has sent back what it was sent; any other notice has no answer.
 func (n *Notice) Challenges() bool { return n.Confirms && n.Channel == Webhook }

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	enums "go.temporal.io/api/enums/v1"
 
-	"github.com/mtlrent/conveyor/api"
+	apidrafts "github.com/mtlrent/conveyor/api/drafts"
 )
 
 // A page that wants a login is asked with headers and cookies of its request, which came by message or by command, and
@@ -33,7 +33,7 @@ func (w *world) draftsWithALogin(bridge, worker *process) {
 	})
 	w.broker.Send("events", crawls, amqp.Publishing{MessageId: q.event.String(), Body: body})
 	w.made(q)
-	var made api.DraftAnswer
+	var made apidrafts.DraftAnswer
 	out := w.run("draft", w.siteURL+"/shop/mug", "--header", "Authorization: Bearer s3cret", "--cookie", "session=s3cret")
 	_, document, _ := strings.Cut(out, "{") // after the states
 	require.NoError(t, json.Unmarshal([]byte("{"+document), &made), out)

@@ -23,6 +23,7 @@ import (
 	enums "go.temporal.io/api/enums/v1"
 
 	"github.com/mtlrent/conveyor/api"
+	apidrafts "github.com/mtlrent/conveyor/api/drafts"
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/servicetest"
@@ -100,10 +101,10 @@ func (w *world) ask(requests ...draftRequest) {
 }
 
 // drafted waits until a request has led to a draft, succeeded or failed, and returns it.
-func (w *world) drafted(q draftRequest) (d api.DraftAnswer) {
+func (w *world) drafted(q draftRequest) (d apidrafts.DraftAnswer) {
 	w.t.Helper()
 
-	var state api.DraftRequestState
+	var state apidrafts.DraftRequestState
 	w.eventually("a draft of "+q.url, func() bool {
 		return w.get("/crawl-requests/"+q.event.String(), &state) == http.StatusOK && state.DraftID != nil
 	})
@@ -115,7 +116,7 @@ func (w *world) drafted(q draftRequest) (d api.DraftAnswer) {
 }
 
 // made is drafted for a page with a product on it.
-func (w *world) made(q draftRequest) api.DraftAnswer {
+func (w *world) made(q draftRequest) apidrafts.DraftAnswer {
 	w.t.Helper()
 
 	d := w.drafted(q)
@@ -133,7 +134,7 @@ func (w *world) dies(q draftRequest) (letter api.LetterDetail) {
 	require.Equal(w.t, http.StatusOK, w.get("/dead-letters/"+id, &letter))
 	require.Equal(w.t, crawls, letter.Queue)
 	require.Zero(w.t, one[int](w, "SELECT count(*) FROM product_drafts WHERE event_id = $1", q.event))
-	var state api.DraftRequestState
+	var state apidrafts.DraftRequestState
 	require.Equal(w.t, http.StatusOK, w.get("/crawl-requests/"+q.event.String(), &state))
 	require.Equal(w.t, "dead", state.State)
 	require.Equal(w.t, letter.ID, *state.DeadLetter)
@@ -142,7 +143,7 @@ func (w *world) dies(q draftRequest) (letter api.LetterDetail) {
 }
 
 // replayed sends a dead letter back and waits for the good draft that it leads to.
-func (w *world) replayed(q draftRequest, letter api.LetterDetail) api.DraftAnswer {
+func (w *world) replayed(q draftRequest, letter api.LetterDetail) apidrafts.DraftAnswer {
 	w.t.Helper()
 
 	require.Equal(w.t, http.StatusAccepted, w.send(http.MethodPost, fmt.Sprintf("/dead-letters/%d/replay", letter.ID), ""))
@@ -401,7 +402,7 @@ func TestDraftsByRESTAndCommand(t *testing.T) {
 
 	w, bridge := drafting(t, "RABBITMQ_PREFETCH=3")
 	w.start("worker")
-	post := func(key, body string) (code int, accepted api.DraftRequestAccepted, location string) {
+	post := func(key, body string) (code int, accepted apidrafts.DraftRequestAccepted, location string) {
 		r, err := http.NewRequestWithContext(w.ctx(), http.MethodPost, w.api+"/crawl-requests", strings.NewReader(body))
 		require.NoError(t, err)
 		r.Header.Set("Content-Type", "application/json")
@@ -418,7 +419,7 @@ func TestDraftsByRESTAndCommand(t *testing.T) {
 	require.Equal(t, http.StatusAccepted, code)
 	require.Equal(t, "/crawl-requests/"+first.EventID.String(), location)
 	w.eventually("the page is asked for", func() bool { return asked() == 1 })
-	var state api.DraftRequestState
+	var state apidrafts.DraftRequestState
 	require.Equal(t, http.StatusOK, w.get(location, &state))
 	require.Equal(t, "running", state.State)
 	require.NotNil(t, state.RequestedAt)
@@ -450,16 +451,16 @@ func TestDraftsByRESTAndCommand(t *testing.T) {
 	}
 	out, err := command(w.env, "draft", "--out-dir", "by/command", w.siteURL+"/shop/lamp")
 	require.NoError(t, err)
-	var lamp api.DraftAnswer
+	var lamp apidrafts.DraftAnswer
 	require.NoError(t, json.Unmarshal([]byte(out), &lamp), out)
 	require.Equal(t, []string{"Desk lamp", "1299.00", "SEK"}, []string{*lamp.Name, *lamp.Price, *lamp.Currency})
 	out, err = command(w.env, "draft", w.siteURL+"/shop/bad/gone")
 	require.Error(t, err)
-	var gone api.DraftAnswer
+	var gone apidrafts.DraftAnswer
 	require.NoError(t, json.Unmarshal([]byte(out), &gone), out)
 	require.Equal(t, []string{draft.Failed, string(fault.Gone)}, []string{gone.Outcome, gone.Class})
 
-	var page api.DraftPage
+	var page apidrafts.DraftPage
 	require.Equal(t, http.StatusOK, w.get("/drafts?outcome=succeeded&min_price=1000", &page))
 	require.Len(t, page.Items, 1)
 	require.Equal(t, lamp.ID, page.Items[0].ID)

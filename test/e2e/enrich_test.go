@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mtlrent/conveyor/api"
+	apilistings "github.com/mtlrent/conveyor/api/listings"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/internal/servicetest"
 )
@@ -50,7 +50,7 @@ func (w *world) enriches(asked *atomic.Int64) {
 		m["title"], m["description"] = "Grand 4 ½ rénové", "Chauffage au gaz. On préfère les étudiants."
 	}
 	w.publish("scraped", "kijiji", advert("7001", text, with("latitude", 45.512), with("longitude", -73.625)))
-	shown := func(id string) (a api.Advert) {
+	shown := func(id string) (a apilistings.Advert) {
 		ref := listing.Ref{Platform: "kijiji", PlatformID: id}
 		w.get("/listings/"+ref.ID().String(), &a)
 		return a

@@ -15,7 +15,7 @@ import (
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
 
-	"github.com/mtlrent/conveyor/api"
+	apilistings "github.com/mtlrent/conveyor/api/listings"
 	"github.com/mtlrent/conveyor/bridge/bridgetest"
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/listing"
@@ -50,11 +50,11 @@ func (w *world) publishesOne() {
 	w.publish("scraped", "kijiji", advert("1001", with("image_urls", photos)))
 
 	var got struct {
-		Listing api.ListingSummary `json:"listing"`
-		Images  []api.ImageDetail  `json:"images"`
-		History []api.HistoryEvent `json:"history"`
-		Audit   api.Audit          `json:"audit"`
-		Flow    map[string]string  `json:"workflow"`
+		Listing apilistings.ListingSummary `json:"listing"`
+		Images  []apilistings.ImageDetail  `json:"images"`
+		History []apilistings.HistoryEvent `json:"history"`
+		Audit   apilistings.Audit          `json:"audit"`
+		Flow    map[string]string          `json:"workflow"`
 	}
 	w.eventually("three images are attached", func() bool {
 		return w.get("/listings/"+id("1001"), nil) == http.StatusOK &&

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mtlrent/conveyor/api"
+	apilistings "github.com/mtlrent/conveyor/api/listings"
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/internal/servicetest"
 )
@@ -62,7 +62,7 @@ func replayID(t *testing.T, out string) string {
 	return id[1]
 }
 
-func (w *world) replay(id string) (r api.Replay) {
+func (w *world) replay(id string) (r apilistings.Replay) {
 	w.t.Helper()
 	require.Equal(w.t, http.StatusOK, w.get("/replays/"+id, &r))
 	return r
@@ -89,7 +89,7 @@ func TestAReplayResumesAfterKills(t *testing.T) {
 	w.eventually("it is completed", func() bool { return w.replay(id).State == "completed" })
 	got := w.replay(id)
 	require.Equal(t, [4]int64{adverts, adverts, adverts, 0}, [4]int64{got.Total, got.Done, got.Started, got.Failed})
-	require.Equal(t, api.ReplayOutcomes{Imported: adverts - adverts/10, Rejected: adverts / 10}, got.Outcomes)
+	require.Equal(t, apilistings.ReplayOutcomes{Imported: adverts - adverts/10, Rejected: adverts / 10}, got.Outcomes)
 	require.Equal(t, before, one[string](w, tables), "nothing happened twice")
 	require.Contains(t, w.run("replay", "show", id), "300 of 300")
 	require.Contains(t, w.run("replay", "list", "--state", "completed"), id)
@@ -152,7 +152,7 @@ func TestAReplayDoesNotSlowFreshListings(t *testing.T) {
 	require.Less(t, took[fresh/2], 5*time.Second, "behind the replay it would be ten and more")
 	w.eventually("it is completed", func() bool { return w.replay(id).State == "completed" })
 	got := w.replay(id)
-	require.Equal(t, api.ReplayOutcomes{Imported: got.Total}, got.Outcomes, "%+v", got)
+	require.Equal(t, apilistings.ReplayOutcomes{Imported: got.Total}, got.Outcomes, "%+v", got)
 }
 
 // A listing that no scrape sees any more is archived, and the duplicate of its home takes its place. When it is scraped
@@ -177,7 +177,7 @@ func TestAStaleListingIsArchivedAndReturns(t *testing.T) {
 	require.NoError(t, err)
 	defer resp.Body.Close()
 	require.Equal(t, http.StatusAccepted, resp.StatusCode)
-	var run api.StalenessRun
+	var run apilistings.StalenessRun
 	require.NoError(t, json.NewDecoder(resp.Body).Decode(&run))
 	require.NotEmpty(t, run.Workflow.ID)
 	w.eventually("it is archived", func() bool { return status("kijiji") == "archived" })

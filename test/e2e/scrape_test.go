@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	enums "go.temporal.io/api/enums/v1"
 
-	"github.com/mtlrent/conveyor/api"
+	apilistings "github.com/mtlrent/conveyor/api/listings"
 	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/listing"
@@ -50,17 +50,17 @@ func scraping(t *testing.T, adverts int, settings ...string) *world {
 // halves are the platforms that the demo site has.
 var halves = []string{demosite.Kijiji, demosite.Kangalou}
 
-func (w *world) platform(name string) (p api.Platform) {
+func (w *world) platform(name string) (p apilistings.Platform) {
 	w.t.Helper()
 	require.Equal(w.t, http.StatusOK, w.get("/platforms/"+name, &p))
 	return p
 }
 
 // ended waits until cycle n of a platform has ended, and returns it.
-func (w *world) ended(name string, n int64) api.PlatformCycle {
+func (w *world) ended(name string, n int64) apilistings.PlatformCycle {
 	w.t.Helper()
 
-	var p api.Platform
+	var p apilistings.Platform
 	w.eventually(fmt.Sprintf("cycle %d of %s has ended", n, name), func() bool {
 		p = w.platform(name)
 		return p.Last != nil && p.Last.Cycle >= n
@@ -70,7 +70,7 @@ func (w *world) ended(name string, n int64) api.PlatformCycle {
 }
 
 // cycle asks for the next cycle of a platform that rests, and returns it when it has ended.
-func (w *world) cycle(name string) api.PlatformCycle {
+func (w *world) cycle(name string) apilistings.PlatformCycle {
 	w.t.Helper()
 
 	n := w.platform(name).Last.Cycle + 1
@@ -132,10 +132,10 @@ func listingID(platform, id string) string {
 
 // shown is a listing with its history, as GET /listings/{id} has it.
 type shown struct {
-	Listing api.ListingSummary `json:"listing"`
-	Images  []api.ImageDetail  `json:"images"`
-	History []api.HistoryEvent `json:"history"`
-	Audit   api.Audit          `json:"audit"`
+	Listing apilistings.ListingSummary `json:"listing"`
+	Images  []apilistings.ImageDetail  `json:"images"`
+	History []apilistings.HistoryEvent `json:"history"`
+	Audit   apilistings.Audit          `json:"audit"`
 }
 
 func (w *world) listing(platform, id string) (s shown) {
@@ -185,7 +185,7 @@ func TestScrapedAdvertsLiveAndDie(t *testing.T) {
 	w.settled()
 	duplicates := 0
 	for _, name := range halves {
-		var page api.ListingPage
+		var page apilistings.ListingPage
 		require.Equal(t, http.StatusOK, w.get("/listings?limit=100&platform="+name, &page))
 		require.NotEmpty(t, page.Items)
 		rents := map[string]int64{}
@@ -210,7 +210,7 @@ func TestScrapedAdvertsLiveAndDie(t *testing.T) {
 	pictured := w.priced(demosite.Kangalou)[0]
 	w.eventually("images are attached", func() bool {
 		s := w.listing(demosite.Kangalou, pictured.ID)
-		return len(s.Images) > 0 && !slices.ContainsFunc(s.Images, func(i api.ImageDetail) bool { return i.State != "attached" })
+		return len(s.Images) > 0 && !slices.ContainsFunc(s.Images, func(i apilistings.ImageDetail) bool { return i.State != "attached" })
 	})
 
 	// Nothing has changed: nothing is visited.
@@ -291,7 +291,7 @@ func (w *world) follows(name string) {
 	require.Equal(t, "archived", w.listing(name, price.ID).Listing.Status)
 }
 
-func kinds(history []api.HistoryEvent) (out []string) {
+func kinds(history []apilistings.HistoryEvent) (out []string) {
 	for _, h := range history {
 		out = append(out, h.Kind)
 	}
@@ -362,7 +362,7 @@ func TestASiteThatRefusesIsLeftAlone(t *testing.T) {
 }
 
 // blocked waits for the n-th refusal in a row.
-func (w *world) blocked(name string, n int) (p api.Platform) {
+func (w *world) blocked(name string, n int) (p apilistings.Platform) {
 	w.t.Helper()
 
 	w.eventually(fmt.Sprintf("%s is blocked, %d", name, n), func() bool {
@@ -512,7 +512,7 @@ func TestASuspectSiteIsAnAlarm(t *testing.T) {
 }
 
 // suspect checks that a cycle was stopped by a suspect page, and returns the reason.
-func (w *world) suspect(name string, c api.PlatformCycle) string {
+func (w *world) suspect(name string, c apilistings.PlatformCycle) string {
 	w.t.Helper()
 
 	require.False(w.t, c.Complete)
@@ -633,7 +633,7 @@ func TestOperatorsDriveScrapers(t *testing.T) {
 	require.Equal(t, 3, w.cycle(demosite.Kijiji).New)
 	apart(t, asked.times(demosite.Kijiji), 1500*time.Millisecond, 1+3)
 	p := w.platform(demosite.Kijiji)
-	require.Equal(t, api.PlatformSettings{
+	require.Equal(t, apilistings.PlatformSettings{
 		Enabled: true, DelaySeconds: 1.5, MaxPages: 7, CooldownSeconds: 86400, LookSeconds: 300, CycleSeconds: 7200,
 	}, p.Settings)
 	require.InDelta(t, delay.Seconds(), p.Configured.DelaySeconds, 0)

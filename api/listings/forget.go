@@ -1,0 +1,98 @@
+package listings
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+
+	"github.com/mtlrent/conveyor/api"
+	dblistings "github.com/mtlrent/conveyor/db/listings"
+	"github.com/mtlrent/conveyor/domain/access"
+	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/domain/retention"
+)
+
+// Forget serves DELETE /listings/{platform}/{platform_id}.
+type Forget struct {
+	Store  *dblistings.Forgets
+	Launch Forgetter
+
+	door *api.Door
+}
+
+// A Forgetter starts the workflow that deletes an advert: *launch.Launch.
+type Forgetter interface {
+	// Forget starts the workflow, or joins the one that runs.
+	Forget(ctx context.Context, ref listing.Ref) (workflowID string, err error)
+}
+
+// Register implements api.Part.
+func (h Forget) Register(d *api.Door) {
+	h.door = d
+	api.Serve(d, api.Needs(access.Admin, huma.Operation{
+		OperationID: "forget-listing", Method: http.MethodDelete, Path: "/listings/{platform}/{platform_id}",
+		Tags: []string{"listings"}, Summary: "Delete an advert and all that was made of it", Errors: []int{422, 503},
+		DefaultStatus: http.StatusAccepted,
+		Description: "Payloads, revisions, listing, history, images, dead letters, waiting messages and workflow histories " +
+			"are deleted at once, files of the blob store that no other advert shows after fifteen minutes. Unless it is " +
+			"blocked, the advert comes back when it is scraped again. The audit names it by its ID only.",
+	}), h.forget)
+}
+
+type forgetInput struct {
+	Platform   string `path:"platform" pattern:"^[a-z0-9][a-z0-9_-]{0,31}$"`
+	PlatformID string `path:"platform_id" maxLength:"100"`
+	Block      bool   `query:"block" doc:"the advert may not come back: its messages are acknowledged and not stored"`
+	DryRun     bool   `query:"dry_run" doc:"only count what is stored"`
+}
+
+// ForgetHoldings counts what is stored of an advert. Dead letters, messages and files are not counted before.
+type ForgetHoldings struct {
+	Adverts   int  `json:"adverts"`
+	Revisions int  `json:"revisions"`
+	Listings  int  `json:"listings"`
+	Images    int  `json:"images"`
+	Events    int  `json:"events" doc:"of the price and status history"`
+	Blocked   bool `json:"blocked" doc:"the advert may not come back"`
+}
+
+// ForgetStarted is the answer of DELETE /listings/{platform}/{platform_id}.
+type ForgetStarted struct {
+	ListingID uuid.UUID         `json:"listing_id"`
+	Stored    ForgetHoldings    `json:"stored" doc:"before anything is deleted"`
+	Workflow  *api.WorkflowLink `json:"workflow,omitempty" doc:"its result has what was deleted; not set in a dry run"`
+}
+
+type forgetOutput struct{ Body ForgetStarted }
+
+// forget is durably accepted when it answers, and may be repeated.
+func (h Forget) forget(ctx context.Context, in *forgetInput) (*forgetOutput, error) {
+	ref := listing.Ref{Platform: in.Platform, PlatformID: in.PlatformID}
+	have, err := h.Store.Holdings(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	out := ForgetStarted{ListingID: ref.ID(), Stored: showHoldings(have)}
+	if in.DryRun {
+		return &forgetOutput{out}, nil
+	}
+	if err := h.Store.RequestForget(ctx, ref, in.Block, api.CallerOf(ctx).Name, h.door.Now()); err != nil {
+		return nil, err
+	}
+	id, err := h.Launch.Forget(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	out.Stored.Blocked = out.Stored.Blocked || in.Block
+	out.Workflow = new(h.door.Workflow(id))
+	return &forgetOutput{out}, nil
+}
+
+func showHoldings(f retention.Forgotten) ForgetHoldings {
+	return ForgetHoldings{
+		Adverts: f.Adverts, Revisions: f.Revisions, Listings: f.Listings, Images: f.Images, Events: f.Events,
+		Blocked: f.Blocked,
+	}
+}

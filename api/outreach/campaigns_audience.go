@@ -1,0 +1,40 @@
+package outreach
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/domain/access"
+)
+
+// registerAudience registers what tells how many a campaign would be sent to.
+func (h Campaigns) registerAudience(d *api.Door) {
+	api.ServeTenant(d, api.NeedsTenant(access.Read, huma.Operation{
+		OperationID: "count-campaign-audience", Method: http.MethodGet, Path: "/campaigns/{id}/audience",
+		Tags: []string{"campaigns"}, Summary: "Count whom a campaign would be sent to if it started now",
+		Errors:      []int{422, 503},
+		Description: "A list or a segment that was deleted since the campaign was made is an error.",
+	}), h.audience)
+}
+
+// CampaignAudience is the answer of GET /campaigns/{id}/audience.
+type CampaignAudience struct {
+	Contacts     int64 `json:"contacts" doc:"of the audience, at most 100,000"`
+	OptedOut     int64 `json:"opted_out" doc:"of contacts: nothing is sent to them"`
+	WithoutPhone int64 `json:"without_phone" doc:"of contacts that have not opted out: nothing can be sent to them"`
+	ToSend       int64 `json:"to_send" doc:"the others; those without a field that the template needs fail"`
+	More         bool  `json:"more" doc:"there may be more than these"`
+}
+
+type campaignAudienceOutput struct{ Body CampaignAudience }
+
+func (h Campaigns) audience(ctx context.Context, tenant string, in *campaignInput) (*campaignAudienceOutput, error) {
+	a, err := h.Store.Audience(ctx, tenant, in.ID, api.AudienceMost)
+	if err != nil {
+		return nil, err
+	}
+	return &campaignAudienceOutput{CampaignAudience{a.Contacts, a.OptedOut, a.WithoutPhone, a.ToSend(), a.More}}, nil
+}

@@ -1,0 +1,135 @@
+package outreach
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+
+	"github.com/mtlrent/conveyor/api"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
+	"github.com/mtlrent/conveyor/domain/access"
+)
+
+// lists registers /contact-lists.
+func (h Contacts) lists(d *api.Door) {
+	api.ServeTenant(d, api.NeedsTenant(access.Read, huma.Operation{
+		OperationID: "list-contact-lists", Method: http.MethodGet, Path: "/contact-lists", Tags: []string{"contacts"},
+		Summary: "List the lists of contacts, by name", Errors: []int{422, 503}, RejectUnknownQueryParameters: true,
+	}), h.listLists)
+	api.ServeTenant(d, api.NeedsTenant(access.Operate, huma.Operation{
+		OperationID: "create-contact-list", Method: http.MethodPost, Path: "/contact-lists", Tags: []string{"contacts"},
+		Summary: "Create a list of contacts", Errors: []int{422, 503}, DefaultStatus: http.StatusOK,
+		Description: "Where there is a list of that name, the answer is that one.",
+	}), h.createList)
+	api.ServeTenant(d, api.NeedsTenant(access.Operate, huma.Operation{
+		OperationID: "change-contact-list", Method: http.MethodPost, Path: "/contact-lists/{list}/members",
+		Tags: []string{"contacts"}, Summary: "Add contacts to a list, and remove others", DefaultStatus: http.StatusOK,
+		Errors:      []int{422, 503},
+		Description: "Contacts that are not there are ignored. Files of contacts become members by the parameter list of POST /uploads.",
+	}), h.changeMembers)
+	api.ServeTenant(d, api.NeedsTenant(access.Operate, huma.Operation{
+		OperationID: "delete-contact-list", Method: http.MethodDelete, Path: "/contact-lists/{list}",
+		Tags: []string{"contacts"}, Summary: "Delete a list", Errors: []int{422, 503},
+		Description: "Its contacts stay. When the answer is 503 some members may be gone: a repeated request goes on.",
+		Metadata:    map[string]any{api.TimeoutKey: api.DeleteListTimeout},
+	}), h.deleteList)
+}
+
+// A ContactList is a list that contacts are members of.
+type ContactList struct {
+	ID        uuid.UUID `json:"id"`
+	Name      string    `json:"name"`
+	Members   *int64    `json:"members,omitempty" doc:"in the list of lists"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+func showList(l dboutreach.ContactList) ContactList {
+	return ContactList{ID: l.ID, Name: l.Name, CreatedAt: l.CreatedAt}
+}
+
+// ContactLists is the answer of GET /contact-lists.
+type ContactLists struct {
+	Items []ContactList `json:"items"`
+}
+
+type tenantInput struct{ api.OfTenant }
+
+type contactListsOutput struct{ Body ContactLists }
+
+func (h Contacts) listLists(ctx context.Context, tenant string, in *tenantInput) (*contactListsOutput, error) {
+	lists, err := h.Store.Lists(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	return &contactListsOutput{ContactLists{api.Each(lists, func(l dboutreach.CountedList) ContactList {
+		shown := showList(l.ContactList)
+		shown.Members = &l.Members
+		return shown
+	})}}, nil
+}
+
+// ContactListStart is the body of POST /contact-lists.
+type ContactListStart struct {
+	Name string `json:"name" minLength:"1" maxLength:"200"`
+}
+
+type createListInput struct {
+	api.OfTenant
+	Body ContactListStart
+}
+
+type contactListOutput struct{ Body ContactList }
+
+func (h Contacts) createList(ctx context.Context, tenant string, in *createListInput) (*contactListOutput, error) {
+	l, err := h.Store.CreateList(ctx, tenant, in.Body.Name, api.CallerOf(ctx).Name, h.door.Now())
+	if err != nil {
+		return nil, err
+	}
+	return &contactListOutput{showList(l)}, nil
+}
+
+// MembersChange is the body of POST /contact-lists/{list}/members.
+type MembersChange struct {
+	Add    []int64 `json:"add,omitempty" maxItems:"10000" doc:"IDs of contacts"`
+	Remove []int64 `json:"remove,omitempty" maxItems:"10000" doc:"IDs of contacts"`
+}
+
+type changeMembersInput struct {
+	api.OfTenant
+	List uuid.UUID `path:"list"`
+	Body MembersChange
+}
+
+// MembersChanged is the answer of POST /contact-lists/{list}/members.
+type MembersChanged struct {
+	Added   int64 `json:"added" doc:"that were no members"`
+	Removed int64 `json:"removed" doc:"that were members"`
+}
+
+type changeMembersOutput struct{ Body MembersChanged }
+
+func (h Contacts) changeMembers(
+	ctx context.Context, tenant string, in *changeMembersInput,
+) (*changeMembersOutput, error) {
+	added, removed, err := h.Store.Members(ctx, tenant, in.List, in.Body.Add, in.Body.Remove, api.CallerOf(ctx).Name,
+		h.door.Now())
+	if err != nil {
+		return nil, err
+	}
+	return &changeMembersOutput{MembersChanged{added, removed}}, nil
+}
+
+type contactListInput struct {
+	api.OfTenant
+	List uuid.UUID `path:"list"`
+}
+
+func (h Contacts) deleteList(ctx context.Context, tenant string, in *contactListInput) (_ *struct{}, err error) {
+	for more := true; more && err == nil; {
+		more, err = h.Store.DeleteList(ctx, tenant, in.List, 10_000, api.CallerOf(ctx).Name, h.door.Now())
+	}
+	return nil, err
+}

@@ -1,0 +1,123 @@
+package outreach
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+
+	"github.com/mtlrent/conveyor/api"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
+	"github.com/mtlrent/conveyor/domain/access"
+	"github.com/mtlrent/conveyor/domain/contact"
+)
+
+// segments registers /segments.
+func (h Contacts) segments(d *api.Door) {
+	op := func(role access.Role, id, method, path, summary string, status int) api.TenantOperation {
+		return api.NeedsTenant(role, huma.Operation{
+			OperationID: id, Method: method, Path: path, Tags: []string{"contacts"}, Summary: summary,
+			Errors: []int{409, 422, 503}, DefaultStatus: status,
+		})
+	}
+	api.ServeTenant(d, op(access.Read, "list-segments", http.MethodGet, "/segments", "List the segments, by name", 200),
+		h.listSegments)
+	api.ServeTenant(d, op(access.Operate, "create-segment", http.MethodPost, "/segments",
+		"Save a filter of contacts as a segment", http.StatusCreated), h.createSegment)
+	api.ServeTenant(d, op(access.Read, "get-segment", http.MethodGet, "/segments/{segment}",
+		"Get a segment, and how many contacts it has", 200), h.getSegment)
+	api.ServeTenant(d, op(access.Operate, "change-segment", http.MethodPut, "/segments/{segment}",
+		"Change the name and the filter of a segment", 200), h.changeSegment)
+	api.ServeTenant(d, op(access.Operate, "delete-segment", http.MethodDelete, "/segments/{segment}",
+		"Delete a segment; its contacts stay", http.StatusNoContent), h.deleteSegment)
+}
+
+// A Segment is a saved filter.
+type Segment struct {
+	ID        uuid.UUID      `json:"id"`
+	Name      string         `json:"name"`
+	Filter    contact.Filter `json:"filter"`
+	Contacts  *int64         `json:"contacts,omitempty" doc:"that it has now; of a single segment"`
+	CreatedAt time.Time      `json:"created_at"`
+	UpdatedAt time.Time      `json:"updated_at"`
+}
+
+func showSegment(s dboutreach.Segment) Segment {
+	return Segment{ID: s.ID, Name: s.Name, Filter: s.Filter, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt}
+}
+
+// Segments is the answer of GET /segments.
+type Segments struct {
+	Items []Segment `json:"items"`
+}
+
+type segmentsOutput struct{ Body Segments }
+
+func (h Contacts) listSegments(ctx context.Context, tenant string, in *tenantInput) (*segmentsOutput, error) {
+	list, err := h.Store.Segments(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	return &segmentsOutput{Segments{api.Each(list, showSegment)}}, nil
+}
+
+// SegmentStart is the body of POST /segments and PUT /segments/{segment}.
+type SegmentStart struct {
+	Name   string         `json:"name" minLength:"1" maxLength:"200"`
+	Filter contact.Filter `json:"filter"`
+}
+
+type createSegmentInput struct {
+	api.OfTenant
+	Body SegmentStart
+}
+
+type segmentOutput struct{ Body Segment }
+
+func (h Contacts) createSegment(ctx context.Context, tenant string, in *createSegmentInput) (*segmentOutput, error) {
+	return h.putSegment(ctx, tenant, uuid.New(), in.Body)
+}
+
+func (h Contacts) putSegment(ctx context.Context, tenant string, id uuid.UUID, s SegmentStart) (*segmentOutput, error) {
+	put := dboutreach.Segment{ID: id, Name: s.Name, Filter: s.Filter}
+	kept, err := h.Store.PutSegment(ctx, tenant, put, api.CallerOf(ctx).Name, h.door.Now())
+	return &segmentOutput{showSegment(kept)}, err
+}
+
+type segmentInput struct {
+	api.OfTenant
+	Segment uuid.UUID `path:"segment"`
+}
+
+func (h Contacts) getSegment(ctx context.Context, tenant string, in *segmentInput) (*segmentOutput, error) {
+	s, err := h.Store.Segment(ctx, tenant, in.Segment)
+	if err != nil {
+		return nil, err
+	}
+	n, err := h.Store.Count(ctx, tenant, s.Filter)
+	if err != nil {
+		return nil, err
+	}
+	out := showSegment(s)
+	out.Contacts = &n
+	return &segmentOutput{out}, nil
+}
+
+type changeSegmentInput struct {
+	api.OfTenant
+	Segment uuid.UUID `path:"segment"`
+	Body    SegmentStart
+}
+
+func (h Contacts) changeSegment(ctx context.Context, tenant string, in *changeSegmentInput) (*segmentOutput, error) {
+	if _, err := h.Store.Segment(ctx, tenant, in.Segment); err != nil {
+		return nil, err
+	}
+	return h.putSegment(ctx, tenant, in.Segment, in.Body)
+}
+
+func (h Contacts) deleteSegment(ctx context.Context, tenant string, in *segmentInput) (*struct{}, error) {
+	return nil, h.Store.DeleteSegment(ctx, tenant, in.Segment, api.CallerOf(ctx).Name, h.door.Now())
+}
