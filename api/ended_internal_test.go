@@ -31,10 +31,10 @@ func TestFlowEndsWithItsKey(t *testing.T) {
 	d := &Door{Options: Options{Log: slog.New(slog.DiscardHandler)}, guard: &Guard{ring: ring}}
 	for id, whole := range map[string]bool{"live": true, "gone": false, "old": false, "of the settings": true, "": true} {
 		router := gin.New()
-		answer := d.Export(Export{ContentType: "text/plain"}, func(_ context.Context, w *Lines) {
+		answer := d.Export(File{ContentType: "text/plain"}, func(_ context.Context, w *Export) {
 			w.Text("begun\n")
-			if w.Err == nil {
-				w.Err = w.Buffer.Flush()
+			if !w.Failed() {
+				w.err = w.buffer.Flush()
 			}
 			w.Text("done\n")
 		})

@@ -51,8 +51,8 @@ func (c *consumer) settle(ctx context.Context, batch []amqp.Delivery, errs []err
 		switch {
 		case err == nil:
 		case class.Final(), errors.As(err, &failed):
-			if buried := c.dead.bury(ctx, c.Queue, d, class, err); buried != nil {
-				left, why = append(left, d), buried
+			if cause := c.dead.bury(ctx, c.Queue, d, class, err); cause != nil {
+				left, why = append(left, d), cause
 				continue
 			}
 			outcome = "dead"

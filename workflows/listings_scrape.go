@@ -23,17 +23,17 @@ type ScrapeInput struct {
 	Done map[int64]int `json:"done,omitempty"`
 }
 
-// scrapeSearches is the change that lets the cycles of several searches go on in turns, page by page.
-const scrapeSearches = "scrape-searches"
+// searchesSince is the change that lets the cycles of several searches go on in turns, page by page.
+const searchesSince = "scrape-searches"
 
 // ScrapeHeartbeat is how long a worker that scrapes a page may be silent before another takes it over. Package workers
 // sends the heartbeats.
 const ScrapeHeartbeat = 20 * time.Second
 
-// scrapePage are the options of an activity that reads search pages and visits their adverts. It is retried without
+// scrapeOptions are the options of an activity that reads search pages and visits their adverts. It is retried without
 // end: a page that cannot be read is a result, not an error, and after a refusal the activity itself sets the next
 // retry.
-func scrapePage(summary string) workflow.ActivityOptions {
+func scrapeOptions(summary string) workflow.ActivityOptions {
 	_, first, most := fault.Throttled.Retry()
 	return workflow.ActivityOptions{
 		TaskQueue:           QueueBrowser,
@@ -50,7 +50,7 @@ func scrapePage(summary string) workflow.ActivityOptions {
 // of cycles and the adverts that were seen are in Postgres, so it can be terminated and started again at any time. With
 // the end of a cycle it continues as new.
 func ScrapePlatform(ctx workflow.Context, in ScrapeInput) error {
-	inTurns := workflow.GetVersion(ctx, scrapeSearches, workflow.DefaultVersion, 1) != workflow.DefaultVersion
+	inTurns := workflow.GetVersion(ctx, searchesSince, workflow.DefaultVersion, 1) != workflow.DefaultVersion
 	wake := workflow.GetSignalChannel(ctx, WakeSignal)
 	store := workflow.WithLocalActivityOptions(ctx, storeWork)
 	drain := func() { // the settings that the signals are about are read from Postgres after this
@@ -110,7 +110,7 @@ func awaitWake(ctx workflow.Context, wake workflow.ReceiveChannel, wait time.Dur
 // lookAt looks at the newest search pages between two cycles; in a cycle ScrapePage does. Only plans of a version that
 // has looks ask for it, so runs from before replay without.
 func lookAt(ctx workflow.Context, wake workflow.ReceiveChannel, name string, plan scrape.Plan) error {
-	work := workflow.WithActivityOptions(ctx, scrapePage("newest pages"))
+	work := workflow.WithActivityOptions(ctx, scrapeOptions("newest pages"))
 	_, err := call(work, do.LookAtPlatform, activities.LookJob{Platform: name, Cycle: plan.Cycle, Search: plan.Search})
 	if err == nil || temporal.IsCanceledError(err) {
 		return err
@@ -139,7 +139,7 @@ func scrapeNext(ctx workflow.Context, name string, plan scrape.Plan, done map[in
 	return false, nil
 }
 
-// scrapeCycle goes through the search pages from plan.Page on, in runs from before scrapeSearches. When the history
+// scrapeCycle goes through the search pages from plan.Page on, in runs from before searchesSince. When the history
 // gets too long for the whole cycle, it leaves the cycle open: the next run continues it.
 func scrapeCycle(ctx workflow.Context, name string, plan scrape.Plan) error {
 	for page := plan.Page; !workflow.GetInfo(ctx).GetContinueAsNewSuggested(); page++ {
@@ -164,7 +164,7 @@ type scrapedOne struct {
 // scrapeOne reads a search page with its visits. nil means that an operator has stopped the search.
 func scrapeOne(ctx workflow.Context, name string, plan scrape.Plan, page int) (*scrapedOne, error) {
 	job := activities.ScrapeJob{Platform: name, Cycle: plan.Cycle, Page: page, Search: plan.Search}
-	work := workflow.WithActivityOptions(ctx, scrapePage(fmt.Sprintf("page %d", page)))
+	work := workflow.WithActivityOptions(ctx, scrapeOptions(fmt.Sprintf("page %d", page)))
 	got, err := call(work, do.ScrapePage, job)
 	next := &scrapedOne{Ends: true, CycleEnd: activities.CycleEnd{Platform: name, Cycle: plan.Cycle}}
 	switch {

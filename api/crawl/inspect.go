@@ -180,7 +180,7 @@ func (h Crawls) urls(ctx context.Context, in *crawlURLsInput) (*huma.StreamRespo
 	if err != nil {
 		return nil, err
 	}
-	return h.door.Export(api.Export{ContentType: api.JSONType}, func(ctx context.Context, w *api.Lines) {
+	return h.door.Export(api.File{ContentType: api.JSONType}, func(ctx context.Context, w *api.Export) {
 		w.Text(`{"pagination":`)
 		w.JSON(CrawlPagination{
 			Total: page.Total, TotalExact: page.Exact, Returned: len(page.IDs), Limit: in.Limit, Offset: in.Offset,

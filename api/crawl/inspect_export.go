@@ -45,16 +45,16 @@ func (h Crawls) export(ctx context.Context, in *crawlExportInput) (*huma.StreamR
 	rows := api.Bounded(h.Store.Export(ctx, run.ID, in.states, in.Limit), api.ExportRows)
 	switch in.Format {
 	case "csv":
-		return h.door.Export(api.Export{ContentType: "text/csv; charset=utf-8; header=present", File: name + "csv"},
-			func(_ context.Context, w *api.Lines) { api.WriteTable(w, crawlColumns, rows, crawlCells) }), nil
+		return h.door.Export(api.File{ContentType: "text/csv; charset=utf-8; header=present", Name: name + "csv"},
+			func(_ context.Context, w *api.Export) { api.WriteTable(w, crawlColumns, rows, crawlCells) }), nil
 	case "ndjson":
-		return h.door.Export(api.Export{ContentType: "application/x-ndjson", File: name + "ndjson"},
-			func(_ context.Context, w *api.Lines) {
+		return h.door.Export(api.File{ContentType: "application/x-ndjson", Name: name + "ndjson"},
+			func(_ context.Context, w *api.Export) {
 				for row, err := range rows {
 					if err != nil {
 						w.Fail(err)
 					}
-					if w.Err != nil {
+					if w.Failed() {
 						return
 					}
 					w.JSON(showCrawlURL(row))
@@ -66,11 +66,11 @@ func (h Crawls) export(ctx context.Context, in *crawlExportInput) (*huma.StreamR
 			return nil, fault.Newf(fault.Conflict,
 				"crawl run %d stores no answers: its setting storeBodies is off; start a run with it for a WARC export", run.ID)
 		}
-		return h.door.Export(api.Export{ContentType: "application/warc", File: name + "warc.gz", Packed: true},
-			func(ctx context.Context, w *api.Lines) { h.warc(ctx, w, in) }), nil
+		return h.door.Export(api.File{ContentType: "application/warc", Name: name + "warc.gz", Packed: true},
+			func(ctx context.Context, w *api.Export) { h.warc(ctx, w, in) }), nil
 	}
-	doc := api.Export{ContentType: api.JSONType, File: name + "json"}
-	return h.door.Export(doc, func(_ context.Context, w *api.Lines) {
+	doc := api.File{ContentType: api.JSONType, Name: name + "json"}
+	return h.door.Export(doc, func(_ context.Context, w *api.Export) {
 		w.Text(`{"run":`)
 		w.JSON(h.show(run))
 		w.Text(`,"urls":[`)
@@ -81,13 +81,13 @@ func (h Crawls) export(ctx context.Context, in *crawlExportInput) (*huma.StreamR
 
 // warc writes a warcinfo record and the stored records of the run, each a gzip member as it lies in the blob store. One
 // that is gone there is left out.
-func (h Crawls) warc(ctx context.Context, w *api.Lines, in *crawlExportInput) {
+func (h Crawls) warc(ctx context.Context, w *api.Export, in *crawlExportInput) {
 	w.Text(string(warc.Info("conveyor/"+h.door.Version, in.ID, h.door.Now())))
 	for body, err := range api.Bounded(h.Store.Bodies(ctx, in.ID, in.states, in.Limit), api.ExportRows) {
 		if err != nil {
 			w.Fail(err)
 		}
-		if w.Err != nil {
+		if w.Failed() {
 			return
 		}
 		record, err := h.Blobs.Open(ctx, body.Key)

@@ -43,7 +43,7 @@ func (h Crawls) graph(ctx context.Context, in *crawlGraphInput) (*huma.StreamRes
 	if err := h.known(ctx, in.ID); err != nil {
 		return nil, err
 	}
-	return h.door.Export(api.Export{ContentType: api.JSONType}, func(ctx context.Context, w *api.Lines) {
+	return h.door.Export(api.File{ContentType: api.JSONType}, func(ctx context.Context, w *api.Export) {
 		w.Text(`{"kind":"` + in.Kind + `","edges":[`)
 		n, next, more := 0, in.After, false
 		edge := func(e CrawlEdge) {
@@ -58,7 +58,7 @@ func (h Crawls) graph(ctx context.Context, in *crawlGraphInput) (*huma.StreamRes
 				if err != nil {
 					w.Fail(err)
 				}
-				if more = n >= in.Limit; w.Err != nil || more {
+				if more = n >= in.Limit; w.Failed() || more {
 					break
 				}
 				for _, to := range page.To {
@@ -71,7 +71,7 @@ func (h Crawls) graph(ctx context.Context, in *crawlGraphInput) (*huma.StreamRes
 				if err != nil {
 					w.Fail(err)
 				}
-				if more = n == in.Limit; w.Err != nil || more {
+				if more = n == in.Limit; w.Failed() || more {
 					break
 				}
 				edge(CrawlEdge{DiscoveredFromURLID: e.From, ID: e.To})
@@ -161,7 +161,7 @@ func (h Crawls) lineage(ctx context.Context, in *crawlLineageInput) (*huma.Strea
 		out.IDs, out.Parents, out.Depths = []int64{}, []int64{}, []int{}
 		out.States, out.Hosts, out.Paths = []string{}, []string{}, []string{}
 	}
-	return h.door.Export(api.Export{ContentType: api.JSONType}, func(_ context.Context, w *api.Lines) {
+	return h.door.Export(api.File{ContentType: api.JSONType}, func(_ context.Context, w *api.Export) {
 		w.JSON(out)
 		w.Text("\n")
 	}), nil
@@ -229,8 +229,8 @@ func (h Crawls) broken(ctx context.Context, in *crawlBrokenInput) (*huma.StreamR
 	}
 	if in.Format == "csv" {
 		name := fmt.Sprintf("crawl-run-%d-broken-links.csv", in.ID)
-		return h.door.Export(api.Export{ContentType: "text/csv; charset=utf-8; header=present", File: name},
-			func(ctx context.Context, w *api.Lines) {
+		return h.door.Export(api.File{ContentType: "text/csv; charset=utf-8; header=present", Name: name},
+			func(ctx context.Context, w *api.Export) {
 				api.WriteTable(w, brokenColumns, api.Bounded(h.brokenRows(ctx, in), api.ExportRows), brokenCells)
 			}), nil
 	}
@@ -250,7 +250,7 @@ func (h Crawls) broken(ctx context.Context, in *crawlBrokenInput) (*huma.StreamR
 	if next != nil {
 		out.NextCursor = strconv.FormatInt(*next, 10)
 	}
-	return h.door.Export(api.Export{ContentType: api.JSONType}, func(_ context.Context, w *api.Lines) {
+	return h.door.Export(api.File{ContentType: api.JSONType}, func(_ context.Context, w *api.Export) {
 		w.JSON(out)
 		w.Text("\n")
 	}), nil

@@ -96,9 +96,6 @@ type CrawlStableEmpty struct {
 	Needed int `json:"needed"`
 }
 
-// stableEmpty is how many consecutive looks at an empty frontier complete a run.
-const stableEmpty = 2
-
 type crawlWhyInput struct {
 	ID    int64 `path:"id" minimum:"1" doc:"the run's ID"`
 	Hosts int   `query:"hosts" minimum:"1" maximum:"1000" default:"20" doc:"hosts, at most"`
@@ -127,7 +124,7 @@ func showCrawlWhy(o dbcrawl.CrawlOpen, link api.WorkflowLink, now time.Time) *Cr
 		Next:    api.Listed(o.Next, func(w dbcrawl.CrawlWaiting) CrawlWaiting { return CrawlWaiting(w) }),
 		Skipped: o.Skipped, Dropped: o.Counts.Dropped, Spreading: o.Spreading, Workflow: link,
 		Unpublished: o.Unpublished, publishes: o.Settings.Publish,
-		StableEmpty: CrawlStableEmpty{o.StableEmpty, stableEmpty},
+		StableEmpty: CrawlStableEmpty{o.StableEmpty, crawl.EmptyLooks},
 	}
 	for _, s := range crawl.States {
 		out.Counts[s] = o.Counts.Of(s)

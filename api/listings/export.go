@@ -42,16 +42,16 @@ func (in *exportListingsInput) Resolve(ctx huma.Context) (wrong []error) {
 func (h Listings) export(_ context.Context, in *exportListingsInput) (*huma.StreamResponse, error) {
 	switch in.Format {
 	case "ndjson":
-		return h.door.Export(api.Export{ContentType: "application/x-ndjson", File: "listings.ndjson"},
-			func(ctx context.Context, w *api.Lines) {
+		return h.door.Export(api.File{ContentType: "application/x-ndjson", Name: "listings.ndjson"},
+			func(ctx context.Context, w *api.Export) {
 				h.each(ctx, w, in, func(l dblistings.ListingSummary) {
 					w.JSON(showListing(l))
 					w.Text("\n")
 				})
 			}), nil
 	case "geojson":
-		return h.door.Export(api.Export{ContentType: "application/geo+json", File: "listings.geojson"},
-			func(ctx context.Context, w *api.Lines) {
+		return h.door.Export(api.File{ContentType: "application/geo+json", Name: "listings.geojson"},
+			func(ctx context.Context, w *api.Export) {
 				w.Text(`{"type":"FeatureCollection","features":[`)
 				comma := "\n"
 				h.each(ctx, w, in, func(l dblistings.ListingSummary) {
@@ -65,8 +65,8 @@ func (h Listings) export(_ context.Context, in *exportListingsInput) (*huma.Stre
 				w.Text("\n]}\n")
 			}), nil
 	}
-	return h.door.Export(api.Export{ContentType: "text/csv; charset=utf-8; header=present", File: "listings.csv"},
-		func(ctx context.Context, w *api.Lines) {
+	return h.door.Export(api.File{ContentType: "text/csv; charset=utf-8; header=present", Name: "listings.csv"},
+		func(ctx context.Context, w *api.Export) {
 			api.WriteTable(w, listingColumns, h.all(ctx, in), listingCells)
 		}), nil
 }
@@ -87,13 +87,13 @@ func (h Listings) all(ctx context.Context, in *exportListingsInput) iter.Seq2[db
 
 // each calls write for each listing, until it or the database fails.
 func (h Listings) each(
-	ctx context.Context, w *api.Lines, in *exportListingsInput, write func(dblistings.ListingSummary),
+	ctx context.Context, w *api.Export, in *exportListingsInput, write func(dblistings.ListingSummary),
 ) {
 	for l, err := range h.all(ctx, in) {
 		if err != nil {
 			w.Fail(err)
 		}
-		if w.Err != nil {
+		if w.Failed() {
 			return
 		}
 		write(l)

@@ -249,8 +249,8 @@ func (h Contacts) export(ctx context.Context, tenant string, in *contactQueryInp
 		return nil, err
 	}
 	h.door.Given.Read(api.ContactsExported)
-	return h.door.Export(api.Export{ContentType: "text/csv; charset=utf-8; header=present", File: "contacts.csv"},
-		func(ctx context.Context, w *api.Lines) {
+	return h.door.Export(api.File{ContentType: "text/csv; charset=utf-8; header=present", Name: "contacts.csv"},
+		func(ctx context.Context, w *api.Export) {
 			given := 0
 			defer func() { // once more, with how many were given out, also to a reader that is gone
 				detail["rows"] = given
@@ -258,7 +258,7 @@ func (h Contacts) export(ctx context.Context, tenant string, in *contactQueryInp
 					h.door.Log.WarnContext(ctx, "the end of an export could not be recorded", "tenant", tenant, "err", err)
 				}
 			}()
-			out, err := contact.NewWriter(w.Buffer, columns)
+			out, err := contact.NewWriter(w, columns)
 			for after := new(int64(0)); after != nil && err == nil; {
 				var rows []dboutreach.Contact
 				rows, after, err = h.Store.Search(ctx, tenant, f, *after, batch)
@@ -285,7 +285,7 @@ func (h Contacts) export(ctx context.Context, tenant string, in *contactQueryInp
 			if err == nil {
 				err = out.Close()
 			}
-			w.Err = err
+			w.Note(err)
 		}), nil
 }
 

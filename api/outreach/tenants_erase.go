@@ -168,7 +168,7 @@ func (h Tenants) export(ctx context.Context, in *tenantPathInput) (*huma.StreamR
 	if err := record(nil); err != nil { // nothing is given out without a record
 		return nil, err
 	}
-	return h.door.Export(api.Export{ContentType: zipType, File: t.ID + ".zip", Packed: true}, func(ctx context.Context, w *api.Lines) {
+	return h.door.Export(api.File{ContentType: zipType, Name: t.ID + ".zip", Packed: true}, func(ctx context.Context, w *api.Export) {
 		m := tenantManifest{
 			Tenant: t.ID, At: h.door.Now(), Rows: map[string]int{}, Files: map[uuid.UUID]int64{},
 			LeftOut: map[string][]string{},
@@ -178,35 +178,37 @@ func (h Tenants) export(ctx context.Context, in *tenantPathInput) (*huma.StreamR
 				h.door.Log.WarnContext(ctx, "the end of an export could not be recorded", "tenant", t.ID, "err", err)
 			}
 		}()
-		archive := zip.NewWriter(w.Buffer)
+		archive := zip.NewWriter(w)
 		for _, table := range h.Erasures.Tables() {
-			if h.exportTable(ctx, w, archive, table, &m); w.Err != nil {
+			if h.exportTable(ctx, w, archive, table, &m); w.Failed() {
 				return
 			}
 		}
-		if h.exportFiles(ctx, w, archive, &m); w.Err != nil {
+		if h.exportFiles(ctx, w, archive, &m); w.Failed() {
 			return
 		}
 		out := h.entry(w, archive, "manifest.json")
-		if w.Err == nil {
-			w.Err = json.NewEncoder(out).Encode(m)
+		if !w.Failed() {
+			w.Note(json.NewEncoder(out).Encode(m))
 		}
-		if w.Err == nil {
-			w.Err = archive.Close()
+		if !w.Failed() {
+			w.Note(archive.Close())
 		}
 	}), nil
 }
 
 // entry begins a file of an archive.
-func (h Tenants) entry(w *api.Lines, archive *zip.Writer, name string) (out io.Writer) {
-	if w.Err == nil {
-		out, w.Err = archive.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: h.door.Now()})
+func (h Tenants) entry(w *api.Export, archive *zip.Writer, name string) (out io.Writer) {
+	if !w.Failed() {
+		var err error
+		out, err = archive.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: h.door.Now()})
+		w.Note(err)
 	}
 	return out
 }
 
 // exportTable writes the rows of a table. No connection is held while the reader is waited for.
-func (h Tenants) exportTable(ctx context.Context, w *api.Lines, archive *zip.Writer, table dboutreach.ExportTable,
+func (h Tenants) exportTable(ctx context.Context, w *api.Export, archive *zip.Writer, table dboutreach.ExportTable,
 	m *tenantManifest) {
 	out := h.entry(w, archive, "tables/"+table.Name+".ndjson")
 	if len(table.Hidden) > 0 {
@@ -214,7 +216,7 @@ func (h Tenants) exportTable(ctx context.Context, w *api.Lines, archive *zip.Wri
 	}
 	m.Rows[table.Name] = 0
 	var held bytes.Buffer
-	for next, begun := "", false; w.Err == nil && (!begun || next != ""); begun = true {
+	for next, begun := "", false; !w.Failed() && (!begun || next != ""); begun = true {
 		held.Reset()
 		had := 0
 		reading, cancel := context.WithTimeout(ctx, api.ContactsTimeout)
@@ -229,13 +231,14 @@ func (h Tenants) exportTable(ctx context.Context, w *api.Lines, archive *zip.Wri
 			return
 		}
 		m.Rows[table.Name] += had
-		_, w.Err = held.WriteTo(out)
+		_, err = held.WriteTo(out)
+		w.Note(err)
 	}
 }
 
 // exportFiles writes the uploaded files. One that retention has deleted meanwhile is missing.
-func (h Tenants) exportFiles(ctx context.Context, w *api.Lines, archive *zip.Writer, m *tenantManifest) {
-	for after, more := uuid.Nil, true; more && w.Err == nil; {
+func (h Tenants) exportFiles(ctx context.Context, w *api.Export, archive *zip.Writer, m *tenantManifest) {
+	for after, more := uuid.Nil, true; more && !w.Failed(); {
 		reading, cancel := context.WithTimeout(ctx, api.RequestTimeout)
 		list, err := h.Erasures.Files(reading, m.Tenant, after, exportFiles)
 		if cancel(); err != nil {
@@ -255,16 +258,17 @@ func (h Tenants) exportFiles(ctx context.Context, w *api.Lines, archive *zip.Wri
 			}
 			out := h.entry(w, archive, "files/"+f.Upload.String())
 			n := int64(0)
-			if w.Err == nil {
-				n, w.Err = io.Copy(out, file)
+			if !w.Failed() {
+				n, err = io.Copy(out, file)
+				w.Note(err)
 			}
-			if err := file.Close(); w.Err == nil && err != nil {
+			if err := file.Close(); !w.Failed() && err != nil {
 				w.Fail(err)
 			}
-			if w.Err == nil && n != f.Bytes {
+			if !w.Failed() && n != f.Bytes {
 				w.Fail(fmt.Errorf("export file of upload %s: it has %d bytes, expected %d", f.Upload, n, f.Bytes))
 			}
-			if w.Err != nil {
+			if w.Failed() {
 				return
 			}
 			m.Files[f.Upload] = n

@@ -501,10 +501,10 @@ func (h Uploads) errors(ctx context.Context, tenant string, in *uploadInput) (*h
 	}
 	h.door.Given.Read(api.RefusedShown)
 	const batch = 200 // rows may have a megabyte
-	return h.door.Export(api.Export{
-		ContentType: "text/csv; charset=utf-8; header=present", File: "upload-" + u.ID.String() + "-errors.csv",
-	}, func(ctx context.Context, w *api.Lines) {
-		out, err := contact.NewErrorsWriter(w.Buffer, plan.Format.Columns)
+	return h.door.Export(api.File{
+		ContentType: "text/csv; charset=utf-8; header=present", Name: "upload-" + u.ID.String() + "-errors.csv",
+	}, func(ctx context.Context, w *api.Export) {
+		out, err := contact.NewErrorsWriter(w, plan.Format.Columns)
 		given := 0
 		for after := new(int64(0)); after != nil && err == nil; {
 			var rows []contact.Row
@@ -524,6 +524,6 @@ func (h Uploads) errors(ctx context.Context, tenant string, in *uploadInput) (*h
 		if err == nil {
 			err = out.Close()
 		}
-		w.Err = err
+		w.Note(err)
 	}), nil
 }

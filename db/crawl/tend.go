@@ -75,12 +75,11 @@ SET seq = run.seq, admitted = c.admitted + n.again, skipped = c.skipped - n.agai
 FROM run, n WHERE c.id = $1 AND n.flagged > 0
 RETURNING n.flagged`
 
-// The run completes at the second look in a row at an empty frontier.
 const sqlCrawlLook = `
 UPDATE crawl_runs c
 SET stable_empty = CASE WHEN e.empty THEN c.stable_empty + 1 ELSE 0 END,
-    status = CASE WHEN e.empty AND c.stable_empty >= 1 THEN 'COMPLETED' ELSE c.status END,
-    finished_at = CASE WHEN e.empty AND c.stable_empty >= 1 THEN now() END, updated_at = now()
+    status = CASE WHEN e.empty AND c.stable_empty + 1 >= $2 THEN 'COMPLETED' ELSE c.status END,
+    finished_at = CASE WHEN e.empty AND c.stable_empty + 1 >= $2 THEN now() END, updated_at = now()
 FROM (
     SELECT NOT EXISTS (SELECT FROM crawl_urls WHERE run_id = $1 AND status = 'QUEUED' AND due_at IS NULL)
         AND NOT EXISTS (SELECT FROM crawl_urls WHERE run_id = $1 AND status = 'QUEUED' AND due_at IS NOT NULL)
@@ -100,7 +99,7 @@ FROM crawl_runs WHERE id = $1`
 const maxLostLeases = 25
 
 // Tend does a cycle of maintenance: leases that have ended are queued again, shorter ways are passed on, and a run
-// whose frontier was empty at this look and the one before is completed. Several callers at once do no harm. Without
+// whose frontier was empty at crawl.EmptyLooks looks in a row is completed. Several callers at once do no harm. Without
 // expire, leases are left alone.
 func (s *Crawls) Tend(ctx context.Context, run int64, expire bool) (p crawl.Progress, err error) {
 	b := new(pgx.Batch)
@@ -116,7 +115,7 @@ func (s *Crawls) Tend(ctx context.Context, run int64, expire bool) (p crawl.Prog
 		b.Queue(sqlCrawlExpire, run, maxLostLeases).QueryRow(func(row pgx.Row) error { return none(row, &p.Recovered) })
 	}
 	b.Queue(sqlCrawlSpread, run).QueryRow(func(row pgx.Row) error { return none(row, &p.Spread) })
-	b.Queue(sqlCrawlLook, run)
+	b.Queue(sqlCrawlLook, run, crawl.EmptyLooks)
 	b.Queue(sqlCrawlProgress, run).QueryRow(func(row pgx.Row) error {
 		return row.Scan(&p.Status, &p.Discovered, &p.Open, &p.Visited, &p.Broken, &p.Skipped, &p.Fetches, &p.StableEmpty)
 	})

@@ -17,18 +17,18 @@ import (
 // OptOutKey is the key of this installation that opt_outs and opt_ins are hashed by. A digest of 16 bytes in them is
 // that of contacts and messages; one of 32 bytes is its HMAC by the key. Statements write the former and look for
 // both; Key turns one into the other. Where there is no key yet, all are of 16 bytes. Where there is one that cannot be
-// opened, nothing is looked up: an opt-out that cannot be found is none that is not there.
+// opened, nothing is looked up, for an opt-out that is not found would be taken for one that does not exist.
 //
 // A nil one is no key.
 type OptOutKey struct {
 	pool *pgxpool.Pool
 	open func(db.Sealed) ([]byte, error)
 
-	rests time.Duration // of a new key: nothing is hashed while a process may not know it
+	rests time.Duration // after a key was made, in which nothing is hashed: a process may not know it yet
 
 	lock  sync.Mutex
 	key   contact.Pads
-	asked time.Time // that there is none
+	asked time.Time // when it was read last that there is no key
 }
 
 // NewOptOutKey returns the key in pool, which open opens: it is sealed for contact.OptOutPurpose.

@@ -72,6 +72,9 @@ func WorkflowID(id int64) string { return "crawl-run/" + strconv.FormatInt(id, 1
 // would fill the disk of Postgres, where all other work is. It is some hundred megabytes of usual pages.
 const UnpublishedMost = 10_000
 
+// EmptyLooks is how many looks in a row at an empty frontier complete a run.
+const EmptyLooks = 2
+
 // A Claim is a URL that a worker has leased.
 type Claim struct {
 	ID           int64
@@ -169,7 +172,7 @@ type Progress struct {
 	Broken      int    `json:"broken"` // ended otherwise, redirects included
 	Skipped     int    `json:"skipped"`
 	Fetches     int    `json:"fetches"`
-	StableEmpty int    `json:"stable_empty"` // looks in a row at an empty frontier; two end the run
+	StableEmpty int    `json:"stable_empty"` // looks in a row at an empty frontier; EmptyLooks end the run
 
 	Recovered int `json:"recovered,omitempty"` // leases that had ended, in the last cycle
 	Spread    int `json:"spread,omitempty"`    // pages whose shorter way was passed on, likewise

@@ -4,7 +4,7 @@ import { useAudit } from '../api/queries'
 import { useSay } from '../say/Say'
 import { At } from '../ui/Age'
 import { FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
-import { startOf } from '../ui/filters'
+import { endOf, startOf } from '../ui/filters'
 import { Head } from '../ui/parts'
 import { Rows } from '../ui/Rows'
 
@@ -59,13 +59,13 @@ export function Activity() {
   const { say } = useSay()
   const t = say.audit
   const [filters] = useFilters()
-  const entries = useAudit({ ...filters, since: startOf(filters.since), until: startOf(filters.until) })
+  const entries = useAudit({ ...filters, since: startOf(filters.since), until: endOf(filters.until) })
   const fields: Field[] = [
     { name: 'actor', label: t.actor, several: true },
     { name: 'action', label: t.action, several: true },
     { name: 'subject', label: t.subject },
-    { name: 'since', label: t.since },
-    { name: 'until', label: t.until },
+    { name: 'since', label: t.since, kind: 'date' },
+    { name: 'until', label: t.until, kind: 'date' },
   ]
   return (
     <>

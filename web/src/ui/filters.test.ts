@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { each, parseSearch, startOf, toggle, writeSearch } from './filters'
+import { each, endOf, parseSearch, startOf, toggle, writeSearch } from './filters'
 
 /** random is a reproducible source of numbers below 1. */
 function random(seed: number) {
@@ -43,6 +43,8 @@ test('one of several values is added and taken away', () => {
 test('a day is the time at which it begins, and a time is itself', () => {
   expect(startOf('2026-11-21')).toBe('2026-11-21T00:00:00Z')
   expect(startOf('2026-11-21T05:30:00Z')).toBe('2026-11-21T05:30:00Z')
+  expect(endOf('2026-11-21')).toBe('2026-11-21T23:59:59.999Z')
+  expect(endOf('2026-11-21T05:30:00Z')).toBe('2026-11-21T05:30:00Z')
   expect(startOf('')).toBe('')
   expect(startOf(undefined)).toBe('')
 })

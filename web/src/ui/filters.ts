@@ -21,9 +21,14 @@ export function writeSearch(values: Record<string, unknown>): string {
 /** each splits the value of a filter that takes several. */
 export const each = (value: string | undefined) => (value ?? '').split(',').filter((v) => v !== '')
 
-/** startOf makes a time of a day, which is what people type; what is a time already stays. */
-export const startOf = (typed: string | undefined) =>
-  typed && /^\d{4}-\d\d-\d\d$/.test(typed) ? `${typed}T00:00:00Z` : (typed ?? '')
+const within = (typed: string | undefined, time: string) =>
+  typed && /^\d{4}-\d\d-\d\d$/.test(typed) ? `${typed}T${time}Z` : (typed ?? '')
+
+/** startOf makes a time of a day, which is what people choose; what is a time already stays. */
+export const startOf = (typed: string | undefined) => within(typed, '00:00:00')
+
+/** endOf is startOf for the end of what is asked for: the day that was chosen belongs to it. */
+export const endOf = (typed: string | undefined) => within(typed, '23:59:59.999')
 
 /** toggle adds one of several values, or takes it away; the order is that of all. */
 export function toggle(value: string | undefined, one: string, all: string[]) {
