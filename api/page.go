@@ -378,3 +378,9 @@ func Refusing(wrong *[]error) Refuse {
 		}
 	}
 }
+
+// ReadPage reads which page of a list in an order is asked for, and its filters: what Resolve of its input does.
+func ReadPage(ctx huma.Context, cursor, order string, filters ...Filter) (after *db.Position, wrong []error) {
+	after, err := ParseCursor(cursor, order)
+	return after, append(WrongCursor(cursor, err), AnyOf(ctx, filters...)...)
+}

@@ -316,11 +316,9 @@ type listCrawlRequestsInput struct {
 const requestOrder = "crawl-requests"
 
 // Resolve reads the cursor.
-func (in *listCrawlRequestsInput) Resolve(ctx huma.Context) []error {
-	var err error
-	in.after, err = api.ParseCursor(in.Cursor, requestOrder)
-	return slices.Concat(api.WrongCursor(in.Cursor, err),
-		api.AnyOf(ctx, in.Filters()...))
+func (in *listCrawlRequestsInput) Resolve(ctx huma.Context) (wrong []error) {
+	in.after, wrong = api.ReadPage(ctx, in.Cursor, requestOrder, in.Filters()...)
+	return wrong
 }
 
 func (in *listCrawlRequestsInput) Filters() []api.Filter {

@@ -3,7 +3,6 @@ package listings
 import (
 	"context"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -68,11 +67,9 @@ type listDuplicatesInput struct {
 const homesOrder = "homes"
 
 // Resolve checks what a schema cannot express.
-func (in *listDuplicatesInput) Resolve(ctx huma.Context) []error {
-	var err error
-	in.after, err = api.ParseCursor(in.Cursor, homesOrder)
-	return slices.Concat(api.WrongCursor(in.Cursor, err),
-		api.AnyOf(ctx, in.Filters()...))
+func (in *listDuplicatesInput) Resolve(ctx huma.Context) (wrong []error) {
+	in.after, wrong = api.ReadPage(ctx, in.Cursor, homesOrder, in.Filters()...)
+	return wrong
 }
 
 func (in *listDuplicatesInput) Filters() []api.Filter {

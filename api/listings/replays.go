@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -228,11 +227,9 @@ type listReplaysInput struct {
 const replayOrder = "replays"
 
 // Resolve reads the cursor.
-func (in *listReplaysInput) Resolve(ctx huma.Context) []error {
-	var err error
-	in.after, err = api.ParseCursor(in.Cursor, replayOrder)
-	return slices.Concat(api.WrongCursor(in.Cursor, err),
-		api.AnyOf(ctx, in.Filters()...))
+func (in *listReplaysInput) Resolve(ctx huma.Context) (wrong []error) {
+	in.after, wrong = api.ReadPage(ctx, in.Cursor, replayOrder, in.Filters()...)
+	return wrong
 }
 
 func (in *listReplaysInput) Filters() []api.Filter {

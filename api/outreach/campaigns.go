@@ -255,11 +255,9 @@ type listCampaignsInput struct {
 const campaignOrder = "campaigns"
 
 // Resolve reads the cursor.
-func (in *listCampaignsInput) Resolve(ctx huma.Context) []error {
-	var err error
-	in.after, err = api.ParseCursor(in.Cursor, campaignOrder)
-	return slices.Concat(api.WrongCursor(in.Cursor, err),
-		api.AnyOf(ctx, in.Filters()...))
+func (in *listCampaignsInput) Resolve(ctx huma.Context) (wrong []error) {
+	in.after, wrong = api.ReadPage(ctx, in.Cursor, campaignOrder, in.Filters()...)
+	return wrong
 }
 
 func (in *listCampaignsInput) Filters() []api.Filter {

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -238,11 +237,9 @@ type listUploadsInput struct {
 const uploadOrder = "uploads"
 
 // Resolve reads the cursor.
-func (in *listUploadsInput) Resolve(ctx huma.Context) []error {
-	var err error
-	in.after, err = api.ParseCursor(in.Cursor, uploadOrder)
-	return slices.Concat(api.WrongCursor(in.Cursor, err),
-		api.AnyOf(ctx, in.Filters()...))
+func (in *listUploadsInput) Resolve(ctx huma.Context) (wrong []error) {
+	in.after, wrong = api.ReadPage(ctx, in.Cursor, uploadOrder, in.Filters()...)
+	return wrong
 }
 
 func (in *listUploadsInput) Filters() []api.Filter {
