@@ -1,0 +1,399 @@
+package prose
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/mtlrent/conveyor/domain/listing"
+)
+
+func (p *Prose) address(headline bool) (a listing.Address, from, to int, ok bool) {
+	for i := range p.words {
+		t := &p.words[i]
+		if t.kind != number || t.digits < 1 || t.digits > 5 || t.dec > 0 || t.half || t.cents < 100 {
+			continue
+		}
+		row := p.rowOfDoors(i)
+		if p.sym(i-1) == '$' || p.sym(i+1) == '$' || p.sym(i-1) == '#' || p.sym(i-1) == '/' || p.sym(i+1) == '/' && row == i {
+			continue
+		}
+		k := row + 1
+		for n := 0; n < 8 && p.nextCivic(k); n++ {
+			k += 2
+		}
+		if p.sym(k) == ',' {
+			k++
+		}
+		if p.sym(k) == '(' && p.sym(k+2) == ')' && p.words[k+1].kind == word && listing.StreetWord(p.word(k+3)) {
+			k += 3 // "6245 (bas) rue Chabot"
+		}
+		if k >= len(p.words) || p.words[k].line {
+			continue
+		}
+		named := p.namedStreet(k)                             // "Maple Avenue": its type comes last
+		if t.digits < 2 || p.noDoor(i) || p.sym(k-1) == ',' { // "close to the 401, Yonge Street"
+			named = 0
+		}
+		first := i
+		if named > 0 && row == i && k > i+1 {
+			if p.unitBefore(i) && k == i+3 { // "1508-120 Homewood Avenue"
+				first = i + 2
+			} else {
+				named = 0
+			}
+		}
+		typed := named > 0 || p.streetBegins(k)
+		if n := p.num(k); n != nil && n.dec == 0 && !n.half && n.digits <= 3 { // "4500 4e Avenue", "965 18e rue"
+			m := k + 1
+			switch p.word(m) {
+			case "e", "eme", "ieme", "er", "ere", "re", "st", "nd", "rd", "th":
+				m++
+			}
+			typed = m > k+1 && listing.StreetWord(p.word(m))
+		}
+		year := t.digits == 4 && t.cents >= 1950_00 && t.cents <= 2040_00
+		if !typed {
+			if !headline || year || t.digits < 2 || !p.properName(k) || p.sym(k-1) == ',' {
+				continue
+			}
+		}
+		if t.digits == 1 && !typed {
+			continue
+		}
+		end := named
+		if named == 0 {
+			end = p.streetEnd(k, typed)
+		}
+		line := p.original(first, end)
+		if named > 0 && p.eastWest(end+1) {
+			end++
+			line = p.original(first, end)
+		}
+		line = strings.Trim(line, " ,-()")
+		if _, code := cutPostalCode(line); typed && code == "" { // the code may come a little later
+			if far := p.addressTail(end); far > end {
+				end = far
+				line = strings.Trim(p.original(first, end), " ,-()")
+			}
+		}
+		a = ParseAddress(line)
+		if len(a.Civic) == 0 || a.Street == "" {
+			continue
+		}
+		if !typed {
+			a.Street = titleCase(a.Street)
+		}
+		if first > i && a.Unit == "" {
+			a.Unit = strings.Trim(p.original(i, i), " -")
+		}
+		return a, i, end, true
+	}
+	return a, 0, 0, false
+}
+
+// unitBefore tells whether the number at i is the unit before the civic number of an English street: "302-55 Charles
+// Street". Two years or hours are none.
+func (p *Prose) unitBefore(i int) bool {
+	t, door := &p.words[i], p.num(i+2)
+	year := t.digits == 4 && t.cents >= 1950_00 && t.cents <= 2040_00
+	return t.digits >= 3 && t.digits <= 4 && !year && door != nil && p.sym(i+1) == '-' && !p.words[i+1].space &&
+		!door.space
+}
+
+// rowOfDoors returns the last of several civic numbers before one street, "120, 124 et 128 rue Laurier", "55/57 Charles
+// Street", that begin at i, or i. The doors of a row ascend, are of one length, near and on one side of the street:
+// dates, telephones and units are not.
+func (p *Prose) rowOfDoors(i int) int {
+	const row, step = 100_00, 20_00
+	first := &p.words[i]
+	if first.digits < 2 || !p.rowMayBegin(i) {
+		return i
+	}
+	end, k := i, i+1
+joints:
+	for n := 0; n < 8; n++ {
+		most := int64(row)
+		switch s, w := p.sym(k), p.word(k); {
+		case s == '-' || s == '/':
+			if p.words[k].space || k+1 < len(p.words) && p.words[k+1].space {
+				return i
+			}
+		case s == ',':
+			if p.num(k+1) == nil {
+				break joints
+			}
+			most = step
+		case s == '&' || w == "et" || w == "and":
+		case w == "a" || w == "au" || w == "to": // "de 10 à 12" are hours
+			if first.digits < 3 {
+				return i
+			}
+		default:
+			break joints
+		}
+		t := p.num(k + 1)
+		if t == nil || t.dec > 0 || t.half || t.line || p.words[k].line || t.digits != first.digits ||
+			t.cents-first.cents > row {
+			return i
+		}
+		if apart := t.cents - p.words[end].cents; apart <= 0 || apart > most || apart%200 != 0 {
+			return i
+		}
+		end, k = k+1, k+2
+	}
+	if p.sym(k) == ',' {
+		k++
+	}
+	if end > i && !p.streetBegins(k) && p.namedStreet(k) == 0 {
+		return i
+	}
+	return end
+}
+
+// rowMayBegin tells whether what stands before the number at i may lead to an address: the start of a thought, or one
+// of a few words. "Apt 302, 304 rue Fabre" has one door.
+func (p *Prose) rowMayBegin(i int) bool {
+	if i == 0 || p.words[i].line {
+		return true
+	}
+	switch p.sym(i - 1) {
+	case 0:
+		return rowLeads[p.word(i-1)]
+	case ':', '(', ';', '!', '?', '|':
+		return true
+	case '.':
+		return p.stop(i-1) && !unitWords[p.word(i-2)]
+	case ',':
+		return i > 1 && p.words[i-2].kind == word && !p.about(i-2, aMonth) && !unitWords[p.word(i-2)]
+	case '-':
+		return p.words[i].space && (p.num(i-2) == nil || p.num(i-2).half) && !unitWords[p.word(i-2)]
+	}
+	return false
+}
+
+// streetBegins tells whether the type of a street, of which the name follows, stands at k.
+func (p *Prose) streetBegins(k int) bool {
+	switch w := p.word(k); w {
+	case "ch", "st", "cours", "place", "voie", "passage":
+		return false
+	default:
+		return listing.StreetWord(w)
+	}
+}
+
+// noDoor tells whether the number at i is none of an English street that follows: a year or a day, a line of buses, a
+// road, a unit, or of an address nearby.
+func (p *Prose) noDoor(i int) bool {
+	if i == 0 || p.words[i].line {
+		return false
+	}
+	if s := p.sym(i - 1); p.num(i-2) != nil && (s == ')' || s == '-' && !p.words[i-1].space && !p.words[i].space) {
+		return true // a telephone: "604-555-1234 Granville Street area"
+	}
+	k := i - 1
+	for n := 0; n < 2 && (p.sym(k) == ':' || p.sym(k) == '.'); n++ {
+		k--
+	}
+	w := p.word(k)
+	if p.sym(k+1) == '.' && len(w) > 3 { // "a bright unit. 140 Elm Court", not "hwy. 7"
+		return false
+	}
+	l := p.word(k - 1)
+	if p.ofOthers(k, w == "address" || w == "adresse" || w == "at" && (l == "located" || l == "situated")) {
+		return true
+	}
+	switch {
+	case w == "at":
+		return false
+	case nearWords[w], unitWords[w], p.about(k, aMonth|aMoney):
+		return true
+	case w == "and", w == "et", w == "st", w == "nd", w == "rd", w == "th", p.sym(k) == '&':
+		return p.num(k-1) != nil
+	case p.sym(k) == ',' && p.num(k-1) != nil: // "July 1, 2026 Park Avenue"
+		return p.about(k-2, aMonth)
+	}
+	return p.num(k) != nil
+}
+
+var (
+	// officeWords before an address say that it is the manager's or the broker's.
+	officeWords = set("office offices realty realtor realtors brokerage properties management managed manager apply " +
+		"call text phone tel")
+	// placeWords before an address say that it is a shop's, a school's or a line of buses'.
+	placeWords = set("near nearby close steps minutes minute min mins walk walking opposite beside behind mall market " +
+		"store stores supermarket grocery groceries shop shops school schools university college hospital library " +
+		"restaurant restaurants station stations transit ttc bus buses streetcar subway metro")
+)
+
+// ofOthers tells whether the words of the sentence up to k lead to the address of another place than the home. What is
+// located right at the address is no place nearby.
+func (p *Prose) ofOthers(k int, located bool) bool {
+	for n := 0; n < 12 && k >= 0; n, k = n+1, k-1 {
+		if w := p.word(k); officeWords[w] || placeWords[w] && !located {
+			return true
+		}
+		if p.stop(k) {
+			return false
+		}
+	}
+	return false
+}
+
+// streetTypes end the name of an English street.
+var streetTypes = set("street st avenue ave road rd drive crescent boulevard blvd lane court parkway")
+
+var (
+	// nearWords before a number say that the address is another's, "steps to 100 Queen Street", or none.
+	nearWords = set("near to from behind opposite beside off pres proche face bus buses autobus route routes hwy " +
+		"highway autoroute metro line lines ligne exit sortie streetcar tram ttc subway circuit express in since built depuis en " +
+		"year by past along via of the between entre corner coin phase zone score until till vers toward towards")
+	// unitWords before a number say that it is part of a building.
+	unitWords = set("apt app appt apts apartment appartement unit units unite suite suites condo bureau office local " +
+		"floor level room chambre etage logement porte building bloc lot")
+	// rowLeads lead to the doors of a row.
+	rowLeads = set("au aux du at located address adresse situe situes situee situees immeuble immeubles logements " +
+		"appartements apartments duplex triplex buildings les")
+	// afterNoStreet follow what is no street, or no address: "20 Mile Drive To Town", "501 Queen Street car".
+	afterNoStreet = set("to from away thru bus buses car cars streetcar streetcars stop stops line shops station")
+	// noStreets are no names of English streets: "Min Drive", "Food Court", "Bike Lane".
+	noStreets = set("min mins minute minutes km kms mile miles hr hrs hour hours car cars tennis basketball volleyball " +
+		"badminton squash pickleball food private block blocks storey story stories trade bike way dead busy quiet " +
+		"walking driving test shared single double dual lane easy short scenic plus along walk score shops restaurants")
+)
+
+// namedStreet returns the last token of the English street that begins at i, "Maple Avenue", "Park Lawn Road", or 0.
+// Its words have capitals and are no words of the trade: "5 Minutes To Park Avenue" is none.
+func (p *Prose) namedStreet(i int) int {
+	const trade = inEnglish | aMonth | aBedroom | aBathroom | aPiece | anArea | aFreedom | aMoney | anInclusion |
+		aParking | aFurnishing
+	for k := i; k < len(p.words) && k <= i+3; k++ {
+		t := &p.words[k]
+		typed := k > i && streetTypes[t.w]
+		if t.kind != word || t.line || !t.space || !p.capital(k) || noStreets[t.w] && !typed ||
+			!typed && (t.topic&trade != 0 || notNames[t.w] || adjectives[t.w]) {
+			return 0
+		}
+		if typed && p.sym(k+1) != '-' {
+			n := k + 1
+			if compass[p.word(n)] {
+				n++
+			}
+			if afterNoStreet[p.word(n)] && !p.words[n].line {
+				return 0
+			}
+			return k
+		}
+		if listing.StreetWord(t.w) && k == i {
+			return 0
+		}
+	}
+	return 0
+}
+
+// nextCivic tells whether another civic number of the street follows at k: "4500-4520", "45 et 47".
+func (p *Prose) nextCivic(k int) bool {
+	t := p.num(k + 1)
+	if t == nil || t.dec > 0 || t.half || t.digits > 5 {
+		return false
+	}
+	w := p.word(k)
+	return p.sym(k) == '-' && !t.space || t.digits >= 2 && !p.words[k].line && !t.line &&
+		(p.sym(k) == '&' || w == "et" || w == "and") && listing.StreetWord(p.word(k+2))
+}
+
+// original returns the advert's own words from token i to token j, unmasked and uncut.
+func (p *Prose) original(i, j int) string {
+	from, to := int(p.at[p.words[i].start]), len(p.text)
+	if end := int(p.words[j].end); end < len(p.at) {
+		to = int(p.at[end])
+	}
+	if to < from {
+		return ""
+	}
+	return p.text[from:to]
+}
+
+// properName tells whether the word at i is a name in a headline: capitalized, and not a word of the trade.
+func (p *Prose) properName(i int) bool {
+	t := &p.words[i]
+	if t.kind != word || len(t.w) < 4 && t.w != "st" && t.w != "ste" || t.topic != 0 || adjectives[t.w] || notNames[t.w] ||
+		!t.space {
+		return false
+	}
+	r := []rune(p.text[p.at[t.start]:])
+	return len(r) > 0 && unicode.IsUpper(r[0])
+}
+
+var notNames = set("pieces personnes dollars minutes grand grande tout avec pour dans ideal superbe beau belle neuf " +
+	"neuve luxueux " +
+	"near next steps from with vacant louer renove renovee renovated location rental rent week weekly jours heures " +
+	"places secteur quartier metro " +
+	"proche pres inclus incl salles logis loyers lits stationnements fermees closed bright sunny spacious beautiful " +
+	"modern")
+
+// streetEnd returns the last token of the street that starts at i.
+func (p *Prose) streetEnd(i int, typed bool) int {
+	end := i
+	for k := i + 1; k < len(p.words) && k < i+7; k++ {
+		t := &p.words[k]
+		if t.line {
+			break
+		}
+		if s := t.sym; s != 0 {
+			if s == '-' && !t.space && k+1 < len(p.words) && !p.words[k+1].space && p.words[k+1].kind == word || s == '.' &&
+				k == i+1 && typed {
+				continue
+			}
+			if s == '#' && p.num(k+1) != nil {
+				return k + 1
+			}
+			break
+		}
+		if t.kind == number {
+			if n := p.word(k + 1); !p.words[k].half && (n == "e" || n == "eme" || n == "ieme") && k <= i+1 {
+				end = k
+				continue
+			}
+			break
+		}
+		if t.topic&^(aPiece|anArea|aUtility|aMoney) != 0 && !listing.StreetWord(t.w) && !(t.w == "est" && p.eastWest(k)) &&
+			t.w != "mont" && t.w != "maisonneuve" ||
+			t.w == "a" || t.w == "et" || t.w == "au" || t.w == "pres" || t.w == "avec" || t.w == "coin" || t.w == "dans" ||
+			t.w == "est" && !p.eastWest(k) {
+			break
+		}
+		end = k
+		if !typed && !p.words[k].space && p.sym(k-1) != '-' {
+			break
+		}
+		if !typed && (k >= i+2 || k+1 < len(p.words) && p.words[k+1].space && p.sym(k-1) != '-' && !p.eastWest(k+1)) {
+			break
+		}
+	}
+	return end
+}
+
+func (p *Prose) eastWest(i int) bool {
+	switch p.word(i) {
+	case "est", "ouest", "nord", "sud", "east", "west", "north", "south", "e", "o":
+		return i+1 >= len(p.words) || p.words[i+1].kind != word || p.words[i+1].line || !p.words[i+1].space ||
+			p.word(i+1) == "a"
+	}
+	return false
+}
+
+// addressTail extends an address to its postal code when city and province lead there directly.
+func (p *Prose) addressTail(i int) int {
+	for k := i + 1; k < len(p.words) && k <= i+9 && !p.words[k].line; k++ {
+		t := &p.words[k]
+		if t.kind == word && len(t.w) == 1 && t.space && p.num(k+1) != nil && !p.words[k+1].space && len(p.word(k+2)) == 1 &&
+			p.num(k+3) != nil && len(p.word(k+4)) == 1 && p.num(k+5) != nil {
+			return k + 5
+		}
+		if t.kind == symbol && t.sym != ',' && t.sym != '-' && t.sym != '(' && t.sym != ')' && t.sym != '.' ||
+			t.kind == number {
+			return i
+		}
+	}
+	return i
+}
