@@ -112,3 +112,25 @@ func spent(before, after map[string]time.Duration) map[string]time.Duration {
 	}
 	return out
 }
+
+// A share of a thread's time is what it computed and what it waited for a core, in nanoseconds.
+type share struct{ ran, waited float64 }
+
+// threads is that of every thread of the stack with a name, since it began, as the scheduler counts it.
+func threads(name string) (s share) {
+	for _, p := range descendants() {
+		names, _ := filepath.Glob(filepath.Join(p.dir, "task/*/comm")) // the pattern is right
+		for _, file := range names {
+			if comm, _ := os.ReadFile(file); !strings.HasPrefix(string(comm), name) { // or it has ended
+				continue
+			}
+			stat, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "schedstat"))
+			if fields := strings.Fields(string(stat)); len(fields) > 1 {
+				ran, _ := strconv.ParseFloat(fields[0], 64)
+				waited, _ := strconv.ParseFloat(fields[1], 64)
+				s.ran, s.waited = s.ran+ran, s.waited+waited
+			}
+		}
+	}
+	return s
+}

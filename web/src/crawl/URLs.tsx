@@ -1,6 +1,6 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { Link } from '@tanstack/react-router'
-import { useRef } from 'react'
+import { memo, useRef } from 'react'
 
 import type { Schemas } from '../api/client'
 import { urlChunk, useRunURLs } from '../api/crawl'
@@ -53,6 +53,7 @@ export function URLs({ run }: { run: Schemas['CrawlSummary'] }) {
     { name: 'q', label: t.words },
     { name: 'host', label: t.host },
   ]
+  const chosen = Number(filters.url)
   const before = shown[0]?.start ?? 0
   const after = window.getTotalSize() - (shown.at(-1)?.end ?? 0)
   return (
@@ -114,7 +115,7 @@ export function URLs({ run }: { run: Schemas['CrawlSummary'] }) {
           <tbody>
             {before > 0 && <Gap height={before} />}
             {shown.map((v) => (
-              <Row key={v.index} at={v.index} u={here.row(v.index)} chosen={Number(filters.url)} />
+              <Row key={v.index} at={v.index} u={here.row(v.index)} chosen={here.row(v.index)?.id === chosen} />
             ))}
             {after > 0 && <Gap height={after} />}
           </tbody>
@@ -140,7 +141,8 @@ export function URLs({ run }: { run: Schemas['CrawlSummary'] }) {
 const counted = (n: Schemas['CrawlTotals'], status: string) =>
   status === '' ? n.discovered : (n[looks[status as (typeof statuses)[number]]?.counter] ?? 0)
 
-function Row({ u, at, chosen }: { u: Schemas['CrawlURL'] | undefined; at: number; chosen: number }) {
+/** Row is one of them. With each step of scrolling only those that come into view are made. */
+const Row = memo(function Row({ u, at, chosen }: { u: Schemas['CrawlURL'] | undefined; at: number; chosen: boolean }) {
   const { say, language } = useSay()
   if (!u)
     return (
@@ -149,7 +151,7 @@ function Row({ u, at, chosen }: { u: Schemas['CrawlURL'] | undefined; at: number
       </tr>
     )
   return (
-    <tr aria-rowindex={at + 2} aria-current={u.id === chosen || undefined} style={{ height: rowHeight }}>
+    <tr aria-rowindex={at + 2} aria-current={chosen || undefined} style={{ height: rowHeight }}>
       <td className="n">
         <Glyph state={looks[u.status].glyph} />
         {named(say.code.url, u.status)}
@@ -174,7 +176,7 @@ function Row({ u, at, chosen }: { u: Schemas['CrawlURL'] | undefined; at: number
       <td className="r">{u.visited_at ? <At at={u.visited_at} /> : u.due_at ? <At at={u.due_at} /> : '–'}</td>
     </tr>
   )
-}
+})
 
 /** To chooses a URL of the run. */
 function To({ id, url }: { id: number; url: string }) {

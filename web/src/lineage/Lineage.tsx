@@ -36,8 +36,9 @@ interface Stage {
 
 /**
  * Lineage draws which page of a run led to which URL first. The table whose ID is `table` has the same in words. Its root
- * says for tests and measurements what it has done: data-drawn is how many URLs are drawn sharply, data-layout-ms,
- * data-moving-ms and data-zooming-ms (95 of 100 frames took less) and data-crisp-ms how long that took.
+ * says for tests and measurements what it has done: data-drawn is how many URLs are drawn sharply, data-frames how many
+ * frames were drawn while it moved, data-layout-ms, data-moving-ms and data-zooming-ms (95 of 100 frames took less) and
+ * data-crisp-ms how long that took.
  */
 export function Lineage(p: {
   run: number
@@ -172,6 +173,7 @@ export function Lineage(p: {
             const zooming = s.framed?.k !== n.view.k
             const of = zooming ? s.zooming : s.moving
             of.push(n.ms)
+            at.dataset.frames = String(Number(at.dataset.frames ?? 0) + 1)
             if (of.length > 120) of.shift()
             const most = of.toSorted((a, b) => a - b)[Math.floor(of.length * 0.95)]!.toFixed(1)
             at.dataset[zooming ? 'zoomingMs' : 'movingMs'] = most

@@ -10,7 +10,16 @@ const golden = 2.399963 // radians: the angle between two seeds of a sunflower
 /** radiusOf is the radius of a disc for so many URLs around its page, with room for their dots. */
 const radiusOf = (urls: number) => spacing * 1.05 * Math.sqrt(urls + 1) + 4
 
-/** Space finds what lies near a place, by cells of a grid. */
+/** Discs are the middles and radii of discs, by their index. */
+interface Discs {
+  x: number[]
+  y: number[]
+  r: number[]
+}
+
+/**
+ * Space finds what lies near a place, by cells of a grid. Its loops take no functions: a layout asks it a million times.
+ */
 class Space {
   private heads: Int32Array
   private disc: number[] = []
@@ -23,31 +32,50 @@ class Space {
     this.heads = new Int32Array(1 << Math.ceil(Math.log2(4 * discs + 64))).fill(-1)
   }
 
-  /** each calls for each cell that a square has a part in, until an answer is true. */
-  private each(x: number, y: number, r: number, act: (bucket: number) => boolean) {
-    const [x0, x1] = [Math.floor((x - r) / this.cell), Math.floor((x + r) / this.cell)]
-    const [y0, y1] = [Math.floor((y - r) / this.cell), Math.floor((y + r) / this.cell)]
-    for (let cy = y0; cy <= y1; cy++)
-      for (let cx = x0; cx <= x1; cx++)
-        if (act((Math.imul(cx, 73856093) ^ Math.imul(cy, 19349663)) & (this.heads.length - 1))) return true
-    return false
+  private bucket(cx: number, cy: number) {
+    return (Math.imul(cx, 73856093) ^ Math.imul(cy, 19349663)) & (this.heads.length - 1)
   }
 
   add(disc: number, x: number, y: number, r: number) {
-    this.each(x, y, r, (b) => {
-      this.disc.push(disc)
-      this.next.push(this.heads[b]!)
-      this.heads[b] = this.disc.length - 1
-      return false
-    })
+    const { cell, heads } = this
+    const right = Math.floor((x + r) / cell)
+    const bottom = Math.floor((y + r) / cell)
+    for (let cy = Math.floor((y - r) / cell); cy <= bottom; cy++)
+      for (let cx = Math.floor((x - r) / cell); cx <= right; cx++) {
+        const b = this.bucket(cx, cy)
+        this.next.push(heads[b]!)
+        heads[b] = this.disc.push(disc) - 1
+      }
   }
 
-  /** near calls for each disc that may lie within a square, some more than once, until an answer is true. */
-  near(x: number, y: number, r: number, act: (disc: number) => boolean) {
-    return this.each(x, y, r, (b) => {
-      for (let e = this.heads[b]!; e >= 0; e = this.next[e]!) if (act(this.disc[e]!)) return true
-      return false
-    })
+  /** near puts the discs that may lie within a square into a list, some more than once, and returns how many. */
+  near(x: number, y: number, r: number, list: number[]) {
+    const { cell, heads, disc, next } = this
+    const right = Math.floor((x + r) / cell)
+    const bottom = Math.floor((y + r) / cell)
+    let n = 0
+    for (let cy = Math.floor((y - r) / cell); cy <= bottom; cy++)
+      for (let cx = Math.floor((x - r) / cell); cx <= right; cx++)
+        for (let e = heads[this.bucket(cx, cy)]!; e >= 0; e = next[e]!) list[n++] = disc[e]!
+    return n
+  }
+
+  /** taken reports whether a disc overlaps one that was added. */
+  taken({ x, y, r }: Discs, d: number) {
+    const { cell, heads, disc, next } = this
+    const own = r[d]! + gap
+    const right = Math.floor((x[d]! + own) / cell)
+    const bottom = Math.floor((y[d]! + own) / cell)
+    for (let cy = Math.floor((y[d]! - own) / cell); cy <= bottom; cy++)
+      for (let cx = Math.floor((x[d]! - own) / cell); cx <= right; cx++)
+        for (let e = heads[this.bucket(cx, cy)]!; e >= 0; e = next[e]!) {
+          const j = disc[e]!
+          const dx = x[j]! - x[d]!
+          const dy = y[j]! - y[d]!
+          const least = r[d]! + r[j]! + gap / 3
+          if (dx * dx + dy * dy < least * least) return true
+        }
+    return false
   }
 }
 
@@ -204,29 +232,37 @@ export class Layout {
 
   /** push moves discs apart that overlap, the larger ones less and the seed's not at all. */
   private push() {
-    const n = this.x.length
-    const cell = (3 * this.r.reduce((a, b) => a + b, 0)) / n
+    const { x, y, r } = this
+    const n = x.length
+    const list: number[] = []
+    const cell = (3 * r.reduce((a, b) => a + b, 0)) / n
     for (let pass = Math.max(3, Math.min(12, Math.floor(30_000 / n))); pass > 0; pass--) {
       const space = new Space(cell, n)
-      for (let i = 0; i < n; i++) space.add(i, this.x[i]!, this.y[i]!, this.r[i]! + gap)
+      for (let i = 0; i < n; i++) space.add(i, x[i]!, y[i]!, r[i]! + gap)
       let moved = false
-      for (let i = 0; i < n; i++)
-        space.near(this.x[i]!, this.y[i]!, this.r[i]!, (j) => {
-          if (j <= i) return false
-          let [dx, dy] = [this.x[j]! - this.x[i]!, this.y[j]! - this.y[i]!]
-          const least = this.r[i]! + this.r[j]! + gap
-          if (dx * dx + dy * dy >= least * least) return false
-          if (dx === 0 && dy === 0) [dx, dy] = [Math.cos(j * golden) * 0.01, Math.sin(j * golden) * 0.01]
+      for (let i = 0; i < n; i++) {
+        const found = space.near(x[i]!, y[i]!, r[i]!, list)
+        for (let f = 0; f < found; f++) {
+          const j = list[f]!
+          if (j <= i) continue
+          let dx = x[j]! - x[i]!
+          let dy = y[j]! - y[i]!
+          const least = r[i]! + r[j]! + gap
+          if (dx * dx + dy * dy >= least * least) continue
+          if (dx === 0 && dy === 0) {
+            dx = Math.cos(j * golden) * 0.01
+            dy = Math.sin(j * golden) * 0.01
+          }
           const d = Math.sqrt(dx * dx + dy * dy)
-          const f = ((least - d) / d) * 0.5
-          const mine = i === 0 ? 0 : this.r[j]! / (this.r[i]! + this.r[j]!)
-          this.x[i]! -= dx * f * mine * 2
-          this.y[i]! -= dy * f * mine * 2
-          this.x[j]! += dx * f * (1 - mine) * 2
-          this.y[j]! += dy * f * (1 - mine) * 2
+          const by = (least - d) / d
+          const mine = i === 0 ? 0 : r[j]! / (r[i]! + r[j]!)
+          x[i]! -= dx * by * mine
+          y[i]! -= dy * by * mine
+          x[j]! += dx * by * (1 - mine)
+          y[j]! += dy * by * (1 - mine)
           moved = true
-          return false
-        })
+        }
+      }
       if (!moved) return
     }
   }
@@ -255,16 +291,11 @@ export class Layout {
   private place(d: number, x: number, y: number, angle: number) {
     const r = this.r[d]!
     let step = r / 2 + 2
-    const taken = (j: number) => {
-      const [dx, dy] = [this.x[j]! - this.x[d]!, this.y[j]! - this.y[d]!]
-      const least = r + this.r[j]! + gap / 3
-      return dx * dx + dy * dy < least * least
-    }
     for (let k = 0; ; k++) {
       const far = step * Math.sqrt(k)
       this.x[d] = x + Math.cos(angle + k * golden) * far
       this.y[d] = y + Math.sin(angle + k * golden) * far
-      if (!this.space.near(this.x[d]!, this.y[d]!, r + gap, taken)) break
+      if (!this.space.taken(this, d)) break
       if (k % 64 === 63) step *= 1.25 // a crowd of any size is left behind soon
     }
     this.space.add(d, this.x[d]!, this.y[d]!, r)

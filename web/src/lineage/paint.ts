@@ -74,16 +74,18 @@ export function paint(
     const s = state[i]!
     to.draw(shapes[s]!, x[i]! * k + ox, y[i]! * k + oy, lit && !lit[i] ? dim[s]! : full[s]!)
   }
+  const widest = 24 * scale // pixels that a page reaches from its middle, at most
   // Pages go over what lies on their discs, the seed over all, each with a margin.
   for (let i = n - 1; i >= 0; i--) {
     if ((kids[i] === 0 && i > 0) || disc[i]! < 0) continue
+    const px = x[i]! * k + ox
+    const py = y[i]! * k + oy
+    if (!(px > -widest && py > -widest && px < to.width + widest && py < to.height + widest)) continue
     const s = state[i]!
     const shape = i === 0 ? 'dot' : looks[s]!.shape
     // A page is larger than what lies around it, and leaves that to be seen.
     const most = Math.max(1.5, 0.4 * at.r[disc[i]!]! * view.k)
     const size = i === 0 ? 6 * scale : Math.max(1.25 * r, Math.min(most, 5.2, 2.2 + Math.sqrt(kids[i]!) * 0.22) * scale)
-    const px = x[i]! * k + ox
-    const py = y[i]! * k + oy
     const colour = i === 0 ? c.ink : full[s]!
     to.draw(mark(margin[shape], size + Math.min(1.3, most / 3) * scale), px, py, c.paper)
     to.draw(mark(shape, size, 1.4 * scale), px, py, lit && !lit[i] ? mix(colour, c.paper, dimmed) : colour)

@@ -12,7 +12,8 @@ export function mix(over: number, under: number, share: number) {
   return (0xff000000 | mixedRB | mixedG) >>> 0
 }
 
-export type Shape = 'dot' | 'ring' | 'square' | 'frame' | 'diamond'
+const shapes = ['dot', 'ring', 'square', 'frame', 'diamond'] as const
+export type Shape = (typeof shapes)[number]
 
 /** A Mark is a shape of one size at 4 × 4 sub-pixel places. Of each place it lists the pixels that it covers. */
 export interface Mark {
@@ -22,7 +23,7 @@ export interface Mark {
   cover: Uint8Array[] // of each pixel, from 1 to 255
 }
 
-const marks = new Map<string, Mark>()
+const marks = new Map<number, Mark>()
 
 /** far is how far a point is inside of a shape of radius r; negative = outside. In pixels. */
 function far(shape: Shape, x: number, y: number, r: number, line: number) {
@@ -42,10 +43,12 @@ function far(shape: Shape, x: number, y: number, r: number, line: number) {
 
 /** mark returns a shape; radii are in quarters of a pixel, so there are few. line is the width of rings and frames. */
 export function mark(shape: Shape, radius: number, line = 1): Mark {
-  const r = Math.max(2, Math.round(radius * 4)) / 4
-  const key = `${shape} ${r} ${line}`
+  const quarters = Math.max(2, Math.round(radius * 4))
+  // A number, not text: a picture asks for thousands of marks. A line counts in hundredths of a pixel.
+  const key = shapes.indexOf(shape) + 8 * (quarters + 4096 * Math.round(line * 100))
   let m = marks.get(key)
   if (m) return m
+  const r = quarters / 4
   const reach = Math.min(100, Math.ceil(r + 1))
   m = { reach: reach + 1, right: [], down: [], cover: [] }
   for (let place = 0; place < 16; place++) {
