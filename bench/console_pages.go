@@ -32,9 +32,10 @@ const watchScript = `(() => {
 })()`
 
 const (
-	todayTimes = 5                // loads of which the median is reported
-	settled    = 3 * time.Second  // after which a page that was loaded moves no more
-	patience   = 60 * time.Second // for anything that a page should do at once
+	todayTimes  = 5                // loads of which the median is reported
+	scrollTimes = 3                // parts of a table that are scrolled through, one after another
+	settled     = 3 * time.Second  // after which a page that was loaded moves no more
+	patience    = 60 * time.Second // for anything that a page should do at once
 )
 
 // until waits until a script, of a condition, is true on a page. The page's policy allows no script that waits there.
@@ -271,27 +272,34 @@ func (w *watched) rows(ctx context.Context) error {
 	if err := pause(ctx, settled); err != nil {
 		return err
 	}
-	got, err := p.Evaluate(scrollScript, 5000)
-	if err != nil {
-		return err
-	}
-	var f [3]float64
-	for i, v := range got.([]any) { //nolint:forcetypeassert // what the script returns
-		switch v := v.(type) {
-		case float64:
-			f[i] = v
-		case int:
-			f[i] = float64(v)
+	var fps []float64
+	var longest, inDocument float64
+	for range scrollTimes {
+		got, err := p.Evaluate(scrollScript, 5000)
+		if err != nil {
+			return err
 		}
+		var f [3]float64
+		for i, v := range got.([]any) { //nolint:forcetypeassert // what the script returns
+			switch v := v.(type) {
+			case float64:
+				f[i] = v
+			case int:
+				f[i] = float64(v)
+			}
+		}
+		fps = append(fps, f[0])
+		longest, inDocument = max(longest, f[1]), max(inDocument, f[2])
 	}
+	slices.Sort(fps)
 	jumped, err := figure(p, jumpScript, []any{fmt.Sprint("/page/", rowsOfRun-1), 20_000})
 	if err != nil {
 		return err
 	}
-	w.report.budget(Budget{What: "100,000 URLs: rows in the document", Value: f[2], Budget: 60})
+	w.report.budget(Budget{What: "100,000 URLs: rows in the document", Value: inDocument, Budget: 60})
 	w.report.budget(Budget{
-		What: "100,000 URLs: frames a second while scrolling", Value: f[0], Budget: 50, AtLeast: true,
-		Note: fmt.Sprintf("longest frame %.0f ms", f[1]),
+		What: "100,000 URLs: frames a second while scrolling", Value: fps[len(fps)/2], Budget: 50, AtLeast: true,
+		Note: fmt.Sprintf("median of %d, the slowest %.0f; longest frame %.0f ms", len(fps), fps[0], longest),
 	})
 	if jumped == 0 {
 		w.report.budget(Budget{What: "100,000 URLs: jump to the end", Unit: "s", Note: "not there after 20 s"})
