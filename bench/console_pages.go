@@ -111,6 +111,7 @@ func (w *watched) today(ctx context.Context) error {
 		{"cold longest", "… longest task, empty caches", "ms", 120},
 		{"cold busiest", "… the most CPU that a task takes, empty caches", "ms", 120},
 		{"warm longest", "… longest task, full caches", "ms", 120},
+		{"warm busiest", "… the most CPU that a task takes, full caches", "ms", 120},
 		{"cold shift", "… layout moved (CLS)", "", .02},
 	} {
 		list := figures[b.key]
@@ -347,6 +348,9 @@ func (w *watched) lineage(ctx context.Context) error {
 	after, is, err := frames()
 	if err != nil {
 		return err
+	}
+	if after == before {
+		return errors.New("the lineage was dragged and drew no frame")
 	}
 	cost := fmt.Sprintf("on average %.1f ms of its thread's CPU, and %.1f waiting for a core",
 		(is.ran-was.ran)/(after-before)/1e6, (is.waited-was.waited)/(after-before)/1e6)

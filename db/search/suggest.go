@@ -209,11 +209,7 @@ func reworded(text string, fixes []fix) string {
 
 // Suggest returns up to most ways in which the last word of a text may go on, the commonest first.
 func (x *SearchIndex) Suggest(ctx context.Context, text string, most int) (words []string, err error) {
-	var prefix string
-	search.Tokenize(text, func(t search.Token) bool {
-		prefix = strings.Clone(t.Word)
-		return true
-	})
+	prefix := search.LastWord(text)
 	if prefix == "" || most < 1 {
 		return nil, nil
 	}

@@ -80,6 +80,15 @@ func Tokenize(s string, f func(Token) bool) {
 	}
 }
 
+// LastWord is the last word of a text, which may go on; "" = it has none.
+func LastWord(s string) (word string) {
+	Tokenize(s, func(t Token) bool {
+		word = strings.Clone(t.Word)
+		return true
+	})
+	return word
+}
+
 // A tokenizer is the state of one call of Tokenize.
 type tokenizer struct {
 	s        string

@@ -415,3 +415,11 @@ func (e *Engine) delete(ctx context.Context, index string) error {
 	}
 	return nil
 }
+
+// textKey is the same for pages of the same words. A page without text has one of its own.
+func textKey(p search.Page) string {
+	if key := search.TextKey(p.Title, p.Text); key != 0 {
+		return strconv.FormatUint(key, 16)
+	}
+	return "page " + strconv.FormatInt(p.ID, 10)
+}

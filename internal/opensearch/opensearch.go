@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/search"
 	"github.com/mtlrent/conveyor/internal/certificate"
 )
 
@@ -214,3 +215,8 @@ func classOf(status int, kind string) fault.Class {
 	}
 	return fault.Transient
 }
+
+var (
+	_ search.Engine    = (*Engine)(nil)
+	_ search.Rebuilder = (*Engine)(nil)
+)

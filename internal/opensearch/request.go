@@ -298,3 +298,6 @@ func (e *Engine) ask(ctx context.Context, body object) (a answer, err error) {
 	}
 	return a, nil
 }
+
+// relaxable says that pages with some of the words are worth a second request.
+func (s *request) relaxable() bool { return len(s.words()) > 0 }

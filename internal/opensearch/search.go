@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -87,16 +86,9 @@ func (e *Engine) Search(ctx context.Context, q search.Query) (search.Results, er
 	return results, nil
 }
 
-// relaxable says that pages with some of the words are worth a second request.
-func (s *request) relaxable() bool { return len(s.words()) > 0 }
-
 // Suggest implements search.Engine: the words of the pages that begin as the last word of the text does.
 func (e *Engine) Suggest(ctx context.Context, text string, most int) ([]string, error) {
-	var prefix string
-	search.Tokenize(text, func(t search.Token) bool {
-		prefix = strings.Clone(t.Word)
-		return true
-	})
+	prefix := search.LastWord(text)
 	if prefix == "" || most < 1 {
 		return nil, nil
 	}
@@ -170,16 +162,3 @@ func (e *Engine) Stats(ctx context.Context) (search.Stats, error) {
 	}
 	return out, nil
 }
-
-// textKey is the same for pages of the same words. A page without text has one of its own.
-func textKey(p search.Page) string {
-	if key := search.TextKey(p.Title, p.Text); key != 0 {
-		return strconv.FormatUint(key, 16)
-	}
-	return "page " + strconv.FormatInt(p.ID, 10)
-}
-
-var (
-	_ search.Engine    = (*Engine)(nil)
-	_ search.Rebuilder = (*Engine)(nil)
-)

@@ -114,9 +114,10 @@ export function URLs({ run }: { run: Schemas['CrawlSummary'] }) {
           </thead>
           <tbody>
             {before > 0 && <Gap height={before} />}
-            {shown.map((v) => (
-              <Row key={v.index} at={v.index} u={here.row(v.index)} chosen={here.row(v.index)?.id === chosen} />
-            ))}
+            {shown.map((v) => {
+              const u = here.row(v.index)
+              return <Row key={v.index} at={v.index} u={u} chosen={u?.id === chosen} />
+            })}
             {after > 0 && <Gap height={after} />}
           </tbody>
         </table>

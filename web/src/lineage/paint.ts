@@ -74,7 +74,7 @@ export function paint(
     const s = state[i]!
     to.draw(shapes[s]!, x[i]! * k + ox, y[i]! * k + oy, lit && !lit[i] ? dim[s]! : full[s]!)
   }
-  const widest = 24 * scale // pixels that a page reaches from its middle, at most
+  const widest = Math.max(1.25 * r, 6 * scale) + 1.3 * scale + 3 // pixels from its middle that a page is drawn, at most
   // Pages go over what lies on their discs, the seed over all, each with a margin.
   for (let i = n - 1; i >= 0; i--) {
     if ((kids[i] === 0 && i > 0) || disc[i]! < 0) continue
