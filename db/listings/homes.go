@@ -144,7 +144,8 @@ ON CONFLICT DO NOTHING`
 // JoinHome decides which home a version is of and whether it is shown, by listing.JudgeHome, and stores that with the
 // events listings.merged and listings.split. Two adverts of one home at the same instant do not both pass: they take
 // turns by the locks of their keys. An advert that is not shown is settled as a duplicate of the one that is; its
-// listing, and those that it is shown in place of, are archived. Repeating it changes nothing.
+// listing, and those that it is shown in place of, are archived. Repeating it tells nothing again; an advert that
+// others have joined since is then found to be the same as one of them.
 func (s *Listings) JoinHome(ctx context.Context, v listing.Version, prefer []string, run listing.Run, now time.Time) (
 	j listing.HomeJudgement, others int, err error,
 ) {

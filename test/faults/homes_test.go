@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	enums "go.temporal.io/api/enums/v1"
+
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
@@ -212,8 +214,10 @@ func (p *people) take(script string) {
 	p.mu.Lock()
 	p.pairs = append(p.pairs, one)
 	p.mu.Unlock()
+	through := func(a, b lodger) bool { return a.settled() && b.settled() }
+	p.await(one, func(a, b lodger) bool { return through(a, b) && p.ended(a) && p.ended(b) })
 	var ok bool
-	if one.before, ok = p.await(one, func(a, b lodger) bool { return a.settled() && b.settled() }); !ok {
+	if one.before, ok = p.await(one, through); !ok {
 		return
 	}
 	shown, hidden := one.before[0], one.before[1]
@@ -256,6 +260,14 @@ func (p *people) take(script string) {
 // settled says whether the advert is through the pipeline.
 func (l lodger) settled() bool {
 	return l.Raw == "imported" && l.Visible || l.Raw == "duplicate" && l.Hidden
+}
+
+// ended says whether no run of the advert is left. A run whose end was lost to a fault judges its advert again, which by
+// then may be the same as one that joined it.
+func (p *people) ended(l lodger) bool {
+	ref := listing.Ref{Platform: l.Platform, PlatformID: l.PlatformID}
+	d, err := p.w.temporal.DescribeWorkflowExecution(p.w.ctx, ref.WorkflowID(), "")
+	return err == nil && d.GetWorkflowExecutionInfo().GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING
 }
 
 // await waits until a pair is as it is to be.
