@@ -1,6 +1,7 @@
 package prose
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -19,6 +20,7 @@ func ParseAddress(s string) listing.Address {
 	rest, code := cutPostalCode(text)
 	a.PostalCode = code
 	rest, inBrackets := cutBrackets(rest)
+	rest, first := cutUnitFirst(rest)
 	parts := strings.FieldsFunc(rest, func(r rune) bool { return r == ',' || r == '\n' || r == ';' })
 	kept := parts[:0]
 	for _, part := range parts {
@@ -53,6 +55,9 @@ func ParseAddress(s string) listing.Address {
 			a.City = cityName(part)
 		}
 	}
+	if a.Unit == "" {
+		a.Unit = first
+	}
 	if early != "" && cities[cityKey(a.City)] == "" { // "Le Cartier, 10 rue des Pins, Laval" has its building first
 		a.City = cityName(early)
 	}
@@ -60,6 +65,23 @@ func ParseAddress(s string) listing.Address {
 		a.City = cityName(inBrackets)
 	}
 	return a
+}
+
+// unitFirst is a unit that leads to the civic number, and a penthouse before a comma.
+var unitFirst = regexp.MustCompile(`(?i)^\s*(?:(?:apt|app|appt|apartment|appartement|unit|unité|suite|bureau|condo)\b\.?\s*#?\s*` +
+	`(\w{1,6})\s*-\s*(\d)|(PH[- ]?\d{0,3})\s*[,-]\s*(\d))`)
+
+// cutUnitFirst takes "apt. 3 - " and "PH-02, " off the beginning of an address.
+func cutUnitFirst(s string) (rest, unit string) {
+	m := unitFirst.FindStringSubmatchIndex(s)
+	switch {
+	case m == nil:
+		return s, ""
+	case m[2] >= 0:
+		return s[m[4]:], s[m[2]:m[3]]
+	default:
+		return s[m[8]:], s[m[6]:m[7]]
+	}
 }
 
 // cutBrackets takes the borough of "Montréal (Rosemont/La Petite-Patrie)" or "7300 19e Avenue (Rosemont), Montréal" off
@@ -142,8 +164,10 @@ func streetLine(a *listing.Address, part string, i, n int) bool {
 			civic, unit = []string{y}, x
 		}
 	}
-	if len(civic) == 2 && k > 2 && len(civic[0]) == len(civic[1]) && civic[0] > civic[1] && words[k-2] == "-" &&
-		!neighbours(civic[0], civic[1]) {
+	longer := len(civic) == 2 && len(civic[0]) > len(civic[1]) && k < len(words) && // "1408 - 33 Bay St"
+		!listing.StreetWord(page.Fold(strings.Trim(words[k], ".,"))) && !strings.Contains(part, civic[0]+"-"+civic[1])
+	if len(civic) == 2 && k > 2 && words[k-2] == "-" &&
+		(longer || len(civic[0]) == len(civic[1]) && civic[0] > civic[1]) && !neighbours(civic[0], civic[1]) {
 		civic, unit = civic[1:], civic[0] // "302 - 200 Main": the doors of a row ascend
 	}
 	if len(civic) > 0 && k < len(words) && words[k] == "1/2" {

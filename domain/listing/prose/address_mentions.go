@@ -21,6 +21,11 @@ func (p *Prose) address(headline bool) (a listing.Address, from, to int, ok bool
 		for n := 0; n < 8 && p.nextCivic(k); n++ {
 			k += 2
 		}
+		lettered := 0
+		if w := p.word(k); len(w) == 1 && !p.words[k].space && row == i && t.digits > 1 { // "415A Bronson Avenue"
+			lettered = 1
+			k++
+		}
 		if p.sym(k) == ',' {
 			k++
 		}
@@ -35,7 +40,7 @@ func (p *Prose) address(headline bool) (a listing.Address, from, to int, ok bool
 			named = 0
 		}
 		first := i
-		if named > 0 && row == i && k > i+1 {
+		if named > 0 && row == i && k > i+1+lettered {
 			if p.unitBefore(i) && k == i+3 { // "1508-120 Homewood Avenue"
 				first = i + 2
 			} else {
@@ -83,12 +88,30 @@ func (p *Prose) address(headline bool) (a listing.Address, from, to int, ok bool
 		if !typed {
 			a.Street = titleCase(a.Street)
 		}
+		if a.City == "" {
+			a.City = p.cityAfter(end)
+		}
 		if first > i && a.Unit == "" {
 			a.Unit = strings.Trim(p.original(i, i), " -")
 		}
 		return a, i, end, true
 	}
 	return a, 0, 0, false
+}
+
+// cityAfter reads the city that "in" or "à" joins to a street that ends at i: "Bronson Avenue in Ottawa".
+func (p *Prose) cityAfter(i int) string {
+	if w := p.word(i + 1); w != "in" && w != "a" {
+		return ""
+	}
+	for n := 3; n > 0; n-- {
+		if end := i + 1 + n; end < len(p.words) && !p.ended(i+1, end) {
+			if name := strings.Trim(p.original(i+2, end), " ,."); cities[cityKey(name)] != "" {
+				return cityName(name)
+			}
+		}
+	}
+	return ""
 }
 
 // unitBefore tells whether the number at i is the unit before the civic number of an English street: "302-55 Charles

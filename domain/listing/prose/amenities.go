@@ -18,7 +18,8 @@ var amenityNames = func() (list []amenityName) {
 			"aire climatise|aire climatiser|air conditioning|air " +
 			"conditioned|air conditioner|airconditioning|air conditionne|air condition|thermopompe|heat pump|central air|" +
 			"central ac|full ac|ac unit|ac units|window ac|wall ac|portable ac|split ac|aircon|air con|air cond|mini split",
-		"balcony":    "balcon|balcons|balcony|balconies|terrasse|terrasses|terrace|patio",
+		"balcony": "balcon|balcons|balcony|balconies|terrasse|terrasses|terrace|patio|galerie arriere|galerie avant|" +
+			"galerie privee|galerie couverte|grande galerie",
 		"yard":       "cour arriere|cour privee|cour|yard|backyard|jardin|terrain prive",
 		"dishwasher": "lave vaisselle|lave - vaisselle|dishwasher|lavevaisselle",
 		"washer_dryer": "laveuse secheuse|laveuse et secheuse|laveuse / secheuse|laveuse , secheuse|laveuse & secheuse|" +
@@ -78,11 +79,14 @@ func (p *Prose) amenities(f func(name string, from, to int)) {
 	last := -1 // of the name read before: "washer and dryer hookups" holds "washer and dryer"
 	for i := range p.words {
 		if p.word(i) == "c" && (p.sym(i-1) == '/' || p.sym(i-1) == '.') && p.word(i-2) == "a" && !p.words[i].space &&
-			!p.words[i-1].space && p.sym(i-3) != '.' && !p.deniedThing(i-2) { // "A/C"
+			!p.words[i-1].space && (p.sym(i-3) != '.' || p.words[i-2].space) && !p.deniedThing(i-2) { // "A/C"
 			f("air_conditioning", i-2, i)
 		}
 		if p.word(i) == "ac" && p.upper(i) && !p.deniedThing(i) { // French writers cut "avec" to "ac"
 			f("air_conditioning", i, i)
+		}
+		if p.word(i) == "four" && p.besideItems(i-1) && (p.besideItems(i+1) || p.sym(i+1) == ';') && !p.boughtBefore(i) { // an oven, on a French list
+			f("stove", i, i)
 		}
 		if p.words[i].topic&anAmenity == 0 || i <= last {
 			continue
@@ -129,7 +133,7 @@ func (p *Prose) washer(i, end int) string {
 	}
 	for k := end + 1; k <= end+7 && !p.stop(k) && p.sym(k) != ',' && !p.buildingBegins(k); k++ {
 		switch p.word(k) {
-		case "commune", "communes", "partagee", "partagees", "shared", "common":
+		case "commune", "communes", "partagee", "partagees", "shared", "common", "payante", "payantes", "monnaie", "cout":
 			return "laundry_in_building"
 		case "immeuble":
 			if w := p.word(k - 2); p.word(k-1) == "l" && (w == "dans" || w == "de") {
@@ -149,7 +153,7 @@ func (p *Prose) washer(i, end int) string {
 // hookupNames are what a washer is joined to, or its place, before or after it.
 var hookupNames = set("inlet inlets outlet outlets hookup hookups connection connections connexion connexions entry " +
 	"entree entrees entre acces prise prises sortie sorties installation installations branchement branchements " +
-	"emplacement espace raccordement raccordements place pret prets prevu prevue")
+	"emplacement espace placard raccordement raccordements place pret prets prevu prevue")
 
 // hookupBefore tells whether a hookup or a place leads to the washer at i: "raccordement pour la laveuse", "entrée
 // lave-vaisselle, laveuse".
@@ -197,6 +201,8 @@ func (p *Prose) laundry(i, end int) string {
 		k--
 	}
 	switch p.word(k) {
+	case "espace": // of the home: "espace buanderie et rangement"
+		return ""
 	case "suite", "unit", "ensuite", "insuite", "home", "private", "own", "inunit":
 		return "washer_dryer"
 	case "separate", "dedicated", "independent": // a room of the home, with or without machines
@@ -273,7 +279,7 @@ func (p *Prose) deniedThing(i int) bool {
 		switch p.word(k) {
 		case "pas", "sans", "aucun", "aucune", "no", "without", "ni":
 			return true
-		case "de", "d", "any":
+		case "de", "d", "any", "more":
 			continue
 		}
 		return false
@@ -354,10 +360,13 @@ func (p *Prose) buildingBegins(k int) bool {
 func (p *Prose) elsewhere(i int, amenity string) bool {
 	switch amenity {
 	case "laundry_in_building":
-		return p.nearbyList(i) || p.amongShops(i)
+		return p.nearbyList(i) || p.amongShops(i) || p.theirs(i)
 	case "gym", "pool", "yard", "concierge", "storage", "washer_dryer":
 	default:
 		return false
+	}
+	if p.theirs(i) {
+		return true
 	}
 	for k, near := i-1, true; k >= 0 && k >= i-30 && !p.words[k+1].line && p.sym(k) != '.' && p.sym(k) != '!'; k-- {
 		near = near && k >= i-5 && p.sym(k) != ','
@@ -372,6 +381,25 @@ func (p *Prose) elsewhere(i int, amenity string) bool {
 	return w == "municipale" || w == "publique" || w == "publiques"
 }
 
+// boughtBefore tells whether the list up to the thing at i is of what may be bought.
+func (p *Prose) boughtBefore(i int) bool {
+	for k := i - 1; k >= i-12 && !p.stop(k+1); k-- {
+		if w := p.word(k); w == "acheter" || w == "vendre" || w == "buy" {
+			return true
+		}
+	}
+	return false
+}
+
+// theirs tells whether the thing at i is the neighbours': "they have their own laundry".
+func (p *Prose) theirs(i int) bool {
+	k := i - 1
+	for n := 0; n < 3 && (p.word(k) == "own" || adjectives[p.word(k)] || p.word(k) == "propre"); n++ {
+		k--
+	}
+	return p.word(k) == "their" || p.word(k) == "leur" || p.word(k) == "leurs"
+}
+
 // shops are what adverts list as near.
 var shops = set("depanneur depanneurs epicerie epiceries pharmacie pharmacies restaurant restaurants banque banques ecole " +
 	"ecoles garderie garderies parc parcs metro autobus cafe cafes boulangerie boutiques store stores bank banks " +
@@ -381,7 +409,8 @@ var shops = set("depanneur depanneurs epicerie epiceries pharmacie pharmacies re
 // buanderie", "laundromat across the street".
 func (p *Prose) amongShops(i int) bool {
 	for k := i + 1; k <= i+4 && !p.stop(k) && p.sym(k) != ','; k++ {
-		if w := p.word(k); w == "across" || w == "corner" || w == "face" && p.word(k-1) == "en" {
+		if w := p.word(k); w == "across" || w == "corner" || w == "face" && p.word(k-1) == "en" ||
+			w == "coin" && p.word(k-1) == "au" {
 			return true
 		}
 	}
@@ -434,6 +463,9 @@ func (p *Prose) smoking() (value string, from, to int) {
 	for i := range p.words {
 		if !p.about(i, aSmoke) {
 			continue
+		}
+		if p.word(i) == "fume" && p.word(i+1) == "pas" { // "on ne fume pas"
+			return "no", i, i + 1
 		}
 		k := i - 1
 		for n := 0; n < 3 && (p.sym(k) == '-' || p.word(k) == "de" || p.word(k) == "d" || p.word(k) == "la" ||

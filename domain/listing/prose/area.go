@@ -144,6 +144,9 @@ func (p *Prose) areaUnit(i int) (end int, metric bool) {
 	if s := p.sym(next); s == '.' || s == '-' && !p.words[next].space { // "pi.ca.", "pi-carré"
 		next++
 	}
+	if w == "sq" && p.sym(i+1) == '/' && p.word(i+2) == "ft" {
+		return i + 2, false
+	}
 	switch w {
 	case "pc", "sqft", "sqfeet", "sf", "pica", "sqf", "pca", "sqt":
 		return i, false

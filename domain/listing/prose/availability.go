@@ -53,6 +53,22 @@ func (p *Prose) vacant() (value string, from, to int) {
 	return "", -1, -1
 }
 
+// vacantItem finds "libre" as an item of its own in a text, or as its first word: "5 ½ LIBRE, rue d'Alger", "libre beau
+// 4 ½". With no date beside it, it means now.
+func (p *Prose) vacantItem() (value string, from, to int) {
+	for i := range p.words {
+		if w := p.word(i); w != "libre" && w != "libres" {
+			continue
+		}
+		before := i == 0 || p.words[i].line || p.words[i-1].half || p.words[i-1].kind == symbol && p.sym(i-1) != ':'
+		after := p.stop(i+1) || p.sym(i+1) == ',' || p.sym(i+1) == '-' || p.sym(i+1) == '*'
+		if before && (after || i == 0 && (adjectives[p.word(1)] || p.num(1) != nil && p.words[1].half)) {
+			return "now", i, i
+		}
+	}
+	return "", -1, -1
+}
+
 // A Date is a calendar date of which the year or the day may be unknown (0).
 type Date struct{ Year, Month, Day int }
 
@@ -314,7 +330,7 @@ func (p *Prose) available(headline bool) (value string, from, to int) {
 		if w := p.word(i - 1); w == "loyer" || w == "rent" || p.about(i+1, aPromotion) || p.word(i+1) == "rent" {
 			continue // a month without rent
 		}
-		if p.word(i-1) == "en" && works[p.word(i-2)] { // "à être rénové en juin"
+		if p.word(i-1) == "en" && works[p.word(i-2)] || p.ofWorks(i) { // "à être rénové en juin"
 			continue
 		}
 		if d, a, b, ok := p.date(i); ok {
@@ -345,6 +361,20 @@ var raises = set("passe passera passer augmente augmentera augmentation hausse m
 
 // works are done "en juin".
 var works = set("renove renovee renoves construit construite refait refaite bati terminee")
+
+// ofWorks tells whether the sentence up to the date at i is about building: "les travaux de la toiture seront finis
+// pour juin".
+func (p *Prose) ofWorks(i int) bool {
+	for k := i - 1; k >= 0 && k >= i-16 && !p.stop(k+1); k-- {
+		switch w := p.word(k); {
+		case w == "travaux", w == "renovations":
+			return true
+		case p.about(k, aFreedom|aLease|aSublet), p.words[k].half:
+			return false
+		}
+	}
+	return false
+}
 
 // visits are what a date may be of.
 var visits = set("visite visites viewing viewings showing showings")
@@ -459,7 +489,7 @@ func (p *Prose) occupied(i int) bool {
 func (p *Prose) until(i int) bool {
 	for k := i - 1; k >= i-4; k-- {
 		switch p.word(k) {
-		case "jusqu", "jusque", "until", "till":
+		case "jusqu", "jusque", "until", "till", "finit", "termine", "ends", "ending", "expire", "expires", "echeance":
 			return true
 		case "a", "au", "en", "le", "la", "fin", "the", "end", "of":
 		default:
@@ -478,7 +508,7 @@ func (p *Prose) announced(i int) bool {
 			return true
 		}
 	}
-	if p.besideHome(i) {
+	if p.besideHome(i) || p.ofSublet(i) || p.alone(i) {
 		return true
 	}
 	part := false // "fin", "mid"
@@ -497,7 +527,7 @@ func (p *Prose) announced(i int) bool {
 				k--
 			}
 			return !part || p.opensOffer(k) && (p.about(k-1, aLease|aSublet|aFreedom) || !p.seasonAfter(i))
-		case "location", "sublet", "sublease": // "sous-location du 21 mars au 21 juin"
+		case "bail", "lease", "loue", "location", "sublet", "sublease": // "sous-location du 21 mars au 21 juin"
 			return p.word(k+1) == "du" || p.num(k+1) != nil || k+1 == i
 		case "date":
 			return p.word(k-1) == "start"
@@ -519,6 +549,36 @@ func (p *Prose) announced(i int) bool {
 	return false
 }
 
+// alone tells whether a day of the month at i is all that a sentence has: "Non-fumeur. 1 juillet 2018".
+func (p *Prose) alone(i int) bool {
+	d, from, to, ok := p.date(i)
+	if !ok || d.Day == 0 || from == 0 && to == len(p.words)-1 {
+		return false
+	}
+	for k := from - 1; k >= from-4; k-- { // "Visite libre", "Open House", and the day on a line of its own
+		if visits[p.word(k)] || p.word(k) == "house" || p.word(k) == "ouverte" || p.word(k) == "ouvertes" {
+			return false
+		}
+	}
+	return (p.stop(from) || p.words[from-1].kind == symbol && p.stop(from-1)) && p.stop(to+1)
+}
+
+// ofSublet tells whether the date of the month at i begins the time of a sublet of which the sentence speaks: "je
+// sous-loue mon appart, du 10 janvier au 28 avril", "subletting May 1 thru Aug 31".
+func (p *Prose) ofSublet(i int) bool {
+	if !p.seasonAfter(i) {
+		return false
+	}
+	for k := i - 1; k >= 0 && k >= i-20 && !p.stop(k+1); k-- {
+		switch w := p.word(k); {
+		case w == "sous", w == "location":
+		case p.about(k, aSublet), w == "loue", w == "loues":
+			return true
+		}
+	}
+	return false
+}
+
 // seasonAfter tells whether the date of the month at i goes on to an end: "from early June to Labour Day".
 func (p *Prose) seasonAfter(i int) bool {
 	k := i + 1
@@ -526,7 +586,7 @@ func (p *Prose) seasonAfter(i int) bool {
 		k++
 	}
 	switch p.word(k) {
-	case "to", "until", "till", "through", "a", "au", "jusqu":
+	case "to", "until", "till", "through", "thru", "a", "au", "jusqu":
 		return !p.words[k].line
 	}
 	return false
@@ -559,6 +619,13 @@ func (p *Prose) besideHome(i int) bool {
 		return false
 	}
 	k := i - 1
+	if p.num(k) != nil && p.sym(k-1) == ',' && p.sym(i+1) == ',' { // ", 1 juillet, beau 5 ½"
+		for n := i + 2; n <= i+4 && n < len(p.words); n++ {
+			if p.words[n].half {
+				return true
+			}
+		}
+	}
 	if p.sym(k) == '-' {
 		k--
 	}

@@ -36,6 +36,9 @@ func (p *Prose) bathrooms() (c count, ok bool) {
 				continue
 			}
 		case "eau", "deau": // "salle d'eau" is a powder room
+			if w := p.word(i + 1); w == "chaude" { // "salle de lavage / salle d'eau chaude"
+				continue
+			}
 			if w := p.word(i - 2); w == "salle" || w == "salles" || p.word(i) == "deau" && p.word(i-1) == "salle" {
 				halves, halfAt = halves+max(1, p.countBefore(i-3)), i
 			}

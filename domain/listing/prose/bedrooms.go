@@ -168,14 +168,20 @@ func (p *Prose) nthBedroom() (n, from, to int) {
 		for adjectives[p.word(k)] && p.word(k) != "master" {
 			k--
 		}
-		switch w := p.word(k); w {
+		w := p.word(k)
+		if t := p.num(k - 1); t != nil && ordinalEnds[w] && !p.words[k].space && t.dec == 0 { // "2e chambre"
+			w = map[int64]string{2_00: "2e", 3_00: "third"}[t.cents]
+			k--
+		}
+		switch w {
 		case "master", "primary", "principal", "main":
 			if first < 0 {
 				first = k
 			}
 		case "second", "deuxieme", "2e", "seconde":
 			l := p.word(k - 1)
-			if first >= 0 && n < 2 && (l == "a" || l == "une" || l == "the" || l == "la" || l == "et" || l == "and" ||
+			if first >= 0 && n < 2 && (w == "2e" || l == "a" || l == "une" || l == "the" || l == "la" || l == "et" ||
+				l == "and" ||
 				p.sym(k-1) == ',') {
 				n, to = 2, i
 			}
@@ -246,7 +252,7 @@ func (p *Prose) halfBedroom(i int) int {
 // otherHomes tells whether the count at i is of other homes than the advert's: "other units are available (1, 2, 3
 // bedrooms)".
 func (p *Prose) otherHomes(i int) bool {
-	for k := i - 1; k >= 0 && k >= i-12 && !p.stop(k+1); k-- {
+	for k := i - 1; k >= 0 && k >= i-24 && !p.stop(k+1); k-- {
 		switch p.word(k) {
 		case "other", "autres":
 			return p.about(k+1, aType) || p.word(k+1) == "units" || p.word(k+1) == "unites" || p.word(k+1) == "suites"

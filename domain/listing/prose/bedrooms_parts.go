@@ -15,6 +15,10 @@ func (p *Prose) moreBedrooms(i int, sized bool) (n, end int) {
 			if k+2 >= len(p.words) || p.words[k].kind == symbol && !sized {
 				return 0, 0
 			}
+			if w := p.word(k + 2); p.word(k+1) == "une" && (w == "troisieme" || w == "quatrieme" || w == "deuxieme") &&
+				p.words[k].kind == word && !p.about(k+3, aBathroom|aPiece) { // "2 grandes chambres et une troisième plus petite"
+				return 1, k + 2
+			}
 			n, _ := p.small(k + 1)
 			switch p.word(k + 2) {
 			case "moyenne", "moyennes", "petite", "petites", "grande", "grandes", "autre", "plus", "small", "smaller", "medium":

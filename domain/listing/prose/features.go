@@ -246,6 +246,10 @@ func (n *normalizer) terms() {
 		v, i, j = n.title.vacant()
 		from, p = "title", n.title
 	}
+	if v == "" {
+		v, i, j = n.body.vacantItem()
+		from, p = "description", n.body
+	}
 	if v != "" {
 		n.l.Available = v
 		n.note("available", from, p, i, j)

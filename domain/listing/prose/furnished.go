@@ -5,7 +5,7 @@ import "github.com/mtlrent/conveyor/domain/page"
 // The words near "meublé", by the value of Listing.Furnished that they make of it.
 var (
 	furnishedBefore = meanings(map[string]string{
-		"semi":     "semi demi half partiellement partially partly mi partialy semie",
+		"semi":     "semi demi half partiellement partially partly part mi partialy semie",
 		"no":       "non not pas un sans no jamais", // "un" of "un-furnished"
 		"optional": "be etre possibilite option optionally optionnel either",
 	})

@@ -1,5 +1,7 @@
 package prose
 
+import "strings"
+
 var ordinals = map[string]string{
 	"premier": "1", "deuxieme": "2", "troisieme": "3", "quatrieme": "4", "dernier": "top", "derniere": "top",
 	"first": "1", "second": "2",
@@ -42,7 +44,8 @@ func (p *Prose) placed(i int, headline bool) bool {
 			continue // "logement à 2 chambres à coucher au sous-sol"
 		}
 		switch t.w {
-		case "situe", "situee", "situes", "logement", "appartement", "appart", "studio", "loft", "localise", "apartment",
+		case "situe", "situee", "situes", "situer", "logement", "appartement", "appart", "studio", "loft", "localise",
+			"apartment",
 			"unit", "located", "bachelor", "condo", "app", "dispo", "disponible", "libre":
 			for n := k - 1; n >= k-4 && !p.stop(n+1); n-- { // "laundry rooms are located in the basement"
 				if commonParts[p.word(n)] {
@@ -133,7 +136,7 @@ func (p *Prose) partThere(k int) bool {
 		case p.sym(n) == ',', w == "situe", w == "situee", w == "located", p.words[n].half, kinds[w] != "",
 			w == "unit", w == "suite", p.about(n, aStudio), w == "logement":
 			return false
-		case w == "its":
+		case w == "its" && p.num(n+1) == nil: // not "it's 1 bed on the 7th floor"
 			return true
 		case homeParts[w]:
 			part = true
@@ -207,8 +210,19 @@ func (p *Prose) floorOfThing(k, i int) bool {
 	return false
 }
 
+// livesOn tells whether somebody lives on the floor at k: "superintendent lives on the ground floor".
+func (p *Prose) livesOn(k int) bool {
+	for n := k - 1; n >= k-4 && !p.stop(n+1); n-- {
+		switch p.word(n) {
+		case "lives", "habite", "reside", "vit", "resides", "demeure":
+			return true
+		}
+	}
+	return false
+}
+
 // bareFloor reads "au 2e" and "au deuxième" at i, where no street, day or other noun follows.
-func (p *Prose) bareFloor(i int) (value string, from int) {
+func (p *Prose) bareFloor(i int, headline bool) (value string, from int) {
 	k := i - 1
 	value = ordinals[p.word(i)]
 	if t := p.num(i - 1); t != nil && !p.words[i].space {
@@ -217,11 +231,18 @@ func (p *Prose) bareFloor(i int) (value string, from int) {
 		}
 		value, k = itoa(int(t.cents/100)), i-2
 	}
+	if headline && k == i-2 && p.sym(k) == ',' && (p.sym(i+1) == ',' || i+1 == len(p.words)) { // "4 ½, 2e, propre"
+		return value, i - 1
+	}
 	if value == "" || p.word(k) != "au" {
 		return "", i
 	}
 	switch p.word(i + 1) {
-	case "", "d", "du", "dans", "avec", "sans", "libre":
+	case "":
+		if p.word(i) != "er" || p.stop(i+1) { // not "aires communes au 1er, 2e et 21e étage"
+			return value, k
+		}
+	case "d", "du", "dans", "avec", "sans", "libre":
 		return value, k
 	}
 	return "", i
@@ -254,15 +275,36 @@ func (p *Prose) levelOf(i int) bool {
 // otherLevels of a home tell that it is more than its main one.
 var otherLevels = set("upper lower second top nd")
 
+// floorOfAll reads "on 38 of 39" that ends at i.
+func (p *Prose) floorOfAll(i int) (value string, from int) {
+	all, n := p.num(i), p.num(i-2)
+	if all == nil || n == nil || p.word(i-1) != "of" || p.word(i-3) != "on" && p.word(i-3) != "floor" ||
+		n.dec+all.dec > 0 || n.half || all.half || n.cents < 100 || n.cents > all.cents || all.cents > 99_00 ||
+		!p.stop(i+1) && p.sym(i+1) != ',' {
+		return "", i
+	}
+	return itoa(int(n.cents / 100)), i - 3
+}
+
 func (p *Prose) floor(headline bool) (value string, from, to int) {
 	for i := range p.words {
-		if p.about(i, aFloor) {
-			if v, k := p.bareFloor(i); v != "" {
+		if p.about(i, aFloor) || p.word(i) == "er" {
+			if v, k := p.bareFloor(i, headline); v != "" {
 				return v, k, i
 			}
 		}
 		if p.word(i) == "level" && p.levelOf(i) {
 			return "ground", i - 1, i
+		}
+		if p.word(i) == "level" && p.word(i-1) == "garden" {
+			return "half-basement", i - 1, i
+		}
+		if n := p.word(i + 1); p.word(i) == "level" && p.word(i-1) == "lower" &&
+			(n == "suite" || n == "unit" || n == "apartment") {
+			return "basement", i - 1, i + 1
+		}
+		if v, from := p.floorOfAll(i); v != "" {
+			return v, from, i
 		}
 		if !p.about(i, aType) && p.word(i) != "plancher" {
 			continue
@@ -310,11 +352,13 @@ func (p *Prose) floor(headline bool) (value string, from, to int) {
 			}
 			end := i
 			if p.word(i) == "rez" {
-				for n := 0; n < 4 && (p.sym(end+1) == '-' || p.word(end+1) == "de" || p.word(end+1) == "chaussee"); n++ {
+				for n := 0; n < 4 && (p.sym(end+1) == '-' || p.word(end+1) == "de" ||
+					strings.HasPrefix(p.word(end+1), "chauss")); n++ {
 					end++
 				}
 			}
-			if p.placed(i, headline) && !p.partsFollow(end) {
+			item := p.word(i) == "rez" && p.sym(i-1) == ',' && (p.stop(end+1) || p.sym(end+1) == ',')
+			if (item || p.placed(i, headline)) && !p.partsFollow(end) {
 				return "ground", i, i
 			}
 		case "unit", "apartment", "house", "condo":
@@ -335,7 +379,7 @@ func (p *Prose) floor(headline bool) (value string, from, to int) {
 				!p.words[i+2].line && !p.about(i+3, aBedroom|aBathroom|aPiece) { // "Floor: 3rd", not "à l'étage : 3 chambres"
 				return itoa(int(t.cents / 100)), i, i + 2
 			}
-			if p.floorOfThing(k, i) {
+			if p.floorOfThing(k, i) || p.livesOn(k) {
 				continue
 			}
 			if ordinalEnds[p.word(k)] {

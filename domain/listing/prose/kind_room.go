@@ -106,11 +106,17 @@ func (p *Prose) roomFirst() int {
 func (p *Prose) roomOffered() int {
 	for i := 0; i < len(p.words) && i < 25; i++ {
 		w := p.word(i)
+		if w == "rm" && p.word(i-1) == "my" { // "subletting my rm"
+			return i
+		}
 		if w != "room" && w != "rooms" && w != "chambre" {
 			continue
 		}
 		if b := p.word(i - 1); b == "living" || b == "dining" || b == "bath" || b == "family" || b == "laundry" {
 			continue
+		}
+		if p.pricedRoom(i) || w != "chambre" && p.word(i-1) == "my" {
+			return i
 		}
 		switch {
 		case w == "chambre":
@@ -128,6 +134,42 @@ func (p *Prose) roomOffered() int {
 	}
 	return -1
 }
+
+// pricedRoom tells whether the room at i has a price of its own, or is in a home that others live in: "Room @ $240/wk",
+// "rooms $650 each", "185 $/sem. par chambre", "chambre meublée dans maison tranquille".
+func (p *Prose) pricedRoom(i int) bool {
+	if w := p.word(i - 1); w == "par" || w == "per" {
+		for k := i - 2; k >= i-6 && k >= 0 && !p.ended(k, i-1); k-- {
+			if p.sym(k) == '$' {
+				return true
+			}
+		}
+		return false
+	}
+	if !p.stop(i) && p.sym(i-1) != ',' {
+		return false
+	}
+	k := i + 1
+	for n := 0; n < 6 && (p.sym(k) == '@' || adjectives[p.word(k)] || p.about(k, aFurnishing|aBathroom) ||
+		roomFillers[p.word(k)]); n++ {
+		k++
+	}
+	if p.sym(k) == '$' && p.num(k+1) != nil {
+		return k == i+1 || p.sym(k-1) == '@'
+	}
+	if w := p.word(k); w != "dans" && w != "in" {
+		return false
+	}
+	for n := k + 1; n <= k+3; n++ {
+		if w := p.word(n); kinds[w] != "" || w == "home" || n < len(p.words) && p.words[n].half {
+			return true
+		}
+	}
+	return false
+}
+
+// roomFillers may stand between a room and the home that it is in.
+var roomFillers = set("avec with salle de privee private own")
 
 func (p *Prose) smallAt(i int) (int, bool) {
 	if i < 0 || i >= len(p.words) {

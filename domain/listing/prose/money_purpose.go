@@ -48,12 +48,30 @@ func (p *Prose) describe(a *amount, used int) {
 	if a.role == forRent || a.role == forExtra {
 		p.after(a, next)
 	}
+	if k := a.from - 1; a.role == forRent && p.word(k) == "paye" && (p.word(k-1) == "ai" || p.word(k-1) == "avons") ||
+		a.role == forRent && p.ofIncome(a) { // "que j'ai payé 800 $"
+		a.role, a.worth = forOther, true
+	}
 	if limit := ceilings[a.role]; limit > 0 && a.cents > limit && !a.worth && a.per != perYear {
 		a.role = forRent
 	}
 	if a.per == perYear && a.role == forRent && !p.yearOfRent(a, next) {
 		a.role = forOther
 	}
+}
+
+// ofIncome tells whether a sum is what the tenant must earn: "revenu entre 19 000 et 27 400 $, ou couple : 33 500 $".
+func (p *Prose) ofIncome(a *amount) bool {
+	if a.cents < 10_000_00 {
+		return false
+	}
+	for k := a.from - 1; k >= 0 && k >= a.from-20 && !p.stop(k+1); k-- {
+		switch p.word(k) {
+		case "revenu", "revenus", "salaire", "salaires", "income", "salary", "earn", "earning":
+			return true
+		}
+	}
+	return false
 }
 
 // leastYearlyCents is the least that a home costs a year: less is a permit's, or a month's rent of a home that is let
@@ -123,7 +141,7 @@ var connectors = set("is est sont a de d environ env about approx approximately 
 	"int ext exterieur exterieure exterieurs interieur interieure interieurs possible additionnel additionnelle " +
 	"additional " +
 	"indoor outdoor per " +
-	"egalement aussi also peu pres are stall stalls spot spots space spaces place places " +
+	"egalement aussi also peu pres will run runs sera are stall stalls spot spots space spaces place places " +
 	"estimated estime estimee estimes approximative around autour prevoir minimum maximum max souterrain if si desire " +
 	"desiree optional nearby couvert covered rate an can could peut etre loue separement be rented had separately " +
 	"option optionnel chaque each sont non obligatoire mensuelle of chauffe chauffee heated moyennant contre")
@@ -161,6 +179,10 @@ func (p *Prose) before(a *amount, used int) {
 		case ',':
 			if about && n == 1 || n == 0 && p.parkingOut(k-1) && p.besideRent(a) {
 				continue // "électricité aux frais du locataire, environ 70 $"
+			}
+			if n == 0 && a.per != perWeek && p.parkingSentence(k) && a.cents <= ceilings[forParking] {
+				a.role = forParking
+				return
 			}
 			if plus && a.role == forRent {
 				a.role = forExtra
@@ -282,6 +304,23 @@ func (p *Prose) besideRent(a *amount) bool {
 	return false
 }
 
+// parkingSentence tells whether the sentence up to the comma at k begins with parking and is of nothing else: "parking
+// can be arranged through the office, $185 monthly".
+func (p *Prose) parkingSentence(k int) bool {
+	first := k
+	for first > 0 && !p.stop(first) {
+		if first--; p.sym(first) == ',' || p.sym(first) == '$' || p.about(first, aUtility) {
+			return false
+		}
+	}
+	for n := first; n < first+3 && n < k; n++ {
+		if costs[p.word(n)] == forParking && p.word(n) != "vignette" {
+			return true
+		}
+	}
+	return false
+}
+
 // parkingOut tells whether the word at k ends "stationnement non inclus", "parking not included" or "stat. en sus".
 func (p *Prose) parkingOut(k int) bool {
 	switch inclusionWords[p.word(k)] {
@@ -310,10 +349,19 @@ func featured(w string) bool {
 
 // after reads what follows the amount: "pour le garage", "de plus", "de rabais", "off".
 func (p *Prose) after(a *amount, i int) {
-	for k := i; k < i+4 && !p.stop(k) && !p.about(k, anInclusion); k++ { // "$200 move-in fee"
+	for k := i; k < i+4 && !p.stop(k) && !p.about(k, anInclusion) && p.sym(k) != '/' && p.sym(k) != '|'; k++ {
+		// "$200 move-in fee"
 		if w := p.word(k); w == "fee" || w == "deposit" || w == "gift" {
 			a.role = costs[w]
 			return
+		}
+	}
+	if a.cents <= 250_00 {
+		for k := i; k < i+6 && !p.stop(k) && p.sym(k) != ','; k++ { // "95 $/mois en versements égaux avec Hydro-Québec"
+			if p.word(k) == "versements" || p.word(k) == "egaux" || p.word(k) == "billing" {
+				a.role = forHydro
+				return
+			}
 		}
 	}
 	if p.sym(i) == '(' {
@@ -360,7 +408,7 @@ func (p *Prose) after(a *amount, i int) {
 			p.word(i+1) != "par" {
 			return
 		}
-		if len(p.money) > 0 {
+		if len(p.money) > 0 || p.word(i) == "more" && a.cents <= ceilings[forFurniture] {
 			a.role = forExtra
 		}
 	case "off", "rabais", "discount", "rebate", "cashback", "cash":

@@ -91,6 +91,9 @@ func (p *Prose) unsigned(i, used int) (a amount, ok bool) {
 	if t.dec == 2 && t.cents%100 == 0 && t.digits >= 3 && t.digits <= 4 && a.from == i { // "865.00 tout inclus"
 		return a, true
 	}
+	if p.heatFollows(i) {
+		return a, true
+	}
 	k := a.from - 1
 	for n := 0; n < 4 && k >= 0; n++ {
 		switch p.word(k) {
@@ -99,7 +102,7 @@ func (p *Prose) unsigned(i, used int) (a amount, ok bool) {
 			return a, !year
 		case "rate", "cout": // "Coût : 900"
 			return a, k < a.from-1 && p.sym(k+1) == ':'
-		case "a", "de", "est", "is", "only", "seulement", "juste", "mensuel", "total", "":
+		case "a", "de", "est", "es", "is", "only", "seulement", "juste", "mensuel", "total", "":
 			if s := p.sym(k); s != ':' && s != '=' && s != '-' && p.word(k) == "" {
 				return a, false
 			}
@@ -109,6 +112,19 @@ func (p *Prose) unsigned(i, used int) (a amount, ok bool) {
 		k--
 	}
 	return a, false
+}
+
+// heatFollows tells whether a bare number that may be a rent stands before what it includes: "975 non chauffé".
+func (p *Prose) heatFollows(i int) bool {
+	t, k := &p.words[i], i+1
+	if t.dec > 0 || t.digits < 3 || t.cents < 300_00 || t.cents > 6000_00 || t.cents >= 1900_00 && t.cents <= 2040_00 ||
+		listing.StreetWord(p.word(i-1)) {
+		return false
+	}
+	if denials[p.word(k)] {
+		k++
+	}
+	return heatedWords[p.word(k)] && !p.words[k].line && !p.heatedThing(k)
 }
 
 func (p *Prose) isCurrency(i int) bool {

@@ -236,6 +236,16 @@ func (s *Stated) from(field string) string { return "attribute " + s.Sources[fie
 // kindStated reads the kind of home that a description offers: only what stands at its beginning, for further on it
 // tells of the neighbourhood.
 func (p *Prose) kindStated() (string, int, int) {
+	for i := range p.words {
+		k := i
+		for p.sym(k) == '-' || p.sym(k) == '*' || p.sym(k) == ';' {
+			k++
+		}
+		// an item of a list: "- Condo neuf de 2015"
+		if p.words[i].line && i > 0 && (p.word(k) == "condo" || p.word(k) == "loft") && !p.likened(k) {
+			return p.word(k), k, k
+		}
+	}
 	end := min(len(p.words), 25)
 	// to the end of a long sentence
 	for end < len(p.words) && end < 45 && (!p.stop(end) || p.sym(end) == '.' && p.about(end-1, anArea)) {

@@ -52,12 +52,12 @@ var (
 		parkOnOffer: "disponible disponibles available possible possibles optionnel optional option optionel dispo " +
 			"negociee negocie loue louee rented arranged",
 		parkForMore: "cost fee fees frais sus extra supplement additionnel additional payant supplementaire supplementaires surplus",
-		parkCars:    "voitures voiture autos auto vehicules vehicule cars car vehicles vehicle",
+		parkCars:    "chars voitures voiture autos auto vehicules vehicule cars car vehicles vehicle",
 	})
 	parkingTypes = map[string]string{"garage": "indoor", "garages": "indoor", "carport": "outdoor"}
 	// inStreet stand before "rue" where it is the street that one parks in, and not a part of an address.
 	inStreet     = set("la les sur dans the on")
-	parkingSpots = set("place places espace espaces case cases air aire space spot stall")
+	parkingSpots = set("emplacement emplacements place places espace espaces case cases air aire space spot stall")
 )
 
 // parking reads the mentions of parking; a clear offer beats an unclear one, the first beats the rest. Best tells how
@@ -76,6 +76,9 @@ func (p *Prose) parking() (out listing.Parking, best, from, to int) {
 		if rank <= best {
 			if out.Type == "" && rank > 0 && m.Offer == out.Offer {
 				out.Type = m.Type
+			}
+			if out.Spots == 0 && out.Offer == "included" && m.Offer == out.Offer && m.Type == out.Type {
+				out.Spots = m.Spots
 			}
 			continue
 		}
@@ -212,6 +215,9 @@ func (p *Prose) ended(i, j int) bool {
 
 // parkingOfOthers tells whether the word at i is of a place for visitors, or of the garage's door.
 func (p *Prose) parkingOfOthers(i int) bool {
+	if p.theirs(i) {
+		return true
+	}
 	k := i - 1
 	if w := p.word(k); w == "de" || w == "du" || w == "indoor" || w == "outdoor" || w == "underground" {
 		k--
@@ -352,6 +358,10 @@ func (p *Prose) parkingAt(i int) (m listing.Parking, rank, from, to int) {
 			if counted && p.possible(k) {
 				m.Offer, rank = "available", 3
 			}
+			if t := p.num(k - 1); p.sym(k) == ')' && t != nil && t.digits == 1 && t.dec == 0 && p.sym(k-2) == '(' { // "deux (2)"
+				k -= 2
+				continue
+			}
 			if p.sym(k) == '-' && k < i-1 && p.num(k-1) != nil && !p.words[k].space && !p.words[k+1].space { // "3-car driveway"
 				continue
 			}
@@ -405,6 +415,9 @@ func (p *Prose) parkingAt(i int) (m listing.Parking, rank, from, to int) {
 				rank = 3
 			}
 		case parkOnOffer:
+			if p.denied(end) && (end == i+2 || p.sym(i+1) == ':' && end == i+3) { // "parking: not available"
+				return listing.Parking{Offer: "none"}, 3, i, end
+			}
 			if rank < 3 {
 				m.Offer, rank, to = "available", 3, end
 			}
@@ -424,6 +437,9 @@ func (p *Prose) parkingAt(i int) (m listing.Parking, rank, from, to int) {
 				return listing.Parking{Offer: "none"}, 3, i, end
 			}
 		default:
+			if w := p.word(end + 1); (t.w == "comes" || t.w == "vient") && !p.words[end].line && (w == "with" || w == "avec") {
+				m.Offer, rank, to = "included", 4, end+1 // "the garage comes with the rental"
+			}
 			if n := p.spotsAt(i, end); n > 0 && (m.Spots == 0 || p.sym(end-1) == ':') {
 				m.Spots = n
 				rank = max(rank, 2)

@@ -44,8 +44,8 @@ const (
 
 // petNames are the animals that are told apart; a word that is none of these is of anyPet.
 var petNames = meanings(map[int]string{
-	cats: "chat chats cat cats minou minous chaton chatons chatte chattes",
-	dogs: "chien chiens dog dogs puppy puppies",
+	cats: "chat chats cat cats minou minous chaton chatons chatte chattes minet minets kitty kitties kitten kittens",
+	dogs: "chien chiens dog dogs puppy puppies pitou pitous toutou toutous pup pups doggo doggos",
 })
 
 // A petLead is the meaning of a word before an animal.
@@ -160,6 +160,9 @@ func (p *Prose) pets() (out listing.Pets, from, to int) {
 				said[kind], small[kind] = v, little[kind]
 			}
 		}
+		if said[cats] == allowed && said[dogs] == silent && group[cats] && p.nothingBut(i+1) { // "1 chat, rien d'autre"
+			said[dogs] = banned
+		}
 		for _, kind := range except {
 			said[kind] = allowed
 			if v == allowed || v == conditional {
@@ -174,6 +177,16 @@ func (p *Prose) pets() (out listing.Pets, from, to int) {
 		}
 	}
 	return petPolicy(said, small), from, to
+}
+
+// nothingBut tells whether the sentence goes on from i to rule out all that it has not named: "rien d'autre".
+func (p *Prose) nothingBut(i int) bool {
+	for k := i; k < i+5 && !p.stop(k); k++ {
+		if p.seq(k, "rien", "d", "autre") || p.seq(k, "nothing", "else") {
+			return true
+		}
+	}
+	return false
 }
 
 // petsCounted tells whether a sentence only counts the animals start..last, and so says how many may live here:
@@ -418,6 +431,16 @@ func (p *Prose) petVerdict(i, j int) (v verdictOnPets, end int) {
 			break
 		}
 		w := p.word(k)
+		if w == "talk" || w == "case" && p.word(k+1) == "by" || w == "cas" && p.word(k+1) == "par" || w == "ask" && k <= j+2 {
+			if v == silent || v == allowed {
+				v = conditional
+			}
+			end = k
+			continue
+		}
+		if w == "no" && (p.word(k-1) == "hard" || p.word(k-1) == "big" || p.word(k-1) == "firm") && v == silent {
+			return banned, k
+		}
 		if (petTraits[w] || p.sym(k) == ',') && k < j+20 {
 			n--
 		}

@@ -27,6 +27,9 @@ func (p *Prose) den(i int) bool {
 // hasDen finds a den that is not counted with the bedrooms: "and a versatile den", or returns -1.
 func (p *Prose) hasDen() int {
 	for i := range p.words {
+		if p.word(i) == "bureau" && i > 0 && p.words[i-1].half && !p.words[i].line { // "4 ½ bureau, stationnement"
+			return i
+		}
 		if w := p.word(i); w != "den" && w != "solarium" || i == 0 || p.words[i].line && p.sym(i+1) == '.' {
 			continue
 		}

@@ -40,13 +40,14 @@ const (
 
 // shorts are single words. The point after one goes with it.
 var shorts = shortWords(map[string]string{
-	"basement": "bsmt bsmnt basmt bsmnts", "floor": "flr", "floors": "flrs", "level": "lvl", "etage": "etg",
+	"basement": "bsmt bsmnt basmt bsmnts", "floor": "flr", "floors": "flrs", "level": "lvl", "etage": "etg etag",
 	"climatisation": "clim climatis", "parking": "prkg prkng pkng", "utilities": "utils", "available": "avail",
 	"dryer": "dryr", "washer": "wshr", "elec": "elec",
 	// Amenities cut short, as MLS sheets and LesPAC have them.
 	"dishwasher": "dishw dishwshr", "vaisselle": "vaiss", "hardwood": "hdwd hrdwd hrdwood", "frigo": "frig",
 	"refrigerateur": "refrig", "fridge": "fridg", "ascenseur": "ascens", "interphone": "interph",
-	"locker": "lckr", "storage": "stge strge", "backyard": "bkyd bkyrd bckyrd", "laundry": "lndry ldry",
+	"furnished": "furn",
+	"locker":    "lckr", "storage": "stge strge", "backyard": "bkyd bkyrd bckyrd", "laundry": "lndry ldry",
 	"buanderie": "buand", "indoor": "indr", "outdoor": "outdr", "building": "bldg", "fireplace": "frplc firepl",
 }, map[string]short{
 	"util":   {[]string{"utilities"}, beforeDot},
@@ -59,6 +60,8 @@ var shorts = shortWords(map[string]string{
 	"loc":    {[]string{"locataire"}, ofTenant},
 	"balc":   {[]string{"balcon"}, dotted},
 	"rang":   {[]string{"rangement"}, listed},
+	"lv":     {[]string{"lavevaisselle"}, afterAppliance},
+	"cvac":   {[]string{"central", "vacuum"}, anywhere},
 	"dw":     {[]string{"dishwasher"}, itemOnly},
 	"elev":   {[]string{"elevator"}, notHigh},
 	"asp":    {[]string{"aspirateur"}, beforeCentral},
@@ -97,8 +100,10 @@ var shortPairs = map[byte][]struct {
 		{"l.v.", short{[]string{"lavevaisselle"}, afterAppliance}},
 	},
 	'b': {{"b.f.", short{[]string{"bois", "franc"}, afterFloors}}},
+	'e': {{"e.c.", short{[]string{"eau", "chaude"}, itemOnly}}},
 	'f': {{"f/p", short{[]string{"fireplace"}, anywhere}}},
 	's': {
+		{"s.d.b.", short{[]string{"sdb"}, anywhere}}, {"s.d.b", short{[]string{"sdb"}, anywhere}},
 		{"s.-s.", short{[]string{"soussol"}, anywhere}}, {"s-s", short{[]string{"soussol"}, afterHalf}},
 		{"s.s.", short{[]string{"soussol"}, afterHalf}},
 		{"s.-sol", short{[]string{"soussol"}, anywhere}}, {"s. sol", short{[]string{"soussol"}, anywhere}},
@@ -130,6 +135,16 @@ func (p *Prose) shortAt(i, j int) (words []string, end int) {
 		return p.shortLaundry(i, j)
 	case w == "et":
 		return p.shortFloor(i, j)
+	case w == "furry" || w == "fur": // "no furry friends"
+		k := skip(s, j)
+		n := k
+		for n < len(s) && isLetter(s[n]) {
+			n++
+		}
+		if n > k && furry[s[k:n]] {
+			return []string{"pets"}, n
+		}
+		return nil, j
 	case w == "ch": // "eau ch."; it counts bedrooms elsewhere
 		if p.word(len(p.words)-1) == "eau" {
 			return []string{"chaude"}, p.pointAfter(j)
@@ -253,6 +268,8 @@ const fridgeWords = "frigo refrigerateur frigidaire fridge refrigerator"
 
 var (
 	bundled = set("internet cable tv television wifi fi appliance appliances furniture welcome movein")
+	// furry are animals after "fur" and "furry".
+	furry = set("friend friends baby babies kid kids companion companions members child children")
 	// walkouts are what "W/O" leads out to.
 	walkouts = set("patio patios deck decks balcony balconies terrace yard backyard basement bsmt")
 	fridges  = set(fridgeWords)

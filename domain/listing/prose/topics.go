@@ -43,9 +43,9 @@ var topics = func() map[string]topic {
 			"semaine semaines week weekly wk jour day daily hebdomadaire par per",
 		aBedroom: "chambre chambres chbre chbres chbr ch chs cac cacs cc bedroom bedrooms bedrom bedrrom beedroom bdrm " +
 			"bdrms bdm bdms " +
-			"bdr bdrs bed beds br brs bd bds bedrm bedrms chamber chambers chambe camere chanbres chmbres",
+			"bdr bdrs bed beds br brs bd bds bedrm bedrms bedder bedders chamber chambers chambe camere chanbres chmbres",
 		aBathroom: "bain bains bath baths bathroom bathrooms sdb sdbs eau washroom washrooms douche toilette toilettes " +
-			"bth bths ba sb b powder deau",
+			"bth bths ba sb b powder deau washrm washrms",
 		aPiece: "piece pieces pces pce pcs",
 		anArea: "pi pied pieds p pc sq sqft sqfeet sf ft feet foot m metre metres meter meters pica square sqf pca",
 		anInclusion: "inclus incluse incluses inclue inclues inclu included incl include includes including inclut " +
@@ -54,7 +54,7 @@ var topics = func() map[string]topic {
 			"payable payables payer assume assumes assument assumer covers couvre cost " +
 			"expense expenses excluding excludes exclude exclut excluent exclusion exclusions " +
 			"inclusion inclusions addition responsible responsibility responsable responsabilite shared share split nom " +
-			"gratuit gratuits gratuite free provided separate separately",
+			"gratuit gratuits gratuite free provided separate separately covered",
 		aUtility: "chauffage chauffe chauffes chauffee chauffees chauffer chauf chauffez heat heated heating unheated " +
 			"eclaire eclaires eclairee " +
 			"eclairees eclairer eclairez eclairage electricite electricity electrique elec hydro power eau water internet " +
@@ -62,7 +62,8 @@ var topics = func() map[string]topic {
 			"cable " +
 			"cables cablo nc ne n non ecl c h chaude energie energy lighted utilities utility utilites",
 		aPet: "animal animaux animeaux animeau animals pet pets chat chats cat cats chien chiens dog dogs minou minous " +
-			"chaton chatons chatte chattes puppy puppies",
+			"chaton chatons chatte chattes puppy puppies minet minets kitty kitties kitten kittens pitou pitous toutou toutous pup " +
+			"pups doggo doggos",
 		aParking: "stationnement stationnements stationement stationements stat parking parkings parkings garage garages " +
 			"driveway carport abri",
 		aFurnishing: "meubl meuble meubles meublee meublees meubler furnished unfurnished semimeuble furniture meublement",

@@ -85,6 +85,10 @@ func (p *Prose) utilities() (u inclusions, where findings) {
 		if t.topic&(anInclusion|aUtility|aFurnishing) == 0 && t.w != "sauf" && t.w != "except" && t.w != "excepte" {
 			if k, ok := p.toTenant(i); ok {
 				p.listBefore(k, func(what utility, k int) { say(what, false, k, i) })
+			} else if k, ok := p.inRent(i); ok {
+				p.listBefore(k, func(what utility, k int) { say(what, true, k, i) })
+			} else if yes, k := p.priceHeads(i); k > 0 {
+				p.list(k, func(what utility, k int) { say(what, yes, i, k) })
 			}
 			continue
 		}
@@ -109,9 +113,12 @@ func (p *Prose) utilities() (u inclusions, where findings) {
 			say(what, false, i-1, i)
 		}
 		if w := p.word(i - 1); (w == "avec" || w == "with") && (p.sym(i-2) == '$' || p.word(i-2) == "mois") {
-			if what, end := p.thing(i); what == heat && end == i { // "560 $ avec chauffage"; "730 $ avec hydro" is a sum
+			what, end := p.thing(i)
+			if what == heat && end == i { // "560 $ avec chauffage"; "730 $ avec hydro" is a sum
 				say(heat, true, i, i)
 				p.beside(i, func(what utility, k int) { say(what, true, i, k) })
+			} else if w := p.word(end + 1); what == internet && (w == "et" || w == "and") { // "780 $ avec wifi et hydro"
+				p.list(i, func(what utility, k int) { say(what, true, i, k) })
 			}
 		}
 		if on := p.shortDenial(i); on != noUtility {
@@ -334,6 +341,10 @@ func (p *Prose) beside(i int, f func(what utility, last int)) {
 			if yes, on := p.participle(k); on == electricity && yes {
 				continue
 			}
+			if what == otherThing && n < 6 { // "chauffé, éclairé, laveuse-sécheuse, wifi"
+				k = end
+				continue
+			}
 			return
 		}
 		for m := end + 1; m <= end+3 && m < len(p.words); m++ {
@@ -435,12 +446,20 @@ func (p *Prose) answered(f func(what utility, yes bool, from, to int)) {
 			continue
 		}
 		said := answers[p.word(i+1)]
-		if said == 0 || !p.stop(i+2) && p.words[i+2].kind != symbol || p.qualified(i+2) {
+		if s == ':' && said == 0 { // "Chauffage : locataire"
+			said = payers[p.word(i+1)]
+		}
+		if said == 0 || !p.stop(i+2) && p.words[i+2].kind != symbol && !p.valueEnds(int(p.words[i+1].end)) ||
+			p.qualified(i+2) {
 			continue
 		}
 		k := i - 1
 		if w := p.word(k); w == "chaude" || w == "water" && p.word(k-1) == "hot" {
 			k--
+		} else if w == "fi" { // "wi-fi"
+			if k--; p.sym(k) == '-' {
+				k--
+			}
 		}
 		if w := p.word(k); w == "tv" || w == "television" {
 			continue
@@ -500,7 +519,11 @@ func (p *Prose) qualified(k int) bool {
 
 // itemBegins tells whether an item of a list or form begins at i.
 func (p *Prose) itemBegins(i int) bool {
-	return i == 0 || p.words[i].line || p.words[i-1].kind == symbol
+	if i == 0 || p.words[i].line || p.words[i-1].kind == symbol {
+		return true
+	}
+	w := p.word(i - 1)
+	return p.sym(i-2) == ':' && (answers[w] != 0 || payers[w] != 0) // "Hydro: no Heat: yes"
 }
 
 // noParking tells whether the parking at i is denied: "aucun stationnement inclus", "0 parking included".

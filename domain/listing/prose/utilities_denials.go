@@ -31,7 +31,7 @@ func (p *Prose) shortDenial(i int) utility {
 	switch p.word(k) {
 	case "ch", "chauff":
 		return heat
-	case "ecl", "eclair":
+	case "ecl", "ecli", "eclair":
 		return electricity
 	}
 	return noUtility

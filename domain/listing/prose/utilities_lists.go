@@ -2,9 +2,9 @@ package prose
 
 var (
 	glueWords = set("et and l le la les d de du des ou aussi est sont is are the avec with plus ainsi que your votre a en telles que " +
-		"mais n ne or un une tous toutes ni both deja all own their such as")
+		"mais n ne or even meme un une tous toutes ni both deja all own their such as")
 	// halfNames are the second halves of names, read with their first.
-	halfNames    = set("tenant tenants renters chaude chaud fi quebec hot haute central centrale fil sans air c")
+	halfNames    = set("tenant tenants renters chaude chaud fi quebec hot haute central centrale fil sans air c base basic")
 	headingWords = set("dans le la loyer prix in the rent with your votre notre au bail")
 	onOffer      = set("disponible possible possibilite possibility available optional option")
 	fuels        = set("gaz mazout propane") // "chauffage au gaz"
@@ -240,7 +240,15 @@ func (p *Prose) exceptions(i int, f func(utility, int)) {
 			return
 		}
 		if exceptWords[p.word(k)] {
-			p.list(k+1, f)
+			colon := k
+			for !p.stop(colon) && p.sym(colon) != ':' { // "tout sauf le wifi : chauffage, eau chaude"
+				colon++
+			}
+			p.list(k+1, func(what utility, end int) {
+				if end < colon || colon == k+1 {
+					f(what, end)
+				}
+			})
 			return
 		}
 	}

@@ -35,16 +35,19 @@ var (
 		saysExtra:    "sus extra",
 		saysFree:     "gratuit gratuits gratuite free",
 		saysPays:     "pays pay paie assume assumes assument assumer covers couvre",
-		saysPaid:     "paye payes payee payees paid payable payables payer",
+		saysPaid:     "paye payes payee payees paid payable payables payer covered",
 		saysCost:     "cost expense expenses",
 		saysCharge:   "charge frais",
 	})
 	tenants    = set("locataire locataires tenant tenants renter renters you vous")
-	landlords  = set("landlord landlords owner owners proprietaire proprietaires")
+	landlords  = set("landlord landlords owner owners proprietaire proprietaires proprio proprios")
 	dutyWords  = set("for de des d of the to")
 	payFillers = set("to must will should doit doivent the is are a s only")
 	// answers stand alone after a colon: "Heat included: No".
 	answers = meanings(map[inclusionWord]string{saysIncluded: "yes oui", saysExcluded: "no non"})
+	// payers stand alone after a colon: "Hydro: tenant".
+	payers = meanings(map[inclusionWord]string{saysIncluded: "landlord owner proprietaire proprio",
+		saysExcluded: "tenant renter locataire"})
 )
 
 // toTenant tells whether the word at i ends "chauffage et électricité au locataire" and no longer verdict, and returns
@@ -63,6 +66,57 @@ func (p *Prose) toTenant(i int) (end int, ok bool) {
 	what, _ := p.thing(k)
 	return k, (what != noUtility && what < parkingPlace || what == collective) && (p.stop(i+1) || p.sym(i+1) == ',' ||
 		p.sym(i+1) == ')')
+}
+
+// inRent tells whether the word at i ends a list of what the rent includes without a verdict of its own, and returns
+// the last token of the list: "$1,280 heat + hydro in", "the hot water is on us", "chauffage, wifi, rien d'autre à
+// payer".
+func (p *Prose) inRent(i int) (end int, ok bool) {
+	k := i - 1
+	switch p.word(i) {
+	case "in":
+		if !p.stop(i+1) && p.sym(i+1) != ',' && p.sym(i+1) != ')' {
+			return 0, false
+		}
+	case "us", "nous":
+		if w := p.word(k); w != "on" && w != "sur" {
+			return 0, false
+		}
+		for k--; copulas[p.word(k)] || p.word(k) == "s"; k-- {
+		}
+	case "rien", "nothing":
+		if !p.seq(i+1, "d", "autre", "a", "payer") && !p.seq(i+1, "de", "plus", "a", "payer") &&
+			!p.seq(i+1, "else", "to", "pay") && !p.seq(i+1, "more", "to", "pay") {
+			return 0, false
+		}
+		for n := 0; n < 8 && (nothingElse[p.word(k)] || p.words[max(k, 0)].kind == symbol); n++ {
+			k--
+		}
+	default:
+		return 0, false
+	}
+	first := k
+	if halfNames[p.word(k)] {
+		first--
+	}
+	what, _ := p.thing(first)
+	return k, what != noUtility && what < parkingPlace && !p.denied(first) || what == collective && p.word(k-1) != "no"
+}
+
+// nothingElse stand between a list and "nothing else to pay".
+var nothingElse = set("vous avez n avez y a il aura you ll have there is s and et with avec")
+
+// priceHeads reads "dans le prix :" or "pas dans le loyer :", of which the price is at i, and returns the token after it
+// that begins the list, or 0.
+func (p *Prose) priceHeads(i int) (yes bool, next int) {
+	if w := p.word(i); w != "prix" && w != "loyer" || p.sym(i+1) != ':' || p.word(i-1) != "le" {
+		return false, 0
+	}
+	k := i - 2
+	if w := p.word(k); w != "dans" && w != "ds" || p.about(k-1, anInclusion) {
+		return false, 0
+	}
+	return !denials[p.word(k-1)], i + 1
 }
 
 // answerAfter reads the answer to the label that ends a few words after token i: ": No", "in rent? Yes". It is 0 when
@@ -161,6 +215,9 @@ func (p *Prose) verdict(i int) (yes bool, from, to int, ok bool) {
 		}
 		if p.word(i+1) == "par" { // "chauffage assumé par le locataire"
 			return false, i, i + 3, tenants[p.word(i+2)] || tenants[p.word(i+3)]
+		}
+		if landlords[p.word(k)] { // "the owner pays the heat"
+			return true, k, i, !p.paidInPart(k) && !p.could(i)
 		}
 		return false, k, i, tenants[p.word(k)]
 	case saysPaid:
