@@ -173,6 +173,7 @@ func BenchmarkSearch(b *testing.B) {
 		"rare1":    func() search.Query { return search.Query{Text: rare(1)} },
 		"rare2":    func() search.Query { return search.Query{Text: rare(2)} },
 		"rare5":    func() search.Query { return search.Query{Text: rare(5)} },
+		"twenty":   func() search.Query { return search.Query{Text: common(10) + " " + rare(10)} },
 		"facets":   func() search.Query { return search.Query{Text: common(2), Facets: true} },
 		"filter":   func() search.Query { return search.Query{Text: common(2), Sites: []string{"site7.example"}} },
 		"typo":     func() search.Query { return search.Query{Text: rare(1) + "x"} },

@@ -17,8 +17,8 @@ func (x *SearchIndex) Starts() map[int64][]string {
 	x.segments.mu.Lock()
 	defer x.segments.mu.Unlock()
 	list := map[int64][]string{}
-	for id, p := range x.segments.parts {
-		list[id] = p.starts
+	for key, p := range x.segments.parts {
+		list[key.ID] = p.starts
 	}
 	return list
 }

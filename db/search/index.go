@@ -23,6 +23,7 @@ type SearchIndex struct {
 	pool       *pgxpool.Pool
 	collection int16
 	segments   *segmentCache
+	kept       *keptPostings
 	cheap      int64 // bytes of postings that are read without a look at their sizes
 	small      int   // bytes of a term's postings that are read with the look at their size
 	now        func() time.Time
@@ -32,8 +33,8 @@ var _ search.Engine = (*SearchIndex)(nil)
 
 // NewSearchIndex returns the index of the pages in pool.
 func NewSearchIndex(pool *pgxpool.Pool) *SearchIndex {
-	return &SearchIndex{pool: pool, collection: collectionPages, segments: newSegmentCache(), cheap: cheapSearch,
-		small: smallPostings, now: time.Now}
+	return &SearchIndex{pool: pool, collection: collectionPages, segments: newSegmentCache(),
+		kept: newKeptPostings(), cheap: cheapSearch, small: smallPostings, now: time.Now}
 }
 
 // Index makes these revisions of pages findable before it returns. A revision that is not the one that is kept, or that

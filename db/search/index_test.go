@@ -432,6 +432,48 @@ func TestSearchLooksFirst(t *testing.T) {
 	}
 }
 
+// What a process has read of a term it does not read again, nor that a segment does not have it; it answers as one that
+// reads. A segment that took the ID of another, as after a failover that took back a transaction, is read anew.
+func TestSearchKeepsPostings(t *testing.T) {
+	t.Parallel()
+
+	l := newLibrary(t)
+	ctx := t.Context()
+	ask := func(x *dbsearch.SearchIndex, text string) search.Results {
+		t.Helper()
+		r, err := x.Search(ctx, search.Query{Text: text, Limit: 20})
+		require.NoError(t, err)
+		r.Took = 0
+		return r
+	}
+	page := func(n int, text string) search.Incoming {
+		return incoming("a.example", fmt.Sprintf("/%d", n), fmt.Sprintf("Page %d", n), text, n)
+	}
+	l.put(t, page(1, "red road shoes"), page(2, "green road boots"))
+	l.put(t, page(3, "blue road"))
+	texts := []string{"road", "shoes", "red road", `"red road"`, "road -boots", "sandals"}
+	first := map[string]search.Results{}
+	for _, text := range texts {
+		first[text] = ask(l.index, text)
+	}
+	require.Equal(t, 3, first["road"].Total)
+	for _, text := range texts {
+		require.Equal(t, first[text], ask(l.index, text), text)
+	}
+	l.put(t, page(1, "red street")) // its first version is void, and a third segment has another
+	require.Equal(t, 2, ask(l.index, "road").Total)
+	require.Zero(t, ask(l.index, "shoes").Total)
+	require.Equal(t, ask(dbsearch.NewSearchIndex(l.pool), "road").Hits, ask(l.index, "road").Hits)
+
+	before := ask(l.index, "road")
+	dbtest.Exec(t, l.pool, "DELETE FROM search_postings")
+	require.Equal(t, before, ask(l.index, "road"), "without a look at the postings")
+	require.Zero(t, ask(dbsearch.NewSearchIndex(l.pool), "road").Total)
+
+	dbtest.Exec(t, l.pool, "UPDATE search_segments SET created_at = created_at + interval '1 s'")
+	require.Zero(t, ask(l.index, "road").Total, "other segments with the same IDs")
+}
+
 // Each segment has the first term of each sixteenth of its blocks, as it was written and as it was merged, of segments of
 // the release before too; and a process that learns them reads no postings.
 func TestSearchStarts(t *testing.T) {

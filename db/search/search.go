@@ -87,14 +87,14 @@ func (x *SearchIndex) Search(ctx context.Context, q search.Query) (search.Result
 // searching is one query in its transaction.
 type searching struct {
 	*SearchIndex
-	tx         pgx.Tx
-	ask        search.Ask
-	query      search.Query
-	snapshot   *search.Snapshot
-	segmentIDs []int64
-	plan       *search.Plan
-	have       map[string]bool // terms that were read
-	places     map[search.Need]inBlock
+	tx       pgx.Tx
+	ask      search.Ask
+	query    search.Query
+	snapshot *search.Snapshot
+	list     []segmentKey // of snapshot
+	plan     *search.Plan
+	have     map[string]bool // terms that were read
+	places   map[search.Need]inBlock
 }
 
 // inBlock is where a term of a segment is: in the block that begins with a term, after so many others.
@@ -116,7 +116,7 @@ func (s *searching) run(ctx context.Context) (out search.Results, err error) {
 	if _, err := s.tx.Exec(ctx, sqlSearchPlan); err != nil {
 		return out, err
 	}
-	if s.snapshot, s.segmentIDs, err = s.SearchIndex.snapshot(ctx, s.tx); err != nil {
+	if s.snapshot, s.list, err = s.SearchIndex.snapshot(ctx, s.tx); err != nil {
 		return out, err
 	}
 	prefixes, sizes := s.plan.Prefixes(), map[string]search.Size{}
@@ -215,19 +215,15 @@ func (s *searching) count(ctx context.Context, known map[string]search.Size) (*s
 		s.have[t] = true
 	}
 	rows = slices.DeleteFunc(rows, func(p search.Posted) bool { return !s.have[p.Term] })
-	var of []string
-	var segments []int64
-	for _, l := range large {
-		if s.have[l.Term] {
-			of, segments = append(of, l.Term), append(segments, l.Segment)
-		}
-	}
-	if len(of) > 0 {
+	large = slices.DeleteFunc(large, func(t sought) bool { return !s.have[t.Term] })
+	if len(large) > 0 {
+		of, segments, _ := columnsOf(large)
+		found := byNeed(large)
 		read, _ := s.tx.Query(ctx, sqlSearchLarge, of, segments, s.plan.Positions())
-		var p search.Posted
+		var n search.Need
 		var postings, positions lent
-		_, err := pgx.ForEachRow(read, []any{&p.Term, &p.Segment, &postings, &positions}, func() (err error) {
-			rows, err = s.withTerm(rows, p, p.Term, search.Block{Postings: postings, Positions: positions})
+		_, err := pgx.ForEachRow(read, []any{&n.Term, &n.Segment, &postings, &positions}, func() (err error) {
+			rows, err = s.withTerm(rows, found[n], n.Term, search.Block{Postings: postings, Positions: positions})
 			return err
 		})
 		if err != nil {
@@ -240,27 +236,39 @@ func (s *searching) count(ctx context.Context, known map[string]search.Size) (*s
 // look reads the postings of terms that have up to most bytes. Of the others it says where they are. The sizes are
 // those of all blocks that may have a term.
 func (s *searching) look(ctx context.Context, terms, positions []string, most int) (
-	rows []search.Posted, large []search.Need, sizes map[string]search.Size, err error,
+	rows []search.Posted, large []sought, sizes map[string]search.Size, err error,
 ) {
 	sizes = make(map[string]search.Size, len(terms))
-	of, segments, from := s.segments.lookups(terms, s.segmentIDs)
+	missing, rows := s.takeKept(s.segments.lookups(terms, s.list), positions, rows, sizes)
+	if len(missing) == 0 {
+		return rows, nil, sizes, nil
+	}
+	of, segments, from := columnsOf(missing)
+	left := byNeed(missing)
 	read, _ := s.tx.Query(ctx, sqlSearchPosted, of, segments, from, positions, most)
-	var p search.Posted
+	var n search.Need
 	var first string
 	var postings, places lent
-	var n search.Size
+	var size search.Size
 	_, err = pgx.ForEachRow(read, []any{
-		&p.Term, &p.Segment, &first, &postings, &places, &n.Postings, &n.Positions,
+		&n.Term, &n.Segment, &first, &postings, &places, &size.Postings, &size.Positions,
 	}, func() error {
-		size := sizes[p.Term]
-		sizes[p.Term] = search.Size{Postings: size.Postings + n.Postings, Positions: size.Positions + n.Positions}
+		t := left[n]
+		delete(left, n)
+		t.size = size
+		addSize(sizes, n.Term, size)
 		if postings == nil {
-			large = append(large, search.Need{Term: p.Term, Segment: p.Segment})
+			large = append(large, t)
 			return nil
 		}
-		rows, err = s.withTerm(rows, p, first, search.Block{Postings: postings, Positions: places})
+		rows, err = s.withTerm(rows, t, first, search.Block{Postings: postings, Positions: places})
 		return err
 	})
+	if err == nil {
+		for _, t := range left {
+			s.keep(t, keptTerm{}) // no block has the term
+		}
+	}
 	return rows, large, sizes, err
 }
 
@@ -295,7 +303,9 @@ func (s *searching) learn(ctx context.Context, ranking *search.Ranking) error {
 		return err
 	}
 	more := ranking.Learn(samples)
-	docs, err := s.docs(ctx, more.Unknown(), s.snapshot.Largest())
+	largest := s.snapshot.Largest()
+	few := slices.DeleteFunc(slices.Clone(s.list), func(key segmentKey) bool { return !slices.Contains(largest, key.ID) })
+	docs, err := s.docs(ctx, more.Unknown(), few)
 	if err != nil {
 		return err
 	}
@@ -343,18 +353,20 @@ func (s *searching) refine(ctx context.Context, ranking *search.Ranking) error {
 }
 
 // withTerm adds a term to rows, if the block that begins with a term has it.
-func (s *searching) withTerm(
-	rows []search.Posted, p search.Posted, first string, b search.Block,
-) ([]search.Posted, error) {
-	t, place, err := b.Find(p.Term)
+func (s *searching) withTerm(rows []search.Posted, t sought, first string, b search.Block) ([]search.Posted, error) {
+	p := search.Posted{Term: t.Term, Segment: t.Segment}
+	found, place, err := b.Find(t.Term)
 	if err != nil {
 		return rows, unreadable(p, err)
 	}
+	k := keptTerm{size: t.size}
 	if place >= 0 {
-		s.places[search.Need{Term: p.Term, Segment: p.Segment}] = inBlock{first, place}
-		p.Postings, p.Positions = bytes.Clone(t.Postings), bytes.Clone(t.Positions)
+		k.inBlock, k.postings = inBlock{first, place}, bytes.Clone(found.Postings)
+		s.places[t.Need] = k.inBlock
+		p.Postings, p.Positions = k.postings, bytes.Clone(found.Positions)
 		rows = append(rows, p)
 	}
+	s.keep(t, k)
 	return rows, nil
 }
 

@@ -20,13 +20,20 @@ var readOnly = pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadO
 type segmentCache struct {
 	turn  chan struct{} // held by the one caller that reads
 	mu    sync.Mutex
-	parts map[int64]segment
-	ids   []int64 // of snapshot, ascending
+	parts map[segmentKey]segment
+	list  []segmentKey // of last, by their IDs, ascending
 	last  *search.Snapshot
 
 	seed  maphash.Seed
 	words map[uint64]struct{} // hashes of words that were learnt since begun
 	begun time.Time
+}
+
+// A segmentKey is a segment. An ID alone may come again, with other documents, after a failover that took back the
+// transaction which had used it.
+type segmentKey struct {
+	ID      int64
+	Created int64 // microseconds since 1970
 }
 
 // A segment is what is kept of one.
@@ -91,24 +98,25 @@ func (c *segmentCache) know(words []string, at time.Time) {
 }
 
 const (
-	sqlSearchSegmentIDs = `SELECT id FROM search_segments WHERE collection = $1 ORDER BY id`
-	sqlSearchColumns    = `SELECT id, columns, kills, starts FROM search_segments WHERE id = ANY ($1)`
+	sqlSearchSegmentIDs = `
+SELECT id, (extract(epoch FROM created_at) * 1000000)::bigint FROM search_segments WHERE collection = $1 ORDER BY id`
+	sqlSearchColumns = `SELECT id, columns, kills, starts FROM search_segments WHERE id = ANY ($1)`
 )
 
-// snapshot is the state of the index that tx sees, and the IDs of its segments, ascending.
-func (x *SearchIndex) snapshot(ctx context.Context, tx pgx.Tx) (*search.Snapshot, []int64, error) {
+// snapshot is the state of the index that tx sees, and its segments, by their IDs, ascending.
+func (x *SearchIndex) snapshot(ctx context.Context, tx pgx.Tx) (*search.Snapshot, []segmentKey, error) {
 	rows, _ := tx.Query(ctx, sqlSearchSegmentIDs, x.collection)
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[segmentKey])
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := x.segments.of(ctx, tx, ids)
-	return s, ids, err
+	s, err := x.segments.of(ctx, tx, list)
+	return s, list, err
 }
 
 // of is the snapshot of these segments, which tx sees.
-func (c *segmentCache) of(ctx context.Context, tx pgx.Tx, ids []int64) (*search.Snapshot, error) {
-	if s := c.kept(ids); s != nil {
+func (c *segmentCache) of(ctx context.Context, tx pgx.Tx, list []segmentKey) (*search.Snapshot, error) {
+	if s := c.kept(list); s != nil {
 		return s, nil
 	}
 	select {
@@ -117,16 +125,16 @@ func (c *segmentCache) of(ctx context.Context, tx pgx.Tx, ids []int64) (*search.
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	if s := c.kept(ids); s != nil {
+	if s := c.kept(list); s != nil {
 		return s, nil
 	}
 	c.mu.Lock()
-	parts, missing := make([]segment, 0, len(ids)), []int64(nil)
-	for _, id := range ids {
-		if p, ok := c.parts[id]; ok {
-			parts = append(parts, p)
+	parts, missing := make(map[segmentKey]segment, len(list)), []int64(nil)
+	for _, key := range list {
+		if p, ok := c.parts[key]; ok {
+			parts[key] = p
 		} else {
-			missing = append(missing, id)
+			missing = append(missing, key.ID)
 		}
 	}
 	c.mu.Unlock()
@@ -136,54 +144,59 @@ func (c *segmentCache) of(ctx context.Context, tx pgx.Tx, ids []int64) (*search.
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, read...)
+		for _, p := range read {
+			at := slices.IndexFunc(list, func(key segmentKey) bool { return key.ID == p.ID })
+			parts[list[at]] = p
+		}
 	}
-	whole := make([]search.Part, len(parts))
-	for i, p := range parts {
-		whole[i] = p.Part
+	whole := make([]search.Part, 0, len(parts))
+	for _, key := range list {
+		whole = append(whole, parts[key].Part)
 	}
 	s := search.NewSnapshot(whole)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	// A caller whose transaction began earlier leaves the newer list alone.
-	if len(c.ids) == 0 || len(ids) > 0 && ids[len(ids)-1] >= c.ids[len(c.ids)-1] {
-		c.parts = make(map[int64]segment, len(parts))
-		for _, p := range parts {
-			c.parts[p.ID] = p
-		}
-		c.ids, c.last = ids, s
+	if newest(list) >= newest(c.list) {
+		c.parts, c.list, c.last = parts, list, s
 	}
 	return s, nil
 }
 
-func (c *segmentCache) kept(ids []int64) *search.Snapshot {
+// newest is when the last segment of a list was made, 0 of none.
+func newest(list []segmentKey) (created int64) {
+	for _, key := range list {
+		created = max(created, key.Created)
+	}
+	return created
+}
+
+func (c *segmentCache) kept(list []segmentKey) *search.Snapshot {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.last != nil && slices.Equal(ids, c.ids) {
+	if c.last != nil && slices.Equal(list, c.list) {
 		return c.last
 	}
 	return nil
 }
 
-// lookups are the pairs of a term and a segment that may have it, and the start before it, for the arrays of a
-// statement. Starts of a segment that is not kept are not known.
-func (c *segmentCache) lookups(of []string, ids []int64) (terms []string, segments []int64, from []string) {
+// lookups are these terms of each segment that may have them. Of a segment that is not kept nothing is known.
+func (c *segmentCache) lookups(terms []string, list []segmentKey) []sought {
 	c.mu.Lock()
-	kept := make([]starts, len(ids))
-	for i, id := range ids {
-		kept[i] = c.parts[id].starts
+	kept := make([]starts, len(list))
+	for i, key := range list {
+		kept[i] = c.parts[key].starts
 	}
 	c.mu.Unlock()
-	most := len(of) * len(ids)
-	terms, segments, from = make([]string, 0, most), make([]int64, 0, most), make([]string, 0, most)
-	for i, id := range ids {
-		for _, term := range of {
+	all := make([]sought, 0, len(terms)*len(list))
+	for i, key := range list {
+		for _, term := range terms {
 			if start, has := kept[i].before(term); has {
-				terms, segments, from = append(terms, term), append(segments, id), append(from, start)
+				all = append(all, sought{Need: search.Need{Term: term, Segment: key.ID}, start: start, of: key})
 			}
 		}
 	}
-	return terms, segments, from
+	return all
 }
 
 func readSegment(row pgx.CollectableRow) (p segment, err error) {

@@ -149,7 +149,7 @@ func (s *searching) misspelt(ctx context.Context, ranking *search.Ranking) (fixe
 		if len(near) == 0 {
 			continue
 		}
-		docs, err := s.docs(ctx, near, s.segmentIDs)
+		docs, err := s.docs(ctx, near, s.list)
 		if err != nil {
 			return nil, err
 		}
@@ -173,9 +173,9 @@ FROM unnest($1::text[], $2::bigint[], $3::text[]) AS n(term, segment, start) CRO
 WHERE p.last >= n.term`
 
 // docs is how many documents of some segments have each of these words, void ones too.
-func (s *searching) docs(ctx context.Context, words []string, segments []int64) (map[string]int, error) {
+func (s *searching) docs(ctx context.Context, words []string, list []segmentKey) (map[string]int, error) {
 	docs := make(map[string]int, len(words))
-	terms, of, from := s.segments.lookups(words, segments)
+	terms, of, from := columnsOf(s.segments.lookups(words, list))
 	rows, _ := s.tx.Query(ctx, sqlSearchCounts, terms, of, from, search.Head)
 	var word string
 	var postings lent
