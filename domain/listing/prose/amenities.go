@@ -14,19 +14,20 @@ type amenityName struct {
 // amenityNames lists the names in both languages. "*" matches any one word.
 var amenityNames = func() (list []amenityName) {
 	for amenity, names := range map[string]string{
-		"air_conditioning": "climatisation|climatiseur|climatise|climatisee|air climatise|air climatiser|" +
+		"air_conditioning": "climatisation|climatiseur|climatise|climatisee|climatisees|air climatise|air climatiser|" +
 			"aire climatise|aire climatiser|air conditioning|air " +
 			"conditioned|air conditioner|airconditioning|air conditionne|air condition|thermopompe|heat pump|central air|" +
 			"central ac|full ac|ac unit|ac units|window ac|wall ac|portable ac|split ac|aircon|air con|air cond|mini split",
 		"balcony": "balcon|balcons|balcony|balconies|terrasse|terrasses|terrace|patio|galerie arriere|galerie avant|" +
-			"galerie privee|galerie couverte|grande galerie",
+			"galerie privee|galerie couverte",
 		"yard":       "cour arriere|cour privee|cour|yard|backyard|jardin|terrain prive",
 		"dishwasher": "lave vaisselle|lave - vaisselle|dishwasher|lavevaisselle",
 		"washer_dryer": "laveuse secheuse|laveuse et secheuse|laveuse / secheuse|laveuse , secheuse|laveuse & secheuse|" +
 			"washer , and dryer|laveuse , une secheuse|laveuse et une secheuse|washer and dryer|washer / dryer|washer dryer|" +
 			"washer & dryer|washer , dryer|washer + dryer|" +
-			"lave linge et seche linge|lave linge seche linge|lave linge / seche linge|lave linge , seche linge",
-		"washer_dryer_hookups": "entree laveuse|entrees laveuse|entree laveuses|entree pour laveuse|entrees pour " +
+			"machine a laver secheuse|machine a laver et secheuse|lave linge et seche linge|lave linge seche linge|lave linge / seche linge|lave linge , seche linge",
+		"washer_dryer_hookups": "entree d eau pour laveuse|entree d eau pour laveuses|entree d eau pour les laveuses|" +
+			"entrees d eau pour laveuse|entrees d eau pour laveuses|entree laveuse|entrees laveuse|entree laveuses|entree pour laveuse|entrees pour " +
 			"laveuse|entree lav|sortie laveuse|sorties laveuse|washer dryer hookups|washer / dryer hookups|installation " +
 			"laveuse|prise laveuse|branchement laveuse|entree de laveuse|entrees de laveuse|entrees lav|" +
 			"entre laveuse|entre pour laveuse|acces laveuse|acces pour laveuse|" +
@@ -160,7 +161,7 @@ var hookupNames = set("inlet inlets outlet outlets hookup hookups connection con
 func (p *Prose) hookupBefore(i int) bool {
 	for k := i - 1; k >= 0 && k >= i-6 && !p.words[k+1].line && !p.stop(k+1); k-- {
 		switch w := p.word(k); {
-		case hookupNames[w]:
+		case hookupNames[w], k == i-1 && (w == "coin" || w == "salle"):
 			return p.word(k+1) != "a" && !p.deniedThing(k)
 		case w == "pour", w == "de", w == "for", w == "la", w == "une", w == "et", w == "lave", w == "vaisselle", w == "a",
 			p.words[k].kind == symbol && p.word(k+1) == "vaisselle", p.sym(k) == ',' && p.word(k-1) == "vaisselle":
@@ -473,7 +474,7 @@ func (p *Prose) smoking() (value string, from, to int) {
 			k--
 		}
 		switch p.word(k) {
-		case "non", "pas", "no", "not", "aucun", "sans", "ni", "interdit", "interdiction", "defense":
+		case "non", "pas", "no", "not", "aucun", "aucune", "sans", "ni", "interdit", "interdiction", "defense":
 			return "no", k, i
 		}
 		if n := p.deniedList(i); n >= 0 { // "no pets or smoking"

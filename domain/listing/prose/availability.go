@@ -57,8 +57,13 @@ func (p *Prose) vacant() (value string, from, to int) {
 // 4 ½". With no date beside it, it means now.
 func (p *Prose) vacantItem() (value string, from, to int) {
 	for i := range p.words {
-		if w := p.word(i); w != "libre" && w != "libres" {
+		if w := p.word(i); w == "disponible" && i > 0 && p.stop(i-1) && p.words[i-1].kind == symbol && p.stop(i+1) {
+			return "now", i, i // "Excellent rapport qualité/prix. Disponible."
+		} else if w != "libre" && w != "libres" {
 			continue
+		}
+		if p.word(i+1) == "rapidement" || p.word(i-1) == "deja" {
+			return "now", i - 1, i + 1
 		}
 		before := i == 0 || p.words[i].line || p.words[i-1].half || p.words[i-1].kind == symbol && p.sym(i-1) != ':'
 		after := p.stop(i+1) || p.sym(i+1) == ',' || p.sym(i+1) == '-' || p.sym(i+1) == '*'
@@ -522,7 +527,8 @@ func (p *Prose) announced(i int) bool {
 		case "mi", "mid", "fin", "debut", "end", "beginning", "early", "late", "vers", "around":
 			part = true
 			continue
-		case "pour", "des", "starting", "partir", "compter", "compte", "debutant", "from", "entree", "commencant":
+		case "pour", "des", "starting", "partir", "compter", "compte", "debutant", "from", "entree", "commencant",
+			"livraison":
 			if p.word(k-1) == "a" && k > 0 && !p.words[k].line { // "à partir de"
 				k--
 			}
@@ -554,6 +560,12 @@ func (p *Prose) alone(i int) bool {
 	d, from, to, ok := p.date(i)
 	if !ok || d.Day == 0 || from == 0 && to == len(p.words)-1 {
 		return false
+	}
+	if w := p.word(from - 1); w == "au" || w == "le" || w == "pour" {
+		from--
+	}
+	for p.sym(from-1) == '-' || p.sym(from-1) == '*' {
+		from--
 	}
 	for k := from - 1; k >= from-4; k-- { // "Visite libre", "Open House", and the day on a line of its own
 		if visits[p.word(k)] || p.word(k) == "house" || p.word(k) == "ouverte" || p.word(k) == "ouvertes" {

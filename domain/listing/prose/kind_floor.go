@@ -7,11 +7,11 @@ var ordinals = map[string]string{
 	"first": "1", "second": "2",
 	"third": "3", "top": "top",
 	"haut": "top", "main": "ground", "ground": "ground", "lower": "ground", "upper": "2", "cinquieme": "5", "seconde": "2",
-	"last": "top", "fourth": "4",
+	"last": "top", "fourth": "4", "sixieme": "6", "septieme": "7", "huitieme": "8", "neuvieme": "9", "dixieme": "10",
 }
 
 // ordinalEnds follow the number of a floor.
-var ordinalEnds = set("e eme ieme er nd rd th st ier iem")
+var ordinalEnds = set("e eme ieme er nd rd th st ier iem ere iere")
 
 // placed tells whether a part of a building named at i is where the home is, and not its laundry or locker. A headline
 // speaks of the home unless it says otherwise.
@@ -46,7 +46,7 @@ func (p *Prose) placed(i int, headline bool) bool {
 		switch t.w {
 		case "situe", "situee", "situes", "situer", "logement", "appartement", "appart", "studio", "loft", "localise",
 			"apartment",
-			"unit", "located", "bachelor", "condo", "app", "dispo", "disponible", "libre":
+			"unit", "located", "bachelor", "condo", "app", "dispo", "disponible", "libre", "unite":
 			for n := k - 1; n >= k-4 && !p.stop(n+1); n-- { // "laundry rooms are located in the basement"
 				if commonParts[p.word(n)] {
 					return false
@@ -275,6 +275,14 @@ func (p *Prose) levelOf(i int) bool {
 // otherLevels of a home tell that it is more than its main one.
 var otherLevels = set("upper lower second top nd")
 
+// itemStart tells whether the token at i begins a line, an item of a list or a sentence.
+func (p *Prose) itemStart(i int) bool {
+	for i > 0 && !p.words[i].line && (p.sym(i-1) == '-' || p.sym(i-1) == '*') {
+		i--
+	}
+	return i == 0 || p.words[i].line || p.words[i-1].kind == symbol && p.stop(i-1)
+}
+
 // floorOfAll reads "on 38 of 39" that ends at i.
 func (p *Prose) floorOfAll(i int) (value string, from int) {
 	all, n := p.num(i), p.num(i-2)
@@ -331,7 +339,7 @@ func (p *Prose) floor(headline bool) (value string, from, to int) {
 			if n := p.word(end + 1); p.word(k-1) == "le" && (n == "est" || n == "sera") { // a part of the home
 				continue
 			}
-			if w := p.word(k); w == "demi" || w == "semi" || w == "half" {
+			if w := p.word(k); w == "demi" || w == "demie" || w == "semi" || w == "half" {
 				if p.partBefore(k) {
 					continue
 				}
@@ -357,7 +365,12 @@ func (p *Prose) floor(headline bool) (value string, from, to int) {
 					end++
 				}
 			}
-			item := p.word(i) == "rez" && p.sym(i-1) == ',' && (p.stop(end+1) || p.sym(end+1) == ',')
+			first := i
+			if p.word(i-1) == "au" {
+				first--
+			}
+			ends := p.stop(end+1) || p.sym(end+1) == ','
+			item := p.word(i) == "rez" && (p.sym(first-1) == ',' && ends || p.itemStart(first) && (ends || p.word(end+1) == "avec"))
 			if (item || p.placed(i, headline)) && !p.partsFollow(end) {
 				return "ground", i, i
 			}
@@ -401,7 +414,7 @@ func (p *Prose) floor(headline bool) (value string, from, to int) {
 				return "top", i, i + 1
 			}
 		case "etages": // a slip of "au 2e étage"
-			if t := p.num(i - 2); t != nil && ordinalEnds[p.word(i-1)] && p.word(i-3) == "au" && t.dec == 0 && t.digits <= 2 {
+			if t := p.num(i - 2); t != nil && ordinalEnds[p.word(i-1)] && p.word(i-3) != "et" && p.sym(i-3) != ',' && t.dec == 0 && t.digits <= 2 {
 				return itoa(int(t.cents / 100)), i - 2, i
 			}
 		case "duplex", "triplex":

@@ -384,6 +384,12 @@ func (p *Prose) after(a *amount, i int) {
 		case "plus", "more":
 			a.role = forExtra
 			return
+		case "frais":
+			// "75 $ de frais d'électricité"
+			if w := p.word(k + 2); (p.word(k+1) == "d" || p.word(k+1) == "de") && costs[w] == forHydro {
+				a.role = forHydro
+				return
+			}
 		}
 		if role, ok := costs[p.word(k)]; ok && (p.word(i) != "de" || role != forRent) {
 			if role == forFurniture && p.word(k) == "meubles" && a.role == forRent && a.cents > 300_00 {

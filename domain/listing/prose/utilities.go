@@ -186,7 +186,11 @@ func (p *Prose) utilities() (u inclusions, where findings) {
 			} else if !enumerated {
 				say(collective, false, max(from-1, 0), to)
 			}
-			p.list(to+1, func(what utility, k int) { say(what, yes, i, k) })
+			next := to + 1
+			if p.sym(next) == ';' && next+1 < len(p.words) && !p.words[next+1].line { // "loué tout inclus; internet, télé"
+				next++
+			}
+			p.list(next, func(what utility, k int) { say(what, yes, i, k) })
 			p.listBefore(from-2, func(what utility, k int) { // "internet, tout compris"
 				if yes && (what == internet || what == cable) {
 					say(what, true, k, to)
@@ -227,6 +231,7 @@ func (p *Prose) utilities() (u inclusions, where findings) {
 			})
 		}
 	}
+	p.itemsAlone(say)
 	if all {
 		u.all = true
 		where[everything].from, where[everything].to = allAt[0], allAt[1]
@@ -292,7 +297,7 @@ func (p *Prose) participle(i int) (yes bool, on utility) {
 				break
 			}
 			if p.word(i-1) != "bien" && p.word(i-1) != "tres" && (p.word(i+1) == "et" || p.sym(i+1) == '/' ||
-				p.sym(i+1) == '-' && n != "eau" || p.sym(i+1) == '+') {
+				(p.sym(i+1) == '-' || p.sym(i+1) == ',') && n != "eau" || p.sym(i+1) == '+') {
 				return true, electricity
 			}
 		}
@@ -434,6 +439,48 @@ func (p *Prose) onTop(i int) utility {
 		}
 	}
 	return what
+}
+
+// lineFillers describe internet or a television on a line that has nothing else.
+var lineFillers = set("haute vitesse illimite illimitee high speed unlimited et and de base tele tv television cable " +
+	"cables gratuit inclus incluse included fi")
+
+// itemsAlone calls f for internet and cable that are a line of a list by themselves, "- Internet haute vitesse", and
+// for "éclairé" that is: what is bright is "bien éclairé".
+func (p *Prose) itemsAlone(f func(what utility, yes bool, from, to int)) {
+	for i := range p.words {
+		if i == 0 || !p.words[i].line {
+			continue
+		}
+		k := i
+		for p.sym(k) == '-' || p.sym(k) == '*' || p.sym(k) == ';' || p.sym(k) == '+' {
+			k++
+		}
+		what, last := p.thing(k)
+		lit := litWords[p.word(k)]
+		if what != internet && what != cable && !lit || k >= len(p.words) || p.words[k].line && k > i {
+			continue
+		}
+		if lit {
+			what, last = electricity, k
+		}
+		end := last + 1
+		for end < len(p.words) && !p.words[end].line && (lineFillers[p.word(end)] && !lit || p.words[end].kind == symbol &&
+			p.sym(end) != '$' && p.sym(end) != ':' && p.sym(end) != '(') {
+			end++
+		}
+		if end < len(p.words) && !p.words[end].line || end == len(p.words) && lit {
+			continue
+		}
+		for n := k; n < end; n++ {
+			if thing, to := p.thing(n); thing == internet || thing == cable {
+				f(thing, true, n, to)
+			}
+		}
+		if lit {
+			f(what, true, k, k)
+		}
+	}
 }
 
 // answered calls f for each thing that "yes" or "no" answers as on a form: "Chauffage : oui", "Hydro - NO", "internet
