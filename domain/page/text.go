@@ -5,6 +5,7 @@ package page
 import (
 	"html"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -278,7 +279,8 @@ func fold(s string, places bool) (out []byte, at []int32) {
 }
 
 // Mask replaces telephone numbers and e-mail addresses by "[phone]" and "[email]". Anything with seven to fifteen
-// digits, written with the usual separators, counts as a number; a price or a date does not reach seven.
+// digits, written with the usual separators, counts as a number; a price does not reach seven, and a date as standards
+// write it, "2026-07-01", is none.
 func Mask(s string) string {
 	digits, at := 0, false
 	for i := range len(s) {
@@ -293,6 +295,11 @@ func Mask(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); {
 		if isDigit(s[i]) || s[i] == '(' || s[i] == '+' {
+			if end := dateEnd(s, i); end > 0 {
+				b.WriteString(s[i:end])
+				i = end
+				continue
+			}
 			if end := phoneEnd(s, i); end > 0 {
 				b.WriteString("[phone]")
 				i = end
@@ -320,6 +327,20 @@ func Mask(s string) string {
 		}
 	}
 	return strings.Join(words, " ")
+}
+
+// dateEnd returns the end of the date "2026-07-01" at i, before its time or a word, or 0.
+func dateEnd(s string, i int) int {
+	const layout = time.DateOnly
+	end := i + len(layout)
+	if end > len(s) || end < len(s) && (isDigit(s[end]) || strings.IndexByte("-./", s[end]) >= 0 && end+1 < len(s) &&
+		isDigit(s[end+1])) || i > 0 && (isDigit(s[i-1]) || s[i-1] == '-') {
+		return 0
+	}
+	if d, err := time.Parse(layout, s[i:end]); err != nil || d.Year() < 1990 || d.Year() > 2099 {
+		return 0
+	}
+	return end
 }
 
 // phoneEnd returns the end of the telephone number at i, or 0.

@@ -69,6 +69,12 @@ func TestMask(t *testing.T) {
 		"écrire à jean@exemple.ca":    "écrire à [email]",
 		"1 250 $ le 1er juillet 2018": "1 250 $ le 1er juillet 2018",
 		"4 1/2":                       "4 1/2",
+		"2026-07-01T00:00:00Z":        "2026-07-01T00:00:00Z",
+		"du 2026-07-01 au 2027-06-30": "du 2026-07-01 au 2027-06-30",
+		"2026-07-01 4185551234":       "2026-07-01 [phone]",
+		"2026-07-011":                 "[phone]",
+		"5142-26-0701":                "[phone]",
+		"+1 514-2018-07-01":           "[phone]",
 		"":                            "",
 	} {
 		if got := page.Mask(in); got != want {
