@@ -18,6 +18,7 @@ type sought struct {
 
 // columnsOf are the terms, the segments and the starts for the arrays of a statement.
 func columnsOf(all []sought) (terms []string, segments []int64, starts []string) {
+	terms, segments, starts = make([]string, 0, len(all)), make([]int64, 0, len(all)), make([]string, 0, len(all))
 	for _, t := range all {
 		terms, segments, starts = append(terms, t.Term), append(segments, t.Segment), append(starts, t.start)
 	}

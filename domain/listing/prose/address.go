@@ -73,6 +73,9 @@ var unitFirst = regexp.MustCompile(`(?i)^\s*(?:(?:apt|app|appt|apartment|apparte
 
 // cutUnitFirst takes "apt. 3 - " and "PH-02, " off the beginning of an address.
 func cutUnitFirst(s string) (rest, unit string) {
+	if isDigit(char(s, 0)) { // most addresses
+		return s, ""
+	}
 	m := unitFirst.FindStringSubmatchIndex(s)
 	switch {
 	case m == nil:

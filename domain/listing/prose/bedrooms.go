@@ -170,8 +170,12 @@ func (p *Prose) nthBedroom() (n, from, to int) {
 		}
 		w := p.word(k)
 		if t := p.num(k - 1); t != nil && ordinalEnds[w] && !p.words[k].space && t.dec == 0 { // "2e chambre"
-			w = map[int64]string{2_00: "2e", 3_00: "third"}[t.cents]
-			k--
+			switch k--; t.cents {
+			case 2_00:
+				w = "2e"
+			case 3_00:
+				w = "third"
+			}
 		}
 		switch w {
 		case "master", "primary", "principal", "main":

@@ -275,14 +275,6 @@ func (p *Prose) levelOf(i int) bool {
 // otherLevels of a home tell that it is more than its main one.
 var otherLevels = set("upper lower second top nd")
 
-// itemStart tells whether the token at i begins a line, an item of a list or a sentence.
-func (p *Prose) itemStart(i int) bool {
-	for i > 0 && !p.words[i].line && (p.sym(i-1) == '-' || p.sym(i-1) == '*') {
-		i--
-	}
-	return i == 0 || p.words[i].line || p.words[i-1].kind == symbol && p.stop(i-1)
-}
-
 // floorOfAll reads "on 38 of 39" that ends at i.
 func (p *Prose) floorOfAll(i int) (value string, from int) {
 	all, n := p.num(i), p.num(i-2)

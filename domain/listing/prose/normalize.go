@@ -237,10 +237,7 @@ func (s *Stated) from(field string) string { return "attribute " + s.Sources[fie
 // tells of the neighbourhood.
 func (p *Prose) kindStated() (string, int, int) {
 	for i := range p.words {
-		k := i
-		for p.sym(k) == '-' || p.sym(k) == '*' || p.sym(k) == ';' {
-			k++
-		}
+		k := p.passBullet(i)
 		// an item of a list: "- Condo neuf de 2015"
 		if p.words[i].line && i > 0 && (p.word(k) == "condo" || p.word(k) == "loft") && !p.likened(k) {
 			return p.word(k), k, k

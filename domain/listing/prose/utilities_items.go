@@ -1,0 +1,130 @@
+package prose
+
+// lineFillers describe internet or a television on a line that has nothing else.
+var lineFillers = set("haute vitesse illimite illimitee high speed unlimited et and de base tele tv television cable " +
+	"cables gratuit inclus incluse included fi")
+
+// itemsAlone calls f for internet and cable that are a line of a list by themselves, "- Internet haute vitesse", and
+// for "éclairé" that is: what is bright is "bien éclairé".
+func (p *Prose) itemsAlone(f func(what utility, yes bool, from, to int)) {
+	for i := range p.words {
+		if i == 0 || !p.words[i].line {
+			continue
+		}
+		k := p.passBullet(i)
+		what, last := p.thing(k)
+		lit := litWords[p.word(k)]
+		if what != internet && what != cable && !lit || k >= len(p.words) || p.words[k].line && k > i {
+			continue
+		}
+		if lit {
+			what, last = electricity, k
+		}
+		end := last + 1
+		for end < len(p.words) && !p.words[end].line && (lineFillers[p.word(end)] && !lit || p.words[end].kind == symbol &&
+			p.sym(end) != '$' && p.sym(end) != ':' && p.sym(end) != '(') {
+			end++
+		}
+		if end < len(p.words) && !p.words[end].line || end == len(p.words) && lit {
+			continue
+		}
+		for n := k; n < end; n++ {
+			if thing, to := p.thing(n); thing == internet || thing == cable {
+				f(thing, true, n, to)
+			}
+		}
+		if lit {
+			f(what, true, k, k)
+		}
+	}
+}
+
+// answered calls f for each thing that "yes" or "no" answers as on a form: "Chauffage : oui", "Hydro - NO", "internet
+// (non)". The answer ends its item, "Internet : no limit" is none, and nothing more is said of it: "Internet: yes
+// ($60)". A television may be furniture.
+func (p *Prose) answered(f func(what utility, yes bool, from, to int)) {
+	for i := range p.words {
+		s := p.sym(i)
+		if s != ':' && s != '-' && s != '(' && s != '=' {
+			continue
+		}
+		said := answers[p.word(i+1)]
+		if s == ':' && said == 0 { // "Chauffage : locataire"
+			said = payers[p.word(i+1)]
+		}
+		if said == 0 || !p.stop(i+2) && p.words[i+2].kind != symbol && !p.valueEnds(int(p.words[i+1].end)) ||
+			p.qualified(i+2) {
+			continue
+		}
+		k := i - 1
+		if w := p.word(k); w == "chaude" || w == "water" && p.word(k-1) == "hot" {
+			k--
+		} else if w == "fi" { // "wi-fi"
+			if k--; p.sym(k) == '-' {
+				k--
+			}
+		}
+		if w := p.word(k); w == "tv" || w == "television" {
+			continue
+		}
+		if what, end := p.thing(k); end == i-1 && what != noUtility && what < parkingPlace && p.itemBegins(k) &&
+			!p.underExcluded(k) {
+			f(what, said == saysIncluded, k, i+1)
+		}
+	}
+}
+
+// underExcluded tells whether the item at k is on a form under what the tenant pays or the rent has not, where "yes"
+// says the contrary: "Tenant pays: Heat: yes", "Not included - Internet: yes". What is said of one thing, "Hydro:
+// tenant pays, Heat: yes", is no heading.
+func (p *Prose) underExcluded(k int) bool {
+	for end := k - 1; end >= 0 && !p.stop(end+1); {
+		from := end
+		for from > 0 && (p.words[from].kind != symbol || p.sym(from) == '$') && !p.stop(from) {
+			from--
+		}
+		excluded, thing := false, false
+		for m := from; m <= end; m++ {
+			yes, _, _, ok := p.verdict(m)
+			excluded = excluded || ok && !yes || tenants[p.word(m)]
+			what, _ := p.thing(m)
+			thing = thing || what != noUtility
+		}
+		s, next := p.sym(from), p.sym(end+1)
+		label, _ := p.thing(from - 1)
+		heads := next == ':' || next == '(' || next == '-'
+		value := label != noUtility && label != collective && (s == ':' || s == '-' || s == '(' || s == '=') ||
+			s == ':' && label == noUtility && !heads // "Pets: extra, Heat: yes"
+		if excluded && !value && (!thing || heads) {
+			return true
+		}
+		if p.stop(from) {
+			return false
+		}
+		end = from - 1
+	}
+	return false
+}
+
+// qualified tells whether an answer that ends before k goes on to a sum or to who pays: "oui, en sus", before the next
+// label.
+func (p *Prose) qualified(k int) bool {
+	for n := k; n <= k+7 && !p.stop(n); n++ {
+		switch s := p.sym(n); {
+		case s == '$', p.about(n, anInclusion|aMoney), tenants[p.word(n)], p.word(n) == "extra":
+			return true
+		case s == ':', s == '=', s == '*', s == '|', s == '(' && n > k:
+			return false
+		}
+	}
+	return false
+}
+
+// itemBegins tells whether an item of a list or form begins at i.
+func (p *Prose) itemBegins(i int) bool {
+	if i == 0 || p.words[i].line || p.words[i-1].kind == symbol {
+		return true
+	}
+	w := p.word(i - 1)
+	return p.sym(i-2) == ':' && (answers[w] != 0 || payers[w] != 0) // "Hydro: no Heat: yes"
+}

@@ -1,0 +1,63 @@
+package prose
+
+import "unicode/utf8"
+
+// leader returns the end of the points that lead from a label to its value at i, or i. Three points end a thought as
+// well.
+func (p *Prose) leader(i int) int {
+	if !isLetter(char(p.fold, i-1)) { // looked at once a run of points
+		return i
+	}
+	j := i
+	for char(p.fold, j) == '.' {
+		j++
+	}
+	next := char(p.fold, j)
+	if j-i < 4 || !isLetter(next) && !isDigit(next) && next != ' ' {
+		return i
+	}
+	return j
+}
+
+// mark reads the sign at the byte i that answers a label, "Hydro: ❌", or forbids what follows, "🚫 pets": "" for none.
+func (p *Prose) mark(i int) string {
+	from := int(p.at[i])
+	if p.text[from] < utf8.RuneSelf {
+		return ""
+	}
+	r, _ := utf8.DecodeRuneInString(p.text[from:])
+	switch r {
+	case '🚫':
+		return "no"
+	case '✅', '✔', '✓', '☑':
+		if p.sym(len(p.words)-1) == ':' && p.valueEnds(i+1) {
+			return "yes"
+		}
+	case '❌', '✖', '✗', '✘':
+		if p.sym(len(p.words)-1) == ':' && p.valueEnds(i+1) {
+			return "no"
+		}
+	}
+	return ""
+}
+
+// valueEnds tells whether nothing but the next label, or the end of the item, follows a value that ends at the byte i:
+// "Heat: ✓ Water: ✗", but not the bullets of "Included: ✓ heat ✓ water".
+func (p *Prose) valueEnds(i int) bool {
+	s := p.fold
+	for char(s, i) == ' ' {
+		i++
+	}
+	if c := char(s, i); !isLetter(c) {
+		return c != ';' || i+1 >= len(s)
+	}
+	for n := i; n < len(s) && n < i+30; n++ {
+		switch c := s[n]; {
+		case c == ':':
+			return true
+		case !isLetter(c) && c != ' ' && c != '-' && c != '/':
+			return false
+		}
+	}
+	return false
+}
