@@ -225,7 +225,7 @@ func (c *consumer) giveBack(
 	defer cancel()
 	last := uint64(0)
 	for _, d := range left {
-		if n, _ := d.Headers[headerDeliveries].(int64); n < manyDeliveries || c.dead.again(ctx, c.Queue, d) != nil {
+		if n, _ := d.Headers[headerDeliveries].(int64); n < manyDeliveries || c.dead.resend(ctx, c.Queue, d) != nil {
 			last = max(last, d.DeliveryTag)
 			continue
 		}

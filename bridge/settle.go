@@ -121,8 +121,8 @@ func (l *deadLetterer) bury(ctx context.Context, q Queue, d amqp.Delivery, class
 	return nil
 }
 
-// again sends a message to its queue once more, as it came. It returns nil when the queue has it.
-func (l *deadLetterer) again(ctx context.Context, q Queue, d amqp.Delivery) error {
+// resend sends a message to its queue once more, as it came. It returns nil when the queue has it.
+func (l *deadLetterer) resend(ctx context.Context, q Queue, d amqp.Delivery) error {
 	if l.publisher.connect.blocked() {
 		return errBlocked
 	}

@@ -49,13 +49,10 @@ func toTemporal(ctx context.Context, err error) error {
 		return err
 	}
 	class, after := fault.Of(err)
+	name, category := string(class), temporal.ApplicationErrorCategoryUnspecified
 	if class == fault.Throttled || class == fault.Limited { // the other classes go by their retry policy
 		_, first, _ := class.Retry()
-		after = max(after, first)
-	}
-	name, category := string(class), temporal.ApplicationErrorCategoryUnspecified
-	if class == fault.Throttled || class == fault.Limited { // waiting is expected: nothing to log
-		category = temporal.ApplicationErrorCategoryBenign
+		after, category = max(after, first), temporal.ApplicationErrorCategoryBenign // waiting is expected: nothing to log
 	}
 	var rejection *listing.Rejection
 	if errors.As(err, &rejection) {

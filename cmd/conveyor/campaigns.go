@@ -84,7 +84,7 @@ const (
 func (h *house) keyOptOuts(ctx context.Context, box *secret.Box) error {
 	for more := true; more && ctx.Err() == nil; {
 		var err error
-		more, err = h.optOuts.Key(ctx, keyOptOutsMost, func() (s db.Sealed, err error) {
+		more, err = h.optOuts.Rehash(ctx, keyOptOutsMost, func() (s db.Sealed, err error) {
 			var key [32]byte
 			_, _ = rand.Read(key[:]) // never fails
 			s.Key, s.Box, err = box.Seal(contact.OptOutPurpose, key[:])

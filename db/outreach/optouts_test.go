@@ -36,7 +36,7 @@ func hashed(t testing.TB, key *dboutreach.OptOutKey) {
 
 	for more := true; more; {
 		var err error
-		more, err = key.Key(t.Context(), 1, func() (db.Sealed, error) {
+		more, err = key.Rehash(t.Context(), 1, func() (db.Sealed, error) {
 			return db.Sealed{Key: "k", Box: bytes.Repeat([]byte{7}, 32)}, nil
 		})
 		require.NoError(t, err)
@@ -200,21 +200,21 @@ func TestOptOutKey(t *testing.T) {
 	generate := func(b string) func() (db.Sealed, error) {
 		return func() (db.Sealed, error) { return db.Sealed{Key: "k", Box: []byte(strings.Repeat(b, 32))}, nil }
 	}
-	_, err := one.Key(ctx, 10, generate("1"))
+	_, err := one.Rehash(ctx, 10, generate("1"))
 	require.NoError(t, err)
 	require.NoError(t, dboutreach.NewContacts(m.pool, nil).OptOut(ctx, "acme", []string{"+15145550101"}, "api", "x", "me", time.Now()))
-	_, err = two.Key(ctx, 10, generate("2"))
+	_, err = two.Rehash(ctx, 10, generate("2"))
 	require.NoError(t, err)
 	require.Equal(t, []string{"1"}, m.lines(t, "SELECT count(*) FROM opt_out_key"))
 	hashed := func() []string { return m.lines(t, "SELECT count(*) FROM opt_outs WHERE octet_length(digest) = 32") }
 	require.Equal(t, []string{"0"}, hashed(), "another process may not know the key yet")
-	_, err = two.AtOnce().Key(ctx, 10, generate("2"))
+	_, err = two.AtOnce().Rehash(ctx, 10, generate("2"))
 	require.NoError(t, err)
 	require.Equal(t, []string{"1"}, hashed())
 	m.by(one)
 	require.Equal(t, campaign.MessageSkipped, m.state(t, m.put(t, "a", "+15145550101")))
 	lost := dboutreach.NewOptOutKey(m.pool, func(db.Sealed) ([]byte, error) { return nil, errors.New("lost") })
-	_, err = lost.Key(ctx, 10, generate("3"))
+	_, err = lost.Rehash(ctx, 10, generate("3"))
 	require.ErrorContains(t, err, "lost")
 	_, err = dboutreach.NewContacts(m.pool, lost).Find(ctx, "acme", "+15145550101")
 	require.ErrorContains(t, err, "lost")
@@ -276,7 +276,7 @@ func TestKeyedExport(t *testing.T) {
 				had[columns.Digest] = true
 			})
 			require.NoError(t, err)
-			_, err = key.Key(ctx, 3, nil)
+			_, err = key.Rehash(ctx, 3, nil)
 			require.NoError(t, err)
 		}
 		for i, digest := range digests {

@@ -140,7 +140,7 @@ func TestReseal(t *testing.T) {
 	})
 	require.NoError(t, err)
 	key := dboutreach.NewOptOutKey(pool, func(s db.Sealed) ([]byte, error) { return s.Box, nil }).AtOnce()
-	_, err = key.Key(ctx, 10, func() (db.Sealed, error) { return db.Sealed{Key: "old", Box: []byte("opt-out key")}, nil })
+	_, err = key.Rehash(ctx, 10, func() (db.Sealed, error) { return db.Sealed{Key: "old", Box: []byte("opt-out key")}, nil })
 	require.NoError(t, err)
 	calls := 0
 	reseal := func(purposes []string, old db.Sealed) (db.Sealed, error) {
@@ -182,6 +182,6 @@ func TestReseal(t *testing.T) {
 	_, err = dboutreach.NewOptOutKey(pool, func(s db.Sealed) ([]byte, error) {
 		require.Equal(t, db.Sealed{Key: "new", Box: []byte(contact.OptOutPurpose + "opt-out key")}, s)
 		return s.Box, nil
-	}).Key(ctx, 10, nil)
+	}).Rehash(ctx, 10, nil)
 	require.NoError(t, err)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/mtlrent/conveyor/domain/price"
 )
 
-// maxShown bounds how many amounts of a page are looked at.
-const maxShown = 3000
+// maxAmounts bounds how many amounts of a page are looked at.
+const maxAmounts = 3000
 
 // An amountShown is an amount in the visible text.
 type amountShown struct {
@@ -50,7 +50,7 @@ func (p *page) amountsInLines() []amountShown {
 			continue
 		}
 		for _, m := range price.All(line, p.hint) {
-			if len(out) >= maxShown {
+			if len(out) >= maxAmounts {
 				break
 			}
 			a := amountShown{amount: m.Amount, to: m.To, currency: m.Currency, start: start + m.Start, end: start + m.End}
@@ -72,7 +72,7 @@ func (p *page) amountsNamed(read []amountShown) []amountShown {
 	slices.Sort(taken)
 	for i := range p.els {
 		e := &p.els[i]
-		if e.end-e.start > 40 || e.end == e.start || len(read)+len(out) >= maxShown ||
+		if e.end-e.start > 40 || e.end == e.start || len(read)+len(out) >= maxAmounts ||
 			e.own&costs == 0 && !dashed.MatchString(p.of(i)) {
 			continue
 		}
@@ -122,7 +122,7 @@ func (p *page) amountsApart(found []amountShown) []amountShown {
 		if !p.isSign(sign) {
 			sign, number, in = number, sign, above
 		}
-		if len(found) < maxShown && len(number) < 16 && strings.ContainsAny(number, "0123456789") && p.isSign(sign) {
+		if len(found) < maxAmounts && len(number) < 16 && strings.ContainsAny(number, "0123456789") && p.isSign(sign) {
 			m, ok := price.Parse(number, p.hint)
 			at := cover(above.start, below.end)
 			if ok && m.Symbol == "" && letters(number) == 0 && at >= 0 && p.els[at].end-p.els[at].start <= maxApart {
