@@ -72,25 +72,20 @@ var previousRelease = sync.OnceValues(func() (string, error) {
 	return previous, os.Rename(built, previous)
 })
 
-// A rollout while adverts flow loses nothing, in either direction: the previous release runs on the schema of this one,
-// both run side by side, and each goes on with what the other has begun. So do builds of a Worker Deployment.
+// A rollout while every system works loses nothing, in either direction: the previous release runs on the schema of this
+// one, both run side by side, and each goes on with what the other has begun. So do builds of a Worker Deployment.
 func TestTheLedgerOfReleasesBalances(t *testing.T) {
 	servicetest.Slow(t, servicetest.TestFaults)
 	t.Parallel() // with the other short ones
 	previous, err := previousRelease()
 	require.NoError(t, err)
-	// Workers of the previous release do not say that they have no Chromium.
-	w := newWorldOf(t, release{binary: previous}, nil, "CONVEYOR_UNUSED_TASK_QUEUES=drafts")
-	w.say("seed %d: from %s to this release, back, and forth again", *seed, previousCommit)
-	t.Cleanup(func() {
-		if t.Failed() {
-			w.keepLogs()
-		}
-	})
-	w.flow.feed(*messages / 4)
+	b := newBusy(t, release{binary: previous}, releaseContacts, 20*time.Millisecond)
+	b.say("seed %d: from %s to this release, back, and forth again", *seed, previousCommit)
+	b.flow.feed(*messages / 4)
 
-	w.say("this release migrates, under the previous one")
-	require.NoError(t, w.migrate(w.ctx, binary))
+	b.say("this release migrates, under the previous one")
+	require.NoError(t, b.migrate(b.ctx, binary))
+	b.begin()
 	back := release{name: "the previous release", binary: previous}
 	table := []release{
 		{name: "this release", binary: binary}, back, ofBuild("this release, as a build of a deployment", "one"),
@@ -100,32 +95,39 @@ func TestTheLedgerOfReleasesBalances(t *testing.T) {
 	}
 	before := release{}
 	for _, to := range table {
-		w.say("%s …", to.name)
+		b.say("%s …", to.name)
 		if before.settings != nil && to.settings == nil { // or workers without a deployment get nothing
-			require.NoError(t, w.once(w.ctx, before, "deployment", "set-current", "--unversioned"))
+			require.NoError(t, b.once(b.ctx, before, "deployment", "set-current", "--unversioned"))
 		}
 		if to.binary == previous { // as its own rollout does
-			require.NoError(t, w.once(w.ctx, to, "migrate"))
-			require.NoError(t, w.once(w.ctx, to, "bootstrap"))
+			require.NoError(t, b.once(b.ctx, to, "migrate"))
+			require.NoError(t, b.once(b.ctx, to, "bootstrap"))
 		}
-		w.flow.feed(*messages / 4)
-		took, err := w.rollOut(to)
+		b.flow.feed(*messages / 4)
+		b.draft(b.shop.URL)
+		b.round()
+		for range releaseSingles {
+			b.singles.write()
+		}
+		took, err := b.rollOut(to)
 		require.NoError(t, err, to.name)
-		w.say("%s: every role runs it; they ended within %s", to.name, took.Round(100*time.Millisecond))
+		b.say("%s: every role runs it; they ended within %s", to.name, took.Round(100*time.Millisecond))
 		before = to
 	}
 	if *long {
-		require.NoError(t, w.once(w.ctx, before, "deployment", "drain", "one", "--within=5m"))
+		require.NoError(t, b.once(b.ctx, before, "deployment", "drain", "one", "--within=5m"))
 	}
-	probe := w.flow.probe()
-	require.NoError(t, eventually(w.ctx, 2*servicetest.Patience(), func() bool { return w.watch.saw(probe.advert) }))
-	unrest := w.settle()
-	l := w.balance(unrest)
-	fmt.Print(l.String())
-	for _, wrong := range l.Wrong {
-		t.Error(wrong)
-	}
+	probe := b.flow.probe()
+	require.NoError(t, eventually(b.ctx, 2*servicetest.Patience(), func() bool { return b.watch.saw(probe.advert) }))
+	l := &Ledger{Seed: *seed, Wrong: []string{}}
+	b.reckon(l)
 }
+
+// Of a round of releases: so many messages are on their way while roles are replaced.
+const (
+	releaseContacts = 300
+	releaseSingles  = 20
+)
 
 // A release is a binary of Conveyor, and the settings that its roles have beside those of the world.
 type release struct {

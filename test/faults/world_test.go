@@ -94,7 +94,7 @@ func newWorldBeside(t *testing.T, of release, sites []*httptest.Server, more []s
 	t.Helper()
 	within := 10 * servicetest.Patience() // all of its waits together: a run that comes to nothing ends
 	if *long || *only != "" || *random > 0 {
-		within = 50*time.Minute + *random
+		within = 80*time.Minute + *random
 	}
 	w, home := bareWorld(t, within, settings)
 	w.release = of
