@@ -22,283 +22,371 @@ const (
 	everything
 )
 
-// inclusions are the verdicts of one text: the first about each utility, and all when "tout inclus" was said.
+// inclusions are the verdicts of one text: the first about each utility, and about a place for a car.
 type inclusions struct {
 	listing.Utilities
-	all     bool
 	parking *bool
 }
 
 // findings say which tokens a verdict was read from.
 type findings [everything + 1]struct{ from, to int }
 
-func (u *inclusions) say(what utility, yes bool) (first bool) {
-	var slot **bool
+// slot is where the verdict on a utility goes, or nil.
+func (u *inclusions) slot(what utility) **bool {
 	switch what {
 	case heat:
-		slot = &u.Heat
+		return &u.Heat
 	case hotWater:
-		slot = &u.HotWater
+		return &u.HotWater
 	case electricity:
-		slot = &u.Electricity
+		return &u.Electricity
 	case internet:
-		slot = &u.Internet
+		return &u.Internet
 	case water:
-		slot = &u.Water
+		return &u.Water
 	case cable:
-		slot = &u.Cable
+		return &u.Cable
 	case parkingPlace:
-		slot = &u.parking
+		return &u.parking
+	}
+	return nil
+}
+
+// An inclusionReader gathers the verdicts of one text.
+type inclusionReader struct {
+	p *Prose
+	inclusions
+	where     findings // of everything: from where all or none was read
+	all, none bool     // "tout inclus", "utilities not included"
+}
+
+// utilities reads every verdict on what the rent includes. The first about a thing stands, so the order of rules tells.
+func (p *Prose) utilities() (inclusions, findings) {
+	r := inclusionReader{p: p}
+	p.answered(r.say)
+	for i := range p.words {
+		if !p.about(i, anInclusion|aUtility|aFurnishing) {
+			r.worded(i)
+			continue
+		}
+		r.heatedOrLit(i)
+		r.priced(i)
+		r.short(i)
+		r.shared(i)
+		if p.about(i, anInclusion) {
+			r.verdict(i)
+		}
+	}
+	p.itemsAlone(r.say)
+	r.settle()
+	return r.inclusions, r.where
+}
+
+// say notes a verdict on a thing, unless there is one: "chauffage inclus" in the tokens from..to.
+func (r *inclusionReader) say(what utility, yes bool, from, to int) {
+	if what == parkingPlace && yes && r.p.noParking(from) {
+		return
+	}
+	if what == collective && !r.all && !r.none {
+		r.sayAll(yes, from, to)
+	}
+	if slot := r.slot(what); slot != nil && *slot == nil {
+		*slot = new(yes)
+		r.where[what].from, r.where[what].to = from, to
+	}
+}
+
+// sayAll notes a verdict on whatever is not named, "tout inclus", in place of an earlier one.
+func (r *inclusionReader) sayAll(yes bool, from, to int) {
+	r.all, r.none = yes, !yes
+	r.where[everything].from, r.where[everything].to = max(from, 0), to
+}
+
+// sayServices notes a verdict on what "utilities" are.
+func (r *inclusionReader) sayServices(yes bool, from, to int) {
+	for _, what := range [...]utility{heat, hotWater, electricity} {
+		r.say(what, yes, from, to)
+	}
+}
+
+// list notes a verdict that begins at from on the list that begins at i: "inclus : chauffage, internet".
+func (r *inclusionReader) list(i int, yes bool, from int) {
+	r.p.list(i, func(what utility, last int) { r.say(what, yes, from, last) })
+}
+
+// listBefore notes a verdict that ends at to on the list that ends at i, "chauffage et eau chaude inclus", and tells
+// whether there was one.
+func (r *inclusionReader) listBefore(i int, yes bool, to int) (found bool) {
+	r.p.listBefore(i, func(what utility, k int) {
+		found = true
+		r.say(what, yes, k, to)
+	})
+	return found
+}
+
+// beside notes what is included as well behind i, in a list that has its verdict: "chauffé, éclairé, eau chaude".
+func (r *inclusionReader) beside(i, from int) {
+	r.p.beside(i, func(what utility, last int) { r.say(what, true, from, last) })
+}
+
+// worded reads the verdict without a word of inclusion at i: "hydro au locataire", "heat + hydro in", "dans le prix :".
+func (r *inclusionReader) worded(i int) {
+	if k, ok := r.p.toTenant(i); ok {
+		r.listBefore(k, false, i)
+	} else if k, ok := r.p.inRent(i); ok {
+		r.listBefore(k, true, i)
+	} else if yes, k := r.p.priceHeads(i); k > 0 {
+		r.list(k, yes, i)
+	}
+}
+
+// heatedOrLit reads the participle at i and what is beside it: "chauffé, éclairé, wifi", "non chauffé".
+func (r *inclusionReader) heatedOrLit(i int) {
+	yes, on := r.p.participle(i)
+	if on == noUtility {
+		return
+	}
+	from := i
+	for !yes && from > 0 && from > i-2 && !r.p.words[from].line {
+		from--
+	}
+	r.say(on, yes, from, i)
+	if !yes {
+		return
+	}
+	if r.p.word(i) == "ecl" { // "ch-écl"
+		r.say(heat, true, i-2, i)
+	}
+	r.beside(i, i)
+}
+
+// priced reads what stands at i beside the rent: "590 $ + hydro", "560 $ avec chauffage".
+func (r *inclusionReader) priced(i int) {
+	p := r.p
+	if what := p.onTop(i); what != noUtility {
+		r.say(what, false, i-1, i)
+	}
+	if w := p.word(i - 1); w != "avec" && w != "with" || p.sym(i-2) != '$' && p.word(i-2) != "mois" {
+		return
+	}
+	what, end := p.thing(i)
+	if what == heat && end == i { // "560 $ avec chauffage"; "730 $ avec hydro" is a sum
+		r.say(heat, true, i, i)
+		r.beside(i, i)
+	} else if w := p.word(end + 1); what == internet && (w == "et" || w == "and") { // "780 $ avec wifi et hydro"
+		r.list(i, true, i)
+	}
+}
+
+// short reads the abbreviations at i: "ch/écl", "n-ch.", "NC/NÉ", "chauffé / N.É.".
+func (r *inclusionReader) short(i int) {
+	if r.p.shortBoth(i) {
+		r.say(heat, true, i, i+2)
+		r.say(electricity, true, i, i+2)
+	}
+	if on := r.p.shortDenial(i); on != noUtility {
+		r.say(on, false, i, i+2)
+	}
+	if end := r.p.notHeatedNotLit(i); end > i {
+		r.say(heat, false, i, end)
+		r.say(electricity, false, i, end)
+	}
+	if end := r.p.heatedNotLit(i); end > i {
+		r.say(electricity, false, i, end)
+	}
+}
+
+// shared reads the services at i that need no verdict: "all utilities but hydro", "40 % of hydro".
+func (r *inclusionReader) shared(i int) {
+	if r.p.allUtilities(i) {
+		r.say(collective, true, i-1, i)
+		if exceptWords[r.p.word(i+1)] { // "all utilities but hydro"
+			r.list(i+2, false, i)
+		} else {
+			r.list(i+1, true, i)
+		}
+	}
+	if r.p.shareOf(i) {
+		r.list(i, false, i)
+	}
+}
+
+// settle says what "tout inclus, sauf l'hydro" means for what was not named.
+func (r *inclusionReader) settle() {
+	at := r.where[everything]
+	if r.all {
+		r.p.exceptions(at.to, func(what utility, k int) {
+			switch what { // an exception is nearer the truth than what was said before
+			case heat, electricity, hotWater:
+				*r.slot(what) = nil
+			}
+			r.say(what, false, at.from, k)
+		})
+	}
+	if r.all || r.none {
+		r.sayServices(r.all, at.from, at.to)
+	}
+}
+
+// An inclusion is one verdict of words, "inclus", "not included", in the tokens from..to: the word is at i.
+type inclusion struct {
+	*inclusionReader
+	i, from, to int
+	yes         bool
+	answered    bool // "Heat included: No"
+}
+
+// verdict reads what the word of inclusion at i is about.
+func (r *inclusionReader) verdict(i int) {
+	yes, from, to, ok := r.p.verdict(i)
+	if !ok || r.p.seq(i, "including", "rent") { // "details, including rent and utilities, may change"
+		return
+	}
+	v := inclusion{r, i, from, to, yes, false}
+	if said := r.p.answerAfter(to); said != 0 {
+		v.answered, v.yes = true, said == saysIncluded
+	}
+	switch { // the first that finds something ends the reading
+	case v.ofNothing(), v.ofAllExcept(), v.byOwner(), v.ofEverything(), v.ofAllBehind():
 	default:
+		v.ofLists()
+	}
+}
+
+// ofNothing reads "rien d'inclus", "aucun service compris".
+func (v *inclusion) ofNothing() bool {
+	k := v.p.nothing(v.i, v.from)
+	if k >= 0 {
+		v.sayServices(false, k, v.to)
+	}
+	return k >= 0
+}
+
+// ofAllExcept reads "all utilities except hydro are included".
+func (v *inclusion) ofAllExcept() bool {
+	k := v.p.exceptBefore(v.from)
+	if k < 0 {
 		return false
 	}
-	if *slot != nil {
-		return false
-	}
-	v := yes
-	*slot = &v
+	v.say(collective, v.yes, k-1, v.to)
+	v.p.list(k+1, func(what utility, end int) {
+		if end < v.from {
+			v.say(what, !v.yes, k, end)
+		}
+	})
 	return true
+}
+
+// byOwner reads "heat paid by the landlord": it is about what stands before it alone, and not about the upkeep of a
+// thing, "entretien du chauffage payé par le propriétaire".
+func (v *inclusion) byOwner() bool {
+	if inclusionWords[v.p.word(v.i)] != saysPaid || !landlords[v.p.word(v.to)] {
+		return false
+	}
+	v.p.listBefore(v.from-1, func(what utility, k int) {
+		if !v.p.upkeepOf(k) {
+			v.say(what, v.yes, k, v.to)
+		}
+	})
+	return true
+}
+
+// ofEverything reads "tout inclus", "utilities not included" and what is named beside it.
+func (v *inclusion) ofEverything() bool {
+	p := v.p
+	ok, enumerated := p.everything(v.from, v.to)
+	switch {
+	case !ok || !v.yes && !collectives[p.lastWord(v.from)]:
+		return false
+	case enumerated:
+	case v.yes:
+		v.sayAll(true, v.from-1, v.to)
+	default:
+		v.say(collective, false, v.from-1, v.to)
+	}
+	next := v.to + 1
+	if p.sym(next) == ';' && next+1 < len(p.words) && !p.words[next+1].line { // "loué tout inclus; internet, télé"
+		next++
+	}
+	v.list(next, v.yes, v.i)
+	if v.yes {
+		p.listBefore(v.from-2, func(what utility, k int) { // "internet, tout compris"
+			if what == internet || what == cable {
+				v.say(what, true, k, v.to)
+			}
+		})
+	}
+	return true
+}
+
+// ofAllBehind reads "includes everything but hydro".
+func (v *inclusion) ofAllBehind() bool {
+	ok := v.yes && v.p.allOf(v.i, v.to+1)
+	if ok {
+		v.sayAll(true, v.i, v.to+1)
+	}
+	return ok
+}
+
+// ofLists reads the list before the verdict, "chauffage et eau chaude inclus", and the one behind it, "inclus : eau".
+func (v *inclusion) ofLists() {
+	p, next := v.p, v.to+1
+	if v.yes {
+		v.butNot()
+	}
+	before := p.word(v.i) != "inclure" && // "en plus d'inclure l'internet": what it is about follows
+		!p.paysFor(v.i, next) && v.listBefore(v.from-1, v.yes, v.to)
+	if v.answered {
+		return
+	}
+	if v.yes && before {
+		p.inBrackets(next, func(what utility, k int) { v.say(what, true, v.from, k) })
+		if p.unruled(next) {
+			v.beside(v.to, v.from)
+		}
+	}
+	if end := p.heading(v.to); end > 0 && !before {
+		p.lines(end, func(what utility, k int) { v.say(what, v.yes, k, k) })
+	} else if !before || p.sym(next) == ':' {
+		p.list(next, func(what utility, k int) {
+			if what != parkingPlace || !amenitiesOf[p.word(v.from-1)] { // what there is, not what the rent includes
+				v.say(what, v.yes, v.from, k)
+			}
+		})
+	}
+}
+
+// butNot reads the contrary behind the verdict: "inclut l'eau chaude, mais pas l'électricité".
+func (v *inclusion) butNot() {
+	if k := v.p.butNot(v.to + 1); k > 0 {
+		v.list(k, false, v.to+1)
+	}
+	if k := v.p.butNotLater(v.to + 1); k > 0 {
+		v.list(k, false, k)
+	}
 }
 
 // amenitiesOf are subjects of "include" of which the things may cost extra.
 var amenitiesOf = set("amenities commodites caracteristiques facilities")
 
-// utilities reads every verdict on what the rent includes.
-func (p *Prose) utilities() (u inclusions, where findings) {
-	all, none, allAt := false, false, [2]int{}
-	say := func(what utility, yes bool, from, to int) {
-		if what == parkingPlace && yes && p.noParking(from) {
-			return
-		}
-		if what == collective && !all && !none {
-			all, none, allAt = yes, !yes, [2]int{max(from, 0), to}
-		}
-		if u.say(what, yes) {
-			where[what].from, where[what].to = from, to
-		}
-	}
-	p.answered(func(what utility, yes bool, from, to int) { say(what, yes, from, to) })
-	for i := range p.words {
-		t := &p.words[i]
-		if t.topic&(anInclusion|aUtility|aFurnishing) == 0 && t.w != "sauf" && t.w != "except" && t.w != "excepte" {
-			if k, ok := p.toTenant(i); ok {
-				p.listBefore(k, func(what utility, k int) { say(what, false, k, i) })
-			} else if k, ok := p.inRent(i); ok {
-				p.listBefore(k, func(what utility, k int) { say(what, true, k, i) })
-			} else if yes, k := p.priceHeads(i); k > 0 {
-				p.list(k, func(what utility, k int) { say(what, yes, i, k) })
-			}
-			continue
-		}
-		if yes, on := p.participle(i); on != noUtility {
-			from := i
-			for !yes && from > 0 && from > i-2 && !p.words[from].line {
-				from--
-			}
-			say(on, yes, from, i)
-			if yes && on == electricity && p.word(i) == "ecl" { // "ch-écl"
-				say(heat, true, i-2, i)
-			}
-			if yes {
-				p.beside(i, func(what utility, k int) { say(what, true, i, k) })
-			}
-		}
-		if p.shortBoth(i) {
-			say(heat, true, i, i+2)
-			say(electricity, true, i, i+2)
-		}
-		if what := p.onTop(i); what != noUtility {
-			say(what, false, i-1, i)
-		}
-		if w := p.word(i - 1); (w == "avec" || w == "with") && (p.sym(i-2) == '$' || p.word(i-2) == "mois") {
-			what, end := p.thing(i)
-			if what == heat && end == i { // "560 $ avec chauffage"; "730 $ avec hydro" is a sum
-				say(heat, true, i, i)
-				p.beside(i, func(what utility, k int) { say(what, true, i, k) })
-			} else if w := p.word(end + 1); what == internet && (w == "et" || w == "and") { // "780 $ avec wifi et hydro"
-				p.list(i, func(what utility, k int) { say(what, true, i, k) })
-			}
-		}
-		if on := p.shortDenial(i); on != noUtility {
-			say(on, false, i, i+2)
-		}
-		if end := p.notHeatedNotLit(i); end > i {
-			say(heat, false, i, end)
-			say(electricity, false, i, end)
-		}
-		if e := p.heatedNotLit(i); e > i {
-			say(electricity, false, i, e)
-		}
-		if p.allUtilities(i) {
-			say(collective, true, i-1, i)
-			yes := true
-			from := i + 1
-			if exceptWords[p.word(from)] { // "all utilities but hydro"
-				yes, from = false, from+1
-			}
-			p.list(from, func(what utility, k int) { say(what, yes, i, k) })
-		}
-		if p.shareOf(i) {
-			p.list(i, func(what utility, k int) { say(what, false, i, k) })
-		}
-		if t.topic&anInclusion == 0 {
-			continue
-		}
-		yes, from, to, ok := p.verdict(i)
-		if !ok {
-			continue
-		}
-		if p.word(i) == "including" && p.word(i+1) == "rent" { // "details, including rent and utilities, may change"
-			continue
-		}
-		answered := false
-		if said := p.answerAfter(to); said != 0 { // "Heat included: No"
-			answered, yes = true, said == saysIncluded
-		}
-		if k := p.nothing(i, from); k >= 0 {
-			for _, what := range [...]utility{heat, hotWater, electricity} {
-				say(what, false, k, to)
-			}
-			continue
-		}
-		if k := p.exceptBefore(from); k >= 0 { // "all utilities except hydro are included"
-			say(collective, yes, k-1, to)
-			p.list(k+1, func(what utility, end int) {
-				if end < from {
-					say(what, !yes, k, end)
-				}
-			})
-			continue
-		}
-		if p.byOwner(i, to) {
-			p.listBefore(from-1, func(what utility, k int) {
-				if !p.upkeepOf(k) {
-					say(what, yes, k, to)
-				}
-			})
-			continue
-		}
-		if ok, enumerated := p.everything(from, to); ok && (yes || collectives[p.lastWord(from)]) {
-			if !enumerated && yes {
-				all, none, allAt = true, false, [2]int{max(from-1, 0), to}
-			} else if !enumerated {
-				say(collective, false, max(from-1, 0), to)
-			}
-			next := to + 1
-			if p.sym(next) == ';' && next+1 < len(p.words) && !p.words[next+1].line { // "loué tout inclus; internet, télé"
-				next++
-			}
-			p.list(next, func(what utility, k int) { say(what, yes, i, k) })
-			p.listBefore(from-2, func(what utility, k int) { // "internet, tout compris"
-				if yes && (what == internet || what == cable) {
-					say(what, true, k, to)
-				}
-			})
-			continue
-		}
-		if yes && p.allOf(i, to+1) {
-			all, none, allAt = true, false, [2]int{i, to + 1}
-			continue
-		}
-		if k := p.butNot(to + 1); yes && k > 0 {
-			p.list(k, func(what utility, end int) { say(what, false, to+1, end) })
-		}
-		if k := p.butNotLater(to + 1); yes && k > 0 { // "inclut l'eau chaude, mais pas l'électricité"
-			p.list(k, func(what utility, end int) { say(what, false, k, end) })
-		}
-		n := 0
-		if p.word(i) != "inclure" && !p.paysFor(i, to+1) { // "en plus d'inclure l'internet": what it is about follows
-			p.listBefore(from-1, func(what utility, k int) {
-				n++
-				say(what, yes, k, to)
-			})
-		}
-		if yes && n > 0 && !answered {
-			p.inBrackets(to+1, func(what utility, k int) { say(what, true, from, k) })
-		}
-		if yes && n > 0 && !answered && p.word(i) != "inclure" && p.unruled(to+1) {
-			p.beside(to, func(what utility, k int) { say(what, true, from, k) })
-		}
-		if end := p.heading(to); end > 0 && n == 0 && !answered {
-			p.lines(end, func(what utility, k int) { say(what, yes, k, k) })
-		} else if !answered && (n == 0 || p.sym(to+1) == ':') {
-			p.list(to+1, func(what utility, k int) {
-				if what != parkingPlace || !amenitiesOf[p.word(from-1)] { // what there is, not what the rent includes
-					say(what, yes, from, k)
-				}
-			})
-		}
-	}
-	p.itemsAlone(say)
-	if all {
-		u.all = true
-		where[everything].from, where[everything].to = allAt[0], allAt[1]
-		p.exceptions(allAt[1], func(what utility, k int) {
-			switch what { // an exception is nearer the truth than what was said before
-			case heat:
-				u.Heat = nil
-			case electricity:
-				u.Electricity = nil
-			case hotWater:
-				u.HotWater = nil
-			}
-			say(what, false, allAt[0], k)
-		})
-		for _, what := range [...]utility{heat, hotWater, electricity} {
-			say(what, true, allAt[0], allAt[1])
-		}
-	}
-	if none {
-		for _, what := range [...]utility{heat, hotWater, electricity} {
-			say(what, false, allAt[0], allAt[1])
-		}
-	}
-	return u, where
-}
-
-// The words for heated and for lit, and those that may stand between the two.
+// The words for heated and for lit, those that may stand between the two, and those that stand behind lit.
 var (
 	heatedWords = set("chauffe chauffes chauffee chauffees chauffer chauffez")
 	litWords    = set("eclaire eclaires eclairee eclairees eclairer eclairez")
 	litFillers  = set("et eau chaude inclus incluse inclue compris comprise fourni fournie")
+	litBeside   = set("chauffe chauffee chauffes chauffees eau")
 )
 
 // participle reads "chauffé", "non éclairé", "heated" at i.
 func (p *Prose) participle(i int) (yes bool, on utility) {
-	w := p.word(i)
-	switch {
+	switch w := p.word(i); {
 	case heatedWords[w] || w == "heated" || w == "chauf" || w == "unheated":
 		if l := p.word(i - 1); p.heatedThing(i) || w == "chauffe" && (l == "qui" || l == "se") { // "qui chauffe"
 			return false, noUtility
 		}
 		return w != "unheated" && !p.denied(i) && !p.deniedBehind(i), heat
 	case litWords[w]:
-		if p.denied(i) || p.seq(i+1, "en", "sus") || p.deniedBehind(i) {
-			return false, electricity
-		}
-		// Without a denial it is electricity only beside "chauffé" or "eau chaude": alone, and after "bien", it means
-		// bright.
-		for k := i - 1; k >= 0 && k >= i-7; k-- {
-			switch w := p.word(k); {
-			case heatedWords[w]:
-				return !p.denied(k) || p.word(i-1) == "mais", electricity
-			case w != "" && !litFillers[w]:
-				return false, noUtility
-			}
-			if p.sym(k) == '.' || p.sym(k) == ';' || p.words[k].line {
-				break
-			}
-		}
-		switch n := p.word(i + 2); n {
-		case "chauffe", "chauffee", "chauffes", "chauffees", "eau":
-			if n == "eau" && p.word(i+3) != "chaude" {
-				break
-			}
-			if p.word(i-1) != "bien" && p.word(i-1) != "tres" && (p.word(i+1) == "et" || p.sym(i+1) == '/' ||
-				(p.sym(i+1) == '-' || p.sym(i+1) == ',') && n != "eau" || p.sym(i+1) == '+') {
-				return true, electricity
-			}
-		}
+		return p.lit(i)
 	case w == "lighted": // "Heated, lighted", a translation of "chauffé, éclairé"
 		for k := i - 1; k >= i-3; k-- {
 			if p.word(k) == "heated" {
@@ -313,6 +401,40 @@ func (p *Prose) participle(i int) (yes bool, on utility) {
 		}
 	}
 	return false, noUtility
+}
+
+// lit reads "éclairé" at i. Without a denial it is electricity only beside "chauffé" or "eau chaude": alone, and after
+// "bien", it means bright.
+func (p *Prose) lit(i int) (yes bool, on utility) {
+	if p.denied(i) || p.seq(i+1, "en", "sus") || p.deniedBehind(i) {
+		return false, electricity
+	}
+	for k := i - 1; k >= 0 && k >= i-7; k-- {
+		switch w := p.word(k); {
+		case heatedWords[w]: // "chauffé et eau chaude, éclairé"
+			return !p.denied(k) || p.word(i-1) == "mais", electricity
+		case w != "" && !litFillers[w]:
+			return false, noUtility
+		}
+		if p.sym(k) == '.' || p.sym(k) == ';' || p.words[k].line {
+			break
+		}
+	}
+	if p.litAndHeated(i) {
+		return true, electricity
+	}
+	return false, noUtility
+}
+
+// litAndHeated tells whether "éclairé" at i is of "éclairé et chauffé", "éclairé/eau chaude", and not of "éclairé - eau
+// chaude incluse" or "bien éclairé, chauffé".
+func (p *Prose) litAndHeated(i int) bool {
+	n := p.word(i + 2)
+	if w := p.word(i - 1); w == "bien" || w == "tres" || !litBeside[n] || n == "eau" && p.word(i+3) != "chaude" {
+		return false
+	}
+	s := p.sym(i + 1)
+	return p.word(i+1) == "et" || s == '/' || s == '+' || (s == '-' || s == ',') && n != "eau"
 }
 
 // deniedBehind tells whether "non" alone follows the participle at i: "chauffé oui, éclairé non".

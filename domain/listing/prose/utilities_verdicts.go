@@ -364,11 +364,6 @@ func (p *Prose) upkeepOf(k int) bool {
 	return upkeep[p.word(m)]
 }
 
-// byOwner tells whether the verdict i..to is "paid by the landlord": it is about what stands before it alone.
-func (p *Prose) byOwner(i, to int) bool {
-	return inclusionWords[p.word(i)] == saysPaid && landlords[p.word(to)]
-}
-
 var (
 	allWords    = set("tout toute toutes tous all everything")
 	collectives = set("utilities utilites services depenses charges")
