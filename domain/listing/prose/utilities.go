@@ -440,7 +440,7 @@ func (p *Prose) litAndHeated(i int) bool {
 // deniedBehind tells whether "non" alone follows the participle at i: "chauffé oui, éclairé non".
 func (p *Prose) deniedBehind(i int) bool {
 	w := p.word(i + 1)
-	return (w == "non" || w == "no") && (p.stop(i+2) || p.sym(i+2) == ',' || p.sym(i+2) == ')')
+	return (w == "non" || w == "no") && p.listEnds(i+2)
 }
 
 // beside calls f when "eau chaude" or "wifi" follows the participle at i on the same list without a verdict of its own:

@@ -16,7 +16,8 @@ const (
 	saysCharge   // "à la charge du locataire", "à vos frais"
 	saysHeading  // "Inclusions :"
 	saysAddition // "in addition"
-	saysDuty     // "tenant responsible for", "the tenant's responsibility"
+	saysDuty     // "tenant responsible for"
+	saysBurden   // "the tenant's responsibility"
 	saysShared   // "split with upstairs"
 	saysNamed    // "au nom du locataire"
 )
@@ -29,7 +30,8 @@ var (
 			"exclusion exclusions",
 		saysHeading:  "inclusion inclusions",
 		saysAddition: "addition",
-		saysDuty:     "responsible responsibility responsable responsabilite",
+		saysDuty:     "responsible responsable",
+		saysBurden:   "responsibility responsabilite",
 		saysShared:   "shared share split",
 		saysNamed:    "nom",
 		saysExtra:    "sus extra",
@@ -64,8 +66,7 @@ func (p *Prose) toTenant(i int) (end int, ok bool) {
 		return 0, false
 	}
 	what, _ := p.thing(k)
-	return k, (what != noUtility && what < parkingPlace || what == collective) && (p.stop(i+1) || p.sym(i+1) == ',' ||
-		p.sym(i+1) == ')')
+	return k, (what != noUtility && what < parkingPlace || what == collective) && p.listEnds(i+1)
 }
 
 // inRent tells whether the word at i ends a list of what the rent includes without a verdict of its own, and returns
@@ -75,7 +76,7 @@ func (p *Prose) inRent(i int) (end int, ok bool) {
 	k := i - 1
 	switch p.word(i) {
 	case "in":
-		if !p.stop(i+1) && p.sym(i+1) != ',' && p.sym(i+1) != ')' {
+		if !p.listEnds(i + 1) {
 			return 0, false
 		}
 	case "us", "nous":
@@ -106,8 +107,8 @@ func (p *Prose) inRent(i int) (end int, ok bool) {
 // nothingElse stand between a list and "nothing else to pay".
 var nothingElse = set("vous avez n avez y a il aura you ll have there is s and et with avec")
 
-// priceHeads reads "dans le prix :" or "pas dans le loyer :", of which the price is at i, and returns the token after it
-// that begins the list, or 0.
+// priceHeads reads "dans le prix :" or "pas dans le loyer :", of which the price is at i, and returns the token
+// after it that begins the list, or 0.
 func (p *Prose) priceHeads(i int) (yes bool, next int) {
 	if w := p.word(i); w != "prix" && w != "loyer" || p.sym(i+1) != ':' || p.word(i-1) != "le" {
 		return false, 0
@@ -147,138 +148,41 @@ func (p *Prose) could(i int) bool {
 	return maybe[p.word(k)]
 }
 
+// listEnds tells whether a list, with its verdict, ends before token i: "(heat paid)", "hydro on tenant, cats ok".
+func (p *Prose) listEnds(i int) bool { return p.stop(i) || p.sym(i) == ',' || p.sym(i) == ')' }
+
 // verdict reads a word of inclusion at i with its negation: "inclus", "non compris", "not included", "en sus", "à vos
-// frais", "gratuit".
+// frais", "gratuit". Only ok tells whether it is one: the rest means nothing without.
 func (p *Prose) verdict(i int) (yes bool, from, to int, ok bool) {
-	from, to = i, i
-	switch w := p.word(i); inclusionWords[w] {
+	switch w, l := p.word(i), p.word(i-1); inclusionWords[w] {
 	case saysIncluded:
-		if l := p.word(i - 1); l == "ne" || l == "n" { // "n'inclut pas", "ne comprend ni"
-			if n := p.word(i + 1); n == "pas" || n == "ni" || n == "aucun" || w == "comprend" {
-				if n == "pas" {
-					to++
-				}
-				return false, i - 1, to, true
-			}
-		}
-		if p.could(i) {
-			return false, i, i, false
-		}
-		if w == "incl" && p.sym(i+1) == '.' {
-			to++
-		}
-		yes = true
-		k := i - 1
-		for p.sym(k) == '-' {
-			k--
-		}
-		switch p.word(k) {
-		case "non", "pas", "not", "ni", "no":
-			yes, from = false, k
-		case "t":
-			if n := p.word(k - 1); n == "isn" || n == "aren" || n == "doesn" {
-				yes, from = false, k-1
-			}
-		case "est", "sont", "is", "are", "etre", "be":
-			from = k
-			if n := p.word(k - 1); n == "n" || n == "ne" {
-				from = k - 1
-			}
-		}
-		if p.word(from-1) == "n" || p.word(from-1) == "ne" {
-			from--
-		}
-		if k := from - 1; p.word(k) == "est" || p.word(k) == "sont" || p.word(k) == "is" || p.word(k) == "are" {
-			from--
-			if n := p.word(from - 1); n == "n" || n == "ne" {
-				from--
-			}
-		}
-		return yes, from, to, true
+		return p.included(i)
 	case saysExcluded:
 		return false, i, i, true
 	case saysExtra:
-		if p.word(i-1) == "en" {
-			from--
+		if l == "en" {
+			return false, i - 1, i, true
 		}
-		return false, from, i, w == "extra" || from < i
+		return false, i, i, w == "extra"
 	case saysFree:
-		return true, i, i, !p.about(i-1, aMonth) && p.word(i-1) != "mois" && p.word(i-1) != "month"
+		return true, i, i, !p.about(i-1, aMonth) && l != "mois" && l != "month"
 	case saysPays:
-		if l := p.word(i - 1); (w == "covers" || w == "couvre") && (l == "rent" || l == "price" || l == "loyer" ||
-			l == "prix") { // "rent covers heat and hot water"
-			return true, i, i, true
-		}
-		k := i - 1
-		for n := 0; n < 3 && payFillers[p.word(k)]; n++ {
-			k--
-		}
-		if p.word(i+1) == "par" { // "chauffage assumé par le locataire"
-			return false, i, i + 3, tenants[p.word(i+2)] || tenants[p.word(i+3)]
-		}
-		if landlords[p.word(k)] { // "the owner pays the heat"
-			return true, k, i, !p.paidInPart(k) && !p.could(i)
-		}
-		return false, k, i, tenants[p.word(k)]
+		return p.pays(i)
 	case saysPaid:
-		by := p.word(i+1) == "by" || p.word(i+1) == "par"
-		for k := i + 1; k <= i+3; k++ {
-			if tenants[p.word(k)] {
-				return false, i, k, true
-			}
-			by = by && !p.stop(k) && p.sym(k) != ','
-			if by && landlords[p.word(k)] { // "heat paid by the landlord", not "à payer. Propriétaire occupant"
-				ok = !p.could(i) && p.word(k+1) != "up" && p.word(k+1) != "jusqu" // "paid by the landlord up to $50"
-				if p.denied(i) {
-					return false, i - 1, k, ok
-				}
-				return true, i, k, ok && !p.paidInPart(i)
-			}
-		}
-		k := i - 1
-		if copulas[p.word(k)] {
-			k--
-		}
-		if w == "paid" && p.word(k) == "utilities" && (p.stop(i+1) || p.sym(i+1) == ',' || p.sym(i+1) == ')') {
-			return true, i, i, !p.paidInPart(k) // "all utilities paid", not "no utilities paid"
-		}
-		return false, i, i, w == "payer" && p.word(i-1) == "a" && p.word(i+1) != "par"
+		return p.paid(i)
 	case saysHeading:
-		return true, i, i, p.sym(i+1) == ':' || p.seq(i+1, "telles", "que") || p.seq(i+1, "such", "as") || i+1 < len(p.words) && p.words[i+1].line && p.words[i].line
+		return true, i, i, p.sym(i+1) == ':' || p.seq(i+1, "telles", "que") || p.seq(i+1, "such", "as") ||
+			i+1 < len(p.words) && p.words[i+1].line && p.words[i].line
 	case saysAddition:
-		return false, i - 1, i, p.word(i-1) == "in"
+		return false, i - 1, i, l == "in"
 	case saysNamed:
-		return false, i - 1, i + 2, p.word(i-1) == "au" && tenants[p.word(i+2)]
+		return false, i - 1, i + 2, l == "au" && tenants[p.word(i+2)]
 	case saysShared:
-		k := i - 1
-		for p.sym(k) == ':' || p.sym(k) == '-' || p.word(k) == "are" || p.word(k) == "is" || p.word(k) == "be" {
-			k--
-		}
-		what, _ := p.thing(k)
-		return false, k + 1, i, what != noUtility && what < parkingPlace || what == collective
+		return p.split(i)
 	case saysDuty:
-		if w == "responsible" || w == "responsable" {
-			for k := i - 1; k >= i-3; k-- {
-				if landlords[p.word(k)] {
-					return false, i, i, false
-				}
-			}
-			for dutyWords[p.word(to+1)] {
-				to++
-			}
-			return false, i, to, to > i
-		}
-		for k := i - 1; k >= i-5; k-- {
-			switch l := p.word(k); {
-			case tenants[l]:
-				from = k
-			case l == "s" || l == "the" || l == "la" || l == "du" || l == "of" || l == "de" || p.sym(k) == '-':
-			case l == "are" || l == "is" || l == "sont" || l == "est":
-				return false, k, i, from < i
-			default:
-				return false, i, i, false
-			}
-		}
+		return p.responsible(i)
+	case saysBurden:
+		return p.responsibility(i)
 	case saysCost: // "at renter's cost"
 		for k := i - 1; k >= i-3; k-- {
 			if p.word(k) == "at" {
@@ -286,16 +190,153 @@ func (p *Prose) verdict(i int) (yes bool, from, to int, ok bool) {
 			}
 		}
 	case saysCharge:
-		if p.word(i-2) == "a" && (w == "charge" || p.word(i-1) != "pas") { // "à la charge du locataire", "à vos frais"
-			return false, i - 2, i, true
+		return p.charged(i)
+	}
+	return false, i, i, false
+}
+
+// included reads "inclus", "non compris", "n'est pas inclus", "n'inclut pas", but not "peut être inclus".
+func (p *Prose) included(i int) (yes bool, from, to int, ok bool) {
+	w, next := p.word(i), p.word(i+1)
+	switch negated := p.passNe(i) < i; {
+	case negated && next == "pas":
+		return false, i - 1, i + 1, true
+	case negated && (next == "ni" || next == "aucun" || w == "comprend"): // "ne comprend ni"
+		return false, i - 1, i, true
+	case p.could(i):
+		return false, i, i, false
+	}
+	yes, from, to = true, i, i
+	if w == "incl" && p.sym(i+1) == '.' {
+		to++
+	}
+	k := i - 1
+	for p.sym(k) == '-' {
+		k--
+	}
+	switch l := p.word(k); {
+	case l == "non", l == "pas", l == "not", l == "ni", l == "no":
+		yes, from = false, k
+	case l == "t":
+		if n := p.word(k - 1); n == "isn" || n == "aren" || n == "doesn" {
+			yes, from = false, k-1
 		}
-		for k := i + 1; k <= i+3; k++ {
-			if l := p.word(k); l == "locataire" || l == "locataires" {
-				if w := p.word(i - 1); w == "au" || w == "aux" || w == "la" {
-					return false, i - 1, i, true
-				}
-				return false, i, i, true
+	case copulas[l], l == "etre":
+		from = p.passNe(k)
+	}
+	from = p.passNe(from)
+	if l := p.word(from - 1); copulas[l] && l != "be" {
+		from = p.passNe(from - 1)
+	}
+	return yes, from, to, true
+}
+
+// passNe returns the "ne" or "n'" right before token i, or i.
+func (p *Prose) passNe(i int) int {
+	if l := p.word(i - 1); l == "ne" || l == "n" {
+		return i - 1
+	}
+	return i
+}
+
+// pays reads who pays at i: "tenant pays hydro", "the owner pays the heat", "chauffage assumé par le locataire".
+func (p *Prose) pays(i int) (yes bool, from, to int, ok bool) {
+	if w := p.word(i); w == "covers" || w == "couvre" {
+		switch p.word(i - 1) {
+		case "rent", "price", "loyer", "prix": // "rent covers heat and hot water"
+			return true, i, i, true
+		}
+	}
+	k := i - 1
+	for n := 0; n < 3 && payFillers[p.word(k)]; n++ {
+		k--
+	}
+	switch {
+	case p.word(i+1) == "par":
+		return false, i, i + 3, tenants[p.word(i+2)] || tenants[p.word(i+3)]
+	case landlords[p.word(k)]:
+		return true, k, i, !p.paidInPart(k) && !p.could(i)
+	}
+	return false, k, i, tenants[p.word(k)]
+}
+
+// paid reads "payé par le locataire", "heat paid by the landlord", "all utilities paid", "à payer".
+func (p *Prose) paid(i int) (yes bool, from, to int, ok bool) {
+	by := p.word(i+1) == "by" || p.word(i+1) == "par"
+	for k := i + 1; k <= i+3; k++ {
+		if tenants[p.word(k)] {
+			return false, i, k, true
+		}
+		by = by && !p.stop(k) && p.sym(k) != ','
+		if by && landlords[p.word(k)] { // "heat paid by the landlord", not "à payer. Propriétaire occupant"
+			ok = !p.could(i) && p.word(k+1) != "up" && p.word(k+1) != "jusqu" // "paid by the landlord up to $50"
+			if p.denied(i) {
+				return false, i - 1, k, ok
 			}
+			return true, i, k, ok && !p.paidInPart(i)
+		}
+	}
+	w, k := p.word(i), i-1
+	if copulas[p.word(k)] {
+		k--
+	}
+	if w == "paid" && p.word(k) == "utilities" && p.listEnds(i+1) {
+		return true, i, i, !p.paidInPart(k) // "all utilities paid", not "no utilities paid"
+	}
+	return false, i, i, w == "payer" && p.word(i-1) == "a" && p.word(i+1) != "par"
+}
+
+// split reads what is divided at i with another home: "hydro is shared", "internet: split with upstairs".
+func (p *Prose) split(i int) (yes bool, from, to int, ok bool) {
+	k := i - 1
+	for p.sym(k) == ':' || p.sym(k) == '-' || p.word(k) == "are" || p.word(k) == "is" || p.word(k) == "be" {
+		k--
+	}
+	what, _ := p.thing(k)
+	return false, k + 1, i, what != noUtility && what < parkingPlace || what == collective
+}
+
+// responsible reads "tenant responsible for", but not "landlord responsible for".
+func (p *Prose) responsible(i int) (yes bool, from, to int, ok bool) {
+	for k := i - 1; k >= i-3; k-- {
+		if landlords[p.word(k)] {
+			return false, i, i, false
+		}
+	}
+	for to = i; dutyWords[p.word(to+1)]; to++ {
+	}
+	return false, i, to, to > i
+}
+
+// responsibility reads "hydro is the tenant's responsibility"; the tenant stands before the word.
+func (p *Prose) responsibility(i int) (yes bool, from, to int, ok bool) {
+	from = i
+	for k := i - 1; k >= i-5; k-- {
+		switch l := p.word(k); {
+		case tenants[l]:
+			from = k
+		case l == "s" || l == "the" || l == "la" || l == "du" || l == "of" || l == "de" || p.sym(k) == '-':
+		case copulas[l] && l != "be":
+			return false, k, i, from < i
+		default:
+			return false, i, i, false
+		}
+	}
+	return false, i, i, false
+}
+
+// charged reads "à la charge du locataire", "à vos frais", "frais au locataire".
+func (p *Prose) charged(i int) (yes bool, from, to int, ok bool) {
+	w, l := p.word(i), p.word(i-1)
+	if p.word(i-2) == "a" && (w == "charge" || l != "pas") {
+		return false, i - 2, i, true
+	}
+	for k := i + 1; k <= i+3; k++ {
+		if n := p.word(k); n == "locataire" || n == "locataires" {
+			if l == "au" || l == "aux" || l == "la" {
+				return false, i - 1, i, true
+			}
+			return false, i, i, true
 		}
 	}
 	return false, i, i, false
