@@ -21,6 +21,10 @@ const (
 	parkSecond  // of another place than the first
 	parkTwo
 	parkCars // a number before it counts places
+	parkWalled
+	parkTerrain // of "sous-terrain"
+	parkComes   // "with the rental"
+	parkToLet
 	parkArticle
 	parkFiller // says nothing: the words beyond it count
 )
@@ -53,6 +57,10 @@ var (
 			"negociee negocie loue louee rented arranged",
 		parkForMore: "cost fee fees frais sus extra supplement additionnel additional payant supplementaire supplementaires surplus",
 		parkCars:    "chars voitures voiture autos auto vehicules vehicule cars car vehicles vehicle",
+		parkWalled:  "ferme fermes clos enclosed",
+		parkTerrain: "terrain",
+		parkComes:   "comes vient",
+		parkToLet:   "louer",
 	})
 	parkingTypes = map[string]string{"garage": "indoor", "garages": "indoor", "carport": "outdoor"}
 	// inStreet stand before "rue" where it is the street that one parks in, and not a part of an address.
@@ -60,69 +68,92 @@ var (
 	parkingSpots = set("emplacement emplacements place places espace espaces case cases air aire space spot stall")
 )
 
-// parking reads the mentions of parking; a clear offer beats an unclear one, the first beats the rest. Best tells how
-// clear: 0 nothing, 1 a bare mention.
-func (p *Prose) parking() (out listing.Parking, best, from, to int) {
-	from, to = -1, -1
+// A parkingMention is what the words around one "stationnement" say of it, and in parking the clearest of them so far.
+type parkingMention struct {
+	p  *Prose
+	at int // the token of "stationnement"
+	listing.Parking
+	rank     int // how clear: 0 nothing, 1 a bare mention, 2 a count, 3 an offer, 4 an offer that no later mention beats
+	from, to int
+	nth      bool // it is a second place
+	counted  bool // by a number, not by an article
+	comma    bool // one stands between the parking and the word that is read
+}
+
+// parking reads the mentions of parking; a clear offer beats an unclear one, the first beats the rest. Sure is the rank
+// of the mention.
+func (p *Prose) parking() (out listing.Parking, sure, from, to int) {
+	best := parkingMention{p: p, from: -1, to: -1}
 	for i := range p.words {
-		if !p.about(i, aParking) || p.word(i) == "abri" || p.word(i) == "stat" && p.sym(i+1) != '.' &&
-			!p.about(i+1, anInclusion) {
-			continue
+		if p.about(i, aParking) && p.word(i) != "abri" && (p.word(i) != "stat" || p.sym(i+1) == '.' ||
+			p.about(i+1, anInclusion)) && !p.parkingOfOthers(i) {
+			best.join(p.parkingAt(i))
 		}
-		m, rank, a, b := p.parkingAt(i)
-		if m.Offer == "street" && out.Spots > 0 { // "2 stationnements, et l'on peut stationner dans la rue"
-			continue
+	}
+	best.priced()
+	best.pricedUnsigned()
+	return best.Parking, best.rank, best.from, best.to
+}
+
+// join takes the next mention if it is clearer, or else what m lacks of it: "stationnement inclus. 2 stationnements".
+func (m *parkingMention) join(next parkingMention) {
+	switch {
+	case next.Offer == "street" && m.Spots > 0: // "2 stationnements, et l'on peut stationner dans la rue"
+	case next.rank > m.rank:
+		if next.Type == "" {
+			next.Type = m.Type
 		}
-		if rank <= best {
-			if out.Type == "" && rank > 0 && m.Offer == out.Offer {
-				out.Type = m.Type
-			}
-			if out.Spots == 0 && out.Offer == "included" && m.Offer == out.Offer && m.Type == out.Type {
-				out.Spots = m.Spots
-			}
-			continue
-		}
-		best = rank
+		*m = next
+	case next.Offer == m.Offer:
 		if m.Type == "" {
-			m.Type = out.Type
+			m.Type = next.Type
 		}
-		out, from, to = m, a, b
+		if m.Spots == 0 && m.Offer == "included" && next.Type == m.Type {
+			m.Spots = next.Spots
+		}
 	}
-	for _, a := range p.amounts() {
-		if a.role != forParking {
+}
+
+// priced adds the first sum that is for this place: "stationnement 50 $ par mois".
+func (m *parkingMention) priced() {
+	for _, a := range m.p.amounts() {
+		switch {
+		case a.role != forParking, a.per == perYear, a.per == perWeek, a.per == perDay, m.pricedElse(a.from, a.to):
+			continue
+		case m.Offer == "included" && m.Spots > 0:
+			return
+		case m.from < 0: // "underground spot can be had for $125"
+			m.Type, m.from, m.to = m.p.pricedSpot(a.from), a.from, a.to
+		}
+		m.Offer, m.PriceCents, m.rank = "extra", a.cents, 4
+		return
+	}
+}
+
+// pricedElse tells whether the sum from..to is of another place than the one that is included: "stationnement inclus,
+// garage 100 $".
+func (m *parkingMention) pricedElse(from, to int) bool {
+	return m.Offer == "included" && m.rank == 4 && (from > m.to+6 || to < m.from-6 || m.p.ended(to, m.from) ||
+		m.p.parkingBetween(m.to, from))
+}
+
+// pricedUnsigned adds a sum without a sign, where no other was found: "parking available, added for 75".
+func (m *parkingMention) pricedUnsigned() {
+	if m.rank == 0 || m.PriceCents > 0 || m.Offer == "none" || m.Offer == "street" {
+		return
+	}
+	for i := range m.p.words {
+		if !m.p.about(i, aParking) {
 			continue
 		}
-		if a.per == perYear || a.per == perWeek || a.per == perDay {
-			continue
-		}
-		if out.Offer == "included" && best == 4 && (a.from > to+6 || a.to < from-6 || p.ended(a.to, from) ||
-			p.parkingBetween(to, a.from)) { // the price of another place
-			continue
-		}
-		if out.Offer != "included" || out.Spots == 0 {
-			out.Offer, out.PriceCents, best = "extra", a.cents, 4
-			if from < 0 { // "underground spot can be had for $125"
-				from, to = a.from, a.to
-				out.Type = p.pricedSpot(a.from)
+		if cents, at := m.p.parkingSum(i); cents > 0 {
+			m.Offer, m.PriceCents, m.rank, m.from, m.to = "extra", cents, 4, i, at
+			if m.Spots == 1 {
+				m.Spots = 0 // "one spot for an extra 100" counts what is sold
 			}
-		}
-		break
-	}
-	for i := range p.words {
-		if best == 0 || out.PriceCents > 0 || out.Offer == "none" || out.Offer == "street" {
-			break
-		}
-		if !p.about(i, aParking) {
-			continue
-		}
-		if cents, at := p.parkingSum(i); cents > 0 {
-			out.Offer, out.PriceCents, best, from, to = "extra", cents, 4, i, at
-			if out.Spots == 1 {
-				out.Spots = 0 // "one spot for an extra 100" counts what is sold
-			}
+			return
 		}
 	}
-	return out, best, from, to
 }
 
 // pricedSpot returns where the place is of which the price is at i, from the words right before the place: "underground
@@ -213,37 +244,30 @@ func (p *Prose) ended(i, j int) bool {
 	return false
 }
 
+// Words around a parking that is not the tenant's: before it, after it, and after "parking pour".
+var (
+	othersBefore = set("visitor visitors guest bike bicycle telecommande porte manette opener")
+	othersAfter  = set("remote door opener visiteurs visiteur incitatif incitatifs velo velos")
+	othersFor    = set("velos velo bikes visiteurs visiteur visitors guests remote")
+)
+
 // parkingOfOthers tells whether the word at i is of a place for visitors, or of the garage's door.
 func (p *Prose) parkingOfOthers(i int) bool {
-	if p.theirs(i) {
-		return true
-	}
 	k := i - 1
 	if w := p.word(k); w == "de" || w == "du" || w == "indoor" || w == "outdoor" || w == "underground" {
 		k--
 	}
-	switch p.word(k) {
-	case "visitor", "visitors", "guest", "bike", "bicycle", "telecommande", "porte", "manette", "opener":
+	if p.theirs(i) || othersBefore[p.word(k)] || othersAfter[p.word(i+1)] {
 		return true
 	}
-	switch w := p.word(i - 1); p.word(i - 2) {
-	case "through", "above", "over":
-		if w == "the" {
-			return true
-		}
-	case "dessus": // "chambre au-dessus du garage"
-		if w == "du" {
-			return true
-		}
+	switch w := p.word(i - 2); {
+	case p.word(i-1) == "the" && (w == "through" || w == "above" || w == "over"),
+		p.word(i-1) == "du" && w == "dessus": // "chambre au-dessus du garage"
+		return true
 	}
 	switch p.word(i + 1) {
-	case "remote", "door", "opener", "visiteurs", "visiteur", "incitatif", "incitatifs", "velo", "velos":
-		return true
 	case "pour", "for", "a", "aux", "garage":
-		w := p.word(i + 2)
-		return w == "velos" || w == "velo" || w == "bikes" || w == "visiteurs" || w == "visiteur" || w == "visitors" ||
-			w == "guests" || w == "remote" || w == "les" &&
-			p.word(i+3) == "visiteurs"
+		return othersFor[p.word(i+2)] || p.seq(i+2, "les", "visiteurs")
 	}
 	return false
 }
@@ -278,219 +302,267 @@ func (p *Prose) possible(i int) bool {
 	return parkingBefore[p.word(k)] == parkOnOffer
 }
 
-// parkingAt reads one mention. Rank 0 says nothing; the higher, the clearer.
-func (p *Prose) parkingAt(i int) (m listing.Parking, rank, from, to int) {
-	from, to = i, i
-	if p.parkingOfOthers(i) {
-		return m, 0, i, i
+// parkingAt reads the mention at i: its rank is 1 at least.
+func (p *Prose) parkingAt(i int) parkingMention {
+	m := parkingMention{p: p, at: i, from: i, to: i}
+	m.Type = parkingTypes[p.word(i)]
+	if !m.before() && !m.behind() {
+		m.close()
 	}
-	k := i - 1
-	if p.word(k) == "de" && parkingSpots[p.word(k-1)] {
+	return m
+}
+
+// only settles that the mention says this and nothing else: "aucun stationnement".
+func (m *parkingMention) only(offer string, from, to int) (settled bool) {
+	m.Parking, m.rank, m.from, m.to = listing.Parking{Offer: offer}, 3, from, to
+	return true
+}
+
+// says notes an offer that the words up to k make: "stationnement disponible".
+func (m *parkingMention) says(offer string, rank, k int) { m.Offer, m.rank, m.to = offer, rank, k }
+
+// counts notes a number of places: "un stationnement".
+func (m *parkingMention) counts(n int) { m.Spots, m.rank = n, max(m.rank, 2) }
+
+// before reads the words before the parking, the nearest first: "possibilité de louer un garage". It tells whether one
+// of them settles all.
+func (m *parkingMention) before() (settled bool) {
+	p, k := m.p, m.at-1
+	if p.word(k) == "de" && parkingSpots[p.word(k-1)] { // "place de stationnement"
 		k -= 2
-		from = k + 1
+		m.from = k + 1
 	}
 	if p.sym(k) == '(' {
 		k--
 	}
-	m.Type = parkingTypes[p.word(i)]
-	comma := false
-	nth, counted := false, false // counted by a number, not by an article
 	for n := 0; n < 5 && k >= 0 && !p.words[k+1].line; n, k = n+1, k-1 {
-		switch w := p.word(k); parkingBefore[w] {
+		switch parkingBefore[p.word(k)] {
 		case parkIndoors:
 			m.Type = "indoor"
-			continue
 		case parkOutdoors:
 			m.Type = "outdoor"
-			continue
 		case parkOnStreet:
-			if p.word(k-1) == "off" || p.sym(k-1) == '-' && p.word(k-2) == "off" {
-				continue
+			if p.word(k-1) != "off" && (p.sym(k-1) != '-' || p.word(k-2) != "off") { // not "off-street parking"
+				return m.only("street", k, m.at)
 			}
-			return listing.Parking{Offer: "street"}, 3, k, i
 		case parkNone:
-			return listing.Parking{Offer: "none"}, 3, k, i
+			return m.only("none", k, m.at)
 		case parkIncluded:
-			if (w == "inclus" || w == "included") && p.sym(k+1) != ':' && !p.words[k].line &&
-				!(p.sym(k-1) == '-' && p.words[k-1].line) {
-				break // "chauffage inclus, stationnement 50 $"
+			if !m.endsItem(k) {
+				m.Offer, m.rank, m.from = "included", 3, k
 			}
-			m.Offer, rank, from = "included", 3, k
+			return false
 		case parkOnOffer:
-			m.Offer, rank, from = "available", 3, k
+			m.Offer, m.rank, m.from = "available", 3, k
+			return false
 		case parkSecond:
-			nth = true
+			m.nth = true
 			if p.num(k-1) != nil {
 				k--
 			}
-			continue
-		case parkFiller:
-			if (w == "un" || w == "une") && m.Spots == 0 && !nth {
-				m.Spots = 1
-				rank = max(rank, 2)
+		case parkFiller, parkArticle:
+			if !m.nth && m.articleBefore(k) {
+				m.counts(1)
 			}
-			continue
-		case parkArticle: // not a French "à"
-			if m.Spots == 0 && !nth && (parkingSpots[p.word(i+1)] || parkingTypes[p.word(i)] != "" && (w == "an" ||
-				p.bare(k))) {
-				m.Spots = 1
-				rank = max(rank, 2)
-			}
-			continue
 		case parkTwo:
-			m.Spots = 2
-			rank = max(rank, 2)
-			from = k
-			if p.possible(k) {
-				m.Offer, rank = "available", 3
-			}
+			m.countedBefore(2, k)
+			return false
 		default:
-			if t := p.num(k); t != nil && t.dec == 0 && t.digits == 1 && !nth {
-				if t.cents == 0 {
-					return listing.Parking{Offer: "none"}, 3, k, i
-				}
-				m.Spots, counted = int(t.cents/100), true
-				rank, from = max(rank, 2), k
-			} else if n := numberWords[w]; n > 0 && !nth {
-				m.Spots, counted = n, true
-				rank, from = max(rank, 2), k
-			}
-			if counted && p.possible(k) {
-				m.Offer, rank = "available", 3
-			}
-			if t := p.num(k - 1); p.sym(k) == ')' && t != nil && t.digits == 1 && t.dec == 0 && p.sym(k-2) == '(' { // "deux (2)"
+			switch t := p.num(k - 1); {
+			case p.sym(k) == ')' && t != nil && t.digits == 1 && t.dec == 0 && p.sym(k-2) == '(': // "deux (2)"
 				k -= 2
-				continue
-			}
-			if p.sym(k) == '-' && k < i-1 && p.num(k-1) != nil && !p.words[k].space && !p.words[k+1].space { // "3-car driveway"
-				continue
+			case p.sym(k) == '-' && k < m.at-1 && t != nil && !p.words[k].space && !p.words[k+1].space: // "3-car driveway"
+			default:
+				return !m.nth && m.numberBefore(k)
 			}
 		}
-		break
 	}
-	end := i + 1
-	for n := 0; n < 14 && end < len(p.words); n, end = n+1, end+1 {
-		t := &p.words[end]
-		comma = comma || t.sym == ','
-		if t.line || p.stop(end) && (end > i+1 || p.word(i) != "stat") || p.about(end, aParking) && end > i+1 {
-			break
+	return false
+}
+
+// endsItem tells whether the "inclus" at k is of what stands before it: "chauffage inclus, stationnement 50 $".
+func (m *parkingMention) endsItem(k int) bool {
+	p, w := m.p, m.p.word(k)
+	return (w == "inclus" || w == "included") && p.sym(k+1) != ':' && !p.words[k].line &&
+		!(p.sym(k-1) == '-' && p.words[k-1].line)
+}
+
+// articleBefore tells whether the word at k counts one place: "un garage", "a parking spot", not a French "à".
+func (m *parkingMention) articleBefore(k int) bool {
+	switch w := m.p.word(k); w {
+	case "un", "une":
+		return true
+	case "a", "an":
+		return parkingSpots[m.p.word(m.at+1)] || parkingTypes[m.p.word(m.at)] != "" && (w == "an" || m.p.bare(k))
+	}
+	return false
+}
+
+// numberBefore reads the number at k as a count: "3 stationnements", "one parking". "0 stationnement" settles all.
+func (m *parkingMention) numberBefore(k int) (settled bool) {
+	n := numberWords[m.p.word(k)]
+	if t := m.p.num(k); t != nil && t.dec == 0 && t.digits == 1 {
+		if t.cents == 0 {
+			return m.only("none", k, m.at)
 		}
-		switch parkingAfter[t.w] {
+		n = int(t.cents / 100)
+	} else if n == 0 {
+		return false
+	}
+	m.counted = true
+	m.countedBefore(n, k)
+	return false
+}
+
+// countedBefore notes the count at k, which may be only on offer: "possibilité de 2 stationnements".
+func (m *parkingMention) countedBefore(n, k int) {
+	m.counts(n)
+	m.from = k
+	if m.p.possible(k) {
+		m.Offer, m.rank = "available", 3
+	}
+}
+
+// behind reads the words after the parking, to the end of the thought or the next parking: "garage chauffé en sus". It
+// tells whether one of them settles all.
+func (m *parkingMention) behind() (settled bool) {
+	p, i := m.p, m.at
+	for k := i + 1; k < i+15 && !p.stop(k) && (k == i+1 || !p.about(k, aParking)); k++ {
+		m.comma = m.comma || p.sym(k) == ','
+		switch parkingAfter[p.word(k)] {
 		case parkIndoors:
-			if m.Type == "" && (!comma || p.sym(end-1) == ',') { // "stationnement, piscine intérieure"
+			m.placed("indoor", k)
+		case parkOutdoors:
+			m.placed("outdoor", k)
+		case parkWalled:
+			if m.Type == "" && !m.comma && p.enclosed(i, k) {
 				m.Type = "indoor"
 			}
-		case parkOutdoors:
-			if m.Type == "" && (!comma || p.sym(end-1) == ',') { // "1 stationnement, remise à l'extérieur"
-				m.Type = "outdoor"
+		case parkTerrain:
+			if m.Type == "" && p.word(k-2) == "sous" { // "sous-terrain"
+				m.Type = "indoor"
 			}
 		case parkOnStreet:
-			if m.Offer == "included" && p.parksBetween(i, end) {
-				break
-			}
-			if inStreet[p.word(end-1)] || t.w == "street" {
-				return listing.Parking{Offer: "street"}, 3, i, end
-			}
-		case parkCars:
-			if n, _ := p.small(end - 1); n > 0 && m.Spots == 0 {
-				m.Spots = n
-				rank = max(rank, 2)
+			if (inStreet[p.word(k-1)] || p.word(k) == "street") && !(m.Offer == "included" && p.parksBetween(i, k)) {
+				return m.only("street", i, k)
 			}
 		case parkPermit:
-			return listing.Parking{Offer: "street"}, 3, i, end
-		case parkIncluded:
-			if rank == 3 && m.Offer != "included" {
-				break
-			}
-			if p.denied(end) && strings.HasPrefix(t.w, "deneige") { // "non déneigé" says nothing of the rent
-				break
-			}
-			if p.denied(end) || p.word(end-2) == "pas" || p.answerAfter(end) == saysExcluded {
-				m.Offer, rank, to = "available", 3, end
-				break
-			}
-			m.Offer, rank, to = "included", 4, end
-			if strings.HasPrefix(t.w, "deneige") && (parkingAfter[p.word(end+1)] == parkForMore ||
-				parkingAfter[p.word(end+2)] == parkForMore) { // "déneigé, en sus"
-				rank = 3
+			return m.only("street", i, k)
+		case parkNone:
+			if m.deniedBehind(k) {
+				return m.only("none", i, k)
 			}
 		case parkOnOffer:
-			if p.denied(end) && (end == i+2 || p.sym(i+1) == ':' && end == i+3) { // "parking: not available"
-				return listing.Parking{Offer: "none"}, 3, i, end
+			if p.denied(k) && (k == i+2 || p.sym(i+1) == ':' && k == i+3) { // "parking: not available"
+				return m.only("none", i, k)
 			}
-			if rank < 3 {
-				m.Offer, rank, to = "available", 3, end
+			m.offered(k)
+		case parkToLet:
+			if p.word(k-1) == "a" && !m.comma && !p.homeBefore(i) { // "un stationnement intérieur à louer"
+				m.offered(k)
+			}
+		case parkIncluded:
+			m.includedBehind(k)
+		case parkComes:
+			if w := p.word(k + 1); w == "with" || w == "avec" { // "the garage comes with the rental"
+				m.says("included", 4, k+1)
 			}
 		case parkForMore:
-			if w := p.word(end - 1); w == "sans" || w == "no" || t.w == "frais" && (w == "aux" || w == "de") {
-				break
-			}
-			if t.w == "additional" && (p.about(end+1, aParking) || p.about(end+2, aParking)) { // "garage and an additional parking"
-				break
-			}
-			if rank < 4 && !p.about(end+1, anInclusion) && !(comma && t.w == "supplement") { // "rangement supplémentaire inclus"
-				m.Offer, rank, to = "extra", 3, end
-			}
-		case parkNone:
-			if rank == 0 && (end == i+1 && !p.about(end+1, anInclusion) && !strings.HasPrefix(p.word(end+1), "deneige") ||
-				end == i+2 && p.sym(i+1) == ':') {
-				return listing.Parking{Offer: "none"}, 3, i, end
+			m.forMore(k)
+		case parkCars:
+			if n, _ := p.small(k - 1); n > 0 && m.Spots == 0 { // "stationnement pour 2 voitures"
+				m.counts(n)
 			}
 		default:
-			if w := p.word(end + 1); (t.w == "comes" || t.w == "vient") && !p.words[end].line && (w == "with" || w == "avec") {
-				m.Offer, rank, to = "included", 4, end+1 // "the garage comes with the rental"
+			if p.sym(k) == '$' {
+				if p.num(k-1) == nil && p.num(k+1) == nil && m.rank < 4 { // "stationnement ($)"
+					m.says("extra", 3, k)
+				}
+				return false
 			}
-			if n := p.spotsAt(i, end); n > 0 && (m.Spots == 0 || p.sym(end-1) == ':') {
-				m.Spots = n
-				rank = max(rank, 2)
+			if n := p.spotsAt(i, k); n > 0 && (m.Spots == 0 || p.sym(k-1) == ':') {
+				m.counts(n)
 			}
-		}
-		if m.Type == "" && !comma && p.enclosed(i, end) {
-			m.Type = "indoor"
-		}
-		if t.w == "terrain" && p.seq(end-2, "sous", "") && m.Type == "" { // "sous-terrain"
-			m.Type = "indoor"
-		}
-		// "un stationnement intérieur à louer"
-		if t.w == "louer" && p.word(end-1) == "a" && !comma && rank < 3 && !p.homeBefore(i) {
-			m.Offer, rank, to = "available", 3, end
-		}
-		if t.sym == '$' {
-			if p.num(end-1) == nil && p.num(end+1) == nil && rank < 4 { // "stationnement ($)"
-				m.Offer, rank, to = "extra", 3, end
-			}
-			break
 		}
 	}
-	if nth { // the price of a second place tells nothing of the first
-		m.Spots, rank = 0, min(rank, 1)
+	return false
+}
+
+// placed notes where the place is, unless the word at k is of another thing: "stationnement, piscine intérieure", "1
+// stationnement, remise à l'extérieur".
+func (m *parkingMention) placed(where string, k int) {
+	if m.Type == "" && (!m.comma || m.p.sym(k-1) == ',') {
+		m.Type = where
+	}
+}
+
+// deniedBehind tells whether the "non" at k answers the parking: "stationnement: non", not "stationnement non inclus".
+func (m *parkingMention) deniedBehind(k int) bool {
+	p, i := m.p, m.at
+	return m.rank == 0 && (k == i+1 && !p.about(k+1, anInclusion) && !strings.HasPrefix(p.word(k+1), "deneige") ||
+		k == i+2 && p.sym(i+1) == ':')
+}
+
+// offered notes that the place may be had, where nothing clearer is said: "stationnement disponible".
+func (m *parkingMention) offered(k int) {
+	if m.rank < 3 {
+		m.says("available", 3, k)
+	}
+}
+
+// includedBehind reads "inclus", "non compris", "déneigé, en sus" at k. "Non déneigé" says nothing of the rent.
+func (m *parkingMention) includedBehind(k int) {
+	p, cleared := m.p, strings.HasPrefix(m.p.word(k), "deneige")
+	switch denied := p.denied(k); {
+	case m.rank == 3 && m.Offer != "included", denied && cleared:
+	case denied || p.word(k-2) == "pas" || p.answerAfter(k) == saysExcluded:
+		m.says("available", 3, k)
+	case cleared && (parkingAfter[p.word(k+1)] == parkForMore || parkingAfter[p.word(k+2)] == parkForMore):
+		m.says("included", 3, k)
+	default:
+		m.says("included", 4, k)
+	}
+}
+
+// forMore reads "en sus", "extra", "frais" at k, unless they are of another thing: "garage and an additional parking",
+// "rangement supplémentaire inclus".
+func (m *parkingMention) forMore(k int) {
+	p, w := m.p, m.p.word(k)
+	switch l := p.word(k - 1); {
+	case l == "sans" || l == "no" || w == "frais" && (l == "aux" || l == "de"),
+		w == "additional" && (p.about(k+1, aParking) || p.about(k+2, aParking)),
+		m.rank == 4 || p.about(k+1, anInclusion) || m.comma && w == "supplement":
+	default:
+		m.says("extra", 3, k)
+	}
+}
+
+// close fills in what the words leave open: "1 stationnement", on a list of what there is, is included, a bare
+// "stationnement" may be had.
+func (m *parkingMention) close() {
+	if m.nth { // the price of a second place tells nothing of the first
+		m.Spots, m.rank = 0, min(m.rank, 1)
 		if m.Offer == "included" {
 			m.Offer = "available"
 		}
 	}
-	if rank == 0 {
-		return listing.Parking{Offer: "available", Type: m.Type}, 1, i, i
+	if m.rank == 0 {
+		m.rank, m.from = 1, m.at
 	}
 	if m.Offer == "" {
-		m.Offer = "included" // "1 stationnement", on a list of what there is
-		if rank == 1 {
+		m.Offer = "included"
+		if m.rank == 1 {
 			m.Offer = "available"
 		}
 	}
-	if m.Offer != "included" && (rank < 3 || m.Spots == 1 && !counted) {
+	if m.Offer != "included" && (m.rank < 3 || m.Spots == 1 && !m.counted) {
 		m.Spots = 0
 	}
-	return m, rank, from, max(to, i)
 }
 
-// enclosed tells whether the word at k says that the parking at i has walls: "stationnement fermé", "couvert et fermé".
+// enclosed tells whether the "fermé" at k says that the parking at i has walls: "stationnement fermé", "couvert et fermé".
 // A roof alone may be a carport's.
 func (p *Prose) enclosed(i, k int) bool {
-	switch p.word(k) {
-	case "ferme", "fermes", "clos", "enclosed":
-	default:
-		return false
-	}
 	if p.word(k+1) == "a" || p.word(k+1) == "la" || p.word(k+1) == "le" { // "fermé à clé", "fermé la nuit": a gate
 		return false
 	}
