@@ -14,6 +14,7 @@ var (
 		"semi": "semi partiellement partially",
 	})
 	furnishedOptions = set("possible optional optionnel optionnelle option disponible available")
+	furnishedOrNot   = set("non pas not unfurnished")                   // "meublé ou non"
 	furnishedIfAsked = set("desire desiree voulu besoin needed wanted") // "si désiré", "as needed"
 	// ownMeubles stand before "meubles" where these are pieces of furniture, and not apartments.
 	ownMeubles = set("les mes des de vos nos ses quelques certains ces leurs the plusieurs")
@@ -116,123 +117,151 @@ func (p *Prose) nearOr(i, j int) bool {
 	return false
 }
 
-func (p *Prose) furnishedAt(i int) (v string, from, to int) {
-	w := p.word(i)
-	if p.seq(i+1, "a", "vendre") || p.seq(i+1, "for", "sale") {
-		return "", i, i
+// A furnishedMention is what the words around one "meublé" make of it.
+type furnishedMention struct {
+	p        *Prose
+	at       int // the token of "meublé"
+	value    string
+	from, to int
+}
+
+// furnishedAt reads the mention at i by the first rule that settles it. A plain "meublé" is a yes.
+func (p *Prose) furnishedAt(i int) (value string, from, to int) {
+	m := furnishedMention{p: p, at: i, value: "yes", from: i, to: i}
+	if !m.ofThing() && !m.form() && !m.before() && !m.choiceBehind() && !m.extraBehind() {
+		m.answered()
 	}
-	v, from, to = "yes", i, i
-	if w == "furnished" && p.word(i+1) == "with" && p.kitchenBefore(i) { // "kitchens are furnished with three appliances"
-		return "", i, i
-	}
-	switch w {
+	return m.value, m.from, m.to
+}
+
+// only settles what the mention says, by the words from..to: "sans meubles".
+func (m *furnishedMention) only(value string, from, to int) (settled bool) {
+	m.value, m.from, m.to = value, from, to
+	return true
+}
+
+// ofThing finds what is not let furnished: "meubles à vendre", "kitchens are furnished with three appliances".
+func (m *furnishedMention) ofThing() (settled bool) {
+	p, i := m.p, m.at
+	return (p.seq(i+1, "a", "vendre") || p.seq(i+1, "for", "sale") || p.seq(i, "furnished", "with") &&
+		p.kitchenBefore(i)) && m.only("", i, i)
+}
+
+// form reads the words that mean more than a plain "meublé": "unfurnished", "furniture", "meubles".
+func (m *furnishedMention) form() (settled bool) {
+	p, i := m.p, m.at
+	l, n := p.word(i-1), p.word(i+1)
+	switch p.word(i) {
 	case "unfurnished":
-		v = "no"
+		m.value = "no"
 	case "semimeuble":
-		v = "semi"
+		m.value = "semi"
 	case "furniture", "meublement":
-		if p.word(i-1) == "without" {
-			if p.seq(i-3, "with", "or") {
-				return "optional", i - 3, i
-			}
-			return "no", i - 1, i
-		}
-		if n := p.word(i + 1); n != "included" && n != "provided" && (p.sym(i+1) != ':' || !p.about(i+2, anInclusion|aNegation)) {
-			return p.furnitureSaid(i)
+		switch {
+		case l == "without" && p.seq(i-3, "with", "or"):
+			return m.only("optional", i-3, i)
+		case l == "without":
+			return m.only("no", i-1, i)
+		case n != "included" && n != "provided" && (p.sym(i+1) != ':' || !p.about(i+2, anInclusion|aNegation)):
+			return m.only(p.furnitureSaid(i))
 		}
 	case "meuble":
-		if p.word(i-1) == "les" { // "tout les meuble"
-			return p.furnitureSaid(i)
+		if l == "les" { // "tout les meuble"
+			return m.only(p.furnitureSaid(i))
 		}
-		if p.accented() && p.bare(i) && p.word(i-1) != "tout" && p.sym(i-1) != '-' && p.word(i-1) != "semi" &&
-			p.word(i-1) != "non" && p.word(i-1) != "sans" && p.sym(i+1) != ':' {
-			return "", i, i // "meuble lavabo": a writer who uses accents means a piece of furniture
+		if p.accented() && p.bare(i) && l != "tout" && l != "semi" && l != "non" && l != "sans" && p.sym(i-1) != '-' &&
+			p.sym(i+1) != ':' { // "meuble lavabo": a writer who uses accents means a piece of furniture
+			return m.only("", i, i)
 		}
-	case "meubles": // furniture, or furnished apartments
-		switch l := p.word(i - 1); {
-		case ownMeubles[l]:
-			if n := p.word(i + 1); n != "inclus" && n != "fournis" && n != "compris" {
-				return p.furnitureSaid(i)
-			}
-		case l == "sans" && p.seq(i-3, "avec", "ou"):
-			return "optional", i - 3, i
-		case l == "sans" || l == "no" || l == "aucun" || l == "aucuns":
-			return "no", i - 1, i
-		case l == "avec" && p.offered(i-1) >= 0:
-			return "optional", p.offered(i - 1), i
-		case p.word(i+1) == "disponibles" && p.seq(i+2, "en", "option"):
-			return "optional", i, i + 3
-		}
+	case "meubles":
+		return m.meubles()
 	case "meubler":
-		if p.word(i-1) == "de" && p.word(i-2) == "possibilite" {
-			return "optional", i - 2, i
-		}
-		if l := p.word(i - 1); l == "a" || l == "pour" || l == "de" || l == "le" || l == "l" {
-			return "", i, i
+		switch {
+		case p.seq(i-2, "possibilite", "de"):
+			return m.only("optional", i-2, i)
+		case l == "a", l == "pour", l == "de", l == "le", l == "l":
+			return m.only("", i, i)
 		}
 	}
-	k := i - 1
+	return false
+}
+
+// meubles tells furniture from furnished apartments: "certains meubles", "avec ou sans meubles", "logements meublés".
+func (m *furnishedMention) meubles() (settled bool) {
+	p, i := m.p, m.at
+	switch l, n := p.word(i-1), p.word(i+1); {
+	case ownMeubles[l]:
+		return n != "inclus" && n != "fournis" && n != "compris" && m.only(p.furnitureSaid(i))
+	case l == "sans" && p.seq(i-3, "avec", "ou"):
+		return m.only("optional", i-3, i)
+	case l == "sans", l == "no", l == "aucun", l == "aucuns":
+		return m.only("no", i-1, i)
+	case l == "avec" && p.offered(i-1) >= 0:
+		return m.only("optional", p.offered(i-1), i)
+	case p.seq(i+1, "disponibles", "en", "option"):
+		return m.only("optional", i, i+3)
+	}
+	return false
+}
+
+// before reads the words that lead to "meublé": "semi-meublé", "non meublé", "possibilité de louer meublé".
+func (m *furnishedMention) before() (settled bool) {
+	p, i, k := m.p, m.at, m.at-1
 	for p.sym(k) == '-' || p.sym(k) == '/' && p.word(k-1) == "semi" {
 		k--
 	}
-	switch said := furnishedBefore[p.word(k)]; said {
-	case "semi":
-		if !p.words[k+1].line {
-			v, from = said, k
-		}
-	case "no":
-		if p.word(k) != "un" || !p.words[i].space && p.sym(k+1) == '-' {
-			v, from = said, k
-		}
-	case "optional":
-		v, from = said, k
+	half := p.num(k)
+	switch said := furnishedBefore[p.word(k)]; {
+	case said == "semi" && p.words[k+1].line, p.word(k) == "un" && (p.words[i].space || p.sym(k+1) != '-'):
+	case said != "":
+		m.value, m.from = said, k
+	case half != nil && half.cents == 50 && half.digits == 0 && p.word(k+1) != "": // "1/2 meublé"
+		m.value, m.from = "semi", k
 	}
-	if t := p.num(k); t != nil && t.cents == 50 && t.digits == 0 && p.word(k+1) != "" { // "1/2 meublé"
-		v, from = "semi", k
+	if m.value == "semi" && p.denied(m.from) {
+		m.value, m.from = "no", m.from-1
 	}
-	if v == "semi" && p.denied(from) {
-		v, from = "no", from-1
+	if l := p.word(m.from - 1); l == "etre" || l == "be" || l == "possibilite" || p.seq(m.from-2, "possibilite", "de") {
+		return m.only("optional", m.from-1, i)
 	}
-	if p.word(from-1) == "etre" || p.word(from-1) == "be" || p.word(from-1) == "possibilite" || p.seq(from-2,
-		"possibilite", "de") {
-		return "optional", from - 1, i
-	}
-	if k := p.offered(from); k >= 0 || p.atPrice(i+1) {
-		return "optional", max(k, 0), i
-	}
+	k = p.offered(m.from)
+	return (k >= 0 || p.atPrice(i+1)) && m.only("optional", max(k, 0), i)
+}
+
+// choiceBehind finds that the furniture is a choice, or asked for: "meublé ou non", "meublé si désiré", "meublé?".
+func (m *furnishedMention) choiceBehind() (settled bool) {
+	p, i := m.p, m.at
 	for n := i + 1; n <= i+4 && n < len(p.words) && !p.words[n].line; n++ {
-		switch w := p.word(n); {
-		case w == "ou" || w == "or":
-			m := n + 1
-			if p.word(m) == "non" || p.word(m) == "pas" || p.word(m) == "not" || p.word(m) == "unfurnished" {
-				return "optional", from, m
-			}
-		case furnishedOptions[w]:
-			if n == i+1 || p.word(n-1) == "si" || n == i+2 && (p.word(i+1) == "est" || p.word(i+1) == "en") {
-				if (w == "disponible" || w == "available") && !p.optionalOffer(i) {
-					continue
-				}
-				return "optional", from, n
-			}
-		case furnishedIfAsked[w]:
-			if w := p.word(n - 1); w == "si" || w == "if" || w == "as" || w == "au" {
-				return "optional", from, n
-			}
+		switch w, l := p.word(n), p.word(n-1); {
+		case (w == "ou" || w == "or") && furnishedOrNot[p.word(n+1)]:
+			return m.only("optional", m.from, n+1)
+		case furnishedOptions[w] && (n == i+1 || l == "si" || n == i+2 && (l == "est" || l == "en")) &&
+			(w != "disponible" && w != "available" || p.optionalOffer(i)),
+			furnishedIfAsked[w] && (l == "si" || l == "if" || l == "as" || l == "au"):
+			return m.only("optional", m.from, n)
 		case p.sym(n) == '?':
-			return "", i, i
+			return m.only("", i, i)
 		}
 	}
-	for n := i + 1; n <= i+7 && !p.stop(n) && p.sym(n) != ','; n++ { // "peut être loué meublé pour un petit supplément"
-		if p.word(n) == "supplement" && v == "yes" {
-			return "optional", from, n
+	return false
+}
+
+// extraBehind finds that the furniture costs more: "peut être loué meublé pour un petit supplément".
+func (m *furnishedMention) extraBehind() (settled bool) {
+	p := m.p
+	for n := m.at + 1; m.value == "yes" && n <= m.at+7 && !p.stop(n) && p.sym(n) != ','; n++ {
+		if p.word(n) == "supplement" {
+			return m.only("optional", m.from, n)
 		}
 	}
-	if p.sym(i+1) == ':' {
-		if said := furnishedAnswers[p.word(i+2)]; said != "" {
-			return said, i, i + 2
-		}
+	return false
+}
+
+// answered takes the answer after a colon: "Meublé: non".
+func (m *furnishedMention) answered() {
+	if said := furnishedAnswers[m.p.word(m.at+2)]; said != "" && m.p.sym(m.at+1) == ':' {
+		m.only(said, m.at, m.at+2)
 	}
-	return v, from, to
 }
 
 // kitchenBefore tells whether a kitchen is what the word at i is said of.
