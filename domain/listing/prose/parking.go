@@ -62,7 +62,8 @@ var (
 		parkComes:   "comes vient",
 		parkToLet:   "louer",
 	})
-	parkingTypes = map[string]string{"garage": "indoor", "garages": "indoor", "carport": "outdoor"}
+	parkingTypes  = map[string]string{"garage": "indoor", "garages": "indoor", "carport": "outdoor"}
+	parkingPlaces = map[parkingWord]string{parkIndoors: "indoor", parkOutdoors: "outdoor"}
 	// inStreet stand before "rue" where it is the street that one parks in, and not a part of an address.
 	inStreet     = set("la les sur dans the on")
 	parkingSpots = set("emplacement emplacements place places espace espaces case cases air aire space spot stall")
@@ -164,11 +165,8 @@ func (p *Prose) pricedSpot(i int) string {
 			continue
 		}
 		for k--; k >= 0 && !p.stop(k+1); k-- {
-			switch parkingBefore[p.word(k)] {
-			case parkIndoors:
-				return "indoor"
-			case parkOutdoors:
-				return "outdoor"
+			if where := parkingPlaces[parkingBefore[p.word(k)]]; where != "" {
+				return where
 			}
 			if costs[p.word(k)] != forParking && !parkingSpots[p.word(k)] {
 				return ""
@@ -336,11 +334,9 @@ func (m *parkingMention) before() (settled bool) {
 		k--
 	}
 	for n := 0; n < 5 && k >= 0 && !p.words[k+1].line; n, k = n+1, k-1 {
-		switch parkingBefore[p.word(k)] {
-		case parkIndoors:
-			m.Type = "indoor"
-		case parkOutdoors:
-			m.Type = "outdoor"
+		switch meaning := parkingBefore[p.word(k)]; meaning {
+		case parkIndoors, parkOutdoors:
+			m.Type = parkingPlaces[meaning]
 		case parkOnStreet:
 			if p.word(k-1) != "off" && (p.sym(k-1) != '-' || p.word(k-2) != "off") { // not "off-street parking"
 				return m.only("street", k, m.at)
@@ -429,11 +425,9 @@ func (m *parkingMention) behind() (settled bool) {
 	p, i := m.p, m.at
 	for k := i + 1; k < i+15 && !p.stop(k) && (k == i+1 || !p.about(k, aParking)); k++ {
 		m.comma = m.comma || p.sym(k) == ','
-		switch parkingAfter[p.word(k)] {
-		case parkIndoors:
-			m.placed("indoor", k)
-		case parkOutdoors:
-			m.placed("outdoor", k)
+		switch meaning := parkingAfter[p.word(k)]; meaning {
+		case parkIndoors, parkOutdoors:
+			m.placed(parkingPlaces[meaning], k)
 		case parkWalled:
 			if m.Type == "" && !m.comma && p.enclosed(i, k) {
 				m.Type = "indoor"
@@ -560,8 +554,8 @@ func (m *parkingMention) close() {
 	}
 }
 
-// enclosed tells whether the "fermé" at k says that the parking at i has walls: "stationnement fermé", "couvert et fermé".
-// A roof alone may be a carport's.
+// enclosed tells whether the "fermé" at k says that the parking at i has walls: "stationnement fermé", "couvert et
+// fermé". A roof alone may be a carport's.
 func (p *Prose) enclosed(i, k int) bool {
 	if p.word(k+1) == "a" || p.word(k+1) == "la" || p.word(k+1) == "le" { // "fermé à clé", "fermé la nuit": a gate
 		return false
