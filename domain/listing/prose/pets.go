@@ -85,98 +85,111 @@ var (
 		"neither")
 )
 
+// A petMention is a group of animals that share a rule, "chats et petits chiens", and what the words around it say.
+type petMention struct {
+	p                    *Prose
+	first, last          int // the animals
+	named, little        [petKinds]bool
+	denied, limited, let bool // by a word before: "pas de", "certains", "accepte"
+	verdict              verdictOnPets
+	except               []int // the animals after "sauf"
+	end                  int   // the last token of the rule and its exception
+}
+
+// petsSaid is what all mentions say, and the tokens of the first one.
+type petsSaid struct {
+	said     [petKinds]verdictOnPets
+	small    [petKinds]bool // only small ones
+	from, to int
+}
+
 // pets reads the rules about animals and the tokens of the first one.
 func (p *Prose) pets() (out listing.Pets, from, to int) {
-	var said [petKinds]verdictOnPets
-	var small [petKinds]bool
-	from, to = -1, -1
+	s := petsSaid{from: -1, to: -1}
 	for i := 0; i < len(p.words); i++ {
-		if !p.about(i, aPet) || p.petPlace(i) {
+		if !p.namesPet(i) {
 			continue
 		}
-		// A group of names that share a verdict: "chats et petits chiens".
-		var group [petKinds]bool
-		var little [petKinds]bool
-		last := i
-		start := i
-		for k := i; k < len(p.words) && k <= last+8; k++ {
-			if p.about(k, aPet) && !p.petPlace(k) {
-				if k > last+1 && (!p.joined(last, k) || p.ownVerdict(start, last, k)) {
-					break
-				}
-				kind := petNames[p.word(k)]
-				group[kind] = true
-				little[kind] = smallWords[p.word(k-1)] || smallWords[p.word(k+1)] || p.word(k-1) == "dog" && smallWords[p.word(k-2)]
-				last = k
-				little[kind] = little[kind] || p.sym(k-1) == '-' && smallWords[p.word(k-2)]
-				little[kind] = little[kind] || p.weighed(k) || p.word(k+1) == "de" && smallWords[p.word(k+2)]
-				if p.words[k].w == "pet" && p.sym(k+1) == '-' {
-					continue
-				}
-			}
-		}
-		v, end := p.petVerdict(start, last)
-		except, exceptEnd := p.petException(end)
-		i = max(last, end, exceptEnd)
-		if v == silent && except == nil && p.contrast(last+1) { // "1 chat, pas de chien"
-			v = allowed
-		}
-		if v == silent && except == nil {
-			open := start - 1
-			if smallWords[p.word(open)] || p.num(open) != nil {
-				open--
-			}
-			if w := p.word(open); w == "a" || w == "un" || w == "une" {
-				open--
-			}
-			if p.sym(open) == '(' || p.sym(open) == ':' { // "Animaux permis (petit chien)"
-				if said[anyPet] == allowed {
-					v = allowed
-					said[anyPet] = conditional
-				}
-			}
-			if w := p.word(open); (w == "et" || w == "and") && petVerdictOf(p.word(open-1)) == allowed &&
-				!p.denied(open-1) {
-				v = allowed // "chat permis et petit chien"
-			}
-			if v == silent && start == last && group[anyPet] && p.slashed(start) {
-				v = allowed
-			}
-			if v == silent && !group[anyPet] && p.petsCounted(start, last) {
-				v = allowed
-			}
-			if v == silent {
+		m := p.petMentionAt(i)
+		i = m.end
+		if m.verdict == silent && m.except == nil {
+			if !s.implies(&m) {
 				continue
 			}
+			m.verdict = allowed
 		}
-		if from < 0 {
-			from, to = start, i
-			for from > 0 && from > start-3 && !p.words[from].line && p.words[from-1].kind == word {
-				from--
-			}
-		}
-		for kind := range petKinds {
-			if group[kind] && said[kind] == silent {
-				said[kind], small[kind] = v, little[kind]
-			}
-		}
-		if said[cats] == allowed && said[dogs] == silent && group[cats] && p.nothingBut(i+1) { // "1 chat, rien d'autre"
-			said[dogs] = banned
-		}
-		for _, kind := range except {
-			said[kind] = allowed
-			if v == allowed || v == conditional {
-				said[kind] = banned
-			}
-			if smallWords[p.word(exceptEnd-1)] || smallWords[p.word(exceptEnd+1)] {
-				small[kind] = true
-			}
-			if v != silent && group[anyPet] {
-				said[anyPet] = v
-			}
+		s.note(&m)
+		s.exempt(&m)
+	}
+	return petPolicy(s.said, s.small), s.from, s.to
+}
+
+// implies tells whether animals without a verdict are let in by what stands beside them: "1 chat, pas de chien". An
+// animal in brackets is the only one that "animaux permis" lets in.
+func (s *petsSaid) implies(m *petMention) bool {
+	p, open := m.p, m.first-1
+	if smallWords[p.word(open)] || p.num(open) != nil {
+		open--
+	}
+	if w := p.word(open); w == "a" || w == "un" || w == "une" {
+		open--
+	}
+	switch w := p.word(open); {
+	case p.contrast(m.last + 1): // "1 chat, pas de chien"
+	case s.said[anyPet] == allowed && (p.sym(open) == '(' || p.sym(open) == ':'): // "Animaux permis (petit chien)"
+		s.said[anyPet] = conditional
+	case (w == "et" || w == "and") && petVerdictOf(p.word(open-1)) == allowed && !p.denied(open-1):
+		// "chat permis et petit chien"
+	case m.first == m.last && m.named[anyPet] && p.slashed(m.first): // "libre / animaux / 5 ½"
+	case !m.named[anyPet] && p.petsCounted(m.first, m.last): // "2 chats maximum"
+	default:
+		return false
+	}
+	return true
+}
+
+// note takes the verdict on animals of which none is known yet: "chats permis. Animaux interdits" lets cats in.
+func (s *petsSaid) note(m *petMention) {
+	p := m.p
+	if s.from < 0 {
+		s.from, s.to = m.first, m.end
+		for s.from > 0 && s.from > m.first-3 && !p.words[s.from].line && p.words[s.from-1].kind == word {
+			s.from--
 		}
 	}
-	return petPolicy(said, small), from, to
+	for kind := range petKinds {
+		if m.named[kind] && s.said[kind] == silent {
+			s.said[kind], s.small[kind] = m.verdict, m.little[kind]
+		}
+	}
+	if s.said[cats] == allowed && s.said[dogs] == silent && m.named[cats] && p.nothingBut(m.end+1) {
+		s.said[dogs] = banned // "1 chat, rien d'autre"
+	}
+}
+
+// exempt gives the animals after "sauf" the contrary verdict: "pas d'animaux sauf un petit chien".
+func (s *petsSaid) exempt(m *petMention) {
+	for _, kind := range m.except {
+		s.said[kind] = allowed
+		if m.verdict == allowed || m.verdict == conditional {
+			s.said[kind] = banned
+		}
+		if smallWords[m.p.word(m.end-1)] || smallWords[m.p.word(m.end+1)] {
+			s.small[kind] = true
+		}
+		if m.verdict != silent && m.named[anyPet] {
+			s.said[anyPet] = m.verdict
+		}
+	}
+}
+
+// namesPet tells whether the word at i names an animal that would live here.
+func (p *Prose) namesPet(i int) bool { return p.about(i, aPet) && !p.petPlace(i) }
+
+// smallPet tells whether the animal at i is small: "petit chien", "chien de petite taille", "chien de moins de 30 lb".
+func (p *Prose) smallPet(i int) bool {
+	return smallWords[p.word(i-1)] || smallWords[p.word(i+1)] || p.word(i+1) == "de" && smallWords[p.word(i+2)] ||
+		(p.word(i-1) == "dog" || p.sym(i-1) == '-') && smallWords[p.word(i-2)] || p.weighed(i)
 }
 
 // nothingBut tells whether the sentence goes on from i to rule out all that it has not named: "rien d'autre".
@@ -393,119 +406,143 @@ func letters(w string) (n letterCount) {
 	return n
 }
 
-// petVerdict finds the rule about the animals in tokens i..j.
-func (p *Prose) petVerdict(i, j int) (v verdictOnPets, end int) {
-	end = j
-	deniedBefore, conditionalBefore, allowedBefore := false, false, false
-	for k, n := i-1, 0; k >= 0 && n < 5; k, n = k-1, n+1 {
-		if p.words[k+1].line {
+// petMentionAt reads the animals from i on and the rule about them.
+func (p *Prose) petMentionAt(i int) petMention {
+	m := petMention{p: p, first: i, last: i}
+	for k := i; k < len(p.words) && k <= m.last+8; k++ {
+		if !p.namesPet(k) {
+			continue
+		}
+		if k > m.last+1 && (!p.joined(m.last, k) || p.ownVerdict(i, m.last, k)) {
 			break
 		}
-		switch petLeads[p.word(k)] {
-		case petDenied:
-			deniedBefore = true
-		case petLimited:
-			conditionalBefore = true
-			continue
-		case petLet:
-			allowedBefore = true
-			continue
-		case petFiller:
-			continue
-		case petBanned:
-			if k == i-1 || k == i-2 {
-				return banned, end
-			}
-		default:
-			if p.words[k].kind == number || p.sym(k) == ':' || p.sym(k) == '-' || p.sym(k) == '/' {
-				continue
-			}
-		}
-		break
+		kind := petNames[p.word(k)]
+		m.named[kind], m.little[kind], m.last = true, p.smallPet(k), k
 	}
-	for k, n := j+1, 0; k < len(p.words) && n < 9; k, n = k+1, n+1 {
-		if p.words[k].line || p.sym(k) == ';' || p.sym(k) == '!' || p.sym(k) == '.' && p.stop(k) {
-			break
-		}
-		if p.about(k, aPet) && !p.petPlace(k) {
-			break
-		}
-		w := p.word(k)
-		if w == "talk" || w == "case" && p.word(k+1) == "by" || w == "cas" && p.word(k+1) == "par" || w == "ask" && k <= j+2 {
-			if v == silent || v == allowed {
-				v = conditional
+	m.end = m.last
+	if !m.before() && !m.behind() {
+		m.close()
+	}
+	m.except, m.end = p.petException(m.end)
+	return m
+}
+
+// only settles the verdict, whatever else stands around the animals: "pet-free building".
+func (m *petMention) only(v verdictOnPets, end int) (settled bool) {
+	m.verdict, m.end = v, end
+	return true
+}
+
+// before reads the words that lead to the animals: "pas de gros chiens", "interdit aux chiens".
+func (m *petMention) before() (settled bool) {
+	p := m.p
+	for k := m.first - 1; k >= 0 && k >= m.first-5 && !p.words[k+1].line; k-- {
+		switch petLeads[p.word(k)] {
+		case petLimited:
+			m.limited = true
+		case petLet:
+			m.let = true
+		case petFiller:
+		case petDenied:
+			m.denied = true
+			return false
+		case petBanned:
+			return k >= m.first-2 && m.only(banned, m.last)
+		default:
+			if s := p.sym(k); p.num(k) == nil && s != ':' && s != '-' && s != '/' {
+				return false
 			}
-			end = k
-			continue
 		}
-		if w == "no" && (p.word(k-1) == "hard" || p.word(k-1) == "big" || p.word(k-1) == "firm") && v == silent {
-			return banned, k
-		}
-		if (petTraits[w] || p.sym(k) == ',') && k < j+20 {
+	}
+	return false
+}
+
+// behind reads the nine words after the animals, without those that describe them: "chiens propres et calmes acceptés".
+func (m *petMention) behind() (settled bool) {
+	p := m.p
+	for k, n := m.last+1, 0; k < len(p.words) && n < 9 && !m.endsAt(k); k, n = k+1, n+1 {
+		w := p.word(k)
+		if (petTraits[w] || p.sym(k) == ',') && k < m.last+20 {
 			n--
 		}
 		switch {
-		case w == "seulement" || w == "only":
-			if v == silent && !deniedBefore {
-				v, end = allowed, k
+		case w == "talk", w == "case" && p.word(k+1) == "by", w == "cas" && p.word(k+1) == "par", w == "ask" && k <= m.last+2:
+			if m.verdict != banned { // "case by case"
+				m.verdict = conditional
 			}
-			continue
-		case smokeWords[w]:
-			if v == silent && deniedBefore {
-				return banned, j
+			m.end = k
+		case w == "seulement", w == "only": // "chats seulement"
+			if m.verdict == silent && !m.denied {
+				m.verdict, m.end = allowed, k
 			}
-			if v == silent && (p.word(k-1) == "non" || p.word(k-1) == "no") {
-				return silent, j
-			}
-		}
-		if petExceptions[w] {
-			break
-		}
-		if p.sym(k) == ',' && v != silent {
-			break
-		}
-		if w == "free" && p.sym(k-1) == '-' && v == silent { // "pet-free building"
-			return banned, k
-		}
-		u := petVerdictOf(w)
-		if (w == "reference" || w == "references" || w == "demande" || w == "request") && (p.word(k-1) == "sur" ||
-			p.word(k-1) == "upon") {
-			u = conditional
-		}
-		if u != silent {
-			switch {
-			case p.sym(k+1) == ':' && answers[p.word(k+2)] == saysExcluded:
-				u = banned
-				k += 2
-			case p.denied(k) || p.word(k-2) == "pas" || p.word(k-2) == "non" || p.word(k-1) == "not":
-				u = banned
-			case p.word(k-1) == "be" && p.word(k-2) == "not":
-				u = banned
-			}
-			switch {
-			case v == allowed && u == conditional:
-				v = conditional
-			case v == silent:
-				v = u
-			}
-			end = k
-			continue
-		}
-		if (w == "non" || w == "no") && v == silent {
-			if n := p.word(k + 1); n == "" || n == "merci" {
-				return banned, k
-			}
+		case m.verdict == silent && m.deniedBehind(k):
+			return true
+		default:
+			k = m.verdictAt(k)
 		}
 	}
+	return false
+}
+
+// endsAt tells whether token k is no more of the rule: "chats permis, sauf …".
+func (m *petMention) endsAt(k int) bool {
+	t := &m.p.words[k]
+	return t.line || t.sym == ';' || t.sym == '!' || t.sym == '.' && m.p.stop(k) || t.sym == ',' && m.verdict != silent ||
+		petExceptions[t.w] || m.p.namesPet(k)
+}
+
+// deniedBehind reads a denial at k that is no verdict on its own: "chiens: non", "dogs are a hard no", "pet-free
+// building", "pas d'animaux ni fumeurs". In "animaux, non fumeur" it is not of the animals.
+func (m *petMention) deniedBehind(k int) (settled bool) {
+	p := m.p
+	l, n := p.word(k-1), p.word(k+1)
+	switch w := p.word(k); {
+	case w == "no" && (l == "hard" || l == "big" || l == "firm"), (w == "no" || w == "non") && (n == "" || n == "merci"),
+		w == "free" && p.sym(k-1) == '-':
+		return m.only(banned, k)
+	case smokeWords[w] && m.denied:
+		return m.only(banned, m.last)
+	case smokeWords[w] && (l == "non" || l == "no"):
+		return m.only(silent, m.last)
+	}
+	return false
+}
+
+// verdictAt takes the verdict at k, if there is one: "permis", "not allowed", "acceptés: non", "sur demande". It
+// returns the last token that it reads.
+func (m *petMention) verdictAt(k int) (end int) {
+	p, w, l := m.p, m.p.word(k), m.p.word(k-1)
+	v := petVerdictOf(w)
+	if (l == "sur" || l == "upon") && (w == "reference" || w == "references" || w == "demande" || w == "request") {
+		v = conditional
+	}
+	if v == silent {
+		return k
+	}
+	switch l2 := p.word(k - 2); {
+	case p.sym(k+1) == ':' && answers[p.word(k+2)] == saysExcluded:
+		v = banned
+		k += 2
+	case p.denied(k), l2 == "pas", l2 == "non", l2 == "not" && l == "be":
+		v = banned
+	}
+	if m.verdict == silent || m.verdict == allowed && v == conditional {
+		m.verdict = v
+	}
+	m.end = k
+	return k
+}
+
+// close weighs the words before the animals against the verdict after them: "pas de chiens acceptés" bans dogs.
+func (m *petMention) close() {
 	switch {
-	case deniedBefore:
-		return banned, max(end, j)
-	case v == silent && conditionalBefore:
-		return conditional, end
-	case v == silent && allowedBefore:
-		return allowed, end
+	case m.denied:
+		m.verdict = banned
+	case m.verdict == silent && m.limited:
+		m.verdict = conditional
+	case m.verdict == silent && m.let:
+		m.verdict = allowed
 	}
-	return v, end
 }
 
 // petException reads "sauf un chat", "except cats" after token i.
