@@ -96,69 +96,23 @@ func (c *consumer) session(ctx context.Context, prefetch *int) error {
 	if err := ch.Qos(*prefetch, 0, false); err != nil {
 		return fmt.Errorf("set prefetch: %w", err)
 	}
-	gone := ch.NotifyClose(make(chan *amqp.Error, 1))
-	cancelled := ch.NotifyCancel(make(chan string, 1))
+	gone, cancelled := ch.NotifyClose(make(chan *amqp.Error, 1)), ch.NotifyCancel(make(chan string, 1))
 	tag := "conveyor-" + c.Name
 	deliveries, err := ch.Consume(c.Name, tag, false, false, false, false, nil)
 	if err != nil {
 		return fmt.Errorf("consume: %w", err)
 	}
-	// The client hands deliveries over one by one; gather sees only those that are in this buffer.
-	most := *prefetch
-	waiting := make(chan arrived, most)
 	taking, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
+	most := *prefetch
 	var unsettled atomic.Int64 // bytes of bodies
-	go func() {                // ends with the channel; never blocks, for no more than the prefetch are unacked
-		defer close(waiting)
-		for d := range deliveries {
-			if unsettled.Add(int64(len(d.Body))) > c.budget && most > 1 {
-				leave(errLarge)
-			}
-			waiting <- arrived{d, time.Now()}
-		}
-	}()
+	waiting := c.buffered(deliveries, most, &unsettled, leave)
 	c.metrics.consuming(c.Name, 1)
 	defer c.metrics.consuming(c.Name, -1)
-
-	// The work in hand outlives ctx by the grace, and ends with the channel: its acks would come too late. A consumer
-	// that the broker cancels has lost its deliveries too, though its channel is open: RabbitMQ 4.3 takes back what was
-	// held too long, and every version cancels when the queue is deleted.
-	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer stop(nil)
-	defer context.AfterFunc(ctx, func() {
-		time.AfterFunc(c.grace, func() { stop(errors.New("shutdown took too long")) })
-	})()
-	closed := make(chan struct{})
-	defer func() { <-closed }()
-	defer stop(nil)
-	go func() { // ends with the session
-		defer close(closed)
-		select {
-		case e := <-gone:
-			stop(fmt.Errorf("channel closed: %w", e))
-		case _, ok := <-cancelled:
-			if !ok { // it ends with its channel
-				stop(fmt.Errorf("channel closed: %w", <-gone))
-				return
-			}
-			stop(errors.New("the broker cancelled the consumer"))
-		case <-work.Done():
-		}
-	}()
-
+	work, end := c.outliving(ctx, gone, cancelled)
+	defer end()
 	if c.Ready != nil {
-		watched := make(chan struct{})
-		defer func() { <-watched }()
-		defer leave(nil)
-		go func() { // ends with the session
-			defer close(watched)
-			for pause(taking, c.watch) {
-				if err := c.ask(taking); err != nil {
-					leave(err)
-				}
-			}
-		}()
+		defer c.whileReady(taking, leave)()
 	}
 	handled, bytes := 0, 0
 	for {
@@ -195,6 +149,74 @@ func (c *consumer) session(ctx context.Context, prefetch *int) error {
 		}
 		c.giveBack(ctx, ch, tag, left, waiting)
 		return err
+	}
+}
+
+// buffered hands on the deliveries of a channel, which its client hands over one by one: gather sees only those that are
+// in the buffer. Where more bytes are unsettled than the consumer may hold, it leaves with errLarge.
+func (c *consumer) buffered(
+	deliveries <-chan amqp.Delivery, most int, unsettled *atomic.Int64, leave context.CancelCauseFunc,
+) <-chan arrived {
+	waiting := make(chan arrived, most)
+	go func() { // ends with the channel; never blocks, for no more than the prefetch are unacked
+		defer close(waiting)
+		for d := range deliveries {
+			if unsettled.Add(int64(len(d.Body))) > c.budget && most > 1 {
+				leave(errLarge)
+			}
+			waiting <- arrived{d, time.Now()}
+		}
+	}()
+	return waiting
+}
+
+// outliving is the context of the work in hand: it outlives ctx by the grace, and ends with the channel, for the acks
+// would come too late. A consumer that the broker cancels has lost its deliveries too, though its channel is open:
+// RabbitMQ 4.3 takes back what was held too long, and every version cancels when the queue is deleted. Call end
+// afterwards.
+func (c *consumer) outliving(ctx context.Context, gone <-chan *amqp.Error, cancelled <-chan string) (
+	work context.Context, end func(),
+) {
+	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	unwatched := context.AfterFunc(ctx, func() {
+		time.AfterFunc(c.grace, func() { stop(errors.New("shutdown took too long")) })
+	})
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		select {
+		case e := <-gone:
+			stop(fmt.Errorf("channel closed: %w", e))
+		case _, ok := <-cancelled:
+			if !ok { // it ends with its channel
+				stop(fmt.Errorf("channel closed: %w", <-gone))
+				return
+			}
+			stop(errors.New("the broker cancelled the consumer"))
+		case <-work.Done():
+		}
+	}()
+	return work, func() {
+		stop(nil)
+		<-closed
+		unwatched()
+	}
+}
+
+// whileReady has the consumer leave when what it needs is away. Call end afterwards.
+func (c *consumer) whileReady(taking context.Context, leave context.CancelCauseFunc) (end func()) {
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		for pause(taking, c.watch) {
+			if err := c.ask(taking); err != nil {
+				leave(err)
+			}
+		}
+	}()
+	return func() {
+		leave(nil)
+		<-watched
 	}
 }
 
