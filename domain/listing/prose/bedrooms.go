@@ -17,143 +17,218 @@ func ParseBedrooms(s string) (bedrooms int, den, ok bool) {
 
 // bedrooms finds the first count of bedrooms. An article ("une chambre") counts only when nothing better does.
 func (p *Prose) bedrooms() (c count, den, ok bool) {
-	weakDen := false
 	for i := range p.words {
-		n, weak := p.small(i)
-		if half := p.halfBedroom(i); half >= 0 { // Kijiji's "2.5 bedrooms"
-			return count{value: float64(half), from: i, to: i + 1}, true, true
-		}
-		if n >= 0 && (p.otherHomes(i) || p.word(i-1) == "to" && (p.num(i-2) != nil ||
-			p.sym(i-2) == '-' && p.num(i-3) != nil)) { // "units have 0 to 3 bedrooms"
-			continue
-		}
-		if n < 0 {
-			if n, end := p.labelled(i, aBedroom); n >= 0 {
-				return count{value: float64(n), from: i, to: end}, false, true
-			}
-			if !ok && p.about(i, aBedroom) && p.word(i+1) == "fermee" {
-				c, ok = count{value: 1, weak: true, closed: true, from: i, to: i + 1}, true
-			}
-			continue
-		}
-		j := i + 1
-		if p.sym(j) == ')' || p.sym(j) == '-' { // "deux (2) chambres", "2-bedroom"
-			j++
-		}
-		den := false
-		if p.sym(j) == '+' || p.word(j) == "plus" {
-			if dens[p.word(j+1)] { // Kijiji's label "2 + Den"
-				return count{value: float64(n), from: i, to: j + 1}, true, true
-			}
-			noun := j + 2
-			for m := 0; m < 2 && adjectives[p.word(noun)]; m++ {
-				noun++
-			}
-			if w := p.num(j + 1); w != nil && w.cents <= 200 && w.dec == 0 && !w.half && w.digits == 1 && (p.about(noun,
-				aBedroom) || n > 0 && !w.space && !p.words[j].space && p.about(j+2, aType)) { // "2+1 bedrooms", "1+1 condo"
-				return count{value: float64(n), from: i, to: noun}, w.cents > 0, true
-			}
-		}
-		if p.word(j) == "b" && !p.words[j].space && p.num(j+1) != nil && (p.word(j+2) == "b" || p.word(j+2) == "ba") { // "2B2B"
-			return count{value: float64(n), from: i, to: j}, false, true
-		}
-		if t := p.num(j + 1); p.sym(j) == '+' && t != nil && t.cents == 100 && t.digits == 1 && t.dec == 0 && !t.half &&
-			i == 0 && (p.stop(j+2) || p.word(j+2) == "avec" || p.word(j+2) == "with") { // "1+1 avec balcon"
-			return count{value: float64(n), from: i, to: j + 1}, true, true
-		}
-		first := j
-		for j < len(p.words) && j-first < 3 && adjectives[p.word(j)] {
-			j++
-		}
-		kind, apart := false, false
-		for k := j; k < j+3 && (adjectives[p.word(k)] || roomKinds[p.word(k)]); k++ { // "1 king bedroom", not "1 king bed"
-			apart = apart || apartRooms[p.word(k)]
-			if w := p.word(k + 1); p.about(k+1, aBedroom) && w != "bed" && w != "beds" && !ofBedroom[p.word(k+2)] {
-				j, kind = k+1, true
-				break
-			}
-		}
-		if n >= 2 && !p.about(j, aBedroom|aPiece) {
-			if k := p.described(j, aBedroom); k > j { // "3 cozy bedrooms"
-				j = k
-			}
-		}
-		sized := j > first && sizes[p.word(first)]
-		closed := j > first && (p.word(j-1) == "fermee" || p.word(j-1) == "fermees" || p.word(j-1) == "closed")
-		if end := p.initials(j); end > 0 && !weak {
-			return count{value: float64(n), from: i, to: end}, p.den(end + 1), true
-		}
-		switch {
-		case p.about(j, aBedroom):
-			switch p.word(j + 1) {
-			case "de":
-				if p.about(j+2, aBathroom) { // "2 chambres de bain"
-					continue
-				}
-			case "froide", "a":
-				if p.word(j+1) == "froide" || p.word(j+2) == "louer" && n == 1 && !(p.word(i-1) == "d" && p.about(i-2, aType)) {
-					continue
-				}
-			}
-			if w := p.word(j); (w == "ch" || w == "cc" || w == "bd") && n > 6 || w == "ch" && p.words[j].space &&
-				p.sym(j+1) == '.' && n > 6 {
-				continue
-			}
-			if p.about(j, aBathroom) || p.furnitureBed(j) {
-				continue
-			}
-			den = p.den(j+1) || p.sym(j+1) == '(' && p.sym(j+2) == '+' && p.num(j+3) != nil && p.num(j+3).cents == 100 &&
-				p.sym(j+4) == ')' // "1 chambre (+1)"
-		case p.word(j) == "lit" || p.word(j) == "lits": // "1 lit, 1 salle de bain", a translation
-			k := j + 1
-			if p.sym(k) == ',' || p.sym(k) == '/' || p.word(k) == "et" {
-				k++
-			}
-			if p.num(k) == nil || !p.about(k+1, aBathroom) && !p.seq(k+1, "salle", "de") && !p.seq(k+1, "salles", "de") {
-				continue
-			}
-		case p.about(j, aPiece) && (closed || p.word(j+1) == "fermee" || p.word(j+1) == "fermees"):
-			j++
-		case closed && !weak && (p.word(j) == "" || p.about(j, aNegation)):
-			j-- // "3 fermées"
-		default:
-			continue
-		}
-		more, end := p.moreBedrooms(j+1, sized)
-		if more == 0 {
-			more, end = p.bedroomsApart(j + 1)
-		}
-		if more == 0 && p.floorLeads(i) {
-			more, end = p.bedroomsByFloor(j + 1)
-		}
-		if rest, last := p.bedroomsListed(i, max(j, end), n, more > 0); rest > 0 {
-			more, end = more+rest, last
-		}
-		if k := p.mainBefore(i); k >= 0 && more == 0 { // "master + two small bedrooms"
-			return count{value: float64(n + 1), from: k, to: j}, den, true
-		}
-		if kind && n == 1 && more == 0 { // "1 guest bedroom" is beside others, "1 queen bedroom" may be
-			if apart {
-				continue
-			}
-			weak = true
-		}
-		found := count{value: float64(n + more), weak: weak && more == 0 || p.oneOfSeveral(i), from: i, to: max(j, end),
-			closed: closed || p.word(j+1) == "fermee"}
-		weak = found.weak
-		if !weak {
-			return found, den, true
-		}
-		if !ok {
-			c, weakDen, ok = found, den, true
+		switch found, withDen, counts := p.bedroomsAt(i); {
+		case counts && !found.weak:
+			return found, withDen, true
+		case counts && !ok:
+			c, den, ok = found, withDen, true
 		}
 	}
 	if !ok || c.weak && c.value == 1 {
 		if n, from, to := p.nthBedroom(); n > 0 {
-			return count{value: float64(n), from: from, to: to}, weakDen, true
+			return count{value: float64(n), from: from, to: to}, den, true
 		}
 	}
-	return c, weakDen, ok
+	return c, den, ok
+}
+
+// bedroomsAt reads the count of bedrooms that begins at i, with its label or its noun: "Bedrooms: 2", "2 bedrooms".
+func (p *Prose) bedroomsAt(i int) (c count, den, ok bool) {
+	if half := p.halfBedroom(i); half >= 0 { // Kijiji's "2.5 bedrooms"
+		return count{value: float64(half), from: i, to: i + 1}, true, true
+	}
+	n, article := p.small(i)
+	if n < 0 {
+		if n, end := p.labelled(i, aBedroom); n >= 0 {
+			return count{value: float64(n), from: i, to: end}, false, true
+		}
+		closed := p.about(i, aBedroom) && p.word(i+1) == "fermee" // "chambre fermée", without a number
+		return count{value: 1, weak: true, closed: true, from: i, to: i + 1}, false, closed
+	}
+	if p.otherHomes(i) || p.word(i-1) == "to" && (p.num(i-2) != nil ||
+		p.sym(i-2) == '-' && p.num(i-3) != nil) { // "units have 0 to 3 bedrooms"
+		return c, false, false
+	}
+	m := bedroomMention{p: p, at: i, n: n, article: article, next: i + 1}
+	if p.sym(m.next) == ')' || p.sym(m.next) == '-' { // "deux (2) chambres", "2-bedroom"
+		m.next++
+	}
+	m.passDescription()
+	for _, form := range bedroomForms {
+		if to, den := form(m); to > 0 {
+			return count{value: float64(n), from: i, to: to}, den, true
+		}
+	}
+	if den, ok = m.named(); ok {
+		c, ok = m.total()
+	}
+	return c, den, ok
+}
+
+// A bedroomMention is a number that may count bedrooms, and the words from it to their noun.
+type bedroomMention struct {
+	p       *Prose
+	at, n   int
+	article bool // "une chambre"
+	next    int  // the token behind the number and its dash or bracket
+	noun    int  // the token behind what describes the rooms
+	ofKind  bool // the description tells one bedroom from another: "1 queen bedroom"
+	apart   bool // such a bedroom is one beside others: "1 guest bedroom"
+	sized   bool // "2 grandes chambres"
+	closed  bool // "3 pièces fermées"
+}
+
+// passDescription finds the noun behind what describes the rooms: "2 grandes chambres", "1 king bedroom".
+func (m *bedroomMention) passDescription() {
+	p, j := m.p, m.next
+	for j < m.next+3 && adjectives[p.word(j)] {
+		j++
+	}
+	for k := j; k < j+3 && (adjectives[p.word(k)] || roomKinds[p.word(k)]); k++ { // "1 king bedroom", not "1 king bed"
+		m.apart = m.apart || apartRooms[p.word(k)]
+		if w := p.word(k + 1); p.about(k+1, aBedroom) && w != "bed" && w != "beds" && !ofBedroom[p.word(k+2)] {
+			j, m.ofKind = k+1, true
+			break
+		}
+	}
+	if m.n >= 2 && !p.about(j, aBedroom|aPiece) { // "3 cozy bedrooms"
+		j = p.described(j, aBedroom)
+	}
+	m.noun = j
+	if w := p.word(j - 1); j > m.next {
+		m.sized, m.closed = sizes[p.word(m.next)], w == "fermee" || w == "fermees" || w == "closed"
+	}
+}
+
+// bedroomForms are the shapes of a count that need no noun for bedrooms, or count a den with them. Each returns the
+// last token of the count, or 0.
+var bedroomForms = [...]func(bedroomMention) (to int, den bool){
+	bedroomMention.plusDen,
+	bedroomMention.plusFigure,
+	bedroomMention.thenBaths,
+	bedroomMention.plusOneAlone,
+	bedroomMention.initialed,
+}
+
+// plusDen reads Kijiji's label "2 + Den".
+func (m bedroomMention) plusDen() (to int, den bool) {
+	if (m.p.sym(m.next) == '+' || m.p.word(m.next) == "plus") && dens[m.p.word(m.next+1)] {
+		return m.next + 1, true
+	}
+	return 0, false
+}
+
+// plusFigure reads "2+1 bedrooms" and "1+1 condo", of which the second figure is a den unless it is 0.
+func (m bedroomMention) plusFigure() (to int, den bool) {
+	p, more, noun := m.p, m.added(), m.next+2
+	for noun < m.next+4 && adjectives[p.word(noun)] {
+		noun++
+	}
+	if more >= 0 && more <= 2 && (p.about(noun, aBedroom) || m.n > 0 && !p.words[m.next+1].space &&
+		!p.words[m.next].space && p.about(m.next+2, aType)) {
+		return noun, more > 0
+	}
+	return 0, false
+}
+
+// plusOneAlone reads "1+1 avec balcon", which begins the text.
+func (m bedroomMention) plusOneAlone() (to int, den bool) {
+	p, k := m.p, m.next+2
+	if m.at == 0 && p.sym(m.next) == '+' && m.added() == 1 && (p.stop(k) || p.word(k) == "avec" || p.word(k) == "with") {
+		return m.next + 1, true
+	}
+	return 0, false
+}
+
+// added returns the figure that "+" or "plus" joins to the count, "2+1", or -1.
+func (m bedroomMention) added() int {
+	if m.p.sym(m.next) != '+' && m.p.word(m.next) != "plus" || m.p.num(m.next+1) == nil {
+		return -1
+	}
+	n, _ := m.p.small(m.next + 1)
+	return n
+}
+
+// thenBaths reads "2B2B" and "2B2Ba".
+func (m bedroomMention) thenBaths() (to int, den bool) {
+	p, k := m.p, m.next
+	if p.word(k) == "b" && !p.words[k].space && p.num(k+1) != nil && (p.word(k+2) == "b" || p.word(k+2) == "ba") {
+		return k, false
+	}
+	return 0, false
+}
+
+// initialed reads "2 c.c." and "2 grandes c.a.c.", chambres à coucher.
+func (m bedroomMention) initialed() (to int, den bool) {
+	if to = m.p.initials(m.noun); to > 0 && !m.article {
+		return to, m.p.den(to + 1)
+	}
+	return 0, false
+}
+
+// named tells whether the noun is one for bedrooms, and whether a den is said behind it: "2 chambres et 1 bureau". It
+// moves noun to the last token where that is another.
+func (m *bedroomMention) named() (den, ok bool) {
+	p, j := m.p, m.noun
+	switch {
+	case p.about(j, aBedroom):
+		if m.otherThing() {
+			return false, false
+		}
+		return p.den(j+1) || p.sym(j+1) == '(' && p.sym(j+2) == '+' && p.num(j+3) != nil && p.num(j+3).cents == 100 &&
+			p.sym(j+4) == ')', true // "1 chambre (+1)"
+	case p.word(j) == "lit" || p.word(j) == "lits": // "1 lit, 1 salle de bain", a translation
+		k := j + 1
+		if p.sym(k) == ',' || p.sym(k) == '/' || p.word(k) == "et" {
+			k++
+		}
+		return false, p.num(k) != nil && (p.about(k+1, aBathroom) || p.seq(k+1, "salle", "de") || p.seq(k+1, "salles", "de"))
+	case p.about(j, aPiece) && (m.closed || p.word(j+1) == "fermee" || p.word(j+1) == "fermees"): // "3 pièces fermées"
+		m.noun++
+		return false, true
+	case m.closed && !m.article && (p.word(j) == "" || p.about(j, aNegation)): // "3 fermées"
+		m.noun--
+		return false, true
+	}
+	return false, false
+}
+
+// otherThing tells whether the noun for bedrooms means something else here: "2 chambres de bain", "with 2 beds, sofa".
+func (m *bedroomMention) otherThing() bool {
+	p, j := m.p, m.noun
+	switch w, next := p.word(j), p.word(j+1); {
+	case next == "de" && p.about(j+2, aBathroom), next == "froide":
+		return true
+	case next == "a" && p.word(j+2) == "louer" && m.n == 1 && // a room in a home: "1 chambre à louer"
+		!(p.word(m.at-1) == "d" && p.about(m.at-2, aType)): // not "appartement d'une chambre à louer"
+		return true
+	case (w == "ch" || w == "cc" || w == "bd") && m.n > 6: // "8 ch. des Érables" is an address
+		return true
+	}
+	return p.about(j, aBathroom) || p.furnitureBed(j)
+}
+
+// total adds the bedrooms that the text counts beside these, "2 chambres et 1 au sous-sol". It is false for one that
+// is not all: "1 guest bedroom".
+func (m *bedroomMention) total() (c count, ok bool) {
+	p, i := m.p, m.at
+	more, end := p.moreBedrooms(m.noun+1, m.sized)
+	if more == 0 {
+		more, end = p.bedroomsApart(m.noun + 1)
+	}
+	if more == 0 && p.floorLeads(i) {
+		more, end = p.bedroomsByFloor(m.noun + 1)
+	}
+	if rest, last := p.bedroomsListed(i, max(m.noun, end), m.n, more > 0); rest > 0 {
+		more, end = more+rest, last
+	}
+	if k := p.mainBefore(i); k >= 0 && more == 0 { // "master + two small bedrooms"
+		return count{value: float64(m.n + 1), from: k, to: m.noun}, true
+	}
+	lone := m.ofKind && m.n == 1 && more == 0 // "1 guest bedroom" is beside others, "1 queen bedroom" may be
+	return count{value: float64(m.n + more), weak: (m.article || lone) && more == 0 || p.oneOfSeveral(i), from: i,
+		to: max(m.noun, end), closed: m.closed || p.word(m.noun+1) == "fermee"}, !lone || !m.apart
 }
 
 // nthBedroom counts bedrooms that a text only shows one after the other: the main one, then "a second bedroom", "une
@@ -185,8 +260,7 @@ func (p *Prose) nthBedroom() (n, from, to int) {
 		case "second", "deuxieme", "2e", "seconde":
 			l := p.word(k - 1)
 			if first >= 0 && n < 2 && (w == "2e" || l == "a" || l == "une" || l == "the" || l == "la" || l == "et" ||
-				l == "and" ||
-				p.sym(k-1) == ',') {
+				l == "and" || p.sym(k-1) == ',') {
 				n, to = 2, i
 			}
 		case "third", "troisieme":
