@@ -1,6 +1,9 @@
 package prose
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 var ordinals = map[string]string{
 	"premier": "1", "deuxieme": "2", "troisieme": "3", "quatrieme": "4", "dernier": "top", "derniere": "top",
@@ -225,11 +228,8 @@ func (p *Prose) livesOn(k int) bool {
 func (p *Prose) bareFloor(i int, headline bool) (value string, from int) {
 	k := i - 1
 	value = ordinals[p.word(i)]
-	if t := p.num(i - 1); t != nil && !p.words[i].space {
-		if t.dec > 0 || t.half || t.digits > 2 || t.cents == 0 {
-			return "", i
-		}
-		value, k = itoa(int(t.cents/100)), i-2
+	if p.num(i-1) != nil && !p.words[i].space {
+		value, k = p.floorNumber(i-1), i-2
 	}
 	if headline && k == i-2 && p.sym(k) == ',' && (p.sym(i+1) == ',' || i+1 == len(p.words)) { // "4 ½, 2e, propre"
 		return value, i - 1
@@ -286,139 +286,181 @@ func (p *Prose) floorOfAll(i int) (value string, from int) {
 	return itoa(int(n.cents / 100)), i - 3
 }
 
+// floor finds the first floor that the text gives the home: a number, "ground", "top", "basement" or "half-basement".
 func (p *Prose) floor(headline bool) (value string, from, to int) {
 	for i := range p.words {
-		if p.about(i, aFloor) || p.word(i) == "er" {
-			if v, k := p.bareFloor(i, headline); v != "" {
-				return v, k, i
-			}
-		}
-		if p.word(i) == "level" && p.levelOf(i) {
-			return "ground", i - 1, i
-		}
-		if p.word(i) == "level" && p.word(i-1) == "garden" {
-			return "half-basement", i - 1, i
-		}
-		if n := p.word(i + 1); p.word(i) == "level" && p.word(i-1) == "lower" &&
-			(n == "suite" || n == "unit" || n == "apartment") {
-			return "basement", i - 1, i + 1
-		}
-		if v, from := p.floorOfAll(i); v != "" {
-			return v, from, i
-		}
-		if !p.about(i, aType) && p.word(i) != "plancher" {
-			continue
-		}
-		switch p.word(i) {
-		case "basement", "soussol", "sousol", "sous", "ss":
-			end := i
-			if p.word(i) == "sous" {
-				end++
-				if p.sym(end) == '-' {
-					end++
-				}
-				if w := p.word(end); w != "sol" && w != "sols" {
-					continue
-				}
-			}
-			k := i - 1
-			for p.sym(k) == '-' {
-				k--
-			}
-			if p.word(i) == "ss" && i > 0 && p.word(k) != "demi" || p.than(i) {
-				continue
-			}
-			if n := p.word(end + 1); p.word(k-1) == "le" && (n == "est" || n == "sera") { // a part of the home
-				continue
-			}
-			if w := p.word(k); w == "demi" || w == "demie" || w == "semi" || w == "half" {
-				if p.partBefore(k) {
-					continue
-				}
-				return "half-basement", k, end
-			}
-			if t := p.num(k); t != nil && (t.cents == 50 && t.digits == 0) {
-				return "half-basement", k, end
-			}
-			switch w := p.word(i - 1); {
-			case w == "finished", w == "le", w == "un", w == "avec", w == "with", p.sym(i-1) == '+', // a part of the home
-				!p.placed(i, headline), p.partsFollow(end):
-				continue
-			}
-			return "basement", i, end
-		case "rdc", "rez", "rc":
-			if p.word(i) == "rc" && p.word(i-1) != "au" && p.word(i+1) != "d" { // "RC d'un duplex"
-				continue
-			}
-			end := i
-			if p.word(i) == "rez" {
-				for n := 0; n < 4 && (p.sym(end+1) == '-' || p.word(end+1) == "de" ||
-					strings.HasPrefix(p.word(end+1), "chauss")); n++ {
-					end++
-				}
-			}
-			first := i
-			if p.word(i-1) == "au" {
-				first--
-			}
-			ends := p.stop(end+1) || p.sym(end+1) == ','
-			item := p.word(i) == "rez" && (p.sym(first-1) == ',' && ends || p.itemStart(first) && (ends || p.word(end+1) == "avec"))
-			if (item || p.placed(i, headline)) && !p.partsFollow(end) {
-				return "ground", i, i
-			}
-		case "unit", "apartment", "house", "condo":
-			if l := p.word(i - 1); l == "level" && (p.word(i-2) == "ground" || p.word(i-2) == "main") {
-				return "ground", i - 2, i
-			} else if p.sym(i-2) == '-' && l == "level" && (p.word(i-3) == "ground" || p.word(i-3) == "main") {
-				return "ground", i - 3, i
-			}
-		case "etage", "floor", "plancher": // "2e plancher" is a floor, "plancher de bois" what one walks on
-			k := i - 1
-			if p.word(i) == "plancher" && !ordinalEnds[p.word(k)] && ordinals[p.word(k)] == "" {
-				continue
-			}
-			if p.sym(k) == '-' { // "30th-floor"
-				k--
-			}
-			if t := p.num(i + 2); p.sym(i+1) == ':' && t != nil && t.dec == 0 && !t.half && t.digits <= 2 && t.cents > 0 &&
-				!p.words[i+2].line && !p.about(i+3, aBedroom|aBathroom|aPiece) { // "Floor: 3rd", not "à l'étage : 3 chambres"
-				return itoa(int(t.cents / 100)), i, i + 2
-			}
-			if p.floorOfThing(k, i) || p.livesOn(k) {
-				continue
-			}
-			if ordinalEnds[p.word(k)] {
-				k--
-			}
-			if p.partThere(k) || p.word(k-1) == "sur" && p.num(k) != nil && k == i-1 { // "sur 1 étage" is a count
-				continue
-			}
-			if w := p.word(k - 1); p.num(k) != nil && (w == "et" || w == "and") { // "aires communes au 1er, 2e et 21e étage"
-				continue
-			}
-			if t := p.num(k); t != nil && t.dec == 0 && !t.half && t.digits >= 1 && t.digits <= 2 && t.cents > 0 {
-				return itoa(int(t.cents / 100)), k, i
-			}
-			if v := ordinals[p.word(k)]; v != "" {
-				return v, k, i
-			}
-			if p.word(i+1) == "superieur" && p.word(k) == "l" && p.word(k-1) == "a" { // "à l'étage supérieur d'un duplex"
-				return "top", i, i + 1
-			}
-		case "etages": // a slip of "au 2e étage"
-			if t := p.num(i - 2); t != nil && ordinalEnds[p.word(i-1)] && p.word(i-3) != "et" && p.sym(i-3) != ',' && t.dec == 0 && t.digits <= 2 {
-				return itoa(int(t.cents / 100)), i - 2, i
-			}
-		case "duplex", "triplex":
-			if p.word(i-1) == "de" || p.word(i-1) == "d" {
-				switch p.word(i - 2) {
-				case "haut":
-					return "top", i - 2, i
-				case "bas":
-					return "ground", i - 2, i
-				}
-			}
+		if value, from, to = p.floorNamed(i, headline); value != "" {
+			return value, from, to
 		}
 	}
 	return "", -1, -1
+}
+
+// floorNamed reads the floor that the word at i ends or begins, by that word; it is "" for none.
+func (p *Prose) floorNamed(i int, headline bool) (value string, from, to int) {
+	switch p.word(i) {
+	case "basement", "soussol", "sousol", "sous", "ss":
+		return p.basement(i, headline)
+	case "rdc", "rez", "rc":
+		return p.groundFloor(i, headline)
+	case "level":
+		return p.level(i)
+	case "unit", "apartment", "house", "condo":
+		return p.levelUnit(i)
+	case "etage", "floor", "plancher":
+		return p.countedFloor(i)
+	case "etages":
+		return p.floorSlip(i)
+	case "duplex", "triplex":
+		return p.halfOfDuplex(i)
+	}
+	if p.about(i, aFloor) || p.word(i) == "er" {
+		value, from = p.bareFloor(i, headline)
+	} else {
+		value, from = p.floorOfAll(i)
+	}
+	return value, from, i
+}
+
+// halfWords before a basement say that it is half above the ground.
+var halfWords = set("demi demie semi half")
+
+// basement reads "sous-sol", "demi sous-sol" or "basement" at i.
+func (p *Prose) basement(i int, headline bool) (value string, from, to int) {
+	end, k := i, i-1
+	if p.word(i) == "sous" {
+		if end++; p.sym(end) == '-' {
+			end++
+		}
+		if w := p.word(end); w != "sol" && w != "sols" {
+			return "", i, i
+		}
+	}
+	for p.sym(k) == '-' {
+		k--
+	}
+	switch w, next, t := p.word(k), p.word(end+1), p.num(k); {
+	case p.word(i) == "ss" && i > 0 && w != "demi", p.than(i), halfWords[w] && p.partBefore(k):
+		return "", i, i
+	case p.word(k-1) == "le" && (next == "est" || next == "sera"): // a part of the home
+		return "", i, i
+	case halfWords[w], t != nil && t.cents == 50 && t.digits == 0:
+		return "half-basement", k, end
+	}
+	switch w := p.word(i - 1); {
+	case w == "finished", w == "le", w == "un", w == "avec", w == "with", p.sym(i-1) == '+', // a part of the home
+		!p.placed(i, headline), p.partsFollow(end):
+		return "", i, i
+	}
+	return "basement", i, end
+}
+
+// groundFloor reads "rez-de-chaussée", "RDC" or "RC d'un duplex" at i. An item of a list says it of the home: "4 ½,
+// rez-de-chaussée, propre".
+func (p *Prose) groundFloor(i int, headline bool) (value string, from, to int) {
+	rez := p.word(i) == "rez"
+	if p.word(i) == "rc" && p.word(i-1) != "au" && p.word(i+1) != "d" {
+		return "", i, i
+	}
+	first, end := i, i
+	for n := 0; rez && n < 4 && (p.sym(end+1) == '-' || p.word(end+1) == "de" ||
+		strings.HasPrefix(p.word(end+1), "chauss")); n++ {
+		end++
+	}
+	if p.word(i-1) == "au" {
+		first--
+	}
+	ends := p.stop(end+1) || p.sym(end+1) == ','
+	item := rez && (p.sym(first-1) == ',' && ends || p.itemStart(first) && (ends || p.word(end+1) == "avec"))
+	if !item && !p.placed(i, headline) || p.partsFollow(end) {
+		return "", i, i
+	}
+	return "ground", i, i
+}
+
+// level reads "main level of a bungalow", "garden level" or "lower level suite", of which "level" stands at i.
+func (p *Prose) level(i int) (value string, from, to int) {
+	switch w, n := p.word(i-1), p.word(i+1); {
+	case p.levelOf(i):
+		return "ground", i - 1, i
+	case w == "garden":
+		return "half-basement", i - 1, i
+	case w == "lower" && (n == "suite" || n == "unit" || n == "apartment"):
+		return "basement", i - 1, i + 1
+	}
+	return "", i, i
+}
+
+// levelUnit reads "main level unit" and "ground-level apartment", of which the home stands at i.
+func (p *Prose) levelUnit(i int) (value string, from, to int) {
+	k := i - 2
+	if p.sym(k) == '-' {
+		k--
+	}
+	if w := p.word(k); p.word(i-1) == "level" && (w == "ground" || w == "main") {
+		return "ground", k, i
+	}
+	return "", i, i
+}
+
+// countedFloor reads "2e étage", "30th-floor", "top floor" or "Floor: 3rd", of which the noun stands at i. "2e
+// plancher" is a floor, "plancher de bois" what one walks on.
+func (p *Prose) countedFloor(i int) (value string, from, to int) {
+	k := i - 1
+	if p.word(i) == "plancher" && !ordinalEnds[p.word(k)] && ordinals[p.word(k)] == "" {
+		return "", i, i
+	}
+	if p.sym(k) == '-' { // "30th-floor"
+		k--
+	}
+	if v := p.floorNumber(i + 2); v != "" && p.sym(i+1) == ':' && !p.words[i+2].line &&
+		!p.about(i+3, aBedroom|aBathroom|aPiece) { // "Floor: 3rd", not "à l'étage : 3 chambres"
+		return v, i, i + 2
+	}
+	n := k // the number
+	if ordinalEnds[p.word(k)] {
+		n--
+	}
+	w, counted := p.word(n-1), p.num(n) != nil
+	if p.floorOfThing(k, i) || p.livesOn(k) || p.partThere(n) ||
+		counted && w == "sur" && n == i-1 || // "sur 1 étage" is a count
+		counted && (w == "et" || w == "and") { // "aires communes au 1er, 2e et 21e étage"
+		return "", i, i
+	}
+	if v := cmp.Or(p.floorNumber(n), ordinals[p.word(n)]); v != "" {
+		return v, n, i
+	}
+	if p.word(i+1) == "superieur" && p.word(n) == "l" && p.word(n-1) == "a" { // "à l'étage supérieur d'un duplex"
+		return "top", i, i + 1
+	}
+	return "", i, i
+}
+
+// floorNumber spells the number of a floor at i, "2" in "2e étage", or returns "".
+func (p *Prose) floorNumber(i int) string {
+	t := p.num(i)
+	if t == nil || t.dec > 0 || t.half || t.digits > 2 || t.cents == 0 {
+		return ""
+	}
+	return itoa(int(t.cents / 100))
+}
+
+// floorSlip reads "au 2e étages" at i, a slip of "au 2e étage".
+func (p *Prose) floorSlip(i int) (value string, from, to int) {
+	if t := p.num(i - 2); t != nil && ordinalEnds[p.word(i-1)] && p.word(i-3) != "et" && p.sym(i-3) != ',' &&
+		t.dec == 0 && t.digits <= 2 {
+		return itoa(int(t.cents / 100)), i - 2, i
+	}
+	return "", i, i
+}
+
+// duplexHalves are the homes of a duplex: "haut de duplex", "bas de triplex".
+var duplexHalves = map[string]string{"haut": "top", "bas": "ground"}
+
+// halfOfDuplex reads "haut de duplex" that ends at i.
+func (p *Prose) halfOfDuplex(i int) (value string, from, to int) {
+	if w := p.word(i - 1); w != "de" && w != "d" {
+		return "", i, i
+	}
+	return duplexHalves[p.word(i-2)], i - 2, i
 }
