@@ -146,133 +146,166 @@ var connectors = set("is est sont a de d environ env about approx approximately 
 	"desiree optional nearby couvert covered rate an can could peut etre loue separement be rented had separately " +
 	"option optionnel chaque each sont non obligatoire mensuelle of chauffe chauffee heated moyennant contre")
 
+// A leadWord is the meaning of a word before an amount.
+type leadWord uint8
+
+const (
+	leadLeast    leadWord = iota + 1 // "à partir de 900 $"
+	leadRange                        // "900 à 1000 $", "as low as 900 $"
+	leadRent                         // "loyer 900 $"
+	leadMore                         // "plus 60 $"
+	leadAbout                        // "environ 60 $"
+	leadFor                          // "stationnement pour 40 $"
+	leadExcluded                     // "non inclus, environ 60 $", "aux frais du locataire, environ 60 $"
+	leadOnTop                        // "stationnement en sus (60 $)"
+)
+
+// amountLeads come before the costs and connectors: "aux frais du locataire, environ 70 $" names no cost by "frais".
+var amountLeads = meanings(map[leadWord]string{
+	leadLeast: "partir compter from starting des low least minimum between entre",
+	leadRange: "as a",
+	leadRent:  "prix loyer loyers rent price louer location",
+	leadMore:  "plus extra supplement surplus ajoutez add",
+	leadAbout: "moyenne environ env about approx average estime approximativement",
+	leadFor:   "pour for",
+	leadExcluded: "non pas not compris comprise inclus incluse included charge frais du au aux locataire tenant " +
+		"quebec",
+	leadOnTop: "sus",
+})
+
+// An amountLead is what the words before an amount say of it, read from the nearest back.
+type amountLead struct {
+	p       *Prose
+	a       *amount
+	used, k int  // the last token of the amount before, and the token that is read
+	n       int  // how many were read
+	plus    bool // it is added to the rent
+	about   bool // it is an estimate
+	in      bool // "pour" stands right before it
+	priced  bool // the parking that is not in the rent has the amount: "stationnement non inclus, 60 $"
+}
+
 // before reads the words that lead to the amount.
 func (p *Prose) before(a *amount, used int) {
-	plus, first, about, in := false, len(p.money) == 0, false, false
-	priced := false // the parking that is not in the rent has the amount: "stationnement non inclus, 60 $"
-	for k, n := a.from-1, 0; k > used && n < 11; k, n = k-1, n+1 {
-		t := &p.words[k]
-		if p.words[k+1].line && n > 0 {
-			break
-		}
-		priced = priced || n < 2 && p.parkingOut(k) && p.besideRent(a)
-		switch t.sym {
-		case '(', ':', '=', '~', '-', '"', '@':
-			if t.sym == '-' && n == 0 && p.num(k-1) != nil && p.num(k-1).digits >= 3 && !p.num(k-1).half && k-1 > used {
-				if low := p.num(k - 1).cents; low < a.cents && low*2 >= a.cents && low >= 100_00 { // "900-1000 $"
-					a.cents, a.from, a.least = low, k-1, true
-					continue
-				}
-			}
-			if t.sym == '(' && n > 0 && !plus && !about {
-				return
-			}
-			continue
-		case '+':
-			plus = plus || !first || p.about(k-1, aCost) || p.about(k-1, aFurnishing) ||
-				p.sym(k-1) == '(' && p.sym(k+1) != '-' && p.about(k-2, aCost)
-			if !plus {
-				return
-			}
-			continue
-		case 0:
-		case ',':
-			if about && n == 1 || n == 0 && p.parkingOut(k-1) && p.besideRent(a) {
-				continue // "électricité aux frais du locataire, environ 70 $"
-			}
-			if n == 0 && a.per != perWeek && p.parkingSentence(k) && a.cents <= ceilings[forParking] {
-				a.role = forParking
-				return
-			}
-			if plus && a.role == forRent {
-				a.role = forExtra
-			}
-			return
-		case '.':
-			if !p.stop(k) { // "stat. int. 100 $"
-				continue
-			}
-			if plus && a.role == forRent {
-				a.role = forExtra
-			}
-			return
-		default:
-			if plus && a.role == forRent {
-				a.role = forExtra
-			}
-			return
-		}
-		if t.kind == number {
-			break
-		}
-		switch t.w {
-		case "partir", "compter", "from", "starting", "des", "low", "least", "minimum", "between", "entre":
-			if t.w != "des" || n == 0 {
-				a.least = true
-			}
-			continue
-		case "as", "a":
-			if n == 0 && t.w == "a" { // "900 à 1000 $"
-				if l := p.num(k - 1); l != nil && k-1 > used && l.digits >= 3 && !l.half && l.cents < a.cents &&
-					l.cents*2 >= a.cents {
-					a.cents, a.from, a.least = l.cents, k-1, true
-					k--
-				}
-			}
-			continue
-		case "prix", "loyer", "loyers", "rent", "price", "louer", "location":
-			if t.w == "louer" && p.word(k-1) == "a" && costs[p.word(k-2)] == forParking { // "garage à louer 225 $"
-				a.role = forParking
-				return
-			}
-			a.named = true
-			return
-		case "plus", "extra", "supplement", "surplus", "ajoutez", "add":
-			plus = true
-			continue
-		case "moyenne", "environ", "env", "about", "approx", "average", "estime", "approximativement":
-			about = true
-			continue
-		case "non", "pas", "not", "compris", "comprise", "inclus", "incluse", "included", "charge", "frais", "du", "au",
-			"aux", "locataire", "tenant", "quebec":
-			if about || priced { // "électricité non comprise, moyenne 125 $"
-				continue
-			}
-		case "sus":
-			if p.sym(k+1) == '(' || priced { // "stationnement en sus (60 $)"
-				continue
-			}
-		}
-		if t.w == "pour" && n == 0 || t.w == "for" && n == 0 {
-			in = true // "stationnement pour 40 $", but "internet inclus pour 640 $"
-			continue
-		}
-		if worths[t.w] && (p.word(k+1) == "de" || p.word(k+1) == "of") { // "appareils d'une valeur de 1000 $"
-			a.role, a.worth = forOther, true
-			return
-		}
-		if role, ok := costs[t.w]; ok {
-			switch {
-			case in && role != forParking:
-			case parkingStalls[t.w] && (p.word(k-1) == "second" || p.word(k-1) == "additional" || p.word(k-2) == "second"):
-				a.role = forOther // "a second spot at $120" prices no first one
-			case role == forFurniture && !plus: // "4 1/2 meublé 800 $"
-				break
-			case role == forFurniture && (p.word(k-1) == "semi" || p.sym(k-1) == '-' && p.word(k-2) == "semi"):
-				a.role = forSemi
-			case role == forParking && featured(p.word(k-1)) && !plus: // "avec stationnement 300 $"
-			default:
-				a.role = role
-			}
-			return
-		}
-		if !connectors[t.w] {
-			break
+	l := amountLead{p: p, a: a, used: used, k: a.from - 1}
+	for leads := true; leads && l.k > used && l.n < 11 && (l.n == 0 || !p.words[l.k+1].line); l.k, l.n = l.k-1, l.n+1 {
+		l.priced = l.priced || l.n < 2 && p.parkingOut(l.k) && p.besideRent(a)
+		switch t := &p.words[l.k]; t.kind {
+		case symbol:
+			leads = l.sign(t.sym)
+		case word:
+			leads = l.word(t.w)
+		case number:
+			leads = false
 		}
 	}
-	if plus && a.role == forRent {
+	if l.plus && a.role == forRent {
 		a.role = forExtra
 	}
+}
+
+// sign reads a sign before the amount, "parking: $60", and tells whether the words before it may lead there, too.
+func (l *amountLead) sign(s byte) bool {
+	p, a, k := l.p, l.a, l.k
+	switch s {
+	case ':', '=', '~', '"', '@':
+		return true
+	case '-':
+		l.lowerEnd(100_00) // "900-1000 $"
+		return true
+	case '(':
+		return l.n == 0 || l.plus || l.about
+	case '+':
+		l.plus = l.plus || len(p.money) > 0 || p.about(k-1, aCost|aFurnishing) ||
+			p.sym(k-1) == '(' && p.sym(k+1) != '-' && p.about(k-2, aCost)
+		return l.plus
+	case ',':
+		if l.about && l.n == 1 || l.n == 0 && p.parkingOut(k-1) && p.besideRent(a) {
+			return true // "électricité aux frais du locataire, environ 70 $"
+		}
+		if l.n == 0 && a.per != perWeek && p.parkingSentence(k) && a.cents <= ceilings[forParking] {
+			a.role = forParking
+		}
+	case '.':
+		return !p.stop(k) // "stat. int. 100 $"
+	}
+	return false
+}
+
+// word reads a word before the amount, "loyer 900 $", and tells whether those before it may lead there, too.
+func (l *amountLead) word(w string) bool {
+	p, a, k := l.p, l.a, l.k
+	switch amountLeads[w] {
+	case leadLeast:
+		a.least = a.least || w != "des" || l.n == 0
+		return true
+	case leadRange:
+		if w == "a" && l.lowerEnd(0) { // "900 à 1000 $"
+			l.k--
+		}
+		return true
+	case leadRent:
+		if w == "louer" && p.word(k-1) == "a" && costs[p.word(k-2)] == forParking { // "garage à louer 225 $"
+			a.role = forParking
+		} else {
+			a.named, l.plus = true, false
+		}
+		return false
+	case leadMore:
+		l.plus = true
+		return true
+	case leadAbout:
+		l.about = true
+		return true
+	case leadFor:
+		if l.n == 0 {
+			l.in = true
+			return true
+		}
+	case leadExcluded:
+		if l.about || l.priced { // "électricité non comprise, moyenne 125 $"
+			return true
+		}
+	case leadOnTop:
+		if l.priced || p.sym(k+1) == '(' { // "stationnement en sus (60 $)"
+			return true
+		}
+	}
+	if pays, ok := costs[w]; ok {
+		l.cost(w, pays)
+		return false
+	}
+	return connectors[w]
+}
+
+// cost takes the amount for what the word w costs, unless it is the rent of a home that has it: "meublé 800 $".
+func (l *amountLead) cost(w string, pays role) {
+	p, a := l.p, l.a
+	switch last, next := p.word(l.k-1), p.word(l.k+1); {
+	case worths[w] && (next == "de" || next == "of"): // "appareils d'une valeur de 1000 $"
+		a.role, a.worth = forOther, true
+	case l.in && pays != forParking: // "stationnement pour 40 $", but "internet inclus pour 640 $"
+		l.plus = false
+	case parkingStalls[w] && (last == "second" || last == "additional" || p.word(l.k-2) == "second"):
+		a.role = forOther // "a second spot at $120" prices no first one
+	case pays == forFurniture && !l.plus: // "4 1/2 meublé 800 $"
+	case pays == forFurniture && (last == "semi" || p.sym(l.k-1) == '-' && p.word(l.k-2) == "semi"):
+		a.role = forSemi
+	case pays == forParking && featured(last) && !l.plus: // "avec stationnement 300 $"
+	default:
+		a.role = pays
+	}
+}
+
+// lowerEnd makes the number before the token that is read the amount, of which that is the upper end: "900 à 1000 $".
+func (l *amountLead) lowerEnd(least int64) bool {
+	a, low := l.a, l.p.num(l.k-1)
+	if l.n > 0 || low == nil || l.k-1 <= l.used || low.digits < 3 || low.half || low.cents < least ||
+		low.cents >= a.cents || low.cents*2 < a.cents {
+		return false
+	}
+	a.cents, a.from, a.least = low.cents, l.k-1, true
+	return true
 }
 
 // besideRent tells whether the amount after "stationnement non inclus" may be the parking's, and is not the rent of a
