@@ -63,25 +63,50 @@ func two(n int) string {
 // date reads a date that has token i in its middle (a month's name) or begins there (figures).
 func (p *Prose) date(i int) (d Date, from, to int, ok bool) {
 	t := &p.words[i]
-	from, to = i, i
 	if t.kind == number {
 		return p.figures(i)
 	}
-	month, end := 0, -1
-	if t.topic&aMonth != 0 {
-		month = months[t.w]
-	}
-	if month == 0 {
+	if t.topic&aMonth == 0 || mayBeMonths[t.w] && !p.monthly(i) {
 		return d, i, i, false
 	}
-	if t.w == "mai" || t.w == "may" || t.w == "mars" || t.w == "mar" || t.w == "sept" || t.w == "dec" || t.w == "jan" {
-		if !p.monthly(i) {
-			return d, i, i, false
+	m := dateMention{p: p, Date: Date{Month: months[t.w]}, at: i, from: i, to: i}
+	m.dayBefore()
+	end := -1
+	if m.Day == 0 {
+		if end = p.endOf(i); end >= 0 {
+			m.from = end
 		}
 	}
-	d.Month = month
-	// The day before: "1er juillet", "1 er mars", "16-mars".
-	k := i - 1
+	k := i + 1
+	if p.sym(k) == '.' {
+		k++
+	}
+	if s := p.sym(k); s == '-' || s == ',' || s == '/' {
+		k++
+	}
+	dated := m.yearAt(k)
+	if end >= 0 { // its last day, of a year that is not known the last that each has
+		m.Day = daysOf(m.Month, cmp.Or(m.Year, 2001))
+	}
+	if !dated && m.from == i {
+		m.dayBehind(k)
+	}
+	return m.Date, m.from, m.to, true
+}
+
+// mayBeMonths are names of months that mean other things as well: "you may apply".
+var mayBeMonths = set("mai may mars mar sept dec jan")
+
+// A dateMention is the date that stands around the name of a month at one token, as far as it is read.
+type dateMention struct {
+	p *Prose
+	Date
+	at, from, to int
+}
+
+// dayBefore reads the day before the month: "1er juillet", "1 er mars", "16-mars", "mi-août".
+func (m *dateMention) dayBefore() {
+	p, k := m.p, m.at-1
 	if s := p.sym(k); s == '-' || s == '.' || s == '/' {
 		k--
 	}
@@ -93,67 +118,63 @@ func (p *Prose) date(i int) (d Date, from, to int, ok bool) {
 			k -= 2
 		}
 	}
-	switch n := p.num(k); {
-	case n != nil && n.dec == 0 && n.digits >= 1 && n.digits <= 2 && n.cents >= 100 && n.cents <= 31_00 &&
-		!p.words[i].line:
-		d.Day, from = int(n.cents/100), k
+	switch day := p.dayNumber(k); {
+	case day > 0 && !p.words[m.at].line:
+		m.Day, m.from = day, k
 	case p.word(k) == "premier", p.sym(k) == '!' && p.word(k+1) == "er": // "!er", a slip of the shift key
-		d.Day, from = 1, k
+		m.Day, m.from = 1, k
 	case p.word(k) == "mi" || p.word(k) == "mid": // "mi-août"
-		d.Day, from = 15, k
+		m.Day, m.from = 15, k
+	}
+}
+
+// dayBehind reads the day at k in the English order, and the year behind it: "July 1st, 2026".
+func (m *dateMention) dayBehind(k int) {
+	p, after := m.p, k+1
+	day := p.dayNumber(k)
+	if day == 0 || p.words[k].line {
+		return
+	}
+	switch p.word(after) {
+	case "st", "nd", "rd", "th", "er":
+		after++
+	}
+	if p.sym(after) == '$' || p.about(after, aBedroom|aPiece) || p.isMonthSpan(after) {
+		return
+	}
+	m.Day, m.to = day, after-1
+	if p.sym(after) == ',' || p.sym(after) == '.' {
+		after++
+	}
+	m.yearAt(after)
+}
+
+// yearAt reads the year at k, "juillet 2018", or one of two digits where a dash joins it to a day: "16-mars-17".
+func (m *dateMention) yearAt(k int) bool {
+	n := m.p.num(k)
+	if n == nil || n.dec > 0 || n.half || n.line {
+		return false
+	}
+	y := int(n.cents / 100)
+	switch {
+	case n.digits == 4 && y >= 1990 && y <= 2099 && m.p.sym(k+1) != '$':
+		m.Year = y
+	case n.digits == 2 && y >= 10 && m.p.sym(k-1) == '-' && m.from < m.at:
+		m.Year = 2000 + y
 	default:
-		if end = p.endOf(i); end >= 0 {
-			from = end
-		}
+		return false
 	}
-	// What follows: the day in English, the year.
-	k = i + 1
-	if s := p.sym(k); s == '.' {
-		k++
+	m.to = k
+	return true
+}
+
+// dayNumber returns the day of a month that is the number at i, or 0.
+func (p *Prose) dayNumber(i int) int {
+	n := p.num(i)
+	if n == nil || n.dec > 0 || n.digits > 2 || n.cents < 100 || n.cents > 31_00 {
+		return 0
 	}
-	if s := p.sym(k); s == '-' || s == ',' || s == '/' {
-		k++
-	}
-	year := func(k int) bool {
-		n := p.num(k)
-		if n == nil || n.dec > 0 || n.half || n.line {
-			return false
-		}
-		y := int(n.cents / 100)
-		switch {
-		case n.digits == 4 && y >= 1990 && y <= 2099 && p.sym(k+1) != '$':
-			d.Year = y
-		case n.digits == 2 && y >= 10 && p.sym(k-1) == '-' && from < i:
-			d.Year = 2000 + y
-		default:
-			return false
-		}
-		to = k
-		return true
-	}
-	dated := year(k)
-	if end >= 0 { // its last day, of a year that is not known the last that each has
-		d.Day = daysOf(d.Month, cmp.Or(d.Year, 2001))
-	}
-	if dated {
-		return d, from, to, true
-	}
-	if n := p.num(k); n != nil && from == i && n.dec == 0 && n.digits <= 2 && n.digits >= 1 && n.cents >= 100 &&
-		n.cents <= 31_00 && !n.half && !n.line {
-		after := k + 1
-		switch p.word(after) {
-		case "st", "nd", "rd", "th", "er":
-			after++
-		}
-		if p.sym(after) != '$' && !p.about(after, aBedroom) && !p.about(after, aPiece) && !p.isMonthSpan(after) {
-			d.Day, to = int(n.cents/100), after-1
-			if p.sym(after) == ',' || p.sym(after) == '.' {
-				after++
-			}
-			year(after)
-		}
-	}
-	return d, from, to, true
+	return int(n.cents / 100)
 }
 
 // endOf returns where "fin", "fin du mois de" or "end of" begins before the month at i, or -1: a home that is free "fin
@@ -228,8 +249,8 @@ func (p *Prose) figures(i int) (d Date, from, to int, ok bool) {
 	switch {
 	case a.digits == 4 && x >= 1990 && x <= 2099 && b.digits == 2 && y >= 1 && y <= 12:
 		d.Year, d.Month, to = x, y, i+2
-		if c != nil && p.sym(i+3) == s && c.digits == 2 && c.cents >= 100 && c.cents <= 31_00 && c.dec == 0 {
-			if d.Day, to = int(c.cents/100), i+4; d.Day > daysOf(y, x) {
+		if day := p.dayNumber(i + 4); day > 0 && c.digits == 2 && p.sym(i+3) == s {
+			if d.Day, to = day, i+4; d.Day > daysOf(y, x) {
 				return Date{}, i, i, false
 			}
 		}
