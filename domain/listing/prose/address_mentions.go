@@ -7,97 +7,138 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
+// address finds the first address: a civic number and a street with its type, or in a headline with its name alone.
 func (p *Prose) address(headline bool) (a listing.Address, from, to int, ok bool) {
 	for i := range p.words {
-		t := &p.words[i]
-		if t.kind != number || t.digits < 1 || t.digits > 5 || t.dec > 0 || t.half || t.cents < 100 {
+		m := addressMention{p: p, at: i, door: i}
+		if !m.doors() || !m.ofStreet(headline) {
 			continue
 		}
-		row := p.rowOfDoors(i)
-		if p.sym(i-1) == '$' || p.sym(i+1) == '$' || p.sym(i-1) == '#' || p.sym(i-1) == '/' || p.sym(i+1) == '/' && row == i {
-			continue
+		if a, ok = m.read(); ok {
+			return a, i, m.end, true
 		}
-		k := row + 1
-		for n := 0; n < 8 && p.nextCivic(k); n++ {
-			k += 2
-		}
-		lettered := 0
-		if w := p.word(k); len(w) == 1 && !p.words[k].space && row == i && t.digits > 1 { // "415A Bronson Avenue"
-			lettered = 1
-			k++
-		}
-		if p.sym(k) == ',' {
-			k++
-		}
-		if p.sym(k) == '(' && p.sym(k+2) == ')' && p.words[k+1].kind == word && listing.StreetWord(p.word(k+3)) {
-			k += 3 // "6245 (bas) rue Chabot"
-		}
-		if k >= len(p.words) || p.words[k].line {
-			continue
-		}
-		named := p.namedStreet(k)                             // "Maple Avenue": its type comes last
-		if t.digits < 2 || p.noDoor(i) || p.sym(k-1) == ',' { // "close to the 401, Yonge Street"
-			named = 0
-		}
-		first := i
-		if named > 0 && row == i && k > i+1+lettered {
-			if p.unitBefore(i) && k == i+3 { // "1508-120 Homewood Avenue"
-				first = i + 2
-			} else {
-				named = 0
-			}
-		}
-		typed := named > 0 || p.streetBegins(k)
-		if n := p.num(k); n != nil && n.dec == 0 && !n.half && n.digits <= 3 { // "4500 4e Avenue", "965 18e rue"
-			m := k + 1
-			switch p.word(m) {
-			case "e", "eme", "ieme", "er", "ere", "re", "st", "nd", "rd", "th":
-				m++
-			}
-			typed = m > k+1 && listing.StreetWord(p.word(m))
-		}
-		year := t.digits == 4 && t.cents >= 1950_00 && t.cents <= 2040_00
-		if !typed {
-			if !headline || year || t.digits < 2 || !p.properName(k) || p.sym(k-1) == ',' {
-				continue
-			}
-		}
-		if t.digits == 1 && !typed {
-			continue
-		}
-		end := named
-		if named == 0 {
-			end = p.streetEnd(k, typed)
-		}
-		line := p.original(first, end)
-		if named > 0 && p.eastWest(end+1) {
-			end++
-			line = p.original(first, end)
-		}
-		line = strings.Trim(line, " ,-()")
-		if _, code := cutPostalCode(line); typed && code == "" { // the code may come a little later
-			if far := p.addressTail(end); far > end {
-				end = far
-				line = strings.Trim(p.original(first, end), " ,-()")
-			}
-		}
-		a = ParseAddress(line)
-		if len(a.Civic) == 0 || a.Street == "" {
-			continue
-		}
-		if !typed {
-			a.Street = titleCase(a.Street)
-		}
-		if a.City == "" {
-			a.City = p.cityAfter(end)
-		}
-		if first > i && a.Unit == "" {
-			a.Unit = strings.Trim(p.original(i, i), " -")
-		}
-		return a, i, end, true
 	}
-	return a, 0, 0, false
+	return listing.Address{}, 0, 0, false
 }
+
+// An addressMention is a number that may begin an address, and where its parts stand.
+type addressMention struct {
+	p      *Prose
+	at     int  // the number
+	door   int  // the civic number, behind the unit of "302-55 Charles Street"
+	street int  // the first token of the street
+	apart  bool // more than its own letter stands between the number and the street, and it is no row of doors
+	typed  bool // the street has its type: "rue", "Avenue"
+	end    int  // the last token
+}
+
+// doors passes the civic numbers, "120, 124 et 128", "415A", and tells whether a street may follow.
+func (m *addressMention) doors() bool {
+	p, i := m.p, m.at
+	t := &p.words[i]
+	if t.kind != number || t.digits < 1 || t.digits > 5 || t.dec > 0 || t.half || t.cents < 100 {
+		return false
+	}
+	row, before, after := p.rowOfDoors(i), p.sym(i-1), p.sym(i+1)
+	if before == '$' || after == '$' || before == '#' || before == '/' || after == '/' && row == i {
+		return false
+	}
+	k, own := row+1, i+1
+	for n := 0; n < 8 && p.nextCivic(k); n++ {
+		k += 2
+	}
+	if w := p.word(k); len(w) == 1 && !p.words[k].space && row == i && t.digits > 1 { // "415A Bronson Avenue"
+		k, own = k+1, own+1
+	}
+	if p.sym(k) == ',' {
+		k++
+	}
+	if p.sym(k) == '(' && p.sym(k+2) == ')' && p.words[k+1].kind == word && listing.StreetWord(p.word(k+3)) {
+		k += 3 // "6245 (bas) rue Chabot"
+	}
+	m.street, m.apart = k, row == i && k > own
+	return k < len(p.words) && !p.words[k].line
+}
+
+// ofStreet finds the end of the street, and tells whether it is one.
+func (m *addressMention) ofStreet(headline bool) bool {
+	if m.english() {
+		return true
+	}
+	m.typed = m.p.streetBegins(m.street) || m.p.numberedStreet(m.street)
+	if !m.typed && !(headline && m.nameAlone()) {
+		return false
+	}
+	m.end = m.p.streetEnd(m.street, m.typed)
+	return true
+}
+
+// english reads a street of which the type comes last: "Maple Avenue", "1508-120 Homewood Avenue".
+func (m *addressMention) english() bool {
+	p, i, k := m.p, m.at, m.street
+	end := p.namedStreet(k)
+	if end == 0 || p.words[i].digits < 2 || p.noDoor(i) || p.sym(k-1) == ',' { // "close to the 401, Yonge Street"
+		return false
+	}
+	if m.apart {
+		if k != i+3 || !p.unitBefore(i) {
+			return false
+		}
+		m.door = i + 2
+	}
+	if p.eastWest(end + 1) {
+		end++
+	}
+	m.end, m.typed = end, true
+	return true
+}
+
+// numberedStreet tells whether a street with a number for its name begins at k: "4500 4e Avenue", "965 18e rue".
+func (p *Prose) numberedStreet(k int) bool {
+	n := p.num(k)
+	if n == nil || n.dec > 0 || n.half || n.digits > 3 {
+		return false
+	}
+	switch p.word(k + 1) {
+	case "e", "eme", "ieme", "er", "ere", "re", "st", "nd", "rd", "th":
+		return listing.StreetWord(p.word(k + 2))
+	}
+	return false
+}
+
+// nameAlone tells whether the name of a street stands without its type: "250 Joseph-Isabelle", not "2026 Bordeaux".
+func (m *addressMention) nameAlone() bool {
+	t := &m.p.words[m.at]
+	return t.digits >= 2 && !t.mayBeYear() && m.p.properName(m.street) && m.p.sym(m.street-1) != ','
+}
+
+// read takes the address from its tokens, with the postal code or city that follows: "120 rue Laurier, Québec G1R 2K8".
+func (m *addressMention) read() (a listing.Address, ok bool) {
+	p := m.p
+	line := p.addressLine(m.door, m.end)
+	if _, code := cutPostalCode(line); m.typed && code == "" { // the code may come a little later
+		if far := p.addressTail(m.end); far > m.end {
+			m.end, line = far, p.addressLine(m.door, far)
+		}
+	}
+	a = ParseAddress(line)
+	if len(a.Civic) == 0 || a.Street == "" {
+		return a, false
+	}
+	if !m.typed {
+		a.Street = titleCase(a.Street)
+	}
+	if a.City == "" {
+		a.City = p.cityAfter(m.end)
+	}
+	if m.door > m.at && a.Unit == "" {
+		a.Unit = strings.Trim(p.original(m.at, m.at), " -")
+	}
+	return a, true
+}
+
+// addressLine returns the advert's own words from token i to token j, without the signs around them.
+func (p *Prose) addressLine(i, j int) string { return strings.Trim(p.original(i, j), " ,-()") }
 
 // cityAfter reads the city that "in" or "à" joins to a street that ends at i: "Bronson Avenue in Ottawa".
 func (p *Prose) cityAfter(i int) string {
@@ -118,10 +159,12 @@ func (p *Prose) cityAfter(i int) string {
 // Street". Two years or hours are none.
 func (p *Prose) unitBefore(i int) bool {
 	t, door := &p.words[i], p.num(i+2)
-	year := t.digits == 4 && t.cents >= 1950_00 && t.cents <= 2040_00
-	return t.digits >= 3 && t.digits <= 4 && !year && door != nil && p.sym(i+1) == '-' && !p.words[i+1].space &&
-		!door.space
+	return t.digits >= 3 && t.digits <= 4 && !t.mayBeYear() && door != nil && p.sym(i+1) == '-' &&
+		!p.words[i+1].space && !door.space
 }
+
+// mayBeYear tells whether a number is no door since it may be a year: "1985", "2026".
+func (t *token) mayBeYear() bool { return t.digits == 4 && t.cents >= 1950_00 && t.cents <= 2040_00 }
 
 // rowOfDoors returns the last of several civic numbers before one street, "120, 124 et 128 rue Laurier", "55/57 Charles
 // Street", that begin at i, or i. The doors of a row ascend, are of one length, near and on one side of the street:
