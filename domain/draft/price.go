@@ -1,7 +1,9 @@
 package draft
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -45,98 +47,140 @@ func (p *page) priceOf(offers []offer, meta map[string][]string, state state) *q
 
 // likeliestQuote is the amount that most speaks for, nil where too little does. It fills p.quotes.
 func (p *page) likeliestQuote(offers []offer, meta map[string][]string, state state) *quote {
-	quotes := map[string]*quote{}
-	var order []*quote
-	get := func(amount string) *quote {
-		key := canonical(amount)
-		q := quotes[key]
-		if q == nil {
-			q = &quote{amount: amount, at: -1}
-			quotes[key] = q
-			order = append(order, q)
-		}
-		return q
+	c := quotes{p: p, of: map[string]*quote{}}
+	c.offered(offers)
+	c.inMeta(meta)
+	c.onCards(meta)
+	for _, a := range p.amounts {
+		c.shown(a)
 	}
-	told := map[Source]map[*quote]bool{}
-	tell := func(amount, currency string, s Source, second bool) {
-		q := get(amount)
-		if q.currency == "" {
-			q.currency = currency
-		}
-		if told[s] == nil {
-			told[s] = map[*quote]bool{}
-		}
-		if told[s][q] {
-			return
-		}
-		told[s][q] = true
-		worth := p.w[sourceWeights[s]]
-		if second {
-			worth *= p.w[priceSecond]
-		}
-		if isZero(amount) {
-			worth = p.w[priceZero]
-		}
-		if len(q.sources) > 0 {
-			worth /= p.w[priceFurther]
-		}
-		q.told += worth
-		q.sources = append(q.sources, s)
+	c.settle(state)
+	p.quotes = c.list
+	if best := c.best(); best != nil && best.total() >= leastTotal {
+		return best
 	}
+	if amount := state.likeliest(); amount != "" { // a page that shows its price later, or in a picture
+		return &quote{amount: amount, at: -1}
+	}
+	return nil
+}
+
+// The quotes collect what speaks for each amount. 12.0 of the data and 12 of the text are one.
+type quotes struct {
+	p    *page
+	list []*quote          // as they were met: those of the data come first
+	of   map[string]*quote // canonical amount → its quote
+}
+
+// quote is that of an amount, made where it is the first of it.
+func (c *quotes) quote(amount string) *quote {
+	key := canonical(amount)
+	q := c.of[key]
+	if q == nil {
+		q = &quote{amount: amount, at: -1}
+		c.of[key] = q
+		c.list = append(c.list, q)
+	}
+	return q
+}
+
+// tell notes that data names an amount: "price": "49.90". A source is heard once for an amount, at its first mention.
+// A second is of a variant, or the upper end of a range.
+func (c *quotes) tell(amount, currency string, s Source, second bool) {
+	q := c.quote(amount)
+	q.currency = cmp.Or(q.currency, currency)
+	if slices.Contains(q.sources, s) {
+		return
+	}
+	worth := c.p.w[sourceWeights[s]]
+	if second {
+		worth *= c.p.w[priceSecond]
+	}
+	if isZero(amount) {
+		worth = c.p.w[priceZero]
+	}
+	if len(q.sources) > 0 {
+		worth /= c.p.w[priceFurther]
+	}
+	q.told += worth
+	q.sources = append(q.sources, s)
+}
+
+// offered hears the offers of the data: {"@type": "Offer", "price": "49.90"}.
+func (c *quotes) offered(offers []offer) {
 	for _, o := range offers {
 		if o.amount != "" {
-			tell(o.amount, o.currency, o.source, o.second)
+			c.tell(o.amount, o.currency, o.source, o.second)
 		}
 	}
-	for _, key := range []string{"product:sale_price:amount", "product:price:amount", "og:price:amount"} {
-		for n, v := range meta[key] {
-			if a := p.amount(v); a != "" {
+}
+
+// inMeta hears the meta elements of prices: <meta property="product:price:amount" content="49.90">. The currency is in
+// a list of its own, in the same order; all amounts but the first are of variants.
+func (c *quotes) inMeta(meta map[string][]string) {
+	for _, key := range []string{"product:sale_price:", "product:price:", "og:price:"} {
+		currencies := meta[key+"currency"]
+		for n, v := range meta[key+"amount"] {
+			if a := c.p.amount(v); a != "" {
 				currency := ""
-				if c := meta[strings.TrimSuffix(key, "amount")+"currency"]; n < len(c) {
-					currency = currencyCode(c[n])
+				if n < len(currencies) {
+					currency = currencyCode(currencies[n])
 				}
-				tell(a, currency, OpenGraph, n > 0)
+				c.tell(a, currency, OpenGraph, n > 0)
 			}
 		}
 	}
+}
+
+// onCards hears the lines below a link that is shared, free text of which only a single amount is a price:
+// <meta name="twitter:data1" content="$49.90">.
+func (c *quotes) onCards(meta map[string][]string) {
 	for _, key := range []string{"twitter:data1", "twitter:data2"} {
 		for _, v := range meta[key] {
-			if all := price.All(v, p.hint); len(all) == 1 {
-				tell(all[0].Amount, all[0].Currency, OpenGraph, true)
+			if all := price.All(v, c.p.hint); len(all) == 1 {
+				c.tell(all[0].Amount, all[0].Currency, OpenGraph, true)
 			}
 		}
 	}
-	for _, s := range p.amounts {
-		s.points += p.weigh(s)
-		q := get(s.amount)
-		if len(s.amount) > len(q.amount) && len(s.amount)-len(canonical(s.amount)) < 4 {
-			q.amount = s.amount // 99.90 on the page, 99.9 in its data
-		}
-		if s.points > -1 {
-			q.again++
-		}
-		if q.seen++; q.seen == 1 || s.points > q.shown {
-			q.shown, q.at, q.start, q.end, q.to = s.points, s.el, s.start, s.end, s.to
-			q.toSource = Page
-			if s.currency != "" {
-				q.currency = s.currency
-			}
-		}
-		if q.currency == "" {
-			q.currency = s.currency
-		}
+}
+
+// shown notes that the visible text has an amount. Of "was $49.90" and "$49.90" the better place counts, and its
+// currency is taken before that of the data.
+func (c *quotes) shown(a amountShown) {
+	a.points += c.p.weigh(a)
+	q := c.quote(a.amount)
+	if len(a.amount) > len(q.amount) && len(a.amount)-len(canonical(a.amount)) < 4 {
+		q.amount = a.amount // 99.90 on the page, 99.9 in its data
 	}
-	for _, q := range order {
+	if a.points > -1 {
+		q.again++
+	}
+	if q.seen++; q.seen == 1 || a.points > q.shown {
+		q.shown, q.at, q.start, q.end, q.to, q.toSource = a.points, a.el, a.start, a.end, a.to, Page
+		q.currency = cmp.Or(a.currency, q.currency)
+	}
+	q.currency = cmp.Or(q.currency, a.currency)
+}
+
+// settle adds what is known when all amounts are: that the text has it nowhere, or often, or that scripts have it.
+func (c *quotes) settle(state state) {
+	w := c.p.w
+	for _, q := range c.list {
 		if q.seen == 0 {
-			q.shown = p.w[priceUnseen] // the price is somewhere to be seen
+			q.shown = w[priceUnseen] // the price is somewhere to be seen
 		}
-		q.told += p.w[priceAgain]*float64(min(max(q.again-1, 0), maxAgain)) + state.price(q.amount)
+		q.told += w[priceAgain]*float64(min(max(q.again-1, 0), maxAgain)) + state.price(q.amount)
 	}
+}
+
+// best is the quote with the most points of those that can be the price, the first of equals, with its margin. nil =
+// none can.
+func (c *quotes) best() *quote {
 	var best *quote
 	second := math.Inf(-1)
-	for _, q := range order {
+	for _, q := range c.list {
 		switch {
-		case p.unfit(q) != "":
+		case c.p.unfit(q) != "":
 		case best == nil:
 			best = q
 		case q.total() > best.total():
@@ -148,17 +192,7 @@ func (p *page) likeliestQuote(offers []offer, meta map[string][]string, state st
 	if best != nil {
 		best.margin = best.total() - second
 	}
-	if best != nil && best.total() < leastTotal {
-		best = nil
-	}
-	p.quotes = order
-	if best != nil {
-		return best
-	}
-	if amount := state.likeliest(); amount != "" { // a page that shows its price later, or in a picture
-		return &quote{amount: amount, at: -1}
-	}
-	return nil
+	return best
 }
 
 // unfit says why an amount cannot be the price, whatever speaks for it; "" = it can be.
@@ -189,105 +223,145 @@ var farWeights = []struct {
 }{{struck, priceStruck}, {aside, priceAside}, {chrome, priceChrome}, {veiled, priceVeiled}, {option, priceOption},
 	{main, priceMain}, {buys, priceBuys}}
 
-// weigh says how much speaks for an amount's being the price, by where it stands.
+// weigh says how much speaks for an amount's being the price, by where it stands. The rules add their points in this
+// order, so that the same page gives the same sum.
 func (p *page) weigh(a amountShown) float64 {
-	points := 0.0
-	var near, far mark
-	level, bold := 0, 0
-	inTitle, fee := false, false
-	for i := a.el; i >= 0; i = p.els[i].parent {
+	s := standing{p: p, a: a}
+	s.within()
+	s.onLine()
+	s.named()
+	s.around()
+	s.byTitle()
+	s.byButton()
+	return s.points
+}
+
+// A standing is where an amount stands, and what that is worth.
+type standing struct {
+	p      *page
+	a      amountShown
+	points float64
+	near   mark // of the elements close around it, see nearMarks
+	far    mark // of all elements around it, up to the one that holds the product's name, too
+	fee    bool // the innermost element named price is named for something else, too: shipping-price
+}
+
+func (s *standing) add(w weight) { s.points += s.p.w[w] }
+
+// nearMarks are the marks that count as close, by how many boxes lie between their element and the amount.
+var nearMarks = [...]mark{^mark(0), ^mark(0), ^mark(0), costs | was | extra, extra, extra}
+
+// within goes up the elements around the amount, for their marks, and for emphasis, links and cards:
+// <div class="price"><b>$49.90</b></div>.
+func (s *standing) within() {
+	p := s.p
+	boxes, bold := 0, 0
+	for i := s.a.el; i >= 0 && (i == p.title || !p.holdsTitle(i)); i = p.els[i].parent {
 		e := &p.els[i]
-		if p.title >= 0 && e.inside(i, p.title) {
-			if i != p.title {
-				break
-			}
-			inTitle = true
-		}
-		if e.end-e.start < 400 {
-			switch {
-			case level < 3:
-				near |= e.own
-			case level < 4:
-				near |= e.own & (costs | was | struck | extra)
-			case level < 6:
-				near |= e.own & extra
-			}
-		}
-		if e.own&costs != 0 && far&costs == 0 {
-			fee = e.own&extra != 0 // shipping-price
-		}
-		far |= e.own
+		s.mark(e, boxes)
 		switch e.tag {
 		case atom.H1, atom.H2, atom.H3, atom.Strong, atom.B, atom.Ins:
-			if level < 3 && bold < 3 {
+			if boxes < 3 && bold < 3 {
 				bold++
-				points += p.w[priceHeading]
-				level-- // such an element is no box
+				s.add(priceHeading)
+				boxes-- // such an element is no box
 			}
 		case atom.A:
 			if leads(attr(e.node, "href")) {
-				points += p.w[priceLink]
+				s.add(priceLink)
 			}
 		}
 		if p.card(i) {
-			points += p.w[priceCard]
-			far |= list
+			s.add(priceCard)
 		}
-		level++
+		boxes++
 	}
-	if inTitle {
-		points += p.w[priceInTitle]
+	if p.title >= 0 && p.els[p.title].inside(p.title, s.a.el) { // <h1>Widget, $49.90</h1>
+		s.add(priceInTitle)
 	}
-	switch size := p.lineAt(a.start); {
+}
+
+// mark notes the marks of an element around the amount: class="price sale". One of much text is not close to anything.
+func (s *standing) mark(e *element, boxes int) {
+	if boxes < len(nearMarks) && e.end-e.start < 400 {
+		s.near |= e.own & nearMarks[boxes]
+	}
+	if e.own&costs != 0 && s.far&costs == 0 {
+		s.fee = e.own&extra != 0
+	}
+	s.far |= e.own
+}
+
+// onLine weighs the line that has the amount: "Refer a friend, get $10".
+func (s *standing) onLine() {
+	switch size := s.p.lineAt(s.a.start); {
 	case size > 120:
-		points += p.w[priceProse]
-	case size > 60 || p.spoken(a.start):
-		points += p.w[priceSentence]
+		s.add(priceProse)
+	case size > 60 || s.p.spoken(s.a.start):
+		s.add(priceSentence)
 	}
-	if near&costs != 0 && !fee {
-		points += p.w[priceNamed]
+}
+
+// named weighs the names of the elements: <span class="price-old">$79.90</span>.
+func (s *standing) named() {
+	if s.near&costs != 0 && !s.fee {
+		s.add(priceNamed)
 	}
-	switch {
-	case near&now != 0 && near&was == 0 && near&costs != 0:
-		points += p.w[priceNow]
-	case near&now != 0 && near&was == 0:
-		points += p.w[priceNowAlone]
-	case near&was != 0 && near&now == 0:
-		points += p.w[priceWas]
-	case near&was != 0:
-		points += p.w[priceWasAndNow]
+	switch s.near & (costs | now | was) {
+	case costs | now:
+		s.add(priceNow)
+	case now:
+		s.add(priceNowAlone)
+	case was, costs | was:
+		s.add(priceWas)
+	case now | was, costs | now | was:
+		s.add(priceWasAndNow)
 	}
-	if near&extra != 0 {
-		points += p.w[priceExtra]
+	if s.near&extra != 0 {
+		s.add(priceExtra)
 	}
 	for _, x := range farWeights {
-		if far&x.mark != 0 {
-			points += p.w[x.weight]
+		if s.far&x.mark != 0 {
+			s.add(x.weight)
 		}
 	}
-	before, after := p.around(a)
-	points += p.cued(before, after)
-	if !a.grossBeside && isNet(before, after) {
-		points += p.w[priceNet]
+}
+
+// around weighs the words and the sign beside the amount: "RRP $79.90", "$49.90 excl. VAT", "+ $5".
+func (s *standing) around() {
+	before, after := s.p.around(s.a)
+	s.points += s.p.cued(before, after)
+	if !s.a.grossBeside && isNet(before, after) {
+		s.add(priceNet)
 	}
-	if p.signed(a.start) {
-		points += p.w[priceSigned]
+	if s.p.signed(s.a.start) {
+		s.add(priceSigned)
 	}
-	if p.title >= 0 {
-		d := float64(a.start - p.els[p.title].end)
-		if d < 0 {
-			points += p.w[priceAbove]
-			d = -d
-		}
-		points += p.w[priceByTitle] - p.w[priceFromTitle]*math.Log2(1+d/priceReach)
-	} else {
-		points -= p.w[priceDown] * math.Log2(1+float64(a.start)/topReach)
+}
+
+// byTitle weighs the way from the end of the product's name. Without a name, the price is near the top.
+func (s *standing) byTitle() {
+	if s.p.title < 0 {
+		s.points -= s.p.w[priceDown] * math.Log2(1+float64(s.a.start)/topReach)
+		return
 	}
-	if p.button >= 0 {
-		d := math.Abs(float64(a.start - p.els[p.button].start))
-		points += p.w[priceByButton] - p.w[priceFromButton]*math.Log2(1+d/priceReach)
+	way := s.a.start - s.p.els[s.p.title].end
+	if way < 0 {
+		s.add(priceAbove)
 	}
-	return points
+	s.away(way, priceByTitle, priceFromTitle)
+}
+
+// byButton weighs the way to the button that buys, up or down: "$49.90 [Add to cart]".
+func (s *standing) byButton() {
+	if s.p.button >= 0 {
+		s.away(s.a.start-s.p.els[s.p.button].start, priceByButton, priceFromButton)
+	}
+}
+
+// away adds what it is worth to be at a place, less for each doubling of the way from it, in bytes.
+func (s *standing) away(way int, at, less weight) {
+	s.points += s.p.w[at] - s.p.w[less]*math.Log2(1+float64(abs(way))/priceReach)
 }
 
 // signed says that a plus or minus sign stands before an amount and after no other: "(-40.00 €)", "+ 5 €". A dash and a
@@ -307,8 +381,9 @@ func (p *page) signed(at int) bool {
 	}
 	rest := strings.TrimRight(before[:len(before)-size], " ")
 	last, _ := utf8.DecodeLastRuneInString(rest)
-	return rest == "" || last == '\n' || last == '(' || last == '[' || !unicode.IsDigit(last) && !unicode.Is(unicode.Sc, last) &&
-		!unicode.IsLetter(last) || unicode.IsLetter(last) && rest != before[:len(before)-size]
+	return rest == "" || last == '\n' || last == '(' || last == '[' ||
+		!unicode.IsDigit(last) && !unicode.Is(unicode.Sc, last) && !unicode.IsLetter(last) ||
+		unicode.IsLetter(last) && rest != before[:len(before)-size]
 }
 
 // spoken says that words which are no label lead to an amount on its line: "refer a friend, get $10".
