@@ -223,101 +223,73 @@ var numberInputs = map[string]bool{"sku": true, "product_id": true, "productid":
 // skuOf chooses the product's number: the one that identifies it on the page, and in its address.
 func (p *page) skuOf(products []*markup.Item, offers []offer, found []labelled, s state, html []byte,
 	address *url.URL) claims {
-	var c claims
-	tokens := urlTokens(address)
-	for _, i := range products {
-		src := sourceOf(i)
-		c.add(number(i.Text("sku")), p.w[skuData], src)
-		c.add(number(i.Text("productID")), p.w[skuProductID], src)
-		c.add(number(i.Text("identifier")), p.w[skuIdentifier], src)
-		c.add(number(i.Text("productId")), p.w[skuProductID], src)
+	c := skuClaims{p: p, tokens: urlTokens(address), path: bare(address.Path)}
+	c.inData(products)
+	c.asMakers(products)
+	c.inOffers(offers, oneSKU(products, offers))
+	c.behindLabels(found)
+	c.inAddress()
+	c.onShortLines()
+	for i := range p.els {
+		c.inNamed(i)
+		c.inAttributes(i)
+		c.inField(i)
 	}
-	for _, i := range products { // what some call the manufacturer's is the shop's where the address has it
-		if v := number(i.Text("mpn")); digits(v) >= 4 && slices.ContainsFunc(tokens, func(t string) bool {
-			return sameCode(t, v)
-		}) {
-			c.add(v, p.w[skuMPN], sourceOf(i))
+	c.inScripts(s)
+	c.agree(html)
+	return c.claims
+}
+
+// The skuClaims collect the evidence for the shop's number.
+type skuClaims struct {
+	claims
+	p      *page
+	tokens []string // see urlTokens
+	path   string   // of the address, bare
+}
+
+// skuProps are the properties of data that name the shop's number.
+var skuProps = []struct {
+	name   string
+	weight weight
+}{{"sku", skuData}, {"productID", skuProductID}, {"identifier", skuIdentifier}, {"productId", skuProductID}}
+
+// inData hears the data of the product: "sku": "4711-B".
+func (c *skuClaims) inData(products []*markup.Item) {
+	for _, i := range products {
+		for _, prop := range skuProps {
+			c.add(number(i.Text(prop.name)), c.p.w[prop.weight], sourceOf(i))
 		}
 	}
-	one := oneSKU(products, offers)
+}
+
+// asMakers hears what some data calls the manufacturer's: it is the shop's where the address has it, "mpn": "884711" of
+// /884711.html.
+func (c *skuClaims) asMakers(products []*markup.Item) {
+	for _, i := range products {
+		if v := number(i.Text("mpn")); digits(v) >= 4 && c.isToken(v) {
+			c.add(v, c.p.w[skuMPN], sourceOf(i))
+		}
+	}
+}
+
+// isToken says that a number is a part of the address, in whatever way it is set.
+func (c *skuClaims) isToken(v string) bool {
+	return slices.ContainsFunc(c.tokens, func(t string) bool { return sameCode(t, v) })
+}
+
+// inOffers hears the numbers of offers: {"@type": "Offer", "sku": "4711-B"}. One = all have one, and nothing else does.
+func (c *skuClaims) inOffers(offers []offer, one bool) {
 	for _, o := range offers {
-		w := p.w[skuOffer]
+		w := skuOffer
 		switch {
 		case o.second:
-			w = p.w[skuVariant]
+			w = skuVariant
 		case one:
-			w = p.w[skuOnlyOffer]
+			w = skuOnlyOffer
 		}
-		c.add(number(o.sku), w, o.source)
+		c.add(number(o.sku), c.p.w[w], o.source)
 	}
-	for _, l := range found {
-		if l.field != "sku" && !(l.field == "mpn" && l.weight == labelWeak) {
-			continue
-		}
-		w := p.worth(l)
-		if l.field == "mpn" {
-			w += p.w[skuModel] - p.w[labelWeak]
-		}
-		c.add(code(l.value), w, Page)
-	}
-	for n, t := range tokens {
-		c.support(t, p.w[skuAddress]+p.w[skuAddressLate]*float64(n+1)/float64(len(tokens)),
-			(digits(t) >= 5 || digits(t) >= 2 && len(t) >= 8 && bare(t) == strings.ToLower(t)) && !p.spells(t))
-	}
-	for _, v := range p.addressed(tokens) {
-		c.add(v, p.w[skuAddressed], Page)
-	}
-	path := bare(address.Path)
-	for i := range p.els {
-		e := &p.els[i]
-		if e.own&numbers != 0 && e.end-e.start < 80 && e.end > e.start && !p.beside(i) && !p.veiledAt(i) {
-			text := p.of(i)
-			if n := strings.LastIndexAny(text, ":#\n"); n >= 0 {
-				text = text[n+1:]
-			}
-			if v := code(text); digits(v) >= 3 {
-				c.add(v, p.w[skuNamed], Page)
-			}
-		}
-		for _, a := range e.node.Attr {
-			if attr, ok := numberAttrs[a.Key]; ok && len(a.Val) <= 40 && digits(a.Val) > 2 && !p.beside(i) {
-				w := p.w[attr]
-				if p.els[i].inside(i, p.title) || p.button >= 0 && p.els[i].inside(i, p.button) {
-					w *= p.w[skuAttrNear]
-				}
-				c.support(a.Val, w, true)
-			}
-		}
-		if e.tag == atom.Input && numberInputs[strings.ToLower(attr(e.node, "name"))] && !p.beside(i) {
-			if v := attr(e.node, "value"); len(v) <= 40 && digits(v) > 2 {
-				c.support(v, p.w[skuInput], true)
-			}
-		}
-	}
-	if _, ok := c.at[bare(s.sku)]; !ok { // the data is a script, too: it is no second witness of itself
-		c.add(s.sku, p.w[skuState], Page)
-	}
-	for _, v := range sorted(s.ids) {
-		n := s.ids[v]
-		c.support(v, min(p.w[skuScript]+p.w[skuScriptEach]*float64(n), maxSKUScript), false)
-	}
-	counted := 0
-	for n := range c.list {
-		x := &c.list[n]
-		if x.source != Page && p.shows(x.value) {
-			x.points += p.w[skuShows]
-		}
-		inURL := len(bare(x.value)) >= 6 && strings.Contains(path, bare(x.value)) ||
-			slices.ContainsFunc(tokens, func(t string) bool { return sameCode(t, x.value) })
-		if inURL && x.points > leastAddressed {
-			x.points += p.w[skuAgrees]
-		}
-		if inURL && digits(x.value) >= 2 && counted < 20 {
-			counted++ // each reads the whole page
-			x.hints += p.w[skuRepeated] * math.Log2(1+float64(min(bytes.Count(html, []byte(x.value)), maxRepeats)))
-		}
-	}
-	return c
 }
 
 // oneSKU says that the offers have one number, and the products none of their own.
@@ -336,25 +308,124 @@ func oneSKU(products []*markup.Item, offers []offer) bool {
 	return first != ""
 }
 
-// addressed are the words that are all of a short line, or the end of one, below the product's name, and a part of the
-// address: 883/4471 and Item 8834471, of /8834471.html.
-func (p *page) addressed(tokens []string) []string {
-	if p.title < 0 {
-		return nil
+// behindLabels hears what stands behind a label: "Item no.: 4711-B". A weak one of the manufacturer's may be the
+// shop's: "Model: 4711-B".
+func (c *skuClaims) behindLabels(found []labelled) {
+	for _, l := range found {
+		model := l.field == "mpn" && l.weight == labelWeak
+		if l.field != "sku" && !model {
+			continue
+		}
+		w := c.p.worth(l)
+		if model {
+			w += c.p.w[skuModel] - c.p.w[labelWeak]
+		}
+		c.add(code(l.value), w, Page)
 	}
-	var out []string
-	from := p.els[p.title].end
-	for start, line := range p.lines() {
+}
+
+// inAddress hears the parts of the address, the later the more. One that is much like a number, and no words of the
+// product's name, is a claim of its own: /884711.html, /abc12d00.
+func (c *skuClaims) inAddress() {
+	w := c.p.w
+	for n, t := range c.tokens {
+		c.support(t, w[skuAddress]+w[skuAddressLate]*float64(n+1)/float64(len(c.tokens)),
+			(digits(t) >= 5 || digits(t) >= 2 && len(t) >= 8 && bare(t) == strings.ToLower(t)) && !c.p.spells(t))
+	}
+}
+
+// onShortLines hears the words that are all of a short line, or the end of one, below the product's name, and a part of
+// the address: 883/4471 and Item 8834471, of /8834471.html.
+func (c *skuClaims) onShortLines() {
+	if c.p.title < 0 {
+		return
+	}
+	from := c.p.els[c.p.title].end
+	for start, line := range c.p.lines() {
 		fields := strings.Fields(line)
 		if start < from || start > from+addressReach || len(line) > 30 || len(fields) > 3 {
 			continue
 		}
-		v := code(fields[len(fields)-1])
-		if digits(v) >= 5 && slices.ContainsFunc(tokens, func(t string) bool { return sameCode(t, v) }) {
-			out = append(out, v)
+		if v := code(fields[len(fields)-1]); digits(v) >= 5 && c.isToken(v) {
+			c.add(v, c.p.w[skuAddressed], Page)
 		}
 	}
-	return out
+}
+
+// inNamed hears the short text of an element that is named so: <span class="sku">Ref: 4711-B</span>.
+func (c *skuClaims) inNamed(i int) {
+	e := &c.p.els[i]
+	if e.own&numbers == 0 || e.end-e.start >= 80 || e.end == e.start || c.p.beside(i) || c.p.veiledAt(i) {
+		return
+	}
+	text := c.p.of(i)
+	if v := code(text[strings.LastIndexAny(text, ":#\n")+1:]); digits(v) >= 3 {
+		c.add(v, c.p.w[skuNamed], Page)
+	}
+}
+
+// inAttributes hears the attributes of an element: <div data-product-id="4711">.
+func (c *skuClaims) inAttributes(i int) {
+	p := c.p
+	for _, a := range p.els[i].node.Attr {
+		attr, ok := numberAttrs[a.Key]
+		if !ok || !isKey(a.Val) || p.beside(i) {
+			continue
+		}
+		w := p.w[attr]
+		if p.holdsTitle(i) || p.button >= 0 && p.els[i].inside(i, p.button) {
+			w *= p.w[skuAttrNear]
+		}
+		c.support(a.Val, w, true)
+	}
+}
+
+// inField hears a field of a form: <input name="product_id" value="4711">.
+func (c *skuClaims) inField(i int) {
+	e := &c.p.els[i]
+	if e.tag != atom.Input || !numberInputs[strings.ToLower(attr(e.node, "name"))] || c.p.beside(i) {
+		return
+	}
+	if v := attr(e.node, "value"); isKey(v) {
+		c.support(v, c.p.w[skuInput], true)
+	}
+}
+
+// isKey says that the value of an attribute may be a number of a product.
+func isKey(v string) bool { return len(v) <= 40 && digits(v) > 2 }
+
+// inScripts hears the scripts: {"productId": 4711}. The data is a script, too: it is no second witness of itself.
+func (c *skuClaims) inScripts(s state) {
+	w := c.p.w
+	if _, ok := c.at[bare(s.sku)]; !ok {
+		c.add(s.sku, w[skuState], Page)
+	}
+	for _, v := range sorted(s.ids) {
+		c.support(v, min(w[skuScript]+w[skuScriptEach]*float64(s.ids[v]), maxSKUScript), false)
+	}
+}
+
+// agree adds to the claims what the page and its address say of them: "4711-B" of the data is to be read in the text,
+// and in /p/4711b/blue-widget.
+func (c *skuClaims) agree(html []byte) {
+	w := c.p.w
+	counted := 0
+	for n := range c.list {
+		x := &c.list[n]
+		if x.source != Page && c.p.shows(x.value) {
+			x.points += w[skuShows]
+		}
+		if key := bare(x.value); (len(key) < 6 || !strings.Contains(c.path, key)) && !c.isToken(x.value) {
+			continue
+		}
+		if x.points > leastAddressed {
+			x.points += w[skuAgrees]
+		}
+		if digits(x.value) >= 2 && counted < 20 {
+			counted++ // each reads the whole page
+			x.hints += w[skuRepeated] * math.Log2(1+float64(min(bytes.Count(html, []byte(x.value)), maxRepeats)))
+		}
+	}
 }
 
 // support says that something else agrees with a value that is claimed already; create lets it be a claim of its own.
@@ -452,7 +523,8 @@ func (p *page) mpnOf(products []*markup.Item, offers []offer, meta map[string][]
 	var c claims
 	for _, i := range products {
 		v := number(i.Text("mpn"))
-		if sku := bare(i.Text("sku")); sku != "" && strings.HasPrefix(bare(v), sku) || digits(v) == len(v) && len(v) < 10 && !p.shows(v) {
+		if sku := bare(i.Text("sku")); sku != "" && strings.HasPrefix(bare(v), sku) ||
+			digits(v) == len(v) && len(v) < 10 && !p.shows(v) {
 			c.keys = append(c.keys, claim{value: v, source: sourceOf(i)})
 			v = ""
 		}
