@@ -84,48 +84,46 @@ func newPage(w weights, doc *html.Node, base *url.URL) *page {
 	return p
 }
 
+// node lays out what shows of a node. Text outside of all elements is none.
 func (w *pageWalk) node(n *html.Node, parent, depth int) {
-	switch n.Type {
-	case html.TextNode:
-		if parent >= 0 {
-			w.write(n.Data)
-		}
-		return
-	case html.DocumentNode:
+	switch {
+	case n.Type == html.TextNode && parent >= 0:
+		w.write(n.Data)
+	case n.Type == html.DocumentNode:
 		w.children(n, parent, depth)
-		return
-	case html.ElementNode:
-	default:
-		return
+	case n.Type == html.ElementNode && depth <= maxDepth:
+		w.element(n, parent, depth)
 	}
-	if depth > maxDepth {
-		return
-	}
+}
+
+// element lays out an element, and of one that is not shown keeps the scripts: <div hidden><script>…</script></div>.
+func (w *pageWalk) element(n *html.Node, parent, depth int) {
+	own := mark(0)
 	switch n.DataAtom {
 	case atom.Script:
-		if n.FirstChild != nil && n.FirstChild.Type == html.TextNode {
-			w.p.scripts = append(w.p.scripts, n.FirstChild.Data)
-		}
+		w.script(n)
 		return
-	case atom.Style, atom.Noscript, atom.Template, atom.Svg, atom.Iframe, atom.Object, atom.Head, atom.Textarea,
-		atom.Video, atom.Audio, atom.Canvas:
-		if n.DataAtom == atom.Head {
-			w.scriptsOf(n)
-		}
+	case atom.Head:
+		w.scriptsOf(n)
 		return
-	}
-	own := mark(0)
-	if n.DataAtom != atom.Html && n.DataAtom != atom.Body { // their names are of the site, their style is of a moment
+	case atom.Style, atom.Noscript, atom.Template, atom.Svg, atom.Iframe, atom.Object, atom.Textarea, atom.Video,
+		atom.Audio, atom.Canvas:
+		return
+	case atom.Html, atom.Body: // their names are of the site, their style is of a moment
+	default:
 		own = marksOf(n, w.names)
 	}
 	if own&hidden != 0 && n.DataAtom != atom.Input {
 		w.scriptsOf(n)
 		return
 	}
-	if block[n.DataAtom] {
-		w.line = true
-	}
-	i := len(w.p.els)
+	i := w.open(n, own, parent)
+	w.content(n, i, depth)
+	w.close(i)
+}
+
+// open begins an element, and returns its index.
+func (w *pageWalk) open(n *html.Node, own mark, parent int) int {
 	e := element{node: n, tag: n.DataAtom, parent: parent, own: own, marks: own, links: w.p.links}
 	if n.DataAtom == atom.A || n.DataAtom == atom.Img {
 		w.p.links++
@@ -133,17 +131,24 @@ func (w *pageWalk) node(n *html.Node, parent, depth int) {
 	if parent >= 0 {
 		e.marks |= w.p.els[parent].marks &^ notInherited
 	}
-	if !block[n.DataAtom] {
-		switch {
-		case w.endsInDigit() && w.cents(n, own, parent):
-			w.text.WriteByte('.')
-		case w.endsInDigit() && begins(n), w.endsInSymbol() && complete(n), w.endsInWord() && beginsLabel(n):
-			w.space = true
-		}
+	switch {
+	case block[n.DataAtom]:
+		w.line = true
+	case w.endsInDigit() && w.cents(n, own, parent): // "12" and <sup>99</sup>
+		w.text.WriteByte('.')
+	case w.endsInDigit() && begins(n), w.endsInSymbol() && complete(n), w.endsInWord() && beginsLabel(n):
+		w.space = true
 	}
 	e.start = w.text.Len()
+	i := len(w.p.els)
 	w.p.els = append(w.p.els, e)
 	w.p.at[n] = i
+	return i
+}
+
+// content lays out what is in an element. Of a form's fields, a button alone shows its value:
+// <input type="submit" value="Add to cart">.
+func (w *pageWalk) content(n *html.Node, i, depth int) {
 	switch n.DataAtom {
 	case atom.Option:
 		w.p.options = append(w.p.options, i)
@@ -158,11 +163,15 @@ func (w *pageWalk) node(n *html.Node, parent, depth int) {
 		w.children(n, i, depth)
 		w.seam = true
 	}
-	w.p.els[i].last = len(w.p.els) - 1
-	w.p.els[i].end = w.text.Len()
-	if block[n.DataAtom] {
+}
+
+// close ends an element. Behind one that is all of an amount, a number is another: <b>$400</b>5 bids.
+func (w *pageWalk) close(i int) {
+	e := &w.p.els[i]
+	e.last, e.end = len(w.p.els)-1, w.text.Len()
+	if block[e.tag] {
 		w.line = true
-	} else if s := strings.TrimSpace(w.text.String()[w.p.els[i].start:]); len(s) > 1 && len(s) < 20 &&
+	} else if s := strings.TrimSpace(w.text.String()[e.start:]); len(s) > 1 && len(s) < 20 &&
 		isDigit(s[len(s)-1]) && (s[0] == '$' || s[0] >= utf8.RuneSelf) {
 		w.gap = true
 	}
@@ -189,9 +198,14 @@ func (w *pageWalk) selected(n *html.Node, parent, depth int) {
 // scriptsOf keeps the scripts inside elements that are not shown.
 func (w *pageWalk) scriptsOf(n *html.Node) {
 	for d := range n.Descendants() {
-		if d.DataAtom == atom.Script && d.FirstChild != nil && d.FirstChild.Type == html.TextNode {
-			w.p.scripts = append(w.p.scripts, d.FirstChild.Data)
-		}
+		w.script(d)
+	}
+}
+
+// script keeps a node that is a script: <script>var product = {"price": 49.90}</script>.
+func (w *pageWalk) script(n *html.Node) {
+	if n.DataAtom == atom.Script && n.FirstChild != nil && n.FirstChild.Type == html.TextNode {
+		w.p.scripts = append(w.p.scripts, n.FirstChild.Data)
 	}
 }
 
