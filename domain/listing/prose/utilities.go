@@ -334,6 +334,7 @@ func (v *inclusion) ofLists() {
 	if v.yes {
 		v.butNot()
 	}
+	v.contrast()
 	before := p.word(v.i) != "inclure" && // "en plus d'inclure l'internet": what it is about follows
 		!p.paysFor(v.i, next) && v.listBefore(v.from-1, v.yes, v.to)
 	if v.answered {
@@ -363,6 +364,36 @@ func (v *inclusion) butNot() {
 	}
 	if k := v.p.butNotLater(v.to + 1); k > 0 {
 		v.list(k, false, k)
+	}
+}
+
+// contrast reads the verdict behind this one that says no more than that it is the contrary: "heat is included but
+// hydro is not", "n'est pas comprise, mais l'eau chaude oui".
+func (v *inclusion) contrast() {
+	p, k := v.p, v.to+1
+	if p.sym(k) == ',' {
+		k++
+	}
+	if w := p.word(k); w != "but" && w != "mais" && w != "however" {
+		return
+	}
+	var things [4]utility
+	for k, n := k+1, 0; n < len(things) && !p.stop(k); k++ {
+		what, last := p.thing(k)
+		if what == noUtility {
+			if !p.glue(k) {
+				return
+			}
+			continue
+		}
+		things[n], k = what, last
+		n++
+		if end := p.contrary(k+1, v.yes); end > k+1 && p.listEnds(end) {
+			for _, what := range things[:n] {
+				v.say(what, !v.yes, v.to+1, end-1)
+			}
+			return
+		}
 	}
 }
 

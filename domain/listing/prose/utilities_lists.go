@@ -233,6 +233,23 @@ func (p *Prose) butNotLater(i int) int {
 	return 0
 }
 
+// contrary passes the words at i that deny what was said before, or, where that was a denial, affirm it: "is not",
+// "ne l'est pas", "oui". It returns the next token, or i.
+func (p *Prose) contrary(i int, denial bool) int {
+	for _, said := range contraries[denial] {
+		if p.seq(i, said...) {
+			return i + len(said)
+		}
+	}
+	return i
+}
+
+var contraries = map[bool][][]string{
+	true: {{"is", "not"}, {"isn", "t"}, {"are", "not"}, {"aren", "t"}, {"ne", "l", "est", "pas"}, {"ne", "le", "sont", "pas"},
+		{"non"}, {"no"}, {"pas"}},
+	false: {{"is"}, {"are"}, {"l", "est"}, {"le", "sont"}, {"oui"}, {"yes"}},
+}
+
 // exceptions calls f for what follows "sauf" after token i.
 func (p *Prose) exceptions(i int, f func(utility, int)) {
 	for k := i + 1; k < len(p.words) && k < i+8; k++ {

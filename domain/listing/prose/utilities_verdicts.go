@@ -308,22 +308,31 @@ func (p *Prose) responsible(i int) (yes bool, from, to int, ok bool) {
 	return false, i, to, to > i
 }
 
-// responsibility reads "hydro is the tenant's responsibility"; the tenant stands before the word.
+// responsibility reads "hydro is the tenant's responsibility" and "est la responsabilité du locataire", or the landlord's.
 func (p *Prose) responsibility(i int) (yes bool, from, to int, ok bool) {
-	from = i
+	whose, of := 0, i+1 // the token of who it is
+	for duty[p.word(of)] {
+		of++
+	}
+	if of > i+1 && (tenants[p.word(of)] || landlords[p.word(of)]) {
+		whose = of
+	}
 	for k := i - 1; k >= i-5; k-- {
 		switch l := p.word(k); {
-		case tenants[l]:
-			from = k
-		case l == "s" || l == "the" || l == "la" || l == "du" || l == "of" || l == "de" || p.sym(k) == '-':
+		case tenants[l] && whose == 0:
+			whose = k
+		case duty[l] || l == "s" || l == "sous" || p.sym(k) == '-':
 		case copulas[l] && l != "be":
-			return false, k, i, from < i
+			return landlords[p.word(whose)], k, max(i, whose), whose > 0
 		default:
 			return false, i, i, false
 		}
 	}
 	return false, i, i, false
 }
+
+// duty are the words between "responsibility" and whose it is.
+var duty = set("the la du of de des")
 
 // charged reads "à la charge du locataire", "à vos frais", "frais au locataire".
 func (p *Prose) charged(i int) (yes bool, from, to int, ok bool) {
