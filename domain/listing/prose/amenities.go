@@ -487,7 +487,8 @@ func (p *Prose) smoking() (value string, from, to int) {
 			switch p.word(n) {
 			case "exterieur", "outdoors", "outside", "balcon", "outdoor":
 				return "outdoors", i, n
-			case "interdit", "interdite", "interdits", "interdites", "prohibited", "free", "non", "forbidden", "no", "prohibe":
+			case "interdit", "interdite", "interdits", "interdites", "prohibited", "free", "non", "forbidden", "no", "prohibe",
+				"refuse", "refuses", "abstenir":
 				return "no", i, n
 			case "accepte", "acceptes", "permis", "allowed", "permitted", "ok", "bienvenus":
 				if p.denied(n) || p.word(n-2) == "pas" || p.sym(n+1) == ':' && answers[p.word(n+2)] == saysExcluded {

@@ -32,6 +32,13 @@ var advertClasses = map[string][]classCase{
 	},
 	"animals by turns": {
 		{"Accepted pets", "pets=yes"},
+		{"No smoking or pets", "pets=no smoking=no"},
+		{"Sorry, no smoking, vaping or pets allowed", "pets=no smoking=no"},
+		{"No smoking/pets", "pets=no smoking=no"},
+		{"No smoking and pets allowed with a deposit", "pets=yes|limited smoking=no"},
+		{"Non-fumeur et animaux acceptés", "pets=yes smoking=no"},
+		{"Fumeurs et animaux refusés", "pets=no smoking=no"},
+		{"Pet friendly (cats only)", "pets=limited cats=yes"},
 		{"Chats acceptés et petits chiens", "pets=limited|yes cats=yes dogs=small"},
 		{"Cats allowed and a small dog", "pets=limited|yes cats=yes dogs=small"},
 		{"Chats non acceptés et chiens du voisin calmes", "pets=limited cats=no"},

@@ -305,7 +305,7 @@ func (p *Prose) floorNamed(i int, headline bool) (value string, from, to int) {
 		return p.groundFloor(i, headline)
 	case "level":
 		return p.level(i)
-	case "unit", "apartment", "house", "condo":
+	case "unit", "apartment", "house", "condo", "suite":
 		return p.levelUnit(i)
 	case "etage", "floor", "plancher":
 		return p.countedFloor(i)

@@ -13,28 +13,6 @@ func ParsePets(s string) listing.Pets {
 	return pets
 }
 
-type verdictOnPets uint8
-
-const (
-	silent verdictOnPets = iota
-	allowed
-	banned
-	conditional
-)
-
-var petVerdicts = meanings(map[verdictOnPets]string{
-	allowed: "accepte acceptes acceptee acceptees accepter accepted permis permise permises admis admise " +
-		"tolere toleres toleree bienvenu bienvenue bienvenus bienvenues ok allowed welcome friendly " +
-		"autorise autorises autorisee permit welcomed oui yes opere operes degriffe degriffes sterilise sterilises " +
-		"accept allow acceptable fine correct corrects okay tolerated permitted permi autoriser tolerer tolerees acept accepts",
-	banned: "interdit interdits interdis interdi excluded interdite interdites refuse refuses prohibited " +
-		"forbidden exclu exclus prohibe prohibes defendu defendus",
-	conditional: "considere consideres considered discuter discussed discussion discretion negociable negociables " +
-		"negotiable possible " +
-		"possibles selon depending condition conditions conditionnel conditionnels conditional approval approbation " +
-		"certains certain limited restriction restrictions limites",
-})
-
 const (
 	anyPet = iota
 	cats
@@ -75,6 +53,7 @@ var (
 	// petTraits describe an animal before the rule about it: "chien d'appartement, non jappeur, propre, accepté".
 	petTraits   = set("jappeur jappeurs propre propres dresse dresses calme calmes tranquille tranquilles appartement race d")
 	smokeWords  = set("fumeur fumeurs fumer smoking smoker fumee")
+	smokeKinds  = set("fumeur fumeurs fumer smoking smoker smokers smoke vaping vape cannabis")
 	petLimits   = set("moins under less than")
 	weightUnits = set("lb lbs livres livre pounds kg")
 	// Where dogs may go, after "dog" and before "à chiens".
@@ -119,6 +98,7 @@ func (p *Prose) pets() (out listing.Pets, from, to int) {
 			m.verdict = allowed
 		}
 		s.note(&m)
+		s.narrow(&m)
 		s.exempt(&m)
 	}
 	return petPolicy(s.said, s.small), s.from, s.to
@@ -164,6 +144,13 @@ func (s *petsSaid) note(m *petMention) {
 	}
 	if s.said[cats] == allowed && s.said[dogs] == silent && m.named[cats] && p.nothingBut(m.end+1) {
 		s.said[dogs] = banned // "1 chat, rien d'autre"
+	}
+}
+
+// narrow has what was let in be the named animals alone: "pet friendly (cats only)".
+func (s *petsSaid) narrow(m *petMention) {
+	if w := m.p.word(m.end); (w == "only" || w == "seulement") && !m.named[anyPet] && s.said[anyPet] == allowed {
+		s.said[anyPet] = conditional
 	}
 }
 
@@ -365,47 +352,6 @@ func (p *Prose) contrast(i int) bool {
 	return false
 }
 
-// petVerdictAt is what the word at i says of pets. A "fine" is a verdict after "is" and the like only: "a $250 fine" is
-// none.
-func (p *Prose) petVerdictAt(i int) verdictOnPets {
-	if w := p.word(i); w == "fine" && !fineAfter[p.word(i-1)] {
-		return silent
-	}
-	return petVerdictOf(p.word(i))
-}
-
-var fineAfter = set("is are be s totally absolutely all ok")
-
-// petVerdictOf looks w up, also with two of its letters changed over: "accpetes", "accepet".
-func petVerdictOf(w string) verdictOnPets {
-	if v := petVerdicts[w]; v != silent || len(w) < 7 {
-		return v
-	}
-	return petSlips[letters(w)]
-}
-
-// petSlips are the long verdicts by their letters.
-var petSlips = func() map[letterCount]verdictOnPets {
-	m := map[letterCount]verdictOnPets{}
-	for w, v := range petVerdicts {
-		if len(w) >= 7 {
-			m[letters(w)] = v
-		}
-	}
-	return m
-}()
-
-// A letterCount is how often a word has each letter, and its first letter.
-type letterCount [27]byte
-
-func letters(w string) (n letterCount) {
-	for i := range len(w) {
-		n[(w[i]-'a')%26]++
-	}
-	n[26] = w[0]
-	return n
-}
-
 // petMentionAt reads the animals from i on and the rule about them.
 func (p *Prose) petMentionAt(i int) petMention {
 	m := petMention{p: p, first: i, last: i}
@@ -420,8 +366,13 @@ func (p *Prose) petMentionAt(i int) petMention {
 		m.named[kind], m.little[kind], m.last = true, p.smallPet(k), k
 	}
 	m.end = m.last
+	both, alone := p.smokeDenied(i)
+	m.denied = both
 	if !m.before() && !m.behind() {
 		m.close()
+	}
+	if alone && m.verdict == silent {
+		m.verdict = banned
 	}
 	m.except, m.end = p.petException(m.end)
 	return m
@@ -482,6 +433,32 @@ func (m *petMention) behind() (settled bool) {
 		}
 	}
 	return false
+}
+
+// smokeDenied tells whether a rule against smoking goes on to the animals at i: "no smoking or pets" is one against both,
+// "no smoking/pets" is where nothing else is said of them alone.
+func (p *Prose) smokeDenied(i int) (both, alone bool) {
+	k := i - 1
+	switch w := p.word(k); {
+	case w == "or", w == "nor", w == "ou", w == "ni":
+		both = true
+	case w == "and", w == "et", p.sym(k) == '/', p.sym(k) == '&':
+		alone = true
+	default:
+		return false, false
+	}
+	smoke := false
+	for k--; k >= i-6 && (smokeKinds[p.word(k)] || p.sym(k) == ','); k-- {
+		smoke = smoke || smokeKinds[p.word(k)]
+	}
+	if w := p.word(k); w == "de" || w == "d" {
+		k--
+	}
+	switch p.word(k) {
+	case "no", "pas", "aucun", "sans":
+		return smoke && both, smoke && alone
+	}
+	return false, false
 }
 
 // endsAt tells whether token k is no more of the rule: "chats permis, sauf …".

@@ -1,0 +1,64 @@
+package prose
+
+type verdictOnPets uint8
+
+const (
+	silent verdictOnPets = iota
+	allowed
+	banned
+	conditional
+)
+
+var petVerdicts = meanings(map[verdictOnPets]string{
+	allowed: "accepte acceptes acceptee acceptees accepter accepted permis permise permises admis admise " +
+		"tolere toleres toleree bienvenu bienvenue bienvenus bienvenues ok allowed welcome friendly " +
+		"autorise autorises autorisee permit welcomed oui yes opere operes degriffe degriffes sterilise sterilises " +
+		"accept allow acceptable fine correct corrects okay tolerated permitted permi autoriser tolerer tolerees acept accepts",
+	banned: "interdit interdits interdis interdi excluded interdite interdites refuse refuses prohibited " +
+		"forbidden exclu exclus prohibe prohibes defendu defendus",
+	conditional: "considere consideres considered discuter discussed discussion discretion negociable negociables " +
+		"negotiable possible " +
+		"possibles selon depending condition conditions conditionnel conditionnels conditional approval approbation " +
+		"certains certain limited restriction restrictions limites",
+})
+
+// petVerdictAt is what the word at i says of pets. A "fine" is a verdict after "is" and the like only: "a $250 fine" is
+// none.
+func (p *Prose) petVerdictAt(i int) verdictOnPets {
+	if w := p.word(i); w == "fine" && !fineAfter[p.word(i-1)] {
+		return silent
+	}
+	return petVerdictOf(p.word(i))
+}
+
+var fineAfter = set("is are be s totally absolutely all ok")
+
+// petVerdictOf looks w up, also with two of its letters changed over: "accpetes", "accepet".
+func petVerdictOf(w string) verdictOnPets {
+	if v := petVerdicts[w]; v != silent || len(w) < 7 {
+		return v
+	}
+	return petSlips[letters(w)]
+}
+
+// petSlips are the long verdicts by their letters.
+var petSlips = func() map[letterCount]verdictOnPets {
+	m := map[letterCount]verdictOnPets{}
+	for w, v := range petVerdicts {
+		if len(w) >= 7 {
+			m[letters(w)] = v
+		}
+	}
+	return m
+}()
+
+// A letterCount is how often a word has each letter, and its first letter.
+type letterCount [27]byte
+
+func letters(w string) (n letterCount) {
+	for i := range len(w) {
+		n[(w[i]-'a')%26]++
+	}
+	n[26] = w[0]
+	return n
+}
