@@ -233,7 +233,7 @@ func (r *reader) chars(t []byte, references bool) {
 	switch {
 	case r.mute == title:
 		r.title.write(t, references)
-	case r.o.Text && r.mute == 0 && r.inert == 0 && !r.noscript:
+	case r.o.Text && r.visible() && !r.noscript:
 		r.text.write(t, references)
 	}
 }
@@ -334,156 +334,6 @@ func (s *scanner) tagName() []byte {
 	return s.b[s.pos:i]
 }
 
-// open reads a start tag.
-func (r *reader) open() {
-	var whole []byte
-	if r.o.XML {
-		whole = r.tagName()
-		r.namespaces()
-	}
-	e, name := r.name()
-	var a attrs
-	switch e {
-	case block, inline:
-		a.closed = r.skip()
-	case heading:
-		a.closed = r.skip()
-		r.head(true)
-	default:
-		a = r.attrs()
-	}
-	if r.o.XML && a.closed {
-		defer r.leave(whole)
-	}
-	if r.cut {
-		return
-	}
-	if e.parts() {
-		r.text.space = true
-	}
-	if r.foreign > 0 && !r.o.XML && breaksOut(name) {
-		r.foreign = 0
-	}
-	markup := r.o.XML || r.foreign > 0 // even in elements whose content is raw otherwise
-	closed := a.closed && markup
-	visible := r.inert == 0 && r.mute == 0
-	switch e {
-	case anchor, area:
-		if a.href == nil && r.foreign > 0 { // of SVG 1.1
-			a.href = a.xlink
-		}
-		r.link(a.href, a.rel)
-	case frame:
-		r.frame(a.src)
-	case iframe:
-		r.frame(a.src)
-		r.content(e, markup, closed)
-	case link:
-		if r.o.LinkRel && !word(a.rel, "preconnect") && !word(a.rel, "dns-prefetch") {
-			r.link(a.href, a.rel)
-		}
-	case base:
-		if r.Base == "" && visible && r.foreign == 0 {
-			r.Base = string(trim(value(a.href)))
-		}
-	case document:
-		if r.Lang == "" {
-			r.Lang = string(trim(value(a.lang[:min(len(a.lang), maxLang)])))
-		}
-	case meta:
-		if visible {
-			r.meta(a)
-		}
-	case noscript:
-		r.noscript = !closed
-	case body:
-		r.noscript = false
-	case svg:
-		if !closed {
-			r.foreign++
-		}
-	case template:
-		if !closed {
-			inert := a.shadow == nil
-			r.templates = append(r.templates, inert)
-			if inert {
-				r.inert++
-			}
-		}
-	case title:
-		first := visible && !r.titled && r.foreign == 0
-		r.titled = r.titled || first
-		switch {
-		case !markup:
-			if content := r.raw("title"); first {
-				r.title.write(content, true)
-			}
-		case first && !closed:
-			r.mute = title
-		default:
-			r.content(notitle, markup, closed)
-		}
-	case xmp:
-		if !markup {
-			r.chars(r.raw("xmp"), false)
-		}
-	case plaintext:
-		if !markup {
-			r.chars(r.b[r.pos:], false)
-			r.pos = len(r.b)
-		}
-	case script, style, textarea, noembed, noframes:
-		r.content(e, markup, closed)
-	}
-}
-
-// content passes over the content of an element that is no text of the page: at once where it is raw, and otherwise
-// until its end tag.
-func (r *reader) content(e element, markup, closed bool) {
-	switch {
-	case markup && !closed && r.mute == 0:
-		r.mute = e
-	case markup:
-	case e == script:
-		r.script()
-	default:
-		r.raw(rawNames[e])
-	}
-}
-
-// close reads an end tag.
-func (r *reader) close() {
-	if r.o.XML {
-		defer r.leave(r.tagName())
-	}
-	e, _ := r.name()
-	r.skip()
-	if r.cut {
-		return
-	}
-	if e.parts() {
-		r.text.space = true
-	}
-	if r.mute == e || r.mute == notitle && e == title {
-		r.mute = 0
-	}
-	switch e {
-	case heading:
-		r.head(false)
-	case noscript, head:
-		r.noscript = false
-	case svg:
-		r.foreign = max(0, r.foreign-1)
-	case template:
-		if n := len(r.templates); n > 0 {
-			if r.templates[n-1] {
-				r.inert--
-			}
-			r.templates = r.templates[:n-1]
-		}
-	}
-}
-
 // frame notes the link of a frame; an empty one shows an empty page.
 func (r *reader) frame(src []byte) {
 	if len(trim(src)) > 0 {
@@ -493,7 +343,7 @@ func (r *reader) frame(src []byte) {
 
 // link notes the address in an attribute, nil = there is none.
 func (r *reader) link(v, rel []byte) {
-	if v != nil && r.inert == 0 && r.mute == 0 && len(v) <= maxHref {
+	if v != nil && r.visible() && len(v) <= maxHref {
 		r.add(trim(value(v)), word(rel, "nofollow"))
 	}
 }
@@ -522,23 +372,23 @@ func (r *reader) add(href []byte, nofollow bool) {
 }
 
 // meta reads a description, rules for robots, or a refresh.
-func (r *reader) meta(a attrs) {
-	if a.content == nil {
+func (r *reader) meta(t *tag) {
+	if t.content == nil || !r.visible() {
 		return
 	}
-	switch name := strings.ToLower(string(trim(value(a.name)))); {
+	switch name := strings.ToLower(string(trim(value(t.name)))); {
 	case name == "description":
 		if r.Description == "" {
 			f := folder{keep: true, most: maxMeta}
-			f.write(value(a.content), false)
+			f.write(value(t.content), false)
 			r.Description = f.String()
 		}
 	case name == "robots" || name != "" && name == r.o.Agent:
-		index, follow := rules(string(value(a.content)))
+		index, follow := rules(string(value(t.content)))
 		r.NoIndex, r.NoFollow = r.NoIndex || index, r.NoFollow || follow
 	}
-	if is(trim(value(a.equiv)), "refresh") {
-		if href, ok := refresh(string(value(a.content))); ok {
+	if is(trim(value(t.equiv)), "refresh") {
+		if href, ok := refresh(string(value(t.content))); ok {
 			r.add(trim([]byte(href)), false)
 		}
 	}
