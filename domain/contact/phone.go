@@ -56,102 +56,137 @@ var (
 	prefixes = []string{"whatsapp:", "tel:", "phone:", "callto:", "sms:", "p:"}
 )
 
-const (
-	severalMessage   = "is more than one number; keep one, and put others into columns of their own"
-	extensionMessage = "has an extension, which cannot be written to; give a direct number, or remove the extension if the " +
-		"main number has WhatsApp"
+// A refusal is why a cell is no number: what the message says behind the cell.
+type refusal struct {
+	code, message string
+	tooLong       bool // for the region: it may be an international number that has lost its +
+}
+
+var (
+	oddLine = &refusal{code: CodePhone,
+		message: "has a line break in the cell, and digits besides a whole number; keep one number"}
+	rounded = &refusal{code: CodeScientific, message: "is in scientific notation: a spreadsheet has dropped digits. " +
+		"Format the column as text (or as a number without decimals), and export it again"}
+	extended = &refusal{code: CodeExtension, message: "has an extension, which cannot be written to; give a direct " +
+		"number, or remove the extension if the main number has WhatsApp"}
+	many = &refusal{code: CodeSeveral,
+		message: "is more than one number; keep one, and put others into columns of their own"}
+	lettered  = &refusal{code: CodeLetters, message: "has letters; write the digits"}
+	noNumber  = &refusal{code: CodePhone, message: "is no telephone number; correct it"}
+	wrongCode = &refusal{code: CodePhone, message: "is no telephone number; check the country code after the +"}
+	noCode    = &refusal{code: CodeCountry, message: "has no country code; write it with + and the code " +
+		"(+1 514 555 0123), or give the region of the numbers", tooLong: true}
 )
 
+// readPhone reads a cell that holds no ":::".
 func readPhone(cell, region string) (phone, country string, problem *Problem) {
-	s := cleanPhone(cell)
-	refuse := func(code, message string) (string, string, *Problem) {
-		return "", "", &Problem{Code: code, Message: excerpt(cell) + " " + message}
+	phone, country, why := readClean(cleanPhone(cell), region)
+	if why != nil {
+		return "", "", &Problem{Code: why.code, Message: excerpt(cell) + " " + why.message}
 	}
-	if all := lines(s); strings.ContainsAny(s, lineEnds) && !moreThanOne(s) {
-		for _, line := range all {
-			if _, _, wrong := readPhone(line, region); wrong == nil && len(all) > 1 {
-				return refuse(CodePhone, "has a line break in the cell, and digits besides a whole number; keep one number")
-			}
-		}
-		s = strings.Join(strings.Fields(s), " ") // one number that was broken
+	return phone, country, nil
+}
+
+// readClean reads what cleanPhone has left of a cell.
+func readClean(s, region string) (phone, country string, why *refusal) {
+	written, why := unbroken(s, region)
+	if why != nil {
+		return "", "", why
 	}
-	written := s
-	if compact, ok := plainNumber(s); ok {
-		s = compact
-	} else {
-		if whole := unscaled(s); whole != "" {
-			s = whole
-		} else if scientific.MatchString(s) {
-			return refuse(CodeScientific, "is in scientific notation: a spreadsheet has dropped digits. Format the column as "+
-				"text (or as a number without decimals), and export it again")
-		}
-		if m := decimal.FindStringSubmatch(s); m != nil {
-			s = m[1]
-		}
-		if extension.MatchString(s) {
-			return refuse(CodeExtension, extensionMessage)
-		}
-		if moreThanOne(s) {
-			return refuse(CodeSeveral, severalMessage)
-		}
-		if strings.ContainsFunc(s, unicode.IsLetter) {
-			return refuse(CodeLetters, "has letters; write the digits")
-		}
+	if s, why = withoutNotation(written); why != nil {
+		return "", "", why
 	}
 	digits := digitsOf(s)
-	international := strings.HasPrefix(s, "+")
-	if digits > 15 && twoNumbers(written, region) {
-		return refuse(CodeSeveral, severalMessage)
+	switch {
+	case digits > 15 && twoNumbers(written, region):
+		return "", "", many
+	case digits < 4 || digits > 17:
+		return "", "", noNumber
+	case strings.HasPrefix(s, "+"):
+		return numberOf(s, "")
 	}
-	if digits < 4 || digits > 17 {
-		return refuse(CodePhone, "is no telephone number; correct it")
-	}
-	var number *phonenumbers.PhoneNumber
-	tooLong := region == ""
-	if international || region != "" {
-		of := region
-		if international {
-			of = ""
-		}
-		var err error
-		if number, err = parse(s, of); err == nil {
-			if phone, country, ok := valid(number); ok {
-				if number.GetExtension() != "" { // "…,12": a pause, and what is dialled after it
-					return refuse(CodeExtension, extensionMessage)
-				}
-				return phone, country, nil
-			}
-			tooLong = phonenumbers.IsPossibleNumberWithReason(number) == phonenumbers.TOO_LONG
-		} else {
-			number = nil // the library has one even so, of no country
+	why = noCode
+	if region != "" {
+		if phone, country, why = numberOf(s, region); why == nil || why == extended {
+			return phone, country, why
 		}
 	}
-	if !international {
-		if phone, country, ok := withoutPlus(s, digits, tooLong); ok {
-			return phone, country, nil
-		}
-		if region == "" {
-			return refuse(CodeCountry, "has no country code; write it with + and the code (+1 514 555 0123), or give the "+
-				"region of the numbers")
+	if phone, country, ok := withoutPlus(s, digits, why.tooLong); ok {
+		return phone, country, nil
+	}
+	return "", "", why
+}
+
+// unbroken puts one number that was broken onto one line: "+1 514\n555 0123". Digits on a line beside a whole number
+// are refused: "+1 514 555 0123\n12". Several numbers stay as they are, for withoutNotation to refuse.
+func unbroken(s, region string) (string, *refusal) {
+	if !strings.ContainsAny(s, lineEnds) || moreThanOne(s) {
+		return s, nil
+	}
+	all := lines(s)
+	for _, line := range all {
+		if _, _, wrong := readPhone(line, region); wrong == nil && len(all) > 1 {
+			return "", oddLine
 		}
 	}
-	if number == nil && !international {
-		return refuse(CodePhone, "is no telephone number; correct it")
+	return strings.Join(strings.Fields(s), " "), nil
+}
+
+// withoutNotation undoes the notation of programs, "5.145550123E9" and "15145550123.0", and refuses what is more than
+// a number, or has lost digits.
+func withoutNotation(s string) (string, *refusal) {
+	if compact, ok := plainNumber(s); ok {
+		return compact, nil
 	}
-	if number == nil {
-		return refuse(CodePhone, "is no telephone number; check the country code after the +")
+	if whole := unscaled(s); whole != "" {
+		s = whole
+	} else if scientific.MatchString(s) {
+		return "", rounded
+	}
+	if m := decimal.FindStringSubmatch(s); m != nil {
+		s = m[1]
+	}
+	switch {
+	case extension.MatchString(s):
+		return "", extended
+	case moreThanOne(s):
+		return "", many
+	case strings.ContainsFunc(s, unicode.IsLetter):
+		return "", lettered
+	}
+	return s, nil
+}
+
+// numberOf reads a number of a region, or one that begins with + where region is "".
+func numberOf(s, region string) (phone, country string, why *refusal) {
+	number, err := parse(s, region)
+	switch {
+	case err != nil && region == "":
+		return "", "", wrongCode
+	case err != nil: // the library has a number even so, of no country
+		return "", "", noNumber
+	}
+	if phone, country, ok := valid(number); ok {
+		if number.GetExtension() != "" { // "…,12": a pause, and what is dialled after it
+			return "", "", extended
+		}
+		return phone, country, nil
 	}
 	where := "of region " + region
-	if international {
+	if region == "" {
 		where = fmt.Sprint("with country code +", number.GetCountryCode())
 	}
+	why = &refusal{code: CodePhone}
 	switch phonenumbers.IsPossibleNumberWithReason(number) {
 	case phonenumbers.TOO_SHORT:
-		return refuse(CodePhone, "is too short for a number "+where+"; add the missing digits")
+		why.message = "is too short for a number " + where + "; add the missing digits"
 	case phonenumbers.TOO_LONG:
-		return refuse(CodePhone, "is too long for a number "+where+"; remove digits, or write + before a country code")
+		why.message = "is too long for a number " + where + "; remove digits, or write + before a country code"
+		why.tooLong = true
+	default:
+		why.message = "is no number that exists " + where + "; correct it"
 	}
-	return refuse(CodePhone, "is no number that exists "+where+"; correct it")
+	return "", "", why
 }
 
 // unscaled is a number in scientific notation that has all of its digits, as programs write them, "5.145550123E9"; ""
