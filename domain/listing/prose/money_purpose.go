@@ -382,20 +382,8 @@ func featured(w string) bool {
 
 // after reads what follows the amount: "pour le garage", "de plus", "de rabais", "off".
 func (p *Prose) after(a *amount, i int) {
-	for k := i; k < i+4 && !p.stop(k) && !p.about(k, anInclusion) && p.sym(k) != '/' && p.sym(k) != '|'; k++ {
-		// "$200 move-in fee"
-		if w := p.word(k); w == "fee" || w == "deposit" || w == "gift" {
-			a.role = costs[w]
-			return
-		}
-	}
-	if a.cents <= 250_00 {
-		for k := i; k < i+6 && !p.stop(k) && p.sym(k) != ','; k++ { // "95 $/mois en versements égaux avec Hydro-Québec"
-			if p.word(k) == "versements" || p.word(k) == "egaux" || p.word(k) == "billing" {
-				a.role = forHydro
-				return
-			}
-		}
+	if p.feeBehind(a, i) || p.evenPayment(a, i) {
+		return
 	}
 	if p.sym(i) == '(' {
 		i++
@@ -409,47 +397,9 @@ func (p *Prose) after(a *amount, i int) {
 			a.role = forDiscount
 		}
 	case "pour", "for", "de", "d":
-		k := i + 1
-		for n := 0; n < 4 && connectors[p.word(k)]; n++ {
-			k++
-		}
-		switch p.word(k) {
-		case "plus", "more":
-			a.role = forExtra
-			return
-		case "frais":
-			// "75 $ de frais d'électricité"
-			if w := p.word(k + 2); (p.word(k+1) == "d" || p.word(k+1) == "de") && costs[w] == forHydro {
-				a.role = forHydro
-				return
-			}
-		}
-		if role, ok := costs[p.word(k)]; ok && (p.word(i) != "de" || role != forRent) {
-			if role == forFurniture && p.word(k) == "meubles" && a.role == forRent && a.cents > 300_00 {
-				return
-			}
-			a.role = role
-		}
+		p.paidFor(a, i)
 	case "plus", "en", "extra", "additionnel", "supplementaire", "supplementaires", "additional", "more":
-		if p.seq(i, "en", "plus") || p.seq(i, "en", "sus") {
-			for k := a.from - 1; k >= a.from-9 && !p.stop(k+1); k-- { // "stationnement sur demande, 100 $ en plus"
-				if costs[p.word(k)] == forParking && a.cents <= ceilings[forParking] {
-					a.role = forParking
-					return
-				}
-			}
-		}
-		if p.word(i) == "en" && costs[p.word(i+1)] == forDiscount { // "750 $ en carte cadeau"
-			a.role = forDiscount
-			return
-		}
-		if p.word(i) == "en" && p.word(i+1) != "sus" && p.word(i+1) != "extra" || p.word(i) == "plus" && !p.stop(i+1) &&
-			p.word(i+1) != "par" {
-			return
-		}
-		if len(p.money) > 0 || p.word(i) == "more" && a.cents <= ceilings[forFurniture] {
-			a.role = forExtra
-		}
+		p.addedOnTop(a, i)
 	case "off", "rabais", "discount", "rebate", "cashback", "cash":
 		k := i + 1
 		if p.word(k) == "de" || p.sym(k) == ':' {
@@ -461,10 +411,75 @@ func (p *Prose) after(a *amount, i int) {
 	case "depot", "deposit":
 		a.role = forDeposit
 	default:
-		if a.role == forExtra {
-			if role, ok := costs[p.word(i)]; ok {
-				a.role = role
-			}
+		if role, ok := costs[p.word(i)]; ok && a.role == forExtra {
+			a.role = role
 		}
 	}
+}
+
+// feeBehind takes the amount for the fee that it ends in, some words on: "$200 move-in fee".
+func (p *Prose) feeBehind(a *amount, i int) bool {
+	for k := i; k < i+4 && !p.stop(k) && !p.about(k, anInclusion) && p.sym(k) != '/' && p.sym(k) != '|'; k++ {
+		if w := p.word(k); w == "fee" || w == "deposit" || w == "gift" {
+			a.role = costs[w]
+			return true
+		}
+	}
+	return false
+}
+
+// evenPayment takes a small amount for electricity: "95 $/mois en versements égaux avec Hydro-Québec".
+func (p *Prose) evenPayment(a *amount, i int) bool {
+	for k := i; a.cents <= 250_00 && k < i+6 && !p.stop(k) && p.sym(k) != ','; k++ {
+		if w := p.word(k); w == "versements" || w == "egaux" || w == "billing" {
+			a.role = forHydro
+			return true
+		}
+	}
+	return false
+}
+
+// paidFor reads what "pour" or "de" at i says that the amount pays: "40 $ pour le garage", "60 $ de plus".
+func (p *Prose) paidFor(a *amount, i int) {
+	k := i + 1
+	for n := 0; n < 4 && connectors[p.word(k)]; n++ {
+		k++
+	}
+	w := p.word(k)
+	pays, ok := costs[w]
+	switch n := p.word(k + 1); {
+	case w == "plus", w == "more":
+		a.role = forExtra
+	case w == "frais" && (n == "d" || n == "de") && costs[p.word(k+2)] == forHydro: // "75 $ de frais d'électricité"
+		a.role = forHydro
+	case !ok, pays == forRent && p.word(i) == "de": // "100 $ de loyer"
+	case w == "meubles" && a.role == forRent && a.cents > 300_00: // "900 $ pour meublés" is a rent
+	default:
+		a.role = pays
+	}
+}
+
+// addedOnTop reads "en sus" or "extra" at i: the amount is added to one before it, or is what a parking costs,
+// "stationnement sur demande, 100 $ en plus". "750 $ en carte cadeau" is a discount.
+func (p *Prose) addedOnTop(a *amount, i int) {
+	w, next := p.word(i), p.word(i+1)
+	switch en := w == "en"; {
+	case en && (next == "plus" || next == "sus") && a.cents <= ceilings[forParking] && p.parkingBehind(a.from):
+		a.role = forParking
+	case en && costs[next] == forDiscount:
+		a.role = forDiscount
+	case en && next != "sus" && next != "extra", w == "plus" && !p.stop(i+1) && next != "par":
+	case len(p.money) > 0, w == "more" && a.cents <= ceilings[forFurniture]:
+		a.role = forExtra
+	}
+}
+
+// parkingBehind tells whether parking is named in the nine words before i: "stationnement sur demande, 100 $".
+func (p *Prose) parkingBehind(i int) bool {
+	for k := i - 1; k >= i-9 && !p.stop(k+1); k-- {
+		if costs[p.word(k)] == forParking {
+			return true
+		}
+	}
+	return false
 }
