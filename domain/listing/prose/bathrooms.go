@@ -14,91 +14,130 @@ func ParseBathrooms(s string) float64 {
 	return c.value
 }
 
+// A bathTally is what the mentions of bathrooms say so far: in count the clearest number of whole ones.
+type bathTally struct {
+	p *Prose
+	count
+	ok             bool // whole ones are counted
+	halves, halfAt int  // half ones, and the token of the last
+	named          int  // the first one that is named alone, or -1
+	others         int  // "une autre salle de bain"
+}
+
+// bathrooms counts the bathrooms that a text names. A label's number, "Salles de bain : 1,5", settles all.
 func (p *Prose) bathrooms() (c count, ok bool) {
-	halves, halfAt, named, others := 0, 0, -1, 0
+	b := bathTally{p: p, named: -1}
 	for i := range p.words {
 		if !p.about(i, aBathroom) {
 			continue
 		}
-		start := i
-		switch p.word(i) {
-		case "bain", "bains": // "salle de bain", "salles de bains"
-			if p.word(start-1) == "de" || p.word(start-1) == "des" {
-				start--
+		if n := p.powderRooms(i); n > 0 {
+			b.halves, b.halfAt = b.halves+n, i
+		} else if start := p.bathroomStart(i); start >= 0 {
+			if v, end := p.labelledBaths(i); v > 0 {
+				return count{value: v, from: start, to: end}, true
 			}
-			if p.sym(start-1) == ')' && p.word(start-2) == "s" && p.sym(start-3) == '(' { // "Salle(s) de Bain"
-				start -= 3
-			}
-			switch p.word(start - 1) {
-			case "salle", "salles", "sale", "chambre", "chambres":
-				start--
-			default: // "bain tourbillon", "bain podium"
-				continue
-			}
-		case "eau", "deau": // "salle d'eau" is a powder room
-			if w := p.word(i + 1); w == "chaude" { // "salle de lavage / salle d'eau chaude"
-				continue
-			}
-			if w := p.word(i - 2); w == "salle" || w == "salles" || p.word(i) == "deau" && p.word(i-1) == "salle" {
-				halves, halfAt = halves+max(1, p.countBefore(i-3)), i
-			}
-			continue
-		case "powder":
-			if w := p.word(i + 1); w == "room" || w == "rooms" {
-				halves, halfAt = halves+max(1, p.countBefore(i-1)), i
-			}
-			continue
-		case "toilette", "toilettes", "douche":
-			continue
-		case "bath":
-			if w := p.word(i + 1); w == "tub" || w == "tubs" {
-				continue
-			}
-		case "ba", "sb":
-			if i == 0 || p.words[i-1].kind != number {
-				continue
-			}
-		case "b": // "2B2B"
-			if p.num(i-1) == nil || p.word(i-2) != "b" || p.num(i-3) == nil || p.words[i].space {
-				continue
-			}
-		}
-		if v, end := p.labelledBaths(i); v > 0 {
-			return count{value: v, from: start, to: end}, true
-		}
-		if k := p.halfBath(start); k >= 0 {
-			halves, halfAt = halves+max(1, p.countBefore(k)), i
-			if full := p.fullBefore(k); full > 0 && !ok { // "2 full + 1 half bathrooms"
-				c, ok = count{value: float64(full), from: k, to: i}, true
-			}
-			continue
-		}
-		if p.otherBath(start) {
-			others++
-			continue
-		}
-		found, counted := p.bathroomsAt(start, i)
-		if counted && (!ok || c.weak && !found.weak) {
-			c, ok = found, true
-		}
-		if named < 0 && !plurals[p.word(start)] && !plurals[p.word(i)] {
-			named = i
+			b.note(start, i)
 		}
 	}
-	if named >= 0 && (!ok || c.weak && c.value == 1) && p.oneMoreBath(named) {
-		return count{value: 2, from: named, to: named}, true
+	return b.total()
+}
+
+// powderRooms counts the powder rooms named at i, "2 salles d'eau", or returns 0. "Salle de lavage / salle d'eau
+// chaude" is none.
+func (p *Prose) powderRooms(i int) int {
+	switch w, next, room := p.word(i), p.word(i+1), p.word(i-2); {
+	case w == "powder" && (next == "room" || next == "rooms"):
+		return max(1, p.countBefore(i-1))
+	case (w == "eau" || w == "deau") && next != "chaude" &&
+		(room == "salle" || room == "salles" || w == "deau" && p.word(i-1) == "salle"):
+		return max(1, p.countBefore(i-3))
 	}
-	if !ok && halves > 0 && named >= 0 { // "salle de bain et salle d'eau"
-		c, ok = count{value: 1, weak: true, from: named, to: named}, true
+	return 0
+}
+
+// bathroomStart returns the first token of the bathroom that is named up to i, "salle de bain", or -1 when the word at
+// i names none: "douche", "bath tub".
+func (p *Prose) bathroomStart(i int) int {
+	switch p.word(i) {
+	case "bain", "bains":
+		return p.salleDeBain(i)
+	case "eau", "deau", "powder", "toilette", "toilettes", "douche":
+		return -1
+	case "bath":
+		if w := p.word(i + 1); w == "tub" || w == "tubs" {
+			return -1
+		}
+	case "ba", "sb":
+		if p.num(i-1) == nil {
+			return -1
+		}
+	case "b": // "2B2B"
+		if p.num(i-1) == nil || p.word(i-2) != "b" || p.num(i-3) == nil || p.words[i].space {
+			return -1
+		}
 	}
-	if ok && others > 0 && c.value == 1 && c.weak { // "une salle de bain avec douche, une autre salle de bain avec bain"
-		c.value, c.weak = 1+float64(min(others, 2)), false
+	return i
+}
+
+// salleDeBain returns the first token of "salle de bain", "salles de bains" that ends at i. It is -1 for "bain
+// tourbillon", "bain podium".
+func (p *Prose) salleDeBain(i int) int {
+	k := i - 1
+	if w := p.word(k); w == "de" || w == "des" {
+		k--
+	}
+	if p.sym(k) == ')' && p.word(k-1) == "s" && p.sym(k-2) == '(' { // "Salle(s) de Bain"
+		k -= 3
+	}
+	switch p.word(k) {
+	case "salle", "salles", "sale", "chambre", "chambres":
+		return k
+	}
+	return -1
+}
+
+// note takes the bathroom named in tokens start..i: a half, one more, "une autre salle de bain", or a count of whole
+// ones, of which a clear one beats an unclear one and the first beats the rest.
+func (b *bathTally) note(start, i int) {
+	p := b.p
+	if k := p.halfBath(start); k >= 0 {
+		b.halves, b.halfAt = b.halves+max(1, p.countBefore(k)), i
+		if full := p.fullBefore(k); full > 0 && !b.ok { // "2 full + 1 half bathrooms"
+			b.count, b.ok = count{value: float64(full), from: k, to: i}, true
+		}
+		return
+	}
+	if p.otherBath(start) {
+		b.others++
+		return
+	}
+	if found, counted := p.bathroomsAt(start, i); counted && (!b.ok || b.weak && !found.weak) {
+		b.count, b.ok = found, true
+	}
+	if b.named < 0 && !plurals[p.word(start)] && !plurals[p.word(i)] {
+		b.named = i
+	}
+}
+
+// total adds up what all mentions say: "salle de bain et salle d'eau" is 1.5.
+func (b *bathTally) total() (c count, ok bool) {
+	if b.named >= 0 && (!b.ok || b.weak && b.value == 1) && b.p.oneMoreBath(b.named) {
+		return count{value: 2, from: b.named, to: b.named}, true
+	}
+	if !b.ok && b.halves > 0 && b.named >= 0 { // "salle de bain et salle d'eau"
+		b.count, b.ok = count{value: 1, weak: true, from: b.named, to: b.named}, true
+	}
+	// "une salle de bain avec douche, une autre salle de bain avec bain"
+	if b.ok && b.others > 0 && b.value == 1 && b.weak {
+		b.value, b.weak = 1+float64(min(b.others, 2)), false
 	}
 	// "2 salles de bain" may count the powder room that a floor's description names further on
-	if ok && halves > 0 && c.value == float64(int(c.value)) && (c.value == 1 || max(halfAt-c.to, c.from-halfAt) <= 12) {
-		c.value += float64(min(halves, 2)) / 2
+	if b.ok && b.halves > 0 && b.value == float64(int(b.value)) &&
+		(b.value == 1 || max(b.halfAt-b.to, b.from-b.halfAt) <= 12) {
+		b.value += float64(min(b.halves, 2)) / 2
 	}
-	return c, ok
+	return b.count, b.ok
 }
 
 // oneMoreBath tells whether the sentence about the bathroom at i goes on with another: "une salle de bain à l'étage
