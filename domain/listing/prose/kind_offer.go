@@ -12,92 +12,135 @@ const (
 	carPlace       // parking, storage or land alone
 )
 
+// An offerWord is the meaning of a word of a headline that may say what the advert is about.
+type offerWord uint8
+
+const (
+	offersToBuy offerWord = iota + 1
+	offersNeed
+	offersSearch
+	offersSwap
+	offersSale
+	offersTrade
+	offersOffice
+	offersStorage // or a place for a car, or land
+)
+
+var offerWords = meanings(map[offerWord]string{
+	offersToBuy: "down own",
+	offersNeed:  "search need needs besoin",
+	offersSearch: "recherche recherchons cherche cherchons wanted looking recherches cherches chercher rechercher " +
+		"searching seeking desire iso",
+	offersSwap:   "echanger swap swapping echange troc",
+	offersSale:   "vendre sale vente",
+	offersTrade:  "commercial commerciaux entrepot warehouse commerciale commerciales",
+	offersOffice: "bureau bureaux office",
+	offersStorage: "stationnement garage parking stationnements entreposage storage rangement locker lockers casier " +
+		"cabanon shed terrain lot land",
+})
+
+// offer tells what a headline is about, by the first of its words that says so, and the tokens that say it.
 func (p *Prose) offer() (o offer, from, to int) {
-	rent := false
-	home := false
+	rent, home := false, false
 	for i := range p.words {
-		rent = rent || p.word(i) == "louer" || p.word(i) == "rent" || p.about(i, aLease|aSublet) && p.word(i) != "sous" ||
-			p.word(i) == "location" || p.word(i) == "lease" && i > 0
-		home = home || p.words[i].half || p.about(i, aStudio) || kinds[p.word(i)] != "" || p.about(i, aBedroom)
+		w := p.word(i)
+		rent = rent || w == "louer" || w == "rent" || p.about(i, aLease|aSublet) && w != "sous" || w == "location" ||
+			w == "lease" && i > 0
+		home = home || p.words[i].half || p.about(i, aStudio|aBedroom) || kinds[w] != ""
 	}
 	if i, ok := p.workplace(home, rent); ok {
 		return business, i, i
 	}
 	for i := range p.words {
-		switch w := p.word(i); w {
-		case "down", "own":
-			if p.seq(i-2, "rent", "to") || w == "down" && (p.word(i+1) == "payment" || p.num(i-1) != nil ||
-				p.word(i-1) == "zero") {
-				return sold, i, i
-			}
-		case "search", "need", "needs", "besoin":
-			if i > 4 || w == "search" && !p.seq(i-1, "in", "search", "of") || !p.seeksHome(i) {
-				continue
-			}
-			return wanted, i, i
-		case "recherche", "recherchons", "cherche", "cherchons", "wanted", "looking", "recherches", "cherches", "chercher",
-			"rechercher", "searching", "seeking", "desire", "iso":
-			if p.asked(i) { // "Looking for a place to call home?"
-				return aHome, 0, 0
-			}
-			if i > 4 || w == "iso" && i > 0 || w == "desire" && p.word(i-1) != "je" {
-				continue
-			}
-			if p.sym(i+1) == ':' && (w == "recherche" || w == "wanted") && i == 0 { // Kijiji's own prefix
-				return wanted, i, i + 1
-			}
-			switch p.word(i - 1) { // "roommate wanted" offers a room
-			case "roommate", "roommates", "coloc", "colocataire", "tenant", "locataire":
-				if w == "wanted" || w == "recherche" {
-					return aHome, 0, 0
-				}
-			}
-			if i > 0 && w == "recherche" && (p.word(i-1) == "centre" || p.word(i-1) == "tres" || p.word(i-1) == "secteur" ||
-				p.word(i-1) == "plus") {
-				continue
-			}
-			for k := i + 1; k <= i+4; k++ {
-				switch p.word(k) { // the home seeks people: an offer
-				case "colocataire", "colocataires", "coloc", "colocs", "locataire", "locataires", "roommate", "roommates", "tenant",
-					"tenants", "coloc's",
-					"personne", "quelqu", "someone", "chambreur", "sous", "occupant", "ceder", "transferer":
-					if k == i+1 || !p.about(k-1, aType) {
-						return aHome, 0, 0
-					}
-				}
-			}
-			if w == "recherche" && i > 0 && !(p.word(i-1) == "je" || p.word(i-1) == "en" || p.word(i-1) == "a" ||
-				p.word(i-1) == "famille" || p.word(i-1) == "couple" || p.word(i-1) == "etudiant" || p.word(i-1) == "la") {
-				continue
-			}
-			return wanted, i, i
-		case "echanger", "swap", "swapping", "echange", "troc":
-			return swapped, i, i
-		case "vendre", "sale", "vente":
-			if !rent && !p.thingForSale(i) && (p.word(i-1) == "a" || p.word(i-1) == "for" || w == "vente") {
-				return sold, i, i
-			}
-		case "commercial", "commerciaux", "entrepot", "warehouse", "commerciale", "commerciales":
-			if w := p.word(i - 2); home && (w == "un" || w == "d" || w == "du" || w == "au") { // "au-dessus d'un local"
-				continue
-			}
-			if !home || p.word(i-1) == "local" || p.word(i-1) == "locaux" || p.word(i-1) == "espace" {
-				return business, i, i
-			}
-		case "bureau", "bureaux", "office":
-			if !home && (p.seq(i+1, "a", "louer") || p.word(i+1) == "space" || p.seq(i+1, "for", "rent")) {
-				return business, i, i
-			}
-		case "stationnement", "garage", "parking", "stationnements", "entreposage", "storage", "rangement",
-			"locker", "lockers", "casier", "cabanon", "shed", "terrain", "lot", "land":
-			if n := p.word(i + 1); !home && n != "inclus" && n != "included" && (p.seq(i+1, "a", "louer") || p.seq(i+1, "for",
-				"rent") || i == 0 && len(p.words) < 8 || p.seq(i+1, "interieur", "a", "louer") ||
-				p.seq(i+1, "vacant", "a", "louer") || p.leads(i)) {
-				return carPlace, i, i
-			}
+		if o, to, settled := p.offerAt(i, home, rent); settled {
+			return o, i, to
 		}
 	}
 	return aHome, 0, 0
+}
+
+// offerAt tells whether the word at i settles what a headline is about. Home tells whether a home is named in it, and
+// rent whether something is to let: "condo à louer ou à vendre" is not for sale.
+func (p *Prose) offerAt(i int, home, rent bool) (o offer, to int, settled bool) {
+	w, last := p.word(i), p.word(i-1)
+	switch offerWords[w] {
+	case offersToBuy: // "rent to own", "zero down"
+		return sold, i, p.seq(i-2, "rent", "to") ||
+			w == "down" && (p.word(i+1) == "payment" || p.num(i-1) != nil || last == "zero")
+	case offersNeed: // "In search of a 3 ½", "need a room"
+		return wanted, i, i <= 4 && (w != "search" || p.seq(i-1, "in", "search", "of")) && p.seeksHome(i)
+	case offersSearch:
+		return p.searched(i)
+	case offersSwap:
+		return swapped, i, true
+	case offersSale:
+		return sold, i, !rent && !p.thingForSale(i) && (last == "a" || last == "for" || w == "vente")
+	case offersTrade:
+		return business, i, !home || (last == "local" || last == "locaux" || last == "espace") && !aboveTrade[p.word(i-2)]
+	case offersOffice:
+		return business, i, !home && (p.toLet(i+1) || p.word(i+1) == "space")
+	case offersStorage:
+		return carPlace, i, !home && p.placeAlone(i)
+	}
+	return aHome, i, false
+}
+
+// aboveTrade stand before the shop that a home is above: "au-dessus d'un local commercial".
+var aboveTrade = set("un d du au")
+
+// Words around "recherche" or "wanted" that tell who seeks and what.
+var (
+	wantedPeople = set("roommate roommates coloc colocataire tenant locataire")
+	researchPart = set("centre tres secteur plus") // "secteur recherché", "centre de recherche"
+	searchers    = set("je en a famille couple etudiant la")
+	peopleSought = set("colocataire colocataires coloc colocs locataire locataires roommate roommates tenant tenants " +
+		"coloc's personne quelqu someone chambreur sous occupant ceder transferer")
+)
+
+// searched reads "recherche", "looking for" or "wanted" at i. The advert looks for a home, or offers one to those that
+// it looks for: "Looking for a place to call home?", "roommate wanted", "cherche locataire".
+func (p *Prose) searched(i int) (o offer, to int, settled bool) {
+	w, last := p.word(i), p.word(i-1)
+	named := w == "recherche" || w == "wanted"
+	switch {
+	case p.asked(i): // "Looking for a place to call home?"
+		return aHome, i, true
+	case i > 4, w == "iso" && i > 0, w == "desire" && last != "je":
+		return aHome, i, false
+	case named && i == 0 && p.sym(i+1) == ':': // Kijiji's own prefix
+		return wanted, i + 1, true
+	case named && wantedPeople[last]: // "roommate wanted" offers a room
+		return aHome, i, true
+	case w == "recherche" && researchPart[last]:
+		return aHome, i, false
+	case p.seeksPeople(i):
+		return aHome, i, true
+	case w == "recherche" && i > 0 && !searchers[last]:
+		return aHome, i, false
+	}
+	return wanted, i, true
+}
+
+// seeksPeople tells whether the home seeks people, which is an offer: "cherche un colocataire". In "cherche logement
+// sous 900 $" the word behind the home is of the home.
+func (p *Prose) seeksPeople(i int) bool {
+	for k := i + 1; k <= i+4; k++ {
+		if peopleSought[p.word(k)] && (k == i+1 || !p.about(k-1, aType)) {
+			return true
+		}
+	}
+	return false
+}
+
+// toLet tells whether "à louer" or "for rent" stands at i.
+func (p *Prose) toLet(i int) bool { return p.seq(i, "a", "louer") || p.seq(i, "for", "rent") }
+
+// placeAlone tells whether the parking or storage at i is what is let, and no part of a home: "stationnement intérieur à
+// louer", not "garage inclus".
+func (p *Prose) placeAlone(i int) bool {
+	n := p.word(i + 1)
+	return n != "inclus" && n != "included" && (p.toLet(i+1) || i == 0 && len(p.words) < 8 ||
+		(n == "interieur" || n == "vacant") && p.seq(i+2, "a", "louer") || p.leads(i))
 }
 
 // workplaces are places to work or to sell, and rooms that are let by the hour.
