@@ -166,80 +166,52 @@ func hasUnit(units []listing.Unit, rooms float64) bool {
 	return slices.ContainsFunc(units, func(u listing.Unit) bool { return u.Rooms == rooms })
 }
 
+// A bedroomCount is the bedrooms that a text counts.
+type bedroomCount struct {
+	count
+	n       int // the value
+	den, ok bool
+	source  string // "title", "description"
+	p       *Prose
+}
+
+// bedroomsIn reads what a text counts: "2 chambres et un bureau".
+func bedroomsIn(source string, p *Prose) bedroomCount {
+	c, den, ok := p.bedrooms()
+	return bedroomCount{count: c, n: int(c.value), den: den, ok: ok, source: source, p: p}
+}
+
+// sure tells whether a number counts the bedrooms, and not an article: "2 chambres", not "une chambre lumineuse".
+func (c *bedroomCount) sure() bool { return c.ok && !c.weak }
+
+// words quotes what counts them: "2 chambres fermées".
+func (c *bedroomCount) words() string { return c.p.quote(c.from, c.to) }
+
+// bedrooms settles the bedrooms and the den: by the title, then the platform, the description, and rooms − 2. A room
+// that is let and the unit that stands for the advert come before all.
 func (n *normalizer) bedrooms() {
-	l := &n.l
-	inTitle, titleDen, okTitle := n.title.bedrooms()
-	inBody, bodyDen, okBody := n.body.bedrooms()
-	known := n.stated.has("bedrooms")
-	okTitle = okTitle && (!inTitle.weak || l.Rooms == 0 || inTitle.closed && l.Rooms == 2.5)
-	set := func(v int, den bool, from string, p *Prose, c count) {
-		if known && v != n.stated.Bedrooms {
-			n.conflict("bedrooms", strconv.Itoa(v), from, strconv.Itoa(n.stated.Bedrooms), n.stated.from("bedrooms"),
-				p.quote(c.from, c.to))
-		}
-		l.Bedrooms, l.Den = v, den || n.stated.Den && v == n.stated.Bedrooms
-		n.note("bedrooms", from, p, c.from, c.to)
-	}
-	implied := BedroomsOf(l.Rooms)
+	l, title, body := &n.l, bedroomsIn("title", n.title), bedroomsIn("description", n.body)
+	title.ok = title.ok && (!title.weak || l.Rooms == 0 || title.closed && l.Rooms == 2.5)
 	switch {
 	case l.RoomRental:
-		l.Bedrooms, l.Den = 1, false
-		l.Sources["bedrooms"] = l.Sources["room_rental"]
-		if known && n.stated.Bedrooms != 1 {
-			n.conflict("bedrooms", "1", "a room", strconv.Itoa(n.stated.Bedrooms), n.stated.from("bedrooms"), "")
-		}
-	case len(l.Units) > 0 && (n.only == 0 || !okTitle):
-		l.Bedrooms = l.Units[n.chosen()].Bedrooms
-		l.Sources["bedrooms"], l.Sources["rooms"] = l.Sources["units"], l.Sources["units"]
-		if known && l.Bedrooms != n.stated.Bedrooms {
-			if slices.ContainsFunc(l.Units, func(u listing.Unit) bool { return u.Bedrooms == n.stated.Bedrooms }) {
-				break
-			}
-			n.conflict("bedrooms", strconv.Itoa(l.Bedrooms), "the unit chosen", strconv.Itoa(n.stated.Bedrooms),
-				n.stated.from("bedrooms"), "")
-		}
-	case okTitle:
-		set(int(inTitle.value), titleDen, "title", n.title, inTitle)
-		n.odd(l.Bedrooms, "title", n.title, inTitle)
-	case known && okBody && !inBody.weak && bodyDen && int(inBody.value) == n.stated.Bedrooms-1:
-		set(int(inBody.value), true, "description", n.body, inBody)
-	case known:
-		if okBody && !inBody.weak && int(inBody.value) != l.Bedrooms {
-			n.conflict("bedrooms", strconv.Itoa(l.Bedrooms), n.stated.from("bedrooms"), strconv.Itoa(int(inBody.value)),
-				"description", n.body.quote(inBody.from, inBody.to))
-		} else if l.Rooms > 0 && implied != l.Bedrooms {
-			n.warn("bedrooms", listing.CodeConflict, "%s says %d, %g rooms make %d; kept %d",
-				n.stated.from("bedrooms"), l.Bedrooms, l.Rooms, implied, l.Bedrooms)
-		}
-	case okBody && !inBody.weak && (l.Rooms == 0 || plausible(int(inBody.value), l.Rooms)):
-		set(int(inBody.value), bodyDen, "description", n.body, inBody)
-		n.odd(l.Bedrooms, "description", n.body, inBody)
-	case l.Rooms == 2.5 && okBody && inBody.closed && inBody.value == 1: // "2½ avec chambre fermée"
-		set(1, false, "description", n.body, inBody)
+		n.bedroomLet()
+	case len(l.Units) > 0 && (n.only == 0 || !title.ok):
+		n.bedroomsOfUnit()
+	case title.ok:
+		n.countBedrooms(title)
+		n.odd(title)
+	case n.stated.has("bedrooms"):
+		n.bedroomsStated(body)
+	case body.sure() && (l.Rooms == 0 || plausible(body.n, l.Rooms)):
+		n.countBedrooms(body)
+		n.odd(body)
+	case l.Rooms == 2.5 && body.ok && body.closed && body.value == 1: // "2½ avec chambre fermée"
+		body.den = false
+		n.countBedrooms(body)
 	case l.Rooms > 0:
-		l.Bedrooms = implied
-		l.Sources["bedrooms"] = l.Sources["rooms"]
-		if okBody && !inBody.weak && int(inBody.value) != implied {
-			n.warn("bedrooms", listing.CodeConflict, "%g rooms make %d, description says %d (%q); kept %d", l.Rooms, implied,
-				int(inBody.value), n.body.quote(inBody.from, inBody.to), implied)
-		}
-	case n.studio:
-		l.Bedrooms = 0
-		l.Sources["bedrooms"] = l.Sources["property_type"]
+		n.bedroomsOfRooms(body)
 	default:
-		if i, ok := n.title.studio(); ok {
-			n.note("bedrooms", "title", n.title, i, i)
-			break
-		}
-		if okBody && inBody.weak {
-			set(int(inBody.value), false, "description", n.body, inBody)
-			break
-		}
-		if l.PropertyType == "loft" || l.PropertyType == "studio" {
-			l.Sources["bedrooms"] = l.Sources["property_type"]
-			break
-		}
-		n.reject("bedrooms", listing.CodeMissing, "neither bedrooms nor rooms are stated")
+		n.bedroomsUncounted(body)
 	}
 	if !l.Den && !l.RoomRental && len(l.Units) == 0 {
 		if i := n.title.hasDen(); i >= 0 {
@@ -255,17 +227,95 @@ func (n *normalizer) bedrooms() {
 	}
 }
 
+// countBedrooms takes what a text counts, and warns where the platform's field is another: "3 chambres" against 2.
+func (n *normalizer) countBedrooms(c bedroomCount) {
+	words := c.words()
+	n.apartFromStated(c.n, c.source, words)
+	n.l.Bedrooms, n.l.Den = c.n, c.den || n.stated.Den && c.n == n.stated.Bedrooms
+	n.l.Sources["bedrooms"] = listing.Source{From: c.source, Text: words}
+}
+
+// apartFromStated warns where the bedrooms that are kept are not those of the platform's field.
+func (n *normalizer) apartFromStated(kept int, from, words string) {
+	if n.stated.has("bedrooms") && kept != n.stated.Bedrooms {
+		n.conflict("bedrooms", strconv.Itoa(kept), from, strconv.Itoa(n.stated.Bedrooms), n.stated.from("bedrooms"), words)
+	}
+}
+
+// bedroomLet counts the one bedroom of a room that is let, whatever the home has: "chambre dans un 5 ½".
+func (n *normalizer) bedroomLet() {
+	n.l.Bedrooms, n.l.Den = 1, false
+	n.l.Sources["bedrooms"] = n.l.Sources["room_rental"]
+	n.apartFromStated(1, "a room", "")
+}
+
+// bedroomsOfUnit takes those of the unit chosen. A field that agrees with another of the units is no conflict: "3 ½ et
+// 4 ½ à louer".
+func (n *normalizer) bedroomsOfUnit() {
+	l := &n.l
+	l.Bedrooms = l.Units[n.chosen()].Bedrooms
+	l.Sources["bedrooms"], l.Sources["rooms"] = l.Sources["units"], l.Sources["units"]
+	if !slices.ContainsFunc(l.Units, func(u listing.Unit) bool { return u.Bedrooms == n.stated.Bedrooms }) {
+		n.apartFromStated(l.Bedrooms, "the unit chosen", "")
+	}
+}
+
+// bedroomsStated keeps the platform's count, unless the description tells that one of them is a den: "2 chambres et un
+// bureau" against a field of 3.
+func (n *normalizer) bedroomsStated(body bedroomCount) {
+	l, implied := &n.l, BedroomsOf(n.l.Rooms)
+	switch {
+	case body.sure() && body.den && body.n == n.stated.Bedrooms-1:
+		n.countBedrooms(body)
+	case body.sure() && body.n != l.Bedrooms:
+		n.conflict("bedrooms", strconv.Itoa(l.Bedrooms), n.stated.from("bedrooms"), strconv.Itoa(body.n), "description",
+			body.words())
+	case l.Rooms > 0 && implied != l.Bedrooms:
+		n.warn("bedrooms", listing.CodeConflict, "%s says %d, %g rooms make %d; kept %d",
+			n.stated.from("bedrooms"), l.Bedrooms, l.Rooms, implied, l.Bedrooms)
+	}
+}
+
+// bedroomsOfRooms counts by the rule of rooms − 2: a 4 ½ has two.
+func (n *normalizer) bedroomsOfRooms(body bedroomCount) {
+	l, implied := &n.l, BedroomsOf(n.l.Rooms)
+	l.Bedrooms = implied
+	l.Sources["bedrooms"] = l.Sources["rooms"]
+	if body.sure() && body.n != implied {
+		n.warn("bedrooms", listing.CodeConflict, "%g rooms make %d, description says %d (%q); kept %d", l.Rooms, implied,
+			body.n, body.words(), implied)
+	}
+}
+
+// bedroomsUncounted finds a studio, or the bedroom that an article counts: "loft", "une chambre lumineuse".
+func (n *normalizer) bedroomsUncounted(body bedroomCount) {
+	l := &n.l
+	if n.studio {
+		l.Bedrooms = 0
+		l.Sources["bedrooms"] = l.Sources["property_type"]
+	} else if i, ok := n.title.studio(); ok {
+		n.note("bedrooms", "title", n.title, i, i)
+	} else if body.ok && body.weak {
+		body.den = false
+		n.countBedrooms(body)
+	} else if l.PropertyType == "loft" || l.PropertyType == "studio" {
+		l.Sources["bedrooms"] = l.Sources["property_type"]
+	} else {
+		n.reject("bedrooms", listing.CodeMissing, "neither bedrooms nor rooms are stated")
+	}
+}
+
 // plausible tells whether a home of that many Quebec rooms can have so many bedrooms. A description that counts others
 // tells of another home, or of one floor.
 func plausible(bedrooms int, rooms float64) bool {
 	return bedrooms <= int(rooms)-1 && bedrooms >= int(rooms)-4 && (bedrooms > 0 || rooms < 3)
 }
 
-// odd warns when counted bedrooms and the rule of rooms − 2 differ.
-func (n *normalizer) odd(bedrooms int, from string, p *Prose, c count) {
-	if implied := BedroomsOf(n.l.Rooms); n.l.Rooms > 0 && implied != bedrooms {
+// odd warns when counted bedrooms and the rule of rooms − 2 differ: "4 ½, 3 chambres".
+func (n *normalizer) odd(c bedroomCount) {
+	if implied := BedroomsOf(n.l.Rooms); n.l.Rooms > 0 && implied != c.n {
 		n.warn("bedrooms", listing.CodeConflict, "%s says %d (%q), %g rooms make %d; kept %d",
-			from, bedrooms, p.quote(c.from, c.to), n.l.Rooms, implied, bedrooms)
+			c.source, c.n, c.words(), n.l.Rooms, implied, c.n)
 	}
 }
 
