@@ -150,7 +150,39 @@ func (n *normalizer) text() {
 
 // headline settles what the advert is about.
 func (n *normalizer) headline() {
-	switch o, i, j := n.title.offer(); o {
+	n.offersHome()
+	n.room()
+	if sub, i := n.title.sublet(true); sub {
+		n.l.Sublet = true
+		n.note("sublet", "title", n.title, i, i+2)
+	} else if sub, i := n.body.sublet(false); sub {
+		n.l.Sublet = true
+		n.note("sublet", "description", n.body, i, i+2)
+	}
+	n.kind()
+	if b, i := n.title.building(); b != "" {
+		n.l.Building = b
+		n.note("building", "title", n.title, i, i)
+	} else if b, i := n.body.building(); b != "" {
+		n.l.Building = b
+		n.note("building", "description", n.body, i, i)
+	}
+	if f, i, j := n.title.floor(true); f != "" {
+		n.l.Floor = f
+		n.note("floor", "title", n.title, i, j)
+	} else if f, i, j := n.body.floor(false); f != "" {
+		n.l.Floor = f
+		n.note("floor", "description", n.body, i, j)
+	}
+	if i := n.title.abroad(); i >= 0 {
+		n.warn("address", listing.CodeElsewhere, "the title names a place abroad: %q", n.title.quote(i, i))
+	}
+}
+
+// offersHome rejects an advert that offers no home to let: "Recherche 4 ½", "garage à louer".
+func (n *normalizer) offersHome() {
+	o, i, j := n.title.offer()
+	switch o {
 	case wanted:
 		n.reject("title", listing.CodeWanted, "the advert looks for a home: %q", n.title.quote(i, j+1))
 	case swapped:
@@ -161,8 +193,10 @@ func (n *normalizer) headline() {
 		n.reject("title", listing.CodeNotAHome, "a business place: %q", n.title.quote(i, j+2))
 	case carPlace:
 		n.reject("title", listing.CodeNotAHome, "land, or a place for a car or things: %q", n.title.quote(i, j+2))
-	}
-	if o, _, _ := n.title.offer(); o == aHome && !n.title.letting() {
+	case aHome:
+		if n.title.letting() {
+			break
+		}
 		if i, j := n.body.seeks(); i >= 0 {
 			n.reject("description", listing.CodeWanted, "the advert looks for a home: %q", n.body.quote(i, j))
 		}
@@ -172,25 +206,34 @@ func (n *normalizer) headline() {
 			n.reject("description", listing.CodeNotAHome, "a place for a car or things: %q", n.body.quote(0, i+2))
 		}
 	}
+}
+
+// room settles whether a room in a shared home is let. The description tells only where the title counts nothing:
+// "chambre à louer dans un 5 ½".
+func (n *normalizer) room() {
 	if room, i := n.title.roomRental(); room {
-		n.l.RoomRental = true
-		n.note("room_rental", "title", n.title, i, i+2)
-		n.warn("room_rental", listing.CodeRoom, "a room in a shared home, by the title: %q", n.title.quote(i-1, i+2))
+		n.roomBy("title", n.title, i)
+		return
 	}
-	if i := n.body.roomOffered(); !n.l.RoomRental && i >= 0 && len(n.title.rooms(true)) == 0 {
-		if _, _, counted := n.title.bedrooms(); !counted {
-			n.l.RoomRental = true
-			n.note("room_rental", "description", n.body, i, i+2)
-			n.warn("room_rental", listing.CodeRoom, "a room in a shared home, by the description: %q", n.body.quote(i-1, i+2))
-		}
+	i := n.body.roomOffered()
+	if n.l.RoomRental || i < 0 || len(n.title.rooms(true)) > 0 {
+		return
 	}
-	if sub, i := n.title.sublet(true); sub {
-		n.l.Sublet = true
-		n.note("sublet", "title", n.title, i, i+2)
-	} else if sub, i := n.body.sublet(false); sub {
-		n.l.Sublet = true
-		n.note("sublet", "description", n.body, i, i+2)
+	if _, _, counted := n.title.bedrooms(); !counted {
+		n.roomBy("description", n.body, i)
 	}
+}
+
+// roomBy takes the room that a text offers at token i: "chambre à louer".
+func (n *normalizer) roomBy(from string, p *Prose, i int) {
+	n.l.RoomRental = true
+	n.note("room_rental", from, p, i, i+2)
+	n.warn("room_rental", listing.CodeRoom, "a room in a shared home, by the %s: %q", from, p.quote(i-1, i+2))
+}
+
+// kind settles the kind of home. A platform's stands against the words, which are a conflict where the title's are
+// clearer: "loft" against a field of "apartment", but not "studio".
+func (n *normalizer) kind() {
 	kind, i, j := n.title.kind()
 	from, p := "title", n.title
 	if kind == "" || kind == "apartment" { // "logement" in the title, "condo" in the text
@@ -211,23 +254,6 @@ func (n *normalizer) headline() {
 		n.conflict("property_type", have, n.stated.from("property_type"), kind, from, p.quote(i, j))
 	}
 	n.studio = kind == "studio"
-	if b, i := n.title.building(); b != "" {
-		n.l.Building = b
-		n.note("building", "title", n.title, i, i)
-	} else if b, i := n.body.building(); b != "" {
-		n.l.Building = b
-		n.note("building", "description", n.body, i, i)
-	}
-	if f, i, j := n.title.floor(true); f != "" {
-		n.l.Floor = f
-		n.note("floor", "title", n.title, i, j)
-	} else if f, i, j := n.body.floor(false); f != "" {
-		n.l.Floor = f
-		n.note("floor", "description", n.body, i, j)
-	}
-	if i := n.title.abroad(); i >= 0 {
-		n.warn("address", listing.CodeElsewhere, "the title names a place abroad: %q", n.title.quote(i, i))
-	}
 }
 
 // from names the attribute a stated field was read from.
