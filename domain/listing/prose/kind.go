@@ -37,70 +37,21 @@ var kinds = map[string]string{
 // rank orders the kinds that a text names side by side: "grand loft (studio)" is a loft, "condo style loft" a condo.
 var rank = map[string]int{"townhouse": 6, "condo": 5, "loft": 4, "studio": 3, "house": 2, "apartment": 1}
 
+// kind finds the kind of home that a text names: the one of the highest rank, and the first of these. A house that has
+// flats is an apartment, and a "tour de condos" a condo where nothing else is named.
 func (p *Prose) kind() (value string, from, to int) {
 	flats, tower := false, -1
 	from, to = -1, -1
-	see := func(v string, a, b int) {
+	for i := range p.words {
+		v, a, b := p.kindAt(i)
+		if v == "condo" && p.ofTower(i) {
+			tower = i
+			continue
+		}
 		if rank[v] > rank[value] {
 			value, from, to = v, a, b
 		}
 		flats = flats || v == "apartment" || v == "condo"
-	}
-	for i := range p.words {
-		if p.about(i, aStudio) && !p.likened(i) && !p.artStudio(i) {
-			see("studio", i, i)
-			continue
-		}
-		if !p.about(i, aType) {
-			continue
-		}
-		w := p.word(i)
-		switch w {
-		case "town":
-			if n := p.word(i + 1); n == "house" || n == "home" || n == "houses" || n == "homes" {
-				see("townhouse", i, i+1)
-			}
-			continue
-		case "maison", "maisons":
-			if p.seq(i+1, "de", "ville") || p.seq(i+1, "en", "rangee") {
-				if !p.likened(i) && !p.many(i) {
-					see("townhouse", i, i+2)
-				}
-				continue
-			}
-			if p.inHouse(i) {
-				continue
-			}
-		case "house", "houses":
-			if p.word(i-1) == "town" || p.word(i-1) == "open" || p.word(i-1) == "row" || p.word(i-1) == "full" ||
-				p.word(i-1) == "a" && p.word(i-2) == "in" {
-				if p.word(i-1) == "row" {
-					see("townhouse", i-1, i)
-				}
-				continue
-			}
-		case "app", "apt":
-			if t := p.num(i + 1); t != nil && !t.half || p.sym(i+1) == '#' || p.sym(i+1) == '.' && p.num(i+2) != nil &&
-				!p.num(i+2).half {
-				continue // "app. 4" is an address
-			}
-		case "family":
-			if p.word(i-1) == "single" {
-				see("house", i-1, i)
-			}
-			continue
-		case "split":
-			if p.word(i+1) != "level" && p.word(i+2) != "level" {
-				continue
-			}
-		}
-		if v := kinds[w]; v != "" && !p.likened(i) && !p.many(i) {
-			if v == "condo" && p.ofTower(i) {
-				tower = i
-				continue
-			}
-			see(v, i, i)
-		}
 	}
 	if value == "" && tower >= 0 {
 		value, from, to = "condo", tower, tower
@@ -109,6 +60,53 @@ func (p *Prose) kind() (value string, from, to int) {
 		value = "apartment"
 	}
 	return value, from, to
+}
+
+// kindAt reads the kind of home that the word at i names, "maison de ville", and its tokens; "" when it names none, as
+// in "style loft", "open house" or "app. 4".
+func (p *Prose) kindAt(i int) (value string, from, to int) {
+	if p.about(i, aStudio) && !p.likened(i) && !p.artStudio(i) {
+		return "studio", i, i
+	}
+	if !p.about(i, aType) {
+		return "", i, i
+	}
+	w, last, next := p.word(i), p.word(i-1), p.word(i+1)
+	value, from, to = kinds[w], i, i
+	none := false
+	switch w {
+	case "town":
+		return townhouses[next], i, i + 1
+	case "family":
+		if last == "single" {
+			return "house", i - 1, i
+		}
+	case "maison", "maisons":
+		if p.seq(i+1, "de", "ville") || p.seq(i+1, "en", "rangee") {
+			value, to = "townhouse", i+2
+		} else {
+			none = p.inHouse(i)
+		}
+	case "house", "houses":
+		if last == "row" {
+			return "townhouse", i - 1, i
+		}
+		none = last == "town" || last == "open" || last == "full" || last == "a" && p.word(i-2) == "in"
+	case "app", "apt": // "app. 4" is an address
+		t, dotted := p.num(i+1), p.num(i+2)
+		none = t != nil && !t.half || p.sym(i+1) == '#' || p.sym(i+1) == '.' && dotted != nil && !dotted.half
+	case "split":
+		none = next != "level" && p.word(i+2) != "level"
+	}
+	if none || value == "" || p.likened(i) || p.many(i) {
+		return "", i, i
+	}
+	return value, from, to
+}
+
+// townhouses follow "town".
+var townhouses = map[string]string{
+	"house": "townhouse", "home": "townhouse", "houses": "townhouse", "homes": "townhouse",
 }
 
 // likened tells whether the home at i is only compared: "style loft", "type condo", "condo-style".
