@@ -135,8 +135,8 @@ func (p *Prose) seeksPeople(i int) bool {
 // toLet tells whether "à louer" or "for rent" stands at i.
 func (p *Prose) toLet(i int) bool { return p.seq(i, "a", "louer") || p.seq(i, "for", "rent") }
 
-// placeAlone tells whether the parking or storage at i is what is let, and no part of a home: "stationnement intérieur à
-// louer", not "garage inclus".
+// placeAlone tells whether the parking or storage at i is what is let, and no part of a home: "stationnement intérieur
+// à louer", not "garage inclus".
 func (p *Prose) placeAlone(i int) bool {
 	n := p.word(i + 1)
 	return n != "inclus" && n != "included" && (p.toLet(i+1) || i == 0 && len(p.words) < 8 ||
