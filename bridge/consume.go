@@ -152,8 +152,8 @@ func (c *consumer) session(ctx context.Context, prefetch *int) error {
 	}
 }
 
-// buffered hands on the deliveries of a channel, which its client hands over one by one: gather sees only those that are
-// in the buffer. Where more bytes are unsettled than the consumer may hold, it leaves with errLarge.
+// buffered hands on the deliveries of a channel, which its client hands over one by one: gather sees only those that
+// are in the buffer. Where more bytes are unsettled than the consumer may hold, it leaves with errLarge.
 func (c *consumer) buffered(
 	deliveries <-chan amqp.Delivery, most int, unsettled *atomic.Int64, leave context.CancelCauseFunc,
 ) <-chan arrived {

@@ -16,8 +16,8 @@ import (
 
 // OptOutKey is the key of this installation that opt_outs and opt_ins are hashed by. A digest of 16 bytes in them is
 // that of contacts and messages; one of 32 bytes is its HMAC by the key. Statements write the former and look for
-// both; Rehash turns one into the other. Where there is no key yet, all are of 16 bytes. Where there is one that cannot be
-// opened, nothing is looked up, for an opt-out that is not found would be taken for one that does not exist.
+// both; Rehash turns one into the other. Where there is no key yet, all are of 16 bytes. Where there is one that
+// cannot be opened, nothing is looked up, for an opt-out that is not found would be taken for one that does not exist.
 //
 // A nil one is no key.
 type OptOutKey struct {
@@ -114,9 +114,9 @@ func init() {
 	db.Name(optInsKey, "sqlOptInsKey")
 }
 
-// Rehash hashes up to most opt-outs by the key, and as many of those that were taken back, and reports whether there may
-// be more. Where there is no key it stores the one that generate makes, sealed; a minute later it begins to hash, when
-// no process goes on as if there were none. It may be repeated, and run in several processes.
+// Rehash hashes up to most opt-outs by the key, and as many of those that were taken back, and reports whether there
+// may be more. Where there is no key it stores the one that generate makes, sealed; a minute later it begins to hash,
+// when no process goes on as if there were none. It may be repeated, and run in several processes.
 func (k *OptOutKey) Rehash(ctx context.Context, most int, generate func() (db.Sealed, error)) (more bool, err error) {
 	key, err := k.pads(ctx)
 	if err == nil && key.Outer == nil {

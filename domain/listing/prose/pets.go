@@ -435,8 +435,8 @@ func (m *petMention) behind() (settled bool) {
 	return false
 }
 
-// smokeDenied tells whether a rule against smoking goes on to the animals at i: "no smoking or pets" is one against both,
-// "no smoking/pets" is where nothing else is said of them alone.
+// smokeDenied tells whether a rule against smoking goes on to the animals at i: "no smoking or pets" is one against
+// both, "no smoking/pets" is where nothing else is said of them alone.
 func (p *Prose) smokeDenied(i int) (both, alone bool) {
 	k := i - 1
 	switch w := p.word(k); {

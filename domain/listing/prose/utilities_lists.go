@@ -245,8 +245,8 @@ func (p *Prose) contrary(i int, denial bool) int {
 }
 
 var contraries = map[bool][][]string{
-	true: {{"is", "not"}, {"isn", "t"}, {"are", "not"}, {"aren", "t"}, {"ne", "l", "est", "pas"}, {"ne", "le", "sont", "pas"},
-		{"non"}, {"no"}, {"pas"}},
+	true: {{"is", "not"}, {"isn", "t"}, {"are", "not"}, {"aren", "t"}, {"ne", "l", "est", "pas"},
+		{"ne", "le", "sont", "pas"}, {"non"}, {"no"}, {"pas"}},
 	false: {{"is"}, {"are"}, {"l", "est"}, {"le", "sont"}, {"oui"}, {"yes"}},
 }
 

@@ -308,7 +308,8 @@ func (p *Prose) responsible(i int) (yes bool, from, to int, ok bool) {
 	return false, i, to, to > i
 }
 
-// responsibility reads "hydro is the tenant's responsibility" and "est la responsabilité du locataire", or the landlord's.
+// responsibility reads "hydro is the tenant's responsibility" and "est la responsabilité du locataire", or the
+// landlord's.
 func (p *Prose) responsibility(i int) (yes bool, from, to int, ok bool) {
 	whose, of := 0, i+1 // the token of who it is
 	for duty[p.word(of)] {
