@@ -40,15 +40,11 @@ SELECT n.term, n.segment, p.postings, CASE WHEN n.term = ANY ($3::text[]) THEN p
 FROM unnest($1::text[], $2::bigint[]) AS n(term, segment)
 CROSS JOIN LATERAL (SELECT * FROM search_postings WHERE segment = n.segment AND term = n.term LIMIT 1) p`
 
-// The positions of the blocks of segments $2 that begin with $3 and have the terms $1: the smallest first, up to $4
-// bytes together.
+// The positions of the blocks of segments $2 that begin with $3 and have the terms $1.
 const sqlSearchPositions = `
-SELECT w.term, w.segment, w.positions FROM (
-    SELECT n.term, n.segment, p.positions, sum(octet_length(p.positions))
-        OVER (ORDER BY octet_length(p.positions), n.term, n.segment ROWS UNBOUNDED PRECEDING) AS sum
-    FROM unnest($1::text[], $2::bigint[], $3::text[]) AS n(term, segment, first) CROSS JOIN LATERAL (
-        SELECT positions FROM search_postings WHERE segment = n.segment AND term = n.first LIMIT 1) p) w
-WHERE w.sum <= $4`
+SELECT n.term, n.segment, p.positions
+FROM unnest($1::text[], $2::bigint[], $3::text[]) AS n(term, segment, first) CROSS JOIN LATERAL (
+    SELECT positions FROM search_postings WHERE segment = n.segment AND term = n.first LIMIT 1) p`
 
 // maxPositions is how many bytes of positions are read for the order of the best answers. Words that are too common for
 // it say little about how near together the words of a query are.
@@ -94,7 +90,13 @@ type searching struct {
 	list     []segmentKey // of snapshot
 	plan     *search.Plan
 	have     map[string]bool // terms that were read
-	places   map[search.Need]inBlock
+	found    map[search.Need]foundTerm
+}
+
+// A foundTerm is what a query has of a term that a segment has.
+type foundTerm struct {
+	of segmentKey
+	keptTerm
 }
 
 // inBlock is where a term of a segment is: in the block that begins with a term, after so many others.
@@ -112,7 +114,7 @@ func (b *lent) ScanBytes(v []byte) error {
 }
 
 func (s *searching) run(ctx context.Context) (out search.Results, err error) {
-	s.plan, s.have, s.places = search.NewPlan(s.ask, s.query), map[string]bool{}, map[search.Need]inBlock{}
+	s.plan, s.have, s.found = search.NewPlan(s.ask, s.query), map[string]bool{}, map[search.Need]foundTerm{}
 	if _, err := s.tx.Exec(ctx, sqlSearchPlan); err != nil {
 		return out, err
 	}
@@ -266,7 +268,7 @@ func (s *searching) look(ctx context.Context, terms, positions []string, most in
 	})
 	if err == nil {
 		for _, t := range left {
-			s.keep(t, keptTerm{}) // no block has the term
+			s.keep(t.Term, t.of, keptTerm{}) // no block has the term
 		}
 	}
 	return rows, large, sizes, err
@@ -324,25 +326,32 @@ func (s *searching) learn(ctx context.Context, ranking *search.Ranking) error {
 
 // refine reads the positions that the order of the best answers depends on.
 func (s *searching) refine(ctx context.Context, ranking *search.Ranking) error {
-	needs := ranking.Near()
-	if len(needs) == 0 {
-		return ranking.Refine(nil)
-	}
-	terms, segments, firsts := make([]string, len(needs)), make([]int64, len(needs)), make([]string, len(needs))
-	for i, n := range needs {
-		terms[i], segments[i], firsts[i] = n.Term, n.Segment, s.places[n].first
-	}
-	rows, _ := s.tx.Query(ctx, sqlSearchPositions, terms, segments, firsts, maxPositions)
+	needs := s.affordable(ranking.Near())
 	read := make([]search.Posted, 0, len(needs))
+	var terms, firsts []string
+	var segments []int64
+	for _, n := range needs {
+		if f := s.found[n]; f.positions != nil {
+			read = append(read, search.Posted{Term: n.Term, Segment: n.Segment, Positions: f.positions})
+		} else {
+			terms, segments, firsts = append(terms, n.Term), append(segments, n.Segment), append(firsts, f.first)
+		}
+	}
+	if len(terms) == 0 {
+		return ranking.Refine(read)
+	}
+	rows, _ := s.tx.Query(ctx, sqlSearchPositions, terms, segments, firsts)
 	var p search.Posted
 	var positions lent
 	_, err := pgx.ForEachRow(rows, []any{&p.Term, &p.Segment, &positions}, func() error {
-		place := s.places[search.Need{Term: p.Term, Segment: p.Segment}].place
-		at, err := search.Block{Positions: positions}.PositionsAt(place)
+		f := s.found[search.Need{Term: p.Term, Segment: p.Segment}]
+		at, err := search.Block{Positions: positions}.PositionsAt(f.place)
 		if err != nil {
 			return unreadable(p, err)
 		}
-		p.Positions = bytes.Clone(at)
+		f.positions = bytes.Clone(at)
+		s.keep(p.Term, f.of, f.keptTerm)
+		p.Positions = f.positions
 		read = append(read, p)
 		return nil
 	})
@@ -350,6 +359,21 @@ func (s *searching) refine(ctx context.Context, ranking *search.Ranking) error {
 		return err
 	}
 	return ranking.Refine(read)
+}
+
+// affordable are the needs whose blocks have the fewest bytes of positions, up to maxPositions together.
+func (s *searching) affordable(needs []search.Need) []search.Need {
+	slices.SortFunc(needs, func(a, b search.Need) int {
+		return cmp.Or(cmp.Compare(s.found[a].size.Positions, s.found[b].size.Positions), cmp.Compare(a.Term, b.Term),
+			cmp.Compare(a.Segment, b.Segment))
+	})
+	sum := int64(0)
+	for i, n := range needs {
+		if sum += s.found[n].size.Positions; sum > maxPositions {
+			return needs[:i]
+		}
+	}
+	return needs
 }
 
 // withTerm adds a term to rows, if the block that begins with a term has it.
@@ -361,12 +385,12 @@ func (s *searching) withTerm(rows []search.Posted, t sought, first string, b sea
 	}
 	k := keptTerm{size: t.size}
 	if place >= 0 {
-		k.inBlock, k.postings = inBlock{first, place}, bytes.Clone(found.Postings)
-		s.places[t.Need] = k.inBlock
-		p.Postings, p.Positions = k.postings, bytes.Clone(found.Positions)
+		k.inBlock, k.postings, k.positions = inBlock{first, place}, bytes.Clone(found.Postings), bytes.Clone(found.Positions)
+		s.found[t.Need] = foundTerm{t.of, k}
+		p.Postings, p.Positions = k.postings, k.positions
 		rows = append(rows, p)
 	}
-	s.keep(t, k)
+	s.keep(t.Term, t.of, k)
 	return rows, nil
 }
 

@@ -175,7 +175,14 @@ WHERE p.last >= n.term`
 // docs is how many documents of some segments have each of these words, void ones too.
 func (s *searching) docs(ctx context.Context, words []string, list []segmentKey) (map[string]int, error) {
 	docs := make(map[string]int, len(words))
-	terms, of, from := columnsOf(s.segments.lookups(words, list))
+	missing, kept := s.takeKept(s.segments.lookups(words, list), nil, nil, map[string]search.Size{})
+	for _, k := range kept {
+		docs[k.Term] += search.Documents(k.Postings)
+	}
+	if len(missing) == 0 {
+		return docs, nil
+	}
+	terms, of, from := columnsOf(missing)
 	rows, _ := s.tx.Query(ctx, sqlSearchCounts, terms, of, from, search.Head)
 	var word string
 	var postings lent

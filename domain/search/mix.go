@@ -17,10 +17,6 @@ type mixer struct {
 	arena []entry  // what is free of it
 	whole []entry
 
-	// Of forms, by ordinal. All is zero between calls; touched says which blocks may not be.
-	sum, same []counts
-	touched   []bool
-
 	dense []merged // of several
 }
 
@@ -154,9 +150,7 @@ func (m *mixer) weigh(p *part, g *group, list []posting) []entry {
 
 // read decodes postings into list i. Those of a stem as a plain word count in pages of its language.
 func (m *mixer) read(i int, p *part, t lookup, postings []byte) ([]posting, error) {
-	for i >= len(m.lists) {
-		m.lists = append(m.lists, nil)
-	}
+	m.hold(i)
 	list, err := decodePostings(postings, p.Columns.Len(), m.lists[i][:0])
 	if err != nil {
 		return nil, fmt.Errorf("read term %q of segment %d: %w", t.term, p.ID, err)
@@ -170,15 +164,16 @@ func (m *mixer) read(i int, p *part, t lookup, postings []byte) ([]posting, erro
 	return list, nil
 }
 
+// hold makes room for lists up to i.
+func (m *mixer) hold(i int) {
+	for i >= len(m.lists) {
+		m.lists = append(m.lists, nil)
+	}
+}
+
 // forms merges the few lists of a word and its stems. In a page of a language the stem's term covers all forms but the
 // stem itself, which is a plain word.
 func (m *mixer) forms(p *part, g *group, used []lookup, rows [][]byte) ([]posting, error) {
-	const block = 64
-	n := p.Columns.Len()
-	if len(m.sum) < n {
-		m.sum, m.same, m.touched = make([]counts, n), make([]counts, n), make([]bool, n/block+1)
-	}
-	sum, same := m.sum[:n], m.same[:n]
 	// Terms of stems that cover the exact form come before it, the others after it.
 	order := func(t lookup) int {
 		switch {
@@ -189,53 +184,55 @@ func (m *mixer) forms(p *part, g *group, used []lookup, rows [][]byte) ([]postin
 		}
 		return 2
 	}
+	const all, more, other = 0, 1, 2 // among m.lists
+	m.hold(other)
+	m.lists[all] = m.lists[all][:0]
 	for turn := range 3 {
 		for i, t := range used {
 			if order(t) != turn {
 				continue
 			}
-			list, err := m.read(0, p, t, rows[i])
+			list, err := m.read(other, p, t, rows[i])
 			if err != nil {
 				return nil, err
 			}
-			for _, c := range list {
-				m.touched[c.ord/block] = true
-				if turn == 1 {
-					same[c.ord] = c.counts
-					if sum[c.ord] != 0 {
-						continue // covered
-					}
+			exact := turn == 1
+			for i := range list {
+				if exact && (!g.title || list[i].counts.only(fieldTitle) != 0) {
+					list[i].ord |= exactBit
 				}
-				sum[c.ord] = sum[c.ord].plus(c.counts)
 			}
-		}
-	}
-	out := m.lists[0][:0]
-	for i, touched := range m.touched[:n/block+1] {
-		if !touched {
-			continue
-		}
-		from, to := i*block, min(n, (i+1)*block)
-		for ord := from; ord < to; ord++ {
-			if sum[ord] == 0 {
+			if len(m.lists[all]) == 0 {
+				m.lists[all], m.lists[other] = list, m.lists[all]
 				continue
 			}
-			exact := same[ord]
-			if g.title {
-				exact = exact.only(fieldTitle)
-			}
-			c := posting{uint32(ord), sum[ord]}
-			if exact != 0 {
-				c.ord |= exactBit
-			}
-			out = append(out, c)
+			m.lists[more] = joined(m.lists[more][:0], m.lists[all], list, exact)
+			m.lists[all], m.lists[more] = m.lists[more], m.lists[all]
 		}
-		m.touched[i] = false
-		clear(sum[from:to])
-		clear(same[from:to])
 	}
-	m.lists[0] = out
-	return out, nil
+	return m.lists[all], nil
+}
+
+// joined appends the postings of two lists. Of a document in both the counts are added, or, where it is covered, those
+// of the first list stay.
+func joined(out, a, b []posting, covered bool) []posting {
+	out = slices.Grow(out, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		x, y := a[0], b[0]
+		switch d := int64(x.ord&^exactBit) - int64(y.ord&^exactBit); {
+		case d < 0:
+			out, a = append(out, x), a[1:]
+		case d > 0:
+			out, b = append(out, y), b[1:]
+		default:
+			x.ord |= y.ord & exactBit
+			if !covered {
+				x.counts = x.counts.plus(y.counts)
+			}
+			out, a, b = append(out, x), a[1:], b[1:]
+		}
+	}
+	return append(append(out, a...), b...)
 }
 
 // several merges many lists: the words of a prefix, and corrections.

@@ -94,6 +94,12 @@ var (
 	codeShift = [4]uint8{codeBody: 8 * fieldBody, codeAddress: 8 * fieldAddress}
 )
 
+// Documents is in how many documents a term is, given its postings: those that live no more are among them.
+func Documents(postings []byte) int {
+	n, _ := binary.Uvarint(postings)
+	return int(n)
+}
+
 // decodePostings appends the postings of b, whose segment has so many documents.
 func decodePostings(b []byte, docs int, out []posting) ([]posting, error) {
 	n, size := binary.Uvarint(b)
