@@ -197,7 +197,7 @@ func (s *sitemaps) askOnce(ctx context.Context, address string) (e web.Exchange,
 	defer cancel()
 	e, err = s.Web.Ask(within, web.Request{URL: address, Most: sitemap.MaxSize})
 	if ctx.Err() != nil {
-		leave(crawl.Welcome)
+		leave(crawl.Unasked)
 		return e, ctx.Err()
 	}
 	leave(crawl.Judge(e.Status, e.RetryAfter, err))

@@ -59,7 +59,7 @@ func (s *shard) visit(ctx, waiting context.Context, c crawl.Claim) (r crawl.Resu
 	}
 	if s.run.Settings.StoreBodies {
 		if wait := s.keeper.enter(s.Now(), s.Policy); wait > 0 {
-			leave(crawl.Welcome)
+			leave(crawl.Unasked)
 			return crawl.Result{Claim: c, State: crawl.Queued, After: wait}
 		}
 	}
@@ -112,7 +112,7 @@ func (s *shard) turn(ctx context.Context, c crawl.Claim) (leave func(crawl.Verdi
 		case s.Slots.Jobs <- struct{}{}:
 			return leave, done, nil
 		default: // a start that waits for a slot would come too close to the next one
-			leave(crawl.Welcome)
+			leave(crawl.Unasked)
 		}
 		select {
 		case s.Slots.Jobs <- struct{}{}:
@@ -134,7 +134,7 @@ func (s *shard) turn(ctx context.Context, c crawl.Claim) (leave func(crawl.Verdi
 func (s *shard) ask(ctx context.Context, c crawl.Claim, leave func(crawl.Verdict)) (e web.Exchange, err error) {
 	defer func() {
 		if ctx.Err() != nil {
-			leave(crawl.Welcome)
+			leave(crawl.Unasked)
 		} else {
 			leave(crawl.Judge(e.Status, e.RetryAfter, err))
 		}

@@ -77,9 +77,9 @@ type deadLetterer struct {
 	now       func() time.Time
 }
 
-// bury returns nil when the dead letter is safe: confirmed by its queue or, where the broker has no queue for it (the
-// topology of another team), stored in Postgres. While the broker blocks publishers it returns errBlocked: the message
-// is held, which costs the broker no more memory than before.
+// bury returns nil when the dead letter is safe: confirmed by its queue or, where it was not (the broker has no queue
+// for it in the topology of another team), stored in Postgres. While the broker blocks publishers it returns
+// errBlocked: the message is held, which costs the broker no more memory than before.
 func (l *deadLetterer) bury(ctx context.Context, q Queue, d amqp.Delivery, class fault.Class, cause error) error {
 	if l.publisher.connect.blocked() {
 		return errBlocked

@@ -19,15 +19,15 @@ type DispatchInput struct {
 
 const (
 	// A slice is how long an activity sends the messages of one tenant: then another tenant that waits for a slot has its
-	// turn. It is part of no history: change it freely.
+	// turn. Replays do not compare it: change it freely.
 	dispatchSlice = 20 * time.Second
 	// dispatchRecord is how long a slice may take with what it has to store: while our database is away it keeps what it
 	// knows of its requests, which nobody else does. A worker that has died is noticed by its heartbeat.
 	dispatchRecord = 24 * time.Hour
 	// DispatchHeartbeat is how long a worker that sends may be silent before another takes over.
 	DispatchHeartbeat = 8 * time.Second
-	// dispatchFirst is how long the first slice of a run runs at most before it is known what else there is to do. Most
-	// messages are sent by then.
+	// dispatchFirst is how long a run waits for its first slice before it looks at what else there is to do. Most messages
+	// are sent by then.
 	dispatchFirst = 2 * time.Second
 )
 

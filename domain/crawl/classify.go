@@ -57,22 +57,27 @@ func doubled(d time.Duration, times int, most time.Duration) time.Duration {
 // A Verdict is what a request tells about its host's patience. The zero Verdict is Welcome.
 type Verdict struct {
 	Refused bool
+	Unasked bool          // it tells nothing
 	After   time.Duration // the wait that the host itself asks for; 0 = none
 }
 
 // Welcome is a host that answers.
 var Welcome Verdict
 
+// Unasked is said where no request was made, or none that tells of the host: what it has refused before still counts.
+var Unasked = Verdict{Unasked: true}
+
 // Refused is a host that wants fewer requests, or cannot take more.
 func Refused(after time.Duration) Verdict { return Verdict{Refused: true, After: after} }
 
 // Judge is the verdict on a request: Refused by 403, 429, any 5xx and an error that is worth another try, Welcome
-// otherwise. A request that the caller gave up says nothing about the host. after is the wait that the answer asks for.
+// otherwise. A request that the caller gave up, or that failed here, is Unasked. after is the wait that the answer
+// asks for.
 func Judge(status int, after time.Duration, err error) Verdict {
 	class, wait := fault.Of(err)
 	switch {
 	case errors.Is(err, context.Canceled), class == fault.Limited:
-		return Welcome
+		return Unasked
 	case err != nil && ClassifyError(err):
 		return Refused(wait)
 	case err == nil && (status == 403 || status == 429 || status >= 500 && status < 600):

@@ -100,8 +100,8 @@ func TestJudge(t *testing.T) {
 		{throttled, crawl.Refused(time.Hour)},
 		{fault.Newf(fault.Invalid, "too large"), crawl.Welcome},
 		{fault.Newf(fault.Gone, "no such host"), crawl.Welcome},
-		{fault.Newf(fault.Limited, "our own"), crawl.Welcome},
-		{fmt.Errorf("fetch: %w", context.Canceled), crawl.Welcome},
+		{fault.Newf(fault.Limited, "our own"), crawl.Unasked},
+		{fmt.Errorf("fetch: %w", context.Canceled), crawl.Unasked},
 	} {
 		if got := crawl.Judge(200, time.Minute, tt.err); got != tt.want {
 			t.Errorf("Judge(%v) = %+v; want %+v", tt.err, got, tt.want)

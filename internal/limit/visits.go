@@ -51,11 +51,14 @@ type VisitOptions struct {
 	Started func(host string, at time.Time, fromRedis bool)  // called at each start, before Enter returns; default none
 }
 
-// A Verdict is what a request tells about its host's patience: Welcome, or Refused.
+// A Verdict is what a request tells about its host's patience: Welcome, Refused, or nothing.
 type Verdict = crawl.Verdict
 
 // Welcome is the Verdict on a host that answers.
 var Welcome = crawl.Welcome
+
+// Unasked is said where no request was made: cooldowns go on from where they were.
+var Unasked = crawl.Unasked
 
 // Refused is the Verdict on a host that wants fewer requests, by 403, 429, 5xx or its silence. after is the wait that
 // it asks for itself, 0 = none.
@@ -333,7 +336,7 @@ func (v *Visits) leaver(host string, h *visited) func(Verdict) {
 		}
 		left = true
 		v.leave(h)
-		if v.o.CooldownBase > 0 && (verdict.Refused || h.strikes > 0) {
+		if v.o.CooldownBase > 0 && !verdict.Unasked && (verdict.Refused || h.strikes > 0) {
 			v.judge(host, h, verdict)
 		}
 	}

@@ -269,8 +269,10 @@ func TestVisitsStrikes(t *testing.T) {
 		{limit.Refused(0), 0},
 		{limit.Refused(0), base},
 		{limit.Refused(0), 2 * base},
-		{limit.Refused(0), 4 * base},
-		{limit.Welcome, 4 * base}, // 4 strikes, now 3
+		{limit.Unasked, 4 * base},
+		{limit.Unasked, 0},
+		{limit.Refused(0), 0},     // 3 strikes before, now 4
+		{limit.Welcome, 4 * base}, // now 3
 		{limit.Welcome, 0},
 		{limit.Welcome, 0},
 		{limit.Welcome, 0},

@@ -104,8 +104,8 @@ func (p *Prose) pets() (out listing.Pets, from, to int) {
 	return petPolicy(s.said, s.small), s.from, s.to
 }
 
-// implies tells whether animals without a verdict are let in by what stands beside them: "1 chat, pas de chien". An
-// animal in brackets is the only one that "animaux permis" lets in.
+// implies tells whether animals without a verdict are let in by what stands beside them: "1 chat, pas de chien". It
+// notes that an animal in brackets is the only one that "animaux permis" lets in.
 func (s *petsSaid) implies(m *petMention) bool {
 	p, open := m.p, m.first-1
 	if smallWords[p.word(open)] || p.num(open) != nil {
@@ -279,7 +279,7 @@ func petPolicy(said [petKinds]verdictOnPets, small [petKinds]bool) (out listing.
 	return out
 }
 
-// petPlace tells whether the animal at i is part of a place: "parc à chiens", "dog park".
+// petPlace tells whether the animal at i is part of a place or of a dish: "parc à chiens", "dog park", "hot dog".
 func (p *Prose) petPlace(i int) bool {
 	if petPlacesAfter[p.word(i+1)] {
 		return petNames[p.word(i)] == dogs || p.word(i) == "pet"
@@ -313,8 +313,7 @@ func (p *Prose) joined(i, j int) bool {
 			return false
 		}
 	}
-	// A denial between two animals is a new rule: "accepte un chat, pas de chien".
-	return true
+	return true // a denial between two animals is no joint: "accepte un chat, pas de chien" has two rules
 }
 
 // weighed tells whether a limit of weight follows the animal at i: "chiens de moins de 30 livres".
