@@ -26,9 +26,9 @@ type VisitOptions struct {
 	Gap    time.Duration // least time between two starts on one host
 	Jitter time.Duration // up to so much more, at random; at most Gap, where that is on
 
-	// CooldownBase is how long a host is left alone after a Refused. It doubles with each that follows, up to CooldownMax
-	// (default 5 s), and every Welcome takes one back. A host that asks for longer gets it, up to MaxRetryAfter (default
-	// 5 minutes).
+	// CooldownBase is how long a host is left alone after a crawl.Refused. It doubles with each that follows, up to
+	// CooldownMax (default 5 s), and every crawl.Welcome takes one back. A host that asks for longer gets it, up to
+	// MaxRetryAfter (default 5 minutes).
 	CooldownBase  time.Duration
 	CooldownMax   time.Duration
 	MaxRetryAfter time.Duration
@@ -50,19 +50,6 @@ type VisitOptions struct {
 	Dice    func() float64                                   // from 0 to 1, for the jitter; default random
 	Started func(host string, at time.Time, fromRedis bool)  // called at each start, before Enter returns; default none
 }
-
-// A Verdict is what a request tells about its host's patience: Welcome, Refused, or nothing.
-type Verdict = crawl.Verdict
-
-// Welcome is the Verdict on a host that answers.
-var Welcome = crawl.Welcome
-
-// Unasked is said where no request was made: cooldowns go on from where they were.
-var Unasked = crawl.Unasked
-
-// Refused is the Verdict on a host that wants fewer requests, by 403, 429, 5xx or its silence. after is the wait that
-// it asks for itself, 0 = none.
-func Refused(after time.Duration) Verdict { return crawl.Refused(after) }
 
 // Visits paces the requests to each host, and bounds how many are under way, in all processes together. Redis keeps the
 // seats that requests take, the time of the next start and the cooldown of each host. A process takes several seats and
@@ -176,7 +163,7 @@ const busy = 500 * time.Millisecond
 // A turn that is further away than VisitOptions.MaxWait or than ctx's deadline is fault.Limited, with the wait as
 // After, and takes nothing: at once where the time is known, as in a cooldown, and after the wait where all seats were
 // taken. When ctx ends its error is returned.
-func (v *Visits) Enter(ctx context.Context, host string, delay time.Duration) (leave func(Verdict), err error) {
+func (v *Visits) Enter(ctx context.Context, host string, delay time.Duration) (leave func(crawl.Verdict), err error) {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	if host == "" || len(host) > 300 {
 		return nil, fault.Newf(fault.Invalid, "wait for a turn: bad host %.300q", host)
@@ -326,9 +313,9 @@ func (v *Visits) begin(ctx context.Context, h *visited, s start) (time.Time, err
 }
 
 // leaver makes the function that ends a request.
-func (v *Visits) leaver(host string, h *visited) func(Verdict) {
+func (v *Visits) leaver(host string, h *visited) func(crawl.Verdict) {
 	left := false
-	return func(verdict Verdict) {
+	return func(verdict crawl.Verdict) {
 		v.mu.Lock()
 		defer v.mu.Unlock()
 		if left {
@@ -355,7 +342,7 @@ func (v *Visits) leave(h *visited) {
 const maxStrikes = 20
 
 // judge notes a verdict, here and in Redis. The caller holds the lock, which is free meanwhile.
-func (v *Visits) judge(host string, h *visited, verdict Verdict) {
+func (v *Visits) judge(host string, h *visited, verdict crawl.Verdict) {
 	now, after := v.o.Now(), min(verdict.After, v.o.MaxRetryAfter)
 	switch {
 	case !verdict.Refused:

@@ -16,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/mtlrent/conveyor/domain/crawl"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/limit"
 	"github.com/mtlrent/conveyor/internal/servicetest"
@@ -36,7 +37,7 @@ func visits(t *testing.T, n int, o limit.VisitOptions) []*limit.Visits {
 }
 
 // enter takes a turn that must be there.
-func enter(t *testing.T, v *limit.Visits, host string) (leave func(limit.Verdict)) {
+func enter(t *testing.T, v *limit.Visits, host string) (leave func(crawl.Verdict)) {
 	t.Helper()
 	leave, err := v.Enter(t.Context(), host, 0)
 	if err != nil {
@@ -116,8 +117,8 @@ func TestVisitsAtOnce(t *testing.T) {
 							}
 							time.Sleep(time.Millisecond)
 							now.Add(-1)
-							leave(limit.Welcome)
-							leave(limit.Welcome) // once more does nothing
+							leave(crawl.Welcome)
+							leave(crawl.Welcome) // once more does nothing
 						}
 						return nil
 					})
@@ -155,7 +156,7 @@ func TestVisitsInTurns(t *testing.T) {
 						return nil //nolint:nilerr // the test is over
 					}
 					time.Sleep(time.Millisecond)
-					leave(limit.Welcome)
+					leave(crawl.Welcome)
 					mu.Lock()
 					counts[i]++
 					if min(counts[0], counts[1], counts[2]) >= 20 {
@@ -204,7 +205,7 @@ func TestVisitsGap(t *testing.T) {
 							if err != nil {
 								return err
 							}
-							leave(limit.Welcome)
+							leave(crawl.Welcome)
 						}
 						return nil
 					})
@@ -240,21 +241,21 @@ func TestVisitsCooldown(t *testing.T) {
 		}
 	}
 	first, second, third := enter(t, all[0], "one.example"), enter(t, all[0], "one.example"), enter(t, all[0], "one.example")
-	first(limit.Refused(0))
+	first(crawl.Refused(0))
 	near(refused(t, all[0], "one.example", 0), 20*time.Hour)
-	second(limit.Refused(0)) // under way at the same time: no further strike
+	second(crawl.Refused(0)) // under way at the same time: no further strike
 	near(refused(t, all[1], "one.example", 0), 20*time.Hour)
-	third(limit.Refused(300 * time.Hour))
+	third(crawl.Refused(300 * time.Hour))
 	near(refused(t, all[0], "one.example", 0), 300*time.Hour)
 	near(refused(t, all[2], "one.example", 0), 300*time.Hour)
-	enter(t, all[0], "two.example")(limit.Refused(86400 * time.Hour))
+	enter(t, all[0], "two.example")(crawl.Refused(86400 * time.Hour))
 	near(refused(t, all[1], "two.example", 0), 3600*time.Hour)
-	enter(t, all[0], "three.example")(limit.Welcome)
-	enter(t, all[1], "three.example")(limit.Welcome)
+	enter(t, all[0], "three.example")(crawl.Welcome)
+	enter(t, all[1], "three.example")(crawl.Welcome)
 
 	off := visits(t, 1, limit.VisitOptions{})[0]
-	enter(t, off, "one.example")(limit.Refused(time.Hour))
-	enter(t, off, "one.example")(limit.Welcome)
+	enter(t, off, "one.example")(crawl.Refused(time.Hour))
+	enter(t, off, "one.example")(crawl.Welcome)
 }
 
 // The cooldown doubles up to its most, and is forgotten step by step.
@@ -263,21 +264,21 @@ func TestVisitsStrikes(t *testing.T) {
 	const host, base = "one.example", time.Hour
 	o := limit.VisitOptions{CooldownBase: base, CooldownMax: 4 * base, PerHost: 1}
 	requests := []struct {
-		verdict limit.Verdict
+		verdict crawl.Verdict
 		before  time.Duration // the wait for this request
 	}{
-		{limit.Refused(0), 0},
-		{limit.Refused(0), base},
-		{limit.Refused(0), 2 * base},
-		{limit.Unasked, 4 * base},
-		{limit.Unasked, 0},
-		{limit.Refused(0), 0},     // 3 strikes before, now 4
-		{limit.Welcome, 4 * base}, // now 3
-		{limit.Welcome, 0},
-		{limit.Welcome, 0},
-		{limit.Welcome, 0},
-		{limit.Refused(0), 0},
-		{limit.Welcome, base},
+		{crawl.Refused(0), 0},
+		{crawl.Refused(0), base},
+		{crawl.Refused(0), 2 * base},
+		{crawl.Unasked, 4 * base},
+		{crawl.Unasked, 0},
+		{crawl.Refused(0), 0},     // 3 strikes before, now 4
+		{crawl.Welcome, 4 * base}, // now 3
+		{crawl.Welcome, 0},
+		{crawl.Welcome, 0},
+		{crawl.Welcome, 0},
+		{crawl.Refused(0), 0},
+		{crawl.Welcome, base},
 	}
 	t.Run("alone", func(t *testing.T) {
 		t.Parallel()
@@ -325,12 +326,12 @@ func TestVisitsOfADeadProcess(t *testing.T) {
 func visitsOfADeadProcess(t *testing.T) error {
 	const lease = 600 * time.Millisecond
 	all := visits(t, 3, limit.VisitOptions{PerHost: 2, MaxWait: servicetest.Patience(), Lease: lease})
-	defer enter(t, all[0], "one.example")(limit.Welcome) // its leave is never called before the end
+	defer enter(t, all[0], "one.example")(crawl.Welcome) // its leave is never called before the end
 	enter(t, all[1], "one.example")
 	all[1].Close() // nothing renews its lease any more
 	began := time.Now()
 	leave := enter(t, all[2], "one.example")
-	defer func() { leave(limit.Welcome) }()
+	defer func() { leave(crawl.Welcome) }()
 	if took := time.Since(began); took > 10*lease {
 		return fmt.Errorf("the seat of a dead process was free after %s; want a lease of %s", took, lease)
 	}
@@ -346,7 +347,7 @@ func visitsOfADeadProcess(t *testing.T) error {
 func TestVisitsTooFar(t *testing.T) {
 	t.Parallel()
 	all := visits(t, 2, limit.VisitOptions{PerHost: 1, MaxWait: 60 * time.Millisecond})
-	in := func(delay time.Duration, host string) (leave func(limit.Verdict)) { // its wait may be over before it has asked
+	in := func(delay time.Duration, host string) (leave func(crawl.Verdict)) { // its wait may be over before it has asked
 		for since := time.Now(); ; {
 			leave, err := all[0].Enter(t.Context(), host, delay)
 			if err == nil {
@@ -363,10 +364,10 @@ func TestVisitsTooFar(t *testing.T) {
 			t.Errorf("all seats are taken: come again in %s", after)
 		}
 	}
-	leave(limit.Welcome)
-	in(0, "one.example")(limit.Welcome)
+	leave(crawl.Welcome)
+	in(0, "one.example")(crawl.Welcome)
 
-	in(time.Hour, "two.example")(limit.Welcome)
+	in(time.Hour, "two.example")(crawl.Welcome)
 	for range 3 {
 		if after := refused(t, all[0], "two.example", time.Hour); after > time.Hour || after < 30*time.Minute {
 			t.Errorf("the next turn is in %s; want an hour", after)
@@ -396,7 +397,7 @@ func TestVisitsWithoutRedis(t *testing.T) {
 		Lease: 60 * time.Millisecond,
 	})
 	t.Cleanup(v.Close)
-	enter(t, v, "one.example")(limit.Welcome)
+	enter(t, v, "one.example")(crawl.Welcome)
 	p.down()
 	began := time.Now()
 	a, b := enter(t, v, "one.example"), enter(t, v, "one.example")
@@ -405,8 +406,8 @@ func TestVisitsWithoutRedis(t *testing.T) {
 	if _, err := v.Enter(ctx, "one.example", 0); err == nil {
 		t.Error("a third request at once")
 	}
-	a(limit.Welcome)
-	enter(t, v, "one.example")(limit.Welcome)
+	a(crawl.Welcome)
+	enter(t, v, "one.example")(crawl.Welcome)
 	if took := time.Since(began); took < 40*time.Millisecond {
 		t.Errorf("three starts took %s; want two gaps", took)
 	}
@@ -416,11 +417,11 @@ func TestVisitsWithoutRedis(t *testing.T) {
 	if n := value(t, reg, "conveyor_limiter_fallback_total"); n != 3 {
 		t.Errorf("fallback_total = %v; want 3", n)
 	}
-	b(limit.Refused(0))
+	b(crawl.Refused(0))
 	refused(t, v, "one.example", 0)
 	p.up()
 	for value(t, reg, "conveyor_limiter_fallback_active") != 0 {
-		enter(t, v, "two.example")(limit.Welcome)
+		enter(t, v, "two.example")(crawl.Welcome)
 	}
 	refused(t, v, "one.example", 0) // what Redis did not hear of is still known here
 }
@@ -466,7 +467,7 @@ func TestVisitsShareWithoutRedis(t *testing.T) {
 				if err != nil {
 					return
 				}
-				leave(limit.Welcome)
+				leave(crawl.Welcome)
 			}
 		})
 	}
@@ -514,7 +515,7 @@ func visitsOverASlowLink(t *testing.T) error {
 				if err != nil {
 					return err
 				}
-				leave(limit.Welcome)
+				leave(crawl.Welcome)
 			}
 			return nil
 		})
@@ -555,7 +556,7 @@ func visitsOfALateRedis(t *testing.T) error {
 			}
 			return false
 		}
-		leave(limit.Welcome)
+		leave(crawl.Welcome)
 		return true
 	}
 	if !try() {
@@ -608,7 +609,7 @@ func TestVisitsNeverHearOfRedis(t *testing.T) {
 				Started: l.started,
 			})
 			t.Cleanup(v.Close)
-			enter(t, v, "one.example")(limit.Welcome)
+			enter(t, v, "one.example")(crawl.Welcome)
 			if len(l.starts) != 1 || l.starts[0].redis {
 				t.Errorf("starts %v; want one without Redis", l.starts)
 			}
@@ -624,7 +625,7 @@ func TestVisitsRemember(t *testing.T) {
 		for v.Remembered() >= 10 {
 			time.Sleep(time.Millisecond)
 		}
-		enter(t, v, fmt.Sprintf("h%d.example", i))(limit.Welcome)
+		enter(t, v, fmt.Sprintf("h%d.example", i))(crawl.Welcome)
 	}
 	for v.Remembered() > 0 {
 		time.Sleep(time.Millisecond)
@@ -639,6 +640,6 @@ func BenchmarkVisits(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		leave(limit.Welcome)
+		leave(crawl.Welcome)
 	}
 }

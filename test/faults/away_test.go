@@ -53,6 +53,7 @@ func TestEachServiceIsAwayInTurn(t *testing.T) {
 	t.Parallel()
 	b := newBusy(t, release{binary: binary}, awayContacts(), 50*time.Millisecond)
 	b.begin()
+	b.draftsFail = true
 	meanwhile := func() {} // once, while a service is away
 	b.tempt = func() {
 		b.flow.feed(1)

@@ -122,14 +122,7 @@ func (b *busy) reckon(l *Ledger) {
 		l.Wrong = append(l.Wrong, "webhooks were not taken: "+err.Error())
 	}
 	l.Seconds = time.Since(b.began).Seconds()
-	books, err := b.books()
-	if err != nil {
-		l.Wrong = append(l.Wrong, "the books cannot be read: "+err.Error())
-	}
-	l.compare(b.flow.snapshot(), books)
-	if unrest != "" {
-		l.Wrong = append(l.Wrong, "it did not come to rest: "+unrest)
-	}
+	l.flowed(b.world, unrest)
 	if err := b.imports.balance(l, b.got, b.file); err != nil {
 		l.Wrong = append(l.Wrong, "the books cannot be read: "+err.Error())
 	}

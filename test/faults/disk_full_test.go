@@ -144,14 +144,7 @@ func TestADiskThatIsFullIsWaitedOut(t *testing.T) {
 	unrest := w.settle()
 
 	l := &Ledger{Seed: *seed, Seconds: time.Since(w.began).Seconds(), Wrong: []string{}}
-	b, err := w.books()
-	if err != nil {
-		l.Wrong = append(l.Wrong, "the books cannot be read: "+err.Error())
-	}
-	l.compare(w.flow.snapshot(), b)
-	if unrest != "" {
-		l.Wrong = append(l.Wrong, "it did not come to rest: "+unrest)
-	}
+	l.flowed(w, unrest)
 	if err := d.imports.balance(l, d.got, second); err != nil {
 		l.Wrong = append(l.Wrong, "the books cannot be read: "+err.Error())
 	}

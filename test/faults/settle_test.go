@@ -146,27 +146,29 @@ func (w *world) workflowsThat(query string) (int64, error) {
 	return n.GetCount(), err
 }
 
-// endedOtherwise are the workflows that neither completed nor failed as rejected, and how they ended. A draft that failed
-// is a dead letter, by the contract of crawl requests, which requests follows to its end.
+// endedOtherwise are the workflows that neither completed nor failed as rejected, and how they ended.
 func (w *world) endedOtherwise() (list []string, err error) {
 	ctx, cancel := context.WithTimeout(w.ctx, servicetest.Patience())
 	defer cancel()
 	query := `ExecutionStatus != "Running" AND ExecutionStatus != "Completed" AND ExecutionStatus != "ContinuedAsNew"` + others
-	r, err := w.temporal.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
-		Namespace: devstack.Namespace, Query: query, PageSize: 1000,
-	})
-	for _, e := range r.GetExecutions() {
-		outcome := ""
-		if p := e.GetSearchAttributes().GetIndexedFields()["ConveyorOutcome"]; p != nil {
-			outcome = string(p.GetData())
+	for page := []byte(nil); ; {
+		r, err := w.temporal.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+			Namespace: devstack.Namespace, Query: query, NextPageToken: page,
+		})
+		if err != nil {
+			return list, err
 		}
-		id := e.GetExecution().GetWorkflowId()
-		failed := e.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_FAILED
-		if !failed || outcome != `"rejected"` && !strings.HasPrefix(id, draft.WorkflowPrefix) {
-			list = append(list, fmt.Sprintf("%s %s %s", id, e.GetStatus(), outcome))
+		for _, e := range r.GetExecutions() {
+			id, outcome := e.GetExecution().GetWorkflowId(), e.GetSearchAttributes().GetIndexedFields()["ConveyorOutcome"]
+			expected := string(outcome.GetData()) == `"rejected"` || w.draftsFail && strings.HasPrefix(id, draft.WorkflowPrefix)
+			if e.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_FAILED || !expected {
+				list = append(list, fmt.Sprintf("%s %s", id, e.GetStatus()))
+			}
+		}
+		if page = r.GetNextPageToken(); len(page) == 0 {
+			return list, nil
 		}
 	}
-	return list, err
 }
 
 // polls returns nil when a worker's process asks for the work of each of its queues.
@@ -195,6 +197,15 @@ func (w *world) polls(r *role) error {
 // balance reads the books, after the roles have ended, and compares them with the published messages.
 func (w *world) balance(unrest string) *Ledger {
 	l := &Ledger{Seed: *seed, Seconds: time.Since(w.began).Seconds(), Wrong: []string{}}
+	l.flowed(w, unrest)
+	l.workflows(w)
+	l.processes(w)
+	l.recoveries(w)
+	return l
+}
+
+// flowed compares the published messages with the books, after all has come to rest.
+func (l *Ledger) flowed(w *world, unrest string) {
 	b, err := w.books()
 	if err != nil {
 		l.Wrong = append(l.Wrong, "the books cannot be read: "+err.Error())
@@ -203,10 +214,6 @@ func (w *world) balance(unrest string) *Ledger {
 	if unrest != "" {
 		l.Wrong = append(l.Wrong, "it did not come to rest: "+unrest)
 	}
-	l.workflows(w)
-	l.processes(w)
-	l.recoveries(w)
-	return l
 }
 
 func (l *Ledger) workflows(w *world) {

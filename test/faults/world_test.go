@@ -58,10 +58,12 @@ type world struct {
 	flow     *flow
 	watch    *watch
 	reader   *reader
-	people   *people       // nil = nobody decides on homes
-	settings []string      // of every process, beside those of all worlds
-	tempt    func()        // makes something happen that is written to the database
-	pulse    func() string // changes while work goes on that is not counted among what is left
+	people   *people  // nil = nobody decides on homes
+	settings []string // of every process, beside those of all worlds
+	tempt    func()   // makes something happen that is written to the database
+	// draftsFail says that the test has drafts fail: dead letters by the contract of crawl requests, which it follows.
+	draftsFail bool
+	pulse      func() string // changes while work goes on that is not counted among what is left
 
 	dismiss func() // asks the roles to end
 	gone    sync.WaitGroup
