@@ -362,7 +362,7 @@ func (c *consumer) call(ctx context.Context, batch []amqp.Delivery, held *held) 
 	if !c.Waits {
 		defer time.AfterFunc(c.slow, func() {
 			held.set(len(batch))
-			c.log.WarnContext(ctx, "messages are held: a service does not answer", "held", len(batch), "for", c.slow)
+			c.log.WarnContext(ctx, "messages are held: a service is slow or does not answer", "held", len(batch), "for", c.slow)
 		}).Stop()
 	}
 	return c.safely(ctx, batch)

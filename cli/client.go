@@ -8,7 +8,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -98,14 +97,27 @@ func (r Client) send(req *http.Request, path string, out any) (wait time.Duratio
 	return 0, nil
 }
 
-// refusal turns a problem document into an error with its detail and every field it names.
+// A refused request: the API answered with a status from 400.
+type refused struct {
+	status int
+	reason string
+}
+
+func (r refused) Error() string { return r.reason }
+
+// ofCaller says that the request is refused however often it is sent.
+func (r refused) ofCaller() bool {
+	return r.status < http.StatusInternalServerError && r.status != http.StatusTooManyRequests
+}
+
+// refusal turns a problem document into a refused with its detail and every field it names.
 func refusal(resp *http.Response, doc []byte) error {
 	var p struct {
 		Detail string `json:"detail"`
 		Errors []struct{ Message, Location string }
 	}
 	if err := json.Unmarshal(doc, &p); err != nil || p.Detail == "" {
-		return fmt.Errorf("the API answered %s", resp.Status)
+		return refused{resp.StatusCode, "the API answered " + resp.Status}
 	}
 	lines := []string{p.Detail}
 	if resp.StatusCode == http.StatusUnauthorized {
@@ -117,7 +129,7 @@ func refusal(resp *http.Response, doc []byte) error {
 		}
 		lines = append(lines, e.Message)
 	}
-	return errors.New(strings.Join(lines, "; "))
+	return refused{resp.StatusCode, strings.Join(lines, "; ")}
 }
 
 // when is a time on the command line; the zero value is none.

@@ -243,6 +243,12 @@ func TestCrawlWatch(t *testing.T) {
 	url = serve(t, func(string) any { stop(); return crawled() })
 	_, err = follow(ctx, url, func(w *watch[apicrawl.CrawlSummary]) { w.out = io.Discard })
 	require.EqualError(t, err, "stopped watching; the run goes on: conveyor crawl show 7")
+
+	asked := 0
+	url = serve(t, func(string) any { asked++; return nil })
+	_, err = follow(t.Context(), url, func(w *watch[apicrawl.CrawlSummary]) { w.out = io.Discard })
+	require.EqualError(t, err, "there is none")
+	require.Equal(t, 1, asked, "what does not exist is not asked for again")
 }
 
 func TestCrawlExportFile(t *testing.T) {

@@ -54,13 +54,14 @@ func (w watch[T]) run(ctx context.Context) (last T, err error) {
 const pollMisses = 30
 
 // poll asks the API for a state once a second until seen says that it is the last, and returns it. left says what goes
-// on when ctx ends before.
+// on when ctx ends before. A request that is wrong, such as for something that does not exist, ends it at once.
 func poll[T any](ctx context.Context, r Client, path string, seen func(T) (ended bool), left func(last T) string) (
 	last T, err error,
 ) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for misses := 0; ; {
+		var wrong refused
 		var got T // a new value each time: a field that the response leaves out must not keep its old value
 		switch err := r.call(ctx, http.MethodGet, path, nil, &got); {
 		case err == nil:
@@ -69,6 +70,8 @@ func poll[T any](ctx context.Context, r Client, path string, seen func(T) (ended
 				return last, nil
 			}
 		case ctx.Err() != nil:
+		case errors.As(err, &wrong) && wrong.ofCaller():
+			return last, err
 		default:
 			if misses++; misses > pollMisses {
 				return last, err

@@ -197,6 +197,9 @@ func (p *Prose) laundry(i, end int) string {
 		}
 		return ""
 	}
+	if p.amongRooms(i, end) {
+		return ""
+	}
 	k := i - 1
 	for p.sym(k) == '-' {
 		k--
@@ -242,6 +245,23 @@ func (p *Prose) laundry(i, end int) string {
 	}
 	return "laundry_in_building"
 }
+
+// amongRooms tells whether the laundry in tokens i..end is one of the home's rooms: "cuisine à aire ouverte, buanderie,
+// salle de bain".
+func (p *Prose) amongRooms(i, end int) bool {
+	if p.sym(i-1) != ',' || p.sym(end+1) != ',' && p.word(end+1) != "et" {
+		return false
+	}
+	for k := end + 2; k <= end+4 && !p.stop(k) && p.sym(k) != ','; k++ {
+		if p.about(k, aBathroom|aBedroom) || ownRooms[p.word(k)] {
+			return true
+		}
+	}
+	return false
+}
+
+// ownRooms are rooms that a building does not share.
+var ownRooms = set("salon cuisine cuisinette boudoir vivoir kitchen living dining")
 
 // deniedAfter tells whether "non incluses", "not included" or ": no" follows the thing that ends at i.
 func (p *Prose) deniedAfter(i int) bool {
@@ -297,6 +317,8 @@ func (p *Prose) roomFor(i int, amenity string) bool {
 	case "storage": // "remise de 400 $" is money
 		return p.word(i) == "remise" && (p.word(i+1) == "de" || p.word(i+1) == "a" || p.word(i+1) == "en")
 	case "dishwasher", "fridge", "stove", "washer_dryer":
+	case "washer_dryer_hookups":
+		return p.addedBefore(i)
 	case "air_conditioning":
 		for k := i - 1; k >= i-2; k-- {
 			if w := p.word(k); w == "prevoir" || w == "installer" || w == "install" {
@@ -307,10 +329,8 @@ func (p *Prose) roomFor(i int, amenity string) bool {
 	default:
 		return false
 	}
-	if amenity == "washer_dryer" {
-		if p.sharedAfter(i) {
-			return true
-		}
+	if amenity == "washer_dryer" && p.sharedAfter(i) || p.boughtBefore(i) || p.optionalBefore(i) {
+		return true
 	}
 	for k := i - 1; k >= 0 && k >= i-8 && !p.words[k+1].line && !p.stop(k+1); k-- {
 		switch p.word(k) {
@@ -385,12 +405,52 @@ func (p *Prose) elsewhere(i int, amenity string) bool {
 // boughtBefore tells whether the list up to the thing at i is of what may be bought.
 func (p *Prose) boughtBefore(i int) bool {
 	for k := i - 1; k >= i-12 && !p.stop(k+1); k-- {
-		if w := p.word(k); w == "acheter" || w == "vendre" || w == "buy" {
+		switch p.word(k) {
+		case "acheter", "vendre", "vends", "vend", "buy", "selling", "sell":
+			return true
+		}
+	}
+	for k := i + 1; k <= i+5 && !p.stop(k) && p.sym(k) != ','; k++ {
+		if p.seq(k, "a", "vendre") || p.seq(k, "for", "sale") {
 			return true
 		}
 	}
 	return false
 }
+
+// optionalBefore tells whether the machine at i is on a list of what may be had: "possibilité de semi-meublé (four,
+// laveuse et sécheuse)". A list with a verdict behind it is none.
+func (p *Prose) optionalBefore(i int) bool {
+	for k := i - 1; k >= 0 && k >= i-14 && !p.stop(k+1); k-- {
+		switch w := p.word(k); {
+		case w == "possibilite" || w == "possibility":
+			for n := i + 1; n < len(p.words) && n <= i+6 && !p.stop(n); n++ {
+				if p.about(n, anInclusion) {
+					return false
+				}
+			}
+			return true
+		case optionFillers[w], p.words[k].kind == symbol, p.about(k, anAmenity|aFurnishing):
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// addedBefore tells whether the hookup at i is not there yet: "possibilité d'ajout d'entrée laveuse et sécheuse".
+func (p *Prose) addedBefore(i int) bool {
+	k := i - 1
+	for w := p.word(k); w == "d" || w == "de" || w == "une" || w == "l" || w == "des"; w = p.word(k) {
+		k--
+	}
+	w := p.word(k)
+	return w == "ajout" || w == "ajouter" || w == "add"
+}
+
+// optionFillers may stand between "possibilité" and a machine.
+var optionFillers = set("de d avoir louer avec et semi le la les l un une four ajout ajouter inclure loue appartement " +
+	"logement of to with and electromenagers electros micro ondes five")
 
 // theirs tells whether the thing at i is the neighbours': "they have their own laundry".
 func (p *Prose) theirs(i int) bool {
@@ -460,6 +520,30 @@ func (p *Prose) deniedList(i int) int {
 	return -1
 }
 
+// refusedList tells whether the item at i is on a list of what is not let in: "non acceptés : fumeurs, chiens".
+func (p *Prose) refusedList(i int) bool {
+	for k := i - 1; k > 0 && k >= i-8 && !p.words[k+1].line && !p.stop(k+1); k-- {
+		if p.sym(k) == ':' {
+			return p.refused(k - 1)
+		}
+	}
+	return false
+}
+
+// refused tells whether the word at i is "interdits" or "acceptés" behind a "non".
+func (p *Prose) refused(i int) bool {
+	switch petVerdictOf(p.word(i)) {
+	case banned:
+		return true
+	case allowed:
+		return p.denied(i)
+	}
+	return false
+}
+
+// smokersHomes stand before "fumeur" where one may smoke in them.
+var smokersHomes = set("bloc appartement logement immeuble edifice appart logis building")
+
 func (p *Prose) smoking() (value string, from, to int) {
 	for i := range p.words {
 		if !p.about(i, aSmoke) {
@@ -497,8 +581,13 @@ func (p *Prose) smoking() (value string, from, to int) {
 				return "yes", i, n
 			}
 		}
-		if w := p.word(i); w == "smokefree" {
+		switch w := p.word(i); {
+		case w == "smokefree":
 			return "no", i, i
+		case p.refusedList(i):
+			return "no", i, i
+		case (w == "fumeur" || w == "fumeurs") && smokersHomes[p.word(i-1)] && !p.refused(i+1): // "bloc fumeur"
+			return "yes", i - 1, i
 		}
 	}
 	return "", -1, -1

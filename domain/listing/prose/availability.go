@@ -88,7 +88,28 @@ func (p *Prose) available(headline bool) (value string, from, to int) {
 			return v, a, end
 		}
 	}
+	if i := p.soonest(); i >= 0 {
+		return "now", i, i
+	}
 	return "", -1, -1
+}
+
+// soonest finds "à louer le plus tôt possible" and "available as soon as possible", or returns -1. "Appelez le plus tôt
+// possible" is when to call.
+func (p *Prose) soonest() int {
+	for i := range p.words {
+		if !p.seq(i, "plus", "tot", "possible") && !p.seq(i, "des", "que", "possible") && !p.seq(i, "as", "soon", "as") {
+			continue
+		}
+		k := i - 1
+		for w := p.word(k); w == "le" || w == "au" || w == "et" || w == "pour"; w = p.word(k) {
+			k--
+		}
+		if w := p.word(k); w == "louer" || w == "ceder" || w == "rent" || w == "reprendre" || p.about(k, aFreedom) {
+			return i
+		}
+	}
+	return -1
 }
 
 // letFor tells whether a rent stands right before the month at i: "5 ½ à 843 $ en juillet". "Rabais de 100 $ en
@@ -399,6 +420,8 @@ func (p *Prose) orBefore(d Date, i int) (string, int) {
 	}
 	if w := p.word(k); w == "ou" || w == "or" || w == "et" {
 		switch p.word(k + 1) {
+		case "immediatement", "maintenant", "immediately", "now":
+			return "now", k + 1
 		case "avant", "avan", "sooner", "earlier", "before", "plus":
 			if p.word(k+1) == "plus" && p.word(k+2) != "tot" {
 				break

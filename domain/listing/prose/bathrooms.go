@@ -33,7 +33,7 @@ func (p *Prose) bathrooms() (c count, ok bool) {
 		}
 		if n := p.powderRooms(i); n > 0 {
 			b.halves, b.halfAt = b.halves+n, i
-		} else if start := p.bathroomStart(i); start >= 0 {
+		} else if start := p.bathroomStart(i); start >= 0 && !p.ofSome(start) {
 			if v, end := p.labelledBaths(i); v > 0 {
 				return count{value: v, from: start, to: end}, true
 			}

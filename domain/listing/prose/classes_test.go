@@ -467,6 +467,7 @@ func TestClasses(t *testing.T) {
 	maps.Copy(all, landlordClasses)
 	maps.Copy(all, ordinaryClasses)
 	maps.Copy(all, contraryClasses)
+	maps.Copy(all, wholeClasses)
 	all["plain forms"] = plainForms
 	for class, cases := range all {
 		t.Run(class, func(t *testing.T) {

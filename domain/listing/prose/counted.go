@@ -64,3 +64,18 @@ func (p *Prose) capital(i int) bool {
 	c := p.text[p.at[p.words[i].start]]
 	return c >= 'A' && c <= 'Z'
 }
+
+// ofSome tells whether the thing at i is that of some homes of the building: "certaines unités ont 2 salles de bain".
+func (p *Prose) ofSome(i int) bool {
+	for k := i - 1; k >= 0 && k >= i-12 && !p.stop(k+1); k-- {
+		if someHomes[p.word(k)] && someWords[p.word(k-1)] {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	someWords = set("certains certaines quelques some select")
+	someHomes = set("unites appartements logements condos units suites apartments homes")
+)

@@ -143,7 +143,7 @@ func (m *furnishedMention) only(value string, from, to int) (settled bool) {
 // ofThing finds what is not let furnished: "meubles à vendre", "kitchens are furnished with three appliances".
 func (m *furnishedMention) ofThing() (settled bool) {
 	p, i := m.p, m.at
-	return (p.seq(i+1, "a", "vendre") || p.seq(i+1, "for", "sale") || p.seq(i, "furnished", "with") &&
+	return (p.boughtBefore(i) || p.seq(i, "furnished", "with") &&
 		p.kitchenBefore(i)) && m.only("", i, i)
 }
 
@@ -190,6 +190,8 @@ func (m *furnishedMention) form() (settled bool) {
 func (m *furnishedMention) meubles() (settled bool) {
 	p, i := m.p, m.at
 	switch l, n := p.word(i-1), p.word(i+1); {
+	case p.sym(i+2) == ':' && p.about(i+1, anInclusion) && p.about(i+3, anAmenity): // "meubles inclus : poêle, frigo"
+		return m.only("semi", i, i+3)
 	case ownMeubles[l]:
 		return n != "inclus" && n != "fournis" && n != "compris" && m.only(p.furnitureSaid(i))
 	case l == "sans" && p.seq(i-3, "avec", "ou"):

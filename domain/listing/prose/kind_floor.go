@@ -14,7 +14,7 @@ var ordinals = map[string]string{
 }
 
 // ordinalEnds follow the number of a floor.
-var ordinalEnds = set("e eme ieme er nd rd th st ier iem ere iere")
+var ordinalEnds = set("e eme ieme er nd rd th st ier iem ere iere ie em ieem")
 
 // placed tells whether a part of a building named at i is where the home is, and not its laundry or locker. A headline
 // speaks of the home unless it says otherwise.
@@ -99,7 +99,7 @@ var (
 	// homeParts are rooms and shops that a sentence may place on a floor.
 	homeParts = set("room rooms salle salles kitchen cuisine salon living dining mezzanine patio balcony pharmacy pharmacie " +
 		"bank banque cafe bakery boulangerie depanneur store shop shops branch halte lobby reception commerce commerces " +
-		"space atelier playroom workshop familiale family jeux office")
+		"space atelier playroom workshop familiale family jeux office plafond plafonds ceiling ceilings")
 )
 
 // partsFollow tells whether a sentence that begins with the floor up to token i goes on to what is there: "In the

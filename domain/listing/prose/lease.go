@@ -80,7 +80,8 @@ func (p *Prose) lease() (value string, from, to int) {
 	return "", -1, -1
 }
 
-// leaseBound reads a shortest stay whose unit is at i: "minimum 1 year", "1 year minimum", "location d'un an".
+// leaseBound reads a shortest stay whose unit is at i: "minimum 1 year", "1 year minimum", "location d'un an",
+// "à louer pour 2 mois".
 func (p *Prose) leaseBound(i int) (value string, from, to int) {
 	years := false
 	switch p.word(i) {
@@ -108,7 +109,8 @@ func (p *Prose) leaseBound(i int) (value string, from, to int) {
 	switch before := k - 1; {
 	case bound(p.word(i + 1)):
 		to++
-	case bound(p.word(before)), p.seq(before-1, "location", "d"), p.seq(before-1, "location", "de"),
+	case bound(p.word(before)), p.seq(before-1, "louer", "pour"), p.seq(before-1, "rent", "for"),
+		p.seq(before-1, "location", "d"), p.seq(before-1, "location", "de"),
 		(p.word(before) == "de" || p.word(before) == "d" || p.word(before) == "of") && bound(p.word(before-1)):
 		from = before
 	case p.sym(before) == ':' && (bound(p.word(before-1)) || p.word(before-1) == "term" || p.word(before-1) == "duree"):

@@ -21,6 +21,7 @@ type amount struct {
 	least bool // "from 795 $", "900–1000 $", "936 $ et plus"
 	named bool // said to be the rent, or said to be a month's
 	worth bool // what a thing is worth, and no rent whatever its size
+	list  bool // the rent before a discount: "prix original 823 $"
 	from  int  // tokens
 	to    int
 }
@@ -54,7 +55,8 @@ var costs = map[string]role{
 	"discount": forDiscount, "promotion": forDiscount, "promo": forDiscount,
 	"economie": forDiscount, "economisez": forDiscount, "save": forDiscount, "credit": forDiscount, "cadeau": forDiscount,
 	"carte": forDiscount, "gift": forDiscount,
-	"recevez": forDiscount, "rebate": forDiscount, "referencement": forDiscount, "prime": forDiscount, "off": forDiscount,
+	"recevez": forDiscount, "cheque": forDiscount, "cheques": forDiscount,
+	"rebate": forDiscount, "referencement": forDiscount, "prime": forDiscount, "off": forDiscount,
 	"valeur": forOther, "value": forOther, "worth": forOther, "frais": forOther, "fee": forOther, "fees": forOther,
 	"taxe": forOther, "taxes": forOther, "tax": forOther, "assurance": forOther, "assurances": forOther,
 	"internet": forOther, "wifi": forOther, "cable": forOther, "buanderie": forOther, "laundry": forOther,
@@ -141,6 +143,9 @@ func (p *Prose) period(i int) (period, int) {
 	k := i
 	for p.sym(k) == '.' || p.sym(k) == ')' {
 		k++
+	}
+	if p.seq(k, "pour", "l", "annee") || p.seq(k, "for", "the", "year") { // "1050 $ pour l'année"
+		return perYear, k + 2
 	}
 	slashed := false
 	switch {

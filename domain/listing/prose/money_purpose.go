@@ -158,6 +158,7 @@ const (
 	leadFor                          // "stationnement pour 40 $"
 	leadExcluded                     // "non inclus, environ 60 $", "aux frais du locataire, environ 60 $"
 	leadOnTop                        // "stationnement en sus (60 $)"
+	leadList                         // "prix original 823 $"
 )
 
 // amountLeads come before the costs and connectors: "aux frais du locataire, environ 70 $" names no cost by "frais".
@@ -166,11 +167,12 @@ var amountLeads = meanings(map[leadWord]string{
 	leadRange: "as a",
 	leadRent:  "prix loyer loyers rent price louer location",
 	leadMore:  "plus extra supplement surplus ajoutez add",
-	leadAbout: "moyenne environ env about approx average estime approximativement",
+	leadAbout: "moyenne environ env about approx average estime approximativement prevoir prevoyez",
 	leadFor:   "pour for",
 	leadExcluded: "non pas not compris comprise inclus incluse included charge frais du au aux locataire tenant " +
 		"quebec",
 	leadOnTop: "sus",
+	leadList:  "original originale regulier reguliere regular",
 })
 
 // An amountLead is what the words before an amount say of it, read from the nearest back.
@@ -182,6 +184,7 @@ type amountLead struct {
 	plus    bool // it is added to the rent
 	about   bool // it is an estimate
 	in      bool // "pour" stands right before it
+	list    bool // "original" stands before it
 	priced  bool // the parking that is not in the rent has the amount: "stationnement non inclus, 60 $"
 }
 
@@ -214,7 +217,13 @@ func (l *amountLead) sign(s byte) bool {
 		l.lowerEnd(100_00) // "900-1000 $"
 		return true
 	case '(':
+		if l.about && p.unlit(k-1) {
+			a.role = forHydro
+			return false
+		}
 		return l.n == 0 || l.plus || l.about
+	case ')':
+		return l.skipBracket()
 	case '+':
 		l.plus = l.plus || len(p.money) > 0 || p.about(k-1, aCost|aFurnishing) ||
 			p.sym(k-1) == '(' && p.sym(k+1) != '-' && p.about(k-2, aCost)
@@ -248,11 +257,14 @@ func (l *amountLead) word(w string) bool {
 		if w == "louer" && p.word(k-1) == "a" && costs[p.word(k-2)] == forParking { // "garage à louer 225 $"
 			a.role = forParking
 		} else {
-			a.named, l.plus = true, false
+			a.named, a.list, l.plus = true, l.list, false
 		}
 		return false
 	case leadMore:
 		l.plus = true
+		return true
+	case leadList:
+		l.list = true
 		return true
 	case leadAbout:
 		l.about = true
@@ -284,6 +296,8 @@ func (l *amountLead) cost(w string, pays role) {
 	switch last, next := p.word(l.k-1), p.word(l.k+1); {
 	case worths[w] && (next == "de" || next == "of"): // "appareils d'une valeur de 1000 $"
 		a.role, a.worth = forOther, true
+	case pays == forDiscount && (next == "applique" || last == "apres" || last == "after"): // "rabais appliqué : 723 $"
+		a.named = true
 	case l.in && pays != forParking: // "stationnement pour 40 $", but "internet inclus pour 640 $"
 		l.plus = false
 	case parkingStalls[w] && (last == "second" || last == "additional" || p.word(l.k-2) == "second"):
@@ -295,6 +309,31 @@ func (l *amountLead) cost(w string, pays role) {
 	default:
 		a.role = pays
 	}
+}
+
+// unlit tells whether "non éclairé" ends at i: what a bracket behind it estimates is the electricity's.
+func (p *Prose) unlit(i int) bool {
+	for k := i; k >= i-2 && k >= 0; k-- {
+		if end := p.notHeatedNotLit(k); end == i && end > k {
+			return true
+		}
+	}
+	_, on := p.participle(i)
+	return on == electricity && p.denied(i) || p.abbreviation(i-2, 'e') == i || p.abbreviation(i, 'e') == i
+}
+
+// skipBracket passes a remark without a number: "stationnement intérieur (garage non chauffé) à 50 $".
+func (l *amountLead) skipBracket() bool {
+	for k := l.k - 1; l.n > 0 && k > l.used && k >= l.k-6; k-- {
+		if l.p.sym(k) == '(' {
+			l.k = k
+			return true
+		}
+		if l.p.words[k].kind == number {
+			return false
+		}
+	}
+	return false
 }
 
 // lowerEnd makes the number before the token that is read the amount, of which that is the upper end: "900 à 1000 $".

@@ -43,7 +43,7 @@ var (
 		parkArticle:  "a an",
 		parkFiller: "de d une un le l place places back alley rear lane tandem surface " +
 			"designated espace espaces space spaces private prive car louer rent " +
-			"avoir secured secure covered assigned reserved dedicated large single legal",
+			"petit petite grand grande avoir secured secure covered assigned reserved dedicated large single legal",
 	})
 	parkingAfter = meanings(map[parkingWord]string{
 		parkIndoors:  "interieur interieurs interieure int indoor souterrain souterrains sousterrain underground inside",
@@ -212,7 +212,8 @@ func (p *Prose) spotsAt(i, k int) int {
 	}
 	n := int(t.cents / 100)
 	switch w := p.word(k - 1); {
-	case p.sym(k-1) == '(' && p.sym(k+1) == ')', p.sym(k-1) == ':' && k == i+2:
+	case p.sym(k-1) == '(' && (p.sym(k+1) == ')' || inclusionWords[p.word(k+1)] == saysIncluded && p.sym(k+2) == ')'),
+		p.sym(k-1) == ':' && k == i+2:
 		return n
 	case w == "x" && k == i+2 && p.word(k+1) != "x", (w == "for" || w == "pour") && k == i+2 && p.stop(k+1):
 		return n
@@ -294,7 +295,7 @@ func (p *Prose) homeBefore(i int) bool {
 // possible tells whether "possibilité de" or "possibilité de louer" leads to the count at i.
 func (p *Prose) possible(i int) bool {
 	k := i - 1
-	for parkingBefore[p.word(k)] == parkFiller {
+	for parkingBefore[p.word(k)] == parkFiller || p.word(k) == "ou" || p.word(k) == "or" || p.num(k) != nil {
 		k--
 	}
 	return parkingBefore[p.word(k)] == parkOnOffer
@@ -320,7 +321,11 @@ func (m *parkingMention) only(offer string, from, to int) (settled bool) {
 func (m *parkingMention) says(offer string, rank, k int) { m.Offer, m.rank, m.to = offer, rank, k }
 
 // counts notes a number of places: "un stationnement".
-func (m *parkingMention) counts(n int) { m.Spots, m.rank = n, max(m.rank, 2) }
+func (m *parkingMention) counts(n int) {
+	if !m.p.ofSome(m.at) {
+		m.Spots, m.rank = n, max(m.rank, 2)
+	}
+}
 
 // before reads the words before the parking, the nearest first: "possibilité de louer un garage". It tells whether one
 // of them settles all.
@@ -523,6 +528,7 @@ func (m *parkingMention) includedBehind(k int) {
 func (m *parkingMention) forMore(k int) {
 	p, w := m.p, m.p.word(k)
 	switch l := p.word(k - 1); {
+	case m.Offer == "available" && m.rank == 3 && k == m.at+1 && moreWords[w]: // "possibilité de stationnements supplémentaires"
 	case l == "sans" || l == "no" || w == "frais" && (l == "aux" || l == "de"),
 		w == "additional" && (p.about(k+1, aParking) || p.about(k+2, aParking)),
 		m.rank == 4 || p.about(k+1, anInclusion) || m.comma && w == "supplement":

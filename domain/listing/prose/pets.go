@@ -370,7 +370,7 @@ func (p *Prose) petMentionAt(i int) petMention {
 	if !m.before() && !m.behind() {
 		m.close()
 	}
-	if alone && m.verdict == silent {
+	if (alone || p.refusedList(i)) && m.verdict == silent {
 		m.verdict = banned
 	}
 	m.except, m.end = p.petException(m.end)
@@ -499,6 +499,7 @@ func (m *petMention) verdictAt(k int) (end int) {
 	case p.sym(k+1) == ':' && answers[p.word(k+2)] == saysExcluded:
 		v = banned
 		k += 2
+	case p.habit(k - 1), p.habit(k - 2):
 	case p.denied(k), l2 == "pas", l2 == "non", l2 == "not" && l == "be":
 		v = banned
 	}
@@ -508,6 +509,13 @@ func (m *petMention) verdictAt(k int) (end int) {
 	m.end = k
 	return k
 }
+
+// habit tells whether the "pas" at i is of what the animal does: "chien qui ne jappe pas accepté".
+func (p *Prose) habit(i int) bool {
+	return p.word(i) == "pas" && petHabits[p.word(i-1)]
+}
+
+var petHabits = set("jappe jappent aboie aboient mord mordent griffe griffent jappant")
 
 // close weighs the words before the animals against the verdict after them: "pas de chiens acceptés" bans dogs.
 func (m *petMention) close() {

@@ -62,6 +62,8 @@ func (p *Prose) rent() Price {
 		case all[best].per != perMonth && a.per == perMonth &&
 			(all[best].per != unstated || all[best].cents > listing.MaxRentCents):
 			best = i // "$50/day or $900/month"
+		case all[best].list && !a.list && a.cents < all[best].cents && a.cents > all[best].cents/2:
+			best = i // "prix original 823 $, rabais appliqué 723 $"
 		case all[best].per == perYear && a.per == unstated && a.cents >= lowRentCents &&
 			(a.named || a.cents >= 300_00 || a.cents <= all[best].cents/6):
 			best = i // "19 800 $ par an, soit 1650 $"

@@ -152,12 +152,27 @@ func (r *inclusionReader) heatedOrLit(i int) {
 	}
 	r.say(on, yes, from, i)
 	if !yes {
+		r.neither(i, from)
 		return
 	}
 	if r.p.word(i) == "ecl" { // "ch-écl"
 		r.say(heat, true, i-2, i)
 	}
 	r.beside(i, i)
+}
+
+// neither reads what is denied as well behind the participle at i: "pas chauffé, ni électricité".
+func (r *inclusionReader) neither(i, from int) {
+	k := i + 1
+	if r.p.sym(k) == ',' {
+		k++
+	}
+	if w := r.p.word(k); w != "ni" && w != "nor" {
+		return
+	}
+	if what, end := r.p.thing(k + 1); what != noUtility {
+		r.say(what, false, from, end)
+	}
 }
 
 // priced reads what stands at i beside the rent: "590 $ + hydro", "560 $ avec chauffage".

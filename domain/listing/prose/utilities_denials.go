@@ -63,13 +63,13 @@ func (p *Prose) nothing(i, from int) int {
 var (
 	heatedBefore = set("piscine piscines plancher planchers garage garages stationnement stationnements parking sol spa " +
 		"interieur interieure interieurs souterrain terrasse pool rangement rangements locker casier remise atelier")
-	heatedFillers = set("et non exterieure exterieur creusee creuse")
+	heatedFillers = set("et non exterieure exterieur exterieures creusee creuse au sel salee")
 	heatedAfter   = set("roof driveway pool floor floors garage parking indoor underground bathroom towel swimming inground salt")
 )
 
 // heatedThing tells whether "chauffé" at i is said of a pool, a floor or a garage.
 func (p *Prose) heatedThing(i int) bool {
-	for k := i - 1; k >= i-3 && k >= 0 && !p.words[k+1].line; k-- {
+	for k := i - 1; k >= i-6 && k >= 0 && !p.words[k+1].line; k-- {
 		w := p.word(k)
 		if heatedBefore[w] {
 			return w != "sol" || !p.homeInBasement(k)
@@ -113,6 +113,26 @@ func (p *Prose) denied(i int) bool {
 	}
 	return denials[p.word(k)] // "non chauffé et éclairé" is read as one denial by the caller
 }
+
+// denialBefore returns the "pas" of "pas d'internet ni câble" that ends before token i, or -1. Behind a comma the next
+// thing has a verdict of its own: "pas de stationnement, chauffage inclus".
+func (p *Prose) denialBefore(i int) int {
+	for k := i - 1; k >= 0 && k >= i-12 && !p.words[k+1].line; k-- {
+		switch w := p.word(k); {
+		case w == "pas", w == "aucun", w == "aucune", w == "no":
+			return k
+		case listDenials[w]:
+		default:
+			if what, _ := p.thing(k); what == noUtility && !halfNames[w] {
+				return -1
+			}
+		}
+	}
+	return -1
+}
+
+// listDenials stand between the things of a list that is denied.
+var listDenials = set("d de ni nor or")
 
 // notHeatedNotLit reads "NC/NÉ", "n.c / n.é", "nc ne", "N/C N/E" at i and returns its last token, or i. "NE" alone is
 // a French word.

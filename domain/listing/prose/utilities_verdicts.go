@@ -223,6 +223,8 @@ func (p *Prose) included(i int) (yes bool, from, to int, ok bool) {
 		}
 	case copulas[l], l == "etre":
 		from = p.passNe(k)
+	default:
+		yes = p.denialBefore(i) < 0 // "pas d'internet ni câble d'inclus"
 	}
 	from = p.passNe(from)
 	if l := p.word(from - 1); copulas[l] && l != "be" {

@@ -88,6 +88,9 @@ func halfEnd(s string, i, j int) (end int, glued bool) {
 	if s[i] == '0' || isDigit(char(s, i-2)) && (slash(char(s, i-1)) || char(s, i-1) == ',' || char(s, i-1) == '.') {
 		return 0, false
 	}
+	if j-i == 1 && strings.HasPrefix(s[j:], "-1-2") && char(s, i-1) != '-' && char(s, j+4) != '-' && !isDigit(char(s, j+4)) {
+		return j + len("-1-2"), false
+	}
 	if j-i == 2 && s[j-1] == '1' {
 		if end := halfTail(s, j-1); end > 0 {
 			return end, true
