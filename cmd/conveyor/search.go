@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/mtlrent/conveyor/activities"
@@ -58,7 +59,11 @@ func (h *house) search() system {
 			}
 			return []workers.Row{{Queue: workflows.QueueSearch, Activities: []any{searching}}},
 				h.tend(workflows.QueueSearch, "tending the inbox of pages", 10*time.Minute, func(ctx context.Context) error {
-					return h.tendInbox(ctx, store)
+					err := h.tendInbox(ctx, store)
+					if c.Engine == search.EnginePostgres {
+						err = errors.Join(err, tendIndex(ctx, index, h.launch.CompactIndex))
+					}
+					return err
 				})
 		},
 		queues:  queue.Queues(),
@@ -91,6 +96,14 @@ func (h *house) storeLeft(ctx context.Context, store *dbsearch.Pages, before tim
 	}
 	_, err = h.launch.IndexPages(ctx, keys, nil)
 	return err
+}
+
+// tendIndex has segments merged that no batch of pages asks to merge: those of a re-index or of a deletion.
+func tendIndex(ctx context.Context, index *dbsearch.SearchIndex, compact func(context.Context) error) error {
+	if full, err := index.Full(ctx); err != nil || !full {
+		return err
+	}
+	return compact(ctx)
 }
 
 // pages are the pages in Postgres, as activities see them.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -84,4 +85,32 @@ func TestStoreOddPages(t *testing.T) {
 	require.NoError(t, err)
 	again := run()
 	require.Equal(t, activities.StoredPages{Unchanged: 10, Overtaken: 1, Full: again.Full}, again)
+}
+
+// Segments that a re-index has left are merged without a batch of pages that asks for it.
+func TestTendIndex(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	store, index := dbsearch.NewPages(pool), dbsearch.NewSearchIndex(pool)
+	begun := 0
+	compact := func(context.Context) error { begun++; return nil }
+	require.NoError(t, tendIndex(t.Context(), index, compact))
+	require.Zero(t, begun, "there is nothing to merge")
+	var pages []search.Incoming
+	for i := range 9 {
+		pages = append(pages, search.Incoming{Document: search.Document{
+			URL: fmt.Sprintf("https://example.org/%d", i), Site: "example.org", Text: "wombat", Language: "en", Type: "html",
+			CrawledAt: dbtest.After(0),
+		}, StatusCode: 200})
+	}
+	stored, err := store.Store(t.Context(), pages, time.Now())
+	require.NoError(t, err)
+	for _, page := range stored {
+		current, err := store.Current(t.Context(), []int64{page.ID})
+		require.NoError(t, err)
+		require.NoError(t, index.Renew(t.Context(), current))
+	}
+	require.NoError(t, tendIndex(t.Context(), index, compact))
+	require.Equal(t, 1, begun)
 }
