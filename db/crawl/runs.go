@@ -39,13 +39,16 @@ type NewRun struct {
 	Key          uuid.UUID      // of the request, by which a repeated one is known; uuid.Nil = none
 }
 
-// Links of an unchanged page are those of the base run, so that must have kept the same ones.
+// Links of an unchanged page are those of the base run, so that must have kept the same ones: all of them, or as many
+// as this run may have.
 const sqlCrawlRunAdd = `
 INSERT INTO crawl_runs (seed_url, normalized_seed_url, root_url, allowed_hosts, run_config, base_run_id, status, seq,
     discovered, admitted, created_by, request_key, created_at, updated_at)
 VALUES ($1, $2, $2, $3, $4, CASE WHEN $5 THEN (
         SELECT max(id) FROM crawl_runs
         WHERE normalized_seed_url = $2 AND status = 'COMPLETED' AND run_config @> $6::jsonb
+            AND (dropped = 0 OR (run_config->>'maxPages')::int >= ($4::jsonb->>'maxPages')::int
+                AND (run_config->>'maxDepth')::int >= ($4::jsonb->>'maxDepth')::int)
     ) END, 'RUNNING', 1, 1, 1, $7, $8, $9, $9)
 ON CONFLICT (request_key) WHERE request_key IS NOT NULL DO NOTHING
 RETURNING id, coalesce(base_run_id, 0)`
@@ -57,17 +60,22 @@ VALUES ($1, $2, 1, 0, 'QUEUED', $3, $4, nullif($5, $4), $6, $6)`
 const sqlCrawlRunOfRequest = `SELECT ` + sqlCrawlRunColumns + ` FROM crawl_runs r WHERE request_key = $1`
 
 // Create stores a run that is RUNNING, its seed as QUEUED, and the audit entry. A conditional run gets the last
-// completed run of the same seed as its base, if that followed the same kinds of links. A request that is repeated with
-// its key returns the run of the first, and is fault.Conflict when that was another request.
+// completed run of the same seed as its base that followed the same kinds of links and, where the new one publishes,
+// published too: an unchanged page is not published again. A request that is repeated with its key returns the run of
+// the first, and is fault.Conflict when that was another request.
 func (s *Crawls) Create(ctx context.Context, r NewRun, now time.Time) (run crawl.Run, err error) {
 	settings, err := json.Marshal(r.Settings)
 	if err != nil {
 		return run, fmt.Errorf("write settings of a crawl: %w", err)
 	}
-	links, err := json.Marshal(map[string]any{
+	same := map[string]any{
 		"scopeMode": r.Settings.ScopeMode, "includeDocuments": r.Settings.IncludeDocuments,
-		"followLinkRel": r.Settings.FollowLinkRel, "nofollow": r.Settings.Nofollow,
-	})
+		"followLinkRel": r.Settings.FollowLinkRel, "nofollow": r.Settings.Nofollow, "render": r.Settings.Render,
+	}
+	if r.Settings.Publish {
+		same["publish"] = true
+	}
+	ofBase, err := json.Marshal(same)
 	if err != nil {
 		return run, fmt.Errorf("write settings of a crawl: %w", err)
 	}
@@ -76,7 +84,7 @@ func (s *Crawls) Create(ctx context.Context, r NewRun, now time.Time) (run crawl
 	}
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		err := tx.QueryRow(ctx, sqlCrawlRunAdd, db.Storable(r.SeedURL), r.Root.URL, r.AllowedHosts, settings,
-			r.Settings.Conditional, links, db.Storable(r.By), db.Stated(r.Key), now).Scan(&run.ID, &run.BaseID)
+			r.Settings.Conditional, ofBase, db.Storable(r.By), db.Stated(r.Key), now).Scan(&run.ID, &run.BaseID)
 		if errors.Is(err, pgx.ErrNoRows) {
 			rows, _ := tx.Query(ctx, sqlCrawlRunOfRequest, r.Key)
 			had, err := pgx.CollectExactlyOneRow(rows, scanCrawlRun)

@@ -145,6 +145,21 @@ func TestCrawlBase(t *testing.T) {
 	got := create(crawl.Running, conditional, func(r *dbcrawl.NewRun) { r.Settings.MaxPages = 7 })
 	require.Equal(t, base.ID, got.BaseID)
 	require.Zero(t, create(crawl.Running).BaseID)
+
+	unpublished := func(r *dbcrawl.NewRun) { r.Settings.Publish = false }
+	silent := create(crawl.Completed, unpublished)
+	require.Equal(t, silent.ID, create(crawl.Running, conditional, unpublished).BaseID)
+	require.Equal(t, base.ID, create(crawl.Running, conditional).BaseID, "what was not published must be")
+	rendered := func(r *dbcrawl.NewRun) { r.Settings.Render = true }
+	require.Zero(t, create(crawl.Running, conditional, rendered).BaseID, "scripts add links")
+	dbtest.Exec(t, pool, "UPDATE crawl_runs SET dropped = 5")
+	require.Equal(t, base.ID, create(crawl.Running, conditional).BaseID)
+	for name, more := range map[string]func(*dbcrawl.NewRun){
+		"more pages": func(r *dbcrawl.NewRun) { r.Settings.MaxPages++ },
+		"more depth": func(r *dbcrawl.NewRun) { r.Settings.MaxDepth++ },
+	} {
+		require.Zero(t, create(crawl.Running, conditional, more).BaseID, name)
+	}
 }
 
 func TestCrawlRunList(t *testing.T) {
