@@ -404,10 +404,10 @@ func TestKeep(t *testing.T) {
 func TestAConditionalRunHasItsBase(t *testing.T) {
 	t.Parallel()
 	f, ctx := newFrontier(t, nil), t.Context()
-	first := dbtest.Visited(f.claim(t, "w", 1)[0], "/2", "/3")
+	first := dbtest.Visited(f.claim(t, "w", 1)[0], "/2", "/3", "/5")
 	first.Validators.ETag = `"one"`
 	require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{first}))
-	for _, c := range f.claim(t, "w", 2) {
+	for _, c := range f.claim(t, "w", 3) {
 		r := dbtest.Visited(c)
 		r.Validators = crawl.Validators{ETag: `"more"`, LastModified: "Thu, 26 Nov 2026 12:00:00 GMT"}
 		require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{r}))
@@ -429,7 +429,7 @@ func TestAConditionalRunHasItsBase(t *testing.T) {
 	links, err := f.LinksOfBase(ctx, f.run.ID, []string{"https://a.example/", "https://a.example/2", "https://a.example/new"})
 	require.NoError(t, err)
 	require.Equal(t, map[string][]crawl.Link{"https://a.example/": first.Links}, links)
-	require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{dbtest.Visited(seed[0], "/2", "/3", "/4")}))
+	require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{dbtest.Visited(seed[0], "/2", "/3", "/4", "/5")}))
 	// Another run, which did not complete, found a page to be gone: a 304 would leave it out of the search.
 	_, err = dbsearch.NewPages(f.pool).Remove(ctx, []search.Incoming{
 		{Document: search.Document{URL: "https://a.example/3", CrawledAt: time.Now()}},
@@ -446,6 +446,13 @@ func TestAConditionalRunHasItsBase(t *testing.T) {
 	require.NoError(t, err)
 	_, err = dbsearch.NewPages(f.pool).Store(ctx, []search.Incoming{page("back", 2)}, time.Now())
 	require.NoError(t, err)
+	// An operator has deleted one.
+	deleted := page("there", 0)
+	deleted.URL = "https://a.example/5"
+	_, err = dbsearch.NewPages(f.pool).Store(ctx, []search.Incoming{deleted}, time.Now())
+	require.NoError(t, err)
+	_, err = dbsearch.NewPages(f.pool).Delete(ctx, dbsearch.PagesWhere{URL: deleted.URL}, 1, nil)
+	require.NoError(t, err)
 	sent := map[string]crawl.Validators{}
 	for _, c := range f.claim(t, "w", 9) {
 		sent[c.URL] = crawl.Validators{ETag: c.ETag, LastModified: c.LastModified}
@@ -454,6 +461,7 @@ func TestAConditionalRunHasItsBase(t *testing.T) {
 		"https://a.example/2": {ETag: `"more"`, LastModified: "Thu, 26 Nov 2026 12:00:00 GMT"},
 		"https://a.example/3": {}, // is out of the search
 		"https://a.example/4": {}, // is new
+		"https://a.example/5": {}, // is out of the search
 	}, sent)
 }
 

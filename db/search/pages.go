@@ -244,7 +244,6 @@ const (
 	sqlPagesOfSite  = `SELECT id FROM pages WHERE ` + sqlPagesOf + ` ORDER BY id LIMIT $2`
 	sqlPagesCountOf = `SELECT count(*) FROM pages WHERE ` + sqlPagesOf
 	sqlPagesHeld    = `SELECT id, coalesce(doc, 0) FROM pages WHERE id = ANY ($1) ORDER BY url_key FOR UPDATE`
-	sqlPagesDelete  = `DELETE FROM pages WHERE id = ANY ($1)`
 )
 
 // Find returns the IDs of at most most pages.
@@ -383,6 +382,16 @@ func (s *Pages) Remove(
 	}
 	return n, nil
 }
+
+// Pages that are deleted are noted as removed before all times: a conditional crawl asks for such a page whole until it
+// is back, and no version is kept out of the search.
+const sqlPagesDelete = `
+WITH gone AS (
+    DELETE FROM pages WHERE id = ANY ($1) RETURNING url_key
+)
+INSERT INTO page_removals AS x (url_key, removed_at, stored_at)
+SELECT url_key, '-infinity', now() FROM gone ORDER BY url_key
+ON CONFLICT (url_key) DO UPDATE SET stored_at = greatest(x.stored_at, excluded.stored_at)`
 
 // deleteHeld deletes pages that are locked: see Delete.
 func deleteHeld(
