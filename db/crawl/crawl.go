@@ -238,7 +238,7 @@ WHERE c.id = $1`
 // New URLs come with the shortest way to them among the pages of the batch, or with none where a sitemap lists them;
 // of those, the ones nearest to the seed are admitted first. Others are stored as skipped, as many again as the run
 // may have, so that a trap does not fill the disk. A URL that is known gets the shorter way. One that was skipped as
-// too far away may be near enough then.
+// too far away may be near enough then, where new ones leave room for it.
 const sqlCrawlDiscover = `
 WITH run AS (
     SELECT id, seq, admitted, discovered, (run_config->>'maxPages')::bigint AS pages,
@@ -272,10 +272,11 @@ WITH run AS (
     ORDER BY r.depth, r.ord
     RETURNING reason
 ), closer AS (
-    SELECT n.depth, n.parent, k.id, k.status = 'SKIPPED' AND k.reason = 'max_depth' AND n.depth <= run.depth
-        AND run.admitted < run.pages AS again
+    SELECT n.depth, n.parent, k.id, k.near AND row_number() OVER (PARTITION BY k.near ORDER BY n.depth, n.ord)
+        <= run.pages - run.admitted - (SELECT count(*) FROM judged WHERE reason IS NULL) AS again
     FROM nearest n CROSS JOIN run CROSS JOIN LATERAL (
-        SELECT id, depth, status, reason FROM crawl_urls WHERE run_id = $1 AND url_key = n.key LIMIT 1) k
+        SELECT id, depth, status = 'SKIPPED' AND reason = 'max_depth' AND n.depth <= run.depth AS near
+        FROM crawl_urls WHERE run_id = $1 AND url_key = n.key LIMIT 1) k
     WHERE k.depth > n.depth
 ), nearer AS (
     UPDATE crawl_urls u

@@ -252,6 +252,26 @@ func TestShorterWay(t *testing.T) {
 	require.Equal(t, []int{1, 0, 7}, []int{p.Open, p.Skipped, p.Discovered})
 }
 
+// URLs that a shorter way lets in are pages of the budget too, after the new ones that are found with them.
+func TestShorterWaysKeepTheBudget(t *testing.T) {
+	t.Parallel()
+
+	f, ctx := newFrontier(t, func(s *crawl.Settings) { s.MaxDepth, s.MaxPages = 2, 6 }), t.Context()
+	record := func(c crawl.Claim, paths ...string) {
+		require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{dbtest.Visited(c, paths...)}))
+	}
+	record(f.claim(t, "w", 1)[0], "/a", "/b")
+	a, late := f.claim(t, "w", 1)[0], f.claim(t, "w", 1)[0]
+	record(a, "/c")
+	record(f.claim(t, "w", 1)[0], "/x1", "/x2", "/x3")
+	record(late, "/x1", "/x2", "/x3", "/new")
+	require.Equal(t, []string{"/ 0 VISITED", "/a 1 VISITED", "/b 1 VISITED", "/c 2 VISITED", "/new 2 QUEUED", "/x1 2 QUEUED",
+		"/x2 2 SKIPPED max_depth", "/x3 2 SKIPPED max_depth"}, f.stored(t))
+	got, err := f.Counted(ctx, f.run.ID)
+	require.NoError(t, err)
+	require.Equal(t, []int64{6, 2, 2}, []int64{got.Counts.Admitted, got.Counts.Skipped, got.Counts.Queued})
+}
+
 // A trap fills neither the frontier nor the disk.
 func TestBudget(t *testing.T) {
 	t.Parallel()
