@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -48,11 +49,15 @@ type CrawlSeeds struct {
 
 // SeedCrawl reads the sitemaps that robots.txt names, or /sitemap.xml, and adds their URLs to the run. A sitemap that
 // cannot be read is left out: the run has its seed. Each is requested in its host's turn, as pages are, and none of a
-// host that has answered 429 or 503. It does nothing for a run that does not want sitemaps, and may be repeated.
+// host that has answered 429 or 503. It does nothing for a run that does not want sitemaps or has ended, is
+// fault.Limited for one that is paused, and may be repeated.
 func (a *Seeding) SeedCrawl(ctx context.Context, job CrawlShardJob) (out CrawlSeeds, err error) {
 	run, err := a.Store.Run(ctx, job.RunID)
-	if err != nil || !run.Settings.UseSitemaps || crawl.Ended(run.Status) {
+	if err != nil || !run.Settings.UseSitemaps {
 		return out, err
+	}
+	if err := goesOn(run.Status); err != nil {
+		return out, halted(err)
 	}
 	root, err := web.Canonical(run.RootURL)
 	if err != nil {
@@ -89,6 +94,9 @@ func (a *Seeding) SeedCrawl(ctx context.Context, job CrawlShardJob) (out CrawlSe
 				out.Sitemaps)
 			break
 		}
+		if visit.halt != nil {
+			return out, halted(visit.halt)
+		}
 		if err != nil {
 			out.Note = cut(fmt.Sprintf("%s: %v", web.Show(file), err), 300)
 			continue
@@ -121,6 +129,27 @@ func (a *Seeding) SeedCrawl(ctx context.Context, job CrawlShardJob) (out CrawlSe
 	return out, err
 }
 
+var errRunEnded = errors.New("the run has ended")
+
+// goesOn returns fault.Limited while a run is paused, and errRunEnded when it has ended.
+func goesOn(status string) error {
+	switch {
+	case crawl.Ended(status):
+		return errRunEnded
+	case status == crawl.Paused:
+		return fault.Newf(fault.Limited, "the run is paused")
+	}
+	return nil
+}
+
+// halted is the error of reading sitemaps that was given up: a run that has ended needs none.
+func halted(err error) error {
+	if errors.Is(err, errRunEnded) {
+		return nil
+	}
+	return err
+}
+
 // A CrawlNote is what an operator should know of a run.
 type CrawlNote struct {
 	RunID int64  `json:"run_id"`
@@ -138,6 +167,7 @@ type sitemaps struct {
 	run      crawl.Run
 	scope    crawl.Scope
 	refusing map[string]bool // hosts that have had enough
+	halt     error           // why nothing more is asked for: the run does not go on, or cannot be read
 }
 
 // read reads one file. Its redirects are followed, a few.
@@ -159,9 +189,16 @@ func (s *sitemaps) read(ctx context.Context, address string) (sitemap.Sitemap, e
 }
 
 // ask makes one request, in its host's turn: a wait that is not too long is waited for, and so is a network of ours
-// that is away.
+// that is away. The state of the run is read before each request and after each wait: an operator may have changed it.
 func (s *sitemaps) ask(ctx context.Context, address string) (web.Exchange, error) {
 	for {
+		run, err := s.Store.Run(ctx, s.run.ID)
+		if err == nil {
+			err = goesOn(run.Status)
+		}
+		if s.halt = err; err != nil {
+			return web.Exchange{}, err
+		}
 		e, err := s.askOnce(ctx, address)
 		class, after := fault.Of(err)
 		if class != fault.Limited || after > hostPatience {

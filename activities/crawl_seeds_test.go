@@ -37,15 +37,54 @@ func (s *seeded) Seed(_ context.Context, _ int64, links []crawl.Link) error {
 
 func (s *seeded) seed(t *testing.T) activities.CrawlSeeds {
 	t.Helper()
+	out, err := s.trySeed(t)
+	require.NoError(t, err)
+	return out
+}
+
+func (s *seeded) trySeed(t *testing.T) (out activities.CrawlSeeds, err error) {
+	t.Helper()
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestActivityEnvironment()
 	a := &activities.Seeding{Store: s, Web: s, Hosts: s, Robots: s, Agent: "Conveyor"}
 	env.RegisterActivity(a)
 	v, err := env.ExecuteActivity(a.SeedCrawl, activities.CrawlShardJob{RunID: 7})
-	require.NoError(t, err)
-	var out activities.CrawlSeeds
-	require.NoError(t, v.Get(&out))
-	return out
+	if err == nil {
+		require.NoError(t, v.Get(&out))
+	}
+	return out, err
+}
+
+// A run that is paused or cancelled while its sitemaps are read asks for no more of them, until it is resumed.
+func TestSeedCrawlStops(t *testing.T) {
+	t.Parallel()
+
+	for state, says := range map[string]string{crawl.Cancelled: "", crawl.Paused: "the run is paused"} {
+		s := &seeded{crawled: newCrawled(t)}
+		s.settings.UseSitemaps = true
+		s.rules = "Sitemap: https://a.example/1.xml\nSitemap: https://a.example/2.xml\n"
+		s.answer = func(web.Request) (e web.Exchange, err error) {
+			s.status, e.Status = state, 200
+			e.Raw = []byte("https://a.example/page\n")
+			return e, nil
+		}
+		for range 2 {
+			_, err := s.trySeed(t)
+			if says == "" {
+				require.NoError(t, err, state)
+			} else {
+				require.ErrorContains(t, err, says)
+			}
+			require.Equal(t, []string{"https://a.example/1.xml"}, s.asked, state)
+		}
+		s.status = ""
+		s.answer = func(web.Request) (e web.Exchange, err error) {
+			e.Status = 404
+			return e, nil
+		}
+		s.seed(t)
+		require.Len(t, s.asked, 3, state)
+	}
 }
 
 // Sitemaps are requested in their host's turn, which hears how it went; a host that refuses is asked no more, and a
