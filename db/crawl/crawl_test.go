@@ -302,6 +302,36 @@ func TestSkippingIsProgress(t *testing.T) {
 	require.Equal(t, []int{0, 1, 0}, []int{fetches, finished, bytes})
 }
 
+// A URL that is tried again has the links of its newest answer, each of which is counted once.
+func TestRetriedLinks(t *testing.T) {
+	t.Parallel()
+
+	f, ctx := newFrontier(t, nil), t.Context()
+	answer := func(r crawl.Result, edges int64) {
+		t.Helper()
+		require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{r}))
+		got, err := f.Counted(ctx, f.run.ID)
+		require.NoError(t, err)
+		require.Equal(t, edges, got.Counts.Edges)
+		require.Equal(t, edges, dbtest.Query[int64](t, f.pool,
+			"SELECT coalesce(sum(cardinality(to_ids)), 0)::bigint FROM crawl_links")[0])
+	}
+	moved := func(c crawl.Claim) crawl.Result {
+		r := dbtest.Visited(c, "/there")
+		r.State, r.HTTPStatus = crawl.HTTPTerminal, 302
+		return r
+	}
+	again := func() crawl.Claim {
+		n, err := f.Retry(ctx, f.run.ID, []crawl.State{crawl.HTTPTerminal}, nil, "olga", time.Now())
+		require.NoError(t, err)
+		require.EqualValues(t, 1, n)
+		return f.claim(t, "w", 1)[0]
+	}
+	answer(moved(f.claim(t, "w", 1)[0]), 1)
+	answer(moved(again()), 1)
+	answer(crawl.Result{Claim: again(), State: crawl.NotFound, Asked: true, HTTPStatus: 404}, 0)
+}
+
 // Every host has its turn, whatever another one has waiting.
 func TestClaimIsFair(t *testing.T) {
 	t.Parallel()

@@ -317,7 +317,7 @@ func (s *Crawls) SetState(ctx context.Context, id int64, to, by string, now time
 
 const sqlCrawlRunLock = `SELECT status, seq FROM crawl_runs WHERE id = $1 FOR NO KEY UPDATE`
 
-// The numbers of earlier tries begin anew, so those go.
+// The numbers of earlier tries begin anew, so those go, and so do the links of an answer that is asked for again.
 const sqlCrawlRetry = `
 WITH again AS (
     SELECT id, status FROM crawl_urls
@@ -326,18 +326,22 @@ WITH again AS (
     ORDER BY id LIMIT $4
 ), queued AS (
     UPDATE crawl_urls u SET status = 'QUEUED', seq = $5, tries = 0, retry_count = 0, lost_leases = 0, due_at = NULL,
-        visited_at = NULL, updated_at = $6
+        visited_at = NULL, links = NULL, updated_at = $6
     FROM again a WHERE u.run_id = $1 AND u.id = a.id
 ), forgotten AS (
     DELETE FROM crawl_tries t USING again a WHERE t.run_id = $1 AND t.url_id = a.id
+), unlinked AS (
+    DELETE FROM crawl_links l USING again a WHERE l.run_id = $1 AND l.from_id = a.id
+    RETURNING cardinality(l.to_ids) AS n
 )
 SELECT coalesce(max(id), 0), count(*) FILTER (WHERE status = 'FORBIDDEN'), count(*) FILTER (WHERE status = 'NOT_FOUND'),
-    count(*) FILTER (WHERE status = 'HTTP_TERMINAL'), count(*) FILTER (WHERE status = 'FAILED')
+    count(*) FILTER (WHERE status = 'HTTP_TERMINAL'), count(*) FILTER (WHERE status = 'FAILED'),
+    (SELECT coalesce(sum(n), 0) FROM unlinked)
 FROM again`
 
 const sqlCrawlRetried = `
 UPDATE crawl_runs SET seq = $2, updated_at = $3, stable_empty = 0, finished_at = NULL, forbidden = forbidden - $4,
-    not_found = not_found - $5, http_terminal = http_terminal - $6, failed = failed - $7,
+    not_found = not_found - $5, http_terminal = http_terminal - $6, failed = failed - $7, edges = edges - $8,
     status = CASE WHEN status = 'COMPLETED' THEN 'RUNNING' ELSE status END
 WHERE id = $1`
 
@@ -355,8 +359,8 @@ func (s *Crawls) Retry(ctx context.Context, id int64, states []crawl.State, urls
 	for last, more := int64(0), true; more; {
 		err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 			var (
-				status string
-				seq    int64
+				status     string
+				seq, edges int64
 			)
 			if err := tx.QueryRow(ctx, sqlCrawlRunLock, id).Scan(&status, &seq); err != nil {
 				return ofCrawl(id, err)
@@ -367,7 +371,7 @@ func (s *Crawls) Retry(ctx context.Context, id int64, states []crawl.State, urls
 			seq++
 			counts := make([]int64, 4)
 			err := tx.QueryRow(ctx, sqlCrawlRetry, id, states, last, retryBatch, seq, now, urls).
-				Scan(&last, &counts[0], &counts[1], &counts[2], &counts[3])
+				Scan(&last, &counts[0], &counts[1], &counts[2], &counts[3], &edges)
 			if err != nil {
 				return err
 			}
@@ -377,7 +381,7 @@ func (s *Crawls) Retry(ctx context.Context, id int64, states []crawl.State, urls
 				return nil
 			}
 			b := new(pgx.Batch)
-			b.Queue(sqlCrawlRetried, id, seq, now, counts[0], counts[1], counts[2], counts[3])
+			b.Queue(sqlCrawlRetried, id, seq, now, counts[0], counts[1], counts[2], counts[3], edges)
 			if n == 0 {
 				detail := map[string]any{"states": slices.Clone(states)}
 				if urls != nil {
