@@ -58,7 +58,7 @@ type crawlStartCmd struct {
 	Nofollow         *bool   `help:"Leave out links with rel=nofollow." negatable:""`
 	Render           *bool   `help:"Load pages in a browser, and read them after their scripts ran." negatable:""`
 	StoreBodies      *bool   `help:"Keep the answers, for an export as WARC." negatable:""`
-	SkipRecent       *bool   `help:"Skip URLs that were crawled recently." negatable:""`
+	SkipRecent       *bool   `help:"Skip URLs that a run with this setting crawled recently." negatable:""`
 	Conditional      *bool   `help:"Ask whether pages have changed since the last run of the same seed." negatable:""`
 	Publish          *bool   `help:"Publish pages to the search indexer." negatable:""`
 	Shards           *int    `help:"Activities that crawl at once." placeholder:"N"`

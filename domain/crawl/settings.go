@@ -33,7 +33,7 @@ type Settings struct {
 	Nofollow      bool `json:"nofollow" doc:"leave out links with rel=nofollow and all of a page whose robots meta says nofollow"`
 	Render        bool `json:"render" doc:"load pages in a browser and read them after their scripts ran"`
 	StoreBodies   bool `json:"storeBodies" doc:"keep each answer as a WARC record, for /export?format=warc"`
-	SkipRecent    bool `json:"skipRecent" doc:"skip URLs that were crawled within CONVEYOR_CRAWL_TTL"`
+	SkipRecent    bool `json:"skipRecent" doc:"skip URLs that a run with skipRecent crawled within CONVEYOR_CRAWL_TTL"`
 	Conditional   bool `json:"conditional" doc:"send the validators of the last completed run of the same seed; a 304 is VISITED with the links of that run"`
 	Publish       bool `json:"publish" doc:"publish each page to crawler_queue for the search indexer"`
 	Shards        int  `json:"shards" minimum:"1" maximum:"64" doc:"activities that crawl at once; as many worker processes can take part"`
