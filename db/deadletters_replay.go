@@ -237,18 +237,22 @@ func (s *DeadLetters) ReplayAll(ctx context.Context, f LetterFilter, limit int, 
 	return n, nil
 }
 
+// The end of a crawl request deletes its secrets. It is named by its workflow or, where that was not started, by its
+// message, whose ID may be any text.
+const sqlLettersUnsealed = `named AS (
+    SELECT coalesce(substring(workflow_id FROM '^draft/(.*)$'), message_id) AS event FROM discarded
+), unsealed AS (
+    DELETE FROM draft_secrets WHERE event_id IN (
+        SELECT CASE WHEN event ~ '^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$' THEN event::uuid END FROM named)
+)`
+
 const sqlLetterDiscard = `
 WITH due AS (
     SELECT id, state FROM dead_letters WHERE id = $1 AND state <> 'discarded' FOR UPDATE
 ), discarded AS (
     UPDATE dead_letters d SET state = 'discarded' FROM due WHERE d.id = due.id
     RETURNING d.id, d.queue, d.class, d.replay_id, d.workflow_id, d.message_id, due.state
-), named AS (
-    SELECT coalesce(substring(workflow_id FROM '^draft/(.*)$'), message_id) AS event FROM discarded
-), unsealed AS (
-    DELETE FROM draft_secrets WHERE event_id = (
-        SELECT CASE WHEN event ~ '^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$' THEN event::uuid END FROM named)
-), unsent AS (
+), ` + sqlLettersUnsealed + `, unsent AS (
     DELETE FROM outbox o USING discarded d
     WHERE o.message_id = d.replay_id AND o.published_at IS NULL AND o.lease_token IS NULL
 ), audited AS (
@@ -278,8 +282,9 @@ const sqlLettersDiscard = `
 WITH due AS (
     SELECT id FROM dead_letters WHERE ` + sqlLetterFilter + ` AND id > $10 ORDER BY id LIMIT $11 FOR UPDATE SKIP LOCKED
 ), discarded AS (
-    UPDATE dead_letters d SET state = 'discarded' FROM due WHERE d.id = due.id RETURNING d.id, d.queue, d.class
-), audited AS (
+    UPDATE dead_letters d SET state = 'discarded' FROM due WHERE d.id = due.id
+    RETURNING d.id, d.queue, d.class, d.workflow_id, d.message_id
+), ` + sqlLettersUnsealed + `, audited AS (
     INSERT INTO audit (at, actor, action, subject, detail, remote, request_id, key_id)
     SELECT $12, $13, 'dead_letter.discarded', 'dead-letter/' || id,
         jsonb_build_object('queue', queue, 'class', class, 'was', 'open'), $14, $15, $16
@@ -291,7 +296,8 @@ SELECT id FROM discarded ORDER BY id`
 const letterDiscardBatch = 1000
 
 // DiscardAll discards up to limit open letters that f selects, the oldest first, in one transaction a batch, and
-// returns their number, on an error too: those stay discarded. Each is open again only when it dies again.
+// returns their number, on an error too: those stay discarded. Each is open again only when it dies again. The secrets
+// of crawl requests are deleted.
 func (s *DeadLetters) DiscardAll(ctx context.Context, f LetterFilter, limit int, actor string, now time.Time) (
 	n int, err error,
 ) {

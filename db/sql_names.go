@@ -90,6 +90,7 @@ func init() {
 	Name(sqlLetterReplayState, "sqlLetterReplayState")
 	Name(sqlLetterState, "sqlLetterState")
 	Name(sqlLettersDiscard, "sqlLettersDiscard")
+	Name(sqlLettersUnsealed, "sqlLettersUnsealed")
 	Name(sqlListingsDelete, "sqlListingsDelete")
 	Name(sqlMarkCampaign, "sqlMarkCampaign")
 	Name(sqlMarkDrafts, "sqlMarkDrafts")

@@ -43,7 +43,7 @@ func TestDraftSecrets(t *testing.T) {
 		return id
 	}
 
-	made, canceled, other := requested(), requested(), requested()
+	made, canceled, other, third := requested(), requested(), requested(), requested()
 	require.NoError(t, s.PersistDraft(ctx, dbtest.Crawled(made, dbtest.Start), dbtest.Draft("Kettle", "25.00"), dbtest.Start))
 	require.NoError(t, s.CancelDraft(ctx, canceled, false, "me", dbtest.Start))
 	for _, event := range []uuid.UUID{made, canceled} {
@@ -73,5 +73,17 @@ func TestDraftSecrets(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, letters.Discard(ctx, bury(other, other.String(), ""), "me", dbtest.Start))
 	gone(other)
+	fourth, kept := uuid.New(), requested()
+	require.NoError(t, s.SealDraft(ctx, fourth, sealed, dbtest.Start))
+	bury(uuid.New(), "not a UUID", "")
+	bury(third, third.String(), "")
+	bury(fourth, "", draft.WorkflowID(fourth))
+	n, err := letters.DiscardAll(ctx, db.LetterFilter{}, 10, "me", dbtest.Start)
+	require.NoError(t, err)
+	require.Equal(t, 3, n)
+	gone(third)
+	gone(fourth)
+	_, err = s.SealedDraft(ctx, kept)
+	require.NoError(t, err)
 	require.Zero(t, dbtest.Count(t, pool, "outbox WHERE convert_from(body, 'UTF8') LIKE '%box%'"))
 }
