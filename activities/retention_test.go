@@ -64,6 +64,9 @@ func (a *attic) DeleteUnused(ctx context.Context, _ time.Time, _ string, _ int,
 }
 
 func (a *attic) List(_ context.Context, cursor string, _ int) ([]string, string, error) {
+	if a.broken == retention.Unused {
+		return nil, "", errors.New("broken")
+	}
 	var n int
 	_, _ = fmt.Sscan(cursor, &n)
 	if n == len(a.files) {
@@ -130,6 +133,28 @@ func TestDeleteExpired(t *testing.T) {
 	got, err = expire(t, a, activities.RetentionBatch{})
 	require.NoError(t, err)
 	require.Equal(t, map[string]int{retention.Revisions: 600, retention.Files: 2}, got.Deleted)
+
+	// A batch that comes to one that fails ends there: its caller learns which one that is.
+	a.Now = func() time.Time { return ticks }
+	env := new(testsuite.WorkflowTestSuite).NewTestActivityEnvironment()
+	env.RegisterActivity(a)
+	for broken, from := range map[string]activities.RetentionBatch{
+		retention.Partitions: {},
+		retention.Drafts:     {},
+		retention.Unused:     {Kind: retention.Drafts},
+		retention.Revisions:  {Kind: retention.Partitions, Skip: true},
+	} {
+		store.broken = broken
+		v, err := env.ExecuteLocalActivity(a.DeleteExpired, from)
+		require.NoError(t, err, broken)
+		got = activities.RetentionBatch{}
+		require.NoError(t, v.Get(&got))
+		require.Equal(t, broken, got.Kind)
+		require.True(t, got.More)
+		require.False(t, got.Skip)
+		_, err = env.ExecuteLocalActivity(a.DeleteExpired, got)
+		require.ErrorContains(t, err, "broken")
+	}
 
 	// One that fails can be skipped, and forgetting needs one kind only.
 	store.did, store.broken = nil, retention.Revisions
