@@ -142,7 +142,8 @@ func (a *Notices) TellNotice(ctx context.Context, job NoticeJob) (done NoticeDon
 	}
 	now := a.Now()
 	if until := n.Until(now); until.After(now) {
-		return done, a.later(ctx, job, until.Sub(now), fmt.Errorf("target %s has quiet hours", n.Target))
+		return done, a.later(ctx, job, until.Sub(now), fmt.Errorf("target %s is told nothing until %s", n.Target,
+			until.UTC().Format(time.RFC3339)))
 	}
 	leave, ok := a.Turns.take(&n)
 	if !ok {

@@ -109,6 +109,38 @@ func TestTellNoticeQuiet(t *testing.T) {
 	}
 }
 
+// A question to confirm an address is not lost while its tenant is stopped: it could not be asked for again for a day.
+func TestTellNoticeOfStoppedTenant(t *testing.T) {
+	t.Parallel()
+	for _, channel := range []saved.Channel{saved.Email, saved.Telegram, saved.Webhook} {
+		w := &noticeWorld{notice: saved.Notice{
+			State: "started", Stopped: true, Confirms: true, Standing: saved.TargetUnconfirmed, Channel: channel, Schedule: nights,
+		}}
+		a := activities.Notices{
+			Store: w, Send: w, Metrics: w, Turns: new(activities.NoticeTurns), Now: func() time.Time { return night },
+		}
+		for range 2 * saved.MaxTries {
+			_, err := a.TellNotice(t.Context(), activities.NoticeJob{})
+			class, after := fault.Of(err)
+			require.Equal(t, fault.Limited, class)
+			require.Equal(t, saved.StoppedPause, after)
+		}
+		require.Equal(t, night.Add(saved.StoppedPause), w.until)
+		require.Zero(t, w.sent)
+		require.Zero(t, w.tries)
+		require.Empty(t, w.ended)
+		w.notice.Stopped = false
+		done, err := a.TellNotice(t.Context(), activities.NoticeJob{})
+		require.NoError(t, err)
+		require.Equal(t, "sent", done.State)
+	}
+	w := &noticeWorld{notice: saved.Notice{State: "started", Stopped: true, On: true, Items: []saved.Item{{}}}}
+	a := activities.Notices{Store: w, Send: w, Metrics: w, Turns: new(activities.NoticeTurns), Now: time.Now}
+	done, err := a.TellNotice(t.Context(), activities.NoticeJob{})
+	require.NoError(t, err)
+	require.Equal(t, "dropped", done.State, "what happens meanwhile is not told later")
+}
+
 // What this worker cannot send for a cause of our own, such as a key that it was not given yet, waits, and is no try.
 func TestTellNoticeWithoutKey(t *testing.T) {
 	t.Parallel()

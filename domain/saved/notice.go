@@ -84,15 +84,16 @@ func (n *Notice) Missed(cause error, now time.Time) (counts bool, pause time.Dur
 	return false, min(max(astray/2, RetryFirst), UnreachedPause)
 }
 
-// Idle says why a notice that has not ended is not to be sent; "" = it is.
+// Idle says why a notice that has not ended is not to be sent; "" = it is. A question to confirm an address is asked
+// once: that of a tenant that is stopped waits.
 func (n *Notice) Idle() string {
 	switch {
-	case n.Stopped:
-		return "the tenant is stopped"
 	case n.Confirms && n.Standing != TargetUnconfirmed:
 		return "the address is confirmed or stopped"
 	case n.Confirms:
 		return ""
+	case n.Stopped:
+		return "the tenant is stopped"
 	case n.Standing == TargetUnconfirmed || n.Standing == TargetStopped:
 		return "the target is " + n.Standing
 	case !n.On:
@@ -104,9 +105,12 @@ func (n *Notice) Idle() string {
 }
 
 // Until is when a notice may be sent that is to be sent now: now, or the end of the quiet hours. A question to confirm
-// an address was asked for just now: it has none.
+// an address was asked for just now: it has none, and waits only while its tenant is stopped, which is looked at again.
 func (n *Notice) Until(now time.Time) time.Time {
-	if n.Confirms {
+	switch {
+	case n.Confirms && n.Stopped:
+		return now.Add(StoppedPause)
+	case n.Confirms:
 		return now
 	}
 	return n.Schedule.Loud(now)

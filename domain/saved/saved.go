@@ -110,6 +110,9 @@ const UnreachedAsks = time.Hour
 // soon after the network is back.
 const UnreachedPause = 10 * time.Minute
 
+// StoppedPause is how often a question to confirm an address looks whether its tenant is still stopped.
+const StoppedPause = 15 * time.Minute
+
 // FailingMost is for how long deliveries to a target may fail, and none succeed, before it is stopped.
 const FailingMost = 3 * 24 * time.Hour
 
