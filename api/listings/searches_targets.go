@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -129,16 +130,20 @@ func (h Searches) addressSum(ctx context.Context, address string) ([]byte, error
 
 var telegramChat = regexp.MustCompile(`^(-?[0-9]{1,20}|@[A-Za-z][A-Za-z0-9_]{3,31})$`)
 
-// chat reads the ID of a chat, whose label shows its end, or the name of a public channel.
+// chat reads the ID of a chat, whose label shows its end, or the name of a public channel. An ID has one form: by
+// another one, of leading zeros, the same chat would be asked to confirm again.
 func (h Searches) chat(s string) (chat, label string, err error) {
+	id, err := strconv.ParseInt(s, 10, 64)
+	named := strings.HasPrefix(s, "@")
 	switch {
 	case !h.Telegram:
 		return "", "", fault.Newf(fault.Conflict, "Telegram is not set up: CONVEYOR_TELEGRAM_TOKEN of the API is empty")
-	case !telegramChat.MatchString(s):
+	case !telegramChat.MatchString(s), !named && (err != nil || id == 0):
 		return "", "", fault.Newf(fault.Invalid, "targets: chat is neither the ID of a chat nor the @name of a channel")
-	case s[0] == '@':
+	case named:
 		return s, s, nil
 	}
+	s = strconv.FormatInt(id, 10)
 	return s, "…" + s[max(0, len(s)-3):], nil
 }
 

@@ -171,14 +171,17 @@ func TestSearchTargets(t *testing.T) {
 	for _, body := range []string{
 		`{"kind":"email"}`, `{"kind":"email","email":"jo"}`, `{"kind":"email","email":"jo@example.org\r\nBcc: a@b.example"}`,
 		`{"kind":"email","email":"a@b.example, c@d.example"}`, `{"kind":"telegram"}`, `{"kind":"telegram","chat":"jo"}`,
-		`{"kind":"fax"}`,
+		`{"kind":"telegram","chat":"000"}`, `{"kind":"telegram","chat":"-0"}`, `{"kind":"telegram","chat":"99999999999999999999"}`,
+		`{"kind":"telegram","chat":"+123"}`, `{"kind":"fax"}`,
 	} {
 		apitest.Refused(t, post(one+"/targets", body), 422)
 	}
 	again := apitest.Refused(t, post(one+"/targets", `{"kind":"email","email":"JO.Secret+tag@example.org"}`), 409)
 	require.Contains(t, again.Detail, "email: the address was asked to confirm")
-	again = apitest.Refused(t, post(one+"/targets", `{"kind":"telegram","chat":"@CHANNEL"}`), 409)
-	require.Contains(t, again.Detail, "chat: it was asked to confirm")
+	for _, chat := range []string{"@CHANNEL", "-0100123456789"} {
+		again = apitest.Refused(t, post(one+"/targets", `{"kind":"telegram","chat":"`+chat+`"}`), 409)
+		require.Contains(t, again.Detail, "chat: it was asked to confirm")
+	}
 	var known []byte
 	require.NoError(t, d.Pool.QueryRow(t.Context(), "SELECT sum FROM saved_addresses").Scan(&known))
 	require.Len(t, known, sha256.Size)
