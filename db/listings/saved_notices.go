@@ -181,13 +181,15 @@ func (s *Saved) PutOffNotice(ctx context.Context, tenant string, id uuid.UUID, p
 }
 
 // EndNotice ends a delivery: sent, dropped for a reason, or failed without a dead letter. A challenge that is sent was
-// answered: its target is active from then on, with an audit record. Repeated, it changes nothing.
+// answered: its target is active from then on, with an audit record. A dead letter that the delivery was is resolved
+// when it is sent. Repeated, it changes nothing.
 func (s *Saved) EndNotice(ctx context.Context, tenant string, id uuid.UUID, state, reason string, now time.Time) error {
 	b := new(pgx.Batch)
 	b.Queue(sqlTargetAnswered, tenant, id, state, db.Storable(reason), now)
 	b.Queue(sqlNoticeEnd, tenant, id, state, db.Storable(reason), now)
 	if state == "sent" {
 		b.Queue(sqlTargetWell, tenant, id)
+		b.Queue(db.SQLDeadLetterResolveKey, db.LetterFingerprint(saved.WorkflowID(id)))
 	}
 	if err := db.TenantWrite(ctx, s.pool, tenant, b); err != nil {
 		return fmt.Errorf("end notice %s: %w", id, err)

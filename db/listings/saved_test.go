@@ -260,7 +260,9 @@ func TestSavedNoticeFails(t *testing.T) {
 	require.Len(t, number, 1)
 	_, err = letters.Replay(t.Context(), number[0], false, "ops", dbtest.After(5))
 	require.NoError(t, err)
+	require.Equal(t, []string{"replayed"}, dbtest.LetterStates(t, w.pool))
 	require.Len(t, w.notices(t, 6), 1)
+	require.Equal(t, []string{"resolved"}, dbtest.LetterStates(t, w.pool), "it was sent")
 
 	require.NoError(t, w.Delete(t.Context(), "acme", id, "test", dbtest.After(7)))
 	n, err := w.Notice(t.Context(), "acme", due[0].ID)
