@@ -204,6 +204,33 @@ func TestDue(t *testing.T) {
 		"the hour that is left out": {
 			saved.Schedule{Pace: saved.Hourly}, at("2026-03-08T06:59:59.5Z"), "2026-03-08T07:00:00Z",
 		},
+		"quiet to a time that is left out": {
+			saved.Schedule{QuietAt: "22:00", QuietTo: "02:30"}, at("2027-03-14T04:00:00Z"), "2027-03-14T07:00:00Z",
+		},
+		"quiet to a time that is left out, soon": {
+			saved.Schedule{QuietAt: "22:00", QuietTo: "02:30"}, at("2027-03-14T06:30:01Z"), "2027-03-14T07:00:00Z",
+		},
+		"behind a time that is left out": {
+			saved.Schedule{QuietAt: "22:00", QuietTo: "02:30"}, at("2027-03-14T07:00:00Z"), "2027-03-14T07:00:00Z",
+		},
+		"quiet to a time that is left out, east": {
+			saved.Schedule{QuietAt: "22:00", QuietTo: "02:30", TimeZone: "Europe/Berlin"}, at("2027-03-28T00:30:01Z"),
+			"2027-03-28T01:00:00Z",
+		},
+		"quiet to a time that is left out at midnight": {
+			saved.Schedule{QuietAt: "22:00", QuietTo: "00:30", TimeZone: "America/Santiago"}, at("2027-09-05T03:45:00Z"),
+			"2027-09-05T04:00:00Z",
+		},
+		"quiet to a time that comes twice": {
+			saved.Schedule{QuietAt: "22:00", QuietTo: "01:30"}, at("2026-11-01T05:10:00Z"), "2026-11-01T05:30:00Z",
+		},
+		"behind a time that comes twice": {
+			saved.Schedule{QuietAt: "22:00", QuietTo: "01:30"}, at("2026-11-01T06:10:00Z"), "2026-11-01T06:10:00Z",
+		},
+		"daily at a time that is left out": {
+			saved.Schedule{Pace: saved.Daily, At: "02:30"}, at("2027-03-14T04:00:00Z"), "2027-03-14T07:00:00Z",
+		},
+		"no quiet": {saved.Schedule{QuietAt: "07:00", QuietTo: "07:00"}, noon, "2026-11-23T12:00:00Z"},
 		"over the end of summer": {saved.Schedule{Pace: saved.Daily}, at("2026-10-31T13:00:00Z"), "2026-11-01T13:00:00Z"},
 	} {
 		require.NoError(t, tt.schedule.Check(), name)

@@ -94,30 +94,36 @@ func (s Schedule) Loud(now time.Time) time.Time {
 	if err != nil {
 		return now
 	}
-	if from, ok := clock(s.QuietAt); ok && quiet(now.In(zone), from, s.QuietTo) {
-		return after(now.In(zone), s.QuietTo).UTC()
+	if _, ok := clock(s.QuietAt); !ok {
+		return now
+	}
+	// It is quiet where the hours end before they begin. By what the clock shows, those that end in an hour that is left
+	// out, or comes twice, would last for a day more. Equal hours are none.
+	local := now.In(zone)
+	if end := after(local, s.QuietTo); end.Before(after(local, s.QuietAt)) {
+		return end.UTC()
 	}
 	return now
 }
 
-// after is the next time that a clock shows a time of the day: later than t.
+// after is the next time that a clock shows a time of the day, later than t. A time that a day leaves out is when the
+// clock goes on after it, and one that comes twice is the first.
 func after(t time.Time, at string) time.Time {
 	minutes, _ := clock(at)
 	for day := 0; ; day++ {
+		asked := time.Date(t.Year(), t.Month(), t.Day()+day, minutes/60, minutes%60, 0, 0, time.UTC)
 		next := time.Date(t.Year(), t.Month(), t.Day()+day, minutes/60, minutes%60, 0, 0, t.Location())
+		// Of a time that is left out, Date returns one before or behind the gap, depending on the zone.
+		_, offset := next.Zone()
+		start, end := next.ZoneBounds()
+		switch shown := next.Add(time.Duration(offset) * time.Second); {
+		case shown.Before(asked):
+			next = end
+		case shown.After(asked):
+			next = start
+		}
 		if next.After(t) {
 			return next
 		}
 	}
-}
-
-// quiet reports whether a time of the day is in the hours from and to, which may go over midnight. Equal hours are
-// none.
-func quiet(t time.Time, from int, until string) bool {
-	to, _ := clock(until)
-	n := t.Hour()*60 + t.Minute()
-	if from <= to {
-		return n >= from && n < to
-	}
-	return n >= from || n < to
 }
