@@ -57,18 +57,21 @@ SELECT coalesce((SELECT to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH2
     (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`
 
 // A step empties one search: of the contents of its deliveries first, then of those and of its news, both without any
-// by then, and at last it goes with its targets. $2 is not used: what is left is found again.
+// by then, and at last it goes with its targets. $2 is not used: what is left is found again. The contents are found by
+// the targets: those of a target that was deleted have the search that it was of.
 const sqlSavedSearchesExpire = `
 WITH looked AS (
     SELECT id FROM saved_searches WHERE deleted_at < $1 ORDER BY id LIMIT 1
 ), filled AS (
-    SELECT id, EXISTS (SELECT FROM saved_items i WHERE i.search = k.id) AS items,
+    SELECT id,
+        EXISTS (SELECT FROM saved_targets t JOIN saved_items i ON i.target = t.id WHERE t.search = k.id) AS items,
         EXISTS (SELECT FROM saved_matches m WHERE m.search = k.id) AS news,
         EXISTS (SELECT FROM saved_targets t JOIN saved_deliveries d ON d.target = t.id WHERE t.search = k.id) AS sent
     FROM looked k
 ), items AS (
     DELETE FROM saved_items WHERE (target, event) IN (
-        SELECT i.target, i.event FROM saved_items i JOIN filled f ON f.id = i.search LIMIT $3)
+        SELECT i.target, i.event FROM filled f JOIN saved_targets t ON t.search = f.id
+        JOIN saved_items i ON i.target = t.id LIMIT $3)
     RETURNING 1
 ), sent AS (
     DELETE FROM saved_deliveries WHERE id IN (

@@ -293,9 +293,12 @@ UPDATE saved_searches SET deleted_at = $3, updated_at = $3, state = 'paused', sl
 WHERE tenant = $1 AND id = $2 AND deleted_at IS NULL RETURNING id`
 
 	sqlSavedDeleteTargets = `
-UPDATE saved_targets SET state = 'stopped', reason = 'the search was deleted', updated_at = $3, label = '', box = '',
-    box_key = '', address = NULL, token = sha256(gen_random_uuid()::text::bytea)
+UPDATE saved_targets SET reason = 'the search was deleted', updated_at = $3, ` + sqlSavedTargetBlank + `
 WHERE tenant = $1 AND search = $2`
+
+	// Nothing reaches a target that is deleted, and nothing tells what it was.
+	sqlSavedTargetBlank = `state = 'stopped', label = '', box = '', box_key = '', address = NULL,
+    token = sha256(gen_random_uuid()::text::bytea)`
 )
 
 // Delete deletes a search with its targets and their addresses, with an audit record. What waits is not sent. What it

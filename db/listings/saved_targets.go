@@ -133,17 +133,28 @@ func (s *Saved) AddTarget(ctx context.Context, tenant string, search uuid.UUID, 
 	return savedFault(err, "add a target to", search)
 }
 
+// The target moves to a deleted search of its own, $5, which nobody sees: what hides and empties one does so with the
+// target.
 const sqlSavedTargetDelete = `
-DELETE FROM saved_targets t WHERE tenant = $1 AND search = $2 AND id = $3
-    AND EXISTS (SELECT FROM saved_searches s WHERE s.id = t.search AND s.deleted_at IS NULL)
-RETURNING id`
+WITH grave AS (
+    INSERT INTO saved_searches (id, tenant, name, filter, kinds, schedule, state, since, created_at, updated_at, slots,
+        deleted_at)
+    SELECT $5::uuid, tenant, rpad('deleted ' || $5::uuid, $6 + 1), '{}', kinds, '{}', 'paused', since, created_at, $3, 0,
+        $3
+    FROM saved_searches WHERE tenant = $1 AND id = $2 AND deleted_at IS NULL AND ` + db.SQLTenantStands + `
+    RETURNING id
+)
+UPDATE saved_targets t SET search = g.id, reason = 'it was deleted', updated_at = $3, ` + sqlSavedTargetBlank + `
+FROM grave g WHERE t.tenant = $1 AND t.search = $2 AND t.id = $4
+RETURNING t.id`
 
-// DeleteTarget deletes a target of a search with what it was told, with an audit record. What waits is not sent. One
-// that is not there is fault.Gone.
+// DeleteTarget deletes a target of a search with its address, with an audit record. What waits is not sent. What it was
+// told may be very much: retention.Searches deletes that. One that is not there is fault.Gone.
 func (s *Saved) DeleteTarget(ctx context.Context, tenant string, search, target uuid.UUID, actor string,
 	now time.Time) error {
 	err := db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
-		if err := tx.QueryRow(ctx, sqlSavedTargetDelete, tenant, search, target).Scan(&target); err != nil {
+		if err := tx.QueryRow(ctx, sqlSavedTargetDelete, tenant, search, now, target, uuid.New(), saved.MaxName).
+			Scan(&target); err != nil {
 			return err
 		}
 		return db.AuditTx(ctx, tx, savedDeed(tenant, "search.target_deleted", search, actor, now))

@@ -198,7 +198,8 @@ func indexOf(targets []dblistings.SavedTarget, id uuid.UUID) int {
 	return -1
 }
 
-// A target that is added is told what is found from then on; one that is deleted, nothing more.
+// A target that is added is told what is found from then on; one that is deleted, nothing more. What it was told stays
+// until retention deletes it.
 func TestSavedTargets(t *testing.T) {
 	t.Parallel()
 	w := newTelling(t)
@@ -213,12 +214,40 @@ func TestSavedTargets(t *testing.T) {
 	require.Len(t, w.notices(t, 3), 1)
 	w.advert(t, "2", 1250, 4)
 	w.match(t, 4)
-	require.Len(t, w.begun(t, 5), 2)
-	require.Equal(t, []int64{3}, dbtest.Seen(t, w.pool, "SELECT count(*) FROM saved_deliveries"))
+	begun := w.begun(t, 5)
+	require.Len(t, begun, 2)
+	deliveries := func() int64 { return dbtest.Seen(t, w.pool, "SELECT count(*) FROM saved_deliveries")[0] }
+	require.EqualValues(t, 3, deliveries())
 	dbtest.RequireClass(t, fault.Gone, w.DeleteTarget(t.Context(), "other", id, late.ID, "test", dbtest.After(6)))
 	require.NoError(t, w.DeleteTarget(t.Context(), "acme", id, late.ID, "test", dbtest.After(6)))
 	dbtest.RequireClass(t, fault.Gone, w.DeleteTarget(t.Context(), "acme", id, late.ID, "test", dbtest.After(6)))
-	require.Equal(t, []int64{2}, dbtest.Seen(t, w.pool, "SELECT count(*) FROM saved_deliveries"))
+	require.EqualValues(t, 3, deliveries(), "they may be very many")
+	s, err := w.Get(t.Context(), "acme", id)
+	require.NoError(t, err)
+	require.Len(t, s.Targets, 2)
+	list, err := w.List(t.Context(), "acme", "", 10)
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	told, _, err := w.Deliveries(t.Context(), "acme", id, nil, nil, 10)
+	require.NoError(t, err)
+	require.Len(t, told, 2)
+	_, err = w.Subscription(t.Context(), sum("late"))
+	dbtest.RequireClass(t, fault.Gone, err)
+	require.Equal(t, []int64{0}, dbtest.Seen(t, w.pool, "SELECT count(*) FROM saved_targets WHERE address IS NOT NULL"))
+	for _, n := range begun {
+		if n.Target == late.ID {
+			n, err := w.Notice(t.Context(), "acme", n.ID)
+			require.NoError(t, err)
+			require.Equal(t, "the target is stopped", n.Idle(), "what waits is not sent")
+		}
+	}
+	w.advert(t, "3", 1250, 6)
+	w.match(t, 6)
+	require.EqualValues(t, 4, deliveries())
+	require.Equal(t, 1+1+1, dbtest.Expire(t, w.pool, retention.Searches, dbtest.After(7)), "an item, a delivery, the target")
+	require.EqualValues(t, 3, deliveries())
+	require.Equal(t, []int64{1, 2, 3}, dbtest.Seen(t, w.pool, "SELECT (SELECT count(*) FROM saved_searches) UNION ALL "+
+		"SELECT count(*) FROM saved_targets UNION ALL SELECT count(*) FROM saved_matches"))
 	late.ID, late.Token = uuid.New(), sum("later")
 	dbtest.RequireClass(t, fault.Gone, w.AddTarget(t.Context(), "other", id, late, "test", dbtest.After(7)))
 	for n := range saved.MaxTargets - 2 {

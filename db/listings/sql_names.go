@@ -272,6 +272,7 @@ func init() {
 	db.Name(sqlSavedTargetAdd, "sqlSavedTargetAdd")
 	db.Name(sqlSavedTargetAsk, "sqlSavedTargetAsk")
 	db.Name(sqlSavedTargetAsked, "sqlSavedTargetAsked")
+	db.Name(sqlSavedTargetBlank, "sqlSavedTargetBlank")
 	db.Name(sqlSavedTargetCount, "sqlSavedTargetCount")
 	db.Name(sqlSavedTargetDelete, "sqlSavedTargetDelete")
 	db.Name(sqlSavedTargetHold, "sqlSavedTargetHold")
