@@ -61,7 +61,7 @@ const retentionDeleted = "conveyor_retention_deleted"
 // DeleteExpired makes a batch of deletions and returns where the next one begins. It is idempotent: what an interrupted
 // batch has deleted is gone, and the next one looks at the rest.
 //
-// Where it fails, the caller retries and skips the kind that it asked for. So a batch that has come to another kind ends
+// Where it fails, the caller retries and skips the kind that it asked for. So a batch that fails at another kind ends
 // before that one without an error, and the next batch begins there.
 func (a *Retention) DeleteExpired(ctx context.Context, b RetentionBatch) (RetentionBatch, error) {
 	asked := b

@@ -230,7 +230,7 @@ func TestDue(t *testing.T) {
 		"daily at a time that is left out": {
 			saved.Schedule{Pace: saved.Daily, At: "02:30"}, at("2027-03-14T04:00:00Z"), "2027-03-14T07:00:00Z",
 		},
-		"no quiet": {saved.Schedule{QuietAt: "07:00", QuietTo: "07:00"}, noon, "2026-11-23T12:00:00Z"},
+		"no quiet":               {saved.Schedule{QuietAt: "07:00", QuietTo: "07:00"}, noon, "2026-11-23T12:00:00Z"},
 		"over the end of summer": {saved.Schedule{Pace: saved.Daily}, at("2026-10-31T13:00:00Z"), "2026-11-01T13:00:00Z"},
 	} {
 		require.NoError(t, tt.schedule.Check(), name)
