@@ -41,8 +41,9 @@ func (h Duplicates) Register(d *api.Door) {
 		Summary: "Say that an advert is of a home, is not, or is the one to show", Errors: []int{404, 409, 422, 503},
 		DefaultStatus: http.StatusOK,
 		Description: "The ID is that of a home, or of a listing: then its home is meant. No rule overrules it. What is visible " +
-			"changes at once; adverts that were never published go through the pipeline first. It can be undone by the number " +
-			"in the answer. The last decision about the adverts, said again by the same caller, is that decision.",
+			"changes at once; adverts that were never published go through the pipeline first, and those that were hidden for " +
+			"what is new of them. It can be undone by the number in the answer. The last decision about the adverts, said " +
+			"again by the same caller, is that decision.",
 	}), h.decide)
 	api.Serve(d, api.Needs(access.Operate, huma.Operation{
 		OperationID: "undo-duplicate", Method: http.MethodPost, Path: "/duplicates/verdicts/{number}/undo", Tags: tags,

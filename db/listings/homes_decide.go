@@ -105,9 +105,10 @@ func homeSaid(ctx context.Context, tx pgx.Tx, d HomeDecision, touched []uuid.UUI
 }
 
 // DecideHome stores what a person says, with what was there before. No rule overrules it. It changes what is visible in
-// the same transaction; only adverts that were never published have to go through the pipeline. Said again by the same
-// person, with no other decision about these adverts in between, it is the one from before and changes nothing. What
-// makes no sense is fault.Conflict; a listing or home that is not known is fault.Gone.
+// the same transaction, as it was published last; adverts that were hidden or never published go through the pipeline
+// for what is new of them. Said again by the same person, with no other decision about these adverts in between, it is
+// the one from before and changes nothing. What makes no sense is fault.Conflict; a listing or home that is not known
+// is fault.Gone.
 func (s *Listings) DecideHome(ctx context.Context, d HomeDecision, prefer []string) (out HomeDecided, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		var home, from uuid.UUID
@@ -139,7 +140,8 @@ func (s *Listings) DecideHome(ctx context.Context, d HomeDecision, prefer []stri
 			return err
 		}
 		b := new(pgx.Batch)
-		if err := homeApply(ctx, tx, b, members, plan, d, out.Verdict); err != nil {
+		released, err := homeApply(ctx, tx, b, members, plan, d, out.Verdict)
+		if err != nil {
 			return err
 		}
 		err = db.AuditAdd(ctx, b, db.AuditEntry{At: d.At, Actor: d.By, Action: "home.decided",
@@ -153,7 +155,7 @@ func (s *Listings) DecideHome(ctx context.Context, d HomeDecision, prefer []stri
 		if err := tx.SendBatch(ctx, b).Close(); err != nil {
 			return err
 		}
-		out.Restart, err = restarts(ctx, tx, plan.Restart)
+		out.Restart, err = restarts(ctx, tx, released)
 		return err
 	})
 	if err != nil {
@@ -231,13 +233,12 @@ INSERT INTO home_apart (listing_id, other_id, verdict) SELECT $1::uuid, o, $3::b
 UNION ALL SELECT o, $1, $3 FROM unnest($2::uuid[]) o ON CONFLICT DO NOTHING`
 	sqlHomeTogether = `DELETE FROM home_apart WHERE listing_id = ANY ($1) AND other_id = ANY ($1)`
 
-	// A duplicate that was never published is left to its run, which publishes it; it is unfinished until then.
+	// A duplicate is left to its run, which publishes it, or what has changed of it while it was hidden, with the pictures
+	// that retention has deleted; it is unfinished until then.
 	sqlHomeRelease = `
-UPDATE raw_listings r SET duplicate_of = NULL, reasons = '[]',
-    status = CASE WHEN l.id IS NULL THEN 'normalized' ELSE 'imported' END,
-    settled_revision = CASE WHEN l.id IS NULL THEN least(settled_revision, r.revision - 1) ELSE settled_revision END
-FROM unnest($1::uuid[]) u LEFT JOIN listings l ON l.id = u
-WHERE r.id = u AND r.status = 'duplicate'`
+UPDATE raw_listings SET status = 'normalized', duplicate_of = NULL, reasons = '[]',
+    settled_revision = least(settled_revision, revision - 1)
+WHERE id = ANY ($1) AND status = 'duplicate'`
 	// A listing carries over the history of the oldest one of its platform and home; not any more that of one which is of
 	// another home now.
 	sqlHomeRelink = `
@@ -253,13 +254,14 @@ UPDATE raw_listings r SET duplicate_of = $2 FROM home_members m
 WHERE m.listing_id = r.id AND m.home_id = $1 AND m.hidden AND r.status = 'duplicate'`
 )
 
-// homeApply queues what a plan changes. number is that of the decision.
+// homeApply queues what a plan changes, and returns the adverts that are to go through the pipeline. number is that of
+// the decision.
 func homeApply(ctx context.Context, tx pgx.Tx, b *pgx.Batch, members []listing.HomeMember, plan listing.HomePlan,
-	d HomeDecision, number int64) error {
+	d HomeDecision, number int64) ([]uuid.UUID, error) {
 	reasons, err := json.Marshal([]listing.Reason{{Field: "home", Code: string(listing.Duplicate),
 		Message: "a person said so: " + d.Verdict}})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ids, old, hide, reveal := []uuid.UUID{}, []uuid.UUID{}, map[uuid.UUID][]uuid.UUID{}, []uuid.UUID{}
 	release := append([]uuid.UUID{}, plan.Restart...)
@@ -296,22 +298,22 @@ func homeApply(ctx context.Context, tx pgx.Tx, b *pgx.Batch, members []listing.H
 	}
 	for _, h := range plan.Homes {
 		if err := homeHide(ctx, tx, b, hide[h.Shown], h.Shown, d.At); err != nil {
-			return err
+			return nil, err
 		}
 		b.Queue(sqlHomeRedirect, h.ID, h.Shown)
 	}
 	b.Queue(sqlHomeRelease, release)
 	if err := homeReveal(ctx, tx, b, reveal, d.At); err != nil {
-		return err
+		return nil, err
 	}
 	for i, m := range members {
 		if p := plan.Members[i]; p.Home != m.Home {
 			if err := homeTellMoved(b, m, p.Home, p.Shown, d.Verdict == listing.SaySame, d.By, d.At); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
-	return nil
+	return release, nil
 }
 
 // homeTellMoved queues the event of an advert that a person moved into a home of others, or out of one.

@@ -132,12 +132,46 @@ func TestUndoHomeVerdictsInOrder(t *testing.T) {
 	require.Equal(t, []string{"kijiji/1"}, visible(t, pool))
 	second := decide(t, s, first.Home, listing.SayShow, b, 3)
 	require.Equal(t, []string{"kangalou/2"}, visible(t, pool), "it was published before, so it is at once")
-	require.Empty(t, second.Restart)
+	require.Equal(t, []listing.Restart{{Ref: b.Ref, Stage: listing.StageDedupe, Revision: 1, Title: b.Title, RentCents: &b.RentCents}},
+		second.Restart)
 	dbtest.RequireClass(t, fault.Conflict, s.UndoHomeVerdict(t.Context(), first.Verdict, "x", dbtest.After(4)))
 	require.NoError(t, s.UndoHomeVerdict(t.Context(), second.Verdict, "x", dbtest.After(4)))
 	require.Equal(t, []string{"kijiji/1"}, visible(t, pool))
 	require.NoError(t, s.UndoHomeVerdict(t.Context(), first.Verdict, "x", dbtest.After(5)))
 	require.Equal(t, before, homesNow(t, pool))
+}
+
+// What a decision shows again is published as its platform offers it now, not as it was when it was hidden, and its
+// pictures, which retention may have deleted meanwhile, are wanted again.
+func TestDecideHomeOfAnAdvertThatChanged(t *testing.T) {
+	t.Parallel()
+
+	for _, say := range []string{listing.SayShow, listing.SayDifferent} {
+		t.Run(say, func(t *testing.T) {
+			t.Parallel()
+
+			pool := dbtest.New(t)
+			s := dblistings.NewListings(pool)
+			first, twin := flat("kijiji", 1), flat("kangalou", 1)
+			first.ImageURLs = []string{"http://i.example/1.jpg"}
+			pass(t, s, first, 0, "kangalou")
+			require.False(t, pass(t, s, twin, 1, "kangalou").Hidden)
+			first.RentCents -= 500
+			require.True(t, pass(t, s, first, 2, "kangalou").Hidden)
+			dbtest.Exec(t, pool, "DELETE FROM listing_images")
+
+			decided := decide(t, s, first.ID(), say, first, 3)
+			require.Contains(t, visible(t, pool), "kijiji/1")
+			require.Len(t, decided.Restart, 1)
+			require.Equal(t, first.Ref, decided.Restart[0].Ref)
+			require.Equal(t, decided, decide(t, s, first.ID(), say, first, 3), "it is asked again while that is under way")
+			require.False(t, again(t, s, first, 4, "kangalou").Hidden)
+			require.Equal(t, []int64{first.RentCents}, dbtest.Query[int64](t, pool,
+				"SELECT rent_cents FROM listings WHERE platform = 'kijiji' AND status = 'active'"))
+			require.Equal(t, first.ImageURLs, dbtest.Query[string](t, pool, "SELECT url FROM listing_images WHERE state = 'pending'"))
+			require.Zero(t, dbtest.Count(t, pool, "raw_listings WHERE platform = 'kijiji' AND settled_revision < revision"))
+		})
+	}
 }
 
 // A decision whose answer was lost is said again: it is one decision, and undone as one. Adverts that were to be
