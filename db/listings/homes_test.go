@@ -12,6 +12,7 @@ import (
 	"github.com/mtlrent/conveyor/db/dbtest"
 	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/contract"
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
@@ -138,6 +139,32 @@ func TestJoinHomeByPreference(t *testing.T) {
 	_, err := pool.Exec(t.Context(), "UPDATE listings SET status = 'claimed' WHERE platform_id = '2'")
 	require.NoError(t, err)
 	require.True(t, pass(t, s, flat("kangalou", 2), 1, "kangalou").Hidden)
+}
+
+// An advert that another takes over from while its worker is frozen, between reading a version and publishing it, does
+// not become visible beside the other.
+func TestPublishOfAHiddenAdvert(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	s := dblistings.NewListings(pool)
+	first := flat("kijiji", 1)
+	pass(t, s, first, 0, "kangalou")
+	first.RentCents -= 500
+	r := receive(t, s, arrival(first.Ref, "changed", 1))
+	require.NoError(t, s.SaveNormalized(t.Context(), first, payload(r.Revision), dbtest.After(1)))
+	v, err := s.Load(t.Context(), first.ID())
+	require.NoError(t, err)
+	require.False(t, pass(t, s, flat("kangalou", 1), 2, "kangalou").Hidden)
+
+	told := dbtest.Count(t, pool, "outbox")
+	_, err = s.Publish(t.Context(), listing.Publication{Version: v}, runOf(first.Ref), dbtest.After(3))
+	dbtest.RequireClass(t, fault.Transient, err)
+	require.Equal(t, []string{"kangalou/1"}, visible(t, pool))
+	require.Equal(t, told, dbtest.Count(t, pool, "outbox"))
+	v, err = s.Load(t.Context(), first.ID())
+	require.NoError(t, err)
+	require.NotZero(t, v.HiddenBy, "it is settled as a duplicate once it is read again")
 }
 
 // An original that was archived and returns does not push away the advert that took its place.

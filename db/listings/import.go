@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/contract"
@@ -72,6 +73,13 @@ func (s *Listings) Load(ctx context.Context, id uuid.UUID) (listing.Version, err
 // Rows are locked in one order: the listing, its images, the raw advert, dead letters. NO KEY, or a transaction that
 // stores an image of the listing would wait for it, and it for that image.
 const sqlListingLock = `SELECT 1 FROM listings WHERE id = $1 FOR NO KEY UPDATE`
+
+// Fails, and the transaction with it, for an advert that was hidden since its version was read: the worker may have been
+// frozen in between. Who hides a visible listing locks it first, so this is a statement after sqlListingLock.
+const sqlHomeNotHidden = `
+SELECT 1 / (NOT m.hidden)::int FROM home_members m JOIN homes h ON h.id = m.home_id WHERE m.listing_id = $1`
+
+const divisionByZero = "22012" // of sqlHomeNotHidden
 
 const sqlEventCreated = `
 INSERT INTO listing_events (listing_id, revision, kind, at, new_rent_cents, new_status)
@@ -155,13 +163,14 @@ SELECT url, sort_order FROM listing_images WHERE listing_id = $1 AND state = 'pe
 // audit trail's status, and its enrichment as SaveEnrichment does, all or nothing. What is new of the enrichment is
 // told by listings.published, and by listings.enriched where there is no such event. It returns the images that are
 // still to be fetched, none where images are off. A version that equals the published one changes nothing and causes no
-// event, and so does publishing one twice.
+// event, and so does publishing one twice. One that was hidden since it was read is fault.Transient: load it again.
 func (s *Listings) Publish(ctx context.Context, p listing.Publication, run listing.Run,
 	now time.Time) ([]listing.Image, error) {
 	b := new(pgx.Batch)
 	if p.Published != "" {
 		b.Queue(sqlListingLock, p.Listing.ID())
 	}
+	b.Queue(sqlHomeNotHidden, p.Listing.ID())
 	tells := !p.Same || p.Published == "archived"
 	if tells {
 		if err := listingPublish(b, p, now); err != nil {
@@ -198,7 +207,13 @@ func (s *Listings) Publish(ctx context.Context, p listing.Publication, run listi
 			return err
 		})
 	}
-	if err := db.Write(ctx, s.pool, b); err != nil {
+	err := db.Write(ctx, s.pool, b)
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.Code == divisionByZero {
+		return nil, fault.Newf(fault.Transient, "publish %s: another advert of its home is shown since it was read; "+
+			"load it again", p.Listing.Ref)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("publish %s: %w", p.Listing.Ref, err)
 	}
 	if tells {

@@ -94,6 +94,7 @@ func init() {
 	db.Name(sqlHomeLock, "sqlHomeLock")
 	db.Name(sqlHomeMember, "sqlHomeMember")
 	db.Name(sqlHomeMove, "sqlHomeMove")
+	db.Name(sqlHomeNotHidden, "sqlHomeNotHidden")
 	db.Name(sqlHomeOf, "sqlHomeOf")
 	db.Name(sqlHomeOthers, "sqlHomeOthers")
 	db.Name(sqlHomePlan, "sqlHomePlan")
