@@ -590,7 +590,7 @@ func TestSecrets(t *testing.T) {
 		_, err := read(t, slices.DeleteFunc(slices.Clone(secrets), func(l string) bool { return l == line }), composeFile)
 		require.ErrorContains(t, err, "deploy/env.sh > .env", "%s has a default", name)
 	}
-	sealing := map[string]bool{"api": true, "dispatcher": true, "drafts": true, "bridge": true}
+	sealing := map[string]bool{"api": true, "dispatcher": true, "browser": true, "drafts": true, "bridge": true}
 	isSecret, seen := regexp.MustCompile(`PASS|PWD|SECRET|TOKEN|AUTH$`), 0
 	for name, s := range load(t).Services {
 		for variable, v := range s.Environment {
@@ -611,6 +611,24 @@ func TestSecrets(t *testing.T) {
 		}
 	}
 	require.GreaterOrEqual(t, seen, 15)
+}
+
+// Whoever seals or opens what is kept encrypted has the keys: access tokens of senders, addresses of saved searches,
+// headers of crawl requests, credentials of proxies.
+func TestSecretKeys(t *testing.T) {
+	t.Parallel()
+
+	of := []string{"campaigns", "message_dispatch", "message_retry", "notify", "browser", "drafts"}
+	var found []string
+	for name, s := range ours(load(t)) {
+		queues := strings.Split(value(s, "CONVEYOR_TASK_QUEUES"), ",")
+		queues = slices.DeleteFunc(queues, func(q string) bool { return !slices.Contains(of, q) })
+		if len(queues) > 0 || name == "api" || name == "bridge" {
+			require.NotEmpty(t, value(s, "CONVEYOR_SECRET_KEYS"), name)
+		}
+		found = append(found, queues...)
+	}
+	require.ElementsMatch(t, of, found)
 }
 
 // Opt-outs are hashed by the workers of message_dispatch, where .env says so. Whoever looks them up can open their key.

@@ -10,7 +10,7 @@ import (
 
 // Outreach is the messages that tenants send.
 type Outreach struct {
-	SecretKeys string `env:"CONVEYOR_SECRET_KEYS" envDefault:"" secret:"all" doc:"keys that the access tokens of senders, addresses of saved searches, and headers and cookies of crawl requests are encrypted with, as id:base64 of 32 bytes by commas: the first one encrypts, all decrypt; none of them can be stored without one"`
+	SecretKeys string `env:"CONVEYOR_SECRET_KEYS" envDefault:"" secret:"all" doc:"keys that the access tokens of senders, addresses of saved searches, headers and cookies of crawl requests, and credentials of scrapers' proxies are encrypted with, as id:base64 of 32 bytes by commas: the first one encrypts, all decrypt; none of them can be stored without one"`
 
 	BindTokens bool `env:"CONVEYOR_BIND_TOKENS" envDefault:"false" doc:"seal the access tokens of senders for their tenant and number, too, so that a changed row opens none; releases before 0.5 cannot read them: set it at the API when none runs any more, and run conveyor tenants rekey"`
 
