@@ -67,7 +67,8 @@ func (h Drafts) Register(d *api.Door) {
 		OperationID: "list-crawl-requests", Method: http.MethodGet, Path: "/crawl-requests", Tags: []string{"drafts"},
 		Summary: "List crawl requests", Errors: []int{422, 503}, RejectUnknownQueryParameters: true,
 		Description: "Those made with POST, the newest first. One that came through RabbitMQ is known when its draft is. " +
-			"Pages are by position: pass next_cursor as cursor.",
+			"A state is looked for in the next 10,000: a page may have fewer than there are, or none, and a next_cursor all " +
+			"the same. Pages are by position: pass next_cursor as cursor.",
 	}), h.requests)
 	api.Serve(d, api.Needs(access.Read, huma.Operation{
 		OperationID: "get-crawl-request", Method: http.MethodGet, Path: "/crawl-requests/{event_id}",

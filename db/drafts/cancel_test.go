@@ -56,6 +56,53 @@ func TestCancelDraft(t *testing.T) {
 	require.True(t, canceled)
 }
 
+// A state that few requests have is looked for in the next 10,000: the list goes on after them.
+func TestRequestsOfARareState(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t)
+	s, ctx := dbdrafts.NewDrafts(pool), t.Context()
+	dbtest.Exec(t, pool, `WITH asked AS (
+			INSERT INTO draft_requests (event_id, url, out_dir, requested_by, requested_at)
+			SELECT gen_random_uuid(), 'https://shop.example/' || n, '', 'me', $1::timestamptz + n * interval '1 s'
+			FROM generate_series(1, 20000) n RETURNING *
+		)
+		INSERT INTO product_drafts (id, event_id, url, host, outcome, out_dir, crawled_at, took_ms, created_at, updated_at)
+		SELECT event_id, event_id, url, 'shop.example', 'succeeded', '', requested_at, 1, requested_at, requested_at FROM asked
+		WHERE url <> 'https://shop.example/5'`, dbtest.Start)
+	canceled := dbtest.Query[uuid.UUID](t, pool, "SELECT event_id FROM draft_requests WHERE url = 'https://shop.example/5'")[0]
+	require.NoError(t, s.CancelDraft(ctx, canceled, false, "me", dbtest.Start))
+	dbtest.Alter(t, pool, "ANALYZE draft_requests, product_drafts, draft_cancels, dead_letters")
+
+	f := dbdrafts.DraftRequestFilter{State: []string{"canceled"}, Limit: 20}
+	list, next, err := s.Requests(ctx, f, "q")
+	require.NoError(t, err)
+	require.Empty(t, list)
+	require.NotNil(t, next)
+	f.After = next
+	list, next, err = s.Requests(ctx, f, "q")
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	require.Equal(t, canceled, list[0].EventID)
+	if next != nil {
+		f.After = next
+		list, next, err = s.Requests(ctx, f, "q")
+		require.NoError(t, err)
+		require.Empty(t, list)
+		require.Nil(t, next)
+	}
+
+	text := dbtest.Statements(t)["sqlDraftRequestsList"]
+	for _, tt := range []struct {
+		states any
+		most   int
+	}{{[]string{"canceled"}, 10_001}, {nil, 100}} {
+		var plans []struct{ Plan dbtest.Explained }
+		require.NoError(t, pool.QueryRow(ctx, "EXPLAIN (ANALYZE, FORMAT JSON) "+text, draft.WorkflowPrefix, "q", nil, nil, nil,
+			tt.states, 21).Scan(&plans))
+		require.LessOrEqual(t, plans[0].Plan.Most(), tt.most, "rows that one step looked at")
+	}
+}
+
 // Of a cancel and a draft at the same instant one holds.
 func TestCancelDraftAtOnce(t *testing.T) {
 	t.Parallel()

@@ -206,16 +206,26 @@ type DraftRequestSummary struct {
 	DeadLetter  *int64  // where there is no draft, and it was not replayed
 }
 
-// As in sqlDraftRequestState, what is stored of a page counts more than a letter.
+// As in sqlDraftRequestState, what is stored of a page counts more than a letter. The states of the next 10,000 are
+// looked at: one that few requests have would read all that are kept. The last of them is among the rows whether it
+// passes or not, for the list goes on after it.
 const sqlDraftRequestsList = `
-SELECT event_id, url, out_dir, locale, requested_at, state, draft_id, nullif(error, ''), letter_id
+SELECT event_id, url, out_dir, locale, requested_at, state, draft_id, nullif(error, ''), letter_id,
+    $6::text[] IS NULL OR state = ANY ($6), place = 10000
 FROM (
-    SELECT r.event_id, r.url, r.out_dir, r.locale, r.requested_at, d.id AS draft_id, l.id AS letter_id,
+    SELECT r.event_id, r.url, r.out_dir, r.locale, r.requested_at, r.place, d.id AS draft_id, l.id AS letter_id,
         coalesce(d.error, l.reason) AS error,
         CASE WHEN d.id IS NOT NULL THEN d.outcome WHEN c.event_id IS NOT NULL THEN 'canceled'
             WHEN l.id IS NOT NULL THEN 'dead' ELSE 'pending' END AS state
-    FROM draft_requests r
-    LEFT JOIN product_drafts d USING (event_id)
+    FROM (
+        SELECT event_id, url, out_dir, locale, requested_at,
+            row_number() OVER (ORDER BY requested_at DESC, event_id DESC) AS place
+        FROM draft_requests
+        WHERE ($3::timestamptz IS NULL OR requested_at >= $3)
+            AND ($4::uuid IS NULL OR (requested_at, event_id) < ($5::timestamptz, $4))
+        ORDER BY requested_at DESC, event_id DESC LIMIT 10000
+    ) r
+    LEFT JOIN LATERAL (SELECT id, outcome, error FROM product_drafts WHERE event_id = r.event_id LIMIT 1) d ON true
     LEFT JOIN draft_cancels c USING (event_id)
     LEFT JOIN LATERAL (
         SELECT id, reason FROM (
@@ -226,27 +236,42 @@ FROM (
             ORDER BY last_at DESC, id DESC LIMIT 1
         ) newest WHERE state <> 'replayed'
     ) l ON true
-    WHERE ($3::timestamptz IS NULL OR r.requested_at >= $3)
-        AND ($4::uuid IS NULL OR (r.requested_at, r.event_id) < ($5::timestamptz, $4))
 ) q
-WHERE ($6::text[] IS NULL OR state = ANY ($6))
+WHERE $6::text[] IS NULL OR state = ANY ($6) OR place = 10000
 ORDER BY requested_at DESC, event_id DESC LIMIT $7`
 
+// A draftRequestRow is a row of sqlDraftRequestsList.
+type draftRequestRow struct {
+	DraftRequestSummary
+	Passes bool // the filter
+	Last   bool // the filter was not asked of those after it
+}
+
+func (r draftRequestRow) position() db.Position { return db.Position{At: r.RequestedAt, ID: r.EventID} }
+
 // Requests returns the page of crawl requests after f.After, the newest first, and the position to go on from: nil when
-// this was the last. queue is where such requests are consumed. Those that came by message are not listed: nothing is
-// stored of them before their drafts.
+// this was the last. Of the next 10,000 only it is asked whether they are in f.State: where fewer than a page are, the
+// position is that of the last of them. queue is where such requests are consumed. Those that came by message are not
+// listed: nothing is stored of them before their drafts.
 func (s *Drafts) Requests(
 	ctx context.Context, f DraftRequestFilter, queue string,
 ) ([]DraftRequestSummary, *db.Position, error) {
 	id, at := f.After.Keys()
 	rows, _ := s.pool.Query(ctx, sqlDraftRequestsList, draft.WorkflowPrefix, queue, f.Since, id, at, db.Among(f.State),
 		f.Limit+1)
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[DraftRequestSummary])
+	looked, err := pgx.CollectRows(rows, pgx.RowToStructByPos[draftRequestRow])
 	if err != nil {
 		return nil, nil, db.Refused(fmt.Errorf("list crawl requests: %w", err))
 	}
-	found, next := db.CutPage(found, f.Limit, func(r DraftRequestSummary) db.Position {
-		return db.Position{At: r.RequestedAt, ID: r.EventID}
-	})
+	looked, next := db.CutPage(looked, f.Limit, draftRequestRow.position)
+	if end := len(looked) - 1; next == nil && end >= 0 && looked[end].Last {
+		next = new(looked[end].position())
+	}
+	found := []DraftRequestSummary{}
+	for _, r := range looked {
+		if r.Passes {
+			found = append(found, r.DraftRequestSummary)
+		}
+	}
 	return found, next, nil
 }
