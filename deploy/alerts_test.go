@@ -1,7 +1,10 @@
 package deploy_test
 
 import (
+	"fmt"
 	"os"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,25 +12,34 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// An alert is a rule of Prometheus.
+type alert struct{ Alert, Expr, For string }
+
+func alerts(t *testing.T) (out []alert) {
+	t.Helper()
+
+	var rules struct {
+		Groups []struct{ Rules []alert }
+	}
+	text, err := os.ReadFile("prometheus/alerts.yml")
+	require.NoError(t, err)
+	require.NoError(t, yaml.Unmarshal(text, &rules))
+	for _, g := range rules.Groups {
+		out = append(out, g.Rules...)
+	}
+	return out
+}
+
 // A role that is started anew is away for its grace, twice where activities run inside workflow tasks, and some seconds of
 // its start. Nobody is paged for that; and a queue whose worker is lost is known soon.
 func TestAlertsOutwaitRestarts(t *testing.T) {
 	t.Parallel()
 
-	var rules struct {
-		Groups []struct {
-			Rules []struct{ Alert, For string }
-		}
-	}
-	text, err := os.ReadFile("prometheus/alerts.yml")
-	require.NoError(t, err)
-	require.NoError(t, yaml.Unmarshal(text, &rules))
 	waits := map[string]time.Duration{}
-	for _, g := range rules.Groups {
-		for _, r := range g.Rules {
-			if waits[r.Alert], err = time.ParseDuration(r.For); r.For != "" {
-				require.NoError(t, err, r.Alert)
-			}
+	for _, r := range alerts(t) {
+		var err error
+		if waits[r.Alert], err = time.ParseDuration(r.For); r.For != "" {
+			require.NoError(t, err, r.Alert)
 		}
 	}
 	const restart = 2*15*time.Second + 10*time.Second
@@ -37,4 +49,22 @@ func TestAlertsOutwaitRestarts(t *testing.T) {
 		require.Greater(t, waits[name], restart, name)
 	}
 	require.LessOrEqual(t, waits["ConveyorTaskQueueWithoutWorker"], time.Minute)
+}
+
+// A gauge that has no series while there is nothing begins at what is there then, and its delta is 0: what came at once
+// counts as a whole, before the delta, for as long as the series is younger than that looks back.
+func TestAlertsCountWhatCameAtOnce(t *testing.T) {
+	t.Parallel()
+
+	looked := 0
+	delta := regexp.MustCompile(`delta\((\w+)\[(\w+)\]\)`)
+	for _, r := range alerts(t) {
+		expr := strings.Join(strings.Fields(r.Expr), " ")
+		for _, m := range delta.FindAllStringSubmatch(expr, -1) {
+			looked++
+			require.Contains(t, expr, fmt.Sprintf("(max by (queue, class) (%[1]s) unless max by (queue, class) (%[1]s offset %[2]s)) "+
+				"or max by (queue, class) (%[3]s)", m[1], m[2], m[0]), r.Alert)
+		}
+	}
+	require.Positive(t, looked)
 }
