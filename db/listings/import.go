@@ -74,8 +74,8 @@ func (s *Listings) Load(ctx context.Context, id uuid.UUID) (listing.Version, err
 // stores an image of the listing would wait for it, and it for that image.
 const sqlListingLock = `SELECT 1 FROM listings WHERE id = $1 FOR NO KEY UPDATE`
 
-// Fails, and the transaction with it, for an advert that was hidden since its version was read: the worker may have been
-// frozen in between. Who hides a visible listing locks it first, so this is a statement after sqlListingLock.
+// Fails, and the transaction with it, for an advert that was hidden since its version was read: the worker may have
+// been frozen in between. Who hides a visible listing locks it first, so this is a statement after sqlListingLock.
 const sqlHomeNotHidden = `
 SELECT 1 / (NOT m.hidden)::int FROM home_members m JOIN homes h ON h.id = m.home_id WHERE m.listing_id = $1`
 

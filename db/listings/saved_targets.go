@@ -134,13 +134,13 @@ func (s *Saved) AddTarget(ctx context.Context, tenant string, search uuid.UUID, 
 }
 
 // The target moves to a deleted search of its own, $5, which nobody sees: what hides and empties one does so with the
-// target.
+// target. Its name is longer than any that a person may give one.
 const sqlSavedTargetDelete = `
 WITH grave AS (
     INSERT INTO saved_searches (id, tenant, name, filter, kinds, schedule, state, since, created_at, updated_at, slots,
         deleted_at)
-    SELECT $5::uuid, tenant, rpad('deleted ' || $5::uuid, $6 + 1), '{}', kinds, '{}', 'paused', since, created_at, $3, 0,
-        $3
+    SELECT $5::uuid, tenant, rpad('deleted ' || $5::uuid, $6 + 1), '{}', kinds, '{}', 'paused', since, created_at, $3,
+        0, $3
     FROM saved_searches WHERE tenant = $1 AND id = $2 AND deleted_at IS NULL AND ` + db.SQLTenantStands + `
     RETURNING id
 )
