@@ -186,4 +186,21 @@ func TestSecretsAreKept(t *testing.T) {
 	if box, err := secret.Parse(first.Seal); err != nil || box.Key() != "local" {
 		t.Fatalf("the key is none: %v", err)
 	}
+	if err := os.Remove(filepath.Join(dir, "secrets")); err != nil { // for new passwords, as docs/runbook.md says
+		t.Fatal(err)
+	}
+	fresh, err := loadSecrets(dir)
+	if err != nil || fresh.Seal != first.Seal || fresh.App == first.App {
+		t.Fatalf("%v: want new passwords, and the same key", err)
+	}
+	if err := os.Remove(filepath.Join(dir, "secret_key")); err != nil { // as in a folder of an older version
+		t.Fatal(err)
+	}
+	if again, err = loadSecrets(dir); err != nil || *again != *fresh {
+		t.Fatalf("%v: the key of an older version was not taken over", err)
+	}
+	info, err := os.Stat(filepath.Join(dir, "secret_key"))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v: others can read the key", info, err)
+	}
 }

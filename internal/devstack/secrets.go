@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
 // secrets are the passwords of a stack's services, made at its first start. Postgres stores its own, so they are kept
-// in the file secrets, which only the user of the stack can read.
+// in the file secrets, which only the user of the stack can read. The key that what is stored is encrypted with is in a
+// file of its own: without the file secrets there are new passwords, without the key nothing can be decrypted.
 type secrets struct {
 	Superuser string `json:"postgres_superuser"` // role postgres
 	Owner     string `json:"postgres_owner"`     // role conveyor_owner
@@ -22,7 +24,7 @@ type secrets struct {
 	Redis     string `json:"redis"`
 	DevTools  string `json:"devtools"`
 	Cookie    string `json:"erlang_cookie"`       // of the nodes of a cluster
-	Seal      string `json:"conveyor_secret_key"` // that the access tokens of senders are encrypted with
+	Seal      string `json:"conveyor_secret_key"` // a copy of the file secret_key, for older versions
 
 	// Cluster says that the Postgres cluster asks for these passwords. It does not in a folder of an older version, or
 	// after the file was lost.
@@ -45,7 +47,12 @@ func loadSecrets(dir string) (*secrets, error) {
 			*p = rand.Text()
 		}
 	}
-	if s.Seal == "" {
+	switch key, err := os.ReadFile(filepath.Join(dir, "secret_key")); {
+	case err == nil:
+		s.Seal = strings.TrimSpace(string(key))
+	case !errors.Is(err, os.ErrNotExist):
+		return nil, fmt.Errorf("read key of the stack: %w", err)
+	case s.Seal == "":
 		var key [32]byte
 		_, _ = rand.Read(key[:]) // never fails
 		s.Seal = "local:" + base64.RawURLEncoding.EncodeToString(key[:])
@@ -53,9 +60,12 @@ func loadSecrets(dir string) (*secrets, error) {
 	return s, s.save(dir)
 }
 
-// save writes the file. A reader sees the old one or the new one.
+// save writes the files, first the key, which cannot be replaced. A reader sees the old ones or the new ones.
 func (s *secrets) save(dir string) error {
 	text, err := json.MarshalIndent(s, "", "  ")
+	if err == nil {
+		err = writePrivate(filepath.Join(dir, "secret_key"), []byte(s.Seal+"\n"))
+	}
 	if err == nil {
 		err = writePrivate(filepath.Join(dir, "secrets"), append(text, '\n'))
 	}
