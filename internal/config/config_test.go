@@ -154,12 +154,15 @@ func TestOIDC(t *testing.T) {
 
 	t.Setenv("CONVEYOR_OIDC_CLIENT_SECRET", "hunter2")
 	_, err = config.Load(queues)
-	require.ErrorContains(t, err, "CONVEYOR_OIDC_CLIENT_ID and CONVEYOR_OIDC_CLIENT_SECRET go together")
+	require.ErrorContains(t, err, "CONVEYOR_OIDC_CLIENT_ID is missing: CONVEYOR_OIDC_CLIENT_SECRET is of it")
 	require.NotContains(t, err.Error(), "hunter2")
 	t.Setenv("CONVEYOR_OIDC_CLIENT_ID", "console")
 	c, err = config.Load(queues)
 	require.NoError(t, err)
 	require.Equal(t, []string{"openid"}, c.OIDC.Scopes)
+	t.Setenv("CONVEYOR_OIDC_CLIENT_SECRET", "") // as in all roles but the API
+	_, err = config.Load(queues)
+	require.NoError(t, err)
 	t.Setenv("CONVEYOR_OIDC_SCOPES", "groups")
 	_, err = config.Load(queues)
 	require.ErrorContains(t, err, "CONVEYOR_OIDC_SCOPES has not openid")

@@ -48,6 +48,10 @@ const LoginTime = 10 * time.Minute
 
 // Login returns the logins of a client of the issuer. Like New it sends no request.
 func (v *Verifier) Login(c Client) (*Login, error) {
+	if c.Secret == "" { // everybody could make the key of logins
+		return nil, errors.New("CONVEYOR_OIDC_CLIENT_SECRET is missing at the API: CONVEYOR_OIDC_CLIENT_ID has no login " +
+			"without; set both or neither")
+	}
 	key, err := hkdf.Key(sha256.New, []byte(c.Secret), nil, "conveyor: logins by OIDC", 32)
 	if err != nil {
 		return nil, fmt.Errorf("make the key of logins: %w", err)

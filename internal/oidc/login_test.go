@@ -178,4 +178,6 @@ func TestWhatALoginKeeps(t *testing.T) {
 	require.NoError(t, err)
 	_, _, err = stranger.Finish(t.Context(), sealed, answer)
 	reasoned(t, oidc.Stale, err)
+	_, err = v.Login(oidc.Client{ID: oidctest.ClientID, Redirect: back})
+	require.ErrorContains(t, err, "CONVEYOR_OIDC_CLIENT_SECRET is missing")
 }
