@@ -130,6 +130,7 @@ func (g *generation) launchOptions() playwright.BrowserTypeLaunchOptions {
 		ExecutablePath: &g.b.o.Executable, ChromiumSandbox: playwright.Bool(!g.b.o.NoSandbox),
 		Proxy:             &playwright.Proxy{Server: g.b.proxy.url()}, // Playwright adds <-loopback>: nothing bypasses it
 		IgnoreDefaultArgs: []string{"--enable-automation"},
+		HandleSIGINT:      playwright.Bool(false), // Ctrl-C reaches the driver, too: pages in hand end first
 		Args: append([]string{
 			"--disable-blink-features=AutomationControlled", // navigator.webdriver
 			"--accept-lang=" + strings.Join(g.languages, ","),

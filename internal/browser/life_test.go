@@ -155,6 +155,19 @@ func load(b *browser.Browser, url string) chan error {
 	return out
 }
 
+// restarts counts the ends of a Chromium for a reason.
+func restarts(registry *prometheus.Registry, reason string) int {
+	families, _ := registry.Gather()
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if f.GetName() == "conveyor_browser_restarts_total" && m.GetLabel()[0].GetValue() == reason {
+				return int(m.GetCounter().GetValue())
+			}
+		}
+	}
+	return 0
+}
+
 // A page in hand survives the planned end of its Chromium, for any reason.
 func TestRestartKeepsThePageInHand(t *testing.T) {
 	clock := struct {
@@ -166,17 +179,6 @@ func TestRestartKeepsThePageInHand(t *testing.T) {
 	s := newSite(t)
 	s.html("/", "<p>through")
 	b, _, driver := marked(t, browser.Options{Now: now, MaxCycles: 2, Registerer: registry}, s)
-	restarts := func(reason string) int {
-		families, _ := registry.Gather()
-		for _, f := range families {
-			for _, m := range f.GetMetric() {
-				if f.GetName() == "conveyor_browser_restarts_total" && m.GetLabel()[0].GetValue() == reason {
-					return int(m.GetCounter().GetValue())
-				}
-			}
-		}
-		return 0
-	}
 	for reason, due := range map[string]func(){
 		"cycles": func() { b.CycleDone(); b.CycleDone() },
 		"age":    func() { clock.Lock(); defer clock.Unlock(); clock.at = clock.at.Add(2 * time.Hour) },
@@ -200,8 +202,8 @@ func TestRestartKeepsThePageInHand(t *testing.T) {
 			t.Errorf("%s: the page in hand was asked for again", reason)
 		}
 		eventually(t, "the old generation's end", func() bool { return len(driver()) == 1 })
-		if restarts(reason) != 1 {
-			t.Errorf("%d restarts for %s; want 1", restarts(reason), reason)
+		if n := restarts(registry, reason); n != 1 {
+			t.Errorf("%d restarts for %s; want 1", n, reason)
 		}
 	}
 }
@@ -306,6 +308,37 @@ func TestDeathUnderAPage(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// Ctrl-C of a terminal reaches the driver as well as the process that drains its pages.
+func TestInterruptKeepsThePageInHand(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	s := newSite(t)
+	s.html("/", "<p>through")
+	b, chromium, driver := marked(t, browser.Options{Registerer: registry}, s)
+	asked, let := gate(s, "/gate")
+	inHand := load(b, s.URL+"/gate")
+	arrives(t, asked)
+	all := append(chromium(), driver()...)
+	for _, p := range driver() {
+		_ = syscall.Kill(p.pid, syscall.SIGINT)
+	}
+	if err := <-load(b, s.URL+"/"); err != nil { // the driver has seen the signal
+		t.Fatal(err)
+	}
+	let()
+	if err := <-inHand; err != nil {
+		t.Error(err)
+	}
+	if n := restarts(registry, "crash"); n != 0 || len(asked) > 0 {
+		t.Errorf("%d crashes, and the page was asked for %d more times; want none", n, len(asked))
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if anyOf(all) {
+		t.Errorf("of %v some are left", all)
+	}
 }
 
 // anyOf says whether one of these runs still.
