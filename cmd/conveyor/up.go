@@ -56,6 +56,11 @@ func (c *upCmd) Run(ctx context.Context, cli *CLI) (err error) {
 	if err != nil {
 		return err
 	}
+	if gone := given.Gone(ports); len(gone) > 0 {
+		return fmt.Errorf("%s: set in this shell, and nothing answers there. They are of a stack that has stopped, from %s: "+
+			"use a shell that has not sourced it, or unset all that it sets", strings.Join(gone, ", "),
+			filepath.Join(cli.Home, "env"))
+	}
 	fmt.Printf("conveyor: starting services, data in %s\n", cli.Home)
 	stack, err := devstack.Start(ctx, devstack.Options{
 		Dir: cli.Home, Ports: ports, External: given, NoInstall: c.NoInstall, Out: os.Stdout, UILater: true,

@@ -166,6 +166,26 @@ func TestExternalServicesAreUsedWhereTheyAre(t *testing.T) {
 	}
 }
 
+// A shell that has sourced the file env of a stack has its addresses after the stack has stopped, too.
+func TestAddressesOfAStoppedStackAreGone(t *testing.T) {
+	t.Parallel()
+	p, held, err := freePorts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = held.Close() }()
+	l, err := net.Listen("tcp", addr(p.Redis))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	e := External{DatabaseURL: "postgres://conveyor:x@" + addr(p.Postgres) + "/conveyor?sslmode=disable",
+		RabbitMQURL: "amqp://mq:5672/", RedisURL: "redis://:x@" + addr(p.Redis) + "/0", TemporalAddress: addr(p.Temporal)}
+	if got := strings.Join(e.Gone(p), " "); got != "DATABASE_URL TEMPORAL_ADDRESS" {
+		t.Errorf("Gone = %q; want those at ports of the stack where nothing answers", got)
+	}
+}
+
 func TestSweepRemovesOnlyDeadStacks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

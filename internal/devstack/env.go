@@ -3,6 +3,7 @@ package devstack
 import (
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -39,6 +40,28 @@ func ExternalFrom(getenv func(string) string) External {
 		Browser: getenv("CONVEYOR_BROWSER"), BrowserDriver: getenv("CONVEYOR_BROWSER_DRIVER"),
 		SecretKeys: getenv("CONVEYOR_SECRET_KEYS"),
 	}
+}
+
+// Gone are the variables that lead to a port of the stack itself, where nothing answers: those of a shell that has
+// sourced the file env of a stack that has stopped since.
+func (e External) Gone(p Ports) (variables []string) {
+	for _, x := range []struct {
+		variable, given string
+		port            int
+	}{
+		{"DATABASE_URL", e.DatabaseURL, p.Postgres}, {"RABBITMQ_URL", e.RabbitMQURL, p.RabbitMQ},
+		{"REDIS_URL", e.RedisURL, p.Redis}, {"TEMPORAL_ADDRESS", e.TemporalAddress, p.Temporal},
+		{"CHROME_DEVTOOLS_URL", e.DevtoolsURL, p.Chromium},
+	} {
+		at := x.given // as TEMPORAL_ADDRESS is
+		if u, err := url.Parse(x.given); err == nil && u.Host != "" {
+			at = u.Host
+		}
+		if at == addr(x.port) && portFree(x.port) {
+			variables = append(variables, x.variable)
+		}
+	}
+	return variables
 }
 
 // writeEnv writes KEY=value lines that a POSIX shell can source: the stack's own, then the settings. A reader sees the
