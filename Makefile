@@ -213,10 +213,12 @@ replay-fixtures: build ## Record workflow histories for the replay tests. Only f
 	@$(CONVEYOR) with-services -- go test -count=1 ./test/e2e -run TestHistoriesReplay -record ../../workflows/testdata/replay
 
 clean: ## Remove builds, local data and logs. Stop a running stack first.
-	@if [ -e $(HOME_DIR)/lock ] && ! flock -n $(HOME_DIR)/lock true; then \
-		echo "conveyor runs in $(HOME_DIR): stop it first ($$(cat $(HOME_DIR)/lock))"; exit 1; fi
-	@case "$$(readlink $(HOME_DIR)/data/postgres)" in /var/lib/conveyor/stack-*/postgres) \
-		rm -rf "$$(dirname "$$(readlink $(HOME_DIR)/data/postgres)")";; esac # data that lies elsewhere, for root
+	@for lock in $(HOME_DIR)/lock $(HOME_DIR)/*/lock $(HOME_DIR)/*/*/lock; do \
+		if [ -e "$$lock" ] && ! flock -n "$$lock" true; then \
+			echo "conveyor runs in $${lock%/lock}: stop it first ($$(cat "$$lock"))"; exit 1; fi; done
+	@for data in $(HOME_DIR)/data/postgres $(HOME_DIR)/*/data/postgres $(HOME_DIR)/*/*/data/postgres; do \
+		at=$$(readlink "$$data"); case "$$at" in /var/lib/conveyor/stack-*/postgres) \
+		rm -rf "$$(dirname "$$at")";; esac; done # data that lies elsewhere, for root
 	rm -rf bin $(HOME_DIR) coverage.out
 
 need-go:
