@@ -50,10 +50,10 @@ type campaignsCreateCmd struct {
 	All           bool        `help:"Write to every contact."`
 	List          []uuid.UUID `help:"Write to the members of this list." placeholder:"ID"`
 	Segment       []uuid.UUID `help:"Write to the contacts of this segment." placeholder:"ID"`
-	Tag           []string    `help:"Write to contacts with this tag."`
+	Tag           []string    `help:"Write to contacts with this tag; may be repeated." sep:"none"`
 	ExceptList    []uuid.UUID `help:"But not to the members of this list." placeholder:"ID"`
 	ExceptSegment []uuid.UUID `help:"But not to the contacts of this segment." placeholder:"ID"`
-	ExceptTag     []string    `help:"But not to contacts with this tag." placeholder:"TAG"`
+	ExceptTag     []string    `help:"But not to contacts with this tag; may be repeated." placeholder:"TAG" sep:"none"`
 
 	Start bool `help:"Start it at once."`
 	JSON  bool `name:"json" help:"Print the answer of the API as JSON."`
@@ -61,7 +61,8 @@ type campaignsCreateCmd struct {
 
 // plan is the body of the request: that of the file, or that of the flags.
 func (c *campaignsCreateCmd) plan() (p apioutreach.CampaignPlan, err error) {
-	flags := c.Text != "" || c.Template != "" || c.All || len(c.List)+len(c.Segment)+len(c.Tag) > 0
+	flags := c.Text != "" || c.Template != "" || c.All || len(c.List)+len(c.Segment)+len(c.Tag)+len(c.Param)+
+		len(c.ExceptList)+len(c.ExceptSegment)+len(c.ExceptTag) > 0
 	switch {
 	case c.File != "" && flags:
 		return p, errors.New("a file says what is sent to which contacts: give no flags for these beside it")

@@ -140,15 +140,19 @@ func TestCampaignCommands(t *testing.T) {
 			"POST /campaigns " + text, "POST /campaigns/" + one + "/start",
 		}, ""},
 		{"create --text Hi --name Spring --all", []string{"GET /senders", "POST /campaigns " + text}, ""},
-		{"create --template sale --language fr --param {{given_name|vous}} --param a,b --tag vip --except-list " + one, []string{
+		{"create --template sale --language fr --param {{given_name|vous}} --param a,b --tag Lead,hot --except-tag x,y --except-list " + one, []string{
 			"GET /senders", `POST /campaigns {"name":"sale","sender":"` + senderOne.String() + `","template":{"type":"template",` +
 				`"template":{"name":"sale","language":{"code":"fr"},"components":[{"type":"body","parameters":[` +
 				`{"type":"text","text":"{{given_name|vous}}"},{"type":"text","text":"a,b"}]}]}},` +
-				`"audience":{"to":{"tags":["vip"]},"except":{"lists":["` + one + `"]}}}`,
+				`"audience":{"to":{"tags":["Lead,hot"]},"except":{"lists":["` + one + `"],"tags":["x,y"]}}}`,
 		}, ""},
 		{"create --text Hi --all --sender Sales", []string{"GET /senders"}, `there is no sender "Sales"; there are: Support`},
 		{"create", nil, "nothing to send: give a file, --text or --template"},
 		{"create " + file + " --all", nil, "a file says what is sent to which contacts: give no flags for these beside it"},
+		{"create " + file + " --except-list=" + one, nil, "a file says what is sent to which contacts: give no flags for these beside it"},
+		{"create " + file + " --except-segment=" + one, nil, "a file says what is sent to which contacts: give no flags for these beside it"},
+		{"create " + file + " --except-tag x", nil, "a file says what is sent to which contacts: give no flags for these beside it"},
+		{"create " + file + " --param x", nil, "a file says what is sent to which contacts: give no flags for these beside it"},
 		{"create " + wrong, nil, "read " + wrong + `: json: unknown field "nam"`},
 		{"audience " + one + " --tenant acme", []string{"GET /campaigns/" + one + "/audience?tenant=acme"}, ""},
 		{"audience " + one + " --json", []string{"GET /campaigns/" + one + "/audience"}, ""},
