@@ -348,6 +348,41 @@ func TestFreeze(t *testing.T) {
 	require.Equal(t, fault.Gone, dbtest.Class(err))
 }
 
+// A list stays until the campaigns that have begun to choose contacts by it have chosen them all.
+func TestFreezeKeepsLists(t *testing.T) {
+	t.Parallel()
+
+	m, ctx := newMailing(t), t.Context()
+	s := dboutreach.NewContacts(m.pool, nil)
+	spared, err := s.CreateList(ctx, "acme", "spared", "zoe", time.Now())
+	require.NoError(t, err)
+	put(t, s, "acme", someone("+15145550101"))
+	members := []int64{put(t, s, "acme", someone("+15145550102")), put(t, s, "acme", someone("+15145550103"))}
+	_, _, err = s.Members(ctx, "acme", spared.ID, members, nil, "zoe", time.Now())
+	require.NoError(t, err)
+	p := m.everyone("but those")
+	p.Audience.Except.Lists = []uuid.UUID{spared.ID}
+	c, err := m.campaigns.Create(ctx, "acme", uuid.New(), p, "zoe", time.Now())
+	require.NoError(t, err)
+	_, err = m.campaigns.Schedule(ctx, "acme", c.ID, time.Now(), "zoe", time.Now())
+	require.NoError(t, err)
+	_, err = m.campaigns.Begin(ctx, "acme", c.ID, time.Now().Add(time.Second))
+	require.NoError(t, err)
+	more, err := m.campaigns.Freeze(ctx, "acme", c.ID, 1, time.Now())
+	require.NoError(t, err)
+	require.True(t, more)
+	_, err = s.DeleteList(ctx, "acme", spared.ID, 1, "zoe", time.Now())
+	require.Equal(t, fault.Conflict, dbtest.Class(err))
+	require.ErrorContains(t, err, c.ID.String())
+	more, err = m.campaigns.Freeze(ctx, "acme", c.ID, 10, time.Now())
+	require.NoError(t, err)
+	require.False(t, more)
+	more, err = s.DeleteList(ctx, "acme", spared.ID, 10, "zoe", time.Now())
+	require.NoError(t, err)
+	require.False(t, more)
+	require.Equal(t, []string{"+15145550101"}, m.lines(t, "SELECT recipient FROM messages"))
+}
+
 // A transaction looks at a bounded number of contacts, however few of them are in the audience.
 func TestFreezeSparse(t *testing.T) {
 	t.Parallel()

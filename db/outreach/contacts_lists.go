@@ -159,10 +159,37 @@ DELETE FROM contact_list_members WHERE tenant = $1 AND list = $2 AND contact = A
 	sqlListDrop = `
 DELETE FROM contact_lists l WHERE tenant = $1 AND id = $2
     AND NOT EXISTS (SELECT FROM contact_list_members WHERE list = l.id)`
+
+	// Campaigns that choose contacts by the list, or will, and whether they have begun to. They are locked, so none
+	// begins before the members are gone for all to see; and last, as by whoever deletes a contact.
+	sqlListChooses = `
+SELECT id, state IN ('running', 'paused') FROM campaigns
+WHERE tenant = $1 AND state NOT IN ('done', 'canceled') AND written_at IS NULL
+    AND jsonb_path_exists(coalesce(frozen, audience), '$.** ? (@ == $list)', jsonb_build_object('list', $2::uuid))
+ORDER BY id FOR SHARE`
 )
 
+// chosen refuses, as fault.Conflict, the deletion of a list by which a campaign that has begun still chooses contacts:
+// the rest of them would be written to as if the list had no members.
+func chosen(ctx context.Context, tx pgx.Tx, tenant string, list uuid.UUID) error {
+	rows, _ := tx.Query(ctx, sqlListChooses, tenant, list) // ForEachRow reports its error
+	var id, by uuid.UUID
+	var begun bool
+	if _, err := pgx.ForEachRow(rows, []any{&id, &begun}, func() error {
+		if begun {
+			by = id
+		}
+		return nil
+	}); err != nil || by == uuid.Nil {
+		return err
+	}
+	return fault.Newf(fault.Conflict, "campaign %s is choosing its contacts by it: delete the list once written_at of "+
+		"the campaign is set, or cancel the campaign", by)
+}
+
 // DeleteList deletes up to most members of a list, and the list when it has none, with an audit record, and says
-// whether there are more: call it until there are none. The contacts stay. A list that is not there is fault.Gone.
+// whether there are more: call it until there are none. The contacts stay. A list that is not there is fault.Gone, one
+// by which a campaign still chooses contacts fault.Conflict.
 func (s *Contacts) DeleteList(ctx context.Context, tenant string, list uuid.UUID, most int, actor string,
 	now time.Time) (more bool, err error) {
 	err = db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
@@ -171,6 +198,9 @@ func (s *Contacts) DeleteList(ctx context.Context, tenant string, list uuid.UUID
 			return err
 		}
 		if _, err := tx.Exec(ctx, sqlMembersCount, tenant, list, -tag.RowsAffected()); err != nil {
+			return err
+		}
+		if err := chosen(ctx, tx, tenant, list); err != nil {
 			return err
 		}
 		if more = int(tag.RowsAffected()) == most; more {

@@ -68,6 +68,7 @@ func init() {
 	db.Name(sqlKeysErase, "sqlKeysErase")
 	db.Name(sqlListAdd, "sqlListAdd")
 	db.Name(sqlListByName, "sqlListByName")
+	db.Name(sqlListChooses, "sqlListChooses")
 	db.Name(sqlListDrop, "sqlListDrop")
 	db.Name(sqlListHold, "sqlListHold")
 	db.Name(sqlListsKnown, "sqlListsKnown")
