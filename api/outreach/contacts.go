@@ -52,8 +52,9 @@ func (h Contacts) Register(d *api.Door) {
 	api.ServeTenant(d, op(access.Operate, "get-contact", http.MethodGet, "/contacts/{contact}", "Get a contact", ""),
 		h.get)
 	api.ServeTenant(d, op(access.Operate, "export-person", http.MethodGet, "/contacts/{contact}/export",
-		"Get all that is kept of a person", "The contact, its lists, its opt-out and its messages, for a request of that "+
-			"person. Files that were uploaded, and the rows of them that were refused, are not in it."), h.person)
+		"Get all that is kept of a person", "The contact, its lists, its opt-out, its messages, and the rows of files "+
+			"that were refused and have its phone or address, for a request of that person. Files that were uploaded are "+
+			"not in it."), h.person)
 	done := func(o api.TenantOperation) api.TenantOperation {
 		o.DefaultStatus = http.StatusNoContent
 		return o

@@ -114,7 +114,10 @@ WITH said AS (
         ARRAY[m.digest, opt_out_keyed(m.digest, $25, $26)] AS digests,
         m.attempts AS n, h.state AS was, m.state AS now, r.wait,
         CASE WHEN m.recipient <> '' THEN r.wamid END AS wamid, r.outcome, r.class, r.code, r.error, r.http_status, r.at,
-        r.took_ms, r.pause, r.holds, r.hold_all, r.opts_out, now() AS said_at, r.means, r.event, r.event_id
+        r.took_ms, r.pause, r.holds, r.hold_all, r.opts_out, now() AS said_at, r.means,
+        CASE WHEN m.recipient <> '' THEN r.event
+            ELSE convert_to((convert_from(r.event, 'UTF8')::jsonb #- '{data,wamid}')::text, 'UTF8') END AS event,
+        r.event_id
 ), tried AS (
     INSERT INTO message_attempts AS a (tenant, message, n, at, took_ms, outcome, class, http_status, code, wamid, error)
     SELECT tenant, id, n, at, took_ms, outcome, class, nullif(http_status, 0), nullif(code, 0), nullif(wamid, ''), error
@@ -227,7 +230,7 @@ func recordArgs(tenant string, token uuid.UUID, results []campaign.Result, now t
 			continue
 		}
 		m, err := messageStatus(tenant, r.ID, r.Campaign, state, r.Attempts+1, now, now,
-			reported{r.WAMID, r.Verdict, errors[i]})
+			reported{wamids[i], r.Verdict, errors[i]})
 		if err != nil {
 			return nil, nil, err
 		}

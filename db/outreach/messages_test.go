@@ -758,6 +758,8 @@ func TestForgottenRecipient(t *testing.T) {
 	require.Zero(t, n)
 	require.Equal(t, campaign.Recorded{Stored: 1}, m.record(t, token, accepted, claims[2]), "it was on its way")
 	nowhere()
+	require.Equal(t, []string{"sent " + claims[2].ID.String() + " <nil>"}, m.lines(t, `SELECT d->>'status', d->>'message_id', d->>'wamid'
+		FROM outbox, LATERAL (SELECT convert_from(body, 'UTF8')::jsonb->'data' AS d) e WHERE d->>'message_id' = $1`, claims[2].ID.String()))
 	require.Equal(t, dboutreach.Applied{Found: 1, Changed: 1}, m.apply(t, campaign.Report{
 		WAMID: wamid(claims[0].ID, 1), Message: claims[0].ID, Status: campaign.MessageDelivered, At: time.Now(),
 	}))
