@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -15,6 +16,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // someone is a contact of these tests.
@@ -293,6 +295,35 @@ func TestListCounts(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, more)
 	counts(47, 40)
+
+	// A list that is deleted during an import gets no more members, also where that is not committed yet.
+	var rows []contact.Row
+	for i := range 2 {
+		rows = append(rows, contact.Row{Number: int64(i + 1), Line: int64(i + 2), Contact: someone(fmt.Sprintf("+1514555020%d", i))})
+	}
+	u, parsed := upload(t, uploads, "acme", rows, 1, func(u *dboutreach.Upload) { u.Lists = lists })
+	for more := true; more; {
+		more, err = s.DeleteList(ctx, "acme", lists[1], 100, "me", dbtest.At(5))
+		require.NoError(t, err)
+	}
+	require.NoError(t, uploads.Persist(ctx, "acme", u.ID, parsed[:1], dbtest.At(5)))
+	counts(48)
+	tx, err := pool.Begin(ctx)
+	require.NoError(t, err)
+	defer func() { _ = tx.Rollback(ctx) }()
+	for _, text := range []string{
+		"SELECT set_config('conveyor.tenant', 'acme', true)", "DELETE FROM contact_list_members", "DELETE FROM contact_lists",
+	} {
+		_, err = tx.Exec(ctx, text)
+		require.NoError(t, err)
+	}
+	files.Go(func() error { return uploads.Persist(ctx, "acme", u.ID, parsed[1:], dbtest.At(5)) })
+	require.Eventually(t, func() bool {
+		return dbtest.Count(t, pool, "pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'") > 0
+	}, servicetest.Patience(), 5*time.Millisecond)
+	require.NoError(t, tx.Commit(ctx))
+	require.NoError(t, files.Wait())
+	require.Zero(t, number(t, pool, "SELECT count(*) FROM contact_list_members"))
 
 	conn, err := pool.Acquire(ctx)
 	require.NoError(t, err)

@@ -204,7 +204,8 @@ func contactArgs(tenant string, list []contact.Contact) (args []any, emails [][]
 const sqlMembersAdd = `
 WITH added AS (
     INSERT INTO contact_list_members (tenant, list, contact)
-    SELECT $1, l.list, m.contact FROM unnest($2::uuid[]) AS l(list), unnest($3::bigint[]) AS m(contact) ORDER BY 2, 3
+    SELECT $1, l.id, m.contact FROM contact_lists l, unnest($3::bigint[]) AS m(contact)
+    WHERE l.tenant = $1 AND l.id = ANY ($2) ORDER BY 2, 3
     ON CONFLICT DO NOTHING RETURNING list
 ), turns AS (
     SELECT id FROM contact_lists WHERE tenant = $1 AND id IN (SELECT list FROM added) ORDER BY id FOR NO KEY UPDATE
@@ -213,11 +214,18 @@ UPDATE contact_lists l SET members = l.members + n
 FROM turns t JOIN (SELECT list, count(*) AS n FROM added GROUP BY list) a ON a.list = t.id
 WHERE l.tenant = $1 AND l.id = t.id`
 
-// membersAdd makes contacts members of lists, both of the tenant.
+// A list that was deleted while sqlMembersAdd ran was not locked by it, and has got members that nothing would delete.
+const sqlMembersStray = `
+DELETE FROM contact_list_members WHERE tenant = $1 AND contact = ANY ($3) AND list = ANY (ARRAY(
+    SELECT unnest($2::uuid[]) EXCEPT SELECT id FROM contact_lists WHERE tenant = $1 AND id = ANY ($2)))`
+
+// membersAdd makes contacts members of lists, both of the tenant. A list that was deleted gets none.
 func membersAdd(ctx context.Context, tx pgx.Tx, tenant string, lists []uuid.UUID, contacts []int64) error {
 	if len(lists) == 0 || len(contacts) == 0 {
 		return nil
 	}
-	_, err := tx.Exec(ctx, sqlMembersAdd, tenant, lists, contacts)
-	return err
+	b := new(pgx.Batch)
+	b.Queue(sqlMembersAdd, tenant, lists, contacts)
+	b.Queue(sqlMembersStray, tenant, lists, contacts)
+	return tx.SendBatch(ctx, b).Close()
 }

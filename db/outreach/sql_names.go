@@ -78,6 +78,7 @@ func init() {
 	db.Name(sqlMembersDrop, "sqlMembersDrop")
 	db.Name(sqlMembersJoin, "sqlMembersJoin")
 	db.Name(sqlMembersLeave, "sqlMembersLeave")
+	db.Name(sqlMembersStray, "sqlMembersStray")
 	db.Name(sqlMessageAccount, "sqlMessageAccount")
 	db.Name(sqlMessageAgain, "sqlMessageAgain")
 	db.Name(sqlMessageAttempts, "sqlMessageAttempts")
