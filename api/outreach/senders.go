@@ -2,10 +2,9 @@ package outreach
 
 import (
 	"context"
+	"fmt"
 	"net/http"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
@@ -16,6 +15,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/secret"
+	"github.com/mtlrent/conveyor/internal/whatsapp"
 )
 
 // Senders serves the telephone numbers that tenants send from.
@@ -132,17 +132,14 @@ func (Token) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, WriteOnly: true}
 }
 
-// maxToken is the most characters of an access token.
-const maxToken = 4096
-
 // wrong refuses a text that is no token, without repeating it.
 func (t Token) wrong() []error {
-	odd := func(r rune) bool { return r <= ' ' || r > unicode.MaxASCII || unicode.IsControl(r) }
-	if t != "" && len(t) <= maxToken && !strings.ContainsFunc(string(t), odd) {
+	if whatsapp.ValidToken(string(t)) {
 		return nil
 	}
 	return []error{&huma.ErrorDetail{
-		Location: "body.token", Message: "expected 1 to 4096 characters of ASCII without spaces",
+		Location: "body.token",
+		Message:  fmt.Sprintf("expected 1 to %d characters of ASCII without spaces", whatsapp.MaxToken),
 	}}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/internal/secret"
+	"github.com/mtlrent/conveyor/internal/whatsapp"
 )
 
 func TestTenants(t *testing.T) {
@@ -123,12 +124,15 @@ func TestSenders(t *testing.T) {
 	got := apitest.Read[apioutreach.Sender](t, d.Ask(t, "PATCH", path, `{"token":"EAAother","per_second":20}`), 200)
 	require.Equal(t, 20, got.PerSecond)
 	require.Equal(t, "EAAother", token())
+	long := strings.Repeat("x", 4096)
+	apitest.Read[apioutreach.Sender](t, d.Ask(t, "PATCH", path, `{"token":"`+long+`"}`), 200)
+	require.NoError(t, whatsapp.Sender{PhoneNumberID: "101", Token: whatsapp.Token(token())}.Check(), "what is stored is sent by")
 	until := apitest.Now.Add(time.Hour).Format(time.RFC3339)
 	got = apitest.Read[apioutreach.Sender](t, d.Ask(t, "PATCH", path, `{"state":"paused","paused_until":"`+until+`","reason":"x"}`), 200)
 	require.True(t, got.PausedUntil.Equal(apitest.Now.Add(time.Hour)))
 	got = apitest.Read[apioutreach.Sender](t, d.Ask(t, "PATCH", path, `{"state":"active"}`), 200)
 	require.Nil(t, got.PausedUntil)
-	require.Equal(t, []string{"sender.created", "sender.changed", "sender.paused", "sender.resumed"},
+	require.Equal(t, []string{"sender.created", "sender.changed", "sender.changed", "sender.paused", "sender.resumed"},
 		d.Audited(t, "sender/"+s.ID.String()))
 
 	for body, field := range map[string]string{

@@ -78,8 +78,9 @@ func (s Sender) Check() error {
 	switch {
 	case !validSender.MatchString(s.PhoneNumberID):
 		return fault.Newf(fault.Invalid, "phone number id %.40q is not a number", s.PhoneNumberID)
-	case !validToken(string(s.Token)):
-		return fault.Newf(fault.Invalid, "access token of %s is empty, or has characters that no token has", s.PhoneNumberID)
+	case !ValidToken(string(s.Token)):
+		return fault.Newf(fault.Invalid, "access token of %s is empty, has more than %d characters, or some that no token "+
+			"has", s.PhoneNumberID, MaxToken)
 	}
 	return nil
 }
@@ -98,10 +99,13 @@ var (
 	scopedUser   = regexp.MustCompile(`^[A-Z]{2}\.[A-Za-z0-9.]{1,128}$`)
 )
 
-// validToken says that a token can stand in a header. As a regular expression it would be a thousand states, made with
-// each start of the program.
-func validToken(token string) bool {
-	return token != "" && len(token) <= 1000 &&
+// MaxToken is the most characters of an access token.
+const MaxToken = 4096
+
+// ValidToken says that a token can stand in a header. As a regular expression it would be thousands of states, made
+// with each start of the program.
+func ValidToken(token string) bool {
+	return token != "" && len(token) <= MaxToken &&
 		!strings.ContainsFunc(token, func(r rune) bool { return r < '!' || r > '~' })
 }
 
