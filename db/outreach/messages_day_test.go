@@ -4,11 +4,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
+	"github.com/mtlrent/conveyor/db/dbtest"
 	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // A tenant sends as many messages on a day as it may: transactional ones are refused beyond it, those of campaigns wait
@@ -48,6 +52,29 @@ func TestMaxMessagesDay(t *testing.T) {
 	require.NoError(t, err)
 	_, claims = m.claim(t, 10)
 	require.Len(t, claims, 1+3)
+	require.Equal(t, []string{"4"}, m.lines(t, "SELECT n FROM message_days"))
+
+	// What another takes of the day while a claim begins is not there for it.
+	m.exec(t, "UPDATE message_days SET n = 3")
+	tx, err := m.pool.Begin(t.Context())
+	require.NoError(t, err)
+	defer func() { _ = tx.Rollback(t.Context()) }()
+	_, err = tx.Exec(t.Context(), "SELECT set_config('conveyor.tenant', 'acme', true)")
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), "UPDATE message_days SET n = 4")
+	require.NoError(t, err)
+	m.running(t, "f", m.sender, 2)
+	var work errgroup.Group
+	work.Go(func() (err error) {
+		claims, err = m.Claim(t.Context(), campaign.Take{Tenant: "acme", Max: 10, Token: uuid.New(), Lease: time.Hour})
+		return err
+	})
+	require.Eventually(t, func() bool {
+		return dbtest.Count(t, m.pool, `pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) > 0
+	}, servicetest.Patience(), 5*time.Millisecond)
+	require.NoError(t, tx.Commit(t.Context()))
+	require.NoError(t, work.Wait())
+	require.Empty(t, claims)
 	require.Equal(t, []string{"4"}, m.lines(t, "SELECT n FROM message_days"))
 
 	m.exec(t, "UPDATE tenants SET max_messages_day = NULL")

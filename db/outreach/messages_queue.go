@@ -116,6 +116,9 @@ func (s *Messages) Claim(ctx context.Context, t campaign.Take) (claims []campaig
 	var got []claimed
 	b := new(pgx.Batch)
 	b.Queue(sqlMessagePlan)
+	if !t.Tried {
+		b.Queue(sqlMessageDay, t.Tenant) // first, so that the claim sees what others have taken of the day
+	}
 	q := b.Queue(sqlMessageClaim, t.Tenant, t.Max, sender, t.Token, t.Lease, campaign.ClassOptedOut, t.Tried,
 		pads.Inner, pads.Outer)
 	q.Query(func(rows pgx.Rows) error {
@@ -177,7 +180,8 @@ func (s *Messages) SingleWaits(ctx context.Context) (bool, error) {
 
 // sqlMessageGivenBack gives back the messages of held, whose requests were surely not written. Where a lease has run
 // out meanwhile, its message is unknown and has an attempt, which was none. What they took of the tenant's day, first
-// tries of campaigns, may be sent by others.
+// tries of campaigns, may be sent by others. The day is locked before campaigns, as by Claim: the last statement runs
+// before those that nothing reads.
 const sqlMessageGivenBack = `back AS (
     UPDATE messages m SET state = 'queued', lease = NULL, lease_until = NULL, written_at = NULL,
         attempts = m.attempts - h.unknown, class = CASE h.unknown WHEN 1 THEN '' ELSE m.class END
