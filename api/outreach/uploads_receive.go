@@ -292,6 +292,9 @@ func (h Uploads) receive(ctx context.Context, in *createUploadInput, u dboutreac
 	storing, cancel := context.WithTimeout(ctx, api.RequestTimeout)
 	defer cancel()
 	made, err := h.Store.Create(storing, u)
+	if errors.Is(err, dboutreach.ErrUploadsFull) { // others took the room while the file came
+		return made, h.noRoom()
+	}
 	if err != nil {
 		return made, h.unsure(ctx, u, err, &stored)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -16,6 +17,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/saved"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // A tenant has the default of each quota that it is not given; a change may take one away.
@@ -83,6 +85,61 @@ func TestQuotasOfThings(t *testing.T) {
 	require.ErrorContains(t, err, "max_segments")
 	_, err = people.PutSegment(t.Context(), "other", segment, "test", dbtest.Start)
 	require.NoError(t, err)
+}
+
+// Requests at once take turns: the last place of a quota is that of one of them.
+func TestQuotasAtOnce(t *testing.T) {
+	t.Parallel()
+	w, ctx := newTelling(t), t.Context()
+	w.limits(t, func(t *db.Tenant) {
+		t.MaxLists, t.MaxSegments, t.MaxBytes = new(int64(1)), new(int64(1)), new(int64(150))
+	})
+	people, uploads := dboutreach.NewContacts(w.pool, nil), dboutreach.NewUploads(w.pool)
+	tx, err := w.pool.Begin(ctx)
+	require.NoError(t, err)
+	defer func() { _ = tx.Rollback(ctx) }()
+	for _, text := range []string{
+		"SELECT set_config('conveyor.tenant', 'acme', true)", "SELECT FROM tenants WHERE id = 'acme' FOR NO KEY UPDATE",
+	} {
+		_, err = tx.Exec(ctx, text)
+		require.NoError(t, err)
+	}
+	ended := make(chan error, 6)
+	for _, name := range []string{"one", "two"} {
+		go func() {
+			_, err := people.CreateList(ctx, "acme", name, "test", dbtest.Start)
+			ended <- err
+		}()
+		go func() {
+			segment := dboutreach.Segment{ID: uuid.New(), Name: name, Filter: contact.Filter{Tag: "a"}}
+			_, err := people.PutSegment(ctx, "acme", segment, "test", dbtest.Start)
+			ended <- err
+		}()
+		go func() {
+			_, err := uploads.Create(ctx, dboutreach.Upload{
+				ID: uuid.New(), Tenant: "acme", Blob: name, Bytes: 100, SHA256: []byte{1}, CreatedAt: dbtest.Start,
+				CreatedBy: "test", FileName: "a.csv",
+			})
+			ended <- err
+		}()
+	}
+	require.Eventually(t, func() bool {
+		return len(ended) > 0 || dbtest.Count(t, w.pool,
+			"pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'") == int64(cap(ended))
+	}, servicetest.Patience(), 5*time.Millisecond)
+	require.Empty(t, ended, "one did not wait")
+	require.NoError(t, tx.Commit(ctx))
+	full := 0
+	for range cap(ended) {
+		if err := <-ended; err != nil {
+			dbtest.RequireClass(t, fault.Conflict, err)
+			full++
+		}
+	}
+	require.Equal(t, 3, full)
+	require.Equal(t, []int64{1}, dbtest.Seen(t, w.pool, "SELECT count(*) FROM contact_lists"))
+	require.Equal(t, []int64{1}, dbtest.Seen(t, w.pool, "SELECT count(*) FROM segments"))
+	require.Equal(t, []int64{1}, dbtest.Seen(t, w.pool, "SELECT count(*) FROM uploads"))
 }
 
 // The searches of all tenants together have a bounded place in memory.

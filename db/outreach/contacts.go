@@ -259,6 +259,10 @@ func tenantRoom(ctx context.Context, tx pgx.Tx, tenant string) (int64, error) {
 	return max(room, 0), nil
 }
 
+// sqlQuotaTurn is for whoever compares a quota with what there is, in the next statement of its transaction: until its
+// end no other adds to it.
+const sqlQuotaTurn = `SELECT FROM tenants WHERE id = $1 FOR NO KEY UPDATE`
+
 const sqlContactsTag = `
 UPDATE contacts c SET updated_at = $5, tags = ARRAY(
     SELECT t FROM unnest(c.tags) WITH ORDINALITY AS o(t, n) WHERE t <> ALL ($4)

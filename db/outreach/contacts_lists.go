@@ -44,6 +44,9 @@ func (s *Contacts) CreateList(ctx context.Context, tenant, name, actor string, n
 		return l, err
 	}
 	err = db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, sqlQuotaTurn, tenant); err != nil {
+			return err
+		}
 		tag, err := tx.Exec(ctx, sqlListAdd, tenant, uuid.New(), name, now)
 		if err != nil {
 			return err
@@ -258,6 +261,9 @@ func (s *Contacts) PutSegment(ctx context.Context, tenant string, g Segment, act
 		return g, fmt.Errorf("write filter: %w", err)
 	}
 	err = db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, sqlQuotaTurn, tenant); err != nil {
+			return err
+		}
 		var full bool
 		if err := tx.QueryRow(ctx, sqlSegmentsFull, tenant, g.ID).Scan(&full); err != nil {
 			return err

@@ -134,6 +134,7 @@ func init() {
 	db.Name(sqlPersonMessagesForget, "sqlPersonMessagesForget")
 	db.Name(sqlPersonOptOut, "sqlPersonOptOut")
 	db.Name(sqlPersonRefused, "sqlPersonRefused")
+	db.Name(sqlQuotaTurn, "sqlQuotaTurn")
 	db.Name(sqlReportApply, "sqlReportApply")
 	db.Name(sqlReportFind, "sqlReportFind")
 	db.Name(sqlSavedReseal, "sqlSavedReseal")

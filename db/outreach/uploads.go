@@ -103,9 +103,12 @@ ON CONFLICT (id) DO NOTHING RETURNING id`
 	sqlListsKnown = `SELECT count(*) FROM contact_lists WHERE tenant = $1 AND id = ANY ($2)`
 )
 
+// ErrUploadsFull is the error of an upload for which its tenant has no Room.
+var ErrUploadsFull = db.QuotaFull("max_bytes", "bytes of files")
+
 // Create stores an upload that was received, or held when that is its state, with an audit record, and returns it as it
 // is stored: one of the same ID that is there already stays as it is. Lists must be of the tenant, else it is
-// fault.Invalid; a tenant that is stopped is fault.Conflict.
+// fault.Invalid; a tenant that is stopped is fault.Conflict, one without room for the file ErrUploadsFull.
 func (s *Uploads) Create(ctx context.Context, u Upload) (Upload, error) {
 	if u.Known == "" {
 		u.Known = KnownUpdate
@@ -134,12 +137,22 @@ func (s *Uploads) Create(ctx context.Context, u Upload) (Upload, error) {
 		if lists != len(u.Lists) {
 			return fault.Newf(fault.Invalid, "lists: %d of the %d lists are not there", len(u.Lists)-lists, len(u.Lists))
 		}
+		if _, err := tx.Exec(ctx, sqlQuotaTurn, u.Tenant); err != nil {
+			return err
+		}
 		rows, _ := tx.Query(ctx, sqlUploadAdd, u.Tenant, u.ID, db.Storable(u.FileName), u.Blob, u.Bytes, u.SHA256, u.Options,
 			u.Known, u.DryRun, orNone(u.Lists), orNone(u.Tags), db.Storable(u.CreatedBy), u.CreatedAt, u.State, u.Asked,
 			received)
 		added, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 		if err != nil || len(added) == 0 {
 			return db.Refused(err)
+		}
+		var left *int64
+		if err := tx.QueryRow(ctx, sqlUploadsRoom, u.Tenant, uuid.Nil).Scan(&left); err != nil {
+			return err
+		}
+		if left != nil && *left < 0 {
+			return ErrUploadsFull
 		}
 		b := new(pgx.Batch)
 		err = db.AuditAdd(ctx, b, db.AuditEntry{
