@@ -79,7 +79,8 @@ func (h Campaigns) Register(d *api.Door) {
 		OperationID: "list-campaign-messages", Method: http.MethodGet, Path: "/campaigns/{id}/messages",
 		Tags: []string{"campaigns"}, Summary: "List the messages of a campaign, by state", Errors: []int{422, 503},
 		RejectUnknownQueryParameters: true,
-		Description:                  "Recipients are shown to callers with the role operate, masked.",
+		Description: "Filters of class and code look at the next 10,000: a page may have fewer than there are, or none, " +
+			"and a next_cursor all the same. Recipients are shown to callers with the role operate, masked.",
 	}), h.messages)
 	h.registerAudience(d)
 	h.registerCauses(d)

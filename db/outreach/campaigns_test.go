@@ -736,7 +736,7 @@ func TestMessagePlans(t *testing.T) {
 	}
 	for set, names := range map[string][]string{
 		"SELECT": {"sqlMessageExpire", "sqlMessageReleaseRest", "sqlCampaignRetry", "sqlCampaignDrop",
-			"sqlMessagesOfCampaign", "sqlMessagesDirect", "sqlMessagesDirectSome", "sqlMessageGet", "sqlMessageAttempts"},
+			"sqlMessagesOfCampaign", "sqlMessagesOfCampaignSome", "sqlMessagesDirect", "sqlMessagesDirectSome", "sqlMessageGet", "sqlMessageAttempts"},
 		strings.ReplaceAll(texts["sqlMessagePlan"], "true)", "false)"): {"sqlMessageRelease", "sqlMessageRecord",
 			"sqlReportFind", "sqlReportApply", "sqlMessageDead"},
 	} {
@@ -759,12 +759,34 @@ func TestMessagePlans(t *testing.T) {
 	}
 	require.NoError(t, m.system(ctx, func(tx pgx.Tx) error {
 		for _, state := range []string{"sent", "failed"} {
-			plan := dbtest.CustomPlan(ctx, t, tx, texts["sqlMessagesOfCampaign"], "acme", id, []string{state}, nil, nil, 51, nil, nil)
+			plan := dbtest.CustomPlan(ctx, t, tx, texts["sqlMessagesOfCampaign"], "acme", id, []string{state}, nil, nil, 51)
 			require.Regexp(t, `Scan using messages_campaign .*\n.*Index Cond: .*state = '`+state, plan)
 			require.NotContains(t, plan, "Sort")
 		}
 		return nil
 	}))
+}
+
+// A filter that few messages of a campaign pass looks at 10,000 for a page, and the list goes on from there.
+func TestMessagesOfCampaignSparse(t *testing.T) {
+	t.Parallel()
+
+	m, ctx := newMailing(t), t.Context()
+	id := m.draft(t, "a")
+	m.exec(t, `INSERT INTO messages (id, tenant, campaign, sender, kind, state, class, digest, recipient, body, due_at, queued_at)
+		SELECT lpad(to_hex(n), 32, '0')::uuid, 'acme', $1, $2, 'campaign', 'failed', CASE n WHEN 20001 THEN 'recipient' ELSE '' END,
+			'', '', '{}', now(), now() FROM generate_series(1, 20001) n`, id, m.sender)
+	f := dboutreach.MessageFilter{
+		State: []campaign.Status{campaign.MessageFailed}, Class: []campaign.Class{"recipient"}, Code: []string{"0"},
+	}
+	var next *dboutreach.MessagePosition
+	for _, want := range []int{0, 0, 1} {
+		list, after, err := m.OfCampaign(ctx, "acme", id, f, next, 20)
+		require.NoError(t, err)
+		require.Len(t, list, want)
+		require.Equal(t, want > 0, after == nil)
+		next = after
+	}
 }
 
 var errRollback = errors.New("roll back")

@@ -206,14 +206,29 @@ type MessagePosition struct {
 	ID    uuid.UUID
 }
 
-const sqlMessagesOfCampaign = `
-SELECT ` + sqlMessageColumns + ` FROM messages
+// A filter of classes or codes looks at the 10,000 messages after the position, of the states that are asked for: one
+// that few of them pass would read all there are. The last of them is among the rows whether it passes or not, for the
+// list goes on after it.
+const (
+	sqlMessagesOfCampaign = `
+SELECT ` + sqlMessageColumns + `, true, false FROM ` + sqlMessagesOfCampaignAfter + ` LIMIT $6`
+
+	sqlMessagesOfCampaignSome = `
+SELECT ` + sqlMessageColumns + `, passes, place = 10000
+FROM (
+    SELECT *, row_number() OVER (ORDER BY state, id) AS place,
+        ($7::text[] IS NULL OR class = ANY ($7))
+        AND ($8::text[] IS NULL OR coalesce(code, 0) = ANY ($8::int[])) AS passes
+    FROM ` + sqlMessagesOfCampaignAfter + ` LIMIT 10000
+) next
+WHERE passes OR place = 10000 ORDER BY state, id LIMIT $6`
+
+	sqlMessagesOfCampaignAfter = `messages
 WHERE tenant = $1 AND campaign = $2
     AND CASE WHEN $3::text[] IS NULL THEN true WHEN cardinality($3) = 1 THEN state = $3[1] ELSE state = ANY ($3) END
     AND ($5::uuid IS NULL OR (state, id) > ($4::text, $5::uuid))
-    AND ($7::text[] IS NULL OR class = ANY ($7))
-    AND ($8::text[] IS NULL OR coalesce(code, 0) = ANY ($8::int[]))
-ORDER BY state, id LIMIT $6`
+ORDER BY state, id`
+)
 
 // A MessageFilter says which messages to return: any of the values of a field, and all for none.
 type MessageFilter struct {
@@ -223,7 +238,8 @@ type MessageFilter struct {
 }
 
 // OfCampaign returns up to n messages of a campaign after a position, without their bodies, and the position to go on
-// from: nil when these were the last. They are in the order of their states' names.
+// from: nil when these were the last. They are in the order of their states' names. Classes and codes are asked of the
+// next 10,000 only, as in List.
 func (s *Messages) OfCampaign(ctx context.Context, tenant string, id uuid.UUID, f MessageFilter,
 	after *MessagePosition, n int) ([]MessageRow, *MessagePosition, error) {
 	var last *uuid.UUID
@@ -231,12 +247,15 @@ func (s *Messages) OfCampaign(ctx context.Context, tenant string, id uuid.UUID, 
 	if after != nil {
 		last, lastState = &after.ID, new(string(after.State))
 	}
-	found, err := db.TenantRows(ctx, s.pool, tenant, scanMessage, sqlMessagesOfCampaign, tenant, id, db.Among(f.State),
-		lastState, last, n+1, db.Among(f.Class), db.Among(f.Code))
+	text, args := sqlMessagesOfCampaign, []any{tenant, id, db.Among(f.State), lastState, last, n + 1}
+	if len(f.Class)+len(f.Code) > 0 {
+		text, args = sqlMessagesOfCampaignSome, append(args, db.Among(f.Class), db.Among(f.Code))
+	}
+	rows, err := db.TenantRows(ctx, s.pool, tenant, scanFiltered, text, args...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list messages of campaign %s: %w", id, err)
 	}
-	found, next := db.CutPage(found, n, func(m MessageRow) MessagePosition { return MessagePosition{m.State, m.ID} })
+	found, next := passing(rows, n, func(m MessageRow) MessagePosition { return MessagePosition{m.State, m.ID} })
 	return found, next, nil
 }
 
@@ -261,11 +280,32 @@ WHERE tenant = $1 AND campaign IS NULL AND ($3::uuid IS NULL OR (queued_at, id) 
 ORDER BY queued_at DESC, id DESC`
 )
 
-// A directRow is a row of sqlMessagesDirectSome.
-type directRow struct {
+// A filteredRow is a row of sqlMessagesDirectSome or sqlMessagesOfCampaignSome.
+type filteredRow struct {
 	MessageRow
 	passes bool // the filter
 	last   bool // the filter was not asked of those after it
+}
+
+func scanFiltered(row pgx.CollectableRow) (r filteredRow, err error) {
+	var passes, last bool
+	m, err := scanMessage(andScan{row, []any{&passes, &last}})
+	return filteredRow{m, passes, last}, err
+}
+
+// passing are the messages of a page of up to n rows, and the position to go on from: nil when these were the last.
+func passing[P any](rows []filteredRow, n int, position func(MessageRow) P) ([]MessageRow, *P) {
+	rows, next := db.CutPage(rows, n, func(r filteredRow) P { return position(r.MessageRow) })
+	if end := len(rows) - 1; next == nil && end >= 0 && rows[end].last {
+		next = new(position(rows[end].MessageRow))
+	}
+	found := []MessageRow{} // a list is never null
+	for _, r := range rows {
+		if r.passes {
+			found = append(found, r.MessageRow)
+		}
+	}
+	return found, next
 }
 
 // List returns up to n messages of a tenant that are of no campaign after a position, without their bodies, the newest
@@ -279,25 +319,10 @@ func (s *Messages) List(ctx context.Context, tenant string, f MessageFilter, aft
 	if len(f.State)+len(f.Class)+len(f.Code) > 0 {
 		text, args = sqlMessagesDirectSome, append(args, db.Among(f.State), db.Among(f.Class), db.Among(f.Code))
 	}
-	rows, err := db.TenantRows(ctx, s.pool, tenant, func(row pgx.CollectableRow) (r directRow, err error) {
-		var passes, last bool
-		m, err := scanMessage(andScan{row, []any{&passes, &last}})
-		return directRow{m, passes, last}, err
-	}, text, args...)
+	rows, err := db.TenantRows(ctx, s.pool, tenant, scanFiltered, text, args...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list messages: %w", err)
 	}
-	rows, next := db.CutPage(rows, n, directRow.position)
-	if end := len(rows) - 1; next == nil && end >= 0 && rows[end].last {
-		next = new(rows[end].position())
-	}
-	found := []MessageRow{} // a list is never null
-	for _, r := range rows {
-		if r.passes {
-			found = append(found, r.MessageRow)
-		}
-	}
+	found, next := passing(rows, n, func(m MessageRow) db.Position { return db.Position{At: m.QueuedAt, ID: m.ID} })
 	return found, next, nil
 }
-
-func (r directRow) position() db.Position { return db.Position{At: r.QueuedAt, ID: r.ID} }

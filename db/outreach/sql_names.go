@@ -113,6 +113,8 @@ func init() {
 	db.Name(sqlMessagesDirectAfter, "sqlMessagesDirectAfter")
 	db.Name(sqlMessagesDirectSome, "sqlMessagesDirectSome")
 	db.Name(sqlMessagesOfCampaign, "sqlMessagesOfCampaign")
+	db.Name(sqlMessagesOfCampaignAfter, "sqlMessagesOfCampaignAfter")
+	db.Name(sqlMessagesOfCampaignSome, "sqlMessagesOfCampaignSome")
 	db.Name(sqlMessagesUnknown, "sqlMessagesUnknown")
 	db.Name(sqlMessagesWaiting, "sqlMessagesWaiting")
 	db.Name(sqlNoneErase, "sqlNoneErase")
