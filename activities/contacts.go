@@ -222,8 +222,7 @@ type roomy struct {
 func (r *roomy) Read(p []byte) (int, error) {
 	n, err := r.Reader.Read(p)
 	if r.left -= int64(n); r.left < 0 {
-		return 0, fault.Newf(fault.Invalid, "the unpacked file has more bytes than the tenant's quota max_bytes leaves; wait "+
-			"until older files are no longer kept, or have the quota raised")
+		return 0, contact.ErrRoom
 	}
 	return n, err
 }

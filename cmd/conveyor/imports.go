@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -138,11 +140,23 @@ func (s uploads) Planned(ctx context.Context, tenant string, id uuid.UUID, plan 
 		if err == nil {
 			err = s.Copied(ctx, tenant, id, bytes)
 		}
+		if errors.Is(err, contact.ErrRoom) {
+			err = cmp.Or(s.forget(ctx, tenant, id), err)
+		}
 		if err != nil {
 			return err
 		}
 	}
 	return s.Uploads.Planned(ctx, tenant, id, data, copied, now)
+}
+
+// forget deletes the copy of an upload that no row counts.
+func (s uploads) forget(ctx context.Context, tenant string, id uuid.UUID) error {
+	u, err := s.Get(ctx, tenant, id)
+	if err != nil || u.Copy != "" {
+		return err
+	}
+	return s.files.ForgetCopy(ctx, u.Blob)
 }
 
 // Finish implements activities.ImportUploads.

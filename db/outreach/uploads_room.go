@@ -10,17 +10,34 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/contact"
 )
 
 const sqlUploadCopied = `
 UPDATE uploads SET copy_bytes = $3
 WHERE tenant = $1 AND id = $2 AND state IN ('held', 'received', 'splitting', 'running')`
 
-// Copied counts the decoded copy of an upload that is open, of so many bytes, for Room. It comes before Planned.
+// Copied counts the decoded copy of an upload that is open, of so many bytes, for Room. It comes before Planned. One
+// for which there is no room is contact.ErrRoom: others took it while the copy was made.
 func (s *Uploads) Copied(ctx context.Context, tenant string, id uuid.UUID, bytes int64) error {
-	b := new(pgx.Batch)
-	b.Queue(sqlUploadCopied, tenant, id, bytes)
-	return uploadFault(db.TenantWrite(ctx, s.pool, tenant, b), "count the copy of", id)
+	err := db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, sqlQuotaTurn, tenant); err != nil {
+			return err
+		}
+		tag, err := tx.Exec(ctx, sqlUploadCopied, tenant, id, bytes)
+		if err != nil || tag.RowsAffected() == 0 {
+			return err
+		}
+		var left *int64
+		if err := tx.QueryRow(ctx, sqlUploadsRoom, tenant, uuid.Nil).Scan(&left); err != nil {
+			return err
+		}
+		if left != nil && *left < 0 {
+			return contact.ErrRoom
+		}
+		return nil
+	})
+	return uploadFault(err, "count the copy of", id)
 }
 
 const sqlUploadsRoom = `

@@ -36,6 +36,10 @@ func CheckPreviews(begun, open int) error {
 		"have ended meanwhile. Try again in a minute", open-1)
 }
 
+// ErrRoom is the error of a copy that has more bytes than its Import's Room.
+var ErrRoom = fault.Newf(fault.Invalid, "the unpacked file has more bytes than the tenant's quota max_bytes leaves; "+
+	"wait until older files are no longer kept, or have the quota raised")
+
 // An Import is an uploaded file as the import sees it.
 type Import struct {
 	Progress
