@@ -343,21 +343,27 @@ func dateEnd(s string, i int) int {
 	return end
 }
 
-// phoneEnd returns the end of the telephone number at i, or 0.
+// phoneEnd returns the end of the telephone number at i, or 0. Where more digits stand in a row than a number has, as
+// in "514-555-1234/438-555-9876", it ends at their first whole group with ten digits, or with seven before a slash.
 func phoneEnd(s string, i int) int {
-	digits, end, gap := 0, 0, 0
+	digits, end, gap, first, whole := 0, 0, 0, 0, false
 	for ; i < len(s) && gap <= 3; i++ {
 		switch c := s[i]; {
 		case isDigit(c):
-			digits++
+			if digits++; digits > 15 {
+				return first
+			}
 			end, gap = i+1, 0
 		case strings.IndexByte(" -.()+/", c) >= 0:
+			if digits >= 7 && !whole {
+				first, whole = end, digits >= 10 || c == '/'
+			}
 			gap++
 		default:
 			gap = 4
 		}
 	}
-	if digits >= 7 && digits <= 15 {
+	if digits >= 7 {
 		return end
 	}
 	return 0
