@@ -237,7 +237,7 @@ func (s *scanner) price(n *chain) (Match, bool) {
 	if hasBefore && scaled(s.text, n.end) { // "$10k"
 		return Match{}, false
 	}
-	if measure(s.text[m.End:]) {
+	if !hasAfter && measure(s.text[m.End:]) {
 		return Match{}, false
 	}
 	m.Currency, m.Symbol = cur, s.text[sym.start:sym.end]
@@ -260,7 +260,8 @@ func measure(after string) bool {
 	if end < 0 {
 		end = len(after)
 	}
-	return units[strings.ToLower(after[:end])]
+	word := strings.ToLower(after[:end])
+	return units[word] && (word != "w" || !strings.HasPrefix(after[end:], "/")) // "$49.99 w/ coupon"
 }
 
 // lakhWords are the words for a hundred thousand and ten million, and their zeros.

@@ -478,6 +478,8 @@ func TestAll(t *testing.T) {
 		{"a space after the comma", "Cena 12, 50 zł, 20, 30", "", "12, 50 zł=12.50 PLN zł"},
 		{"a range with cents", "12.99 - 15.99 EUR", "", "12.99=12.99 EUR EUR|15.99 EUR=15.99 EUR EUR"},
 		{"a weight", "Pesos: 61,8 kg", "MXN", ""},
+		{"a word that is a unit, too", "129,90 zł w tym 23% VAT, $49.99 w/ coupon", "",
+			"129,90 zł=129.90 PLN zł|$49.99=49.99 - $"},
 		{"before and after a reduction", "Was £1,299.00, now £999.00", "", "£1,299.00=1299.00 GBP £|£999.00=999.00 GBP £"},
 		{"currencies after", "10 € 20 €", "", "10 €=10 EUR €|20 €=20 EUR €"},
 		{"currencies before", "€ 10 € 20", "", "€ 10=10 EUR €|€ 20=20 EUR €"},
