@@ -207,6 +207,12 @@ func (s *scanner) price(n *chain) (Match, bool) {
 	if hasAfter && after.spaced && gluedToNumber(s.text, after.end) {
 		hasAfter = false // "40 €12"
 	}
+	if hasBefore && hasAfter && s.outweighs(after, before) {
+		hasBefore = false // "L 29,90 €"
+	}
+	if !hasBefore && hasAfter && after.spaced && !n.money() && s.moneyAt(after.end) {
+		hasAfter = false // "42 CHF 159.90"
+	}
 	cur, sym := s.hint.Currency, before
 	m := Match{Start: n.start, End: n.end}
 	switch {
@@ -245,6 +251,42 @@ func (s *scanner) price(n *chain) (Match, bool) {
 		s.fraction(&m)
 	}
 	return m, true
+}
+
+// outweighs tells whether the currency behind a number is meant, and not a name before it that may say something else.
+func (s *scanner) outweighs(after, before symbol) bool {
+	if !before.spaced || !before.faint(true) || after.faint(false) || after.refines(before) || before.refines(after) {
+		return false
+	}
+	_, ahead := s.numberAt(after.end)
+	return !ahead && (s.hint.Currency == "" || before.in(s.hint) != s.hint.Currency)
+}
+
+// numberAt reads the number that follows after spaces on the line.
+func (s *scanner) numberAt(at int) (chain, bool) {
+	start := at
+	for range 5 {
+		r, size := utf8.DecodeRuneInString(s.text[at:])
+		if separator(r) != ' ' {
+			break
+		}
+		at += size
+	}
+	if at == start || !gluedToNumber(s.text, at) {
+		return chain{}, false
+	}
+	return readChain(s.text, at), true
+}
+
+// moneyAt tells whether a number follows that is written like money, with neither a currency nor a word behind it:
+// the currency before it is its own, and not that of the number before both.
+func (s *scanner) moneyAt(at int) bool {
+	n, ok := s.numberAt(at)
+	if !ok || !n.money() || !ends(s.text, n.end) {
+		return false
+	}
+	amount, ok := n.amount(s.hint)
+	return ok && s.plain(Match{Price: Price{Amount: amount}, Start: n.start, End: n.end})
 }
 
 // units are the units of weights and sizes: "Pesos: 61,8 kg" is no sum of pesos.
