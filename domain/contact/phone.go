@@ -107,6 +107,9 @@ func readClean(s, region string) (phone, country string, why *refusal) {
 	}
 	why = noCode
 	if region != "" {
+		if phone, country, ok := mobileOf(s, digits, region); ok {
+			return phone, country, nil
+		}
 		if phone, country, why = numberOf(s, region); why == nil || why == extended {
 			return phone, country, why
 		}
@@ -187,6 +190,20 @@ func numberOf(s, region string) (phone, country string, why *refusal) {
 		why.message = "is no number that exists " + where + "; correct it"
 	}
 	return "", "", why
+}
+
+// mobileOf reads a mobile number of a region that has its country code and no +. The library takes the code for digits of
+// a landline where these may be as long: in Germany 4917612345678 would be 04917 612345678.
+func mobileOf(s string, digits int, region string) (phone, country string, ok bool) {
+	if digits < 11 || !strings.HasPrefix(s, strconv.Itoa(phonenumbers.GetCountryCodeForRegion(region))) {
+		return "", "", false
+	}
+	number, err := parse("+"+s, "")
+	if err != nil || number.GetExtension() != "" || phonenumbers.GetNumberType(number) != phonenumbers.MOBILE {
+		return "", "", false
+	}
+	phone, country, ok = valid(number)
+	return phone, country, ok && country == region
 }
 
 // unscaled is a number in scientific notation that has all of its digits, as programs write them, "5.145550123E9"; ""
