@@ -191,6 +191,15 @@ func TestColumnsByValues(t *testing.T) {
 		"Phone;Sprache\n514-555-0123;fließend\n438-555-0199;Schweizer Mundart\n":                    "phone fields.sprache",
 		"Phone;Langue / Language\n514-555-0123;Français, anglais\n438-555-0199;les deux\n":          "phone fields.langue_language",
 		"Phone;Langue\n514-555-0123;Français, anglais\n438-555-0199;les deux\n":                     "phone locale",
+		"Endereço;Número;Email;Telefone\nRua A;123;a@example.com;\n":                                "fields.endereco fields.numero email phone",
+		"Number;Name;Phone\n30231254;Ann;514-555-0123\n":                                            "fields.number name phone",
+		"Number;Name;Email\n123;Ann;a@example.com\n":                                                "fields.number name email",
+		"Number;Name;Emergency phone\n514-555-0123;Ann;438-555-0199\n":                              "phone name fields.emergency_phone",
+		"Name;Email;Contact\nAnn;a@example.com;514-555-0123\n":                                      "name email phone",
+		"Nom;Contact\nAnn;514-555-0123\n;\n":                                                        "name phone",
+		"Name;Client;Phone\nAnn;Acme;514-555-0123\n":                                                "name fields.client phone",
+		"Customer;Contact (required);Phone\nAcme;Ann;514-555-0123\n":                                "fields.customer name phone",
+		"Client;To\nAnn;514-555-0123\n":                                                             "name phone",
 		"Phone;PreferredLanguage\n514-555-0123;Engels\n438-555-0199;Klingon, sometimes\n":           "phone locale",
 	} {
 		f := importFile(t, []byte(text), contact.Options{})

@@ -210,7 +210,7 @@ func share(sample [][]string, i int, is func(string) bool) (part float64, values
 }
 
 // belied says that the values of a column are nothing like the field that its header seems to name: "WhatsApp updates"
-// has yes and no, and "Sprache" may have how well a language is spoken.
+// has yes and no, "Sprache" may have how well a language is spoken, and "Contact" may be telephone numbers.
 func belied(field string, sample [][]string, i int) bool {
 	var is func(string) bool
 	switch field {
@@ -221,6 +221,9 @@ func belied(field string, sample [][]string, i int) bool {
 	case FieldLocale: // what stands for no language refuses its row, so it counts
 		part, values := share(sample, i, func(s string) bool { return readLocale(oneLine(s)) != "" })
 		return values > 0 && part < .5
+	case FieldName:
+		part, _ := share(sample, i, func(s string) bool { return phoneLike(s) || strings.Contains(s, "@") })
+		return part > .5
 	default:
 		return false
 	}

@@ -153,7 +153,7 @@ func withoutNote(header string) (known, bool) {
 	name, note := noteOf(header)
 	folded := fold(name)
 	k, ok := headers[folded]
-	if !ok || k.field == FieldLocale || slices.Contains(vague, folded) {
+	if !ok || k.field == FieldLocale || k.field == FieldPhone && slices.Contains(vague, folded) {
 		return known{}, false
 	}
 	said := false
@@ -216,11 +216,14 @@ func disowned(header, folded string) bool {
 	})
 }
 
-// byHeader is what a header says, with a confidence of 1 for a known name, .9 for one with a note, .7 for words in it,
-// 0 for nothing.
+// byHeader is what a header says, with a confidence of 1 for a known name, .9 for one with a note, .8 for one that may as
+// well be something else, .7 for words in it, 0 for nothing.
 func byHeader(written, folded string) (known, float64, string) {
 	for _, name := range []string{folded, fold(parted(written))} {
 		if k, ok := header(name); ok {
+			if slices.Contains(vague, name) {
+				return k, .8, "known header, of other things too"
+			}
 			return k, 1, "known header"
 		}
 	}

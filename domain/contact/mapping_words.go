@@ -102,8 +102,9 @@ var presets = []preset{
 	{name: "Meta custom audience", needs: []string{"email", "phone", "fn", "ln"}},
 }
 
-// vague are names of telephone columns that are as well those of files, of letters or of messages.
-var vague = []string{"number", "numero", "to", "recipient"}
+// vague are names of telephone columns that are as well those of files, of houses, of letters or of messages, and names
+// of persons' columns that may hold how they are reached, or a company.
+var vague = []string{"number", "numero", "to", "recipient", "contact", "customer", "client"}
 
 // requiredWords are the words of notes that say whether a cell may be empty.
 var requiredWords = strings.Fields(`required mandatory obligatoire requis obligatorio obligatoria requerido obrigatorio
