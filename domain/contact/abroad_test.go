@@ -147,6 +147,38 @@ func TestLabelsOfNumbers(t *testing.T) {
 	}
 }
 
+// A column of country codes beside one of telephone numbers says whose the numbers are.
+func TestCountryCodesOfNumbers(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"Country Code,Mobile,Name\n+91,9053456789,Asha\n":                       "+919053456789 Asha",
+		"Country Code,Mobile,Name\n91,9053456789,Asha\n,514-555-0123,Bob\n":     "+919053456789 Asha\n+15145550123 Bob",
+		"Country Code,Mobile\n91.0,9053456789\nN/A,514-555-0123\n":              "+919053456789\n+15145550123",
+		"Country Code,Mobile\n91,+14385550199\n91,919053456789\n1,5145550123\n": "+14385550199\n+919053456789\n+15145550123",
+		"Phone,Dial code\n9053456789,(+91)\n":                                   "+919053456789",
+		"Indicatif,Téléphone\n+33,06 12 34 56 78\n+1,514-555-0123\n":            "+33612345678\n+15145550123",
+		"Indicatif,Téléphone\n33,514-555-0123\n":                                "+15145550123",
+		"Indicatif pays,Téléphone\n33,06 12 34 56 78\n":                         "+33612345678",
+		"Ländervorwahl;Handy\n'+49;0171 2345678\n":                              "+491712345678",
+		"Vorwahl;Telefon\n+49;030 2312545\n":                                    "+49302312545",
+		"国家代码,手机\n86,13812345678\n":                                             "+8613812345678",
+		"Postal code,Phone\n91,514-555-0123\n":                                  "+15145550123",
+		"Country Code,Phone\nCA,514-555-0123\n":                                 "+15145550123",
+		"Country Code,City,Phone\n33,Paris,514-555-0123\n":                      "+15145550123",
+	} {
+		f := importFile(t, []byte(text), contact.Options{})
+		require.Equal(t, want, f.String(), text)
+	}
+	rows := strings.Repeat("+91,9053456789\n", 20)
+	f := importFile(t, []byte("Country Code,Mobile\n"+rows+"+999,9053456789\n"), contact.Options{})
+	require.Equal(t, contact.CodeCountry, f.rows[20].Problems[0].Code)
+	require.Equal(t, "+91", f.rows[0].Contact.Fields["country_code"])
+	require.Contains(t, f.plan.Mapping[1].Why, "the country codes are in column 1")
+	f = importFile(t, []byte("Country Code,Mobile\n91,5145550123\n"),
+		contact.Options{Mapping: map[string]string{"Country Code": "-"}})
+	require.Equal(t, "+15145550123", f.rows[0].Contact.Phone)
+}
+
 // Exports of shops and of mail programs: numbers of addresses, and tags in quotes.
 func TestExportsOfShops(t *testing.T) {
 	t.Parallel()

@@ -2,11 +2,14 @@ package contact
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/nyaruka/phonenumbers"
 
 	"github.com/mtlrent/conveyor/domain/fault"
 )
@@ -39,6 +42,8 @@ type Column struct {
 	Why        string  `json:"why"`
 	// Label is the number, from 1, of the column that says of each row what this telephone number is; 0 = none.
 	Label int `json:"label,omitempty"`
+	// Code is the number, from 1, of the column that has of each row the country code of this telephone number; 0 = none.
+	Code int `json:"code,omitempty"`
 }
 
 // Unmapped are the headers of the columns that no field is known for: they become custom fields.
@@ -102,6 +107,7 @@ func mapColumns(columns []string, sample [][]string, o Options) (Mapping, []Reas
 	byContent(m, folded, sample, o.Region, taken)
 	nameAlone(m, folded)
 	labelled(m, folded)
+	coded(m, folded, sample)
 	slugs := map[string]bool{}
 	for _, c := range m {
 		slugs[c.Field] = true
@@ -338,6 +344,56 @@ func labelled(m Mapping, folded []string) {
 		}
 		m[i].Label = 1 + max(slices.Index(folded, name+" label"), slices.Index(folded, name+" type"))
 	}
+}
+
+// coded finds columns of country codes beside those of telephone numbers, the one before a number first. They remain
+// custom fields.
+func coded(m Mapping, folded []string, sample [][]string) {
+	for i := range m {
+		if m[i].Field != FieldPhone {
+			continue
+		}
+		for _, at := range []int{i - 1, i + 1} {
+			if at < 0 || at >= len(m) || m[at].Field != "" || !dialling(folded[at], sample, at) {
+				continue
+			}
+			m[i].Code = at + 1
+			m[i].Why += fmt.Sprintf("; the country codes are in column %d", at+1)
+			break
+		}
+	}
+}
+
+// dialling says that a column has country codes. "Vorwahl" and "indicatif" are area codes as well, unless its values
+// begin with +.
+func dialling(folded string, sample [][]string, i int) bool {
+	holds := func(w string) bool { return holdsWord(folded, w) }
+	if !slices.ContainsFunc(dialWords, holds) {
+		return false
+	}
+	ofCountry := slices.ContainsFunc(dialCountryWords, holds)
+	part, _ := share(sample, i, func(s string) bool {
+		of, ok := dialled(s)
+		return ok && of != "" && (ofCountry || strings.Contains(s, "+")) || filler(s)
+	})
+	empty, _ := share(sample, i, filler)
+	return part > .9 && empty < 1
+}
+
+var dialCode = regexp.MustCompile(`^(?:\+|00)?([1-9][0-9]{0,2})(?:\.0)?$`)
+
+// dialled is the region whose numbers have that country code, "" where none has; ok is false for what is no such code.
+func dialled(cell string) (region string, ok bool) {
+	code := dialCode.FindStringSubmatch(strings.Trim(cleanPhone(cell), "() "))
+	if code == nil {
+		return "", false
+	}
+	n, _ := strconv.Atoi(code[1])
+	region = phonenumbers.GetRegionCodeForCountryCode(n)
+	if region == phonenumbers.UNKNOWN_REGION || region == phonenumbers.REGION_CODE_FOR_NON_GEO_ENTITY {
+		return "", true
+	}
+	return region, true
 }
 
 // slug is a header as the name of a custom field: folded, with _ for spaces, at most 63 bytes.

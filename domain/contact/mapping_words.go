@@ -157,6 +157,14 @@ var (
 	withWords = []string{"avec", "con", "com", "mit", "met", "with"}
 )
 
+// dialWords make a header one of country codes where it also has one of dialCountryWords, or its values a +.
+var (
+	dialWords = strings.Fields(fold(`code codigo indicatif vorwahl prefijo prefixo prefisso ddi landesvorwahl landervorwahl
+		landcode landnummer kod kodu код 区号 區號 代码 代碼 رمز`))
+	dialCountryWords = strings.Fields(fold(`country dial dialing dialling calling isd ddi pays pais paese landesvorwahl
+		landervorwahl landcode landnummer страны kraju ülke 国家 國家 الدولة internazionale internacional international`))
+)
+
 var fillers = []string{"n a", "na", "none", "null", "nil", "nan", "nd", "n d", "s o", "so", "tbd", "empty", "unknown",
 	"not available", "missing", "vide", "aucun", "aucune", "inconnu", "sans", "sans objet", "non disponible", "ninguno",
 	"ninguna", "sin", "nenhum", "nenhuma", "keine", "kein", "keiner", "k a", "unbekannt", "nessuno", "nessuna", "geen",

@@ -214,7 +214,7 @@ func (b *builder) phone(c *Contact) {
 		case v == "":
 			continue
 		default:
-			if c.Phone, c.Country, wrong = ReadPhone(v, b.region); wrong == nil {
+			if c.Phone, c.Country, wrong = ReadPhone(v, b.regionOf(i)); wrong == nil {
 				return
 			}
 			wrong.Field = FieldPhone
@@ -226,6 +226,17 @@ func (b *builder) phone(c *Contact) {
 	if first != nil {
 		b.row.Problems = append(b.row.Problems, *first)
 	}
+}
+
+// regionOf is the region of a telephone column in this row: that of its country code, else that of the file. A code that
+// cannot be read leaves none, for in the region of the file the number could be another person's.
+func (b *builder) regionOf(i int) string {
+	at := b.mapping[i].Code - 1
+	if at < 0 || at >= len(b.cells) || filler(b.cells[at]) {
+		return b.region
+	}
+	region, _ := dialled(b.cells[at])
+	return region
 }
 
 // tried are the columns of telephone numbers in the order in which a row's are tried: without those that it says are of
