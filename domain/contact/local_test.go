@@ -60,6 +60,33 @@ func TestExtensionsInOtherWords(t *testing.T) {
 	}
 }
 
+// A number with stray digits behind it is none abroad, and one with the end of another line is none by itself; a number
+// of another country, in its own groups or in those that people write, is read.
+func TestDigitsBehindNumbers(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ cell, region, code, want string }{
+		{"917-234-5678 12", "US", contact.CodeExtension, ""}, {"(917) 234-5678 12", "US", contact.CodeExtension, ""},
+		{"917 234 5678 12", "US", contact.CodeExtension, ""}, {"9172345678 12", "US", contact.CodeExtension, ""},
+		{"613-238-1234 5", "CA", contact.CodeExtension, ""}, {"613.238.1234-5", "CA", contact.CodeExtension, ""},
+		{"030 2312545/46", "DE", contact.CodeSeveral, ""}, {"040/12345678/79", "DE", contact.CodeSeveral, ""},
+		{"+49 30 2312545 / -46", "", contact.CodeSeveral, ""}, {"06 1234567/8", "IT", contact.CodeSeveral, ""},
+		{"613-238-1234/5", "CA", contact.CodeSeveral, ""}, {"01 23 45 67 89/90", "FR", contact.CodeSeveral, ""},
+		{"33 6 12 34 56 78", "CA", "", "+33612345678"}, {"33 6 12 34 56 78", "PL", "", "+33612345678"},
+		{"34 612 34 56 78", "PL", "", "+34612345678"}, {"213 661 12 34 56", "US", "", "+213661123456"},
+		{"380 67 123 45 67", "US", "", "+380671234567"}, {"244 923 456 789", "PT", "", "+244923456789"},
+		{"91 98765 43210", "CA", "", "+919876543210"}, {"52 (55) 1234-5678", "US", "", "+525512345678"},
+		{"06/12/34/56/78", "FR", "", "+33612345678"}, {"0171/234 56 78", "DE", "", "+491712345678"},
+		{"040/12/34/56/78", "DE", "", "+494012345678"}, {"0475/12.34.56", "BE", "", "+32475123456"},
+		{"514-234-5678/", "CA", "", "+15142345678"}, {"030 2312545-46", "DE", "", "+4930231254546"},
+	} {
+		phone, _, wrong := contact.ReadPhone(tt.cell, tt.region)
+		require.Equal(t, tt.want, phone, tt.cell)
+		if tt.code != "" {
+			require.Equal(t, tt.code, wrong.Code, tt.cell)
+		}
+	}
+}
+
 // Numbers in the links and the IDs of WhatsApp, with points half up, and with a pause before an extension.
 func TestNumbersOfPrograms(t *testing.T) {
 	t.Parallel()

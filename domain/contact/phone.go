@@ -3,6 +3,7 @@ package contact
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -102,6 +103,8 @@ func readClean(s, region string) (phone, country string, why *refusal) {
 		return "", "", many
 	case digits < 4 || digits > 17:
 		return "", "", noNumber
+	case secondEnding(written, region):
+		return "", "", many
 	case strings.HasPrefix(s, "+"):
 		return numberOf(s, "")
 	}
@@ -115,6 +118,9 @@ func readClean(s, region string) (phone, country string, why *refusal) {
 		}
 	}
 	if phone, country, ok := withoutPlus(s, digits, why.tooLong); ok {
+		if trailed(written, phone, region) {
+			return "", "", extended
+		}
 		return phone, country, nil
 	}
 	return "", "", why
@@ -192,8 +198,8 @@ func numberOf(s, region string) (phone, country string, why *refusal) {
 	return "", "", why
 }
 
-// mobileOf reads a mobile number of a region that has its country code and no +. The library takes the code for digits of
-// a landline where these may be as long: in Germany 4917612345678 would be 04917 612345678.
+// mobileOf reads a mobile number of a region that has its country code and no +. The library takes the code for digits
+// of a landline where these may be as long: in Germany 4917612345678 would be 04917 612345678.
 func mobileOf(s string, digits int, region string) (phone, country string, ok bool) {
 	if digits < 11 || !strings.HasPrefix(s, strconv.Itoa(phonenumbers.GetCountryCodeForRegion(region))) {
 		return "", "", false
@@ -221,28 +227,71 @@ func twoNumbers(s, region string) bool {
 	if len(s) > 100 {
 		return false
 	}
-	exists := func(part string) bool {
-		part = strings.TrimRightFunc(strings.TrimSpace(part), trailing)
-		of := region
-		if strings.HasPrefix(part, "+") {
-			of = ""
-		}
-		number, err := parse(part, of)
-		if err != nil || digitsOf(part) < 7 {
-			return false
-		}
-		_, ok := countryOf(number)
-		return ok
-	}
 	for i := 1; i < len(s); i++ {
 		if begins := s[i] == '+' || isDigit(s[i]) && !isDigit(s[i-1]) && s[i-1] != '+'; !begins {
 			continue
 		}
-		if exists(s[:i]) && exists(s[i:]) {
+		if _, ok := existing(s[:i], region); !ok {
+			continue
+		}
+		if _, ok := existing(s[i:], region); ok {
 			return true
 		}
 	}
 	return false
+}
+
+// existing is a part of a cell that is a number by itself.
+func existing(part, region string) (*phonenumbers.PhoneNumber, bool) {
+	part = strings.TrimRightFunc(strings.TrimSpace(part), trailing)
+	if strings.HasPrefix(part, "+") {
+		region = ""
+	}
+	number, err := parse(part, region)
+	if err != nil || digitsOf(part) < 7 {
+		return nil, false
+	}
+	_, ok := countryOf(number)
+	return number, ok
+}
+
+// ending is the end of another line behind a number: "030 2312545/46". A stroke before the last three digits may as
+// well stand between the pairs of one number, "06/12/34/56/78".
+var ending = regexp.MustCompile(`^([^/]*[0-9]|.*[0-9]{5,})\s*/\s*-?\s*[0-9]{1,3}$`)
+
+// secondEnding says that a cell is a number and the last digits of another.
+func secondEnding(s, region string) bool {
+	m := ending.FindStringSubmatch(s)
+	if m == nil {
+		return false
+	}
+	_, ok := existing(m[1], region)
+	return ok
+}
+
+// trailed says that a cell, which as a whole would be a number abroad, is one of the region as it is written there, and
+// then further digits: "917-234-5678 12" is none of India. One that stands in the groups of its own country is whole.
+func trailed(s, phone, region string) bool {
+	all := groups(s)
+	if region == "" || len(all) < 2 || len(all) > 7 {
+		return false
+	}
+	if abroad, err := parse(phone, ""); err == nil &&
+		slices.Equal(all, groups(phonenumbers.Format(abroad, phonenumbers.INTERNATIONAL))) {
+		return false
+	}
+	for n := 1; n < len(all); n++ {
+		number, ok := existing(strings.Join(all[:n], " "), region)
+		if ok && (n == 1 || slices.Equal(all[:n], groups(phonenumbers.Format(number, phonenumbers.NATIONAL)))) {
+			return true
+		}
+	}
+	return false
+}
+
+// groups are the groups of digits in a number.
+func groups(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsDigit(r) })
 }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
