@@ -2,6 +2,7 @@ package contact
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -151,20 +152,21 @@ func sureOnly(m Mapping, field string) {
 
 // given applies what a person said, which Options.Check found right.
 func given(m Mapping, folded []string, said map[string]string, taken map[string]bool) error {
-	for column, field := range said {
+	for i := range m {
+		if field, ok := lookup(said, m[i].Header, i); ok {
+			m[i].Field, m[i].Confidence, m[i].Why = field, 1, "given"
+		}
+	}
+	for _, column := range slices.Sorted(maps.Keys(said)) {
 		found := false
 		for i := range m {
-			if !names(column, m[i].Header, folded[i], i) {
-				continue
-			}
-			found = true
-			m[i].Field, m[i].Confidence, m[i].Why = field, 1, "given"
+			found = found || names(column, m[i].Header, folded[i], i)
 		}
 		if !found {
 			return fault.Newf(fault.Invalid, "mapping: there is no column %q; the columns are %s", column, listed(m))
 		}
-		if field == FieldPhone || field == FieldEmail || field == FieldName || field == FieldGiven || field == FieldFamily ||
-			field == FieldLocale {
+		switch field := said[column]; field {
+		case FieldPhone, FieldEmail, FieldName, FieldGiven, FieldFamily, FieldLocale:
 			taken[field] = true
 		}
 	}
@@ -173,13 +175,22 @@ func given(m Mapping, folded []string, said map[string]string, taken map[string]
 
 // names says that a key of a given mapping means that column.
 func names(key, header, folded string, i int) bool {
-	return key == header || key == "#"+strconv.Itoa(i+1) || header != "" && fold(key) == folded && folded != ""
+	return key == header || key == numberOfColumn(i) || header != "" && fold(key) == folded && folded != ""
 }
 
+func numberOfColumn(i int) string { return "#" + strconv.Itoa(i+1) }
+
+// lookup is what a given mapping says of a column: by its number, which no other column has, else by its header, else by
+// one that is written otherwise.
 func lookup(said map[string]string, header string, i int) (string, bool) {
-	for key, field := range said {
-		if names(key, header, fold(header), i) {
+	for _, key := range []string{numberOfColumn(i), header} {
+		if field, ok := said[key]; ok {
 			return field, true
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(said)) {
+		if names(key, header, fold(header), i) {
+			return said[key], true
 		}
 	}
 	return "", false
@@ -432,7 +443,7 @@ func listed(m Mapping) string {
 			names = append(names, fmt.Sprintf("and %d more", len(m)-i))
 			break
 		}
-		name := "#" + strconv.Itoa(i+1)
+		name := numberOfColumn(i)
 		if m[i].Header != "" && knownHeader(m[i].Header) {
 			name += " " + strconv.Quote(m[i].Header)
 		}
@@ -444,7 +455,7 @@ func listed(m Mapping) string {
 // listedHeader is the header of a column, or its number where it has none.
 func listedHeader(m Mapping, i int) string {
 	if m[i].Header == "" {
-		return "#" + strconv.Itoa(i+1)
+		return numberOfColumn(i)
 	}
 	return m[i].Header
 }

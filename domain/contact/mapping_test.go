@@ -142,6 +142,20 @@ func TestMappingGiven(t *testing.T) {
 	}
 }
 
+// Of the keys that mean one column the most exact one counts: Go walks maps in any order.
+func TestMappingGivenTwice(t *testing.T) {
+	t.Parallel()
+
+	const text = "Phone,Name,Phone,NAME\n5145550123,Ann,4385550199,Bob\n"
+	given := map[string]string{"Phone": "phone", "#3": "-", "name": "-", "Name": "name", "NAME": "fields.alias"}
+	for range 100 {
+		f := importFile(t, []byte(text), contact.Options{Mapping: given})
+		if got := fieldsOf(f.plan.Mapping); got != "phone name - ." {
+			t.Fatalf("got %s", got)
+		}
+	}
+}
+
 // What is refused is stored with the reason longer than the file, so the reason quotes no cell that may be a person's.
 func TestRefusedMappingQuotesNobody(t *testing.T) {
 	t.Parallel()
