@@ -176,6 +176,9 @@ func TestHeadersAsWritten(t *testing.T) {
 		"Kunde Telefono mit Vorwahl;Naam":                                                          "phone name",
 		"Téléphone avec indicatif;Nom":                                                             "phone name",
 		"Indicatif téléphone;Pays (tel);Courriel":                                                  "fields.indicatif_telephone fields.pays_tel email",
+		"Name;Phone Number;WhatsApp Phone Number":                                                  "name phone phone",
+		"WhatsApp No.;Phone;N° WhatsApp;Número de WhatsApp":                                        "phone phone phone phone",
+		"WhatsApp of spouse;Phone;Nº WhatsApp":                                                     "fields.whatsapp_of_spouse phone phone",
 		"Language(s);Langue (parlée);Phone":                                                        "fields.language_s fields.langue_parlee phone",
 	} {
 		sample := map[string]string{"phone": "+4917123456", "email": "a%d@example.com", "locale": "de"}

@@ -30,7 +30,10 @@ var headersNear = []headerNames{
 	{known{FieldPhone, rankMobile}, `mobile|mobile phone|mobile number|mobile no|mobile phone number|cell|cell phone|
 		cellphone|cell number|cellular|whatsapp|whatsapp number|whatsapp phone|whatsapp id|wa id|wa|msisdn|portable|
 		tel portable|telephone portable|numero de portable|cellulaire|tel cellulaire|telephone cellulaire|tel mobile|
-		telephone mobile|numero de mobile|numero mobile|numero whatsapp|gsm|celular|telefono movil|movil|telemovel|
+		telephone mobile|numero de mobile|numero mobile|numero whatsapp|
+		whatsapp phone number|whatsapp no|whatsapp nr|whatsapp mobile|whatsapp mobile number|no whatsapp|n whatsapp|
+		nr whatsapp|numero de whatsapp|numero do whatsapp|numero di whatsapp|telefono whatsapp|telefone whatsapp|
+		telephone whatsapp|tel whatsapp|whatsapp nummer|whatsappnummer|gsm|celular|telefono movil|movil|telemovel|
 		phone mobile|numero de celular|numero celular|numero de movil|telefono celular|telefone celular|telefone movel|
 		numero de telemovel|handy|handynummer|handy nr|mobil|mobilnummer|mobiltelefon|mobilfunknummer|cellulare|
 		numero di cellulare|telefono cellulare|mobiel|mobiel nummer|mobiele telefoon|gsm nummer`},
