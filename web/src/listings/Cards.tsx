@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { useWindowVirtualizer } from '@tanstack/react-virtual'
-import { useEffect, useLayoutEffect, useRef, useState, type ReactNode } from 'react'
+import { useLayoutEffect, useRef, useState, type ReactNode } from 'react'
 
 import type { Schemas } from '../api/client'
 import type { Filters } from '../api/queries'
@@ -9,6 +9,7 @@ import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
 import { Glyph } from '../ui/Glyph'
 import { Trouble } from '../ui/parts'
+import { useReadOn } from '../ui/readOn'
 import type { Pages } from '../ui/Rows'
 import { listingGlyph } from './glyph'
 
@@ -40,10 +41,8 @@ export function Cards(p: { pages: Pages<Summary>; filters: Filters; empty: React
   })
   const shown = window.getVirtualItems()
   const last = ((shown.at(-1)?.index ?? 0) + 1) * across
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = p.pages
-  useEffect(() => {
-    if (last >= rows.length - 20 && hasNextPage && !isFetchingNextPage) void fetchNextPage()
-  }, [last, rows.length, hasNextPage, isFetchingNextPage, fetchNextPage])
+  const { hasNextPage, isFetchingNextPage } = p.pages
+  useReadOn(p.pages, last >= rows.length - 20)
 
   if (p.pages.isPending) return <div aria-busy="true" className="empty" />
   if (!any)

@@ -1,11 +1,11 @@
 import { Link, useNavigate } from '@tanstack/react-router'
-import { useEffect } from 'react'
 
 import { useAdverts, useListingCount, useListings, useNeighbourhoods, usePlatforms, type Filters } from '../api/queries'
 import { count } from '../say/format'
 import { useSay } from '../say/Say'
 import { useFilters } from '../ui/Filter'
 import { useShortcuts } from '../ui/keys'
+import { useReadOn } from '../ui/readOn'
 import { inWords, listingFields } from './filters'
 
 /** useList is the list that an advert was opened from: its address has the filters of that list. */
@@ -20,10 +20,7 @@ function useList(id: string) {
     ? (adverts.data?.pages.flatMap((p) => p.items.map((a) => a.listing_id)) ?? [])
     : (listings.data?.pages.flatMap((p) => p.items.map((l) => l.id)) ?? [])
   const at = ids.indexOf(id)
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = pages
-  useEffect(() => {
-    if (at >= 0 && at >= ids.length - 2 && hasNextPage && !isFetchingNextPage) void fetchNextPage()
-  }, [at, ids.length, hasNextPage, isFetchingNextPage, fetchNextPage])
+  useReadOn(pages, at >= 0 && at >= ids.length - 2)
   return { address, filters, refused, at, before: ids[at - 1], after: at < 0 ? undefined : ids[at + 1] }
 }
 

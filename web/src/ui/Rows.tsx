@@ -1,6 +1,6 @@
 import type { InfiniteData, UseInfiniteQueryResult } from '@tanstack/react-query'
 import { useWindowVirtualizer } from '@tanstack/react-virtual'
-import { useEffect, useRef, useState, type ReactNode } from 'react'
+import { useRef, useState, type ReactNode } from 'react'
 
 import { count } from '../say/format'
 import { useSay } from '../say/Say'
@@ -9,6 +9,7 @@ import { usePlace, useReading } from './keep'
 import { useShortcuts } from './keys'
 import './lists.css'
 import { Trouble } from './parts'
+import { useReadOn } from './readOn'
 
 export interface Column<T> {
   name: string
@@ -67,10 +68,8 @@ export function Rows<T>(p: {
   })
   const shown = window.getVirtualItems()
   const last = shown.at(-1)?.index ?? 0
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = p.pages
-  useEffect(() => {
-    if (last >= rows.length - 50 && hasNextPage && !isFetchingNextPage) void fetchNextPage()
-  }, [last, rows.length, hasNextPage, isFetchingNextPage, fetchNextPage])
+  const { hasNextPage, isFetchingNextPage } = p.pages
+  useReadOn(p.pages, last >= rows.length - 50)
 
   if (p.pages.isPending) return <div aria-busy="true" className="empty" />
   if (rows.length === 0)
