@@ -13,6 +13,24 @@ export interface Effect {
   sample?: ReactNode[] // at most ten
 }
 
+/** inPortions acts until none is left or it is stopped, and says after each portion how many are done; sum were before. */
+export async function inPortions(
+  act: (dryRun: boolean) => Promise<Effect>,
+  sum: number,
+  say: (sum: number) => void,
+  stopped: () => boolean,
+) {
+  let left = Infinity
+  while (left > 0) {
+    const e = await act(false)
+    sum += e.done
+    say(sum)
+    if (e.done === 0 || e.left >= left) return // what is left cannot be done
+    left = e.left
+    if (stopped()) return
+  }
+}
+
 /**
  * Bulk asks before many things change: what the filter means, in words and as a number with samples, then does it in
  * portions until none is left. The filter is that of the moment when the dialog was opened.
@@ -52,17 +70,8 @@ export function Bulk(p: {
   const go = async () => {
     setState('going')
     setError(undefined)
-    let left = Infinity
-    let sum = done
     try {
-      while (left > 0) {
-        const e = await act(false)
-        sum += e.done
-        setDone(sum)
-        if (e.done === 0 || e.left >= left) break // what is left cannot be done
-        left = e.left
-        if (stopped.current) break
-      }
+      await inPortions(act, done, setDone, () => stopped.current)
       setState('done')
     } catch (e) {
       setError(e)

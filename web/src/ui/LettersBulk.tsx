@@ -10,6 +10,28 @@ import { Bulk, type Effect } from './Bulk'
 const portion = 20 // letters that are replayed one by one before the bar moves, and Stop is heard
 
 /**
+ * oneByOne acts on the next portion of left, and takes each off when it was answered. An error after some were done is thrown
+ * at the next call, so that these count.
+ */
+export async function oneByOne<T>(left: T[], act: (one: T) => Promise<unknown>): Promise<Effect> {
+  let done = 0
+  for (const one of left.slice(0, portion)) {
+    try {
+      await act(one)
+      done++
+    } catch (e) {
+      // 409: somebody else has dealt with it in the meantime.
+      if (Problem.of(e).status !== 409) {
+        if (done === 0) throw e
+        break
+      }
+    }
+    left.shift()
+  }
+  return { matched: left.length, done, left: left.length }
+}
+
+/**
  * LettersBulk replays or discards dead letters: those chosen by hand, or all open ones that a filter means, which the
  * API finds itself at the moment of the act.
  */
@@ -37,16 +59,7 @@ export function LettersBulk(p: {
   const [left] = useState(() => p.chosen?.filter((l) => l.state === 'open') ?? [])
   const ofChosen = async (dryRun: boolean): Promise<Effect> => {
     if (dryRun) return { matched: left.length, done: 0, left: left.length, sample: sample(left) }
-    let done = 0
-    for (const l of left.splice(0, portion)) {
-      try {
-        await (replay ? replayLetter({ id: l.id }) : discardLetter(l.id))
-        done++
-      } catch (e) {
-        if (Problem.of(e).status !== 409) throw e // somebody else has dealt with it in the meantime
-      }
-    }
-    return { matched: left.length, done, left: left.length }
+    return oneByOne(left, (l) => (replay ? replayLetter({ id: l.id }) : discardLetter(l.id)))
   }
   return (
     <Bulk
