@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router'
 import { useRef, useState } from 'react'
 
 import type { Schemas } from '../api/client'
+import { Problem } from '../api/problem'
 import {
   processListing,
   readAdvertIDs,
@@ -233,6 +234,10 @@ function Days({ counts }: { counts: Schemas['ReasonCount'][] }) {
   )
 }
 
+/** begun is how many adverts a replay that was started is of: until all are counted, its total is of the first of them. */
+export const begun = (r: { total: number; counted: boolean }, planned: number) =>
+  r.counted ? r.total : Math.max(r.total, planned)
+
 /** Process processes adverts again: those chosen by hand, or all that a filter means. */
 function Process(p: {
   which: 'all' | Schemas['AdvertSummary'][]
@@ -250,14 +255,15 @@ function Process(p: {
   // one by one.
   const oneByOne = !!text || !!p.filters.since || [which.platform, which.reason].some((v) => v?.includes(','))
   const byWords = useRef<{ ids: string[] }>(undefined)
+  const tooMany = () => new Problem(422, t.tooMany(count(mostNamed, language)), '')
   const one = async (dry_run: boolean) => {
     if (!oneByOne) return startReplay({ stage: 'normalize', filter: which, dry_run })
     if (!byWords.current) {
       const found = await readAdvertIDs(p.filters, mostNamed)
-      if (found.more) throw new Error(t.tooMany(count(mostNamed, language)))
+      if (found.more) throw tooMany()
       byWords.current = found
     }
-    if (byWords.current.ids.length === 0) return { total: 0, replay: undefined }
+    if (byWords.current.ids.length === 0) return { total: 0, counted: true, replay: undefined }
     return startReplay({ stage: 'normalize', filter: { ids: byWords.current.ids }, dry_run })
   }
   const sampleOf = (adverts: Schemas['AdvertSummary'][]) =>
@@ -266,22 +272,22 @@ function Process(p: {
         {a.platform} <span className="s">{a.title || a.platform_id}</span>
       </>
     ))
+  const planned = useRef(0)
   const ofFilter = async (dry_run: boolean): Promise<Effect> => {
     const [r, sample] = await Promise.all([one(dry_run), dry_run ? readAdverts(p.filters, 10) : []])
     if (r.replay) p.onStarted(r.replay.id)
-    return { matched: r.total, done: dry_run ? 0 : r.total, left: 0, sample: sampleOf(sample) }
+    if (dry_run) planned.current = r.total
+    return { matched: r.total, done: dry_run ? 0 : begun(r, planned.current), left: 0, sample: sampleOf(sample) }
   }
-  const [left] = useState(() => (p.which === 'all' ? [] : [...p.which]))
+  const [chosen] = useState(() => (p.which === 'all' ? [] : p.which))
   const ofChosen = async (dryRun: boolean): Promise<Effect> => {
-    if (dryRun) return { matched: left.length, done: 0, left: left.length, sample: sampleOf(left) }
-    const r = await startReplay({
-      stage: 'normalize',
-      filter: { ids: left.slice(0, mostNamed).map((a) => a.listing_id) },
-      dry_run: false,
-    })
+    const n = chosen.length
+    if (n > mostNamed) throw tooMany()
+    if (dryRun) return { matched: n, done: 0, left: n, sample: sampleOf(chosen) }
+    const ids = chosen.map((a) => a.listing_id)
+    const r = await startReplay({ stage: 'normalize', filter: { ids }, dry_run: false })
     if (r.replay) p.onStarted(r.replay.id)
-    left.splice(0, mostNamed)
-    return { matched: left.length, done: r.total, left: left.length }
+    return { matched: n, done: n, left: 0 }
   }
   const words = Object.entries(p.filters).map(([k, v]) => `${k} = ${v}`)
   const all = p.which === 'all'
