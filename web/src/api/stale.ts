@@ -7,7 +7,7 @@ const stale: Record<string, string[]> = {
   report: ['queues'],
   flow: ['flow', 'reasons', 'adverts'],
   feed: ['recent', 'listings', 'listing', 'duplicates'],
-  letters: ['letters', 'letter', 'queues'],
+  letters: ['letters', 'letter', 'queues', 'draft-requests'], // a request whose letter is open is dead
   replays: ['replays', 'replay'],
   platforms: ['platforms'],
   drafts: ['drafts', 'draft-requests'],
@@ -18,7 +18,7 @@ export const topics = Object.keys(stale)
 
 // The queries that a topic of one item makes stale, of which it has the ID behind a colon.
 const staleOfOne: Record<string, string[]> = {
-  run: ['run'],
+  run: ['run', 'why', 'urls'],
   upload: ['upload', 'refusals'],
   campaign: ['campaign', 'messages'],
 }
@@ -43,6 +43,8 @@ const gaps: Record<string, number> = {
   flow: 5_000,
   reasons: 10_000,
   messages: 5_000,
+  why: 5_000,
+  urls: 5_000,
   refusals: 5_000,
 }
 const soon = 300 // ms in which what changes together is heard
