@@ -3,7 +3,7 @@ import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 
-import { Problem } from './api/problem'
+import { mayPass, Problem } from './api/problem'
 import { useSession } from './api/queries'
 import './fonts.css'
 import './tokens.css'
@@ -26,10 +26,7 @@ const client = new QueryClient({
       staleTime: 2_000,
       refetchOnWindowFocus: true,
       // What the API refuses it refuses again; only what did not answer, or asks for patience, is tried again.
-      retry: (n, error) => {
-        const { status } = Problem.of(error)
-        return n < 2 && (status === 0 || status === 429 || status >= 500)
-      },
+      retry: (n, error) => n < 2 && mayPass(error),
       retryDelay: (n, error) => 1000 * (Problem.of(error).retryAfter ?? 2 ** n),
     },
   },

@@ -27,6 +27,12 @@ export class Problem extends Error {
   }
 }
 
+/** mayPass reports whether what failed may succeed when it is asked for again: it was not answered, or is to wait. */
+export function mayPass(error: unknown) {
+  const { status } = Problem.of(error)
+  return status === 0 || status === 429 || status >= 500
+}
+
 type Answer<T> = { data?: T; error?: unknown; response: Response }
 
 /** answer waits for a call, and throws a Problem for everything but a success. */

@@ -3,7 +3,7 @@
 import { keepPreviousData, useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 
 import { api, type Schemas } from './client'
-import { answer, Problem } from './problem'
+import { answer, mayPass, Problem } from './problem'
 import { isShort, told } from './stale'
 import { isLive, isTold, useTopic } from './stream'
 
@@ -27,8 +27,11 @@ export const query = (f: Filters, cursor: string, limit = 100) =>
     cursor: cursor || undefined,
   }) as never
 
+const isRefused = (error: unknown) => !!error && !mayPass(error)
+
 /** isCurrent reports whether a list is asked for by the clock: it is one page, and was not refused. */
-const isCurrent = (q: { error: unknown; data?: unknown }) => !q.error && q.data !== undefined && isShort(q.data)
+export const isCurrent = (q: { error: unknown; data?: unknown }) =>
+  !isRefused(q.error) && q.data !== undefined && isShort(q.data)
 
 /** useList reads a list page by page. */
 export function useList<T>(
@@ -197,7 +200,7 @@ export const useDraftRequest = (id: string) =>
     queryKey: ['draft-request', id],
     queryFn: () => answer(api.GET('/crawl-requests/{event_id}', { params: { path: { event_id: id } } })),
     refetchInterval: (q) =>
-      !q.state.error && ['queued', 'running'].includes(q.state.data?.state ?? 'queued') ? 1_000 : false,
+      !isRefused(q.state.error) && ['queued', 'running'].includes(q.state.data?.state ?? 'queued') ? 1_000 : false,
   })
 
 export const useAudit = (f: Filters, enabled = true) =>
@@ -479,7 +482,8 @@ export function useUpload(tenant: string, id: string) {
         }),
       ),
     refetchInterval: (q) => {
-      if (q.state.error || ['done', 'failed', 'canceled', 'held'].includes(q.state.data?.state ?? '')) return false
+      if (isRefused(q.state.error) || ['done', 'failed', 'canceled', 'held'].includes(q.state.data?.state ?? ''))
+        return false
       return isTold('upload:' + id) ? tick : 1_000 // its pace falls, too, when nothing of it changes
     },
   })
@@ -548,7 +552,8 @@ export const useSavedSearches = (tenant: string, known: boolean) =>
     initialPageParam: first,
     getNextPageParam: (page) => page.next_cursor || undefined,
     // Nothing tells that a webhook has answered.
-    refetchInterval: (q) => (!q.state.error && q.state.data?.pages.some((p) => p.items.some(asked)) ? tick : false),
+    refetchInterval: (q) =>
+      !isRefused(q.state.error) && q.state.data?.pages.some((p) => p.items.some(asked)) ? tick : false,
     enabled: known,
   })
 
