@@ -13,10 +13,10 @@ import './drafts.css'
 
 /** Drafts are the product pages that were read. */
 export function Drafts() {
-  const { say } = useSay()
+  const { say, zone } = useSay()
   const t = say.draft
   const [filters] = useFilters()
-  const drafts = useDrafts({ ...filters, since: startOf(filters.since) })
+  const drafts = useDrafts({ ...filters, since: startOf(filters.since, zone) })
   const fields: Field[] = [
     { name: 'name', label: t.name },
     {

@@ -24,10 +24,10 @@ export const requestGlyph: Record<string, State> = {
 
 /** Requests are the pages that drafts were asked of, and the form that asks for one. */
 export function Requests() {
-  const { say } = useSay()
+  const { say, zone } = useSay()
   const t = say.draft
   const [filters] = useFilters()
-  const requests = useDraftRequests({ ...filters, since: startOf(filters.since) })
+  const requests = useDraftRequests({ ...filters, since: startOf(filters.since, zone) })
   const cancel = useDo(cancelDraftRequest, 'draft-requests')
   const replay = useDo(replayLetter, 'draft-requests', 'letters', 'letter')
   const fields: Field[] = [

@@ -3,7 +3,7 @@ import { useState } from 'react'
 
 import type { Schemas } from '../api/client'
 import { cancelReplay, startReplay, useDo, usePlatforms, useReplay, useReplays } from '../api/queries'
-import { count } from '../say/format'
+import { count, deviceZone } from '../say/format'
 import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
 import { Ask, typeAbove, TypeNumber } from '../ui/Ask'
@@ -248,11 +248,11 @@ function Make({ onClose }: { onClose: () => void }) {
           </select>
         </label>
         <label>
-          {t.scrapedSince}
+          {t.scrapedSince}, {deviceZone()}
           <input className="in" type="datetime-local" value={since} onChange={(e) => setSince(e.target.value)} />
         </label>
         <label>
-          {t.scrapedUntil}
+          {t.scrapedUntil}, {deviceZone()}
           <input className="in" type="datetime-local" value={until} onChange={(e) => setUntil(e.target.value)} />
         </label>
         <label>

@@ -56,10 +56,10 @@ export function detailOf(detail: unknown) {
 
 /** Activity is the audit: who changed what. */
 export function Activity() {
-  const { say } = useSay()
+  const { say, zone } = useSay()
   const t = say.audit
   const [filters] = useFilters()
-  const entries = useAudit({ ...filters, since: startOf(filters.since), until: endOf(filters.until) })
+  const entries = useAudit({ ...filters, since: startOf(filters.since, zone), until: endOf(filters.until, zone) })
   const fields: Field[] = [
     { name: 'actor', label: t.actor, several: true },
     { name: 'action', label: t.action, several: true },

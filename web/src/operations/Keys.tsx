@@ -2,7 +2,7 @@ import { useState } from 'react'
 
 import type { Schemas } from '../api/client'
 import { createKey, endSessions, revokeKey, useDo, useKeyList, useSessionList } from '../api/queries'
-import { named } from '../say/format'
+import { deviceZone, named } from '../say/format'
 import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
 import { Ask, Confirm } from '../ui/Ask'
@@ -214,7 +214,7 @@ function Make({ onClose }: { onClose: () => void }) {
             <input className="in" maxLength={40} value={tenant} onChange={(e) => setTenant(e.target.value)} />
           </label>
           <label>
-            {t.expires}
+            {t.expires}, {deviceZone()}
             <input className="in" type="datetime-local" value={expires} onChange={(e) => setExpires(e.target.value)} />
           </label>
           <button className="btn p" disabled={make.isPending || name === ''}>

@@ -12,7 +12,7 @@ import {
   useDo,
   useMessages,
 } from '../api/queries'
-import { count, duration, named } from '../say/format'
+import { count, deviceZone, duration, named } from '../say/format'
 import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
 import { Ask, typeAbove, TypeNumber } from '../ui/Ask'
@@ -266,7 +266,8 @@ function Start(p: { campaign: Schemas['CampaignDetail']; tenant: string; onClose
         </p>
       )}
       <label>
-        {t.startAt} <input className="in" type="datetime-local" value={at} onChange={(e) => setAt(e.target.value)} />
+        {t.startAt}, {deviceZone()}{' '}
+        <input className="in" type="datetime-local" value={at} onChange={(e) => setAt(e.target.value)} />
       </label>
     </Sure>
   )

@@ -117,6 +117,16 @@ export const moment = (at: Date, zone: Zone, l: Language) =>
       }),
   ).format(at)
 
+/** deviceZone is that of this device, in which it reads the times that are typed. */
+export const deviceZone = (): Zone => new Intl.DateTimeFormat().resolvedOptions().timeZone
+
+/** offset is how far the clocks of a zone are ahead of UTC at a time, in ms. */
+export function offset(at: number, zone: Zone) {
+  const named = once(`o${zone}`, () => new Intl.DateTimeFormat('en', { timeZone: zone, timeZoneName: 'longOffset' }))
+  const [, sign, hours, minutes] = /GMT([+-])(\d\d):(\d\d)/.exec(named.format(at)) ?? ['', '+', '0', '0']
+  return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * 60_000
+}
+
 /** place writes the name of a zone: Montréal for America/Toronto and America/Montreal. */
 export function place(zone: Zone) {
   if (zone === 'America/Toronto' || zone === 'America/Montreal') return 'Montréal'

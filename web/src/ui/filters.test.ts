@@ -41,10 +41,24 @@ test('one of several values is added and taken away', () => {
 })
 
 test('a day is the time at which it begins, and a time is itself', () => {
-  expect(startOf('2026-11-21')).toBe('2026-11-21T00:00:00Z')
-  expect(startOf('2026-11-21T05:30:00Z')).toBe('2026-11-21T05:30:00Z')
-  expect(endOf('2026-11-21')).toBe('2026-11-21T23:59:59.999Z')
-  expect(endOf('2026-11-21T05:30:00Z')).toBe('2026-11-21T05:30:00Z')
-  expect(startOf('')).toBe('')
-  expect(startOf(undefined)).toBe('')
+  expect(startOf('2026-11-21', 'UTC')).toBe('2026-11-21T00:00:00.000Z')
+  expect(startOf('2026-11-21T05:30:00Z', 'UTC')).toBe('2026-11-21T05:30:00Z')
+  expect(endOf('2026-11-21', 'UTC')).toBe('2026-11-21T23:59:59.999Z')
+  expect(endOf('2026-11-21T05:30:00Z', 'UTC')).toBe('2026-11-21T05:30:00Z')
+  expect(startOf('', 'UTC')).toBe('')
+  expect(startOf(undefined, 'UTC')).toBe('')
+  expect(startOf('2026-99-99', 'UTC')).toBe('2026-99-99') // refused by the API
+})
+
+test.each([
+  ['2026-11-20', 'America/Toronto', '2026-11-20T05:00:00.000Z', '2026-11-21T04:59:59.999Z'],
+  ['2026-03-08', 'America/Toronto', '2026-03-08T05:00:00.000Z', '2026-03-09T03:59:59.999Z'], // 23 hours
+  ['2026-11-01', 'America/Toronto', '2026-11-01T04:00:00.000Z', '2026-11-02T04:59:59.999Z'], // 25 hours
+  ['2026-11-20', 'Asia/Kolkata', '2026-11-19T18:30:00.000Z', '2026-11-20T18:29:59.999Z'],
+  ['2018-11-04', 'America/Sao_Paulo', '2018-11-04T03:00:00.000Z', '2018-11-05T01:59:59.999Z'], // begins at 1:00
+  ['2018-11-03', 'America/Sao_Paulo', '2018-11-03T03:00:00.000Z', '2018-11-04T02:59:59.999Z'],
+  ['2026-11-01', 'America/Havana', '2026-11-01T04:00:00.000Z', '2026-11-02T04:59:59.999Z'], // has two midnights
+])('the day %s of %s is that of its clocks', (day, zone, first, last) => {
+  expect(startOf(day, zone)).toBe(first)
+  expect(endOf(day, zone)).toBe(last)
 })

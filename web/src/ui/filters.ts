@@ -1,6 +1,8 @@
 // Filters are the address of a page: text, by name. A name that is given several times is "any of these", which the API
 // takes separated by commas.
 
+import { offset, type Zone } from '../say/format'
+
 /** parseSearch reads the search of an address. No value is lost: of a name that comes again, all count. */
 export function parseSearch(search: string): Record<string, string> {
   const found = new Map<string, string>()
@@ -21,14 +23,25 @@ export function writeSearch(values: Record<string, unknown>): string {
 /** each splits the value of a filter that takes several. */
 export const each = (value: string | undefined) => (value ?? '').split(',').filter((v) => v !== '')
 
-const within = (typed: string | undefined, time: string) =>
-  typed && /^\d{4}-\d\d-\d\d$/.test(typed) ? `${typed}T${time}Z` : (typed ?? '')
+const aDay = 86_400_000 // ms
 
-/** startOf makes a time of a day, which is what people choose; what is a time already stays. */
-export const startOf = (typed: string | undefined) => within(typed, '00:00:00')
+/** midnight is when a day begins in a zone, in ms: also one whose first hour comes twice, or is left out. */
+function midnight(day: number, zone: Zone) {
+  const [before, after] = [day - offset(day - aDay, zone), day - offset(day + aDay, zone)]
+  const begins = [Math.min(before, after), Math.max(before, after)].find((at) => at + offset(at, zone) === day)
+  return begins ?? before
+}
+
+function within(typed: string | undefined, begins: (day: number) => number) {
+  const day = /^\d{4}-\d\d-\d\d$/.test(typed ?? '') ? Date.parse(`${typed}T00:00:00Z`) : NaN
+  return isNaN(day) ? (typed ?? '') : new Date(begins(day)).toISOString()
+}
+
+/** startOf makes a time of a day of a zone, which is what people choose; what is a time already stays. */
+export const startOf = (typed: string | undefined, zone: Zone) => within(typed, (day) => midnight(day, zone))
 
 /** endOf is startOf for the end of what is asked for: the day that was chosen belongs to it. */
-export const endOf = (typed: string | undefined) => within(typed, '23:59:59.999')
+export const endOf = (typed: string | undefined, zone: Zone) => within(typed, (day) => midnight(day + aDay, zone) - 1)
 
 /** toggle adds one of several values, or takes it away; the order is that of all. */
 export function toggle(value: string | undefined, one: string, all: string[]) {
