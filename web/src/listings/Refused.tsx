@@ -39,7 +39,7 @@ export function Refused() {
   const reasons = useReasons(days, filters.platform)
   const platforms = usePlatforms().data?.items ?? []
   const again = useDo(processListing, 'adverts', 'reasons')
-  const [bulk, setBulk] = useState<'all' | Schemas['AdvertSummary'][]>()
+  const [bulk, setBulk] = useState<{ which: 'all' | Schemas['AdvertSummary'][]; onDone?: () => void }>()
   const [replay, setReplay] = useState<string>()
   const codes = [...new Set(reasons.data?.counts.map((c) => c.code))].sort()
   const fields: Field[] = [
@@ -68,7 +68,7 @@ export function Refused() {
   ]
   return (
     <>
-      <Head title={t.title} actions={<Do onClick={() => setBulk('all')}>{t.processAll}</Do>}>
+      <Head title={t.title} actions={<Do onClick={() => setBulk({ which: 'all' })}>{t.processAll}</Do>}>
         <p>{t.intro}</p>
       </Head>
       <Section title={t.byDay} note={t.days(days)}>
@@ -85,7 +85,7 @@ export function Refused() {
         empty={<Nothing fields={fields} never={t.never} />}
         choose={{
           name: (a) => a.title || a.platform_id,
-          actions: (chosen) => <Do onClick={() => setBulk(chosen)}>{t.processAgain} …</Do>,
+          actions: (which, onDone) => <Do onClick={() => setBulk({ which, onDone })}>{t.processAgain} …</Do>,
         }}
         columns={[
           {
@@ -143,13 +143,7 @@ export function Refused() {
         ]}
       />
       {bulk && (
-        <Process
-          which={bulk}
-          filters={filters}
-          onStarted={setReplay}
-          replay={replay}
-          onClose={() => setBulk(undefined)}
-        />
+        <Process {...bulk} filters={filters} onStarted={setReplay} replay={replay} onClose={() => setBulk(undefined)} />
       )}
     </>
   )
@@ -244,6 +238,7 @@ function Process(p: {
   filters: Filters
   onStarted: (id: string) => void
   replay: string | undefined
+  onDone?: () => void
   onClose: () => void
 }) {
   const { say, language } = useSay()
@@ -296,6 +291,8 @@ function Process(p: {
       title={all ? t.processAll : t.processAgain}
       filter={!all ? t.filterChosen : words.length === 0 ? t.filterAll : t.filter(words.join(', '))}
       button={t.processN}
+      stale={['adverts', 'reasons']}
+      onDone={p.onDone}
       onClose={p.onClose}
       done={(n) => (
         <>

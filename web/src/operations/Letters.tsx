@@ -27,7 +27,11 @@ export function Letters() {
   const [filters] = useFilters()
   const letters = useLetters({ state: 'open', ...filters })
   const report = useReport().data
-  const [bulk, setBulk] = useState<{ what: 'replay' | 'discard'; chosen?: Schemas['LetterItem'][] }>()
+  const [bulk, setBulk] = useState<{
+    what: 'replay' | 'discard'
+    chosen?: Schemas['LetterItem'][]
+    onDone?: () => void
+  }>()
   const values = (of: (d: Schemas['DeadCount']) => string, names = {}) =>
     [...new Set(report?.dead_letters.map(of))].sort().map((value) => ({ value, label: named(names, value) }))
   const fields: Field[] = [
@@ -66,9 +70,9 @@ export function Letters() {
         empty={<Nothing fields={fields} never={t.never} />}
         choose={{
           name: (l) => `${l.queue}: ${l.reason}`,
-          actions: (chosen) =>
+          actions: (chosen, onDone) =>
             (['replay', 'discard'] as const).map((what) => (
-              <Do key={what} onClick={() => setBulk({ what, chosen: chosen === 'all' ? undefined : chosen })}>
+              <Do key={what} onClick={() => setBulk({ what, chosen: chosen === 'all' ? undefined : chosen, onDone })}>
                 {t[what]} …
               </Do>
             )),

@@ -1,3 +1,4 @@
+import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState, type ReactNode } from 'react'
 
 import { count } from '../say/format'
@@ -42,9 +43,12 @@ export function Bulk(p: {
   act: (dryRun: boolean) => Promise<Effect>
   button: (n: string) => string
   done: (n: string) => ReactNode
+  stale: string[] // queries that change with what is done
+  onDone?: () => void // it has ended, and was not stopped
   onClose: () => void
 }) {
   const { say, language } = useSay()
+  const client = useQueryClient()
   const [act] = useState(() => p.act)
   const [filter] = useState(p.filter)
   const [plan, setPlan] = useState<Effect>()
@@ -73,10 +77,12 @@ export function Bulk(p: {
     try {
       await inPortions(act, done, setDone, () => stopped.current)
       setState('done')
+      if (!stopped.current) p.onDone?.()
     } catch (e) {
       setError(e)
       setState('planned')
     }
+    for (const name of p.stale) void client.invalidateQueries({ queryKey: [name] })
   }
   const n = plan?.matched ?? 0
   const mustType = plan && (p.danger || n > typeAbove)

@@ -39,6 +39,7 @@ export function LettersBulk(p: {
   what: 'replay' | 'discard'
   filters: Filters
   chosen?: Schemas['LetterItem'][]
+  onDone?: () => void
   onClose: () => void
 }) {
   const { say } = useSay()
@@ -83,6 +84,8 @@ export function LettersBulk(p: {
         </>
       )}
       act={p.chosen ? ofChosen : ofFilter}
+      stale={['letters', 'letter', 'queues']}
+      onDone={p.onDone}
       onClose={p.onClose}
     />
   )

@@ -175,6 +175,13 @@ export function Rows<T>(p: {
 /** focused is the place of the row with the focus in its list; -1 = none. */
 const focused = () => Number(document.activeElement?.closest<HTMLElement>('tr[data-index]')?.dataset.index ?? -1)
 
+/** toggled is what is chosen after one of rows is, or is no longer: of all that match, the others that were read stay. */
+export function toggled(was: { ids: Set<string>; all: boolean }, one: string, rows: string[]) {
+  const ids = new Set(was.all ? rows : was.ids)
+  if (!ids.delete(one)) ids.add(one)
+  return ids
+}
+
 /** useChosen keeps which rows are chosen, by hand and by x, ⇧x and *. With another list, none are. */
 function useChosen<T>(rows: T[], id: (row: T) => string, of: string, on: boolean) {
   const { say } = useSay()
@@ -184,9 +191,7 @@ function useChosen<T>(rows: T[], id: (row: T) => string, of: string, on: boolean
   const toggle = (at: number) => {
     const row = rows[at]
     if (row === undefined) return
-    const ids = new Set(now.ids)
-    if (!ids.delete(id(row))) ids.add(id(row))
-    setState({ of, ids, all: false, from: at })
+    setState({ of, ids: toggled(now, id(row), rows.map(id)), all: false, from: at })
   }
   const range = (at: number) => {
     if (at < 0) return
