@@ -199,6 +199,30 @@ func TestHeadersAsWritten(t *testing.T) {
 	}
 }
 
+// A header that says the same in two languages on two lines of a cell is known in text and in a sheet.
+func TestHeadersOnTwoLines(t *testing.T) {
+	t.Parallel()
+	const want = "given_name family_name phone phone phone"
+	headers := []string{"Prénom\nFirst name", "Nom\nLast name", "Cellulaire\nCell", "Téléphone\nPhone", "Phone\nNumber"}
+	values := []string{"Zoé", "Côté", "", "514-555-0123", ""}
+	for _, end := range []string{"\n", "\r\n"} {
+		text := strings.ReplaceAll(`"`+strings.Join(headers, `","`)+`"`, "\n", end) + end + strings.Join(values, ",") + end
+		f := importFile(t, []byte(text), contact.Options{})
+		require.Equal(t, want, fieldsOf(f.plan.Mapping))
+		require.Equal(t, "+15145550123 Zoé Côté", f.String())
+		require.Equal(t, "Prénom / First name", f.plan.Mapping[0].Header)
+		require.Equal(t, "Phone Number", f.plan.Mapping[4].Header)
+		again := importFile(t, errorsCSV(t, f), contact.Options{Header: ptr(true), Mapping: map[string]string{"prenom first name": "name"}})
+		require.Equal(t, strings.Replace(want, "given_name", "name", 1)+" - - - -", fieldsOf(again.plan.Mapping))
+	}
+	row := func(cells []string) string {
+		return `<row><c t="inlineStr"><is><t>` + strings.Join(cells, `</t></is></c><c t="inlineStr"><is><t>`) + `</t></is></c></row>`
+	}
+	f := importFile(t, workbook(row(headers)+row(values)), contact.Options{})
+	require.Equal(t, want, fieldsOf(f.plan.Mapping))
+	require.Equal(t, "+15145550123 Zoé Côté", f.String())
+}
+
 // A column whose header speaks of telephones, and whose values do not, is none; of columns of digits, the numbers that
 // exist are those of telephones.
 func TestColumnsByValues(t *testing.T) {

@@ -130,7 +130,7 @@ func meaningOf(name string) (known, bool) {
 // inLanguages is what a header means that says the same in several languages: "Courriel / Email". "Nom" alone, which
 // may be a whole name or a part of one, is what the other says.
 func inLanguages(header string) (all known, ok bool) {
-	parts := strings.FieldsFunc(header, func(r rune) bool { return r == '/' || r == '|' || r == '\n' })
+	parts := strings.FieldsFunc(header, func(r rune) bool { return strings.ContainsRune("/|"+lineEnds, r) })
 	if len(parts) < 2 || len(parts) > 4 {
 		return known{}, false
 	}
@@ -195,8 +195,15 @@ func parted(header string) string {
 	return b.String()
 }
 
-// cleanHeader is a header as it is shown: trimmed, on one line.
+// cleanHeader is a header as it is shown: trimmed, on one line. Lines in several languages stay apart by strokes, as the
+// meaning of the header is lost else.
 func cleanHeader(s string) string {
+	if strings.ContainsAny(s, lineEnds) {
+		_, whole := header(fold(s))
+		if _, each := inLanguages(s); each && !whole {
+			s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(lineEnds, r) }), " / ")
+		}
+	}
 	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "\uFFFD"), func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsControl(r) || invisible(r)
 	}), " ")
@@ -216,8 +223,8 @@ func disowned(header, folded string) bool {
 	})
 }
 
-// byHeader is what a header says, with a confidence of 1 for a known name, .9 for one with a note, .8 for one that may as
-// well be something else, .7 for words in it, 0 for nothing.
+// byHeader is what a header says, with a confidence of 1 for a known name, .9 for one with a note, .8 for one that may
+// as well be something else, .7 for words in it, 0 for nothing.
 func byHeader(written, folded string) (known, float64, string) {
 	for _, name := range []string{folded, fold(parted(written))} {
 		if k, ok := header(name); ok {
