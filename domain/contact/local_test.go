@@ -223,6 +223,25 @@ func TestHeadersOnTwoLines(t *testing.T) {
 	require.Equal(t, "+15145550123 Zoé Côté", f.String())
 }
 
+// Years, dates and numbers are names of columns beside known ones; a row with somebody's number or address is none of names.
+func TestHeadersWithYears(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"Name,Phone,Email,2023,2024\nAnn,514-555-0123,a@example.com,5,\n": "name phone email . .",
+		"Name,Phone,2024-05-17\nAnn,514-555-0123,yes\n":                   "name phone .",
+		"Paid\n,,\nPhone,Name,1\n514-555-0123,Ann,2\n":                    "phone name .",
+	} {
+		f := importFile(t, []byte(text), contact.Options{})
+		require.True(t, f.plan.Format.Header, text)
+		require.Equal(t, want, fieldsOf(f.plan.Mapping), text)
+		require.Len(t, f.rows, 1, text)
+		require.Contains(t, f.String(), "+15145550123", text)
+	}
+	f := importFile(t, []byte("Ann,514-555-0123,Phone,Mobile,2024\nBob,438-555-0199,Mobile,,2024\n"), contact.Options{})
+	require.False(t, f.plan.Format.Header)
+	require.Len(t, f.rows, 2)
+}
+
 // A column whose header speaks of telephones, and whose values do not, is none; of columns of digits, the numbers that
 // exist are those of telephones.
 func TestColumnsByValues(t *testing.T) {

@@ -100,17 +100,20 @@ func (s *sniffer) tableAt(recs []read) (at int, why string) {
 	return start, ""
 }
 
-// headers are how many names of columns a record has, and whether it has values.
+// headers are how many names of columns a record has, and whether it has values. Years, dates and numbers are names of
+// columns beside those of several known ones, one of which is of telephone numbers or addresses.
 func (r read) headers() (known int, values bool) {
+	reaches := false
 	seen := make(map[string]bool, len(r.cells))
 	for _, c := range r.cells {
 		values = values || valueLike(c)
+		reaches = reaches || reaching(c) && !isDate(c)
 		if knownHeader(c) && !seen[fold(c)] {
 			seen[fold(c)] = true
 			known++
 		}
 	}
-	return known, values
+	return known, values && (known < 2 || reaches || !r.reached())
 }
 
 // reached says that a record names a column of telephone numbers or addresses.
