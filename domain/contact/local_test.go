@@ -112,6 +112,17 @@ func TestLanguagesWithCountries(t *testing.T) {
 	require.Equal(t, contact.CodeLocale, f.rows[2].Problems[0].Code)
 }
 
+// What spreadsheets show for a formula without a result is refused in their languages, and other text with a # is not.
+func TestFormulaErrorsAbroad(t *testing.T) {
+	t.Parallel()
+	for _, cell := range []string{"#ERROR!", "#NV", "#WERT!", "#VALEUR!", "#NOM?", "#BEZUG!", "#¿NOMBRE?", "#NU\u0301M!", "#Н/Д", "#CALC!"} {
+		f := importFile(t, []byte("Phone,Note\n5145550123,"+cell+"\n"), contact.Options{})
+		require.Equal(t, []string{"Note " + contact.CodeFormula}, codes(f.rows[0]), cell)
+	}
+	f := importFile(t, []byte("Phone,Note\n5145550123,#12\n4385550199,#VIP\n"), contact.Options{})
+	require.Equal(t, 2, f.valid)
+}
+
 // The names of languages are read in each language whose headers are.
 func TestLanguagesByName(t *testing.T) {
 	t.Parallel()

@@ -228,8 +228,8 @@ func (b *builder) phone(c *Contact) {
 	}
 }
 
-// regionOf is the region of a telephone column in this row: that of its country code, else that of the file. A code that
-// cannot be read leaves none, for in the region of the file the number could be another person's.
+// regionOf is the region of a telephone column in this row: that of its country code, else that of the file. A code
+// that cannot be read leaves none, for in the region of the file the number could be another person's.
 func (b *builder) regionOf(i int) string {
 	at := b.mapping[i].Code - 1
 	if at < 0 || at >= len(b.cells) || filler(b.cells[at]) {
@@ -418,9 +418,14 @@ func (b *builder) tagged() []string {
 	return tags
 }
 
-// formulaErrors are what spreadsheets show for a formula that has no result.
-var formulaErrors = []string{"#N/A", "#REF!", "#NAME?", "#VALUE!", "#DIV/0!", "#NUM!", "#NULL!", "#SPILL!",
-	noResult, "#GETTING_DATA"}
+// formulaErrors are what spreadsheets show for a formula that has no result, in the languages whose headers are known.
+var formulaErrors = slices.Concat(strings.Fields(`#N/A #REF! #NAME? #VALUE! #DIV/0! #NUM! #NULL! #SPILL! #GETTING_DATA
+	#ERROR! #FIELD! #BLOCKED! #CONNECT! #BUSY! #UNKNOWN!
+	#VALEUR! #NOM? #NOMBRE! #NUL! #PROPAGATION! #NV #WERT! #BEZUG! #ZAHL! #ÜBERLAUF!
+	#¡VALOR! #¿NOMBRE? #¡REF! #¡NUM! #¡DIV/0! #¡NULO! #¡DESBORDAMIENTO! #VALOR! #NOME? #NÚM! #NULO! #N/D
+	#VALORE! #RIF! #NULLO! #ESPANSIONE! #WAARDE! #NAAM? #VERW! #GETAL! #DEEL/0! #LEEG! #N/B #OVERLOOP!
+	#ARG! #NAZWA? #ADR! #LICZBA! #ZERO! #DZIEL/0! #N/D! #DEĞER! #AD? #BAŞV! #SAYI! #SAYI/0! #BÖL/0! #BOŞ! #YOK
+	#ЗНАЧ! #ИМЯ? #ССЫЛКА! #ЧИСЛО! #ДЕЛ/0! #ПУСТО! #Н/Д`), []string{noResult})
 
 // cell is the text of a column, cleaned; ok is false where it cannot be read, and the problem is noted.
 func (b *builder) cell(i int, field string, limit int) (v string, ok bool) {

@@ -348,7 +348,7 @@ func (s *sheet) number(v string, date bool) string {
 		if math.Abs(f) < 1e15 {
 			return strconv.FormatFloat(f, 'f', -1, 64)
 		}
-		return strconv.FormatFloat(f, 'E', -1, 64)
+		return v
 	}
 	if f < 60 && s.epoch.Year() == 1899 && f >= 1 {
 		f++ // before 1 March 1900 Excel is a day off, for Lotus 1-2-3

@@ -65,6 +65,8 @@ func TestXLSX(t *testing.T) {
 			`<row r="4"><c r="A4"/><c><v>4385550199</v></c></row><row r="9" spans="1:2"><c t="inlineStr"><is><t>Bob</t></is></c></row>`,
 			"3 +15145550123 Ann map[]\n4 +14385550199  map[]\n9 phone missing"},
 		{"more digits than a spreadsheet keeps", header + `<row r="2"><c r="B2"><v>5.1455501231234567E15</v></c></row>`, "2 phone phone_scientific"},
+		{"an ID of more digits", header + `<row r="2"><c r="B2"><v>5145550123</v></c><c r="C2"><v>1234567890123456</v></c></row>`,
+			"2 +15145550123  map[note:1234567890123456]"},
 		{"characters that XML does not have", header + `<row r="2"><c r="B2"><v>5145550123</v></c><c r="C2" t="inlineStr"><is><t>a_x000D_
 b_x005F_x000D_ _xZZ</t></is></c></row>`, "2 +15145550123  map[note:a\nb_x000D_ _xZZ]"},
 		{"no rows", header, ""},
