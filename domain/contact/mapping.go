@@ -180,8 +180,8 @@ func names(key, header, folded string, i int) bool {
 
 func numberOfColumn(i int) string { return "#" + strconv.Itoa(i+1) }
 
-// lookup is what a given mapping says of a column: by its number, which no other column has, else by its header, else by
-// one that is written otherwise.
+// lookup is what a given mapping says of a column: by its number, which no other column has, else by its header, else
+// by one that is written otherwise.
 func lookup(said map[string]string, header string, i int) (string, bool) {
 	for _, key := range []string{numberOfColumn(i), header} {
 		if field, ok := said[key]; ok {

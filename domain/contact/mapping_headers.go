@@ -195,8 +195,8 @@ func parted(header string) string {
 	return b.String()
 }
 
-// cleanHeader is a header as it is shown: trimmed, on one line. Lines in several languages stay apart by strokes, as the
-// meaning of the header is lost else.
+// cleanHeader is a header as it is shown: trimmed, on one line. Lines in several languages stay apart by strokes, for
+// without them the header is not known.
 func cleanHeader(s string) string {
 	if strings.ContainsAny(s, lineEnds) {
 		_, whole := header(fold(s))

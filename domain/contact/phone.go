@@ -261,6 +261,9 @@ var ending = regexp.MustCompile(`^([^/]*[0-9]|.*[0-9]{5,})\s*/\s*-?\s*[0-9]{1,3}
 
 // secondEnding says that a cell is a number and the last digits of another.
 func secondEnding(s, region string) bool {
+	if !strings.Contains(s, "/") { // the pattern takes longer, and every number comes here
+		return false
+	}
 	m := ending.FindStringSubmatch(s)
 	if m == nil {
 		return false
