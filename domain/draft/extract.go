@@ -169,7 +169,7 @@ func (p *page) sale(d *Draft, q *quote, stock *Found[Availability]) {
 		d.PriceTo = &Found[string]{Value: q.to, Source: q.toSource, Confidence: d.Price.Confidence}
 	}
 	currencySource := source
-	if q.currency == "" {
+	if q.currency == "" && !q.signed { // a sign that is unknown is not the page's own
 		q.currency, currencySource = p.hint.Currency, Assumed
 	}
 	if q.currency != "" {

@@ -57,6 +57,26 @@ func TestLateImages(t *testing.T) {
 	}
 }
 
+// An amount without a sign is in the page's currency, and not one whose sign says another.
+func TestAssumedCurrency(t *testing.T) {
+	t.Parallel()
+	for html, want := range map[string]string{
+		`<p class="price">499</p>`:                     "USD",
+		`<p class="price">$499</p>`:                    "USD",
+		`<p class="price">499 kr</p>`:                  "",
+		`<p class="price">¥1,980</p>`:                  "",
+		`<div class="price"><p>kr</p><p>499</p></div>`: "",
+		`<p class="price">499 kr</p><script type="application/ld+json">{"@type":"Product","name":"A lamp of brass",
+			"offers":{"@type":"Offer","price":"499","priceCurrency":"SEK"}}</script>`: "SEK",
+	} {
+		page := `<html lang="en-US">` + classPage(html) + `</html>`
+		d, err := draft.Extract([]byte(page), "https://shop.example.com/lamp")
+		require.NoError(t, err)
+		require.NotNil(t, d.Price, html)
+		require.Equal(t, want, templateValue(d, "currency"), html)
+	}
+}
+
 // An image of microdata that loads late, names of properties that begin with a capital, and a number in a link.
 func TestDataAsWritten(t *testing.T) {
 	t.Parallel()

@@ -22,6 +22,7 @@ type quote struct {
 	seen, again      int    // how often it shows, and how often in a place of any weight
 	at               int    // the element it shows in, at its best; -1 = none
 	start, end       int    // where in the text it does
+	signed           bool   // a sign or name of a currency stands beside it there
 	to               string // the upper end of the range that it is the lower end of, "" = none
 	toSource         Source
 	margin           float64 // how many points it has more than the runner-up
@@ -157,6 +158,7 @@ func (c *quotes) shown(a amountShown) {
 	}
 	if q.seen++; q.seen == 1 || a.points > q.shown {
 		q.shown, q.at, q.start, q.end, q.to, q.toSource = a.points, a.el, a.start, a.end, a.to, Page
+		q.signed = a.signed
 		q.currency = cmp.Or(a.currency, q.currency)
 	}
 	q.currency = cmp.Or(q.currency, a.currency)

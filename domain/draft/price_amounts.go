@@ -17,6 +17,7 @@ const maxAmounts = 3000
 type amountShown struct {
 	amount, currency string
 	to               string // the upper end of a range, of which amount is the lower; "" = none
+	signed           bool   // a sign or name of a currency stands beside it, known or not
 	grossBeside      bool   // it is net, and the gross amount stands beside it
 	el               int
 	start, end       int
@@ -53,7 +54,8 @@ func (p *page) amountsInLines() []amountShown {
 			if len(out) >= maxAmounts {
 				break
 			}
-			a := amountShown{amount: m.Amount, to: m.To, currency: m.Currency, start: start + m.Start, end: start + m.End}
+			a := amountShown{amount: m.Amount, to: m.To, currency: m.Currency, signed: m.Symbol != "",
+				start: start + m.Start, end: start + m.End}
 			a.el = cover(a.start, a.end)
 			out = append(out, a)
 		}
@@ -91,7 +93,8 @@ func (p *page) amountsNamed(read []amountShown) []amountShown {
 		if !ok || !strings.ContainsAny(text, "0123456789") {
 			continue
 		}
-		a := amountShown{amount: m.Amount, to: m.To, currency: m.Currency, start: e.start, end: e.end, el: i}
+		a := amountShown{amount: m.Amount, to: m.To, currency: m.Currency, signed: m.Symbol != "",
+			start: e.start, end: e.end, el: i}
 		if m.Symbol == "" && !dashed.MatchString(text) {
 			a.points = p.w[priceBare]
 		}
@@ -128,8 +131,8 @@ func (p *page) amountsApart(found []amountShown) []amountShown {
 			if ok && m.Symbol == "" && letters(number) == 0 && at >= 0 && p.els[at].end-p.els[at].start <= maxApart {
 				currency := price.CurrencyOf(sign, p.hint)
 				at = cover(in.start, in.end)
-				found = append(found, amountShown{amount: m.Amount, to: m.To, currency: currency, start: above.start,
-					end: below.end, el: at})
+				found = append(found, amountShown{amount: m.Amount, to: m.To, currency: currency, signed: true,
+					start: above.start, end: below.end, el: at})
 			}
 		}
 		above = below
