@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/text/currency"
 
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/internal/servicetest"
@@ -74,6 +75,23 @@ func TestAssumedCurrency(t *testing.T) {
 		require.NoError(t, err)
 		require.NotNil(t, d.Price, html)
 		require.Equal(t, want, templateValue(d, "currency"), html)
+	}
+}
+
+// What data calls a currency is a code or one of its names; every code of ISO 4217 stays itself.
+func TestCurrencyOfData(t *testing.T) {
+	t.Parallel()
+	codes := map[string]string{"NTD": "TWD", "Lei": "RON", "RMB": "CNY", "NIS": "ILS", "€": "EUR", "abc": "ABC", "A1": "", "": ""}
+	for c := currency.Query(); c.Next(); {
+		codes[c.Unit().String()] = c.Unit().String()
+		codes[strings.ToLower(c.Unit().String())] = c.Unit().String()
+	}
+	require.Greater(t, len(codes), 250)
+	for name, want := range codes {
+		d, err := draft.Extract([]byte(`<h1>Blue Lamp</h1><script type="application/ld+json">{"@type":"Product","name":"Blue Lamp",
+			"offers":{"@type":"Offer","price":"12.00","priceCurrency":"`+name+`"}}</script>`), "https://shop.example.com/lamp")
+		require.NoError(t, err)
+		require.Equal(t, want, templateValue(d, "currency"), name)
 	}
 }
 

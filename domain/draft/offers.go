@@ -264,15 +264,15 @@ func strip(s string) string {
 	return s
 }
 
-// currencyCode is the code of a currency that data names, "" = it names none.
+// currencyCode is the code of a currency that data names, "" = it names none. Three letters may be a name, "NTD" and
+// "Lei"; those that name nothing are taken for a code.
 func currencyCode(s string) string {
 	s = strings.TrimSpace(s)
-	if len(s) == 3 {
-		if u := strings.ToUpper(s); isCode(u) {
-			return u
-		}
+	code := price.CurrencyOf(s, price.Hint{})
+	if u := strings.ToUpper(s); code == "" && isCode(u) {
+		return u
 	}
-	return price.CurrencyOf(s, price.Hint{})
+	return code
 }
 
 func isCode(s string) bool {
