@@ -105,6 +105,9 @@ var (
 		"sleva"}
 )
 
+const measures = `(?:k?g|kgs?|kilo\pL*|gr|mg|[mcd]?l|lt|lit\pL+|m[²³23]?|mtr|met\pL+|mètres?|cm|oz|ounces?|lbs?|` +
+	`fl oz|sq ft|ft|yd|кг|г|мл|л|м)`
+
 // The words around an amount that stand in too many orders and forms to be listed.
 var (
 	// Before or after it: tax is to be added.
@@ -117,8 +120,9 @@ var (
 		`|alv ?0|netto|nettó|neto|net price|ht$|h\.t)(?:[^\pL]|$)|税抜|税別|未税|未稅`)
 	// After it: it is the price of a measure, "/ 100 g", "le kilo".
 	perUnit = regexp.MustCompile(`^(?:/|=|[aà]l?l?[ao]?|per|pro|je|par|les?|la|por|el|za|na|de|voor|för|for|pr\.?) ?` +
-		`(?:[\d.,]+ ?)?(?:k?g|kgs?|kilo\pL*|gr|mg|[mcd]?l|lt|lit\pL+|m[²³23]?|mtr|met\pL+|mètres?|cm|oz|ounces?|lbs?|` +
-		`fl oz|sq ft|ft|yd|кг|г|мл|л|м)(?:[^\pL'’]|$)`)
+		`(?:[\d.,]+ ?)?` + measures + `(?:[^\pL'’]|$)`)
+	// Before it: it is that of a measure, too, "1 kg = ".
+	unitIs = regexp.MustCompile(`(?:^|[^\pL])` + measures + ` ?= *$`)
 	// Before it: it is the price of so many pieces, "buy 5+", "10 or more", "5-9".
 	tier = regexp.MustCompile(`\d ?(?:\+|(?:or|and) (?:more|up)|oder mehr|ou plus|o más|ou mais|[-–] ?\d+)` +
 		`(?: \pL{1,6}\.?)?:? *$`)
@@ -155,8 +159,8 @@ func (p *page) cued(before, after string) float64 {
 	if beginsWithAny(after, cuesPiece) {
 		return points
 	}
-	if perUnit.MatchString(after) || (beginsWithAny(after, cuesUnit) || beginsWithAny(after, cuesNext)) &&
-		!containsAny(cutAt(after, 30), cuesFree) {
+	if unitIs.MatchString(before) || perUnit.MatchString(after) ||
+		(beginsWithAny(after, cuesUnit) || beginsWithAny(after, cuesNext)) && !containsAny(cutAt(after, 30), cuesFree) {
 		points += p.w[priceCueUnit]
 	}
 	return points
