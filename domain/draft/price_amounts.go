@@ -103,8 +103,8 @@ func (p *page) amountsNamed(read []amountShown) []amountShown {
 	return out
 }
 
-// dashed is an amount with a dash for its cents, which needs no currency to be one: "1 299,-".
-var dashed = regexp.MustCompile(`^\d{1,3}(?:[ .\x{a0}\x{202f}]?\d{3})*[,.:][-–—]$`)
+// dashed is an amount with a dash for its cents, which needs no currency to be one: "1 299,-", "1'249.–".
+var dashed = regexp.MustCompile(`^\d{1,3}(?:[ .'’\x{a0}\x{2009}\x{202f}]?\d{3})*[,.:][-–—]$`)
 
 // maxApart is how long the element is, in bytes of text, that holds a currency and its amount on lines of their own.
 const maxApart = 30

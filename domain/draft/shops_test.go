@@ -51,6 +51,8 @@ func TestPriceMarkup(t *testing.T) {
 			<td>ab 50</td><td>8,00 €</td></tr></table>`, "10.00"},
 		{"pack and piece", "de", `<div class="price">12,00 €</div><div>(2,00 € pro Stück)</div>`, "12.00"},
 		{"a kilogram first", "de", `<div class="base">1 kg = 29,90 €</div><div>300 g</div><div class="total">8,97 €</div>`, "8.97"},
+		{"an apostrophe and a dash", "ch", `<div class="p">1'249.–</div><div>Paketpost CHF 9.95, ab CHF 100.– portofrei</div>`,
+			"1249"},
 		{"trade-in", "com", `<div class="price">$999.00</div><p>From $41.62/mo. or $649 with trade-in</p>`, "999.00"},
 		{"gift card", "com", `<div class="offer">Get a $10 gift card</div><div class="price">$59.00</div>`, "59.00"},
 		{"warranty", "com", `<div class="price">$59.00</div><div><label><input type="radio"> 2-year protection plan $8.99</label></div>`,
