@@ -176,11 +176,14 @@ func TestFirstAddresses(t *testing.T) {
 func TestConditionalPrices(t *testing.T) {
 	t.Parallel()
 	for spec, want := range map[string]string{
-		`{"price":"69.00","validForMemberTier":{"@type":"MemberProgramTier","@id":"#gold"}},{"price":"79.00"}`:            "79.00",
-		`{"price":"59.00","eligibleQuantity":{"@type":"QuantitativeValue","minValue":10}},{"price":"79.00"}`:              "79.00",
-		`{"price":"79.00","eligibleQuantity":{"@type":"QuantitativeValue","minValue":1,"maxValue":9}},{"price":"59.00"}`:  "79.00",
-		`{"price":"99.00","priceType":"https://schema.org/ListPrice"},{"price":"79.00"}`:                                  "79.00",
-		`{"price":"99.00","priceType":"https://schema.org/StrikethroughPrice"},{"price":"79.00","priceType":"SalePrice"}`: "79.00",
+		`{"price":"69.00","validForMemberTier":{"@type":"MemberProgramTier","@id":"#gold"}},{"price":"79.00"}`:               "79.00",
+		`{"price":"59.00","eligibleQuantity":{"@type":"QuantitativeValue","minValue":10}},{"price":"79.00"}`:                 "79.00",
+		`{"price":"79.00","eligibleQuantity":{"@type":"QuantitativeValue","minValue":1,"maxValue":9}},{"price":"59.00"}`:     "79.00",
+		`{"price":"99.00","priceType":"https://schema.org/ListPrice"},{"price":"79.00"}`:                                     "79.00",
+		`{"price":"99.00","priceType":"https://schema.org/StrikethroughPrice"},{"price":"79.00","priceType":"SalePrice"}`:    "79.00",
+		`{"price":"18.00","referenceQuantity":{"@type":"QuantitativeValue","value":"1","unitCode":"LTR"}},{"price":"81.00"}`: "81.00",
+		`{"price":"81.00","referenceQuantity":{"@type":"QuantitativeValue","value":"4.5","unitCode":"LTR",
+			"valueReference":{"@type":"QuantitativeValue","value":"1","unitCode":"LTR"}}}`: "81.00",
 	} {
 		page := `<html><title>Blue Lamp</title><script type="application/ld+json">{"@type":"Product","name":"Blue Lamp","offers":
 			{"@type":"Offer","priceCurrency":"EUR","priceSpecification":[` + spec + `]}}</script><h1>Blue Lamp</h1></html>`

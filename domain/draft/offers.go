@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/mtlrent/conveyor/domain/markup"
@@ -159,8 +160,7 @@ func (p *page) offersOf(product *markup.Item) []offer {
 		}
 		for _, spec := range i.Items("priceSpecification") {
 			kind := i.Text("priceType") + spec.Text("priceType")
-			if kind != "" && !strings.Contains(kind, "SalePrice") || len(spec.Props["referenceQuantity"]) > 0 ||
-				conditional(spec) {
+			if kind != "" && !strings.Contains(kind, "SalePrice") || perMeasure(spec) || conditional(spec) {
 				continue
 			}
 			if o.amount == "" {
@@ -218,6 +218,15 @@ func conditional(spec *markup.Item) bool {
 		}
 	}
 	return false
+}
+
+// perMeasure says that a price is that of a measure, "29.90 per kg". Where the quantity names the one that it refers to,
+// as Google has it, the price is that of the whole: 81.00 for 4.5 l, by the litre.
+func perMeasure(spec *markup.Item) bool {
+	return len(spec.Props["referenceQuantity"]) > 0 &&
+		!slices.ContainsFunc(spec.Items("referenceQuantity"), func(q *markup.Item) bool {
+			return len(q.Props["valueReference"]) > 0
+		})
 }
 
 // amount reads the price of structured data, in which a point is a decimal point unless that makes no sense. "" = none.
