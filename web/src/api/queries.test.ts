@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest'
+import { createServer } from 'node:http'
+import { expect, test, vi } from 'vitest'
 
 import { Problem } from './problem'
 import { isCurrent } from './queries'
@@ -12,4 +13,31 @@ test('a list is asked for by the clock after an error that passes, and not after
   expect([400, 401, 403, 404, 422].map(failed)).toEqual([false, false, false, false, false])
   expect(isCurrent({ error: null, data: { pages: [one, one] } })).toBe(false)
   expect(isCurrent({ error: null })).toBe(false)
+})
+
+test('a reading that nobody waits for any more asks for no further page', async () => {
+  const end = new AbortController()
+  let asked = 0
+  const server = createServer((_, answer) => {
+    if (++asked === 3) end.abort()
+    answer.setHeader('Content-Type', 'application/json')
+    answer.end(JSON.stringify({ items: [], next_cursor: asked < 6 ? 'more' : undefined }))
+  })
+  await new Promise<void>((listens) => server.listen(0, '127.0.0.1', listens))
+  const { port } = server.address() as { port: number }
+  const Plain = Request
+  vi.stubGlobal(
+    'Request',
+    class extends Plain {
+      constructor(path: string, init: RequestInit) {
+        super(new URL(path, `http://127.0.0.1:${port}`), init)
+      }
+    },
+  )
+  vi.resetModules()
+  const { readAdvertIDs } = await import('./queries')
+  await expect(readAdvertIDs({ text: 'none' }, 200, end.signal)).rejects.toMatchObject({ name: 'AbortError' })
+  expect(asked).toBe(3)
+  server.close()
+  vi.unstubAllGlobals()
 })

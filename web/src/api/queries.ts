@@ -132,11 +132,11 @@ export const readAdverts = async (f: Filters, limit: number) =>
   (await answer(api.GET('/adverts', { params: { query: query(f, first, limit) } }))).items
 
 /** readAdvertIDs are the listings of all adverts that match, at most so many; more tells that there are others. */
-export async function readAdvertIDs(f: Filters, most: number) {
+export async function readAdvertIDs(f: Filters, most: number, signal?: AbortSignal) {
   const ids: string[] = []
   let cursor = first
   do {
-    const page = await answer(api.GET('/adverts', { params: { query: query(f, cursor) } }))
+    const page = await answer(api.GET('/adverts', { params: { query: query(f, cursor) }, signal }))
     ids.push(...page.items.map((a) => a.listing_id))
     cursor = page.next_cursor ?? ''
   } while (cursor && ids.length < most)

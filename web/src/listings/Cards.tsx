@@ -10,7 +10,7 @@ import { Age } from '../ui/Age'
 import { Glyph } from '../ui/Glyph'
 import { Trouble } from '../ui/parts'
 import { useReadOn } from '../ui/readOn'
-import type { Pages } from '../ui/Rows'
+import { NoRows, type Pages } from '../ui/Rows'
 import { listingGlyph } from './glyph'
 
 type Summary = Schemas['ListingSummary']
@@ -44,9 +44,7 @@ export function Cards(p: { pages: Pages<Summary>; filters: Filters; empty: React
   const { hasNextPage, isFetchingNextPage } = p.pages
   useReadOn(p.pages, last >= rows.length - 20)
 
-  if (p.pages.isPending) return <div aria-busy="true" className="empty" />
-  if (!any)
-    return p.pages.error ? <Trouble error={p.pages.error} again={() => void p.pages.refetch()} /> : <>{p.empty}</>
+  if (!any) return <NoRows pages={p.pages} empty={p.empty} />
   return (
     <>
       <Trouble error={p.pages.error} again={() => void p.pages.refetch()} />

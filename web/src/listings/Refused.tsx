@@ -251,10 +251,10 @@ function Process(p: {
   const oneByOne = !!text || !!p.filters.since || [which.platform, which.reason].some((v) => v?.includes(','))
   const byWords = useRef<{ ids: string[] }>(undefined)
   const tooMany = () => new Problem(422, t.tooMany(count(mostNamed, language)), '')
-  const one = async (dry_run: boolean) => {
+  const one = async (dry_run: boolean, signal?: AbortSignal) => {
     if (!oneByOne) return startReplay({ stage: 'normalize', filter: which, dry_run })
     if (!byWords.current) {
-      const found = await readAdvertIDs(p.filters, mostNamed)
+      const found = await readAdvertIDs(p.filters, mostNamed, signal)
       if (found.more) throw tooMany()
       byWords.current = found
     }
@@ -268,8 +268,8 @@ function Process(p: {
       </>
     ))
   const planned = useRef(0)
-  const ofFilter = async (dry_run: boolean): Promise<Effect> => {
-    const [r, sample] = await Promise.all([one(dry_run), dry_run ? readAdverts(p.filters, 10) : []])
+  const ofFilter = async (dry_run: boolean, signal?: AbortSignal): Promise<Effect> => {
+    const [r, sample] = await Promise.all([one(dry_run, signal), dry_run ? readAdverts(p.filters, 10) : []])
     if (r.replay) p.onStarted(r.replay.id)
     if (dry_run) planned.current = r.total
     return { matched: r.total, done: dry_run ? 0 : begun(r, planned.current), left: 0, sample: sampleOf(sample) }

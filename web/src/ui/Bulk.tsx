@@ -40,7 +40,7 @@ export function Bulk(p: {
   title: string
   filter: string
   danger?: boolean
-  act: (dryRun: boolean) => Promise<Effect>
+  act: (dryRun: boolean, signal?: AbortSignal) => Promise<Effect> // the signal ends a dry run that nobody waits for
   button: (n: string) => string
   done: (n: string) => ReactNode
   stale: string[] // queries that change with what is done
@@ -59,14 +59,14 @@ export function Bulk(p: {
   const [error, setError] = useState<unknown>()
 
   useEffect(() => {
-    let here = true
+    const end = new AbortController()
     stopped.current = false
-    act(true).then(
-      (e) => here && setPlan(e),
-      (e: unknown) => here && setError(e),
+    act(true, end.signal).then(
+      (e) => !end.signal.aborted && setPlan(e),
+      (e: unknown) => !end.signal.aborted && setError(e),
     )
     return () => {
-      here = false
+      end.abort()
       stopped.current = true // closed, the dialog sends no further portion
     }
   }, [act])

@@ -8,7 +8,7 @@ import { useFilters } from './Filter'
 import { usePlace, useReading } from './keep'
 import { useShortcuts } from './keys'
 import './lists.css'
-import { Trouble } from './parts'
+import { Empty, Trouble } from './parts'
 import { useReadOn } from './readOn'
 
 export interface Column<T> {
@@ -71,9 +71,7 @@ export function Rows<T>(p: {
   const { hasNextPage, isFetchingNextPage } = p.pages
   useReadOn(p.pages, last >= rows.length - 50)
 
-  if (p.pages.isPending) return <div aria-busy="true" className="empty" />
-  if (rows.length === 0)
-    return p.pages.error ? <Trouble error={p.pages.error} again={() => void p.pages.refetch()} /> : <>{p.empty}</>
+  if (rows.length === 0) return <NoRows pages={p.pages} empty={p.empty} />
   const before = shown.length > 0 ? shown[0]!.start - window.options.scrollMargin : 0
   const after = shown.length > 0 ? window.getTotalSize() - (shown.at(-1)!.end - window.options.scrollMargin) : 0
   const some = chosen.all ? 'all' : chosen.rows
@@ -170,6 +168,14 @@ export function Rows<T>(p: {
       </div>
     </>
   )
+}
+
+/** NoRows stands for the rows of a list that has none, or none yet. An empty page that leads to others is not the end. */
+export function NoRows<T>({ pages, empty }: { pages: Pages<T>; empty: ReactNode }) {
+  const { say } = useSay()
+  if (pages.isPending) return <div aria-busy="true" className="empty" />
+  if (pages.error) return <Trouble error={pages.error} again={() => void pages.refetch()} />
+  return pages.hasNextPage ? <Empty>{say.readingMore}</Empty> : empty
 }
 
 /** focused is the place of the row with the focus in its list; -1 = none. */
