@@ -418,7 +418,7 @@ func TestUploadsComing(t *testing.T) {
 func TestUploadHeld(t *testing.T) {
 	t.Parallel()
 	d, _ := apitest.Outreach(t)
-	file := "Contact;Ref\n514 555-0123;A1\n+1 514 555 01;B2\n"
+	file := "Name;Ref\n514 555-0123;A1\n+1 514 555 01;B2\n"
 	u := apitest.Read[apioutreach.Upload](t, d.Upload(t, "&hold=true", apitest.FormOf("a.csv", file)), http.StatusAccepted)
 	require.Equal(t, apioutreach.UploadState("held"), u.State)
 	require.Empty(t, d.Started.Calls)
@@ -429,7 +429,7 @@ func TestUploadHeld(t *testing.T) {
 	set := func(body string) apitest.Reply { return d.Ask(t, http.MethodPut, at+"/options?tenant=acme", body) }
 	apitest.Refused(t, set(`{"mapping":{"Ref":"fone"}}`), 422)
 	apitest.Refused(t, set(`{"mapping":{"Tel":"phone"}}`), 422)
-	seen := apitest.Read[apioutreach.UploadPreview](t, set(`{"mapping":{"Contact":"phone","Ref":"fields.ref"}}`), 200)
+	seen := apitest.Read[apioutreach.UploadPreview](t, set(`{"mapping":{"Name":"phone","Ref":"fields.ref"}}`), 200)
 	require.Equal(t, ";", seen.Format.Delimiter)
 	require.Equal(t, "phone", seen.Columns[0].Field)
 	require.Equal(t, "CA", seen.Region)
