@@ -14,7 +14,7 @@ type amenityName struct {
 // amenityNames lists the names in both languages. "*" matches any one word.
 var amenityNames = func() (list []amenityName) {
 	for amenity, names := range map[string]string{
-		"air_conditioning": "climatisation|climatiseur|climatise|climatisee|climatisees|air climatise|air climatiser|" +
+		"air_conditioning": "climatisation|climatiseur|climatiseurs|climatise|climatisee|climatisees|air climatise|air climatiser|" +
 			"aire climatise|aire climatiser|air conditioning|air " +
 			"conditioned|air conditioner|airconditioning|air conditionne|air condition|thermopompe|heat pump|central air|" +
 			"central ac|full ac|ac unit|ac units|window ac|wall ac|portable ac|split ac|aircon|air con|air cond|mini split",
@@ -22,7 +22,7 @@ var amenityNames = func() (list []amenityName) {
 			"galerie privee|galerie couverte",
 		"yard":       "cour arriere|cour privee|cour|yard|backyard|jardin|terrain prive",
 		"dishwasher": "lave vaisselle|lave - vaisselle|dishwasher|lavevaisselle",
-		"washer_dryer": "laveuse secheuse|laveuse et secheuse|laveuse / secheuse|laveuse , secheuse|laveuse & secheuse|" +
+		"washer_dryer": "laveuse secheuse|laveuse et secheuse|laveuse et la secheuse|washer and a dryer|laveuse / secheuse|laveuse , secheuse|laveuse & secheuse|" +
 			"washer , and dryer|laveuse , une secheuse|laveuse et une secheuse|washer and dryer|washer / dryer|washer dryer|" +
 			"washer & dryer|washer , dryer|washer + dryer|" +
 			"machine a laver secheuse|machine a laver et secheuse|lave linge et seche linge|lave linge seche linge|lave linge / seche linge|lave linge , seche linge",
@@ -79,8 +79,9 @@ var byFirstWord = func() map[string][]amenityName {
 func (p *Prose) amenities(f func(name string, from, to int)) {
 	last := -1 // of the name read before: "washer and dryer hookups" holds "washer and dryer"
 	for i := range p.words {
-		if p.word(i) == "c" && (p.sym(i-1) == '/' || p.sym(i-1) == '.') && p.word(i-2) == "a" && !p.words[i].space &&
-			!p.words[i-1].space && (p.sym(i-3) != '.' || p.words[i-2].space) && !p.deniedThing(i-2) { // "A/C"
+		if p.word(i) == "c" && (p.sym(i-1) == '/' || p.sym(i-1) == '.') && p.word(i-2) == "a" &&
+			p.words[i].space == p.words[i-1].space && (p.sym(i-1) == '/' || !p.words[i].space) &&
+			(p.sym(i-3) != '.' || p.words[i-2].space) && !p.deniedThing(i-2) { // "A/C"
 			f("air_conditioning", i-2, i)
 		}
 		if p.word(i) == "ac" && p.upper(i) && !p.deniedThing(i) { // French writers cut "avec" to "ac"
@@ -127,7 +128,7 @@ func (p *Prose) washer(i, end int) string {
 		k--
 	}
 	if w := p.word(k); w == "installer" || w == "brancher" || w == "install" || hookupNames[p.word(end+1)] ||
-		p.hookupBefore(i) {
+		p.hookupBefore(i) || p.seq(k-1, "dessus", "de") { // "unité murale au-dessus de la laveuse"
 		return "washer_dryer_hookups"
 	} else if w == "shared" || w == "common" {
 		return "laundry_in_building"
@@ -320,6 +321,9 @@ func (p *Prose) roomFor(i int, amenity string) bool {
 	case "washer_dryer_hookups":
 		return p.addedBefore(i)
 	case "air_conditioning":
+		if petVerdictOf(p.word(i+1)) == allowed { // "climatiseurs permis"
+			return true
+		}
 		for k := i - 1; k >= i-2; k-- {
 			if w := p.word(k); w == "prevoir" || w == "installer" || w == "install" {
 				return true

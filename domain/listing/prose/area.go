@@ -32,11 +32,11 @@ func (p *Prose) area(from, to int) (c count, ok bool) {
 			continue
 		}
 		j := i + 1
-		switch p.sym(j) {
-		case '+', '-':
+		for n := 0; n < 3 && (p.sym(j) == '+' || p.sym(j) == '-' || p.sym(j) == '/'); n++ { // "815 +/- sq. ft."
 			j++
-		case '.':
-			j++ // "900. pi2"
+		}
+		if p.sym(j) == '.' { // "900. pi2"
+			j++
 		}
 		if w := p.word(j); w == "gross" || w == "net" { // "1200 gross sqft"
 			j++

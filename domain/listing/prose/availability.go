@@ -62,7 +62,7 @@ func (p *Prose) available(headline bool) (value string, from, to int) {
 			continue
 		}
 		// "visite libre", an open house
-		if w := p.word(i - 1); w == "visite" || w == "visites" || w == "air" || w == "temps" {
+		if w := p.word(i - 1); w == "visite" || w == "visites" || w == "air" || w == "temps" || p.toFindOut(i) {
 			continue
 		}
 		if v, a, b := p.freeAt(i); v != "" {
@@ -125,6 +125,16 @@ func (p *Prose) letFor(i int) bool {
 		}
 	}
 	return true
+}
+
+// toFindOut tells whether the "available" or "now" at i is what a reader may find out: "see if it's available now".
+func (p *Prose) toFindOut(i int) bool {
+	for k := i - 1; k >= i-6 && !p.stop(k+1); k-- {
+		if p.word(k) == "if" && (p.word(k-1) == "see" || p.word(k-1) == "check") {
+			return true
+		}
+	}
+	return false
 }
 
 // raises are said of a rent that changes: "le loyer passe à 900 $ en juillet".
@@ -289,7 +299,7 @@ func (p *Prose) announced(i int) bool {
 		}
 		switch p.word(k) {
 		case "as": // "free as of the 1st of December", not "under new management as of March 1"
-			return p.word(k+1) == "of" && (p.about(k-1, aFreedom) || freeAsOf[p.word(k-1)])
+			return p.word(k+1) == "of" && (p.about(k-1, aFreedom|aLease|aSublet) || freeAsOf[p.word(k-1)])
 		case "mi", "mid", "fin", "debut", "end", "beginning", "early", "late", "vers", "around":
 			part = true
 			continue
@@ -368,7 +378,7 @@ func (p *Prose) seasonAfter(i int) bool {
 }
 
 // freeAsOf before "as of" says of a home when it is free.
-var freeAsOf = set("free vacant possession occupancy movein")
+var freeAsOf = set("transfer free vacant possession occupancy movein")
 
 // opensOffer tells whether the words from k on begin a thought or follow a home or its lease: "4 ½ pour fin juin", but
 // not "rénovations prévues pour fin août".

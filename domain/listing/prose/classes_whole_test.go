@@ -147,3 +147,48 @@ var wholeClasses = map[string][]classCase{
 		{"Comprend : 2 grandes chambres, salon, salle de lavage et salle de bain", "bedrooms=2 bathrooms=?"},
 	},
 }
+
+// elsewhereClasses are what adverts of Montréal and of English-speaking cities showed in the same way.
+var elsewhereClasses = map[string][]classCase{
+	"a template that names the unit": {
+		{"View rent availability and browse photos of this 2 beds, 1 bath, 900 sqft apartment. 1541 Maple Street offers 1 bedroom, 2 " +
+			"bedroom and 3+ bedroom apartments for rent or lease.", "bedrooms=2 bathrooms=1 area=900 units=?"},
+		{"Browse photos of this 2 beds, 2 baths, 949 sqft apartment. The building offers 1 bedroom and 2 bedroom apartments",
+			"bedrooms=2 bathrooms=2 area=949 units=?"},
+	},
+	"a civic number below a headline": {
+		{"Shaughnessy Laneway House for Rent\n4386 Alexandra Street, Vancouver", "type=house"},
+		{"Apartment for rent\n1450 Main Street", ""},
+		{"For rent: 1450", "rent=1450"},
+		{"Rent 1450", "rent=1450"},
+	},
+	"what is not included, furniture first": {
+		{"Non Inclus : Meuble, Laveuse/Sécheuse, Lave-Vaisselle.", "furnished=no"},
+		{"Non inclus : meubles, internet", "furnished=no internet=no"},
+		{"Not included: furniture, internet", "furnished=no internet=no"},
+		{"Inclus : meubles, internet", "furnished=yes internet=yes"},
+	},
+	"what is asked, near, or common": {
+		{"See if it's available now!", ""},
+		{"Nearby pet friendly apartments", "pets=-"},
+		{"Pet friendly", "pets=yes"},
+		{"Free wifi in common areas", "internet=-"},
+		{"Wifi gratuit dans les aires communes", "internet=-"},
+		{"Free wifi included", "internet=yes"},
+		{"Spacious garden level family room", "floor=-"},
+		{"Garden level apartment", "floor=half-basement"},
+		{"Stationnement facile.", "parking=-|street"},
+		{"Stationnement facile dans la rue", "parking=street|-"},
+	},
+	"other forms": {
+		{"Size: 815 +/- sq. ft.", "area=815"},
+		{"Les deux climatiseurs assurent un confort optimal", "air_conditioning=yes"},
+		{"A / C mural", "air_conditioning=yes"},
+		{"Comprenant des places de stationnement intérieures", "parking=included|available parking_type=indoor parking_spots=?"},
+		{"Les appareils de cuisine, la laveuse et la sécheuse sont tous inclus", "washer_dryer=yes"},
+		{"A washer and a dryer are included", "washer_dryer=yes"},
+		{"Lease transfer as of November 1, 2023!", "available=2023-11-01 sublet=yes"},
+		{"Under new management as of March 1", "available=-"},
+		{"LOCATAIRE paie pour HYDRO (chauffage et électricité)", "heat=no electricity=no"},
+	},
+}

@@ -143,7 +143,7 @@ func (m *furnishedMention) only(value string, from, to int) (settled bool) {
 // ofThing finds what is not let furnished: "meubles à vendre", "kitchens are furnished with three appliances".
 func (m *furnishedMention) ofThing() (settled bool) {
 	p, i := m.p, m.at
-	return (p.boughtBefore(i) || p.seq(i, "furnished", "with") &&
+	return p.excludedList(i) && m.only("no", i, i) || (p.boughtBefore(i) || p.seq(i, "furnished", "with") &&
 		p.kitchenBefore(i)) && m.only("", i, i)
 }
 

@@ -383,7 +383,7 @@ func (p *Prose) level(i int) (value string, from, to int) {
 	switch w, n := p.word(i-1), p.word(i+1); {
 	case p.levelOf(i):
 		return "ground", i - 1, i
-	case w == "garden":
+	case w == "garden" && !homeParts[n] && !homeParts[p.word(i+2)]:
 		return "half-basement", i - 1, i
 	case w == "lower" && (n == "suite" || n == "unit" || n == "apartment"):
 		return "basement", i - 1, i + 1

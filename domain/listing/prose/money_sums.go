@@ -99,7 +99,8 @@ func (p *Prose) unsigned(i, used int) (a amount, ok bool) {
 		switch p.word(k) {
 		case "prix", "loyer", "rent", "price", "tarif", "asking":
 			year := t.cents >= 1990_00 && t.cents <= 2040_00 && t.dec == 0 && t.digits == 4
-			return a, !year
+			street := p.words[a.from].line && p.word(k-1) == "for" // "House for rent", and the address on its next line
+			return a, !year && !street
 		case "rate", "cout": // "Coût : 900"
 			return a, k < a.from-1 && p.sym(k+1) == ':'
 		case "a", "de", "est", "es", "is", "only", "seulement", "juste", "mensuel", "total", "":

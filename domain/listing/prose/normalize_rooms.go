@@ -195,6 +195,8 @@ func (n *normalizer) bedrooms() {
 	switch {
 	case l.RoomRental:
 		n.bedroomLet()
+	case len(l.Units) > 0 && body.sure() && n.body.word(body.from-1) == "this": // "this 2 bed apartment", of several
+		n.countBedrooms(body)
 	case len(l.Units) > 0 && (n.only == 0 || !title.ok):
 		n.bedroomsOfUnit()
 	case title.ok:

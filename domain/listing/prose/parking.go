@@ -46,8 +46,8 @@ var (
 			"petit petite grand grande avoir secured secure covered assigned reserved dedicated large single legal",
 	})
 	parkingAfter = meanings(map[parkingWord]string{
-		parkIndoors:  "interieur interieurs interieure int indoor souterrain souterrains sousterrain underground inside",
-		parkOutdoors: "exterieur exterieurs exterieure outdoor outside ext",
+		parkIndoors:  "interieur interieurs interieure interieures int indoor souterrain souterrains sousterrain underground inside",
+		parkOutdoors: "exterieur exterieurs exterieure exterieures outdoor outside ext",
 		parkOnStreet: "rue rues street",
 		parkPermit:   "vignette vignettes",
 		parkNone:     "non no",
@@ -255,6 +255,9 @@ func (p *Prose) parkingOfOthers(i int) bool {
 	k := i - 1
 	if w := p.word(k); w == "de" || w == "du" || w == "indoor" || w == "outdoor" || w == "underground" {
 		k--
+	}
+	if p.word(i+1) == "facile" && p.stop(i+2) { // it is easy to park there
+		return true
 	}
 	if p.theirs(i) || othersBefore[p.word(k)] || othersAfter[p.word(i+1)] {
 		return true

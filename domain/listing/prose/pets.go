@@ -171,7 +171,9 @@ func (s *petsSaid) exempt(m *petMention) {
 }
 
 // namesPet tells whether the word at i names an animal that would live here.
-func (p *Prose) namesPet(i int) bool { return p.about(i, aPet) && !p.petPlace(i) }
+func (p *Prose) namesPet(i int) bool {
+	return p.about(i, aPet) && p.word(i-1) != "nearby" && !p.petPlace(i) // "nearby pet friendly apartments"
+}
 
 // smallPet tells whether the animal at i is small: "petit chien", "chien de petite taille", "chien de moins de 30 lb".
 func (p *Prose) smallPet(i int) bool {

@@ -38,8 +38,8 @@ type advertString struct {
 
 // wholeStrings are the shares of strings, in percent, that were read whole when the rules last changed. The misses of
 // the half set aside are never looked at, or its share would no longer say how strings fare that nobody has tuned to.
-var wholeStrings = map[string]float64{"open": 99, "aside": 93, "open2": 99, "aside2": 96, "open3": 99,
-	"open4": 99, "open5": 98, "open6": 98, "open7": 97, "aside7": 77, "open8": 98, "open9": 99,
+var wholeStrings = map[string]float64{"open": 99, "aside": 94, "open2": 99, "aside2": 96, "open3": 99,
+	"open4": 99, "open5": 99, "open6": 98, "open7": 97, "aside7": 77, "open8": 98, "open9": 99,
 	"open10": 99, "open11": 98, "open15": 90, "aside15": 75, "open16": 89, "aside16": 84}
 
 // TestStrings reads 1,662 strings of real adverts of five cities, and 420 whole adverts. One is whole when every value of

@@ -84,7 +84,7 @@ func (p *Prose) utilities() (inclusions, findings) {
 
 // say notes a verdict on a thing, unless there is one: "chauffage inclus" in the tokens from..to.
 func (r *inclusionReader) say(what utility, yes bool, from, to int) {
-	if what == parkingPlace && yes && r.p.noParking(from) {
+	if yes && (what == parkingPlace && r.p.noParking(from) || what == internet && r.p.inCommon(from)) {
 		return
 	}
 	if what == collective && !r.all && !r.none {
@@ -94,6 +94,16 @@ func (r *inclusionReader) say(what utility, yes bool, from, to int) {
 		*slot = new(yes)
 		r.where[what].from, r.where[what].to = from, to
 	}
+}
+
+// inCommon tells whether what is said from token i on is of rooms that are shared: "free wifi in common areas".
+func (p *Prose) inCommon(i int) bool {
+	for k := i + 1; k <= i+7 && !p.stop(k); k++ {
+		if p.seq(k, "common", "areas") || p.seq(k, "aires", "communes") || p.seq(k, "espaces", "communs") {
+			return p.word(k-1) == "in" || p.word(k-1) == "the" || p.word(k-1) == "les"
+		}
+	}
+	return false
 }
 
 // sayAll notes a verdict on whatever is not named, "tout inclus", in place of an earlier one.

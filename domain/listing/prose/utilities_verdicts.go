@@ -259,7 +259,11 @@ func (p *Prose) pays(i int) (yes bool, from, to int, ok bool) {
 	case landlords[p.word(k)]:
 		return true, k, i, !p.paidInPart(k) && !p.could(i)
 	}
-	return false, k, i, tenants[p.word(k)]
+	to = i
+	if w := p.word(i + 1); w == "for" || w == "pour" {
+		to++
+	}
+	return false, k, to, tenants[p.word(k)]
 }
 
 // paid reads "payé par le locataire", "heat paid by the landlord", "all utilities paid", "à payer".
