@@ -25,7 +25,8 @@ var amenityNames = func() (list []amenityName) {
 		"washer_dryer": "laveuse secheuse|laveuse et secheuse|laveuse et la secheuse|washer and a dryer|laveuse / secheuse|laveuse , secheuse|laveuse & secheuse|" +
 			"washer , and dryer|laveuse , une secheuse|laveuse et une secheuse|washer and dryer|washer / dryer|washer dryer|" +
 			"washer & dryer|washer , dryer|washer + dryer|" +
-			"machine a laver secheuse|machine a laver et secheuse|lave linge et seche linge|lave linge seche linge|lave linge / seche linge|lave linge , seche linge",
+			"machine a laver secheuse|machine a laver et secheuse|lave linge et seche linge|lave linge seche linge|lave linge / seche linge|lave linge , seche linge|" +
+			"lave linge et d un seche linge|machine a laver et seche linge|machine a laver seche linge",
 		"washer_dryer_hookups": "entree d eau pour laveuse|entree d eau pour laveuses|entree d eau pour les laveuses|" +
 			"entrees d eau pour laveuse|entrees d eau pour laveuses|entree laveuse|entrees laveuse|entree laveuses|entree pour laveuse|entrees pour " +
 			"laveuse|entree lav|sortie laveuse|sorties laveuse|washer dryer hookups|washer / dryer hookups|installation " +

@@ -21,7 +21,7 @@ func ParseArea(s string) int {
 // area finds the first area among the tokens from..to.
 func (p *Prose) area(from, to int) (c count, ok bool) {
 	for i := from; i < len(p.words) && i < to; i++ {
-		if p.words[i].topic&anArea != 0 && i+3 < len(p.words) {
+		if p.words[i].topic&anArea != 0 && i+1 < len(p.words) {
 			if v, end := p.labelledArea(i); v > 0 {
 				return count{value: v, from: i, to: end}, true
 			}
@@ -42,7 +42,7 @@ func (p *Prose) area(from, to int) (c count, ok bool) {
 			j++
 		}
 		end, metric := p.areaUnit(j)
-		if end < 0 {
+		if end < 0 || p.words[j].line { // "$2,750", and "Sq Ft.: 718" below it
 			continue
 		}
 		v := float64(t.cents) / 100
@@ -86,6 +86,9 @@ func (p *Prose) labelledArea(i int) (v float64, end int) {
 	for p.sym(k) == '.' || p.sym(k) == ')' {
 		k++
 	}
+	if v := p.valueBelow(i, end); v != nil && v.cents >= listing.MinAreaSqFt*100 && v.cents <= listing.MaxAreaSqFt*100 {
+		return float64(v.cents) / 100, end + 1
+	}
 	t := p.num(k + 1)
 	if p.sym(k) != ':' || t == nil || t.half || p.words[k+1].line || t.cents < listing.MinAreaSqFt*100 ||
 		t.cents > listing.MaxAreaSqFt*100 {
@@ -94,10 +97,20 @@ func (p *Prose) labelledArea(i int) (v float64, end int) {
 	return math.Round(float64(t.cents) / 100), k + 1
 }
 
+// valueBelow is the number below the label in tokens i..end, each alone on its line: "SQFT" and "879", or nil.
+func (p *Prose) valueBelow(i, end int) *token {
+	t := p.num(end + 1)
+	if t == nil || t.dec > 0 || t.half || !t.line || i > 0 && !p.words[i].line ||
+		end+2 < len(p.words) && !p.words[end+2].line {
+		return nil
+	}
+	return t
+}
+
 // The parts of a property that are not the home: before an area with "de" or a colon between, and after one in English.
 var (
 	outsideParts = set("terrasse terrasses terrace balcon balcons balcony patio deck cour yard backyard terrain lot land " +
-		"salon lounge locker rangement cabanon garage jardin rooftop roof salle gym piscine exercice exercise")
+		"salon lounge locker rangement cabanon garage jardin rooftop roof salle gym piscine exercice exercise property")
 	outsideWords = set("de d of communes commune privee privees prive chacune environ approximativement area than over approx")
 	outsideAfter = set("amenities commodites terrain land retail")
 	outsideFirst = set("private large huge lovely rooftop roof top outdoor covered sunny each storage beautiful")

@@ -300,6 +300,9 @@ func (p *Prose) labelledBaths(i int) (v float64, end int) {
 	if p.sym(k) == '(' && p.word(k+1) == "s" && p.sym(k+2) == ')' {
 		k += 3
 	}
+	if v := p.valueBelow(i, k-1); v != nil && v.digits == 1 && v.cents > 0 {
+		return float64(v.cents) / 100, k
+	}
 	t := p.num(k + 1)
 	if p.sym(k) != ':' || t == nil || t.cents%50 != 0 || t.digits != 1 || t.cents == 0 || p.words[k+1].line ||
 		char(p.fold, int(t.end)) == '\'' || p.sym(k+2) == '"' || p.word(k+2) == "x" || p.about(k+2, anArea|aPiece) {

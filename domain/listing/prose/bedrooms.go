@@ -304,6 +304,9 @@ func (p *Prose) labelled(i int, of topic) (n, end int) {
 	if p.sym(k) == '(' && p.word(k+1) == "s" && p.sym(k+2) == ')' {
 		k += 3
 	}
+	if v := p.valueBelow(i, k-1); v != nil && v.digits == 1 {
+		return int(v.cents / 100), k
+	}
 	t := p.num(k + 1)
 	dash := p.sym(k) == '-' && (p.word(i-1) == "of" || p.word(i-1) == "de") // "Number of bedrooms - 2"
 	if p.sym(k) != ':' && !dash || t == nil || t.dec > 0 || t.half || t.digits != 1 || p.words[k+1].line ||

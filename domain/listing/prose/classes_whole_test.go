@@ -180,7 +180,24 @@ var elsewhereClasses = map[string][]classCase{
 		{"Stationnement facile.", "parking=-|street"},
 		{"Stationnement facile dans la rue", "parking=street|-"},
 	},
+	"labels and values on lines of their own": {
+		{"Price: $2,750\nSq Ft.: 718", "rent=2750 area=718"},
+		{"MONTHLY RENT\n$3,600\nBEDS\n2\nBATHS\n2\nSQFT\n879", "rent=3600 bedrooms=2 bathrooms=2 area=879"},
+		{"BEDS\n3\nBATHS\n1\nSQFT\n1100", "bedrooms=3 bathrooms=1 area=1100"},
+		{"Nice beds\n2 minutes from the metro", "bedrooms=-"},
+		{"Wi-Fi: Not included", "internet=no"},
+	},
+	"areas of something else": {
+		{"This corner property of 5,750 square feet has tons of outdoor space. Open living space of approx 1,350 Sq feet", "area=1350"},
+		{"Lot of 6,000 sq ft", ""},
+	},
+	"machines, as in France": {
+		{"Chaque logement est équipé d'un lave-linge et d'un sèche-linge", "washer_dryer=yes"},
+		{"Réfrigérateur, cuisinière, lave-vaisselle, machine à laver et sèche-linge", "washer_dryer=yes"},
+	},
 	"other forms": {
+		{"Possibility of renting a garage for $135", "parking=extra parking_type=indoor parking_rent=135"},
+		{"Rent includes all, no extra cost", "heat=yes hot_water=yes electricity=yes"},
 		{"Size: 815 +/- sq. ft.", "area=815"},
 		{"Les deux climatiseurs assurent un confort optimal", "air_conditioning=yes"},
 		{"A / C mural", "air_conditioning=yes"},

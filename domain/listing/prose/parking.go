@@ -41,7 +41,7 @@ var (
 		parkSecond:   "ieme e eme nd second deuxieme th",
 		parkTwo:      "two deux",
 		parkArticle:  "a an",
-		parkFiller: "de d une un le l place places back alley rear lane tandem surface " +
+		parkFiller: "of renting de d une un le l place places back alley rear lane tandem surface " +
 			"designated espace espaces space spaces private prive car louer rent " +
 			"petit petite grand grande avoir secured secure covered assigned reserved dedicated large single legal",
 	})

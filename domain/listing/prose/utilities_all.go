@@ -46,7 +46,8 @@ func (p *Prose) everything(i, to int) (ok, enumerated bool) {
 
 // allOf tells whether everything is what the verb at i includes: "includes everything but hydro" ends at or after k.
 func (p *Prose) allOf(i, k int) bool {
-	if w := p.word(k); !active[p.word(i)] || w != "tout" && w != "everything" {
+	if w := p.word(k); !active[p.word(i)] || w != "tout" && w != "everything" &&
+		(w != "all" || p.word(i-1) != "rent") {
 		return false
 	}
 	return p.stop(k+1) || exceptWords[p.word(k+1)] || p.sym(k+1) == ',' || p.sym(k+1) == '(' ||
