@@ -174,12 +174,6 @@ func TestUndoBesideAJudgement(t *testing.T) {
 	_, err = tx.Exec(ctx, "SELECT FROM raw_listings WHERE id = $1 FOR UPDATE", twin.ID())
 	require.NoError(t, err)
 	var work errgroup.Group
-	waiting := func(n int64) {
-		t.Helper()
-		require.Eventually(t, func() bool {
-			return dbtest.Count(t, pool, "pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()") == n
-		}, servicetest.Patience(), 5*time.Millisecond)
-	}
 	work.Go(func() error { // holds the locks of its keys, and waits for the advert
 		j, _, err := s.JoinHome(ctx, v, nil, runOf(twin.Ref), dbtest.After(5))
 		if err == nil && j.Shown != third.ID() {
@@ -187,15 +181,57 @@ func TestUndoBesideAJudgement(t *testing.T) {
 		}
 		return err
 	})
-	waiting(1)
+	locked(t, pool, 1)
 	work.Go(func() error { return s.UndoHomeVerdict(ctx, decided.Verdict, "Ginette", dbtest.After(6)) })
-	waiting(2)
+	locked(t, pool, 2)
 	require.NoError(t, tx.Rollback(ctx))
 	require.NoError(t, work.Wait())
 	require.Zero(t, dbtest.Count(t, pool, "homes WHERE id = $1", third.ID()), "the third is alone again")
 	require.Equal(t, []uuid.UUID{first.ID()}, dbtest.Query[uuid.UUID](t, pool,
 		"SELECT home_id FROM home_members WHERE listing_id = $1", twin.ID()))
 	require.Equal(t, []string{"centris/9", "kijiji/1"}, visible(t, pool))
+}
+
+// An advert that a decision shows and that was never published has no listing to lock: the decision is undone while it
+// is published for the first time.
+func TestUndoBesideAFirstPublication(t *testing.T) {
+	t.Parallel()
+
+	pool, ctx := dbtest.New(t), t.Context()
+	s := dblistings.NewListings(pool)
+	first, twin := flat("kijiji", 1), flat("kangalou", 1)
+	pass(t, s, first, 0)
+	require.True(t, pass(t, s, twin, 1).Hidden)
+	decided := decide(t, s, first.ID(), listing.SayDifferent, twin, 2)
+	v, err := s.Load(ctx, twin.ID())
+	require.NoError(t, err)
+	require.Zero(t, v.HiddenBy)
+
+	tx, err := pool.Begin(ctx)
+	require.NoError(t, err)
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
+	_, err = tx.Exec(ctx, "SELECT FROM raw_listings WHERE id = $1 FOR UPDATE", twin.ID())
+	require.NoError(t, err)
+	var undo, publish errgroup.Group
+	undo.Go(func() error { return s.UndoHomeVerdict(ctx, decided.Verdict, "Ginette", dbtest.After(3)) })
+	locked(t, pool, 1)
+	publish.Go(func() error {
+		_, err := s.Publish(ctx, listing.Publication{Version: v}, runOf(twin.Ref), dbtest.After(4))
+		return err
+	})
+	locked(t, pool, 2)
+	require.NoError(t, tx.Rollback(ctx))
+	require.NoError(t, undo.Wait())
+	dbtest.RequireClass(t, fault.Transient, publish.Wait())
+	require.Equal(t, []string{"kijiji/1"}, visible(t, pool))
+}
+
+// locked waits until n sessions wait for a lock.
+func locked(t *testing.T, pool *pgxpool.Pool, n int64) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		return dbtest.Count(t, pool, "pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()") == n
+	}, servicetest.Patience(), 5*time.Millisecond)
 }
 
 // An advert that a person split from a home and that is posted anew, again and again, does not join that home; once the

@@ -81,6 +81,11 @@ SELECT 1 / (NOT m.hidden)::int FROM home_members m JOIN homes h ON h.id = m.home
 
 const divisionByZero = "22012" // of sqlHomeNotHidden
 
+// Of an advert that was never published there is no listing to lock: who hides it, or undoes what showed it, is waited
+// for at its member. Of others that wait could be a deadlock, for a decision locks members before listings.
+const sqlHomeHold = `
+SELECT FROM home_members m WHERE listing_id = $1 AND NOT EXISTS (SELECT FROM listings WHERE id = $1) FOR SHARE OF m`
+
 const sqlEventCreated = `
 INSERT INTO listing_events (listing_id, revision, kind, at, new_rent_cents, new_status)
 VALUES ($1, $2, 'created', $3, $4, $5) ON CONFLICT DO NOTHING`
@@ -170,6 +175,7 @@ func (s *Listings) Publish(ctx context.Context, p listing.Publication, run listi
 	if p.Published != "" {
 		b.Queue(sqlListingLock, p.Listing.ID())
 	}
+	b.Queue(sqlHomeHold, p.Listing.ID())
 	b.Queue(sqlHomeNotHidden, p.Listing.ID())
 	tells := !p.Same || p.Published == "archived"
 	if tells {

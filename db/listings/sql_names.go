@@ -87,6 +87,7 @@ func init() {
 	db.Name(sqlHomeFirst, "sqlHomeFirst")
 	db.Name(sqlHomeForget, "sqlHomeForget")
 	db.Name(sqlHomeHide, "sqlHomeHide")
+	db.Name(sqlHomeHold, "sqlHomeHold")
 	db.Name(sqlHomeJoins, "sqlHomeJoins")
 	db.Name(sqlHomeKey, "sqlHomeKey")
 	db.Name(sqlHomeLinksRestore, "sqlHomeLinksRestore")
