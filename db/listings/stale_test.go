@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -16,7 +15,6 @@ import (
 	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/listing"
-	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // tenOfAll is a window that looks at everything there is.
@@ -184,9 +182,7 @@ func TestArchiveStaleWhileItIsScraped(t *testing.T) {
 		}
 		close(came)
 	}()
-	require.Eventually(t, func() bool {
-		return dbtest.Count(t, pool, "pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()") == 1
-	}, servicetest.Patience(), 10*time.Millisecond)
+	locked(t, pool, 1)
 	_, err = tx.Exec(t.Context(), "UPDATE listings SET status = 'archived'")
 	require.NoError(t, err)
 	_, err = tx.Exec(t.Context(), "UPDATE raw_listings SET archived_at = $1", dbtest.After(89))
