@@ -57,7 +57,8 @@ func (h Messages) Register(d *api.Door) {
 	api.ServeTenant(d, api.NeedsTenant(access.Operate, huma.Operation{
 		OperationID: "show-message-recipient", Method: http.MethodPost, Path: "/messages/{id}/recipient",
 		Tags: []string{"messages"}, Summary: "Get the telephone number that a message is for", Errors: []int{422, 503},
-		DefaultStatus: http.StatusOK, Description: "Everything else shows it masked. The audit has each request.",
+		DefaultStatus: http.StatusOK, Description: "With Meta's ID of the message, from which the number can be read. " +
+			"Everything else shows the number masked, and no such ID. The audit has each request.",
 	}), h.recipient)
 	api.ServeTenant(d, api.NeedsTenant(access.Operate, huma.Operation{
 		OperationID: "retry-message", Method: http.MethodPost, Path: "/messages/{id}/retry", Tags: []string{"messages"},
@@ -119,7 +120,6 @@ type Message struct {
 	State       MessageState   `json:"state"`
 	To          string         `json:"to,omitempty" doc:"telephone number, masked: POST /messages/{id}/recipient has it"`
 	Body        *campaign.Body `json:"body,omitempty" doc:"what is sent; absent in lists"`
-	WAMID       string         `json:"wamid,omitempty" doc:"Meta's ID"`
 	Attempts    int            `json:"attempts" doc:"requests to send it"`
 	Class       string         `json:"class,omitempty" doc:"of the last error, or why it was skipped"`
 	Code        int            `json:"code,omitempty" doc:"of the last error, Meta's"`
@@ -136,8 +136,8 @@ type Message struct {
 func showMessage(m dboutreach.MessageRow, role access.Role) Message {
 	out := Message{
 		ID: m.ID, Campaign: m.Campaign, Contact: m.Contact, Sender: m.Sender, Kind: m.Kind, State: MessageState(m.State),
-		WAMID: m.WAMID, Attempts: m.Attempts, Class: string(m.Class), Code: m.Code, Error: m.Error, QueuedAt: m.QueuedAt,
-		SentAt: m.SentAt, DeliveredAt: m.DeliveredAt, ReadAt: m.ReadAt, FailedAt: m.FailedAt,
+		Attempts: m.Attempts, Class: string(m.Class), Code: m.Code, Error: m.Error, QueuedAt: m.QueuedAt, SentAt: m.SentAt,
+		DeliveredAt: m.DeliveredAt, ReadAt: m.ReadAt, FailedAt: m.FailedAt,
 	}
 	if m.State == campaign.MessageQueued {
 		out.DueAt = &m.DueAt
@@ -264,14 +264,13 @@ type MessageAttempt struct {
 	Class   string `json:"class,omitempty" doc:"of the error"`
 	Status  int    `json:"http_status,omitempty" doc:"absent: there was no answer"`
 	Code    int    `json:"code,omitempty" doc:"of the error, Meta's"`
-	WAMID   string `json:"wamid,omitempty"`
 	Error   string `json:"error,omitempty"`
 }
 
 func showAttempt(a dboutreach.Attempt) MessageEvent {
 	return MessageEvent{At: a.At, Event: "attempt", Attempt: &MessageAttempt{
 		N: a.N, TookMS: a.TookMS, Outcome: string(a.Outcome), Class: string(a.Class), Status: a.Status, Code: a.Code,
-		WAMID: a.WAMID, Error: a.Error,
+		Error: a.Error,
 	}}
 }
 
@@ -306,18 +305,20 @@ func (h Messages) get(ctx context.Context, tenant string, in *messageInput) (*me
 // MessageRecipient is the answer of POST /messages/{id}/recipient.
 type MessageRecipient struct {
 	To string `json:"to" doc:"telephone number, as E.164; empty when the person was forgotten"`
+	// WAMID has the number in it, as base64: nothing else shows it.
+	WAMID string `json:"wamid,omitempty" doc:"Meta's ID of the last request that it accepted"`
 }
 
 type recipientOutput struct{ Body MessageRecipient }
 
 func (h Messages) recipient(ctx context.Context, tenant string, in *messageInput) (*recipientOutput, error) {
-	to, err := h.Store.Recipient(ctx, tenant, in.ID, api.CallerOf(ctx).Name, h.door.Now())
+	to, wamid, err := h.Store.Recipient(ctx, tenant, in.ID, api.CallerOf(ctx).Name, h.door.Now())
 	if err != nil {
 		return nil, err
 	}
 	h.door.Given.Read(api.RecipientShown)
 	h.door.Given.Gave(api.RecipientShown, 1)
-	return &recipientOutput{MessageRecipient{to}}, nil
+	return &recipientOutput{MessageRecipient{to, wamid}}, nil
 }
 
 type retriedOutput struct{ Body Message }

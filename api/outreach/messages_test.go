@@ -2,8 +2,10 @@ package outreach_test
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -106,12 +108,19 @@ func TestGetMessage(t *testing.T) {
 	require.Equal(t, []string{"queued", "attempt", "attempt", "sent", "delivered", "read"}, events)
 }
 
-// A caller that may only read sees what became of a message, not to whom it was sent and what it says.
+// A caller that may only read sees what became of a message, not to whom it was sent and what it says. Nobody sees
+// Meta's ID of it, from which the number can be read, without a line in the audit.
 func TestReadersSeeNoRecipients(t *testing.T) {
 	t.Parallel()
 	f := apitest.Walkable(t)
 	apitest.Tenant(t, f.Pool, "acme")
 	id := apitest.Furnish(t, f)["message"]
+	f.Door.Pool = f.Pool
+	wamid := "wamid." + base64.StdEncoding.EncodeToString([]byte("\x1c\x05\x18\x0b15145550199\x15\x02\x00\x11\x18"))
+	f.System(t, `UPDATE messages SET state = 'failed', class = 'transient', failed_at = $3, attempts = 1, wamid = $2 WHERE id = $1`,
+		id, wamid, apitest.Now)
+	f.System(t, `INSERT INTO message_attempts (tenant, message, n, at, took_ms, outcome, class, http_status, wamid, error)
+		VALUES ('acme', $1, 1, $2, 30, 'accepted', '', 200, $3, '')`, id, apitest.Now, wamid)
 	of := func(k *db.Key) { k.Tenant = "acme" }
 	reader, operator := f.Key(t, "reader", access.Read, of), f.Key(t, "operator", access.Operate, of)
 	for key, shown := range map[string]bool{reader: false, operator: true} {
@@ -119,6 +128,26 @@ func TestReadersSeeNoRecipients(t *testing.T) {
 		require.Equal(t, shown, got.To == "+15•••••••99")
 		require.Equal(t, shown, f.As(t, key, "POST", "/messages/"+id+"/recipient").Status == 200)
 		require.Equal(t, shown, got.Body != nil)
+		for _, path := range []string{"/messages", "/messages/" + id} {
+			numberless(t, f.As(t, key, "GET", path))
+		}
+	}
+	numberless(t, f.As(t, operator, "POST", "/messages/"+id+"/retry"))
+	given := apitest.Read[apioutreach.MessageRecipient](t, f.As(t, operator, "POST", "/messages/"+id+"/recipient"), 200)
+	require.Equal(t, apioutreach.MessageRecipient{To: "+15145550199", WAMID: wamid}, given)
+}
+
+// base64Text is what may be base64.
+var base64Text = regexp.MustCompile(`[A-Za-z0-9+/]{16,}`)
+
+// numberless fails for an answer with the number of messageBody, also where it is base64.
+func numberless(t *testing.T, r apitest.Reply) {
+	t.Helper()
+	require.Less(t, r.Status, 300, r.Body)
+	require.NotContains(t, r.Body, "5145550199")
+	for _, text := range base64Text.FindAllString(r.Body, -1) {
+		got, _ := base64.RawStdEncoding.DecodeString(text)
+		require.NotContains(t, string(got), "5145550199", text)
 	}
 }
 

@@ -50,7 +50,6 @@ type MessageRow struct {
 	State       campaign.Status
 	Recipient   string
 	Body        campaign.Body // zero in lists
-	WAMID       string
 	Attempts    int
 	Class       campaign.Class // of the last error, or why it was skipped
 	Code        int            // of the last error, Meta's; 0 = none
@@ -63,12 +62,12 @@ type MessageRow struct {
 	FailedAt    *time.Time
 }
 
-const sqlMessageColumns = `id, campaign, contact, sender, kind, state, recipient, coalesce(wamid, ''), attempts, class,
-    coalesce(code, 0), error, due_at, queued_at, sent_at, delivered_at, read_at, failed_at`
+const sqlMessageColumns = `id, campaign, contact, sender, kind, state, recipient, attempts, class, coalesce(code, 0),
+    error, due_at, queued_at, sent_at, delivered_at, read_at, failed_at`
 
 func scanMessage(row pgx.CollectableRow) (m MessageRow, err error) {
-	return m, row.Scan(&m.ID, &m.Campaign, &m.Contact, &m.Sender, &m.Kind, &m.State, &m.Recipient, &m.WAMID, &m.Attempts,
-		&m.Class, &m.Code, &m.Error, &m.DueAt, &m.QueuedAt, &m.SentAt, &m.DeliveredAt, &m.ReadAt, &m.FailedAt)
+	return m, row.Scan(&m.ID, &m.Campaign, &m.Contact, &m.Sender, &m.Kind, &m.State, &m.Recipient, &m.Attempts, &m.Class,
+		&m.Code, &m.Error, &m.DueAt, &m.QueuedAt, &m.SentAt, &m.DeliveredAt, &m.ReadAt, &m.FailedAt)
 }
 
 // A tenant that has a quota has its count locked, so that no two messages are the last one. The day is that of
@@ -158,7 +157,7 @@ func (s *Messages) Put(ctx context.Context, tenant string, m NewMessage, now tim
 const sqlMessageGet = `SELECT ` + sqlMessageColumns + `, body FROM messages WHERE tenant = $1 AND id = $2`
 
 const sqlMessageAttempts = `
-SELECT n, at, took_ms, outcome, class, coalesce(http_status, 0), coalesce(code, 0), coalesce(wamid, ''), error
+SELECT n, at, took_ms, outcome, class, coalesce(http_status, 0), coalesce(code, 0), error
 FROM message_attempts WHERE tenant = $1 AND message = $2 ORDER BY n`
 
 // An Attempt is one request to send a message.
@@ -170,7 +169,6 @@ type Attempt struct {
 	Class   campaign.Class
 	Status  int // of HTTP; 0 = no answer
 	Code    int // Meta's; 0 = none
-	WAMID   string
 	Error   string
 }
 

@@ -14,25 +14,30 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 )
 
-const sqlMessageRecipient = `SELECT recipient FROM messages WHERE tenant = $1 AND id = $2`
+const sqlMessageRecipient = `
+SELECT recipient, coalesce(wamid, (
+    SELECT a.wamid FROM message_attempts a
+    WHERE a.tenant = $1 AND a.message = $2 AND a.wamid IS NOT NULL ORDER BY a.n DESC LIMIT 1), '')
+FROM messages WHERE tenant = $1 AND id = $2`
 
-// Recipient returns the number that a message is for, with an audit record; "" where the person was forgotten.
+// Recipient returns the number that a message is for, and Meta's ID of the last request that it accepted, which has the
+// number in it, with an audit record; "" where the person was forgotten.
 func (s *Messages) Recipient(ctx context.Context, tenant string, id uuid.UUID, by string, now time.Time) (
-	to string, err error,
+	to, wamid string, err error,
 ) {
 	err = db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
-		if err := tx.QueryRow(ctx, sqlMessageRecipient, tenant, id).Scan(&to); err != nil {
+		if err := tx.QueryRow(ctx, sqlMessageRecipient, tenant, id).Scan(&to, &wamid); err != nil {
 			return err
 		}
 		return db.AuditTx(ctx, tx, contactDeed(tenant, "message.recipient_shown", messageSubject(id), by, now, nil))
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
-		return "", fault.Newf(fault.Gone, "there is no message %s", id)
+		return "", "", fault.Newf(fault.Gone, "there is no message %s", id)
 	}
 	if err != nil {
-		return "", fmt.Errorf("read recipient of message %s: %w", id, err)
+		return "", "", fmt.Errorf("read recipient of message %s: %w", id, err)
 	}
-	return to, nil
+	return to, wamid, nil
 }
 
 func messageSubject(id uuid.UUID) string { return "message/" + id.String() }

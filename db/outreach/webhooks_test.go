@@ -190,7 +190,9 @@ func TestReportsInAnyOrder(t *testing.T) {
 		row, _, err := m.Get(ctx, "acme", id)
 		require.NoError(t, err)
 		require.Equal(t, want, row.State, order)
-		require.Equal(t, wamid(id, 1), row.WAMID)
+		_, given, err := m.Recipient(ctx, "acme", id, "zoe", time.Now())
+		require.NoError(t, err)
+		require.Equal(t, wamid(id, 1), given)
 		got := map[campaign.Status]*time.Time{campaign.MessageDelivered: row.DeliveredAt, campaign.MessageRead: row.ReadAt,
 			campaign.MessageFailed: row.FailedAt}
 		for s, when := range got {

@@ -111,11 +111,11 @@ export function Message() {
           <dd>
             <Copy text={m.sender} />
           </dd>
-          {m.wamid && (
+          {number.data?.wamid && (
             <>
               <dt>WAMID</dt>
               <dd>
-                <Copy text={m.wamid} />
+                <Copy text={number.data.wamid} />
               </dd>
             </>
           )}
