@@ -82,22 +82,44 @@ func (v *Verifier) Verify(ctx context.Context, token string) (access.Caller, err
 	return v.caller(t.Subject, claims)
 }
 
-// caller is who claims are of. Two tenants are fault.Invalid: nobody would know which is meant.
-func (v *Verifier) caller(subject string, claims map[string]any) (access.Caller, error) {
-	who := access.Caller{Name: "oidc:" + subject, Role: v.role(claims)}
+// caller is who claims are of.
+func (v *Verifier) caller(subject string, claims map[string]any) (who access.Caller, err error) {
+	who = access.Caller{Name: "oidc:" + subject, Role: v.role(claims)}
 	if v.o.TenantClaim == "" {
 		return who, nil
 	}
-	of := values(claims, v.o.TenantClaim)
-	switch {
-	case len(of) > 1:
-		return access.Caller{}, fault.Newf(fault.Invalid, "the token is invalid: it names %d tenants", len(of))
-	case len(of) == 1 && !access.IsTenant(of[0]):
-		return access.Caller{}, fault.Newf(fault.Invalid, "the token is invalid: it names no tenant but %.80q", of[0])
-	case len(of) == 1:
-		who.Tenant = of[0]
+	if who.Tenant, err = tenant(claims, v.o.TenantClaim); err != nil {
+		return access.Caller{}, err
 	}
 	return who, nil
+}
+
+// tenant is the one that a claim names, alone or in a list; "" without the claim, or where it is null. A claim that is
+// there and does not name exactly one is fault.Invalid: its caller would reach all tenants, or nobody would know which
+// is meant.
+func tenant(claims map[string]any, name string) (string, error) {
+	claim, err := claimAt(claims, name)
+	if err != nil {
+		return "", fault.Newf(fault.Invalid, "the token is invalid: %w", err)
+	}
+	if claim == nil {
+		return "", nil
+	}
+	if list, ok := claim.([]any); ok {
+		if len(list) != 1 {
+			return "", fault.Newf(fault.Invalid, "the token is invalid: it names %d tenants", len(list))
+		}
+		claim = list[0]
+	}
+	text, ok := claim.(string)
+	switch of := strings.TrimSpace(text); {
+	case !ok:
+		return "", fault.Newf(fault.Invalid, "the token is invalid: its claim %q names no tenant as a text", name)
+	case !access.IsTenant(of):
+		return "", fault.Newf(fault.Invalid, "the token is invalid: it names no tenant but %.80q", of)
+	default:
+		return of, nil
+	}
 }
 
 // check verifies a token for an audience, and returns its claims. Errors are those of Verify.
@@ -162,14 +184,24 @@ func (v *Verifier) role(claims map[string]any) (role access.Role) {
 	return role
 }
 
-// values are the texts in a claim: a list of them, or one text with spaces between, as in scope. A name with dots is
-// that of a claim, or when there is no such claim, a path: realm_access.roles.
-func values(claims map[string]any, name string) (out []string) {
+// claimAt is the value of a claim, nil where there is none. A name with dots is that of a claim, or when there is no
+// such claim, a path: realm_access.roles. A path through what is no object is an error.
+func claimAt(claims map[string]any, name string) (any, error) {
 	claim, ok := claims[name]
-	if first, rest, dotted := strings.Cut(name, "."); !ok && dotted {
-		inner, _ := claims[first].(map[string]any)
-		return values(inner, rest)
+	first, rest, dotted := strings.Cut(name, ".")
+	if ok || !dotted {
+		return claim, nil
 	}
+	inner, ok := claims[first].(map[string]any)
+	if !ok && claims[first] != nil {
+		return nil, fmt.Errorf("its claim %q is no object", first)
+	}
+	return claimAt(inner, rest)
+}
+
+// values are the texts in a claim: a list of them, or one text with spaces between, as in scope.
+func values(claims map[string]any, name string) (out []string) {
+	claim, _ := claimAt(claims, name) // where there is no such path, there are no values
 	switch claim := claim.(type) {
 	case string:
 		return strings.Fields(claim)

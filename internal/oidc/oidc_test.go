@@ -129,6 +129,23 @@ func TestTenantClaim(t *testing.T) {
 		{"tenant", nil, "", ""},
 		{"tenant", map[string]any{"tenant": []string{"acme", "other"}}, "", "names 2 tenants"},
 		{"tenant", map[string]any{"tenant": "*"}, "", "names no tenant"},
+		{"tenant", map[string]any{"tenant": nil}, "", ""},
+		{"org.tenant", map[string]any{"org": nil}, "", ""},
+		{"org.tenant", map[string]any{"org": map[string]any{"name": "x"}}, "", ""},
+		{"org.tenant", map[string]any{"org.tenant": "acme", "org": 1}, "acme", ""},
+		{"tenant", map[string]any{"tenant": ""}, "", "names no tenant"},
+		{"tenant", map[string]any{"tenant": " "}, "", "names no tenant"},
+		{"tenant", map[string]any{"tenant": 42}, "", "names no tenant"},
+		{"tenant", map[string]any{"tenant": false}, "", "names no tenant"},
+		{"tenant", map[string]any{"tenant": map[string]any{"acme": map[string]any{}}}, "", "names no tenant"},
+		{"tenant", map[string]any{"tenant": []string{}}, "", "names 0 tenants"},
+		{"tenant", map[string]any{"tenant": []any{nil}}, "", "names no tenant"},
+		{"tenant", map[string]any{"tenant": []any{""}}, "", "names no tenant"},
+		{"tenant", map[string]any{"tenant": []any{map[string]any{"id": "acme"}}}, "", "names no tenant"},
+		{"tenant", map[string]any{"tenant": []any{42, "acme"}}, "", "names 2 tenants"},
+		{"org.tenant", map[string]any{"org": "acme"}, "", "is no object"},
+		{"org.tenant", map[string]any{"org": []any{map[string]any{"tenant": "acme"}}}, "", "is no object"},
+		{"tenant", map[string]any{"tenant": "acme other"}, "", "names no tenant"},
 	} {
 		v, _ := verifier(i, func(o *oidc.Options) { o.TenantClaim = tt.claim })
 		got, err := v.Verify(t.Context(), i.Token(t, i.Claims(start, tt.claims)))
