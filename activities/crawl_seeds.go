@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"strings"
@@ -32,7 +33,7 @@ type CrawlSeedStore interface {
 
 // What is read of sitemaps at most.
 const (
-	sitemapsMost = 100 // files
+	sitemapsMost = 100 // files that are asked for, those that cannot be read included
 	seedsAtOnce  = 1000
 	// sitemapsWithin is how long reading them may take: a slow site, or one that asks for long pauses, gives fewer.
 	sitemapsWithin = 8 * time.Minute
@@ -66,7 +67,7 @@ func (a *Seeding) SeedCrawl(ctx context.Context, job CrawlShardJob) (out CrawlSe
 	scope := crawl.ScopeOf(root, run.Settings.ScopeMode, run.AllowedHosts)
 	within, cancel := context.WithTimeout(ctx, sitemapsWithin)
 	defer cancel()
-	visit := sitemaps{Seeding: a, run: run, scope: scope, refusing: map[string]bool{}}
+	visit := newSitemaps(a, run, scope)
 	at := strings.TrimSuffix(root.URL, root.Path)
 	files := []string{at + "/sitemap.xml"}
 	rules, err := a.Robots.Rules(ctx, at)
@@ -76,15 +77,12 @@ func (a *Seeding) SeedCrawl(ctx context.Context, job CrawlShardJob) (out CrawlSe
 	if err == nil && len(rules.Sitemaps()) > 0 {
 		files = rules.Sitemaps()
 	}
-	seen, most := map[string]bool{}, run.Settings.MaxPages
+	visit.name(files)
+	most := run.Settings.MaxPages
 	var links []crawl.Link
-	for len(files) > 0 && out.Sitemaps < sitemapsMost && out.URLs < most {
-		file := files[0]
-		files = files[1:]
-		if seen[file] {
-			continue
-		}
-		seen[file] = true
+	for len(visit.waiting) > 0 && out.URLs < most {
+		file := visit.waiting[0]
+		visit.waiting = visit.waiting[1:]
 		s, err := visit.read(within, file)
 		if ctx.Err() != nil {
 			return out, stopped(ctx, err)
@@ -102,13 +100,12 @@ func (a *Seeding) SeedCrawl(ctx context.Context, job CrawlShardJob) (out CrawlSe
 			continue
 		}
 		out.Sitemaps++
-		files = append(files, s.Sitemaps...)
+		visit.name(s.Sitemaps)
 		for _, address := range s.URLs {
 			u, err := web.Canonical(address)
-			if err != nil || !scope.Has(u) || seen[u.URL] || !run.Settings.IncludeDocuments && crawl.IsDocument(u.Path) {
+			if err != nil || !scope.Has(u) || !run.Settings.IncludeDocuments && crawl.IsDocument(u.Path) || !visit.first(u.URL) {
 				continue
 			}
-			seen[u.URL] = true
 			if links = append(links, crawl.Link{URL: u.URL, Host: u.Host}); len(links) == seedsAtOnce {
 				if err := a.Store.Seed(ctx, run.ID, links); err != nil {
 					return out, err
@@ -119,6 +116,10 @@ func (a *Seeding) SeedCrawl(ctx context.Context, job CrawlShardJob) (out CrawlSe
 				break
 			}
 		}
+	}
+	if visit.left && out.URLs < most {
+		left := fmt.Sprintf("more than %d sitemaps are named, and the rest left out", sitemapsMost)
+		out.Note = cut(strings.TrimSuffix(left+"; "+out.Note, "; "), 300)
 	}
 	if len(links) > 0 {
 		err = a.Store.Seed(ctx, run.ID, links)
@@ -168,6 +169,44 @@ type sitemaps struct {
 	scope    crawl.Scope
 	refusing map[string]bool // hosts that have had enough
 	halt     error           // why nothing more is asked for: the run does not go on, or cannot be read
+
+	named   map[string]bool       // files that were asked for or wait, sitemapsMost at most
+	waiting []string              // files
+	left    bool                  // more files are named
+	pages   map[[16]byte]struct{} // digests of addresses: a run may have millions of long ones
+}
+
+func newSitemaps(a *Seeding, run crawl.Run, scope crawl.Scope) *sitemaps {
+	return &sitemaps{
+		Seeding: a, run: run, scope: scope, refusing: map[string]bool{}, named: map[string]bool{},
+		pages: map[[16]byte]struct{}{},
+	}
+}
+
+// name lets files wait that are named for the first time, and keeps none that will not be asked for.
+func (s *sitemaps) name(files []string) {
+	for _, file := range files {
+		switch {
+		case s.named[file]:
+		case len(s.named) == sitemapsMost:
+			s.left = true
+			return
+		default:
+			s.named[file] = true
+			s.waiting = append(s.waiting, file)
+		}
+	}
+}
+
+// first says whether a page is named for the first time, and is no sitemap.
+func (s *sitemaps) first(page string) bool {
+	sum := sha256.Sum256([]byte(page))
+	key := [16]byte(sum[:16])
+	if _, ok := s.pages[key]; ok || s.named[page] {
+		return false
+	}
+	s.pages[key] = struct{}{}
+	return true
 }
 
 // read reads one file. Its redirects are followed, a few.

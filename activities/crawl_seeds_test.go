@@ -3,6 +3,8 @@ package activities_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -121,6 +123,44 @@ func TestSeedCrawlPolitely(t *testing.T) {
 	require.Equal(t, 2, out.Sitemaps)
 	require.Contains(t, out.Note, "robots.txt disallows it")
 	require.Equal(t, out.Note, s.note)
+}
+
+// What a site names of sitemaps beyond those that are asked for is not kept, and one that cannot be read counts. It
+// measures the heap, so it is not parallel.
+func TestSeedCrawlOfIndexesOfIndexes(t *testing.T) {
+	const names, read = 4000, 8 // files in an index, and indexes that are read: 64 MB of addresses
+	var index strings.Builder
+	index.WriteString("<sitemapindex>")
+	for i := range names {
+		fmt.Fprintf(&index, "<sitemap><loc>https://a.example/%d/%s</loc></sitemap>", i, strings.Repeat("x", 1950))
+	}
+	index.WriteString("</sitemapindex>")
+	s := &seeded{crawled: newCrawled(t)}
+	s.settings.UseSitemaps = true
+	s.rules = "Sitemap: https://a.example/index.xml\n"
+	raw := []byte(index.String())
+	var heap [2]int64
+	measure := func(i int) {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		heap[i] = int64(m.HeapAlloc)
+	}
+	measure(0)
+	s.answer = func(web.Request) (e web.Exchange, err error) {
+		if e.Status, e.Raw = 200, raw; len(s.asked) > read {
+			e.Status = 404
+		}
+		if len(s.asked) == read+1 {
+			measure(1)
+		}
+		return e, nil
+	}
+	out := s.seed(t)
+	require.Less(t, heap[1]-heap[0], int64(24<<20))
+	require.Len(t, s.asked, 100)
+	require.Equal(t, read, out.Sitemaps)
+	require.Contains(t, out.Note, "more than 100 sitemaps are named, and the rest left out; https://a.example/")
 }
 
 // The queries of a page's links are in its encoding.
