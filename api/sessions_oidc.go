@@ -88,11 +88,14 @@ func (h Sessions) begin(ctx context.Context, in *beginLoginInput) (*loginOutput,
 // maxPage is how long the address of a page may be to come back to: it lies in a cookie, of which browsers keep 4 KiB.
 const maxPage = 2000
 
-// pageOf is a page of the console; anything else is its first one. A browser reads \ as /, and // as another host.
+// pageOf is a page of the console; anything else is its first one. A browser reads \ as /, and two slashes or more in
+// front as another host: the path must be a clean one as it stands.
 func pageOf(to string) string {
 	u, err := url.Parse(to)
-	if err != nil || u.Scheme != "" || u.Host != "" || strings.Contains(to, "\\") ||
-		!strings.HasPrefix(path.Clean(u.Path)+"/", web.Prefix) {
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || strings.Contains(to, "\\") {
+		return web.Prefix
+	}
+	if clean := path.Clean(u.Path); !strings.HasPrefix(clean+"/", web.Prefix) || clean != strings.TrimSuffix(u.Path, "/") {
 		return web.Prefix
 	}
 	u.RawQuery = u.Query().Encode()
