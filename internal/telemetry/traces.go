@@ -82,7 +82,8 @@ func TemporalTraces(p trace.TracerProvider) (interceptor.Interceptor, error) {
 	return i, nil
 }
 
-// discreet removes personal data that libraries put into spans: the addresses and user agents of callers.
+// discreet removes what libraries put into spans and is nobody's business: the addresses and user agents of callers,
+// and paths, for tokens of feeds and subscriptions are parts of them. The route of a request stays.
 type discreet struct{ sdk.SpanExporter }
 
 // ExportSpans is for the SDK.
@@ -103,7 +104,7 @@ func (s discreetSpan) Attributes() []attribute.KeyValue {
 	for _, a := range all {
 		switch a.Key {
 		case semconv.ClientAddressKey, semconv.NetworkPeerAddressKey, semconv.NetworkPeerPortKey,
-			semconv.UserAgentOriginalKey, semconv.URLQueryKey, semconv.URLFullKey:
+			semconv.UserAgentOriginalKey, semconv.URLPathKey, semconv.URLQueryKey, semconv.URLFullKey:
 		default:
 			kept = append(kept, a)
 		}

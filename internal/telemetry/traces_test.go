@@ -66,7 +66,8 @@ func TestTracing(t *testing.T) {
 	require.NoError(t, err)
 	_, span := p.Tracer("t").Start(t.Context(), "work")
 	span.SetAttributes(attribute.String("client.address", "192.0.2.7"), attribute.String("url.full", "https://a/?token=x"),
-		attribute.String("url.query", "token=x"), attribute.String("http.route", "/listings"))
+		attribute.String("url.query", "token=x"), attribute.String("url.path", "/feeds/x.atom"),
+		attribute.String("http.route", "/feeds/:file"))
 	span.End()
 	flush()
 	in := (<-got).GetResourceSpans()[0]
