@@ -66,10 +66,10 @@ func outward(addr string, listed map[string]bool) error {
 	case port != "80" && port != "443":
 		return Fault(ssrf.ErrProhibitedPort)
 	}
+	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	ip, err := netip.ParseAddr(host)
 	if err != nil {
-		if !strings.Contains(strings.Trim(host, "."), ".") || strings.HasSuffix(host, ".local") ||
-			strings.HasSuffix(host, ".localhost") || strings.HasSuffix(host, ".internal") {
+		if !publicName(host) {
 			return Fault(ssrf.ErrProhibitedIP)
 		}
 		return nil
@@ -78,10 +78,22 @@ func outward(addr string, listed map[string]bool) error {
 	if ip.Is6() {
 		network = "tcp6"
 	}
-	if err := ssrf.New().Safe(network, addr, nil); err != nil {
+	if err := ssrf.New().Safe(network, net.JoinHostPort(host, port), nil); err != nil {
 		return Fault(err)
 	}
 	return nil
+}
+
+// publicName says whether a host, in lower case and without the last dot, can be a name of the public internet. None
+// ends in a label that begins with a digit; resolvers take those for addresses: 127.1, 0x7f.1, 0177.0.0.1.
+func publicName(host string) bool {
+	i := strings.LastIndexByte(host, '.')
+	switch last := host[i+1:]; last {
+	case "", "local", "localhost", "internal":
+		return false
+	default:
+		return i > 0 && (last[0] < '0' || last[0] > '9')
+	}
 }
 
 // socks connects by SOCKS5.

@@ -182,12 +182,21 @@ func TestThroughAProxyToPrivateHosts(t *testing.T) {
 	r := newRelay(t, connects)
 	dial := fetch.Through(proxied(t, "http://me:secret@"+r.Addr().String()), []string{"demo.example:8090"}, nil)
 	for _, addr := range []string{"127.0.0.1:80", "10.0.0.1:443", "[::1]:443", "169.254.169.254:80", "localhost:80", "printer:80",
-		"db.internal:443", "example.org:5432"} {
+		"db.internal:443", "example.org:5432", "db.internal.:443", "metadata.google.INTERNAL.:80", "db.internal..:80", "localhost.:80",
+		"printer.local.:80", ".printer:80", "127.1:80", "0x7f.1:80", "0X7F.0.0.1:80", "0177.0.0.1:80", "127.0.0.1.:80", "127.0.0.1..:80",
+		"2130706433:80", "0x7f000001.:80", "1.0x:80", "[::ffff:127.0.0.1]:80", ".:80", ":80"} {
 		_, err := dial(t.Context(), "tcp", addr)
 		class, _ := fault.Of(err)
 		require.Equal(t, fault.Invalid, class, "%s: %v", addr, err)
 	}
 	require.Zero(t, r.made.Load())
+
+	away := newRelay(t, func(_ *relay, c net.Conn) { _ = c.Close() })
+	dial = fetch.Through(proxied(t, "http://"+away.Addr().String()), nil, nil)
+	for _, addr := range []string{"a.example.:80", "1.example:443", "0x7f.example:80", "8.8.8.8.:80", "internal.example:80"} {
+		_, err := dial(t.Context(), "tcp", addr)
+		require.ErrorAs(t, err, new(*web.ProxyError), "it is asked for %s", addr)
+	}
 }
 
 // robots.txt is read through the proxy of the request that it is about.
