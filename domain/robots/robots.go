@@ -34,7 +34,16 @@ type Rules struct {
 	groups   []group
 	named    map[string][]int // groups by agent, in lower case; "*" = every agent that is not named elsewhere
 	sitemaps []string
+	size     int // bytes of memory
 }
+
+// What rules take of memory beside their text: bytes, of slices that have grown, and so have a part of them unused.
+const (
+	bytesOfRule  = 60
+	bytesOfPart  = 16
+	bytesOfGroup = 56
+	bytesOfAgent = 160 // of a name, in the map
+)
 
 // A group is the lines below one or several User-agent lines.
 type group struct {
@@ -66,7 +75,7 @@ func Parse(body []byte) Rules {
 		body = body[:MaxSize]
 		body = body[:bytes.LastIndexAny(body, "\r\n")+1]
 	}
-	r := Rules{named: map[string][]int{}}
+	r := Rules{named: map[string][]int{}, size: len(body)}
 	naming := false // the last line that counts was a User-agent
 	for line := range bytes.FieldsFuncSeq(body, func(c rune) bool { return c == '\r' || c == '\n' }) {
 		key, value := field(line)
@@ -75,10 +84,15 @@ func Parse(body []byte) Rules {
 		case "user-agent":
 			if !naming {
 				r.groups = append(r.groups, group{})
+				r.size += bytesOfGroup
 				last, naming = last+1, true
 			}
 			agent := product(value)
-			if of := r.named[agent]; len(of) == 0 || of[len(of)-1] != last {
+			of := r.named[agent]
+			if len(of) == 0 {
+				r.size += bytesOfAgent
+			}
+			if len(of) == 0 || of[len(of)-1] != last {
 				r.named[agent] = append(of, last)
 			}
 		case "sitemap": // it belongs to no group and ends none
@@ -88,7 +102,9 @@ func Parse(body []byte) Rules {
 		case "allow", "disallow":
 			naming = false
 			if value != "" && last >= 0 { // else no agent is named yet
-				r.groups[last].rules = append(r.groups[last].rules, compile(key == "allow", value))
+				rule := compile(key == "allow", value)
+				r.groups[last].rules = append(r.groups[last].rules, rule)
+				r.size += bytesOfRule + bytesOfPart*len(rule.parts) + 2*max(rule.size-len(value), 0) // what is escaped grows
 			}
 		case "crawl-delay":
 			naming = false
@@ -134,6 +150,9 @@ func (r rule) before(other rule) int {
 
 // Sitemaps are the addresses in the Sitemap lines, as they are written: most are absolute.
 func (r Rules) Sitemaps() []string { return r.sitemaps }
+
+// Size is how many bytes of memory the rules take, about: short lines, and lines of asterisks, many times their text.
+func (r Rules) Size() int { return r.size }
 
 // FromStatus returns the rules that an answer to GET /robots.txt stands for. By RFC 9309 a 2xx is parsed, and a 4xx
 // other than 429 allows everything. A 429 or 5xx is an error of the class that fault.OfStatus gives it; anything else,

@@ -2,6 +2,8 @@ package robots_test
 
 import (
 	"bytes"
+	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -237,6 +239,52 @@ func TestHugeFiles(t *testing.T) {
 				t.Errorf("parsed, and three answers, in %v", took)
 			}
 		})
+	}
+}
+
+// Rules say how much memory they take, of files that are made to take much of it. It measures the heap, so it is not
+// parallel.
+func TestSize(t *testing.T) {
+	heap := func() int {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int(m.HeapAlloc)
+	}
+	for name, line := range map[string]string{
+		"asterisks":     "Disallow: /" + strings.Repeat("*", robots.MaxSize) + "\n",
+		"wildcards":     "Disallow: /" + strings.Repeat("*a", robots.MaxSize/2) + "\n",
+		"short rules":   "allow:/\n",
+		"short escapes": "allow:\x01\n",
+		"escapes":       "Disallow: /" + strings.Repeat("\x01", 1000) + "\n",
+		"groups":        "useragent:a\nallow:/\n",
+		"blanks":        "allow" + strings.Repeat(" ", 1000) + ":/\n",
+		"text":          "Disallow: /" + strings.Repeat("x", 1000) + "\n",
+	} {
+		room := robots.MaxSize - len("User-agent: *\n")
+		if len(line) > room {
+			line = line[:room-1] + "\n"
+		}
+		body := []byte("User-agent: *\n" + strings.Repeat(line, room/len(line)))
+		before := heap()
+		r := robots.Parse(body)
+		took := heap() - before
+		if got := r.Size(); got < took*8/10 || got > 2*max(took, len(body)) {
+			t.Errorf("%s: Size = %d of %d bytes", name, got, took)
+		}
+		runtime.KeepAlive(body)
+	}
+	var agents strings.Builder
+	for i := range 40_000 {
+		fmt.Fprintf(&agents, "useragent:%c%c%c\n", 'a'+i%26, 'a'+i/26%26, 'a'+i/676%26)
+	}
+	before := heap()
+	r := robots.Parse([]byte(agents.String()))
+	if got, took := r.Size(), heap()-before; got < took*8/10 {
+		t.Errorf("agents: Size = %d of %d bytes", got, took)
+	}
+	if (robots.Rules{}).Size() != 0 {
+		t.Error("no rules take memory")
 	}
 }
 

@@ -20,7 +20,7 @@ const (
 	robotsOld       = 24 * time.Hour // how long RFC 9309 lets rules be believed that cannot be read again
 	robotsRedirects = 5              // that are followed, to other hosts as well
 	mostRobots      = 10_000         // origins
-	mostRobotsText  = 32 << 20       // bytes of robots.txt, of all origins together
+	mostRobotsSize  = 32 << 20       // bytes of the rules of all origins together
 )
 
 // RobotsOptions are the settings of Robots. A zero field takes its default.
@@ -40,7 +40,7 @@ type Robots struct {
 	mu      sync.Mutex
 	origins map[string]*list.Element // of known
 	recent  *list.List               // the one used last in front
-	text    int                      // bytes, of all origins
+	size    int                      // bytes of the rules of all origins
 	reading map[string]*reading
 }
 
@@ -57,7 +57,7 @@ type known struct {
 	origin string
 	rules  robots.Rules
 	at     time.Time // when rules were read; zero = never
-	size   int       // bytes of their text
+	size   int       // bytes of rules
 
 	err   error // of the last reading; nil = rules are of that
 	until time.Time
@@ -154,7 +154,7 @@ func (r *Robots) refresh(ctx context.Context, origin string) (rules robots.Rules
 		close(r.reading[origin].done)
 		delete(r.reading, origin)
 	}()
-	rules, size, err := r.read(ctx, origin)
+	rules, err = r.read(ctx, origin)
 	if err != nil && ctx.Err() != nil {
 		return rules, err
 	}
@@ -172,8 +172,8 @@ func (r *Robots) refresh(ctx context.Context, origin string) (rules robots.Rules
 	}
 	now := r.o.Now()
 	if k.err = err; err == nil {
-		r.text += size - k.size
-		k.rules, k.size, k.at, k.until = rules, size, now, now.Add(r.o.TTL)
+		r.size += rules.Size() - k.size
+		k.rules, k.size, k.at, k.until = rules, rules.Size(), now, now.Add(r.o.TTL)
 	} else {
 		class, after := fault.Of(err)
 		k.until = now
@@ -184,29 +184,28 @@ func (r *Robots) refresh(ctx context.Context, origin string) (rules robots.Rules
 			rules, err = k.rules, nil
 		}
 	}
-	for len(r.origins) > mostRobots || r.text > mostRobotsText && len(r.origins) > 1 {
+	for len(r.origins) > mostRobots || r.size > mostRobotsSize && len(r.origins) > 1 {
 		oldest, _ := r.recent.Remove(r.recent.Back()).(*known)
-		r.text -= oldest.size
+		r.size -= oldest.size
 		delete(r.origins, oldest.origin)
 	}
 	return rules, err
 }
 
-// read asks for the robots.txt of an origin. Size is that of its text.
-func (r *Robots) read(ctx context.Context, origin string) (rules robots.Rules, size int, err error) {
+// read asks for the robots.txt of an origin.
+func (r *Robots) read(ctx context.Context, origin string) (robots.Rules, error) {
 	address := origin + "/robots.txt"
 	for range robotsRedirects + 1 {
 		x, err := r.ask(ctx, web.Request{URL: address, Most: robots.MaxSize})
 		if err == nil && x.RedirectTo == "" {
-			rules, err = judged(x)
-			return rules, len(x.Body), err
+			return judged(x)
 		}
 		if err != nil {
-			return nothing, 0, fmt.Errorf("read robots.txt: %w", err)
+			return nothing, fmt.Errorf("read robots.txt: %w", err)
 		}
 		address = x.RedirectTo
 	}
-	return robots.Rules{}, 0, nil
+	return robots.Rules{}, nil
 }
 
 // nothing are the rules of a site that cannot be asked: they allow nothing.

@@ -211,4 +211,15 @@ func TestRulesAreBounded(t *testing.T) {
 	if n := asked.Load(); n != 101 {
 		t.Errorf("all 100 are remembered")
 	}
+
+	large = answered(200, "User-agent: *\nDisallow: /"+strings.Repeat("*", robots.MaxSize-100)) // 8 MiB of them
+	asked.Store(0)
+	for i := range 10 {
+		rules(100 + i)
+	}
+	rules(100 + 8)
+	rules(100 + 1)
+	if n := asked.Load(); n != 11 {
+		t.Errorf("asked %d times; want 11: of what takes much memory less is remembered", n)
+	}
 }
