@@ -21,7 +21,7 @@ func alerts(t *testing.T) (out []alert) {
 	var rules struct {
 		Groups []struct{ Rules []alert }
 	}
-	text, err := os.ReadFile("prometheus/alerts.yml")
+	text, err := os.ReadFile("helm/conveyor/files/alerts.yml")
 	require.NoError(t, err)
 	require.NoError(t, yaml.Unmarshal(text, &rules))
 	for _, g := range rules.Groups {

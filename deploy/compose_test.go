@@ -524,6 +524,27 @@ func TestPrometheusScrapes(t *testing.T) {
 	}
 }
 
+// Prometheus starts without rules where no file is at their path, and Grafana without dashboards: the chart's are there.
+func TestMonitoringIsMounted(t *testing.T) {
+	t.Parallel()
+
+	p := load(t)
+	for file, path := range map[string]string{
+		"prometheus/prometheus.yml":                    "/etc/alerts/alerts.yml",
+		"grafana/provisioning/dashboards/conveyor.yml": "/var/lib/grafana/dashboards",
+	} {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.Contains(t, string(text), path)
+		service, _, _ := strings.Cut(file, "/")
+		require.True(t, slices.ContainsFunc(p.Services[service].Volumes, func(v types.ServiceVolumeConfig) bool {
+			below, ok := strings.CutPrefix(path, v.Target)
+			_, err := os.Stat(v.Source + below)
+			return ok && err == nil
+		}), "%s has no %s", service, path)
+	}
+}
+
 // Nobody outside reaches the services, and a page that takes over Chromium finds as little as possible.
 func TestNetworks(t *testing.T) {
 	t.Parallel()

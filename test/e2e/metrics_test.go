@@ -155,7 +155,7 @@ func expressions(t *testing.T) (out []expression) {
 			}
 		}
 	}
-	text, err := os.ReadFile("../../deploy/prometheus/alerts.yml")
+	text, err := os.ReadFile("../../deploy/helm/conveyor/files/alerts.yml")
 	require.NoError(t, err)
 	require.NoError(t, yaml.Unmarshal(text, &rules))
 	for _, g := range rules.Groups {
@@ -165,7 +165,7 @@ func expressions(t *testing.T) (out []expression) {
 			out = append(out, expression{"alert " + r.Alert, r.Expr, r.Annotations["summary"]})
 		}
 	}
-	files, err := filepath.Glob("../../deploy/grafana/dashboards/*.json")
+	files, err := filepath.Glob("../../deploy/helm/conveyor/files/dashboards/*.json")
 	require.NoError(t, err)
 	require.Len(t, files, 6)
 	for _, file := range files {
