@@ -115,14 +115,13 @@ func (b *busy) round() {
 func (b *busy) reckon(l *Ledger) {
 	b.come("every single message was taken", b.singles.taken)
 	b.come("every draft is made", b.drafted)
-	unrest := b.settle()
+	b.rest(l)
 	settled, cancel := context.WithTimeout(b.ctx, servicetest.Patience())
 	defer cancel()
 	if err := b.phones.Settled(settled); err != nil {
 		l.Wrong = append(l.Wrong, "webhooks were not taken: "+err.Error())
 	}
-	l.Seconds = time.Since(b.began).Seconds()
-	l.flowed(b.world, unrest)
+	l.flowed(b.world)
 	if err := b.imports.balance(l, b.got, b.file); err != nil {
 		l.Wrong = append(l.Wrong, "the books cannot be read: "+err.Error())
 	}
@@ -141,13 +140,7 @@ func (b *busy) reckon(l *Ledger) {
 	l.sent(rows, b.phones, b.singles.asked, 0)
 	l.workflows(b.world)
 	l.processes(b.world)
-	fmt.Print(l.String())
-	for _, wrong := range l.Wrong {
-		b.t.Error(wrong)
-	}
-	if b.t.Failed() {
-		b.keepLogs()
-	}
+	l.close(b.world)
 }
 
 // singles are messages that are sent one by one, each until it is taken.

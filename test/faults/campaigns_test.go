@@ -86,27 +86,17 @@ func TestTheLedgerOfCampaignsBalances(t *testing.T) {
 	})
 	mathrand.New(mathrand.NewPCG(*seed, 9)).Shuffle(len(left), func(i, j int) { left[i], left[j] = left[j], left[i] })
 	kills := w.disturbCampaign(id, &left, l)
-	unrest := w.settle()
+	w.rest(l)
 	ctx, cancel := context.WithTimeout(w.ctx, servicetest.Patience())
 	defer cancel()
 	if err := api.Settled(ctx); err != nil {
 		l.Wrong = append(l.Wrong, "webhooks were not taken: "+err.Error())
 	}
-	l.Seconds = time.Since(w.began).Seconds()
-	if unrest != "" {
-		l.Wrong = append(l.Wrong, "it did not come to rest: "+unrest)
-	}
 	l.within("workers killed", kills, 3, 1000)
 	l.missed(left)
 	l.campaign(w, id, api, campaignMessages(), cutNumbers+diesWith*(kills+len(l.Faults)))
 	l.processes(w)
-	fmt.Print(l.String())
-	for _, wrong := range l.Wrong {
-		t.Error(wrong)
-	}
-	if t.Failed() {
-		w.keepLogs()
-	}
+	l.close(w)
 }
 
 const appSecret = "app secret"

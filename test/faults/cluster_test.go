@@ -281,9 +281,8 @@ func TestTheLedgerOfTheClusterBalances(t *testing.T) {
 	}
 	start := launch.Launch{Temporal: c.temporal}
 	_ = start.StartCampaign(c.ctx, "acme", id) // the schedule would, within a minute
-	unrest := c.settle()
-	l.Seconds = time.Since(c.began).Seconds()
-	l.flowed(c.world, unrest)
+	c.rest(l)
+	l.flowed(c.world)
 	l.crawls(c.world, address, []int64{run}, g.Expected(address, limits), site.Hits())
 	if err := i.balance(l, map[uuid.UUID]personFile{upload.ID: people}, people); err != nil {
 		l.Wrong = append(l.Wrong, "the books cannot be read: "+err.Error())
@@ -296,7 +295,8 @@ func TestTheLedgerOfTheClusterBalances(t *testing.T) {
 	l.workflows(c.world)
 	l.processes(c.world)
 	m := c.measure(bell, api)
-	fmt.Print(l.String(), m.String())
+	l.close(c.world)
+	fmt.Print(m.String())
 	if *report != "" {
 		doc, err := json.MarshalIndent(struct {
 			*Ledger
@@ -304,12 +304,6 @@ func TestTheLedgerOfTheClusterBalances(t *testing.T) {
 		}{l, m}, "", "  ")
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(*report, append(doc, '\n'), 0o644))
-	}
-	for _, wrong := range l.Wrong {
-		t.Error(wrong)
-	}
-	if t.Failed() {
-		c.keepLogs()
 	}
 }
 

@@ -79,21 +79,11 @@ func TestTheLedgerOfCrawlsBalances(t *testing.T) {
 		w.say("run %d begins", run)
 		kills += w.disturbCrawl(run, &left, l)
 	}
-	unrest := w.settle()
-	l.Seconds = time.Since(w.began).Seconds()
-	if unrest != "" {
-		l.Wrong = append(l.Wrong, "it did not come to rest: "+unrest)
-	}
+	w.rest(l)
 	l.row("runs", len(runs), "%d URLs each; workers were killed %d times besides", len(want), kills)
 	l.crawls(w, server.URL, runs, want, site.Hits())
 	l.processes(w)
-	fmt.Print(l.String())
-	for _, wrong := range l.Wrong {
-		t.Error(wrong)
-	}
-	if t.Failed() {
-		w.keepLogs()
-	}
+	l.close(w)
 }
 
 // startCrawl starts a run, whatever is away.

@@ -141,10 +141,10 @@ func TestADiskThatIsFullIsWaitedOut(t *testing.T) {
 	})
 	d.mustUpload(second, "")
 	d.come("every draft is made", d.drafted)
-	unrest := w.settle()
 
-	l := &Ledger{Seed: *seed, Seconds: time.Since(w.began).Seconds(), Wrong: []string{}}
-	l.flowed(w, unrest)
+	l := &Ledger{Seed: *seed, Wrong: []string{}}
+	w.rest(l)
+	l.flowed(w)
 	if err := d.imports.balance(l, d.got, second); err != nil {
 		l.Wrong = append(l.Wrong, "the books cannot be read: "+err.Error())
 	}
@@ -161,13 +161,7 @@ func TestADiskThatIsFullIsWaitedOut(t *testing.T) {
 	}
 	d.remains(l)
 	l.processes(w)
-	fmt.Print(l.String())
-	for _, wrong := range l.Wrong {
-		t.Error(wrong)
-	}
-	if t.Failed() {
-		w.keepLogs()
-	}
+	l.close(w)
 }
 
 const (

@@ -122,24 +122,15 @@ func TestTheLedgerOfDraftsBalances(t *testing.T) {
 		w.say("kill -9 %s", role)
 		require.NoError(t, w.any(role).signal(syscall.SIGKILL))
 	}
-	unrest := w.settle()
 
-	l := &Ledger{Seed: *seed, Seconds: time.Since(w.began).Seconds(), Wrong: []string{}}
-	if unrest != "" {
-		l.Wrong = append(l.Wrong, "it did not come to rest: "+unrest)
-	}
+	l := &Ledger{Seed: *seed, Wrong: []string{}}
+	w.rest(l)
 	l.requests(w, crawls)
 	size := int(most.Load() >> 20)
 	l.row("memory of Chromium, in MiB", size, "")
 	l.must("MiB above its container's limit", max(0, size-chromiumLimit), 0)
 	l.processes(w)
-	fmt.Print(l.String())
-	for _, wrong := range l.Wrong {
-		t.Error(wrong)
-	}
-	if t.Failed() {
-		w.keepLogs()
-	}
+	l.close(w)
 }
 
 // newShop is a site of good pages with a product, and of poison ones.

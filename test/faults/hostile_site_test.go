@@ -93,11 +93,7 @@ func TestAHostileSiteHarmsItself(t *testing.T) {
 		require.Less(t, code, 300, "%s", answer)
 	}
 
-	unrest := w.settle()
-	l.Seconds = time.Since(w.began).Seconds()
-	if unrest != "" {
-		l.Wrong = append(l.Wrong, "it did not come to rest: "+unrest)
-	}
+	w.rest(l)
 	l.crawls(w, home.URL, runs, want, good.Hits())
 	slices.Sort(beside)
 	middle := beside[(len(beside)-1)/2]
@@ -122,13 +118,7 @@ func TestAHostileSiteHarmsItself(t *testing.T) {
 	}
 	l.none("dead letters", dead)
 	l.processes(w)
-	fmt.Print(l.String())
-	for _, wrong := range l.Wrong {
-		t.Error(wrong)
-	}
-	if t.Failed() {
-		w.keepLogs()
-	}
+	l.close(w)
 }
 
 // sitemapTraps are by the end of their path.

@@ -73,15 +73,11 @@ func TestAHostileTenantHarmsItself(t *testing.T) {
 	require.NoError(t, m.cancel(w.ctx))
 	w.say("beside it %.1f s; its answers: %s", beside.Seconds(), m.say())
 
-	unrest := w.settle()
+	w.rest(l)
 	settled, cancel := context.WithTimeout(w.ctx, servicetest.Patience())
 	defer cancel()
 	if err := api.Settled(settled); err != nil {
 		l.Wrong = append(l.Wrong, "webhooks were not taken: "+err.Error())
-	}
-	l.Seconds = time.Since(w.began).Seconds()
-	if unrest != "" {
-		l.Wrong = append(l.Wrong, "it did not come to rest: "+unrest)
 	}
 	l.neighbours(w, street)
 	l.row("rate of the others, in percent of that in peace", int(100*quiet/beside), "%.1f s, and %.1f s in peace", beside.Seconds(), quiet.Seconds())
@@ -92,13 +88,7 @@ func TestAHostileTenantHarmsItself(t *testing.T) {
 	l.row("p95 of their requests, in ms", int(p95(street, 1).Milliseconds()), "%d in peace", p95(street, 0).Milliseconds())
 	l.within("requests of the hostile tenant that were refused", m.refused(), 1, 1<<30)
 	l.processes(w)
-	fmt.Print(l.String())
-	for _, wrong := range l.Wrong {
-		t.Error(wrong)
-	}
-	if t.Failed() {
-		w.keepLogs()
-	}
+	l.close(w)
 }
 
 // from is a client with an address of its own, by which the API tells callers without a key apart.

@@ -136,23 +136,13 @@ func TestTheLedgerOfImportsBalances(t *testing.T) {
 		}
 	}
 	_ = eventually(w.ctx, 2*servicetest.Patience(), func() bool { return !i.anyOpen() })
-	unrest := w.settle()
-	l.Seconds = time.Since(w.began).Seconds()
-	if unrest != "" {
-		l.Wrong = append(l.Wrong, "it did not come to rest: "+unrest)
-	}
+	w.rest(l)
 	l.missed(table)
 	if err := i.balance(l, got, second); err != nil {
 		l.Wrong = append(l.Wrong, "the books cannot be read: "+err.Error())
 	}
 	l.processes(w)
-	fmt.Print(l.String())
-	for _, wrong := range l.Wrong {
-		t.Error(wrong)
-	}
-	if t.Failed() {
-		w.keepLogs()
-	}
+	l.close(w)
 }
 
 // imports are what the test itself needs to upload files.

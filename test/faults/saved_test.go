@@ -300,26 +300,16 @@ func TestTheLedgerOfSavedSearchesBalances(t *testing.T) {
 		l.Wrong = append(l.Wrong, err.Error())
 	}
 	b, err := w.savedBooks(all, m.edits)
-	unrest := w.settle()
-	l.Seconds = time.Since(w.began).Seconds()
+	w.rest(l)
 	if err != nil {
 		l.Wrong = append(l.Wrong, "the books cannot be read: "+err.Error())
-	}
-	if unrest != "" {
-		l.Wrong = append(l.Wrong, "it did not come to rest: "+unrest)
 	}
 	b.calls = slices.Concat(h.seen(), mailed(post.Taken()), chats.seen())
 	l.missed(left)
 	l.saved(b)
 	l.workflows(w)
 	l.processes(w)
-	fmt.Print(l.String())
-	for _, wrong := range l.Wrong {
-		t.Error(wrong)
-	}
-	if t.Failed() {
-		w.keepLogs()
-	}
+	l.close(w)
 }
 
 // round publishes adverts, changes their rents, edits some, posts some anew, archives some and brings them back; after
@@ -337,14 +327,7 @@ func (m *market) round(l *Ledger, left *[]fault, last bool, saved func()) error 
 		for range min(share, len(*left)) {
 			f := (*left)[0]
 			*left = (*left)[1:]
-			m.say("%s …", f.name)
-			said, err := f.happen(m.world)
-			r := Recovery{Fault: f.name, Times: 1}
-			if err != nil {
-				r.Missed, said = 1, ": missed: "+err.Error()
-			}
-			l.Faults = append(l.Faults, r)
-			m.say("%s: over%s", f.name, said)
+			m.suffer(f, l)
 		}
 		changing.Wait()
 		if err := m.compared(); err != nil {

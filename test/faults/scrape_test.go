@@ -70,20 +70,15 @@ func TestTheLedgerOfScrapersBalances(t *testing.T) {
 	if *long {
 		within = 5 * servicetest.Patience()
 	}
-	var unrest string
+	l := &Ledger{Seed: *seed, Wrong: []string{}}
 	if err := eventually(w.ctx, within, func() bool { return w.cycles(2, calm) == nil }); err != nil {
-		unrest = w.cycles(2, calm).Error() + "; "
+		l.Wrong = append(l.Wrong, w.cycles(2, calm).Error())
 	}
-	unrest += w.settle()
-
-	l := &Ledger{Seed: *seed, Seconds: time.Since(w.began).Seconds(), Wrong: []string{}}
+	w.rest(l)
 	for name, times := range struck {
 		l.Faults = append(l.Faults, Recovery{Fault: name, Times: times[0], Missed: times[1]})
 	}
 	slices.SortFunc(l.Faults, func(a, b Recovery) int { return strings.Compare(a.Fault, b.Fault) })
-	if unrest != "" {
-		l.Wrong = append(l.Wrong, "it did not come to rest: "+unrest)
-	}
 	adverts, err := table[scrapedAdvert](w, sqlScrapedAdverts)
 	cycles, err2 := table[cycleSums](w, sqlCycleSums)
 	b, err3 := w.books()
@@ -99,13 +94,7 @@ func TestTheLedgerOfScrapersBalances(t *testing.T) {
 	l.must("scrapers running", int(running), len(s.halves))
 	l.workflows(w)
 	l.processes(w)
-	fmt.Print(l.String())
-	for _, wrong := range l.Wrong {
-		t.Error(wrong)
-	}
-	if t.Failed() {
-		w.keepLogs()
-	}
+	l.close(w)
 }
 
 // upset lets faults strike, one after the other, while the site changes. It returns how often each struck and was

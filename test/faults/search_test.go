@@ -126,34 +126,17 @@ func TestTheLedgerOfSearchBalances(t *testing.T) {
 				}
 			}
 		})
-		w.say("%s …", f.name)
-		said, err := f.happen(w)
-		r := Recovery{Fault: f.name, Times: 1}
-		if err != nil {
-			r.Missed, said = 1, ": missed: "+err.Error()
-		}
-		l.Faults = append(l.Faults, r)
-		w.say("%s: over%s", f.name, said)
+		w.suffer(f, l)
 		sending.Wait()
 	}
 	// Messages in hand are neither in their queue nor yet in a workflow, so rest is seen in the tables first.
 	_ = eventually(w.ctx, servicetest.Patience(), func() bool { return w.storedAll(sent) })
-	unrest := w.settle()
-	l.Seconds = time.Since(w.began).Seconds()
-	if unrest != "" {
-		l.Wrong = append(l.Wrong, "it did not come to rest: "+unrest)
-	}
+	w.rest(l)
 	if err := l.pages(w, sent); err != nil {
 		l.Wrong = append(l.Wrong, "the books cannot be read: "+err.Error())
 	}
 	l.processes(w)
-	fmt.Print(l.String())
-	for _, wrong := range l.Wrong {
-		t.Error(wrong)
-	}
-	if t.Failed() {
-		w.keepLogs()
-	}
+	l.close(w)
 }
 
 const sqlPagesThere = `

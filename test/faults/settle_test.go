@@ -194,26 +194,33 @@ func (w *world) polls(r *role) error {
 	return nil
 }
 
-// balance reads the books, after the roles have ended, and compares them with the published messages.
-func (w *world) balance(unrest string) *Ledger {
-	l := &Ledger{Seed: *seed, Seconds: time.Since(w.began).Seconds(), Wrong: []string{}}
-	l.flowed(w, unrest)
-	l.workflows(w)
-	l.processes(w)
-	l.recoveries(w)
-	return l
+// rest settles, and says in the ledger how long all of it took and what was left.
+func (w *world) rest(l *Ledger) {
+	unrest := w.settle()
+	l.Seconds = time.Since(w.began).Seconds()
+	if unrest != "" {
+		l.Wrong = append(l.Wrong, "it did not come to rest: "+unrest)
+	}
+}
+
+// close prints the ledger, and fails the test by what is wrong in it.
+func (l *Ledger) close(w *world) {
+	fmt.Print(l.String())
+	for _, wrong := range l.Wrong {
+		w.t.Error(wrong)
+	}
+	if w.t.Failed() {
+		w.keepLogs()
+	}
 }
 
 // flowed compares the published messages with the books, after all has come to rest.
-func (l *Ledger) flowed(w *world, unrest string) {
+func (l *Ledger) flowed(w *world) {
 	b, err := w.books()
 	if err != nil {
 		l.Wrong = append(l.Wrong, "the books cannot be read: "+err.Error())
 	}
 	l.compare(w.flow.snapshot(), b)
-	if unrest != "" {
-		l.Wrong = append(l.Wrong, "it did not come to rest: "+unrest)
-	}
 }
 
 func (l *Ledger) workflows(w *world) {
