@@ -17,28 +17,12 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/web"
 	"github.com/mtlrent/conveyor/internal/blob"
-	"github.com/mtlrent/conveyor/internal/browser"
 	"github.com/mtlrent/conveyor/internal/fetch"
 	"github.com/mtlrent/conveyor/internal/limit"
 	"github.com/mtlrent/conveyor/internal/telemetry"
 	"github.com/mtlrent/conveyor/internal/warc"
 	"github.com/mtlrent/conveyor/workers"
 	"github.com/mtlrent/conveyor/workflows"
-)
-
-// The concrete stores and tools of the crawler implement the interfaces of its activities.
-var (
-	_ activities.CrawlFrontier    = (*dbcrawl.Crawls)(nil)
-	_ activities.CrawlBase        = (*dbcrawl.Crawls)(nil)
-	_ activities.CrawlTendStore   = (*dbcrawl.Crawls)(nil)
-	_ activities.CrawlSeedStore   = (*dbcrawl.Crawls)(nil)
-	_ activities.CrawlBrowser     = (*browser.Browser)(nil)
-	_ activities.CrawlWeb         = (*fetch.Client)(nil)
-	_ activities.CrawlRobots      = (*fetch.Robots)(nil)
-	_ activities.CrawlHosts       = (*limit.Visits)(nil)
-	_ activities.CrawlRecent      = (*limit.Recent)(nil)
-	_ activities.CrawlMetrics     = (*telemetry.Crawl)(nil)
-	_ activities.CrawlTendMetrics = (*telemetry.Crawl)(nil)
 )
 
 // milliseconds is a duration as the settings of the system that this one replaces have them.

@@ -16,7 +16,6 @@ import (
 	dbdrafts "github.com/mtlrent/conveyor/db/drafts"
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/fault"
-	"github.com/mtlrent/conveyor/internal/blob"
 	"github.com/mtlrent/conveyor/internal/browser"
 	"github.com/mtlrent/conveyor/internal/config"
 	"github.com/mtlrent/conveyor/internal/confine"
@@ -25,16 +24,6 @@ import (
 	"github.com/mtlrent/conveyor/internal/secret"
 	"github.com/mtlrent/conveyor/workers"
 	"github.com/mtlrent/conveyor/workflows"
-)
-
-// The concrete stores and tools of drafts implement the interfaces of its activities.
-var (
-	_ activities.DraftStore   = (*dbdrafts.Drafts)(nil)
-	_ activities.DraftSecrets = draftSecrets{}
-	_ activities.DraftBrowser = (*browser.Devtools)(nil)
-	_ activities.DraftBlobs   = (*blob.Store)(nil)
-	_ activities.DraftReader  = (*confine.Pool)(nil)
-	_ activities.DraftFolders = outdir.Root{}
 )
 
 // drafts is product drafts, made of the pages that crawl requests name.

@@ -22,22 +22,6 @@ import (
 	"github.com/mtlrent/conveyor/workflows"
 )
 
-// The concrete stores of imports implement the interfaces of their activities.
-var (
-	_ activities.ImportUploads  = uploads{}
-	_ activities.ImportSplits   = uploads{}
-	_ activities.ImportEnds     = uploads{}
-	_ activities.ImportReadings = uploads{}
-	_ activities.ImportFails    = uploads{}
-	_ activities.ImportParsed   = (*dboutreach.Uploads)(nil)
-	_ activities.ImportStored   = (*dboutreach.Uploads)(nil)
-	_ activities.ImportFiles    = (*blob.Store)(nil)
-	_ activities.ImportRows     = (*blob.Store)(nil)
-	_ activities.ImportCopies   = (*blob.Store)(nil)
-	_ activities.ImportOthers   = (*dboutreach.Messages)(nil)
-	_ activities.ImportMetrics  = (*telemetry.Imports)(nil)
-)
-
 const (
 	// importFiles is how many files a worker splits at once: each is a stream that takes a CPU.
 	importFiles = 2

@@ -24,40 +24,14 @@ import (
 	"github.com/mtlrent/conveyor/domain/platform"
 	"github.com/mtlrent/conveyor/domain/scrape"
 	"github.com/mtlrent/conveyor/domain/web"
-	"github.com/mtlrent/conveyor/internal/blob"
 	"github.com/mtlrent/conveyor/internal/browser"
 	"github.com/mtlrent/conveyor/internal/config"
 	"github.com/mtlrent/conveyor/internal/confine"
 	"github.com/mtlrent/conveyor/internal/fetch"
 	"github.com/mtlrent/conveyor/internal/limit"
-	"github.com/mtlrent/conveyor/internal/model"
-	"github.com/mtlrent/conveyor/internal/secret"
 	"github.com/mtlrent/conveyor/internal/telemetry"
 	"github.com/mtlrent/conveyor/workers"
 	"github.com/mtlrent/conveyor/workflows"
-)
-
-// The concrete stores and tools of listings implement the interfaces of its activities.
-var (
-	_ activities.ListingStore    = (*dblistings.Listings)(nil)
-	_ activities.ImageStore      = (*dblistings.Listings)(nil)
-	_ activities.ReplayStore     = (*dblistings.Replays)(nil)
-	_ activities.EnrichStore     = (*dblistings.Listings)(nil)
-	_ activities.ModelSource     = (*model.Client)(nil)
-	_ activities.StaleStore      = (*dblistings.Listings)(nil)
-	_ activities.UnfinishedStore = (*dblistings.Listings)(nil)
-	_ activities.CycleStore      = (*dblistings.Platforms)(nil)
-	_ activities.SiteStore       = (*dblistings.Platforms)(nil)
-	_ activities.TroubleStore    = (*dblistings.Platforms)(nil)
-	_ activities.AdvertStore     = (*dblistings.Platforms)(nil)
-	_ activities.VisitStore      = (*dblistings.Platforms)(nil)
-	_ activities.ImageBlobs      = (*blob.Store)(nil)
-	_ activities.ImageSource     = (*fetch.Client)(nil)
-	_ activities.PageSource      = (*fetch.Client)(nil)
-	_ activities.PageSource      = (*browser.Browser)(nil)
-	_ activities.PageReader      = (*confine.Pool)(nil)
-	_ activities.RobotsSource    = (*fetch.RobotsBy)(nil)
-	_ activities.SecretOpener    = (*secret.Box)(nil)
 )
 
 // listings is rental adverts: scraping them, the pipeline, its replays, images and staleness.

@@ -12,28 +12,12 @@ import (
 	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/domain/fault"
-	"github.com/mtlrent/conveyor/internal/launch"
 	"github.com/mtlrent/conveyor/internal/limit"
 	"github.com/mtlrent/conveyor/internal/secret"
 	"github.com/mtlrent/conveyor/internal/telemetry"
 	"github.com/mtlrent/conveyor/internal/whatsapp"
 	"github.com/mtlrent/conveyor/workers"
 	"github.com/mtlrent/conveyor/workflows"
-)
-
-// The concrete stores and tools of messaging implement the interfaces of its activities.
-var (
-	_ activities.MessageQueue    = (*dboutreach.Messages)(nil)
-	_ activities.MessageRest     = (*dboutreach.Messages)(nil)
-	_ activities.MessageAccounts = accounts{}
-	_ activities.MessageFlow     = flow{}
-	_ activities.MessagePass     = (*limit.Pass)(nil)
-	_ activities.MessageMetrics  = (*telemetry.Messages)(nil)
-
-	_ activities.CampaignStore    = campaigns{}
-	_ activities.CampaignMessages = (*dboutreach.Campaigns)(nil)
-	_ activities.CampaignCycle    = (*dboutreach.Campaigns)(nil)
-	_ activities.CampaignStarter  = (*launch.Launch)(nil)
 )
 
 // messaging sends the messages of tenants.

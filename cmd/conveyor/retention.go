@@ -10,21 +10,9 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	dblistings "github.com/mtlrent/conveyor/db/listings"
 	dboutreach "github.com/mtlrent/conveyor/db/outreach"
-	"github.com/mtlrent/conveyor/internal/blob"
-	"github.com/mtlrent/conveyor/internal/launch"
 	"github.com/mtlrent/conveyor/internal/telemetry"
 	"github.com/mtlrent/conveyor/workers"
 	"github.com/mtlrent/conveyor/workflows"
-)
-
-// The concrete stores and tools of retention implement the interfaces of its activities.
-var (
-	_ activities.RetentionStore = (*db.Retention)(nil)
-	_ activities.RetentionFiles = (*blob.Store)(nil)
-	_ activities.ForgetStore    = (*dblistings.Forgets)(nil)
-	_ activities.ListingRuns    = (*launch.Launch)(nil)
-	_ activities.ErasureStore   = (*dboutreach.Erasures)(nil)
-	_ activities.TenantRuns     = (*launch.Launch)(nil)
 )
 
 // retention deletes what is old enough, and what an operator wants forgotten.

@@ -24,13 +24,6 @@ import (
 	"github.com/mtlrent/conveyor/workflows"
 )
 
-// The concrete stores and tools of saved searches implement the interfaces of their activities.
-var (
-	_ activities.NoticeStore   = (*dblistings.Saved)(nil)
-	_ activities.NoticeSender  = notices{}
-	_ activities.NoticeMetrics = (*telemetry.Saved)(nil)
-)
-
 const (
 	savedEvery    = time.Second      // between two looks for events and deliveries
 	savedEvents   = 200              // that are compared in one transaction

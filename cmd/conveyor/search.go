@@ -12,21 +12,10 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	dbsearch "github.com/mtlrent/conveyor/db/search"
 	"github.com/mtlrent/conveyor/domain/search"
-	"github.com/mtlrent/conveyor/internal/launch"
 	"github.com/mtlrent/conveyor/internal/opensearch"
 	"github.com/mtlrent/conveyor/internal/telemetry"
 	"github.com/mtlrent/conveyor/workers"
 	"github.com/mtlrent/conveyor/workflows"
-)
-
-// The concrete stores and tools of the search implement the interfaces of its activities.
-var (
-	_ activities.PageInbox     = (*dbsearch.Pages)(nil)
-	_ activities.PageStore     = pages{}
-	_ activities.PageRemovals  = (*dbsearch.Pages)(nil)
-	_ activities.PageIndex     = (*dbsearch.SearchIndex)(nil)
-	_ activities.SearchMetrics = (*telemetry.Search)(nil)
-	_ bridge.PageStarter       = (*launch.Launch)(nil)
 )
 
 // search is the indexer of crawled pages.

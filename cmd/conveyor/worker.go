@@ -9,15 +9,9 @@ import (
 
 	"go.temporal.io/sdk/worker"
 
-	"github.com/mtlrent/conveyor/activities"
 	"github.com/mtlrent/conveyor/internal/launch"
 	"github.com/mtlrent/conveyor/workers"
 	"github.com/mtlrent/conveyor/workflows"
-)
-
-var (
-	_ activities.Starter = (*launch.Launch)(nil)
-	_ activities.Resumer = (*launch.Launch)(nil)
 )
 
 type workerCmd struct{}
