@@ -14,7 +14,6 @@ import (
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/domain/fault"
-	"github.com/mtlrent/conveyor/internal/secret"
 	"github.com/mtlrent/conveyor/internal/telemetry"
 	"github.com/mtlrent/conveyor/internal/whatsapp"
 	"github.com/mtlrent/conveyor/workers"
@@ -25,10 +24,6 @@ import (
 func (h *house) campaigns() system {
 	c, hooks := h.config.WhatsApp, dboutreach.NewWebhooks(h.pool, h.optOuts)
 	sent, messages := dboutreach.NewCampaigns(h.pool, h.optOuts), dboutreach.NewMessages(h.pool, h.optOuts)
-	box, err := h.config.Outreach.Box()
-	if err != nil {
-		panic(err) // internal/config has checked it
-	}
 	wakes, rates := apioutreach.NewWakes(h.launch, h.log), h.config.Dispatch.Rates()
 	return system{
 		reopeners: dboutreach.Reopeners(),
@@ -37,7 +32,7 @@ func (h *house) campaigns() system {
 				Wakes: wakes, Rates: rates, Erasures: dboutreach.NewErasures(h.pool, h.optOuts), Launch: h.launch, Files: h.blobs,
 			},
 			apioutreach.Senders{
-				Store: dboutreach.NewSenders(h.pool), Audit: db.NewAuditLog(h.pool), Secrets: box,
+				Store: dboutreach.NewSenders(h.pool), Audit: db.NewAuditLog(h.pool), Secrets: h.box,
 				BindTokens: h.config.Outreach.BindTokens, Wakes: wakes,
 			},
 			apioutreach.Campaigns{
@@ -59,7 +54,7 @@ func (h *house) campaigns() system {
 			}
 			if h.config.Outreach.KeyOptOuts {
 				tenders = append(tenders, h.tend(workflows.QueueDispatch, "hashing opt-outs by their key", keyOptOutsEvery,
-					func(ctx context.Context) error { return h.keyOptOuts(ctx, box) }))
+					func(ctx context.Context) error { return h.keyOptOuts(ctx) }))
 			}
 			return nil, func() {
 				for _, stop := range tenders {
@@ -81,13 +76,13 @@ const (
 )
 
 // keyOptOuts hashes by the key what was stored since it did so last; at first everything, under a new key.
-func (h *house) keyOptOuts(ctx context.Context, box *secret.Box) error {
+func (h *house) keyOptOuts(ctx context.Context) error {
 	for more := true; more && ctx.Err() == nil; {
 		var err error
 		more, err = h.optOuts.Rehash(ctx, keyOptOutsMost, func() (s db.Sealed, err error) {
 			var key [32]byte
 			_, _ = rand.Read(key[:]) // never fails
-			s.Key, s.Box, err = box.Seal(contact.OptOutPurpose, key[:])
+			s.Key, s.Box, err = h.box.Seal(contact.OptOutPurpose, key[:])
 			return s, err
 		})
 		if err != nil {

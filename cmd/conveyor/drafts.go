@@ -29,14 +29,10 @@ import (
 // drafts is product drafts, made of the pages that crawl requests name.
 func (h *house) drafts() system {
 	requests := h.config.DraftRequests
-	box, err := h.config.Outreach.Box()
-	if err != nil {
-		panic(err) // internal/config has checked it
-	}
 	var queues []bridge.Queue
 	if requests.Ours { // otherwise another service takes them, and this one leaves their queue alone
 		drafts := bridge.Drafts{
-			Launch: h.launch, Store: dbdrafts.NewDrafts(h.pool), Secrets: box, Now: time.Now, Exchange: requests.Exchange,
+			Launch: h.launch, Store: dbdrafts.NewDrafts(h.pool), Secrets: h.box, Now: time.Now, Exchange: requests.Exchange,
 			Queue: requests.Queue, RoutingKey: requests.RoutingKey, Prefetch: requests.Prefetch,
 		}
 		queues = drafts.Queues()
@@ -47,7 +43,7 @@ func (h *house) drafts() system {
 			readers := confine.New(confine.Options{Children: h.config.Drafts.Pages})
 			drafts := &activities.Drafts{
 				Browser: devtools, Reader: readers, Folders: outdir.New(h.config.Drafts.OutRoot), Blobs: h.blobs,
-				Store: dbdrafts.NewDrafts(h.pool), Secrets: draftSecrets{dbdrafts.NewDrafts(h.pool), box}, Now: time.Now,
+				Store: dbdrafts.NewDrafts(h.pool), Secrets: draftSecrets{dbdrafts.NewDrafts(h.pool), h.box}, Now: time.Now,
 			}
 			row := workers.Row{Queue: workflows.QueueDrafts, Slots: h.config.Drafts.Pages, Activities: []any{drafts}}
 			return []workers.Row{row}, func() {
@@ -56,7 +52,7 @@ func (h *house) drafts() system {
 			}
 		},
 		parts: []api.Part{apidrafts.Drafts{
-			Store: dbdrafts.NewDrafts(h.pool), Launch: h.launch, Blobs: h.blobs, Secrets: box,
+			Store: dbdrafts.NewDrafts(h.pool), Launch: h.launch, Blobs: h.blobs, Secrets: h.box,
 			Requests: apidrafts.DraftRequests{
 				Target: dbdrafts.Target{Exchange: requests.Exchange, RoutingKey: requests.RoutingKey}, Queue: requests.Queue,
 				Ours: requests.Ours,

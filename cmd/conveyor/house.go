@@ -25,6 +25,7 @@ import (
 	"github.com/mtlrent/conveyor/internal/fetch"
 	"github.com/mtlrent/conveyor/internal/launch"
 	"github.com/mtlrent/conveyor/internal/limit"
+	"github.com/mtlrent/conveyor/internal/secret"
 	"github.com/mtlrent/conveyor/internal/telemetry"
 )
 
@@ -45,6 +46,7 @@ type house struct {
 	redis     redis.UniversalClient
 	blobs     *blob.Store
 	launch    *launch.Launch
+	box       *secret.Box // of stored secrets
 	optOuts   *dboutreach.OptOutKey
 	browser   sync.Once
 	browsing  *browser.Browser // nil until chromium was called
@@ -98,12 +100,11 @@ func openHouse(ctx context.Context, c config.Config) (h *house, err error) {
 	if h.doorPool, err = db.Open(ctx, c.Postgres.URL, doorConns, opened...); err != nil {
 		return h, err
 	}
-	box, err := c.Outreach.Box()
-	if err != nil {
+	if h.box, err = c.Outreach.Box(); err != nil {
 		return h, err
 	}
 	h.optOuts = dboutreach.NewOptOutKey(h.pool, func(s db.Sealed) ([]byte, error) {
-		return box.Open(contact.OptOutPurpose, s.Key, s.Box)
+		return h.box.Open(contact.OptOutPurpose, s.Key, s.Box)
 	})
 	h.namespace = o.Namespace
 	o.Logger = sdklog.NewStructuredLogger(h.log)

@@ -42,10 +42,6 @@ func (h *house) listings() system {
 		Enrich:   h.config.Listings.Enrich,
 		Prefetch: h.config.RabbitMQ.Prefetch, Published: h.config.Outbox.Published, StaleAfter: h.config.Listings.StaleAfter,
 	}
-	box, err := h.config.Outreach.Box()
-	if err != nil {
-		panic(err) // internal/config has checked it
-	}
 	return system{
 		activities: h.listingActivities,
 		parts: []api.Part{
@@ -53,7 +49,7 @@ func (h *house) listings() system {
 			apilistings.Duplicates{Store: dblistings.NewListings(h.pool), Launch: h.launch, Prefer: h.config.Listings.Prefer},
 			apilistings.Replays{Store: dblistings.NewReplays(h.pool), Launch: h.launch},
 			apilistings.Staleness{Launch: h.launch, Audit: db.NewAuditLog(h.pool)},
-			apilistings.Platforms{Store: dblistings.NewPlatforms(h.pool), Launch: h.launch, Secrets: box},
+			apilistings.Platforms{Store: dblistings.NewPlatforms(h.pool), Launch: h.launch, Secrets: h.box},
 			apilistings.Images{Blobs: h.blobs},
 		},
 		queues: queues.Queues(),
@@ -106,14 +102,10 @@ func (h *house) listingActivities(ctx context.Context) (rows []workers.Row, done
 		}
 	}
 	platforms := dblistings.NewPlatforms(h.pool)
-	box, err := h.config.Outreach.Box()
-	if err != nil {
-		panic(err) // internal/config has checked it
-	}
 	visits := &activities.Visits{
 		Sites: platforms, Trouble: platforms, Adverts: platforms, Results: platforms,
 		Pages:  map[scrape.Transport]activities.PageSource{scrape.HTTP: plain, scrape.Browser: chromium},
-		Reader: pages, Robots: fetch.NewRobotsBy(plain.Ask, fetch.RobotsOptions{}), Secrets: box, Now: time.Now,
+		Reader: pages, Robots: fetch.NewRobotsBy(plain.Ask, fetch.RobotsOptions{}), Secrets: h.box, Now: time.Now,
 		Dice: rand.Float64, Cycled: chromium.CycleDone,
 	}
 	stale, perSecond := h.config.Listings.StaleAfter, h.config.Listings.ReplayRate

@@ -26,19 +26,12 @@ func (h *house) messaging() system {
 	return system{
 		backlog: func(b *telemetry.Backlog) { b.Messages = dboutreach.NewMessages(h.pool, h.optOuts).Backlog },
 		activities: func(context.Context) ([]workers.Row, func()) {
-			client, err := whatsapp.New(h.config.WhatsApp.Options())
-			if err != nil {
-				panic(err) // internal/config has checked it
-			}
-			box, err := h.config.Outreach.Box()
-			if err != nil {
-				panic(err) // the same
-			}
+			client := must(whatsapp.New(h.config.WhatsApp.Options()))
 			metrics := telemetry.NewMessages(h.registry)
 			store, sent := dboutreach.NewMessages(h.pool, h.optOuts), dboutreach.NewCampaigns(h.pool, h.optOuts)
 			dispatching := &activities.Dispatching{
 				Queue: store, Rest: store, Metrics: metrics,
-				Accounts: accounts{store, box, client},
+				Accounts: accounts{store, h.box, client},
 				Flow: flow{limit.NewFlow(h.redis, limit.FlowOptions{
 					Name: "messages", Ahead: messageAhead, Registerer: h.registry,
 				})},

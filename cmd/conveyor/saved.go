@@ -36,15 +36,11 @@ const (
 
 // saved is saved searches: what is told of listings, and to whom.
 func (h *house) saved() system {
-	box, err := h.config.Outreach.Box()
-	if err != nil {
-		panic(err) // internal/config has checked it
-	}
 	store := dblistings.NewSaved(h.pool)
 	return system{
 		reopeners: dblistings.Reopeners(),
 		parts: []api.Part{apilistings.Searches{
-			Store: store, Secrets: box, Mail: h.config.Notices.SMTPURL != "", Telegram: h.config.Notices.TelegramToken != "",
+			Store: store, Secrets: h.box, Mail: h.config.Notices.SMTPURL != "", Telegram: h.config.Notices.TelegramToken != "",
 			PlainHosts: h.config.Notices.WebhookHosts,
 		}},
 		backlog: func(b *telemetry.Backlog) {
@@ -52,7 +48,7 @@ func (h *house) saved() system {
 		},
 		activities: func(context.Context) ([]workers.Row, func()) {
 			metrics := telemetry.NewSaved(h.registry)
-			send := h.notices(box)
+			send := h.notices()
 			var due atomic.Bool
 			match := h.tend(workflows.QueueNotify, "comparing listings with saved searches", savedEvery,
 				h.savedMatcher(store, metrics, &due))
@@ -133,25 +129,20 @@ type notices struct {
 	telegram *notify.Telegram // nil = it is not set up
 }
 
-func (h *house) notices(box *secret.Box) notices {
-	n := notices{box: box, hooks: notify.NewWebhooks(notify.Options{
+func (h *house) notices() notices {
+	n := notices{box: h.box, hooks: notify.NewWebhooks(notify.Options{
 		Dial: fetch.Dial(h.config.Notices.WebhookHosts, nil), Plain: h.config.Notices.WebhookHosts,
 		Fault: fetch.Fault, Timeout: noticeTimeout, Now: time.Now,
 	})}
-	var err error
 	if h.config.Notices.SMTPURL != "" {
 		o := h.config.Notices.Mail(h.config.API.URL)
 		o.Timeout, o.Now = mailTimeout, time.Now
-		if n.mail, err = notify.NewMail(o); err != nil {
-			panic(err) // internal/config has checked it
-		}
+		n.mail = must(notify.NewMail(o))
 	}
 	if h.config.Notices.TelegramToken != "" {
 		o := h.config.Notices.Telegram(h.config.API.URL)
 		o.Timeout = noticeTimeout
-		if n.telegram, err = notify.NewTelegram(o); err != nil {
-			panic(err) // as above
-		}
+		n.telegram = must(notify.NewTelegram(o))
 	}
 	return n
 }

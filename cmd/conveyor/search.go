@@ -31,11 +31,7 @@ func (h *house) search() system {
 		engines[search.EnginePostgres] = index
 	}
 	if c.URL != "" {
-		other, err := opensearch.New(c.URL)
-		if err != nil {
-			panic(err) // internal/config has checked it
-		}
-		engines[search.EngineOpenSearch] = other
+		engines[search.EngineOpenSearch] = must(opensearch.New(c.URL))
 	}
 	return system{
 		parts: []api.Part{apisearch.Search{

@@ -43,3 +43,11 @@ func (h *house) systems() []system {
 		h.campaigns(), h.saved(),
 	}
 }
+
+// must returns v: internal/config has checked what could fail.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
