@@ -2,14 +2,11 @@ package launch
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	"github.com/google/uuid"
-	enums "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
@@ -20,30 +17,18 @@ import (
 // StartCampaign starts the workflow of a tenant's campaign, which begins it; one that is running is joined. Its
 // summary in the Web UI is the tenant: the name of the campaign may be personal.
 func (l *Launch) StartCampaign(ctx context.Context, tenant string, id uuid.UUID) error {
-	o := client.StartWorkflowOptions{
-		ID:                                       campaign.WorkflowID(id),
-		TaskQueue:                                workflows.QueueCampaigns,
-		WorkflowIDReusePolicy:                    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		WorkflowExecutionErrorWhenAlreadyStarted: true,
-		StaticSummary:                            tenant,
-		TypedSearchAttributes:                    temporal.NewSearchAttributes(workflows.TenantKey.ValueSet(tenant)),
-	}
-	_, err := l.Temporal.ExecuteWorkflow(ctx, o, workflows.RunCampaign, workflows.CampaignInput{Tenant: tenant, ID: id})
-	if err != nil && !temporal.IsWorkflowExecutionAlreadyStartedError(err) {
-		return fmt.Errorf("start %s: %w", o.ID, err)
-	}
-	return nil
+	_, err := l.join(ctx, client.StartWorkflowOptions{
+		ID: campaign.WorkflowID(id), TaskQueue: workflows.QueueCampaigns, StaticSummary: tenant,
+		TypedSearchAttributes: temporal.NewSearchAttributes(workflows.TenantKey.ValueSet(tenant)),
+	}, workflows.RunCampaign, workflows.CampaignInput{Tenant: tenant, ID: id})
+	return err
 }
 
 // WakeCampaign has the workflow of a campaign read its state. It returns nil also when the workflow has ended or is not
 // known.
 func (l *Launch) WakeCampaign(ctx context.Context, id uuid.UUID) error {
 	err := l.Temporal.SignalWorkflow(ctx, campaign.WorkflowID(id), "", workflows.WakeSignal, nil)
-	var gone *serviceerror.NotFound
-	if err != nil && !errors.As(err, &gone) {
-		return fmt.Errorf("signal %s: %w", campaign.WorkflowID(id), err)
-	}
-	return nil
+	return over("signal "+campaign.WorkflowID(id), err)
 }
 
 // WakeDispatch has a tenant's messages sent that were queued before the call: it starts the tenant's workflow, or has

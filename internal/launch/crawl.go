@@ -2,11 +2,8 @@ package launch
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
-	enums "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
@@ -18,14 +15,7 @@ import (
 // StartCrawl starts the workflow of a crawl run; started is false where it runs already.
 func (l *Launch) StartCrawl(ctx context.Context, r crawl.Run) (started bool, err error) {
 	in, o := l.crawlStart(r)
-	_, err = l.Temporal.ExecuteWorkflow(ctx, o, workflows.CrawlRun, in)
-	if temporal.IsWorkflowExecutionAlreadyStartedError(err) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("start %s: %w", o.ID, err)
-	}
-	return true, nil
+	return l.join(ctx, o, workflows.CrawlRun, in)
 }
 
 // WakeCrawl has the workflow of a crawl run read its state, and starts it where it does not run.
@@ -42,11 +32,7 @@ func (l *Launch) WakeCrawl(ctx context.Context, r crawl.Run) error {
 // known.
 func (l *Launch) SignalCrawl(ctx context.Context, id int64) error {
 	err := l.Temporal.SignalWorkflow(ctx, crawl.WorkflowID(id), "", workflows.ControlSignal, nil)
-	var gone *serviceerror.NotFound
-	if err != nil && !errors.As(err, &gone) {
-		return fmt.Errorf("signal %s: %w", crawl.WorkflowID(id), err)
-	}
-	return nil
+	return over("signal "+crawl.WorkflowID(id), err)
 }
 
 // crawlStart is how the workflow of a crawl run is started when none is running.
@@ -54,13 +40,7 @@ func (l *Launch) crawlStart(r crawl.Run) (workflows.CrawlInput, client.StartWork
 	seed := web.Show(r.RootURL)
 	in := workflows.CrawlInput{RunID: r.ID, Seed: seed, Shards: r.Settings.Shards}
 	return in, client.StartWorkflowOptions{
-		ID:                                       crawl.WorkflowID(r.ID),
-		TaskQueue:                                workflows.QueueCrawl,
-		WorkflowIDReusePolicy:                    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		WorkflowExecutionErrorWhenAlreadyStarted: true,
-		StaticSummary:                            workflows.Summary(seed, 180),
-		TypedSearchAttributes: temporal.NewSearchAttributes(
-			workflows.HostKey.ValueSet(web.Host(r.RootURL)),
-		),
+		ID: crawl.WorkflowID(r.ID), TaskQueue: workflows.QueueCrawl, StaticSummary: workflows.Summary(seed, 180),
+		TypedSearchAttributes: temporal.NewSearchAttributes(workflows.HostKey.ValueSet(web.Host(r.RootURL))),
 	}
 }

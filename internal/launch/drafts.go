@@ -80,11 +80,7 @@ func (l *Launch) served(ctx context.Context, queue string, now time.Time) error 
 func (l *Launch) CancelDraft(ctx context.Context, event uuid.UUID) error {
 	id := draft.WorkflowID(event)
 	err := l.Temporal.CancelWorkflow(ctx, id, "")
-	var gone *serviceerror.NotFound
-	if err != nil && !errors.As(err, &gone) {
-		return fmt.Errorf("cancel %s: %w", id, err)
-	}
-	return nil
+	return over("cancel "+id, err)
 }
 
 // How far the workflow of a crawl request has come.

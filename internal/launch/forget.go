@@ -2,12 +2,9 @@ package launch
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	commonpb "go.temporal.io/api/common/v1"
-	enums "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
@@ -19,12 +16,11 @@ import (
 // advert by its hash only. One that is running already is joined. When it returns nil the work is durably accepted.
 func (l *Launch) Forget(ctx context.Context, ref listing.Ref) (workflowID string, err error) {
 	id := "forget/" + ref.ID().String()
-	_, err = l.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+	_, err = l.join(ctx, client.StartWorkflowOptions{
 		ID: id, TaskQueue: workflows.QueueListings, StaticSummary: "delete an advert and all that was made of it",
-		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 	}, workflows.ForgetListing, workflows.ForgetInput{Ref: ref})
 	if err != nil {
-		return "", fmt.Errorf("start %s: %w", id, err)
+		return "", err
 	}
 	return id, nil
 }
@@ -32,11 +28,7 @@ func (l *Launch) Forget(ctx context.Context, ref listing.Ref) (workflowID string
 // EndListing terminates the workflow of an advert. It returns nil also when none is running.
 func (l *Launch) EndListing(ctx context.Context, ref listing.Ref) error {
 	err := l.Temporal.TerminateWorkflow(ctx, ref.WorkflowID(), "", "the advert is forgotten")
-	var gone *serviceerror.NotFound
-	if err != nil && !errors.As(err, &gone) {
-		return fmt.Errorf("terminate the workflow of a forgotten advert: %w", err)
-	}
-	return nil
+	return over("terminate the workflow of a forgotten advert", err)
 }
 
 // DeleteListingRuns deletes the histories of an advert's workflow that have ended, as far as the visibility store of
@@ -66,9 +58,5 @@ func (l *Launch) deleteRun(ctx context.Context, run *commonpb.WorkflowExecution)
 	_, err := l.Temporal.WorkflowService().DeleteWorkflowExecution(ctx, &workflowservice.DeleteWorkflowExecutionRequest{
 		Namespace: l.Namespace, WorkflowExecution: run,
 	})
-	var gone *serviceerror.NotFound
-	if err != nil && !errors.As(err, &gone) {
-		return fmt.Errorf("delete a run of a forgotten advert: %w", err)
-	}
-	return nil
+	return over("delete a run of a forgotten advert", err)
 }

@@ -3,12 +3,14 @@ package launch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
@@ -123,4 +125,30 @@ func (l *Launch) Healthy(ctx context.Context) error {
 		return fmt.Errorf("check temporal: %w", err)
 	}
 	return nil
+}
+
+// join starts a workflow; started is false where one of its ID runs, which is joined. One that has ended is followed by
+// another.
+func (l *Launch) join(
+	ctx context.Context, o client.StartWorkflowOptions, workflow, in any,
+) (started bool, err error) {
+	o.WorkflowIDReusePolicy = enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
+	o.WorkflowExecutionErrorWhenAlreadyStarted = true
+	_, err = l.Temporal.ExecuteWorkflow(ctx, o, workflow, in)
+	if temporal.IsWorkflowExecutionAlreadyStartedError(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("start %s: %w", o.ID, err)
+	}
+	return true, nil
+}
+
+// over returns nil also where the workflow that err is about has ended or is not known.
+func over(doing string, err error) error {
+	var gone *serviceerror.NotFound
+	if err == nil || errors.As(err, &gone) {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", doing, err)
 }

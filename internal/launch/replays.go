@@ -37,18 +37,11 @@ func restartSummary(r listing.Restart) string {
 // Replay starts the workflow of a replay that runs. When it returns nil the work is durably accepted. One ID is one
 // replay: a second call joins the workflow of the first, and one that was ended by hand is followed by another.
 func (l *Launch) Replay(ctx context.Context, r listing.Replay) error {
-	o := client.StartWorkflowOptions{
-		ID:                       listing.ReplayWorkflowID(r.ID),
-		TaskQueue:                workflows.QueueListings,
-		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		StaticSummary:            replaySummary(r),
-		TypedSearchAttributes:    temporal.NewSearchAttributes(workflows.StageKey.ValueSet(r.Stage)),
-	}
-	if _, err := l.Temporal.ExecuteWorkflow(ctx, o, workflows.Replay, workflows.ReplayInput{Replay: r}); err != nil {
-		return fmt.Errorf("start %s: %w", o.ID, err)
-	}
-	return nil
+	_, err := l.join(ctx, client.StartWorkflowOptions{
+		ID: listing.ReplayWorkflowID(r.ID), TaskQueue: workflows.QueueListings, StaticSummary: replaySummary(r),
+		TypedSearchAttributes: temporal.NewSearchAttributes(workflows.StageKey.ValueSet(r.Stage)),
+	}, workflows.Replay, workflows.ReplayInput{Replay: r})
+	return err
 }
 
 // replaySummary describes a replay in a line, for the Web UI.
@@ -67,11 +60,7 @@ func replaySummary(r listing.Replay) string {
 // CancelReplay cancels a replay's workflow. It returns nil also when the workflow has ended or is not known any more.
 func (l *Launch) CancelReplay(ctx context.Context, id uuid.UUID) error {
 	err := l.Temporal.CancelWorkflow(ctx, listing.ReplayWorkflowID(id), "")
-	var gone *serviceerror.NotFound
-	if err != nil && !errors.As(err, &gone) {
-		return fmt.Errorf("cancel %s: %w", listing.ReplayWorkflowID(id), err)
-	}
-	return nil
+	return over("cancel "+listing.ReplayWorkflowID(id), err)
 }
 
 // stalenessByHand is the ID of a check that an operator has started.
@@ -93,17 +82,13 @@ func (l *Launch) ArchiveStale(ctx context.Context) (workflowID string, joined bo
 			}
 		}
 	}
-	_, err = l.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: stalenessByHand, TaskQueue: workflows.QueueListings, WorkflowExecutionErrorWhenAlreadyStarted: true,
-		StaticSummary: "started by an operator",
+	started, err := l.join(ctx, client.StartWorkflowOptions{
+		ID: stalenessByHand, TaskQueue: workflows.QueueListings, StaticSummary: "started by an operator",
 	}, workflows.ArchiveStale, workflows.StaleInput{})
-	if temporal.IsWorkflowExecutionAlreadyStartedError(err) {
-		return stalenessByHand, true, nil
-	}
 	if err != nil {
-		return "", false, fmt.Errorf("start %s: %w", stalenessByHand, err)
+		return "", false, err
 	}
-	return stalenessByHand, false, nil
+	return stalenessByHand, !started, nil
 }
 
 // runs reports whether a workflow is running, as far as Temporal answers.

@@ -2,10 +2,8 @@ package launch
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/google/uuid"
-	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
@@ -15,17 +13,9 @@ import (
 
 // StartNotice starts the workflow of a tenant's delivery; one that is running is joined.
 func (l *Launch) StartNotice(ctx context.Context, tenant string, id uuid.UUID) error {
-	o := client.StartWorkflowOptions{
-		ID:                                       saved.WorkflowID(id),
-		TaskQueue:                                workflows.QueueNotify,
-		WorkflowIDReusePolicy:                    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		WorkflowExecutionErrorWhenAlreadyStarted: true,
-		StaticSummary:                            tenant,
-		TypedSearchAttributes:                    temporal.NewSearchAttributes(workflows.TenantKey.ValueSet(tenant)),
-	}
-	_, err := l.Temporal.ExecuteWorkflow(ctx, o, workflows.Notify, workflows.NotifyInput{Tenant: tenant, ID: id})
-	if err != nil && !temporal.IsWorkflowExecutionAlreadyStartedError(err) {
-		return fmt.Errorf("start %s: %w", o.ID, err)
-	}
-	return nil
+	_, err := l.join(ctx, client.StartWorkflowOptions{
+		ID: saved.WorkflowID(id), TaskQueue: workflows.QueueNotify, StaticSummary: tenant,
+		TypedSearchAttributes: temporal.NewSearchAttributes(workflows.TenantKey.ValueSet(tenant)),
+	}, workflows.Notify, workflows.NotifyInput{Tenant: tenant, ID: id})
+	return err
 }

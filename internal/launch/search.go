@@ -10,7 +10,6 @@ import (
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/temporal"
 
 	"github.com/mtlrent/conveyor/domain/search"
 	"github.com/mtlrent/conveyor/workflows"
@@ -59,14 +58,10 @@ func (l *Launch) SearchServed(ctx context.Context, now time.Time) error {
 
 // CompactIndex merges segments of the index, unless that is being done.
 func (l *Launch) CompactIndex(ctx context.Context) error {
-	_, err := l.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+	_, err := l.join(ctx, client.StartWorkflowOptions{
 		ID: search.CompactWorkflowID, TaskQueue: workflows.QueueSearch,
-		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 	}, workflows.CompactIndex, workflows.CompactInput{})
-	if err != nil {
-		return fmt.Errorf("start %s: %w", search.CompactWorkflowID, err)
-	}
-	return nil
+	return err
 }
 
 // ReindexPages starts writing all pages to an engine anew and returns the ID of the workflow. One that is running is
@@ -86,17 +81,13 @@ func (l *Launch) DeletePages(ctx context.Context, site string) (workflowID strin
 func (l *Launch) startSearchWork(
 	ctx context.Context, id, summary string, workflow, in any,
 ) (workflowID string, joined bool, err error) {
-	_, err = l.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: id, TaskQueue: workflows.QueueSearch, WorkflowExecutionErrorWhenAlreadyStarted: true,
-		StaticSummary: summary,
+	started, err := l.join(ctx, client.StartWorkflowOptions{
+		ID: id, TaskQueue: workflows.QueueSearch, StaticSummary: summary,
 	}, workflow, in)
-	if temporal.IsWorkflowExecutionAlreadyStartedError(err) {
-		return id, true, nil
-	}
 	if err != nil {
-		return "", false, fmt.Errorf("start %s: %w", id, err)
+		return "", false, err
 	}
-	return id, false, nil
+	return id, !started, nil
 }
 
 // Reindexing is how far the newest re-index has come.

@@ -19,14 +19,7 @@ import (
 func (l *Launch) ResumeListing(ctx context.Context, r listing.Restart) (started bool, err error) {
 	in, o := l.listingStart(r.Ref, Arrival{Stage: r.Stage, Revision: r.Revision}, restartSummary(r),
 		temporal.Priority{PriorityKey: lowPriority})
-	_, err = l.Temporal.ExecuteWorkflow(ctx, o, workflows.Listing, in)
-	if temporal.IsWorkflowExecutionAlreadyStartedError(err) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("start %s: %w", o.ID, err)
-	}
-	return true, nil
+	return l.join(ctx, o, workflows.Listing, in)
 }
 
 // ResumeImages fetches images of a listing whose run has ended before they were settled, each in an activity of its
