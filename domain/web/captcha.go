@@ -9,8 +9,21 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 )
 
-// Check returns nil for a page that a parser may read, and otherwise the error that its status stands for. A parser
-// calls it first, and Unread in the end where it did not recognize the page; code that only loads pages calls neither.
+// Read is how a parser reads a page: one that Check refuses is not read, and an error, as Unread has it, is returned
+// alone. Code that only loads pages calls none of the three.
+func Read[T any](p Page, read func(Page) (T, error)) (T, error) {
+	var none T
+	if err := Check(p); err != nil {
+		return none, err
+	}
+	v, err := read(p)
+	if err != nil {
+		return none, Unread(p, err)
+	}
+	return v, nil
+}
+
+// Check returns nil for a page that a parser may read, and otherwise the error that its status stands for.
 // 429, 401 and 403 are a *Refusal with the status as its reason, and so is 503 with a Retry-After; an error page that
 // is a challenge is the *Refusal "captcha". A status whose class is fault.Invalid, and a redirect, are a *ShapeError;
 // the others have the class of fault.OfStatus. Status 0, of a page that was read from a file, counts as 200.

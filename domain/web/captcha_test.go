@@ -96,3 +96,25 @@ func TestUnread(t *testing.T) {
 		})
 	}
 }
+
+func TestRead(t *testing.T) {
+	t.Parallel()
+	reads := func(v int, err error) func(web.Page) (int, error) {
+		return func(web.Page) (int, error) { return v, err }
+	}
+	challenge, shape := []byte("<title>Just a moment...</title>"), web.Unrecognized("no cards")
+	if v, err := web.Read(web.Page{Status: 200, Body: challenge}, reads(7, nil)); v != 7 || err != nil {
+		t.Errorf("a page that is read: %d, %v", v, err)
+	}
+	if v, err := web.Read(web.Page{Status: 200}, reads(7, shape)); v != 0 || !errors.Is(err, shape) {
+		t.Errorf("an unknown page: %d, %v", v, err)
+	}
+	v, err := web.Read(web.Page{Status: 200, Body: challenge}, reads(7, shape))
+	if r := web.RefusalOf(err); v != 0 || r == nil || r.Reason != "captcha" {
+		t.Errorf("a challenge: %d, %v", v, err)
+	}
+	v, err = web.Read(web.Page{Status: 429}, reads(7, nil))
+	if r := web.RefusalOf(err); v != 0 || r == nil || r.Reason != "429" {
+		t.Errorf("a refusal: %d, %v", v, err)
+	}
+}

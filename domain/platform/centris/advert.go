@@ -18,21 +18,12 @@ import (
 
 // ReadAdvert reads the microdata of an advert's page; there is no JSON-LD. How the site answers for a removed advert is
 // not known: that it leads to a search is taken for it, as on other sites. The broker is a person and is left out.
-func (Platform) ReadAdvert(p web.Page) (scrape.Advert, error) {
-	if err := web.Check(p); err != nil {
-		return scrape.Advert{}, err
-	}
+func (Platform) ReadAdvert(p web.Page) (scrape.Advert, error) { return web.Read(p, advert) }
+
+func advert(p web.Page) (scrape.Advert, error) {
 	if u, err := url.Parse(p.URL); err == nil && searchPath.MatchString(u.Path) {
 		return scrape.Advert{}, fault.Newf(fault.Gone, "read %q: the site leads to %q: removed", p.Asked, p.URL)
 	}
-	a, err := advert(p)
-	if err != nil {
-		return scrape.Advert{}, web.Unread(p, err)
-	}
-	return a, nil
-}
-
-func advert(p web.Page) (scrape.Advert, error) {
 	doc, err := body.HTML(p)
 	if err != nil {
 		return scrape.Advert{}, err

@@ -15,21 +15,13 @@ import (
 
 // ReadSearch reads the first page of a search, or what the site's script is given for a later one: the same cards
 // within JSON. A page is empty only where its own count says so.
-func (Platform) ReadSearch(p web.Page) (scrape.Results, error) {
-	if err := web.Check(p); err != nil {
-		return scrape.Results{}, err
-	}
-	var r scrape.Results
-	var err error
+func (Platform) ReadSearch(p web.Page) (scrape.Results, error) { return web.Read(p, search) }
+
+func search(p web.Page) (scrape.Results, error) {
 	if answer := body.JSON(p.Body); answer != nil {
-		r, err = laterPage(p, answer)
-	} else {
-		r, err = firstPage(p)
+		return laterPage(p, answer)
 	}
-	if err != nil {
-		return scrape.Results{}, web.Unread(p, err)
-	}
-	return r, nil
+	return firstPage(p)
 }
 
 // firstPage reads a page of HTML. Its state stands in elements that nobody sees, at its end.

@@ -21,18 +21,12 @@ import (
 
 // ReadAdvert reads a detail page by the selectors of a scraper of 2019 and the ids of the owner's form; no page was at
 // hand, but what that scraper read of 55 adverts. An advert that leads back to a search was removed.
-func (Platform) ReadAdvert(p web.Page) (scrape.Advert, error) {
-	if err := web.Check(p); err != nil {
-		return scrape.Advert{}, err
-	}
+func (Platform) ReadAdvert(p web.Page) (scrape.Advert, error) { return web.Read(p, advert) }
+
+func advert(p web.Page) (scrape.Advert, error) {
 	if u, err := url.Parse(p.URL); err == nil && isSearch(u) {
 		return scrape.Advert{}, fault.Newf(fault.Gone, "read %q: the site leads to %q: removed", p.Asked, p.URL)
 	}
-	a, err := advert(p)
-	return a, web.Unread(p, err)
-}
-
-func advert(p web.Page) (scrape.Advert, error) {
 	doc, err := body.HTML(p)
 	if err != nil {
 		return scrape.Advert{}, err

@@ -19,18 +19,13 @@ import (
 // site serves it: a script fills its list from a template, and what the list holds then is known from the template and
 // from scrapers of 2019 and 2026. The members of pins are guesses. What fits neither is a *ShapeError that names what
 // was found. An HTML page without cards is empty only where the list says so in words that are shown.
-func (Platform) ReadSearch(p web.Page) (scrape.Results, error) {
-	if err := web.Check(p); err != nil {
-		return scrape.Results{}, err
-	}
-	var r scrape.Results
-	var err error
+func (Platform) ReadSearch(p web.Page) (scrape.Results, error) { return web.Read(p, search) }
+
+func search(p web.Page) (scrape.Results, error) {
 	if answer := body.JSON(p.Body); answer != nil {
-		r, err = pins(p, answer)
-	} else {
-		r, err = cards(p)
+		return pins(p, answer)
 	}
-	return r, web.Unread(p, err)
+	return cards(p)
 }
 
 // cards reads a page of HTML. It is the last when it links to pages and to none that comes after it, or when the site

@@ -17,28 +17,18 @@ import (
 
 // ReadSearch reads an answer of the API. Each card has its advert, so no page of an advert is visited. An answer is
 // empty only where its own count is 0.
-func (Platform) ReadSearch(p web.Page) (scrape.Results, error) {
-	if err := web.Check(p); err != nil {
-		return scrape.Results{}, err
-	}
-	r, err := search(p)
-	if err != nil {
-		return scrape.Results{}, web.Unread(p, err)
-	}
-	return r, nil
-}
+func (Platform) ReadSearch(p web.Page) (scrape.Results, error) { return web.Read(p, search) }
 
 // ReadAdvert reads an answer of the API that holds one advert. Pages of adverts are not read: a search has all of them.
-func (Platform) ReadAdvert(p web.Page) (scrape.Advert, error) {
-	if err := web.Check(p); err != nil {
+func (Platform) ReadAdvert(p web.Page) (scrape.Advert, error) { return web.Read(p, advert) }
+
+func advert(p web.Page) (scrape.Advert, error) {
+	r, err := search(p)
+	if err != nil {
 		return scrape.Advert{}, err
 	}
-	r, err := search(p)
-	if err == nil && len(r.Cards) != 1 {
-		err = web.Unrecognized("an answer with %d adverts; want 1", len(r.Cards))
-	}
-	if err != nil {
-		return scrape.Advert{}, web.Unread(p, err)
+	if len(r.Cards) != 1 {
+		return scrape.Advert{}, web.Unrecognized("an answer with %d adverts; want 1", len(r.Cards))
 	}
 	return *r.Cards[0].Advert, nil
 }

@@ -22,16 +22,7 @@ import (
 // adverts of their own. They share the building's address, text and photos, and the attribute "building". An advert
 // that is not active, or of whose units none is to let, was removed, as was one that leads to a search. One without
 // units was never seen and is a *web.ShapeError.
-func (Platform) ReadAdvert(p web.Page) (scrape.Advert, error) {
-	if err := web.Check(p); err != nil {
-		return scrape.Advert{}, err
-	}
-	a, err := advert(p)
-	if err != nil {
-		return scrape.Advert{}, web.Unread(p, err)
-	}
-	return a, nil
-}
+func (Platform) ReadAdvert(p web.Page) (scrape.Advert, error) { return web.Read(p, advert) }
 
 // The most that is read of a page: each unit is an advert with all that its building has.
 const (

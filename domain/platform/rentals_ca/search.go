@@ -16,16 +16,7 @@ import (
 // ReadSearch reads the entries of App.store.search, which a script of the page holds: a list of edges, whether it goes
 // on, and how many there are. A page without entries is empty only where the count is 0, or where it comes after
 // the last.
-func (Platform) ReadSearch(p web.Page) (scrape.Results, error) {
-	if err := web.Check(p); err != nil {
-		return scrape.Results{}, err
-	}
-	r, err := search(p)
-	if err != nil {
-		return scrape.Results{}, web.Unread(p, err)
-	}
-	return r, nil
-}
+func (Platform) ReadSearch(p web.Page) (scrape.Results, error) { return web.Read(p, search) }
 
 // A connection is a list of entries as GraphQL gives it.
 type connection struct {

@@ -17,16 +17,7 @@ import (
 
 // ReadSearch reads the list of adverts that the page has for search engines. Its count is 25 on each page that was
 // seen, however many it lists, so Total is -1. A page is empty only where the count is 0.
-func (Platform) ReadSearch(p web.Page) (scrape.Results, error) {
-	if err := web.Check(p); err != nil {
-		return scrape.Results{}, err
-	}
-	r, err := search(p)
-	if err != nil {
-		return scrape.Results{}, web.Unread(p, err)
-	}
-	return r, nil
-}
+func (Platform) ReadSearch(p web.Page) (scrape.Results, error) { return web.Read(p, search) }
 
 // A result is an advert in a search page's list.
 type result struct {
@@ -123,19 +114,7 @@ func cardOf(p web.Page, r result) (scrape.Card, error) {
 // ReadAdvert reads the data that the page has for search engines: place and text of the residence, the rent of the
 // product, the dates of the listing. The number of the advert stands in the address that was asked for, for the site
 // leads to one by street. A removed advert leads to a search.
-func (Platform) ReadAdvert(p web.Page) (scrape.Advert, error) {
-	if err := web.Check(p); err != nil {
-		return scrape.Advert{}, err
-	}
-	if isSearch(p.URL) {
-		return scrape.Advert{}, fault.Newf(fault.Gone, "read %q: the site leads to %q: removed", p.Asked, p.URL)
-	}
-	a, err := advert(p)
-	if err != nil {
-		return scrape.Advert{}, web.Unread(p, err)
-	}
-	return a, nil
-}
+func (Platform) ReadAdvert(p web.Page) (scrape.Advert, error) { return web.Read(p, advert) }
 
 // blocks is the JSON-LD of an advert's page, taken together.
 type blocks struct {
@@ -168,6 +147,9 @@ type blocks struct {
 }
 
 func advert(p web.Page) (scrape.Advert, error) {
+	if isSearch(p.URL) {
+		return scrape.Advert{}, fault.Newf(fault.Gone, "read %q: the site leads to %q: removed", p.Asked, p.URL)
+	}
 	var none scrape.Advert
 	doc, err := body.HTML(p)
 	if err != nil {
