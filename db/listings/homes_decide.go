@@ -20,7 +20,7 @@ import (
 // A HomeDecision is what a person says of an advert and a home.
 type HomeDecision struct {
 	Home    uuid.UUID // of GET /duplicates, or a listing's ID: the home of that one
-	Verdict string    // one of listing.HomeVerdicts
+	Verdict string    // listing.SaySame, SayDifferent or SayShow
 	Listing uuid.UUID // the advert that it is about
 	By      string
 	At      time.Time

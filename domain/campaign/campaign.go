@@ -72,9 +72,6 @@ func (c Counts) Total() int64 { return c.Waiting + c.Accepted() + c.Unknown + c.
 // Accepted is how many messages Meta has accepted and has not reported as failed since.
 func (c Counts) Accepted() int64 { return c.Sent + c.Delivered + c.Read }
 
-// Reached is how many messages are known to have reached a telephone.
-func (c Counts) Reached() int64 { return c.Delivered + c.Read }
-
 // String is for logs and summaries: "5000 messages: 4980 accepted, 12 failed, 8 skipped".
 func (c Counts) String() string {
 	s := fmt.Sprintf("%d messages: %d accepted, %d failed, %d skipped", c.Total(), c.Accepted(), c.Failed, c.Skipped)

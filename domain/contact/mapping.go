@@ -47,17 +47,6 @@ type Column struct {
 	Code int `json:"code,omitempty"`
 }
 
-// Unmapped are the headers of the columns that no field is known for: they become custom fields.
-func (m Mapping) Unmapped() []string {
-	var headers []string
-	for _, c := range m {
-		if c.Confidence == 0 && c.Field != FieldIgnored {
-			headers = append(headers, c.Header)
-		}
-	}
-	return headers
-}
-
 // has says that a column is that field.
 func (m Mapping) has(field string) bool {
 	return slices.ContainsFunc(m, func(c Column) bool { return c.Field == field })

@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// Who enriches listings.
+// Who enriches listings. "off" is nobody.
 const (
 	EnrichHere      = "here"      // this system, after they are published
 	EnrichElsewhere = "elsewhere" // another team's consumer of listings.normalized, which answers on listings.enriched
-	EnrichOff       = "off"       // nobody
 )
 
 // StageEnrich is the stage of another team that enriches adverts between normalize and dedupe. It is none of Stages:

@@ -15,9 +15,6 @@ const (
 	SayShow      = "show"      // the advert is to be shown in place of the others
 )
 
-// HomeVerdicts are all of them.
-var HomeVerdicts = []string{SaySame, SayDifferent, SayShow}
-
 // A HomePlan is what follows from a person's verdict.
 type HomePlan struct {
 	Members  []PlannedMember // as the members that it was made of, in their order

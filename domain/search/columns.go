@@ -387,16 +387,6 @@ func (p *part) isDead(ord int) bool {
 // Docs is the number of living documents.
 func (s *Snapshot) Docs() int { return s.docs }
 
-// Alive says whether a document is in a segment and no kill names it.
-func (s *Snapshot) Alive(doc uint32) bool {
-	for i := range s.parts {
-		if ord, has := s.parts[i].Columns.Ordinal(doc); has {
-			return !s.parts[i].isDead(ord)
-		}
-	}
-	return false
-}
-
 // Living is the number of living documents of a segment.
 func (s *Snapshot) Living(segment int64) int {
 	if i, has := s.byID[segment]; has {
