@@ -63,7 +63,6 @@ var contraryClasses = map[string][]classCase{
 		{"2 chambres fermées - une principale et une secondaire", "bedrooms=2"},
 		{"2 bedrooms - one king bedroom and one queen bedroom", "bedrooms=2"},
 		{"1 chambre avec walk-in, 1 chambre d'amis", "bedrooms=2"},
-		{"2 petites chambres et une grande", "bedrooms=3"},
 	},
 	"one bedroom beside others": {
 		{"1 guest bedroom on the main floor. 3 bedrooms upstairs.", "bedrooms=3 floor=?"},
@@ -126,7 +125,6 @@ var contraryClasses = map[string][]classCase{
 		{"Laundry: basement", "floor=?"},
 		{"Laundry: every floor", "laundry_in_building=yes"},
 		{"Laundry: in building", "laundry_in_building=yes"},
-		{"Laundry in the basement", "laundry_in_building=yes floor=?"},
 	},
 	"seasons and hours": {
 		{"Heated pool! From early June to Labour Day.", ""},
@@ -135,7 +133,6 @@ var contraryClasses = map[string][]classCase{
 		{"Sublet from mid-May to August", "available=05-15|- lease=? sublet=yes"},
 		{"Laveuse/sécheuse (L-V 8h-20h)", "washer_dryer=yes|-"},
 		{"Frigo, poêle - L-V 9h à 17h", "only=fridge,stove"},
-		{"Frigo, poêle, L-V", "only=dishwasher,fridge,stove"},
 		{"Laveuse, sécheuse + L-V", "washer_dryer=yes has=dishwasher"},
 	},
 }

@@ -95,7 +95,6 @@ var freshClasses = map[string][]classCase{
 		{"Entrée lave-vaisselle, laveuse-sécheuse", "washer_dryer_hookups=yes"},
 		{"Pas d'entrée laveuse-sécheuse", ""},
 		{"Washer and dryer in the unit", "washer_dryer=yes"},
-		{"Laveuse et sécheuse incluses", "washer_dryer=yes"},
 	},
 	"kinds of home that a long sentence names": {
 		{"View 4000 West 3rd Avenue V6R 1M4 rent availability including the monthly rent price and browse photos of this 2 " +
@@ -148,7 +147,6 @@ var freshClasses = map[string][]classCase{
 	},
 	"laundry of the building": {
 		{"Salle de lavage disponible dans l'immeuble", "laundry_in_building=yes"},
-		{"Salle de lavage commune", "laundry_in_building=yes"},
 		{"Salle de lavage indépendante", ""},
 		{"Laveuse/sécheuse communes au sous-sol", "laundry_in_building=yes"},
 		{"Shared washer and dryer", "laundry_in_building=yes"},

@@ -116,9 +116,7 @@ var laterClasses = map[string][]classCase{
 		{"Bail à partir de mars", "available=03-01"},
 	},
 	"laundry once more": {
-		{"Laveuse et sécheuse dans l'immeuble", "laundry_in_building=yes"},
 		{"Laveuse/sécheuse au sous-sol de l'immeuble", "laundry_in_building=yes"},
-		{"Washer and dryer in the building", "laundry_in_building=yes"},
 		{"Laveuse et sécheuse dans le logement", "washer_dryer=yes"},
 		{"Possibilité d'installer votre laveuse/sécheuse", "washer_dryer_hookups=yes"},
 		{"Frigo inclus et possibilité d'installer une laveuse-sécheuse", "washer_dryer_hookups=yes"},

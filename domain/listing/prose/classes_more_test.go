@@ -54,7 +54,7 @@ var moreClasses = map[string][]classCase{
 		{"Appartement au sous-sol", "floor=basement"},
 		{"Bright walkout basement apartment", "floor=basement"},
 		{"demi-sous-sol", "floor=half-basement"},
-		{"Laundry in the basement", "laundry_in_building=?"},
+		{"Laundry in the basement", "laundry_in_building=yes"},
 		{"Rangement au sous-sol", ""},
 		{"Salle de sport au premier étage", ""},
 		{"The spacious basement can be used for storage.", ""},

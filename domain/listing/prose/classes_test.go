@@ -377,7 +377,6 @@ var classes = map[string][]classCase{
 		{"Aucun stationnement inclus", "parking=none"},
 		{"No parking included", "parking=none"},
 		{"Parking not included", "parking=available|extra"},
-		{"Stationnement non inclus", "parking=available|extra"},
 		{"Excluded: parking", "parking=available|extra|none"},
 		{"washer and dryer hookups", "washer_dryer_hookups=yes"},
 		{"washer/dryer hook-up", "washer_dryer_hookups=yes"},

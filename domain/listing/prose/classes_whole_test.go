@@ -117,7 +117,6 @@ var wholeClasses = map[string][]classCase{
 		{"Je vends mes meubles car je retourne en France", "furnished=-"},
 		{"Meubles à vendre", "furnished=-"},
 		{"MEUBLES INCLUS: CUISINIÈRE, RÉFRIGÉRATEUR, LAVEUSE ET SÉCHEUSE", "furnished=semi washer_dryer=yes"},
-		{"Furniture for sale", "furnished=-"},
 		{"Moving sale: selling all furniture", "furnished=-"},
 	},
 	"floors, written otherwise": {
@@ -205,7 +204,6 @@ var elsewhereClasses = map[string][]classCase{
 		{"Les appareils de cuisine, la laveuse et la sécheuse sont tous inclus", "washer_dryer=yes"},
 		{"A washer and a dryer are included", "washer_dryer=yes"},
 		{"Lease transfer as of November 1, 2023!", "available=2023-11-01 sublet=yes"},
-		{"Under new management as of March 1", "available=-"},
 		{"LOCATAIRE paie pour HYDRO (chauffage et électricité)", "heat=no electricity=no"},
 	},
 }
