@@ -69,53 +69,55 @@ func TestCrawlRunTakesTurns(t *testing.T) {
 	t.Parallel()
 
 	env, _ := crawlEnv(t, crawl.Completed)
-	got := priorities{}
-	env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{&optionsSpy{got: got}}})
+	got := map[string]temporal.Priority{}
+	spyOptions(env, func(name string, o workflow.ActivityOptions) { got[name] = o.Priority })
 	env.ExecuteWorkflow(workflows.CrawlRun, crawlInput)
 	require.NoError(t, env.GetWorkflowError())
-	require.Equal(t, priorities{
+	require.Equal(t, map[string]temporal.Priority{
 		"SeedCrawl": {FairnessKey: "crawl-run/7"}, "CrawlShard": {FairnessKey: "crawl-run/7"},
 		"TendCrawl": {FairnessKey: "crawl-run/7", PriorityKey: 2},
 	}, got)
 }
 
-type priorities map[string]temporal.Priority
+// A note is told the name of an activity, and its options.
+type note func(name string, o workflow.ActivityOptions)
 
-// An optionsSpy notes the priorities that a workflow gives its activities: the environment does not show them to these.
+// spyOptions notes the options that a workflow gives its activities: the environment does not show all of them to these.
+func spyOptions(env *testsuite.TestWorkflowEnvironment, tell note) {
+	env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{&optionsSpy{note: tell}}})
+}
+
 type optionsSpy struct {
 	interceptor.WorkerInterceptorBase
-
-	got priorities
+	note
 }
 
 func (s *optionsSpy) InterceptWorkflow(
 	_ workflow.Context, next interceptor.WorkflowInboundInterceptor,
 ) interceptor.WorkflowInboundInterceptor {
-	in := &spyInbound{got: s.got}
+	in := &spyInbound{note: s.note}
 	in.Next = next
 	return in
 }
 
 type spyInbound struct {
 	interceptor.WorkflowInboundInterceptorBase
-
-	got priorities
+	note
 }
 
 func (s *spyInbound) Init(next interceptor.WorkflowOutboundInterceptor) error {
-	out := &spyOutbound{got: s.got}
+	out := &spyOutbound{note: s.note}
 	out.Next = next
 	return s.Next.Init(out)
 }
 
 type spyOutbound struct {
 	interceptor.WorkflowOutboundInterceptorBase
-
-	got priorities
+	note
 }
 
 func (s *spyOutbound) ExecuteActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
-	s.got[name] = workflow.GetActivityOptions(ctx).Priority
+	s.note(name, workflow.GetActivityOptions(ctx))
 	return s.Next.ExecuteActivity(ctx, name, args...)
 }
 

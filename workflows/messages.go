@@ -123,14 +123,15 @@ func (l *lane) proceed(ctx workflow.Context, tenant string, kind activities.Disp
 	return -1
 }
 
-// start starts a slice.
+// start starts a slice. One for messages to one person begins in this process at once while it has a slot that nothing
+// waits for; all others wait for their turn among the tenants, which is the queue's to give.
 func (l *lane) start(ctx workflow.Context, tenant string, priority int) {
 	l.running = start(workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue:             l.queue,
 		StartToCloseTimeout:   dispatchRecord,
 		HeartbeatTimeout:      DispatchHeartbeat,
 		RetryPolicy:           retries(5 * time.Second),
-		DisableEagerExecution: true, // or it would not wait for its turn among the tenants
+		DisableEagerExecution: priority != priorityTransactional,
 		Priority:              temporal.Priority{PriorityKey: priority, FairnessKey: tenant},
 		Summary:               l.summary,
 	}), do.DispatchMessages, activities.DispatchJob{Tenant: tenant, Tried: l.tried, Slice: dispatchSlice}).Future

@@ -166,6 +166,25 @@ func TestDispatchIsStartedByAMessage(t *testing.T) {
 	require.Equal(t, []string{"first"}, *slices)
 }
 
+// A message to one person is not kept waiting for a way through the queue. Campaigns take turns in it.
+func TestDispatchBeginsAtOnce(t *testing.T) {
+	t.Parallel()
+
+	single := activities.DispatchKind{Any: true, Transactional: true}
+	env, slices := dispatchEnv(t, activities.DispatchPlan{First: single}, activities.DispatchPlan{First: now}, nothing)
+	var queued []bool
+	spyOptions(env, func(name string, o workflow.ActivityOptions) {
+		require.Equal(t, "DispatchMessages", name)
+		require.Equal(t, "acme", o.Priority.FairnessKey)
+		queued = append(queued, o.DisableEagerExecution)
+	})
+	env.RegisterDelayedCallback(func() { env.SignalWorkflow(workflows.WakeSignal, nil) }, 0)
+	env.ExecuteWorkflow(workflows.Dispatch, acme)
+	require.NoError(t, env.GetWorkflowError())
+	require.Len(t, *slices, 3)
+	require.Equal(t, []bool{false, false, true}, queued, "of the message that has started it, of another one, and of a campaign")
+}
+
 func TestDispatchContinues(t *testing.T) {
 	t.Parallel()
 
