@@ -24,6 +24,7 @@ type Dispatching struct {
 	Dice     func() float64
 
 	running atomic.Int64 // slices
+	bells   bells        // of those
 }
 
 // MessageQueue is the queue of messages.
@@ -135,8 +136,10 @@ type DispatchQuery struct {
 	Tenant string `json:"tenant"`
 }
 
-// PlanDispatch says what of a tenant waits to be sent.
+// PlanDispatch says what of a tenant waits to be sent. Its workflow has been woken, mostly, so a slice of the tenant that
+// lingers in this process looks, too: at once, for what it was woken for was stored before.
 func (a *Dispatching) PlanDispatch(ctx context.Context, in DispatchQuery) (p DispatchPlan, err error) {
+	a.bells.ring(in.Tenant)
 	waiting, err := a.Queue.Waiting(ctx, in.Tenant)
 	if err != nil {
 		return p, err

@@ -19,9 +19,10 @@ const (
 	// database, and little to lose when the worker is killed in between.
 	sendAhead = 40 * time.Millisecond
 
-	lingerFor   = time.Second // a slice ends when nothing is to be sent for so long
-	lingerEvery = 100 * time.Millisecond
-	lookEvery   = 250 * time.Millisecond // while several senders take turns, or first tries go before others
+	lingerFor = time.Second            // a slice ends when nothing is to be sent for so long
+	awayLeast = 100 * time.Millisecond // between two tries while our database is away
+	heldFor   = 25 * time.Millisecond  // until messages that others hold are looked for again
+	lookEvery = 250 * time.Millisecond // while several senders take turns, or first tries go before others
 
 	resultsMost = 128                    // in a transaction
 	resultsWait = 200 * time.Millisecond // for more of them, while all are good
@@ -47,6 +48,8 @@ type slice struct {
 	looked   time.Time
 	lastWork time.Time
 	hold     time.Duration
+
+	bell <-chan struct{} // something may be due
 
 	token   uuid.UUID
 	tokenAt time.Time
@@ -84,6 +87,9 @@ func newSlice(a *Dispatching, job DispatchJob, account campaign.Account) *slice 
 func (s *slice) work(ctx context.Context) (DispatchDone, error) {
 	claiming, leave := context.WithTimeout(ctx, s.job.Slice)
 	defer leave()
+	bell, takeDown := s.bells.hang(s.job.Tenant)
+	defer takeDown()
+	s.bell = bell
 	stop := activity.GetWorkerStopChannel(ctx)
 	var others sync.WaitGroup
 	others.Go(func() {
@@ -118,17 +124,13 @@ func (s *slice) work(ctx context.Context) (DispatchDone, error) {
 
 // claims takes turns between senders until claiming ends, or nothing is to be sent for a while.
 func (s *slice) claims(ctx, claiming context.Context) error {
-	for idle := lingerEvery; claiming.Err() == nil && !s.over; {
+	for idle := awayLeast; claiming.Err() == nil && !s.over; {
 		err := s.look(claiming)
 		if err == nil && len(s.due) == 0 {
 			if s.idle() {
 				return nil
 			}
-			wait := lingerEvery
-			if s.soonest >= 0 {
-				wait = min(wait, max(s.soonest, time.Millisecond))
-			}
-			_ = pause(claiming, wait)
+			s.linger(claiming)
 			s.looked = time.Time{}
 			continue
 		}
@@ -137,7 +139,7 @@ func (s *slice) claims(ctx, claiming context.Context) error {
 		}
 		switch {
 		case err == nil:
-			idle = lingerEvery
+			idle = awayLeast
 		case claiming.Err() != nil:
 		case final(err):
 			return err
@@ -166,6 +168,10 @@ func (s *slice) look(ctx context.Context) error {
 	now := s.Now()
 	if len(s.due) > 0 && (s.account.Senders < 2 && !s.job.Tried || now.Sub(s.looked) < lookEvery) {
 		return nil
+	}
+	select {
+	case <-s.bell: // this look is the one that it was rung for
+	default:
 	}
 	waiting, err := s.Queue.Waiting(ctx, s.job.Tenant)
 	if err != nil {
@@ -261,7 +267,7 @@ func (s *slice) turn(ctx, claiming context.Context) error {
 				s.leave(sender)
 			}
 			if err == nil && len(taken) == 0 { // others hold what is due
-				_ = pause(claiming, lingerEvery/4)
+				_ = pause(claiming, heldFor)
 			}
 			return err
 		}

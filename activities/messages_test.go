@@ -35,6 +35,7 @@ type posts struct {
 	none     time.Duration // for which there are no passes after the first three
 	away     int           // calls of ReleaseRest that fail
 	looks    int
+	first    bool  // what waits was not tried before
 	line     error // of the sender
 	answer   func(c campaign.Claim) (campaign.Answer, error)
 }
@@ -59,7 +60,7 @@ func (p *posts) Waiting(context.Context, string) ([]campaign.Waiting, error) {
 		out = append(out, campaign.Waiting{Sender: p.resting, Tried: true})
 	}
 	if len(p.waiting) > 0 {
-		out = append(out, campaign.Waiting{Sender: p.sender, Tried: true})
+		out = append(out, campaign.Waiting{Sender: p.sender, Tried: !p.first})
 	}
 	return out, nil
 }
@@ -153,19 +154,22 @@ func (*posts) Sent(campaign.Tier, campaign.Result) {}
 func (*posts) Waited(string, time.Duration)        {}
 func (*posts) Slice(string, time.Duration)         {}
 
-// run runs a slice of further tries, which ends when nothing is due.
-func (p *posts) run(t *testing.T) activities.DispatchDone {
-	t.Helper()
-
-	a := &activities.Dispatching{
+func (p *posts) dispatching() *activities.Dispatching {
+	return &activities.Dispatching{
 		Queue: p, Rest: p, Accounts: p, Flow: p, Metrics: p, Slots: make(activities.MessageSlots, 4),
 		Rates: map[campaign.Tier]int{campaign.Standard: 10}, Lease: time.Minute, Now: time.Now,
 		Dice: func() float64 { return 0 },
 	}
+}
+
+// run runs a slice, which ends when nothing is due; one of first tries a second later.
+func (p *posts) run(t *testing.T, a *activities.Dispatching) activities.DispatchDone {
+	t.Helper()
+
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestActivityEnvironment()
 	env.RegisterActivity(a)
-	got, err := env.ExecuteActivity(a.DispatchMessages, activities.DispatchJob{Tenant: "acme", Tried: true, Slice: 10 * time.Second})
+	got, err := env.ExecuteActivity(a.DispatchMessages, activities.DispatchJob{Tenant: "acme", Tried: !p.first, Slice: 10 * time.Second})
 	require.NoError(t, err)
 	var done activities.DispatchDone
 	require.NoError(t, got.Get(&done))
@@ -262,7 +266,7 @@ func TestDispatchMessages(t *testing.T) {
 			t.Parallel()
 			p := newPosts(20)
 			tt.change(p)
-			done := p.run(t)
+			done := p.run(t, p.dispatching())
 			if p.resting != uuid.Nil || p.none > 0 { // the slice ends, for none may send soon
 				require.InDelta(t, time.Minute, done.Hold, float64(5*time.Second))
 				done.Hold = 0
