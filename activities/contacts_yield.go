@@ -22,15 +22,19 @@ type ImportYields struct {
 	mu     sync.Mutex // held during a look: several activities share one
 	looked time.Time
 	waits  bool
-	seen   time.Time // when one waited last
+	seen   time.Time     // when one waited last
+	spare  time.Duration // that they may wait
 }
 
 const (
-	yieldEvery = 20 * time.Millisecond // between two looks
-	// An import that gives way rests for at most so many times as long as it has worked before: whatever waits, and why,
-	// it gets on with a quarter of its pace.
+	yieldEvery  = 20 * time.Millisecond  // between two looks
+	yieldSeldom = 100 * time.Millisecond // while none has waited within yieldsFor
+	// An import that gives way waits for yieldMost at a time, and in all for as many times as long as it has worked before as
+	// yieldShare says: whatever waits, and why, it gets on with a quarter of its pace. What it did not wait it may wait later,
+	// up to spareMost: a message takes longer than the piece before it has taken.
 	yieldShare = 3
 	yieldMost  = time.Second
+	spareMost  = 3 * yieldMost // of the activities that read, reserve and store
 	// yieldsFor is how long after a message that waited an import works in small pieces, and for half of the time where
 	// the machine is short of cores: the next one finds it in the middle of one.
 	yieldsFor = 30 * time.Second
@@ -38,23 +42,38 @@ const (
 
 // yield waits while a message to one person does, after work that took some time.
 func (y *ImportYields) yield(ctx context.Context, took time.Duration) {
+	y.spend(-yieldShare * took)
 	began, waited := y.Now(), time.Duration(0)
-	for y.look(ctx) && waited < min(yieldShare*took, yieldMost) {
+	for y.look(ctx) && waited < yieldMost && y.spend(0) > 0 {
 		if pause(ctx, yieldEvery) != nil {
 			return
 		}
+		before := waited
 		waited = y.Now().Sub(began)
+		y.spend(waited - before)
 	}
 	if rest := min(took, yieldMost) - waited; rest > 0 && y.lately() && y.Short() {
 		_ = pause(ctx, rest) // what is done next sees that ctx has ended
 	}
 }
 
+// spend takes some of the time that imports may wait, and returns what is left.
+func (y *ImportYields) spend(d time.Duration) time.Duration {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	y.spare = min(y.spare-d, spareMost)
+	return y.spare
+}
+
 // look says whether a message waits. Where that cannot be found out, none does: what the import does next will tell.
 func (y *ImportYields) look(ctx context.Context) bool {
 	y.mu.Lock()
 	defer y.mu.Unlock()
-	if now := y.Now(); now.Sub(y.looked) >= yieldEvery {
+	now, every := y.Now(), yieldSeldom
+	if y.late(now) {
+		every = yieldEvery
+	}
+	if now.Sub(y.looked) >= every {
 		waits, err := y.Others.SingleWaits(ctx)
 		y.waits, y.looked = waits && err == nil, now
 		if y.waits {
@@ -68,5 +87,10 @@ func (y *ImportYields) look(ctx context.Context) bool {
 func (y *ImportYields) lately() bool {
 	y.mu.Lock()
 	defer y.mu.Unlock()
-	return !y.seen.IsZero() && y.Now().Sub(y.seen) < yieldsFor
+	return y.late(y.Now())
+}
+
+// late is lately, under mu.
+func (y *ImportYields) late(now time.Time) bool {
+	return !y.seen.IsZero() && now.Sub(y.seen) < yieldsFor
 }
