@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -28,7 +27,7 @@ type Imports struct {
 	Now      func() time.Time
 	Reserve  int64 // bytes that decoded copies leave free where files are stored
 
-	resting sync.Map // tenants of which a file rests in this process
+	reading tenantFiles // in this process
 }
 
 // ImportChunks are the activities that read the chunks of uploaded files.
@@ -156,7 +155,7 @@ func (a *Imports) planned(ctx context.Context, u contact.Import) (contact.Import
 	if u.Plan != nil && (u.Copy != "" || !u.Plan.Copied()) && u.State == "splitting" {
 		return u, nil
 	}
-	if _, rests := a.resting.Load(u.Tenant); rests {
+	if a.reading.rests(u.Tenant) {
 		return u, restsAnother()
 	}
 	begun, err := a.Readings.BeginReading(ctx, u.Tenant, u.ID)
@@ -177,7 +176,7 @@ func (a *Imports) planned(ctx context.Context, u contact.Import) (contact.Import
 
 func (a *Imports) plan(ctx context.Context, u contact.Import) (contact.Import, error) {
 	src := &sharedFile{
-		ctx: ctx, file: a.Files.ReaderAt(ctx, u.File, u.Bytes), tenant: u.Tenant, resting: &a.resting,
+		ctx: ctx, file: a.Files.ReaderAt(ctx, u.File, u.Bytes), tenant: u.Tenant, others: &a.reading,
 		cores: a.Cores, yields: a.Yields, now: a.Now,
 	}
 	defer src.close()

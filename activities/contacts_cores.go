@@ -38,28 +38,29 @@ func (c Cores) leave() { <-c }
 
 // A sharedFile is a file that is read on one of the Cores, in pieces: each time that bytes of it are asked for, it
 // gives way to messages and to other files. Of a packed one some megabytes of text lie between, a fraction of a second;
-// the whole may take minutes. Where the machine is short of cores, a file that takes long takes a tenth of one only; a
-// second one of its tenant in this process ends with fault.Limited, for a file that rests keeps its slot. It is not
+// the whole may take minutes. Where the machine is short of cores, the files of a tenant that take long take a tenth of
+// one only; a second one of them in this process ends with fault.Limited, for a file that rests keeps its slot. It is not
 // safe for concurrent use.
 type sharedFile struct {
-	ctx     context.Context //nolint:containedctx // of the reads, which have no parameter for it
-	file    io.ReaderAt
-	tenant  string
-	resting *sync.Map // tenants of which a file rests
-	cores   Cores
-	yields  *ImportYields
-	now     func() time.Time
+	ctx    context.Context //nolint:containedctx // of the reads, which have no parameter for it
+	file   io.ReaderAt
+	tenant string
+	others *tenantFiles // and this one
+	cores  Cores
+	yields *ImportYields
+	now    func() time.Time
 
-	rests  bool          // or has rested
-	since  time.Time     // it has a core; zero = it has none
-	piece  time.Duration // of work
-	worked time.Duration // on the pieces before
+	rests bool          // or has rested
+	since time.Time     // it has a core; zero = it has none
+	piece time.Duration // of work
 }
 
 const (
-	// sharedBriefly is for how long a file is read as fast as it can be: nearly all files are read by then.
+	// sharedBriefly is for how long the files of a tenant are read as fast as they can be: nearly all files are read by
+	// then. What they took is forgotten in sharedForgets times the time, so that they have it once a minute.
 	sharedBriefly = 2 * time.Second
-	// sharedRests is how many times as long as it has worked a file that takes longer rests.
+	sharedForgets = 30
+	// sharedRests is how many times as long as it has worked a file rests where they take longer.
 	sharedRests    = 9
 	sharedRestMost = 3 * time.Second
 	// sharedAgain is when a file that is not read, for another one of its tenant rests, looks again.
@@ -100,7 +101,7 @@ func (f *sharedFile) ReadAt(p []byte, offset int64) (int, error) {
 	took := f.piece
 	f.piece = 0
 	f.yields.yield(f.ctx, took)
-	if f.worked += took; f.worked > sharedBriefly && f.yields.Short() {
+	if f.others.worked(f.tenant, took, f.now()) && f.yields.Short() {
 		if err := f.rest(min(sharedRests*took, sharedRestMost)); err != nil {
 			return 0, err
 		}
@@ -114,7 +115,7 @@ func (f *sharedFile) ReadAt(p []byte, offset int64) (int, error) {
 
 func (f *sharedFile) rest(d time.Duration) error {
 	if !f.rests {
-		if _, other := f.resting.LoadOrStore(f.tenant, true); other {
+		if !f.others.rest(f.tenant) {
 			return restsAnother()
 		}
 		f.rests = true
@@ -124,9 +125,78 @@ func (f *sharedFile) rest(d time.Duration) error {
 
 // close lets other files of the tenant be read.
 func (f *sharedFile) close() {
+	f.others.worked(f.tenant, f.piece, f.now())
 	if f.rests {
-		f.resting.Delete(f.tenant)
+		f.others.wake(f.tenant)
 	}
+}
+
+// tenantFiles are the files of all tenants that are read in this process. The zero value has none.
+type tenantFiles struct {
+	mu sync.Mutex
+	of map[string]*tenantWork
+}
+
+// tenantWork is the work on the files of a tenant.
+type tenantWork struct {
+	took  time.Duration // that is not forgotten
+	at    time.Time     // that is of
+	rests bool          // one of them does
+}
+
+// worked counts work on a file of a tenant, and says whether its files have taken more than sharedBriefly lately. More
+// than twice that is not remembered.
+func (t *tenantFiles) worked(tenant string, took time.Duration, now time.Time) (long bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for name, w := range t.of {
+		w.took, w.at = max(0, w.took-now.Sub(w.at)/sharedForgets), now
+		if w.took == 0 && !w.rests {
+			delete(t.of, name)
+		}
+	}
+	w := t.tenant(tenant)
+	w.took, w.at = min(w.took+took, 2*sharedBriefly), now
+	return w.took > sharedBriefly
+}
+
+// tenant is the work on the files of one, under mu.
+func (t *tenantFiles) tenant(name string) *tenantWork {
+	if t.of == nil {
+		t.of = map[string]*tenantWork{}
+	}
+	w := t.of[name]
+	if w == nil {
+		w = &tenantWork{}
+		t.of[name] = w
+	}
+	return w
+}
+
+// rest has a file of a tenant rest, and says false where another one does.
+func (t *tenantFiles) rest(tenant string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	w := t.tenant(tenant)
+	if w.rests {
+		return false
+	}
+	w.rests = true
+	return true
+}
+
+func (t *tenantFiles) wake(tenant string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.tenant(tenant).rests = false
+}
+
+// rests says whether a file of a tenant does.
+func (t *tenantFiles) rests(tenant string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	w := t.of[tenant]
+	return w != nil && w.rests
 }
 
 func restsAnother() error {

@@ -552,6 +552,35 @@ func TestUnpackingOneOfATenant(t *testing.T) {
 	})
 }
 
+// What is read briefly is a tenant's, not a file's: one after the other, its files rest once they have taken two seconds in
+// about a minute. Those of another tenant do not, and after some time neither do its own.
+func TestUnpackingIsBriefForATenant(t *testing.T) {
+	t.Parallel()
+	packed := zipped(t, phonebook(20_000))
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeUpload(packed)
+		begin := f.begin()
+		f.tick, f.short = 2*time.Millisecond, true
+		rested := func(tenant string) time.Duration {
+			began := time.Now()
+			f.in.State, f.in.Tenant, f.in.Plan, f.in.Copy = "received", tenant, nil, ""
+			_, err := begin.SplitUpload(t.Context(), f.job())
+			require.NoError(t, err)
+			return time.Since(began) // of the bubble, in which work takes no time
+		}
+		require.Zero(t, rested("acme"))
+		files := 1
+		for rested("acme") == 0 {
+			files++
+			require.Less(t, files, 100)
+		}
+		require.Zero(t, rested("other"))
+		require.Positive(t, rested("acme"))
+		f.clock = f.clock.Add(2 * time.Minute)
+		require.Zero(t, rested("acme"))
+	})
+}
+
 func TestImportRefuses(t *testing.T) {
 	t.Parallel()
 
