@@ -116,7 +116,7 @@ func (p *Parts) Starting(s interface {
 	p.Listings.Launch, p.Replays.Launch, p.Staleness.Launch, p.Platforms.Launch, p.Drafts.Launch = s, s, s, s, s
 	p.Duplicates.Launch, p.Tenancy.Launch = s, s
 	p.Crawls.Launch, p.Search.Launch, p.Forget.Launch, p.Uploads.Launch = s, s, s, s
-	wakes := apioutreach.NewWakes(s, Quiet)
+	wakes := apioutreach.NewWakes(s, 0, Quiet)
 	p.Tenancy.Wakes, p.Senders.Wakes, p.Messages.Wakes, p.Campaigns.Wakes = wakes, wakes, wakes, wakes
 	p.Campaigns.Launch = s
 }

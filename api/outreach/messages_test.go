@@ -191,7 +191,9 @@ func (s *stuck) WakeDispatch(ctx context.Context, _ string) error {
 func TestSendMessagesWhileTemporalHangs(t *testing.T) {
 	t.Parallel()
 	away := &stuck{}
-	d, sender := mailer(t, func(p *apitest.Parts) { p.Messages.Wakes = apioutreach.NewWakes(away, apitest.Quiet) })
+	d, sender := mailer(t, func(p *apitest.Parts) {
+		p.Messages.Wakes = apioutreach.NewWakes(away, apioutreach.WakeEvery, apitest.Quiet)
+	})
 	start := time.Now()
 	var wg sync.WaitGroup
 	for range 5 {
@@ -216,7 +218,7 @@ func TestWakesWhileTemporalHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		away := &stuck{}
-		wakes := apioutreach.NewWakes(away, apitest.Quiet)
+		wakes := apioutreach.NewWakes(away, apioutreach.WakeEvery, apitest.Quiet)
 		took := func(n int, at func(func())) time.Duration {
 			start := time.Now()
 			for range n {
@@ -269,7 +271,7 @@ func TestWakesByTenant(t *testing.T) {
 			t.Parallel()
 			o := &outage{err: tt.err}
 			d, sender := mailer(t, func(p *apitest.Parts) {
-				p.Messages.Wakes = apioutreach.NewWakes(o, apitest.Quiet)
+				p.Messages.Wakes = apioutreach.NewWakes(o, apioutreach.WakeEvery, apitest.Quiet)
 				p.Tenancy.Wakes, p.Senders.Wakes = p.Messages.Wakes, p.Messages.Wakes
 			})
 			for range 2 {

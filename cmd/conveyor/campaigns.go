@@ -24,22 +24,22 @@ import (
 func (h *house) campaigns() system {
 	c, hooks := h.config.WhatsApp, dboutreach.NewWebhooks(h.pool, h.optOuts)
 	sent, messages := dboutreach.NewCampaigns(h.pool, h.optOuts), dboutreach.NewMessages(h.pool, h.optOuts)
-	wakes, rates := apioutreach.NewWakes(h.launch, h.log), h.config.Dispatch.Rates()
+	rates := h.config.Dispatch.Rates()
 	return system{
 		reopeners: dboutreach.Reopeners(),
 		parts: []api.Part{
 			apioutreach.Tenants{
-				Wakes: wakes, Rates: rates, Erasures: dboutreach.NewErasures(h.pool, h.optOuts), Launch: h.launch, Files: h.blobs,
+				Wakes: h.wakes, Rates: rates, Erasures: dboutreach.NewErasures(h.pool, h.optOuts), Launch: h.launch, Files: h.blobs,
 			},
 			apioutreach.Senders{
 				Store: dboutreach.NewSenders(h.pool), Audit: db.NewAuditLog(h.pool), Secrets: h.box,
-				BindTokens: h.config.Outreach.BindTokens, Wakes: wakes,
+				BindTokens: h.config.Outreach.BindTokens, Wakes: h.wakes,
 			},
 			apioutreach.Campaigns{
 				Store: sent, Messages: messages, Senders: dboutreach.NewSenders(h.pool),
-				Launch: h.launch, Wakes: wakes, Rates: rates, Late: h.config.Outreach.CampaignLate,
+				Launch: h.launch, Wakes: h.wakes, Rates: rates, Late: h.config.Outreach.CampaignLate,
 			},
-			apioutreach.Messages{Store: messages, Wakes: wakes},
+			apioutreach.Messages{Store: messages, Wakes: h.wakes},
 			apioutreach.Webhooks{Store: hooks, AppSecrets: c.AppSecrets, VerifyTokens: c.VerifyTokens},
 		},
 		backlog: func(b *telemetry.Backlog) {

@@ -16,6 +16,7 @@ import (
 	"go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
 
+	apioutreach "github.com/mtlrent/conveyor/api/outreach"
 	"github.com/mtlrent/conveyor/db"
 	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/contact"
@@ -47,6 +48,7 @@ type house struct {
 	blobs     *blob.Store
 	launch    *launch.Launch
 	box       *secret.Box // of stored secrets
+	wakes     *apioutreach.Wakes
 	optOuts   *dboutreach.OptOutKey
 	browser   sync.Once
 	browsing  *browser.Browser // nil until chromium was called
@@ -127,6 +129,7 @@ func openHouse(ctx context.Context, c config.Config) (h *house, err error) {
 		Temporal: h.temporal, Namespace: h.namespace, Stages: c.Listings.Stages, Enrich: c.Listings.Enrich,
 		Versioned: c.Temporal.Deployment != "",
 	}
+	h.wakes = apioutreach.NewWakes(h.launch, apioutreach.WakeEvery, h.log)
 	return h, nil
 }
 
@@ -158,6 +161,9 @@ func (h *house) chromium() *browser.Browser {
 
 // close releases everything, last opened first, after the roles have ended.
 func (h *house) close() {
+	if h.wakes != nil {
+		h.wakes.Close()
+	}
 	if h.browsing != nil {
 		_ = h.browsing.Close()
 	}
