@@ -376,6 +376,7 @@ func (s *slice) claim(ctx context.Context, sender uuid.UUID, n int) ([]campaign.
 	}
 	claims, err := s.Queue.Claim(ctx, campaign.Take{
 		Tenant: s.job.Tenant, Sender: sender, Tried: s.job.Tried, Max: n, Token: s.token, Lease: s.Lease,
+		Unlimited: s.account.Unlimited,
 	})
 	if err != nil {
 		s.lost, s.tokenAt = append(s.lost, s.token), time.Time{}

@@ -68,7 +68,7 @@ func (p *posts) Waiting(context.Context, string) ([]campaign.Waiting, error) {
 func (p *posts) Claim(_ context.Context, t campaign.Take) ([]campaign.Claim, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if t.Sender != p.sender || t.Lease != time.Minute {
+	if t.Sender != p.sender || t.Lease != time.Minute || !t.Unlimited {
 		return nil, fault.Newf(fault.Invalid, "not a claim of a slice: %+v", t)
 	}
 	n := min(t.Max, len(p.waiting))
@@ -110,7 +110,7 @@ func (p *posts) ReleaseRest(_ context.Context, _ string, tokens, _ []uuid.UUID) 
 }
 
 func (p *posts) Account(context.Context, string) (campaign.Account, error) {
-	return campaign.Account{Tier: campaign.Standard, Senders: 1}, nil
+	return campaign.Account{Tier: campaign.Standard, Senders: 1, Unlimited: true}, nil
 }
 
 func (p *posts) Line(context.Context, string, uuid.UUID) (activities.MessageLine, error) {

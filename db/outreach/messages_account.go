@@ -13,7 +13,8 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 )
 
-const sqlMessageAccount = `SELECT tier, (SELECT count(*) FROM senders WHERE tenant = $1) FROM tenants WHERE id = $1`
+const sqlMessageAccount = `
+SELECT tier, (SELECT count(*) FROM senders WHERE tenant = $1), max_messages_day IS NULL FROM tenants WHERE id = $1`
 
 // Account is what a tenant sends by, in a single round trip. An unknown tenant is fault.Gone.
 func (s *Messages) Account(ctx context.Context, tenant string) (campaign.Account, error) {

@@ -28,8 +28,12 @@ func TestMessageAccount(t *testing.T) {
 	for tenant, senders := range map[string]int{"acme": 1, "umbrella": 0} {
 		got, err := s.Account(ctx, tenant)
 		require.NoError(t, err)
-		require.Equal(t, campaign.Account{Tier: campaign.Standard, Senders: senders}, got)
+		require.Equal(t, campaign.Account{Tier: campaign.Standard, Senders: senders, Unlimited: true}, got)
 	}
+	dbtest.ExecAll(t, pool, "UPDATE tenants SET max_messages_day = 4 WHERE id = 'umbrella'")
+	got, err := s.Account(ctx, "umbrella")
+	require.NoError(t, err)
+	require.False(t, got.Unlimited)
 	line, err := s.Line(ctx, "acme", id)
 	require.NoError(t, err)
 	require.Equal(t, dboutreach.Line{PhoneNumberID: "101", PerSecond: 5, Token: sealed}, line)

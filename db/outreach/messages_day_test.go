@@ -1,13 +1,18 @@
 package outreach_test
 
 import (
+	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
 	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/campaign"
@@ -77,7 +82,51 @@ func TestMaxMessagesDay(t *testing.T) {
 	require.Empty(t, claims)
 	require.Equal(t, []string{"4"}, m.lines(t, "SELECT n FROM message_days"))
 
+	// A quota that was set during a slice counts.
+	m.exec(t, "UPDATE message_days SET n = 3")
+	claims, err = m.Claim(t.Context(), campaign.Take{
+		Tenant: "acme", Max: 10, Token: uuid.New(), Lease: time.Hour, Unlimited: true,
+	})
+	require.NoError(t, err)
+	require.Len(t, claims, 1)
+	require.Equal(t, []string{"4"}, m.lines(t, "SELECT n FROM message_days"))
+
 	m.exec(t, "UPDATE tenants SET max_messages_day = NULL")
 	m.put(t, "e", "+15145550104")
 	require.Equal(t, []string{"4"}, m.lines(t, "SELECT n FROM message_days"))
+}
+
+// batched counts the statements of batches.
+type batched struct{ n atomic.Int64 }
+
+func (*batched) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	return ctx
+}
+func (*batched) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+func (*batched) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
+	return ctx
+}
+func (b *batched) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) { b.n.Add(1) }
+func (*batched) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData)       {}
+
+// A claim of a tenant without a quota does nothing for one.
+func TestClaimWithoutQuota(t *testing.T) {
+	t.Parallel()
+
+	m, count := newMailing(t), &batched{}
+	pool, err := db.Open(t.Context(), dbtest.Direct(t, m.pool), 1, func(c *pgxpool.Config) { c.ConnConfig.Tracer = count })
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	claiming := dboutreach.NewMessages(pool, nil)
+	claim := func(unlimited bool) int64 {
+		m.put(t, uuid.NewString(), "+15145550101")
+		count.n.Store(0)
+		claims, err := claiming.Claim(t.Context(), campaign.Take{
+			Tenant: "acme", Max: 10, Token: uuid.New(), Lease: time.Hour, Unlimited: unlimited,
+		})
+		require.NoError(t, err)
+		require.Len(t, claims, 1)
+		return count.n.Load()
+	}
+	require.Equal(t, claim(false)-1, claim(true))
 }

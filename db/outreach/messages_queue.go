@@ -97,9 +97,10 @@ FROM taken WHERE state = 'sending'`
 // Claim leases messages that are due: transactional ones first, by their age, then those of the tenant's running
 // campaigns in turns. It takes nothing of a tenant that is stopped, nor of a sender that is stopped or paused. A
 // message whose recipient has opted out meanwhile is skipped, and not among the claims. First tries of campaigns count
-// against the tenant's MaxMessagesDay: it takes no more than there are left of it. When it returns, the claims are on
-// the disk, and their requests may be written: a worker that dies from then on leaves messages that are unknown. So it
-// is called for as many as are written at once, not for all that wait for their turn.
+// against the tenant's MaxMessagesDay: it takes no more than there are left of it. A quota that the caller does not know
+// of yet counts too, but not what others take of it at the same moment. When it returns, the claims are on the disk, and
+// their requests may be written: a worker that dies from then on leaves messages that are unknown. So it is called for as
+// many as are written at once, not for all that wait for their turn.
 func (s *Messages) Claim(ctx context.Context, t campaign.Take) (claims []campaign.Claim, err error) {
 	var sender *uuid.UUID
 	if t.Sender != uuid.Nil {
@@ -116,7 +117,7 @@ func (s *Messages) Claim(ctx context.Context, t campaign.Take) (claims []campaig
 	var got []claimed
 	b := new(pgx.Batch)
 	b.Queue(sqlMessagePlan)
-	if !t.Tried {
+	if !t.Tried && !t.Unlimited {
 		b.Queue(sqlMessageDay, t.Tenant) // first, so that the claim sees what others have taken of the day
 	}
 	q := b.Queue(sqlMessageClaim, t.Tenant, t.Max, sender, t.Token, t.Lease, campaign.ClassOptedOut, t.Tried,

@@ -16,12 +16,13 @@ const (
 
 // A Take says which messages of a tenant a worker wants.
 type Take struct {
-	Tenant string
-	Sender uuid.UUID     // zero = any
-	Tried  bool          // those that were tried before; else those that were not
-	Max    int           // messages: as many as the limits of tenant and sender have room for
-	Token  uuid.UUID     // of the lease, which every write names
-	Lease  time.Duration // when it ends, the messages are unknown
+	Tenant    string
+	Sender    uuid.UUID     // zero = any
+	Tried     bool          // those that were tried before; else those that were not
+	Max       int           // messages: as many as the limits of tenant and sender have room for
+	Token     uuid.UUID     // of the lease, which every write names
+	Lease     time.Duration // when it ends, the messages are unknown
+	Unlimited bool          // the tenant may send any number a day, so no two callers take the last ones
 }
 
 // A Waiting says when a kind of messages of a sender may be claimed.
@@ -40,8 +41,9 @@ type Recorded struct {
 
 // An Account is what a tenant sends by.
 type Account struct {
-	Tier    Tier
-	Senders int
+	Tier      Tier
+	Senders   int
+	Unlimited bool // it may send any number of messages a day
 }
 
 // A Cap is a limit of messages a second that is shared by all processes.
