@@ -328,11 +328,9 @@ func (a *ImportChunks) ParseChunks(ctx context.Context, job ParseJob) (int, erro
 	took := time.Duration(0)
 	for i, c := range chunks {
 		a.Yields.yield(ctx, took)
-		began := a.Now()
-		if err := a.parse(ctx, u, c); err != nil {
+		if took, err = a.parse(ctx, u, c); err != nil {
 			return n, err
 		}
-		took = a.Now().Sub(began)
 		n++
 		if read = append(read, c.N); i+1 < len(chunks) && a.Now().Sub(noted) < parsedEvery {
 			continue
@@ -348,17 +346,23 @@ func (a *ImportChunks) ParseChunks(ctx context.Context, job ParseJob) (int, erro
 	return n, nil
 }
 
-func (a *ImportChunks) parse(ctx context.Context, u contact.Import, c contact.Chunk) error {
+func (a *ImportChunks) parse(ctx context.Context, u contact.Import, c contact.Chunk) (took time.Duration, err error) {
+	end, err := a.Yields.piece(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer end()
 	began := a.Now()
 	rows, err := a.rows(ctx, u, c)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if err := a.Files.PutRows(ctx, u.File, c.N, rows); err != nil {
-		return err
+		return 0, err
 	}
-	a.Metrics.Chunk("parse", a.Now().Sub(began))
-	return nil
+	took = a.Now().Sub(began)
+	a.Metrics.Chunk("parse", took)
+	return took, nil
 }
 
 // rows reads a chunk within its bounds, on one of the Cores.

@@ -113,6 +113,11 @@ func (a *ImportPersistence) store(ctx context.Context, u contact.Import, ready [
 				}
 				next <- b
 			}()
+			end, err := a.Yields.piece(ctx)
+			if b.err = err; err != nil {
+				return
+			}
+			defer end()
 			for _, c := range ready[:n] {
 				var rows []contact.Row
 				if rows, b.err = a.load(ctx, u, c); b.err != nil {
@@ -138,8 +143,7 @@ func (a *ImportPersistence) store(ctx context.Context, u contact.Import, ready [
 		if more {
 			next, rest = load(rest)
 		}
-		began := a.Now()
-		err := a.Chunks.Persist(ctx, u.Tenant, u.ID, b.chunks, began)
+		began, err := a.persist(ctx, u, b.chunks)
 		took = a.Now().Sub(began)
 		if err == nil {
 			numbers := make([]int, len(b.chunks))
@@ -162,6 +166,18 @@ func (a *ImportPersistence) store(ctx context.Context, u contact.Import, ready [
 			return nil
 		}
 	}
+}
+
+// persist stores chunks, in a piece that has begun then.
+func (a *ImportPersistence) persist(ctx context.Context, u contact.Import, chunks []contact.ParsedChunk) (
+	began time.Time, err error,
+) {
+	end, err := a.Yields.piece(ctx)
+	if began = a.Now(); err != nil {
+		return began, err
+	}
+	defer end()
+	return began, a.Chunks.Persist(ctx, u.Tenant, u.ID, chunks, began)
 }
 
 // load returns the rows of a chunk. What was kept and is gone or damaged, as after the machine has lost its power, is

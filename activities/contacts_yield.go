@@ -24,6 +24,7 @@ type ImportYields struct {
 	waits  bool
 	seen   time.Time     // when one waited last
 	spare  time.Duration // that they may wait
+	one    Cores         // of pieces; nil until it is needed
 }
 
 const (
@@ -55,6 +56,20 @@ func (y *ImportYields) yield(ctx context.Context, took time.Duration) {
 	if rest := min(took, yieldMost) - waited; rest > 0 && y.lately() && y.Short() {
 		_ = pause(ctx, rest) // what is done next sees that ctx has ended
 	}
+}
+
+// piece waits until a piece of work may begin, and returns what is to be called at its end. Where an import rests between
+// its pieces, imports do one at a time in this process: reading, reserving and storing would have all cores by turns.
+func (y *ImportYields) piece(ctx context.Context) (end func(), err error) {
+	if !y.lately() || !y.Short() {
+		return func() {}, nil
+	}
+	y.mu.Lock()
+	if y.one == nil {
+		y.one = make(Cores, 1)
+	}
+	y.mu.Unlock()
+	return y.one.leave, y.one.take(ctx)
 }
 
 // spend takes some of the time that imports may wait, and returns what is left.

@@ -2,12 +2,14 @@ package activities_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/mtlrent/conveyor/activities"
 	"github.com/mtlrent/conveyor/domain/contact"
@@ -93,4 +95,93 @@ func TestImportLooksSeldom(t *testing.T) {
 		require.Len(t, slow.starts, 5)
 		require.LessOrEqual(t, waits.looks, 2)
 	})
+}
+
+// pieces counts how many pieces of work are under way at once.
+type pieces struct {
+	mu        sync.Mutex
+	now, most int
+}
+
+func (p *pieces) work() {
+	p.mu.Lock()
+	p.now++
+	p.most = max(p.most, p.now)
+	p.mu.Unlock()
+	time.Sleep(50 * time.Millisecond) // of the bubble
+	p.mu.Lock()
+	p.now--
+	p.mu.Unlock()
+}
+
+// A busyUpload counts its pieces.
+type busyUpload struct {
+	*fakeUpload
+	*pieces
+}
+
+func (b busyUpload) ReadRange(ctx context.Context, key string, offset, length int64) ([]byte, error) {
+	b.work()
+	return b.fakeUpload.ReadRange(ctx, key, offset, length)
+}
+
+func (b busyUpload) Reserve(context.Context, string, uuid.UUID, []contact.ParsedChunk) error {
+	b.work()
+	return nil
+}
+
+func (b busyUpload) Persist(ctx context.Context, tenant string, id uuid.UUID, chunks []contact.ParsedChunk, now time.Time) error {
+	b.work()
+	return b.fakeUpload.Persist(ctx, tenant, id, chunks, now)
+}
+
+// After a message that waited, and where the machine is short of cores, imports read, reserve or store, one at a time.
+func TestImportsOneAtATime(t *testing.T) {
+	t.Parallel()
+	const chunks = 8
+	most := func(t *testing.T, waits, short bool) int {
+		t.Helper()
+		p := &pieces{}
+		read, stored := newFakeUpload(phonebook(1000*chunks)), newFakeUpload(phonebook(1000*chunks))
+		for _, f := range []*fakeUpload{read, stored} {
+			_, err := f.begin().SplitUpload(t.Context(), f.job())
+			require.NoError(t, err)
+		}
+		_, err := stored.parsing().ParseChunks(t.Context(), activities.ParseJob{ImportJob: stored.job(), To: chunks})
+		require.NoError(t, err)
+		one := &single{began: time.Now()}
+		if waits {
+			one.to = time.Millisecond
+		}
+		yields := &activities.ImportYields{Others: one, Short: func() bool { return short }, Now: time.Now}
+		parsing, storing := read.parsing(), stored.storing()
+		parsing.Files, parsing.Yields, parsing.Now = busyUpload{read, p}, yields, time.Now
+		storing.Chunks, storing.Yields, storing.Now = busyUpload{stored, p}, yields, time.Now
+		var both errgroup.Group
+		both.Go(func() error {
+			_, err := parsing.ParseChunks(t.Context(), activities.ParseJob{ImportJob: read.job(), To: chunks})
+			return err
+		})
+		both.Go(func() error {
+			_, err := storing.PersistChunks(t.Context(), stored.job())
+			return err
+		})
+		require.NoError(t, both.Wait())
+		require.Equal(t, "done", stored.in.State)
+		require.Len(t, read.rows, chunks)
+		return p.most
+	}
+	for name, tt := range map[string]struct {
+		waits, short bool
+		want         int
+	}{
+		"no message":  {false, true, 3},
+		"no shortage": {true, false, 3},
+		"both":        {true, true, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { require.Equal(t, tt.want, most(t, tt.waits, tt.short)) })
+		})
+	}
 }
