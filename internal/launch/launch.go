@@ -3,6 +3,7 @@ package launch
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -111,12 +112,25 @@ func (l *Launch) Image(ctx context.Context, job ImageJob, givenUp time.Time) err
 		ActivityIDConflictPolicy: enums.ACTIVITY_ID_CONFLICT_POLICY_USE_EXISTING,
 		ActivityIDReusePolicy:    enums.ACTIVITY_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		Priority:                 temporal.Priority{FairnessKey: workflows.FairnessKey(job.Image.URL)},
-		Summary:                  workflows.Summary(job.Image.URL, 200),
+		Summary:                  imageSummary(job.Image.URL),
 	}, workflows.AttachImage, job)
 	if err != nil {
 		return fmt.Errorf("start %s: %w", id, err)
 	}
 	return nil
+}
+
+// imageSummary is the beginning of an address, short enough for the server in the JSON in which it is sent: there "&", "<"
+// and ">" have six bytes each. A standalone activity whose summary has more than 400 bytes, with 30 around that JSON, is
+// refused on every retry.
+func imageSummary(address string) string {
+	const most = 360
+	for n := 200; ; n-- {
+		s := workflows.Summary(address, n)
+		if text, err := json.Marshal(s); err != nil || len(text) <= most {
+			return s
+		}
+	}
 }
 
 // Healthy returns nil when Temporal answers a health check.

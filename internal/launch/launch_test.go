@@ -182,13 +182,17 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// A host that is no UTF-8, or is cut inside a rune, would be refused by gRPC on every retry.
-func TestImageOfAnOddHost(t *testing.T) {
+// A host that is no UTF-8, or is cut inside a rune, would be refused by gRPC on every retry, and a summary that is too
+// long in JSON by the server.
+func TestImageOfAnOddAddress(t *testing.T) {
 	t.Parallel()
 	l := open(t)
-	for _, host := range []string{"%ff.example", strings.Repeat("é", 40) + ".example"} {
-		job := launch.ImageJob{Ref: newRef(), Image: listing.Image{URL: "https://" + host + "/1.jpg"}}
-		require.NoError(t, l.Image(t.Context(), job, time.Time{}), host)
+	for _, address := range []string{
+		"%ff.example/1.jpg", strings.Repeat("é", 40) + ".example/1.jpg", "i.example/1.jpg?" + strings.Repeat("a=1&", 500),
+		"i.example/" + strings.Repeat("<", 60), "i.example/" + strings.Repeat("\u2028>", 500),
+	} {
+		job := launch.ImageJob{Ref: newRef(), Image: listing.Image{URL: "https://" + address}}
+		require.NoError(t, l.Image(t.Context(), job, time.Time{}), "%.40s", address)
 	}
 }
 
