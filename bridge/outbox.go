@@ -223,7 +223,7 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (full bool, err error) 
 			why = err
 		}
 	}
-	if cause := context.Cause(publishing); cause != nil && why != nil {
+	if cause := context.Cause(publishing); cause != nil && why != nil && !errors.Is(why, cause) {
 		why = fmt.Errorf("%w: %w", cause, why)
 	}
 	if len(refused) > 0 {

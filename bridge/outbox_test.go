@@ -219,6 +219,40 @@ func TestRelayTooLarge(t *testing.T) {
 	require.Equal(t, 4, len(broker.Get("listings.published", 4)))
 }
 
+// TestRelaySilence: of a batch in which the broker leaves some messages without an answer, the others are marked or
+// refused, and go out once.
+func TestRelaySilence(t *testing.T) {
+	t.Parallel()
+
+	broker, pool := outbox(t)
+	line := bridgetest.NewLine(t, broker.URL)
+	line.Mute("listings.ready")
+	fill(t, pool, 1, 40)
+	_, err := pool.Exec(t.Context(), `UPDATE outbox SET exchange = '',
+		routing_key = CASE id % 20 WHEN 5 THEN 'gone' WHEN 10 THEN 'listings.ready' ELSE routing_key END`)
+	require.NoError(t, err)
+	r := newRelay(t, options(line.URL), pool, time.Now)
+	r.Cycles = 1
+	r.KeepEvery(50 * time.Millisecond)
+	r.ConfirmWithin(3 * time.Second)
+	running(t, r)
+	require.Eventually(t, func() bool {
+		return strings.Contains(strings.Join(column(t, pool, "last_error"), ""), "the broker does not answer")
+	}, patience, tick)
+	var returned int
+	require.NoError(t, pool.QueryRow(t.Context(),
+		"SELECT count(*) FROM outbox WHERE routing_key = 'gone' AND refusals = 1 AND published_at IS NULL").Scan(&returned))
+	require.Equal(t, 2, returned)
+	require.Eventually(t, func() bool { return pending(t, pool) == 4 }, patience, tick)
+	require.Equal(t, 36, broker.Ready("listings.published"), "once")
+
+	line.Mute("")
+	_, err = broker.Channel().QueueDeclare("gone", true, false, false, false, amqp.Table{"x-queue-type": "quorum"})
+	require.NoError(t, err)
+	wind(t, pool, time.Minute)
+	empty(t, pool)
+}
+
 // TestRelayGivesUp: a message that the broker refuses for too long becomes a dead letter, of which operators are told; its
 // replay arrives when there is a queue again.
 func TestRelayGivesUp(t *testing.T) {

@@ -48,56 +48,39 @@ type publisher struct {
 
 // publish sends up to maxPublish messages and waits for the confirm of each, however long the broker blocks publishers,
 // until ctx ends. An error is errReturned, errNacked, or anything else: then it is not known whether the broker has the
-// message, and it is sent again under the same MessageId. When the broker closed the channel, its *amqp.Error says why.
+// message, and it is sent again under the same MessageId. When the broker closed the channel, its *amqp.Error says why;
+// what was sent and not confirmed before ctx ended has the cause of ctx. What is known of one message stays so whatever
+// becomes of the others.
 func (p *publisher) publish(ctx context.Context, out []outgoing) []error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	errs := make([]error, len(out))
 	conn, err := p.connect.get(ctx)
-	fail := func(from int, err error) []error {
-		for i := from; i < len(errs); i++ {
-			if errs[i] == nil {
-				errs[i] = err
-			}
-		}
-		p.drop(conn)
-		return errs
-	}
 	if err != nil {
-		return fail(0, err)
+		return slices.Repeat([]error{err}, len(out))
 	}
 	// A broker that blocks publishers stops reading, and then neither a write nor a call heeds ctx: close the
 	// connection.
 	defer context.AfterFunc(ctx, func() { p.connect.discard(conn) })()
 	if err := p.open(conn); err != nil {
-		return fail(0, err)
+		p.drop(conn)
+		return slices.Repeat([]error{err}, len(out))
 	}
-	confirms := make([]*amqp.DeferredConfirmation, len(out))
-	for i, o := range out {
-		o.message.DeliveryMode = amqp.Persistent
-		var err error
-		confirms[i], err = p.ch.PublishWithDeferredConfirmWithContext(ctx, o.exchange, o.key, o.mandatory, false, o.message)
-		if err != nil {
-			return fail(0, fmt.Errorf("publish to %s: %w", o.exchange, p.closed(ctx, err)))
-		}
-	}
-	confirmed := make([]bool, len(out))
-	for i, c := range confirms {
-		ok, err := c.WaitContext(ctx)
-		if err != nil {
-			return fail(i, fmt.Errorf("wait for confirm: %w", err))
-		}
-		if confirmed[i] = ok; !ok {
+	errs := make([]error, len(out))
+	confirms, why := p.send(ctx, out)
+	for i := range out {
+		known := i < len(confirms) && answered(ctx, confirms[i])
+		switch {
+		case known && confirms[i].Acked():
+		case known && !p.ch.IsClosed(): // of one that is closed, pending confirms read "no", too
 			errs[i] = errNacked
+		default:
+			if why == nil {
+				why = p.unanswered(ctx)
+			}
+			errs[i] = why
 		}
 	}
-	if p.ch.IsClosed() { // its pending confirms all read "no": it is not known which of those the broker has
-		why := p.closed(ctx, errors.New("channel closed while publishing"))
-		for i := range errs {
-			if errs[i] = nil; !confirmed[i] {
-				errs[i] = why
-			}
-		}
+	if why != nil || p.ch.IsClosed() {
 		defer p.drop(conn)
 	}
 	// An unroutable message is confirmed too, after its return: the same reader delivers both, in that order.
@@ -116,6 +99,33 @@ func (p *publisher) publish(ctx context.Context, out []outgoing) []error {
 		}
 	}
 	return errs
+}
+
+// send writes messages to the channel, and returns the confirms to come: fewer than messages where one could not be
+// written, with the reason.
+func (p *publisher) send(ctx context.Context, out []outgoing) (confirms []*amqp.DeferredConfirmation, err error) {
+	for _, o := range out {
+		o.message.DeliveryMode = amqp.Persistent
+		c, err := p.ch.PublishWithDeferredConfirmWithContext(ctx, o.exchange, o.key, o.mandatory, false, o.message)
+		if err != nil {
+			return confirms, fmt.Errorf("publish to %s: %w", o.exchange, p.closed(ctx, err))
+		}
+		confirms = append(confirms, c)
+	}
+	return confirms, nil
+}
+
+// answered waits until a confirm has come, and once ctx has ended says whether it has.
+func answered(ctx context.Context, c *amqp.DeferredConfirmation) bool {
+	if _, err := c.WaitContext(ctx); err == nil {
+		return true
+	}
+	select {
+	case <-c.Done():
+		return true
+	default:
+		return false
+	}
 }
 
 // identity tells the messages of one publish apart. Replays have the MessageIds of their senders, which need not be
@@ -140,6 +150,14 @@ func (p *publisher) open(conn *amqp.Connection) error {
 	p.ch, p.returns = ch, ch.NotifyReturn(make(chan amqp.Return, maxPublish+1))
 	p.gone = ch.NotifyClose(make(chan *amqp.Error, 1))
 	return nil
+}
+
+// unanswered is why messages that were sent have no confirm.
+func (p *publisher) unanswered(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("wait for confirm: %w", context.Cause(ctx))
+	}
+	return p.closed(ctx, errors.New("channel closed while publishing"))
 }
 
 // closed adds to err why the broker closed the channel, if it has.

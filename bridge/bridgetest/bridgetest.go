@@ -193,8 +193,9 @@ func (b *Broker) Ready(queue string) int {
 	return q.Messages
 }
 
-// A Line forwards connections to a server until it is cut; it can be mended. One to a broker can raise an alarm. It
-// keeps its port all the while, for another process would take one that is free: while cut, it resets connections.
+// A Line forwards connections to a server until it is cut; it can be mended. One to a broker can raise an alarm and keep
+// confirms to itself. It keeps its port all the while, for another process would take one that is free: while cut, it
+// resets connections.
 type Line struct {
 	URL string // of the server, by way of this line
 
@@ -205,6 +206,7 @@ type Line struct {
 	cuts   int // so far
 	conns  map[net.Conn]bool
 	calm   chan struct{} // closed when the alarm is over; nil while there is none
+	mute   string        // the routing key of messages whose confirms are not forwarded; "" = of none
 	hung   chan struct{} // closed when bytes go through again; nil while they do
 }
 
@@ -350,6 +352,7 @@ func (l *Line) frames(client net.Conn) (toServer, toClient func(io.Writer, io.Re
 		_, err := client.Write(frame)
 		return err
 	}
+	confirms := confirms{line: l, channels: map[uint16]*unconfirmed{}}
 	toServer = func(server io.Writer, from io.Reader) (int64, error) {
 		in := bufio.NewReader(from)
 		if n, err := io.CopyN(server, in, 8); err != nil { // the protocol's name
@@ -372,6 +375,7 @@ func (l *Line) frames(client net.Conn) (toServer, toClient func(io.Writer, io.Re
 					return 0, err
 				}
 			}
+			confirms.asked(frame)
 			if _, err := server.Write(frame); err != nil {
 				return 0, err
 			}
@@ -384,8 +388,10 @@ func (l *Line) frames(client net.Conn) (toServer, toClient func(io.Writer, io.Re
 			if err != nil {
 				return 0, err
 			}
-			if err := say(frame); err != nil {
-				return 0, err
+			for _, frame := range confirms.answered(frame) {
+				if err := say(frame); err != nil {
+					return 0, err
+				}
 			}
 		}
 	}
