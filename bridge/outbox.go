@@ -205,7 +205,7 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (full bool, err error) 
 	errs := r.send(publishing, p, batch)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaseTimeout) // publishing may have used up its own
 	defer cancel()
-	var sent, unknown []int64
+	var sent, unknown, silent []int64
 	var refused []db.Refusal
 	var missing, why error
 	for i, m := range batch {
@@ -218,6 +218,9 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (full bool, err error) 
 			if unwelcome(err) {
 				missing = err
 			}
+		case errors.Is(err, errSilent):
+			silent = append(silent, m.ID)
+			why = err
 		default:
 			unknown = append(unknown, m.ID)
 			why = err
@@ -236,6 +239,11 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (full bool, err error) 
 			return full, err
 		}
 	}
+	if len(silent) > 0 {
+		if err := r.Outbox.PutOff(ctx, token, silent, why.Error()); err != nil {
+			return full, err
+		}
+	}
 	if len(sent) > 0 {
 		held, err := r.Outbox.Published(ctx, token, sent, r.now())
 		if err != nil {
@@ -247,8 +255,8 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (full bool, err error) 
 		}
 	}
 	r.restore.after(ctx, missing) // it takes its time: the batch is marked first
-	if len(unknown) > 0 {
-		return full, fmt.Errorf("publish %d of %d messages: %w", len(unknown), len(batch), why)
+	if why != nil {
+		return full, fmt.Errorf("publish %d of %d messages: %w", len(unknown)+len(silent), len(batch), why)
 	}
 	return full, nil
 }

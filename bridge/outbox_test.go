@@ -220,7 +220,7 @@ func TestRelayTooLarge(t *testing.T) {
 }
 
 // TestRelaySilence: of a batch in which the broker leaves some messages without an answer, the others are marked or
-// refused, and go out once.
+// refused, and go out once. The silent ones are put off, and reach their queue once the broker answers.
 func TestRelaySilence(t *testing.T) {
 	t.Parallel()
 
@@ -245,6 +245,10 @@ func TestRelaySilence(t *testing.T) {
 	require.Equal(t, 2, returned)
 	require.Eventually(t, func() bool { return pending(t, pool) == 4 }, patience, tick)
 	require.Equal(t, 36, broker.Ready("listings.published"), "once")
+	var putOff int
+	require.NoError(t, pool.QueryRow(t.Context(), `SELECT count(*) FROM outbox WHERE routing_key = 'listings.ready'
+		AND refusals = 0 AND due_at > now() AND published_at IS NULL`).Scan(&putOff))
+	require.Equal(t, 2, putOff)
 
 	line.Mute("")
 	_, err = broker.Channel().QueueDeclare("gone", true, false, false, false, amqp.Table{"x-queue-type": "quorum"})

@@ -184,6 +184,28 @@ func (o *Outbox) Release(ctx context.Context, token uuid.UUID, ids []int64, reas
 	return nil
 }
 
+// How long a message waits at least and at most that the broker left without an answer.
+const (
+	silentLeast = 30 * time.Second
+	silentMost  = 10 * time.Minute
+)
+
+const sqlOutboxPutOff = `
+UPDATE outbox SET lease_token = NULL, leased_until = NULL, last_error = $3,
+    due_at = now() + least(greatest(greatest(due_at, created_at) - created_at, $4::interval), $5::interval)
+WHERE id = ANY($1) AND lease_token = $2 AND published_at IS NULL`
+
+// PutOff ends the leases of messages that the broker left without an answer, as it does where one of their queues has
+// lost its majority: each try reaches the others again, and holds up what is in the same batch. They are due again after
+// half a minute, and then after about as long as they had waited before, up to ten minutes.
+func (o *Outbox) PutOff(ctx context.Context, token uuid.UUID, ids []int64, reason string) error {
+	_, err := o.pool.Exec(ctx, sqlOutboxPutOff, ids, token, Storable(reason), silentLeast, silentMost)
+	if err != nil {
+		return fmt.Errorf("put off %d messages: %w", len(ids), err)
+	}
+	return nil
+}
+
 // A Refusal is a message that the broker returned or refused, and why.
 type Refusal struct {
 	ID     int64

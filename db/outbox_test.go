@@ -220,6 +220,30 @@ func TestRefuseWaitsLonger(t *testing.T) {
 	}
 }
 
+// TestPutOff: a message that the broker leaves without an answer waits for as long as it has waited, at least half a minute
+// and at most ten, and is never given up.
+func TestPutOff(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	o := dbtest.Outbox(t, pool)
+	fill(t, pool, "a", 1)
+	for _, tt := range []struct{ waited, waits time.Duration }{
+		{0, 30 * time.Second}, {20 * time.Second, 30 * time.Second}, {5 * time.Minute, 5 * time.Minute}, {3 * time.Hour, 10 * time.Minute},
+	} {
+		_, err := pool.Exec(t.Context(), `UPDATE outbox SET created_at = now() - $1::interval,
+			due_at = CASE $1::interval WHEN '0' THEN '-infinity' ELSE now() END`, tt.waited)
+		require.NoError(t, err)
+		token := uuid.New()
+		got := lease(t, o, token, "")
+		require.Len(t, got, 1)
+		require.NoError(t, o.PutOff(t.Context(), uuid.New(), ids(got), "another's lease"))
+		require.NoError(t, o.PutOff(t.Context(), token, ids(got), "the broker does not answer"))
+		require.Equal(t, int64(1), dbtest.Count(t, pool, `outbox WHERE refusals = 0 AND last_error = 'the broker does not answer'
+			AND lease_token IS NULL AND due_at - now() BETWEEN $1::interval - '10s'::interval AND $1::interval`, tt.waits), tt.waited)
+	}
+}
+
 // TestRefusedTooOften: a message that is refused for the last time is a dead letter with its exchange, key and reason;
 // its replay goes there again, and when that is refused too, it is the same letter. The replay of a letter that died in
 // a queue opens that one.

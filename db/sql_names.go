@@ -114,6 +114,7 @@ func init() {
 	Name(sqlOutboxLease, "sqlOutboxLease")
 	Name(sqlOutboxPublished, "sqlOutboxPublished")
 	Name(sqlOutboxPurge, "sqlOutboxPurge")
+	Name(sqlOutboxPutOff, "sqlOutboxPutOff")
 	Name(sqlOutboxRefuse, "sqlOutboxRefuse")
 	Name(sqlOutboxRelease, "sqlOutboxRelease")
 	Name(sqlOutboxWaiting, "sqlOutboxWaiting")
