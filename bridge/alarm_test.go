@@ -140,3 +140,28 @@ func TestDeadLettersWaitOutAnAlarm(t *testing.T) {
 	stop() // fails where it waits for the grace
 	r.eventually(t, func() bool { return r.broker.Ready("scraped.kijiji") == 1 }, "it is not lost")
 }
+
+// TestDeadLettersWithoutAnAnswer: a dead letter that its queue does not confirm is stored in Postgres, and then what is
+// behind it, or dies in another queue, goes on. The message counts as held meanwhile.
+func TestDeadLettersWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+
+	r := newRig(t)
+	line := bridgetest.NewLine(t, r.broker.URL)
+	r.URLs, r.ArchiveDeadLetters = []string{line.URL}, false
+	r.HandleWithin(time.Minute, 10*time.Millisecond)
+	r.BuryWithin(2 * time.Second)
+	stop := r.start(t)
+	line.Mute("scraped.kijiji")
+	r.broker.Publish("scraped", "kijiji", []byte("<html>"), message(t, "1"))
+	held := "messages are held: the broker does not confirm a dead letter"
+	r.eventually(t, func() bool { return strings.Contains(r.logs.String(), held) }, "it does not count as held")
+	r.broker.Publish("scraped", "kangalou", []byte("<html>"))
+	r.eventually(t, func() bool { return r.rows(t, "dead_letters WHERE queue = 'scraped.kijiji'") == 1 }, "not stored")
+	r.eventually(t, func() bool { return r.temp.started() == 1 }, "the message behind it waits")
+	r.eventually(t, func() bool {
+		return r.broker.Ready("scraped.kangalou.dlq")+r.rows(t, "dead_letters WHERE queue = 'scraped.kangalou'") > 0
+	}, "the other queue's message waits")
+	stop()
+	require.Zero(t, r.broker.Ready("scraped.kijiji")+r.broker.Ready("scraped.kangalou"), "all are acked")
+}

@@ -49,6 +49,7 @@ type Bridge struct {
 	watch        time.Duration // as in source; 0 is the default
 	retry, grace time.Duration // as in source; 0 is the default
 	budget       int64         // as in source; 0 is the default
+	confirm      time.Duration // as in deadLetterer; 0 is the default
 	trim         time.Duration // between two looks at the queues that are limited; 0 is the default
 }
 
@@ -66,7 +67,8 @@ func (b *Bridge) Run(ctx context.Context) error {
 	}
 	work, ctx := errgroup.WithContext(ctx)
 	dead := &deadLetterer{
-		publisher: &publisher{connect: publish}, archive: b.DeadLetters, version: b.Version, now: b.Now,
+		publisher: newPublisher(publish), archive: b.DeadLetters, version: b.Version, now: b.Now,
+		confirm: cmp.Or(b.confirm, publishTimeout),
 	}
 	restore := &restorer{topology: topology, connect: consume, turns: b.Outbox, log: b.Log}
 	work.Go(func() error { restore.watch(ctx); return nil })

@@ -313,7 +313,7 @@ func (c *consumer) work(ctx, work context.Context, batch []amqp.Delivery, since 
 	})()
 	repeat(holding, c.retry, func() bool {
 		var why error
-		batch, why = c.settle(settling, batch, c.call(work, batch, held))
+		batch, why = c.settle(settling, batch, c.call(work, batch, held), held)
 		if len(batch) == 0 || ctx.Err() != nil {
 			return true
 		}
@@ -360,12 +360,17 @@ func (c *consumer) call(ctx context.Context, batch []amqp.Delivery, held *held) 
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	if !c.Waits {
-		defer time.AfterFunc(c.slow, func() {
-			held.set(len(batch))
-			c.log.WarnContext(ctx, "messages are held: a service is slow or does not answer", "held", len(batch), "for", c.slow)
-		}).Stop()
+		defer c.slowly(ctx, held, len(batch), "a service is slow or does not answer")()
 	}
 	return c.safely(ctx, batch)
+}
+
+// slowly counts n messages as held, and says why, where what follows is slow. Call end afterwards.
+func (c *consumer) slowly(ctx context.Context, held *held, n int, why string) (end func() bool) {
+	return time.AfterFunc(c.slow, func() {
+		held.set(n)
+		c.log.WarnContext(ctx, "messages are held: "+why, "held", n, "for", c.slow)
+	}).Stop
 }
 
 // safely keeps a message that makes a handler panic from ending the process: it is as invalid as one that cannot be

@@ -32,6 +32,9 @@ func (b *Bridge) DrainWithin(d time.Duration) { b.grace = d }
 // HandleWithin sets how long a call of a handler may take, and after how long its messages count as held.
 func (b *Bridge) HandleWithin(most, slow time.Duration) { b.within, b.slow = most, slow }
 
+// BuryWithin sets for how long a consumer waits for the confirm of a dead letter.
+func (b *Bridge) BuryWithin(d time.Duration) { b.confirm = d }
+
 // WatchEvery sets how often a consumer asks whether its handler can still work.
 func (b *Bridge) WatchEvery(d time.Duration) { b.watch = d }
 

@@ -101,7 +101,7 @@ func (r *Relay) Run(ctx context.Context) {
 // cycle costs two transactions. A writer that has sent a signal sends no other for db.WakeEvery, so the outbox is
 // looked at twice more, the second time when that is over.
 func (r *Relay) cycles(ctx context.Context, more chan<- struct{}, wake <-chan struct{}) {
-	p := &publisher{connect: r.connect}
+	p := newPublisher(r.connect)
 	poll := time.NewTicker(r.poll)
 	defer poll.Stop()
 	var woken time.Time

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"sync"
 
 	"github.com/google/uuid"
 	amqp "github.com/rabbitmq/amqp091-go"
@@ -37,13 +36,17 @@ var (
 // several goroutines, one batch at a time.
 type publisher struct {
 	connect *connector
+	turn    chan struct{} // holds one value while a batch is under way
 
-	mu      sync.Mutex
 	ch      *amqp.Channel
 	returns chan amqp.Return
 	gone    chan *amqp.Error // why the channel was closed
 
 	busy int // looks of a relay's cycle in a row that found messages
+}
+
+func newPublisher(c *connector) *publisher {
+	return &publisher{connect: c, turn: make(chan struct{}, 1)}
 }
 
 // publish sends up to maxPublish messages and waits for the confirm of each, however long the broker blocks publishers,
@@ -52,8 +55,12 @@ type publisher struct {
 // what was sent and not confirmed before ctx ended has the cause of ctx. What is known of one message stays so whatever
 // becomes of the others.
 func (p *publisher) publish(ctx context.Context, out []outgoing) []error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	case <-ctx.Done():
+		return slices.Repeat([]error{fmt.Errorf("wait for the batch before: %w", context.Cause(ctx))}, len(out))
+	}
 	conn, err := p.connect.get(ctx)
 	if err != nil {
 		return slices.Repeat([]error{err}, len(out))
@@ -197,7 +204,7 @@ type Sender struct{ publisher *publisher }
 
 // NewSender returns a sender with a connection of its own to one of the broker's nodes, dialled when first used.
 func NewSender(nodes ...string) *Sender {
-	return &Sender{&publisher{connect: newConnector(nodes, "conveyor sender", nil, slog.New(slog.DiscardHandler))}}
+	return &Sender{newPublisher(newConnector(nodes, "conveyor sender", nil, slog.New(slog.DiscardHandler)))}
 }
 
 // Send returns nil when every parcel has been confirmed by a queue. After an error nothing is known of the rest.

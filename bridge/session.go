@@ -109,6 +109,20 @@ func (c *connector) unblocked(ctx context.Context) bool {
 	return ctx.Err() == nil
 }
 
+// patience returns a context that ends, by errSilent, when the broker has not answered for d. Time in which it blocks
+// publishers does not count.
+func (c *connector) patience(ctx context.Context, d time.Duration) (context.Context, context.CancelCauseFunc) {
+	out, cancel := context.WithCancelCause(ctx)
+	go func() { // ends with out
+		for c.unblocked(out) && pause(out, d) {
+			if !c.blocked() {
+				cancel(errSilent)
+			}
+		}
+	}()
+	return out, cancel
+}
+
 // get returns the open connection, dialled when there is none.
 func (c *connector) get(ctx context.Context) (*amqp.Connection, error) {
 	c.mu.Lock()

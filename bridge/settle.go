@@ -42,7 +42,9 @@ const (
 // hold, for it comes back at once and spins.
 //
 // An ack that fails means that the channel is gone and the broker will deliver again, which every handler allows for.
-func (c *consumer) settle(ctx context.Context, batch []amqp.Delivery, errs []error) (left []amqp.Delivery, why error) {
+func (c *consumer) settle(ctx context.Context, batch []amqp.Delivery, errs []error, held *held) (
+	left []amqp.Delivery, why error,
+) {
 	for i, d := range batch {
 		err := errs[i]
 		class, _ := fault.Of(err)
@@ -51,7 +53,10 @@ func (c *consumer) settle(ctx context.Context, batch []amqp.Delivery, errs []err
 		switch {
 		case err == nil:
 		case class.Final(), errors.As(err, &failed):
-			if cause := c.dead.bury(ctx, c.Queue, d, class, err); cause != nil {
+			end := c.slowly(ctx, held, len(batch)-i+len(left), "the broker does not confirm a dead letter")
+			cause := c.dead.bury(ctx, c.Queue, d, class, err)
+			end()
+			if cause != nil {
 				left, why = append(left, d), cause
 				continue
 			}
@@ -75,11 +80,12 @@ type deadLetterer struct {
 	archive   *db.DeadLetters
 	version   string
 	now       func() time.Time
+	confirm   time.Duration // of a dead letter, at most, while the broker does not block publishers
 }
 
-// bury returns nil when the dead letter is safe: confirmed by its queue or, where it was not (the broker has no queue
-// for it in the topology of another team), stored in Postgres. While the broker blocks publishers it returns
-// errBlocked: the message is held, which costs the broker no more memory than before.
+// bury returns nil when the dead letter is safe: confirmed by its queue or, where it was not in time (the broker has no
+// queue for it in the topology of another team, or one without its majority), stored in Postgres. While the broker
+// blocks publishers it returns errBlocked: the message is held, which costs the broker no more memory than before.
 func (l *deadLetterer) bury(ctx context.Context, q Queue, d amqp.Delivery, class fault.Class, cause error) error {
 	if l.publisher.connect.blocked() {
 		return errBlocked
@@ -104,7 +110,9 @@ func (l *deadLetterer) bury(ctx context.Context, q Queue, d amqp.Delivery, class
 	if errors.As(cause, &failed) {
 		headers[headerWorkflow], headers[headerRun] = failed.WorkflowID, failed.RunID
 	}
-	errs := l.publisher.publish(ctx, []outgoing{{
+	publishing, published := l.publisher.connect.patience(ctx, l.confirm)
+	defer published(nil)
+	errs := l.publisher.publish(publishing, []outgoing{{
 		exchange: q.DLX, key: q.Name, mandatory: true,
 		message: amqp.Publishing{
 			Headers: headers, ContentType: d.ContentType, MessageId: d.MessageId, Timestamp: l.now(), Body: d.Body,
