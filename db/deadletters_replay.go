@@ -20,6 +20,9 @@ type Replayed struct {
 	Replays int // times it was replayed, this one included
 }
 
+// SQLLettersLane is the outbox's lane of replays.
+const SQLLettersLane = `'dead-letters'`
+
 // A replay goes to the queue that the letter died in, by the default exchange: through the exchange that it was
 // published to first, every other queue bound there would get it a second time, and an exchange that is gone would
 // end the relay's batch. A message that could not be published died in the outbox, and goes to its exchange and key
@@ -46,7 +49,7 @@ WITH due AS (
     RETURNING d.*
 ), sent AS (
     INSERT INTO outbox (message_id, publish_as, lane, exchange, routing_key, headers, body, created_at)
-    SELECT replay_id, CASE WHEN octet_length(r.message_id) <= 255 THEN r.message_id ELSE '' END, 'dead-letters',
+    SELECT replay_id, CASE WHEN octet_length(r.message_id) <= 255 THEN r.message_id ELSE '' END, ` + SQLLettersLane + `,
         CASE queue WHEN 'outbox' THEN exchange ELSE '' END, CASE queue WHEN 'outbox' THEN routing_key ELSE queue END,
         CASE WHEN octet_length(h.kept::text) < 65536 THEN h.kept ELSE '{}' END
             || jsonb_build_object($14::text, r.id::text), body, $13

@@ -12,6 +12,7 @@ func init() {
 	Name(SQLFlowAdd, "sqlFlowAdd")
 	Name(SQLFlowInto, "sqlFlowInto")
 	Name(SQLLetterSummary, "sqlLetterSummary")
+	Name(SQLLettersLane, "sqlLettersLane")
 	Name(SQLLettersOver, "sqlLettersOver")
 	Name(SQLListingsHold, "sqlListingsHold")
 	Name(SQLSavedTurn, "sqlSavedTurn")

@@ -170,7 +170,8 @@ FROM (SELECT 1) one LEFT JOIN (looked JOIN dead_letters d USING (id)) ON
 
 const sqlOutboxNaming = `
 WITH looked AS (
-    SELECT id FROM outbox WHERE lane = $5 AND published_at IS NULL AND id > $1 ORDER BY id LIMIT $2)
+    SELECT id FROM outbox
+    WHERE lane IN ($5, ` + db.SQLLettersLane + `) AND published_at IS NULL AND id > $1 ORDER BY id LIMIT $2)
 SELECT (SELECT count(*) FROM looked)::int, coalesce((SELECT max(id) FROM looked), 0), d.id, d.body
 FROM (SELECT 1) one LEFT JOIN (looked JOIN outbox d USING (id)) ON d.routing_key <> $6
     AND (position(convert_to($3, 'UTF8') IN d.body) > 0 OR position(convert_to($4, 'UTF8') IN d.body) > 0)`
@@ -190,8 +191,8 @@ func (s *Forgets) ForgetLetters(ctx context.Context, ref listing.Ref, after int6
 		ref.ID().String())
 }
 
-// ForgetMessages does the same with the messages that wait in the outbox, but for the events that tell consumers to
-// drop the listing.
+// ForgetMessages does the same with the messages that wait in the outbox, replays of dead letters among them, but for
+// the events that tell consumers to drop the listing.
 func (s *Forgets) ForgetMessages(ctx context.Context, ref listing.Ref, after int64, most int) (
 	next int64, deleted int, err error,
 ) {
