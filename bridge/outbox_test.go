@@ -266,7 +266,8 @@ func TestRelayGivesUp(t *testing.T) {
 	ch := broker.Channel()
 	require.NoError(t, ch.QueueUnbind("listings.published", "listings.published", "listings.events", nil))
 	fill(t, pool, 1, 3)
-	_, err := pool.Exec(t.Context(), "UPDATE outbox SET exchange = 'nowhere' WHERE id % 3 = 0")
+	_, err := pool.Exec(t.Context(), `UPDATE outbox SET exchange = CASE id % 3 WHEN 0 THEN 'nowhere' ELSE exchange END,
+		body = CASE id % 3 WHEN 1 THEN '{"tenant":"acme","data":{}}' ELSE body END`)
 	require.NoError(t, err)
 	o, registry, logs := options(broker.URL), prometheus.NewRegistry(), new(logs)
 	o.GiveUp = 45 * time.Second // with the third refusal
@@ -289,6 +290,7 @@ func TestRelayGivesUp(t *testing.T) {
 		return n
 	}
 	require.Equal(t, 2, letters("queue = 'outbox' AND exchange = 'listings.events' AND reason LIKE '%no queue is bound for it'"))
+	require.Equal(t, 1, letters("queue = 'outbox' AND tenant = 'acme'"), "what is of a tenant stays the tenant's")
 	require.Equal(t, 1, letters("queue = 'outbox' AND exchange = 'nowhere' AND reason LIKE '%NOT_FOUND%'"))
 	require.Eventually(t, func() bool { return strings.Contains(logs.String(), "they are dead letters now") }, patience, tick)
 	require.Equal(t, 3.0, total(t, registry, "conveyor_outbox_given_up_total"))

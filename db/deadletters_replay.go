@@ -26,8 +26,8 @@ const SQLLettersLane = `'dead-letters'`
 // A replay goes to the queue that the letter died in, by the default exchange: through the exchange that it was
 // published to first, every other queue bound there would get it a second time, and an exchange that is gone would
 // end the relay's batch. A message that could not be published died in the outbox, and goes to its exchange and key
-// again; an event of saved searches, which is of no tenant either, goes into their table. It carries the headers that
-// the message arrived with, without those that describe its deaths or that brokers act on, and the number of its
+// again, whose tenant's it may be; an event of saved searches, which is of no tenant, goes into their table. It carries
+// the headers that the message arrived with, without those that describe its deaths or that brokers act on, and the number of its
 // letter. Headers that may not fit into a frame are dropped, or the relay would try for ever.
 //
 // Letters that another transaction has locked are skipped: two replays of the same letters at once replay each one
@@ -60,7 +60,7 @@ WITH due AS (
                 'conveyor-(version|death)|workflow-(id|run)|(first|last)-death-.*|origin-(queue|exchange|routing-key)|'
                 'opt-.*))$'
     ) h
-    WHERE tenant = '' AND queue <> 'notify'
+    WHERE (tenant = '' OR queue = 'outbox') AND queue <> 'notify'
     ORDER BY r.id
 ), audited AS (
     INSERT INTO audit (at, actor, action, subject, detail, remote, request_id, key_id)
@@ -80,7 +80,7 @@ type Reopener struct {
 }
 
 // Reopeners are those of the queues that are tables, by the queue that a letter died in. Only Replay and ReplayAll need
-// them: a letter of a tenant whose queue has none cannot be replayed.
+// them: a letter of a tenant whose queue has none cannot be replayed, but for an event that could not be published.
 type Reopeners map[string]Reopener
 
 // A reopened is a letter that letterReplay has taken.
@@ -111,7 +111,7 @@ func (r reopened) reopen(ctx context.Context, tx pgx.Tx, by Reopeners, now time.
 			return fmt.Errorf("replay dead letter %d: %w", r.ID, err)
 		}
 		return nil
-	case r.Tenant == "":
+	case r.Tenant == "", r.Queue == outboxQueue:
 		return nil
 	}
 	id, err := uuid.Parse(r.MessageID)

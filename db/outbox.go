@@ -261,16 +261,26 @@ func (o *Outbox) Refuse(ctx context.Context, token uuid.UUID, refusals []Refusal
 	return givenUp, nil
 }
 
-// unpublished is the dead letter of a message that was given up. One for the default exchange has its key as its queue.
+// outboxQueue is the queue of dead letters that could not be published.
+const outboxQueue = "outbox"
+
+// unpublished is the dead letter of a message that was given up. One for the default exchange has its key as its queue;
+// an event of a tenant is that tenant's.
 func unpublished(m Message, reason string, now time.Time) DeadLetter {
 	out := DeadLetter{
 		Key:       "outbox/" + m.MessageID.String(),
-		Route:     contract.Route{Exchange: m.Exchange, RoutingKey: m.RoutingKey, Queue: "outbox"},
+		Route:     contract.Route{Exchange: m.Exchange, RoutingKey: m.RoutingKey, Queue: outboxQueue},
 		MessageID: cmp.Or(m.PublishAs, m.MessageID.String()), Headers: m.Headers, Body: m.Body, Reason: reason,
 		Class: string(fault.Blocked), At: now,
 	}
-	if m.Exchange == "" {
+	switch m.Exchange {
+	case "":
 		out.Queue = m.RoutingKey
+	case contract.ExchangeListingEvents:
+		var e contract.Event
+		if json.Unmarshal(m.Body, &e) == nil {
+			out.Tenant = e.Tenant
+		}
 	}
 	out.Letter, _ = strconv.ParseInt(m.Headers[contract.DeadLetterHeader], 10, 64) // 0 when it is no replay
 	return out

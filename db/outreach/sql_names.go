@@ -126,6 +126,7 @@ func init() {
 	db.Name(sqlOptOutLatest, "sqlOptOutLatest")
 	db.Name(sqlOptOutsAdd, "sqlOptOutsAdd")
 	db.Name(sqlOptedOut, "sqlOptedOut")
+	db.Name(sqlOutboxTenant, "sqlOutboxTenant")
 	db.Name(sqlPersistPlan, "sqlPersistPlan")
 	db.Name(sqlPersonDigest, "sqlPersonDigest")
 	db.Name(sqlPersonErrorsForget, "sqlPersonErrorsForget")

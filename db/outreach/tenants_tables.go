@@ -12,7 +12,7 @@ import (
 // index that begins with the tenant.
 type tenantTable struct {
 	name   string
-	tenant string      // column with the tenant; "" = tenant
+	tenant string      // column with the tenant, or what it is in SQL; "" = tenant
 	own    bool        // its primary key begins with the tenant, so only rows of the tenant are looked at
 	key    []keyColumn // the rest of its primary key, or all of it
 	hidden []string    // columns that an export leaves out: secrets, and hashes of them
@@ -87,6 +87,7 @@ var tenantTables = []tenantTable{
 	{name: "opt_ins", own: true, key: keyColumns("bytea", "digest"), late: hashed},
 	{name: "opt_outs", own: true, key: keyColumns("bytea", "digest"), late: hashed},
 	{name: "senders", key: keyColumns("uuid", "id"), hidden: []string{"token", "token_key"}},
+	{name: "outbox", tenant: sqlOutboxTenant, key: keyColumns("bigint", "id")}, // before what it may become
 	{name: "dead_letters", key: keyColumns("bigint", "id")},
 	{
 		name: "tenants", tenant: "id", own: true, key: keyColumns("text", "id"), erase: sqlTenantErase,
@@ -97,6 +98,10 @@ var tenantTables = []tenantTable{
 		kept: "the report of the erasure",
 	},
 }
+
+// sqlOutboxTenant is the tenant of an event that waits to be published. Its lane may be a platform, too.
+const sqlOutboxTenant = `CASE WHEN exchange = 'listings.events' AND published_at IS NULL
+    THEN substring(convert_from(body, 'UTF8') FROM '"tenant":"([^"]*)"') END`
 
 // hashed says that a digest is by the key of opt-outs: until it is, it is another one, at another place of the table.
 const hashed = "octet_length(digest) = 32"
