@@ -257,7 +257,7 @@ WITH due AS (
     RETURNING d.id, d.queue, d.class, d.replay_id, d.workflow_id, d.message_id, due.state
 ), ` + sqlLettersUnsealed + `, unsent AS (
     DELETE FROM outbox o USING discarded d
-    WHERE o.message_id = d.replay_id AND o.published_at IS NULL AND o.lease_token IS NULL
+    WHERE o.message_id = d.replay_id AND o.published_at IS NULL AND (o.leased_until IS NULL OR o.leased_until < now())
 ), audited AS (
     INSERT INTO audit (at, actor, action, subject, detail, remote, request_id, key_id)
     SELECT $2, $3, 'dead_letter.discarded', 'dead-letter/' || id,

@@ -202,23 +202,24 @@ func TestDiscard(t *testing.T) {
 
 	pool := dbtest.New(t)
 	s := db.NewDeadLetters(pool, nil)
-	ids := dbtest.Archive(t, pool, dbtest.Dead("a", 1), dbtest.Dead("b", 1))
+	ids := dbtest.Archive(t, pool, dbtest.Dead("a", 1), dbtest.Dead("b", 1), dbtest.Dead("c", 1))
 	for _, id := range ids {
 		_, err := s.Replay(t.Context(), id, false, "Ginette", dbtest.After(2))
 		require.NoError(t, err)
 	}
-	leased := lease(t, db.NewOutbox(pool), uuid.New(), "")
-	require.Len(t, leased, 2)
+	token := uuid.New()
+	leased := lease(t, db.NewOutbox(pool), token, "")
+	require.Len(t, leased, 3)
 
-	_, err := pool.Exec(t.Context(), "UPDATE outbox SET lease_token = NULL WHERE id = $1", leased[0].ID)
-	require.NoError(t, err)
+	require.NoError(t, db.NewOutbox(pool).Release(t.Context(), token, []int64{leased[0].ID}, "connection closed"))
+	dbtest.Exec(t, pool, "UPDATE outbox SET leased_until = now() - interval '1 second' WHERE id = $1", leased[2].ID)
 	for _, id := range append(ids, ids...) {
 		require.NoError(t, s.Discard(t.Context(), id, "Guy\x00", dbtest.After(3)))
 	}
-	require.Equal(t, []string{"discarded", "discarded"}, dbtest.LetterStates(t, pool))
+	require.Equal(t, []string{"discarded", "discarded", "discarded"}, dbtest.LetterStates(t, pool))
 	require.Equal(t, []int64{leased[1].ID}, dbtest.Query[int64](t, pool, "SELECT id FROM outbox"),
-		"an unsent replay is withdrawn, one that is being sent is not")
-	require.Equal(t, []string{"Guy\ufffd", "Guy\ufffd"},
+		"an unsent replay is withdrawn, also of a relay that died, one that is being sent is not")
+	require.Equal(t, []string{"Guy\ufffd", "Guy\ufffd", "Guy\ufffd"},
 		dbtest.Query[string](t, pool, "SELECT actor FROM audit WHERE action = 'dead_letter.discarded'"), "twice is once")
 	l, err := s.Get(t.Context(), ids[0])
 	require.NoError(t, err)
@@ -228,7 +229,7 @@ func TestDiscard(t *testing.T) {
 	dbtest.RequireClass(t, fault.Gone, s.Discard(t.Context(), 999, "Guy", dbtest.After(3)))
 
 	require.NoError(t, s.Archive(t.Context(), dbtest.Dead("a", 4)))
-	require.Equal(t, []string{"open", "discarded"}, dbtest.LetterStates(t, pool), "a letter that dies again is open again")
+	require.Equal(t, []string{"open", "discarded", "discarded"}, dbtest.LetterStates(t, pool), "a letter that dies again is open again")
 }
 
 // TestArchiveTwice: one death is one death, though its message was not acked.
