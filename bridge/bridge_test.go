@@ -535,7 +535,8 @@ func TestHeldOften(t *testing.T) {
 	require.NoError(t, bridge.Establish(t.Context(), r.Options))
 	for i, body := range messages(t, 8) {
 		r.broker.Send("scraped", "kijiji", amqp.Publishing{
-			MessageId: fmt.Sprint(i), Type: "advert", Headers: amqp.Table{"mine": "kept"}, Body: body,
+			MessageId: fmt.Sprint(i), Type: "advert", Body: body,
+			Headers: amqp.Table{"mine": "kept", "CC": []any{"listings.published"}}, // a queue, but no key of this exchange
 		})
 	}
 	r.Hold = 50 * time.Millisecond
@@ -563,6 +564,7 @@ func TestHeldOften(t *testing.T) {
 	r.eventually(t, func() bool { return r.temp.started() == 8 }, "a good message is lost")
 	stop()
 	require.Zero(t, r.broker.Ready("scraped.kijiji"))
+	require.Zero(t, r.broker.Ready("listings.published"), "no other queue has a copy")
 	require.Zero(t, r.rows(t, "dead_letters"))
 }
 

@@ -36,7 +36,7 @@ func TestReplayDiesAgain(t *testing.T) {
 	r := newRig(t)
 	r.start(t)
 	r.broker.Send("scraped", "kijiji", amqp.Publishing{
-		MessageId: "m1", Body: []byte("<html>"), Headers: amqp.Table{"mine": "kept", "CC": []any{"elsewhere"}},
+		MessageId: "m1", Body: []byte("<html>"), Headers: amqp.Table{"mine": "kept", "CC": []any{"scraped.kangalou"}},
 	})
 	r.eventually(t, func() bool { return r.rows(t, "dead_letters WHERE state = 'open'") == 1 }, "not archived")
 	id := one[int64](t, r, "SELECT id FROM dead_letters")

@@ -91,10 +91,7 @@ func (l *deadLetterer) bury(ctx context.Context, q Queue, d amqp.Delivery, class
 		return errBlocked
 	}
 	d.Body = q.kept(d.Body)
-	headers := amqp.Table{}
-	for k, v := range d.Headers {
-		headers[k] = v
-	}
+	headers := alone(d.Headers)
 	attempt, _ := strconv.Atoi(fmt.Sprint(headers[headerAttempt])) // 0 when absent or no number
 	headers[headerError] = storable(cause.Error())
 	headers[headerClass] = string(class)
@@ -134,12 +131,9 @@ func (l *deadLetterer) resend(ctx context.Context, q Queue, d amqp.Delivery) err
 	if l.publisher.connect.blocked() {
 		return errBlocked
 	}
-	headers := amqp.Table{}
-	for k, v := range d.Headers {
-		if k != headerDeliveries && k != headerAcquired {
-			headers[k] = v
-		}
-	}
+	headers := alone(d.Headers)
+	delete(headers, headerDeliveries)
+	delete(headers, headerAcquired)
 	return l.publisher.publish(ctx, []outgoing{{
 		key: q.Name, mandatory: true,
 		message: amqp.Publishing{
@@ -148,6 +142,17 @@ func (l *deadLetterer) resend(ctx context.Context, q Queue, d amqp.Delivery) err
 			Timestamp: d.Timestamp, Type: d.Type, AppId: d.AppId, Body: d.Body,
 		},
 	}})[0]
+}
+
+// alone copies the headers of a message that goes to one queue, without those by which the broker puts it into others.
+func alone(headers amqp.Table) amqp.Table {
+	out := amqp.Table{}
+	for k, v := range headers {
+		if !strings.EqualFold(k, "cc") && !strings.EqualFold(k, "bcc") {
+			out[k] = v
+		}
+	}
+	return out
 }
 
 // storable makes an error fit for a header: valid, and short enough for a frame.
