@@ -41,9 +41,10 @@ func (h DeadLetters) Register(d *Door) {
 		OperationID: "replay-dead-letter", Method: http.MethodPost, Path: "/dead-letters/{id}/replay", Tags: tags,
 		Summary: "Send a dead letter to its queue again", DefaultStatus: http.StatusAccepted,
 		Errors: []int{404, 409, 422, 503},
-		Description: "Body and headers are sent as they were received; an advert that did not change is processed all the " +
-			"same. 409 when it is not open, so that a repeated request sends it once; force sends it again. When it dies " +
-			"again it is the same dead letter, open, with one more death. An upload of a tenant goes on where it failed.",
+		Description: "The body is sent as it was received, with its headers as text; of the other properties only the " +
+			"message ID is kept. An advert that did not change is processed all the same. 409 when it is not open, so that " +
+			"a repeated request sends it once; force sends it again. When it dies again it is the same dead letter, open, " +
+			"with one more death. An upload of a tenant goes on where it failed.",
 	}), h.replay)
 	Serve(d, Needs(access.Operate, huma.Operation{
 		OperationID: "replay-dead-letters", Method: http.MethodPost, Path: "/dead-letters/replay", Tags: tags,

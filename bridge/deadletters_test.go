@@ -92,7 +92,9 @@ func TestReplayOfAConsumersRefusal(t *testing.T) {
 	ch := r.broker.Channel()
 	_, err := ch.QueueDeclare("another-queue", true, false, false, false, amqp.Table{"x-queue-type": "quorum"})
 	require.NoError(t, err)
-	r.broker.Send("listings.events", "listings.published", amqp.Publishing{MessageId: "m1", Body: []byte(`{"n":1}`)})
+	r.broker.Send("listings.events", "listings.published", amqp.Publishing{
+		MessageId: "m1", Headers: amqp.Table{"x-retry": int32(3)}, Body: []byte(`{"n":1}`),
+	})
 	require.NoError(t, ch.QueueBind("another-queue", "#", "listings.events", false, nil))
 	var d amqp.Delivery
 	r.eventually(t, func() bool {
@@ -111,6 +113,7 @@ func TestReplayOfAConsumersRefusal(t *testing.T) {
 	again := r.broker.Get("listings.published", 1)[0]
 	require.Equal(t, "m1", again.MessageId)
 	require.Equal(t, `{"n":1}`, string(again.Body))
+	require.Equal(t, "3", again.Headers["x-retry"], "as text, as the API says")
 	require.Contains(t, again.Headers, contract.DeadLetterHeader)
 	require.NotContains(t, again.Headers, "x-death")
 	require.Zero(t, r.broker.Ready("another-queue"))

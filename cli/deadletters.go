@@ -217,10 +217,10 @@ type lettersReplayCmd struct {
 
 // Help is shown by --help.
 func (lettersReplayCmd) Help() string {
-	return "A replay sends the original body and headers to the queue that the message was dead-lettered from. It bypasses " +
-		"the check for unchanged adverts. A message that fails again becomes the same dead letter, open again; otherwise the " +
-		"dead letter stays replayed, and becomes resolved when its workflow or image succeeds. Every replay is written to " +
-		"the audit log.\n\n" +
+	return "A replay sends the original body, with its headers as text and its message ID, to the queue that the message " +
+		"was dead-lettered from. It bypasses the check for unchanged adverts. A message that fails again becomes the same " +
+		"dead letter, open again; otherwise the dead letter stays replayed, and becomes resolved when its workflow or image " +
+		"succeeds. Every replay is written to the audit log.\n\n" +
 		"  conveyor dead-letters replay 12 13\n" +
 		"  conveyor dead-letters replay --queue images.pending --class gone --since 24h"
 }
