@@ -40,6 +40,7 @@ type RetentionBatch struct {
 	Skip    bool           `json:"skip,omitempty"`   // go on with the next kind: this one failed
 	Only    bool           `json:"only,omitempty"`   // end with this kind
 	More    bool           `json:"more,omitempty"`
+	Left    bool           `json:"left,omitempty"`    // files that the store does not delete were left
 	Deleted map[string]int `json:"deleted,omitempty"` // rows or files, by kind
 }
 
@@ -62,7 +63,8 @@ const retentionDeleted = "conveyor_retention_deleted"
 // batch has deleted is gone, and the next one looks at the rest.
 //
 // Where it fails, the caller retries and skips the kind that it asked for. So a batch that fails at another kind ends
-// before that one without an error, and the next batch begins there.
+// before that one without an error, and the next batch begins there. A file that the store does not delete is left,
+// and is no error.
 func (a *Retention) DeleteExpired(ctx context.Context, b RetentionBatch) (RetentionBatch, error) {
 	asked := b
 	if b.Kind == "" {
@@ -91,6 +93,10 @@ func (a *Retention) DeleteExpired(ctx context.Context, b RetentionBatch) (Retent
 		}
 		if err != nil {
 			return err
+		}
+		if step.Left != nil {
+			activity.GetLogger(ctx).Warn("a file that nothing refers to could not be deleted", "err", step.Left)
+			b.Left = true
 		}
 		b.Cursor = step.Cursor
 		if !step.More {

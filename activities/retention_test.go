@@ -23,6 +23,7 @@ type attic struct {
 	marked []string
 	did    []string
 	broken string // kind that fails
+	held   string // file that is not deleted
 }
 
 func (a *attic) DeleteExpired(_ context.Context, kind string, before time.Time, cursor string, most int) (
@@ -53,14 +54,16 @@ func (a *attic) MarkUnused(_ context.Context, keys []string, due time.Time) (int
 
 func (a *attic) DeleteUnused(ctx context.Context, _ time.Time, _ string, _ int,
 	remove func(context.Context, string) error) (retention.Step, error) {
-	n := len(a.marked)
+	var step retention.Step
 	for _, key := range a.marked {
 		if err := remove(ctx, key); err != nil {
-			return retention.Step{}, err
+			step.Left = err
+			continue
 		}
+		step.Deleted++
 	}
 	a.marked = nil
-	return retention.Step{Deleted: n}, nil
+	return step, nil
 }
 
 func (a *attic) List(_ context.Context, cursor string, _ int) ([]string, string, error) {
@@ -76,6 +79,9 @@ func (a *attic) List(_ context.Context, cursor string, _ int) ([]string, string,
 }
 
 func (a *attic) Delete(_ context.Context, key string) error {
+	if key == a.held {
+		return errors.New("on hold")
+	}
 	a.did = append(a.did, "delete "+key)
 	return nil
 }
@@ -168,6 +174,13 @@ func TestDeleteExpired(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"delete c"}, store.did)
 	require.Equal(t, map[string]int{retention.Files: 1}, got.Deleted)
+
+	// A file that the store does not delete is told of, and keeps no other.
+	store.did, store.marked, store.held = nil, []string{"c", "d"}, "c"
+	got, err = expire(t, a, activities.RetentionBatch{Kind: retention.Files, Only: true})
+	require.NoError(t, err)
+	require.Equal(t, []string{"delete d"}, store.did)
+	require.True(t, got.Left)
 
 	// Without limits nothing is deleted.
 	store.did, a.Keep = nil, retention.Limits{}

@@ -332,7 +332,8 @@ func (s *Retention) SpareBlob(ctx context.Context, key string) error {
 }
 
 // DeleteUnused deletes up to most marked files after cursor whose marks are due and that nothing refers to, with
-// remove, which is called again for a file when the process ends before the mark is gone.
+// remove, which is called again for a file when the process ends before the mark is gone. A file that remove fails at
+// keeps its mark, and does not keep the others.
 func (s *Retention) DeleteUnused(ctx context.Context, now time.Time, cursor string, most int,
 	remove func(ctx context.Context, key string) error) (step retention.Step, err error) {
 	rows, _ := s.pool.Query(ctx, sqlBlobsDue, now, cursor, most)
@@ -342,13 +343,19 @@ func (s *Retention) DeleteUnused(ctx context.Context, now time.Time, cursor stri
 	}
 	step.More, step.Cursor = len(due) == most, cursor
 	for _, key := range due {
-		deleted := false
+		deleted, kept := false, error(nil)
 		err := SystemTx(ctx, s.pool, func(tx pgx.Tx) (err error) {
-			deleted, err = blobDelete(ctx, tx, key, now, remove)
+			deleted, err = blobDelete(ctx, tx, key, now, func(ctx context.Context, key string) error {
+				kept = remove(ctx, key)
+				return kept
+			})
 			return err
 		})
-		if err != nil {
+		switch {
+		case err != nil && (kept == nil || ctx.Err() != nil):
 			return step, fmt.Errorf("delete unused file: %w", err)
+		case kept != nil && step.Left == nil:
+			step.Left = kept
 		}
 		if step.Cursor = key; deleted {
 			step.Deleted++

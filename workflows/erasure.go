@@ -33,11 +33,8 @@ func EraseTenant(ctx workflow.Context, in ErasureInput) error {
 		}
 		in.Rest = true
 	}
-	for files := (activities.RetentionBatch{Kind: retention.Files, Only: true, More: true}); files.More; {
-		var err error
-		if files, err = local(ctx, do.DeleteExpired, files); err != nil {
-			return err
-		}
+	if err := deleteFiles(ctx); err != nil {
+		return err
 	}
 	_, err := local(ctx, do.FinishErasure, activities.ErasureBatch{Tenant: in.Tenant})
 	return err

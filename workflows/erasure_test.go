@@ -99,3 +99,37 @@ func TestEraseTenantUnknown(t *testing.T) {
 	require.Error(t, env.GetWorkflowError())
 	require.Equal(t, 1, tries)
 }
+
+// What the store does not delete, which may be a stranger's file, is tried for an hour and keeps no erasure from ending.
+func TestEraseTenantLeavesFiles(t *testing.T) {
+	t.Parallel()
+
+	for name, failed := range map[string]error{"some are left": nil, "none can be deleted": errors.New("away")} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			env := newEnv(t)
+			env.RegisterActivity(retentions)
+			env.RegisterActivity(erasings)
+			begin, tries := env.Now(), 0
+			env.OnActivity(erasings.EndTenantRuns, mock.Anything, mock.Anything).Return(activities.ErasureBatch{}, nil)
+			env.OnActivity(erasings.EraseTenant, mock.Anything, mock.Anything).Return(activities.ErasureBatch{}, nil)
+			env.OnActivity(retentions.DeleteExpired, mock.Anything, mock.Anything).Return(
+				func(_ context.Context, b activities.RetentionBatch) (activities.RetentionBatch, error) {
+					require.False(t, b.Left)
+					tries++
+					return activities.RetentionBatch{Left: true}, failed
+				})
+			env.OnActivity(erasings.FinishErasure, mock.Anything, mock.Anything).Return(
+				func(_ context.Context, b activities.ErasureBatch) (activities.ErasureBatch, error) {
+					took := env.Now().Sub(begin)
+					require.Greater(t, took, 70*time.Minute)
+					require.Less(t, took, 80*time.Minute)
+					return b, nil
+				}).Once()
+			env.ExecuteWorkflow(workflows.EraseTenant, workflows.ErasureInput{Tenant: "acme"})
+			require.NoError(t, env.GetWorkflowError())
+			require.Greater(t, tries, 10)
+		})
+	}
+}

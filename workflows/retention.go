@@ -28,6 +28,8 @@ const (
 	retentionPause = time.Second
 	// retentionWithin is how long a batch is retried. The next run begins anew.
 	retentionWithin = time.Hour
+	// filesPause is the time between two tries at files that the store does not delete.
+	filesPause = 5 * time.Minute
 )
 
 // ApplyRetention deletes what is older than it is kept for, one kind after the other, in batches with pauses. The
@@ -59,9 +61,13 @@ func ApplyRetention(ctx workflow.Context, in RetentionInput) (RetentionResult, e
 			return RetentionResult{batch.Deleted}, err
 		}
 	}
+	if batch.Left {
+		in.Failed = append(in.Failed, retention.Files)
+	}
 	if len(in.Failed) > 0 {
 		slices.Sort(in.Failed)
-		return RetentionResult{batch.Deleted}, fmt.Errorf("could not delete old %v; the log says why", in.Failed)
+		failed := slices.Compact(in.Failed)
+		return RetentionResult{batch.Deleted}, fmt.Errorf("could not delete old %v; the log says why", failed)
 	}
 	return RetentionResult{batch.Deleted}, nil
 }
@@ -86,12 +92,34 @@ func ForgetListing(ctx workflow.Context, in ForgetInput) (retention.Forgotten, e
 	if done.Add(rest); err != nil {
 		return done, err
 	}
-	for files := (activities.RetentionBatch{Kind: retention.Files, Only: true, More: true}); files.More; {
-		if files, err = local(ctx, do.DeleteExpired, files); err != nil {
-			return done, err
+	return done, deleteFiles(ctx)
+}
+
+// deleteFiles deletes the files whose time has come. What the store does not delete, which may be anybody's, is tried
+// for an hour and then left to the schedule "retention".
+func deleteFiles(ctx workflow.Context) error {
+	work := storeWork
+	work.ScheduleToCloseTimeout = retentionWithin
+	ctx = workflow.WithLocalActivityOptions(ctx, work)
+	for end := workflow.Now(ctx).Add(retentionWithin); ; {
+		var err error
+		files := activities.RetentionBatch{Kind: retention.Files, Only: true, More: true}
+		for files.More && err == nil {
+			files, err = local(ctx, do.DeleteExpired, files)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err == nil && !files.Left:
+			return nil
+		case err != nil, !workflow.Now(ctx).Before(end):
+			workflow.GetLogger(ctx).Warn("files that could not be deleted are left to the schedule", "err", err)
+			return nil
+		}
+		if err := workflow.Sleep(ctx, filesPause); err != nil {
+			return err
 		}
 	}
-	return done, nil
 }
 
 // forget goes once through all that is stored of an advert. The second time, a run that is going stays: either it is of

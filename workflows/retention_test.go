@@ -58,6 +58,18 @@ func TestApplyRetention(t *testing.T) {
 	}
 }
 
+// Files that the store does not delete are left, which the run says at its end.
+func TestApplyRetentionLeavesFiles(t *testing.T) {
+	t.Parallel()
+
+	env := newEnv(t)
+	env.RegisterActivity(retentions)
+	env.OnActivity(retentions.DeleteExpired, mock.Anything, mock.Anything).Return(
+		activities.RetentionBatch{Left: true}, nil)
+	env.ExecuteWorkflow(workflows.ApplyRetention, workflows.RetentionInput{Failed: []string{"files", "events"}})
+	require.ErrorContains(t, env.GetWorkflowError(), "could not delete old [events files]")
+}
+
 // An advert is forgotten, and a quarter of an hour later what was stored of it meanwhile; then its files go.
 func TestForgetListing(t *testing.T) {
 	t.Parallel()

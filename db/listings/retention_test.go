@@ -2,6 +2,7 @@ package listings_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -384,10 +385,23 @@ func TestDeleteUnused(t *testing.T) {
 	require.Zero(t, sweep(due.Add(-time.Microsecond)))
 	require.NoError(t, s.AttachImage(ctx, refOf("1"), later, dbtest.Start)) // after it was marked
 	f.err = fault.Newf(fault.Transient, "the store is away")
-	_, err := r.DeleteUnused(ctx, due, "", 10, f.remove)
-	require.ErrorContains(t, err, "the store is away")
+	step, err := r.DeleteUnused(ctx, due, "", 10, f.remove)
+	require.NoError(t, err)
+	require.ErrorContains(t, step.Left, "the store is away")
+	require.Zero(t, step.Deleted)
 	f.err = nil
-	require.Equal(t, 4, sweep(due))
+	stuck := func(ctx context.Context, key string) error { // the first of those that go
+		if key == all[9] {
+			return errors.New("the file is on hold")
+		}
+		return f.remove(ctx, key)
+	}
+	step, err = r.DeleteUnused(ctx, due, "", 10, stuck)
+	require.NoError(t, err)
+	require.ErrorContains(t, step.Left, "the file is on hold")
+	require.Equal(t, 3, step.Deleted)
+	require.Equal(t, []string{all[9]}, dbtest.Query[string](t, pool, "SELECT key FROM unused_blobs"))
+	require.Equal(t, 1, sweep(due))
 	require.ElementsMatch(t, []string{unused.Key, unused.ThumbnailKey, all[1], all[9]}, f.removed)
 	require.Zero(t, dbtest.Count(t, pool, "unused_blobs"))
 }

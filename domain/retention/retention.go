@@ -72,6 +72,7 @@ type Step struct {
 	Cursor  string // where to go on; each kind has a form of its own, and "" is the beginning
 	Deleted int    // rows, or files, of this step
 	More    bool   // there may be more
+	Left    error  // why the first file was left that the store does not delete
 }
 
 // Forgotten counts what is stored of an advert, or was deleted when it was forgotten.
