@@ -24,7 +24,7 @@ type Forget struct {
 
 // A Forgetter starts the workflow that deletes an advert: *launch.Launch.
 type Forgetter interface {
-	// Forget starts the workflow, or joins the one that runs.
+	// Forget starts the workflow, in place of one that runs.
 	Forget(ctx context.Context, ref listing.Ref) (workflowID string, err error)
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
@@ -13,14 +14,16 @@ import (
 )
 
 // Forget starts the workflow that deletes an advert and all that was made of it, and returns its ID, which names the
-// advert by its hash only. One that is running already is joined. When it returns nil the work is durably accepted.
+// advert by its hash only. One that runs is replaced: it spares an advert that has come back, which a second request is
+// about, and its steps may be repeated. When it returns nil the work is durably accepted.
 func (l *Launch) Forget(ctx context.Context, ref listing.Ref) (workflowID string, err error) {
 	id := "forget/" + ref.ID().String()
-	_, err = l.join(ctx, client.StartWorkflowOptions{
+	_, err = l.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: id, TaskQueue: workflows.QueueListings, StaticSummary: "delete an advert and all that was made of it",
+		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING,
 	}, workflows.ForgetListing, workflows.ForgetInput{Ref: ref})
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("start %s: %w", id, err)
 	}
 	return id, nil
 }
