@@ -14,6 +14,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/domain/retention"
 )
 
 const sqlImageAdd = `
@@ -98,8 +99,13 @@ SELECT $11, $12, $13, $14,
 FROM done WHERE state = 'attached'
 ON CONFLICT (message_id) DO NOTHING`
 
+// The files of a listing that was deleted while its picture was on the way.
+const sqlImageOrphan = `
+INSERT INTO unused_blobs (key, due_at) SELECT k, $3 FROM unnest($2::text[]) k
+WHERE NOT EXISTS (SELECT FROM listings WHERE id = $1) ON CONFLICT (key) DO NOTHING`
+
 // AttachImage shows a stored picture with its listing and publishes images.attached. An image that is attached already,
-// or was dropped, is left as it is.
+// or was dropped, is left as it is. Of a listing that is gone the files are marked as unused: nothing else names them.
 func (s *Listings) AttachImage(ctx context.Context, ref listing.Ref, img listing.StoredImage, now time.Time) error {
 	id := ref.ID()
 	message := uuid.NewSHA1(id, append([]byte(contract.ImageAttached+"\x00"+img.URL+"\x00"), img.SHA256...))
@@ -122,6 +128,7 @@ func (s *Listings) AttachImage(ctx context.Context, ref listing.Ref, img listing
 	b.Queue(sqlImageAttach, id, img.URL, img.SHA256, img.Key, img.ThumbnailKey, img.ContentType, img.Bytes, img.Width,
 		img.Height, now, message, ref.Platform, contract.ExchangeListingEvents, contract.ImageAttached, event,
 		db.Stated(int64(img.Perceptual))) //nolint:gosec // the same 64 bits
+	b.Queue(sqlImageOrphan, id, []string{img.Key, img.ThumbnailKey}, now.Add(retention.ForgetWait))
 	b.Queue(db.SQLDeadLetterResolveKey, db.LetterFingerprint(imageKey(ref, img.URL)))
 	if err := db.Write(ctx, s.pool, b); err != nil {
 		return fmt.Errorf("attach image to %s: %w", ref, err)

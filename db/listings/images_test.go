@@ -16,6 +16,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/domain/retention"
 )
 
 // picture is a stored image whose bytes are named by one hex digit.
@@ -131,8 +132,15 @@ func TestAttachImage(t *testing.T) {
 		contract.ImageAttached), []string{e.EventID})
 
 	require.NoError(t, s.AttachImage(t.Context(), l.Ref, picture("http://i.example/unknown.jpg", "b"), dbtest.After(1)))
-	require.NoError(t, s.AttachImage(t.Context(), refOf("none"), picture("http://i.example/1.jpg", "b"), dbtest.After(1)))
 	require.Equal(t, int64(1), attached(t, pool))
+	require.Zero(t, dbtest.Count(t, pool, "unused_blobs"))
+
+	// A listing that was forgotten meanwhile has no rows that name the files, which go when no other can be given them.
+	gone := stored("http://i.example/1.jpg", "b")
+	require.NoError(t, s.AttachImage(t.Context(), refOf("none"), gone, dbtest.After(1)))
+	require.Equal(t, int64(1), attached(t, pool))
+	require.ElementsMatch(t, []string{gone.Key, gone.ThumbnailKey}, dbtest.Query[string](t, pool,
+		"SELECT key FROM unused_blobs WHERE due_at = $1", dbtest.After(1).Add(retention.ForgetWait)))
 }
 
 // TestAttachImageConcurrently: two addresses with the same bytes show one picture, whichever is first.

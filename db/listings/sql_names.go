@@ -133,6 +133,7 @@ func init() {
 	db.Name(sqlImageDrop, "sqlImageDrop")
 	db.Name(sqlImageEnd, "sqlImageEnd")
 	db.Name(sqlImageFail, "sqlImageFail")
+	db.Name(sqlImageOrphan, "sqlImageOrphan")
 	db.Name(sqlImagePending, "sqlImagePending")
 	db.Name(sqlImageUnrepeat, "sqlImageUnrepeat")
 	db.Name(sqlImageWant, "sqlImageWant")
