@@ -42,7 +42,7 @@ func (p *Pulse) Beat(ctx context.Context) {
 }
 
 // progress reports how far an activity has come. Temporal may receive it only with a later heartbeat, so a worker that
-// takes over must be ready to find more done than was reported.
+// takes over must be ready to find more done than was reported, and what v points to may not change any more.
 func progress(ctx context.Context, v any) {
 	p, ok := ctx.Value(pulseKey{}).(*Pulse)
 	if !ok {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -154,13 +155,14 @@ type cursor struct {
 }
 
 // kept is what a heartbeat keeps of c. Adverts that the search page stated whole are too large for it: the worker that
-// takes over reads that page again.
+// takes over reads that page again. It does not change when c does: heartbeats write it down at any time.
 func (c cursor) kept() cursor {
 	for _, visit := range c.Rest {
 		if visit.Advert != nil {
 			return cursor{}
 		}
 	}
+	c.Rest = slices.Clone(c.Rest)
 	return c
 }
 
