@@ -351,7 +351,11 @@ func (a *Searching) ReindexPages(ctx context.Context, in Reindexed) (Reindexed, 
 		if in.Generation == "" { // the same when this is repeated
 			in.Generation = strings.ToLower(activity.GetInfo(ctx).WorkflowExecution.RunID)
 		}
-		if err := rebuild.Begin(ctx, in.Generation); err != nil {
+		begin := rebuild.Begin
+		if in.After > 0 { // made anew, it would lack the pages before: another re-index has ended meanwhile
+			begin = rebuild.Begun
+		}
+		if err := begin(ctx, in.Generation); err != nil {
 			return in, err
 		}
 	}

@@ -344,10 +344,19 @@ func TestReindexPages(t *testing.T) {
 type rebuilt struct {
 	*fakeSearch
 	calls []string
+	gone  bool // what was begun
 }
 
 func (r *rebuilt) Begin(_ context.Context, generation string) error {
 	r.calls = append(r.calls, "begin "+generation)
+	return nil
+}
+
+func (r *rebuilt) Begun(_ context.Context, generation string) error {
+	r.calls = append(r.calls, "begun "+generation)
+	if r.gone {
+		return fault.Newf(fault.Conflict, "it is not there")
+	}
 	return nil
 }
 
@@ -370,9 +379,15 @@ func TestRebuild(t *testing.T) {
 	require.Equal(t, []string{"begin " + got.Generation, "finish " + got.Generation}, engine.calls)
 
 	engine.calls = nil
-	_, err = act(t, a, a.ReindexPages, activities.Reindexed{To: search.EngineOpenSearch, After: got.After, Generation: "first"})
+	on := activities.Reindexed{To: search.EngineOpenSearch, After: got.After, Generation: "first"}
+	_, err = act(t, a, a.ReindexPages, on)
 	require.NoError(t, err)
-	require.Equal(t, []string{"begin first", "finish first"}, engine.calls, "as it was begun")
+	require.Equal(t, []string{"begun first", "finish first"}, engine.calls, "as it was begun")
+
+	engine.calls, engine.gone = nil, true // it was reset after another had ended
+	_, err = act(t, a, a.ReindexPages, on)
+	require.ErrorContains(t, err, "it is not there")
+	require.Equal(t, []string{"begun first"}, engine.calls)
 }
 
 // late is an engine that is given pages later than they were read.

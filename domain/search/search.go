@@ -29,6 +29,8 @@ type Engine interface {
 type Rebuilder interface {
 	// Begin makes a new part, to which Index and Remove write too from now on. It may be repeated.
 	Begin(ctx context.Context, generation string) error
+	// Begun fails, with fault.Conflict, where that part is not there any more.
+	Begun(ctx context.Context, generation string) error
 	// Finish lets searches read that part, in one step, and drops all others. It may be repeated.
 	Finish(ctx context.Context, generation string) error
 }

@@ -135,16 +135,27 @@ func (e *Engine) Begin(ctx context.Context, generation string) error {
 	return e.create(ctx, e.name+"-"+generation, false)
 }
 
+// Begun fails where the index of a generation is not there: another one was finished, and it was deleted.
+func (e *Engine) Begun(ctx context.Context, generation string) error {
+	_, _, err := e.begun(ctx, e.name+"-"+generation)
+	return err
+}
+
+// begun returns the names of our indexes, of which index must be one, and which of them the searches read.
+func (e *Engine) begun(ctx context.Context, index string) (all []string, current string, err error) {
+	if all, current, err = e.indexes(ctx); err == nil && !slices.Contains(all, index) {
+		err = fault.Newf(fault.Conflict, "index %s is not there: begin the re-index anew", index)
+	}
+	return all, current, err
+}
+
 // Finish lets searches read the index of a generation from now on, in one step, and deletes all others. It may be
 // repeated.
 func (e *Engine) Finish(ctx context.Context, generation string) error {
 	index := e.name + "-" + generation
-	all, current, err := e.indexes(ctx)
+	all, current, err := e.begun(ctx, index)
 	if err != nil {
 		return err
-	}
-	if !slices.Contains(all, index) {
-		return fault.Newf(fault.Conflict, "index %s is not there", index)
 	}
 	if current != index {
 		actions := []object{{"add": object{"index": index, "alias": e.name}}}

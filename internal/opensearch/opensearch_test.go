@@ -153,6 +153,7 @@ func TestRebuild(t *testing.T) {
 	do(e.Index(t.Context(), []search.Page{page(1, 1, "first words"), page(2, 1, "second words"), page(3, 1, "third words")}))
 	do(e.Begin(t.Context(), "next"))
 	do(e.Begin(t.Context(), "next")) // again
+	do(e.Begun(t.Context(), "next"))
 	do(e.Index(t.Context(), []search.Page{page(4, 1, "fourth words"), page(1, 2, "renewed words")}))
 	do(e.Remove(t.Context(), []int64{2}))
 	if got := ids(t, e, "words"); !slices.Equal(got, []int64{1, 3, 4}) {
@@ -169,6 +170,11 @@ func TestRebuild(t *testing.T) {
 	}
 	if err := e.Finish(t.Context(), "never-begun"); err == nil {
 		t.Error("a generation that was never begun is used")
+	}
+	for range 2 { // it does not make it either
+		if class, _ := fault.Of(e.Begun(t.Context(), "never-begun")); class != fault.Conflict {
+			t.Errorf("a generation that was never begun goes on: %q", class)
+		}
 	}
 }
 
