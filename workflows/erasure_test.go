@@ -9,7 +9,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/mtlrent/conveyor/activities"
 	"github.com/mtlrent/conveyor/domain/retention"
@@ -98,6 +100,35 @@ func TestEraseTenantUnknown(t *testing.T) {
 	env.ExecuteWorkflow(workflows.EraseTenant, workflows.ErasureInput{Tenant: "acme"})
 	require.Error(t, env.GetWorkflowError())
 	require.Equal(t, 1, tries)
+}
+
+// Each run of an erasure whose histories become too long deletes something, and none ends anew what another has ended.
+func TestEraseTenantGoesOn(t *testing.T) {
+	t.Parallel()
+
+	in, did := workflows.ErasureInput{Tenant: "acme"}, []string{}
+	for range 2 {
+		env := newEnv(t)
+		env.RegisterActivity(erasings)
+		env.SetContinueAsNewSuggested(true)
+		env.OnActivity(erasings.EndTenantRuns, mock.Anything, mock.Anything).Return(
+			func(context.Context, activities.ErasureBatch) (activities.ErasureBatch, error) {
+				did = append(did, "end")
+				return activities.ErasureBatch{}, nil
+			}).Maybe()
+		env.OnActivity(erasings.EraseTenant, mock.Anything, mock.Anything).Return(
+			func(_ context.Context, b activities.ErasureBatch) (activities.ErasureBatch, error) {
+				did = append(did, "rows")
+				return b, nil
+			})
+		env.ExecuteWorkflow(workflows.EraseTenant, in)
+		var next *workflow.ContinueAsNewError
+		require.ErrorAs(t, env.GetWorkflowError(), &next)
+		in = workflows.ErasureInput{}
+		require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(next.Input, &in))
+	}
+	require.Equal(t, []string{"end", "rows", "rows"}, did)
+	require.Equal(t, workflows.ErasureInput{Tenant: "acme", Ended: true}, in)
 }
 
 // What the store does not delete, which may be a stranger's file, is tried for an hour and keeps no erasure from ending.
