@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 	enums "go.temporal.io/api/enums/v1"
 	history "go.temporal.io/api/history/v1"
@@ -25,10 +26,14 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 
+	"github.com/mtlrent/conveyor/db"
 	dboutreach "github.com/mtlrent/conveyor/db/outreach"
+	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/domain/crawl"
+	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/domain/saved"
 	"github.com/mtlrent/conveyor/internal/servicetest"
 	"github.com/mtlrent/conveyor/sim/cloudapi"
 	"github.com/mtlrent/conveyor/sim/crawlsite"
@@ -250,6 +255,58 @@ func TestHistoriesReplayOfCampaigns(t *testing.T) {
 	p.replays("campaigns-by-hand", "schedule_campaigns")
 }
 
+// TestHistoriesReplayOfDeletions does the same for retention and, as far as they wait a quarter of an hour for what is
+// under way, for the deletion of an advert and of a tenant. Histories of whole ones, forget_done and erase_done, were
+// recorded with a retention.ForgetWait of five seconds.
+func TestHistoriesReplayOfDeletions(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
+	t.Parallel()
+
+	w, _ := withAPI(t)
+	w.stock(1)
+	_, err := w.temporal.ExecuteWorkflow(w.ctx(), client.StartWorkflowOptions{ID: "retention-by-hand", TaskQueue: "listings"},
+		workflows.ApplyRetention, workflows.RetentionInput{})
+	require.NoError(t, err)
+	w.run("forget", "listing/kijiji/60000", "--yes")
+	require.NoError(t, db.NewTenants(w.db).Create(w.ctx(),
+		db.Tenant{ID: "acme", Name: "acme", Tier: campaign.Standard, CreatedAt: time.Now()}, "test"))
+	w.run("tenants", "set", "acme", "--stop", "the contract has ended")
+	w.run("tenants", "erase", "acme", "--yes")
+	for name, workflowID := range map[string]string{
+		"forget_waits": "forget/" + listing.Ref{Platform: "kijiji", PlatformID: "60000"}.ID().String(),
+		"erase_waits":  access.ErasureWorkflowID("acme"),
+	} {
+		w.eventually(name, func() bool { return w.waits(workflowID) })
+		w.keeps(w.history(workflowID, ""), name)
+	}
+	w.replays("retention-by-hand", "apply_retention")
+}
+
+// TestHistoriesReplayOfNotices does the same for what saved searches tell: that a webhook is to confirm itself.
+func TestHistoriesReplayOfNotices(t *testing.T) {
+	servicetest.Slow(t, servicetest.TestE2E)
+	t.Parallel()
+
+	h := newHook(t)
+	p := newPost(t, "CONVEYOR_WEBHOOK_PRIVATE_HOSTS="+strings.TrimPrefix(h.URL, "http://"))
+	p.tenant("acme", campaign.Standard)
+	p.start("api")
+	p.start("worker")
+	p.eventually("the API answers", func() bool { return p.get("/health", nil) == http.StatusOK })
+	require.Equal(t, http.StatusCreated, p.send(http.MethodPost, "/searches?tenant=acme",
+		`{"name":"2 bedrooms","filter":{"bedrooms":[2]},"targets":[{"kind":"webhook","url":"`+h.URL+`/hook"}]}`))
+	var delivery uuid.UUID
+	p.eventually("it is told", func() bool {
+		b := new(pgx.Batch)
+		b.Queue("SELECT set_config('conveyor.tenant', '*', true)")
+		b.Queue("SELECT id FROM saved_deliveries WHERE state = 'sent'").QueryRow(func(row pgx.Row) error {
+			return row.Scan(&delivery)
+		})
+		return p.db.SendBatch(p.ctx(), b).Close() == nil
+	})
+	p.replays(saved.WorkflowID(delivery), "notify_told")
+}
+
 // waits says whether a workflow's newest run has a timer that runs.
 func (w *world) waits(workflowID string) bool {
 	w.t.Helper()
@@ -296,7 +353,13 @@ func (w *world) replaysRun(workflowID, runID, name string) {
 		d, err := w.temporal.DescribeWorkflowExecution(w.ctx(), workflowID, runID)
 		return err == nil && d.GetWorkflowExecutionInfo().GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING
 	})
-	h := w.history(workflowID, runID)
+	w.keeps(w.history(workflowID, runID), name)
+}
+
+// keeps replays a history, and writes it down when that is wanted.
+func (w *world) keeps(h *history.History, name string) {
+	w.t.Helper()
+
 	require.NoError(w.t, replayer().ReplayWorkflowHistory(nil, h), name)
 	if *record != "" {
 		doc, err := temporalproto.CustomJSONMarshalOptions{Indent: " "}.Marshal(h)
