@@ -40,7 +40,7 @@ func (bootstrapCmd) Run(ctx context.Context) error {
 func (h *house) bootstrap(ctx context.Context) error {
 	b := launch.Bootstrap{
 		Namespace: h.namespace, Retention: h.config.Temporal.Retention, ImageInterval: h.config.Images.Interval,
-		StaleEvery: h.config.Listings.StaleEvery, ExpireEvery: h.config.Retention.Every,
+		StaleEvery: h.config.Listings.StaleEvery, ExpireEvery: h.config.Retention.Every, Log: h.log,
 	}
 	if err := b.Apply(ctx, h.temporal); err != nil {
 		return err

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"strings"
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
@@ -26,6 +28,7 @@ type Bootstrap struct {
 	ImageInterval time.Duration // between two downloads from one host
 	StaleEvery    time.Duration // between two checks for stale listings
 	ExpireEvery   time.Duration // between two deletions of what is old enough; 0 = there is no schedule for it
+	Log           *slog.Logger  // for what the server does not let us change; needed where there may be such a thing
 }
 
 // The IDs of the schedules, and the prefixes of the IDs of their workflows.
@@ -87,17 +90,27 @@ func (b Bootstrap) Apply(ctx context.Context, c client.Client) error {
 // refresh often, as ours is. Elsewhere the first workflow tasks after a first bootstrap are retried.
 const refreshed = 3 * time.Second
 
-// register creates the namespace, or sets the retention of the one that exists.
+// register creates the namespace, or sets the retention of the one that exists. Temporal Cloud lets nobody do that
+// here, and a server with an authorizer admins only: there a namespace is used as it is.
 func (b Bootstrap) register(ctx context.Context, c client.Client) error {
-	_, err := c.WorkflowService().RegisterNamespace(ctx, &workflowservice.RegisterNamespaceRequest{
-		Namespace: b.Namespace, Description: "Conveyor",
-		WorkflowExecutionRetentionPeriod: durationpb.New(b.Retention),
-	})
-	var exists *serviceerror.NamespaceAlreadyExists
-	if errors.As(err, &exists) {
-		return b.retain(ctx, c)
+	have, err := c.WorkflowService().DescribeNamespace(ctx,
+		&workflowservice.DescribeNamespaceRequest{Namespace: b.Namespace})
+	if _, missing := errors.AsType[*serviceerror.NamespaceNotFound](err); missing {
+		// Where another process was faster it exists now, and the next try sets its retention.
+		_, err = c.WorkflowService().RegisterNamespace(ctx, &workflowservice.RegisterNamespaceRequest{
+			Namespace: b.Namespace, Description: "Conveyor",
+			WorkflowExecutionRetentionPeriod: durationpb.New(b.Retention),
+		})
+		if refused(err) {
+			return fmt.Errorf("there is none, and the server does not let us make it (make it by hand: in Temporal Cloud with "+
+				"tcld namespace create, elsewhere with temporal operator namespace create): %w", err)
+		}
+		return err
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return b.retain(ctx, c, have.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration())
 }
 
 // A schedule starts a workflow again and again.
@@ -141,24 +154,31 @@ func (s schedule) apply(ctx context.Context, c client.Client) error {
 	})
 }
 
-// retain sets the retention of a namespace that exists.
-func (b Bootstrap) retain(ctx context.Context, c client.Client) error {
-	have, err := c.WorkflowService().DescribeNamespace(ctx,
-		&workflowservice.DescribeNamespaceRequest{Namespace: b.Namespace})
-	if err != nil || have.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration() == b.Retention {
-		return err
+// retain sets the retention of the namespace, which has another one.
+func (b Bootstrap) retain(ctx context.Context, c client.Client, has time.Duration) error {
+	if has == b.Retention {
+		return nil
 	}
-	_, err = c.WorkflowService().UpdateNamespace(ctx, &workflowservice.UpdateNamespaceRequest{
+	_, err := c.WorkflowService().UpdateNamespace(ctx, &workflowservice.UpdateNamespaceRequest{
 		Namespace: b.Namespace,
 		Config:    &namespace.NamespaceConfig{WorkflowExecutionRetentionTtl: durationpb.New(b.Retention)},
 	})
+	if refused(err) {
+		b.Log.WarnContext(ctx, "the server does not let us change the retention of the namespace, which stays as it is",
+			"namespace", b.Namespace, "has", has, "wanted", b.Retention, "err", err)
+		return nil
+	}
 	return err
 }
 
-// addSearchAttributes adds those that are missing and reports whether any was.
+// addSearchAttributes adds those that are missing and reports whether any was. Where they may not be listed, probe
+// finds out whether they are there.
 func (b Bootstrap) addSearchAttributes(ctx context.Context, c client.Client) (added bool, err error) {
 	have, err := c.OperatorService().ListSearchAttributes(ctx,
 		&operatorservice.ListSearchAttributesRequest{Namespace: b.Namespace})
+	if refused(err) {
+		return false, nil
+	}
 	if err != nil {
 		return false, err
 	}
@@ -175,22 +195,36 @@ func (b Bootstrap) addSearchAttributes(ctx context.Context, c client.Client) (ad
 		Namespace: b.Namespace, SearchAttributes: missing,
 	})
 	var exists *serviceerror.AlreadyExists
-	if errors.As(err, &exists) {
+	switch {
+	case errors.As(err, &exists):
 		return true, nil
+	case refused(err):
+		return false, b.addByHand(err)
 	}
 	return err == nil, err
+}
+
+// addByHand is the error where search attributes are missing and we may not add them, or may not ask which there are.
+func (b Bootstrap) addByHand(err error) error {
+	return fmt.Errorf("%s have to be there, as keywords (where the server does not let conveyor bootstrap add them, do it "+
+		"by hand: in Temporal Cloud with tcld namespace search-attributes add --namespace %s --search-attribute "+
+		"NAME=Keyword, elsewhere with temporal operator search-attribute create): %w",
+		strings.Join(searchAttributes, ", "), b.Namespace, err)
 }
 
 // probe sends a query that only succeeds when the server knows the namespace and the attributes.
 func (b Bootstrap) probe(ctx context.Context, c client.Client) error {
 	_, err := c.WorkflowService().CountWorkflowExecutions(ctx, &workflowservice.CountWorkflowExecutionsRequest{
-		Namespace: b.Namespace, Query: searchAttributes[0] + `="none"`,
+		Namespace: b.Namespace, Query: strings.Join(searchAttributes, `="none" AND `) + `="none"`,
 	})
+	if _, unknown := errors.AsType[*serviceerror.InvalidArgument](err); unknown {
+		return b.addByHand(err)
+	}
 	return err
 }
 
 // limitImages makes the server hold back images of one host, so that they do not take a worker's slots while they wait
-// for their turn. The hard limit is in Redis; this one keeps the queue in order.
+// for their turn. The hard limit is in Redis; this one keeps the queue in order, so that a server may refuse it.
 func (b Bootstrap) limitImages(ctx context.Context, c client.Client) error {
 	_, err := c.WorkflowService().UpdateTaskQueueConfig(ctx, &workflowservice.UpdateTaskQueueConfigRequest{
 		Namespace: b.Namespace, TaskQueue: workflows.QueueImages, TaskQueueType: enums.TASK_QUEUE_TYPE_ACTIVITY,
@@ -199,28 +233,43 @@ func (b Bootstrap) limitImages(ctx context.Context, c client.Client) error {
 			Reason:    "one download per image interval and host",
 		},
 	})
+	if refused(err) {
+		b.Log.WarnContext(ctx, "the server does not let us limit a task queue: images of a host that wait for their turn take "+
+			"slots of workers", "queue", workflows.QueueImages, "err", err)
+		return nil
+	}
 	return err
 }
 
 // startsWithin is how long a server may take from its start until it knows a new namespace and its attributes.
 const startsWithin = time.Minute
 
-// until retries f until it succeeds, for up to startsWithin. PermissionDenied is not retried.
+// until retries f until it succeeds, for up to startsWithin. What the server refuses is not retried.
 func until(ctx context.Context, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, startsWithin)
 	defer cancel()
 	tick := time.NewTicker(250 * time.Millisecond)
 	defer tick.Stop()
+	var last error
 	for {
 		err := f(ctx)
-		var denied *serviceerror.PermissionDenied
-		if err == nil || errors.As(err, &denied) {
+		if err == nil || refused(err) {
 			return err
+		}
+		if last == nil || ctx.Err() == nil { // that it was interrupted says nothing
+			last = err
 		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return err
+			return last
 		}
 	}
+}
+
+// refused says that the server does not let us make a call, or has none of that name.
+func refused(err error) bool {
+	_, denied := errors.AsType[*serviceerror.PermissionDenied](err)
+	_, unknown := errors.AsType[*serviceerror.Unimplemented](err)
+	return denied || unknown
 }

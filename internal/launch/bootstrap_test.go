@@ -1,6 +1,7 @@
 package launch_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"maps"
 	"net"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -15,12 +17,17 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	enums "go.temporal.io/api/enums/v1"
+	namespacepb "go.temporal.io/api/namespace/v1"
 	"go.temporal.io/api/operatorservice/v1"
+	"go.temporal.io/api/serviceerror"
 	taskqueue "go.temporal.io/api/taskqueue/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/mtlrent/conveyor/internal/launch"
 	"github.com/mtlrent/conveyor/internal/servicetest"
@@ -134,4 +141,154 @@ func TestBootstrapAway(t *testing.T) {
 	b := launch.Bootstrap{Namespace: "conveyor", Retention: 72 * time.Hour, ImageInterval: time.Second}
 	require.ErrorContains(t, b.Apply(ctx, dial(t, "127.0.0.1:1", "conveyor")), "register namespace conveyor")
 	require.Less(t, time.Since(start), servicetest.Patience())
+}
+
+// cloud is a frontend that lets nobody make or change namespaces and search attributes, as that of Temporal Cloud.
+type cloud struct {
+	workflowservice.UnimplementedWorkflowServiceServer
+	operatorservice.UnimplementedOperatorServiceServer
+
+	refusal    codes.Code
+	retention  time.Duration // 0 = there is no namespace
+	attributes []string
+	unlisted   bool // they may not be listed
+	unlimited  bool // nor may task queues be limited
+	schedules  []string
+	probes     int
+	late       func() // is called when a probe is repeated
+}
+
+func (f *cloud) no() error { return status.Error(f.refusal, "Request unauthorized.") }
+
+func (f *cloud) GetSystemInfo(context.Context, *workflowservice.GetSystemInfoRequest) (
+	*workflowservice.GetSystemInfoResponse, error,
+) {
+	return &workflowservice.GetSystemInfoResponse{}, nil
+}
+
+func (f *cloud) DescribeNamespace(_ context.Context, r *workflowservice.DescribeNamespaceRequest) (
+	*workflowservice.DescribeNamespaceResponse, error,
+) {
+	if f.retention == 0 {
+		return nil, serviceerror.ToStatus(serviceerror.NewNamespaceNotFound(r.GetNamespace())).Err()
+	}
+	return &workflowservice.DescribeNamespaceResponse{Config: &namespacepb.NamespaceConfig{
+		WorkflowExecutionRetentionTtl: durationpb.New(f.retention),
+	}}, nil
+}
+
+func (f *cloud) RegisterNamespace(context.Context, *workflowservice.RegisterNamespaceRequest) (
+	*workflowservice.RegisterNamespaceResponse, error,
+) {
+	return nil, f.no()
+}
+
+func (f *cloud) UpdateNamespace(context.Context, *workflowservice.UpdateNamespaceRequest) (
+	*workflowservice.UpdateNamespaceResponse, error,
+) {
+	return nil, f.no()
+}
+
+func (f *cloud) ListSearchAttributes(context.Context, *operatorservice.ListSearchAttributesRequest) (
+	*operatorservice.ListSearchAttributesResponse, error,
+) {
+	if f.unlisted {
+		return nil, f.no()
+	}
+	have := map[string]enums.IndexedValueType{}
+	for _, name := range f.attributes {
+		have[name] = enums.INDEXED_VALUE_TYPE_KEYWORD
+	}
+	return &operatorservice.ListSearchAttributesResponse{CustomAttributes: have}, nil
+}
+
+func (f *cloud) AddSearchAttributes(context.Context, *operatorservice.AddSearchAttributesRequest) (
+	*operatorservice.AddSearchAttributesResponse, error,
+) {
+	return nil, f.no()
+}
+
+func (f *cloud) CountWorkflowExecutions(_ context.Context, r *workflowservice.CountWorkflowExecutionsRequest) (
+	*workflowservice.CountWorkflowExecutionsResponse, error,
+) {
+	if f.probes++; f.probes > 1 {
+		f.late()
+	}
+	for name := range strings.SplitSeq(r.GetQuery(), " AND ") {
+		if name = strings.TrimSuffix(name, `="none"`); !slices.Contains(f.attributes, name) {
+			return nil, status.Errorf(codes.InvalidArgument, "column name %q is not defined", name)
+		}
+	}
+	return &workflowservice.CountWorkflowExecutionsResponse{}, nil
+}
+
+func (f *cloud) UpdateTaskQueueConfig(context.Context, *workflowservice.UpdateTaskQueueConfigRequest) (
+	*workflowservice.UpdateTaskQueueConfigResponse, error,
+) {
+	if f.unlimited {
+		return nil, f.no()
+	}
+	return &workflowservice.UpdateTaskQueueConfigResponse{}, nil
+}
+
+func (f *cloud) CreateSchedule(_ context.Context, r *workflowservice.CreateScheduleRequest) (
+	*workflowservice.CreateScheduleResponse, error,
+) {
+	f.schedules = append(f.schedules, r.GetScheduleId())
+	return &workflowservice.CreateScheduleResponse{}, nil
+}
+
+// Where a server lets nobody change the namespace, what was made by hand is enough, and what is missing is named with the
+// command that makes it.
+func TestBootstrapOfACloud(t *testing.T) {
+	t.Parallel()
+	all := []string{"ConveyorHost", "ConveyorOutcome", "ConveyorPlatform", "ConveyorStage", "ConveyorTenant"}
+	const wanted = 72 * time.Hour
+	for name, c := range map[string]struct {
+		server cloud
+		says   string // "" when it works
+		logs   string
+	}{
+		"all is there":         {server: cloud{retention: wanted, attributes: all}},
+		"no such call":         {server: cloud{retention: 30 * time.Hour, attributes: all, unlisted: true, refusal: codes.Unimplemented}, logs: "retention"},
+		"another retention":    {server: cloud{retention: 720 * time.Hour, attributes: all}, logs: "has=720h0m0s wanted=72h0m0s"},
+		"no limits of queues":  {server: cloud{retention: wanted, attributes: all, unlimited: true}, logs: "queue=images"},
+		"none may be listed":   {server: cloud{retention: wanted, attributes: all, unlisted: true}},
+		"no namespace":         {server: cloud{attributes: all}, says: "tcld namespace create"},
+		"no attribute":         {server: cloud{retention: wanted, attributes: all[1:]}, says: "tcld namespace search-attributes add --namespace homes.a1b2c"},
+		"none, and not listed": {server: cloud{retention: wanted, unlisted: true}, says: "tcld namespace search-attributes add"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := &c.server
+			if f.refusal == codes.OK {
+				f.refusal = codes.PermissionDenied
+			}
+			door, err := net.Listen("tcp", "127.0.0.1:0")
+			require.NoError(t, err)
+			server := grpc.NewServer()
+			workflowservice.RegisterWorkflowServiceServer(server, f)
+			operatorservice.RegisterOperatorServiceServer(server, f)
+			go func() { _ = server.Serve(door) }() // ends with Stop
+			t.Cleanup(server.Stop)
+			var logged bytes.Buffer
+			b := launch.Bootstrap{
+				Namespace: "homes.a1b2c", Retention: wanted, ImageInterval: time.Second, StaleEvery: time.Hour,
+				Log: slog.New(slog.NewTextHandler(&logged, nil)),
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			f.late = cancel
+			err = b.Apply(ctx, dial(t, door.Addr().String(), "homes.a1b2c"))
+			if c.says != "" {
+				require.ErrorContains(t, err, c.says)
+				require.Empty(t, f.schedules)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, []string{"staleness", "campaigns"}, f.schedules)
+			require.Contains(t, logged.String(), c.logs)
+			require.Equal(t, c.logs == "", logged.Len() == 0, logged.String())
+		})
+	}
 }
