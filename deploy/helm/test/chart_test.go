@@ -4,6 +4,7 @@ package test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"fmt"
 	"maps"
 	"os"
@@ -165,7 +166,7 @@ keda: {temporalAuth: [{parameter: cert, name: temporal-client, key: tls.crt}, {p
 priorityClassName: high
 serviceAccount: {annotations: {eks.amazonaws.com/role-arn: "arn:aws:iam::1:role/conveyor"}}
 monitoring: {serviceMonitor: true, rules: true, dashboards: true, labels: {release: prometheus}}
-settings: {TEMPORAL_ADDRESS: "t1:7233,t2:7233", CONVEYOR_LOG_LEVEL: debug, CONVEYOR_DB_MAX_CONNS: 12, TEMPORAL_TLS_CLIENT_CERT_PATH: /etc/conveyor/ca/tls.crt, TEMPORAL_TLS_SERVER_NAME: temporal.example}
+settings: {TEMPORAL_ADDRESS: "t1:7233,t2:7233", CONVEYOR_LOG_LEVEL: debug, CONVEYOR_DB_MAX_CONNS: 12, CONVEYOR_STORE_SLOTS: 8, CONVEYOR_UPLOAD_MAX_BYTES: 2147483648, TEMPORAL_TLS_CLIENT_CERT_PATH: /etc/conveyor/ca/tls.crt, TEMPORAL_TLS_SERVER_NAME: temporal.example}
 jobs: {resources: {requests: {cpu: 1, memory: 1Gi}, limits: {cpu: 2, memory: 1Gi}}}
 roles:
   importer: {resources: {limits: {cpu: 1500m}}}
@@ -205,7 +206,7 @@ func pods(objects map[string]any) map[string]core.PodTemplateSpec {
 }
 
 func TestTables(t *testing.T) {
-	known := settings(t)
+	known, binary := settings(t), build(t)
 	for name, values := range tables {
 		t.Run(name, func(t *testing.T) {
 			objects := render(t, values)
@@ -219,6 +220,9 @@ func TestTables(t *testing.T) {
 					require.Equal(t, []core.Capability{"ALL"}, c.SecurityContext.Capabilities.Drop, key)
 					for _, e := range c.Env {
 						require.True(t, known[e.Name], "%s: %s is no setting", key, e.Name)
+					}
+					if key != "DaemonSet homes-seccomp" {
+						accepted(t, binary, key, c)
 					}
 				}
 				require.False(t, *pod.Spec.AutomountServiceAccountToken, key)
@@ -247,6 +251,33 @@ func TestTables(t *testing.T) {
 			}
 		})
 	}
+}
+
+// build builds the program, and returns where it is.
+func build(t *testing.T) string {
+	t.Helper()
+
+	binary := filepath.Join(t.TempDir(), "conveyor")
+	command := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "./cmd/conveyor")
+	command.Dir = "../../.."
+	out, err := command.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return binary
+}
+
+// accepted requires that the program takes the values of a container. It has none of the Secret's.
+func accepted(t *testing.T, binary, key string, c core.Container) {
+	t.Helper()
+
+	command := exec.CommandContext(t.Context(), binary, "config")
+	command.Env = []string{"CONVEYOR_SECRET_KEYS=k1:" + base64.StdEncoding.EncodeToString(make([]byte, 32))}
+	for _, e := range c.Env {
+		if e.ValueFrom == nil {
+			command.Env = append(command.Env, e.Name+"="+e.Value)
+		}
+	}
+	out, err := command.CombinedOutput()
+	require.NoError(t, err, "%s: %s", key, out)
 }
 
 // settings are the names that the program knows: those that `conveyor config` is made of, and those that Temporal's SDK

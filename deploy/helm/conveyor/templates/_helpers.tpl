@@ -88,7 +88,7 @@ env:
   {{- $_ := unset $all "CONVEYOR_KEY_OPT_OUTS" }}{{/* refused without CONVEYOR_SECRET_KEYS, which not every role has */}}
   {{- end }}
   {{- range $name, $value := $all }}
-  - {name: {{ $name }}, value: {{ $value | toString | quote }}}
+  - {name: {{ $name }}, value: {{ kindIs "string" $value | ternary $value (toJson $value) | quote }}}{{/* no 2e+06 */}}
   {{- end }}
 securityContext:
   readOnlyRootFilesystem: true
