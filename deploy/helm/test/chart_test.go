@@ -608,6 +608,32 @@ func TestSchema(t *testing.T) {
 	}
 }
 
+// Kubernetes refuses some pairs of values, of which one may be the chart's default: with half of the roles new.
+func TestPairs(t *testing.T) {
+	for _, kind := range []core.SeccompProfileType{core.SeccompProfileTypeUnconfined, core.SeccompProfileTypeRuntimeDefault} {
+		for key, pod := range pods(render(t, fmt.Sprintf(`{chromium: {seccompProfile: {type: %s}}}`, kind))) {
+			require.Nil(t, pod.Spec.SecurityContext.SeccompProfile.LocalhostProfile, key)
+			if key == "Deployment homes-browser" || key == "Deployment homes-drafts" {
+				require.Equal(t, kind, pod.Spec.SecurityContext.SeccompProfile.Type, key)
+			}
+		}
+	}
+	browser := render(t, "{}")["Deployment homes-browser"].(*apps.Deployment).Spec.Template.Spec
+	require.Equal(t, "conveyor/chromium.json", *browser.SecurityContext.SeccompProfile.LocalhostProfile)
+
+	budget := render(t, `{podDisruptionBudget: {minAvailable: 1, unhealthyPodEvictionPolicy: AlwaysAllow}}`)
+	spec := budget["PodDisruptionBudget homes-worker"].(*policy.PodDisruptionBudget).Spec
+	require.Equal(t, 1, spec.MinAvailable.IntValue())
+	require.Nil(t, spec.MaxUnavailable)
+	require.Equal(t, policy.AlwaysAllow, *spec.UnhealthyPodEvictionPolicy)
+
+	for _, scaler := range []string{"hpa", "keda"} {
+		_, err := rendered(t, `{autoscaling: `+scaler+`, roles: {worker: {replicas: 30}}}`)
+		require.ErrorContains(t, err, "roles.worker.replicas is 30, more than its maxReplicas, 20")
+	}
+	render(t, `{roles: {worker: {replicas: 30}}}`)
+}
+
 // A misspelt name is refused in every section that has names of its own.
 func TestSchemaOfSections(t *testing.T) {
 	var values map[string]any

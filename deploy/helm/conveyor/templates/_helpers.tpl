@@ -112,7 +112,7 @@ securityContext:
   runAsUser: 65532
   runAsGroup: 65532
   fsGroup: 65532
-  seccompProfile: {{ .profile | toJson }}
+  seccompProfile: {{ ternary .profile (pick .profile "type") (eq .profile.type "Localhost") | toJson }}
 {{- with $root.Values.image.pullSecrets }}
 imagePullSecrets: {{ toJson . }}
 {{- end }}
