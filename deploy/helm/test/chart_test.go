@@ -4,6 +4,7 @@ package test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
 	"maps"
@@ -606,6 +607,19 @@ func TestSchema(t *testing.T) {
 		_, err := rendered(t, values)
 		require.ErrorContains(t, err, says, values)
 	}
+}
+
+// The profile of Chromium's sandbox comes to every node, and again where it has changed.
+func TestSeccompIsInstalled(t *testing.T) {
+	objects := render(t, tables["everything"])
+	pod := objects["DaemonSet homes-seccomp"].(*apps.DaemonSet).Spec.Template
+	require.Equal(t, []core.Toleration{{Operator: core.TolerationOpExists}}, pod.Spec.Tolerations)
+	require.Equal(t, []core.LocalObjectReference{{Name: "registry"}}, pod.Spec.ImagePullSecrets)
+	profile, err := os.ReadFile("../../seccomp-chromium.json")
+	require.NoError(t, err)
+	require.Equal(t, fmt.Sprintf("%x", sha256.Sum256(profile)), pod.Annotations["checksum/profile"])
+	require.Nil(t, render(t, `{chromium: {install: {enabled: true}}}`)["DaemonSet homes-seccomp"].(*apps.DaemonSet).
+		Spec.Template.Spec.ImagePullSecrets)
 }
 
 // Kubernetes refuses some pairs of values, of which one may be the chart's default: with half of the roles new.
