@@ -622,6 +622,21 @@ func TestSeccompIsInstalled(t *testing.T) {
 		Spec.Template.Spec.ImagePullSecrets)
 }
 
+// A pod with Chromium has a process that reaps those it leaves, as a container of docker-compose.yml has an init.
+func TestChromiumIsReaped(t *testing.T) {
+	for _, table := range []string{"defaults", "more workers"} {
+		seen := 0
+		for key, pod := range pods(render(t, tables[table])) {
+			chromium := strings.HasPrefix(pod.Spec.Containers[0].Image, "conveyor-browser:")
+			require.Equal(t, chromium, pod.Spec.ShareProcessNamespace != nil && *pod.Spec.ShareProcessNamespace, key)
+			if chromium {
+				seen++
+			}
+		}
+		require.Positive(t, seen, table)
+	}
+}
+
 // Kubernetes refuses some pairs of values, of which one may be the chart's default: with half of the roles new.
 func TestPairs(t *testing.T) {
 	for _, kind := range []core.SeccompProfileType{core.SeccompProfileTypeUnconfined, core.SeccompProfileTypeRuntimeDefault} {
