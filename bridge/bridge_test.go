@@ -51,7 +51,7 @@ func listings() *bridge.Listings {
 }
 
 func drafts() *bridge.Drafts {
-	return &bridge.Drafts{Exchange: "events", Queue: requests, RoutingKey: requests, Prefetch: 1}
+	return &bridge.Drafts{Exchange: "events", Queue: requests, RoutingKey: requests, Prefetch: 1, TaskQueue: "drafts"}
 }
 
 // A starter is a Temporal that only remembers.

@@ -27,7 +27,8 @@ type Drafts struct {
 	Now     func() time.Time
 	// Where requests arrive: the topic exchange that they are published to, their routing key and their queue.
 	Exchange, Queue, RoutingKey string
-	Prefetch                    int // requests in hand at once in a bridge, 1 or more
+	Prefetch                    int    // requests in hand at once in a bridge, 1 or more
+	TaskQueue                   string // whose workers make drafts
 }
 
 // DraftStarter makes product drafts.
@@ -45,7 +46,7 @@ func (s *Drafts) Queues() []Queue {
 	return []Queue{{
 		Name: s.Queue, Exchange: s.Exchange, Key: s.RoutingKey, DLX: s.Exchange + contract.SuffixDLX,
 		DLXKind: amqp.ExchangeTopic, MaxBody: contract.MaxBody, Prefetch: 1, Consumers: s.Prefetch,
-		Handle: each(s.requested), Ready: s.ready, Strip: contract.StripCrawlRequest,
+		Handle: each(s.requested), Ready: s.ready, TaskQueue: s.TaskQueue, Strip: contract.StripCrawlRequest,
 		Waits: true, // and the next consumer joins the workflow that is running
 	}}
 }

@@ -167,7 +167,7 @@ func (i *Inspector) known() []backlog.Queue {
 	var out []backlog.Queue
 	for _, q := range i.topology.queues {
 		out = append(out,
-			backlog.Queue{Name: q.Name, Ours: q.ours()},
+			backlog.Queue{Name: q.Name, Ours: q.ours(), TaskQueue: q.TaskQueue},
 			backlog.Queue{Name: q.dlq(), Ours: i.topology.archive, DeadLetters: true})
 	}
 	return out

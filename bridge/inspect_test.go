@@ -72,7 +72,7 @@ func TestInspectorQueues(t *testing.T) {
 		{Name: "images.pending.dlq", Ours: true, DeadLetters: true},
 		{Name: "listings.published", Ready: 1},
 		{Name: "listings.published.dlq", Ours: true, DeadLetters: true},
-		{Name: requests, Ours: true},
+		{Name: requests, Ours: true, TaskQueue: "drafts"},
 		{Name: requests + ".dlq", Ours: true, DeadLetters: true},
 	}, got)
 

@@ -21,8 +21,9 @@ type Search struct {
 	Most      int  // most messages that it keeps while it is not ours; 0 keeps all
 	Store     *dbsearch.Pages
 	Launch    PageStarter
-	Prefetch  int // most messages of a batch, 1 or more
-	Consumers int // batches at once in a bridge, 1 or more
+	Prefetch  int    // most messages of a batch, 1 or more
+	Consumers int    // batches at once in a bridge, 1 or more
+	TaskQueue string // whose workers store pages
 }
 
 // PageStarter stores batches of crawled pages.
@@ -44,6 +45,7 @@ func (s *Search) Queues() []Queue {
 	}
 	if s.Ours {
 		q.Prefetch, q.Consumers, q.Handle = s.Prefetch, s.Consumers, together(s.crawled)
+		q.TaskQueue = s.TaskQueue
 		q.Ready = func(ctx context.Context, now time.Time) error { return s.Launch.SearchServed(ctx, now) }
 		q.Waits = true // and the next consumer of the same messages joins the workflow that is running
 	}

@@ -35,6 +35,8 @@ type Queue struct {
 	Most int
 	// Ready returns an error while Handle could not do its work: the queue is not consumed then. nil: it always can.
 	Ready func(ctx context.Context, now time.Time) error
+	// TaskQueue is the one of Temporal without whose workers the queue is not consumed. "" = it is in any case.
+	TaskQueue string
 	// Strip returns a body without what must not be stored or shown with a dead letter; a replay sends what it returned.
 	// nil: bodies are kept as they are.
 	Strip func(body []byte) []byte

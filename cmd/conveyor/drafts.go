@@ -34,6 +34,7 @@ func (h *house) drafts() system {
 		drafts := bridge.Drafts{
 			Launch: h.launch, Store: dbdrafts.NewDrafts(h.pool), Secrets: h.box, Now: time.Now, Exchange: requests.Exchange,
 			Queue: requests.Queue, RoutingKey: requests.RoutingKey, Prefetch: requests.Prefetch,
+			TaskQueue: workflows.QueueDrafts,
 		}
 		queues = drafts.Queues()
 	}

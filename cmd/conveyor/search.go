@@ -23,7 +23,7 @@ func (h *house) search() system {
 	c, store := h.config.Search, dbsearch.NewPages(h.pool)
 	queue := bridge.Search{
 		Ours: c.Ours, Most: h.config.Outbox.Crawled, Store: store, Launch: h.launch, Prefetch: c.Prefetch,
-		Consumers: c.Consumers,
+		Consumers: c.Consumers, TaskQueue: workflows.QueueSearch,
 	}
 	index := dbsearch.NewSearchIndex(h.pool)
 	engines := map[string]search.Engine{} // all that pages are written to

@@ -89,9 +89,10 @@ type Queue struct {
 	Name        string
 	Ready       int64 // messages ready for delivery
 	Consumers   int64
-	Ours        bool // a bridge of this system should consume it
-	DeadLetters bool // it holds messages that could not be processed
-	Missing     bool // the queue does not exist
+	Ours        bool   // a bridge of this system should consume it
+	TaskQueue   string // the one without whose workers it is not consumed; "" = it is in any case
+	DeadLetters bool   // it holds messages that could not be processed
+	Missing     bool   // the queue does not exist
 	Rates
 	Warning string
 }
@@ -359,6 +360,9 @@ func (r *Report) Judge() {
 // judgeQueues warns of queues and task queues.
 func (r *Report) judgeQueues() {
 	for i := range r.Queues {
+		if q := &r.Queues[i]; q.TaskQueue != "" && q.Ready == 0 && r.unused(q.TaskQueue) {
+			q.Ours = false // nobody is to do its work
+		}
 		r.Queues[i].Warning = r.Queues[i].trouble()
 	}
 	for _, trouble := range []string{noQueue, noConsumer} { // all queues of a stopped bridge are one warning
@@ -398,6 +402,18 @@ func (r *Report) judgeQueues() {
 				strings.Join(b.Missing, ", "))
 		}
 	}
+}
+
+// unused says that no worker polls a task queue, on purpose.
+func (r *Report) unused(name string) bool {
+	known := false
+	for _, t := range r.TaskQueues {
+		if t.Name == name && (!t.Unused || t.Workers > 0) {
+			return false
+		}
+		known = known || t.Name == name
+	}
+	return known
 }
 
 // judgeOutreach warns of imports, messages, webhooks and saved searches.

@@ -46,6 +46,19 @@ func TestJudge(t *testing.T) {
 			{Name: "a", Ours: true}, {Name: "a.dlq", Ours: true, DeadLetters: true}, {Name: "b", Ours: true},
 			{Name: "c", Ours: true}, {Name: "d", Ours: true, Consumers: 1}, {Name: "e", Missing: true}}},
 			[]string{"queue e: there is no such queue", "queues a, a.dlq, b and 1 more: no consumer"}},
+		{"one whose work no worker is to do", backlog.Report{
+			Queues: []backlog.Queue{{Name: "requests", Ours: true, TaskQueue: "drafts"}},
+			TaskQueues: []backlog.TaskQueue{
+				{Name: "drafts", Type: backlog.WorkflowTasks, Unused: true}, {Name: "drafts", Type: backlog.ActivityTasks, Unused: true},
+			}}, []string{}},
+		{"one whose work waits all the same", backlog.Report{
+			Queues:     []backlog.Queue{{Name: "requests", Ours: true, Ready: 1, TaskQueue: "drafts"}},
+			TaskQueues: []backlog.TaskQueue{{Name: "drafts", Type: backlog.WorkflowTasks, Unused: true}}},
+			[]string{"queue requests: no consumer"}},
+		{"one whose workers are gone", backlog.Report{
+			Queues:     []backlog.Queue{{Name: "requests", Ours: true, TaskQueue: "drafts"}, {Name: "pages", Ours: true, TaskQueue: "search"}},
+			TaskQueues: []backlog.TaskQueue{{Name: "drafts", Type: backlog.WorkflowTasks}}},
+			[]string{"queue requests, pages: no consumer", "task queue drafts (workflow): no worker"}},
 		{"one of others", backlog.Report{Queues: []backlog.Queue{{Name: "listings.published", Ready: 9}}}, []string{}},
 		{"a queue that there is not", backlog.Report{Queues: []backlog.Queue{{Name: "listings.ready", Missing: true}}},
 			[]string{"queue listings.ready: there is no such queue"}},
