@@ -37,6 +37,7 @@ type Options struct {
 	Short      func() bool   // the machine has fewer cores than its work needs; nil = never
 	Hold       time.Duration // until a caller that asks too often is told so; 0 = none is held
 	Hosts      []string      // names by which the API may be called while authentication is off, besides that of URL
+	Open       bool          // CONVEYOR_API_OPEN: callers behind proxies are answered also while authentication is off
 	Proxies    []string      // addresses and networks whose X-Forwarded-For is believed
 	TemporalUI string        // address of the Web UI, for links
 	Namespace  string        // of Temporal, for links

@@ -41,6 +41,7 @@ type gate struct {
 	cross  *http.CrossOriginProtection
 	routes map[string]route // by method and path as gin writes them
 	lines  *rate.Limiter    // of refusals in the log
+	open   bool             // to callers behind proxies while authentication is off
 	hold   time.Duration    // until callers who ask too often are answered
 	held   chan struct{}    // has them
 
@@ -63,7 +64,7 @@ func newGate(o Options) *gate {
 	g := &gate{
 		guard: o.Guard, log: o.Log, lines: rate.NewLimiter(20, 100), cross: http.NewCrossOriginProtection(),
 		hosts: rebind.NamesOf(append([]string{rebind.HostOf(o.URL)}, o.Hosts...)...),
-		hold:  o.Hold, held: make(chan struct{}, holdMost),
+		open:  o.Open, hold: o.Hold, held: make(chan struct{}, holdMost),
 	}
 	if g.guard == nil {
 		g.guard = NewGuard(GuardOptions{})
@@ -197,6 +198,10 @@ func (g *gate) admit(c *gin.Context) {
 		caller, err = g.guard.known(c, r.name)
 		counted = caller.Name
 	}
+	if !locked && !g.open && forwarded(c.Request) {
+		g.refuse(c, r, access.Caller{}, errForwarded)
+		return
+	}
 	if err == nil {
 		err = g.pace(c, r, counted)
 	}
@@ -288,6 +293,19 @@ func Network(c *gin.Context) string {
 var errMisdirected = huma.NewError(http.StatusMisdirectedRequest, "while authentication is off, only requests to IP "+
 	"addresses, to localhost, to the host of CONVEYOR_API_URL and to those in CONVEYOR_API_HOSTS are answered, so that no "+
 	"page of another site can read the answers; set CONVEYOR_API_HOSTS, or create an API key")
+
+// forwarded says that a request comes by way of a proxy that says so. Not every proxy does.
+func forwarded(r *http.Request) bool {
+	return slices.ContainsFunc([]string{"Forwarded", "X-Forwarded-For", "X-Real-Ip", "Via"}, func(name string) bool {
+		return r.Header.Get(name) != ""
+	})
+}
+
+// errForwarded is the answer to one while authentication is off: the proxy is on this machine, its callers may be
+// anywhere, and each would have the role admin.
+var errForwarded = huma.Error403Forbidden("while authentication is off, requests by way of a proxy are refused: " +
+	"create an API key (conveyor keys create NAME --role admin), or set CONVEYOR_API_OPEN where only those who may do " +
+	"everything reach the proxy")
 
 // TooMany is the 429 answer.
 func TooMany(says string, retry time.Duration) error {

@@ -596,6 +596,24 @@ func TestForeignPages(t *testing.T) {
 	require.Equal(t, 200, f.HostedAt(t, "conveyor.elsewhere.example", "/health").Status)
 }
 
+// Without keys the API is for this machine. What a proxy on it passes on is from anywhere.
+func TestForwardedWithoutKeys(t *testing.T) {
+	t.Parallel()
+	f := apitest.Guarded(t)
+	for _, name := range []string{"X-Forwarded-For", "Forwarded", "X-Real-IP", "Via"} {
+		p := apitest.Refused(t, f.Get(t, "/keys", name, "192.0.2.1"), 403)
+		require.Contains(t, p.Detail, "create an API key", name)
+		require.Equal(t, 200, f.Get(t, "/health", name, "192.0.2.1").Status, "is open")
+	}
+	require.Equal(t, 200, f.Get(t, "/keys").Status)
+	f.Serve(t, func(p *apitest.Parts) { p.Open = true })
+	require.Equal(t, 200, f.Get(t, "/keys", "X-Forwarded-For", "192.0.2.1").Status)
+	f.Serve(t, func(*apitest.Parts) {})
+	key := f.Key(t, "ci", access.Admin)
+	f.Clock.Add(time.Minute)
+	require.Equal(t, 200, f.Get(t, "/keys", "X-Forwarded-For", "192.0.2.1", "Authorization", "Bearer "+key).Status)
+}
+
 func TestNoCORS(t *testing.T) {
 	t.Parallel()
 	f := apitest.Guarded(t)

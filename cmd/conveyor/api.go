@@ -66,6 +66,7 @@ func (h *house) api(ctx context.Context) error {
 		Conns:      int(h.config.Postgres.MaxConns),
 		Short:      pressure.NewCPU(time.Now).Short,
 		Hold:       holdRefused,
+		Open:       h.config.API.Open,
 		Proxies:    h.config.API.Proxies,
 		TemporalUI: h.config.Temporal.UIURL, Namespace: h.namespace, Version: version(), URL: h.config.API.URL,
 		Tiles: h.config.Console.Tiles, Traces: h.traces, Now: time.Now, Stopping: ctx.Done(),
