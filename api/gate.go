@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -41,6 +43,7 @@ type gate struct {
 	cross  *http.CrossOriginProtection
 	routes map[string]route // by method and path as gin writes them
 	lines  *rate.Limiter    // of refusals in the log
+	behind sync.Once        // the log says that there is a proxy which is not trusted
 	open   bool             // to callers behind proxies while authentication is off
 	hold   time.Duration    // until callers who ask too often are answered
 	held   chan struct{}    // has them
@@ -167,6 +170,7 @@ func (g *gate) bound(c *gin.Context) {
 // admit authenticates and authorizes the sender of a request.
 func (g *gate) admit(c *gin.Context) {
 	r, ctx := g.route(c), c.Request.Context()
+	g.warnOfProxy(c)
 	if !g.hosts.Have(c.Request.Host) {
 		// While the table of keys cannot be read, open routes stay open, and the others answer 503 below.
 		if locked, err := g.guard.Locked(ctx); err == nil && !locked {
@@ -299,6 +303,18 @@ func forwarded(r *http.Request) bool {
 	return slices.ContainsFunc([]string{"Forwarded", "X-Forwarded-For", "X-Real-Ip", "Via"}, func(name string) bool {
 		return r.Header.Get(name) != ""
 	})
+}
+
+// warnOfProxy logs once that an address which is no trusted proxy names whom it speaks for: limits count all callers
+// behind it as one.
+func (g *gate) warnOfProxy(c *gin.Context) {
+	remote, by := c.RemoteIP(), c.GetHeader("X-Forwarded-For")
+	if by != "" && c.ClientIP() == remote && !strings.Contains(by, remote) {
+		g.behind.Do(func() {
+			g.log.WarnContext(c, "a request has X-Forwarded-For, and its sender is not in CONVEYOR_API_PROXIES: if that is a "+
+				"proxy, all callers behind it are one for limits and the audit", "remote", remote)
+		})
+	}
 }
 
 // errForwarded is the answer to one while authentication is off: the proxy is on this machine, its callers may be

@@ -614,6 +614,36 @@ func TestForwardedWithoutKeys(t *testing.T) {
 	require.Equal(t, 200, f.Get(t, "/keys", "X-Forwarded-For", "192.0.2.1", "Authorization", "Bearer "+key).Status)
 }
 
+// The log says once that a proxy is not trusted.
+func TestUnknownProxy(t *testing.T) {
+	t.Parallel()
+	for proxies, want := range map[string]int{"": 1, "127.0.0.1": 0} {
+		var (
+			lines strings.Builder
+			mu    sync.Mutex
+		)
+		f := apitest.Guarded(t)
+		f.Serve(t, func(p *apitest.Parts) {
+			p.Log = slog.New(slog.NewTextHandler(writer(func(b []byte) (int, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				return lines.Write(b)
+			}), nil))
+			if proxies != "" {
+				p.Proxies = []string{proxies}
+			}
+		})
+		f.Get(t, "/health")
+		for range 2 {
+			f.Get(t, "/health", "X-Forwarded-For", "192.0.2.1")
+			f.Get(t, "/health", "X-Forwarded-For", "192.0.2.1, 127.0.0.1") // of a proxy behind this one
+		}
+		mu.Lock()
+		require.Equal(t, want, strings.Count(lines.String(), "CONVEYOR_API_PROXIES"), lines.String())
+		mu.Unlock()
+	}
+}
+
 func TestNoCORS(t *testing.T) {
 	t.Parallel()
 	f := apitest.Guarded(t)

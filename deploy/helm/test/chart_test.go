@@ -167,7 +167,7 @@ keda: {temporalAuth: [{parameter: cert, name: temporal-client, key: tls.crt}, {p
 priorityClassName: high
 serviceAccount: {annotations: {eks.amazonaws.com/role-arn: "arn:aws:iam::1:role/conveyor"}}
 monitoring: {serviceMonitor: true, rules: true, dashboards: true, labels: {release: prometheus}}
-settings: {TEMPORAL_ADDRESS: "t1:7233,t2:7233", CONVEYOR_LOG_LEVEL: debug, CONVEYOR_DB_MAX_CONNS: 12, CONVEYOR_STORE_SLOTS: 8, CONVEYOR_UPLOAD_MAX_BYTES: 2147483648, TEMPORAL_TLS_CLIENT_CERT_PATH: /etc/conveyor/ca/tls.crt, TEMPORAL_TLS_SERVER_NAME: temporal.example}
+settings: {CONVEYOR_API_PROXIES: 10.42.0.0/16, TEMPORAL_ADDRESS: "t1:7233,t2:7233", CONVEYOR_LOG_LEVEL: debug, CONVEYOR_DB_MAX_CONNS: 12, CONVEYOR_STORE_SLOTS: 8, CONVEYOR_UPLOAD_MAX_BYTES: 2147483648, TEMPORAL_TLS_CLIENT_CERT_PATH: /etc/conveyor/ca/tls.crt, TEMPORAL_TLS_SERVER_NAME: temporal.example}
 jobs: {resources: {requests: {cpu: 1, memory: 1Gi}, limits: {cpu: 2, memory: 1Gi}}}
 roles:
   importer: {resources: {limits: {cpu: 1500m}}}
@@ -661,6 +661,23 @@ func TestPairs(t *testing.T) {
 		require.ErrorContains(t, err, "roles.worker.replicas is 30, more than its maxReplicas, 20")
 	}
 	render(t, `{roles: {worker: {replicas: 30}}}`)
+}
+
+// Behind an Ingress all callers would be one address.
+func TestIngressIsTrusted(t *testing.T) {
+	const ingress = `ingress: {enabled: true}, `
+	for values, says := range map[string]string{
+		`{` + ingress + `}`: "CONVEYOR_API_PROXIES",
+		`{` + ingress + `settings: {CONVEYOR_API_PROXIES: "10.42.0.0/16,10.43.0.7"}}`:       "",
+		`{` + ingress + `roles: {api: {settings: {CONVEYOR_API_PROXIES: "10.42.0.0/16"}}}}`: "",
+	} {
+		_, err := rendered(t, values)
+		if says == "" {
+			require.NoError(t, err, values)
+			continue
+		}
+		require.ErrorContains(t, err, says, values)
+	}
 }
 
 // A misspelt name is refused in every section that has names of its own.
