@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"text/tabwriter"
@@ -111,7 +112,7 @@ func roleSettings(ports devstack.Ports, home string) (map[string]string, error) 
 		"CONVEYOR_DEMO":                  "true",
 		"CONVEYOR_HOME":                  home,
 		"CONVEYOR_BROWSER_SANDBOX":       conf.Browser.Sandbox,
-		// The demo site is local, so it is scraped faster than any real site may be.
+		// The demo site is local, so it is scraped faster than any real site may be: see demoPace.
 		"CONVEYOR_SCRAPE":          demosite.AllSearches("http://" + address(ports.Demo)),
 		"CONVEYOR_SCRAPE_DELAY":    "1s",
 		"CONVEYOR_SCRAPE_COOLDOWN": "10s",
@@ -122,13 +123,19 @@ func roleSettings(ports devstack.Ports, home string) (map[string]string, error) 
 		"CONVEYOR_WHATSAPP_VERIFY_TOKENS": rand.Text(),
 	}
 	out["TEMPORAL_NAMESPACE"] = devstack.Namespace
+	_, sites := os.LookupEnv("CONVEYOR_SCRAPE")
 	for key := range out {
 		if value, ok := os.LookupEnv(key); ok {
 			out[key] = value
+		} else if sites && slices.Contains(demoPace, key) {
+			delete(out, key)
 		}
 	}
 	return out, nil
 }
+
+// demoPace are the settings of a pace that no site but the demo's may be asked at.
+var demoPace = []string{"CONVEYOR_SCRAPE_DELAY", "CONVEYOR_SCRAPE_COOLDOWN", "CONVEYOR_IMAGE_INTERVAL"}
 
 // externalServices are the services that the environment names; the broker also by RABBITMQ_USER and its likes.
 func externalServices(getenv func(string) string) (given devstack.External, err error) {

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/internal/devstack"
 )
 
 func TestExitCodes(t *testing.T) {
@@ -43,6 +45,32 @@ func TestWithoutUser(t *testing.T) {
 		if got := withoutUser(address); got != want {
 			t.Errorf("withoutUser(%q) = %q; want %q", address, got, want)
 		}
+	}
+}
+
+// Real sites keep their pace: only the demo site is scraped faster.
+func TestPaceOfTheDemo(t *testing.T) {
+	for name, tt := range map[string]struct {
+		env  map[string]string
+		want []string // delay, cooldown, interval of images; "" = the default
+	}{
+		"the demo":       {nil, []string{"1s", "10s", "100ms"}},
+		"a slower demo":  {map[string]string{"CONVEYOR_SCRAPE_DELAY": "3s"}, []string{"3s", "10s", "100ms"}},
+		"sites":          {map[string]string{"CONVEYOR_SCRAPE": "kijiji,kangalou"}, []string{"", "", ""}},
+		"sites, at will": {map[string]string{"CONVEYOR_SCRAPE": "kijiji", "CONVEYOR_IMAGE_INTERVAL": "2s"}, []string{"", "", "2s"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for key, value := range tt.env {
+				t.Setenv(key, value)
+			}
+			ports, err := devstack.PortsFrom(func(string) string { return "" })
+			require.NoError(t, err)
+			got, err := roleSettings(ports, t.TempDir())
+			require.NoError(t, err)
+			require.Equal(t, tt.want, []string{
+				got["CONVEYOR_SCRAPE_DELAY"], got["CONVEYOR_SCRAPE_COOLDOWN"], got["CONVEYOR_IMAGE_INTERVAL"],
+			})
+		})
 	}
 }
 
