@@ -121,7 +121,7 @@ func (h *house) sessions() api.Sessions {
 func (h *house) backlog(inspector *bridge.Inspector) *telemetry.Backlog {
 	b := &telemetry.Backlog{
 		Postgres: h.pool.Ping,
-		Files:    func(context.Context) error { return h.blobs.Mounted() },
+		Files:    h.blobs.Reachable,
 		Commits:  func(ctx context.Context) (backlog.Commits, error) { return db.Commits(ctx, h.pool) },
 		Outbox: func(ctx context.Context) (backlog.Outbox, error) {
 			return db.NewOutbox(h.pool).Waiting(ctx, time.Now())
@@ -173,7 +173,7 @@ func (h *house) checks() map[string]func(context.Context) error {
 // roomForFiles is backlog.ErrStuck while less than the reserve is free where files are stored, and another error while
 // they are away.
 func (h *house) roomForFiles(ctx context.Context) error {
-	if err := h.blobs.Mounted(); err != nil {
+	if err := h.blobs.Reachable(ctx); err != nil {
 		return err
 	}
 	free, err := h.blobs.Free(ctx)

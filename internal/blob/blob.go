@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -34,10 +35,14 @@ type Store struct {
 	dir    string // of a folder; "" = a cloud's
 	spare  func(ctx context.Context, key string) error
 	marked atomic.Bool // the folder's mark was seen
+
+	mu     sync.Mutex
+	looked time.Time // at the bucket
+	found  error     // then
 }
 
 // Open opens a store by URL: a folder's path or file:// URL (it is created), s3://, gs:// or azblob:// with the
-// parameters of gocloud.dev/blob, such as ?region= and ?prefix=. It does not check that a cloud bucket exists.
+// parameters of gocloud.dev/blob, such as ?region= and ?prefix=. Reachable says whether a cloud bucket exists.
 func Open(ctx context.Context, location string) (*Store, error) {
 	dir, isDir, err := folder(location)
 	var bucket *blob.Bucket
@@ -85,6 +90,43 @@ func (s *Store) Mounted() error {
 	if s.away() {
 		return fault.Newf(fault.Transient, "%s is empty or missing: it may not be mounted, or conveyor bootstrap was not "+
 			"run where it is", s.dir)
+	}
+	return nil
+}
+
+// A bucket is looked into as often at most, and for as long.
+const (
+	lookEvery  = 10 * time.Second
+	lookWithin = 2 * time.Second
+)
+
+// Reachable returns nil while a folder is Mounted, or a bucket is there and lets us list it, as of ten seconds ago at
+// most.
+func (s *Store) Reachable(ctx context.Context) error {
+	if s.dir != "" {
+		return s.Mounted()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.looked.IsZero() || time.Since(s.looked) >= lookEvery {
+		s.found = s.look(ctx)
+		s.looked = time.Now()
+	}
+	return s.found
+}
+
+// look is Reachable as of now. Others wait for its answer, so that it does not end with the request of one.
+func (s *Store) look(ctx context.Context) error {
+	if s.dir != "" {
+		return s.Mounted()
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookWithin)
+	defer cancel()
+	switch there, err := s.bucket.IsAccessible(ctx); {
+	case err != nil:
+		return fault.Newf(fault.Transient, "the bucket of files cannot be listed: %w", err)
+	case !there:
+		return fault.Newf(fault.Transient, "there is no such bucket of files")
 	}
 	return nil
 }

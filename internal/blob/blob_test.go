@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -314,6 +315,55 @@ func TestOpenLocations(t *testing.T) {
 	} {
 		open(t, location)
 	}
+}
+
+// A bucket that is gone or forbidden is told from one that is there, also once files were read from it.
+func TestReachable(t *testing.T) {
+	t.Parallel()
+	const key = "uploads/0123456789abcdef0123456789abcdef/file"
+	for name, answer := range map[string]struct {
+		status int
+		body   string
+		says   string // "" when it is reachable
+	}{
+		"there":    {200, `<ListBucketResult><KeyCount>0</KeyCount></ListBucketResult>`, ""},
+		"gone":     {404, `<Error><Code>NoSuchBucket</Code></Error>`, "there is no such bucket"},
+		"not ours": {403, `<Error><Code>AccessDenied</Code></Error>`, "cannot be listed"},
+		"expired":  {400, `<Error><Code>ExpiredToken</Code></Error>`, "cannot be listed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var looks atomic.Int32
+			cloud := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Query().Has("list-type") {
+					looks.Add(1)
+					w.WriteHeader(answer.status)
+					_, _ = io.WriteString(w, answer.body)
+					return
+				}
+				w.WriteHeader(http.StatusNotFound)
+				_, _ = io.WriteString(w, `<Error><Code>NoSuchKey</Code></Error>`)
+			}))
+			t.Cleanup(cloud.Close)
+			s := open(t, "s3://bucket?region=ca-central-1&anonymous=true&use_path_style=true&endpoint="+cloud.URL)
+			for range 3 { // one look
+				err := s.Reachable(t.Context())
+				if answer.says == "" {
+					require.NoError(t, err)
+					continue
+				}
+				require.ErrorContains(t, err, answer.says)
+				class, _ := fault.Of(err)
+				require.Equal(t, fault.Transient, class)
+			}
+			require.Equal(t, int32(1), looks.Load())
+			_, err := s.OpenRange(t.Context(), key, 0, -1)
+			class, _ := fault.Of(err)
+			require.Equal(t, answer.says == "", class == fault.Gone, "a file of a bucket that is gone may come back: %v", err)
+		})
+	}
+	folder := open(t, filepath.Join(t.TempDir(), "blobs"))
+	require.ErrorContains(t, folder.Reachable(t.Context()), "may not be mounted")
 }
 
 // full is a disk that has room for a file's name, not for its content.

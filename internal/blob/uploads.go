@@ -230,15 +230,17 @@ func checkUpload(key string) error {
 }
 
 // OpenRange reads length bytes of an uploaded file, or of what lies beside it, from an offset on; a length below 0 is
-// all the rest. A key that is not there is fault.Gone, but fault.Transient in a store without any file: its folder is
-// not mounted. Failures while reading are fault.Transient.
+// all the rest. A key that is not there is fault.Gone, but fault.Transient in a store that is not there: its folder is
+// not mounted, or its bucket gone. Failures while reading are fault.Transient.
 func (s *Store) OpenRange(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error) {
 	if err := checkUpload(key); err != nil {
 		return nil, err
 	}
 	r, err := s.bucket.NewRangeReader(ctx, key, offset, length, nil)
-	if gcerrors.Code(err) == gcerrors.NotFound && s.away() {
-		return nil, fault.Newf(fault.Transient, "open %s: the store is empty, its folder may not be mounted: %w", key, err)
+	if gcerrors.Code(err) == gcerrors.NotFound {
+		if away := s.look(ctx); away != nil {
+			return nil, fault.Newf(fault.Transient, "open %s: %w: %w", key, away, err)
+		}
 	}
 	if err != nil {
 		return nil, classify("open", key, err)
