@@ -2,15 +2,18 @@ package main
 
 import (
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/alecthomas/kong"
 	compose "github.com/compose-spec/compose-go/v2/cli"
+	"github.com/compose-spec/compose-go/v2/types"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
@@ -19,10 +22,9 @@ import (
 	"github.com/mtlrent/conveyor/sim/demosite"
 )
 
-// TestCompose runs what docker-compose.yml tells our containers to run, up to the point where services are needed:
-// every command line is one of ours, and every health check asks a path that its role answers.
-func TestCompose(t *testing.T) {
-	t.Parallel()
+// load reads docker-compose.yml, with all profiles.
+func load(t *testing.T) *types.Project {
+	t.Helper()
 
 	secrets := []string{"CONVEYOR_SECRET_KEYS=k1:secret"}
 	for _, name := range []string{
@@ -35,7 +37,48 @@ func TestCompose(t *testing.T) {
 	require.NoError(t, err)
 	project, err := o.LoadProject(t.Context())
 	require.NoError(t, err)
+	return project
+}
 
+// The commands by which the runbook reaches the containers name services, and the address of the API inside of its own.
+func TestRunbookOfCompose(t *testing.T) {
+	t.Parallel()
+
+	text, err := os.ReadFile("../../docs/runbook.md")
+	require.NoError(t, err)
+	project := load(t)
+	variables := map[string]string{}
+	commands := regexp.MustCompile(`docker compose (exec|run --rm)((?: -e [^ ]+)*) ("?[$a-z][a-z0-9-]*"?)( [^ ]+)?`).
+		FindAllStringSubmatch(string(text), -1)
+	require.Greater(t, len(commands), 4)
+	for _, c := range commands {
+		for _, of := range regexp.MustCompile(`-e (\w+)=([^ ]+)`).FindAllStringSubmatch(c[2], -1) {
+			variables[c[3]+" "+of[1]] = of[2]
+		}
+		if c[3] != `"$1"` {
+			require.Contains(t, project.Services, c[3], c[0])
+		}
+	}
+	_, port, err := net.SplitHostPort(*project.Services["api"].Environment["CONVEYOR_API_ADDRESS"])
+	require.NoError(t, err)
+	require.Equal(t, "http://127.0.0.1:"+port, variables["api CONVEYOR_API_URL"])
+	require.Equal(t, `"$CONVEYOR_API_KEY"`, variables["api CONVEYOR_API_KEY"], "exec passes nothing of the shell on")
+	require.Contains(t, project.Services["temporal-schema"].Image, "admin-tools", "it has the temporal CLI")
+	for _, job := range []string{"migrate", "bootstrap"} {
+		require.Contains(t, string(text), "migrate|bootstrap) docker compose run --rm", job)
+		require.Equal(t, []string{job}, []string(project.Services[job].Command))
+	}
+	settings := project.Services["worker"].Environment
+	require.Equal(t, *settings["TEMPORAL_ADDRESS"], variables["temporal-schema TEMPORAL_ADDRESS"])
+	require.Equal(t, *settings["TEMPORAL_NAMESPACE"], variables["temporal-schema TEMPORAL_NAMESPACE"])
+}
+
+// TestCompose runs what docker-compose.yml tells our containers to run, up to the point where services are needed:
+// every command line is one of ours, and every health check asks a path that its role answers.
+func TestCompose(t *testing.T) {
+	t.Parallel()
+
+	project := load(t)
 	instruments := (&house{registry: prometheus.NewRegistry()}).instruments()
 	answers := map[string]http.Handler{ // by service
 		"api":  api.New(api.Options{Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler)}, api.Health{}),
