@@ -198,5 +198,8 @@ func with(ctx context.Context, f func(context.Context, *house) error) error {
 		return err
 	}
 	defer h.close()
+	if names := config.Strangers(os.Environ()); len(names) > 0 {
+		h.log.WarnContext(ctx, "variables are set that are no settings: they do nothing", "variables", names)
+	}
 	return f(ctx, h)
 }

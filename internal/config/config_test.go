@@ -92,6 +92,26 @@ func TestLoadNamesWhatIsWrong(t *testing.T) {
 	require.ErrorContains(t, err, `RABBITMQ_QUEUE_TYPE is "mirrored"`)
 }
 
+// What is misspelt is told, without its value.
+func TestStrangers(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, []string{"CONVEYOR_ALLOW_PRIVATE_HOST", "CONVEYOR_KEEP_MESAGES"}, config.Strangers([]string{
+		"CONVEYOR_KEEP_MESAGES=30", "CONVEYOR_ALLOW_PRIVATE_HOST=a:1", "CONVEYOR_KEEP_MESSAGES=30", "CONVEYOR_STOPGRACE=",
+		"CONVEYOR_HOME=/x", "CONVEYOR_TENANT=a", "CONVEYOR_GRAFANA_PORT=1", "CONVEYOR_TEST_SEED=1", "CONVEYOR_CLUSTER_SWITCH=1",
+		"CONVEYOR_PORT_8080_TCP_ADDR=10.0.0.1", "CONVEYOR_SERVICE_HOST=10.0.0.1", "CONVEYOR_API_PORT=tcp://10.0.0.1:80", "PATH=/bin", "x",
+	}))
+}
+
+func TestStrangersArePrinted(t *testing.T) {
+	t.Setenv("CONVEYOR_KEEP_MESAGES", "hunter2")
+	c, err := config.Load(queues)
+	require.NoError(t, err)
+	var out bytes.Buffer
+	require.NoError(t, c.Print(&out))
+	require.Regexp(t, `CONVEYOR_KEEP_MESAGES +! is set, and is no setting`, out.String())
+	require.NotContains(t, out.String(), "hunter2")
+}
+
 func TestLoadNamesWhatCannotBeRead(t *testing.T) {
 	t.Setenv("CONVEYOR_IMAGE_INTERVAL", "fast")
 	t.Setenv("CONVEYOR_IMAGE_SLOTS", "many")

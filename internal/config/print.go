@@ -73,6 +73,9 @@ func (c Config) Print(w io.Writer) error {
 	}
 	fmt.Fprintln(t, "OTEL_*\t\tas in the OpenTelemetry specification: OTEL_EXPORTER_OTLP_HEADERS…, OTEL_SERVICE_NAME,"+
 		" OTEL_BSP_*, OTEL_SPAN_*, OTEL_SDK_DISABLED")
+	for _, name := range Strangers(os.Environ()) {
+		fmt.Fprintf(t, "%s\t\t! is set, and is no setting\n", name)
+	}
 	return t.Flush()
 }
 

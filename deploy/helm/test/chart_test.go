@@ -6,10 +6,12 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
+	"flag"
 	"fmt"
 	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -559,6 +561,28 @@ func TestCopy(t *testing.T) {
 	require.True(t, bytes.Equal(original, copied), "cp deploy/seccomp-chromium.json deploy/helm/conveyor/files")
 }
 
+var update = flag.Bool("update", false, "write the names of settings into the chart")
+
+// The chart has the names of all settings, to tell misspelt ones.
+func TestSettingsFile(t *testing.T) {
+	const file = "../conveyor/files/settings.txt"
+	ours := regexp.MustCompile(`^(CONVEYOR|DATABASE|RABBITMQ|REDIS|CHROME|CRAWL|CRAWLER|FETCH|RETRY|WORKER)_`)
+	var names []string
+	for name := range settings(t) {
+		if ours.MatchString(name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	list := strings.Join(names, "\n") + "\n"
+	if *update {
+		require.NoError(t, os.WriteFile(file, []byte(list), 0o644))
+	}
+	listed, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, list, string(listed), "cd deploy/helm/test && go test . -update")
+}
+
 func TestMonitoring(t *testing.T) {
 	objects := render(t, tables["everything"])
 	alerts, err := os.ReadFile("../conveyor/files/alerts.yml")
@@ -634,6 +658,40 @@ func TestChromiumIsReaped(t *testing.T) {
 			}
 		}
 		require.Positive(t, seen, table)
+	}
+}
+
+// A misspelt setting is refused, also of a role, and so is one that is a secret: values are no place for it, and the
+// Secret's would stand beside it.
+func TestSettingsAreKnown(t *testing.T) {
+	for _, values := range []string{
+		`{settings: {%s: x}}`, `{roles: {worker: {settings: {%s: x}}}}`, `{roles: {bridge: {settings: {%s: x}}}}`,
+	} {
+		_, err := rendered(t, fmt.Sprintf(values, "CONVEYOR_KEEP_MESAGES"))
+		require.ErrorContains(t, err, "CONVEYOR_KEEP_MESAGES, which is no setting", values)
+	}
+	render(t, `{settings: {AWS_REGION: x, OTEL_TRACES_SAMPLER: x, TEMPORAL_TLS: true, CONVEYOR_KEEP_MESSAGES: 30}}`)
+	secrets := map[string]bool{}
+	for _, pod := range pods(render(t, "{}")) {
+		for _, e := range pod.Spec.Containers[0].Env {
+			if e.ValueFrom != nil {
+				secrets[e.Name] = true
+			}
+		}
+	}
+	files, err := filepath.Glob("../../../internal/config/*.go")
+	require.NoError(t, err)
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		require.NoError(t, err)
+		for _, m := range regexp.MustCompile("`env:\"([A-Z0-9_]+)\"[^`]* secret:\"all\"").FindAllSubmatch(text, -1) {
+			secrets[string(m[1])] = true
+		}
+	}
+	require.Greater(t, len(secrets), 15)
+	for name := range secrets {
+		_, err := rendered(t, fmt.Sprintf(`{settings: {%s: x}}`, name))
+		require.ErrorContains(t, err, name)
 	}
 }
 

@@ -63,6 +63,16 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- uniq $keys | toJson }}
 {{- end }}
 
+{{/* Refuses names that are misspelt: {root, settings}. Those of others (AWS_…, OTEL_…) may be any. */}}
+{{- define "conveyor.known" -}}
+{{- $known := .root.Files.Lines "files/settings.txt" }}
+{{- range $name, $_ := .settings }}
+{{- if and (regexMatch "^(CONVEYOR|DATABASE|RABBITMQ|REDIS|CHROME|CRAWL|CRAWLER|FETCH|RETRY|WORKER)_" $name) (not (has $name $known)) }}
+{{- fail (printf "settings has %s, which is no setting: conveyor config prints all" $name) }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{/* What every container has: {root, role, queues, settings}. */}}
 {{- define "conveyor.container" -}}
 {{- $root := .root }}
@@ -84,6 +94,7 @@ env:
     valueFrom: {secretKeyRef: {name: {{ $root.Values.secretName }}, key: {{ . }}, optional: {{ ne . "DATABASE_URL" }}}}
   {{- end }}
   {{- $all = mergeOverwrite $all $root.Values.settings .settings }}
+  {{- include "conveyor.known" (dict "root" $root "settings" $all) }}
   {{- if not (has "message_dispatch" .queues) }}
   {{- $_ := unset $all "CONVEYOR_KEY_OPT_OUTS" }}{{/* refused without CONVEYOR_SECRET_KEYS, which not every role has */}}
   {{- end }}
