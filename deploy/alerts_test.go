@@ -3,13 +3,17 @@ package deploy_test
 import (
 	"fmt"
 	"os"
+	"reflect"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/internal/config"
 )
 
 // An alert is a rule of Prometheus.
@@ -67,4 +71,24 @@ func TestAlertsCountWhatCameAtOnce(t *testing.T) {
 		}
 	}
 	require.Positive(t, looked)
+}
+
+// The alert of chunks that pile up fires before uploads are refused for them: afterwards there would be no more.
+func TestChunksMayPile(t *testing.T) {
+	t.Parallel()
+
+	field, ok := reflect.TypeFor[config.Outreach]().FieldByName("UploadChunks")
+	require.True(t, ok)
+	refused, err := strconv.Atoi(field.Tag.Get("envDefault"))
+	require.NoError(t, err)
+	for _, r := range alerts(t) {
+		if r.Alert == "ConveyorChunksPile" {
+			_, number, _ := strings.Cut(r.Expr, "> ")
+			most, err := strconv.Atoi(number)
+			require.NoError(t, err)
+			require.Less(t, most, refused)
+			return
+		}
+	}
+	require.Fail(t, "there is no such alert")
 }
