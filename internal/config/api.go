@@ -14,7 +14,7 @@ import (
 // API is the HTTP API: its address, static keys and rate limits.
 type API struct {
 	Address string `env:"CONVEYOR_API_ADDRESS" envDefault:"127.0.0.1:8080" doc:"address that the API listens on"`
-	URL     string `env:"CONVEYOR_API_URL" envDefault:"http://127.0.0.1:8080" doc:"URL at which clients reach the API"`
+	URL     string `env:"CONVEYOR_API_URL" envDefault:"http://127.0.0.1:8080" doc:"URL at which clients reach the API" validate:"scheme=http https"`
 	Key     string `env:"CONVEYOR_API_KEY" envDefault:"" secret:"all" doc:"key with which commands such as conveyor status call the API"`
 
 	Keys        []string `env:"CONVEYOR_API_KEYS" envDefault:"" secret:"all" doc:"keys in addition to those of conveyor keys: name:role:sha256 by commas, as conveyor keys create --print-env prints them"`

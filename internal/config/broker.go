@@ -29,6 +29,22 @@ type RabbitMQ struct {
 // URLs are those of the nodes of the broker.
 func (r RabbitMQ) URLs() []string { return urls(r.URL) }
 
+// check tests that files of TLS are used: otherwise the password goes in clear text, though they are named.
+func (r RabbitMQ) check(Config) []string {
+	for _, s := range r.URLs() {
+		u, err := url.Parse(s)
+		if err != nil || u.Scheme == "amqps" {
+			continue // the rules of the field say what is wrong
+		}
+		for _, name := range []string{"cacertfile", "certfile", "keyfile"} {
+			if u.Query().Has(name) {
+				return []string{"RABBITMQ_URL is not a URL that begins with amqps://, which " + name + " is for"}
+			}
+		}
+	}
+	return nil
+}
+
 // ManagementURLs are those of the management API, which each node has.
 func (r RabbitMQ) ManagementURLs() []string { return urls(r.ManagementURL) }
 
@@ -89,7 +105,7 @@ func (r *RabbitMQ) compose(getenv func(string) string) {
 // Outbox is the relay of events from the database to the broker.
 type Outbox struct {
 	Relays    int           `env:"CONVEYOR_OUTBOX_RELAYS" envDefault:"3" doc:"batches of events that a bridge publishes at once, 1 to 16" validate:"min=1,max=16"`
-	Retention time.Duration `env:"CONVEYOR_OUTBOX_RETENTION" envDefault:"24h" doc:"retention of published events"`
+	Retention time.Duration `env:"CONVEYOR_OUTBOX_RETENTION" envDefault:"24h" doc:"retention of published events, 1h or more" validate:"min=1h" why:"by them an event that is stored twice is published once"`
 	Published int           `env:"CONVEYOR_PUBLISHED_MAX" envDefault:"1000000" doc:"messages that the queue listings.published keeps while it is not consumed; the bridge drops older ones; 0 keeps all" validate:"min=0"`
 	Crawled   int           `env:"CONVEYOR_CRAWLED_MAX" envDefault:"100000" doc:"messages that the queue crawler_queue keeps while another indexer, which is to consume it, does not; the bridge drops older ones; 0 keeps all" validate:"min=0"`
 	GiveUp    time.Duration `env:"CONVEYOR_OUTBOX_GIVE_UP" envDefault:"24h" doc:"how long the broker may refuse a message before it becomes a dead letter; 0 publishes it again without end" validate:"min=0"`

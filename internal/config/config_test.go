@@ -84,6 +84,20 @@ func TestSecretsStayHidden(t *testing.T) {
 	require.NotContains(t, err.Error(), "hunter2")
 }
 
+// Files of TLS are for connections that use it.
+func TestFilesOfTLS(t *testing.T) {
+	for _, name := range []string{"REDIS_CA_FILE", "REDIS_CERT_FILE", "REDIS_KEY_FILE"} {
+		t.Setenv(name, "/etc/x.pem")
+	}
+	t.Setenv("REDIS_URL", "rediss://:hunter2@redis/0")
+	_, err := config.Load(queues)
+	require.NoError(t, err)
+	t.Setenv("REDIS_URL", "redis://:hunter2@redis/0")
+	_, err = config.Load(queues)
+	require.ErrorContains(t, err, "REDIS_CERT_FILE is for rediss:// only")
+	require.NotContains(t, err.Error(), "hunter2")
+}
+
 func TestLoadNamesWhatIsWrong(t *testing.T) {
 	t.Setenv("CONVEYOR_LISTING_STAGES", "normalise")
 	t.Setenv("RABBITMQ_QUEUE_TYPE", "mirrored")

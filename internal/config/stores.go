@@ -1,6 +1,9 @@
 package config
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Postgres is the database. Its URL may name several hosts, of which target_session_attrs=read-write picks the
 // primary, and certificates, as libpq has it.
@@ -17,6 +20,16 @@ type Redis struct {
 	CA   string `env:"REDIS_CA_FILE" envDefault:"" doc:"file in PEM of the authorities that the certificate of a rediss:// server is checked with; the default is the system's"`
 	Cert string `env:"REDIS_CERT_FILE" envDefault:"" doc:"file in PEM of the certificate that is shown to such a server"`
 	Key  string `env:"REDIS_KEY_FILE" envDefault:"" doc:"file in PEM of the key of that certificate"`
+}
+
+// check tests that files of TLS are used: otherwise the password goes in clear text, though they are named.
+func (r Redis) check(Config) (wrong []string) {
+	for _, file := range [][2]string{{"REDIS_CA_FILE", r.CA}, {"REDIS_CERT_FILE", r.Cert}, {"REDIS_KEY_FILE", r.Key}} {
+		if file[1] != "" && !strings.HasPrefix(r.URL, "rediss://") {
+			wrong = append(wrong, file[0]+" is for rediss:// only, and REDIS_URL begins with redis://")
+		}
+	}
+	return wrong
 }
 
 // Temporal runs the workflows.

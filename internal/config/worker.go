@@ -12,7 +12,7 @@ type Worker struct {
 	StoreSlots int           `env:"CONVEYOR_STORE_SLOTS" envDefault:"20" doc:"database steps at once; at most CONVEYOR_DB_MAX_CONNS"`
 	ImageSlots int           `env:"CONVEYOR_IMAGE_SLOTS" envDefault:"32" doc:"image downloads at once" validate:"min=1"`
 	Scrapes    int           `env:"CONVEYOR_SCRAPE_SLOTS" envDefault:"16" doc:"search pages of rental sites processed at once; most of the time they wait for their turn" validate:"min=1"`
-	StopGrace  time.Duration `env:"CONVEYOR_STOP_GRACE" envDefault:"15s" doc:"time that running work has to finish at shutdown"`
+	StopGrace  time.Duration `env:"CONVEYOR_STOP_GRACE" envDefault:"15s" doc:"time that running work has to finish at shutdown" validate:"min=0"`
 }
 
 // check tests that database steps have connections.
