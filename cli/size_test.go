@@ -24,7 +24,7 @@ func TestSize(t *testing.T) {
 	require.NoError(t, c.print(&b))
 	for _, want := range []string{
 		"adverts seen again      220       660", "history shards                       64",
-		"connections of Postgres              192", "disk: files                          9,900 GB",
+		"connections of Postgres              210", "disk: files                          9,900 GB",
 		"\n10× the load: nothing is at its end; one quorum queue is the nearest",
 		"\n100× the load: one quorum queue is at its end first (", "; then history shards, the partition of images",
 	} {

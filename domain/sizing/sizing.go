@@ -106,6 +106,8 @@ const (
 	usable    = .6 // of a core that is paid for: above, waiting times grow; a rule of thumb
 	retention = 3 * day
 	perProc   = 2. // cores that one process of a role makes use of; a rule of thumb
+	doors     = 8  // more connections of an API, for keys and GET /ready
+	listeners = 1  // more connections of a bridge
 	yearly    = 2. // adverts that are kept for each active one: as in make bench-volume, a year of them
 )
 
@@ -140,7 +142,10 @@ func Of(l Load, c Costs) (Plan, error) {
 	if err := l.Check(); err != nil {
 		return Plan{}, err
 	}
-	p := Plan{Load: l, Source: c.Source, Processes: map[string]int{"api": 2, "bridge": 2}, Disk: map[string]float64{}}
+	// Workers do what schedules begin, whatever the load is.
+	p := Plan{
+		Load: l, Source: c.Source, Processes: map[string]int{"api": 2, "bridge": 2, "worker": 2}, Disk: map[string]float64{},
+	}
 	busy, of := map[string]float64{}, map[string]float64{}
 	var commands float64
 	for _, w := range l.works(c) {
@@ -167,6 +172,7 @@ func Of(l Load, c Costs) (Plan, error) {
 	for role, cores := range of {
 		p.Processes[role] = max(2, int(math.Ceil(cores/usable/perProc)))
 	}
+	p.Connections = p.Processes["api"]*doors + p.Processes["bridge"]*listeners
 	for _, n := range p.Processes {
 		p.Connections += n * l.Conns
 	}
