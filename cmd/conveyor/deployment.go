@@ -289,9 +289,10 @@ func (deploymentBuildIDCmd) Run() error {
 }
 
 // buildID is the version of this binary, as Temporal tells builds apart: that of a release, or the commit that it was
-// built from. Of a binary that does not know, or has changes that are not committed, it is a hash of its file.
+// built from. Of a binary that does not know, as that of an image without CONVEYOR_VERSION, or has changes that are not
+// committed, it is a hash of its file.
 func buildID() (string, error) {
-	if release != "" {
+	if release != "" && release != "devel" {
 		return release, nil
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
