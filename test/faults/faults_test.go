@@ -22,7 +22,7 @@ import (
 	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
-// The form of a run. The short form is for every commit: some faults of the table, others with each seed, without waiting
+// The form of a run. The short form is that of make test-faults-short: some faults of the table, others with each seed, without waiting
 // for Conveyor to recover before the next.
 var (
 	long      = flag.Bool("long", false, "the long form: 1,000 messages, ten minutes at random, waiting after each fault")
