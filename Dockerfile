@@ -44,7 +44,7 @@ CMD ["worker"]
 FROM gcr.io/distroless/static-debian13:nonroot@sha256:e2e927ec666bae08560abb3c55d0659eceabb657f56b6782ab500a9fc7f555e3
 ARG CONVEYOR_VERSION=devel
 LABEL org.opencontainers.image.title="conveyor" \
-      org.opencontainers.image.description="Rental adverts, each through a durable workflow of its own" \
+      org.opencontainers.image.description="Adverts, drafts, crawls, search and messages, each through a durable workflow" \
       org.opencontainers.image.source="https://github.com/mtlrent/conveyor" \
       org.opencontainers.image.version="$CONVEYOR_VERSION"
 COPY --from=build /out/conveyor /conveyor

@@ -1,6 +1,6 @@
 // Package activities has the activities: every effect that workflows can run.
 //
-// One struct a system carries its dependencies; each exported method is one activity. Activities run at least once,
+// A struct carries the dependencies of one system, or of a part of one; each exported method is one activity. Activities run at least once,
 // so each is idempotent, and they return plain fault errors: package workers translates those for Temporal.
 package activities
 

@@ -113,8 +113,9 @@ func home(c *gin.Context) {
 // document is the head of the OpenAPI document: all but the operations and their types.
 func document(o Options) huma.Config {
 	conf := huma.DefaultConfig("Conveyor", o.Version)
-	conf.Info.Description = "Listings, their images and how each advert was processed; product drafts; and operations " +
-		"that start work. Errors are RFC 9457 problems that name the field."
+	conf.Info.Description = "Listings with their images, and how each advert was processed; saved searches; product drafts; " +
+		"crawl runs and the search of their pages; tenants with their contacts, campaigns and messages; and what operators " +
+		"need. Errors are RFC 9457 problems that name the field."
 	conf.Servers = []*huma.Server{{URL: o.URL}}
 	conf.DocsPath = ""    // New serves them, without scripts of another host
 	conf.SchemasPath = "" // the schemas are in the one document

@@ -163,8 +163,8 @@ func inTurn[I, O any](d *Door, o huma.Operation, handle func(context.Context, *I
 	if of, _ := o.Metadata[tenantKey].(bool); of {
 		whose = "tenant"
 	}
-	o.Description += fmt.Sprintf(" A %s has %d of the %s at once: a further one waits, and is answered by 429 after %d s.",
-		whose, h.lane.share, h.lane.of, int(h.lane.wait.Seconds()))
+	o.Description += fmt.Sprintf(" At most %d of the %s run at once for a %s: a further request waits, and is answered by 429 after %d s.",
+		h.lane.share, h.lane.of, whose, int(h.lane.wait.Seconds()))
 	resting := d.lanes.of[h.lane]
 	return o, func(ctx context.Context, in *I) (out *O, err error) {
 		name := ofWhom(ctx, in)

@@ -29,7 +29,7 @@ type SearchesCmd struct {
 	Show       searchesShowCmd       `cmd:"" help:"Show a saved search: filter, schedule, targets."`
 	Add        searchesAddCmd        `cmd:"" help:"Save a search, and print its secrets and the addresses of its feeds: once."`
 	Set        searchesSetCmd        `cmd:"" help:"Change a saved search: its filter, schedule, kinds of news, language, name."`
-	Pause      searchesPauseCmd      `cmd:"" help:"Pause a search. What happens meanwhile is not told later."`
+	Pause      searchesPauseCmd      `cmd:"" help:"Pause a search. What it would have found meanwhile is not sent later."`
 	Resume     searchesResumeCmd     `cmd:"" help:"Resume a paused search."`
 	Delete     searchesDeleteCmd     `cmd:"" help:"Delete a search with its feeds; what waits is not told."`
 	Targets    searchesTargetsCmd    `cmd:"" help:"Add and delete the targets of a search."`

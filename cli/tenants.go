@@ -30,7 +30,7 @@ type TenantsCmd struct {
 
 	Erasure tenantsErasureCmd `cmd:"" help:"Show how far the deletion of a tenant is, and its report."`
 
-	Rekey tenantsRekeyCmd `cmd:"" help:"Encrypt all access tokens by the first of CONVEYOR_SECRET_KEYS of the API."`
+	Rekey tenantsRekeyCmd `cmd:"" help:"Encrypt what is stored encrypted by the first of CONVEYOR_SECRET_KEYS of the API, but for the proxies of scrapers: give these anew."`
 }
 
 type tenantsCreateCmd struct {

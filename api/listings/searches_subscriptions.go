@@ -68,7 +68,7 @@ func (h Searches) subscriptions(d *api.Door) {
 	page := map[string]*huma.MediaType{"text/html": {}}
 	for _, deed := range subscriptionDeeds {
 		for _, o := range []huma.Operation{
-			{OperationID: deed.show, Method: http.MethodGet, Summary: "Show the page that asks: " + deed.summary},
+			{OperationID: deed.show, Method: http.MethodGet, Summary: "Show the page with the button for this: " + deed.summary},
 			{OperationID: deed.do, Method: http.MethodPost, Summary: deed.summary},
 		} {
 			o.Path, o.Tags = "/subscriptions/{token}/"+deed.path, []string{"searches"}

@@ -58,10 +58,11 @@ func (h Senders) Register(d *api.Door) {
 	}), h.change)
 	api.Serve(d, api.Needs(access.Admin, huma.Operation{
 		OperationID: "reseal-tokens", Method: http.MethodPost, Path: "/senders/reseal", Tags: []string{"tenants"},
-		Summary: "Encrypt all access tokens by the first of CONVEYOR_SECRET_KEYS", Errors: []int{409, 503},
+		Summary: "Encrypt what is stored encrypted by the first of CONVEYOR_SECRET_KEYS", Errors: []int{409, 503},
 		DefaultStatus: http.StatusOK, Metadata: map[string]any{api.TimeoutKey: resealTimeout},
-		Description: "After a new key was put first, in every process: the old one may be taken away when the answer is " +
-			"200. It may be repeated; after a 503, that does the rest.",
+		Description: "Access tokens, addresses of saved searches, headers and cookies of crawl requests, the keys that e-mail " +
+			"addresses and opt-outs are hashed by; not the credentials of scrapers' proxies, which are given anew. After a new key was put first, in " +
+			"every process: the old one may be taken away when the answer is 200. It may be repeated; after a 503, that does the rest.",
 	}), h.reseal)
 	api.ServeTenant(d, api.NeedsTenant(access.Read, huma.Operation{
 		OperationID: "list-senders", Method: http.MethodGet, Path: "/senders", Tags: []string{"campaigns"},

@@ -49,8 +49,8 @@ func (h Tenants) Register(d *api.Door) {
 	api.Serve(d, api.Needs(access.Admin, huma.Operation{
 		OperationID: "change-tenant", Method: http.MethodPatch, Path: "/tenants/{tenant}", Tags: []string{"tenants"},
 		Summary: "Change a tenant: its tier, limits and state", Errors: []int{404, 422, 503},
-		Description: "What is left out stays as it is. While a tenant is stopped, none of its files is accepted and none of its messages sent; it " +
-			"may read what it has.",
+		Description: "What is left out stays as it is. While a tenant is stopped, none of its files is accepted, none of its messages sent, " +
+			"no news of its saved searches told, and its feeds are 404; it may read what it has.",
 	}), h.change)
 	h.registerErasure(d)
 }

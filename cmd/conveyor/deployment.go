@@ -24,7 +24,7 @@ import (
 type deploymentCmd struct {
 	Status     deploymentStatusCmd  `cmd:"" help:"Show the builds of the workers, which one is current, and what is pinned to each."`
 	SetCurrent setCurrentCmd        `cmd:"" name:"set-current" help:"Send new workflows, and all that are not pinned, to a build."`
-	Ramp       deploymentRampCmd    `cmd:"" help:"Send a share of them to a build, beside the current one."`
+	Ramp       deploymentRampCmd    `cmd:"" help:"Send a share of the new workflows, and of those that are not pinned, to a build beside the current one."`
 	Drain      deploymentDrainCmd   `cmd:"" help:"Wait until no workflow needs a build any more, so that its workers may be stopped."`
 	BuildID    deploymentBuildIDCmd `cmd:"" name:"build-id" help:"Print the build ID of this binary."`
 	JSON       bool                 `name:"json" help:"Print the state of the deployment, afterwards, as JSON."`

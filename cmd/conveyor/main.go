@@ -42,9 +42,9 @@ type CLI struct {
 	Scrape    scrapeCmd        `cmd:"" help:"Read one page of a rental site, live or saved, and print the result; for developers of platform readers."`
 	Crawl     cli.CrawlCmd     `cmd:"" help:"Crawl sites: start, show, control, export and compare runs."`
 	Search    cli.SearchCmd    `cmd:"" help:"Search crawled pages; show, fill and empty the index."`
-	Searches  cli.SearchesCmd  `cmd:"" help:"Save searches of listings, whose news are told; show what they found and told."`
+	Searches  cli.SearchesCmd  `cmd:"" help:"Save searches of listings, and notify webhooks, e-mail addresses, chats and feeds of new matches."`
 	Contacts  cli.ContactsCmd  `cmd:"" help:"Import and export the contacts of a tenant."`
-	Tenants   cli.TenantsCmd   `cmd:"" help:"Create, list and change tenants and the numbers that they send from."`
+	Tenants   cli.TenantsCmd   `cmd:"" help:"Create, list, change, export and erase tenants and the numbers that they send from; encrypt secrets anew."`
 	Campaigns cli.CampaignsCmd `cmd:"" help:"Create, start, control and show campaigns of a tenant."`
 	Draft     cli.DraftCmd     `cmd:"" help:"Request product drafts of pages; list and cancel the requests."`
 	Extract   extractCmd       `cmd:"" help:"Print the product draft of a saved page, without any service."`
@@ -53,7 +53,7 @@ type CLI struct {
 	Status      cli.StatusCmd      `cmd:"" help:"Show queues, outbox, dead letters, task queues, platforms and hosts, live."`
 	DeadLetters cli.DeadLettersCmd `cmd:"" name:"dead-letters" help:"List, show, replay and discard messages that could not be processed."`
 	Replay      cli.ReplayCmd      `cmd:"" help:"Process stored adverts again: start, show, list and cancel replays."`
-	Listings    cli.ListingsCmd    `cmd:"" help:"Export listings, and claim them for their owners."`
+	Listings    cli.ListingsCmd    `cmd:"" help:"Export listings, show rents and refused adverts, and claim listings for their owners."`
 	Platforms   cli.PlatformsCmd   `cmd:"" help:"Show and control the scraping of rental sites: start a cycle, pause, resume, change settings."`
 	Duplicates  cli.DuplicatesCmd  `cmd:"" help:"List homes with several adverts, say which are one and which is shown, and undo that."`
 	Keys        keysCmd            `cmd:"" help:"Create, list and revoke API keys."`
@@ -63,7 +63,7 @@ type CLI struct {
 
 	InstallBrowser installBrowserCmd `cmd:"" name:"install-browser" help:"Install Chromium and its driver, for workers that are not started by conveyor up."`
 	DemoSite       demoCmd           `cmd:"" name:"demo-site" aliases:"demo" help:"Serve the demo site."`
-	UIProxy        uiProxyCmd        `cmd:"" name:"temporal-ui-proxy" help:"Pass requests on to the Temporal Web UI, but those that a page of another site can send; conveyor up does it by itself."`
+	UIProxy        uiProxyCmd        `cmd:"" name:"temporal-ui-proxy" help:"Serve the Temporal Web UI to requests by an IP address, localhost or its own name only, so that pages of other sites cannot read it; conveyor up does so by itself."`
 	Cluster        clusterCmd        `cmd:"" help:"Run every engine as a cluster of hosts on this machine, and make hosts and links fail."`
 	WithServices   withServicesCmd   `cmd:"" help:"Run a command with temporary services, and remove them afterwards."`
 	VersionCmd     versionCmd        `cmd:"" name:"version" help:"Print the version."`
@@ -80,7 +80,7 @@ func run(args []string) int {
 	var line CLI
 	parser, err := kong.New(&line, kong.Name("conveyor"), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Bind(cli.Connect(connect)), kong.BindToProvider(connect),
-		kong.Description("Takes rental adverts to published listings and product pages to drafts, crawls sites and searches their pages, each in durable workflows."))
+		kong.Description("Takes rental adverts to published listings and product pages to drafts, crawls sites and searches their pages, imports contacts and sends them messages, each in durable workflows."))
 	if err != nil {
 		panic(err) // a bug in CLI, not an input of the user
 	}

@@ -9,7 +9,7 @@ import (
 
 // Who enriches listings. "off" is nobody.
 const (
-	EnrichHere      = "here"      // this system, after they are published
+	EnrichHere      = "here"      // this system, when they are published
 	EnrichElsewhere = "elsewhere" // another team's consumer of listings.normalized, which answers on listings.enriched
 )
 
