@@ -124,6 +124,10 @@ func roleSettings(ports devstack.Ports, home string) (map[string]string, error) 
 	}
 	out["TEMPORAL_NAMESPACE"] = devstack.Namespace
 	_, sites := os.LookupEnv("CONVEYOR_SCRAPE")
+	if _, told := os.LookupEnv("CONVEYOR_DEMO"); told && !conf.Images.Demo { // so nothing on the loopback may be reached
+		out["CONVEYOR_ALLOW_PRIVATE_HOSTS"], out["CONVEYOR_WEBHOOK_PRIVATE_HOSTS"], out["CONVEYOR_SCRAPE"] = "", "", ""
+		sites = true
+	}
 	for key := range out {
 		if value, ok := os.LookupEnv(key); ok {
 			out[key] = value

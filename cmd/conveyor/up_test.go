@@ -74,6 +74,24 @@ func TestPaceOfTheDemo(t *testing.T) {
 	}
 }
 
+// Without the demo the settings are accepted, and nothing on the loopback is scraped or reached.
+func TestNoDemo(t *testing.T) {
+	t.Setenv("CONVEYOR_DEMO", "false")
+	ports, err := devstack.PortsFrom(func(string) string { return "" })
+	require.NoError(t, err)
+	got, err := roleSettings(ports, t.TempDir())
+	require.NoError(t, err)
+	for key, value := range got {
+		t.Setenv(key, value)
+	}
+	c, err := settings()
+	require.NoError(t, err)
+	require.Empty(t, c.Images.AllowPrivate)
+	require.Empty(t, c.Notices.WebhookHosts)
+	require.Empty(t, c.Scrape.Platforms)
+	require.NotContains(t, got, "CONVEYOR_IMAGE_INTERVAL")
+}
+
 // A broker that is named by its parts is used as one that is named by its URL.
 func TestExternalServices(t *testing.T) {
 	t.Parallel()
