@@ -55,6 +55,20 @@ func TestAlertsOutwaitRestarts(t *testing.T) {
 	require.LessOrEqual(t, waits["ConveyorTaskQueueWithoutWorker"], time.Minute)
 }
 
+// Whoever is paged finds the alert in the table that the runbook begins with.
+func TestRunbookHasEveryAlert(t *testing.T) {
+	t.Parallel()
+
+	runbook, err := os.ReadFile("../docs/runbook.md")
+	require.NoError(t, err)
+	_, table, _ := strings.Cut(string(runbook), "| symptom | go to |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	for _, r := range alerts(t) {
+		short := "`…" + strings.TrimPrefix(r.Alert, "Conveyor") + "`"
+		require.True(t, strings.Contains(table, "`"+r.Alert+"`") || strings.Contains(table, short), r.Alert)
+	}
+}
+
 // A gauge that has no series while there is nothing begins at what is there then, and its delta is 0: what came at once
 // counts as a whole, before the delta, for as long as the series is younger than that looks back.
 func TestAlertsCountWhatCameAtOnce(t *testing.T) {
