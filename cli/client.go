@@ -27,6 +27,9 @@ type Connect func() (Client, error)
 // callTimeout is longer than the API takes for any request.
 const callTimeout = time.Minute
 
+// direct follows no redirect: net/http makes a GET without a body of a change, and that is answered like a success.
+var direct = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+
 // call sends in as JSON, unless it is nil, and decodes the response into out, unless that is nil. A problem document in
 // the response becomes an error with its detail and the fields it names. Over the rate limit it waits for its turn.
 func (r Client) call(ctx context.Context, method, path string, in, out any) error {
@@ -71,7 +74,7 @@ func (r Client) send(req *http.Request, path string, out any) (wait time.Duratio
 	if r.Key != "" {
 		req.Header.Set("Authorization", "Bearer "+r.Key)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := direct.Do(req)
 	if err != nil {
 		return 0, fmt.Errorf("call the API; is it running, and is CONVEYOR_API_URL right? %w", err)
 	}
@@ -84,7 +87,7 @@ func (r Client) send(req *http.Request, path string, out any) (wait time.Duratio
 		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // none is no time to wait for
 		wait = time.Duration(max(0, seconds)) * time.Second
 	}
-	if resp.StatusCode >= http.StatusBadRequest {
+	if resp.StatusCode >= http.StatusMultipleChoices {
 		return wait, refusal(resp, doc)
 	}
 	if out == nil || len(doc) == 0 {
@@ -96,7 +99,7 @@ func (r Client) send(req *http.Request, path string, out any) (wait time.Duratio
 	return 0, nil
 }
 
-// A refused request: the API answered with a status from 400.
+// A refused request: the API answered with a status from 300.
 type refused struct {
 	status int
 	reason string
@@ -109,8 +112,12 @@ func (r refused) ofCaller() bool {
 	return r.status < http.StatusInternalServerError && r.status != http.StatusTooManyRequests
 }
 
-// refusal turns a problem document into a refused with its detail and every field it names.
+// refusal turns a problem document into a refused with its detail and every field it names, and a redirect into one
+// that names its address.
 func refusal(resp *http.Response, doc []byte) error {
+	if to, err := resp.Location(); err == nil && resp.StatusCode < http.StatusBadRequest {
+		return refused{resp.StatusCode, "the API redirects to " + to.String() + ": set CONVEYOR_API_URL accordingly"}
+	}
 	var p struct {
 		Detail string `json:"detail"`
 		Errors []struct{ Message, Location string }

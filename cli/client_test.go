@@ -78,6 +78,33 @@ func TestProblems(t *testing.T) {
 	}
 }
 
+// A redirect is refused and named: net/http makes a GET of a change, whose answer looks like a success.
+func TestRedirectsAreRefused(t *testing.T) {
+	t.Parallel()
+
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasPrefix(r.URL.Path, "/there/") {
+				_, _ = io.WriteString(w, "{}")
+				return
+			}
+			http.Redirect(w, r, "/there"+r.URL.RequestURI(), status)
+		}))
+		t.Cleanup(server.Close)
+		r := Client{URL: server.URL, Key: "k"}
+		want := "the API redirects to " + server.URL + "/there/x?a=b: set CONVEYOR_API_URL accordingly"
+		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete} {
+			require.EqualError(t, r.call(t.Context(), method, "/x?a=b", nil, nil), want, "%s by %d", method, status)
+		}
+		_, err := r.form(t.Context(), "/x?a=b", "key", nil, "people.csv", strings.NewReader("phone"), 5, nil)
+		require.EqualError(t, err, want, "a file by %d", status)
+		_, err = r.stream(t.Context(), "/x?a=b")
+		require.EqualError(t, err, want, "an export by %d", status)
+		var code ExitError
+		require.ErrorAs(t, run(t, server.URL, "dead-letters", "discard", "12"), &code)
+	}
+}
+
 // Commands say why they cannot reach the API, and what is wrong with their arguments before they call it.
 func TestConnectFails(t *testing.T) {
 	t.Parallel()

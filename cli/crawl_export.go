@@ -103,11 +103,11 @@ func (r Client) flow(ctx context.Context, method, path string, in any) (io.ReadC
 	if r.Key != "" {
 		req.Header.Set("Authorization", "Bearer "+r.Key)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := direct.Do(req)
 	if err != nil {
 		return nil, fmt.Errorf("call the API; is it running, and is CONVEYOR_API_URL right? %w", err)
 	}
-	if resp.StatusCode >= http.StatusBadRequest {
+	if resp.StatusCode >= http.StatusMultipleChoices {
 		defer resp.Body.Close()
 		doc, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 		return nil, refusal(resp, doc)
