@@ -138,6 +138,14 @@ func refusal(resp *http.Response, doc []byte) error {
 	return refused{resp.StatusCode, strings.Join(lines, "; ")}
 }
 
+// within refuses a number that the API does not take. Its 0 would be left out of the request, and be the API's default.
+func within(flag string, n, least, most int) error {
+	if n < least || n > most {
+		return fmt.Errorf("read --%s: is %d, expected %d to %d", flag, n, least, most)
+	}
+	return nil
+}
+
 // when is a time on the command line; the zero value is none.
 type when struct{ time.Time }
 

@@ -255,6 +255,9 @@ func (c *lettersReplayCmd) Run(ctx context.Context, r Client) error {
 
 // byFilter shows what would be replayed, asks for confirmation, and replays it.
 func (c *lettersReplayCmd) byFilter(ctx context.Context, r Client) error {
+	if err := within("limit", c.Limit, 1, 10_000); err != nil {
+		return err
+	}
 	yes, no := true, false
 	in := api.ReplayLetters{
 		Queue: c.Queue, Class: c.Class, Platform: c.Platform, Tenant: c.Tenant, Reason: c.Reason, WorkflowID: c.Workflow,

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 func TestOnlyYesIsYes(t *testing.T) {
@@ -20,6 +22,28 @@ func TestOnlyYesIsYes(t *testing.T) {
 		if got, want := out.String(), "Replay 3? [y/N] "; got != want {
 			t.Errorf("it asked %q; want %q", got, want)
 		}
+	}
+}
+
+// A number that the API does not take is refused before anything is asked: its 0 would be the API's default there.
+func TestNumbersAreWithin(t *testing.T) {
+	t.Parallel()
+
+	for line, want := range map[string]string{
+		"dead-letters replay --all --yes --limit 0":         "read --limit: is 0, expected 1 to 10000",
+		"dead-letters replay --queue q --dry-run --limit 0": "read --limit: is 0, expected 1 to 10000",
+		"dead-letters replay --all --yes --limit 10001":     "read --limit: is 10001, expected 1 to 10000",
+		"replay start --rate 0":                             "read --rate: is 0, expected 1 to 100",
+		"searches try --days 0":                             "read --days: is 0, expected 1 to 90",
+		"searches try --limit=-1":                           "read --limit: is -1, expected 1 to 100",
+		"tenants sender add acme --name a --phone-number-id 1 --business-account-id 2 --per-second 0": "read --per-second: " +
+			"is 0, expected 1 to 1000",
+	} {
+		url := serve(t, func(ask string) any {
+			t.Errorf("%s asked %s", line, ask)
+			return nil
+		})
+		require.EqualError(t, run(t, url, strings.Fields(line)...), want, line)
 	}
 }
 

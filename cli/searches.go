@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -390,8 +391,8 @@ func (c *searchesDeleteCmd) Run(ctx context.Context, group *SearchesCmd, r Clien
 
 type searchesTryCmd struct {
 	searchFilter
-	Days  int  `help:"Look at the homes of so many days." default:"7"`
-	Limit int  `help:"Show at most this many." default:"20"`
+	Days  int  `help:"Look at the homes of so many days, 1 to 90." default:"7"`
+	Limit int  `help:"Show at most this many, 1 to 100." default:"20"`
 	JSON  bool `name:"json" help:"Print the answer of the API as JSON."`
 }
 
@@ -405,6 +406,9 @@ func (searchesTryCmd) Help() string {
 
 // Run prints what a filter would have found.
 func (c *searchesTryCmd) Run(ctx context.Context, group *SearchesCmd, r Client) error {
+	if err := cmp.Or(within("days", c.Days, 1, 90), within("limit", c.Limit, 1, 100)); err != nil {
+		return err
+	}
 	filter, err := c.criteria(saved.Criteria{})
 	if err != nil {
 		return err

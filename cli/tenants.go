@@ -237,12 +237,15 @@ type senderAddCmd struct {
 	PhoneID   string `name:"phone-number-id" required:"" help:"Meta's ID of the number." placeholder:"ID"`
 	AccountID string `name:"business-account-id" required:"" help:"Meta's ID of the WhatsApp Business account." placeholder:"ID"`
 	TokenFile string `help:"File with the access token; - is standard input." default:"-" placeholder:"FILE"`
-	PerSecond int    `help:"Messages a second, at most." default:"80"`
+	PerSecond int    `help:"Messages a second, at most: 1 to 1000." default:"80"`
 	JSON      bool   `name:"json" help:"Print the answer of the API as JSON."`
 }
 
 // Run adds a number, and prints it.
 func (c *senderAddCmd) Run(ctx context.Context, r Client) error {
+	if err := within("per-second", c.PerSecond, 1, 1000); err != nil {
+		return err
+	}
 	token, err := readSecret(c.TokenFile)
 	if err != nil {
 		return err
