@@ -1,10 +1,12 @@
 package api_test
 
 import (
+	"encoding/json"
 	"flag"
 	"net/http"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,6 +46,33 @@ func TestWrongMethod(t *testing.T) {
 		require.Equal(t, tt.allow, r.Header.Get("Allow"), tt.path)
 		require.Equal(t, tt.path+" allows "+tt.allow, p.Detail)
 	}
+}
+
+// A change refuses parameters that it does not know: with a misspelt dry_run the real thing would be done. Only what
+// programs of others send to addresses that we gave them is not read so closely.
+func TestUnknownParametersOfChanges(t *testing.T) {
+	t.Parallel()
+	d := apitest.Bare(t)
+	var doc struct {
+		Paths map[string]map[string]struct {
+			OperationID string `json:"operationId"`
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(d.Get(t, "/openapi.json").Body), &doc))
+	theirs := []string{"receive-whatsapp-webhook", "confirm-subscription", "unsubscribe"}
+	seen := 0
+	for path, methods := range doc.Paths {
+		for method, o := range methods {
+			if method == "get" || slices.Contains(theirs, o.OperationID) {
+				continue
+			}
+			seen++
+			at := regexp.MustCompile(`{\w+}`).ReplaceAllString(path, "1") + "?dry-run=true"
+			p := apitest.Refused(t, d.Ask(t, strings.ToUpper(method), at, "{}"), http.StatusUnprocessableEntity)
+			require.Equal(t, []string{"query.dry-run"}, p.Fields(), o.OperationID)
+		}
+	}
+	require.Greater(t, seen, 50)
 }
 
 func TestHead(t *testing.T) {

@@ -37,13 +37,15 @@ func Needs(role access.Role, o huma.Operation) huma.Operation {
 		o.Description += " "
 	}
 	o.Description += "Needs the role " + string(role) + "."
-	for _, status := range []int{401, 403, 429, 503} {
-		if !slices.Contains(o.Errors, status) {
-			o.Errors = append(o.Errors, status)
-		}
-	}
-	slices.Sort(o.Errors)
+	o.Errors = also(o.Errors, 401, 403, 429, 503)
 	return o
+}
+
+// also adds statuses to those that an operation is documented with.
+func also(documented []int, statuses ...int) []int {
+	all := slices.Concat(documented, statuses)
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // openOperations require no credentials: a load balancer polls health and readiness, and <img> loads pictures without

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -56,6 +57,9 @@ const streamKey = "stream"
 
 func register[I, O any](d *Door, o huma.Operation, handle func(context.Context, *I) (*O, error)) {
 	o, handle = inTurn(d, o, handle)
+	if o.Method != http.MethodGet { // with a misspelt dry_run, the real thing would be done
+		o.RejectUnknownQueryParameters, o.Errors = true, also(o.Errors, http.StatusUnprocessableEntity)
+	}
 	huma.Register(d.API, o, func(ctx context.Context, in *I) (*O, error) {
 		out, err := handle(ctx, in)
 		if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -28,11 +27,7 @@ func NeedsTenant(role access.Role, o huma.Operation) TenantOperation {
 		o.Metadata = map[string]any{}
 	}
 	o.Metadata[tenantKey] = true
-	for _, status := range []int{http.StatusBadRequest, http.StatusNotFound} {
-		if !slices.Contains(o.Errors, status) {
-			o.Errors = append(o.Errors, status)
-		}
-	}
+	o.Errors = also(o.Errors, http.StatusBadRequest, http.StatusNotFound)
 	o = Needs(role, o)
 	o.Description += " A key of a tenant may call it."
 	o.Extensions["x-tenant-keys"] = true

@@ -24,8 +24,7 @@ func (h Search) pages(d *api.Door) {
 	}), h.page)
 	api.Serve(d, api.Needs(access.Admin, huma.Operation{
 		OperationID: "delete-pages", Method: http.MethodDelete, Path: "/pages", Tags: []string{"search"},
-		Summary: "Delete the page of a URL, or all pages of a site", Errors: []int{422, 503},
-		RejectUnknownQueryParameters: true, DefaultStatus: http.StatusOK,
+		Summary: "Delete the page of a URL, or all pages of a site", Errors: []int{422, 503}, DefaultStatus: http.StatusOK,
 		Responses: map[string]*huma.Response{"202": {Description: "A workflow deletes the pages of the site"}},
 		Description: "A url is deleted, and no longer found, when the answer comes; a site is deleted by a workflow, and the " +
 			"answer is 202. A request that is repeated deletes what is left. Pages come back when they are crawled again.",

@@ -195,13 +195,18 @@ func (w *world) traces(seen *spans, roles map[string]*process) {
 	})
 	require.Contains(t, roles["bridge"].log.tail(1<<20), `"trace_id":"`+bad+`"`, "and so does the log")
 
-	// A request is the beginning of a trace, or the next of its caller's.
+	// A request is the beginning of a trace, or the next of its caller's. Its query is not told, not even of one that is
+	// refused.
+	resp, err := http.Post(w.api+"/listings/kijiji/3001/process?token=hunter2", "", nil)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	require.Equal(t, http.StatusUnprocessableEntity, resp.StatusCode)
 	const asked = "0af7651916cd43dd8448eb211c80319c"
-	req, err := http.NewRequestWithContext(w.ctx(), http.MethodPost, w.api+"/listings/kijiji/3001/process?token=hunter2", nil)
+	req, err := http.NewRequestWithContext(w.ctx(), http.MethodPost, w.api+"/listings/kijiji/3001/process", nil)
 	require.NoError(t, err)
 	req.Header.Set("traceparent", "00-"+asked+"-"+sender+"-01")
 	req.Header.Set("User-Agent", "a person's browser")
-	resp, err := http.DefaultClient.Do(req)
+	resp, err = http.DefaultClient.Do(req)
 	require.NoError(t, err)
 	require.NoError(t, resp.Body.Close())
 	require.Equal(t, http.StatusAccepted, resp.StatusCode)
