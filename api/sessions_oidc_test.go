@@ -74,12 +74,12 @@ func TestPersonsOfTenants(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		role, tenant string
-		want         [2]int // of acme, of rival
+		want         [3]int // of acme, of rival, of all that send
 	}{
-		{"read", "", [2]int{403, 403}},
-		{"operate", "", [2]int{200, 200}},
-		{"read", "acme", [2]int{200, 404}},
-		{"admin", "rival", [2]int{404, 200}},
+		{"read", "", [3]int{403, 403, 403}},
+		{"operate", "", [3]int{200, 200, 200}},
+		{"read", "acme", [3]int{200, 404, 403}},
+		{"admin", "rival", [3]int{404, 200, 403}},
 	} {
 		claims := map[string]any{"roles": tt.role}
 		if tt.tenant != "" {
@@ -87,9 +87,9 @@ func TestPersonsOfTenants(t *testing.T) {
 		}
 		i.Lie(oidctest.Lies{Claims: claims})
 		cookie := "conveyor_session=" + apitest.Cookies(f.WalkIn(t, i, "/ui/"))["conveyor_session"]
-		got := [2]int{}
-		for n, id := range []string{"acme", "rival"} {
-			got[n] = f.Get(t, "/searches?tenant="+id, "Cookie", cookie).Status
+		got := [3]int{}
+		for n, path := range []string{"/searches?tenant=acme", "/searches?tenant=rival", "/campaigns/shares"} {
+			got[n] = f.Get(t, path, "Cookie", cookie).Status
 		}
 		require.Equal(t, tt.want, got, tt)
 	}

@@ -72,12 +72,11 @@ func StreamTenant[I, O any, P ofTenant[I]](
 // tenantOf is the tenant whose rows a request is about: that of the caller's key, and otherwise the named one, which
 // must be there. To a key of a tenant another one is as unknown as one that is not there.
 func (d *Door) tenantOf(ctx context.Context, named string) (string, error) {
-	caller := CallerOf(ctx)
-	own := caller.Tenant
+	if err := ReachesTenants(ctx); err != nil {
+		return "", err
+	}
+	own := CallerOf(ctx).Tenant
 	switch {
-	case own == "" && caller.KeyID == "" && !caller.Role.May(access.Operate): // keys are given one by one, tokens by rule
-		return "", huma.Error403Forbidden("the token is of no tenant: what is of tenants asks for the role operate, or for " +
-			"the claim that CONVEYOR_OIDC_TENANT_CLAIM names")
 	case own != "" && (named == "" || named == own):
 		return own, nil
 	case own != "":
@@ -90,6 +89,16 @@ func (d *Door) tenantOf(ctx context.Context, named string) (string, error) {
 		err = fault.Newf(fault.Gone, "the tenant %q is erased", named)
 	}
 	return t.ID, err
+}
+
+// ReachesTenants refuses a caller that what is of tenants is not for: keys are given one by one, tokens by rule. An
+// operation that shows things of several tenants asks it, others are registered by ServeTenant.
+func ReachesTenants(ctx context.Context) error {
+	if c := CallerOf(ctx); c.Tenant != "" || c.KeyID != "" || c.Role.May(access.Operate) {
+		return nil
+	}
+	return huma.Error403Forbidden("the token is of no tenant: what is of tenants asks for the role operate, or for " +
+		"the claim that CONVEYOR_OIDC_TENANT_CLAIM names")
 }
 
 // standing refuses, as fault.Blocked, a person of a tenant that is erased. Its keys are revoked; an issuer goes on to

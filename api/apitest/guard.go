@@ -18,6 +18,7 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
 	dblistings "github.com/mtlrent/conveyor/db/listings"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/internal/limit"
@@ -74,6 +75,7 @@ func GuardedBy(t *testing.T, pool *pgxpool.Pool, change ...func(*api.GuardOption
 		p.Tenants = db.NewTenants(pool)
 		p.Listings.Store, p.Keys.Store, p.Guard = dblistings.NewListings(pool), f.KeyStore, api.NewGuard(o)
 		p.Audit.Store, p.Searches.Store = db.NewAuditLog(pool), dblistings.NewSaved(pool)
+		p.Campaigns.Messages = dboutreach.NewMessages(pool, nil)
 		p.Starting(&Starter{})
 	})
 	return f

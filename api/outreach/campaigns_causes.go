@@ -76,6 +76,9 @@ type CampaignShare struct {
 type campaignSharesOutput struct{ Body CampaignShares }
 
 func (h Campaigns) shares(ctx context.Context, _ *struct{}) (*campaignSharesOutput, error) {
+	if err := api.ReachesTenants(ctx); err != nil {
+		return nil, err
+	}
 	rows, err := h.Messages.Shares(ctx, h.door.Now())
 	if err != nil {
 		return nil, err
