@@ -219,7 +219,7 @@ func (c *contactsImportCmd) refused(ctx context.Context, r Client, tenant ofTena
 	defer body.Close()
 	var rows io.Reader = body
 	if c.Errors != "" {
-		file, err := os.OpenFile(c.Errors, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600) // it is about people
+		file, err := os.OpenFile(c.Errors, os.O_RDWR|os.O_CREATE|os.O_TRUNC, ofPeople)
 		if err != nil {
 			return err
 		}
@@ -388,5 +388,5 @@ func (c *contactsExportCmd) Run(ctx context.Context, group *ContactsCmd, r Clien
 		return err
 	}
 	defer body.Close()
-	return save(body, c.Out)
+	return save(body, c.Out, ofPeople)
 }

@@ -113,6 +113,33 @@ func TestContactsImport(t *testing.T) {
 	require.Equal(t, []string{list.String(), list.String()}, form["list"])
 }
 
+// An export of contacts is for nobody else on the machine, also where a file of another mode was there.
+func TestExportsOfPeople(t *testing.T) {
+	t.Parallel()
+	url, folder := serve(t, func(string) any { return "phone\n" }), t.TempDir()
+	for name, write := range map[string]func(path string) error{
+		"contacts": func(path string) error {
+			return (&contactsExportCmd{Out: path}).Run(t.Context(), &ContactsCmd{}, Client{URL: url})
+		},
+		"tenant": func(path string) error { return run(t, url, "tenants", "export", "acme", "--to", path) },
+	} {
+		path := filepath.Join(folder, name)
+		require.NoError(t, write(path))
+		require.Equal(t, os.FileMode(0o600), modeOf(t, path), name)
+		require.NoError(t, os.Chmod(path, 0o644))
+		require.NoError(t, write(path))
+		require.Equal(t, os.FileMode(0o600), modeOf(t, path), name)
+	}
+}
+
+func modeOf(t *testing.T, path string) os.FileMode {
+	t.Helper()
+
+	is, err := os.Lstat(path)
+	require.NoError(t, err)
+	return is.Mode()
+}
+
 // A suggested command names the tenant where the flag did, and not where the environment or the key does.
 func TestTenantFlag(t *testing.T) {
 	t.Setenv("CONVEYOR_TENANT", "acme")

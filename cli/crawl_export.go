@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/rand"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -40,27 +41,45 @@ func (c *crawlExportCmd) Run(ctx context.Context, r Client) error {
 		return err
 	}
 	defer body.Close()
-	return save(body, c.Out)
+	return save(body, c.Out, ofAnyone)
 }
 
-// save writes an export to a file, which is there only when it is whole; "" and "-" are standard output.
-func save(body io.Reader, name string) error {
+// The modes of files, as far as the umask and a file that is replaced have them.
+const (
+	ofAnyone = 0o666
+	ofPeople = 0o600 // contact data is for nobody else on the machine
+)
+
+// save writes an export to a file, which is there only when it is whole; "" and "-" are standard output. What is there
+// and no file, such as a device or a pipe, is written to as it is.
+func save(body io.Reader, name string, mode os.FileMode) error {
 	if name == "" || name == "-" {
 		_, err := io.Copy(os.Stdout, body)
 		return exportError(err)
 	}
-	file, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
+	is, err := os.Stat(name)
+	if err == nil && !is.Mode().IsRegular() {
+		return pour(body, name)
+	}
+	if err == nil { // a link stays one
+		if name, err = filepath.EvalSymlinks(name); err != nil {
+			return err
+		}
+	}
+	file, err := os.OpenFile(name+"."+rand.Text(), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.Remove(file.Name()) }() // it has another name when all is well
+	if is != nil {
+		if err := file.Chmod(is.Mode().Perm() & mode); err != nil {
+			return errors.Join(err, file.Close())
+		}
+	}
 	bar := Progress(os.Stderr, "exporting", -1, progressbar.OptionShowBytes(true))
 	n, err := io.Copy(io.MultiWriter(file, bar), body)
 	_ = bar.Finish()
 	if err := errors.Join(exportError(err), file.Close()); err != nil {
-		return err
-	}
-	if err := os.Chmod(file.Name(), 0o644); err != nil { //nolint:gosec // as any program writes a file that is asked of it
 		return err
 	}
 	if err := os.Rename(file.Name(), name); err != nil {
@@ -68,6 +87,16 @@ func save(body io.Reader, name string) error {
 	}
 	fmt.Fprintf(os.Stderr, "%s: %s\n", name, size(n))
 	return nil
+}
+
+// pour writes an export to what is no file.
+func pour(body io.Reader, name string) error {
+	to, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, body)
+	return errors.Join(exportError(err), to.Close())
 }
 
 // exportError explains an export that ended early.

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -269,6 +270,39 @@ func TestCrawlExportFile(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{path}, left)
 	require.ErrorContains(t, run(t, broken, "crawl", "export", "7", "-o", filepath.Join(path, "x")), "not a directory")
+}
+
+// A new file has the mode of any new file, one that is replaced keeps its own, a link stays a link, and a pipe a pipe.
+func TestExportFileStaysWhatItIs(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	at := func(name string) string { return filepath.Join(folder, name) }
+	url := serve(t, func(string) any { return "[]" })
+	export := func(name string) { require.NoError(t, run(t, url, "crawl", "export", "7", "-o", at(name))) }
+	usual, err := os.Create(at("usual"))
+	require.NoError(t, err)
+	require.NoError(t, usual.Close())
+	export("new")
+	require.Equal(t, modeOf(t, usual.Name()), modeOf(t, at("new")))
+
+	require.NoError(t, os.WriteFile(at("mine"), nil, 0o600))
+	require.NoError(t, os.Symlink("mine", at("link")))
+	export("link")
+	require.Equal(t, os.ModeSymlink, modeOf(t, at("link")).Type())
+	require.Equal(t, os.FileMode(0o600), modeOf(t, at("mine")))
+	got, err := os.ReadFile(at("mine"))
+	require.NoError(t, err)
+	require.Equal(t, "[]", string(got))
+
+	require.NoError(t, syscall.Mkfifo(at("pipe"), 0o600))
+	read := make(chan string, 1)
+	go func() {
+		text, _ := os.ReadFile(at("pipe"))
+		read <- string(text)
+	}()
+	export("pipe")
+	require.Equal(t, os.ModeNamedPipe, modeOf(t, at("pipe")).Type())
+	require.Equal(t, "[]", <-read)
 }
 
 func TestReadExport(t *testing.T) {

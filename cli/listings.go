@@ -57,7 +57,7 @@ func (c *listingsExportCmd) Run(ctx context.Context, r Client) error {
 		return err
 	}
 	defer body.Close()
-	return save(body, c.Out)
+	return save(body, c.Out, ofAnyone)
 }
 
 type rentsCmd struct {

@@ -28,7 +28,7 @@ func (c *tenantsExportCmd) Run(ctx context.Context, r Client) error {
 		return err
 	}
 	defer body.Close()
-	return save(body, c.To)
+	return save(body, c.To, ofPeople)
 }
 
 type tenantsEraseCmd struct {
