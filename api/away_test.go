@@ -11,6 +11,7 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 
 	"github.com/mtlrent/conveyor/api/apitest"
+	apidrafts "github.com/mtlrent/conveyor/api/drafts"
 	"github.com/mtlrent/conveyor/db"
 	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/listing"
@@ -47,8 +48,11 @@ func TestTemporalIsAway(t *testing.T) {
 	t.Cleanup(temporal.Close)
 	d := apitest.Open(t, func(p *apitest.Parts) { p.Starting(&launch.Launch{Temporal: temporal}) })
 	d.Publish(t, listing.Listing{Ref: apitest.Kijiji("1"), Title: "4½", RentCents: 100_000}, "", apitest.Now)
+	asked := d.RequestDraft(t, `{"url":"https://shop.example/p/1"}`)
 	start := time.Now()
 	apitest.ComesBack(t, d.Ask(t, http.MethodPost, "/listings/kijiji/1/process", ""))
 	require.Less(t, time.Since(start), servicetest.Patience())
 	require.Len(t, apitest.Read[apitest.Page](t, d.Get(t, "/listings"), http.StatusOK).Items, 1, "reads go on")
+	of := apitest.Read[apidrafts.DraftRequestState](t, d.Get(t, "/crawl-requests/"+asked.EventID.String()), http.StatusOK)
+	require.Contains(t, of.Warning, "Temporal does not answer")
 }

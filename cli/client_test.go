@@ -191,6 +191,35 @@ func TestDraft(t *testing.T) {
 		"make draft: invalid: no URL; fix the cause and run conveyor dead-letters replay 7")
 }
 
+// A draft is waited for while the API is restarted, and not where the request is wrong.
+func TestDraftOutlastsTheAPI(t *testing.T) {
+	t.Parallel()
+
+	looks, status := 0, http.StatusServiceUnavailable
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Method == http.MethodPost:
+			w.WriteHeader(http.StatusAccepted)
+			_ = json.NewEncoder(w).Encode(map[string]any{"event_id": uuid.New(), "draft_id": uuid.New()})
+		case strings.HasPrefix(r.URL.Path, "/drafts/"):
+			_ = json.NewEncoder(w).Encode(map[string]any{"url": "http://shop.example/1"})
+		default:
+			if looks++; looks < 3 {
+				w.WriteHeader(status)
+				return
+			}
+			_ = json.NewEncoder(w).Encode(apidrafts.DraftRequestState{State: "succeeded"})
+		}
+	}))
+	t.Cleanup(server.Close)
+	c := draftRequestCmd{URL: "http://shop.example/1", Timeout: time.Minute}
+	require.NoError(t, c.run(t.Context(), Client{URL: server.URL}, io.Discard, io.Discard))
+	require.Equal(t, 3, looks)
+	looks, status = 0, http.StatusUnauthorized
+	require.ErrorContains(t, c.run(t.Context(), Client{URL: server.URL}, io.Discard, io.Discard), "401")
+	require.Equal(t, 1, looks)
+}
+
 // A request that is known to be dead fails with its reason, also when no time is left to look for its dead letter.
 func TestDraftIsDeadWithoutALetter(t *testing.T) {
 	t.Parallel()

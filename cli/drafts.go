@@ -136,16 +136,19 @@ func (c *draftRequestCmd) run(ctx context.Context, r Client, out, progress io.Wr
 // and is there a moment later. One of a workflow that was terminated by hand may have none.
 const letterLooks = 30
 
-// wait returns the final state of the request, and prints each state on the way.
+// draftLooks is how often a second the state of a request is asked for.
+const draftLooks = 3
+
+// wait returns the final state of the request, and prints each state on the way. Calls may fail as those of poll may.
 func (c *draftRequestCmd) wait(
 	ctx context.Context, r Client, event uuid.UUID, progress io.Writer,
 ) (state apidrafts.DraftRequestState, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.Timeout,
 		fmt.Errorf("no draft after %s; GET /crawl-requests/%s returns its state", c.Timeout, event))
 	defer cancel()
-	tick := time.NewTicker(300 * time.Millisecond)
+	tick := time.NewTicker(time.Second / draftLooks)
 	defer tick.Stop()
-	began, last, letters := time.Now(), "", letterLooks
+	began, last, letters, misses := time.Now(), "", letterLooks, 0
 	tell := func(end string) {
 		if f, ok := progress.(*os.File); ok && isatty.IsTerminal(f.Fd()) {
 			fmt.Fprintf(progress, "\rdraft %s: %-9s %4.1f s%s", event, state.State, time.Since(began).Seconds(), end)
@@ -162,20 +165,25 @@ func (c *draftRequestCmd) wait(
 		return state, context.Cause(ctx)
 	}
 	for {
-		if err = r.call(ctx, http.MethodGet, "/crawl-requests/"+event.String(), nil, &state); err != nil {
-			if ctx.Err() != nil {
-				return ended()
-			}
-			return state, err
-		}
+		var wrong refused
+		err = r.call(ctx, http.MethodGet, "/crawl-requests/"+event.String(), nil, &state)
 		switch {
+		case err != nil && ctx.Err() != nil:
+			return ended()
+		case errors.As(err, &wrong) && wrong.ofCaller(), err != nil && misses == pollMisses*draftLooks:
+			return state, err
+		case err != nil:
+			misses++
 		case state.State == "dead" && state.DeadLetter == nil && letters > 0:
 			letters--
 		case state.State != "queued" && state.State != "running":
 			tell("\n")
 			return state, nil
 		}
-		tell("")
+		if err == nil {
+			misses = 0
+			tell("")
+		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():

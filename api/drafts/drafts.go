@@ -73,7 +73,8 @@ func (h Drafts) Register(d *api.Door) {
 	api.Serve(d, api.Needs(access.Read, huma.Operation{
 		OperationID: "get-crawl-request", Method: http.MethodGet, Path: "/crawl-requests/{event_id}",
 		Tags: []string{"drafts"}, Summary: "Get the state of a crawl request", Errors: []int{404, 422, 503},
-		Description: "Also of one that came through RabbitMQ.",
+		Description: "Also of one that came through RabbitMQ. While Temporal is away, one that has no end yet is queued, " +
+			"with a warning.",
 	}), h.state)
 	api.Serve(d, api.Needs(access.Operate, huma.Operation{
 		OperationID: "cancel-crawl-request", Method: http.MethodPost, Path: "/crawl-requests/{event_id}/cancel",
@@ -254,24 +255,38 @@ func (h Drafts) state(ctx context.Context, in *crawlRequestInput) (*crawlRequest
 		out.State = "dead"
 	default:
 		out.DeadLetter, out.Error = nil, ""
-		running, err := h.Launch.DraftState(ctx, id)
-		if err != nil {
+		if err := h.follow(ctx, known, &out); err != nil {
 			return nil, err
-		}
-		switch {
-		case running == launch.DraftRunning || running == launch.DraftEnded: // ended this instant
-			out.State = "running"
-		case known.DeadLetter != nil: // it is replayed, and the run that failed is the one before
-			out.State = "queued"
-		case running == launch.DraftFailed:
-			out.State, out.Error = "dead", "the workflow failed; the Temporal Web UI shows why"
-		case known.RequestedAt != nil:
-			out.State = "queued"
-		default:
-			return nil, fault.Newf(fault.Gone, "there is no crawl request %s", id)
 		}
 	}
 	return &crawlRequestOutput{out}, nil
+}
+
+// follow sets the state of a request that Postgres has no end of to that of its workflow. While Temporal is away, one
+// that Postgres knows is queued, with a warning.
+func (h Drafts) follow(ctx context.Context, known dbdrafts.DraftRequestState, out *DraftRequestState) error {
+	asking, cancel := context.WithTimeout(ctx, api.ReachWithin)
+	defer cancel()
+	running, err := h.Launch.DraftState(asking, out.EventID)
+	stored := known.RequestedAt != nil || known.DeadLetter != nil
+	switch {
+	case err != nil && (!stored || ctx.Err() != nil):
+		return err
+	case err != nil:
+		h.door.Log.WarnContext(ctx, "cannot ask for the workflow of a crawl request", "event_id", out.EventID, "err", err)
+		out.State, out.Warning = "queued", "Temporal does not answer: it may be running, or have failed"
+	case running == launch.DraftRunning || running == launch.DraftEnded: // ended this instant
+		out.State = "running"
+	case known.DeadLetter != nil: // it is replayed, and the run that failed is the one before
+		out.State = "queued"
+	case running == launch.DraftFailed:
+		out.State, out.Error = "dead", "the workflow failed; the Temporal Web UI shows why"
+	case stored:
+		out.State = "queued"
+	default:
+		return fault.Newf(fault.Gone, "there is no crawl request %s", out.EventID)
+	}
+	return nil
 }
 
 // cancel stores the cancel first: it holds whether or not the workflow can be reached.

@@ -91,6 +91,11 @@ func TestCrawlRequest(t *testing.T) {
 	require.Equal(t, "http://temporal.test/namespaces/conveyor/workflows/draft%2F"+w.EventID.String(), got.Workflow.URL)
 	d.Started.Draft = "running"
 	require.Equal(t, "running", see().State)
+	d.Started.Err = errors.New("temporal is away")
+	got = see()
+	require.Equal(t, []string{"queued", "Temporal does not answer: it may be running, or have failed"},
+		[]string{got.State, got.Warning}, "Postgres knows of it")
+	d.Started.Err = nil
 	d.Started.Draft = "failed"
 	require.Equal(t, "dead", see().State)
 
