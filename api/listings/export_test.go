@@ -111,10 +111,11 @@ func TestRents(t *testing.T) {
 	require.Empty(t, of("?until="+last.AddDate(0, -1, 0).Format(time.DateOnly)))
 	for query, field := range map[string]string{
 		"since=x": "since", "since=2026-01-02&until=2026-01-02": "until", "since=2006-01-02&until=2026-01-02": "until",
-		"by=city": "by", "least=0": "least",
+		"by=city": "by", "least=0": "least", "bedrooms=1,3000000000": "bedrooms", "bedrooms=1&bedrooms=2": "bedrooms",
 	} {
 		require.Contains(t, fmt.Sprint(apitest.Refused(t, d.Get(t, "/stats/rents?"+query), 422).Fields()), field, query)
 	}
+	require.Contains(t, apitest.Refused(t, d.Get(t, "/stats/rents?since=1000-01-01"), 422).Detail, "ten years")
 }
 
 func TestClaimListing(t *testing.T) {

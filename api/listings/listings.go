@@ -116,17 +116,22 @@ func (in *ListingQuery) check(ctx huma.Context, wrong *[]error) {
 	if in.MaxPrice > 0 && in.MaxPrice < in.MinPrice {
 		refuse("max_price", in.MaxPrice, fmt.Errorf("expected at least min_price, %d", in.MinPrice))
 	}
-	for _, n := range in.Bedrooms {
-		if n < 0 || n > 50 {
-			refuse("bedrooms", n, errors.New("expected numbers from 0 to 50"))
-		}
-	}
+	checkBedrooms(refuse, in.Bedrooms)
 	for _, n := range in.Rooms {
 		if !(n > 0 && n <= 50) { // nor NaN
 			refuse("rooms", fmt.Sprint(n), errors.New("expected numbers above 0, to 50"))
 		}
 	}
 	*wrong = append(*wrong, api.AnyOf(ctx, in.Filters()...)...)
+}
+
+// checkBedrooms refuses numbers of bedrooms that no home has.
+func checkBedrooms(refuse api.Refuse, numbers []int) {
+	for _, n := range numbers {
+		if n < 0 || n > 50 {
+			refuse("bedrooms", n, errors.New("expected numbers from 0 to 50"))
+		}
+	}
 }
 
 // Filters are those that take several values.

@@ -11,6 +11,7 @@ import (
 	"github.com/mtlrent/conveyor/api"
 	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/access"
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 func (h Listings) registerRents(d *api.Door) {
@@ -40,7 +41,7 @@ type rentsInput struct {
 const longestRents = 10 * 366 * 24 * time.Hour
 
 // Resolve checks what a schema cannot express.
-func (in *rentsInput) Resolve(huma.Context) (wrong []error) {
+func (in *rentsInput) Resolve(ctx huma.Context) (wrong []error) {
 	refuse := api.Refusing(&wrong)
 	read := func(name, value string) (t time.Time) {
 		if value != "" {
@@ -60,7 +61,8 @@ func (in *rentsInput) Resolve(huma.Context) (wrong []error) {
 	case in.until.Sub(in.since) > longestRents:
 		refuse("until", in.Until, errors.New("expected at most ten years after since"))
 	}
-	return wrong
+	checkBedrooms(refuse, in.Bedrooms)
+	return append(wrong, api.Repeated(ctx)...)
 }
 
 // Rents is the answer of GET /stats/rents.
@@ -90,6 +92,9 @@ func (h Listings) rents(ctx context.Context, in *rentsInput) (*rentsOutput, erro
 	}
 	if since.IsZero() {
 		since = until.AddDate(-1, 0, 0)
+	}
+	if until.Sub(since) > longestRents {
+		return nil, fault.Newf(fault.Invalid, "since: is %s, expected at most ten years ago", in.Since)
 	}
 	groups, err := h.Store.Rents(ctx, dblistings.RentQuery{
 		Since: since, Until: until, Interval: in.Interval, By: in.By, Bedrooms: in.Bedrooms,

@@ -55,7 +55,11 @@ func TestContacts(t *testing.T) {
 
 	made := apitest.Read[apioutreach.Segment](t, post("/segments", `{"name":"VIPs","filter":{"field":"name","contains":"zoé"}}`), 201)
 	apitest.Refused(t, post("/segments", `{"name":"VIPs","filter":{}}`), http.StatusConflict)
-	apitest.Refused(t, post("/segments", `{"name":"x","filter":{"field":"name"}}`), 422)
+	for _, body := range []string{
+		`{"name":"x","filter":{"field":"name"}}`, `{"name":"x","filter":{"tag":"a\u0000b"}}`, `{"name":"a\u0000b","filter":{}}`,
+	} {
+		apitest.Refused(t, post("/segments", body), 422)
+	}
 	at := "/segments/" + made.ID.String()
 	require.Equal(t, int64(5), *apitest.Read[apioutreach.Segment](t, d.Get(t, at+"?tenant=acme"), 200).Contacts)
 	n := apitest.Read[apioutreach.ContactCount](t, post("/contacts/count", `{"segment":"`+made.ID.String()+`","text":"Zoé 3"}`), 200)

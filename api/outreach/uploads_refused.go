@@ -40,8 +40,10 @@ type listRefusalsInput struct {
 	Limit  int       `query:"limit" minimum:"1" maximum:"200" default:"50"`
 }
 
-// Resolve refuses repeated parameters.
-func (in *listRefusalsInput) Resolve(ctx huma.Context) []error { return api.Repeated(ctx) }
+// Resolve checks what a schema cannot express.
+func (in *listRefusalsInput) Resolve(ctx huma.Context) []error {
+	return slices.Concat(api.WrongText("query.code", in.Code), api.Repeated(ctx))
+}
 
 // UploadRefusals is the answer of GET /uploads/{upload}/refusals.
 type UploadRefusals struct {

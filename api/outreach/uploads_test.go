@@ -525,6 +525,9 @@ func TestUploadErrorsAreMended(t *testing.T) {
 	require.Len(t, rest.Items, 1)
 	require.Zero(t, rest.Next)
 	require.Empty(t, apitest.Read[apioutreach.UploadRefusals](t, d.Get(t, refusals+"?tenant=acme&code=email_invalid"), 200).Items)
+	for _, code := range []string{"%00", "%ff"} {
+		require.Equal(t, []string{"query.code"}, apitest.Refused(t, d.Get(t, refusals+"?tenant=acme&code="+code), 422).Fields())
+	}
 	require.Equal(t, []apioutreach.UploadReason{{Field: "phone", Code: "phone_invalid", Rows: 2}},
 		apitest.Read[apioutreach.UploadReasons](t, d.Get(t, refusals+"/reasons?tenant=acme"), 200).Items)
 

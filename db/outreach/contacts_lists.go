@@ -66,7 +66,7 @@ func (s *Contacts) CreateList(ctx context.Context, tenant, name, actor string, n
 		return db.AuditTx(ctx, tx, deed)
 	})
 	if err != nil {
-		return l, fmt.Errorf("create list: %w", err)
+		return l, fmt.Errorf("create list: %w", db.Refused(err))
 	}
 	return l, nil
 }
@@ -149,7 +149,7 @@ func listFault(err error, verb, noun string, id uuid.UUID) error {
 	case db.Violates(err, db.ForeignViolation, ""):
 		return fault.Newf(fault.Gone, "there is no such tenant")
 	case err != nil:
-		return fmt.Errorf("%s %s %s: %w", verb, noun, id, err)
+		return fmt.Errorf("%s %s %s: %w", verb, noun, id, db.Refused(err))
 	}
 	return nil
 }

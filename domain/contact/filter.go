@@ -149,6 +149,9 @@ func (f Filter) check(at string, depth int, parts *int) error {
 		if utf8.RuneCountInString(f.Tag) > MaxTag || strings.TrimSpace(f.Tag) != f.Tag {
 			return refuse("tag", "%s is no tag: it has at most %d characters and no spaces at its ends", excerpt(f.Tag), MaxTag)
 		}
+		if !isText(f.Tag) {
+			return refuse("tag", "is something that is not text")
+		}
 	case "list":
 		if !isUUID(f.List) {
 			return refuse("list", "%s is no id of a list; use its UUID", excerpt(f.List))
@@ -171,6 +174,9 @@ func (f Filter) check(at string, depth int, parts *int) error {
 	return nil
 }
 
+// isText says that Postgres can store a text.
+func isText(text string) bool { return utf8.ValidString(text) && !strings.ContainsRune(text, 0) }
+
 func (f Filter) checkField(refuse func(string, string, ...any) error) error {
 	name, custom := f.FilterField()
 	if custom && (name == "" || slug(name) != name) {
@@ -189,7 +195,7 @@ func (f Filter) checkField(refuse func(string, string, ...any) error) error {
 		if utf8.RuneCountInString(*text) > maxFilterText {
 			return refuse("field", "is compared with more than %d characters; shorten the text", maxFilterText)
 		}
-		if !utf8.ValidString(*text) || strings.ContainsRune(*text, 0) {
+		if !isText(*text) {
 			return refuse("field", "is compared with something that is not text")
 		}
 	}

@@ -30,6 +30,7 @@ func TestFilter(t *testing.T) {
 		{"country in small letters", `{"country": "ca"}`, "country: "},
 		{"locale", `{"locale": "klingon!"}`, "locale: "},
 		{"tag with spaces", `{"tag": " vip"}`, "tag: "},
+		{"tag that is not text", `{"tag": "a\u0000b"}`, "tag: "},
 		{"no comparison", `{"field": "city"}`, "field: needs exactly one of equals, contains, exists; it has 0"},
 		{"two comparisons", `{"field": "city", "equals": "a", "exists": true}`, "it has 2"},
 		{"comparison of nothing", `{"equals": "a"}`, "field: is missing"},
