@@ -152,17 +152,17 @@ func (c *campaignsCreateCmd) Run(ctx context.Context, group *CampaignsCmd, r Cli
 		return err
 	}
 	if !c.Start {
-		return told(out, c.JSON)
+		return told(os.Stdout, out, c.JSON)
 	}
 	return campaignID{out.ID}.control(ctx, group, r, "/start", nil, c.JSON)
 }
 
 // told prints a campaign in a line, and its warning.
-func told(c apioutreach.Campaign, asJSON bool) error {
+func told(w io.Writer, c apioutreach.Campaign, asJSON bool) error {
 	if asJSON {
-		return PrintJSON(os.Stdout, c)
+		return PrintJSON(w, c)
 	}
-	fmt.Printf("campaign %s: %s, %s\n", c.ID, Plain(c.Name), stateOf(c))
+	fmt.Fprintf(w, "campaign %s: %s, %s\n", c.ID, Plain(c.Name), stateOf(c))
 	if c.Warning != "" {
 		fmt.Fprintln(os.Stderr, "conveyor: "+Plain(c.Warning))
 	}
@@ -195,11 +195,19 @@ func (c campaignID) path(rest string) string { return "/campaigns/" + c.ID.Strin
 func (c campaignID) control(
 	ctx context.Context, group *CampaignsCmd, r Client, action string, in any, asJSON bool,
 ) error {
-	var out apioutreach.Campaign
-	if err := r.call(ctx, http.MethodPost, group.path(c.path(action), nil), in, &out); err != nil {
+	out, err := c.change(ctx, group, r, action, in)
+	if err != nil {
 		return err
 	}
-	return told(out, asJSON)
+	return told(os.Stdout, out, asJSON)
+}
+
+// change changes the state of a campaign.
+func (c campaignID) change(ctx context.Context, group *CampaignsCmd, r Client, action string, in any) (
+	out apioutreach.Campaign, err error,
+) {
+	err = r.call(ctx, http.MethodPost, group.path(c.path(action), nil), in, &out)
+	return out, err
 }
 
 type campaignsAudienceCmd struct {
@@ -242,7 +250,14 @@ func (c *campaignsStartCmd) Run(ctx context.Context, group *CampaignsCmd, r Clie
 	if !c.NotAfter.IsZero() {
 		in.NotAfter = &c.NotAfter
 	}
-	if err := c.control(ctx, group, r, "/start", in, c.JSON && !c.Watch); err != nil || !c.Watch {
+	if !c.Watch {
+		return c.control(ctx, group, r, "/start", in, c.JSON)
+	}
+	out, err := c.change(ctx, group, r, "/start", in)
+	if err == nil { // standard output is for how it ends
+		err = told(os.Stderr, out, false)
+	}
+	if err != nil {
 		return err
 	}
 	return c.watch(ctx, group, r, c.JSON)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -180,6 +181,38 @@ func TestCampaignCommands(t *testing.T) {
 		}
 		require.Equal(t, tt.want, asked, tt.args)
 	}
+}
+
+// What is started and watched as JSON is one document on standard output. The test is not parallel: others write there.
+func TestCampaignWatchedAsJSON(t *testing.T) {
+	url := serve(t, func(string) any {
+		c := mailed()
+		c.State, c.FinishedAt = apioutreach.CampaignState(campaign.Done), new(noon)
+		return c
+	})
+	text := printed(t, func() error {
+		return run(t, url, "campaigns", "start", campaignOne.String(), "--watch", "--json")
+	})
+	var done apioutreach.CampaignDetail
+	require.NoError(t, json.Unmarshal([]byte(text), &done), text)
+	require.Equal(t, campaignOne, done.ID)
+}
+
+// printed is what do writes to standard output.
+func printed(t *testing.T, do func() error) string {
+	t.Helper()
+
+	file, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	require.NoError(t, err)
+	defer file.Close()
+	was := os.Stdout
+	os.Stdout = file
+	err = do()
+	os.Stdout = was
+	require.NoError(t, err)
+	text, err := os.ReadFile(file.Name())
+	require.NoError(t, err)
+	return string(text)
 }
 
 // A campaign is watched until it ends; one that is not done then is exit code 1.
