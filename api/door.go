@@ -57,6 +57,7 @@ const streamKey = "stream"
 
 func register[I, O any](d *Door, o huma.Operation, handle func(context.Context, *I) (*O, error)) {
 	o, handle = inTurn(d, o, handle)
+	o.BodyReadTimeout = bodyTimeout // huma's own is five seconds
 	if o.Method != http.MethodGet { // with a misspelt dry_run, the real thing would be done
 		o.RejectUnknownQueryParameters, o.Errors = true, also(o.Errors, http.StatusUnprocessableEntity)
 	}

@@ -11,6 +11,7 @@ import (
 type Operation struct {
 	Streamed bool          // its answer is written after its handler has returned
 	Within   time.Duration // that it may take; 0 = as any other
+	Body     time.Duration // that a body of JSON may take to arrive; 0 = there is none
 	Heavy    bool          // takes turns
 	Rows     int           // that it has at most, of a heavy one; 0 = all
 	Limit    int           // the most that its parameter limit may be; 0 = it has none
@@ -29,6 +30,9 @@ func Operations(o Options, parts ...Part) map[string]Operation {
 			op := Operation{}
 			op.Streamed, _ = o.Metadata[streamKey].(bool)
 			op.Within, _ = o.Metadata[TimeoutKey].(time.Duration)
+			if o.RequestBody != nil && o.RequestBody.Content["application/json"] != nil {
+				op.Body = o.BodyReadTimeout
+			}
 			var h heavy
 			if h, op.Heavy = heavyOperations[o.OperationID]; op.Heavy {
 				op.Rows = h.rows

@@ -30,9 +30,10 @@ import (
 )
 
 const (
-	wholeTimeout = 30 * time.Second // for an answer, unless the operation has a TimeoutKey
-	writeMargin  = 5 * time.Second  // for its last bytes
-	maxBody      = 1 << 20          // bytes of a request's body, unless the operation has a MaxBodyBytes
+	wholeTimeout = 30 * time.Second              // for an answer, unless the operation has a TimeoutKey
+	writeMargin  = 5 * time.Second               // for its last bytes
+	bodyTimeout  = wholeTimeout - RequestTimeout // for a body of JSON to arrive: the rest is for the answer
+	maxBody      = 1 << 20                       // bytes of a request's body, unless the operation has a MaxBodyBytes
 )
 
 // gate is the middleware of every request: it measures, bounds, authenticates and authorizes it.

@@ -45,15 +45,33 @@ var withoutTurns = map[string]string{
 	"reseal-tokens": "as retry-crawl-run",
 }
 
-// Every operation that is as heavy as an export, or may take longer than others, is in the table of those that take
-// turns, or among those which need none.
-func TestHeavyOperationsTakeTurns(t *testing.T) {
-	t.Parallel()
+// operations are those of all parts.
+func operations() map[string]api.Operation {
 	p := &apitest.Parts{}
 	p.Metrics, p.Registerer = prometheus.NewRegistry(), prometheus.NewRegistry()
 	p.Uploads.Limits = apioutreach.UploadLimits{Bytes: 1 << 30, Share: 5000, All: 40_000, Low: 80}
 	p.Log, p.Now = apitest.Quiet, func() time.Time { return apitest.Now }
-	all := api.Operations(p.Options, p.List()...)
+	return api.Operations(p.Options, p.List()...)
+}
+
+// A megabyte of JSON may come over a slow link, and its handler has its time all the same.
+func TestBodiesHaveTimeToArrive(t *testing.T) {
+	t.Parallel()
+	seen := 0
+	for id, o := range operations() {
+		if o.Body > 0 {
+			seen++
+			require.Equal(t, 20*time.Second, o.Body, id)
+		}
+	}
+	require.Greater(t, seen, 30)
+}
+
+// Every operation that is as heavy as an export, or may take longer than others, is in the table of those that take
+// turns, or among those which need none.
+func TestHeavyOperationsTakeTurns(t *testing.T) {
+	t.Parallel()
+	all := operations()
 	for id, o := range all {
 		if _, ok := withoutTurns[id]; o.Heavy == ok && (ok || o.Streamed || o.Within > api.Usual) {
 			t.Errorf("%s streams (%t) or may take long (%s): it is in the table of heavy operations (%t), or else among those "+
