@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strings"
 	"time"
 
@@ -60,6 +61,9 @@ func register[I, O any](d *Door, o huma.Operation, handle func(context.Context, 
 	o.BodyReadTimeout = bodyTimeout // huma's own is five seconds
 	if o.Method != http.MethodGet { // with a misspelt dry_run, the real thing would be done
 		o.RejectUnknownQueryParameters, o.Errors = true, also(o.Errors, http.StatusUnprocessableEntity)
+	}
+	if _, ok := reflect.TypeFor[I]().FieldByName("Body"); ok { // none, late, too large, of another type
+		o.Errors = also(o.Errors, 400, 408, 413, 415)
 	}
 	huma.Register(d.API, o, func(ctx context.Context, in *I) (*O, error) {
 		out, err := handle(ctx, in)
@@ -153,6 +157,13 @@ func Streamed(description, contentType string) map[string]*huma.Response {
 	return map[string]*huma.Response{"200": {
 		Description: description, Content: map[string]*huma.MediaType{contentType: {}},
 	}}
+}
+
+// Answered documents an answer with a T that an operation has besides its usual one.
+func Answered[T any](d *Door, description string) *huma.Response {
+	return &huma.Response{Description: description, Content: map[string]*huma.MediaType{JSONType: {
+		Schema: d.API.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[T](), true, ""),
+	}}}
 }
 
 // Set sets v to what was said, if anything was.

@@ -97,9 +97,14 @@ func (h Drafts) Register(d *api.Door) {
 		OperationID: "get-draft-file", Method: http.MethodGet, Path: "/drafts/{id}/files/{name}", Tags: []string{"drafts"},
 		Summary: "Get a file of a draft", Errors: []int{404, 422, 503}, Metadata: map[string]any{api.TimeoutKey: api.PictureTimeout},
 		Description: "The page as it was after its scripts ran, its screenshot, or the draft as a document.",
-		Responses: map[string]*huma.Response{"200": {Description: "The file", Content: map[string]*huma.MediaType{
-			"text/html": {}, "image/png": {}, "application/json": {},
-		}}},
+		Responses: map[string]*huma.Response{
+			"200": {Description: "The file", Content: map[string]*huma.MediaType{
+				"text/html": {}, "image/png": {}, "application/json": {},
+			}},
+			"206": {Description: "A part of the file, which the header Range asked for; of page.html there are none"},
+			"304": {Description: "Not modified"},
+			"416": {Description: "The file has no such part"},
+		},
 	}), h.file)
 }
 

@@ -35,13 +35,12 @@ func (h Images) Register(d *api.Door) {
 		}},
 		Responses: map[string]*huma.Response{
 			"200": {Description: "The picture", Content: map[string]*huma.MediaType{"image/*": {}}},
+			"206": {Description: "A part of the picture, which the header Range asked for"},
 			"304": {Description: "Not modified"},
-			"404": {
-				Description: "There is no such picture",
-				Content: map[string]*huma.MediaType{"application/problem+json": {
-					Schema: &huma.Schema{Ref: "#/components/schemas/ErrorModel"},
-				}},
-			},
+			"404": {Description: "There is no such picture", Content: problems},
+			"416": {Description: "The picture has no such part"},
+			"429": {Description: "Too many requests from the address", Content: problems},
+			"503": {Description: "The blob store is away", Content: problems},
 		},
 	})
 	d.Router.GET("/images/*key", h.get)

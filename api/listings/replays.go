@@ -39,6 +39,7 @@ func (h Replays) Register(d *api.Door) {
 		OperationID: "start-replay", Method: http.MethodPost, Path: "/replays", Tags: []string{"replays"},
 		Summary: "Take stored adverts through the pipeline again", Errors: []int{409, 422, 503},
 		DefaultStatus: http.StatusAccepted,
+		Responses:     map[string]*huma.Response{"200": api.Answered[ReplayAccepted](d, "How many match: a dry run")},
 		Description: "For every raw listing that matches, whether it changed or not, at a lower priority than new adverts. " +
 			"With dry_run it only counts how many match. One replay runs at a time for a platform: while there is one, the " +
 			"answer is 409 and names it. A request that is repeated joins the replay of the first: by its id, by its " +

@@ -20,12 +20,14 @@ import (
 // feedItems is how many news a feed has, the newest.
 const feedItems = 100
 
+// problems is the content of a refusal on a route that huma does not serve.
+var problems = map[string]*huma.MediaType{"application/problem+json": {
+	Schema: &huma.Schema{Ref: "#/components/schemas/ErrorModel"},
+}}
+
 // feeds registers the feeds of saved searches. Who knows the address may read one: these are gin routes, as they answer
 // in formats that huma does not write; huma knows them for the gate and the document.
 func (h Searches) feeds(d *api.Door) {
-	problems := map[string]*huma.MediaType{"application/problem+json": {
-		Schema: &huma.Schema{Ref: "#/components/schemas/ErrorModel"},
-	}}
 	d.API.OpenAPI().AddOperation(&huma.Operation{
 		OperationID: "get-feed", Method: http.MethodGet, Path: "/feeds/{file}", Tags: []string{"searches"},
 		Summary: "Read the feed of a saved search: Atom, or JSON Feed",
@@ -41,6 +43,7 @@ func (h Searches) feeds(d *api.Door) {
 			}},
 			"304": {Description: "Nothing is new"},
 			"404": {Description: "There is no such feed", Content: problems},
+			"429": {Description: "Too many requests from the address", Content: problems},
 			"503": {Description: "The database is away", Content: problems},
 		},
 	})

@@ -79,9 +79,8 @@ func (h Searches) subscriptions(d *api.Door) {
 			o.Responses = map[string]*huma.Response{
 				"200": {Description: "The page", Content: page},
 				"404": {Description: "There is no such subscription", Content: page},
-				"503": {Description: "The database is away", Content: map[string]*huma.MediaType{
-					"application/problem+json": {Schema: &huma.Schema{Ref: "#/components/schemas/ErrorModel"}},
-				}},
+				"429": {Description: "Too many requests from the address", Content: problems},
+				"503": {Description: "The database is away", Content: problems},
 			}
 			d.API.OpenAPI().AddOperation(&o)
 			d.Router.Handle(o.Method, "/subscriptions/:token/"+deed.path, func(c *gin.Context) { h.subscription(c, &deed) })

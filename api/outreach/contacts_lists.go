@@ -21,7 +21,7 @@ func (h Contacts) lists(d *api.Door) {
 	}), h.listLists)
 	api.ServeTenant(d, api.NeedsTenant(access.Operate, huma.Operation{
 		OperationID: "create-contact-list", Method: http.MethodPost, Path: "/contact-lists", Tags: []string{"contacts"},
-		Summary: "Create a list of contacts", Errors: []int{422, 503}, DefaultStatus: http.StatusOK,
+		Summary: "Create a list of contacts", Errors: []int{409, 422, 503}, DefaultStatus: http.StatusOK,
 		Description: "Where there is a list of that name, the answer is that one.",
 	}), h.createList)
 	api.ServeTenant(d, api.NeedsTenant(access.Operate, huma.Operation{

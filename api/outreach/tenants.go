@@ -35,6 +35,7 @@ func (h Tenants) Register(d *api.Door) {
 	api.Serve(d, api.Needs(access.Admin, huma.Operation{
 		OperationID: "create-tenant", Method: http.MethodPost, Path: "/tenants", Tags: []string{"tenants"},
 		Summary: "Create a tenant", DefaultStatus: http.StatusCreated, Errors: []int{409, 422, 503},
+		Responses: map[string]*huma.Response{"200": api.Answered[Tenant](d, "It is there already, with the same values")},
 		Description: "A request that is repeated with the same values answers with the tenant as it is. Its keys are made " +
 			"by POST /keys.",
 	}), h.create)
@@ -48,7 +49,7 @@ func (h Tenants) Register(d *api.Door) {
 	}), h.get)
 	api.Serve(d, api.Needs(access.Admin, huma.Operation{
 		OperationID: "change-tenant", Method: http.MethodPatch, Path: "/tenants/{tenant}", Tags: []string{"tenants"},
-		Summary: "Change a tenant: its tier, limits and state", Errors: []int{404, 422, 503},
+		Summary: "Change a tenant: its tier, limits and state", Errors: []int{404, 409, 422, 503},
 		Description: "What is left out stays as it is. While a tenant is stopped, none of its files is accepted, none of its messages sent, " +
 			"no news of its saved searches told, and its feeds are 404; it may read what it has.",
 	}), h.change)

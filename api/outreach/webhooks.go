@@ -95,6 +95,7 @@ func (h Webhooks) Register(d *api.Door) {
 		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": {}}},
 		Responses: map[string]*huma.Response{
 			"200": {Description: "It is stored"},
+			"400": failed("The body did not come whole, or in time"),
 			"403": failed("The signature is not that of the body by one of CONVEYOR_WHATSAPP_APP_SECRETS"),
 			"413": failed("The body is too large"),
 			"429": failed("Too many requests of the address without a signature"),
