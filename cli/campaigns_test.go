@@ -183,7 +183,7 @@ func TestCampaignCommands(t *testing.T) {
 	}
 }
 
-// What is started and watched as JSON is one document on standard output. The test is not parallel: others write there.
+// What is started and watched as JSON is one document on standard output. Not parallel: see printed.
 func TestCampaignWatchedAsJSON(t *testing.T) {
 	url := serve(t, func(string) any {
 		c := mailed()
@@ -198,7 +198,7 @@ func TestCampaignWatchedAsJSON(t *testing.T) {
 	require.Equal(t, campaignOne, done.ID)
 }
 
-// printed is what do writes to standard output.
+// printed is what do writes to standard output. Tests of it are not parallel: others write there, too.
 func printed(t *testing.T, do func() error) string {
 	t.Helper()
 

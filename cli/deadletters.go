@@ -99,7 +99,7 @@ func (c *lettersShowCmd) Run(ctx context.Context, r Client) error {
 		return err
 	}
 	if c.JSON {
-		fmt.Println(string(doc))
+		fmt.Println(tame(string(doc)))
 		return nil
 	}
 	var l api.LetterDetail
@@ -335,7 +335,7 @@ func eachLetter(ids []int64, what string, do func(id int64) (string, error)) err
 		said, err := do(id)
 		if err != nil {
 			failed++
-			fmt.Fprintf(os.Stderr, "%d: %v\n", id, err)
+			fmt.Fprintf(os.Stderr, "%d: %s\n", id, Plain(err.Error()))
 			continue
 		}
 		fmt.Printf("%d: %s\n", id, said)

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -51,7 +50,7 @@ func (p pages[T]) list(ctx context.Context, r Client, none string) error {
 
 // print writes the list to w; more says that there are items beyond Limit.
 func (p pages[T]) print(ctx context.Context, w io.Writer, r Client) (shown int, more bool, err error) {
-	enc, t := json.NewEncoder(w), newTable(w)
+	t := newTable(w)
 	for more = true; more && (p.Limit == 0 || shown < p.Limit); {
 		size := pageSize
 		if p.Limit > 0 {
@@ -64,7 +63,7 @@ func (p pages[T]) print(ctx context.Context, w io.Writer, r Client) (shown int, 
 		}
 		for _, item := range page.Items {
 			if p.JSON {
-				if err := enc.Encode(item); err != nil {
+				if err := printLine(w, item); err != nil {
 					return shown, false, fmt.Errorf("write: %w", err)
 				}
 			} else {

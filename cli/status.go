@@ -43,7 +43,7 @@ func (c *StatusCmd) Run(ctx context.Context, r Client) error {
 	case err != nil:
 		return err
 	case c.JSON:
-		err = json.NewEncoder(os.Stdout).Encode(raw)
+		err = printLine(os.Stdout, raw)
 	default:
 		_, err = io.WriteString(os.Stdout, s.frame(now, nil))
 	}
@@ -93,7 +93,7 @@ func (s *statusScreen) watch(ctx context.Context, every time.Duration) error {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
-			text, last = s.colour(inRed, "conveyor: "+err.Error())+"\n", nil
+			text, last = s.colour(inRed, "conveyor: "+Plain(err.Error()))+"\n", nil
 		default:
 			text, last = s.frame(r, last), &r
 		}

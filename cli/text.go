@@ -40,14 +40,29 @@ func PrintJSON(out io.Writer, v any) error {
 	if err := enc.Encode(v); err != nil {
 		return err
 	}
+	_, err := io.WriteString(out, tame(b.String()))
+	return err
+}
+
+// printLine writes v as JSON in a line, with what would steer a terminal escaped.
+func printLine(out io.Writer, v any) error {
+	doc, err := json.Marshal(v)
+	if err == nil {
+		_, err = io.WriteString(out, tame(string(doc))+"\n")
+	}
+	return err
+}
+
+// tame is a JSON document in which what would steer a terminal is escaped. Below U+0020 there is only the space between
+// values.
+func tame(doc string) string {
 	var text strings.Builder
-	for _, r := range b.String() {
-		if r != '\n' && steers(r) { // in a string: nothing else of JSON holds such characters
+	for _, r := range doc {
+		if r >= ' ' && steers(r) { // in a string: nothing else of JSON holds such characters
 			fmt.Fprintf(&text, `\u%04x`, r)
 		} else {
 			text.WriteRune(r)
 		}
 	}
-	_, err := io.WriteString(out, text.String())
-	return err
+	return text.String()
 }
