@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -102,6 +104,30 @@ func TestRedirectsAreRefused(t *testing.T) {
 		require.EqualError(t, err, want, "an export by %d", status)
 		var code ExitError
 		require.ErrorAs(t, run(t, server.URL, "dead-letters", "discard", "12"), &code)
+	}
+}
+
+// A list that breaks off is printed up to there.
+func TestPagesUpToAFailure(t *testing.T) {
+	t.Parallel()
+
+	type item struct{ Name string }
+	door := serve(t, func(ask string) any {
+		if strings.Contains(ask, "cursor=next") {
+			return nil
+		}
+		return map[string]any{"items": []item{{"a"}, {"b"}}, "next_cursor": "next"}
+	})
+	for asJSON, want := range map[bool]string{
+		false: "NAME  N\na     1\nb     1\n", true: `{"Name":"a"}` + "\n" + `{"Name":"b"}` + "\n",
+	} {
+		var out strings.Builder
+		_, _, err := pages[item]{
+			Path: "/x", Query: url.Values{}, JSON: asJSON, Head: "NAME\tN",
+			Row: func(t io.Writer, i item) { fmt.Fprintf(t, "%s\t%d\n", i.Name, len(i.Name)) },
+		}.print(t.Context(), &out, Client{URL: door})
+		require.EqualError(t, err, "there is none")
+		require.Equal(t, want, out.String())
 	}
 }
 

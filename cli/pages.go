@@ -48,9 +48,14 @@ func (p pages[T]) list(ctx context.Context, r Client, none string) error {
 	return nil
 }
 
-// print writes the list to w; more says that there are items beyond Limit.
+// print writes the list to w, up to a page that fails; more says that there are items beyond Limit.
 func (p pages[T]) print(ctx context.Context, w io.Writer, r Client) (shown int, more bool, err error) {
 	t := newTable(w)
+	defer func() {
+		if wrong := t.Flush(); wrong != nil && err == nil {
+			err = fmt.Errorf("write: %w", wrong)
+		}
+	}()
 	for more = true; more && (p.Limit == 0 || shown < p.Limit); {
 		size := pageSize
 		if p.Limit > 0 {
@@ -76,9 +81,6 @@ func (p pages[T]) print(ctx context.Context, w io.Writer, r Client) (shown int, 
 		}
 		p.Query.Set("cursor", page.NextCursor)
 		more = page.NextCursor != ""
-	}
-	if err := t.Flush(); err != nil {
-		return shown, more, fmt.Errorf("write: %w", err)
 	}
 	return shown, more, nil
 }
