@@ -132,6 +132,7 @@ func (c *crawlBrokenCmd) Run(ctx context.Context, r Client) error {
 func (c *crawlBrokenCmd) links() pages[apicrawl.CrawlBrokenLink] {
 	return pages[apicrawl.CrawlBrokenLink]{
 		Path: c.path("/broken-links"), Query: url.Values{}, Limit: c.Limit, JSON: c.JSON,
+		Size: 1000, // for each page the API reads the links of all pages
 		Row: func(w io.Writer, l apicrawl.CrawlBrokenLink) {
 			fmt.Fprintf(w, "%s  %s", Plain(l.NormalizedURL), l.Status)
 			if l.HTTPStatus != nil {

@@ -162,6 +162,7 @@ func TestCrawlCommands(t *testing.T) {
 		{"crawl why 7", "GET /crawl-runs/7/why", ""},
 		{"crawl why 7 --json", "GET /crawl-runs/7/why", ""},
 		{"crawl broken-links 7", "GET /crawl-runs/7/broken-links?limit=100", ""},
+		{"crawl broken-links 7 --limit 0", "GET /crawl-runs/7/broken-links?limit=1000", ""},
 		{"crawl broken-links 7 --csv --limit 5", "GET /crawl-runs/7/broken-links?format=csv&limit=5", ""},
 		{"crawl broken-links 9 --csv", "GET /crawl-runs/9/broken-links?format=csv&limit=100", "there is none"},
 		{"crawl export 7", "GET /crawl-runs/7/export?format=json&limit=0", ""},

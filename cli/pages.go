@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +15,7 @@ import (
 	"github.com/mtlrent/conveyor/api"
 )
 
-// pageSize is the largest page that the API returns.
+// pageSize is the largest page that the API returns of most lists.
 const pageSize = 100
 
 // newTable lays cells that end with tabs out in columns, two spaces apart, when it is flushed.
@@ -25,6 +26,7 @@ type pages[T any] struct {
 	Path  string
 	Query url.Values
 	Limit int                       // most items that are shown; 0 shows all
+	Size  int                       // largest page; 0 = pageSize
 	JSON  bool                      // print objects instead of rows
 	Head  string                    // row above the first one; "" = none
 	Row   func(t io.Writer, item T) // prints an item as a row
@@ -57,7 +59,7 @@ func (p pages[T]) print(ctx context.Context, w io.Writer, r Client) (shown int, 
 		}
 	}()
 	for more = true; more && (p.Limit == 0 || shown < p.Limit); {
-		size := pageSize
+		size := cmp.Or(p.Size, pageSize)
 		if p.Limit > 0 {
 			size = min(size, p.Limit-shown)
 		}
