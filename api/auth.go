@@ -78,6 +78,13 @@ func CallerOf(ctx context.Context) access.Caller {
 	return anonymous
 }
 
+type sessionKey struct{}
+
+// inSession is a context of a request that was let in by a session, by the sum of its secret.
+func inSession(ctx context.Context, sum access.Sum) context.Context {
+	return context.WithValue(ctx, sessionKey{}, sum)
+}
+
 // as is a context in which c is the caller.
 func as(ctx context.Context, c access.Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, c)

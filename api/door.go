@@ -120,7 +120,8 @@ func (d *Door) Reach(ctx context.Context, id string, call func(context.Context) 
 	return "the change is stored; the workflow could not be reached, and follows when Temporal is back"
 }
 
-// Ended says that the caller of a request may not go on reading its answer: its key was revoked or has expired.
+// Ended says that the caller of a request may not go on reading its answer: its key was revoked or has expired, or its
+// session has ended.
 func (d *Door) Ended(ctx context.Context) bool { return d.guard.ended(ctx, CallerOf(ctx)) }
 
 // Charge counts a request of a kind that is refused. Its error is the answer when there were too many from the network

@@ -13,11 +13,69 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 	"github.com/gin-gonic/gin"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/access"
+	"github.com/mtlrent/conveyor/domain/fault"
 )
+
+// flows is a Part whose only answer takes long.
+type flows struct{ meanwhile func() }
+
+func (f flows) Register(d *Door) {
+	Stream(d, Needs(access.Read, huma.Operation{
+		OperationID: "flow", Method: http.MethodGet, Path: "/flow", Responses: Streamed("It", "text/plain"),
+	}), func(context.Context, *struct{}) (*huma.StreamResponse, error) {
+		return d.Export(File{ContentType: "text/plain"}, func(_ context.Context, w *Export) {
+			f.meanwhile()
+			w.Text("done\n")
+		}), nil
+	})
+}
+
+// An export whose reader's session has ended is broken off.
+func TestFlowEndsWithItsSession(t *testing.T) {
+	t.Parallel()
+	at, key, sum := time.Now(), access.SumOf("the key"), access.SumOf("secret")
+	open := freshRow[db.Session]{db.Session{KeyID: "k", KeySum: key[:], UsedAt: at, EndsAt: at.Add(time.Hour)}, at, nil}
+	late := open
+	late.value.EndsAt = at
+	for name, tt := range map[string]struct {
+		then  freshRow[db.Session]
+		whole bool
+	}{
+		"goes on": {open, true}, "ended": {freshRow[db.Session]{read: at, err: fault.Newf(fault.Gone, "none")}, false},
+		"over": {late, false},
+	} {
+		guard := NewGuard(GuardOptions{
+			Fixed: []access.Grant{{Name: "ana", Role: access.Read, Sum: key}}, Now: func() time.Time { return at },
+		})
+		guard.sessions = &sessions{nil, newFresh[access.Sum, db.Session](guard.o.Now)}
+		set := func(row freshRow[db.Session]) {
+			guard.sessions.mu.Lock()
+			defer guard.sessions.mu.Unlock()
+			guard.sessions.rows[sum] = row
+		}
+		set(open)
+		server := httptest.NewServer(New(Options{
+			Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler), Guard: guard,
+		}, flows{func() { set(tt.then) }}))
+		t.Cleanup(server.Close)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/flow", nil)
+		require.NoError(t, err)
+		request.AddCookie(&http.Cookie{Name: cookieName(false), Value: "secret"})
+		r, err := http.DefaultClient.Do(request)
+		if !tt.whole && err != nil {
+			continue
+		}
+		require.NoError(t, err, name)
+		text, err := io.ReadAll(r.Body)
+		require.NoError(t, r.Body.Close())
+		require.Equal(t, tt.whole, err == nil && string(text) == "done\n", "%s: %d %s %v", name, r.StatusCode, text, err)
+	}
+}
 
 // An export whose reader's key was revoked is broken off, before its last chunk; that of another key is not.
 func TestFlowEndsWithItsKey(t *testing.T) {

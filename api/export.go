@@ -31,7 +31,7 @@ type File struct {
 }
 
 // Export answers with what write writes, compressed by gzip where the caller accepts it, with a buffer of it in memory.
-// A reader that is too slow is cut off, and one whose key was revoked meanwhile. An error before the first bytes are
+// A reader that is too slow is cut off, and one whose key was revoked or session ended meanwhile. An error before the first bytes are
 // sent is a problem; after that the connection is closed before the last chunk, so that no caller takes a part for the
 // whole.
 func (d *Door) Export(f File, write func(context.Context, *Export)) *huma.StreamResponse {

@@ -214,6 +214,9 @@ func (g *gate) admit(c *gin.Context) {
 		g.refuse(c, r, caller, err)
 		return
 	}
+	if locked && c.GetHeader("Authorization") == "" { // without one it is the session that lets in
+		ctx = inSession(ctx, access.SumOf(g.guard.sessionOf(c.Request)))
+	}
 	ctx = db.WithOrigin(as(ctx, caller), db.Origin{
 		Remote: c.ClientIP(), RequestID: c.GetString(RequestID), KeyID: caller.KeyID,
 	})

@@ -161,10 +161,14 @@ func (g *Guard) holder(ctx context.Context, id string, sum access.Sum) (access.C
 	return g.ring.caller(ctx, id, sum)
 }
 
-// ended says whether a key of the table was revoked or has expired since its caller was let in. While the table cannot
-// be read it is not known to be.
+// ended says whether a key of the table was revoked or has expired, or a session has ended, since its caller was let
+// in. While the tables cannot be read it is not known to be.
 func (g *Guard) ended(ctx context.Context, caller access.Caller) bool {
-	return g.ring != nil && caller.KeyID != "" && g.ring.ended(ctx, caller.KeyID)
+	if g.ring != nil && caller.KeyID != "" && g.ring.ended(ctx, caller.KeyID) {
+		return true
+	}
+	sum, ok := ctx.Value(sessionKey{}).(access.Sum)
+	return ok && g.sessions.over(ctx, sum, g.o.Now())
 }
 
 // knows says whether an Authorization header has a key that was valid when the table was last read, or authentication
@@ -197,7 +201,7 @@ var (
 	errUnknownKey = fault.Newf(fault.Invalid, "unknown API key")
 	errRevokedKey = fault.Newf(fault.Invalid, "the API key was revoked")
 	errExpiredKey = fault.Newf(fault.Invalid, "the API key has expired")
-	errKeyEnded   = fault.Newf(fault.Invalid, "the API key was revoked or has expired while the answer was read")
+	errKeyEnded   = fault.Newf(fault.Invalid, "the API key or the session has ended while the answer was read")
 	errTakenName  = fault.Newf(fault.Invalid, "the API key has the name of a key in CONVEYOR_API_KEYS; rename that one")
 )
 

@@ -104,6 +104,13 @@ func (s *sessions) session(ctx context.Context, sum access.Sum, lookUp func() er
 	})
 }
 
+// over says whether a session that let somebody in is known to be over. That it is not used meanwhile does not end it.
+func (s *sessions) over(ctx context.Context, sum access.Sum, now time.Time) bool {
+	row, err := s.session(ctx, sum, func() error { return nil })
+	class, _ := fault.Of(err)
+	return class == fault.Gone || err == nil && !now.Before(row.EndsAt)
+}
+
 // used stores the last use of a session, at most once in usedEvery, beside the request.
 func (s *sessions) used(ctx context.Context, sum access.Sum, now time.Time) {
 	due := s.change(sum, func(row *db.Session) bool {
