@@ -86,6 +86,17 @@ func TestHead(t *testing.T) {
 	}
 }
 
+// HEAD of an export reads no row: here there is nothing to read them from.
+func TestHeadOfAnExport(t *testing.T) {
+	t.Parallel()
+	d := apitest.Bare(t)
+	r := d.Ask(t, http.MethodHead, "/listings/export", "", "Accept-Encoding", "gzip")
+	require.Equal(t, http.StatusOK, r.Status)
+	require.Equal(t, []string{"text/csv; charset=utf-8; header=present", `attachment; filename="listings.csv"`, "gzip"},
+		[]string{r.Header.Get("Content-Type"), r.Header.Get("Content-Disposition"), r.Header.Get("Content-Encoding")})
+	require.Equal(t, http.StatusUnprocessableEntity, d.Ask(t, http.MethodHead, "/listings/export?format=xls", "").Status)
+}
+
 // A panic is a 500 whose body does not reveal the cause; the next request is answered.
 func TestPanic(t *testing.T) {
 	t.Parallel()

@@ -31,14 +31,18 @@ type File struct {
 }
 
 // Export answers with what write writes, compressed by gzip where the caller accepts it, with a buffer of it in memory.
-// A reader that is too slow is cut off, and one whose key was revoked or session ended meanwhile. An error before the first bytes are
-// sent is a problem; after that the connection is closed before the last chunk, so that no caller takes a part for the
-// whole.
+// A reader that is too slow is cut off, and one whose key was revoked or session ended meanwhile. An error before the
+// first bytes are sent is a problem; after that the connection is closed before the last chunk, so that no caller takes
+// a part for the whole.
 func (d *Door) Export(f File, write func(context.Context, *Export)) *huma.StreamResponse {
 	return &huma.StreamResponse{Body: func(hc huma.Context) {
 		c := humagin.Unwrap(hc)
 		ctx := c.Request.Context()
 		out := &opening{c: c, file: f, spell: spellOf(ctx), pace: Paced(c)}
+		if OnlyHead(ctx) { // a million rows would be read for nobody
+			out.begin()
+			return
+		}
 		out.pace.ended = func() bool { return d.Ended(ctx) }
 		w := &Export{buffer: bufio.NewWriterSize(out, 64<<10)}
 		write(ctx, w)
@@ -78,23 +82,29 @@ const gzipLevel = 4
 func (o *opening) Write(p []byte) (int, error) {
 	o.spell.pause(o.c.Request.Context())
 	if !o.open {
-		o.open = true
-		o.c.Header("Content-Type", o.file.ContentType)
-		if o.file.Name != "" {
-			o.c.Header("Content-Disposition", `attachment; filename="`+o.file.Name+`"`)
-		}
-		if !o.file.Packed {
-			o.c.Header("Vary", "Accept-Encoding")
-			if acceptsGzip(o.c.GetHeader("Accept-Encoding")) {
-				o.c.Header("Content-Encoding", "gzip")
-				o.zip, _ = gzip.NewWriterLevel(o.pace, gzipLevel) // the level is valid
-			}
-		}
+		o.begin()
 	}
 	if o.zip != nil {
 		return o.zip.Write(p)
 	}
 	return o.pace.Write(p)
+}
+
+// begin sets the headers.
+func (o *opening) begin() {
+	o.open = true
+	o.c.Header("Content-Type", o.file.ContentType)
+	if o.file.Name != "" {
+		o.c.Header("Content-Disposition", `attachment; filename="`+o.file.Name+`"`)
+	}
+	if o.file.Packed {
+		return
+	}
+	o.c.Header("Vary", "Accept-Encoding")
+	if acceptsGzip(o.c.GetHeader("Accept-Encoding")) {
+		o.c.Header("Content-Encoding", "gzip")
+		o.zip, _ = gzip.NewWriterLevel(o.pace, gzipLevel) // the level is valid
+	}
 }
 
 // Close writes what is left.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"net/http"
@@ -26,12 +27,19 @@ func front(next http.Handler, tls bool) http.Handler {
 			h.Set("Strict-Transport-Security", "max-age=31536000")
 		}
 		if r.Method == http.MethodHead {
-			get := *r
-			get.Method = http.MethodGet
-			r = &get
+			r = r.WithContext(context.WithValue(r.Context(), headKey{}, true))
+			r.Method = http.MethodGet
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+type headKey struct{}
+
+// OnlyHead says that a request is a HEAD: whatever is written, nothing is given out.
+func OnlyHead(ctx context.Context) bool {
+	head, _ := ctx.Value(headKey{}).(bool)
+	return head
 }
 
 var inlineScript = regexp.MustCompile(`(?s)<script>(.*?)</script>`)

@@ -176,6 +176,7 @@ func TestReadsOfPersonsAreAudited(t *testing.T) {
 	require.Equal(t, 200, d.Get(t, fmt.Sprint("/contacts/", id, "/export?tenant=acme")).Status)
 	require.Len(t, details("contact.exported"), 1)
 	require.Equal(t, 200, d.Get(t, "/uploads/"+u.ID.String()+"/errors.csv?tenant=acme").Status)
+	require.Equal(t, 200, d.Ask(t, "HEAD", "/uploads/"+u.ID.String()+"/errors.csv?tenant=acme", "").Status, "shows nothing")
 	require.Len(t, details("upload.refused_shown"), 1)
 	require.Contains(t, details("upload.refused_shown")[0], `"rows": 1`)
 	r := d.Ask(t, http.MethodPost, "/contacts/export?tenant=acme", `{"filter":{"field":"name","equals":"Jo"}}`)

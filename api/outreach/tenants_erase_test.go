@@ -108,6 +108,7 @@ func TestExportTenant(t *testing.T) {
 	apitest.Read[apioutreach.Sender](t, d.Ask(t, "POST", "/tenants/acme/senders", apitest.SenderBody), 201)
 	apitest.Refused(t, d.Get(t, "/tenants/nobody/export"), 404)
 
+	require.Equal(t, 200, d.Ask(t, "HEAD", "/tenants/acme/export", "").Status, "gives nothing out, and is not recorded")
 	r := d.Get(t, "/tenants/acme/export")
 	require.Equal(t, 200, r.Status, r.Body)
 	require.Equal(t, "application/zip", r.Header.Get("Content-Type"))
