@@ -39,8 +39,8 @@ func (c Cores) leave() { <-c }
 // A sharedFile is a file that is read on one of the Cores, in pieces: each time that bytes of it are asked for, it
 // gives way to messages and to other files. Of a packed one some megabytes of text lie between, a fraction of a second;
 // the whole may take minutes. Where the machine is short of cores, the files of a tenant that take long take a tenth of
-// one only; a second one of them in this process ends with fault.Limited, for a file that rests keeps its slot. It is not
-// safe for concurrent use.
+// one only; a second one of them in this process ends with fault.Limited, for a file that rests keeps its slot. It is
+// not safe for concurrent use.
 type sharedFile struct {
 	ctx    context.Context //nolint:containedctx // of the reads, which have no parameter for it
 	file   io.ReaderAt

@@ -30,9 +30,9 @@ type ImportYields struct {
 const (
 	yieldEvery  = 20 * time.Millisecond  // between two looks
 	yieldSeldom = 100 * time.Millisecond // while none has waited within yieldsFor
-	// An import that gives way waits for yieldMost at a time, and in all for as many times as long as it has worked before as
-	// yieldShare says: whatever waits, and why, it gets on with a quarter of its pace. What it did not wait it may wait later,
-	// up to spareMost: a message takes longer than the piece before it has taken.
+	// An import that gives way waits for yieldMost at a time, and in all for as many times as long as it has worked
+	// before as yieldShare says: whatever waits, and why, it gets on with a quarter of its pace. What it did not wait it
+	// may wait later, up to spareMost: a message takes longer than the piece before it has taken.
 	yieldShare = 3
 	yieldMost  = time.Second
 	spareMost  = 3 * yieldMost // of the activities that read, reserve and store
@@ -58,8 +58,9 @@ func (y *ImportYields) yield(ctx context.Context, took time.Duration) {
 	}
 }
 
-// piece waits until a piece of work may begin, and returns what is to be called at its end. Where an import rests between
-// its pieces, imports do one at a time in this process: reading, reserving and storing would have all cores by turns.
+// piece waits until a piece of work may begin, and returns what is to be called at its end. Where an import rests
+// between its pieces, imports do one at a time in this process: reading, reserving and storing would have all cores
+// by turns.
 func (y *ImportYields) piece(ctx context.Context) (end func(), err error) {
 	if !y.lately() || !y.Short() {
 		return func() {}, nil

@@ -1,7 +1,8 @@
 // Package activities has the activities: every effect that workflows can run.
 //
-// A struct carries the dependencies of one system, or of a part of one; each exported method is one activity. Activities run at least once,
-// so each is idempotent, and they return plain fault errors: package workers translates those for Temporal.
+// A struct carries the dependencies of one system, or of a part of one; each exported method is one activity.
+// Activities run at least once, so each is idempotent, and they return plain fault errors: package workers translates
+// those for Temporal.
 package activities
 
 import (

@@ -22,8 +22,8 @@ type EnrichStore interface {
 	TakeQuestion(ctx context.Context, most int, now time.Time) (bool, error)
 }
 
-// Enriching adds to published listings what is known beyond the fields of their adverts, where ImportListing did not, and
-// what a language model says. Nothing waits for it, and its failure changes nothing in a listing.
+// Enriching adds to published listings what is known beyond the fields of their adverts, where ImportListing did not,
+// and what a language model says. Nothing waits for it, and its failure changes nothing in a listing.
 type Enriching struct {
 	Store  EnrichStore
 	Places *place.Points // nil = none are known

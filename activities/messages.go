@@ -136,8 +136,8 @@ type DispatchQuery struct {
 	Tenant string `json:"tenant"`
 }
 
-// PlanDispatch says what of a tenant waits to be sent. Its workflow has been woken, mostly, so a slice of the tenant that
-// lingers in this process looks, too: at once, for what it was woken for was stored before.
+// PlanDispatch says what of a tenant waits to be sent. Its workflow has been woken, mostly, so a slice of the tenant
+// that lingers in this process looks, too: at once, for what it was woken for was stored before.
 func (a *Dispatching) PlanDispatch(ctx context.Context, in DispatchQuery) (p DispatchPlan, err error) {
 	a.bells.ring(in.Tenant)
 	waiting, err := a.Queue.Waiting(ctx, in.Tenant)

@@ -1,6 +1,6 @@
-// Package cli is the operator's commands that work through the HTTP API. Each is a struct for kong with a Run method that
-// gets a Client, or a Connect where it can do without the API; the program that embeds them binds both, and so says where
-// the API is. They print to standard output, and write progress and errors to standard error.
+// Package cli is the operator's commands that work through the HTTP API. Each is a struct for kong with a Run method
+// that gets a Client, or a Connect where it can do without the API; the program that embeds them binds both, and so
+// says where the API is. They print to standard output, and write progress and errors to standard error.
 package cli
 
 import (

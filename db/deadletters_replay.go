@@ -27,8 +27,8 @@ const SQLLettersLane = `'dead-letters'`
 // published to first, every other queue bound there would get it a second time, and an exchange that is gone would
 // end the relay's batch. A message that could not be published died in the outbox, and goes to its exchange and key
 // again, whose tenant's it may be; an event of saved searches, which is of no tenant, goes into their table. It carries
-// the headers that the message arrived with, without those that describe its deaths or that brokers act on, and the number of its
-// letter. Headers that may not fit into a frame are dropped, or the relay would try for ever.
+// the headers that the message arrived with, without those that describe its deaths or that brokers act on, and the
+// number of its letter. Headers that may not fit into a frame are dropped, or the relay would try for ever.
 //
 // Letters that another transaction has locked are skipped: two replays of the same letters at once replay each one
 // once. Letters whose last replay has not been sent yet are skipped too.

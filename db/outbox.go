@@ -196,8 +196,8 @@ UPDATE outbox SET lease_token = NULL, leased_until = NULL, last_error = $3,
 WHERE id = ANY($1) AND lease_token = $2 AND published_at IS NULL`
 
 // PutOff ends the leases of messages that the broker left without an answer, as it does where one of their queues has
-// lost its majority: each try reaches the others again, and holds up what is in the same batch. They are due again after
-// half a minute, and then after about as long as they had waited before, up to ten minutes.
+// lost its majority: each try reaches the others again, and holds up what is in the same batch. They are due again
+// after half a minute, and then after about as long as they had waited before, up to ten minutes.
 func (o *Outbox) PutOff(ctx context.Context, token uuid.UUID, ids []int64, reason string) error {
 	_, err := o.pool.Exec(ctx, sqlOutboxPutOff, ids, token, Storable(reason), silentLeast, silentMost)
 	if err != nil {

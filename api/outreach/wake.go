@@ -60,8 +60,8 @@ func (w *Wakes) Wake(ctx context.Context, tenant string) {
 	}
 }
 
-// later says that the wake of a tenant is put off, for one was sent just now. It is sent then, come what may: what it is
-// for would have been tried before.
+// later says that the wake of a tenant is put off, for one was sent just now. It is sent then, come what may: what it
+// is for would have been tried before.
 func (w *Wakes) later(ctx context.Context, tenant string, now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

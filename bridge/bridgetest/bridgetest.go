@@ -193,9 +193,9 @@ func (b *Broker) Ready(queue string) int {
 	return q.Messages
 }
 
-// A Line forwards connections to a server until it is cut; it can be mended. One to a broker can raise an alarm and keep
-// confirms to itself. It keeps its port all the while, for another process would take one that is free: while cut, it
-// resets connections.
+// A Line forwards connections to a server until it is cut; it can be mended. One to a broker can raise an alarm and
+// keep confirms to itself. It keeps its port all the while, for another process would take one that is free: while
+// cut, it resets connections.
 type Line struct {
 	URL string // of the server, by way of this line
 

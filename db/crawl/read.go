@@ -69,8 +69,8 @@ func (n CrawlCounts) Of(states ...crawl.State) (sum int64) {
 	return sum
 }
 
-// A CrawlURLSort is an order of the URLs of a run: id, visited_at, updated_at or normalized_url. Ties are in the order of
-// the IDs; what has no time is last.
+// A CrawlURLSort is an order of the URLs of a run: id, visited_at, updated_at or normalized_url. Ties are in the
+// order of the IDs; what has no time is last.
 type CrawlURLSort string
 
 // A CrawlURLFilter says which URLs of a run to return. Zero values do not filter.

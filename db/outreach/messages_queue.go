@@ -97,10 +97,10 @@ FROM taken WHERE state = 'sending'`
 // Claim leases messages that are due: transactional ones first, by their age, then those of the tenant's running
 // campaigns in turns. It takes nothing of a tenant that is stopped, nor of a sender that is stopped or paused. A
 // message whose recipient has opted out meanwhile is skipped, and not among the claims. First tries of campaigns count
-// against the tenant's MaxMessagesDay: it takes no more than there are left of it. A quota that the caller does not know
-// of yet counts too, but not what others take of it at the same moment. When it returns, the claims are on the disk, and
-// their requests may be written: a worker that dies from then on leaves messages that are unknown. So it is called for as
-// many as are written at once, not for all that wait for their turn.
+// against the tenant's MaxMessagesDay: it takes no more than there are left of it. A quota that the caller does not
+// know of yet counts too, but not what others take of it at the same moment. When it returns, the claims are on the
+// disk, and their requests may be written: a worker that dies from then on leaves messages that are unknown. So it is
+// called for as many as are written at once, not for all that wait for their turn.
 func (s *Messages) Claim(ctx context.Context, t campaign.Take) (claims []campaign.Claim, err error) {
 	var sender *uuid.UUID
 	if t.Sender != uuid.Nil {

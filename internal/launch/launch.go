@@ -120,9 +120,9 @@ func (l *Launch) Image(ctx context.Context, job ImageJob, givenUp time.Time) err
 	return nil
 }
 
-// imageSummary is the beginning of an address, short enough for the server in the JSON in which it is sent: there "&", "<"
-// and ">" have six bytes each. A standalone activity whose summary has more than 400 bytes, with 30 around that JSON, is
-// refused on every retry.
+// imageSummary is the beginning of an address, short enough for the server in the JSON in which it is sent: there
+// "&", "<" and ">" have six bytes each. A standalone activity whose summary has more than 400 bytes, with 30 around
+// that JSON, is refused on every retry.
 func imageSummary(address string) string {
 	const most = 360
 	for n := 200; ; n-- {
