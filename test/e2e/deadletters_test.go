@@ -212,7 +212,7 @@ func TestDeadLettersByCommand(t *testing.T) {
 		{"replay --queue x --all", 1, "--all and filters do not go together"},
 		{"replay --queue x --force", 1, "--force goes with IDs"},
 		{"replay 1 --dry-run", 1, "--dry-run goes with filters"},
-		{"replay --all --limit 10001 --yes", 1, "body.limit: expected number <= 10000"},
+		{"replay --all --limit 10001 --yes", 1, "read --limit: is 10001, expected 1 to 10000"},
 		{"replay x", 2, "expected a valid 64 bit int"},
 		{"discard", 2, "expected \"<id> ...\""},
 		{"discard 999", 1, "999: there is no dead letter 999"},
