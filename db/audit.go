@@ -53,7 +53,7 @@ func (o Origin) Args() []any {
 	return []any{Storable(o.Remote), Storable(o.RequestID), Storable(o.KeyID)}
 }
 
-const sqlAuditAdd = `
+const sqlAuditAdd = `/* sqlAuditAdd */
 INSERT INTO audit (at, actor, action, subject, detail, remote, request_id, key_id)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
 
@@ -117,7 +117,7 @@ type AuditRow struct {
 }
 
 // The time of a position stands alone, too: a comparison of rows does not say which months they are in.
-const sqlAuditList = `
+const sqlAuditList = `/* sqlAuditList */
 SELECT id, at, actor, action, subject, remote, request_id, key_id, detail FROM audit
 WHERE ($1::text IS NULL OR subject = $1)
     AND CASE WHEN $2::text[] IS NULL THEN true WHEN cardinality($2) = 1 THEN actor = $2[1] ELSE actor = ANY ($2) END

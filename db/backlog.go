@@ -12,7 +12,7 @@ import (
 
 // Each lane is visited once, by a loose index scan, for its oldest message and the oldest of the refused ones that are
 // due next; the others are counted up to a limit.
-const sqlOutboxWaiting = `
+const sqlOutboxWaiting = `/* sqlOutboxWaiting */
 WITH RECURSIVE lanes AS (
     (SELECT lane FROM outbox WHERE published_at IS NULL ORDER BY lane LIMIT 1)
     UNION ALL
@@ -45,7 +45,7 @@ func (o *Outbox) Waiting(ctx context.Context, now time.Time) (out backlog.Outbox
 	return out, nil
 }
 
-const sqlDeadLettersOpen = `
+const sqlDeadLettersOpen = `/* sqlDeadLettersOpen */
 SELECT queue, class, count(*) FROM (
     SELECT queue, class FROM dead_letters WHERE state = 'open' ORDER BY last_at DESC, id DESC LIMIT $1) d
 GROUP BY queue, class ORDER BY queue, class`

@@ -12,7 +12,7 @@ import (
 
 // A commit waits for a standby as long as there is none, and only the sessions that wait say so: reads go on. The role
 // of the application sees those of its own sessions, and how many standbys there are, but not which of them count.
-const sqlCommits = `
+const sqlCommits = `/* sqlCommits */
 SELECT COALESCE(extract(epoch FROM max(clock_timestamp() - query_start)), 0)::float8,
 	current_setting('synchronous_standby_names') <> '' AND current_setting('synchronous_commit') NOT IN ('off', 'local')
 		AND NOT EXISTS (SELECT FROM pg_stat_replication)

@@ -35,7 +35,7 @@ var sessionLimits = map[string]string{
 	"tcp_user_timeout":                    "30s", // answers that the client does not acknowledge
 }
 
-const sqlSessionLimits = `
+const sqlSessionLimits = `/* sqlSessionLimits */
 SELECT set_config(name, value, false) FROM unnest($1::text[], $2::text[]) AS s(name, value)`
 
 // isStandby is the refusal of a server that has become a standby: its connections are closed, so that the pool opens

@@ -45,7 +45,7 @@ type DeadLetter struct {
 
 // A replay names the dead letter it was made of. Any sender can set that header, so it counts only when the body is
 // that letter's. The exchange and key of the first death stay: a replay is published elsewhere.
-const sqlDeadLetterAdd = `
+const sqlDeadLetterAdd = `/* sqlDeadLetterAdd */
 INSERT INTO dead_letters AS d
     (fingerprint, queue, exchange, routing_key, message_id, headers, body, reason, class, workflow_id, run_id,
         first_at, last_at, tenant)
@@ -115,7 +115,7 @@ func LetterFingerprint(key string) []byte {
 }
 
 // SQLDeadLetterResolveKey resolves the dead letter with LetterFingerprint $1.
-const SQLDeadLetterResolveKey = `
+const SQLDeadLetterResolveKey = `/* sqlDeadLetterResolveKey */
 UPDATE dead_letters SET state = 'resolved' WHERE fingerprint = $1 AND state IN ('open', 'replayed')`
 
 // SQLLettersOver are the dead letters that the good end of a workflow resolves; its ID comes behind. That the ID is not
@@ -124,6 +124,6 @@ const SQLLettersOver = `state IN ('open', 'replayed') AND workflow_id <> '' AND 
 
 // SQLDeadLetterResolve: an advert's dead letters, those of the images' queue $4 aside, are resolved when its newest
 // revision has been brought to a good end.
-const SQLDeadLetterResolve = `
+const SQLDeadLetterResolve = `/* sqlDeadLetterResolve */
 UPDATE dead_letters SET state = 'resolved' WHERE ` + SQLLettersOver + `$1 AND queue <> $4
     AND EXISTS (SELECT FROM raw_listings WHERE id = $2 AND revision = $3)`

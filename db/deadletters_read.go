@@ -85,7 +85,8 @@ type LetterSummary struct {
 const SQLLetterSummary = `id, state, queue, tenant, exchange, routing_key, message_id, class,
     left(reason, 500), workflow_id, run_id, first_at, last_at, deaths, replays, replayed_at, octet_length(body)`
 
-const sqlLetterList = `SELECT ` + SQLLetterSummary + ` FROM dead_letters WHERE ` + sqlLetterFilter + `
+const sqlLetterList = `/* sqlLetterList */
+SELECT ` + SQLLetterSummary + ` FROM dead_letters WHERE ` + sqlLetterFilter + `
     AND ($10::bigint IS NULL OR (last_at, id) < ($11::timestamptz, $10::bigint))
 ORDER BY last_at DESC, id DESC LIMIT $12`
 
@@ -108,7 +109,7 @@ func (s *DeadLetters) List(ctx context.Context, f LetterFilter, after *LetterPos
 	return found, next, nil
 }
 
-const sqlLetterCount = `SELECT count(*) FROM dead_letters WHERE ` + sqlLetterFilter
+const sqlLetterCount = `/* sqlLetterCount */ SELECT count(*) FROM dead_letters WHERE ` + sqlLetterFilter
 
 // Count returns how many dead letters f means.
 func (s *DeadLetters) Count(ctx context.Context, f LetterFilter) (n int, err error) {
@@ -141,13 +142,14 @@ type LetterDeed struct {
 	Detail json.RawMessage
 }
 
-const sqlLetterOne = `SELECT ` + SQLLetterSummary + `, reason, headers, body FROM dead_letters WHERE id = $1`
+const sqlLetterOne = `/* sqlLetterOne */
+SELECT ` + SQLLetterSummary + `, reason, headers, body FROM dead_letters WHERE id = $1`
 
-const sqlLetterReplayState = `
+const sqlLetterReplayState = `/* sqlLetterReplayState */
 SELECT o.published_at, CASE WHEN o.published_at IS NULL THEN o.last_error ELSE '' END
 FROM dead_letters d JOIN outbox o ON o.message_id = d.replay_id WHERE d.id = $1`
 
-const sqlLetterDeeds = `
+const sqlLetterDeeds = `/* sqlLetterDeeds */
 SELECT at, actor, action, detail FROM audit WHERE subject = 'dead-letter/' || $1::bigint ORDER BY id`
 
 // Get returns one dead letter. An unknown one is fault.Gone.
@@ -203,7 +205,7 @@ type LetterGroup struct {
 const MostGrouped = 10_000
 
 // The digits go with the letters that they stand among: an ID in hexadecimal is one number.
-const sqlLetterGroups = `
+const sqlLetterGroups = `/* sqlLetterGroups */
 SELECT queue, class, regexp_replace(left(reason, 200), '[[:alnum:]_-]*[0-9][[:alnum:]_-]*', '…', 'g') AS why, count(*),
     min(first_at), max(last_at), (array_agg(id ORDER BY last_at DESC, id DESC))[1]
 FROM (

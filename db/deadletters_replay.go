@@ -32,7 +32,7 @@ const SQLLettersLane = `'dead-letters'`
 //
 // Letters that another transaction has locked are skipped: two replays of the same letters at once replay each one
 // once. Letters whose last replay has not been sent yet are skipped too.
-const sqlLetterReplay = `
+const sqlLetterReplay = `/* sqlLetterReplay */
 WITH due AS (
     SELECT id FROM dead_letters d
     WHERE ` + sqlLetterFilter + `
@@ -129,9 +129,9 @@ func (r reopened) reopen(ctx context.Context, tx pgx.Tx, by Reopeners, now time.
 
 // A statement that waits for a locked row reads that row anew and nothing else: it would see the letter as the other
 // transaction left it, and the outbox as it was before. So the wait is a statement of its own.
-const sqlLetterHold = `SELECT id FROM dead_letters WHERE id = $1 FOR UPDATE`
+const sqlLetterHold = `/* sqlLetterHold */ SELECT id FROM dead_letters WHERE id = $1 FOR UPDATE`
 
-const sqlLetterState = `
+const sqlLetterState = `/* sqlLetterState */
 SELECT state, replayed_at, queue <> '' AND octet_length(queue) <= 255,
     EXISTS (SELECT FROM outbox WHERE message_id = d.replay_id AND published_at IS NULL)
 FROM dead_letters d WHERE id = $1`
@@ -199,7 +199,7 @@ func stamp(t *time.Time) string {
 // letterReplayBatch is how many letters one transaction replays. Their bodies have up to 1 MiB each, mostly 3 KiB.
 const letterReplayBatch = 100
 
-const sqlLetterOver = `UPDATE dead_letters SET state = 'resolved' WHERE id = ANY ($1)`
+const sqlLetterOver = `/* sqlLetterOver */ UPDATE dead_letters SET state = 'resolved' WHERE id = ANY ($1)`
 
 // ReplayAll replays up to limit open letters that f selects, the oldest first, in one transaction a batch, and
 // returns their number, on an error too: those stay replayed. A letter that dies again meanwhile is not replayed
@@ -249,7 +249,7 @@ const sqlLettersUnsealed = `named AS (
         SELECT CASE WHEN event ~ '^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$' THEN event::uuid END FROM named)
 )`
 
-const sqlLetterDiscard = `
+const sqlLetterDiscard = `/* sqlLetterDiscard */
 WITH due AS (
     SELECT id, state FROM dead_letters WHERE id = $1 AND state <> 'discarded' FOR UPDATE
 ), discarded AS (
@@ -281,7 +281,7 @@ func (s *DeadLetters) Discard(ctx context.Context, id int64, actor string, now t
 	return nil
 }
 
-const sqlLettersDiscard = `
+const sqlLettersDiscard = `/* sqlLettersDiscard */
 WITH due AS (
     SELECT id FROM dead_letters WHERE ` + sqlLetterFilter + ` AND id > $10 ORDER BY id LIMIT $11 FOR UPDATE SKIP LOCKED
 ), discarded AS (

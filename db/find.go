@@ -37,7 +37,7 @@ type Found struct {
 const findMost = 5
 
 // The listing at exactly the typed address comes first.
-const sqlFindAdverts = `
+const sqlFindAdverts = `/* sqlFindAdverts */
 SELECT r.id::text, left(coalesce(l.title, r.payload->>'title', r.payload->'listing'->>'title', r.url), 200),
     coalesce(l.status, r.status)
 FROM raw_listings r LEFT JOIN listings l USING (id)
@@ -45,7 +45,7 @@ WHERE r.id = ANY ($1) ORDER BY r.url = $2 DESC, r.last_scraped_at DESC LIMIT $3`
 
 // Texts that begin with $1 are those from it to the greatest that does: a range, which the index finds whatever the
 // plan.
-const sqlFindAddress = `
+const sqlFindAddress = `/* sqlFindAddress */
 SELECT id::text, left(title || ' · ' || address, 200), status FROM listings
 WHERE address <> '' AND lower(address) COLLATE "C" >= lower($1::text)
     AND lower(address) COLLATE "C" < lower($1::text) || E'\U0010FFFF'
@@ -70,16 +70,17 @@ func (f *Finder) Adverts(ctx context.Context, q find.Query) (out []Found, err er
 }
 
 const (
-	sqlFindDraftIDs = sqlFindDraft + ` WHERE id = ANY ($1) OR event_id = ANY ($1) LIMIT $2`
+	sqlFindDraftIDs = `/* sqlFindDraftIDs */ ` + sqlFindDraft + ` WHERE id = ANY ($1) OR event_id = ANY ($1) LIMIT $2`
 
-	sqlFindDraftURL = sqlFindDraft + `
+	sqlFindDraftURL = `/* sqlFindDraftURL */ ` + sqlFindDraft + `
 WHERE host = $1 AND (url = $2 OR final_url = $2) ORDER BY created_at DESC, id DESC LIMIT $3`
 
-	sqlFindDraftWords = sqlFindDraft + `
+	sqlFindDraftWords = `/* sqlFindDraftWords */ ` + sqlFindDraft + `
 WHERE strpos(lower(name), lower($1)) > 0 OR sku = $1 OR gtin = $1 OR mpn = $1
 ORDER BY created_at DESC, id DESC LIMIT $2`
 
-	sqlFindDraft = `SELECT id::text, left(coalesce(nullif(name, ''), url), 200), outcome FROM product_drafts`
+	sqlFindDraft = `/* sqlFindDraft */
+SELECT id::text, left(coalesce(nullif(name, ''), url), 200), outcome FROM product_drafts`
 )
 
 // Drafts finds drafts by their ID or that of their request, by address, by the name of the product and by its numbers.
@@ -96,7 +97,7 @@ func (f *Finder) Drafts(ctx context.Context, q find.Query) ([]Found, error) {
 }
 
 // Those that have come to their end are found as drafts.
-const sqlFindDraftRequests = `
+const sqlFindDraftRequests = `/* sqlFindDraftRequests */
 SELECT r.event_id::text, left(r.url, 200), CASE WHEN c.event_id IS NULL THEN '' ELSE 'canceled' END
 FROM draft_requests r LEFT JOIN draft_cancels c USING (event_id)
 WHERE r.event_id = ANY ($1) AND NOT EXISTS (SELECT FROM product_drafts d WHERE d.event_id = r.event_id)`
@@ -109,7 +110,7 @@ func (f *Finder) DraftRequests(ctx context.Context, q find.Query) ([]Found, erro
 	return f.rows(ctx, "requests for drafts", sqlFindDraftRequests, q.IDs)
 }
 
-const sqlFindCrawls = `
+const sqlFindCrawls = `/* sqlFindCrawls */
 SELECT id::text, left(seed_url, 200), lower(status) FROM crawl_runs
 WHERE id = $1 OR normalized_seed_url = $2 OR seed_url = $3 OR strpos(lower(normalized_seed_url), lower($4)) > 0
 ORDER BY id = $1 DESC, id DESC LIMIT $5`
@@ -127,7 +128,8 @@ func (f *Finder) Crawls(ctx context.Context, q find.Query) ([]Found, error) {
 		Stated(Storable(part)), findMost)
 }
 
-const sqlFindPage = `SELECT id::text, left(coalesce(nullif(title, ''), url), 200), type FROM pages WHERE url_key = $1`
+const sqlFindPage = `/* sqlFindPage */
+SELECT id::text, left(coalesce(nullif(title, ''), url), 200), type FROM pages WHERE url_key = $1`
 
 // Pages finds the page that is stored of an address.
 func (f *Finder) Pages(ctx context.Context, q find.Query) ([]Found, error) {
@@ -137,7 +139,7 @@ func (f *Finder) Pages(ctx context.Context, q find.Query) ([]Found, error) {
 	return f.rows(ctx, "pages", sqlFindPage, URLKey(Storable(q.Key)))
 }
 
-const sqlFindReplays = `SELECT id::text, stage, state FROM replays WHERE id = ANY ($1)`
+const sqlFindReplays = `/* sqlFindReplays */ SELECT id::text, stage, state FROM replays WHERE id = ANY ($1)`
 
 // Replays finds replays by ID.
 func (f *Finder) Replays(ctx context.Context, q find.Query) ([]Found, error) {
@@ -148,7 +150,7 @@ func (f *Finder) Replays(ctx context.Context, q find.Query) ([]Found, error) {
 }
 
 // Each condition has its own index, two of them without the empty text.
-const sqlFindLetters = `
+const sqlFindLetters = `/* sqlFindLetters */
 SELECT id::text, left(queue || ': ' || reason, 200), state FROM dead_letters
 WHERE id = $1 OR message_id = $2 AND message_id <> '' OR workflow_id = $3 AND workflow_id <> ''
 ORDER BY last_at DESC, id DESC LIMIT $4`
@@ -169,7 +171,7 @@ func (f *Finder) Letters(ctx context.Context, q find.Query) ([]Found, error) {
 	return f.rows(ctx, "dead letters", sqlFindLetters, number, message, Storable(q.Workflow), findMost)
 }
 
-const sqlFindPlatforms = `
+const sqlFindPlatforms = `/* sqlFindPlatforms */
 SELECT name, name, CASE WHEN paused THEN 'paused' ELSE '' END FROM platforms
 WHERE starts_with(name, lower($1)) ORDER BY name LIMIT $2`
 
@@ -182,18 +184,18 @@ func (f *Finder) Platforms(ctx context.Context, q find.Query) ([]Found, error) {
 }
 
 const (
-	sqlFindCampaigns = `
+	sqlFindCampaigns = `/* sqlFindCampaigns */
 SELECT id::text, left(name, 200), state FROM campaigns
 WHERE tenant = $1 AND (id = ANY ($2) OR strpos(lower(name), lower($3)) > 0)
 ORDER BY created_at DESC, id DESC LIMIT $4`
 
-	sqlFindUploads = `
+	sqlFindUploads = `/* sqlFindUploads */
 SELECT id::text, left(file_name, 200), state FROM uploads
 WHERE tenant = $1 AND (id = ANY ($2) OR strpos(lower(file_name), lower($3)) > 0)
 ORDER BY created_at DESC, id DESC LIMIT $4`
 
 	// The recipient is none of the title: not everyone who finds things may read it.
-	sqlFindMessages = `
+	sqlFindMessages = `/* sqlFindMessages */
 SELECT m.id::text, left(coalesce(c.name, m.kind), 200), m.state
 FROM messages m LEFT JOIN campaigns c ON c.id = m.campaign WHERE m.tenant = $1 AND m.id = ANY ($2)`
 )

@@ -40,7 +40,7 @@ type FlowCount struct {
 	N       int64
 }
 
-const sqlFlow = `
+const sqlFlow = `/* sqlFlow */
 SELECT line, station, outcome, source, took::int, sum(n)::bigint FROM flow
 WHERE minute >= $1 AND minute < $2 AND line = 'listings' GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5`
 
@@ -58,7 +58,7 @@ func (s *Flow) Between(ctx context.Context, since, until time.Time) ([]FlowCount
 func (c FlowCount) TookMillis() int64 { return int64(math.Round(math.Exp2(float64(c.Took) / 4))) }
 
 // Rows of one key cannot be taken twice: whoever comes second finds none.
-const sqlFlowRoll = `
+const sqlFlowRoll = `/* sqlFlowRoll */
 WITH apart AS (
     DELETE FROM flow WHERE ctid IN (
         SELECT ctid FROM flow WHERE minute < $1 AND backend <> 0 ORDER BY minute LIMIT 10000 FOR UPDATE SKIP LOCKED)
@@ -67,7 +67,7 @@ WITH apart AS (
 ` + SQLFlowInto + `)
 SELECT minute, line, station, outcome, source, took, 0, sum(n) FROM apart GROUP BY 1, 2, 3, 4, 5, 6` + SQLFlowAdd
 
-const sqlFlowExpire = `DELETE FROM flow WHERE minute < $1`
+const sqlFlowExpire = `/* sqlFlowExpire */ DELETE FROM flow WHERE minute < $1`
 
 // Tidy adds up the rows of the connections for the minutes before rolled, and deletes the minutes before kept.
 func (s *Flow) Tidy(ctx context.Context, rolled, kept time.Time) error {
@@ -101,7 +101,7 @@ type FeedRow struct {
 
 // A transaction that is under way may have taken an earlier number: what is after it waits until it is over. It may be
 // one of another database, and long; ours end within a minute.
-const sqlFeed = `
+const sqlFeed = `/* sqlFeed */
 SELECT s.id, s.at, s.step, s.listing_id, r.platform, r.platform_id, r.url,
     left(coalesce(l.title, r.payload->>'title', r.payload->'listing'->>'title', ''), 300), l.rent_cents,
     (SELECT max(e.old_rent_cents) FROM listing_events e

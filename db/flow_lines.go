@@ -50,7 +50,7 @@ type OutreachFlow struct {
 }
 
 // Counts are those in the rows of runs, which are few; what is in progress is the end of an index for each.
-const sqlFlowCrawl = `
+const sqlFlowCrawl = `/* sqlFlowCrawl */
 WITH runs AS (
     SELECT id, status, discovered, visited, redirect_301, skipped,
         forbidden + not_found + http_terminal + failed AS broken
@@ -74,13 +74,13 @@ SELECT n.n, n.frontier, n.fetching, coalesce(sum(r.visited), 0)::bigint, coalesc
     ARRAY(SELECT id FROM running ORDER BY id DESC LIMIT 10)
 FROM now n LEFT JOIN runs r ON true GROUP BY n.n, n.frontier, n.fetching`
 
-const sqlFlowDrafts = `
+const sqlFlowDrafts = `/* sqlFlowDrafts */
 SELECT (SELECT count(*) FROM draft_requests WHERE requested_at >= $1), count(*) FILTER (WHERE http_status IS NOT NULL),
     count(*) FILTER (WHERE outcome = 'succeeded'), count(*) FILTER (WHERE outcome = 'failed')
 FROM product_drafts WHERE created_at >= $1`
 
 // It sees all tenants. Their rows are few, and those of files and campaigns are found by indexes.
-const sqlFlowOutreach = `
+const sqlFlowOutreach = `/* sqlFlowOutreach */
 WITH files AS (
     SELECT coalesce(sum(u.rows_read), 0)::bigint AS uploaded, coalesce(sum(u.valid), 0)::bigint AS valid,
         coalesce(sum(u.invalid), 0)::bigint AS invalid

@@ -61,7 +61,7 @@ func (k Key) Within(most time.Duration) Key {
 	return k
 }
 
-const sqlKeyAdd = `
+const sqlKeyAdd = `/* sqlKeyAdd */
 INSERT INTO api_keys (id, name, role, sum, created_at, created_by, expires_at, tenant)
 VALUES ($1, $2, $3, $4, $5, $6, $7, nullif($8, ''))`
 
@@ -107,7 +107,7 @@ func (s *Keys) Create(ctx context.Context, k Key, sum access.Sum) error {
 const sqlKeyColumns = `
     id, name, role, coalesce(tenant, ''), created_at, created_by, expires_at, revoked_at, last_used_at`
 
-const sqlKeyList = `SELECT ` + sqlKeyColumns + ` FROM api_keys ORDER BY created_at, id`
+const sqlKeyList = `/* sqlKeyList */ SELECT ` + sqlKeyColumns + ` FROM api_keys ORDER BY created_at, id`
 
 // List returns every key ever created, the oldest first.
 func (s *Keys) List(ctx context.Context) ([]Key, error) {
@@ -125,7 +125,7 @@ type Lock struct {
 	Sum []byte
 }
 
-const sqlKeyLocks = `SELECT ` + sqlKeyColumns + `, sum FROM api_keys`
+const sqlKeyLocks = `/* sqlKeyLocks */ SELECT ` + sqlKeyColumns + `, sum FROM api_keys`
 
 // Locks returns every key by ID, including those that are revoked or expired.
 func (s *Keys) Locks(ctx context.Context) (map[string]Lock, error) {
@@ -141,10 +141,10 @@ func (s *Keys) Locks(ctx context.Context) (map[string]Lock, error) {
 	return locks, nil
 }
 
-const sqlKeyRevoke = `
+const sqlKeyRevoke = `/* sqlKeyRevoke */
 UPDATE api_keys SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL RETURNING ` + sqlKeyColumns
 
-const sqlKeyFind = `
+const sqlKeyFind = `/* sqlKeyFind */
 SELECT ` + sqlKeyColumns + ` FROM api_keys WHERE id = $1 OR name = $1 ORDER BY id = $1 DESC LIMIT 1`
 
 // Revoke ends a key, by its ID or its name, for good. One that is revoked already stays as it is. An unknown one is
@@ -180,7 +180,7 @@ func (s *Keys) Revoke(ctx context.Context, idOrName, actor string, now time.Time
 	return k, nil
 }
 
-const sqlKeyUsed = `
+const sqlKeyUsed = `/* sqlKeyUsed */
 UPDATE api_keys SET last_used_at = $2 WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)`
 
 // Used stores the last use of a key.

@@ -34,24 +34,26 @@ const (
 // Each reads a few rows by an index: the last minutes by the key of flow, the newest row of a feed by its key, the
 // newest rows of a list by its index. Platforms are few. A row that changes and is none of the newest changes no mark.
 const (
-	sqlMarkFlow    = `SELECT coalesce(sum(n)::text, '') || ' ' || $1::timestamptz FROM flow WHERE minute >= $1`
-	sqlMarkFeed    = `SELECT coalesce(max(id)::text, '') FROM listing_steps`
-	sqlMarkLetters = `
+	sqlMarkFlow = `/* sqlMarkFlow */
+SELECT coalesce(sum(n)::text, '') || ' ' || $1::timestamptz FROM flow WHERE minute >= $1`
+	sqlMarkFeed    = `/* sqlMarkFeed */ SELECT coalesce(max(id)::text, '') FROM listing_steps`
+	sqlMarkLetters = `/* sqlMarkLetters */
 SELECT (SELECT count(*) FROM (SELECT FROM dead_letters WHERE state = 'open' LIMIT 10000) o) || ' '
     || coalesce((SELECT max(last_at) FROM dead_letters)::text, '')`
-	sqlMarkReplays = `
+	sqlMarkReplays = `/* sqlMarkReplays */
 SELECT md5(coalesce(string_agg(r::text, ' '), ''))
 FROM (SELECT * FROM replays ORDER BY created_at DESC, id DESC LIMIT 20) r`
-	sqlMarkPlatforms = `SELECT md5(coalesce(string_agg(p::text, ' ' ORDER BY name), '')) FROM platforms p`
-	sqlMarkDrafts    = `
+	sqlMarkPlatforms = `/* sqlMarkPlatforms */
+SELECT md5(coalesce(string_agg(p::text, ' ' ORDER BY name), '')) FROM platforms p`
+	sqlMarkDrafts = `/* sqlMarkDrafts */
 SELECT md5((SELECT coalesce(string_agg(d.id::text || d.updated_at, ' '), '') FROM (
         SELECT id, updated_at FROM product_drafts ORDER BY created_at DESC, id DESC LIMIT 20) d)
     || (SELECT coalesce(max(requested_at)::text, '') FROM draft_requests))`
-	sqlMarkRun = `SELECT coalesce((SELECT md5(r::text) FROM crawl_runs r WHERE id = $1), '')`
+	sqlMarkRun = `/* sqlMarkRun */ SELECT coalesce((SELECT md5(r::text) FROM crawl_runs r WHERE id = $1), '')`
 
-	sqlMarkUpload = `
+	sqlMarkUpload = `/* sqlMarkUpload */
 SELECT coalesce((SELECT concat_ws(' ', state, chunks, stored, rows_read, finished_at) FROM uploads WHERE id = $1), '')`
-	sqlMarkCampaign = `SELECT coalesce((SELECT md5(c::text) FROM campaigns c WHERE id = $1), '')`
+	sqlMarkCampaign = `/* sqlMarkCampaign */ SELECT coalesce((SELECT md5(c::text) FROM campaigns c WHERE id = $1), '')`
 )
 
 // Read returns the marks of topics. Those of uploads and campaigns are of any tenant: a mark tells nothing but that

@@ -86,7 +86,7 @@ type migrator struct {
 	rebuild  []string      // indexes that it builds: invalid ones of these names are leftovers
 }
 
-const sqlNeighbourhoodSave = `
+const sqlNeighbourhoodSave = `/* sqlNeighbourhoodSave */
 INSERT INTO neighbourhoods (key, name, borough, city) VALUES ($1, $2, $3, $4)
 ON CONFLICT (key) DO UPDATE SET name = excluded.name, borough = excluded.borough, city = excluded.city`
 
@@ -130,7 +130,7 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool, options ...MigrateOption) 
 	return m.grant(ctx, pool)
 }
 
-const sqlMigratedAt = `
+const sqlMigratedAt = `/* sqlMigratedAt */
 SELECT now(), to_regprocedure('partitions_make(text, timestamptz)') IS NOT NULL,
     to_regprocedure('crawl_partitions_make(timestamptz)') IS NOT NULL`
 
@@ -210,7 +210,7 @@ func (m *migrator) prepare(file string) error {
 	return nil
 }
 
-const sqlIndexesInvalid = `
+const sqlIndexesInvalid = `/* sqlIndexesInvalid */
 SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
 WHERE NOT i.indisvalid AND c.relname = ANY ($1) AND c.relnamespace = current_schema()::regnamespace`
 
@@ -302,7 +302,7 @@ func unknownSetting(err error) bool {
 	return errors.As(err, &pg) && pg.Code == "42704"
 }
 
-const sqlMigratedBy = `SELECT current_user, current_schema()`
+const sqlMigratedBy = `/* sqlMigratedBy */ SELECT current_user, current_schema()`
 
 // grants has the schema and the role as %[1]s and %[2]s. The lock keeps two processes from changing one row of pg_class
 // at once, which Postgres refuses. What is taken back was granted in the same transaction, so the role never has it.

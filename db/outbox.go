@@ -57,7 +57,7 @@ type Message struct {
 	TraceParent, TraceState string
 }
 
-const sqlOutboxAdd = `
+const sqlOutboxAdd = `/* sqlOutboxAdd */
 INSERT INTO outbox (message_id, lane, exchange, routing_key, type, body, created_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7)
 ON CONFLICT (message_id) DO NOTHING`
@@ -76,7 +76,7 @@ func OutboxAdd(b *pgx.Batch, m Message) {
 // ends. Messages that wait after a refusal have a later due_at, which is in the index: they are never visited, however
 // many there are, and ORDER BY names it so that no other index gives the order. Those of a lane that were never refused
 // come in the order of writing.
-const sqlOutboxLease = `
+const sqlOutboxLease = `/* sqlOutboxLease */
 WITH RECURSIVE later AS (
     (SELECT lane, 1 AS turn FROM outbox WHERE published_at IS NULL AND lane > $1 ORDER BY lane LIMIT 1)
     UNION ALL
@@ -135,7 +135,7 @@ func (o *Outbox) Lease(ctx context.Context, token uuid.UUID, cursor string, perL
 	return ms, nil
 }
 
-const sqlOutboxExtend = `
+const sqlOutboxExtend = `/* sqlOutboxExtend */
 UPDATE outbox SET leased_until = now() + $3::interval
 WHERE id = ANY($1) AND lease_token = $2 AND published_at IS NULL`
 
@@ -151,7 +151,7 @@ func (o *Outbox) Extend(ctx context.Context, token uuid.UUID, ids []int64, ttl t
 
 // A row is kept for its message ID, which a repeated change must not write again; its body is with the broker. No page
 // of a crawl is told of twice, for a result counts once, so these rows, which are the large ones, are not kept at all.
-const sqlOutboxPublished = `
+const sqlOutboxPublished = `/* sqlOutboxPublished */
 WITH gone AS (
     DELETE FROM outbox
     WHERE id = ANY($1) AND lease_token = $2 AND published_at IS NULL AND lane = ` + SQLCrawlLane + ` RETURNING id
@@ -171,7 +171,7 @@ func (o *Outbox) Published(ctx context.Context, token uuid.UUID, ids []int64, no
 	return held, nil
 }
 
-const sqlOutboxRelease = `
+const sqlOutboxRelease = `/* sqlOutboxRelease */
 UPDATE outbox SET lease_token = NULL, leased_until = NULL, last_error = $3
 WHERE id = ANY($1) AND lease_token = $2 AND published_at IS NULL`
 
@@ -190,7 +190,7 @@ const (
 	silentMost  = 10 * time.Minute
 )
 
-const sqlOutboxPutOff = `
+const sqlOutboxPutOff = `/* sqlOutboxPutOff */
 UPDATE outbox SET lease_token = NULL, leased_until = NULL, last_error = $3,
     due_at = now() + least(greatest(greatest(due_at, created_at) - created_at, $4::interval), $5::interval)
 WHERE id = ANY($1) AND lease_token = $2 AND published_at IS NULL`
@@ -212,13 +212,13 @@ type Refusal struct {
 	Reason string
 }
 
-const sqlOutboxRefuse = `
+const sqlOutboxRefuse = `/* sqlOutboxRefuse */
 UPDATE outbox o SET lease_token = NULL, leased_until = NULL, last_error = r.reason, refusals = refusals + 1,
     due_at = now() + ($4::interval[])[least(refusals + 1, cardinality($4))]
 FROM unnest($1::bigint[], $2::text[]) AS r(id, reason)
 WHERE o.id = r.id AND o.lease_token = $3 AND o.published_at IS NULL`
 
-const sqlOutboxGiveUp = `
+const sqlOutboxGiveUp = `/* sqlOutboxGiveUp */
 DELETE FROM outbox
 WHERE id = ANY($1) AND lease_token = $2 AND published_at IS NULL AND $3 > 0 AND refusals + 1 >= $3
 RETURNING id, message_id, lane, exchange, routing_key, type, body, created_at, publish_as, headers, traceparent,
@@ -286,7 +286,7 @@ func unpublished(m Message, reason string, now time.Time) DeadLetter {
 	return out
 }
 
-const sqlOutboxPurge = `
+const sqlOutboxPurge = `/* sqlOutboxPurge */
 DELETE FROM outbox WHERE id IN (
     SELECT id FROM outbox WHERE published_at < $1 ORDER BY published_at LIMIT $2 FOR UPDATE SKIP LOCKED
 )`
@@ -323,7 +323,8 @@ func (w *Waker) Limit(every, within time.Duration) {
 
 // A NOTIFY in the transactions that write messages would make their commits take turns: Postgres holds a lock of the
 // whole cluster from there until the commit is on disk. This transaction does not wait for the disk.
-const sqlOutboxWake = `SELECT set_config('synchronous_commit', 'off', true), pg_notify('outbox', '')`
+const sqlOutboxWake = `/* sqlOutboxWake */
+SELECT set_config('synchronous_commit', 'off', true), pg_notify('outbox', '')`
 
 // Wake is called after the commit of a message, and heeds no cancellation of ctx. Its failure costs only time, for
 // relays poll.

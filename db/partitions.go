@@ -17,15 +17,15 @@ import (
 // Functions of the schema make, drop and look at the partitions, as the owner of the tables: the role of the
 // application may do nothing but call them. A statement is a transaction of its own, so that its locks are short.
 const (
-	sqlPartitionsMake    = `SELECT partitions_make($1, $2)`
-	sqlPartitionsAnalyze = `SELECT partitions_analyze($1)`
-	sqlPartitionsExpire  = `SELECT cursor, more, deleted FROM partitions_expire($1, $2, $3, $4)`
-	sqlPartitionsState   = `SELECT parent, until, strays FROM partitions_state()`
+	sqlPartitionsMake    = `/* sqlPartitionsMake */ SELECT partitions_make($1, $2)`
+	sqlPartitionsAnalyze = `/* sqlPartitionsAnalyze */ SELECT partitions_analyze($1)`
+	sqlPartitionsExpire  = `/* sqlPartitionsExpire */ SELECT cursor, more, deleted FROM partitions_expire($1, $2, $3, $4)`
+	sqlPartitionsState   = `/* sqlPartitionsState */ SELECT parent, until, strays FROM partitions_state()`
 
-	sqlCrawlPartitionsMake    = `SELECT crawl_partitions_make($1)`
-	sqlCrawlPartitionsAnalyze = `SELECT crawl_partitions_analyze()`
-	sqlCrawlPartitionsExpire  = `SELECT more, deleted FROM crawl_partitions_expire($1)`
-	sqlCrawlPartitionsState   = `SELECT parent, runs, strays FROM crawl_partitions_state()`
+	sqlCrawlPartitionsMake    = `/* sqlCrawlPartitionsMake */ SELECT crawl_partitions_make($1)`
+	sqlCrawlPartitionsAnalyze = `/* sqlCrawlPartitionsAnalyze */ SELECT crawl_partitions_analyze()`
+	sqlCrawlPartitionsExpire  = `/* sqlCrawlPartitionsExpire */ SELECT more, deleted FROM crawl_partitions_expire($1)`
+	sqlCrawlPartitionsState   = `/* sqlCrawlPartitionsState */ SELECT parent, runs, strays FROM crawl_partitions_state()`
 )
 
 // partitioned are the tables of the kinds that are dropped by the month.

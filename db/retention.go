@@ -38,7 +38,7 @@ var expiries = map[string]string{
 }
 
 // The images of a listing that returns are requested again. The listing is locked before its images, as elsewhere.
-const sqlImagesExpire = `
+const sqlImagesExpire = `/* sqlImagesExpire */
 WITH looked AS (
     SELECT id, updated_at FROM listings
     WHERE status = 'archived' AND updated_at < $1 AND (updated_at, id) > (
@@ -57,7 +57,7 @@ SELECT coalesce((SELECT to_char(updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH2
     (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`
 
 // A letter whose replay has not been sent stays.
-const sqlDeadLettersExpire = `
+const sqlDeadLettersExpire = `/* sqlDeadLettersExpire */
 WITH looked AS (
     SELECT id FROM dead_letters WHERE id > coalesce(nullif($2::text, ''), '0')::bigint ORDER BY id LIMIT $3
 ), gone AS (
@@ -69,7 +69,7 @@ WITH looked AS (
 SELECT coalesce((SELECT max(id)::text FROM looked), $2),
     (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`
 
-const sqlDraftsExpire = `
+const sqlDraftsExpire = `/* sqlDraftsExpire */
 WITH looked AS (
     SELECT id, created_at FROM product_drafts
     WHERE created_at < $1 AND (created_at, id) > (
@@ -85,7 +85,7 @@ SELECT coalesce((SELECT to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH2
 
 // A request whose message has not been sent stays. Cancels that are as old go with them, by their own index: those of
 // requests that came through RabbitMQ have no other row.
-const sqlDraftRequestsExpire = `
+const sqlDraftRequestsExpire = `/* sqlDraftRequestsExpire */
 WITH looked AS (
     SELECT event_id FROM draft_requests
     WHERE event_id > coalesce(nullif($2::text, ''), '00000000-0000-0000-0000-000000000000')::uuid
@@ -102,7 +102,7 @@ WITH looked AS (
 SELECT coalesce((SELECT event_id::text FROM looked ORDER BY event_id DESC LIMIT 1), $2),
     (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`
 
-const sqlReplaysExpire = `
+const sqlReplaysExpire = `/* sqlReplaysExpire */
 WITH looked AS (
     SELECT id FROM replays WHERE id > coalesce(nullif($2::text, ''), '00000000-0000-0000-0000-000000000000')::uuid
     ORDER BY id LIMIT $3
@@ -113,7 +113,7 @@ SELECT coalesce((SELECT id::text FROM looked ORDER BY id DESC LIMIT 1), $2),
     (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`
 
 // The last ten cycles of a search stay: the next one is numbered after them, and reports show two.
-const sqlCyclesExpire = `
+const sqlCyclesExpire = `/* sqlCyclesExpire */
 WITH looked AS (
     SELECT platform, cycle FROM platform_cycles
     WHERE (platform, cycle) > (split_part($2, ' ', 1), coalesce(nullif(split_part($2, ' ', 2), ''), '0')::bigint)
@@ -128,7 +128,7 @@ WITH looked AS (
 SELECT coalesce((SELECT platform || ' ' || cycle FROM looked ORDER BY platform DESC, cycle DESC LIMIT 1), $2),
     (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`
 
-const sqlSeenExpire = `
+const sqlSeenExpire = `/* sqlSeenExpire */
 WITH looked AS (
     SELECT platform, platform_id FROM platform_adverts
     WHERE (platform, platform_id) > (split_part($2, ' ', 1), substr($2, strpos($2, ' ') + 1))
@@ -171,7 +171,7 @@ func (s *Retention) DeleteExpired(ctx context.Context, kind string, before time.
 }
 
 // Adverts that nobody has seen since $1, that have nothing left to be done, and that are not visible.
-const sqlAdvertsExpired = `
+const sqlAdvertsExpired = `/* sqlAdvertsExpired */
 SELECT id, first_scraped_at, last_scraped_at < $1 AND settled_revision >= revision
     AND NOT EXISTS (SELECT FROM listings l WHERE l.id = r.id AND l.status <> 'archived')
 FROM raw_listings r
@@ -181,10 +181,10 @@ WHERE first_scraped_at < $1 AND (first_scraped_at, id) > (
 ORDER BY first_scraped_at, id LIMIT $3`
 
 // Listings are locked before their adverts, as when one is published.
-const SQLListingsHold = `SELECT id FROM listings WHERE id = ANY ($1) ORDER BY id FOR UPDATE`
+const SQLListingsHold = `/* sqlListingsHold */ SELECT id FROM listings WHERE id = ANY ($1) ORDER BY id FOR UPDATE`
 
 // The second look, under the lock of both rows: a scrape since the first one keeps the advert.
-const sqlAdvertsHold = `
+const sqlAdvertsHold = `/* sqlAdvertsHold */
 SELECT r.id FROM raw_listings r LEFT JOIN listings l ON l.id = r.id
 WHERE r.id = ANY ($1) AND r.last_scraped_at < $2 AND r.settled_revision >= r.revision
     AND coalesce(l.status, 'archived') = 'archived'
@@ -234,17 +234,17 @@ func (s *Retention) expireAdverts(ctx context.Context, before time.Time, cursor 
 // The history and images of a listing go with it, and revisions with their advert. A replay does not wait for an advert
 // that is gone.
 const (
-	sqlAdvertsUnreplay = `DELETE FROM replay_items WHERE listing_id = ANY ($1)`
+	sqlAdvertsUnreplay = `/* sqlAdvertsUnreplay */ DELETE FROM replay_items WHERE listing_id = ANY ($1)`
 	// A home that gets a member meanwhile is waited for: the deletion after it sees that one.
-	sqlHomesHold = `
+	sqlHomesHold = `/* sqlHomesHold */
 SELECT FROM homes WHERE id IN (SELECT home_id FROM home_members WHERE listing_id = ANY ($1)) ORDER BY id FOR UPDATE`
 	// Homes whose members all go.
-	sqlHomesLeave = `
+	sqlHomesLeave = `/* sqlHomesLeave */
 DELETE FROM homes h USING home_members m
 WHERE m.listing_id = ANY ($1) AND h.id = m.home_id
     AND NOT EXISTS (SELECT FROM home_members o WHERE o.home_id = h.id AND o.listing_id <> ALL ($1))`
-	sqlListingsDelete = `DELETE FROM listings WHERE id = ANY ($1)`
-	sqlAdvertsDelete  = `DELETE FROM raw_listings WHERE id = ANY ($1)`
+	sqlListingsDelete = `/* sqlListingsDelete */ DELETE FROM listings WHERE id = ANY ($1)`
+	sqlAdvertsDelete  = `/* sqlAdvertsDelete */ DELETE FROM raw_listings WHERE id = ANY ($1)`
 )
 
 // AdvertsDelete queues the deletion of adverts, whose rows of raw_listings are locked.
@@ -257,7 +257,7 @@ func AdvertsDelete(b *pgx.Batch, ids []uuid.UUID) {
 }
 
 // A thumbnail is named after its picture, which has one of four extensions.
-const sqlBlobsUsed = `
+const sqlBlobsUsed = `/* sqlBlobsUsed */
 SELECT k.key FROM unnest($1::text[]) k (key)
 WHERE EXISTS (SELECT FROM listing_images i WHERE i.key = k.key)
     OR k.key LIKE 'thumbs/%' AND EXISTS (SELECT FROM listing_images i WHERE i.key = ANY (ARRAY(
@@ -269,7 +269,7 @@ WHERE EXISTS (SELECT FROM listing_images i WHERE i.key = k.key)
     OR k.key LIKE 'uploads/%' AND EXISTS (SELECT FROM uploads u WHERE u.blob = k.key AND u.blob <> '')`
 
 // sqlBlobsAny is a look into an index of each table, but for uploads and drafts, of which there are few.
-const sqlBlobsAny = `
+const sqlBlobsAny = `/* sqlBlobsAny */
 SELECT EXISTS (SELECT FROM listing_images WHERE key IS NOT NULL)
     OR EXISTS (SELECT FROM crawl_urls WHERE body_key IS NOT NULL)
     OR EXISTS (SELECT FROM uploads WHERE blob <> '')
@@ -285,7 +285,7 @@ func (s *Retention) AnyFile(ctx context.Context) (bool, error) {
 }
 
 // SQLBlobsMark marks files $1 as unused, to be deleted at $2.
-const SQLBlobsMark = `
+const SQLBlobsMark = `/* sqlBlobsMark */
 INSERT INTO unused_blobs (key, due_at) SELECT k, $2 FROM unnest($1::text[]) k ON CONFLICT (key) DO NOTHING`
 
 // MarkUnused marks those of the files that nothing refers to, so that DeleteUnused deletes them when due has passed. It
@@ -315,10 +315,9 @@ func (s *Retention) MarkUnused(ctx context.Context, keys []string, due time.Time
 }
 
 const (
-	sqlBlobSpare  = `DELETE FROM unused_blobs WHERE key = $1`
-	sqlBlobsDue   = `SELECT key FROM unused_blobs WHERE due_at <= $1 AND key > $2 ORDER BY key LIMIT $3`
-	sqlBlobHold   = `SELECT key FROM unused_blobs WHERE key = $1 AND due_at <= $2 FOR UPDATE SKIP LOCKED`
-	sqlBlobUnmark = `DELETE FROM unused_blobs WHERE key = $1`
+	sqlBlobSpare = `/* sqlBlobSpare */ DELETE FROM unused_blobs WHERE key = $1`
+	sqlBlobsDue  = `/* sqlBlobsDue */ SELECT key FROM unused_blobs WHERE due_at <= $1 AND key > $2 ORDER BY key LIMIT $3`
+	sqlBlobHold  = `/* sqlBlobHold */ SELECT key FROM unused_blobs WHERE key = $1 AND due_at <= $2 FOR UPDATE SKIP LOCKED`
 )
 
 // SpareBlob takes back that a file is unused, for a store that is about to write it. While DeleteUnused deletes the
@@ -384,11 +383,11 @@ func blobDelete(ctx context.Context, tx pgx.Tx, key string, now time.Time,
 	case err != nil:
 		return false, err
 	}
-	_, err = tx.Exec(ctx, sqlBlobUnmark, key)
+	_, err = tx.Exec(ctx, sqlBlobSpare, key)
 	return deleted, err
 }
 
-const sqlDraftSecretsExpire = `
+const sqlDraftSecretsExpire = `/* sqlDraftSecretsExpire */
 WITH gone AS (
     DELETE FROM draft_secrets WHERE $2::text = '' AND event_id IN (
         SELECT event_id FROM draft_secrets WHERE sealed_at < $1 ORDER BY sealed_at LIMIT $3)
@@ -396,7 +395,7 @@ WITH gone AS (
 )
 SELECT '', (SELECT count(*) FROM gone) = $3, (SELECT count(*) FROM gone)`
 
-const sqlRemovalsExpire = `
+const sqlRemovalsExpire = `/* sqlRemovalsExpire */
 WITH looked AS (
     SELECT url_key FROM page_removals
     WHERE url_key > coalesce(nullif($2::text, ''), '00000000-0000-0000-0000-000000000000')::uuid

@@ -16,7 +16,7 @@ import (
 // The run that ended first, of those whose rows are not about to go with their partition. One whose neighbours have not
 // ended so long ago waits for them, but no longer than $2 says: a run that goes on for weeks does not keep them all. A
 // run that an open one is compared with (base_run_id) stays.
-const sqlCrawlRunExpired = `
+const sqlCrawlRunExpired = `/* sqlCrawlRunExpired */
 WITH waiting AS MATERIALIZED (
     SELECT coalesce(range_agg(int8range(lower, upper)), '{}') AS runs FROM crawl_partition_list()
     WHERE parent = 'crawl_urls' AND lower IS NOT NULL
@@ -28,7 +28,7 @@ ORDER BY r.finished_at, r.id LIMIT 1 FOR UPDATE OF r SKIP LOCKED`
 
 // A run loses up to $3 URLs after $2, with their links and tries, and $3 slices of its pace; its own row goes when
 // nothing of it is left, so that no deletion is a large one.
-const sqlCrawlRunEmpty = `
+const sqlCrawlRunEmpty = `/* sqlCrawlRunEmpty */
 WITH looked AS (
     SELECT id FROM crawl_urls WHERE run_id = $1 AND id > $2 ORDER BY id LIMIT $3
 ), links AS (
@@ -89,7 +89,8 @@ func (s *Retention) expireCrawlRuns(ctx context.Context, before time.Time, curso
 // up, and would be kept until the table is analyzed (for the same reason run_id has no statistics). A LATERAL with a
 // LIMIT, or an ANY, leaves the planner no join that reads more. Compiling a plan would cost more than running it. The
 // settings hold until the end of the transaction.
-const SQLCrawlPlan = `SELECT set_config('plan_cache_mode', 'force_custom_plan', true), ` + SQLCrawlByIndex
+const SQLCrawlPlan = `/* sqlCrawlPlan */
+SELECT set_config('plan_cache_mode', 'force_custom_plan', true), ` + SQLCrawlByIndex
 
 // SQLCrawlByIndex are the settings that leave the planner with loops over scans of indexes.
 const SQLCrawlByIndex = `set_config(name, 'off', true)

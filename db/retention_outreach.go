@@ -5,7 +5,7 @@ package db
 
 // What Meta may still report is left alone: the last request was made before $1, too. That a message is no longer
 // waited for changes none of the counts: it is unknown, as before.
-const sqlMessagesUnreported = `
+const sqlMessagesUnreported = `/* sqlMessagesUnreported */
 WITH looked AS (
     SELECT id, due_at FROM messages
     WHERE state = 'unknown' AND class = 'unknown' AND due_at < $1 AND (due_at, id) > (
@@ -27,7 +27,7 @@ SELECT coalesce((SELECT to_char(due_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI
     (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM closed)`
 
 // Of $3 campaigns after the cursor, the first that has ended and has messages loses $3 of them.
-const sqlMessagesExpire = `
+const sqlMessagesExpire = `/* sqlMessagesExpire */
 WITH looked AS (
     SELECT id FROM campaigns
     WHERE id > coalesce(nullif($2::text, ''), '00000000-0000-0000-0000-000000000000')::uuid ORDER BY id LIMIT $3
@@ -48,7 +48,7 @@ SELECT CASE WHEN (SELECT count(*) FROM picked) = $3 THEN $2
     EXISTS (SELECT FROM due) OR (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`
 
 // A message that waits stays, and one that was sent after $1.
-const sqlTransactionalExpire = `
+const sqlTransactionalExpire = `/* sqlTransactionalExpire */
 WITH looked AS (
     SELECT id, queued_at FROM messages
     WHERE campaign IS NULL AND queued_at < $1 AND (queued_at, id) > (
@@ -70,7 +70,7 @@ SELECT coalesce((SELECT to_char(queued_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24
     (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`
 
 // IDs are about in the order of time, so the first full step without an old row ends it.
-const sqlWebhooksExpire = `
+const sqlWebhooksExpire = `/* sqlWebhooksExpire */
 WITH looked AS (
     SELECT id, received_at, applied_at FROM webhook_events
     WHERE id > coalesce(nullif($2::text, ''), '0')::bigint ORDER BY id LIMIT $3
@@ -84,7 +84,7 @@ SELECT coalesce((SELECT max(id)::text FROM looked), $2),
 
 // Of $3 uploads after the cursor, the first that is over loses $3 of its refused rows; when none is left, its files are
 // marked. One that was never started is over, too.
-const sqlUploadFilesExpire = `
+const sqlUploadFilesExpire = `/* sqlUploadFilesExpire */
 WITH looked AS (
     SELECT id FROM uploads
     WHERE id > coalesce(nullif($2::text, ''), '00000000-0000-0000-0000-000000000000')::uuid ORDER BY id LIMIT $3
@@ -115,7 +115,7 @@ SELECT CASE WHEN (SELECT count(*) FROM picked) = $3 THEN $2
     (SELECT count(*) FROM gone) + (SELECT count(*) FROM closed)`
 
 // As above, for chunks; the upload itself goes with the last of them.
-const sqlUploadsExpire = `
+const sqlUploadsExpire = `/* sqlUploadsExpire */
 WITH looked AS (
     SELECT id FROM uploads
     WHERE id > coalesce(nullif($2::text, ''), '00000000-0000-0000-0000-000000000000')::uuid ORDER BY id LIMIT $3

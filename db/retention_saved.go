@@ -1,7 +1,7 @@
 package db
 
 // A delivery whose dead letter is open may be made again, and stays.
-const sqlNoticesExpire = `
+const sqlNoticesExpire = `/* sqlNoticesExpire */
 WITH looked AS (
     SELECT id, finished_at FROM saved_deliveries
     WHERE finished_at < $1 AND (finished_at, id) > (
@@ -19,7 +19,7 @@ SELECT coalesce((SELECT to_char(finished_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH
     (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`
 
 // What a search was told last of a listing decides what is news of its home, so that stays, and what is in a delivery.
-const sqlNewsExpire = `
+const sqlNewsExpire = `/* sqlNewsExpire */
 WITH looked AS (
     SELECT search, event, at FROM saved_matches
     WHERE (search, event) > (
@@ -39,7 +39,7 @@ SELECT coalesce((SELECT search || ' ' || event FROM looked ORDER BY search DESC,
 
 // An address that nobody has confirmed is somebody's who may not want it here. When addresses were asked goes with
 // them, by its own index; that one has refused stays.
-const sqlUnconfirmedExpire = `
+const sqlUnconfirmedExpire = `/* sqlUnconfirmedExpire */
 WITH looked AS (
     SELECT id, created_at FROM saved_targets
     WHERE state = 'unconfirmed' AND kind IN ('email', 'telegram') AND created_at < $1 AND (created_at, id) > (
@@ -59,7 +59,7 @@ SELECT coalesce((SELECT to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH2
 // A step empties one search: of the contents of its deliveries first, then of those and of its news, both without any
 // by then, and at last it goes with its targets. $2 is not used: what is left is found again. The contents are found by
 // the targets: those of a target that was deleted have the search that it was of.
-const sqlSavedSearchesExpire = `
+const sqlSavedSearchesExpire = `/* sqlSavedSearchesExpire */
 WITH looked AS (
     SELECT id FROM saved_searches WHERE deleted_at < $1 ORDER BY id LIMIT 1
 ), filled AS (
@@ -91,7 +91,7 @@ WITH looked AS (
 SELECT $2::text, deleted > 0, deleted FROM n`
 
 // A matcher that has not read for so long reads all searches anew.
-const sqlSavedDeletedExpire = `
+const sqlSavedDeletedExpire = `/* sqlSavedDeletedExpire */
 WITH looked AS (
     SELECT search, version FROM saved_changes WHERE version > coalesce(nullif($2::text, ''), '0')::bigint
     ORDER BY version LIMIT $3
@@ -105,10 +105,10 @@ SELECT coalesce((SELECT max(version)::text FROM looked), $2),
     (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`
 
 // Rows that are being compared are deleted by that. Waiting for it, with the listing locked, could be a deadlock.
-const sqlSavedForget = `
+const sqlSavedForget = `/* sqlSavedForget */
 DELETE FROM saved_queue WHERE event IN (
     SELECT event FROM saved_queue WHERE listing = ANY ($1) FOR UPDATE SKIP LOCKED)`
 
 // SQLSavedTurn: writers of saved searches take turns, so that versions are committed in their order: a reader that has
 // seen one has seen all before it.
-const SQLSavedTurn = `SELECT pg_advisory_xact_lock(1935763828, 1)`
+const SQLSavedTurn = `/* sqlSavedTurn */ SELECT pg_advisory_xact_lock(1935763828, 1)`

@@ -23,7 +23,7 @@ const (
 )
 
 // Of several processes that sample at one time, one takes the lock and the others do nothing.
-const sqlSamplesAdd = `
+const sqlSamplesAdd = `/* sqlSamplesAdd */
 WITH turn AS MATERIALIZED (SELECT pg_try_advisory_xact_lock(hashtext('backlog_samples')) AS mine), gone AS (
     DELETE FROM backlog_samples WHERE at < $2 AND (SELECT mine FROM turn)
 )
@@ -59,7 +59,7 @@ type SamplePoint struct {
 	Done  *float64
 }
 
-const sqlSamples = `
+const sqlSamples = `/* sqlSamples */
 SELECT kind, queue, date_bin($3::interval, at, '2026-01-01Z'), max(ready), avg(in_rate), avg(done_rate)
 FROM backlog_samples WHERE at >= $1 AND ($2::text IS NULL OR queue = $2)
 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`

@@ -36,12 +36,12 @@ type Session struct {
 	EndsAt    time.Time // at the latest
 }
 
-const sqlSessionAdd = `
+const sqlSessionAdd = `/* sqlSessionAdd */
 INSERT INTO sessions (sum, id, caller, key_id, key_sum, role, created_at, used_at, ends_at, caller_tenant)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
 
 // Few rows have ended at any time, so whoever opens a session deletes them. Idle ones go when their time is over.
-const sqlSessionsExpire = `
+const sqlSessionsExpire = `/* sqlSessionsExpire */
 DELETE FROM sessions WHERE sum IN (SELECT sum FROM sessions WHERE ends_at <= $1 ORDER BY ends_at LIMIT 100)`
 
 // Open stores a session with the sum of its secret, and an audit entry, and deletes some that have ended.
@@ -65,7 +65,7 @@ func (s *Sessions) Open(ctx context.Context, n Session, sum access.Sum) error {
 
 const sqlSessionColumns = `id, caller, key_id, key_sum, role, caller_tenant, created_at, used_at, ends_at`
 
-const sqlSession = `SELECT ` + sqlSessionColumns + ` FROM sessions WHERE sum = $1`
+const sqlSession = `/* sqlSession */ SELECT ` + sqlSessionColumns + ` FROM sessions WHERE sum = $1`
 
 // Get returns the session of a secret by its sum, also one that has ended. An unknown one is fault.Gone.
 func (s *Sessions) Get(ctx context.Context, sum access.Sum) (Session, error) {
@@ -80,7 +80,7 @@ func (s *Sessions) Get(ctx context.Context, sum access.Sum) (Session, error) {
 	return n, nil
 }
 
-const sqlSessionUsed = `UPDATE sessions SET used_at = $2 WHERE sum = $1 AND used_at < $2`
+const sqlSessionUsed = `/* sqlSessionUsed */ UPDATE sessions SET used_at = $2 WHERE sum = $1 AND used_at < $2`
 
 // Used stores the last use of a session.
 func (s *Sessions) Used(ctx context.Context, sum access.Sum, at time.Time) error {
@@ -90,7 +90,7 @@ func (s *Sessions) Used(ctx context.Context, sum access.Sum, at time.Time) error
 	return nil
 }
 
-const sqlSessionClose = `
+const sqlSessionClose = `/* sqlSessionClose */
 WITH closed AS (DELETE FROM sessions WHERE sum = $1 RETURNING id, caller)
 INSERT INTO audit (at, actor, action, subject, detail, remote, request_id, key_id)
 SELECT $2, caller, 'session.closed', 'session/' || id, '{}', $3, $4, $5 FROM closed`
@@ -104,7 +104,7 @@ func (s *Sessions) Close(ctx context.Context, sum access.Sum, at time.Time) erro
 	return nil
 }
 
-const sqlSessionsOpen = `
+const sqlSessionsOpen = `/* sqlSessionsOpen */
 SELECT ` + sqlSessionColumns + ` FROM sessions
 WHERE ends_at > $1 AND used_at > $2 ORDER BY used_at DESC, id LIMIT 1000`
 
@@ -118,7 +118,7 @@ func (s *Sessions) List(ctx context.Context, at time.Time) ([]Session, error) {
 	return list, nil
 }
 
-const sqlSessionsEnd = `
+const sqlSessionsEnd = `/* sqlSessionsEnd */
 WITH ended AS (DELETE FROM sessions WHERE caller = $1 RETURNING id, caller)
 INSERT INTO audit (at, actor, action, subject, detail, remote, request_id, key_id)
 SELECT $2, $3, 'session.ended', 'session/' || id, jsonb_build_object('caller', caller), $4, $5, $6 FROM ended`

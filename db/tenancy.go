@@ -19,7 +19,7 @@ import (
 // everyTenant is the setting of the system itself: schedulers, relays, retention, metrics. No request has it.
 const everyTenant = "*"
 
-const sqlTenant = `SELECT set_config('conveyor.tenant', $1, true)`
+const sqlTenant = `/* sqlTenant */ SELECT set_config('conveyor.tenant', $1, true)`
 
 // TenantTx runs do in a transaction that sees the rows of one tenant. An ID that no tenant can have is fault.Gone; that
 // of no tenant sees nothing.
@@ -46,7 +46,7 @@ func settingTx(ctx context.Context, pool *pgxpool.Pool, tenant string, do func(t
 const SQLTenantStands = `EXISTS (
     SELECT FROM tenants WHERE id = current_setting('conveyor.tenant', true) AND NOT erasing)`
 
-const sqlTenantErasing = `SELECT erasing FROM tenants WHERE id = $1`
+const sqlTenantErasing = `/* sqlTenantErasing */ SELECT erasing FROM tenants WHERE id = $1`
 
 // TenantStands refuses, as fault.Gone, a tenant that is not there, or is erased.
 func TenantStands(ctx context.Context, tx pgx.Tx, tenant string) error {
@@ -127,7 +127,8 @@ func Violates(err error, code, constraint string) bool {
 	return errors.As(err, &pg) && pg.Code == code && (constraint == "" || pg.ConstraintName == constraint)
 }
 
-const sqlRoleSeesAll = `SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1 AND (rolsuper OR rolbypassrls))`
+const sqlRoleSeesAll = `/* sqlRoleSeesAll */
+SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1 AND (rolsuper OR rolbypassrls))`
 
 // RoleSeesAll says whether a role of the database sees the rows of all tenants whatever the setting: policies do not
 // hold for a superuser, nor with BYPASSRLS. Then only the WHERE of each statement keeps tenants apart.

@@ -103,7 +103,7 @@ func CheckName(name string) error {
 	return nil
 }
 
-const sqlTenantAdd = `
+const sqlTenantAdd = `/* sqlTenantAdd */
 INSERT INTO tenants (id, name, tier, region, max_contacts, max_messages_day, created_at, updated_at, max_searches,
     max_notices_day, max_lists, max_segments, max_bytes)
 VALUES ($1, $2, $3, nullif($4, ''), $5, $6, $7, $7, $8, $9, $10, $11, $12)`
@@ -150,7 +150,8 @@ const sqlTenantColumns = `
     id, name, tier, coalesce(region, ''), max_contacts, max_messages_day, max_searches, max_notices_day, max_lists,
     max_segments, max_bytes, state, stopped_reason, erasing, contacts, created_at, updated_at`
 
-const sqlTenantsList = `SELECT ` + sqlTenantColumns + ` FROM tenants WHERE id > $1 ORDER BY id LIMIT $2`
+const sqlTenantsList = `/* sqlTenantsList */
+SELECT ` + sqlTenantColumns + ` FROM tenants WHERE id > $1 ORDER BY id LIMIT $2`
 
 // List returns up to limit tenants after an ID (empty begins), by ID, and the ID to go on from: nil when these were the
 // last.
@@ -163,7 +164,7 @@ func (s *Tenants) List(ctx context.Context, after string, limit int) ([]Tenant, 
 	return list, next, nil
 }
 
-const sqlTenantRead = `SELECT ` + sqlTenantColumns + ` FROM tenants WHERE id = $1`
+const sqlTenantRead = `/* sqlTenantRead */ SELECT ` + sqlTenantColumns + ` FROM tenants WHERE id = $1`
 
 // Get returns a tenant. An unknown one is fault.Gone.
 func (s *Tenants) Get(ctx context.Context, id string) (Tenant, error) {
@@ -179,9 +180,9 @@ func (s *Tenants) Get(ctx context.Context, id string) (Tenant, error) {
 
 const (
 	// SQLTenantHold reads a tenant that nobody else changes meanwhile.
-	SQLTenantHold = sqlTenantRead + ` FOR UPDATE`
+	SQLTenantHold = `/* sqlTenantHold */ ` + sqlTenantRead + ` FOR UPDATE`
 
-	sqlTenantWrite = `
+	sqlTenantWrite = `/* sqlTenantWrite */
 UPDATE tenants SET name = $2, tier = $3, region = nullif($4, ''), max_contacts = $5, max_messages_day = $6,
     state = $7, stopped_reason = $8, updated_at = $9, max_searches = $10, max_notices_day = $11, max_lists = $12,
     max_segments = $13, max_bytes = $14

@@ -1,8 +1,8 @@
 package db
 
 import (
-	"cmp"
 	"context"
+	"strings"
 
 	"github.com/exaring/otelpgx"
 	"github.com/jackc/pgx/v5"
@@ -11,23 +11,21 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// statements are the names of the statements, by their text.
-var statements = map[string]string{}
-
-// Name gives a statement the name by which traces know it. It is for init: sql_names.go of each package does it.
-func Name(text, name string) { statements[text] = name }
-
 // An Option changes how Open connects.
 type Option func(*pgxpool.Config)
 
-// Traced makes a span of each statement that belongs to a trace. It is named like the statement's constant and holds
-// no values. A statement outside of a trace, such as the outbox relay's, makes none.
+// Traced makes a span of each statement that belongs to a trace. It has the name of the comment that the statement begins
+// with, and holds no values. A statement outside of a trace, such as the outbox relay's, makes none.
 func Traced(p trace.TracerProvider) Option {
 	return func(c *pgxpool.Config) {
 		tracer := otelpgx.NewTracer(
 			otelpgx.WithTracerProvider(p),
 			otelpgx.WithSpanNameCtxFunc(func(ctx context.Context, sql string) string {
-				return cmp.Or(statements[sql], otelpgx.SQLOperationName(ctx, sql))
+				if comment, named := strings.CutPrefix(sql, "/* "); named {
+					name, _, _ := strings.Cut(comment, " */")
+					return name
+				}
+				return otelpgx.SQLOperationName(ctx, sql)
 			}),
 			otelpgx.WithDisableSQLStatementInAttributes(), // the name leads to it, and it is up to 3 KB
 			otelpgx.WithDisableConnectionDetailsInAttributes(),
@@ -43,7 +41,8 @@ func Traced(p trace.TracerProvider) Option {
 
 // The trace columns of the outbox default to these settings, so that the statements which write events need not mention
 // traces. The settings hold until the end of the transaction.
-const sqlTrace = `SELECT set_config('conveyor.traceparent', $1, true), set_config('conveyor.tracestate', $2, true)`
+const sqlTrace = `/* sqlTrace */
+SELECT set_config('conveyor.traceparent', $1, true), set_config('conveyor.tracestate', $2, true)`
 
 // RememberTrace puts the trace of ctx, if there is one, before everything else in b.
 func RememberTrace(ctx context.Context, b *pgx.Batch) {

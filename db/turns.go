@@ -12,9 +12,9 @@ const (
 )
 
 const (
-	sqlTopologyLimits = `
+	sqlTopologyLimits = `/* sqlTopologyLimits */
 SELECT set_config('statement_timeout', $1, true), set_config('idle_in_transaction_session_timeout', $1, true)`
-	sqlTopologyTurn = `SELECT pg_advisory_xact_lock(hashtext('conveyor topology'), hashtext($1))`
+	sqlTopologyTurn = `/* sqlTopologyTurn */ SELECT pg_advisory_xact_lock(hashtext('conveyor topology'), hashtext($1))`
 )
 
 // Turn waits until no other process has the turn to declare the queues of the broker's virtual host, two minutes at

@@ -21,11 +21,11 @@ import (
 // each execution looks at that of the run; left to itself, Postgres would plan anew for that one each time. It does not
 // wait for the disk either: a claim that a crash of Postgres takes back is made again, and the first result of the two
 // counts.
-const sqlCrawlClaimPlan = `SELECT set_config('plan_cache_mode', 'force_generic_plan', true),
+const sqlCrawlClaimPlan = `/* sqlCrawlClaimPlan */ SELECT set_config('plan_cache_mode', 'force_generic_plan', true),
     set_config('synchronous_commit', 'off', true), ` + db.SQLCrawlByIndex
 
 // Retries whose time has come are claimed like URLs that were never tried. Usually there are none.
-const sqlCrawlDue = `
+const sqlCrawlDue = `/* sqlCrawlDue */
 UPDATE crawl_urls u SET due_at = NULL, updated_at = u.due_at
 FROM (
     SELECT ctid FROM crawl_urls
@@ -40,7 +40,7 @@ WHERE u.run_id = $1 AND u.ctid = d.ctid AND u.status = 'QUEUED'`
 // rows that are picked are found again by ctid in any plan, also one that is kept since the partition was empty: for
 // that, bounds of turn that all meet leave the planner with one row to begin with. $4 and $5 are how many URLs may be
 // taken of the hosts that are known to the caller; it may be 0.
-const sqlCrawlClaim = `
+const sqlCrawlClaim = `/* sqlCrawlClaim */
 WITH RECURSIVE run AS (
     SELECT id FROM crawl_runs WHERE id = $1 AND status = 'RUNNING'
         AND (NOT (run_config->>'publish')::bool OR NOT EXISTS (
@@ -89,7 +89,7 @@ const sqlCrawlSearched = `(SELECT r.url_key FROM page_removals r
 
 // With the validators of the run $10, which are found by an index in its order, in any plan. A page that is out of the
 // search has none, so that it is asked for whole: it was removed after the run $10, and a 304 would not bring it back.
-const sqlCrawlClaimAgain = sqlCrawlClaim + `,
+const sqlCrawlClaimAgain = `/* sqlCrawlClaimAgain */ ` + sqlCrawlClaim + `,
     CASE WHEN ` + sqlCrawlSearched + ` THEN
         (SELECT b.etag FROM crawl_urls b
         WHERE b.run_id = $10 AND b.url_key BETWEEN u.url_key AND u.url_key ORDER BY b.url_key LIMIT 1) END,
@@ -142,7 +142,7 @@ func text(s *string) string {
 	return *s
 }
 
-const sqlCrawlKeep = `
+const sqlCrawlKeep = `/* sqlCrawlKeep */
 UPDATE crawl_urls SET lease_until = now() + $4::interval
 WHERE run_id = $1 AND id = ANY ($2) AND claimed_by_worker = $3 AND status = 'IN_PROGRESS'`
 
@@ -157,18 +157,18 @@ func (s *Crawls) Keep(ctx context.Context, run int64, worker string, urls []int6
 
 // Whoever writes results takes this lock first: so the writers of one run take turns, each sees what the ones before it
 // have written, and seq grows in the order of commits.
-const sqlCrawlLock = `SELECT id FROM crawl_runs WHERE id = $1 FOR NO KEY UPDATE`
+const sqlCrawlLock = `/* sqlCrawlLock */ SELECT id FROM crawl_runs WHERE id = $1 FOR NO KEY UPDATE`
 
 // sqlCrawlLockKnown is sqlCrawlLock for a writer that knows URLs of the run, since its seq was $2 on the server that
 // was started at $3. It fails, and the transaction with it, where commits may have been lost by a failover since: seq
 // is lower, or another worker has raised it again on another server.
-const sqlCrawlLockKnown = `
+const sqlCrawlLockKnown = `/* sqlCrawlLockKnown */
 SELECT seq / (seq >= $2 AND coalesce($3 = pg_postmaster_start_time(), true))::int, pg_postmaster_start_time()
 FROM crawl_runs WHERE id = $1 FOR NO KEY UPDATE`
 
 // A result counts only under the lease that it was made under. A URL whose way from the seed became shorter while it
 // was fetched passes that on: sqlCrawlSpread.
-const sqlCrawlFinish = `
+const sqlCrawlFinish = `/* sqlCrawlFinish */
 WITH run AS (
     SELECT id, seq + 1 AS seq FROM crawl_runs WHERE id = $1
 ), said AS (
@@ -239,7 +239,7 @@ WHERE c.id = $1`
 // of those, the ones nearest to the seed are admitted first. Others are stored as skipped, as many again as the run
 // may have, so that a trap does not fill the disk. A URL that is known gets the shorter way. One that was skipped as
 // too far away may be near enough then, where new ones leave room for it.
-const sqlCrawlDiscover = `
+const sqlCrawlDiscover = `/* sqlCrawlDiscover */
 WITH run AS (
     SELECT id, seq, admitted, discovered, (run_config->>'maxPages')::bigint AS pages,
         (run_config->>'maxDepth')::int AS depth
@@ -298,7 +298,7 @@ WHERE c.id = $1`
 
 // The edges of pages whose result was taken: this is the seq of it. $4 are pages, and $5 the targets of each that the
 // caller knows, an array as text; $2 are the keys of the other targets, and $3 the page of each.
-const sqlCrawlConnect = `
+const sqlCrawlConnect = `/* sqlCrawlConnect */
 WITH ids AS (
     SELECT k.ord, k.page, u.id, u.depth FROM unnest($2::uuid[], $3::bigint[]) WITH ORDINALITY AS k(key, page, ord)
     CROSS JOIN LATERAL (SELECT id, depth FROM crawl_urls WHERE run_id = $1 AND url_key = k.key LIMIT 1) u
@@ -419,7 +419,7 @@ func (s *Crawls) Seed(ctx context.Context, run int64, links []crawl.Link) error 
 	return nil
 }
 
-const sqlCrawlNote = `UPDATE crawl_runs SET note = $2 WHERE id = $1`
+const sqlCrawlNote = `/* sqlCrawlNote */ UPDATE crawl_runs SET note = $2 WHERE id = $1`
 
 // Note keeps what an operator should know of a run, in place of the note before.
 func (s *Crawls) Note(ctx context.Context, run int64, note string) error {
@@ -430,7 +430,7 @@ func (s *Crawls) Note(ctx context.Context, run int64, note string) error {
 }
 
 // The base is read on its own: joined to, all partitions would be looked into.
-const sqlCrawlLinksOfBase = `
+const sqlCrawlLinksOfBase = `/* sqlCrawlLinksOfBase */
 SELECT u.normalized_url, t.normalized_url, coalesce(t.raw_url, ''), t.host
 FROM unnest($2::text[], $3::uuid[]) AS w(url, key)
 JOIN crawl_urls u ON u.run_id = (SELECT base_run_id FROM crawl_runs WHERE id = $1) AND u.url_key = w.key

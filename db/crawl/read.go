@@ -104,21 +104,27 @@ const sqlCrawlURLFilter = `run_id = $1
 // The rows themselves are read afterwards: those that an offset passes over cost as little as possible.
 const sqlCrawlURLOrder = ` FROM crawl_urls WHERE ` + sqlCrawlURLFilter + ` ORDER BY `
 
-const sqlCrawlURLsByID = `SELECT id` + sqlCrawlURLOrder + `id LIMIT $5 OFFSET $6`
+const sqlCrawlURLsByID = `/* sqlCrawlURLsByID */ SELECT id` + sqlCrawlURLOrder + `id LIMIT $5 OFFSET $6`
 
-const sqlCrawlURLsByIDDown = `SELECT id` + sqlCrawlURLOrder + `id DESC LIMIT $5 OFFSET $6`
+const sqlCrawlURLsByIDDown = `/* sqlCrawlURLsByIDDown */ SELECT id` + sqlCrawlURLOrder + `id DESC LIMIT $5 OFFSET $6`
 
-const sqlCrawlURLsByVisit = `SELECT id` + sqlCrawlURLOrder + `visited_at, id LIMIT $5 OFFSET $6`
+const sqlCrawlURLsByVisit = `/* sqlCrawlURLsByVisit */
+SELECT id` + sqlCrawlURLOrder + `visited_at, id LIMIT $5 OFFSET $6`
 
-const sqlCrawlURLsByVisitDown = `SELECT id` + sqlCrawlURLOrder + `visited_at DESC NULLS LAST, id DESC LIMIT $5 OFFSET $6`
+const sqlCrawlURLsByVisitDown = `/* sqlCrawlURLsByVisitDown */
+SELECT id` + sqlCrawlURLOrder + `visited_at DESC NULLS LAST, id DESC LIMIT $5 OFFSET $6`
 
-const sqlCrawlURLsByUpdate = `SELECT id` + sqlCrawlURLOrder + `updated_at, id LIMIT $5 OFFSET $6`
+const sqlCrawlURLsByUpdate = `/* sqlCrawlURLsByUpdate */
+SELECT id` + sqlCrawlURLOrder + `updated_at, id LIMIT $5 OFFSET $6`
 
-const sqlCrawlURLsByUpdateDown = `SELECT id` + sqlCrawlURLOrder + `updated_at DESC, id DESC LIMIT $5 OFFSET $6`
+const sqlCrawlURLsByUpdateDown = `/* sqlCrawlURLsByUpdateDown */
+SELECT id` + sqlCrawlURLOrder + `updated_at DESC, id DESC LIMIT $5 OFFSET $6`
 
-const sqlCrawlURLsByURL = `SELECT id` + sqlCrawlURLOrder + `normalized_url COLLATE "C", id LIMIT $5 OFFSET $6`
+const sqlCrawlURLsByURL = `/* sqlCrawlURLsByURL */
+SELECT id` + sqlCrawlURLOrder + `normalized_url COLLATE "C", id LIMIT $5 OFFSET $6`
 
-const sqlCrawlURLsByURLDown = `SELECT id` + sqlCrawlURLOrder + `normalized_url COLLATE "C" DESC, id DESC LIMIT $5 OFFSET $6`
+const sqlCrawlURLsByURLDown = `/* sqlCrawlURLsByURLDown */
+SELECT id` + sqlCrawlURLOrder + `normalized_url COLLATE "C" DESC, id DESC LIMIT $5 OFFSET $6`
 
 var crawlURLOrders = map[CrawlURLSort][2]string{
 	"":               {sqlCrawlURLsByID, sqlCrawlURLsByIDDown},
@@ -131,7 +137,7 @@ var crawlURLOrders = map[CrawlURLSort][2]string{
 // crawlCountMost is how many rows are counted where no counter knows the number.
 const crawlCountMost = 10_000
 
-const sqlCrawlURLCount = `
+const sqlCrawlURLCount = `/* sqlCrawlURLCount */
 SELECT count(*) FROM (SELECT FROM crawl_urls WHERE ` + sqlCrawlURLFilter + ` LIMIT $5) found`
 
 // A CrawlURLPage says which URLs are on a page.
@@ -173,7 +179,7 @@ func (s *Crawls) URLs(ctx context.Context, run int64, f CrawlURLFilter) (page Cr
 	return page, nil
 }
 
-const sqlCrawlURLRows = `
+const sqlCrawlURLRows = `/* sqlCrawlURLRows */
 SELECT ` + sqlCrawlURLColumns + `, p.normalized_url
 FROM unnest($2::bigint[]) WITH ORDINALITY AS w(id, n) JOIN crawl_urls u ON u.run_id = $1 AND u.id = w.id
 LEFT JOIN crawl_urls p ON p.run_id = $1 AND p.id = u.discovered_from_url_id
@@ -197,7 +203,7 @@ func (s *Crawls) Rows(ctx context.Context, run int64, ids []int64) iter.Seq2[Cra
 	}
 }
 
-const sqlCrawlURLExport = `
+const sqlCrawlURLExport = `/* sqlCrawlURLExport */
 SELECT ` + sqlCrawlURLAlone + `
 FROM crawl_urls u
 WHERE run_id = $1 AND id > $2 AND ($3::text[] IS NULL OR status = ANY ($3))
@@ -260,7 +266,7 @@ type CrawlBody struct {
 	Key string // of the blob: a WARC record
 }
 
-const sqlCrawlBodies = `
+const sqlCrawlBodies = `/* sqlCrawlBodies */
 SELECT id, body_key FROM crawl_urls
 WHERE run_id = $1 AND id > $2 AND body_key IS NOT NULL AND ($3::text[] IS NULL OR status = ANY ($3))
 ORDER BY id LIMIT $4`

@@ -17,7 +17,7 @@ import (
 // A CrawlEdge says which page of a run led to a URL.
 type CrawlEdge struct{ From, To int64 }
 
-const sqlCrawlDiscoveries = `
+const sqlCrawlDiscoveries = `/* sqlCrawlDiscoveries */
 SELECT discovered_from_url_id, id FROM crawl_urls
 WHERE run_id = $1 AND id > $2 AND discovered_from_url_id IS NOT NULL
 ORDER BY id LIMIT $3`
@@ -44,7 +44,7 @@ type CrawlLinks struct {
 	To   []int64
 }
 
-const sqlCrawlLinks = `
+const sqlCrawlLinks = `/* sqlCrawlLinks */
 SELECT from_id, to_ids FROM crawl_links WHERE run_id = $1 AND from_id > $2 ORDER BY from_id LIMIT $3`
 
 // Links goes over the links of a run's pages in the order of the pages' IDs, after an ID. An error is the last that it
@@ -83,7 +83,7 @@ func (l *CrawlLineage) cut(n int) {
 // A CrawlPosition is a URL's place in the order in which the URLs of a run changed last.
 type CrawlPosition struct{ Seq, ID int64 }
 
-const sqlCrawlLineage = `
+const sqlCrawlLineage = `/* sqlCrawlLineage */
 SELECT seq, id, coalesce(discovered_from_url_id, 0), depth, status, host, normalized_url
 FROM crawl_urls WHERE run_id = $1 AND (seq, id) > ($2, $3) ORDER BY seq, id LIMIT $4`
 
@@ -169,10 +169,10 @@ type CrawlURLDetail struct {
 	TriesWas []CrawlTry // the requests that were tried again; the last one is in the row
 }
 
-const sqlCrawlURL = `SELECT ` + sqlCrawlURLAlone + ` FROM crawl_urls u WHERE run_id = $1 AND id = $2`
+const sqlCrawlURL = `/* sqlCrawlURL */ SELECT ` + sqlCrawlURLAlone + ` FROM crawl_urls u WHERE run_id = $1 AND id = $2`
 
 // A page is discovered by one that was there before, but for what relaxing depths may have made of it.
-const sqlCrawlURLPath = `
+const sqlCrawlURLPath = `/* sqlCrawlURLPath */
 WITH RECURSIVE way AS (
     SELECT id, discovered_from_url_id, 0 AS steps FROM crawl_urls WHERE run_id = $1 AND id = $2
     UNION ALL
@@ -186,25 +186,26 @@ WHERE NOT w.again ORDER BY w.steps DESC`
 // crawlPathMost is more than the greatest maxDepth.
 const crawlPathMost = 2000
 
-const sqlCrawlLinksIn = `SELECT from_id FROM crawl_links WHERE run_id = $1 AND $2::bigint = ANY (to_ids) ORDER BY from_id`
+const sqlCrawlLinksIn = `/* sqlCrawlLinksIn */
+SELECT from_id FROM crawl_links WHERE run_id = $1 AND $2::bigint = ANY (to_ids) ORDER BY from_id`
 
-const sqlCrawlLinksOut = `
+const sqlCrawlLinksOut = `/* sqlCrawlLinksOut */
 SELECT ` + sqlCrawlPageColumns + `
 FROM crawl_links l CROSS JOIN LATERAL unnest(l.to_ids[1:$3::int]) WITH ORDINALITY AS t(id, n)
 JOIN crawl_urls u ON u.run_id = $1 AND u.id = t.id
 WHERE l.run_id = $1 AND l.from_id = $2 ORDER BY t.n`
 
-const sqlCrawlLinksOutCount = `
+const sqlCrawlLinksOutCount = `/* sqlCrawlLinksOutCount */
 SELECT coalesce(max(cardinality(to_ids)), 0) FROM crawl_links WHERE run_id = $1 AND from_id = $2`
 
-const sqlCrawlTries = `
+const sqlCrawlTries = `/* sqlCrawlTries */
 SELECT try, at, worker, http_status, error, error_class, took_ms FROM crawl_tries
 WHERE run_id = $1 AND url_id = $2 ORDER BY try LIMIT $3`
 
 // crawlTriesMost is more than the greatest maxRetries, with as many lost leases.
 const crawlTriesMost = 100
 
-const sqlCrawlPages = `
+const sqlCrawlPages = `/* sqlCrawlPages */
 SELECT ` + sqlCrawlPageColumns + ` FROM crawl_urls u WHERE run_id = $1 AND id = ANY ($2) ORDER BY id`
 
 // URL returns a URL of a run with up to most links in each direction. One that is not there is fault.Gone. Links to it
@@ -270,14 +271,14 @@ type CrawlBrokenLink struct {
 	Total int64       // pages that link to it
 }
 
-const sqlCrawlBroken = `
+const sqlCrawlBroken = `/* sqlCrawlBroken */
 SELECT ` + sqlCrawlURLAlone + ` FROM crawl_urls u
 WHERE run_id = $1 AND id > $2 AND status IN ('FORBIDDEN', 'NOT_FOUND', 'HTTP_TERMINAL', 'FAILED')
 ORDER BY id LIMIT $3`
 
 // The links of all pages are read once, whatever the number of targets. unnest stands in the list of columns because in
 // FROM it costs twice as much; it is a join because a list in a parameter is searched from its beginning for each link.
-const sqlCrawlLinksTo = `
+const sqlCrawlLinksTo = `/* sqlCrawlLinksTo */
 SELECT l.from_id, l.id
 FROM (SELECT from_id, unnest(to_ids) AS id FROM crawl_links WHERE run_id = $1) l
 JOIN unnest($2::bigint[]) AS b(id) ON b.id = l.id`
@@ -378,7 +379,7 @@ type CrawlComparison struct {
 	TotalDifferent int64
 }
 
-const sqlCrawlCompare = `
+const sqlCrawlCompare = `/* sqlCrawlCompare */
 WITH diff AS MATERIALIZED (
     SELECT CASE WHEN b.id IS NULL THEN 1 WHEN a.id IS NULL THEN 2 ELSE 3 END AS kind, a.id AS a, b.id AS b
     FROM (SELECT id, url_key, status FROM crawl_urls WHERE run_id = $1) a

@@ -66,11 +66,11 @@ type CrawlWaiting struct {
 	ErrorClass    *string // a fault.Class
 }
 
-const sqlCrawlStableEmpty = `
+const sqlCrawlStableEmpty = `/* sqlCrawlStableEmpty */
 SELECT stable_empty, (SELECT count(*) FROM crawl_urls WHERE run_id = $1 AND spread) FROM crawl_runs WHERE id = $1`
 
 // One scan a kind of open URL, each of its partial index.
-const sqlCrawlOpenHosts = `
+const sqlCrawlOpenHosts = `/* sqlCrawlOpenHosts */
 WITH open AS (
     SELECT host, count(*) AS ready, 0::bigint AS again, 0::bigint AS held, 0::bigint AS leased,
         NULL::timestamptz AS next_due, NULL::timestamptz AS last_due
@@ -89,12 +89,12 @@ SELECT host, sum(ready)::bigint, sum(again)::bigint, sum(held)::bigint, sum(leas
     (sum(sum(held)) OVER ())::bigint, min(min(next_due)) OVER (), max(max(last_due)) OVER ()
 FROM open GROUP BY host ORDER BY sum(ready + again + held + leased) DESC, host LIMIT $3`
 
-const sqlCrawlLeases = `
+const sqlCrawlLeases = `/* sqlCrawlLeases */
 SELECT coalesce(claimed_by_worker, ''), count(*), count(*) FILTER (WHERE lease_until <= $2), min(claimed_at),
     min(lease_until), max(lease_until)
 FROM crawl_urls WHERE run_id = $1 AND status = 'IN_PROGRESS' GROUP BY 1 ORDER BY 2 DESC, 1`
 
-const sqlCrawlWaiting = `
+const sqlCrawlWaiting = `/* sqlCrawlWaiting */
 SELECT u.id, u.normalized_url, u.host, u.due_at, u.tries, coalesce(t.http_status, u.http_status),
     coalesce(t.error, u.error), coalesce(t.error_class, u.error_class)
 FROM crawl_urls u
@@ -105,7 +105,7 @@ LEFT JOIN LATERAL (
 WHERE u.run_id = $1 AND u.status = 'QUEUED' AND u.due_at > $2
 ORDER BY u.due_at LIMIT $3`
 
-const sqlCrawlSkipped = `
+const sqlCrawlSkipped = `/* sqlCrawlSkipped */
 SELECT coalesce(reason, ''), count(*) FROM crawl_urls WHERE run_id = $1 AND status = 'SKIPPED' GROUP BY 1`
 
 // Open returns what keeps a run from completing: up to hosts of its hosts, those with the most open URLs first, and up
@@ -169,7 +169,7 @@ type CrawlRate struct {
 // CrawlSlice is the shortest slice of time that rates are known of.
 const CrawlSlice = crawlSlice
 
-const sqlCrawlRates = `
+const sqlCrawlRates = `/* sqlCrawlRates */
 SELECT date_bin($4::interval, at, $2), sum(fetches)::bigint, sum(finished)::bigint, sum(failed)::bigint,
     sum(bytes)::bigint, sum(took_ms)::bigint
 FROM crawl_rates WHERE run_id = $1 AND at >= $2 AND at < $3 GROUP BY 1 ORDER BY 1`

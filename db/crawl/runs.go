@@ -41,7 +41,7 @@ type NewRun struct {
 
 // Links of an unchanged page are those of the base run, so that must have kept the same ones: all of them, or as many
 // as this run may have.
-const sqlCrawlRunAdd = `
+const sqlCrawlRunAdd = `/* sqlCrawlRunAdd */
 INSERT INTO crawl_runs (seed_url, normalized_seed_url, root_url, allowed_hosts, run_config, base_run_id, status, seq,
     discovered, admitted, created_by, request_key, created_at, updated_at)
 VALUES ($1, $2, $2, $3, $4, CASE WHEN $5 THEN (
@@ -53,11 +53,12 @@ VALUES ($1, $2, $2, $3, $4, CASE WHEN $5 THEN (
 ON CONFLICT (request_key) WHERE request_key IS NOT NULL DO NOTHING
 RETURNING id, coalesce(base_run_id, 0)`
 
-const sqlCrawlSeedAdd = `
+const sqlCrawlSeedAdd = `/* sqlCrawlSeedAdd */
 INSERT INTO crawl_urls (run_id, url_key, seq, depth, status, host, normalized_url, raw_url, created_at, updated_at)
 VALUES ($1, $2, 1, 0, 'QUEUED', $3, $4, nullif($5, $4), $6, $6)`
 
-const sqlCrawlRunOfRequest = `SELECT ` + sqlCrawlRunColumns + ` FROM crawl_runs r WHERE request_key = $1`
+const sqlCrawlRunOfRequest = `/* sqlCrawlRunOfRequest */
+SELECT ` + sqlCrawlRunColumns + ` FROM crawl_runs r WHERE request_key = $1`
 
 // Create stores a run that is RUNNING, its seed as QUEUED, and the audit entry. A conditional run gets the last
 // completed run of the same seed as its base that followed the same kinds of links and, where the new one publishes,
@@ -170,7 +171,7 @@ func scanCrawlRun(row pgx.CollectableRow) (r CrawlRun, err error) {
 	return r, err
 }
 
-const sqlCrawlRun = `
+const sqlCrawlRun = `/* sqlCrawlRun */
 SELECT id, seed_url, root_url, allowed_hosts, run_config, status, coalesce(base_run_id, 0)
 FROM crawl_runs WHERE id = $1`
 
@@ -192,7 +193,8 @@ func ofCrawl(id int64, err error) error {
 	return fmt.Errorf("crawl run %d: %w", id, err)
 }
 
-const sqlCrawlRunCounted = `SELECT ` + sqlCrawlRunColumns + ` FROM crawl_runs r WHERE r.id = $1`
+const sqlCrawlRunCounted = `/* sqlCrawlRunCounted */
+SELECT ` + sqlCrawlRunColumns + ` FROM crawl_runs r WHERE r.id = $1`
 
 // Counted returns a run with its counts. An unknown one is fault.Gone.
 func (s *Crawls) Counted(ctx context.Context, id int64) (CrawlRun, error) {
@@ -201,7 +203,7 @@ func (s *Crawls) Counted(ctx context.Context, id int64) (CrawlRun, error) {
 	return r, ofCrawl(id, err)
 }
 
-const sqlCrawlRunList = `
+const sqlCrawlRunList = `/* sqlCrawlRunList */
 SELECT ` + sqlCrawlRunColumns + ` FROM crawl_runs r
 WHERE ($1::text[] IS NULL OR r.status = ANY ($1)) AND ($2::bigint IS NULL OR r.id < $2)
 ORDER BY r.id DESC LIMIT $3`
@@ -236,7 +238,7 @@ func (p CrawlPace) PerSecond() float64 {
 	return float64(p.Finished) / p.Over.Seconds()
 }
 
-const sqlCrawlPace = `
+const sqlCrawlPace = `/* sqlCrawlPace */
 SELECT coalesce(sum(fetches), 0)::bigint, coalesce(sum(finished), 0)::bigint, coalesce(sum(failed), 0)::bigint,
     coalesce(sum(bytes), 0)::bigint, coalesce(sum(took_ms), 0)::bigint
 FROM crawl_rates WHERE run_id = $1 AND at >= $2`
@@ -276,12 +278,12 @@ var crawlDeeds = map[string]string{
 	crawl.Paused: "crawl_run.paused", crawl.Running: "crawl_run.resumed", crawl.Cancelled: "crawl_run.cancelled",
 }
 
-const sqlCrawlRunState = `
+const sqlCrawlRunState = `/* sqlCrawlRunState */
 UPDATE crawl_runs SET status = $2, updated_at = $4, stable_empty = 0,
     finished_at = CASE WHEN $2 = 'CANCELLED' THEN $4::timestamptz END
 WHERE id = $1 AND status = ANY ($3)`
 
-const sqlCrawlRunStateNow = `SELECT status FROM crawl_runs WHERE id = $1`
+const sqlCrawlRunStateNow = `/* sqlCrawlRunStateNow */ SELECT status FROM crawl_runs WHERE id = $1`
 
 // SetState pauses (crawl.Paused), resumes (crawl.Running) or cancels (crawl.Cancelled) a run for an operator, with the
 // audit entry of by. A run that is in that state already stays as it is: changed is false. One that has ended otherwise
@@ -315,10 +317,10 @@ func (s *Crawls) SetState(ctx context.Context, id int64, to, by string, now time
 	return changed, nil
 }
 
-const sqlCrawlRunLock = `SELECT status, seq FROM crawl_runs WHERE id = $1 FOR NO KEY UPDATE`
+const sqlCrawlRunLock = `/* sqlCrawlRunLock */ SELECT status, seq FROM crawl_runs WHERE id = $1 FOR NO KEY UPDATE`
 
 // The numbers of earlier tries begin anew, so those go, and so do the links of an answer that is asked for again.
-const sqlCrawlRetry = `
+const sqlCrawlRetry = `/* sqlCrawlRetry */
 WITH again AS (
     SELECT id, status FROM crawl_urls
     WHERE run_id = $1 AND status = ANY ($2) AND id > $3 AND ($7::bigint[] IS NULL OR id = ANY ($7))
@@ -339,7 +341,7 @@ SELECT coalesce(max(id), 0), count(*) FILTER (WHERE status = 'FORBIDDEN'), count
     (SELECT coalesce(sum(n), 0) FROM unlinked)
 FROM again`
 
-const sqlCrawlRetried = `
+const sqlCrawlRetried = `/* sqlCrawlRetried */
 UPDATE crawl_runs SET seq = $2, updated_at = $3, stable_empty = 0, finished_at = NULL, forbidden = forbidden - $4,
     not_found = not_found - $5, http_terminal = http_terminal - $6, failed = failed - $7, edges = edges - $8,
     status = CASE WHEN status = 'COMPLETED' THEN 'RUNNING' ELSE status END
@@ -407,7 +409,7 @@ func (s *Crawls) Retry(ctx context.Context, id int64, states []crawl.State, urls
 	return n, nil
 }
 
-const sqlCrawlUnstarted = `
+const sqlCrawlUnstarted = `/* sqlCrawlUnstarted */
 SELECT id, seed_url, root_url, allowed_hosts, run_config, status, coalesce(base_run_id, 0) FROM crawl_runs
 WHERE status = 'RUNNING' AND updated_at < $1 AND id > $2 ORDER BY id LIMIT $3`
 

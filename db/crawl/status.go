@@ -11,7 +11,7 @@ import (
 
 // Counts are those in the rows of open runs, which are few; unpublished pages are counted; the rest is a look at the
 // ends of indexes for each. A run that has work it could do, and finishes none, is stalled.
-const sqlCrawlStatus = `
+const sqlCrawlStatus = `/* sqlCrawlStatus */
 WITH open AS (
     SELECT r.id, r.status, r.discovered - r.visited - r.redirect_301 - r.forbidden - r.not_found - r.http_terminal
             - r.failed - r.skipped AS urls,
@@ -33,7 +33,7 @@ SELECT count(*) FILTER (WHERE o.status = 'RUNNING'), count(*) FILTER (WHERE o.st
 FROM open o LEFT JOIN longest l ON l.id = o.id`
 
 // sqlCrawlUnpublished counts the pages that wait to be published, up to $1.
-const sqlCrawlUnpublished = `
+const sqlCrawlUnpublished = `/* sqlCrawlUnpublished */
 SELECT count(*) FROM (SELECT FROM outbox WHERE lane = ` + db.SQLCrawlLane + ` AND published_at IS NULL LIMIT $1) o`
 
 // Status counts the open runs and their URLs.

@@ -12,7 +12,7 @@ import (
 
 // A URL at which workers died over and over is not given to another one. After Postgres has started, workers have time
 // to extend leases that ended while it was away.
-const sqlCrawlExpire = `
+const sqlCrawlExpire = `/* sqlCrawlExpire */
 WITH run AS (
     SELECT id, seq + 1 AS seq FROM crawl_runs WHERE id = $1
 ), lost AS (
@@ -37,7 +37,7 @@ RETURNING n.lost`
 
 // Pages whose way from the seed became shorter after they were read pass that on to the pages that they link to, step
 // by step.
-const sqlCrawlSpread = `
+const sqlCrawlSpread = `/* sqlCrawlSpread */
 WITH run AS (
     SELECT id, seq + 1 AS seq, admitted, (run_config->>'maxPages')::bigint AS pages,
         (run_config->>'maxDepth')::int AS depth
@@ -75,7 +75,7 @@ SET seq = run.seq, admitted = c.admitted + n.again, skipped = c.skipped - n.agai
 FROM run, n WHERE c.id = $1 AND n.flagged > 0
 RETURNING n.flagged`
 
-const sqlCrawlLook = `
+const sqlCrawlLook = `/* sqlCrawlLook */
 UPDATE crawl_runs c
 SET stable_empty = CASE WHEN e.empty THEN c.stable_empty + 1 ELSE 0 END,
     status = CASE WHEN e.empty AND c.stable_empty + 1 >= $2 THEN 'COMPLETED' ELSE c.status END,
@@ -88,7 +88,7 @@ FROM (
 ) e
 WHERE c.id = $1 AND c.status = 'RUNNING' AND (e.empty OR c.stable_empty > 0)`
 
-const sqlCrawlProgress = `
+const sqlCrawlProgress = `/* sqlCrawlProgress */
 SELECT status, discovered,
     discovered - visited - redirect_301 - forbidden - not_found - http_terminal - failed - skipped,
     visited, redirect_301 + forbidden + not_found + http_terminal + failed, skipped, fetches, stable_empty

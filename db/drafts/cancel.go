@@ -14,13 +14,14 @@ import (
 )
 
 // A draft is stored and its request canceled one at a time, by the ID of its workflow: one of the two is the outcome.
-const sqlDraftTurn = `SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`
+const sqlDraftTurn = `/* sqlDraftTurn */ SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`
 
-const sqlDraftCancelFind = `
+const sqlDraftCancelFind = `/* sqlDraftCancelFind */
 SELECT EXISTS (SELECT FROM draft_cancels WHERE event_id = $1), EXISTS (SELECT FROM product_drafts WHERE event_id = $1),
     EXISTS (SELECT FROM draft_requests WHERE event_id = $1)`
 
-const sqlDraftCancelAdd = `INSERT INTO draft_cancels (event_id, canceled_by, canceled_at) VALUES ($1, $2, $3)`
+const sqlDraftCancelAdd = `/* sqlDraftCancelAdd */
+INSERT INTO draft_cancels (event_id, canceled_by, canceled_at) VALUES ($1, $2, $3)`
 
 // CancelDraft calls a crawl request off: from its commit on no draft is stored for it, and its message is dropped when
 // it is consumed. running says that it has a workflow, which is how one that came through RabbitMQ is known. Its dead
@@ -61,7 +62,7 @@ func (s *Drafts) CancelDraft(ctx context.Context, event uuid.UUID, running bool,
 	return nil
 }
 
-const sqlDraftCanceled = `SELECT EXISTS (SELECT FROM draft_cancels WHERE event_id = $1)`
+const sqlDraftCanceled = `/* sqlDraftCanceled */ SELECT EXISTS (SELECT FROM draft_cancels WHERE event_id = $1)`
 
 // DraftCanceled says whether a crawl request was called off.
 func (s *Drafts) DraftCanceled(ctx context.Context, event uuid.UUID) (canceled bool, err error) {

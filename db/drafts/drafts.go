@@ -28,7 +28,7 @@ type Drafts struct {
 // NewDrafts returns the drafts kept in pool.
 func NewDrafts(pool *pgxpool.Pool) *Drafts { return &Drafts{pool, db.NewWaker(pool)} }
 
-const sqlDraftPersist = `
+const sqlDraftPersist = `/* sqlDraftPersist */
 INSERT INTO product_drafts AS d (id, event_id, url, host, final_url, out_dir, outcome, class, error, http_status, name,
     brand, price, currency, availability, sku, gtin, mpn, document, files, crawled_at, took_ms, created_at, updated_at)
 SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, nullif($10, 0), $11, $12, $13::text::numeric, $14, $15, $16, $17, $18, $19,
@@ -45,13 +45,13 @@ WHERE d.crawled_at <= excluded.crawled_at`
 
 // Its dead letters are those of its workflow, and of a message that got none. That neither is empty makes the partial
 // indexes fit for a generic plan too.
-const sqlDraftResolve = `
+const sqlDraftResolve = `/* sqlDraftResolve */
 UPDATE dead_letters SET state = 'resolved'
 WHERE (workflow_id = $1 AND workflow_id <> '' OR message_id = $2 AND message_id <> '' AND workflow_id = '')
     AND state IN ('open', 'replayed')`
 
 // After the draft is stored: the result of a crawl that was canceled, or is older than the stored one, says nothing.
-const sqlDraftTell = `
+const sqlDraftTell = `/* sqlDraftTell */
 INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at)
 SELECT $1, $2, $3, $4, $5, $6 WHERE EXISTS (SELECT FROM product_drafts WHERE event_id = $7 AND crawled_at <= $8)
 ON CONFLICT (message_id) DO NOTHING`
@@ -134,12 +134,13 @@ func draftValue[T ~string](f *draft.Found[T]) *string {
 	return db.Stated(db.Storable(string(f.Value)))
 }
 
-const sqlDraftRequestAdd = `
+const sqlDraftRequestAdd = `/* sqlDraftRequestAdd */
 INSERT INTO draft_requests (event_id, url, out_dir, locale, sealed, requested_by, requested_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7)
 ON CONFLICT (event_id) DO NOTHING`
 
-const sqlDraftRequestGet = `SELECT url, out_dir, locale, sealed FROM draft_requests WHERE event_id = $1`
+const sqlDraftRequestGet = `/* sqlDraftRequestGet */
+SELECT url, out_dir, locale, sealed FROM draft_requests WHERE event_id = $1`
 
 // Target is where a message is published to.
 type Target struct{ Exchange, RoutingKey string }

@@ -66,7 +66,7 @@ const sqlDraftColumns = `
     id, event_id, url, final_url, outcome, class, error, http_status, name, brand, price::text, currency, availability,
     sku, gtin, mpn, out_dir, files, crawled_at, took_ms, created_at, updated_at`
 
-const sqlDraftsSearch = `
+const sqlDraftsSearch = `/* sqlDraftsSearch */
 SELECT ` + sqlDraftColumns + ` FROM product_drafts
 WHERE CASE WHEN $1::text[] IS NULL THEN true WHEN cardinality($1) = 1 THEN outcome = $1[1] ELSE outcome = ANY ($1) END
     AND CASE WHEN $2::text[] IS NULL THEN true WHEN cardinality($2) = 1 THEN host = $2[1] ELSE host = ANY ($2) END
@@ -119,7 +119,7 @@ type DraftDetail struct {
 	Candidates []draft.Candidate // values that are not in it
 }
 
-const sqlDraftGet = `SELECT ` + sqlDraftColumns + `, document FROM product_drafts WHERE id = $1`
+const sqlDraftGet = `/* sqlDraftGet */ SELECT ` + sqlDraftColumns + `, document FROM product_drafts WHERE id = $1`
 
 // Draft returns a draft by its ID. One that is not there is fault.Gone.
 func (s *Drafts) Draft(ctx context.Context, id uuid.UUID) (DraftDetail, error) {
@@ -159,7 +159,7 @@ type DraftRequestState struct {
 }
 
 // What is stored of a page counts more than a letter.
-const sqlDraftRequestState = `
+const sqlDraftRequestState = `/* sqlDraftRequestState */
 SELECT coalesce(d.url, r.url), r.requested_at, d.id, d.outcome, coalesce(d.error, l.reason), l.id, l.state,
     EXISTS (SELECT FROM draft_cancels c WHERE c.event_id = e.event_id)
 FROM (SELECT $1::uuid AS event_id) e
@@ -209,7 +209,7 @@ type DraftRequestSummary struct {
 // As in sqlDraftRequestState, what is stored of a page counts more than a letter. The states of the next 10,000 are
 // looked at: one that few requests have would read all that are kept. The last of them is among the rows whether it
 // passes or not, for the list goes on after it.
-const sqlDraftRequestsList = `
+const sqlDraftRequestsList = `/* sqlDraftRequestsList */
 SELECT event_id, url, out_dir, locale, requested_at, state, draft_id, nullif(error, ''), letter_id,
     $6::text[] IS NULL OR state = ANY ($6), place = 10000
 FROM (

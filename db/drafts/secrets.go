@@ -16,7 +16,7 @@ import (
 
 // A request that has its draft, or was canceled, needs no secrets. Of a request that is sent again the last ones count:
 // those before may have let nobody in.
-const sqlDraftSecretsAdd = `
+const sqlDraftSecretsAdd = `/* sqlDraftSecretsAdd */
 INSERT INTO draft_secrets AS s (event_id, box_key, box, sealed_at)
 SELECT $1, $2, $3, $4
 WHERE NOT EXISTS (SELECT FROM product_drafts WHERE event_id = $1)
@@ -35,7 +35,7 @@ func (s *Drafts) SealDraft(ctx context.Context, event uuid.UUID, sealed db.Seale
 	return nil
 }
 
-const sqlDraftSecretsGet = `SELECT box_key, box FROM draft_secrets WHERE event_id = $1`
+const sqlDraftSecretsGet = `/* sqlDraftSecretsGet */ SELECT box_key, box FROM draft_secrets WHERE event_id = $1`
 
 // SealedDraft returns the sealed draft.Secrets of a request. Those that are gone are fault.Gone.
 func (s *Drafts) SealedDraft(ctx context.Context, event uuid.UUID) (sealed db.Sealed, err error) {
@@ -49,4 +49,4 @@ func (s *Drafts) SealedDraft(ctx context.Context, event uuid.UUID) (sealed db.Se
 	return sealed, nil
 }
 
-const sqlDraftSecretsDelete = `DELETE FROM draft_secrets WHERE event_id = $1`
+const sqlDraftSecretsDelete = `/* sqlDraftSecretsDelete */ DELETE FROM draft_secrets WHERE event_id = $1`

@@ -50,22 +50,26 @@ type AdvertSummary struct {
 // A text is looked for in the 10,000 adverts after the position that the other filters let through: payloads have no
 // index, and reading them all would take minutes.
 const (
-	sqlAdvertsRejected   = sqlAdvertsRows + ` AND status = 'rejected' AND refused_at IS NOT NULL` + sqlAdvertsOrder
-	sqlAdvertsDuplicates = sqlAdvertsRows + ` AND status = 'duplicate' AND duplicate_of IS NOT NULL` + sqlAdvertsOrder
+	sqlAdvertsRejected = `/* sqlAdvertsRejected */` +
+		sqlAdvertsRows + ` AND status = 'rejected' AND refused_at IS NOT NULL` + sqlAdvertsOrder
+	sqlAdvertsDuplicates = `/* sqlAdvertsDuplicates */` +
+		sqlAdvertsRows + ` AND status = 'duplicate' AND duplicate_of IS NOT NULL` + sqlAdvertsOrder
 
-	sqlAdvertsRejectedText = sqlAdvertsIDs + sqlAdvertsNewRejected + sqlAdvertsText
-	sqlAdvertsHiddenText   = sqlAdvertsIDs + sqlAdvertsNewHidden + sqlAdvertsText
+	sqlAdvertsRejectedText = `/* sqlAdvertsRejectedText */ ` + sqlAdvertsIDs + sqlAdvertsNewRejected + sqlAdvertsText
+	sqlAdvertsHiddenText   = `/* sqlAdvertsHiddenText */ ` + sqlAdvertsIDs + sqlAdvertsNewHidden + sqlAdvertsText
 
 	// Of both, a page of each is read by its index. A text is looked for in the newest 10,000 of both together: with
 	// 10,000 of each, a page of old duplicates would pass over rejected adverts that were not looked at.
-	sqlAdvertsBoth = `SELECT * FROM ((` + sqlAdvertsRejected + `) UNION ALL (` + sqlAdvertsDuplicates + `)) a` +
+	sqlAdvertsBoth = `/* sqlAdvertsBoth */
+SELECT * FROM ((` + sqlAdvertsRejected + `) UNION ALL (` + sqlAdvertsDuplicates + `)) a` +
 		sqlAdvertsOrder
-	sqlAdvertsBothText = sqlAdvertsIDs + `SELECT * FROM ((` + sqlAdvertsNewRejected + `) UNION ALL (` +
+	sqlAdvertsBothText = `/* sqlAdvertsBothText */` +
+		sqlAdvertsIDs + `SELECT * FROM ((` + sqlAdvertsNewRejected + `) UNION ALL (` +
 		sqlAdvertsNewHidden + `)) a` + sqlAdvertsNewest + sqlAdvertsText
 
-	sqlAdvertsNewRejected = `SELECT id, payload, revised_at ` + sqlAdvertsMatch +
+	sqlAdvertsNewRejected = `/* sqlAdvertsNewRejected */ SELECT id, payload, revised_at ` + sqlAdvertsMatch +
 		` AND status = 'rejected' AND refused_at IS NOT NULL` + sqlAdvertsNewest
-	sqlAdvertsNewHidden = `SELECT id, payload, revised_at ` + sqlAdvertsMatch +
+	sqlAdvertsNewHidden = `/* sqlAdvertsNewHidden */ SELECT id, payload, revised_at ` + sqlAdvertsMatch +
 		` AND status = 'duplicate' AND duplicate_of IS NOT NULL` + sqlAdvertsNewest
 	sqlAdvertsNewest = ` ORDER BY revised_at DESC, id DESC LIMIT 10000`
 
@@ -75,7 +79,7 @@ const (
         payload->'listing'->>'title', payload->'listing'->>'description'))), lower(public.unaccent($7::text))) > 0)` +
 		sqlAdvertsOrder
 
-	sqlAdvertsRows    = `SELECT ` + sqlAdvertsColumns + sqlAdvertsMatch
+	sqlAdvertsRows    = `/* sqlAdvertsRows */ SELECT ` + sqlAdvertsColumns + sqlAdvertsMatch
 	sqlAdvertsColumns = `id, platform, platform_id, url, left(coalesce(payload->>'title', payload->'listing'->>'title', ''), 300), status,
     reasons, duplicate_of, revision, revised_at, first_scraped_at, last_scraped_at
 `
@@ -125,7 +129,7 @@ type ReasonCount struct {
 }
 
 // An advert with one code twice, for two fields, counts once.
-const sqlAdvertReasons = `
+const sqlAdvertReasons = `/* sqlAdvertReasons */
 SELECT date_trunc('day', r.revised_at, 'UTC') AS day, r.platform, c.code, count(*)::int
 FROM raw_listings r
 CROSS JOIN LATERAL (SELECT DISTINCT e->>'code' AS code FROM jsonb_array_elements(r.reasons) e) c

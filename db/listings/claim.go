@@ -14,14 +14,14 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
-const sqlListingClaimLock = `
+const sqlListingClaimLock = `/* sqlListingClaimLock */
 SELECT l.status, l.revision, l.url, l.title, l.rent_cents, l.bedrooms, coalesce(l.neighbourhood, ''), l.updated_at,
     coalesce((SELECT hidden FROM home_members WHERE listing_id = l.id), false)
 FROM listings l WHERE l.id = $1 FOR NO KEY UPDATE`
 
-const sqlListingClaim = `UPDATE listings SET status = $2, updated_at = $3 WHERE id = $1`
+const sqlListingClaim = `/* sqlListingClaim */ UPDATE listings SET status = $2, updated_at = $3 WHERE id = $1`
 
-const sqlEventStatus = `
+const sqlEventStatus = `/* sqlEventStatus */
 INSERT INTO listing_events (listing_id, revision, kind, at, old_status, new_status)
 VALUES ($1, $2, 'status', $3, $4, $5)`
 

@@ -41,7 +41,7 @@ func (e *enrichmentRow) stored() *listing.Enrichment {
 	return &e.Enrichment
 }
 
-const sqlEnrichmentLoad = `
+const sqlEnrichmentLoad = `/* sqlEnrichmentLoad */
 SELECT r.normalized, r.normalized_revision,
     CASE WHEN r.settled_revision >= r.normalized_revision THEN r.settlements ELSE 0 END,
     ` + sqlEnrichmentColumns + `
@@ -63,7 +63,7 @@ func (s *Listings) Enriching(ctx context.Context, id uuid.UUID) (e listing.Enric
 	return e, nil
 }
 
-const sqlEnrichmentAnswer = `
+const sqlEnrichmentAnswer = `/* sqlEnrichmentAnswer */
 SELECT model_facts FROM listing_enrichments WHERE text_hash = $1 AND model_facts IS NOT NULL LIMIT 1`
 
 // ModelAnswer returns what a language model answered to a question before, of this advert or of another with the same
@@ -77,7 +77,7 @@ func (s *Listings) ModelAnswer(ctx context.Context, question []byte) (facts []li
 }
 
 // The advert may have been deleted meanwhile: then nothing is stored.
-const sqlEnrichmentSave = `
+const sqlEnrichmentSave = `/* sqlEnrichmentSave */
 INSERT INTO listing_enrichments AS e (listing_id, revision, facts, places, attribution, text_hash, model_facts,
     updated_at)
 SELECT id, $2, $3, $4, $5, $6, $7, $8 FROM raw_listings WHERE id = $1
@@ -88,7 +88,7 @@ ON CONFLICT (listing_id) DO UPDATE SET
 WHERE e.revision <= excluded.revision`
 
 // After the enrichment is saved: of one that is older than the stored one, nothing is told.
-const sqlTellEnriched = `
+const sqlTellEnriched = `/* sqlTellEnriched */
 INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at)
 SELECT $1, $2, $3, $4, $5, $6 FROM listing_enrichments WHERE listing_id = $7 AND revision = $8
 ON CONFLICT (message_id) DO NOTHING`
@@ -163,11 +163,11 @@ func some[T any](s []T) []T {
 	return s
 }
 
-const sqlQuestionTake = `
+const sqlQuestionTake = `/* sqlQuestionTake */
 INSERT INTO enrichment_questions AS q (day, asked) SELECT $1, 1 WHERE $2::int > 0
 ON CONFLICT (day) DO UPDATE SET asked = q.asked + 1 WHERE q.asked < $2`
 
-const sqlQuestionsForget = `DELETE FROM enrichment_questions WHERE day < $1::date - 31`
+const sqlQuestionsForget = `/* sqlQuestionsForget */ DELETE FROM enrichment_questions WHERE day < $1::date - 31`
 
 // TakeQuestion counts one more question to the language model at now, and reports whether it may be asked: at most most
 // in a day (UTC), by all processes together. One that was taken and not asked is not given back.
@@ -188,7 +188,7 @@ func (s *Listings) TakeQuestion(ctx context.Context, most int, now time.Time) (b
 
 // The rents of other homes of the same size, in the neighbourhood and in the borough. The median is a rent that is
 // asked, as in sqlRents.
-const sqlRentCompared = `
+const sqlRentCompared = `/* sqlRentCompared */
 WITH one AS (
     SELECT l.id, l.rent_cents, l.bedrooms, l.property_type = 'room' AS room, l.neighbourhood, n.borough, m.home_id
     FROM listings l JOIN neighbourhoods n ON n.key = l.neighbourhood LEFT JOIN home_members m ON m.listing_id = l.id
@@ -228,7 +228,7 @@ func readRentCompared(out **listing.RentComparison) func(pgx.Rows) error {
 	}
 }
 
-const sqlEnrichment = `
+const sqlEnrichment = `/* sqlEnrichment */
 SELECT facts, places, attribution, model_facts, updated_at FROM listing_enrichments WHERE listing_id = $1`
 
 // A ListingEnrichment is what is known of a listing beyond its advert's fields.

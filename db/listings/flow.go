@@ -30,7 +30,7 @@ var stations = map[string]string{
 
 // It comes before the statement that settles the revision: status is that of the pass before. A step that runs twice is
 // counted once.
-const sqlListingStep = `
+const sqlListingStep = `/* sqlListingStep */
 WITH r AS (
     SELECT platform, revised_at,
         coalesce($3::bigint, CASE WHEN settled_revision >= revision THEN settlements ELSE 0 END) AS pass,
@@ -65,7 +65,7 @@ func stepAdd(b *pgx.Batch, s listingStep) {
 }
 
 // A listing may be archived again at one revision: each return is another pass.
-const sqlStepsArchived = `
+const sqlStepsArchived = `/* sqlStepsArchived */
 INSERT INTO listing_steps (listing_id, revision, pass, step, again, at)
 SELECT l.id, l.revision, r.settlements, 'archived', false, $2
 FROM listings l JOIN raw_listings r ON r.id = l.id WHERE l.id = ANY ($1)
@@ -81,7 +81,7 @@ type WayStep struct {
 	Again    bool   // the result of an earlier pass, once more
 }
 
-const sqlListingWay = `
+const sqlListingWay = `/* sqlListingWay */
 SELECT * FROM (
     SELECT revision, pass, step, at,
         (1000 * extract(epoch FROM at - lag(at) OVER (PARTITION BY revision, pass ORDER BY at, id)))::bigint, again

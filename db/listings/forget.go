@@ -25,7 +25,7 @@ type Forgets struct{ pool *pgxpool.Pool }
 // NewForgets returns what forgets adverts in pool.
 func NewForgets(pool *pgxpool.Pool) *Forgets { return &Forgets{pool} }
 
-const sqlAdvertCount = `
+const sqlAdvertCount = `/* sqlAdvertCount */
 SELECT (SELECT count(*) FROM raw_listings WHERE id = $1),
     (SELECT count(*) FROM raw_listing_revisions WHERE listing_id = $1),
     (SELECT count(*) FROM listings WHERE id = $1), (SELECT count(*) FROM listing_images WHERE listing_id = $1),
@@ -42,7 +42,7 @@ func (s *Forgets) Holdings(ctx context.Context, ref listing.Ref) (f retention.Fo
 	return f, nil
 }
 
-const sqlAdvertBlock = `
+const sqlAdvertBlock = `/* sqlAdvertBlock */
 INSERT INTO blocked_adverts (id, blocked_at) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING`
 
 // RequestForget stores the audit entry of an advert that is to be forgotten and, with block, that it may not come back:
@@ -66,15 +66,16 @@ func (s *Forgets) RequestForget(ctx context.Context, ref listing.Ref, block bool
 }
 
 const (
-	sqlAdvertHold = `SELECT id FROM raw_listings WHERE id = $1 FOR UPDATE`
-	sqlAdvertKeys = `
+	sqlAdvertHold = `/* sqlAdvertHold */ SELECT id FROM raw_listings WHERE id = $1 FOR UPDATE`
+	sqlAdvertKeys = `/* sqlAdvertKeys */
 SELECT DISTINCT k FROM listing_images, unnest(ARRAY[key, thumbnail_key]) k WHERE listing_id = $1 AND k IS NOT NULL`
-	sqlAdvertURLs    = `SELECT url FROM listing_images WHERE listing_id = $1`
-	sqlAdvertBlocked = `SELECT EXISTS (SELECT FROM blocked_adverts WHERE id = $1)`
-	sqlAdvertUnsee   = `DELETE FROM platform_adverts WHERE platform = $1 AND platform_id = $2`
-	sqlUnitUnsee     = `DELETE FROM platform_units WHERE platform = $1 AND listing_id = $2`
+	sqlAdvertURLs    = `/* sqlAdvertURLs */ SELECT url FROM listing_images WHERE listing_id = $1`
+	sqlAdvertBlocked = `/* sqlAdvertBlocked */ SELECT EXISTS (SELECT FROM blocked_adverts WHERE id = $1)`
+	sqlAdvertUnsee   = `/* sqlAdvertUnsee */ DELETE FROM platform_adverts WHERE platform = $1 AND platform_id = $2`
+	sqlUnitUnsee     = `/* sqlUnitUnsee */ DELETE FROM platform_units WHERE platform = $1 AND listing_id = $2`
 
-	sqlLettersForget = `DELETE FROM dead_letters WHERE workflow_id = $1 AND workflow_id <> '' OR fingerprint = ANY ($2)`
+	sqlLettersForget = `/* sqlLettersForget */
+DELETE FROM dead_letters WHERE workflow_id = $1 AND workflow_id <> '' OR fingerprint = ANY ($2)`
 )
 
 // ForgetAdvert deletes an advert and all that was made of it, in one transaction: payloads, revisions, listing, images,
@@ -144,7 +145,7 @@ func (s *Forgets) ForgetAdvert(ctx context.Context, ref listing.Ref, onlyRest bo
 	return f, nil
 }
 
-const sqlListingVisible = `
+const sqlListingVisible = `/* sqlListingVisible */
 SELECT revision, url, updated_at FROM listings WHERE id = $1 AND status <> 'archived' FOR UPDATE`
 
 // listingTellForgotten queues the event that a visible listing is no longer offered.
@@ -162,13 +163,13 @@ func listingTellForgotten(ctx context.Context, tx pgx.Tx, b *pgx.Batch, ref list
 }
 
 // Messages that may name the advert $3, $4: its number is somewhere in their body.
-const sqlLettersNaming = `
+const sqlLettersNaming = `/* sqlLettersNaming */
 WITH looked AS (SELECT id FROM dead_letters WHERE id > $1 ORDER BY id LIMIT $2)
 SELECT (SELECT count(*) FROM looked)::int, coalesce((SELECT max(id) FROM looked), 0), d.id, d.body
 FROM (SELECT 1) one LEFT JOIN (looked JOIN dead_letters d USING (id)) ON
     position(convert_to($3, 'UTF8') IN d.body) > 0 OR position(convert_to($4, 'UTF8') IN d.body) > 0`
 
-const sqlOutboxNaming = `
+const sqlOutboxNaming = `/* sqlOutboxNaming */
 WITH looked AS (
     SELECT id FROM outbox
     WHERE lane IN ($5, ` + db.SQLLettersLane + `) AND published_at IS NULL AND id > $1 ORDER BY id LIMIT $2)
@@ -177,8 +178,8 @@ FROM (SELECT 1) one LEFT JOIN (looked JOIN outbox d USING (id)) ON d.routing_key
     AND (position(convert_to($3, 'UTF8') IN d.body) > 0 OR position(convert_to($4, 'UTF8') IN d.body) > 0)`
 
 const (
-	sqlLettersDelete = `DELETE FROM dead_letters WHERE id = ANY ($1)`
-	sqlOutboxDelete  = `DELETE FROM outbox WHERE id = ANY ($1) AND published_at IS NULL`
+	sqlLettersDelete = `/* sqlLettersDelete */ DELETE FROM dead_letters WHERE id = ANY ($1)`
+	sqlOutboxDelete  = `/* sqlOutboxDelete */ DELETE FROM outbox WHERE id = ANY ($1) AND published_at IS NULL`
 )
 
 // ForgetLetters deletes those of up to most dead letters after the one with the number after whose bodies name an
@@ -253,7 +254,7 @@ func namesAdvert(body []byte, ref listing.Ref) bool {
 	return false
 }
 
-const sqlDuplicatesOf = `
+const sqlDuplicatesOf = `/* sqlDuplicatesOf */
 SELECT platform, platform_id, revision, coalesce(normalized ->> 'title', ''), (normalized ->> 'rent_cents')::bigint
 FROM raw_listings
 WHERE duplicate_of = $1 AND status = 'duplicate' AND normalized_revision = revision AND id > $2

@@ -19,14 +19,14 @@ import (
 
 // What is read and written for one advert is a few rows, by indexes: one plan is as good for another advert, and making
 // one costs more than the statement. The settings hold until the end of the transaction.
-const sqlHomePlan = `
+const sqlHomePlan = `/* sqlHomePlan */
 SELECT set_config(name, value, true)
 FROM unnest(ARRAY['jit', 'enable_seqscan', 'enable_hashjoin', 'enable_mergejoin', 'plan_cache_mode'],
     ARRAY['off', 'off', 'off', 'off', 'force_generic_plan']) AS s(name, value)`
 
 // Two adverts that may be one home share a key, so the one that is judged second sees the first. The keys are sorted:
 // every transaction takes them in one order.
-const sqlHomeLock = `SELECT pg_advisory_xact_lock(k) FROM unnest($1::bigint[]) k`
+const sqlHomeLock = `/* sqlHomeLock */ SELECT pg_advisory_xact_lock(k) FROM unnest($1::bigint[]) k`
 
 // An advert is visible, or about to be: judged since $2, and neither hidden, gone, withheld nor rejected since.
 const sqlHomeLive = `(coalesce(l.status, '') IN ('active', 'claimed') OR NOT m.hidden AND m.judged_at > $2
@@ -56,7 +56,7 @@ WHERE coalesce(l.details, r.normalized) IS NOT NULL`
 // address, and those of the nearest rents: a tower has more of one size than are read. Listings that were published
 // before they had keys are found by their coordinates. Those that are alone and beyond listing.SameHomeBounds are not
 // read: most neighbours, whose details cost more than the rest. A member of a home counts for that home wherever it is.
-const sqlHomeOthers = `
+const sqlHomeOthers = `/* sqlHomeOthers */
 WITH mine AS (SELECT home_id FROM home_members WHERE listing_id = $1),
 near AS (
     SELECT listing_id AS id FROM home_members
@@ -98,7 +98,7 @@ func homeMemberOf(row pgx.CollectableRow) (m listing.HomeMember, err error) {
 	return m, err
 }
 
-const sqlHomeMember = `
+const sqlHomeMember = `/* sqlHomeMember */
 INSERT INTO home_members AS m (listing_id, home_id, keys, rent_cents, kind, matched, against, reasons, figures, hidden,
     judged_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
@@ -107,13 +107,13 @@ ON CONFLICT (listing_id) DO UPDATE SET home_id = excluded.home_id, keys = exclud
     reasons = excluded.reasons, figures = excluded.figures, hidden = excluded.hidden, judged_at = excluded.judged_at`
 
 // A member that was never judged: its listing is older than the keys.
-const sqlHomeEnrol = `
+const sqlHomeEnrol = `/* sqlHomeEnrol */
 INSERT INTO home_members (listing_id, home_id, keys, rent_cents, judged_at) VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT DO NOTHING`
 
 // The adverts that are hidden stay duplicates of the one that is shown; with against -1 the next check judges them
 // again.
-const sqlHomeShow = `
+const sqlHomeShow = `/* sqlHomeShow */
 WITH home AS (
     INSERT INTO homes AS h (id, shown, created_at, updated_at) VALUES ($1, $2, $3, $3)
     ON CONFLICT (id) DO UPDATE SET shown = excluded.shown, updated_at = excluded.updated_at
@@ -129,7 +129,7 @@ WHERE r.id = moved.listing_id AND r.status = 'duplicate' AND r.id <> $2`
 
 // An advert is held apart from those that the one which it reposts is held apart from, by the same decisions. A pair of
 // an earlier release does not name its decision.
-const sqlHomeApartAs = `
+const sqlHomeApartAs = `/* sqlHomeApartAs */
 WITH pairs AS (
     SELECT a.other_id AS id, coalesce(a.verdict, (
         SELECT max(v.id) FROM home_verdicts v
@@ -312,14 +312,14 @@ func homeReasons(self listing.HomeMember, others []listing.HomeMember, j listing
 }
 
 // Rows are locked in one order, as in Publish: listings, then raw adverts.
-const sqlHomeVisible = `
+const sqlHomeVisible = `/* sqlHomeVisible */
 SELECT id, platform, platform_id, revision, url, title, rent_cents, bedrooms, neighbourhood, updated_at
 FROM listings WHERE id = ANY ($1) AND status = 'active' ORDER BY id FOR NO KEY UPDATE`
 
-const sqlHomeHide = `UPDATE home_members SET hidden = true WHERE listing_id = ANY ($1)`
+const sqlHomeHide = `/* sqlHomeHide */ UPDATE home_members SET hidden = true WHERE listing_id = ANY ($1)`
 
 // A newer revision that is under way is left to its run.
-const sqlHomeDuplicates = `
+const sqlHomeDuplicates = `/* sqlHomeDuplicates */
 UPDATE raw_listings r SET status = 'duplicate', duplicate_of = $2, reasons = m.reasons
 FROM home_members m WHERE m.listing_id = r.id AND r.id = ANY ($1) AND r.status = 'imported'`
 

@@ -33,22 +33,23 @@ type HomeDecided struct {
 	Restart []listing.Restart // adverts that are to go through the pipeline, which publishes them
 }
 
-const sqlHomeOf = `
+const sqlHomeOf = `/* sqlHomeOf */
 SELECT coalesce((SELECT id FROM homes WHERE id = $1), (SELECT home_id FROM home_members WHERE listing_id = $1), $1),
     coalesce((SELECT home_id FROM home_members WHERE listing_id = $2), $2)`
 
 // Members of homes, and a listing that is alone and was never judged: its home has its own ID.
-const sqlHomeTouched = `
+const sqlHomeTouched = `/* sqlHomeTouched */
 SELECT listing_id FROM home_members WHERE home_id = ANY ($1)
 UNION
 SELECT id FROM listings l WHERE id = ANY ($1) AND NOT EXISTS (SELECT FROM home_members WHERE listing_id = l.id)
 ORDER BY 1 LIMIT 501`
 
-const sqlHomeStates = `WITH near AS (SELECT unnest($1::uuid[]) AS id) SELECT ` + sqlHomeDetails + `, ` +
+const sqlHomeStates = `/* sqlHomeStates */
+WITH near AS (SELECT unnest($1::uuid[]) AS id) SELECT ` + sqlHomeDetails + `, ` +
 	sqlHomeColumns + sqlHomeTables + ` ORDER BY l.published_at, r.id`
 
 // Everything that a decision changes, to restore it.
-const sqlHomeSnapshot = `
+const sqlHomeSnapshot = `/* sqlHomeSnapshot */
 SELECT jsonb_build_object(
     'members', (SELECT coalesce(jsonb_agg(to_jsonb(m) - 'keys'), '[]') FROM home_members m WHERE listing_id = ANY ($1)),
     'homes', (SELECT coalesce(jsonb_agg(to_jsonb(h)), '[]') FROM homes h WHERE id = ANY ($2)),
@@ -61,7 +62,7 @@ SELECT jsonb_build_object(
         jsonb_build_object('id', id, 'status', status, 'updated_at', updated_at, 'repost_of', repost_of)), '[]')
         FROM listings WHERE id = ANY ($1)))`
 
-const sqlHomeVerdict = `
+const sqlHomeVerdict = `/* sqlHomeVerdict */
 INSERT INTO home_verdicts (listing_id, other_id, verdict, reviewer, at, touched, before)
 VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id`
 
@@ -71,11 +72,11 @@ const maxHome = 500
 // The last decision about the adverts, if it is the one that is said, by the same person; and its adverts that have yet
 // to go through the pipeline.
 const (
-	sqlHomeVerdictSaid = `
+	sqlHomeVerdictSaid = `/* sqlHomeVerdictSaid */
 SELECT id FROM (
     SELECT * FROM home_verdicts WHERE touched && $1::uuid[] AND undone_at IS NULL ORDER BY id DESC LIMIT 1) v
 WHERE listing_id = $2 AND verdict = $3 AND reviewer = $4 AND touched @> $1`
-	sqlHomeUnfinished = `
+	sqlHomeUnfinished = `/* sqlHomeUnfinished */
 SELECT id FROM raw_listings WHERE id = ANY ($1) AND status = 'normalized' AND settled_revision < revision`
 )
 
@@ -214,7 +215,7 @@ func homeLocked(ctx context.Context, tx pgx.Tx, now time.Time, find func() ([]uu
 }
 
 const (
-	sqlHomeMove = `
+	sqlHomeMove = `/* sqlHomeMove */
 INSERT INTO home_members AS m (listing_id, home_id, keys, rent_cents, kind, matched, hidden, pinned, reviewed_by,
     reasons, against, judged_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
@@ -223,25 +224,25 @@ ON CONFLICT (listing_id) DO UPDATE SET home_id = excluded.home_id, kind = exclud
     reasons = CASE WHEN m.home_id = excluded.home_id AND m.hidden = excluded.hidden THEN m.reasons
         ELSE excluded.reasons END,
     against = excluded.against`
-	sqlHomeSet = `
+	sqlHomeSet = `/* sqlHomeSet */
 INSERT INTO homes AS h (id, shown, chosen, created_at, updated_at) VALUES ($1, $2, $3, $4, $4)
 ON CONFLICT (id) DO UPDATE SET shown = excluded.shown, chosen = excluded.chosen, updated_at = excluded.updated_at`
-	sqlHomeEmpty = `
+	sqlHomeEmpty = `/* sqlHomeEmpty */
 DELETE FROM homes WHERE id = ANY ($1) AND NOT EXISTS (SELECT FROM home_members WHERE home_id = homes.id)`
-	sqlHomeApart = `
+	sqlHomeApart = `/* sqlHomeApart */
 INSERT INTO home_apart (listing_id, other_id, verdict) SELECT $1::uuid, o, $3::bigint FROM unnest($2::uuid[]) o
 UNION ALL SELECT o, $1, $3 FROM unnest($2::uuid[]) o ON CONFLICT DO NOTHING`
-	sqlHomeTogether = `DELETE FROM home_apart WHERE listing_id = ANY ($1) AND other_id = ANY ($1)`
+	sqlHomeTogether = `/* sqlHomeTogether */ DELETE FROM home_apart WHERE listing_id = ANY ($1) AND other_id = ANY ($1)`
 
 	// A duplicate is left to its run, which publishes it, or what has changed of it while it was hidden, with the pictures
 	// that retention has deleted; it is unfinished until then.
-	sqlHomeRelease = `
+	sqlHomeRelease = `/* sqlHomeRelease */
 UPDATE raw_listings SET status = 'normalized', duplicate_of = NULL, reasons = '[]',
     settled_revision = least(settled_revision, revision - 1)
 WHERE id = ANY ($1) AND status = 'duplicate'`
 	// A listing carries over the history of the oldest one of its platform and home; not any more that of one which is of
 	// another home now.
-	sqlHomeRelink = `
+	sqlHomeRelink = `/* sqlHomeRelink */
 UPDATE listings l SET repost_of = (
     SELECT o.id FROM home_members m JOIN home_members om ON om.home_id = m.home_id
     JOIN listings o ON o.id = om.listing_id
@@ -249,7 +250,7 @@ UPDATE listings l SET repost_of = (
     ORDER BY o.published_at, o.id LIMIT 1)
 FROM home_members a, home_members b
 WHERE l.id = ANY ($1) AND a.listing_id = l.id AND b.listing_id = l.repost_of AND a.home_id <> b.home_id`
-	sqlHomeRedirect = `
+	sqlHomeRedirect = `/* sqlHomeRedirect */
 UPDATE raw_listings r SET duplicate_of = $2 FROM home_members m
 WHERE m.listing_id = r.id AND m.home_id = $1 AND m.hidden AND r.status = 'duplicate'`
 )
@@ -330,13 +331,13 @@ func homeTellMoved(b *pgx.Batch, m listing.HomeMember, home, shown uuid.UUID, me
 }
 
 const (
-	sqlHomeConcealed = `
+	sqlHomeConcealed = `/* sqlHomeConcealed */
 SELECT details, revision, coalesce(neighbourhood, '')
 FROM listings WHERE id = ANY ($1) AND status = 'archived' ORDER BY id FOR NO KEY UPDATE`
-	sqlEventRevealed = `
+	sqlEventRevealed = `/* sqlEventRevealed */
 INSERT INTO listing_events (listing_id, revision, kind, at, old_status, new_status)
 SELECT id, revision, 'status', $2, 'archived', 'active' FROM listings WHERE id = ANY ($1)`
-	sqlHomeReveal = `UPDATE listings SET status = 'active', updated_at = $2 WHERE id = ANY ($1)`
+	sqlHomeReveal = `/* sqlHomeReveal */ UPDATE listings SET status = 'active', updated_at = $2 WHERE id = ANY ($1)`
 )
 
 // homeReveal queues that archived listings are visible again, with the event that they are published.
@@ -380,66 +381,66 @@ func restarts(ctx context.Context, tx pgx.Tx, ids []uuid.UUID) ([]listing.Restar
 	})
 }
 
-const sqlHomeRestarts = `
+const sqlHomeRestarts = `/* sqlHomeRestarts */
 SELECT platform, platform_id, revision, coalesce(normalized ->> 'title', ''), (normalized ->> 'rent_cents')::bigint
 FROM raw_listings WHERE id = ANY ($1) AND normalized_revision = revision ORDER BY id`
 
 const (
-	sqlHomeVerdictTake = `
+	sqlHomeVerdictTake = `/* sqlHomeVerdictTake */
 SELECT touched, before, undone_at IS NOT NULL,
     (SELECT max(o.id) FROM home_verdicts o WHERE o.id > v.id AND o.touched && v.touched AND o.undone_at IS NULL)
 FROM home_verdicts v WHERE id = $1 FOR UPDATE`
-	sqlHomeVerdictUndo = `UPDATE home_verdicts SET undone_at = $2, undone_by = $3 WHERE id = $1`
+	sqlHomeVerdictUndo = `/* sqlHomeVerdictUndo */ UPDATE home_verdicts SET undone_at = $2, undone_by = $3 WHERE id = $1`
 
-	sqlHomeForget = `
+	sqlHomeForget = `/* sqlHomeForget */
 DELETE FROM home_members m WHERE listing_id = ANY ($1) AND NOT EXISTS (
     SELECT FROM jsonb_array_elements($2::jsonb -> 'members') s WHERE (s ->> 'listing_id')::uuid = m.listing_id)`
-	sqlHomeRestore = `
+	sqlHomeRestore = `/* sqlHomeRestore */
 UPDATE home_members m SET home_id = s.home_id, kind = s.kind, matched = s.matched, against = s.against,
     reasons = s.reasons, figures = s.figures, hidden = s.hidden, pinned = s.pinned, reviewed_by = s.reviewed_by
 FROM jsonb_to_recordset($1::jsonb -> 'members') AS s (listing_id uuid, home_id uuid, kind text, matched uuid,
     against bigint, reasons jsonb, figures jsonb, hidden boolean, pinned boolean, reviewed_by text)
 WHERE m.listing_id = s.listing_id`
 	// A home that was made since, and has no two members.
-	sqlHomeUnmake = `
+	sqlHomeUnmake = `/* sqlHomeUnmake */
 DELETE FROM homes h WHERE id = ANY ($1) AND (SELECT count(*) FROM home_members WHERE home_id = h.id) < 2
     AND NOT EXISTS (SELECT FROM jsonb_array_elements($2::jsonb -> 'homes') s WHERE (s ->> 'id')::uuid = h.id)`
-	sqlHomesRestore = `
+	sqlHomesRestore = `/* sqlHomesRestore */
 INSERT INTO homes AS h (id, shown, chosen, created_at, updated_at)
 SELECT id, shown, chosen, created_at, updated_at FROM jsonb_populate_recordset(NULL::homes, $1::jsonb -> 'homes')
 ON CONFLICT (id) DO UPDATE SET shown = excluded.shown, chosen = excluded.chosen, updated_at = excluded.updated_at`
 	// Also what adverts have inherited that were posted since.
-	sqlHomeApartUndo    = `DELETE FROM home_apart WHERE verdict = $1`
-	sqlHomeApartRestore = `
+	sqlHomeApartUndo    = `/* sqlHomeApartUndo */ DELETE FROM home_apart WHERE verdict = $1`
+	sqlHomeApartRestore = `/* sqlHomeApartRestore */
 INSERT INTO home_apart SELECT * FROM jsonb_populate_recordset(NULL::home_apart, $1::jsonb -> 'apart')
 ON CONFLICT DO NOTHING`
 	// A snapshot of before this was kept has no such member.
-	sqlHomeLinksRestore = `
+	sqlHomeLinksRestore = `/* sqlHomeLinksRestore */
 UPDATE listings l SET repost_of = (s ->> 'repost_of')::uuid
 FROM jsonb_array_elements($1::jsonb -> 'listings') s
 WHERE l.id = (s ->> 'id')::uuid AND s ? 'repost_of' AND l.repost_of IS DISTINCT FROM (s ->> 'repost_of')::uuid`
 	// Of an advert with a newer revision nothing is restored: its run judges it. One that has ended by then, with a
 	// duplicate, is unfinished again where the advert is not hidden any more.
-	sqlHomeRawRelease = `
+	sqlHomeRawRelease = `/* sqlHomeRawRelease */
 UPDATE raw_listings r SET status = 'normalized', duplicate_of = NULL, reasons = '[]',
     settled_revision = least(r.settled_revision, r.revision - 1)
 FROM jsonb_to_recordset($1::jsonb -> 'raw') AS s (id uuid, revision bigint)
 LEFT JOIN home_members m ON m.listing_id = s.id
 WHERE r.id = s.id AND r.revision > s.revision AND r.status = 'duplicate' AND NOT coalesce(m.hidden, false)`
-	sqlHomeRawRestore = `
+	sqlHomeRawRestore = `/* sqlHomeRawRestore */
 UPDATE raw_listings r SET status = s.status, duplicate_of = s.duplicate_of, reasons = s.reasons,
     settled_revision = s.settled_revision
 FROM jsonb_to_recordset($1::jsonb -> 'raw') AS s (id uuid, revision bigint, status text, duplicate_of uuid,
     reasons jsonb, settled_revision bigint)
 WHERE r.id = s.id AND r.revision = s.revision`
 	// What was published since the decision, of an advert that was not visible before, is hidden again.
-	sqlHomeRestoreLists = `
+	sqlHomeRestoreLists = `/* sqlHomeRestoreLists */
 SELECT array_agg(l.id) FILTER (WHERE l.status = 'active' AND (s.status = 'archived' OR s.id IS NULL AND m.hidden)),
     array_agg(l.id) FILTER (WHERE l.status = 'archived' AND s.status = 'active' AND r.gone_at IS NULL)
 FROM listings l JOIN raw_listings r ON r.id = l.id LEFT JOIN home_members m ON m.listing_id = l.id
 LEFT JOIN jsonb_to_recordset($2::jsonb -> 'listings') AS s (id uuid, status text) ON s.id = l.id
 WHERE l.id = ANY ($1)`
-	sqlHomeTimesRestore = `
+	sqlHomeTimesRestore = `/* sqlHomeTimesRestore */
 UPDATE listings l SET updated_at = s.updated_at
 FROM jsonb_to_recordset($1::jsonb -> 'listings') AS s (id uuid, status text, updated_at timestamptz)
 WHERE l.id = s.id AND l.status = s.status AND l.id = ANY ($2)`

@@ -66,7 +66,7 @@ type HomeFilter struct {
 	Limit    int          // 1 to 100
 }
 
-const sqlHomes = `
+const sqlHomes = `/* sqlHomes */
 SELECT h.id, h.shown, h.chosen, h.created_at, h.updated_at FROM homes h
 WHERE (SELECT count(*) FROM (SELECT FROM home_members WHERE home_id = h.id LIMIT 2) two) = 2
     AND ($1::text[] IS NULL OR EXISTS (SELECT FROM home_members WHERE home_id = h.id AND kind = ANY ($1)))
@@ -75,7 +75,7 @@ WHERE (SELECT count(*) FROM (SELECT FROM home_members WHERE home_id = h.id LIMIT
     AND ($4::uuid IS NULL OR (h.updated_at, h.id) < ($5::timestamptz, $4::uuid))
 ORDER BY h.updated_at DESC, h.id DESC LIMIT $6`
 
-const sqlHomeAdverts = `
+const sqlHomeAdverts = `/* sqlHomeAdverts */
 SELECT m.home_id, m.listing_id, r.platform, r.platform_id, r.url, coalesce(r.normalized ->> 'title', l.title, ''),
     m.rent_cents, coalesce(l.status, ''), r.status, m.kind, m.matched, m.reasons, m.figures, m.hidden, m.pinned,
     m.reviewed_by, l.published_at, m.judged_at
@@ -83,7 +83,7 @@ FROM home_members m JOIN raw_listings r ON r.id = m.listing_id LEFT JOIN listing
 JOIN homes h ON h.id = m.home_id
 WHERE m.home_id = ANY ($1) ORDER BY m.listing_id <> h.shown, l.published_at, m.listing_id LIMIT 5000`
 
-const sqlHomeVerdicts = `
+const sqlHomeVerdicts = `/* sqlHomeVerdicts */
 SELECT DISTINCT m.home_id, v.id, v.listing_id, v.other_id, v.verdict, v.reviewer, v.at, v.undone_at, v.undone_by
 FROM home_members m JOIN home_verdicts v ON v.listing_id = m.listing_id OR v.other_id = m.listing_id
 WHERE m.home_id = ANY ($1) ORDER BY v.id DESC LIMIT 500`

@@ -17,7 +17,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/retention"
 )
 
-const sqlImageAdd = `
+const sqlImageAdd = `/* sqlImageAdd */
 INSERT INTO listing_images AS i (listing_id, url, sort_order, created_at)
 SELECT id, $2, $3, $4 FROM listings WHERE id = $1
 ON CONFLICT (listing_id, url) DO UPDATE SET
@@ -50,7 +50,7 @@ func (s *Listings) WantImage(ctx context.Context, id uuid.UUID, img listing.Imag
 	return w, nil
 }
 
-const sqlImageBegin = `
+const sqlImageBegin = `/* sqlImageBegin */
 UPDATE listing_images SET begun = begun + 1 WHERE listing_id = $1 AND url = $2 AND state = 'pending' RETURNING begun`
 
 // BeginImage counts a fetch that begins, and returns how many have begun in a row and not ended, this one included: 0
@@ -63,7 +63,7 @@ func (s *Listings) BeginImage(ctx context.Context, id uuid.UUID, url string) (be
 	return begun, nil
 }
 
-const sqlImageEnd = `UPDATE listing_images SET begun = 0 WHERE listing_id = $1 AND url = $2`
+const sqlImageEnd = `/* sqlImageEnd */ UPDATE listing_images SET begun = 0 WHERE listing_id = $1 AND url = $2`
 
 // EndImage ends a fetch that says nothing of its image. It may be repeated.
 func (s *Listings) EndImage(ctx context.Context, id uuid.UUID, url string) error {
@@ -75,7 +75,7 @@ func (s *Listings) EndImage(ctx context.Context, id uuid.UUID, url string) error
 
 // A picture that the listing shows already, under another address, is repeated: stored, but not shown twice. The
 // event goes out with the state, or not at all; sqlListingLock makes two downloads of one picture take turns.
-const sqlImageAttach = `
+const sqlImageAttach = `/* sqlImageAttach */
 WITH done AS (
     UPDATE listing_images i SET
         state = CASE WHEN EXISTS (
@@ -100,7 +100,7 @@ FROM done WHERE state = 'attached'
 ON CONFLICT (message_id) DO NOTHING`
 
 // The files of a listing that was deleted while its picture was on the way.
-const sqlImageOrphan = `
+const sqlImageOrphan = `/* sqlImageOrphan */
 INSERT INTO unused_blobs (key, due_at) SELECT k, $3 FROM unnest($2::text[]) k
 WHERE NOT EXISTS (SELECT FROM listings WHERE id = $1) ON CONFLICT (key) DO NOTHING`
 
@@ -140,7 +140,7 @@ func (s *Listings) AttachImage(ctx context.Context, ref listing.Ref, img listing
 // imageKey names an image among the dead letters.
 func imageKey(ref listing.Ref, url string) string { return "image/" + ref.String() + "/" + url }
 
-const sqlImageAttempt = `
+const sqlImageAttempt = `/* sqlImageAttempt */
 UPDATE listing_images SET attempts = attempts + 1, reason = $3, begun = 0 WHERE listing_id = $1 AND url = $2
 RETURNING attempts`
 
@@ -153,7 +153,7 @@ func (s *Listings) CountImageAttempt(ctx context.Context, id uuid.UUID, url, rea
 	return attempts, nil
 }
 
-const sqlImageFail = `
+const sqlImageFail = `/* sqlImageFail */
 WITH done AS (
     UPDATE listing_images SET state = 'failed', reason = $3, settled_at = $4, begun = 0
     WHERE listing_id = $1 AND url = $2 AND state = 'pending' RETURNING 1

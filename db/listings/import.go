@@ -24,7 +24,7 @@ func hash(b []byte) []byte {
 	return h[:]
 }
 
-const sqlRawLoad = `
+const sqlRawLoad = `/* sqlRawLoad */
 SELECT r.normalized, r.normalized_revision,
     CASE WHEN r.revision = r.normalized_revision AND r.settled_revision < r.revision THEN r.revised_at END,
     l.status, l.details_hash, l.details, r.gone_at IS NOT NULL, r.last_scraped_at,
@@ -72,37 +72,37 @@ func (s *Listings) Load(ctx context.Context, id uuid.UUID) (listing.Version, err
 
 // Rows are locked in one order: the listing, its images, the raw advert, dead letters. NO KEY, or a transaction that
 // stores an image of the listing would wait for it, and it for that image.
-const sqlListingLock = `SELECT 1 FROM listings WHERE id = $1 FOR NO KEY UPDATE`
+const sqlListingLock = `/* sqlListingLock */ SELECT 1 FROM listings WHERE id = $1 FOR NO KEY UPDATE`
 
 // Fails, and the transaction with it, for an advert that was hidden since its version was read: the worker may have
 // been frozen in between. Who hides a visible listing locks it first, so this is a statement after sqlListingLock.
-const sqlHomeNotHidden = `
+const sqlHomeNotHidden = `/* sqlHomeNotHidden */
 SELECT 1 / (NOT m.hidden)::int FROM home_members m JOIN homes h ON h.id = m.home_id WHERE m.listing_id = $1`
 
 const divisionByZero = "22012" // of sqlHomeNotHidden
 
 // Of an advert that was never published there is no listing to lock: who hides it, or undoes what showed it, is waited
 // for at its member. Of others that wait could be a deadlock, for a decision locks members before listings.
-const sqlHomeHold = `
+const sqlHomeHold = `/* sqlHomeHold */
 SELECT FROM home_members m WHERE listing_id = $1 AND NOT EXISTS (SELECT FROM listings WHERE id = $1) FOR SHARE OF m`
 
-const sqlEventCreated = `
+const sqlEventCreated = `/* sqlEventCreated */
 INSERT INTO listing_events (listing_id, revision, kind, at, new_rent_cents, new_status)
 VALUES ($1, $2, 'created', $3, $4, $5) ON CONFLICT DO NOTHING`
 
 // Both compare with the listing as it stands, so they come after it is locked and before it is overwritten.
-const sqlEventPrice = `
+const sqlEventPrice = `/* sqlEventPrice */
 INSERT INTO listing_events (listing_id, revision, kind, at, old_rent_cents, new_rent_cents)
 SELECT id, $2, 'price', $3, rent_cents, $4 FROM listings WHERE id = $1 AND rent_cents <> $4 AND revision <= $2`
 
-const sqlEventReturned = `
+const sqlEventReturned = `/* sqlEventReturned */
 INSERT INTO listing_events (listing_id, revision, kind, at, old_status, new_status)
 SELECT id, $2, 'status', $3, status, 'active' FROM listings
 WHERE id = $1 AND status = 'archived' AND revision <= $2`
 
 // The numbers are cast to bigint, so that Postgres rejects those that are too large, and not the client, whose errors
 // do not tell bad data from a bad connection. A claimed listing stays claimed: its owner has taken it over.
-const sqlListingSave = `
+const sqlListingSave = `/* sqlListingSave */
 INSERT INTO listings AS l (id, platform, platform_id, revision, url, title, description, rent_cents, bedrooms, rooms,
     bathrooms, area_sqft, property_type, address, postal_code, latitude, longitude, neighbourhood, details,
     details_hash, repost_of, posted_at, published_at, updated_at, words, status)
@@ -120,20 +120,20 @@ ON CONFLICT (id) DO UPDATE SET
 WHERE l.revision <= excluded.revision`
 
 // A listing that was archived while its version was under way stays archived, and the next scrape brings it back.
-const sqlRawSettle = `
+const sqlRawSettle = `/* sqlRawSettle */
 UPDATE raw_listings r SET settled_revision = $2, status = $3, reasons = '[]', duplicate_of = NULL,
     settlements = settlements + 1, refused_at = NULL, archived_at = CASE WHEN EXISTS (
         SELECT FROM listings l WHERE l.id = r.id AND l.status = 'archived') THEN archived_at END
 WHERE id = $1 AND revision = $2`
 
 // sqlRawImported is sqlRawSettle, and resolves the dead letters of the run as SQLDeadLetterResolve does.
-const sqlRawImported = `
+const sqlRawImported = `/* sqlRawImported */
 WITH settled AS (` + sqlRawSettle + ` RETURNING id)
 UPDATE dead_letters SET state = 'resolved' WHERE ` + db.SQLLettersOver + `$4 AND queue <> $5
     AND EXISTS (SELECT FROM settled)`
 
 // An older version changes nothing in the images of a newer one: a worker that was frozen may resume at any time.
-const sqlImageWant = `
+const sqlImageWant = `/* sqlImageWant */
 INSERT INTO listing_images AS i (listing_id, url, sort_order, created_at)
 SELECT $1, u.url, u.ord - 1, $3 FROM unnest($2::text[]) WITH ORDINALITY u (url, ord)
 WHERE NOT EXISTS (SELECT FROM listings WHERE id = $1 AND revision > $4)
@@ -144,7 +144,7 @@ ON CONFLICT (listing_id, url) DO UPDATE SET
 WHERE i.sort_order <> excluded.sort_order OR i.state = 'dropped'`
 
 // The dead letter of an image that its advert no longer shows is resolved. $5 is the start of its key.
-const sqlImageDrop = `
+const sqlImageDrop = `/* sqlImageDrop */
 WITH dropped AS (
     UPDATE listing_images SET state = 'dropped', settled_at = $3
     WHERE listing_id = $1 AND url <> ALL ($2::text[]) AND state <> 'dropped'
@@ -155,13 +155,13 @@ UPDATE dead_letters SET state = 'resolved' FROM dropped
 WHERE fingerprint = sha256(convert_to($5::text || url, 'UTF8')) AND state IN ('open', 'replayed')`
 
 // A picture whose shown address was dropped is fetched again under the one that repeated it.
-const sqlImageUnrepeat = `
+const sqlImageUnrepeat = `/* sqlImageUnrepeat */
 UPDATE listing_images r SET state = 'pending', attempts = 0, settled_at = NULL
 WHERE listing_id = $1 AND state = 'repeated' AND NOT EXISTS (
     SELECT FROM listing_images o WHERE o.listing_id = $1 AND o.sha256 = r.sha256 AND o.state = 'attached'
 )`
 
-const sqlImagePending = `
+const sqlImagePending = `/* sqlImagePending */
 SELECT url, sort_order FROM listing_images WHERE listing_id = $1 AND state = 'pending' ORDER BY sort_order, url`
 
 // Publish makes a version the visible listing: row, price and status history, wanted images, listings.published, the
@@ -243,7 +243,7 @@ func publishedAs(p listing.Publication) string {
 
 // An advert that is not offered stays on record with what is needed to publish it when it is scraped again, changed or
 // not: archived_at says so to the door.
-const sqlRawWithhold = `
+const sqlRawWithhold = `/* sqlRawWithhold */
 UPDATE raw_listings r SET settled_revision = $2, reasons = '[]', duplicate_of = NULL, settlements = settlements + 1,
     refused_at = NULL, archived_at = coalesce(archived_at, $3),
     status = CASE WHEN EXISTS (SELECT FROM listings l WHERE l.id = r.id) THEN 'imported' ELSE 'normalized' END
@@ -340,12 +340,12 @@ func publishedData(l listing.Listing, revision int64, neighbourhood string) cont
 }
 
 // After the listing is saved: a version that is older than the published one says nothing.
-const sqlTellPublished = `
+const sqlTellPublished = `/* sqlTellPublished */
 INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at)
 SELECT $1, $2, $3, $4, $5, $6 WHERE NOT EXISTS (SELECT FROM listings WHERE id = $7 AND revision > $8)
 ON CONFLICT (message_id) DO NOTHING`
 
-const sqlOutboxReturned = `
+const sqlOutboxReturned = `/* sqlOutboxReturned */
 INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at)
 SELECT $1, $2, $3, $4, $5, $6 FROM listings WHERE id = $7 AND status = 'archived' AND revision <= $8`
 

@@ -66,7 +66,7 @@ type Receipt struct {
 // than the newest scrape, even one that found nothing new, counts as a scrape and is kept among the revisions when its
 // content is new; it changes nothing else. Such a late revision was never the current one: its number is negative,
 // minus the time of its scrape in microseconds, so that it is the same however often it arrives.
-const sqlRawReceive = `
+const sqlRawReceive = `/* sqlRawReceive */
 WITH incoming AS (
     SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::jsonb[], $6::bytea[], $7::timestamptz[],
         $10::boolean[])
@@ -214,7 +214,7 @@ func earlier(a, b time.Time) time.Time {
 // A message is of the stored scrape when it names its revision, or when it has its time: whole, or with the fewer
 // digits that another language keeps. Without either it is newer or older by its time. One that names an older revision
 // is older, unless its time is newer.
-const sqlRawReceiveStaged = `
+const sqlRawReceiveStaged = `/* sqlRawReceiveStaged */
 WITH stored AS (
     INSERT INTO raw_listings AS r (id, platform, platform_id, url, payload, staged, content_hash, status, normalized,
         normalized_revision, first_scraped_at, last_scraped_at, payload_at, revised_at)
@@ -281,7 +281,7 @@ func (s *Listings) ReceiveStaged(ctx context.Context, a Arrival, revision int64,
 }
 
 // Work on a revision that was brought to its end before is another pass, and so is each after it.
-const sqlRawPayload = `
+const sqlRawPayload = `/* sqlRawPayload */
 SELECT revision, payload, staged, payload_at, CASE WHEN settled_revision >= revision THEN settlements ELSE 0 END
 FROM raw_listings WHERE id = $1`
 
@@ -300,7 +300,7 @@ func (s *Listings) Raw(ctx context.Context, id uuid.UUID) (p listing.Payload, er
 
 // An event of a step is written when the step changes what is stored, so it comes before that change. A step that runs
 // twice finds its own result.
-const sqlTellNormalized = `
+const sqlTellNormalized = `/* sqlTellNormalized */
 INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at)
 SELECT $1, $2, $3, $4, $5, $6 WHERE NOT EXISTS (
     SELECT FROM raw_listings
@@ -308,7 +308,7 @@ SELECT $1, $2, $3, $4, $5, $6 WHERE NOT EXISTS (
 ON CONFLICT (message_id) DO NOTHING`
 
 // A revision that was brought to its end before keeps its outcome until the next: a replay counts it when it sees it.
-const sqlRawNormalized = `
+const sqlRawNormalized = `/* sqlRawNormalized */
 UPDATE raw_listings SET normalized = $3, normalized_revision = $2,
     status       = CASE WHEN revision = $2 AND settled_revision < $2 THEN 'normalized' ELSE status END,
     reasons      = CASE WHEN revision = $2 AND settled_revision < $2 THEN '[]' ELSE reasons END,
@@ -338,14 +338,14 @@ func (s *Listings) SaveNormalized(ctx context.Context, l listing.Listing, p list
 	return nil
 }
 
-const sqlTellRejected = `
+const sqlTellRejected = `/* sqlTellRejected */
 INSERT INTO outbox (message_id, lane, exchange, routing_key, body, created_at)
 SELECT $1, $2, $3, $4, $5, $6 WHERE NOT EXISTS (
     SELECT FROM raw_listings
     WHERE id = $7 AND revision = $8 AND settled_revision = $8 AND status = 'rejected' AND reasons = $9::jsonb)
 ON CONFLICT (message_id) DO NOTHING`
 
-const sqlRawReject = `
+const sqlRawReject = `/* sqlRawReject */
 UPDATE raw_listings SET status = 'rejected', reasons = $3, settled_revision = $2, settlements = settlements + 1,
     duplicate_of = NULL, archived_at = NULL, refused_at = coalesce(refused_at, $4)
 WHERE id = $1 AND revision = $2`
@@ -393,7 +393,7 @@ func (s *Listings) Reject(ctx context.Context, raw listing.Raw, p listing.Payloa
 	return nil
 }
 
-const sqlRawDuplicate = `
+const sqlRawDuplicate = `/* sqlRawDuplicate */
 UPDATE raw_listings SET status = 'duplicate', duplicate_of = $3, reasons = $4, settled_revision = $2,
     settlements = settlements + 1, archived_at = NULL, refused_at = NULL
 WHERE id = $1 AND revision = $2`

@@ -16,11 +16,11 @@ import (
 const MostCounted = 1000
 
 // $13 and $14 are those of a page's position: none here.
-const sqlListingsAll = sqlListingFilter + `$14::timestamptz IS NULL) LIMIT $15`
+const sqlListingsAll = `/* sqlListingsAll */ ` + sqlListingFilter + `$14::timestamptz IS NULL) LIMIT $15`
 
-const sqlListingsCount = `SELECT count(*) FROM (` + sqlListingsAll + `) l`
+const sqlListingsCount = `/* sqlListingsCount */ SELECT count(*) FROM (` + sqlListingsAll + `) l`
 
-const sqlListingsEstimate = `EXPLAIN (FORMAT JSON) ` + sqlListingsAll
+const sqlListingsEstimate = `/* sqlListingsEstimate */ EXPLAIN (FORMAT JSON) ` + sqlListingsAll
 
 // Count returns how many listings match a filter: exactly up to MostCounted, and above that about. Its Sort, After and
 // Limit count for nothing. A text is as for Search.
@@ -82,7 +82,7 @@ type ListingCell struct {
 	ID              *uuid.UUID // of the only one
 }
 
-const sqlListingCells = `
+const sqlListingCells = `/* sqlListingCells */
 SELECT avg(longitude), avg(latitude), count(*), percentile_disc(0.5) WITHIN GROUP (ORDER BY rent_cents),
     CASE WHEN count(*) = 1 THEN min(id::text)::uuid END
 FROM (` + sqlListingsAll + `) l
@@ -126,7 +126,7 @@ type PlaceRents struct {
 	MedianCents int64
 }
 
-const sqlPlaceRents = `
+const sqlPlaceRents = `/* sqlPlaceRents */
 SELECT neighbourhood, bedrooms, count(*), percentile_disc(0.5) WITHIN GROUP (ORDER BY rent_cents)
 FROM listings WHERE status = 'active' AND neighbourhood IS NOT NULL AND property_type <> 'room'
 GROUP BY GROUPING SETS ((neighbourhood), (neighbourhood, bedrooms))

@@ -124,16 +124,20 @@ const sqlListingFilter = `
         AND ($24::timestamptz IS NULL OR updated_at >= $24)
         AND ($13::uuid IS NULL OR `
 
-const sqlListingsNewest = sqlSummary + sqlListingFilter + `(published_at, id) < ($14::timestamptz, $13::uuid))
+const sqlListingsNewest = `/* sqlListingsNewest */` +
+	sqlSummary + sqlListingFilter + `(published_at, id) < ($14::timestamptz, $13::uuid))
     ORDER BY published_at DESC, id DESC LIMIT $15` + sqlSummaryEnd + ` ORDER BY l.published_at DESC, l.id DESC`
 
-const sqlListingsCheapest = sqlSummary + sqlListingFilter + `(rent_cents, id) > ($14::bigint, $13::uuid))
+const sqlListingsCheapest = `/* sqlListingsCheapest */` +
+	sqlSummary + sqlListingFilter + `(rent_cents, id) > ($14::bigint, $13::uuid))
     ORDER BY rent_cents, id LIMIT $15` + sqlSummaryEnd + ` ORDER BY l.rent_cents, l.id`
 
-const sqlListingsDearest = sqlSummary + sqlListingFilter + `(rent_cents, id) < ($14::bigint, $13::uuid))
+const sqlListingsDearest = `/* sqlListingsDearest */` +
+	sqlSummary + sqlListingFilter + `(rent_cents, id) < ($14::bigint, $13::uuid))
     ORDER BY rent_cents DESC, id DESC LIMIT $15` + sqlSummaryEnd + ` ORDER BY l.rent_cents DESC, l.id DESC`
 
-const sqlListingsUpdated = sqlSummary + sqlListingFilter + `(updated_at, id) < ($14::timestamptz, $13::uuid))
+const sqlListingsUpdated = `/* sqlListingsUpdated */` +
+	sqlSummary + sqlListingFilter + `(updated_at, id) < ($14::timestamptz, $13::uuid))
     ORDER BY updated_at DESC, id DESC LIMIT $15` + sqlSummaryEnd + ` ORDER BY l.updated_at DESC, l.id DESC`
 
 // args are $1 to $24 of sqlListingFilter. after is the sort key of the position id, nil without one.
@@ -246,10 +250,11 @@ func collectListings(rows pgx.Rows, _ error) ([]ListingSummary, error) { // Coll
 // Settings of one transaction. A plan for any text cannot be a good one; compiling it takes longer than running it.
 const sqlTextPlan = `set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true)`
 
-const sqlTextPatience = `SELECT set_config('statement_timeout', '500ms', true), ` + sqlTextPlan
+const sqlTextPatience = `/* sqlTextPatience */ SELECT set_config('statement_timeout', '500ms', true), ` + sqlTextPlan
 
 // These leave the planner with bitmaps: it finds the text first, and sorts.
-const sqlTextFirst = `SELECT set_config('enable_indexscan', 'off', true), set_config('enable_seqscan', 'off', true), ` +
+const sqlTextFirst = `/* sqlTextFirst */
+SELECT set_config('enable_indexscan', 'off', true), set_config('enable_seqscan', 'off', true), ` +
 	sqlTextPlan
 
 // queryCanceled is the SQLSTATE of a statement that took longer than statement_timeout.
@@ -392,7 +397,7 @@ type Advert struct {
 	RentCents          *int64
 }
 
-const sqlAdvert = `
+const sqlAdvert = `/* sqlAdvert */
 SELECT r.revision, r.normalized_revision, r.staged, coalesce(l.title, ''), l.rent_cents
 FROM raw_listings r LEFT JOIN listings l ON l.id = r.id
 WHERE r.id = $1`
@@ -410,9 +415,9 @@ func (s *Listings) Advert(ctx context.Context, ref listing.Ref) (Advert, error) 
 	return a, nil
 }
 
-const sqlSummaryOne = sqlSummary + `SELECT * FROM listings WHERE id = $1` + sqlSummaryEnd
+const sqlSummaryOne = `/* sqlSummaryOne */ ` + sqlSummary + `SELECT * FROM listings WHERE id = $1` + sqlSummaryEnd
 
-const sqlImages = `
+const sqlImages = `/* sqlImages */
 SELECT url, sort_order, state, key, thumbnail_key, encode(sha256, 'hex'), width, height, attempts, reason
 FROM listing_images WHERE listing_id = $1 ORDER BY sort_order, url`
 
@@ -423,22 +428,22 @@ const sqlReposts = `RECURSIVE reposts AS (
     SELECT l.id, l.repost_of, l.published_at FROM reposts r JOIN listings l ON l.id = r.repost_of
 )`
 
-const sqlHistory = `WITH ` + sqlReposts + `
+const sqlHistory = `/* sqlHistory */ WITH ` + sqlReposts + `
 SELECT kind, revision, at, old_rent_cents, new_rent_cents, old_status, new_status, listing_id
 FROM listing_events
 WHERE listing_id = ANY (ARRAY(SELECT id FROM reposts))
     AND at >= (SELECT min(published_at) - interval '1 day' FROM reposts)
 ORDER BY at, id`
 
-const sqlFirstPublished = `WITH ` + sqlReposts + ` SELECT min(published_at) FROM reposts`
+const sqlFirstPublished = `/* sqlFirstPublished */ WITH ` + sqlReposts + ` SELECT min(published_at) FROM reposts`
 
-const sqlAudit = `
+const sqlAudit = `/* sqlAudit */
 SELECT platform, platform_id, url, status, reasons, duplicate_of, revision, revision = settled_revision, scrapes,
     first_scraped_at, last_scraped_at, normalized
 FROM raw_listings WHERE id = $1`
 
 // The newest revision is what the advert has: it is there for as long as the advert, and its row may be gone.
-const sqlRevisions = `
+const sqlRevisions = `/* sqlRevisions */
 SELECT revision, encode(content_hash, 'hex'), scraped_at, received_at,
     CASE WHEN row_number() OVER (ORDER BY revision DESC) <= 5 THEN payload - 'contact' END
 FROM (
@@ -449,7 +454,7 @@ FROM (
         SELECT FROM raw_listing_revisions v WHERE v.listing_id = r.id AND v.revision = r.revision)
 ) v ORDER BY revision DESC LIMIT 50`
 
-const sqlListingLetters = `SELECT ` + db.SQLLetterSummary + ` FROM dead_letters
+const sqlListingLetters = `/* sqlListingLetters */ SELECT ` + db.SQLLetterSummary + ` FROM dead_letters
 WHERE workflow_id = $1 AND workflow_id <> '' ORDER BY last_at DESC, id DESC LIMIT 20`
 
 // Detail returns everything known of an advert, by its listing's ID. An unknown one is fault.Gone.

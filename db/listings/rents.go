@@ -41,7 +41,7 @@ const (
 
 // The rent is the last one asked. Archived listings count: they were offered. percentile_disc is a rent that somebody
 // asks.
-const sqlRents = `
+const sqlRents = `/* sqlRents */
 SELECT since, place, bedrooms, listings, rents[1], rents[2], rents[3]
 FROM (
     SELECT date_trunc($3, l.published_at, 'UTC') AS since,

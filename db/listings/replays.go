@@ -78,7 +78,7 @@ func replayMatchArgs(f listing.ReplayFilter, made time.Time) []any {
 	return []any{db.Stated(f.Platform), f.Status, f.ScrapedSince, f.ScrapedUntil, f.IDs, db.Stated(f.Reason), made}
 }
 
-const sqlReplayCount = `SELECT count(*) FROM raw_listings r WHERE` + sqlReplayMatch
+const sqlReplayCount = `/* sqlReplayCount */ SELECT count(*) FROM raw_listings r WHERE` + sqlReplayMatch
 
 // Count returns how many adverts a replay created now would match. When they cannot be counted within a time, as in a
 // table of millions, the number is Postgres' estimate, and not exact.
@@ -109,7 +109,7 @@ func (s *Replays) Count(ctx context.Context, f listing.ReplayFilter, within time
 const explainReplayCount = `EXPLAIN (FORMAT JSON) SELECT FROM raw_listings r WHERE` + sqlReplayMatch
 
 // Where a stretch of n adverts after one ends: a replay looks at the whole table in such stretches, each in a moment.
-const sqlReplayStretch = `
+const sqlReplayStretch = `/* sqlReplayStretch */
 SELECT id, n FROM (
     SELECT id, row_number() OVER (ORDER BY id) AS n FROM raw_listings WHERE id > $1 ORDER BY id LIMIT $2) s
 ORDER BY n DESC LIMIT 1`
@@ -138,9 +138,10 @@ func stretch(ctx context.Context, q querier, after uuid.UUID, n int) (last uuid.
 	return e.ID, e.N, err
 }
 
-const sqlReplayCounting = `SELECT filter, created_at, counted_id FROM replays WHERE id = $1 AND NOT counted`
+const sqlReplayCounting = `/* sqlReplayCounting */
+SELECT filter, created_at, counted_id FROM replays WHERE id = $1 AND NOT counted`
 
-const sqlReplayCounted = `
+const sqlReplayCounted = `/* sqlReplayCounted */
 UPDATE replays SET total = total + (
     SELECT count(*) FROM raw_listings r WHERE` + sqlReplayMatch + ` AND r.id > $8 AND r.id <= $9),
     counted_id = $9, counted = $10
@@ -179,7 +180,7 @@ func countReplay(ctx context.Context, q querier, id uuid.UUID) error {
 	return rows.Err()
 }
 
-const sqlReplayOpen = `
+const sqlReplayOpen = `/* sqlReplayOpen */
 INSERT INTO replays (id, stage, filter, rate, started_by, created_at, updated_at, total, counted)
 VALUES ($1, $2, $3, $4, $5, $6, $6, 0, false)
 ON CONFLICT (id) DO NOTHING`
@@ -217,9 +218,9 @@ func openReplay(ctx context.Context, tx pgx.Tx, r listing.Replay) error {
 }
 
 // Two requests at once would not see one another's replay.
-const sqlReplayTurn = `SELECT pg_advisory_xact_lock(hashtext('conveyor replays'))`
+const sqlReplayTurn = `/* sqlReplayTurn */ SELECT pg_advisory_xact_lock(hashtext('conveyor replays'))`
 
-const sqlReplayRunning = `
+const sqlReplayRunning = `/* sqlReplayRunning */
 SELECT id, stage, filter, rate, started_by, created_at, stage = $3 AND filter = $4::jsonb AND rate = $5
 FROM replays
 WHERE id = $1 OR state = 'running'
@@ -279,7 +280,8 @@ func (r Replay) Request() listing.Replay {
 	return listing.Replay{ID: r.ID, Stage: r.Stage, Filter: r.Filter, Rate: r.Rate, By: r.StartedBy, At: r.CreatedAt}
 }
 
-const sqlReplaysUnstarted = sqlReplay + ` WHERE state = 'running' AND updated_at < $1 ORDER BY id LIMIT $2`
+const sqlReplaysUnstarted = `/* sqlReplaysUnstarted */` +
+	sqlReplay + ` WHERE state = 'running' AND updated_at < $1 ORDER BY id LIMIT $2`
 
 // Unstarted returns up to n running replays to which nothing has happened since a time: the start of their workflow may
 // have failed, or it was ended by hand.
@@ -300,7 +302,7 @@ func replaySubject(id uuid.UUID) string { return "replay/" + id.String() }
 // Adverts that have finished leave replay_items and are counted by outcome; those started before $3 leave it as failed.
 // The statement sees replay_items as it was before, so the rest is the count before without the deleted ones. An advert
 // that was withheld when it was started counts as skipped.
-const sqlReplaySettle = `
+const sqlReplaySettle = `/* sqlReplaySettle */
 WITH ended AS (
     DELETE FROM replay_items i USING raw_listings r
     WHERE i.replay_id = $1 AND r.id = i.listing_id AND (r.settlements > i.settlements OR i.started_at < $3)
@@ -326,9 +328,10 @@ RETURNING p.state, p.rate, p.last_id, p.exhausted, (c.before - c.ended)::int, p.
 
 // A worker that was frozen may be advancing the replay. sqlReplaySettle must begin after that is committed, or it
 // counts the items of before.
-const sqlReplayLock = `SELECT 1 FROM replays WHERE id = $1 FOR UPDATE`
+const sqlReplayLock = `/* sqlReplayLock */ SELECT 1 FROM replays WHERE id = $1 FOR UPDATE`
 
-const sqlReplayPosition = `SELECT state, rate, last_id, exhausted, 0, counted FROM replays WHERE id = $1`
+const sqlReplayPosition = `/* sqlReplayPosition */
+SELECT state, rate, last_id, exhausted, 0, counted FROM replays WHERE id = $1`
 
 // SettleReplay counts the adverts that have finished, gives up those started before lost, completes the replay when
 // none is left, and returns its position. An unknown replay is fault.Gone.
@@ -356,10 +359,10 @@ func (s *Replays) SettleReplay(ctx context.Context, id uuid.UUID, now, lost time
 	return p, nil
 }
 
-const sqlReplayRequest = `SELECT stage, filter, created_at FROM replays WHERE id = $1`
+const sqlReplayRequest = `/* sqlReplayRequest */ SELECT stage, filter, created_at FROM replays WHERE id = $1`
 
 // What is claimed is not skipped as gone: its owner keeps it, offered or not.
-const sqlReplayNext = `
+const sqlReplayNext = `/* sqlReplayNext */
 SELECT r.platform, r.platform_id, r.revision, coalesce(l.title, ''), l.rent_cents, r.settlements,
     CASE WHEN l.status = 'archived' AND r.status NOT IN ('rejected', 'duplicate') THEN 'archived'
         WHEN (r.gone_at IS NOT NULL OR r.last_scraped_at < $12) AND l.status IS DISTINCT FROM 'claimed' THEN 'gone'
@@ -403,7 +406,7 @@ func (s *Replays) NextOfReplay(ctx context.Context, id, last uuid.UUID, n int, s
 
 // Of two calls that advance from the same place only the first does: the other worker was frozen, or repeats a call
 // whose answer was lost. When all were looked at, their number is known.
-const sqlReplayAdvance = `
+const sqlReplayAdvance = `/* sqlReplayAdvance */
 UPDATE replays SET last_id = $3, exhausted = $4, updated_at = $5, started = started + $6,
     skipped_staged = skipped_staged + $7, skipped_not_normalized = skipped_not_normalized + $8,
     skipped_archived = skipped_archived + $9, skipped_gone = skipped_gone + $10,
@@ -412,7 +415,7 @@ UPDATE replays SET last_id = $3, exhausted = $4, updated_at = $5, started = star
     counted = counted OR $4
 WHERE id = $1 AND last_id = $2 AND state = 'running' AND NOT exhausted`
 
-const sqlReplayItemsAdd = `
+const sqlReplayItemsAdd = `/* sqlReplayItemsAdd */
 INSERT INTO replay_items (replay_id, listing_id, settlements, started_at)
 SELECT $1, u.id, u.settlements, $4 FROM unnest($2::uuid[], $3::bigint[]) u (id, settlements)
 ON CONFLICT DO NOTHING`
@@ -444,10 +447,10 @@ func (s *Replays) AdvanceReplay(ctx context.Context, id, last uuid.UUID, p listi
 	return nil
 }
 
-const sqlReplayEnd = `
+const sqlReplayEnd = `/* sqlReplayEnd */
 UPDATE replays SET state = $2, reason = $3, updated_at = $4, ended_at = $4 WHERE id = $1 AND state = 'running'`
 
-const sqlReplayItemsForget = `DELETE FROM replay_items WHERE replay_id = $1`
+const sqlReplayItemsForget = `/* sqlReplayItemsForget */ DELETE FROM replay_items WHERE replay_id = $1`
 
 // EndReplay ends a replay that runs, as canceled or failed; any other stays as it is. Adverts that it
 // started go on, and are not counted any more.
@@ -494,13 +497,13 @@ func (s *Replays) end(ctx context.Context, id uuid.UUID, state, reason string, n
 	return ended, nil
 }
 
-const sqlReplay = `
+const sqlReplay = `/* sqlReplay */
 SELECT id, state, stage, filter, rate, total, counted, started, imported, duplicate, rejected, handed_on, failed,
     skipped_staged, skipped_not_normalized, skipped_archived, skipped_gone, reason, started_by, created_at,
     updated_at, ended_at
 FROM replays`
 
-const sqlReplayOne = sqlReplay + ` WHERE id = $1`
+const sqlReplayOne = `/* sqlReplayOne */ ` + sqlReplay + ` WHERE id = $1`
 
 // Get returns a replay. An unknown one is fault.Gone.
 func (s *Replays) Get(ctx context.Context, id uuid.UUID) (Replay, error) {
@@ -515,7 +518,7 @@ func (s *Replays) Get(ctx context.Context, id uuid.UUID) (Replay, error) {
 	return r, nil
 }
 
-const sqlReplayList = sqlReplay + `
+const sqlReplayList = `/* sqlReplayList */ ` + sqlReplay + `
 WHERE ($1::text[] IS NULL OR state = ANY ($1))
     AND ($3::uuid IS NULL OR (created_at, id) < ($2::timestamptz, $3::uuid))
 ORDER BY created_at DESC, id DESC LIMIT $4`

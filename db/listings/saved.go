@@ -51,11 +51,11 @@ type SavedSearch struct {
 
 // Each behind db.SQLSavedTurn, in a transaction.
 const (
-	sqlSavedTouch = `
+	sqlSavedTouch = `/* sqlSavedTouch */
 INSERT INTO saved_changes (search, version, at) VALUES ($1, nextval('saved_version'), $2)
 ON CONFLICT (search) DO UPDATE SET version = excluded.version, at = excluded.at`
 
-	sqlSavedAdd = `
+	sqlSavedAdd = `/* sqlSavedAdd */
 INSERT INTO saved_searches (id, tenant, name, filter, kinds, schedule, state, since, created_at, updated_at, language,
     slots)
 SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $10, $11
@@ -63,7 +63,7 @@ WHERE ` + db.SQLTenantStands + ` AND NOT EXISTS (
     SELECT FROM tenants t WHERE t.id = $2
         AND t.max_searches <= (SELECT count(*) FROM saved_searches WHERE tenant = $2 AND deleted_at IS NULL))`
 
-	sqlSavedSlots = `SELECT coalesce(sum(slots), 0)::bigint FROM saved_searches WHERE id <> $1`
+	sqlSavedSlots = `/* sqlSavedSlots */ SELECT coalesce(sum(slots), 0)::bigint FROM saved_searches WHERE id <> $1`
 )
 
 // taken counts the places that all searches but one take in the index of all tenants. It has a connection of its own:
@@ -172,18 +172,18 @@ func scanSaved(row pgx.CollectableRow) (s saved.Search, err error) {
 }
 
 const (
-	sqlSavedRead = `SELECT ` + sqlSavedColumns + ` FROM saved_searches s
+	sqlSavedRead = `/* sqlSavedRead */ SELECT ` + sqlSavedColumns + ` FROM saved_searches s
 WHERE s.tenant = $1 AND s.id = $2 AND s.deleted_at IS NULL`
 
 	// What is told of the search meanwhile refers to its row, which is not waited for.
-	sqlSavedHold = sqlSavedRead + ` FOR NO KEY UPDATE`
+	sqlSavedHold = `/* sqlSavedHold */ ` + sqlSavedRead + ` FOR NO KEY UPDATE`
 
-	sqlSavedList = `
+	sqlSavedList = `/* sqlSavedList */
 SELECT ` + sqlSavedColumns + ` FROM saved_searches s
 WHERE s.tenant = $1 AND s.name > $2 AND s.deleted_at IS NULL ORDER BY s.name LIMIT $3`
 
 	// While a webhook is asked to confirm, the reason is that of the last try.
-	sqlSavedTargets = `
+	sqlSavedTargets = `/* sqlSavedTargets */
 SELECT search, id, kind, label, state, CASE WHEN state = 'unconfirmed' AND reason = '' THEN coalesce((
     SELECT d.reason FROM saved_deliveries d WHERE d.target = t.id AND d.confirms ORDER BY d.due_at DESC LIMIT 1), '')
     ELSE reason END
@@ -234,7 +234,7 @@ func (s *Saved) readTargets(ctx context.Context, tenant string, list []SavedSear
 	return nil
 }
 
-const sqlSavedChange = `
+const sqlSavedChange = `/* sqlSavedChange */
 UPDATE saved_searches SET name = $3, filter = $4, kinds = $5, schedule = $6, state = $7, since = $8, updated_at = $9,
     language = $10, slots = $11
 WHERE tenant = $1 AND id = $2`
@@ -287,12 +287,12 @@ func (s *Saved) Change(ctx context.Context, tenant string, id uuid.UUID, actor s
 
 // A deleted search has the name of none that can be saved, and takes no place in the index.
 const (
-	sqlSavedDelete = `
+	sqlSavedDelete = `/* sqlSavedDelete */
 UPDATE saved_searches SET deleted_at = $3, updated_at = $3, state = 'paused', slots = 0,
     name = rpad('deleted ' || id, $4 + 1)
 WHERE tenant = $1 AND id = $2 AND deleted_at IS NULL RETURNING id`
 
-	sqlSavedDeleteTargets = `
+	sqlSavedDeleteTargets = `/* sqlSavedDeleteTargets */
 UPDATE saved_targets SET reason = 'the search was deleted', updated_at = $3, ` + sqlSavedTargetBlank + `
 WHERE tenant = $1 AND search = $2`
 
@@ -323,12 +323,12 @@ func (s *Saved) Delete(ctx context.Context, tenant string, id uuid.UUID, actor s
 }
 
 const (
-	sqlSavedFeed = `
+	sqlSavedFeed = `/* sqlSavedFeed */
 SELECT s.id, s.tenant, s.name, s.created_at, s.language FROM saved_targets t JOIN saved_searches s ON s.id = t.search
 JOIN tenants k ON k.id = s.tenant AND k.state = 'active'
 WHERE t.token = $1 AND t.kind = 'feed'`
 
-	sqlSavedFeedItems = `
+	sqlSavedFeedItems = `/* sqlSavedFeedItems */
 SELECT ` + sqlSavedItemColumns + `
 FROM (SELECT * FROM saved_matches WHERE search = $1 ORDER BY event DESC LIMIT $2) m ` + sqlSavedItemJoins + `
 ORDER BY m.event DESC`
@@ -376,7 +376,7 @@ func (s *Saved) Feed(ctx context.Context, sum []byte, limit int) (f SavedFeed, e
 }
 
 // What an index may have of a filter is asked of Postgres; the rest is looked at here.
-const sqlSavedTry = `
+const sqlSavedTry = `/* sqlSavedTry */
 SELECT 0, 'new', l.id, coalesce(h.home_id, l.id), l.platform, l.url, l.title, l.address, l.bedrooms, l.rent_cents,
     NULL::bigint, l.latitude, l.longitude, true, l.published_at, coalesce(l.neighbourhood, ''), l.description,
     l.rooms::float8, l.area_sqft, coalesce(CASE WHEN $3 THEN listing_available(l.details) END::text, ''),

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	sqlAddressKey = `SELECT box_key, box FROM saved_address_key`
+	sqlAddressKey = `/* sqlAddressKey */ SELECT box_key, box FROM saved_address_key`
 
-	sqlAddressKeyAdd = `
+	sqlAddressKeyAdd = `/* sqlAddressKeyAdd */
 INSERT INTO saved_address_key (id, box_key, box) VALUES ('00000000-0000-0000-0000-000000000001', $1, $2)
 ON CONFLICT DO NOTHING`
 )
@@ -45,19 +45,19 @@ func (s *Saved) AddressKey(ctx context.Context, generate func() (db.Sealed, erro
 
 // The row of a tenant is locked before that of an address, by all who lock both.
 const (
-	sqlAsksCount = `
+	sqlAsksCount = `/* sqlAsksCount */
 INSERT INTO saved_asks AS a (tenant, since, asked) VALUES ($1, $2, 1)
 ON CONFLICT (tenant) DO UPDATE SET since = CASE WHEN a.since <= $3 THEN $2 ELSE a.since END,
     asked = CASE WHEN a.since <= $3 THEN 1 ELSE a.asked + 1 END
 WHERE a.since <= $3 OR a.asked < $4`
 
-	sqlAsksCountHooks = `
+	sqlAsksCountHooks = `/* sqlAsksCountHooks */
 INSERT INTO saved_asks AS a (tenant, since, asked, hooks_since, hooks) VALUES ($1, $2, 0, $2, 1)
 ON CONFLICT (tenant) DO UPDATE SET hooks_since = CASE WHEN a.hooks_since > $3 THEN a.hooks_since ELSE $2 END,
     hooks = CASE WHEN a.hooks_since > $3 THEN a.hooks + 1 ELSE 1 END
 WHERE a.hooks_since IS NULL OR a.hooks_since <= $3 OR a.hooks < $4`
 
-	sqlAddressAsk = `
+	sqlAddressAsk = `/* sqlAddressAsk */
 INSERT INTO saved_addresses AS a (sum, asked_at) VALUES ($1, $2)
 ON CONFLICT (sum) DO UPDATE SET asked_at = $2 WHERE NOT a.refused AND a.asked_at <= $3`
 )
@@ -99,9 +99,9 @@ func addressAsk(ctx context.Context, tx pgx.Tx, kind saved.Channel, sum []byte, 
 }
 
 const (
-	sqlAsksConfirm = `UPDATE saved_asks SET asked = asked - 1 WHERE tenant = $1 AND asked > 0`
+	sqlAsksConfirm = `/* sqlAsksConfirm */ UPDATE saved_asks SET asked = asked - 1 WHERE tenant = $1 AND asked > 0`
 
-	sqlAddressConfirm = `DELETE FROM saved_addresses WHERE sum = $1 AND NOT refused`
+	sqlAddressConfirm = `/* sqlAddressConfirm */ DELETE FROM saved_addresses WHERE sum = $1 AND NOT refused`
 )
 
 // addressConfirm lets an address that has confirmed be asked about another search.
@@ -114,12 +114,12 @@ func addressConfirm(ctx context.Context, tx pgx.Tx, tenant string, sum []byte) e
 }
 
 const (
-	sqlAddressRefuse = `
+	sqlAddressRefuse = `/* sqlAddressRefuse */
 INSERT INTO saved_addresses (sum, asked_at, refused) VALUES ($1, $2, true)
 ON CONFLICT (sum) DO UPDATE SET refused = true`
 
 	// One that is locked is being answered itself.
-	sqlAddressStop = `
+	sqlAddressStop = `/* sqlAddressStop */
 UPDATE saved_targets SET state = 'stopped', reason = $2, updated_at = $3
 WHERE id IN (SELECT id FROM saved_targets WHERE address = $1 AND state = 'unconfirmed' FOR UPDATE SKIP LOCKED)
 RETURNING tenant, search`

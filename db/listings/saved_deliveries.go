@@ -31,7 +31,7 @@ type SavedDelivery struct {
 }
 
 // Of each target the newest are read by the index on target and time.
-const sqlSavedDeliveries = `
+const sqlSavedDeliveries = `/* sqlSavedDeliveries */
 SELECT d.id, t.id, t.kind, t.label, d.state, d.due_at, d.tries, d.reason,
     (SELECT count(*) FROM saved_items i WHERE i.delivery = d.id), d.started_at, d.finished_at
 FROM saved_targets t CROSS JOIN LATERAL (
@@ -63,7 +63,7 @@ func (s *Saved) Deliveries(ctx context.Context, tenant string, search uuid.UUID,
 	return found, next, nil
 }
 
-const sqlSavedMatches = `
+const sqlSavedMatches = `/* sqlSavedMatches */
 SELECT ` + sqlSavedItemColumns + `
 FROM (SELECT * FROM saved_matches WHERE search = $1 AND ($2::bigint IS NULL OR event < $2)
     ORDER BY event DESC LIMIT $3) m

@@ -7,7 +7,7 @@ const sqlSavedAsked = `(title text, description text, address jsonb, latitude fl
 
 // An edit is queued with the listing as it was. It comes before that is overwritten, and before sqlEventPrice: a home
 // that an edit and its rent bring into a search together is new to it. $5 is the new version.
-const sqlSavedEdited = `
+const sqlSavedEdited = `/* sqlSavedEdited */
 INSERT INTO saved_queue (event, listing, at, before)
 SELECT nextval('listing_events_id_seq'), l.id, $3, jsonb_build_object(
     'neighbourhood', coalesce(l.neighbourhood, ''), 'rent_cents', l.rent_cents, 'bedrooms', l.bedrooms,
@@ -20,7 +20,7 @@ WHERE l.id = $1 AND l.revision <= $2 AND (l.neighbourhood IS DISTINCT FROM $4 OR
 
 // The first picture of a listing is queued without what it was: that it had none is all. It comes before
 // sqlImageAttach, and after the listing is locked.
-const sqlSavedPictured = `
+const sqlSavedPictured = `/* sqlSavedPictured */
 INSERT INTO saved_queue (event, listing, at)
 SELECT nextval('listing_events_id_seq'), $1, $3 FROM listing_images
 WHERE listing_id = $1 AND url = $2 AND state IN ('pending', 'failed')

@@ -53,20 +53,21 @@ type Matched struct {
 
 // Only one process compares at a time: what a search was told last decides what it is told next.
 const (
-	sqlSavedMatchTurn = `SELECT pg_try_advisory_xact_lock(1935763828, 2), pg_postmaster_start_time()`
+	sqlSavedMatchTurn = `/* sqlSavedMatchTurn */
+SELECT pg_try_advisory_xact_lock(1935763828, 2), pg_postmaster_start_time()`
 
-	sqlSavedChanged = `
+	sqlSavedChanged = `/* sqlSavedChanged */
 SELECT c.version, c.search, s.id, s.tenant, s.name, s.filter, s.kinds, s.schedule, s.state, s.since, s.created_at,
     s.updated_at, s.language
 FROM (SELECT * FROM saved_changes WHERE version > $1 ORDER BY version LIMIT $2) c
 LEFT JOIN saved_searches s ON s.id = c.search AND s.deleted_at IS NULL ORDER BY c.version`
 
-	sqlSavedTake = `SELECT event FROM saved_queue ORDER BY event LIMIT $1`
+	sqlSavedTake = `/* sqlSavedTake */ SELECT event FROM saved_queue ORDER BY event LIMIT $1`
 
-	sqlSavedTaken = `DELETE FROM saved_queue WHERE event = ANY ($1)`
+	sqlSavedTaken = `/* sqlSavedTaken */ DELETE FROM saved_queue WHERE event = ANY ($1)`
 
 	// Edits are no rows of listing_events.
-	sqlSavedEvents = `
+	sqlSavedEvents = `/* sqlSavedEvents */
 SELECT e.id, e.kind, e.at, coalesce(e.old_rent_cents, 0), e.before, l.id, coalesce(h.home_id, l.id), l.published_at,
     EXISTS (
         SELECT FROM home_members m JOIN listings o ON o.id = m.listing_id
@@ -84,19 +85,19 @@ FROM (
 ORDER BY e.id`
 
 	// Where there are no searches, an event is compared with nothing: when it happened is all that is asked.
-	sqlSavedTimes = `
+	sqlSavedTimes = `/* sqlSavedTimes */
 SELECT at FROM listing_events WHERE id = ANY ($1)
 UNION ALL SELECT at FROM saved_queue WHERE event = ANY ($1) AND listing IS NOT NULL`
 
 	// What searches were told last of homes, whichever advert it was told of.
-	sqlSavedTold = `
+	sqlSavedTold = `/* sqlSavedTold */
 SELECT DISTINCT ON (c.search, c.home) c.search, c.home, m.rent_cents
 FROM unnest($1::uuid[], $2::uuid[]) c(search, home)
 JOIN LATERAL (SELECT listing_id FROM home_members WHERE home_id = c.home UNION SELECT c.home) h ON true
 JOIN saved_matches m ON m.search = c.search AND m.listing = h.listing_id
 ORDER BY c.search, c.home, m.event DESC`
 
-	sqlSavedMatch = `
+	sqlSavedMatch = `/* sqlSavedMatch */
 INSERT INTO saved_matches (tenant, search, event, listing, kind, old_rent_cents, rent_cents, at)
 SELECT s.tenant, s.id, m.event, m.listing, m.kind, m.old_rent_cents, m.rent_cents, m.at
 FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::text[], $5::bigint[], $6::bigint[], $7::timestamptz[])
@@ -107,7 +108,7 @@ ON CONFLICT DO NOTHING`
 	// A target that is being deleted is waited for, and left out: what refers to it would fail, and with it the news of
 	// all others. A delivery whose sending has begun takes nothing more; what came too late for it goes into one that
 	// is due now.
-	sqlSavedDeliver = `
+	sqlSavedDeliver = `/* sqlSavedDeliver */
 WITH due AS (
     SELECT t.tenant, t.id AS target, m.search, m.event, m.due_at
     FROM unnest($1::uuid[], $2::bigint[], $3::timestamptz[]) m(search, event, due_at)
@@ -213,12 +214,12 @@ const (
 
 // An event is set aside with all that its row says. listing_id is the name that ForgetLetters looks for.
 const (
-	sqlSavedAside = `
+	sqlSavedAside = `/* sqlSavedAside */
 DELETE FROM saved_queue WHERE event = $1
 RETURNING jsonb_strip_nulls(
     jsonb_build_object('event', event, 'listing_id', listing, 'at', at, 'before', before))::text`
 
-	sqlSavedBack = `
+	sqlSavedBack = `/* sqlSavedBack */
 INSERT INTO saved_queue (event, listing, at, before)
 SELECT (e.doc ->> 'event')::bigint, (e.doc ->> 'listing_id')::uuid, (e.doc ->> 'at')::timestamptz, e.doc -> 'before'
 FROM (SELECT convert_from(body, 'UTF8')::jsonb AS doc FROM dead_letters WHERE id = $1) e

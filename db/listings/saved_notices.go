@@ -25,7 +25,7 @@ type DueNotice struct {
 // A delivery that was begun and has not ended is due again after a while: the process that was to start its workflow
 // may have been killed. A workflow that is running is joined. Those that were never begun come first, the first of each
 // tenant before the second of any: however many are due of a tenant, or do not end, they hold up no other.
-const sqlNoticesBegin = `
+const sqlNoticesBegin = `/* sqlNoticesBegin */
 WITH turns AS (
     SELECT d.id FROM tenants k CROSS JOIN LATERAL (
         SELECT id, due_at, row_number() OVER (ORDER BY due_at) AS turn FROM saved_deliveries
@@ -72,14 +72,14 @@ func (s *Saved) Begin(ctx context.Context, n int, before, now time.Time) ([]DueN
 }
 
 const (
-	sqlNotice = `
+	sqlNotice = `/* sqlNotice */
 SELECT d.id, d.tenant, d.state, d.due_at, d.tries, d.unreached_since, d.confirms, s.id, s.name, s.schedule, s.language,
     t.id, t.kind, t.label, t.state, s.state = 'active', k.state = 'stopped', t.box_key, t.box
 FROM saved_deliveries d JOIN saved_targets t ON t.id = d.target JOIN saved_searches s ON s.id = t.search
 JOIN tenants k ON k.id = d.tenant
 WHERE d.tenant = $1 AND d.id = $2`
 
-	sqlNoticeItems = `
+	sqlNoticeItems = `/* sqlNoticeItems */
 WITH told AS MATERIALIZED (
     SELECT m.*, coalesce(h.home_id, m.listing) AS home
     FROM saved_items i JOIN saved_matches m ON m.search = i.search AND m.event = i.event
@@ -91,7 +91,7 @@ SELECT ` + sqlSavedItemColumns + `
 FROM first f JOIN told m ON m.home = f.home ` + sqlSavedItemJoins + `
 ORDER BY m.event`
 
-	sqlNoticeHomes = `
+	sqlNoticeHomes = `/* sqlNoticeHomes */
 SELECT count(DISTINCT coalesce(h.home_id, m.listing))
 FROM saved_items i JOIN saved_matches m ON m.search = i.search AND m.event = i.event
 LEFT JOIN home_members h ON h.listing_id = m.listing WHERE i.delivery = $1`
@@ -124,18 +124,18 @@ func (s *Saved) Notice(ctx context.Context, tenant string, id uuid.UUID) (n save
 }
 
 const (
-	sqlNoticePutOff = `
+	sqlNoticePutOff = `/* sqlNoticePutOff */
 UPDATE saved_deliveries SET tries = tries + $5::boolean::int, reason = coalesce(nullif($3, ''), reason),
     started_at = $4,
     unreached_since = CASE WHEN $6 THEN coalesce(unreached_since, $7) WHEN $3 = '' THEN unreached_since END
 WHERE tenant = $1 AND id = $2 AND state IN ('waiting', 'started') RETURNING tries`
 
-	sqlNoticeEnd = `
+	sqlNoticeEnd = `/* sqlNoticeEnd */
 UPDATE saved_deliveries SET state = $3, reason = $4, finished_at = $5
 WHERE tenant = $1 AND id = $2 AND state IN ('waiting', 'started')`
 
 	// Before sqlNoticeEnd, too: how a challenge has ended. What is sent was sent back.
-	sqlTargetAnswered = `
+	sqlTargetAnswered = `/* sqlTargetAnswered */
 WITH answered AS (
     UPDATE saved_targets t
     SET state = CASE WHEN $3 = 'sent' THEN 'active' ELSE t.state END, reason = $4, updated_at = $5
@@ -151,13 +151,13 @@ INSERT INTO audit (at, actor, action, subject, detail)
 SELECT $5, 'conveyor', 'search.target_confirmed', 'search/' || search, jsonb_build_object('tenant', tenant)
 FROM answered WHERE state = 'active'`
 
-	sqlTargetWell = `
+	sqlTargetWell = `/* sqlTargetWell */
 UPDATE saved_targets SET failing_since = NULL
 WHERE tenant = $1 AND id = (SELECT target FROM saved_deliveries WHERE id = $2) AND failing_since IS NOT NULL`
 
 	// It comes before sqlNoticeEnd, so that a repetition counts nothing. Only webhooks have servers of their own: where
 	// e-mail or Telegram fails, ours is at fault.
-	sqlTargetFailing = `
+	sqlTargetFailing = `/* sqlTargetFailing */
 UPDATE saved_targets t SET failing_since = coalesce(t.failing_since, $3),
     state = CASE WHEN t.failing_since <= $4 AND t.state = 'active' THEN 'stopped' ELSE t.state END,
     reason = CASE WHEN t.failing_since <= $4 AND t.state = 'active' THEN $5 ELSE t.reason END,
@@ -197,7 +197,7 @@ func (s *Saved) EndNotice(ctx context.Context, tenant string, id uuid.UUID, stat
 	return nil
 }
 
-const sqlNoticeStop = `
+const sqlNoticeStop = `/* sqlNoticeStop */
 UPDATE saved_targets SET state = 'stopped', reason = $3, updated_at = $4
 WHERE tenant = $1 AND id = (SELECT target FROM saved_deliveries WHERE id = $2) AND state <> 'stopped'`
 
@@ -225,7 +225,7 @@ func (s *Saved) FailNotice(ctx context.Context, tenant string, id uuid.UUID, cla
 	return nil
 }
 
-const sqlNoticesUntried = `
+const sqlNoticesUntried = `/* sqlNoticesUntried */
 SELECT coalesce(extract(epoch FROM greatest($1 - min(due_at), '0')), 0)::float8 FROM (
     SELECT min(due_at) AS due_at FROM saved_deliveries WHERE state = 'waiting' AND due_at <= $1
     UNION ALL
@@ -243,7 +243,7 @@ func (s *Saved) UntriedFor(ctx context.Context, now time.Time) (float64, error) 
 }
 
 // Edits have a time of their own; that of other events is in listing_events.
-const sqlSavedQueued = `
+const sqlSavedQueued = `/* sqlSavedQueued */
 SELECT (SELECT count(*) FROM (SELECT FROM saved_queue LIMIT $2) q), coalesce((
     SELECT extract(epoch FROM greatest($1 - coalesce(q.at, e.at), '0'))
     FROM saved_queue q LEFT JOIN listing_events e ON e.id = q.event ORDER BY q.event LIMIT 1), 0)::float8`
@@ -261,7 +261,7 @@ func (s *Saved) Backlog(ctx context.Context, now time.Time) (backlog.News, error
 	return n, err
 }
 
-const sqlNoticeReopen = `
+const sqlNoticeReopen = `/* sqlNoticeReopen */
 UPDATE saved_deliveries d SET state = 'waiting', tries = 0, unreached_since = NULL, finished_at = NULL
 WHERE tenant = $1 AND id = $2 AND state = 'failed' AND ` + sqlNoticeOfSearch
 
@@ -269,7 +269,7 @@ const sqlNoticeOfSearch = `EXISTS (
     SELECT FROM saved_targets t JOIN saved_searches s ON s.id = t.search
     WHERE t.id = d.target AND s.deleted_at IS NULL)`
 
-const sqlNoticeStands = `
+const sqlNoticeStands = `/* sqlNoticeStands */
 SELECT state FROM saved_deliveries d WHERE tenant = $1 AND id = $2 AND ` + sqlNoticeOfSearch
 
 // Reopeners are those of the deliveries, and of the events that could not be matched.

@@ -16,12 +16,12 @@ import (
 )
 
 const (
-	sqlSavedTargetAdd = `
+	sqlSavedTargetAdd = `/* sqlSavedTargetAdd */
 INSERT INTO saved_targets (id, tenant, search, kind, label, box, box_key, token, created_at, updated_at, state, address)
 SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $10, $11 WHERE ` + db.SQLTenantStands
 
 	// No two deliveries of a target are due at one time.
-	sqlSavedTargetAsk = `
+	sqlSavedTargetAsk = `/* sqlSavedTargetAsk */
 INSERT INTO saved_deliveries (id, tenant, target, due_at, confirms)
 SELECT gen_random_uuid(), $1, $2, greatest($3, max(due_at) + '1 microsecond'::interval), true
 FROM saved_deliveries WHERE target = $2 AND due_at <= $3`
@@ -56,12 +56,12 @@ func targetAdd(ctx context.Context, tx pgx.Tx, tenant string, search uuid.UUID, 
 }
 
 const (
-	sqlSavedTargetHold = `
+	sqlSavedTargetHold = `/* sqlSavedTargetHold */
 SELECT id, kind, label, state, reason FROM saved_targets t
 WHERE tenant = $1 AND search = $2 AND id = $3
     AND EXISTS (SELECT FROM saved_searches s WHERE s.id = t.search AND s.deleted_at IS NULL) FOR NO KEY UPDATE`
 
-	sqlSavedTargetAsked = `
+	sqlSavedTargetAsked = `/* sqlSavedTargetAsked */
 SELECT EXISTS (
     SELECT FROM saved_deliveries WHERE tenant = $1 AND target = $2 AND confirms AND state IN ('waiting', 'started'))`
 )
@@ -107,7 +107,8 @@ func (s *Saved) Challenge(ctx context.Context, tenant string, search, target uui
 	return t, savedFault(err, "challenge a target of", search)
 }
 
-const sqlSavedTargetCount = `SELECT count(*) FROM saved_targets WHERE tenant = $1 AND search = $2`
+const sqlSavedTargetCount = `/* sqlSavedTargetCount */
+SELECT count(*) FROM saved_targets WHERE tenant = $1 AND search = $2`
 
 // AddTarget adds a target to a search, with an audit record. It is told what is found from then on. One more than
 // saved.MaxTargets is fault.Conflict.
@@ -135,7 +136,7 @@ func (s *Saved) AddTarget(ctx context.Context, tenant string, search uuid.UUID, 
 
 // The target moves to a deleted search of its own, $5, which nobody sees: what hides and empties one does so with the
 // target. Its name is longer than any that a person may give one.
-const sqlSavedTargetDelete = `
+const sqlSavedTargetDelete = `/* sqlSavedTargetDelete */
 WITH grave AS (
     INSERT INTO saved_searches (id, tenant, name, filter, kinds, schedule, state, since, created_at, updated_at, slots,
         deleted_at)
@@ -178,14 +179,15 @@ type Subscription struct {
 }
 
 const (
-	sqlSubscription = `
+	sqlSubscription = `/* sqlSubscription */
 SELECT t.search, t.id, t.tenant, s.name, t.label, t.state, s.language, t.address
 FROM saved_targets t JOIN saved_searches s ON s.id = t.search
 WHERE t.token = $1 AND t.kind IN ('email', 'telegram')`
 
-	sqlSubscriptionHold = sqlSubscription + ` FOR NO KEY UPDATE OF t`
+	sqlSubscriptionHold = `/* sqlSubscriptionHold */ ` + sqlSubscription + ` FOR NO KEY UPDATE OF t`
 
-	sqlTargetState = `UPDATE saved_targets SET state = $3, reason = $4, updated_at = $5 WHERE tenant = $1 AND id = $2`
+	sqlTargetState = `/* sqlTargetState */
+UPDATE saved_targets SET state = $3, reason = $4, updated_at = $5 WHERE tenant = $1 AND id = $2`
 )
 
 // Subscription returns the target whose messages have links with a token of the SHA-256 sum. An unknown one is

@@ -10,7 +10,7 @@ import (
 	"github.com/mtlrent/conveyor/db"
 )
 
-const sqlSavedWaits = `
+const sqlSavedWaits = `/* sqlSavedWaits */
 SELECT EXISTS (SELECT FROM saved_queue)
     OR EXISTS (SELECT FROM saved_deliveries WHERE state = 'waiting' AND due_at <= $1)
     OR EXISTS (SELECT FROM saved_deliveries WHERE state = 'started' AND started_at <= $2)`

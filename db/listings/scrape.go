@@ -31,23 +31,23 @@ func NewPlatforms(pool *pgxpool.Pool) *Platforms { return &Platforms{pool, db.Ne
 
 // A transaction that writes more than the platform's own row locks that row first, so that all of one platform take
 // turns: the end of a cycle and a visit of a worker that was frozen would otherwise wait for one another.
-const sqlPlatformLock = `SELECT 1 FROM platforms WHERE name = $1 FOR NO KEY UPDATE`
+const sqlPlatformLock = `/* sqlPlatformLock */ SELECT 1 FROM platforms WHERE name = $1 FOR NO KEY UPDATE`
 
-const sqlPlatformConfigure = `
+const sqlPlatformConfigure = `/* sqlPlatformConfigure */
 INSERT INTO platforms (name, url, transport, enabled, delay_ms, max_pages, cooldown_ms, look_ms, cycle_ms)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 ON CONFLICT (name) DO UPDATE SET url = excluded.url, transport = excluded.transport, enabled = excluded.enabled,
     delay_ms = excluded.delay_ms, max_pages = excluded.max_pages, cooldown_ms = excluded.cooldown_ms,
     look_ms = excluded.look_ms, cycle_ms = excluded.cycle_ms`
 
-const sqlPlatformURL = `SELECT url FROM platforms WHERE name = $1 FOR NO KEY UPDATE`
+const sqlPlatformURL = `/* sqlPlatformURL */ SELECT url FROM platforms WHERE name = $1 FOR NO KEY UPDATE`
 
-const sqlSearchDefault = `
+const sqlSearchDefault = `/* sqlSearchDefault */
 INSERT INTO platform_searches (platform, search) VALUES ($1, 'default') ON CONFLICT DO NOTHING`
 
 // The adverts of a platform are counted by triggers. $2 leaves counts alone that were right to begin with: a platform
 // from before there were triggers has none, and End corrects what two scrapers at once may have counted wrong.
-const sqlPlatformCount = `
+const sqlPlatformCount = `/* sqlPlatformCount */
 UPDATE platforms SET counted = true, (adverts_known, adverts_failed, adverts_gone) = (
     SELECT count(*) FILTER (WHERE gone_at IS NULL), count(*) FILTER (WHERE gone_at IS NULL AND failures > 0),
         count(*) FILTER (WHERE gone_at IS NOT NULL)
@@ -78,12 +78,12 @@ func (s *Platforms) Configure(ctx context.Context, name string, c scrape.Setting
 	return nil
 }
 
-const sqlPlatformWanted = `
+const sqlPlatformWanted = `/* sqlPlatformWanted */
 SELECT coalesce(set_enabled, enabled) AND NOT paused, coalesce(blocked_until, '-infinity')
 FROM platforms WHERE name = $1 FOR NO KEY UPDATE`
 
 // An open cycle continues where it was.
-const sqlCycleBegin = `
+const sqlCycleBegin = `/* sqlCycleBegin */
 INSERT INTO platform_cycles (platform, search, cycle, started_at)
 SELECT $1, $2, coalesce(max(cycle), 0) + 1, $3 FROM platform_cycles WHERE platform = $1
 RETURNING cycle`
@@ -127,7 +127,7 @@ func (s *Platforms) Begin(ctx context.Context, name string, now time.Time) (plan
 }
 
 // A turn may lie in the future: the caller waits for it. So turns are a delay apart in all processes together.
-const sqlPlatformTurn = `
+const sqlPlatformTurn = `/* sqlPlatformTurn */
 UPDATE platforms p SET next_request_at = greatest(p.next_request_at, p.blocked_until, $3)
     + greatest(coalesce(s.delay_ms, p.set_delay_ms, p.delay_ms), $4) * interval '1 ms'
 FROM platform_searches s
@@ -148,7 +148,7 @@ const sqlSearchProxy = `CASE coalesce(s.proxy_shown, '') WHEN 'direct' THEN '' W
         ELSE s.proxy_shown END`
 
 // A search that was removed meanwhile is not to be scraped.
-const sqlPlatformSettings = `
+const sqlPlatformSettings = `/* sqlPlatformSettings */
 SELECT p.blocked_until, coalesce(p.set_enabled, p.enabled) AND s.search IS NOT NULL,
     p.paused OR coalesce(s.paused, false), ` + sqlSearchSettings + `
 FROM platforms p LEFT JOIN platform_searches s ON s.platform = p.name AND s.search = $2
@@ -214,12 +214,13 @@ func clipReason(reason string) string {
 	return strings.ToValidUTF8(fmt.Sprintf("%.300s", db.Storable(reason)), "")
 }
 
-const sqlPlatformRefusals = `SELECT refusals FROM platforms WHERE name = $1 FOR UPDATE`
+const sqlPlatformRefusals = `/* sqlPlatformRefusals */ SELECT refusals FROM platforms WHERE name = $1 FOR UPDATE`
 
-const sqlPlatformRefused = `
+const sqlPlatformRefused = `/* sqlPlatformRefused */
 UPDATE platforms SET refusals = $2, refused_reason = $3, blocked_until = $4 WHERE name = $1`
 
-const sqlCycleRefused = `UPDATE platform_cycles SET refusals = refusals + 1 WHERE platform = $1 AND cycle = $2`
+const sqlCycleRefused = `/* sqlCycleRefused */
+UPDATE platform_cycles SET refusals = refusals + 1 WHERE platform = $1 AND cycle = $2`
 
 // Refused stores that the site refused a request, and returns until when it gets no more: longer with each refusal in a
 // row, as scrape.Backoff says with asked and dice.
@@ -244,7 +245,7 @@ func (s *Platforms) Refused(ctx context.Context, name string, cycle int64, reaso
 	return until, nil
 }
 
-const sqlPlatformSuspect = `
+const sqlPlatformSuspect = `/* sqlPlatformSuspect */
 UPDATE platforms SET suspect_at = $2, suspect_of = $3, suspect_reason = $4, suspect_search = $5
 WHERE name = $1 AND suspect_at IS NULL`
 
@@ -278,7 +279,7 @@ func platformSuspect(ctx context.Context, tx pgx.Tx, name string, v scrape.Suspi
 	return tx.SendBatch(ctx, b).Close()
 }
 
-const sqlPlatformTrouble = `UPDATE platforms SET trouble_at = $2, trouble = $3 WHERE name = $1`
+const sqlPlatformTrouble = `/* sqlPlatformTrouble */ UPDATE platforms SET trouble_at = $2, trouble = $3 WHERE name = $1`
 
 // Trouble stores why a page could not be read although the site did not refuse it, until the next page is read.
 func (s *Platforms) Trouble(ctx context.Context, name, message string, now time.Time) error {
@@ -288,10 +289,10 @@ func (s *Platforms) Trouble(ctx context.Context, name, message string, now time.
 	return nil
 }
 
-const sqlCycleSeenCount = `
+const sqlCycleSeenCount = `/* sqlCycleSeenCount */
 SELECT count(*) FROM platform_sightings WHERE platform = $1 AND search = $2 AND seen_cycle = $3`
 
-const sqlSearchHadResults = `
+const sqlSearchHadResults = `/* sqlSearchHadResults */
 UPDATE platform_searches SET results_pages = least(results_pages, greatest($3 - 1, 1))
 FROM (SELECT results_pages AS before FROM platform_searches WHERE platform = $1 AND search = $2 FOR UPDATE) b
 WHERE platform = $1 AND search = $2

@@ -17,26 +17,26 @@ import (
 
 // $3 is the kind of page that was read, or "": a suspicion about pages of that kind ends, of the search $4 where that is
 // not "".
-const sqlPlatformSuccess = `
+const sqlPlatformSuccess = `/* sqlPlatformSuccess */
 UPDATE platforms SET last_success_at = $2, refusals = 0, blocked_until = NULL, trouble_at = NULL,
     suspect_at = CASE WHEN suspect_of <> $3 OR $4 <> '' AND suspect_search <> $4 THEN suspect_at END
 WHERE name = $1`
 
-const sqlSearchSuccess = `
+const sqlSearchSuccess = `/* sqlSearchSuccess */
 UPDATE platform_searches SET retry_at = NULL, trouble_at = NULL
 WHERE platform = $1 AND search = $2 AND trouble_at IS NOT NULL`
 
-const sqlCyclePage = `
+const sqlCyclePage = `/* sqlCyclePage */
 UPDATE platform_cycles SET pages = greatest(pages, $3), total = coalesce($4, total) WHERE platform = $1 AND cycle = $2`
 
-const sqlSearchResultsPages = `
+const sqlSearchResultsPages = `/* sqlSearchResultsPages */
 UPDATE platform_searches SET results_pages = greatest(results_pages, $3) WHERE platform = $1 AND search = $2`
 
 // The one query of a search page. It locks rows in the order of the IDs, or two of it would deadlock. An advert that
 // arrived lately in another way, such as from a scraper of another team, counts as visited. What the open cycle sees
 // for the first time is added to its counts, which are made exact when it ends. What to visit is for scrape.Memory. $8
 // is the search of the page, and "" where it is none: adverts are then not sighted.
-const sqlAdvertsSeen = `
+const sqlAdvertsSeen = `/* sqlAdvertsSeen */
 WITH shown AS (
     SELECT t.* FROM unnest($2::text[], $3::text[], $4::text[]) AS t (platform_id, url, fingerprint) ORDER BY platform_id
 ), before AS (
@@ -171,7 +171,7 @@ func advertsSeen(b *pgx.Batch, of scrape.Search, cycle int64, cards []scrape.Car
 }
 
 // The result of a visit is counted once, however often this is repeated.
-const sqlAdvertVisited = `
+const sqlAdvertVisited = `/* sqlAdvertVisited */
 WITH visit AS (
     UPDATE platform_adverts SET visited_at = $4, visited_fingerprint = $5, failures = 0, failure = '', retry_at = NULL,
         gone_at = NULL, gone_reason = ''
@@ -182,14 +182,14 @@ UPDATE platform_cycles SET new = new + ($6 = 'new')::int, changed = changed + ($
     stale = stale + ($6 IN ('stale', 'missing'))::int, returned = returned + ($6 = 'returned')::int
 WHERE platform = $1 AND cycle = $3 AND EXISTS (SELECT FROM visit)`
 
-const sqlUnitsShown = `
+const sqlUnitsShown = `/* sqlUnitsShown */
 INSERT INTO platform_units (platform, platform_id, unit_id, listing_id)
 SELECT $1, $2, u.unit_id, u.listing_id FROM unnest($3::text[], $4::uuid[]) AS u (unit_id, listing_id)
 WHERE EXISTS (SELECT FROM platform_adverts WHERE platform = $1 AND platform_id = $2)
 ON CONFLICT DO NOTHING`
 
 // Of the buildings $2, the units that are not among $3 are no longer offered.
-const sqlUnitsGone = `
+const sqlUnitsGone = `/* sqlUnitsGone */
 WITH left_out AS (
     DELETE FROM platform_units WHERE platform = $1 AND platform_id = ANY ($2) AND unit_id <> ALL ($3::text[])
     RETURNING listing_id
@@ -240,12 +240,12 @@ func (s *Platforms) Found(ctx context.Context, cycle int64, f scrape.FoundAdvert
 	return nil
 }
 
-const sqlRawGone = `
+const sqlRawGone = `/* sqlRawGone */
 UPDATE raw_listings SET gone_at = $2 WHERE id IN (
     SELECT id FROM raw_listings WHERE id = ANY ($1) AND gone_at IS NULL AND last_scraped_at <= $2
     ORDER BY id FOR UPDATE)`
 
-const sqlAdvertGone = `
+const sqlAdvertGone = `/* sqlAdvertGone */
 WITH gone AS (
     UPDATE platform_adverts SET gone_at = $4, gone_reason = $5, failures = 0, failure = ''
     WHERE platform = $1 AND platform_id = $2 AND gone_at IS NULL
@@ -253,7 +253,7 @@ WITH gone AS (
 )
 UPDATE platform_cycles SET gone = gone + 1 WHERE platform = $1 AND cycle = $3 AND EXISTS (SELECT FROM gone)`
 
-const sqlAdvertRetry = `
+const sqlAdvertRetry = `/* sqlAdvertRetry */
 UPDATE platform_adverts SET retry_at = $3
 WHERE platform = $1 AND platform_id = $2 AND gone_at IS NOT NULL`
 
@@ -274,7 +274,7 @@ func (s *Platforms) Gone(ctx context.Context, ref listing.Ref, cycle int64, reas
 	return nil
 }
 
-const sqlAdvertFailed = `
+const sqlAdvertFailed = `/* sqlAdvertFailed */
 WITH visit AS (
     UPDATE platform_adverts SET failures = failures + 1, failure = $3,
         retry_at = $4::timestamptz + ($5::interval[])[least(failures + 1, cardinality($5))]

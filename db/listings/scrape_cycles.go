@@ -21,32 +21,33 @@ const sqlCycleSeenAdverts = `
     FROM platform_sightings g JOIN platform_adverts a USING (platform, platform_id)
     WHERE g.platform = c.platform AND g.search = c.search AND g.seen_cycle = c.cycle)`
 
-const sqlCycleEnd = `
+const sqlCycleEnd = `/* sqlCycleEnd */
 UPDATE platform_cycles c SET ended_at = $3, note = $4, (seen, skipped) = ` + sqlCycleSeenAdverts + `
 WHERE platform = $1 AND cycle = $2 AND ended_at IS NULL
 RETURNING search, started_at, seen, coalesce(total, -1), (
     SELECT count(*) FROM platform_sightings g JOIN platform_adverts a USING (platform, platform_id)
     WHERE g.platform = $1 AND g.search = c.search AND g.seen_cycle < $2 AND a.gone_at IS NULL AND g.missed = 0)`
 
-const sqlCycleNote = `UPDATE platform_cycles SET note = $3 WHERE platform = $1 AND cycle = $2`
+const sqlCycleNote = `/* sqlCycleNote */ UPDATE platform_cycles SET note = $3 WHERE platform = $1 AND cycle = $2`
 
-const sqlSearchCooldown = `
+const sqlSearchCooldown = `/* sqlSearchCooldown */
 UPDATE platform_searches s SET next_cycle_at = $3::timestamptz
     + coalesce(s.cooldown_ms, p.set_cooldown_ms, p.cooldown_ms) * interval '1 ms'
 FROM platforms p WHERE p.name = $1 AND s.platform = $1 AND s.search = $2`
 
-const sqlCycleComplete = `UPDATE platform_cycles SET complete = true WHERE platform = $1 AND cycle = $2`
+const sqlCycleComplete = `/* sqlCycleComplete */
+UPDATE platform_cycles SET complete = true WHERE platform = $1 AND cycle = $2`
 
-const sqlSearchResultsPagesSet = `
+const sqlSearchResultsPagesSet = `/* sqlSearchResultsPagesSet */
 UPDATE platform_searches SET results_pages = (SELECT pages FROM platform_cycles WHERE platform = $1 AND cycle = $3)
 WHERE platform = $1 AND search = $2`
 
-const sqlPlatformWellCycled = `
+const sqlPlatformWellCycled = `/* sqlPlatformWellCycled */
 UPDATE platforms SET suspect_at = NULL WHERE name = $1 AND suspect_of = 'cycle' AND suspect_search = $2`
 
 // An advert is missing as often as the search that misses it the least does. Which of them are gone is for
 // scrape.IsGone.
-const sqlAdvertsMissing = `
+const sqlAdvertsMissing = `/* sqlAdvertsMissing */
 WITH missed AS (
     UPDATE platform_sightings g SET missed = g.missed + 1
     FROM platform_adverts a
@@ -61,10 +62,10 @@ WITH missed AS (
 UPDATE platform_adverts a SET missed = l.missed FROM least l WHERE a.platform = $1 AND a.platform_id = l.platform_id
 RETURNING a.platform_id, l.missed, coalesce(a.visited_at, '-infinity')`
 
-const sqlAdvertsGone = `
+const sqlAdvertsGone = `/* sqlAdvertsGone */
 UPDATE platform_adverts SET gone_at = $3, gone_reason = $4 WHERE platform = $1 AND platform_id = ANY ($2)`
 
-const sqlCycleGone = `UPDATE platform_cycles SET gone = gone + $3 WHERE platform = $1 AND cycle = $2`
+const sqlCycleGone = `/* sqlCycleGone */ UPDATE platform_cycles SET gone = gone + $3 WHERE platform = $1 AND cycle = $2`
 
 // End ends a cycle; the next one of its search is due after the cooldown. note says why the cycle is not complete. ""
 // means that it reached the last search page, and then scrape.Judge decides: adverts missing from scrape.GoneAfter

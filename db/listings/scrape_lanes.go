@@ -14,7 +14,7 @@ import (
 
 // The searches of a platform, each with its newest cycle. The number of pages is that of results, the total of adverts
 // what the site states.
-const sqlPlatformLanes = `
+const sqlPlatformLanes = `/* sqlPlatformLanes */
 SELECT s.search, s.paused, s.retry_at,
     s.looked_at + nullif(coalesce(s.look_ms, p.set_look_ms, p.look_ms), 0) * interval '1 ms', s.next_cycle_at,
     coalesce(c.cycle, 0), coalesce(c.ended_at IS NULL AND c.cycle IS NOT NULL, false), c.started_at,
@@ -44,7 +44,8 @@ func scanLane(row pgx.CollectableRow) (l scrape.Lane, err error) {
 	return l, err
 }
 
-const sqlSearchLooked = `UPDATE platform_searches SET looked_at = $3 WHERE platform = $1 AND search = $2`
+const sqlSearchLooked = `/* sqlSearchLooked */
+UPDATE platform_searches SET looked_at = $3 WHERE platform = $1 AND search = $2`
 
 // Looked stores that a look at the newest pages of a search begins: the next one is due after its time between two. It
 // comes before the look, so that one that fails is not repeated at once.
@@ -55,7 +56,7 @@ func (s *Platforms) Looked(ctx context.Context, of scrape.Search, now time.Time)
 	return nil
 }
 
-const sqlSearchPages = `
+const sqlSearchPages = `/* sqlSearchPages */
 SELECT s.results_pages, coalesce(s.max_pages, p.set_max_pages, p.max_pages)
 FROM platforms p JOIN platform_searches s ON s.platform = p.name WHERE p.name = $1 AND s.search = $2`
 
@@ -88,7 +89,7 @@ func (s *Platforms) Newest(ctx context.Context, of scrape.Search, cycle int64, r
 
 // $3 is now, and $4 is scrape.StaleAfter before. An advert that was visited in the cycle is not missing from it. The
 // oldest visit is to an advert of any search; it is unseen when none has shown it in its last two cycles.
-const sqlPlatformChores = `
+const sqlPlatformChores = `/* sqlPlatformChores */
 SELECT c.search, c.started_at, coalesce(s.cycle_ms, p.set_cycle_ms, p.cycle_ms), coalesce(s.results_pages, 0),
     coalesce(c.total, -1), coalesce(s.max_pages, p.set_max_pages, p.max_pages),
     m.platform_id, m.url, m.fingerprint, o.platform_id, o.url, o.fingerprint, o.visited_at,

@@ -125,7 +125,7 @@ type PlatformCycle struct {
 	Refusals  int    // requests that the site refused
 }
 
-const sqlPlatforms = `
+const sqlPlatforms = `/* sqlPlatforms */
 SELECT name, url, coalesce(set_transport, transport), proxy_shown, coalesce(set_enabled, enabled),
     coalesce(set_delay_ms, delay_ms) / 1000.0::float8,
     coalesce(set_max_pages, max_pages), coalesce(set_cooldown_ms, cooldown_ms) / 1000.0::float8,
@@ -290,7 +290,7 @@ type PlatformChange struct {
 	Now       bool      // the next cycle is due now
 }
 
-const sqlPlatformSet = `
+const sqlPlatformSet = `/* sqlPlatformSet */
 UPDATE platforms SET
     set_enabled     = coalesce($2, CASE WHEN $6 THEN NULL ELSE set_enabled END),
     set_delay_ms    = coalesce($3, CASE WHEN $6 THEN NULL ELSE set_delay_ms END),
@@ -308,7 +308,7 @@ WHERE name = $1
 RETURNING coalesce(set_enabled, enabled), paused`
 
 // What a change of the platform, as in sqlPlatformSet, is to its searches: those with a cooldown of their own keep it.
-const sqlSearchesSet = `
+const sqlSearchesSet = `/* sqlSearchesSet */
 UPDATE platform_searches SET
     next_cycle_at = CASE WHEN $4 THEN $5::timestamptz
         WHEN cooldown_ms IS NULL AND next_cycle_at > $5::timestamptz + $2 * interval '1 ms'
@@ -319,7 +319,7 @@ UPDATE platform_searches SET
 WHERE platform = $1`
 
 // Which way requests go; $3 takes back what operators have set before.
-const sqlPlatformRoute = `
+const sqlPlatformRoute = `/* sqlPlatformRoute */
 UPDATE platforms SET set_transport = coalesce($2, CASE WHEN $3 THEN NULL ELSE set_transport END),
     proxy_shown = coalesce($4::text, CASE WHEN $3 THEN '' ELSE proxy_shown END),
     proxy_key = CASE WHEN $4 IS NOT NULL THEN $5 WHEN $3 THEN '' ELSE proxy_key END,
@@ -366,7 +366,7 @@ func millis(d *time.Duration) *int64 {
 	return &ms
 }
 
-const sqlPlatformHistory = `
+const sqlPlatformHistory = `/* sqlPlatformHistory */
 SELECT cycle, started_at, ended_at, complete, note, pages, total, seen, new, changed, stale, returned, skipped, failed,
     0, gone, refusals
 FROM platform_cycles WHERE platform = $1 AND ($2::bigint IS NULL OR cycle < $2) ORDER BY cycle DESC LIMIT $3`
@@ -397,4 +397,4 @@ func (s *Platforms) Cycles(ctx context.Context, name string, before int64, limit
 	return list, next, nil
 }
 
-const sqlPlatformKnown = `SELECT exists(SELECT FROM platforms WHERE name = $1)`
+const sqlPlatformKnown = `/* sqlPlatformKnown */ SELECT exists(SELECT FROM platforms WHERE name = $1)`

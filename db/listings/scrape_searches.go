@@ -42,7 +42,7 @@ type SearchSettings struct {
 	Cycle     *time.Duration
 }
 
-const sqlPlatformSearches = `
+const sqlPlatformSearches = `/* sqlPlatformSearches */
 SELECT p.name, s.search, coalesce(s.url, p.url), s.paused, coalesce(s.transport, p.set_transport, p.transport),
     ` + sqlSearchProxy + `, coalesce(p.set_enabled, p.enabled),
     coalesce(s.delay_ms, p.set_delay_ms, p.delay_ms) / 1000.0::float8,
@@ -57,7 +57,7 @@ WHERE $1::text IS NULL OR p.name = $1
 ORDER BY p.name, s.search <> 'default', s.search`
 
 // The last two cycles of each search. Which of a cycle's visits were rejected is known later than the visits.
-const sqlPlatformCycles = `
+const sqlPlatformCycles = `/* sqlPlatformCycles */
 SELECT s.platform, s.search, c.cycle, c.started_at, c.ended_at, c.complete, c.note, c.pages, c.total, c.seen, c.skipped,
     c.new, c.changed, c.stale, c.returned, c.failed, c.gone, c.refusals,
     (SELECT count(*) FROM platform_adverts a JOIN raw_listings r USING (platform, platform_id)
@@ -163,12 +163,12 @@ func (p *ProxyPut) args() []any {
 	return []any{p.Shown, p.Key, p.Box}
 }
 
-const sqlSearchBefore = `
+const sqlSearchBefore = `/* sqlSearchBefore */
 SELECT p.url, s.url, s.search IS NOT NULL, (SELECT count(*) FROM platform_searches WHERE platform = p.name)
 FROM platforms p LEFT JOIN platform_searches s ON s.platform = p.name AND s.search = $2
 WHERE p.name = $1 FOR NO KEY UPDATE OF p`
 
-const sqlSearchPut = `
+const sqlSearchPut = `/* sqlSearchPut */
 INSERT INTO platform_searches AS s (platform, search, url, paused, transport, delay_ms, max_pages, cooldown_ms, look_ms,
     cycle_ms, proxy_shown, proxy_key, proxy_sealed)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, coalesce($12::text, ''), $13, $14)
@@ -220,9 +220,9 @@ func (s *Platforms) PutSearch(ctx context.Context, of scrape.Search, put SearchP
 	return created, nil
 }
 
-const sqlSearchRemove = `DELETE FROM platform_searches WHERE platform = $1 AND search = $2`
+const sqlSearchRemove = `/* sqlSearchRemove */ DELETE FROM platform_searches WHERE platform = $1 AND search = $2`
 
-const sqlSuspectForget = `
+const sqlSuspectForget = `/* sqlSuspectForget */
 UPDATE platforms SET suspect_at = NULL WHERE name = $1 AND suspect_search = $2 AND suspect_of <> 'detail'`
 
 // RemoveSearch removes a search, together with the audit entry d. What no other search of the platform shows is
@@ -258,17 +258,18 @@ func (s *Platforms) RemoveSearch(ctx context.Context, of scrape.Search, d db.Aud
 }
 
 const (
-	sqlSightingsForget = `DELETE FROM platform_sightings WHERE platform = $1 AND search = $2`
+	sqlSightingsForget = `/* sqlSightingsForget */ DELETE FROM platform_sightings WHERE platform = $1 AND search = $2`
 
 	// Adverts that another search shows stay.
-	sqlAdvertsForget = `
+	sqlAdvertsForget = `/* sqlAdvertsForget */
 DELETE FROM platform_adverts a WHERE platform = $1
     AND NOT EXISTS (SELECT FROM platform_sightings WHERE platform = $1 AND platform_id = a.platform_id)`
 
-	sqlCycleForget = `
+	sqlCycleForget = `/* sqlCycleForget */
 UPDATE platform_cycles SET ended_at = $3, note = $4 WHERE platform = $1 AND search = $2 AND ended_at IS NULL`
 
-	sqlSearchAnew = `UPDATE platform_searches SET results_pages = 0 WHERE platform = $1 AND search = $2`
+	sqlSearchAnew = `/* sqlSearchAnew */
+UPDATE platform_searches SET results_pages = 0 WHERE platform = $1 AND search = $2`
 )
 
 // searchForget queues what makes a search start over: it shows other adverts from now on, and those of before are not
@@ -288,5 +289,5 @@ func (s *Platforms) Unreached(ctx context.Context, of scrape.Search, reason stri
 	return nil
 }
 
-const sqlSearchUnreached = `
+const sqlSearchUnreached = `/* sqlSearchUnreached */
 UPDATE platform_searches SET retry_at = $3, trouble_at = $4, trouble = $5 WHERE platform = $1 AND search = $2`

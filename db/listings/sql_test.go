@@ -1,7 +1,6 @@
 package listings_test
 
 import (
-	"flag"
 	"testing"
 
 	"github.com/mtlrent/conveyor/db/dbtest"
@@ -10,12 +9,4 @@ import (
 func TestSQL(t *testing.T) {
 	t.Parallel()
 	dbtest.SQL(t, 100)
-}
-
-//go:generate go test -vet=off -run ^TestSQLNames$ . -update
-var update = flag.Bool("update", false, "write sql_names.go anew")
-
-func TestSQLNames(t *testing.T) {
-	t.Parallel()
-	dbtest.SQLNames(t, *update)
 }

@@ -32,7 +32,7 @@ const sqlStale = `(r.last_scraped_at < $1 AND NOT ` + sqlScraperKnows + ` OR r.g
 // The stale ones of the next $4 active listings, the newest first, at most $5 of them, and how far that is: the last of
 // $5, or else the last that was looked at. Nothing is locked. There is no index on last_scraped_at, which would cost
 // every scrape more than this costs every few hours.
-const sqlListingsStale = `
+const sqlListingsStale = `/* sqlListingsStale */
 WITH looked AS MATERIALIZED (
     SELECT published_at, id FROM listings
     WHERE status = 'active' AND (published_at, id) < (coalesce($2, 'infinity'::timestamptz), $3::uuid)
@@ -49,7 +49,7 @@ ORDER BY published_at, id LIMIT 1`
 
 // Both rows are locked, and looked at again, so that a concurrent scrape is either visible here or sees the result;
 // rows locked by others are left for the next time.
-const sqlListingsStaleLock = `
+const sqlListingsStaleLock = `/* sqlListingsStaleLock */
 SELECT l.id, l.platform, l.platform_id, l.revision, l.url, l.title, l.rent_cents, l.bedrooms, l.neighbourhood,
     l.updated_at
 FROM listings l JOIN raw_listings r ON r.id = l.id
@@ -57,13 +57,14 @@ WHERE l.id = ANY ($2) AND l.status = 'active' AND ` + sqlStale + `
 ORDER BY l.id
 FOR UPDATE OF l, r SKIP LOCKED`
 
-const sqlListingsArchive = `UPDATE listings SET status = 'archived', updated_at = $2 WHERE id = ANY ($1)`
+const sqlListingsArchive = `/* sqlListingsArchive */
+UPDATE listings SET status = 'archived', updated_at = $2 WHERE id = ANY ($1)`
 
 // A rejected advert cannot be published again until it changes.
-const sqlRawArchive = `
+const sqlRawArchive = `/* sqlRawArchive */
 UPDATE raw_listings SET archived_at = $2 WHERE id = ANY ($1) AND status <> 'rejected'`
 
-const sqlEventArchived = `
+const sqlEventArchived = `/* sqlEventArchived */
 INSERT INTO listing_events (listing_id, revision, kind, at, old_status, new_status)
 SELECT id, revision, 'status', $2, 'active', 'archived' FROM listings WHERE id = ANY ($1)`
 
@@ -141,7 +142,7 @@ func listingRow(row pgx.CollectableRow) (id uuid.UUID, ref listing.Ref, data con
 // archived or was never published, or has changed since they were judged, unless a person put them there. At most $4,
 // or all of the listing with which there are as many; and how far that is. A listing's duplicates are not torn apart,
 // so that its ID is a place to go on from.
-const sqlDuplicatesOrphaned = `
+const sqlDuplicatesOrphaned = `/* sqlDuplicatesOrphaned */
 WITH looked AS MATERIALIZED (
     SELECT duplicate_of, id FROM raw_listings WHERE duplicate_of > $2
     ORDER BY duplicate_of FETCH FIRST $3 ROWS WITH TIES
@@ -161,7 +162,7 @@ SELECT duplicate_of, ARRAY(SELECT id FROM orphaned) FROM (
     SELECT duplicate_of FROM looked WHERE (SELECT count(*) FROM orphaned) < $4) p
 ORDER BY duplicate_of DESC LIMIT 1`
 
-const sqlDuplicates = `
+const sqlDuplicates = `/* sqlDuplicates */
 SELECT platform, platform_id, revision, coalesce(normalized ->> 'title', ''), (normalized ->> 'rent_cents')::bigint
 FROM raw_listings WHERE id = ANY ($1) AND status = 'duplicate' ORDER BY id`
 

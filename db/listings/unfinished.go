@@ -12,7 +12,7 @@ import (
 )
 
 // What was scraped since $5 and not removed is offered, as for sqlStale.
-const sqlRawUnfinished = `
+const sqlRawUnfinished = `/* sqlRawUnfinished */
 WITH looked AS MATERIALIZED (
     SELECT revised_at, id FROM raw_listings
     WHERE settled_revision < revision AND revised_at < $1 AND (revised_at, id) > ($2, $3::uuid)
@@ -42,7 +42,7 @@ func (s *Listings) UnfinishedListings(ctx context.Context, before, since time.Ti
 }
 
 // The images of a listing that arrived together are not torn apart.
-const sqlImagesUnfinished = `
+const sqlImagesUnfinished = `/* sqlImagesUnfinished */
 WITH looked AS MATERIALIZED (
     SELECT created_at, listing_id, url FROM listing_images
     WHERE state = 'pending' AND created_at < $1 AND (created_at, listing_id) > ($2, $3::uuid)
@@ -85,14 +85,14 @@ func (s *Listings) UnfinishedImages(ctx context.Context, before time.Time, after
 }
 
 // The newest of those that are late enough: what is not offered any more is old.
-const sqlRawUnfinishedCount = `
+const sqlRawUnfinishedCount = `/* sqlRawUnfinishedCount */
 SELECT count(*) FROM (
     SELECT id, staged OR normalized_revision = revision OR $3 AS ours,
         gone_at IS NULL AND last_scraped_at >= $2 AS offered
     FROM raw_listings WHERE settled_revision < revision AND revised_at < $1 ORDER BY revised_at DESC LIMIT $4) r
 WHERE ours AND offered`
 
-const sqlImagesUnfinishedCount = `
+const sqlImagesUnfinishedCount = `/* sqlImagesUnfinishedCount */
 SELECT count(*) FROM (
     SELECT listing_id FROM listing_images WHERE state = 'pending' AND created_at < $1
     ORDER BY created_at DESC LIMIT $2) i

@@ -309,13 +309,14 @@ func scaleOf(b []byte) (s search.Scale) {
 	return s
 }
 
-const sqlListingsMatch = `SELECT id, published_at, words FROM (` + sqlListingFilter + `published_at <= $14)
+const sqlListingsMatch = `/* sqlListingsMatch */
+SELECT id, published_at, words FROM (` + sqlListingFilter + `published_at <= $14)
     ORDER BY published_at DESC, id DESC LIMIT $15) l`
 
-const sqlSummaries = sqlSummary + `SELECT * FROM listings WHERE id = ANY ($1)` + sqlSummaryEnd
+const sqlSummaries = `/* sqlSummaries */ ` + sqlSummary + `SELECT * FROM listings WHERE id = ANY ($1)` + sqlSummaryEnd
 
 // What the last ANALYZE has seen of the column words; nothing before the first.
-const sqlWordShares = `
+const sqlWordShares = `/* sqlWordShares */
 SELECT most_common_elems::text::text[], most_common_elem_freqs FROM pg_stats
 WHERE (schemaname, tablename) = (SELECT relnamespace::regnamespace::text, relname FROM pg_class
         WHERE oid = 'listings'::regclass) AND attname = 'words' AND most_common_elems IS NOT NULL`
@@ -474,11 +475,11 @@ func wordWeights(conditions []search.Condition, common []string, shares []float3
 	return weights
 }
 
-const sqlListingsUnfilled = `
+const sqlListingsUnfilled = `/* sqlListingsUnfilled */
 SELECT id, title, description, address, coalesce(neighbourhood, '') FROM listings WHERE words IS NULL AND id > $1
 ORDER BY id LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED`
 
-const sqlListingsFill = `
+const sqlListingsFill = `/* sqlListingsFill */
 UPDATE listings l SET words = f.words::tsvector FROM unnest($1::uuid[], $2::text[]) f (id, words) WHERE l.id = f.id`
 
 // FillWords fills the words of the next listings after the ID last that have none, at most n: those from before there

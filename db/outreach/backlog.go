@@ -14,7 +14,7 @@ import (
 
 // The oldest chunk of each tenant whose files are being imported is the first in an index. Files that nothing has
 // looked at yet count as in sqlChunksBacklog: while no worker splits them, uploads are refused because of them.
-const sqlChunksWaiting = `
+const sqlChunksWaiting = `/* sqlChunksWaiting */
 WITH open AS (
     SELECT tenant, count(*) AS n, sum(1 + bytes / $3) FILTER (WHERE state = 'received' AND chunks = 0) AS unread,
         min(received_at) FILTER (WHERE state = 'received' AND chunks = 0) AS at
@@ -47,7 +47,7 @@ func (s *Uploads) Waiting(ctx context.Context, now time.Time) (backlog.Imports, 
 // counted up to a limit. Where a campaign, a sender or a tenant is paused or stopped, no message is looked at. A
 // campaign of which none is due waits for nothing that can be done: its next attempts are later, or the messages of the
 // day are used up.
-const sqlMessagesWaiting = `
+const sqlMessagesWaiting = `/* sqlMessagesWaiting */
 WITH via AS (
     SELECT s.id, s.tenant, t.tier, t.state = 'active' AND s.state <> 'stopped'
         AND (s.state = 'active' OR s.paused_until IS NOT NULL)
@@ -79,7 +79,7 @@ WITH via AS (
 )
 SELECT tier, kind, open, n, coalesce(extract(epoch FROM greatest(now() - oldest, '0')), 0)::float8 FROM counted`
 
-const sqlMessagesUnknown = `
+const sqlMessagesUnknown = `/* sqlMessagesUnknown */
 SELECT count(*) FROM (
     SELECT FROM messages WHERE state = 'unknown' AND class = 'unknown' AND due_at < now() - '1 hour'::interval
     LIMIT $1) m`

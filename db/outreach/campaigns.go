@@ -72,7 +72,7 @@ func scanCampaign(row pgx.CollectableRow) (c Campaign, err error) {
 func campaignSubject(id uuid.UUID) string { return "campaign/" + id.String() }
 
 // What a plan names must be there. The statement says what is not.
-const sqlCampaignPlanMissing = `
+const sqlCampaignPlanMissing = `/* sqlCampaignPlanMissing */
 SELECT 'sender' AS field, $2::uuid AS id WHERE NOT EXISTS (SELECT FROM senders WHERE tenant = $1 AND id = $2)
 UNION ALL
 SELECT 'audience: list', l FROM unnest($3::uuid[]) l
@@ -114,12 +114,12 @@ func (p *Plan) docs() (template, audience []byte, err error) {
 	return template, audience, err
 }
 
-const sqlCampaignCreate = `
+const sqlCampaignCreate = `/* sqlCampaignCreate */
 INSERT INTO campaigns (id, tenant, name, sender, template, audience, created_by, created_at, updated_at)
 SELECT $1, $2, $3, $4, $5, $6, $7, $8, $8 WHERE ` + db.SQLTenantStands + `
 ON CONFLICT (id) DO NOTHING`
 
-const sqlCampaignSame = `
+const sqlCampaignSame = `/* sqlCampaignSame */
 SELECT name = $3 AND sender = $4 AND template = $5::jsonb AND audience = $6::jsonb FROM campaigns
 WHERE tenant = $1 AND id = $2`
 
@@ -168,7 +168,8 @@ func (s *Campaigns) Create(ctx context.Context, tenant string, id uuid.UUID, p P
 	return c, nil
 }
 
-const sqlCampaignGet = `SELECT ` + sqlCampaignColumns + ` FROM campaigns WHERE tenant = $1 AND id = $2`
+const sqlCampaignGet = `/* sqlCampaignGet */
+SELECT ` + sqlCampaignColumns + ` FROM campaigns WHERE tenant = $1 AND id = $2`
 
 func campaignOf(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID) (Campaign, error) {
 	rows, _ := tx.Query(ctx, sqlCampaignGet, tenant, id) // CollectExactlyOneRow reports its error
@@ -193,7 +194,7 @@ func (s *Campaigns) Get(ctx context.Context, tenant string, id uuid.UUID) (Campa
 	return c, nil
 }
 
-const sqlCampaignList = `
+const sqlCampaignList = `/* sqlCampaignList */
 SELECT ` + sqlCampaignColumns + ` FROM campaigns
 WHERE tenant = $1 AND ($2::text[] IS NULL OR state = ANY ($2))
     AND ($4::uuid IS NULL OR (created_at, id) < ($3::timestamptz, $4::uuid))
@@ -213,7 +214,7 @@ func (s *Campaigns) List(ctx context.Context, tenant string, states []string, af
 	return found, next, nil
 }
 
-const sqlCampaignEdit = `
+const sqlCampaignEdit = `/* sqlCampaignEdit */
 UPDATE campaigns SET name = $3, sender = $4, template = $5, audience = $6, updated_at = $7
 WHERE tenant = $1 AND id = $2 AND state = 'draft'
 RETURNING ` + sqlCampaignColumns
@@ -254,7 +255,7 @@ func (s *Campaigns) Edit(ctx context.Context, tenant string, id uuid.UUID, p Pla
 }
 
 // A campaign that is canceled before it has begun is at its end at once. One that was put off meanwhile does not begin.
-const sqlCampaignMove = `
+const sqlCampaignMove = `/* sqlCampaignMove */
 UPDATE campaigns SET state = $3, reason = $4, updated_at = $5, lease_until = NULL,
     scheduled_at = CASE $3 WHEN 'queued' THEN $7::timestamptz WHEN 'draft' THEN NULL ELSE scheduled_at END,
     not_after = CASE $3 WHEN 'queued' THEN $8::timestamptz WHEN 'draft' THEN NULL ELSE not_after END,
@@ -359,7 +360,7 @@ func (s *Campaigns) Unschedule(ctx context.Context, tenant string, id uuid.UUID,
 }
 
 // It has begun, and is paused before its first message is claimed: a person resumes or cancels it.
-const sqlCampaignLate = `
+const sqlCampaignLate = `/* sqlCampaignLate */
 UPDATE campaigns SET state = 'paused', updated_at = $3, lease_until = NULL, started_at = coalesce(started_at, $3),
     frozen_at = coalesce(frozen_at, $3), reason = format('it could not start before %s, and was to start by %s',
         to_char($3 AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'),
@@ -439,7 +440,7 @@ func (s *Campaigns) Abandon(ctx context.Context, tenant string, id uuid.UUID, re
 	return err
 }
 
-const sqlCampaignDrop = `
+const sqlCampaignDrop = `/* sqlCampaignDrop */
 WITH dropped AS (
     UPDATE messages m SET state = 'skipped', class = $4
     FROM campaigns c
@@ -465,7 +466,7 @@ func (s *Campaigns) Drop(ctx context.Context, tenant string, id uuid.UUID, n int
 	return dropped[0], nil
 }
 
-const sqlCampaignFinish = `
+const sqlCampaignFinish = `/* sqlCampaignFinish */
 UPDATE campaigns SET state = CASE state WHEN 'running' THEN 'done' ELSE state END, finished_at = $3, updated_at = $3
 WHERE tenant = $1 AND id = $2 AND finished_at IS NULL AND waiting = 0
     AND (state = 'running' AND written_at IS NOT NULL OR state = 'canceled')

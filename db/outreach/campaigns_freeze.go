@@ -15,10 +15,11 @@ import (
 	"github.com/mtlrent/conveyor/domain/contact"
 )
 
-const sqlCampaignHold = `SELECT ` + sqlCampaignColumns + `, audience_at, frozen FROM campaigns
+const sqlCampaignHold = `/* sqlCampaignHold */ SELECT ` + sqlCampaignColumns + `, audience_at, frozen FROM campaigns
 WHERE tenant = $1 AND id = $2 FOR NO KEY UPDATE`
 
-const sqlCampaignSegments = `SELECT id, filter FROM segments WHERE tenant = $1 AND id = ANY ($2)`
+const sqlCampaignSegments = `/* sqlCampaignSegments */
+SELECT id, filter FROM segments WHERE tenant = $1 AND id = ANY ($2)`
 
 // frozenAudience is the audience of a plan as one filter, with its segments as they are now.
 func (p *Plan) frozenAudience(ctx context.Context, tx pgx.Tx, tenant string) (f contact.Filter, err error) {
@@ -52,7 +53,7 @@ WHERE c.tenant = $1 AND c.id > $2 AND c.id <= $7 AND c.created_at <= $5 AND `
 	campaignAudienceEnd = ` ORDER BY c.id LIMIT $6 FOR KEY SHARE OF c`
 )
 
-const sqlCampaignSpan = `
+const sqlCampaignSpan = `/* sqlCampaignSpan */
 SELECT count(*), coalesce(max(id), $2) FROM (
     SELECT id FROM contacts WHERE tenant = $1 AND id > $2 ORDER BY id LIMIT $3) c`
 
@@ -81,7 +82,7 @@ func audience(ctx context.Context, tx pgx.Tx, c Campaign, f contact.Filter, key 
 	return people, at, span == freezeSpan, nil
 }
 
-const sqlCampaignWrite = `
+const sqlCampaignWrite = `/* sqlCampaignWrite */
 WITH added AS (
     INSERT INTO messages (id, tenant, campaign, contact, sender, kind, state, class, error, recipient, digest,
         email_digest, body, due_at, queued_at, failed_at)

@@ -17,7 +17,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 )
 
-const sqlCampaignReopen = `
+const sqlCampaignReopen = `/* sqlCampaignReopen */
 UPDATE campaigns SET state = 'running', finished_at = NULL, updated_at = $3
 WHERE tenant = $1 AND id = $2 AND state = 'done'`
 
@@ -47,7 +47,7 @@ const (
 )`
 )
 
-const sqlCampaignRetry = `
+const sqlCampaignRetry = `/* sqlCampaignRetry */
 WITH picked AS (
     SELECT ` + sqlMessageFailed + ` AND campaign = $2 AND id > $5
     ORDER BY id LIMIT $6 FOR UPDATE
@@ -128,7 +128,7 @@ func retriable() (classes []campaign.Class, waits []time.Duration) {
 
 const (
 	// A message of a campaign that was canceled stays.
-	sqlMessageReopen = `
+	sqlMessageReopen = `/* sqlMessageReopen */
 WITH picked AS (
     SELECT ` + sqlMessageFailed + ` AND id = $2
         AND NOT EXISTS (
@@ -142,7 +142,7 @@ WITH picked AS (
 )
 SELECT id FROM again`
 
-	sqlMessageStands = `SELECT state, class FROM messages WHERE tenant = $1 AND id = $2`
+	sqlMessageStands = `/* sqlMessageStands */ SELECT state, class FROM messages WHERE tenant = $1 AND id = $2`
 )
 
 // Reopeners are those of files, messages and campaigns.
@@ -180,7 +180,7 @@ func messageReopen(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID, 
 	return fault.Newf(fault.Conflict, "message %s is %s: it is not sent again", id, state)
 }
 
-const sqlCampaignAgain = `
+const sqlCampaignAgain = `/* sqlCampaignAgain */
 UPDATE campaigns SET state = 'queued', scheduled_at = $3, not_after = NULL, started_at = NULL, frozen_at = NULL,
     frozen = NULL, finished_at = NULL, reason = '', updated_at = $3
 WHERE tenant = $1 AND id = $2 AND state = 'canceled' AND written_at IS NULL

@@ -14,7 +14,7 @@ import (
 )
 
 // Of each tenant no more are ready than it may start: hundreds of one do not keep out those of others.
-const sqlCampaignReady = `
+const sqlCampaignReady = `/* sqlCampaignReady */
 SELECT id, tenant, scheduled_at FROM (
     SELECT c.id, c.tenant, c.scheduled_at,
         row_number() OVER (PARTITION BY c.tenant ORDER BY c.scheduled_at, c.id) AS place
@@ -39,7 +39,7 @@ func (s *Campaigns) Ready(ctx context.Context, now time.Time) ([]campaign.Ready,
 // changes not_after alone, as a person says. Null is that of a campaign from before there was not_after_ours.
 const sqlCampaignMoves = `not_after_moves AND (not_after_ours IS NULL OR not_after = not_after_ours)`
 
-const sqlCampaignLease = `
+const sqlCampaignLease = `/* sqlCampaignLease */
 UPDATE campaigns SET lease_until = $3, waited_at = NULL,
     not_after = CASE WHEN ` + sqlCampaignMoves + ` AND waited_at BETWEEN $4 AND $2 THEN not_after + ($2 - waited_at)
         ELSE not_after END,
@@ -59,7 +59,7 @@ func (s *Campaigns) Lease(ctx context.Context, ids []uuid.UUID, now, until time.
 	return got, nil
 }
 
-const sqlCampaignsWait = `
+const sqlCampaignsWait = `/* sqlCampaignsWait */
 UPDATE campaigns c SET waited_at = $1, not_after = k.latest, not_after_ours = k.latest
 FROM (
     SELECT id, since, CASE WHEN since >= $2 THEN not_after + ($1 - since) ELSE not_after END AS latest FROM (
@@ -86,9 +86,9 @@ func (s *Campaigns) Wait(ctx context.Context, now time.Time) error {
 }
 
 const (
-	sqlCampaignTurn = `SELECT state = 'active' FROM tenants WHERE id = $1 FOR NO KEY UPDATE`
+	sqlCampaignTurn = `/* sqlCampaignTurn */ SELECT state = 'active' FROM tenants WHERE id = $1 FOR NO KEY UPDATE`
 
-	sqlCampaignReserve = `
+	sqlCampaignReserve = `/* sqlCampaignReserve */
 UPDATE campaigns SET lease_until = $4
 WHERE tenant = $1 AND id = $2 AND state = 'queued' AND scheduled_at <= $3 AND (lease_until IS NULL OR lease_until <= $3)
     AND $5 > (SELECT count(*) FROM campaigns
@@ -121,7 +121,7 @@ func (s *Campaigns) Reserve(ctx context.Context, tenant string, id uuid.UUID, no
 	return reserved, nil
 }
 
-const sqlCampaignsOpen = `
+const sqlCampaignsOpen = `/* sqlCampaignsOpen */
 SELECT id, tenant FROM campaigns WHERE started_at IS NOT NULL AND finished_at IS NULL AND id > $1 ORDER BY id LIMIT $2`
 
 // An OpenCampaign is one that has begun and not ended: it needs its workflow.

@@ -63,7 +63,8 @@ const sqlContactColumns = `
     c.id, c.key, c.phone, c.country, c.email, c.name, c.given_name, c.family_name, c.locale, c.tags, c.fields, c.wa_id,
     ` + sqlOptedOut + `, c.created_at, c.updated_at`
 
-const sqlContactRead = `SELECT ` + sqlContactColumns + ` FROM contacts c WHERE c.tenant = $1 AND c.id = $2`
+const sqlContactRead = `/* sqlContactRead */
+SELECT ` + sqlContactColumns + ` FROM contacts c WHERE c.tenant = $1 AND c.id = $2`
 
 // Get returns a contact.
 func (s *Contacts) Get(ctx context.Context, tenant string, id int64) (Contact, error) {
@@ -76,7 +77,8 @@ func (s *Contacts) Get(ctx context.Context, tenant string, id int64) (Contact, e
 	return c, contactFault(err, "read", id)
 }
 
-const sqlContactFind = `SELECT ` + sqlContactColumns + ` FROM contacts c WHERE c.tenant = $1 AND c.key = $2`
+const sqlContactFind = `/* sqlContactFind */
+SELECT ` + sqlContactColumns + ` FROM contacts c WHERE c.tenant = $1 AND c.key = $2`
 
 // Find returns the contact with a key, as contact.Key makes it of a phone or an address.
 func (s *Contacts) Find(ctx context.Context, tenant, key string) (Contact, error) {
@@ -122,7 +124,7 @@ func (s *Contacts) Search(ctx context.Context, tenant string, f contact.Filter, 
 	return list, next, nil
 }
 
-const sqlContactFields = `
+const sqlContactFields = `/* sqlContactFields */
 SELECT DISTINCT k FROM contacts c, jsonb_object_keys(c.fields) k WHERE c.tenant = $1 ORDER BY k LIMIT $2`
 
 // FieldNames returns the names of up to most custom fields that contacts of a tenant have, in their order. It looks at
@@ -261,9 +263,9 @@ func tenantRoom(ctx context.Context, tx pgx.Tx, tenant string) (int64, error) {
 
 // sqlQuotaTurn is for whoever compares a quota with what there is, in the next statement of its transaction: until its
 // end no other adds to it.
-const sqlQuotaTurn = `SELECT FROM tenants WHERE id = $1 FOR NO KEY UPDATE`
+const sqlQuotaTurn = `/* sqlQuotaTurn */ SELECT FROM tenants WHERE id = $1 FOR NO KEY UPDATE`
 
-const sqlContactsTag = `
+const sqlContactsTag = `/* sqlContactsTag */
 UPDATE contacts c SET updated_at = $5, tags = ARRAY(
     SELECT t FROM unnest(c.tags) WITH ORDINALITY AS o(t, n) WHERE t <> ALL ($4)
     UNION ALL SELECT DISTINCT t FROM unnest($3::text[]) AS a(t) WHERE t <> ALL (c.tags))
@@ -294,7 +296,7 @@ func (s *Contacts) Tag(ctx context.Context, tenant string, ids []int64, add, rem
 	return changed, nil
 }
 
-const sqlOptOutsAdd = `
+const sqlOptOutsAdd = `/* sqlOptOutsAdd */
 INSERT INTO opt_outs (tenant, digest, source, at) SELECT $1, d, $3, $4 FROM (
     SELECT unnest($2::bytea[]) AS d
     UNION SELECT digest FROM contacts WHERE tenant = $1 AND email_digest = ANY ($2::bytea[]) AND email_digest <> ''

@@ -26,13 +26,13 @@ type ContactList struct {
 }
 
 const (
-	sqlListAdd = `
+	sqlListAdd = `/* sqlListAdd */
 INSERT INTO contact_lists (id, tenant, name, created_at) SELECT $2, $1, $3, $4
 WHERE ` + db.SQLTenantStands + ` AND NOT EXISTS (
     SELECT FROM tenants t WHERE t.id = $1 AND t.max_lists <= (SELECT count(*) FROM contact_lists WHERE tenant = $1))
 ON CONFLICT (tenant, name) DO NOTHING`
 
-	sqlListByName = `SELECT id, name, created_at FROM contact_lists WHERE tenant = $1 AND name = $2`
+	sqlListByName = `/* sqlListByName */ SELECT id, name, created_at FROM contact_lists WHERE tenant = $1 AND name = $2`
 )
 
 // CreateList returns the list of a name, and makes it where there is none, with an audit record. One more than the
@@ -71,7 +71,7 @@ func (s *Contacts) CreateList(ctx context.Context, tenant, name, actor string, n
 	return l, nil
 }
 
-const sqlListsRead = `
+const sqlListsRead = `/* sqlListsRead */
 SELECT id, name, created_at, members FROM contact_lists WHERE tenant = $1 ORDER BY name`
 
 // contactDeed is the audit record of a change of contacts, lists and segments. It names nobody.
@@ -97,16 +97,17 @@ func (s *Contacts) Lists(ctx context.Context, tenant string) ([]CountedList, err
 }
 
 const (
-	sqlListHold = `SELECT id FROM contact_lists WHERE tenant = $1 AND id = $2 FOR KEY SHARE`
+	sqlListHold = `/* sqlListHold */ SELECT id FROM contact_lists WHERE tenant = $1 AND id = $2 FOR KEY SHARE`
 
-	sqlMembersJoin = `
+	sqlMembersJoin = `/* sqlMembersJoin */
 INSERT INTO contact_list_members (tenant, list, contact)
 SELECT $1, $2, id FROM contacts WHERE tenant = $1 AND id = ANY ($3) ORDER BY id
 ON CONFLICT DO NOTHING`
 
-	sqlMembersCount = `UPDATE contact_lists SET members = members + $3 WHERE tenant = $1 AND id = $2`
+	sqlMembersCount = `/* sqlMembersCount */ UPDATE contact_lists SET members = members + $3 WHERE tenant = $1 AND id = $2`
 
-	sqlMembersLeave = `DELETE FROM contact_list_members WHERE tenant = $1 AND list = $2 AND contact = ANY ($3)`
+	sqlMembersLeave = `/* sqlMembersLeave */
+DELETE FROM contact_list_members WHERE tenant = $1 AND list = $2 AND contact = ANY ($3)`
 )
 
 // Members makes contacts members of a list and ends that others are, with an audit record where that changes something,
@@ -155,17 +156,17 @@ func listFault(err error, verb, noun string, id uuid.UUID) error {
 }
 
 const (
-	sqlMembersDrop = `
+	sqlMembersDrop = `/* sqlMembersDrop */
 DELETE FROM contact_list_members WHERE tenant = $1 AND list = $2 AND contact = ANY (ARRAY(
     SELECT contact FROM contact_list_members WHERE tenant = $1 AND list = $2 ORDER BY contact LIMIT $3))`
 
-	sqlListDrop = `
+	sqlListDrop = `/* sqlListDrop */
 DELETE FROM contact_lists l WHERE tenant = $1 AND id = $2
     AND NOT EXISTS (SELECT FROM contact_list_members WHERE list = l.id)`
 
 	// Campaigns that choose contacts by the list, or will, and whether they have begun to. They are locked, so none
 	// begins before the members are gone for all to see; and last, as by whoever deletes a contact.
-	sqlListChooses = `
+	sqlListChooses = `/* sqlListChooses */
 SELECT id, state IN ('running', 'paused') FROM campaigns
 WHERE tenant = $1 AND state NOT IN ('done', 'canceled') AND written_at IS NULL
     AND jsonb_path_exists(coalesce(frozen, audience), '$.** ? (@ == $list)', jsonb_build_object('list', $2::uuid))
@@ -233,12 +234,12 @@ type Segment struct {
 	UpdatedAt time.Time
 }
 
-const sqlSegmentsFull = `
+const sqlSegmentsFull = `/* sqlSegmentsFull */
 SELECT EXISTS (SELECT FROM tenants t WHERE t.id = $1
         AND t.max_segments <= (SELECT count(*) FROM segments WHERE tenant = $1))
     AND NOT EXISTS (SELECT FROM segments WHERE id = $2)`
 
-const sqlSegmentPut = `
+const sqlSegmentPut = `/* sqlSegmentPut */
 INSERT INTO segments AS s (id, tenant, name, filter, created_at, updated_at) SELECT $2, $1, $3, $4, $5, $5
 WHERE ` + db.SQLTenantStands + `
 ON CONFLICT (id) DO UPDATE SET name = excluded.name, filter = excluded.filter, updated_at = excluded.updated_at
@@ -290,7 +291,7 @@ func (s *Contacts) PutSegment(ctx context.Context, tenant string, g Segment, act
 // denied says that a policy refused a row.
 func denied(err error) bool { return db.Violates(err, "42501", "") }
 
-const sqlSegmentsRead = `
+const sqlSegmentsRead = `/* sqlSegmentsRead */
 SELECT id, name, filter, created_at, updated_at FROM segments WHERE tenant = $1 AND ($2::uuid IS NULL OR id = $2)
 ORDER BY name`
 
@@ -309,7 +310,7 @@ func (s *Contacts) Segment(ctx context.Context, tenant string, id uuid.UUID) (Se
 	return g, listFault(err, "read", "segment", id)
 }
 
-const sqlSegmentDelete = `DELETE FROM segments WHERE tenant = $1 AND id = $2`
+const sqlSegmentDelete = `/* sqlSegmentDelete */ DELETE FROM segments WHERE tenant = $1 AND id = $2`
 
 // DeleteSegment deletes a segment, with an audit record; the contacts stay. One that is not there is fault.Gone.
 func (s *Contacts) DeleteSegment(ctx context.Context, tenant string, id uuid.UUID, actor string, now time.Time) error {

@@ -58,19 +58,20 @@ type PersonRow struct {
 }
 
 const (
-	sqlPersonDigest = `SELECT digest, email_digest, phone, email FROM contacts WHERE tenant = $1 AND id = $2 FOR UPDATE`
+	sqlPersonDigest = `/* sqlPersonDigest */
+SELECT digest, email_digest, phone, email FROM contacts WHERE tenant = $1 AND id = $2 FOR UPDATE`
 
-	sqlPersonLists = `
+	sqlPersonLists = `/* sqlPersonLists */
 SELECT id, name, created_at FROM contact_lists l
 WHERE tenant = $1 AND EXISTS (SELECT FROM contact_list_members WHERE tenant = $1 AND list = l.id AND contact = $2)
 ORDER BY name`
 
-	sqlPersonOptOut = `
+	sqlPersonOptOut = `/* sqlPersonOptOut */
 SELECT source, at FROM opt_outs WHERE tenant = $1 AND digest = ANY ($2::bytea[]) ORDER BY at LIMIT 1`
 
 	// IDs of uploads say nothing of their order. The inner sum is of what is stored, and reads no record: the length of
 	// the text of one can be many times that, but it is asked of no more rows than may be shown.
-	sqlPersonRefused = `
+	sqlPersonRefused = `/* sqlPersonRefused */
 SELECT upload, row, line, problems, record FROM (
     SELECT *, sum(octet_length(record::text) + octet_length(problems::text) + 500) OVER newest AS bytes
     FROM (
@@ -82,13 +83,13 @@ SELECT upload, row, line, problems, record FROM (
     WINDOW newest AS (ORDER BY created_at DESC, upload, row DESC)) r
 WHERE bytes <= $3 ORDER BY created_at, upload DESC, row`
 
-	sqlPersonMessages = `
+	sqlPersonMessages = `/* sqlPersonMessages */
 SELECT id, campaign, recipient, state, body, queued_at, sent_at, delivered_at, read_at FROM (
     SELECT *, sum(octet_length(body::text) + 500) OVER (ORDER BY queued_at DESC, id DESC) AS bytes
     FROM messages WHERE tenant = $1 AND digest = $2) m
 WHERE bytes <= $3 ORDER BY queued_at, id`
 
-	sqlPersonHas = `
+	sqlPersonHas = `/* sqlPersonHas */
 SELECT (SELECT count(*) FROM messages WHERE tenant = $1 AND digest = $2)
     + (SELECT count(*) FROM upload_errors WHERE tenant = $1 AND persons && $3::uuid[])`
 )
@@ -162,7 +163,7 @@ func (s *Contacts) Export(ctx context.Context, tenant string, id int64) (Person,
 }
 
 const (
-	sqlPersonLeave = `
+	sqlPersonLeave = `/* sqlPersonLeave */
 WITH gone AS (
     DELETE FROM contact_list_members WHERE tenant = $1 AND contact = $2
         AND list IN (SELECT id FROM contact_lists WHERE tenant = $1)
@@ -174,7 +175,7 @@ UPDATE contact_lists l SET members = l.members - 1 FROM turns t WHERE l.tenant =
 
 	// Messages that wait are not sent; of the others the time and the outcome stay, for the counts. A wamid has the phone
 	// in it.
-	sqlPersonMessagesForget = `
+	sqlPersonMessagesForget = `/* sqlPersonMessagesForget */
 WITH held AS (
     SELECT id, state, campaign FROM messages WHERE tenant = $1 AND digest = $2 ORDER BY id FOR UPDATE
 ), ended AS (
@@ -195,9 +196,10 @@ FROM turns t JOIN (SELECT campaign, count(*) AS n FROM held WHERE state = 'queue
 WHERE c.tenant = $1 AND c.id = t.id`
 
 	// Where neither phone nor address of a refused row could be read, it cannot be told whose it is.
-	sqlPersonErrorsForget = `DELETE FROM upload_errors WHERE tenant = $1 AND persons && $2::uuid[]`
+	sqlPersonErrorsForget = `/* sqlPersonErrorsForget */
+DELETE FROM upload_errors WHERE tenant = $1 AND persons && $2::uuid[]`
 
-	sqlContactDelete = `DELETE FROM contacts WHERE tenant = $1 AND id = $2`
+	sqlContactDelete = `/* sqlContactDelete */ DELETE FROM contacts WHERE tenant = $1 AND id = $2`
 )
 
 // Delete forgets a person, with an audit record that names nobody: the contact, its places in lists, the recipient and

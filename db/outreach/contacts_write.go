@@ -71,7 +71,7 @@ looked AS MATERIALIZED (
 
 // Rows are locked in the order of keys, so that two transactions do not wait for each other. A contact that another
 // transaction has added since the statement began is updated, or is not in the answer.
-const sqlContactsWrite = `
+const sqlContactsWrite = `/* sqlContactsWrite */
 WITH ` + sqlContactsLooked + `, wrote AS (
     INSERT INTO contacts AS c (tenant, created_at, updated_at, upload, digest, key, phone, country, email, name,
         given_name, family_name, locale, tags, fields, email_digest)
@@ -99,7 +99,7 @@ SELECT key, id, was FROM wrote
 UNION ALL SELECT key, id, 'known' FROM looked WHERE id IS NOT NULL AND NOT differs`
 
 // The same without writing.
-const sqlContactsCompare = `
+const sqlContactsCompare = `/* sqlContactsCompare */
 WITH ` + sqlContactsLooked + `
 SELECT key, coalesce(id, 0), CASE WHEN id IS NULL THEN 'new' WHEN differs THEN 'updated' ELSE 'known' END FROM looked
 WHERE (id IS NOT NULL OR $14::bigint IS NULL OR nth <= $14)
@@ -201,7 +201,7 @@ func contactArgs(tenant string, list []contact.Contact) (args []any, emails [][]
 }
 
 // Lists are locked after their members, for the count, and in the order of their numbers.
-const sqlMembersAdd = `
+const sqlMembersAdd = `/* sqlMembersAdd */
 WITH added AS (
     INSERT INTO contact_list_members (tenant, list, contact)
     SELECT $1, l.id, m.contact FROM contact_lists l, unnest($3::bigint[]) AS m(contact)
@@ -215,7 +215,7 @@ FROM turns t JOIN (SELECT list, count(*) AS n FROM added GROUP BY list) a ON a.l
 WHERE l.tenant = $1 AND l.id = t.id`
 
 // A list that was deleted while sqlMembersAdd ran was not locked by it, and has got members that nothing would delete.
-const sqlMembersStray = `
+const sqlMembersStray = `/* sqlMembersStray */
 DELETE FROM contact_list_members WHERE tenant = $1 AND contact = ANY ($3) AND list = ANY (ARRAY(
     SELECT unnest($2::uuid[]) EXCEPT SELECT id FROM contact_lists WHERE tenant = $1 AND id = ANY ($2)))`
 

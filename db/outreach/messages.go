@@ -72,16 +72,16 @@ func scanMessage(row pgx.CollectableRow) (m MessageRow, err error) {
 
 // A tenant that has a quota has its count locked, so that no two messages are the last one. The day is that of
 // Postgres' clock, as in Claim: two clocks around midnight would begin the count anew each time.
-const sqlMessageDay = `
+const sqlMessageDay = `/* sqlMessageDay */
 INSERT INTO message_days AS d (tenant, day, n)
 SELECT id, (now() AT TIME ZONE 'UTC')::date, 0 FROM tenants WHERE id = $1 AND max_messages_day IS NOT NULL
 ON CONFLICT (tenant) DO UPDATE SET day = excluded.day, n = CASE d.day WHEN excluded.day THEN d.n ELSE 0 END`
 
-const sqlMessageRoomLeft = `
+const sqlMessageRoomLeft = `/* sqlMessageRoomLeft */
 SELECT d.n < t.max_messages_day FROM tenants t JOIN message_days d ON d.tenant = t.id
 WHERE t.id = $1 AND t.max_messages_day IS NOT NULL`
 
-const sqlMessagePut = `
+const sqlMessagePut = `/* sqlMessagePut */
 WITH added AS (
 INSERT INTO messages (id, tenant, sender, kind, state, class, recipient, digest, email_digest, body, due_at, queued_at)
 SELECT $2, $1, s.id, 'transactional', CASE WHEN o.opted THEN 'skipped' ELSE 'queued' END,
@@ -99,7 +99,7 @@ ON CONFLICT (id) DO NOTHING RETURNING state
 UPDATE message_days SET n = n + 1 WHERE tenant = $1 AND EXISTS (SELECT FROM added WHERE state = 'queued')
     AND EXISTS (SELECT FROM tenants WHERE id = $1 AND max_messages_day IS NOT NULL)`
 
-const sqlMessageSame = `
+const sqlMessageSame = `/* sqlMessageSame */
 SELECT ` + sqlMessageColumns + `, sender = $3 AND recipient = $4 AND body = $5::jsonb FROM messages
 WHERE tenant = $1 AND id = $2`
 
@@ -154,9 +154,10 @@ func (s *Messages) Put(ctx context.Context, tenant string, m NewMessage, now tim
 	return row, nil
 }
 
-const sqlMessageGet = `SELECT ` + sqlMessageColumns + `, body FROM messages WHERE tenant = $1 AND id = $2`
+const sqlMessageGet = `/* sqlMessageGet */
+SELECT ` + sqlMessageColumns + `, body FROM messages WHERE tenant = $1 AND id = $2`
 
-const sqlMessageAttempts = `
+const sqlMessageAttempts = `/* sqlMessageAttempts */
 SELECT n, at, took_ms, outcome, class, coalesce(http_status, 0), coalesce(code, 0), error
 FROM message_attempts WHERE tenant = $1 AND message = $2 ORDER BY n`
 
@@ -208,10 +209,10 @@ type MessagePosition struct {
 // that few of them pass would read all there are. The last of them is among the rows whether it passes or not, for the
 // list goes on after it.
 const (
-	sqlMessagesOfCampaign = `
+	sqlMessagesOfCampaign = `/* sqlMessagesOfCampaign */
 SELECT ` + sqlMessageColumns + `, true, false FROM ` + sqlMessagesOfCampaignAfter + ` LIMIT $6`
 
-	sqlMessagesOfCampaignSome = `
+	sqlMessagesOfCampaignSome = `/* sqlMessagesOfCampaignSome */
 SELECT ` + sqlMessageColumns + `, passes, place = 10000
 FROM (
     SELECT *, row_number() OVER (ORDER BY state, id) AS place,
@@ -260,10 +261,10 @@ func (s *Messages) OfCampaign(ctx context.Context, tenant string, id uuid.UUID, 
 // A filter looks at the 10,000 messages after the position: one that few of them pass would read all there are of the
 // tenant. The last of them is among the rows whether it passes or not, for the list goes on after it.
 const (
-	sqlMessagesDirect = `
+	sqlMessagesDirect = `/* sqlMessagesDirect */
 SELECT ` + sqlMessageColumns + `, true, false FROM ` + sqlMessagesDirectAfter + ` LIMIT $4`
 
-	sqlMessagesDirectSome = `
+	sqlMessagesDirectSome = `/* sqlMessagesDirectSome */
 SELECT ` + sqlMessageColumns + `, passes, place = 10000
 FROM (
     SELECT *, row_number() OVER (ORDER BY queued_at DESC, id DESC) AS place,

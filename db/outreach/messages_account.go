@@ -13,7 +13,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 )
 
-const sqlMessageAccount = `
+const sqlMessageAccount = `/* sqlMessageAccount */
 SELECT tier, (SELECT count(*) FROM senders WHERE tenant = $1), max_messages_day IS NULL FROM tenants WHERE id = $1`
 
 // Account is what a tenant sends by, in a single round trip. An unknown tenant is fault.Gone.
@@ -35,7 +35,7 @@ type Line struct {
 	Token         db.Sealed
 }
 
-const sqlMessageLine = `
+const sqlMessageLine = `/* sqlMessageLine */
 SELECT phone_number_id, per_second, token_key, token FROM senders WHERE tenant = $1 AND id = $2`
 
 // Line is that of a sender, whatever its state, in a single round trip. An unknown sender is fault.Gone.

@@ -16,20 +16,20 @@ import (
 // What looks up messages does so by the index that gives their order, whatever the planner believes of the table when
 // it makes a plan; and the plan is kept, for making it costs more than the statement. The settings hold until the end
 // of the transaction.
-const sqlMessagePlan = `
+const sqlMessagePlan = `/* sqlMessagePlan */
 SELECT set_config(name, value, true)
 FROM unnest(ARRAY['jit', 'enable_seqscan', 'enable_bitmapscan', 'enable_mergejoin', 'enable_sort', 'plan_cache_mode'],
     ARRAY['off', 'off', 'off', 'off', 'off', 'force_generic_plan']) AS s(name, value)`
 
 // sqlMessageSenders are the senders of a tenant by which something may be sent now.
-const sqlMessageSenders = `
+const sqlMessageSenders = `/* sqlMessageSenders */
     SELECT s.id, s.holds FROM senders s JOIN tenants t ON t.id = s.tenant
     WHERE s.tenant = $1 AND t.state = 'active' AND s.state <> 'stopped'
         AND (s.state = 'active' OR s.paused_until IS NOT NULL)
         AND (s.paused_until IS NULL OR s.paused_until <= now())`
 
 // sqlMessageRoom is how many messages a tenant may still send on this day (UTC); null = any number.
-const sqlMessageRoom = `
+const sqlMessageRoom = `/* sqlMessageRoom */
     SELECT greatest(t.max_messages_day - coalesce(d.n, 0), 0) AS room, (now() AT TIME ZONE 'UTC')::date + 1 AS next
     FROM tenants t LEFT JOIN message_days d ON d.tenant = t.id AND d.day = (now() AT TIME ZONE 'UTC')::date
     WHERE t.id = $1 AND t.max_messages_day IS NOT NULL`
@@ -38,7 +38,7 @@ const sqlMessageRoom = `
 // paused is never looked at, however much of it waits. Those of campaigns are taken in turns. What is locked beyond the
 // cut is free again when the statement ends, and locked rows are skipped, so no two callers ever hold the same message.
 // $8 and $9 are the pads of the key of opt-outs: a caller that does not know yet that there is one gets nothing.
-const sqlMessageClaim = `
+const sqlMessageClaim = `/* sqlMessageClaim */
 WITH open AS (` + sqlMessageSenders + `
         AND ($3::uuid IS NULL OR s.id = $3) AND ($9::bytea IS NOT NULL OR NOT EXISTS (SELECT FROM opt_out_key))
 ), quota AS (` + sqlMessageRoom + `
@@ -147,7 +147,7 @@ func (s *Messages) Claim(ctx context.Context, t campaign.Take) (claims []campaig
 // Those that were queued last, the newest first: an older one does not wait for a core, but for its rate or its sender.
 // Neither does one behind an older one of its sender, which are sent in their order: by a backlog of its own a tenant
 // would slow down the imports of all.
-const sqlMessageSingleWaits = `
+const sqlMessageSingleWaits = `/* sqlMessageSingleWaits */
 SELECT EXISTS (
     SELECT FROM (
         SELECT DISTINCT tenant, sender FROM (
@@ -204,7 +204,7 @@ UPDATE message_days d SET n = greatest(d.n - b.n, 0)
 FROM (SELECT day, count(*) AS n FROM back WHERE campaign IS NOT NULL AND before = 0 GROUP BY day) b
 WHERE d.tenant = $1 AND d.day = b.day`
 
-const sqlMessageRelease = `
+const sqlMessageRelease = `/* sqlMessageRelease */
 WITH held AS (
     SELECT id, written_at, (state = 'unknown')::int AS unknown FROM messages
     WHERE tenant = $1 AND id = ANY ($2) AND lease = $3 AND state IN ('sending', 'unknown')
@@ -223,7 +223,7 @@ func (s *Messages) Release(ctx context.Context, tenant string, token uuid.UUID, 
 	return nil
 }
 
-const sqlMessageReleaseRest = `
+const sqlMessageReleaseRest = `/* sqlMessageReleaseRest */
 WITH held AS (
     SELECT id, written_at, (state = 'unknown')::int AS unknown FROM messages
     WHERE tenant = $1 AND lease = ANY ($2) AND id <> ALL ($3)
@@ -243,7 +243,7 @@ func (s *Messages) ReleaseRest(ctx context.Context, tenant string, tokens, inHan
 }
 
 // The lease of a message that becomes unknown stays: a worker that was only slow still says what became of it.
-const sqlMessageExpire = `
+const sqlMessageExpire = `/* sqlMessageExpire */
 WITH ended AS (
     SELECT id FROM messages
     WHERE state = 'sending' AND lease_until < now()
@@ -323,7 +323,7 @@ var lostWithWorker = campaign.Verdict{
 }
 
 // Messages wait by kind for the oldest to be due, for the pause of their sender to end, and for their campaign to run.
-const sqlMessageWaiting = `
+const sqlMessageWaiting = `/* sqlMessageWaiting */
 WITH open AS (
     SELECT s.id, s.paused_until FROM senders s JOIN tenants t ON t.id = s.tenant
     WHERE s.tenant = $1 AND t.state = 'active' AND s.state <> 'stopped'
@@ -361,7 +361,7 @@ func (s *Messages) Waiting(ctx context.Context, tenant string) (out []campaign.W
 	return out, nil
 }
 
-const sqlMessageTenants = `
+const sqlMessageTenants = `/* sqlMessageTenants */
 SELECT t.id FROM tenants t
 WHERE t.state = 'active' AND t.id > $1 AND (
     EXISTS (SELECT FROM senders s CROSS JOIN unnest(ARRAY[false, true]) AS k(tried) CROSS JOIN LATERAL (

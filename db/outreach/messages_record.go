@@ -85,7 +85,7 @@ const sqlMessageEffects = `turns AS (
 // message whose lease has run out, so that it is unknown and the attempt is counted, is settled by a late result. Other
 // messages to a recipient that is left alone wait too. Of a recipient that was forgotten meanwhile nothing is written
 // that has the phone in it.
-const sqlMessageRecord = `
+const sqlMessageRecord = `/* sqlMessageRecord */
 WITH said AS (
     SELECT * FROM unnest($6::uuid[], $7::text[], $8::interval[], $9::text[], $10::text[], $11::text[], $12::int[],
         $13::text[], $14::int[], $15::timestamptz[], $16::int[], $17::bool[], $18::interval[], $19::int[], $20::bool[],
@@ -138,7 +138,7 @@ WITH said AS (
 SELECT count(*) FROM done`
 
 // The dead letter of a message that was given up. Its results may be recorded twice: the second time changes nothing.
-const sqlMessageDead = `
+const sqlMessageDead = `/* sqlMessageDead */
 INSERT INTO dead_letters AS d (tenant, fingerprint, queue, exchange, routing_key, message_id, body, reason, class,
     workflow_id, first_at, last_at)
 SELECT $1, sha256(convert_to('message/' || m.id || '/' || m.attempts, 'UTF8')),

@@ -14,7 +14,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 )
 
-const sqlMessageRecipient = `
+const sqlMessageRecipient = `/* sqlMessageRecipient */
 SELECT recipient, coalesce(wamid, (
     SELECT a.wamid FROM message_attempts a
     WHERE a.tenant = $1 AND a.message = $2 AND a.wamid IS NOT NULL ORDER BY a.n DESC LIMIT 1), '')
@@ -42,7 +42,7 @@ func (s *Messages) Recipient(ctx context.Context, tenant string, id uuid.UUID, b
 
 func messageSubject(id uuid.UUID) string { return "message/" + id.String() }
 
-const sqlMessageLetters = `
+const sqlMessageLetters = `/* sqlMessageLetters */
 UPDATE dead_letters SET state = 'resolved'
 WHERE message_id = $2 AND message_id <> '' AND tenant = $1 AND state IN ('open', 'replayed')`
 
@@ -79,7 +79,7 @@ type MessageErrors struct {
 // messagesCounted is how many messages of a state are counted by their causes.
 const messagesCounted = 10_000
 
-const sqlMessageErrors = `
+const sqlMessageErrors = `/* sqlMessageErrors */
 SELECT s.state, m.class, coalesce(m.code, 0), count(*), max(m.error)
 FROM unnest(ARRAY['failed', 'skipped']) s(state) CROSS JOIN LATERAL (
     SELECT class, code, error FROM messages
@@ -109,7 +109,7 @@ type TenantShare struct {
 	MaxPerDay *int64
 }
 
-const sqlTenantShares = `
+const sqlTenantShares = `/* sqlTenantShares */
 SELECT t.id, t.name, t.tier, t.state, count(*) FILTER (WHERE c.state = 'running'),
     count(*) FILTER (WHERE c.state = 'paused'), coalesce(sum(c.waiting) FILTER (WHERE c.state = 'running'), 0)::bigint,
     coalesce(max(d.n), 0), t.max_messages_day

@@ -40,9 +40,9 @@ func NewOptOutKey(pool *pgxpool.Pool, open func(db.Sealed) ([]byte, error)) *Opt
 const optOutKeyNone = 5 * time.Second
 
 const (
-	sqlOptOutKey = `SELECT box_key, box FROM opt_out_key`
+	sqlOptOutKey = `/* sqlOptOutKey */ SELECT box_key, box FROM opt_out_key`
 
-	sqlOptOutKeyAdd = `
+	sqlOptOutKeyAdd = `/* sqlOptOutKeyAdd */
 INSERT INTO opt_out_key (id, box_key, box) VALUES ('00000000-0000-0000-0000-000000000002', $1, $2)
 ON CONFLICT DO NOTHING`
 )
@@ -82,8 +82,8 @@ func (k *OptOutKey) pads(ctx context.Context) (contact.Pads, error) {
 // keyText hashes up to $1 rows of a table by the pads $2 and $3, if the key is older than $4. Those that are stored in
 // both forms, o and l, become one, with what is set of it. Otherwise a digest is changed where it is: who waits for the
 // row, to delete it, finds it still.
-func keyText(table, set string) string {
-	return fmt.Sprintf(`
+func keyText(name, table, set string) string {
+	return fmt.Sprintf(`/* %[3]s */
 WITH looked AS (
     SELECT *, opt_out_keyed(digest, $2, $3) AS keyed FROM %[1]s
     WHERE octet_length(digest) = 16 AND EXISTS (SELECT FROM opt_out_key WHERE created_at <= now() - $4::interval)
@@ -97,22 +97,16 @@ WITH looked AS (
     UPDATE %[1]s o SET digest = l.keyed FROM looked l
     WHERE o.tenant = l.tenant AND o.digest = l.digest AND (l.tenant, l.digest) NOT IN (SELECT * FROM merged)
 )
-SELECT count(*) FROM looked`, table, set)
+SELECT count(*) FROM looked`, table, set, name)
 }
 
 // An opt-out that was imported, or came by the API, stays as it is, as in sqlOptOutLatest.
 var (
-	optOutsKey = keyText("opt_outs", `source = CASE WHEN o.source = 'message' THEN l.source ELSE o.source END,
+	optOutsKey = keyText("sqlOptOutsKey", "opt_outs", `source = CASE WHEN o.source = 'message' THEN l.source ELSE o.source END,
         at = CASE WHEN o.source <> 'message' THEN o.at WHEN l.source <> 'message' THEN l.at
             ELSE greatest(o.at, l.at) END`)
-	optInsKey = keyText("opt_ins", `at = greatest(o.at, l.at)`)
+	optInsKey = keyText("sqlOptInsKey", "opt_ins", `at = greatest(o.at, l.at)`)
 )
-
-// The names by which traces know them.
-func init() {
-	db.Name(optOutsKey, "sqlOptOutsKey")
-	db.Name(optInsKey, "sqlOptInsKey")
-}
 
 // Rehash hashes up to most opt-outs by the key, and as many of those that were taken back, and reports whether there
 // may be more. Where there is no key it stores the one that generate makes, sealed; a minute later it begins to hash,

@@ -49,32 +49,32 @@ func (e Erasure) detail() map[string]any {
 }
 
 const (
-	sqlErasureRead = `
+	sqlErasureRead = `/* sqlErasureRead */
 SELECT tenant, requested_at, requested_by, remote, request_id, key_id, passes, step, at, rows, files, bytes, finished_at
 FROM tenant_erasures WHERE tenant = $1`
 
-	sqlErasureHold = sqlErasureRead + ` FOR UPDATE`
+	sqlErasureHold = `/* sqlErasureHold */ ` + sqlErasureRead + ` FOR UPDATE`
 
-	sqlErasureAdd = `
+	sqlErasureAdd = `/* sqlErasureAdd */
 INSERT INTO tenant_erasures (tenant, requested_at, requested_by, remote, request_id, key_id)
 VALUES ($1, $2, $3, $4, $5, $6)`
 
-	sqlErasureBegin = `UPDATE tenants SET erasing = true, updated_at = $2 WHERE id = $1`
+	sqlErasureBegin = `/* sqlErasureBegin */ UPDATE tenants SET erasing = true, updated_at = $2 WHERE id = $1`
 
-	sqlErasureStep = `
+	sqlErasureStep = `/* sqlErasureStep */
 UPDATE tenant_erasures SET passes = $2, step = $3, at = $4, rows = $5, files = $6, bytes = $7 WHERE tenant = $1`
 
-	sqlErasuresOpen = `
+	sqlErasuresOpen = `/* sqlErasuresOpen */
 SELECT tenant FROM tenant_erasures WHERE finished_at IS NULL AND requested_at < $1 ORDER BY requested_at LIMIT 100`
 
-	sqlErasureFinish = `UPDATE tenant_erasures SET finished_at = $2 WHERE tenant = $1`
+	sqlErasureFinish = `/* sqlErasureFinish */ UPDATE tenant_erasures SET finished_at = $2 WHERE tenant = $1`
 
 	// The three below have the arguments and columns of tenantTable.eraseText.
-	sqlKeysErase = `
+	sqlKeysErase = `/* sqlKeysErase */
 WITH gone AS (UPDATE api_keys SET revoked_at = now() WHERE tenant = $1 AND revoked_at IS NULL RETURNING 1)
 SELECT $2::text, $3::int < 0, (SELECT count(*) FROM gone), 0::bigint, 0::bigint`
 
-	sqlTenantErase = `
+	sqlTenantErase = `/* sqlTenantErase */
 WITH gone AS (
     UPDATE tenants SET name = 'erased', region = NULL, stopped_reason = 'erased', contacts = 0
     WHERE id = $1 AND (name, region, stopped_reason, contacts) IS DISTINCT FROM ('erased', NULL, 'erased', 0)
@@ -82,7 +82,7 @@ WITH gone AS (
 )
 SELECT $2::text, $3::int < 0, (SELECT count(*) FROM gone), 0::bigint, 0::bigint`
 
-	sqlNoneErase = `SELECT $2::text, $1::text = '' AND $3::int < 0, 0::bigint, 0::bigint, 0::bigint`
+	sqlNoneErase = `/* sqlNoneErase */ SELECT $2::text, $1::text = '' AND $3::int < 0, 0::bigint, 0::bigint, 0::bigint`
 )
 
 // scanErasure reads a row; step and at are where it is.
@@ -247,7 +247,7 @@ func (s *Erasures) Finish(ctx context.Context, tenant string, now time.Time) err
 }
 
 // What of a tenant has a workflow that may run.
-const sqlTenantRuns = `
+const sqlTenantRuns = `/* sqlTenantRuns */
 SELECT kind, id FROM (
     SELECT 'campaign' AS kind, id FROM campaigns
     WHERE tenant = $1 AND (state = 'queued' OR started_at IS NOT NULL AND finished_at IS NULL)

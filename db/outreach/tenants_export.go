@@ -117,7 +117,7 @@ type ExportFile struct {
 	Bytes  int64
 }
 
-const sqlTenantFiles = `
+const sqlTenantFiles = `/* sqlTenantFiles */
 SELECT id, blob, bytes FROM uploads WHERE tenant = $1 AND id > $2 AND blob <> '' ORDER BY id LIMIT $3`
 
 // Files returns up to most uploaded files of a tenant that are kept, after that of an upload.

@@ -106,7 +106,7 @@ func SenderPurposes(tenant string, id uuid.UUID, phoneNumberID string, bound boo
 	return list
 }
 
-const sqlSenderAdd = `
+const sqlSenderAdd = `/* sqlSenderAdd */
 INSERT INTO senders (id, tenant, name, phone_number_id, business_account_id, token, token_key, per_second,
     created_at, updated_at)
 SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $9 WHERE ` + db.SQLTenantStands
@@ -150,7 +150,8 @@ const sqlSenderColumns = `
     id, tenant, name, phone_number_id, business_account_id, token_key, per_second, state, paused_until, reason,
     created_at, updated_at`
 
-const sqlSendersList = `SELECT ` + sqlSenderColumns + ` FROM senders WHERE tenant = $1 ORDER BY name`
+const sqlSendersList = `/* sqlSendersList */
+SELECT ` + sqlSenderColumns + ` FROM senders WHERE tenant = $1 ORDER BY name`
 
 // List returns the senders of a tenant by name.
 func (d *Senders) List(ctx context.Context, tenant string) ([]Sender, error) {
@@ -161,7 +162,7 @@ func (d *Senders) List(ctx context.Context, tenant string) ([]Sender, error) {
 	return list, nil
 }
 
-const sqlSenderRead = `SELECT ` + sqlSenderColumns + ` FROM senders WHERE tenant = $1 AND id = $2`
+const sqlSenderRead = `/* sqlSenderRead */ SELECT ` + sqlSenderColumns + ` FROM senders WHERE tenant = $1 AND id = $2`
 
 // Get returns a sender of a tenant. An unknown one is fault.Gone.
 func (d *Senders) Get(ctx context.Context, tenant string, id uuid.UUID) (Sender, error) {
@@ -182,7 +183,7 @@ func senderFault(err error, verb string, id uuid.UUID) error {
 	return nil
 }
 
-const sqlSenderToken = `SELECT token_key, token FROM senders WHERE tenant = $1 AND id = $2`
+const sqlSenderToken = `/* sqlSenderToken */ SELECT token_key, token FROM senders WHERE tenant = $1 AND id = $2`
 
 // Token returns the sealed token of a sender, to send with. An unknown sender is fault.Gone.
 func (d *Senders) Token(ctx context.Context, tenant string, id uuid.UUID) (db.Sealed, error) {
@@ -191,9 +192,9 @@ func (d *Senders) Token(ctx context.Context, tenant string, id uuid.UUID) (db.Se
 }
 
 const (
-	sqlSenderHold = sqlSenderRead + ` FOR UPDATE`
+	sqlSenderHold = `/* sqlSenderHold */ ` + sqlSenderRead + ` FOR UPDATE`
 
-	sqlSenderWrite = `
+	sqlSenderWrite = `/* sqlSenderWrite */
 UPDATE senders SET name = $3, per_second = $4, state = $5, paused_until = $6, reason = $7, token_key = $8,
     token = coalesce($9, token), updated_at = $10
 WHERE tenant = $1 AND id = $2`
@@ -269,7 +270,7 @@ func senderAction(was, is SenderState) string {
 }
 
 const (
-	sqlSendersOldKeys = `
+	sqlSendersOldKeys = `/* sqlSendersOldKeys */
 SELECT id, '' AS of, tenant, phone_number_id, token_key, token FROM senders WHERE id > $2
 UNION ALL
 SELECT id, 'target', '', '', box_key, box FROM saved_targets WHERE box_key NOT IN ($1, '') AND id > $2
@@ -281,15 +282,20 @@ UNION ALL
 SELECT id, 'opt-outs', '', '', box_key, box FROM opt_out_key WHERE box_key <> $1 AND id > $2
 ORDER BY id LIMIT $3`
 
-	sqlSenderReseal = `UPDATE senders SET token_key = $4, token = $5 WHERE id = $1 AND token_key = $2 AND token = $3`
+	sqlSenderReseal = `/* sqlSenderReseal */
+UPDATE senders SET token_key = $4, token = $5 WHERE id = $1 AND token_key = $2 AND token = $3`
 
-	sqlSavedReseal = `UPDATE saved_targets SET box_key = $4, box = $5 WHERE id = $1 AND box_key = $2 AND box = $3`
+	sqlSavedReseal = `/* sqlSavedReseal */
+UPDATE saved_targets SET box_key = $4, box = $5 WHERE id = $1 AND box_key = $2 AND box = $3`
 
-	sqlAddressKeyReseal = `UPDATE saved_address_key SET box_key = $4, box = $5 WHERE id = $1 AND box_key = $2 AND box = $3`
+	sqlAddressKeyReseal = `/* sqlAddressKeyReseal */
+UPDATE saved_address_key SET box_key = $4, box = $5 WHERE id = $1 AND box_key = $2 AND box = $3`
 
-	sqlOptOutKeyReseal = `UPDATE opt_out_key SET box_key = $4, box = $5 WHERE id = $1 AND box_key = $2 AND box = $3`
+	sqlOptOutKeyReseal = `/* sqlOptOutKeyReseal */
+UPDATE opt_out_key SET box_key = $4, box = $5 WHERE id = $1 AND box_key = $2 AND box = $3`
 
-	sqlDraftReseal = `UPDATE draft_secrets SET box_key = $4, box = $5 WHERE event_id = $1 AND box_key = $2 AND box = $3`
+	sqlDraftReseal = `/* sqlDraftReseal */
+UPDATE draft_secrets SET box_key = $4, box = $5 WHERE event_id = $1 AND box_key = $2 AND box = $3`
 )
 
 // Reseal seals up to most tokens of senders, of all tenants, addresses of saved searches, secrets of crawl requests,

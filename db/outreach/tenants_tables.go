@@ -3,8 +3,6 @@ package outreach
 import (
 	"fmt"
 	"strings"
-
-	"github.com/mtlrent/conveyor/db"
 )
 
 // A tenantTable is a table with rows of tenants: how they are read by an export, and deleted by an erasure. Both go
@@ -153,7 +151,7 @@ func (t tenantTable) eraseText() string {
 		files = `(SELECT count(*) FROM gone WHERE blob <> ''),
     (SELECT coalesce(sum(bytes + copy_bytes), 0)::bigint FROM gone WHERE blob <> '')`
 	}
-	return fmt.Sprintf(`
+	return fmt.Sprintf(`/* sqlTenantErase %[2]s */
 WITH looked AS MATERIALIZED (%[1]s), gone AS (
     DELETE FROM %[2]s WHERE ctid = ANY (ARRAY(SELECT place FROM looked WHERE mine)) AND %[3]s = $1 RETURNING *
 )%[4]s
@@ -183,27 +181,13 @@ func (t tenantTable) readText(late bool) string {
 		which += fmt.Sprintf(" AND (%s) = %t", t.late, late)
 	}
 	row = fmt.Sprintf("CASE WHEN %s THEN (%s)::text END", which, row)
-	return "DECLARE place NO SCROLL CURSOR FOR" + t.looked(row)
+	return "/* sqlTenantExport " + t.name + " */ DECLARE place NO SCROLL CURSOR FOR" + t.looked(row)
 }
 
 // fetches read 1, 2, 4, … rows.
 var fetches = func() (list []string) {
 	for n := range 9 {
-		list = append(list, fmt.Sprintf("FETCH FORWARD %d FROM place", 1<<n))
+		list = append(list, fmt.Sprintf("/* sqlTenantFetch */ FETCH FORWARD %d FROM place", 1<<n))
 	}
 	return list
 }()
-
-// The names by which traces know the statements.
-func init() {
-	for _, text := range fetches {
-		db.Name(text, "sqlTenantFetch")
-	}
-	for _, t := range tenantTables {
-		db.Name(t.readText(false), "sqlTenantExport "+t.name)
-		db.Name(t.readText(true), "sqlTenantExport "+t.name)
-		if t.erase == "" {
-			db.Name(t.eraseText(), "sqlTenantErase "+t.name)
-		}
-	}
-}

@@ -94,13 +94,13 @@ const sqlUploadColumns = `
     finished_at`
 
 const (
-	sqlUploadAdd = `
+	sqlUploadAdd = `/* sqlUploadAdd */
 INSERT INTO uploads (id, tenant, file_name, blob, bytes, sha256, options, known, dry_run, lists, tags, created_by,
     created_at, state, asked, received_at)
 VALUES ($2, $1, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
 ON CONFLICT (id) DO NOTHING RETURNING id`
 
-	sqlListsKnown = `SELECT count(*) FROM contact_lists WHERE tenant = $1 AND id = ANY ($2)`
+	sqlListsKnown = `/* sqlListsKnown */ SELECT count(*) FROM contact_lists WHERE tenant = $1 AND id = ANY ($2)`
 )
 
 // ErrUploadsFull is the error of an upload for which its tenant has no Room.
@@ -180,7 +180,7 @@ func orNone[T any](list []T) []T {
 	return list
 }
 
-const sqlTenantState = `SELECT state FROM tenants WHERE id = $1`
+const sqlTenantState = `/* sqlTenantState */ SELECT state FROM tenants WHERE id = $1`
 
 // tenantWorks refuses, as fault.Conflict, work for a tenant that is stopped; one that is not there is fault.Gone.
 func tenantWorks(ctx context.Context, tx pgx.Tx, tenant string) error {
@@ -197,7 +197,7 @@ func tenantWorks(ctx context.Context, tx pgx.Tx, tenant string) error {
 	return nil
 }
 
-const sqlUploadRead = `SELECT ` + sqlUploadColumns + ` FROM uploads WHERE tenant = $1 AND id = $2`
+const sqlUploadRead = `/* sqlUploadRead */ SELECT ` + sqlUploadColumns + ` FROM uploads WHERE tenant = $1 AND id = $2`
 
 // Get returns an upload with its counts.
 func (s *Uploads) Get(ctx context.Context, tenant string, id uuid.UUID) (Upload, error) {
@@ -216,7 +216,7 @@ func uploadFault(err error, verb string, id uuid.UUID) error {
 	return nil
 }
 
-const sqlUploadsList = `
+const sqlUploadsList = `/* sqlUploadsList */
 SELECT ` + sqlUploadColumns + ` FROM uploads
 WHERE tenant = $1 AND ($2::text[] IS NULL OR state = ANY ($2))
     AND ($3::uuid IS NULL OR (created_at, id) < ($4::timestamptz, $3))
@@ -238,10 +238,11 @@ func (s *Uploads) List(ctx context.Context, tenant string, states []string, afte
 }
 
 const (
-	sqlUploadRelease = `
+	sqlUploadRelease = `/* sqlUploadRelease */
 UPDATE uploads SET state = 'received', received_at = $3 WHERE tenant = $1 AND id = $2 AND state = 'held'`
 
-	sqlUploadOptions = `UPDATE uploads SET options = $3 WHERE tenant = $1 AND id = $2 AND state = 'held'`
+	sqlUploadOptions = `/* sqlUploadOptions */
+UPDATE uploads SET options = $3 WHERE tenant = $1 AND id = $2 AND state = 'held'`
 )
 
 // Release makes a held upload one that was received, with an audit record, and returns it. Repeated, it changes
@@ -291,7 +292,7 @@ func (s *Uploads) SetOptions(ctx context.Context, tenant string, id uuid.UUID, o
 	return s.Get(ctx, tenant, id)
 }
 
-const sqlUploadPlanned = `
+const sqlUploadPlanned = `/* sqlUploadPlanned */
 UPDATE uploads SET state = 'splitting', plan = $3, copy = $4, started_at = $5
 WHERE tenant = $1 AND id = $2 AND state = 'received'`
 
@@ -302,7 +303,7 @@ func (s *Uploads) Planned(ctx context.Context, tenant string, id uuid.UUID, plan
 	return s.move(ctx, tenant, id, "plan", sqlUploadPlanned, plan, copied, now)
 }
 
-const sqlUploadSplit = `
+const sqlUploadSplit = `/* sqlUploadSplit */
 UPDATE uploads SET state = 'running' WHERE tenant = $1 AND id = $2 AND state = 'splitting' AND chunks = $3`
 
 // Split ends the splitting of an upload that has this many chunks. Repeated, it changes nothing. An upload that is over
@@ -331,7 +332,7 @@ func (s *Uploads) move(ctx context.Context, tenant string, id uuid.UUID, verb, t
 	return uploadFault(err, verb, id)
 }
 
-const sqlUploadHold = sqlUploadRead + ` FOR NO KEY UPDATE`
+const sqlUploadHold = `/* sqlUploadHold */ ` + sqlUploadRead + ` FOR NO KEY UPDATE`
 
 // uploadHold locks an upload. One that is over is fault.Conflict.
 func uploadHold(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID) (Upload, error) {
@@ -344,14 +345,15 @@ func uploadHold(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID) (Up
 }
 
 const (
-	sqlUploadEnd = `
+	sqlUploadEnd = `/* sqlUploadEnd */
 UPDATE uploads SET state = $3, error = $4, finished_at = $5 WHERE tenant = $1 AND id = $2`
 
-	sqlChunksEnd = `
+	sqlChunksEnd = `/* sqlChunksEnd */
 UPDATE upload_chunks SET state = $3 WHERE tenant = $1 AND upload = $2 AND state IN ('pending', 'parsed')`
 
 	// Its dead letters are of failures before a replay.
-	sqlUploadResolve = `UPDATE dead_letters SET state = 'resolved' WHERE ` + db.SQLLettersOver + `$2 AND tenant = $1`
+	sqlUploadResolve = `/* sqlUploadResolve */
+UPDATE dead_letters SET state = 'resolved' WHERE ` + db.SQLLettersOver + `$2 AND tenant = $1`
 )
 
 // Finish ends an upload whose chunks are all stored, with the event contacts.imported unless it is a dry run, and
@@ -456,12 +458,12 @@ func (s *Uploads) stop(ctx context.Context, tenant string, id uuid.UUID, to Uplo
 }
 
 const (
-	sqlUploadReopen = `
+	sqlUploadReopen = `/* sqlUploadReopen */
 UPDATE uploads SET state = 'received', received_at = $3, error = '', finished_at = NULL, swept_at = NULL, readings = 0,
     previews = '{}'
 WHERE tenant = $1 AND id = $2`
 
-	sqlChunksReopen = `
+	sqlChunksReopen = `/* sqlChunksReopen */
 UPDATE upload_chunks SET state = 'pending', parsed_at = NULL, created_at = $3
 WHERE tenant = $1 AND upload = $2 AND state = 'failed'`
 )
@@ -486,12 +488,12 @@ func uploadReopen(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID, n
 
 // The rows are found by ctid alone: an upload that the statistics do not know yet looks small, and Postgres would read
 // all of its rows and compare each with each ctid.
-const sqlUploadKeysSweep = `
+const sqlUploadKeysSweep = `/* sqlUploadKeysSweep */
 DELETE FROM upload_keys WHERE ctid = ANY (ARRAY(
     SELECT ctid FROM upload_keys WHERE tenant = $1 AND upload = $2 LIMIT $3))`
 
 // It may have been replayed since it was looked at.
-const sqlUploadSwept = `
+const sqlUploadSwept = `/* sqlUploadSwept */
 UPDATE uploads SET swept_at = $3, copy = CASE WHEN state = 'failed' THEN copy ELSE '' END,
     copy_bytes = CASE WHEN state = 'failed' THEN copy_bytes ELSE 0 END
 WHERE tenant = $1 AND id = $2 AND swept_at IS NULL AND state IN ('done', 'failed', 'canceled')`
@@ -523,7 +525,7 @@ func (s *Uploads) Sweep(ctx context.Context, tenant string, id uuid.UUID, most i
 	return more, uploadFault(err, "sweep", id)
 }
 
-const sqlUploadsUnswept = `
+const sqlUploadsUnswept = `/* sqlUploadsUnswept */
 SELECT tenant, id, file_name, created_at FROM uploads
 WHERE swept_at IS NULL AND created_at < $1 AND state <> 'held' AND (created_at, id) > ($3, $4)
 ORDER BY created_at, id LIMIT $2`
@@ -560,7 +562,7 @@ func (s *Uploads) Shown(ctx context.Context, u Upload, actor string, now time.Ti
 		map[string]any{"rows": u.Invalid}))
 }
 
-const sqlUploadErrors = `
+const sqlUploadErrors = `/* sqlUploadErrors */
 SELECT row, line, problems, record FROM upload_errors
 WHERE tenant = $1 AND upload = $2 AND row > $3 ORDER BY row LIMIT $4`
 

@@ -31,13 +31,14 @@ const (
 )
 
 const (
-	sqlChunksAdd = `
+	sqlChunksAdd = `/* sqlChunksAdd */
 INSERT INTO upload_chunks (tenant, upload, n, byte_offset, byte_length, first_row, first_line, lines, rows, created_at)
 SELECT $1, $2, c.*, $10
 FROM unnest($3::int[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::int[]) c
 ON CONFLICT (upload, n) DO NOTHING`
 
-	sqlUploadChunks = `UPDATE uploads SET chunks = greatest(chunks, $3) WHERE tenant = $1 AND id = $2`
+	sqlUploadChunks = `/* sqlUploadChunks */
+UPDATE uploads SET chunks = greatest(chunks, $3) WHERE tenant = $1 AND id = $2`
 )
 
 // AddChunks stores chunks of an upload that is being split; those that are there stay as they are. Chunks follow each
@@ -79,7 +80,7 @@ func (s *Uploads) AddChunks(ctx context.Context, tenant string, id uuid.UUID, ch
 
 const sqlChunkColumns = `n, byte_offset, byte_length, first_row, first_line, rows, lines`
 
-const sqlChunkLast = `
+const sqlChunkLast = `/* sqlChunkLast */
 SELECT ` + sqlChunkColumns + ` FROM upload_chunks WHERE tenant = $1 AND upload = $2 ORDER BY n DESC LIMIT 1`
 
 // LastChunk returns the last chunk that AddChunks has stored, to go on splitting after it; ok is false when there is
@@ -92,7 +93,7 @@ func (s *Uploads) LastChunk(ctx context.Context, tenant string, id uuid.UUID) (c
 	return c, err == nil, uploadFault(err, "find last chunk of", id)
 }
 
-const sqlChunksPending = `
+const sqlChunksPending = `/* sqlChunksPending */
 SELECT ` + sqlChunkColumns + ` FROM upload_chunks
 WHERE tenant = $1 AND upload = $2 AND n >= $3 AND state = 'pending' ORDER BY n LIMIT $4`
 
@@ -104,7 +105,7 @@ func (s *Uploads) Pending(ctx context.Context, tenant string, id uuid.UUID, from
 	return list, uploadFault(err, "find chunks to parse of", id)
 }
 
-const sqlChunkRead = `
+const sqlChunkRead = `/* sqlChunkRead */
 SELECT ` + sqlChunkColumns + `, state FROM upload_chunks WHERE tenant = $1 AND upload = $2 AND n = $3`
 
 // Chunk returns a chunk of an upload and how far it is. An unknown one is fault.Gone.
@@ -117,7 +118,7 @@ func (s *Uploads) Chunk(ctx context.Context, tenant string, id uuid.UUID, n int)
 	return r.Chunk, r.State, uploadFault(err, fmt.Sprintf("read chunk %d of", n), id)
 }
 
-const sqlChunksParsed = `
+const sqlChunksParsed = `/* sqlChunksParsed */
 UPDATE upload_chunks SET state = 'parsed', parsed_at = $4
 WHERE tenant = $1 AND upload = $2 AND n = ANY ($3) AND state = 'pending'`
 
@@ -130,7 +131,7 @@ func (s *Uploads) Parsed(ctx context.Context, tenant string, id uuid.UUID, numbe
 }
 
 // Chunks are stored in their order, so the first one that is not stored is the number of those that are.
-const sqlChunksReady = `
+const sqlChunksReady = `/* sqlChunksReady */
 SELECT c.n, c.byte_offset, c.byte_length, c.first_row, c.first_line, c.rows, c.lines
 FROM upload_chunks c JOIN uploads u ON u.id = c.upload AND u.tenant = c.tenant
 WHERE c.tenant = $1 AND c.upload = $2 AND c.n >= u.stored AND c.n < u.stored + $3
@@ -171,48 +172,48 @@ type placed struct{ chunk, row int }
 const (
 	// The commit need not be on the disk: a chunk that is lost with the machine is not stored, and is stored again. Finish
 	// waits for the disk, and so for every commit before it.
-	sqlPersistPlan = `SELECT set_config('synchronous_commit', 'off', true)`
+	sqlPersistPlan = `/* sqlPersistPlan */ SELECT set_config('synchronous_commit', 'off', true)`
 
-	sqlChunksHold = `
+	sqlChunksHold = `/* sqlChunksHold */
 SELECT n, rows, state, reserved FROM upload_chunks WHERE tenant = $1 AND upload = $2 AND n = ANY ($3)
 ORDER BY n FOR UPDATE`
 
-	sqlTenantRoom = `
+	sqlTenantRoom = `/* sqlTenantRoom */
 SELECT max_contacts - contacts FROM tenants WHERE id = $1 AND max_contacts IS NOT NULL FOR NO KEY UPDATE`
 
-	sqlTenantContacts = `UPDATE tenants SET contacts = contacts + $2 WHERE id = $1`
+	sqlTenantContacts = `/* sqlTenantContacts */ UPDATE tenants SET contacts = contacts + $2 WHERE id = $1`
 
-	sqlUploadErrorsAdd = `
+	sqlUploadErrorsAdd = `/* sqlUploadErrorsAdd */
 INSERT INTO upload_errors (tenant, upload, row, line, problems, record, persons)
 SELECT $1, $2, e.row, e.line, e.problems, e.record, coalesce(e.persons, '{}')
 FROM json_to_recordset($3) AS e(row bigint, line bigint, problems jsonb, record text[], persons uuid[])`
 
-	sqlChunksStored = `
+	sqlChunksStored = `/* sqlChunksStored */
 UPDATE upload_chunks c SET state = 'stored', stored_at = $11, valid = d.valid, invalid = d.invalid,
     duplicate = d.duplicate, new = d.new, updated = d.updated, skipped = d.skipped
 FROM unnest($3::int[], $4::int[], $5::int[], $6::int[], $7::int[], $8::int[], $9::int[], $10::int[])
     AS d(n, rows, valid, invalid, duplicate, new, updated, skipped)
 WHERE c.tenant = $1 AND c.upload = $2 AND c.n = d.n AND c.rows = d.rows`
 
-	sqlUploadStored = `
+	sqlUploadStored = `/* sqlUploadStored */
 UPDATE uploads SET stored = stored + $3, rows_read = rows_read + $4, valid = valid + $5, invalid = invalid + $6,
     duplicate = duplicate + $7, new = new + $8, updated = updated + $9, skipped = skipped + $10
 WHERE tenant = $1 AND id = $2`
 )
 
 const (
-	sqlChunkMayReserve = `
+	sqlChunkMayReserve = `/* sqlChunkMayReserve */
 SELECT u.state, $3 = 0 OR EXISTS (SELECT FROM upload_chunks c
     WHERE c.tenant = $1 AND c.upload = $2 AND c.n = $3 - 1 AND (c.reserved OR c.state = 'stored'))
 FROM uploads u WHERE u.tenant = $1 AND u.id = $2`
 
 	// Of the keys of several rows, those that the file has for the first time, in chunks that may have reserved before.
-	sqlUploadKeysAdd = `
+	sqlUploadKeysAdd = `/* sqlUploadKeysAdd */
 INSERT INTO upload_keys AS k (tenant, upload, key, chunk)
 SELECT $1, $2, d.* FROM unnest($3::uuid[], $4::int[]) d
 ON CONFLICT (upload, key) DO UPDATE SET chunk = k.chunk WHERE k.chunk = excluded.chunk RETURNING key`
 
-	sqlChunksReserve = `
+	sqlChunksReserve = `/* sqlChunksReserve */
 UPDATE upload_chunks SET reserved = true WHERE tenant = $1 AND upload = $2 AND n = ANY ($3) AND NOT reserved`
 )
 
@@ -538,7 +539,7 @@ const chunkBytes = 100_000
 // ChunksOf is about how many chunks a file of so many bytes has.
 func ChunksOf(bytes int64) int { return int(1 + bytes/chunkBytes) }
 
-const sqlChunksBacklog = `
+const sqlChunksBacklog = `/* sqlChunksBacklog */
 SELECT coalesce(sum(n) FILTER (WHERE tenant = $1), 0)::bigint,
     coalesce(sum(rows) FILTER (WHERE tenant = $1), 0)::bigint, min(at) FILTER (WHERE tenant = $1),
     coalesce(sum(n), 0)::bigint, coalesce(sum(rows), 0)::bigint, min(at),
@@ -579,7 +580,7 @@ func (s *Uploads) Backlog(ctx context.Context, tenant string, now time.Time) (ow
 	return own, all, nil
 }
 
-const sqlUploadRate = `
+const sqlUploadRate = `/* sqlUploadRate */
 SELECT coalesce(sum(rows), 0) FROM upload_chunks
 WHERE tenant = $1 AND upload = $2 AND state = 'stored' AND stored_at > $3`
 

@@ -10,7 +10,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/contact"
 )
 
-const sqlUploadRefused = `
+const sqlUploadRefused = `/* sqlUploadRefused */
 SELECT row, line, problems, record FROM upload_errors
 WHERE tenant = $1 AND upload = $2 AND row > $3
     AND ($5::text IS NULL OR problems @> jsonb_build_array(jsonb_build_object('code', $5::text)))
@@ -33,7 +33,7 @@ type RefusedReason struct {
 // refusedCounted is how many rows are counted by their reasons.
 const refusedCounted = 10_000
 
-const sqlUploadReasons = `
+const sqlUploadReasons = `/* sqlUploadReasons */
 SELECT coalesce(p.field, ''), p.code, count(*)
 FROM (SELECT problems FROM upload_errors WHERE tenant = $1 AND upload = $2 ORDER BY row LIMIT $3) e
 CROSS JOIN LATERAL jsonb_to_recordset(e.problems) AS p(field text, code text)

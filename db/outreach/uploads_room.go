@@ -13,7 +13,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/contact"
 )
 
-const sqlUploadCopied = `
+const sqlUploadCopied = `/* sqlUploadCopied */
 UPDATE uploads SET copy_bytes = $3
 WHERE tenant = $1 AND id = $2 AND state IN ('held', 'received', 'splitting', 'running')`
 
@@ -40,7 +40,7 @@ func (s *Uploads) Copied(ctx context.Context, tenant string, id uuid.UUID, bytes
 	return uploadFault(err, "count the copy of", id)
 }
 
-const sqlUploadsRoom = `
+const sqlUploadsRoom = `/* sqlUploadsRoom */
 SELECT max_bytes - (
     SELECT coalesce(sum(CASE WHEN blob <> '' THEN bytes ELSE 0 END + CASE WHEN id = $2 THEN 0 ELSE copy_bytes END),
         0)::bigint
@@ -58,7 +58,7 @@ func (s *Uploads) Room(ctx context.Context, tenant string, anew uuid.UUID) (*int
 	return left, nil
 }
 
-const sqlUploadReading = `
+const sqlUploadReading = `/* sqlUploadReading */
 UPDATE uploads SET readings = readings + 1 WHERE tenant = $1 AND id = $2 RETURNING readings`
 
 // BeginReading counts a reading of an upload's file by its import that begins, and returns how many have begun in a
@@ -71,7 +71,8 @@ func (s *Uploads) BeginReading(ctx context.Context, tenant string, id uuid.UUID)
 	return begun, uploadFault(err, "begin to read", id)
 }
 
-const sqlUploadReadingEnd = `UPDATE uploads SET readings = 0 WHERE tenant = $1 AND id = $2 AND readings > 0`
+const sqlUploadReadingEnd = `/* sqlUploadReadingEnd */
+UPDATE uploads SET readings = 0 WHERE tenant = $1 AND id = $2 AND readings > 0`
 
 // EndReading says that the reader of an upload's file lives. It may be repeated.
 func (s *Uploads) EndReading(ctx context.Context, tenant string, id uuid.UUID) error {
@@ -83,7 +84,7 @@ func (s *Uploads) EndReading(ctx context.Context, tenant string, id uuid.UUID) e
 }
 
 // The oldest are enough: a few that died, and those that are at it.
-const sqlUploadPreview = `
+const sqlUploadPreview = `/* sqlUploadPreview */
 UPDATE uploads SET previews = (previews || $3::timestamptz)[:15]
 WHERE tenant = $1 AND id = $2
 RETURNING (SELECT count(*) + 1 FROM unnest(previews) p WHERE p <= $4), cardinality(previews)`
@@ -101,7 +102,8 @@ func (s *Uploads) BeginPreview(ctx context.Context, tenant string, id uuid.UUID,
 	return begun, open, uploadFault(err, "begin to preview", id)
 }
 
-const sqlUploadPreviewEnd = `UPDATE uploads SET previews = '{}' WHERE tenant = $1 AND id = $2 AND previews <> '{}'`
+const sqlUploadPreviewEnd = `/* sqlUploadPreviewEnd */
+UPDATE uploads SET previews = '{}' WHERE tenant = $1 AND id = $2 AND previews <> '{}'`
 
 // EndPreview says that a process that looked into an upload's file lives. It may be repeated.
 func (s *Uploads) EndPreview(ctx context.Context, tenant string, id uuid.UUID) error {

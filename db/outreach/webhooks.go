@@ -34,11 +34,11 @@ func NewWebhooks(pool *pgxpool.Pool, key *OptOutKey) *Webhooks {
 	return &Webhooks{pool: pool, added: db.NewWaker(pool), key: key}
 }
 
-const sqlWebhookStore = `
+const sqlWebhookStore = `/* sqlWebhookStore */
 INSERT INTO webhook_events (digest, received_at, statuses, messages, body) VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (digest) DO NOTHING`
 
-const sqlWebhookStored = `SELECT id FROM webhook_events WHERE digest = $1`
+const sqlWebhookStored = `/* sqlWebhookStored */ SELECT id FROM webhook_events WHERE digest = $1`
 
 // Store keeps the body of a delivery with the numbers of statuses and of messages in it. A body that is stored already
 // is the same delivery again: its ID is returned, and nothing changes.
@@ -62,7 +62,7 @@ type WebhookEvent struct {
 	Body       []byte
 }
 
-const sqlWebhookWaiting = `
+const sqlWebhookWaiting = `/* sqlWebhookWaiting */
 SELECT id, received_at, body FROM webhook_events WHERE applied_at IS NULL ORDER BY id LIMIT $1`
 
 // Waiting returns up to n deliveries that were not applied, the oldest first.
@@ -74,7 +74,7 @@ func (s *Webhooks) Waiting(ctx context.Context, n int) ([]WebhookEvent, error) {
 	return events, nil
 }
 
-const sqlWebhookBacklog = `
+const sqlWebhookBacklog = `/* sqlWebhookBacklog */
 SELECT count(*), coalesce(extract(epoch FROM greatest($2 - min(received_at), '0')), 0)::float8 FROM (
     SELECT received_at FROM webhook_events WHERE applied_at IS NULL ORDER BY id LIMIT $1) w`
 
@@ -91,7 +91,7 @@ func (s *Webhooks) Backlog(ctx context.Context, most int, now time.Time) (waitin
 	return w.N, w.Oldest, nil
 }
 
-const sqlWebhookTake = `
+const sqlWebhookTake = `/* sqlWebhookTake */
 UPDATE webhook_events SET applied_at = $2, error = $3, body = CASE $3 WHEN '' THEN '' ELSE body END
 WHERE id = $1 AND applied_at IS NULL`
 
@@ -108,7 +108,7 @@ func (s *Webhooks) Fail(ctx context.Context, id int64, reason string, now time.T
 // A report finds its message by Meta's ID, or by ours. Ours names a message and not a request: what Meta says of an
 // earlier request of it, which is known, is not taken for the one that is under way. Any sender may write it into a
 // request, so the report counts only where it is about the message's own sender.
-const sqlReportFind = `
+const sqlReportFind = `/* sqlReportFind */
 SELECT m.id, m.tenant, coalesce(m.campaign, '00000000-0000-0000-0000-000000000000'), m.state, m.attempts,
     m.lease_until IS NOT NULL, coalesce(m.wamid, ''), m.sent_at, m.delivered_at, m.read_at, m.failed_at,
     ARRAY(SELECT a.wamid FROM message_attempts a WHERE a.message = m.id AND a.wamid IS NOT NULL),
@@ -190,7 +190,7 @@ func (s *subject) n() int {
 	return s.attempts
 }
 
-const sqlReportApply = `
+const sqlReportApply = `/* sqlReportApply */
 WITH heard AS (
     SELECT * FROM unnest($4::uuid[], $5::text[], $6::text[], $7::text[], $8::timestamptz[], $9::timestamptz[],
         $10::timestamptz[], $11::timestamptz[], $12::text[], $13::int[], $14::text[], $15::interval[], $16::bool[],
@@ -212,22 +212,24 @@ WITH heard AS (
 SELECT count(*), $1::text, $2::text FROM done`
 
 const (
-	sqlWebhookSenders = `SELECT phone_number_id, tenant FROM senders WHERE phone_number_id = ANY ($1)`
+	sqlWebhookSenders = `/* sqlWebhookSenders */
+SELECT phone_number_id, tenant FROM senders WHERE phone_number_id = ANY ($1)`
 
-	sqlWebhookAnswered = `SELECT wamid, tenant, digest FROM messages WHERE wamid = ANY ($1) AND digest <> ''`
+	sqlWebhookAnswered = `/* sqlWebhookAnswered */
+SELECT wamid, tenant, digest FROM messages WHERE wamid = ANY ($1) AND digest <> ''`
 )
 
 // The latest of a person's wishes counts, by the time that Meta gives, in whatever order they are told, and told again.
 // Where a stop and a wish for more have one time, it is the stop. $4 is the other form of $2, by the key of opt-outs.
 const (
-	sqlOptOutAdd = `
+	sqlOptOutAdd = `/* sqlOptOutAdd */
 INSERT INTO opt_outs AS o (tenant, digest, source, at)
 SELECT $1::text, $2::bytea, 'message', $3::timestamptz
 WHERE NOT EXISTS (SELECT FROM opt_ins WHERE tenant = $1 AND digest IN ($2, $4::bytea) AND at > $3::timestamptz)
     AND NOT EXISTS (SELECT FROM opt_outs WHERE tenant = $1 AND digest = $4 AND (source <> 'message' OR at >= $3))
 ` + sqlOptOutLatest
 
-	sqlOptIn = `
+	sqlOptIn = `/* sqlOptIn */
 WITH since AS (
     INSERT INTO opt_ins AS i (tenant, digest, at) VALUES ($1, $2, $3)
     ON CONFLICT (tenant, digest) DO UPDATE SET at = excluded.at WHERE i.at < excluded.at
@@ -246,13 +248,14 @@ type Applied struct {
 const (
 	// What people write goes before statuses, however many wait: some of it stops messages that are about to be sent. Two
 	// appliers never wait for each other.
-	sqlWebhookNext = `
+	sqlWebhookNext = `/* sqlWebhookNext */
 SELECT id, statuses + messages FROM webhook_events WHERE applied_at IS NULL
 ORDER BY messages = 0, id LIMIT $1 FOR UPDATE SKIP LOCKED`
 
-	sqlWebhookBodies = `SELECT id, received_at, body FROM webhook_events WHERE id = ANY ($1) ORDER BY id`
+	sqlWebhookBodies = `/* sqlWebhookBodies */
+SELECT id, received_at, body FROM webhook_events WHERE id = ANY ($1) ORDER BY id`
 
-	sqlWebhookTakeAll = `
+	sqlWebhookTakeAll = `/* sqlWebhookTakeAll */
 UPDATE webhook_events w SET applied_at = $2, error = t.error, body = CASE t.error WHEN '' THEN '' ELSE w.body END
 FROM unnest($1::bigint[], $3::text[]) AS t(id, error) WHERE w.id = t.id`
 )

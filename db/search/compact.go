@@ -27,7 +27,7 @@ func levelOf(docs int) int {
 	return level
 }
 
-const sqlSearchFull = `
+const sqlSearchFull = `/* sqlSearchFull */
 SELECT EXISTS (SELECT FROM search_segments WHERE collection = $1 GROUP BY level HAVING count(*) >= $2)`
 
 // Full reports whether a level of the index has so many segments that Compact should merge them.
@@ -38,7 +38,7 @@ func (x *SearchIndex) Full(ctx context.Context) (full bool, err error) {
 	return full, nil
 }
 
-const sqlSearchSegmentCount = `SELECT count(*) FROM search_segments WHERE collection = $1`
+const sqlSearchSegmentCount = `/* sqlSearchSegmentCount */ SELECT count(*) FROM search_segments WHERE collection = $1`
 
 // Segments returns how many there are.
 func (x *SearchIndex) Segments(ctx context.Context) (n int64, err error) {
@@ -51,12 +51,13 @@ func (x *SearchIndex) Segments(ctx context.Context) (n int64, err error) {
 // The lock is held until the end of the transaction. Its first key is that of compaction, its second the collection.
 // Deleting the postings of a segment of many gigabytes takes longer than a statement may take elsewhere.
 const (
-	sqlSearchCompactLock = `SELECT pg_try_advisory_xact_lock(1936024430, $1)`
-	sqlSearchPatience    = `SELECT set_config('statement_timeout', '30min', true)`
-	sqlSearchLevels      = `SELECT id, level, docs FROM search_segments WHERE collection = $1 ORDER BY level, id`
-	sqlSearchStarts      = `UPDATE search_segments SET starts = $2 WHERE id = $1`
-	sqlSearchForget      = `DELETE FROM search_postings WHERE segment = $1`
-	sqlSearchUnlist      = `DELETE FROM search_segments WHERE id = ANY ($1)`
+	sqlSearchCompactLock = `/* sqlSearchCompactLock */ SELECT pg_try_advisory_xact_lock(1936024430, $1)`
+	sqlSearchPatience    = `/* sqlSearchPatience */ SELECT set_config('statement_timeout', '30min', true)`
+	sqlSearchLevels      = `/* sqlSearchLevels */
+SELECT id, level, docs FROM search_segments WHERE collection = $1 ORDER BY level, id`
+	sqlSearchStarts = `/* sqlSearchStarts */ UPDATE search_segments SET starts = $2 WHERE id = $1`
+	sqlSearchForget = `/* sqlSearchForget */ DELETE FROM search_postings WHERE segment = $1`
+	sqlSearchUnlist = `/* sqlSearchUnlist */ DELETE FROM search_segments WHERE id = ANY ($1)`
 )
 
 // Compact merges the segments of the lowest level that is full into one of the next level, without the documents that
@@ -225,7 +226,7 @@ const (
 	mergeBytes = 4 << 20
 )
 
-const sqlSearchBlocksAfter = `
+const sqlSearchBlocksAfter = `/* sqlSearchBlocksAfter */
 SELECT term, last, postings, positions FROM search_postings
 WHERE segment = $1 AND term > $2 ORDER BY term LIMIT $3`
 

@@ -70,20 +70,20 @@ func (x *SearchIndex) put(ctx context.Context, pages []search.Page, renew bool) 
 }
 
 // The pages that are to be indexed, each with a number for its document.
-const sqlSearchNumbers = `
+const sqlSearchNumbers = `/* sqlSearchNumbers */
 SELECT id, revision, nextval('search_documents') FROM pages
 WHERE id = ANY ($1) AND ($2 OR doc IS NULL OR doc_revision <> revision)`
 
 // The state of pages, which stays so until the end of the transaction.
-const sqlSearchHold = `
+const sqlSearchHold = `/* sqlSearchHold */
 SELECT id, revision, coalesce(doc, 0), coalesce(doc_revision, 0) FROM pages
 WHERE id = ANY ($1) ORDER BY url_key FOR UPDATE`
 
-const sqlSearchNumbered = `
+const sqlSearchNumbered = `/* sqlSearchNumbered */
 UPDATE pages p SET doc = n.doc, doc_revision = p.revision
 FROM unnest($1::bigint[], $2::bigint[]) AS n(id, doc) WHERE p.id = n.id AND p.id = ANY ($1)`
 
-const sqlSearchSegmentAdd = `
+const sqlSearchSegmentAdd = `/* sqlSearchSegmentAdd */
 INSERT INTO search_segments (collection, level, docs, columns, kills, starts) VALUES ($1, $2, $3, $4, $5, $6)
 RETURNING id`
 
@@ -262,7 +262,7 @@ func (x *SearchIndex) Remove(ctx context.Context, ids []int64) error {
 	return nil
 }
 
-const sqlSearchUnnumbered = `
+const sqlSearchUnnumbered = `/* sqlSearchUnnumbered */
 UPDATE pages SET doc = NULL, doc_revision = NULL WHERE id = ANY ($1) AND doc IS NOT NULL`
 
 // addKills makes documents void.
@@ -275,7 +275,7 @@ func addKills(ctx context.Context, tx pgx.Tx, collection int16, docs []uint32) e
 		search.EncodeKills(docs), nil).Scan(&id)
 }
 
-const sqlSearchBytes = `
+const sqlSearchBytes = `/* sqlSearchBytes */
 SELECT (SELECT count(*) FROM search_terms), pg_total_relation_size('search_segments') +
     pg_total_relation_size('search_postings') + pg_total_relation_size('search_terms')`
 

@@ -26,7 +26,7 @@ func NewPages(pool *pgxpool.Pool) *Pages { return &Pages{pool} }
 
 // Each URL of a batch comes once. A version that was crawled at the same time replaces the one that is kept only where
 // it differs. One that was removed later does not come back. What is stored is counted in the flow.
-const sqlPagesStore = `
+const sqlPagesStore = `/* sqlPagesStore */
 WITH stored AS (
 INSERT INTO pages AS p (url_key, url, site, title, description, headings, text, language, type, status_code, crawled_at,
     stored_at)
@@ -55,7 +55,7 @@ FROM stored HAVING count(*) > 0` + db.SQLFlowAdd + `
 SELECT url_key FROM stored`
 
 // The rows are locked by the statement above, those that it left as they were too.
-const sqlPagesKept = `
+const sqlPagesKept = `/* sqlPagesKept */
 SELECT url_key, id, revision, crawled_at, doc IS NOT NULL AND doc_revision = revision
 FROM pages WHERE url_key = ANY ($1)`
 
@@ -177,7 +177,7 @@ func keptPage(row pgx.CollectableRow) (p KeptPage, err error) {
 	return p, err
 }
 
-const sqlPageByID = `SELECT ` + sqlPageFields + `, substr(text, 1, $2) FROM pages WHERE id = $1`
+const sqlPageByID = `/* sqlPageByID */ SELECT ` + sqlPageFields + `, substr(text, 1, $2) FROM pages WHERE id = $1`
 
 // Page returns a page with the first upTo code points of its text (0 = none). One that is not kept is fault.Gone.
 func (s *Pages) Page(ctx context.Context, id int64, upTo int) (KeptPage, error) {
@@ -192,7 +192,8 @@ func (s *Pages) Page(ctx context.Context, id int64, upTo int) (KeptPage, error) 
 	return p, nil
 }
 
-const sqlPagesCurrent = `SELECT ` + sqlPageFields + `, text FROM pages WHERE id = ANY ($1) ORDER BY id`
+const sqlPagesCurrent = `/* sqlPagesCurrent */
+SELECT ` + sqlPageFields + `, text FROM pages WHERE id = ANY ($1) ORDER BY id`
 
 // Current returns the versions of pages that are kept, by rising ID. Those that are not kept are left out.
 func (s *Pages) Current(ctx context.Context, ids []int64) ([]search.Page, error) {
@@ -210,7 +211,7 @@ func indexable(row pgx.CollectableRow) (search.Page, error) {
 }
 
 // The length of a text is known without reading it.
-const sqlPagesAfter = `
+const sqlPagesAfter = `/* sqlPagesAfter */
 WITH listed AS (
     SELECT id AS page, sum(octet_length(text)) OVER (ORDER BY id) - octet_length(text) AS before
     FROM (SELECT id, text FROM pages WHERE id > $1 ORDER BY id LIMIT $2) p
@@ -240,10 +241,11 @@ const sqlPagesOf = `(reverse(site) COLLATE "C" = reverse($1) OR
     reverse(site) COLLATE "C" > reverse($1) || '.' AND reverse(site) COLLATE "C" < reverse($1) || '/')`
 
 const (
-	sqlPageAtURL    = `SELECT id FROM pages WHERE url_key = $1`
-	sqlPagesOfSite  = `SELECT id FROM pages WHERE ` + sqlPagesOf + ` ORDER BY id LIMIT $2`
-	sqlPagesCountOf = `SELECT count(*) FROM pages WHERE ` + sqlPagesOf
-	sqlPagesHeld    = `SELECT id, coalesce(doc, 0) FROM pages WHERE id = ANY ($1) ORDER BY url_key FOR UPDATE`
+	sqlPageAtURL    = `/* sqlPageAtURL */ SELECT id FROM pages WHERE url_key = $1`
+	sqlPagesOfSite  = `/* sqlPagesOfSite */ SELECT id FROM pages WHERE ` + sqlPagesOf + ` ORDER BY id LIMIT $2`
+	sqlPagesCountOf = `/* sqlPagesCountOf */ SELECT count(*) FROM pages WHERE ` + sqlPagesOf
+	sqlPagesHeld    = `/* sqlPagesHeld */
+SELECT id, coalesce(doc, 0) FROM pages WHERE id = ANY ($1) ORDER BY url_key FOR UPDATE`
 )
 
 // Find returns the IDs of at most most pages.
@@ -305,7 +307,7 @@ func (s *Pages) Delete(
 }
 
 // One that is being deleted is waited for.
-const sqlPagesThere = `SELECT id FROM pages WHERE id = ANY ($1) ORDER BY url_key FOR KEY SHARE`
+const sqlPagesThere = `/* sqlPagesThere */ SELECT id FROM pages WHERE id = ANY ($1) ORDER BY url_key FOR KEY SHARE`
 
 // Gone returns which pages are not kept, those that are being deleted too. IDs never come back.
 func (s *Pages) Gone(ctx context.Context, ids []int64) (gone []int64, err error) {
@@ -329,22 +331,22 @@ func (s *Pages) Gone(ctx context.Context, ids []int64) (gone []int64, err error)
 // Callers of Store hold the lock together and those of Remove alone, each while it writes: a version that a Store has
 // written without seeing a removal is committed before that is, and so found by what deletes older versions.
 const (
-	sqlPagesStoring  = `SELECT pg_advisory_xact_lock_shared(hashtext('conveyor pages removed'))`
-	sqlPagesRemoving = `SELECT pg_advisory_xact_lock(hashtext('conveyor pages removed'))`
+	sqlPagesStoring  = `/* sqlPagesStoring */ SELECT pg_advisory_xact_lock_shared(hashtext('conveyor pages removed'))`
+	sqlPagesRemoving = `/* sqlPagesRemoving */ SELECT pg_advisory_xact_lock(hashtext('conveyor pages removed'))`
 )
 
-const sqlPagesRemoved = `
+const sqlPagesRemoved = `/* sqlPagesRemoved */
 INSERT INTO page_removals AS x (url_key, removed_at, stored_at)
 SELECT key, max(at), $3 FROM unnest($1::uuid[], $2::timestamptz[]) AS r(key, at) GROUP BY key ORDER BY key
 ON CONFLICT (url_key) DO UPDATE SET removed_at = excluded.removed_at, stored_at = excluded.stored_at
 WHERE x.removed_at < excluded.removed_at`
 
-const sqlPagesOutdated = `
+const sqlPagesOutdated = `/* sqlPagesOutdated */
 SELECT p.id FROM page_removals x JOIN pages p ON p.url_key = x.url_key
 WHERE x.url_key = ANY ($1) AND p.crawled_at <= x.removed_at`
 
 // A page that is stored anew meanwhile stays: its row is looked at again under its lock.
-const sqlPagesOutdatedHeld = `
+const sqlPagesOutdatedHeld = `/* sqlPagesOutdatedHeld */
 SELECT p.id, coalesce(p.doc, 0) FROM pages p
 WHERE p.id = ANY ($1) AND p.crawled_at <= (SELECT x.removed_at FROM page_removals x WHERE x.url_key = p.url_key)
 ORDER BY p.url_key FOR UPDATE OF p`
@@ -385,7 +387,7 @@ func (s *Pages) Remove(
 
 // Pages that are deleted are noted as removed before all times: a conditional crawl asks for such a page whole until it
 // is back, and no version is kept out of the search.
-const sqlPagesDelete = `
+const sqlPagesDelete = `/* sqlPagesDelete */
 WITH gone AS (
     DELETE FROM pages WHERE id = ANY ($1) RETURNING url_key
 )
@@ -424,7 +426,7 @@ func holdPagesBy(ctx context.Context, tx pgx.Tx, sql string, ids []int64) (held 
 	return held, docs, err
 }
 
-const sqlPagesCounts = `
+const sqlPagesCounts = `/* sqlPagesCounts */
 SELECT (SELECT count(*) FROM pages), (SELECT count(*) FROM page_inbox WHERE error IS NULL),
     (SELECT count(*) FROM page_inbox WHERE error IS NOT NULL)`
 

@@ -22,7 +22,7 @@ func InboxKey(body []byte) uuid.UUID {
 
 // A message that was refused before is tried again. One that comes again is received anew, so it is not taken for one
 // that nobody holds.
-const sqlInboxAdd = `
+const sqlInboxAdd = `/* sqlInboxAdd */
 INSERT INTO page_inbox AS i (key, body, received_at)
 SELECT key, body, $3 FROM unnest($1::uuid[], $2::bytea[]) AS b(key, body) ORDER BY key
 ON CONFLICT (key) DO UPDATE SET error = NULL, received_at = excluded.received_at`
@@ -46,7 +46,7 @@ func (s *Pages) Inbox(ctx context.Context, bodies [][]byte, at time.Time) ([]uui
 	return keys, nil
 }
 
-const sqlInboxRead = `SELECT key, body FROM page_inbox WHERE key = ANY ($1)`
+const sqlInboxRead = `/* sqlInboxRead */ SELECT key, body FROM page_inbox WHERE key = ANY ($1)`
 
 // Unread returns the messages of keys that are kept, in the order of keys. One that is not was stored before.
 func (s *Pages) Unread(ctx context.Context, keys []uuid.UUID) ([]search.Letter, error) {
@@ -63,7 +63,7 @@ func (s *Pages) Unread(ctx context.Context, keys []uuid.UUID) ([]search.Letter, 
 	return letters, nil
 }
 
-const sqlInboxDone = `
+const sqlInboxDone = `/* sqlInboxDone */
 DELETE FROM page_inbox
 WHERE key = ANY (ARRAY(SELECT key FROM page_inbox WHERE key = ANY ($1) ORDER BY key FOR UPDATE))`
 
@@ -75,7 +75,7 @@ func (s *Pages) Done(ctx context.Context, keys []uuid.UUID) error {
 	return nil
 }
 
-const sqlInboxRefuse = `UPDATE page_inbox SET error = $2 WHERE key = $1`
+const sqlInboxRefuse = `/* sqlInboxRefuse */ UPDATE page_inbox SET error = $2 WHERE key = $1`
 
 // Refuse notes why a message can never be stored.
 func (s *Pages) Refuse(ctx context.Context, key uuid.UUID, reason string) error {
@@ -86,7 +86,7 @@ func (s *Pages) Refuse(ctx context.Context, key uuid.UUID, reason string) error 
 }
 
 // Only messages that were refused are deleted: each is a dead letter as well.
-const sqlInboxSweep = `
+const sqlInboxSweep = `/* sqlInboxSweep */
 WITH old AS (
     SELECT key FROM page_inbox WHERE received_at < $1 AND error IS NOT NULL
     ORDER BY received_at LIMIT $2 FOR UPDATE SKIP LOCKED
@@ -102,7 +102,7 @@ func (s *Pages) Sweep(ctx context.Context, before time.Time, most int) (int, err
 	return int(tag.RowsAffected()), nil
 }
 
-const sqlInboxLeft = `
+const sqlInboxLeft = `/* sqlInboxLeft */
 SELECT key FROM page_inbox WHERE received_at < $1 AND error IS NULL ORDER BY received_at LIMIT $2`
 
 // Left returns the keys of at most most messages that came before a time and are neither done nor refused, the oldest

@@ -17,7 +17,7 @@ import (
 
 // The statements below look up many keys of a large table by its index: see SQLCrawlPlan. A plan for one list of terms
 // is as good for another, so none is made for each.
-const sqlSearchPlan = `
+const sqlSearchPlan = `/* sqlSearchPlan */
 SELECT set_config(name, value, true) FROM (VALUES
     ('jit', 'off'), ('enable_seqscan', 'off'), ('enable_hashjoin', 'off'), ('enable_mergejoin', 'off'),
     ('enable_material', 'off'), ('plan_cache_mode', 'force_generic_plan')) AS s(name, value)`
@@ -25,7 +25,7 @@ SELECT set_config(name, value, true) FROM (VALUES
 // The blocks that may have the terms $1 of the segments $2, with the positions of the terms $4, and their sizes; $3 are
 // the starts before the terms. Those of one term that have more than $5 bytes are left to sqlSearchLarge: the sizes of
 // blocks are known without reading them.
-const sqlSearchPosted = `
+const sqlSearchPosted = `/* sqlSearchPosted */
 SELECT n.term, n.segment, p.term, CASE WHEN i.here THEN p.postings END,
     CASE WHEN i.here AND n.term = ANY ($4::text[]) THEN p.positions END,
     octet_length(p.postings), octet_length(p.positions)
@@ -35,13 +35,13 @@ FROM unnest($1::text[], $2::bigint[], $3::text[]) AS n(term, segment, start) CRO
     CROSS JOIN LATERAL (SELECT p.term < p.last OR octet_length(p.postings) <= $5 AS here) i
 WHERE p.last >= n.term`
 
-const sqlSearchLarge = `
+const sqlSearchLarge = `/* sqlSearchLarge */
 SELECT n.term, n.segment, p.postings, CASE WHEN n.term = ANY ($3::text[]) THEN p.positions END
 FROM unnest($1::text[], $2::bigint[]) AS n(term, segment)
 CROSS JOIN LATERAL (SELECT * FROM search_postings WHERE segment = n.segment AND term = n.term LIMIT 1) p`
 
 // The positions of the blocks of segments $2 that begin with $3 and have the terms $1.
-const sqlSearchPositions = `
+const sqlSearchPositions = `/* sqlSearchPositions */
 SELECT n.term, n.segment, p.positions
 FROM unnest($1::text[], $2::bigint[], $3::text[]) AS n(term, segment, first) CROSS JOIN LATERAL (
     SELECT positions FROM search_postings WHERE segment = n.segment AND term = n.first LIMIT 1) p`
@@ -50,7 +50,7 @@ FROM unnest($1::text[], $2::bigint[], $3::text[]) AS n(term, segment, first) CRO
 // it say little about how near together the words of a query are.
 const maxPositions = 8 << 20
 
-const sqlSearchShown = `
+const sqlSearchShown = `/* sqlSearchShown */
 SELECT id, url, site, title, description, language, type, crawled_at, substr(text, 1, $2)
 FROM pages WHERE id = ANY ($1)`
 
@@ -287,7 +287,7 @@ func (s *searching) read(ctx context.Context, terms []string) ([]search.Posted, 
 	return rows, err
 }
 
-const sqlSearchSamples = `
+const sqlSearchSamples = `/* sqlSearchSamples */
 SELECT id, title, substr(text, 1, $2), language FROM pages WHERE id = ANY ($1)`
 
 // maxSampleText is how much of a page is learnt from, in code points.

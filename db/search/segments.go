@@ -98,9 +98,9 @@ func (c *segmentCache) know(words []string, at time.Time) {
 }
 
 const (
-	sqlSearchSegmentIDs = `
+	sqlSearchSegmentIDs = `/* sqlSearchSegmentIDs */
 SELECT id, (extract(epoch FROM created_at) * 1000000)::bigint FROM search_segments WHERE collection = $1 ORDER BY id`
-	sqlSearchColumns = `SELECT id, columns, kills, starts FROM search_segments WHERE id = ANY ($1)`
+	sqlSearchColumns = `/* sqlSearchColumns */ SELECT id, columns, kills, starts FROM search_segments WHERE id = ANY ($1)`
 )
 
 // snapshot is the state of the index that tx sees, and its segments, by their IDs, ascending.

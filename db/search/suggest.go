@@ -26,7 +26,7 @@ const (
 
 // The beginnings of blocks of several terms that may have some from $2 to below $3, up to $5 of a segment and range.
 // The block before may have the first of them.
-const sqlSearchBeginning = `
+const sqlSearchBeginning = `/* sqlSearchBeginning */
 SELECT p.segment, substring(p.postings FROM 1 FOR $4)
 FROM search_segments s CROSS JOIN unnest($2::text[], $3::text[]) AS r(low, high) CROSS JOIN LATERAL (
     SELECT * FROM search_postings WHERE segment = s.id AND term < r.high AND last >= r.low AND term < last
@@ -36,7 +36,7 @@ FROM search_segments s CROSS JOIN unnest($2::text[], $3::text[]) AS r(low, high)
 WHERE s.collection = $1`
 
 // The same of blocks of one term, mostly common ones.
-const sqlSearchBeginningCommon = `
+const sqlSearchBeginningCommon = `/* sqlSearchBeginningCommon */
 SELECT p.segment, substring(p.postings FROM 1 FOR $4)
 FROM search_segments s CROSS JOIN unnest($2::text[], $3::text[]) AS r(low, high) CROSS JOIN LATERAL (
     SELECT * FROM search_postings WHERE segment = s.id AND term >= r.low AND term < r.high AND term = last
@@ -97,9 +97,10 @@ type fix struct {
 	words  []string
 }
 
-const sqlSearchSimilarity = `SELECT set_config('pg_trgm.similarity_threshold', $1::text, true)`
+const sqlSearchSimilarity = `/* sqlSearchSimilarity */
+SELECT set_config('pg_trgm.similarity_threshold', $1::text, true)`
 
-const sqlSearchSpellings = `
+const sqlSearchSpellings = `/* sqlSearchSpellings */
 SELECT term FROM search_terms WHERE term % $1 AND length(term) BETWEEN $2 AND $3
 ORDER BY similarity(term, $1) DESC LIMIT $4`
 
@@ -165,7 +166,7 @@ func (s *searching) misspelt(ctx context.Context, ranking *search.Ranking) (fixe
 }
 
 // The beginnings of the blocks that may have the terms $1 of the segments $2; $3 are the starts before the terms.
-const sqlSearchCounts = `
+const sqlSearchCounts = `/* sqlSearchCounts */
 SELECT n.term, substring(p.postings FROM 1 FOR $4)
 FROM unnest($1::text[], $2::bigint[], $3::text[]) AS n(term, segment, start) CROSS JOIN LATERAL (
     SELECT * FROM search_postings WHERE segment = n.segment AND term >= n.start AND term <= n.term

@@ -26,7 +26,7 @@ const (
 	forgetAtOnce = 200  // words that are looked for in all segments
 )
 
-const sqlSearchDoubt = `
+const sqlSearchDoubt = `/* sqlSearchDoubt */
 INSERT INTO search_terms_doubted (term, since)
 SELECT term, clock_timestamp() FROM unnest($1::text[]) AS t(term) ON CONFLICT DO NOTHING`
 
@@ -56,20 +56,20 @@ func (d *wordDoubts) flush(ctx context.Context) error {
 }
 
 // One that is being learnt is left out, and one that is looked at here is learnt afterwards.
-const sqlSearchDoubted = `
+const sqlSearchDoubted = `/* sqlSearchDoubted */
 SELECT term FROM search_terms_doubted WHERE since < now() - $1::interval ORDER BY since LIMIT $2
 FOR UPDATE SKIP LOCKED`
 
 // The blocks that may have words, of any collection; those of one term without their postings.
-const sqlSearchWritten = `
+const sqlSearchWritten = `/* sqlSearchWritten */
 SELECT n.term, CASE WHEN p.term <> p.last THEN p.postings END
 FROM search_segments s CROSS JOIN unnest($1::text[]) AS n(term) CROSS JOIN LATERAL (
     SELECT * FROM search_postings WHERE segment = s.id AND term <= n.term ORDER BY term DESC LIMIT 1) p
 WHERE p.last >= n.term`
 
 const (
-	sqlSearchUnlearn = `DELETE FROM search_terms WHERE term = ANY ($1)`
-	sqlSearchDecided = `DELETE FROM search_terms_doubted WHERE term = ANY ($1)`
+	sqlSearchUnlearn = `/* sqlSearchUnlearn */ DELETE FROM search_terms WHERE term = ANY ($1)`
+	sqlSearchDecided = `/* sqlSearchDecided */ DELETE FROM search_terms_doubted WHERE term = ANY ($1)`
 )
 
 // forgetWords takes some words from the dictionary that have been doubted for long and are in no segment, and reports
@@ -111,12 +111,12 @@ func forgetWords(ctx context.Context, tx pgx.Tx) (more bool, err error) {
 
 // What is locked here is locked in the order of the words, as by all who learn. The doubts come first: one that is
 // being decided is waited for, so that the statement after it finds the word gone.
-const sqlSearchTrust = `
+const sqlSearchTrust = `/* sqlSearchTrust */
 DELETE FROM search_terms_doubted WHERE term IN (
     SELECT term FROM search_terms_doubted WHERE term = ANY ($1) ORDER BY term FOR UPDATE)`
 
 // Words that are there are left alone, so most of a page costs a look at the index only.
-const sqlSearchLearn = `
+const sqlSearchLearn = `/* sqlSearchLearn */
 INSERT INTO search_terms (term)
 SELECT term FROM unnest($1::text[]) AS t(term)
 WHERE NOT EXISTS (SELECT FROM search_terms k WHERE k.term = t.term) ORDER BY term
