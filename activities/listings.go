@@ -337,10 +337,7 @@ func staged(v listing.Version) ([]byte, error) {
 		Platform: l.Platform, PlatformID: l.PlatformID, URL: l.URL, ScrapedAt: l.ScrapedAt, Revision: v.Revision,
 		Listing: doc,
 	})
-	if err != nil {
-		return nil, fmt.Errorf("write listing %s: %w", l.Ref, err)
-	}
-	return body, nil
+	return body, fault.Wrap(err, "write listing %s", l.Ref)
 }
 
 // run names the workflow run of the activity of ctx.

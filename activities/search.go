@@ -254,10 +254,7 @@ func (a *Searching) removeGone(ctx context.Context, name string, engine search.E
 	if err != nil || len(gone) == 0 {
 		return err
 	}
-	if err := engine.Remove(ctx, gone); err != nil {
-		return fmt.Errorf("remove from %s: %w", name, err)
-	}
-	return nil
+	return fault.Wrap(engine.Remove(ctx, gone), "remove from %s", name)
 }
 
 // parts does the work on a list, and where that can never succeed on its halves, down to the items with which it

@@ -255,10 +255,7 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (full bool, err error) 
 		}
 	}
 	r.restore.after(ctx, missing) // it takes its time: the batch is marked first
-	if why != nil {
-		return full, fmt.Errorf("publish %d of %d messages: %w", len(unknown)+len(silent), len(batch), why)
-	}
-	return full, nil
+	return full, fault.Wrap(why, "publish %d of %d messages", len(unknown)+len(silent), len(batch))
 }
 
 // refuse puts off the messages that the broker did not accept, or gives them up. The log has a line for each reason,

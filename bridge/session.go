@@ -12,6 +12,8 @@ import (
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 const (
@@ -188,10 +190,7 @@ func (c *connector) channel(ctx context.Context) (*amqp.Channel, error) {
 		return nil, err
 	}
 	ch, err := conn.Channel()
-	if err != nil {
-		return nil, fmt.Errorf("open channel: %w", err)
-	}
-	return ch, nil
+	return ch, fault.Wrap(err, "open channel")
 }
 
 // close ends the connection. It does not wait for a broker that has stopped listening, as one does that is out of

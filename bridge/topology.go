@@ -13,6 +13,7 @@ import (
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/contract"
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // A Queue is one row of the message table in docs/architecture.md: a queue, the exchange that feeds it, the place of
@@ -236,10 +237,7 @@ func (q Queue) check(conn *amqp.Connection) error {
 			return fmt.Errorf("check exchange %s: %w", q.Exchange, err)
 		}
 	}
-	if err := there(conn, q.Name); err != nil {
-		return fmt.Errorf("check queue %s: %w", q.Name, err)
-	}
-	return nil
+	return fault.Wrap(there(conn, q.Name), "check queue %s", q.Name)
 }
 
 // there returns nil for a queue that exists.
@@ -287,10 +285,7 @@ func asItIs(err error, log *slog.Logger, kind, name string) error {
 		log.Warn("declared with other arguments; used as it is", kind, name, "difference", e.Reason)
 		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("declare %s %s: %w", kind, name, err)
-	}
-	return nil
+	return fault.Wrap(err, "declare %s %s", kind, name)
 }
 
 // notYet says whether err may be another one in a moment. The broker may know a queue whose process does not run:

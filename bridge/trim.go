@@ -8,6 +8,8 @@ import (
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 const (
@@ -106,8 +108,6 @@ func (t *trimmer) drop(ctx context.Context, q Queue) (n int, err error) {
 	if err := ch.Cancel(tag, false); err != nil {
 		return 0, fmt.Errorf("end consumer: %w", err)
 	}
-	if err := last.Ack(true); err != nil {
-		return 0, fmt.Errorf("drop messages: %w", err)
-	}
-	return n, nil
+	err = last.Ack(true)
+	return n, fault.Wrap(err, "drop messages")
 }

@@ -18,6 +18,7 @@ import (
 
 	apioutreach "github.com/mtlrent/conveyor/api/outreach"
 	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // CampaignsCmd creates, starts, controls and shows campaigns.
@@ -108,10 +109,7 @@ func readJSON(name string, v any) error {
 	}
 	d := json.NewDecoder(in)
 	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
-		return fmt.Errorf("read %s: %w", name, err)
-	}
-	return nil
+	return fault.Wrap(d.Decode(v), "read %s", name)
 }
 
 // sender is the number of a tenant with an ID or a name; "" is the only one.

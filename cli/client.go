@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // A Client calls the API.
@@ -93,10 +95,8 @@ func (r Client) send(req *http.Request, path string, out any) (wait time.Duratio
 	if out == nil || len(doc) == 0 {
 		return 0, nil
 	}
-	if err := json.Unmarshal(doc, out); err != nil {
-		return 0, fmt.Errorf("read response to %s %s: %w", method, path, err)
-	}
-	return 0, nil
+	err = json.Unmarshal(doc, out)
+	return 0, fault.Wrap(err, "read response to %s %s", method, path)
 }
 
 // A refused request: the API answered with a status from 300.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/domain/backlog"
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/scrape"
 )
 
@@ -63,10 +64,8 @@ func (s *statusScreen) look(ctx context.Context) (r api.Report, raw json.RawMess
 	if err := s.api.call(ctx, http.MethodGet, "/queues", nil, &raw); err != nil {
 		return r, nil, err
 	}
-	if err := json.Unmarshal(raw, &r); err != nil {
-		return r, nil, fmt.Errorf("read response to GET /queues: %w", err)
-	}
-	return r, raw, nil
+	err = json.Unmarshal(raw, &r)
+	return r, raw, fault.Wrap(err, "read response to GET /queues")
 }
 
 // Terminal control: switch to the alternate screen with cursor and line wrapping off, and back.

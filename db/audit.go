@@ -9,6 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // AuditLog records the actions of callers. Rows are only ever added: the database refuses to change them, and to delete
@@ -81,10 +83,7 @@ func (s *AuditLog) Record(ctx context.Context, entries ...AuditEntry) error {
 			return err
 		}
 	}
-	if err := Write(ctx, s.pool, b); err != nil {
-		return fmt.Errorf("record %d actions: %w", len(entries), err)
-	}
-	return nil
+	return fault.Wrap(Write(ctx, s.pool, b), "record %d actions", len(entries))
 }
 
 // An AuditFilter says which entries of the audit are meant. An empty string or slice and a zero time do not filter; of

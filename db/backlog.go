@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mtlrent/conveyor/domain/backlog"
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // Each lane is visited once, by a loose index scan, for its oldest message and the oldest of the refused ones that are
@@ -54,8 +55,5 @@ GROUP BY queue, class ORDER BY queue, class`
 func (s *DeadLetters) OpenByQueue(ctx context.Context) ([]backlog.DeadCount, error) {
 	rows, _ := s.pool.Query(ctx, sqlDeadLettersOpen, backlog.MostLetters) // CollectRows reports its error
 	out, err := pgx.CollectRows(rows, pgx.RowToStructByPos[backlog.DeadCount])
-	if err != nil {
-		return nil, fmt.Errorf("count dead letters: %w", err)
-	}
-	return out, nil
+	return out, fault.Wrap(err, "count dead letters")
 }

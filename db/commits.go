@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/mtlrent/conveyor/domain/backlog"
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // A commit waits for a standby as long as there is none, and only the sessions that wait say so: reads go on. The role
@@ -22,10 +23,8 @@ WHERE usename = current_user AND wait_event = 'SyncRep'`
 // Commits says whether commits wait for a synchronous standby. It writes nothing.
 func Commits(ctx context.Context, pool *pgxpool.Pool) (backlog.Commits, error) {
 	var c backlog.Commits
-	if err := pool.QueryRow(ctx, sqlCommits).Scan(&c.WaitSeconds, &c.NoStandby); err != nil {
-		return c, fmt.Errorf("look for commits that wait: %w", err)
-	}
-	return c, nil
+	err := pool.QueryRow(ctx, sqlCommits).Scan(&c.WaitSeconds, &c.NoStandby)
+	return c, fault.Wrap(err, "look for commits that wait")
 }
 
 // Answers returns nil when the database of pool answers and can commit, and backlog.ErrStuck when commits wait.

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/mtlrent/conveyor/domain/contract"
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // DeadLetters are the messages, adverts and images that could not be processed and wait for an operator.
@@ -102,10 +103,7 @@ func (s *DeadLetters) Archive(ctx context.Context, letters ...DeadLetter) error 
 			return err
 		}
 	}
-	if err := Write(ctx, s.pool, b); err != nil {
-		return fmt.Errorf("archive %d dead letters: %w", len(letters), err)
-	}
-	return nil
+	return fault.Wrap(Write(ctx, s.pool, b), "archive %d dead letters", len(letters))
 }
 
 // LetterFingerprint is what the letters of a key are found by.

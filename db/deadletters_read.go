@@ -182,10 +182,7 @@ func (s *DeadLetters) Get(ctx context.Context, id int64) (l Letter, err error) {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Letter{}, noLetter(id)
 	}
-	if err != nil {
-		return Letter{}, fmt.Errorf("read dead letter %d: %w", id, err)
-	}
-	return l, nil
+	return l, fault.Wrap(err, "read dead letter %d", id)
 }
 
 func noLetter(id int64) error { return fault.Newf(fault.Gone, "there is no dead letter %d", id) }

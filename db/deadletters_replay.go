@@ -107,10 +107,8 @@ func (r reopened) reopen(ctx context.Context, tx pgx.Tx, by Reopeners, now time.
 	again := by[r.Queue]
 	switch {
 	case r.Tenant == "" && again.Back != "":
-		if _, err := tx.Exec(ctx, again.Back, r.ID); err != nil {
-			return fmt.Errorf("replay dead letter %d: %w", r.ID, err)
-		}
-		return nil
+		_, err := tx.Exec(ctx, again.Back, r.ID)
+		return fault.Wrap(err, "replay dead letter %d", r.ID)
 	case r.Tenant == "", r.Queue == outboxQueue:
 		return nil
 	}
@@ -121,10 +119,7 @@ func (r reopened) reopen(ctx context.Context, tx pgx.Tx, by Reopeners, now time.
 	if _, err := tx.Exec(ctx, sqlTenant, r.Tenant); err != nil {
 		return err
 	}
-	if err := again.Of(ctx, tx, r.Tenant, id, now); err != nil {
-		return fmt.Errorf("replay dead letter %d: %w", r.ID, err)
-	}
-	return nil
+	return fault.Wrap(again.Of(ctx, tx, r.Tenant, id, now), "replay dead letter %d", r.ID)
 }
 
 // A statement that waits for a locked row reads that row anew and nothing else: it would see the letter as the other
@@ -275,10 +270,7 @@ func (s *DeadLetters) Discard(ctx context.Context, id int64, actor string, now t
 	if errors.Is(err, pgx.ErrNoRows) {
 		return noLetter(id)
 	}
-	if err != nil {
-		return fmt.Errorf("discard dead letter %d: %w", id, err)
-	}
-	return nil
+	return fault.Wrap(err, "discard dead letter %d", id)
 }
 
 const sqlLettersDiscard = `/* sqlLettersDiscard */

@@ -2,13 +2,13 @@ package db
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/find"
 	"github.com/mtlrent/conveyor/domain/web"
 )
@@ -216,10 +216,7 @@ func (f *Finder) Messages(ctx context.Context, tenant string, q find.Query) ([]F
 		return nil, nil
 	}
 	out, err := TenantRows(ctx, f.pool, tenant, pgx.RowToStructByPos[Found], sqlFindMessages, tenant, q.IDs)
-	if err != nil {
-		return nil, fmt.Errorf("find messages of %s: %w", tenant, err)
-	}
-	return out, nil
+	return out, fault.Wrap(err, "find messages of %s", tenant)
 }
 
 func (f *Finder) ofTenant(ctx context.Context, kind, sql, tenant string, q find.Query) ([]Found, error) {
@@ -232,17 +229,11 @@ func (f *Finder) ofTenant(ctx context.Context, kind, sql, tenant string, q find.
 	}
 	out, err := TenantRows(ctx, f.pool, tenant, pgx.RowToStructByPos[Found], sql, tenant, q.IDs, Stated(Storable(part)),
 		findMost)
-	if err != nil {
-		return nil, fmt.Errorf("find %s of %s: %w", kind, tenant, err)
-	}
-	return out, nil
+	return out, fault.Wrap(err, "find %s of %s", kind, tenant)
 }
 
 func (f *Finder) rows(ctx context.Context, kind, sql string, args ...any) ([]Found, error) {
 	rows, _ := f.pool.Query(ctx, sql, args...) // CollectRows reports its error
 	out, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Found])
-	if err != nil {
-		return nil, fmt.Errorf("find %s: %w", kind, err)
-	}
-	return out, nil
+	return out, fault.Wrap(err, "find %s", kind)
 }

@@ -2,13 +2,14 @@ package db
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // SQLFlowInto begins a statement that counts into the flow. The parenthesis is left open, for the test that prepares
@@ -48,10 +49,7 @@ WHERE minute >= $1 AND minute < $2 AND line = 'listings' GROUP BY 1, 2, 3, 4, 5 
 func (s *Flow) Between(ctx context.Context, since, until time.Time) ([]FlowCount, error) {
 	rows, _ := s.pool.Query(ctx, sqlFlow, since, until) // CollectRows reports its error
 	counts, err := pgx.CollectRows(rows, pgx.RowToStructByPos[FlowCount])
-	if err != nil {
-		return nil, fmt.Errorf("read flow: %w", err)
-	}
-	return counts, nil
+	return counts, fault.Wrap(err, "read flow")
 }
 
 // TookMillis is the time that Took stands for, within a tenth.
@@ -74,10 +72,7 @@ func (s *Flow) Tidy(ctx context.Context, rolled, kept time.Time) error {
 	b := new(pgx.Batch)
 	b.Queue(sqlFlowRoll, rolled)
 	b.Queue(sqlFlowExpire, kept)
-	if err := Write(ctx, s.pool, b); err != nil {
-		return fmt.Errorf("tidy flow: %w", err)
-	}
-	return nil
+	return fault.Wrap(Write(ctx, s.pool, b), "tidy flow")
 }
 
 // A FeedRow is something that happened to an advert.
@@ -128,8 +123,5 @@ const feedPatience = 65 * time.Second
 func (s *Flow) Recent(ctx context.Context, after *int64, limit int, now time.Time) ([]FeedRow, error) {
 	rows, _ := s.pool.Query(ctx, sqlFeed, after, limit, now.Add(-feedPatience)) // CollectRows reports its error
 	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[FeedRow])
-	if err != nil {
-		return nil, fmt.Errorf("read feed: %w", err)
-	}
-	return found, nil
+	return found, fault.Wrap(err, "read feed")
 }

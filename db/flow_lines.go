@@ -2,10 +2,11 @@ package db
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // FlowLines are the figures of the lines of crawls, drafts and outreach. What is not said to be so now is of a window.
@@ -119,8 +120,5 @@ func (s *Flow) Lines(ctx context.Context, since time.Time) (out FlowLines, err e
 		})
 		return tx.SendBatch(ctx, b).Close()
 	})
-	if err != nil {
-		return out, fmt.Errorf("read flow of crawls, drafts and outreach: %w", err)
-	}
-	return out, nil
+	return out, fault.Wrap(err, "read flow of crawls, drafts and outreach")
 }

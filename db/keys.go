@@ -98,10 +98,7 @@ func (s *Keys) Create(ctx context.Context, k Key, sum access.Sum) error {
 	if Violates(err, ForeignViolation, "") {
 		return fault.Newf(fault.Invalid, "tenant: there is no tenant %.80q", k.Tenant)
 	}
-	if err != nil {
-		return fmt.Errorf("create key %q: %w", k.Name, err)
-	}
-	return nil
+	return fault.Wrap(err, "create key %q", k.Name)
 }
 
 const sqlKeyColumns = `
@@ -113,10 +110,7 @@ const sqlKeyList = `/* sqlKeyList */ SELECT ` + sqlKeyColumns + ` FROM api_keys 
 func (s *Keys) List(ctx context.Context) ([]Key, error) {
 	rows, _ := s.pool.Query(ctx, sqlKeyList) // CollectRows reports its error
 	keys, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Key])
-	if err != nil {
-		return nil, fmt.Errorf("list keys: %w", err)
-	}
-	return keys, nil
+	return keys, fault.Wrap(err, "list keys")
 }
 
 // A Lock is a key with the sum of its secret.
@@ -174,10 +168,7 @@ func (s *Keys) Revoke(ctx context.Context, idOrName, actor string, now time.Time
 	if errors.Is(err, pgx.ErrNoRows) {
 		return k, fault.Newf(fault.Gone, "there is no key with the ID or name %.80q", idOrName)
 	}
-	if err != nil {
-		return k, fmt.Errorf("revoke key %.80q: %w", idOrName, err)
-	}
-	return k, nil
+	return k, fault.Wrap(err, "revoke key %.80q", idOrName)
 }
 
 const sqlKeyUsed = `/* sqlKeyUsed */
@@ -185,10 +176,8 @@ UPDATE api_keys SET last_used_at = $2 WHERE id = $1 AND (last_used_at IS NULL OR
 
 // Used stores the last use of a key.
 func (s *Keys) Used(ctx context.Context, id string, at time.Time) error {
-	if _, err := s.pool.Exec(ctx, sqlKeyUsed, id, at); err != nil {
-		return fmt.Errorf("note use of key %s: %w", id, err)
-	}
-	return nil
+	_, err := s.pool.Exec(ctx, sqlKeyUsed, id, at)
+	return fault.Wrap(err, "note use of key %s", id)
 }
 
 // A Sealed is an encrypted value, and the ID of the key that opens it.

@@ -9,6 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // Marks says whether what the console shows has changed: a mark that is another text than before means that it has.
@@ -102,8 +104,6 @@ func (s *Marks) Read(ctx context.Context, topics []string, now time.Time) (map[s
 	if b.Len() == 1 {
 		return marks, nil
 	}
-	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
-		return nil, fmt.Errorf("read marks: %w", err)
-	}
-	return marks, nil
+	err := s.pool.SendBatch(ctx, b).Close()
+	return marks, fault.Wrap(err, "read marks")
 }

@@ -143,10 +143,7 @@ WHERE id = ANY($1) AND lease_token = $2 AND published_at IS NULL`
 // of them this token still held.
 func (o *Outbox) Extend(ctx context.Context, token uuid.UUID, ids []int64, ttl time.Duration) (int64, error) {
 	tag, err := o.pool.Exec(ctx, sqlOutboxExtend, ids, token, ttl)
-	if err != nil {
-		return 0, fmt.Errorf("keep %d leased messages: %w", len(ids), err)
-	}
-	return tag.RowsAffected(), nil
+	return tag.RowsAffected(), fault.Wrap(err, "keep %d leased messages", len(ids))
 }
 
 // A row is kept for its message ID, which a repeated change must not write again; its body is with the broker. No page
@@ -165,10 +162,8 @@ SELECT (SELECT count(*) FROM gone) + (SELECT count(*) FROM kept)`
 // of crawled pages are deleted. It returns how many of them this token still held: fewer than asked means that a lease
 // ran out and another relay may send the same message IDs again.
 func (o *Outbox) Published(ctx context.Context, token uuid.UUID, ids []int64, now time.Time) (held int64, err error) {
-	if err := o.pool.QueryRow(ctx, sqlOutboxPublished, ids, token, now).Scan(&held); err != nil {
-		return 0, fmt.Errorf("mark %d messages published: %w", len(ids), err)
-	}
-	return held, nil
+	err = o.pool.QueryRow(ctx, sqlOutboxPublished, ids, token, now).Scan(&held)
+	return held, fault.Wrap(err, "mark %d messages published", len(ids))
 }
 
 const sqlOutboxRelease = `/* sqlOutboxRelease */
@@ -178,10 +173,8 @@ WHERE id = ANY($1) AND lease_token = $2 AND published_at IS NULL`
 // Release ends the leases of messages of which it is not known whether the broker has them: they may be leased again at
 // once.
 func (o *Outbox) Release(ctx context.Context, token uuid.UUID, ids []int64, reason string) error {
-	if _, err := o.pool.Exec(ctx, sqlOutboxRelease, ids, token, Storable(reason)); err != nil {
-		return fmt.Errorf("release %d messages: %w", len(ids), err)
-	}
-	return nil
+	_, err := o.pool.Exec(ctx, sqlOutboxRelease, ids, token, Storable(reason))
+	return fault.Wrap(err, "release %d messages", len(ids))
 }
 
 // How long a message waits at least and at most that the broker left without an answer.
@@ -200,10 +193,7 @@ WHERE id = ANY($1) AND lease_token = $2 AND published_at IS NULL`
 // after half a minute, and then after about as long as they had waited before, up to ten minutes.
 func (o *Outbox) PutOff(ctx context.Context, token uuid.UUID, ids []int64, reason string) error {
 	_, err := o.pool.Exec(ctx, sqlOutboxPutOff, ids, token, Storable(reason), silentLeast, silentMost)
-	if err != nil {
-		return fmt.Errorf("put off %d messages: %w", len(ids), err)
-	}
-	return nil
+	return fault.Wrap(err, "put off %d messages", len(ids))
 }
 
 // A Refusal is a message that the broker returned or refused, and why.
@@ -255,10 +245,7 @@ func (o *Outbox) Refuse(ctx context.Context, token uuid.UUID, refusals []Refusal
 		}
 		return tx.SendBatch(ctx, b).Close()
 	})
-	if err != nil {
-		return nil, fmt.Errorf("put off %d refused messages: %w", len(ids), err)
-	}
-	return givenUp, nil
+	return givenUp, fault.Wrap(err, "put off %d refused messages", len(ids))
 }
 
 // outboxQueue is the queue of dead letters that could not be published.
@@ -294,10 +281,7 @@ DELETE FROM outbox WHERE id IN (
 // Purge deletes up to max messages published before t and returns how many it deleted.
 func (o *Outbox) Purge(ctx context.Context, t time.Time, max int) (int64, error) {
 	tag, err := o.pool.Exec(ctx, sqlOutboxPurge, t, max)
-	if err != nil {
-		return 0, fmt.Errorf("purge outbox: %w", err)
-	}
-	return tag.RowsAffected(), nil
+	return tag.RowsAffected(), fault.Wrap(err, "purge outbox")
 }
 
 // WakeEvery is the least time between two wake-ups of relays by one store. A relay that was woken looks for messages

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/mtlrent/conveyor/domain/backlog"
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/retention"
 )
 
@@ -78,10 +79,8 @@ func makeCrawlPartitions(ctx context.Context, pool *pgxpool.Pool, now time.Time)
 	if made == 0 {
 		return nil
 	}
-	if _, err := pool.Exec(ctx, sqlCrawlPartitionsAnalyze); err != nil {
-		return fmt.Errorf("analyze partitions of crawl runs: %w", err)
-	}
-	return nil
+	_, err := pool.Exec(ctx, sqlCrawlPartitionsAnalyze)
+	return fault.Wrap(err, "analyze partitions of crawl runs")
 }
 
 // expirePartitions drops the oldest month of a table, where all of it is older than before. When there is none it

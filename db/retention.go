@@ -164,10 +164,7 @@ func (s *Retention) DeleteExpired(ctx context.Context, kind string, before time.
 			return step, row.Scan(&step.Cursor, &step.More, &step.Deleted)
 		}, text, before, cursor, most))
 	}
-	if err != nil {
-		return retention.Step{}, fmt.Errorf("delete old %s: %w", kind, err)
-	}
-	return step, nil
+	return step, fault.Wrap(err, "delete old %s", kind)
 }
 
 // Adverts that nobody has seen since $1, that have nothing left to be done, and that are not visible.
@@ -278,10 +275,7 @@ SELECT EXISTS (SELECT FROM listing_images WHERE key IS NOT NULL)
 // AnyFile says whether any file of the blob store is referred to.
 func (s *Retention) AnyFile(ctx context.Context) (bool, error) {
 	stored, err := One(SystemRows(ctx, s.pool, pgx.RowTo[bool], sqlBlobsAny))
-	if err != nil {
-		return false, fmt.Errorf("look for files: %w", err)
-	}
-	return stored, nil
+	return stored, fault.Wrap(err, "look for files")
 }
 
 // SQLBlobsMark marks files $1 as unused, to be deleted at $2.

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/mtlrent/conveyor/domain/backlog"
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // Samples are the past of the queues.
@@ -43,10 +44,7 @@ func (s *Samples) Add(ctx context.Context, samples []backlog.Sample, now time.Ti
 	}
 	_, err := s.pool.Exec(ctx, sqlSamplesAdd, now, now.Add(-samplesKept), now.Add(-samplesEvery*2/3), kinds, queues,
 		ready, in, done)
-	if err != nil {
-		return fmt.Errorf("store samples of %d queues: %w", n, err)
-	}
-	return nil
+	return fault.Wrap(err, "store samples of %d queues", n)
 }
 
 // A SamplePoint is what waited in a queue at a time.

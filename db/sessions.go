@@ -3,7 +3,6 @@ package db
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -57,10 +56,7 @@ func (s *Sessions) Open(ctx context.Context, n Session, sum access.Sum) error {
 	if err != nil {
 		return err
 	}
-	if err := Write(ctx, s.pool, b); err != nil {
-		return fmt.Errorf("open session of %s: %w", n.Caller, err)
-	}
-	return nil
+	return fault.Wrap(Write(ctx, s.pool, b), "open session of %s", n.Caller)
 }
 
 const sqlSessionColumns = `id, caller, key_id, key_sum, role, caller_tenant, created_at, used_at, ends_at`
@@ -74,20 +70,15 @@ func (s *Sessions) Get(ctx context.Context, sum access.Sum) (Session, error) {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return n, fault.Newf(fault.Gone, "there is no such session")
 	}
-	if err != nil {
-		return n, fmt.Errorf("read session: %w", err)
-	}
-	return n, nil
+	return n, fault.Wrap(err, "read session")
 }
 
 const sqlSessionUsed = `/* sqlSessionUsed */ UPDATE sessions SET used_at = $2 WHERE sum = $1 AND used_at < $2`
 
 // Used stores the last use of a session.
 func (s *Sessions) Used(ctx context.Context, sum access.Sum, at time.Time) error {
-	if _, err := s.pool.Exec(ctx, sqlSessionUsed, sum[:], at); err != nil {
-		return fmt.Errorf("note use of a session: %w", err)
-	}
-	return nil
+	_, err := s.pool.Exec(ctx, sqlSessionUsed, sum[:], at)
+	return fault.Wrap(err, "note use of a session")
 }
 
 const sqlSessionClose = `/* sqlSessionClose */
@@ -98,10 +89,8 @@ SELECT $2, caller, 'session.closed', 'session/' || id, '{}', $3, $4, $5 FROM clo
 // Close ends a session, with an audit entry. One that is not there is none to end.
 func (s *Sessions) Close(ctx context.Context, sum access.Sum, at time.Time) error {
 	args := append([]any{sum[:], at}, OriginOf(ctx).Args()...)
-	if _, err := s.pool.Exec(ctx, sqlSessionClose, args...); err != nil {
-		return fmt.Errorf("close session: %w", err)
-	}
-	return nil
+	_, err := s.pool.Exec(ctx, sqlSessionClose, args...)
+	return fault.Wrap(err, "close session")
 }
 
 const sqlSessionsOpen = `/* sqlSessionsOpen */
@@ -112,10 +101,7 @@ WHERE ends_at > $1 AND used_at > $2 ORDER BY used_at DESC, id LIMIT 1000`
 func (s *Sessions) List(ctx context.Context, at time.Time) ([]Session, error) {
 	rows, _ := s.pool.Query(ctx, sqlSessionsOpen, at, at.Add(-SessionIdle))
 	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Session]) // reports the error of Query, too
-	if err != nil {
-		return nil, fmt.Errorf("list sessions: %w", err)
-	}
-	return list, nil
+	return list, fault.Wrap(err, "list sessions")
 }
 
 const sqlSessionsEnd = `/* sqlSessionsEnd */
@@ -127,8 +113,5 @@ SELECT $2, $3, 'session.ended', 'session/' || id, jsonb_build_object('caller', c
 func (s *Sessions) End(ctx context.Context, caller, actor string, at time.Time) (int64, error) {
 	args := append([]any{Storable(caller), at, actor}, OriginOf(ctx).Args()...)
 	tag, err := s.pool.Exec(ctx, sqlSessionsEnd, args...)
-	if err != nil {
-		return 0, fmt.Errorf("end sessions of %.80q: %w", caller, err)
-	}
-	return tag.RowsAffected(), nil
+	return tag.RowsAffected(), fault.Wrap(err, "end sessions of %.80q", caller)
 }

@@ -137,10 +137,7 @@ func (s *Tenants) Create(ctx context.Context, t Tenant, actor string) error {
 	if Violates(err, UniqueViolation, "tenants_pkey") {
 		return fault.Newf(fault.Conflict, "id: there is a tenant %q", t.ID)
 	}
-	if err != nil {
-		return fmt.Errorf("create tenant %q: %w", t.ID, err)
-	}
-	return nil
+	return fault.Wrap(err, "create tenant %q", t.ID)
 }
 
 // Has reports whether these are the quotas that a tenant was created with.
@@ -172,10 +169,7 @@ func (s *Tenants) Get(ctx context.Context, id string) (Tenant, error) {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return t, fault.Newf(fault.Gone, "there is no tenant %.80q", id)
 	}
-	if err != nil {
-		return t, fmt.Errorf("read tenant %.80q: %w", id, err)
-	}
-	return t, nil
+	return t, fault.Wrap(err, "read tenant %.80q", id)
 }
 
 const (
@@ -238,10 +232,7 @@ func (s *Tenants) Change(ctx context.Context, id, actor string, now time.Time, c
 	if errors.Is(err, pgx.ErrNoRows) {
 		return t, fault.Newf(fault.Gone, "there is no tenant %.80q", id)
 	}
-	if err != nil {
-		return t, fmt.Errorf("change tenant %.80q: %w", id, err)
-	}
-	return t, nil
+	return t, fault.Wrap(err, "change tenant %.80q", id)
 }
 
 // Differs are the fields of after, as JSON names them, that are not as in before.

@@ -19,6 +19,7 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	dbdrafts "github.com/mtlrent/conveyor/db/drafts"
 	"github.com/mtlrent/conveyor/domain/draft"
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 type importDraftsCmd struct {
@@ -101,10 +102,7 @@ func (c *importDraftsCmd) each(ctx context.Context, from *sql.DB, store *dbdraft
 		}
 		t.sent++
 	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("read %s after row %d: %w", c.File, t.rows, err)
-	}
-	return nil
+	return fault.Wrap(rows.Err(), "read %s after row %d", c.File, t.rows)
 }
 
 // cell is a value of SQLite as text; "" is NULL.

@@ -15,6 +15,7 @@ import (
 	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/domain/contact"
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/blob"
 	"github.com/mtlrent/conveyor/internal/pressure"
 	"github.com/mtlrent/conveyor/internal/telemetry"
@@ -90,10 +91,8 @@ func (s uploads) Import(ctx context.Context, tenant string, id uuid.UUID) (conta
 		Tenant: tenant, ID: id, File: u.Blob, Copy: u.Copy, Bytes: u.Bytes,
 	}
 	if u.Plan != nil {
-		if err := json.Unmarshal(u.Plan, &i.Plan); err != nil {
-			return i, fmt.Errorf("read plan of upload %s: %w", id, err)
-		}
-		return i, nil
+		err := json.Unmarshal(u.Plan, &i.Plan)
+		return i, fault.Wrap(err, "read plan of upload %s", id)
 	}
 	t, err := s.tenants.Get(ctx, tenant)
 	if err != nil {

@@ -88,10 +88,7 @@ const (
 func (h *house) answers(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startWithin)
 	defer cancel()
-	if err := h.pool.Ping(ctx); err != nil {
-		return fmt.Errorf("our database does not answer: %w", err)
-	}
-	return nil
+	return fault.Wrap(h.pool.Ping(ctx), "our database does not answer")
 }
 
 // messagesEvery is how often messages are tended, and messagesSlow how many of these times make one of what is less

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mtlrent/conveyor/cli"
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/config"
 	"github.com/mtlrent/conveyor/internal/devstack"
 )
@@ -91,10 +92,7 @@ func runCommand(ctx context.Context, line, env []string, stop time.Duration) err
 	err := cmd.Run()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {
-		if err != nil {
-			return fmt.Errorf("run %s: %w", strings.Join(line, " "), err)
-		}
-		return nil
+		return fault.Wrap(err, "run %s", strings.Join(line, " "))
 	}
 	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return cli.ExitError(128 + int(status.Signal()))

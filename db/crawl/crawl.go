@@ -14,6 +14,7 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/crawl"
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // A claim sorts nothing and joins by loops, so that each of its scans has one index that gives its order, whatever the
@@ -149,10 +150,8 @@ WHERE run_id = $1 AND id = ANY ($2) AND claimed_by_worker = $3 AND status = 'IN_
 // Keep extends the leases of the URLs that a worker is still at. Others that were leased to it, by a claim whose answer
 // it never got, come back when they end.
 func (s *Crawls) Keep(ctx context.Context, run int64, worker string, urls []int64, lease time.Duration) error {
-	if _, err := s.pool.Exec(ctx, sqlCrawlKeep, run, urls, worker, lease); err != nil {
-		return fmt.Errorf("keep leases of run %d: %w", run, err)
-	}
-	return nil
+	_, err := s.pool.Exec(ctx, sqlCrawlKeep, run, urls, worker, lease)
+	return fault.Wrap(err, "keep leases of run %d", run)
 }
 
 // Whoever writes results takes this lock first: so the writers of one run take turns, each sees what the ones before it
@@ -413,20 +412,15 @@ func (s *Crawls) Seed(ctx context.Context, run int64, links []crawl.Link) error 
 	b.Queue(db.SQLCrawlPlan)
 	b.Queue(sqlCrawlLock, run)
 	b.Queue(sqlCrawlDiscover, run, found.keys, found.urls, found.raws, found.hosts, found.parents)
-	if err := db.Write(ctx, s.pool, b); err != nil {
-		return fmt.Errorf("add %d seeds to run %d: %w", len(links), run, err)
-	}
-	return nil
+	return fault.Wrap(db.Write(ctx, s.pool, b), "add %d seeds to run %d", len(links), run)
 }
 
 const sqlCrawlNote = `/* sqlCrawlNote */ UPDATE crawl_runs SET note = $2 WHERE id = $1`
 
 // Note keeps what an operator should know of a run, in place of the note before.
 func (s *Crawls) Note(ctx context.Context, run int64, note string) error {
-	if _, err := s.pool.Exec(ctx, sqlCrawlNote, run, db.Storable(note)); err != nil {
-		return fmt.Errorf("note of run %d: %w", run, err)
-	}
-	return nil
+	_, err := s.pool.Exec(ctx, sqlCrawlNote, run, db.Storable(note))
+	return fault.Wrap(err, "note of run %d", run)
 }
 
 // The base is read on its own: joined to, all partitions would be looked into.
@@ -449,11 +443,9 @@ func (s *Crawls) LinksOfBase(ctx context.Context, run int64, urls []string) (map
 	links := map[string][]crawl.Link{}
 	var from string
 	var l crawl.Link
-	if _, err := pgx.ForEachRow(rows, []any{&from, &l.URL, &l.Raw, &l.Host}, func() error {
+	_, err := pgx.ForEachRow(rows, []any{&from, &l.URL, &l.Raw, &l.Host}, func() error {
 		links[from] = append(links[from], l)
 		return nil
-	}); err != nil {
-		return nil, fmt.Errorf("read links of the base of run %d: %w", run, err)
-	}
-	return links, nil
+	})
+	return links, fault.Wrap(err, "read links of the base of run %d", run)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/crawl"
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // A CrawlURL is a row of the frontier. nil is a value that is not known, or not yet.
@@ -254,10 +255,7 @@ func batches[T any](limit int, read func(after *T, n int) ([]T, error)) iter.Seq
 func (s *Crawls) crawlURLs(ctx context.Context, sql string, args ...any) ([]CrawlURL, error) {
 	rows, _ := s.pool.Query(ctx, sql, args...)
 	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[CrawlURL])
-	if err != nil {
-		return nil, fmt.Errorf("read URLs of crawl run %d: %w", args[0], err)
-	}
-	return found, nil
+	return found, fault.Wrap(err, "read URLs of crawl run %d", args[0])
 }
 
 // A CrawlBody is where the stored answer of a URL lies.
@@ -280,9 +278,6 @@ func (s *Crawls) Bodies(ctx context.Context, run int64, of []crawl.State, limit 
 		}
 		rows, _ := s.pool.Query(ctx, sqlCrawlBodies, run, id, states(of), n)
 		found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[CrawlBody])
-		if err != nil {
-			return nil, fmt.Errorf("read bodies of crawl run %d: %w", run, err)
-		}
-		return found, nil
+		return found, fault.Wrap(err, "read bodies of crawl run %d", run)
 	})
 }

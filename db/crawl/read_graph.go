@@ -31,10 +31,7 @@ func (s *Crawls) Discoveries(ctx context.Context, run, after int64, limit int) i
 		}
 		rows, _ := s.pool.Query(ctx, sqlCrawlDiscoveries, run, after, n)
 		found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[CrawlEdge])
-		if err != nil {
-			return nil, fmt.Errorf("read discoveries of crawl run %d: %w", run, err)
-		}
-		return found, nil
+		return found, fault.Wrap(err, "read discoveries of crawl run %d", run)
 	})
 }
 
@@ -56,10 +53,7 @@ func (s *Crawls) Links(ctx context.Context, run, after int64) iter.Seq2[CrawlLin
 		}
 		rows, _ := s.pool.Query(ctx, sqlCrawlLinks, run, after, n)
 		found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[CrawlLinks])
-		if err != nil {
-			return nil, fmt.Errorf("read links of crawl run %d: %w", run, err)
-		}
-		return found, nil
+		return found, fault.Wrap(err, "read links of crawl run %d", run)
 	})
 }
 
@@ -258,10 +252,7 @@ func (s *Crawls) crawlPages(ctx context.Context, run int64, ids []int64) ([]Craw
 	}
 	rows, _ := s.pool.Query(ctx, sqlCrawlPages, run, ids)
 	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[CrawlPage])
-	if err != nil {
-		return nil, fmt.Errorf("read pages of crawl run %d: %w", run, err)
-	}
-	return found, nil
+	return found, fault.Wrap(err, "read pages of crawl run %d", run)
 }
 
 // A CrawlBrokenLink is a URL that leads nowhere, with the pages that link to it.
@@ -426,8 +417,5 @@ func (s *Crawls) Compare(ctx context.Context, a, b int64, limit int) (c CrawlCom
 		*list = append(*list, CrawlDifference{url, outcome(idA, stateA, httpA), outcome(idB, stateB, httpB)})
 		return nil
 	})
-	if err != nil {
-		return c, fmt.Errorf("compare crawl runs %d and %d: %w", a, b, err)
-	}
-	return c, nil
+	return c, fault.Wrap(err, "compare crawl runs %d and %d", a, b)
 }

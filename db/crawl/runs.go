@@ -311,10 +311,7 @@ func (s *Crawls) SetState(ctx context.Context, id int64, to, by string, now time
 		}
 		return tx.SendBatch(ctx, b).Close()
 	})
-	if err != nil {
-		return false, fmt.Errorf("set state: %w", err)
-	}
-	return changed, nil
+	return changed, fault.Wrap(err, "set state")
 }
 
 const sqlCrawlRunLock = `/* sqlCrawlRunLock */ SELECT status, seq FROM crawl_runs WHERE id = $1 FOR NO KEY UPDATE`
@@ -418,8 +415,5 @@ WHERE status = 'RUNNING' AND updated_at < $1 AND id > $2 ORDER BY id LIMIT $3`
 func (s *Crawls) Unstarted(ctx context.Context, since time.Time, after int64, n int) ([]crawl.Run, error) {
 	rows, _ := s.pool.Query(ctx, sqlCrawlUnstarted, since, after, n)
 	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[crawl.Run])
-	if err != nil {
-		return nil, fmt.Errorf("list crawl runs to start: %w", err)
-	}
-	return found, nil
+	return found, fault.Wrap(err, "list crawl runs to start")
 }

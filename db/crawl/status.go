@@ -2,11 +2,11 @@ package crawl
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/domain/crawl"
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // Counts are those in the rows of open runs, which are few; unpublished pages are counted; the rest is a look at the
@@ -40,8 +40,5 @@ SELECT count(*) FROM (SELECT FROM outbox WHERE lane = ` + db.SQLCrawlLane + ` AN
 func (s *Crawls) Status(ctx context.Context) (c backlog.Crawls, err error) {
 	err = s.pool.QueryRow(ctx, sqlCrawlStatus, crawl.UnpublishedMost).Scan(&c.Running, &c.Paused, &c.OpenURLs,
 		&c.FinishedLastMinute, &c.StalledRun, &c.StalledSeconds, &c.Unpublished)
-	if err != nil {
-		return c, fmt.Errorf("count crawl runs: %w", err)
-	}
-	return c, nil
+	return c, fault.Wrap(err, "count crawl runs")
 }

@@ -2,7 +2,6 @@ package drafts
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -56,18 +55,13 @@ func (s *Drafts) CancelDraft(ctx context.Context, event uuid.UUID, running bool,
 		}
 		return tx.SendBatch(ctx, b).Close()
 	})
-	if err != nil {
-		return fmt.Errorf("cancel crawl request: %w", err)
-	}
-	return nil
+	return fault.Wrap(err, "cancel crawl request")
 }
 
 const sqlDraftCanceled = `/* sqlDraftCanceled */ SELECT EXISTS (SELECT FROM draft_cancels WHERE event_id = $1)`
 
 // DraftCanceled says whether a crawl request was called off.
 func (s *Drafts) DraftCanceled(ctx context.Context, event uuid.UUID) (canceled bool, err error) {
-	if err = s.pool.QueryRow(ctx, sqlDraftCanceled, event).Scan(&canceled); err != nil {
-		return false, fmt.Errorf("read cancel of %s: %w", event, err)
-	}
-	return canceled, nil
+	err = s.pool.QueryRow(ctx, sqlDraftCanceled, event).Scan(&canceled)
+	return canceled, fault.Wrap(err, "read cancel of %s", event)
 }

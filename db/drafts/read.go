@@ -176,10 +176,7 @@ LEFT JOIN LATERAL (
 func (s *Drafts) Request(ctx context.Context, eventID uuid.UUID, queue string) (DraftRequestState, error) {
 	rows, _ := s.pool.Query(ctx, sqlDraftRequestState, eventID, queue, draft.WorkflowID(eventID))
 	out, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[DraftRequestState])
-	if err != nil {
-		return out, fmt.Errorf("read crawl request %s: %w", eventID, err)
-	}
-	return out, nil
+	return out, fault.Wrap(err, "read crawl request %s", eventID)
 }
 
 // DraftRequestStates are the states of a crawl request in a list.

@@ -3,7 +3,6 @@ package drafts
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -29,10 +28,7 @@ func (s *Drafts) SealDraft(ctx context.Context, event uuid.UUID, sealed db.Seale
 	b := new(pgx.Batch)
 	b.Queue(sqlDraftTurn, draft.WorkflowID(event))
 	b.Queue(sqlDraftSecretsAdd, event, sealed.Key, sealed.Box, now)
-	if err := db.Write(ctx, s.pool, b); err != nil {
-		return fmt.Errorf("store secrets of crawl request %s: %w", event, err)
-	}
-	return nil
+	return fault.Wrap(db.Write(ctx, s.pool, b), "store secrets of crawl request %s", event)
 }
 
 const sqlDraftSecretsGet = `/* sqlDraftSecretsGet */ SELECT box_key, box FROM draft_secrets WHERE event_id = $1`
@@ -43,10 +39,7 @@ func (s *Drafts) SealedDraft(ctx context.Context, event uuid.UUID) (sealed db.Se
 	if errors.Is(err, pgx.ErrNoRows) {
 		return sealed, fault.Newf(fault.Gone, "the headers and cookies of crawl request %s are gone: request it again", event)
 	}
-	if err != nil {
-		return sealed, fmt.Errorf("read secrets of crawl request %s: %w", event, err)
-	}
-	return sealed, nil
+	return sealed, fault.Wrap(err, "read secrets of crawl request %s", event)
 }
 
 const sqlDraftSecretsDelete = `/* sqlDraftSecretsDelete */ DELETE FROM draft_secrets WHERE event_id = $1`

@@ -3,7 +3,6 @@ package listings
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -38,10 +37,7 @@ func (s *Listings) Claim(ctx context.Context, ref listing.Ref, claimed bool, by 
 	if errors.Is(err, pgx.ErrNoRows) {
 		return false, fault.Newf(fault.Gone, "there is no listing of advert %s", ref)
 	}
-	if err != nil {
-		return false, fmt.Errorf("claim listing %s: %w", ref, err)
-	}
-	return changed, nil
+	return changed, fault.Wrap(err, "claim listing %s", ref)
 }
 
 func listingClaim(ctx context.Context, tx pgx.Tx, ref listing.Ref, claimed bool, by string, now time.Time) (bool,

@@ -103,10 +103,7 @@ func (s *Listings) SaveEnrichment(ctx context.Context, of listing.Enriching, e l
 	if err := enrichmentTell(b, of, e, now); err != nil {
 		return err
 	}
-	if err := db.Write(ctx, s.pool, b); err != nil {
-		return fmt.Errorf("save enrichment of %s: %w", of.Listing.Ref, err)
-	}
-	return nil
+	return fault.Wrap(db.Write(ctx, s.pool, b), "save enrichment of %s", of.Listing.Ref)
 }
 
 func enrichmentSave(b *pgx.Batch, of listing.Enriching, e listing.Enrichment, now time.Time) {
@@ -180,10 +177,8 @@ func (s *Listings) TakeQuestion(ctx context.Context, most int, now time.Time) (b
 		return nil
 	})
 	b.Queue(sqlQuestionsForget, day)
-	if err := db.Write(ctx, s.pool, b); err != nil {
-		return false, fmt.Errorf("count question to the language model: %w", err)
-	}
-	return taken, nil
+	err := db.Write(ctx, s.pool, b)
+	return taken, fault.Wrap(err, "count question to the language model")
 }
 
 // The rents of other homes of the same size, in the neighbourhood and in the borough. The median is a rent that is

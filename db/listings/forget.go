@@ -15,6 +15,7 @@ import (
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/contract"
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/retention"
 )
@@ -36,10 +37,7 @@ SELECT (SELECT count(*) FROM raw_listings WHERE id = $1),
 func (s *Forgets) Holdings(ctx context.Context, ref listing.Ref) (f retention.Forgotten, err error) {
 	err = s.pool.QueryRow(ctx, sqlAdvertCount, ref.ID()).Scan(&f.Adverts, &f.Revisions, &f.Listings, &f.Images, &f.Events,
 		&f.Blocked)
-	if err != nil {
-		return f, fmt.Errorf("count what is stored of an advert: %w", err)
-	}
-	return f, nil
+	return f, fault.Wrap(err, "count what is stored of an advert")
 }
 
 const sqlAdvertBlock = `/* sqlAdvertBlock */
@@ -59,10 +57,7 @@ func (s *Forgets) RequestForget(ctx context.Context, ref listing.Ref, block bool
 	if err != nil {
 		return err
 	}
-	if err := db.Write(ctx, s.pool, b); err != nil {
-		return fmt.Errorf("request to forget an advert: %w", err)
-	}
-	return nil
+	return fault.Wrap(db.Write(ctx, s.pool, b), "request to forget an advert")
 }
 
 const (
@@ -139,10 +134,7 @@ func (s *Forgets) ForgetAdvert(ctx context.Context, ref listing.Ref, onlyRest bo
 		db.RememberTrace(ctx, b)
 		return tx.SendBatch(ctx, b).Close()
 	})
-	if err != nil {
-		return retention.Forgotten{}, fmt.Errorf("forget advert: %w", err)
-	}
-	return f, nil
+	return f, fault.Wrap(err, "forget advert")
 }
 
 const sqlListingVisible = `/* sqlListingVisible */
@@ -268,8 +260,5 @@ func (s *Forgets) DuplicatesOf(ctx context.Context, id, last uuid.UUID, n int) (
 		r.Stage = listing.StageDedupe
 		return r, row.Scan(&r.Ref.Platform, &r.Ref.PlatformID, &r.Revision, &r.Title, &r.RentCents)
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read duplicates of a forgotten listing: %w", err)
-	}
-	return out, nil
+	return out, fault.Wrap(err, "read duplicates of a forgotten listing")
 }

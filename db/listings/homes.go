@@ -14,6 +14,7 @@ import (
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/contract"
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
@@ -305,10 +306,8 @@ func homeReasons(self listing.HomeMember, others []listing.HomeMember, j listing
 	if reasons, err = json.Marshal(list); err != nil {
 		return nil, nil, fmt.Errorf("write reasons of %s: %w", self.Listing.Ref, err)
 	}
-	if figures, err = json.Marshal(j.Match.Figures); err != nil {
-		return nil, nil, fmt.Errorf("write figures of %s: %w", self.Listing.Ref, err)
-	}
-	return reasons, figures, nil
+	figures, err = json.Marshal(j.Match.Figures)
+	return reasons, figures, fault.Wrap(err, "write figures of %s", self.Listing.Ref)
 }
 
 // Rows are locked in one order, as in Publish: listings, then raw adverts.

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
@@ -124,8 +125,6 @@ func (s *Listings) Homes(ctx context.Context, f HomeFilter) ([]Home, *db.Positio
 		})
 		return err
 	})
-	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
-		return nil, nil, fmt.Errorf("read homes: %w", err)
-	}
-	return found, next, nil
+	err = s.pool.SendBatch(ctx, b).Close()
+	return found, next, fault.Wrap(err, "read homes")
 }

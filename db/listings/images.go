@@ -44,10 +44,7 @@ func (s *Listings) WantImage(ctx context.Context, id uuid.UUID, img listing.Imag
 	if errors.Is(err, pgx.ErrNoRows) {
 		return w, fault.Newf(fault.Invalid, "listing_id: there is no listing %s", id)
 	}
-	if err != nil {
-		return w, fmt.Errorf("want image of %s: %w", id, err)
-	}
-	return w, nil
+	return w, fault.Wrap(err, "want image of %s", id)
 }
 
 const sqlImageBegin = `/* sqlImageBegin */
@@ -67,10 +64,8 @@ const sqlImageEnd = `/* sqlImageEnd */ UPDATE listing_images SET begun = 0 WHERE
 
 // EndImage ends a fetch that says nothing of its image. It may be repeated.
 func (s *Listings) EndImage(ctx context.Context, id uuid.UUID, url string) error {
-	if _, err := s.pool.Exec(ctx, sqlImageEnd, id, url); err != nil {
-		return fmt.Errorf("end image of %s: %w", id, err)
-	}
-	return nil
+	_, err := s.pool.Exec(ctx, sqlImageEnd, id, url)
+	return fault.Wrap(err, "end image of %s", id)
 }
 
 // A picture that the listing shows already, under another address, is repeated: stored, but not shown twice. The
@@ -180,8 +175,5 @@ func (s *Listings) FailImage(ctx context.Context, ref listing.Ref, img listing.I
 	if err != nil {
 		return err
 	}
-	if err := db.Write(ctx, s.pool, b); err != nil {
-		return fmt.Errorf("give up image of %s: %w", ref, err)
-	}
-	return nil
+	return fault.Wrap(db.Write(ctx, s.pool, b), "give up image of %s", ref)
 }

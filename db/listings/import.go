@@ -258,10 +258,7 @@ func (s *Listings) Withhold(ctx context.Context, v listing.Version, run listing.
 	})
 	b.Queue(sqlRawWithhold, v.Listing.ID(), v.Revision, now)
 	b.Queue(db.SQLDeadLetterResolve, run.WorkflowID, v.Listing.ID(), v.Revision, contract.QueueImages)
-	if err := db.Write(ctx, s.pool, b); err != nil {
-		return fmt.Errorf("withhold %s: %w", v.Listing.Ref, err)
-	}
-	return nil
+	return fault.Wrap(db.Write(ctx, s.pool, b), "withhold %s", v.Listing.Ref)
 }
 
 // listingPublish queues the row, its history and its event. The history depends on the state that was published before.

@@ -332,10 +332,7 @@ func (s *Listings) SaveNormalized(ctx context.Context, l listing.Listing, p list
 		doc)
 	stepAdd(b, listingStep{ID: l.ID(), Revision: p.Revision, Pass: &p.Pass, Step: "normalized", Same: true, At: now})
 	b.Queue(sqlRawNormalized, l.ID(), p.Revision, doc)
-	if err := db.Write(ctx, s.pool, b); err != nil {
-		return fmt.Errorf("save normalized %s: %w", l.Ref, err)
-	}
-	return nil
+	return fault.Wrap(db.Write(ctx, s.pool, b), "save normalized %s", l.Ref)
 }
 
 const sqlTellRejected = `/* sqlTellRejected */
@@ -387,10 +384,7 @@ func (s *Listings) Reject(ctx context.Context, raw listing.Raw, p listing.Payloa
 	if err := db.DeadLetterAdd(b, letter); err != nil {
 		return err
 	}
-	if err := db.Write(ctx, s.pool, b); err != nil {
-		return fmt.Errorf("reject %s: %w", raw.Ref, err)
-	}
-	return nil
+	return fault.Wrap(db.Write(ctx, s.pool, b), "reject %s", raw.Ref)
 }
 
 const sqlRawDuplicate = `/* sqlRawDuplicate */
@@ -409,10 +403,7 @@ func (s *Listings) SaveDuplicate(ctx context.Context, ref listing.Ref, revision 
 	stepAdd(b, listingStep{ID: ref.ID(), Revision: revision, Step: "twin", Status: "duplicate", At: now})
 	b.Queue(sqlRawDuplicate, ref.ID(), revision, of, doc)
 	b.Queue(db.SQLDeadLetterResolve, run.WorkflowID, ref.ID(), revision, contract.QueueImages)
-	if err := db.Write(ctx, s.pool, b); err != nil {
-		return fmt.Errorf("save duplicate %s: %w", ref, err)
-	}
-	return nil
+	return fault.Wrap(db.Write(ctx, s.pool, b), "save duplicate %s", ref)
 }
 
 // listingHash is the SHA-256 of everything in a listing but the time of its scrape: equal hashes are equal listings.

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // MostCounted is how far listings are counted: beyond it their number is the planner's estimate.
@@ -137,8 +138,5 @@ ORDER BY neighbourhood, bedrooms NULLS FIRST`
 func (s *Listings) PlaceRents(ctx context.Context) ([]PlaceRents, error) {
 	rows, _ := s.pool.Query(ctx, sqlPlaceRents) // CollectRows reports its error
 	places, err := pgx.CollectRows(rows, pgx.RowToStructByPos[PlaceRents])
-	if err != nil {
-		return nil, fmt.Errorf("read rents of neighbourhoods: %w", err)
-	}
-	return places, nil
+	return places, fault.Wrap(err, "read rents of neighbourhoods")
 }

@@ -409,10 +409,7 @@ func (s *Listings) Advert(ctx context.Context, ref listing.Ref) (Advert, error) 
 	if errors.Is(err, pgx.ErrNoRows) {
 		return a, fault.Newf(fault.Gone, "there is no advert %s", ref)
 	}
-	if err != nil {
-		return a, fmt.Errorf("read advert %s: %w", ref, err)
-	}
-	return a, nil
+	return a, fault.Wrap(err, "read advert %s", ref)
 }
 
 const sqlSummaryOne = `/* sqlSummaryOne */ ` + sqlSummary + `SELECT * FROM listings WHERE id = $1` + sqlSummaryEnd
@@ -486,10 +483,8 @@ func (s *Listings) Detail(ctx context.Context, id uuid.UUID) (ListingDetail, err
 	b.Queue(sqlListingWay, id).Query(collect(&d.Way))
 	b.Queue(sqlListingLetters, workflow).Query(collect(&d.Letters))
 	b.Queue(sqlRentCompared, id, listing.MinRentSample).Query(readRentCompared(&d.Rent))
-	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
-		return d, fmt.Errorf("read listing %s: %w", id, err)
-	}
-	return d, nil
+	err = s.pool.SendBatch(ctx, b).Close()
+	return d, fault.Wrap(err, "read listing %s", id)
 }
 
 // collect makes a batch callback that reads all rows into out.

@@ -150,10 +150,7 @@ WHERE id = $11 AND counted_id = $8 AND NOT counted`
 // CountReplay counts the next few thousand adverts of a replay, where they are not all counted. Of two calls at once
 // one counts.
 func (s *Replays) CountReplay(ctx context.Context, id uuid.UUID) error {
-	if err := countReplay(ctx, s.pool, id); err != nil {
-		return fmt.Errorf("count adverts of replay %s: %w", id, err)
-	}
-	return nil
+	return fault.Wrap(countReplay(ctx, s.pool, id), "count adverts of replay %s", id)
 }
 
 func countReplay(ctx context.Context, q querier, id uuid.UUID) error {
@@ -291,10 +288,7 @@ func (s *Replays) Unstarted(ctx context.Context, since time.Time, n int) ([]list
 		r, err := scanReplay(row)
 		return r.Request(), err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("list replays to start: %w", err)
-	}
-	return found, nil
+	return found, fault.Wrap(err, "list replays to start")
 }
 
 func replaySubject(id uuid.UUID) string { return "replay/" + id.String() }
@@ -353,10 +347,7 @@ func (s *Replays) SettleReplay(ctx context.Context, id uuid.UUID, now, lost time
 	if errors.Is(err, pgx.ErrNoRows) {
 		return p, fault.Newf(fault.Gone, "there is no replay %s", id)
 	}
-	if err != nil {
-		return p, fmt.Errorf("settle replay %s: %w", id, err)
-	}
-	return p, nil
+	return p, fault.Wrap(err, "settle replay %s", id)
 }
 
 const sqlReplayRequest = `/* sqlReplayRequest */ SELECT stage, filter, created_at FROM replays WHERE id = $1`
@@ -441,10 +432,7 @@ func (s *Replays) AdvanceReplay(ctx context.Context, id, last uuid.UUID, p listi
 		_, err = tx.Exec(ctx, sqlReplayItemsAdd, id, ids, settlements, now)
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("advance replay %s: %w", id, err)
-	}
-	return nil
+	return fault.Wrap(err, "advance replay %s", id)
 }
 
 const sqlReplayEnd = `/* sqlReplayEnd */
@@ -491,10 +479,7 @@ func (s *Replays) end(ctx context.Context, id uuid.UUID, state, reason string, n
 		}
 		return tx.SendBatch(ctx, b).Close()
 	})
-	if err != nil {
-		return false, fmt.Errorf("end replay %s: %w", id, err)
-	}
-	return ended, nil
+	return ended, fault.Wrap(err, "end replay %s", id)
 }
 
 const sqlReplay = `/* sqlReplay */
@@ -512,10 +497,7 @@ func (s *Replays) Get(ctx context.Context, id uuid.UUID) (Replay, error) {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return r, fault.Newf(fault.Gone, "there is no replay %s", id)
 	}
-	if err != nil {
-		return r, fmt.Errorf("read replay %s: %w", id, err)
-	}
-	return r, nil
+	return r, fault.Wrap(err, "read replay %s", id)
 }
 
 const sqlReplayList = `/* sqlReplayList */ ` + sqlReplay + `

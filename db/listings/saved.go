@@ -228,10 +228,7 @@ func (s *Saved) readTargets(ctx context.Context, tenant string, list []SavedSear
 		}
 		return struct{}{}, err
 	}, sqlSavedTargets, ids)
-	if err != nil {
-		return fmt.Errorf("read targets of saved searches: %w", err)
-	}
-	return nil
+	return fault.Wrap(err, "read targets of saved searches")
 }
 
 const sqlSavedChange = `/* sqlSavedChange */
@@ -369,10 +366,7 @@ func (s *Saved) Feed(ctx context.Context, sum []byte, limit int) (f SavedFeed, e
 	if err == nil {
 		f.Items, err = db.TenantRows(ctx, s.pool, f.Tenant, scanSavedItem, sqlSavedFeedItems, f.Search, limit)
 	}
-	if err != nil {
-		return f, fmt.Errorf("read feed: %w", err)
-	}
-	return f, nil
+	return f, fault.Wrap(err, "read feed")
 }
 
 // What an index may have of a filter is asked of Postgres; the rest is looked at here.

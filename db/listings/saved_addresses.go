@@ -3,7 +3,6 @@ package listings
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -37,10 +36,7 @@ func (s *Saved) AddressKey(ctx context.Context, generate func() (db.Sealed, erro
 			key, err = db.One(db.SystemRows(ctx, s.pool, pgx.RowToStructByPos[db.Sealed], sqlAddressKey))
 		}
 	}
-	if err != nil {
-		return db.Sealed{}, fmt.Errorf("read the key of e-mail addresses: %w", err)
-	}
-	return key, nil
+	return key, fault.Wrap(err, "read the key of e-mail addresses")
 }
 
 // The row of a tenant is locked before that of an address, by all who lock both.

@@ -253,10 +253,7 @@ func (m *SavedMatcher) setAside(ctx context.Context, event int64, cause error, n
 		done = true
 		return tx.SendBatch(ctx, b).Close()
 	})
-	if err != nil {
-		return false, fmt.Errorf("set event %d aside: %w", event, err)
-	}
-	return done, nil
+	return done, fault.Wrap(err, "set event %d aside", event)
 }
 
 // missed has half as many events compared next. One that has failed alone for saved.MaxCompares times, each time for a

@@ -65,10 +65,7 @@ WHERE d.id = o.id RETURNING d.id, d.tenant`
 // are not counted either.
 func (s *Saved) Begin(ctx context.Context, n int, before, now time.Time) ([]DueNotice, error) {
 	due, err := db.SystemRows(ctx, s.pool, pgx.RowToStructByPos[DueNotice], sqlNoticesBegin, now, before, n)
-	if err != nil {
-		return nil, fmt.Errorf("begin notices: %w", err)
-	}
-	return due, nil
+	return due, fault.Wrap(err, "begin notices")
 }
 
 const (
@@ -117,10 +114,7 @@ func (s *Saved) Notice(ctx context.Context, tenant string, id uuid.UUID) (n save
 		n.More, err = db.One(db.TenantRows(ctx, s.pool, tenant, pgx.RowTo[int], sqlNoticeHomes, id))
 		n.More = max(n.More-len(n.Items), 0)
 	}
-	if err != nil {
-		return n, fmt.Errorf("read notice %s: %w", id, err)
-	}
-	return n, nil
+	return n, fault.Wrap(err, "read notice %s", id)
 }
 
 const (
@@ -174,10 +168,7 @@ func (s *Saved) PutOffNotice(ctx context.Context, tenant string, id uuid.UUID, p
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, fault.Newf(fault.Conflict, "notice %s has ended", id)
 	}
-	if err != nil {
-		return 0, fmt.Errorf("put off notice %s: %w", id, err)
-	}
-	return tries, nil
+	return tries, fault.Wrap(err, "put off notice %s", id)
 }
 
 // EndNotice ends a delivery: sent, dropped for a reason, or failed without a dead letter. A challenge that is sent was
@@ -191,10 +182,7 @@ func (s *Saved) EndNotice(ctx context.Context, tenant string, id uuid.UUID, stat
 		b.Queue(sqlTargetWell, tenant, id)
 		b.Queue(db.SQLDeadLetterResolveKey, db.LetterFingerprint(saved.WorkflowID(id)))
 	}
-	if err := db.TenantWrite(ctx, s.pool, tenant, b); err != nil {
-		return fmt.Errorf("end notice %s: %w", id, err)
-	}
-	return nil
+	return fault.Wrap(db.TenantWrite(ctx, s.pool, tenant, b), "end notice %s", id)
 }
 
 const sqlNoticeStop = `/* sqlNoticeStop */
@@ -219,10 +207,7 @@ func (s *Saved) FailNotice(ctx context.Context, tenant string, id uuid.UUID, cla
 	}); err != nil {
 		return err
 	}
-	if err := db.TenantWrite(ctx, s.pool, tenant, b); err != nil {
-		return fmt.Errorf("fail notice %s: %w", id, err)
-	}
-	return nil
+	return fault.Wrap(db.TenantWrite(ctx, s.pool, tenant, b), "fail notice %s", id)
 }
 
 const sqlNoticesUntried = `/* sqlNoticesUntried */
@@ -236,10 +221,7 @@ SELECT coalesce(extract(epoch FROM greatest($1 - min(due_at), '0')), 0)::float8 
 // there is none.
 func (s *Saved) UntriedFor(ctx context.Context, now time.Time) (float64, error) {
 	age, err := db.One(db.SystemRows(ctx, s.pool, pgx.RowTo[float64], sqlNoticesUntried, now))
-	if err != nil {
-		return 0, fmt.Errorf("find the oldest notice: %w", err)
-	}
-	return age, nil
+	return age, fault.Wrap(err, "find the oldest notice")
 }
 
 // Edits have a time of their own; that of other events is in listing_events.

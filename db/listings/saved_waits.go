@@ -2,12 +2,12 @@ package listings
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 const sqlSavedWaits = `/* sqlSavedWaits */
@@ -18,8 +18,5 @@ SELECT EXISTS (SELECT FROM saved_queue)
 // Waits reports whether SavedMatcher.Next or Begin may find something to do. It is one transaction that writes nothing.
 func (s *Saved) Waits(ctx context.Context, before, now time.Time) (bool, error) {
 	waits, err := db.One(db.SystemRows(ctx, s.pool, pgx.RowTo[bool], sqlSavedWaits, now, before))
-	if err != nil {
-		return false, fmt.Errorf("look for events and notices that wait: %w", err)
-	}
-	return waits, nil
+	return waits, fault.Wrap(err, "look for events and notices that wait")
 }

@@ -120,10 +120,7 @@ func (s *Platforms) Begin(ctx context.Context, name string, now time.Time) (plan
 		plan = scrape.Decide(lanes, until.Time, now)
 		return nil
 	})
-	if err != nil {
-		return scrape.Plan{}, fmt.Errorf("begin cycle of %s: %w", name, err)
-	}
-	return plan, nil
+	return plan, fault.Wrap(err, "begin cycle of %s", name)
 }
 
 // A turn may lie in the future: the caller waits for it. So turns are a delay apart in all processes together.
@@ -164,10 +161,7 @@ func (s *Platforms) Turn(ctx context.Context, of scrape.Search, atLeast time.Dur
 	if errors.Is(err, pgx.ErrNoRows) {
 		return s.Settings(ctx, of)
 	}
-	if err != nil {
-		return t, fmt.Errorf("take a turn at %s: %w", of.Platform, err)
-	}
-	return t, nil
+	return t, fault.Wrap(err, "take a turn at %s", of.Platform)
 }
 
 // Settings returns how a search is scraped now, and whether it is, without taking a turn: Turn.At is when the pause
@@ -177,10 +171,7 @@ func (s *Platforms) Settings(ctx context.Context, of scrape.Search) (scrape.Turn
 	if errors.Is(err, pgx.ErrNoRows) {
 		return t, fault.Newf(fault.Gone, "platform %q: there is none of that name", of.Platform)
 	}
-	if err != nil {
-		return t, fmt.Errorf("read settings of %s: %w", of.Platform, err)
-	}
-	return t, nil
+	return t, fault.Wrap(err, "read settings of %s", of.Platform)
 }
 
 func scanTurn(of scrape.Search, row pgx.Row) (t scrape.Turn, err error) {
@@ -239,10 +230,7 @@ func (s *Platforms) Refused(ctx context.Context, name string, cycle int64, reaso
 		_, err := tx.Exec(ctx, sqlPlatformRefused, name, n, clipReason(reason), until)
 		return err
 	})
-	if err != nil {
-		return until, fmt.Errorf("store a refusal of %s: %w", name, err)
-	}
-	return until, nil
+	return until, fault.Wrap(err, "store a refusal of %s", name)
 }
 
 const sqlPlatformSuspect = `/* sqlPlatformSuspect */
@@ -253,10 +241,7 @@ WHERE name = $1 AND suspect_at IS NULL`
 // suspicion ends.
 func (s *Platforms) Suspect(ctx context.Context, name string, v scrape.Suspicion, now time.Time) error {
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return platformSuspect(ctx, tx, name, v, now) })
-	if err != nil {
-		return fmt.Errorf("mark platform %s as suspect: %w", name, err)
-	}
-	return nil
+	return fault.Wrap(err, "mark platform %s as suspect", name)
 }
 
 func platformSuspect(ctx context.Context, tx pgx.Tx, name string, v scrape.Suspicion, now time.Time) error {
@@ -283,10 +268,8 @@ const sqlPlatformTrouble = `/* sqlPlatformTrouble */ UPDATE platforms SET troubl
 
 // Trouble stores why a page could not be read although the site did not refuse it, until the next page is read.
 func (s *Platforms) Trouble(ctx context.Context, name, message string, now time.Time) error {
-	if _, err := s.pool.Exec(ctx, sqlPlatformTrouble, name, now, clipReason(message)); err != nil {
-		return fmt.Errorf("store the trouble of %s: %w", name, err)
-	}
-	return nil
+	_, err := s.pool.Exec(ctx, sqlPlatformTrouble, name, now, clipReason(message))
+	return fault.Wrap(err, "store the trouble of %s", name)
 }
 
 const sqlCycleSeenCount = `/* sqlCycleSeenCount */
@@ -332,8 +315,5 @@ func (s *Platforms) NoResults(ctx context.Context, of scrape.Search, cycle int64
 		v := scrape.Suspicion{Of: scrape.SearchPages, Reason: reason, Search: of.Name, Cycle: cycle, Page: page}
 		return platformSuspect(ctx, tx, name, v, now)
 	})
-	if err != nil {
-		return "", fmt.Errorf("store an empty page of %s: %w", name, err)
-	}
-	return reason, nil
+	return reason, fault.Wrap(err, "store an empty page of %s", name)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/contract"
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/scrape"
 )
@@ -268,10 +269,7 @@ func (s *Platforms) Gone(ctx context.Context, ref listing.Ref, cycle int64, reas
 	b.Queue(sqlAdvertGone, ref.Platform, ref.PlatformID, cycle, now, clipReason(reason))
 	b.Queue(sqlAdvertRetry, ref.Platform, ref.PlatformID, now.Add(scrape.GoneWait))
 	b.Queue(sqlPlatformSuccess, ref.Platform, now, "", "")
-	if err := db.Write(ctx, s.pool, b); err != nil {
-		return fmt.Errorf("mark %s as gone: %w", ref, err)
-	}
-	return nil
+	return fault.Wrap(db.Write(ctx, s.pool, b), "mark %s as gone", ref)
 }
 
 const sqlAdvertFailed = `/* sqlAdvertFailed */
@@ -289,8 +287,5 @@ func (s *Platforms) Failed(ctx context.Context, ref listing.Ref, cycle int64, re
 	b := new(pgx.Batch)
 	b.Queue(sqlPlatformLock, ref.Platform)
 	b.Queue(sqlAdvertFailed, ref.Platform, ref.PlatformID, clipReason(reason), now, scrape.RevisitWaits, cycle)
-	if err := db.Write(ctx, s.pool, b); err != nil {
-		return fmt.Errorf("store the failure of %s: %w", ref, err)
-	}
-	return nil
+	return fault.Wrap(db.Write(ctx, s.pool, b), "store the failure of %s", ref)
 }

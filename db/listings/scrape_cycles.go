@@ -3,13 +3,13 @@ package listings
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/scrape"
 )
@@ -96,10 +96,7 @@ func (s *Platforms) End(ctx context.Context, name string, cycle int64, note stri
 		_, err = tx.Exec(ctx, sqlPlatformCount, name, false)
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("end cycle %d of %s: %w", cycle, name, err)
-	}
-	return nil
+	return fault.Wrap(err, "end cycle %d of %s", cycle, name)
 }
 
 // endedCycle is a cycle that has just ended.

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/scrape"
 )
 
@@ -50,10 +51,8 @@ UPDATE platform_searches SET looked_at = $3 WHERE platform = $1 AND search = $2`
 // Looked stores that a look at the newest pages of a search begins: the next one is due after its time between two. It
 // comes before the look, so that one that fails is not repeated at once.
 func (s *Platforms) Looked(ctx context.Context, of scrape.Search, now time.Time) error {
-	if _, err := s.pool.Exec(ctx, sqlSearchLooked, of.Platform, of.Name, now); err != nil {
-		return fmt.Errorf("begin a look at %s: %w", of.Platform, err)
-	}
-	return nil
+	_, err := s.pool.Exec(ctx, sqlSearchLooked, of.Platform, of.Name, now)
+	return fault.Wrap(err, "begin a look at %s", of.Platform)
 }
 
 const sqlSearchPages = `/* sqlSearchPages */

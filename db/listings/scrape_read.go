@@ -171,10 +171,7 @@ func (s *Platforms) read(ctx context.Context, name string, now time.Time) (list 
 			})
 			return err
 		})
-	if err != nil {
-		return nil, fmt.Errorf("read platforms: %w", err)
-	}
-	return list, nil
+	return list, fault.Wrap(err, "read platforms")
 }
 
 func scanPlatform(row pgx.CollectableRow, searches map[string][]PlatformSearch, now time.Time) (p Platform, err error) {
@@ -352,10 +349,7 @@ func (s *Platforms) Set(ctx context.Context, name string, c PlatformChange, d db
 		}
 		return tx.SendBatch(ctx, b).Close()
 	})
-	if err != nil {
-		return fmt.Errorf("set platform: %w", err)
-	}
-	return nil
+	return fault.Wrap(err, "set platform")
 }
 
 func millis(d *time.Duration) *int64 {

@@ -251,10 +251,7 @@ func (s *Platforms) RemoveSearch(ctx context.Context, of scrape.Search, d db.Aud
 		}
 		return tx.SendBatch(ctx, b).Close()
 	})
-	if err != nil {
-		return fmt.Errorf("remove search %s of %s: %w", of.Name, of.Platform, err)
-	}
-	return nil
+	return fault.Wrap(err, "remove search %s of %s", of.Name, of.Platform)
 }
 
 const (
@@ -283,10 +280,8 @@ func searchForget(b *pgx.Batch, of scrape.Search, note string, now time.Time) {
 
 // Unreached stores that a search's proxy failed: it gets no request until then, while other searches go on.
 func (s *Platforms) Unreached(ctx context.Context, of scrape.Search, reason string, until, now time.Time) error {
-	if _, err := s.pool.Exec(ctx, sqlSearchUnreached, of.Platform, of.Name, until, now, clipReason(reason)); err != nil {
-		return fmt.Errorf("store the trouble of search %s of %s: %w", of.Name, of.Platform, err)
-	}
-	return nil
+	_, err := s.pool.Exec(ctx, sqlSearchUnreached, of.Platform, of.Name, until, now, clipReason(reason))
+	return fault.Wrap(err, "store the trouble of search %s of %s", of.Name, of.Platform)
 }
 
 const sqlSearchUnreached = `/* sqlSearchUnreached */

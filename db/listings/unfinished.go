@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mtlrent/conveyor/domain/backlog"
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
@@ -35,10 +36,7 @@ func (s *Listings) UnfinishedListings(ctx context.Context, before, since time.Ti
 		u.Row.At = u.Row.At.UTC()
 		return u, err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read unfinished adverts: %w", err)
-	}
-	return out, nil
+	return out, fault.Wrap(err, "read unfinished adverts")
 }
 
 // The images of a listing that arrived together are not torn apart.
@@ -108,8 +106,5 @@ func (s *Listings) CountUnfinished(ctx context.Context, before, since time.Time,
 	if err == nil && images {
 		err = s.pool.QueryRow(ctx, sqlImagesUnfinishedCount, before, backlog.MostUnfinished).Scan(&n.Images)
 	}
-	if err != nil {
-		return n, fmt.Errorf("count unfinished adverts and images: %w", err)
-	}
-	return n, nil
+	return n, fault.Wrap(err, "count unfinished adverts and images")
 }

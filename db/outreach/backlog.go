@@ -2,7 +2,6 @@ package outreach
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -10,6 +9,7 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // The oldest chunk of each tenant whose files are being imported is the first in an index. Files that nothing has
@@ -37,10 +37,7 @@ FROM counted c, oldest o, known k`
 func (s *Uploads) Waiting(ctx context.Context, now time.Time) (backlog.Imports, error) {
 	out, err := db.One(db.SystemRows(ctx, s.pool, pgx.RowToStructByPos[backlog.Imports], sqlChunksWaiting,
 		backlog.MostChunks, now, chunkBytes))
-	if err != nil {
-		return out, fmt.Errorf("count chunks: %w", err)
-	}
-	return out, nil
+	return out, fault.Wrap(err, "count chunks")
 }
 
 // The messages of campaigns are counted there, and their oldest is the first in an index; transactional ones are
@@ -110,10 +107,8 @@ func (s *Messages) Backlog(ctx context.Context) (out backlog.Messages, err error
 		return err
 	})
 	b.Queue(sqlMessagesUnknown, backlog.MostMessages).QueryRow(func(row pgx.Row) error { return row.Scan(&out.Unknown) })
-	if err := db.SystemWrite(ctx, s.pool, b); err != nil {
-		return backlog.Messages{}, fmt.Errorf("count messages: %w", err)
-	}
-	return out, nil
+	err = db.SystemWrite(ctx, s.pool, b)
+	return out, fault.Wrap(err, "count messages")
 }
 
 // Late counts the deliveries that were not applied, up to backlog.MostWebhooks.

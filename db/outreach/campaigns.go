@@ -317,10 +317,7 @@ func (s *Campaigns) move(ctx context.Context, tenant string, id uuid.UUID, m mov
 		}
 		return tx.SendBatch(ctx, b).Close()
 	})
-	if err != nil {
-		return c, fmt.Errorf("change campaign: %w", err)
-	}
-	return c, nil
+	return c, fault.Wrap(err, "change campaign")
 }
 
 // Schedule lets a draft start at a time, or as soon as its tenant has its turn where that has passed. One that is
@@ -383,10 +380,7 @@ func (s *Campaigns) late(ctx context.Context, tenant string, id uuid.UUID, now t
 			Detail: map[string]any{"tenant": tenant, "reason": paused[0].Reason},
 		})
 	})
-	if err != nil {
-		return nil, fmt.Errorf("pause a late campaign: %w", err)
-	}
-	return paused, nil
+	return paused, fault.Wrap(err, "pause a late campaign")
 }
 
 // Begin starts a queued campaign whose time has come, else it is fault.Conflict: contacts that are stored by now are

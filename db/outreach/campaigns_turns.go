@@ -3,7 +3,6 @@ package outreach
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // Of each tenant no more are ready than it may start: hundreds of one do not keep out those of others.
@@ -29,10 +29,7 @@ WHERE place <= $2 ORDER BY scheduled_at, id LIMIT $3`
 func (s *Campaigns) Ready(ctx context.Context, now time.Time) ([]campaign.Ready, error) {
 	ready, err := db.SystemRows(ctx, s.pool, pgx.RowToStructByPos[campaign.Ready], sqlCampaignReady, now,
 		campaign.SelectPerTenant, campaign.SelectFrom)
-	if err != nil {
-		return nil, fmt.Errorf("read ready campaigns: %w", err)
-	}
-	return ready, nil
+	return ready, fault.Wrap(err, "read ready campaigns")
 }
 
 // sqlCampaignMoves is a condition on campaigns: not_after is put off while it waits. A process of the release before
@@ -53,10 +50,7 @@ RETURNING id`
 func (s *Campaigns) Lease(ctx context.Context, ids []uuid.UUID, now, until time.Time) ([]uuid.UUID, error) {
 	got, err := db.SystemRows(ctx, s.pool, pgx.RowTo[uuid.UUID], sqlCampaignLease, ids, now, until,
 		now.Add(-campaign.TurnGap))
-	if err != nil {
-		return nil, fmt.Errorf("reserve %d campaigns: %w", len(ids), err)
-	}
-	return got, nil
+	return got, fault.Wrap(err, "reserve %d campaigns", len(ids))
 }
 
 const sqlCampaignsWait = `/* sqlCampaignsWait */
@@ -79,10 +73,7 @@ WHERE c.id = k.id AND k.since < $1`
 func (s *Campaigns) Wait(ctx context.Context, now time.Time) error {
 	b := new(pgx.Batch)
 	b.Queue(sqlCampaignsWait, now, now.Add(-campaign.TurnGap))
-	if err := db.SystemWrite(ctx, s.pool, b); err != nil {
-		return fmt.Errorf("put off the latest times of campaigns that wait: %w", err)
-	}
-	return nil
+	return fault.Wrap(db.SystemWrite(ctx, s.pool, b), "put off the latest times of campaigns that wait")
 }
 
 const (
@@ -115,10 +106,7 @@ func (s *Campaigns) Reserve(ctx context.Context, tenant string, id uuid.UUID, no
 		reserved = tag.RowsAffected() == 1
 		return err
 	})
-	if err != nil {
-		return false, fmt.Errorf("reserve the start of campaign %s: %w", id, err)
-	}
-	return reserved, nil
+	return reserved, fault.Wrap(err, "reserve the start of campaign %s", id)
 }
 
 const sqlCampaignsOpen = `/* sqlCampaignsOpen */
@@ -133,8 +121,5 @@ type OpenCampaign struct {
 // Open returns up to n campaigns of all tenants that have begun and not ended, after one (zero = from the first).
 func (s *Campaigns) Open(ctx context.Context, after uuid.UUID, n int) ([]OpenCampaign, error) {
 	open, err := db.SystemRows(ctx, s.pool, pgx.RowToStructByPos[OpenCampaign], sqlCampaignsOpen, after, n)
-	if err != nil {
-		return nil, fmt.Errorf("read open campaigns: %w", err)
-	}
-	return open, nil
+	return open, fault.Wrap(err, "read open campaigns")
 }

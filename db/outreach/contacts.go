@@ -131,10 +131,7 @@ SELECT DISTINCT k FROM contacts c, jsonb_object_keys(c.fields) k WHERE c.tenant 
 // all contacts of the tenant.
 func (s *Contacts) FieldNames(ctx context.Context, tenant string, most int) ([]string, error) {
 	names, err := db.TenantRows(ctx, s.pool, tenant, pgx.RowTo[string], sqlContactFields, tenant, most)
-	if err != nil {
-		return nil, fmt.Errorf("read names of custom fields: %w", err)
-	}
-	return names, nil
+	return names, fault.Wrap(err, "read names of custom fields")
 }
 
 // Count is how many contacts a filter has. It looks at all contacts of the tenant.
@@ -290,10 +287,7 @@ func (s *Contacts) Tag(ctx context.Context, tenant string, ids []int64, add, rem
 		changed = tag.RowsAffected()
 		return err
 	})
-	if err != nil {
-		return 0, fmt.Errorf("tag %d contacts: %w", len(ids), err)
-	}
-	return changed, nil
+	return changed, fault.Wrap(err, "tag %d contacts", len(ids))
 }
 
 const sqlOptOutsAdd = `/* sqlOptOutsAdd */
@@ -332,8 +326,5 @@ func (s *Contacts) OptOut(ctx context.Context, tenant string, keys []string, sou
 		return db.AuditTx(ctx, tx, contactDeed(tenant, "contact.opted_out", subject, actor, now,
 			map[string]any{"digests": tag.RowsAffected(), "source": source}))
 	})
-	if err != nil {
-		return fmt.Errorf("opt out %d contacts: %w", len(keys), err)
-	}
-	return nil
+	return fault.Wrap(err, "opt out %d contacts", len(keys))
 }

@@ -90,10 +90,7 @@ type CountedList struct {
 // Lists returns the lists of a tenant by name.
 func (s *Contacts) Lists(ctx context.Context, tenant string) ([]CountedList, error) {
 	lists, err := db.TenantRows(ctx, s.pool, tenant, pgx.RowToStructByPos[CountedList], sqlListsRead, tenant)
-	if err != nil {
-		return nil, fmt.Errorf("read lists: %w", err)
-	}
-	return lists, nil
+	return lists, fault.Wrap(err, "read lists")
 }
 
 const (
@@ -298,10 +295,7 @@ ORDER BY name`
 // Segments returns the segments of a tenant by name.
 func (s *Contacts) Segments(ctx context.Context, tenant string) ([]Segment, error) {
 	list, err := db.TenantRows(ctx, s.pool, tenant, pgx.RowToStructByPos[Segment], sqlSegmentsRead, tenant, nil)
-	if err != nil {
-		return nil, fmt.Errorf("read segments: %w", err)
-	}
-	return list, nil
+	return list, fault.Wrap(err, "read segments")
 }
 
 // Segment returns a segment.

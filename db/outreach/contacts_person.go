@@ -13,6 +13,7 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/domain/contact"
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // A Person is all that is kept of a contact, for a request of that person.
@@ -106,10 +107,7 @@ func shown(ctx context.Context, pool *pgxpool.Pool, e db.AuditEntry) error {
 	if err == nil {
 		err = db.Write(ctx, pool, b)
 	}
-	if err != nil {
-		return fmt.Errorf("record %s of %s: %w", e.Action, e.Subject, err)
-	}
-	return nil
+	return fault.Wrap(err, "record %s of %s", e.Action, e.Subject)
 }
 
 // Export returns all that is kept of a contact, of its messages and rows up to personBytes each. Files that were

@@ -193,10 +193,7 @@ func (s *Messages) Get(ctx context.Context, tenant string, id uuid.UUID) (m Mess
 	if errors.Is(err, pgx.ErrNoRows) {
 		return m, nil, fault.Newf(fault.Gone, "there is no message %s", id)
 	}
-	if err != nil {
-		return m, nil, fmt.Errorf("read message: %w", err)
-	}
-	return m, attempts, nil
+	return m, attempts, fault.Wrap(err, "read message")
 }
 
 // A MessagePosition is a message's place among those of a campaign.

@@ -3,7 +3,6 @@ package outreach
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -22,10 +21,7 @@ func (s *Messages) Account(ctx context.Context, tenant string) (campaign.Account
 	if errors.Is(err, pgx.ErrNoRows) {
 		return a, fault.Newf(fault.Gone, "there is no tenant %.80q", tenant)
 	}
-	if err != nil {
-		return a, fmt.Errorf("read account of tenant %.80q: %w", tenant, err)
-	}
-	return a, nil
+	return a, fault.Wrap(err, "read account of tenant %.80q", tenant)
 }
 
 // A Line is what requests of a sender are made with.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // What looks up messages does so by the index that gives their order, whatever the planner believes of the table when
@@ -173,10 +174,7 @@ const (
 func (s *Messages) SingleWaits(ctx context.Context) (bool, error) {
 	waits, err := db.One(db.SystemRows(ctx, s.pool, pgx.RowTo[bool], sqlMessageSingleWaits,
 		singleLatest, singleMost, singleBehind))
-	if err != nil {
-		return false, fmt.Errorf("look for messages that wait: %w", err)
-	}
-	return waits, nil
+	return waits, fault.Wrap(err, "look for messages that wait")
 }
 
 // sqlMessageGivenBack gives back the messages of held, whose requests were surely not written. Where a lease has run
@@ -217,10 +215,7 @@ func (s *Messages) Release(ctx context.Context, tenant string, token uuid.UUID, 
 	b := new(pgx.Batch)
 	b.Queue(sqlMessagePlan)
 	b.Queue(sqlMessageRelease, tenant, ids, token)
-	if err := db.TenantWrite(ctx, s.pool, tenant, b); err != nil {
-		return fmt.Errorf("give back %d messages of %s: %w", len(ids), tenant, err)
-	}
-	return nil
+	return fault.Wrap(db.TenantWrite(ctx, s.pool, tenant, b), "give back %d messages of %s", len(ids), tenant)
 }
 
 const sqlMessageReleaseRest = `/* sqlMessageReleaseRest */
@@ -236,10 +231,7 @@ WITH held AS (
 func (s *Messages) ReleaseRest(ctx context.Context, tenant string, tokens, inHand []uuid.UUID) error {
 	b := new(pgx.Batch)
 	b.Queue(sqlMessageReleaseRest, tenant, tokens, inHand)
-	if err := db.TenantWrite(ctx, s.pool, tenant, b); err != nil {
-		return fmt.Errorf("give back messages of %s: %w", tenant, err)
-	}
-	return nil
+	return fault.Wrap(db.TenantWrite(ctx, s.pool, tenant, b), "give back messages of %s", tenant)
 }
 
 // The lease of a message that becomes unknown stays: a worker that was only slow still says what became of it.
@@ -355,10 +347,8 @@ func (s *Messages) Waiting(ctx context.Context, tenant string) (out []campaign.W
 		out, err = pgx.CollectRows(rows, pgx.RowToStructByPos[campaign.Waiting])
 		return err
 	})
-	if err := db.TenantWrite(ctx, s.pool, tenant, b); err != nil {
-		return nil, fmt.Errorf("look for messages of %s: %w", tenant, err)
-	}
-	return out, nil
+	err = db.TenantWrite(ctx, s.pool, tenant, b)
+	return out, fault.Wrap(err, "look for messages of %s", tenant)
 }
 
 const sqlMessageTenants = `/* sqlMessageTenants */
@@ -385,8 +375,5 @@ ORDER BY t.id LIMIT $2`
 // workflow Dispatch.
 func (s *Messages) Tenants(ctx context.Context, after string, n int) ([]string, error) {
 	ids, err := db.SystemRows(ctx, s.pool, pgx.RowTo[string], sqlMessageTenants, after, n)
-	if err != nil {
-		return nil, fmt.Errorf("look for tenants with messages: %w", err)
-	}
-	return ids, nil
+	return ids, fault.Wrap(err, "look for tenants with messages")
 }

@@ -34,10 +34,7 @@ func (s *Messages) Recipient(ctx context.Context, tenant string, id uuid.UUID, b
 	if errors.Is(err, pgx.ErrNoRows) {
 		return "", "", fault.Newf(fault.Gone, "there is no message %s", id)
 	}
-	if err != nil {
-		return "", "", fmt.Errorf("read recipient of message %s: %w", id, err)
-	}
-	return to, wamid, nil
+	return to, wamid, fault.Wrap(err, "read recipient of message %s", id)
 }
 
 func messageSubject(id uuid.UUID) string { return "message/" + id.String() }
@@ -90,10 +87,7 @@ GROUP BY 1, 2, 3 ORDER BY 1, 4 DESC, 2, 3`
 func (s *Messages) Causes(ctx context.Context, tenant string, id uuid.UUID) ([]MessageErrors, error) {
 	out, err := db.TenantRows(ctx, s.pool, tenant, pgx.RowToStructByPos[MessageErrors], sqlMessageErrors, tenant, id,
 		messagesCounted)
-	if err != nil {
-		return nil, fmt.Errorf("count failed messages of campaign %s: %w", id, err)
-	}
-	return out, nil
+	return out, fault.Wrap(err, "count failed messages of campaign %s", id)
 }
 
 // A TenantShare is what a tenant has of the sending now.
@@ -122,8 +116,5 @@ GROUP BY t.id ORDER BY 7 DESC, t.id LIMIT 200`
 // 200.
 func (s *Messages) Shares(ctx context.Context, now time.Time) ([]TenantShare, error) {
 	out, err := db.SystemRows(ctx, s.pool, pgx.RowToStructByPos[TenantShare], sqlTenantShares, now)
-	if err != nil {
-		return nil, fmt.Errorf("read shares of tenants: %w", err)
-	}
-	return out, nil
+	return out, fault.Wrap(err, "read shares of tenants")
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/contact"
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // OptOutKey is the key of this installation that opt_outs and opt_ins are hashed by. A digest of 16 bytes in them is
@@ -130,10 +131,7 @@ func (k *OptOutKey) Rehash(ctx context.Context, most int, generate func() (db.Se
 		}
 		return nil
 	})
-	if err != nil {
-		return false, fmt.Errorf("hash opt-outs by the key: %w", err)
-	}
-	return more, nil
+	return more, fault.Wrap(err, "hash opt-outs by the key")
 }
 
 func (k *OptOutKey) create(ctx context.Context, generate func() (db.Sealed, error)) (contact.Pads, error) {

@@ -151,10 +151,7 @@ func erasureFault(err error, verb, tenant string) error {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return fault.Newf(fault.Gone, "there is no erasure of the tenant %.80q", tenant)
 	}
-	if err != nil {
-		return fmt.Errorf("%s erasure of tenant %.80q: %w", verb, tenant, err)
-	}
-	return nil
+	return fault.Wrap(err, "%s erasure of tenant %.80q", verb, tenant)
 }
 
 // Get returns how far an erasure is. A tenant without one is fault.Gone.
@@ -168,10 +165,7 @@ func (s *Erasures) Get(ctx context.Context, tenant string) (Erasure, error) {
 // Open returns up to 100 tenants whose erasure was requested before a time and has not ended.
 func (s *Erasures) Open(ctx context.Context, before time.Time) ([]string, error) {
 	list, err := db.SystemRows(ctx, s.pool, pgx.RowTo[string], sqlErasuresOpen, before)
-	if err != nil {
-		return nil, fmt.Errorf("read open erasures: %w", err)
-	}
-	return list, nil
+	return list, fault.Wrap(err, "read open erasures")
 }
 
 // Erase makes a step of an erasure: it looks at up to most rows of a table, deletes those of the tenant, and stores in

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // An ExportTable is a table of an export of a tenant.
@@ -123,10 +124,7 @@ SELECT id, blob, bytes FROM uploads WHERE tenant = $1 AND id > $2 AND blob <> ''
 // Files returns up to most uploaded files of a tenant that are kept, after that of an upload.
 func (s *Erasures) Files(ctx context.Context, tenant string, after uuid.UUID, most int) ([]ExportFile, error) {
 	list, err := db.TenantRows(ctx, s.pool, tenant, pgx.RowToStructByPos[ExportFile], sqlTenantFiles, tenant, after, most)
-	if err != nil {
-		return nil, fmt.Errorf("list files of tenant %.80q: %w", tenant, err)
-	}
-	return list, nil
+	return list, fault.Wrap(err, "list files of tenant %.80q", tenant)
 }
 
 // Exported records in the audit that a tenant is, or was, given out.

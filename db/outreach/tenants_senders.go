@@ -156,10 +156,7 @@ SELECT ` + sqlSenderColumns + ` FROM senders WHERE tenant = $1 ORDER BY name`
 // List returns the senders of a tenant by name.
 func (d *Senders) List(ctx context.Context, tenant string) ([]Sender, error) {
 	list, err := db.TenantRows(ctx, d.pool, tenant, pgx.RowToStructByPos[Sender], sqlSendersList, tenant)
-	if err != nil {
-		return nil, fmt.Errorf("list senders: %w", err)
-	}
-	return list, nil
+	return list, fault.Wrap(err, "list senders")
 }
 
 const sqlSenderRead = `/* sqlSenderRead */ SELECT ` + sqlSenderColumns + ` FROM senders WHERE tenant = $1 AND id = $2`

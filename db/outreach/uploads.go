@@ -550,10 +550,7 @@ func (s *Uploads) Unswept(ctx context.Context, before time.Time, after *UnsweptU
 	}
 	list, err := db.SystemRows(ctx, s.pool, pgx.RowToStructByPos[UnsweptUpload], sqlUploadsUnswept, before, limit,
 		from.CreatedAt, from.ID)
-	if err != nil {
-		return nil, fmt.Errorf("find uploads without a workflow: %w", err)
-	}
-	return list, nil
+	return list, fault.Wrap(err, "find uploads without a workflow")
 }
 
 // Shown records in the audit that the rows of an upload that were refused were given out.

@@ -19,6 +19,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/domain/contract"
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // Webhooks are the deliveries of Meta's webhooks. Each is stored before it is answered, and applied to the messages
@@ -49,10 +50,8 @@ func (s *Webhooks) Store(ctx context.Context, body []byte, statuses, messages in
 	b := new(pgx.Batch)
 	b.Queue(sqlWebhookStore, digest[:], now, statuses, messages, body)
 	b.Queue(sqlWebhookStored, digest[:]).QueryRow(func(row pgx.Row) error { return row.Scan(&id) })
-	if err := db.SystemWrite(ctx, s.pool, b); err != nil {
-		return 0, fmt.Errorf("store webhook: %w", err)
-	}
-	return id, nil
+	err = db.SystemWrite(ctx, s.pool, b)
+	return id, fault.Wrap(err, "store webhook")
 }
 
 // A WebhookEvent is a stored delivery.
@@ -68,10 +67,7 @@ SELECT id, received_at, body FROM webhook_events WHERE applied_at IS NULL ORDER 
 // Waiting returns up to n deliveries that were not applied, the oldest first.
 func (s *Webhooks) Waiting(ctx context.Context, n int) ([]WebhookEvent, error) {
 	events, err := db.SystemRows(ctx, s.pool, pgx.RowToStructByPos[WebhookEvent], sqlWebhookWaiting, n)
-	if err != nil {
-		return nil, fmt.Errorf("read webhooks: %w", err)
-	}
-	return events, nil
+	return events, fault.Wrap(err, "read webhooks")
 }
 
 const sqlWebhookBacklog = `/* sqlWebhookBacklog */
@@ -99,10 +95,7 @@ WHERE id = $1 AND applied_at IS NULL`
 func (s *Webhooks) Fail(ctx context.Context, id int64, reason string, now time.Time) error {
 	b := new(pgx.Batch)
 	b.Queue(sqlWebhookTake, id, now, db.Storable(reason))
-	if err := db.SystemWrite(ctx, s.pool, b); err != nil {
-		return fmt.Errorf("mark webhook %d: %w", id, err)
-	}
-	return nil
+	return fault.Wrap(db.SystemWrite(ctx, s.pool, b), "mark webhook %d", id)
 }
 
 // A report finds its message by Meta's ID, or by ours. Ours names a message and not a request: what Meta says of an

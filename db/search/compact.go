@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/search"
 )
 
@@ -32,20 +33,16 @@ SELECT EXISTS (SELECT FROM search_segments WHERE collection = $1 GROUP BY level 
 
 // Full reports whether a level of the index has so many segments that Compact should merge them.
 func (x *SearchIndex) Full(ctx context.Context) (full bool, err error) {
-	if err := x.pool.QueryRow(ctx, sqlSearchFull, x.collection, fanout).Scan(&full); err != nil {
-		return false, fmt.Errorf("count segments: %w", err)
-	}
-	return full, nil
+	err = x.pool.QueryRow(ctx, sqlSearchFull, x.collection, fanout).Scan(&full)
+	return full, fault.Wrap(err, "count segments")
 }
 
 const sqlSearchSegmentCount = `/* sqlSearchSegmentCount */ SELECT count(*) FROM search_segments WHERE collection = $1`
 
 // Segments returns how many there are.
 func (x *SearchIndex) Segments(ctx context.Context) (n int64, err error) {
-	if err := x.pool.QueryRow(ctx, sqlSearchSegmentCount, x.collection).Scan(&n); err != nil {
-		return 0, fmt.Errorf("count segments: %w", err)
-	}
-	return n, nil
+	err = x.pool.QueryRow(ctx, sqlSearchSegmentCount, x.collection).Scan(&n)
+	return n, fault.Wrap(err, "count segments")
 }
 
 // The lock is held until the end of the transaction. Its first key is that of compaction, its second the collection.
@@ -85,10 +82,7 @@ func (x *SearchIndex) Compact(ctx context.Context) (more bool, err error) {
 		more = true
 		return x.merge(ctx, tx, snapshot, segments)
 	})
-	if err != nil {
-		return false, fmt.Errorf("compact the index: %w", err)
-	}
-	return more, nil
+	return more, fault.Wrap(err, "compact the index")
 }
 
 // mergeable picks the segments that are to become one: none when there is nothing to do.

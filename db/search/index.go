@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/search"
 )
 
@@ -256,10 +257,7 @@ func (x *SearchIndex) Remove(ctx context.Context, ids []int64) error {
 		}
 		return addKills(ctx, tx, x.collection, docs)
 	})
-	if err != nil {
-		return fmt.Errorf("remove %d pages from the index: %w", len(ids), err)
-	}
-	return nil
+	return fault.Wrap(err, "remove %d pages from the index", len(ids))
 }
 
 const sqlSearchUnnumbered = `/* sqlSearchUnnumbered */
@@ -293,10 +291,7 @@ func (x *SearchIndex) Stats(ctx context.Context) (s search.Stats, err error) {
 		s.Pages, s.Segments, s.Sites = snapshot.Docs(), len(ids), snapshot.Sites(maxStatsSites)
 		return tx.QueryRow(ctx, sqlSearchBytes).Scan(&s.Terms, &s.Bytes)
 	})
-	if err != nil {
-		return s, fmt.Errorf("read the size of the index: %w", err)
-	}
-	return s, nil
+	return s, fault.Wrap(err, "read the size of the index")
 }
 
 // Docs is how many documents can be found.
@@ -308,8 +303,5 @@ func (x *SearchIndex) Docs(ctx context.Context) (n int64, err error) {
 		}
 		return err
 	})
-	if err != nil {
-		return 0, fmt.Errorf("count the documents of the index: %w", err)
-	}
-	return n, nil
+	return n, fault.Wrap(err, "count the documents of the index")
 }

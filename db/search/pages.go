@@ -186,10 +186,7 @@ func (s *Pages) Page(ctx context.Context, id int64, upTo int) (KeptPage, error) 
 	if errors.Is(err, pgx.ErrNoRows) {
 		return p, fault.Newf(fault.Gone, "there is no page %d", id)
 	}
-	if err != nil {
-		return p, fmt.Errorf("read page %d: %w", id, err)
-	}
-	return p, nil
+	return p, fault.Wrap(err, "read page %d", id)
 }
 
 const sqlPagesCurrent = `/* sqlPagesCurrent */
@@ -199,10 +196,7 @@ SELECT ` + sqlPageFields + `, text FROM pages WHERE id = ANY ($1) ORDER BY id`
 func (s *Pages) Current(ctx context.Context, ids []int64) ([]search.Page, error) {
 	rows, _ := s.pool.Query(ctx, sqlPagesCurrent, ids)
 	pages, err := pgx.CollectRows(rows, indexable)
-	if err != nil {
-		return nil, fmt.Errorf("read %d pages: %w", len(ids), err)
-	}
-	return pages, nil
+	return pages, fault.Wrap(err, "read %d pages", len(ids))
 }
 
 func indexable(row pgx.CollectableRow) (search.Page, error) {
@@ -226,10 +220,7 @@ const maxPagesBytes = 16 << 20
 func (s *Pages) After(ctx context.Context, id int64, n int) ([]search.Page, error) {
 	rows, _ := s.pool.Query(ctx, sqlPagesAfter, id, n, maxPagesBytes)
 	pages, err := pgx.CollectRows(rows, indexable)
-	if err != nil {
-		return nil, fmt.Errorf("read pages after %d: %w", id, err)
-	}
-	return pages, nil
+	return pages, fault.Wrap(err, "read pages after %d", id)
 }
 
 // PagesWhere says which pages are meant: the one at a URL in canonical form, or those of a site and its subdomains.
@@ -251,10 +242,7 @@ SELECT id, coalesce(doc, 0) FROM pages WHERE id = ANY ($1) ORDER BY url_key FOR 
 // Find returns the IDs of at most most pages.
 func (s *Pages) Find(ctx context.Context, which PagesWhere, most int) ([]int64, error) {
 	ids, err := findPages(ctx, s.pool, which, most)
-	if err != nil {
-		return nil, fmt.Errorf("find pages: %w", err)
-	}
-	return ids, nil
+	return ids, fault.Wrap(err, "find pages")
 }
 
 func findPages(ctx context.Context, pool *pgxpool.Pool, which PagesWhere, most int) ([]int64, error) {
@@ -273,10 +261,8 @@ func (s *Pages) Count(ctx context.Context, which PagesWhere) (n int, err error) 
 		ids, err := s.Find(ctx, which, 1)
 		return len(ids), err
 	}
-	if err := s.pool.QueryRow(ctx, sqlPagesCountOf, db.Storable(which.Site)).Scan(&n); err != nil {
-		return 0, fmt.Errorf("count pages: %w", err)
-	}
-	return n, nil
+	err = s.pool.QueryRow(ctx, sqlPagesCountOf, db.Storable(which.Site)).Scan(&n)
+	return n, fault.Wrap(err, "count pages")
 }
 
 // Delete deletes at most most pages, from the index in Postgres too, and returns how many it deleted: none only when
@@ -379,10 +365,7 @@ func (s *Pages) Remove(
 			return deleteHeld(ctx, tx, held, docs, remove)
 		})
 	}
-	if err != nil {
-		return 0, fmt.Errorf("delete pages that are gone: %w", err)
-	}
-	return n, nil
+	return n, fault.Wrap(err, "delete pages that are gone")
 }
 
 // Pages that are deleted are noted as removed before all times: a conditional crawl asks for such a page whole until it
@@ -439,8 +422,6 @@ type PageCounts struct {
 
 // Counts counts pages and messages.
 func (s *Pages) Counts(ctx context.Context) (c PageCounts, err error) {
-	if err := s.pool.QueryRow(ctx, sqlPagesCounts).Scan(&c.Pages, &c.Waiting, &c.Refused); err != nil {
-		return c, fmt.Errorf("count pages: %w", err)
-	}
-	return c, nil
+	err = s.pool.QueryRow(ctx, sqlPagesCounts).Scan(&c.Pages, &c.Waiting, &c.Refused)
+	return c, fault.Wrap(err, "count pages")
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/search"
 )
 
@@ -40,10 +41,8 @@ func (s *Pages) Inbox(ctx context.Context, bodies [][]byte, at time.Time) ([]uui
 			fresh, kept = append(fresh, keys[i]), append(kept, body)
 		}
 	}
-	if _, err := s.pool.Exec(ctx, sqlInboxAdd, fresh, kept, at); err != nil {
-		return nil, fmt.Errorf("keep %d messages: %w", len(bodies), err)
-	}
-	return keys, nil
+	_, err := s.pool.Exec(ctx, sqlInboxAdd, fresh, kept, at)
+	return keys, fault.Wrap(err, "keep %d messages", len(bodies))
 }
 
 const sqlInboxRead = `/* sqlInboxRead */ SELECT key, body FROM page_inbox WHERE key = ANY ($1)`
@@ -69,20 +68,16 @@ WHERE key = ANY (ARRAY(SELECT key FROM page_inbox WHERE key = ANY ($1) ORDER BY 
 
 // Done forgets messages whose pages are stored and findable. Those that are not kept are ignored.
 func (s *Pages) Done(ctx context.Context, keys []uuid.UUID) error {
-	if _, err := s.pool.Exec(ctx, sqlInboxDone, keys); err != nil {
-		return fmt.Errorf("forget %d messages: %w", len(keys), err)
-	}
-	return nil
+	_, err := s.pool.Exec(ctx, sqlInboxDone, keys)
+	return fault.Wrap(err, "forget %d messages", len(keys))
 }
 
 const sqlInboxRefuse = `/* sqlInboxRefuse */ UPDATE page_inbox SET error = $2 WHERE key = $1`
 
 // Refuse notes why a message can never be stored.
 func (s *Pages) Refuse(ctx context.Context, key uuid.UUID, reason string) error {
-	if _, err := s.pool.Exec(ctx, sqlInboxRefuse, key, db.Storable(reason)); err != nil {
-		return fmt.Errorf("refuse message %s: %w", key, err)
-	}
-	return nil
+	_, err := s.pool.Exec(ctx, sqlInboxRefuse, key, db.Storable(reason))
+	return fault.Wrap(err, "refuse message %s", key)
 }
 
 // Only messages that were refused are deleted: each is a dead letter as well.
@@ -96,10 +91,7 @@ DELETE FROM page_inbox WHERE key IN (SELECT key FROM old)`
 // Sweep deletes at most most messages that were refused and came before a time, and returns how many it deleted.
 func (s *Pages) Sweep(ctx context.Context, before time.Time, most int) (int, error) {
 	tag, err := s.pool.Exec(ctx, sqlInboxSweep, before, most)
-	if err != nil {
-		return 0, fmt.Errorf("sweep refused messages: %w", err)
-	}
-	return int(tag.RowsAffected()), nil
+	return int(tag.RowsAffected()), fault.Wrap(err, "sweep refused messages")
 }
 
 const sqlInboxLeft = `/* sqlInboxLeft */
@@ -111,8 +103,5 @@ SELECT key FROM page_inbox WHERE received_at < $1 AND error IS NULL ORDER BY rec
 func (s *Pages) Left(ctx context.Context, before time.Time, most int) ([]uuid.UUID, error) {
 	rows, _ := s.pool.Query(ctx, sqlInboxLeft, before, most)
 	keys, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
-	if err != nil {
-		return nil, fmt.Errorf("find messages that are left: %w", err)
-	}
-	return keys, nil
+	return keys, fault.Wrap(err, "find messages that are left")
 }

@@ -3,7 +3,6 @@ package search
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -13,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/search"
 )
 
@@ -228,8 +228,5 @@ func (x *SearchIndex) Suggest(ctx context.Context, text string, most int) (words
 		words, _, err = x.beginning(ctx, tx, db.Storable(prefix), most)
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("suggest words: %w", err)
-	}
-	return words, nil
+	return words, fault.Wrap(err, "suggest words")
 }

@@ -68,6 +68,14 @@ func Newf(c Class, format string, args ...any) error {
 	return &Error{Class: c, Err: fmt.Errorf(format, args...)}
 }
 
+// Wrap says before err what was being done, as fmt.Errorf("…: %w", …, err) does, and leaves nil as it is.
+func Wrap(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)
+}
+
 // Of returns the class and the minimum wait found in err's chain, and "" for nil. An error without a class is
 // Transient: everything that returns one is idempotent, so trying again is the safe guess.
 func Of(err error) (Class, time.Duration) {

@@ -148,3 +148,14 @@ func TestSurvive(t *testing.T) {
 	require.Equal(t, "reading panicked", text)
 	require.Contains(t, fmt.Sprint(args), "TestSurvive")
 }
+
+func TestWrap(t *testing.T) {
+	t.Parallel()
+
+	require.NoError(t, fault.Wrap(nil, "read %s", "x"))
+	err := fault.Wrap(fault.Newf(fault.Gone, "50%% of it: %w", io.EOF), "read %s", "100%")
+	require.EqualError(t, err, "read 100%: 50% of it: EOF")
+	require.ErrorIs(t, err, io.EOF)
+	class, _ := fault.Of(err)
+	require.Equal(t, fault.Gone, class)
+}

@@ -197,10 +197,7 @@ func (s *Store) SpareWith(f func(ctx context.Context, key string) error) { s.spa
 
 // Close ends the use of the store.
 func (s *Store) Close() error {
-	if err := s.bucket.Close(); err != nil {
-		return fmt.Errorf("close blob store: %w", err)
-	}
-	return nil
+	return fault.Wrap(s.bucket.Close(), "close blob store")
 }
 
 // keys is the form of every key that this package makes; it opens no other. Two folder levels keep folders small.

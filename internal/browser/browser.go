@@ -127,10 +127,7 @@ func (b *Browser) Load(ctx context.Context, r web.Request) (web.Page, error) {
 	b.metrics.open.Dec()
 	b.metrics.seconds.Observe(time.Since(began).Seconds())
 	b.metrics.pages.WithLabelValues(outcome(ctx, err)).Inc()
-	if err != nil {
-		return web.Page{}, fmt.Errorf("load %s: %w", web.ShowURL(u), err)
-	}
-	return p, nil
+	return p, fault.Wrap(err, "load %s", web.ShowURL(u))
 }
 
 func outcome(ctx context.Context, err error) string {

@@ -1,12 +1,12 @@
 package browser
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/playwright-community/playwright-go"
 
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/chromium"
 )
 
@@ -100,10 +100,7 @@ func (g *generation) start() error {
 	}
 	var err error
 	g.bounded(startGrace, func() { err = g.launch() })
-	if err != nil {
-		return fmt.Errorf("start browser: %w", err)
-	}
-	return nil
+	return fault.Wrap(err, "start browser")
 }
 
 func (g *generation) launch() error {

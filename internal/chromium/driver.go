@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/npm"
 )
 
@@ -88,10 +89,7 @@ func LinkDriver(dir, node string, ours bool) error {
 	}
 	// In one step, for another process may run the driver.
 	fresh := fmt.Sprintf("%s.%d", link, os.Getpid())
-	if err := errors.Join(os.Symlink(node, fresh), os.Rename(fresh, link)); err != nil {
-		return fmt.Errorf("link %s: %w", link, err)
-	}
-	return nil
+	return fault.Wrap(errors.Join(os.Symlink(node, fresh), os.Rename(fresh, link)), "link %s", link)
 }
 
 // InstallDriver gets the package by npm, whose registry may be a mirror, checks it, and unpacks it into a folder beside
@@ -117,10 +115,7 @@ func InstallDriver(ctx context.Context, dir, node string) error {
 	if err == nil {
 		err = errors.Join(os.Symlink(node, filepath.Join(fresh, "node")), os.Chmod(fresh, 0o755), os.Rename(fresh, dir))
 	}
-	if err != nil {
-		return fmt.Errorf("keep %s: %w", DriverPackage, err)
-	}
-	return nil
+	return fault.Wrap(err, "keep %s", DriverPackage)
 }
 
 // patches are the changes to the driver: a file, a text that it holds once, and the text that replaces it.

@@ -128,10 +128,7 @@ func bound(most int64, out output, over func(reason string)) error {
 	debug.SetGCPercent(400)     // jobs are short, and memory is bounded
 	debug.SetMemoryLimit(most - most/4)
 	debug.SetMaxStack(64 << 20)
-	if err := confine(most+most/2, out); err != nil {
-		return fmt.Errorf("limit this process: %w", err)
-	}
-	return nil
+	return fault.Wrap(confine(most+most/2, out), "limit this process")
 }
 
 // run does a job. A panic is the input's fault: the same code on the same input would panic again.

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // buildToolchain compiles the Temporal tools, whatever Go is here: the server needs at least this one. Toolchain and
@@ -83,10 +85,7 @@ func relink(file, link string) error {
 		return nil
 	}
 	tmp := fmt.Sprintf("%s.%d", link, os.Getpid())
-	if err := errors.Join(os.Symlink(file, tmp), os.Rename(tmp, link)); err != nil {
-		return fmt.Errorf("link %s: %w", link, err)
-	}
-	return nil
+	return fault.Wrap(errors.Join(os.Symlink(file, tmp), os.Rename(tmp, link)), "link %s", link)
 }
 
 // building builds tools while no other stack of this user installs.

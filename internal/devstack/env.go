@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // envKeys are the variables of a stack, in the order in which the env file lists them.
@@ -76,10 +78,7 @@ func writeEnv(path string, env, settings map[string]string) error {
 	for _, k := range slices.Sorted(maps.Keys(settings)) {
 		fmt.Fprintf(&b, "%s=%s\n", k, shellQuote(settings[k]))
 	}
-	if err := writePrivate(path, []byte(b.String())); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return nil
+	return fault.Wrap(writePrivate(path, []byte(b.String())), "write %s", path)
 }
 
 // shellQuote leaves plain values as they are, for other tools read the file line by line, and quotes the rest.

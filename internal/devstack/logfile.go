@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // maxLog is the size past which a log is moved to <name>.log.1 and started anew.
@@ -21,10 +23,7 @@ func openLog(path string) (*os.File, error) {
 		_ = os.Rename(path, path+".1")
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND|os.O_TRUNC, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("open log: %w", err)
-	}
-	return f, nil
+	return f, fault.Wrap(err, "open log")
 }
 
 // capLog empties a log that has grown past maxLog, after copying it to .1. Lines written in between are lost, which is

@@ -16,6 +16,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/redis/go-redis/v9"
+
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // Member makes a stack one host of a cluster: its services listen at an address of its own and know the other hosts.
@@ -208,10 +210,7 @@ func (m *Member) letIn(data string) error {
 		_, err = fmt.Fprintf(f, "host all all %s scram-sha-256\nhost replication all %s scram-sha-256\n", m.Range, m.Range)
 		err = errors.Join(err, f.Close())
 	}
-	if err != nil {
-		return fmt.Errorf("let other hosts into Postgres: %w", err)
-	}
-	return nil
+	return fault.Wrap(err, "let other hosts into Postgres")
 }
 
 // copyPrimary makes the data of a standby, unless they are there. It waits for no primary: one that is away is an
@@ -239,10 +238,7 @@ func (s *Stack) copyPrimary(ctx context.Context, data, primary string, attr *sys
 	if err := s.secrets.save(s.opts.Dir); err != nil {
 		return err
 	}
-	if err := errors.Join(os.RemoveAll(data), os.Rename(fresh, data)); err != nil {
-		return fmt.Errorf("move copy of the primary into place: %w", err)
-	}
-	return nil
+	return fault.Wrap(errors.Join(os.RemoveAll(data), os.Rename(fresh, data)), "move copy of the primary into place")
 }
 
 // settlePostgres sets up roles and databases, but on a standby, which has those of its primary.

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // pgbouncer gives out the sessions of our Postgres a transaction at a time, to the application's role alone. It refuses
@@ -74,8 +76,5 @@ log_disconnections = 0
 			err = errors.Join(err, os.Chown(path, int(c.Uid), int(c.Gid)))
 		}
 	}
-	if err != nil {
-		return fmt.Errorf("write files of pgbouncer: %w", err)
-	}
-	return nil
+	return fault.Wrap(err, "write files of pgbouncer")
 }

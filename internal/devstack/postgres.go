@@ -16,6 +16,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/chromium"
 )
 
@@ -177,10 +178,7 @@ func (s *Stack) postgresData(attr *syscall.SysProcAttr) (string, error) {
 	if err == nil {
 		err = os.Symlink(to, data)
 	}
-	if err != nil {
-		return "", fmt.Errorf("keep the data of Postgres where its user can reach it: %w", err)
-	}
-	return to, nil
+	return to, fault.Wrap(err, "keep the data of Postgres where its user can reach it")
 }
 
 // Remove deletes the folder of a stack that does not run, with data of Postgres that lies elsewhere.
@@ -265,10 +263,7 @@ func (s *Stack) initdb(ctx context.Context, data string, attr *syscall.SysProcAt
 	if err := s.opts.Member.letIn(fresh); err != nil {
 		return err
 	}
-	if err := os.Rename(fresh, data); err != nil {
-		return fmt.Errorf("move new cluster into place: %w", err)
-	}
-	return nil
+	return fault.Wrap(os.Rename(fresh, data), "move new cluster into place")
 }
 
 // checkMajor refuses a folder that another major version of Postgres has written, before the server does in its log.
@@ -378,10 +373,8 @@ func (s *Stack) setUpDatabase(ctx context.Context, name, owner string) error {
 		return nil
 	}
 	// A DO block takes no parameters.
-	if _, err := conn.Exec(ctx, strings.ReplaceAll(sqlChangeOwners, "new_owner", owner)); err != nil {
-		return fmt.Errorf("give the tables of %q to their owner: %w", name, err)
-	}
-	return nil
+	_, err = conn.Exec(ctx, strings.ReplaceAll(sqlChangeOwners, "new_owner", owner))
+	return fault.Wrap(err, "give the tables of %q to their owner", name)
 }
 
 const sqlDefaultPrivileges = `
@@ -440,8 +433,6 @@ func createDatabase(ctx context.Context, conn *pgx.Conn, name string) error {
 	if there {
 		return nil
 	}
-	if _, err := conn.Exec(ctx, "CREATE DATABASE "+pgx.Identifier{name}.Sanitize()); err != nil {
-		return fmt.Errorf("create database %q: %w", name, err)
-	}
-	return nil
+	_, err := conn.Exec(ctx, "CREATE DATABASE "+pgx.Identifier{name}.Sanitize())
+	return fault.Wrap(err, "create database %q", name)
 }

@@ -11,6 +11,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // procAttr makes a child the leader of its own process group, so that a Ctrl-C at the terminal reaches only us and a
@@ -58,10 +60,7 @@ func enterNetwork(path string) error {
 		return fmt.Errorf("enter network namespace: %w", err)
 	}
 	defer func() { _ = f.Close() }()
-	if err := unix.Setns(int(f.Fd()), unix.CLONE_NEWNET); err != nil {
-		return fmt.Errorf("enter network namespace %s: %w", path, err)
-	}
-	return nil
+	return fault.Wrap(unix.Setns(int(f.Fd()), unix.CLONE_NEWNET), "enter network namespace %s", path)
 }
 
 // zombie reports whether a process has ended and only waits to be reaped.

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // secrets are the passwords of a stack's services, made at its first start. Postgres stores its own, so they are kept
@@ -69,10 +71,7 @@ func (s *secrets) save(dir string) error {
 	if err == nil {
 		err = writePrivate(filepath.Join(dir, "secrets"), append(text, '\n'))
 	}
-	if err != nil {
-		return fmt.Errorf("keep passwords of the stack: %w", err)
-	}
-	return nil
+	return fault.Wrap(err, "keep passwords of the stack")
 }
 
 // writePrivate replaces a file by one that only its owner can read.

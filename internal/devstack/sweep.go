@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // scratch begins the names of folders in memory.
@@ -22,10 +24,8 @@ func Scratch(home string, durable bool) (string, error) {
 		}
 	}
 	dir := filepath.Join(home, fmt.Sprintf("test-%d", os.Getpid()))
-	if err := private(dir); err != nil {
-		return "", fmt.Errorf("create %s: %w", dir, err)
-	}
-	return dir, nil
+	err := private(dir)
+	return dir, fault.Wrap(err, "create %s", dir)
 }
 
 // Sweep removes the folders of throwaway stacks that match pattern and whose process is gone, with the processes that

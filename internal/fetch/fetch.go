@@ -261,10 +261,7 @@ func led(x Exchange, u *url.URL) (*url.URL, error) {
 		return nil, nil
 	}
 	next, err := parse(u, to)
-	if err != nil {
-		return nil, fmt.Errorf("follow redirect: %w", err)
-	}
-	return next, nil
+	return next, fault.Wrap(err, "follow redirect")
 }
 
 // get returns the body that the address leads to after redirects. It is not empty, and at most MaxBytes long.

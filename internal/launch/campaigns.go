@@ -2,7 +2,6 @@ package launch
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/workflows"
 )
 
@@ -42,10 +42,7 @@ func (l *Launch) WakeDispatch(ctx context.Context, tenant string) error {
 		}
 		_, err := l.Temporal.SignalWithStartWorkflow(ctx, o.ID, workflows.WakeSignal, nil, o, workflows.Dispatch,
 			workflows.DispatchInput{Tenant: tenant})
-		if err != nil {
-			return fmt.Errorf("start %s: %w", o.ID, err)
-		}
-		return nil
+		return fault.Wrap(err, "start %s", o.ID)
 	})
 }
 

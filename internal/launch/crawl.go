@@ -2,12 +2,12 @@ package launch
 
 import (
 	"context"
-	"fmt"
 
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/mtlrent/conveyor/domain/crawl"
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/web"
 	"github.com/mtlrent/conveyor/workflows"
 )
@@ -22,10 +22,7 @@ func (l *Launch) StartCrawl(ctx context.Context, r crawl.Run) (started bool, err
 func (l *Launch) WakeCrawl(ctx context.Context, r crawl.Run) error {
 	in, o := l.crawlStart(r)
 	_, err := l.Temporal.SignalWithStartWorkflow(ctx, o.ID, workflows.ControlSignal, nil, o, workflows.CrawlRun, in)
-	if err != nil {
-		return fmt.Errorf("start %s: %w", o.ID, err)
-	}
-	return nil
+	return fault.Wrap(err, "start %s", o.ID)
 }
 
 // SignalCrawl has the workflow of a crawl run read its state. It returns nil also when the workflow has ended or is not

@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/mtlrent/conveyor/domain/backlog"
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // A Deployment is a Worker Deployment of Temporal: the builds of the workers that share a name. New workflows, and
@@ -212,10 +213,7 @@ func (d Deployment) Begin(ctx context.Context, build string) (current string, er
 	_, err = d.handle().SetCurrentVersion(ctx, client.WorkerDeploymentSetCurrentVersionOptions{
 		BuildID: build, ConflictToken: have.ConflictToken,
 	})
-	if err != nil {
-		return "", fmt.Errorf("make build %s current: %w", build, err)
-	}
-	return build, nil
+	return build, fault.Wrap(err, "make build %s current", build)
 }
 
 // SetCurrent makes a build current; with "" the work goes to workers without a deployment. It is refused while the build lacks workers for a task queue of the one before,
@@ -241,10 +239,7 @@ func (d Deployment) Ramp(ctx context.Context, build string, percent float32, for
 	_, err := d.handle().SetRampingVersion(ctx, client.WorkerDeploymentSetRampingVersionOptions{
 		BuildID: build, Percentage: percent, IgnoreMissingTaskQueues: force, AllowNoPollers: force,
 	})
-	if err != nil {
-		return fmt.Errorf("ramp build %s: %w", build, err)
-	}
-	return nil
+	return fault.Wrap(err, "ramp build %s", build)
 }
 
 // Move has the workflows that are pinned to a build go on with the current one, and returns how many it has told. One

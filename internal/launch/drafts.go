@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/mtlrent/conveyor/domain/draft"
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/web"
 	"github.com/mtlrent/conveyor/workflows"
 )
@@ -49,10 +50,7 @@ func (l *Launch) Draft(ctx context.Context, r draft.Request) error {
 	if errors.As(err, &ended) {
 		return &Failed{WorkflowID: id, RunID: run.GetRunID(), Err: workflows.Fault(ended)}
 	}
-	if err != nil {
-		return fmt.Errorf("wait for %s: %w", id, err)
-	}
-	return nil
+	return fault.Wrap(err, "wait for %s", id)
 }
 
 // DraftsServed returns nil when a worker has asked for the workflows of drafts lately, as seen at now. Every error is

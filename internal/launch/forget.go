@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/workflows"
 )
@@ -22,10 +23,7 @@ func (l *Launch) Forget(ctx context.Context, ref listing.Ref) (workflowID string
 		ID: id, TaskQueue: workflows.QueueListings, StaticSummary: "delete an advert and all that was made of it",
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING,
 	}, workflows.ForgetListing, workflows.ForgetInput{Ref: ref})
-	if err != nil {
-		return "", fmt.Errorf("start %s: %w", id, err)
-	}
-	return id, nil
+	return id, fault.Wrap(err, "start %s", id)
 }
 
 // EndListing terminates the workflow of an advert. It returns nil also when none is running.

@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/page"
 	"github.com/mtlrent/conveyor/workflows"
@@ -70,10 +71,7 @@ func (l *Launch) listing(
 		in.Arrival, o.EnableEagerStart = Arrival{}, false
 		_, err = l.Temporal.SignalWithStartWorkflow(ctx, o.ID, workflows.ArrivalSignal, a, o, workflows.Listing, in)
 	}
-	if err != nil {
-		return fmt.Errorf("start %s: %w", o.ID, err)
-	}
-	return nil
+	return fault.Wrap(err, "start %s", o.ID)
 }
 
 // listingStart is how the workflow of an advert is started when none is running.
@@ -114,10 +112,7 @@ func (l *Launch) Image(ctx context.Context, job ImageJob, givenUp time.Time) err
 		Priority:                 temporal.Priority{FairnessKey: workflows.FairnessKey(job.Image.URL)},
 		Summary:                  imageSummary(job.Image.URL),
 	}, workflows.AttachImage, job)
-	if err != nil {
-		return fmt.Errorf("start %s: %w", id, err)
-	}
-	return nil
+	return fault.Wrap(err, "start %s", id)
 }
 
 // imageSummary is the beginning of an address, short enough for the server in the JSON in which it is sent: there
@@ -135,10 +130,8 @@ func imageSummary(address string) string {
 
 // Healthy returns nil when Temporal answers a health check.
 func (l *Launch) Healthy(ctx context.Context) error {
-	if _, err := l.Temporal.CheckHealth(ctx, &client.CheckHealthRequest{}); err != nil {
-		return fmt.Errorf("check temporal: %w", err)
-	}
-	return nil
+	_, err := l.Temporal.CheckHealth(ctx, &client.CheckHealthRequest{})
+	return fault.Wrap(err, "check temporal")
 }
 
 // join starts a workflow; started is false where one of its ID runs, which is joined. One that has ended is followed by

@@ -2,11 +2,11 @@ package launch
 
 import (
 	"context"
-	"fmt"
 
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/scrape"
 	"github.com/mtlrent/conveyor/workflows"
 )
@@ -19,8 +19,5 @@ func (l *Launch) Scraper(ctx context.Context, platform, summary string) error {
 	}
 	_, err := l.Temporal.SignalWithStartWorkflow(ctx, o.ID, workflows.WakeSignal, nil, o, workflows.ScrapePlatform,
 		workflows.ScrapeInput{Platform: platform})
-	if err != nil {
-		return fmt.Errorf("start %s: %w", o.ID, err)
-	}
-	return nil
+	return fault.Wrap(err, "start %s", o.ID)
 }

@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 //go:generate go run ./collect
@@ -46,10 +48,8 @@ func Unpack(packed []byte) (l List, err error) {
 	if err != nil {
 		return l, fmt.Errorf("unpack licences: %w", err)
 	}
-	if err := json.NewDecoder(io.LimitReader(z, maxUnpacked)).Decode(&l); err != nil {
-		return l, fmt.Errorf("unpack licences: %w", err)
-	}
-	return l, nil
+	err = json.NewDecoder(io.LimitReader(z, maxUnpacked)).Decode(&l)
+	return l, fault.Wrap(err, "unpack licences")
 }
 
 // Write prints the list, and each text once with the parts that it is of.

@@ -17,6 +17,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // maxFile bounds a file of a package, in bytes; the largest that is used has 1.5 MB.
@@ -45,10 +47,7 @@ func (p Package) Unpack(ctx context.Context, dir string) error {
 	if err := p.unpack(archive, dir); err != nil {
 		return fmt.Errorf("keep %s: %w", p.Name, err)
 	}
-	if err := os.Remove(archive); err != nil {
-		return fmt.Errorf("keep %s: %w", p.Name, err)
-	}
-	return nil
+	return fault.Wrap(os.Remove(archive), "keep %s", p.Name)
 }
 
 // unpack checks the archive and writes its files below dir.

@@ -85,10 +85,7 @@ func (b *Box) Open(purpose, key string, sealed []byte) ([]byte, error) {
 			"open %s: CONVEYOR_SECRET_KEYS has no key with the ID %q", purpose, key)}
 	}
 	plain, err := aead.Open(nil, nil, sealed, bound(purpose, key))
-	if err != nil {
-		return nil, fmt.Errorf("open %s: it was not sealed for this with the key %q: %w", purpose, key, err)
-	}
-	return plain, nil
+	return plain, fault.Wrap(err, "open %s: it was not sealed for this with the key %q", purpose, key)
 }
 
 // OpenAny decrypts what Seal returned for one of some purposes. Its errors are those of Open, for the first of them.

@@ -18,6 +18,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.temporal.io/sdk/contrib/opentelemetry"
 	"go.temporal.io/sdk/interceptor"
+
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // flushWithin is how long sending the last spans may take at shutdown; they are lost when the collector is down.
@@ -76,10 +78,7 @@ func TemporalTraces(p trace.TracerProvider) (interceptor.Interceptor, error) {
 		DisableBaggage: true, DisableQueryTracing: true,
 		AllowInvalidParentSpans: true, // a header written by another service must not fail a workflow
 	})
-	if err != nil {
-		return nil, fmt.Errorf("trace temporal: %w", err)
-	}
-	return i, nil
+	return i, fault.Wrap(err, "trace temporal")
 }
 
 // discreet removes what libraries put into spans and is nobody's business: the addresses and user agents of callers,

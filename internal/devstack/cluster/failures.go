@@ -13,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/devstack"
 )
 
@@ -143,10 +144,7 @@ func (c *Cluster) Promote(ctx context.Context) error {
 	c.mu.Lock()
 	c.primary = next
 	c.mu.Unlock()
-	if err := os.WriteFile(c.primaryFile(), []byte(next+"\n"), 0o600); err != nil {
-		return fmt.Errorf("note the new primary: %w", err)
-	}
-	return nil
+	return fault.Wrap(os.WriteFile(c.primaryFile(), []byte(next+"\n"), 0o600), "note the new primary")
 }
 
 const sqlInRecovery = "SELECT pg_is_in_recovery()"
