@@ -73,14 +73,12 @@ func showAuditRow(r db.AuditRow) AuditEntry { return AuditEntry(r) }
 // AuditPage is the answer of GET /audit.
 type AuditPage Page[AuditEntry]
 
-type listAuditOutput struct{ Body AuditPage }
-
-func (h AuditLog) list(ctx context.Context, in *listAuditInput) (*listAuditOutput, error) {
+func (h AuditLog) list(ctx context.Context, in *listAuditInput) (*Body[AuditPage], error) {
 	rows, next, err := h.Store.List(ctx, db.AuditFilter{
 		Subject: in.Subject, Actor: in.actors, Action: in.actions, Since: in.Since, Until: in.Until,
 	}, in.after, in.Limit)
 	if err != nil {
 		return nil, err
 	}
-	return &listAuditOutput{AuditPage(PageOf(rows, showAuditRow, auditCursorAt(next)))}, nil
+	return BodyOf(AuditPage(PageOf(rows, showAuditRow, auditCursorAt(next)))), nil
 }

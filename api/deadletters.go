@@ -168,14 +168,12 @@ func (d *Door) Letter(l db.LetterSummary) LetterItem {
 // LetterPage is the answer of GET /dead-letters.
 type LetterPage Page[LetterItem]
 
-type listLettersOutput struct{ Body LetterPage }
-
-func (h DeadLetters) list(ctx context.Context, in *listLettersInput) (*listLettersOutput, error) {
+func (h DeadLetters) list(ctx context.Context, in *listLettersInput) (*Body[LetterPage], error) {
 	rows, next, err := h.Store.List(ctx, in.filter(), in.after, in.Limit)
 	if err != nil {
 		return nil, err
 	}
-	return &listLettersOutput{LetterPage(PageOf(rows, h.door.Letter, letterCursorAt(next)))}, nil
+	return BodyOf(LetterPage(PageOf(rows, h.door.Letter, letterCursorAt(next)))), nil
 }
 
 type letterInput struct {
@@ -207,9 +205,7 @@ type LetterDeed struct {
 	Detail json.RawMessage `json:"detail"`
 }
 
-type letterOutput struct{ Body LetterDetail }
-
-func (h DeadLetters) get(ctx context.Context, in *letterInput) (*letterOutput, error) {
+func (h DeadLetters) get(ctx context.Context, in *letterInput) (*Body[LetterDetail], error) {
 	l, err := h.Store.Get(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -229,7 +225,7 @@ func (h DeadLetters) get(ctx context.Context, in *letterInput) (*letterOutput, e
 	case role.May(access.Operate): // contact data in it cannot be found
 		out.BodyBase64 = l.Body
 	}
-	return &letterOutput{out}, nil
+	return BodyOf(out), nil
 }
 
 type replayLetterInput struct {
@@ -313,20 +309,18 @@ type LettersReplayed struct {
 	Sample   []LetterItem `json:"sample" doc:"up to ten of those that matched, the latest deaths first"`
 }
 
-type replayLettersOutput struct{ Body LettersReplayed }
-
 // sampleSize is how many dead letters the answer to a replay by filter shows.
 const sampleSize = 10
 
 // replayTimeout bounds a replay by filter: dead letters that it does not reach are left for the next request.
 const replayTimeout = 40 * time.Second
 
-func (h DeadLetters) replayAll(ctx context.Context, in *replayLettersInput) (*replayLettersOutput, error) {
+func (h DeadLetters) replayAll(ctx context.Context, in *replayLettersInput) (*Body[LettersReplayed], error) {
 	done, err := h.onAll(ctx, in.Body, "replay", h.Store.ReplayAll)
 	if err != nil {
 		return nil, err
 	}
-	return &replayLettersOutput{LettersReplayed{done.dryRun, done.matched, done.acted, done.left, done.sample}}, nil
+	return BodyOf(LettersReplayed{done.dryRun, done.matched, done.acted, done.left, done.sample}), nil
 }
 
 // lettersDone is what was done to the dead letters of a filter.

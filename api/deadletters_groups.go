@@ -52,14 +52,12 @@ type LetterGroup struct {
 	Newest   int64     `json:"newest" doc:"number of the one that died last"`
 }
 
-type letterGroupsOutput struct{ Body LetterGroups }
-
-func (h DeadLetters) groups(ctx context.Context, in *groupLettersInput) (*letterGroupsOutput, error) {
+func (h DeadLetters) groups(ctx context.Context, in *groupLettersInput) (*Body[LetterGroups], error) {
 	found, err := h.Store.Groups(ctx, in.filter())
 	if err != nil {
 		return nil, err
 	}
-	return &letterGroupsOutput{LetterGroups{Each(found, showLetterGroup)}}, nil
+	return BodyOf(LetterGroups{Each(found, showLetterGroup)}), nil
 }
 
 func showLetterGroup(g db.LetterGroup) LetterGroup {
@@ -84,12 +82,10 @@ type LettersDiscarded struct {
 	Sample    []LetterItem `json:"sample" doc:"up to ten of those that matched, the latest deaths first"`
 }
 
-type discardLettersOutput struct{ Body LettersDiscarded }
-
-func (h DeadLetters) discardAll(ctx context.Context, in *discardLettersInput) (*discardLettersOutput, error) {
+func (h DeadLetters) discardAll(ctx context.Context, in *discardLettersInput) (*Body[LettersDiscarded], error) {
 	done, err := h.onAll(ctx, in.Body, "discard", h.Store.DiscardAll)
 	if err != nil {
 		return nil, err
 	}
-	return &discardLettersOutput{LettersDiscarded{done.dryRun, done.matched, done.acted, done.left, done.sample}}, nil
+	return BodyOf(LettersDiscarded{done.dryRun, done.matched, done.acted, done.left, done.sample}), nil
 }

@@ -43,6 +43,12 @@ func Serve[I, O any](d *Door, o huma.Operation, handle func(context.Context, *I)
 	})
 }
 
+// A Body is an output that is nothing else.
+type Body[T any] struct{ Body T }
+
+// BodyOf makes one.
+func BodyOf[T any](body T) *Body[T] { return &Body[T]{body} }
+
 // Stream registers an operation whose answer goes on being written after its handler has returned: only the gate bounds
 // it. A fault that the handler returns becomes a problem.
 func Stream[I, O any](d *Door, o huma.Operation, handle func(context.Context, *I) (*O, error)) {

@@ -98,9 +98,7 @@ func (h Find) kinds(ctx context.Context, tenant string) (out []kind) {
 		kind{"message", "/ui/messages/", tenant, of(h.Store.Messages)})
 }
 
-type findOutput struct{ Body Findings }
-
-func (h Find) find(ctx context.Context, in *findInput) (*findOutput, error) {
+func (h Find) find(ctx context.Context, in *findInput) (*Body[Findings], error) {
 	tenant := in.Tenant
 	if own := CallerOf(ctx).Tenant; tenant != "" || own != "" {
 		var err error
@@ -138,7 +136,7 @@ func (h Find) find(ctx context.Context, in *findInput) (*findOutput, error) {
 	}
 	order := func(f Finding) int { return slices.IndexFunc(kinds, func(k kind) bool { return k.name == f.Kind }) }
 	slices.SortStableFunc(out.Items, func(a, b Finding) int { return cmp.Compare(order(a), order(b)) })
-	return &findOutput{out}, nil
+	return BodyOf(out), nil
 }
 
 func (k kind) show(f db.Found) Finding {

@@ -113,9 +113,7 @@ type FlowSource struct {
 	FlowSum
 }
 
-type flowOutput struct{ Body FlowReport }
-
-func (h Flow) flow(ctx context.Context, in *flowInput) (*flowOutput, error) {
+func (h Flow) flow(ctx context.Context, in *flowInput) (*Body[FlowReport], error) {
 	now := h.door.Now().UTC()
 	since := now.Add(-flowWindows[in.Window]).Truncate(time.Minute)
 	counts, err := h.Store.Between(ctx, since, now.Add(time.Minute).Truncate(time.Minute))
@@ -127,9 +125,9 @@ func (h Flow) flow(ctx context.Context, in *flowInput) (*flowOutput, error) {
 		return nil, err
 	}
 	listings := FlowLine{Line: "listings", Stations: flowStations(counts), Sources: flowSources(counts)}
-	return &flowOutput{FlowReport{
+	return BodyOf(FlowReport{
 		Since: since, Until: now, Listings: sumFlow(counts), Lines: append([]FlowLine{listings}, lines...),
-	}}, nil
+	}), nil
 }
 
 // sumFlow is what became of adverts, by what left the stations that settle them.
@@ -252,9 +250,7 @@ type FeedRow struct {
 
 func showFeedRow(r db.FeedRow) FeedRow { return FeedRow(r) }
 
-type recentOutput struct{ Body Feed }
-
-func (h Flow) recent(ctx context.Context, in *recentInput) (*recentOutput, error) {
+func (h Flow) recent(ctx context.Context, in *recentInput) (*Body[Feed], error) {
 	var after *int64
 	if in.After > 0 {
 		after = &in.After
@@ -263,5 +259,5 @@ func (h Flow) recent(ctx context.Context, in *recentInput) (*recentOutput, error
 	if err != nil {
 		return nil, err
 	}
-	return &recentOutput{Feed{Each(rows, showFeedRow)}}, nil
+	return BodyOf(Feed{Each(rows, showFeedRow)}), nil
 }

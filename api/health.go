@@ -31,8 +31,8 @@ func (h Health) Register(d *Door) {
 	Serve(d, huma.Operation{
 		OperationID: "health", Method: http.MethodGet, Path: "/health", Tags: []string{"operations"},
 		Summary: "Check that the process is alive", Description: "Depends on no other service. No credentials are required.",
-	}, func(context.Context, *struct{}) (*liveOutput, error) {
-		return &liveOutput{Liveness{Status: "ok", Version: d.Version}}, nil
+	}, func(context.Context, *struct{}) (*Body[Liveness], error) {
+		return BodyOf(Liveness{Status: "ok", Version: d.Version}), nil
 	})
 	Serve(d, huma.Operation{
 		OperationID: "ready", Method: http.MethodGet, Path: "/ready", Tags: []string{"operations"},
@@ -53,8 +53,6 @@ type Liveness struct {
 	Status  string `json:"status" enum:"ok"`
 	Version string `json:"version"`
 }
-
-type liveOutput struct{ Body Liveness }
 
 // Readiness is the answer of /ready.
 type Readiness struct {

@@ -61,15 +61,13 @@ type KeyList struct {
 	Items []Key `json:"items"`
 }
 
-type listKeysOutput struct{ Body KeyList }
-
-func (h Keys) list(ctx context.Context, _ *struct{}) (*listKeysOutput, error) {
+func (h Keys) list(ctx context.Context, _ *struct{}) (*Body[KeyList], error) {
 	list, err := h.Store.List(ctx)
 	if err != nil {
 		return nil, err
 	}
 	show := func(k db.Key) Key { return showKey(k.Within(h.door.guard.o.MaxAge)) }
-	return &listKeysOutput{KeyList{Each(list, show)}}, nil
+	return BodyOf(KeyList{Each(list, show)}), nil
 }
 
 // KeyStart is the body of POST /keys.
@@ -88,9 +86,7 @@ type KeyMade struct {
 
 type createKeyInput struct{ Body KeyStart }
 
-type createKeyOutput struct{ Body KeyMade }
-
-func (h Keys) create(ctx context.Context, in *createKeyInput) (*createKeyOutput, error) {
+func (h Keys) create(ctx context.Context, in *createKeyInput) (*Body[KeyMade], error) {
 	now := h.door.guard.o.Now()
 	if err := access.CheckName(in.Body.Name); err != nil {
 		return nil, err
@@ -121,20 +117,18 @@ func (h Keys) create(ctx context.Context, in *createKeyInput) (*createKeyOutput,
 		return nil, err
 	}
 	h.door.guard.forget()
-	return &createKeyOutput{KeyMade{showKey(k), secret}}, nil
+	return BodyOf(KeyMade{showKey(k), secret}), nil
 }
 
 type revokeKeyInput struct {
 	Key string `path:"key" maxLength:"63" doc:"its ID or its name"`
 }
 
-type revokeKeyOutput struct{ Body Key }
-
-func (h Keys) revoke(ctx context.Context, in *revokeKeyInput) (*revokeKeyOutput, error) {
+func (h Keys) revoke(ctx context.Context, in *revokeKeyInput) (*Body[Key], error) {
 	k, err := h.Store.Revoke(ctx, in.Key, CallerOf(ctx).Name, h.door.guard.o.Now().UTC())
 	if err != nil {
 		return nil, err
 	}
 	h.door.guard.forget()
-	return &revokeKeyOutput{showKey(k)}, nil
+	return BodyOf(showKey(k)), nil
 }

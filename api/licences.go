@@ -38,13 +38,11 @@ type LicensedPart struct {
 	Text    *int   `json:"text,omitempty" doc:"index in texts; absent: the package comes without one"`
 }
 
-type licencesOutput struct{ Body LicenceList }
-
-func (h Licences) list(context.Context, *struct{}) (*licencesOutput, error) {
+func (h Licences) list(context.Context, *struct{}) (*Body[LicenceList], error) {
 	l, err := licences.Unpack(licences.Packed)
 	if err != nil {
 		return nil, err
 	}
 	show := func(p licences.Part) LicensedPart { return LicensedPart(p) }
-	return &licencesOutput{LicenceList{Each(l.Parts, show), l.Texts}}, nil
+	return BodyOf(LicenceList{Each(l.Parts, show), l.Texts}), nil
 }

@@ -28,10 +28,8 @@ func (h Queues) Register(d *Door) {
 	}), h.report)
 }
 
-type queuesOutput struct{ Body Report }
-
-func (h Queues) report(ctx context.Context, _ *struct{}) (*queuesOutput, error) {
-	return &queuesOutput{NewReport(h.Read(ctx))}, nil
+func (h Queues) report(ctx context.Context, _ *struct{}) (*Body[Report], error) {
+	return BodyOf(NewReport(h.Read(ctx))), nil
 }
 
 // A Report is the answer of GET /queues.

@@ -68,9 +68,7 @@ type QueuePoint struct {
 	Done  *float64  `json:"done_rate,omitempty"`
 }
 
-type queueHistoryOutput struct{ Body QueuePast }
-
-func (h QueueHistory) history(ctx context.Context, in *queueHistoryInput) (*queueHistoryOutput, error) {
+func (h QueueHistory) history(ctx context.Context, in *queueHistoryInput) (*Body[QueuePast], error) {
 	window := historyWindows[in.Window]
 	since := h.door.Now().UTC().Add(-window[0]).Truncate(window[1])
 	points, err := h.Store.Since(ctx, since, in.Queue, window[1])
@@ -86,5 +84,5 @@ func (h QueueHistory) history(ctx context.Context, in *queueHistoryInput) (*queu
 		}
 		out.Queues[n-1].Points = append(out.Queues[n-1].Points, QueuePoint{p.At.UTC(), p.Ready, p.In, p.Done})
 	}
-	return &queueHistoryOutput{out}, nil
+	return BodyOf(out), nil
 }

@@ -97,9 +97,7 @@ type SessionMap struct {
 
 type getSessionInput struct{ byRequest }
 
-type getSessionOutput struct{ Body Session }
-
-func (h Sessions) get(ctx context.Context, in *getSessionInput) (*getSessionOutput, error) {
+func (h Sessions) get(ctx context.Context, in *getSessionInput) (*Body[Session], error) {
 	guard := h.door.guard
 	locked, err := guard.Locked(ctx)
 	if err != nil {
@@ -130,7 +128,7 @@ func (h Sessions) get(ctx context.Context, in *getSessionInput) (*getSessionOutp
 	if caller.Name != "" {
 		out.Caller = &SessionCaller{caller.Name, caller.Role, caller.Tenant}
 	}
-	return &getSessionOutput{out}, nil
+	return BodyOf(out), nil
 }
 
 // SessionStart is the body of POST /session.

@@ -44,9 +44,7 @@ type OpenSessionList struct {
 	Items []OpenSession `json:"items"`
 }
 
-type listSessionsOutput struct{ Body OpenSessionList }
-
-func (h Sessions) list(ctx context.Context, _ *struct{}) (*listSessionsOutput, error) {
+func (h Sessions) list(ctx context.Context, _ *struct{}) (*Body[OpenSessionList], error) {
 	store, err := h.store()
 	if err != nil {
 		return nil, err
@@ -55,9 +53,9 @@ func (h Sessions) list(ctx context.Context, _ *struct{}) (*listSessionsOutput, e
 	if err != nil {
 		return nil, err
 	}
-	return &listSessionsOutput{OpenSessionList{Each(list, func(s db.Session) OpenSession {
+	return BodyOf(OpenSessionList{Each(list, func(s db.Session) OpenSession {
 		return OpenSession{s.ID, s.Caller, s.KeyID, s.Role, s.CreatedAt, s.UsedAt, s.EndsAt}
-	})}}, nil
+	})}), nil
 }
 
 type endSessionsInput struct {
@@ -69,9 +67,7 @@ type SessionsEnded struct {
 	Ended int64 `json:"ended"`
 }
 
-type endSessionsOutput struct{ Body SessionsEnded }
-
-func (h Sessions) end(ctx context.Context, in *endSessionsInput) (*endSessionsOutput, error) {
+func (h Sessions) end(ctx context.Context, in *endSessionsInput) (*Body[SessionsEnded], error) {
 	store, err := h.store()
 	if err != nil {
 		return nil, err
@@ -82,7 +78,7 @@ func (h Sessions) end(ctx context.Context, in *endSessionsInput) (*endSessionsOu
 		return nil, err
 	}
 	guard.sessions.forgetAll()
-	return &endSessionsOutput{SessionsEnded{n}}, nil
+	return BodyOf(SessionsEnded{n}), nil
 }
 
 // store is where the sessions are kept; fault.Conflict where none are.

@@ -81,7 +81,7 @@ func (h Crawls) Register(d *api.Door) {
 			Description: act.description + " A run that is in that state already stays as it is; one that has ended otherwise " +
 				"is a conflict.",
 			DefaultStatus: http.StatusOK,
-		}), func(ctx context.Context, in *crawlRunInput) (*crawlRunOutput, error) {
+		}), func(ctx context.Context, in *crawlRunInput) (*api.Body[CrawlRun], error) {
 			return h.change(ctx, in.ID, act.to)
 		})
 	}
@@ -304,28 +304,24 @@ func (in *listCrawlsInput) Filters() []api.Filter {
 // CrawlRunPage is the answer of GET /crawl-runs.
 type CrawlRunPage api.Page[CrawlRun]
 
-type listCrawlsOutput struct{ Body CrawlRunPage }
-
-func (h Crawls) list(ctx context.Context, in *listCrawlsInput) (*listCrawlsOutput, error) {
+func (h Crawls) list(ctx context.Context, in *listCrawlsInput) (*api.Body[CrawlRunPage], error) {
 	rows, next, err := h.Store.Runs(ctx, in.states, in.before, in.Limit)
 	if err != nil {
 		return nil, err
 	}
-	return &listCrawlsOutput{CrawlRunPage(api.PageOf(rows, h.show, api.IDCursorAt(next, crawlRunOrder)))}, nil
+	return api.BodyOf(CrawlRunPage(api.PageOf(rows, h.show, api.IDCursorAt(next, crawlRunOrder)))), nil
 }
 
 type crawlRunInput struct {
 	ID int64 `path:"id" minimum:"1"`
 }
 
-type crawlRunOutput struct{ Body CrawlRun }
-
-func (h Crawls) get(ctx context.Context, in *crawlRunInput) (*crawlRunOutput, error) {
+func (h Crawls) get(ctx context.Context, in *crawlRunInput) (*api.Body[CrawlRun], error) {
 	r, err := h.Store.Counted(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	return &crawlRunOutput{h.show(r)}, nil
+	return api.BodyOf(h.show(r)), nil
 }
 
 // CrawlSummary is the answer of GET /crawl-runs/{id}/summary.
@@ -345,9 +341,7 @@ type CrawlPace struct {
 	MeanMS           float64 `json:"mean_ms" doc:"mean time of a request"`
 }
 
-type crawlSummaryOutput struct{ Body CrawlSummary }
-
-func (h Crawls) summary(ctx context.Context, in *crawlRunInput) (*crawlSummaryOutput, error) {
+func (h Crawls) summary(ctx context.Context, in *crawlRunInput) (*api.Body[CrawlSummary], error) {
 	r, p, err := h.Store.Summary(ctx, in.ID, h.door.Now())
 	if err != nil {
 		return nil, err
@@ -363,12 +357,12 @@ func (h Crawls) summary(ctx context.Context, in *crawlRunInput) (*crawlSummaryOu
 	if open := r.Counts.Queued + r.Counts.InProgress; r.Status == crawl.Running && p.Finished > 0 {
 		out.SecondsLeft = new(float64(open) / p.PerSecond())
 	}
-	return &crawlSummaryOutput{out}, nil
+	return api.BodyOf(out), nil
 }
 
 // change is done when it is stored: the workers see it with their next URLs. The signal to the workflow only makes that
 // sooner, so it succeeds also while Temporal is away.
-func (h Crawls) change(ctx context.Context, id int64, to string) (*crawlRunOutput, error) {
+func (h Crawls) change(ctx context.Context, id int64, to string) (*api.Body[CrawlRun], error) {
 	if _, err := h.Store.SetState(ctx, id, to, api.CallerOf(ctx).Name, h.door.Now()); err != nil {
 		return nil, err
 	}
@@ -376,7 +370,7 @@ func (h Crawls) change(ctx context.Context, id int64, to string) (*crawlRunOutpu
 	if err != nil {
 		return nil, err
 	}
-	out := &crawlRunOutput{h.show(r)}
+	out := api.BodyOf(h.show(r))
 	out.Body.Warning = cmp.Or(h.reach(ctx, id, func(ctx context.Context) error {
 		if to == crawl.Running {
 			return h.Launch.WakeCrawl(ctx, r.Run)
@@ -403,9 +397,7 @@ type CrawlRetried struct {
 	Run     CrawlRun `json:"run"`
 }
 
-type retryCrawlOutput struct{ Body CrawlRetried }
-
-func (h Crawls) retry(ctx context.Context, in *retryCrawlInput) (*retryCrawlOutput, error) {
+func (h Crawls) retry(ctx context.Context, in *retryCrawlInput) (*api.Body[CrawlRetried], error) {
 	states := []crawl.State{crawl.Failed, crawl.HTTPTerminal}
 	var urls []int64
 	if in.Body != nil {
@@ -422,7 +414,7 @@ func (h Crawls) retry(ctx context.Context, in *retryCrawlInput) (*retryCrawlOutp
 	if err != nil {
 		return nil, err
 	}
-	out := &retryCrawlOutput{CrawlRetried{Retried: n, Run: h.show(r)}}
+	out := api.BodyOf(CrawlRetried{Retried: n, Run: h.show(r)})
 	if n > 0 {
 		warning := h.reach(ctx, in.ID, func(ctx context.Context) error { return h.Launch.WakeCrawl(ctx, r.Run) })
 		out.Body.Run.Warning = cmp.Or(warning, r.Note)

@@ -250,12 +250,10 @@ type crawlURLInput struct {
 	Limit int   `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"links in each direction, at most"`
 }
 
-type crawlURLOutput struct{ Body *CrawlURLDetail }
-
-func (h Crawls) url(ctx context.Context, in *crawlURLInput) (*crawlURLOutput, error) {
+func (h Crawls) url(ctx context.Context, in *crawlURLInput) (*api.Body[*CrawlURLDetail], error) {
 	u, err := h.Store.URL(ctx, in.ID, in.URL, in.Limit)
 	if err != nil {
 		return nil, err
 	}
-	return &crawlURLOutput{showCrawlURLDetail(u)}, nil
+	return api.BodyOf(showCrawlURLDetail(u)), nil
 }

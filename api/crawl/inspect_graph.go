@@ -371,12 +371,10 @@ type compareCrawlsInput struct {
 	Limit int   `query:"limit" minimum:"1" maximum:"10000" default:"100" doc:"URLs in each list, at most"`
 }
 
-type compareCrawlsOutput struct{ Body *CrawlComparison }
-
-func (h Crawls) compare(ctx context.Context, in *compareCrawlsInput) (*compareCrawlsOutput, error) {
+func (h Crawls) compare(ctx context.Context, in *compareCrawlsInput) (*api.Body[*CrawlComparison], error) {
 	c, err := h.Store.Compare(ctx, in.A, in.B, in.Limit)
 	if err != nil {
 		return nil, err
 	}
-	return &compareCrawlsOutput{showCrawlComparison(c)}, nil
+	return api.BodyOf(showCrawlComparison(c)), nil
 }

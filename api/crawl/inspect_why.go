@@ -102,15 +102,13 @@ type crawlWhyInput struct {
 	Next  int   `query:"next" minimum:"1" maximum:"1000" default:"20" doc:"URLs in next, at most"`
 }
 
-type crawlWhyOutput struct{ Body *CrawlWhy }
-
-func (h Crawls) why(ctx context.Context, in *crawlWhyInput) (*crawlWhyOutput, error) {
+func (h Crawls) why(ctx context.Context, in *crawlWhyInput) (*api.Body[*CrawlWhy], error) {
 	now := h.door.Now().UTC()
 	o, err := h.Store.Open(ctx, in.ID, in.Hosts, in.Next, now)
 	if err != nil {
 		return nil, err
 	}
-	return &crawlWhyOutput{showCrawlWhy(o, h.door.Workflow(crawl.WorkflowID(in.ID)), now)}, nil
+	return api.BodyOf(showCrawlWhy(o, h.door.Workflow(crawl.WorkflowID(in.ID)), now)), nil
 }
 
 func showCrawlWhy(o dbcrawl.CrawlOpen, link api.WorkflowLink, now time.Time) *CrawlWhy {
@@ -328,12 +326,10 @@ func (in *crawlRateInput) Resolve(huma.Context) []error {
 	return nil
 }
 
-type crawlRateOutput struct{ Body *CrawlRates }
-
 // ratesMost is how many slices an answer has at most.
 const ratesMost = 360
 
-func (h Crawls) rate(ctx context.Context, in *crawlRateInput) (*crawlRateOutput, error) {
+func (h Crawls) rate(ctx context.Context, in *crawlRateInput) (*api.Body[*CrawlRates], error) {
 	run, err := h.Store.Counted(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -352,12 +348,12 @@ func (h Crawls) rate(ctx context.Context, in *crawlRateInput) (*crawlRateOutput,
 	if err != nil {
 		return nil, err
 	}
-	return &crawlRateOutput{&CrawlRates{
+	return api.BodyOf(&CrawlRates{
 		From: from, Until: until, SliceSeconds: int64(step / time.Second),
 		Slices: api.Listed(rates, func(r dbcrawl.CrawlRate) CrawlRate {
 			return showCrawlRate(r, min(step, until.Sub(r.At)))
 		}),
-	}}, nil
+	}), nil
 }
 
 // showCrawlRate shows what was done in a slice of which so much is over.

@@ -239,9 +239,7 @@ type crawlRequestInput struct {
 	EventID uuid.UUID `path:"event_id"`
 }
 
-type crawlRequestOutput struct{ Body DraftRequestState }
-
-func (h Drafts) state(ctx context.Context, in *crawlRequestInput) (*crawlRequestOutput, error) {
+func (h Drafts) state(ctx context.Context, in *crawlRequestInput) (*api.Body[DraftRequestState], error) {
 	id := in.EventID
 	known, err := h.Store.Request(ctx, id, h.Requests.Queue)
 	if err != nil {
@@ -264,7 +262,7 @@ func (h Drafts) state(ctx context.Context, in *crawlRequestInput) (*crawlRequest
 			return nil, err
 		}
 	}
-	return &crawlRequestOutput{out}, nil
+	return api.BodyOf(out), nil
 }
 
 // follow sets the state of a request that Postgres has no end of to that of its workflow. While Temporal is away, one
@@ -295,7 +293,7 @@ func (h Drafts) follow(ctx context.Context, known dbdrafts.DraftRequestState, ou
 }
 
 // cancel stores the cancel first: it holds whether or not the workflow can be reached.
-func (h Drafts) cancel(ctx context.Context, in *crawlRequestInput) (*crawlRequestOutput, error) {
+func (h Drafts) cancel(ctx context.Context, in *crawlRequestInput) (*api.Body[DraftRequestState], error) {
 	id := in.EventID
 	known, err := h.Store.Request(ctx, id, h.Requests.Queue)
 	if err != nil {
@@ -367,9 +365,7 @@ func (DraftRequestSummary) TransformSchema(_ huma.Registry, s *huma.Schema) *hum
 // DraftRequestPage is the answer of GET /crawl-requests.
 type DraftRequestPage api.Page[DraftRequestSummary]
 
-type listCrawlRequestsOutput struct{ Body DraftRequestPage }
-
-func (h Drafts) requests(ctx context.Context, in *listCrawlRequestsInput) (*listCrawlRequestsOutput, error) {
+func (h Drafts) requests(ctx context.Context, in *listCrawlRequestsInput) (*api.Body[DraftRequestPage], error) {
 	f := dbdrafts.DraftRequestFilter{State: in.states, After: in.after, Limit: in.Limit}
 	if !in.Since.IsZero() {
 		f.Since = &in.Since
@@ -379,7 +375,7 @@ func (h Drafts) requests(ctx context.Context, in *listCrawlRequestsInput) (*list
 		return nil, err
 	}
 	show := func(r dbdrafts.DraftRequestSummary) DraftRequestSummary { return DraftRequestSummary(r) }
-	return &listCrawlRequestsOutput{DraftRequestPage(api.PageOf(rows, show, api.CursorAt(next, requestOrder)))}, nil
+	return api.BodyOf(DraftRequestPage(api.PageOf(rows, show, api.CursorAt(next, requestOrder)))), nil
 }
 
 // link is the workflow of a crawl request.
@@ -475,9 +471,7 @@ func showDraft(d dbdrafts.DraftSummary) DraftSummary { return DraftSummary(d) }
 // DraftPage is the answer of GET /drafts.
 type DraftPage api.Page[DraftSummary]
 
-type searchDraftsOutput struct{ Body DraftPage }
-
-func (h Drafts) search(ctx context.Context, in *searchDraftsInput) (*searchDraftsOutput, error) {
+func (h Drafts) search(ctx context.Context, in *searchDraftsInput) (*api.Body[DraftPage], error) {
 	f := dbdrafts.DraftFilter{
 		Outcome: in.outcomes, Host: in.hosts, URL: in.URL, Name: in.Name, Brand: in.brands, SKU: in.skus, GTIN: in.gtins,
 		MPN: in.mpns, Availability: in.availabilities, Currency: in.currencies, MinPrice: in.MinPrice,
@@ -490,7 +484,7 @@ func (h Drafts) search(ctx context.Context, in *searchDraftsInput) (*searchDraft
 	if err != nil {
 		return nil, err
 	}
-	return &searchDraftsOutput{DraftPage(api.PageOf(rows, showDraft, api.CursorAt(next, draftOrder)))}, nil
+	return api.BodyOf(DraftPage(api.PageOf(rows, showDraft, api.CursorAt(next, draftOrder)))), nil
 }
 
 type draftInput struct {
@@ -509,17 +503,15 @@ type DraftAnswer struct {
 	Workflow api.WorkflowLink `json:"workflow"`
 }
 
-type draftOutput struct{ Body DraftAnswer }
-
-func (h Drafts) get(ctx context.Context, in *draftInput) (*draftOutput, error) {
+func (h Drafts) get(ctx context.Context, in *draftInput) (*api.Body[DraftAnswer], error) {
 	d, err := h.Store.Draft(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	return &draftOutput{DraftAnswer{
+	return api.BodyOf(DraftAnswer{
 		showDraft(d.DraftSummary), d.Redirects, d.Unstable, d.Draft, append([]draft.Candidate{}, d.Candidates...),
 		h.link(d.EventID),
-	}}, nil
+	}), nil
 }
 
 // sandbox lets a browser show the saved page of a shop without running its scripts or loading anything.

@@ -99,9 +99,7 @@ func (AdvertSummary) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Sche
 // AdvertPage is the answer of GET /adverts.
 type AdvertPage api.Page[AdvertSummary]
 
-type listAdvertsOutput struct{ Body AdvertPage }
-
-func (h Listings) adverts(ctx context.Context, in *listAdvertsInput) (*listAdvertsOutput, error) {
+func (h Listings) adverts(ctx context.Context, in *listAdvertsInput) (*api.Body[AdvertPage], error) {
 	rows, next, err := h.Store.Adverts(ctx, dblistings.AdvertFilter{
 		Status: in.statuses, Platform: in.platforms, Code: in.codes, Since: in.Since, Text: in.Text,
 		After: in.after, Limit: in.Limit,
@@ -110,7 +108,7 @@ func (h Listings) adverts(ctx context.Context, in *listAdvertsInput) (*listAdver
 		return nil, err
 	}
 	show := func(a dblistings.AdvertSummary) AdvertSummary { return AdvertSummary(a) }
-	return &listAdvertsOutput{AdvertPage(api.PageOf(rows, show, api.CursorAt(next, advertsOrder)))}, nil
+	return api.BodyOf(AdvertPage(api.PageOf(rows, show, api.CursorAt(next, advertsOrder)))), nil
 }
 
 type advertReasonsInput struct {
@@ -144,9 +142,7 @@ type ReasonCount struct {
 	Adverts  int       `json:"adverts"`
 }
 
-type advertReasonsOutput struct{ Body ReasonCounts }
-
-func (h Listings) advertReasons(ctx context.Context, in *advertReasonsInput) (*advertReasonsOutput, error) {
+func (h Listings) advertReasons(ctx context.Context, in *advertReasonsInput) (*api.Body[ReasonCounts], error) {
 	since := in.Since
 	if since.IsZero() {
 		since = h.door.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-in.Days)
@@ -156,5 +152,5 @@ func (h Listings) advertReasons(ctx context.Context, in *advertReasonsInput) (*a
 		return nil, err
 	}
 	show := func(c dblistings.ReasonCount) ReasonCount { return ReasonCount(c) }
-	return &advertReasonsOutput{ReasonCounts{api.Each(counts, show)}}, nil
+	return api.BodyOf(ReasonCounts{api.Each(counts, show)}), nil
 }

@@ -40,21 +40,21 @@ type ListingClaim struct {
 	Changed   bool      `json:"changed" doc:"false: it was so already"`
 }
 
-type claimListingOutput struct{ Body ListingClaim }
-
-func (h Listings) claim(ctx context.Context, in *claimListingInput) (*claimListingOutput, error) {
+func (h Listings) claim(ctx context.Context, in *claimListingInput) (*api.Body[ListingClaim], error) {
 	return h.setClaimed(ctx, in, true)
 }
 
-func (h Listings) unclaim(ctx context.Context, in *claimListingInput) (*claimListingOutput, error) {
+func (h Listings) unclaim(ctx context.Context, in *claimListingInput) (*api.Body[ListingClaim], error) {
 	return h.setClaimed(ctx, in, false)
 }
 
-func (h Listings) setClaimed(ctx context.Context, in *claimListingInput, claimed bool) (*claimListingOutput, error) {
+func (h Listings) setClaimed(
+	ctx context.Context, in *claimListingInput, claimed bool,
+) (*api.Body[ListingClaim], error) {
 	ref := listing.Ref{Platform: in.Platform, PlatformID: in.PlatformID}
 	changed, err := h.Store.Claim(ctx, ref, claimed, api.CallerOf(ctx).Name, h.door.Now())
 	if err != nil {
 		return nil, err
 	}
-	return &claimListingOutput{ListingClaim{ref.ID(), claimed, changed}}, nil
+	return api.BodyOf(ListingClaim{ref.ID(), claimed, changed}), nil
 }

@@ -124,9 +124,7 @@ type HomeVerdict struct {
 // HomePage is the answer of GET /duplicates.
 type HomePage api.Page[Home]
 
-type listDuplicatesOutput struct{ Body HomePage }
-
-func (h Duplicates) list(ctx context.Context, in *listDuplicatesInput) (*listDuplicatesOutput, error) {
+func (h Duplicates) list(ctx context.Context, in *listDuplicatesInput) (*api.Body[HomePage], error) {
 	f := dblistings.HomeFilter{Kind: in.kinds, After: in.after, Limit: in.Limit}
 	if in.Reviewed != "" {
 		yes := in.Reviewed == "yes"
@@ -143,7 +141,7 @@ func (h Duplicates) list(ctx context.Context, in *listDuplicatesInput) (*listDup
 	if err != nil {
 		return nil, err
 	}
-	return &listDuplicatesOutput{HomePage(api.PageOf(homes, showHome, api.CursorAt(next, homesOrder)))}, nil
+	return api.BodyOf(HomePage(api.PageOf(homes, showHome, api.CursorAt(next, homesOrder)))), nil
 }
 
 func showHome(h dblistings.Home) Home {
@@ -181,11 +179,9 @@ type DuplicateDecided struct {
 	Restarted int       `json:"restarted" doc:"adverts that go through the pipeline, to be published"`
 }
 
-type decideDuplicateOutput struct{ Body DuplicateDecided }
-
 // decide starts the workflows after the decision is stored. One that cannot be started is resumed by the staleness
 // check.
-func (h Duplicates) decide(ctx context.Context, in *decideDuplicateInput) (*decideDuplicateOutput, error) {
+func (h Duplicates) decide(ctx context.Context, in *decideDuplicateInput) (*api.Body[DuplicateDecided], error) {
 	got, err := h.Store.DecideHome(ctx, dblistings.HomeDecision{
 		Home: in.ID, Verdict: in.Body.Verdict, Listing: in.Body.ListingID, By: api.CallerOf(ctx).Name, At: h.door.Now(),
 	}, h.Prefer)
@@ -199,7 +195,7 @@ func (h Duplicates) decide(ctx context.Context, in *decideDuplicateInput) (*deci
 			out.Restarted++
 		}
 	}
-	return &decideDuplicateOutput{out}, nil
+	return api.BodyOf(out), nil
 }
 
 type undoDuplicateInput struct {

@@ -65,10 +65,8 @@ type ForgetStarted struct {
 	Workflow  *api.WorkflowLink `json:"workflow,omitempty" doc:"its result has what was deleted; not set in a dry run"`
 }
 
-type forgetOutput struct{ Body ForgetStarted }
-
 // forget is durably accepted when it answers, and may be repeated.
-func (h Forget) forget(ctx context.Context, in *forgetInput) (*forgetOutput, error) {
+func (h Forget) forget(ctx context.Context, in *forgetInput) (*api.Body[ForgetStarted], error) {
 	ref := listing.Ref{Platform: in.Platform, PlatformID: in.PlatformID}
 	have, err := h.Store.Holdings(ctx, ref)
 	if err != nil {
@@ -76,7 +74,7 @@ func (h Forget) forget(ctx context.Context, in *forgetInput) (*forgetOutput, err
 	}
 	out := ForgetStarted{ListingID: ref.ID(), Stored: showHoldings(have)}
 	if in.DryRun {
-		return &forgetOutput{out}, nil
+		return api.BodyOf(out), nil
 	}
 	if err := h.Store.RequestForget(ctx, ref, in.Block, api.CallerOf(ctx).Name, h.door.Now()); err != nil {
 		return nil, err
@@ -87,7 +85,7 @@ func (h Forget) forget(ctx context.Context, in *forgetInput) (*forgetOutput, err
 	}
 	out.Stored.Blocked = out.Stored.Blocked || in.Block
 	out.Workflow = new(h.door.Workflow(id))
-	return &forgetOutput{out}, nil
+	return api.BodyOf(out), nil
 }
 
 func showHoldings(f retention.Forgotten) ForgetHoldings {

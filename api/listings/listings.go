@@ -195,16 +195,14 @@ func (in *searchListingsInput) Resolve(ctx huma.Context) (wrong []error) {
 // ListingPage is the answer of GET /listings.
 type ListingPage api.Page[ListingSummary]
 
-type searchListingsOutput struct{ Body ListingPage }
-
-func (h Listings) search(ctx context.Context, in *searchListingsInput) (*searchListingsOutput, error) {
+func (h Listings) search(ctx context.Context, in *searchListingsInput) (*api.Body[ListingPage], error) {
 	f := in.filter()
 	f.Sort, f.Limit, f.After = dblistings.ListingSort(in.Sort), in.Limit, in.after
 	rows, next, err := h.Store.Search(ctx, f)
 	if err != nil {
 		return nil, api.Asked("text", in.Text, err)
 	}
-	return &searchListingsOutput{ListingPage(api.PageOf(rows, showListing, api.CursorAt(next, in.Sort)))}, nil
+	return api.BodyOf(ListingPage(api.PageOf(rows, showListing, api.CursorAt(next, in.Sort)))), nil
 }
 
 // cents is nil for 0 dollars: no limit.
@@ -220,16 +218,14 @@ type getListingInput struct {
 	ID uuid.UUID `path:"id" doc:"the listing's ID"`
 }
 
-type getListingOutput struct{ Body Advert }
-
-func (h Listings) get(ctx context.Context, in *getListingInput) (*getListingOutput, error) {
+func (h Listings) get(ctx context.Context, in *getListingInput) (*api.Body[Advert], error) {
 	d, err := h.Store.Detail(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	ref := listing.Ref{Platform: d.Audit.Platform, PlatformID: d.Audit.PlatformID}
 	link := h.door.Workflow(ref.WorkflowID())
-	return &getListingOutput{showAdvert(in.ID, d, link, h.door.Letter, api.CallerOf(ctx).Role)}, nil
+	return api.BodyOf(showAdvert(in.ID, d, link, h.door.Letter, api.CallerOf(ctx).Role)), nil
 }
 
 type processListingInput struct {

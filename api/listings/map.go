@@ -59,14 +59,12 @@ type ListingCount struct {
 	Exact bool  `json:"exact" doc:"false: more than 1,000, and about as many as count says"`
 }
 
-type countListingsOutput struct{ Body ListingCount }
-
-func (h Listings) count(ctx context.Context, in *countListingsInput) (*countListingsOutput, error) {
+func (h Listings) count(ctx context.Context, in *countListingsInput) (*api.Body[ListingCount], error) {
 	n, exact, err := h.Store.Count(ctx, in.filter())
 	if err != nil {
 		return nil, api.Asked("text", in.Text, err)
 	}
-	return &countListingsOutput{ListingCount{n, exact}}, nil
+	return api.BodyOf(ListingCount{n, exact}), nil
 }
 
 type mapListingsInput struct {
@@ -119,16 +117,14 @@ func cellSize(box dblistings.Box, zoom int) (width, height float64) {
 	}
 }
 
-type mapListingsOutput struct{ Body ListingCells }
-
-func (h Listings) cells(ctx context.Context, in *mapListingsInput) (*mapListingsOutput, error) {
+func (h Listings) cells(ctx context.Context, in *mapListingsInput) (*api.Body[ListingCells], error) {
 	width, height := cellSize(*in.box, in.Zoom)
 	cells, err := h.Store.Cells(ctx, in.filter(), width, height, mostCells)
 	if err != nil {
 		return nil, api.Asked("text", in.Text, err)
 	}
 	show := func(c dblistings.ListingCell) ListingCell { return ListingCell(c) }
-	return &mapListingsOutput{ListingCells{width, height, api.Each(cells, show)}}, nil
+	return api.BodyOf(ListingCells{width, height, api.Each(cells, show)}), nil
 }
 
 type neighbourhoodsInput struct {

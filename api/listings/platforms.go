@@ -71,7 +71,7 @@ func (h Platforms) Register(d *api.Door) {
 			OperationID: act.name + "-platform", Method: http.MethodPost, Path: "/platforms/{name}/" + act.name,
 			Tags: []string{"platforms"}, Summary: act.summary, Description: act.description, Errors: []int{404, 409, 503},
 			DefaultStatus: http.StatusAccepted,
-		}), func(ctx context.Context, in *platformInput) (*platformOutput, error) {
+		}), func(ctx context.Context, in *platformInput) (*api.Body[Platform], error) {
 			return h.change(ctx, in.Name, act.change, nil)
 		})
 	}
@@ -175,14 +175,12 @@ type PlatformList struct {
 	Items []Platform `json:"items"`
 }
 
-type platformsOutput struct{ Body PlatformList }
-
-func (h Platforms) list(ctx context.Context, _ *struct{}) (*platformsOutput, error) {
+func (h Platforms) list(ctx context.Context, _ *struct{}) (*api.Body[PlatformList], error) {
 	list, err := h.Store.List(ctx, h.door.Now())
 	if err != nil {
 		return nil, err
 	}
-	return &platformsOutput{PlatformList{api.Each(list, h.show)}}, nil
+	return api.BodyOf(PlatformList{api.Each(list, h.show)}), nil
 }
 
 func (h Platforms) show(p dblistings.Platform) Platform {
@@ -214,14 +212,12 @@ type platformInput struct {
 	Name string `path:"name" pattern:"^[a-z0-9][a-z0-9_-]{0,31}$" example:"kijiji"`
 }
 
-type platformOutput struct{ Body Platform }
-
-func (h Platforms) get(ctx context.Context, in *platformInput) (*platformOutput, error) {
+func (h Platforms) get(ctx context.Context, in *platformInput) (*api.Body[Platform], error) {
 	p, err := h.Store.Get(ctx, in.Name, h.door.Now())
 	if err != nil {
 		return nil, err
 	}
-	return &platformOutput{h.show(p)}, nil
+	return api.BodyOf(h.show(p)), nil
 }
 
 // PlatformPatch is the body of PATCH /platforms/{name}.
@@ -244,7 +240,7 @@ type setPlatformInput struct {
 	Body PlatformPatch
 }
 
-func (h Platforms) set(ctx context.Context, in *setPlatformInput) (*platformOutput, error) {
+func (h Platforms) set(ctx context.Context, in *setPlatformInput) (*api.Body[Platform], error) {
 	proxy, err := h.sealProxy(scrape.Search{Platform: in.Name}, in.Body.Proxy)
 	if err != nil {
 		return nil, err
@@ -267,7 +263,7 @@ func duration(seconds *float64) *time.Duration {
 // change is durable when it answers. The store comes first: the scraper reads it when it is woken, and would read it
 // with its next request anyway.
 func (h Platforms) change(ctx context.Context, name string, c dblistings.PlatformChange, detail any) (
-	*platformOutput, error,
+	*api.Body[Platform], error,
 ) {
 	action := "platform.set"
 	switch {
@@ -293,5 +289,5 @@ func (h Platforms) change(ctx context.Context, name string, c dblistings.Platfor
 			return nil, err
 		}
 	}
-	return &platformOutput{h.show(p)}, nil
+	return api.BodyOf(h.show(p)), nil
 }

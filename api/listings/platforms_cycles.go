@@ -41,14 +41,12 @@ type PastCycle struct {
 	Refusals  int        `json:"refusals"`
 }
 
-type platformCyclesOutput struct{ Body PlatformCycles }
-
-func (h Platforms) cycles(ctx context.Context, in *platformCyclesInput) (*platformCyclesOutput, error) {
+func (h Platforms) cycles(ctx context.Context, in *platformCyclesInput) (*api.Body[PlatformCycles], error) {
 	list, next, err := h.Store.Cycles(ctx, in.Name, in.Before, in.Limit)
 	if err != nil {
 		return nil, err
 	}
-	return &platformCyclesOutput{PlatformCycles{api.Each(list, showPastCycle), next}}, nil
+	return api.BodyOf(PlatformCycles{api.Each(list, showPastCycle), next}), nil
 }
 
 func showPastCycle(c dblistings.PlatformCycle) PastCycle {

@@ -90,16 +90,14 @@ type platformSearchInput struct {
 	Search string `path:"search" pattern:"^[a-z0-9][a-z0-9_-]{0,31}$" example:"laval"`
 }
 
-type platformSearchOutput struct{ Body PlatformSearch }
-
-func (h Platforms) getSearch(ctx context.Context, in *platformSearchInput) (*platformSearchOutput, error) {
+func (h Platforms) getSearch(ctx context.Context, in *platformSearchInput) (*api.Body[PlatformSearch], error) {
 	p, err := h.Store.Get(ctx, in.Name, h.door.Now())
 	if err != nil {
 		return nil, err
 	}
 	for _, s := range p.Searches {
 		if s.Name == in.Search {
-			return &platformSearchOutput{showPlatformSearch(s)}, nil
+			return api.BodyOf(showPlatformSearch(s)), nil
 		}
 	}
 	return nil, fault.Newf(fault.Gone, "platform %q has no search %q", in.Name, in.Search)
@@ -119,7 +117,7 @@ type putPlatformSearchInput struct {
 	Body   PlatformSearchPut
 }
 
-func (h Platforms) putSearch(ctx context.Context, in *putPlatformSearchInput) (*platformSearchOutput, error) {
+func (h Platforms) putSearch(ctx context.Context, in *putPlatformSearchInput) (*api.Body[PlatformSearch], error) {
 	p, err := h.Store.Get(ctx, in.Name, h.door.Now())
 	if err != nil {
 		return nil, err

@@ -83,9 +83,7 @@ type RentGroup struct {
 	HighCents int64     `json:"high_cents" doc:"third quartile, CAD cents a month"`
 }
 
-type rentsOutput struct{ Body Rents }
-
-func (h Listings) rents(ctx context.Context, in *rentsInput) (*rentsOutput, error) {
+func (h Listings) rents(ctx context.Context, in *rentsInput) (*api.Body[Rents], error) {
 	since, until := in.since, in.until
 	if until.IsZero() {
 		until = h.door.Now().UTC()
@@ -104,5 +102,5 @@ func (h Listings) rents(ctx context.Context, in *rentsInput) (*rentsOutput, erro
 		return nil, err
 	}
 	shown := api.Each(groups, func(g dblistings.RentGroup) RentGroup { return RentGroup(g) })
-	return &rentsOutput{Rents{since, until, shown}}, nil
+	return api.BodyOf(Rents{since, until, shown}), nil
 }

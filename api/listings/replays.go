@@ -240,33 +240,29 @@ func (in *listReplaysInput) Filters() []api.Filter {
 // ReplayPage is the answer of GET /replays.
 type ReplayPage api.Page[*Replay]
 
-type listReplaysOutput struct{ Body ReplayPage }
-
-func (h Replays) list(ctx context.Context, in *listReplaysInput) (*listReplaysOutput, error) {
+func (h Replays) list(ctx context.Context, in *listReplaysInput) (*api.Body[ReplayPage], error) {
 	rows, next, err := h.Store.List(ctx, in.states, in.after, in.Limit)
 	if err != nil {
 		return nil, err
 	}
-	return &listReplaysOutput{ReplayPage(api.PageOf(rows, h.show, api.CursorAt(next, replayOrder)))}, nil
+	return api.BodyOf(ReplayPage(api.PageOf(rows, h.show, api.CursorAt(next, replayOrder)))), nil
 }
 
 type replayInput struct {
 	ID uuid.UUID `path:"id"`
 }
 
-type replayOutput struct{ Body *Replay }
-
-func (h Replays) get(ctx context.Context, in *replayInput) (*replayOutput, error) {
+func (h Replays) get(ctx context.Context, in *replayInput) (*api.Body[*Replay], error) {
 	r, err := h.Store.Get(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	return &replayOutput{h.show(r)}, nil
+	return api.BodyOf(h.show(r)), nil
 }
 
 // cancel is done when it is stored: the workflow reads that before its next batch. The signal to the workflow only
 // makes that sooner, so cancel succeeds also while Temporal is unavailable.
-func (h Replays) cancel(ctx context.Context, in *replayInput) (*replayOutput, error) {
+func (h Replays) cancel(ctx context.Context, in *replayInput) (*api.Body[*Replay], error) {
 	r, err := h.Store.Cancel(ctx, in.ID, api.CallerOf(ctx).Name, h.door.Now())
 	if err != nil {
 		return nil, err
@@ -275,5 +271,5 @@ func (h Replays) cancel(ctx context.Context, in *replayInput) (*replayOutput, er
 		h.door.Log.WarnContext(ctx, "replay ends with its next batch",
 			"workflow_id", listing.ReplayWorkflowID(in.ID), "err", err)
 	}
-	return &replayOutput{h.show(r)}, nil
+	return api.BodyOf(h.show(r)), nil
 }

@@ -180,15 +180,13 @@ type savedSearchesInput struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"100" default:"50"`
 }
 
-type savedSearchesOutput struct{ Body SavedSearches }
-
 // savedCursor is a position in the list of saved searches.
 type savedCursor struct {
 	Sort string `json:"s"`
 	Name string `json:"n"`
 }
 
-func (h Searches) list(ctx context.Context, tenant string, in *savedSearchesInput) (*savedSearchesOutput, error) {
+func (h Searches) list(ctx context.Context, tenant string, in *savedSearchesInput) (*api.Body[SavedSearches], error) {
 	var at savedCursor
 	if in.Cursor != "" {
 		if err := api.DecodeCursor(in.Cursor, &at); err != nil || at.Sort != "searches" {
@@ -206,7 +204,7 @@ func (h Searches) list(ctx context.Context, tenant string, in *savedSearchesInpu
 	}
 	out := api.PageOf(list, showSearch, next)
 	out.Items = append([]SavedSearch{}, out.Items...)
-	return &savedSearchesOutput{SavedSearches(out)}, nil
+	return api.BodyOf(SavedSearches(out)), nil
 }
 
 type savedSearchInput struct {
@@ -307,9 +305,7 @@ type SearchTried struct {
 	Items []FoundHome `json:"items" doc:"newest first"`
 }
 
-type searchTriedOutput struct{ Body SearchTried }
-
-func (h Searches) try(ctx context.Context, _ string, in *trySearchInput) (*searchTriedOutput, error) {
+func (h Searches) try(ctx context.Context, _ string, in *trySearchInput) (*api.Body[SearchTried], error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(h.Within, 2*time.Second))
 	defer cancel()
 	since := h.door.Now().AddDate(0, 0, -in.Body.Days)
@@ -317,5 +313,5 @@ func (h Searches) try(ctx context.Context, _ string, in *trySearchInput) (*searc
 	if err != nil {
 		return nil, err
 	}
-	return &searchTriedOutput{SearchTried{total, all, api.Listed(found, showFound)}}, nil
+	return api.BodyOf(SearchTried{total, all, api.Listed(found, showFound)}), nil
 }

@@ -78,11 +78,9 @@ func (in *searchDeliveriesInput) Filters() []api.Filter {
 	return []api.Filter{{Name: "state", Values: &in.states, Known: dblistings.DeliveryStates}}
 }
 
-type searchDeliveriesOutput struct{ Body SearchDeliveries }
-
 func (h Searches) deliveries(
 	ctx context.Context, tenant string, in *searchDeliveriesInput,
-) (*searchDeliveriesOutput, error) {
+) (*api.Body[SearchDeliveries], error) {
 	after, err := api.ParseCursor(in.Cursor, deliveriesOrder)
 	if err != nil {
 		return nil, fault.Newf(fault.Invalid, "cursor: %w", err)
@@ -99,7 +97,7 @@ func (h Searches) deliveries(
 		}
 	}, api.CursorAt(next, deliveriesOrder))
 	out.Items = append([]SearchDelivery{}, out.Items...)
-	return &searchDeliveriesOutput{SearchDeliveries(out)}, nil
+	return api.BodyOf(SearchDeliveries(out)), nil
 }
 
 // A SearchMatch is a piece of news that a saved search has found.
@@ -120,15 +118,15 @@ type searchMatchesInput struct {
 	Limit  int       `query:"limit" minimum:"1" maximum:"100" default:"50"`
 }
 
-type searchMatchesOutput struct{ Body SearchMatches }
-
 // matchCursor is a position in the list of matches.
 type matchCursor struct {
 	Sort  string `json:"s"`
 	Event int64  `json:"e"`
 }
 
-func (h Searches) matches(ctx context.Context, tenant string, in *searchMatchesInput) (*searchMatchesOutput, error) {
+func (h Searches) matches(
+	ctx context.Context, tenant string, in *searchMatchesInput,
+) (*api.Body[SearchMatches], error) {
 	var before *int64
 	if in.Cursor != "" {
 		var at matchCursor
@@ -144,5 +142,5 @@ func (h Searches) matches(ctx context.Context, tenant string, in *searchMatchesI
 	out := api.PageOf(found, func(i saved.Item) SearchMatch { return SearchMatch{showFound(i), i.Events[0], i.Offered} },
 		api.Maybe(next, func(event int64) matchCursor { return matchCursor{matchesOrder, event} }))
 	out.Items = append([]SearchMatch{}, out.Items...)
-	return &searchMatchesOutput{SearchMatches(out)}, nil
+	return api.BodyOf(SearchMatches(out)), nil
 }

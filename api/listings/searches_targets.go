@@ -183,9 +183,7 @@ type addTargetInput struct {
 	Body   TargetStart
 }
 
-type targetOutput struct{ Body SearchTarget }
-
-func (h Searches) addTarget(ctx context.Context, tenant string, in *addTargetInput) (*targetOutput, error) {
+func (h Searches) addTarget(ctx context.Context, tenant string, in *addTargetInput) (*api.Body[SearchTarget], error) {
 	made, shown, err := h.target(ctx, in.Body)
 	if err != nil {
 		return nil, err
@@ -193,7 +191,7 @@ func (h Searches) addTarget(ctx context.Context, tenant string, in *addTargetInp
 	if err := h.Store.AddTarget(ctx, tenant, in.Search, made, api.CallerOf(ctx).Name, h.door.Now()); err != nil {
 		return nil, err
 	}
-	return &targetOutput{shown}, nil
+	return api.BodyOf(shown), nil
 }
 
 type targetInput struct {
@@ -206,10 +204,10 @@ func (h Searches) removeTarget(ctx context.Context, tenant string, in *targetInp
 	return nil, h.Store.DeleteTarget(ctx, tenant, in.Search, in.Target, api.CallerOf(ctx).Name, h.door.Now())
 }
 
-func (h Searches) challenge(ctx context.Context, tenant string, in *targetInput) (*targetOutput, error) {
+func (h Searches) challenge(ctx context.Context, tenant string, in *targetInput) (*api.Body[SearchTarget], error) {
 	t, err := h.Store.Challenge(ctx, tenant, in.Search, in.Target, api.CallerOf(ctx).Name, h.door.Now())
 	if err != nil {
 		return nil, err
 	}
-	return &targetOutput{showTarget(t)}, nil
+	return api.BodyOf(showTarget(t)), nil
 }

@@ -41,10 +41,8 @@ type StalenessRun struct {
 	Workflow api.WorkflowLink `json:"workflow"`
 }
 
-type stalenessOutput struct{ Body StalenessRun }
-
 // run is durably accepted when it answers.
-func (h Staleness) run(ctx context.Context, _ *struct{}) (*stalenessOutput, error) {
+func (h Staleness) run(ctx context.Context, _ *struct{}) (*api.Body[StalenessRun], error) {
 	id, joined, err := h.Launch.ArchiveStale(ctx)
 	if err != nil {
 		return nil, err
@@ -56,5 +54,5 @@ func (h Staleness) run(ctx context.Context, _ *struct{}) (*stalenessOutput, erro
 	if err != nil {
 		return nil, err
 	}
-	return &stalenessOutput{StalenessRun{Joined: joined, Workflow: h.door.Workflow(id)}}, nil
+	return api.BodyOf(StalenessRun{Joined: joined, Workflow: h.door.Workflow(id)}), nil
 }

@@ -268,15 +268,13 @@ func (in *listCampaignsInput) Filters() []api.Filter {
 // CampaignPage is the answer of GET /campaigns.
 type CampaignPage api.Page[Campaign]
 
-type listCampaignsOutput struct{ Body CampaignPage }
-
-func (h Campaigns) list(ctx context.Context, tenant string, in *listCampaignsInput) (*listCampaignsOutput, error) {
+func (h Campaigns) list(ctx context.Context, tenant string, in *listCampaignsInput) (*api.Body[CampaignPage], error) {
 	rows, next, err := h.Store.List(ctx, tenant, in.states, in.after, in.Limit)
 	if err != nil {
 		return nil, err
 	}
 	show := func(c dboutreach.Campaign) Campaign { return h.show(ctx, c) }
-	return &listCampaignsOutput{CampaignPage(api.PageOf(rows, show, api.CursorAt(next, campaignOrder)))}, nil
+	return api.BodyOf(CampaignPage(api.PageOf(rows, show, api.CursorAt(next, campaignOrder)))), nil
 }
 
 type campaignInput struct {
@@ -292,9 +290,7 @@ type CampaignDetail struct {
 	Held        string   `json:"held,omitempty" doc:"why nothing of it is sent although it runs"`
 }
 
-type campaignDetailOutput struct{ Body CampaignDetail }
-
-func (h Campaigns) get(ctx context.Context, tenant string, in *campaignInput) (*campaignDetailOutput, error) {
+func (h Campaigns) get(ctx context.Context, tenant string, in *campaignInput) (*api.Body[CampaignDetail], error) {
 	c, err := h.Store.Get(ctx, tenant, in.ID)
 	if err != nil {
 		return nil, err
@@ -309,11 +305,11 @@ func (h Campaigns) get(ctx context.Context, tenant string, in *campaignInput) (*
 	}
 	out := CampaignDetail{Campaign: h.show(ctx, c), PerSecond: min(h.Rates.of(t.Tier), s.PerSecond)}
 	if c.State != campaign.Running {
-		return &campaignDetailOutput{out}, nil
+		return api.BodyOf(out), nil
 	}
 	out.Held = held(t, s, h.door.Now())
 	if c.WrittenAt == nil || out.Held != "" {
-		return &campaignDetailOutput{out}, nil
+		return api.BodyOf(out), nil
 	}
 	// They take turns, so of a longer one as many messages go before the last of this one.
 	running, _, err := h.Store.List(ctx, tenant, []string{string(campaign.Running)}, nil, 100)
@@ -325,7 +321,7 @@ func (h Campaigns) get(ctx context.Context, tenant string, in *campaignInput) (*
 		before += min(r.Counts.Waiting, c.Counts.Waiting)
 	}
 	out.SecondsLeft = new(float64(before) / float64(out.PerSecond))
-	return &campaignDetailOutput{out}, nil
+	return api.BodyOf(out), nil
 }
 
 // held says why nothing is sent for a tenant by a sender at a time; "" = it is.
@@ -466,9 +462,9 @@ type CampaignRetried struct {
 	Campaign Campaign `json:"campaign"`
 }
 
-type retryFailedOutput struct{ Body CampaignRetried }
-
-func (h Campaigns) retryFailed(ctx context.Context, tenant string, in *campaignInput) (*retryFailedOutput, error) {
+func (h Campaigns) retryFailed(
+	ctx context.Context, tenant string, in *campaignInput,
+) (*api.Body[CampaignRetried], error) {
 	n, err := h.Store.RetryFailed(ctx, tenant, in.ID, api.CallerOf(ctx).Name, h.door.Now())
 	if err != nil {
 		return nil, err
@@ -477,7 +473,7 @@ func (h Campaigns) retryFailed(ctx context.Context, tenant string, in *campaignI
 	if err != nil {
 		return nil, err
 	}
-	out := &retryFailedOutput{CampaignRetried{Retried: n, Campaign: h.show(ctx, c)}}
+	out := api.BodyOf(CampaignRetried{Retried: n, Campaign: h.show(ctx, c)})
 	if n > 0 {
 		changed, err := h.changed(ctx, c)
 		if err != nil {
@@ -522,9 +518,9 @@ func messageOrder(id uuid.UUID) string { return fmt.Sprintf("messages/%s", id) }
 // MessagePage is the answer of GET /campaigns/{id}/messages, and of GET /messages.
 type MessagePage api.Page[Message]
 
-type messagesOutput struct{ Body MessagePage }
-
-func (h Campaigns) messages(ctx context.Context, tenant string, in *campaignMessagesInput) (*messagesOutput, error) {
+func (h Campaigns) messages(
+	ctx context.Context, tenant string, in *campaignMessagesInput,
+) (*api.Body[MessagePage], error) {
 	if _, err := h.Store.Get(ctx, tenant, in.ID); err != nil {
 		return nil, err
 	}
@@ -536,5 +532,5 @@ func (h Campaigns) messages(ctx context.Context, tenant string, in *campaignMess
 	at := api.Maybe(next, func(p dboutreach.MessagePosition) messageCursor {
 		return messageCursor{messageOrder(in.ID), p.State, p.ID}
 	})
-	return &messagesOutput{MessagePage(api.PageOf(rows, show, at))}, nil
+	return api.BodyOf(MessagePage(api.PageOf(rows, show, at))), nil
 }

@@ -29,12 +29,12 @@ type CampaignAudience struct {
 	More         bool  `json:"more" doc:"there may be more than these"`
 }
 
-type campaignAudienceOutput struct{ Body CampaignAudience }
-
-func (h Campaigns) audience(ctx context.Context, tenant string, in *campaignInput) (*campaignAudienceOutput, error) {
+func (h Campaigns) audience(
+	ctx context.Context, tenant string, in *campaignInput,
+) (*api.Body[CampaignAudience], error) {
 	a, err := h.Store.Audience(ctx, tenant, in.ID, api.AudienceMost)
 	if err != nil {
 		return nil, err
 	}
-	return &campaignAudienceOutput{CampaignAudience{a.Contacts, a.OptedOut, a.WithoutPhone, a.ToSend(), a.More}}, nil
+	return api.BodyOf(CampaignAudience{a.Contacts, a.OptedOut, a.WithoutPhone, a.ToSend(), a.More}), nil
 }

@@ -39,9 +39,7 @@ type CampaignError struct {
 	Error    string       `json:"error,omitempty" doc:"of one of them"`
 }
 
-type campaignErrorsOutput struct{ Body CampaignErrors }
-
-func (h Campaigns) causes(ctx context.Context, tenant string, in *campaignInput) (*campaignErrorsOutput, error) {
+func (h Campaigns) causes(ctx context.Context, tenant string, in *campaignInput) (*api.Body[CampaignErrors], error) {
 	if _, err := h.Store.Get(ctx, tenant, in.ID); err != nil {
 		return nil, err
 	}
@@ -49,9 +47,9 @@ func (h Campaigns) causes(ctx context.Context, tenant string, in *campaignInput)
 	if err != nil {
 		return nil, err
 	}
-	return &campaignErrorsOutput{CampaignErrors{api.Each(rows, func(e dboutreach.MessageErrors) CampaignError {
+	return api.BodyOf(CampaignErrors{api.Each(rows, func(e dboutreach.MessageErrors) CampaignError {
 		return CampaignError{MessageState(e.State), string(e.Class), e.Code, e.N, e.Error}
-	})}}, nil
+	})}), nil
 }
 
 // CampaignShares is the answer of GET /campaigns/shares.
@@ -73,9 +71,7 @@ type CampaignShare struct {
 	MaxMessagesDay *int64 `json:"max_messages_day,omitempty" doc:"absent: no limit"`
 }
 
-type campaignSharesOutput struct{ Body CampaignShares }
-
-func (h Campaigns) shares(ctx context.Context, _ *struct{}) (*campaignSharesOutput, error) {
+func (h Campaigns) shares(ctx context.Context, _ *struct{}) (*api.Body[CampaignShares], error) {
 	if err := api.ReachesTenants(ctx); err != nil {
 		return nil, err
 	}
@@ -83,11 +79,11 @@ func (h Campaigns) shares(ctx context.Context, _ *struct{}) (*campaignSharesOutp
 	if err != nil {
 		return nil, err
 	}
-	return &campaignSharesOutput{CampaignShares{api.Each(rows, func(s dboutreach.TenantShare) CampaignShare {
+	return api.BodyOf(CampaignShares{api.Each(rows, func(s dboutreach.TenantShare) CampaignShare {
 		return CampaignShare{
 			Tenant: s.Tenant, Name: s.Name, Tier: Tier(s.Tier), State: string(s.State), Running: s.Campaigns,
 			Paused: s.Paused, Waiting: s.Waiting, PerSecond: h.Rates.of(s.Tier), SentToday: s.Today,
 			MaxMessagesDay: s.MaxPerDay,
 		}
-	})}}, nil
+	})}), nil
 }

@@ -179,9 +179,7 @@ func (in *searchContactsInput) Resolve(ctx huma.Context) []error {
 // ContactPage is the answer of POST /contacts/search.
 type ContactPage api.Page[Contact]
 
-type contactPageOutput struct{ Body ContactPage }
-
-func (h Contacts) search(ctx context.Context, tenant string, in *searchContactsInput) (*contactPageOutput, error) {
+func (h Contacts) search(ctx context.Context, tenant string, in *searchContactsInput) (*api.Body[ContactPage], error) {
 	f, err := h.query(ctx, tenant, in.Body.ContactQuery)
 	if err != nil {
 		return nil, err
@@ -190,7 +188,7 @@ func (h Contacts) search(ctx context.Context, tenant string, in *searchContactsI
 	if err != nil {
 		return nil, err
 	}
-	return &contactPageOutput{ContactPage(api.PageOf(rows, showContact, api.IDCursorAt(next, contactOrder)))}, nil
+	return api.BodyOf(ContactPage(api.PageOf(rows, showContact, api.IDCursorAt(next, contactOrder)))), nil
 }
 
 type contactQueryInput struct {
@@ -203,15 +201,13 @@ type ContactCount struct {
 	Contacts int64 `json:"contacts"`
 }
 
-type contactCountOutput struct{ Body ContactCount }
-
-func (h Contacts) count(ctx context.Context, tenant string, in *contactQueryInput) (*contactCountOutput, error) {
+func (h Contacts) count(ctx context.Context, tenant string, in *contactQueryInput) (*api.Body[ContactCount], error) {
 	f, err := h.query(ctx, tenant, in.Body)
 	if err != nil {
 		return nil, err
 	}
 	n, err := h.Store.Count(ctx, tenant, f)
-	return &contactCountOutput{ContactCount{n}}, err
+	return api.BodyOf(ContactCount{n}), err
 }
 
 // exportFields are the columns of an export before those of custom fields. The first ones have headers that an import
@@ -298,11 +294,9 @@ type contactInput struct {
 	Contact int64 `path:"contact" minimum:"1"`
 }
 
-type contactOutput struct{ Body Contact }
-
-func (h Contacts) get(ctx context.Context, tenant string, in *contactInput) (*contactOutput, error) {
+func (h Contacts) get(ctx context.Context, tenant string, in *contactInput) (*api.Body[Contact], error) {
 	c, err := h.Store.Get(ctx, tenant, in.Contact)
-	return &contactOutput{showContact(c)}, err
+	return api.BodyOf(showContact(c)), err
 }
 
 // A Person is all that is kept of a contact.
@@ -343,9 +337,7 @@ type PersonMessage struct {
 	ReadAt      *time.Time      `json:"read_at,omitempty"`
 }
 
-type personOutput struct{ Body Person }
-
-func (h Contacts) person(ctx context.Context, tenant string, in *contactInput) (*personOutput, error) {
+func (h Contacts) person(ctx context.Context, tenant string, in *contactInput) (*api.Body[Person], error) {
 	p, err := h.Store.Export(ctx, tenant, in.Contact)
 	if err == nil {
 		err = h.Store.Shown(ctx, tenant, api.ContactExported, fmt.Sprint("contact/", in.Contact), api.CallerOf(ctx).Name,
@@ -356,7 +348,7 @@ func (h Contacts) person(ctx context.Context, tenant string, in *contactInput) (
 	}
 	h.door.Given.Read(api.ContactExported)
 	h.door.Given.Gave(api.ContactExported, 1)
-	return &personOutput{Person{
+	return api.BodyOf(Person{
 		Contact: showContact(p.Contact), Lists: api.Each(p.Lists, showList),
 		OptOut:   api.Maybe(p.OptOut, func(o dboutreach.OptOut) OptOut { return OptOut(o) }),
 		Messages: api.Each(p.Messages, func(m dboutreach.PersonMessage) PersonMessage { return PersonMessage(m) }),
@@ -365,7 +357,7 @@ func (h Contacts) person(ctx context.Context, tenant string, in *contactInput) (
 			return PersonRow{r.Upload, r.Row, r.Line, problems, r.Record}
 		}),
 		LeftOut: p.LeftOut,
-	}}, nil
+	}), nil
 }
 
 func (h Contacts) remove(ctx context.Context, tenant string, in *contactInput) (*struct{}, error) {
@@ -375,7 +367,7 @@ func (h Contacts) remove(ctx context.Context, tenant string, in *contactInput) (
 // optOutSource is the source of opt-outs by this API.
 const optOutSource = "api"
 
-func (h Contacts) optOut(ctx context.Context, tenant string, in *contactInput) (*contactOutput, error) {
+func (h Contacts) optOut(ctx context.Context, tenant string, in *contactInput) (*api.Body[Contact], error) {
 	c, err := h.Store.Get(ctx, tenant, in.Contact)
 	if err != nil {
 		return nil, err
@@ -383,7 +375,7 @@ func (h Contacts) optOut(ctx context.Context, tenant string, in *contactInput) (
 	err = h.Store.OptOut(ctx, tenant, c.Persons(), optOutSource, "contact/"+strconv.FormatInt(c.ID, 10),
 		api.CallerOf(ctx).Name, h.door.Now())
 	c.OptedOut = true
-	return &contactOutput{showContact(c)}, err
+	return api.BodyOf(showContact(c)), err
 }
 
 // OptOutStart is the body of POST /opt-outs.

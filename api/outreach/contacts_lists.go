@@ -58,18 +58,16 @@ type ContactLists struct {
 
 type tenantInput struct{ api.OfTenant }
 
-type contactListsOutput struct{ Body ContactLists }
-
-func (h Contacts) listLists(ctx context.Context, tenant string, in *tenantInput) (*contactListsOutput, error) {
+func (h Contacts) listLists(ctx context.Context, tenant string, in *tenantInput) (*api.Body[ContactLists], error) {
 	lists, err := h.Store.Lists(ctx, tenant)
 	if err != nil {
 		return nil, err
 	}
-	return &contactListsOutput{ContactLists{api.Each(lists, func(l dboutreach.CountedList) ContactList {
+	return api.BodyOf(ContactLists{api.Each(lists, func(l dboutreach.CountedList) ContactList {
 		shown := showList(l.ContactList)
 		shown.Members = &l.Members
 		return shown
-	})}}, nil
+	})}), nil
 }
 
 // ContactListStart is the body of POST /contact-lists.
@@ -82,14 +80,12 @@ type createListInput struct {
 	Body ContactListStart
 }
 
-type contactListOutput struct{ Body ContactList }
-
-func (h Contacts) createList(ctx context.Context, tenant string, in *createListInput) (*contactListOutput, error) {
+func (h Contacts) createList(ctx context.Context, tenant string, in *createListInput) (*api.Body[ContactList], error) {
 	l, err := h.Store.CreateList(ctx, tenant, in.Body.Name, api.CallerOf(ctx).Name, h.door.Now())
 	if err != nil {
 		return nil, err
 	}
-	return &contactListOutput{showList(l)}, nil
+	return api.BodyOf(showList(l)), nil
 }
 
 // MembersChange is the body of POST /contact-lists/{list}/members.
@@ -110,17 +106,15 @@ type MembersChanged struct {
 	Removed int64 `json:"removed" doc:"that were members"`
 }
 
-type changeMembersOutput struct{ Body MembersChanged }
-
 func (h Contacts) changeMembers(
 	ctx context.Context, tenant string, in *changeMembersInput,
-) (*changeMembersOutput, error) {
+) (*api.Body[MembersChanged], error) {
 	added, removed, err := h.Store.Members(ctx, tenant, in.List, in.Body.Add, in.Body.Remove, api.CallerOf(ctx).Name,
 		h.door.Now())
 	if err != nil {
 		return nil, err
 	}
-	return &changeMembersOutput{MembersChanged{added, removed}}, nil
+	return api.BodyOf(MembersChanged{added, removed}), nil
 }
 
 type contactListInput struct {

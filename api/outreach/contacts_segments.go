@@ -53,14 +53,12 @@ type Segments struct {
 	Items []Segment `json:"items"`
 }
 
-type segmentsOutput struct{ Body Segments }
-
-func (h Contacts) listSegments(ctx context.Context, tenant string, in *tenantInput) (*segmentsOutput, error) {
+func (h Contacts) listSegments(ctx context.Context, tenant string, in *tenantInput) (*api.Body[Segments], error) {
 	list, err := h.Store.Segments(ctx, tenant)
 	if err != nil {
 		return nil, err
 	}
-	return &segmentsOutput{Segments{api.Each(list, showSegment)}}, nil
+	return api.BodyOf(Segments{api.Each(list, showSegment)}), nil
 }
 
 // SegmentStart is the body of POST /segments and PUT /segments/{segment}.
@@ -74,16 +72,18 @@ type createSegmentInput struct {
 	Body SegmentStart
 }
 
-type segmentOutput struct{ Body Segment }
-
-func (h Contacts) createSegment(ctx context.Context, tenant string, in *createSegmentInput) (*segmentOutput, error) {
+func (h Contacts) createSegment(
+	ctx context.Context, tenant string, in *createSegmentInput,
+) (*api.Body[Segment], error) {
 	return h.putSegment(ctx, tenant, uuid.New(), in.Body)
 }
 
-func (h Contacts) putSegment(ctx context.Context, tenant string, id uuid.UUID, s SegmentStart) (*segmentOutput, error) {
+func (h Contacts) putSegment(
+	ctx context.Context, tenant string, id uuid.UUID, s SegmentStart,
+) (*api.Body[Segment], error) {
 	put := dboutreach.Segment{ID: id, Name: s.Name, Filter: s.Filter}
 	kept, err := h.Store.PutSegment(ctx, tenant, put, api.CallerOf(ctx).Name, h.door.Now())
-	return &segmentOutput{showSegment(kept)}, err
+	return api.BodyOf(showSegment(kept)), err
 }
 
 type segmentInput struct {
@@ -91,7 +91,7 @@ type segmentInput struct {
 	Segment uuid.UUID `path:"segment"`
 }
 
-func (h Contacts) getSegment(ctx context.Context, tenant string, in *segmentInput) (*segmentOutput, error) {
+func (h Contacts) getSegment(ctx context.Context, tenant string, in *segmentInput) (*api.Body[Segment], error) {
 	s, err := h.Store.Segment(ctx, tenant, in.Segment)
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (h Contacts) getSegment(ctx context.Context, tenant string, in *segmentInpu
 	}
 	out := showSegment(s)
 	out.Contacts = &n
-	return &segmentOutput{out}, nil
+	return api.BodyOf(out), nil
 }
 
 type changeSegmentInput struct {
@@ -111,7 +111,9 @@ type changeSegmentInput struct {
 	Body    SegmentStart
 }
 
-func (h Contacts) changeSegment(ctx context.Context, tenant string, in *changeSegmentInput) (*segmentOutput, error) {
+func (h Contacts) changeSegment(
+	ctx context.Context, tenant string, in *changeSegmentInput,
+) (*api.Body[Segment], error) {
 	if _, err := h.Store.Segment(ctx, tenant, in.Segment); err != nil {
 		return nil, err
 	}

@@ -229,13 +229,13 @@ func (in *listMessagesInput) Resolve(ctx huma.Context) []error {
 	return slices.Concat(api.WrongCursor(in.Cursor, err), in.wrong(ctx))
 }
 
-func (h Messages) list(ctx context.Context, tenant string, in *listMessagesInput) (*messagesOutput, error) {
+func (h Messages) list(ctx context.Context, tenant string, in *listMessagesInput) (*api.Body[MessagePage], error) {
 	rows, next, err := h.Store.List(ctx, tenant, in.filter(), in.after, in.Limit)
 	if err != nil {
 		return nil, err
 	}
 	show := func(m dboutreach.MessageRow) Message { return showMessage(m, api.CallerOf(ctx).Role) }
-	return &messagesOutput{MessagePage(api.PageOf(rows, show, api.CursorAt(next, messagesOrder)))}, nil
+	return api.BodyOf(MessagePage(api.PageOf(rows, show, api.CursorAt(next, messagesOrder)))), nil
 }
 
 type messageInput struct {
@@ -292,14 +292,12 @@ func timeline(m dboutreach.MessageRow, attempts []dboutreach.Attempt) []MessageE
 	return out
 }
 
-type messageOutput struct{ Body MessageDetail }
-
-func (h Messages) get(ctx context.Context, tenant string, in *messageInput) (*messageOutput, error) {
+func (h Messages) get(ctx context.Context, tenant string, in *messageInput) (*api.Body[MessageDetail], error) {
 	m, attempts, err := h.Store.Get(ctx, tenant, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	return &messageOutput{MessageDetail{showMessage(m, api.CallerOf(ctx).Role), timeline(m, attempts)}}, nil
+	return api.BodyOf(MessageDetail{showMessage(m, api.CallerOf(ctx).Role), timeline(m, attempts)}), nil
 }
 
 // MessageRecipient is the answer of POST /messages/{id}/recipient.
@@ -309,22 +307,18 @@ type MessageRecipient struct {
 	WAMID string `json:"wamid,omitempty" doc:"Meta's ID of the last request that it accepted"`
 }
 
-type recipientOutput struct{ Body MessageRecipient }
-
-func (h Messages) recipient(ctx context.Context, tenant string, in *messageInput) (*recipientOutput, error) {
+func (h Messages) recipient(ctx context.Context, tenant string, in *messageInput) (*api.Body[MessageRecipient], error) {
 	to, wamid, err := h.Store.Recipient(ctx, tenant, in.ID, api.CallerOf(ctx).Name, h.door.Now())
 	if err != nil {
 		return nil, err
 	}
 	h.door.Given.Read(api.RecipientShown)
 	h.door.Given.Gave(api.RecipientShown, 1)
-	return &recipientOutput{MessageRecipient{to, wamid}}, nil
+	return api.BodyOf(MessageRecipient{to, wamid}), nil
 }
 
-type retriedOutput struct{ Body Message }
-
 // retry is durable when it answers. The campaign's workflow, if it had ended, is started by those that tend campaigns.
-func (h Messages) retry(ctx context.Context, tenant string, in *messageInput) (*retriedOutput, error) {
+func (h Messages) retry(ctx context.Context, tenant string, in *messageInput) (*api.Body[Message], error) {
 	m, err := h.Store.Retry(ctx, tenant, in.ID, api.CallerOf(ctx).Name, h.door.Now())
 	if err != nil {
 		return nil, err
@@ -332,5 +326,5 @@ func (h Messages) retry(ctx context.Context, tenant string, in *messageInput) (*
 	if m.State == campaign.MessageQueued {
 		h.Wakes.Wake(ctx, tenant)
 	}
-	return &retriedOutput{showMessage(m, api.CallerOf(ctx).Role)}, nil
+	return api.BodyOf(showMessage(m, api.CallerOf(ctx).Role)), nil
 }

@@ -36,7 +36,7 @@ func (h Senders) Register(d *api.Door) {
 	api.Serve(d, api.Needs(access.Operate, huma.Operation{
 		OperationID: "list-tenant-senders", Method: http.MethodGet, Path: "/tenants/{tenant}/senders",
 		Tags: []string{"tenants"}, Summary: "List the telephone numbers that a tenant sends from", Errors: []int{404, 503},
-	}), func(ctx context.Context, in *tenantPathInput) (*sendersOutput, error) {
+	}), func(ctx context.Context, in *tenantPathInput) (*api.Body[SenderList], error) {
 		return h.list(ctx, in.Tenant)
 	})
 	api.Serve(d, api.Needs(access.Admin, huma.Operation{
@@ -67,7 +67,7 @@ func (h Senders) Register(d *api.Door) {
 	api.ServeTenant(d, api.NeedsTenant(access.Read, huma.Operation{
 		OperationID: "list-senders", Method: http.MethodGet, Path: "/senders", Tags: []string{"campaigns"},
 		Summary: "List the telephone numbers to send from", Errors: []int{422, 503}, RejectUnknownQueryParameters: true,
-	}), func(ctx context.Context, tenant string, _ *tenantInput) (*sendersOutput, error) {
+	}), func(ctx context.Context, tenant string, _ *tenantInput) (*api.Body[SenderList], error) {
 		return h.list(ctx, tenant)
 	})
 }
@@ -103,9 +103,7 @@ type SenderList struct {
 	Items []Sender `json:"items"`
 }
 
-type sendersOutput struct{ Body SenderList }
-
-func (h Senders) list(ctx context.Context, tenant string) (*sendersOutput, error) {
+func (h Senders) list(ctx context.Context, tenant string) (*api.Body[SenderList], error) {
 	if _, err := h.door.Tenants.Get(ctx, tenant); err != nil {
 		return nil, err
 	}
@@ -113,7 +111,7 @@ func (h Senders) list(ctx context.Context, tenant string) (*sendersOutput, error
 	if err != nil {
 		return nil, err
 	}
-	return &sendersOutput{SenderList{api.Listed(list, showSender)}}, nil
+	return api.BodyOf(SenderList{api.Listed(list, showSender)}), nil
 }
 
 // SenderStart is the body of POST /tenants/{tenant}/senders.
@@ -265,12 +263,10 @@ type Resealed struct {
 	Resealed int    `json:"resealed" doc:"of them, those that were encrypted by another one"`
 }
 
-type resealOutput struct{ Body Resealed }
-
 // resealBatch is how many tokens one transaction seals again.
 const resealBatch = 500
 
-func (h Senders) reseal(ctx context.Context, _ *struct{}) (*resealOutput, error) {
+func (h Senders) reseal(ctx context.Context, _ *struct{}) (*api.Body[Resealed], error) {
 	out := Resealed{Key: h.Secrets.Key()}
 	if out.Key == "" {
 		return nil, fault.Newf(fault.Conflict, "CONVEYOR_SECRET_KEYS of the API has no key")
@@ -309,5 +305,5 @@ func (h Senders) reseal(ctx context.Context, _ *struct{}) (*resealOutput, error)
 	if wrong != nil {
 		return nil, wrong
 	}
-	return &resealOutput{out}, nil
+	return api.BodyOf(out), nil
 }

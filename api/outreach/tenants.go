@@ -195,29 +195,25 @@ func (in *listTenantsInput) Resolve(huma.Context) []error {
 // TenantPage is the answer of GET /tenants.
 type TenantPage api.Page[Tenant]
 
-type listTenantsOutput struct{ Body TenantPage }
-
-func (h Tenants) list(ctx context.Context, in *listTenantsInput) (*listTenantsOutput, error) {
+func (h Tenants) list(ctx context.Context, in *listTenantsInput) (*api.Body[TenantPage], error) {
 	rows, next, err := h.door.Tenants.List(ctx, in.after, in.Limit)
 	if err != nil {
 		return nil, err
 	}
 	at := api.Maybe(next, func(id string) tenantCursor { return tenantCursor{tenantOrder, id} })
-	return &listTenantsOutput{TenantPage(api.PageOf(rows, func(t db.Tenant) Tenant { return h.show(ctx, t) }, at))}, nil
+	return api.BodyOf(TenantPage(api.PageOf(rows, func(t db.Tenant) Tenant { return h.show(ctx, t) }, at))), nil
 }
 
 type tenantPathInput struct {
 	Tenant string `path:"tenant" maxLength:"40"`
 }
 
-type tenantOutput struct{ Body Tenant }
-
-func (h Tenants) get(ctx context.Context, in *tenantPathInput) (*tenantOutput, error) {
+func (h Tenants) get(ctx context.Context, in *tenantPathInput) (*api.Body[Tenant], error) {
 	t, err := h.door.Tenants.Get(ctx, in.Tenant)
 	if err != nil {
 		return nil, err
 	}
-	return &tenantOutput{h.show(ctx, t)}, nil
+	return api.BodyOf(h.show(ctx, t)), nil
 }
 
 // A Quota is a change of a limit: null is none. One that is left out stays as it is.
@@ -272,7 +268,7 @@ type changeTenantInput struct {
 	Body   TenantPatch
 }
 
-func (h Tenants) change(ctx context.Context, in *changeTenantInput) (*tenantOutput, error) {
+func (h Tenants) change(ctx context.Context, in *changeTenantInput) (*api.Body[Tenant], error) {
 	b := in.Body
 	t, err := h.door.Tenants.Change(ctx, in.Tenant, api.CallerOf(ctx).Name, h.door.Now(), func(t *db.Tenant) {
 		api.Set(&t.Name, b.Name)
@@ -291,5 +287,5 @@ func (h Tenants) change(ctx context.Context, in *changeTenantInput) (*tenantOutp
 		return nil, err
 	}
 	h.Wakes.Wake(ctx, t.ID)
-	return &tenantOutput{h.show(ctx, t)}, nil
+	return api.BodyOf(h.show(ctx, t)), nil
 }

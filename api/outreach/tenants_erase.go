@@ -105,10 +105,8 @@ func (h Tenants) showErasure(e dboutreach.Erasure) TenantErasure {
 	}
 }
 
-type tenantErasureOutput struct{ Body TenantErasure }
-
 // erase is durably accepted when it answers, and may be repeated.
-func (h Tenants) erase(ctx context.Context, in *eraseTenantInput) (*tenantErasureOutput, error) {
+func (h Tenants) erase(ctx context.Context, in *eraseTenantInput) (*api.Body[TenantErasure], error) {
 	if in.Body.Tenant != in.Tenant {
 		return nil, fault.Newf(fault.Invalid, "tenant: is %.40q, expected the ID of the tenant that is to be erased, %.40q",
 			in.Body.Tenant, in.Tenant)
@@ -122,15 +120,15 @@ func (h Tenants) erase(ctx context.Context, in *eraseTenantInput) (*tenantErasur
 			h.door.Log.WarnContext(ctx, "cannot start an erasure", "tenant", e.Tenant, "err", err)
 		}
 	}
-	return &tenantErasureOutput{h.showErasure(e)}, nil
+	return api.BodyOf(h.showErasure(e)), nil
 }
 
-func (h Tenants) erasure(ctx context.Context, in *tenantPathInput) (*tenantErasureOutput, error) {
+func (h Tenants) erasure(ctx context.Context, in *tenantPathInput) (*api.Body[TenantErasure], error) {
 	e, err := h.Erasures.Get(ctx, in.Tenant)
 	if err != nil {
 		return nil, err
 	}
-	return &tenantErasureOutput{h.showErasure(e)}, nil
+	return api.BodyOf(h.showErasure(e)), nil
 }
 
 const (

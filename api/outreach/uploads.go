@@ -249,15 +249,13 @@ func (in *listUploadsInput) Filters() []api.Filter {
 // UploadPage is the answer of GET /uploads.
 type UploadPage api.Page[Upload]
 
-type listUploadsOutput struct{ Body UploadPage }
-
-func (h Uploads) list(ctx context.Context, tenant string, in *listUploadsInput) (*listUploadsOutput, error) {
+func (h Uploads) list(ctx context.Context, tenant string, in *listUploadsInput) (*api.Body[UploadPage], error) {
 	rows, next, err := h.Store.List(ctx, tenant, in.states, in.after, in.Limit)
 	if err != nil {
 		return nil, err
 	}
 	show := func(u dboutreach.Upload) Upload { return h.show(ctx, u) }
-	return &listUploadsOutput{UploadPage(api.PageOf(rows, show, api.CursorAt(next, uploadOrder)))}, nil
+	return api.BodyOf(UploadPage(api.PageOf(rows, show, api.CursorAt(next, uploadOrder)))), nil
 }
 
 type uploadInput struct {
@@ -265,19 +263,17 @@ type uploadInput struct {
 	Upload uuid.UUID `path:"upload"`
 }
 
-type uploadOutput struct{ Body Upload }
-
-func (h Uploads) get(ctx context.Context, tenant string, in *uploadInput) (*uploadOutput, error) {
+func (h Uploads) get(ctx context.Context, tenant string, in *uploadInput) (*api.Body[Upload], error) {
 	u, err := h.Store.Get(ctx, tenant, in.Upload)
 	if err != nil {
 		return nil, err
 	}
 	out, err := h.progress(ctx, u)
-	return &uploadOutput{out}, err
+	return api.BodyOf(out), err
 }
 
 // start is durably accepted when the state is stored. Where the workflow cannot be started, a worker does that later.
-func (h Uploads) start(ctx context.Context, tenant string, in *uploadInput) (*uploadOutput, error) {
+func (h Uploads) start(ctx context.Context, tenant string, in *uploadInput) (*api.Body[Upload], error) {
 	u, err := h.Store.Get(ctx, tenant, in.Upload)
 	if err != nil {
 		return nil, err
@@ -298,7 +294,7 @@ func (h Uploads) start(ctx context.Context, tenant string, in *uploadInput) (*up
 	if err != nil {
 		return nil, err
 	}
-	return &uploadOutput{h.launched(ctx, released)}, nil
+	return api.BodyOf(h.launched(ctx, released)), nil
 }
 
 // launched starts the workflow of an upload, unless that is held or over.
@@ -326,14 +322,14 @@ func (h Uploads) reach(ctx context.Context, id uuid.UUID, call func(context.Cont
 	return "the change is stored; the workflow could not be reached, and follows when Temporal is back"
 }
 
-func (h Uploads) cancel(ctx context.Context, tenant string, in *uploadInput) (*uploadOutput, error) {
+func (h Uploads) cancel(ctx context.Context, tenant string, in *uploadInput) (*api.Body[Upload], error) {
 	u, err := h.Store.Cancel(ctx, tenant, in.Upload, api.CallerOf(ctx).Name, h.door.Now())
 	if err != nil {
 		return nil, err
 	}
 	out := h.show(ctx, u)
 	out.Warning = h.reach(ctx, u.ID, func(ctx context.Context) error { return h.Launch.CancelImport(ctx, u.ID) })
-	return &uploadOutput{out}, nil
+	return api.BodyOf(out), nil
 }
 
 // An UploadPreview is how a file is read, and its first rows.
@@ -381,9 +377,7 @@ func showPreview(p contact.Plan, rows []contact.Row) UploadPreview {
 	}
 }
 
-type previewOutput struct{ Body UploadPreview }
-
-func (h Uploads) preview(ctx context.Context, tenant string, in *uploadInput) (*previewOutput, error) {
+func (h Uploads) preview(ctx context.Context, tenant string, in *uploadInput) (*api.Body[UploadPreview], error) {
 	u, err := h.Store.Get(ctx, tenant, in.Upload)
 	if err != nil {
 		return nil, err
@@ -399,7 +393,7 @@ func (h Uploads) preview(ctx context.Context, tenant string, in *uploadInput) (*
 
 // look reads the first rows of a file, by a plan or, where that is nil, by its options. It is counted before it begins,
 // as the reading of an import is: a file that ends each process which looks into it is refused.
-func (h Uploads) look(ctx context.Context, u dboutreach.Upload, plan *contact.Plan) (*previewOutput, error) {
+func (h Uploads) look(ctx context.Context, u dboutreach.Upload, plan *contact.Plan) (*api.Body[UploadPreview], error) {
 	begun, open, err := h.Store.BeginPreview(ctx, u.Tenant, u.ID, h.door.Now(), api.PreviewTimeout+previewEnd)
 	if err != nil {
 		return nil, err
@@ -430,7 +424,7 @@ func (h Uploads) look(ctx context.Context, u dboutreach.Upload, plan *contact.Pl
 	if err != nil {
 		return nil, h.unreadable(u, err)
 	}
-	return &previewOutput{showPreview(*plan, rows)}, nil
+	return api.BodyOf(showPreview(*plan, rows)), nil
 }
 
 // unreadable is the answer to an error of reading a file: one that is no longer kept is a conflict.
@@ -447,7 +441,7 @@ type setOptionsInput struct {
 	Body   UploadOptions
 }
 
-func (h Uploads) setOptions(ctx context.Context, tenant string, in *setOptionsInput) (*previewOutput, error) {
+func (h Uploads) setOptions(ctx context.Context, tenant string, in *setOptionsInput) (*api.Body[UploadPreview], error) {
 	u, err := h.Store.Get(ctx, tenant, in.Upload)
 	if err != nil {
 		return nil, err

@@ -65,9 +65,9 @@ type UploadProblem struct {
 	Value string `json:"value,omitempty" doc:"the cell, masked"`
 }
 
-type refusalsOutput struct{ Body UploadRefusals }
-
-func (h Uploads) refusals(ctx context.Context, tenant string, in *listRefusalsInput) (*refusalsOutput, error) {
+func (h Uploads) refusals(
+	ctx context.Context, tenant string, in *listRefusalsInput,
+) (*api.Body[UploadRefusals], error) {
 	u, err := h.Store.Get(ctx, tenant, in.Upload)
 	if err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (h Uploads) refusals(ctx context.Context, tenant string, in *listRefusalsIn
 	if next != nil {
 		out.Next = *next
 	}
-	return &refusalsOutput{out}, nil
+	return api.BodyOf(out), nil
 }
 
 // cellOf is the first cell of a record with a value in a column of a field, or with its header; "" when there is none.
@@ -116,9 +116,7 @@ type UploadReason struct {
 	Rows  int64  `json:"rows"`
 }
 
-type reasonsOutput struct{ Body UploadReasons }
-
-func (h Uploads) reasons(ctx context.Context, tenant string, in *uploadInput) (*reasonsOutput, error) {
+func (h Uploads) reasons(ctx context.Context, tenant string, in *uploadInput) (*api.Body[UploadReasons], error) {
 	u, err := h.Store.Get(ctx, tenant, in.Upload)
 	if err != nil {
 		return nil, err
@@ -127,7 +125,7 @@ func (h Uploads) reasons(ctx context.Context, tenant string, in *uploadInput) (*
 	if err != nil {
 		return nil, err
 	}
-	return &reasonsOutput{UploadReasons{api.Each(rows, func(r dboutreach.RefusedReason) UploadReason {
+	return api.BodyOf(UploadReasons{api.Each(rows, func(r dboutreach.RefusedReason) UploadReason {
 		return UploadReason{r.Field, r.Code, r.N}
-	})}}, nil
+	})}), nil
 }

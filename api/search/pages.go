@@ -57,9 +57,7 @@ type StoredPage struct {
 	TextCut     bool      `json:"text_cut,omitempty" doc:"the page has more text"`
 }
 
-type getPageOutput struct{ Body StoredPage }
-
-func (h Search) page(ctx context.Context, in *getPageInput) (*getPageOutput, error) {
+func (h Search) page(ctx context.Context, in *getPageInput) (*api.Body[StoredPage], error) {
 	most := 0
 	if in.Text {
 		most = maxPageText + 1
@@ -76,7 +74,7 @@ func (h Search) page(ctx context.Context, in *getPageInput) (*getPageOutput, err
 	if in.Text {
 		out.Text, out.TextCut = firstOf(p.Text, maxPageText)
 	}
-	return &getPageOutput{out}, nil
+	return api.BodyOf(out), nil
 }
 
 // firstOf is the first n code points of a text, and whether there are more.

@@ -73,10 +73,8 @@ type Reindex struct {
 	Workflow  api.WorkflowLink `json:"workflow"`
 }
 
-type reindexOutput struct{ Body Reindex }
-
 // startReindex is durably accepted when it answers.
-func (h Search) startReindex(ctx context.Context, in *startReindexInput) (*reindexOutput, error) {
+func (h Search) startReindex(ctx context.Context, in *startReindexInput) (*api.Body[Reindex], error) {
 	to := h.Use
 	if in.Body != nil && in.Body.To != "" {
 		to = in.Body.To
@@ -113,10 +111,10 @@ func (h Search) startReindex(ctx context.Context, in *startReindexInput) (*reind
 		return nil, err
 	}
 	out.Total = counts.Pages
-	return &reindexOutput{out}, nil
+	return api.BodyOf(out), nil
 }
 
-func (h Search) showReindex(ctx context.Context, _ *struct{}) (*reindexOutput, error) {
+func (h Search) showReindex(ctx context.Context, _ *struct{}) (*api.Body[Reindex], error) {
 	counts, err := h.Store.Counts(ctx)
 	if err != nil {
 		return nil, err
@@ -127,7 +125,7 @@ func (h Search) showReindex(ctx context.Context, _ *struct{}) (*reindexOutput, e
 	}
 	out := Reindex{State: ReindexNone, Total: counts.Pages, Workflow: h.door.Workflow(search.ReindexWorkflowID)}
 	if !ok {
-		return &reindexOutput{out}, nil
+		return api.BodyOf(out), nil
 	}
 	out.To, out.Pages, out.Failed, out.Reason, out.StartedAt = r.To, r.Pages, r.Failed, r.Error, &r.Started
 	switch {
@@ -141,5 +139,5 @@ func (h Search) showReindex(ctx context.Context, _ *struct{}) (*reindexOutput, e
 	if !r.Closed.IsZero() {
 		out.EndedAt = &r.Closed
 	}
-	return &reindexOutput{out}, nil
+	return api.BodyOf(out), nil
 }

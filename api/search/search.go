@@ -230,9 +230,7 @@ func showHit(h search.Hit) SearchHit {
 	}
 }
 
-type searchOutput struct{ Body SearchAnswer }
-
-func (h Search) search(ctx context.Context, in *searchInput) (*searchOutput, error) {
+func (h Search) search(ctx context.Context, in *searchInput) (*api.Body[SearchAnswer], error) {
 	r, err := h.Engines[h.Use].Search(ctx, in.query)
 	if err != nil {
 		return nil, api.Asked("q", in.Q, err)
@@ -244,7 +242,7 @@ func (h Search) search(ctx context.Context, in *searchInput) (*searchOutput, err
 	if r.Next != nil {
 		out.Next = api.EncodeCursor(searchCursor{searchKey(in.query), *r.Next})
 	}
-	return &searchOutput{out}, nil
+	return api.BodyOf(out), nil
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
@@ -264,14 +262,12 @@ type SearchSuggestions struct {
 	Suggestions []string `json:"suggestions" doc:"words that the last one of q may be, the commonest first"`
 }
 
-type suggestOutput struct{ Body SearchSuggestions }
-
-func (h Search) suggest(ctx context.Context, in *suggestInput) (*suggestOutput, error) {
+func (h Search) suggest(ctx context.Context, in *suggestInput) (*api.Body[SearchSuggestions], error) {
 	found, err := h.Engines[h.Use].Suggest(ctx, in.Q, in.Limit)
 	if err != nil {
 		return nil, api.Asked("q", in.Q, err)
 	}
-	return &suggestOutput{SearchSuggestions{append([]string{}, found...)}}, nil
+	return api.BodyOf(SearchSuggestions{append([]string{}, found...)}), nil
 }
 
 // SearchStats is the answer of GET /search/stats.
@@ -287,9 +283,7 @@ type SearchStats struct {
 	Sites    []SearchCount `json:"sites" doc:"with the most pages, up to 20"`
 }
 
-type searchStatsOutput struct{ Body SearchStats }
-
-func (h Search) stats(ctx context.Context, _ *struct{}) (*searchStatsOutput, error) {
+func (h Search) stats(ctx context.Context, _ *struct{}) (*api.Body[SearchStats], error) {
 	s, err := h.Engines[h.Use].Stats(ctx)
 	if err != nil {
 		return nil, err
@@ -298,10 +292,10 @@ func (h Search) stats(ctx context.Context, _ *struct{}) (*searchStatsOutput, err
 	if err != nil {
 		return nil, err
 	}
-	return &searchStatsOutput{SearchStats{
+	return api.BodyOf(SearchStats{
 		Engine: s.Engine, Pages: s.Pages, Stored: c.Pages, Waiting: c.Waiting, Refused: c.Refused,
 		Terms: s.Terms, Bytes: s.Bytes, Segments: s.Segments, Sites: api.Listed(s.Sites, showCount),
-	}}, nil
+	}), nil
 }
 
 // searchCursor is a position in the answers to a query.
