@@ -132,6 +132,14 @@ func Refused(err error) error {
 	return err
 }
 
+// Gone is the fault of this text where err is that there is no such row, and else err.
+func Gone(err error, format string, args ...any) error {
+	if errors.Is(err, pgx.ErrNoRows) {
+		return fault.Newf(fault.Gone, format, args...)
+	}
+	return err
+}
+
 // Stated turns a zero value into NULL.
 func Stated[T comparable](v T) *T {
 	var zero T

@@ -3,7 +3,6 @@ package db
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -179,13 +178,12 @@ func (s *DeadLetters) Get(ctx context.Context, id int64) (l Letter, err error) {
 		return err
 	})
 	err = s.pool.SendBatch(ctx, b).Close()
-	if errors.Is(err, pgx.ErrNoRows) {
-		return Letter{}, noLetter(id)
-	}
-	return l, fault.Wrap(err, "read dead letter %d", id)
+	return l, letterFault(err, "read", id)
 }
 
-func noLetter(id int64) error { return fault.Newf(fault.Gone, "there is no dead letter %d", id) }
+func letterFault(err error, verb string, id int64) error {
+	return Gone(fault.Wrap(err, "%s dead letter %d", verb, id), "there is no dead letter %d", id)
+}
 
 // A LetterGroup is the dead letters of one queue and class whose reasons differ in numbers and IDs only.
 type LetterGroup struct {

@@ -2,7 +2,6 @@ package db
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -167,10 +166,8 @@ func (s *DeadLetters) whyNot(ctx context.Context, id int64, force bool) error {
 	var addressed, waits bool
 	err := s.pool.QueryRow(ctx, sqlLetterState, id).Scan(&state, &at, &addressed, &waits)
 	switch {
-	case errors.Is(err, pgx.ErrNoRows):
-		return noLetter(id)
 	case err != nil:
-		return fmt.Errorf("read dead letter %d: %w", id, err)
+		return letterFault(err, "read", id)
 	case !addressed:
 		return fault.Newf(fault.Conflict, "dead letter %d does not say which queue it died in", id)
 	case waits:
@@ -267,10 +264,7 @@ SELECT id FROM dead_letters WHERE id = $1`
 func (s *DeadLetters) Discard(ctx context.Context, id int64, actor string, now time.Time) error {
 	args := append([]any{id, now, Storable(actor)}, OriginOf(ctx).Args()...)
 	err := s.pool.QueryRow(ctx, sqlLetterDiscard, args...).Scan(&id)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return noLetter(id)
-	}
-	return fault.Wrap(err, "discard dead letter %d", id)
+	return letterFault(err, "discard", id)
 }
 
 const sqlLettersDiscard = `/* sqlLettersDiscard */

@@ -2,7 +2,6 @@ package db
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -165,10 +164,7 @@ func (s *Keys) Revoke(ctx context.Context, idOrName, actor string, now time.Time
 		}
 		return tx.SendBatch(ctx, b).Close()
 	})
-	if errors.Is(err, pgx.ErrNoRows) {
-		return k, fault.Newf(fault.Gone, "there is no key with the ID or name %.80q", idOrName)
-	}
-	return k, fault.Wrap(err, "revoke key %.80q", idOrName)
+	return k, Gone(fault.Wrap(err, "revoke key %.80q", idOrName), "there is no key with the ID or name %.80q", idOrName)
 }
 
 const sqlKeyUsed = `/* sqlKeyUsed */

@@ -2,7 +2,6 @@ package db
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -67,10 +66,7 @@ const sqlSession = `/* sqlSession */ SELECT ` + sqlSessionColumns + ` FROM sessi
 func (s *Sessions) Get(ctx context.Context, sum access.Sum) (Session, error) {
 	rows, _ := s.pool.Query(ctx, sqlSession, sum[:]) // CollectExactlyOneRow reports its error
 	n, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[Session])
-	if errors.Is(err, pgx.ErrNoRows) {
-		return n, fault.Newf(fault.Gone, "there is no such session")
-	}
-	return n, fault.Wrap(err, "read session")
+	return n, Gone(fault.Wrap(err, "read session"), "there is no such session")
 }
 
 const sqlSessionUsed = `/* sqlSessionUsed */ UPDATE sessions SET used_at = $2 WHERE sum = $1 AND used_at < $2`

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -166,10 +165,7 @@ const sqlTenantRead = `/* sqlTenantRead */ SELECT ` + sqlTenantColumns + ` FROM 
 // Get returns a tenant. An unknown one is fault.Gone.
 func (s *Tenants) Get(ctx context.Context, id string) (Tenant, error) {
 	t, err := One(TenantRows(ctx, s.pool, id, pgx.RowToStructByPos[Tenant], sqlTenantRead, id))
-	if errors.Is(err, pgx.ErrNoRows) {
-		return t, fault.Newf(fault.Gone, "there is no tenant %.80q", id)
-	}
-	return t, fault.Wrap(err, "read tenant %.80q", id)
+	return t, Gone(fault.Wrap(err, "read tenant %.80q", id), "there is no tenant %.80q", id)
 }
 
 const (
@@ -229,10 +225,7 @@ func (s *Tenants) Change(ctx context.Context, id, actor string, now time.Time, c
 		}
 		return tx.SendBatch(ctx, b).Close()
 	})
-	if errors.Is(err, pgx.ErrNoRows) {
-		return t, fault.Newf(fault.Gone, "there is no tenant %.80q", id)
-	}
-	return t, fault.Wrap(err, "change tenant %.80q", id)
+	return t, Gone(fault.Wrap(err, "change tenant %.80q", id), "there is no tenant %.80q", id)
 }
 
 // Differs are the fields of after, as JSON names them, that are not as in before.

@@ -184,13 +184,7 @@ func (s *Crawls) Run(ctx context.Context, id int64) (crawl.Run, error) {
 
 // ofCrawl is the error of reading or changing a run: fault.Gone where there is no such row.
 func ofCrawl(id int64, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, pgx.ErrNoRows):
-		return fault.Newf(fault.Gone, "there is no crawl run %d", id)
-	}
-	return fmt.Errorf("crawl run %d: %w", id, err)
+	return db.Gone(fault.Wrap(err, "crawl run %d", id), "there is no crawl run %d", id)
 }
 
 const sqlCrawlRunCounted = `/* sqlCrawlRunCounted */

@@ -3,7 +3,6 @@ package drafts
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -128,11 +127,8 @@ func (s *Drafts) Draft(ctx context.Context, id uuid.UUID) (DraftDetail, error) {
 		DraftSummary
 		Document []byte
 	}])
-	if errors.Is(err, pgx.ErrNoRows) {
-		return DraftDetail{}, fault.Newf(fault.Gone, "there is no draft %s", id)
-	}
 	if err != nil {
-		return DraftDetail{}, fmt.Errorf("read draft %s: %w", id, err)
+		return DraftDetail{}, db.Gone(fmt.Errorf("read draft %s: %w", id, err), "there is no draft %s", id)
 	}
 	out := DraftDetail{DraftSummary: row.DraftSummary, Redirects: []string{}}
 	if row.Document != nil {

@@ -2,7 +2,6 @@ package drafts
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -36,10 +35,8 @@ const sqlDraftSecretsGet = `/* sqlDraftSecretsGet */ SELECT box_key, box FROM dr
 // SealedDraft returns the sealed draft.Secrets of a request. Those that are gone are fault.Gone.
 func (s *Drafts) SealedDraft(ctx context.Context, event uuid.UUID) (sealed db.Sealed, err error) {
 	err = s.pool.QueryRow(ctx, sqlDraftSecretsGet, event).Scan(&sealed.Key, &sealed.Box)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return sealed, fault.Newf(fault.Gone, "the headers and cookies of crawl request %s are gone: request it again", event)
-	}
-	return sealed, fault.Wrap(err, "read secrets of crawl request %s", event)
+	return sealed, db.Gone(fault.Wrap(err, "read secrets of crawl request %s", event),
+		"the headers and cookies of crawl request %s are gone: request it again", event)
 }
 
 const sqlDraftSecretsDelete = `/* sqlDraftSecretsDelete */ DELETE FROM draft_secrets WHERE event_id = $1`

@@ -2,7 +2,6 @@ package listings
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -34,10 +33,7 @@ func (s *Listings) Claim(ctx context.Context, ref listing.Ref, claimed bool, by 
 		changed, err = listingClaim(ctx, tx, ref, claimed, by, now)
 		return err
 	})
-	if errors.Is(err, pgx.ErrNoRows) {
-		return false, fault.Newf(fault.Gone, "there is no listing of advert %s", ref)
-	}
-	return changed, fault.Wrap(err, "claim listing %s", ref)
+	return changed, db.Gone(fault.Wrap(err, "claim listing %s", ref), "there is no listing of advert %s", ref)
 }
 
 func listingClaim(ctx context.Context, tx pgx.Tx, ref listing.Ref, claimed bool, by string, now time.Time) (bool,

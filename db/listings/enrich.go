@@ -53,11 +53,9 @@ func (s *Listings) Enriching(ctx context.Context, id uuid.UUID) (e listing.Enric
 	var row enrichmentRow
 	err = s.pool.QueryRow(ctx, sqlEnrichmentLoad, id).Scan(
 		append([]any{&e.Listing, &e.Revision, &e.Pass}, row.columns()...)...)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return e, fault.Newf(fault.Gone, "read listing %s to enrich it: there is none", id)
-	}
 	if err != nil {
-		return e, fmt.Errorf("read listing %s to enrich it: %w", id, err)
+		return e, db.Gone(fmt.Errorf("read listing %s to enrich it: %w", id, err),
+			"read listing %s to enrich it: there is none", id)
 	}
 	e.Stored, e.Of = row.stored(), row.of
 	return e, nil

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -288,11 +287,8 @@ FROM raw_listings WHERE id = $1`
 // Raw returns the payload of the advert's current revision. An unknown ID is fault.Gone.
 func (s *Listings) Raw(ctx context.Context, id uuid.UUID) (p listing.Payload, err error) {
 	err = s.pool.QueryRow(ctx, sqlRawPayload, id).Scan(&p.Revision, &p.Body, &p.Staged, &p.ScrapedAt, &p.Pass)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return p, fault.Newf(fault.Gone, "read raw listing %s: there is none", id)
-	}
 	if err != nil {
-		return p, fmt.Errorf("read raw listing %s: %w", id, err)
+		return p, db.Gone(fmt.Errorf("read raw listing %s: %w", id, err), "read raw listing %s: there is none", id)
 	}
 	p.ScrapedAt = p.ScrapedAt.UTC()
 	return p, nil

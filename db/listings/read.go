@@ -406,10 +406,7 @@ WHERE r.id = $1`
 func (s *Listings) Advert(ctx context.Context, ref listing.Ref) (Advert, error) {
 	rows, _ := s.pool.Query(ctx, sqlAdvert, ref.ID())
 	a, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[Advert])
-	if errors.Is(err, pgx.ErrNoRows) {
-		return a, fault.Newf(fault.Gone, "there is no advert %s", ref)
-	}
-	return a, fault.Wrap(err, "read advert %s", ref)
+	return a, db.Gone(fault.Wrap(err, "read advert %s", ref), "there is no advert %s", ref)
 }
 
 const sqlSummaryOne = `/* sqlSummaryOne */ ` + sqlSummary + `SELECT * FROM listings WHERE id = $1` + sqlSummaryEnd
@@ -460,11 +457,8 @@ func (s *Listings) Detail(ctx context.Context, id uuid.UUID) (ListingDetail, err
 	err := s.pool.QueryRow(ctx, sqlAudit, id).Scan(&d.Audit.Platform, &d.Audit.PlatformID, &d.Audit.URL, &d.Audit.Status,
 		&d.Audit.Reasons, &d.Audit.DuplicateOf, &d.Audit.Revision, &d.Audit.Settled, &d.Audit.Scrapes,
 		&d.Audit.FirstScrapedAt, &d.Audit.LastScrapedAt, &d.Details)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return d, fault.Newf(fault.Gone, "there is no listing %s", id)
-	}
 	if err != nil {
-		return d, fmt.Errorf("read listing %s: %w", id, err)
+		return d, db.Gone(fmt.Errorf("read listing %s: %w", id, err), "there is no listing %s", id)
 	}
 	workflow := listing.Ref{Platform: d.Audit.Platform, PlatformID: d.Audit.PlatformID}.WorkflowID()
 	b := new(pgx.Batch)

@@ -344,10 +344,7 @@ func (s *Replays) SettleReplay(ctx context.Context, id uuid.UUID, now, lost time
 		rows, _ := s.pool.Query(ctx, sqlReplayPosition, id)
 		p, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[listing.ReplayPosition])
 	}
-	if errors.Is(err, pgx.ErrNoRows) {
-		return p, fault.Newf(fault.Gone, "there is no replay %s", id)
-	}
-	return p, fault.Wrap(err, "settle replay %s", id)
+	return p, db.Gone(fault.Wrap(err, "settle replay %s", id), "there is no replay %s", id)
 }
 
 const sqlReplayRequest = `/* sqlReplayRequest */ SELECT stage, filter, created_at FROM replays WHERE id = $1`
@@ -494,10 +491,7 @@ const sqlReplayOne = `/* sqlReplayOne */ ` + sqlReplay + ` WHERE id = $1`
 func (s *Replays) Get(ctx context.Context, id uuid.UUID) (Replay, error) {
 	rows, _ := s.pool.Query(ctx, sqlReplayOne, id)
 	r, err := pgx.CollectExactlyOneRow(rows, scanReplay)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return r, fault.Newf(fault.Gone, "there is no replay %s", id)
-	}
-	return r, fault.Wrap(err, "read replay %s", id)
+	return r, db.Gone(fault.Wrap(err, "read replay %s", id), "there is no replay %s", id)
 }
 
 const sqlReplayList = `/* sqlReplayList */ ` + sqlReplay + `

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -147,15 +146,10 @@ func savedDeed(tenant, action string, id uuid.UUID, actor string, now time.Time)
 
 // savedFault makes an error of a method on a search: no row is fault.Gone.
 func savedFault(err error, verb string, id uuid.UUID) error {
-	switch {
-	case errors.Is(err, pgx.ErrNoRows):
-		return fault.Newf(fault.Gone, "there is no saved search %s", id)
-	case db.Violates(err, db.UniqueViolation, "saved_searches_tenant_name_key"):
+	if db.Violates(err, db.UniqueViolation, "saved_searches_tenant_name_key") {
 		return fault.Newf(fault.Conflict, "name: there is another saved search of this name")
-	case err != nil:
-		return fmt.Errorf("%s saved search %s: %w", verb, id, err)
 	}
-	return nil
+	return db.Gone(fault.Wrap(err, "%s saved search %s", verb, id), "there is no saved search %s", id)
 }
 
 const sqlSavedColumns = `s.id, s.tenant, s.name, s.filter, s.kinds, s.schedule, s.language, s.state, s.since,
@@ -360,13 +354,10 @@ func (s *Saved) Feed(ctx context.Context, sum []byte, limit int) (f SavedFeed, e
 	f, err = db.One(db.SystemRows(ctx, s.pool, func(row pgx.CollectableRow) (f SavedFeed, err error) {
 		return f, row.Scan(&f.Search, &f.Tenant, &f.Name, &f.CreatedAt, &f.Language)
 	}, sqlSavedFeed, sum))
-	if errors.Is(err, pgx.ErrNoRows) {
-		return f, fault.Newf(fault.Gone, "there is no such feed")
-	}
 	if err == nil {
 		f.Items, err = db.TenantRows(ctx, s.pool, f.Tenant, scanSavedItem, sqlSavedFeedItems, f.Search, limit)
 	}
-	return f, fault.Wrap(err, "read feed")
+	return f, db.Gone(fault.Wrap(err, "read feed"), "there is no such feed")
 }
 
 // What an index may have of a filter is asked of Postgres; the rest is looked at here.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -198,13 +197,7 @@ func (s *Saved) Subscription(ctx context.Context, sum []byte) (Subscription, err
 }
 
 func subscriptionFault(err error) error {
-	switch {
-	case errors.Is(err, pgx.ErrNoRows):
-		return fault.Newf(fault.Gone, "there is no such subscription")
-	case err != nil:
-		return fmt.Errorf("read subscription: %w", err)
-	}
-	return nil
+	return db.Gone(fault.Wrap(err, "read subscription"), "there is no such subscription")
 }
 
 // Confirm lets a target that waits for it be told news from now on, with an audit record. One that is active stays so;

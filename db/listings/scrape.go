@@ -168,10 +168,8 @@ func (s *Platforms) Turn(ctx context.Context, of scrape.Search, atLeast time.Dur
 // after a refusal ends, and zero without one. A platform that is not configured is fault.Gone.
 func (s *Platforms) Settings(ctx context.Context, of scrape.Search) (scrape.Turn, error) {
 	t, err := scanTurn(of, s.pool.QueryRow(ctx, sqlPlatformSettings, of.Platform, of.Name))
-	if errors.Is(err, pgx.ErrNoRows) {
-		return t, fault.Newf(fault.Gone, "platform %q: there is none of that name", of.Platform)
-	}
-	return t, fault.Wrap(err, "read settings of %s", of.Platform)
+	return t, db.Gone(fault.Wrap(err, "read settings of %s", of.Platform),
+		"platform %q: there is none of that name", of.Platform)
 }
 
 func scanTurn(of scrape.Search, row pgx.Row) (t scrape.Turn, err error) {

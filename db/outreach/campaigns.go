@@ -179,10 +179,7 @@ func campaignOf(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID) (Ca
 
 // ofCampaign is err about a campaign; fault.Gone where there is none.
 func ofCampaign(id uuid.UUID, err error) error {
-	if errors.Is(err, pgx.ErrNoRows) {
-		return fault.Newf(fault.Gone, "there is no campaign %s", id)
-	}
-	return err
+	return db.Gone(err, "there is no campaign %s", id)
 }
 
 // Get returns a campaign.

@@ -45,13 +45,7 @@ type Contact struct {
 
 // contactFault makes an error of a method: no row is fault.Gone.
 func contactFault(err error, verb string, id int64) error {
-	switch {
-	case errors.Is(err, pgx.ErrNoRows):
-		return fault.Newf(fault.Gone, "there is no contact %d", id)
-	case err != nil:
-		return db.Refused(fmt.Errorf("%s contact %d: %w", verb, id, err))
-	}
-	return nil
+	return db.Gone(db.Refused(fault.Wrap(err, "%s contact %d", verb, id)), "there is no contact %d", id)
 }
 
 // sqlOptedOut says whether contacts c of the tenant $1 have opted out. $3 and $4 are the pads of the key of opt-outs.

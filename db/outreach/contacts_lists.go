@@ -140,16 +140,12 @@ func (s *Contacts) Members(ctx context.Context, tenant string, list uuid.UUID, j
 // listFault makes an error of a method on a list or a segment: no row is fault.Gone.
 func listFault(err error, verb, noun string, id uuid.UUID) error {
 	switch {
-	case errors.Is(err, pgx.ErrNoRows):
-		return fault.Newf(fault.Gone, "there is no %s %s", noun, id)
 	case db.Violates(err, db.UniqueViolation, "segments_tenant_name_key"):
 		return fault.Newf(fault.Conflict, "name: there is another %s of this name", noun)
 	case db.Violates(err, db.ForeignViolation, ""):
 		return fault.Newf(fault.Gone, "there is no such tenant")
-	case err != nil:
-		return fmt.Errorf("%s %s %s: %w", verb, noun, id, db.Refused(err))
 	}
-	return nil
+	return db.Gone(fault.Wrap(db.Refused(err), "%s %s %s", verb, noun, id), "there is no %s %s", noun, id)
 }
 
 const (

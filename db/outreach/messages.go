@@ -190,10 +190,7 @@ func (s *Messages) Get(ctx context.Context, tenant string, id uuid.UUID) (m Mess
 		attempts, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Attempt])
 		return err
 	})
-	if errors.Is(err, pgx.ErrNoRows) {
-		return m, nil, fault.Newf(fault.Gone, "there is no message %s", id)
-	}
-	return m, attempts, fault.Wrap(err, "read message")
+	return m, attempts, db.Gone(fault.Wrap(err, "read message"), "there is no message %s", id)
 }
 
 // A MessagePosition is a message's place among those of a campaign.

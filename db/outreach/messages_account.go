@@ -2,7 +2,6 @@ package outreach
 
 import (
 	"context"
-	"errors"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -18,10 +17,7 @@ SELECT tier, (SELECT count(*) FROM senders WHERE tenant = $1), max_messages_day 
 // Account is what a tenant sends by, in a single round trip. An unknown tenant is fault.Gone.
 func (s *Messages) Account(ctx context.Context, tenant string) (campaign.Account, error) {
 	a, err := db.One(db.TenantRows(ctx, s.pool, tenant, pgx.RowToStructByPos[campaign.Account], sqlMessageAccount, tenant))
-	if errors.Is(err, pgx.ErrNoRows) {
-		return a, fault.Newf(fault.Gone, "there is no tenant %.80q", tenant)
-	}
-	return a, fault.Wrap(err, "read account of tenant %.80q", tenant)
+	return a, db.Gone(fault.Wrap(err, "read account of tenant %.80q", tenant), "there is no tenant %.80q", tenant)
 }
 
 // A Line is what requests of a sender are made with.

@@ -2,7 +2,6 @@ package outreach
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -31,10 +30,7 @@ func (s *Messages) Recipient(ctx context.Context, tenant string, id uuid.UUID, b
 		}
 		return db.AuditTx(ctx, tx, contactDeed(tenant, "message.recipient_shown", messageSubject(id), by, now, nil))
 	})
-	if errors.Is(err, pgx.ErrNoRows) {
-		return "", "", fault.Newf(fault.Gone, "there is no message %s", id)
-	}
-	return to, wamid, fault.Wrap(err, "read recipient of message %s", id)
+	return to, wamid, db.Gone(fault.Wrap(err, "read recipient of message %s", id), "there is no message %s", id)
 }
 
 func messageSubject(id uuid.UUID) string { return "message/" + id.String() }

@@ -3,7 +3,6 @@ package outreach
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -106,11 +105,8 @@ func (s *Erasures) Request(ctx context.Context, tenant, actor string, now time.T
 	err = db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
 		rows, _ := tx.Query(ctx, db.SQLTenantHold, tenant) // CollectExactlyOneRow reports its error
 		t, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[db.Tenant])
-		if errors.Is(err, pgx.ErrNoRows) {
-			return fault.Newf(fault.Gone, "there is no tenant %.80q", tenant)
-		}
 		if err != nil {
-			return err
+			return db.Gone(err, "there is no tenant %.80q", tenant)
 		}
 		if t.Erasing {
 			e, err = readErasure(ctx, tx, sqlErasureRead, tenant, new(int), new(string))
@@ -148,10 +144,8 @@ func readErasure(ctx context.Context, tx pgx.Tx, text, tenant string, step *int,
 
 // erasureFault says of which tenant an error is. One without an erasure is fault.Gone.
 func erasureFault(err error, verb, tenant string) error {
-	if errors.Is(err, pgx.ErrNoRows) {
-		return fault.Newf(fault.Gone, "there is no erasure of the tenant %.80q", tenant)
-	}
-	return fault.Wrap(err, "%s erasure of tenant %.80q", verb, tenant)
+	return db.Gone(fault.Wrap(err, "%s erasure of tenant %.80q", verb, tenant),
+		"there is no erasure of the tenant %.80q", tenant)
 }
 
 // Get returns how far an erasure is. A tenant without one is fault.Gone.

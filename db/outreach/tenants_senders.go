@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -169,15 +168,10 @@ func (d *Senders) Get(ctx context.Context, tenant string, id uuid.UUID) (Sender,
 
 // senderFault makes an error of a method: no row is fault.Gone.
 func senderFault(err error, verb string, id uuid.UUID) error {
-	switch {
-	case errors.Is(err, pgx.ErrNoRows):
-		return fault.Newf(fault.Gone, "there is no sender %s", id)
-	case db.Violates(err, db.UniqueViolation, "senders_tenant_name_key"):
+	if db.Violates(err, db.UniqueViolation, "senders_tenant_name_key") {
 		return fault.Newf(fault.Conflict, "name: there is another sender of this name")
-	case err != nil:
-		return fmt.Errorf("%s sender %s: %w", verb, id, err)
 	}
-	return nil
+	return db.Gone(fault.Wrap(err, "%s sender %s", verb, id), "there is no sender %s", id)
 }
 
 const sqlSenderToken = `/* sqlSenderToken */ SELECT token_key, token FROM senders WHERE tenant = $1 AND id = $2`

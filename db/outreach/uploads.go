@@ -207,13 +207,7 @@ func (s *Uploads) Get(ctx context.Context, tenant string, id uuid.UUID) (Upload,
 
 // uploadFault makes an error of a method: no row is fault.Gone.
 func uploadFault(err error, verb string, id uuid.UUID) error {
-	switch {
-	case errors.Is(err, pgx.ErrNoRows):
-		return fault.Newf(fault.Gone, "there is no upload %s", id)
-	case err != nil:
-		return fmt.Errorf("%s upload %s: %w", verb, id, err)
-	}
-	return nil
+	return db.Gone(fault.Wrap(err, "%s upload %s", verb, id), "there is no upload %s", id)
 }
 
 const sqlUploadsList = `/* sqlUploadsList */

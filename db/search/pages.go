@@ -3,7 +3,6 @@ package search
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -183,10 +182,7 @@ const sqlPageByID = `/* sqlPageByID */ SELECT ` + sqlPageFields + `, substr(text
 func (s *Pages) Page(ctx context.Context, id int64, upTo int) (KeptPage, error) {
 	rows, _ := s.pool.Query(ctx, sqlPageByID, id, upTo)
 	p, err := pgx.CollectExactlyOneRow(rows, keptPage)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return p, fault.Newf(fault.Gone, "there is no page %d", id)
-	}
-	return p, fault.Wrap(err, "read page %d", id)
+	return p, db.Gone(fault.Wrap(err, "read page %d", id), "there is no page %d", id)
 }
 
 const sqlPagesCurrent = `/* sqlPagesCurrent */
