@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/alecthomas/kong"
 	"github.com/google/uuid"
 
 	apioutreach "github.com/mtlrent/conveyor/api/outreach"
@@ -25,17 +26,17 @@ import (
 type CampaignsCmd struct {
 	ofTenant
 
-	Create      campaignsCreateCmd     `cmd:"" help:"Create a campaign, as a draft: from a JSON file, or from flags."`
-	Audience    campaignsAudienceCmd   `cmd:"" help:"Count whom a campaign would be sent to if it started now."`
-	Start       campaignsStartCmd      `cmd:"" help:"Start a campaign, now or at a time."`
-	Pause       campaignsPauseCmd      `cmd:"" help:"Pause a campaign."`
-	Resume      campaignsResumeCmd     `cmd:"" help:"Resume a paused campaign; it sends what it has not sent."`
-	Cancel      campaignsCancelCmd     `cmd:"" help:"Cancel a campaign for good."`
-	Unschedule  campaignsUnscheduleCmd `cmd:"" help:"Make a scheduled campaign a draft again."`
-	RetryFailed campaignsRetryCmd      `cmd:"" name:"retry-failed" help:"Send the messages again that failed for a cause that may have passed."`
-	Show        campaignsShowCmd       `cmd:"" help:"Show the state, counts and progress of a campaign."`
-	List        campaignsListCmd       `cmd:"" help:"List campaigns, newest first."`
-	Messages    campaignsMessagesCmd   `cmd:"" help:"List the messages of a campaign."`
+	Create      campaignsCreateCmd   `cmd:"" help:"Create a campaign, as a draft: from a JSON file, or from flags."`
+	Audience    campaignsAudienceCmd `cmd:"" help:"Count whom a campaign would be sent to if it started now."`
+	Start       campaignsStartCmd    `cmd:"" help:"Start a campaign, now or at a time."`
+	Pause       campaignsPauseCmd    `cmd:"" help:"Pause a campaign."`
+	Resume      campaignsChangeCmd   `cmd:"" help:"Resume a paused campaign; it sends what it has not sent."`
+	Cancel      campaignsCancelCmd   `cmd:"" help:"Cancel a campaign for good."`
+	Unschedule  campaignsChangeCmd   `cmd:"" help:"Make a scheduled campaign a draft again."`
+	RetryFailed campaignsRetryCmd    `cmd:"" name:"retry-failed" help:"Send the messages again that failed for a cause that may have passed."`
+	Show        campaignsShowCmd     `cmd:"" help:"Show the state, counts and progress of a campaign."`
+	List        campaignsListCmd     `cmd:"" help:"List campaigns, newest first."`
+	Messages    campaignsMessagesCmd `cmd:"" help:"List the messages of a campaign."`
 }
 
 type campaignsCreateCmd struct {
@@ -150,20 +151,15 @@ func (c *campaignsCreateCmd) Run(ctx context.Context, group *CampaignsCmd, r Cli
 		return err
 	}
 	if !c.Start {
-		return told(os.Stdout, out, c.JSON)
+		return printAs(os.Stdout, out, c.JSON, told)
 	}
 	return campaignID{out.ID}.control(ctx, group, r, "/start", nil, c.JSON)
 }
 
 // told prints a campaign in a line, and its warning.
-func told(w io.Writer, c apioutreach.Campaign, asJSON bool) error {
-	if asJSON {
-		return PrintJSON(w, c)
-	}
+func told(w io.Writer, c apioutreach.Campaign) error {
 	fmt.Fprintf(w, "campaign %s: %s, %s\n", c.ID, Plain(c.Name), stateOf(c))
-	if c.Warning != "" {
-		fmt.Fprintln(os.Stderr, "conveyor: "+Plain(c.Warning))
-	}
+	warn(os.Stderr, c.Warning)
 	return nil
 }
 
@@ -193,19 +189,7 @@ func (c campaignID) path(rest string) string { return "/campaigns/" + c.ID.Strin
 func (c campaignID) control(
 	ctx context.Context, group *CampaignsCmd, r Client, action string, in any, asJSON bool,
 ) error {
-	out, err := c.change(ctx, group, r, action, in)
-	if err != nil {
-		return err
-	}
-	return told(os.Stdout, out, asJSON)
-}
-
-// change changes the state of a campaign.
-func (c campaignID) change(ctx context.Context, group *CampaignsCmd, r Client, action string, in any) (
-	out apioutreach.Campaign, err error,
-) {
-	err = r.call(ctx, http.MethodPost, group.path(c.path(action), nil), in, &out)
-	return out, err
+	return show(ctx, r, http.MethodPost, group.path(c.path(action), nil), in, asJSON, told)
 }
 
 type campaignsAudienceCmd struct {
@@ -215,19 +199,16 @@ type campaignsAudienceCmd struct {
 
 // Run counts the audience of a campaign.
 func (c *campaignsAudienceCmd) Run(ctx context.Context, group *CampaignsCmd, r Client) error {
-	var out apioutreach.CampaignAudience
-	if err := r.call(ctx, http.MethodGet, group.path(c.path("/audience"), nil), nil, &out); err != nil {
-		return err
-	}
-	if c.JSON {
-		return PrintJSON(os.Stdout, out)
-	}
+	return show(ctx, r, http.MethodGet, group.path(c.path("/audience"), nil), nil, c.JSON, printAudience)
+}
+
+func printAudience(w io.Writer, a apioutreach.CampaignAudience) error {
 	more := ""
-	if out.More {
+	if a.More {
 		more = ", and maybe more"
 	}
-	_, err := fmt.Printf("contacts       %d%s\nopted out      %d\nwithout phone  %d\nto be sent to  %d\n",
-		out.Contacts, more, out.OptedOut, out.WithoutPhone, out.ToSend)
+	_, err := fmt.Fprintf(w, "contacts       %d%s\nopted out      %d\nwithout phone  %d\nto be sent to  %d\n",
+		a.Contacts, more, a.OptedOut, a.WithoutPhone, a.ToSend)
 	return err
 }
 
@@ -251,11 +232,11 @@ func (c *campaignsStartCmd) Run(ctx context.Context, group *CampaignsCmd, r Clie
 	if !c.Watch {
 		return c.control(ctx, group, r, "/start", in, c.JSON)
 	}
-	out, err := c.change(ctx, group, r, "/start", in)
-	if err == nil { // standard output is for how it ends
-		err = told(os.Stderr, out, false)
+	var out apioutreach.Campaign
+	if err := r.call(ctx, http.MethodPost, group.path(c.path("/start"), nil), in, &out); err != nil {
+		return err
 	}
-	if err != nil {
+	if err := told(os.Stderr, out); err != nil { // standard output is for how it ends
 		return err
 	}
 	return c.watch(ctx, group, r, c.JSON)
@@ -270,9 +251,8 @@ type (
 		campaignID
 		Reason string `help:"Shown with the campaign."`
 	}
-	campaignsResumeCmd     struct{ campaignID }
-	campaignsUnscheduleCmd struct{ campaignID }
-	campaignsRetryCmd      struct{ campaignID }
+	campaignsChangeCmd struct{ campaignID }
+	campaignsRetryCmd  struct{ campaignID }
 )
 
 // Run pauses a campaign.
@@ -285,14 +265,9 @@ func (c *campaignsCancelCmd) Run(ctx context.Context, group *CampaignsCmd, r Cli
 	return c.control(ctx, group, r, "/cancel", apioutreach.CampaignControl{Reason: c.Reason}, false)
 }
 
-// Run resumes a campaign.
-func (c *campaignsResumeCmd) Run(ctx context.Context, group *CampaignsCmd, r Client) error {
-	return c.control(ctx, group, r, "/resume", nil, false)
-}
-
-// Run makes a campaign a draft again.
-func (c *campaignsUnscheduleCmd) Run(ctx context.Context, group *CampaignsCmd, r Client) error {
-	return c.control(ctx, group, r, "/unschedule", nil, false)
+// Run does with a campaign what the command is called.
+func (c *campaignsChangeCmd) Run(ctx context.Context, group *CampaignsCmd, r Client, k *kong.Context) error {
+	return c.control(ctx, group, r, "/"+k.Selected().Name, nil, false)
 }
 
 // Run sends failed messages again, and says how many.
@@ -302,9 +277,7 @@ func (c *campaignsRetryCmd) Run(ctx context.Context, group *CampaignsCmd, r Clie
 		return err
 	}
 	fmt.Printf("campaign %s: %s, %d messages queued again\n", c.ID, stateOf(out.Campaign), out.Retried)
-	if out.Campaign.Warning != "" {
-		fmt.Fprintln(os.Stderr, "conveyor: "+Plain(out.Campaign.Warning))
-	}
+	warn(os.Stderr, out.Campaign.Warning)
 	return nil
 }
 
@@ -319,18 +292,7 @@ func (c *campaignsShowCmd) Run(ctx context.Context, group *CampaignsCmd, r Clien
 	if c.Watch {
 		return c.watch(ctx, group, r, c.JSON)
 	}
-	var out apioutreach.CampaignDetail
-	if err := r.call(ctx, http.MethodGet, group.path(c.path(""), nil), nil, &out); err != nil {
-		return err
-	}
-	return showCampaign(out, c.JSON)
-}
-
-func showCampaign(c apioutreach.CampaignDetail, asJSON bool) error {
-	if asJSON {
-		return PrintJSON(os.Stdout, c)
-	}
-	return printCampaign(os.Stdout, c)
+	return show(ctx, r, http.MethodGet, group.path(c.path(""), nil), nil, c.JSON, printCampaign)
 }
 
 // watch shows the progress of a campaign until it ends.
@@ -346,7 +308,8 @@ func (c campaignID) watch(ctx context.Context, group *CampaignsCmd, r Client, as
 	if err != nil {
 		return err
 	}
-	if err := showCampaign(done, asJSON); err != nil || done.State == apioutreach.CampaignState(campaign.Done) {
+	err = printAs(os.Stdout, done, asJSON, printCampaign)
+	if err != nil || done.State == apioutreach.CampaignState(campaign.Done) {
 		return err
 	}
 	return ExitError(1)

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -54,6 +55,32 @@ func (r Client) call(ctx context.Context, method, path string, in, out any) erro
 		case <-ctx.Done():
 			return err
 		}
+	}
+}
+
+// show sends a request and prints the answer: as JSON, or as text does.
+func show[T any](
+	ctx context.Context, r Client, method, path string, in any, asJSON bool, text func(io.Writer, T) error,
+) error {
+	var got T
+	if err := r.call(ctx, method, path, in, &got); err != nil {
+		return err
+	}
+	return printAs(os.Stdout, got, asJSON, text)
+}
+
+// printAs writes v: as JSON, or as text does.
+func printAs[T any](w io.Writer, v T, asJSON bool, text func(io.Writer, T) error) error {
+	if asJSON {
+		return PrintJSON(w, v)
+	}
+	return text(w, v)
+}
+
+// warn writes a warning of the API, if there is one.
+func warn(w io.Writer, warning string) {
+	if warning != "" {
+		fmt.Fprintln(w, "conveyor: "+Plain(warning))
 	}
 }
 

@@ -64,9 +64,7 @@ func (c *contactsImportCmd) run(ctx context.Context, r Client, tenant ofTenant, 
 	if err != nil {
 		return err
 	}
-	if u.Warning != "" {
-		fmt.Fprintln(progress, "conveyor: "+Plain(u.Warning))
-	}
+	warn(progress, u.Warning)
 	again := "conveyor contacts import " + shell(c.Errors) + tenant.flag() + c.flags()
 	if !c.NoWait {
 		tenant.Tenant = cmp.Or(tenant.Tenant, u.Tenant)
@@ -74,12 +72,7 @@ func (c *contactsImportCmd) run(ctx context.Context, r Client, tenant ofTenant, 
 			return err
 		}
 	}
-	if c.JSON {
-		err = PrintJSON(out, u)
-	} else {
-		err = printUpload(out, u)
-	}
-	if err != nil || c.NoWait {
+	if err := printAs(out, u, c.JSON, printUpload); err != nil || c.NoWait {
 		return err
 	}
 	if u.Rows.Invalid > 0 {

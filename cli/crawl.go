@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	apicrawl "github.com/mtlrent/conveyor/api/crawl"
 	"github.com/mtlrent/conveyor/domain/crawl"
 )
@@ -27,9 +29,9 @@ type CrawlCmd struct {
 	Compare     crawlCompareCmd `cmd:"" help:"Compare the URLs of two runs or exports; exit with 1 when they differ, and with 2 on an error."`
 	Why         crawlWhyCmd     `cmd:"" help:"Show what keeps a run from finishing."`
 	BrokenLinks crawlBrokenCmd  `cmd:"" help:"List URLs that lead nowhere, with the pages that link to them."`
-	Pause       crawlPauseCmd   `cmd:"" help:"Pause a run; requests under way are finished."`
-	Resume      crawlResumeCmd  `cmd:"" help:"Resume a paused run where it stopped."`
-	Cancel      crawlCancelCmd  `cmd:"" help:"Cancel a run for good; requests under way are finished."`
+	Pause       crawlChangeCmd  `cmd:"" help:"Pause a run; requests under way are finished."`
+	Resume      crawlChangeCmd  `cmd:"" help:"Resume a paused run where it stopped."`
+	Cancel      crawlChangeCmd  `cmd:"" help:"Cancel a run for good; requests under way are finished."`
 	Retry       crawlRetryCmd   `cmd:"" help:"Request failed URLs of a run again."`
 }
 
@@ -107,9 +109,7 @@ func (c *crawlStartCmd) Run(ctx context.Context, r Client) error {
 		fmt.Printf("crawl run %d: %s, %s of %s\n%s\n", run.ID, Plain(run.RootURL), run.RunConfig.ScopeMode,
 			Plain(strings.Join(run.AllowedHosts, ", ")), run.Workflow.URL)
 	}
-	if run.Warning != "" {
-		fmt.Fprintln(os.Stderr, "conveyor: "+Plain(run.Warning))
-	}
+	warn(os.Stderr, run.Warning)
 	if !c.Wait {
 		return nil
 	}
@@ -117,11 +117,7 @@ func (c *crawlStartCmd) Run(ctx context.Context, r Client) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		err = PrintJSON(os.Stdout, done)
-	} else {
-		err = printCrawl(os.Stdout, done)
-	}
+	err = printAs(os.Stdout, done, c.JSON, printCrawl)
 	if err == nil && done.Status == crawl.Cancelled {
 		return ExitError(1)
 	}
@@ -191,44 +187,21 @@ type (
 		crawlID
 		JSON bool `name:"json" help:"Print the answer of the API as JSON."`
 	}
-	crawlPauseCmd  struct{ crawlID }
-	crawlResumeCmd struct{ crawlID }
-	crawlCancelCmd struct{ crawlID }
+	crawlChangeCmd struct{ crawlID }
 )
 
 func (c *crawlShowCmd) Run(ctx context.Context, r Client) error {
-	var out apicrawl.CrawlSummary
-	if err := r.call(ctx, http.MethodGet, c.path("/summary"), nil, &out); err != nil {
-		return err
-	}
-	if c.JSON {
-		return PrintJSON(os.Stdout, out)
-	}
-	return printCrawl(os.Stdout, out)
+	return show(ctx, r, http.MethodGet, c.path("/summary"), nil, c.JSON, printCrawl)
 }
 
-func (c *crawlPauseCmd) Run(ctx context.Context, r Client) error {
-	return c.control(ctx, r, "/pause")
-}
-
-func (c *crawlResumeCmd) Run(ctx context.Context, r Client) error {
-	return c.control(ctx, r, "/resume")
-}
-
-func (c *crawlCancelCmd) Run(ctx context.Context, r Client) error {
-	return c.control(ctx, r, "/cancel")
-}
-
-// control changes the state of a run and prints it.
-func (c crawlID) control(ctx context.Context, r Client, action string) error {
+// Run does with a run what the command is called, and prints its state.
+func (c *crawlChangeCmd) Run(ctx context.Context, r Client, k *kong.Context) error {
 	var out apicrawl.CrawlRun
-	if err := r.call(ctx, http.MethodPost, c.path(action), nil, &out); err != nil {
+	if err := r.call(ctx, http.MethodPost, c.path("/"+k.Selected().Name), nil, &out); err != nil {
 		return err
 	}
 	fmt.Printf("crawl run %d: %s\n", out.ID, out.Status)
-	if out.Warning != "" {
-		fmt.Fprintln(os.Stderr, "conveyor: "+Plain(out.Warning))
-	}
+	warn(os.Stderr, out.Warning)
 	return nil
 }
 
@@ -247,9 +220,7 @@ func (c *crawlRetryCmd) Run(ctx context.Context, r Client) error {
 		return err
 	}
 	fmt.Printf("crawl run %d: %s, %d URLs queued again\n", c.ID, out.Run.Status, out.Retried)
-	if out.Run.Warning != "" {
-		fmt.Fprintln(os.Stderr, "conveyor: "+Plain(out.Run.Warning))
-	}
+	warn(os.Stderr, out.Run.Warning)
 	return nil
 }
 

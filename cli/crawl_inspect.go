@@ -21,14 +21,7 @@ type crawlVisitedCmd struct {
 
 func (c *crawlVisitedCmd) Run(ctx context.Context, r Client) error {
 	q := url.Values{"status": {"VISITED"}, "sort": {"visited_at"}, "order": {"desc"}, "limit": {strconv.Itoa(c.Limit)}}
-	var out apicrawl.CrawlURLPage
-	if err := r.call(ctx, http.MethodGet, c.path("/urls?"+q.Encode()), nil, &out); err != nil {
-		return err
-	}
-	if c.JSON {
-		return PrintJSON(os.Stdout, out)
-	}
-	return printVisited(os.Stdout, out)
+	return show(ctx, r, http.MethodGet, c.path("/urls?"+q.Encode()), nil, c.JSON, printVisited)
 }
 
 func printVisited(w io.Writer, page apicrawl.CrawlURLPage) error {
@@ -59,14 +52,7 @@ type crawlWhyCmd struct {
 }
 
 func (c *crawlWhyCmd) Run(ctx context.Context, r Client) error {
-	var out apicrawl.CrawlWhy
-	if err := r.call(ctx, http.MethodGet, c.path("/why"), nil, &out); err != nil {
-		return err
-	}
-	if c.JSON {
-		return PrintJSON(os.Stdout, out)
-	}
-	return printWhy(os.Stdout, out)
+	return show(ctx, r, http.MethodGet, c.path("/why"), nil, c.JSON, printWhy)
 }
 
 // printWhy writes what keeps a run from finishing: in sentences, then its hosts and workers, and what is tried next.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/alecthomas/kong"
 	"github.com/google/uuid"
 
 	apilistings "github.com/mtlrent/conveyor/api/listings"
@@ -16,11 +17,11 @@ import (
 
 // DuplicatesCmd lists homes with several adverts and takes a person's decisions on them.
 type DuplicatesCmd struct {
-	List      duplicatesListCmd      `cmd:"" help:"List homes with several adverts, the last changed first."`
-	Same      duplicatesSameCmd      `cmd:"" help:"Say that a listing is of a home; no rule takes it away again."`
-	Different duplicatesDifferentCmd `cmd:"" help:"Say that a listing is not of a home; no rule puts it there again."`
-	Show      duplicatesShowCmd      `cmd:"" help:"Choose the listing that is shown for a home."`
-	Undo      duplicatesUndoCmd      `cmd:"" help:"Restore what was there before a decision, by its number."`
+	List      duplicatesListCmd   `cmd:"" help:"List homes with several adverts, the last changed first."`
+	Same      duplicatesDecideCmd `cmd:"" help:"Say that a listing is of a home; no rule takes it away again."`
+	Different duplicatesDecideCmd `cmd:"" help:"Say that a listing is not of a home; no rule puts it there again."`
+	Show      duplicatesDecideCmd `cmd:"" help:"Choose the listing that is shown for a home."`
+	Undo      duplicatesUndoCmd   `cmd:"" help:"Restore what was there before a decision, by its number."`
 }
 
 type duplicatesListCmd struct {
@@ -75,36 +76,15 @@ func printHome(w io.Writer, h apilistings.Home) {
 	}
 }
 
-// A duplicateDecision names a home and a listing.
-type duplicateDecision struct {
+type duplicatesDecideCmd struct {
 	Home    uuid.UUID `arg:"" help:"ID of a home, from the list, or of a listing of it."`
 	Listing uuid.UUID `arg:"" help:"ID of the listing that the decision is about."`
 }
 
-type (
-	duplicatesSameCmd      struct{ duplicateDecision }
-	duplicatesDifferentCmd struct{ duplicateDecision }
-	duplicatesShowCmd      struct{ duplicateDecision }
-)
-
-// Run says that the listing is of the home.
-func (c *duplicatesSameCmd) Run(ctx context.Context, r Client) error {
-	return c.decide(ctx, r, "same")
-}
-
-// Run says that the listing is not of the home.
-func (c *duplicatesDifferentCmd) Run(ctx context.Context, r Client) error {
-	return c.decide(ctx, r, "different")
-}
-
-// Run chooses the listing that is shown.
-func (c *duplicatesShowCmd) Run(ctx context.Context, r Client) error {
-	return c.decide(ctx, r, "show")
-}
-
-func (c duplicateDecision) decide(ctx context.Context, r Client, verdict string) error {
+// Run says of the listing what the command is called.
+func (c *duplicatesDecideCmd) Run(ctx context.Context, r Client, k *kong.Context) error {
 	var out apilistings.DuplicateDecided
-	in := apilistings.DuplicateDecision{Verdict: verdict, ListingID: c.Listing}
+	in := apilistings.DuplicateDecision{Verdict: k.Selected().Name, ListingID: c.Listing}
 	if err := r.call(ctx, http.MethodPost, "/duplicates/"+c.Home.String(), in, &out); err != nil {
 		return err
 	}

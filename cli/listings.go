@@ -75,11 +75,7 @@ func (c *rentsCmd) Run(ctx context.Context, r Client) error {
 	setQuery(q, "since", c.Since)
 	setQuery(q, "until", c.Until)
 	setQuery(q, "bedrooms", commas(c.Bedrooms))
-	var got apilistings.Rents
-	if err := r.call(ctx, http.MethodGet, "/stats/rents?"+q.Encode(), nil, &got); err != nil {
-		return err
-	}
-	return printRents(os.Stdout, got)
+	return show(ctx, r, http.MethodGet, "/stats/rents?"+q.Encode(), nil, false, printRents)
 }
 
 func printRents(out io.Writer, got apilistings.Rents) error {

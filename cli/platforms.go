@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	apilistings "github.com/mtlrent/conveyor/api/listings"
 	"github.com/mtlrent/conveyor/domain/scrape"
 )
@@ -20,9 +22,9 @@ import (
 type PlatformsCmd struct {
 	List   platformsListCmd  `cmd:"" default:"1" help:"List platforms with the state and the last cycle of each."`
 	Show   platformShowCmd   `cmd:"" help:"Show one platform: settings, refusals, cycles, adverts."`
-	Scrape platformScrapeCmd `cmd:"" help:"Start the next cycle now."`
-	Pause  platformPauseCmd  `cmd:"" help:"Pause scraping a platform until it is resumed."`
-	Resume platformResumeCmd `cmd:"" help:"Resume a paused platform where it stopped."`
+	Scrape platformChangeCmd `cmd:"" help:"Start the next cycle now."`
+	Pause  platformChangeCmd `cmd:"" help:"Pause scraping a platform until it is resumed."`
+	Resume platformChangeCmd `cmd:"" help:"Resume a paused platform where it stopped."`
 	Set    platformSetCmd    `cmd:"" help:"Change the settings of a platform, from its next request on and across restarts."`
 	Search platformSearchCmd `cmd:"" help:"List, add, change, pause and remove the searches of a platform."`
 }
@@ -81,25 +83,16 @@ type platformName struct {
 
 type (
 	platformShowCmd   struct{ platformName }
-	platformScrapeCmd struct{ platformName }
-	platformPauseCmd  struct{ platformName }
-	platformResumeCmd struct{ platformName }
+	platformChangeCmd struct{ platformName }
 )
 
 func (c *platformShowCmd) Run(ctx context.Context, r Client) error {
 	return c.ask(ctx, r, http.MethodGet, "", nil)
 }
 
-func (c *platformScrapeCmd) Run(ctx context.Context, r Client) error {
-	return c.ask(ctx, r, http.MethodPost, "/scrape", nil)
-}
-
-func (c *platformPauseCmd) Run(ctx context.Context, r Client) error {
-	return c.ask(ctx, r, http.MethodPost, "/pause", nil)
-}
-
-func (c *platformResumeCmd) Run(ctx context.Context, r Client) error {
-	return c.ask(ctx, r, http.MethodPost, "/resume", nil)
+// Run does with a platform what the command is called.
+func (c *platformChangeCmd) Run(ctx context.Context, r Client, k *kong.Context) error {
+	return c.ask(ctx, r, http.MethodPost, "/"+k.Selected().Name, nil)
 }
 
 type platformSetCmd struct {
@@ -171,11 +164,7 @@ func (c *platformSetCmd) patch() apilistings.PlatformPatch {
 
 // ask sends a request about the platform and prints its state afterwards.
 func (c platformName) ask(ctx context.Context, r Client, method, action string, in any) error {
-	var out apilistings.Platform
-	if err := r.call(ctx, method, "/platforms/"+url.PathEscape(c.Name)+action, in, &out); err != nil {
-		return err
-	}
-	return printPlatform(os.Stdout, out)
+	return show(ctx, r, method, "/platforms/"+url.PathEscape(c.Name)+action, in, false, printPlatform)
 }
 
 // printPlatform writes the state of a platform as text.

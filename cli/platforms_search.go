@@ -9,6 +9,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	apilistings "github.com/mtlrent/conveyor/api/listings"
 )
 
@@ -17,8 +19,8 @@ type platformSearchCmd struct {
 	List   searchListCmd   `cmd:"" help:"List the searches of a platform."`
 	Add    searchAddCmd    `cmd:"" help:"Add a search to a platform, or replace it. What is not given is as the platform has it."`
 	Set    searchSetCmd    `cmd:"" help:"Change some of a search."`
-	Pause  searchPauseCmd  `cmd:"" help:"Pause a search until it is resumed."`
-	Resume searchResumeCmd `cmd:"" help:"Resume a paused search."`
+	Pause  searchChangeCmd `cmd:"" help:"Pause a search until it is resumed."`
+	Resume searchChangeCmd `cmd:"" help:"Resume a paused search."`
 	Remove searchRemoveCmd `cmd:"" help:"Remove a search; adverts that no other search shows are forgotten."`
 }
 
@@ -75,8 +77,7 @@ type (
 		URL string `help:"Address of its first search page; it starts over with the adverts there." placeholder:"URL"`
 		searchFlags
 	}
-	searchPauseCmd  struct{ searchName }
-	searchResumeCmd struct{ searchName }
+	searchChangeCmd struct{ searchName }
 	searchRemoveCmd struct{ searchName }
 )
 
@@ -99,11 +100,9 @@ func (c *searchAddCmd) Run(ctx context.Context, r Client) error {
 }
 
 func (c searchName) put(ctx context.Context, r Client, in apilistings.PlatformSearchPut) error {
-	var out apilistings.PlatformSearch
-	if err := r.call(ctx, http.MethodPut, c.path(), in, &out); err != nil {
-		return err
-	}
-	return printSearches(os.Stdout, []apilistings.PlatformSearch{out})
+	return show(ctx, r, http.MethodPut, c.path(), in, false, func(w io.Writer, out apilistings.PlatformSearch) error {
+		return printSearches(w, []apilistings.PlatformSearch{out})
+	})
 }
 
 // change puts a search as it is but for what f changes.
@@ -130,12 +129,9 @@ func (c *searchSetCmd) Run(ctx context.Context, r Client) error {
 	})
 }
 
-func (c *searchPauseCmd) Run(ctx context.Context, r Client) error {
-	return c.change(ctx, r, func(in *apilistings.PlatformSearchPut) { in.Paused = true })
-}
-
-func (c *searchResumeCmd) Run(ctx context.Context, r Client) error {
-	return c.change(ctx, r, func(in *apilistings.PlatformSearchPut) { in.Paused = false })
+// Run pauses or resumes a search, as the command is called.
+func (c *searchChangeCmd) Run(ctx context.Context, r Client, k *kong.Context) error {
+	return c.change(ctx, r, func(in *apilistings.PlatformSearchPut) { in.Paused = k.Selected().Name == "pause" })
 }
 
 func (c *searchRemoveCmd) Run(ctx context.Context, r Client) error {

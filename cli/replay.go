@@ -61,9 +61,7 @@ func (c *replayStartCmd) Run(ctx context.Context, r Client) error {
 		fmt.Printf("%s%d raw listings match; nothing was started\n", estimate(out.Counted), out.Total)
 		return nil
 	}
-	if out.Warning != "" {
-		fmt.Fprintln(os.Stderr, "conveyor: "+Plain(out.Warning))
-	}
+	warn(os.Stderr, out.Warning)
 	fmt.Printf("replay %s: %s raw listings from stage %s, at most %d a second\n%s\n", out.Replay.ID,
 		total(out.Replay), c.Stage, c.Rate, out.Replay.Workflow.URL)
 	if !c.Wait {

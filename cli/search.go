@@ -238,24 +238,13 @@ type searchSuggestCmd struct {
 // Run prints a suggestion a line.
 func (c *searchSuggestCmd) Run(ctx context.Context, r Client) error {
 	query := url.Values{"q": {strings.Join(c.Words, " ")}, "limit": {strconv.Itoa(c.Limit)}}
-	var got apisearch.SearchSuggestions
-	return show(ctx, r, "/search/suggest?"+query.Encode(), c.JSON, &got, func(w io.Writer) error {
-		for _, s := range got.Suggestions {
-			fmt.Fprintln(w, Plain(s))
-		}
-		return nil
-	})
-}
-
-// show asks the API for something and prints it: as JSON, or as print does.
-func show(ctx context.Context, r Client, path string, asJSON bool, got any, print func(io.Writer) error) error {
-	if err := r.call(ctx, http.MethodGet, path, nil, got); err != nil {
-		return err
-	}
-	if asJSON {
-		return PrintJSON(os.Stdout, got)
-	}
-	return print(os.Stdout)
+	return show(ctx, r, http.MethodGet, "/search/suggest?"+query.Encode(), nil, c.JSON,
+		func(w io.Writer, got apisearch.SearchSuggestions) error {
+			for _, s := range got.Suggestions {
+				fmt.Fprintln(w, Plain(s))
+			}
+			return nil
+		})
 }
 
 type searchStatsCmd struct {
@@ -264,8 +253,7 @@ type searchStatsCmd struct {
 
 // Run prints the size of the index.
 func (c *searchStatsCmd) Run(ctx context.Context, r Client) error {
-	var got apisearch.SearchStats
-	return show(ctx, r, "/search/stats", c.JSON, &got, func(w io.Writer) error { return printSearchStats(w, got) })
+	return show(ctx, r, http.MethodGet, "/search/stats", nil, c.JSON, printSearchStats)
 }
 
 func printSearchStats(w io.Writer, s apisearch.SearchStats) error {

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/alecthomas/kong"
 	"github.com/google/uuid"
 
 	apilistings "github.com/mtlrent/conveyor/api/listings"
@@ -30,8 +31,8 @@ type SearchesCmd struct {
 	Show       searchesShowCmd       `cmd:"" help:"Show a saved search: filter, schedule, targets."`
 	Add        searchesAddCmd        `cmd:"" help:"Save a search, and print its secrets and the addresses of its feeds: once."`
 	Set        searchesSetCmd        `cmd:"" help:"Change a saved search: its filter, schedule, kinds of news, language, name."`
-	Pause      searchesPauseCmd      `cmd:"" help:"Pause a search. What it would have found meanwhile is not sent later."`
-	Resume     searchesResumeCmd     `cmd:"" help:"Resume a paused search."`
+	Pause      searchesChangeCmd     `cmd:"" help:"Pause a search. What it would have found meanwhile is not sent later."`
+	Resume     searchesChangeCmd     `cmd:"" help:"Resume a paused search."`
 	Delete     searchesDeleteCmd     `cmd:"" help:"Delete a search with its feeds; what waits is not told."`
 	Targets    searchesTargetsCmd    `cmd:"" help:"Add and delete the targets of a search."`
 	Challenge  searchesChallengeCmd  `cmd:"" help:"Ask a webhook again to confirm that it wants news: one that is unconfirmed or stopped."`
@@ -156,13 +157,10 @@ func (c *searchesShowCmd) Run(ctx context.Context, group *SearchesCmd, r Client)
 	if err != nil {
 		return err
 	}
-	return showSaved(os.Stdout, s.SavedSearch, c.JSON)
+	return printAs(os.Stdout, s.SavedSearch, c.JSON, printSaved)
 }
 
-func showSaved(w io.Writer, s apilistings.SavedSearch, asJSON bool) error {
-	if asJSON {
-		return PrintJSON(w, s)
-	}
+func printSaved(w io.Writer, s apilistings.SavedSearch) error {
 	filter, err := json.Marshal(s.Filter)
 	if err != nil {
 		return err
@@ -244,11 +242,7 @@ func (c *searchesAddCmd) Run(ctx context.Context, group *SearchesCmd, r Client) 
 	if err != nil {
 		return err
 	}
-	var s apilistings.SavedSearch
-	if err := r.call(ctx, http.MethodPost, group.path("/searches", nil), in, &s); err != nil {
-		return err
-	}
-	return showSaved(os.Stdout, s, c.JSON)
+	return show(ctx, r, http.MethodPost, group.path("/searches", nil), in, c.JSON, printSaved)
 }
 
 func searchKinds(kinds []string) (out []apilistings.SearchKind) {
@@ -339,32 +333,21 @@ func (c *searchesSetCmd) Run(ctx context.Context, group *SearchesCmd, r Client) 
 	if err != nil {
 		return err
 	}
-	var is apilistings.SavedSearch // what is absent in an answer would stay in s
-	if err := r.call(ctx, http.MethodPatch, group.path("/searches/"+s.ID.String(), nil), in, &is); err != nil {
-		return err
-	}
-	return showSaved(os.Stdout, is, c.JSON)
+	return show(ctx, r, http.MethodPatch, group.path("/searches/"+s.ID.String(), nil), in, c.JSON, printSaved)
 }
 
 type (
-	searchesPauseCmd  struct{ savedArg }
-	searchesResumeCmd struct{ savedArg }
+	searchesChangeCmd struct{ savedArg }
 	searchesDeleteCmd struct{ savedArg }
 )
 
-// Run pauses a search.
-func (c *searchesPauseCmd) Run(ctx context.Context, group *SearchesCmd, r Client) error {
-	return c.set(ctx, group, r, saved.Paused)
-}
-
-// Run resumes a search.
-func (c *searchesResumeCmd) Run(ctx context.Context, group *SearchesCmd, r Client) error {
-	return c.set(ctx, group, r, saved.Active)
-}
-
-// set changes the state of a search.
-func (a savedArg) set(ctx context.Context, group *SearchesCmd, r Client, state string) error {
-	s, err := a.find(ctx, group, r)
+// Run pauses or resumes a search, as the command is called.
+func (c *searchesChangeCmd) Run(ctx context.Context, group *SearchesCmd, r Client, k *kong.Context) error {
+	state := saved.Active
+	if k.Selected().Name == "pause" {
+		state = saved.Paused
+	}
+	s, err := c.find(ctx, group, r)
 	if err != nil {
 		return err
 	}
@@ -413,15 +396,9 @@ func (c *searchesTryCmd) Run(ctx context.Context, group *SearchesCmd, r Client) 
 	if err != nil {
 		return err
 	}
-	var got apilistings.SearchTried
 	in := apilistings.SearchTrial{Filter: filter, Days: c.Days, Limit: c.Limit}
-	if err := r.call(ctx, http.MethodPost, group.path("/searches/try", nil), in, &got); err != nil {
-		return err
-	}
-	if c.JSON {
-		return PrintJSON(os.Stdout, got)
-	}
-	return printTried(os.Stdout, got, c.Days)
+	return show(ctx, r, http.MethodPost, group.path("/searches/try", nil), in, c.JSON,
+		func(w io.Writer, got apilistings.SearchTried) error { return printTried(w, got, c.Days) })
 }
 
 func printTried(w io.Writer, got apilistings.SearchTried, days int) error {

@@ -181,14 +181,14 @@ func TestPrintSearches(t *testing.T) {
 it would have found at least 12 homes in 7 days, 1 are shown
 `, b.String())
 	b.Reset()
-	require.NoError(t, showSaved(&b, apilistings.SavedSearch{
+	require.NoError(t, printSaved(&b, apilistings.SavedSearch{
 		ID: uuid.MustParse(savedOne), Name: "near\nwork", State: "active", Kinds: []apilistings.SearchKind{"new", "back"}, CreatedAt: noon,
 		Filter:   saved.Criteria{MaxPrice: 1500},
 		Schedule: saved.Schedule{Pace: saved.Daily}, Targets: []apilistings.SearchTarget{
 			{Kind: "feed", State: "active", AtomURL: "https://a.example/x.atom"},
 			{Kind: "webhook", State: "unconfirmed", Label: "https://b.example", Reason: "the webhook answered 500"},
 		},
-	}, false))
+	}))
 	require.Equal(t, `search               018f1b1e-0000-7000-8000-00000000000a
 name                 near work
 state                active

@@ -63,10 +63,7 @@ func (c *SizeCmd) print(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		return PrintJSON(w, p)
-	}
-	return printPlan(w, p)
+	return printAs(w, p, c.JSON, printPlan)
 }
 
 func printPlan(w io.Writer, p sizing.Plan) error {

@@ -250,21 +250,14 @@ func (c *senderAddCmd) Run(ctx context.Context, r Client) error {
 	if err != nil {
 		return err
 	}
-	var out apioutreach.Sender
 	in := apioutreach.SenderStart{
 		Name: c.Name, PhoneNumberID: c.PhoneID, BusinessAccountID: c.AccountID, Token: token, PerSecond: c.PerSecond,
 	}
-	if err := r.call(ctx, http.MethodPost, tenantPath(c.ID, "/senders"), in, &out); err != nil {
-		return err
-	}
-	return showSender(out, c.JSON)
+	return show(ctx, r, http.MethodPost, tenantPath(c.ID, "/senders"), in, c.JSON, printSender)
 }
 
-func showSender(s apioutreach.Sender, asJSON bool) error {
-	if asJSON {
-		return PrintJSON(os.Stdout, s)
-	}
-	return printSenders(os.Stdout, []apioutreach.Sender{s})
+func printSender(w io.Writer, s apioutreach.Sender) error {
+	return printSenders(w, []apioutreach.Sender{s})
 }
 
 // readSecret reads the one line of a file; - is standard input. A secret is no argument: others could see it there.
@@ -355,9 +348,5 @@ func (c *senderSetCmd) Run(ctx context.Context, r Client) error {
 		}
 		in.Token = &token
 	}
-	var out apioutreach.Sender
-	if err := r.call(ctx, http.MethodPatch, tenantPath(c.ID, "/senders/"+c.Sender.String()), in, &out); err != nil {
-		return err
-	}
-	return showSender(out, c.JSON)
+	return show(ctx, r, http.MethodPatch, tenantPath(c.ID, "/senders/"+c.Sender.String()), in, c.JSON, printSender)
 }

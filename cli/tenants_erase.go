@@ -60,7 +60,7 @@ func (c *tenantsEraseCmd) run(ctx context.Context, r Client, in io.Reader, out i
 	if err := r.call(ctx, http.MethodPost, tenantPath(c.ID, "/erasure"), apioutreach.TenantErase{Tenant: c.ID}, &e); err != nil {
 		return err
 	}
-	return showErasure(out, e, c.JSON)
+	return printAs(out, e, c.JSON, printErasure)
 }
 
 type tenantsErasureCmd struct {
@@ -70,17 +70,10 @@ type tenantsErasureCmd struct {
 
 // Run prints how far a deletion is.
 func (c *tenantsErasureCmd) Run(ctx context.Context, r Client) error {
-	var e apioutreach.TenantErasure
-	if err := r.call(ctx, http.MethodGet, tenantPath(c.ID, "/erasure"), nil, &e); err != nil {
-		return err
-	}
-	return showErasure(os.Stdout, e, c.JSON)
+	return show(ctx, r, http.MethodGet, tenantPath(c.ID, "/erasure"), nil, c.JSON, printErasure)
 }
 
-func showErasure(w io.Writer, e apioutreach.TenantErasure, asJSON bool) error {
-	if asJSON {
-		return PrintJSON(w, e)
-	}
+func printErasure(w io.Writer, e apioutreach.TenantErasure) error {
 	out := newTable(w)
 	fmt.Fprintf(out, "tenant\t%s\nstate\t%s\n", e.Tenant, e.State)
 	fmt.Fprintf(out, "requested\t%s by %s\n", e.RequestedAt.UTC().Format(time.RFC3339), Plain(e.RequestedBy))

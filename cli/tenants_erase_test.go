@@ -65,11 +65,11 @@ func TestShowErasure(t *testing.T) {
 
 	var out strings.Builder
 	at := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
-	require.NoError(t, showErasure(&out, apioutreach.TenantErasure{
+	require.NoError(t, printErasure(&out, apioutreach.TenantErasure{
 		Tenant: "acme", State: "done", RequestedAt: at, RequestedBy: "ops", RequestID: "r1", Remote: "10.0.0.1", Passes: 2,
 		Rows: map[string]int64{"contacts": 7, "campaigns": 2}, Files: 3, Bytes: 2048, FinishedAt: new(at.Add(time.Hour)),
 		Kept: []apioutreach.ErasureKept{{Table: "tenants", Why: "the ID"}}, Workflow: api.WorkflowLink{URL: "http://ui/erase"},
-	}, false))
+	}))
 	require.Equal(t, `tenant             acme
 state              done
 requested          2026-11-26T12:00:00Z by ops

@@ -13,6 +13,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/alecthomas/kong"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/mtlrent/conveyor/internal/devstack/cluster"
@@ -22,11 +23,11 @@ import (
 type clusterCmd struct {
 	Up      clusterUpCmd      `cmd:"" help:"Start every engine as a cluster, and three hosts of Conveyor, each in a network namespace of its own. Needs root."`
 	Status  clusterStatusCmd  `cmd:"" help:"Show every host: its link, what runs there, and what its engine says."`
-	Kill    clusterKillCmd    `cmd:"" help:"End every process of a host, or one of them, as a loss of power does."`
-	Shut    clusterShutCmd    `cmd:"" help:"Stop every process of a host, or one of them, as an operator does."`
-	Start   clusterStartCmd   `cmd:"" help:"Start what kill or shut has ended. The primary of before a promotion comes back as a replica."`
-	Cut     clusterCutCmd     `cmd:"" help:"Take a host off the network."`
-	Heal    clusterHealCmd    `cmd:"" help:"Make the link of a host whole and fast again."`
+	Kill    clusterNodeCmd    `cmd:"" help:"End every process of a host, or one of them, as a loss of power does."`
+	Shut    clusterNodeCmd    `cmd:"" help:"Stop every process of a host, or one of them, as an operator does."`
+	Start   clusterNodeCmd    `cmd:"" help:"Start what kill or shut has ended. The primary of before a promotion comes back as a replica."`
+	Cut     clusterNodeCmd    `cmd:"" help:"Take a host off the network."`
+	Heal    clusterNodeCmd    `cmd:"" help:"Make the link of a host whole and fast again."`
 	Slow    clusterSlowCmd    `cmd:"" help:"Make the link of a host slow, and lose frames of it."`
 	Promote clusterPromoteCmd `cmd:"" help:"End the primary of Postgres, and make its replica the primary."`
 }
@@ -122,34 +123,11 @@ type clusterNode struct {
 	Node string `arg:"" help:"Host, such as rabbit1, pg1, temporal1, redis1, host1; kill, shut and start also take host1/worker."`
 }
 
-type clusterKillCmd struct{ clusterNode }
+type clusterNodeCmd struct{ clusterNode }
 
-func (c clusterKillCmd) Run(ctx context.Context, cli *CLI) error {
-	return ask(ctx, cli, cluster.Request{Action: "kill", Node: c.Node})
-}
-
-type clusterShutCmd struct{ clusterNode }
-
-func (c clusterShutCmd) Run(ctx context.Context, cli *CLI) error {
-	return ask(ctx, cli, cluster.Request{Action: "shut", Node: c.Node})
-}
-
-type clusterStartCmd struct{ clusterNode }
-
-func (c clusterStartCmd) Run(ctx context.Context, cli *CLI) error {
-	return ask(ctx, cli, cluster.Request{Action: "start", Node: c.Node})
-}
-
-type clusterCutCmd struct{ clusterNode }
-
-func (c clusterCutCmd) Run(ctx context.Context, cli *CLI) error {
-	return ask(ctx, cli, cluster.Request{Action: "cut", Node: c.Node})
-}
-
-type clusterHealCmd struct{ clusterNode }
-
-func (c clusterHealCmd) Run(ctx context.Context, cli *CLI) error {
-	return ask(ctx, cli, cluster.Request{Action: "heal", Node: c.Node})
+// Run does with a host what the command is called.
+func (c clusterNodeCmd) Run(ctx context.Context, cli *CLI, k *kong.Context) error {
+	return ask(ctx, cli, cluster.Request{Action: k.Selected().Name, Node: c.Node})
 }
 
 type clusterSlowCmd struct {
