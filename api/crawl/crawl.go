@@ -306,10 +306,7 @@ type CrawlRunPage api.Page[CrawlRun]
 
 func (h Crawls) list(ctx context.Context, in *listCrawlsInput) (*api.Body[CrawlRunPage], error) {
 	rows, next, err := h.Store.Runs(ctx, in.states, in.before, in.Limit)
-	if err != nil {
-		return nil, err
-	}
-	return api.BodyOf(CrawlRunPage(api.PageOf(rows, h.show, api.IDCursorAt(next, crawlRunOrder)))), nil
+	return api.BodyOf(CrawlRunPage(api.PageOf(rows, h.show, api.IDCursorAt(next, crawlRunOrder)))), err
 }
 
 type crawlRunInput struct {
@@ -318,10 +315,7 @@ type crawlRunInput struct {
 
 func (h Crawls) get(ctx context.Context, in *crawlRunInput) (*api.Body[CrawlRun], error) {
 	r, err := h.Store.Counted(ctx, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return api.BodyOf(h.show(r)), nil
+	return api.BodyOf(h.show(r)), err
 }
 
 // CrawlSummary is the answer of GET /crawl-runs/{id}/summary.

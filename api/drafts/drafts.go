@@ -481,10 +481,7 @@ func (h Drafts) search(ctx context.Context, in *searchDraftsInput) (*api.Body[Dr
 		f.Since = &in.Since
 	}
 	rows, next, err := h.Store.Search(ctx, f)
-	if err != nil {
-		return nil, err
-	}
-	return api.BodyOf(DraftPage(api.PageOf(rows, showDraft, api.CursorAt(next, draftOrder)))), nil
+	return api.BodyOf(DraftPage(api.PageOf(rows, showDraft, api.CursorAt(next, draftOrder)))), err
 }
 
 type draftInput struct {

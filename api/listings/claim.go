@@ -53,8 +53,5 @@ func (h Listings) setClaimed(
 ) (*api.Body[ListingClaim], error) {
 	ref := listing.Ref{Platform: in.Platform, PlatformID: in.PlatformID}
 	changed, err := h.Store.Claim(ctx, ref, claimed, api.CallerOf(ctx).Name, h.door.Now())
-	if err != nil {
-		return nil, err
-	}
-	return api.BodyOf(ListingClaim{ref.ID(), claimed, changed}), nil
+	return api.BodyOf(ListingClaim{ref.ID(), claimed, changed}), err
 }

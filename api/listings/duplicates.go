@@ -138,10 +138,7 @@ func (h Duplicates) list(ctx context.Context, in *listDuplicatesInput) (*api.Bod
 		f.Listing = &id
 	}
 	homes, next, err := h.Store.Homes(ctx, f)
-	if err != nil {
-		return nil, err
-	}
-	return api.BodyOf(HomePage(api.PageOf(homes, showHome, api.CursorAt(next, homesOrder)))), nil
+	return api.BodyOf(HomePage(api.PageOf(homes, showHome, api.CursorAt(next, homesOrder)))), err
 }
 
 func showHome(h dblistings.Home) Home {

@@ -177,10 +177,7 @@ type PlatformList struct {
 
 func (h Platforms) list(ctx context.Context, _ *struct{}) (*api.Body[PlatformList], error) {
 	list, err := h.Store.List(ctx, h.door.Now())
-	if err != nil {
-		return nil, err
-	}
-	return api.BodyOf(PlatformList{api.Each(list, h.show)}), nil
+	return api.BodyOf(PlatformList{api.Each(list, h.show)}), err
 }
 
 func (h Platforms) show(p dblistings.Platform) Platform {
@@ -214,10 +211,7 @@ type platformInput struct {
 
 func (h Platforms) get(ctx context.Context, in *platformInput) (*api.Body[Platform], error) {
 	p, err := h.Store.Get(ctx, in.Name, h.door.Now())
-	if err != nil {
-		return nil, err
-	}
-	return api.BodyOf(h.show(p)), nil
+	return api.BodyOf(h.show(p)), err
 }
 
 // PlatformPatch is the body of PATCH /platforms/{name}.

@@ -43,10 +43,7 @@ type PastCycle struct {
 
 func (h Platforms) cycles(ctx context.Context, in *platformCyclesInput) (*api.Body[PlatformCycles], error) {
 	list, next, err := h.Store.Cycles(ctx, in.Name, in.Before, in.Limit)
-	if err != nil {
-		return nil, err
-	}
-	return api.BodyOf(PlatformCycles{api.Each(list, showPastCycle), next}), nil
+	return api.BodyOf(PlatformCycles{api.Each(list, showPastCycle), next}), err
 }
 
 func showPastCycle(c dblistings.PlatformCycle) PastCycle {

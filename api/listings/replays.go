@@ -242,10 +242,7 @@ type ReplayPage api.Page[*Replay]
 
 func (h Replays) list(ctx context.Context, in *listReplaysInput) (*api.Body[ReplayPage], error) {
 	rows, next, err := h.Store.List(ctx, in.states, in.after, in.Limit)
-	if err != nil {
-		return nil, err
-	}
-	return api.BodyOf(ReplayPage(api.PageOf(rows, h.show, api.CursorAt(next, replayOrder)))), nil
+	return api.BodyOf(ReplayPage(api.PageOf(rows, h.show, api.CursorAt(next, replayOrder)))), err
 }
 
 type replayInput struct {
@@ -254,10 +251,7 @@ type replayInput struct {
 
 func (h Replays) get(ctx context.Context, in *replayInput) (*api.Body[*Replay], error) {
 	r, err := h.Store.Get(ctx, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return api.BodyOf(h.show(r)), nil
+	return api.BodyOf(h.show(r)), err
 }
 
 // cancel is done when it is stored: the workflow reads that before its next batch. The signal to the workflow only

@@ -310,8 +310,5 @@ func (h Searches) try(ctx context.Context, _ string, in *trySearchInput) (*api.B
 	defer cancel()
 	since := h.door.Now().AddDate(0, 0, -in.Body.Days)
 	found, total, all, err := h.Store.Try(ctx, in.Body.Filter, since, in.Body.Limit)
-	if err != nil {
-		return nil, err
-	}
-	return api.BodyOf(SearchTried{total, all, api.Listed(found, showFound)}), nil
+	return api.BodyOf(SearchTried{total, all, api.Listed(found, showFound)}), err
 }

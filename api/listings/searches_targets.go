@@ -206,8 +206,5 @@ func (h Searches) removeTarget(ctx context.Context, tenant string, in *targetInp
 
 func (h Searches) challenge(ctx context.Context, tenant string, in *targetInput) (*api.Body[SearchTarget], error) {
 	t, err := h.Store.Challenge(ctx, tenant, in.Search, in.Target, api.CallerOf(ctx).Name, h.door.Now())
-	if err != nil {
-		return nil, err
-	}
-	return api.BodyOf(showTarget(t)), nil
+	return api.BodyOf(showTarget(t)), err
 }

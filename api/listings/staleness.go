@@ -51,8 +51,5 @@ func (h Staleness) run(ctx context.Context, _ *struct{}) (*api.Body[StalenessRun
 		At: h.door.Now(), Actor: api.CallerOf(ctx).Name, Action: "staleness.started", Subject: "workflow/" + id,
 		Detail: map[string]any{"joined": joined},
 	})
-	if err != nil {
-		return nil, err
-	}
-	return api.BodyOf(StalenessRun{Joined: joined, Workflow: h.door.Workflow(id)}), nil
+	return api.BodyOf(StalenessRun{Joined: joined, Workflow: h.door.Workflow(id)}), err
 }

@@ -33,8 +33,5 @@ func (h Campaigns) audience(
 	ctx context.Context, tenant string, in *campaignInput,
 ) (*api.Body[CampaignAudience], error) {
 	a, err := h.Store.Audience(ctx, tenant, in.ID, api.AudienceMost)
-	if err != nil {
-		return nil, err
-	}
-	return api.BodyOf(CampaignAudience{a.Contacts, a.OptedOut, a.WithoutPhone, a.ToSend(), a.More}), nil
+	return api.BodyOf(CampaignAudience{a.Contacts, a.OptedOut, a.WithoutPhone, a.ToSend(), a.More}), err
 }

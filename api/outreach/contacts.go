@@ -185,10 +185,7 @@ func (h Contacts) search(ctx context.Context, tenant string, in *searchContactsI
 		return nil, err
 	}
 	rows, next, err := h.Store.Search(ctx, tenant, f, in.after, in.Body.Limit)
-	if err != nil {
-		return nil, err
-	}
-	return api.BodyOf(ContactPage(api.PageOf(rows, showContact, api.IDCursorAt(next, contactOrder)))), nil
+	return api.BodyOf(ContactPage(api.PageOf(rows, showContact, api.IDCursorAt(next, contactOrder)))), err
 }
 
 type contactQueryInput struct {

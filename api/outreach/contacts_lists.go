@@ -82,10 +82,7 @@ type createListInput struct {
 
 func (h Contacts) createList(ctx context.Context, tenant string, in *createListInput) (*api.Body[ContactList], error) {
 	l, err := h.Store.CreateList(ctx, tenant, in.Body.Name, api.CallerOf(ctx).Name, h.door.Now())
-	if err != nil {
-		return nil, err
-	}
-	return api.BodyOf(showList(l)), nil
+	return api.BodyOf(showList(l)), err
 }
 
 // MembersChange is the body of POST /contact-lists/{list}/members.
@@ -111,10 +108,7 @@ func (h Contacts) changeMembers(
 ) (*api.Body[MembersChanged], error) {
 	added, removed, err := h.Store.Members(ctx, tenant, in.List, in.Body.Add, in.Body.Remove, api.CallerOf(ctx).Name,
 		h.door.Now())
-	if err != nil {
-		return nil, err
-	}
-	return api.BodyOf(MembersChanged{added, removed}), nil
+	return api.BodyOf(MembersChanged{added, removed}), err
 }
 
 type contactListInput struct {

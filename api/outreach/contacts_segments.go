@@ -55,10 +55,7 @@ type Segments struct {
 
 func (h Contacts) listSegments(ctx context.Context, tenant string, in *tenantInput) (*api.Body[Segments], error) {
 	list, err := h.Store.Segments(ctx, tenant)
-	if err != nil {
-		return nil, err
-	}
-	return api.BodyOf(Segments{api.Each(list, showSegment)}), nil
+	return api.BodyOf(Segments{api.Each(list, showSegment)}), err
 }
 
 // SegmentStart is the body of POST /segments and PUT /segments/{segment}.

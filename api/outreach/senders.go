@@ -108,10 +108,7 @@ func (h Senders) list(ctx context.Context, tenant string) (*api.Body[SenderList]
 		return nil, err
 	}
 	list, err := h.Store.List(ctx, tenant)
-	if err != nil {
-		return nil, err
-	}
-	return api.BodyOf(SenderList{api.Listed(list, showSender)}), nil
+	return api.BodyOf(SenderList{api.Listed(list, showSender)}), err
 }
 
 // SenderStart is the body of POST /tenants/{tenant}/senders.

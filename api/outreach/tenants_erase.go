@@ -125,10 +125,7 @@ func (h Tenants) erase(ctx context.Context, in *eraseTenantInput) (*api.Body[Ten
 
 func (h Tenants) erasure(ctx context.Context, in *tenantPathInput) (*api.Body[TenantErasure], error) {
 	e, err := h.Erasures.Get(ctx, in.Tenant)
-	if err != nil {
-		return nil, err
-	}
-	return api.BodyOf(h.showErasure(e)), nil
+	return api.BodyOf(h.showErasure(e)), err
 }
 
 const (
