@@ -170,6 +170,7 @@ func Open(t *testing.T, change ...func(*Parts)) *Door {
 	d.Messages.Store = dboutreach.NewMessages(pool, nil)
 	d.Campaigns = apioutreach.Campaigns{
 		Store: dboutreach.NewCampaigns(pool, nil), Messages: d.Messages.Store, Senders: d.Senders.Store,
+		Secrets: d.Senders.Secrets,
 	}
 	d.Webhooks = apioutreach.Webhooks{
 		Store: dboutreach.NewWebhooks(pool, nil), AppSecrets: []string{"other", "s3cret"}, VerifyTokens: []string{"t0ken"},

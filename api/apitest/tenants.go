@@ -103,6 +103,7 @@ func Walkable(t *testing.T) *Fort {
 		p.Find = api.Find{Store: db.NewFinder(pool, dblistings.NewListings(pool).FindWords), Within: time.Minute}
 		p.Campaigns = apioutreach.Campaigns{
 			Store: dboutreach.NewCampaigns(pool, nil), Messages: p.Messages.Store, Senders: p.Senders.Store,
+			Secrets: SecretBox(t, "new"),
 		}
 		p.Starting(&Starter{})
 	})

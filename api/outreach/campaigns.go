@@ -16,6 +16,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/internal/secret"
 )
 
 // Campaigns serves /campaigns.
@@ -23,6 +24,7 @@ type Campaigns struct {
 	Store    *dboutreach.Campaigns
 	Messages *dboutreach.Messages
 	Senders  *dboutreach.Senders
+	Secrets  *secret.Box // that their tokens are sealed by; without a key it is not known whether they can be opened
 	Launch   CampaignStarter
 	Late     time.Duration // how long after the time that is asked for a campaign may start; 0 = however late
 	Wakes    *Wakes
@@ -287,7 +289,7 @@ type CampaignDetail struct {
 	Campaign
 	PerSecond   int      `json:"per_second" doc:"messages that may be sent: the least of the rates of the tenant and of the sender"`
 	SecondsLeft *float64 `json:"seconds_left,omitempty" doc:"at that rate, which the running campaigns of the tenant share; absent unless it runs and all its messages are written"`
-	Held        string   `json:"held,omitempty" doc:"why nothing of it is sent although it runs"`
+	Held        string   `json:"held,omitempty" doc:"why nothing of it is sent although it runs, and what to do where its sender cannot be used"`
 }
 
 func (h Campaigns) get(ctx context.Context, tenant string, in *campaignInput) (*api.Body[CampaignDetail], error) {
@@ -307,7 +309,11 @@ func (h Campaigns) get(ctx context.Context, tenant string, in *campaignInput) (*
 	if c.State != campaign.Running {
 		return api.BodyOf(out), nil
 	}
-	out.Held = held(t, s, h.door.Now())
+	if out.Held = held(t, s, h.door.Now()); out.Held == "" {
+		if out.Held, err = h.sealed(ctx, s); err != nil {
+			return nil, err
+		}
+	}
 	if c.WrittenAt == nil || out.Held != "" {
 		return api.BodyOf(out), nil
 	}
@@ -343,6 +349,25 @@ func held(t db.Tenant, s dboutreach.Sender, now time.Time) string {
 		return reason("the sender is paused", s.Reason)
 	}
 	return ""
+}
+
+// sealed says why a sender's access token cannot be opened, and what to do; "" = it can be. Workers that lack a key of
+// the API are not known here: their logs have it.
+func (h Campaigns) sealed(ctx context.Context, s dboutreach.Sender) (string, error) {
+	if h.Secrets.Key() == "" {
+		return "", nil
+	}
+	token, err := h.Senders.Token(ctx, s.Tenant, s.ID)
+	if err != nil {
+		return "", err
+	}
+	purposes := dboutreach.SenderPurposes(s.Tenant, s.ID, s.PhoneNumberID, true)
+	if _, err := h.Secrets.OpenAny(token.Key, token.Box, purposes...); err != nil {
+		return fmt.Sprintf("the sender's access token cannot be opened: put its key %q into CONVEYOR_SECRET_KEYS of every "+
+			"process, or give the sender a new token (conveyor tenants sender set %s %s --token-file FILE): %v",
+			token.Key, s.Tenant, s.ID, err), nil
+	}
+	return "", nil
 }
 
 type editCampaignInput struct {

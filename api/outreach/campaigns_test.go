@@ -204,6 +204,8 @@ func TestGetCampaign(t *testing.T) {
 	}
 	id := apitest.NewCampaign(t, d.Campaigns.Store, "acme", plan, campaign.Running)
 	other := apitest.NewCampaign(t, d.Campaigns.Store, "acme", plan, campaign.Running)
+	sending := fmt.Sprintf("/tenants/acme/senders/%s", sender)
+	require.Equal(t, 200, d.Ask(t, "PATCH", sending, `{"token":"EAAB"}`).Status)
 	get := func() apioutreach.CampaignDetail {
 		return apitest.Read[apioutreach.CampaignDetail](t, d.Get(t, "/campaigns/"+id.String()+"?tenant=acme"), 200)
 	}
@@ -217,7 +219,17 @@ func TestGetCampaign(t *testing.T) {
 	require.InDelta(t, 12, *got.SecondsLeft, 1e-9, "they take turns")
 	require.Empty(t, got.Held)
 
-	sending := fmt.Sprintf("/tenants/acme/senders/%s", sender)
+	// A token that cannot be opened leaves its messages where they are.
+	for _, wrong := range []string{"token_key = 'lost'", "token = 'sealed for another'"} {
+		d.System(t, "UPDATE senders SET "+wrong+" WHERE id = $1", sender)
+		got = get()
+		require.Contains(t, got.Held, "the sender's access token cannot be opened: put its key")
+		require.Contains(t, got.Held, "(conveyor tenants sender set acme "+sender.String()+" --token-file FILE)")
+		require.Nil(t, got.SecondsLeft)
+		require.Equal(t, 200, d.Ask(t, "PATCH", sending, `{"token":"EAAB"}`).Status)
+		require.Empty(t, get().Held)
+	}
+
 	require.Equal(t, 200, d.Ask(t, "PATCH", sending, `{"per_second":2}`).Status)
 	require.InDelta(t, 60, *get().SecondsLeft, 1e-9)
 	require.Equal(t, 200, d.Ask(t, "PATCH", sending, `{"state":"paused","reason":"lunch"}`).Status)

@@ -36,7 +36,7 @@ func (h *house) campaigns() system {
 				BindTokens: h.config.Outreach.BindTokens, Wakes: h.wakes,
 			},
 			apioutreach.Campaigns{
-				Store: sent, Messages: messages, Senders: dboutreach.NewSenders(h.pool),
+				Store: sent, Messages: messages, Senders: dboutreach.NewSenders(h.pool), Secrets: h.box,
 				Launch: h.launch, Wakes: h.wakes, Rates: rates, Late: h.config.Outreach.CampaignLate,
 			},
 			apioutreach.Messages{Store: messages, Wakes: h.wakes},
