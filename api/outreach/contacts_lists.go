@@ -33,8 +33,9 @@ func (h Contacts) lists(d *api.Door) {
 	api.ServeTenant(d, api.NeedsTenant(access.Operate, huma.Operation{
 		OperationID: "delete-contact-list", Method: http.MethodDelete, Path: "/contact-lists/{list}",
 		Tags: []string{"contacts"}, Summary: "Delete a list", Errors: []int{409, 422, 503},
-		Description: "Its contacts stay. When the answer is 503 some members may be gone: a repeated request goes on. It " +
-			"is 409 while a campaign that has begun still chooses its contacts by the list, until its written_at is set.",
+		Description: "Its contacts stay. When the answer is 503 the list may be gone and some members not: a repeated " +
+			"request goes on. It is 409 while a campaign that has begun still chooses its contacts by the list, until its " +
+			"written_at is set.",
 		Metadata: map[string]any{api.TimeoutKey: api.DeleteListTimeout},
 	}), h.deleteList)
 }

@@ -383,6 +383,65 @@ func TestFreezeKeepsLists(t *testing.T) {
 	require.Equal(t, []string{"+15145550101"}, m.lines(t, "SELECT recipient FROM messages"))
 }
 
+// A list whose members are being deleted is there for nobody: no campaign begins to choose by what is left of it.
+func TestHalfDeletedList(t *testing.T) {
+	t.Parallel()
+
+	m, ctx := newMailing(t), t.Context()
+	s, uploads := dboutreach.NewContacts(m.pool, nil), dboutreach.NewUploads(m.pool)
+	spared, err := s.CreateList(ctx, "acme", "spared", "zoe", time.Now())
+	require.NoError(t, err)
+	members := []int64{put(t, s, "acme", someone("+15145550102")), put(t, s, "acme", someone("+15145550103"))}
+	_, _, err = s.Members(ctx, "acme", spared.ID, members, nil, "zoe", time.Now())
+	require.NoError(t, err)
+	segment, err := s.PutSegment(ctx, "acme", dboutreach.Segment{
+		ID: uuid.New(), Name: "those", Filter: contact.Filter{Not: &contact.Filter{List: spared.ID.String()}},
+	}, "zoe", time.Now())
+	require.NoError(t, err)
+	named, within := m.everyone("but those"), m.everyone("in a segment")
+	named.Audience.Except.Lists = []uuid.UUID{spared.ID}
+	within.Audience = campaign.Audience{To: campaign.Groups{Segments: []uuid.UUID{segment.ID}}}
+	var ready []uuid.UUID
+	for _, p := range []dboutreach.Plan{named, within} {
+		c, err := m.campaigns.Create(ctx, "acme", uuid.New(), p, "zoe", time.Now())
+		require.NoError(t, err)
+		_, err = m.campaigns.Schedule(ctx, "acme", c.ID, time.Now(), "zoe", time.Now())
+		require.NoError(t, err)
+		ready = append(ready, c.ID)
+	}
+
+	more, err := s.DeleteList(ctx, "acme", spared.ID, 1, "zoe", time.Now())
+	require.NoError(t, err)
+	require.True(t, more)
+	for _, id := range ready {
+		_, err = m.campaigns.Begin(ctx, "acme", id, time.Now().Add(time.Second))
+		require.NoError(t, err)
+		_, err = m.campaigns.Freeze(ctx, "acme", id, 10, time.Now())
+		require.Equal(t, fault.Invalid, dbtest.Class(err), "%v", err)
+	}
+	require.Empty(t, m.lines(t, "SELECT recipient FROM messages"))
+	_, err = m.campaigns.Create(ctx, "acme", uuid.New(), named, "zoe", time.Now())
+	require.Equal(t, fault.Invalid, dbtest.Class(err))
+	_, _, err = s.Members(ctx, "acme", spared.ID, members, nil, "zoe", time.Now())
+	require.Equal(t, fault.Gone, dbtest.Class(err))
+	u := dboutreach.Upload{ID: uuid.New(), Tenant: "acme", Lists: []uuid.UUID{spared.ID}, State: dboutreach.UploadReceived}
+	_, err = uploads.Create(ctx, u)
+	require.Equal(t, fault.Invalid, dbtest.Class(err), "%v", err)
+	lists, err := s.Lists(ctx, "acme")
+	require.NoError(t, err)
+	require.Empty(t, lists)
+	again, err := s.CreateList(ctx, "acme", "spared", "zoe", time.Now())
+	require.NoError(t, err)
+	require.NotEqual(t, spared.ID, again.ID)
+	for more := true; more; {
+		more, err = s.DeleteList(ctx, "acme", spared.ID, 1, "zoe", time.Now())
+		require.NoError(t, err)
+	}
+	_, err = s.DeleteList(ctx, "acme", spared.ID, 1, "zoe", time.Now())
+	require.Equal(t, fault.Gone, dbtest.Class(err))
+	require.Empty(t, m.lines(t, "SELECT contact::text FROM contact_list_members"))
+}
+
 // A transaction looks at a bounded number of contacts, however few of them are in the audience.
 func TestFreezeSparse(t *testing.T) {
 	t.Parallel()

@@ -29,7 +29,8 @@ const (
 	sqlListAdd = `/* sqlListAdd */
 INSERT INTO contact_lists (id, tenant, name, created_at) SELECT $2, $1, $3, $4
 WHERE ` + db.SQLTenantStands + ` AND NOT EXISTS (
-    SELECT FROM tenants t WHERE t.id = $1 AND t.max_lists <= (SELECT count(*) FROM contact_lists WHERE tenant = $1))
+    SELECT FROM tenants t WHERE t.id = $1 AND t.max_lists <= (
+        SELECT count(*) FROM contact_lists WHERE tenant = $1 AND deleted_at IS NULL))
 ON CONFLICT (tenant, name) DO NOTHING`
 
 	sqlListByName = `/* sqlListByName */ SELECT id, name, created_at FROM contact_lists WHERE tenant = $1 AND name = $2`
@@ -72,7 +73,7 @@ func (s *Contacts) CreateList(ctx context.Context, tenant, name, actor string, n
 }
 
 const sqlListsRead = `/* sqlListsRead */
-SELECT id, name, created_at, members FROM contact_lists WHERE tenant = $1 ORDER BY name`
+SELECT id, name, created_at, members FROM contact_lists WHERE tenant = $1 AND deleted_at IS NULL ORDER BY name`
 
 // contactDeed is the audit record of a change of contacts, lists and segments. It names nobody.
 func contactDeed(tenant, action, subject, actor string, now time.Time, detail map[string]any) db.AuditEntry {
@@ -94,7 +95,7 @@ func (s *Contacts) Lists(ctx context.Context, tenant string) ([]CountedList, err
 }
 
 const (
-	sqlListHold = `/* sqlListHold */ SELECT id FROM contact_lists WHERE tenant = $1 AND id = $2 FOR KEY SHARE`
+	sqlListHold = `/* sqlListHold */ SELECT id FROM contact_lists WHERE tenant = $1 AND id = $2 AND deleted_at IS NULL FOR KEY SHARE`
 
 	sqlMembersJoin = `/* sqlMembersJoin */
 INSERT INTO contact_list_members (tenant, list, contact)
@@ -153,12 +154,18 @@ const (
 DELETE FROM contact_list_members WHERE tenant = $1 AND list = $2 AND contact = ANY (ARRAY(
     SELECT contact FROM contact_list_members WHERE tenant = $1 AND list = $2 ORDER BY contact LIMIT $3))`
 
+	// Its name may be that of another list at once.
+	sqlListForget = `/* sqlListForget */
+UPDATE contact_lists SET deleted_at = $3, name = id::text WHERE tenant = $1 AND id = $2 AND deleted_at IS NULL`
+
+	sqlListForgotten = `/* sqlListForgotten */ SELECT id FROM contact_lists WHERE tenant = $1 AND id = $2`
+
 	sqlListDrop = `/* sqlListDrop */
 DELETE FROM contact_lists l WHERE tenant = $1 AND id = $2
     AND NOT EXISTS (SELECT FROM contact_list_members WHERE list = l.id)`
 
 	// Campaigns that choose contacts by the list, or will, and whether they have begun to. They are locked, so none
-	// begins before the members are gone for all to see; and last, as by whoever deletes a contact.
+	// begins before the list is gone for all to see; and last, as by whoever deletes a contact.
 	sqlListChooses = `/* sqlListChooses */
 SELECT id, state IN ('running', 'paused') FROM campaigns
 WHERE tenant = $1 AND state NOT IN ('done', 'canceled') AND written_at IS NULL
@@ -184,11 +191,33 @@ func chosen(ctx context.Context, tx pgx.Tx, tenant string, list uuid.UUID) error
 		"the campaign is set, or cancel the campaign", by)
 }
 
-// DeleteList deletes up to most members of a list, and the list when it has none, with an audit record, and says
-// whether there are more: call it until there are none. The contacts stay. A list that is not there is fault.Gone, one
-// by which a campaign still chooses contacts fault.Conflict.
+// forgetList makes a list one that is there for nobody, with an audit record, unless that was done before.
+func (s *Contacts) forgetList(ctx context.Context, tenant string, list uuid.UUID, actor string, now time.Time) error {
+	return db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, sqlListForget, tenant, list, now)
+		if err != nil {
+			return err
+		}
+		if tag.RowsAffected() == 0 {
+			return tx.QueryRow(ctx, sqlListForgotten, tenant, list).Scan(&list)
+		}
+		if err := chosen(ctx, tx, tenant, list); err != nil {
+			return err
+		}
+		deed := contactDeed(tenant, "contact_list.deleted", "contact-list/"+list.String(), actor, now, nil)
+		return db.AuditTx(ctx, tx, deed)
+	})
+}
+
+// DeleteList deletes a list, with an audit record, and then up to most of its members, and says whether there are more:
+// call it until there are none. The list is there for nobody, and for no campaign, from the first call on. The contacts
+// stay. A list that is not there, to its last member, is fault.Gone, one by which a campaign still chooses contacts
+// fault.Conflict.
 func (s *Contacts) DeleteList(ctx context.Context, tenant string, list uuid.UUID, most int, actor string,
 	now time.Time) (more bool, err error) {
+	if err := s.forgetList(ctx, tenant, list, actor, now); err != nil {
+		return false, listFault(err, "delete", "list", list)
+	}
 	err = db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, sqlMembersDrop, tenant, list, most)
 		if err != nil {
@@ -197,23 +226,12 @@ func (s *Contacts) DeleteList(ctx context.Context, tenant string, list uuid.UUID
 		if _, err := tx.Exec(ctx, sqlMembersCount, tenant, list, -tag.RowsAffected()); err != nil {
 			return err
 		}
-		if err := chosen(ctx, tx, tenant, list); err != nil {
-			return err
-		}
 		if more = int(tag.RowsAffected()) == most; more {
 			return nil
 		}
 		tag, err = tx.Exec(ctx, sqlListDrop, tenant, list)
-		if err != nil {
-			return err
-		}
-		if tag.RowsAffected() == 0 { // or a contact became a member just now
-			var there uuid.UUID
-			more = true
-			return tx.QueryRow(ctx, sqlListHold, tenant, list).Scan(&there)
-		}
-		deed := contactDeed(tenant, "contact_list.deleted", "contact-list/"+list.String(), actor, now, nil)
-		return db.AuditTx(ctx, tx, deed)
+		more = tag.RowsAffected() == 0 // a contact became a member just now, or another request deleted the last ones
+		return err
 	})
 	return more, listFault(err, "delete", "list", list)
 }

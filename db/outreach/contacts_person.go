@@ -64,7 +64,8 @@ SELECT digest, email_digest, phone, email FROM contacts WHERE tenant = $1 AND id
 
 	sqlPersonLists = `/* sqlPersonLists */
 SELECT id, name, created_at FROM contact_lists l
-WHERE tenant = $1 AND EXISTS (SELECT FROM contact_list_members WHERE tenant = $1 AND list = l.id AND contact = $2)
+WHERE tenant = $1 AND deleted_at IS NULL
+    AND EXISTS (SELECT FROM contact_list_members WHERE tenant = $1 AND list = l.id AND contact = $2)
 ORDER BY name`
 
 	sqlPersonOptOut = `/* sqlPersonOptOut */

@@ -205,7 +205,7 @@ const sqlMembersAdd = `/* sqlMembersAdd */
 WITH added AS (
     INSERT INTO contact_list_members (tenant, list, contact)
     SELECT $1, l.id, m.contact FROM contact_lists l, unnest($3::bigint[]) AS m(contact)
-    WHERE l.tenant = $1 AND l.id = ANY ($2) ORDER BY 2, 3
+    WHERE l.tenant = $1 AND l.id = ANY ($2) AND l.deleted_at IS NULL ORDER BY 2, 3
     ON CONFLICT DO NOTHING RETURNING list
 ), turns AS (
     SELECT id FROM contact_lists WHERE tenant = $1 AND id IN (SELECT list FROM added) ORDER BY id FOR NO KEY UPDATE

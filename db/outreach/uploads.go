@@ -100,7 +100,8 @@ INSERT INTO uploads (id, tenant, file_name, blob, bytes, sha256, options, known,
 VALUES ($2, $1, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
 ON CONFLICT (id) DO NOTHING RETURNING id`
 
-	sqlListsKnown = `/* sqlListsKnown */ SELECT count(*) FROM contact_lists WHERE tenant = $1 AND id = ANY ($2)`
+	sqlListsKnown = `/* sqlListsKnown */
+SELECT count(*) FROM contact_lists WHERE tenant = $1 AND id = ANY ($2) AND deleted_at IS NULL`
 )
 
 // ErrUploadsFull is the error of an upload for which its tenant has no Room.
