@@ -21,8 +21,9 @@ func (h Listings) registerClaims(d *api.Door) {
 		})
 	}
 	api.Serve(d, op("claim-listing", "claim", "Claim a listing for its owner",
-		"It stays visible as claimed, whether its platform still offers it or not, until the claim is lifted. Claiming it "+
-			"twice is claiming it once."), h.claim)
+		"It stays visible as claimed, whether its platform still offers it or not, until the claim is lifted. One that was "+
+			"archived is shown as it was stored, and is not imported anew: …/process does that, and fetches images that were "+
+			"deleted since. Claiming it twice is claiming it once."), h.claim)
 	api.Serve(d, op("unclaim-listing", "unclaim", "Lift the claim of a listing",
 		"It is active again. The next check of staleness archives it if its platform no longer offers it. One that was "+
 			"claimed while another advert of its home was shown in its place is archived again."), h.unclaim)
