@@ -169,7 +169,11 @@ func (d *Door) Letter(l db.LetterSummary) LetterItem {
 type LetterPage Page[LetterItem]
 
 func (h DeadLetters) list(ctx context.Context, in *listLettersInput) (*Body[LetterPage], error) {
-	rows, next, err := h.Store.List(ctx, in.filter(), in.after, in.Limit)
+	f := in.filter()
+	if f.OfNone = ReachesTenants(ctx) != nil; f.OfNone && in.Tenant != "" {
+		return nil, ReachesTenants(ctx)
+	}
+	rows, next, err := h.Store.List(ctx, f, in.after, in.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -209,6 +213,11 @@ func (h DeadLetters) get(ctx context.Context, in *letterInput) (*Body[LetterDeta
 	l, err := h.Store.Get(ctx, in.ID)
 	if err != nil {
 		return nil, err
+	}
+	if l.Tenant != "" {
+		if err := ReachesTenants(ctx); err != nil {
+			return nil, err
+		}
 	}
 	out := LetterDetail{
 		LetterItem: h.door.Letter(l.LetterSummary), Headers: l.Headers,

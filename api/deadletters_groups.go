@@ -53,7 +53,9 @@ type LetterGroup struct {
 }
 
 func (h DeadLetters) groups(ctx context.Context, in *groupLettersInput) (*Body[LetterGroups], error) {
-	found, err := h.Store.Groups(ctx, in.filter())
+	f := in.filter()
+	f.OfNone = ReachesTenants(ctx) != nil
+	found, err := h.Store.Groups(ctx, f)
 	if err != nil {
 		return nil, err
 	}

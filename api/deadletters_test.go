@@ -14,6 +14,8 @@ import (
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/api/apitest"
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/internal/oidc"
+	"github.com/mtlrent/conveyor/internal/oidc/oidctest"
 )
 
 type letters struct {
@@ -27,6 +29,45 @@ func (l letters) ids() []int64 {
 		out = append(out, i.ID)
 	}
 	return out
+}
+
+// A token of no tenant with the role read sees no dead letter of a tenant: their reasons may name persons.
+func TestDeadLettersOfTenantsAreTheirs(t *testing.T) {
+	t.Parallel()
+	issuer := oidctest.New(t)
+	d := apitest.Open(t, func(p *apitest.Parts) {
+		now := func() time.Time { return apitest.Now }
+		p.Guard = api.NewGuard(api.GuardOptions{
+			Keys: p.Keys.Store, Log: apitest.Quiet, Now: now,
+			Tokens: oidc.New(oidc.Options{Issuer: issuer.URL, Audience: "conveyor", Now: now}),
+		})
+	})
+	as := func(role string) []string {
+		return []string{"Authorization", "Bearer " + issuer.Token(t, issuer.Claims(apitest.Now, map[string]any{"roles": role}))}
+	}
+	apitest.Tenant(t, d.Pool, "acme")
+	common := d.Bury(t, "a", 1)
+	theirs := d.Bury(t, "b", 2, func(l *db.DeadLetter) {
+		l.Queue, l.Tenant, l.Reason = "message_dispatch", "acme", "+15145550123 does not exist"
+	})
+	ids := func(role, path string) []int64 {
+		return apitest.Read[letters](t, d.Get(t, path, as(role)...), 200).ids()
+	}
+	require.Equal(t, []int64{common}, ids("read", "/dead-letters"))
+	require.Empty(t, ids("read", "/dead-letters?reason=15145550123"))
+	require.Equal(t, []int64{theirs, common}, ids("operate", "/dead-letters"))
+	require.Len(t, apitest.Read[api.LetterGroups](t, d.Get(t, "/dead-letters/groups", as("read")...), 200).Items, 1)
+	require.Len(t, apitest.Read[api.LetterGroups](t, d.Get(t, "/dead-letters/groups", as("operate")...), 200).Items, 2)
+	for _, path := range []string{"/dead-letters?tenant=acme", letterPath(theirs)} {
+		require.Contains(t, apitest.Refused(t, d.Get(t, path, as("read")...), 403).Detail, "the token is of no tenant")
+		require.Equal(t, 200, d.Get(t, path, as("operate")...).Status)
+	}
+	require.Equal(t, 200, d.Get(t, letterPath(common), as("read")...).Status)
+	find := func(role string) []api.Finding {
+		return apitest.Read[api.Findings](t, d.Get(t, fmt.Sprintf("/find?q=%d", theirs), as(role)...), 200).Items
+	}
+	require.Empty(t, find("read"))
+	require.Len(t, find("operate"), 1)
 }
 
 func letterPath(id int64) string { return fmt.Sprintf("/dead-letters/%d", id) }

@@ -81,7 +81,9 @@ func (h Find) kinds(ctx context.Context, tenant string) (out []kind) {
 			{"listing", "/ui/listings/", "", h.Store.Adverts}, {"draft", "/ui/drafts/", "", h.Store.Drafts},
 			{"request", "/ui/drafts/requests/", "", h.Store.DraftRequests}, {"crawl", "/ui/crawl/", "", h.Store.Crawls},
 			{"page", "/ui/search/", "", h.Store.Pages}, {"replay", "/ui/replays/", "", h.Store.Replays},
-			{"dead_letter", "/ui/dead-letters/", "", h.Store.Letters},
+			{"dead_letter", "/ui/dead-letters/", "", func(ctx context.Context, q find.Query) ([]db.Found, error) {
+				return h.Store.Letters(ctx, q, ReachesTenants(ctx) == nil)
+			}},
 			{"platform", "/ui/platforms/", "", h.Store.Platforms},
 		}
 	}

@@ -24,6 +24,7 @@ type LetterFilter struct {
 	Class      []string // of fault
 	Platform   []string // whose adverts, and images of adverts, they are
 	Tenant     string   // whose they are
+	OfNone     bool     // those of no tenant; Tenant does not count then
 	Reason     string   // is contained in the reason, in capitals or not
 	WorkflowID string
 	Since      time.Time // the last death, inclusive
@@ -36,9 +37,13 @@ func (f LetterFilter) args() []any {
 	for _, p := range f.Platform {
 		platforms = append(platforms, contract.QueueScraped(p), listing.Ref{Platform: p}.WorkflowID())
 	}
+	tenant := Stated(f.Tenant)
+	if f.OfNone {
+		tenant = new("")
+	}
 	return []any{
 		Among(f.State), Among(f.Queue), Among(f.Class), platforms, Stated(f.Reason), Stated(f.WorkflowID),
-		Stated(f.Since), Stated(f.Until), Stated(f.Tenant),
+		Stated(f.Since), Stated(f.Until), tenant,
 	}
 }
 

@@ -152,11 +152,12 @@ func (f *Finder) Replays(ctx context.Context, q find.Query) ([]Found, error) {
 // Each condition has its own index, two of them without the empty text.
 const sqlFindLetters = `/* sqlFindLetters */
 SELECT id::text, left(queue || ': ' || reason, 200), state FROM dead_letters
-WHERE id = $1 OR message_id = $2 AND message_id <> '' OR workflow_id = $3 AND workflow_id <> ''
-ORDER BY last_at DESC, id DESC LIMIT $4`
+WHERE (id = $1 OR message_id = $2 AND message_id <> '' OR workflow_id = $3 AND workflow_id <> '')
+    AND ($4 OR tenant = '')
+ORDER BY last_at DESC, id DESC LIMIT $5`
 
-// Letters finds dead letters by number, and by the ID of their message and workflow.
-func (f *Finder) Letters(ctx context.Context, q find.Query) ([]Found, error) {
+// Letters finds dead letters by number, and by the ID of their message and workflow: of tenants too, or of none only.
+func (f *Finder) Letters(ctx context.Context, q find.Query, tenants bool) ([]Found, error) {
 	message := ""
 	if len(q.IDs) > 0 {
 		message = q.IDs[0].String()
@@ -168,7 +169,7 @@ func (f *Finder) Letters(ctx context.Context, q find.Query) ([]Found, error) {
 	if number == 0 && message == "" && q.Workflow == "" {
 		return nil, nil
 	}
-	return f.rows(ctx, "dead letters", sqlFindLetters, number, message, Storable(q.Workflow), findMost)
+	return f.rows(ctx, "dead letters", sqlFindLetters, number, message, Storable(q.Workflow), tenants, findMost)
 }
 
 const sqlFindPlatforms = `/* sqlFindPlatforms */
