@@ -240,7 +240,7 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (full bool, err error) 
 		}
 	}
 	if len(silent) > 0 {
-		if err := r.Outbox.PutOff(ctx, token, silent, why.Error()); err != nil {
+		if err := r.Outbox.PutOff(ctx, token, silent, why.Error(), len(sent)+len(refused) > 0); err != nil {
 			return full, err
 		}
 	}

@@ -257,6 +257,43 @@ func TestRelaySilence(t *testing.T) {
 	empty(t, pool)
 }
 
+// TestRelayAway: where no message of a batch had an answer, they go out as soon as the broker answers again.
+func TestRelayAway(t *testing.T) {
+	t.Parallel()
+
+	broker, pool := outbox(t)
+	line := bridgetest.NewLine(t, broker.URL)
+	line.Mute("listings.published")
+	fill(t, pool, 1, 3)
+	o := options(line.URL)
+	var r *bridge.Relay
+	said := &called{on: "cannot publish the outbox", do: func() { // before the next try
+		line.Mute("")
+		r.ConfirmWithin(patience)
+	}}
+	r = bridge.NewRelay(o.URLs, dbtest.Outbox(t, pool), o, bridge.NewMetrics(prometheus.NewRegistry()),
+		slog.New(slog.NewTextHandler(said, nil)), time.Now)
+	r.Cycles = 1
+	r.KeepEvery(50 * time.Millisecond)
+	r.ConfirmWithin(time.Second)
+	running(t, r)
+	empty(t, pool)
+	require.Zero(t, dbtest.Count(t, pool, "outbox WHERE due_at > '-infinity'"), "they were not put off")
+}
+
+// called calls do for what is written with a text in it.
+type called struct {
+	on string
+	do func()
+}
+
+func (c *called) Write(b []byte) (int, error) {
+	if strings.Contains(string(b), c.on) {
+		c.do()
+	}
+	return len(b), nil
+}
+
 // TestRelayGivesUp: a message that the broker refuses for too long becomes a dead letter, of which operators are told; its
 // replay arrives when there is a queue again.
 func TestRelayGivesUp(t *testing.T) {

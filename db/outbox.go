@@ -185,14 +185,17 @@ const (
 
 const sqlOutboxPutOff = `/* sqlOutboxPutOff */
 UPDATE outbox SET lease_token = NULL, leased_until = NULL, last_error = $3,
-    due_at = now() + least(greatest(greatest(due_at, created_at) - created_at, $4::interval), $5::interval)
+    due_at = CASE WHEN $6 OR last_error = $3
+        THEN now() + least(greatest(greatest(due_at, created_at) - created_at, $4::interval), $5::interval)
+        ELSE due_at END
 WHERE id = ANY($1) AND lease_token = $2 AND published_at IS NULL`
 
 // PutOff ends the leases of messages that the broker left without an answer, as it does where one of their queues has
 // lost its majority: each try reaches the others again, and holds up what is in the same batch. They are due again
-// after half a minute, and then after about as long as they had waited before, up to ten minutes.
-func (o *Outbox) PutOff(ctx context.Context, token uuid.UUID, ids []int64, reason string) error {
-	_, err := o.pool.Exec(ctx, sqlOutboxPutOff, ids, token, Storable(reason), silentLeast, silentMost)
+// after half a minute, and then after about as long as they had waited before, up to ten minutes. Unless others of
+// their batch had an answer, it may be the whole broker that is away: they are due at once, the first time.
+func (o *Outbox) PutOff(ctx context.Context, token uuid.UUID, ids []int64, reason string, others bool) error {
+	_, err := o.pool.Exec(ctx, sqlOutboxPutOff, ids, token, Storable(reason), silentLeast, silentMost, others)
 	return fault.Wrap(err, "put off %d messages", len(ids))
 }
 

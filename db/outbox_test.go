@@ -237,11 +237,35 @@ func TestPutOff(t *testing.T) {
 		token := uuid.New()
 		got := lease(t, o, token, "")
 		require.Len(t, got, 1)
-		require.NoError(t, o.PutOff(t.Context(), uuid.New(), ids(got), "another's lease"))
-		require.NoError(t, o.PutOff(t.Context(), token, ids(got), "the broker does not answer"))
+		require.NoError(t, o.PutOff(t.Context(), uuid.New(), ids(got), "another's lease", true))
+		require.NoError(t, o.PutOff(t.Context(), token, ids(got), "the broker does not answer", true))
 		require.Equal(t, int64(1), dbtest.Count(t, pool, `outbox WHERE refusals = 0 AND last_error = 'the broker does not answer'
 			AND lease_token IS NULL AND due_at - now() BETWEEN $1::interval - '10s'::interval AND $1::interval`, tt.waits), tt.waited)
 	}
+}
+
+// TestPutOffTogether: where nothing of a batch had an answer, a message is put off from its second silence in a row on.
+func TestPutOffTogether(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	o := dbtest.Outbox(t, pool)
+	fill(t, pool, "a", 1)
+	silent := func() {
+		t.Helper()
+		token := uuid.New()
+		got := lease(t, o, token, "")
+		require.Len(t, got, 1)
+		require.NoError(t, o.PutOff(t.Context(), token, ids(got), "the broker does not answer", false))
+	}
+	silent()
+	token := uuid.New()
+	got := lease(t, o, token, "")
+	require.Len(t, got, 1, "it is due at once")
+	require.NoError(t, o.Release(t.Context(), token, ids(got), "connection refused"))
+	silent()
+	silent()
+	require.Empty(t, lease(t, o, uuid.New(), ""))
 }
 
 // TestRefusedTooOften: a message that is refused for the last time is a dead letter with its exchange, key and reason;
