@@ -127,9 +127,26 @@ func (c *crawlStartCmd) Run(ctx context.Context, r Client) error {
 // watchCrawl follows a run until it ends.
 func watchCrawl(r Client, id int64) watch[apicrawl.CrawlSummary] {
 	return watch[apicrawl.CrawlSummary]{
-		api: r, path: crawlID{id}.path("/summary"), line: crawlLine,
+		api: r, path: crawlID{id}.path("/summary"), line: crawlLines(),
 		state: func(s apicrawl.CrawlSummary) (string, bool) { return string(s.Status), crawl.Ended(string(s.Status)) },
 		left:  fmt.Sprintf("the run goes on: conveyor crawl show %d", id),
+	}
+}
+
+// crawlLines returns crawlLine without a time left that is far from that of the line before, by a factor of two: while
+// pages are found faster than they are visited, or the pace changes, nobody knows it.
+func crawlLines() func(apicrawl.CrawlSummary) string {
+	var before float64
+	return func(s apicrawl.CrawlSummary) string {
+		var left float64
+		if s.SecondsLeft != nil {
+			left = *s.SecondsLeft
+		}
+		if left > 2*before || before > 2*left {
+			s.SecondsLeft = nil
+		}
+		before = left
+		return crawlLine(s)
 	}
 }
 

@@ -87,6 +87,20 @@ func TestCrawlLine(t *testing.T) {
 	require.Equal(t, "crawl run 7 completed: 9 of 9 URLs done, 9 visited", crawlLine(done))
 }
 
+// A time left that is far from that of the line before is not shown.
+func TestCrawlLinesAreSteady(t *testing.T) {
+	t.Parallel()
+	line, shown := crawlLines(), []bool{}
+	for _, left := range []float64{100, 90, 300, 250, 0, 60, 31, 15} {
+		s := crawled()
+		if s.SecondsLeft = nil; left > 0 {
+			s.SecondsLeft = &left
+		}
+		shown = append(shown, strings.Contains(line(s), " left of those known"))
+	}
+	require.Equal(t, []bool{false, true, false, true, false, false, true, false}, shown)
+}
+
 // serve answers every request with what answer returns for it: a value as JSON, a text as it is.
 func serve(t *testing.T, answer func(asked string) any) string {
 	t.Helper()
