@@ -16,6 +16,7 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/saved"
 )
 
@@ -66,13 +67,15 @@ LEFT JOIN saved_searches s ON s.id = c.search AND s.deleted_at IS NULL ORDER BY 
 
 	sqlSavedTaken = `/* sqlSavedTaken */ DELETE FROM saved_queue WHERE event = ANY ($1)`
 
-	// Edits are no rows of listing_events.
+	// Edits are no rows of listing_events. An advert that a listing is shown in place of is archived when that is decided:
+	// $2 is for how long before it is published, at most.
 	sqlSavedEvents = `/* sqlSavedEvents */
 SELECT e.id, e.kind, e.at, coalesce(e.old_rent_cents, 0), e.before, l.id, coalesce(h.home_id, l.id), l.published_at,
     EXISTS (
         SELECT FROM home_members m JOIN listings o ON o.id = m.listing_id
         WHERE m.home_id = h.home_id AND o.id <> l.id AND (o.status <> 'archived' OR EXISTS (
-            SELECT FROM listing_events x WHERE x.listing_id = o.id AND x.new_status = 'archived' AND x.at >= e.at))),
+            SELECT FROM listing_events x WHERE x.listing_id = o.id AND x.new_status = 'archived'
+                AND x.at >= CASE WHEN m.hidden THEN e.at - $2::interval ELSE e.at END))),
     l.status <> 'archived', l.platform, coalesce(l.neighbourhood, ''), l.rent_cents, l.bedrooms, l.latitude,
     l.longitude, l.title, l.description, l.address, l.rooms::float8, l.area_sqft,
     coalesce(listing_available(l.details)::text, ''), tsvector_to_array(listing_traits(l.details)),
@@ -345,7 +348,7 @@ func (m *SavedMatcher) Next(ctx context.Context, n int, now time.Time) (done Mat
 			_, err = tx.Exec(ctx, sqlSavedTaken, ids)
 			return err
 		}
-		rows, _ = tx.Query(ctx, sqlSavedEvents, ids)
+		rows, _ = tx.Query(ctx, sqlSavedEvents, ids, listing.ClaimFor)
 		events, err := pgx.CollectRows(rows, scanSavedEvent)
 		if err != nil {
 			return err

@@ -2,6 +2,7 @@ package listings_test
 
 import (
 	"crypto/sha256"
+	"fmt"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/saved"
 )
 
@@ -179,6 +181,47 @@ func TestSavedHomes(t *testing.T) {
 	require.True(t, all)
 	require.Equal(t, 1, total)
 	require.Len(t, found, 1)
+}
+
+// An advert that is shown in place of another is no news of its home, which was on offer all the time, unless it is
+// cheaper: though the other one is archived some time before this one is published. So it is where it was published before.
+func TestSavedTakeover(t *testing.T) {
+	t.Parallel()
+	w := newTelling(t)
+	w.search(t, "all", saved.Criteria{})
+	judge := func(l listing.Listing, minutes int, prefer ...string) {
+		v, err := w.listings.Load(t.Context(), l.ID())
+		require.NoError(t, err)
+		_, _, err = w.listings.JoinHome(t.Context(), v, prefer, runOf(l.Ref), dbtest.After(minutes))
+		require.NoError(t, err)
+	}
+	takeOver := func(l listing.Listing, minutes int, prefer string) {
+		r := receive(t, w.listings, arrival(l.Ref, fmt.Sprint(l.Title, l.RentCents), minutes))
+		require.NoError(t, w.listings.SaveNormalized(t.Context(), l, payload(r.Revision), dbtest.After(minutes)))
+		judge(l, minutes, prefer)
+		v, err := w.listings.Load(t.Context(), l.ID())
+		require.NoError(t, err)
+		_, err = w.listings.Publish(t.Context(), listing.Publication{Version: v}, runOf(l.Ref), dbtest.After(minutes+1))
+		require.NoError(t, err)
+		require.Contains(t, visible(t, w.pool), l.Ref.String())
+	}
+	for n, cheaper := range []int64{0, 100} {
+		first, twin := flat("kijiji", n), flat("kangalou", n)
+		twin.RentCents -= cheaper
+		pass(t, w.listings, first, 10*n)
+		require.Equal(t, 1, w.match(t, 10*n+1))
+		require.Len(t, w.notices(t, 10*n+2), 1)
+		takeOver(twin, 10*n+3, "kangalou")
+		if want := n; want != w.match(t, 10*n+5) {
+			t.Errorf("a twin that is %d cheaper: told %v", cheaper, w.notices(t, 10*n+6))
+		}
+	}
+	require.Equal(t, [][]string{{"Price drop: 4 ½ à louer, 1,249 $ a month instead of 1,250 $"}}, w.notices(t, 20))
+
+	first := flat("kijiji", 0)
+	first.Title += " !"
+	takeOver(first, 30, "kijiji")
+	require.Zero(t, w.match(t, 32), "it is shown again, in place of the twin")
 }
 
 // A tenant that is stopped is told nothing, and nobody reads its feeds.
