@@ -18,10 +18,15 @@ FROM listings l, jsonb_to_record(l.details) had ` + sqlSavedAsked + `,
     jsonb_to_record($5::jsonb) has ` + sqlSavedAsked + `
 WHERE l.id = $1 AND l.revision <= $2 AND (l.neighbourhood IS DISTINCT FROM $4 OR had IS DISTINCT FROM has)`
 
+// A listing has pictures also while those that replace all of its old ones are on their way. i is one of its images.
+const sqlSavedHasImage = `(i.state = 'attached' OR i.state = 'pending' AND EXISTS (
+    SELECT FROM listing_images o WHERE o.listing_id = i.listing_id AND o.state = 'dropped' AND o.key IS NOT NULL
+        AND o.settled_at >= i.created_at))`
+
 // The first picture of a listing is queued without what it was: that it had none is all. It comes before
 // sqlImageAttach, and after the listing is locked.
 const sqlSavedPictured = `/* sqlSavedPictured */
 INSERT INTO saved_queue (event, listing, at)
 SELECT nextval('listing_events_id_seq'), $1, $3 FROM listing_images
 WHERE listing_id = $1 AND url = $2 AND state IN ('pending', 'failed')
-    AND NOT EXISTS (SELECT FROM listing_images WHERE listing_id = $1 AND state = 'attached')`
+    AND NOT EXISTS (SELECT FROM listing_images i WHERE i.listing_id = $1 AND ` + sqlSavedHasImage + `)`

@@ -201,3 +201,52 @@ func TestSavedPictures(t *testing.T) {
 		require.Equal(t, want, total)
 	}
 }
+
+// An advert whose pictures are all replaced has pictures while the new ones are on their way: what happens to it meanwhile
+// is told, and the first of them makes it new to nobody. One that had lost its pictures before gets its first one.
+func TestSavedPicturesReplaced(t *testing.T) {
+	t.Parallel()
+	w := newTelling(t)
+	pictured := func(name string) func(l *listing.Listing) {
+		return func(l *listing.Listing) {
+			l.ImageURLs = nil
+			if name != "" {
+				l.ImageURLs = []string{"http://i.example/" + name + ".jpg"}
+			}
+		}
+	}
+	attach := func(name string, minutes int) {
+		img := picture("http://i.example/"+name+".jpg", name)
+		require.NoError(t, w.listings.AttachImage(t.Context(), refOf("1"), img, dbtest.After(minutes)))
+	}
+	w.search(t, "told", saved.Criteria{HasImages: true})
+	w.edit(t, "1", 1, pictured("a"))
+	attach("a", 2)
+	require.Equal(t, 1, w.match(t, 3))
+	w.search(t, "later", saved.Criteria{HasImages: true}, func(s *saved.Search) { s.Since = dbtest.After(4) })
+	w.edit(t, "1", 5, pictured("b"))
+	require.Zero(t, w.match(t, 5))
+	attach("b", 6)
+	require.Zero(t, w.match(t, 6), "it had one before")
+
+	w.edit(t, "1", 7, pictured("c"), rented(1100))
+	require.Equal(t, 2, w.match(t, 7), "the rent fell")
+	attach("c", 8)
+	require.Zero(t, w.match(t, 8))
+	archive(t, w.listings, 1)
+	require.Zero(t, w.match(t, 60*48))
+	w.edit(t, "1", 60*48+1, pictured("d"), rented(1100))
+	require.Equal(t, 2, w.match(t, 60*48+2), "it is back")
+	attach("d", 60*48+3)
+	require.Zero(t, w.match(t, 60*48+3))
+	require.Equal(t, []int64{2, 1, 2}, dbtest.Seen(t, w.pool, "SELECT count(*) FROM saved_matches GROUP BY kind ORDER BY kind"),
+		"back, new, price_drop")
+
+	w.edit(t, "1", 60*48+4, pictured(""), rented(1000))
+	require.Zero(t, w.match(t, 60*48+4), "it has no picture")
+	w.search(t, "last", saved.Criteria{HasImages: true}, func(s *saved.Search) { s.Since = dbtest.After(60*48 + 5) })
+	w.edit(t, "1", 60*48+6, pictured("e"), rented(1000))
+	require.Zero(t, w.match(t, 60*48+6))
+	attach("e", 60*48+7)
+	require.Equal(t, 1, w.match(t, 60*48+7))
+}

@@ -79,7 +79,7 @@ SELECT e.id, e.kind, e.at, coalesce(e.old_rent_cents, 0), e.before, l.id, coales
     l.status <> 'archived', l.platform, coalesce(l.neighbourhood, ''), l.rent_cents, l.bedrooms, l.latitude,
     l.longitude, l.title, l.description, l.address, l.rooms::float8, l.area_sqft,
     coalesce(listing_available(l.details)::text, ''), tsvector_to_array(listing_traits(l.details)),
-    EXISTS (SELECT FROM listing_images i WHERE i.listing_id = l.id AND i.state = 'attached')
+    EXISTS (SELECT FROM listing_images i WHERE i.listing_id = l.id AND ` + sqlSavedHasImage + `)
 FROM (
     SELECT id, kind, at, old_rent_cents, listing_id, NULL::jsonb AS before FROM listing_events WHERE id = ANY ($1)
     UNION ALL
