@@ -106,10 +106,10 @@ func homeSaid(ctx context.Context, tx pgx.Tx, d HomeDecision, touched []uuid.UUI
 }
 
 // DecideHome stores what a person says, with what was there before. No rule overrules it. It changes what is visible in
-// the same transaction, as it was published last; adverts that were hidden or never published go through the pipeline
-// for what is new of them. Said again by the same person, with no other decision about these adverts in between, it is
-// the one from before and changes nothing. What makes no sense is fault.Conflict; a listing or home that is not known
-// is fault.Gone.
+// the same transaction, as it was published last; what is not offered any more becomes visible by its next scrape.
+// Adverts that were hidden or never published go through the pipeline for what is new of them. Said again by the same
+// person, with no other decision about these adverts in between, it is the one from before and changes nothing. What
+// makes no sense is fault.Conflict; a listing or home that is not known is fault.Gone.
 func (s *Listings) DecideHome(ctx context.Context, d HomeDecision, prefer []string) (out HomeDecided, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		var home, from uuid.UUID
@@ -282,8 +282,11 @@ func homeApply(ctx context.Context, tx pgx.Tx, b *pgx.Batch, members []listing.H
 		switch {
 		case p.Hidden && m.Status == "active":
 			hide[p.Shown] = append(hide[p.Shown], m.ID())
-		case !p.Hidden && m.Hidden && m.Status == "archived":
-			reveal, release = append(reveal, m.ID()), append(release, m.ID())
+		case !p.Hidden && m.Hidden:
+			release = append(release, m.ID())
+			if m.Offered && m.Status == "archived" { // what is not offered is withheld until its next scrape
+				reveal = append(reveal, m.ID())
+			}
 		}
 	}
 	for _, h := range plan.Homes {

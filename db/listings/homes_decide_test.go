@@ -3,6 +3,7 @@ package listings_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -170,6 +171,61 @@ func TestDecideHomeOfAnAdvertThatChanged(t *testing.T) {
 				"SELECT rent_cents FROM listings WHERE platform = 'kijiji' AND status = 'active'"))
 			require.Equal(t, first.ImageURLs, dbtest.Query[string](t, pool, "SELECT url FROM listing_images WHERE state = 'pending'"))
 			require.Zero(t, dbtest.Count(t, pool, "raw_listings WHERE platform = 'kijiji' AND settled_revision < revision"))
+		})
+	}
+}
+
+// An advert that its platform does not offer any more leaves its home without becoming visible, and cannot be shown in
+// place of the others. Its next scrape publishes it.
+func TestDecideHomeOfAnAdvertThatIsGone(t *testing.T) {
+	t.Parallel()
+
+	for _, tt := range []struct {
+		name, prefer string
+		hidden, who  listing.Listing // who is said to be another home
+	}{
+		{"it is another home", "kangalou", flat("kijiji", 1), flat("kijiji", 1)},
+		{"the shown one is another home", "kangalou", flat("kijiji", 1), flat("kangalou", 1)},
+		{"it was never published", "kijiji", flat("kangalou", 1), flat("kangalou", 1)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+
+			pool := dbtest.New(t)
+			s := dblistings.NewListings(pool)
+			pass(t, s, flat("kijiji", 1), 0, tt.prefer)
+			pass(t, s, flat("kangalou", 1), 1, tt.prefer)
+			shown := visible(t, pool)
+			require.Equal(t, []string{tt.prefer + "/1"}, shown)
+			dbtest.Exec(t, pool, "UPDATE raw_listings SET gone_at = $2 WHERE id = $1", tt.hidden.ID(), dbtest.After(2))
+			d := dblistings.HomeDecision{
+				Home: flat("kijiji", 1).ID(), Verdict: listing.SayShow, Listing: tt.hidden.ID(), At: dbtest.After(3),
+			}
+			_, err := s.DecideHome(t.Context(), d, nil)
+			dbtest.RequireClass(t, fault.Conflict, err)
+			before, events := homesNow(t, pool), dbtest.Count(t, pool, "listing_events")
+
+			d.Verdict, d.Listing = listing.SayDifferent, tt.who.ID()
+			decided, err := s.DecideHome(t.Context(), d, nil)
+			require.NoError(t, err)
+			require.Equal(t, shown, visible(t, pool))
+			require.Equal(t, events, dbtest.Count(t, pool, "listing_events"))
+			require.Len(t, decided.Restart, 1)
+			require.Equal(t, tt.hidden.Ref, decided.Restart[0].Ref)
+			v, err := s.Load(t.Context(), tt.hidden.ID())
+			require.NoError(t, err)
+			require.Zero(t, v.HiddenBy)
+			require.True(t, v.Withheld(time.Time{}))
+			require.NoError(t, s.UndoHomeVerdict(t.Context(), decided.Verdict, "Ginette", dbtest.After(4)))
+			require.Equal(t, before, homesNow(t, pool))
+
+			_, err = s.DecideHome(t.Context(), d, nil)
+			require.NoError(t, err)
+			require.NoError(t, s.Withhold(t.Context(), v, runOf(tt.hidden.Ref), dbtest.After(5)))
+			r := receive(t, s, arrival(tt.hidden.Ref, fmt.Sprint(tt.hidden.Title, tt.hidden.RentCents), 6))
+			require.False(t, r.Settled, "it is offered again")
+			again(t, s, tt.hidden, 6)
+			require.Equal(t, []string{"kangalou/1", "kijiji/1"}, visible(t, pool))
 		})
 	}
 }
