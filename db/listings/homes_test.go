@@ -210,6 +210,34 @@ func TestJoinHomeOfARepost(t *testing.T) {
 		"SELECT repost_of FROM listings WHERE repost_of IS NOT NULL"))
 }
 
+// An advert that another team publishes is not about to be visible: its twin is handed over as well.
+func TestJoinHomeAfterAHandover(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	s := dblistings.NewListings(pool)
+	judge := func(platform string, minutes int) listing.HomeJudgement {
+		l := flat(platform, 1)
+		r := receive(t, s, arrival(l.Ref, l.Title, minutes))
+		require.NoError(t, s.SaveNormalized(t.Context(), l, payload(r.Revision), dbtest.After(minutes)))
+		v, err := s.Load(t.Context(), l.ID())
+		require.NoError(t, err)
+		j, _, err := s.JoinHome(t.Context(), v, nil, runOf(l.Ref), dbtest.After(minutes))
+		require.NoError(t, err)
+		return j
+	}
+	judge("kijiji", 1)
+	for range 2 {
+		require.NoError(t, s.HandOver(t.Context(), listing.Handover{
+			Ref: flat("kijiji", 1).Ref, Revision: 1, Exchange: "listings", RoutingKey: "listings.ready",
+			Bodies: [][]byte{[]byte(`{}`)}, Status: "normalized",
+		}, listing.Run{}, dbtest.After(2)))
+	}
+	require.False(t, judge("kangalou", 3).Hidden)
+	require.True(t, judge("centris", 4).Hidden, "kangalou/1 is about to be visible")
+	require.Empty(t, visible(t, pool))
+}
+
 // Adverts of one home that arrive at one instant do not both pass, whatever they have in common.
 func TestJoinHomeAtOnce(t *testing.T) {
 	t.Parallel()

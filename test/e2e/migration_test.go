@@ -226,6 +226,8 @@ func TestMigrationDedupeIsOurs(t *testing.T) {
 	require.NoError(t, err)
 	w.publish("listings", "listings.normalized", body)
 	theirs.saw(listing.StageImport, "1", "2", "3")
+	w.publish("scraped", "kangalou", advert("1", with("platform", "kangalou")))
+	theirs.saw(listing.StageImport, "1", "1", "2", "3") // its twin is no listing of ours
 	require.Zero(t, one[int](w, "SELECT count(*) FROM listings"))
 	require.Zero(t, w.consumers("images.pending"))
 }
