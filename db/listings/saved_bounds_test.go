@@ -431,6 +431,32 @@ func TestSavedAddresses(t *testing.T) {
 	_, err = w.Unsubscribe(t.Context(), sum("e"), "al", dbtest.After(400*day))
 	require.NoError(t, err)
 	require.NoError(t, add("acme", another, "f", "al", 400*day), "it was confirmed, and wanted no more of one search")
+
+	// A question that reaches nobody is none: the address may be asked anew, unless its owner has refused before.
+	w.system(t, "UPDATE saved_deliveries SET state = 'sent', finished_at = now()")
+	const then = 500 * day
+	ask := func(token, address string, class fault.Class) uuid.UUID {
+		t.Helper()
+		require.NoError(t, add("acme", ours, token, address, then))
+		due := w.begun(t, then+1)
+		require.Len(t, due, 1)
+		require.True(t, due[0].Confirms)
+		require.NoError(t, w.FailNotice(t.Context(), "acme", due[0].ID, class, "no such chat", dbtest.After(then+1)))
+		return due[0].ID
+	}
+	ask("g", "flo", fault.Blocked)
+	dbtest.RequireClass(t, fault.Conflict, add("acme", another, "h", "flo", then+2))
+	id := ask("i", "eve", fault.Gone)
+	require.NoError(t, add("acme", another, "j", "eve", then+2))
+	require.NoError(t, w.FailNotice(t.Context(), "acme", id, fault.Gone, "no such chat", dbtest.After(then+3)), "repeated")
+	dbtest.RequireClass(t, fault.Conflict, add("other", theirs, "k", "eve", then+3))
+	require.Equal(t, []int64{3}, dbtest.Seen(t, w.pool, "SELECT asked::bigint FROM saved_asks WHERE tenant = 'acme'"),
+		"it counts for the tenant")
+	w.system(t, "UPDATE saved_addresses SET refused = true")
+	for _, d := range w.begun(t, then+4) {
+		require.NoError(t, w.FailNotice(t.Context(), "acme", d.ID, fault.Gone, "no such chat", dbtest.After(then+4)))
+	}
+	dbtest.RequireClass(t, fault.Conflict, add("acme", ours, "l", "eve", then+5*day))
 }
 
 // A tenant may have a bounded number of addresses asked that do not answer.

@@ -191,7 +191,8 @@ WHERE tenant = $1 AND id = (SELECT target FROM saved_deliveries WHERE id = $2) A
 
 // FailNotice ends a delivery that cannot be made, as a dead letter of the tenant. A replay of it makes the delivery
 // again. Of the class fault.Gone it is no dead letter: its target is stopped, for it is not there any more or wants no
-// more. A target to which nothing could be delivered for saved.FailingMost is stopped, too.
+// more; an address that could not be asked to confirm may be asked anew. A target to which nothing could be delivered
+// for saved.FailingMost is stopped, too.
 func (s *Saved) FailNotice(ctx context.Context, tenant string, id uuid.UUID, class fault.Class, reason string,
 	now time.Time) error {
 	b := new(pgx.Batch)
@@ -200,6 +201,7 @@ func (s *Saved) FailNotice(ctx context.Context, tenant string, id uuid.UUID, cla
 	b.Queue(sqlNoticeEnd, tenant, id, "failed", db.Storable(reason), now)
 	if class == fault.Gone {
 		b.Queue(sqlNoticeStop, tenant, id, db.Storable(reason), now)
+		b.Queue(sqlAddressUnask, tenant, id, now)
 	} else if err := db.DeadLetterAdd(b, db.DeadLetter{
 		Key: saved.WorkflowID(id), Tenant: tenant, Route: contract.Route{Queue: saved.Queue}, MessageID: id.String(),
 		Body: fmt.Appendf(nil, `{"notice":%q}`, id), Reason: reason, Class: string(class),
