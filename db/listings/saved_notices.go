@@ -191,7 +191,7 @@ WHERE tenant = $1 AND id = (SELECT target FROM saved_deliveries WHERE id = $2) A
 
 // FailNotice ends a delivery that cannot be made, as a dead letter of the tenant. A replay of it makes the delivery
 // again. Of the class fault.Gone it is no dead letter: its target is stopped, for it is not there any more or wants no
-// more; an address that could not be asked to confirm may be asked anew. A target to which nothing could be delivered
+// more; an address that could not be asked to confirm may be asked anew. A webhook to which nothing could be delivered
 // for saved.FailingMost is stopped, too.
 func (s *Saved) FailNotice(ctx context.Context, tenant string, id uuid.UUID, class fault.Class, reason string,
 	now time.Time) error {
