@@ -96,6 +96,11 @@ func (p *Plan) check(ctx context.Context, tx pgx.Tx, tenant string) error {
 	if err := p.Audience.Check(); err != nil {
 		return err
 	}
+	if f := p.Audience.Filter; f != nil {
+		if err := listsThere(ctx, tx, tenant, *f); err != nil {
+			return err
+		}
+	}
 	rows, _ := tx.Query(ctx, sqlCampaignPlanMissing, tenant, p.Sender, p.Audience.Lists(), p.Audience.Segments())
 	missing, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (string, error) {
 		var field string

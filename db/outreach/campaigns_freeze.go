@@ -38,7 +38,10 @@ func (p *Plan) frozenAudience(ctx context.Context, tx pgx.Tx, tenant string) (f 
 	}); err != nil {
 		return f, err
 	}
-	return p.Audience.Contacts(filters)
+	if f, err = p.Audience.Contacts(filters); err != nil {
+		return f, err
+	}
+	return f, listsThere(ctx, tx, tenant, f)
 }
 
 // The contacts of a tenant in the order of their numbers: the scan goes on where the last one ended. The condition of

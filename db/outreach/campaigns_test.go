@@ -442,6 +442,77 @@ func TestHalfDeletedList(t *testing.T) {
 	require.Empty(t, m.lines(t, "SELECT contact::text FROM contact_list_members"))
 }
 
+// A list that is named by a filter, or by that of a segment, is there as one that the audience names by itself.
+func TestListsOfFilters(t *testing.T) {
+	t.Parallel()
+
+	m, ctx := newMailing(t), t.Context()
+	s := dboutreach.NewContacts(m.pool, nil)
+	m.tenant(t, "other")
+	put(t, s, "acme", someone("+15145550101"))
+	members := []int64{put(t, s, "acme", someone("+15145550102")), put(t, s, "acme", someone("+15145550103"))}
+	begin := func(a campaign.Audience) uuid.UUID {
+		t.Helper()
+		p := m.everyone("but those")
+		p.Audience = a
+		c, err := m.campaigns.Create(ctx, "acme", uuid.New(), p, "zoe", time.Now())
+		require.NoError(t, err)
+		_, err = m.campaigns.Schedule(ctx, "acme", c.ID, time.Now(), "zoe", time.Now())
+		require.NoError(t, err)
+		return c.ID
+	}
+	theirs, err := s.CreateList(ctx, "other", "theirs", "eve", time.Now())
+	require.NoError(t, err)
+	for _, id := range []uuid.UUID{uuid.New(), theirs.ID} {
+		without := contact.Filter{All: []contact.Filter{{Tag: "vip"}, {Not: &contact.Filter{Any: []contact.Filter{{List: id.String()}}}}}}
+		_, err = s.PutSegment(ctx, "acme", dboutreach.Segment{ID: uuid.New(), Name: "s", Filter: without}, "zoe", time.Now())
+		require.Equal(t, fault.Invalid, dbtest.Class(err), "%v", err)
+		p := m.everyone("but those")
+		p.Audience.Filter = &without
+		_, err = m.campaigns.Create(ctx, "acme", uuid.New(), p, "zoe", time.Now())
+		require.Equal(t, fault.Invalid, dbtest.Class(err), "%v", err)
+		require.ErrorContains(t, err, id.String())
+	}
+	for name, write := range map[string]func(string) string{"small": strings.ToLower, "capitals": strings.ToUpper} {
+		spared, err := s.CreateList(ctx, "acme", name, "zoe", time.Now())
+		require.NoError(t, err)
+		_, _, err = s.Members(ctx, "acme", spared.ID, members, nil, "zoe", time.Now())
+		require.NoError(t, err)
+		those := contact.Filter{List: write(spared.ID.String())}
+		segment, err := s.PutSegment(ctx, "acme", dboutreach.Segment{ID: uuid.New(), Name: name, Filter: those}, "zoe", time.Now())
+		require.NoError(t, err)
+		audiences := []campaign.Audience{
+			{All: true, Except: campaign.Groups{Segments: []uuid.UUID{segment.ID}}},
+			{All: true, Filter: &contact.Filter{Not: &those}},
+		}
+		for _, a := range audiences {
+			id := begin(a)
+			_, err = m.campaigns.Begin(ctx, "acme", id, time.Now().Add(time.Second))
+			require.NoError(t, err)
+			for range 2 { // of its contacts, none is chosen, and then one
+				_, err = s.DeleteList(ctx, "acme", spared.ID, 10, "zoe", time.Now())
+				require.Equal(t, fault.Conflict, dbtest.Class(err), "%s: %v", name, err)
+				require.ErrorContains(t, err, id.String())
+				_, err = m.campaigns.Freeze(ctx, "acme", id, 1, time.Now())
+				require.NoError(t, err)
+			}
+			require.Equal(t, []string{"+15145550101"}, m.lines(t, "SELECT recipient FROM messages WHERE campaign = $1", id))
+		}
+		waiting := []uuid.UUID{begin(audiences[0]), begin(audiences[1])}
+		_, err = s.DeleteList(ctx, "acme", spared.ID, 10, "zoe", time.Now())
+		require.NoError(t, err)
+		for _, id := range waiting {
+			_, err = m.campaigns.Begin(ctx, "acme", id, time.Now().Add(time.Second))
+			require.NoError(t, err)
+			_, err = m.campaigns.Freeze(ctx, "acme", id, 10, time.Now())
+			require.Equal(t, fault.Invalid, dbtest.Class(err), "%s: %v", name, err)
+			_, err = m.campaigns.Audience(ctx, "acme", id, 10)
+			require.Equal(t, fault.Invalid, dbtest.Class(err), "%s: %v", name, err)
+			require.Empty(t, m.lines(t, "SELECT recipient FROM messages WHERE campaign = $1", id))
+		}
+	}
+}
+
 // A transaction looks at a bounded number of contacts, however few of them are in the audience.
 func TestFreezeSparse(t *testing.T) {
 	t.Parallel()

@@ -164,12 +164,15 @@ UPDATE contact_lists SET deleted_at = $3, name = id::text WHERE tenant = $1 AND 
 DELETE FROM contact_lists l WHERE tenant = $1 AND id = $2
     AND NOT EXISTS (SELECT FROM contact_list_members WHERE list = l.id)`
 
-	// Campaigns that choose contacts by the list, or will, and whether they have begun to. They are locked, so none
-	// begins before the list is gone for all to see; and last, as by whoever deletes a contact.
+	// Campaigns that choose contacts by the list, or will, also by that of a segment, and whether they have begun to. A
+	// filter may have it in capital letters. They are locked, so none begins before the list is gone for all to see; and
+	// last, as by whoever deletes a contact.
 	sqlListChooses = `/* sqlListChooses */
 SELECT id, state IN ('running', 'paused') FROM campaigns
 WHERE tenant = $1 AND state NOT IN ('done', 'canceled') AND written_at IS NULL
-    AND jsonb_path_exists(coalesce(frozen, audience), '$.** ? (@ == $list)', jsonb_build_object('list', $2::uuid))
+    AND (strpos(lower(coalesce(frozen, audience)::text), '"' || $2::uuid || '"') > 0
+        OR frozen IS NULL AND EXISTS (SELECT FROM segments s WHERE s.tenant = $1
+            AND strpos(lower(s.filter::text), '"' || $2 || '"') > 0 AND strpos(audience::text, '"' || s.id || '"') > 0))
 ORDER BY id FOR SHARE`
 )
 
@@ -236,6 +239,23 @@ func (s *Contacts) DeleteList(ctx context.Context, tenant string, list uuid.UUID
 	return more, listFault(err, "delete", "list", list)
 }
 
+const sqlListsMissing = `/* sqlListsMissing */
+SELECT l FROM unnest($2::uuid[]) l WHERE NOT EXISTS (
+    SELECT FROM contact_lists WHERE tenant = $1 AND id = l AND deleted_at IS NULL)`
+
+// listsThere refuses, as fault.Invalid, a filter by a list that is not there: without it, those who were to be spared
+// would be written to.
+func listsThere(ctx context.Context, tx pgx.Tx, tenant string, f contact.Filter) error {
+	missing := uuid.Nil
+	switch err := tx.QueryRow(ctx, sqlListsMissing, tenant, f.Lists()).Scan(&missing); {
+	case errors.Is(err, pgx.ErrNoRows):
+		return nil
+	case err != nil:
+		return err
+	}
+	return fault.Newf(fault.Invalid, "filter: there is no list %s", missing)
+}
+
 // A Segment is a saved filter.
 type Segment struct {
 	ID        uuid.UUID
@@ -257,8 +277,8 @@ ON CONFLICT (id) DO UPDATE SET name = excluded.name, filter = excluded.filter, u
 WHERE s.tenant = $1 RETURNING id, name, filter, created_at, updated_at`
 
 // PutSegment stores a segment, or changes the name and filter of the one with its ID, with an audit record. A filter
-// that means nothing is fault.Invalid, a name of another segment fault.Conflict, as is one more than the tenant's
-// quota.
+// that means nothing, or names a list that is not there, is fault.Invalid, a name of another segment fault.Conflict, as
+// is one more than the tenant's quota.
 func (s *Contacts) PutSegment(ctx context.Context, tenant string, g Segment, actor string, now time.Time) (
 	kept Segment, err error,
 ) {
@@ -282,6 +302,9 @@ func (s *Contacts) PutSegment(ctx context.Context, tenant string, g Segment, act
 		}
 		if full {
 			return db.QuotaFull("max_segments", "segments")
+		}
+		if err := listsThere(ctx, tx, tenant, g.Filter); err != nil {
+			return err
 		}
 		rows, _ := tx.Query(ctx, sqlSegmentPut, tenant, g.ID, g.Name, filter, now) // CollectExactlyOneRow reports its error
 		kept, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[Segment])

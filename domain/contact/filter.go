@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/google/uuid"
 	"golang.org/x/text/language"
 
 	"github.com/mtlrent/conveyor/domain/fault"
@@ -86,6 +87,22 @@ func (f Filter) Conditions() int {
 		n += f.Not.Conditions()
 	}
 	return max(n, 1)
+}
+
+// Lists are the lists that f names.
+func (f Filter) Lists() []uuid.UUID {
+	var ids []uuid.UUID
+	for _, one := range slices.Concat(f.All, f.Any) {
+		ids = append(ids, one.Lists()...)
+	}
+	if f.Not != nil {
+		ids = append(ids, f.Not.Lists()...)
+	}
+	if f.List != "" {
+		id, _ := uuid.Parse(f.List) // Check refuses what is none
+		ids = append(ids, id)
+	}
+	return ids
 }
 
 // conditions are the names of those that are set.
