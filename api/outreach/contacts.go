@@ -135,7 +135,7 @@ type Contact struct {
 	Locale     string            `json:"locale,omitempty" doc:"BCP 47"`
 	Tags       []string          `json:"tags"`
 	Fields     map[string]string `json:"fields" doc:"custom fields"`
-	WaID       string            `json:"wa_id,omitempty" doc:"as WhatsApp said; absent: it was never written to"`
+	WaID       string            `json:"wa_id,omitempty" doc:"the number as WhatsApp has it, digits only; absent: as phone, or it was never written to"`
 	OptedOut   bool              `json:"opted_out" doc:"it is never written to"`
 	CreatedAt  time.Time         `json:"created_at"`
 	UpdatedAt  time.Time         `json:"updated_at"`

@@ -37,7 +37,7 @@ func NewContacts(pool *pgxpool.Pool, key *OptOutKey) *Contacts {
 type Contact struct {
 	ID int64
 	contact.Contact
-	WaID      string // as WhatsApp said; "" = it was never written to
+	WaID      string // the number that WhatsApp has, digits only; "" = that of the phone, or it was never written to
 	OptedOut  bool   // it is never written to
 	CreatedAt time.Time
 	UpdatedAt time.Time

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/domain/contract"
 )
 
@@ -137,6 +138,13 @@ WITH said AS (
 ), ` + sqlMessageEffects + `
 SELECT count(*) FROM done`
 
+// A person writes from the number that WhatsApp has: it is kept where it is not the contact's. A contact that others
+// change at the moment gets it by its next message.
+const sqlContactsWaID = `
+UPDATE contacts c SET wa_id = w.wa_id FROM unnest($2::text[], $3::text[]) AS w(key, wa_id)
+WHERE c.tenant = $1 AND c.key = w.key AND c.wa_id <> w.wa_id AND c.id = ANY (ARRAY(
+    SELECT id FROM contacts WHERE tenant = $1 AND key = ANY ($2) ORDER BY key FOR NO KEY UPDATE SKIP LOCKED))`
+
 // The dead letter of a message that was given up. Its results may be recorded twice: the second time changes nothing.
 const sqlMessageDead = `/* sqlMessageDead */
 INSERT INTO dead_letters AS d (tenant, fingerprint, queue, exchange, routing_key, message_id, body, reason, class,
@@ -166,6 +174,9 @@ func (s *Messages) Record(ctx context.Context, tenant string, token uuid.UUID, r
 	args = append(args, pads.Inner, pads.Outer)
 	b := new(pgx.Batch)
 	b.Queue(sqlMessagePlan)
+	if keys, numbers := elsewhere(results); len(keys) > 0 { // contacts are locked before messages
+		b.Queue(sqlContactsWaID, tenant, keys, numbers)
+	}
 	b.Queue(sqlMessageRecord, args...).QueryRow(func(row pgx.Row) error { return row.Scan(&out.Stored) })
 	if len(givenUp) > 0 {
 		b.Queue(sqlMessageDead, tenant, givenUp, now, campaign.QueueDispatch, "transient",
@@ -198,6 +209,16 @@ func (s *Messages) recordEach(ctx context.Context, tenant string, token uuid.UUI
 		out.Stored, out.Lost = out.Stored+one.Stored, out.Lost+one.Lost
 	}
 	return out, nil
+}
+
+// elsewhere are the keys of recipients that WhatsApp has under other numbers, and these.
+func elsewhere(results []campaign.Result) (keys, numbers []string) {
+	for _, r := range results {
+		if r.WaID != "" {
+			keys, numbers = append(keys, contact.Key(r.Recipient, "")), append(numbers, r.WaID)
+		}
+	}
+	return keys, numbers
 }
 
 // recordArgs are the arguments of sqlMessageRecord: the results by columns.

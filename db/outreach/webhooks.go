@@ -209,7 +209,8 @@ const (
 SELECT phone_number_id, tenant FROM senders WHERE phone_number_id = ANY ($1)`
 
 	sqlWebhookAnswered = `/* sqlWebhookAnswered */
-SELECT wamid, tenant, digest FROM messages WHERE wamid = ANY ($1) AND digest <> ''`
+SELECT wamid, tenant, digest FROM messages WHERE wamid = ANY ($1) AND digest <> ''
+UNION SELECT wa_id, tenant, digest FROM contacts WHERE wa_id = ANY ($2) AND wa_id <> ''`
 )
 
 // The latest of a person's wishes counts, by the time that Meta gives, in whatever order they are told, and told again.
@@ -476,12 +477,9 @@ func (s *Webhooks) optOut(ctx context.Context, tx pgx.Tx, b *pgx.Batch, inbound 
 	if len(stops) == 0 {
 		return nil
 	}
-	var numbers, answered []string
+	var numbers, answered, from []string
 	for _, m := range stops {
-		numbers = append(numbers, m.PhoneNumberID)
-		if m.From == "" {
-			answered = append(answered, m.ReplyTo)
-		}
+		numbers, answered, from = append(numbers, m.PhoneNumberID), append(answered, m.ReplyTo), append(from, m.From)
 	}
 	rows, _ := tx.Query(ctx, sqlWebhookSenders, numbers)
 	tenants := map[string]string{}
@@ -492,7 +490,7 @@ func (s *Webhooks) optOut(ctx context.Context, tx pgx.Tx, b *pgx.Batch, inbound 
 	}); err != nil {
 		return err
 	}
-	writers, err := writersOf(ctx, tx, answered)
+	writers, err := writersOf(ctx, tx, answered, from)
 	if err != nil {
 		return err
 	}
@@ -507,43 +505,44 @@ func (s *Webhooks) optOut(ctx context.Context, tx pgx.Tx, b *pgx.Batch, inbound 
 		if !ours {
 			continue
 		}
-		var digest []byte
+		digests := slices.Concat(writers[sign{m.ReplyTo, tenant}], writers[sign{m.From, tenant}])
 		if m.From != "" {
 			of := contact.Digest(tenant, contact.Key("+"+m.From, ""))
-			digest = of[:]
-		} else if digest = writers[answer{m.ReplyTo, tenant}]; digest == nil {
-			continue
+			digests = append(digests, of[:])
 		}
-		wishes = append(wishes, wish{tenant, digest, m})
+		slices.SortFunc(digests, bytes.Compare)
+		for _, digest := range slices.CompactFunc(digests, bytes.Equal) {
+			wishes = append(wishes, wish{tenant, digest, m})
+		}
+		if len(digests) > 0 && m.Wants() == campaign.WishStop {
+			out.Opted++
+		}
 	}
 	slices.SortStableFunc(wishes, func(a, b wish) int {
 		return cmp.Or(strings.Compare(a.tenant, b.tenant), bytes.Compare(a.digest, b.digest))
 	})
 	for _, w := range wishes {
+		text := sqlOptOutAdd
 		if w.Wants() == campaign.WishResume {
-			b.Queue(sqlOptIn, w.tenant, w.digest, w.At, key.Keyed(w.digest))
-			continue
+			text = sqlOptIn
 		}
-		b.Queue(sqlOptOutAdd, w.tenant, w.digest, w.At, key.Keyed(w.digest))
-		out.Opted++
+		b.Queue(text, w.tenant, w.digest, w.At, key.Keyed(w.digest))
 	}
 	return nil
 }
 
-// An answer is to a message of a tenant, by Meta's ID of it.
-type answer struct{ wamid, tenant string }
+// A sign is what the writer of a message to a tenant is known by: Meta's ID of the message that is answered, or the
+// writer's number.
+type sign struct{ text, tenant string }
 
-// writersOf are the digests of those who answer messages: of the recipients.
-func writersOf(ctx context.Context, tx pgx.Tx, wamids []string) (map[answer][]byte, error) {
-	if len(wamids) == 0 {
-		return nil, nil
-	}
-	rows, _ := tx.Query(ctx, sqlWebhookAnswered, wamids) // ForEachRow reports its error
-	digests := map[answer][]byte{}
-	var to answer
+// writersOf are the digests of the recipients of messages, and of contacts that WhatsApp has under other numbers.
+func writersOf(ctx context.Context, tx pgx.Tx, wamids, numbers []string) (map[sign][][]byte, error) {
+	rows, _ := tx.Query(ctx, sqlWebhookAnswered, wamids, numbers) // ForEachRow reports its error
+	digests := map[sign][][]byte{}
+	var by sign
 	var digest []byte
-	_, err := pgx.ForEachRow(rows, []any{&to.wamid, &to.tenant, &digest}, func() error {
-		digests[to] = digest
+	_, err := pgx.ForEachRow(rows, []any{&by.text, &by.tenant, &digest}, func() error {
+		digests[by] = append(digests[by], digest)
 		return nil
 	})
 	return digests, err

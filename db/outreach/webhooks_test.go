@@ -297,6 +297,50 @@ func TestStopWithoutNumber(t *testing.T) {
 	require.Empty(t, claims)
 }
 
+// A person whom WhatsApp has under another number opts out by an answer to a message, and by any other message.
+func TestStopFromAnotherNumber(t *testing.T) {
+	t.Parallel()
+
+	const phone, number = "+2290190011234", "22990011234"
+	m, ctx := newMailing(t), t.Context()
+	s := dboutreach.NewContacts(m.pool, nil)
+	send := func(to string) uuid.UUID {
+		id := m.put(t, uuid.NewString(), to)
+		token, claims := m.claim(t, 1)
+		require.Len(t, claims, 1)
+		_, err := m.Record(ctx, "acme", token, []campaign.Result{campaign.Answer{
+			Status: 200, ID: wamid(id, 1), WaID: number, Written: true,
+		}.Result(claims[0], time.Now(), time.Second, 0)}, time.Now())
+		require.NoError(t, err)
+		return id
+	}
+	tell := func(in campaign.Inbound) int {
+		hook, err := m.hooks.Store(ctx, []byte(uuid.NewString()), 0, 1, time.Now())
+		require.NoError(t, err)
+		in.PhoneNumberID, in.From, in.At = "acme", number, time.Now()
+		out, err := m.hooks.Apply(ctx, hook, nil, []campaign.Inbound{in}, time.Now())
+		require.NoError(t, err)
+		return out.Opted
+	}
+	next := func(to string) campaign.Status { return m.state(t, m.put(t, uuid.NewString(), to)) }
+
+	// One that is no contact is known by the message alone.
+	require.Equal(t, 1, tell(campaign.Inbound{Text: "STOP", ReplyTo: wamid(send("+2290190011235"), 1)}))
+	require.Equal(t, campaign.MessageSkipped, next("+2290190011235"))
+
+	require.Zero(t, tell(campaign.Inbound{Wish: campaign.WishResume}))
+	id := put(t, s, "acme", someone(phone))
+	send(phone)
+	c, err := s.Get(ctx, "acme", id)
+	require.NoError(t, err)
+	require.Equal(t, number, c.WaID)
+	require.Equal(t, 1, tell(campaign.Inbound{Text: "STOP"}))
+	require.Equal(t, campaign.MessageSkipped, next(phone))
+	require.Equal(t, campaign.MessageSkipped, next("+"+number))
+	require.Zero(t, tell(campaign.Inbound{Wish: campaign.WishResume}))
+	require.Equal(t, campaign.MessageQueued, next(phone))
+}
+
 // The latest of a person's wishes counts, by its time, in whatever order they come, and come again. What was imported
 // stays.
 func TestPreferences(t *testing.T) {

@@ -66,6 +66,7 @@ type Result struct {
 	Claim
 	Verdict
 	WAMID  string        // Meta's ID of the message, where it was accepted
+	WaID   string        // the recipient's number as WhatsApp has it, where that is another one; digits only
 	Status int           // of HTTP; 0 = no answer
 	Error  string        // what the API says; has no token and no personal data. "" = what the verdict means
 	At     time.Time     // the request was begun

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"github.com/mtlrent/conveyor/domain/contact"
 )
 
 // An Outcome is what became of a request to send a message, and with that what is done next.
@@ -113,6 +115,9 @@ func (a Answer) Begun() bool {
 // until the answer; dice, in [0, 1), spreads the waits.
 func (a Answer) Result(c Claim, at time.Time, took time.Duration, dice float64) Result {
 	r := Result{Claim: c, Verdict: a.verdict(c), WAMID: a.ID, Status: a.Status, At: at, Took: took, Dice: dice}
+	if a.elsewhere(c.Recipient) {
+		r.WaID = a.WaID
+	}
 	switch {
 	case a.Error != nil && a.Error.Details != "":
 		r.Error = a.Error.Details
@@ -122,6 +127,12 @@ func (a Answer) Result(c Claim, at time.Time, took time.Duration, dice float64) 
 		r.Error = a.Err.Error()
 	}
 	return r
+}
+
+// elsewhere says that WhatsApp has the recipient under another number, from which the person writes.
+func (a Answer) elsewhere(recipient string) bool {
+	return a.WaID != "" && strings.Trim(a.WaID, "0123456789") == "" && strings.HasPrefix(recipient, "+") &&
+		contact.Key("+"+a.WaID, "") != contact.Key(recipient, "")
 }
 
 // A Verdict is a row of the table of outcomes: what an answer means.

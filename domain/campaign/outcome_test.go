@@ -167,7 +167,7 @@ func TestVerdicts(t *testing.T) {
 // A result has the verdict on the answer, and the most precise of what it says.
 func TestResultOfAnAnswer(t *testing.T) {
 	t.Parallel()
-	claim := campaign.Claim{Recipient: "+16505551234", Attempts: 1}
+	claim := campaign.Claim{Recipient: "+2290190011234", Attempts: 1}
 	at := time.Date(2026, 11, 22, 18, 0, 0, 0, time.UTC)
 	for _, tt := range []struct {
 		in    campaign.Answer
@@ -175,6 +175,12 @@ func TestResultOfAnAnswer(t *testing.T) {
 		begun bool
 	}{
 		{campaign.Answer{Status: 200, ID: "wamid.1", Written: true}, campaign.Result{
+			Verdict: campaign.Verdict{Outcome: campaign.Accepted}, WAMID: "wamid.1", Status: 200,
+		}, true},
+		{campaign.Answer{Status: 200, ID: "wamid.1", WaID: "22990011234", Written: true}, campaign.Result{
+			Verdict: campaign.Verdict{Outcome: campaign.Accepted}, WAMID: "wamid.1", WaID: "22990011234", Status: 200,
+		}, true},
+		{campaign.Answer{Status: 200, ID: "wamid.1", WaID: "2290190011234", Written: true}, campaign.Result{
 			Verdict: campaign.Verdict{Outcome: campaign.Accepted}, WAMID: "wamid.1", Status: 200,
 		}, true},
 		{campaign.Answer{Status: 400, Written: true, Error: &campaign.APIError{Code: 131026, Message: "m", Details: "d"}},
