@@ -285,18 +285,18 @@ func (s *Contacts) Tag(ctx context.Context, tenant string, ids []int64, add, rem
 }
 
 const sqlOptOutsAdd = `/* sqlOptOutsAdd */
-INSERT INTO opt_outs (tenant, digest, source, at) SELECT $1, d, $3, $4 FROM (
+INSERT INTO opt_outs AS o (tenant, digest, source, at) SELECT $1, d, $3, $4 FROM (
     SELECT unnest($2::bytea[]) AS d
     UNION SELECT digest FROM contacts WHERE tenant = $1 AND email_digest = ANY ($2::bytea[]) AND email_digest <> ''
 ) p WHERE ` + db.SQLTenantStands + ` AND NOT EXISTS (
-    SELECT FROM opt_outs WHERE tenant = $1 AND digest = opt_out_keyed(d, $5, $6)) ORDER BY d
-ON CONFLICT (tenant, digest) DO NOTHING`
+    SELECT FROM opt_outs WHERE tenant = $1 AND digest = opt_out_keyed(d, $5, $6) AND source <> 'message') ORDER BY d
+ON CONFLICT (tenant, digest) DO UPDATE SET source = excluded.source, at = excluded.at WHERE o.source = 'message'`
 
 // OptOut notes that the people with some keys, as contact.Key makes them, are never written to, whether they are
 // contacts or not, with an audit record of the number of digests on the subject. An address is that of every contact
 // that has it: their phones are noted too, and one that is imported with it later is not written to. The source is
-// import or api; requests by message are stored with their webhook. It holds for good. It may be repeated: the first
-// one stays.
+// import or api; requests by message are stored with their webhook, and may be taken back. This holds for good, of
+// those who have written so, too. It may be repeated: the first one stays.
 func (s *Contacts) OptOut(ctx context.Context, tenant string, keys []string, source, subject, actor string,
 	now time.Time) error {
 	digests := make([][]byte, len(keys))

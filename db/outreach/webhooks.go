@@ -216,6 +216,12 @@ UNION SELECT wa_id, tenant, digest FROM contacts WHERE wa_id = ANY ($2) AND wa_i
 // The latest of a person's wishes counts, by the time that Meta gives, in whatever order they are told, and told again.
 // Where a stop and a wish for more have one time, it is the stop. $4 is the other form of $2, by the key of opt-outs.
 const (
+	// Whoever stores wishes of a person waits for others that do, in the order of all, and then sees what these stored.
+	sqlWishTurns = `/* sqlWishTurns */
+SELECT pg_advisory_xact_lock(turn) FROM (
+    SELECT DISTINCT hashtextextended(tenant || encode(digest, 'hex'), 0) AS turn
+    FROM unnest($1::text[], $2::bytea[]) AS w(tenant, digest) ORDER BY turn) o`
+
 	sqlOptOutAdd = `/* sqlOptOutAdd */
 INSERT INTO opt_outs AS o (tenant, digest, source, at)
 SELECT $1::text, $2::bytea, 'message', $3::timestamptz
@@ -521,6 +527,11 @@ func (s *Webhooks) optOut(ctx context.Context, tx pgx.Tx, b *pgx.Batch, inbound 
 	slices.SortStableFunc(wishes, func(a, b wish) int {
 		return cmp.Or(strings.Compare(a.tenant, b.tenant), bytes.Compare(a.digest, b.digest))
 	})
+	of, digests := make([]string, len(wishes)), make([][]byte, len(wishes))
+	for i, w := range wishes {
+		of[i], digests[i] = w.tenant, w.digest
+	}
+	b.Queue(sqlWishTurns, of, digests)
 	for _, w := range wishes {
 		text := sqlOptOutAdd
 		if w.Wants() == campaign.WishResume {

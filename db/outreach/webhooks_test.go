@@ -1,19 +1,25 @@
 package outreach_test
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/mtlrent/conveyor/db/dbtest"
 	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/contact"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // apply stores and applies a delivery of reports, about messages of the sender of acme where they do not say another.
@@ -409,6 +415,53 @@ func TestPreferences(t *testing.T) {
 	}
 }
 
+// Of a person's wishes the latest counts where two workers apply them at once, too.
+func TestPreferencesAtOnce(t *testing.T) {
+	t.Parallel()
+
+	m, ctx, at := newMailing(t), t.Context(), time.Now()
+	people := []string{"15145550101", "15145550102"}
+	digest := func(from string) []byte {
+		d := contact.Digest("acme", "+"+from)
+		return d[:]
+	}
+	slices.SortFunc(people, func(a, b string) int { return bytes.Compare(digest(a), digest(b)) })
+	apply := func(list ...campaign.Inbound) <-chan error {
+		done := make(chan error, 1)
+		go func() {
+			hook, err := m.hooks.Store(ctx, []byte(uuid.NewString()), 0, len(list), at)
+			if err == nil {
+				_, err = m.hooks.Apply(ctx, hook, nil, list, at)
+			}
+			done <- err
+		}()
+		return done
+	}
+	waits := func() int64 {
+		return dbtest.Count(t, m.pool, `pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`)
+	}
+	stop := func(from string) campaign.Inbound {
+		return campaign.Inbound{PhoneNumberID: "acme", From: from, Text: "STOP", At: at}
+	}
+	var first, later <-chan error
+	require.NoError(t, m.system(ctx, func(tx pgx.Tx) error { // holds the first worker up before its end
+		if _, err := tx.Exec(ctx, "INSERT INTO opt_outs VALUES ('acme', $1, 'message', $2)", digest(people[1]), at); err != nil {
+			return err
+		}
+		first = apply(stop(people[0]), stop(people[1]))
+		require.Eventually(t, func() bool { return waits() > 0 }, servicetest.Patience(), time.Millisecond)
+		later = apply(campaign.Inbound{
+			PhoneNumberID: "acme", From: people[0], Wish: campaign.WishResume, At: at.Add(time.Second),
+		})
+		require.Eventually(t, func() bool { return len(later) > 0 || waits() > 1 }, servicetest.Patience(), time.Millisecond)
+		return nil
+	}))
+	require.NoError(t, <-first)
+	require.NoError(t, <-later)
+	require.Equal(t, campaign.MessageQueued, m.state(t, m.put(t, "a", "+"+people[0])))
+	require.Equal(t, campaign.MessageSkipped, m.state(t, m.put(t, "b", "+"+people[1])))
+}
+
 // A wish for more undoes neither what was imported nor what the tenant said, and a failure that Meta reports late no wish.
 func TestPreferencesOfOthers(t *testing.T) {
 	t.Parallel()
@@ -426,6 +479,32 @@ func TestPreferencesOfOthers(t *testing.T) {
 	require.NoError(t, dboutreach.NewContacts(m.pool, nil).OptOut(ctx, "acme", []string{"+15145550100"}, "import", "x", "zoe", now.Add(-time.Hour)))
 	resume("15145550100", now)
 	require.Equal(t, campaign.MessageSkipped, m.state(t, m.put(t, "a", "+15145550100")))
+
+	// Also of a person who had said it before, whichever form that is stored in.
+	for _, key := range []*dboutreach.OptOutKey{nil, m.keyed()} {
+		hook, err := m.hooks.Store(ctx, []byte(uuid.NewString()), 0, 1, now)
+		require.NoError(t, err)
+		_, err = m.hooks.Apply(ctx, hook, nil, []campaign.Inbound{
+			{PhoneNumberID: "acme", From: "15145550101", Text: "STOP", At: now.Add(-time.Hour)},
+		}, now)
+		require.NoError(t, err)
+		if key != nil {
+			hashed(t, key)
+		}
+		said := m.lines(t, "SELECT count(*) FROM audit WHERE action = 'contact.opted_out'")
+		s := dboutreach.NewContacts(m.pool, key)
+		require.NoError(t, s.OptOut(ctx, "acme", []string{"+15145550101"}, "api", "x", "zoe", now.Add(-time.Minute)))
+		require.NotEqual(t, said, m.lines(t, "SELECT count(*) FROM audit WHERE action = 'contact.opted_out'"))
+		for range 2 {
+			resume("15145550101", now)
+			require.Equal(t, campaign.MessageSkipped, m.state(t, m.put(t, uuid.NewString(), "+15145550101")), key != nil)
+			if key != nil {
+				hashed(t, key)
+			}
+		}
+		m.exec(t, "DELETE FROM opt_outs")
+		m.exec(t, "DELETE FROM opt_ins")
+	}
 
 	id := m.put(t, "b", "+15145550199")
 	token, claims := m.claim(t, 1)
