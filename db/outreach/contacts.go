@@ -179,7 +179,7 @@ func contactCondition(f contact.Filter, args *[]any) string {
 		return "EXISTS (SELECT FROM contact_list_members m WHERE m.tenant = c.tenant AND m.contact = c.id AND m.list = " +
 			arg(f.List, "uuid") + ")"
 	case f.Locale != "":
-		own := arg(f.Locale, "text")
+		own := arg(f.Language(), "text")
 		return "(c.locale = " + own + " OR starts_with(c.locale, " + own + " || '-'))"
 	case f.Country != "":
 		return "c.country = " + arg(f.Country, "text")

@@ -112,6 +112,8 @@ func TestContactFilter(t *testing.T) {
 		"list":              {contact.Filter{List: list.ID.String()}, []string{"jo"}},
 		"language":          {contact.Filter{Locale: "fr"}, []string{"zoé", "jo"}},
 		"locale":            {contact.Filter{Locale: "fr-CA"}, []string{"zoé"}},
+		"language in caps":  {contact.Filter{Not: &contact.Filter{Locale: "FR"}}, []string{"anna"}},
+		"locale with _":     {contact.Filter{Locale: "fr_ca"}, []string{"zoé"}},
 		"country":           {contact.Filter{Country: "CA"}, []string{"zoé", "jo"}},
 		"created":           {contact.Filter{Created: &contact.Range{From: new(dbtest.At(1)), Before: new(dbtest.At(2))}}, []string{"zoé", "jo", "anna"}},
 		"created later":     {contact.Filter{Created: &contact.Range{From: new(dbtest.At(2))}}, nil},

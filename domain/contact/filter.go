@@ -61,6 +61,14 @@ func (f Filter) FilterField() (name string, custom bool) {
 	return f.Field, !slices.Contains(FilterFields, f.Field)
 }
 
+// Language is Locale as contacts have it, in any notation that Check accepts: fr-CA of fr_CA and FR-ca.
+func (f Filter) Language() string {
+	if tag, err := language.Parse(f.Locale); err == nil {
+		return tag.String()
+	}
+	return f.Locale
+}
+
 // Empty says that the filter has no condition, so that all contacts are meant.
 func (f Filter) Empty() bool {
 	return len(f.conditions()) == 0 && f.Equals == nil && f.Contains == nil && f.Exists == nil
