@@ -294,9 +294,9 @@ ON CONFLICT (tenant, digest) DO UPDATE SET source = excluded.source, at = exclud
 
 // OptOut notes that the people with some keys, as contact.Key makes them, are never written to, whether they are
 // contacts or not, with an audit record of the number of digests on the subject. An address is that of every contact
-// that has it: their phones are noted too, and one that is imported with it later is not written to. The source is
-// import or api; requests by message are stored with their webhook, and may be taken back. This holds for good, of
-// those who have written so, too. It may be repeated: the first one stays.
+// that has it: their phones are noted too, and one that is imported with it later is not written to for as long as it
+// has it. The source is import or api; requests by message are stored with their webhook, and may be taken back. This
+// holds for good, of those who have written so, too. It may be repeated: the first one stays.
 func (s *Contacts) OptOut(ctx context.Context, tenant string, keys []string, source, subject, actor string,
 	now time.Time) error {
 	digests := make([][]byte, len(keys))
