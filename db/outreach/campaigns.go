@@ -71,16 +71,12 @@ func scanCampaign(row pgx.CollectableRow) (c Campaign, err error) {
 
 func campaignSubject(id uuid.UUID) string { return "campaign/" + id.String() }
 
-// What a plan names must be there, and no list of its segments half deleted. The statement says what is not.
+// What a plan names must be there. The statement says what is not.
 const sqlCampaignPlanMissing = `/* sqlCampaignPlanMissing */
 SELECT 'sender' AS field, $2::uuid AS id WHERE NOT EXISTS (SELECT FROM senders WHERE tenant = $1 AND id = $2)
 UNION ALL
 SELECT 'audience: list', l FROM unnest($3::uuid[]) l
 WHERE NOT EXISTS (SELECT FROM contact_lists WHERE tenant = $1 AND id = l AND deleted_at IS NULL)
-UNION ALL
-SELECT 'audience: list of a segment', l.id FROM contact_lists l JOIN segments s ON s.tenant = l.tenant
-WHERE l.tenant = $1 AND l.deleted_at IS NOT NULL AND s.id = ANY ($4)
-    AND jsonb_path_exists(s.filter, '$.** ? (@ == $list)', jsonb_build_object('list', l.id))
 UNION ALL
 SELECT 'audience: segment', l FROM unnest($4::uuid[]) l
 WHERE NOT EXISTS (SELECT FROM segments WHERE tenant = $1 AND id = l)`
