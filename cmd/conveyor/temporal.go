@@ -34,6 +34,9 @@ func temporalOptions() (client.Options, error) {
 		o.Namespace = "conveyor"
 	}
 	o.ConnectionOptions.KeepAliveTime, o.ConnectionOptions.KeepAliveTimeout = temporalProbe, temporalGrace
+	// Calls have a few kilobytes: compressing them and their answers, the client's default, costs both ends more CPU than
+	// it spares the network.
+	o.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
 	o.WorkerHeartbeatInterval = launch.HeartbeatEvery
 	if strings.Contains(o.HostPort, ",") {
 		return o, frontends(&o)

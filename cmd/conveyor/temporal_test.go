@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 
 	"github.com/mtlrent/conveyor/bridge/bridgetest"
@@ -73,6 +75,52 @@ func TestTemporalIsProbed(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 10*time.Second, o.ConnectionOptions.KeepAliveTime, "no server takes a shorter one")
 		require.Equal(t, 5*time.Second, o.ConnectionOptions.KeepAliveTimeout)
+	}
+}
+
+// packings records how what a server is sent is compressed, by its calls.
+type packings struct {
+	mu  sync.Mutex
+	all map[string]string
+}
+
+func (*packings) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+
+func (*packings) HandleConn(context.Context, stats.ConnStats) {}
+
+func (*packings) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
+
+func (p *packings) HandleRPC(_ context.Context, s stats.RPCStats) {
+	if in, ok := s.(*stats.InHeader); ok {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.all[in.FullMethod] = in.Compression
+	}
+}
+
+// An answer is compressed as its call is, so neither of them is.
+func TestTemporalIsNotCompressed(t *testing.T) {
+	door, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	seen := &packings{all: map[string]string{}}
+	server := grpc.NewServer(grpc.StatsHandler(seen))
+	workflowservice.RegisterWorkflowServiceServer(server, workflowservice.UnimplementedWorkflowServiceServer{})
+	healthpb.RegisterHealthServer(server, &keyHolder{})
+	go func() { _ = server.Serve(door) }() // ends with Stop
+	t.Cleanup(server.Stop)
+	t.Setenv("TEMPORAL_ADDRESS", door.Addr().String())
+	o, err := temporalOptions()
+	require.NoError(t, err)
+	c, err := client.NewLazyClient(o)
+	require.NoError(t, err)
+	defer c.Close()
+	_, err = c.WorkflowService().DescribeNamespace(t.Context(), &workflowservice.DescribeNamespaceRequest{Namespace: "n"})
+	require.Error(t, err, "the server knows nothing")
+	seen.mu.Lock()
+	defer seen.mu.Unlock()
+	require.Contains(t, seen.all, "/temporal.api.workflowservice.v1.WorkflowService/DescribeNamespace")
+	for call, packed := range seen.all {
+		require.Empty(t, packed, call)
 	}
 }
 
