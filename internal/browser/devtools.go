@@ -48,8 +48,8 @@ type DevtoolsOptions struct {
 // may share one Chromium.
 //
 // Each page has a browser context of its own. Chromium itself ends those of a client that is gone. All requests of a
-// page go through our proxy if Chromium is started with --disable-quic and
-// --force-webrtc-ip-handling-policy=disable_non_proxied_udp: without them WebRTC sends UDP past the proxy.
+// page go through our proxy, and ask for an http address as such, if Chromium is started with chromium.Advised: without
+// them WebRTC sends UDP past the proxy.
 type Devtools struct {
 	o       DevtoolsOptions
 	metrics *devtoolsMetrics

@@ -12,6 +12,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/mtlrent/conveyor/internal/chromium"
 )
 
 const (
@@ -20,8 +22,8 @@ const (
 )
 
 // advice is what to do where no Chromium answers.
-const advice = "start Chromium with --headless --remote-debugging-port=9222 --user-data-dir=<an empty folder>, " +
-	"or set CHROME_DEVTOOLS_URL to where it runs"
+var advice = "start Chromium with --headless --remote-debugging-port=9222 --user-data-dir=<an empty folder> " +
+	strings.Join(chromium.Advised, " ") + ", or set CHROME_DEVTOOLS_URL to where it runs"
 
 // endpoint is where a Chromium lets itself be driven.
 type endpoint struct {

@@ -23,6 +23,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/web"
 	"github.com/mtlrent/conveyor/internal/browser"
+	"github.com/mtlrent/conveyor/internal/chromium"
 	"github.com/mtlrent/conveyor/internal/devstack"
 	"github.com/mtlrent/conveyor/internal/fetch"
 )
@@ -503,7 +504,7 @@ func TestCaptureIsGuarded(t *testing.T) {
 func TestCheckDevtools(t *testing.T) {
 	t.Parallel()
 	stack := startChromium(t)
-	chromium := strings.TrimPrefix(stack.Vars()["CHROME_DEVTOOLS_URL"], "http://") // with user and password
+	at := strings.TrimPrefix(stack.Vars()["CHROME_DEVTOOLS_URL"], "http://") // with user and password
 	answer := func(status int, body string) string {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(status)
@@ -527,13 +528,14 @@ func TestCheckDevtools(t *testing.T) {
 	closed.Close()
 	name := func(url string) string { return strings.Replace(url, "127.0.0.1", "localhost", 1) }
 	for _, tt := range []struct{ name, url, text string }{
-		{"by address", "http://" + chromium, ""},
-		{"by name", name("http://" + chromium), ""},
-		{"a socket", "ws://" + chromium + "/devtools/browser/x", ""},
-		{"with secrets", "http://" + chromium + "?token=s3cr3t", ""},
-		{"a wrong password", "http://user:s3cr3t@" + chromium[strings.Index(chromium, "@")+1:], "the answer is status 401"},
+		{"by address", "http://" + at, ""},
+		{"by name", name("http://" + at), ""},
+		{"a socket", "ws://" + at + "/devtools/browser/x", ""},
+		{"with secrets", "http://" + at + "?token=s3cr3t", ""},
+		{"a wrong password", "http://user:s3cr3t@" + at[strings.Index(at, "@")+1:], "the answer is status 401"},
 		{"a name is resolved", name(byName.URL), "the answer is status 418"},
 		{"refused", closed.URL, "connection refused"},
+		{"refused, with advice", closed.URL, strings.Join(chromium.Advised, " ")},
 		{"hangs", hangs.URL, "no answer within 2s"},
 		{"hangs, with secrets", strings.Replace(hangs.URL, "http://", "http://user:s3cr3t@", 1) + "?token=s3cr3t", "no answer within 2s"},
 		{"refuses names", answer(500, "Host header is specified and is not an IP address or localhost."), "the answer is status 500: \"Host header"},

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -128,12 +129,11 @@ func (g *generation) launchOptions() playwright.BrowserTypeLaunchOptions {
 		Proxy:             &playwright.Proxy{Server: g.b.proxy.url()}, // Playwright adds <-loopback>: nothing bypasses it
 		IgnoreDefaultArgs: []string{"--enable-automation"},
 		HandleSIGINT:      playwright.Bool(false), // Ctrl-C reaches the driver, too: pages in hand end first
-		Args: append([]string{
+		Args: slices.Concat([]string{
 			"--disable-blink-features=AutomationControlled", // navigator.webdriver
 			"--accept-lang=" + strings.Join(g.languages, ","),
-			"--disable-quic", "--force-webrtc-ip-handling-policy=disable_non_proxied_udp", // nothing around the proxy
 			"--blink-settings=imagesEnabled=false", "--disable-remote-fonts", "--mute-audio",
 			"--disable-gpu", "--disable-sync", "--disable-domain-reliability", "--no-pings",
-		}, chromium.Bounds...), // without site isolation all frames of a page have one identity, too
+		}, chromium.Guards, chromium.Bounds), // without site isolation all frames of a page have one identity, too
 	}
 }

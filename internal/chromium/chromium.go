@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 )
 
@@ -44,6 +45,16 @@ var Bounds = []string{
 	"--disable-site-isolation-trials", "--renderer-process-limit=4", "--js-flags=--max-old-space-size=512", // MiB
 }
 
+// Guards are the arguments of every Chromium: nothing goes around the proxy of its pages.
+var Guards = []string{"--disable-quic", "--force-webrtc-ip-handling-policy=disable_non_proxied_udp"}
+
+// asAsked are the features by which Chromium asks the https address of a site first, or puts a warning in the way, where
+// an http one was asked for.
+const asAsked = "HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,HttpsFirstModeIncognito"
+
+// Advised are the arguments that a Chromium needs that others start for us, beside those that open its DevTools.
+var Advised = append(slices.Clone(Guards), "--disable-features="+asAsked)
+
 // ErrNoSandbox is the error of a start where the sandbox cannot be had. It says what to do.
 var ErrNoSandbox = errors.New("start Chromium in its sandbox: the kernel or the container allows no user namespaces; " +
 	"allow them (in Docker: --security-opt seccomp=deploy/seccomp-chromium.json), or set " +
@@ -55,23 +66,22 @@ func Unsandboxed(output string) bool {
 }
 
 // Args are the arguments of a headless Chromium with its profile in a folder. No page gets past the proxy of its
-// context, and Chromium makes no requests of its own.
+// context, an address is asked for as it is, and Chromium makes no requests of its own.
 func Args(profile string, sandbox bool) []string {
 	args := []string{
 		"--headless=new", "--user-data-dir=" + profile,
 		"--no-first-run", "--no-default-browser-check", "--mute-audio", "--hide-scrollbars", "--disable-gpu",
-		"--disable-quic", "--force-webrtc-ip-handling-policy=disable_non_proxied_udp", // nothing around a proxy
 		"--disable-background-networking", "--disable-component-update", "--disable-default-apps", "--disable-extensions",
 		"--disable-sync", "--disable-domain-reliability", "--no-pings", "--password-store=basic", "--use-mock-keychain",
 		"--disable-dev-shm-usage", "--disable-breakpad", "--disable-component-extensions-with-background-pages",
 		// The last two are pages of Chromium's own in each window, for the address bar: a third of the work of a draft.
-		"--disable-features=SpareRendererForSitePerProcess,OptimizationHints,MediaRouter,Translate," +
+		"--disable-features=" + asAsked + ",SpareRendererForSitePerProcess,OptimizationHints,MediaRouter,Translate," +
 			"InterestFeedContentSuggestions,WebUIOmniboxPopup,WebUIOmniboxAimPopup",
 		// Pages in the background, as all are here, go on at their full pace.
 		"--disable-background-timer-throttling", "--disable-backgrounding-occluded-windows",
 		"--disable-renderer-backgrounding",
 	}
-	args = append(args, Bounds...)
+	args = slices.Concat(args, Guards, Bounds)
 	if !sandbox {
 		args = append(args, "--no-sandbox")
 	}
