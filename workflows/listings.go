@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mtlrent/conveyor/activities"
+	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
@@ -312,7 +313,7 @@ func imageWork(address string) workflow.ActivityOptions {
 
 // FairnessKey is the host of an address, cut to the 64 bytes that Temporal allows.
 func FairnessKey(address string) string {
-	u, err := url.Parse(address)
+	u, err := url.Parse(contract.Escaped(address))
 	if err != nil {
 		return ""
 	}

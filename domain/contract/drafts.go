@@ -67,8 +67,9 @@ const maxOutDir = 255
 
 func (r CrawlRequest) check(e *Errors) {
 	address := strings.TrimSpace(r.URL)
-	checkURL(e, "data.url", address)
-	if u, err := url.Parse(address); err == nil && u.User != nil {
+	read := Escaped(address)
+	checkURL(e, "data.url", read)
+	if u, err := url.Parse(read); err == nil && u.User != nil {
 		e.add("data.url", "contains a user name or password, which would be stored")
 	}
 	switch dir := strings.TrimSpace(r.OutDir); {

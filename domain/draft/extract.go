@@ -9,6 +9,7 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
+	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/markup"
 	"github.com/mtlrent/conveyor/domain/price"
@@ -27,7 +28,7 @@ func Extract(page []byte, address string) (Draft, error) {
 
 // extractWith is Extract with these weights.
 func extractWith(w weights, page []byte, address string) (Draft, error) {
-	at, err := url.Parse(address)
+	at, err := url.Parse(contract.Escaped(address))
 	if err != nil || !at.IsAbs() || at.Host == "" {
 		return Draft{}, fault.Newf(fault.Invalid, "extract %q: its address is not absolute", address)
 	}

@@ -3,6 +3,8 @@ package web
 import (
 	"net/url"
 	"strings"
+
+	"github.com/mtlrent/conveyor/domain/contract"
 )
 
 // maxShown is how much of an address Show returns, in bytes.
@@ -11,7 +13,7 @@ const maxShown = 200
 // Show is an address as logs, errors, IDs and summaries may hold it: without its user, query and fragment, where
 // secrets are, and at most 200 bytes of it. A query that was there shows as "?…". It is "" where address is none.
 func Show(address string) string {
-	u, err := url.Parse(address)
+	u, err := url.Parse(contract.Escaped(address))
 	if err != nil {
 		return ""
 	}
@@ -32,7 +34,7 @@ func ShowURL(u *url.URL) string {
 
 // Host is the name or IP address in an address, in lower case and without a port; "" where it has none.
 func Host(address string) string {
-	u, err := url.Parse(address)
+	u, err := url.Parse(contract.Escaped(address))
 	if err != nil {
 		return ""
 	}

@@ -14,6 +14,7 @@ func TestShow(t *testing.T) {
 		"https://me:secret@shop.example/a%2Fb?token=x#y": "https://shop.example/a%2Fb?…",
 		"http://shop.example:8080":                       "http://shop.example:8080",
 		"http://shop.example/#secret":                    "http://shop.example/",
+		"https://shop.example/100%-cotton#50%":           "https://shop.example/100%25-cotton",
 		"http://%zz":                                     "",
 		"https://a.example/" + strings.Repeat("é", 200):  "https://a.example/" + strings.Repeat("%C3%A9", 30) + "%C…",
 	} {

@@ -127,7 +127,7 @@ func (b *Browser) Load(ctx context.Context, r web.Request) (web.Page, error) {
 	b.metrics.open.Dec()
 	b.metrics.seconds.Observe(time.Since(began).Seconds())
 	b.metrics.pages.WithLabelValues(outcome(ctx, err)).Inc()
-	return p, fault.Wrap(err, "load %s", web.ShowURL(u))
+	return p, fault.Wrap(err, "load %s", web.Show(u))
 }
 
 func outcome(ctx context.Context, err error) string {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -153,7 +152,7 @@ func (d *Devtools) Capture(ctx context.Context, address, locale string, s draft.
 	defer d.slots.Release(1)
 	d.metrics.open.Inc()
 	began := time.Now()
-	c, err := d.capture(ctx, u.String(), locale, s)
+	c, err := d.capture(ctx, u, locale, s)
 	d.metrics.open.Dec()
 	d.metrics.seconds.Observe(time.Since(began).Seconds())
 	result := outcome(ctx, err)
@@ -162,7 +161,7 @@ func (d *Devtools) Capture(ctx context.Context, address, locale string, s draft.
 	}
 	d.metrics.pages.WithLabelValues(result).Inc()
 	if err != nil {
-		return draft.Capture{}, fmt.Errorf("capture %s: %w", web.ShowURL(u), err)
+		return draft.Capture{}, fmt.Errorf("capture %s: %w", web.Show(u), err)
 	}
 	c.Asked = address
 	return c, nil
@@ -362,12 +361,15 @@ func (l *link) connect() error {
 	return nil
 }
 
-// pageAddress reads the address of a page: http or https, with a host and without credentials. Its error does not quote
-// it.
-func pageAddress(address string) (*url.URL, error) {
-	u, err := url.Parse(strings.TrimSpace(address))
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
-		return nil, fault.Newf(fault.Invalid, "not an http or https address of a page")
+// pageAddress reads the address of a page as Chromium does: http or https, with a host and without credentials. Its
+// error does not quote it.
+func pageAddress(address string) (string, error) {
+	a, err := web.Canonical(address)
+	if err != nil {
+		return "", fault.Newf(fault.Invalid, "not an http or https address of a page")
 	}
-	return u, nil
+	if _, fragment, has := strings.Cut(strings.TrimSpace(address), "#"); has {
+		return a.URL + "#" + fragment, nil
+	}
+	return a.URL, nil
 }

@@ -14,11 +14,13 @@ import (
 // origin is the scheme, host and port of an address, "" of one without a host. The port is there also where it is the
 // scheme's own.
 func origin(address string) string {
-	u, err := url.Parse(address)
+	scheme, rest, _ := strings.Cut(address, "://")
+	u, err := url.Parse(scheme + "://" + rest[:strings.IndexAny(rest+"/", "/?#")]) // Chromium takes any path
 	if err != nil || u.Hostname() == "" {
 		return ""
 	}
-	scheme, port := strings.ToLower(u.Scheme), u.Port()
+	scheme = strings.ToLower(scheme)
+	port := u.Port()
 	switch {
 	case port != "":
 	case scheme == "https":

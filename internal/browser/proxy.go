@@ -276,7 +276,7 @@ func (p *proxy) forward(w http.ResponseWriter, r *http.Request, v *visit) {
 		Transport:     v.transport,
 		FlushInterval: -1,
 		ErrorLog:      p.server.ErrorLog,
-		Rewrite:       func(*httputil.ProxyRequest) {}, // the address is whole; headers for us are removed
+		Rewrite:       asSent, // headers for us are removed
 		ModifyResponse: func(resp *http.Response) error {
 			if resp.StatusCode != http.StatusSwitchingProtocols {
 				resp.Body = metered{resp.Body, v}
@@ -288,4 +288,15 @@ func (p *proxy) forward(w http.ResponseWriter, r *http.Request, v *visit) {
 			panic(http.ErrAbortHandler) // Chromium must not take an answer of ours for the site's
 		},
 	}).ServeHTTP(w, r)
+}
+
+// asSent gives a request what httputil has taken from it: of a query what url.ParseQuery does not read, "?a;b", and what
+// it says of proxies before us.
+func asSent(r *httputil.ProxyRequest) {
+	r.Out.URL.RawQuery = r.In.URL.RawQuery
+	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
+		if said, ok := r.In.Header[name]; ok {
+			r.Out.Header[name] = said
+		}
+	}
 }

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/playwright-community/playwright-go"
 
+	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/fetch"
 )
@@ -187,11 +189,29 @@ func (s *session) handle(done <-chan struct{}) {
 				params["authChallengeResponse"] = s.visit.credentials(asked)
 			} else {
 				method, params = s.answer(asked)
+				if method == "Fetch.continueRequest" {
+					readable(asked, params)
+				}
 			}
 			params["requestId"] = asked["requestId"]
 			_, _ = s.cdp.Send(method, params) // fails where the page has gone on
 		}
 	}
+}
+
+// readable has a paused request of http ask for a path that our proxy can read: the server of net/http refuses one with a
+// bare percent sign, and Chromium would take that for the site's answer.
+func readable(paused, params map[string]any) {
+	address := text(paused, "request", "url")
+	path, query, has := strings.Cut(address, "?")
+	read := contract.Escaped(path)
+	if _, answered := paused["responseStatusCode"]; answered || read == path || !strings.HasPrefix(address, "http:") {
+		return
+	}
+	if has {
+		read += "?" + query
+	}
+	params["url"] = read
 }
 
 // call is a call of the protocol that is given up when ctx ends.
