@@ -94,6 +94,20 @@ func TestExtract(t *testing.T) {
 			{"@type":"Product","sku":"L-1","offers":{"@type":"Offer","price":"5.00","priceCurrency":"EUR"}},
 			{"@type":"Product","sku":"L-2","offers":{"@type":"Offer","price":"6.00","priceCurrency":"EUR"}}]}</script>
 			<h1>Lamp</h1><div class="price">5,00 €</div>`, want{price: "5.00", currency: "EUR"}},
+		{"the noise of a float", shop, `<script type="application/ld+json">{"@type":"Product","name":"Lamp","offers":{"@type":
+			"Offer","price":19.989999999999998,"priceCurrency":"EUR"}}</script><h1>Lamp</h1><p>19,99 €</p>`,
+			want{price: "19.99", currency: "EUR"}},
+		{"the noise of a float, upwards", shop, `<meta property="product:price:amount" content="130.00000000000001">
+			<meta property="product:price:currency" content="EUR"><h1>Lamp</h1>`, want{price: "130.00"}},
+		{"the noise of a float, to thousandths", shop, `<script type="application/ld+json">{"@type":"Product","name":"Lamp",
+			"offers":{"@type":"Offer","price":12.344999999999999,"priceCurrency":"KWD"}}</script><h1>Lamp</h1>`,
+			want{price: "12.345", currency: "KWD"}},
+		{"availability is a reference", shop, `<script type="application/ld+json">{"@type":"Product","name":"Lamp","sku":"L1",
+			"offers":{"@type":"Offer","price":"5","priceCurrency":"EUR","availability":{"@id":
+			"https://schema.org/OutOfStock"}}}</script><h1>Lamp</h1>`, want{price: "5", stock: "OutOfStock"}},
+		{"availability ends with a slash", shop, `<script type="application/ld+json">{"@type":"Product","name":"Lamp",
+			"offers":{"@type":"Offer","price":"5","priceCurrency":"EUR","availability":"https://schema.org/SoldOut/"}}
+			</script><h1>Lamp</h1>`, want{price: "5", stock: "OutOfStock"}},
 		{"related products in the data", shop, `<script type="application/ld+json">[{"@type":"ItemList","itemListElement":[
 			{"@type":"Product","name":"Desk","offers":{"@type":"Offer","price":"300","priceCurrency":"EUR"}}]},
 			{"@type":"Product","name":"Lamp","offers":{"@type":"Offer","price":"20","priceCurrency":"EUR"}}]</script>
@@ -230,5 +244,31 @@ func TestExtract(t *testing.T) {
 			}
 			tt.want.check(t, d)
 		})
+	}
+}
+
+// Images and addresses may be references, as contexts have them that say so of a property.
+func TestReferences(t *testing.T) {
+	t.Parallel()
+
+	d, err := draft.Extract([]byte(`<script type="application/ld+json">{"@type":"Product","name":"Lamp",
+		"image":{"@id":"https://shop.example/a.jpg"},"hasVariant":[{"@type":"Product","sku":"A","url":{"@id":"/p/lamp?a"},
+		"offers":{"@type":"Offer","price":5}}]}</script><h1>Lamp</h1>`), shop)
+	if err != nil || len(d.Images) != 1 || d.Images[0].Value != "https://shop.example/a.jpg" || len(d.Variants) != 1 ||
+		d.Variants[0].Value.URL != shop+"?a" {
+		t.Errorf("images %+v, variants %+v, %v", d.Images, d.Variants, err)
+	}
+}
+
+// The variants of a product that are its offers have the numbers of these.
+func TestVariantsOfOffers(t *testing.T) {
+	t.Parallel()
+
+	d, err := draft.Extract([]byte(`<script type="application/ld+json">{"@type":"Product","name":"Lamp","offers":[
+		{"@type":"Offer","sku":"A","gtin13":"4006381333931","price":"5"},
+		{"@type":"Offer","sku":"B","gtin":"4006381333932","price":"6"}]}</script><h1>Lamp</h1>`), shop)
+	if err != nil || len(d.Variants) != 2 || d.Variants[0].Value.GTIN != "4006381333931" ||
+		d.Variants[1].Value.GTIN != "" {
+		t.Errorf("variants %+v, %v", d.Variants, err)
 	}
 }

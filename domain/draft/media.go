@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -35,12 +36,11 @@ func (p *page) imagesOf(products []*markup.Item, meta map[string][]string) []Fou
 					add(v.Text, sourceOf(i))
 					continue
 				}
-				for _, inner := range []string{"contentUrl", "url"} {
-					if u := v.Item.Text(inner); u != "" {
-						add(u, sourceOf(i))
-						break
-					}
+				address := cmp.Or(v.Item.Ref("contentUrl"), v.Item.Ref("url"))
+				if len(v.Item.Props) == 0 && !strings.Contains(v.Item.ID, "#") { // which is a part of a page
+					address = v.Item.ID
 				}
+				add(address, sourceOf(i))
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package draft
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mtlrent/conveyor/domain/markup"
@@ -146,7 +147,7 @@ func (p *page) offersOf(product *markup.Item) []offer {
 			return
 		}
 		o := offer{source: sourceOf(i), second: second, item: i, of: of, sku: number(i.Text("sku")), name: i.Text("name"),
-			url: i.Text("url"), availability: availabilityOf(i.Text("availability"))}
+			url: i.Ref("url"), availability: availabilityOf(i.Ref("availability"))}
 		o.currency = currencyCode(i.Text("priceCurrency"))
 		if o.currency == "" {
 			o.currency = currencyCode(i.Text("currency"))
@@ -194,9 +195,9 @@ func (p *page) offersOf(product *markup.Item) []offer {
 	}
 	if a := p.amount(product.Text("price")); a != "" { // where it does not belong, but is written
 		out = append(out, offer{amount: a, currency: currencyCode(product.Text("priceCurrency")),
-			availability: availabilityOf(product.Text("availability")), source: sourceOf(product), item: product,
+			availability: availabilityOf(product.Ref("availability")), source: sourceOf(product), item: product,
 			of: product})
-	} else if v := availabilityOf(product.Text("availability")); v != "" && len(out) == 0 {
+	} else if v := availabilityOf(product.Ref("availability")); v != "" && len(out) == 0 {
 		out = append(out, offer{availability: v, source: sourceOf(product), item: product, of: product})
 	}
 	for _, variant := range product.Items("hasVariant") {
@@ -236,7 +237,7 @@ func (p *page) amount(s string) string {
 		return ""
 	}
 	if plainAmount(s) {
-		return strip(s)
+		return exact(strip(s), p.hint.Currency)
 	}
 	if m, ok := price.Parse(s, p.hint); ok {
 		return m.Amount
@@ -273,6 +274,22 @@ func strip(s string) string {
 	return s
 }
 
+// mostDecimals are those of the prices of things that are sold by the thousand. Beyond them is the noise of a float.
+const mostDecimals = 6
+
+// exact takes the noise of a float out of a plain amount: 19.989999999999998, as PHP writes 19.99.
+func exact(amount, currency string) string {
+	whole, decimals, _ := strings.Cut(amount, ".")
+	if len(decimals) <= mostDecimals || len(whole) > 15 {
+		return amount
+	}
+	n, _ := strconv.ParseFloat(amount, 64)
+	if rounded := strconv.FormatFloat(n, 'f', price.Decimals(currency), 64); !isZero(rounded) {
+		return rounded
+	}
+	return amount
+}
+
 // currencyCode is the code of a currency that data names, "" = it names none. Three letters may be a name, "NTD" and
 // "Lei"; those that name nothing are taken for a code.
 func currencyCode(s string) string {
@@ -295,7 +312,7 @@ func isCode(s string) bool {
 
 // availabilityOf reads an availability in data: an address of schema.org or, as some write, words.
 func availabilityOf(s string) Availability {
-	s = strings.TrimSpace(s)
+	s = strings.TrimRight(strings.TrimSpace(s), "/#")
 	if i := strings.LastIndexAny(s, "/#:"); i >= 0 {
 		s = s[i+1:]
 	}

@@ -25,13 +25,8 @@ func (p *page) variantsOf(products []*markup.Item, offers []offer) []Found[Varia
 	}
 	for _, product := range products {
 		for _, i := range product.Items("hasVariant") {
-			v := Variant{Name: cleanText(i.Text("name"), 300), SKU: number(i.Text("sku")), URL: p.link(i.Text("url"))}
-			for _, prop := range []string{"gtin13", "gtin", "gtin12", "gtin14", "gtin8"} {
-				if g, ok := GTIN(i.Text(prop)); ok {
-					v.GTIN = g
-					break
-				}
-			}
+			v := Variant{Name: cleanText(i.Text("name"), 300), SKU: number(i.Text("sku")), URL: p.link(i.Ref("url")),
+				GTIN: gtinOf(i)}
 			for _, prop := range optionProps {
 				if text := cleanText(i.Text(prop), 100); text != "" {
 					if v.Options == nil {
@@ -69,13 +64,23 @@ func (p *page) variantsOf(products []*markup.Item, offers []offer) []Found[Varia
 		for _, o := range offers {
 			if o.of == product && skus[o.sku] {
 				delete(skus, o.sku)
-				add(Variant{Name: cleanText(o.name, 300), SKU: o.sku, Price: o.amount, Currency: o.currency,
+				add(Variant{Name: cleanText(o.name, 300), SKU: o.sku, GTIN: gtinOf(o.item), Price: o.amount, Currency: o.currency,
 					Availability: o.availability, URL: p.link(o.url)}, o.source)
 			}
 		}
 		return out
 	}
 	return p.choices()
+}
+
+// gtinOf is the global number that data gives a product or an offer, "" = none.
+func gtinOf(i *markup.Item) string {
+	for _, prop := range []string{"gtin13", "gtin", "gtin12", "gtin14", "gtin8"} {
+		if g, ok := GTIN(i.Text(prop)); ok {
+			return g
+		}
+	}
+	return ""
 }
 
 // choices are the options of the lists near the product's name that are named after a property in which variants

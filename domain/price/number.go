@@ -321,6 +321,14 @@ func (g group) thousands(lead string, h Hint) bool {
 	return h.Decimal != 0 || byte(g.sep) != thousandths[h.Currency]
 }
 
+// Decimals are those of a price in a currency that shops write: two, or the three of currencies with a thousand parts.
+func Decimals(currency string) int {
+	if thousandths[currency] != 0 {
+		return 3
+	}
+	return 2
+}
+
 // thousandths are the currencies whose unit has a thousand parts, and the separator that is written before those.
 var thousandths = map[string]byte{"BHD": '.', "IQD": '.', "JOD": '.', "KWD": '.', "LYD": '.', "OMR": '.', "TND": ','}
 
