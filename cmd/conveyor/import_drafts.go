@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -96,7 +97,16 @@ func (c *importDraftsCmd) each(ctx context.Context, from *sql.DB, store *dbdraft
 			continue
 		}
 		if store != nil {
-			if err := store.PersistDraft(ctx, r, d, time.Now()); err != nil {
+			err := store.PersistDraft(ctx, r, d, time.Now())
+			class, _ := fault.Of(err)
+			switch {
+			case class == fault.Conflict:
+				t.refuse(t.rows, values["event_id"], errors.New("its crawl request was canceled"))
+				continue
+			case class.Final(): // Postgres does not take it
+				t.refuse(t.rows, values["event_id"], err)
+				continue
+			case err != nil:
 				return fmt.Errorf("after %d rows: %w; those may be imported again", t.rows-1, err)
 			}
 		}

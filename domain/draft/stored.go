@@ -1,10 +1,10 @@
 package draft
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -89,14 +89,13 @@ func FromStored(values map[string]string) (Result, *Document, error) {
 		Name: found("name"), Description: found("description"), Brand: found("brand"), Price: found("price"),
 		Currency: found("currency"), SKU: found("sku"), GTIN: found("gtin"), MPN: found("mpn"),
 	}
-	if p := d.Draft.Price; p != nil {
-		if n, err := strconv.ParseFloat(p.Value, 64); err != nil || !(n >= 0 && n < 1e15) || math.IsInf(n, 0) {
-			refuse("price", "is %q, expected a decimal number", p.Value)
+	for _, field := range []string{"brand", "currency", "availability", "sku", "mpn"} {
+		if n := len(get(field)); n > maxStoredCode {
+			refuse(field, "has %d bytes, the most is %d", n, maxStoredCode)
 		}
 	}
-	if v := get("availability"); v != "" {
-		v = v[strings.LastIndexByte(v, '/')+1:] // schema.org's address
-		d.Draft.Availability = &Found[Availability]{Value: Availability(v), Source: Stored, Confidence: storedConfidence}
+	if !d.Draft.conform(get("availability")) {
+		refuse("price", "is %q, expected a decimal number", d.Draft.Price.Value)
 	}
 	if len(wrong) > 0 {
 		return r, nil, wrong
@@ -108,17 +107,51 @@ func FromStored(values map[string]string) (Result, *Document, error) {
 	return r, d, nil
 }
 
+// maxStoredCode is how long a value is that drafts are found by, in bytes: no index of Postgres takes 2,704.
+const maxStoredCode = 1000
+
+// conform writes the values that drafts are found by as those of our own are written, and says whether the price is one.
+func (d *Draft) conform(availability string) (priced bool) {
+	currency := ""
+	if d.Currency != nil {
+		currency = cmp.Or(currencyCode(d.Currency.Value), d.Currency.Value)
+		d.Currency.Value = currency
+	}
+	if d.GTIN != nil {
+		if digits, ok := GTIN(d.GTIN.Value); ok {
+			d.GTIN.Value = digits
+		} else {
+			d.GTIN = nil // as on a page, where one with a wrong check digit is none
+		}
+	}
+	if availability != "" {
+		v := cmp.Or(availabilityOf(availability), Availability(availability[strings.LastIndexByte(availability, '/')+1:]))
+		d.Availability = &Found[Availability]{Value: v, Source: Stored, Confidence: storedConfidence}
+	}
+	if d.Price == nil {
+		return true
+	}
+	whole, _, _ := strings.Cut(d.Price.Value, ".")
+	if !plainAmount(d.Price.Value) || len(whole) > 15 {
+		return false
+	}
+	d.Price.Value = exact(d.Price.Value, currency)
+	return true
+}
+
 // unfolded adds the members of the JSON documents that a row holds, where it has no column of their name.
 func unfolded(values map[string]string) map[string]string {
 	all := maps.Clone(values)
 	for _, column := range []string{"draft", "product", "result", "data"} {
 		var members map[string]any
-		if json.Unmarshal([]byte(values[column]), &members) != nil {
+		read := json.NewDecoder(strings.NewReader(values[column]))
+		read.UseNumber() // a GTIN as it is written, and not 4.006381333931e+12
+		if read.Decode(&members) != nil {
 			continue
 		}
 		for name, v := range members {
 			switch v.(type) {
-			case string, float64:
+			case string, json.Number:
 				if all[name] == "" {
 					all[name] = fmt.Sprint(v)
 				}

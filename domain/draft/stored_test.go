@@ -1,6 +1,7 @@
 package draft_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -51,11 +52,33 @@ func TestFromStored(t *testing.T) {
 	require.Equal(t, "Acme", d.Draft.Brand.Value)
 	require.Equal(t, "12.50", d.Draft.Price.Value, "the column counts")
 
+	for _, json := range []string{`{"gtin": 4006381333931, "sku": 4711001, "price": 1299999, "http_status": 200}`,
+		`{"ean": "400-6381333931", "sku": "4711001", "price": "1299999.00", "http_status": "200"}`} {
+		_, d, err = draft.FromStored(row("result", json, "price", "", "availability", "sold out", "currency", "cad"))
+		require.NoError(t, err)
+		require.Equal(t, "4006381333931", d.Draft.GTIN.Value)
+		require.Equal(t, "4711001", d.Draft.SKU.Value)
+		require.Equal(t, "1299999", strings.TrimSuffix(d.Draft.Price.Value, ".00"))
+		require.Equal(t, 200, d.Status)
+		require.Equal(t, draft.OutOfStock, d.Draft.Availability.Value)
+		require.Equal(t, "CAD", d.Draft.Currency.Value)
+	}
+	_, d, err = draft.FromStored(row("gtin", "4006381333932", "price", "19.989999999999998", "availability", "http://schema.org/Reserved2"))
+	require.NoError(t, err)
+	require.Nil(t, d.Draft.GTIN, "its check digit is wrong")
+	require.Equal(t, "19.99", d.Draft.Price.Value)
+	require.EqualValues(t, "Reserved2", d.Draft.Availability.Value)
+
 	for _, tt := range []struct{ column, value, want string }{
 		{"id", "", "event_id: is missing"},
 		{"url", "shop.example", "url: is no absolute http(s) address without a password"},
 		{"url", "https://a:b@shop.example/", "url: is no absolute http(s) address without a password"},
 		{"price", "12 $", `price: is "12 $", expected a decimal number`},
+		{"price", "0x10p-2", `price: is "0x10p-2", expected a decimal number`},
+		{"price", "-1", `price: is "-1", expected a decimal number`},
+		{"price", "1000000000000000", `price: is "1000000000000000", expected a decimal number`},
+		{"sku", strings.Repeat("x", 1001), "sku: has 1001 bytes, the most is 1000"},
+		{"brand", strings.Repeat("x", 3000), "brand: has 3000 bytes, the most is 1000"},
 		{"created_at", "", "crawled_at: is missing"},
 		{"created_at", "soon", `crawled_at: is "soon", expected a time such as 2026-03-04 12:00:00`},
 		{"http_status", "1000", `http_status: is "1000", expected 100 to 599`},

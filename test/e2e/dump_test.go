@@ -30,16 +30,23 @@ func (w *world) importsDrafts() {
 	write(`INSERT INTO product_drafts VALUES
 		('a', 'https://shop.example/p/1', '{"name": "Mug", "price": "12.50", "currency": "CAD"}', NULL, 'evt-1', '2026-03-04 12:00:00'),
 		('b', 'https://shop.example/p/2', NULL, 'page.goto: Timeout', 'evt-2', '2026-03-04 12:00:00'),
-		('c', 'not an address', '{}', NULL, 'evt-3', '2026-03-04 12:00:00')`)
+		('c', 'not an address', '{}', NULL, 'evt-3', '2026-03-04 12:00:00'),
+		('d', 'https://shop.example/p/4', '{"name": "Cup"}', NULL, '7d9b1f0e-3c1a-4f0b-9d55-1c2f3a4b5c6d', '2026-03-04 12:00:00'),
+		('e', 'https://shop.example/p/5', '{"name": "Jug", "sku": 4711001}', NULL, 'evt-5', '2026-03-04 12:00:00')`)
+	_, err = w.db.Exec(t.Context(), `INSERT INTO draft_cancels (event_id, canceled_by, canceled_at)
+		VALUES ('7d9b1f0e-3c1a-4f0b-9d55-1c2f3a4b5c6d', 'me', now())`)
+	require.NoError(t, err)
 	refused := filepath.Join(t.TempDir(), "refused.csv")
-	require.Contains(t, w.run("import", "drafts", file, "--dry-run"), "3 rows: 2 would be imported, 1 refused\n")
+	require.Contains(t, w.run("import", "drafts", file, "--dry-run"), "5 rows: 4 would be imported, 1 refused\n")
 	const theirs = "SELECT count(*) FROM product_drafts WHERE url LIKE 'https://shop.example/%'"
 	require.Zero(t, one[int](w, theirs))
 	for range 2 {
 		said := w.run("import", "drafts", file, "--refused", refused)
-		require.Contains(t, said, "3 rows: 2 imported, 1 refused\n  1: url: is no absolute http(s) address without a password (row 3)\n")
+		require.Contains(t, said, "5 rows: 3 imported, 2 refused\n  1: its crawl request was canceled (row 4)\n"+
+			"  1: url: is no absolute http(s) address without a password (row 3)\n")
 	}
-	require.Equal(t, 2, one[int](w, theirs))
+	require.Equal(t, 3, one[int](w, theirs))
+	require.Equal(t, "4711001", one[string](w, "SELECT sku FROM product_drafts WHERE name = 'Jug'"))
 	require.Equal(t, "12.50 CAD", one[string](w, "SELECT price || ' ' || currency FROM product_drafts WHERE name = 'Mug'"))
 	require.Equal(t, "page.goto: Timeout", one[string](w, "SELECT error FROM product_drafts WHERE outcome = 'failed'"))
 
@@ -48,7 +55,8 @@ func (w *world) importsDrafts() {
 	require.Zero(t, one[int](w, "SELECT count(*) FROM product_drafts WHERE name = 'Old mug'"), "an earlier crawl")
 	text, err := os.ReadFile(refused)
 	require.NoError(t, err)
-	require.Equal(t, "row,id,reason\n3,evt-3,url: is no absolute http(s) address without a password\n", string(text))
+	require.Equal(t, "row,id,reason\n3,evt-3,url: is no absolute http(s) address without a password\n"+
+		"4,7d9b1f0e-3c1a-4f0b-9d55-1c2f3a4b5c6d,its crawl request was canceled\n", string(text))
 }
 
 // TestADumpOfListingsIsImported takes over the table of another system: what was offered is published once, however
