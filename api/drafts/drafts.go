@@ -82,7 +82,7 @@ func (h Drafts) Register(d *api.Door) {
 		DefaultStatus: http.StatusOK,
 		Description: "From the answer on no draft is stored for it; a page that is loading is given up, and a dead letter is " +
 			"resolved. One that is canceled already stays so; one that has its draft is a conflict. For another try of the page " +
-			"make a request with another event_id. One that came through RabbitMQ can be canceled while it is running.",
+			"make a request with another event_id. One that came through RabbitMQ can be canceled while it is running or dead.",
 	}), h.cancel)
 	api.Serve(d, api.Needs(access.Read, huma.Operation{
 		OperationID: "search-drafts", Method: http.MethodGet, Path: "/drafts", Tags: []string{"drafts"},
@@ -299,8 +299,8 @@ func (h Drafts) cancel(ctx context.Context, in *crawlRequestInput) (*api.Body[Dr
 	if err != nil {
 		return nil, err
 	}
-	running := false
-	if known.RequestedAt == nil && known.DraftID == nil && !known.Canceled {
+	running := known.DeadLetter != nil // Temporal may have forgotten it
+	if known.RequestedAt == nil && known.DraftID == nil && !known.Canceled && !running {
 		state, err := h.Launch.DraftState(ctx, id)
 		if err != nil {
 			return nil, err

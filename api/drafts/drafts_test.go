@@ -154,6 +154,15 @@ func TestCancelCrawlRequest(t *testing.T) {
 	apitest.Refused(t, cancel("/crawl-requests/"+uuid.NewString()), http.StatusNotFound)
 	apitest.Refused(t, cancel("/crawl-requests/x"), http.StatusUnprocessableEntity)
 
+	old := uuid.New() // of RabbitMQ: its letter is here, and Temporal has forgotten its workflow
+	require.NoError(t, d.Letters.Archive(t.Context(), db.DeadLetter{
+		Key: old.String(), Route: contract.Route{Queue: apitest.Crawls}, Body: []byte("{}"), Class: "transient",
+		WorkflowID: draft.WorkflowID(old), Reason: "no Chromium", At: apitest.Now,
+	}))
+	got = apitest.Read[apidrafts.DraftRequestState](t, cancel("/crawl-requests/"+old.String()), http.StatusOK)
+	require.Equal(t, "canceled", got.State)
+	require.Nil(t, got.DeadLetter)
+
 	made := d.RequestDraft(t, `{"url":"https://shop.example/p/2"}`)
 	gone := draft.Fail(draft.Request{EventID: made.EventID, URL: "https://shop.example/p/2"}, fault.Gone, "HTTP 404", apitest.Now)
 	require.NoError(t, d.Drafts.Store.PersistDraft(t.Context(), gone, nil, apitest.Now))
