@@ -135,9 +135,8 @@ func (s *AuditLog) List(ctx context.Context, f AuditFilter, after *AuditPosition
 	if after != nil {
 		id, at = &after.ID, &after.At
 	}
-	rows, _ := s.pool.Query(ctx, sqlAuditList, Stated(f.Subject), Among(f.Actor), Among(f.Action), Stated(f.Since),
-		Stated(f.Until), id, at, limit+1)
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[AuditRow])
+	found, err := Rows(ctx, s.pool, pgx.RowToStructByPos[AuditRow],
+		sqlAuditList, Stated(f.Subject), Among(f.Actor), Among(f.Action), Stated(f.Since), Stated(f.Until), id, at, limit+1)
 	if err != nil {
 		return nil, nil, Refused(fmt.Errorf("list audit: %w", err))
 	}

@@ -53,7 +53,6 @@ GROUP BY queue, class ORDER BY queue, class`
 
 // OpenByQueue counts the dead letters that wait for an operator, the newest backlog.MostLetters of them.
 func (s *DeadLetters) OpenByQueue(ctx context.Context) ([]backlog.DeadCount, error) {
-	rows, _ := s.pool.Query(ctx, sqlDeadLettersOpen, backlog.MostLetters) // CollectRows reports its error
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByPos[backlog.DeadCount])
+	out, err := Rows(ctx, s.pool, pgx.RowToStructByPos[backlog.DeadCount], sqlDeadLettersOpen, backlog.MostLetters)
 	return out, fault.Wrap(err, "count dead letters")
 }

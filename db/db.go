@@ -132,6 +132,23 @@ func Refused(err error) error {
 	return err
 }
 
+// A Querier is a pool, or a transaction.
+type Querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+// Rows returns the rows of a statement.
+func Rows[T any](ctx context.Context, q Querier, scan pgx.RowToFunc[T], text string, args ...any) ([]T, error) {
+	rows, _ := q.Query(ctx, text, args...) // CollectRows reports its error
+	return pgx.CollectRows(rows, scan)
+}
+
+// Row returns the one row of a statement; where there is none, pgx.ErrNoRows.
+func Row[T any](ctx context.Context, q Querier, scan pgx.RowToFunc[T], text string, args ...any) (T, error) {
+	rows, _ := q.Query(ctx, text, args...) // CollectExactlyOneRow reports its error
+	return pgx.CollectExactlyOneRow(rows, scan)
+}
+
 // Gone is the fault of this text where err is that there is no such row, and else err.
 func Gone(err error, format string, args ...any) error {
 	if errors.Is(err, pgx.ErrNoRows) {

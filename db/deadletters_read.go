@@ -104,8 +104,8 @@ func (s *DeadLetters) List(ctx context.Context, f LetterFilter, after *LetterPos
 	if after != nil {
 		id, at = &after.ID, &after.LastAt
 	}
-	rows, _ := s.pool.Query(ctx, sqlLetterList, append(f.args(), id, at, limit+1)...)
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[LetterSummary])
+	found, err := Rows(ctx, s.pool, pgx.RowToStructByPos[LetterSummary],
+		sqlLetterList, append(f.args(), id, at, limit+1)...)
 	if err != nil {
 		return nil, nil, Refused(fmt.Errorf("list dead letters: %w", err))
 	}
@@ -215,8 +215,7 @@ GROUP BY queue, class, why ORDER BY count(*) DESC, max(last_at) DESC LIMIT 200`
 
 // Groups returns the groups of the dead letters that f means, the largest first: at most 200.
 func (s *DeadLetters) Groups(ctx context.Context, f LetterFilter) ([]LetterGroup, error) {
-	rows, _ := s.pool.Query(ctx, sqlLetterGroups, append(f.args(), MostGrouped)...) // CollectRows reports its error
-	groups, err := pgx.CollectRows(rows, pgx.RowToStructByPos[LetterGroup])
+	groups, err := Rows(ctx, s.pool, pgx.RowToStructByPos[LetterGroup], sqlLetterGroups, append(f.args(), MostGrouped)...)
 	if err != nil {
 		return nil, Refused(fmt.Errorf("group dead letters: %w", err))
 	}

@@ -93,8 +93,7 @@ func letterReplay(ctx context.Context, tx pgx.Tx, f LetterFilter, id *int64, aft
 	now time.Time) ([]reopened, error) {
 	args := append(f.args(), id, after, limit, now, contract.DeadLetterHeader, Storable(actor))
 	args = append(args, OriginOf(ctx).Args()...)
-	rows, _ := tx.Query(ctx, sqlLetterReplay, args...)
-	got, err := pgx.CollectRows(rows, pgx.RowToStructByPos[reopened])
+	got, err := Rows(ctx, tx, pgx.RowToStructByPos[reopened], sqlLetterReplay, args...)
 	if err != nil {
 		return nil, Refused(fmt.Errorf("replay dead letters: %w", err))
 	}
@@ -293,8 +292,7 @@ func (s *DeadLetters) DiscardAll(ctx context.Context, f LetterFilter, limit int,
 	f.State = []string{"open"}
 	for after := int64(0); n < limit; {
 		args := append(f.args(), after, min(letterDiscardBatch, limit-n), now, Storable(actor))
-		rows, _ := s.pool.Query(ctx, sqlLettersDiscard, append(args, OriginOf(ctx).Args()...)...)
-		ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+		ids, err := Rows(ctx, s.pool, pgx.RowTo[int64], sqlLettersDiscard, append(args, OriginOf(ctx).Args()...)...)
 		if err != nil {
 			return n, Refused(fmt.Errorf("discard dead letters: %w", err))
 		}

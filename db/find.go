@@ -234,7 +234,6 @@ func (f *Finder) ofTenant(ctx context.Context, kind, sql, tenant string, q find.
 }
 
 func (f *Finder) rows(ctx context.Context, kind, sql string, args ...any) ([]Found, error) {
-	rows, _ := f.pool.Query(ctx, sql, args...) // CollectRows reports its error
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Found])
+	out, err := Rows(ctx, f.pool, pgx.RowToStructByPos[Found], sql, args...)
 	return out, fault.Wrap(err, "find %s", kind)
 }

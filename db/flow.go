@@ -47,8 +47,7 @@ WHERE minute >= $1 AND minute < $2 AND line = 'listings' GROUP BY 1, 2, 3, 4, 5 
 
 // Between returns the counts of the line of listings in whole minutes, [since, until).
 func (s *Flow) Between(ctx context.Context, since, until time.Time) ([]FlowCount, error) {
-	rows, _ := s.pool.Query(ctx, sqlFlow, since, until) // CollectRows reports its error
-	counts, err := pgx.CollectRows(rows, pgx.RowToStructByPos[FlowCount])
+	counts, err := Rows(ctx, s.pool, pgx.RowToStructByPos[FlowCount], sqlFlow, since, until)
 	return counts, fault.Wrap(err, "read flow")
 }
 
@@ -121,7 +120,6 @@ const feedPatience = 65 * time.Second
 // Recent returns the newest limit rows of the feed after a number (nil = all), the newest first. The listing is shown
 // as it is now.
 func (s *Flow) Recent(ctx context.Context, after *int64, limit int, now time.Time) ([]FeedRow, error) {
-	rows, _ := s.pool.Query(ctx, sqlFeed, after, limit, now.Add(-feedPatience)) // CollectRows reports its error
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[FeedRow])
+	found, err := Rows(ctx, s.pool, pgx.RowToStructByPos[FeedRow], sqlFeed, after, limit, now.Add(-feedPatience))
 	return found, fault.Wrap(err, "read feed")
 }

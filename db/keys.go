@@ -107,8 +107,7 @@ const sqlKeyList = `/* sqlKeyList */ SELECT ` + sqlKeyColumns + ` FROM api_keys 
 
 // List returns every key ever created, the oldest first.
 func (s *Keys) List(ctx context.Context) ([]Key, error) {
-	rows, _ := s.pool.Query(ctx, sqlKeyList) // CollectRows reports its error
-	keys, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Key])
+	keys, err := Rows(ctx, s.pool, pgx.RowToStructByPos[Key], sqlKeyList)
 	return keys, fault.Wrap(err, "list keys")
 }
 
@@ -122,8 +121,7 @@ const sqlKeyLocks = `/* sqlKeyLocks */ SELECT ` + sqlKeyColumns + `, sum FROM ap
 
 // Locks returns every key by ID, including those that are revoked or expired.
 func (s *Keys) Locks(ctx context.Context) (map[string]Lock, error) {
-	rows, _ := s.pool.Query(ctx, sqlKeyLocks) // CollectRows reports its error
-	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Lock])
+	list, err := Rows(ctx, s.pool, pgx.RowToStructByPos[Lock], sqlKeyLocks)
 	if err != nil {
 		return nil, fmt.Errorf("read keys: %w", err)
 	}
@@ -144,12 +142,11 @@ SELECT ` + sqlKeyColumns + ` FROM api_keys WHERE id = $1 OR name = $1 ORDER BY i
 // fault.Gone.
 func (s *Keys) Revoke(ctx context.Context, idOrName, actor string, now time.Time) (k Key, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		rows, _ := tx.Query(ctx, sqlKeyFind, Storable(idOrName)) // CollectExactlyOneRow reports its error
-		if k, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[Key]); err != nil || k.RevokedAt != nil {
+		k, err = Row(ctx, tx, pgx.RowToStructByPos[Key], sqlKeyFind, Storable(idOrName))
+		if err != nil || k.RevokedAt != nil {
 			return err
 		}
-		rows, _ = tx.Query(ctx, sqlKeyRevoke, k.ID, now)
-		revoked, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Key])
+		revoked, err := Rows(ctx, tx, pgx.RowToStructByPos[Key], sqlKeyRevoke, k.ID, now)
 		if err != nil || len(revoked) == 0 { // revoked meanwhile
 			return err
 		}

@@ -117,13 +117,11 @@ RETURNING o.id, o.message_id, o.lane, o.exchange, o.routing_key, o.type, o.body,
 // being its last lane, and then in the order of writing.
 func (o *Outbox) Lease(ctx context.Context, token uuid.UUID, cursor string, perLane, max, maxBytes int,
 	ttl time.Duration) ([]Message, error) {
-	// CollectRows reports the error.
-	rows, _ := o.pool.Query(ctx, sqlOutboxLease, cursor, perLane, max, maxBytes, token, ttl)
 	type leased struct {
 		Message
 		Turn int64
 	}
-	got, err := pgx.CollectRows(rows, pgx.RowToStructByPos[leased])
+	got, err := Rows(ctx, o.pool, pgx.RowToStructByPos[leased], sqlOutboxLease, cursor, perLane, max, maxBytes, token, ttl)
 	if err != nil {
 		return nil, fmt.Errorf("lease outbox: %w", err)
 	}
@@ -231,8 +229,7 @@ func (o *Outbox) Refuse(ctx context.Context, token uuid.UUID, refusals []Refusal
 		why[r.ID] = r.Reason
 	}
 	err = pgx.BeginFunc(ctx, o.pool, func(tx pgx.Tx) error {
-		rows, _ := tx.Query(ctx, sqlOutboxGiveUp, ids, token, most) // CollectRows reports its error
-		lost, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Message])
+		lost, err := Rows(ctx, tx, pgx.RowToStructByPos[Message], sqlOutboxGiveUp, ids, token, most)
 		if err != nil {
 			return err
 		}

@@ -96,17 +96,15 @@ func (s *Retention) expirePartitions(ctx context.Context, table string, before t
 // Partitions says of each partitioned table until when it has partitions, and how many rows are in none of them, up to
 // 1,000. Tables of crawls, which are last, have theirs for a number of runs.
 func (s *Retention) Partitions(ctx context.Context) ([]backlog.Partitioned, error) {
-	rows, _ := s.pool.Query(ctx, sqlPartitionsState) // CollectRows reports its error
-	out, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p backlog.Partitioned, err error) {
+	out, err := Rows(ctx, s.pool, func(row pgx.CollectableRow) (p backlog.Partitioned, err error) {
 		return p, row.Scan(&p.Table, &p.Until, &p.Strays)
-	})
+	}, sqlPartitionsState)
 	if err != nil {
 		return nil, fmt.Errorf("read partitions: %w", err)
 	}
-	rows, _ = s.pool.Query(ctx, sqlCrawlPartitionsState)
-	crawls, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p backlog.Partitioned, err error) {
+	crawls, err := Rows(ctx, s.pool, func(row pgx.CollectableRow) (p backlog.Partitioned, err error) {
 		return p, row.Scan(&p.Table, &p.Runs, &p.Strays)
-	})
+	}, sqlCrawlPartitionsState)
 	if err != nil {
 		return nil, fmt.Errorf("read partitions of crawl runs: %w", err)
 	}

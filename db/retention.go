@@ -195,8 +195,7 @@ func (s *Retention) expireAdverts(ctx context.Context, before time.Time, cursor 
 		First   time.Time
 		Expired bool
 	}
-	rows, _ := s.pool.Query(ctx, sqlAdvertsExpired, before, cursor, most)
-	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[looked])
+	list, err := Rows(ctx, s.pool, pgx.RowToStructByPos[looked], sqlAdvertsExpired, before, cursor, most)
 	if err != nil {
 		return step, err
 	}
@@ -215,8 +214,7 @@ func (s *Retention) expireAdverts(ctx context.Context, before time.Time, cursor 
 		if _, err := tx.Exec(ctx, SQLListingsHold, ids); err != nil {
 			return err
 		}
-		rows, _ := tx.Query(ctx, sqlAdvertsHold, ids, before)
-		held, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+		held, err := Rows(ctx, tx, pgx.RowTo[uuid.UUID], sqlAdvertsHold, ids, before)
 		if err != nil {
 			return err
 		}
@@ -329,8 +327,7 @@ func (s *Retention) SpareBlob(ctx context.Context, key string) error {
 // keeps its mark, and does not keep the others.
 func (s *Retention) DeleteUnused(ctx context.Context, now time.Time, cursor string, most int,
 	remove func(ctx context.Context, key string) error) (step retention.Step, err error) {
-	rows, _ := s.pool.Query(ctx, sqlBlobsDue, now, cursor, most)
-	due, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	due, err := Rows(ctx, s.pool, pgx.RowTo[string], sqlBlobsDue, now, cursor, most)
 	if err != nil {
 		return step, fmt.Errorf("read unused files: %w", err)
 	}

@@ -64,8 +64,7 @@ GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`
 
 // Since returns the samples of all queues, or of one, since a time, in slots of a length: by kind, queue and time.
 func (s *Samples) Since(ctx context.Context, since time.Time, queue string, slot time.Duration) ([]SamplePoint, error) {
-	rows, _ := s.pool.Query(ctx, sqlSamples, since, Stated(queue), slot) // CollectRows reports its error
-	points, err := pgx.CollectRows(rows, pgx.RowToStructByPos[SamplePoint])
+	points, err := Rows(ctx, s.pool, pgx.RowToStructByPos[SamplePoint], sqlSamples, since, Stated(queue), slot)
 	if err != nil {
 		return nil, Refused(fmt.Errorf("read samples: %w", err))
 	}

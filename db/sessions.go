@@ -64,8 +64,7 @@ const sqlSession = `/* sqlSession */ SELECT ` + sqlSessionColumns + ` FROM sessi
 
 // Get returns the session of a secret by its sum, also one that has ended. An unknown one is fault.Gone.
 func (s *Sessions) Get(ctx context.Context, sum access.Sum) (Session, error) {
-	rows, _ := s.pool.Query(ctx, sqlSession, sum[:]) // CollectExactlyOneRow reports its error
-	n, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[Session])
+	n, err := Row(ctx, s.pool, pgx.RowToStructByPos[Session], sqlSession, sum[:])
 	return n, Gone(fault.Wrap(err, "read session"), "there is no such session")
 }
 
@@ -95,8 +94,7 @@ WHERE ends_at > $1 AND used_at > $2 ORDER BY used_at DESC, id LIMIT 1000`
 
 // List returns the sessions that are open at a time, the last used first, at most 1,000.
 func (s *Sessions) List(ctx context.Context, at time.Time) ([]Session, error) {
-	rows, _ := s.pool.Query(ctx, sqlSessionsOpen, at, at.Add(-SessionIdle))
-	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Session]) // reports the error of Query, too
+	list, err := Rows(ctx, s.pool, pgx.RowToStructByPos[Session], sqlSessionsOpen, at, at.Add(-SessionIdle))
 	return list, fault.Wrap(err, "list sessions")
 }
 

@@ -186,8 +186,7 @@ WHERE id = $1`
 func (s *Tenants) Change(ctx context.Context, id, actor string, now time.Time, change func(*Tenant)) (Tenant, error) {
 	var t Tenant
 	err := TenantTx(ctx, s.pool, id, func(tx pgx.Tx) error {
-		rows, _ := tx.Query(ctx, SQLTenantHold, id) // CollectExactlyOneRow reports its error
-		was, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[Tenant])
+		was, err := Row(ctx, tx, pgx.RowToStructByPos[Tenant], SQLTenantHold, id)
 		if err != nil {
 			return err
 		}

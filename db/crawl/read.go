@@ -170,8 +170,7 @@ func (s *Crawls) URLs(ctx context.Context, run int64, f CrawlURLFilter) (page Cr
 	if f.Descending {
 		sql = crawlURLOrders[f.Sort][1]
 	}
-	rows, _ := s.pool.Query(ctx, sql, append(args, f.Limit, f.Offset)...)
-	if page.IDs, err = pgx.CollectRows(rows, pgx.RowTo[int64]); err != nil {
+	if page.IDs, err = db.Rows(ctx, s.pool, pgx.RowTo[int64], sql, append(args, f.Limit, f.Offset)...); err != nil {
 		return page, db.Refused(fmt.Errorf("list URLs of crawl run %d: %w", run, err))
 	}
 	if len(page.IDs) > 0 { // there may be more since they were counted
@@ -253,8 +252,7 @@ func batches[T any](limit int, read func(after *T, n int) ([]T, error)) iter.Seq
 }
 
 func (s *Crawls) crawlURLs(ctx context.Context, sql string, args ...any) ([]CrawlURL, error) {
-	rows, _ := s.pool.Query(ctx, sql, args...)
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[CrawlURL])
+	found, err := db.Rows(ctx, s.pool, pgx.RowToStructByPos[CrawlURL], sql, args...)
 	return found, fault.Wrap(err, "read URLs of crawl run %d", args[0])
 }
 
@@ -276,8 +274,7 @@ func (s *Crawls) Bodies(ctx context.Context, run int64, of []crawl.State, limit 
 		if after != nil {
 			id = after.ID
 		}
-		rows, _ := s.pool.Query(ctx, sqlCrawlBodies, run, id, states(of), n)
-		found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[CrawlBody])
+		found, err := db.Rows(ctx, s.pool, pgx.RowToStructByPos[CrawlBody], sqlCrawlBodies, run, id, states(of), n)
 		return found, fault.Wrap(err, "read bodies of crawl run %d", run)
 	})
 }

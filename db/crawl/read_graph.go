@@ -29,8 +29,7 @@ func (s *Crawls) Discoveries(ctx context.Context, run, after int64, limit int) i
 		if last != nil {
 			after = last.To
 		}
-		rows, _ := s.pool.Query(ctx, sqlCrawlDiscoveries, run, after, n)
-		found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[CrawlEdge])
+		found, err := db.Rows(ctx, s.pool, pgx.RowToStructByPos[CrawlEdge], sqlCrawlDiscoveries, run, after, n)
 		return found, fault.Wrap(err, "read discoveries of crawl run %d", run)
 	})
 }
@@ -51,8 +50,7 @@ func (s *Crawls) Links(ctx context.Context, run, after int64) iter.Seq2[CrawlLin
 		if last != nil {
 			after = last.From
 		}
-		rows, _ := s.pool.Query(ctx, sqlCrawlLinks, run, after, n)
-		found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[CrawlLinks])
+		found, err := db.Rows(ctx, s.pool, pgx.RowToStructByPos[CrawlLinks], sqlCrawlLinks, run, after, n)
 		return found, fault.Wrap(err, "read links of crawl run %d", run)
 	})
 }
@@ -250,8 +248,7 @@ func (s *Crawls) crawlPages(ctx context.Context, run int64, ids []int64) ([]Craw
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	rows, _ := s.pool.Query(ctx, sqlCrawlPages, run, ids)
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[CrawlPage])
+	found, err := db.Rows(ctx, s.pool, pgx.RowToStructByPos[CrawlPage], sqlCrawlPages, run, ids)
 	return found, fault.Wrap(err, "read pages of crawl run %d", run)
 }
 

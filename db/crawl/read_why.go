@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/crawl"
 )
 
@@ -177,8 +178,7 @@ FROM crawl_rates WHERE run_id = $1 AND at >= $2 AND at < $3 GROUP BY 1 ORDER BY 
 // Rates returns what a run did from a time until another one, in slices of step, a multiple of CrawlSlice; from and
 // until are beginnings of slices. Slices in which nothing was done are there too.
 func (s *Crawls) Rates(ctx context.Context, run int64, from, until time.Time, step time.Duration) ([]CrawlRate, error) {
-	rows, _ := s.pool.Query(ctx, sqlCrawlRates, run, from, until, step)
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[CrawlRate])
+	found, err := db.Rows(ctx, s.pool, pgx.RowToStructByPos[CrawlRate], sqlCrawlRates, run, from, until, step)
 	if err != nil {
 		return nil, fmt.Errorf("read rates of crawl run %d: %w", run, err)
 	}

@@ -87,8 +87,7 @@ func (s *Crawls) Create(ctx context.Context, r NewRun, now time.Time) (run crawl
 		err := tx.QueryRow(ctx, sqlCrawlRunAdd, db.Storable(r.SeedURL), r.Root.URL, r.AllowedHosts, settings,
 			r.Settings.Conditional, ofBase, db.Storable(r.By), db.Stated(r.Key), now).Scan(&run.ID, &run.BaseID)
 		if errors.Is(err, pgx.ErrNoRows) {
-			rows, _ := tx.Query(ctx, sqlCrawlRunOfRequest, r.Key)
-			had, err := pgx.CollectExactlyOneRow(rows, scanCrawlRun)
+			had, err := db.Row(ctx, tx, scanCrawlRun, sqlCrawlRunOfRequest, r.Key)
 			if err == nil && (had.RootURL != r.Root.URL || had.Settings != r.Settings) {
 				return fault.Newf(fault.Conflict, "Idempotency-Key: crawl run %d of the same key was another request", had.ID)
 			}
@@ -177,8 +176,7 @@ FROM crawl_runs WHERE id = $1`
 
 // Run returns a run. An unknown one is fault.Gone.
 func (s *Crawls) Run(ctx context.Context, id int64) (crawl.Run, error) {
-	rows, _ := s.pool.Query(ctx, sqlCrawlRun, id)
-	r, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[crawl.Run])
+	r, err := db.Row(ctx, s.pool, pgx.RowToStructByPos[crawl.Run], sqlCrawlRun, id)
 	return r, ofCrawl(id, err)
 }
 
@@ -192,8 +190,7 @@ SELECT ` + sqlCrawlRunColumns + ` FROM crawl_runs r WHERE r.id = $1`
 
 // Counted returns a run with its counts. An unknown one is fault.Gone.
 func (s *Crawls) Counted(ctx context.Context, id int64) (CrawlRun, error) {
-	rows, _ := s.pool.Query(ctx, sqlCrawlRunCounted, id)
-	r, err := pgx.CollectExactlyOneRow(rows, scanCrawlRun)
+	r, err := db.Row(ctx, s.pool, scanCrawlRun, sqlCrawlRunCounted, id)
 	return r, ofCrawl(id, err)
 }
 
@@ -205,8 +202,7 @@ ORDER BY r.id DESC LIMIT $3`
 // Runs returns up to n runs before a run (0 begins), the newest first, of one of the states, or of any
 // for none, and the ID to go on from: nil when these were the last.
 func (s *Crawls) Runs(ctx context.Context, states []string, before int64, n int) ([]CrawlRun, *int64, error) {
-	rows, _ := s.pool.Query(ctx, sqlCrawlRunList, db.Among(states), db.Stated(before), n+1)
-	found, err := pgx.CollectRows(rows, scanCrawlRun)
+	found, err := db.Rows(ctx, s.pool, scanCrawlRun, sqlCrawlRunList, db.Among(states), db.Stated(before), n+1)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list crawl runs: %w", err)
 	}
@@ -407,7 +403,6 @@ WHERE status = 'RUNNING' AND updated_at < $1 AND id > $2 ORDER BY id LIMIT $3`
 // Unstarted returns up to n running runs after a run (0 begins) to which nothing has happened since a time, by ID: the
 // start of their workflow may have failed.
 func (s *Crawls) Unstarted(ctx context.Context, since time.Time, after int64, n int) ([]crawl.Run, error) {
-	rows, _ := s.pool.Query(ctx, sqlCrawlUnstarted, since, after, n)
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[crawl.Run])
+	found, err := db.Rows(ctx, s.pool, pgx.RowToStructByPos[crawl.Run], sqlCrawlUnstarted, since, after, n)
 	return found, fault.Wrap(err, "list crawl runs to start")
 }

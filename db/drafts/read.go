@@ -95,10 +95,10 @@ func (s *Drafts) Search(ctx context.Context, f DraftFilter) ([]DraftSummary, *db
 		hosts[i] = strings.ToLower(hosts[i])
 	}
 	id, at := f.After.Keys()
-	rows, _ := s.pool.Query(ctx, sqlDraftsSearch, db.Among(f.Outcome), hosts, db.Stated(f.URL), db.Stated(f.Name),
-		db.Among(f.Brand), db.Among(f.SKU), db.Among(f.GTIN), db.Among(f.MPN), db.Among(f.Availability), db.Among(f.Currency),
+	found, err := db.Rows(ctx, s.pool, pgx.RowToStructByPos[DraftSummary],
+		sqlDraftsSearch, db.Among(f.Outcome), hosts, db.Stated(f.URL), db.Stated(f.Name), db.Among(f.Brand),
+		db.Among(f.SKU), db.Among(f.GTIN), db.Among(f.MPN), db.Among(f.Availability), db.Among(f.Currency),
 		db.Stated(f.MinPrice), db.Stated(f.MaxPrice), f.Since, id, at, f.Limit+1)
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[DraftSummary])
 	if err != nil {
 		return nil, nil, db.Refused(fmt.Errorf("search drafts: %w", err))
 	}
@@ -122,11 +122,10 @@ const sqlDraftGet = `/* sqlDraftGet */ SELECT ` + sqlDraftColumns + `, document 
 
 // Draft returns a draft by its ID. One that is not there is fault.Gone.
 func (s *Drafts) Draft(ctx context.Context, id uuid.UUID) (DraftDetail, error) {
-	rows, _ := s.pool.Query(ctx, sqlDraftGet, id)
-	row, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[struct {
+	row, err := db.Row(ctx, s.pool, pgx.RowToStructByPos[struct {
 		DraftSummary
 		Document []byte
-	}])
+	}], sqlDraftGet, id)
 	if err != nil {
 		return DraftDetail{}, db.Gone(fmt.Errorf("read draft %s: %w", id, err), "there is no draft %s", id)
 	}
@@ -170,8 +169,8 @@ LEFT JOIN LATERAL (
 
 // Request returns what is known of a crawl request. queue is where such requests are consumed.
 func (s *Drafts) Request(ctx context.Context, eventID uuid.UUID, queue string) (DraftRequestState, error) {
-	rows, _ := s.pool.Query(ctx, sqlDraftRequestState, eventID, queue, draft.WorkflowID(eventID))
-	out, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[DraftRequestState])
+	out, err := db.Row(ctx, s.pool, pgx.RowToStructByPos[DraftRequestState],
+		sqlDraftRequestState, eventID, queue, draft.WorkflowID(eventID))
 	return out, fault.Wrap(err, "read crawl request %s", eventID)
 }
 
@@ -250,9 +249,8 @@ func (s *Drafts) Requests(
 	ctx context.Context, f DraftRequestFilter, queue string,
 ) ([]DraftRequestSummary, *db.Position, error) {
 	id, at := f.After.Keys()
-	rows, _ := s.pool.Query(ctx, sqlDraftRequestsList, draft.WorkflowPrefix, queue, f.Since, id, at, db.Among(f.State),
-		f.Limit+1)
-	looked, err := pgx.CollectRows(rows, pgx.RowToStructByPos[draftRequestRow])
+	looked, err := db.Rows(ctx, s.pool, pgx.RowToStructByPos[draftRequestRow],
+		sqlDraftRequestsList, draft.WorkflowPrefix, queue, f.Since, id, at, db.Among(f.State), f.Limit+1)
 	if err != nil {
 		return nil, nil, db.Refused(fmt.Errorf("list crawl requests: %w", err))
 	}

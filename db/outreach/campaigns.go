@@ -97,13 +97,12 @@ func (p *Plan) check(ctx context.Context, tx pgx.Tx, tenant string) error {
 			return err
 		}
 	}
-	rows, _ := tx.Query(ctx, sqlCampaignPlanMissing, tenant, p.Sender, p.Audience.Lists(), p.Audience.Segments())
-	missing, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (string, error) {
+	missing, err := db.Rows(ctx, tx, func(row pgx.CollectableRow) (string, error) {
 		var field string
 		var id uuid.UUID
 		err := row.Scan(&field, &id)
 		return fmt.Sprintf("%s: there is no %s", field, id), err
-	})
+	}, sqlCampaignPlanMissing, tenant, p.Sender, p.Audience.Lists(), p.Audience.Segments())
 	if err == nil && len(missing) > 0 {
 		return fault.Newf(fault.Invalid, "%s", strings.Join(missing, "; "))
 	}
@@ -177,8 +176,7 @@ const sqlCampaignGet = `/* sqlCampaignGet */
 SELECT ` + sqlCampaignColumns + ` FROM campaigns WHERE tenant = $1 AND id = $2`
 
 func campaignOf(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID) (Campaign, error) {
-	rows, _ := tx.Query(ctx, sqlCampaignGet, tenant, id) // CollectExactlyOneRow reports its error
-	c, err := pgx.CollectExactlyOneRow(rows, scanCampaign)
+	c, err := db.Row(ctx, tx, scanCampaign, sqlCampaignGet, tenant, id)
 	return c, ofCampaign(id, err)
 }
 
@@ -236,8 +234,8 @@ func (s *Campaigns) Edit(ctx context.Context, tenant string, id uuid.UUID, p Pla
 		if err := p.check(ctx, tx, tenant); err != nil {
 			return err
 		}
-		rows, _ := tx.Query(ctx, sqlCampaignEdit, tenant, id, db.Storable(p.Name), p.Sender, template, audience, now)
-		edited, err := pgx.CollectRows(rows, scanCampaign)
+		edited, err := db.Rows(ctx, tx, scanCampaign,
+			sqlCampaignEdit, tenant, id, db.Storable(p.Name), p.Sender, template, audience, now)
 		if err != nil {
 			return err
 		}
@@ -291,9 +289,8 @@ func (s *Campaigns) move(ctx context.Context, tenant string, id uuid.UUID, m mov
 	c Campaign, err error,
 ) {
 	err = db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
-		rows, _ := tx.Query(ctx, sqlCampaignMove, tenant, id, m.to, db.Storable(m.reason), now, m.from, m.at, m.latest,
-			m.waits)
-		moved, err := pgx.CollectRows(rows, scanCampaign)
+		moved, err := db.Rows(ctx, tx, scanCampaign,
+			sqlCampaignMove, tenant, id, m.to, db.Storable(m.reason), now, m.from, m.at, m.latest, m.waits)
 		if err != nil {
 			return err
 		}
@@ -373,8 +370,7 @@ func (s *Campaigns) late(ctx context.Context, tenant string, id uuid.UUID, now t
 	paused []Campaign, err error,
 ) {
 	err = db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
-		rows, _ := tx.Query(ctx, sqlCampaignLate, tenant, id, now) // CollectRows reports its error
-		if paused, err = pgx.CollectRows(rows, scanCampaign); err != nil || len(paused) == 0 {
+		if paused, err = db.Rows(ctx, tx, scanCampaign, sqlCampaignLate, tenant, id, now); err != nil || len(paused) == 0 {
 			return err
 		}
 		return db.AuditTx(ctx, tx, db.AuditEntry{
@@ -474,8 +470,7 @@ RETURNING ` + sqlCampaignColumns
 func (s *Campaigns) Finish(ctx context.Context, tenant string, id uuid.UUID, now time.Time) (c Campaign, err error) {
 	told := false
 	err = db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
-		rows, _ := tx.Query(ctx, sqlCampaignFinish, tenant, id, now)
-		ended, err := pgx.CollectRows(rows, scanCampaign)
+		ended, err := db.Rows(ctx, tx, scanCampaign, sqlCampaignFinish, tenant, id, now)
 		if err != nil {
 			return err
 		}

@@ -75,8 +75,7 @@ func audience(ctx context.Context, tx pgx.Tx, c Campaign, f contact.Filter, key 
 	}
 	args := []any{c.Tenant, after, key.Inner, key.Outer, c.FrozenAt, n, at}
 	text := campaignAudience + contactCondition(f, &args) + campaignAudienceEnd
-	rows, _ := tx.Query(ctx, text, args...)
-	if people, err = pgx.CollectRows(rows, scanPerson); err != nil {
+	if people, err = db.Rows(ctx, tx, scanPerson, text, args...); err != nil {
 		return nil, 0, false, err
 	}
 	if len(people) == n {

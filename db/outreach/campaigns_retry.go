@@ -92,8 +92,8 @@ func (s *Campaigns) RetryFailed(ctx context.Context, tenant string, id uuid.UUID
 					return err
 				}
 			}
-			rows, _ := tx.Query(ctx, sqlCampaignRetry, tenant, id, classes, waits, last, requeueBatch)
-			if ids, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID]); err != nil || len(ids) == 0 {
+			ids, err = db.Rows(ctx, tx, pgx.RowTo[uuid.UUID], sqlCampaignRetry, tenant, id, classes, waits, last, requeueBatch)
+			if err != nil || len(ids) == 0 {
 				return err
 			}
 			if _, err = tx.Exec(ctx, sqlCampaignReopen, tenant, id, now); err != nil {
@@ -160,8 +160,7 @@ func Reopeners() db.Reopeners {
 // fault.Conflict.
 func messageReopen(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID, now time.Time) error {
 	classes, waits := retriable()
-	rows, _ := tx.Query(ctx, sqlMessageReopen, tenant, id, classes, waits, now)
-	again, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	again, err := db.Rows(ctx, tx, pgx.RowTo[uuid.UUID], sqlMessageReopen, tenant, id, classes, waits, now)
 	if err != nil || len(again) > 0 {
 		return err
 	}
@@ -190,8 +189,7 @@ RETURNING id`
 // campaignReopen queues a campaign that was abandoned, before any of its messages was written. One that waits or runs
 // already stays as it is.
 func campaignReopen(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID, now time.Time) error {
-	rows, _ := tx.Query(ctx, sqlCampaignAgain, tenant, id, now)
-	again, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	again, err := db.Rows(ctx, tx, pgx.RowTo[uuid.UUID], sqlCampaignAgain, tenant, id, now)
 	if err != nil || len(again) > 0 {
 		return err
 	}

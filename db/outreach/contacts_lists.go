@@ -52,8 +52,7 @@ func (s *Contacts) CreateList(ctx context.Context, tenant, name, actor string, n
 		if err != nil {
 			return err
 		}
-		rows, _ := tx.Query(ctx, sqlListByName, tenant, name) // CollectExactlyOneRow reports its error
-		l, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[ContactList])
+		l, err = db.Row(ctx, tx, pgx.RowToStructByPos[ContactList], sqlListByName, tenant, name)
 		if errors.Is(err, pgx.ErrNoRows) {
 			if err := db.TenantStands(ctx, tx, tenant); err != nil {
 				return err
@@ -306,8 +305,7 @@ func (s *Contacts) PutSegment(ctx context.Context, tenant string, g Segment, act
 		if err := listsThere(ctx, tx, tenant, g.Filter); err != nil {
 			return err
 		}
-		rows, _ := tx.Query(ctx, sqlSegmentPut, tenant, g.ID, g.Name, filter, now) // CollectExactlyOneRow reports its error
-		kept, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[Segment])
+		kept, err = db.Row(ctx, tx, pgx.RowToStructByPos[Segment], sqlSegmentPut, tenant, g.ID, g.Name, filter, now)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return cmp.Or(db.TenantStands(ctx, tx, tenant), err)
 		}

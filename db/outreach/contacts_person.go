@@ -126,19 +126,17 @@ func (s *Contacts) Export(ctx context.Context, tenant string, id int64) (Person,
 		if err := tx.QueryRow(ctx, sqlPersonDigest, tenant, id).Scan(&digest, &email, &c.Phone, &c.Email); err != nil {
 			return err
 		}
-		// The Collect functions report its error.
-		rows, _ := tx.Query(ctx, sqlContactRead, tenant, id, pads.Inner, pads.Outer)
 		var err error
-		if p.Contact, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[Contact]); err != nil {
+		p.Contact, err = db.Row(ctx, tx, pgx.RowToStructByPos[Contact], sqlContactRead, tenant, id, pads.Inner, pads.Outer)
+		if err != nil {
 			return err
 		}
-		rows, _ = tx.Query(ctx, sqlPersonLists, tenant, id)
-		if p.Lists, err = pgx.CollectRows(rows, pgx.RowToStructByPos[ContactList]); err != nil {
+		p.Lists, err = db.Rows(ctx, tx, pgx.RowToStructByPos[ContactList], sqlPersonLists, tenant, id)
+		if err != nil {
 			return err
 		}
-		rows, _ = tx.Query(ctx, sqlPersonOptOut, tenant,
+		out, err := db.Rows(ctx, tx, pgx.RowToAddrOfStructByPos[OptOut], sqlPersonOptOut, tenant,
 			[][]byte{digest, email, pads.Keyed(digest), pads.Keyed(email)})
-		out, err := pgx.CollectRows(rows, pgx.RowToAddrOfStructByPos[OptOut])
 		if err != nil {
 			return err
 		}
@@ -149,12 +147,12 @@ func (s *Contacts) Export(ctx context.Context, tenant string, id int64) (Person,
 		if err := tx.QueryRow(ctx, sqlPersonHas, tenant, digest, persons).Scan(&p.LeftOut); err != nil {
 			return err
 		}
-		rows, _ = tx.Query(ctx, sqlPersonMessages, tenant, digest, personBytes)
-		if p.Messages, err = pgx.CollectRows(rows, pgx.RowToStructByPos[PersonMessage]); err != nil {
+		p.Messages, err = db.Rows(ctx, tx, pgx.RowToStructByPos[PersonMessage], sqlPersonMessages, tenant, digest,
+			personBytes)
+		if err != nil {
 			return err
 		}
-		rows, _ = tx.Query(ctx, sqlPersonRefused, tenant, persons, personBytes)
-		p.Refused, err = pgx.CollectRows(rows, pgx.RowToStructByPos[PersonRow])
+		p.Refused, err = db.Rows(ctx, tx, pgx.RowToStructByPos[PersonRow], sqlPersonRefused, tenant, persons, personBytes)
 		p.LeftOut = max(0, p.LeftOut-int64(len(p.Messages)+len(p.Refused))) // others may be stored meanwhile
 		return err
 	})

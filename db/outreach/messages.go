@@ -176,18 +176,16 @@ type Attempt struct {
 // Get returns a message with its attempts, the first one first. The times of its states are in the message.
 func (s *Messages) Get(ctx context.Context, tenant string, id uuid.UUID) (m MessageRow, attempts []Attempt, err error) {
 	err = db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
-		rows, _ := tx.Query(ctx, sqlMessageGet, tenant, id)
-		m, err = pgx.CollectExactlyOneRow(rows, func(r pgx.CollectableRow) (m MessageRow, err error) {
+		m, err = db.Row(ctx, tx, func(r pgx.CollectableRow) (m MessageRow, err error) {
 			var body campaign.Body
 			m, err = scanMessage(andScan{r, []any{&body}})
 			m.Body = body
 			return m, err
-		})
+		}, sqlMessageGet, tenant, id)
 		if err != nil {
 			return err
 		}
-		rows, _ = tx.Query(ctx, sqlMessageAttempts, tenant, id)
-		attempts, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Attempt])
+		attempts, err = db.Rows(ctx, tx, pgx.RowToStructByPos[Attempt], sqlMessageAttempts, tenant, id)
 		return err
 	})
 	return m, attempts, db.Gone(fault.Wrap(err, "read message"), "there is no message %s", id)

@@ -271,8 +271,8 @@ func (s *Messages) Expire(ctx context.Context, n int, now time.Time) (out []Expi
 	err = db.SystemTx(ctx, s.pool, func(tx pgx.Tx) error {
 		out = nil
 		// CollectRows reports the error.
-		rows, _ := tx.Query(ctx, sqlMessageExpire, n, lostWithWorker.Class, lostWithWorker.Outcome, lostWithWorker.Means)
-		ended, err := pgx.CollectRows(rows, pgx.RowToStructByPos[endedLease])
+		ended, err := db.Rows(ctx, tx, pgx.RowToStructByPos[endedLease],
+			sqlMessageExpire, n, lostWithWorker.Class, lostWithWorker.Outcome, lostWithWorker.Means)
 		if err != nil {
 			return err
 		}

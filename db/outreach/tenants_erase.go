@@ -103,8 +103,7 @@ func scanErasure(row pgx.CollectableRow, step *int, at *string) (e Erasure, err 
 // one fault.Gone.
 func (s *Erasures) Request(ctx context.Context, tenant, actor string, now time.Time) (e Erasure, err error) {
 	err = db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
-		rows, _ := tx.Query(ctx, db.SQLTenantHold, tenant) // CollectExactlyOneRow reports its error
-		t, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[db.Tenant])
+		t, err := db.Row(ctx, tx, pgx.RowToStructByPos[db.Tenant], db.SQLTenantHold, tenant)
 		if err != nil {
 			return db.Gone(err, "there is no tenant %.80q", tenant)
 		}
@@ -136,10 +135,9 @@ func (s *Erasures) Request(ctx context.Context, tenant, actor string, now time.T
 }
 
 func readErasure(ctx context.Context, tx pgx.Tx, text, tenant string, step *int, at *string) (Erasure, error) {
-	rows, _ := tx.Query(ctx, text, tenant) // CollectExactlyOneRow reports its error
-	return pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (Erasure, error) {
+	return db.Row(ctx, tx, func(row pgx.CollectableRow) (Erasure, error) {
 		return scanErasure(row, step, at)
-	})
+	}, text, tenant)
 }
 
 // erasureFault says of which tenant an error is. One without an erasure is fault.Gone.

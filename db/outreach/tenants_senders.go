@@ -201,8 +201,7 @@ func (d *Senders) Change(
 ) (Sender, error) {
 	var s Sender
 	err := db.TenantTx(ctx, d.pool, tenant, func(tx pgx.Tx) error {
-		rows, _ := tx.Query(ctx, sqlSenderHold, tenant, id) // CollectExactlyOneRow reports its error
-		was, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[Sender])
+		was, err := db.Row(ctx, tx, pgx.RowToStructByPos[Sender], sqlSenderHold, tenant, id)
 		if err != nil {
 			return err
 		}

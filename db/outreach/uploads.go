@@ -141,10 +141,9 @@ func (s *Uploads) Create(ctx context.Context, u Upload) (Upload, error) {
 		if _, err := tx.Exec(ctx, sqlQuotaTurn, u.Tenant); err != nil {
 			return err
 		}
-		rows, _ := tx.Query(ctx, sqlUploadAdd, u.Tenant, u.ID, db.Storable(u.FileName), u.Blob, u.Bytes, u.SHA256, u.Options,
-			u.Known, u.DryRun, orNone(u.Lists), orNone(u.Tags), db.Storable(u.CreatedBy), u.CreatedAt, u.State, u.Asked,
-			received)
-		added, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+		added, err := db.Rows(ctx, tx, pgx.RowTo[uuid.UUID],
+			sqlUploadAdd, u.Tenant, u.ID, db.Storable(u.FileName), u.Blob, u.Bytes, u.SHA256, u.Options, u.Known, u.DryRun,
+			orNone(u.Lists), orNone(u.Tags), db.Storable(u.CreatedBy), u.CreatedAt, u.State, u.Asked, received)
 		if err != nil || len(added) == 0 {
 			return db.Refused(err)
 		}
@@ -331,8 +330,7 @@ const sqlUploadHold = `/* sqlUploadHold */ ` + sqlUploadRead + ` FOR NO KEY UPDA
 
 // uploadHold locks an upload. One that is over is fault.Conflict.
 func uploadHold(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID) (Upload, error) {
-	rows, _ := tx.Query(ctx, sqlUploadHold, tenant, id) // CollectExactlyOneRow reports its error
-	u, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[Upload])
+	u, err := db.Row(ctx, tx, pgx.RowToStructByPos[Upload], sqlUploadHold, tenant, id)
 	if err == nil && !u.State.Open() {
 		err = fault.Newf(fault.Conflict, "it is %s", u.State)
 	}
@@ -465,8 +463,7 @@ WHERE tenant = $1 AND upload = $2 AND state = 'failed'`
 
 // uploadReopen has an upload that failed go on where it was. Its workflow is started by Unswept.
 func uploadReopen(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID, now time.Time) error {
-	rows, _ := tx.Query(ctx, sqlUploadHold, tenant, id)
-	u, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[Upload])
+	u, err := db.Row(ctx, tx, pgx.RowToStructByPos[Upload], sqlUploadHold, tenant, id)
 	switch {
 	case err != nil:
 		return uploadFault(err, "reopen", id)

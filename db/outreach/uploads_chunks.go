@@ -332,8 +332,7 @@ func chunksHold(ctx context.Context, tx pgx.Tx, u Upload, chunks []contact.Parse
 		State    ChunkState
 		Reserved bool
 	}
-	rows, _ := tx.Query(ctx, sqlChunksHold, u.Tenant, u.ID, numbers)
-	held, err := pgx.CollectRows(rows, pgx.RowToStructByPos[row])
+	held, err := db.Rows(ctx, tx, pgx.RowToStructByPos[row], sqlChunksHold, u.Tenant, u.ID, numbers)
 	if err != nil {
 		return nil, err
 	}

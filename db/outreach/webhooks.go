@@ -328,8 +328,7 @@ func next(ctx context.Context, tx pgx.Tx, most int) ([]WebhookEvent, error) {
 	}); err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	rows, _ = tx.Query(ctx, sqlWebhookBodies, ids) // CollectRows reports its error
-	return pgx.CollectRows(rows, pgx.RowToStructByPos[WebhookEvent])
+	return db.Rows(ctx, tx, pgx.RowToStructByPos[WebhookEvent], sqlWebhookBodies, ids)
 }
 
 // Apply applies the reports of a delivery to their messages, forwards only, with the events message.status, and
