@@ -109,8 +109,7 @@ func (s *Listings) Adverts(ctx context.Context, f AdvertFilter) ([]AdvertSummary
 	if f.Text != "" {
 		text, args = some, append(args, f.Text)
 	}
-	rows, _ := s.pool.Query(ctx, text, args...)
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[AdvertSummary])
+	found, err := db.Rows(ctx, s.pool, pgx.RowToStructByPos[AdvertSummary], text, args...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list adverts: %w", err)
 	}
@@ -140,8 +139,7 @@ GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`
 // AdvertReasons counts the adverts that are rejected now, by day, platform and code of the reason, in this order. An
 // advert with several reasons counts with each.
 func (s *Listings) AdvertReasons(ctx context.Context, since time.Time, platforms []string) ([]ReasonCount, error) {
-	rows, _ := s.pool.Query(ctx, sqlAdvertReasons, since, db.Among(platforms))
-	counts, err := pgx.CollectRows(rows, pgx.RowToStructByPos[ReasonCount])
+	counts, err := db.Rows(ctx, s.pool, pgx.RowToStructByPos[ReasonCount], sqlAdvertReasons, since, db.Among(platforms))
 	if err != nil {
 		return nil, fmt.Errorf("count reasons: %w", err)
 	}

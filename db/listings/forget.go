@@ -104,14 +104,12 @@ func (s *Forgets) ForgetAdvert(ctx context.Context, ref listing.Ref, onlyRest bo
 		if err != nil {
 			return err
 		}
-		rows, _ := tx.Query(ctx, sqlAdvertKeys, id)
-		keys, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		keys, err := db.Rows(ctx, tx, pgx.RowTo[string], sqlAdvertKeys, id)
 		if err != nil {
 			return err
 		}
 		f.Files = len(keys)
-		rows, _ = tx.Query(ctx, sqlAdvertURLs, id)
-		urls, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		urls, err := db.Rows(ctx, tx, pgx.RowTo[string], sqlAdvertURLs, id)
 		if err != nil {
 			return err
 		}
@@ -255,10 +253,9 @@ ORDER BY id LIMIT $3`
 // DuplicatesOf returns up to n adverts with IDs after last that are held back as duplicates of a listing. Once that is
 // forgotten, their home may be shown again.
 func (s *Forgets) DuplicatesOf(ctx context.Context, id, last uuid.UUID, n int) ([]listing.Restart, error) {
-	rows, _ := s.pool.Query(ctx, sqlDuplicatesOf, id, last, n)
-	out, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r listing.Restart, err error) {
+	out, err := db.Rows(ctx, s.pool, func(row pgx.CollectableRow) (r listing.Restart, err error) {
 		r.Stage = listing.StageDedupe
 		return r, row.Scan(&r.Ref.Platform, &r.Ref.PlatformID, &r.Revision, &r.Title, &r.RentCents)
-	})
+	}, sqlDuplicatesOf, id, last, n)
 	return out, fault.Wrap(err, "read duplicates of a forgotten listing")
 }

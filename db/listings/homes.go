@@ -327,10 +327,9 @@ func homeHide(ctx context.Context, tx pgx.Tx, b *pgx.Batch, ids []uuid.UUID, sho
 	if len(ids) == 0 {
 		return nil
 	}
-	rows, _ := tx.Query(ctx, sqlHomeVisible, ids)
-	visible, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (uuid.UUID, error) {
+	visible, err := db.Rows(ctx, tx, func(row pgx.CollectableRow) (uuid.UUID, error) {
 		return listingTellArchived(b, row, now)
-	})
+	}, sqlHomeVisible, ids)
 	if err != nil {
 		return err
 	}

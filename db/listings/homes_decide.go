@@ -97,8 +97,7 @@ func homeSaid(ctx context.Context, tx pgx.Tx, d HomeDecision, touched []uuid.UUI
 			out.Home = m.Home
 		}
 	}
-	rows, _ := tx.Query(ctx, sqlHomeUnfinished, touched)
-	unfinished, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	unfinished, err := db.Rows(ctx, tx, pgx.RowTo[uuid.UUID], sqlHomeUnfinished, touched)
 	if err == nil {
 		out.Restart, err = restarts(ctx, tx, unfinished)
 	}
@@ -169,8 +168,7 @@ func (s *Listings) DecideHome(ctx context.Context, d HomeDecision, prefer []stri
 // homeMembers locks the homes, as JoinHome does, and returns their members, the oldest first.
 func homeMembers(ctx context.Context, tx pgx.Tx, homes []uuid.UUID, now time.Time) ([]listing.HomeMember, error) {
 	return homeLocked(ctx, tx, now, func() ([]uuid.UUID, error) {
-		rows, _ := tx.Query(ctx, sqlHomeTouched, homes)
-		ids, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+		ids, err := db.Rows(ctx, tx, pgx.RowTo[uuid.UUID], sqlHomeTouched, homes)
 		if err == nil && len(ids) > maxHome {
 			err = fault.Newf(fault.Conflict, "the home has more than %d adverts", maxHome)
 		}
@@ -189,8 +187,7 @@ func homeLocked(ctx context.Context, tx pgx.Tx, now time.Time, find func() ([]uu
 		if err != nil {
 			return nil, err
 		}
-		rows, _ := tx.Query(ctx, sqlHomeStates, ids, now.Add(-listing.ClaimFor))
-		members, err := pgx.CollectRows(rows, homeMemberOf)
+		members, err := db.Rows(ctx, tx, homeMemberOf, sqlHomeStates, ids, now.Add(-listing.ClaimFor))
 		if err != nil {
 			return nil, err
 		}
@@ -348,8 +345,7 @@ func homeReveal(ctx context.Context, tx pgx.Tx, b *pgx.Batch, ids []uuid.UUID, n
 	if len(ids) == 0 {
 		return nil
 	}
-	rows, _ := tx.Query(ctx, sqlHomeConcealed, ids)
-	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (uuid.UUID, error) {
+	found, err := db.Rows(ctx, tx, func(row pgx.CollectableRow) (uuid.UUID, error) {
 		var l listing.Listing
 		var revision int64
 		var neighbourhood string
@@ -363,7 +359,7 @@ func homeReveal(ctx context.Context, tx pgx.Tx, b *pgx.Batch, ids []uuid.UUID, n
 			db.OutboxAdd(b, m)
 		}
 		return l.ID(), err
-	})
+	}, sqlHomeConcealed, ids)
 	if err != nil {
 		return err
 	}
@@ -377,11 +373,10 @@ func restarts(ctx context.Context, tx pgx.Tx, ids []uuid.UUID) ([]listing.Restar
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	rows, _ := tx.Query(ctx, sqlHomeRestarts, ids)
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (r listing.Restart, err error) {
+	return db.Rows(ctx, tx, func(row pgx.CollectableRow) (r listing.Restart, err error) {
 		r.Stage = listing.StageDedupe
 		return r, row.Scan(&r.Ref.Platform, &r.Ref.PlatformID, &r.Revision, &r.Title, &r.RentCents)
-	})
+	}, sqlHomeRestarts, ids)
 }
 
 const sqlHomeRestarts = `/* sqlHomeRestarts */
@@ -512,8 +507,7 @@ func homeUndo(ctx context.Context, tx pgx.Tx, number int64, touched []uuid.UUID,
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {
 		return err
 	}
-	rows, _ := tx.Query(ctx, sqlHomeStates, touched, now.Add(-listing.ClaimFor))
-	are, err := pgx.CollectRows(rows, homeMemberOf)
+	are, err := db.Rows(ctx, tx, homeMemberOf, sqlHomeStates, touched, now.Add(-listing.ClaimFor))
 	if err != nil {
 		return err
 	}

@@ -93,10 +93,9 @@ WHERE m.home_id = ANY ($1) ORDER BY v.id DESC LIMIT 500`
 // from: nil when this was the last.
 func (s *Listings) Homes(ctx context.Context, f HomeFilter) ([]Home, *db.Position, error) {
 	id, at := f.After.Keys()
-	rows, _ := s.pool.Query(ctx, sqlHomes, db.Among(f.Kind), f.Reviewed, f.Listing, id, at, f.Limit+1)
-	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (h Home, err error) {
+	found, err := db.Rows(ctx, s.pool, func(row pgx.CollectableRow) (h Home, err error) {
 		return h, row.Scan(&h.ID, &h.Shown, &h.Chosen, &h.CreatedAt, &h.UpdatedAt)
-	})
+	}, sqlHomes, db.Among(f.Kind), f.Reviewed, f.Listing, id, at, f.Limit+1)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list homes: %w", err)
 	}

@@ -169,8 +169,7 @@ func (s *Listings) receiveRound(ctx context.Context, all []Arrival, round []int,
 		list[i] = all[k]
 		at[list[i].Ref.ID()] = k
 	}
-	rows, _ := s.pool.Query(ctx, sqlRawReceive, arrivalArgs(list, 1, now)...)
-	got, err := pgx.CollectRows(rows, receiptOf)
+	got, err := db.Rows(ctx, s.pool, receiptOf, sqlRawReceive, arrivalArgs(list, 1, now)...)
 	if err != nil {
 		return db.Refused(fmt.Errorf("store %d adverts: %w", len(list), err))
 	}
@@ -267,9 +266,9 @@ func (s *Listings) ReceiveStaged(ctx context.Context, a Arrival, revision int64,
 	now = now.Truncate(time.Microsecond) // as Postgres keeps it: the statement compares it with the stored value
 	scraped := earlier(a.ScrapedAt, now) // as in Receive
 	l.ScrapedAt = scraped
-	rows, _ := s.pool.Query(ctx, sqlRawReceiveStaged, a.Ref.ID(), a.Ref.Platform, a.Ref.PlatformID, a.URL, a.Payload,
-		a.ContentHash, l, scraped, now, revision)
-	got, err := pgx.CollectRows(rows, receiptOf)
+	got, err := db.Rows(ctx, s.pool, receiptOf,
+		sqlRawReceiveStaged, a.Ref.ID(), a.Ref.Platform, a.Ref.PlatformID, a.URL, a.Payload, a.ContentHash, l, scraped,
+		now, revision)
 	if err != nil {
 		return Receipt{}, db.Refused(fmt.Errorf("store staged advert %s: %w", a.Ref, err))
 	}

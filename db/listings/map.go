@@ -136,7 +136,6 @@ ORDER BY neighbourhood, bedrooms NULLS FIRST`
 // PlaceRents returns the rents of active listings by neighbourhood, and by bedrooms in each. Rooms in shared homes are
 // left out.
 func (s *Listings) PlaceRents(ctx context.Context) ([]PlaceRents, error) {
-	rows, _ := s.pool.Query(ctx, sqlPlaceRents) // CollectRows reports its error
-	places, err := pgx.CollectRows(rows, pgx.RowToStructByPos[PlaceRents])
+	places, err := db.Rows(ctx, s.pool, pgx.RowToStructByPos[PlaceRents], sqlPlaceRents)
 	return places, fault.Wrap(err, "read rents of neighbourhoods")
 }

@@ -404,8 +404,7 @@ WHERE r.id = $1`
 
 // Advert returns how an advert stands. An unknown one is fault.Gone.
 func (s *Listings) Advert(ctx context.Context, ref listing.Ref) (Advert, error) {
-	rows, _ := s.pool.Query(ctx, sqlAdvert, ref.ID())
-	a, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[Advert])
+	a, err := db.Row(ctx, s.pool, pgx.RowToStructByPos[Advert], sqlAdvert, ref.ID())
 	return a, db.Gone(fault.Wrap(err, "read advert %s", ref), "there is no advert %s", ref)
 }
 

@@ -60,9 +60,8 @@ FROM (
 
 // Rents returns what was asked, by interval, place and bedrooms, in this order.
 func (s *Listings) Rents(ctx context.Context, q RentQuery) ([]RentGroup, error) {
-	rows, _ := s.pool.Query(ctx, sqlRents, q.Since, q.Until, q.Interval, q.By, q.Bedrooms,
-		db.Stated(q.PropertyType), q.Least)
-	groups, err := pgx.CollectRows(rows, pgx.RowToStructByPos[RentGroup])
+	groups, err := db.Rows(ctx, s.pool, pgx.RowToStructByPos[RentGroup],
+		sqlRents, q.Since, q.Until, q.Interval, q.By, q.Bedrooms, db.Stated(q.PropertyType), q.Least)
 	if err != nil {
 		return nil, fmt.Errorf("read rents: %w", err)
 	}

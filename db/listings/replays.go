@@ -119,19 +119,13 @@ const (
 	countStretch  = 10_000 // adverts that are counted at a time
 )
 
-// querier is the pool, or a transaction.
-type querier interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-}
-
 // stretch returns the last of up to n adverts after one, and how many they are.
-func stretch(ctx context.Context, q querier, after uuid.UUID, n int) (last uuid.UUID, found int, err error) {
+func stretch(ctx context.Context, q db.Querier, after uuid.UUID, n int) (last uuid.UUID, found int, err error) {
 	type end struct {
 		ID uuid.UUID
 		N  int
 	}
-	rows, _ := q.Query(ctx, sqlReplayStretch, after, n)
-	e, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[end])
+	e, err := db.Row(ctx, q, pgx.RowToStructByPos[end], sqlReplayStretch, after, n)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return after, 0, nil
 	}
@@ -153,14 +147,13 @@ func (s *Replays) CountReplay(ctx context.Context, id uuid.UUID) error {
 	return fault.Wrap(countReplay(ctx, s.pool, id), "count adverts of replay %s", id)
 }
 
-func countReplay(ctx context.Context, q querier, id uuid.UUID) error {
+func countReplay(ctx context.Context, q db.Querier, id uuid.UUID) error {
 	type state struct {
 		Filter  listing.ReplayFilter
 		Made    time.Time
 		Counted uuid.UUID
 	}
-	rows, _ := q.Query(ctx, sqlReplayCounting, id)
-	r, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[state])
+	r, err := db.Row(ctx, q, pgx.RowToStructByPos[state], sqlReplayCounting, id)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil
 	}
@@ -172,7 +165,7 @@ func countReplay(ctx context.Context, q querier, id uuid.UUID) error {
 		return err
 	}
 	args := append(replayMatchArgs(r.Filter, r.Made), r.Counted, last, n < countStretch, id)
-	rows, _ = q.Query(ctx, sqlReplayCounted, args...)
+	rows, _ := q.Query(ctx, sqlReplayCounted, args...)
 	rows.Close()
 	return rows.Err()
 }
@@ -262,8 +255,7 @@ func (s *Replays) StartReplay(ctx context.Context, r listing.Replay) (out Replay
 			return fault.Newf(fault.Conflict, "replay %s is running for %s; cancel it, or wait until it ends", found.ID,
 				cmp.Or(found.Filter.Platform, "all platforms"))
 		}
-		rows, _ := tx.Query(ctx, sqlReplayOne, found.ID)
-		out, err = pgx.CollectExactlyOneRow(rows, scanReplay)
+		out, err = db.Row(ctx, tx, scanReplay, sqlReplayOne, found.ID)
 		return err
 	})
 	if err != nil {
@@ -283,11 +275,10 @@ const sqlReplaysUnstarted = `/* sqlReplaysUnstarted */` +
 // Unstarted returns up to n running replays to which nothing has happened since a time: the start of their workflow may
 // have failed, or it was ended by hand.
 func (s *Replays) Unstarted(ctx context.Context, since time.Time, n int) ([]listing.Replay, error) {
-	rows, _ := s.pool.Query(ctx, sqlReplaysUnstarted, since, n) // CollectRows reports its error
-	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (listing.Replay, error) {
+	found, err := db.Rows(ctx, s.pool, func(row pgx.CollectableRow) (listing.Replay, error) {
 		r, err := scanReplay(row)
 		return r.Request(), err
-	})
+	}, sqlReplaysUnstarted, since, n)
 	return found, fault.Wrap(err, "list replays to start")
 }
 
@@ -341,8 +332,7 @@ func (s *Replays) SettleReplay(ctx context.Context, id uuid.UUID, now, lost time
 	b.Queue(sqlReplaySettle, id, now, lost).Query(read)
 	err = s.pool.SendBatch(ctx, b).Close()
 	if errors.Is(err, pgx.ErrNoRows) { // it does not run any more
-		rows, _ := s.pool.Query(ctx, sqlReplayPosition, id)
-		p, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[listing.ReplayPosition])
+		p, err = db.Row(ctx, s.pool, pgx.RowToStructByPos[listing.ReplayPosition], sqlReplayPosition, id)
 	}
 	return p, db.Gone(fault.Wrap(err, "settle replay %s", id), "there is no replay %s", id)
 }
@@ -378,11 +368,10 @@ func (s *Replays) NextOfReplay(ctx context.Context, id, last uuid.UUID, n int, s
 		return p, fmt.Errorf("read adverts of replay %s: %w", id, err)
 	}
 	p.More = looked == replayStretch
-	rows, _ := s.pool.Query(ctx, sqlReplayNext, append(replayMatchArgs(filter, made), last, stage, n, p.Last, stale)...)
-	p.Items, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (i listing.ReplayItem, err error) {
+	p.Items, err = db.Rows(ctx, s.pool, func(row pgx.CollectableRow) (i listing.ReplayItem, err error) {
 		i.Stage = stage
 		return i, row.Scan(&i.Ref.Platform, &i.Ref.PlatformID, &i.Revision, &i.Title, &i.RentCents, &i.Settlements, &i.Skip)
-	})
+	}, sqlReplayNext, append(replayMatchArgs(filter, made), last, stage, n, p.Last, stale)...)
 	if err != nil {
 		return p, fmt.Errorf("read adverts of replay %s: %w", id, err)
 	}
@@ -489,8 +478,7 @@ const sqlReplayOne = `/* sqlReplayOne */ ` + sqlReplay + ` WHERE id = $1`
 
 // Get returns a replay. An unknown one is fault.Gone.
 func (s *Replays) Get(ctx context.Context, id uuid.UUID) (Replay, error) {
-	rows, _ := s.pool.Query(ctx, sqlReplayOne, id)
-	r, err := pgx.CollectExactlyOneRow(rows, scanReplay)
+	r, err := db.Row(ctx, s.pool, scanReplay, sqlReplayOne, id)
 	return r, db.Gone(fault.Wrap(err, "read replay %s", id), "there is no replay %s", id)
 }
 
@@ -505,8 +493,7 @@ func (s *Replays) List(ctx context.Context, states []string, after *db.Position,
 	[]Replay, *db.Position, error,
 ) {
 	id, at := after.Keys()
-	rows, _ := s.pool.Query(ctx, sqlReplayList, db.Among(states), at, id, n+1)
-	found, err := pgx.CollectRows(rows, scanReplay)
+	found, err := db.Rows(ctx, s.pool, scanReplay, sqlReplayList, db.Among(states), at, id, n+1)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list replays: %w", err)
 	}

@@ -242,8 +242,7 @@ func (s *Saved) Change(ctx context.Context, tenant string, id uuid.UUID, actor s
 		if _, err := tx.Exec(ctx, db.SQLSavedTurn); err != nil {
 			return err
 		}
-		rows, _ := tx.Query(ctx, sqlSavedHold, tenant, id) // CollectExactlyOneRow reports its error
-		search, err := pgx.CollectExactlyOneRow(rows, scanSaved)
+		search, err := db.Row(ctx, tx, scanSaved, sqlSavedHold, tenant, id)
 		if err != nil {
 			return err
 		}

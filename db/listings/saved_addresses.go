@@ -138,8 +138,7 @@ func addressRefuse(ctx context.Context, tx pgx.Tx, sum []byte, reason, actor str
 		Tenant string
 		Search uuid.UUID
 	}
-	rows, _ := tx.Query(ctx, sqlAddressStop, sum, reason, now) // CollectRows reports its error
-	stopped, err := pgx.CollectRows(rows, pgx.RowToStructByPos[target])
+	stopped, err := db.Rows(ctx, tx, pgx.RowToStructByPos[target], sqlAddressStop, sum, reason, now)
 	for _, t := range stopped {
 		if err == nil {
 			err = db.AuditTx(ctx, tx, savedDeed(t.Tenant, "search.target_stopped", t.Search, actor, now))

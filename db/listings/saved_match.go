@@ -328,8 +328,7 @@ func (m *SavedMatcher) Next(ctx context.Context, n int, now time.Time) (done Mat
 		if !server.Equal(m.server) { // a failover may have taken back what was read, and versions are given once more
 			m.server, m.read = server, time.Time{}
 		}
-		rows, _ := tx.Query(ctx, sqlSavedTake, n) // CollectRows reports its error
-		ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+		ids, err := db.Rows(ctx, tx, pgx.RowTo[int64], sqlSavedTake, n)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
@@ -340,16 +339,14 @@ func (m *SavedMatcher) Next(ctx context.Context, n int, now time.Time) (done Mat
 		}
 		done.More, done.Searches = len(ids) == n, m.index.Len()
 		if done.Searches == 0 {
-			rows, _ = tx.Query(ctx, sqlSavedTimes, ids)
-			if done.At, err = pgx.CollectRows(rows, pgx.RowTo[time.Time]); err != nil {
+			if done.At, err = db.Rows(ctx, tx, pgx.RowTo[time.Time], sqlSavedTimes, ids); err != nil {
 				return err
 			}
 			done.Events = len(ids)
 			_, err = tx.Exec(ctx, sqlSavedTaken, ids)
 			return err
 		}
-		rows, _ = tx.Query(ctx, sqlSavedEvents, ids, listing.ClaimFor)
-		events, err := pgx.CollectRows(rows, scanSavedEvent)
+		events, err := db.Rows(ctx, tx, scanSavedEvent, sqlSavedEvents, ids, listing.ClaimFor)
 		if err != nil {
 			return err
 		}

@@ -73,9 +73,9 @@ func (s *Saved) Challenge(ctx context.Context, tenant string, search, target uui
 	t SavedTarget, err error,
 ) {
 	err = db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
-		rows, _ := tx.Query(ctx, sqlSavedTargetHold, tenant, search, target) // CollectExactlyOneRow reports its error
 		var err error
-		if t, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[SavedTarget]); err != nil {
+		t, err = db.Row(ctx, tx, pgx.RowToStructByPos[SavedTarget], sqlSavedTargetHold, tenant, search, target)
+		if err != nil {
 			return err
 		}
 		switch {
@@ -114,8 +114,7 @@ SELECT count(*) FROM saved_targets WHERE tenant = $1 AND search = $2`
 func (s *Saved) AddTarget(ctx context.Context, tenant string, search uuid.UUID, t NewTarget, actor string,
 	now time.Time) error {
 	err := db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
-		rows, _ := tx.Query(ctx, sqlSavedHold, tenant, search) // CollectExactlyOneRow reports its error
-		if _, err := pgx.CollectExactlyOneRow(rows, scanSaved); err != nil {
+		if _, err := db.Row(ctx, tx, scanSaved, sqlSavedHold, tenant, search); err != nil {
 			return err
 		}
 		var n int
@@ -216,9 +215,8 @@ func (s *Saved) subscribe(ctx context.Context, sum []byte, state, reason, action
 	found Subscription, err error,
 ) {
 	err = db.SystemTx(ctx, s.pool, func(tx pgx.Tx) error {
-		rows, _ := tx.Query(ctx, sqlSubscriptionHold, sum) // CollectExactlyOneRow reports its error
 		var err error
-		if found, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[Subscription]); err != nil {
+		if found, err = db.Row(ctx, tx, pgx.RowToStructByPos[Subscription], sqlSubscriptionHold, sum); err != nil {
 			return err
 		}
 		switch found.State {

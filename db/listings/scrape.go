@@ -103,8 +103,7 @@ func (s *Platforms) Begin(ctx context.Context, name string, now time.Time) (plan
 		case err != nil || !wanted:
 			return err
 		}
-		rows, _ := tx.Query(ctx, sqlPlatformLanes, name)
-		lanes, err := pgx.CollectRows(rows, scanLane)
+		lanes, err := db.Rows(ctx, tx, scanLane, sqlPlatformLanes, name)
 		if err != nil {
 			return err
 		}

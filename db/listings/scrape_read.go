@@ -165,10 +165,9 @@ func (s *Platforms) read(ctx context.Context, name string, now time.Time) (list 
 			if err != nil {
 				return err
 			}
-			rows, _ := tx.Query(ctx, sqlPlatforms, db.Stated(name))
-			list, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (Platform, error) {
+			list, err = db.Rows(ctx, tx, func(row pgx.CollectableRow) (Platform, error) {
 				return scanPlatform(row, of, now)
-			})
+			}, sqlPlatforms, db.Stated(name))
 			return err
 		})
 	return list, fault.Wrap(err, "read platforms")
@@ -371,8 +370,9 @@ FROM platform_cycles WHERE platform = $1 AND ($2::bigint IS NULL OR cycle < $2) 
 func (s *Platforms) Cycles(ctx context.Context, name string, before int64, limit int) (
 	list []PlatformCycle, next int64, err error,
 ) {
-	rows, _ := s.pool.Query(ctx, sqlPlatformHistory, name, db.Stated(before), limit+1) // CollectRows reports its error
-	if list, err = pgx.CollectRows(rows, pgx.RowToStructByPos[PlatformCycle]); err != nil {
+	list, err = db.Rows(ctx, s.pool, pgx.RowToStructByPos[PlatformCycle],
+		sqlPlatformHistory, name, db.Stated(before), limit+1)
+	if err != nil {
 		return nil, 0, fmt.Errorf("list cycles of %s: %w", name, err)
 	}
 	if len(list) == 0 {

@@ -88,8 +88,7 @@ func searches(ctx context.Context, tx pgx.Tx, name string) (map[string][]Platfor
 		return nil, err
 	}
 	out := map[string][]PlatformSearch{}
-	rows, _ = tx.Query(ctx, sqlPlatformSearches, db.Stated(name))
-	_, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (s PlatformSearch, err error) {
+	_, err = db.Rows(ctx, tx, func(row pgx.CollectableRow) (s PlatformSearch, err error) {
 		var platform, trouble string
 		var troubleAt *time.Time
 		var delay, cooldown, look, cycle *int64
@@ -111,7 +110,7 @@ func searches(ctx context.Context, tx pgx.Tx, name string) (map[string][]Platfor
 		}
 		out[platform] = append(out[platform], s)
 		return s, err
-	})
+	}, sqlPlatformSearches, db.Stated(name))
 	return out, err
 }
 

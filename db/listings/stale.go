@@ -94,10 +94,9 @@ func (s *Listings) ArchiveStale(ctx context.Context, before time.Time, after lis
 func (s *Listings) archive(ctx context.Context, before time.Time, stale []uuid.UUID, now time.Time) (n int, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		b := new(pgx.Batch)
-		rows, _ := tx.Query(ctx, sqlListingsStaleLock, before, stale)
-		ids, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (uuid.UUID, error) {
+		ids, err := db.Rows(ctx, tx, func(row pgx.CollectableRow) (uuid.UUID, error) {
 			return listingTellArchived(b, row, now)
-		})
+		}, sqlListingsStaleLock, before, stale)
 		if n = len(ids); err != nil || n == 0 {
 			return err
 		}
@@ -178,11 +177,10 @@ func (s *Listings) OrphanedDuplicates(ctx context.Context, since time.Time, last
 		return nil, uuid.Nil, nil
 	}
 	if err == nil && len(ids) > 0 {
-		rows, _ := s.pool.Query(ctx, sqlDuplicates, ids)
-		found, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (r listing.Restart, err error) {
+		found, err = db.Rows(ctx, s.pool, func(row pgx.CollectableRow) (r listing.Restart, err error) {
 			r.Stage = listing.StageDedupe
 			return r, row.Scan(&r.Ref.Platform, &r.Ref.PlatformID, &r.Revision, &r.Title, &r.RentCents)
-		})
+		}, sqlDuplicates, ids)
 	}
 	if err != nil {
 		return nil, last, fmt.Errorf("read duplicates of archived listings: %w", err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
@@ -29,13 +30,12 @@ ORDER BY k.revised_at, k.id`
 func (s *Listings) UnfinishedListings(ctx context.Context, before, since time.Time, after listing.Cursor, n int) (
 	[]listing.Unfinished, error,
 ) {
-	rows, _ := s.pool.Query(ctx, sqlRawUnfinished, before, after.At, after.ID, n, since)
-	out, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (u listing.Unfinished, err error) {
+	out, err := db.Rows(ctx, s.pool, func(row pgx.CollectableRow) (u listing.Unfinished, err error) {
 		err = row.Scan(&u.Row.At, &u.Row.ID, &u.Ref.Platform, &u.Ref.PlatformID, &u.Revision, &u.Title, &u.RentCents,
 			&u.Staged, &u.Normalized, &u.Offered)
 		u.Row.At = u.Row.At.UTC()
 		return u, err
-	})
+	}, sqlRawUnfinished, before, after.At, after.ID, n, since)
 	return out, fault.Wrap(err, "read unfinished adverts")
 }
 

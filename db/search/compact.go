@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/search"
 )
@@ -91,8 +92,7 @@ func (x *SearchIndex) mergeable(ctx context.Context, tx pgx.Tx) (*search.Snapsho
 		ID          int64
 		Level, Docs int
 	}
-	rows, _ := tx.Query(ctx, sqlSearchLevels, x.collection)
-	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[listed])
+	list, err := db.Rows(ctx, tx, pgx.RowToStructByPos[listed], sqlSearchLevels, x.collection)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -242,8 +242,8 @@ func (r *postedReader) next(ctx context.Context) (bool, error) {
 	if r.end {
 		return false, nil
 	}
-	rows, _ := r.tx.Query(ctx, sqlSearchBlocksAfter, r.segment, r.last, mergeRows)
-	blocks, err := pgx.CollectRows(rows, pgx.RowToStructByPos[search.Block])
+	blocks, err := db.Rows(ctx, r.tx, pgx.RowToStructByPos[search.Block],
+		sqlSearchBlocksAfter, r.segment, r.last, mergeRows)
 	if err != nil || len(blocks) == 0 {
 		return false, err
 	}

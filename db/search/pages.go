@@ -180,8 +180,7 @@ const sqlPageByID = `/* sqlPageByID */ SELECT ` + sqlPageFields + `, substr(text
 
 // Page returns a page with the first upTo code points of its text (0 = none). One that is not kept is fault.Gone.
 func (s *Pages) Page(ctx context.Context, id int64, upTo int) (KeptPage, error) {
-	rows, _ := s.pool.Query(ctx, sqlPageByID, id, upTo)
-	p, err := pgx.CollectExactlyOneRow(rows, keptPage)
+	p, err := db.Row(ctx, s.pool, keptPage, sqlPageByID, id, upTo)
 	return p, db.Gone(fault.Wrap(err, "read page %d", id), "there is no page %d", id)
 }
 
@@ -190,8 +189,7 @@ SELECT ` + sqlPageFields + `, text FROM pages WHERE id = ANY ($1) ORDER BY id`
 
 // Current returns the versions of pages that are kept, by rising ID. Those that are not kept are left out.
 func (s *Pages) Current(ctx context.Context, ids []int64) ([]search.Page, error) {
-	rows, _ := s.pool.Query(ctx, sqlPagesCurrent, ids)
-	pages, err := pgx.CollectRows(rows, indexable)
+	pages, err := db.Rows(ctx, s.pool, indexable, sqlPagesCurrent, ids)
 	return pages, fault.Wrap(err, "read %d pages", len(ids))
 }
 
@@ -214,8 +212,7 @@ const maxPagesBytes = 16 << 20
 // After returns at most n pages with IDs above one, by rising ID: fewer where their texts are large, and none only
 // where there are no more.
 func (s *Pages) After(ctx context.Context, id int64, n int) ([]search.Page, error) {
-	rows, _ := s.pool.Query(ctx, sqlPagesAfter, id, n, maxPagesBytes)
-	pages, err := pgx.CollectRows(rows, indexable)
+	pages, err := db.Rows(ctx, s.pool, indexable, sqlPagesAfter, id, n, maxPagesBytes)
 	return pages, fault.Wrap(err, "read pages after %d", id)
 }
 
@@ -293,8 +290,7 @@ const sqlPagesThere = `/* sqlPagesThere */ SELECT id FROM pages WHERE id = ANY (
 
 // Gone returns which pages are not kept, those that are being deleted too. IDs never come back.
 func (s *Pages) Gone(ctx context.Context, ids []int64) (gone []int64, err error) {
-	rows, _ := s.pool.Query(ctx, sqlPagesThere, ids)
-	there, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	there, err := db.Rows(ctx, s.pool, pgx.RowTo[int64], sqlPagesThere, ids)
 	if err != nil {
 		return nil, fmt.Errorf("look for %d pages: %w", len(ids), err)
 	}
@@ -349,8 +345,7 @@ func (s *Pages) Remove(
 	if err := db.Write(ctx, s.pool, b); err != nil {
 		return 0, fmt.Errorf("note that %d pages are gone: %w", len(pages), err)
 	}
-	rows, _ := s.pool.Query(ctx, sqlPagesOutdated, keys)
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	ids, err := db.Rows(ctx, s.pool, pgx.RowTo[int64], sqlPagesOutdated, keys)
 	if err == nil && len(ids) > 0 {
 		err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 			held, docs, err := holdPagesBy(ctx, tx, sqlPagesOutdatedHeld, ids)

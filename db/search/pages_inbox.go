@@ -49,8 +49,7 @@ const sqlInboxRead = `/* sqlInboxRead */ SELECT key, body FROM page_inbox WHERE 
 
 // Unread returns the messages of keys that are kept, in the order of keys. One that is not was stored before.
 func (s *Pages) Unread(ctx context.Context, keys []uuid.UUID) ([]search.Letter, error) {
-	rows, _ := s.pool.Query(ctx, sqlInboxRead, keys)
-	letters, err := pgx.CollectRows(rows, pgx.RowToStructByPos[search.Letter])
+	letters, err := db.Rows(ctx, s.pool, pgx.RowToStructByPos[search.Letter], sqlInboxRead, keys)
 	if err != nil {
 		return nil, fmt.Errorf("read %d messages: %w", len(keys), err)
 	}
@@ -101,7 +100,6 @@ SELECT key FROM page_inbox WHERE received_at < $1 AND error IS NULL ORDER BY rec
 // first: mostly those of a batch that died before its workflow began, whose messages come again with the same keys.
 // They may be stored like any other; deleting them could lose a message that a workflow is about to read.
 func (s *Pages) Left(ctx context.Context, before time.Time, most int) ([]uuid.UUID, error) {
-	rows, _ := s.pool.Query(ctx, sqlInboxLeft, before, most)
-	keys, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	keys, err := db.Rows(ctx, s.pool, pgx.RowTo[uuid.UUID], sqlInboxLeft, before, most)
 	return keys, fault.Wrap(err, "find messages that are left")
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/search"
 )
@@ -299,8 +300,7 @@ func (s *searching) learn(ctx context.Context, ranking *search.Ranking) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	rows, _ := s.tx.Query(ctx, sqlSearchSamples, ids, maxSampleText)
-	samples, err := pgx.CollectRows(rows, pgx.RowToStructByPos[search.Sample])
+	samples, err := db.Rows(ctx, s.tx, pgx.RowToStructByPos[search.Sample], sqlSearchSamples, ids, maxSampleText)
 	if err != nil {
 		return err
 	}

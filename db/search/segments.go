@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/search"
 )
 
@@ -105,8 +106,7 @@ SELECT id, (extract(epoch FROM created_at) * 1000000)::bigint FROM search_segmen
 
 // snapshot is the state of the index that tx sees, and its segments, by their IDs, ascending.
 func (x *SearchIndex) snapshot(ctx context.Context, tx pgx.Tx) (*search.Snapshot, []segmentKey, error) {
-	rows, _ := tx.Query(ctx, sqlSearchSegmentIDs, x.collection)
-	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[segmentKey])
+	list, err := db.Rows(ctx, tx, pgx.RowToStructByPos[segmentKey], sqlSearchSegmentIDs, x.collection)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -139,8 +139,7 @@ func (c *segmentCache) of(ctx context.Context, tx pgx.Tx, list []segmentKey) (*s
 	}
 	c.mu.Unlock()
 	if len(missing) > 0 {
-		rows, _ := tx.Query(ctx, sqlSearchColumns, missing)
-		read, err := pgx.CollectRows(rows, readSegment)
+		read, err := db.Rows(ctx, tx, readSegment, sqlSearchColumns, missing)
 		if err != nil {
 			return nil, err
 		}

@@ -137,8 +137,7 @@ func (s *searching) misspelt(ctx context.Context, ranking *search.Ranking) (fixe
 		if _, err := s.tx.Exec(ctx, sqlSearchSimilarity, strconv.FormatFloat(similar, 'f', 3, 64)); err != nil {
 			return nil, err
 		}
-		rows, _ := s.tx.Query(ctx, sqlSearchSpellings, word, n-edits, n+edits, maxSpellings)
-		near, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		near, err := db.Rows(ctx, s.tx, pgx.RowTo[string], sqlSearchSpellings, word, n-edits, n+edits, maxSpellings)
 		if err != nil {
 			return nil, err
 		}

@@ -75,8 +75,7 @@ const (
 // forgetWords takes some words from the dictionary that have been doubted for long and are in no segment, and reports
 // whether there may be more.
 func forgetWords(ctx context.Context, tx pgx.Tx) (more bool, err error) {
-	rows, _ := tx.Query(ctx, sqlSearchDoubted, wordDoubted, forgetAtOnce)
-	words, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	words, err := db.Rows(ctx, tx, pgx.RowTo[string], sqlSearchDoubted, wordDoubted, forgetAtOnce)
 	if err != nil || len(words) == 0 {
 		return false, err
 	}
@@ -84,7 +83,7 @@ func forgetWords(ctx context.Context, tx pgx.Tx) (more bool, err error) {
 		return false, err
 	}
 	written := make(map[string]bool, len(words))
-	rows, _ = tx.Query(ctx, sqlSearchWritten, words)
+	rows, _ := tx.Query(ctx, sqlSearchWritten, words)
 	var word string
 	var postings []byte
 	_, err = pgx.ForEachRow(rows, []any{&word, &postings}, func() error {
