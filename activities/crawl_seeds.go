@@ -71,7 +71,7 @@ func (a *Seeding) SeedCrawl(ctx context.Context, job CrawlShardJob) (out CrawlSe
 	at := strings.TrimSuffix(root.URL, root.Path)
 	files := []string{at + "/sitemap.xml"}
 	rules, err := a.Robots.Rules(ctx, at)
-	if class, _ := fault.Of(err); class == fault.Limited { // it may name sitemaps, and is read later
+	if class, after := fault.Of(err); class == fault.Limited && after <= hostPatience { // it may name some, later
 		return out, err
 	}
 	if err == nil && len(rules.Sitemaps()) > 0 {
@@ -259,8 +259,8 @@ func (s *sitemaps) askOnce(ctx context.Context, address string) (e web.Exchange,
 		return e, fault.Newf(fault.Blocked, "its host refuses requests")
 	}
 	rules, err := s.Robots.Rules(ctx, strings.TrimSuffix(u.URL, u.Path))
-	switch class, _ := fault.Of(err); {
-	case class == fault.Limited || err != nil && s.run.Settings.RespectRobots:
+	switch class, after := fault.Of(err); {
+	case err != nil && (s.run.Settings.RespectRobots || class == fault.Limited && after <= hostPatience):
 		return e, fmt.Errorf("read robots.txt: %w", err)
 	case !s.scope.Has(u) && !rules.Allowed(s.Agent, u.Path):
 		return e, errDisallowed

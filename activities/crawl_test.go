@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,6 +26,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/robots"
 	"github.com/mtlrent/conveyor/domain/web"
+	"github.com/mtlrent/conveyor/internal/fetch"
 	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
@@ -34,6 +36,7 @@ type crawled struct {
 	settings crawl.Settings
 	answer   func(r web.Request) (web.Exchange, error)
 	rules    string
+	unread   func() error // reading rules; nil = they are read
 	turn     func(host string) error
 	seen     []string          // crawled lately
 	base     map[string]string // page → link, of the base run
@@ -160,6 +163,11 @@ func (c *crawled) Enter(_ context.Context, host string, _ time.Duration) (func(c
 }
 
 func (c *crawled) Rules(context.Context, string) (robots.Rules, error) {
+	if c.unread != nil {
+		if err := c.unread(); err != nil {
+			return robots.Rules{}, err
+		}
+	}
 	return robots.Parse([]byte(c.rules)), nil
 }
 
@@ -440,6 +448,44 @@ func TestCrawlPutsBack(t *testing.T) {
 	require.Len(t, slow, 3)
 	require.False(t, slow[0].Asked, "a URL that was put back was not tried")
 	require.Zero(t, slow[0].After)
+}
+
+// While robots.txt cannot be read and is not asked for, URLs wait: that is no try of them, however often. The one whose
+// visit has asked for it has tried.
+func TestCrawlWaitsForRobots(t *testing.T) {
+	t.Parallel()
+
+	c := newCrawled(t)
+	for n := range 9 {
+		c.add(fmt.Sprintf("https://a.example/%d", n), 1)
+	}
+	var asked atomic.Int64
+	rules := fetch.NewRobots(func(context.Context, web.Request) (e web.Exchange, err error) {
+		if e.Status = 404; asked.Add(1) == 1 {
+			e.Status, e.RetryAfter = 429, 200*time.Millisecond
+		}
+		return e, nil
+	}, fetch.RobotsOptions{ErrorTTL: time.Millisecond})
+	c.unread = func() error {
+		_, err := rules.Rules(t.Context(), "https://a.example")
+		return err
+	}
+	c.answer = func(r web.Request) (web.Exchange, error) { return html(r, ""), nil }
+	for url, state := range c.work() {
+		require.Equal(t, "VISITED", state, url)
+	}
+	tries := 0
+	for _, results := range c.results {
+		for _, r := range results[:len(results)-1] {
+			if r.Asked {
+				tries++
+			} else {
+				require.Positive(t, r.Pause)
+			}
+		}
+	}
+	require.Equal(t, 1, tries)
+	require.EqualValues(t, 2, asked.Load())
 }
 
 // A request that our own network held back is no try: more of them than there are tries do not end the URL.

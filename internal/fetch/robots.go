@@ -90,12 +90,13 @@ func (r *Robots) Allowed(ctx context.Context, address string) (ok bool, delay ti
 }
 
 // Rules returns the rules of an origin, as in "https://example.org:8443". They are read once in RobotsOptions.TTL, by
-// one caller while others wait, and believed for a day where they cannot be read again. By RFC 9309 a 4xx other than
-// 429 allows everything, and so does the sixth redirect in a row.
+// one caller while others wait, and believed for a day where they cannot be read again, unless the site refuses. By
+// RFC 9309 a 4xx other than 429 allows everything, and so does the sixth redirect in a row.
 //
 // An error means that the rules are not known, and nothing may be requested: a *web.Refusal (fault.Throttled, with the
 // wait asked for) for 429 and when the site refuses, the class of fault.OfStatus for other statuses, and the faults of
-// asking. When ctx ends its error is returned, and nothing is remembered.
+// asking. One that may pass is fault.Limited, with the time until the origin is asked again, for all but the caller that
+// has asked. When ctx ends its error is returned, and nothing is remembered.
 func (r *Robots) Rules(ctx context.Context, origin string) (robots.Rules, error) {
 	for {
 		k, wait := r.find(origin)
@@ -129,7 +130,7 @@ func (r *Robots) find(origin string) (*known, *reading) {
 			case found.believed(r.o.Now()):
 				found.err = nil
 			default:
-				found.rules = nothing
+				found.rules, found.err = nothing, held(k.err, k.until.Sub(r.o.Now()))
 			}
 			return &found, nil
 		}
@@ -146,6 +147,14 @@ func (k *known) believed(now time.Time) bool {
 	return !k.at.IsZero() && now.Sub(k.at) < robotsOld && web.RefusalOf(k.err) == nil
 }
 
+// held is the error of a reading for callers that have not asked: where it may pass, they have to wait.
+func held(err error, wait time.Duration) error {
+	if class, _ := fault.Of(err); err == nil || class.Final() || wait <= 0 {
+		return err
+	}
+	return &fault.Error{Class: fault.Limited, After: wait, Err: err}
+}
+
 // refresh reads the rules of an origin, and lets those who wait for it go on.
 func (r *Robots) refresh(ctx context.Context, origin string) (rules robots.Rules, err error) {
 	defer func() {
@@ -160,17 +169,16 @@ func (r *Robots) refresh(ctx context.Context, origin string) (rules robots.Rules
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	k, now := &known{origin: origin}, r.o.Now()
 	defer func() {
-		now := r.reading[origin]
-		now.rules, now.err, now.gaveUp = rules, err, false
+		others := r.reading[origin]
+		others.rules, others.err, others.gaveUp = rules, held(err, k.until.Sub(now)), false
 	}()
-	k := &known{origin: origin}
 	if e := r.origins[origin]; e != nil {
 		k, _ = e.Value.(*known)
 	} else {
 		r.origins[origin] = r.recent.PushFront(k)
 	}
-	now := r.o.Now()
 	if k.err = err; err == nil {
 		r.size += rules.Size() - k.size
 		k.rules, k.size, k.at, k.until = rules, rules.Size(), now, now.Add(r.o.TTL)

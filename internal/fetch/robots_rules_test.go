@@ -88,9 +88,12 @@ func TestRules(t *testing.T) {
 				}
 			}
 			r := fetch.NewRobots(ask, fetch.RobotsOptions{ErrorTTL: time.Hour, Now: at})
-			for range 2 { // the second time by what is known
+			for i := range 2 { // the second time by what is known
 				rules, err := r.Rules(t.Context(), origin)
 				class, after := fault.Of(err)
+				if i == 1 && tt.class != "" && !tt.class.Final() && tt.class != fault.Limited { // it is asked again later
+					tt.class, tt.after = fault.Limited, time.Hour
+				}
 				if class != tt.class || after != tt.after || rules.Allowed("Conveyor", "/no") != tt.allowed {
 					t.Errorf("Rules = %v (%s, %s), allowed %t", err, class, after, rules.Allowed("Conveyor", "/no"))
 				}
@@ -149,7 +152,8 @@ func TestRulesAreReadOnce(t *testing.T) {
 	}
 }
 
-// Errors are asked about again sooner than rules; old rules stand in for those that cannot be read.
+// Errors are asked about again sooner than rules; old rules stand in for those that cannot be read. Only the caller that
+// has asked has the error; for the others it is a wait.
 func TestRulesAge(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
@@ -165,13 +169,16 @@ func TestRulesAge(t *testing.T) {
 		asked  int64
 	}{
 		{0, 500, fault.Transient, 1},
-		{59 * time.Second, 200, fault.Transient, 1},
+		{59 * time.Second, 200, fault.Limited, 1}, // nothing was asked
 		{time.Second, 200, "", 2},
 		{59 * time.Minute, 500, "", 2},
 		{time.Minute, 500, "", 3}, // the old ones
 		{59 * time.Second, 200, "", 3},
 		{time.Second, 500, "", 4},
-		{24 * time.Hour, 500, fault.Transient, 5},
+		{time.Minute, 429, fault.Throttled, 5}, // a site that refuses is left alone
+		{59 * time.Second, 200, fault.Limited, 5},
+		{time.Second, 200, "", 6},
+		{25 * time.Hour, 500, fault.Transient, 7},
 	} {
 		now = now.Add(step.after)
 		answers["http://one.example/robots.txt"] = answered(step.status, "")
