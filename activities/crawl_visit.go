@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/textproto"
+	"net/url"
 	"strings"
 	"time"
 
@@ -164,8 +166,37 @@ func (s *shard) ask(ctx context.Context, c crawl.Claim, leave func(crawl.Verdict
 	if err != nil {
 		return e, fmt.Errorf("render: %w", err)
 	}
-	e.Body, e.ContentType, e.Charset = p.Body, "text/html; charset=utf-8", ""
-	return e, nil
+	return rendered(e, p), nil
+}
+
+// rendered is an answer with what the browser got: a page as it is after its scripts ran, or the browser's own answer
+// where that is none. A document of another address is a redirect, which is not followed silently.
+func rendered(e web.Exchange, p web.Page) web.Exchange {
+	html, _ := crawl.Kind(p.ContentType, p.Body)
+	at, err := web.Canonical(p.URL)
+	switch {
+	case err != nil || unescaped(at.URL) != unescaped(e.URL):
+		e.RedirectTo = p.URL
+		if err == nil {
+			e.RedirectTo = at.URL
+		}
+		p = web.Page{Status: 302}
+	case p.Status/100 == 2 && (html || p.ContentType == ""):
+		e.Body, e.ContentType, e.Charset = p.Body, "text/html; charset=utf-8", ""
+		return e
+	}
+	p.Asked, p.URL = e.Asked, e.URL
+	e.Page, e.Header, e.Charset = p, textproto.MIMEHeader{}, ""
+	e.Raw, e.Length, e.Cut = p.Body, int64(len(p.Body)), false
+	return e
+}
+
+// unescaped is an address as it can be compared with one that a browser wrote, which escapes more.
+func unescaped(address string) string {
+	if plain, err := url.PathUnescape(address); err == nil {
+		return plain
+	}
+	return address
 }
 
 // failed is the result of a URL without a whole answer.
