@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -85,15 +86,20 @@ func TestAskEncodings(t *testing.T) {
 		switch coding {
 		case "empty":
 			w.Header().Set("Content-Encoding", "br")
-		case "compress", "gzip,gzip", "identity":
+		case "gzip, identity", "identity,x-gzip":
+			_, _ = w.Write(squeeze(t, "gzip", page))
+		case "compress", "gzip,gzip", "gzip, br", "identity", "utf-8", "none", "identity, identity", ",":
 			_, _ = w.Write(page)
 		default:
 			_, _ = w.Write(squeeze(t, coding, page))
 		}
 	}, fetch.Options{})
-	for _, coding := range []string{"gzip", "x-gzip", "br", "zstd", "deflate", "deflate-raw", "identity", "empty"} {
+	for _, coding := range []string{
+		"gzip", "x-gzip", "br", "zstd", "deflate", "deflate-raw", "identity", "empty",
+		"utf-8", "none", "identity, identity", ",", "gzip, identity", "identity,x-gzip",
+	} {
 		for range 3 { // the decompressors are used again
-			x, err := c.Ask(t.Context(), web.Request{URL: srv.URL + "/" + coding})
+			x, err := c.Ask(t.Context(), web.Request{URL: srv.URL + "/" + url.PathEscape(coding)})
 			want := page
 			if coding == "empty" {
 				want = nil
@@ -103,8 +109,8 @@ func TestAskEncodings(t *testing.T) {
 			}
 		}
 	}
-	for _, coding := range []string{"compress", "gzip,gzip"} {
-		x, err := c.Ask(t.Context(), web.Request{URL: srv.URL + "/" + coding})
+	for _, coding := range []string{"compress", "gzip,gzip", "gzip, br"} {
+		x, err := c.Ask(t.Context(), web.Request{URL: srv.URL + "/" + url.PathEscape(coding)})
 		if class, _ := fault.Of(err); class != fault.Invalid || x.Status != 200 {
 			t.Errorf("%s: status %d, %v", coding, x.Status, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -111,12 +112,25 @@ func tooLarge(size string, most int64) error {
 	return fault.Newf(fault.Invalid, "body is %s, the most is %d MiB", size, most>>20)
 }
 
+// codings are those of Content-Encoding that browsers know. Another value, "utf-8" or "none", is a mistake of the server,
+// and the body is as it is.
+var codings = []string{"gzip", "deflate", "br", "zstd", "compress"}
+
+// coded are the codings that a Content-Encoding names.
+func coded(value string) (known []string) {
+	for name := range strings.SplitSeq(value, ",") {
+		if name = strings.TrimPrefix(strings.TrimSpace(name), "x-"); slices.Contains(codings, name) {
+			known = append(known, name)
+		}
+	}
+	return known
+}
+
 // decompress reads what a body holds that came in this encoding. An encoding that was not accepted, and more than one,
 // are faults. release is called when reading is over.
 func decompress(body io.Reader, coding, accepted string) (plain io.Reader, release func(), err error) {
-	coding = strings.TrimPrefix(coding, "x-")
 	release = func() {}
-	if coding == "" || coding == "identity" {
+	if coding = strings.Join(coded(coding), ", "); coding == "" {
 		return body, release, nil
 	}
 	asked := coding
