@@ -88,15 +88,18 @@ const sqlCrawlSearched = `(SELECT r.url_key FROM page_removals r
             SELECT FROM pages p WHERE p.url_key = r.url_key AND p.crawled_at > r.removed_at)
         ORDER BY r.url_key LIMIT 1) IS NULL`
 
-// With the validators of the run $10, which are found by an index in its order, in any plan. A page that is out of the
+// With the validators of the pages of the run $10, which are found by an index in its order, in any plan: those of an
+// error page say nothing of the page that comes back. A page that is out of the
 // search has none, so that it is asked for whole: it was removed after the run $10, and a 304 would not bring it back.
 const sqlCrawlClaimAgain = `/* sqlCrawlClaimAgain */ ` + sqlCrawlClaim + `,
     CASE WHEN ` + sqlCrawlSearched + ` THEN
         (SELECT b.etag FROM crawl_urls b
-        WHERE b.run_id = $10 AND b.url_key BETWEEN u.url_key AND u.url_key ORDER BY b.url_key LIMIT 1) END,
+        WHERE b.run_id = $10 AND b.url_key BETWEEN u.url_key AND u.url_key AND b.status = 'VISITED'
+        ORDER BY b.url_key LIMIT 1) END,
     CASE WHEN ` + sqlCrawlSearched + ` THEN
         (SELECT b.last_modified FROM crawl_urls b
-        WHERE b.run_id = $10 AND b.url_key BETWEEN u.url_key AND u.url_key ORDER BY b.url_key LIMIT 1) END`
+        WHERE b.run_id = $10 AND b.url_key BETWEEN u.url_key AND u.url_key AND b.status = 'VISITED'
+        ORDER BY b.url_key LIMIT 1) END`
 
 // Claim leases URLs that are due to a worker: at most t.Max, of as many hosts as possible, and of each host those
 // nearest to the seed. No two callers ever hold the same URL. It returns the state of the run, and claims only while

@@ -454,11 +454,14 @@ func TestKeep(t *testing.T) {
 func TestAConditionalRunHasItsBase(t *testing.T) {
 	t.Parallel()
 	f, ctx := newFrontier(t, nil), t.Context()
-	first := dbtest.Visited(f.claim(t, "w", 1)[0], "/2", "/3", "/5")
+	first := dbtest.Visited(f.claim(t, "w", 1)[0], "/2", "/3", "/5", "/6")
 	first.Validators.ETag = `"one"`
 	require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{first}))
-	for _, c := range f.claim(t, "w", 3) {
+	for _, c := range f.claim(t, "w", 4) {
 		r := dbtest.Visited(c)
+		if c.URL == "https://a.example/6" {
+			r.State, r.HTTPStatus, r.Links = crawl.NotFound, 404, nil
+		}
 		r.Validators = crawl.Validators{ETag: `"more"`, LastModified: "Thu, 26 Nov 2026 12:00:00 GMT"}
 		require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{r}))
 	}
@@ -479,7 +482,7 @@ func TestAConditionalRunHasItsBase(t *testing.T) {
 	links, err := f.LinksOfBase(ctx, f.run.ID, []string{"https://a.example/", "https://a.example/2", "https://a.example/new"})
 	require.NoError(t, err)
 	require.Equal(t, map[string][]crawl.Link{"https://a.example/": first.Links}, links)
-	require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{dbtest.Visited(seed[0], "/2", "/3", "/4", "/5")}))
+	require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{dbtest.Visited(seed[0], "/2", "/3", "/4", "/5", "/6")}))
 	// Another run, which did not complete, found a page to be gone: a 304 would leave it out of the search.
 	_, err = dbsearch.NewPages(f.pool).Remove(ctx, []search.Incoming{
 		{Document: search.Document{URL: "https://a.example/3", CrawledAt: time.Now()}},
@@ -512,6 +515,7 @@ func TestAConditionalRunHasItsBase(t *testing.T) {
 		"https://a.example/3": {}, // is out of the search
 		"https://a.example/4": {}, // is new
 		"https://a.example/5": {}, // is out of the search
+		"https://a.example/6": {}, // was no page
 	}, sent)
 }
 
