@@ -76,6 +76,9 @@ func (s *Crawls) Create(ctx context.Context, r NewRun, now time.Time) (run crawl
 	if r.Settings.Publish {
 		same["publish"] = true
 	}
+	if r.Settings.RespectRobots { // a page with noindex is taken out of the search
+		same["respectRobots"] = true
+	}
 	ofBase, err := json.Marshal(same)
 	if err != nil {
 		return run, fmt.Errorf("write settings of a crawl: %w", err)

@@ -150,6 +150,10 @@ func TestCrawlBase(t *testing.T) {
 	silent := create(crawl.Completed, unpublished)
 	require.Equal(t, silent.ID, create(crawl.Running, conditional, unpublished).BaseID)
 	require.Equal(t, base.ID, create(crawl.Running, conditional).BaseID, "what was not published must be")
+	rude := func(r *dbcrawl.NewRun) { r.Settings.RespectRobots = false }
+	noindex := create(crawl.Completed, rude)
+	require.Equal(t, base.ID, create(crawl.Running, conditional).BaseID, "it has published pages with noindex")
+	require.Equal(t, noindex.ID, create(crawl.Running, conditional, rude).BaseID)
 	rendered := func(r *dbcrawl.NewRun) { r.Settings.Render = true }
 	require.Zero(t, create(crawl.Running, conditional, rendered).BaseID, "scripts add links")
 	dbtest.Exec(t, pool, "UPDATE crawl_runs SET dropped = 5")
