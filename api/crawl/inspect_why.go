@@ -185,8 +185,8 @@ func (y *CrawlWhy) open(open int64) (text []string) {
 			say("%d pages or more wait to be published: no URL is claimed until the message broker has taken some.",
 				y.Unpublished)
 		} else if y.Leases.Count == 0 && y.Status == crawl.Running {
-			say("No worker holds a URL: no worker process may be running, or none is free for this run; its workflow shows " +
-				"the activities that wait.")
+			say("No worker holds a URL: their hosts may be held back by a Crawl-delay or a cooldown, no worker process may be " +
+				"running, or none is free for this run; its workflow shows the activities that run, and those that wait.")
 		}
 	}
 	if l := y.Leases; l.Count > 0 {
