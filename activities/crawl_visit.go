@@ -235,7 +235,7 @@ func (s *shard) judge(ctx context.Context, c crawl.Claim, e web.Exchange, err er
 	state, retry := crawl.ClassifyResponse(e.Status)
 	r := crawl.Result{
 		Claim: c, State: state, Asked: true,
-		HTTPStatus: e.Status, ContentType: cut(e.ContentType, 200), ContentLength: e.Length,
+		HTTPStatus: e.Status, ContentType: cut(e.ContentType, 200), ContentLength: e.Length, Bytes: int64(len(e.Raw)),
 		RedirectTo: cut(e.RedirectTo, 1000),
 		Validators: crawl.Validators{
 			ETag: cut(e.Header.Get("ETag"), 500), LastModified: cut(e.Header.Get("Last-Modified"), 100),

@@ -176,15 +176,16 @@ WITH run AS (
 ), said AS (
     SELECT * FROM unnest($2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::interval[], $7::bool[], $8::int[],
         $9::text[], $10::bigint[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[],
-        $17::text[], $18::int[], $19::int[], $20::int[], $21::bytea[], $22::uuid[])
+        $17::text[], $18::int[], $19::int[], $20::int[], $21::bytea[], $22::uuid[], $25::bigint[])
         AS r(id, lease, status, reason, after, asked, http_status, content_type, content_length, etag, last_modified,
-            redirect_to, error, error_class, title, body_key, took_ms, links, depth, message, message_id)
+            redirect_to, error, error_class, title, body_key, took_ms, links, depth, message, message_id, bytes)
 ), done AS (
     UPDATE crawl_urls u
     SET status = r.status, reason = nullif(r.reason, ''), due_at = CASE WHEN r.after > '0' THEN now() + r.after END,
         tries = u.tries + r.asked::int, retry_count = u.retry_count + (r.asked AND r.status = 'QUEUED')::int,
         http_status = coalesce(nullif(r.http_status, 0), CASE WHEN r.asked THEN NULL ELSE u.http_status END),
-        content_type = nullif(r.content_type, ''), content_length = CASE WHEN r.asked THEN r.content_length END,
+        content_type = nullif(r.content_type, ''),
+        content_length = CASE WHEN r.asked AND r.content_length >= 0 THEN r.content_length END,
         etag = nullif(r.etag, ''), last_modified = nullif(r.last_modified, ''), redirect_to = nullif(r.redirect_to, ''),
         error = nullif(r.error, ''), error_class = nullif(r.error_class, ''), title = nullif(r.title, ''),
         body_key = nullif(r.body_key, ''), took_ms = CASE WHEN r.asked THEN r.took_ms END, links = r.links,
@@ -196,7 +197,7 @@ WITH run AS (
         spread = coalesce(r.links, 0) > 0 AND u.depth < r.depth
     FROM said r, run
     WHERE u.run_id = $1 AND u.id = ANY ($2) AND u.id = r.id AND u.lease = r.lease AND u.status = 'IN_PROGRESS'
-    RETURNING u.id, u.tries, u.status, r.asked, r.http_status, r.error, r.error_class, r.took_ms, r.content_length,
+    RETURNING u.id, u.tries, u.status, r.asked, r.http_status, r.error, r.error_class, r.took_ms, r.bytes,
         r.message, r.message_id
 ), tried AS (
     INSERT INTO crawl_tries (run_id, url_id, try, at, worker, http_status, error, error_class, took_ms)
@@ -208,7 +209,7 @@ WITH run AS (
     SELECT $1, date_bin('10 s', now(), 'epoch'), count(*) FILTER (WHERE asked),
         count(*) FILTER (WHERE status <> 'QUEUED'),
         count(*) FILTER (WHERE status IN ('FORBIDDEN', 'NOT_FOUND', 'HTTP_TERMINAL', 'FAILED')),
-        coalesce(sum(content_length), 0), coalesce(sum(took_ms), 0)
+        coalesce(sum(bytes), 0), coalesce(sum(took_ms), 0)
     FROM done WHERE asked OR status <> 'QUEUED' HAVING count(*) > 0
     ON CONFLICT (run_id, at) DO UPDATE SET fetches = c.fetches + excluded.fetches,
         finished = c.finished + excluded.finished, failed = c.failed + excluded.failed,
@@ -233,7 +234,7 @@ FROM run, (
         count(*) FILTER (WHERE status = 'FAILED') AS failed,
         count(*) FILTER (WHERE status = 'SKIPPED') AS skipped,
         count(*) FILTER (WHERE asked) AS fetches, count(*) FILTER (WHERE asked AND status = 'QUEUED') AS retries,
-        coalesce(sum(content_length), 0) AS bytes
+        coalesce(sum(bytes), 0) AS bytes
     FROM done) n
 WHERE c.id = $1`
 
@@ -376,7 +377,7 @@ func (s *Crawls) record(ctx context.Context, run int64, worker string, results [
 func finishArgs(run int64, worker string, results []crawl.Result) []any {
 	n := len(results)
 	var (
-		ids, leases, lengths                   = make([]int64, n), make([]int64, n), make([]int64, n)
+		ids, leases, lengths, sizes            = make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
 		states, reasons, types, etags, dates   = strs(n), strs(n), strs(n), strs(n), strs(n)
 		targets, faults, classes, titles, keys = strs(n), strs(n), strs(n), strs(n), strs(n)
 		waits                                  = make([]time.Duration, n)
@@ -386,7 +387,8 @@ func finishArgs(run int64, worker string, results []crawl.Result) []any {
 		messageIDs                             = make([]uuid.UUID, n)
 	)
 	for i, r := range results {
-		ids[i], leases[i], lengths[i], depths[i] = r.ID, r.Lease, r.ContentLength, int32(r.Depth)
+		ids[i], leases[i], depths[i] = r.ID, r.Lease, int32(r.Depth)
+		lengths[i], sizes[i] = r.ContentLength, r.Bytes
 		states[i], reasons[i], types[i] = string(r.State), r.Reason, db.Storable(r.ContentType)
 		etags[i], dates[i] = db.Storable(r.Validators.ETag), db.Storable(r.Validators.LastModified)
 		targets[i] = db.Storable(r.RedirectTo)
@@ -400,7 +402,7 @@ func finishArgs(run int64, worker string, results []crawl.Result) []any {
 		messageIDs[i] = uuid.NewSHA1(crawlMessages, fmt.Appendf(nil, "%d/%d/%d", run, r.ID, r.Lease))
 	}
 	return []any{run, ids, leases, states, reasons, waits, asked, statuses, types, lengths, etags, dates, targets, faults,
-		classes, titles, keys, took, links, depths, messages, messageIDs, worker, contract.QueueCrawler}
+		classes, titles, keys, took, links, depths, messages, messageIDs, worker, contract.QueueCrawler, sizes}
 }
 
 func strs(n int) []string { return make([]string, n) }

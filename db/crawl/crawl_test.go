@@ -519,6 +519,28 @@ func TestAConditionalRunHasItsBase(t *testing.T) {
 	}, sent)
 }
 
+// The bytes of a run are those that were taken, whatever lengths its answers announce or do not know.
+func TestBytesAreThoseThatWereTaken(t *testing.T) {
+	t.Parallel()
+	f, ctx := newFrontier(t, nil), t.Context()
+	seed := dbtest.Visited(f.claim(t, "w", 1)[0], "/film", "/moved", "/page")
+	seed.ContentLength, seed.Bytes = 100, 100
+	require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{seed}))
+	said := map[string][2]int64{"/film": {4_700_000_000, 0}, "/moved": {-1, 0}, "/page": {20, 20}}
+	for _, c := range f.claim(t, "w", 9) {
+		r := dbtest.Visited(c)
+		length := said[strings.TrimPrefix(c.URL, "https://a.example")]
+		r.ContentLength, r.Bytes = length[0], length[1]
+		require.NoError(t, f.Record(ctx, f.run.ID, "w", []crawl.Result{r}))
+	}
+	var run, rates int64
+	var unknown string
+	require.NoError(t, f.pool.QueryRow(ctx, `SELECT (SELECT bytes FROM crawl_runs), (SELECT sum(bytes)::bigint FROM crawl_rates),
+		(SELECT string_agg(normalized_url, ' ') FROM crawl_urls WHERE content_length IS NULL)`).Scan(&run, &rates, &unknown))
+	require.Equal(t, []int64{120, 120}, []int64{run, rates})
+	require.Equal(t, "https://a.example/moved", unknown)
+}
+
 // URLs of a run are looked up by their keys also while the planner knows only the runs before it.
 func TestANewRunIsNoSurprise(t *testing.T) {
 	t.Parallel()

@@ -112,7 +112,8 @@ type Result struct {
 
 	HTTPStatus    int // 0 = no answer
 	ContentType   string
-	ContentLength int64 // bytes of the body, decompressed
+	ContentLength int64 // bytes of the body, decompressed, or as announced; -1 = not known
+	Bytes         int64 // of the body that were taken, decompressed
 	Validators    Validators
 	RedirectTo    string // canonical, or as written where it is no address
 	Error         string // without query strings and credentials
