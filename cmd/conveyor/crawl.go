@@ -139,7 +139,7 @@ type bodies struct{ blobs *blob.Store }
 func (b bodies) Keep(ctx context.Context, run, url int64, e web.Exchange, at time.Time) (string, error) {
 	record, err := warc.Record(warc.Response{
 		RunID: run, URLID: url, URL: e.URL, At: at, Proto: e.Proto, Status: e.Status, Header: map[string][]string(e.Header),
-		Body: e.Raw,
+		Body: e.Raw, Truncated: e.Cut,
 	})
 	if err != nil {
 		return "", err

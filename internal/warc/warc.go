@@ -25,6 +25,7 @@ type Response struct {
 	Status       int
 	Header       http.Header // as received
 	Body         []byte      // decompressed, as sent otherwise
+	Truncated    bool        // Body is not all of it
 }
 
 // namespace is that of the record IDs.
@@ -65,13 +66,17 @@ func Record(r Response) ([]byte, error) {
 	}
 	block.WriteString("\r\n")
 	block.Write(r.Body)
-	return record(gowarc.Response, block.Bytes(), []header{
+	headers := []header{
 		{gowarc.WarcRecordID, id(fmt.Sprintf("response/%d/%d", r.RunID, r.URLID))},
 		{gowarc.WarcDate, date(r.At)},
 		{gowarc.WarcTargetURI, r.URL},
 		{"WARC-Protocol", protocol(r.Proto)},
 		{gowarc.ContentType, gowarc.ApplicationHttp + ";msgtype=response"},
-	})
+	}
+	if r.Truncated {
+		headers = append(headers, header{gowarc.WarcTruncated, "length"})
+	}
+	return record(gowarc.Response, block.Bytes(), headers)
 }
 
 // aboutTransfer are the headers that a stored body no longer agrees with.

@@ -44,7 +44,7 @@ func TestExport(t *testing.T) {
 	plain := answer()
 	plain.URLID, plain.Proto, plain.Status, plain.Header, plain.Body = 13, "", 404, nil, nil
 	large := answer()
-	large.URLID, large.Body = 14, bytes.Repeat([]byte("<p>many</p>\n"), 1<<18)
+	large.URLID, large.Truncated, large.Body = 14, true, bytes.Repeat([]byte("<p>many</p>\n"), 1<<18)
 	answers := []warc.Response{answer(), plain, large}
 	file := warc.Info("conveyor 0.9", 7, at)
 	for _, a := range answers {
@@ -175,6 +175,10 @@ func TestRecordIsDeterministic(t *testing.T) {
 	require.Equal(t, id, header(later).Get("WARC-Record-ID"))
 	require.NotEqual(t, id, header(other).Get("WARC-Record-ID"))
 	require.Equal(t, "h2", header(answer()).Get("WARC-Protocol"))
+	require.Empty(t, header(answer()).Get("WARC-Truncated"))
+	part := answer()
+	part.Truncated = true
+	require.Equal(t, "length", header(part).Get("WARC-Truncated"))
 }
 
 // A site's header is stored whatever is in it, and ends nothing early.
