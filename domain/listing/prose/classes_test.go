@@ -468,6 +468,7 @@ func TestClasses(t *testing.T) {
 	maps.Copy(all, contraryClasses)
 	maps.Copy(all, wholeClasses)
 	maps.Copy(all, elsewhereClasses)
+	maps.Copy(all, unseenClasses)
 	all["plain forms"] = plainForms
 	for class, cases := range all {
 		t.Run(class, func(t *testing.T) {

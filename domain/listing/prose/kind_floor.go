@@ -14,7 +14,7 @@ var ordinals = map[string]string{
 }
 
 // ordinalEnds follow the number of a floor.
-var ordinalEnds = set("e eme ieme er nd rd th st ier iem ere iere ie em ieem")
+var ordinalEnds = set("e eme ieme er o nd rd th st ier iem ere iere ie em ieem")
 
 // placed tells whether a part of a building named at i is where the home is, and not its laundry or locker. A headline
 // speaks of the home unless it says otherwise.
@@ -289,11 +289,46 @@ func (p *Prose) floorOfAll(i int) (value string, from int) {
 // floor finds the first floor that the text gives the home: a number, "ground", "top", "basement" or "half-basement".
 func (p *Prose) floor(headline bool) (value string, from, to int) {
 	for i := range p.words {
-		if value, from, to = p.floorNamed(i, headline); value != "" {
+		if value, from, to = p.floorNamed(i, headline); value != "" && !p.eitherFloor(from, to) {
 			return value, from, to
 		}
 	}
 	return "", -1, -1
+}
+
+var (
+	floorNouns   = set("etage etages floor basement sol soussol chaussee chausse rdc level")
+	floorLeads   = set("au a le la l the on in demi semi half un")
+	floorStarts  = set("sous soussol sousol basement rez rdc rc")
+	floorLeaving = set("de sol suite unit")
+)
+
+// eitherFloor tells whether the floor in tokens from..to is one of two that may be had: "2e ou 3e étage", "2nd floor or
+// basement".
+func (p *Prose) eitherFloor(from, to int) bool {
+	or := func(i int) bool { return p.word(i) == "ou" || p.word(i) == "or" }
+	k := from - 1
+	for floorLeads[p.word(k)] {
+		k--
+	}
+	if l := k - 1; or(k) && (floorNouns[p.word(l)] || ordinals[p.word(l)] != "" || ordinalEnds[p.word(l)] && p.num(l-1) != nil) {
+		return true
+	}
+	k = to + 1
+	for floorLeaving[p.word(k)] || p.sym(k) == '-' || strings.HasPrefix(p.word(k), "chauss") {
+		k++
+	}
+	if !or(k) || p.stop(k) {
+		return false
+	}
+	k++
+	for floorLeads[p.word(k)] {
+		k++
+	}
+	if t := p.num(k); t != nil {
+		return ordinalEnds[p.word(k+1)] || t.digits == 0 && floorStarts[p.word(k+1)]
+	}
+	return floorStarts[p.word(k)] || ordinals[p.word(k)] != "" && floorNouns[p.word(k+1)]
 }
 
 // floorNamed reads the floor that the word at i ends or begins, by that word; it is "" for none.
@@ -418,7 +453,7 @@ func (p *Prose) countedFloor(i int) (value string, from, to int) {
 		return v, i, i + 2
 	}
 	n := k // the number
-	if ordinalEnds[p.word(k)] {
+	if ordinalEnds[p.word(k)] || p.sym(k) == '*' {
 		n--
 	}
 	w, counted := p.word(n-1), p.num(n) != nil

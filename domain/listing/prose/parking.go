@@ -77,6 +77,7 @@ type parkingMention struct {
 	rank     int // how clear: 0 nothing, 1 a bare mention, 2 a count, 3 an offer, 4 an offer that no later mention beats
 	from, to int
 	nth      bool // it is a second place
+	both     bool // there are places inside and outside: Type is neither
 	counted  bool // by a number, not by an article
 	comma    bool // one stands between the parking and the word that is read
 }
@@ -101,17 +102,25 @@ func (m *parkingMention) join(next parkingMention) {
 	switch {
 	case next.Offer == "street" && m.Spots > 0: // "2 stationnements, et l'on peut stationner dans la rue"
 	case next.rank > m.rank:
-		if next.Type == "" {
-			next.Type = m.Type
+		if next.Type == "" && !next.both {
+			next.Type, next.both = m.Type, m.both
 		}
 		*m = next
 	case next.Offer == m.Offer:
-		if m.Type == "" {
+		m.bothOf(next)
+		if m.Type == "" && !m.both {
 			m.Type = next.Type
 		}
 		if m.Spots == 0 && m.Offer == "included" && next.Type == m.Type {
 			m.Spots = next.Spots
 		}
+	}
+}
+
+// bothOf notes that the next place, offered as clearly, is elsewhere: "outdoor parking available. Indoor parking available".
+func (m *parkingMention) bothOf(next parkingMention) {
+	if next.rank >= 3 && m.rank >= 3 && next.Type != "" && m.Type != "" && next.Type != m.Type {
+		m.Type, m.both = "", true
 	}
 }
 
@@ -311,6 +320,9 @@ func (p *Prose) parkingAt(i int) parkingMention {
 	if !m.before() && !m.behind() {
 		m.close()
 	}
+	if m.inAndOut() {
+		m.Type, m.both = "", true
+	}
 	return m
 }
 
@@ -382,6 +394,33 @@ func (m *parkingMention) before() (settled bool) {
 		}
 	}
 	return false
+}
+
+// inAndOut tells whether both places are named for the parking: "indoor and outdoor parking", "stationnement extérieur
+// ($) et intérieur ($)". In "indoor parking and outdoor pool" the second is of another thing.
+func (m *parkingMention) inAndOut() bool {
+	p := m.p
+	if where := parkingPlaces[parkingBefore[p.word(m.at-1)]]; where != "" && p.orAnd(m.at-2) {
+		other := parkingPlaces[parkingBefore[p.word(m.at-3)]]
+		return other != "" && other != where
+	}
+	for k := m.at + 1; m.Type != "" && k < m.at+15 && !p.stop(k) && !p.about(k, aParking); k++ {
+		where := parkingPlaces[parkingAfter[p.word(k)]]
+		if where != "" && where != m.Type && p.orAnd(k-1) &&
+			(p.stop(k+1) || p.words[k+1].kind == symbol || parkingAfter[p.word(k+1)] != 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// orAnd tells whether the token at i joins two words of one kind.
+func (p *Prose) orAnd(i int) bool {
+	switch p.word(i) {
+	case "et", "and", "ou", "or":
+		return true
+	}
+	return p.sym(i) == '/' || p.sym(i) == '&'
 }
 
 // endsItem tells whether the "inclus" at k is of what stands before it: "chauffage inclus, stationnement 50 $".
