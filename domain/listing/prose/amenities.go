@@ -107,12 +107,21 @@ func (p *Prose) amenities(f func(name string, from, to int)) {
 			if name == "washer_dryer" {
 				name = p.washer(i, end)
 			}
-			if name != "" && !p.deniedThing(i) && !p.deniedAfter(end) && !p.elsewhere(i, name) && !p.roomFor(i, name) && !p.excludedList(i) {
+			if name != "" && !p.deniedThing(i) && !p.deniedAfter(end) && !p.elsewhere(i, name) && !p.roomFor(i, name) &&
+				(!p.excludedList(i) || name == "laundry_in_building" && p.coins(i, end)) {
 				f(name, i, end)
 			}
 			break
 		}
 	}
+}
+
+// coins tells whether the laundry named in tokens i..end costs by the load: "salle de lavage ($)", "coin laundry".
+func (p *Prose) coins(i, end int) bool {
+	if p.sym(end+1) == '(' {
+		end++
+	}
+	return p.word(i-1) == "coin" || p.sym(end+1) == '$'
 }
 
 // upper tells whether the word at i is in capitals in a text that is not.
@@ -163,9 +172,9 @@ var hookupNames = set("inlet inlets outlet outlets hookup hookups connection con
 func (p *Prose) hookupBefore(i int) bool {
 	for k := i - 1; k >= 0 && k >= i-6 && !p.words[k+1].line && !p.stop(k+1); k-- {
 		switch w := p.word(k); {
-		case hookupNames[w], k == i-1 && (w == "coin" || w == "salle"):
+		case hookupNames[w], w == "room" && p.word(k+1) == "for", k == i-1 && (w == "coin" || w == "salle"):
 			return p.word(k+1) != "a" && !p.deniedThing(k)
-		case w == "pour", w == "de", w == "for", w == "la", w == "une", w == "et", w == "lave", w == "vaisselle", w == "a",
+		case w == "pour", w == "de", w == "for", w == "la", w == "une", w == "et", w == "lave", w == "vaisselle", w == "a", w == "lavage",
 			p.words[k].kind == symbol && p.word(k+1) == "vaisselle", p.sym(k) == ',' && p.word(k-1) == "vaisselle":
 		default:
 			return false
@@ -190,6 +199,9 @@ var laundryFillers = set("in on the dans l le available facilities facility room
 // laundry tells the laundry of the home from the building's: what stands beside the words i..end for it decides, and
 // "laundry" alone says neither.
 func (p *Prose) laundry(i, end int) string {
+	if p.coins(i, end) {
+		return "laundry_in_building"
+	}
 	if p.word(end) == "lavage" { // a room of the home, unless it is said to be the building's
 		for k := end + 1; k <= end+7 && !p.stop(k) && p.sym(k) != ','; k++ {
 			if w := p.word(k); w == "immeuble" || w == "batiment" || w == "chaque" || w == "commune" ||

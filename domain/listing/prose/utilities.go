@@ -239,16 +239,17 @@ func (r *inclusionReader) shared(i int) {
 // settle says what "tout inclus, sauf l'hydro" means for what was not named.
 func (r *inclusionReader) settle() {
 	at := r.where[everything]
-	if r.all {
+	if r.all || r.none {
 		r.p.exceptions(at.to, func(what utility, k int) {
+			if r.none && r.p.ended(at.to, k) { // of another sentence
+				return
+			}
 			switch what { // an exception is nearer the truth than what was said before
 			case heat, electricity, hotWater:
 				*r.slot(what) = nil
 			}
-			r.say(what, false, at.from, k)
-		})
-	}
-	if r.all || r.none {
+			r.say(what, r.none, at.from, k)
+		}, r.none)
 		r.sayServices(r.all, at.from, at.to)
 	}
 }
@@ -272,7 +273,7 @@ func (r *inclusionReader) verdict(i int) {
 		v.answered, v.yes = true, said == saysIncluded
 	}
 	switch { // the first that finds something ends the reading
-	case v.ofNothing(), v.ofAllExcept(), v.byOwner(), v.ofEverything(), v.ofAllBehind():
+	case v.ofNothing(), v.ofAllExcept(), v.byOwner(), v.ofEverything(), v.ofAllBehind(), v.ofAllPaid():
 	default:
 		v.ofLists()
 	}
@@ -282,7 +283,7 @@ func (r *inclusionReader) verdict(i int) {
 func (v *inclusion) ofNothing() bool {
 	k := v.p.nothing(v.i, v.from)
 	if k >= 0 {
-		v.sayServices(false, k, v.to)
+		v.sayAll(false, k, v.to)
 	}
 	return k >= 0
 }
@@ -349,6 +350,17 @@ func (v *inclusion) ofAllBehind() bool {
 	ok := v.yes && v.p.allOf(v.i, v.to+1)
 	if ok {
 		v.sayAll(true, v.i, v.to+1)
+	}
+	return ok
+}
+
+// ofAllPaid reads "le locataire paie tout sauf le chauffage".
+func (v *inclusion) ofAllPaid() bool {
+	w := v.p.word(v.to + 1)
+	ok := !v.yes && inclusionWords[v.p.word(v.i)] == saysPays && (w == "tout" || w == "everything") &&
+		exceptWords[v.p.word(v.to+2)]
+	if ok {
+		v.sayAll(false, v.from, v.to+1)
 	}
 	return ok
 }
@@ -436,6 +448,7 @@ var (
 // participle reads "chauffé", "non éclairé", "heated" at i.
 func (p *Prose) participle(i int) (yes bool, on utility) {
 	switch w := p.word(i); {
+	case p.orNot(i):
 	case heatedWords[w] || w == "heated" || w == "chauf" || w == "unheated":
 		if l := p.word(i - 1); p.heatedThing(i) || w == "chauffe" && (l == "qui" || l == "se") { // "qui chauffe"
 			return false, noUtility
@@ -457,6 +470,12 @@ func (p *Prose) participle(i int) (yes bool, on utility) {
 		}
 	}
 	return false, noUtility
+}
+
+// orNot tells whether what the word at i says is a choice: "chauffé ou non".
+func (p *Prose) orNot(i int) bool {
+	w, n := p.word(i+1), p.word(i+2)
+	return (w == "ou" || w == "or") && (n == "non" || n == "pas" || n == "not")
 }
 
 // lit reads "éclairé" at i. Without a denial it is electricity only beside "chauffé" or "eau chaude": alone, and after

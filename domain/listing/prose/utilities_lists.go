@@ -90,7 +90,7 @@ func (p *Prose) qualifies(i int) bool {
 // list calls f for each thing of the list that starts at token i. After a colon the list may go on over lines.
 func (p *Prose) list(i int, f func(utility, int)) {
 	for k := i; k < i+6; k++ { // "included in your rent: heat"
-		if p.sym(k) == ':' || p.word(k) == "such" || p.word(k) == "telles" {
+		if p.sym(k) == ':' || p.sym(k) == '(' || p.word(k) == "such" || p.word(k) == "telles" {
 			i = k
 			break
 		}
@@ -110,7 +110,7 @@ func (p *Prose) list(i int, f func(utility, int)) {
 		what, end := p.thing(k)
 		if what != noUtility {
 			// the next verdict has its own list
-			if _, _, to, ok := p.verdict(end + 1); ok && to > 0 && p.word(end+1) != "included" {
+			if p.itsVerdict(end + 1) {
 				return
 			}
 			if what != collective || !p.enumerates(end+1) {
@@ -136,6 +136,19 @@ func (p *Prose) list(i int, f func(utility, int)) {
 			strange++ // an item that we do not know
 		}
 	}
+}
+
+// itsVerdict tells whether the thing of a list before token i has one: "tout inclus, l'électricité est en sus".
+func (p *Prose) itsVerdict(i int) bool {
+	k := i
+	for copulas[p.word(k)] || p.word(k) == "en" {
+		k++
+	}
+	yes, _, to, ok := p.verdict(k)
+	if k > i { // "all but hydro are included" is of them all
+		return ok && !yes
+	}
+	return ok && to > 0 && p.word(i) != "included"
 }
 
 // nextItem returns the comma that ends the unknown item at token k of a list ("draps de lit,"), or k.
@@ -206,10 +219,13 @@ func (p *Prose) lines(i int, f func(utility, int)) {
 	}
 }
 
-// butNot passes "mais pas", "but not" at i and returns the next token, or 0.
+// butNot passes "mais pas", "but not", "sauf" at i and returns the next token, or 0.
 func (p *Prose) butNot(i int) int {
-	if p.sym(i) == ',' {
+	if p.sym(i) == ',' || p.sym(i) == '(' {
 		i++
+	}
+	if w := p.word(i); exceptWords[w] && w != "but" && !p.words[i].line {
+		return i + 1
 	}
 	if w := p.word(i); w != "mais" && w != "but" && w != "et" {
 		return 0
@@ -250,13 +266,17 @@ var contraries = map[bool][][]string{
 	false: {{"is"}, {"are"}, {"l", "est"}, {"le", "sont"}, {"oui"}, {"yes"}},
 }
 
-// exceptions calls f for what follows "sauf" after token i.
-func (p *Prose) exceptions(i int, f func(utility, int)) {
+// exceptions calls f for what follows "sauf" after token i. After a denial, "but" may go on to anything: "utilities are
+// extra but hydro is cheap".
+func (p *Prose) exceptions(i int, f func(utility, int), denial bool) {
 	for k := i + 1; k < len(p.words) && k < i+8; k++ {
 		if p.stop(k) && k > i+1 && p.words[k].line {
 			return
 		}
-		if exceptWords[p.word(k)] {
+		if exceptWords[p.word(k)] && !(denial && p.word(k) == "but") {
+			if p.word(k+1) == "of" { // "with the exception of"
+				k++
+			}
 			colon := k
 			for !p.stop(colon) && p.sym(colon) != ':' { // "tout sauf le wifi : chauffage, eau chaude"
 				colon++
