@@ -311,6 +311,8 @@ func (p *Prose) announced(i int) bool {
 			return !part || p.opensOffer(k) && (p.about(k-1, aLease|aSublet|aFreedom) || !p.seasonAfter(i))
 		case "bail", "lease", "loue", "location", "sublet", "sublease": // "sous-location du 21 mars au 21 juin"
 			return p.word(k+1) == "du" || p.num(k+1) != nil || k+1 == i
+		case "starts", "begins", "debute", "commence":
+			return p.about(k-1, aLease)
 		case "date":
 			return p.word(k-1) == "start"
 		case "for": // "For August 1st"

@@ -43,6 +43,9 @@ func (p *Prose) bedroomsAt(i int) (c count, den, ok bool) {
 		if n, end := p.labelled(i, aBedroom); n >= 0 {
 			return count{value: float64(n), from: i, to: end}, false, true
 		}
+		if n, end := p.bedroomSizes(i); n > 1 {
+			return count{value: float64(n), from: i, to: end}, false, true
+		}
 		closed := p.about(i, aBedroom) && p.word(i+1) == "fermee" // "chambre fermée", without a number
 		return count{value: 1, weak: true, closed: true, from: i, to: i + 1}, false, closed
 	}

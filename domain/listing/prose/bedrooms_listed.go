@@ -120,3 +120,24 @@ func (p *Prose) bedroomItemAt(i int) (n, end int) {
 	}
 	return n, k
 }
+
+// bedroomSizes counts the sizes that follow "chambres" at i, one for each: "chambres 11x15 avec garde-robe, 11x12".
+func (p *Prose) bedroomSizes(i int) (n, end int) {
+	if !p.about(i, aBedroom) || !plurals[p.word(i)] || p.about(i, aBathroom) {
+		return 0, i
+	}
+	k := i + 1
+	if p.sym(k) == ':' {
+		k++
+	}
+	for p.num(k) != nil && p.word(k+1) == "x" && p.num(k+2) != nil && n < 8 {
+		n, end = n+1, k+2
+		for k += 3; k < end+6 && !p.stop(k) && !p.listJoint(k) && !p.about(k, aBathroom|aPiece|aBedroom); k++ {
+		}
+		if !p.listJoint(k) || p.stop(k) {
+			break
+		}
+		k++
+	}
+	return n, end
+}

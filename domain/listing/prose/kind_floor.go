@@ -311,7 +311,8 @@ func (p *Prose) eitherFloor(from, to int) bool {
 	for floorLeads[p.word(k)] {
 		k--
 	}
-	if l := k - 1; or(k) && (floorNouns[p.word(l)] || ordinals[p.word(l)] != "" || ordinalEnds[p.word(l)] && p.num(l-1) != nil) {
+	if l := k - 1; or(k) && (floorNouns[p.word(l)] || ordinals[p.word(l)] != "" ||
+		ordinalEnds[p.word(l)] && p.num(l-1) != nil) {
 		return true
 	}
 	k = to + 1

@@ -163,7 +163,7 @@ const (
 
 // amountLeads come before the costs and connectors: "aux frais du locataire, environ 70 $" names no cost by "frais".
 var amountLeads = meanings(map[leadWord]string{
-	leadLeast: "partir compter from starting des low least minimum between entre",
+	leadLeast: "partir compter from start starts starting debutant debutent des low least minimum between entre",
 	leadRange: "as a",
 	leadRent:  "prix loyer loyers rent price louer location",
 	leadMore:  "plus extra supplement surplus ajoutez add",

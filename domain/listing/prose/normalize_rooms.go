@@ -191,7 +191,7 @@ func (c *bedroomCount) words() string { return c.p.quote(c.from, c.to) }
 // that is let and the unit that stands for the advert come before all.
 func (n *normalizer) bedrooms() {
 	l, title, body := &n.l, bedroomsIn("title", n.title), bedroomsIn("description", n.body)
-	title.ok = title.ok && (!title.weak || l.Rooms == 0 || title.closed && l.Rooms == 2.5)
+	title.ok = title.ok && (!title.weak || l.Rooms == 0 || n.closedOne(title))
 	switch {
 	case l.RoomRental:
 		n.bedroomLet()
@@ -207,7 +207,7 @@ func (n *normalizer) bedrooms() {
 	case body.sure() && (l.Rooms == 0 || plausible(body.n, l.Rooms)):
 		n.countBedrooms(body)
 		n.odd(body)
-	case l.Rooms == 2.5 && body.ok && body.closed && body.value == 1: // "2½ avec chambre fermée"
+	case body.ok && n.closedOne(body):
 		body.den = false
 		n.countBedrooms(body)
 	case l.Rooms > 0:
@@ -227,6 +227,22 @@ func (n *normalizer) bedrooms() {
 	if l.Bedrooms < 0 || l.Bedrooms > 20 {
 		n.reject("bedrooms", listing.CodeOutOfRange, "%d bedrooms; want 0 to 20", l.Bedrooms)
 	}
+}
+
+// closedOne tells whether one closed bedroom counts whatever rooms there are: "2½ avec chambre fermée", "4 ½, une
+// chambre fermée et un salon double".
+func (n *normalizer) closedOne(c bedroomCount) bool {
+	return c.closed && c.n == 1 && (n.l.Rooms == 2.5 || c.p.doubleLiving())
+}
+
+// doubleLiving tells whether a living room takes the place of a bedroom: "salon double".
+func (p *Prose) doubleLiving() bool {
+	for i := range p.words {
+		if p.seq(i, "salon", "double") || p.seq(i, "double", "salon") || p.seq(i, "double", "living") {
+			return true
+		}
+	}
+	return false
 }
 
 // countBedrooms takes what a text counts, and warns where the platform's field is another: "3 chambres" against 2.

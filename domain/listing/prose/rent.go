@@ -109,7 +109,7 @@ func Monthly(weekly int64) int64 { return int64(math.Round(float64(weekly) * 52 
 
 // leastWords lead to the lowest of several rents, rangeWords stand in a range.
 var (
-	leastWords = set("from starting partir des low between entre")
+	leastWords = set("from start starts starting debutant partir des low between entre")
 	rangeWords = set("a at de as to and et")
 )
 

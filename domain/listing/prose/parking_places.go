@@ -1,0 +1,36 @@
+package prose
+
+// inAndOut tells whether both places are named for the parking: "indoor and outdoor parking", "stationnement extérieur
+// ($) et intérieur ($)". In "indoor parking and outdoor pool" the second is of another thing.
+func (m *parkingMention) inAndOut() bool {
+	p := m.p
+	if where := parkingPlaces[parkingBefore[p.word(m.at-1)]]; where != "" && p.orAnd(m.at-2) {
+		other := parkingPlaces[parkingBefore[p.word(m.at-3)]]
+		return other != "" && other != where
+	}
+	for k := m.at + 1; m.Type != "" && k < m.at+15 && !p.stop(k) && !p.about(k, aParking); k++ {
+		where := parkingPlaces[parkingAfter[p.word(k)]]
+		if where != "" && where != m.Type && p.orAnd(k-1) &&
+			(p.stop(k+1) || p.words[k+1].kind == symbol || parkingAfter[p.word(k+1)] != 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// orAnd tells whether the token at i joins two words of one kind.
+func (p *Prose) orAnd(i int) bool {
+	switch p.word(i) {
+	case "et", "and", "ou", "or":
+		return true
+	}
+	return p.sym(i) == '/' || p.sym(i) == '&'
+}
+
+// bothOf notes that the next place, offered as clearly, is elsewhere: "outdoor parking available. Indoor parking
+// available".
+func (m *parkingMention) bothOf(next parkingMention) {
+	if next.rank >= 3 && m.rank >= 3 && next.Type != "" && m.Type != "" && next.Type != m.Type {
+		m.Type, m.both = "", true
+	}
+}
