@@ -130,7 +130,7 @@ func coded(value string) (known []string) {
 // are faults. release is called when reading is over.
 func decompress(body io.Reader, coding, accepted string) (plain io.Reader, release func(), err error) {
 	release = func() {}
-	if coding = strings.Join(coded(coding), ", "); coding == "" {
+	if coding = strings.Join(coded(coding), ","); coding == "" {
 		return body, release, nil
 	}
 	asked := coding
