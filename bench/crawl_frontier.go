@@ -115,7 +115,9 @@ func (h *system) frontier(ctx context.Context, of shape, report *Report) error {
 				results := make([]crawl.Result, len(claims))
 				last := int64(-1)
 				for i, c := range claims {
-					results[i] = crawl.Result{Claim: c, State: crawl.Visited, Asked: true, HTTPStatus: 200, ContentLength: 1000, Bytes: 1000}
+					results[i] = crawl.Result{
+						Claim: c, State: crawl.Visited, Asked: true, HTTPStatus: 200, ContentLength: 1000, Bytes: 1000,
+					}
 					if c.Turn > last {
 						last, take.Cursor = c.Turn, c.Host
 					}

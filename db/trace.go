@@ -14,8 +14,8 @@ import (
 // An Option changes how Open connects.
 type Option func(*pgxpool.Config)
 
-// Traced makes a span of each statement that belongs to a trace. It has the name of the comment that the statement begins
-// with, and holds no values. A statement outside of a trace, such as the outbox relay's, makes none.
+// Traced makes a span of each statement that belongs to a trace. It has the name of the comment that the statement
+// begins with, and holds no values. A statement outside of a trace, such as the outbox relay's, makes none.
 func Traced(p trace.TracerProvider) Option {
 	return func(c *pgxpool.Config) {
 		tracer := otelpgx.NewTracer(

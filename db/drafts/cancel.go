@@ -24,8 +24,8 @@ INSERT INTO draft_cancels (event_id, canceled_by, canceled_at) VALUES ($1, $2, $
 
 // CancelDraft calls a crawl request off: from its commit on no draft is stored for it, and its message is dropped when
 // it is consumed. running says that it has a workflow or a dead letter, which is how one that came through RabbitMQ is
-// known. Its dead letters are resolved, and its secrets deleted. A request that is canceled already stays as it is; one with a draft is
-// fault.Conflict, and one that is not known fault.Gone.
+// known. Its dead letters are resolved, and its secrets deleted. A request that is canceled already stays as it is;
+// one with a draft is fault.Conflict, and one that is not known fault.Gone.
 func (s *Drafts) CancelDraft(ctx context.Context, event uuid.UUID, running bool, by string, now time.Time) error {
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, sqlDraftTurn, draft.WorkflowID(event)); err != nil {

@@ -446,9 +446,9 @@ func listingTell(b *pgx.Batch, name string, ref listing.Ref, data contract.Listi
 const sqlHomeClaimEnd = `UPDATE home_members SET judged_at = $2 WHERE listing_id = $1 AND judged_at > $2`
 
 // HandOver puts work into the queue of a stage that another team owns. With a status the revision is settled: the
-// result will arrive as a message of its own, and the advert does not count as one that is about to be visible. One pass
-// of a run hands the same work over once, however often this is repeated; a replay is another run, or another pass of
-// one that is running.
+// result will arrive as a message of its own, and the advert does not count as one that is about to be visible. One
+// pass of a run hands the same work over once, however often this is repeated; a replay is another run, or another
+// pass of one that is running.
 func (s *Listings) HandOver(ctx context.Context, v listing.Handover, run listing.Run, now time.Time) error {
 	b := new(pgx.Batch)
 	if v.Status != "" {

@@ -110,7 +110,8 @@ func FromStored(values map[string]string) (Result, *Document, error) {
 // maxStoredCode is how long a value is that drafts are found by, in bytes: no index of Postgres takes 2,704.
 const maxStoredCode = 1000
 
-// conform writes the values that drafts are found by as those of our own are written, and says whether the price is one.
+// conform writes the values that drafts are found by as those of our own are written, and says whether the price is
+// one.
 func (d *Draft) conform(availability string) (priced bool) {
 	currency := ""
 	if d.Currency != nil {

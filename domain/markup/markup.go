@@ -135,8 +135,8 @@ func (i *Item) Text(prop string) string {
 	return ""
 }
 
-// Ref is Text for a property that is an address, or a word of a vocabulary: where that is a reference to an item without
-// properties, {"@id": "https://schema.org/InStock"}, it is the ID of that.
+// Ref is Text for a property that is an address, or a word of a vocabulary: where that is a reference to an item
+// without properties, {"@id": "https://schema.org/InStock"}, it is the ID of that.
 func (i *Item) Ref(prop string) string {
 	for _, v := range i.Props[prop] {
 		if v.Item != nil && len(v.Item.Props) == 0 && v.Item.ID != "" {

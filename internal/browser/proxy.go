@@ -290,8 +290,8 @@ func (p *proxy) forward(w http.ResponseWriter, r *http.Request, v *visit) {
 	}).ServeHTTP(w, r)
 }
 
-// asSent gives a request what httputil has taken from it: of a query what url.ParseQuery does not read, "?a;b", and what
-// it says of proxies before us.
+// asSent gives a request what httputil has taken from it: of a query what url.ParseQuery does not read, "?a;b", and
+// what it says of proxies before us.
 func asSent(r *httputil.ProxyRequest) {
 	r.Out.URL.RawQuery = r.In.URL.RawQuery
 	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {

@@ -199,8 +199,8 @@ func (s *session) handle(done <-chan struct{}) {
 	}
 }
 
-// readable has a paused request of http ask for a path that our proxy can read: the server of net/http refuses one with a
-// bare percent sign, and Chromium would take that for the site's answer.
+// readable has a paused request of http ask for a path that our proxy can read: the server of net/http refuses one
+// with a bare percent sign, and Chromium would take that for the site's answer.
 func readable(paused, params map[string]any) {
 	address := text(paused, "request", "url")
 	path, query, has := strings.Cut(address, "?")

@@ -48,8 +48,8 @@ var Bounds = []string{
 // Guards are the arguments of every Chromium: nothing goes around the proxy of its pages.
 var Guards = []string{"--disable-quic", "--force-webrtc-ip-handling-policy=disable_non_proxied_udp"}
 
-// asAsked are the features by which Chromium asks the https address of a site first, or puts a warning in the way, where
-// an http one was asked for.
+// asAsked are the features by which Chromium asks the https address of a site first, or puts a warning in the way,
+// where an http one was asked for.
 const asAsked = "HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,HttpsFirstModeIncognito"
 
 // Advised are the arguments that a Chromium needs that others start for us, beside those that open its DevTools.

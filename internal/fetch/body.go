@@ -112,8 +112,8 @@ func tooLarge(size string, most int64) error {
 	return fault.Newf(fault.Invalid, "body is %s, the most is %d MiB", size, most>>20)
 }
 
-// codings are those of Content-Encoding that browsers know. Another value, "utf-8" or "none", is a mistake of the server,
-// and the body is as it is.
+// codings are those of Content-Encoding that browsers know. Another value, "utf-8" or "none", is a mistake of the
+// server, and the body is as it is.
 var codings = []string{"gzip", "deflate", "br", "zstd", "compress"}
 
 // coded are the codings that a Content-Encoding names.

@@ -95,8 +95,8 @@ func (r *Robots) Allowed(ctx context.Context, address string) (ok bool, delay ti
 //
 // An error means that the rules are not known, and nothing may be requested: a *web.Refusal (fault.Throttled, with the
 // wait asked for) for 429 and when the site refuses, the class of fault.OfStatus for other statuses, and the faults of
-// asking. One that may pass is fault.Limited, with the time until the origin is asked again, for all but the caller that
-// has asked. When ctx ends its error is returned, and nothing is remembered.
+// asking. One that may pass is fault.Limited, with the time until the origin is asked again, for all but the caller
+// that has asked. When ctx ends its error is returned, and nothing is remembered.
 func (r *Robots) Rules(ctx context.Context, origin string) (robots.Rules, error) {
 	for {
 		k, wait := r.find(origin)

@@ -166,7 +166,8 @@ func (p *Prose) hookupBefore(i int) bool {
 		switch w := p.word(k); {
 		case hookupNames[w], w == "room" && p.word(k+1) == "for", k == i-1 && (w == "coin" || w == "salle"):
 			return p.word(k+1) != "a" && !p.deniedThing(k)
-		case w == "pour", w == "de", w == "for", w == "la", w == "une", w == "et", w == "lave", w == "vaisselle", w == "a", w == "lavage",
+		case w == "pour", w == "de", w == "for", w == "la", w == "une", w == "et", w == "lave", w == "vaisselle",
+			w == "a", w == "lavage",
 			p.words[k].kind == symbol && p.word(k+1) == "vaisselle", p.sym(k) == ',' && p.word(k-1) == "vaisselle":
 		default:
 			return false
