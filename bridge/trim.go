@@ -8,8 +8,6 @@ import (
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
-
-	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 const (
@@ -108,6 +106,8 @@ func (t *trimmer) drop(ctx context.Context, q Queue) (n int, err error) {
 	if err := ch.Cancel(tag, false); err != nil {
 		return 0, fmt.Errorf("end consumer: %w", err)
 	}
-	err = last.Ack(true)
-	return n, fault.Wrap(err, "drop messages")
+	if err := last.Ack(true); err != nil {
+		return 0, fmt.Errorf("drop messages: %w", err) // the broker puts them back
+	}
+	return n, nil
 }

@@ -503,5 +503,5 @@ func TestPartitionPlans(t *testing.T) {
 	require.Contains(t, once, "listing_events_before")
 	require.NotContains(t, once, "listing_events_2", "as the trigger does")
 	require.NotContains(t, once, "listing_events_default")
-	require.Contains(t, plan(texts["sqlSavedEvents"], []int64{1, 2, 3}), "listing_events_")
+	require.Contains(t, plan(texts["sqlSavedEvents"], []int64{1, 2, 3}, listing.ClaimFor), "listing_events_")
 }

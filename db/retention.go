@@ -164,7 +164,10 @@ func (s *Retention) DeleteExpired(ctx context.Context, kind string, before time.
 			return step, row.Scan(&step.Cursor, &step.More, &step.Deleted)
 		}, text, before, cursor, most))
 	}
-	return step, fault.Wrap(err, "delete old %s", kind)
+	if err != nil {
+		return retention.Step{}, fmt.Errorf("delete old %s: %w", kind, err) // what was rolled back does not count
+	}
+	return step, nil
 }
 
 // Adverts that nobody has seen since $1, that have nothing left to be done, and that are not visible.

@@ -443,7 +443,8 @@ func listingTell(b *pgx.Batch, name string, ref listing.Ref, data contract.Listi
 }
 
 // An advert that others are to publish is not about to be visible, as sqlHomeLive takes it for, by $2.
-const sqlHomeClaimEnd = `UPDATE home_members SET judged_at = $2 WHERE listing_id = $1 AND judged_at > $2`
+const sqlHomeClaimEnd = `/* sqlHomeClaimEnd */
+UPDATE home_members SET judged_at = $2 WHERE listing_id = $1 AND judged_at > $2`
 
 // HandOver puts work into the queue of a stage that another team owns. With a status the revision is settled: the
 // result will arrive as a message of its own, and the advert does not count as one that is about to be visible. One

@@ -111,7 +111,7 @@ func addressConfirm(ctx context.Context, tx pgx.Tx, tenant string, sum []byte) e
 
 // The question that a delivery was reached nobody. It comes after sqlNoticeEnd and sqlNoticeStop: the target is locked
 // before its address, as by all who lock both.
-const sqlAddressUnask = `
+const sqlAddressUnask = `/* sqlAddressUnask */
 DELETE FROM saved_addresses a USING saved_deliveries d, saved_targets t
 WHERE d.tenant = $1 AND d.id = $2 AND d.confirms AND d.state = 'failed' AND d.finished_at = $3 AND t.id = d.target
     AND a.sum = t.address AND NOT a.refused`

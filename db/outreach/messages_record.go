@@ -140,10 +140,11 @@ SELECT count(*) FROM done`
 
 // A person writes from the number that WhatsApp has: it is kept where it is not the contact's. A contact that others
 // change at the moment gets it by its next message.
-const sqlContactsWaID = `
+const sqlContactsWaID = `/* sqlContactsWaID */
 UPDATE contacts c SET wa_id = w.wa_id FROM unnest($2::text[], $3::text[]) AS w(key, wa_id)
 WHERE c.tenant = $1 AND c.key = w.key AND c.wa_id <> w.wa_id AND c.id = ANY (ARRAY(
-    SELECT id FROM contacts WHERE tenant = $1 AND key = ANY ($2) ORDER BY key FOR NO KEY UPDATE SKIP LOCKED))`
+    SELECT o.id FROM contacts o JOIN unnest($2::text[], $3::text[]) AS n(key, wa_id) ON o.key = n.key
+    WHERE o.tenant = $1 AND o.wa_id <> n.wa_id ORDER BY o.key FOR NO KEY UPDATE OF o SKIP LOCKED))`
 
 // The dead letter of a message that was given up. Its results may be recorded twice: the second time changes nothing.
 const sqlMessageDead = `/* sqlMessageDead */

@@ -121,16 +121,17 @@ func (r *Robots) Rules(ctx context.Context, origin string) (robots.Rules, error)
 func (r *Robots) find(origin string) (*known, *reading) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	now := r.o.Now()
 	if e := r.origins[origin]; e != nil {
 		r.recent.MoveToFront(e)
-		if k, _ := e.Value.(*known); r.o.Now().Before(k.until) {
+		if k, _ := e.Value.(*known); now.Before(k.until) {
 			found := *k
 			switch {
 			case found.err == nil:
-			case found.believed(r.o.Now()):
+			case found.believed(now):
 				found.err = nil
 			default:
-				found.rules, found.err = nothing, held(k.err, k.until.Sub(r.o.Now()))
+				found.rules, found.err = nothing, held(k.err, k.until.Sub(now))
 			}
 			return &found, nil
 		}
