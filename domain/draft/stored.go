@@ -132,12 +132,26 @@ func (d *Draft) conform(availability string) (priced bool) {
 	if d.Price == nil {
 		return true
 	}
-	whole, _, _ := strings.Cut(d.Price.Value, ".")
-	if !plainAmount(d.Price.Value) || len(whole) > 15 {
+	amount := plainly(d.Price.Value)
+	whole, _, _ := strings.Cut(amount, ".")
+	if amount == "" || len(whole) > 15 {
 		return false
 	}
-	d.Price.Value = exact(d.Price.Value, currency)
+	d.Price.Value = exact(amount, currency)
 	return true
+}
+
+// plainly writes a number of a database or of JSON as a plain amount: .99, +5 and 1.5E+2. "" = it is none.
+func plainly(s string) string {
+	if plainAmount(s) {
+		return s
+	}
+	n, err := strconv.ParseFloat(s, 64)
+	text := strconv.FormatFloat(n, 'f', -1, 64)
+	if err != nil || strings.ContainsAny(s, "xX") || !plainAmount(text) {
+		return ""
+	}
+	return text
 }
 
 // unfolded adds the members of the JSON documents that a row holds, where it has no column of their name.

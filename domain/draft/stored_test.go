@@ -69,6 +69,14 @@ func TestFromStored(t *testing.T) {
 	require.Equal(t, "19.99", d.Draft.Price.Value)
 	require.EqualValues(t, "Reserved2", d.Draft.Availability.Value)
 
+	for _, tt := range []struct{ written, want string }{
+		{`".99"`, "0.99"}, {`"5."`, "5"}, {`"+5"`, "5"}, {`1.5E+2`, "150"}, {`1e3`, "1000"}, {`"1999e-2"`, "19.99"},
+	} {
+		_, d, err := draft.FromStored(row("price", "", "data", `{"price": `+tt.written+`}`))
+		require.NoError(t, err, tt.written)
+		require.Equal(t, tt.want, d.Draft.Price.Value, tt.written)
+	}
+
 	for _, tt := range []struct{ column, value, want string }{
 		{"id", "", "event_id: is missing"},
 		{"url", "shop.example", "url: is no absolute http(s) address without a password"},
@@ -76,6 +84,9 @@ func TestFromStored(t *testing.T) {
 		{"price", "12 $", `price: is "12 $", expected a decimal number`},
 		{"price", "0x10p-2", `price: is "0x10p-2", expected a decimal number`},
 		{"price", "-1", `price: is "-1", expected a decimal number`},
+		{"price", "1e99", `price: is "1e99", expected a decimal number`},
+		{"price", "Inf", `price: is "Inf", expected a decimal number`},
+		{"price", "NaN", `price: is "NaN", expected a decimal number`},
 		{"price", "1000000000000000", `price: is "1000000000000000", expected a decimal number`},
 		{"sku", strings.Repeat("x", 1001), "sku: has 1001 bytes, the most is 1000"},
 		{"brand", strings.Repeat("x", 3000), "brand: has 3000 bytes, the most is 1000"},
