@@ -31,7 +31,7 @@ var expiries = map[string]string{
 	retention.Cycles:  sqlCyclesExpire, retention.Seen: sqlSeenExpire,
 	retention.Unreported: sqlMessagesUnreported, retention.Messages: sqlMessagesExpire,
 	retention.Transactional: sqlTransactionalExpire, retention.Webhooks: sqlWebhooksExpire,
-	retention.UploadFiles: sqlUploadFilesExpire, retention.Uploads: sqlUploadsExpire,
+	retention.UploadFiles: sqlUploadFilesExpire, retention.Uploads: sqlUploadsExpire, retention.Lists: sqlListsExpire,
 	retention.Notices: sqlNoticesExpire, retention.News: sqlNewsExpire, retention.Unconfirmed: sqlUnconfirmedExpire,
 	retention.Searches: sqlSavedSearchesExpire, retention.Deleted: sqlSavedDeletedExpire,
 	retention.Removals: sqlRemovalsExpire,

@@ -140,3 +140,17 @@ SELECT CASE WHEN EXISTS (SELECT FROM due) THEN $2
         ELSE coalesce((SELECT id FROM looked ORDER BY id DESC LIMIT 1)::text, $2) END,
     EXISTS (SELECT FROM due) OR (SELECT count(*) FROM looked) = $3,
     (SELECT count(*) FROM cut) + (SELECT count(*) FROM gone)`
+
+// Lists that are there for nobody, one after the other: $3 of its members, or the list where it has none.
+const sqlListsExpire = `/* sqlListsExpire */
+WITH due AS (
+    SELECT id FROM contact_lists WHERE deleted_at < $1 AND $2::text = '' ORDER BY id LIMIT 1
+), members AS (
+    DELETE FROM contact_list_members WHERE list = (SELECT id FROM due) AND contact = ANY (ARRAY(
+        SELECT contact FROM contact_list_members WHERE list = (SELECT id FROM due) ORDER BY contact LIMIT $3))
+    RETURNING 1
+), gone AS (
+    DELETE FROM contact_lists l USING due d
+    WHERE l.id = d.id AND NOT EXISTS (SELECT FROM contact_list_members WHERE list = d.id) RETURNING 1
+)
+SELECT '', EXISTS (SELECT FROM due), (SELECT count(*) FROM members) + (SELECT count(*) FROM gone)`

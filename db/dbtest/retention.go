@@ -30,5 +30,5 @@ func Expire(t testing.TB, pool *pgxpool.Pool, kind string, before time.Time) (de
 // ExpiresOfOutreach are the kinds that the tests of outreach delete; the tests of listings delete all others.
 var ExpiresOfOutreach = []string{
 	retention.Messages, retention.Transactional, retention.Unreported, retention.Webhooks, retention.UploadFiles,
-	retention.Uploads,
+	retention.Uploads, retention.Lists,
 }

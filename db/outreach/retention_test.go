@@ -12,6 +12,7 @@ import (
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/domain/retention"
 )
@@ -117,6 +118,25 @@ var ofTenants = map[string]struct {
 		}
 	}, 2 * (4 + 1), `SELECT file_name, (SELECT count(*) FROM upload_chunks), (SELECT count(*) FROM upload_keys) FROM uploads ORDER BY 1`,
 		[]string{"b edge 12 15", "c running 12 15", "d with its file 12 15"}},
+	retention.Lists: {func(t *testing.T, m *mailing, old, edge time.Time) {
+		s := dboutreach.NewContacts(m.pool, nil)
+		members := []int64{put(t, s, "acme", someone("+15145550102")), put(t, s, "acme", someone("+15145550103")),
+			put(t, s, "acme", someone("+15145550104"))}
+		for _, l := range []struct {
+			name    string
+			deleted *time.Time
+			members []int64
+		}{
+			{"a deleted", &old, members}, {"b edge", &edge, members[:2]}, {"c kept", nil, members}, {"d empty", &old, nil},
+		} {
+			id := uuid.New()
+			m.exec(t, `INSERT INTO contact_lists (id, tenant, name, created_at, deleted_at) VALUES ($1, 'acme', $2, $3, $4)`,
+				id, l.name, old, l.deleted)
+			m.exec(t, `INSERT INTO contact_list_members SELECT 'acme', $1::uuid, unnest($2::bigint[])`, id, l.members)
+		}
+	}, 3 + 1 + 1, `SELECT name, (SELECT count(*) FROM contact_list_members WHERE list = l.id),
+			(SELECT count(*) FROM contact_list_members), (SELECT count(*) FROM contacts) FROM contact_lists l ORDER BY 1`,
+		[]string{"b edge 2 5 3", "c kept 3 5 3"}},
 }
 
 const threeBlobs = "blob of a done -infinity, blob of d failed -infinity, blob of e canceled -infinity"

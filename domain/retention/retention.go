@@ -28,6 +28,7 @@ const (
 	Webhooks      = "webhooks"       // that were applied
 	UploadFiles   = "upload-files"   // of contacts: their refused rows are deleted and the files marked here
 	Uploads       = "uploads"        // of contacts whose files are deleted, with their chunks
+	Lists         = "contact-lists"  // that were deleted: the members that the request left, then they themselves
 	Notices       = "notices"        // of saved searches that were sent, dropped or failed, without an open dead letter
 	News          = "news"           // what saved searches were told; the last of each search and listing is kept
 	Unconfirmed   = "unconfirmed"    // addresses and chats of saved searches whose owners have not confirmed them
@@ -42,7 +43,7 @@ const (
 var Kinds = []string{
 	Partitions, DraftSecrets,
 	Adverts, Images, Revisions, Events, DeadLetters, Drafts, DraftRequests, Replays, Cycles, Seen, Audit,
-	CrawlRuns, Unreported, Messages, Transactional, Webhooks, UploadFiles, Uploads, Notices, News, Unconfirmed,
+	CrawlRuns, Unreported, Messages, Transactional, Webhooks, UploadFiles, Uploads, Lists, Notices, News, Unconfirmed,
 	Searches, Deleted, Removals, Unused, Files,
 }
 
@@ -58,6 +59,9 @@ func (l Limits) Next(after string) string {
 	}
 	return ""
 }
+
+// ListsWait is for how long the request that deletes a list of contacts may still be at work.
+const ListsWait = 15 * time.Minute
 
 // ForgetWait is how long the files of a forgotten advert stay, so that another advert that is just being given the
 // same picture has either referred to it or will write it again. It is longer than any try at an image.

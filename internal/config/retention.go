@@ -44,7 +44,7 @@ func (r Retention) Limits() retention.Limits {
 		retention.Seen: days(r.Scrapes), retention.Audit: days(r.Audit), retention.CrawlRuns: days(r.CrawlRuns),
 		retention.Unreported: campaign.ReportedWithin, retention.Messages: days(r.Messages),
 		retention.Transactional: days(r.Messages), retention.Webhooks: days(r.Webhooks),
-		retention.UploadFiles: days(r.UploadFiles), retention.Uploads: days(r.Uploads),
+		retention.UploadFiles: days(r.UploadFiles), retention.Uploads: days(r.Uploads), retention.Lists: retention.ListsWait,
 		retention.Notices: days(r.Notices), retention.News: days(r.Notices), retention.Unconfirmed: days(r.Notices),
 		retention.Searches: time.Second, // at once: nobody sees them
 		retention.Deleted:  days(r.Notices), retention.Removals: r.removals(),
