@@ -168,7 +168,7 @@ func crawlLine(s apicrawl.CrawlSummary) string {
 	return line
 }
 
-// broken counts the URLs that lead nowhere.
+// broken counts the URLs that were neither visited nor moved for good.
 func broken(n apicrawl.CrawlTotals) int64 {
 	return n.Forbidden + n.NotFound + n.HTTPTerminal + n.Failed
 }
@@ -224,7 +224,7 @@ func (c *crawlChangeCmd) Run(ctx context.Context, r Client, k *kong.Context) err
 
 type crawlRetryCmd struct {
 	crawlID
-	State []string `help:"URLs in these states: FORBIDDEN, NOT_FOUND, HTTP_TERMINAL, FAILED; the default is FAILED and HTTP_TERMINAL." placeholder:"STATE"`
+	State []string `help:"URLs in these states: FORBIDDEN, NOT_FOUND, HTTP_TERMINAL, FAILED; the default is FAILED and HTTP_TERMINAL without redirects to another URL." placeholder:"STATE"`
 }
 
 func (c *crawlRetryCmd) Run(ctx context.Context, r Client) error {

@@ -376,7 +376,7 @@ func (h Crawls) change(ctx context.Context, id int64, to string) (*api.Body[Craw
 
 // CrawlRetry is the body of POST …/retry, which may be left out.
 type CrawlRetry struct {
-	States []string `json:"states,omitempty" minItems:"1" maxItems:"4" enum:"FORBIDDEN,NOT_FOUND,HTTP_TERMINAL,FAILED" doc:"URLs in any of these; default FAILED and HTTP_TERMINAL"`
+	States []string `json:"states,omitempty" minItems:"1" maxItems:"4" enum:"FORBIDDEN,NOT_FOUND,HTTP_TERMINAL,FAILED" doc:"URLs in any of these; default FAILED and HTTP_TERMINAL, and where urls is left out, too, without redirects to another URL"`
 	URLs   []int64  `json:"urls,omitempty" minItems:"1" maxItems:"1000" doc:"only these, by ID; those of them that are in none of the states stay as they are"`
 }
 
@@ -392,7 +392,7 @@ type CrawlRetried struct {
 }
 
 func (h Crawls) retry(ctx context.Context, in *retryCrawlInput) (*api.Body[CrawlRetried], error) {
-	states := []crawl.State{crawl.Failed, crawl.HTTPTerminal}
+	var states []crawl.State
 	var urls []int64
 	if in.Body != nil {
 		urls = in.Body.URLs

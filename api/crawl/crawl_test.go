@@ -238,18 +238,24 @@ func TestRetryCrawl(t *testing.T) {
 	}
 	_, err := d.Pool.Exec(t.Context(), `UPDATE crawl_runs SET status = 'COMPLETED', finished_at = $1`, apitest.Now)
 	require.NoError(t, err)
+	_, err = d.Pool.Exec(t.Context(), `UPDATE crawl_urls SET http_status = 308, redirect_to = 'https://example.org/there'
+		WHERE normalized_url = 'https://example.org/HTTP_TERMINAL1'`)
+	require.NoError(t, err)
 	path := fmt.Sprintf("/crawl-runs/%d/retry", run)
 	d.Started.Calls = nil
 	got := apitest.Read[apicrawl.CrawlRetried](t, d.Ask(t, "POST", path, ""), 200)
-	require.EqualValues(t, 5, got.Retried)
+	require.EqualValues(t, 4, got.Retried)
 	require.Equal(t, apicrawl.CrawlState(crawl.Running), got.Run.Status)
-	require.Equal(t, apicrawl.CrawlTotals{Discovered: 15, Admitted: 15, Queued: 6, NotFound: 4, Forbidden: 5}, got.Run.Totals)
+	require.Equal(t, apicrawl.CrawlTotals{Discovered: 15, Admitted: 15, Queued: 5, NotFound: 4, Forbidden: 5, HTTPTerminal: 1},
+		got.Run.Totals)
 	require.Equal(t, []string{fmt.Sprint("wake crawl ", run)}, d.Started.Calls)
 	got = apitest.Read[apicrawl.CrawlRetried](t, d.Ask(t, "POST", path, `{}`), 200)
 	require.Zero(t, got.Retried)
 	require.Len(t, d.Started.Calls, 1)
 	got = apitest.Read[apicrawl.CrawlRetried](t, d.Ask(t, "POST", path, `{"states":["NOT_FOUND"]}`), 200)
 	require.EqualValues(t, 4, got.Retried)
+	got = apitest.Read[apicrawl.CrawlRetried](t, d.Ask(t, "POST", path, `{"states":["HTTP_TERMINAL"]}`), 200)
+	require.EqualValues(t, 1, got.Retried, "the redirect")
 	for _, body := range []string{`{"states":["VISITED"]}`, `{"states":[]}`, `{"state":"FAILED"}`} {
 		apitest.Refused(t, d.Ask(t, "POST", path, body), 422)
 	}

@@ -57,8 +57,9 @@ func (h Crawls) inspect(d *api.Door) {
 		h.why)
 	broken := answers[CrawlBrokenLinks](d, op("list-crawl-broken-links", "/crawl-runs/{id}/broken-links",
 		"List the URLs that lead nowhere, with the pages that link to them",
-		"Those in FORBIDDEN, NOT_FOUND, HTTP_TERMINAL and FAILED. csv has a row for each page that links to such a URL; it "+
-			"has all of them unless limit is given. The links of all pages are read for each answer: ask for many at once."))
+		"Those in FORBIDDEN, NOT_FOUND, HTTP_TERMINAL and FAILED, without redirects to another URL. csv has a row for each "+
+			"page that links to such a URL; it has all of them unless limit is given. The links of all pages are read for each "+
+			"answer: ask for many at once."))
 	broken.Responses["200"].Content["text/csv"] = &huma.MediaType{}
 	api.Stream(d, broken, h.broken)
 	api.Serve(d, op("get-crawl-rate", "/crawl-runs/{id}/rate", "Get the pace of a crawl run over time",

@@ -223,8 +223,7 @@ func (in *crawlBrokenInput) Resolve(huma.Context) (wrong []error) {
 func (h Crawls) broken(ctx context.Context, in *crawlBrokenInput) (*huma.StreamResponse, error) {
 	finding, cancel := context.WithTimeout(ctx, api.SearchTimeout)
 	defer cancel()
-	run, err := h.Store.Counted(finding, in.ID)
-	if err != nil {
+	if _, err := h.Store.Run(finding, in.ID); err != nil {
 		return nil, err
 	}
 	if in.Format == "csv" {
@@ -242,11 +241,11 @@ func (h Crawls) broken(ctx context.Context, in *crawlBrokenInput) (*huma.StreamR
 	if err != nil {
 		return nil, err
 	}
-	n := run.Counts
-	out := CrawlBrokenLinks{
-		Total: n.Forbidden + n.NotFound + n.HTTPTerminal + n.Failed,
-		Items: api.Listed(rows, showCrawlBrokenLink),
+	total, err := h.Store.CountBroken(finding, in.ID)
+	if err != nil {
+		return nil, err
 	}
+	out := CrawlBrokenLinks{Total: total, Items: api.Listed(rows, showCrawlBrokenLink)}
 	if next != nil {
 		out.NextCursor = strconv.FormatInt(*next, 10)
 	}

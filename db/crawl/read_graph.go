@@ -259,10 +259,24 @@ type CrawlBrokenLink struct {
 	Total int64       // pages that link to it
 }
 
+// A redirect to another address leads somewhere: what became of that is in its own row, where it is in scope.
+const sqlCrawlLeads = `coalesce(redirect_to LIKE 'http%' AND redirect_to <> normalized_url, false)`
+
 const sqlCrawlBroken = `/* sqlCrawlBroken */
 SELECT ` + sqlCrawlURLAlone + ` FROM crawl_urls u
 WHERE run_id = $1 AND id > $2 AND status IN ('FORBIDDEN', 'NOT_FOUND', 'HTTP_TERMINAL', 'FAILED')
+    AND NOT ` + sqlCrawlLeads + `
 ORDER BY id LIMIT $3`
+
+const sqlCrawlBrokenCount = `/* sqlCrawlBrokenCount */
+SELECT count(*) FROM crawl_urls
+WHERE run_id = $1 AND status IN ('FORBIDDEN', 'NOT_FOUND', 'HTTP_TERMINAL', 'FAILED') AND NOT ` + sqlCrawlLeads
+
+// CountBroken returns how many URLs BrokenLinks goes over.
+func (s *Crawls) CountBroken(ctx context.Context, run int64) (int64, error) {
+	n, err := db.Row(ctx, s.pool, pgx.RowTo[int64], sqlCrawlBrokenCount, run)
+	return n, fault.Wrap(err, "count broken URLs of crawl run %d", run)
+}
 
 // The links of all pages are read once, whatever the number of targets. unnest stands in the list of columns because in
 // FROM it costs twice as much; it is a join because a list in a parameter is searched from its beginning for each link.
@@ -271,9 +285,9 @@ SELECT l.from_id, l.id
 FROM (SELECT from_id, unnest(to_ids) AS id FROM crawl_links WHERE run_id = $1) l
 JOIN unnest($2::bigint[]) AS b(id) ON b.id = l.id`
 
-// BrokenLinks returns up to limit URLs of a run in one of crawl.Broken, after an ID, each with up to most of the pages
-// that link to it; next is the ID to go on from, nil when these were the last. A URL that no page links to, but a
-// redirect leads to, has that one. Each call reads the links of all pages once.
+// BrokenLinks returns up to limit URLs of a run in one of crawl.Broken, redirects to another URL left out, after an ID,
+// each with up to most of the pages that link to it; next is the ID to go on from, nil when these were the last. A URL
+// that no page links to, but a redirect leads to, has that one. Each call reads the links of all pages once.
 func (s *Crawls) BrokenLinks(ctx context.Context, run, after int64, limit, most int) (
 	out []CrawlBrokenLink, next *int64, err error,
 ) {

@@ -239,6 +239,17 @@ func TestCrawlBrokenLinks(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, got)
 	require.Nil(t, next)
+
+	for to, want := range map[string]int64{"https://example.org/a/": 2, "https://example.org/error": 3, "tel:1": 3} {
+		_, err = pool.Exec(ctx, "UPDATE crawl_urls SET http_status = 302, redirect_to = $1 WHERE id = 113", to)
+		require.NoError(t, err)
+		got, _, err = s.BrokenLinks(ctx, run, 0, 9, 2)
+		require.NoError(t, err)
+		require.Len(t, got, int(want), "a redirect to %s", to)
+		n, err := s.CountBroken(ctx, run)
+		require.NoError(t, err)
+		require.Equal(t, want, n)
+	}
 }
 
 func TestCrawlCompare(t *testing.T) {

@@ -314,7 +314,7 @@ const sqlCrawlRetry = `/* sqlCrawlRetry */
 WITH again AS (
     SELECT id, status FROM crawl_urls
     WHERE run_id = $1 AND status = ANY ($2) AND id > $3 AND ($7::bigint[] IS NULL OR id = ANY ($7))
-        AND status IN ('FORBIDDEN', 'NOT_FOUND', 'HTTP_TERMINAL', 'FAILED')
+        AND status IN ('FORBIDDEN', 'NOT_FOUND', 'HTTP_TERMINAL', 'FAILED') AND ($8 OR NOT ` + sqlCrawlLeads + `)
     ORDER BY id LIMIT $4
 ), queued AS (
     UPDATE crawl_urls u SET status = 'QUEUED', seq = $5, tries = 0, retry_count = 0, lost_leases = 0, due_at = NULL,
@@ -341,13 +341,17 @@ WHERE id = $1`
 const retryBatch = 5_000
 
 // Retry queues the URLs of a run again that are in one of states, which are of crawl.Broken, as if they had not been
-// requested yet, with the audit entry of by. Where urls is not nil, only those with its IDs. A run that was COMPLETED
-// is RUNNING again. It returns their number; where that is 0 nothing has changed. A cancelled run is fault.Conflict,
-// an unknown one fault.Gone. URLs are queued in batches: when it fails some may be queued, and a repeated call queues
-// the rest.
+// requested yet, with the audit entry of by. Where urls is not nil, only those with its IDs. States that are nil are
+// crawl.Retried, and where urls is nil, too, redirects to another URL are left out. A run that was COMPLETED is RUNNING
+// again. It returns their number; where that is 0 nothing has changed. A cancelled run is fault.Conflict, an unknown
+// one fault.Gone. URLs are queued in batches: when it fails some may be queued, and a repeated call queues the rest.
 func (s *Crawls) Retry(ctx context.Context, id int64, states []crawl.State, urls []int64, by string, now time.Time) (
 	n int64, err error,
 ) {
+	redirects := states != nil || urls != nil
+	if states == nil {
+		states = crawl.Retried
+	}
 	for last, more := int64(0), true; more; {
 		err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 			var (
@@ -362,7 +366,7 @@ func (s *Crawls) Retry(ctx context.Context, id int64, states []crawl.State, urls
 			}
 			seq++
 			counts := make([]int64, 4)
-			err := tx.QueryRow(ctx, sqlCrawlRetry, id, states, last, retryBatch, seq, now, urls).
+			err := tx.QueryRow(ctx, sqlCrawlRetry, id, states, last, retryBatch, seq, now, urls, redirects).
 				Scan(&last, &counts[0], &counts[1], &counts[2], &counts[3], &edges)
 			if err != nil {
 				return err

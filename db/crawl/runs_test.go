@@ -333,6 +333,30 @@ func TestCrawlRetry(t *testing.T) {
 	require.Equal(t, fault.Conflict, dbtest.Class(err))
 }
 
+// A redirect to another URL is no failure: it is requested again only where that is asked for.
+func TestCrawlRetryOfRedirects(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t)
+	s, ctx := dbcrawl.NewCrawls(pool), t.Context()
+	run, err := s.Create(ctx, newRun(), noon)
+	require.NoError(t, err)
+	addURLs(t, pool, run.ID, crawl.HTTPTerminal, 4)
+	addURLs(t, pool, run.ID, crawl.Failed, 1)
+	ids := dbtest.Query[int64](t, pool, `UPDATE crawl_urls SET http_status = 302,
+		redirect_to = (ARRAY[normalized_url, 'tel:1', 'https://example.org/there'])[substr(normalized_url, 34)::int]
+		WHERE status = 'HTTP_TERMINAL' RETURNING id`)
+	require.Len(t, ids, 4)
+	for _, tt := range []struct {
+		states []crawl.State
+		urls   []int64
+		want   int64
+	}{{nil, nil, 4}, {nil, nil, 0}, {nil, ids, 1}} {
+		n, err := s.Retry(ctx, run.ID, tt.states, tt.urls, "olga", noon)
+		require.NoError(t, err)
+		require.Equal(t, tt.want, n)
+	}
+}
+
 func TestCrawlUnstarted(t *testing.T) {
 	t.Parallel()
 	s, ctx := dbcrawl.NewCrawls(dbtest.New(t)), t.Context()

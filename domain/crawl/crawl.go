@@ -29,8 +29,11 @@ var States = []State{Queued, InProgress, Visited, Redirect301, Forbidden, NotFou
 // Open says that the URL keeps its run from completing.
 func (s State) Open() bool { return s == Queued || s == InProgress }
 
-// Broken are the states of links that lead nowhere.
+// Broken are the states of links that lead nowhere, but for redirects that lead to another URL.
 var Broken = []State{Forbidden, NotFound, HTTPTerminal, Failed}
+
+// Retried are the states of URLs that are requested again where nothing else is asked for, with the same exception.
+var Retried = []State{Failed, HTTPTerminal}
 
 // The reasons of Skipped.
 const (
