@@ -167,9 +167,10 @@ const (
 	tendEmptyEvery = 250 * time.Millisecond
 )
 
-// TendCrawl does cycles of maintenance until the slice is over or the run is not Running any more. It may be repeated.
-// After our database was away it expires no leases until the workers have had time to extend theirs. That it is tried
-// again says nothing of the database: its worker may have been killed, and with it others whose leases are to end.
+// TendCrawl does cycles of maintenance until the slice is over, for shards that had to wait for slots as well, or the run
+// is not Running any more. It may be repeated. After our database was away it expires no leases until the workers have
+// had time to extend theirs. That it is tried again says nothing of the database: its worker may have been killed, and
+// with it others whose leases are to end.
 func (a *Tending) TendCrawl(ctx context.Context, job CrawlShardJob) (crawl.Progress, error) {
 	var patient time.Time
 	end := sliceEnd(activity.GetInfo(ctx), a.Now(), job.Slice)
@@ -179,18 +180,18 @@ func (a *Tending) TendCrawl(ctx context.Context, job CrawlShardJob) (crawl.Progr
 		if err == nil {
 			progress(ctx, p) // the Web UI shows it
 		}
-		every := tendEvery
+		every, late := tendEvery, !began.Before(end)
 		switch {
 		case err != nil && (final(err) || ctx.Err() != nil):
 			return p, stopped(ctx, err)
 		case err != nil:
 			activity.GetLogger(ctx).Warn("crawl: maintenance failed", "err", err)
 			patient = a.Now().Add(2 * keepEvery)
-		case p.Status != crawl.Running || !began.Before(end):
+		case p.Status != crawl.Running || late && !p.Working:
 			return p, nil
 		default:
 			a.Metrics.Cycle(a.Now().Sub(began), p.Recovered, p.Recovered)
-			if p.StableEmpty > 0 || p.Spread > 0 {
+			if p.StableEmpty > 0 || p.Spread > 0 || late {
 				every = tendEmptyEvery
 			}
 		}

@@ -1,11 +1,15 @@
 package activities
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/mtlrent/conveyor/domain/crawl"
 )
 
 // A slice whose worker died does not begin anew: the others wait for its end.
@@ -28,5 +32,34 @@ func TestSliceEnd(t *testing.T) {
 	} {
 		info := activity.Info{Attempt: tt.attempt, ScheduledTime: scheduled}
 		require.Equal(t, scheduled.Add(tt.ends), sliceEnd(info, scheduled.Add(tt.begins), slice), tt.name)
+	}
+}
+
+// lateShards is a run whose shards began late: they work until the third look.
+type lateShards struct {
+	status string
+	looks  int
+}
+
+func (s *lateShards) Tend(context.Context, int64, bool) (crawl.Progress, error) {
+	s.looks++
+	return crawl.Progress{Status: s.status, Working: s.looks < 3}, nil
+}
+
+func (*lateShards) Cycle(time.Duration, int, int) {}
+
+// Shards that waited for slots work beyond the slice, and so does its maintenance: it ends the leases of dead workers.
+func TestTendLateShards(t *testing.T) {
+	t.Parallel()
+
+	for status, looks := range map[string]int{crawl.Running: 3, crawl.Paused: 1} {
+		s := &lateShards{status: status}
+		a := &Tending{Store: s, Metrics: s, Now: time.Now}
+		var suite testsuite.WorkflowTestSuite
+		env := suite.NewTestActivityEnvironment()
+		env.RegisterActivity(a)
+		_, err := env.ExecuteActivity(a.TendCrawl, CrawlShardJob{RunID: 7})
+		require.NoError(t, err)
+		require.Equal(t, looks, s.looks, status)
 	}
 }

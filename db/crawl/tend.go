@@ -88,10 +88,12 @@ FROM (
 ) e
 WHERE c.id = $1 AND c.status = 'RUNNING' AND (e.empty OR c.stable_empty > 0)`
 
+// A worker that lives has more than half of each lease left.
 const sqlCrawlProgress = `/* sqlCrawlProgress */
 SELECT status, discovered,
     discovered - visited - redirect_301 - forbidden - not_found - http_terminal - failed - skipped,
-    visited, redirect_301 + forbidden + not_found + http_terminal + failed, skipped, fetches, stable_empty
+    visited, redirect_301 + forbidden + not_found + http_terminal + failed, skipped, fetches, stable_empty,
+    EXISTS (SELECT FROM crawl_urls WHERE run_id = $1 AND status = 'IN_PROGRESS' AND lease_until > now() + interval '10 s')
 FROM crawl_runs WHERE id = $1`
 
 // maxLostLeases is how often a URL may be lost with its worker: often, for most of those that are lost only waited
@@ -117,7 +119,8 @@ func (s *Crawls) Tend(ctx context.Context, run int64, expire bool) (p crawl.Prog
 	b.Queue(sqlCrawlSpread, run).QueryRow(func(row pgx.Row) error { return none(row, &p.Spread) })
 	b.Queue(sqlCrawlLook, run, crawl.EmptyLooks)
 	b.Queue(sqlCrawlProgress, run).QueryRow(func(row pgx.Row) error {
-		return row.Scan(&p.Status, &p.Discovered, &p.Open, &p.Visited, &p.Broken, &p.Skipped, &p.Fetches, &p.StableEmpty)
+		return row.Scan(&p.Status, &p.Discovered, &p.Open, &p.Visited, &p.Broken, &p.Skipped, &p.Fetches, &p.StableEmpty,
+			&p.Working)
 	})
 	return p, ofCrawl(run, s.pool.SendBatch(ctx, b).Close())
 }

@@ -178,6 +178,8 @@ type Progress struct {
 	Fetches     int    `json:"fetches"`
 	StableEmpty int    `json:"stable_empty"` // looks in a row at an empty frontier; EmptyLooks end the run
 
+	Working bool `json:"working,omitempty"` // a worker that lives has some of the open ones
+
 	Recovered int `json:"recovered,omitempty"` // leases that had ended, in the last cycle
 	Spread    int `json:"spread,omitempty"`    // pages whose shorter way was passed on, likewise
 }
