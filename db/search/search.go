@@ -148,7 +148,7 @@ func (s *searching) run(ctx context.Context) (out search.Results, err error) {
 			s.plan.Also(f.clause, f.words...)
 			out.Corrected = append(out.Corrected, f.words...)
 		}
-		out.DidYouMean = reworded(s.query.Text, fixes)
+		out.DidYouMean = reworded(s.ask, fixes)
 		read, err := s.read(ctx, s.plan.Terms())
 		if err == nil {
 			err = ranking.Recount(read)

@@ -93,7 +93,6 @@ func wordRanges(prefix string) (low, high []string) {
 // A fix is a word that was probably misspelt, and what was probably meant, the likeliest first.
 type fix struct {
 	clause int
-	word   string
 	words  []string
 }
 
@@ -149,16 +148,19 @@ func (s *searching) misspelt(ctx context.Context, ranking *search.Ranking) (fixe
 		if len(near) == 0 {
 			continue
 		}
-		docs, err := s.docs(ctx, near, s.list)
+		docs, err := s.docs(ctx, append(near, word), s.list)
 		if err != nil {
 			return nil, err
 		}
-		near = slices.DeleteFunc(near, func(w string) bool { return docs[w] <= found*commoner })
+		if s.ask.Clauses[clause].Title { // found are those with it in the title, docs those with it anywhere
+			found = max(found, docs[word])
+		}
+		near = slices.DeleteFunc(near, func(w string) bool { return found >= fewAnswers || docs[w] <= found*commoner })
 		slices.SortFunc(near, func(a, b string) int {
 			return cmp.Or(cmp.Compare(distance[a], distance[b]), cmp.Compare(docs[b], docs[a]), cmp.Compare(a, b))
 		})
 		if len(near) > 0 {
-			fixes = append(fixes, fix{clause, word, near[:min(len(near), maxFixes)]})
+			fixes = append(fixes, fix{clause, near[:min(len(near), maxFixes)]})
 		}
 	}
 	return fixes, nil
@@ -196,22 +198,13 @@ func (s *searching) docs(ctx context.Context, words []string, list []segmentKey)
 	return docs, err
 }
 
-// reworded is the text of a query with the likeliest word in place of each that was misspelt.
-func reworded(text string, fixes []fix) string {
-	var out strings.Builder
-	end := 0
-	search.Tokenize(text, func(t search.Token) bool {
-		for _, f := range fixes {
-			if f.word == t.Word && int(t.Start) >= end {
-				out.WriteString(text[end:t.Start])
-				out.WriteString(f.words[0])
-				end = int(t.End)
-				break
-			}
-		}
-		return true
-	})
-	return out.String() + text[end:]
+// reworded is a query with the likeliest word in place of each that was misspelt.
+func reworded(a search.Ask, fixes []fix) string {
+	a.Clauses = slices.Clone(a.Clauses)
+	for _, f := range fixes {
+		a.Clauses[f.clause].Words = f.words[:1]
+	}
+	return a.String()
 }
 
 // Suggest returns up to most ways in which the last word of a text may go on, the commonest first.

@@ -224,6 +224,22 @@ func testTypingErrors(x *index) {
 	if len(r.Corrected) != 0 || r.DidYouMean != "" {
 		x.t.Errorf("a word that is there is corrected: %+v", r)
 	}
+	site := doc("site", "Garden", "an apartment with a garden")
+	site.Site = "apartmant.example"
+	x.add(site)
+	r = x.search(search.Query{Text: "apartmant site:apartmant.example"})
+	if r.DidYouMean != "apartment site:apartmant.example" {
+		x.t.Errorf("did you mean %q", r.DidYouMean)
+	}
+	var docs []search.Document
+	for i := range 25 {
+		docs = append(docs, doc(fmt.Sprintf("horse%d", i), "Horse", fmt.Sprintf("a horse, the %dth", i)))
+	}
+	for i := range 4 {
+		docs = append(docs, doc(fmt.Sprintf("stable%d", i), "Stable", fmt.Sprintf("a house for horses, the %dth", i)))
+	}
+	x.add(docs...)
+	x.finds("intitle:house", "two") // it is a word of other pages, if not of their titles
 }
 
 func testFilters(x *index) {
