@@ -387,7 +387,7 @@ reading:
 	default:
 		a.word = cut(string(b))
 	}
-	if len(b) < MaxWord {
+	if len(b) < MaxWord && a.word == string(b) { // else its letters are not where its capitals were
 		a.caps = caps.parts(len(a.word))
 	}
 	return a, i

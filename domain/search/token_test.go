@@ -65,6 +65,7 @@ func TestTokenize(t *testing.T) {
 		{"C++ C# .NET g++, c++11 (.NET) ASP.NET", "c++ c@0 c# c@1 .net net@2 g++ g@3 c++ c@4 11 .net net@6 asp.net asp@7 net"},
 		{"fooBar getHTTPServer iPhone URLs PDFs JavaScript", "foobar foo@0 bar@0 gethttpserver get@1 http@1 server@1 iphone urls pdfs javascript java@5 script@5"},
 		{"V2.10 v10 v.1 v1.x dev1.2 v1_2", "v2.10 2.10@0 v2@0 2@0 10 v10 v.1 v@3 1 v1.x v1@5 x dev1.2 dev1@7 2 v1_2 v1@9 2"},
+		{"\u0995\u09c7\u09beaaBa\u0434\u0434", "\u0995\u09cbaaba\u0434\u0434"},
 		{"c# f#, x #1", "c# c@0 f# f@1 x 1"},
 		{"objective-c++ c++-like", "objective c++ c@1 c++ c@2 like"},
 		{"end.Next", "end.next end@0 next"},
@@ -123,7 +124,10 @@ func TestTokenizeAllocatesNothing(t *testing.T) {
 }
 
 func FuzzTokenize(f *testing.F) {
-	for _, s := range []string{"l'eau d’été", "foo_bar.baz::Qux()", "1,000.50", "東京ｶﾞ", "a-b-c e-mail", "\u1112\u1161\u11ab", "ﷺ½", "Objective-C++ I'Ll fooBar-Baz .NET"} {
+	for _, s := range []string{
+		"l'eau d’été", "foo_bar.baz::Qux()", "1,000.50", "東京ｶﾞ", "a-b-c e-mail", "\u1112\u1161\u11ab", "ﷺ½",
+		"Objective-C++ I'Ll fooBar-Baz .NET", "\u0995\u09c7\u09beaaBa\u0434\u0434",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
