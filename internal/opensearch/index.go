@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/search"
@@ -29,7 +30,9 @@ const other = "other"
 // index template for name-* sets them.
 func definition(aliases object) object {
 	analyzer := func(filters ...string) object {
-		return object{"type": "custom", "tokenizer": "standard", "filter": filters}
+		return object{
+			"type": "custom", "char_filter": []string{"spelling"}, "tokenizer": "standard", "filter": filters,
+		}
 	}
 	// Words are kept whole and in the parts of an identifier. A query is not split: its words are split by search.Parse.
 	split := []string{"cjk_width", "cjk_bigram", "elision_fr", "identifier", "flatten_graph", "lowercase", "asciifolding"}
@@ -67,7 +70,7 @@ func definition(aliases object) object {
 	stemmers := map[string]string{"en": "english", "fr": "french"}
 	filters := object{
 		"identifier": object{
-			"type": "word_delimiter_graph", "preserve_original": true, "stem_english_possessive": true,
+			"type": "word_delimiter_graph", "preserve_original": true, "stem_english_possessive": true, "catenate_all": true,
 		},
 		"elision_fr": object{"type": "elision", "articles_case": true, "articles": []string{
 			"l", "m", "t", "qu", "n", "s", "j", "d", "c", "jusqu", "quoiqu", "lorsqu", "puisqu",
@@ -82,10 +85,53 @@ func definition(aliases object) object {
 	return object{
 		"settings": object{
 			// A page that was removed stays away although a batch that was under way brings it late.
-			"index": object{"gc_deletes": "10m"}, "analysis": object{"analyzer": analyzers, "filter": filters},
+			"index": object{"gc_deletes": "10m"}, "analysis": object{
+				"analyzer": analyzers, "filter": filters,
+				"char_filter": object{"spelling": object{"type": "mapping", "mappings": spellings()}},
+			},
 		},
 		"mappings": object{"dynamic": "strict", "properties": properties}, "aliases": aliases,
 	}
+}
+
+// spellings are rules of a mapping filter, for what the words of a query are spelt by and "standard" and "asciifolding"
+// are not: letters other than Latin ones without their accents (search.Fold), figures such as ½ as numbers. Words with
+// hyphens become identifiers, so that e-mail is email, too.
+func spellings() (rules []string) {
+	add := func(from rune, to string) {
+		rule := fmt.Sprintf(`\u%04x =>`, from)
+		for _, r := range to {
+			rule += fmt.Sprintf(`\u%04x`, r)
+		}
+		rules = append(rules, rule)
+	}
+	for _, hyphen := range "-\u2010\u2011" {
+		add(hyphen, "_")
+	}
+	figures, letters := [][2]rune{{0xbc, 0xbe}, {0x2150, 0x215f}}, [][2]rune{{0x300, 0x6ff}, {0x1f00, 0x1fff}}
+	for _, block := range figures {
+		for r := block[0]; r <= block[1]; r++ {
+			to := " "
+			search.Tokenize(string(r), func(t search.Token) bool {
+				to += t.Word + " "
+				return true
+			})
+			add(r, to)
+		}
+	}
+	for _, block := range letters {
+		for r := block[0]; r <= block[1]; r++ {
+			to := search.Fold(string(r))
+			if to == string(unicode.ToLower(r)) {
+				continue
+			}
+			if unicode.IsUpper(r) { // a capital may begin a part of an identifier
+				to = strings.ToUpper(to)
+			}
+			add(r, to)
+		}
+	}
+	return rules
 }
 
 // writeAlias is the alias by which pages are written to an index. A write that requires an alias fails when the
@@ -345,15 +391,12 @@ func document(p search.Page) object {
 	return doc
 }
 
-// domains are a site and the domains above it: a search within example.org finds the pages of www.example.org.
+// domains are a site and the domains above it: a search within example.org finds the pages of www.example.org. Those of
+// a site with a port have its port.
 func domains(site string) []string {
 	out := []string{site}
-	host, _, _ := strings.Cut(site, ":")
-	for host != "" {
-		if host != site {
-			out = append(out, host)
-		}
-		_, host, _ = strings.Cut(host, ".")
+	for _, above, _ := strings.Cut(site, "."); above != ""; _, above, _ = strings.Cut(above, ".") {
+		out = append(out, above)
 	}
 	return out
 }

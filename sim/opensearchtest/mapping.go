@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -18,8 +19,9 @@ type definition struct {
 			GCDeletes string `json:"gc_deletes"`
 		} `json:"index"`
 		Analysis struct {
-			Analyzer map[string]analyzer `json:"analyzer"`
-			Filter   map[string]filter   `json:"filter"`
+			Analyzer   map[string]analyzer   `json:"analyzer"`
+			CharFilter map[string]charFilter `json:"char_filter"`
+			Filter     map[string]filter     `json:"filter"`
 		} `json:"analysis"`
 	} `json:"settings"`
 	Mappings struct {
@@ -31,17 +33,27 @@ type definition struct {
 
 // analyzer is a custom one. Page: analyzers/custom-analyzer.
 type analyzer struct {
-	Type      string   `json:"type"`
-	Tokenizer string   `json:"tokenizer"`
-	Filter    []string `json:"filter"`
-	language  string   // of its stemmer
-	split     bool     // identifiers too
+	Type       string   `json:"type"`
+	CharFilter []string `json:"char_filter"`
+	Tokenizer  string   `json:"tokenizer"`
+	Filter     []string `json:"filter"`
+	language   string   // of its stemmer
+	split      bool     // identifiers too
+	joins      bool     // and their parts without the signs between them
+	spelling   *strings.Replacer
+}
+
+// charFilter is a filter of the text. Page: character-filters/mapping-character-filter.
+type charFilter struct {
+	Type     string   `json:"type"`
+	Mappings []string `json:"mappings"`
 }
 
 // filter is a token filter. Pages: token-filters/word-delimiter-graph, elision, stemmer.
 type filter struct {
 	Type              string   `json:"type"`
 	PreserveOriginal  bool     `json:"preserve_original"`
+	CatenateAll       bool     `json:"catenate_all"`
 	EnglishPossessive bool     `json:"stem_english_possessive"`
 	Articles          []string `json:"articles"`
 	ArticlesCase      bool     `json:"articles_case"`
@@ -80,7 +92,7 @@ func (i *index) define(def definition) *refusal {
 			switch {
 			case !ok && slices.Contains(filters, f):
 			case own.Type == "word_delimiter_graph":
-				a.split = true
+				a.split, a.joins = true, own.CatenateAll
 			case own.Type == "stemmer" && own.Language == "english":
 				a.language = "en"
 			case own.Type == "stemmer" && own.Language == "french":
@@ -91,6 +103,11 @@ func (i *index) define(def definition) *refusal {
 					name, f)
 			}
 		}
+		pairs, no := def.pairs(name, a.CharFilter)
+		if no != nil {
+			return no
+		}
+		a.spelling = strings.NewReplacer(pairs...)
 		i.analyzers[name] = a
 	}
 	if def.Mappings.Dynamic != "strict" {
@@ -98,6 +115,28 @@ func (i *index) define(def definition) *refusal {
 	}
 	i.fields = map[string]field{}
 	return i.properties("", def.Mappings.Properties)
+}
+
+// pairs are what the mappings of an analyzer replace, and by what.
+func (def definition) pairs(name string, filters []string) (pairs []string, no *refusal) {
+	for _, f := range filters {
+		own, ok := def.Settings.Analysis.CharFilter[f]
+		if !ok || own.Type != "mapping" {
+			return nil, refuse(400, "illegal_argument_exception",
+				"Custom Analyzer [%s] failed to find char_filter under name [%s]", name, f)
+		}
+		for _, rule := range own.Mappings {
+			from, to, ok := strings.Cut(rule, "=>")
+			for _, part := range []string{from, to} {
+				text, err := strconv.Unquote(`"` + strings.TrimSpace(part) + `"`)
+				if !ok || err != nil {
+					return nil, refuse(400, "illegal_argument_exception", "Invalid Mapping Rule : [%s]", rule)
+				}
+				pairs = append(pairs, text)
+			}
+		}
+	}
+	return pairs, nil
 }
 
 func (i *index) properties(prefix string, all map[string]property) *refusal {
@@ -239,16 +278,42 @@ type token struct {
 	start, end int32 // bytes
 }
 
-// index analyzes a text, from a position on. The words are those of our own tokenizer, which is of the kind of the
-// standard one with the filters that the analyzers have.
+// index analyzes a text, from a position on. The words are those of our own tokenizer, but for what the standard one
+// and the filters that the analyzers have make of them.
 func (a analyzer) index(text string, at int32, f func(token)) (next int32) {
 	next = at
 	search.Tokenize(text, func(t search.Token) bool {
 		next = at + t.Position + 1
-		f(token{a.stem(t.Word), at + t.Position, t.Start, t.End})
+		if word := a.word(t, text[t.Start:t.End]); word != "" {
+			f(token{a.stem(word), at + t.Position, t.Start, t.End})
+		}
 		return true
 	})
 	return next
+}
+
+// word is what the analyzer makes of a word of our own; "" = nothing. Pages: tokenizers/standard,
+// token-filters/word-delimiter-graph, ascii-folding, cjk-bigram.
+func (a analyzer) word(t search.Token, text string) string {
+	if a.spelling != nil {
+		text = a.spelling.Replace(text)
+	}
+	joined, first := !strings.ContainsFunc(t.Word, unicode.IsPunct), []rune(t.Word)[0]
+	for _, r := range text {
+		switch {
+		case strings.ContainsRune("-\u2010\u2011", r):
+			return "" // that is where words end
+		case unicode.In(r, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar):
+			return "" // a text without a space is one word
+		case unicode.Is(unicode.No, r) && unicode.IsNumber(first) && !strings.ContainsRune(text, first):
+			return "" // ½
+		case strings.ContainsRune("'\u2019,._", r) && joined && !a.joins:
+			return ""
+		case r >= 0x300 && r < 0x2000 && search.Fold(string(r)) != string(unicode.ToLower(r)):
+			return strings.ToLower(text) // it knows the accents of Latin letters alone
+		}
+	}
+	return t.Word
 }
 
 func (a analyzer) stem(word string) string {

@@ -179,6 +179,19 @@ func testLanguages(x *index) {
 	x.finds("東京", "zh")
 	x.finds("大学", "zh")
 	x.finds("עולם", "he")
+	russian, greek, arabic := doc("ru", "Район", "ёлка; її"), doc("el", "Σπίτι", "Αθήνας"), doc("ar", "إيجار", "أحمد ٣٤")
+	russian.Language, greek.Language, arabic.Language = "ru", "el", "ar"
+	signs := doc("signs", "Aujourd’hui", "une presqu'île, 4½ à $1,250, e-mail, O'Neill, U.S.A.")
+	signs.Language = "fr"
+	x.add(russian, greek, arabic, signs)
+	for path, queries := range map[string][]string{
+		"ru": {"район", "Ёлка", "її"}, "el": {"σπίτι", "ΑΘΗΝΑΣ", "Αθήνας"}, "ar": {"إيجار", "ايجار", "أحمد", "34"},
+		"signs": {"aujourd'hui", "presqu'île", "4½", "$1,250", "1250", "e-mail", "O'Neill", "U.S.A.", "usa"},
+	} {
+		for _, q := range queries {
+			x.finds(q, path)
+		}
+	}
 }
 
 func testRelaxed(x *index) {
@@ -208,6 +221,11 @@ func testRelaxed(x *index) {
 	r = x.search(search.Query{Text: "door"})
 	if r.Relaxed || len(r.Hits) != 3 || !r.Hits[2].All {
 		x.t.Errorf("a query of one word is relaxed: %+v", r)
+	}
+	x.add(doc("car", "", "car rental"), doc("boat", "", "boat rental")) // "car" says nothing in French
+	r = x.search(search.Query{Text: "car rental"})
+	if got := paths(r); !slices.Equal(got, []string{"car", "boat"}) || !r.Hits[0].All || r.Hits[1].All {
+		x.t.Errorf("car rental finds %q, %+v", got, r)
 	}
 }
 
@@ -243,23 +261,28 @@ func testTypingErrors(x *index) {
 }
 
 func testFilters(x *index) {
-	sub, port, pdf := doc("sub", "A", "word a"), doc("port", "B", "word b"), doc("file.pdf", "C", "word c")
+	sub, other, pdf := doc("sub", "A", "word a"), doc("other", "B", "word b"), doc("file.pdf", "C", "word c")
+	port, below := doc("port", "E", "word e"), doc("below", "F", "word f")
 	sub.URL, sub.Site = "https://docs.example.org/sub", "docs.example.org"
-	port.URL, port.Site = "https://notexample.org/port", "notexample.org"
+	other.URL, other.Site = "https://notexample.org/other", "notexample.org"
+	port.URL, port.Site = "https://example.org:8443/port", "example.org:8443"
+	below.URL, below.Site = "https://docs.example.org:8443/below", "docs.example.org:8443"
 	pdf.Type, pdf.Language, pdf.CrawledAt = "pdf", "fr", at.AddDate(0, -2, 0)
-	x.add(sub, port, pdf, doc("plain", "D", "word d"))
-	x.finds("word", "sub", "port", "file.pdf", "plain")
+	x.add(sub, other, port, below, pdf, doc("plain", "D", "word d"))
+	x.finds("word", "sub", "other", "port", "below", "file.pdf", "plain")
 	x.finds("word site:example.org", "sub", "file.pdf", "plain")
-	x.finds("word -site:docs.example.org", "port", "file.pdf", "plain")
+	x.finds("word site:example.org:8443", "port", "below")
+	x.finds("word -site:example.org", "other", "port", "below")
+	x.finds("word -site:docs.example.org", "other", "port", "below", "file.pdf", "plain")
 	x.finds("word type:pdf", "file.pdf")
 	x.finds("word lang:fr", "file.pdf")
 	x.finds("site:docs.example.org", "sub")
-	x.findsBy(search.Query{Text: "word", Sites: []string{"docs.example.org", "notexample.org"}}, "sub", "port")
+	x.findsBy(search.Query{Text: "word", Sites: []string{"docs.example.org", "notexample.org"}}, "sub", "other")
 	x.findsBy(search.Query{Text: "word", Sites: []string{"example.org"}, Languages: []string{"fr"}}, "file.pdf")
 	x.findsBy(search.Query{Text: "word", Types: []string{"html", "pdf"}, To: at.AddDate(0, -1, 0)}, "file.pdf")
-	x.findsBy(search.Query{Text: "word", From: at.AddDate(0, -1, 0)}, "sub", "port", "plain")
+	x.findsBy(search.Query{Text: "word", From: at.AddDate(0, -1, 0)}, "sub", "other", "port", "below", "plain")
 	x.findsBy(search.Query{Text: "word", From: at, To: at})
-	if got := paths(x.search(search.Query{Text: "-nothing"})); len(got) != 4 || got[3] != "file.pdf" {
+	if got := paths(x.search(search.Query{Text: "-nothing"})); len(got) != 6 || got[5] != "file.pdf" {
 		x.t.Errorf("without words the newest come first: %q", got)
 	}
 }
