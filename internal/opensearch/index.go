@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -138,6 +139,11 @@ func spellings() (rules []string) {
 // index is deleted meanwhile, where it would make a new index without our mappings otherwise.
 func writeAlias(index string) string { return index + ".write" }
 
+// firstGeneration is that of the index which no rebuild has made.
+const firstGeneration = "1"
+
+var validGeneration = regexp.MustCompile(`^(` + firstGeneration + `|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$`)
+
 // indexes returns the names of our indexes, and which of them the searches read ("" = none).
 func (e *Engine) indexes(ctx context.Context) (all []string, current string, err error) {
 	var found map[string]struct {
@@ -148,7 +154,9 @@ func (e *Engine) indexes(ctx context.Context) (all []string, current string, err
 		return nil, "", fmt.Errorf("list indexes: %w", err)
 	}
 	for _, index := range slices.Sorted(maps.Keys(found)) {
-		if _, ours := found[index].Aliases[writeAlias(index)]; ours {
+		_, written := found[index].Aliases[writeAlias(index)]
+		// name-* are those of the engine name-other, too.
+		if written && validGeneration.MatchString(strings.TrimPrefix(index, e.name+"-")) {
 			all = append(all, index)
 		}
 		if _, read := found[index].Aliases[e.name]; read {
@@ -171,12 +179,12 @@ func (e *Engine) create(ctx context.Context, index string, read bool) error {
 	return nil
 }
 
-// Begin makes the index of a new generation, such as "2026-11-22", beside the one that is searched. From now on
+// Begin makes the index of a new generation, the run ID of a rebuild, beside the one that is searched. From now on
 // Index and Remove write to both, so what is not in it yet are the pages that were stored before: index all of
 // them, then call Finish. It may be repeated.
 func (e *Engine) Begin(ctx context.Context, generation string) error {
-	if !validName.MatchString(generation) {
-		return fault.Newf(fault.Invalid, "generation %q is not lower-case letters, digits, - and _", generation)
+	if !validGeneration.MatchString(generation) {
+		return fault.Newf(fault.Invalid, "generation %q is no run ID", generation)
 	}
 	return e.create(ctx, e.name+"-"+generation, false)
 }
@@ -271,7 +279,7 @@ func (e *Engine) write(ctx context.Context, lines []line, create bool) error {
 		return err
 	}
 	if len(all) == 0 && create {
-		all = []string{e.name + "-1"}
+		all = []string{e.name + "-" + firstGeneration}
 		if err := e.create(ctx, all[0], true); err != nil { // whatever was answered, it was no page that is refused
 			return fault.Newf(fault.Transient, "%w", err)
 		}

@@ -140,6 +140,12 @@ func TestTLS(t *testing.T) {
 	}
 }
 
+// Run IDs.
+const (
+	generation = "019aaf2c-5d10-7cc1-9bb2-4f6a1d2e3c4b"
+	neverBegun = "019aaf2c-5d10-7cc1-9bb2-4f6a1d2e3c4c"
+)
+
 // A rebuild goes on beside searches and writes, and the searches change over in one step.
 func TestRebuild(t *testing.T) {
 	t.Parallel()
@@ -151,30 +157,55 @@ func TestRebuild(t *testing.T) {
 		}
 	}
 	do(e.Index(t.Context(), []search.Page{page(1, 1, "first words"), page(2, 1, "second words"), page(3, 1, "third words")}))
-	do(e.Begin(t.Context(), "next"))
-	do(e.Begin(t.Context(), "next")) // again
-	do(e.Begun(t.Context(), "next"))
+	do(e.Begin(t.Context(), generation))
+	do(e.Begin(t.Context(), generation)) // again
+	do(e.Begun(t.Context(), generation))
 	do(e.Index(t.Context(), []search.Page{page(4, 1, "fourth words"), page(1, 2, "renewed words")}))
 	do(e.Remove(t.Context(), []int64{2}))
 	if got := ids(t, e, "words"); !slices.Equal(got, []int64{1, 3, 4}) {
 		t.Errorf("during the rebuild: %d", got)
 	}
 	do(e.Index(t.Context(), []search.Page{page(1, 1, "first words"), page(3, 1, "third words")})) // the walk, overtaken
-	do(e.Finish(t.Context(), "next"))
-	do(e.Finish(t.Context(), "next"))
+	do(e.Finish(t.Context(), generation))
+	do(e.Finish(t.Context(), generation))
 	if got := ids(t, e, "words"); !slices.Equal(got, []int64{1, 3, 4}) {
 		t.Errorf("after the rebuild: %d", got)
 	}
 	if got := ids(t, e, "renewed"); !slices.Equal(got, []int64{1}) {
 		t.Errorf("an older revision replaced a newer one: %d", got)
 	}
-	if err := e.Finish(t.Context(), "never-begun"); err == nil {
+	if err := e.Finish(t.Context(), neverBegun); err == nil {
 		t.Error("a generation that was never begun is used")
 	}
 	for range 2 { // it does not make it either
-		if class, _ := fault.Of(e.Begun(t.Context(), "never-begun")); class != fault.Conflict {
+		if class, _ := fault.Of(e.Begun(t.Context(), neverBegun)); class != fault.Conflict {
 			t.Errorf("a generation that was never begun goes on: %q", class)
 		}
+	}
+}
+
+// Indexes of another engine whose name begins as ours are not ours.
+func TestTwoEngines(t *testing.T) {
+	t.Parallel()
+	at := address(t)
+	e, other := open(t, at), open(t, at+"-other")
+	do := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	do(other.Index(t.Context(), []search.Page{page(1, 1, "other words"), page(2, 1, "and other words")}))
+	do(e.Index(t.Context(), []search.Page{page(1, 2, "words")}))
+	do(e.Remove(t.Context(), []int64{2}))
+	do(e.Begin(t.Context(), generation))
+	do(e.Finish(t.Context(), generation))
+	do(e.Drop(t.Context()))
+	if got := ids(t, other, "other"); !slices.Equal(got, []int64{1, 2}) {
+		t.Errorf("found %d", got)
+	}
+	if class, _ := fault.Of(e.Begin(t.Context(), "other-1")); class != fault.Invalid {
+		t.Errorf("a generation that is an index of another engine is %q", class)
 	}
 }
 
