@@ -44,11 +44,7 @@ func (h *house) search() system {
 			}
 			return []workers.Row{{Queue: workflows.QueueSearch, Activities: []any{searching}}},
 				h.tend(workflows.QueueSearch, "tending the inbox of pages", 10*time.Minute, func(ctx context.Context) error {
-					err := h.tendInbox(ctx, store)
-					if c.Engine == search.EnginePostgres {
-						err = errors.Join(err, tendIndex(ctx, index, h.launch.CompactIndex))
-					}
-					return err
+					return errors.Join(h.tendInbox(ctx, store), tendIndex(ctx, index, h.launch.CompactIndex))
 				})
 		},
 		queues:  queue.Queues(),
@@ -83,7 +79,8 @@ func (h *house) storeLeft(ctx context.Context, store *dbsearch.Pages, before tim
 	return err
 }
 
-// tendIndex has segments merged that no batch of pages asks to merge: those of a re-index or of a deletion.
+// tendIndex has segments merged that no batch of pages asks to merge: those of a re-index or of a deletion. Deletions
+// leave some where another engine answers, too, until the index has none of its pages any more.
 func tendIndex(ctx context.Context, index *dbsearch.SearchIndex, compact func(context.Context) error) error {
 	if full, err := index.Full(ctx); err != nil || !full {
 		return err
