@@ -167,10 +167,10 @@ const (
 	tendEmptyEvery = 250 * time.Millisecond
 )
 
-// TendCrawl does cycles of maintenance until the slice is over, for shards that had to wait for slots as well, or the run
-// is not Running any more. It may be repeated. After our database was away it expires no leases until the workers have
-// had time to extend theirs. That it is tried again says nothing of the database: its worker may have been killed, and
-// with it others whose leases are to end.
+// TendCrawl does cycles of maintenance until the slice is over, for shards that had to wait for slots as well, or the
+// run is not Running any more. It may be repeated. After our database was away it expires no leases until the workers
+// have had time to extend theirs. That it is tried again says nothing of the database: its worker may have been
+// killed, and with it others whose leases are to end.
 func (a *Tending) TendCrawl(ctx context.Context, job CrawlShardJob) (crawl.Progress, error) {
 	var patient time.Time
 	end := sliceEnd(activity.GetInfo(ctx), a.Now(), job.Slice)

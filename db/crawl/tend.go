@@ -93,7 +93,8 @@ const sqlCrawlProgress = `/* sqlCrawlProgress */
 SELECT status, discovered,
     discovered - visited - redirect_301 - forbidden - not_found - http_terminal - failed - skipped,
     visited, redirect_301 + forbidden + not_found + http_terminal + failed, skipped, fetches, stable_empty,
-    EXISTS (SELECT FROM crawl_urls WHERE run_id = $1 AND status = 'IN_PROGRESS' AND lease_until > now() + interval '10 s')
+    EXISTS (SELECT FROM crawl_urls WHERE run_id = $1 AND status = 'IN_PROGRESS'
+        AND lease_until > now() + interval '10 s')
 FROM crawl_runs WHERE id = $1`
 
 // maxLostLeases is how often a URL may be lost with its worker: often, for most of those that are lost only waited
