@@ -18,6 +18,7 @@ const RobotName = "Conveyor"
 
 const (
 	robotsOld       = 24 * time.Hour // how long RFC 9309 lets rules be believed that cannot be read again
+	robotsPatience  = time.Hour      // how long callers wait for an origin whose rules cannot be read
 	robotsRedirects = 5              // that are followed, to other hosts as well
 	mostRobots      = 10_000         // origins
 	mostRobotsSize  = 32 << 20       // bytes of the rules of all origins together
@@ -59,8 +60,9 @@ type known struct {
 	at     time.Time // when rules were read; zero = never
 	size   int       // bytes of rules
 
-	err   error // of the last reading; nil = rules are of that
-	until time.Time
+	err     error // of the last reading; nil = rules are of that
+	until   time.Time
+	failing time.Time // the first reading in a row without rules to go by; zero = there are rules
 }
 
 // NewRobots returns Robots that know nothing yet. They ask by ask, one request at a time as Client.Ask does: a caller
@@ -96,7 +98,8 @@ func (r *Robots) Allowed(ctx context.Context, address string) (ok bool, delay ti
 // An error means that the rules are not known, and nothing may be requested: a *web.Refusal (fault.Throttled, with the
 // wait asked for) for 429 and when the site refuses, the class of fault.OfStatus for other statuses, and the faults of
 // asking. One that may pass is fault.Limited, with the time until the origin is asked again, for all but the caller
-// that has asked. When ctx ends its error is returned, and nothing is remembered.
+// that has asked. Once readings have failed for an hour it is everybody's, so that work on such an origin comes to an
+// end. When ctx ends its error is returned, and nothing is remembered.
 func (r *Robots) Rules(ctx context.Context, origin string) (robots.Rules, error) {
 	for {
 		k, wait := r.find(origin)
@@ -131,7 +134,7 @@ func (r *Robots) find(origin string) (*known, *reading) {
 			case found.believed(now):
 				found.err = nil
 			default:
-				found.rules, found.err = nothing, held(k.err, k.until.Sub(now))
+				found.rules, found.err = nothing, k.held(now)
 			}
 			return &found, nil
 		}
@@ -148,12 +151,21 @@ func (k *known) believed(now time.Time) bool {
 	return !k.at.IsZero() && now.Sub(k.at) < robotsOld && web.RefusalOf(k.err) == nil
 }
 
-// held is the error of a reading for callers that have not asked: where it may pass, they have to wait.
-func held(err error, wait time.Duration) error {
-	if class, _ := fault.Of(err); err == nil || class.Final() || wait <= 0 {
-		return err
+// held is the error of a reading for callers that have not asked: where it may pass, they have to wait, for an hour.
+func (k *known) held(now time.Time) error {
+	class, _ := fault.Of(k.err)
+	wait := k.until.Sub(now)
+	if class.Final() || wait <= 0 || !k.failing.IsZero() && now.Sub(k.failing) >= robotsPatience {
+		return k.err
 	}
-	return &fault.Error{Class: fault.Limited, After: wait, Err: err}
+	return &fault.Error{Class: fault.Limited, After: wait, Err: k.err}
+}
+
+// fails notes when readings began to fail. Those of long before are another matter.
+func (k *known) fails(now time.Time) {
+	if k.failing.IsZero() || now.Sub(k.until) >= robotsPatience {
+		k.failing = now
+	}
 }
 
 // refresh reads the rules of an origin, and lets those who wait for it go on.
@@ -173,7 +185,9 @@ func (r *Robots) refresh(ctx context.Context, origin string) (rules robots.Rules
 	k, now := &known{origin: origin}, r.o.Now()
 	defer func() {
 		others := r.reading[origin]
-		others.rules, others.err, others.gaveUp = rules, held(err, k.until.Sub(now)), false
+		if others.rules, others.gaveUp = rules, false; err != nil {
+			others.err = k.held(now)
+		}
 	}()
 	if e := r.origins[origin]; e != nil {
 		k, _ = e.Value.(*known)
@@ -182,15 +196,18 @@ func (r *Robots) refresh(ctx context.Context, origin string) (rules robots.Rules
 	}
 	if k.err = err; err == nil {
 		r.size += rules.Size() - k.size
-		k.rules, k.size, k.at, k.until = rules, rules.Size(), now, now.Add(r.o.TTL)
+		k.rules, k.size, k.at, k.until, k.failing = rules, rules.Size(), now, now.Add(r.o.TTL), time.Time{}
 	} else {
 		class, after := fault.Of(err)
+		switch {
+		case k.believed(now):
+			rules, err, k.failing = k.rules, nil, time.Time{}
+		case class != fault.Limited:
+			k.fails(now)
+		}
 		k.until = now
 		if r.o.ErrorTTL > 0 && class != fault.Limited { // our own limits say nothing of the origin
 			k.until = now.Add(min(max(r.o.ErrorTTL, after), r.o.TTL))
-		}
-		if k.believed(now) {
-			rules, err = k.rules, nil
 		}
 	}
 	for len(r.origins) > mostRobots || r.size > mostRobotsSize && len(r.origins) > 1 {

@@ -189,6 +189,44 @@ func TestRulesAge(t *testing.T) {
 	}
 }
 
+// Callers wait for an origin that refuses, but not for ever: what is to be asked of it comes to an end, until it
+// answers, or nobody has asked for a while.
+func TestRulesOfAnOriginThatRefuses(t *testing.T) {
+	t.Parallel()
+	const origin = "http://one.example"
+	now := noon
+	refused := answered(429, "")
+	refused.RetryAfter = time.Hour
+	var asked atomic.Int64
+	answers := map[string]fetch.Exchange{}
+	r := fetch.NewRobots(asker(answers, &asked), fetch.RobotsOptions{
+		ErrorTTL: time.Minute, Now: func() time.Time { return now },
+	})
+	for i, step := range []struct {
+		after  time.Duration
+		answer fetch.Exchange
+		first  fault.Class // of the caller that asks
+		others fault.Class
+	}{
+		{0, refused, fault.Throttled, fault.Limited},
+		{time.Hour, refused, fault.Throttled, fault.Throttled},
+		{time.Hour, refused, fault.Throttled, fault.Throttled},
+		{time.Hour, answered(200, ""), "", ""},
+		{time.Hour, refused, fault.Throttled, fault.Limited}, // it begins anew
+		{time.Hour + time.Minute, refused, fault.Throttled, fault.Throttled},
+		{3 * time.Hour, refused, fault.Throttled, fault.Limited}, // so it does for work of another day
+	} {
+		now = now.Add(step.after)
+		answers[origin+"/robots.txt"] = step.answer
+		for n, want := range []fault.Class{step.first, step.others, step.others} {
+			_, err := r.Rules(t.Context(), origin)
+			if class, _ := fault.Of(err); class != want || asked.Load() != int64(i+1) {
+				t.Errorf("step %d, caller %d: %v (%s), asked %d times; want %q, %d", i, n, err, class, asked.Load(), want, i+1)
+			}
+		}
+	}
+}
+
 // Large files of many origins are forgotten, the ones used last at the end.
 func TestRulesAreBounded(t *testing.T) {
 	t.Parallel()
