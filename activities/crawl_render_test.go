@@ -45,7 +45,8 @@ func TestRenderTakesTheAnswerOfTheBrowser(t *testing.T) {
 	const challenge = "<title>Just a moment...</title>"
 	c := newCrawled(t)
 	c.settings.Render = true
-	for _, path := range []string{"/429", "/403", "/500", "/410", "/moved", "/out", "/file", "/same", "/a|b"} {
+	for _, path := range []string{"/429", "/403", "/500", "/410", "/moved", "/out", "/file", "/same", "/a|b", "/50%|a",
+		"/50%-%C3%A9"} {
 		c.add("https://a.example"+path, 1)
 	}
 	c.browser = &otherBrowser{pages: map[string]web.Page{
@@ -58,12 +59,15 @@ func TestRenderTakesTheAnswerOfTheBrowser(t *testing.T) {
 		"/file":  {Status: 200, ContentType: "text/plain", Body: []byte("<a href=x>")},
 		"/a|b":   {Status: 200, ContentType: "text/html", URL: "https://a.example/a%7Cb", Body: []byte("<title>Bar")},
 		"/same":  {Status: 200, ContentType: "text/html", URL: "https://A.example:443/same", Body: []byte("<title>Same")},
+		"/50%|a": {Status: 200, ContentType: "text/html", URL: "https://a.example/50%%7Ca"},
+		// As over http, where the browser is made to ask so.
+		"/50%-%C3%A9": {Status: 200, ContentType: "text/html", URL: "https://a.example/50%25-%C3%A9"},
 	}}
 	c.answer = func(r web.Request) (web.Exchange, error) { return html(r, "<title>As it was sent"), nil }
 	require.Equal(t, map[string]string{
 		"/": "VISITED", "/429": "VISITED", "/403": "FORBIDDEN", "/500": "HTTP_TERMINAL", "/410": "HTTP_TERMINAL",
 		"/moved": "HTTP_TERMINAL", "/new": "VISITED", "/out": "HTTP_TERMINAL", "/file": "VISITED", "/same": "VISITED",
-		"/a|b": "VISITED",
+		"/a|b": "VISITED", "/50%|a": "VISITED", "/50%-%C3%A9": "VISITED",
 	}, c.work())
 	last := func(path string) crawl.Result {
 		results := c.results["https://a.example"+path]

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/textproto"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -191,12 +192,15 @@ func rendered(e web.Exchange, p web.Page) web.Exchange {
 	return e
 }
 
-// unescaped is an address as it can be compared with one that a browser wrote, which escapes more.
+var escape = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
+
+// unescaped is an address as it can be compared with one that a browser wrote, which escapes more: other characters,
+// and over http a bare percent sign.
 func unescaped(address string) string {
-	if plain, err := url.PathUnescape(address); err == nil {
+	return escape.ReplaceAllStringFunc(address, func(s string) string {
+		plain, _ := url.PathUnescape(s)
 		return plain
-	}
-	return address
+	})
 }
 
 // failed is the result of a URL without a whole answer.
