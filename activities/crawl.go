@@ -69,10 +69,10 @@ type CrawlRobots interface {
 	Rules(ctx context.Context, origin string) (robots.Rules, error)
 }
 
-// CrawlRecent remembers for a while which URLs were crawled.
+// CrawlRecent remembers for a while which URLs were crawled. A run sees what other runs have marked.
 type CrawlRecent interface {
-	Seen(ctx context.Context, urls []string) ([]bool, error)
-	Mark(ctx context.Context, urls []string) error
+	Seen(ctx context.Context, run int64, urls []string) ([]bool, error)
+	Mark(ctx context.Context, run int64, urls []string) error
 }
 
 // CrawlBodies keeps answers as WARC records. Keeping one twice is keeping it once.

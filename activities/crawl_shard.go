@@ -199,8 +199,8 @@ func (s *shard) claim(ctx, waiting context.Context) (int, error) {
 	return len(claims), nil
 }
 
-// recent says which claims were crawled a short while ago. The tries of a URL of this run after its first are no visits
-// of another run. What cannot be told was not: it is a courtesy to sites.
+// recent says which claims another run crawled a short while ago. What this run has marked may be a result that did not
+// count, or was lost. What cannot be told was not crawled: it is a courtesy to sites.
 func (s *shard) recent(ctx context.Context, claims []crawl.Claim) []bool {
 	none := make([]bool, len(claims))
 	if !s.run.Settings.SkipRecent || len(claims) == 0 {
@@ -210,7 +210,7 @@ func (s *shard) recent(ctx context.Context, claims []crawl.Claim) []bool {
 	for i, c := range claims {
 		urls[i] = c.URL
 	}
-	seen, err := s.Recent.Seen(ctx, urls)
+	seen, err := s.Recent.Seen(ctx, s.run.ID, urls)
 	if err != nil {
 		return none
 	}
@@ -286,7 +286,7 @@ func (s *shard) record(ctx context.Context, batch []crawl.Result) error {
 		s.Metrics.Processed(now.Sub(r.Began), crawl.OutcomeOf(r))
 	}
 	if s.run.Settings.SkipRecent && len(visited) > 0 {
-		return s.Recent.Mark(ctx, visited)
+		return s.Recent.Mark(ctx, s.run.ID, visited)
 	}
 	return nil
 }

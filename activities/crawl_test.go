@@ -52,7 +52,7 @@ type crawled struct {
 	leased  int
 	results map[string][]crawl.Result
 	asked   []string
-	marked  []string
+	marked  map[string]int64 // by the run
 	verdict []crawl.Verdict
 	claims  int
 }
@@ -60,7 +60,10 @@ type crawled struct {
 func newCrawled(t *testing.T) *crawled {
 	t.Helper()
 
-	c := &crawled{t: t, settings: crawl.Defaults, known: map[string]bool{}, results: map[string][]crawl.Result{}}
+	c := &crawled{
+		t: t, settings: crawl.Defaults, known: map[string]bool{}, results: map[string][]crawl.Result{},
+		marked: map[string]int64{},
+	}
 	c.add("https://a.example/", 0)
 	return c
 }
@@ -171,7 +174,7 @@ func (c *crawled) Rules(context.Context, string) (robots.Rules, error) {
 	return robots.Parse([]byte(c.rules)), nil
 }
 
-func (c *crawled) Seen(_ context.Context, urls []string) ([]bool, error) {
+func (c *crawled) Seen(_ context.Context, _ int64, urls []string) ([]bool, error) {
 	out := make([]bool, len(urls))
 	for i, url := range urls {
 		out[i] = slices.Contains(c.seen, url)
@@ -179,8 +182,10 @@ func (c *crawled) Seen(_ context.Context, urls []string) ([]bool, error) {
 	return out, nil
 }
 
-func (c *crawled) Mark(_ context.Context, urls []string) error {
-	c.marked = append(c.marked, urls...)
+func (c *crawled) Mark(_ context.Context, run int64, urls []string) error {
+	for _, url := range urls {
+		c.marked[url] = run
+	}
 	return nil
 }
 
@@ -562,7 +567,9 @@ func TestCrawlConditional(t *testing.T) {
 		"/": "VISITED", "/same": "VISITED", "/kept": "VISITED", "/recent": "SKIPPED recent",
 	}, c.work())
 	require.Equal(t, map[string]string{"If-None-Match": `"v1"`}, sent)
-	require.ElementsMatch(t, []string{"https://a.example/", "https://a.example/same", "https://a.example/kept"}, c.marked)
+	require.Equal(t, map[string]int64{
+		"https://a.example/": 7, "https://a.example/same": 7, "https://a.example/kept": 7,
+	}, c.marked)
 }
 
 // A page with more links than a shard takes at once, on many hosts, is crawled to its end.

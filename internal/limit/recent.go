@@ -5,7 +5,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -52,25 +54,27 @@ func (r *Recent) key(url string) string {
 	return r.o.Name + ":" + base64.RawURLEncoding.EncodeToString(sum[:16])
 }
 
-// Seen says for each address whether it was marked within the TTL, in one round trip. The only error is that of ctx.
-func (r *Recent) Seen(ctx context.Context, urls []string) ([]bool, error) {
+// Seen says for each address whether another run than this one has marked it within the TTL, in one round trip. The
+// only error is that of ctx.
+func (r *Recent) Seen(ctx context.Context, run int64, urls []string) ([]bool, error) {
 	out := make([]bool, len(urls))
 	found, err := r.ask(ctx, urls, func(ctx context.Context, p redis.Pipeliner, key string) {
-		p.Exists(ctx, key)
+		p.Get(ctx, key)
 	})
+	own := strconv.FormatInt(run, 10)
 	for i, c := range found {
-		if n, ok := c.(*redis.IntCmd); ok {
-			out[i] = n.Val() > 0
+		if by, ok := c.(*redis.StringCmd); ok {
+			out[i] = by.Err() == nil && by.Val() != own
 		}
 	}
 	return out, err
 }
 
 // Mark remembers addresses for the TTL, in one round trip. Call it when the result of the crawl is stored: what is
-// marked before that, and then lost, would be skipped. The only error is that of ctx.
-func (r *Recent) Mark(ctx context.Context, urls []string) error {
+// marked before that, and then lost, would be skipped by other runs. The only error is that of ctx.
+func (r *Recent) Mark(ctx context.Context, run int64, urls []string) error {
 	_, err := r.ask(ctx, urls, func(ctx context.Context, p redis.Pipeliner, key string) {
-		p.Set(ctx, key, "", r.o.TTL)
+		p.Set(ctx, key, run, r.o.TTL)
 	})
 	return err
 }
@@ -87,12 +91,21 @@ func (r *Recent) ask(ctx context.Context, urls []string, command func(context.Co
 		return nil, ctx.Err()
 	}
 	got, err := within(ctx, r.o.Timeout, func(ctx context.Context) ([]redis.Cmder, error) {
-		return r.line.Pipelined(ctx, func(p redis.Pipeliner) error {
+		got, err := r.line.Pipelined(ctx, func(p redis.Pipeliner) error {
 			for _, u := range urls {
 				command(ctx, p, r.key(u))
 			}
 			return nil
 		})
+		if !errors.Is(err, redis.Nil) { // a key that is not there
+			return got, err
+		}
+		for _, c := range got {
+			if err := c.Err(); err != nil && !errors.Is(err, redis.Nil) {
+				return got, err
+			}
+		}
+		return got, nil
 	})
 	switch {
 	case err == nil:
