@@ -129,6 +129,14 @@ func TestLoad(t *testing.T) {
 		w.WriteHeader(http.StatusUnauthorized)
 		fmt.Fprint(w, "<p>who")
 	})
+	s.html("/goes-on", `<script>addEventListener("DOMContentLoaded",()=>setTimeout(()=>location.replace("/there"),300))</script>`)
+	s.page("/there", "text/html", 404, "<b class=there>second")
+	s.html("/starts", `<p id=p>page<script>addEventListener("DOMContentLoaded",()=>{location="/file.zip";
+		setTimeout(()=>p.className="card",300)})</script>`)
+	s.HandleFunc("/file.zip", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Disposition", "attachment; filename=x.zip")
+		_, _ = w.Write([]byte("PK"))
+	})
 	for _, tt := range []struct {
 		name string
 		r    web.Request
@@ -150,6 +158,8 @@ func TestLoad(t *testing.T) {
 		{"JSON is sent", web.Request{URL: "/echo", JSON: `{"page":2}`}, web.Page{URL: "/echo", Status: 200}, `POST  {"page":2}`},
 		{"made by a script", web.Request{URL: "/late", Wait: ".card"}, web.Page{URL: "/late", Status: 200}, `<b class="card">4½</b>`},
 		{"dialogs", web.Request{URL: "/dialogs"}, web.Page{URL: "/dialogs", Status: 200}, "<p>after"},
+		{"going on by a script", web.Request{URL: "/goes-on", Wait: ".there"}, web.Page{URL: "/there", Status: 404}, "second"},
+		{"with a download", web.Request{URL: "/starts", Wait: ".card"}, web.Page{URL: "/starts", Status: 200}, "page"},
 		{"asked to authenticate", web.Request{URL: "/401"}, web.Page{URL: "/401", Status: 401}, "<p>who"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

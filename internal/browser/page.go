@@ -2,6 +2,7 @@ package browser
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -26,12 +27,13 @@ type visitor struct {
 	session
 	g       *generation
 	r       web.Request
-	changed bool // the request is the one that was asked for; by handle only
+	changed bool               // the request is the one that was asked for; by handle only
+	answers map[string]*answer // of the main frame's documents, by navigation; session.mu guards it
 }
 
 // load opens a page and returns its content. Its error is a fault, the caller's own, or wraps errDied.
 func (g *generation) load(ctx context.Context, r web.Request) (p web.Page, err error) {
-	v := &visitor{g: g, r: r}
+	v := &visitor{g: g, r: r, answers: map[string]*answer{}}
 	v.session = session{engine: &g.engine, proxy: g.b.proxy, timeout: g.b.o.Timeout, answer: v.continued,
 		over: func() { v.lose(tooLarge()) }}
 	if !r.Proxy.IsZero() {
@@ -62,31 +64,71 @@ func (v *visitor) load(ctx context.Context, opened chan<- struct{}) (web.Page, e
 	v.mu.Lock()
 	document := v.document
 	v.mu.Unlock()
-	if err != nil && (document == nil || !strings.Contains(err.Error(), "net::ERR_HTTP_RESPONSE_CODE_FAILURE")) {
-		return web.Page{}, err
+	if err != nil { // an error without a body, for which Chromium shows a page of its own
+		if document == nil || !strings.Contains(err.Error(), "net::ERR_HTTP_RESPONSE_CODE_FAILURE") {
+			return web.Page{}, err
+		}
+		return v.answered(document, nil), nil
 	}
 	if document == nil {
 		return web.Page{}, fault.Newf(fault.Transient, "no response was received")
 	}
-	p := web.Page{
-		Asked: v.r.URL, URL: document.url, Status: document.status, ContentType: document.header.Get("Content-Type"),
-		RetryAfter: fetch.RetryAfter(document.header.Get("Retry-After"), v.g.b.o.Now(), web.MaxRetryAfter),
+	if document, err = v.shown(ctx); err != nil {
+		return web.Page{}, err
 	}
-	switch kind, _, _ := strings.Cut(strings.ToLower(p.ContentType), ";"); {
-	case err != nil: // an error without a body, for which Chromium shows a page of its own
-		return p, nil
+	var body []byte
+	switch kind, _, _ := strings.Cut(strings.ToLower(document.header.Get("Content-Type")), ";"); {
 	case kind == "" || kind == "text/html" || kind == "application/xhtml+xml":
-		p.Body, err = v.content(ctx)
+		document, body, err = v.settled(ctx, document)
 	case length(document.header) > fetch.MaxPageBytes:
 		err = tooLarge()
 	default:
-		p.Body, err = response.Body()
-		p.Body = bytes.ToValidUTF8(p.Body, []byte("\ufffd")) // Chromium has decoded text already
+		body, err = response.Body()
+		body = bytes.ToValidUTF8(body, []byte("\ufffd")) // Chromium has decoded text already
 	}
-	if err == nil && len(p.Body) > fetch.MaxPageBytes {
+	if err == nil && len(body) > fetch.MaxPageBytes {
 		err = tooLarge()
 	}
-	return p, err
+	return v.answered(document, body), err
+}
+
+// answered is the page of a document.
+func (v *visitor) answered(document *answer, body []byte) web.Page {
+	return web.Page{
+		Asked: v.r.URL, URL: document.url, Status: document.status, ContentType: document.header.Get("Content-Type"),
+		RetryAfter: fetch.RetryAfter(document.header.Get("Retry-After"), v.g.b.o.Now(), web.MaxRetryAfter), Body: body,
+	}
+}
+
+// shown is the document that the page shows now. The last answer may be that of one which follows by a script, or of a
+// download. It counts where the document has no answer of its own.
+func (v *visitor) shown(ctx context.Context) (*answer, error) {
+	tree, err := v.call(ctx, "Page.getFrameTree", nil)
+	if err != nil {
+		return nil, err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return cmp.Or(v.answers[text(tree, "frameTree", "frame", "loaderId")], v.document), nil
+}
+
+// settled is the content of the document that the page shows, and that document. A page that goes on by a script is
+// read again, a few times.
+func (v *visitor) settled(ctx context.Context, document *answer) (*answer, []byte, error) {
+	for tries := 0; ; tries++ {
+		body, failed := v.content(ctx)
+		if ctx.Err() != nil {
+			return document, nil, context.Cause(ctx)
+		}
+		now, err := v.shown(ctx)
+		if err != nil {
+			return document, nil, err
+		}
+		if now == document || tries == maxDocuments {
+			return now, body, failed
+		}
+		document, v.world = now, nil
+	}
 }
 
 // open makes a context with an identity of its own and an empty page.
@@ -156,6 +198,7 @@ func (v *visitor) continued(paused map[string]any) (method string, params map[st
 	if status, ok := number(paused["responseStatusCode"]); ok {
 		if frame == v.frame {
 			v.document = &answer{url: text(request, "url"), status: status, header: headers(paused["responseHeaders"])}
+			v.answers[text(paused, "networkId")] = v.document
 		}
 		return "Fetch.continueRequest", params
 	}
