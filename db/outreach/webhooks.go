@@ -105,7 +105,7 @@ const sqlReportFind = `/* sqlReportFind */
 SELECT m.id, m.tenant, coalesce(m.campaign, '00000000-0000-0000-0000-000000000000'), m.state, m.attempts,
     m.lease_until IS NOT NULL, coalesce(m.wamid, ''), m.sent_at, m.delivered_at, m.read_at, m.failed_at,
     ARRAY(SELECT a.wamid FROM message_attempts a WHERE a.message = m.id AND a.wamid IS NOT NULL),
-    coalesce((SELECT s.phone_number_id FROM senders s WHERE s.id = m.sender), ''), m.recipient = ''
+    coalesce((SELECT s.phone_number_id FROM senders s WHERE s.id = m.sender), ''), m.recipient = '', m.digest
 FROM messages m
 WHERE m.id = ANY ($2::uuid[] || ARRAY(SELECT id FROM messages WHERE wamid = ANY ($1)))
 ORDER BY m.id FOR UPDATE OF m`
@@ -125,6 +125,7 @@ type subject struct {
 	earlier   []string // wamids of its requests
 	number    string   // Meta's ID of its sender
 	forgotten bool     // its recipient, whose number is in a wamid
+	digest    []byte   // of its recipient; empty where there is none any more
 
 	verdict campaign.Verdict // of its failure
 	text    string
@@ -133,7 +134,7 @@ type subject struct {
 
 func scanSubject(row pgx.CollectableRow) (s subject, err error) {
 	err = row.Scan(&s.id, &s.tenant, &s.of, &s.was, &s.attempts, &s.leased, &s.wamid, &s.sent, &s.delivered, &s.read,
-		&s.failed, &s.earlier, &s.number, &s.forgotten)
+		&s.failed, &s.earlier, &s.number, &s.forgotten, &s.digest)
 	s.now = s.was
 	return s, err
 }
@@ -183,13 +184,14 @@ func (s *subject) n() int {
 	return s.attempts
 }
 
+// Who opts out by a report is stored with those who write it, in turn.
 const sqlReportApply = `/* sqlReportApply */
 WITH heard AS (
     SELECT * FROM unnest($4::uuid[], $5::text[], $6::text[], $7::text[], $8::timestamptz[], $9::timestamptz[],
         $10::timestamptz[], $11::timestamptz[], $12::text[], $13::int[], $14::text[], $15::interval[], $16::bool[],
-        $17::bool[], $18::text[], $19::text[])
+        $17::text[], $18::text[])
         AS r(id, was, now, wamid, sent_at, delivered_at, read_at, failed_at, class, code, error, pause, hold_all,
-            opts_out, means, outcome)
+            means, outcome)
 ), done AS (
     UPDATE messages m SET state = r.now, wamid = nullif(r.wamid, ''), sent_at = r.sent_at,
         delivered_at = r.delivered_at, read_at = r.read_at, failed_at = r.failed_at,
@@ -197,9 +199,8 @@ WITH heard AS (
         code = CASE WHEN r.now = r.was THEN m.code ELSE nullif(r.code, 0) END,
         error = CASE WHEN r.now = r.was THEN m.error ELSE r.error END
     FROM heard r WHERE m.id = ANY ($4) AND m.id = r.id
-    RETURNING m.tenant, m.campaign, m.sender, m.digest,
-        ARRAY[m.digest, opt_out_keyed(m.digest, $20, $21)] AS digests,
-        r.was, r.now, r.pause, 1 AS holds, r.hold_all, r.opts_out,
+    RETURNING m.tenant, m.campaign, m.sender, m.digest, ARRAY[m.digest] AS digests,
+        r.was, r.now, r.pause, 1 AS holds, r.hold_all, false AS opts_out,
         r.failed_at AS said_at, r.means, r.outcome, NULL::bytea AS event, NULL::uuid AS event_id
 ), ` + sqlMessageEffects + `
 SELECT count(*), $1::text, $2::text FROM done`
@@ -380,7 +381,7 @@ func (s *Webhooks) apply(ctx context.Context, tx pgx.Tx, key contact.Pads, taken
 	}
 	b := new(pgx.Batch)
 	db.RememberTrace(ctx, b)
-	if err := hear(b, found, reports, key, now, out); err != nil {
+	if err := hear(b, found, reports, now, out); err != nil {
 		return err
 	}
 	if b.Len() > 0 && len(inbound) > 0 { // a report may bring the ID by which a message says what it answers
@@ -389,9 +390,11 @@ func (s *Webhooks) apply(ctx context.Context, tx pgx.Tx, key contact.Pads, taken
 		}
 		b = new(pgx.Batch)
 	}
-	if err := s.optOut(ctx, tx, b, inbound, key, out); err != nil {
+	wishes, err := asked(ctx, tx, inbound, out)
+	if err != nil {
 		return err
 	}
+	queueWishes(b, append(wishes, refused(found)...), key)
 	if b.Len() == 0 {
 		return nil
 	}
@@ -399,8 +402,7 @@ func (s *Webhooks) apply(ctx context.Context, tx pgx.Tx, key contact.Pads, taken
 }
 
 // hear queues into b what reports make of the messages that they are about.
-func hear(b *pgx.Batch, found []subject, reports []campaign.Report, key contact.Pads, now time.Time,
-	out *Applied) error {
+func hear(b *pgx.Batch, found []subject, reports []campaign.Report, now time.Time, out *Applied) error {
 	byWAMID, byID := make(map[string]*subject, len(found)), make(map[uuid.UUID]*subject, len(found))
 	for i := range found {
 		m := &found[i]
@@ -432,14 +434,14 @@ func hear(b *pgx.Batch, found []subject, reports []campaign.Report, key contact.
 		}
 		db.OutboxAdd(b, e)
 	}
-	changed := slices.DeleteFunc(found, func(s subject) bool { return !s.changed })
+	changed := slices.DeleteFunc(slices.Clone(found), func(s subject) bool { return !s.changed })
 	for _, m := range changed {
 		if m.now != m.was {
 			out.Changed++
 		}
 	}
 	if len(changed) > 0 {
-		b.Queue(sqlReportApply, append(reportArgs(changed, now), key.Inner, key.Outer)...)
+		b.Queue(sqlReportApply, reportArgs(changed, now)...)
 	}
 	return nil
 }
@@ -449,15 +451,15 @@ func reportArgs(list []subject, now time.Time) []any {
 	slices.SortFunc(list, func(a, b subject) int { return bytes.Compare(a.id[:], b.id[:]) })
 	n := len(list)
 	var (
-		ids              = make([]uuid.UUID, n)
-		was, is, wamids  = make([]string, n), make([]string, n), make([]string, n)
-		classes, errors  = make([]string, n), make([]string, n)
-		means, outcomes  = make([]string, n), make([]string, n)
-		sent, delivered  = make([]*time.Time, n), make([]*time.Time, n)
-		read, fails      = make([]*time.Time, n), make([]*time.Time, n)
-		codes            = make([]int32, n)
-		pauses           = make([]time.Duration, n)
-		holdAll, optsOut = make([]bool, n), make([]bool, n)
+		ids             = make([]uuid.UUID, n)
+		was, is, wamids = make([]string, n), make([]string, n), make([]string, n)
+		classes, errors = make([]string, n), make([]string, n)
+		means, outcomes = make([]string, n), make([]string, n)
+		sent, delivered = make([]*time.Time, n), make([]*time.Time, n)
+		read, fails     = make([]*time.Time, n), make([]*time.Time, n)
+		codes           = make([]int32, n)
+		pauses          = make([]time.Duration, n)
+		holdAll         = make([]bool, n)
 	)
 	for i, m := range list {
 		ids[i], was[i], is[i], wamids[i] = m.id, string(m.was), string(m.now), db.Storable(m.wamid)
@@ -467,20 +469,36 @@ func reportArgs(list []subject, now time.Time) []any {
 		}
 		r := campaign.Result{Verdict: m.verdict}
 		classes[i], codes[i], errors[i] = string(m.verdict.Class), int32(m.verdict.Code), m.text
-		pauses[i], holdAll[i], optsOut[i] = r.Pause(), m.verdict.HoldsAll, m.verdict.OptsOut
+		pauses[i], holdAll[i] = r.Pause(), m.verdict.HoldsAll
 		means[i], outcomes[i] = m.verdict.Means, string(m.verdict.Outcome)
 	}
 	return []any{contract.ExchangeListingEvents, contract.MessageStatus, now, ids, was, is, wamids, sent, delivered, read,
-		fails, classes, codes, errors, pauses, holdAll, optsOut, means, outcomes}
+		fails, classes, codes, errors, pauses, holdAll, means, outcomes}
 }
 
-// optOut queues the opt-outs among messages to our senders into b, and those that are taken back, in the order of
-// people.
-func (s *Webhooks) optOut(ctx context.Context, tx pgx.Tx, b *pgx.Batch, inbound []campaign.Inbound, key contact.Pads,
-	out *Applied) error {
+// A wish is a person's for no more messages, or for more.
+type wish struct {
+	tenant string
+	digest []byte
+	campaign.Wish
+	at time.Time
+}
+
+// refused are the wishes of people who get no more messages, as Meta says in a report that has changed one.
+func refused(found []subject) (wishes []wish) {
+	for _, m := range found {
+		if m.now != m.was && m.now == campaign.MessageFailed && m.verdict.OptsOut && len(m.digest) > 0 {
+			wishes = append(wishes, wish{m.tenant, m.digest, campaign.WishStop, *m.failed})
+		}
+	}
+	return wishes
+}
+
+// asked are the wishes among messages to our senders.
+func asked(ctx context.Context, tx pgx.Tx, inbound []campaign.Inbound, out *Applied) (wishes []wish, err error) {
 	stops := slices.DeleteFunc(slices.Clone(inbound), func(m campaign.Inbound) bool { return m.Wants() == "" })
 	if len(stops) == 0 {
-		return nil
+		return nil, nil
 	}
 	var numbers, answered, from []string
 	for _, m := range stops {
@@ -493,18 +511,12 @@ func (s *Webhooks) optOut(ctx context.Context, tx pgx.Tx, b *pgx.Batch, inbound 
 		tenants[number] = tenant
 		return nil
 	}); err != nil {
-		return err
+		return nil, err
 	}
 	writers, err := writersOf(ctx, tx, answered, from)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	type wish struct {
-		tenant string
-		digest []byte
-		campaign.Inbound
-	}
-	var wishes []wish
 	for _, m := range stops {
 		tenant, ours := tenants[m.PhoneNumberID]
 		if !ours {
@@ -517,11 +529,19 @@ func (s *Webhooks) optOut(ctx context.Context, tx pgx.Tx, b *pgx.Batch, inbound 
 		}
 		slices.SortFunc(digests, bytes.Compare)
 		for _, digest := range slices.CompactFunc(digests, bytes.Equal) {
-			wishes = append(wishes, wish{tenant, digest, m})
+			wishes = append(wishes, wish{tenant, digest, m.Wants(), m.At})
 		}
 		if len(digests) > 0 && m.Wants() == campaign.WishStop {
 			out.Opted++
 		}
+	}
+	return wishes, nil
+}
+
+// queueWishes queues wishes into b, in the order of people.
+func queueWishes(b *pgx.Batch, wishes []wish, key contact.Pads) {
+	if len(wishes) == 0 {
+		return
 	}
 	slices.SortStableFunc(wishes, func(a, b wish) int {
 		return cmp.Or(strings.Compare(a.tenant, b.tenant), bytes.Compare(a.digest, b.digest))
@@ -533,12 +553,11 @@ func (s *Webhooks) optOut(ctx context.Context, tx pgx.Tx, b *pgx.Batch, inbound 
 	b.Queue(sqlWishTurns, of, digests)
 	for _, w := range wishes {
 		text := sqlOptOutAdd
-		if w.Wants() == campaign.WishResume {
+		if w.Wish == campaign.WishResume {
 			text = sqlOptIn
 		}
-		b.Queue(text, w.tenant, w.digest, w.At, key.Keyed(w.digest))
+		b.Queue(text, w.tenant, w.digest, w.at, key.Keyed(w.digest))
 	}
-	return nil
 }
 
 // A sign is what the writer of a message to a tenant is known by: Meta's ID of the message that is answered, or the

@@ -462,6 +462,56 @@ func TestPreferencesAtOnce(t *testing.T) {
 	require.Equal(t, campaign.MessageSkipped, m.state(t, m.put(t, "b", "+"+people[1])))
 }
 
+// A report that opts a person out waits for its turn, too: beside a STOP of another it does not lock up with a worker
+// that applies messages of both.
+func TestReportsTakeTurns(t *testing.T) {
+	t.Parallel()
+
+	m, ctx, at := newMailing(t), t.Context(), time.Now()
+	id := m.put(t, "a", "+15145550101")
+	token, claims := m.claim(t, 1)
+	m.record(t, token, accepted, claims...)
+	report := campaign.Report{
+		PhoneNumberID: "acme", WAMID: wamid(id, 1), Status: campaign.MessageFailed, At: at, Verdict: refusal(131050),
+	}
+	stop := func(from string) campaign.Inbound {
+		return campaign.Inbound{PhoneNumberID: "acme", From: from, Text: "STOP", At: at}
+	}
+	apply := func(reports []campaign.Report, list ...campaign.Inbound) <-chan error {
+		done := make(chan error, 1)
+		go func() {
+			hook, err := m.hooks.Store(ctx, []byte(uuid.NewString()), len(reports), len(list), at)
+			if err == nil {
+				_, err = m.hooks.Apply(ctx, hook, reports, list, at)
+			}
+			done <- err
+		}()
+		return done
+	}
+	waits := func(n int64) {
+		require.Eventually(t, func() bool {
+			return n == dbtest.Count(t, m.pool,
+				`pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`)
+		}, servicetest.Patience(), time.Millisecond)
+	}
+	var both, beside <-chan error
+	require.NoError(t, m.system(ctx, func(tx pgx.Tx) error { // has the other person's turn
+		digest := contact.Digest("acme", "+15145550102")
+		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('acme' || encode($1::bytea, 'hex'), 0))`,
+			digest[:]); err != nil {
+			return err
+		}
+		both = apply(nil, stop("15145550101"), stop("15145550102"))
+		waits(1)
+		beside = apply([]campaign.Report{report}, stop("15145550102"))
+		waits(2)
+		return nil
+	}))
+	require.NoError(t, <-both)
+	require.NoError(t, <-beside)
+	require.Equal(t, []string{"2"}, m.lines(t, "SELECT count(*) FROM opt_outs"))
+}
+
 // A wish for more undoes neither what was imported nor what the tenant said, and a failure that Meta reports late no wish.
 func TestPreferencesOfOthers(t *testing.T) {
 	t.Parallel()
