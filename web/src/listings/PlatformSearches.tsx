@@ -107,6 +107,9 @@ export function Searches({ platform: p }: { platform: Platform }) {
   )
 }
 
+/** isTaken reports whether a site has a search of this name: to save a new one as that would change the one there is. */
+export const isTaken = (p: { searches: { name: string }[] }, name: string) => p.searches.some((s) => s.name === name)
+
 /** pathOf is what differs between the searches of a site. */
 function pathOf(url: string) {
   try {
@@ -256,6 +259,7 @@ function Form(p: { platform: Platform; search?: Search; onDone?: () => void; onC
               required
               maxLength={32}
               pattern="[a-z0-9][a-z0-9_\-]*"
+              ref={(field) => field?.setCustomValidity(isTaken(p.platform, name) ? t.nameTaken : '')}
               value={name}
               onChange={(e) => setName(e.target.value)}
             />

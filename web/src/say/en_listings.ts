@@ -34,6 +34,7 @@ export const platform = {
   searches: 'Searches',
   search: 'Search',
   searchName: 'Name (a-z, 0-9, -, _)',
+  nameTaken: 'There is a search of this name: change it on its own page.',
   address: 'Address of its first page',
   looked: 'Looked at',
   addSearch: 'Add a search',

@@ -35,6 +35,7 @@ export const platform: (typeof en)['platform'] = {
   searches: 'Recherches',
   search: 'Recherche',
   searchName: 'Nom (a-z, 0-9, -, _)',
+  nameTaken: 'Une recherche porte ce nom : modifiez-la sur sa propre page.',
   address: 'Adresse de sa première page',
   looked: 'Regardée',
   addSearch: 'Ajouter une recherche',
