@@ -3,6 +3,7 @@ import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 
+import type { Schemas } from './api/client'
 import { mayPass, Problem } from './api/problem'
 import { useSession } from './api/queries'
 import './fonts.css'
@@ -10,12 +11,16 @@ import './tokens.css'
 import './base.css'
 import { router } from './router'
 import { ready, Say } from './say/Say'
+import { called } from './shell/caller'
 import { refused } from './shell/refused'
 
 const onError = (error: unknown) => refused(Problem.of(error))
 
-const client = new QueryClient({
-  queryCache: new QueryCache({ onError }),
+const client: QueryClient = new QueryClient({
+  queryCache: new QueryCache({
+    onError,
+    onSuccess: (data, q) => q.queryKey[0] === 'session' && called(client, data as Schemas['Session']),
+  }),
   mutationCache: new MutationCache({ onError }),
   defaultOptions: {
     // The API may be on this machine, so that a browser that is offline knows nothing of it. What cannot be sent is an error

@@ -74,6 +74,7 @@ export const en = {
     key: 'API key',
     enter: 'Sign in',
     out: 'Sign out',
+    notOut: 'You may still be signed in',
     oidc: 'Sign in with your organization',
     orKey: 'Or with an API key. It is sent once and kept nowhere in the page.',
     request: 'ID of the request, for the log:',

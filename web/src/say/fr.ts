@@ -76,6 +76,7 @@ export const fr: typeof en = {
     key: 'Clé d’API',
     enter: 'Se connecter',
     out: 'Se déconnecter',
+    notOut: 'Vous êtes peut-être encore connecté',
     oidc: 'Se connecter avec votre organisation',
     orKey: 'Ou avec une clé d’API. Elle est envoyée une fois, et la page ne la garde pas.',
     request: 'Identifiant de la requête, pour le journal :',

@@ -19,9 +19,11 @@ const useAsked = () =>
     structuralSharing: true,
   })
 
+const session = { queryKey: ['session'] }
+
 /** Login lets a person in by the identity provider or an API key, above the page: nothing on it is lost, unless it is
  * another caller than the one before, who is shown nothing of the other's. The key is sent once and kept nowhere. */
-export function Login({ before }: { before: string | undefined }) {
+export function Login() {
   const { say } = useSay()
   const client = useQueryClient()
   const ways = useSession().data?.login ?? []
@@ -34,9 +36,10 @@ export function Login({ before }: { before: string | undefined }) {
     setError(undefined)
     try {
       await signIn(key.trim())
-      const { caller } = await readSession()
+      await client.cancelQueries(session) // one that is on its way may be of the caller before
+      await client.fetchQuery({ ...session, queryFn: readSession, staleTime: 0 })
       lock(false)
-      await (before && caller?.name !== before ? client.resetQueries() : client.invalidateQueries())
+      await client.invalidateQueries()
     } catch (e) {
       setError(e)
     } finally {

@@ -3,13 +3,16 @@ import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-route
 import { useEffect, useRef, useState } from 'react'
 
 import type { Schemas } from '../api/client'
-import { signOut, starting, useAway, useReport, useSession } from '../api/queries'
+import { signOut, starting, useAway, useDo, useReport, useSession } from '../api/queries'
 import { useHeardAt, useLost, useStream } from '../api/stream'
 import { clock, count, named, place } from '../say/format'
 import { keep, useSay } from '../say/Say'
 import { useNow } from '../ui/Age'
+import { Ask } from '../ui/Ask'
 import { Glyph } from '../ui/Glyph'
+import { Trouble } from '../ui/parts'
 import { hasRows, listen, useShortcuts, walk, within, type Shortcut } from '../ui/keys'
+import { anew, useTurn } from './caller'
 import { Find } from './Find'
 import { Help, singleOff } from './Help'
 import { Login } from './Login'
@@ -25,12 +28,9 @@ export function Shell() {
   const path = useRouterState({ select: (s) => s.location.pathname })
   const places = usePlaces().flatMap((g) => g.places)
   const main = useRef<HTMLElement>(null)
+  const turn = useTurn()
   const session = useSession().data
   useStream(!!session && (!session.locked || !!session.caller) && !session.caller?.tenant)
-  const [caller, setCaller] = useState<string>() // the last one there was
-  useEffect(() => {
-    if (session?.caller) setCaller(session.caller.name)
-  }, [session])
   useEffect(() => setMenu(false), [path])
   const opened = useRouterState({ select: (s) => s.resolvedLocation?.pathname })
   const last = useRef(opened)
@@ -60,13 +60,13 @@ export function Shell() {
           />
           <Away />
           <main id="main" ref={main} tabIndex={-1}>
-            <Outlet />
+            <Outlet key={turn} />
           </main>
         </div>
       </div>
       {dialog === 'find' && <Find places={places} onClose={() => setDialog(undefined)} />}
       {dialog === 'help' && <Help onClose={() => setDialog(undefined)} />}
-      {locked && <Login before={caller} />}
+      {locked && <Login />}
     </>
   )
 }
@@ -341,6 +341,11 @@ function Caller() {
   const { say } = useSay()
   const client = useQueryClient()
   const session = useSession().data
+  const out = useDo(async () => {
+    await signOut()
+    void client.resetQueries({ queryKey: ['session'] })
+    void anew(client)
+  })
   if (!session) return null
   if (!session.locked) return <span className="wide mu">{say.authenticationOff}</span>
   if (!session.caller) return null
@@ -349,9 +354,20 @@ function Caller() {
       <span className="wide">
         {session.caller.name} <span className="mu">{named(say.code.role, session.caller.role)}</span>
       </span>
-      <button className="ib wide" onClick={() => void signOut().then(() => client.resetQueries())}>
+      <button className="ib wide" disabled={out.isPending} onClick={() => out.mutate()}>
         {say.login.out}
       </button>
+      {out.error && (
+        <Ask title={say.login.out} onClose={out.reset}>
+          <h2>{say.login.notOut}</h2>
+          <Trouble error={out.error} />
+          <p className="btns">
+            <button className="btn" onClick={out.reset}>
+              {say.close}
+            </button>
+          </p>
+        </Ask>
+      )}
     </>
   )
 }
