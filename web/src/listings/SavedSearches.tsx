@@ -12,8 +12,6 @@ import {
   useDo,
   useSavedSearches,
   useSearchMatches,
-  useSession,
-  useTenants,
 } from '../api/queries'
 import { count, money, named } from '../say/format'
 import { useSay, type Sentences } from '../say/Say'
@@ -24,7 +22,7 @@ import { FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
 import { Glyph, type State } from '../ui/Glyph'
 import { Empty, Head, InTemporal, Section, Trouble } from '../ui/parts'
 import { Rows } from '../ui/Rows'
-import { Tenants, useTenant } from '../ui/tenant'
+import { Tenants, useOfOne, useTenant, Whose } from '../ui/tenant'
 
 type Search = Schemas['SavedSearch']
 
@@ -35,11 +33,9 @@ export function SavedSearches() {
   const { say } = useSay()
   const t = say.saved
   const [filters, change] = useFilters()
-  const list = useTenants()
-  const tenants = list.data?.items ?? []
-  const own = useSession().data?.caller?.tenant
   const tenant = useTenant()
-  const searches = useSavedSearches(tenant, !!tenant || !!own)
+  const ofOne = useOfOne()
+  const searches = useSavedSearches(tenant, ofOne)
   const set = useDo(changeSavedSearch, 'saved-searches')
   const chosen = searches.data?.pages.flatMap((p) => p.items).find((s) => s.id === filters.search)
   return (
@@ -58,11 +54,8 @@ export function SavedSearches() {
         <p>{t.intro}</p>
       </Head>
       <Trouble error={set.error} />
-      {!tenant && !own ? (
-        <>
-          <Trouble error={list.error} again={() => void list.refetch()} />
-          {list.data && <Empty>{tenants.length === 0 ? say.outreach.noTenants : t.whose}</Empty>}
-        </>
+      {!ofOne ? (
+        <Whose choose={t.whose} />
       ) : (
         <Rows
           label={t.title}

@@ -2,16 +2,16 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 
 import type { Schemas } from '../api/client'
-import { useCampaigns, useShares, useTenants } from '../api/queries'
+import { useCampaigns, useShares } from '../api/queries'
 import { count } from '../say/format'
 import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
 import { Do } from '../ui/Do'
 import { FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
 import { Glyph, type State } from '../ui/Glyph'
-import { Empty, Head, Section } from '../ui/parts'
+import { Head, Section, Trouble } from '../ui/parts'
 import { Rows } from '../ui/Rows'
-import { notFilters, Tenants, useTenant } from '../ui/tenant'
+import { notFilters, Tenants, useOfOne, useTenant, Whose } from '../ui/tenant'
 import { funnel } from './funnel'
 import { NewCampaign } from './NewCampaign'
 import './outreach.css'
@@ -30,9 +30,8 @@ export function Campaigns() {
   const { say, language } = useSay()
   const t = say.outreach
   const tenant = useTenant()
-  const tenants = useTenants()
   const [filters] = useFilters()
-  const ofOne = tenants.isError || tenant !== ''
+  const ofOne = useOfOne()
   const campaigns = useCampaigns({ ...filters, tenant })
   const [making, make] = useState(false)
   const n = (v: number) => count(v, language)
@@ -59,7 +58,7 @@ export function Campaigns() {
       </Head>
       {making && <NewCampaign tenant={tenant} onClose={() => make(false)} />}
       <Shares />
-      {!ofOne && tenants.data && <Empty>{tenants.data.items.length === 0 ? t.noTenants : t.choose}</Empty>}
+      {!ofOne && <Whose />}
       {ofOne && <FilterBar fields={fields} also={notFilters} />}
       {ofOne && (
         <Rows
@@ -106,12 +105,14 @@ export function Campaigns() {
 function Shares() {
   const { say, language } = useSay()
   const t = say.outreach
-  const shares = useShares(true).data?.items ?? []
+  const asked = useShares(true)
+  const shares = asked.data?.items ?? []
   const n = (v: number) => count(v, language)
   if (shares.length === 0) return null
   const waiting = shares.reduce((sum, s) => sum + s.waiting, 0)
   return (
     <Section title={t.shares} note={t.sharesNote} wide>
+      <Trouble error={asked.error} />
       <table>
         <thead>
           <tr>

@@ -4,7 +4,7 @@ import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
 import { Glyph } from '../ui/Glyph'
 import { Empty, Head, Section, Trouble } from '../ui/parts'
-import { Tenants, useTenant } from '../ui/tenant'
+import { Tenants, useOfOne, useTenant, Whose } from '../ui/tenant'
 import './outreach.css'
 
 /** Contacts are what a tenant's campaigns are made of: its lists, saved filters and numbers. Persons are not shown. */
@@ -13,7 +13,7 @@ export function Contacts() {
   const t = say.outreach
   const tenant = useTenant()
   const tenants = useTenants()
-  const ofOne = tenants.isError || tenant !== ''
+  const ofOne = useOfOne()
   const lists = useContactLists(tenant, ofOne)
   const segments = useSegments(tenant, ofOne)
   const senders = useSenders(tenant, ofOne)
@@ -26,7 +26,7 @@ export function Contacts() {
           {t.contactsIntro} {all !== undefined && t.contactsOf(all, n(all))}
         </p>
       </Head>
-      {!ofOne && tenants.data && <Empty>{tenants.data.items.length === 0 ? t.noTenants : t.choose}</Empty>}
+      {!ofOne && <Whose />}
       {ofOne && (
         <>
           <Table

@@ -1,15 +1,15 @@
 import { Link } from '@tanstack/react-router'
 
 import type { Schemas } from '../api/client'
-import { noCampaign, useCampaigns, useMessages, useTenants, type Filters } from '../api/queries'
+import { noCampaign, useCampaigns, useMessages, type Filters } from '../api/queries'
 import { named } from '../say/format'
 import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
 import { FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
 import { Glyph, type State } from '../ui/Glyph'
-import { Empty, Head } from '../ui/parts'
+import { Head } from '../ui/parts'
 import { Rows } from '../ui/Rows'
-import { notFilters, Tenants, useTenant } from '../ui/tenant'
+import { notFilters, Tenants, useOfOne, useTenant, Whose } from '../ui/tenant'
 import './outreach.css'
 
 export const messageGlyph: Record<Schemas['Message']['state'], State> = {
@@ -28,15 +28,14 @@ export function Messages() {
   const { say } = useSay()
   const t = say.outreach
   const tenant = useTenant()
-  const tenants = useTenants()
   const [filters] = useFilters()
-  const ofOne = tenants.isError || tenant !== ''
+  const ofOne = useOfOne()
   return (
     <>
       <Head title={say.nav.messages} actions={<Tenants its={['campaign']} />}>
         <p>{t.messagesIntro}</p>
       </Head>
-      {!ofOne && tenants.data && <Empty>{tenants.data.items.length === 0 ? t.noTenants : t.choose}</Empty>}
+      {!ofOne && <Whose />}
       {ofOne && <OfTenant tenant={tenant} filters={filters} />}
     </>
   )

@@ -2,7 +2,7 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { useEffect, useEffectEvent, useState } from 'react'
 
 import type { Schemas } from '../api/client'
-import { useDo, useMay, useTenants, useUploads } from '../api/queries'
+import { useDo, useMay, useUploads } from '../api/queries'
 import { sendFile } from '../api/send'
 import { begin, forgetSending, useCutOff, type Sending } from '../api/sending'
 import { bytes, count } from '../say/format'
@@ -10,9 +10,9 @@ import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
 import { FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
 import { Glyph, type State } from '../ui/Glyph'
-import { Empty, Head, Trouble } from '../ui/parts'
+import { Head, Trouble } from '../ui/parts'
 import { Rows } from '../ui/Rows'
-import { notFilters, Tenants, useTenant } from '../ui/tenant'
+import { notFilters, Tenants, useOfOne, useTenant, Whose } from '../ui/tenant'
 import './outreach.css'
 
 export const uploadGlyph: Record<Schemas['Upload']['state'], State> = {
@@ -29,16 +29,13 @@ export const uploadGlyph: Record<Schemas['Upload']['state'], State> = {
 export function Uploads() {
   const { say } = useSay()
   const tenant = useTenant()
-  const tenants = useTenants()
-  const ofOne = tenants.isError || tenant !== '' // a key of a tenant names none
+  const ofOne = useOfOne()
   return (
     <>
       <Head title={say.nav.uploads} actions={<Tenants />}>
         <p>{say.outreach.uploadsIntro}</p>
       </Head>
-      {!ofOne && tenants.data && (
-        <Empty>{tenants.data.items.length === 0 ? say.outreach.noTenants : say.outreach.choose}</Empty>
-      )}
+      {!ofOne && <Whose />}
       {ofOne && (
         <>
           <Drop tenant={tenant} />

@@ -10,6 +10,8 @@ const n = (v: number) => count(v, 'en')
 export const outreach = {
   tenant: 'Tenant',
   choose: 'Choose a tenant.',
+  typeTenant: 'You may not list tenants: type the ID of one above.',
+  openTenant: 'Open',
   noTenants: 'There is no tenant yet: conveyor tenants create NAME.',
   uploadsIntro: 'Files of contacts: what was read, what was stored, and which rows failed, with the reason.',
   neverUploads: 'No file yet. Drop one above, or: conveyor contacts import FILE',

@@ -2,8 +2,9 @@ import { createElement } from 'react'
 import { renderToStaticMarkup } from 'react-dom/server'
 import { expect, test, vi } from 'vitest'
 
+import { Problem } from '../api/problem'
 import { Say } from '../say/Say'
-import { TenantOptions } from './tenant'
+import { mustType, TenantOptions } from './tenant'
 
 vi.stubGlobal('navigator', { language: 'en' })
 
@@ -23,4 +24,11 @@ test('a tenant that there is not stands for no other', () => {
   expect(values('')).toEqual(['', 'acme', 'bell'])
   expect(values('gone')).toEqual(['', 'acme', 'bell'])
   expect(values('acme', tenants.slice(0, 1))).toEqual(['acme'])
+})
+
+test('who may not list tenants types the ID of one, unless they are of one', () => {
+  expect(mustType(new Problem(403, '', ''), undefined)).toBe(true)
+  expect(mustType(new Problem(403, '', ''), 'acme')).toBe(false)
+  expect([0, 429, 503].map((status) => mustType(new Problem(status, '', ''), undefined))).toEqual([false, false, false])
+  expect(mustType(null, undefined)).toBe(false)
 })

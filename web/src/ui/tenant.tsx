@@ -1,6 +1,8 @@
-import { useTenants } from '../api/queries'
+import { Problem } from '../api/problem'
+import { useSession, useTenants } from '../api/queries'
 import { useSay } from '../say/Say'
 import { useFilters } from './Filter'
+import { Empty, Trouble } from './parts'
 
 /** notFilters are names in the address: the tenant is chosen at the top of a page. */
 export const notFilters = ['tenant']
@@ -12,6 +14,26 @@ export function useTenant() {
   return filters.tenant ?? (tenants.length === 1 ? tenants[0]!.id : '')
 }
 
+/** useOfOne reports whether it is known whose things are shown: of a tenant that was chosen, or of the caller's own. */
+export function useOfOne() {
+  const tenant = useTenant()
+  return !!useSession().data?.caller?.tenant || tenant !== ''
+}
+
+/** mustType reports whether a tenant has to be typed: the caller may not list them, and is of none. */
+export const mustType = (error: unknown, own: string | undefined) => !!error && !own && Problem.of(error).status === 403
+
+/** Whose stands for what is of a tenant, until there is one. */
+export function Whose({ choose }: { choose?: string }) {
+  const { say } = useSay()
+  const list = useTenants()
+  const own = useSession().data?.caller?.tenant
+  if (mustType(list.error, own)) return <Empty>{say.outreach.typeTenant}</Empty>
+  if (list.error) return <Trouble error={list.error} again={() => void list.refetch()} />
+  if (!list.data) return null
+  return <Empty>{list.data.items.length === 0 ? say.outreach.noTenants : (choose ?? say.outreach.choose)}</Empty>
+}
+
 /**
  * Tenants chooses the tenant. A key of a tenant has no choice, and sees none. its are names in the address of what belongs
  * to a tenant: another has no such.
@@ -19,20 +41,39 @@ export function useTenant() {
 export function Tenants({ its = [] }: { its?: string[] }) {
   const { say } = useSay()
   const [, change] = useFilters()
-  const tenants = useTenants().data?.items ?? []
+  const list = useTenants()
+  const tenants = list.data?.items ?? []
   const chosen = useTenant()
+  const own = useSession().data?.caller?.tenant
+  const choose = (tenant: string) => change({ ...Object.fromEntries(its.map((name) => [name, ''])), tenant })
+  if (mustType(list.error, own)) return <Typed key={chosen} tenant={chosen} onChoose={choose} />
   if (tenants.length === 0) return null
   return (
     <label>
       {say.outreach.tenant}{' '}
-      <select
-        className="in"
-        value={chosen}
-        onChange={(e) => change({ ...Object.fromEntries(its.map((name) => [name, ''])), tenant: e.target.value })}
-      >
+      <select className="in" value={chosen} onChange={(e) => choose(e.target.value)}>
         <TenantOptions tenants={tenants} chosen={chosen} />
       </select>
     </label>
+  )
+}
+
+/** Typed is the ID of a tenant as a person types it. */
+function Typed({ tenant, onChoose }: { tenant: string; onChoose: (id: string) => void }) {
+  const { say } = useSay()
+  return (
+    <form
+      className="btns"
+      onSubmit={(e) => {
+        e.preventDefault()
+        onChoose(String(new FormData(e.currentTarget).get('tenant')).trim())
+      }}
+    >
+      <label>
+        {say.outreach.tenant} <input className="in m" name="tenant" required defaultValue={tenant} />
+      </label>
+      <button className="btn">{say.outreach.openTenant}</button>
+    </form>
   )
 }
 
