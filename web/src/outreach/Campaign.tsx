@@ -45,7 +45,11 @@ export function Campaign() {
   return (
     <>
       <Head
-        crumbs={<Crumb to="/campaigns">{say.nav.campaigns}</Crumb>}
+        crumbs={
+          <Crumb to="/campaigns" tenant={tenant}>
+            {say.nav.campaigns}
+          </Crumb>
+        }
         title={<span className="s">{c.name}</span>}
         actions={
           <>

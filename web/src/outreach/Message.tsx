@@ -29,14 +29,18 @@ export function Message() {
         crumbs={
           m.campaign ? (
             <>
-              <Crumb to="/campaigns">{say.nav.campaigns}</Crumb>{' '}
+              <Crumb to="/campaigns" tenant={tenant}>
+                {say.nav.campaigns}
+              </Crumb>{' '}
               <Link to={'/campaigns/$id' as '/'} params={{ id: m.campaign } as never} search={{ tenant } as never}>
                 {t.campaign}
               </Link>{' '}
               <span aria-hidden="true">›</span>
             </>
           ) : (
-            <Crumb to="/messages">{say.nav.messages}</Crumb>
+            <Crumb to="/messages" tenant={tenant}>
+              {say.nav.messages}
+            </Crumb>
           )
         }
         title={<span className="m">{number.data?.to || m.to || m.id.slice(0, 8)}</span>}

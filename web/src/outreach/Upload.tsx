@@ -33,7 +33,11 @@ export function Upload() {
   return (
     <>
       <Head
-        crumbs={<Crumb to="/uploads">{say.nav.uploads}</Crumb>}
+        crumbs={
+          <Crumb to="/uploads" tenant={tenant}>
+            {say.nav.uploads}
+          </Crumb>
+        }
         title={<span className="s">{u.file_name}</span>}
         actions={
           <>

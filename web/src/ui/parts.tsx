@@ -149,11 +149,14 @@ export function Head(p: { title: ReactNode; crumbs?: ReactNode; children?: React
   )
 }
 
-/** Crumb links to a page above. */
-export function Crumb({ to, children }: { to: string; children: ReactNode }) {
+/** Crumb links to a page above, of a tenant where that page is of one. */
+export function Crumb({ to, tenant, children }: { to: string; tenant?: string; children: ReactNode }) {
   return (
     <>
-      <Link to={to as '/'}>{children}</Link> <span aria-hidden="true">›</span>
+      <Link to={to as '/'} search={{ tenant: tenant || undefined } as never}>
+        {children}
+      </Link>{' '}
+      <span aria-hidden="true">›</span>
     </>
   )
 }
