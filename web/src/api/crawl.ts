@@ -104,7 +104,8 @@ export const useComparison = (a: number, b: number) =>
     placeholderData: keepPreviousData,
   })
 
-export const startRun = (body: Schemas['CrawlStart']) => answer(api.POST('/crawl-runs', { body }))
+export const startRun = (body: Schemas['CrawlStart'], key: string) =>
+  answer(api.POST('/crawl-runs', { params: { header: { 'Idempotency-Key': key } }, body }))
 
 export const orderRun = (r: { id: number; order: 'pause' | 'resume' | 'cancel' }) => {
   const params = { path: { id: r.id } }

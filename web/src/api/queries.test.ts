@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import { expect, test, vi } from 'vitest'
 
 import { Problem } from './problem'
-import { isCurrent } from './queries'
+import { isCurrent, sharesPace } from './queries'
 
 const one = { pages: [{ items: [] }] }
 const failed = (status: number) => isCurrent({ error: new Problem(status, '', ''), data: one })
@@ -40,4 +40,11 @@ test('a reading that nobody waits for any more asks for no further page', async 
   expect(asked).toBe(3)
   server.close()
   vi.unstubAllGlobals()
+})
+
+test('shares are asked for again after an error that passes, and not after one that stays', () => {
+  const after = (status: number) => sharesPace(new Problem(status, '', ''))
+  expect(sharesPace(null)).toBe(2_000)
+  expect([0, 429, 503].map(after)).toEqual([2_000, 2_000, 2_000])
+  expect([401, 403].map(after)).toEqual([false, false])
 })

@@ -273,7 +273,8 @@ export const decide = (d: { id: string; listing_id: string; verdict: 'same' | 'd
 export const undoVerdict = (number: number) =>
   answer(api.POST('/duplicates/verdicts/{number}/undo', { params: { path: { number } } }))
 
-export const requestDraft = (body: Schemas['DraftRequest']) => answer(api.POST('/crawl-requests', { body }))
+export const requestDraft = (body: Schemas['DraftRequest'], key: string) =>
+  answer(api.POST('/crawl-requests', { params: { header: { 'Idempotency-Key': key } }, body }))
 
 export const cancelDraftRequest = (event_id: string) =>
   answer(api.POST('/crawl-requests/{event_id}/cancel', { params: { path: { event_id } } }))
@@ -694,11 +695,14 @@ export const useCampaignErrors = (tenant: string, id: string, failed: number) =>
     placeholderData: keepPreviousData,
   })
 
+/** sharesPace is how often the shares are asked for: callers of a tenant may not see those of others. */
+export const sharesPace = (error: unknown) => (isRefused(error) ? false : 2_000)
+
 export const useShares = (wanted: boolean) =>
   useQuery({
     queryKey: ['shares'],
     queryFn: () => answer(api.GET('/campaigns/shares')),
-    refetchInterval: (q) => (q.state.error ? false : 2_000),
+    refetchInterval: (q) => sharesPace(q.state.error),
     enabled: wanted,
     retry: false, // keys of a tenant may not see others
   })
@@ -724,8 +728,13 @@ export const useSegments = (tenant: string, wanted: boolean) =>
     enabled: wanted,
   })
 
-export const createCampaign = (c: { tenant: string; plan: Schemas['CampaignPlan'] }) =>
-  answer(api.POST('/campaigns', { params: { query: ofTenant(c.tenant) }, body: c.plan }))
+export const createCampaign = (c: { tenant: string; plan: Schemas['CampaignPlan'] }, key: string) =>
+  answer(
+    api.POST('/campaigns', {
+      params: { query: ofTenant(c.tenant), header: { 'Idempotency-Key': key } },
+      body: c.plan,
+    }),
+  )
 
 export const startCampaign = (c: { tenant: string; id: string; at?: string }) =>
   answer(

@@ -3,6 +3,8 @@
 
 import { useEffect, useState } from 'react'
 
+import { newKey } from './once'
+
 export interface Sending {
   tenant: string
   name: string
@@ -78,7 +80,7 @@ export function begin(
     (s) => s.tenant === u.tenant && s.name === name && s.size === size && s.modified === modified,
   )
   if (was) return was
-  const key = crypto.randomUUID?.() ?? `${now}-${Math.random()}`
+  const key = newKey()
   return { tenant: u.tenant, name, size, modified, hold: u.hold, dryRun: u.dryRun, key, at: now }
 }
 

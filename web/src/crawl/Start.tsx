@@ -3,8 +3,8 @@ import { useState } from 'react'
 
 import type { Schemas } from '../api/client'
 import { startRun } from '../api/crawl'
+import { useMake } from '../api/once'
 import { Problem } from '../api/problem'
-import { useDo } from '../api/queries'
 import { useSay } from '../say/Say'
 import { Do } from '../ui/Do'
 import { Trouble } from '../ui/parts'
@@ -40,7 +40,7 @@ export function Start() {
   const { say } = useSay()
   const t = say.run
   const navigate = useNavigate()
-  const start = useDo(startRun, 'runs')
+  const start = useMake(startRun, 'runs')
   const [seed, setSeed] = useState('')
   const [settings, setSettings] = useState<Record<string, number | boolean | string>>({})
   const set = (name: string, value: number | boolean | string) => setSettings((was) => ({ ...was, [name]: value }))

@@ -2,7 +2,8 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 
 import type { Schemas } from '../api/client'
-import { requestDraft, useDo } from '../api/queries'
+import { useMake } from '../api/once'
+import { requestDraft } from '../api/queries'
 import { useSay } from '../say/Say'
 import { Do } from '../ui/Do'
 import { Trouble } from '../ui/parts'
@@ -18,7 +19,7 @@ interface Secret {
 export function AskForDraft() {
   const { say } = useSay()
   const t = say.draft
-  const ask = useDo(requestDraft, 'draft-requests')
+  const ask = useMake(requestDraft, 'draft-requests')
   const [url, setURL] = useState('')
   const [locale, setLocale] = useState('')
   const [secrets, setSecrets] = useState<Secret[]>([])

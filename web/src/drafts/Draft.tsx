@@ -1,7 +1,8 @@
 import { Link, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 
-import { requestDraft, useDo, useDraft } from '../api/queries'
+import { useMake } from '../api/once'
+import { requestDraft, useDraft } from '../api/queries'
 import { bytes, named } from '../say/format'
 import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
@@ -17,7 +18,7 @@ export function Draft() {
   const t = say.draft
   const { id } = useParams({ strict: false }) as { id: string }
   const draft = useDraft(id)
-  const again = useDo(requestDraft, 'draft-requests')
+  const again = useMake(requestDraft, 'draft-requests')
   const [path, choose] = useState('')
   const d = draft.data
   if (!d) return <Trouble error={draft.error} again={() => void draft.refetch()} />

@@ -202,7 +202,7 @@ function Make({ onClose }: { onClose: () => void }) {
   const total = plan.data?.total ?? 0
   const mustType = total > typeAbove
   return (
-    <Ask title={t.newOne} onClose={onClose}>
+    <Ask title={t.newOne} held={start.isPending} onClose={onClose}>
       <h2>{t.newOne}</h2>
       <Trouble error={plan.error ?? start.error} />
       <form

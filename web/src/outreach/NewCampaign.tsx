@@ -2,7 +2,8 @@ import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 
 import type { Schemas } from '../api/client'
-import { createCampaign, useContactLists, useDo, useSenders } from '../api/queries'
+import { useMake } from '../api/once'
+import { createCampaign, useContactLists, useSenders } from '../api/queries'
 import { useSay } from '../say/Say'
 import { Ask } from '../ui/Ask'
 import { Do } from '../ui/Do'
@@ -13,7 +14,7 @@ export function NewCampaign({ tenant, onClose }: { tenant: string; onClose: () =
   const { say } = useSay()
   const t = say.outreach
   const navigate = useNavigate()
-  const create = useDo(createCampaign, 'campaigns')
+  const create = useMake(createCampaign, 'campaigns')
   const senders = useSenders(tenant, true)
   const lists = useContactLists(tenant, true)
   const [kind, setKind] = useState<'template' | 'text'>('template')
@@ -50,7 +51,7 @@ export function NewCampaign({ tenant, onClose }: { tenant: string; onClose: () =
     )
   }
   return (
-    <Ask title={t.newCampaign} onClose={onClose}>
+    <Ask title={t.newCampaign} held={create.isPending} onClose={onClose}>
       <h2>{t.newCampaign}</h2>
       <form
         className="form"
@@ -137,7 +138,7 @@ export function NewCampaign({ tenant, onClose }: { tenant: string; onClose: () =
           >
             {t.createDraft}
           </Do>
-          <button type="button" className="btn" onClick={onClose}>
+          <button type="button" className="btn" disabled={create.isPending} onClick={onClose}>
             {say.cancel}
           </button>
         </div>
