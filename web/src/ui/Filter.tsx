@@ -3,7 +3,7 @@ import { useEffect, useId, useState } from 'react'
 
 import type { Filters } from '../api/queries'
 import { useSay } from '../say/Say'
-import { each, toggle } from './filters'
+import { dayOf, each, toggle } from './filters'
 import { useTyped } from './typed'
 import { Views } from './Views'
 
@@ -84,7 +84,7 @@ export function FilterBar({ fields, also = noNames }: { fields: Field[]; also?: 
 
 /** One is a filter and its value. */
 export function One({ field: f, value, onChange }: { field: Field; value: string; onChange: (v: string) => void }) {
-  const { say } = useSay()
+  const { say, zone } = useSay()
   const options = f.options ?? []
   switch (f.kind) {
     case 'many':
@@ -147,7 +147,7 @@ export function One({ field: f, value, onChange }: { field: Field; value: string
         </select>
       ) : (
         // A field of a day shows the day of a time.
-        <Words kind={f.kind ?? 'text'} value={f.kind === 'date' ? value.slice(0, 10) : value} onChange={onChange} />
+        <Words kind={f.kind ?? 'text'} value={f.kind === 'date' ? dayOf(value, zone) : value} onChange={onChange} />
       )}
     </label>
   )

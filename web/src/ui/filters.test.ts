@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { each, endOf, parseSearch, startOf, toggle, writeSearch } from './filters'
+import { dayOf, each, endOf, parseSearch, startOf, toggle, writeSearch } from './filters'
 
 /** random is a reproducible source of numbers below 1. */
 function random(seed: number) {
@@ -61,4 +61,10 @@ test.each([
 ])('the day %s of %s is that of its clocks', (day, zone, first, last) => {
   expect(startOf(day, zone)).toBe(first)
   expect(endOf(day, zone)).toBe(last)
+})
+
+test('a time is shown as the day that it falls on in the zone of the page', () => {
+  expect(dayOf('2026-11-19T01:30:00Z', 'America/Toronto')).toBe('2026-11-18')
+  expect(dayOf('2026-11-19T01:30:00Z', 'UTC')).toBe('2026-11-19')
+  expect(['2026-11-19', '', 'x'].map((v) => dayOf(v, 'America/Toronto'))).toEqual(['2026-11-19', '', 'x'])
 })

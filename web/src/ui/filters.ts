@@ -43,6 +43,12 @@ export const startOf = (typed: string | undefined, zone: Zone) => within(typed, 
 /** endOf is startOf for the end of what is asked for: the day that was chosen belongs to it. */
 export const endOf = (typed: string | undefined, zone: Zone) => within(typed, (day) => midnight(day + aDay, zone) - 1)
 
+/** dayOf is the day of a zone that a time falls on, for a field of days; what is no time stays. */
+export function dayOf(value: string, zone: Zone) {
+  const at = value.includes('T') ? Date.parse(value) : NaN
+  return isNaN(at) ? value : new Date(at + offset(at, zone)).toISOString().slice(0, 10)
+}
+
 /** toggle adds one of several values, or takes it away; the order is that of all. */
 export function toggle(value: string | undefined, one: string, all: string[]) {
   const chosen = new Set(each(value))
