@@ -60,9 +60,10 @@ export function useRunURLs(
   const read = useQueries({
     queries: chunks.map((chunk) => ({
       queryKey: ['urls', id, f, chunk],
-      queryFn: () =>
+      queryFn: ({ signal }) =>
         answer(
           api.GET('/crawl-runs/{id}/urls', {
+            signal,
             params: {
               path: { id },
               query: {

@@ -5,6 +5,7 @@ import { count } from '../say/format'
 import { useSay } from '../say/Say'
 import { useShortcuts } from '../ui/keys'
 import { Trouble } from '../ui/parts'
+import { useTyped } from '../ui/typed'
 import { coloursOf } from './colours'
 import { over, type Ink, type Over } from './overlay'
 import { start } from './start'
@@ -57,6 +58,7 @@ export function Lineage(p: {
   const root = useRef<HTMLDivElement>(null)
   const probe = useRef<HTMLElement>(null)
   const stage = useRef<Stage>(undefined)
+  const [typed, type] = useTyped(p.words, p.onWords, 200)
   const [there, setThere] = useState<{ urls: number; cut: boolean }>()
   const [lit, setLit] = useState<number>()
   const [trouble, setTrouble] = useState<Problem>()
@@ -354,8 +356,8 @@ export function Lineage(p: {
             aria-label={t.find}
             placeholder={t.find}
             maxLength={500}
-            value={p.words}
-            onChange={(e) => p.onWords(e.target.value)}
+            value={typed}
+            onChange={(e) => type(e.target.value)}
           />
           {p.tools}
           {lit !== undefined && (p.words !== '' || p.states.length > 0) && (
