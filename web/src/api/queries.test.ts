@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import { expect, test, vi } from 'vitest'
 
 import { Problem } from './problem'
-import { isCurrent, sharesPace } from './queries'
+import { isCurrent, messagePace, sharesPace } from './queries'
 
 const one = { pages: [{ items: [] }] }
 const failed = (status: number) => isCurrent({ error: new Problem(status, '', ''), data: one })
@@ -47,4 +47,16 @@ test('shares are asked for again after an error that passes, and not after one t
   expect(sharesPace(null)).toBe(2_000)
   expect([0, 429, 503].map(after)).toEqual([2_000, 2_000, 2_000])
   expect([401, 403].map(after)).toEqual([false, false])
+})
+
+test('a message is asked for often for a minute after the last of its events, and seldom then', () => {
+  const at = Date.parse('2026-11-18T12:00:00Z')
+  const pace = (state: string, s: number) =>
+    messagePace({ state, timeline: [{ at: '2026-11-18T11:00:00Z' }, { at: '2026-11-18T12:00:00Z' }] }, at + s * 1000)
+  expect([pace('sent', 1), pace('sent', 61), pace('queued', 3600), pace('read', 1)]).toEqual([
+    2_000,
+    10_000,
+    10_000,
+    false,
+  ])
 })

@@ -664,11 +664,18 @@ export const useMessages = (tenant: string, id: string, f: Filters) =>
 
 const ofTenant = (tenant: string) => ({ tenant: tenant || undefined }) as never
 
+/** messagePace is how often a message is asked for while its state may change: seldom once nothing happened for a minute. */
+export function messagePace(m: { state: string; timeline: { at: string }[] }, now = Date.now()) {
+  if (!['queued', 'sending', 'sent'].includes(m.state)) return false
+  const last = Math.max(...m.timeline.map((e) => Date.parse(e.at)))
+  return now - last < 60_000 ? 2_000 : 2 * tick
+}
+
 export const useMessage = (tenant: string, id: string) =>
   useQuery({
     queryKey: ['message', tenant, id],
     queryFn: () => answer(api.GET('/messages/{id}', { params: { path: { id }, query: ofTenant(tenant) } })),
-    refetchInterval: (q) => (['queued', 'sending', 'sent'].includes(q.state.data?.state ?? '') ? 2_000 : false),
+    refetchInterval: (q) => (q.state.data ? messagePace(q.state.data) : false),
   })
 
 export const retryMessage = (m: { tenant: string; id: string }) =>
