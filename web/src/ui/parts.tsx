@@ -69,18 +69,39 @@ export function Trouble({ error, again, id }: { error: unknown; again?: () => vo
   )
 }
 
-/** Copy is an identifier that a click copies. */
+/** copied reports whether a text is in the clipboard now: there may be none, as the page is no secure context. */
+export async function copied(text: string, clipboard: Pick<Clipboard, 'writeText'> | undefined) {
+  try {
+    await clipboard?.writeText(text)
+    return !!clipboard
+  } catch {
+    return false // refused
+  }
+}
+
+/** Copy is an identifier that a click copies, or leaves selected where it cannot. */
 export function Copy({ text, short }: { text: string; short?: string }) {
   const { say } = useSay()
-  const [copied, setCopied] = useState(false)
+  const [done, setDone] = useState<boolean>()
+  if (done === false)
+    return (
+      <input
+        className="in m"
+        readOnly
+        autoFocus
+        aria-label={say.copy}
+        value={text}
+        onFocus={(e) => e.target.select()}
+      />
+    )
   return (
     <button
       className="copy m"
       title={`${say.copy}: ${text}`}
-      onClick={() => void navigator.clipboard?.writeText(text).then(() => setCopied(true))}
-      onBlur={() => setCopied(false)}
+      onClick={() => void copied(text, navigator.clipboard).then(setDone)}
+      onBlur={() => setDone(undefined)}
     >
-      {copied ? say.copied : (short ?? text)}
+      {done ? say.copied : (short ?? text)}
     </button>
   )
 }
