@@ -11,7 +11,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -130,6 +132,15 @@ func TestLoad(t *testing.T) {
 		fmt.Fprint(w, "<p>who")
 	})
 	s.html("/goes-on", `<script>addEventListener("DOMContentLoaded",()=>setTimeout(()=>location.replace("/there"),300))</script>`)
+	s.HandleFunc("/hop/", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		n, _ := strconv.Atoi(path.Base(r.URL.Path))
+		next := fmt.Sprintf("/hop/%d", n-1)
+		if n == 0 {
+			next = "/there"
+		}
+		_, _ = fmt.Fprintf(w, `<script>addEventListener("DOMContentLoaded",()=>location.replace(%q))</script>`, next)
+	})
 	s.page("/there", "text/html", 404, "<b class=there>second")
 	s.html("/starts", `<p id=p>page<script>addEventListener("DOMContentLoaded",()=>{location="/file.zip";
 		setTimeout(()=>p.className="card",300)})</script>`)
@@ -159,6 +170,7 @@ func TestLoad(t *testing.T) {
 		{"made by a script", web.Request{URL: "/late", Wait: ".card"}, web.Page{URL: "/late", Status: 200}, `<b class="card">4½</b>`},
 		{"dialogs", web.Request{URL: "/dialogs"}, web.Page{URL: "/dialogs", Status: 200}, "<p>after"},
 		{"going on by a script", web.Request{URL: "/goes-on", Wait: ".there"}, web.Page{URL: "/there", Status: 404}, "second"},
+		{"going on many times", web.Request{URL: "/hop/30", Wait: ".there"}, web.Page{URL: "/there", Status: 404}, "second"},
 		{"with a download", web.Request{URL: "/starts", Wait: ".card"}, web.Page{URL: "/starts", Status: 200}, "page"},
 		{"asked to authenticate", web.Request{URL: "/401"}, web.Page{URL: "/401", Status: 401}, "<p>who"},
 	} {

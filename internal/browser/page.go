@@ -198,6 +198,9 @@ func (v *visitor) continued(paused map[string]any) (method string, params map[st
 	if status, ok := number(paused["responseStatusCode"]); ok {
 		if frame == v.frame {
 			v.document = &answer{url: text(request, "url"), status: status, header: headers(paused["responseHeaders"])}
+			if len(v.answers) > maxDocuments { // a page that goes on without end; the latest is all that can be shown
+				clear(v.answers)
+			}
 			v.answers[text(paused, "networkId")] = v.document
 		}
 		return "Fetch.continueRequest", params

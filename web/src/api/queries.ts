@@ -307,13 +307,13 @@ export type Role = Schemas['Key']['role']
 
 const roles: Role[] = ['read', 'operate', 'admin']
 
-export const readSession = () => answer(api.GET('/session'))
+/** sessionQuery reads the caller. */
+export const sessionQuery = { queryKey: ['session'], queryFn: () => answer(api.GET('/session')) }
 
 /** useSession is the caller and what the console needs before anything else. It needs no credentials. */
 export const useSession = () =>
   useQuery({
-    queryKey: ['session'],
-    queryFn: readSession,
+    ...sessionQuery,
     refetchInterval: 12 * tick,
     staleTime: tick,
   })

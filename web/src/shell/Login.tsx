@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { Navigate, useRouterState } from '@tanstack/react-router'
 import { useState } from 'react'
 
-import { readSession, signIn, useSession } from '../api/queries'
+import { sessionQuery, signIn, useSession } from '../api/queries'
 import { useSay } from '../say/Say'
 import { Ask } from '../ui/Ask'
 import { Copy, Head, Trouble } from '../ui/parts'
@@ -19,8 +19,6 @@ const useAsked = () =>
     structuralSharing: true,
   })
 
-const session = { queryKey: ['session'] }
-
 /** Login lets a person in by the identity provider or an API key, above the page: nothing on it is lost, unless it is
  * another caller than the one before, who is shown nothing of the other's. The key is sent once and kept nowhere. */
 export function Login() {
@@ -36,8 +34,8 @@ export function Login() {
     setError(undefined)
     try {
       await signIn(key.trim())
-      await client.cancelQueries(session) // one that is on its way may be of the caller before
-      await client.fetchQuery({ ...session, queryFn: readSession, staleTime: 0 })
+      await client.cancelQueries({ queryKey: sessionQuery.queryKey }) // one that is on its way may be of the caller before
+      await client.fetchQuery({ ...sessionQuery, staleTime: 0 })
       lock(false)
       await client.invalidateQueries()
     } catch (e) {

@@ -3,7 +3,7 @@ import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-route
 import { useEffect, useRef, useState } from 'react'
 
 import type { Schemas } from '../api/client'
-import { signOut, starting, useAway, useDo, useReport, useSession } from '../api/queries'
+import { sessionQuery, signOut, starting, useAway, useDo, useReport, useSession } from '../api/queries'
 import { useHeardAt, useLost, useStream } from '../api/stream'
 import { clock, count, named, place } from '../say/format'
 import { keep, useSay } from '../say/Say'
@@ -343,7 +343,7 @@ function Caller() {
   const session = useSession().data
   const out = useDo(async () => {
     await signOut()
-    void client.resetQueries({ queryKey: ['session'] })
+    void client.resetQueries({ queryKey: sessionQuery.queryKey })
     void anew(client)
   })
   if (!session) return null
