@@ -38,7 +38,7 @@ OASDIFF               := $(TOOLS)/oasdiff@$(OASDIFF_VERSION)
 
 .DEFAULT_GOAL := help
 .PHONY: help run build cluster web web-dev image test test-fast test-slow test-e2e test-all test-web test-pgbouncer \
-	test-console test-cluster test-cluster-long test-faults test-faults-short check lint fresh chart vuln tools bench bench-volume replay-fixtures clean need-go
+	test-console test-tour test-cluster test-cluster-long test-faults test-faults-short check lint fresh chart vuln tools bench bench-volume replay-fixtures clean need-go
 
 help: ## List these targets.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -90,7 +90,7 @@ test-e2e: build $(GOTESTSUM) ## Everything end to end. After a change to a workf
 # Nothing that is skipped here looks green: with CI set, tests fail that would pass without having run, as where no network
 # namespaces can be made (test-cluster).
 test-all: export CI := $(or $(CI),true)
-test-all: check test-web test-slow test-e2e test-faults-short test-pgbouncer test-console test-cluster ## All of these, one after another, and nothing skipped.
+test-all: check test-web test-slow test-e2e test-faults-short test-pgbouncer test-console test-tour test-cluster ## All of these, one after another, and nothing skipped.
 	@if grep -h '"Action":"skip"' bin/pure.json bin/slow.json bin/e2e.json bin/faults.json | grep '"Test"'; then \
 		echo "test-all: these were skipped"; exit 1; fi
 	@echo "test-all: all good; write the line of docs/nightly.md"
@@ -112,6 +112,9 @@ POOLED = ^Test(SharedSessionsKeepTenantsApart|PooledConnectionsLeaveNothing|Sess
 
 test-console: build ## Walk every path of the console in a browser, in both themes and widths.
 	@$(CONVEYOR) with-services -- go test -count=1 -v -timeout 30m -run Console ./test/e2e -args -console $(ARGS)
+
+test-tour: build ## Take the tour of the README, command by command: a quarter of an hour.
+	@go test -tags tour,$(TAGS) -count=1 -v -timeout 60m ./test/tour $(ARGS)
 
 test-cluster: need-go ## Engines as clusters, a primary cut off, a slow link. Needs root.
 	@go test -tags cluster,$(TAGS) -count=1 -timeout 15m ./test/cluster $(ARGS)
