@@ -96,16 +96,25 @@ func until(now time.Time, at *time.Time) string {
 
 type crawlBrokenCmd struct {
 	crawlID
-	Limit int  `help:"Show at most this many URLs; 0 shows all." default:"100"`
-	CSV   bool `name:"csv" help:"Print a CSV row for each page that links to such a URL."`
+	Limit *int `help:"Show at most this many URLs; 0 shows all. The default is 100, and all in CSV." placeholder:"N"`
+	Pages int  `help:"Show at most this many of the pages that link to a URL, 1 to 100." default:"10"`
+	CSV   bool `name:"csv" help:"Print a CSV row for each page that links to such a URL, up to --pages."`
 	JSON  bool `name:"json" help:"Print one JSON object per line."`
 }
 
 func (c *crawlBrokenCmd) Run(ctx context.Context, r Client) error {
-	if !c.CSV {
-		return c.links().list(ctx, r, "no URL leads nowhere")
+	if err := within("pages", c.Pages, 1, 100); err != nil {
+		return err
 	}
-	body, err := r.stream(ctx, c.path(fmt.Sprintf("/broken-links?format=csv&limit=%d", c.Limit)))
+	query := url.Values{"pages": {strconv.Itoa(c.Pages)}}
+	if !c.CSV {
+		return c.links(query).list(ctx, r, "no URL leads nowhere")
+	}
+	query.Set("format", "csv")
+	if c.Limit != nil {
+		query.Set("limit", strconv.Itoa(*c.Limit))
+	}
+	body, err := r.stream(ctx, c.path("/broken-links?"+query.Encode()))
 	if err != nil {
 		return err
 	}
@@ -115,9 +124,13 @@ func (c *crawlBrokenCmd) Run(ctx context.Context, r Client) error {
 }
 
 // links are the URLs that lead nowhere.
-func (c *crawlBrokenCmd) links() pages[apicrawl.CrawlBrokenLink] {
+func (c *crawlBrokenCmd) links(query url.Values) pages[apicrawl.CrawlBrokenLink] {
+	most := 100
+	if c.Limit != nil {
+		most = *c.Limit
+	}
 	return pages[apicrawl.CrawlBrokenLink]{
-		Path: c.path("/broken-links"), Query: url.Values{}, Limit: c.Limit, JSON: c.JSON,
+		Path: c.path("/broken-links"), Query: query, Limit: most, JSON: c.JSON,
 		Size: 1000, // for each page the API reads the links of all pages
 		Row: func(w io.Writer, l apicrawl.CrawlBrokenLink) {
 			fmt.Fprintf(w, "%s  %s", Plain(l.NormalizedURL), l.Status)

@@ -175,10 +175,12 @@ func TestCrawlCommands(t *testing.T) {
 		{"crawl visited 7 3 --json", "GET /crawl-runs/7/urls?limit=3&order=desc&sort=visited_at&status=VISITED", ""},
 		{"crawl why 7", "GET /crawl-runs/7/why", ""},
 		{"crawl why 7 --json", "GET /crawl-runs/7/why", ""},
-		{"crawl broken-links 7", "GET /crawl-runs/7/broken-links?limit=100", ""},
-		{"crawl broken-links 7 --limit 0", "GET /crawl-runs/7/broken-links?limit=1000", ""},
-		{"crawl broken-links 7 --csv --limit 5", "GET /crawl-runs/7/broken-links?format=csv&limit=5", ""},
-		{"crawl broken-links 9 --csv", "GET /crawl-runs/9/broken-links?format=csv&limit=100", "there is none"},
+		{"crawl broken-links 7", "GET /crawl-runs/7/broken-links?limit=100&pages=10", ""},
+		{"crawl broken-links 7 --limit 0", "GET /crawl-runs/7/broken-links?limit=1000&pages=10", ""},
+		{"crawl broken-links 7 --pages 0", "", "read --pages: is 0, expected 1 to 100"},
+		{"crawl broken-links 7 --csv --limit 5", "GET /crawl-runs/7/broken-links?format=csv&limit=5&pages=10", ""},
+		{"crawl broken-links 7 --csv --pages 100", "GET /crawl-runs/7/broken-links?format=csv&pages=100", ""},
+		{"crawl broken-links 9 --csv", "GET /crawl-runs/9/broken-links?format=csv&pages=10", "there is none"},
 		{"crawl export 7", "GET /crawl-runs/7/export?format=json&limit=0", ""},
 		{"crawl export 7 --format csv --status failed,visited --limit 4",
 			"GET /crawl-runs/7/export?format=csv&limit=4&status=FAILED%2CVISITED", ""},
@@ -191,7 +193,7 @@ func TestCrawlCommands(t *testing.T) {
 		} else {
 			require.EqualError(t, err, tt.err, tt.args)
 		}
-		require.Equal(t, []string{tt.want}, asked, tt.args)
+		require.Equal(t, tt.want, strings.Join(asked, "\n"), tt.args)
 	}
 	require.NoError(t, run(t, "http://127.0.0.1:1", "crawl", "--api", url, "show", "7"), "the API of CRAWLER_API")
 }
@@ -449,7 +451,8 @@ in 1.5s  503    1      https://a/x
 			{NormalizedURL: "https://a/z", Status: "FAILED", Error: new("no answer")},
 		}}
 	})
-	shown, more, err := (&crawlBrokenCmd{crawlID: crawlID{7}, Limit: 100}).links().print(t.Context(), &b, Client{URL: url})
+	links := (&crawlBrokenCmd{crawlID: crawlID{7}}).links(map[string][]string{})
+	shown, more, err := links.print(t.Context(), &b, Client{URL: url})
 	require.NoError(t, err)
 	require.Equal(t, []any{2, false}, []any{shown, more})
 	require.Equal(t, `https://a/x  NOT_FOUND 404
