@@ -101,13 +101,12 @@ func (c *crawlStartCmd) Run(ctx context.Context, r Client) error {
 	if err := r.call(ctx, http.MethodPost, "/crawl-runs", in, &run); err != nil {
 		return err
 	}
-	if c.JSON {
-		if err := PrintJSON(os.Stdout, run); err != nil {
-			return err
-		}
-	} else {
-		fmt.Printf("crawl run %d: %s, %s of %s\n%s\n", run.ID, Plain(run.RootURL), run.RunConfig.ScopeMode,
-			Plain(strings.Join(run.AllowedHosts, ", ")), run.Workflow.URL)
+	started := os.Stdout
+	if c.Wait && c.JSON {
+		started = os.Stderr // standard output is for how it ends
+	}
+	if err := printAs(started, run, c.JSON && !c.Wait, printStarted); err != nil {
+		return err
 	}
 	warn(os.Stderr, run.Warning)
 	if !c.Wait {
@@ -121,6 +120,13 @@ func (c *crawlStartCmd) Run(ctx context.Context, r Client) error {
 	if err == nil && done.Status == crawl.Cancelled {
 		return ExitError(1)
 	}
+	return err
+}
+
+// printStarted writes a run that was started as text.
+func printStarted(w io.Writer, run apicrawl.CrawlRun) error {
+	_, err := fmt.Fprintf(w, "crawl run %d: %s, %s of %s\n%s\n", run.ID, Plain(run.RootURL), run.RunConfig.ScopeMode,
+		Plain(strings.Join(run.AllowedHosts, ", ")), run.Workflow.URL)
 	return err
 }
 

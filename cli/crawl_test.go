@@ -233,6 +233,21 @@ func TestCrawlStartWait(t *testing.T) {
 	}
 }
 
+// What is started and waited for as JSON is one document on standard output. Not parallel: see printed.
+func TestCrawlWaitedForAsJSON(t *testing.T) {
+	url := serve(t, func(string) any {
+		out := crawled()
+		out.Status = crawl.Completed
+		return out
+	})
+	text := printed(t, func() error {
+		return run(t, url, "crawl", "start", "https://example.org", "--wait", "--json")
+	})
+	var done apicrawl.CrawlSummary
+	require.NoError(t, json.Unmarshal([]byte(text), &done), text)
+	require.EqualValues(t, 7, done.ID)
+}
+
 // follow watches run 7 of an API.
 func follow(ctx context.Context, url string, change func(*watch[apicrawl.CrawlSummary])) (apicrawl.CrawlSummary, error) {
 	w := watchCrawl(Client{URL: url}, 7)
