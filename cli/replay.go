@@ -138,26 +138,20 @@ func onReplay(ctx context.Context, r Client, method string, id uuid.UUID) error 
 
 type replayListCmd struct {
 	State string `help:"State: ${enum}." enum:"running,completed,canceled,failed,any" default:"any"`
-	Limit int    `help:"Show at most this many, 1 to 100." default:"20"`
+	Limit int    `help:"Show at most this many; 0 shows all." default:"20"`
+	JSON  bool   `name:"json" help:"Print one JSON object per line instead of the table."`
 }
 
+// Run prints page after page, up to --limit.
 func (c *replayListCmd) Run(ctx context.Context, r Client) error {
-	query := url.Values{"state": {c.State}, "limit": {strconv.Itoa(c.Limit)}}
-	var page apilistings.ReplayPage
-	if err := r.call(ctx, http.MethodGet, "/replays?"+query.Encode(), nil, &page); err != nil {
-		return err
-	}
-	if len(page.Items) == 0 {
-		fmt.Println("there are no replays")
-		return nil
-	}
-	t := newTable(os.Stdout)
-	fmt.Fprintln(t, "ID\tSTATE\tSTAGE\tDONE\tTOTAL\tSTARTED BY\tCREATED")
-	for _, p := range page.Items {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", p.ID, p.State, p.Stage, p.Done, total(p), Plain(p.StartedBy),
-			p.CreatedAt.Format(time.RFC3339))
-	}
-	return t.Flush()
+	return pages[*apilistings.Replay]{
+		Path: "/replays", Query: url.Values{"state": {c.State}}, Limit: c.Limit, JSON: c.JSON,
+		Head: "ID\tSTATE\tSTAGE\tDONE\tTOTAL\tSTARTED BY\tCREATED",
+		Row: func(t io.Writer, p *apilistings.Replay) {
+			fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", p.ID, p.State, p.Stage, p.Done, total(p), Plain(p.StartedBy),
+				p.CreatedAt.Format(time.RFC3339))
+		},
+	}.list(ctx, r, "there are no replays")
 }
 
 // printReplay writes the state of a replay as text. Counts that are zero are left out.
