@@ -27,7 +27,7 @@ type SearchCmd struct {
 }
 
 type searchQueryCmd struct {
-	Words []string `arg:"" name:"query" help:"Words, \"a phrase\", -without, begin*, site:example.org, lang:fr, type:pdf, intitle:word."`
+	Words []string `arg:"" name:"query" help:"Words, \"a phrase\", -without, begin*, site:example.org, lang:fr, type:pdf, intitle:word. Flags come before --, a query with -without behind it or in one pair of quotes."`
 
 	Site   []string `help:"Only pages of these hosts and their subdomains." placeholder:"HOST"`
 	Lang   []string `help:"Only pages in these languages: en, fr, …" placeholder:"LANG"`

@@ -110,6 +110,7 @@ func TestSearchCommands(t *testing.T) {
 		{"search heat|pump", "GET /search?limit=10&q=heat+pump", ""},
 		{"search query stats", "GET /search?limit=10&q=stats", ""},
 		{`search query -- -used "heat pump"`, "GET /search?limit=10&q=-used+%22heat+pump%22", ""},
+		{"search --limit 5 -- house -heating", "GET /search?limit=5&q=house+-heating", ""},
 		{`search -- -used heat`, "GET /search?limit=10&q=-used+heat", ""},
 		{"search heat --site a.example,b.example --lang fr --type pdf --from 2026-11-20 --to 2026-11-21T12:00:00.5Z --facets --limit 7 --json",
 			"GET /search?facets=true&from=2026-11-20T00%3A00%3A00Z&lang=fr&limit=7&q=heat&site=a.example&site=b.example&" +
@@ -134,6 +135,9 @@ func TestSearchCommands(t *testing.T) {
 		}
 		require.Equal(t, tt.want, strings.Join(asked, "\n"), tt.args)
 	}
+	asked = nil
+	require.NoError(t, run(t, url, "search", "house -heating", "--limit", "5"))
+	require.Equal(t, []string{"GET /search?limit=5&q=house+-heating"}, asked, "in quotes")
 }
 
 // --all and large limits go on from page to page, and ask for facets once.
