@@ -71,6 +71,7 @@ func Load(taskQueues []string) (Config, error) {
 	if err != nil {
 		return c, fmt.Errorf("find folder of drafts: %w", err)
 	}
+	c.API.URL = strings.TrimRight(c.API.URL, "/") // paths are appended to it
 	c.RabbitMQ.compose(os.Getenv)
 	c.Images.BlobURL = cmp.Or(c.Images.BlobURL, "file://"+filepath.ToSlash(blobs))
 	c.Drafts.OutRoot = cmp.Or(c.Drafts.OutRoot, drafts)

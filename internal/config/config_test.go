@@ -32,6 +32,16 @@ func TestLoad(t *testing.T) {
 	require.Contains(t, out.String(), "https://me:xxxxx@collector:4318")
 }
 
+// Paths are appended to the address of the API, by whoever has it: it is the same with a slash at its end.
+func TestAddressOfTheAPI(t *testing.T) {
+	for _, given := range []string{"https://homes.example", "https://homes.example/", "https://homes.example//"} {
+		t.Setenv("CONVEYOR_API_URL", given)
+		c, err := config.Load(queues)
+		require.NoError(t, err)
+		require.Equal(t, "https://homes.example", c.API.URL, given)
+	}
+}
+
 // A secret is not printed, however it is spelt, and not quoted in an error.
 // The broker may be named as the contract of crawler_queue does.
 func TestBrokerByItsParts(t *testing.T) {
