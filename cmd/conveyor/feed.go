@@ -56,7 +56,7 @@ func (c *feedCmd) Run(ctx context.Context) error {
 			return nil
 		}
 		if err := sender.Send(ctx, batch); err != nil {
-			return fmt.Errorf("after %d messages: %w; is RabbitMQ up (make run), has a bridge declared its queues, is RABBITMQ_URL right?", sent, err)
+			return unsent(ctx, fmt.Sprintf("%d messages", sent), err)
 		}
 		sent += len(batch)
 		_ = bar.Add(len(batch))
@@ -79,7 +79,7 @@ func (c *feedCmd) Run(ctx context.Context) error {
 				return err
 			}
 			if err := keepPace(ctx, began, sent, c.Rate); err != nil {
-				return err
+				return unsent(ctx, fmt.Sprintf("%d messages", sent), err)
 			}
 		}
 		if errors.Is(readErr, io.EOF) {
@@ -146,6 +146,15 @@ func (c *feedCmd) parcel(line []byte) (bridge.Parcel, error) {
 		line, _ = json.Marshal(all)                           // so does what was unmarshaled
 	}
 	return bridge.Parcel{Exchange: contract.ExchangeScraped, RoutingKey: m.Platform, Body: line}, nil
+}
+
+// unsent is why no more was sent after so much: the command was stopped, or the broker did not take it.
+func unsent(ctx context.Context, after string, err error) error {
+	if ctx.Err() != nil {
+		return errors.New("stopped after " + after + "; what was sent may be sent again")
+	}
+	return fmt.Errorf("after %s: %w; is RabbitMQ up (make run), has a bridge declared its queues, is RABBITMQ_URL right? "+
+		"What was sent may be sent again", after, err)
 }
 
 // keepPace waits until the next message is due at a rate in messages a second; 0 is no limit.

@@ -123,13 +123,16 @@ func (c *importListingsCmd) each(ctx context.Context, plan dump.Plan, t *tally,
 	began, last := time.Now(), 0
 	batch := make([]bridge.Parcel, 0, feedBatch)
 	flush := func() error {
-		if err := send(ctx, batch); err != nil {
-			return fmt.Errorf("after row %d: %w; is RabbitMQ up (make run), has a bridge declared its queues, is RABBITMQ_URL "+
-				"right? Rows that were sent may be sent again", last, err)
+		err := send(ctx, batch)
+		if err == nil {
+			t.sent += len(batch)
+			last, batch = t.rows, batch[:0]
+			err = keepPace(ctx, began, t.sent, c.Rate)
 		}
-		t.sent += len(batch)
-		last, batch = t.rows, batch[:0]
-		return keepPace(ctx, began, t.sent, c.Rate)
+		if err != nil {
+			return unsent(ctx, fmt.Sprintf("row %d", last), err)
+		}
+		return nil
 	}
 	for row, err := range dump.Rows(io.TeeReader(f, bar), c.Table) {
 		if row.Number == 0 {
