@@ -50,31 +50,38 @@ func (w watch[T]) run(ctx context.Context) (last T, err error) {
 	}, func(T) string { return "; " + w.left })
 }
 
-// pollMisses is how many calls in a row may fail, a second apart: the API may be restarted.
-const pollMisses = 30
+// pollMisses is how many calls in a row may fail, a second apart, before there was a state: the API may be restarted.
+// After one the address is right, and the API may be away for as long as pollPatience: another release is installed.
+const (
+	pollMisses   = 30
+	pollPatience = 300
+)
 
 // poll asks the API for a state once a second until seen says that it is the last, and returns it. left says what goes
-// on when ctx ends before. A request that is wrong, such as for something that does not exist, ends it at once.
+// on when it ends before, as ctx does or as the API is away for long. A request that is wrong, such as for something
+// that does not exist, ends it at once.
 func poll[T any](ctx context.Context, r Client, path string, seen func(T) (ended bool), left func(last T) string) (
 	last T, err error,
 ) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	for misses := 0; ; {
+	for misses, most := 0, pollMisses; ; {
 		var wrong refused
 		var got T // a new value each time: a field that the response leaves out must not keep its old value
 		switch err := r.call(ctx, http.MethodGet, path, nil, &got); {
 		case err == nil:
-			last, misses = got, 0
+			last, misses, most = got, 0, pollPatience
 			if seen(got) {
 				return last, nil
 			}
 		case ctx.Err() != nil:
-		case errors.As(err, &wrong) && wrong.ofCaller():
+		case errors.As(err, &wrong) && wrong.ofCaller() && most == pollMisses:
 			return last, err
+		case errors.As(err, &wrong) && wrong.ofCaller():
+			return last, stopped(left(last), err)
 		default:
-			if misses++; misses > pollMisses {
-				return last, err
+			if misses++; misses > most {
+				return last, stopped(left(last), err)
 			}
 		}
 		select {
@@ -84,6 +91,9 @@ func poll[T any](ctx context.Context, r Client, path string, seen func(T) (ended
 		}
 	}
 }
+
+// stopped is the error of watching that ended for another error before what is watched did.
+func stopped(left string, err error) error { return fmt.Errorf("stopped watching%s: %w", left, err) }
 
 // Progress is a bar on a file, shown where that is a terminal; of is -1 where nobody knows the end.
 func Progress(f *os.File, what string, of int64, options ...progressbar.Option) *progressbar.ProgressBar {
