@@ -246,6 +246,43 @@ func TestDraftOutlastsTheAPI(t *testing.T) {
 	require.Equal(t, 1, looks)
 }
 
+// A draft that is not waited for any more says that its request goes on, and how to find it, whatever the waiting ends
+// for.
+func TestDraftIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+
+	event := uuid.New()
+	left := "; the request goes on: conveyor draft list has it, conveyor draft cancel " + event.String() + " ends it"
+	for want, tt := range map[string]struct {
+		timeout       time.Duration
+		stop, refused bool
+	}{
+		"stopped waiting" + left:    {time.Minute, true, false},
+		"no draft after 1ns" + left: {1, false, false},
+		"stopped waiting" + left + ": the API answered 401 Unauthorized": {time.Minute, false, true},
+	} {
+		ctx, stop := context.WithCancel(t.Context())
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case r.Method == http.MethodPost:
+				w.WriteHeader(http.StatusAccepted)
+				_ = json.NewEncoder(w).Encode(map[string]any{"event_id": event, "draft_id": uuid.New()})
+			case tt.refused:
+				w.WriteHeader(http.StatusUnauthorized)
+			default:
+				if tt.stop {
+					stop()
+				}
+				_ = json.NewEncoder(w).Encode(apidrafts.DraftRequestState{State: "running"})
+			}
+		}))
+		t.Cleanup(server.Close)
+		c := draftRequestCmd{URL: "http://shop.example/1", EventID: event, Timeout: tt.timeout}
+		require.EqualError(t, c.run(ctx, Client{URL: server.URL}, io.Discard, io.Discard), want)
+		stop()
+	}
+}
+
 // A request that is known to be dead fails with its reason, also when no time is left to look for its dead letter.
 func TestDraftIsDeadWithoutALetter(t *testing.T) {
 	t.Parallel()

@@ -143,8 +143,9 @@ const draftLooks = 3
 func (c *draftRequestCmd) wait(
 	ctx context.Context, r Client, event uuid.UUID, progress io.Writer,
 ) (state apidrafts.DraftRequestState, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.Timeout,
-		fmt.Errorf("no draft after %s; GET /crawl-requests/%s returns its state", c.Timeout, event))
+	left := "; the request goes on: conveyor draft list has it, conveyor draft cancel " + event.String() + " ends it"
+	caller := ctx
+	ctx, cancel := context.WithTimeoutCause(ctx, c.Timeout, fmt.Errorf("no draft after %s%s", c.Timeout, left))
 	defer cancel()
 	tick := time.NewTicker(time.Second / draftLooks)
 	defer tick.Stop()
@@ -158,9 +159,12 @@ func (c *draftRequestCmd) wait(
 		last = state.State
 	}
 	ended := func() (apidrafts.DraftRequestState, error) {
-		if state.State == "dead" { // only the letter is missing: why it failed is known
-			tell("\n")
+		tell("\n")
+		switch {
+		case state.State == "dead": // only the letter is missing: why it failed is known
 			return state, nil
+		case caller.Err() != nil:
+			return state, errors.New("stopped waiting" + left)
 		}
 		return state, context.Cause(ctx)
 	}
@@ -171,7 +175,8 @@ func (c *draftRequestCmd) wait(
 		case err != nil && ctx.Err() != nil:
 			return ended()
 		case errors.As(err, &wrong) && wrong.ofCaller(), err != nil && misses == pollMisses*draftLooks:
-			return state, err
+			tell("\n")
+			return state, fmt.Errorf("stopped waiting%s: %w", left, err)
 		case err != nil:
 			misses++
 		case state.State == "dead" && state.DeadLetter == nil && letters > 0:
