@@ -57,8 +57,9 @@ type campaignsCreateCmd struct {
 	ExceptSegment []uuid.UUID `help:"But not to the contacts of this segment." placeholder:"ID"`
 	ExceptTag     []string    `help:"But not to contacts with this tag; may be repeated." placeholder:"TAG" sep:"none"`
 
-	Start bool `help:"Start it at once."`
-	JSON  bool `name:"json" help:"Print the answer of the API as JSON."`
+	Start bool   `help:"Start it at once."`
+	Key   string `help:"Any text: the command given again with it is the same campaign, and not a second one." placeholder:"TEXT"`
+	JSON  bool   `name:"json" help:"Print the answer of the API as JSON."`
 }
 
 // plan is the body of the request: that of the file, or that of the flags.
@@ -147,13 +148,28 @@ func (c *campaignsCreateCmd) Run(ctx context.Context, group *CampaignsCmd, r Cli
 		}
 	}
 	var out apioutreach.Campaign
-	if err := r.call(ctx, http.MethodPost, group.path("/campaigns", nil), in, &out); err != nil {
+	if err := r.again(c.Key).call(ctx, http.MethodPost, group.path("/campaigns", nil), in, &out); err != nil {
 		return err
 	}
-	if !c.Start {
+	if !c.Start || out.State != apioutreach.CampaignState(campaign.Draft) { // that of the key may be started
 		return printAs(os.Stdout, out, c.JSON, told)
 	}
-	return campaignID{out.ID}.control(ctx, group, r, "/start", nil, c.JSON)
+	return unstarted(campaignID{out.ID}.control(ctx, group, r, "/start", nil, c.JSON), out.ID, group.flag())
+}
+
+// unstarted is the error of the start of a campaign that was created. It names the campaign: the command given again
+// may be a second one to the same contacts.
+func unstarted(err error, id uuid.UUID, flag string) error {
+	var wrong refused
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &wrong) && wrong.ofCaller():
+		return fmt.Errorf("campaign %s is created; conveyor campaigns start %s%s starts it, which is refused now: %w",
+			id, id, flag, err)
+	}
+	return fmt.Errorf("campaign %s is created, and may be started; "+
+		"conveyor campaigns start %s%s starts it if it is not: %w", id, id, flag, err)
 }
 
 // told prints a campaign in a line, and its warning.

@@ -2,6 +2,9 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,6 +43,13 @@ func mailed() apioutreach.CampaignDetail {
 		},
 		PerSecond: 10, SecondsLeft: new(.5),
 	}
+}
+
+// drafted is a campaign that was created, and not started.
+func drafted() apioutreach.CampaignDetail {
+	c := mailed()
+	c.State = apioutreach.CampaignState(campaign.Draft)
+	return c
 }
 
 func TestPrintCampaign(t *testing.T) {
@@ -123,6 +133,8 @@ func TestCampaignCommands(t *testing.T) {
 			return apioutreach.MessagePage{Items: []apioutreach.Message{{ID: campaignOne, State: "failed"}}}
 		case strings.Contains(ask, "/campaigns?limit"):
 			return apioutreach.CampaignPage{Items: []apioutreach.Campaign{mailed().Campaign}}
+		case strings.HasPrefix(ask, "POST /campaigns {"):
+			return drafted()
 		}
 		return mailed()
 	})
@@ -181,6 +193,55 @@ func TestCampaignCommands(t *testing.T) {
 		}
 		require.Equal(t, tt.want, asked, tt.args)
 	}
+}
+
+// A campaign whose start has no answer, or is refused, is named: the command given again would be a second campaign.
+func TestCampaignCreatedIsNamed(t *testing.T) {
+	t.Parallel()
+	one, sender := campaignOne.String(), senderOne.String()
+	for want, start := range map[string]any{
+		"campaign " + one + " is created, and may be started; conveyor campaigns start " + one + " --tenant acme starts it " +
+			"if it is not: read response to POST /campaigns/" + one + "/start?tenant=acme: unexpected EOF": errors.New(`{"id":`),
+		"campaign " + one + " is created; conveyor campaigns start " + one + " --tenant acme starts it, " +
+			"which is refused now: there is none": nil,
+	} {
+		url := serve(t, func(ask string) any {
+			if strings.Contains(ask, "/start") {
+				return start
+			}
+			return drafted()
+		})
+		require.EqualError(t, run(t, url, "campaigns", "create", "--text", "Hi", "--all", "--sender", sender, "--start",
+			"--tenant", "acme"), want)
+	}
+}
+
+// A command with a key may be given again: the request that makes something has it, and no other.
+func TestCreatedOnce(t *testing.T) {
+	t.Parallel()
+	var keys []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		keys = append(keys, r.URL.Path+" "+r.Header.Get("Idempotency-Key"))
+		switch {
+		case strings.HasPrefix(r.URL.Path, "/crawl"):
+			_ = json.NewEncoder(w).Encode(crawled())
+		case len(keys) == 1:
+			_ = json.NewEncoder(w).Encode(drafted())
+		default:
+			_ = json.NewEncoder(w).Encode(mailed())
+		}
+	}))
+	t.Cleanup(server.Close)
+	create := []string{"campaigns", "create", "--text", "Hi", "--all", "--sender", senderOne.String()}
+	for range 2 { // what is running by then is not started again
+		require.NoError(t, run(t, server.URL, append(create, "--start", "--key", "spring")...))
+	}
+	require.NoError(t, run(t, server.URL, "crawl", "start", "https://example.org", "--key", "monday"))
+	require.NoError(t, run(t, server.URL, create...))
+	require.Equal(t, []string{
+		"/campaigns spring", "/campaigns/" + campaignOne.String() + "/start ", "/campaigns spring", "/crawl-runs monday",
+		"/campaigns ",
+	}, keys)
 }
 
 // What is started and watched as JSON is one document on standard output. Not parallel: see printed.

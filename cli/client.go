@@ -22,6 +22,15 @@ import (
 type Client struct {
 	URL string // base URL, with or without a slash at its end
 	Key string // sent as a bearer token; none is sent when it is empty
+
+	repeat string // sent as Idempotency-Key; none is sent when it is empty
+}
+
+// again returns a client whose one request may be sent again, by this command or the next one with the same key: it is
+// done once. Without a key each request is one of its own.
+func (r Client) again(key string) Client {
+	r.repeat = key
+	return r
 }
 
 // Connect returns the client of the configured API. Its error is one in the configuration: nothing is called yet.
@@ -102,6 +111,9 @@ func (r Client) send(req *http.Request, path string, out any) (wait time.Duratio
 	method := req.Method
 	if r.Key != "" {
 		req.Header.Set("Authorization", "Bearer "+r.Key)
+	}
+	if r.repeat != "" {
+		req.Header.Set("Idempotency-Key", r.repeat)
 	}
 	resp, err := direct.Do(req)
 	if err != nil {

@@ -65,8 +65,9 @@ type crawlStartCmd struct {
 	Publish          *bool   `help:"Publish pages to the search indexer." negatable:""`
 	Shards           *int    `help:"Activities that crawl at once." placeholder:"N"`
 
-	Wait bool `help:"Show the progress until the run ends; exit with 1 if it is cancelled. Ctrl-C stops watching; the run goes on."`
-	JSON bool `name:"json" help:"Print the answer of the API as JSON."`
+	Key  string `help:"Any text: the command given again with it is the same run, and not a second one." placeholder:"TEXT"`
+	Wait bool   `help:"Show the progress until the run ends; exit with 1 if it is cancelled. Ctrl-C stops watching; the run goes on."`
+	JSON bool   `name:"json" help:"Print the answer of the API as JSON."`
 }
 
 // settings are those that were given.
@@ -98,7 +99,7 @@ func given[T any](out apicrawl.CrawlSettings, values map[string]*T) {
 func (c *crawlStartCmd) Run(ctx context.Context, r Client) error {
 	var run apicrawl.CrawlRun
 	in := apicrawl.CrawlStart{SeedURL: c.Seed, Settings: c.settings()}
-	if err := r.call(ctx, http.MethodPost, "/crawl-runs", in, &run); err != nil {
+	if err := r.again(c.Key).call(ctx, http.MethodPost, "/crawl-runs", in, &run); err != nil {
 		return err
 	}
 	started := os.Stdout
