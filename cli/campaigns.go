@@ -63,14 +63,14 @@ type campaignsCreateCmd struct {
 }
 
 // plan is the body of the request: that of the file, or that of the flags.
-func (c *campaignsCreateCmd) plan() (p apioutreach.CampaignPlan, err error) {
+func (c *campaignsCreateCmd) plan(ctx context.Context) (p apioutreach.CampaignPlan, err error) {
 	flags := c.Text != "" || c.Template != "" || c.All || len(c.List)+len(c.Segment)+len(c.Tag)+len(c.Param)+
 		len(c.ExceptList)+len(c.ExceptSegment)+len(c.ExceptTag) > 0
 	switch {
 	case c.File != "" && flags:
 		return p, errors.New("a file says what is sent to which contacts: give no flags for these beside it")
 	case c.File != "":
-		if err := readJSON(c.File, &p); err != nil {
+		if err := readJSON(ctx, c.File, &p); err != nil {
 			return p, err
 		}
 		p.Name = cmp.Or(c.Name, p.Name)
@@ -100,7 +100,7 @@ func (c *campaignsCreateCmd) plan() (p apioutreach.CampaignPlan, err error) {
 }
 
 // readJSON reads a file, - is standard input, with no member that v does not have.
-func readJSON(name string, v any) error {
+func readJSON(ctx context.Context, name string, v any) error {
 	in := io.Reader(os.Stdin)
 	if name != "-" {
 		doc, err := os.ReadFile(name)
@@ -109,7 +109,7 @@ func readJSON(name string, v any) error {
 		}
 		in = bytes.NewReader(doc)
 	}
-	d := json.NewDecoder(in)
+	d := json.NewDecoder(Until(ctx, in))
 	d.DisallowUnknownFields()
 	return fault.Wrap(d.Decode(v), "read %s", name)
 }
@@ -138,7 +138,7 @@ func (c *CampaignsCmd) sender(ctx context.Context, r Client, named string) (uuid
 
 // Run creates a campaign and prints it. With --start it is started.
 func (c *campaignsCreateCmd) Run(ctx context.Context, group *CampaignsCmd, r Client) error {
-	in, err := c.plan()
+	in, err := c.plan(ctx)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -293,7 +292,7 @@ func (c *lettersReplayCmd) byFilter(ctx context.Context, r Client) error {
 		if !isatty.IsTerminal(os.Stdin.Fd()) {
 			return errors.New("standard input is not a terminal, so there is no confirmation: give --yes to replay, or --dry-run to show")
 		}
-		if !confirmed(os.Stdin, os.Stderr, fmt.Sprintf("Replay %d of %d dead letters?", n, dry.Matched)) {
+		if !confirmed(ctx, os.Stdin, os.Stderr, fmt.Sprintf("Replay %d of %d dead letters?", n, dry.Matched)) {
 			fmt.Println("nothing was replayed")
 			return nil
 		}
@@ -307,13 +306,6 @@ func (c *lettersReplayCmd) byFilter(ctx context.Context, r Client) error {
 		fmt.Printf("%d are left: run the command again for them\n", done.Left)
 	}
 	return nil
-}
-
-// confirmed asks a question and reads the answer: only y and yes, in any case, confirm.
-func confirmed(in io.Reader, out io.Writer, question string) bool {
-	fmt.Fprint(out, question+" [y/N] ")
-	line, _ := bufio.NewReader(in).ReadString('\n') // the end of the input is no
-	return slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(line)))
 }
 
 type lettersDiscardCmd struct {

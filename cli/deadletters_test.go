@@ -16,7 +16,7 @@ func TestOnlyYesIsYes(t *testing.T) {
 		"y\n": true, "YES\r\n": true, "yes": true, "\n": false, "": false, "n\n": false, "yesterday\n": false,
 	} {
 		var out bytes.Buffer
-		if got := confirmed(strings.NewReader(answer), &out, "Replay 3?"); got != want {
+		if got := confirmed(t.Context(), strings.NewReader(answer), &out, "Replay 3?"); got != want {
 			t.Errorf("confirmed(%q) = %v; want %v", answer, got, want)
 		}
 		if got, want := out.String(), "Replay 3? [y/N] "; got != want {

@@ -138,7 +138,7 @@ func (c *draftRequestCmd) runFile(ctx context.Context, r Client, stdin io.Reader
 		defer file.Close()
 		in = file
 	}
-	rows, err := readURLs(in, c.OutDir, c.Locale, c.EventID)
+	rows, err := readURLs(Until(ctx, in), c.OutDir, c.Locale, c.EventID)
 	if err != nil {
 		return err
 	}

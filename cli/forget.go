@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -60,12 +59,8 @@ func (c *ForgetCmd) run(ctx context.Context, r Client, in io.Reader, out io.Writ
 	if !c.Block && !s.Blocked {
 		fmt.Fprintln(out, "The advert comes back when it is scraped again; --block prevents that.")
 	}
-	if !c.Yes {
-		fmt.Fprint(out, "Delete? [y/N] ")
-		line, _ := bufio.NewReader(in).ReadString('\n') // no answer is no
-		if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
-			return errors.New("nothing was deleted")
-		}
+	if !c.Yes && !confirmed(ctx, in, out, "Delete?") {
+		return errors.New("nothing was deleted")
 	}
 	if c.Block {
 		path += "?block=true"

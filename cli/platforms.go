@@ -114,11 +114,11 @@ type routeFlags struct {
 }
 
 // read takes a proxy from standard input where - stands for it: a password on a command line is seen by others.
-func (f *routeFlags) read(in io.Reader) error {
+func (f *routeFlags) read(ctx context.Context, in io.Reader) error {
 	if f.Proxy == nil || *f.Proxy != "-" {
 		return nil
 	}
-	line, err := bufio.NewReader(io.LimitReader(in, 1001)).ReadString('\n')
+	line, err := bufio.NewReader(io.LimitReader(Until(ctx, in), 1001)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("read the proxy: %w", err)
 	}
@@ -137,7 +137,7 @@ func (c *platformSetCmd) Validate() error {
 }
 
 func (c *platformSetCmd) Run(ctx context.Context, r Client) error {
-	if err := c.read(os.Stdin); err != nil {
+	if err := c.read(ctx, os.Stdin); err != nil {
 		return err
 	}
 	return c.ask(ctx, r, http.MethodPatch, "", c.patch())

@@ -90,7 +90,7 @@ func (c *searchListCmd) Run(ctx context.Context, r Client) error {
 }
 
 func (c *searchAddCmd) Run(ctx context.Context, r Client) error {
-	if err := c.read(os.Stdin); err != nil {
+	if err := c.read(ctx, os.Stdin); err != nil {
 		return err
 	}
 	in := apilistings.PlatformSearchPut{
@@ -117,7 +117,7 @@ func (c searchName) change(ctx context.Context, r Client, f func(*apilistings.Pl
 }
 
 func (c *searchSetCmd) Run(ctx context.Context, r Client) error {
-	if err := c.read(os.Stdin); err != nil {
+	if err := c.read(ctx, os.Stdin); err != nil {
 		return err
 	}
 	return c.change(ctx, r, func(in *apilistings.PlatformSearchPut) {

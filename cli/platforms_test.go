@@ -191,6 +191,6 @@ laval: proxy: no route
 func TestProxyFromStandardInput(t *testing.T) {
 	t.Parallel()
 	f := routeFlags{Proxy: new("-")}
-	require.NoError(t, f.read(strings.NewReader("http://me:secret@proxy.example\nmore")))
+	require.NoError(t, f.read(t.Context(), strings.NewReader("http://me:secret@proxy.example\nmore")))
 	require.Equal(t, "http://me:secret@proxy.example", *f.Proxy)
 }

@@ -380,7 +380,7 @@ func (c *searchDeleteCmd) run(ctx context.Context, r Client, in io.Reader, out i
 		return nil
 	}
 	question := fmt.Sprintf("Delete %s? They come back when they are crawled again.", counted(have.Pages, "page"))
-	if !c.Yes && !confirmed(in, out, question) {
+	if !c.Yes && !confirmed(ctx, in, out, question) {
 		return errors.New("nothing was deleted")
 	}
 	if err := r.call(ctx, http.MethodDelete, "/pages?"+query.Encode(), nil, &done); err != nil {

@@ -246,7 +246,7 @@ func (c *senderAddCmd) Run(ctx context.Context, r Client) error {
 	if err := within("per-second", c.PerSecond, 1, 1000); err != nil {
 		return err
 	}
-	token, err := readSecret(c.TokenFile)
+	token, err := readSecret(ctx, c.TokenFile)
 	if err != nil {
 		return err
 	}
@@ -261,7 +261,7 @@ func printSender(w io.Writer, s apioutreach.Sender) error {
 }
 
 // readSecret reads the one line of a file; - is standard input. A secret is no argument: others could see it there.
-func readSecret(name string) (apioutreach.Token, error) {
+func readSecret(ctx context.Context, name string) (apioutreach.Token, error) {
 	const most = 64 << 10
 	in := io.Reader(os.Stdin)
 	if name != "-" {
@@ -272,7 +272,7 @@ func readSecret(name string) (apioutreach.Token, error) {
 		defer f.Close()
 		in = f
 	}
-	text, err := io.ReadAll(io.LimitReader(in, most))
+	text, err := io.ReadAll(io.LimitReader(Until(ctx, in), most))
 	if err != nil {
 		return "", fmt.Errorf("read token: %w", err)
 	}
@@ -342,7 +342,7 @@ func (c *senderSetCmd) Run(ctx context.Context, r Client) error {
 		in.State = new("active")
 	}
 	if c.TokenFile != "" {
-		token, err := readSecret(c.TokenFile)
+		token, err := readSecret(ctx, c.TokenFile)
 		if err != nil {
 			return err
 		}

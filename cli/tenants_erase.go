@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	apioutreach "github.com/mtlrent/conveyor/api/outreach"
@@ -48,11 +46,10 @@ func (c *tenantsEraseCmd) run(ctx context.Context, r Client, in io.Reader, out i
 		if err := r.call(ctx, http.MethodGet, tenantPath(c.ID, ""), nil, &t); err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "%s (%s) is %s and has %d contacts. It is deleted for ever, with its contacts, files, campaigns, "+
-			"messages, saved searches, senders and opt-outs; its keys are revoked.\nconveyor tenants export %s "+
+		question := fmt.Sprintf("%s (%s) is %s and has %d contacts. It is deleted for ever, with its contacts, files, "+
+			"campaigns, messages, saved searches, senders and opt-outs; its keys are revoked.\nconveyor tenants export %s "+
 			"writes them to a file before.\nID of the tenant to delete: ", t.ID, Plain(t.Name), t.State, t.Contacts, t.ID)
-		line, _ := bufio.NewReader(in).ReadString('\n') // no answer is no
-		if strings.TrimSpace(line) != c.ID {
+		if answer(ctx, in, out, question) != c.ID {
 			return errors.New("nothing was deleted")
 		}
 	}

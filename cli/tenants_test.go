@@ -121,6 +121,6 @@ func TestTenantCommands(t *testing.T) {
 	}
 	var q quota
 	require.EqualError(t, q.UnmarshalText([]byte("x")), `is "x", expected a number or none`)
-	_, err := readSecret(os.DevNull)
+	_, err := readSecret(t.Context(), os.DevNull)
 	require.EqualError(t, err, "read token: there is none")
 }

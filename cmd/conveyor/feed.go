@@ -39,7 +39,7 @@ func (c *feedCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	in, total, err := c.open()
+	in, total, err := c.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -66,6 +66,13 @@ func (c *feedCmd) Run(ctx context.Context) error {
 	lines := bufio.NewReaderSize(in, 1<<20)
 	for number, n := 1, 0; c.Limit == 0 || n < c.Limit; number++ {
 		line, readErr := lines.ReadBytes('\n')
+		switch {
+		case readErr == nil, errors.Is(readErr, io.EOF):
+		case ctx.Err() != nil:
+			return unsent(ctx, fmt.Sprintf("%d messages", sent), readErr)
+		default:
+			return fmt.Errorf("read %s: %w", c.File, readErr)
+		}
 		if line = bytes.TrimSpace(line); len(line) > 0 {
 			n++
 			parcel, err := c.parcel(line)
@@ -82,11 +89,8 @@ func (c *feedCmd) Run(ctx context.Context) error {
 				return unsent(ctx, fmt.Sprintf("%d messages", sent), err)
 			}
 		}
-		if errors.Is(readErr, io.EOF) {
-			break
-		}
 		if readErr != nil {
-			return fmt.Errorf("read %s: %w", c.File, readErr)
+			break
 		}
 	}
 	if err := flush(); err != nil {
@@ -105,9 +109,9 @@ const demoURL = "http://127.0.0.1:8090"
 const feedBatch = 200
 
 // open opens the file and counts its lines, for the progress bar; -1 is unknown.
-func (c *feedCmd) open() (io.ReadCloser, int64, error) {
+func (c *feedCmd) open(ctx context.Context) (io.ReadCloser, int64, error) {
 	if c.File == "-" {
-		return os.Stdin, -1, nil
+		return io.NopCloser(cli.Until(ctx, os.Stdin)), -1, nil
 	}
 	data, err := os.ReadFile(c.File)
 	if err != nil {
@@ -186,8 +190,10 @@ type normalized struct {
 }
 
 // Run writes a line for each line it reads: the normalized listing, or every reason for its rejection.
-func (c *normalizeCmd) Run() error {
-	in := io.ReadCloser(os.Stdin)
+func (c *normalizeCmd) Run(ctx context.Context) error { return c.run(ctx, os.Stdin, os.Stdout) }
+
+func (c *normalizeCmd) run(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
+	in := io.NopCloser(cli.Until(ctx, stdin))
 	if c.File != "-" {
 		f, err := os.Open(c.File)
 		if err != nil {
@@ -196,7 +202,7 @@ func (c *normalizeCmd) Run() error {
 		in = f
 	}
 	defer in.Close()
-	out := bufio.NewWriter(os.Stdout)
+	out := bufio.NewWriter(stdout)
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
 	if c.Pretty {
@@ -206,6 +212,9 @@ func (c *normalizeCmd) Run() error {
 	var good, bad int
 	for {
 		line, readErr := lines.ReadBytes('\n')
+		if readErr != nil && !errors.Is(readErr, io.EOF) {
+			return errors.Join(out.Flush(), fmt.Errorf("read %s: %w", c.File, readErr))
+		}
 		if line = bytes.TrimSpace(line); len(line) > 0 {
 			row := normalizeLine(line)
 			if row.Listing != nil {
@@ -217,11 +226,8 @@ func (c *normalizeCmd) Run() error {
 				return fmt.Errorf("write line %d: %w", good+bad, err)
 			}
 		}
-		if errors.Is(readErr, io.EOF) {
-			break
-		}
 		if readErr != nil {
-			return fmt.Errorf("read %s: %w", c.File, readErr)
+			break
 		}
 	}
 	if err := out.Flush(); err != nil {

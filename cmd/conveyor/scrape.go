@@ -106,24 +106,6 @@ func (c *scrapeCmd) saved(ctx context.Context, readers *confine.Pool, in io.Read
 // savedPage reads a file, or in for "-", as UTF-8. It may be compressed by gzip. When ctx ends it returns at once: the
 // command can be stopped while it waits for standard input.
 func savedPage(ctx context.Context, file string, in io.Reader) ([]byte, error) {
-	type result struct {
-		body []byte
-		err  error
-	}
-	done := make(chan result, 1)
-	go func() { // until the input ends, or the process: nothing interrupts it
-		body, err := inputPage(file, in)
-		done <- result{body, err}
-	}()
-	select {
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case r := <-done:
-		return r.body, r.err
-	}
-}
-
-func inputPage(file string, in io.Reader) ([]byte, error) {
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {
@@ -132,7 +114,7 @@ func inputPage(file string, in io.Reader) ([]byte, error) {
 		defer f.Close()
 		in = f
 	}
-	buffered := bufio.NewReader(in)
+	buffered := bufio.NewReader(cli.Until(ctx, in))
 	in = buffered
 	if magic, _ := buffered.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
 		unpacked, err := gzip.NewReader(buffered)
