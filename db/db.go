@@ -6,6 +6,7 @@ package db
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -130,6 +131,16 @@ func Refused(err error) error {
 		return fault.Newf(fault.Invalid, "body: postgres cannot store it: %s: %s (%w)", pg.Message, pg.Detail, err)
 	}
 	return err
+}
+
+// JSON writes a document that is to be stored. One that cannot be written, as with a number that is none (NaN), never
+// can: fault.Invalid.
+func JSON(v any) ([]byte, error) {
+	doc, err := json.Marshal(v)
+	if err != nil {
+		return nil, &fault.Error{Class: fault.Invalid, Err: err}
+	}
+	return doc, nil
 }
 
 // A Querier is a pool, or a transaction.

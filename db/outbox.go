@@ -375,7 +375,7 @@ func TenantEvent(name, tenant string, id uuid.UUID, data any, now time.Time) (Me
 // queues, where it would be consumed as work.
 func OutboxEnvelope(e contract.Event, id uuid.UUID, lane string, data any) (Message, error) {
 	var err error
-	if e.Data, err = json.Marshal(data); err != nil {
+	if e.Data, err = JSON(data); err != nil {
 		return Message{}, fmt.Errorf("write event %s: %w", e.EventName, err)
 	}
 	body, err := json.Marshal(e)

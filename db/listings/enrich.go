@@ -2,7 +2,6 @@ package listings
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -118,7 +117,7 @@ func enrichmentTell(b *pgx.Batch, of listing.Enriching, e listing.Enrichment, no
 	data := contract.EnrichedData{
 		ListingID: l.ID().String(), PlatformID: l.PlatformID, Revision: of.Revision, URL: l.URL, Enrichment: *news,
 	}
-	found, err := json.Marshal(data)
+	found, err := db.JSON(data)
 	if err != nil {
 		return fmt.Errorf("write enrichment of %s: %w", l.Ref, err)
 	}

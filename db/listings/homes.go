@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -303,10 +302,10 @@ func homeReasons(self listing.HomeMember, others []listing.HomeMember, j listing
 	if self.Pinned && len(list) == 0 {
 		list = append(list, listing.Reason{Field: "home", Code: string(listing.Duplicate), Message: "a person said so"})
 	}
-	if reasons, err = json.Marshal(list); err != nil {
+	if reasons, err = db.JSON(list); err != nil {
 		return nil, nil, fmt.Errorf("write reasons of %s: %w", self.Listing.Ref, err)
 	}
-	figures, err = json.Marshal(j.Match.Figures)
+	figures, err = db.JSON(j.Match.Figures)
 	return reasons, figures, fault.Wrap(err, "write figures of %s", self.Listing.Ref)
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -264,7 +263,7 @@ func (s *Listings) Withhold(ctx context.Context, v listing.Version, run listing.
 // listingPublish queues the row, its history and its event. The history depends on the state that was published before.
 func listingPublish(b *pgx.Batch, p listing.Publication, now time.Time) error {
 	l, id := p.Listing, p.Listing.ID()
-	doc, err := json.Marshal(l)
+	doc, err := db.JSON(l)
 	if err != nil {
 		return fmt.Errorf("write listing %s: %w", l.Ref, err)
 	}

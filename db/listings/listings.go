@@ -314,7 +314,7 @@ WHERE id = $1 AND normalized_revision <= $2`
 // When a newer revision has arrived meanwhile, this one is processed all the same: it does not settle the newer one,
 // which has a run of its own.
 func (s *Listings) SaveNormalized(ctx context.Context, l listing.Listing, p listing.Payload, now time.Time) error {
-	doc, err := json.Marshal(l)
+	doc, err := db.JSON(l)
 	if err != nil {
 		return fmt.Errorf("write listing %s: %w", l.Ref, err)
 	}
@@ -347,7 +347,7 @@ WHERE id = $1 AND revision = $2`
 // a payload arrives on.
 func (s *Listings) Reject(ctx context.Context, raw listing.Raw, p listing.Payload, r *listing.Rejection,
 	run listing.Run, now time.Time) error {
-	reasons, err := json.Marshal(r.Reasons)
+	reasons, err := db.JSON(r.Reasons)
 	if err != nil {
 		return fmt.Errorf("write reasons of %s: %w", raw.Ref, err)
 	}
@@ -390,7 +390,7 @@ WHERE id = $1 AND revision = $2`
 // SaveDuplicate settles a revision as a duplicate of the listing of, for these reasons. JoinHome does so too.
 func (s *Listings) SaveDuplicate(ctx context.Context, ref listing.Ref, revision int64, of uuid.UUID,
 	reasons []listing.Reason, run listing.Run, now time.Time) error {
-	doc, err := json.Marshal(reasons)
+	doc, err := db.JSON(reasons)
 	if err != nil {
 		return fmt.Errorf("write reasons of %s: %w", ref, err)
 	}

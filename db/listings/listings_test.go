@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -445,6 +446,16 @@ func TestRawAndLoad(t *testing.T) {
 	require.False(t, p.Staged)
 	_, err = s.Load(t.Context(), refOf("1").ID())
 	dbtest.RequireClass(t, fault.Gone, err)
+}
+
+// What no try can write must not be tried again.
+func TestSaveWhatJSONCannotWrite(t *testing.T) {
+	t.Parallel()
+
+	l := normalized(refOf("1"))
+	l.Bathrooms = math.NaN()
+	err := dblistings.NewListings(nil).SaveNormalized(t.Context(), l, payload(1), dbtest.Start)
+	dbtest.RequireClass(t, fault.Invalid, err)
 }
 
 // TestTwice runs each step of the pipeline twice with the same input, as a worker that is killed before it could

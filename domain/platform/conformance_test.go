@@ -139,6 +139,11 @@ func survives(t *testing.T, p platform.Platform) {
 			}
 			check(t, p, raw, fmt.Sprintf("%q in place %d", s, k))
 		}
+		for _, key := range keys { // each alone: together, one that is refused hides what the others are
+			raw := plainAdvert(p)
+			raw.Attributes = map[string][]string{key: {s}}
+			check(t, p, raw, fmt.Sprintf("%q as %q", s, key))
+		}
 	}
 }
 

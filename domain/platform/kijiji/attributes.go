@@ -78,7 +78,7 @@ func bedrooms(s *prose.Stated, name, value string) {
 		studio(s, name, value)
 		return
 	}
-	if v < 0 || v > 20 {
+	if !(v >= 0 && v <= 20) {
 		s.Warn("bedrooms", listing.CodeOutOfRange, "attribute %s is %q; want 0 to 20", name, value)
 		return
 	}
@@ -103,7 +103,7 @@ func bathrooms(s *prose.Stated, name, value string) {
 	} else if v >= 10 {
 		v /= 10
 	}
-	if v < .5 || v > 12 {
+	if !(v >= .5 && v <= 12) {
 		if v != 0 {
 			s.Warn("bathrooms", listing.CodeOutOfRange, "attribute %s is %q; want 5 to 120", name, value)
 		}

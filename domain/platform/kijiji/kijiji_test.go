@@ -87,7 +87,11 @@ func TestAttributeAgainstText(t *testing.T) {
 			"", func(l listing.Listing) bool { return l.Utilities.Electricity == nil }},
 		{"nonsense", map[string][]string{"numberbedrooms": {"2", "3"}, "numberbathrooms": {"NaN"}, "areainfeet": {"-5"},
 			"unittype": {"castle"}, "dateavailable": {"soon"}, "petsallowed": {"maybe"}}, "", "",
-			"area_sqft", func(l listing.Listing) bool { return l.Bedrooms == 2 && l.PropertyType == "" && l.Available == "" }},
+			"area_sqft", func(l listing.Listing) bool {
+				return l.Bedrooms == 2 && l.Bathrooms == 0 && l.PropertyType == "" && l.Available == ""
+			}},
+		{"no number of bedrooms", map[string][]string{"numberbedrooms": {"nan"}}, "", "appartement de 3 chambres",
+			"bedrooms", func(l listing.Listing) bool { return l.Bedrooms == 3 }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
