@@ -15,6 +15,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -113,6 +114,49 @@ func TestAskEncodings(t *testing.T) {
 		x, err := c.Ask(t.Context(), web.Request{URL: srv.URL + "/" + url.PathEscape(coding)})
 		if class, _ := fault.Of(err); class != fault.Invalid || x.Status != 200 {
 			t.Errorf("%s: status %d, %v", coding, x.Status, err)
+		}
+	}
+}
+
+// Browsers show what a gzip body holds, whatever follows its data.
+func TestAskGzipEnds(t *testing.T) {
+	t.Parallel()
+	page := []byte(strings.Repeat("<p>Montréal 4½</p>", 3000))
+	packed := squeeze(t, "gzip", page)
+	data := packed[:len(packed)-8]
+	join := func(parts ...[]byte) []byte { return slices.Concat(parts...) }
+	head := []byte("\x1f\x8b\x08\x1e\x00\x00\x00\x00\x00\x03\x03\x00abcname\x00a comment\x00\x00\x00")
+	bodies := map[string][]byte{
+		"a-line-end": join(packed, []byte("\n")), "zeros": join(packed, make([]byte, 500)), "no-sum": data,
+		"half-a-sum": packed[:len(packed)-5], "a-wrong-sum": join(data, make([]byte, 8)), "twice": join(packed, packed),
+		"a-broken-header": join(packed, []byte("\x1f\x8b\x08\xff\x00\x00\x00\x00\x00\x03")),
+		"a-long-header":   join(head, packed[10:]),
+	}
+	broken := map[string][]byte{
+		"half": packed[:len(packed)/2], "no-data": packed[:10], "half-a-header": head[:14], "no-gzip": page,
+		"half-of-more": join(packed, packed[:len(packed)/2]),
+	}
+	srv, c, _ := site(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		w.Header().Set("Content-Encoding", "gzip")
+		name := strings.TrimPrefix(r.URL.Path, "/")
+		_, _ = w.Write(join(bodies[name], broken[name]))
+	}, fetch.Options{})
+	for name := range bodies {
+		want := page
+		if name == "twice" {
+			want = join(page, page)
+		}
+		for range 2 { // the decompressors are used again
+			x, err := c.Ask(t.Context(), web.Request{URL: srv.URL + "/" + name})
+			if err != nil || !bytes.Equal(x.Raw, want) || x.Cut {
+				t.Errorf("%s: %d bytes, cut %t, %v; want %d", name, len(x.Raw), x.Cut, err, len(want))
+			}
+		}
+	}
+	for name := range broken {
+		if _, err := c.Ask(t.Context(), web.Request{URL: srv.URL + "/" + name}); err == nil {
+			t.Errorf("%s: no error", name)
 		}
 	}
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/flate"
-	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
 
@@ -32,7 +31,7 @@ const maxWindow = 8 << 20
 // Buffers for bodies whose size is not known, and decompressors: making one costs more than most bodies do.
 var (
 	buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
-	gzips   = sync.Pool{New: func() any { return new(gzip.Reader) }}
+	gzips   = sync.Pool{New: func() any { return flate.NewReader(bytes.NewReader(nil)) }}
 	brotlis = sync.Pool{New: func() any { return brotli.NewReader(nil) }}
 	zstds   = sync.Pool{New: func() any {
 		z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
@@ -146,8 +145,10 @@ func decompress(body io.Reader, coding, accepted string) (plain io.Reader, relea
 	}
 	switch coding {
 	case "gzip":
-		z, _ := gzips.Get().(*gzip.Reader)
-		plain, release, err = z, func() { gzips.Put(z) }, z.Reset(wire)
+		z := gzips.Get()
+		from := &gunzip{wire: wire}
+		from.plain, _ = z.(flateReader)
+		plain, release, err = from, func() { gzips.Put(z) }, from.begin()
 	case "br":
 		z, _ := brotlis.Get().(*brotli.Reader)
 		plain, release, err = z, func() { brotlis.Put(z) }, z.Reset(wire)
