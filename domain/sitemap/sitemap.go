@@ -8,6 +8,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"regexp"
 	"strings"
 
 	"golang.org/x/net/html/charset"
@@ -131,12 +132,13 @@ func (r *reader) text(src io.Reader) {
 
 // xml reads any of the XML forms. An address stands in loc of url or sitemap, in link of an RSS item, or in the href of
 // a link of an Atom entry.
-func (r *reader) xml(src io.Reader) error {
-	d := safexml.NewDecoder(src, true, func(label string, input io.Reader) (io.Reader, error) {
-		if r.decoded {
+func (r *reader) xml(src *bufio.Reader) error {
+	d := safexml.NewDecoder(declared(src), true, func(label string, input io.Reader) (io.Reader, error) {
+		e, name := charset.Lookup(label)
+		if r.decoded || e == nil || strings.HasPrefix(name, "utf-16") { // whose declaration could not be read so far
 			return input, nil
 		}
-		return charset.NewReaderLabel(label, input)
+		return e.NewDecoder().Reader(input), nil
 	})
 	var path []string
 	var value []byte
@@ -201,6 +203,20 @@ func (r *reader) xml(src io.Reader) error {
 		return fault.Newf(fault.Invalid, "read sitemap: no XML element")
 	}
 	return nil
+}
+
+// version is the declaration of XML 1.1, which encoding/xml refuses.
+var version = regexp.MustCompile(`^<\?xml\s+version\s*=\s*["']1\.1["']`)
+
+// declared is the file as one of XML 1.0: for what is read of a sitemap they are the same.
+func declared(src *bufio.Reader) io.Reader {
+	head, _ := src.Peek(64)
+	if head = version.Find(head); head == nil {
+		return src
+	}
+	head = bytes.Replace(head, []byte("1.1"), []byte("1.0"), 1)
+	_, _ = src.Discard(len(head))
+	return io.MultiReader(bytes.NewReader(head), src)
 }
 
 // alternate is the href of an Atom link to the entry itself, "" of any other.
