@@ -88,11 +88,12 @@ var blockTags = map[string]bool{
 	"dt": true, "dd": true, "blockquote": true, "pre": true,
 }
 
-// stripTags is linear in its input: every search that fails is made once.
+// stripTags is linear in its input: every search that fails is made once, and what another finds is behind it.
 func stripTags(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
-	open := true // there may be a closing "-->" or "</script>" ahead
+	open := true                                   // there may be a closing "-->" or "</script>" ahead
+	rest := len(s) - strings.LastIndexByte(s, '>') // that begins with the last ">"
 	for {
 		i := strings.IndexByte(s, '<')
 		if i < 0 {
@@ -116,7 +117,7 @@ func stripTags(s string) string {
 		if end < 0 {
 			b.WriteByte('<')
 			s = s[1:]
-			if strings.IndexByte(s, '>') < 0 { // no tag can follow
+			if len(s) < rest { // no tag can follow
 				b.WriteString(s)
 				return b.String()
 			}

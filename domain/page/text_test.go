@@ -3,9 +3,11 @@ package page_test
 import (
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/mtlrent/conveyor/domain/page"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 func TestText(t *testing.T) {
@@ -44,6 +46,10 @@ func TestTextIsLinear(t *testing.T) {
 	for _, s := range []string{"<!--", "<a", "<script>", "&", "<", "</", "41/2", "1 ", "$", "- ", "a "} {
 		in := strings.Repeat(s, 200_000/len(s))
 		page.Text(in)
+	}
+	in := strings.Repeat("<", 2<<20) + ">"
+	if took := servicetest.CPU(func() { page.Text(in) }); took > 10*time.Second {
+		t.Errorf("2 MiB of < before one > take %v", took)
 	}
 }
 
