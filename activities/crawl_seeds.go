@@ -271,7 +271,7 @@ func (s *sitemaps) askOnce(ctx context.Context, address string) (e web.Exchange,
 	}
 	within, cancel := context.WithTimeout(ctx, 4*s.run.Settings.Timeout())
 	defer cancel()
-	e, err = s.Web.Ask(within, web.Request{URL: address, Most: sitemap.MaxSize})
+	e, err = s.Web.Ask(within, web.Request{URL: address, Most: sitemap.MaxSize + 1})
 	if ctx.Err() != nil {
 		leave(crawl.Unasked)
 		return e, ctx.Err()

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"bytes"
 	"cmp"
 	"container/list"
 	"context"
@@ -241,6 +242,9 @@ var nothing, _ = robots.FromStatus(0, nil)
 func judged(x Exchange) (robots.Rules, error) {
 	if err := web.Check(x.Page); web.RefusalOf(err) != nil && (x.Status == 429 || x.Status >= 500) {
 		return nothing, fmt.Errorf("read robots.txt: %w", err)
+	}
+	if x.Cut { // the last line may be a part of one, and a part of a rule is another rule
+		x.Body = x.Body[:bytes.LastIndexAny(x.Body, "\r\n")+1]
 	}
 	return robots.FromStatus(x.Status, x.Body)
 }

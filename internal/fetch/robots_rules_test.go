@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -228,6 +230,23 @@ func TestRulesOfAnOriginThatRefuses(t *testing.T) {
 }
 
 // Large files of many origins are forgotten, the ones used last at the end.
+// A rule that the limit cuts in two does not count: its part may close the whole site.
+func TestRulesThatAreCut(t *testing.T) {
+	t.Parallel()
+	begin := "User-agent: *\nDisallow: /no\n"
+	whole := strings.Repeat("#", robots.MaxSize-len(begin)-len("Disallow: /x")-1) + "\nDisallow: /xyz\n"
+	srv, c, _ := site(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain")
+		_, _ = io.WriteString(w, begin+whole)
+	}, fetch.Options{})
+	r := fetch.NewRobots(c.Ask, fetch.RobotsOptions{})
+	for path, want := range map[string]bool{"/x": true, "/xyz": true, "/no": false} {
+		if ok, _, err := r.Allowed(t.Context(), srv.URL+path); ok != want || err != nil {
+			t.Errorf("Allowed(%s) = %t, %v", path, ok, err)
+		}
+	}
+}
+
 func TestRulesAreBounded(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
