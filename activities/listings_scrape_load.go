@@ -11,6 +11,7 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
+	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/scrape"
 	"github.com/mtlrent/conveyor/domain/web"
@@ -125,8 +126,8 @@ func transient(err error) error {
 
 // sameSite refuses to follow a search page to another host: the address comes from a page.
 func sameSite(start, address string) error {
-	from, err := url.Parse(start)
-	to, wrong := url.Parse(address)
+	from, err := url.Parse(contract.Escaped(start))
+	to, wrong := url.Parse(contract.Escaped(address))
 	site := func(u *url.URL) string { return u.Scheme + "://" + strings.TrimPrefix(u.Host, "www.") }
 	if err != nil || wrong != nil || site(from) != site(to) {
 		return fault.Newf(fault.Invalid, "advert %.200q is not on the site of the search %.200q", address, start)

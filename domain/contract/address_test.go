@@ -30,6 +30,15 @@ func TestEscaped(t *testing.T) {
 			t.Errorf("Check of a request for %q = %v", in, err)
 		}
 	}
+	for in, want := range map[string]string{
+		"/a/100%.jpg": "/a/100%25.jpg", "100%?q=5%#5%": "100%25?q=5%#5%25", "//cdn.example/100%": "//cdn.example/100%25",
+		"https://a%b/100%": "https://a%b/100%25", "/x?to=https://b.example/100%": "/x?to=https://b.example/100%",
+		"?q=%": "?q=%", "%41//%": "%41//%25", "": "", "//": "//",
+	} {
+		if got := contract.EscapedLink(in); got != want {
+			t.Errorf("EscapedLink(%q) = %q; want %q", in, got, want)
+		}
+	}
 	for _, in := range []string{"", "100%", "http://%zz/", "http://a%b"} {
 		if got := contract.Escaped(in); got != in {
 			t.Errorf("Escaped(%q) = %q; want it as it is", in, got)

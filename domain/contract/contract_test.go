@@ -350,6 +350,7 @@ func TestDecodeScraped(t *testing.T) {
 		{"the platform is a topic pattern", with("platform", `"#"`), []string{"platform"}, "is not a platform name"},
 		{"the address is not http", with("url", `"file:///etc/passwd"`),
 			[]string{"url"}, "is not an absolute http(s) address"},
+		{"a bare percent sign in the address", with("url", `"https://site.example/rabais-50%/17"`), nil, ""},
 		{"the address is relative", with("url", `"/v-1"`), []string{"url"}, "is not an absolute http(s) address"},
 		{"the address is too long", with("url", long), []string{"url"}, "the most is 2048"},
 		{"the host's name is too long", with("url", `"https://`+strings.Repeat("x", 250)+`.com/"`), []string{"url"},

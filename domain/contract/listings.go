@@ -135,7 +135,7 @@ func checkURL(e *Errors, field, s string) { checkURLUpTo(e, field, s, maxURL) }
 
 // checkURLUpTo checks an address of at most so many bytes.
 func checkURLUpTo(e *Errors, field, s string, most int) {
-	u, err := url.Parse(s)
+	u, err := url.Parse(Escaped(s))
 	switch {
 	case s == "":
 		e.add(field, "is missing")

@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/mtlrent/conveyor/domain/contract"
 )
 
 // ErrNoBrowser is in the chain of an error that says nothing of a page: there was no browser to open it with.
@@ -73,15 +75,15 @@ type Photo struct {
 	Perceptual    uint64 // hash of what it looks like: copies differ in a few bits; 0 = it says too little
 }
 
-// Link resolves an address on the page against the page's own: absolute http or https, without its fragment. It returns
-// nil for any other text.
+// Link resolves an address on the page against the page's own: absolute http or https, without its fragment, and bare
+// percent signs of its path escaped. It returns nil for any other text.
 func (p Page) Link(href string) *url.URL {
-	u, err := url.Parse(strings.TrimSpace(href))
+	u, err := url.Parse(contract.EscapedLink(strings.TrimSpace(href)))
 	if err != nil || href == "" {
 		return nil
 	}
 	for _, own := range [...]string{p.URL, p.Asked} {
-		if base, err := url.Parse(own); err == nil && base.Host != "" {
+		if base, err := url.Parse(contract.Escaped(own)); err == nil && base.Host != "" {
 			u = base.ResolveReference(u)
 			break
 		}

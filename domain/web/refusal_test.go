@@ -47,6 +47,8 @@ func TestLink(t *testing.T) {
 		"?page=2":                  "https://b.example/y/z?page=2",
 		" //c.example/i.jpg ":      "https://c.example/i.jpg",
 		"http://d.example#x":       "http://d.example",
+		"/rabais-50%/17?a=5%":      "https://b.example/rabais-50%25/17?a=5%",
+		"//c.example/100%.jpg":     "https://c.example/100%25.jpg",
 		"":                         "",
 		"javascript:alert(1)":      "",
 		"data:image/gif;base64,R0": "",

@@ -26,6 +26,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
+	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/web"
 )
@@ -384,12 +385,9 @@ func (b brief) Unwrap() error { return b.error }
 // parse reads an address, in relation to base if there is one. It takes http and https without credentials. Its errors
 // do not quote an address that cannot be read: there may be a password in it.
 func parse(base *url.URL, address string) (*url.URL, error) {
-	var u *url.URL
-	var err error
-	if base == nil {
-		u, err = url.Parse(strings.TrimSpace(address))
-	} else {
-		u, err = base.Parse(strings.TrimSpace(address))
+	u, err := url.Parse(contract.EscapedLink(strings.TrimSpace(address)))
+	if err == nil && base != nil {
+		u = base.ResolveReference(u)
 	}
 	switch {
 	case err != nil:

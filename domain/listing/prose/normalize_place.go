@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/page"
 )
@@ -127,7 +128,7 @@ func (n *normalizer) images() {
 	notAbsolute, tooMany := 0, 0
 	for _, raw := range n.raw.ImageURLs {
 		raw = strings.TrimSpace(raw)
-		u, err := url.Parse(raw)
+		u, err := url.Parse(contract.Escaped(raw))
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || len(raw) > 2048 ||
 			!utf8.ValidString(raw) {
 			notAbsolute++

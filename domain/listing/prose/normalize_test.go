@@ -123,10 +123,10 @@ func TestNormalizeMends(t *testing.T) {
 			func(l listing.Listing) bool { return l.Latitude == nil }},
 		{"bad images", func(r *listing.Raw) {
 			r.ImageURLs = []string{"ftp://x/y", "/relative.jpg", "javascript:alert(1)", "http://", "%zz",
-				"https://ok.example/1.jpg"}
+				"https://ok.example/1.jpg", "https://ok.example/salon-100%.jpg"}
 		}, "image_urls:invalid_url", func(l listing.Listing) bool {
 			return slices.Equal(l.ImageURLs,
-				[]string{"https://ok.example/1.jpg"})
+				[]string{"https://ok.example/1.jpg", "https://ok.example/salon-100%.jpg"})
 		}},
 		{"many images", func(r *listing.Raw) {
 			for i := range 80 {
