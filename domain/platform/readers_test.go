@@ -89,6 +89,7 @@ func TestReaders(t *testing.T) {
 					}
 					statuses(t, p, f)
 					halves(t, p, f, got)
+					nowhere(t, p, f)
 				})
 			}
 			t.Run("other pages", func(t *testing.T) { refusesOthers(t, p) })
@@ -163,6 +164,25 @@ func asks(t *testing.T, p platform.Platform) {
 func invalid(err error) bool {
 	class, _ := fault.Of(err)
 	return class == fault.Invalid
+}
+
+// quoted are coordinates of Montréal as text.
+var quoted = regexp.MustCompile(`"-?(45|73)\.\d+"`)
+
+// nowhere reads a page whose coordinates are no numbers: what is read of it can be written all the same.
+func nowhere(t *testing.T, p platform.Platform, f fixture) {
+	t.Helper()
+	body := f.page.Body
+	for _, number := range []string{"NaN", "-inf", "1e999", ""} {
+		f.page.Body = quoted.ReplaceAll(body, []byte(`"`+number+`"`))
+		got, err := read(p, f.detail(), f.page)
+		if err != nil {
+			t.Errorf("with coordinates %q: %v", number, err)
+		}
+		if _, err := json.Marshal(got); err != nil {
+			t.Errorf("with coordinates %q: %v", number, err)
+		}
+	}
 }
 
 // sane holds for whatever a reader returns without an error.

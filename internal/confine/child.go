@@ -1,6 +1,7 @@
 package confine
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -86,9 +87,10 @@ func serve(memory string) error {
 		})
 		watched()
 		result, wrong := json.Marshal(out)
-		if err == nil {
-			err = wrong
+		if err == nil && wrong != nil { // the same next time
+			err = fault.Newf(fault.Invalid, "write result: %w", wrong)
 		}
+		result = withoutNUL(result)
 		o := outcomeOf(err)
 		o.Last = done >= maxJobs || held() > maxHeld
 		head, err := json.Marshal(o)
@@ -105,6 +107,29 @@ func serve(memory string) error {
 			debug.FreeOSMemory()
 		}
 	}
+}
+
+// withoutNUL drops NUL characters from the strings of a JSON document, where they are escapes: some pages have them in
+// their data, and no store takes them.
+func withoutNUL(doc []byte) []byte {
+	escape := []byte(`\u0000`)
+	if !bytes.Contains(doc, escape) {
+		return doc
+	}
+	out := doc[:0]
+	for i := 0; i < len(doc); {
+		n := 1
+		if doc[i] == '\\' {
+			if bytes.HasPrefix(doc[i:], escape) {
+				i += len(escape)
+				continue
+			}
+			n = 2
+		}
+		out = append(out, doc[i:i+n]...)
+		i += n
+	}
+	return out
 }
 
 // An output is what a process may still write to once it is bounded.

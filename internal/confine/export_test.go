@@ -3,6 +3,7 @@ package confine
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"os"
 	"syscall"
 
@@ -67,6 +68,7 @@ func init() {
 			return "", nil
 		},
 		"fault": func([]byte) (any, error) { return nil, fault.Newf(fault.Gone, "it is gone") },
+		"nan":   func([]byte) (any, error) { return math.NaN(), nil },
 		"powers": func([]byte) (any, error) {
 			_, file := os.ReadFile("/etc/passwd")
 			_, socket := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)

@@ -221,6 +221,22 @@ func TestJobs(t *testing.T) {
 	requireClass(t, fault.Invalid, err, "it is text/html")
 }
 
+// What a page has that no store takes is left out, and costs no advert.
+func TestUnstorable(t *testing.T) {
+	t.Parallel()
+	p := pool(t, confine.Options{})
+	const address = "https://www.kijiji.ca/v-apartments-condos/city-of-montreal/4-1-2/1000000001"
+	page := `<html><script type="application/ld+json">{"@type": "Apartment", "name": "\u00004 1/2", "url": "` + address + `",
+		"description": "a\u0000b\\u0000c\\\u0000", "geo": {"latitude": "NaN", "longitude": "NaN"}}</script><p>Grand logement</p></html>`
+	got, err := p.ReadAdvert(t.Context(), "kijiji", web.Page{Asked: address, URL: address, Status: 200, Body: []byte(page)})
+	require.NoError(t, err)
+	require.Equal(t, []string{"4 1/2", `ab\u0000c` + `\`}, []string{got.Title, got.Description})
+	require.Nil(t, got.Latitude)
+
+	_, err = p.Do(t.Context(), "nan", nil)
+	requireClass(t, fault.Invalid, err, "write result: json: unsupported value: NaN")
+}
+
 // Pages that the parser of HTML makes gigabytes of.
 func TestHostilePages(t *testing.T) {
 	t.Parallel()

@@ -5,6 +5,8 @@ package body
 import (
 	"bytes"
 	"encoding/json"
+	"math"
+	"strconv"
 	"strings"
 
 	"github.com/PuerkitoBio/goquery"
@@ -97,6 +99,16 @@ func Inner(s *goquery.Selection) string {
 	}
 	html, _ := s.Html() // fails only on a writer that fails
 	return strings.TrimSpace(html)
+}
+
+// Degrees reads coordinates as a page writes them, nil and nil where one of them is no number.
+func Degrees(lat, lon string) (*float64, *float64) {
+	a, err1 := strconv.ParseFloat(strings.TrimSpace(lat), 64)
+	b, err2 := strconv.ParseFloat(strings.TrimSpace(lon), 64)
+	if err1 != nil || err2 != nil || !(math.Abs(a)+math.Abs(b) <= 1e6) { // "NaN", "Infinity"
+		return nil, nil
+	}
+	return &a, &b
 }
 
 // Images makes addresses on a page absolute, each once, in their order. What is no address is left out.

@@ -66,6 +66,21 @@ func TestImages(t *testing.T) {
 	}
 }
 
+func TestDegrees(t *testing.T) {
+	t.Parallel()
+	if lat, lon := body.Degrees("45.5", " -73.6"); lat == nil || lon == nil || *lat != 45.5 || *lon != -73.6 {
+		t.Errorf("Degrees = %v, %v", lat, lon)
+	}
+	for _, no := range []string{"", "x", "NaN", "nan", "Inf", "-Infinity", "1e999", "1e300"} {
+		if lat, lon := body.Degrees(no, "1"); lat != nil || lon != nil {
+			t.Errorf("Degrees(%q, 1) = %v, %v", no, lat, lon)
+		}
+		if lat, lon := body.Degrees("1", no); lat != nil || lon != nil {
+			t.Errorf("Degrees(1, %q) = %v, %v", no, lat, lon)
+		}
+	}
+}
+
 func TestLinkedData(t *testing.T) {
 	t.Parallel()
 	doc, err := body.Fragment([]byte(`<script type="application/ld+json">{"a":1}</script><script type="application/ld+json">{</script>` +

@@ -59,11 +59,8 @@ func advert(p web.Page) (scrape.Advert, error) {
 			a.Attributes[name] = []string{value}
 		}
 	})
-	lat, err1 := strconv.ParseFloat(doc.Find(`meta[itemprop="latitude"]`).AttrOr("content", ""), 64)
-	lon, err2 := strconv.ParseFloat(doc.Find(`meta[itemprop="longitude"]`).AttrOr("content", ""), 64)
-	if err1 == nil && err2 == nil {
-		a.Latitude, a.Longitude = &lat, &lon
-	}
+	a.Latitude, a.Longitude = body.Degrees(doc.Find(`meta[itemprop="latitude"]`).AttrOr("content", ""),
+		doc.Find(`meta[itemprop="longitude"]`).AttrOr("content", ""))
 	extra := map[string]any{"from": "html"}
 	if score, err := strconv.Atoi(body.Text(doc.Find(".walkscore a span"))); err == nil {
 		extra["walk_score"] = score

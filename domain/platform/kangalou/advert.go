@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/PuerkitoBio/goquery"
@@ -184,10 +183,8 @@ func images(p web.Page, doc *goquery.Document) (out []string) {
 func coordinates(doc *goquery.Document) (lat, lon *float64) {
 	for _, names := range [][2]string{{"data-lat", "data-lng"}, {"data-latitude", "data-longitude"}} {
 		s := doc.Find("[" + names[0] + "][" + names[1] + "]").First()
-		a, err1 := strconv.ParseFloat(s.AttrOr(names[0], ""), 64)
-		b, err2 := strconv.ParseFloat(s.AttrOr(names[1], ""), 64)
-		if err1 == nil && err2 == nil {
-			return &a, &b
+		if lat, lon = body.Degrees(s.AttrOr(names[0], ""), s.AttrOr(names[1], "")); lat != nil {
+			return lat, lon
 		}
 	}
 	return nil, nil

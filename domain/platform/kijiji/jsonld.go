@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/domain/platform/body"
 	"github.com/mtlrent/conveyor/domain/scrape"
 	"github.com/mtlrent/conveyor/domain/web"
 )
@@ -101,11 +102,7 @@ func advertLD(p web.Page, blocks []json.RawMessage) (scrape.Advert, error) {
 		} else {
 			a.Price.Text = html.UnescapeString(string(r.Offers.Price))
 		}
-		lat, err1 := strconv.ParseFloat(string(r.Geo.Latitude), 64)
-		lon, err2 := strconv.ParseFloat(string(r.Geo.Longitude), 64)
-		if err1 == nil && err2 == nil {
-			a.Latitude, a.Longitude = &lat, &lon
-		}
+		a.Latitude, a.Longitude = body.Degrees(string(r.Geo.Latitude), string(r.Geo.Longitude))
 		if posted, err := time.Parse(time.RFC3339, r.DatePosted); err == nil {
 			posted = posted.UTC()
 			a.PostedAt = &posted

@@ -138,11 +138,7 @@ func (r result) card(p web.Page) (c scrape.Card, err error) {
 		Ref: listing.Ref{Platform: "realtor_ca", PlatformID: r.ID}, URL: u.String(), Title: title, Description: r.Remarks,
 		Price: r.price(), Address: address, Attributes: r.attributes(), PostedAt: posted(r.Inserted),
 	}}
-	lat, err1 := strconv.ParseFloat(r.Property.Address.Latitude, 64)
-	lon, err2 := strconv.ParseFloat(r.Property.Address.Longitude, 64)
-	if err1 == nil && err2 == nil {
-		a.Latitude, a.Longitude = &lat, &lon
-	}
+	a.Latitude, a.Longitude = body.Degrees(r.Property.Address.Latitude, r.Property.Address.Longitude)
 	for _, photo := range r.Property.Photo {
 		a.ImageURLs = append(a.ImageURLs, photo.High)
 	}
