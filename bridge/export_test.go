@@ -6,6 +6,8 @@ import (
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/mtlrent/conveyor/db"
 )
 
 // KeepEvery sets how often a lease is kept while the broker blocks publishers.
@@ -56,6 +58,17 @@ func Establish(ctx context.Context, o Options) error {
 		return err
 	}
 	return newTopology(o).establish(conn, slog.New(slog.DiscardHandler))
+}
+
+// InTurn declares a bridge's topology while no other one does.
+func InTurn(ctx context.Context, o Options, turns *db.Outbox) error {
+	connect := newConnector(o.URLs, "conveyor test", nil, slog.New(slog.DiscardHandler))
+	defer connect.close()
+	conn, err := connect.get(ctx)
+	if err != nil {
+		return err
+	}
+	return newTopology(o).inTurn(ctx, conn, turns, slog.New(slog.DiscardHandler))
 }
 
 // Each makes a handler of a function for one message.

@@ -203,7 +203,8 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (full bool, err error) 
 	publishing, published := r.patience(ctx, token, batch)
 	defer published(nil)
 	errs := r.send(publishing, p, batch)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaseTimeout) // publishing may have used up its own
+	// Publishing may have used up its own time. To declare what is missing has more: others may have their turn first.
+	marking, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaseTimeout)
 	defer cancel()
 	var sent, unknown, silent []int64
 	var refused []db.Refusal
@@ -230,22 +231,22 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (full bool, err error) 
 		why = fmt.Errorf("%w: %w", cause, why)
 	}
 	if len(refused) > 0 {
-		if err := r.refuse(ctx, token, batch, refused); err != nil {
+		if err := r.refuse(marking, token, batch, refused); err != nil {
 			return full, err
 		}
 	}
 	if len(unknown) > 0 {
-		if err := r.Outbox.Release(ctx, token, unknown, why.Error()); err != nil {
+		if err := r.Outbox.Release(marking, token, unknown, why.Error()); err != nil {
 			return full, err
 		}
 	}
 	if len(silent) > 0 {
-		if err := r.Outbox.PutOff(ctx, token, silent, why.Error(), len(sent)+len(refused) > 0); err != nil {
+		if err := r.Outbox.PutOff(marking, token, silent, why.Error(), len(sent)+len(refused) > 0); err != nil {
 			return full, err
 		}
 	}
 	if len(sent) > 0 {
-		held, err := r.Outbox.Published(ctx, token, sent, r.now())
+		held, err := r.Outbox.Published(marking, token, sent, r.now())
 		if err != nil {
 			return full, err
 		}

@@ -133,6 +133,8 @@ func (t topology) inTurn(ctx context.Context, conn *amqp.Connection, turns *db.O
 	if t.declare && !t.stands(conn) {
 		end, err := turns.Turn(ctx, conn.Config.Vhost)
 		switch {
+		case err != nil && ctx.Err() != nil: // the caller's time is over, and another one may be declaring
+			return err
 		case err != nil:
 			log.WarnContext(ctx, "declares queues without waiting for other bridges", "err", err)
 		case t.stands(conn): // another one has declared them meanwhile

@@ -7,12 +7,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	amqp "github.com/rabbitmq/amqp091-go"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/bridge"
 	"github.com/mtlrent/conveyor/bridge/bridgetest"
+	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/domain/contract"
 )
 
@@ -279,4 +283,69 @@ func TestWhatOthersUseIsRestored(t *testing.T) {
 			}, patience, tick)
 		})
 	}
+}
+
+// A turnTracer remembers how long the wait for the turn to declare queues might take.
+type turnTracer struct{ within chan time.Duration }
+
+func (t turnTracer) TraceQueryStart(ctx context.Context, _ *pgx.Conn, q pgx.TraceQueryStartData) context.Context {
+	if until, ends := ctx.Deadline(); ends && strings.Contains(q.SQL, "sqlTopologyTurn") {
+		select {
+		case t.within <- time.Until(until):
+		default:
+		}
+	}
+	return ctx
+}
+
+func (turnTracer) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+// A relay that misses an exchange waits for its turn as everybody does, not for as long as it takes to mark its messages.
+func TestRelayWaitsForItsTurn(t *testing.T) {
+	t.Parallel()
+
+	broker, pool := outbox(t)
+	ch := broker.Channel()
+	_, err := ch.QueueDelete("listings.published", false, false, false) // where all queues stand, no turn is taken
+	require.NoError(t, err)
+	require.NoError(t, ch.ExchangeDelete("listings.events", false, false))
+	fill(t, pool, 1, 1)
+	conf, tracer := pool.Config(), turnTracer{make(chan time.Duration, 1)}
+	conf.ConnConfig.Tracer = tracer
+	traced, err := pgxpool.NewWithConfig(t.Context(), conf)
+	require.NoError(t, err)
+	t.Cleanup(traced.Close)
+	running(t, newRelay(t, options(broker.URL), traced, time.Now))
+	select {
+	case within := <-tracer.within:
+		require.Greater(t, within, time.Minute)
+	case <-time.After(patience):
+		require.Fail(t, "no turn is taken")
+	}
+}
+
+// Whose time is over while another one declares queues declares none beside it.
+func TestTurnThatDoesNotCome(t *testing.T) {
+	t.Parallel()
+
+	broker, pool := outbox(t)
+	ch := broker.Channel()
+	_, err := ch.QueueDelete("scraped.kijiji", false, false, false)
+	require.NoError(t, err)
+	turns, o := dbtest.Outbox(t, pool), options(broker.URL)
+	conn, err := amqp.Dial(broker.URL)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	end, err := turns.Turn(t.Context(), conn.Config.Vhost)
+	require.NoError(t, err)
+	t.Cleanup(end)
+	waiting, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	require.ErrorIs(t, bridge.InTurn(waiting, o, turns), context.DeadlineExceeded)
+	_, err = broker.Channel().QueueDeclarePassive("scraped.kijiji", true, false, false, false, nil)
+	require.ErrorContains(t, err, "NOT_FOUND")
+	end()
+	require.NoError(t, bridge.InTurn(t.Context(), o, turns))
+	_, err = broker.Channel().QueueDeclarePassive("scraped.kijiji", true, false, false, false, nil)
+	require.NoError(t, err)
 }
