@@ -206,9 +206,10 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (full bool, err error) 
 	// Publishing may have used up its own time. To declare what is missing has more: others may have their turn first.
 	marking, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaseTimeout)
 	defer cancel()
-	var sent, unknown, silent []int64
+	var sent, silent []int64
 	var refused []db.Refusal
-	var missing, why error
+	unknown := map[string][]int64{} // by reason
+	var missing, why, silence error
 	for i, m := range batch {
 		switch err := errs[i]; {
 		case err == nil:
@@ -221,29 +222,30 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (full bool, err error) 
 			}
 		case errors.Is(err, errSilent):
 			silent = append(silent, m.ID)
-			why = err
+			silence = err
 		default:
-			unknown = append(unknown, m.ID)
+			if cause := context.Cause(publishing); cause != nil && !errors.Is(err, cause) && !errors.Is(err, errLate) {
+				err = fmt.Errorf("%w: %w", cause, err)
+			}
+			unknown[err.Error()] = append(unknown[err.Error()], m.ID)
 			why = err
 		}
-	}
-	if cause := context.Cause(publishing); cause != nil && why != nil && !errors.Is(why, cause) {
-		why = fmt.Errorf("%w: %w", cause, why)
 	}
 	if len(refused) > 0 {
 		if err := r.refuse(marking, token, batch, refused); err != nil {
 			return full, err
 		}
 	}
-	if len(unknown) > 0 {
-		if err := r.Outbox.Release(marking, token, unknown, why.Error()); err != nil {
+	for reason, ids := range unknown {
+		if err := r.Outbox.Release(marking, token, ids, reason); err != nil {
 			return full, err
 		}
 	}
 	if len(silent) > 0 {
-		if err := r.Outbox.PutOff(marking, token, silent, why.Error(), len(sent)+len(refused) > 0); err != nil {
+		if err := r.Outbox.PutOff(marking, token, silent, silence.Error(), len(sent)+len(refused) > 0); err != nil {
 			return full, err
 		}
+		why = silence
 	}
 	if len(sent) > 0 {
 		held, err := r.Outbox.Published(marking, token, sent, r.now())
@@ -256,7 +258,7 @@ func (r *Relay) Cycle(ctx context.Context, p *publisher) (full bool, err error) 
 		}
 	}
 	r.restore.after(ctx, missing) // it takes its time: the batch is marked first
-	return full, fault.Wrap(why, "publish %d of %d messages", len(unknown)+len(silent), len(batch))
+	return full, fault.Wrap(why, "publish %d of %d messages", len(batch)-len(sent)-len(refused), len(batch))
 }
 
 // refuse puts off the messages that the broker did not accept, or gives them up. The log has a line for each reason,

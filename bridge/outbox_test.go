@@ -257,6 +257,29 @@ func TestRelaySilence(t *testing.T) {
 	empty(t, pool)
 }
 
+// TestRelaySilenceOfAnother: messages that were not sent, because the broker left those of another exchange without an
+// answer until the time of their batch was over, are not put off with these.
+func TestRelaySilenceOfAnother(t *testing.T) {
+	t.Parallel()
+
+	broker, pool := outbox(t)
+	line := bridgetest.NewLine(t, broker.URL)
+	line.Mute("listings.published")
+	fill(t, pool, 1, 9)
+	_, err := pool.Exec(t.Context(), `UPDATE outbox o SET routing_key = 'kijiji', exchange = ('{scraped,-,listings,events,
+		scraped.dlx,listings.dlx,events.dlx,listings.events.dlx,amq.topic}'::text[])[n]
+		FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM outbox) r WHERE r.id = o.id AND n <> 2`)
+	require.NoError(t, err)
+	r := newRelay(t, options(line.URL), pool, time.Now)
+	r.Cycles = 1
+	r.KeepEvery(50 * time.Millisecond)
+	r.ConfirmWithin(time.Second)
+	running(t, r)
+	require.Eventually(t, func() bool { return pending(t, pool) == 1 }, patience, tick)
+	require.Zero(t, dbtest.Count(t, pool, "outbox WHERE exchange <> 'listings.events' AND due_at > '-infinity'"))
+	require.EqualValues(t, 7, dbtest.Count(t, pool, "outbox WHERE last_error LIKE 'not sent%'"))
+}
+
 // TestRelayAway: where no message of a batch had an answer, they go out as soon as the broker answers again.
 func TestRelayAway(t *testing.T) {
 	t.Parallel()

@@ -24,12 +24,14 @@ type outgoing struct {
 }
 
 // The reasons for which a message is not published: errReturned, a mandatory message that no queue is bound for;
-// errNacked, a negative confirm; errSilent, no confirm in time; errBlocked, a memory or disk alarm of the broker.
+// errNacked, a negative confirm; errSilent, no confirm in time; errBlocked, a memory or disk alarm of the broker;
+// errLate, its time was over before it was sent.
 var (
 	errReturned = errors.New("no queue is bound for it")
 	errNacked   = errors.New("the broker refused it")
 	errSilent   = errors.New("the broker does not answer")
 	errBlocked  = errors.New("the broker blocks publishers")
+	errLate     = errors.New("not sent, for what was sent before took too long")
 )
 
 // A publisher sends batches with confirms on a channel of its own, opened again when it is gone. Safe for use by
@@ -50,16 +52,18 @@ func newPublisher(c *connector) *publisher {
 }
 
 // publish sends up to maxPublish messages and waits for the confirm of each, however long the broker blocks publishers,
-// until ctx ends. An error is errReturned, errNacked, or anything else: then it is not known whether the broker has the
-// message, and it is sent again under the same MessageId. When the broker closed the channel, its *amqp.Error says why;
-// what was sent and not confirmed before ctx ended has the cause of ctx. What is known of one message stays so whatever
-// becomes of the others.
+// until ctx ends. An error is errReturned, errNacked, errLate where ctx had ended before, or anything else: then it is
+// not known whether the broker has the message, and it is sent again under the same MessageId. When the broker closed
+// the channel, its *amqp.Error says why; what was sent and not confirmed before ctx ended has the cause of ctx. What is
+// known of one message stays so whatever becomes of the others.
 func (p *publisher) publish(ctx context.Context, out []outgoing) []error {
 	select {
 	case p.turn <- struct{}{}:
 		defer func() { <-p.turn }()
 	case <-ctx.Done():
-		return slices.Repeat([]error{fmt.Errorf("wait for the batch before: %w", context.Cause(ctx))}, len(out))
+	}
+	if ctx.Err() != nil {
+		return slices.Repeat([]error{fmt.Errorf("%w (%s)", errLate, context.Cause(ctx).Error())}, len(out)) // is no errSilent
 	}
 	conn, err := p.connect.get(ctx)
 	if err != nil {
