@@ -86,35 +86,51 @@ func (h *readiness) ready(ctx context.Context, _ *struct{}) (*readyOutput, error
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkTimeout)
 	defer cancel()
 	out := &readyOutput{http.StatusOK, Readiness{Status: "ready", Services: map[string]string{}}}
-	var mu sync.Mutex
-	var asked sync.WaitGroup
-	if h.unpolled != nil {
-		asked.Go(func() {
-			queues, err := h.unpolled(ctx)
-			mu.Lock()
-			defer mu.Unlock()
-			if err == nil && len(queues) > 0 { // an error is one of temporal, which is checked too
-				out.Body.Unpolled = queues
-				out.Body.Status, out.Status = "degraded", http.StatusServiceUnavailable
-			}
-		})
-	}
+	asked := len(h.checks)
+	answers := make(chan func(), asked+1) // with room for late ones, which are not waited for
 	for name, check := range h.checks {
-		asked.Go(func() {
+		out.Body.Services[name] = backlog.Away
+		go func() { // ends with the check
 			err := check(ctx)
-			mu.Lock()
-			defer mu.Unlock()
-			out.Body.Services[name] = backlog.OK
-			if err != nil {
-				out.Body.Services[name] = backlog.Away // the log of the role that needs it has the error
-				if errors.Is(err, backlog.ErrStuck) {
-					out.Body.Services[name] = backlog.Stuck
-				}
-				out.Body.Status, out.Status = "degraded", http.StatusServiceUnavailable
-			}
-		})
+			answers <- func() { out.Body.Services[name] = state(err) }
+		}()
 	}
-	asked.Wait()
+	if h.unpolled != nil {
+		asked++
+		go func() {
+			queues, err := h.unpolled(ctx)
+			answers <- func() {
+				if err == nil { // an error is one of temporal, which is checked too
+					out.Body.Unpolled = queues
+				}
+			}
+		}()
+	}
+	for range asked {
+		select {
+		case put := <-answers:
+			put()
+		case <-ctx.Done():
+		}
+	}
+	good := len(out.Body.Unpolled) == 0
+	for _, is := range out.Body.Services {
+		good = good && is == backlog.OK
+	}
+	if !good {
+		out.Body.Status, out.Status = "degraded", http.StatusServiceUnavailable
+	}
 	h.last, h.at = out, time.Now()
 	return out, nil
+}
+
+// state is that of a service by the result of its check; the log of the role that needs it has the error.
+func state(err error) string {
+	switch {
+	case err == nil:
+		return backlog.OK
+	case errors.Is(err, backlog.ErrStuck):
+		return backlog.Stuck
+	}
+	return backlog.Away
 }

@@ -81,6 +81,23 @@ func TestReadyNamesTaskQueuesWithoutWorkers(t *testing.T) {
 	require.Equal(t, state{Status: "ready"}, ask([]string{"listings"}, errors.New("temporal is away"), http.StatusOK))
 }
 
+// A check that does not heed its time, as one of a mount that hangs, keeps no request: what others say is told.
+func TestReadyWaitsForNoCheck(t *testing.T) {
+	t.Parallel()
+	hangs := make(chan struct{})
+	t.Cleanup(func() { close(hangs) })
+	d := apitest.Bare(t, func(p *apitest.Parts) {
+		p.Health.Checks = map[string]func(context.Context) error{
+			"postgres": func(context.Context) error { return nil }, "files": func(context.Context) error { <-hangs; return nil },
+		}
+		p.Health.Unpolled = func(context.Context) ([]string, error) { <-hangs; return []string{"late"}, nil }
+	})
+	for range 2 {
+		r := apitest.Read[struct{ Services map[string]string }](t, d.Get(t, "/ready"), http.StatusServiceUnavailable)
+		require.Equal(t, map[string]string{"postgres": "ok", "files": "away"}, r.Services)
+	}
+}
+
 // Every client may ask for readiness, so frequent requests do not mean frequent dials.
 func TestReadyIsAskedOnce(t *testing.T) {
 	t.Parallel()

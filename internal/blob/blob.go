@@ -39,6 +39,9 @@ type Store struct {
 	mu     sync.Mutex
 	looked time.Time // at the bucket
 	found  error     // then
+
+	seeing sync.Mutex
+	seen   *sight // of the folder, under way; nil = none is
 }
 
 // Open opens a store by URL: a folder's path or file:// URL (it is created), s3://, gs:// or azblob:// with the
@@ -86,15 +89,9 @@ func (s *Store) Mark() error {
 }
 
 // Mounted returns nil while the store is a bucket, or a folder with anything in it. One that was marked has its mark.
-func (s *Store) Mounted() error {
-	if s.away() {
-		return fault.Newf(fault.Transient, "%s is empty or missing: it may not be mounted, or conveyor bootstrap was not "+
-			"run where it is", s.dir)
-	}
-	return nil
-}
+func (s *Store) Mounted() error { return s.mounted(context.Background()) }
 
-// A bucket is looked into as often at most, and for as long.
+// A bucket is looked into as often at most. The answer of a bucket or a folder is waited for as long.
 const (
 	lookEvery  = 10 * time.Second
 	lookWithin = 2 * time.Second
@@ -104,7 +101,7 @@ const (
 // most.
 func (s *Store) Reachable(ctx context.Context) error {
 	if s.dir != "" {
-		return s.Mounted()
+		return s.mounted(ctx)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,7 +115,7 @@ func (s *Store) Reachable(ctx context.Context) error {
 // look is Reachable as of now. Others wait for its answer, so that it does not end with the request of one.
 func (s *Store) look(ctx context.Context) error {
 	if s.dir != "" {
-		return s.Mounted()
+		return s.mounted(ctx)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookWithin)
 	defer cancel()
@@ -151,20 +148,6 @@ func (s *Store) hasMark() bool {
 	}
 	_, err := os.Stat(filepath.Join(s.dir, mark))
 	return err == nil
-}
-
-// away says that the store is a folder with nothing in it, or none: it is not mounted, or was moved away.
-func (s *Store) away() bool {
-	if s.dir == "" {
-		return false
-	}
-	d, err := os.Open(s.dir)
-	if err != nil {
-		return true
-	}
-	defer func() { _ = d.Close() }()
-	names, _ := d.Readdirnames(1)
-	return len(names) == 0
 }
 
 // folder returns the path that a location without a scheme, or with file://, names.

@@ -12,11 +12,13 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	gblob "gocloud.dev/blob"
@@ -26,6 +28,7 @@ import (
 
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/blob"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 func open(t *testing.T, location string) *blob.Store {
@@ -364,6 +367,48 @@ func TestReachable(t *testing.T) {
 	}
 	folder := open(t, filepath.Join(t.TempDir(), "blobs"))
 	require.ErrorContains(t, folder.Reachable(t.Context()), "may not be mounted")
+}
+
+// A folder on a mount that hangs is told as away, by everything that asks, and one goroutine at most waits for it. A FIFO
+// that nobody writes to stands for the mount: to open it blocks in the kernel.
+func TestFolderHangs(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "hangs")
+	s := open(t, dir)
+	require.NoError(t, os.Remove(dir))
+	require.NoError(t, syscall.Mkfifo(dir, 0o600))
+	answers := func() {
+		w, err := os.OpenFile(dir, os.O_RDWR, 0)
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = w.Close() })
+	}
+	asks := []func() error{
+		s.Mounted, func() error { return s.Reachable(t.Context()) },
+		func() error { _, err := s.Free(t.Context()); return err },
+	}
+	errs := make(chan error)
+	for range 20 {
+		for _, ask := range asks {
+			go func() { errs <- ask() }()
+		}
+	}
+	for range 20 * len(asks) {
+		select {
+		case err := <-errs:
+			require.ErrorContains(t, err, "does not answer")
+		case <-time.After(servicetest.Patience()):
+			answers()
+			require.Fail(t, "it is waited for")
+		}
+	}
+	require.Eventually(t, func() bool {
+		stacks := make([]byte, 4<<20)
+		return strings.Count(string(stacks[:runtime.Stack(stacks, true)]), "blob.empty(") == 1 // tests beside this one look, too
+	}, servicetest.Patience(), time.Millisecond)
+	answers()
+	for _, ask := range asks[:2] {
+		require.ErrorContains(t, ask(), "may not be mounted", "it answers again")
+	}
 }
 
 // full is a disk that has room for a file's name, not for its content.

@@ -1,22 +1,12 @@
 package blob
 
-import (
-	"context"
-	"fmt"
-	"math"
+import "golang.org/x/sys/unix"
 
-	"golang.org/x/sys/unix"
-)
-
-// Free is how many bytes are free in the folder of the store; of a bucket, or where nobody can say, as many as there
-// are.
-func (s *Store) Free(context.Context) (int64, error) {
-	if s.dir == "" {
-		return math.MaxInt64, nil
-	}
+// free is how many bytes are free in a folder.
+func free(dir string) (int64, error) {
 	var is unix.Statfs_t
-	if err := unix.Statfs(s.dir, &is); err != nil {
-		return 0, fmt.Errorf("find free space of %s: %w", s.dir, err)
+	if err := unix.Statfs(dir, &is); err != nil {
+		return 0, err
 	}
 	return int64(is.Bavail) * is.Bsize, nil
 }

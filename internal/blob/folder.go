@@ -1,0 +1,86 @@
+package blob
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+
+	"github.com/mtlrent/conveyor/domain/fault"
+)
+
+// A sight is what a look at the folder of a store has found once done is closed.
+type sight struct {
+	done chan struct{}
+	away bool // there is nothing in it, or no folder: it is not mounted, or was moved away
+	free int64
+	err  error // why free is not known
+}
+
+// see looks at the folder of a store, for lookWithin at most. A mount that does not answer keeps the goroutine that
+// asks it, and a thread, until it does, so there is one at a time, and whoever comes meanwhile waits for its answer.
+func (s *Store) see(ctx context.Context) (*sight, error) {
+	s.seeing.Lock()
+	is := s.seen
+	if is == nil {
+		is = &sight{done: make(chan struct{})}
+		s.seen = is
+		go func() { // ends with the answer
+			is.away = empty(s.dir)
+			is.free, is.err = free(s.dir)
+			s.seeing.Lock()
+			defer s.seeing.Unlock()
+			s.seen = nil
+			close(is.done)
+		}()
+	}
+	s.seeing.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, lookWithin)
+	defer cancel()
+	select {
+	case <-is.done:
+		return is, nil
+	case <-ctx.Done():
+		return nil, fault.Newf(fault.Transient, "%s does not answer: what is mounted there may be away", s.dir)
+	}
+}
+
+// mounted is Mounted until ctx ends.
+func (s *Store) mounted(ctx context.Context) error {
+	if s.dir == "" {
+		return nil
+	}
+	is, err := s.see(ctx)
+	if err == nil && is.away {
+		err = fault.Newf(fault.Transient, "%s is empty or missing: it may not be mounted, or conveyor bootstrap was not "+
+			"run where it is", s.dir)
+	}
+	return err
+}
+
+// Free is how many bytes are free in the folder of the store; of a bucket, or where nobody can say, as many as there
+// are.
+func (s *Store) Free(ctx context.Context) (int64, error) {
+	if s.dir == "" {
+		return math.MaxInt64, nil
+	}
+	is, err := s.see(ctx)
+	if err == nil {
+		err = is.err
+	}
+	if err != nil {
+		return 0, fmt.Errorf("find free space of %s: %w", s.dir, err)
+	}
+	return is.free, nil
+}
+
+// empty says that a folder has nothing in it, or is none.
+func empty(dir string) bool {
+	d, err := os.Open(dir)
+	if err != nil {
+		return true
+	}
+	defer func() { _ = d.Close() }()
+	names, _ := d.Readdirnames(1)
+	return len(names) == 0
+}
