@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -44,7 +45,7 @@ func (o *Outbox) ListenAt(url string) error {
 type Message struct {
 	ID         int64     // the row's number: order of writing, with gaps
 	MessageID  uuid.UUID // the event's ID, and its AMQP MessageId
-	Lane       string    // lanes are published in turns: a platform, or a kind of message
+	Lane       string    // lanes are published in turns: a platform, a tenant (tenant/acme), or a kind of message
 	Exchange   string
 	RoutingKey string
 	Type       string // AMQP type; "" = none
@@ -364,11 +365,14 @@ func OutboxEvent(name, platform string, id uuid.UUID, data any, now time.Time) (
 	}, id, platform, data)
 }
 
-// TenantEvent puts data about something of a tenant into an envelope. The tenant is its lane.
+// SQLTenantLane begins the name of a tenant's lane in the outbox: a tenant may be called as another lane is.
+const SQLTenantLane = `'tenant/'`
+
+// TenantEvent puts data about something of a tenant into an envelope. Each tenant has a lane.
 func TenantEvent(name, tenant string, id uuid.UUID, data any, now time.Time) (Message, error) {
 	return OutboxEnvelope(contract.Event{
 		EventID: id.String(), EventName: name, TS: now.UTC(), Tenant: tenant,
-	}, id, tenant, data)
+	}, id, strings.Trim(SQLTenantLane, "'")+tenant, data)
 }
 
 // OutboxEnvelope completes an event with its data and addresses it to the events' exchange, never to that of the work

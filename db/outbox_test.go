@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/domain/backlog"
+	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/fault"
 )
 
@@ -355,6 +357,25 @@ func TestWaitingAndPurge(t *testing.T) {
 		require.Equal(t, want, n)
 	}
 	require.Equal(t, int64(6), dbtest.Count(t, pool, "outbox"))
+}
+
+// A tenant that is called as a lane of the outbox is has another one: its events stay, and are no pages of a crawl.
+func TestTenantsHaveLanesOfTheirOwn(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	o, token, b := dbtest.Outbox(t, pool), uuid.New(), new(pgx.Batch)
+	for _, tenant := range []string{"crawl", "dead-letters", "drafts"} {
+		m, err := db.TenantEvent(contract.MessageStatus, tenant, uuid.New(), nil, dbtest.Start)
+		require.NoError(t, err)
+		require.Equal(t, "tenant/"+tenant, m.Lane)
+		db.OutboxAdd(b, m)
+	}
+	require.NoError(t, db.Write(t.Context(), pool, b))
+	held, err := o.Published(t.Context(), token, ids(lease(t, o, token, "")), dbtest.Start)
+	require.NoError(t, err)
+	require.EqualValues(t, 3, held)
+	require.EqualValues(t, 3, dbtest.Count(t, pool, "outbox WHERE published_at IS NOT NULL"), "a repeated change finds them")
 }
 
 // BenchmarkLease leases and marks batches of an outbox of about 100,000 pending messages of 1,000 lanes, one of which

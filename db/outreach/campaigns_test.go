@@ -96,7 +96,7 @@ func TestCampaign(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, campaign.Done, c.State)
 	}
-	require.Equal(t, []string{"campaign.completed acme acme done"}, m.lines(t, `SELECT routing_key, lane,
+	require.Equal(t, []string{"campaign.completed tenant/acme acme done"}, m.lines(t, `SELECT routing_key, lane,
 		convert_from(body, 'UTF8')::jsonb->>'tenant', convert_from(body, 'UTF8')::jsonb->'data'->>'state' FROM outbox`))
 	_, err = s.Cancel(ctx, "acme", id, "", "zoe", now)
 	require.Equal(t, fault.Conflict, dbtest.Class(err))

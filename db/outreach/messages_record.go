@@ -78,7 +78,8 @@ const sqlMessageEffects = `turns AS (
     ` + sqlOptOutLatest + `
 ), told AS (
     INSERT INTO outbox (message_id, lane, exchange, routing_key, type, body, created_at)
-    SELECT event_id, tenant, $1, $2, '', event, $3 FROM done WHERE event IS NOT NULL AND was <> now
+    SELECT event_id, ` + db.SQLTenantLane + ` || tenant, $1, $2, '', event, $3 FROM done
+    WHERE event IS NOT NULL AND was <> now
     ON CONFLICT (message_id) DO NOTHING
 )`
 

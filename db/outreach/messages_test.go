@@ -154,7 +154,7 @@ func (m *mailing) told(t testing.TB) []string {
 	t.Helper()
 
 	return m.lines(t, `SELECT convert_from(body, 'UTF8')::jsonb->'data'->>'status' FROM outbox
-		WHERE routing_key = 'message.status' ORDER BY id`)
+		WHERE routing_key = 'message.status' AND lane ~ '^tenant/' ORDER BY id`)
 }
 
 func (m *mailing) state(t testing.TB, id uuid.UUID) campaign.Status {
