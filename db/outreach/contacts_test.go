@@ -37,6 +37,45 @@ func put(t *testing.T, s *dboutreach.Contacts, tenant string, c contact.Contact)
 	return id
 }
 
+// A contact has no more tags than a row may have, whoever adds them: the first ones stay, and a file that is imported
+// again changes nothing.
+func TestTagsOfAContactAreBounded(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	dbtest.NewTenant(t, pool, "acme")
+	u := dboutreach.NewUploads(pool)
+	tags := func(letter string, n int) (out []string) {
+		for i := range n {
+			out = append(out, fmt.Sprintf("%s%02d", letter, i))
+		}
+		return out
+	}
+	row := person(1, 1)
+	imported := func(of []string, more ...string) string {
+		row.Contact.Tags = of
+		up, parsed := upload(t, u, "acme", []contact.Row{row}, 1, func(up *dboutreach.Upload) { up.Tags = more })
+		require.NoError(t, u.Persist(t.Context(), "acme", up.ID, parsed, dbtest.At(3)))
+		return tally(get(t, u, up))
+	}
+	has := func(want ...string) {
+		t.Helper()
+		require.Equal(t, []string{strings.Join(want, " ")}, dbtest.Lines(t, pool, "SELECT array_to_string(tags, ' ') FROM contacts"))
+	}
+	require.Equal(t, "1 = 1 + 0 + 0; 1 = 1 + 0 + 0", imported(tags("b", 48), "z", "y", "x"))
+	has(append(tags("b", 48), "z", "y")...)
+	require.Equal(t, "1 = 1 + 0 + 0; 1 = 0 + 0 + 1", imported(tags("b", 48), "z", "y", "x"))
+	require.Equal(t, "1 = 1 + 0 + 0; 1 = 0 + 0 + 1", imported(tags("a", 50)))
+
+	dbtest.ExecAll(t, pool, "UPDATE contacts SET tags = tags[:48]")
+	require.Equal(t, "1 = 1 + 0 + 0; 1 = 0 + 1 + 0", imported([]string{"b00", "d", "c", "d"}, "a"))
+	has(append(tags("b", 48), "d", "c")...)
+	dbtest.ExecAll(t, pool, "UPDATE contacts SET tags = $1", tags("e", 60))
+	row.Contact.Name = "Other"
+	require.Equal(t, "1 = 1 + 0 + 0; 1 = 0 + 1 + 0", imported(tags("a", 50)))
+	has(tags("e", 60)...)
+}
+
 func TestPutContact(t *testing.T) {
 	t.Parallel()
 

@@ -20,7 +20,7 @@ type Known string
 
 // What becomes of known contacts.
 const (
-	// KnownUpdate overwrites what the new row has a value for, and adds its tags and fields.
+	// KnownUpdate overwrites what the new row has a value for, and adds its fields, and its tags up to contact.MaxTags.
 	KnownUpdate Known = "update"
 	// KnownSkip leaves the contact as it is. It still becomes a member of the lists.
 	KnownSkip Known = "skip"
@@ -52,17 +52,18 @@ type kept struct {
 	Was written
 }
 
-// The contacts given are $3 to $13, in their order; an empty text gives nothing. Those that are known are compared with
-// what is stored, so that a file that is imported again writes nothing; others are not, for that takes a quarter of the
-// time. The LIMIT makes it look each of them up by its key: a join would read the contacts of all tenants for every few
-// thousand rows.
+// The contacts given are $3 to $13, in their order; an empty text gives nothing. A contact has at most $18 tags, those
+// that it had before first, then those that are given, in their order; one that had more keeps them. Those that are
+// known are compared with what is stored, so that a file that is imported again writes nothing; others are not, for
+// that takes a quarter of the time. The LIMIT makes it look each of them up by its key: a join would read the contacts
+// of all tenants for every few thousand rows.
 const sqlContactsLooked = `
 looked AS MATERIALIZED (
     SELECT g.*, o.id, row_number() OVER (PARTITION BY o.id IS NULL ORDER BY g.n) AS nth,
         o.id IS NOT NULL AND $2 = 'update' AND (g.phone NOT IN ('', o.phone) OR g.country NOT IN ('', o.country)
             OR g.email NOT IN ('', o.email) OR g.name NOT IN ('', o.name) OR g.given_name NOT IN ('', o.given_name)
             OR g.family_name NOT IN ('', o.family_name) OR g.locale NOT IN ('', o.locale)
-            OR NOT o.tags @> g.tags::text[] OR NOT o.fields @> g.fields::jsonb) AS differs
+            OR cardinality(o.tags) < $18 AND NOT o.tags @> g.tags::text[] OR NOT o.fields @> g.fields::jsonb) AS differs
     FROM unnest($3::text[], $4::bytea[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[],
         $11::text[], $12::text[], $13::text[], $17::bytea[]) WITH ORDINALITY
         AS g(key, digest, phone, country, email, name, given_name, family_name, locale, tags, fields, email_digest, n)
@@ -76,7 +77,7 @@ WITH ` + sqlContactsLooked + `, wrote AS (
     INSERT INTO contacts AS c (tenant, created_at, updated_at, upload, digest, key, phone, country, email, name,
         given_name, family_name, locale, tags, fields, email_digest)
     SELECT $1, $15::timestamptz, $15, $16::uuid, digest, key, phone, country, email, name, given_name, family_name,
-        locale, tags::text[], fields::jsonb, email_digest
+        locale, (tags::text[])[:$18], fields::jsonb, email_digest
     FROM looked WHERE id IS NULL AND ($14::bigint IS NULL OR nth <= $14) OR id IS NOT NULL AND differs
     ORDER BY key
     ON CONFLICT (tenant, key) DO UPDATE SET
@@ -90,7 +91,8 @@ WITH ` + sqlContactsLooked + `, wrote AS (
         family_name = coalesce(nullif(excluded.family_name, ''), c.family_name),
         locale = coalesce(nullif(excluded.locale, ''), c.locale),
         tags = CASE WHEN c.tags @> excluded.tags THEN c.tags
-            ELSE c.tags || ARRAY(SELECT unnest(excluded.tags) EXCEPT SELECT unnest(c.tags) ORDER BY 1) END,
+            ELSE (c.tags || ARRAY(SELECT t FROM unnest(excluded.tags) WITH ORDINALITY AS e(t, n) WHERE t <> ALL (c.tags)
+                GROUP BY t ORDER BY min(n)))[:greatest(cardinality(c.tags), $18)] END,
         fields = c.fields || excluded.fields
     WHERE $2 = 'update'
     RETURNING c.key, c.id, CASE WHEN c.xmax = 0 THEN 'new' ELSE 'updated' END AS was
@@ -132,7 +134,8 @@ func contactsWrite(ctx context.Context, tx pgx.Tx, tenant string, known Known, l
 		if room >= 0 {
 			limit = &room
 		}
-		rows, _ := tx.Query(ctx, text, append([]any{tenant, string(known)}, append(args, limit, now, from, emails)...)...)
+		rows, _ := tx.Query(ctx, text, append([]any{tenant, string(known)}, append(args, limit, now, from, emails,
+			contact.MaxTags)...)...)
 		var key string
 		var k kept
 		_, err = pgx.ForEachRow(rows, []any{&key, &k.ID, &k.Was}, func() error {
