@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 
 import { Problem } from './problem'
 import { isCurrent, messagePace, sharesPace } from './queries'
@@ -15,15 +15,19 @@ test('a list is asked for by the clock after an error that passes, and not after
   expect(isCurrent({ error: null })).toBe(false)
 })
 
-test('a reading that nobody waits for any more asks for no further page', async () => {
-  const end = new AbortController()
-  let asked = 0
-  const server = createServer((_, answer) => {
-    if (++asked === 3) end.abort()
+/** served are the calls of the API while a server answers them with pages: page is told how many were asked for. */
+async function served(page: (n: number) => { items: unknown[]; next_cursor?: string }) {
+  const asked: (string | undefined)[] = []
+  const server = createServer((q, answer) => {
+    asked.push(q.url)
     answer.setHeader('Content-Type', 'application/json')
-    answer.end(JSON.stringify({ items: [], next_cursor: asked < 6 ? 'more' : undefined }))
+    answer.end(JSON.stringify(page(asked.length)))
   })
   await new Promise<void>((listens) => server.listen(0, '127.0.0.1', listens))
+  onTestFinished(() => {
+    server.close()
+    vi.unstubAllGlobals()
+  })
   const { port } = server.address() as { port: number }
   const Plain = Request
   vi.stubGlobal(
@@ -35,11 +39,33 @@ test('a reading that nobody waits for any more asks for no further page', async 
     },
   )
   vi.resetModules()
-  const { readAdvertIDs } = await import('./queries')
+  return { asked, ...(await import('./queries')) }
+}
+
+test('a reading that nobody waits for any more asks for no further page', async () => {
+  const end = new AbortController()
+  const { asked, readAdvertIDs } = await served((n) => {
+    if (n === 3) end.abort()
+    return { items: [], next_cursor: n < 6 ? 'more' : undefined }
+  })
   await expect(readAdvertIDs({ text: 'none' }, 200, end.signal)).rejects.toMatchObject({ name: 'AbortError' })
-  expect(asked).toBe(3)
-  server.close()
-  vi.unstubAllGlobals()
+  expect(asked).toHaveLength(3)
+})
+
+test('tenants are read to their end', async () => {
+  const { asked, readTenants } = await served((n) => ({ items: [n], next_cursor: n < 3 ? `after ${n}` : undefined }))
+  expect(await readTenants()).toEqual({ items: [1, 2, 3], more: false })
+  expect(asked).toEqual([
+    '/tenants?limit=200',
+    '/tenants?limit=200&cursor=after%201',
+    '/tenants?limit=200&cursor=after%202',
+  ])
+})
+
+test('of more tenants than one chooses from the first are read, and it is known that there are others', async () => {
+  const { asked, readTenants } = await served(() => ({ items: Array(200).fill(0), next_cursor: 'more' }))
+  const { items, more } = await readTenants()
+  expect([items.length, more, asked.length]).toEqual([1000, true, 5])
 })
 
 test('shares are asked for again after an error that passes, and not after one that stays', () => {

@@ -131,16 +131,24 @@ export const useAdverts = (f: Filters, enabled = true) =>
 export const readAdverts = async (f: Filters, limit: number) =>
   (await answer(api.GET('/adverts', { params: { query: query(f, first, limit) } }))).items
 
-/** readAdvertIDs are the listings of all adverts that match, at most so many; more tells that there are others. */
-export async function readAdvertIDs(f: Filters, most: number, signal?: AbortSignal) {
-  const ids: string[] = []
+/** readTo reads a list page by page, at most so many rows of it; more tells that there are others. */
+async function readTo<T>(most: number, read: (cursor: string) => Promise<{ items: T[]; next_cursor?: string }>) {
+  const items: T[] = []
   let cursor = first
   do {
-    const page = await answer(api.GET('/adverts', { params: { query: query(f, cursor) }, signal }))
-    ids.push(...page.items.map((a) => a.listing_id))
+    const page = await read(cursor)
+    items.push(...page.items)
     cursor = page.next_cursor ?? ''
-  } while (cursor && ids.length < most)
-  return { ids: ids.slice(0, most), more: cursor !== '' || ids.length > most }
+  } while (cursor && items.length < most)
+  return { items: items.slice(0, most), more: cursor !== '' || items.length > most }
+}
+
+/** readAdvertIDs are the listings of all adverts that match, at most so many; more tells that there are others. */
+export async function readAdvertIDs(f: Filters, most: number, signal?: AbortSignal) {
+  const { items, more } = await readTo(most, (c) =>
+    answer(api.GET('/adverts', { params: { query: query(f, c) }, signal })),
+  )
+  return { ids: items.map((a) => a.listing_id), more }
 }
 
 export const useListings = (f: Filters, enabled = true) =>
@@ -461,10 +469,16 @@ export const usePage = (id: number) =>
     queryFn: () => answer(api.GET('/pages/{id}', { params: { path: { id }, query: { text: true } as never } })),
   })
 
+const mostTenants = 1000 // of which one is chosen from a list; where there are more, its ID is typed
+
+/** readTenants are all tenants; more tells that there are others. */
+export const readTenants = (signal?: AbortSignal) =>
+  readTo(mostTenants, (c) => answer(api.GET('/tenants', { params: { query: query({}, c, 200) }, signal })))
+
 export const useTenants = () =>
   useQuery({
     queryKey: ['tenants'],
-    queryFn: () => answer(api.GET('/tenants', { params: { query: { limit: 100 } as never } })),
+    queryFn: ({ signal }) => readTenants(signal),
     staleTime: 12 * tick,
     retry: false, // keys of a tenant may not list them
   })
@@ -556,6 +570,14 @@ export const useSavedSearches = (tenant: string, known: boolean) =>
     refetchInterval: (q) =>
       !isRefused(q.state.error) && q.state.data?.pages.some((p) => p.items.some(asked)) ? tick : false,
     enabled: known,
+  })
+
+/** useSavedSearch is one of them, for a list of which it is not read yet. */
+export const useSavedSearch = (tenant: string, id: string, wanted: boolean) =>
+  useQuery({
+    queryKey: ['saved-searches', tenant, id],
+    queryFn: () => answer(api.GET('/searches/{search}', { params: ofSaved({ tenant, id }) })),
+    enabled: wanted,
   })
 
 export const changeSavedSearch = (s: { tenant: string; id: string; patch: Schemas['SearchPatch'] }) =>

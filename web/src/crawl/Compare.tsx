@@ -5,8 +5,9 @@ import type { Schemas } from '../api/client'
 import { useComparison, useRuns } from '../api/crawl'
 import { count, named } from '../say/format'
 import { useSay } from '../say/Say'
-import { useFilters } from '../ui/Filter'
+import { ReadOn, useFilters } from '../ui/Filter'
 import { Crumb, Empty, Head, Out, Section, Trouble } from '../ui/parts'
+import { readsOn } from '../ui/readOn'
 import { pathOf } from './states'
 
 type Kind = 'only_a' | 'only_b' | 'different'
@@ -42,6 +43,7 @@ export function Compare() {
       <form className="filters" onSubmit={(e) => e.preventDefault()}>
         <Choice label={t.runA} value={a} runs={known} onChange={(v) => change({ a: v })} />
         <Choice label={t.runB} value={b} runs={known} onChange={(v) => change({ b: v })} />
+        <ReadOn label={t.title} onClick={readsOn(runs)} />
       </form>
       <Trouble error={runs.error ?? compared.error} again={() => void compared.refetch()} />
       {!(a && b) && <Empty>{t.chooseTwo}</Empty>}

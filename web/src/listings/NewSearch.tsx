@@ -9,7 +9,7 @@ import { Ask } from '../ui/Ask'
 import { Do } from '../ui/Do'
 import type { Field } from '../ui/Filter'
 import { Copy, Empty, Trouble } from '../ui/parts'
-import { TenantOptions, useTenant } from '../ui/tenant'
+import { TenantID, TenantOptions, useTenant } from '../ui/tenant'
 import { criteriaOf } from './criteria'
 import { inWords } from './SavedSearches'
 
@@ -89,9 +89,13 @@ export function NewSearch(p: { filters: Filters; fields: Field[]; onClose: () =>
           {tenants.length > 0 && (
             <label>
               {say.outreach.tenant}
-              <select className="in" name="tenant" required autoFocus defaultValue={tenant}>
-                <TenantOptions tenants={tenants} chosen={tenant} />
-              </select>
+              {list.data?.more ? (
+                <TenantID tenant={tenant} known={tenants} autoFocus />
+              ) : (
+                <select className="in" name="tenant" required autoFocus defaultValue={tenant}>
+                  <TenantOptions tenants={tenants} chosen={tenant} />
+                </select>
+              )}
             </label>
           )}
           <label>

@@ -217,7 +217,7 @@ function Days({ counts }: { counts: Schemas['ReasonCount'][] }) {
         ))}
       </div>
       <div className="legend">
-        {codes.slice(0, 12).map(([code, n]) => (
+        {codes.map(([code, n]) => (
           <Link key={code} to={'/refused' as '/'} search={{ reason: code } as never}>
             <i style={{ background: colour(code) }} />
             {named(say.code.reason, code)} <b>{count(n, language)}</b>

@@ -10,6 +10,7 @@ import {
   trySavedSearch,
   useDeliveries,
   useDo,
+  useSavedSearch,
   useSavedSearches,
   useSearchMatches,
 } from '../api/queries'
@@ -37,7 +38,10 @@ export function SavedSearches() {
   const ofOne = useOfOne()
   const searches = useSavedSearches(tenant, ofOne)
   const set = useDo(changeSavedSearch, 'saved-searches')
-  const chosen = searches.data?.pages.flatMap((p) => p.items).find((s) => s.id === filters.search)
+  const listed = searches.data?.pages.flatMap((p) => p.items).find((s) => s.id === filters.search)
+  const behind = !!filters.search && !listed && searches.hasNextPage // on a page that is not read yet
+  const one = useSavedSearch(tenant, filters.search ?? '', behind)
+  const chosen = listed ?? (behind ? one.data : undefined)
   return (
     <>
       <Head
@@ -53,7 +57,7 @@ export function SavedSearches() {
       >
         <p>{t.intro}</p>
       </Head>
-      <Trouble error={set.error} />
+      <Trouble error={set.error ?? (behind ? one.error : undefined)} />
       {!ofOne ? (
         <Whose choose={t.whose} />
       ) : (

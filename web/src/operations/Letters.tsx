@@ -102,6 +102,8 @@ export function Letters() {
   )
 }
 
+const few = 8 // groups, before all are asked for
+
 /** Groups are the reasons that letters died of, the most frequent first: a click shows those letters. */
 function Groups() {
   const { say, language } = useSay()
@@ -110,12 +112,13 @@ function Groups() {
   const known = Object.entries(filters).filter(([name]) => ['queue', 'class', 'platform'].includes(name))
   const groups = useLetterGroups({ ...Object.fromEntries(known), state: 'open' })
   const rows = groups.data?.items ?? []
+  const [all, setAll] = useState(false)
   if (rows.length < 1) return <Trouble error={groups.error} />
   return (
     <Section title={t.groups} note={rows.length} wide>
       <table>
         <tbody>
-          {rows.slice(0, 8).map((g) => (
+          {(all ? rows : rows.slice(0, few)).map((g) => (
             <tr key={g.queue + g.class + g.reason}>
               <td className="r" style={{ width: 60, paddingRight: 12 }}>
                 <b>{count(g.letters, language)}</b>
@@ -140,6 +143,13 @@ function Groups() {
           ))}
         </tbody>
       </table>
+      {!all && rows.length > few && (
+        <p className="more mu">
+          <button className="btn" onClick={() => setAll(true)}>
+            {say.allOf(count(rows.length, language))}
+          </button>
+        </p>
+      )}
     </Section>
   )
 }

@@ -7,7 +7,8 @@ import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
 import { FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
 import { Glyph, type State } from '../ui/Glyph'
-import { Head } from '../ui/parts'
+import { Head, Trouble } from '../ui/parts'
+import { readsOn } from '../ui/readOn'
 import { Rows } from '../ui/Rows'
 import { notFilters, Tenants, useOfOne, useTenant, Whose } from '../ui/tenant'
 import './outreach.css'
@@ -45,10 +46,11 @@ function OfTenant({ tenant, filters }: { tenant: string; filters: Filters }) {
   const { say } = useSay()
   const t = say.outreach
   const campaigns = useCampaigns({ tenant })
-  const all = campaigns.data?.pages.flatMap((p) => p.items) ?? []
+  const read = campaigns.isPlaceholderData ? undefined : campaigns.data // not those of the tenant before
+  const all = read?.pages.flatMap((p) => p.items) ?? []
   const { campaign, tenant: _, ...which } = filters
   const first = all[0]
-  const chosen = campaign ?? first?.id ?? (campaigns.data ? noCampaign : '')
+  const chosen = campaign ?? first?.id ?? (read ? noCampaign : '')
   const messages = useMessages(tenant, chosen, which)
   const fields: Field[] = [
     {
@@ -56,12 +58,14 @@ function OfTenant({ tenant, filters }: { tenant: string; filters: Filters }) {
       label: t.campaign,
       usual: first?.id ?? noCampaign,
       options: [...all.map((c) => ({ value: c.id, label: c.name })), { value: noCampaign, label: t.ofNone }],
+      readOn: readsOn(campaigns),
     },
     ...messageFields(t),
   ]
   return (
     <>
       <FilterBar fields={fields} also={notFilters} />
+      <Trouble error={campaigns.error} again={() => void campaigns.refetch()} />
       {chosen && (
         <List
           tenant={tenant}

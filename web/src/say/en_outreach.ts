@@ -11,6 +11,7 @@ export const outreach = {
   tenant: 'Tenant',
   choose: 'Choose a tenant.',
   typeTenant: 'You may not list tenants: type the ID of one above.',
+  typeOfMany: 'There are more tenants than can be listed here: type the ID of one above.',
   openTenant: 'Open',
   noTenants: 'There is no tenant yet: conveyor tenants create NAME.',
   uploadsIntro: 'Files of contacts: what was read, what was stored, and which rows failed, with the reason.',

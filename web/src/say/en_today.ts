@@ -49,6 +49,7 @@ export const today = {
     newChanged: (a: number, b: number) => `${n(a)} new, ${n(b)} changed`,
     afterPage: (d: string) => `${d} after the page`,
     others: 'Crawls, drafts and outreach',
+    rest: (v: number) => `${n(v)} others`,
     names: { listings: 'Listings', crawl: 'Crawl', drafts: 'Drafts', outreach: 'Outreach' } as Record<string, string>,
     runs: (n: number, ids: string) => `${s(n, 'run')} ${ids}`,
     tenants: (n: number, c: string) => `${c} ${s(n, 'tenant')}`,

@@ -11,6 +11,7 @@ export const outreach: (typeof en)['outreach'] = {
   tenant: 'Client',
   choose: 'Choisissez un client.',
   typeTenant: 'Vous ne pouvez pas lister les clients : tapez l’identifiant de l’un d’eux ci-dessus.',
+  typeOfMany: 'Il y a plus de clients qu’on ne peut en lister ici : tapez l’identifiant de l’un d’eux ci-dessus.',
   openTenant: 'Ouvrir',
   noTenants: 'Pas encore de client : conveyor tenants create NOM.',
   uploadsIntro: 'Les fichiers de contacts : ce qui a été lu, ce qui est stocké, et les lignes échouées avec la raison.',

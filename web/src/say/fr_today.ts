@@ -49,6 +49,7 @@ export const today: (typeof en)['today'] = {
     newChanged: (a, b) => `${c(a, 'nouvelle')}, ${c(b, 'changée')}`,
     afterPage: (d) => `${d} après la page`,
     others: 'Explorations, fiches et envois',
+    rest: (n) => `${n} autres`,
     names: { listings: 'Annonces', crawl: 'Exploration', drafts: 'Fiches', outreach: 'Envois' },
     runs: (n, ids) => `${s(n, 'exploration')} ${ids}`,
     tenants: (n, c) => `${c} ${s(n, 'client')}`,

@@ -4,6 +4,19 @@ import type { Schemas } from '../api/client'
 import { count, duration } from '../say/format'
 import { useSay } from '../say/Say'
 
+type Source = Pick<Schemas['FlowSource'], 'source' | 'in'>
+
+/** sourcesOf are the sources of a line by name: four, the last one of which stands for the smaller ones if there are more. */
+export function sourcesOf(all: Source[], rest: (n: number) => string): Source[] {
+  if (all.length <= 4) return all
+  const large = [...all].sort((a, b) => b.in - a.in).slice(0, 3)
+  const others = all.filter((s) => !large.includes(s))
+  return [
+    ...all.filter((s) => large.includes(s)),
+    { source: rest(others.length), in: others.reduce((sum, s) => sum + s.in, 0) },
+  ]
+}
+
 /** Lines draws what passed the pipeline as a line with stations: what came in on the left, what fell off in red. */
 export function Lines({ flow }: { flow: Schemas['FlowReport'] }) {
   const { say, language } = useSay()
@@ -54,7 +67,7 @@ export function Lines({ flow }: { flow: Schemas['FlowReport'] }) {
       to: '/dead-letters',
     },
   ]
-  const sources = line.sources.slice(0, 4)
+  const sources = sourcesOf(line.sources, t.rest)
   const most = Math.max(1, ...sources.map((s) => s.in))
   const alt = t.alt(sum.in, sum.unchanged, sum.refused, sum.twins, sum.new, sum.changed)
   return (

@@ -31,6 +31,7 @@ export interface Field {
   several?: boolean // any of several values, one after the other: of the options, or of free text
   usual?: string // of the options: what no choice means, where that is not "any"
   more?: boolean // shown on demand
+  readOn?: () => void // reads further options, where there are any
 }
 
 const noNames: string[] = []
@@ -130,7 +131,7 @@ export function One({ field: f, value, onChange }: { field: Field; value: string
   if (f.several) return <Several field={f} value={value} onChange={onChange} />
   const usual = options.find((o) => o.value === f.usual)
   const chosen = value === usual?.value ? '' : value
-  return (
+  const field = (
     <label>
       {f.label}
       {f.options ? (
@@ -150,6 +151,23 @@ export function One({ field: f, value, onChange }: { field: Field; value: string
         <Words kind={f.kind ?? 'text'} value={f.kind === 'date' ? dayOf(value, zone) : value} onChange={onChange} />
       )}
     </label>
+  )
+  return (
+    <>
+      {field}
+      <ReadOn label={f.label} onClick={f.readOn} />
+    </>
+  )
+}
+
+/** ReadOn reads further options of a choice; where there are none it is not shown. */
+export function ReadOn({ label, onClick }: { label: string; onClick: (() => void) | undefined }) {
+  const { say } = useSay()
+  if (!onClick) return null
+  return (
+    <button type="button" className="btn q" aria-label={`${say.more}: ${label}`} onClick={onClick}>
+      {say.more} …
+    </button>
   )
 }
 

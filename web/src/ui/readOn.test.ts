@@ -2,7 +2,7 @@ import { InfiniteQueryObserver, QueryClient } from '@tanstack/react-query'
 import { expect, test } from 'vitest'
 
 import { Problem } from '../api/problem'
-import { wantsMore } from './readOn'
+import { readsOn, wantsMore } from './readOn'
 
 test('a next page that is refused is asked for once, and again when the list was read again', async () => {
   const client = new QueryClient({ defaultOptions: { queries: { retry: false, networkMode: 'always' } } })
@@ -34,4 +34,12 @@ test('a next page that is refused is asked for once, and again when the list was
   await list.refetch()
   await read
   expect(asked).toBe(2)
+})
+
+test('choices are read on where there are more of them', () => {
+  let asked = 0
+  const fetchNextPage = () => asked++
+  expect(readsOn({ hasNextPage: false, fetchNextPage })).toBeUndefined()
+  readsOn({ hasNextPage: true, fetchNextPage })!()
+  expect(asked).toBe(1)
 })

@@ -13,6 +13,10 @@ interface Paged {
  */
 export const wantsMore = (p: Paged) => p.hasNextPage && !p.isFetching && !p.isFetchNextPageError
 
+/** readsOn is what reads the next page of a list of choices when it is asked for; undefined where there is none. */
+export const readsOn = (pages: Pick<Paged, 'hasNextPage'> & { fetchNextPage: () => unknown }) =>
+  pages.hasNextPage ? () => void pages.fetchNextPage() : undefined
+
 /** useReadOn reads the next page of a list while its end is near what is looked at. */
 export function useReadOn(pages: Paged & { fetchNextPage: () => unknown }, near: boolean) {
   const { fetchNextPage } = pages

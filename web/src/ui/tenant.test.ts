@@ -26,9 +26,12 @@ test('a tenant that there is not stands for no other', () => {
   expect(values('acme', tenants.slice(0, 1))).toEqual(['acme'])
 })
 
-test('who may not list tenants types the ID of one, unless they are of one', () => {
-  expect(mustType(new Problem(403, '', ''), undefined)).toBe(true)
-  expect(mustType(new Problem(403, '', ''), 'acme')).toBe(false)
-  expect([0, 429, 503].map((status) => mustType(new Problem(status, '', ''), undefined))).toEqual([false, false, false])
-  expect(mustType(null, undefined)).toBe(false)
+test('who may not list tenants, or sees not all, types the ID of one, unless they are of one', () => {
+  const refused = (status: number) => ({ error: new Problem(status, '', '') })
+  expect(mustType(refused(403), undefined)).toBe(true)
+  expect(mustType(refused(403), 'acme')).toBe(false)
+  expect([0, 429, 503].map((status) => mustType(refused(status), undefined))).toEqual([false, false, false])
+  expect(mustType({ error: null }, undefined)).toBe(false)
+  expect(mustType({ error: null, data: { more: false } }, undefined)).toBe(false)
+  expect(mustType({ error: null, data: { more: true } }, undefined)).toBe(true)
 })
