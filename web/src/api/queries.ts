@@ -326,6 +326,12 @@ export const useSession = () =>
     staleTime: tick,
   })
 
+/** useCaller is a text that is another one for each caller, of whichever tenant; '' = authentication is off. */
+export function useCaller() {
+  const caller = useSession().data?.caller
+  return caller ? JSON.stringify([caller.name, caller.tenant ?? '']) : ''
+}
+
 /** useMay reports whether the caller has a role, or one above it. The API decides; this only explains beforehand. */
 export function useMay(role: Role) {
   const mine = useSession().data?.caller?.role

@@ -3,7 +3,7 @@ import { beforeEach, expect, test, vi } from 'vitest'
 import { begin, cutOff, ended, forgetSending, readSendings, whileSending, type Sending } from './sending'
 
 const file = { name: 'people.csv', size: 10, lastModified: 5 }
-const asked = { tenant: 'acme', file, hold: true, dryRun: false }
+const asked = { by: 'anne', tenant: 'acme', file, hold: true, dryRun: false }
 
 /** locks are those of a browser: one tab at a time, and all tabs see who holds what. */
 function locks() {
@@ -52,6 +52,7 @@ test('the same file is the same upload until an answer is known, with what was a
   expect(again).toEqual(first)
   for (const other of [
     { ...asked, tenant: 'umbrella' },
+    { ...asked, by: 'bob' }, // a caller of a tenant names none
     { ...asked, file: { ...file, size: 11 } },
     { ...asked, file: { ...file, lastModified: 6 } },
   ])

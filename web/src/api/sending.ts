@@ -6,6 +6,7 @@ import { useEffect, useState } from 'react'
 import { newKey } from './once'
 
 export interface Sending {
+  by: string // the caller: what one sends is not for another who uses this browser
   tenant: string
   name: string
   size: number
@@ -67,21 +68,23 @@ export function forgetSending(key: string) {
   changed()
 }
 
+type Whose = Pick<Sending, 'by' | 'tenant'>
+
+const isOf = (s: Whose, w: Whose) => s.by === w.by && s.tenant === w.tenant
+
 /**
  * begin is the sending of a file: the one of which no answer is known, with what was asked for then whatever is asked for
  * now, or a new one.
  */
 export function begin(
-  u: { tenant: string; file: Pick<File, 'name' | 'size' | 'lastModified'>; hold: boolean; dryRun: boolean },
+  u: { by: string; tenant: string; file: Pick<File, 'name' | 'size' | 'lastModified'>; hold: boolean; dryRun: boolean },
   now = Date.now(),
 ): Sending {
   const { name, size, lastModified: modified } = u.file
-  const was = readSendings(now).find(
-    (s) => s.tenant === u.tenant && s.name === name && s.size === size && s.modified === modified,
-  )
+  const was = readSendings(now).find((s) => isOf(s, u) && s.name === name && s.size === size && s.modified === modified)
   if (was) return was
   const key = newKey()
-  return { tenant: u.tenant, name, size, modified, hold: u.hold, dryRun: u.dryRun, key, at: now }
+  return { by: u.by, tenant: u.tenant, name, size, modified, hold: u.hold, dryRun: u.dryRun, key, at: now }
 }
 
 /**
@@ -112,8 +115,8 @@ export async function cutOff(): Promise<Sending[]> {
   return readSendings().filter((s) => before.has(s.key) && !flies(s.key))
 }
 
-/** useCutOff are the files of a tenant that were cut off, the latest first. */
-export function useCutOff(tenant: string): Sending[] {
+/** useCutOff are the files that a caller sent for a tenant and that were cut off, the latest first. */
+export function useCutOff(whose: Whose): Sending[] {
   const [all, setAll] = useState<Sending[]>([])
   useEffect(() => {
     const end = new AbortController()
@@ -128,7 +131,7 @@ export function useCutOff(tenant: string): Sending[] {
       watchers.delete(look)
     }
   }, [])
-  return all.filter((s) => s.tenant === tenant)
+  return all.filter((s) => isOf(s, whose))
 }
 
 /** ended reports whether an answer is the last word about a file: one that is no answer, or "later", is not. */

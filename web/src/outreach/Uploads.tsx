@@ -2,7 +2,7 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { useEffect, useEffectEvent, useState } from 'react'
 
 import type { Schemas } from '../api/client'
-import { useDo, useMay, useUploads } from '../api/queries'
+import { useCaller, useDo, useMay, useUploads } from '../api/queries'
 import { sendFile } from '../api/send'
 import { begin, forgetSending, useCutOff, type Sending } from '../api/sending'
 import { bytes, count } from '../say/format'
@@ -54,7 +54,8 @@ function Drop({ tenant }: { tenant: string }) {
   const send = useDo(sendFile, 'uploads')
   const [sent, setSent] = useState<{ bytes: number; of: number }>()
   const [sending, setSending] = useState<Sending>()
-  const cut = useCutOff(tenant)
+  const by = useCaller()
+  const cut = useCutOff({ by, tenant })
   const [chosen, setChosen] = useState({ hold: true, dryRun: false })
   const [over, setOver] = useState(false)
   const going = send.isPending
@@ -62,7 +63,7 @@ function Drop({ tenant }: { tenant: string }) {
   const { hold, dryRun } = (going && sending) || chosen
   const take = (file: File | undefined) => {
     if (!file || !may || going) return
-    const begun = begin({ tenant, file, hold, dryRun })
+    const begun = begin({ by, tenant, file, hold, dryRun })
     setSending(begun)
     setSent({ bytes: 0, of: file.size })
     send.mutate(

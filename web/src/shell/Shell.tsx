@@ -64,7 +64,7 @@ export function Shell() {
           </main>
         </div>
       </div>
-      {dialog === 'find' && <Find places={places} onClose={() => setDialog(undefined)} />}
+      {dialog === 'find' && <Find key={turn} places={places} onClose={() => setDialog(undefined)} />}
       {dialog === 'help' && <Help onClose={() => setDialog(undefined)} />}
       {locked && <Login />}
     </>
