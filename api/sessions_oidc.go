@@ -65,7 +65,7 @@ var errNoLogin = fault.Newf(fault.Gone, "there is no login by OIDC here: exchang
 
 type beginLoginInput struct {
 	byRequest
-	To string `query:"to" maxLength:"2000" doc:"page of the console to go to afterwards; others are ignored" example:"/ui/dead-letters"`
+	To string `query:"to" doc:"page of the console to go to afterwards; others are ignored" example:"/ui/dead-letters"`
 }
 
 type loginOutput struct {

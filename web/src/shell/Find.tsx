@@ -6,6 +6,7 @@ import { useFound } from '../api/queries'
 import { named } from '../say/format'
 import { useSay, type Sentences } from '../say/Say'
 import { Ask } from '../ui/Ask'
+import { parseSearch } from '../ui/filters'
 import type { Place } from './Shell'
 
 interface Hit {
@@ -45,7 +46,7 @@ function thingOf(f: Schemas['Finding'], say: Sentences): Hit {
     title: f.title,
     state: f.state && named(statesOf(say)[f.kind], f.state),
     to: u.pathname.replace(/^\/ui/, ''),
-    search: Object.fromEntries(u.searchParams),
+    search: parseSearch(u.search),
   }
 }
 

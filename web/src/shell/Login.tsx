@@ -5,6 +5,7 @@ import { useState } from 'react'
 import { sessionQuery, signIn, useSession } from '../api/queries'
 import { useSay } from '../say/Say'
 import { Ask } from '../ui/Ask'
+import { parseSearch } from '../ui/filters'
 import { Copy, Head, Trouble } from '../ui/parts'
 import { lock } from './refused'
 
@@ -93,21 +94,21 @@ export function Login() {
   )
 }
 
+/** pageOf is the page of the console that an address leads to; any other address leads to the first one. */
+export function pageOf(to: string, origin: string) {
+  const asked = new URL(to, origin)
+  const page = asked.origin === origin && /^\/ui(\/|$)/.test(asked.pathname) ? asked : new URL('/ui/', origin)
+  return { to: page.pathname.slice('/ui'.length) || '/', search: parseSearch(page.search) }
+}
+
 /** LoginPage is where a login that failed leads. Whoever is let in goes on to the page that was asked for. */
 export function LoginPage() {
   const { say } = useSay()
   const session = useSession().data
   const { to } = useAsked()
   if (session?.caller) {
-    const u = new URL(to, location.origin)
-    const page = u.origin === location.origin && /^\/ui(\/|$)/.test(u.pathname) ? u : new URL('/ui/', location.origin)
-    return (
-      <Navigate
-        to={(page.pathname.slice('/ui'.length) || '/') as '/'}
-        search={Object.fromEntries(page.searchParams) as never}
-        replace
-      />
-    )
+    const page = pageOf(to, location.origin)
+    return <Navigate to={page.to as '/'} search={page.search as never} replace />
   }
   return (
     <Head title={say.login.title}>
