@@ -2,6 +2,7 @@ package listings
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -32,8 +33,9 @@ func (h Platforms) searches(d *api.Door) {
 		"All searches of a site are in its answer, too.", http.StatusOK), h.getSearch)
 	api.Serve(d, op(access.Operate, "put-platform-search", http.MethodPut, "Add a search to a site, or change it",
 		"What is left out is as the site has it. A search whose address changes starts over with the adverts of the new "+
-			"one. The search default is that of the settings: its address cannot be changed here.",
-		http.StatusOK, 409, 422), h.putSearch)
+			"one. The search default is that of the settings: its address cannot be changed here. With If-None-Match: * it is "+
+			"only added: 412 where there is one of that name.",
+		http.StatusOK, 409, 412, 422), h.putSearch)
 	api.Serve(d, op(access.Operate, "remove-platform-search", http.MethodDelete, "Remove a search of a site",
 		"Adverts that no other search of the site shows are forgotten; their listings are archived when they are stale.",
 		http.StatusNoContent, 409), h.removeSearch)
@@ -114,6 +116,7 @@ type PlatformSearchPut struct {
 type putPlatformSearchInput struct {
 	Name   string `path:"name" pattern:"^[a-z0-9][a-z0-9_-]{0,31}$" example:"kijiji"`
 	Search string `path:"search" pattern:"^[a-z0-9][a-z0-9_-]{0,31}$" example:"laval"`
+	Match  string `header:"If-None-Match" enum:"*" doc:"adds a search, and changes none"`
 	Body   PlatformSearchPut
 }
 
@@ -136,12 +139,16 @@ func (h Platforms) putSearch(ctx context.Context, in *putPlatformSearchInput) (*
 	if proxy != nil {
 		body.Proxy = &proxy.Shown // the audit keeps no secret
 	}
-	put := dblistings.SearchPut{URL: body.URL, Paused: body.Paused, Proxy: proxy}
+	put := dblistings.SearchPut{URL: body.URL, Paused: body.Paused, Proxy: proxy, New: in.Match != ""}
 	put.SearchSettings = dblistings.SearchSettings{
 		Transport: body.Transport, Delay: duration(body.DelaySeconds), MaxPages: body.MaxPages,
 		Cooldown: duration(body.CooldownSeconds), Look: duration(body.LookSeconds), Cycle: duration(body.CycleSeconds),
 	}
-	if _, err := h.Store.PutSearch(ctx, of, put, h.searchEntry(ctx, "platform_search.put", of, body)); err != nil {
+	_, err = h.Store.PutSearch(ctx, of, put, h.searchEntry(ctx, "platform_search.put", of, body))
+	switch {
+	case errors.Is(err, dblistings.ErrSearchThere):
+		return nil, huma.Error412PreconditionFailed(err.Error())
+	case err != nil:
 		return nil, err
 	}
 	if err := h.wake(ctx, in.Name); err != nil {

@@ -267,6 +267,19 @@ func TestPlatformSearches(t *testing.T) {
 	require.Equal(t, "paused", s.State)
 	require.Zero(t, s.Own)
 	require.Len(t, d.Platform(t, "kijiji").Searches, 2)
+
+	// Who only adds overwrites none, that of the settings neither.
+	add := func(name, match string) apitest.Reply {
+		t.Helper()
+		return d.Ask(t, http.MethodPut, path+name, `{"url":"`+apitest.SearchURL+`"}`, "If-None-Match", match)
+	}
+	for _, name := range []string{"laval", scrape.DefaultSearch} {
+		require.Contains(t, apitest.Refused(t, add(name, "*"), http.StatusPreconditionFailed).Detail, "one of that name")
+	}
+	apitest.Refused(t, add("laval", `"x"`), http.StatusUnprocessableEntity)
+	require.Equal(t, s, apitest.Read[apilistings.PlatformSearch](t, d.Get(t, path+"laval"), http.StatusOK))
+	apitest.Read[apilistings.PlatformSearch](t, add("verdun", "*"), http.StatusOK)
+	require.Equal(t, http.StatusNoContent, d.Ask(t, http.MethodDelete, path+"verdun", "").Status)
 	require.Equal(t, "paused", put(scrape.DefaultSearch, `{"paused":true}`).State)
 	require.Equal(t, "paused", d.Platform(t, "kijiji").State, "all of them are")
 	require.Equal(t, http.StatusNoContent, d.Ask(t, http.MethodDelete, path+"laval", "").Status)

@@ -146,7 +146,11 @@ type SearchPut struct {
 	Paused bool
 	SearchSettings
 	Proxy *ProxyPut // nil = as it is; one without an address is that of the platform
+	New   bool      // it is only added: where there is one of that name it is ErrSearchThere
 }
+
+// ErrSearchThere refuses to add a search that is there.
+var ErrSearchThere = fault.Newf(fault.Conflict, "there is one of that name already")
 
 // A ProxyPut is a proxy as an operator wants it.
 type ProxyPut struct {
@@ -197,6 +201,8 @@ func (s *Platforms) PutSearch(ctx context.Context, of scrape.Search, put SearchP
 			return fault.Newf(fault.Gone, "platform %q: there is none of that name", of.Platform)
 		case err != nil:
 			return err
+		case there && put.New:
+			return ErrSearchThere
 		case !there && n >= scrape.MaxSearches:
 			return fault.Newf(fault.Conflict, "platform %s has %d searches, the most there may be", of.Platform, n)
 		}

@@ -68,6 +68,25 @@ test('of more tenants than one chooses from the first are read, and it is known 
   expect([items.length, more, asked.length]).toEqual([1000, true, 5])
 })
 
+/** sent are the values of a header of the requests that are made from now on; null where it is not sent. */
+function sent(header: string) {
+  const values: (string | null)[] = []
+  vi.stubGlobal('fetch', async (q: Request) => {
+    values.push(q.headers.get(header))
+    return Response.json({})
+  })
+  return values
+}
+
+test('a search is added only where there is none of its name', async () => {
+  const values = sent('If-None-Match')
+  const { addSearch, putSearch } = await served(() => ({ items: [] }))
+  const search = { name: 'kijiji', search: 'laval', body: { url: 'https://www.kijiji.ca/x' } }
+  await addSearch(search)
+  await putSearch(search)
+  expect(values).toEqual(['*', null])
+})
+
 test('shares are asked for again after an error that passes, and not after one that stays', () => {
   const after = (status: number) => sharesPace(new Problem(status, '', ''))
   expect(sharesPace(null)).toBe(2_000)

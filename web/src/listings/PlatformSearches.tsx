@@ -2,7 +2,7 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 
 import type { Schemas } from '../api/client'
-import { putSearch, removeSearch, useDo, usePlatform } from '../api/queries'
+import { addSearch, putSearch, removeSearch, useDo, usePlatform } from '../api/queries'
 import { count } from '../say/format'
 import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
@@ -31,7 +31,12 @@ export function Searches({ platform: p }: { platform: Platform }) {
   const { say, language } = useSay()
   const t = say.platform
   const put = useDo(putSearch, 'platforms')
+  const add = useDo(addSearch, 'platforms')
   const [adding, setAdding] = useState(false)
+  const close = () => {
+    setAdding(false)
+    add.reset()
+  }
   return (
     <Section
       title={t.searches}
@@ -97,10 +102,10 @@ export function Searches({ platform: p }: { platform: Platform }) {
         </tbody>
       </table>
       {adding && (
-        <Ask title={t.addSearch} onClose={() => setAdding(false)}>
+        <Ask title={t.addSearch} held={add.isPending} onClose={close}>
           <h2>{t.addSearch}</h2>
           <p className="m2">{t.addSearchNote(p.name)}</p>
-          <Form platform={p} onDone={() => setAdding(false)} onCancel={() => setAdding(false)} />
+          <Form platform={p} put={add} onDone={close} onCancel={close} />
         </Ask>
       )}
     </Section>
@@ -127,6 +132,7 @@ export function PlatformSearch() {
   const { name, search } = useParams({ strict: false }) as { name: string; search: string }
   const platform = usePlatform(name)
   const put = useDo(putSearch, 'platforms')
+  const save = useDo(putSearch, 'platforms')
   const remove = useDo(removeSearch, 'platforms')
   const navigate = useNavigate()
   const [removing, setRemoving] = useState(false)
@@ -203,7 +209,7 @@ export function PlatformSearch() {
         )}
       </Section>
       <Section title={t.settings} note={t.ownNote}>
-        <Form key={JSON.stringify(s.own) + s.url} platform={p} search={s} />
+        <Form key={JSON.stringify(s.own) + s.url} platform={p} search={s} put={save} />
       </Section>
       {removing && (
         <Confirm
@@ -222,11 +228,16 @@ export function PlatformSearch() {
 }
 
 /** Form makes a search, or changes one. An empty field is as the site has it. */
-function Form(p: { platform: Platform; search?: Search; onDone?: () => void; onCancel?: () => void }) {
+function Form(p: {
+  platform: Platform
+  search?: Search
+  put: ReturnType<typeof useDo<Parameters<typeof putSearch>[0], Search>>
+  onDone?: () => void
+  onCancel?: () => void
+}) {
   const { say } = useSay()
   const t = say.platform
-  const put = useDo(putSearch, 'platforms')
-  const { search: s } = p
+  const { search: s, put } = p
   const [name, setName] = useState(s?.name ?? '')
   const [url, setURL] = useState(s?.url ?? '')
   const [transport, setTransport] = useState<Search['transport'] | ''>(s?.own.transport ?? '')
@@ -309,7 +320,7 @@ function Form(p: { platform: Platform; search?: Search; onDone?: () => void; onC
           {say.save}
         </Do>
         {p.onCancel && (
-          <button type="button" className="btn" onClick={p.onCancel}>
+          <button type="button" className="btn" disabled={put.isPending} onClick={p.onCancel}>
             {say.cancel}
           </button>
         )}
