@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { keysOf } from './once'
+import { keysOf, onceOf } from './once'
 
 test('what is asked for again without an answer is the same request, and another one after it', () => {
   const keys = keysOf()
@@ -10,4 +10,20 @@ test('what is asked for again without an answer is the same request, and another
   expect(other).not.toBe(first)
   keys.answered()
   expect(keys.of({ seedUrl: 'https://b.example/' })).not.toBe(other)
+})
+
+test('what is made carries one key until it is answered', async () => {
+  const sent: string[] = []
+  let away = true
+  const make = onceOf(async (_: { stage: string }, key: string) => {
+    sent.push(key)
+    if (away) throw new TypeError('the connection was lost')
+  })
+  const ask = () => make({ stage: 'normalize' }).catch(() => {})
+  await ask()
+  away = false
+  await ask()
+  await ask()
+  expect(sent[1]).toBe(sent[0])
+  expect(sent[2]).not.toBe(sent[0])
 })

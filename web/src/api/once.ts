@@ -18,15 +18,18 @@ export function keysOf() {
   }
 }
 
+/** onceOf is make with the key of what is asked for. */
+export function onceOf<In, Out>(make: (input: In, key: string) => Promise<Out>) {
+  const keys = keysOf()
+  return async (input: In) => {
+    const made = await make(input, keys.of(input))
+    keys.answered()
+    return made
+  }
+}
+
 /** useMake is useDo for what makes something: it is made once, however often it is asked for until there is an answer. */
 export function useMake<In, Out>(make: (input: In, key: string) => Promise<Out>, ...stale: string[]) {
-  const [keys] = useState(keysOf)
-  return useDo(
-    async (input: In) => {
-      const made = await make(input, keys.of(input))
-      keys.answered()
-      return made
-    },
-    ...stale,
-  )
+  const [once] = useState(() => onceOf(make))
+  return useDo(once, ...stale)
 }

@@ -87,6 +87,14 @@ test('a search is added only where there is none of its name', async () => {
   expect(values).toEqual(['*', null])
 })
 
+test('a replay that is started has a key, and one that is only counted has none', async () => {
+  const values = sent('Idempotency-Key')
+  const { planReplay, startReplay } = await served(() => ({ items: [] }))
+  await startReplay({ stage: 'normalize' }, 'k')
+  await planReplay({ stage: 'normalize' })
+  expect(values).toEqual(['k', null])
+})
+
 test('shares are asked for again after an error that passes, and not after one that stays', () => {
   const after = (status: number) => sharesPace(new Problem(status, '', ''))
   expect(sharesPace(null)).toBe(2_000)

@@ -251,7 +251,12 @@ export const discardLetter = (id: number) => answer(api.DELETE('/dead-letters/{i
 
 export const replayLetters = (body: Schemas['ReplayLetters']) => answer(api.POST('/dead-letters/replay', { body }))
 
-export const startReplay = (body: Schemas['ReplayStart']) => answer(api.POST('/replays', { body }))
+export const startReplay = (body: Schemas['ReplayStart'], key: string) =>
+  answer(api.POST('/replays', { params: { header: { 'Idempotency-Key': key } }, body }))
+
+/** planReplay counts what a replay would be of. */
+export const planReplay = (body: Schemas['ReplayStart']) =>
+  answer(api.POST('/replays', { body: { ...body, dry_run: true } }))
 
 export const cancelReplay = (id: string) => answer(api.DELETE('/replays/{id}', { params: { path: { id } } }))
 

@@ -2,8 +2,10 @@ import { Link } from '@tanstack/react-router'
 import { useRef, useState } from 'react'
 
 import type { Schemas } from '../api/client'
+import { onceOf } from '../api/once'
 import { Problem } from '../api/problem'
 import {
+  planReplay,
   processListing,
   readAdvertIDs,
   readAdverts,
@@ -250,16 +252,19 @@ function Process(p: {
   // one by one.
   const oneByOne = !!text || !!p.filters.since || [which.platform, which.reason].some((v) => v?.includes(','))
   const byWords = useRef<{ ids: string[] }>(undefined)
+  const [start] = useState(() => onceOf(startReplay))
+  const replayOf = (filter: Schemas['ReplayWhich'], dry_run: boolean) =>
+    (dry_run ? planReplay : start)({ stage: 'normalize', filter })
   const tooMany = () => new Problem(422, t.tooMany(count(mostNamed, language)), '')
   const one = async (dry_run: boolean, signal?: AbortSignal) => {
-    if (!oneByOne) return startReplay({ stage: 'normalize', filter: which, dry_run })
+    if (!oneByOne) return replayOf(which, dry_run)
     if (!byWords.current) {
       const found = await readAdvertIDs(p.filters, mostNamed, signal)
       if (found.more) throw tooMany()
       byWords.current = found
     }
     if (byWords.current.ids.length === 0) return { total: 0, counted: true, replay: undefined }
-    return startReplay({ stage: 'normalize', filter: { ids: byWords.current.ids }, dry_run })
+    return replayOf({ ids: byWords.current.ids }, dry_run)
   }
   const sampleOf = (adverts: Schemas['AdvertSummary'][]) =>
     adverts.slice(0, 10).map((a) => (
@@ -279,8 +284,7 @@ function Process(p: {
     const n = chosen.length
     if (n > mostNamed) throw tooMany()
     if (dryRun) return { matched: n, done: 0, left: n, sample: sampleOf(chosen) }
-    const ids = chosen.map((a) => a.listing_id)
-    const r = await startReplay({ stage: 'normalize', filter: { ids }, dry_run: false })
+    const r = await replayOf({ ids: chosen.map((a) => a.listing_id) }, false)
     if (r.replay) p.onStarted(r.replay.id)
     return { matched: n, done: n, left: 0 }
   }

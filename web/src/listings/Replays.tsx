@@ -2,7 +2,8 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 
 import type { Schemas } from '../api/client'
-import { cancelReplay, startReplay, useDo, usePlatforms, useReplay, useReplays } from '../api/queries'
+import { useMake } from '../api/once'
+import { cancelReplay, planReplay, startReplay, useDo, usePlatforms, useReplay, useReplays } from '../api/queries'
 import { count, deviceZone } from '../say/format'
 import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
@@ -186,8 +187,8 @@ function Make({ onClose }: { onClose: () => void }) {
   const [until, setUntil] = useState('')
   const [rate, setRate] = useState('')
   const [typed, setTyped] = useState('')
-  const plan = useDo(startReplay)
-  const start = useDo(startReplay, 'replays')
+  const plan = useDo(planReplay)
+  const start = useMake(startReplay, 'replays')
   const body = {
     stage,
     filter: {
@@ -210,7 +211,7 @@ function Make({ onClose }: { onClose: () => void }) {
         onChange={() => plan.reset()}
         onSubmit={(e) => {
           e.preventDefault()
-          plan.mutate({ ...body, dry_run: true })
+          plan.mutate(body)
         }}
       >
         <label>
