@@ -235,13 +235,8 @@ func (a *ImportPersistence) EndImport(ctx context.Context, job EndJob) (Ended, e
 	if err != nil || u.Open() {
 		return Ended{Progress: u.Progress}, err
 	}
-	if err := a.Files.ForgetRows(ctx, u.File); err != nil {
+	if err := a.forget(ctx, u); err != nil {
 		return Ended{Progress: u.Progress}, err
-	}
-	if u.Copy != "" && u.State != "failed" { // that may be replayed, and goes on where it was
-		if err := a.Copies.ForgetCopy(ctx, u.File); err != nil {
-			return Ended{Progress: u.Progress}, err
-		}
 	}
 	more := true
 	for end := a.Now().Add(persistSlice); more && err == nil && a.Now().Before(end); {
@@ -254,6 +249,18 @@ func (a *ImportPersistence) EndImport(ctx context.Context, job EndJob) (Ended, e
 		more = false
 	}
 	return Ended{u.Progress, more}, err
+}
+
+// forget deletes what an import that is over kept beside its file: retention has done so where that is gone.
+func (a *ImportPersistence) forget(ctx context.Context, u contact.Import) error {
+	if u.File == "" {
+		return nil
+	}
+	err := a.Files.ForgetRows(ctx, u.File)
+	if err == nil && u.Copy != "" && u.State != "failed" { // that may be replayed, and goes on where it was
+		err = a.Copies.ForgetCopy(ctx, u.File)
+	}
+	return err
 }
 
 func isConflict(err error) bool {

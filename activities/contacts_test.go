@@ -276,7 +276,10 @@ func (f *fakeUpload) PutRows(_ context.Context, _ string, n int, rows []byte) er
 	return nil
 }
 
-func (f *fakeUpload) ForgetRows(_ context.Context, _ string, numbers ...int) error {
+func (f *fakeUpload) ForgetRows(_ context.Context, file string, numbers ...int) error {
+	if file == "" {
+		return fault.Newf(fault.Invalid, `"" is none of an upload`)
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for n := range f.rows {
@@ -434,6 +437,19 @@ func TestImportCopies(t *testing.T) {
 	_, err = f.storing().EndImport(t.Context(), activities.EndJob{ImportJob: f.job()})
 	require.NoError(t, err)
 	require.Contains(t, f.files, "u/copy")
+}
+
+// An import whose file retention has deleted ends.
+func TestImportEndsWithoutItsFile(t *testing.T) {
+	t.Parallel()
+	for _, state := range []string{"canceled", "failed"} {
+		f := newFakeUpload("")
+		f.in.State, f.in.File = state, ""
+		ended, err := f.storing().EndImport(t.Context(), activities.EndJob{ImportJob: f.job()})
+		require.NoError(t, err)
+		require.Equal(t, state, ended.State)
+		require.True(t, f.swept)
+	}
 }
 
 func zipped(t *testing.T, text string) string {

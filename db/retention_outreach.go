@@ -83,7 +83,7 @@ SELECT coalesce((SELECT max(id)::text FROM looked), $2),
     (SELECT count(*) FROM gone)`
 
 // Of $3 uploads after the cursor, the first that is over loses $3 of its refused rows; when none is left, its files are
-// marked. One that was never started is over, too.
+// marked. One that was never started is over, too, and has nothing else to delete.
 const sqlUploadFilesExpire = `/* sqlUploadFilesExpire */
 WITH looked AS (
     SELECT id FROM uploads
@@ -106,7 +106,8 @@ WITH looked AS (
 ), closed AS (
     UPDATE uploads u SET blob = '', copy = '', copy_bytes = 0, finished_at = coalesce(u.finished_at, now()),
         state = CASE u.state WHEN 'held' THEN 'canceled' ELSE u.state END,
-        error = CASE u.state WHEN 'held' THEN 'it was not started, and its file was deleted' ELSE u.error END
+        error = CASE u.state WHEN 'held' THEN 'it was not started, and its file was deleted' ELSE u.error END,
+        swept_at = CASE u.state WHEN 'held' THEN now() ELSE u.swept_at END
     FROM last l WHERE u.id = l.id RETURNING 1
 )
 SELECT CASE WHEN (SELECT count(*) FROM picked) = $3 THEN $2

@@ -394,6 +394,9 @@ func (h Uploads) preview(ctx context.Context, tenant string, in *uploadInput) (*
 // look reads the first rows of a file, by a plan or, where that is nil, by its options. It is counted before it begins,
 // as the reading of an import is: a file that ends each process which looks into it is refused.
 func (h Uploads) look(ctx context.Context, u dboutreach.Upload, plan *contact.Plan) (*api.Body[UploadPreview], error) {
+	if u.Blob == "" {
+		return nil, notKept(u)
+	}
 	begun, open, err := h.Store.BeginPreview(ctx, u.Tenant, u.ID, h.door.Now(), api.PreviewTimeout+previewEnd)
 	if err != nil {
 		return nil, err
@@ -430,9 +433,13 @@ func (h Uploads) look(ctx context.Context, u dboutreach.Upload, plan *contact.Pl
 // unreadable is the answer to an error of reading a file: one that is no longer kept is a conflict.
 func (h Uploads) unreadable(u dboutreach.Upload, err error) error {
 	if class, _ := fault.Of(err); class == fault.Gone {
-		return fault.Newf(fault.Conflict, "the file of upload %s is no longer kept", u.ID)
+		return notKept(u)
 	}
 	return err
+}
+
+func notKept(u dboutreach.Upload) error {
+	return fault.Newf(fault.Conflict, "the file of upload %s is no longer kept", u.ID)
 }
 
 type setOptionsInput struct {

@@ -534,7 +534,10 @@ func TestUploadErrorsAreMended(t *testing.T) {
 	// After a while they are no longer kept, which is not the same as none.
 	d.System(t, "DELETE FROM upload_errors WHERE upload = $1", u.ID)
 	d.System(t, "UPDATE uploads SET blob = '' WHERE id = ANY ($1)", []uuid.UUID{u.ID, again.ID})
-	require.Contains(t, apitest.Refused(t, d.Get(t, at), 409).Detail, "no longer kept")
+	preview := "/uploads/" + u.ID.String() + "/preview?tenant=acme"
+	for _, path := range []string{at, preview} {
+		require.Contains(t, apitest.Refused(t, d.Get(t, path), 409).Detail, "no longer kept")
+	}
 	require.Equal(t, 200, d.Get(t, "/uploads/"+again.ID.String()+"/errors.csv?tenant=acme").Status, "it had none")
 }
 

@@ -88,17 +88,17 @@ var ofTenants = map[string]struct {
 			refused     int
 		}{
 			{"a done", "done", &old, 5}, {"b edge", "done", &edge, 1}, {"c running", "running", nil, 1}, {"d failed", "failed", &old, 4},
-			{"e canceled", "canceled", &old, 0},
+			{"e canceled", "canceled", &old, 0}, {"f held", "held", nil, 0},
 		} {
 			m.upload(t, u.name, u.state, u.finished, u.refused)
 		}
 		m.exec(t, "INSERT INTO unused_blobs VALUES ('blob of a done', now())")
-	}, 5 + 1 + 4 + 1 + 1, `SELECT u.blob, u.copy, file_name, state, (SELECT count(*) FROM upload_errors WHERE upload = u.id),
+	}, 5 + 1 + 4 + 1 + 1 + 1, `SELECT u.blob, u.copy, file_name, state, swept_at IS NOT NULL, (SELECT count(*) FROM upload_errors WHERE upload = u.id),
 			(SELECT string_agg(key || ' ' || due_at, ', ' ORDER BY key) FROM unused_blobs) FROM uploads u ORDER BY file_name`,
 		[]string{
-			"a done done 0 " + threeBlobs, "blob of b edge copy b edge done 1 " + threeBlobs,
-			"blob of c running copy c running running 1 " + threeBlobs, "d failed failed 0 " + threeBlobs,
-			"e canceled canceled 0 " + threeBlobs,
+			"a done done false 0 " + fourBlobs, "blob of b edge copy b edge done false 1 " + fourBlobs,
+			"blob of c running copy c running running false 1 " + fourBlobs, "d failed failed false 0 " + fourBlobs,
+			"e canceled canceled false 0 " + fourBlobs, "f held canceled true 0 " + fourBlobs,
 		}},
 	retention.Uploads: {func(t *testing.T, m *mailing, old, edge time.Time) {
 		for _, u := range []struct {
@@ -139,7 +139,7 @@ var ofTenants = map[string]struct {
 		[]string{"b edge 2 5 3", "c kept 3 5 3"}},
 }
 
-const threeBlobs = "blob of a done -infinity, blob of d failed -infinity, blob of e canceled -infinity"
+const fourBlobs = "blob of a done -infinity, blob of d failed -infinity, blob of e canceled -infinity, blob of f held -infinity"
 
 // fill stores messages of acme with an attempt each, which were last due at a time.
 func (m *mailing) fill(t *testing.T, n int, of *uuid.UUID, state string, at time.Time) {

@@ -471,6 +471,8 @@ func uploadReopen(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID, n
 		return nil
 	case u.State != UploadFailed:
 		return fault.Newf(fault.Conflict, "upload %s is %s", id, u.State)
+	case u.Blob == "":
+		return fault.Newf(fault.Conflict, "the file of upload %s is no longer kept; upload it anew", id)
 	}
 	b := new(pgx.Batch)
 	b.Queue(sqlUploadReopen, tenant, id, now)

@@ -734,15 +734,22 @@ func TestUploadReplay(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "resolved", l.State)
 
-	// What is over is not replayed: one letter says so, of many it is resolved.
+	// What is over, or has lost its file, is not replayed: one letter says so, of many it is resolved.
 	_, err = letters.Replay(ctx, list[0].ID, true, "me", dbtest.At(11))
 	require.Equal(t, fault.Conflict, dbtest.Class(err))
 	require.ErrorContains(t, err, "is done")
-	other, _ := upload(t, s, "acme", rows, 2)
-	why.WorkflowID = contact.ImportWorkflowID(other.ID)
-	require.NoError(t, s.Fail(ctx, "acme", other.ID, why, dbtest.At(12)))
 	dbtest.Alter(t, pool, "ALTER TABLE uploads NO FORCE ROW LEVEL SECURITY")
-	dbtest.Alter(t, pool, "UPDATE uploads SET state = 'canceled' WHERE id = '"+other.ID.String()+"'")
+	for _, change := range []string{"state = 'canceled'", "blob = ''"} {
+		other, _ := upload(t, s, "acme", rows, 2)
+		why.WorkflowID = contact.ImportWorkflowID(other.ID)
+		require.NoError(t, s.Fail(ctx, "acme", other.ID, why, dbtest.At(12)))
+		dbtest.Alter(t, pool, "UPDATE uploads SET "+change+" WHERE id = '"+other.ID.String()+"'")
+	}
+	list, _, err = letters.List(ctx, db.LetterFilter{State: []string{"open"}}, nil, 10)
+	require.NoError(t, err)
+	_, err = letters.Replay(ctx, list[0].ID, false, "me", dbtest.At(13))
+	require.Equal(t, fault.Conflict, dbtest.Class(err))
+	require.ErrorContains(t, err, "no longer kept")
 	n, err := letters.ReplayAll(ctx, db.LetterFilter{Tenant: "acme"}, 10, "me", dbtest.At(13))
 	require.NoError(t, err)
 	require.Zero(t, n)
