@@ -120,10 +120,11 @@ const (
 )
 
 // Refused gives err the class Invalid when Postgres rejected the data itself: a JSON escape that is no character, a
-// number out of range, a nesting too deep, a value that a check forbids.
+// number out of range, a nesting too deep, a value that a check forbids. An error that has a class keeps it.
 func Refused(err error) error {
 	var pg *pgconn.PgError
-	if !errors.As(err, &pg) {
+	var classed *fault.Error
+	if !errors.As(err, &pg) || errors.As(err, &classed) {
 		return err
 	}
 	if pg.Code == "21000" || pg.Code == checkViolation ||

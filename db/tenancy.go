@@ -22,7 +22,7 @@ const everyTenant = "*"
 const sqlTenant = `/* sqlTenant */ SELECT set_config('conveyor.tenant', $1, true)`
 
 // TenantTx runs do in a transaction that sees the rows of one tenant. An ID that no tenant can have is fault.Gone; that
-// of no tenant sees nothing.
+// of no tenant sees nothing. Data that no column takes is fault.Invalid: it would be tried for ever.
 func TenantTx(ctx context.Context, pool *pgxpool.Pool, tenant string, do func(tx pgx.Tx) error) error {
 	if !access.IsTenant(tenant) {
 		return fault.Newf(fault.Gone, "there is no tenant %.80q", tenant)
@@ -38,7 +38,7 @@ func SystemTx(ctx context.Context, pool *pgxpool.Pool, do func(tx pgx.Tx) error)
 func settingTx(ctx context.Context, pool *pgxpool.Pool, tenant string, do func(tx pgx.Tx) error) error {
 	// Begin and set in one round trip. The tenant is a slug or a star, so there is nothing to escape.
 	begin := "BEGIN; SELECT set_config('conveyor.tenant', '" + tenant + "', true)"
-	return pgx.BeginTxFunc(ctx, pool, pgx.TxOptions{BeginQuery: begin}, do)
+	return Refused(pgx.BeginTxFunc(ctx, pool, pgx.TxOptions{BeginQuery: begin}, do))
 }
 
 // SQLTenantStands is a condition of the statements that store something new of the tenant of their transaction: nothing

@@ -116,6 +116,25 @@ func TestTenancy(t *testing.T) {
 	}
 }
 
+// A transaction that Postgres refuses for its data is fault.Invalid, and one that has a class keeps it.
+func TestTenantTxRefused(t *testing.T) {
+	t.Parallel()
+
+	pool, ctx := dbtest.New(t), t.Context()
+	dbtest.NewTenant(t, pool, "acme")
+	for _, value := range []string{"a\x00", "\xff"} {
+		do := func(tx pgx.Tx) error {
+			_, err := tx.Exec(ctx, "SELECT $1::text", value)
+			return err
+		}
+		for _, err := range []error{db.TenantTx(ctx, pool, "acme", do), db.SystemTx(ctx, pool, do)} {
+			require.Equal(t, fault.Invalid, dbtest.Class(err))
+		}
+		err := db.TenantTx(ctx, pool, "acme", func(tx pgx.Tx) error { return fault.Newf(fault.Gone, "%w", do(tx)) })
+		require.Equal(t, fault.Gone, dbtest.Class(err))
+	}
+}
+
 // first is an assignment that changes nothing.
 func first(table string) string {
 	switch table {

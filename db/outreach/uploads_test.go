@@ -672,6 +672,25 @@ func TestUploadSweptBesideReplay(t *testing.T) {
 	require.Len(t, left, 1)
 }
 
+// What Postgres can never store is refused for good: an import waits for a store that is away.
+func TestUploadNotStorable(t *testing.T) {
+	t.Parallel()
+
+	pool, ctx := dbtest.New(t), t.Context()
+	dbtest.NewTenant(t, pool, "acme")
+	s := dboutreach.NewUploads(pool)
+	u := newUpload(t, s, "acme")
+	for name, plan := range map[string]string{
+		"a NUL": `{"format":{"header_text":"a\u0000"}}`, "half a character": `["\ud800"]`, "no JSON": `{`,
+		"too deep": strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000),
+	} {
+		err := s.Planned(ctx, "acme", u.ID, []byte(plan), "", dbtest.At(1))
+		require.Equal(t, fault.Invalid, dbtest.Class(err), name)
+	}
+	err := s.Planned(ctx, "acme", u.ID, []byte("{}"), "\xff", dbtest.At(1))
+	require.Equal(t, fault.Invalid, dbtest.Class(err), "no UTF-8")
+}
+
 // A dead letter of an upload is a replay away from going on where it was: rows before the failure still count as the
 // first of their key.
 func TestUploadReplay(t *testing.T) {

@@ -33,6 +33,7 @@ func importFile(t testing.TB, data []byte, o contact.Options) file {
 	if err != nil {
 		t.Fatal(err)
 	}
+	storedPlan(t, f.plan)
 	return f
 }
 

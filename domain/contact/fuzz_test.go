@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/csv"
+	"encoding/json"
+	"fmt"
 	"io"
 	"reflect"
 	"strings"
@@ -161,6 +163,7 @@ func FuzzSniff(f *testing.F) {
 	f.Add(zipped("a.csv", small))
 	f.Add(utf16of(small, binary.LittleEndian, true))
 	f.Add(workbook(header))
+	f.Add([]byte("Name,Phone\x00\nAnn,5145550123\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) > 1<<16 {
 			return
@@ -171,10 +174,27 @@ func FuzzSniff(f *testing.F) {
 			refused(t, err)
 			return
 		}
+		storedPlan(t, plan)
 		if _, err := plan.Preview(src, size, 20); err != nil {
 			refused(t, err)
 		}
 	})
+}
+
+// storedPlan checks that a plan is the same after it was stored, and has nothing that Postgres refuses.
+func storedPlan(t testing.TB, plan contact.Plan) {
+	t.Helper()
+	data, err := json.Marshal(plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back contact.Plan
+	if err := json.Unmarshal(data, &back); err != nil {
+		t.Fatal(err)
+	}
+	if was, is := fmt.Sprint(plan), fmt.Sprint(back); was != is || strings.Contains(is, "\x00") {
+		t.Errorf("the plan %q is stored as %q", was, is)
+	}
 }
 
 // FuzzPhone reads any cell: a number in E.164 that is read as itself, or a problem.

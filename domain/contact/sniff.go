@@ -22,7 +22,7 @@ type Format struct {
 	Newline    string   `json:"newline"`          // "\n" (also for \r\n) or "\r"
 	Skip       int      `json:"skip"`             // physical lines before the header
 	Header     bool     `json:"header"`
-	HeaderText string   `json:"header_text,omitempty"` // the header as it stands in the file
+	HeaderText string   `json:"header_text,omitempty"` // the header as it stands in the file, but for what cannot be stored
 	Columns    []string `json:"columns"`               // headers; "" where there are none
 	Sheet      string   `json:"sheet,omitempty"`
 	Wrapped    bool     `json:"wrapped,omitempty"` // each line is one quoted cell that holds the row

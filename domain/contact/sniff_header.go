@@ -48,7 +48,7 @@ func (s *sniffer) headed(recs []read) error {
 		}
 		f.Columns = make([]string, width)
 	} else {
-		f.HeaderText = header.raw
+		f.HeaderText = storable(header.raw)
 		for _, c := range header.cells {
 			f.Columns = append(f.Columns, cleanHeader(c))
 		}
