@@ -500,7 +500,7 @@ func (h Uploads) errors(ctx context.Context, tenant string, in *uploadInput) (*h
 		}
 		h.door.Given.Read(api.RefusedShown)
 	}
-	const batch = 200 // rows may have a megabyte
+	const batch = 200
 	return h.door.Export(api.File{
 		ContentType: "text/csv; charset=utf-8; header=present", Name: "upload-" + u.ID.String() + "-errors.csv",
 	}, func(ctx context.Context, w *api.Export) {

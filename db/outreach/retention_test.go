@@ -14,6 +14,7 @@ import (
 	"github.com/mtlrent/conveyor/db/dbtest"
 	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/domain/retention"
 )
 
@@ -215,6 +216,42 @@ func TestUnreportedMessages(t *testing.T) {
 	row, _, err = m.Get(t.Context(), "acme", id)
 	require.NoError(t, err)
 	require.Equal(t, campaign.MessageDelivered, row.State)
+}
+
+// Refused rows are read by their bytes, so that those of a hostile file do not fill the memory of a process.
+func TestRefusedRowsAreLarge(t *testing.T) {
+	t.Parallel()
+
+	m := newMailing(t)
+	s, ctx := dboutreach.NewUploads(m.pool), t.Context()
+	for of, record := range map[string]string{
+		"one cell": "ARRAY[repeat('x', 1 << 20)]", "empty cells": "array_fill(''::text, ARRAY[200000])",
+	} {
+		id := m.upload(t, of, "done", &dbtest.Start, 0)
+		m.exec(t, `INSERT INTO upload_errors (tenant, upload, row, line, problems, record)
+			SELECT 'acme', $1, n, n, '[{"code": "quote"}]', `+record+` FROM generate_series(1, 30) n`, id)
+		for name, read := range map[string]func(after int64) ([]contact.Row, *int64, error){
+			"errors": func(after int64) ([]contact.Row, *int64, error) { return s.Errors(ctx, "acme", id, after, 200) },
+			"refused": func(after int64) ([]contact.Row, *int64, error) {
+				return s.Refused(ctx, "acme", id, "quote", after, 29)
+			},
+		} {
+			var numbers []int64
+			for after := new(int64(0)); after != nil; {
+				rows, next, err := read(*after)
+				require.NoError(t, err)
+				require.NotEmpty(t, rows)
+				require.LessOrEqual(t, len(rows), 9, "%s of %s", name, of)
+				for _, r := range rows {
+					numbers = append(numbers, r.Number)
+				}
+				after = next
+			}
+			require.Len(t, numbers, 30)
+			require.True(t, slices.IsSorted(numbers))
+			require.Equal(t, []int64{1, 30}, []int64{numbers[0], numbers[29]})
+		}
+	}
 }
 
 // A file of contacts is used while its upload names it, whoever looks.

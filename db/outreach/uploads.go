@@ -552,37 +552,3 @@ func (s *Uploads) Shown(ctx context.Context, u Upload, actor string, now time.Ti
 	return shown(ctx, s.pool, contactDeed(u.Tenant, "upload.refused_shown", "upload/"+u.ID.String(), actor, now,
 		map[string]any{"rows": u.Invalid}))
 }
-
-const sqlUploadErrors = `/* sqlUploadErrors */
-SELECT row, line, problems, record FROM upload_errors
-WHERE tenant = $1 AND upload = $2 AND row > $3 ORDER BY row LIMIT $4`
-
-// Errors returns up to limit rows that were refused, with their Number, Line, Problems and Record, after a number (0
-// begins) in the order of the file, and the number to go on from: nil when these were the last of what is stored so
-// far.
-func (s *Uploads) Errors(ctx context.Context, tenant string, id uuid.UUID, after int64, limit int) (
-	[]contact.Row, *int64, error,
-) {
-	return s.refusals(ctx, tenant, id, sqlUploadErrors, after, limit)
-}
-
-// refusals reads rows that were refused by a statement with tenant, upload, the number to go on from and a limit first.
-func (s *Uploads) refusals(ctx context.Context, tenant string, id uuid.UUID, text string, after int64, limit int,
-	more ...any) ([]contact.Row, *int64, error) {
-	type refusal struct {
-		Row, Line int64
-		Problems  []contact.Problem
-		Record    []string
-	}
-	list, err := db.TenantRows(ctx, s.pool, tenant, pgx.RowToStructByPos[refusal], text,
-		append([]any{tenant, id, after, limit + 1}, more...)...)
-	if err != nil {
-		return nil, nil, uploadFault(err, "read errors of", id)
-	}
-	list, next := db.CutPage(list, limit, func(r refusal) int64 { return r.Row })
-	rows := make([]contact.Row, len(list))
-	for i, r := range list {
-		rows[i] = contact.Row{Number: r.Row, Line: r.Line, Problems: r.Problems, Record: r.Record}
-	}
-	return rows, next, nil
-}

@@ -10,17 +10,68 @@ import (
 	"github.com/mtlrent/conveyor/domain/contact"
 )
 
+// What rows take in memory bounds a page: each may have a megabyte, and one that was stored by a version before has as
+// many cells as delimiters.
 const sqlUploadRefused = `/* sqlUploadRefused */
-SELECT row, line, problems, record FROM upload_errors
-WHERE tenant = $1 AND upload = $2 AND row > $3
-    AND ($5::text IS NULL OR problems @> jsonb_build_array(jsonb_build_object('code', $5::text)))
-ORDER BY row LIMIT $4`
+SELECT row, line, problems, record, page
+FROM (
+    SELECT row, line, problems, record, count(*) OVER () AS page,
+        sum(16 * cardinality(record) + octet_length(record::text))
+            OVER (ORDER BY row ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS had
+    FROM (
+        SELECT row, line, problems, record FROM upload_errors
+        WHERE tenant = $1 AND upload = $2 AND row > $3
+            AND ($5::text IS NULL OR problems @> jsonb_build_array(jsonb_build_object('code', $5::text)))
+        ORDER BY row LIMIT $4
+    ) e
+) sized
+WHERE had IS NULL OR had < $6 ORDER BY row`
 
-// Refused returns up to limit rows that were refused, with a code or with any (""), as Errors does.
+// What a page of refused rows has at most, but for its last row, in bytes of memory about.
+const (
+	errorsBytes  = 8 << 20
+	refusedBytes = 1 << 20 // any number of callers at once
+)
+
+// Errors returns up to limit rows that were refused, with their Number, Line, Problems and Record, after a number (0
+// begins) in the order of the file, and the number to go on from: nil when these were the last of what is stored so
+// far. There are fewer where rows are large.
+func (s *Uploads) Errors(ctx context.Context, tenant string, id uuid.UUID, after int64, limit int) (
+	[]contact.Row, *int64, error,
+) {
+	return s.refusals(ctx, tenant, id, "", after, limit, errorsBytes)
+}
+
+// Refused is as Errors for rows that were refused with a code, or with any (""), and pages with fewer bytes.
 func (s *Uploads) Refused(ctx context.Context, tenant string, id uuid.UUID, code string, after int64, limit int) (
 	[]contact.Row, *int64, error,
 ) {
-	return s.refusals(ctx, tenant, id, sqlUploadRefused, after, limit, db.Stated(code))
+	return s.refusals(ctx, tenant, id, code, after, limit, refusedBytes)
+}
+
+func (s *Uploads) refusals(ctx context.Context, tenant string, id uuid.UUID, code string, after int64, limit,
+	enough int) ([]contact.Row, *int64, error) {
+	type refusal struct {
+		Row, Line int64
+		Problems  []contact.Problem
+		Record    []string
+		Page      int // rows of which these are the first
+	}
+	list, err := db.TenantRows(ctx, s.pool, tenant, pgx.RowToStructByPos[refusal], sqlUploadRefused, tenant, id, after,
+		limit+1, db.Stated(code), enough)
+	if err != nil {
+		return nil, nil, uploadFault(err, "read errors of", id)
+	}
+	whole := len(list) == 0 || len(list) == list[0].Page
+	list, next := db.CutPage(list, limit, func(r refusal) int64 { return r.Row })
+	if next == nil && !whole {
+		next = new(list[len(list)-1].Row)
+	}
+	rows := make([]contact.Row, len(list))
+	for i, r := range list {
+		rows[i] = contact.Row{Number: r.Row, Line: r.Line, Problems: r.Problems, Record: r.Record}
+	}
+	return rows, next, nil
 }
 
 // A RefusedReason counts the rows of an upload with one problem.

@@ -190,6 +190,17 @@ func TestComplaints(t *testing.T) {
 
 func ptr[T any](v T) *T { return &v }
 
+// What is kept of a refused row takes about as much memory as the row.
+func TestManyCells(t *testing.T) {
+	t.Parallel()
+	for _, row := range []string{"x" + strings.Repeat(";", 1_000_000), `"x"y` + strings.Repeat(";z", 500_000)} {
+		f := importFile(t, []byte("Name;Phone\nBob;5145550123\n"+row+"\n"), contact.Options{})
+		if got := f.rows[1].Record; len(got) != contact.MaxColumns+1 || strings.Join(got, ";") != row {
+			t.Errorf("%d cells of %d bytes", len(got), len(strings.Join(got, ";")))
+		}
+	}
+}
+
 // TestRefused is files that are refused as a whole.
 func TestRefused(t *testing.T) {
 	t.Parallel()

@@ -120,7 +120,7 @@ func (p *parser) row(rec record, number int64) Row {
 		row.Problems, row.Record = []Problem{rec.problem()}, []string{storable(raw)}
 		return row
 	case CodeQuote:
-		row.Problems, row.Record = []Problem{rec.problem()}, shown(p.literal(raw, nil))
+		row.Problems, row.Record = []Problem{rec.problem()}, p.shown(p.literal(raw, nil))
 		return row
 	}
 	p.cells = p.dialect.cells(raw, p.cells[:0])
@@ -130,16 +130,20 @@ func (p *parser) row(rec record, number int64) Row {
 		row.Keys, row.Contact = row.Contact.Persons(), Contact{}
 	}
 	if len(row.Problems) > 0 || p.records {
-		row.Record = shown(p.cells)
+		row.Record = p.shown(p.cells)
 	}
 	return row
 }
 
-// shown are the cells of a record as they can be stored and written back.
-func shown(cells []string) []string {
-	out := make([]string, len(cells))
-	for i, c := range cells {
-		out[i] = storable(c)
+// shown are the cells of a record as they can be stored and written back. Those beyond MaxColumns are one: a cell takes
+// more memory than the delimiter that makes it.
+func (p *parser) shown(cells []string) []string {
+	out := make([]string, 0, min(len(cells), MaxColumns+1))
+	for _, c := range cells[:min(len(cells), MaxColumns)] {
+		out = append(out, storable(c))
+	}
+	if len(cells) > MaxColumns {
+		out = append(out, storable(strings.Join(cells[MaxColumns:], string(rune(p.dialect.delimiter)))))
 	}
 	return out
 }
