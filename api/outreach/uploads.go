@@ -378,7 +378,7 @@ func showPreview(p contact.Plan, rows []contact.Row) UploadPreview {
 }
 
 func (h Uploads) preview(ctx context.Context, tenant string, in *uploadInput) (*api.Body[UploadPreview], error) {
-	u, err := h.Store.Get(ctx, tenant, in.Upload)
+	u, err := h.Store.WithPlan(ctx, tenant, in.Upload)
 	if err != nil {
 		return nil, err
 	}
@@ -479,7 +479,7 @@ func (h Uploads) setOptions(ctx context.Context, tenant string, in *setOptionsIn
 func (h Uploads) errors(ctx context.Context, tenant string, in *uploadInput) (*huma.StreamResponse, error) {
 	finding, cancel := context.WithTimeout(ctx, api.RequestTimeout)
 	defer cancel()
-	u, err := h.Store.Get(finding, tenant, in.Upload)
+	u, err := h.Store.WithPlan(finding, tenant, in.Upload)
 	if err != nil {
 		return nil, err
 	}

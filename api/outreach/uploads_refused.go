@@ -68,7 +68,7 @@ type UploadProblem struct {
 func (h Uploads) refusals(
 	ctx context.Context, tenant string, in *listRefusalsInput,
 ) (*api.Body[UploadRefusals], error) {
-	u, err := h.Store.Get(ctx, tenant, in.Upload)
+	u, err := h.Store.WithPlan(ctx, tenant, in.Upload)
 	if err != nil {
 		return nil, err
 	}

@@ -79,7 +79,7 @@ type uploads struct {
 // Import implements activities.ImportUploads. Numbers without a country code are of the tenant's region, unless the
 // upload says otherwise. The cells of valid rows are kept where the store may refuse them.
 func (s uploads) Import(ctx context.Context, tenant string, id uuid.UUID) (contact.Import, error) {
-	u, err := s.Get(ctx, tenant, id)
+	u, err := s.WithPlan(ctx, tenant, id)
 	if err != nil {
 		return contact.Import{}, err
 	}

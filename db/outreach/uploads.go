@@ -39,7 +39,7 @@ type Upload struct {
 	SHA256   []byte
 	Asked    []byte          // SHA-256 of the parameters of the request that made it, to know a repeated one by
 	Options  json.RawMessage // what was said about how to read it
-	Plan     json.RawMessage // how it is read; nil until Planned
+	Plan     json.RawMessage // how it is read, of WithPlan; nil until Planned
 	Known    Known
 	DryRun   bool
 	Lists    []uuid.UUID // that its contacts become members of
@@ -87,11 +87,17 @@ func (s UploadState) Open() bool {
 	return s == UploadHeld || s == UploadReceived || s == UploadSplitting || s == UploadRunning
 }
 
-const sqlUploadColumns = `
-    id, tenant, file_name, blob, copy, bytes, sha256, asked, options, plan, known, dry_run, lists, tags, state, error,
-    chunks,
+// A plan may have megabytes, so that only WithPlan reads it.
+const (
+	sqlUploadFirst = `
+    id, tenant, file_name, blob, copy, bytes, sha256, asked, options, `
+
+	sqlUploadRest = `, known, dry_run, lists, tags, state, error, chunks,
     stored, rows_read, valid, invalid, duplicate, new, updated, skipped, created_by, created_at, started_at,
     finished_at`
+
+	sqlUploadColumns = sqlUploadFirst + `NULL::jsonb` + sqlUploadRest
+)
 
 const (
 	sqlUploadAdd = `/* sqlUploadAdd */
@@ -199,9 +205,18 @@ func tenantWorks(ctx context.Context, tx pgx.Tx, tenant string) error {
 
 const sqlUploadRead = `/* sqlUploadRead */ SELECT ` + sqlUploadColumns + ` FROM uploads WHERE tenant = $1 AND id = $2`
 
-// Get returns an upload with its counts.
+// Get returns an upload with its counts, without its Plan, as all other methods do but WithPlan.
 func (s *Uploads) Get(ctx context.Context, tenant string, id uuid.UUID) (Upload, error) {
 	u, err := db.One(db.TenantRows(ctx, s.pool, tenant, pgx.RowToStructByPos[Upload], sqlUploadRead, tenant, id))
+	return u, uploadFault(err, "read", id)
+}
+
+const sqlUploadWithPlan = `/* sqlUploadWithPlan */
+SELECT ` + sqlUploadFirst + `plan` + sqlUploadRest + ` FROM uploads WHERE tenant = $1 AND id = $2`
+
+// WithPlan returns an upload as Get does, and its Plan.
+func (s *Uploads) WithPlan(ctx context.Context, tenant string, id uuid.UUID) (Upload, error) {
+	u, err := db.One(db.TenantRows(ctx, s.pool, tenant, pgx.RowToStructByPos[Upload], sqlUploadWithPlan, tenant, id))
 	return u, uploadFault(err, "read", id)
 }
 

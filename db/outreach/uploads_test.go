@@ -466,6 +466,14 @@ func TestUploadStates(t *testing.T) {
 	require.Equal(t, dboutreach.UploadRunning, again.State)
 	require.NoError(t, s.Planned(ctx, "acme", u.ID, []byte(`{}`), "other", dbtest.At(2)))
 	require.Empty(t, get(t, s, u).Copy)
+	listed, _, err := s.List(ctx, "acme", nil, nil, 10)
+	require.NoError(t, err)
+	for _, u := range append(listed, get(t, s, u)) {
+		require.Empty(t, u.Plan, "it may have megabytes")
+	}
+	planned, err := s.WithPlan(ctx, "acme", u.ID)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"format":{}}`, string(planned.Plan))
 	chunks, _ := chunksOf(rows, 1)
 	require.NoError(t, s.AddChunks(ctx, "acme", u.ID, chunks[1:], dbtest.At(2)))
 	require.NoError(t, s.Split(ctx, "acme", u.ID, 3))
