@@ -44,9 +44,9 @@ func (h Contacts) Register(d *api.Door) {
 	api.ServeTenant(d, op(access.Operate, "count-contacts", http.MethodPost, "/contacts/count", "Count contacts", ""),
 		h.count)
 	export := op(access.Operate, "export-contacts", http.MethodPost, "/contacts/export", "Export contacts as CSV",
-		"All that a query has, the oldest first, with a column for each custom field. Cells that a spreadsheet would run "+
-			"as a formula have an apostrophe before them, which an import takes away. An export that fails on the way ends "+
-			"without its last chunk.")
+		"All that a query has, the oldest first, with a column for each custom field, up to 993. Cells that a spreadsheet "+
+			"would run as a formula have an apostrophe before them, which an import takes away. An export that fails on the "+
+			"way ends without its last chunk.")
 	export.Responses = api.Streamed("The contacts", "text/csv")
 	api.StreamTenant(d, export, h.export)
 	api.ServeTenant(d, op(access.Operate, "get-contact", http.MethodGet, "/contacts/{contact}", "Get a contact", ""),
@@ -221,9 +221,13 @@ func (h Contacts) export(ctx context.Context, tenant string, in *contactQueryInp
 	if err != nil {
 		return nil, err
 	}
-	custom, err := h.Store.FieldNames(finding, tenant, maxExportFields)
+	custom, err := h.Store.FieldNames(finding, tenant, maxExportFields+1)
 	if err != nil {
 		return nil, err
+	}
+	if len(custom) > maxExportFields {
+		return nil, fault.Newf(fault.Invalid, "the contacts have more than %d custom fields, and an import takes no more; "+
+			"the export of the tenant has all", maxExportFields)
 	}
 	header := func(name string) string { return contact.FieldCustom + name }
 	columns := append(slices.Clone(exportFields), api.Each(custom, header)...)
@@ -283,8 +287,8 @@ func (h Contacts) export(ctx context.Context, tenant string, in *contactQueryInp
 		}), nil
 }
 
-// maxExportFields is how many custom fields an export has columns for.
-const maxExportFields = 500
+// maxExportFields is how many custom fields an export has columns for, so that an import takes it.
+var maxExportFields = contact.MaxColumns - len(exportFields)
 
 type contactInput struct {
 	api.OfTenant

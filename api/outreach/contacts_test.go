@@ -156,6 +156,25 @@ func TestSearchesAtOnce(t *testing.T) {
 	}
 }
 
+// An export has all custom fields, or none of the contacts.
+func TestExportOfManyFields(t *testing.T) {
+	t.Parallel()
+	d, _ := apitest.Outreach(t)
+	c := contact.Contact{Phone: "+15145550199", Name: "Jo"}
+	c.Key = contact.Key(c.Phone, "")
+	_, _, err := d.Contacts.Store.Put(t.Context(), "acme", c, dboutreach.KnownUpdate, apitest.Now)
+	require.NoError(t, err)
+	export := func(fields int) apitest.Reply {
+		d.System(t, "UPDATE contacts SET fields = (SELECT jsonb_object_agg('f' || n, 'x') FROM generate_series(1, $1::int) n)", fields)
+		return d.Ask(t, http.MethodPost, "/contacts/export?tenant=acme", `{}`)
+	}
+	r := export(993)
+	require.Equal(t, 200, r.Status, r.Body)
+	require.Equal(t, contact.MaxColumns-1, strings.Count(strings.SplitN(r.Body, "\n", 2)[0], ","))
+	require.Contains(t, r.Body, ",fields.f993\n")
+	require.Contains(t, apitest.Refused(t, export(994), 422).Detail, "more than 993 custom fields")
+}
+
 // What of persons is given out, and how much, is in the audit.
 func TestReadsOfPersonsAreAudited(t *testing.T) {
 	t.Parallel()
