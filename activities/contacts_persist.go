@@ -257,7 +257,8 @@ func (a *ImportPersistence) forget(ctx context.Context, u contact.Import) error 
 		return nil
 	}
 	err := a.Files.ForgetRows(ctx, u.File)
-	if err == nil && u.Copy != "" && u.State != "failed" { // that may be replayed, and goes on where it was
+	if err == nil && u.State != "failed" { // that may be replayed, and goes on where it was
+		// Also one that no row names: the import was canceled while it was made, or its worker ended then.
 		err = a.Copies.ForgetCopy(ctx, u.File)
 	}
 	return err

@@ -437,6 +437,12 @@ func TestImportCopies(t *testing.T) {
 	_, err = f.storing().EndImport(t.Context(), activities.EndJob{ImportJob: f.job()})
 	require.NoError(t, err)
 	require.Contains(t, f.files, "u/copy")
+
+	// One that was canceled before its row names the copy leaves none.
+	f.in.State, f.in.Copy = "canceled", ""
+	_, err = f.storing().EndImport(t.Context(), activities.EndJob{ImportJob: f.job()})
+	require.NoError(t, err)
+	require.NotContains(t, f.files, "u/copy")
 }
 
 // An import whose file retention has deleted ends.
