@@ -254,7 +254,8 @@ func (h Uploads) tooLarge() error {
 		"compress it with gzip", h.Limits.Bytes))
 }
 
-// receive stores the file and then its row. Whatever fails, no file without a row stays, unless the process dies.
+// receive stores the file and then its row. Whatever fails, no file without a row stays, unless the process dies or
+// Postgres does not say whether there is one.
 func (h Uploads) receive(ctx context.Context, in *createUploadInput, u dboutreach.Upload) (dboutreach.Upload, error) {
 	var file blob.UploadFile
 	stored := false
@@ -304,14 +305,14 @@ func (h Uploads) receive(ctx context.Context, in *createUploadInput, u dboutreac
 	return made, nil
 }
 
-// unsure is called when it is not known whether a row was stored: the file stays while there may be one.
+// unsure is called when it is not known whether a row was stored: the file stays while there may be one. A COMMIT that
+// was not answered may be over after the row was looked for; retention deletes a file that no row has.
 func (h Uploads) unsure(ctx context.Context, u dboutreach.Upload, err error, discard *bool) error {
 	if class, _ := fault.Of(err); class == fault.Transient {
 		looking, cancel := context.WithTimeout(context.WithoutCancel(ctx), api.RequestTimeout)
 		defer cancel()
 		there, lost := h.Store.Get(looking, u.Tenant, u.ID)
-		class, _ := fault.Of(lost)
-		*discard = lost == nil && there.Blob != u.Blob || lost != nil && class == fault.Gone
+		*discard = lost == nil && there.Blob != u.Blob
 	}
 	return err
 }

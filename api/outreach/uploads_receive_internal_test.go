@@ -6,7 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/db/dbtest"
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // A sender sends n bytes each time, and takes its time for it, on a clock of its own. It notes how long it may take.
@@ -58,4 +63,29 @@ func TestLeastRateOfBodies(t *testing.T) {
 		}
 		require.Equal(t, tt.cut, cut, tt.name)
 	}
+}
+
+// Where Postgres has not answered, the row may be stored after it was looked for: the file stays, unless another one has
+// its place.
+func TestUploadThatMayBeStored(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	dbtest.NewTenant(t, pool, "acme")
+	h := Uploads{Store: dboutreach.NewUploads(pool)}
+	u := dboutreach.Upload{
+		ID: uuid.New(), Tenant: "acme", FileName: "people.csv", Blob: "uploads/1", SHA256: []byte{1}, CreatedAt: time.Now(),
+	}
+	discards := func(class fault.Class) bool {
+		discard := true
+		require.Error(t, h.unsure(t.Context(), u, fault.Newf(class, "no answer"), &discard))
+		return discard
+	}
+	require.False(t, discards(fault.Transient))
+	require.True(t, discards(fault.Invalid))
+	_, err := h.Store.Create(t.Context(), u)
+	require.NoError(t, err)
+	require.False(t, discards(fault.Transient))
+	u.Blob = "uploads/2"
+	require.True(t, discards(fault.Transient))
 }
