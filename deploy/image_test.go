@@ -132,25 +132,29 @@ func TestBuildContext(t *testing.T) {
 	require.Contains(t, string(out), "github.com/mtlrent/conveyor/db\n")
 }
 
-// The script creates both databases and brings each to the server's schema, in this order: it may run at every start.
+// The script creates both databases and brings each to the server's schema, in this order: it may run at every start. The
+// tables of a database that is left at 0.0 are made anew.
 func TestTemporalSchema(t *testing.T) {
 	t.Parallel()
 
-	bin := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(bin, "temporal-sql-tool"), []byte("#!/bin/sh\necho \"$@\"\n"), 0o755))
-	script := exec.CommandContext(t.Context(), "sh", "temporal/schema.sh")
-	script.Env = []string{"PATH=" + bin}
-	out, err := script.CombinedOutput()
-	require.NoError(t, err, string(out))
-	want := ""
-	for database, schema := range map[string]string{"temporal": "temporal", "temporal_visibility": "visibility"} {
-		flags := "--plugin postgres12_pgx --db " + database + " "
-		steps := flags + "create\n" + flags + "setup-schema -v 0.0\n" + flags +
-			"update-schema --schema-name postgresql/v12/" + schema + "\n"
-		require.Contains(t, string(out), steps)
-		want += steps
+	for left, overwrite := range map[string]string{"exit 1": "", "exit 0": " --overwrite"} {
+		bin := t.TempDir()
+		tool := "#!/bin/sh\ncase \"$*\" in *'update-schema '*' -v 0.0') " + left + " ;; esac\necho \"$@\"\n"
+		require.NoError(t, os.WriteFile(filepath.Join(bin, "temporal-sql-tool"), []byte(tool), 0o755))
+		script := exec.CommandContext(t.Context(), "sh", "temporal/schema.sh")
+		script.Env = []string{"PATH=" + bin}
+		out, err := script.CombinedOutput()
+		require.NoError(t, err, string(out))
+		want := ""
+		for database, schema := range map[string]string{"temporal": "temporal", "temporal_visibility": "visibility"} {
+			flags := "--plugin postgres12_pgx --db " + database + " "
+			steps := flags + "create\n" + flags + "setup-schema -v 0.0" + overwrite + "\n" + flags +
+				"update-schema --schema-name postgresql/v12/" + schema + "\n"
+			require.Contains(t, string(out), steps)
+			want += steps
+		}
+		require.Len(t, string(out), len(want), "and nothing else")
 	}
-	require.Len(t, string(out), len(want), "and nothing else")
 
 	broken := exec.CommandContext(t.Context(), "sh", "temporal/schema.sh")
 	broken.Env = []string{"PATH=" + t.TempDir()}

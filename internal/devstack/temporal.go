@@ -24,6 +24,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
+
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // dynamicConfig is written next to the server's data at each start; edits of the copy do not last.
@@ -31,10 +33,11 @@ import (
 //go:embed dynamicconfig.yaml
 var dynamicConfig []byte
 
-// The two databases of Temporal and where the sql tool finds their schema in itself.
-var temporalDatabases = map[string]string{
-	"temporal":            "postgresql/v12/temporal",
-	"temporal_visibility": "postgresql/v12/visibility",
+// The two databases of Temporal: where the sql tool finds their schema in itself, and the table that has rows as soon as
+// there is anything to lose in one.
+var temporalDatabases = map[string]struct{ schema, holds string }{
+	"temporal":            {"postgresql/v12/temporal", "namespaces"},
+	"temporal_visibility": {"postgresql/v12/visibility", "executions_visibility"},
 }
 
 // temporal is the server with all four of its services in one process, on the stack's Postgres or, with an external
@@ -107,7 +110,7 @@ func (s *Stack) temporalURL() string {
 func (s *Stack) temporalSchema(ctx context.Context, pg *pgconn.Config) error {
 	var wg sync.WaitGroup
 	errs := make(chan error, len(temporalDatabases))
-	for name, schema := range temporalDatabases {
+	for name := range temporalDatabases {
 		wg.Go(func() {
 			if s.opts.External.DatabaseURL != "" {
 				if err := s.createExternal(ctx, name); err != nil {
@@ -115,7 +118,7 @@ func (s *Stack) temporalSchema(ctx context.Context, pg *pgconn.Config) error {
 					return
 				}
 			}
-			errs <- s.sqlTool(ctx, pg, name, schema)
+			errs <- s.makeSchema(ctx, pg, name)
 		})
 	}
 	wg.Wait()
@@ -136,7 +139,9 @@ func (s *Stack) createExternal(ctx context.Context, name string) error {
 	return createDatabase(ctx, conn, name)
 }
 
-func (s *Stack) sqlTool(ctx context.Context, pg *pgconn.Config, database, schema string) error {
+// makeSchema brings the schema of a database up to date. The tool has no transactions, so what was cut short may have left
+// a schema that it cannot go on with: where nothing is lost by it, the tables are made anew.
+func (s *Stack) makeSchema(ctx context.Context, pg *pgconn.Config, database string) error {
 	cfg, err := pgx.ParseConfig(s.temporalURL())
 	if err != nil {
 		return fmt.Errorf("read DATABASE_URL: %w", err)
@@ -146,15 +151,44 @@ func (s *Stack) sqlTool(ctx context.Context, pg *pgconn.Config, database, schema
 	if err != nil {
 		return err
 	}
-	var versioned bool
-	err = conn.QueryRow(ctx, "SELECT to_regclass('schema_version') IS NOT NULL").Scan(&versioned)
-	if err := errors.Join(err, conn.Close(ctx)); err != nil {
-		return fmt.Errorf("look for the schema of %s: %w", database, err)
+	defer func() { _ = conn.Close(ctx) }()
+	of := temporalDatabases[database]
+	setup, update := []string{"setup-schema", "-v", "0.0"}, []string{"update-schema", "--schema-name", of.schema}
+	versioned, err := exists(ctx, conn, "schema_version")
+	if err == nil && !versioned {
+		err = s.sqlTool(ctx, pg, database, setup)
 	}
-	runs := [][]string{{"update-schema", "--schema-name", schema}}
-	if !versioned {
-		runs = append([][]string{{"setup-schema", "-v", "0.0"}}, runs...)
+	if err == nil {
+		err = s.sqlTool(ctx, pg, database, update)
 	}
+	if err == nil || ctx.Err() != nil || s.opts.External.DatabaseURL != "" { // on another's server, nothing is dropped
+		return err
+	}
+	if held, lookErr := holds(ctx, conn, of.holds); held || lookErr != nil {
+		return errors.Join(err, lookErr)
+	}
+	s.log.Warn("the schema was cut short while it was made: it is made anew", "database", database, "err", err)
+	if err := s.sqlTool(ctx, pg, database, append(setup, "--overwrite")); err != nil {
+		return err
+	}
+	return s.sqlTool(ctx, pg, database, update)
+}
+
+func exists(ctx context.Context, conn *pgx.Conn, table string) (there bool, err error) {
+	err = conn.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", table).Scan(&there)
+	return there, fault.Wrap(err, "look for the table %s", table)
+}
+
+// holds says whether there is such a table, with rows.
+func holds(ctx context.Context, conn *pgx.Conn, table string) (held bool, err error) {
+	if there, err := exists(ctx, conn, table); err != nil || !there {
+		return false, err
+	}
+	err = conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM "+table+")").Scan(&held)
+	return held, fault.Wrap(err, "look into the table %s", table)
+}
+
+func (s *Stack) sqlTool(ctx context.Context, pg *pgconn.Config, database string, run []string) error {
 	args := []string{"--plugin", "postgres12_pgx", "--ep", pg.Host, "-p", strconv.Itoa(int(pg.Port)), "-u", pg.User,
 		"--db", database}
 	if pg.TLSConfig != nil {
@@ -163,12 +197,11 @@ func (s *Stack) sqlTool(ctx context.Context, pg *pgconn.Config, database, schema
 			args = append(args, "--tls-disable-host-verification")
 		}
 	}
-	for _, run := range runs {
-		cmd := exec.CommandContext(ctx, s.tools.temporalSQL, append(args, run...)...)
-		cmd.Env = append(baseEnv(), "SQL_PASSWORD="+pg.Password) // not on the command line, which every process can read
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("%s of %s: %w: %s", run[0], database, err, lastLine(out))
-		}
+	cmd := exec.CommandContext(ctx, s.tools.temporalSQL, append(args, run...)...)
+	cmd.Env = append(baseEnv(), "SQL_PASSWORD="+pg.Password) // not on the command line, which every process can read
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s of %s: %w: %s", run[0], database, err, lastLine(out))
 	}
 	return nil
 }

@@ -1,0 +1,113 @@
+package devstack
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// halfMade is a schema of Temporal that was cut short while it was made: brought to the version up, said to be of at.
+type halfMade struct{ up, at string }
+
+// A stack whose first start was cut short while the schema of Temporal was made starts the next time. A schema with
+// anything in it is left as it is.
+func TestHalfMadeSchemas(t *testing.T) {
+	t.Parallel()
+	s := throwaway(t, t.TempDir(), Postgres)
+	s.log = slog.New(slog.DiscardHandler)
+	s.tools.temporalSQL = filepath.Join(goTools[0].dir(s.opts.Bin), "sql")
+	if _, err := os.Stat(s.tools.temporalSQL); err != nil {
+		t.Fatalf("no Temporal server: run `make test`, which builds it (%v)", err)
+	}
+	pg, err := pgconn.ParseConfig(s.temporalURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	do := func(database, statement string) error {
+		return execute(t.Context(), s.superURL(database), "SET ROLE temporal; "+statement)
+	}
+	leave := func(left halfMade) {
+		t.Helper()
+		for name, of := range temporalDatabases {
+			for _, statement := range []string{"DROP DATABASE IF EXISTS " + name, "CREATE DATABASE " + name + " OWNER temporal"} {
+				if err := execute(t.Context(), s.superURL("postgres"), statement); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err := s.sqlTool(t.Context(), pg, name, []string{"setup-schema", "-v", "0.0"})
+			if err == nil {
+				err = s.sqlTool(t.Context(), pg, name, []string{"update-schema", "--schema-name", of.schema, "-v", left.up})
+			}
+			if err == nil {
+				err = do(name, fmt.Sprintf("UPDATE schema_version SET curr_version = '%s'", left.at))
+			}
+			if err == nil && left.at == "" {
+				err = do(name, "DELETE FROM schema_version")
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	whole := func(name string) error {
+		columns := map[string]string{"temporal": "nexus_endpoints", "temporal_visibility": "executions_visibility"}
+		return do(name, "DO $$ BEGIN ASSERT (SELECT curr_version <> '0.0' FROM schema_version); END $$; SELECT FROM "+columns[name])
+	}
+	for _, left := range []halfMade{{"0.0", ""}, {"0.0", "0.0"}, {"1.0", "0.0"}, {"1.4", "1.3"}, {"1.8", "1.7"}} {
+		leave(left)
+		if err := s.temporalSchema(t.Context(), pg); err != nil {
+			t.Errorf("%v: %v", left, err)
+		}
+		for name := range temporalDatabases {
+			if err := whole(name); err != nil {
+				t.Errorf("%v: %s is not whole: %v", left, name, err)
+			}
+		}
+	}
+
+	leave(halfMade{"1.4", "1.3"})
+	if err := do("temporal", "INSERT INTO namespaces VALUES (1, '', 'a', 1, '', '', false)"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.temporalSchema(t.Context(), pg); err == nil || !strings.Contains(err.Error(), "does not exist") {
+		t.Errorf("a schema in use: %v; want the error of the tool", err)
+	}
+	if err := do("temporal", "DO $$ BEGIN ASSERT (SELECT count(*) FROM namespaces) = 1; END $$"); err != nil {
+		t.Errorf("a schema in use was dropped: %v", err)
+	}
+
+	bin := t.TempDir()
+	if err := execute(t.Context(), s.superURL("postgres"), "ALTER ROLE temporal CREATEDB"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(s.tools.temporalSQL, filepath.Join(bin, "temporal-sql-tool")); err != nil {
+		t.Fatal(err)
+	}
+	for _, left := range []halfMade{{"0.0", ""}, {"1.0", "0.0"}} { // as Docker Compose does
+		leave(left)
+		for range 2 {
+			if out, err := s.schemaScript(t.Context(), bin, pg); err != nil {
+				t.Fatalf("%v: %v\n%s", left, err, out)
+			}
+		}
+		for name := range temporalDatabases {
+			if err := whole(name); err != nil {
+				t.Errorf("%v: %s is not whole: %v", left, name, err)
+			}
+		}
+	}
+}
+
+func (s *Stack) schemaScript(ctx context.Context, bin string, pg *pgconn.Config) ([]byte, error) {
+	script := exec.CommandContext(ctx, "sh", "../../deploy/temporal/schema.sh")
+	script.Env = []string{"PATH=" + bin, "SQL_HOST=" + pg.Host, "SQL_PORT=" + itoa(int(pg.Port)), "SQL_USER=" + pg.User,
+		"SQL_PASSWORD=" + pg.Password}
+	return script.CombinedOutput()
+}
