@@ -18,6 +18,8 @@ import (
 // tools are the programs of a stack, as absolute paths. Only those of services that we start are set.
 type tools struct {
 	postgres                                string // the folder of initdb and postgres
+	major                                   int    // the version of these
+	majors                                  map[int]string
 	redis, rabbitmq, epmd, ip               string
 	temporalServer, temporalSQL, temporalUI string
 	chromium, node, driver                  string // driver is a folder
@@ -35,7 +37,7 @@ type debPackage struct {
 }
 
 var debPackages = []debPackage{
-	{Postgres, "postgresql", func(t *tools) error { return findPostgres(t) }},
+	{Postgres, "postgresql", func(t *tools) error { return findPostgres(t, debianPostgres) }},
 	{PgBouncer, "pgbouncer", func(t *tools) error { return findProgram(&t.pgbouncer, "pgbouncer") }},
 	{Redis, "redis-server", func(t *tools) error { return findProgram(&t.redis, "redis-server") }},
 	{Sentinel, "redis-server", func(t *tools) error { return findProgram(&t.redis, "redis-server") }},
@@ -214,27 +216,58 @@ func findProgram(path *string, names ...string) error {
 	return fmt.Errorf("program %q is not there", names[len(names)-1])
 }
 
-// findPostgres takes the newest Postgres of Debian's layout, else the one on the PATH, which must be new enough.
-func findPostgres(t *tools) error {
-	best := 0
-	for _, d := range glob("/usr/lib/postgresql/*/bin/initdb") {
-		v, err := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(d))))
-		if err == nil && v > best {
-			best, t.postgres = v, filepath.Dir(d)
+// debianPostgres is where Debian has a folder for each major version of Postgres.
+const debianPostgres = "/usr/lib/postgresql"
+
+// findPostgres takes the newest Postgres of Debian's layout, else the one on the PATH, and notes the others.
+func findPostgres(t *tools, debian string) error {
+	newest, all := 0, map[int]string{}
+	for _, d := range glob(filepath.Join(debian, "*/bin/initdb")) {
+		if v, err := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(d)))); err == nil {
+			newest, all[v] = max(newest, v), filepath.Dir(d)
 		}
 	}
-	if best >= minPostgres {
-		return nil
+	if newest == 0 {
+		initdb, err := exec.LookPath("initdb")
+		if err != nil {
+			return errors.New(`program "initdb" is not there`)
+		}
+		if newest, err = majorOf(initdb); err != nil {
+			return err
+		}
+		all[newest] = filepath.Dir(initdb)
 	}
-	if best > 0 {
-		return fmt.Errorf("PostgreSQL %d is too old, %d or newer is needed", best, minPostgres)
+	if newest < minPostgres {
+		return fmt.Errorf("PostgreSQL %d is too old, %d or newer is needed", newest, minPostgres)
 	}
-	initdb, err := exec.LookPath("initdb")
-	if err != nil {
-		return errors.New(`program "initdb" is not there`)
-	}
-	t.postgres = filepath.Dir(initdb)
+	t.postgres, t.major, t.majors = all[newest], newest, all
 	return nil
+}
+
+// majorOf asks a program of Postgres for its version, such as "initdb (PostgreSQL) 17.2" or "… 18beta1".
+func majorOf(program string) (int, error) {
+	out, err := exec.Command(program, "--version").Output()
+	if err != nil {
+		return 0, fmt.Errorf("ask %s for its version: %w", program, err)
+	}
+	var v int
+	_, version, _ := strings.Cut(string(out), "(PostgreSQL) ")
+	if _, err := fmt.Sscanf(version, "%d", &v); err != nil {
+		return 0, fmt.Errorf("read the version of %s from %q", program, lastLine(out))
+	}
+	return v, nil
+}
+
+// of takes the Postgres that has written a data folder, where it is one of several.
+func (t *tools) of(data string) {
+	b, err := os.ReadFile(filepath.Join(data, "PG_VERSION"))
+	if err != nil {
+		return
+	}
+	v, err := strconv.Atoi(lastLine(b))
+	if dir := t.majors[v]; err == nil && dir != "" && v >= minPostgres {
+		t.postgres, t.major = dir, v
+	}
 }
 
 // lastLine is the last line of a command's output that says something.

@@ -55,6 +55,7 @@ func (s *Stack) postgres() ([]*service, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.tools.of(data)
 	bin := s.tools.postgres
 	stopBy := syscall.SIGINT // "fast": ends sessions, writes a checkpoint
 	if s.opts.Throwaway {
@@ -197,7 +198,7 @@ func (s *Stack) prepareCluster(ctx context.Context, data string, attr *syscall.S
 	if _, err := os.Stat(filepath.Join(data, "PG_VERSION")); err != nil {
 		return s.initdb(ctx, data, attr)
 	}
-	if err := checkMajor(data, filepath.Base(filepath.Dir(s.tools.postgres))); err != nil || s.secrets.Cluster {
+	if err := checkMajor(data, strconv.Itoa(s.tools.major)); err != nil || s.secrets.Cluster {
 		return err
 	}
 	s.log.Warn("the Postgres cluster gets new passwords: use the addresses in the file env", "data", data)
@@ -273,7 +274,7 @@ func checkMajor(data, have string) error {
 		return fmt.Errorf("read cluster version: %w", err)
 	}
 	if v := lastLine(b); v != have {
-		return fmt.Errorf("%s was written by Postgres %s, but %s is installed: dump and restore it, or delete it",
+		return fmt.Errorf("%[1]s was written by Postgres %[2]s, but %[3]s is installed: install %[2]s, or dump and restore it",
 			data, v, have)
 	}
 	return nil

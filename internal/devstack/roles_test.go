@@ -95,7 +95,7 @@ func TestClusterOfTheLastVersion(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := &Stack{opts: Options{Dir: dir}}
-	if err := findPostgres(&s.tools); err != nil {
+	if err := findPostgres(&s.tools, debianPostgres); err != nil {
 		t.Fatal(err)
 	}
 	attr, err := s.postgresUser()
