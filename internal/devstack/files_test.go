@@ -2,6 +2,7 @@ package devstack
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -202,5 +203,30 @@ func TestSecretsAreKept(t *testing.T) {
 	info, err := os.Stat(filepath.Join(dir, "secret_key"))
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v: others can read the key", info, err)
+	}
+
+	// A key that was lost to a full disk or a loss of power does not take its copy with it.
+	kept, err := os.ReadFile(filepath.Join(dir, "secrets"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"", "\n", "local:", first.Seal[:20]} {
+		if err := os.WriteFile(filepath.Join(dir, "secret_key"), []byte(key), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := loadSecrets(dir); err == nil || !strings.Contains(err.Error(), "secret_key holds no key") {
+			t.Errorf("a file secret_key with %q: %v; want it refused by its name", key, err)
+		}
+		now, err := os.ReadFile(filepath.Join(dir, "secret_key"))
+		copied, copyErr := os.ReadFile(filepath.Join(dir, "secrets"))
+		if errors.Join(err, copyErr) != nil || string(now) != key || !bytes.Equal(copied, kept) {
+			t.Errorf("a file secret_key with %q: the files have changed (%v, %v)", key, err, copyErr)
+		}
+	}
+	if err := os.Remove(filepath.Join(dir, "secret_key")); err != nil { // as the error says
+		t.Fatal(err)
+	}
+	if again, err = loadSecrets(dir); err != nil || again.Seal != first.Seal {
+		t.Errorf("%v: the copy of the key was not taken", err)
 	}
 }

@@ -1,6 +1,7 @@
 package devstack
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
@@ -12,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/internal/secret"
 )
 
 // secrets are the passwords of a stack's services, made at its first start. Postgres stores its own, so they are kept
@@ -49,8 +51,13 @@ func loadSecrets(dir string) (*secrets, error) {
 			*p = rand.Text()
 		}
 	}
-	switch key, err := os.ReadFile(filepath.Join(dir, "secret_key")); {
+	path := filepath.Join(dir, "secret_key")
+	switch key, err := os.ReadFile(path); {
 	case err == nil:
+		if err := checkKey(string(key)); err != nil { // not to lose the copy, too
+			return nil, fmt.Errorf("%s holds no key (%w): put it back from a backup, or delete it to take the copy in the file "+
+				"secrets; what is sealed opens with no other", path, err)
+		}
 		s.Seal = strings.TrimSpace(string(key))
 	case !errors.Is(err, os.ErrNotExist):
 		return nil, fmt.Errorf("read key of the stack: %w", err)
@@ -59,19 +66,48 @@ func loadSecrets(dir string) (*secrets, error) {
 		_, _ = rand.Read(key[:]) // never fails
 		s.Seal = "local:" + base64.RawURLEncoding.EncodeToString(key[:])
 	}
+	if err := checkKey(s.Seal); err != nil {
+		return nil, fmt.Errorf("read the copy of the key in %s: %w", filepath.Join(dir, "secrets"), err)
+	}
 	return s, s.save(dir)
+}
+
+func checkKey(text string) error {
+	box, err := secret.Parse(text)
+	if err == nil && box.Key() == "" {
+		err = errors.New("it is empty")
+	}
+	return err
 }
 
 // save writes the files, first the key, which cannot be replaced. A reader sees the old ones or the new ones.
 func (s *secrets) save(dir string) error {
 	text, err := json.MarshalIndent(s, "", "  ")
 	if err == nil {
-		err = writePrivate(filepath.Join(dir, "secret_key"), []byte(s.Seal+"\n"))
+		err = keepPrivate(filepath.Join(dir, "secret_key"), []byte(s.Seal+"\n"))
 	}
 	if err == nil {
-		err = writePrivate(filepath.Join(dir, "secrets"), append(text, '\n'))
+		err = keepPrivate(filepath.Join(dir, "secrets"), append(text, '\n'))
 	}
 	return fault.Wrap(err, "keep passwords of the stack")
+}
+
+// keepPrivate writes a file that has changed, so that it is there after a loss of power.
+func keepPrivate(path string, text []byte) error {
+	info, err := os.Lstat(path)
+	if err == nil && info.Mode() == 0o600 {
+		if have, err := os.ReadFile(path); err == nil && bytes.Equal(have, text) {
+			return nil
+		}
+	}
+	if err := writePrivate(path, text); err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // writePrivate replaces a file by one that only its owner can read.
@@ -81,6 +117,9 @@ func writePrivate(path string, text []byte) error {
 		return err
 	}
 	_, err = f.Write(text)
+	if err == nil {
+		err = f.Sync()
+	}
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Rename(f.Name(), path)
 	}
