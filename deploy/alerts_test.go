@@ -80,9 +80,23 @@ func TestAlertsCountWhatCameAtOnce(t *testing.T) {
 		expr := strings.Join(strings.Fields(r.Expr), " ")
 		for _, m := range delta.FindAllStringSubmatch(expr, -1) {
 			looked++
-			require.Contains(t, expr, fmt.Sprintf("(max by (queue, class) (%[1]s) unless max by (queue, class) (%[1]s offset %[2]s)) "+
+			require.Contains(t, expr, fmt.Sprintf("(max by (queue, class) (%[1]s) unless max by (queue, class) (last_over_time(%[1]s[15m] offset %[2]s))) "+
 				"or max by (queue, class) (%[3]s)", m[1], m[2], m[0]), r.Alert)
 		}
+	}
+	require.Positive(t, looked)
+}
+
+// A series that a scrape lacks ends there: at that moment, an instant value of before finds nothing, and all that there is
+// would be new. A range finds what was there until then.
+func TestAlertsLookBackBeyondAGap(t *testing.T) {
+	t.Parallel()
+
+	looked := 0
+	ranged := regexp.MustCompile(`last_over_time\(\s*\w+(\{[^}]*\})?\[\w+\] offset \w+\)`)
+	for _, r := range alerts(t) {
+		looked += strings.Count(r.Expr, " offset ")
+		require.Len(t, ranged.FindAllString(r.Expr, -1), strings.Count(r.Expr, " offset "), r.Alert)
 	}
 	require.Positive(t, looked)
 }
