@@ -101,6 +101,24 @@ func TestAlertsLookBackBeyondAGap(t *testing.T) {
 	require.Positive(t, looked)
 }
 
+// What must hold for long does not begin anew where one scrape of many lacks it.
+func TestLongAlertsOutlastAGap(t *testing.T) {
+	t.Parallel()
+
+	looked := 0
+	metric := regexp.MustCompile(`\bconveyor_\w+(\{[^}]*\})?(\[\w+\])?`)
+	for _, r := range alerts(t) {
+		if wait, err := time.ParseDuration(r.For); err != nil || wait <= 15*time.Minute {
+			continue
+		}
+		for _, m := range metric.FindAllStringSubmatch(r.Expr, -1) {
+			looked++
+			require.NotEmpty(t, m[2], "%s: %s", r.Alert, m[0])
+		}
+	}
+	require.Positive(t, looked)
+}
+
 // The alert of chunks that pile up fires before uploads are refused for them: afterwards there would be no more.
 func TestChunksMayPile(t *testing.T) {
 	t.Parallel()
