@@ -119,6 +119,22 @@ func TestLongAlertsOutlastAGap(t *testing.T) {
 	require.Positive(t, looked)
 }
 
+// One failure of two is half of them: what is a share of all must also be more than a few.
+func TestSharesAskForANumber(t *testing.T) {
+	t.Parallel()
+
+	looked := 0
+	share := regexp.MustCompile(`\brate\(.* / .*\brate\(.* > 0[.]\d`)
+	number := regexp.MustCompile(` and sum by \(\w+\) \(increase\(.* > \d+$| and sum\(increase\(.* > \d+$`)
+	for _, r := range alerts(t) {
+		if expr := strings.Join(strings.Fields(r.Expr), " "); share.MatchString(expr) {
+			looked++
+			require.Regexp(t, number, expr, r.Alert)
+		}
+	}
+	require.Equal(t, 4, looked)
+}
+
 // The alert of chunks that pile up fires before uploads are refused for them: afterwards there would be no more.
 func TestChunksMayPile(t *testing.T) {
 	t.Parallel()
