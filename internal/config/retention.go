@@ -14,22 +14,22 @@ import (
 type Retention struct {
 	Every time.Duration `env:"CONVEYOR_RETENTION_EVERY" envDefault:"24h" doc:"interval of the deletion of what is older than the CONVEYOR_KEEP_* settings say; applied by conveyor bootstrap" validate:"min=1m"`
 
-	Adverts     int `env:"CONVEYOR_KEEP_ADVERTS" envDefault:"730" doc:"days for which an advert that is no longer seen, and whose listing is archived, is kept with all that was made of it; 7 or more; 0 is for ever" validate:"min=0"`
-	Images      int `env:"CONVEYOR_KEEP_IMAGES" envDefault:"90" doc:"days for which an archived listing keeps its images; they are downloaded again if it returns; 0 is for ever" validate:"min=0"`
-	Revisions   int `env:"CONVEYOR_KEEP_REVISIONS" envDefault:"180" doc:"days for which older versions of an advert are kept; the newest always is; 0 is for ever" validate:"min=0"`
-	Events      int `env:"CONVEYOR_KEEP_EVENTS" envDefault:"400" doc:"days of price and status history; 0 is for ever" validate:"min=0"`
-	DeadLetters int `env:"CONVEYOR_KEEP_DEAD_LETTERS" envDefault:"90" doc:"days for which resolved, discarded and replayed dead letters are kept; open ones always are; 7 or more; 0 is for ever" validate:"min=0"`
-	Drafts      int `env:"CONVEYOR_KEEP_DRAFTS" envDefault:"180" doc:"days for which product drafts are kept, with their files and requests; 7 or more; 0 is for ever" validate:"min=0"`
-	Replays     int `env:"CONVEYOR_KEEP_REPLAYS" envDefault:"90" doc:"days for which replays that have ended are kept; 0 is for ever" validate:"min=0"`
-	Scrapes     int `env:"CONVEYOR_KEEP_SCRAPES" envDefault:"90" doc:"days for which scrape cycles, and adverts that scrapers no longer see, are kept; the last ten cycles always are; 7 or more; 0 is for ever" validate:"min=0"`
-	Audit       int `env:"CONVEYOR_KEEP_AUDIT" envDefault:"400" doc:"days for which the audit is kept, 90 or more; 0 is for ever" validate:"min=0"`
-	CrawlRuns   int `env:"CONVEYOR_KEEP_CRAWL_RUNS" envDefault:"30" doc:"days for which crawl runs that have ended are kept, with their URLs, links and stored pages; 0 is for ever" validate:"min=0"`
-	Messages    int `env:"CONVEYOR_KEEP_MESSAGES" envDefault:"180" doc:"days for which messages are kept, with their attempts, after they were sent or their campaign has ended; campaigns and their counts are kept; 7 or more; 0 is for ever" validate:"min=0"`
-	Webhooks    int `env:"CONVEYOR_KEEP_WEBHOOKS" envDefault:"14" doc:"days for which webhooks that were applied are kept, without their bodies, so that one that comes again is known; 7 or more; 0 is for ever" validate:"min=0"`
-	UploadFiles int `env:"CONVEYOR_KEEP_UPLOAD_FILES" envDefault:"30" doc:"days for which a file of contacts is kept after its import, with the rows that were refused; 0 is for ever" validate:"min=0"`
-	Uploads     int `env:"CONVEYOR_KEEP_UPLOADS" envDefault:"365" doc:"days for which the counts of an import are kept; 7 or more, and CONVEYOR_KEEP_UPLOAD_FILES or more; 0 is for ever" validate:"min=0"`
-	Notices     int `env:"CONVEYOR_KEEP_NOTICES" envDefault:"90" doc:"days for which matches and deliveries of saved searches are kept, and e-mail addresses and chats that were not confirmed; 7 or more; the last match of each search and listing is kept longer, so that nothing is sent twice; 0 is for ever" validate:"min=0"`
-	Files       int `env:"CONVEYOR_KEEP_FILES" envDefault:"7" doc:"days after which a file of the blob store that nothing refers to is deleted; 0 is never" validate:"min=0"`
+	Adverts     int `env:"CONVEYOR_KEEP_ADVERTS" envDefault:"730" doc:"days for which an advert that is no longer seen, and whose listing is archived, is kept with all that was made of it; 7 or more; 0 is for ever" validate:"min=0,max=36500"`
+	Images      int `env:"CONVEYOR_KEEP_IMAGES" envDefault:"90" doc:"days for which an archived listing keeps its images; they are downloaded again if it returns; 0 is for ever" validate:"min=0,max=36500"`
+	Revisions   int `env:"CONVEYOR_KEEP_REVISIONS" envDefault:"180" doc:"days for which older versions of an advert are kept; the newest always is; 0 is for ever" validate:"min=0,max=36500"`
+	Events      int `env:"CONVEYOR_KEEP_EVENTS" envDefault:"400" doc:"days of price and status history; 0 is for ever" validate:"min=0,max=36500"`
+	DeadLetters int `env:"CONVEYOR_KEEP_DEAD_LETTERS" envDefault:"90" doc:"days for which resolved, discarded and replayed dead letters are kept; open ones always are; 7 or more; 0 is for ever" validate:"min=0,max=36500"`
+	Drafts      int `env:"CONVEYOR_KEEP_DRAFTS" envDefault:"180" doc:"days for which product drafts are kept, with their files and requests; 7 or more; 0 is for ever" validate:"min=0,max=36500"`
+	Replays     int `env:"CONVEYOR_KEEP_REPLAYS" envDefault:"90" doc:"days for which replays that have ended are kept; 0 is for ever" validate:"min=0,max=36500"`
+	Scrapes     int `env:"CONVEYOR_KEEP_SCRAPES" envDefault:"90" doc:"days for which scrape cycles, and adverts that scrapers no longer see, are kept; the last ten cycles always are; 7 or more; 0 is for ever" validate:"min=0,max=36500"`
+	Audit       int `env:"CONVEYOR_KEEP_AUDIT" envDefault:"400" doc:"days for which the audit is kept, 90 or more; 0 is for ever" validate:"min=0,max=36500"`
+	CrawlRuns   int `env:"CONVEYOR_KEEP_CRAWL_RUNS" envDefault:"30" doc:"days for which crawl runs that have ended are kept, with their URLs, links and stored pages; 0 is for ever" validate:"min=0,max=36500"`
+	Messages    int `env:"CONVEYOR_KEEP_MESSAGES" envDefault:"180" doc:"days for which messages are kept, with their attempts, after they were sent or their campaign has ended; campaigns and their counts are kept; 7 or more; 0 is for ever" validate:"min=0,max=36500"`
+	Webhooks    int `env:"CONVEYOR_KEEP_WEBHOOKS" envDefault:"14" doc:"days for which webhooks that were applied are kept, without their bodies, so that one that comes again is known; 7 or more; 0 is for ever" validate:"min=0,max=36500"`
+	UploadFiles int `env:"CONVEYOR_KEEP_UPLOAD_FILES" envDefault:"30" doc:"days for which a file of contacts is kept after its import, with the rows that were refused; 0 is for ever" validate:"min=0,max=36500"`
+	Uploads     int `env:"CONVEYOR_KEEP_UPLOADS" envDefault:"365" doc:"days for which the counts of an import are kept; 7 or more, and CONVEYOR_KEEP_UPLOAD_FILES or more; 0 is for ever" validate:"min=0,max=36500"`
+	Notices     int `env:"CONVEYOR_KEEP_NOTICES" envDefault:"90" doc:"days for which matches and deliveries of saved searches are kept, and e-mail addresses and chats that were not confirmed; 7 or more; the last match of each search and listing is kept longer, so that nothing is sent twice; 0 is for ever" validate:"min=0,max=36500"`
+	Files       int `env:"CONVEYOR_KEEP_FILES" envDefault:"7" doc:"days after which a file of the blob store that nothing refers to is deleted; 0 is never" validate:"min=0,max=36500"`
 }
 
 // Limits are the settings by kind.
