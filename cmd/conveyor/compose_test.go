@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -48,7 +49,7 @@ func TestRunbookOfCompose(t *testing.T) {
 	require.NoError(t, err)
 	project := load(t)
 	variables := map[string]string{}
-	commands := regexp.MustCompile(`docker compose (exec|run --rm)((?: -e [^ ]+)*) ("?[$a-z][a-z0-9-]*"?)( [^ ]+)?`).
+	commands := regexp.MustCompile(`docker compose (exec|run --rm)(?: -T| \$tty)?((?: -e [^ ]+)*) ("?[$a-z][a-z0-9-]*"?)( [^ ]+)?`).
 		FindAllStringSubmatch(string(text), -1)
 	require.Greater(t, len(commands), 4)
 	for _, c := range commands {
@@ -71,6 +72,37 @@ func TestRunbookOfCompose(t *testing.T) {
 	settings := project.Services["worker"].Environment
 	require.Equal(t, *settings["TEMPORAL_ADDRESS"], variables["temporal-schema TEMPORAL_ADDRESS"])
 	require.Equal(t, *settings["TEMPORAL_NAMESPACE"], variables["temporal-schema TEMPORAL_NAMESPACE"])
+}
+
+// What the runbook's commands take from the environment is set with Docker Compose, too, where there is no file env, and
+// whoever calls the API has a key.
+func TestRunbookSetsWhatItUses(t *testing.T) {
+	t.Parallel()
+
+	text, err := os.ReadFile("../../docs/runbook.md")
+	require.NoError(t, err)
+	_, compose, found := strings.Cut(string(text), "*Compose:* these")
+	require.True(t, found)
+	compose, _, _ = strings.Cut(compose, "\n`PID` is")
+	for _, m := range regexp.MustCompile(`\$([A-Z]+_[A-Z_]+)`).FindAllStringSubmatch(string(text), -1) {
+		said := strings.Contains(compose, " "+m[1]+"=") || strings.Contains(compose, "$"+m[1]+"\"`") ||
+			strings.Contains(compose, "`$"+m[1]+"`")
+		require.True(t, said, "$%s is not set with Docker Compose", m[1])
+	}
+	pages, err := filepath.Glob("../../docs/*.md")
+	require.NoError(t, err)
+	calls := 0
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		for line := range strings.Lines(string(text)) {
+			if strings.HasPrefix(line, "curl ") && strings.Contains(line, "$CONVEYOR_API_URL") {
+				calls++
+				require.Regexp(t, `-H "(Authorization: Bearer \$CONVEYOR_API_KEY|\$key)"`, line, page)
+			}
+		}
+	}
+	require.Greater(t, calls, 5)
 }
 
 // TestCompose runs what docker-compose.yml tells our containers to run, up to the point where services are needed:
