@@ -41,7 +41,8 @@ func (s *Uploads) Waiting(ctx context.Context, now time.Time) (backlog.Imports, 
 }
 
 // The messages of campaigns are counted there, and their oldest is the first in an index; transactional ones are
-// counted up to a limit. Where a campaign, a sender or a tenant is paused or stopped, no message is looked at. A
+// counted up to a limit for each tier, and those that are held up to one of their own, not to hide the others. Where a
+// campaign, a sender or a tenant is paused or stopped, no message is looked at. A
 // campaign of which none is due waits for nothing that can be done: its next attempts are later, or the messages of the
 // day are used up.
 const sqlMessagesWaiting = `/* sqlMessagesWaiting */
@@ -53,13 +54,15 @@ WITH via AS (
     FROM senders s JOIN tenants t ON t.id = s.tenant
         LEFT JOIN message_days d ON d.tenant = t.id AND d.day = (now() AT TIME ZONE 'UTC')::date
 ), alone AS (
-    SELECT v.tier, v.open, m.due_at
-    FROM via v CROSS JOIN unnest(ARRAY[false, true]) AS k(tried) CROSS JOIN LATERAL (
-        SELECT due_at FROM messages
-        WHERE tenant = v.tenant AND sender = v.id AND tried = k.tried AND state = 'queued' AND campaign IS NULL
-            AND due_at <= now()
-        ORDER BY tenant, sender, tried, due_at, id LIMIT $1) m
-    LIMIT $1
+    SELECT g.tier, g.open, a.due_at
+    FROM (SELECT DISTINCT tier, open FROM via) g CROSS JOIN LATERAL (
+        SELECT m.due_at
+        FROM via v CROSS JOIN unnest(ARRAY[false, true]) AS k(tried) CROSS JOIN LATERAL (
+            SELECT due_at FROM messages
+            WHERE tenant = v.tenant AND sender = v.id AND tried = k.tried AND state = 'queued' AND campaign IS NULL
+                AND due_at <= now()
+            ORDER BY tenant, sender, tried, due_at, id LIMIT $1) m
+        WHERE v.tier = g.tier AND v.open = g.open LIMIT $1) a
 ), counted AS (
     SELECT tier, 'transactional' AS kind, open, count(*) AS n, min(due_at) AS oldest FROM alone GROUP BY tier, open
     UNION ALL
@@ -83,9 +86,13 @@ SELECT count(*) FROM (
 
 // Backlog counts the messages that are to be sent, by tier and kind, and those that are unknown.
 func (s *Messages) Backlog(ctx context.Context) (out backlog.Messages, err error) {
+	return s.backlog(ctx, backlog.MostMessages)
+}
+
+func (s *Messages) backlog(ctx context.Context, most int) (out backlog.Messages, err error) {
 	b := new(pgx.Batch)
 	b.Queue(sqlMessagePlan)
-	b.Queue(sqlMessagesWaiting, backlog.MostMessages).Query(func(rows pgx.Rows) error {
+	b.Queue(sqlMessagesWaiting, most).Query(func(rows pgx.Rows) error {
 		found := map[[2]string]backlog.MessageCount{}
 		var m backlog.MessageCount
 		var open bool
@@ -106,7 +113,7 @@ func (s *Messages) Backlog(ctx context.Context) (out backlog.Messages, err error
 		}
 		return err
 	})
-	b.Queue(sqlMessagesUnknown, backlog.MostMessages).QueryRow(func(row pgx.Row) error { return row.Scan(&out.Unknown) })
+	b.Queue(sqlMessagesUnknown, most).QueryRow(func(row pgx.Row) error { return row.Scan(&out.Unknown) })
 	err = db.SystemWrite(ctx, s.pool, b)
 	return out, fault.Wrap(err, "count messages")
 }

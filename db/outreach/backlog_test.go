@@ -131,3 +131,37 @@ func TestWaitingMessages(t *testing.T) {
 	require.Zero(t, again.Waiting[2].Waiting)
 	require.Equal(t, got.Held+4, again.Held)
 }
+
+// However many messages of one sender are held, those of others that wait are seen, of each tier.
+func TestHeldMessagesHideNone(t *testing.T) {
+	t.Parallel()
+
+	m := newMailing(t)
+	big, since := m.tenant(t, "umbrella"), time.Now()
+	m.exec(t, "UPDATE tenants SET tier = 'enterprise' WHERE id = 'umbrella'")
+	senders := []uuid.UUID{m.sender, big}
+	for range 4 { // whichever is read first
+		senders = append(senders, m.addSender(t, "acme", uuid.NewString()))
+	}
+	for i, sender := range senders {
+		n, tenant := 3, "acme"
+		if i < 2 {
+			n, tenant = 1, []string{"acme", "umbrella"}[i]
+		}
+		m.exec(t, `INSERT INTO messages (id, tenant, sender, kind, digest, recipient, body, due_at, queued_at)
+			SELECT gen_random_uuid(), $2, $3, 'transactional', '', '', '{}', now() - '5 minutes'::interval, now()
+			FROM generate_series(1, $1::int)`, n, tenant, sender)
+	}
+	m.exec(t, "UPDATE senders SET state = 'paused', paused_until = now() + '1 hour'::interval WHERE id = ANY($1)", senders[2:])
+	got, err := m.BacklogUpTo(t.Context(), 3)
+	require.NoError(t, err)
+	for i, of := range got.Waiting {
+		if of.Kind == "campaign" {
+			require.Zero(t, of.Waiting, i)
+			continue
+		}
+		require.EqualValues(t, 1, of.Waiting, of.Tier)
+		dbtest.Aged(t, 300, of.OldestAgeSeconds, since)
+	}
+	require.EqualValues(t, 3, got.Held, "at most")
+}

@@ -1,5 +1,11 @@
 package outreach
 
+import (
+	"context"
+
+	"github.com/mtlrent/conveyor/domain/backlog"
+)
+
 // PersonBytes is how much of a person's messages, and of the rows, is exported.
 const PersonBytes = personBytes
 
@@ -30,3 +36,8 @@ func (k *OptOutKey) AtOnce() *OptOutKey {
 
 // OptOutsKey is the statement by which opt-outs are hashed.
 var OptOutsKey = optOutsKey
+
+// BacklogUpTo is Backlog that counts no more than most.
+func (s *Messages) BacklogUpTo(ctx context.Context, most int) (backlog.Messages, error) {
+	return s.backlog(ctx, most)
+}
