@@ -3,6 +3,7 @@ package deploy_test
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"strconv"
@@ -133,6 +134,35 @@ func TestSharesAskForANumber(t *testing.T) {
 		}
 	}
 	require.Equal(t, 4, looked)
+}
+
+// The documents call Temporal's metrics by the names that they are exported by: those of the dashboards and alerts, which
+// another test looks for in what the roles export.
+func TestDocumentsNameMetricsOfTemporal(t *testing.T) {
+	t.Parallel()
+
+	files, err := filepath.Glob("helm/conveyor/files/dashboards/*.json")
+	require.NoError(t, err)
+	name, exported := regexp.MustCompile(`\btemporal_[a-z_]+`), map[string]bool{"temporal_visibility": true} // a database
+	for _, file := range append(files, "helm/conveyor/files/alerts.yml") {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, m := range name.FindAllString(string(text), -1) {
+			exported[strings.TrimSuffix(m, "_bucket")] = true
+		}
+	}
+	pages, err := filepath.Glob("../docs/*.md")
+	require.NoError(t, err)
+	looked := 0
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		for _, m := range name.FindAllString(string(text), -1) {
+			looked++
+			require.Contains(t, exported, m, page)
+		}
+	}
+	require.Greater(t, looked, 2)
 }
 
 // The alert of chunks that pile up fires before uploads are refused for them: afterwards there would be no more.
