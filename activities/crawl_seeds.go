@@ -50,11 +50,12 @@ type CrawlSeeds struct {
 
 // SeedCrawl reads the sitemaps that robots.txt names, or /sitemap.xml, and adds their URLs to the run. A sitemap that
 // cannot be read is left out: the run has its seed. Each is requested in its host's turn, as pages are, and none of a
-// host that has answered 429 or 503. It does nothing for a run that does not want sitemaps or has ended, is
-// fault.Limited for one that is paused, and may be repeated.
+// host that has answered 429 or 503. It does nothing for a run that does not want sitemaps, has begun or has ended:
+// URLs that are retried are no reason to look for new ones. It is fault.Limited for one that is paused, and may be
+// repeated.
 func (a *Seeding) SeedCrawl(ctx context.Context, job CrawlShardJob) (out CrawlSeeds, err error) {
 	run, err := a.Store.Run(ctx, job.RunID)
-	if err != nil || !run.Settings.UseSitemaps {
+	if err != nil || !run.Settings.UseSitemaps || run.Begun {
 		return out, err
 	}
 	if err := goesOn(run.Status); err != nil {

@@ -89,6 +89,16 @@ func TestSeedCrawlStops(t *testing.T) {
 	}
 }
 
+// A run whose URLs are requested again does not read its sitemaps again: they may name new ones.
+func TestSeedCrawlOnce(t *testing.T) {
+	t.Parallel()
+
+	s := &seeded{crawled: newCrawled(t)}
+	s.settings.UseSitemaps, s.begun = true, true
+	require.Zero(t, s.seed(t))
+	require.Empty(t, s.asked)
+}
+
 // Sitemaps are requested in their host's turn, which hears how it went; a host that refuses is asked no more, and a
 // host that is not of the run only what its robots.txt allows.
 func TestSeedCrawlPolitely(t *testing.T) {

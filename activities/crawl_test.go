@@ -34,6 +34,7 @@ import (
 type crawled struct {
 	t        *testing.T
 	settings crawl.Settings
+	begun    bool // of the run
 	answer   func(r web.Request) (web.Exchange, error)
 	rules    string
 	unread   func() error // reading rules; nil = they are read
@@ -80,7 +81,7 @@ func (c *crawled) add(url string, depth int) {
 
 func (c *crawled) Run(context.Context, int64) (crawl.Run, error) {
 	return crawl.Run{ID: 7, RootURL: "https://a.example/", AllowedHosts: []string{"a.example", "www.a.example"},
-		Settings: c.settings, Status: cmp.Or(c.status, crawl.Running)}, nil
+		Settings: c.settings, Status: cmp.Or(c.status, crawl.Running), Begun: c.begun}, nil
 }
 
 func (c *crawled) Claim(_ context.Context, t crawl.Take) (claims []crawl.Claim, status string, err error) {

@@ -170,11 +170,12 @@ func scanCrawlRun(row pgx.CollectableRow) (r CrawlRun, err error) {
 		&n.Bytes, &r.Note, &n.InProgress)
 	n.Queued = n.Discovered - n.InProgress - n.Visited - n.Redirect301 - n.Forbidden - n.NotFound - n.HTTPTerminal -
 		n.Failed - n.Skipped
+	r.Begun = n.Fetches > 0
 	return r, err
 }
 
 const sqlCrawlRun = `/* sqlCrawlRun */
-SELECT id, seed_url, root_url, allowed_hosts, run_config, status, coalesce(base_run_id, 0)
+SELECT id, seed_url, root_url, allowed_hosts, run_config, status, coalesce(base_run_id, 0), fetches > 0
 FROM crawl_runs WHERE id = $1`
 
 // Run returns a run. An unknown one is fault.Gone.
@@ -404,7 +405,7 @@ func (s *Crawls) Retry(ctx context.Context, id int64, states []crawl.State, urls
 }
 
 const sqlCrawlUnstarted = `/* sqlCrawlUnstarted */
-SELECT id, seed_url, root_url, allowed_hosts, run_config, status, coalesce(base_run_id, 0) FROM crawl_runs
+SELECT id, seed_url, root_url, allowed_hosts, run_config, status, coalesce(base_run_id, 0), fetches > 0 FROM crawl_runs
 WHERE status = 'RUNNING' AND updated_at < $1 AND id > $2 ORDER BY id LIMIT $3`
 
 // Unstarted returns up to n running runs after a run (0 begins) to which nothing has happened since a time, by ID: the

@@ -66,6 +66,7 @@ type Run struct {
 	Settings     Settings
 	Status       string
 	BaseID       int64 // the run whose validators are sent with requests, and whose links stand for a 304; 0 = none
+	Begun        bool  // URLs of it were requested: its sitemaps had been read before
 }
 
 // WorkflowID is that of the workflow that supervises run id.
