@@ -41,9 +41,10 @@ type shard struct {
 	first  bool // of its run: there is always one that looks
 
 	results chan crawl.Result
-	held    int              // claims without a recorded result
-	hosts   map[string]*host // those that URLs were held of lately
-	cursor  string           // of the last claim
+	held    int               // claims without a recorded result
+	hosts   map[string]*host  // those that URLs were held of lately
+	refused map[string]string // by host: what its last request came to, where the host refused it
+	cursor  string            // of the last claim
 	done    CrawlShardDone
 	visits  sync.WaitGroup
 
@@ -64,7 +65,7 @@ func newShard(a *Crawling, run crawl.Run, worker string) (*shard, error) {
 	}
 	return &shard{
 		Crawling: a, run: run, scope: crawl.ScopeOf(root, run.Settings.ScopeMode, run.AllowedHosts), worker: worker,
-		results: make(chan crawl.Result, heldMost), hosts: map[string]*host{},
+		results: make(chan crawl.Result, heldMost), hosts: map[string]*host{}, refused: map[string]string{},
 		leased: map[int64]struct{}{},
 	}, nil
 }
@@ -252,6 +253,7 @@ func (s *shard) record(ctx context.Context, batch []crawl.Result) error {
 	if len(batch) == 0 {
 		return nil
 	}
+	s.explain(batch)
 	err := insist(ctx, "crawl: recording failed", []any{"urls", len(batch)}, func(ctx context.Context) error {
 		return s.store(ctx, batch)
 	})
@@ -289,6 +291,23 @@ func (s *shard) record(ctx context.Context, batch []crawl.Result) error {
 		return s.Recent.Mark(ctx, s.run.ID, visited)
 	}
 	return nil
+}
+
+// explain says of hosts in their cooldown which answer that follows, where this shard has had it.
+func (s *shard) explain(batch []crawl.Result) {
+	for i := range batch {
+		switch r := &batch[i]; {
+		case r.Held == crawl.HeldCooldown:
+			r.Cause = s.refused[r.Host]
+		case !r.Asked:
+		case r.HTTPStatus == 0:
+			s.refused[r.Host] = cut(r.Error, maxCause)
+		case crawl.Judge(r.HTTPStatus, 0, nil).Refused:
+			s.refused[r.Host] = fmt.Sprintf("HTTP %d", r.HTTPStatus)
+		default:
+			delete(s.refused, r.Host)
+		}
+	}
 }
 
 // insist does what may be repeated until it succeeds, or never can. When ctx has ended it is done one more time. Each

@@ -26,6 +26,7 @@ const (
 	maxLinks   = 20_000
 	maxText    = 1 << 20 // bytes
 	maxRawLink = 500     // bytes of an address as written
+	maxCause   = 200     // bytes of why a host is held back
 )
 
 // visit requests a URL in its host's turn and reads the answer. It never fails: whatever happens is a result. One that
@@ -54,7 +55,7 @@ func (s *shard) visit(ctx, waiting context.Context, c crawl.Claim) (r crawl.Resu
 	case waiting.Err() != nil:
 		return crawl.Result{Claim: c, State: crawl.Queued}
 	case class == fault.Limited:
-		return crawl.Result{Claim: c, State: crawl.Queued, Pause: after}
+		return putBack(c, err, after)
 	case errors.Is(err, errDisallowed):
 		return crawl.Result{Claim: c, State: crawl.Skipped, Reason: crawl.SkippedRobots}
 	default:
@@ -74,13 +75,47 @@ func (s *shard) visit(ctx, waiting context.Context, c crawl.Claim) (r crawl.Resu
 		return crawl.Result{Claim: c, State: crawl.Queued}
 	}
 	if class, after := fault.Of(err); class == fault.Limited { // it was not asked, or it was ours that failed
-		return crawl.Result{Claim: c, State: crawl.Queued, Pause: after}
+		return putBack(c, err, after)
 	}
 	r = s.judge(ctx, c, e, err)
 	if r.Took = e.Took; r.Took == 0 {
 		r.Took = s.Now().Sub(began)
 	}
 	return r
+}
+
+// putBack is the result of a URL whose host is not to be asked for a while.
+func putBack(c crawl.Claim, err error, after time.Duration) crawl.Result {
+	r := crawl.Result{Claim: c, State: crawl.Queued, Pause: after, Held: crawl.HeldOurs}
+	var h *heldError
+	switch {
+	case errors.Is(err, web.ErrNoNetwork) || !errors.As(err, &h):
+		r.Cause = err.Error()
+	case errors.Is(err, crawl.ErrCooldown):
+		r.Held = crawl.HeldCooldown
+	default:
+		r.Held, r.Cause = h.by, h.cause
+	}
+	r.Cause = cut(r.Cause, maxCause)
+	return r
+}
+
+// A heldError is that of a turn, with what holds its host back.
+type heldError struct {
+	by    crawl.Held
+	cause string
+	err   error
+}
+
+func (h *heldError) Error() string { return h.err.Error() }
+func (h *heldError) Unwrap() error { return h.err }
+
+// heldBy is the error of a turn of a host that asks for a delay between requests, 0 = none.
+func heldBy(delay time.Duration, err error) error {
+	if delay > 0 {
+		return &heldError{crawl.HeldDelay, delay.String(), err}
+	}
+	return &heldError{crawl.HeldGap, "", err}
 }
 
 var errDisallowed = fault.Newf(fault.Blocked, "robots.txt disallows it")
@@ -99,7 +134,7 @@ func (s *shard) turn(ctx context.Context, c crawl.Claim) (leave func(crawl.Verdi
 		}
 		rules, err := s.Robots.Rules(ctx, strings.TrimSuffix(a.URL, a.Path))
 		if err != nil {
-			return nil, nil, fmt.Errorf("read robots.txt: %w", err)
+			return nil, nil, &heldError{crawl.HeldRobots, err.Error(), fmt.Errorf("read robots.txt: %w", err)}
 		}
 		if !rules.Allowed(s.Agent, a.Path) {
 			return nil, nil, errDisallowed
@@ -109,7 +144,7 @@ func (s *shard) turn(ctx context.Context, c crawl.Claim) (leave func(crawl.Verdi
 	done = func() { <-s.Slots.Jobs }
 	for {
 		if leave, err = s.Hosts.Enter(ctx, c.Host, delay); err != nil {
-			return nil, nil, err
+			return nil, nil, heldBy(delay, err)
 		}
 		select {
 		case s.Slots.Jobs <- struct{}{}:

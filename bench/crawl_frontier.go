@@ -81,7 +81,8 @@ func (h *system) frontier(ctx context.Context, of shape, report *Report) error {
 		return err
 	}
 	defer func() { // it is in the way of what is measured next
-		_, _ = h.db.Exec(context.WithoutCancel(ctx), "TRUNCATE crawl_runs, crawl_urls, crawl_links, crawl_tries, crawl_rates")
+		_, _ = h.db.Exec(context.WithoutCancel(ctx),
+			"TRUNCATE crawl_runs, crawl_urls, crawl_links, crawl_tries, crawl_rates, crawl_holds")
 	}()
 	if _, err := h.db.Exec(ctx, fmt.Sprintf(sqlFrontierFill, frontierURLs-1, of.host), run.ID); err != nil {
 		return fmt.Errorf("fill: %w", err)

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	apicrawl "github.com/mtlrent/conveyor/api/crawl"
@@ -48,11 +49,12 @@ func number(n *int) string {
 
 type crawlWhyCmd struct {
 	crawlID
-	JSON bool `name:"json" help:"Print the answer of the API as JSON."`
+	Hosts int  `help:"Show at most this many hosts, 1 to 1000, those with the most open URLs." default:"20"`
+	JSON  bool `name:"json" help:"Print the answer of the API as JSON."`
 }
 
 func (c *crawlWhyCmd) Run(ctx context.Context, r Client) error {
-	return show(ctx, r, http.MethodGet, c.path("/why"), nil, c.JSON, printWhy)
+	return show(ctx, r, http.MethodGet, c.path(fmt.Sprintf("/why?hosts=%d", c.Hosts)), nil, c.JSON, printWhy)
 }
 
 // printWhy writes what keeps a run from finishing: in sentences, then its hosts and workers, and what is tried next.
@@ -63,10 +65,11 @@ func printWhy(w io.Writer, y apicrawl.CrawlWhy) error {
 	}
 	t := newTable(w)
 	if len(y.Hosts) > 0 {
-		fmt.Fprintln(t, "\nHOST\tREADY\tAGAIN\tHELD\tIN PROGRESS\tNEXT")
+		fmt.Fprintln(t, "\nHOST\tREADY\tAGAIN\tHELD\tIN PROGRESS\tNEXT\tURLS/S\tHELD BY")
 	}
 	for _, h := range y.Hosts {
-		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%s\n", Plain(h.Host), h.Ready, h.Again, h.Held, h.InProgress, until(y.At, h.NextDue))
+		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%s\t%.1f\t%s\n", Plain(h.Host), h.Ready, h.Again, h.Held, h.InProgress,
+			until(y.At, h.NextDue), h.PerSecond, heldBy(y.At, h))
 	}
 	if len(y.Leases.Workers) > 0 {
 		fmt.Fprintln(t, "\nWORKER\tURLS\tEXPIRED\tLEASE ENDS")
@@ -81,6 +84,18 @@ func printWhy(w io.Writer, y apicrawl.CrawlWhy) error {
 		fmt.Fprintf(t, "%s\t%s\t%d\t%s\n", until(y.At, &n.DueAt), number(n.HTTPStatus), n.Tries, Plain(n.NormalizedURL))
 	}
 	return t.Flush()
+}
+
+// heldBy is what keeps a host from being asked, and for how long.
+func heldBy(now time.Time, h apicrawl.CrawlOpenHost) string {
+	if h.HeldBy == nil {
+		return "–"
+	}
+	text := strings.ReplaceAll(*h.HeldBy, "_", " ")
+	if h.HeldCause != nil && *h.HeldCause != "" {
+		text += ": " + *h.HeldCause
+	}
+	return Short(Plain(text), 60) + ", " + until(now, h.HeldUntil)
 }
 
 // until is how long it is until a time, at now.

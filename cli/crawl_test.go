@@ -173,8 +173,8 @@ func TestCrawlCommands(t *testing.T) {
 		{"crawl retry 7 --state failed,NOT_FOUND", `POST /crawl-runs/7/retry {"states":["FAILED","NOT_FOUND"]}`, ""},
 		{"crawl visited 7", "GET /crawl-runs/7/urls?limit=20&order=desc&sort=visited_at&status=VISITED", ""},
 		{"crawl visited 7 3 --json", "GET /crawl-runs/7/urls?limit=3&order=desc&sort=visited_at&status=VISITED", ""},
-		{"crawl why 7", "GET /crawl-runs/7/why", ""},
-		{"crawl why 7 --json", "GET /crawl-runs/7/why", ""},
+		{"crawl why 7", "GET /crawl-runs/7/why?hosts=20", ""},
+		{"crawl why 7 --json --hosts 100", "GET /crawl-runs/7/why?hosts=100", ""},
 		{"crawl broken-links 7", "GET /crawl-runs/7/broken-links?limit=100&pages=10", ""},
 		{"crawl broken-links 7 --limit 0", "GET /crawl-runs/7/broken-links?limit=1000&pages=10", ""},
 		{"crawl broken-links 7 --pages 0", "", "read --pages: is 0, expected 1 to 100"},
@@ -439,7 +439,11 @@ func TestPrintCrawlDetails(t *testing.T) {
 	soon := noon.Add(1500 * time.Millisecond)
 	require.NoError(t, printWhy(&b, apicrawl.CrawlWhy{
 		ID: 7, Status: crawl.Running, At: noon, Text: []string{"3 URLs are open.", "1 waits\x1b[2J."},
-		Hosts:  []apicrawl.CrawlOpenHost{{Host: "a", Ready: 1, Again: 1, InProgress: 1, NextDue: &soon}},
+		Hosts: []apicrawl.CrawlOpenHost{
+			{Host: "a", Ready: 1, Again: 1, InProgress: 1, NextDue: &soon, PerSecond: 2.25},
+			{Host: "b", Held: 1, NextDue: &soon, HeldUntil: &soon, HeldBy: new("crawl_delay"), HeldCause: new("10s")},
+			{Host: "c", Again: 1, HeldUntil: &soon, HeldBy: new("cooldown"), HeldCause: new("")},
+		},
 		Leases: apicrawl.CrawlLeases{Workers: []apicrawl.CrawlWorker{{Worker: "w/1", Count: 1, NextUntil: &noon}}},
 		Next:   []apicrawl.CrawlWaiting{{NormalizedURL: "https://a/x", DueAt: soon, Tries: 1, HTTPStatus: new(503)}},
 	}))
@@ -447,8 +451,10 @@ func TestPrintCrawlDetails(t *testing.T) {
 3 URLs are open.
 1 waits [2J.
 
-HOST  READY  AGAIN  HELD  IN PROGRESS  NEXT
-a     1      1      0     1            in 1.5s
+HOST  READY  AGAIN  HELD  IN PROGRESS  NEXT     URLS/S  HELD BY
+a     1      1      0     1            in 1.5s  2.2     –
+b     0      0      1     0            in 1.5s  0.0     crawl delay: 10s, in 1.5s
+c     0      1      0     0            –        0.0     cooldown, in 1.5s
 
 WORKER  URLS  EXPIRED  LEASE ENDS
 w/1     1     0        now

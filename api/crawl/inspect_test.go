@@ -298,7 +298,8 @@ func TestCrawlWhy(t *testing.T) {
 			"first lease runs out at 2026-10-01 11:59:59 UTC.",
 		"1 lease has run out: the next maintenance cycle queues its URL again.",
 		"1 URL waits to be requested again; the next one, of example.org, after HTTP 503.",
-		"1 URL waits for its host's turn: the gap, the Crawl-delay, or a cooldown after answers such as 429.",
+		"1 URL waits until its host may be asked again; the most are on www.example.org (1), held back until " +
+			"2026-10-01 12:00:30 UTC by its Crawl-delay of 30s.",
 		"Of the URLs that wait, the first is due at 2026-10-01 12:00:30 UTC and the last at 2026-10-01 12:01:00 UTC.",
 		"Skipped: 1 URL beyond maxDepth.", "Skipped: 1 URL disallowed by robots.txt.",
 		"Not stored: 7 links to URLs beyond maxPages or maxDepth.",

@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -43,7 +44,7 @@ type CrawlWhy struct {
 type CrawlQueued struct {
 	Ready   int64      `json:"ready" doc:"a worker may claim them now"`
 	Again   int64      `json:"again" doc:"wait to be requested again"`
-	Held    int64      `json:"held" doc:"put back until their host may be requested again: its gap, its Crawl-delay, or a cooldown"`
+	Held    int64      `json:"held" doc:"due, but their host is not to be asked yet: hosts say until when, and why"`
 	NextDue *time.Time `json:"next_due" doc:"of those that wait: the first that is due"`
 	LastDue *time.Time `json:"last_due"`
 }
@@ -57,6 +58,10 @@ type CrawlOpenHost struct {
 	InProgress int64      `json:"in_progress"`
 	NextDue    *time.Time `json:"next_due"`
 	LastDue    *time.Time `json:"last_due"`
+	HeldUntil  *time.Time `json:"held_until" doc:"the host is not asked before, for this run; null: it may be asked"`
+	HeldBy     *string    `json:"held_by" enum:"gap,crawl_delay,cooldown,robots,ours" doc:"by the gap between two requests, the Crawl-delay of its robots.txt, a cooldown after it refused requests, a robots.txt that cannot be read, or our own network or browser, which is away"`
+	HeldCause  *string    `json:"held_cause" doc:"of that, in words, such as HTTP 429; empty: not known"`
+	PerSecond  float64    `json:"urls_per_second" doc:"that a request brought to a final state, in the last minute or as much of it as 5000 changes to URLs of the run were in"`
 }
 
 // CrawlLeases are the URLs that workers hold.
@@ -179,14 +184,13 @@ func (y *CrawlWhy) open(open int64) (text []string) {
 			have(y.Spreading, "page"))
 	}
 	if q.Ready > 0 {
-		most := slices.MaxFunc(y.Hosts, func(a, b CrawlOpenHost) int { return int(a.Ready - b.Ready) })
-		say("%s ready to be requested; the most are on %s (%d).", are(q.Ready, "URL"), most.Host, most.Ready)
+		say("%s ready to be requested%s.", are(q.Ready, "URL"), y.most(func(h CrawlOpenHost) int64 { return h.Ready }))
 		if y.publishes && y.Unpublished >= crawl.UnpublishedMost && y.Status == crawl.Running {
 			say("%d pages or more wait to be published: no URL is claimed until the message broker has taken some.",
 				y.Unpublished)
 		} else if y.Leases.Count == 0 && y.Status == crawl.Running {
-			say("No worker holds a URL: their hosts may be held back by a Crawl-delay or a cooldown, no worker process may be " +
-				"running, or none is free for this run; its workflow shows the activities that run, and those that wait.")
+			say("No worker holds a URL: no worker process may be running, or none is free for this run; its workflow shows " +
+				"the activities that wait.")
 		}
 	}
 	if l := y.Leases; l.Count > 0 {
@@ -209,17 +213,48 @@ func (y *CrawlWhy) open(open int64) (text []string) {
 		say("%s to be requested again%s.", wait(q.Again, "URL"), y.after())
 	}
 	if q.Held > 0 {
-		its := "its host's"
+		its := "its host"
 		if q.Held > 1 {
-			its = "their hosts'"
+			its = "their hosts"
 		}
-		say("%s for %s turn: the gap, the Crawl-delay, or a cooldown after answers such as 429.",
-			wait(q.Held, "URL"), its)
+		say("%s until %s may be asked again%s.", wait(q.Held, "URL"), its,
+			y.most(func(h CrawlOpenHost) int64 { return h.Held }))
 	}
 	if q.NextDue != nil {
 		say("Of the URLs that wait, the first is due %s and the last %s.", on(q.NextDue), on(q.LastDue))
 	}
 	return text
+}
+
+// most says which of the hosts has the most URLs of a kind, and what holds it back.
+func (y *CrawlWhy) most(n func(CrawlOpenHost) int64) string {
+	h := slices.MaxFunc(y.Hosts, func(a, b CrawlOpenHost) int { return cmp.Compare(n(a), n(b)) })
+	if n(h) == 0 { // they are on hosts that are not shown
+		return ""
+	}
+	return fmt.Sprintf("; the most are on %s (%d)%s", h.Host, n(h), h.held())
+}
+
+// held says until when a host is held back, and by what.
+func (h CrawlOpenHost) held() string {
+	if h.HeldUntil == nil || h.HeldBy == nil {
+		return ""
+	}
+	by, joint := "our own network or browser, which is away", ": "
+	switch crawl.Held(*h.HeldBy) {
+	case crawl.HeldGap:
+		by = "the gap between two requests"
+	case crawl.HeldDelay:
+		by, joint = "its Crawl-delay", " of "
+	case crawl.HeldCooldown:
+		by, joint = "its cooldown", " after "
+	case crawl.HeldRobots:
+		by = "its robots.txt, which cannot be read"
+	}
+	if h.HeldCause != nil && *h.HeldCause != "" {
+		by += joint + *h.HeldCause
+	}
+	return fmt.Sprintf(", held back until %s by %s", strings.TrimPrefix(on(h.HeldUntil), "at "), by)
 }
 
 // after says what the next request that is repeated follows.

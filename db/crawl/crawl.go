@@ -238,6 +238,40 @@ FROM run, (
     FROM done) n
 WHERE c.id = $1`
 
+// What holds a host back is what was said of it last. Of a cooldown not every worker knows the cause.
+const sqlCrawlHold = `/* sqlCrawlHold */
+INSERT INTO crawl_holds AS c (run_id, host, until, by, cause)
+SELECT r.id, h.host, now() + h.pause, h.by, h.cause
+FROM crawl_runs r, unnest($2::text[], $3::interval[], $4::text[], $5::text[]) AS h(host, pause, by, cause)
+WHERE r.id = $1
+ON CONFLICT (run_id, host) DO UPDATE SET until = excluded.until, by = excluded.by,
+    cause = CASE WHEN excluded.cause = '' AND c.by = excluded.by THEN c.cause ELSE excluded.cause END`
+
+// holdLeast is the shortest pause of a host that is worth to be known.
+const holdLeast = time.Second
+
+// holdArgs are the arguments of sqlCrawlHold: of each host the result with the longest pause; nil where there is none.
+func holdArgs(run int64, results []crawl.Result) []any {
+	longest := map[string]crawl.Result{}
+	for _, r := range results {
+		if r.State == crawl.Queued && r.Pause >= holdLeast && r.Pause > longest[r.Host].Pause {
+			longest[r.Host] = r
+		}
+	}
+	var (
+		hosts, by, causes []string
+		pauses            []time.Duration
+	)
+	for host, r := range longest {
+		hosts, pauses = append(hosts, host), append(pauses, r.Pause)
+		by, causes = append(by, string(r.Held)), append(causes, db.Storable(r.Cause))
+	}
+	if hosts == nil {
+		return nil
+	}
+	return []any{run, hosts, pauses, by, causes}
+}
+
 // New URLs come with the shortest way to them among the pages of the batch, or with none where a sitemap lists them;
 // of those, the ones nearest to the seed are admitted first. Others are stored as skipped, as many again as the run
 // may have, so that a trap does not fill the disk. A URL that is known gets the shorter way. One that was skipped as
@@ -358,6 +392,9 @@ func (s *Crawls) record(ctx context.Context, run int64, worker string, results [
 		return err
 	})
 	b.Queue(sqlCrawlFinish, finishArgs(run, worker, results)...)
+	if held := holdArgs(run, results); held != nil {
+		b.Queue(sqlCrawlHold, held...)
+	}
 	pages, found := known.sort(results)
 	if len(found.keys) > 0 {
 		b.Queue(sqlCrawlDiscover, run, found.keys, found.urls, found.raws, found.hosts, found.parents)

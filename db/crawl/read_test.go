@@ -13,6 +13,7 @@ import (
 	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/domain/crawl"
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // all reads a sequence to its end.
@@ -298,16 +299,17 @@ func TestCrawlOpen(t *testing.T) {
 	require.Equal(t, dbcrawl.CrawlQueued{Ready: 1, Again: 1, Held: 1, NextDue: at(30), LastDue: at(60)}, o.Queued)
 	require.Equal(t, []dbcrawl.CrawlOpenHost{
 		{Host: "example.org", Ready: 1, Again: 1, InProgress: 2, NextDue: at(60), LastDue: at(60)},
-		{Host: "www.example.org", Held: 1, NextDue: at(30), LastDue: at(30)},
+		{Host: "www.example.org", Held: 1, NextDue: at(30), LastDue: at(30), HeldUntil: at(30), HeldBy: new("crawl_delay"),
+			HeldCause: new("30s")},
 	}, o.Hosts)
 	require.EqualValues(t, 2, o.HostsOpen)
 	require.Equal(t, []dbcrawl.CrawlLeases{
 		{Worker: "w1", Count: 1, OldestAt: at(-10), NextUntil: at(60), LastUntil: at(60)},
 		{Worker: "w2", Count: 1, Expired: 1, OldestAt: at(-90), NextUntil: at(-1), LastUntil: at(-1)},
 	}, o.Leases)
-	require.Len(t, o.Next, 2)
-	require.Equal(t, []int64{107, 106}, []int64{o.Next[0].ID, o.Next[1].ID})
-	require.Equal(t, 503, *o.Next[1].HTTPStatus, "of its last try")
+	require.Len(t, o.Next, 1)
+	require.EqualValues(t, 106, o.Next[0].ID)
+	require.Equal(t, 503, *o.Next[0].HTTPStatus, "of its last try")
 	require.Equal(t, map[string]int64{"robots": 1, "max_depth": 1}, o.Skipped)
 	require.EqualValues(t, 3, o.Counts.Of(crawl.Queued))
 
@@ -317,8 +319,49 @@ func TestCrawlOpen(t *testing.T) {
 	require.EqualValues(t, 2, o.HostsOpen)
 	require.Len(t, o.Hosts, 1)
 	require.Len(t, o.Next, 1)
+	o, err = s.Open(ctx, run, 2, 1, dbtest.CrawlNow.Add(-40*time.Second))
+	require.NoError(t, err)
+	require.Equal(t, []float64{5. / 60, 1. / 60}, []float64{o.Hosts[0].PerSecond, o.Hosts[1].PerSecond}, "of a minute")
 	_, err = s.Open(ctx, run+1, 1, 1, dbtest.CrawlNow)
 	require.Equal(t, fault.Gone, dbtest.Class(err))
+}
+
+// A host whose URLs are put back is held back until then, by what was said of it last: its URLs are not ready.
+func TestCrawlHolds(t *testing.T) {
+	t.Parallel()
+	f := newFrontier(t, nil)
+	s, ctx := f.Crawls, t.Context()
+	putBack := func(pause time.Duration, by crawl.Held, cause string) dbcrawl.CrawlOpen {
+		claims := f.claim(t, "w", 1)
+		require.NoError(t, s.Record(ctx, f.run.ID, "w", []crawl.Result{{
+			Claim: claims[0], State: crawl.Queued, Pause: pause, Held: by, Cause: cause,
+		}}))
+		o, err := s.Open(ctx, f.run.ID, 10, 10, time.Now())
+		require.NoError(t, err)
+		require.Len(t, o.Hosts, 1)
+		return o
+	}
+	o := putBack(time.Second-1, crawl.HeldGap, "")
+	require.Nil(t, o.Hosts[0].HeldUntil, "no pause to speak of")
+	require.EqualValues(t, 1, o.Queued.Ready)
+	for _, tt := range []struct {
+		by          crawl.Held
+		cause, want string
+	}{
+		{crawl.HeldCooldown, "HTTP 429", "HTTP 429"},
+		{crawl.HeldCooldown, "", "HTTP 429"}, // said by a worker that does not know it
+		{crawl.HeldRobots, "", ""},
+		{crawl.HeldDelay, "1h0m0s", "1h0m0s"},
+	} {
+		o = putBack(time.Hour, tt.by, tt.cause)
+		require.Equal(t, []string{string(tt.by), tt.want}, []string{*o.Hosts[0].HeldBy, *o.Hosts[0].HeldCause})
+		require.Equal(t, []int64{0, 1}, []int64{o.Queued.Ready, o.Queued.Held})
+		require.Equal(t, o.Hosts[0].HeldUntil, o.Queued.NextDue)
+		require.WithinDuration(t, time.Now().Add(time.Hour), *o.Hosts[0].HeldUntil, servicetest.Patience())
+	}
+	o, err := s.Open(ctx, f.run.ID, 10, 10, time.Now().Add(2*time.Hour))
+	require.NoError(t, err)
+	require.EqualValues(t, 1, o.Queued.Ready)
 }
 
 func TestCrawlRates(t *testing.T) {

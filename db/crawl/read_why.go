@@ -28,8 +28,8 @@ type CrawlOpen struct {
 // CrawlQueued counts the queued URLs of a run.
 type CrawlQueued struct {
 	Ready   int64      // due
-	Again   int64      // requested before, and not due yet
-	Held    int64      // never requested, and not due yet: put back until the host may be asked again
+	Again   int64      // not due yet
+	Held    int64      // due, but their host is not to be asked yet
 	NextDue *time.Time // of Again and Held
 	LastDue *time.Time
 }
@@ -43,6 +43,10 @@ type CrawlOpenHost struct {
 	InProgress int64      // leased
 	NextDue    *time.Time // of Again and Held
 	LastDue    *time.Time
+	HeldUntil  *time.Time // nil = it may be asked
+	HeldBy     *string    // a crawl.Held
+	HeldCause  *string    // in words; "" = not known
+	PerSecond  float64    // URLs that a request brought to a final state, lately
 }
 
 // CrawlLeases are the URLs that a worker holds.
@@ -73,22 +77,41 @@ SELECT stable_empty, (SELECT count(*) FROM crawl_urls WHERE run_id = $1 AND spre
 // One scan a kind of open URL, each of its partial index.
 const sqlCrawlOpenHosts = `/* sqlCrawlOpenHosts */
 WITH open AS (
-    SELECT host, count(*) AS ready, 0::bigint AS again, 0::bigint AS held, 0::bigint AS leased,
-        NULL::timestamptz AS next_due, NULL::timestamptz AS last_due
+    SELECT host, count(*) AS due, 0::bigint AS again, 0::bigint AS leased, NULL::timestamptz AS next_due,
+        NULL::timestamptz AS last_due
     FROM crawl_urls WHERE run_id = $1 AND status = 'QUEUED' AND due_at IS NULL GROUP BY host
     UNION ALL
-    SELECT host, count(*) FILTER (WHERE due_at <= $2), count(*) FILTER (WHERE due_at > $2 AND tries > 0),
-        count(*) FILTER (WHERE due_at > $2 AND tries = 0), 0, min(due_at) FILTER (WHERE due_at > $2),
-        max(due_at) FILTER (WHERE due_at > $2)
+    SELECT host, count(*) FILTER (WHERE due_at <= $2), count(*) FILTER (WHERE due_at > $2), 0,
+        min(due_at) FILTER (WHERE due_at > $2), max(due_at) FILTER (WHERE due_at > $2)
     FROM crawl_urls WHERE run_id = $1 AND status = 'QUEUED' AND due_at IS NOT NULL GROUP BY host
     UNION ALL
-    SELECT host, 0, 0, 0, count(*), NULL, NULL
+    SELECT host, 0, 0, count(*), NULL, NULL
     FROM crawl_urls WHERE run_id = $1 AND status = 'IN_PROGRESS' GROUP BY host
+), hosts AS (
+    SELECT host, sum(due)::bigint AS due, sum(again)::bigint AS again, sum(leased)::bigint AS leased,
+        min(next_due) AS next_due, max(last_due) AS last_due
+    FROM open GROUP BY host
+), judged AS (
+    SELECT o.host, CASE WHEN h.until IS NULL THEN o.due ELSE 0 END AS ready, o.again,
+        CASE WHEN h.until IS NULL THEN 0 ELSE o.due END AS held, o.leased,
+        least(o.next_due, CASE WHEN o.due > 0 THEN h.until END) AS next_due,
+        greatest(o.last_due, CASE WHEN o.due > 0 THEN h.until END) AS last_due, h.until, h.by, h.cause
+    FROM hosts o LEFT JOIN LATERAL (
+        SELECT until, by, cause FROM crawl_holds WHERE run_id = $1 AND host = o.host AND until > $2 LIMIT 1
+    ) h ON true
 )
-SELECT host, sum(ready)::bigint, sum(again)::bigint, sum(held)::bigint, sum(leased)::bigint, min(next_due),
-    max(last_due), count(*) OVER (), (sum(sum(ready)) OVER ())::bigint, (sum(sum(again)) OVER ())::bigint,
-    (sum(sum(held)) OVER ())::bigint, min(min(next_due)) OVER (), max(max(last_due)) OVER ()
-FROM open GROUP BY host ORDER BY sum(ready + again + held + leased) DESC, host LIMIT $3`
+SELECT host, ready, again, held, leased, next_due, last_due, until, by, cause, count(*) OVER (),
+    (sum(ready) OVER ())::bigint, (sum(again) OVER ())::bigint, (sum(held) OVER ())::bigint, min(next_due) OVER (),
+    max(last_due) OVER ()
+FROM judged ORDER BY ready + again + held + leased DESC, host LIMIT $3`
+
+// What has changed last, up to $3 URLs, has the pace of hosts: so much is looked at, however many URLs the run has.
+const sqlCrawlHostPaces = `/* sqlCrawlHostPaces */
+WITH last AS (
+    SELECT host, visited_at FROM crawl_urls WHERE run_id = $1 ORDER BY seq DESC, id DESC LIMIT $3
+)
+SELECT host, count(*), min(min(visited_at)) OVER (), (SELECT count(*) FROM last) = $3
+FROM last WHERE visited_at > $2 GROUP BY host`
 
 const sqlCrawlLeases = `/* sqlCrawlLeases */
 SELECT coalesce(claimed_by_worker, ''), count(*), count(*) FILTER (WHERE lease_until <= $2), min(claimed_at),
@@ -125,8 +148,8 @@ func (s *Crawls) Open(ctx context.Context, run int64, hosts, waiting int, now ti
 	b.Queue(sqlCrawlOpenHosts, run, now, hosts).Query(func(rows pgx.Rows) error {
 		var h CrawlOpenHost
 		_, err := pgx.ForEachRow(rows, []any{
-			&h.Host, &h.Ready, &h.Again, &h.Held, &h.InProgress, &h.NextDue, &h.LastDue, &o.HostsOpen,
-			&o.Queued.Ready, &o.Queued.Again, &o.Queued.Held, &o.Queued.NextDue, &o.Queued.LastDue,
+			&h.Host, &h.Ready, &h.Again, &h.Held, &h.InProgress, &h.NextDue, &h.LastDue, &h.HeldUntil, &h.HeldBy, &h.HeldCause,
+			&o.HostsOpen, &o.Queued.Ready, &o.Queued.Again, &o.Queued.Held, &o.Queued.NextDue, &o.Queued.LastDue,
 		}, func() error {
 			o.Hosts = append(o.Hosts, h)
 			h = CrawlOpenHost{}
@@ -151,10 +174,43 @@ func (s *Crawls) Open(ctx context.Context, run int64, hosts, waiting int, now ti
 		})
 		return err
 	})
+	paces := map[string]float64{}
+	b.Queue(db.SQLCrawlPlan) // or all URLs would be sorted
+	b.Queue(sqlCrawlHostPaces, run, now.Add(-paceOver), paceMost).Query(readPaces(paces, now))
 	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
 		return o, ofCrawl(run, err)
 	}
+	for i, h := range o.Hosts {
+		o.Hosts[i].PerSecond = paces[h.Host]
+	}
 	return o, nil
+}
+
+// The pace of a host is that of the last minute, or of as much of it as so many changes to URLs were in.
+const (
+	paceOver = time.Minute
+	paceMost = 5_000
+)
+
+// readPaces reads URLs a second, by host.
+func readPaces(paces map[string]float64, now time.Time) func(pgx.Rows) error {
+	return func(rows pgx.Rows) error {
+		var (
+			host   string
+			n      int64
+			oldest time.Time
+			more   bool // there may be older ones of the last minute
+		)
+		_, err := pgx.ForEachRow(rows, []any{&host, &n, &oldest, &more}, func() error {
+			over := paceOver
+			if more {
+				over = max(now.Sub(oldest), time.Second)
+			}
+			paces[host] = float64(n) / over.Seconds()
+			return nil
+		})
+		return err
+	}
 }
 
 // A CrawlRate is what a run did in a slice of time.

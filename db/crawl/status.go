@@ -9,8 +9,15 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 )
 
+// sqlCrawlHeld is a condition on a URL u of a run r: its host does not want to be asked now. It is looked up by index
+// for each, as no join would be while the planner does not know how many hosts are held back.
+const sqlCrawlHeld = `(SELECT true FROM crawl_holds h
+    WHERE h.run_id = r.id AND h.host = u.host AND h.until > now() AND h.by <> 'ours' LIMIT 1) IS TRUE`
+
 // Counts are those in the rows of open runs, which are few; unpublished pages are counted; the rest is a look at the
-// ends of indexes for each. A run that has work it could do, and finishes none, is stalled.
+// ends of indexes for each. A run that has work it could do, and finishes none, is stalled: since it has finished
+// something, or might have, as the hosts that it waited for may be asked again. Of the URLs that are due, those of the
+// first host that may be asked are enough, and the ones before it are passed over host by host.
 const sqlCrawlStatus = `/* sqlCrawlStatus */
 WITH open AS (
     SELECT r.id, r.status, r.discovered - r.visited - r.redirect_301 - r.forbidden - r.not_found - r.http_terminal
@@ -18,11 +25,22 @@ WITH open AS (
         (SELECT coalesce(sum(finished), 0) FROM crawl_rates
             WHERE run_id = r.id AND at > now() - interval '60 s') AS finished,
         CASE WHEN r.status = 'RUNNING' AND (
-            EXISTS (SELECT FROM crawl_urls WHERE run_id = r.id AND status = 'QUEUED' AND due_at IS NULL)
-            OR EXISTS (SELECT FROM crawl_urls WHERE run_id = r.id AND status = 'QUEUED' AND due_at <= now())
-            OR EXISTS (SELECT FROM crawl_urls WHERE run_id = r.id AND status = 'IN_PROGRESS'))
-        THEN extract(epoch FROM now() - coalesce((SELECT at FROM crawl_rates WHERE run_id = r.id AND finished > 0
-            ORDER BY at DESC LIMIT 1), r.created_at)) ELSE 0 END AS stalled
+            EXISTS (WITH RECURSIVE u AS (
+                    (SELECT host FROM crawl_urls WHERE run_id = r.id AND status = 'QUEUED' AND due_at IS NULL
+                    ORDER BY host LIMIT 1)
+                    UNION ALL
+                    SELECT (SELECT host FROM crawl_urls WHERE run_id = r.id AND status = 'QUEUED' AND due_at IS NULL
+                        AND host > u.host ORDER BY host LIMIT 1)
+                    FROM u WHERE ` + sqlCrawlHeld + `)
+                SELECT FROM u WHERE host IS NOT NULL AND NOT ` + sqlCrawlHeld + `)
+            OR EXISTS (SELECT FROM crawl_urls u WHERE run_id = r.id AND status = 'QUEUED' AND due_at <= now()
+                AND NOT ` + sqlCrawlHeld + `)
+            OR EXISTS (SELECT FROM crawl_urls u WHERE run_id = r.id AND status = 'IN_PROGRESS'
+                AND NOT ` + sqlCrawlHeld + `))
+        THEN extract(epoch FROM now() - greatest(coalesce((SELECT at FROM crawl_rates
+                WHERE run_id = r.id AND finished > 0 ORDER BY at DESC LIMIT 1), r.created_at),
+            (SELECT max(until) FROM crawl_holds WHERE run_id = r.id AND until <= now() AND by <> 'ours'))) ELSE 0 END
+            AS stalled
     FROM crawl_runs r WHERE r.status IN ('RUNNING', 'PAUSED')
 ), longest AS (
     SELECT id, stalled FROM open WHERE stalled > 0 ORDER BY stalled DESC, id LIMIT 1

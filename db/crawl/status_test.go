@@ -56,6 +56,26 @@ func TestCrawlStatus(t *testing.T) {
 		dbtest.Aged(t, 610, got.StalledSeconds, began)
 		require.EqualValues(t, 144, got.OpenURLs)
 	}
+	held := func(host string) {
+		dbtest.Exec(t, pool, `INSERT INTO crawl_holds SELECT id, $1, now() + interval '1 hour', 'robots', '' FROM crawl_runs`, host)
+	}
+	held("other")
+	for _, due := range []string{"due_at = NULL", "due_at = now()", "status = 'IN_PROGRESS'"} {
+		dbtest.Exec(t, pool, "UPDATE crawl_urls SET status = 'QUEUED', due_at = NULL WHERE status <> 'VISITED'")
+		dbtest.Exec(t, pool, "UPDATE crawl_urls SET "+due+" WHERE status <> 'VISITED'")
+		require.Equal(t, running, status().StalledRun, "another host is held back")
+		held("h")
+		require.Zero(t, status().StalledRun, "the host is not to be asked: "+due)
+		dbtest.Exec(t, pool, "UPDATE crawl_urls SET host = 'later' WHERE status <> 'VISITED' AND run_id = $1", running)
+		require.Equal(t, running, status().StalledRun, "one that may be asked comes after it")
+		dbtest.Exec(t, pool, "UPDATE crawl_urls SET host = 'h'")
+		dbtest.Exec(t, pool, "UPDATE crawl_holds SET by = 'ours' WHERE host = 'h'")
+		require.Equal(t, running, status().StalledRun, "the site does not want that")
+		dbtest.Exec(t, pool, "UPDATE crawl_holds SET by = 'robots', until = now() - interval '100 s' WHERE host = 'h'")
+		require.Equal(t, running, status().StalledRun)
+		dbtest.Aged(t, 100, status().StalledSeconds, time.Now()) // since it might be asked
+		dbtest.Exec(t, pool, "DELETE FROM crawl_holds WHERE host = 'h'")
+	}
 	dbtest.Exec(t, pool, "DELETE FROM crawl_rates")
 	dbtest.Aged(t, 3600, status().StalledSeconds, began) // since it was started
 	dbtest.Exec(t, pool, "INSERT INTO crawl_rates VALUES ($1, now(), 1, 0, 0, 0, 0)", running)

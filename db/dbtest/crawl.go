@@ -14,7 +14,8 @@ import (
 var CrawlNow = time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)
 
 // CrawlSite stores a run that is going on, with 14 URLs in all states, whose IDs are 100 (the seed) to 113, and returns
-// its ID. /missing is linked from three pages, /gone from one; /error is where a redirect leads.
+// its ID. /missing is linked from three pages, /gone from one; /error is where a redirect leads. www.example.org is
+// held back for half a minute.
 func CrawlSite(t testing.TB, pool *pgxpool.Pool) (run int64) {
 	t.Helper()
 
@@ -44,7 +45,7 @@ func CrawlSite(t testing.TB, pool *pgxpool.Pool) (run int64) {
 			(104, 3, 105, 3, 'FAILED', 'https://', 'example.org', '/gone', NULL, 3, NULL, NULL, 'connection refused', 'transient', NULL, NULL, NULL, NULL, NULL, 'w2'),
 			(105, 3, 101, 2, 'VISITED', 'http://', 'www.example.org', '/Deep/Path', NULL, 1, 200, 'Deep', NULL, NULL, NULL, NULL, NULL, NULL, NULL, 'w2'),
 			(106, 3, 101, 2, 'QUEUED', 'https://', 'example.org', '/later', NULL, 1, NULL, NULL, NULL, NULL, NULL, NULL, 60, NULL, NULL, NULL),
-			(107, 3, 101, 2, 'QUEUED', 'http://', 'www.example.org', '/held', NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, 30, NULL, NULL, NULL),
+			(107, 3, 101, 2, 'QUEUED', 'http://', 'www.example.org', '/held', NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL),
 			(108, 3, 101, 2, 'QUEUED', 'https://', 'example.org', '/ready', NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL),
 			(109, 3, 101, 2, 'IN_PROGRESS', 'https://', 'example.org', '/now', NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, -10, 60, 'w1'),
 			(110, 3, 101, 2, 'IN_PROGRESS', 'https://', 'example.org', '/lost', NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, -90, -1, 'w2'),
@@ -69,6 +70,8 @@ func CrawlSite(t testing.TB, pool *pgxpool.Pool) (run int64) {
 			($1, $2::timestamptz - '10 s'::interval, 4, 4, 0, 500, 100)`,
 		run, CrawlNow)
 	require.NoError(t, err)
+	Exec(t, pool, "INSERT INTO crawl_holds VALUES ($1, 'www.example.org', $2, 'crawl_delay', '30s')", run,
+		CrawlNow.Add(30*time.Second))
 	return run
 }
 

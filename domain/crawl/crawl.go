@@ -3,6 +3,7 @@
 package crawl
 
 import (
+	"errors"
 	"strconv"
 	"time"
 )
@@ -112,6 +113,8 @@ type Result struct {
 	Reason string        // of Skipped
 	After  time.Duration // until the next try, where State is Queued
 	Pause  time.Duration // of its host: the turn was so far away; where it was not asked
+	Held   Held          // by what, where there is a Pause
+	Cause  string        // of that, in words; "" = not known
 	Asked  bool          // it was requested: this was a try
 
 	HTTPStatus    int // 0 = no answer
@@ -130,6 +133,21 @@ type Result struct {
 	Links   []Link // in scope, each URL once; nil = none, or not an HTML page
 	Message []byte // for the queue of the search indexer, JSON; nil = none
 }
+
+// Held is what keeps a host from being asked.
+type Held string
+
+// All but HeldOurs are the site's wish, and no reason to look after a run.
+const (
+	HeldGap      Held = "gap"         // between two requests, or as many are under way as may be
+	HeldDelay    Held = "crawl_delay" // of its robots.txt
+	HeldCooldown Held = "cooldown"    // after it refused requests
+	HeldRobots   Held = "robots"      // its robots.txt cannot be read, and is asked for again then
+	HeldOurs     Held = "ours"        // our own network or browser is away
+)
+
+// ErrCooldown is in the error of a turn that is too far away because the host is in its cooldown.
+var ErrCooldown = errors.New("it cools down")
 
 // An Outcome is what a result counts as.
 type Outcome string

@@ -15,6 +15,9 @@ import (
 // ErrNoBrowser is in the chain of an error that says nothing of a page: there was no browser to open it with.
 var ErrNoBrowser = errors.New("there is no browser")
 
+// ErrNoNetwork is in the chain of an error that says nothing of a site: the network of this process is away.
+var ErrNoNetwork = errors.New("our network seems to be away")
+
 // A Request asks a site for a page. With neither a form nor JSON it is a GET.
 type Request struct {
 	URL    string

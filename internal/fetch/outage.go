@@ -3,6 +3,7 @@ package fetch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/web"
 )
 
 const (
@@ -76,7 +78,7 @@ func (o *Outage) enter() error {
 func (o *Outage) away(now time.Time) error {
 	return &fault.Error{
 		Class: fault.Limited, After: max(o.next.Sub(now), outageFirst),
-		Err: errors.New("our network seems to be away: none of several hosts could be reached"),
+		Err: fmt.Errorf("%w: none of several hosts could be reached", web.ErrNoNetwork),
 	}
 }
 

@@ -60,6 +60,8 @@ func TestOutage(t *testing.T) {
 	tried := lookups.Load()
 	class, _ = ask(host(5))
 	require.Equal(t, fault.Limited, class)
+	_, err := c.Ask(t.Context(), web.Request{URL: host(5)})
+	require.ErrorIs(t, err, web.ErrNoNetwork)
 	require.Equal(t, tried, lookups.Load(), "nothing is tried before its time")
 
 	at.Add(1)

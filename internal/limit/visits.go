@@ -161,8 +161,8 @@ const busy = 500 * time.Millisecond
 // itself, 0 = none; the longer one of it and the gap counts.
 //
 // A turn that is further away than VisitOptions.MaxWait or than ctx's deadline is fault.Limited, with the wait as
-// After, and takes nothing: at once where the time is known, as in a cooldown, and after the wait where all seats were
-// taken. When ctx ends its error is returned.
+// After, and takes nothing: at once where the time is known, as in a cooldown (crawl.ErrCooldown), and after the wait
+// where all seats were taken. When ctx ends its error is returned.
 func (v *Visits) Enter(ctx context.Context, host string, delay time.Duration) (leave func(crawl.Verdict), err error) {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	if host == "" || len(host) > 300 {
@@ -188,7 +188,7 @@ func (v *Visits) Enter(ctx context.Context, host string, delay time.Duration) (l
 		now := v.o.Now()
 		s := start{wanted: true, giveUp: giveUp, gap: max(v.gap(), delay)}
 		if wait := h.cool.Sub(now); wait > 0 && h.cool.After(giveUp) {
-			return nil, tooFar(host, wait)
+			return nil, cooling(host, wait)
 		}
 		switch {
 		case s.gap == 0 && h.used < h.target && now.Before(h.fresh) && !h.cool.After(now) && !h.next.After(now):
@@ -210,7 +210,10 @@ func (v *Visits) Enter(ctx context.Context, host string, delay time.Duration) (l
 				return nil, fmt.Errorf("wait for a turn on %s: %w", host, err)
 			}
 		}
-		if s.wait > 0 {
+		switch {
+		case s.wait > 0 && s.cools:
+			return nil, cooling(host, s.wait)
+		case s.wait > 0:
 			return nil, tooFar(host, s.wait)
 		}
 		if s.ok {
@@ -240,9 +243,16 @@ type start struct {
 	giveUp time.Time
 	gap    time.Duration // until the next one
 
-	ok   bool // it may start, at
-	at   time.Time
-	wait time.Duration // it is so far away, which is too far; 0 = not known, or not so
+	ok    bool // it may start, at
+	at    time.Time
+	wait  time.Duration // it is so far away, which is too far; 0 = not known, or not so
+	cools bool          // for the host is in its cooldown
+}
+
+// cooling is tooFar of a host in its cooldown.
+func cooling(host string, wait time.Duration) error {
+	return &fault.Error{Class: fault.Limited, After: wait, Err: fmt.Errorf(
+		"wait for a turn on %s: %w for %s", host, crawl.ErrCooldown, wait.Round(time.Millisecond))}
 }
 
 // gap is that after a start.
@@ -418,7 +428,7 @@ func (v *Visits) sync(ctx context.Context, host string, h *visited, s start) sta
 		case h.used >= h.target:
 			h.askAfter = now.Add(poll)
 		case s.at.After(later(s.giveUp, now)): // Redis may have taken longer than there was to wait
-			s.wait = s.at.Sub(now)
+			s.wait, s.cools = s.at.Sub(now), s.at.Equal(h.cool)
 		default:
 			s.ok, h.next = true, s.at.Add(s.gap)
 		}
@@ -445,7 +455,7 @@ func (v *Visits) learn(host string, h *visited, s start, began time.Time, got []
 		s.ok, s.at = true, later(now.Add(in(3)), h.cool)
 		h.next = later(h.next, s.at.Add(s.gap))
 	case s.giveUp.Before(now.Add(in(3))):
-		s.wait = max(in(3), time.Millisecond)
+		s.wait, s.cools = max(in(3), time.Millisecond), in(4) > 0 && in(4) >= in(3)
 	case h.target >= v.o.PerHost: // all seats are ours: one is free when a request of ours is over
 		h.askAfter = h.fresh
 	default:

@@ -250,6 +250,11 @@ func TestVisitsCooldown(t *testing.T) {
 	near(refused(t, all[2], "one.example", 0), 300*time.Hour)
 	enter(t, all[0], "two.example")(crawl.Refused(86400 * time.Hour))
 	near(refused(t, all[1], "two.example", 0), 3600*time.Hour)
+	for i, v := range all {
+		if _, err := v.Enter(t.Context(), "two.example", 0); !errors.Is(err, crawl.ErrCooldown) {
+			t.Errorf("process %d: %v; want the cooldown", i, err)
+		}
+	}
 	enter(t, all[0], "three.example")(crawl.Welcome)
 	enter(t, all[1], "three.example")(crawl.Welcome)
 
@@ -372,6 +377,9 @@ func TestVisitsTooFar(t *testing.T) {
 		if after := refused(t, all[0], "two.example", time.Hour); after > time.Hour || after < 30*time.Minute {
 			t.Errorf("the next turn is in %s; want an hour", after)
 		}
+	}
+	if _, err := all[0].Enter(t.Context(), "two.example", time.Hour); errors.Is(err, crawl.ErrCooldown) {
+		t.Errorf("Enter = %v; the host did not refuse", err)
 	}
 	for _, host := range []string{"", "."} {
 		_, err := all[0].Enter(t.Context(), host, 0)

@@ -189,7 +189,8 @@ function Why({ id }: { id: number }) {
     }
     for (const h of w.hosts) {
       if (h.ready > 0) lines.push([h.ready, t.because.ready(h.ready, h.host)])
-      if (h.held > 0) lines.push([h.held, t.because.held(h.held, h.host)])
+      const by = t.because.heldBy[h.held_by ?? 'gap'] ?? ''
+      if (h.held > 0) lines.push([h.held, t.because.held(h.held, h.host, until(h.held_until), by)])
       if (h.again > 0) lines.push([h.again, t.because.again(h.again, h.host, until(h.next_due))])
     }
     if (w.hosts_total > w.hosts.length) lines.push([w.hosts_total - w.hosts.length, t.because.hosts])

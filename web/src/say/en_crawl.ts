@@ -99,8 +99,15 @@ export const run = {
     paused: 'The run is paused: nothing is requested until it is resumed.',
     fetching: (n: number, oldest: string) => `${is(n)} being fetched, the oldest for ${oldest}`,
     ready: (n: number, host: string) => `${s(n, 'waits', 'wait')} for a worker to ask ${host}`,
-    held: (n: number, host: string) =>
-      `${s(n, 'waits', 'wait')} until ${host} may be asked again: its pace, its Crawl-delay, or a pause after it refused`,
+    held: (n: number, host: string, until: string, by: string) =>
+      `${s(n, 'waits', 'wait')} until ${host} may be asked again in ${until}: ${by}`,
+    heldBy: {
+      gap: 'its pace',
+      crawl_delay: 'its Crawl-delay',
+      cooldown: 'a pause after it refused',
+      robots: 'its robots.txt cannot be read',
+      ours: 'our own network or browser is away',
+    } as Names,
     again: (n: number, host: string, next: string) =>
       `${s(n, 'waits', 'wait')} for another try at ${host}; the next is due in ${next}`,
     hosts: 'more hosts have URLs that wait',

@@ -96,8 +96,15 @@ export const run: typeof en = {
     fetching: (n, oldest) =>
       `${s(n, 'est demandée', 'sont demandées')} en ce moment, la plus ancienne depuis ${oldest}`,
     ready: (n, host) => `${s(n, 'attend', 'attendent')} qu’un worker interroge ${host}`,
-    held: (n, host) =>
-      `${s(n, 'attend', 'attendent')} que ${host} puisse être interrogé : son rythme, son Crawl-delay, ou une pause après un refus`,
+    held: (n, host, until, by) =>
+      `${s(n, 'attend', 'attendent')} que ${host} puisse être interrogé, dans ${until} : ${by}`,
+    heldBy: {
+      gap: 'son rythme',
+      crawl_delay: 'son Crawl-delay',
+      cooldown: 'une pause après un refus',
+      robots: 'son robots.txt ne peut pas être lu',
+      ours: 'notre propre réseau ou navigateur est en panne',
+    },
     again: (n, host, next) =>
       `${s(n, 'attend', 'attendent')} un autre essai chez ${host}; le prochain est dans ${next}`,
     hosts: 'autres hôtes ont des URL en attente',
