@@ -33,8 +33,8 @@ import (
 //go:embed dynamicconfig.yaml
 var dynamicConfig []byte
 
-// The two databases of Temporal: where the sql tool finds their schema in itself, and the table that has rows as soon as
-// there is anything to lose in one.
+// The two databases of Temporal: where the sql tool finds their schema in itself, and the table that has rows as soon
+// as there is anything to lose in one.
 var temporalDatabases = map[string]struct{ schema, holds string }{
 	"temporal":            {"postgresql/v12/temporal", "namespaces"},
 	"temporal_visibility": {"postgresql/v12/visibility", "executions_visibility"},
@@ -139,8 +139,8 @@ func (s *Stack) createExternal(ctx context.Context, name string) error {
 	return createDatabase(ctx, conn, name)
 }
 
-// makeSchema brings the schema of a database up to date. The tool has no transactions, so what was cut short may have left
-// a schema that it cannot go on with: where nothing is lost by it, the tables are made anew.
+// makeSchema brings the schema of a database up to date. The tool has no transactions, so what was cut short may have
+// left a schema that it cannot go on with: where nothing is lost by it, the tables are made anew.
 func (s *Stack) makeSchema(ctx context.Context, pg *pgconn.Config, database string) error {
 	cfg, err := pgx.ParseConfig(s.temporalURL())
 	if err != nil {
