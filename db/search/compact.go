@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -47,31 +48,38 @@ func (x *SearchIndex) Segments(ctx context.Context) (n int64, err error) {
 }
 
 // The lock is held until the end of the transaction. Its first key is that of compaction, its second the collection.
-// Deleting the postings of a segment of many gigabytes takes longer than a statement may take elsewhere.
+//
+// A segment whose collection is negative is of no list: one that a merge is writing, or one that was merged. So all but
+// the moment in which one takes the place of the others is written by transactions that are short, as many as it takes:
+// a transaction that writes keeps every row from the vacuum that any table has lost since it began.
 const (
 	sqlSearchCompactLock = `/* sqlSearchCompactLock */ SELECT pg_try_advisory_xact_lock(1936024430, $1)`
-	sqlSearchPatience    = `/* sqlSearchPatience */ SELECT set_config('statement_timeout', '30min', true)`
 	sqlSearchLevels      = `/* sqlSearchLevels */
 SELECT id, level, docs FROM search_segments WHERE collection = $1 ORDER BY level, id`
-	sqlSearchStarts = `/* sqlSearchStarts */ UPDATE search_segments SET starts = $2 WHERE id = $1`
-	sqlSearchForget = `/* sqlSearchForget */ DELETE FROM search_postings WHERE segment = $1`
-	sqlSearchUnlist = `/* sqlSearchUnlist */ DELETE FROM search_segments WHERE id = ANY ($1)`
+	sqlSearchUnlisted = `/* sqlSearchUnlisted */
+SELECT id FROM search_segments WHERE collection = -$1::smallint ORDER BY id LIMIT 1 FOR UPDATE`
+	sqlSearchHolds = `/* sqlSearchHolds */
+SELECT FROM search_segments WHERE id = $1 AND collection = -$2::smallint AND level >= 0 FOR KEY SHARE`
+	sqlSearchList = `/* sqlSearchList */
+UPDATE search_segments SET collection = $2, starts = $3 WHERE id = $1 AND collection = -$2::smallint`
+	sqlSearchUnlist = `/* sqlSearchUnlist */
+UPDATE search_segments SET collection = -$2::smallint WHERE id = ANY ($1) AND collection = $2`
+	sqlSearchForgetSome = `/* sqlSearchForgetSome */
+DELETE FROM search_postings WHERE segment = $1 AND term = ANY (ARRAY(
+    SELECT term FROM search_postings WHERE segment = $1 AND term > $2 ORDER BY term LIMIT $3))
+RETURNING term`
+	// Nothing is added to it any more.
+	sqlSearchCondemn = `/* sqlSearchCondemn */ UPDATE search_segments SET level = -1 WHERE id = $1`
+	sqlSearchForget  = `/* sqlSearchForget */ DELETE FROM search_segments WHERE id = $1`
 )
 
 // Compact merges the segments of the lowest level that is full into one of the next level, without the documents that
 // are void; or, when none is full, writes a segment anew most of whose documents are void; or, when there is none,
 // forgets words. It reports whether there is more to do. One process compacts at a time: a call while another one does
-// returns at once. Searches and writers go on meanwhile, and a process that is killed leaves nothing behind. Memory is
-// bounded by the columns and a few thousand terms.
+// returns at once. Searches and writers go on meanwhile, and what a process that is killed leaves behind no search
+// sees: the next call deletes it. Memory is bounded by the columns and a few thousand terms.
 func (x *SearchIndex) Compact(ctx context.Context) (more bool, err error) {
-	err = pgx.BeginFunc(ctx, x.pool, func(tx pgx.Tx) error {
-		var alone bool
-		if err := tx.QueryRow(ctx, sqlSearchCompactLock, x.collection).Scan(&alone); err != nil || !alone {
-			return err
-		}
-		if _, err := tx.Exec(ctx, sqlSearchPatience); err != nil {
-			return err
-		}
+	err = x.alone(ctx, func(tx pgx.Tx) error {
 		snapshot, segments, err := x.mergeable(ctx, tx)
 		if err != nil {
 			return err
@@ -83,7 +91,59 @@ func (x *SearchIndex) Compact(ctx context.Context) (more bool, err error) {
 		more = true
 		return x.merge(ctx, tx, snapshot, segments)
 	})
+	if err == nil {
+		err = x.sweep(ctx)
+	}
 	return more, fault.Wrap(err, "compact the index")
+}
+
+// alone runs a transaction in which no other one compacts; while one does, nothing.
+func (x *SearchIndex) alone(ctx context.Context, run func(tx pgx.Tx) error) error {
+	return pgx.BeginFunc(ctx, x.pool, func(tx pgx.Tx) error {
+		var alone bool
+		if err := tx.QueryRow(ctx, sqlSearchCompactLock, x.collection).Scan(&alone); err != nil || !alone {
+			return err
+		}
+		return run(tx)
+	})
+}
+
+// sweepRows are the blocks that one transaction deletes: some 10 kB each.
+const sweepRows = 500
+
+// sweep deletes what is of no list.
+func (x *SearchIndex) sweep(ctx context.Context) error {
+	segment, after := int64(0), ""
+	for more := true; more; {
+		more = false // unless this one is alone, too
+		err := x.alone(ctx, func(tx pgx.Tx) error {
+			ids, err := db.Rows(ctx, tx, pgx.RowTo[int64], sqlSearchUnlisted, x.collection)
+			if err != nil || len(ids) == 0 {
+				return err
+			}
+			if ids[0] != segment {
+				segment, after = ids[0], ""
+				if _, err := tx.Exec(ctx, sqlSearchCondemn, segment); err != nil {
+					return err
+				}
+			}
+			more = true
+			terms, err := db.Rows(ctx, tx, pgx.RowTo[string], sqlSearchForgetSome, segment, after, x.swept)
+			if err != nil {
+				return err
+			}
+			if len(terms) == x.swept {
+				after = slices.Max(terms)
+				return nil
+			}
+			_, err = tx.Exec(ctx, sqlSearchForget, segment)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // mergeable picks the segments that are to become one: none when there is nothing to do.
@@ -119,7 +179,7 @@ func (x *SearchIndex) mergeable(ctx context.Context, tx pgx.Tx) (*search.Snapsho
 	return snapshot, nil, nil
 }
 
-// merge writes one segment in place of several.
+// merge writes one segment in place of several. tx has the lock, reads, and writes nothing before the end.
 func (x *SearchIndex) merge(ctx context.Context, tx pgx.Tx, snapshot *search.Snapshot, segments []int64) error {
 	merger, err := search.NewMerger(snapshot, segments)
 	if err != nil {
@@ -127,8 +187,8 @@ func (x *SearchIndex) merge(ctx context.Context, tx pgx.Tx, snapshot *search.Sna
 	}
 	into := int64(0)
 	if kills := merger.Kills(); merger.Docs() > 0 || len(kills) > 0 {
-		err := tx.QueryRow(ctx, sqlSearchSegmentAdd, x.collection, levelOf(merger.Docs()), merger.Docs(), merger.Columns(),
-			stored(kills), nil).Scan(&into)
+		err := x.pool.QueryRow(ctx, sqlSearchSegmentAdd, -x.collection, levelOf(merger.Docs()), merger.Docs(),
+			merger.Columns(), stored(kills), nil).Scan(&into)
 		if err != nil {
 			return err
 		}
@@ -138,14 +198,22 @@ func (x *SearchIndex) merge(ctx context.Context, tx pgx.Tx, snapshot *search.Sna
 		return err
 	}
 	b := new(pgx.Batch)
-	if len(starts) > 0 {
-		b.Queue(sqlSearchStarts, into, starts)
+	if into > 0 {
+		b.Queue(sqlSearchList, into, x.collection, starts)
 	}
-	for _, id := range segments {
-		b.Queue(sqlSearchForget, id)
-	}
-	b.Queue(sqlSearchUnlist, segments)
+	b.Queue(sqlSearchUnlist, segments, x.collection)
 	return tx.SendBatch(ctx, b).Close()
+}
+
+// write adds blocks to the segment that a merge is writing. Where the lock was lost, and another process
+// sweeps, it is pgx.ErrNoRows.
+func (x *SearchIndex) write(ctx context.Context, into int64, blocks []search.Block) error {
+	return pgx.BeginFunc(ctx, x.pool, func(tx pgx.Tx) error {
+		if err := tx.QueryRow(ctx, sqlSearchHolds, into, x.collection).Scan(); err != nil {
+			return fault.Wrap(err, "write segment %d", into)
+		}
+		return copyBlocks(ctx, tx, into, blocks)
+	})
 }
 
 // mergePostings goes through the terms of all segments in their order. Words that are in none of their documents any
@@ -153,7 +221,7 @@ func (x *SearchIndex) merge(ctx context.Context, tx pgx.Tx, snapshot *search.Sna
 func (x *SearchIndex) mergePostings(ctx context.Context, tx pgx.Tx, merger *search.Merger, segments []int64,
 	into int64,
 ) (starts []string, err error) {
-	doubts := wordDoubts{tx: tx}
+	doubts := wordDoubts{on: x.pool}
 	merger.Dropped = func(term string) error { return doubts.add(ctx, term) }
 	var heads postedHeap
 	for _, id := range segments {
@@ -175,14 +243,14 @@ func (x *SearchIndex) mergePostings(ctx context.Context, tx pgx.Tx, merger *sear
 			return nil
 		}
 		marks.pass(written)
-		err := copyBlocks(ctx, tx, into, written)
+		err := x.write(ctx, into, written)
 		clear(written)
 		written, size = written[:0], 0
 		return err
 	}
 	packer := search.NewPacker(func(b search.Block) error {
 		written = append(written, b)
-		if size += len(b.Postings) + len(b.Positions); size < mergeBytes {
+		if size += len(b.Postings) + len(b.Positions); size < x.merged {
 			return nil
 		}
 		return flush()
@@ -214,7 +282,7 @@ func (x *SearchIndex) mergePostings(ctx context.Context, tx pgx.Tx, merger *sear
 	return marks.starts, doubts.flush(ctx)
 }
 
-// What a merge reads of a segment at a time, and writes at a time.
+// What a merge reads of a segment at a time, and writes in a transaction.
 const (
 	mergeRows  = 32
 	mergeBytes = 4 << 20

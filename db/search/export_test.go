@@ -12,6 +12,9 @@ func (x *SearchIndex) At(now func() time.Time) { x.now = now }
 // LookFirst makes an index look at the sizes of all postings before it reads any.
 func (x *SearchIndex) LookFirst() { x.cheap, x.small = 0, -1 }
 
+// InSteps makes merges write, and delete, a few blocks in a transaction.
+func (x *SearchIndex) InSteps() { x.merged, x.swept = 1, 2 }
+
 // Starts are those of the segments that an index has read, by the IDs of the segments.
 func (x *SearchIndex) Starts() map[int64][]string {
 	x.segments.mu.Lock()

@@ -27,6 +27,8 @@ type SearchIndex struct {
 	kept       *keptPostings
 	cheap      int64 // bytes of postings that are read without a look at their sizes
 	small      int   // bytes of a term's postings that are read with the look at their size
+	merged     int   // bytes that a merge writes in a transaction
+	swept      int   // blocks that are deleted in a transaction
 	now        func() time.Time
 }
 
@@ -35,7 +37,8 @@ var _ search.Engine = (*SearchIndex)(nil)
 // NewSearchIndex returns the index of the pages in pool.
 func NewSearchIndex(pool *pgxpool.Pool) *SearchIndex {
 	return &SearchIndex{pool: pool, collection: collectionPages, segments: newSegmentCache(),
-		kept: newKeptPostings(), cheap: cheapSearch, small: smallPostings, now: time.Now}
+		kept: newKeptPostings(), cheap: cheapSearch, small: smallPostings, merged: mergeBytes, swept: sweepRows,
+		now: time.Now}
 }
 
 // Index makes these revisions of pages findable before it returns. A revision that is not the one that is kept, or that

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/search"
@@ -30,9 +31,10 @@ const sqlSearchDoubt = `/* sqlSearchDoubt */
 INSERT INTO search_terms_doubted (term, since)
 SELECT term, clock_timestamp() FROM unnest($1::text[]) AS t(term) ON CONFLICT DO NOTHING`
 
-// wordDoubts are the words that a merge doubts.
+// wordDoubts are the words that a merge doubts. They stay doubted where the merge fails: what has one is looked for
+// before it is forgotten.
 type wordDoubts struct {
-	tx    pgx.Tx
+	on    *pgxpool.Pool
 	words []string
 }
 
@@ -50,7 +52,7 @@ func (d *wordDoubts) flush(ctx context.Context) error {
 	if len(d.words) == 0 {
 		return nil
 	}
-	_, err := d.tx.Exec(ctx, sqlSearchDoubt, d.words)
+	_, err := d.on.Exec(ctx, sqlSearchDoubt, d.words)
 	d.words = d.words[:0]
 	return err
 }
