@@ -284,12 +284,15 @@ func (s *Contacts) Tag(ctx context.Context, tenant string, ids []int64, add, rem
 	return changed, fault.Wrap(err, "tag %d contacts", len(ids))
 }
 
+// Of NOT EXISTS the planner makes a join, and row-level security keeps what is computed of its rows from an index: it
+// read all opt-outs of the tenant.
 const sqlOptOutsAdd = `/* sqlOptOutsAdd */
 INSERT INTO opt_outs AS o (tenant, digest, source, at) SELECT $1, d, $3, $4 FROM (
     SELECT unnest($2::bytea[]) AS d
     UNION SELECT digest FROM contacts WHERE tenant = $1 AND email_digest = ANY ($2::bytea[]) AND email_digest <> ''
-) p WHERE ` + db.SQLTenantStands + ` AND NOT EXISTS (
-    SELECT FROM opt_outs WHERE tenant = $1 AND digest = opt_out_keyed(d, $5, $6) AND source <> 'message') ORDER BY d
+) p WHERE ` + db.SQLTenantStands + ` AND (
+    SELECT source FROM opt_outs WHERE tenant = $1 AND digest = opt_out_keyed(d, $5, $6) AND source <> 'message') IS NULL
+ORDER BY d
 ON CONFLICT (tenant, digest) DO UPDATE SET source = excluded.source, at = excluded.at WHERE o.source = 'message'`
 
 // OptOut notes that the people with some keys, as contact.Key makes them, are never written to, whether they are

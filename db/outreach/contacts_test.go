@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
@@ -405,6 +406,44 @@ func TestExportPersonIsBounded(t *testing.T) {
 	require.Equal(t, []any{older, int64(20 - room + 1), newer, int64(10)},
 		[]any{p.Refused[0].Upload, p.Refused[0].Row, p.Refused[room-1].Upload, p.Refused[room-1].Row})
 	require.EqualValues(t, 20-room, p.LeftOut)
+}
+
+// A person is looked up: row-level security keeps conditions from an index that may tell what they read.
+func TestPersonsAreLookedUp(t *testing.T) {
+	t.Parallel()
+
+	pool, ctx, texts := dbtest.New(t), t.Context(), dbtest.Statements(t)
+	dbtest.NewTenant(t, pool, "acme")
+	newUpload(t, dboutreach.NewUploads(pool), "acme")
+	err := pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+		b := new(pgx.Batch)
+		b.Queue("SELECT set_config('conveyor.tenant', 'acme', true)")
+		b.Queue(`INSERT INTO upload_errors (tenant, upload, row, line, problems, record, persons)
+			SELECT 'acme', id, n, n, '[]', '{}', ARRAY[gen_random_uuid(), gen_random_uuid()] FROM uploads, generate_series(1, 5000) n`)
+		b.Queue(`INSERT INTO opt_outs (tenant, digest, source, at)
+			SELECT 'acme', sha256(n::text::bytea), 'api', now() FROM generate_series(1, 5000) n`)
+		return tx.SendBatch(ctx, b).Close()
+	})
+	require.NoError(t, err)
+	dbtest.Alter(t, pool, "ANALYZE upload_errors, opt_outs")
+	persons, pad := []uuid.UUID{uuid.New(), uuid.New()}, []byte("pad")
+	for name, args := range map[string][]any{
+		"sqlPersonRefused": {"acme", persons, 1}, "sqlPersonHas": {"acme", persons, pad},
+		"sqlPersonErrorsForget": {"acme", persons},
+		"sqlOptOutsAdd":         {"acme", [][]byte{pad, {}}, "api", time.Now(), pad, pad},
+	} {
+		require.NoError(t, db.TenantTx(ctx, pool, "acme", func(tx pgx.Tx) error {
+			plan := dbtest.CustomPlan(ctx, t, tx, texts[name], args...)
+			require.NotRegexp(t, "Seq Scan on (upload_errors|opt_outs)", plan, name)
+			if name == "sqlOptOutsAdd" {
+				require.Contains(t, plan, "Index Cond: ((tenant = 'acme'::text) AND (digest = sha256(", name)
+				return nil
+			}
+			require.Contains(t, plan, "Index Cond: (persons[1] = ANY (", name)
+			require.Contains(t, plan, "Index Cond: (persons[2] = ANY (", name)
+			return nil
+		}))
+	}
 }
 
 // A person who is deleted is nowhere; the opt-out holds when the file is imported again.
