@@ -25,7 +25,8 @@ func NewRetention(pool *pgxpool.Pool) *Retention { return &Retention{pool} }
 // the next cursor, whether there may be more, and how many it deleted. So the cost of a step does not depend on how
 // many rows are kept. A row that is written meanwhile is looked at again under its lock.
 var expiries = map[string]string{
-	retention.Images: sqlImagesExpire, retention.DeadLetters: sqlDeadLettersExpire, retention.Drafts: sqlDraftsExpire,
+	retention.Images: sqlImagesExpire, retention.Steps: sqlStepsExpire,
+	retention.DeadLetters: sqlDeadLettersExpire, retention.Drafts: sqlDraftsExpire,
 	retention.DraftRequests: sqlDraftRequestsExpire, retention.DraftSecrets: sqlDraftSecretsExpire,
 	retention.Replays: sqlReplaysExpire,
 	retention.Cycles:  sqlCyclesExpire, retention.Seen: sqlSeenExpire,
@@ -54,6 +55,23 @@ WITH looked AS (
 )
 SELECT coalesce((SELECT to_char(updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || ' ' || id
         FROM looked ORDER BY updated_at DESC, id DESC LIMIT 1), $2),
+    (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`
+
+// Of the newest revision only what stands between its first pass and its last goes.
+const sqlStepsExpire = `/* sqlStepsExpire */
+WITH looked AS (
+    SELECT id, at FROM listing_steps
+    WHERE at < $1 AND (at, id) > (coalesce(nullif(split_part($2, ' ', 1), ''), '-infinity')::timestamptz,
+        coalesce(nullif(split_part($2, ' ', 2), ''), '0')::bigint)
+    ORDER BY at, id LIMIT $3
+), gone AS (
+    DELETE FROM listing_steps s USING looked k, raw_listings r
+    WHERE s.id = k.id AND r.id = s.listing_id AND (s.revision < r.revision OR s.pass > 0 AND s.pass < (
+        SELECT max(pass) FROM listing_steps n WHERE n.listing_id = s.listing_id AND n.revision = s.revision))
+    RETURNING 1
+)
+SELECT coalesce((SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || ' ' || id
+        FROM looked ORDER BY at DESC, id DESC LIMIT 1), $2),
     (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`
 
 // A letter whose replay has not been sent stays.

@@ -49,6 +49,18 @@ func TestDeleteExpired(t *testing.T) {
 			require.NoError(t, err)
 		}, 7, `SELECT v.revision || ' ' || platform_id FROM raw_listing_revisions v JOIN raw_listings r ON r.id = v.listing_id
 			ORDER BY platform_id`, []string{"3 1", "3 2", "3 3"}},
+		retention.Steps: {func(t *testing.T, pool *pgxpool.Pool) {
+			for _, id := range []string{"1", "2"} {
+				publishNew(t, pool, id)
+			}
+			dbtest.Exec(t, pool, "DELETE FROM listing_steps")
+			dbtest.Exec(t, pool, "UPDATE raw_listings SET revision = 2")
+			dbtest.Exec(t, pool, `INSERT INTO listing_steps (listing_id, revision, pass, step, again, at)
+				SELECT $1::uuid, v[1], v[2], 'normalized', false, CASE v[3] WHEN 1 THEN $3::timestamptz ELSE $4 END FROM (VALUES
+					(ARRAY[1, 0, 1]), (ARRAY[1, 1, 1]), (ARRAY[1, 2, 0]), (ARRAY[2, 0, 1]), (ARRAY[2, 1, 1]), (ARRAY[2, 3, 1])) x(v)
+				UNION ALL SELECT $2::uuid, 2, 0, 'received', false, $3`, refOf("1").ID(), refOf("2").ID(), old, edge)
+		}, 3, `SELECT platform_id || ' ' || s.revision || ' ' || pass FROM listing_steps s JOIN raw_listings r ON r.id = listing_id
+			ORDER BY 1`, []string{"1 1 2", "1 2 0", "1 2 3", "2 2 0"}},
 		retention.Events: {func(t *testing.T, pool *pgxpool.Pool) {
 			publishNew(t, pool, "1")
 			dbtest.Exec(t, pool, "DELETE FROM listing_events")

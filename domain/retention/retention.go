@@ -12,6 +12,7 @@ const (
 	Adverts       = "adverts"        // no longer seen, and not visible: with revisions, listing, images and history
 	Images        = "images"         // rows of images of archived listings
 	Revisions     = "revisions"      // of adverts; the newest of each is kept with its advert
+	Steps         = "steps"          // of the way of adverts; the first and the last pass of the newest revision are kept
 	Events        = "events"         // of listings: their price and status history
 	DeadLetters   = "dead-letters"   // resolved, discarded, or replayed without dying again; open ones are kept
 	Drafts        = "drafts"         // of products, with their requests
@@ -42,7 +43,7 @@ const (
 // Kinds are all of them, in the order in which they are deleted: rows come before the files that they refer to.
 var Kinds = []string{
 	Partitions, DraftSecrets,
-	Adverts, Images, Revisions, Events, DeadLetters, Drafts, DraftRequests, Replays, Cycles, Seen, Audit,
+	Adverts, Images, Revisions, Steps, Events, DeadLetters, Drafts, DraftRequests, Replays, Cycles, Seen, Audit,
 	CrawlRuns, Unreported, Messages, Transactional, Webhooks, UploadFiles, Uploads, Lists, Notices, News, Unconfirmed,
 	Searches, Deleted, Removals, Unused, Files,
 }

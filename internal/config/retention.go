@@ -16,7 +16,7 @@ type Retention struct {
 
 	Adverts     int `env:"CONVEYOR_KEEP_ADVERTS" envDefault:"730" doc:"days for which an advert that is no longer seen, and whose listing is archived, is kept with all that was made of it; 7 or more; 0 is for ever" validate:"min=0,max=36500"`
 	Images      int `env:"CONVEYOR_KEEP_IMAGES" envDefault:"90" doc:"days for which an archived listing keeps its images; they are downloaded again if it returns; 0 is for ever" validate:"min=0,max=36500"`
-	Revisions   int `env:"CONVEYOR_KEEP_REVISIONS" envDefault:"180" doc:"days for which older versions of an advert are kept; the newest always is; 0 is for ever" validate:"min=0,max=36500"`
+	Revisions   int `env:"CONVEYOR_KEEP_REVISIONS" envDefault:"180" doc:"days for which older versions of an advert are kept, and the steps of their way; the newest always is; 0 is for ever" validate:"min=0,max=36500"`
 	Events      int `env:"CONVEYOR_KEEP_EVENTS" envDefault:"400" doc:"days of price and status history; 0 is for ever" validate:"min=0,max=36500"`
 	DeadLetters int `env:"CONVEYOR_KEEP_DEAD_LETTERS" envDefault:"90" doc:"days for which resolved, discarded and replayed dead letters are kept; open ones always are; 7 or more; 0 is for ever" validate:"min=0,max=36500"`
 	Drafts      int `env:"CONVEYOR_KEEP_DRAFTS" envDefault:"180" doc:"days for which product drafts are kept, with their files and requests; 7 or more; 0 is for ever" validate:"min=0,max=36500"`
@@ -38,6 +38,7 @@ func (r Retention) Limits() retention.Limits {
 	return retention.Limits{
 		retention.Partitions: time.Second, // of no age: always made
 		retention.Adverts:    days(r.Adverts), retention.Images: days(r.Images), retention.Revisions: days(r.Revisions),
+		retention.Steps:  days(r.Revisions),
 		retention.Events: days(r.Events), retention.DeadLetters: days(r.DeadLetters), retention.Drafts: days(r.Drafts),
 		retention.DraftRequests: days(r.Drafts), retention.DraftSecrets: draft.KeepSecrets,
 		retention.Replays: days(r.Replays), retention.Cycles: days(r.Scrapes),
