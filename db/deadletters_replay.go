@@ -74,6 +74,8 @@ type Reopener struct {
 	// Of does it for a letter of a tenant. The letter's message ID is id, that of what the letter is of. What is over by
 	// now is fault.Conflict or fault.Gone.
 	Of func(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID, now time.Time) error
+	// Hold is the statement that locks what letters are of, of any tenant, by the IDs $1 in their order. "" = Of locks it.
+	Hold string
 	// Back is the statement that does it for letter $1, which is of no tenant. "" = those go back to a broker's queue.
 	Back string
 }
@@ -98,6 +100,25 @@ func letterReplay(ctx context.Context, tx pgx.Tx, f LetterFilter, id *int64, aft
 		return nil, Refused(fmt.Errorf("replay dead letters: %w", err))
 	}
 	return got, nil
+}
+
+// hold locks what letters are of, before any of it is changed: others lock many of these in the order of their IDs.
+func hold(ctx context.Context, tx pgx.Tx, letters []reopened, by Reopeners) error {
+	of := map[string][]uuid.UUID{}
+	for _, r := range letters {
+		if id, err := uuid.Parse(r.MessageID); err == nil && r.Tenant != "" && by[r.Queue].Hold != "" {
+			of[by[r.Queue].Hold] = append(of[by[r.Queue].Hold], id)
+		}
+	}
+	for text, ids := range of {
+		if _, err := tx.Exec(ctx, sqlTenant, everyTenant); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, text, ids); err != nil {
+			return fault.Wrap(err, "lock what %d dead letters are of", len(ids))
+		}
+	}
+	return nil
 }
 
 // reopen puts what a letter is of back into its queue, where that is a table.
@@ -143,8 +164,13 @@ func (s *DeadLetters) Replay(ctx context.Context, id int64, force bool, actor st
 		if _, err = tx.Exec(ctx, sqlLetterHold, id); err == nil {
 			got, err = letterReplay(ctx, tx, f, &id, 0, 1, actor, now)
 		}
+		if err == nil {
+			err = hold(ctx, tx, got, s.reopeners)
+		}
 		for _, r := range got {
-			err = r.reopen(ctx, tx, s.reopeners, now)
+			if err == nil {
+				err = r.reopen(ctx, tx, s.reopeners, now)
+			}
 		}
 		return err
 	})
@@ -204,6 +230,9 @@ func (s *DeadLetters) ReplayAll(ctx context.Context, f LetterFilter, limit int, 
 		var over []int64
 		err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) (err error) {
 			got, err = letterReplay(ctx, tx, f, nil, after, min(letterReplayBatch, limit-n), actor, now)
+			if err == nil {
+				err = hold(ctx, tx, got, s.reopeners)
+			}
 			for _, r := range got {
 				if err != nil {
 					return err

@@ -47,14 +47,17 @@ const (
 )`
 )
 
+// A letter that is being replayed is left to that: it holds the letter, and waits for the message.
 const sqlCampaignRetry = `/* sqlCampaignRetry */
 WITH picked AS (
     SELECT ` + sqlMessageFailed + ` AND campaign = $2 AND id > $5
     ORDER BY id LIMIT $6 FOR UPDATE
 ), ` + sqlMessageAgain + `, resolved AS (
-    UPDATE dead_letters SET state = 'resolved'
-    WHERE tenant = $1 AND message_id = ANY (ARRAY(SELECT id::text FROM again)) AND message_id <> ''
-        AND state IN ('open', 'replayed')
+    UPDATE dead_letters SET state = 'resolved' WHERE id = ANY (ARRAY(
+        SELECT id FROM dead_letters
+        WHERE tenant = $1 AND message_id = ANY (ARRAY(SELECT id::text FROM again)) AND message_id <> ''
+            AND state IN ('open', 'replayed')
+        FOR UPDATE SKIP LOCKED))
 ), counted AS (
     UPDATE campaigns SET failed = failed - n, waiting = waiting + n
     FROM (SELECT count(*) AS n FROM again) a WHERE tenant = $1 AND id = $2 AND n > 0
@@ -142,6 +145,13 @@ WITH picked AS (
 )
 SELECT id FROM again`
 
+	// Messages, and then their campaigns, each in the order of their IDs: as whoever claims, records or retries many.
+	sqlMessagesHold = `/* sqlMessagesHold */
+WITH held AS (
+    SELECT campaign FROM messages WHERE id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE
+)
+SELECT id FROM campaigns WHERE id = ANY (ARRAY(SELECT campaign FROM held)) ORDER BY id FOR NO KEY UPDATE`
+
 	sqlMessageStands = `/* sqlMessageStands */ SELECT state, class FROM messages WHERE tenant = $1 AND id = $2`
 )
 
@@ -150,8 +160,9 @@ func Reopeners() db.Reopeners {
 	return db.Reopeners{
 		contact.QueueJobs: {Of: uploadReopen}, contact.QueueChunks: {Of: uploadReopen},
 		contact.QueuePersistence: {Of: uploadReopen},
-		campaign.QueueDispatch:   {Of: messageReopen}, campaign.QueueRetry: {Of: messageReopen},
-		campaign.QueueCampaigns: {Of: campaignReopen},
+		campaign.QueueDispatch:   {Of: messageReopen, Hold: sqlMessagesHold},
+		campaign.QueueRetry:      {Of: messageReopen, Hold: sqlMessagesHold},
+		campaign.QueueCampaigns:  {Of: campaignReopen},
 	}
 }
 

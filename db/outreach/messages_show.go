@@ -35,9 +35,12 @@ func (s *Messages) Recipient(ctx context.Context, tenant string, id uuid.UUID, b
 
 func messageSubject(id uuid.UUID) string { return "message/" + id.String() }
 
+// A letter that is being replayed is left to that, as in sqlCampaignRetry.
 const sqlMessageLetters = `/* sqlMessageLetters */
-UPDATE dead_letters SET state = 'resolved'
-WHERE message_id = $2 AND message_id <> '' AND tenant = $1 AND state IN ('open', 'replayed')`
+UPDATE dead_letters SET state = 'resolved' WHERE id = ANY (ARRAY(
+    SELECT id FROM dead_letters
+    WHERE message_id = $2 AND message_id <> '' AND tenant = $1 AND state IN ('open', 'replayed')
+    FOR UPDATE SKIP LOCKED))`
 
 // Retry queues a failed message again, with all its attempts and an audit record, and returns it. One that is on its
 // way stays as it is. One that may not be sent again, or that did not fail, is fault.Conflict.

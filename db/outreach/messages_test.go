@@ -21,6 +21,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
 // mailing is a database with the tenant acme, its sender, and what sends its messages.
@@ -912,6 +913,45 @@ func TestWaitingAndTenants(t *testing.T) {
 	require.Equal(t, campaign.TransactionalID("acme", "l"), claims[0].ID)
 	m.exec(t, "UPDATE tenants SET state = 'stopped'")
 	require.Equal(t, "[] []", next())
+}
+
+// Whoever replays dead letters and whoever retries messages of the same campaign wait for one another, and never both.
+func TestReplayBesideRetry(t *testing.T) {
+	t.Parallel()
+
+	m, ctx, texts := newMailing(t), t.Context(), dbtest.Statements(t)
+	letters := db.NewDeadLetters(m.pool, dboutreach.Reopeners())
+	m.running(t, "a", m.sender, 2)
+	for range campaign.MaxAttempts {
+		m.exec(t, "UPDATE messages SET due_at = now() - interval '1 s'")
+		token, claims := m.claim(t, 10)
+		m.record(t, token, refusal(131000), claims...)
+	}
+	ids := m.lines(t, "SELECT id::text FROM messages ORDER BY id")
+	require.Len(t, ids, 2)
+	m.exec(t, `UPDATE dead_letters d SET message_id = m.id FROM (SELECT id, row_number() OVER (ORDER BY id DESC) AS n FROM messages) m,
+		(SELECT id, row_number() OVER (ORDER BY id) AS n FROM dead_letters) l WHERE l.id = d.id AND m.n = l.n`)
+	replayed := make(chan error, 1)
+	require.NoError(t, db.TenantTx(ctx, m.pool, "acme", func(tx pgx.Tx) error { // as a retry does
+		lock := func(id string) {
+			_, err := tx.Exec(ctx, "SELECT FROM messages WHERE id = $1 FOR UPDATE", id)
+			require.NoError(t, err)
+		}
+		lock(ids[0])
+		go func() {
+			_, err := letters.ReplayAll(ctx, db.LetterFilter{Tenant: "acme"}, 10, "zoe", time.Now())
+			replayed <- err
+		}()
+		require.Eventually(t, func() bool {
+			return dbtest.Count(t, m.pool, `pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) > 0
+		}, servicetest.Patience(), 5*time.Millisecond)
+		lock(ids[1])
+		_, err := tx.Exec(ctx, texts["sqlMessageLetters"], "acme", ids[0])
+		return err
+	}))
+	require.NoError(t, <-replayed)
+	require.Equal(t, []string{"queued 3 0", "queued 3 0"}, m.lines(t, "SELECT state, attempts, spent FROM messages"))
+	m.counted(t)
 }
 
 // A message that was given up is queued again with all its attempts when its dead letter is replayed, whatever it is of,
