@@ -220,7 +220,7 @@ func flowSources(counts []db.FlowCount) []FlowSource {
 }
 
 type recentInput struct {
-	After int64 `query:"after" minimum:"0" doc:"a seq: only what is newer"`
+	After int64 `query:"after" minimum:"0" doc:"a seq: only what has a higher one, the newest limit of it. What is stored a moment later than what was shown may have a lower one: ask from a seq of a minute before, and pass over what is known"`
 	Limit int   `query:"limit" minimum:"1" maximum:"200" default:"50"`
 }
 
@@ -231,7 +231,7 @@ type Feed struct {
 
 // A FeedRow is something that happened to an advert. What is said of its listing is so now.
 type FeedRow struct {
-	Seq           int64      `json:"seq" doc:"grows with time"`
+	Seq           int64      `json:"seq" doc:"grows with time, but for what is stored in the same moment"`
 	At            time.Time  `json:"at"`
 	Kind          string     `json:"kind" enum:"new,changed,back,archived,refused,twin"`
 	ListingID     uuid.UUID  `json:"listing_id" doc:"GET /listings/{id} has all of it, also of one that is no listing"`

@@ -93,8 +93,9 @@ type FeedRow struct {
 	TwinOf        *uuid.UUID
 }
 
-// A transaction that is under way may have taken an earlier number: what is after it waits until it is over. It may be
-// one of another database, and long; ours end within a minute.
+// A transaction that is under way may have taken an earlier number: what a later transaction has stored waits until it
+// is over. It may be one of another database, and long; ours end within a minute. A transaction takes its number later
+// than it begins, so one that began later may still have taken an earlier number: the feed shows that too late.
 const sqlFeed = `/* sqlFeed */
 SELECT s.id, s.at, s.step, s.listing_id, r.platform, r.platform_id, r.url,
     left(coalesce(l.title, r.payload->>'title', r.payload->'listing'->>'title', ''), 300), l.rent_cents,
