@@ -36,8 +36,8 @@ var withoutTurns = map[string]string{
 
 	"count-listings":       "counts up to 1,000",
 	"map-listings":         "by an index, of a part of the map; a move of the map asks again",
-	"list-neighbourhoods":  "of 91 districts, by an index",
-	"list-adverts":         "pages by an index",
+	"list-neighbourhoods":  "of 91 districts, read once a minute",
+	"list-adverts":         "looks at the next 10,000 by an index",
 	"count-advert-reasons": "for callers of the house",
 
 	"retry-crawl-run":     "a change by callers of the house, limited by the rate of changes",

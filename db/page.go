@@ -33,6 +33,30 @@ func CutPage[T, P any](rows []T, limit int, position func(T) P) (cut []T, next *
 	return rows[:limit], new(position(rows[limit-1]))
 }
 
+// A Looked row is one of those that a filter was asked of. The filter is asked of a bounded number of rows after the
+// position: one that few of them pass would read all there are.
+type Looked[T any] struct {
+	Row    T
+	Passes bool // the filter
+	Last   bool // the filter was not asked of those after it
+}
+
+// CutLooked is CutPage for rows of which those that pass a filter are shown: next is also the position of the last one
+// that it was asked of, whether that passes or not.
+func CutLooked[T, P any](rows []Looked[T], limit int, position func(T) P) (shown []T, next *P) {
+	rows, next = CutPage(rows, limit, func(r Looked[T]) P { return position(r.Row) })
+	if end := len(rows) - 1; next == nil && end >= 0 && rows[end].Last {
+		next = new(position(rows[end].Row))
+	}
+	shown = []T{} // a list is never null
+	for _, r := range rows {
+		if r.Passes {
+			shown = append(shown, r.Row)
+		}
+	}
+	return shown, next
+}
+
 // A RankPosition is a place in the order by relevance. What scores depend on stays as it was for the first page, so
 // that listings that do not change keep their places.
 type RankPosition struct {

@@ -23,8 +23,9 @@ func (h Listings) registerAdverts(d *api.Door) {
 		Summary: "List adverts that are no listings, with every reason", Errors: []int{422, 503},
 		RejectUnknownQueryParameters: true,
 		Description: "Adverts that were rejected, or that another advert is shown for, the newest revision first. Pages are " +
-			"by position: pass next_cursor as cursor. POST /listings/{platform}/{platform_id}/process takes one through the " +
-			"pipeline again, POST /replays those of a filter.",
+			"by position: pass next_cursor as cursor. Reason and text are looked for in the next 10,000: a page may have " +
+			"fewer than there are, or none, and a next_cursor all the same. POST /listings/{platform}/{platform_id}/process takes " +
+			"one through the pipeline again, POST /replays those of a filter.",
 	})
 	adverts.Metadata[api.TimeoutKey] = api.SearchTimeout
 	api.Serve(d, adverts, h.adverts)
@@ -44,7 +45,7 @@ type listAdvertsInput struct {
 	Platform string    `query:"platform" example:"kijiji"`
 	Reason   string    `query:"reason" doc:"code of one of the reasons" example:"missing"`
 	Since    time.Time `query:"since" doc:"arrival of the newest revision, inclusive, RFC 3339"`
-	Text     string    `query:"text" maxLength:"200" doc:"that stands in title or description, in any case, with accents or without; looked for in the next 10,000 that the other filters let through"`
+	Text     string    `query:"text" maxLength:"200" doc:"that stands in title or description, in any case, with accents or without"`
 	Limit    int       `query:"limit" minimum:"1" maximum:"100" default:"20"`
 	Cursor   string    `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page, for the same query"`
 

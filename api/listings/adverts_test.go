@@ -101,9 +101,10 @@ func TestTextOfAdvertsOfBothStatuses(t *testing.T) {
 	t.Parallel()
 	servicetest.Slow(t, servicetest.TestSlow)
 	d := apitest.Open(t)
-	ask := func(query string) []apilistings.AdvertSummary {
-		return apitest.Read[apilistings.AdvertPage](t, d.Get(t, "/adverts?"+query), http.StatusOK).Items
+	page := func(query string) apilistings.AdvertPage {
+		return apitest.Read[apilistings.AdvertPage](t, d.Get(t, "/adverts?"+query), http.StatusOK)
 	}
+	ask := func(query string) []apilistings.AdvertSummary { return page(query).Items }
 	revision := d.Scrape(t, apitest.Kijiji("0"), "Advert", apitest.Now)
 	err := d.Store.Reject(t.Context(), listing.Raw{Ref: apitest.Kijiji("0")}, listing.Payload{Revision: revision, Body: []byte(`{}`)},
 		&listing.Rejection{Reasons: []listing.Reason{{Field: "price", Code: "missing"}}}, listing.Run{}, apitest.Now)
@@ -124,6 +125,8 @@ func TestTextOfAdvertsOfBothStatuses(t *testing.T) {
 	more(9_998) // and kijiji("0")
 	require.Len(t, ask(hidden), 1, "the last that is looked at")
 	more(1)
-	require.Empty(t, ask(hidden), "of both statuses 10,000 are looked at, not of each")
+	none := page(hidden)
+	require.Empty(t, none.Items, "of both statuses 10,000 are looked at, not of each")
+	require.Len(t, ask(hidden+"&cursor="+none.NextCursor), 1, "the next page looks at those after them")
 	require.Len(t, ask("status=duplicate&text=beau"), 1)
 }

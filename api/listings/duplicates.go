@@ -34,7 +34,8 @@ func (h Duplicates) Register(d *api.Door) {
 		Summary: "List homes with several adverts, the last changed first", Errors: []int{422, 503},
 		RejectUnknownQueryParameters: true,
 		Description: "Each with its adverts, why they are taken for one home, which one is shown, and what persons have said. " +
-			"Pages are by position: pass next_cursor as cursor.",
+			"Pages are by position: pass next_cursor as cursor. Kind and reviewed=no are looked for in the next 10,000: a page may " +
+			"have fewer than there are, or none, and a next_cursor all the same.",
 	}), h.list)
 	api.Serve(d, api.Needs(access.Operate, huma.Operation{
 		OperationID: "decide-duplicate", Method: http.MethodPost, Path: "/duplicates/{id}", Tags: tags,

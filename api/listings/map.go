@@ -39,7 +39,7 @@ func (h Listings) registerMap(d *api.Door) {
 		Summary: "List the districts of Montréal with their rents", Errors: []int{304, 422, 503},
 		RejectUnknownQueryParameters: true,
 		Description: "The 91 housing reference districts (City of Montréal, CC-BY 4.0), with limits simplified to 20 metres, " +
-			"and the active listings of each. If-None-Match is answered by 304.",
+			"and the active listings of each, within a minute. If-None-Match is answered by 304.",
 	})
 	places.Metadata[api.TimeoutKey] = api.SearchTimeout
 	api.Serve(d, places, h.neighbourhoods)

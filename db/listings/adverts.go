@@ -47,76 +47,85 @@ type AdvertSummary struct {
 // Each status has an index of its own, on a column that nothing changes on the way of an advert that becomes a listing:
 // an index with the status would make each of its updates write to all indexes of the table.
 //
-// A text is looked for in the 10,000 adverts after the position that the other filters let through: payloads have no
-// index, and reading them all would take minutes.
+// Codes and a text are looked for in the 10,000 adverts of the platforms after the position, of both statuses together
+// where both are meant: they have no index, and reading all adverts would take minutes. The last of them is among the
+// rows whether it passes or not, for the list goes on after it.
 const (
-	sqlAdvertsRejected = `/* sqlAdvertsRejected */` +
-		sqlAdvertsRows + ` AND status = 'rejected' AND refused_at IS NOT NULL` + sqlAdvertsOrder
-	sqlAdvertsDuplicates = `/* sqlAdvertsDuplicates */` +
-		sqlAdvertsRows + ` AND status = 'duplicate' AND duplicate_of IS NOT NULL` + sqlAdvertsOrder
-
-	sqlAdvertsRejectedText = `/* sqlAdvertsRejectedText */ ` + sqlAdvertsIDs + sqlAdvertsNewRejected + sqlAdvertsText
-	sqlAdvertsHiddenText   = `/* sqlAdvertsHiddenText */ ` + sqlAdvertsIDs + sqlAdvertsNewHidden + sqlAdvertsText
-
-	// Of both, a page of each is read by its index. A text is looked for in the newest 10,000 of both together: with
-	// 10,000 of each, a page of old duplicates would pass over rejected adverts that were not looked at.
+	sqlAdvertsRejected = `/* sqlAdvertsRejected */
+SELECT ` + sqlAdvertsColumns + `, true, false ` + sqlAdvertsOfRejected + ` LIMIT $5`
+	sqlAdvertsDuplicates = `/* sqlAdvertsDuplicates */
+SELECT ` + sqlAdvertsColumns + `, true, false ` + sqlAdvertsOfDuplicates + ` LIMIT $5`
 	sqlAdvertsBoth = `/* sqlAdvertsBoth */
-SELECT * FROM ((` + sqlAdvertsRejected + `) UNION ALL (` + sqlAdvertsDuplicates + `)) a` +
-		sqlAdvertsOrder
-	sqlAdvertsBothText = `/* sqlAdvertsBothText */` +
-		sqlAdvertsIDs + `SELECT * FROM ((` + sqlAdvertsNewRejected + `) UNION ALL (` +
-		sqlAdvertsNewHidden + `)) a` + sqlAdvertsNewest + sqlAdvertsText
+SELECT * FROM ((` + sqlAdvertsRejected + `) UNION ALL (` + sqlAdvertsDuplicates + `)) a` + sqlAdvertsOrder + ` LIMIT $5`
 
-	sqlAdvertsNewRejected = `/* sqlAdvertsNewRejected */ SELECT id, payload, revised_at ` + sqlAdvertsMatch +
-		` AND status = 'rejected' AND refused_at IS NOT NULL` + sqlAdvertsNewest
-	sqlAdvertsNewHidden = `/* sqlAdvertsNewHidden */ SELECT id, payload, revised_at ` + sqlAdvertsMatch +
-		` AND status = 'duplicate' AND duplicate_of IS NOT NULL` + sqlAdvertsNewest
-	sqlAdvertsNewest = ` ORDER BY revised_at DESC, id DESC LIMIT 10000`
+	sqlAdvertsRejectedSome = `/* sqlAdvertsRejectedSome */ ` +
+		sqlAdvertsSome + sqlAdvertsNextRejected + sqlAdvertsPassing
+	sqlAdvertsDuplicatesSome = `/* sqlAdvertsDuplicatesSome */ ` +
+		sqlAdvertsSome + sqlAdvertsNextDuplicates + sqlAdvertsPassing
+	sqlAdvertsBothSome = `/* sqlAdvertsBothSome */ ` + sqlAdvertsSome + `
+    SELECT * FROM ((` + sqlAdvertsNextRejected + `) UNION ALL (` + sqlAdvertsNextDuplicates + `)) a` +
+		sqlAdvertsOrder + ` LIMIT 10000` + sqlAdvertsPassing
 
-	sqlAdvertsIDs  = `SELECT ` + sqlAdvertsColumns + `FROM raw_listings WHERE id IN (SELECT id FROM (`
-	sqlAdvertsText = `) newest
-    WHERE strpos(lower(public.unaccent(concat_ws(E'\n', payload->>'title', payload->>'description',
-        payload->'listing'->>'title', payload->'listing'->>'description'))), lower(public.unaccent($7::text))) > 0)` +
-		sqlAdvertsOrder
+	sqlAdvertsNextRejected   = `/* sqlAdvertsNextRejected */ SELECT * ` + sqlAdvertsOfRejected + ` LIMIT 10000`
+	sqlAdvertsNextDuplicates = `/* sqlAdvertsNextDuplicates */ SELECT * ` + sqlAdvertsOfDuplicates + ` LIMIT 10000`
+	sqlAdvertsOfRejected     = sqlAdvertsAfter + ` AND status = 'rejected' AND refused_at IS NOT NULL` + sqlAdvertsOrder
+	sqlAdvertsOfDuplicates   = sqlAdvertsAfter + ` AND status = 'duplicate' AND duplicate_of IS NOT NULL` + sqlAdvertsOrder
+	sqlAdvertsAfter          = `FROM raw_listings
+WHERE ($1::timestamptz IS NULL OR revised_at >= $1)
+    AND ($2::uuid IS NULL OR (revised_at, id) < ($3::timestamptz, $2::uuid))
+    AND ($4::text[] IS NULL OR platform = ANY ($4))`
+	sqlAdvertsOrder = ` ORDER BY revised_at DESC, id DESC`
 
-	sqlAdvertsRows    = `/* sqlAdvertsRows */ SELECT ` + sqlAdvertsColumns + sqlAdvertsMatch
-	sqlAdvertsColumns = `id, platform, platform_id, url, left(coalesce(payload->>'title', payload->'listing'->>'title', ''), 300), status,
-    reasons, duplicate_of, revision, revised_at, first_scraped_at, last_scraped_at
-`
-	sqlAdvertsMatch = `FROM raw_listings
-WHERE ($1::text[] IS NULL OR platform = ANY ($1))
-    AND ($2::text[] IS NULL OR EXISTS (SELECT FROM unnest($2) AS code
-        WHERE reasons @> jsonb_build_array(jsonb_build_object('code', code))))
-    AND ($3::timestamptz IS NULL OR revised_at >= $3)
-    AND ($4::uuid IS NULL OR (revised_at, id) < ($5::timestamptz, $4::uuid))`
-	sqlAdvertsOrder = ` ORDER BY revised_at DESC, id DESC LIMIT $6`
+	sqlAdvertsSome = `SELECT ` + sqlAdvertsColumns + `, passes, place = 10000
+FROM (
+    SELECT *, row_number() OVER (ORDER BY revised_at DESC, id DESC) AS place,
+        ($6::text[] IS NULL OR EXISTS (SELECT FROM unnest($6) AS code
+            WHERE reasons @> jsonb_build_array(jsonb_build_object('code', code))))
+        AND ($7::text IS NULL OR strpos(lower(public.unaccent(concat_ws(E'\n',
+            payload->>'title', payload->>'description', payload->'listing'->>'title',
+            payload->'listing'->>'description'))), lower(public.unaccent($7))) > 0) AS passes
+    FROM (`
+	sqlAdvertsPassing = `) newest
+) looked
+WHERE passes OR place = 10000` + sqlAdvertsOrder + ` LIMIT $5`
+
+	sqlAdvertsColumns = `id, platform, platform_id, url,
+    left(coalesce(payload->>'title', payload->'listing'->>'title', ''), 300), status, reasons, duplicate_of, revision,
+    revised_at, first_scraped_at, last_scraped_at`
 )
 
 // Adverts returns the page of adverts after f.After that are no listings, the newest revision first, and the position
-// to go on from: nil when this was the last. A text is looked for in the next 10,000 only.
+// to go on from: nil when this was the last. Codes and a text are looked for in the next 10,000 only: where fewer
+// than a page are found, the position is that of the last of them.
 func (s *Listings) Adverts(ctx context.Context, f AdvertFilter) ([]AdvertSummary, *db.Position, error) {
 	id, at := f.After.Keys()
 	hidden := slices.Contains(f.Status, "duplicate")
 	rejected := !hidden || slices.Contains(f.Status, "rejected")
-	text, some := sqlAdvertsRejected, sqlAdvertsRejectedText
+	text, some := sqlAdvertsRejected, sqlAdvertsRejectedSome
 	switch {
 	case hidden && rejected:
-		text, some = sqlAdvertsBoth, sqlAdvertsBothText
+		text, some = sqlAdvertsBoth, sqlAdvertsBothSome
 	case hidden:
-		text, some = sqlAdvertsDuplicates, sqlAdvertsHiddenText
+		text, some = sqlAdvertsDuplicates, sqlAdvertsDuplicatesSome
 	}
-	args := []any{db.Among(f.Platform), db.Among(f.Code), db.Stated(f.Since), id, at, f.Limit + 1}
-	if f.Text != "" {
-		text, args = some, append(args, f.Text)
+	args := []any{db.Stated(f.Since), id, at, db.Among(f.Platform), f.Limit + 1}
+	if len(f.Code)+len(f.Text) > 0 {
+		text, args = some, append(args, db.Among(f.Code), db.Stated(f.Text))
 	}
-	found, err := db.Rows(ctx, s.pool, pgx.RowToStructByPos[AdvertSummary], text, args...)
+	rows, err := db.Rows(ctx, s.pool, scanAdvert, text, args...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list adverts: %w", err)
 	}
-	found, next := db.CutPage(found, f.Limit, func(a AdvertSummary) db.Position {
+	found, next := db.CutLooked(rows, f.Limit, func(a AdvertSummary) db.Position {
 		return db.Position{At: a.RevisedAt, ID: a.ListingID}
 	})
 	return found, next, nil
+}
+
+func scanAdvert(row pgx.CollectableRow) (r db.Looked[AdvertSummary], err error) {
+	a := &r.Row
+	return r, row.Scan(&a.ListingID, &a.Platform, &a.PlatformID, &a.URL, &a.Title, &a.Status, &a.Reasons, &a.DuplicateOf,
+		&a.Revision, &a.RevisedAt, &a.FirstScrapedAt, &a.LastScrapedAt, &r.Passes, &r.Last)
 }
 
 // ReasonCount is how many adverts of a platform have a reason, by the day on which their newest revision came.

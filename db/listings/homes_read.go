@@ -67,14 +67,34 @@ type HomeFilter struct {
 	Limit    int          // 1 to 100
 }
 
-const sqlHomes = `/* sqlHomes */
-SELECT h.id, h.shown, h.chosen, h.created_at, h.updated_at FROM homes h
-WHERE (SELECT count(*) FROM (SELECT FROM home_members WHERE home_id = h.id LIMIT 2) two) = 2
-    AND ($1::text[] IS NULL OR EXISTS (SELECT FROM home_members WHERE home_id = h.id AND kind = ANY ($1)))
-    AND ($2::boolean IS NULL OR $2 = EXISTS (SELECT FROM home_members WHERE home_id = h.id AND reviewed_by <> ''))
-    AND ($3::uuid IS NULL OR h.id = (SELECT home_id FROM home_members WHERE listing_id = $3))
-    AND ($4::uuid IS NULL OR (h.updated_at, h.id) < ($5::timestamptz, $4::uuid))
-ORDER BY h.updated_at DESC, h.id DESC LIMIT $6`
+// Homes that persons have said something of are few, and found by an index. Otherwise a filter looks at the 10,000
+// homes after the position: one that few of them pass would read all. The last of them is among the rows whether it
+// passes or not, for the list goes on after it.
+const (
+	sqlHomes = `/* sqlHomes */
+SELECT id, shown, chosen, created_at, updated_at, true, false FROM homes h
+WHERE ` + sqlHomeAfter + ` AND ` + sqlHomePasses + ` AND ` + sqlHomeHas + sqlHomesOrder + ` LIMIT $3`
+
+	sqlHomesReviewed = `/* sqlHomesReviewed */
+SELECT id, shown, chosen, created_at, updated_at, true, false FROM homes h
+WHERE id IN (SELECT home_id FROM home_members WHERE reviewed_by <> '')
+    AND ` + sqlHomeAfter + ` AND ` + sqlHomePasses + ` AND ` + sqlHomeHas + sqlHomesOrder + ` LIMIT $3`
+
+	sqlHomesSome = `/* sqlHomesSome */
+SELECT id, shown, chosen, created_at, updated_at, passes, place = 10000
+FROM (
+    SELECT *, row_number() OVER (ORDER BY updated_at DESC, id DESC) AS place, ` + sqlHomePasses + ` AS passes
+    FROM (SELECT * FROM homes WHERE ` + sqlHomeAfter + sqlHomesOrder + ` LIMIT 10000) h
+) looked
+WHERE passes OR place = 10000` + sqlHomesOrder + ` LIMIT $3`
+
+	sqlHomeAfter  = `($1::uuid IS NULL OR (updated_at, id) < ($2::timestamptz, $1::uuid))`
+	sqlHomePasses = `(SELECT count(*) FROM (SELECT FROM home_members WHERE home_id = h.id LIMIT 2) two) = 2
+    AND ($4::text[] IS NULL OR EXISTS (SELECT FROM home_members WHERE home_id = h.id AND kind = ANY ($4)))
+    AND ($5::boolean IS NULL OR $5 = EXISTS (SELECT FROM home_members WHERE home_id = h.id AND reviewed_by <> ''))`
+	sqlHomeHas    = `($6::uuid IS NULL OR id = (SELECT home_id FROM home_members WHERE listing_id = $6))`
+	sqlHomesOrder = ` ORDER BY updated_at DESC, id DESC`
+)
 
 const sqlHomeAdverts = `/* sqlHomeAdverts */
 SELECT m.home_id, m.listing_id, r.platform, r.platform_id, r.url, coalesce(r.normalized ->> 'title', l.title, ''),
@@ -90,16 +110,27 @@ FROM home_members m JOIN home_verdicts v ON v.listing_id = m.listing_id OR v.oth
 WHERE m.home_id = ANY ($1) ORDER BY v.id DESC LIMIT 500`
 
 // Homes returns the page of homes with several adverts after f.After, the last changed first, and the position to go on
-// from: nil when this was the last.
+// from: nil when this was the last. Kinds, and homes of which nobody has said anything, are looked for in the next
+// 10,000 only: where fewer than a page are found, the position is that of the last of them.
 func (s *Listings) Homes(ctx context.Context, f HomeFilter) ([]Home, *db.Position, error) {
 	id, at := f.After.Keys()
-	found, err := db.Rows(ctx, s.pool, func(row pgx.CollectableRow) (h Home, err error) {
-		return h, row.Scan(&h.ID, &h.Shown, &h.Chosen, &h.CreatedAt, &h.UpdatedAt)
-	}, sqlHomes, db.Among(f.Kind), f.Reviewed, f.Listing, id, at, f.Limit+1)
+	text, args := sqlHomes, []any{id, at, f.Limit + 1, db.Among(f.Kind), f.Reviewed}
+	switch {
+	case f.Reviewed != nil && *f.Reviewed:
+		text, args = sqlHomesReviewed, append(args, f.Listing)
+	case f.Listing == nil && (len(f.Kind) > 0 || f.Reviewed != nil):
+		text = sqlHomesSome
+	default:
+		args = append(args, f.Listing)
+	}
+	rows, err := db.Rows(ctx, s.pool, func(row pgx.CollectableRow) (r db.Looked[Home], err error) {
+		h := &r.Row
+		return r, row.Scan(&h.ID, &h.Shown, &h.Chosen, &h.CreatedAt, &h.UpdatedAt, &r.Passes, &r.Last)
+	}, text, args...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list homes: %w", err)
 	}
-	found, next := db.CutPage(found, f.Limit, func(h Home) db.Position { return db.Position{At: h.UpdatedAt, ID: h.ID} })
+	found, next := db.CutLooked(rows, f.Limit, func(h Home) db.Position { return db.Position{At: h.UpdatedAt, ID: h.ID} })
 	ids, byID := make([]uuid.UUID, len(found)), make(map[uuid.UUID]*Home, len(found))
 	for i := range found {
 		ids[i], byID[found[i].ID] = found[i].ID, &found[i]

@@ -337,3 +337,40 @@ func TestRentsOfHomes(t *testing.T) {
 	require.Equal(t, 1, groups[0].Listings)
 	require.Equal(t, twin.RentCents, groups[0].LowCents)
 }
+
+// A filter that few homes pass reads a bounded part of them, and the list goes on after it.
+func TestFewOfManyHomes(t *testing.T) {
+	t.Parallel()
+
+	pool, ctx, texts := dbtest.New(t), t.Context(), dbtest.Statements(t)
+	s := dblistings.NewListings(pool)
+	for _, platform := range []string{"kijiji", "kangalou"} {
+		pass(t, s, flat(platform, 1), 0)
+	}
+	twin := flat("kijiji", 1).ID()
+	dbtest.Exec(t, pool, "UPDATE home_members SET reviewed_by = 'me' WHERE listing_id = $1", twin)
+	dbtest.Exec(t, pool, `INSERT INTO homes (id, shown, created_at, updated_at)
+		SELECT i, i, now(), now() + n * interval '1 s' FROM (SELECT n, gen_random_uuid() AS i FROM generate_series(1, 25000) n) x`)
+	dbtest.Alter(t, pool, "ANALYZE homes, home_members")
+	pages := func(f dblistings.HomeFilter) (found []int) {
+		for f.Limit = 5; ; {
+			homes, next, err := s.Homes(ctx, f)
+			require.NoError(t, err)
+			found = append(found, len(homes))
+			if f.After = next; next == nil {
+				return found
+			}
+		}
+	}
+	yes, no := true, false
+	require.Equal(t, []int{0, 0, 1}, pages(dblistings.HomeFilter{Kind: []string{"duplicate"}}))
+	require.Equal(t, []int{0, 0, 0}, pages(dblistings.HomeFilter{Kind: []string{"repost"}}))
+	require.Equal(t, []int{0, 0, 0}, pages(dblistings.HomeFilter{Reviewed: &no}))
+	require.Equal(t, []int{1}, pages(dblistings.HomeFilter{Reviewed: &yes}))
+	require.Equal(t, []int{1}, pages(dblistings.HomeFilter{Reviewed: &yes, Kind: []string{"duplicate"}, Listing: &twin}))
+	require.Equal(t, []int{0}, pages(dblistings.HomeFilter{Reviewed: &no, Listing: &twin}))
+	require.Equal(t, []int{1}, pages(dblistings.HomeFilter{Kind: []string{"duplicate"}, Listing: &twin}))
+	require.LessOrEqual(t, looked(t, pool, "on", texts["sqlHomesReviewed"], nil, nil, 6, nil, true, nil), 100)
+	require.LessOrEqual(t, looked(t, pool, "off", texts["sqlHomesSome"], nil, nil, 6, []string{"repost"}, nil), 2*10_000,
+		"both members that there are, for each home")
+}

@@ -25,11 +25,16 @@ import (
 // history. Every write is one transaction together with the events it causes, and may be repeated.
 type Listings struct {
 	pool  *pgxpool.Pool
-	added db.Waker // to the outbox
+	added db.Waker        // to the outbox
+	rents chan placesRead // what was read last; whoever reads has it
 }
 
 // NewListings returns the listings kept in pool.
-func NewListings(pool *pgxpool.Pool) *Listings { return &Listings{pool, db.NewWaker(pool)} }
+func NewListings(pool *pgxpool.Pool) *Listings {
+	s := &Listings{pool, db.NewWaker(pool), make(chan placesRead, 1)}
+	s.rents <- placesRead{}
+	return s
+}
 
 // An Arrival is one scraped message that passed its contract's check.
 type Arrival struct {

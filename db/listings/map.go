@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -133,9 +134,31 @@ FROM listings WHERE status = 'active' AND neighbourhood IS NOT NULL AND property
 GROUP BY GROUPING SETS ((neighbourhood), (neighbourhood, bedrooms))
 ORDER BY neighbourhood, bedrooms NULLS FIRST`
 
-// PlaceRents returns the rents of active listings by neighbourhood, and by bedrooms in each. Rooms in shared homes are
-// left out.
+// placesFor is for how long the rents of neighbourhoods stand: a statement that reads every active listing.
+const placesFor = time.Minute
+
+// placesRead are the rents of neighbourhoods at a time.
+type placesRead struct {
+	places []PlaceRents
+	at     time.Time
+}
+
+// PlaceRents returns the rents of active listings by neighbourhood, and by bedrooms in each, as they were within the
+// last minute: one caller at a time reads them. Rooms in shared homes are left out. Nobody changes what it returns.
 func (s *Listings) PlaceRents(ctx context.Context) ([]PlaceRents, error) {
-	places, err := db.Rows(ctx, s.pool, pgx.RowToStructByPos[PlaceRents], sqlPlaceRents)
-	return places, fault.Wrap(err, "read rents of neighbourhoods")
+	var last placesRead
+	select {
+	case last = <-s.rents:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	defer func() { s.rents <- last }()
+	if now := time.Now(); now.Sub(last.at) > placesFor {
+		places, err := db.Rows(ctx, s.pool, pgx.RowToStructByPos[PlaceRents], sqlPlaceRents)
+		if err != nil {
+			return nil, fault.Wrap(err, "read rents of neighbourhoods")
+		}
+		last = placesRead{places, now}
+	}
+	return last.places, nil
 }

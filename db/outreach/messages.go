@@ -246,7 +246,7 @@ func (s *Messages) OfCampaign(ctx context.Context, tenant string, id uuid.UUID, 
 	if err != nil {
 		return nil, nil, fmt.Errorf("list messages of campaign %s: %w", id, err)
 	}
-	found, next := passing(rows, n, func(m MessageRow) MessagePosition { return MessagePosition{m.State, m.ID} })
+	found, next := db.CutLooked(rows, n, func(m MessageRow) MessagePosition { return MessagePosition{m.State, m.ID} })
 	return found, next, nil
 }
 
@@ -271,32 +271,9 @@ WHERE tenant = $1 AND campaign IS NULL AND ($3::uuid IS NULL OR (queued_at, id) 
 ORDER BY queued_at DESC, id DESC`
 )
 
-// A filteredRow is a row of sqlMessagesDirectSome or sqlMessagesOfCampaignSome.
-type filteredRow struct {
-	MessageRow
-	passes bool // the filter
-	last   bool // the filter was not asked of those after it
-}
-
-func scanFiltered(row pgx.CollectableRow) (r filteredRow, err error) {
-	var passes, last bool
-	m, err := scanMessage(andScan{row, []any{&passes, &last}})
-	return filteredRow{m, passes, last}, err
-}
-
-// passing are the messages of a page of up to n rows, and the position to go on from: nil when these were the last.
-func passing[P any](rows []filteredRow, n int, position func(MessageRow) P) ([]MessageRow, *P) {
-	rows, next := db.CutPage(rows, n, func(r filteredRow) P { return position(r.MessageRow) })
-	if end := len(rows) - 1; next == nil && end >= 0 && rows[end].last {
-		next = new(position(rows[end].MessageRow))
-	}
-	found := []MessageRow{} // a list is never null
-	for _, r := range rows {
-		if r.passes {
-			found = append(found, r.MessageRow)
-		}
-	}
-	return found, next
+func scanFiltered(row pgx.CollectableRow) (r db.Looked[MessageRow], err error) {
+	r.Row, err = scanMessage(andScan{row, []any{&r.Passes, &r.Last}})
+	return r, err
 }
 
 // List returns up to n messages of a tenant that are of no campaign after a position, without their bodies, the newest
@@ -314,6 +291,6 @@ func (s *Messages) List(ctx context.Context, tenant string, f MessageFilter, aft
 	if err != nil {
 		return nil, nil, fmt.Errorf("list messages: %w", err)
 	}
-	found, next := passing(rows, n, func(m MessageRow) db.Position { return db.Position{At: m.QueuedAt, ID: m.ID} })
+	found, next := db.CutLooked(rows, n, func(m MessageRow) db.Position { return db.Position{At: m.QueuedAt, ID: m.ID} })
 	return found, next, nil
 }
