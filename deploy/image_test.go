@@ -132,8 +132,8 @@ func TestBuildContext(t *testing.T) {
 	require.Contains(t, string(out), "github.com/mtlrent/conveyor/db\n")
 }
 
-// The script creates both databases and brings each to the server's schema, in this order: it may run at every start. The
-// tables of a database that is left at 0.0 are made anew.
+// The script creates both databases and brings each to the server's schema, in this order: it may run at every start.
+// The tables of a database that is left at 0.0 are made anew.
 func TestTemporalSchema(t *testing.T) {
 	t.Parallel()
 

@@ -274,8 +274,8 @@ func checkMajor(data, have string) error {
 		return fmt.Errorf("read cluster version: %w", err)
 	}
 	if v := lastLine(b); v != have {
-		return fmt.Errorf("%[1]s was written by Postgres %[2]s, but %[3]s is installed: install %[2]s, or dump and restore it",
-			data, v, have)
+		return fmt.Errorf("%[1]s was written by Postgres %[2]s, but %[3]s is installed: install %[2]s, or dump and "+
+			"restore it", data, v, have)
 	}
 	return nil
 }
