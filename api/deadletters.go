@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -50,8 +51,8 @@ func (h DeadLetters) Register(d *Door) {
 		OperationID: "replay-dead-letters", Method: http.MethodPost, Path: "/dead-letters/replay", Tags: tags,
 		Summary: "Send all open dead letters that match a filter to their queues again", Errors: []int{422, 503},
 		Metadata: map[string]any{TimeoutKey: replayTimeout},
-		Description: "Reports what would be replayed; with dry_run false, replays it, the oldest first. When left is not " +
-			"0, repeat the request.",
+		Description: "Reports what would be replayed; with dry_run false, replays it, the oldest first. A filter that is " +
+			"given needs a value. When left is not 0, repeat the request.",
 	}), h.replayAll)
 	Serve(d, Needs(access.Operate, huma.Operation{
 		OperationID: "discard-dead-letter", Method: http.MethodDelete, Path: "/dead-letters/{id}", Tags: tags,
@@ -269,7 +270,7 @@ func (h DeadLetters) replay(ctx context.Context, in *replayLetterInput) (*replay
 }
 
 // ReplayLetters is the body of POST /dead-letters/replay, and of …/discard. Without a filter it means every open dead
-// letter.
+// letter; a filter that is given has a value.
 type ReplayLetters struct {
 	Queue      string    `json:"queue,omitempty" doc:"any of these, at most 20, separated by commas" example:"scraped.kijiji"`
 	Class      string    `json:"class,omitempty" doc:"any of these, at most 20, separated by commas" example:"invalid"`
@@ -281,6 +282,29 @@ type ReplayLetters struct {
 	Until      time.Time `json:"until,omitzero" doc:"of the last death, inclusive"`
 	Limit      int       `json:"limit,omitempty" minimum:"1" maximum:"10000" default:"10000" doc:"no more than this"`
 	DryRun     *bool     `json:"dry_run,omitempty" default:"true" doc:"only report what would be done"`
+
+	blank []string // filters that were given without a value
+}
+
+// UnmarshalJSON also finds the filters that have no value: they would filter nothing.
+func (r *ReplayLetters) UnmarshalJSON(doc []byte) error {
+	type plain ReplayLetters
+	if err := json.Unmarshal(doc, (*plain)(r)); err != nil {
+		return err
+	}
+	var given map[string]json.RawMessage
+	if err := json.Unmarshal(doc, &given); err != nil {
+		return err
+	}
+	for _, text := range []struct{ name, value string }{
+		{"queue", strings.Join(parts(r.Queue), ",")}, {"class", strings.Join(parts(r.Class), ",")}, {"tenant", r.Tenant},
+		{"reason", r.Reason}, {"workflow_id", r.WorkflowID},
+	} {
+		if _, ok := given[text.name]; ok && strings.TrimSpace(text.value) == "" {
+			r.blank = append(r.blank, text.name)
+		}
+	}
+	return nil
 }
 
 func (r *ReplayLetters) filter() db.LetterFilter {
@@ -297,6 +321,11 @@ func (in *replayLettersInput) Resolve(huma.Context) []error { return in.Body.wro
 
 // wrong is what a schema cannot express.
 func (r *ReplayLetters) wrong() (wrong []error) {
+	for _, name := range r.blank {
+		wrong = append(wrong, &huma.ErrorDetail{
+			Message: "expected a value; leave it out not to filter by it", Location: "body." + name,
+		})
+	}
 	f := r.filter()
 	for _, list := range []struct {
 		name   string

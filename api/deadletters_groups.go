@@ -26,7 +26,7 @@ func (h DeadLetters) registerGroups(d *Door, tags []string) {
 		Summary: "Discard all open dead letters that match a filter", Errors: []int{422, 503},
 		Metadata: map[string]any{TimeoutKey: replayTimeout},
 		Description: "Reports what would be discarded; with dry_run false, discards it, the oldest first. They stay on " +
-			"record and can be replayed with force. When left is not 0, repeat the request.",
+			"record and can be replayed with force. A filter that is given needs a value. When left is not 0, repeat the request.",
 	}), h.discardAll)
 }
 

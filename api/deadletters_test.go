@@ -296,6 +296,8 @@ func TestReplayDeadLettersByFilter(t *testing.T) {
 	for body, field := range map[string]string{
 		`{"limit":0}`: "body.limit", `{"limit":10001}`: "body.limit", `{"dry_run":"no"}`: "body.dry_run",
 		`{"since":"2026-01-02T00:00:00Z","until":"2026-01-01T00:00:00Z"}`: "body.until", `{"queue":"\u0000"}`: "body.queue",
+		`{"queue":" , ","dry_run":false}`: "body.queue", `{"queue":""}`: "body.queue", `{"class":","}`: "body.class",
+		`{"tenant":""}`: "body.tenant", `{"reason":" "}`: "body.reason", `{"workflow_id":""}`: "body.workflow_id",
 		`{"since":"x"}`: "body.since", `{"state":"any"}`: "body.state", `{"platform":"A"}`: "body.platform",
 	} {
 		p := apitest.Refused(t, d.Ask(t, http.MethodPost, "/dead-letters/replay", body), http.StatusUnprocessableEntity)
