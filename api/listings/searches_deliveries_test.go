@@ -58,6 +58,7 @@ func TestSearchDeliveries(t *testing.T) {
 	require.Equal(t, 1, got.Tries)
 	require.Equal(t, 1, got.Items)
 	require.Equal(t, "https://hooks.example", got.Target.Label)
+	require.Equal(t, saved.TargetActive, got.Target.State)
 	require.Equal(t, "notify/"+got.ID.String(), got.Workflow.ID)
 	require.Len(t, apitest.Read[apilistings.SearchDeliveries](t, d.Get(t, path+"/deliveries?tenant=acme&state=waiting"), 200).Items, 2)
 	require.Len(t, apitest.Read[apilistings.SearchDeliveries](t, d.Get(t, path+"/deliveries?tenant=acme&state=waiting,sent"), 200).Items, 4)

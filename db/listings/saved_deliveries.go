@@ -21,6 +21,7 @@ type SavedDelivery struct {
 	Target     uuid.UUID
 	Kind       saved.Channel
 	Label      string // of the target
+	Stands     string // state of the target
 	State      string // of DeliveryStates
 	DueAt      time.Time
 	Tries      int    // that have failed
@@ -32,7 +33,7 @@ type SavedDelivery struct {
 
 // Of each target the newest are read by the index on target and time.
 const sqlSavedDeliveries = `/* sqlSavedDeliveries */
-SELECT d.id, t.id, t.kind, t.label, d.state, d.due_at, d.tries, d.reason,
+SELECT d.id, t.id, t.kind, t.label, t.state, d.state, d.due_at, d.tries, d.reason,
     (SELECT count(*) FROM saved_items i WHERE i.delivery = d.id), d.started_at, d.finished_at
 FROM saved_targets t CROSS JOIN LATERAL (
     SELECT * FROM saved_deliveries WHERE target = t.id AND ($3::text[] IS NULL OR state = ANY ($3))
