@@ -204,28 +204,29 @@ type AdvertCount struct {
 	Gone   int64 `json:"gone"`
 }
 
-// NewReport shows a backlog.
+// NewReport shows a backlog. Its lists are never null, whatever could not be asked.
 func NewReport(r backlog.Report) Report {
 	return Report{
-		At: r.At, Services: r.Services, Unknown: r.Unknown, Warnings: r.Warnings,
-		Concerns: Each(r.Concerns, func(c backlog.Concern) Concern { return Concern(c) }), Outbox: Outbox(r.Outbox),
+		At: r.At, Services: r.Services, Unknown: append([]string{}, r.Unknown...),
+		Warnings: append([]string{}, r.Warnings...),
+		Concerns: Listed(r.Concerns, func(c backlog.Concern) Concern { return Concern(c) }), Outbox: Outbox(r.Outbox),
 		Unfinished: Unfinished(r.Unfinished), Crawls: CrawlCount(r.Crawls), Imports: ImportCount(r.Imports),
 		Messages: MessagesWaiting{
-			Waiting: Each(r.Messages.Waiting, func(m backlog.MessageCount) MessageWait { return MessageWait(m) }),
+			Waiting: Listed(r.Messages.Waiting, func(m backlog.MessageCount) MessageWait { return MessageWait(m) }),
 			Held:    r.Messages.Held, Unknown: r.Messages.Unknown,
 		},
 		Webhooks:    WebhookCount(r.Webhooks),
 		News:        NewsCount(r.News),
-		DeadLetters: Each(r.DeadLetters, func(d backlog.DeadCount) DeadCount { return DeadCount(d) }),
-		Queues: Each(r.Queues, func(q backlog.Queue) Queue {
+		DeadLetters: Listed(r.DeadLetters, func(d backlog.DeadCount) DeadCount { return DeadCount(d) }),
+		Queues: Listed(r.Queues, func(q backlog.Queue) Queue {
 			return Queue{
 				Name: q.Name, Ready: q.Ready, Consumers: q.Consumers, Ours: q.Ours, DeadLetters: q.DeadLetters,
 				Missing: q.Missing, Rates: Rates(q.Rates), Warning: q.Warning,
 			}
 		}),
-		TaskQueues: Each(r.TaskQueues, func(q backlog.TaskQueue) TaskQueue { return TaskQueue(q) }),
-		Limits:     Each(r.Limits, func(h backlog.Host) Host { return Host(h) }),
-		Platforms: Each(r.Platforms, func(s backlog.Scraper) Scraper {
+		TaskQueues: Listed(r.TaskQueues, func(q backlog.TaskQueue) TaskQueue { return TaskQueue(q) }),
+		Limits:     Listed(r.Limits, func(h backlog.Host) Host { return Host(h) }),
+		Platforms: Listed(r.Platforms, func(s backlog.Scraper) Scraper {
 			return Scraper{
 				Name: s.Name, State: s.State, Next: s.Next, Refusals: s.Refusals, RefusedReason: s.RefusedReason,
 				SuspectSince: s.SuspectSince, SuspectReason: s.SuspectReason, LastSuccessAt: s.LastSuccessAt,

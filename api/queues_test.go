@@ -59,3 +59,14 @@ func TestQueues(t *testing.T) {
 			 "unacked": null, "publish_rate": null, "deliver_rate": null, "ack_rate": null}
 		]}`, r.Body)
 }
+
+// Of what could not be asked the lists are empty, and not null.
+func TestQueuesWithoutAnswers(t *testing.T) {
+	t.Parallel()
+	d := apitest.Bare(t, func(p *apitest.Parts) {
+		p.Queues.Read = func(context.Context) backlog.Report { return backlog.Report{Services: map[string]string{}} }
+	})
+	r := d.Get(t, "/queues")
+	require.Equal(t, http.StatusOK, r.Status)
+	require.NotContains(t, r.Body, "null")
+}
