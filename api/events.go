@@ -87,6 +87,11 @@ func (h Events) Register(d *Door) {
 			}))
 			return
 		}
+		if OnlyHead(c.Request.Context()) {
+			c.Header("Content-Type", "text/event-stream")
+			c.Status(http.StatusOK)
+			return
+		}
 		leave, ok := turns.Take(CallerOf(c.Request.Context()).Name)
 		if !ok {
 			Answer(c, TooMany("too many streams of events", RetryAfter))

@@ -101,6 +101,12 @@ func TestEvents(t *testing.T) {
 	}
 }
 
+// HEAD of a stream leaves its connection to the next request.
+func TestEventsHead(t *testing.T) {
+	t.Parallel()
+	streaming(t).HeadEnds(t, "/events?topics=letters")
+}
+
 // A stream ends with the key of its caller, and with the API.
 func TestEventsEnd(t *testing.T) {
 	t.Parallel()

@@ -223,6 +223,25 @@ func (d *Door) Get(t *testing.T, path string, headers ...string) Reply {
 	return d.Ask(t, http.MethodGet, path, "", headers...)
 }
 
+// HeadEnds asks for the head of a stream, and then by the same connection for something else.
+func (d *Door) HeadEnds(t *testing.T, path string) {
+	t.Helper()
+
+	client := http.Client{Transport: &http.Transport{MaxConnsPerHost: 1}, Timeout: 10 * time.Second}
+	defer client.CloseIdleConnections()
+	for _, ask := range [][2]string{{http.MethodHead, path}, {http.MethodGet, "/openapi.json"}} {
+		r, err := http.NewRequestWithContext(t.Context(), ask[0], d.Address+ask[1], nil)
+		require.NoError(t, err)
+		answer, err := client.Do(r)
+		require.NoError(t, err, ask[1])
+		require.NoError(t, answer.Body.Close())
+		require.Equal(t, http.StatusOK, answer.StatusCode)
+		if ask[0] == http.MethodHead {
+			require.Equal(t, "text/event-stream", answer.Header.Get("Content-Type"))
+		}
+	}
+}
+
 // Ask sends a request. headers are names and values in turn.
 func (d *Door) Ask(t *testing.T, method, path, body string, headers ...string) Reply {
 	t.Helper()

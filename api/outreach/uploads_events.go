@@ -28,6 +28,10 @@ func (h Uploads) events(ctx context.Context, tenant string, in *uploadInput) (*h
 	}
 	return &huma.StreamResponse{Body: func(hc huma.Context) {
 		c := humagin.Unwrap(hc)
+		c.Header("Content-Type", "text/event-stream")
+		if api.OnlyHead(ctx) { // its connection is wanted for the next request
+			return
+		}
 		leave, ok := h.streams.Take(u.Tenant)
 		if !ok {
 			api.Answer(c, api.TooMany("too many streams of events of the tenant "+u.Tenant, api.RetryAfter))
@@ -35,7 +39,6 @@ func (h Uploads) events(ctx context.Context, tenant string, in *uploadInput) (*h
 		}
 		defer leave()
 		ctx := c.Request.Context()
-		c.Header("Content-Type", "text/event-stream")
 		c.Header("Cache-Control", "no-store")
 		c.Header("X-Accel-Buffering", "no")
 		out, control := api.Paced(c), http.NewResponseController(c.Writer)

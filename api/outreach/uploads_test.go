@@ -618,6 +618,7 @@ func TestUploadEvents(t *testing.T) {
 	require.ErrorIs(t, err, io.EOF)
 
 	u = apitest.Read[apioutreach.Upload](t, d.Upload(t, "&hold=true", apitest.FormOf("b.csv", apitest.People)), http.StatusAccepted)
+	d.HeadEnds(t, "/uploads/"+u.ID.String()+"/events?tenant=acme")
 	var leaves []func()
 	for range 20 {
 		s, leave := watch(u.ID)
