@@ -184,6 +184,17 @@ func wrongUntil(at string, since, until time.Time) []error {
 	return []error{&huma.ErrorDetail{Message: "expected a time that is not before since", Location: at, Value: until}}
 }
 
+// Unchanged says that an If-None-Match has a tag: one of several, or in its weak form, as a proxy that compresses makes
+// it.
+func Unchanged(ifNoneMatch, tag string) bool {
+	for given := range strings.SplitSeq(ifNoneMatch, ",") { // our tags have no commas
+		if given = strings.TrimSpace(given); given == "*" || strings.TrimPrefix(given, "W/") == tag {
+			return true
+		}
+	}
+	return false
+}
+
 // A Filter is a filter that takes several values and means any of them: separated by commas, or given again. They are
 // written to values, none of them where it does not filter.
 type Filter struct {

@@ -129,7 +129,7 @@ func (h Listings) cells(ctx context.Context, in *mapListingsInput) (*api.Body[Li
 
 type neighbourhoodsInput struct {
 	Geometry bool   `query:"geometry" doc:"with their limits, about 80 kB"`
-	Match    string `header:"If-None-Match" maxLength:"200"`
+	Match    string `header:"If-None-Match" maxLength:"2000"`
 }
 
 // NeighbourhoodList is the answer of GET /neighbourhoods.
@@ -195,7 +195,7 @@ func (h Listings) neighbourhoods(ctx context.Context, in *neighbourhoodsInput) (
 	}
 	sum := sha256.Sum256(doc)
 	tag := `"` + hex.EncodeToString(sum[:8]) + `"`
-	if in.Match == tag {
+	if api.Unchanged(in.Match, tag) {
 		return nil, huma.ErrorWithHeaders(huma.Status304NotModified(), http.Header{"Etag": {tag}})
 	}
 	return &neighbourhoodsOutput{tag, out}, nil

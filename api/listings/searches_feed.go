@@ -75,7 +75,7 @@ func (h Searches) feed(c *gin.Context) {
 	c.Header("ETag", tag)
 	c.Header("Cache-Control", "private, max-age=60")
 	c.Header("X-Robots-Tag", "noindex")
-	if c.GetHeader("If-None-Match") == tag {
+	if api.Unchanged(c.GetHeader("If-None-Match"), tag) {
 		c.Status(http.StatusNotModified)
 		return
 	}

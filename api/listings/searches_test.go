@@ -133,6 +133,10 @@ func TestSearchFeed(t *testing.T) {
 	same := d.Ask(t, http.MethodGet, path, "", "If-None-Match", atom.Header.Get("ETag"))
 	require.Equal(t, 304, same.Status)
 	require.Empty(t, same.Body)
+	for _, match := range []string{"W/" + atom.Header.Get("ETag"), `"x", ` + atom.Header.Get("ETag"), "*"} {
+		require.Equal(t, 304, d.Ask(t, http.MethodGet, path, "", "If-None-Match", match).Status, match)
+	}
+	require.Equal(t, 200, d.Ask(t, http.MethodGet, path, "", "If-None-Match", `"x"`).Status)
 	require.Contains(t, d.Get(t, strings.Replace(path, ".atom", ".json", 1)).Body, `"version":"https://jsonfeed.org/version/1.1"`)
 	for _, none := range []string{"/feeds/x.atom", "/feeds/x", strings.Replace(path, ".atom", ".rss", 1)} {
 		apitest.Refused(t, d.Get(t, none), 404)
