@@ -115,11 +115,12 @@ func document(o Options) huma.Config {
 	conf := huma.DefaultConfig("Conveyor", o.Version)
 	conf.Info.Description = "Listings with their images, and how each advert was processed; saved searches; product drafts; " +
 		"crawl runs and the search of their pages; tenants with their contacts, campaigns and messages; and what operators " +
-		"need. Errors are RFC 9457 problems that name the field."
+		"need. Errors are RFC 9457 problems that name the field. Times that are to be kept have a year from 1 to 9998."
 	conf.Servers = []*huma.Server{{URL: o.URL}}
 	conf.DocsPath = ""    // New serves them, without scripts of another host
 	conf.SchemasPath = "" // the schemas are in the one document
 	conf.CreateHooks = nil
+	conf.Formats = map[string]huma.Format{JSONType: wholeJSON, "json": wholeJSON}
 	conf.Components.Schemas.RegisterTypeAlias(reflect.TypeFor[uuid.UUID](), reflect.TypeFor[uuidSchema]())
 	conf.Components.Schemas.RegisterTypeAlias(reflect.TypeFor[access.Role](), reflect.TypeFor[roleSchema]())
 	conf.Components.SecuritySchemes = map[string]*huma.SecurityScheme{securityScheme: {

@@ -71,7 +71,11 @@ func register[I, O any](d *Door, o huma.Operation, handle func(context.Context, 
 	if _, ok := reflect.TypeFor[I]().FieldByName("Body"); ok { // none, late, too large, of another type
 		o.Errors = also(o.Errors, 400, 408, 413, 415)
 	}
+	times := bodyTimes(reflect.TypeFor[I]())
 	huma.Register(d.API, o, func(ctx context.Context, in *I) (*O, error) {
+		if wrong := wrongTimes(in, times); wrong != nil {
+			return nil, huma.Error422UnprocessableEntity("validation failed", wrong...)
+		}
 		out, err := handle(ctx, in)
 		if err != nil {
 			return nil, Problem(ctx, d.Log, err)

@@ -69,6 +69,24 @@ func TestServe(t *testing.T) {
 	require.NotContains(t, body, "10.0.0.7")
 }
 
+// What cannot be written as JSON is a 500, and no success that breaks off.
+func TestServeWhatJSONCannotTell(t *testing.T) {
+	t.Parallel()
+	r := gin.New()
+	r.Use(recovered(slog.New(slog.DiscardHandler)))
+	d := &Door{Options: Options{Log: slog.New(slog.DiscardHandler)}, API: humagin.New(r, document(Options{}))}
+	type late struct{ Body []time.Time }
+	Serve(d, huma.Operation{OperationID: "late", Method: http.MethodGet, Path: "/late"},
+		func(context.Context, *struct{}) (*late, error) {
+			return &late{[]time.Time{time.Now(), time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)}}, nil
+		})
+	w := httptest.NewRecorder()
+	r.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/late", nil))
+	require.Equal(t, http.StatusInternalServerError, w.Code)
+	require.Equal(t, "application/problem+json", w.Header().Get("Content-Type"))
+	require.True(t, json.Valid(w.Body.Bytes()), w.Body)
+}
+
 func TestRowsAreShownWhole(t *testing.T) {
 	t.Parallel()
 	d := &Door{}

@@ -891,7 +891,8 @@ func TestStagedMessages(t *testing.T) {
 		return []byte(`{"platform":"kijiji","platform_id":"` + id + `","url":"https://k.example/` + id +
 			`","scraped_at":"` + scrapedAt + `","listing":` + l + `}`)
 	}
-	const l = `{"platform":"x","platform_id":"y","title":"4 ½","rent_cents":125000,"bedrooms":2}`
+	const l = `{"platform":"x","platform_id":"y","title":"4 ½","rent_cents":125000,"bedrooms":2,` +
+		`"posted_at":"9999-12-31T23:59:59-05:00"}`
 	r.broker.Publish("listings", "listings.normalized", staged("1", "2026-11-20T14:00:00Z", l))
 	r.broker.Publish("listings", "listings.ready", staged("2", "2026-11-20T14:00:00Z", l))
 	r.eventually(t, func() bool { return r.temp.started() == 2 }, "not started")
@@ -901,6 +902,7 @@ func TestStagedMessages(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, listing.Ref{Platform: "kijiji", PlatformID: "1"}, v.Listing.Ref, "the envelope is the authority")
 	require.Equal(t, int64(125_000), v.Listing.RentCents)
+	require.Nil(t, v.Listing.PostedAt, "no answer could show it")
 
 	r.broker.Publish("listings", "listings.normalized", staged("1", "2026-11-19T14:00:00Z", l)) // older: settled
 	for _, bad := range []string{`{"title":"x"}`, `{"title":"x","rent_cents":1,"bedrooms":1,"latitude":"abc"}`, `7`} {

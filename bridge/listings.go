@@ -194,6 +194,9 @@ func (s *Listings) staged(stage string) func(context.Context, source, amqp.Deliv
 			return fault.Newf(fault.Invalid, "listing: %w", err)
 		}
 		l.Ref, l.URL, l.ScrapedAt = ref, m.URL, m.ScrapedAt // the envelope is the authority
+		if l.PostedAt != nil && !contract.TimeFits(*l.PostedAt) {
+			l.PostedAt = nil
+		}
 		l.ImageURLs = distinct(l.ImageURLs, listing.MaxImages)
 		hash := sha256.Sum256(m.Listing)
 		receipt, err := s.Store.ReceiveStaged(ctx, dblistings.Arrival{

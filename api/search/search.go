@@ -106,6 +106,9 @@ func (in *searchInput) Resolve(ctx huma.Context) []error {
 	in.query = search.Query{
 		Text: in.Q, From: in.From.UTC(), To: in.To.UTC(), Facets: in.Facets, Limit: in.Limit,
 	}
+	if wrong := slices.Concat(wrongYear("query.from", in.From), wrongYear("query.to", in.To)); wrong != nil {
+		return wrong // the rest names the query by its times
+	}
 	var sites, languages, types, after []error
 	in.query.Sites, sites = eachOf("query.site", in.Sites, siteOf)
 	in.query.Languages, languages = eachOf("query.lang", in.Languages, languageOf)
@@ -120,6 +123,14 @@ func (in *searchInput) Resolve(ctx huma.Context) []error {
 	}
 	return slices.Concat(sites, languages, types, times, after,
 		api.Repeated(ctx, "site", "lang", "type"), wrongQuery(in.Q)) // the status is that of the last one
+}
+
+// wrongYear refuses a time that RFC 3339 cannot tell in UTC.
+func wrongYear(at string, t time.Time) []error {
+	if year := t.UTC().Year(); year >= 0 && year <= 9999 {
+		return nil
+	}
+	return []error{&huma.ErrorDetail{Message: "expected a year from 0 to 9999, in UTC", Location: at, Value: t}}
 }
 
 // eachOf reads every value of a parameter at a place in the request.

@@ -131,7 +131,8 @@ func TestPageSearchFindsNothing(t *testing.T) {
 // What is wrong with q is a 400, anything else a 422; each names the parameter.
 func TestPageSearchRefused(t *testing.T) {
 	t.Parallel()
-	d := searching(t, &desk{})
+	d := searching(t, &desk{results: found()})
+	later := apitest.Read[apisearch.SearchAnswer](t, d.Get(t, "/search?q=a"), 200).Next
 	for _, tt := range []struct {
 		query  string
 		status int
@@ -148,6 +149,9 @@ func TestPageSearchRefused(t *testing.T) {
 		{"q=a&lang=f", 422, []string{"query.lang"}, "expected a language, such as fr"},
 		{"q=a&type=.pdf", 422, []string{"query.type"}, "expected one of html, text, pdf, document, spreadsheet, presentation, data"},
 		{"q=a&from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z", 422, []string{"query.to"}, "expected a time after from"},
+		{"q=a&to=9999-12-31T23:59:59-01:00", 422, []string{"query.to"}, "expected a year from 0 to 9999, in UTC"},
+		{"q=a&from=0000-01-01T00:00:00%2B01:00", 422, []string{"query.from"}, "expected a year from 0 to 9999, in UTC"},
+		{"q=a&after=" + later + "&to=9999-12-31T23:59:59-01:00", 422, []string{"query.to"}, "expected a year from 0 to 9999, in UTC"},
 		{"q=a&from=yesterday", 422, []string{"query.from"}, "invalid date/time for format 2006-01-02T15:04:05.999999999Z07:00"},
 		{"q=a&limit=101", 422, []string{"query.limit"}, "expected number <= 100"},
 		{"q=a&after=e30", 422, []string{"query.after"}, "expected the next of an earlier page"},

@@ -116,9 +116,7 @@ func (m CrawledPage) Check() error {
 	if m.Text == nil && m.HTML == nil && !m.Removed {
 		e.add("text", "is missing, and so is html")
 	}
-	if m.Metadata.Timestamp.IsZero() {
-		e.add("metadata.timestamp", "is missing")
-	}
+	checkTime(&e, "metadata.timestamp", m.Metadata.Timestamp)
 	if s := m.Metadata.StatusCode; s < 100 || s > 599 {
 		e.add("metadata.status_code", "is %d, expected 100 to 599", s)
 	}

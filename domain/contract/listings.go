@@ -44,9 +44,7 @@ func (m ScrapedListing) Check() error {
 	var e Errors
 	checkRef(&e, m.Platform, m.PlatformID)
 	checkURL(&e, "url", m.URL)
-	if m.ScrapedAt.IsZero() {
-		e.add("scraped_at", "is missing")
-	}
+	checkTime(&e, "scraped_at", m.ScrapedAt)
 	return e.or()
 }
 
@@ -71,9 +69,7 @@ func (m StagedListing) Check() error {
 	var e Errors
 	checkRef(&e, m.Platform, m.PlatformID)
 	checkURL(&e, "url", m.URL)
-	if m.ScrapedAt.IsZero() {
-		e.add("scraped_at", "is missing")
-	}
+	checkTime(&e, "scraped_at", m.ScrapedAt)
 	var l struct {
 		Title     string `json:"title"`
 		RentCents int64  `json:"rent_cents"`

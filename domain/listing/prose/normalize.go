@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/page"
 )
@@ -65,7 +67,8 @@ func (s *Stated) has(field string) bool { _, ok := s.Sources[field]; return ok }
 // owns its memory.
 func Normalize(raw listing.Raw, stated Stated) (listing.Listing, error) {
 	n := normalizer{raw: raw, stated: stated, l: stated.Listing}
-	n.l.Ref, n.l.ScrapedAt, n.l.PostedAt = raw.Ref, raw.ScrapedAt, raw.PostedAt
+	n.l.Ref, n.l.ScrapedAt = raw.Ref, raw.ScrapedAt
+	n.posted()
 	n.l.URL = strings.ReplaceAll(strings.ToValidUTF8(strings.TrimSpace(raw.URL), ""), "\x00", "")
 	n.l.Sources = make(map[string]listing.Source, 32) // apart from stated's, which conflicts are told from
 	maps.Copy(n.l.Sources, stated.Sources)
@@ -82,6 +85,16 @@ func Normalize(raw listing.Raw, stated Stated) (listing.Listing, error) {
 		return listing.Listing{}, &listing.Rejection{Reasons: n.reasons}
 	}
 	return n.l, nil
+}
+
+// posted keeps the time at which the advert was posted.
+func (n *normalizer) posted() {
+	at := n.raw.PostedAt
+	if at != nil && !contract.TimeFits(*at) {
+		n.warn("posted_at", listing.CodeOutOfRange, "%s was dropped: want a year from 1 to 9998", at.Format(time.RFC3339))
+		at = nil
+	}
+	n.l.PostedAt = at
 }
 
 type normalizer struct {

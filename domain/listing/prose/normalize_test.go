@@ -99,6 +99,7 @@ func TestNormalizeRejects(t *testing.T) {
 func TestNormalizeMends(t *testing.T) {
 	t.Parallel()
 	nan, big, zero, lat, lon := math.NaN(), 91.0, 0.0, 45.5, -73.6
+	never := time.Date(9999, 12, 31, 23, 59, 59, 0, time.FixedZone("", -5*60*60))
 	for _, tt := range []struct {
 		name   string
 		change func(*listing.Raw)
@@ -113,6 +114,8 @@ func TestNormalizeMends(t *testing.T) {
 			func(l listing.Listing) bool { return l.Description == "ab" }},
 		{"not utf-8", func(r *listing.Raw) { r.Title = "4 1/2 \xff" }, "title:cleaned",
 			func(l listing.Listing) bool { return l.Title == "4 1/2" }},
+		{"posted after all years", func(r *listing.Raw) { r.PostedAt = &never }, "posted_at:out_of_range",
+			func(l listing.Listing) bool { return l.PostedAt == nil }},
 		{"latitude out of range", func(r *listing.Raw) { r.Latitude, r.Longitude = &big, &lon }, "latitude:out_of_range",
 			func(l listing.Listing) bool { return l.Latitude == nil && l.Longitude == nil }},
 		{"not a number", func(r *listing.Raw) { r.Latitude, r.Longitude = &nan, &lon }, "latitude:out_of_range",

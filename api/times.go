@@ -1,0 +1,80 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/mtlrent/conveyor/domain/contract"
+)
+
+// wholeJSON is huma's own JSON, but a value that cannot be written panics before the first byte, and is a 500: huma
+// would begin with the status of a success and break off.
+var wholeJSON = huma.Format{
+	Marshal: func(w io.Writer, v any) error {
+		var doc bytes.Buffer
+		if err := huma.DefaultJSONFormat.Marshal(&doc, v); err != nil {
+			panic(fmt.Errorf("write answer: %w", err))
+		}
+		_, err := w.Write(doc.Bytes())
+		return err
+	},
+	Unmarshal: json.Unmarshal,
+}
+
+// A bodyTime is a member of the bodies of an operation that is a time.
+type bodyTime struct {
+	at   []int // in the body
+	name string
+}
+
+// bodyTimes are those of an operation with this input.
+func bodyTimes(input reflect.Type) (found []bodyTime) {
+	body, ok := input.FieldByName("Body")
+	if !ok {
+		return nil
+	}
+	t := body.Type
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	for _, f := range reflect.VisibleFields(t) {
+		if f.Type == reflect.TypeFor[time.Time]() || f.Type == reflect.TypeFor[*time.Time]() {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			found = append(found, bodyTime{f.Index, name})
+		}
+	}
+	return found
+}
+
+// wrongTimes refuses the times of a body that cannot be told in any zone.
+func wrongTimes(input any, times []bodyTime) (wrong []error) {
+	if len(times) == 0 {
+		return nil
+	}
+	body := reflect.Indirect(reflect.Indirect(reflect.ValueOf(input)).FieldByName("Body"))
+	if !body.IsValid() { // it was left out
+		return nil
+	}
+	for _, m := range times {
+		v := reflect.Indirect(body.FieldByIndex(m.at))
+		if !v.IsValid() {
+			continue
+		}
+		if at, ok := v.Interface().(time.Time); ok && !contract.TimeFits(at) {
+			wrong = append(wrong, &huma.ErrorDetail{
+				Message: "expected a year from 1 to 9998, in UTC", Location: "body." + m.name, Value: at,
+			})
+		}
+	}
+	return wrong
+}
