@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/domain/fault"
 )
 
@@ -60,10 +60,11 @@ const (
 	TenantStopped TenantState = "stopped" // it may read; no file is accepted and nothing sent, but imports that run go on
 )
 
-var regionCode = regexp.MustCompile(`^[A-Z]{2}$`)
-
-// check refuses, as fault.Invalid, what cannot be a tenant.
-func (t Tenant) check() error {
+// check refuses, as fault.Invalid, what cannot be a tenant. was is the region that it has.
+func (t Tenant) check(was string) error {
+	if t.Region != "" && t.Region != was && !contact.KnownRegion(t.Region) {
+		return fault.Newf(fault.Invalid, "region: %.20q is not known; use two capital letters such as CA", t.Region)
+	}
 	if err := access.CheckTenant(t.ID); err != nil {
 		return err
 	}
@@ -72,9 +73,6 @@ func (t Tenant) check() error {
 	}
 	if _, err := campaign.ParseTier(string(t.Tier)); err != nil {
 		return err
-	}
-	if t.Region != "" && !regionCode.MatchString(t.Region) {
-		return fault.Newf(fault.Invalid, "region: is %.20q, expected two capital letters such as CA", t.Region)
 	}
 	for field, n := range map[string]*int64{
 		"max_contacts": t.MaxContacts, "max_messages_day": t.MaxMessagesDay, "max_searches": t.MaxSearches,
@@ -119,7 +117,7 @@ func (q Quotas) given() Quotas {
 // Create stores an active tenant, created at t.CreatedAt, with an audit record. An ID that is taken is fault.Conflict.
 func (s *Tenants) Create(ctx context.Context, t Tenant, actor string) error {
 	t.State, t.StoppedReason = TenantActive, ""
-	if err := t.check(); err != nil {
+	if err := t.check(""); err != nil {
 		return err
 	}
 	t.Quotas = t.given()
@@ -199,7 +197,7 @@ func (s *Tenants) Change(ctx context.Context, id, actor string, now time.Time, c
 		if t.State == TenantActive {
 			t.StoppedReason = ""
 		}
-		if err := t.check(); err != nil {
+		if err := t.check(was.Region); err != nil {
 			return err
 		}
 		detail := Differs(was, t)

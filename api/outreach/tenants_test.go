@@ -39,6 +39,12 @@ func TestTenants(t *testing.T) {
 	apitest.Refused(t, d.Get(t, "/tenants/nobody"), 404)
 	apitest.Refused(t, d.Get(t, "/tenants/NO%20BODY"), 404)
 
+	for _, none := range []string{"UK", "EN", "ZZ"} { // ISO 3166-1 has GB: no upload of such a tenant could be read
+		p := apitest.Refused(t, d.Ask(t, "POST", "/tenants", `{"id":"other","name":"Other","region":"`+none+`"}`), 422)
+		require.Contains(t, p.Detail, `region: "`+none+`" is not known`)
+		apitest.Refused(t, d.Ask(t, "PATCH", "/tenants/acme", `{"region":"`+none+`"}`), 422)
+	}
+
 	patch := func(body string, status int) apitest.Reply {
 		r := d.Ask(t, "PATCH", "/tenants/acme", body)
 		require.Equal(t, status, r.Status, r.Body)
@@ -60,6 +66,9 @@ func TestTenants(t *testing.T) {
 	require.Contains(t, d.Started.Calls, "wake dispatch of acme", "its messages are sent again")
 	require.Equal(t, []string{"tenant.created", "tenant.changed", "tenant.changed", "tenant.stopped", "tenant.resumed"},
 		d.Audited(t, "tenant/acme"))
+	d.System(t, "UPDATE tenants SET region = 'UK' WHERE id = 'acme'") // by an older release
+	patch(`{"state":"stopped"}`, 200)
+	patch(`{"state":"active","region":"CA"}`, 200)
 	for body, field := range map[string]string{
 		`{"tier":"gold"}`: "body.tier", `{"max_contacts":-1}`: "body.max_contacts", `{"region":"Canada"}`: "body.region",
 		`{"state":"gone"}`: "body.state", `{"id":"x"}`: "body.id", `{"name":""}`: "body.name",

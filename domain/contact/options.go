@@ -26,7 +26,7 @@ type Options struct {
 
 // Check refuses, as fault.Invalid, what fits no file at all.
 func (o Options) Check() error {
-	if o.Region != "" && !phonenumbers.GetSupportedRegions()[o.Region] {
+	if o.Region != "" && !KnownRegion(o.Region) {
 		return fault.Newf(fault.Invalid, "region %.20q is not known; use two capital letters such as CA", o.Region)
 	}
 	if o.Encoding != "" {
@@ -52,6 +52,9 @@ func (o Options) Check() error {
 	}
 	return nil
 }
+
+// KnownRegion says that telephone numbers of a region can be read: it is a code of ISO 3166-1, such as CA.
+func KnownRegion(code string) bool { return phonenumbers.GetSupportedRegions()[code] }
 
 // encoding is the label of the encoding.
 func (o Options) encoding() string {
