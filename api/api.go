@@ -115,7 +115,7 @@ func document(o Options) huma.Config {
 	conf := huma.DefaultConfig("Conveyor", o.Version)
 	conf.Info.Description = "Listings with their images, and how each advert was processed; saved searches; product drafts; " +
 		"crawl runs and the search of their pages; tenants with their contacts, campaigns and messages; and what operators " +
-		"need. Errors are RFC 9457 problems that name the field. Times that are to be kept have a year from 1 to 9998."
+		"need. Errors are RFC 9457 problems that name the field. Times that are to be kept have a year from 1 to 9999."
 	conf.Servers = []*huma.Server{{URL: o.URL}}
 	conf.DocsPath = ""    // New serves them, without scripts of another host
 	conf.SchemasPath = "" // the schemas are in the one document

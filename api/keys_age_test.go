@@ -41,11 +41,10 @@ func TestKeyExpiresInAYearOfFourDigits(t *testing.T) {
 	t.Parallel()
 	f := apitest.Guarded(t)
 	admin := f.Key(t, "root", access.Admin)
-	for _, never := range []string{"9999-12-31T23:59:59-05:00", "9999-12-31T23:59:59Z"} {
-		p := apitest.Refused(t, f.As(t, admin, "POST", "/keys", `{"name":"x","role":"read","expires_at":"`+never+`"}`), 422)
-		require.Equal(t, []string{"body.expires_at"}, p.Fields())
-	}
-	apitest.Read[api.KeyMade](t, f.As(t, admin, "POST", "/keys", `{"name":"x","role":"read","expires_at":"9998-12-31T23:59:59Z"}`), 201)
+	p := apitest.Refused(t, f.As(t, admin, "POST", "/keys",
+		`{"name":"x","role":"read","expires_at":"9999-12-31T23:59:59-05:00"}`), 422)
+	require.Equal(t, []string{"body.expires_at"}, p.Fields())
+	apitest.Read[api.KeyMade](t, f.As(t, admin, "POST", "/keys", `{"name":"x","role":"read","expires_at":"9999-12-31T23:59:59Z"}`), 201)
 	require.Len(t, apitest.Read[api.KeyList](t, f.As(t, admin, "GET", "/keys"), 200).Items, 2)
 }
 

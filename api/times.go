@@ -56,7 +56,7 @@ func bodyTimes(input reflect.Type) (found []bodyTime) {
 	return found
 }
 
-// wrongTimes refuses the times of a body that cannot be told in any zone.
+// wrongTimes refuses the times of a body that cannot be told in UTC.
 func wrongTimes(input any, times []bodyTime) (wrong []error) {
 	if len(times) == 0 {
 		return nil
@@ -72,7 +72,7 @@ func wrongTimes(input any, times []bodyTime) (wrong []error) {
 		}
 		if at, ok := v.Interface().(time.Time); ok && !contract.TimeFits(at) {
 			wrong = append(wrong, &huma.ErrorDetail{
-				Message: "expected a year from 1 to 9998, in UTC", Location: "body." + m.name, Value: at,
+				Message: "expected a year from 1 to 9999, in UTC", Location: "body." + m.name, Value: at,
 			})
 		}
 	}

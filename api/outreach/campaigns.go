@@ -15,6 +15,7 @@ import (
 	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/secret"
 )
@@ -420,7 +421,7 @@ func (h Campaigns) start(ctx context.Context, tenant string, in *startCampaignIn
 		return nil, fault.Newf(fault.Invalid, "not_after: is before the start")
 	case in.Body != nil && in.Body.NotAfter != nil:
 		c, err = h.Store.ScheduleUntil(ctx, tenant, in.ID, at, in.Body.NotAfter, by, now)
-	case in.Body != nil && in.Body.At != nil && h.Late > 0:
+	case in.Body != nil && in.Body.At != nil && h.Late > 0 && contract.TimeFits(at.Add(h.Late)):
 		c, err = h.Store.ScheduleWithin(ctx, tenant, in.ID, at, h.Late, by, now)
 	default:
 		c, err = h.Store.Schedule(ctx, tenant, in.ID, at, by, now)

@@ -335,12 +335,12 @@ func TestCampaignLatestStart(t *testing.T) {
 		started(`{"at":"`+stamp(at)+`","not_after":"`+stamp(at.Add(2*time.Hour))+`"}`).NotAfter.UTC())
 	require.Nil(t, started("").NotAfter)
 	c := apitest.Read[apioutreach.Campaign](t, d.Ask(t, "POST", "/campaigns?tenant=acme", apitest.CampaignBody(sender.String())), 201)
-	for body, field := range map[string]string{ // an hour later it is a year that JSON does not have
-		`{"at":"9999-12-31T23:59:59Z"}`: "body.at", `{"not_after":"9999-12-31T23:59:59-05:00"}`: "body.not_after",
-	} {
-		p := apitest.Refused(t, d.Ask(t, "POST", "/campaigns/"+c.ID.String()+"/start?tenant=acme", body), 422)
-		require.Equal(t, []string{field}, p.Fields())
+	for _, field := range []string{"at", "not_after"} {
+		p := apitest.Refused(t, d.Ask(t, "POST", "/campaigns/"+c.ID.String()+"/start?tenant=acme",
+			`{"`+field+`":"9999-12-31T23:59:59-05:00"}`), 422)
+		require.Equal(t, []string{"body." + field}, p.Fields())
 	}
+	require.Nil(t, started(`{"at":"9999-12-31T23:59:59Z"}`).NotAfter) // an hour later it is a year that JSON does not have
 	require.True(t, json.Valid([]byte(d.Get(t, "/campaigns?tenant=acme").Body)))
 	p := apitest.Refused(t, d.Ask(t, "PATCH", "/tenants/acme/senders/"+sender.String(),
 		`{"state":"paused","paused_until":"9999-12-31T23:59:59-05:00"}`), 422)

@@ -2,11 +2,11 @@ package contract
 
 import "time"
 
-// TimeFits says that a time can be told in any zone: its year in UTC is 1 to 9998. Postgres takes more than RFC 3339 has
-// years for, so that a time near the ends could be stored, and never be shown again.
+// TimeFits says that a time can be told in UTC: its year in UTC is 1 to 9999. Postgres takes more than RFC 3339 has
+// years for, so that a time beyond could be stored, and never be shown again.
 func TimeFits(t time.Time) bool {
 	year := t.UTC().Year()
-	return year >= 1 && year <= 9998
+	return year >= 1 && year <= 9999
 }
 
 // checkTime checks a time that has to be there.
@@ -15,6 +15,6 @@ func checkTime(e *Errors, field string, t time.Time) {
 	case t.IsZero():
 		e.add(field, "is missing")
 	case !TimeFits(t):
-		e.add(field, "is %s, expected a year from 1 to 9998", t.Format(time.RFC3339))
+		e.add(field, "is %s, expected a year from 1 to 9999", t.Format(time.RFC3339))
 	}
 }

@@ -91,7 +91,7 @@ func Normalize(raw listing.Raw, stated Stated) (listing.Listing, error) {
 func (n *normalizer) posted() {
 	at := n.raw.PostedAt
 	if at != nil && !contract.TimeFits(*at) {
-		n.warn("posted_at", listing.CodeOutOfRange, "%s was dropped: want a year from 1 to 9998", at.Format(time.RFC3339))
+		n.warn("posted_at", listing.CodeOutOfRange, "%s was dropped: want a year from 1 to 9999", at.Format(time.RFC3339))
 		at = nil
 	}
 	n.l.PostedAt = at
