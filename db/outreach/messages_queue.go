@@ -315,6 +315,7 @@ var lostWithWorker = campaign.Verdict{
 }
 
 // Messages wait by kind for the oldest to be due, for the pause of their sender to end, and for their campaign to run.
+// They are looked at once a day at least: a pause until the year 9999 is longer than a time.Duration.
 const sqlMessageWaiting = `/* sqlMessageWaiting */
 WITH open AS (
     SELECT s.id, s.paused_until FROM senders s JOIN tenants t ON t.id = s.tenant
@@ -335,7 +336,7 @@ WITH open AS (
         SELECT due_at FROM messages WHERE tenant = $1 AND campaign = c.id AND tried = k.tried AND state = 'queued'
         ORDER BY campaign, tried, due_at, id LIMIT 1) m
 )
-SELECT sender, tried, transactional, greatest(min(at) - now(), '0') AS wait FROM due
+SELECT sender, tried, transactional, least(greatest(min(at) - now(), '0'), '1 day'::interval) AS wait FROM due
 GROUP BY sender, tried, transactional ORDER BY wait, transactional DESC, sender, tried`
 
 // Waiting says which senders of a tenant have messages that may be claimed, now or later, those of the soonest first.

@@ -905,6 +905,8 @@ func TestWaitingAndTenants(t *testing.T) {
 	require.Equal(t, "[] []", next())
 	m.put(t, "k", "+15145550199")
 	require.Equal(t, "[10m0s true false] []", next())
+	m.exec(t, "UPDATE senders SET paused_until = '9999-12-31'")
+	require.Equal(t, "[24h0m0s true false] []", next(), "a day at most, for no time.Duration is so long")
 	m.exec(t, "UPDATE messages SET due_at = now(), attempts = 1 WHERE campaign IS NULL")
 	m.exec(t, "UPDATE senders SET paused_until = NULL")
 	m.put(t, "l", "+15145550198")
