@@ -51,8 +51,18 @@ func TestMaxMessagesDay(t *testing.T) {
 	require.Len(t, waiting, 1)
 	require.Greater(t, waiting[0].Wait, time.Duration(0))
 	require.LessOrEqual(t, waiting[0].Wait, 24*time.Hour)
+	tenants := func() []string {
+		list, err := m.Tenants(t.Context(), "", 10)
+		require.NoError(t, err)
+		return list
+	}
+	require.Empty(t, tenants(), "there is nothing to wake it for")
+	m.exec(t, "UPDATE messages SET attempts = 1 WHERE state = 'queued' AND id = (SELECT min(id::text)::uuid FROM messages WHERE state = 'queued')")
+	require.Equal(t, []string{"acme"}, tenants(), "a further try takes nothing of the day")
+	m.exec(t, "UPDATE messages SET attempts = 0 WHERE state = 'queued'")
 
 	m.exec(t, "UPDATE message_days SET day = day - 1")
+	require.Equal(t, []string{"acme"}, tenants())
 	_, err = m.Put(t.Context(), "acme", refused, time.Now())
 	require.NoError(t, err)
 	_, claims = m.claim(t, 10)

@@ -352,8 +352,10 @@ func (s *Messages) Waiting(ctx context.Context, tenant string) (out []campaign.W
 	return out, fault.Wrap(err, "look for messages of %s", tenant)
 }
 
+// First tries of campaigns wait for the next day where the messages of this one are used up.
 const sqlMessageTenants = `/* sqlMessageTenants */
 SELECT t.id FROM tenants t
+LEFT JOIN message_days d ON d.tenant = t.id AND d.day = (now() AT TIME ZONE 'UTC')::date
 WHERE t.state = 'active' AND t.id > $1 AND (
     EXISTS (SELECT FROM senders s CROSS JOIN unnest(ARRAY[false, true]) AS k(tried) CROSS JOIN LATERAL (
         SELECT 1 FROM messages m
@@ -366,6 +368,7 @@ WHERE t.state = 'active' AND t.id > $1 AND (
         CROSS JOIN unnest(ARRAY[false, true]) AS k(tried) CROSS JOIN LATERAL (
         SELECT 1 FROM messages m
         WHERE m.campaign = c.id AND m.tried = k.tried AND m.state = 'queued' AND m.due_at <= now()
+            AND (k.tried OR t.max_messages_day IS NULL OR coalesce(d.n, 0) < t.max_messages_day)
         ORDER BY m.campaign, m.tried, m.due_at, m.id LIMIT 1) m
         WHERE c.tenant = t.id AND c.state = 'running' AND s.state <> 'stopped'
             AND (s.state = 'active' OR s.paused_until IS NOT NULL)
