@@ -255,6 +255,7 @@ func (s *Campaigns) Edit(ctx context.Context, tenant string, id uuid.UUID, p Pla
 }
 
 // A campaign that is canceled before it has begun is at its end at once. One that was put off meanwhile does not begin.
+// Its audience is frozen by the clock of Postgres, and no contact is stored with a time after that clock's.
 const sqlCampaignMove = `/* sqlCampaignMove */
 UPDATE campaigns SET state = $3, reason = $4, updated_at = $5, lease_until = NULL,
     scheduled_at = CASE $3 WHEN 'queued' THEN $7::timestamptz WHEN 'draft' THEN NULL ELSE scheduled_at END,
@@ -263,7 +264,7 @@ UPDATE campaigns SET state = $3, reason = $4, updated_at = $5, lease_until = NUL
     not_after_ours = CASE $3 WHEN 'queued' THEN $8 ELSE not_after_ours END,
     waited_at = CASE $3 WHEN 'queued' THEN NULL ELSE waited_at END,
     started_at = CASE $3 WHEN 'running' THEN coalesce(started_at, $5) ELSE started_at END,
-    frozen_at = CASE $3 WHEN 'running' THEN coalesce(frozen_at, $5) ELSE frozen_at END,
+    frozen_at = CASE $3 WHEN 'running' THEN coalesce(frozen_at, now()) ELSE frozen_at END,
     finished_at = CASE WHEN $3 = 'canceled' AND started_at IS NULL THEN $5 WHEN $3 = 'running' THEN NULL
         ELSE finished_at END
 WHERE tenant = $1 AND id = $2 AND state = ANY ($6::text[])
@@ -358,7 +359,7 @@ func (s *Campaigns) Unschedule(ctx context.Context, tenant string, id uuid.UUID,
 // It has begun, and is paused before its first message is claimed: a person resumes or cancels it.
 const sqlCampaignLate = `/* sqlCampaignLate */
 UPDATE campaigns SET state = 'paused', updated_at = $3, lease_until = NULL, started_at = coalesce(started_at, $3),
-    frozen_at = coalesce(frozen_at, $3), reason = format('it could not start before %s, and was to start by %s',
+    frozen_at = coalesce(frozen_at, now()), reason = format('it could not start before %s, and was to start by %s',
         to_char($3 AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'),
         to_char(not_after AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'))
 WHERE tenant = $1 AND id = $2 AND state = 'queued' AND scheduled_at <= $3 AND not_after < $3

@@ -348,6 +348,28 @@ func TestFreeze(t *testing.T) {
 	require.Equal(t, fault.Gone, dbtest.Class(err))
 }
 
+// Contacts are stored, and campaigns begun, by machines whose clocks differ.
+func TestFreezeByOneClock(t *testing.T) {
+	t.Parallel()
+
+	m, ctx := newMailing(t), t.Context()
+	people, now := dboutreach.NewContacts(m.pool, nil), time.Now()
+	_, _, err := people.Put(ctx, "acme", someone("+15145550001"), dboutreach.KnownUpdate, now.Add(time.Hour))
+	require.NoError(t, err)
+	id, early := m.draft(t, "a"), now.Add(-time.Hour)
+	_, err = m.campaigns.Schedule(ctx, "acme", id, early, "zoe", early)
+	require.NoError(t, err)
+	_, err = m.campaigns.Begin(ctx, "acme", id, early)
+	require.NoError(t, err)
+	_, _, err = people.Put(ctx, "acme", someone("+15145550002"), dboutreach.KnownUpdate, now.Add(time.Hour))
+	require.NoError(t, err)
+	more, err := m.campaigns.Freeze(ctx, "acme", id, 10, now)
+	require.NoError(t, err)
+	require.False(t, more)
+	require.Equal(t, []string{"+15145550001"}, m.lines(t, "SELECT recipient FROM messages WHERE campaign = $1", id),
+		"the other came later")
+}
+
 // A list stays until the campaigns that have begun to choose contacts by it have chosen them all.
 func TestFreezeKeepsLists(t *testing.T) {
 	t.Parallel()

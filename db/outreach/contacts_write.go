@@ -71,13 +71,14 @@ looked AS MATERIALIZED (
 )`
 
 // Rows are locked in the order of keys, so that two transactions do not wait for each other. A contact that another
-// transaction has added since the statement began is updated, or is not in the answer.
+// transaction has added since the statement began is updated, or is not in the answer. None is from a time that is to
+// come: a campaign that begins next would leave it out.
 const sqlContactsWrite = `/* sqlContactsWrite */
 WITH ` + sqlContactsLooked + `, wrote AS (
     INSERT INTO contacts AS c (tenant, created_at, updated_at, upload, digest, key, phone, country, email, name,
         given_name, family_name, locale, tags, fields, email_digest)
-    SELECT $1, $15::timestamptz, $15, $16::uuid, digest, key, phone, country, email, name, given_name, family_name,
-        locale, (tags::text[])[:$18], fields::jsonb, email_digest
+    SELECT $1, least($15::timestamptz, now()), $15, $16::uuid, digest, key, phone, country, email, name, given_name,
+        family_name, locale, (tags::text[])[:$18], fields::jsonb, email_digest
     FROM looked WHERE id IS NULL AND ($14::bigint IS NULL OR nth <= $14) OR id IS NOT NULL AND differs
     ORDER BY key
     ON CONFLICT (tenant, key) DO UPDATE SET
