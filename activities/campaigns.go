@@ -63,7 +63,8 @@ const (
 )
 
 // TendCampaign does what a campaign needs next, for a while: it begins it, writes its messages, drops those of one that
-// was canceled, and ends it. It may be repeated. A campaign that is not to run, or no longer, has ended.
+// was canceled, and ends it. It may be repeated. A campaign that is not to run, or no longer, has ended; one that was
+// started by a clock ahead of this one is looked at again.
 func (a *Campaigns) TendCampaign(ctx context.Context, job CampaignJob) (campaign.Progress, error) {
 	p, err := a.Store.Progress(ctx, job.Tenant, job.ID, a.Now())
 	if err != nil {
@@ -81,7 +82,7 @@ func (a *Campaigns) TendCampaign(ctx context.Context, job CampaignJob) (campaign
 	more := false
 	switch p.State {
 	case campaign.Draft, campaign.Queued: // a person has put it off
-		p.Ended = true
+		p.Ended = !p.Soon
 		return p, nil
 	case campaign.Running, campaign.Paused:
 		more, err = a.freeze(ctx, job, p)

@@ -382,14 +382,15 @@ func TestTendCampaign(t *testing.T) {
 		ended bool
 		woken int
 	}{
-		"its time has come":        {campaignBook{Progress: campaign.Progress{State: campaign.Queued, Due: true}, freezes: 3}, campaign.Running, false, 3},
-		"it was put off":           {campaignBook{Progress: campaign.Progress{State: campaign.Queued}}, campaign.Queued, true, 0},
-		"it is a draft again":      {campaignBook{Progress: campaign.Progress{State: campaign.Draft}}, campaign.Draft, true, 0},
-		"it was paused at once":    {campaignBook{Progress: campaign.Progress{State: campaign.Paused}, freezes: 2}, campaign.Paused, false, 0},
-		"its messages wait":        {campaignBook{Progress: campaign.Progress{State: campaign.Running, Counts: campaign.Counts{Waiting: 5}}}, campaign.Running, false, 1},
-		"none of them waits":       {campaignBook{Progress: campaign.Progress{State: campaign.Running}}, campaign.Running, true, 0},
-		"it was canceled":          {campaignBook{Progress: campaign.Progress{State: campaign.Canceled}, drops: 4}, campaign.Canceled, true, 0},
-		"its audience was deleted": {campaignBook{Progress: campaign.Progress{State: campaign.Running}, freezes: 1, refuse: fault.Newf(fault.Invalid, "no list")}, campaign.Canceled, true, 0},
+		"its time has come":         {campaignBook{Progress: campaign.Progress{State: campaign.Queued, Due: true}, freezes: 3}, campaign.Running, false, 3},
+		"it was put off":            {campaignBook{Progress: campaign.Progress{State: campaign.Queued}}, campaign.Queued, true, 0},
+		"its time is about to come": {campaignBook{Progress: campaign.Progress{State: campaign.Queued, Soon: true}}, campaign.Queued, false, 0},
+		"it is a draft again":       {campaignBook{Progress: campaign.Progress{State: campaign.Draft}}, campaign.Draft, true, 0},
+		"it was paused at once":     {campaignBook{Progress: campaign.Progress{State: campaign.Paused}, freezes: 2}, campaign.Paused, false, 0},
+		"its messages wait":         {campaignBook{Progress: campaign.Progress{State: campaign.Running, Counts: campaign.Counts{Waiting: 5}}}, campaign.Running, false, 1},
+		"none of them waits":        {campaignBook{Progress: campaign.Progress{State: campaign.Running}}, campaign.Running, true, 0},
+		"it was canceled":           {campaignBook{Progress: campaign.Progress{State: campaign.Canceled}, drops: 4}, campaign.Canceled, true, 0},
+		"its audience was deleted":  {campaignBook{Progress: campaign.Progress{State: campaign.Running}, freezes: 1, refuse: fault.Newf(fault.Invalid, "no list")}, campaign.Canceled, true, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

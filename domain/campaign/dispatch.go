@@ -63,10 +63,15 @@ func SenderCap(sender uuid.UUID, perSecond int) Cap {
 // RetryCap is the limit of a tenant's further tries while first ones wait: a fifth of its rate, 1 a second at least.
 func RetryCap(tenant string, perSecond int) Cap { return Cap{tenant + "/retries", max(1, perSecond/5)} }
 
+// StartSkew is how far the clock of a worker may be behind that of the machine by which a campaign is to start now. It
+// is shorter than any reservation of a start.
+const StartSkew = 15 * time.Second
+
 // A Progress is how far a campaign has come.
 type Progress struct {
 	State   State  `json:"state"`
 	Due     bool   `json:"due,omitempty"`     // its time has come
+	Soon    bool   `json:"soon,omitempty"`    // its time comes within StartSkew
 	Written bool   `json:"written,omitempty"` // every contact of the audience has its message
 	Counts  Counts `json:"counts"`
 	More    bool   `json:"more,omitempty"`  // there is more to do at once
