@@ -30,6 +30,9 @@ const (
 	retentionWithin = time.Hour
 	// filesPause is the time between two tries at files that the store does not delete.
 	filesPause = 5 * time.Minute
+	// filesSkew is how far the clock of the worker that deletes files may be behind that of the one that has marked them.
+	// Replays do not compare it.
+	filesSkew = time.Minute
 )
 
 // ApplyRetention deletes what is older than it is kept for, one kind after the other, in batches with pauses. The
@@ -85,7 +88,7 @@ func ForgetListing(ctx workflow.Context, in ForgetInput) (retention.Forgotten, e
 	if err != nil {
 		return done, err
 	}
-	if err := workflow.Sleep(ctx, retention.ForgetWait); err != nil {
+	if err := workflow.Sleep(ctx, retention.ForgetWait+filesSkew); err != nil {
 		return done, err
 	}
 	rest, err := forget(ctx, activities.ForgetBatch{Ref: in.Ref, Rest: true})
