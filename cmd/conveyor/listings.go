@@ -146,9 +146,17 @@ func (h *house) listingActivities(ctx context.Context) (rows []workers.Row, done
 		},
 		start: h.launch.Replay,
 	}.tend(h)
+	scrapers := resume[dblistings.Platform]{
+		queue: workflows.QueueListings, doing: "starting scrapers", every: scrapersEvery,
+		list: func(ctx context.Context, _ dblistings.Platform, _ int) ([]dblistings.Platform, error) {
+			return unbegun(ctx, platforms)
+		},
+		start: func(ctx context.Context, p dblistings.Platform) error { return h.launch.Scraper(ctx, p.Name, p.URL) },
+	}.tend(h)
 	return rows, func() {
 		stop()
 		replays()
+		scrapers()
 		closeModel()
 		_ = pages.Close()
 		_ = pictures.Close()
@@ -160,6 +168,16 @@ func (h *house) listingActivities(ctx context.Context) (rows []workers.Row, done
 // replaysEvery is how often replays without a workflow are looked for. One that works writes to its row every second or
 // so.
 const replaysEvery = 30 * time.Second
+
+// scrapersEvery is how often scrapers that have not begun are looked for. One that runs begins at once.
+const scrapersEvery = time.Minute
+
+// unbegun are the platforms whose scrapers wait for their first cycle: Temporal may have been away when they were
+// enabled. Those of others have begun, and an operator who ends one means it.
+func unbegun(ctx context.Context, store *dblistings.Platforms) ([]dblistings.Platform, error) {
+	list, err := store.List(ctx, time.Now())
+	return slices.DeleteFunc(list, func(p dblistings.Platform) bool { return p.State != scrape.Waiting }), err
+}
 
 // fillWords fills the words of listings that have none, in batches, with as long a pause after each. Workers of the
 // release before may still write such listings.

@@ -6,8 +6,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/db/dbtest"
 	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/backlog"
+	"github.com/mtlrent/conveyor/domain/platform"
 )
 
 func TestScraperState(t *testing.T) {
@@ -32,4 +35,36 @@ func TestScraperState(t *testing.T) {
 	require.Equal(t, want, scraperState(p, noon))
 	p.LastSuccessAt, want.LastSuccessAt, want.OverdueSeconds = nil, nil, 3510 // since its earliest cycle
 	require.Equal(t, want, scraperState(p, noon))
+}
+
+// A scraper that was not started when its platform was enabled is missing until its first cycle.
+func TestUnbegunScrapers(t *testing.T) {
+	t.Parallel()
+
+	ctx, now := t.Context(), time.Now()
+	store := dblistings.NewPlatforms(dbtest.New(t))
+	h := &house{}
+	site := platform.All[0].Site()
+	for _, name := range []string{"kijiji", "kangalou", "lespac"} {
+		require.NoError(t, store.Configure(ctx, name, h.config.Scrape.Of(name, site), now))
+	}
+	names := func() (out []string) {
+		list, err := unbegun(ctx, store)
+		require.NoError(t, err)
+		for _, p := range list {
+			out = append(out, p.Name)
+		}
+		return out
+	}
+	set := func(name string, c dblistings.PlatformChange) {
+		require.NoError(t, store.Set(ctx, name, c, db.AuditEntry{At: now, Actor: "zoe", Action: "platform.set"}))
+	}
+	require.Empty(t, names(), "they are disabled")
+	set("kijiji", dblistings.PlatformChange{Enabled: new(true)})
+	set("kangalou", dblistings.PlatformChange{Enabled: new(true)})
+	set("lespac", dblistings.PlatformChange{Enabled: new(true), Paused: new(true)})
+	require.Equal(t, []string{"kangalou", "kijiji"}, names())
+	_, err := store.Begin(ctx, "kijiji", now)
+	require.NoError(t, err)
+	require.Equal(t, []string{"kangalou"}, names(), "the other has begun")
 }
