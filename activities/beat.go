@@ -54,3 +54,38 @@ func progress(ctx context.Context, v any) {
 	p.mu.Unlock()
 	p.Beat(ctx)
 }
+
+// alive is the progress of a try that has ended, and could not say so to our store: the store counts the tries that
+// begin, to know what kills its workers.
+const alive = "alive"
+
+// tellAlive tells the next try of an activity that this one has ended alive.
+func tellAlive(ctx context.Context) {
+	if _, ok := ctx.Value(pulseKey{}).(*Pulse); ok {
+		progress(ctx, alive)
+	}
+}
+
+// countTry counts a try that begins, by begin. Where the one before could only tell this one that it has ended alive,
+// that is stored first, by end.
+func countTry(ctx context.Context, end func() error, begin func() (int, error)) (begun int, err error) {
+	if p, ok := ctx.Value(pulseKey{}).(*Pulse); ok && p.said(alive) {
+		if err := end(); err != nil {
+			return 0, err
+		}
+		progress(ctx, nil)
+	}
+	if begun, err = begin(); err != nil {
+		tellAlive(ctx) // it may be counted all the same
+	}
+	return begun, err
+}
+
+// said says whether a text is the progress of the try before.
+func (p *Pulse) said(text string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	last, ok := p.last.(json.RawMessage)
+	var was string
+	return ok && json.Unmarshal(last, &was) == nil && was == text
+}

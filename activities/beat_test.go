@@ -2,11 +2,13 @@ package activities_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
+	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/testsuite"
 
 	"github.com/mtlrent/conveyor/activities"
@@ -33,4 +35,36 @@ func TestBeatsRepeatWhatWasSaid(t *testing.T) {
 	_, err := env.ExecuteActivity("wait")
 	require.NoError(t, err)
 	require.Equal(t, 7, <-beats)
+}
+
+// pulsed are the tries of an activity, of which each knows what the one before has said.
+type pulsed struct{ said string }
+
+func (p *pulsed) try(t *testing.T, act func(context.Context) error) (err error) {
+	t.Helper()
+
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(sdklog.NewStructuredLogger(quiet))
+	env := suite.NewTestActivityEnvironment()
+	if p.said != "" {
+		env.SetHeartbeatDetails(p.said)
+	}
+	var mu sync.Mutex
+	env.SetOnActivityHeartbeatListener(func(_ *activity.Info, details converter.EncodedValues) {
+		mu.Lock()
+		defer mu.Unlock()
+		if p.said = ""; details.HasValues() {
+			_ = details.Get(&p.said)
+		}
+	})
+	env.RegisterActivityWithOptions(func(ctx context.Context) error {
+		ctx, _ = activities.WithPulse(ctx)
+		err = act(ctx)
+		return err
+	}, activity.RegisterOptions{Name: "try"})
+	_, failed := env.ExecuteActivity("try")
+	require.Equal(t, err == nil, failed == nil)
+	mu.Lock()
+	defer mu.Unlock()
+	return err
 }

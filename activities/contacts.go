@@ -158,7 +158,9 @@ func (a *Imports) planned(ctx context.Context, u contact.Import) (contact.Import
 	if a.reading.rests(u.Tenant) {
 		return u, restsAnother()
 	}
-	begun, err := a.Readings.BeginReading(ctx, u.Tenant, u.ID)
+	begun, err := countTry(ctx, func() error { return a.Readings.EndReading(ctx, u.Tenant, u.ID) }, func() (int, error) {
+		return a.Readings.BeginReading(ctx, u.Tenant, u.ID)
+	})
 	if err != nil {
 		return u, err
 	}
@@ -166,9 +168,13 @@ func (a *Imports) planned(ctx context.Context, u contact.Import) (contact.Import
 		return u, err
 	}
 	u, err = a.plan(ctx, u)
-	alive, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	living, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	if ended := a.Readings.EndReading(alive, u.Tenant, u.ID); err == nil {
+	ended := a.Readings.EndReading(living, u.Tenant, u.ID)
+	if ended != nil {
+		tellAlive(living)
+	}
+	if err == nil {
 		err = ended
 	}
 	return u, err

@@ -42,7 +42,8 @@ type fakeUpload struct {
 	singles int      // looks that find a message that waits
 	steps   []string // looks that did, and what was stored
 
-	begun, ended int // readings
+	begun, ended int  // readings
+	away         bool // at the end of a reading
 	reads        func()
 }
 
@@ -127,6 +128,9 @@ func (f *fakeUpload) BeginReading(context.Context, string, uuid.UUID) (int, erro
 }
 
 func (f *fakeUpload) EndReading(ctx context.Context, _ string, _ uuid.UUID) error {
+	if f.away {
+		return errAway
+	}
 	f.begun = 0
 	f.ended++
 	return ctx.Err()
@@ -697,4 +701,21 @@ func TestImportCountsDeaths(t *testing.T) {
 	_, err = f.begin().SplitUpload(stopping, f.job())
 	require.ErrorContains(t, err, "PDF")
 	require.Equal(t, []int{0, 1}, []int{f.begun, f.ended}, "also while the worker stops")
+
+	f, pulse := newFakeUpload(phonebook(5)), new(pulsed)
+	begin := f.begin()
+	split := func(ctx context.Context) error {
+		f.in.State, f.in.Plan, f.in.Copy = "received", nil, ""
+		_, err := begin.SplitUpload(ctx, f.job())
+		return err
+	}
+	f.reads = func() { f.away = true }
+	for range 5 {
+		f.away = false
+		require.ErrorIs(t, pulse.try(t, split), errAway, "its worker lives, which it says to the next one")
+		require.Equal(t, 1, f.begun)
+	}
+	f.away, f.reads = false, nil
+	require.NoError(t, pulse.try(t, split))
+	require.Empty(t, pulse.said)
 }

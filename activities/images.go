@@ -63,7 +63,9 @@ const mostDeaths = 3
 func (a *Images) AttachImage(ctx context.Context, job ImageJob) error {
 	entered(ctx, listing.StageImages, job.Ref)
 	id, img := job.Ref.ID(), job.Image
-	begun, err := a.Store.BeginImage(ctx, id, img.URL)
+	begun, err := countTry(ctx, func() error { return a.Store.EndImage(ctx, id, img.URL) }, func() (int, error) {
+		return a.Store.BeginImage(ctx, id, img.URL)
+	})
 	switch {
 	case err != nil:
 		return err
@@ -112,7 +114,7 @@ func (a *Images) missed(ctx context.Context, job ImageJob, cause error) error {
 	}
 	attempts, err := a.Store.CountImageAttempt(ctx, job.Ref.ID(), job.Image.URL, cause.Error())
 	if err != nil {
-		return err
+		return a.spared(ctx, job, err)
 	}
 	if most, _, _ := class.Retry(); attempts < most {
 		return cause
@@ -130,7 +132,9 @@ func (a *Images) missed(ctx context.Context, job ImageJob, cause error) error {
 func (a *Images) spared(ctx context.Context, job ImageJob, reason error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	_ = a.Store.EndImage(ctx, job.Ref.ID(), job.Image.URL) // the store may be the reason
+	if a.Store.EndImage(ctx, job.Ref.ID(), job.Image.URL) != nil { // the store may be the reason
+		tellAlive(ctx)
+	}
 	return reason
 }
 

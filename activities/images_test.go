@@ -43,18 +43,25 @@ func (g *gallery) BeginImage(context.Context, uuid.UUID, string) (int, error) {
 }
 
 func (g *gallery) EndImage(ctx context.Context, _ uuid.UUID, _ string) error {
-	g.begun = 0
+	if g.fails["end"] == nil {
+		g.begun = 0
+	}
 	return errors.Join(ctx.Err(), g.fails["end"])
 }
 
 func (g *gallery) AttachImage(_ context.Context, _ listing.Ref, img listing.StoredImage, at time.Time) error {
-	g.attached, g.at, g.begun = &img, at, 0
+	if g.fails["attach"] == nil {
+		g.begun = 0
+	}
+	g.attached, g.at = &img, at
 	return g.fails["attach"]
 }
 
 func (g *gallery) CountImageAttempt(_ context.Context, _ uuid.UUID, _, reason string) (int, error) {
 	g.attempts++
-	g.begun = 0
+	if g.fails["count"] == nil {
+		g.begun = 0
+	}
 	g.reason = reason
 	return g.attempts, g.fails["count"]
 }
@@ -133,6 +140,35 @@ func TestAttachImageThatKills(t *testing.T) {
 	require.Equal(t, testRun, g.run)
 	g = &gallery{state: "pending", begun: 3, fails: map[string]error{"fail": errAway}}
 	require.ErrorIs(t, attach(t, g, false), errAway)
+}
+
+// A store that is away at the end of each fetch does not make the image one at which workers die: a try that lives says
+// so to the next one.
+func TestAttachImageStoreComesAndGoes(t *testing.T) {
+	t.Parallel()
+	for name, fetch := range map[string]error{"a picture": nil, "none": fault.Newf(fault.Transient, "HTTP 502")} {
+		g := &gallery{state: "pending", fetch: fetch, fails: map[string]error{}}
+		a := &activities.Images{Store: g, Source: away{g}, Blobs: g, Now: clock}
+		pulse := new(pulsed)
+		for range 5 {
+			clear(g.fails)
+			require.ErrorIs(t, pulse.try(t, func(ctx context.Context) error { return a.AttachImage(ctx, imageJob) }), errAway, name)
+			require.Empty(t, g.failed, name)
+			require.Equal(t, 1, g.begun, name)
+		}
+		clear(g.fails)
+		a.Source, g.fetch = g, nil
+		require.NoError(t, pulse.try(t, func(ctx context.Context) error { return a.AttachImage(ctx, imageJob) }), name)
+		require.Empty(t, pulse.said, "what kills later workers is counted")
+	}
+}
+
+// away is a host during whose answers our database goes away.
+type away struct{ *gallery }
+
+func (a away) Photo(ctx context.Context, url string) (web.Photo, error) {
+	a.fails["end"], a.fails["attach"], a.fails["count"] = errAway, errAway, errAway
+	return a.gallery.Photo(ctx, url)
 }
 
 // An image that is settled sends its host no request.
