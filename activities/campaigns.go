@@ -99,6 +99,7 @@ func (a *Campaigns) TendCampaign(ctx context.Context, job CampaignJob) (campaign
 }
 
 // freeze writes messages and has them sent. A campaign whose audience is gone is abandoned: nothing of it was written.
+// Whatever else keeps them from being written is tried again.
 func (a *Campaigns) freeze(ctx context.Context, job CampaignJob, p campaign.Progress) (more bool, err error) {
 	end := a.Now().Add(campaignWork)
 	for more = !p.Written; more && a.Now().Before(end); {

@@ -9,10 +9,12 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/domain/contact"
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 const sqlCampaignHold = `/* sqlCampaignHold */ SELECT ` + sqlCampaignColumns + `, audience_at, frozen FROM campaigns
@@ -107,7 +109,8 @@ WHERE c.tenant = $1 AND c.id = $2`
 // place in the audience are one transaction, so a repeated call goes on where the last one ended. Contacts that have
 // opted out or have no phone number get a message that is skipped; those without a field that the template needs get
 // one that has failed. Nothing is written once the campaign has ended. A list or a segment that was deleted since the
-// campaign was made is fault.Invalid, and nothing is written.
+// campaign was made is fault.Invalid, and nothing is written. What Postgres refuses of a batch is fault.Transient: the
+// batches before it are written, and the campaign goes on when the reason is away.
 func (s *Campaigns) Freeze(ctx context.Context, tenant string, id uuid.UUID, n int, now time.Time) (
 	more bool, err error,
 ) {
@@ -159,6 +162,10 @@ func (s *Campaigns) Freeze(ctx context.Context, tenant string, id uuid.UUID, n i
 		}
 		return tx.SendBatch(ctx, b).Close()
 	})
+	var refusal *pgconn.PgError
+	if errors.As(err, &refusal) {
+		err = fault.Newf(fault.Transient, "%w", err)
+	}
 	if err != nil {
 		return false, fmt.Errorf("write messages of campaign: %w", err)
 	}

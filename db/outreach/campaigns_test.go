@@ -370,6 +370,31 @@ func TestFreezeByOneClock(t *testing.T) {
 		"the other came later")
 }
 
+// A batch that Postgres refuses is nothing against the audience: the campaign goes on once it is taken.
+func TestFreezeIsRefused(t *testing.T) {
+	t.Parallel()
+
+	m, ctx := newMailing(t), t.Context()
+	id := m.begun(t, "Spring", m.sender, 3)
+	more, err := m.campaigns.Freeze(ctx, "acme", id, 1, time.Now())
+	require.NoError(t, err)
+	require.True(t, more)
+	for refused, sql := range map[string]string{
+		"a check":  "ALTER TABLE messages ADD CONSTRAINT refused CHECK (queued_at < '2000-01-01') NOT VALID",
+		"a number": "ALTER TABLE messages ADD CONSTRAINT refused CHECK (1 / attempts > 0) NOT VALID",
+	} {
+		dbtest.Alter(t, m.pool, sql)
+		_, err = m.campaigns.Freeze(ctx, "acme", id, 10, time.Now())
+		require.ErrorContains(t, err, "postgres cannot store it", refused)
+		require.Equal(t, fault.Transient, dbtest.Class(err), refused)
+		dbtest.Alter(t, m.pool, "ALTER TABLE messages DROP CONSTRAINT refused")
+	}
+	more, err = m.campaigns.Freeze(ctx, "acme", id, 10, time.Now())
+	require.NoError(t, err)
+	require.False(t, more)
+	require.Len(t, m.lines(t, "SELECT recipient FROM messages"), 3)
+}
+
 // A list stays until the campaigns that have begun to choose contacts by it have chosen them all.
 func TestFreezeKeepsLists(t *testing.T) {
 	t.Parallel()
