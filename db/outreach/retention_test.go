@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/db"
@@ -223,13 +224,27 @@ func TestRefusedRowsAreLarge(t *testing.T) {
 	t.Parallel()
 
 	m := newMailing(t)
-	s, ctx := dboutreach.NewUploads(m.pool), t.Context()
+	s, ctx, texts := dboutreach.NewUploads(m.pool), t.Context(), dbtest.Statements(t)
+	looked := func(upload uuid.UUID, limit int) int {
+		var plans []struct {
+			Plan struct {
+				Hit  int `json:"Shared Hit Blocks"`
+				Read int `json:"Shared Read Blocks"`
+			}
+		}
+		require.NoError(t, m.system(ctx, func(tx pgx.Tx) error {
+			return tx.QueryRow(ctx, "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) "+texts["sqlUploadRefused"], "acme", upload, 0, limit,
+				"quote", 8<<20).Scan(&plans)
+		}))
+		return plans[0].Plan.Hit + plans[0].Plan.Read
+	}
 	for of, record := range map[string]string{
 		"one cell": "ARRAY[repeat('x', 1 << 20)]", "empty cells": "array_fill(''::text, ARRAY[200000])",
 	} {
 		id := m.upload(t, of, "done", &dbtest.Start, 0)
 		m.exec(t, `INSERT INTO upload_errors (tenant, upload, row, line, problems, record)
 			SELECT 'acme', $1, n, n, '[{"code": "quote"}]', `+record+` FROM generate_series(1, 30) n`, id)
+		require.InDelta(t, looked(id, 9), looked(id, 30), 20, "only what is shown is unpacked")
 		for name, read := range map[string]func(after int64) ([]contact.Row, *int64, error){
 			"errors": func(after int64) ([]contact.Row, *int64, error) { return s.Errors(ctx, "acme", id, after, 200) },
 			"refused": func(after int64) ([]contact.Row, *int64, error) {

@@ -11,21 +11,30 @@ import (
 )
 
 // What rows take in memory bounds a page: each may have a megabyte, and one that was stored by a version before has as
-// many cells as delimiters.
+// many cells as delimiters. They are chosen by their numbers and read one by one, so that Postgres unpacks those of the
+// page only.
 const sqlUploadRefused = `/* sqlUploadRefused */
-SELECT row, line, problems, record, page
-FROM (
-    SELECT row, line, problems, record, count(*) OVER () AS page,
-        sum(16 * cardinality(record) + octet_length(record::text))
-            OVER (ORDER BY row ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS had
-    FROM (
-        SELECT row, line, problems, record FROM upload_errors
+WITH RECURSIVE chosen AS (
+    SELECT ARRAY(
+        SELECT row FROM upload_errors
         WHERE tenant = $1 AND upload = $2 AND row > $3
             AND ($5::text IS NULL OR problems @> jsonb_build_array(jsonb_build_object('code', $5::text)))
-        ORDER BY row LIMIT $4
+        ORDER BY row LIMIT $4 + 1
+    ) AS rows
+), page AS (
+    SELECT 0 AS n, 0::bigint AS bytes, 0::bigint AS row, 0::bigint AS line, NULL::jsonb AS problems,
+        NULL::text[] AS record
+    UNION ALL
+    SELECT p.n + 1, p.bytes + 16 * cardinality(e.record) + octet_length(e.record::text),
+        e.row, e.line, e.problems, e.record
+    FROM page p CROSS JOIN LATERAL (
+        SELECT row, line, problems, record FROM upload_errors
+        WHERE tenant = $1 AND upload = $2 AND row = (SELECT rows[p.n + 1] FROM chosen) LIMIT 1
     ) e
-) sized
-WHERE had IS NULL OR had < $6 ORDER BY row`
+    WHERE p.n < $4 AND p.bytes < $6
+)
+SELECT row, line, problems, record, (SELECT cardinality(rows) FROM chosen) > (SELECT max(n) FROM page)
+FROM page WHERE n > 0 ORDER BY row`
 
 // What a page of refused rows has at most, but for its last row, in bytes of memory about.
 const (
@@ -55,21 +64,20 @@ func (s *Uploads) refusals(ctx context.Context, tenant string, id uuid.UUID, cod
 		Row, Line int64
 		Problems  []contact.Problem
 		Record    []string
-		Page      int // rows of which these are the first
+		More      bool // after the last one
 	}
 	list, err := db.TenantRows(ctx, s.pool, tenant, pgx.RowToStructByPos[refusal], sqlUploadRefused, tenant, id, after,
-		limit+1, db.Stated(code), enough)
+		limit, db.Stated(code), enough)
 	if err != nil {
 		return nil, nil, uploadFault(err, "read errors of", id)
 	}
-	whole := len(list) == 0 || len(list) == list[0].Page
-	list, next := db.CutPage(list, limit, func(r refusal) int64 { return r.Row })
-	if next == nil && !whole {
-		next = new(list[len(list)-1].Row)
-	}
+	var next *int64
 	rows := make([]contact.Row, len(list))
 	for i, r := range list {
 		rows[i] = contact.Row{Number: r.Row, Line: r.Line, Problems: r.Problems, Record: r.Record}
+		if r.More {
+			next = new(r.Row)
+		}
 	}
 	return rows, next, nil
 }
