@@ -305,10 +305,10 @@ func (h Uploads) receive(ctx context.Context, in *createUploadInput, u dboutreac
 	return made, nil
 }
 
-// unsure is called when it is not known whether a row was stored: the file stays while there may be one. A COMMIT that
-// was not answered may be over after the row was looked for; retention deletes a file that no row has.
+// unsure is called when no row is known to be stored: the file stays while there may be one. A COMMIT that was not
+// answered may be over after the row was looked for; retention deletes a file that no row has.
 func (h Uploads) unsure(ctx context.Context, u dboutreach.Upload, err error, discard *bool) error {
-	if class, _ := fault.Of(err); class == fault.Transient {
+	if class, _ := fault.Of(err); class == fault.Transient && errors.Is(err, dboutreach.ErrMayBeStored) {
 		looking, cancel := context.WithTimeout(context.WithoutCancel(ctx), api.RequestTimeout)
 		defer cancel()
 		there, lost := h.Store.Get(looking, u.Tenant, u.ID)

@@ -1,6 +1,8 @@
 package outreach
 
 import (
+	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -65,8 +67,8 @@ func TestLeastRateOfBodies(t *testing.T) {
 	}
 }
 
-// Where Postgres has not answered, the row may be stored after it was looked for: the file stays, unless another one has
-// its place.
+// Where Postgres has not answered a COMMIT, the row may be stored after it was looked for: the file stays, unless another
+// one has its place. Where it is known that nothing was stored, it goes.
 func TestUploadThatMayBeStored(t *testing.T) {
 	t.Parallel()
 
@@ -76,16 +78,32 @@ func TestUploadThatMayBeStored(t *testing.T) {
 	u := dboutreach.Upload{
 		ID: uuid.New(), Tenant: "acme", FileName: "people.csv", Blob: "uploads/1", SHA256: []byte{1}, CreatedAt: time.Now(),
 	}
-	discards := func(class fault.Class) bool {
+	discards := func(err error) bool {
 		discard := true
-		require.Error(t, h.unsure(t.Context(), u, fault.Newf(class, "no answer"), &discard))
+		require.Error(t, h.unsure(t.Context(), u, err, &discard))
 		return discard
 	}
-	require.False(t, discards(fault.Transient))
-	require.True(t, discards(fault.Invalid))
-	_, err := h.Store.Create(t.Context(), u)
+	unanswered := fmt.Errorf("%w: no answer", dboutreach.ErrMayBeStored)
+	require.False(t, discards(unanswered))
+	require.True(t, discards(fault.Newf(fault.Invalid, "%w", unanswered)))
+	away, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := h.Store.Create(away, u)
+	require.True(t, discards(err), "nothing was asked: %v", err)
+	for ends, unknown := range map[string]bool{
+		"RAISE EXCEPTION 'no' USING ERRCODE = 'lock_not_available'": false,
+		"PERFORM pg_terminate_backend(pg_backend_pid())":            true, // FATAL
+	} {
+		dbtest.Alter(t, pool, `CREATE FUNCTION ends() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN `+ends+`; RETURN NULL; END $$;
+			CREATE CONSTRAINT TRIGGER ends AFTER INSERT ON uploads DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
+			EXECUTE FUNCTION ends()`)
+		_, err := h.Store.Create(t.Context(), u)
+		require.Equal(t, !unknown, discards(err), "%v", err)
+		dbtest.Alter(t, pool, "DROP FUNCTION ends CASCADE")
+	}
+	_, err = h.Store.Create(t.Context(), u)
 	require.NoError(t, err)
-	require.False(t, discards(fault.Transient))
+	require.False(t, discards(unanswered))
 	u.Blob = "uploads/2"
-	require.True(t, discards(fault.Transient))
+	require.True(t, discards(unanswered))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/mtlrent/conveyor/db"
@@ -113,9 +114,13 @@ SELECT count(*) FROM contact_lists WHERE tenant = $1 AND id = ANY ($2) AND delet
 // ErrUploadsFull is the error of an upload for which its tenant has no Room.
 var ErrUploadsFull = db.QuotaFull("max_bytes", "bytes of files")
 
+// ErrMayBeStored is in the error of Create where Postgres has not answered its COMMIT, or what it stored is not seen.
+var ErrMayBeStored = errors.New("it may be stored")
+
 // Create stores an upload that was received, or held when that is its state, with an audit record, and returns it as it
 // is stored: one of the same ID that is there already stays as it is. Lists must be of the tenant, else it is
-// fault.Invalid; a tenant that is stopped is fault.Conflict, one without room for the file ErrUploadsFull.
+// fault.Invalid; a tenant that is stopped is fault.Conflict, one without room for the file ErrUploadsFull. Of any other
+// error but ErrMayBeStored it is known that nothing is stored.
 func (s *Uploads) Create(ctx context.Context, u Upload) (Upload, error) {
 	if u.Known == "" {
 		u.Known = KnownUpdate
@@ -133,6 +138,7 @@ func (s *Uploads) Create(ctx context.Context, u Upload) (Upload, error) {
 	if u.Asked == nil {
 		u.Asked = []byte{}
 	}
+	commits := false
 	err := db.TenantTx(ctx, s.pool, u.Tenant, func(tx pgx.Tx) error {
 		if err := tenantWorks(ctx, tx, u.Tenant); err != nil {
 			return err
@@ -170,12 +176,21 @@ func (s *Uploads) Create(ctx context.Context, u Upload) (Upload, error) {
 		if err != nil {
 			return err
 		}
-		return tx.SendBatch(ctx, b).Close()
+		err = tx.SendBatch(ctx, b).Close()
+		commits = err == nil
+		return err
 	})
-	if err != nil {
-		return u, fmt.Errorf("create upload %s: %w", u.ID, err)
+	var refusal *pgconn.PgError
+	if errors.As(err, &refusal) && refusal.SeverityUnlocalized == "ERROR" {
+		commits = false // it is rolled back
 	}
-	return s.Get(ctx, u.Tenant, u.ID)
+	if err == nil {
+		u, err = s.Get(ctx, u.Tenant, u.ID)
+	}
+	if err != nil && commits {
+		err = fmt.Errorf("%w: %w", ErrMayBeStored, err)
+	}
+	return u, fault.Wrap(err, "create upload %s", u.ID)
 }
 
 // orNone is a list that is no NULL.
