@@ -151,6 +151,11 @@ func (r refused) ofCaller() bool {
 	return r.status < http.StatusInternalServerError && r.status != http.StatusTooManyRequests
 }
 
+// ofNothing says that what is asked for does not exist, or no longer.
+func (r refused) ofNothing() bool {
+	return r.status == http.StatusNotFound || r.status == http.StatusGone
+}
+
 // refusal turns a problem document into a refused with its detail and every field it names, and a redirect into one
 // that names its address.
 func refusal(resp *http.Response, doc []byte) error {

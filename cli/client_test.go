@@ -247,19 +247,21 @@ func TestDraftOutlastsTheAPI(t *testing.T) {
 }
 
 // A draft that is not waited for any more says that its request goes on, and how to find it, whatever the waiting ends
-// for.
+// for, unless there is no such request any more.
 func TestDraftIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 
 	event := uuid.New()
 	left := "; the request goes on: conveyor draft list has it, conveyor draft cancel " + event.String() + " ends it"
 	for want, tt := range map[string]struct {
-		timeout       time.Duration
-		stop, refused bool
+		timeout time.Duration
+		stop    bool
+		refused int // by this status
 	}{
-		"stopped waiting" + left:    {time.Minute, true, false},
-		"no draft after 1ns" + left: {1, false, false},
-		"stopped waiting" + left + ": the API answered 401 Unauthorized": {time.Minute, false, true},
+		"stopped waiting" + left:    {time.Minute, true, 0},
+		"no draft after 1ns" + left: {1, false, 0},
+		"stopped waiting" + left + ": the API answered 401 Unauthorized": {time.Minute, false, http.StatusUnauthorized},
+		"the API answered 404 Not Found":                                 {time.Minute, false, http.StatusNotFound},
 	} {
 		ctx, stop := context.WithCancel(t.Context())
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -267,8 +269,8 @@ func TestDraftIsNotWaitedFor(t *testing.T) {
 			case r.Method == http.MethodPost:
 				w.WriteHeader(http.StatusAccepted)
 				_ = json.NewEncoder(w).Encode(map[string]any{"event_id": event, "draft_id": uuid.New()})
-			case tt.refused:
-				w.WriteHeader(http.StatusUnauthorized)
+			case tt.refused != 0:
+				w.WriteHeader(tt.refused)
 			default:
 				if tt.stop {
 					stop()

@@ -174,6 +174,9 @@ func (c *draftRequestCmd) wait(
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return ended()
+		case errors.As(err, &wrong) && wrong.ofNothing():
+			tell("\n")
+			return state, err
 		case errors.As(err, &wrong) && wrong.ofCaller(), err != nil && misses == pollMisses*draftLooks:
 			tell("\n")
 			return state, fmt.Errorf("stopped waiting%s: %w", left, err)

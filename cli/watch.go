@@ -58,8 +58,8 @@ const (
 )
 
 // poll asks the API for a state once a second until seen says that it is the last, and returns it. left says what goes
-// on when it ends before, as ctx does or as the API is away for long. A request that is wrong, such as for something
-// that does not exist, ends it at once.
+// on when it ends before, as ctx does or as the API is away for long. A request that is wrong ends it at once; one for
+// something that does not exist, or no longer, leaves nothing that goes on.
 func poll[T any](ctx context.Context, r Client, path string, seen func(T) (ended bool), left func(last T) string) (
 	last T, err error,
 ) {
@@ -75,7 +75,7 @@ func poll[T any](ctx context.Context, r Client, path string, seen func(T) (ended
 				return last, nil
 			}
 		case ctx.Err() != nil:
-		case errors.As(err, &wrong) && wrong.ofCaller() && most == pollMisses:
+		case errors.As(err, &wrong) && wrong.ofCaller() && (most == pollMisses || wrong.ofNothing()):
 			return last, err
 		case errors.As(err, &wrong) && wrong.ofCaller():
 			return last, stopped(left(last), err)
