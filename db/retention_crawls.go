@@ -26,8 +26,8 @@ WHERE r.finished_at < $1 AND r.status IN ('COMPLETED', 'CANCELLED') AND (r.finis
     AND NOT EXISTS (SELECT FROM crawl_runs o WHERE o.base_run_id = r.id AND o.status IN ('RUNNING', 'PAUSED'))
 ORDER BY r.finished_at, r.id LIMIT 1 FOR UPDATE OF r SKIP LOCKED`
 
-// A run loses up to $3 URLs after $2, with their links and tries, and $3 slices of its pace; its own row goes when
-// nothing of it is left, so that no deletion is a large one.
+// A run loses up to $3 URLs after $2, with their links and tries, $3 slices of its pace and $3 hosts that were held
+// back; its own row goes when nothing of it is left, so that no deletion is a large one.
 const sqlCrawlRunEmpty = `/* sqlCrawlRunEmpty */
 WITH looked AS (
     SELECT id FROM crawl_urls WHERE run_id = $1 AND id > $2 ORDER BY id LIMIT $3
@@ -40,9 +40,13 @@ WITH looked AS (
 ), slices AS (
     DELETE FROM crawl_rates WHERE run_id = $1 AND at = ANY (ARRAY(
         SELECT at FROM crawl_rates WHERE run_id = $1 LIMIT $3)) RETURNING 1
+), holds AS (
+    DELETE FROM crawl_holds WHERE run_id = $1 AND host = ANY (ARRAY(
+        SELECT host FROM crawl_holds WHERE run_id = $1 LIMIT $3)) RETURNING 1
 ), gone AS (
     DELETE FROM crawl_runs
-    WHERE id = $1 AND (SELECT count(*) FROM looked) < $3 AND (SELECT count(*) FROM slices) < $3 RETURNING 1
+    WHERE id = $1 AND (SELECT count(*) FROM looked) < $3 AND (SELECT count(*) FROM slices) < $3
+        AND (SELECT count(*) FROM holds) < $3 RETURNING 1
 )
 SELECT coalesce((SELECT max(id) FROM looked), $2), (SELECT count(*) FROM urls) + (SELECT count(*) FROM gone)`
 

@@ -225,8 +225,10 @@ func TestLargeCrawlRunExpires(t *testing.T) {
 	t.Parallel()
 
 	pool := dbtest.New(t)
-	dbtest.CrawlURLs(t, pool, dbtest.CrawlRun(t, pool, "large", "COMPLETED", new(dbtest.Start.Add(-time.Hour))), 5000)
-	r, cursor, deleted, last := db.NewRetention(pool), "", 0, 5001
+	run := dbtest.CrawlRun(t, pool, "large", "COMPLETED", new(dbtest.Start.Add(-time.Hour)))
+	dbtest.CrawlURLs(t, pool, run, 5000)
+	dbtest.Exec(t, pool, "INSERT INTO crawl_holds SELECT $1, n, now(), 'cooldown', '' FROM generate_series(1, 5000) n", run)
+	r, cursor, deleted, last, held := db.NewRetention(pool), "", 0, 5001, dbtest.Count(t, pool, "crawl_holds")
 	for range 12 {
 		step, err := r.DeleteExpired(t.Context(), retention.CrawlRuns, dbtest.Start, cursor, 500)
 		require.NoError(t, err)
@@ -235,12 +237,16 @@ func TestLargeCrawlRunExpires(t *testing.T) {
 		if !step.More {
 			break
 		}
+		holds := dbtest.Count(t, pool, "crawl_holds")
+		require.LessOrEqual(t, held-holds, int64(500))
+		held = holds
 		left := int(dbtest.Count(t, pool, "crawl_urls") + dbtest.Count(t, pool, "crawl_runs"))
 		require.Less(t, left, last)
 		last = left
 	}
 	require.Equal(t, 5001, deleted)
-	for _, table := range []string{"crawl_runs", "crawl_urls", "crawl_links", "crawl_tries", "crawl_rates"} {
+	for _, table := range []string{"urls", "links", "tries", "rates", "holds", "runs"} {
+		table = "crawl_" + table
 		require.Zero(t, dbtest.Count(t, pool, table), table)
 	}
 }
