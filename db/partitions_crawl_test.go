@@ -344,7 +344,7 @@ func TestCrawlPartitionPlans(t *testing.T) {
 	keys := dbtest.Query[uuid.UUID](t, pool, "SELECT url_key FROM crawl_urls ORDER BY id LIMIT 3")
 	// Where the run comes from a row, the other partitions are in the plan, and are not looked at.
 	for name, args := range map[string][]any{
-		"sqlCrawlStatus": {10}, "sqlCrawlRunList": {nil, nil, 10}, "sqlCrawlRunCounted": {run},
+		"sqlCrawlStatus": {10, 10}, "sqlCrawlRunList": {nil, nil, 10}, "sqlCrawlRunCounted": {run},
 		"sqlCrawlLinksOfBase": {run, []string{"1", "2", "3"}, keys},
 	} {
 		parts, plan := looked("SELECT 1", "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) ", texts[name], args...)

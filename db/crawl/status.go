@@ -17,7 +17,8 @@ const sqlCrawlHeld = `(SELECT true FROM crawl_holds h
 // Counts are those in the rows of open runs, which are few; unpublished pages are counted; the rest is a look at the
 // ends of indexes for each. A run that has work it could do, and finishes none, is stalled: since it has finished
 // something, or might have, as the hosts that it waited for may be asked again. Of the URLs that are due, those of the
-// first host that may be asked are enough, and the ones before it are passed over host by host.
+// first host that may be asked are enough, and the ones before it are passed over host by host; of those to be tried
+// again, which no index has by host, $2 are looked at.
 const sqlCrawlStatus = `/* sqlCrawlStatus */
 WITH open AS (
     SELECT r.id, r.status, r.discovered - r.visited - r.redirect_301 - r.forbidden - r.not_found - r.http_terminal
@@ -33,8 +34,9 @@ WITH open AS (
                         AND host > u.host ORDER BY host LIMIT 1)
                     FROM u WHERE ` + sqlCrawlHeld + `)
                 SELECT FROM u WHERE host IS NOT NULL AND NOT ` + sqlCrawlHeld + `)
-            OR EXISTS (SELECT FROM crawl_urls u WHERE run_id = r.id AND status = 'QUEUED' AND due_at <= now()
-                AND NOT ` + sqlCrawlHeld + `)
+            OR EXISTS (SELECT FROM (SELECT host FROM crawl_urls
+                    WHERE run_id = r.id AND status = 'QUEUED' AND due_at <= now() LIMIT $2) u
+                WHERE NOT ` + sqlCrawlHeld + `)
             OR EXISTS (SELECT FROM crawl_urls u WHERE run_id = r.id AND status = 'IN_PROGRESS'
                 AND NOT ` + sqlCrawlHeld + `))
         THEN extract(epoch FROM now() - greatest(coalesce((SELECT at FROM crawl_rates
@@ -56,7 +58,7 @@ SELECT count(*) FROM (SELECT FROM outbox WHERE lane = ` + db.SQLCrawlLane + ` AN
 
 // Status counts the open runs and their URLs.
 func (s *Crawls) Status(ctx context.Context) (c backlog.Crawls, err error) {
-	err = s.pool.QueryRow(ctx, sqlCrawlStatus, crawl.UnpublishedMost).Scan(&c.Running, &c.Paused, &c.OpenURLs,
-		&c.FinishedLastMinute, &c.StalledRun, &c.StalledSeconds, &c.Unpublished)
+	err = s.pool.QueryRow(ctx, sqlCrawlStatus, crawl.UnpublishedMost, crawl.HeldMost).Scan(&c.Running, &c.Paused,
+		&c.OpenURLs, &c.FinishedLastMinute, &c.StalledRun, &c.StalledSeconds, &c.Unpublished)
 	return c, fault.Wrap(err, "count crawl runs")
 }

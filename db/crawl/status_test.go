@@ -4,11 +4,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mtlrent/conveyor/db"
 	dbcrawl "github.com/mtlrent/conveyor/db/crawl"
 	"github.com/mtlrent/conveyor/db/dbtest"
 	"github.com/mtlrent/conveyor/domain/backlog"
+	"github.com/mtlrent/conveyor/domain/crawl"
 )
 
 func TestCrawlStatus(t *testing.T) {
@@ -82,4 +85,25 @@ func TestCrawlStatus(t *testing.T) {
 	dbtest.Aged(t, 3600, status().StalledSeconds, began) // since it was started
 	dbtest.Exec(t, pool, "INSERT INTO crawl_rates VALUES ($1, now(), 1, 0, 0, 0, 0)", running)
 	dbtest.Aged(t, 3600, status().StalledSeconds, began) // retries finish nothing
+}
+
+// However many retries wait for hosts that are held back, some are looked at: each scrape asks whether a run is stalled.
+func TestCrawlStatusOfManyRetries(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	run := dbtest.CrawlRun(t, pool, "running", "RUNNING", nil)
+	dbtest.Exec(t, pool, `INSERT INTO crawl_urls (run_id, url_key, seq, depth, created_at, updated_at, status, host,
+			normalized_url, due_at)
+		SELECT $1, gen_random_uuid(), n, 0, now(), now(), 'QUEUED', 'h', '', now() FROM generate_series(1, $2) n`, run,
+		crawl.HeldMost+1000)
+	dbtest.Exec(t, pool, "INSERT INTO crawl_holds VALUES ($1, 'h', now() + interval '1 hour', 'robots', '')", run)
+	var plans []struct{ Plan dbtest.Explained }
+	require.NoError(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
+		_, err := tx.Exec(t.Context(), "SELECT "+db.SQLCrawlByIndex)
+		require.NoError(t, err)
+		return tx.QueryRow(t.Context(), "EXPLAIN (ANALYZE, FORMAT JSON) "+dbtest.Statements(t)["sqlCrawlStatus"],
+			crawl.UnpublishedMost, crawl.HeldMost).Scan(&plans)
+	}))
+	require.LessOrEqual(t, plans[0].Plan.Most(), crawl.HeldMost, "rows that one step looked at")
 }

@@ -77,6 +77,10 @@ func WorkflowID(id int64) string { return "crawl-run/" + strconv.FormatInt(id, 1
 // would fill the disk of Postgres, where all other work is. It is some hundred megabytes of usual pages.
 const UnpublishedMost = 10_000
 
+// HeldMost is how many URLs that are to be tried again are looked at for one whose host may be asked. A run of which as
+// many wait for hosts is no stalled one.
+const HeldMost = 5000
+
 // EmptyLooks is how many looks in a row at an empty frontier complete a run.
 const EmptyLooks = 2
 
