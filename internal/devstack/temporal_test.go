@@ -16,6 +16,12 @@ import (
 // halfMade is a schema of Temporal that was cut short while it was made: brought to the version up, said to be of at.
 type halfMade struct{ up, at string }
 
+// inUse puts something into a schema, and stillThere fails where that is gone.
+const (
+	inUse      = "INSERT INTO namespaces VALUES (1, '', 'a', 1, '', '', false)"
+	stillThere = "DO $$ BEGIN ASSERT (SELECT count(*) FROM namespaces) = 1; END $$"
+)
+
 // A stack whose first start was cut short while the schema of Temporal was made starts the next time. A schema with
 // anything in it is left as it is.
 func TestHalfMadeSchemas(t *testing.T) {
@@ -73,13 +79,13 @@ func TestHalfMadeSchemas(t *testing.T) {
 	}
 
 	leave(halfMade{"1.4", "1.3"})
-	if err := do("temporal", "INSERT INTO namespaces VALUES (1, '', 'a', 1, '', '', false)"); err != nil {
+	if err := do("temporal", inUse); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.temporalSchema(t.Context(), pg); err == nil || !strings.Contains(err.Error(), "does not exist") {
 		t.Errorf("a schema in use: %v; want the error of the tool", err)
 	}
-	if err := do("temporal", "DO $$ BEGIN ASSERT (SELECT count(*) FROM namespaces) = 1; END $$"); err != nil {
+	if err := do("temporal", stillThere); err != nil {
 		t.Errorf("a schema in use was dropped: %v", err)
 	}
 
@@ -92,9 +98,12 @@ func TestHalfMadeSchemas(t *testing.T) {
 	}
 	for _, left := range []halfMade{{"0.0", ""}, {"1.0", "0.0"}} { // as Docker Compose does
 		leave(left)
-		for range 2 {
+		for _, next := range []string{inUse, stillThere} {
 			if out, err := s.schemaScript(t.Context(), bin, pg); err != nil {
 				t.Fatalf("%v: %v\n%s", left, err, out)
+			}
+			if err := do("temporal", next); err != nil {
+				t.Errorf("%v: %v", left, err)
 			}
 		}
 		for name := range temporalDatabases {
