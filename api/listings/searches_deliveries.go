@@ -92,7 +92,8 @@ func (h Searches) deliveries(
 	out := api.PageOf(found, func(d dblistings.SavedDelivery) SearchDelivery {
 		return SearchDelivery{
 			ID: d.ID, Target: SearchTarget{ID: d.Target, Kind: string(d.Kind), Label: d.Label, State: d.Stands},
-			State: d.State, DueAt: d.DueAt, Tries: d.Tries, Reason: d.Reason, Items: d.Items, StartedAt: d.StartedAt, FinishedAt: d.FinishedAt,
+			State: d.State, DueAt: d.DueAt, Tries: d.Tries, Reason: d.Reason, Items: d.Items,
+			StartedAt: d.StartedAt, FinishedAt: d.FinishedAt,
 			Workflow: h.door.WorkflowFor(ctx, saved.WorkflowID(d.ID)),
 		}
 	}, api.CursorAt(next, deliveriesOrder))

@@ -42,8 +42,9 @@ func (s *Uploads) Waiting(ctx context.Context, now time.Time) (backlog.Imports, 
 
 // The messages of campaigns are counted there, and their oldest is the first in an index; transactional ones are
 // counted up to a limit for each tier, and those that are held up to one of their own, not to hide the others. Where a
-// campaign, a sender or a tenant is paused or stopped, no message of a campaign is looked at. A campaign of which none is
-// due waits for nothing that can be done: its next attempts are later, or the messages of the day are used up.
+// campaign, a sender or a tenant is paused or stopped, no message of a campaign is looked at. A campaign of which
+// none is due waits for nothing that can be done: its next attempts are later, or the messages of the day are used
+// up.
 const sqlMessagesWaiting = `/* sqlMessagesWaiting */
 WITH via AS (
     SELECT s.id, s.tenant, t.tier, t.state = 'active' AND s.state <> 'stopped'
