@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -84,6 +85,16 @@ func TestServeWhatJSONCannotTell(t *testing.T) {
 	r.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/late", nil))
 	require.Equal(t, http.StatusInternalServerError, w.Code)
 	require.Equal(t, "application/problem+json", w.Header().Get("Content-Type"))
+	require.True(t, json.Valid(w.Body.Bytes()), w.Body)
+
+	Serve(d, huma.Operation{OperationID: "refuse", Method: http.MethodGet, Path: "/refuse"},
+		func(context.Context, *struct{}) (*late, error) {
+			return nil, huma.Error422UnprocessableEntity("no", &huma.ErrorDetail{Message: "is none", Value: math.NaN()})
+		})
+	w = httptest.NewRecorder()
+	r.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/refuse", nil))
+	require.Equal(t, http.StatusUnprocessableEntity, w.Code)
+	require.Contains(t, w.Body.String(), "is none")
 	require.True(t, json.Valid(w.Body.Bytes()), w.Body)
 }
 

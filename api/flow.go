@@ -47,8 +47,8 @@ func (h Flow) Register(d *Door) {
 	Serve(d, Needs(access.Read, huma.Operation{
 		OperationID: "list-recent-listings", Method: http.MethodGet, Path: "/listings/recent", Tags: []string{"listings"},
 		Summary: "List what happened to adverts last", Errors: []int{422, 503}, RejectUnknownQueryParameters: true,
-		Description: "The newest first. Pass the greatest seq as after for what is newer: nothing is missed. Adverts that " +
-			"were seen again unchanged are not in it, nor results of replays that are the same as before.",
+		Description: "The newest first. Pass a seq as after for what is newer; after says which. Adverts that were " +
+			"seen again unchanged are not in it, nor results of replays that are the same as before.",
 	}), h.recent)
 }
 

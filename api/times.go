@@ -15,14 +15,22 @@ import (
 )
 
 // wholeJSON is huma's own JSON, but a value that cannot be written panics before the first byte, and is a 500: huma
-// would begin with the status of a success and break off.
+// would begin with the status of a success and break off. A problem is told without the values that cannot be written.
 var wholeJSON = huma.Format{
 	Marshal: func(w io.Writer, v any) error {
 		var doc bytes.Buffer
-		if err := huma.DefaultJSONFormat.Marshal(&doc, v); err != nil {
+		err := huma.DefaultJSONFormat.Marshal(&doc, v)
+		if problem, ok := v.(*huma.ErrorModel); ok && err != nil {
+			for _, detail := range problem.Errors {
+				detail.Value = nil
+			}
+			doc.Reset()
+			err = huma.DefaultJSONFormat.Marshal(&doc, problem)
+		}
+		if err != nil {
 			panic(fmt.Errorf("write answer: %w", err))
 		}
-		_, err := w.Write(doc.Bytes())
+		_, err = w.Write(doc.Bytes())
 		return err
 	},
 	Unmarshal: json.Unmarshal,

@@ -76,9 +76,12 @@ RETURNING term`
 // Compact merges the segments of the lowest level that is full into one of the next level, without the documents that
 // are void; or, when none is full, writes a segment anew most of whose documents are void; or, when there is none,
 // forgets words. It reports whether there is more to do. One process compacts at a time: a call while another one does
-// returns at once. Searches and writers go on meanwhile, and what a process that is killed leaves behind no search
-// sees: the next call deletes it. Memory is bounded by the columns and a few thousand terms.
+// returns at once. Searches and writers go on meanwhile, and what a call that failed or was killed leaves behind no
+// search sees: the next one deletes it, before it writes. Memory is bounded by the columns and a few thousand terms.
 func (x *SearchIndex) Compact(ctx context.Context) (more bool, err error) {
+	if err := x.sweep(ctx); err != nil {
+		return false, fault.Wrap(err, "compact the index")
+	}
 	err = x.alone(ctx, func(tx pgx.Tx) error {
 		snapshot, segments, err := x.mergeable(ctx, tx)
 		if err != nil {

@@ -302,6 +302,32 @@ func TestSearchCompactIsShort(t *testing.T) {
 	l.requireExact(t)
 }
 
+// A merge that fails is tried again and again: all that it leaves is what the last try has written.
+func TestSearchCompactFails(t *testing.T) {
+	t.Parallel()
+
+	l := newLibrary(t)
+	l.index.InSteps()
+	for i := range 8 {
+		l.put(t, incoming("a.example", fmt.Sprintf("/%d", i), "page", fmt.Sprintf("word%d one two three four five six", i), i))
+	}
+	dbtest.Alter(t, l.pool, `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+		BEGIN IF EXISTS (SELECT FROM search_segments WHERE id = NEW.segment AND collection < 0) THEN
+			RAISE 'the disk is full'; END IF; RETURN NEW; END $$`)
+	dbtest.Alter(t, l.pool, "CREATE TRIGGER refuse BEFORE INSERT ON search_postings FOR EACH ROW EXECUTE FUNCTION refuse()")
+	const left = "SELECT count(*)::int FROM search_segments WHERE collection < 0"
+	for range 3 {
+		_, err := l.index.Compact(t.Context())
+		require.ErrorContains(t, err, "the disk is full")
+		require.Equal(t, []int{1}, dbtest.Query[int](t, l.pool, left))
+	}
+	dbtest.Alter(t, l.pool, "DROP TRIGGER refuse ON search_postings")
+	_, err := l.index.Compact(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []int{0}, dbtest.Query[int](t, l.pool, left))
+	l.requireExact(t)
+}
+
 func TestSearchCompact(t *testing.T) {
 	t.Parallel()
 

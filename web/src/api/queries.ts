@@ -127,9 +127,9 @@ export const useReasonsOf = (window: Window) =>
 export const useAdverts = (f: Filters, enabled = true) =>
   useList('adverts', f, (c) => answer(api.GET('/adverts', { params: { query: query(f, c) } })), enabled)
 
-/** readAdverts are the first of the adverts that match. */
-export const readAdverts = async (f: Filters, limit: number) =>
-  (await answer(api.GET('/adverts', { params: { query: query(f, first, limit) } }))).items
+/** readAdverts are the first of the adverts that match: a page of the API may have none, and be followed by others. */
+export const readAdverts = async (f: Filters, limit: number, signal?: AbortSignal) =>
+  (await readTo(limit, (c) => answer(api.GET('/adverts', { params: { query: query(f, c, limit) }, signal })))).items
 
 /** readTo reads a list page by page, at most so many rows of it; more tells that there are others. */
 async function readTo<T>(most: number, read: (cursor: string) => Promise<{ items: T[]; next_cursor?: string }>) {

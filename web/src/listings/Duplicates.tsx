@@ -4,6 +4,8 @@ import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
 import { FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
 import { Head, Section, Trouble } from '../ui/parts'
+import { useReadOn } from '../ui/readOn'
+import { NoRows } from '../ui/Rows'
 import './listings.css'
 import { Members } from './SameHome'
 
@@ -14,6 +16,7 @@ export function Duplicates() {
   const [filters] = useFilters()
   const homes = useDuplicates(filters)
   const rows = homes.data?.pages.flatMap((p) => p.items) ?? []
+  useReadOn(homes, rows.length === 0)
   const fields: Field[] = [
     {
       name: 'kind',
@@ -37,12 +40,15 @@ export function Duplicates() {
         <p>{t.intro}</p>
       </Head>
       <FilterBar fields={fields} />
-      <Trouble error={homes.error} again={() => void homes.refetch()} />
-      {homes.data && rows.length === 0 && <Nothing fields={fields} never={t.never} />}
+      {rows.length === 0 ? (
+        <NoRows pages={homes} empty={<Nothing fields={fields} never={t.never} />} />
+      ) : (
+        <Trouble error={homes.error} again={() => void homes.refetch()} />
+      )}
       {rows.map((h) => (
         <Home key={h.id} home={h} />
       ))}
-      {homes.hasNextPage && (
+      {rows.length > 0 && homes.hasNextPage && (
         <button className="btn" disabled={homes.isFetchingNextPage} onClick={() => void homes.fetchNextPage()}>
           {say.more}
         </button>

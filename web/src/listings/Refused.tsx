@@ -274,7 +274,7 @@ function Process(p: {
     ))
   const planned = useRef(0)
   const ofFilter = async (dry_run: boolean, signal?: AbortSignal): Promise<Effect> => {
-    const [r, sample] = await Promise.all([one(dry_run, signal), dry_run ? readAdverts(p.filters, 10) : []])
+    const [r, sample] = await Promise.all([one(dry_run, signal), dry_run ? readAdverts(p.filters, 10, signal) : []])
     if (r.replay) p.onStarted(r.replay.id)
     if (dry_run) planned.current = r.total
     return { matched: r.total, done: dry_run ? 0 : begun(r, planned.current), left: 0, sample: sampleOf(sample) }
