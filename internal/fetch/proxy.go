@@ -115,22 +115,23 @@ func socks(ctx context.Context, p web.Proxy, network, addr string) (net.Conn, er
 
 // tunnel connects by CONNECT.
 func tunnel(ctx context.Context, p web.Proxy, addr string, roots *x509.CertPool) (_ net.Conn, err error) {
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", p.HostPort())
+	raw, err := new(net.Dialer).DialContext(ctx, "tcp", p.HostPort())
 	if err != nil {
 		return nil, err
 	}
-	cut := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	cut := context.AfterFunc(ctx, func() { _ = raw.SetDeadline(time.Unix(1, 0)) })
 	defer func() {
 		if !cut() && err == nil {
 			err = ctx.Err()
 		}
 		if err != nil {
-			_ = conn.Close()
+			_ = raw.Close()
 		}
 	}()
+	conn := raw
 	if p.Scheme() == "https" {
 		host, _, _ := net.SplitHostPort(p.HostPort())
-		secure := tls.Client(conn, &tls.Config{ServerName: host, RootCAs: roots, MinVersion: tls.VersionTLS12})
+		secure := tls.Client(raw, &tls.Config{ServerName: host, RootCAs: roots, MinVersion: tls.VersionTLS12})
 		if err := secure.HandshakeContext(ctx); err != nil {
 			return nil, err
 		}

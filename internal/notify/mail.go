@@ -113,15 +113,16 @@ const (
 
 // deliver hands a message to the server. at is the command that failed.
 func (m *Mail) deliver(ctx context.Context, to string, body []byte) (at string, err error) {
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", m.address)
+	raw, err := new(net.Dialer).DialContext(ctx, "tcp", m.address)
 	if err != nil {
 		return atConnect, saved.ErrUnreached
 	}
-	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
+	defer raw.Close()
+	defer context.AfterFunc(ctx, func() { _ = raw.SetDeadline(time.Unix(1, 0)) })()
 	config := &tls.Config{ServerName: m.host, RootCAs: m.o.RootCAs, MinVersion: tls.VersionTLS12}
+	conn := raw
 	if m.implicit {
-		conn = tls.Client(conn, config)
+		conn = tls.Client(raw, config)
 	}
 	c, err := smtp.NewClient(conn, m.host)
 	if err != nil {
