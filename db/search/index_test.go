@@ -570,6 +570,29 @@ func TestSearchStarts(t *testing.T) {
 	require.Len(t, learnt(), 1)
 }
 
+// An index that is not read to its end, as when the caller's time ends, is read on by the next caller.
+func TestSearchReadsOn(t *testing.T) {
+	t.Parallel()
+
+	l := newLibrary(t)
+	for i := range 3 {
+		l.put(t, incoming("a.example", fmt.Sprintf("/%d", i), "page", fmt.Sprintf("word%d", i), i))
+	}
+	const breaks = "UPDATE search_segments SET columns = '\\x00' WHERE id = (SELECT %s(id) FROM search_segments)"
+	columns := dbtest.Query[[]byte](t, l.pool, "SELECT columns FROM search_segments ORDER BY id DESC LIMIT 1")
+	x := dbsearch.NewSearchIndex(l.pool)
+	dbtest.Exec(t, l.pool, fmt.Sprintf(breaks, "max"))
+	_, err := x.Docs(t.Context())
+	require.Error(t, err)
+	require.Len(t, x.Starts(), 2)
+
+	dbtest.Exec(t, l.pool, "UPDATE search_segments SET columns = $1 WHERE id = (SELECT max(id) FROM search_segments)", columns[0])
+	dbtest.Exec(t, l.pool, fmt.Sprintf(breaks, "min"))
+	n, err := x.Docs(t.Context())
+	require.NoError(t, err, "what was read is read again")
+	require.EqualValues(t, 3, n)
+}
+
 // A large segment is written in parts, which end anywhere among its blocks.
 func TestSearchStartsOfParts(t *testing.T) {
 	t.Parallel()

@@ -101,7 +101,7 @@ func (c *segmentCache) know(words []string, at time.Time) {
 const (
 	sqlSearchSegmentIDs = `/* sqlSearchSegmentIDs */
 SELECT id, (extract(epoch FROM created_at) * 1000000)::bigint FROM search_segments WHERE collection = $1 ORDER BY id`
-	sqlSearchColumns = `/* sqlSearchColumns */ SELECT id, columns, kills, starts FROM search_segments WHERE id = ANY ($1)`
+	sqlSearchColumns = `/* sqlSearchColumns */ SELECT id, columns, kills, starts FROM search_segments WHERE id = ANY ($1) ORDER BY id`
 )
 
 // snapshot is the state of the index that tx sees, and its segments, by their IDs, ascending.
@@ -139,13 +139,19 @@ func (c *segmentCache) of(ctx context.Context, tx pgx.Tx, list []segmentKey) (*s
 	}
 	c.mu.Unlock()
 	if len(missing) > 0 {
-		read, err := db.Rows(ctx, tx, readSegment, sqlSearchColumns, missing)
-		if err != nil {
-			return nil, err
-		}
-		for _, p := range read {
+		rows, _ := tx.Query(ctx, sqlSearchColumns, missing)
+		defer rows.Close()
+		for rows.Next() {
+			p, err := readSegment(rows)
+			if err != nil {
+				return nil, err
+			}
 			at := slices.IndexFunc(list, func(key segmentKey) bool { return key.ID == p.ID })
 			parts[list[at]] = p
+			c.keep(list[at], p)
+		}
+		if err := rows.Err(); err != nil {
+			return nil, err
 		}
 	}
 	whole := make([]search.Part, 0, len(parts))
@@ -160,6 +166,16 @@ func (c *segmentCache) of(ctx context.Context, tx pgx.Tx, list []segmentKey) (*s
 		c.parts, c.list, c.last = parts, list, s
 	}
 	return s, nil
+}
+
+// keep remembers a segment before its list is whole: a caller whose time ends has not read it in vain.
+func (c *segmentCache) keep(key segmentKey, p segment) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.parts == nil {
+		c.parts = map[segmentKey]segment{}
+	}
+	c.parts[key] = p
 }
 
 // newest is when the last segment of a list was made, 0 of none.

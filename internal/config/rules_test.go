@@ -111,6 +111,7 @@ var bounds = []struct {
 		`CONVEYOR_TASK_QUEUES is "listing", expected one of listings, images`},
 	{"CONVEYOR_UNUSED_TASK_QUEUES", "|listings|images,listings", "listing|images,drafts",
 		`CONVEYOR_UNUSED_TASK_QUEUES is "listing", expected one of listings, images`},
+	{"CONVEYOR_DB_MAX_CONNS", "20|200", "1|0", "CONVEYOR_DB_MAX_CONNS is 1, expected 2 or more"},
 	{"CONVEYOR_STORE_SLOTS", "1|24", "0|25", "CONVEYOR_STORE_SLOTS is 0, expected 1 to CONVEYOR_DB_MAX_CONNS (24)"},
 	{"CONVEYOR_IMAGE_SLOTS", "1|32", "0", "CONVEYOR_IMAGE_SLOTS is 0, expected 1 or more"},
 	{"CONVEYOR_SCRAPE_CYCLE", "-1s|0s|6h", "7h", "CONVEYOR_SCRAPE_CYCLE is 7h0m0s, expected -1s to 6h"},
