@@ -3,7 +3,6 @@ package activities
 import (
 	"bytes"
 	"context"
-	"runtime/debug"
 	"time"
 
 	"github.com/google/uuid"
@@ -105,14 +104,10 @@ func (a *ImportPersistence) store(ctx context.Context, u contact.Import, ready [
 		next = make(chan batch, 1)
 		go func() { // ends with the load
 			var b batch
-			defer func() {
-				if p := recover(); p != nil {
-					activity.GetLogger(ctx).Error("loading chunks panicked", "upload", u.ID, "panic", p,
-						"stack", string(debug.Stack()))
-					b.err = fault.Newf(fault.Invalid, "chunk %d cannot be read: %v", ready[min(len(b.chunks), n-1)].N, p)
-				}
-				next <- b
-			}()
+			defer func() { next <- b }()
+			defer fault.Survive(&b.err, "loading chunks", func(text string, args ...any) {
+				activity.GetLogger(ctx).Error(text, append(args, "upload", u.ID)...)
+			})
 			end, err := a.Yields.piece(ctx)
 			if b.err = err; err != nil {
 				return

@@ -1,11 +1,13 @@
 package activities_test
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/textproto"
 	"slices"
@@ -18,6 +20,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/testsuite"
 
 	"github.com/mtlrent/conveyor/activities"
@@ -46,6 +49,7 @@ type crawled struct {
 	refuse   string
 	status   string // of the run; "" = it runs until nothing is left
 	browser  activities.CrawlBrowser
+	logs     bytes.Buffer // errors
 
 	mu      sync.Mutex
 	waiting []crawl.Claim
@@ -199,6 +203,8 @@ func (c *crawled) work() map[string]string {
 	c.t.Helper()
 
 	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.NewTextHandler(&c.logs,
+		&slog.HandlerOptions{Level: slog.LevelError}))))
 	env := suite.NewTestActivityEnvironment()
 	env.SetTestTimeout(servicetest.Patience())
 	a := &activities.Crawling{
@@ -526,7 +532,7 @@ func TestCrawlOutlastsTheDatabase(t *testing.T) {
 	require.Len(t, c.asked, 2)
 }
 
-// One page that cannot be stored, or whose reading panics, fails alone.
+// One page that cannot be stored, or whose reading panics, fails alone. The log says where it panicked.
 func TestCrawlPoison(t *testing.T) {
 	t.Parallel()
 
@@ -542,6 +548,8 @@ func TestCrawlPoison(t *testing.T) {
 		return html(r, `<a href="/poison"></a><a href="/panic"></a><a href="/good"></a>`), nil
 	}
 	require.Equal(t, map[string]string{"/": "VISITED", "/good": "VISITED", "/poison": "FAILED", "/panic": "FAILED"}, c.work())
+	require.Contains(t, c.logs.String(), "reading the page panicked")
+	require.Contains(t, c.logs.String(), "crawl_test.go")
 }
 
 // A page that has not changed keeps the links that it had, and one that was crawled lately is not asked for.

@@ -34,9 +34,10 @@ const (
 // with ctx.
 func (s *shard) visit(ctx, waiting context.Context, c crawl.Claim) (r crawl.Result) {
 	began := s.Now()
+	var panicked error
 	defer func() {
-		if p := recover(); p != nil {
-			r = failed(c, fault.Newf(fault.Invalid, "reading the page panicked: %.200v", p))
+		if panicked != nil {
+			r = failed(c, panicked)
 			r.Asked = true
 		}
 		if ctx.Err() != nil && r.State != crawl.Visited { // the worker stops: that says nothing of the URL
@@ -44,6 +45,9 @@ func (s *shard) visit(ctx, waiting context.Context, c crawl.Claim) (r crawl.Resu
 		}
 		r.Began = began
 	}()
+	defer fault.Survive(&panicked, "reading the page", func(text string, args ...any) {
+		activity.GetLogger(ctx).Error(text, append(args, "url_id", c.ID)...)
+	})
 	delay := time.Duration(s.run.Settings.DemoDelayMS) * time.Millisecond
 	if delay > 0 && pause(waiting, delay) != nil {
 		return crawl.Result{Claim: c, State: crawl.Queued}

@@ -96,7 +96,7 @@ func (h *house) keyOptOuts(ctx context.Context) error {
 // Any number of processes may.
 func (h *house) applyWebhooks(ctx context.Context, store *dboutreach.Webhooks, metrics *telemetry.Webhooks) error {
 	for {
-		done, err := store.ApplyNext(ctx, webhookParts, time.Now(), readWebhook)
+		done, err := store.ApplyNext(ctx, webhookParts, time.Now(), h.readWebhook)
 		if err != nil {
 			h.applyEach(ctx, store)
 			return err
@@ -117,7 +117,7 @@ func (h *house) applyEach(ctx context.Context, store *dboutreach.Webhooks) {
 		return // Postgres is away
 	}
 	for _, e := range events {
-		reports, inbound, err := readWebhook(e)
+		reports, inbound, err := h.readWebhook(e)
 		if err == nil {
 			_, err = store.Apply(ctx, e.ID, reports, inbound, time.Now())
 		}
@@ -131,8 +131,10 @@ func (h *house) applyEach(ctx context.Context, store *dboutreach.Webhooks) {
 }
 
 // readWebhook says what is in an event. One that makes it panic is as one that cannot be read.
-func readWebhook(e dboutreach.WebhookEvent) (reports []campaign.Report, inbound []campaign.Inbound, err error) {
-	defer fault.Survive(&err, fmt.Sprintf("reading webhook %d", e.ID), nil)
+func (h *house) readWebhook(e dboutreach.WebhookEvent) (
+	reports []campaign.Report, inbound []campaign.Inbound, err error,
+) {
+	defer fault.Survive(&err, fmt.Sprintf("reading webhook %d", e.ID), h.log.Error)
 	event, err := whatsapp.ReadEvent(e.Body)
 	if err != nil {
 		return nil, nil, err

@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
 
 	"go.temporal.io/api/serviceerror"
+
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // tend does a piece of work of the worker role once in every interval, first at the end of one, until stop is called,
@@ -43,13 +44,10 @@ func (h *house) tend(queue, doing string, every time.Duration, work func(context
 
 // survive turns a panic of a tender into an error: the row that causes it would end one worker process after the other.
 func (h *house) survive(ctx context.Context, doing string, work func(context.Context) error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			h.panics.WithLabelValues(doing).Inc()
-			h.log.ErrorContext(ctx, doing+" panicked", "panic", p, "stack", string(debug.Stack()))
-			err = fmt.Errorf("it panicked: %v", p)
-		}
-	}()
+	defer fault.Survive(&err, doing, func(text string, args ...any) {
+		h.panics.WithLabelValues(doing).Inc()
+		h.log.ErrorContext(ctx, text, args...)
+	})
 	return work(ctx)
 }
 
