@@ -457,15 +457,11 @@ func (h Uploads) setOptions(ctx context.Context, tenant string, in *setOptionsIn
 		return nil, fault.Newf(fault.Conflict, "upload %s is %s, and its options are settled; upload the file with hold=true",
 			u.ID, u.State)
 	}
-	options := contact.Options(in.Body)
-	if options.Region == "" {
-		t, err := h.door.Tenants.Get(ctx, u.Tenant)
-		if err != nil {
-			return nil, err
-		}
-		options.Region = t.Region
+	t, err := h.door.Tenants.Get(ctx, u.Tenant)
+	if err != nil {
+		return nil, err
 	}
-	if u.Options, err = json.Marshal(options); err != nil {
+	if u.Options, err = json.Marshal(contact.Options(in.Body).In(t.Region)); err != nil {
 		return nil, fmt.Errorf("write options: %w", err)
 	}
 	out, err := h.look(ctx, u, nil)

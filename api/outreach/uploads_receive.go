@@ -279,15 +279,12 @@ func (h Uploads) receive(ctx context.Context, in *createUploadInput, u dboutreac
 	if u.Asked, err = w.digest(); err != nil {
 		return u, err
 	}
-	if w.options.Region == "" {
-		w.options.Region = in.region
-	}
 	u.Blob, u.Bytes, u.SHA256 = file.Key, file.Bytes, file.SHA256
 	u.Known, u.DryRun, u.Lists, u.Tags = w.known, w.dryRun, w.lists, w.tags
 	if w.hold {
 		u.State = dboutreach.UploadHeld
 	}
-	if u.Options, err = json.Marshal(w.options); err != nil {
+	if u.Options, err = json.Marshal(w.options.In(in.region)); err != nil {
 		return u, fmt.Errorf("write options: %w", err)
 	}
 	storing, cancel := context.WithTimeout(ctx, api.RequestTimeout)

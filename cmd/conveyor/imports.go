@@ -76,8 +76,7 @@ type uploads struct {
 	files   *blob.Store
 }
 
-// Import implements activities.ImportUploads. Numbers without a country code are of the tenant's region, unless the
-// upload says otherwise. The cells of valid rows are kept where the store may refuse them.
+// Import implements activities.ImportUploads. The cells of valid rows are kept where the store may refuse them.
 func (s uploads) Import(ctx context.Context, tenant string, id uuid.UUID) (contact.Import, error) {
 	u, err := s.WithPlan(ctx, tenant, id)
 	if err != nil {
@@ -100,9 +99,6 @@ func (s uploads) Import(ctx context.Context, tenant string, id uuid.UUID) (conta
 	}
 	if err := json.Unmarshal(u.Options, &i.Options); err != nil {
 		return i, fmt.Errorf("read options of upload %s: %w", id, err)
-	}
-	if i.Options.Region == "" {
-		i.Options.Region = t.Region
 	}
 	if i.Room, err = s.Room(ctx, tenant, id); err != nil {
 		return i, err

@@ -1,6 +1,7 @@
 package contact
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -51,6 +52,13 @@ func (o Options) Check() error {
 		}
 	}
 	return nil
+}
+
+// In are the options of a file of a tenant in a region: numbers without a country code are of it, unless the options say
+// otherwise. They are settled where they are given, so that a file is imported as its preview showed it.
+func (o Options) In(region string) Options {
+	o.Region = cmp.Or(o.Region, region)
+	return o
 }
 
 // KnownRegion says that telephone numbers of a region can be read: it is a code of ISO 3166-1, such as CA.
