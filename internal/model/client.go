@@ -141,16 +141,11 @@ func (c *Client) Answer(ctx context.Context, q listing.Question) (string, error)
 
 // refused is the fault of an answer that is not 200.
 func refused(resp *http.Response, now time.Time) error {
-	err := fmt.Errorf("ask: HTTP %d", resp.StatusCode)
-	switch {
-	case resp.StatusCode == http.StatusTooManyRequests:
-		return &fault.Error{
-			Class: fault.Throttled, After: fetch.RetryAfter(resp.Header.Get("Retry-After"), now, maxWait), Err: err,
-		}
-	case resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden:
-		return &fault.Error{Class: fault.Blocked, Err: err}
-	case resp.StatusCode >= 500 || resp.StatusCode == http.StatusRequestTimeout:
-		return &fault.Error{Class: fault.Transient, Err: err}
+	f := &fault.Error{
+		Class: cmp.Or(fault.OfStatus(resp.StatusCode), fault.Invalid), Err: fmt.Errorf("ask: HTTP %d", resp.StatusCode),
 	}
-	return &fault.Error{Class: fault.Invalid, Err: err}
+	if f.Class == fault.Throttled {
+		f.After = fetch.RetryAfter(resp.Header.Get("Retry-After"), now, maxWait)
+	}
+	return f
 }

@@ -13,13 +13,13 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/search"
 	"github.com/mtlrent/conveyor/internal/certificate"
+	"github.com/mtlrent/conveyor/internal/fetch"
 )
 
 // The longest that one request may take, and the largest answer that is read.
@@ -157,11 +157,8 @@ func refusal(resp *http.Response, body []byte) error {
 	if json.Unmarshal(body, &doc) == nil && len(doc.Error) > 0 {
 		*a = *reason(resp.StatusCode, doc.Error)
 	}
-	f := &fault.Error{Class: classOf(a.status, a.Type), Err: a}
-	if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && seconds > 0 {
-		f.After = min(time.Duration(seconds)*time.Second, time.Hour)
-	}
-	return f
+	after := fetch.RetryAfter(resp.Header.Get("Retry-After"), time.Now(), time.Hour)
+	return &fault.Error{Class: classOf(a.status, a.Type), After: after, Err: a}
 }
 
 // reason decodes the value of "error": an object, or in few cases a text.
