@@ -39,13 +39,16 @@ type listAuditInput struct {
 	Cursor  string    `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page, for the same query"`
 
 	actors, actions []string
-	after           *db.AuditPosition
+	after           *db.IDPosition
 }
+
+// auditOrder is the only order of the audit, for its cursors.
+const auditOrder = "audit"
 
 // Resolve checks what a schema cannot express.
 func (in *listAuditInput) Resolve(ctx huma.Context) (wrong []error) {
 	var err error
-	in.after, err = parseAuditCursor(in.Cursor)
+	in.after, err = parseTimeCursor(in.Cursor, auditOrder)
 	return slices.Concat(WrongCursor(in.Cursor, err), WrongText("query.subject", in.Subject),
 		wrongUntil("query.until", in.Since, in.Until),
 		AnyOf(ctx, in.Filters()...))
@@ -80,5 +83,5 @@ func (h AuditLog) list(ctx context.Context, in *listAuditInput) (*Body[AuditPage
 	if err != nil {
 		return nil, err
 	}
-	return BodyOf(AuditPage(PageOf(rows, showAuditRow, auditCursorAt(next)))), nil
+	return BodyOf(AuditPage(PageOf(rows, showAuditRow, timeCursorAt(next, auditOrder)))), nil
 }

@@ -99,13 +99,16 @@ type listLettersInput struct {
 	Limit      int       `query:"limit" minimum:"1" maximum:"100" default:"20"`
 	Cursor     string    `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page, for the same query"`
 
-	after *db.LetterPosition
+	after *db.IDPosition
 }
+
+// lettersOrder is the only order of dead letters, for their cursors.
+const lettersOrder = "dead-letters"
 
 // Resolve checks what a schema cannot express.
 func (in *listLettersInput) Resolve(ctx huma.Context) (wrong []error) {
 	var err error
-	in.after, err = parseLetterCursor(in.Cursor)
+	in.after, err = parseTimeCursor(in.Cursor, lettersOrder)
 	return slices.Concat(WrongCursor(in.Cursor, err), in.wrong(ctx), wrongFilter("query.", in.filter()))
 }
 
@@ -178,7 +181,7 @@ func (h DeadLetters) list(ctx context.Context, in *listLettersInput) (*Body[Lett
 	if err != nil {
 		return nil, err
 	}
-	return BodyOf(LetterPage(PageOf(rows, h.door.Letter, letterCursorAt(next)))), nil
+	return BodyOf(LetterPage(PageOf(rows, h.door.Letter, timeCursorAt(next, lettersOrder)))), nil
 }
 
 type letterInput struct {

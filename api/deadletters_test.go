@@ -158,6 +158,7 @@ func TestListDeadLettersRefuses(t *testing.T) {
 		{"a cursor that is not base64", "cursor=%21", "cursor"},
 		{"a cursor that is not JSON", "cursor=" + encode([]byte("{")), "cursor"},
 		{"a cursor without a number", "cursor=" + encode([]byte(`{"t":"2026-01-01T00:00:00Z"}`)), "cursor"},
+		{"a cursor of the audit", "cursor=" + encode([]byte(`{"s":"audit","t":"2026-01-01T00:00:00Z","i":1}`)), "cursor"},
 		{"a filter of one value twice", "reason=a&reason=b", "reason"},
 		{"a filter that there is not", "que=a", "que"},
 	} {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -49,15 +50,21 @@ func CursorAt(p *db.Position, sort string) *Cursor {
 	return Maybe(p, func(p db.Position) Cursor { return Cursor{sort, p.At, p.RentCents, p.ID, p.Rank} })
 }
 
-// IDCursor is a position in a list by ID.
+// IDCursor is a position in a list by ID, or by time and ID.
 type IDCursor struct {
-	Sort string `json:"s"`
-	ID   int64  `json:"i"`
+	Sort  string    `json:"s"`
+	At    time.Time `json:"t,omitzero"`
+	ID    int64     `json:"i"`
+	Event int64     `json:"e,omitempty"` // what 0.5 calls the ID of a match
 }
 
 // IDCursorAt is the cursor of a number in an order; nil stays nil.
 func IDCursorAt(id *int64, sort string) *IDCursor {
-	return Maybe(id, func(id int64) IDCursor { return IDCursor{sort, id} })
+	return Maybe(id, func(id int64) IDCursor { return IDCursor{Sort: sort, ID: id} })
+}
+
+func timeCursorAt(p *db.IDPosition, sort string) *IDCursor {
+	return Maybe(p, func(p db.IDPosition) IDCursor { return IDCursor{Sort: sort, At: p.At, ID: p.ID} })
 }
 
 // ParseIDCursor reads a next_cursor of a list by ID. "" is the first page: 0. Its error is for the caller.
@@ -65,47 +72,56 @@ func ParseIDCursor(s, sort string) (int64, error) {
 	if s == "" {
 		return 0, nil
 	}
-	var c IDCursor
-	if err := DecodeCursor(s, &c); err != nil || c.Sort != sort || c.ID < 1 {
-		return 0, ErrCursor
-	}
-	return c.ID, nil
+	c, err := readIDCursor(s, sort)
+	return c.ID, err
 }
 
-// letterCursor is a position in the list of dead letters.
-type letterCursor struct {
-	LastAt time.Time `json:"t"`
-	ID     int64     `json:"i"`
-}
-
-func letterCursorAt(p *db.LetterPosition) *letterCursor {
-	return Maybe(p, func(p db.LetterPosition) letterCursor { return letterCursor(p) })
-}
-
-// auditCursor is a position in the audit.
-type auditCursor struct {
-	Sort string    `json:"s"`
-	At   time.Time `json:"t"`
-	ID   int64     `json:"i"`
-}
-
-// auditOrder is the only order of the audit, for its cursors.
-const auditOrder = "audit"
-
-func auditCursorAt(p *db.AuditPosition) *auditCursor {
-	return Maybe(p, func(p db.AuditPosition) auditCursor { return auditCursor{auditOrder, p.At, p.ID} })
-}
-
-// parseAuditCursor reads a next_cursor of the audit. "" is the first page. Its error is for the caller.
-func parseAuditCursor(s string) (*db.AuditPosition, error) {
+// parseTimeCursor reads a next_cursor of a list by time and ID. "" is the first page. Its error is for the caller.
+func parseTimeCursor(s, sort string) (*db.IDPosition, error) {
 	if s == "" {
 		return nil, nil
 	}
-	var c auditCursor
-	if err := DecodeCursor(s, &c); err != nil || c.Sort != auditOrder || c.ID < 1 || c.At.IsZero() {
+	c, err := readIDCursor(s, sort)
+	if err != nil || c.At.IsZero() {
 		return nil, ErrCursor
 	}
-	return &db.AuditPosition{At: c.At, ID: c.ID}, nil
+	return &db.IDPosition{At: c.At, ID: c.ID}, nil
+}
+
+// readIDCursor reads a cursor of an order; one without an order is of dead letters, as 0.5 writes it.
+func readIDCursor(s, sort string) (c IDCursor, err error) {
+	err = DecodeCursor(s, &c)
+	c.ID = cmp.Or(c.ID, c.Event)
+	if err != nil || cmp.Or(c.Sort, lettersOrder) != sort || c.ID < 1 {
+		return c, ErrCursor
+	}
+	return c, nil
+}
+
+// TextCursor is a position in a list by a text.
+type TextCursor struct {
+	Sort string `json:"s"`
+	ID   string `json:"i"`
+	Name string `json:"n,omitempty"` // what 0.5 calls that of a saved search
+}
+
+// TextCursorAt is the cursor of a text in an order; nil stays nil.
+func TextCursorAt(text *string, sort string) *TextCursor {
+	return Maybe(text, func(text string) TextCursor { return TextCursor{Sort: sort, ID: text} })
+}
+
+// ParseTextCursor reads a next_cursor of a list by a text. "" is the first page: "". Its error is for the caller.
+func ParseTextCursor(s, sort string) (string, error) {
+	if s == "" {
+		return "", nil
+	}
+	var c TextCursor
+	err := DecodeCursor(s, &c)
+	c.ID = cmp.Or(c.ID, c.Name)
+	if err != nil || c.Sort != sort || c.ID == "" || WrongText("", c.ID) != nil {
+		return "", ErrCursor
+	}
+	return c.ID, nil
 }
 
 // EncodeCursor writes a cursor as callers see it: opaque, so that none is made by hand.
@@ -146,18 +162,6 @@ func ParseCursor(s, sort string) (*db.Position, error) {
 		return nil, errors.New("is of a page in another order; keep sort as it was, or start without cursor")
 	}
 	return &db.Position{At: c.At, RentCents: c.RentCents, ID: c.ID, Rank: c.Rank}, nil
-}
-
-// parseLetterCursor reads a next_cursor of the list of dead letters. "" is the first page. Its error is for the caller.
-func parseLetterCursor(s string) (*db.LetterPosition, error) {
-	if s == "" {
-		return nil, nil
-	}
-	var c letterCursor
-	if err := DecodeCursor(s, &c); err != nil || c.ID < 1 || c.LastAt.IsZero() {
-		return nil, ErrCursor
-	}
-	return new(db.LetterPosition(c)), nil
 }
 
 // WrongCursor is the answer's detail for a cursor that cannot be read; none when err is nil.

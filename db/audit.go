@@ -96,12 +96,6 @@ type AuditFilter struct {
 	Until   time.Time // inclusive
 }
 
-// An AuditPosition is an entry's place in the audit, for keyset pagination.
-type AuditPosition struct {
-	At time.Time
-	ID int64
-}
-
 // An AuditRow is an entry of the audit as it is stored.
 type AuditRow struct {
 	ID        int64
@@ -127,8 +121,8 @@ ORDER BY at DESC, id DESC LIMIT $8`
 
 // List returns up to limit entries after a position (nil begins), the newest first, and the position to go on from: nil
 // when these were the last. A text that Postgres cannot read, for a NUL in it, is fault.Invalid.
-func (s *AuditLog) List(ctx context.Context, f AuditFilter, after *AuditPosition, limit int) (
-	[]AuditRow, *AuditPosition, error,
+func (s *AuditLog) List(ctx context.Context, f AuditFilter, after *IDPosition, limit int) (
+	[]AuditRow, *IDPosition, error,
 ) {
 	var id *int64
 	var at *time.Time
@@ -140,7 +134,7 @@ func (s *AuditLog) List(ctx context.Context, f AuditFilter, after *AuditPosition
 	if err != nil {
 		return nil, nil, Refused(fmt.Errorf("list audit: %w", err))
 	}
-	found, next := CutPage(found, limit, func(r AuditRow) AuditPosition { return AuditPosition{r.At, r.ID} })
+	found, next := CutPage(found, limit, func(r AuditRow) IDPosition { return IDPosition{r.At, r.ID} })
 	return found, next, nil
 }
 

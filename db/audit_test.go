@@ -144,7 +144,7 @@ func TestAuditList(t *testing.T) {
 			[]string{"x/2", "x/1"}},
 	} {
 		var got []string
-		for after, more := (*db.AuditPosition)(nil), true; more; more = after != nil {
+		for after, more := (*db.IDPosition)(nil), true; more; more = after != nil {
 			var rows []db.AuditRow
 			var err error
 			rows, after, err = log.List(ctx, tt.filter, after, 2)

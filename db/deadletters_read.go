@@ -58,12 +58,6 @@ const sqlLetterFilter = `CASE WHEN $1::text[] IS NULL THEN true WHEN cardinality
     AND ($8::timestamptz IS NULL OR last_at <= $8)
     AND ($9::text IS NULL OR tenant = $9)`
 
-// A LetterPosition is a dead letter's place in the list, for keyset pagination.
-type LetterPosition struct {
-	LastAt time.Time
-	ID     int64
-}
-
 // A LetterSummary is a dead letter in a list: neither body nor headers, where people's data may stand.
 type LetterSummary struct {
 	ID         int64
@@ -96,20 +90,20 @@ ORDER BY last_at DESC, id DESC LIMIT $12`
 
 // List returns up to limit dead letters after a position (nil begins), those that died last first, and the position to
 // go on from: nil when these were the last. A text that Postgres cannot read, for a NUL in it, is fault.Invalid.
-func (s *DeadLetters) List(ctx context.Context, f LetterFilter, after *LetterPosition, limit int) (
-	[]LetterSummary, *LetterPosition, error,
+func (s *DeadLetters) List(ctx context.Context, f LetterFilter, after *IDPosition, limit int) (
+	[]LetterSummary, *IDPosition, error,
 ) {
 	var id *int64
 	var at *time.Time
 	if after != nil {
-		id, at = &after.ID, &after.LastAt
+		id, at = &after.ID, &after.At
 	}
 	found, err := Rows(ctx, s.pool, pgx.RowToStructByPos[LetterSummary],
 		sqlLetterList, append(f.args(), id, at, limit+1)...)
 	if err != nil {
 		return nil, nil, Refused(fmt.Errorf("list dead letters: %w", err))
 	}
-	found, next := CutPage(found, limit, func(l LetterSummary) LetterPosition { return LetterPosition{l.LastAt, l.ID} })
+	found, next := CutPage(found, limit, func(l LetterSummary) IDPosition { return IDPosition{l.LastAt, l.ID} })
 	return found, next, nil
 }
 

@@ -24,6 +24,12 @@ func (p *Position) Keys() (id *uuid.UUID, at *time.Time) {
 	return &p.ID, &p.At
 }
 
+// An IDPosition is a row's place in a list by time and number, for keyset pagination.
+type IDPosition struct {
+	At time.Time
+	ID int64
+}
+
 // CutPage cuts rows, read with a limit of one more, to limit. next is the position of the last row, to go on from: nil
 // when there are no more rows.
 func CutPage[T, P any](rows []T, limit int, position func(T) P) (cut []T, next *P) {

@@ -10,9 +10,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/db"
 	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/access"
-	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/saved"
 	"github.com/mtlrent/conveyor/internal/secret"
 )
@@ -178,31 +178,27 @@ type savedSearchesInput struct {
 	api.OfTenant
 	Cursor string `query:"cursor" maxLength:"1000"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"100" default:"50"`
+
+	after string
 }
 
-// savedCursor is a position in the list of saved searches.
-type savedCursor struct {
-	Sort string `json:"s"`
-	Name string `json:"n"`
+// searchesOrder is the only order of saved searches, for their cursors.
+const searchesOrder = "searches"
+
+// Resolve reads the cursor.
+func (in *savedSearchesInput) Resolve(huma.Context) []error {
+	var err error
+	in.after, err = api.ParseTextCursor(in.Cursor, searchesOrder)
+	return api.WrongCursor(in.Cursor, err)
 }
 
 func (h Searches) list(ctx context.Context, tenant string, in *savedSearchesInput) (*api.Body[SavedSearches], error) {
-	var at savedCursor
-	if in.Cursor != "" {
-		if err := api.DecodeCursor(in.Cursor, &at); err != nil || at.Sort != "searches" {
-			return nil, fault.Newf(fault.Invalid, "cursor: %w", api.ErrCursor)
-		}
-	}
-	list, err := h.Store.List(ctx, tenant, at.Name, in.Limit+1)
+	list, err := h.Store.List(ctx, tenant, in.after, in.Limit+1)
 	if err != nil {
 		return nil, err
 	}
-	var next *savedCursor
-	if len(list) > in.Limit {
-		list = list[:in.Limit]
-		next = &savedCursor{"searches", list[in.Limit-1].Name}
-	}
-	out := api.PageOf(list, showSearch, next)
+	list, next := db.CutPage(list, in.Limit, func(s dblistings.SavedSearch) string { return s.Name })
+	out := api.PageOf(list, showSearch, api.TextCursorAt(next, searchesOrder))
 	out.Items = append([]SavedSearch{}, out.Items...)
 	return api.BodyOf(SavedSearches(out)), nil
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/db"
 	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/access"
-	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/saved"
 )
 
@@ -67,11 +67,13 @@ type searchDeliveriesInput struct {
 	Limit  int       `query:"limit" minimum:"1" maximum:"100" default:"50"`
 
 	states []string
+	after  *db.Position
 }
 
-// Resolve reads the states.
-func (in *searchDeliveriesInput) Resolve(ctx huma.Context) []error {
-	return api.AnyOf(ctx, in.Filters()...)
+// Resolve reads the cursor and the states.
+func (in *searchDeliveriesInput) Resolve(ctx huma.Context) (wrong []error) {
+	in.after, wrong = api.ReadPage(ctx, in.Cursor, deliveriesOrder, in.Filters()...)
+	return wrong
 }
 
 func (in *searchDeliveriesInput) Filters() []api.Filter {
@@ -81,11 +83,7 @@ func (in *searchDeliveriesInput) Filters() []api.Filter {
 func (h Searches) deliveries(
 	ctx context.Context, tenant string, in *searchDeliveriesInput,
 ) (*api.Body[SearchDeliveries], error) {
-	after, err := api.ParseCursor(in.Cursor, deliveriesOrder)
-	if err != nil {
-		return nil, fault.Newf(fault.Invalid, "cursor: %w", err)
-	}
-	found, next, err := h.Store.Deliveries(ctx, tenant, in.Search, in.states, after, in.Limit)
+	found, next, err := h.Store.Deliveries(ctx, tenant, in.Search, in.states, in.after, in.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -117,31 +115,26 @@ type searchMatchesInput struct {
 	Search uuid.UUID `path:"search"`
 	Cursor string    `query:"cursor" maxLength:"1000"`
 	Limit  int       `query:"limit" minimum:"1" maximum:"100" default:"50"`
+
+	before int64
 }
 
-// matchCursor is a position in the list of matches.
-type matchCursor struct {
-	Sort  string `json:"s"`
-	Event int64  `json:"e"`
+// Resolve reads the cursor.
+func (in *searchMatchesInput) Resolve(huma.Context) []error {
+	var err error
+	in.before, err = api.ParseIDCursor(in.Cursor, matchesOrder)
+	return api.WrongCursor(in.Cursor, err)
 }
 
 func (h Searches) matches(
 	ctx context.Context, tenant string, in *searchMatchesInput,
 ) (*api.Body[SearchMatches], error) {
-	var before *int64
-	if in.Cursor != "" {
-		var at matchCursor
-		if err := api.DecodeCursor(in.Cursor, &at); err != nil || at.Sort != matchesOrder {
-			return nil, fault.Newf(fault.Invalid, "cursor: %w", api.ErrCursor)
-		}
-		before = &at.Event
-	}
-	found, next, err := h.Store.Matches(ctx, tenant, in.Search, before, in.Limit)
+	found, next, err := h.Store.Matches(ctx, tenant, in.Search, db.Stated(in.before), in.Limit)
 	if err != nil {
 		return nil, err
 	}
 	out := api.PageOf(found, func(i saved.Item) SearchMatch { return SearchMatch{showFound(i), i.Events[0], i.Offered} },
-		api.Maybe(next, func(event int64) matchCursor { return matchCursor{matchesOrder, event} }))
+		api.IDCursorAt(next, matchesOrder))
 	out.Items = append([]SearchMatch{}, out.Items...)
 	return api.BodyOf(SearchMatches(out)), nil
 }

@@ -2,6 +2,7 @@ package listings_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -72,7 +73,10 @@ func TestSearchDeliveries(t *testing.T) {
 	require.Equal(t, apitest.Kijiji("1").ID(), last.Items[0].ListingID)
 	for _, wrong := range []string{"/deliveries?cursor=x", "/matches?cursor=x", "/deliveries?cursor=" + found.NextCursor,
 		"/matches?cursor=" + first.NextCursor, "/deliveries?state=lost", "/matches?state=sent"} {
-		apitest.Refused(t, d.Get(t, path+wrong+"&tenant=acme"), 422)
+		p := apitest.Refused(t, d.Get(t, path+wrong+"&tenant=acme"), 422)
+		_, query, _ := strings.Cut(wrong, "?")
+		name, _, _ := strings.Cut(query, "=")
+		require.Equal(t, []string{"query." + name}, p.Fields(), wrong)
 	}
 	apitest.Refused(t, d.Get(t, "/searches/"+due[0].ID.String()+"/deliveries?tenant=acme"), 404)
 	apitest.Refused(t, d.Get(t, "/searches/"+due[0].ID.String()+"/matches?tenant=acme"), 404)

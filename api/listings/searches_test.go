@@ -64,7 +64,7 @@ func TestSearches(t *testing.T) {
 	rest := apitest.Read[apilistings.SavedSearches](t, d.Get(t, "/searches?tenant=acme&limit=1&cursor="+first.NextCursor), 200)
 	require.Equal(t, "Plateau", rest.Items[0].Name)
 	require.Empty(t, rest.NextCursor)
-	apitest.Refused(t, d.Get(t, "/searches?tenant=acme&cursor=x"), 422)
+	require.Equal(t, []string{"query.cursor"}, apitest.Refused(t, d.Get(t, "/searches?tenant=acme&cursor=x"), 422).Fields())
 	require.Equal(t, 204, d.Ask(t, http.MethodDelete, one, "").Status)
 	apitest.Refused(t, d.Get(t, one), 404)
 }

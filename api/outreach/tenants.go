@@ -170,26 +170,14 @@ type listTenantsInput struct {
 	after string
 }
 
-// tenantCursor is a position in the list of tenants.
-type tenantCursor struct {
-	Sort string `json:"s"`
-	ID   string `json:"i"`
-}
-
 // tenantOrder is the only order of tenants, for their cursors.
 const tenantOrder = "tenants"
 
 // Resolve reads the cursor.
-func (in *listTenantsInput) Resolve(huma.Context) []error {
-	if in.Cursor == "" {
-		return nil
-	}
-	var c tenantCursor
-	if err := api.DecodeCursor(in.Cursor, &c); err != nil || c.Sort != tenantOrder || !access.IsTenant(c.ID) {
-		return api.WrongCursor(in.Cursor, api.ErrCursor)
-	}
-	in.after = c.ID
-	return nil
+func (in *listTenantsInput) Resolve(huma.Context) (wrong []error) {
+	var err error
+	in.after, err = api.ParseTextCursor(in.Cursor, tenantOrder)
+	return api.WrongCursor(in.Cursor, err)
 }
 
 // TenantPage is the answer of GET /tenants.
@@ -200,8 +188,8 @@ func (h Tenants) list(ctx context.Context, in *listTenantsInput) (*api.Body[Tena
 	if err != nil {
 		return nil, err
 	}
-	at := api.Maybe(next, func(id string) tenantCursor { return tenantCursor{tenantOrder, id} })
-	return api.BodyOf(TenantPage(api.PageOf(rows, func(t db.Tenant) Tenant { return h.show(ctx, t) }, at))), nil
+	out := api.PageOf(rows, func(t db.Tenant) Tenant { return h.show(ctx, t) }, api.TextCursorAt(next, tenantOrder))
+	return api.BodyOf(TenantPage(out)), nil
 }
 
 type tenantPathInput struct {

@@ -108,7 +108,7 @@ func TestManyLetters(t *testing.T) {
 		{State: []string{"open"}}, {}, {State: []string{"open"}, Queue: []string{"scraped.kangalou"}}, {WorkflowID: "listing/kijiji/77"},
 	} {
 		seen := map[int64]bool{}
-		var after *db.LetterPosition
+		var after *db.IDPosition
 		for range 5 {
 			page, next, err := s.List(t.Context(), f, after, 100)
 			require.NoError(t, err)
