@@ -18,18 +18,6 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 )
 
-// A ChunkState is how far a chunk is.
-type ChunkState string
-
-// The states of a chunk.
-const (
-	ChunkPending  ChunkState = "pending"
-	ChunkParsed   ChunkState = "parsed" // its rows are in the blob store
-	ChunkStored   ChunkState = "stored"
-	ChunkFailed   ChunkState = "failed"   // with its upload
-	ChunkCanceled ChunkState = "canceled" // with its upload
-)
-
 const (
 	sqlChunksAdd = `/* sqlChunksAdd */
 INSERT INTO upload_chunks (tenant, upload, n, byte_offset, byte_length, first_row, first_line, lines, rows, created_at)
@@ -103,19 +91,6 @@ func (s *Uploads) Pending(ctx context.Context, tenant string, id uuid.UUID, from
 	list, err := db.TenantRows(ctx, s.pool, tenant, pgx.RowToStructByPos[contact.Chunk], sqlChunksPending, tenant, id,
 		from, most)
 	return list, uploadFault(err, "find chunks to parse of", id)
-}
-
-const sqlChunkRead = `/* sqlChunkRead */
-SELECT ` + sqlChunkColumns + `, state FROM upload_chunks WHERE tenant = $1 AND upload = $2 AND n = $3`
-
-// Chunk returns a chunk of an upload and how far it is. An unknown one is fault.Gone.
-func (s *Uploads) Chunk(ctx context.Context, tenant string, id uuid.UUID, n int) (contact.Chunk, ChunkState, error) {
-	type row struct {
-		contact.Chunk
-		State ChunkState
-	}
-	r, err := db.One(db.TenantRows(ctx, s.pool, tenant, pgx.RowToStructByPos[row], sqlChunkRead, tenant, id, n))
-	return r.Chunk, r.State, uploadFault(err, fmt.Sprintf("read chunk %d of", n), id)
 }
 
 const sqlChunksParsed = `/* sqlChunksParsed */
@@ -329,7 +304,7 @@ func chunksHold(ctx context.Context, tx pgx.Tx, u Upload, chunks []contact.Parse
 	}
 	type row struct {
 		N, Rows  int
-		State    ChunkState
+		State    string
 		Reserved bool
 	}
 	held, err := db.Rows(ctx, tx, pgx.RowToStructByPos[row], sqlChunksHold, u.Tenant, u.ID, numbers)
@@ -342,7 +317,7 @@ func chunksHold(ctx context.Context, tx pgx.Tx, u Upload, chunks []contact.Parse
 	var todo []contact.ParsedChunk
 	for i, h := range held {
 		switch {
-		case h.State == ChunkStored:
+		case h.State == "stored":
 		case h.N != u.Stored+len(todo):
 			return nil, fault.Newf(fault.Transient, "chunk %d comes before chunk %d", h.N, u.Stored+len(todo))
 		case h.Rows != len(chunks[i].Rows):
