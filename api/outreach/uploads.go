@@ -303,23 +303,10 @@ func (h Uploads) launched(ctx context.Context, u dboutreach.Upload) Upload {
 	if u.State == dboutreach.UploadHeld || !u.State.Open() {
 		return out
 	}
-	out.Warning = h.reach(ctx, u.ID, func(ctx context.Context) error {
+	out.Warning = h.door.Reach(ctx, contact.ImportWorkflowID(u.ID), func(ctx context.Context) error {
 		return h.Launch.StartImport(ctx, u.Tenant, u.ID)
 	})
 	return out
-}
-
-// reach calls the workflow of an upload after a change is stored. It returns a warning for the caller, and "" when all
-// is well.
-func (h Uploads) reach(ctx context.Context, id uuid.UUID, call func(context.Context) error) string {
-	calling, cancel := context.WithTimeout(ctx, api.ReachWithin)
-	defer cancel()
-	err := call(calling)
-	if err == nil {
-		return ""
-	}
-	h.door.Log.WarnContext(ctx, "cannot reach the workflow of an upload", "upload", id, "err", err)
-	return "the change is stored; the workflow could not be reached, and follows when Temporal is back"
 }
 
 func (h Uploads) cancel(ctx context.Context, tenant string, in *uploadInput) (*api.Body[Upload], error) {
@@ -328,7 +315,9 @@ func (h Uploads) cancel(ctx context.Context, tenant string, in *uploadInput) (*a
 		return nil, err
 	}
 	out := h.show(ctx, u)
-	out.Warning = h.reach(ctx, u.ID, func(ctx context.Context) error { return h.Launch.CancelImport(ctx, u.ID) })
+	out.Warning = h.door.Reach(ctx, contact.ImportWorkflowID(u.ID), func(ctx context.Context) error {
+		return h.Launch.CancelImport(ctx, u.ID)
+	})
 	return api.BodyOf(out), nil
 }
 
