@@ -20,6 +20,7 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	dbsearch "github.com/mtlrent/conveyor/db/search"
 	"github.com/mtlrent/conveyor/domain/access"
+	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/search"
 )
 
@@ -127,10 +128,10 @@ func (in *searchInput) Resolve(ctx huma.Context) []error {
 
 // wrongYear refuses a time that RFC 3339 cannot tell in UTC.
 func wrongYear(at string, t time.Time) []error {
-	if year := t.UTC().Year(); year >= 0 && year <= 9999 {
+	if contract.TimeFits(t) {
 		return nil
 	}
-	return []error{&huma.ErrorDetail{Message: "expected a year from 0 to 9999, in UTC", Location: at, Value: t}}
+	return []error{&huma.ErrorDetail{Message: "expected a year from 1 to 9999, in UTC", Location: at, Value: t}}
 }
 
 // eachOf reads every value of a parameter at a place in the request.
