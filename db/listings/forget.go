@@ -245,17 +245,13 @@ func namesAdvert(body []byte, ref listing.Ref) bool {
 }
 
 const sqlDuplicatesOf = `/* sqlDuplicatesOf */
-SELECT platform, platform_id, revision, coalesce(normalized ->> 'title', ''), (normalized ->> 'rent_cents')::bigint
-FROM raw_listings
+SELECT ` + sqlRestart + `
 WHERE duplicate_of = $1 AND status = 'duplicate' AND normalized_revision = revision AND id > $2
 ORDER BY id LIMIT $3`
 
 // DuplicatesOf returns up to n adverts with IDs after last that are held back as duplicates of a listing. Once that is
 // forgotten, their home may be shown again.
 func (s *Forgets) DuplicatesOf(ctx context.Context, id, last uuid.UUID, n int) ([]listing.Restart, error) {
-	out, err := db.Rows(ctx, s.pool, func(row pgx.CollectableRow) (r listing.Restart, err error) {
-		r.Stage = listing.StageDedupe
-		return r, row.Scan(&r.Ref.Platform, &r.Ref.PlatformID, &r.Revision, &r.Title, &r.RentCents)
-	}, sqlDuplicatesOf, id, last, n)
+	out, err := db.Rows(ctx, s.pool, scanRestart, sqlDuplicatesOf, id, last, n)
 	return out, fault.Wrap(err, "read duplicates of a forgotten listing")
 }

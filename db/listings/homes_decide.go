@@ -373,15 +373,11 @@ func restarts(ctx context.Context, tx pgx.Tx, ids []uuid.UUID) ([]listing.Restar
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	return db.Rows(ctx, tx, func(row pgx.CollectableRow) (r listing.Restart, err error) {
-		r.Stage = listing.StageDedupe
-		return r, row.Scan(&r.Ref.Platform, &r.Ref.PlatformID, &r.Revision, &r.Title, &r.RentCents)
-	}, sqlHomeRestarts, ids)
+	return db.Rows(ctx, tx, scanRestart, sqlHomeRestarts, ids)
 }
 
 const sqlHomeRestarts = `/* sqlHomeRestarts */
-SELECT platform, platform_id, revision, coalesce(normalized ->> 'title', ''), (normalized ->> 'rent_cents')::bigint
-FROM raw_listings WHERE id = ANY ($1) AND normalized_revision = revision ORDER BY id`
+SELECT ` + sqlRestart + ` WHERE id = ANY ($1) AND normalized_revision = revision ORDER BY id`
 
 const (
 	sqlHomeVerdictTake = `/* sqlHomeVerdictTake */

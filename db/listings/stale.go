@@ -161,9 +161,18 @@ SELECT duplicate_of, ARRAY(SELECT id FROM orphaned) FROM (
     SELECT duplicate_of FROM looked WHERE (SELECT count(*) FROM orphaned) < $4) p
 ORDER BY duplicate_of DESC LIMIT 1`
 
+// sqlRestart is what is read of adverts that are to go through dedupe and import.
+const sqlRestart = `platform, platform_id, revision, coalesce(normalized ->> 'title', ''),
+    (normalized ->> 'rent_cents')::bigint
+FROM raw_listings`
+
+func scanRestart(row pgx.CollectableRow) (r listing.Restart, err error) {
+	r.Stage = listing.StageDedupe
+	return r, row.Scan(&r.Ref.Platform, &r.Ref.PlatformID, &r.Revision, &r.Title, &r.RentCents)
+}
+
 const sqlDuplicates = `/* sqlDuplicates */
-SELECT platform, platform_id, revision, coalesce(normalized ->> 'title', ''), (normalized ->> 'rent_cents')::bigint
-FROM raw_listings WHERE id = ANY ($1) AND status = 'duplicate' ORDER BY id`
+SELECT ` + sqlRestart + ` WHERE id = ANY ($1) AND status = 'duplicate' ORDER BY id`
 
 // OrphanedDuplicates looks at the next n.Look duplicates of listings with IDs after last. It returns those that were
 // scraped since and whose listing is archived now, or has changed, some n.Take at most: their home may be shown again.
@@ -177,10 +186,7 @@ func (s *Listings) OrphanedDuplicates(ctx context.Context, since time.Time, last
 		return nil, uuid.Nil, nil
 	}
 	if err == nil && len(ids) > 0 {
-		found, err = db.Rows(ctx, s.pool, func(row pgx.CollectableRow) (r listing.Restart, err error) {
-			r.Stage = listing.StageDedupe
-			return r, row.Scan(&r.Ref.Platform, &r.Ref.PlatformID, &r.Revision, &r.Title, &r.RentCents)
-		}, sqlDuplicates, ids)
+		found, err = db.Rows(ctx, s.pool, scanRestart, sqlDuplicates, ids)
 	}
 	if err != nil {
 		return nil, last, fmt.Errorf("read duplicates of archived listings: %w", err)
