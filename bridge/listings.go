@@ -155,7 +155,7 @@ func (s *Listings) advert(from source, d amqp.Delivery) (contract.ScrapedListing
 		err = s.wrongPlatform(from.Queue, m.Platform)
 	}
 	if err == nil {
-		err = future(m.ScrapedAt, from.now())
+		err = future("scraped_at", m.ScrapedAt, from.now())
 	}
 	if err != nil {
 		return m, &fault.Error{Class: fault.Invalid, Err: err}
@@ -172,12 +172,11 @@ func (s *Listings) wrongPlatform(q Queue, platform string) error {
 		platform, q.Name, platform)}}
 }
 
-// future refuses an advert that was scraped more than an hour after now: its sender's clock is wrong. Within the hour
-// it counts as scraped now.
-func future(scraped, now time.Time) error {
-	if scraped.After(now.Add(time.Hour)) {
-		return contract.Errors{{Field: "scraped_at", Reason: fmt.Sprintf("is %s, more than an hour after now (%s)",
-			scraped.Format(time.RFC3339), now.UTC().Format(time.RFC3339))}}
+// future refuses a time of a sender whose clock is wrong. Within contract.MaxAhead it counts as now.
+func future(field string, at, now time.Time) error {
+	if at.After(now.Add(contract.MaxAhead)) {
+		return contract.Errors{{Field: field, Reason: fmt.Sprintf("is %s, more than an hour after now (%s)",
+			at.Format(time.RFC3339), now.UTC().Format(time.RFC3339))}}
 	}
 	return nil
 }
@@ -185,7 +184,7 @@ func future(scraped, now time.Time) error {
 // staged takes a listing that another team's stage has worked on and enters it at stage.
 func (s *Listings) staged(stage string) func(context.Context, source, amqp.Delivery, contract.StagedListing) error {
 	return func(ctx context.Context, from source, d amqp.Delivery, m contract.StagedListing) error {
-		if err := future(m.ScrapedAt, from.now()); err != nil {
+		if err := future("scraped_at", m.ScrapedAt, from.now()); err != nil {
 			return &fault.Error{Class: fault.Invalid, Err: err}
 		}
 		ref := listing.Ref{Platform: m.Platform, PlatformID: m.PlatformID}

@@ -2,7 +2,6 @@ package bridge
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -104,10 +103,8 @@ func (s *Search) crawled(ctx context.Context, from source, batch []amqp.Delivery
 // page reads a message. Every error is fault.Invalid.
 func page(from source, d amqp.Delivery) (contract.CrawledPage, error) {
 	m, err := contract.Decode[contract.CrawledPage](d.Body, from.MaxBody)
-	if err == nil && m.Metadata.Timestamp.After(from.now().Add(time.Hour)) {
-		// It would be the newest version of its page for as long as the sender's clock is wrong by.
-		err = contract.Errors{{Field: "metadata.timestamp", Reason: fmt.Sprintf("is %s, more than an hour after now (%s)",
-			m.Metadata.Timestamp.Format(time.RFC3339), from.now().UTC().Format(time.RFC3339))}}
+	if err == nil { // it would be the newest version of its page for as long as the sender's clock is wrong by
+		err = future("metadata.timestamp", m.Metadata.Timestamp, from.now())
 	}
 	if err != nil {
 		return m, &fault.Error{Class: fault.Invalid, Err: err}

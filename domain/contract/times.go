@@ -9,6 +9,9 @@ func TimeFits(t time.Time) bool {
 	return year >= 1 && year <= 9999
 }
 
+// MaxAhead is how far after a receiver's time a sender's may be; beyond, the sender's clock is wrong.
+const MaxAhead = time.Hour
+
 // checkTime checks a time that has to be there.
 func checkTime(e *Errors, field string, t time.Time) {
 	switch {
