@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os/exec"
@@ -209,7 +210,10 @@ func pingAMQP(url string) error {
 	return c.Close()
 }
 
-func pingHTTP(ctx context.Context, url string) error {
+func pingHTTP(ctx context.Context, url string) error { return GetJSON(ctx, url, nil) }
+
+// GetJSON reads the answer of a local service into a value; nil is for the status alone.
+func GetJSON(ctx context.Context, url string, into any) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
 		return err
@@ -222,5 +226,8 @@ func pingHTTP(ctx context.Context, url string) error {
 	if resp.StatusCode != http.StatusOK {
 		return fmt.Errorf("GET %s: %s", req.URL.Redacted(), resp.Status)
 	}
-	return nil
+	if into == nil {
+		return nil
+	}
+	return json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(into)
 }

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -92,13 +91,13 @@ func askBroker(ctx context.Context, host, management string) (string, error) {
 		Running    bool     `json:"running"`
 		Partitions []string `json:"partitions"`
 	}
-	if err := getJSON(ctx, management+"/api/nodes?columns=name,running,partitions", &members); err != nil {
+	if err := devstack.GetJSON(ctx, management+"/api/nodes?columns=name,running,partitions", &members); err != nil {
 		return "", err
 	}
 	var queues []struct {
 		Leader string `json:"leader"`
 	}
-	if err := getJSON(ctx, management+"/api/queues?columns=leader", &queues); err != nil {
+	if err := devstack.GetJSON(ctx, management+"/api/queues?columns=leader", &queues); err != nil {
 		return "", err
 	}
 	running, leads := 0, 0
@@ -228,20 +227,4 @@ func (c *Cluster) RedisLeader(ctx context.Context, host string) (string, error) 
 		}
 	}
 	return address[0], nil
-}
-
-func getJSON(ctx context.Context, url string, into any) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-	if err != nil {
-		return err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("GET %s: %s", req.URL.Redacted(), resp.Status)
-	}
-	return json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(into)
 }
