@@ -55,21 +55,6 @@ func hooked(t *testing.T) (h *house, hooks *dboutreach.Webhooks, url string, mes
 	return h, hooks, server.URL + "/webhooks/whatsapp", message
 }
 
-// A campaign that is to start now by the clock of another machine is not put off: a worker waits for its own clock.
-func TestProgressOfCampaign(t *testing.T) {
-	t.Parallel()
-
-	now := time.Now()
-	for in, want := range map[time.Duration]campaign.Progress{
-		0:                     {State: campaign.Queued, Due: true},
-		50 * time.Millisecond: {State: campaign.Queued, Soon: true},
-		time.Minute:           {State: campaign.Queued},
-	} {
-		got := progressOf(dboutreach.Campaign{State: campaign.Queued, ScheduledAt: new(now.Add(in))}, now)
-		require.Equal(t, want, got, in)
-	}
-}
-
 // What Meta reports comes through the API to the messages, and a person who writes STOP gets no more of them.
 func TestWebhooksAreApplied(t *testing.T) {
 	t.Parallel()

@@ -5,17 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/mtlrent/conveyor/activities"
-	"github.com/mtlrent/conveyor/db"
 	dboutreach "github.com/mtlrent/conveyor/db/outreach"
 	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/domain/contact"
-	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/blob"
 	"github.com/mtlrent/conveyor/internal/pressure"
 	"github.com/mtlrent/conveyor/internal/telemetry"
@@ -35,7 +32,7 @@ func (h *house) imports() system {
 	c, store := h.config.Imports, dboutreach.NewUploads(h.pool)
 	return system{
 		activities: func(context.Context) ([]workers.Row, func()) {
-			metrics, all := telemetry.NewImports(h.registry), uploads{store, db.NewTenants(h.pool), h.blobs}
+			metrics, all := telemetry.NewImports(h.registry), uploads{store, h.blobs}
 			yields := &activities.ImportYields{
 				Others: dboutreach.NewMessages(h.pool, h.optOuts), Short: pressure.NewCPU(time.Now).Short, Now: time.Now,
 			}
@@ -72,39 +69,7 @@ func (h *house) imports() system {
 // uploads are the uploads in Postgres, as activities see them.
 type uploads struct {
 	*dboutreach.Uploads
-	tenants *db.Tenants
-	files   *blob.Store
-}
-
-// Import implements activities.ImportUploads. The cells of valid rows are kept where the store may refuse them.
-func (s uploads) Import(ctx context.Context, tenant string, id uuid.UUID) (contact.Import, error) {
-	u, err := s.WithPlan(ctx, tenant, id)
-	if err != nil {
-		return contact.Import{}, err
-	}
-	i := contact.Import{
-		Progress: contact.Progress{
-			State: string(u.State), Error: u.Error, Chunks: u.Chunks, Stored: u.Stored, Rows: u.RowsRead, Valid: u.Valid,
-			Invalid: u.Invalid, Duplicate: u.Duplicate, New: u.New, Updated: u.Updated, Skipped: u.Skipped,
-		},
-		Tenant: tenant, ID: id, File: u.Blob, Copy: u.Copy, Bytes: u.Bytes,
-	}
-	if u.Plan != nil {
-		err := json.Unmarshal(u.Plan, &i.Plan)
-		return i, fault.Wrap(err, "read plan of upload %s", id)
-	}
-	t, err := s.tenants.Get(ctx, tenant)
-	if err != nil {
-		return i, err
-	}
-	if err := json.Unmarshal(u.Options, &i.Options); err != nil {
-		return i, fmt.Errorf("read options of upload %s: %w", id, err)
-	}
-	if i.Room, err = s.Room(ctx, tenant, id); err != nil {
-		return i, err
-	}
-	i.Records = u.Known == dboutreach.KnownFail || t.MaxContacts != nil
-	return i, nil
+	files *blob.Store
 }
 
 // Planned implements activities.ImportSplits.

@@ -276,20 +276,15 @@ func scraperState(p dblistings.Platform, now time.Time) backlog.Scraper {
 	if s := p.Suspect; s != nil {
 		out.SuspectSince, out.SuspectReason = &s.Since, s.Reason
 	}
+	var searches []scrape.Pace
+	for _, s := range p.Searches {
+		if how := s.Settings; !s.Paused {
+			searches = append(searches, scrape.Pace{Delay: seconds(how.DelaySeconds), Cooldown: seconds(how.CooldownSeconds)})
+		}
+	}
 	progress := scrape.Progress{
 		State: p.State, Delay: seconds(p.Settings.DelaySeconds), Cooldown: seconds(p.Settings.CooldownSeconds),
-	}
-	var rests []time.Duration // of the searches between their cycles: the shortest says when a page is read
-	for _, s := range p.Searches {
-		if s.Paused {
-			continue
-		}
-		progress.Delay = max(progress.Delay, seconds(s.Settings.DelaySeconds))
-		rests = append(rests, seconds(s.Settings.CooldownSeconds))
-	}
-	if len(rests) > 0 {
-		progress.Cooldown = slices.Min(rests)
-	}
+	}.With(searches)
 	if p.LastSuccessAt != nil {
 		progress.LastPage = *p.LastSuccessAt
 	}

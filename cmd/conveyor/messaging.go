@@ -170,11 +170,7 @@ func (c campaigns) Progress(ctx context.Context, tenant string, id uuid.UUID, no
 
 func progressOf(c dboutreach.Campaign, now time.Time) campaign.Progress {
 	p := campaign.Progress{State: c.State, Written: c.WrittenAt != nil, Counts: c.Counts, Ended: c.FinishedAt != nil}
-	if at := c.ScheduledAt; at != nil {
-		p.Due = !at.After(now)
-		p.Soon = !p.Due && at.Before(now.Add(campaign.StartSkew))
-	}
-	return p
+	return p.At(c.ScheduledAt, now)
 }
 
 // Begin implements activities.CampaignStore.

@@ -2,6 +2,7 @@ package outreach
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/contact"
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 const sqlUploadCopied = `/* sqlUploadCopied */
@@ -40,12 +42,15 @@ func (s *Uploads) Copied(ctx context.Context, tenant string, id uuid.UUID, bytes
 	return uploadFault(err, "count the copy of", id)
 }
 
-const sqlUploadsRoom = `/* sqlUploadsRoom */
-SELECT max_bytes - (
+const (
+	sqlUploadsRoom = `/* sqlUploadsRoom */ SELECT ` + sqlRoom
+
+	sqlRoom = `max_bytes - (
     SELECT coalesce(sum(CASE WHEN blob <> '' THEN bytes ELSE 0 END + CASE WHEN id = $2 THEN 0 ELSE copy_bytes END),
         0)::bigint
     FROM uploads WHERE tenant = $1)
 FROM tenants WHERE id = $1`
+)
 
 // Room is how many bytes of files and copies a tenant may add to those that it has: below 0 when it has too many, nil =
 // no limit. The copy of one upload, which is made anew, does not count; uuid.Nil = all do. An unknown tenant has no
@@ -56,6 +61,37 @@ func (s *Uploads) Room(ctx context.Context, tenant string, anew uuid.UUID) (*int
 		return nil, fmt.Errorf("count bytes of uploads: %w", err)
 	}
 	return left, nil
+}
+
+const sqlUploadImport = `/* sqlUploadImport */
+SELECT ` + sqlUploadFirst + `plan` + sqlUploadRest + `, CASE WHEN plan IS NULL THEN (SELECT ` + sqlRoom + `) END,
+    (SELECT max_contacts IS NOT NULL FROM tenants WHERE id = $1)
+FROM uploads WHERE tenant = $1 AND id = $2`
+
+// Import returns an upload as its import needs it: until it has a plan with its options, and the Room for its copy. The
+// cells of valid rows are kept where the store may refuse them. An unknown upload is fault.Gone.
+func (s *Uploads) Import(ctx context.Context, tenant string, id uuid.UUID) (contact.Import, error) {
+	type row struct {
+		Upload
+		Room    *int64
+		Limited bool
+	}
+	u, err := db.One(db.TenantRows(ctx, s.pool, tenant, pgx.RowToStructByPos[row], sqlUploadImport, tenant, id))
+	if err != nil {
+		return contact.Import{}, uploadFault(err, "read", id)
+	}
+	i := contact.Import{
+		Progress: contact.Progress{
+			State: string(u.State), Error: u.Error, Chunks: u.Chunks, Stored: u.Stored, Rows: u.RowsRead, Valid: u.Valid,
+			Invalid: u.Invalid, Duplicate: u.Duplicate, New: u.New, Updated: u.Updated, Skipped: u.Skipped,
+		},
+		Tenant: tenant, ID: id, File: u.Blob, Copy: u.Copy, Bytes: u.Bytes,
+	}
+	if u.Plan != nil {
+		return i, fault.Wrap(json.Unmarshal(u.Plan, &i.Plan), "read plan of upload %s", id)
+	}
+	i.Room, i.Records = u.Room, u.Known == KnownFail || u.Limited
+	return i, fault.Wrap(json.Unmarshal(u.Options, &i.Options), "read options of upload %s", id)
 }
 
 const sqlUploadReading = `/* sqlUploadReading */

@@ -255,6 +255,37 @@ func TestUploadKeysSweepPlan(t *testing.T) {
 	require.Contains(t, strings.Join(plan, "\n"), "Tid Scan on upload_keys")
 }
 
+// A file is imported as its preview showed it: the region that its tenant was given in between is not asked for. It has
+// its options, and the room for its copy, until it has a plan.
+func TestImportOfAnUpload(t *testing.T) {
+	t.Parallel()
+
+	pool, ctx := dbtest.New(t), t.Context()
+	dbtest.NewTenant(t, pool, "acme")
+	s := dboutreach.NewUploads(pool)
+	u := newUpload(t, s, "acme", func(u *dboutreach.Upload) { u.Options = []byte(`{"sheet":"a"}`) })
+	_, err := db.NewTenants(pool).Change(ctx, "acme", "me", dbtest.At(1), func(t *db.Tenant) {
+		t.Region, t.MaxBytes, t.MaxContacts = "CA", new(int64(8)), new(int64(9))
+	})
+	require.NoError(t, err)
+	want := contact.Import{
+		Progress: contact.Progress{State: "received"}, Tenant: "acme", ID: u.ID, File: u.Blob, Bytes: u.Bytes,
+		Options: contact.Options{Sheet: "a"}, Room: new(int64(7)), Records: true,
+	}
+	got, err := s.Import(ctx, "acme", u.ID)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+	require.NoError(t, s.Planned(ctx, "acme", u.ID, []byte(`{"records":true}`), "", dbtest.At(1)))
+	want.State, want.Options, want.Room, want.Records = "splitting", contact.Options{}, nil, false
+	got, err = s.Import(ctx, "acme", u.ID)
+	require.NoError(t, err)
+	require.NotNil(t, got.Plan)
+	got.Plan = nil
+	require.Equal(t, want, got)
+	_, err = s.Import(ctx, "umbrella", u.ID)
+	require.Equal(t, fault.Gone, dbtest.Class(err))
+}
+
 // The first row of a key in the file counts, whichever chunk is parsed first.
 func TestPersistInOrder(t *testing.T) {
 	t.Parallel()

@@ -77,3 +77,12 @@ type Progress struct {
 	More    bool   `json:"more,omitempty"`  // there is more to do at once
 	Ended   bool   `json:"ended,omitempty"` // none of its messages waits, or it is not to run
 }
+
+// At is the progress of a campaign that is scheduled for a time, at now; nil = for none.
+func (p Progress) At(scheduled *time.Time, now time.Time) Progress {
+	if scheduled != nil {
+		p.Due = !scheduled.After(now)
+		p.Soon = !p.Due && scheduled.Before(now.Add(StartSkew))
+	}
+	return p
+}

@@ -11,6 +11,18 @@ type Progress struct {
 	Started  []time.Time // when the cycles that are known began, in any order
 }
 
+// With counts searches that are not paused: the slowest of all delays, and the shortest of their rests, after which a page
+// is read.
+func (p Progress) With(searches []Pace) Progress {
+	for i, s := range searches {
+		p.Delay = max(p.Delay, s.Delay)
+		if i == 0 || s.Cooldown < p.Cooldown {
+			p.Cooldown = s.Cooldown
+		}
+	}
+	return p
+}
+
 // Overdue is how long no page was read, beyond the scraper's own pauses: 0 or more. Before the first page it counts
 // from the start of the earliest cycle. It is 0 for a scraper that is disabled or paused, or has not begun.
 func (p Progress) Overdue(now time.Time) time.Duration {

@@ -21,6 +21,10 @@ func TestOverdue(t *testing.T) {
 		{"a page was just read", func(*scrape.Progress) {}, 0},
 		{"longer than the pauses", func(p *scrape.Progress) { p.LastPage = noon.Add(-10 * time.Minute) }, 510 * time.Second},
 		{"a long cooldown", func(p *scrape.Progress) { p.LastPage, p.Cooldown = noon.Add(-10*time.Minute), time.Hour }, 0},
+		{"searches with a slower pace", func(p *scrape.Progress) {
+			p.LastPage = noon.Add(-10 * time.Minute)
+			*p = p.With([]scrape.Pace{{Delay: time.Minute, Cooldown: 3 * time.Minute}, {Cooldown: 2 * time.Minute}})
+		}, 7 * time.Minute},
 		{"no page yet", func(p *scrape.Progress) { p.LastPage = time.Time{} }, time.Hour - 90*time.Second},
 		{"no page yet, in the first cycle", func(p *scrape.Progress) {
 			p.LastPage, p.Started = time.Time{}, p.Started[:1]
