@@ -61,6 +61,15 @@ func chunksOf(rows []contact.Row, size int) (chunks []contact.Chunk, parsed []co
 	return chunks, parsed
 }
 
+// uploads are those of a database with the tenant acme.
+func uploads(t testing.TB) (*pgxpool.Pool, context.Context, *dboutreach.Uploads) {
+	t.Helper()
+
+	pool := dbtest.New(t)
+	dbtest.NewTenant(t, pool, "acme")
+	return pool, t.Context(), dboutreach.NewUploads(pool)
+}
+
 // newUpload makes an upload of a tenant, of which nothing is read yet.
 func newUpload(t testing.TB, s *dboutreach.Uploads, tenant string, change ...func(*dboutreach.Upload)) dboutreach.Upload {
 	t.Helper()
@@ -260,9 +269,7 @@ func TestUploadKeysSweepPlan(t *testing.T) {
 func TestImportOfAnUpload(t *testing.T) {
 	t.Parallel()
 
-	pool, ctx := dbtest.New(t), t.Context()
-	dbtest.NewTenant(t, pool, "acme")
-	s := dboutreach.NewUploads(pool)
+	pool, ctx, s := uploads(t)
 	u := newUpload(t, s, "acme", func(u *dboutreach.Upload) { u.Options = []byte(`{"sheet":"a"}`) })
 	_, err := db.NewTenants(pool).Change(ctx, "acme", "me", dbtest.At(1), func(t *db.Tenant) {
 		t.Region, t.MaxBytes, t.MaxContacts = "CA", new(int64(8)), new(int64(9))
@@ -290,9 +297,7 @@ func TestImportOfAnUpload(t *testing.T) {
 func TestPersistInOrder(t *testing.T) {
 	t.Parallel()
 
-	pool, ctx := dbtest.New(t), t.Context()
-	dbtest.NewTenant(t, pool, "acme")
-	s := dboutreach.NewUploads(pool)
+	pool, ctx, s := uploads(t)
 	rows := []contact.Row{person(1, 1), person(2, 2), person(3, 1), person(4, 3)}
 	rows[2].Contact.Name = "An impostor"
 	u, parsed := upload(t, s, "acme", rows, 2)
@@ -311,9 +316,7 @@ func TestPersistInOrder(t *testing.T) {
 func TestPersistLostReservation(t *testing.T) {
 	t.Parallel()
 
-	pool, ctx := dbtest.New(t), t.Context()
-	dbtest.NewTenant(t, pool, "acme")
-	s := dboutreach.NewUploads(pool)
+	pool, ctx, s := uploads(t)
 	u, parsed := upload(t, s, "acme", []contact.Row{person(1, 1), person(2, 2), person(3, 1), person(4, 3)}, 2)
 	require.NoError(t, s.Reserve(ctx, "acme", u.ID, parsed[:1]))
 	dbtest.Alter(t, pool, "DELETE FROM upload_keys; UPDATE upload_chunks SET reserved = false")
@@ -325,10 +328,8 @@ func TestPersistLostReservation(t *testing.T) {
 func TestPersistKnown(t *testing.T) {
 	t.Parallel()
 
-	pool, ctx := dbtest.New(t), t.Context()
-	dbtest.NewTenant(t, pool, "acme")
+	pool, ctx, s := uploads(t)
 	dbtest.NewTenant(t, pool, "umbrella")
-	s := dboutreach.NewUploads(pool)
 	list, err := dboutreach.NewContacts(pool, nil).CreateList(ctx, "acme", "Friends", "me", dbtest.At(0))
 	require.NoError(t, err)
 	persist := func(tenant string, rows []contact.Row, change ...func(*dboutreach.Upload)) dboutreach.Upload {
@@ -406,9 +407,7 @@ func TestPersistQuota(t *testing.T) {
 func TestReserve(t *testing.T) {
 	t.Parallel()
 
-	pool, ctx := dbtest.New(t), t.Context()
-	dbtest.NewTenant(t, pool, "acme")
-	s := dboutreach.NewUploads(pool)
+	_, ctx, s := uploads(t)
 	rows := []contact.Row{person(1, 1), person(2, 2), person(3, 1), person(4, 3), refusedRow(5), person(6, 3), person(7, 2)}
 	u, parsed := upload(t, s, "acme", rows, 2)
 	again := func(chunks []contact.ParsedChunk) (out []contact.ParsedChunk) {
@@ -448,9 +447,7 @@ func TestReserve(t *testing.T) {
 func TestPersistTogether(t *testing.T) {
 	t.Parallel()
 
-	pool, ctx := dbtest.New(t), t.Context()
-	dbtest.NewTenant(t, pool, "acme")
-	s := dboutreach.NewUploads(pool)
+	pool, ctx, s := uploads(t)
 	list, err := dboutreach.NewContacts(pool, nil).CreateList(ctx, "acme", "All", "me", dbtest.At(0))
 	require.NoError(t, err)
 	var up, down []contact.Row
@@ -484,10 +481,8 @@ func TestPersistTogether(t *testing.T) {
 func TestUploadStates(t *testing.T) {
 	t.Parallel()
 
-	pool, ctx := dbtest.New(t), t.Context()
-	dbtest.NewTenant(t, pool, "acme")
+	pool, ctx, s := uploads(t)
 	dbtest.NewTenant(t, pool, "umbrella")
-	s := dboutreach.NewUploads(pool)
 	rows := []contact.Row{person(1, 1), refusedRow(2), person(3, 3)}
 	u, parsed := upload(t, s, "acme", rows, 1)
 
@@ -679,9 +674,7 @@ func BenchmarkPersist(b *testing.B) {
 func TestUploadSweptBesideReplay(t *testing.T) {
 	t.Parallel()
 
-	pool, ctx := dbtest.New(t), t.Context()
-	dbtest.NewTenant(t, pool, "acme")
-	s := dboutreach.NewUploads(pool)
+	pool, ctx, s := uploads(t)
 	u, _ := upload(t, s, "acme", []contact.Row{person(1, 1)}, 1)
 	require.NoError(t, s.Fail(ctx, "acme", u.ID, contact.Failure{Queue: contact.QueueChunks, Reason: "no"}, dbtest.At(4)))
 	tx, err := pool.Begin(ctx) // the replay, which is not over
@@ -713,9 +706,7 @@ func TestUploadSweptBesideReplay(t *testing.T) {
 func TestUploadNotStorable(t *testing.T) {
 	t.Parallel()
 
-	pool, ctx := dbtest.New(t), t.Context()
-	dbtest.NewTenant(t, pool, "acme")
-	s := dboutreach.NewUploads(pool)
+	_, ctx, s := uploads(t)
 	u := newUpload(t, s, "acme")
 	for name, plan := range map[string]string{
 		"a NUL": `{"format":{"header_text":"a\u0000"}}`, "half a character": `["\ud800"]`, "no JSON": `{`,
@@ -815,9 +806,7 @@ func TestUploadReplay(t *testing.T) {
 func TestUploadPreviews(t *testing.T) {
 	t.Parallel()
 
-	pool, ctx := dbtest.New(t), t.Context()
-	dbtest.NewTenant(t, pool, "acme")
-	s := dboutreach.NewUploads(pool)
+	pool, ctx, s := uploads(t)
 	u := newUpload(t, s, "acme")
 	begin := func(now time.Time, want, wantOpen int) {
 		t.Helper()
@@ -851,9 +840,7 @@ func TestUploadPreviews(t *testing.T) {
 func TestUploadReadings(t *testing.T) {
 	t.Parallel()
 
-	pool, ctx := dbtest.New(t), t.Context()
-	dbtest.NewTenant(t, pool, "acme")
-	s := dboutreach.NewUploads(pool)
+	_, ctx, s := uploads(t)
 	u := newUpload(t, s, "acme")
 	begin := func(want int) {
 		t.Helper()

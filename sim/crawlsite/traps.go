@@ -1,7 +1,6 @@
 package crawlsite
 
 import (
-	"compress/gzip"
 	"fmt"
 	"io"
 	"net"
@@ -10,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/mtlrent/conveyor/sim/demosite"
 )
 
 // Traps is a site of what crawlers hang or fall over, each behind a path of its own; "/" links to those that are spaces
@@ -61,7 +62,7 @@ func NewTraps() *Traps {
 		"/silent":                  func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
 		"/drip":                    drip,
 		"/huge":                    huge,
-		"/bomb":                    bomb,
+		"/bomb":                    demosite.Bomb("text/html; charset=utf-8"),
 		"/links":                   manyLinks,
 		"/long": func(w http.ResponseWriter, _ *http.Request) {
 			html(w, links("/ok/"+strings.Repeat("9", 1<<20), "/ok/0"))
@@ -191,22 +192,6 @@ func huge(w http.ResponseWriter, _ *http.Request) {
 			return
 		}
 	}
-}
-
-func bomb(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Encoding", "gzip")
-	z := gzip.NewWriter(w)
-	if _, err := io.CopyN(z, zeros{}, 1<<30); err == nil { // it fails as soon as the other side has had enough
-		_ = z.Close()
-	}
-}
-
-type zeros struct{}
-
-func (zeros) Read(p []byte) (int, error) {
-	clear(p)
-	return len(p), nil
 }
 
 func manyLinks(w http.ResponseWriter, _ *http.Request) {

@@ -78,7 +78,7 @@ func bad(s *Site) []badPage {
 		}},
 		{"/bad/truncated", "", "the first half of a photo", send("image/jpeg", jpg[:len(jpg)/2])},
 		{"/bad/png-30000", "", "a PNG of 30,000 × 30,000 pixels in 70 bytes", send("image/png", hugePNG(30_000, 30_000))},
-		{"/bad/gzip-bomb", "", "1 GB of zeros, gzipped, not asked for", gzipBomb},
+		{"/bad/gzip-bomb", "", "1 GB of zeros, gzipped, not asked for", Bomb("image/jpeg")},
 		{"/bad/length", "", "says twice the length that it sends", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "image/jpeg")
 			w.Header().Set("Content-Length", strconv.Itoa(2*len(jpg)))
@@ -161,12 +161,15 @@ func endless(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func gzipBomb(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "image/jpeg")
-	w.Header().Set("Content-Encoding", "gzip")
-	z := gzip.NewWriter(w)
-	if _, err := io.CopyN(z, zeros{}, 1<<30); err == nil { // it fails as soon as the other side has had enough
-		_ = z.Close()
+// Bomb serves 1 GB of zeros, gzipped to 1 MB.
+func Bomb(contentType string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", contentType)
+		w.Header().Set("Content-Encoding", "gzip")
+		z := gzip.NewWriter(w)
+		if _, err := io.CopyN(z, zeros{}, 1<<30); err == nil { // it fails as soon as the other side has had enough
+			_ = z.Close()
+		}
 	}
 }
 

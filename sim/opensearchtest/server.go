@@ -74,13 +74,6 @@ func (s *Server) Requests() []string {
 	return slices.Clone(s.requests)
 }
 
-// Indexes are the names of all indexes.
-func (s *Server) Indexes() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Sorted(maps.Keys(s.indexes))
-}
-
 // A refused request is answered with this.
 type refusal struct {
 	status       int

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"encoding/base64"
 	"fmt"
 	"net/url"
 	"testing"
@@ -18,9 +17,7 @@ func TestChoicesInTheConsole(t *testing.T) {
 	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
-	w := newWorld(t, "CONVEYOR_SECRET_KEYS=k:"+base64.StdEncoding.EncodeToString(make([]byte, 32)))
-	w.start("api")
-	w.eventually("the API answers", func() bool { return w.status("127.0.0.1", "") == 200 })
+	w := consoleWorld(t, secretKeys)
 	for _, sql := range []string{
 		`INSERT INTO crawl_runs (seed_url, normalized_seed_url, root_url, allowed_hosts, run_config, status, created_at,
 			updated_at) SELECT u, u, u, '{}', '{}', 'COMPLETED', now(), now()

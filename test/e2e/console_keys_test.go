@@ -14,9 +14,7 @@ func TestPagesOfOneThing(t *testing.T) {
 	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
-	w := newWorld(t)
-	w.start("api")
-	w.eventually("the API answers", func() bool { return w.status("127.0.0.1", "") == 200 })
+	w := consoleWorld(t)
 	v := w.visit(t, playwright.BrowserNewContextOptions{
 		Locale: playwright.String("en-CA"), Viewport: &playwright.Size{Width: 390, Height: 900},
 	})
@@ -38,9 +36,7 @@ func TestKeysOfTheConsole(t *testing.T) {
 	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
-	w := newWorld(t)
-	w.start("api")
-	w.eventually("the API answers", func() bool { return w.status("127.0.0.1", "") == 200 })
+	w := consoleWorld(t)
 	for _, reason := range []string{"first", "second", "third"} {
 		_, err := w.db.Exec(t.Context(), `
 			INSERT INTO dead_letters (fingerprint, queue, exchange, routing_key, body, reason, class, headers, first_at, last_at)

@@ -1,8 +1,6 @@
 package e2e
 
 import (
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -32,14 +30,6 @@ func TestOutreachInTheConsole(t *testing.T) {
 	v := p.visit(t, playwright.BrowserNewContextOptions{
 		Viewport: &playwright.Size{Width: 1440, Height: 900}, Locale: playwright.String("en-CA"),
 	})
-	shot := func(page playwright.Page, name string) {
-		if folder := os.Getenv("CONVEYOR_SHOTS"); folder != "" {
-			_, err := page.Screenshot(playwright.PageScreenshotOptions{
-				Path: playwright.String(filepath.Join(folder, name+".png")), FullPage: playwright.Bool(true),
-			})
-			require.NoError(t, err)
-		}
-	}
 	click := func(page playwright.Page, button string) {
 		require.NoError(t, page.GetByRole("button", playwright.PageGetByRoleOptions{
 			Name: button, Exact: playwright.Bool(true),
@@ -53,12 +43,12 @@ func TestOutreachInTheConsole(t *testing.T) {
 		{Name: "people.csv", MimeType: "text/csv", Buffer: []byte(file)},
 	}))
 	v.sees(uploads, "What each column is taken for")
-	shot(uploads, "upload-held")
+	v.screenshot(uploads, "upload-held")
 	click(uploads, "Start")
 	v.sees(uploads, "4 read = 2 stored + 1 duplicate + 1 invalid + 0 skipped")
 	v.sees(uploads, "Failed, by reason")
 	v.sees(uploads, "51• •••-01")
-	shot(uploads, "upload-done")
+	v.screenshot(uploads, "upload-done")
 
 	p.eventually("the campaign is sent", func() bool {
 		c, err := dboutreach.NewCampaigns(p.db, nil).Get(t.Context(), "acme", id)
@@ -67,14 +57,14 @@ func TestOutreachInTheConsole(t *testing.T) {
 	})
 	messages := v.page("/messages?tenant=acme")
 	v.sees(messages, "5 rows")
-	shot(messages, "messages")
+	v.screenshot(messages, "messages")
 	another, err := messages.Locator("a[href*='/messages/']").Nth(1).GetAttribute("href")
 	require.NoError(t, err)
 	require.NoError(t, messages.GetByText("+15••••••").First().Click())
 	v.sees(messages, "What happened to it")
 	click(messages, "Show the number")
 	v.sees(messages, "+1514000000")
-	shot(messages, "message")
+	v.screenshot(messages, "message")
 	v.axe(messages, true)
 	require.Equal(t, int64(1), one[int64](p.world, "SELECT count(*) FROM audit WHERE action = 'message.recipient_shown'"))
 	first := messages.URL()
@@ -86,7 +76,7 @@ func TestOutreachInTheConsole(t *testing.T) {
 
 	shown := v.page("/campaigns/" + id.String() + "?tenant=acme")
 	v.sees(shown, "5 messages = 0 waiting + 5 sent")
-	shot(shown, "campaign")
+	v.screenshot(shown, "campaign")
 	v.axe(shown, true)
 	narrow := size(390)
 	narrow.ColorScheme = playwright.ColorSchemeDark
@@ -107,13 +97,13 @@ func TestOutreachInTheConsole(t *testing.T) {
 	require.NoError(t, made.GetByLabel("Name").Fill("Summer"))
 	require.NoError(t, made.Locator("input[name=template]").Fill("summer_sale"))
 	require.NoError(t, made.Locator("input[name=tags]").Fill("vip"))
-	shot(made, "campaign-new")
+	v.screenshot(made, "campaign-new")
 	click(made, "Create the draft")
 	require.NoError(t, made.WaitForURL(regexp.MustCompile("/ui/campaigns/[0-9a-f]"))) // the form has a Cancel, too
 	v.sees(made, "draft")
 	click(made, "Start")
 	v.sees(made, "0 messages would be sent. Left out: 0 opted out, 0 without a telephone number.")
-	shot(made, "campaign-start")
+	v.screenshot(made, "campaign-start")
 	click(made, "Close")
 	click(made, "Cancel")
 	v.sees(made, "0 messages would be skipped for good")
@@ -132,5 +122,5 @@ func TestOutreachInTheConsole(t *testing.T) {
 		"uploaded": 4, "valid": 2, "contacts": 2, "scheduled": 0, "dispatched": 5, "delivered": figures["delivered"],
 		"read": figures["read"],
 	}, figures)
-	shot(today, "today")
+	v.screenshot(today, "today")
 }

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"encoding/base64"
 	"testing"
 
 	"github.com/playwright-community/playwright-go"
@@ -17,9 +16,7 @@ func TestSavedSearchesInTheConsole(t *testing.T) {
 	servicetest.Slow(t, servicetest.TestE2E)
 	t.Parallel()
 
-	w := newWorld(t, "CONVEYOR_SECRET_KEYS=k:"+base64.StdEncoding.EncodeToString(make([]byte, 32)))
-	w.start("api")
-	w.eventually("the API answers", func() bool { return w.status("127.0.0.1", "") == 200 })
+	w := consoleWorld(t, secretKeys)
 	require.Equal(t, 201, w.send("POST", "/tenants", `{"id":"acme","name":"Acme"}`))
 	for _, view := range []struct {
 		name  string

@@ -26,6 +26,19 @@ var axePackage = npm.Package{
 	Name: "axe-core@4.14.1", SHA256: "e6b0ce02b84d892e2e33e403485e7f3d6c29e2be6df65daf44d89ba564139745",
 }
 
+// secretKeys is a setting with which secrets can be stored.
+const secretKeys = "CONVEYOR_SECRET_KEYS=k:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+
+// consoleWorld makes a world with an API.
+func consoleWorld(t *testing.T, settings ...string) *world {
+	t.Helper()
+
+	w := newWorld(t, settings...)
+	w.start("api")
+	w.eventually("the API answers", func() bool { return w.status("127.0.0.1", "") == 200 })
+	return w
+}
+
 // A visitor is a person at the console: a Chromium of its own, and what its pages complained of.
 type visitor struct {
 	t       *testing.T

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"image/png"
@@ -224,7 +223,7 @@ func (w *world) bytesOf(path string) (data []byte, contentType string) {
 func TestDrafts(t *testing.T) {
 	t.Parallel()
 
-	w, bridge := drafting(t, "CONVEYOR_SECRET_KEYS=k:"+base64.StdEncoding.EncodeToString(make([]byte, 32)))
+	w, bridge := drafting(t, secretKeys)
 	worker := w.start("worker")
 	t.Run("a crawl request becomes a draft", func(t *testing.T) { w.in(t).drafts() })
 	t.Run("drafts of a file are imported", func(t *testing.T) { w.in(t).importsDrafts() })
