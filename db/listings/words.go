@@ -17,6 +17,7 @@ import (
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/saved"
 	"github.com/mtlrent/conveyor/domain/search"
 )
 
@@ -120,18 +121,11 @@ type textQuery struct {
 	without    string // tsquery on either that must not match; "" = none
 }
 
-// parseText reads a query of listings: that of pages, without site:, lang: and type:. One without a word is
-// fault.Invalid.
+// parseText reads a query of listings, as saved.Conditions does.
 func parseText(text string) (q textQuery, err error) {
-	ask, err := search.Parse(text)
-	if err != nil {
+	if q.conditions, err = saved.Conditions(text); err != nil {
 		return q, err
 	}
-	if len(ask.Sites)+len(ask.NotSites)+len(ask.Languages)+len(ask.Types) > 0 {
-		return q, fault.Newf(fault.Invalid,
-			"site:, lang: and type: are for pages: listings are searched by words, \"phrases\", -without, begin* and intitle:")
-	}
-	q.conditions = search.NewPlan(ask, search.Query{}).Conditions()
 	var words, unfilled, without []string
 	positive := false
 	for i := range q.conditions {

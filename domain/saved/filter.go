@@ -108,7 +108,7 @@ func (f Criteria) Check() error {
 	if !utf8.ValidString(f.Text) || strings.ContainsRune(f.Text, 0) || utf8.RuneCountInString(f.Text) > MaxText {
 		return bad("text", "expected at most 200 characters of UTF-8")
 	}
-	if _, err := parseText(f.Text); err != nil {
+	if _, err := Conditions(f.Text); err != nil {
 		return bad("text", err.Error())
 	}
 	return nil
@@ -122,14 +122,16 @@ func validDay(s string) bool {
 // Detailed says that a filter asks for what only the details of a listing have.
 func (f *Criteria) Detailed() bool { return f.AvailableBy != "" || len(f.Groups()) > 0 }
 
-// parseText reads words, as GET /listings does.
-func parseText(text string) ([]search.Condition, error) {
+// Conditions reads a text that listings are searched by: that of pages, without site:, lang: and type:. One without a
+// word is fault.Invalid.
+func Conditions(text string) ([]search.Condition, error) {
 	ask, err := search.Parse(text)
 	if err != nil {
 		return nil, err
 	}
 	if len(ask.Sites)+len(ask.NotSites)+len(ask.Languages)+len(ask.Types) > 0 {
-		return nil, fault.Newf(fault.Invalid, "site:, lang: and type: are for pages")
+		return nil, fault.Newf(fault.Invalid,
+			"site:, lang: and type: are for pages: listings are searched by words, \"phrases\", -without, begin* and intitle:")
 	}
 	return search.NewPlan(ask, search.Query{}).Conditions(), nil
 }

@@ -89,7 +89,7 @@ func (f *Criteria) Slots() (int, error) {
 	if f.Text == "" {
 		return len(slotsOf(f, nil)), nil
 	}
-	text, err := parseText(f.Text)
+	text, err := Conditions(f.Text)
 	if err != nil {
 		return 0, err
 	}
@@ -116,7 +116,7 @@ func (x *Index) Put(s Search) {
 	e := &entry{search: s, polygon: ring(s.Filter.Polygon)}
 	if s.Filter.Text != "" {
 		var err error
-		if e.text, err = parseText(s.Filter.Text); err != nil {
+		if e.text, err = Conditions(s.Filter.Text); err != nil {
 			return // it was readable when it was stored: the syntax has changed since
 		}
 	}
@@ -298,7 +298,7 @@ func (f Criteria) Fitter() (func(*Listing) bool, error) {
 	var text []search.Condition
 	if f.Text != "" {
 		var err error
-		if text, err = parseText(f.Text); err != nil {
+		if text, err = Conditions(f.Text); err != nil {
 			return nil, err
 		}
 	}

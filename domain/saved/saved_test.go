@@ -81,6 +81,8 @@ func TestFitter(t *testing.T) {
 		_, err := f.Fitter()
 		require.Error(t, err, name)
 	}
+	_, err := saved.Conditions("site:example.org")
+	require.ErrorContains(t, err, "listings are searched by words")
 }
 
 // A listing met a search before when all of what it was then did, its text included.
