@@ -27,11 +27,13 @@ func kijiji() apilistings.Platform {
 		Adverts: apilistings.PlatformAdverts{Known: 120, Failed: 2, Gone: 7}, OldestVisitAt: new(noon.Add(-26 * time.Hour)),
 		Forecast: &apilistings.PlatformForecast{CycleSeconds: 7200, OldestVisitSeconds: 93600, Requests: 9600, Looks: 288, Search: 2700,
 			Revisits: 5000},
-		Current: &apilistings.PlatformCycle{Cycle: 2, StartedAt: noon.Add(-5 * time.Minute), Pages: 3, Seen: 120, New: 4},
-		Last: &apilistings.PlatformCycle{
+		Current: &apilistings.PlatformCycle{PastCycle: apilistings.PastCycle{
+			Cycle: 2, StartedAt: noon.Add(-5 * time.Minute), Pages: 3, Seen: 120, New: 4,
+		}},
+		Last: &apilistings.PlatformCycle{PastCycle: apilistings.PastCycle{
 			Cycle: 1, StartedAt: noon.Add(-time.Hour), EndedAt: new(noon.Add(-6 * time.Minute)), Complete: true, Pages: 9,
 			Total: new(350), Seen: 350, New: 346, Changed: 1, Skipped: 2, Failed: 3, Gone: 5, Refusals: 6,
-		},
+		}},
 	}
 }
 

@@ -151,23 +151,13 @@ type PlatformAdverts struct {
 
 // PlatformCycle is one pass through the search pages.
 type PlatformCycle struct {
-	Cycle     int64      `json:"cycle"`
-	StartedAt time.Time  `json:"started_at"`
-	EndedAt   *time.Time `json:"ended_at,omitempty"`
-	Complete  bool       `json:"complete" doc:"it reached the last search page"`
-	Note      string     `json:"note,omitempty" doc:"why it is not complete"`
-	Pages     int        `json:"pages" doc:"search pages read"`
-	Total     *int       `json:"total,omitempty" doc:"adverts of the search, as stated by the site"`
-	Seen      int        `json:"seen" doc:"adverts on these pages"`
-	New       int        `json:"new" doc:"visited for the first time"`
-	Changed   int        `json:"changed" doc:"visited because their entry on the search page changed"`
-	Stale     int        `json:"stale" doc:"visited again: the last visit was six hours ago or more, or the search did not show them"`
-	Returned  int        `json:"returned" doc:"visited because they were gone"`
-	Skipped   int        `json:"skipped" doc:"seen and not visited: nothing new"`
-	Failed    int        `json:"failed" doc:"visited and could not be read"`
-	Rejected  int        `json:"rejected" doc:"adverts of this cycle that cannot become listings"`
-	Gone      int        `json:"gone" doc:"no longer offered"`
-	Refusals  int        `json:"refusals" doc:"requests that the site refused"`
+	PastCycle
+
+	Rejected int `json:"rejected" doc:"adverts of this cycle that cannot become listings"`
+}
+
+func showCycle(c dblistings.PlatformCycle) PlatformCycle {
+	return PlatformCycle{showPastCycle(c), c.Rejected}
 }
 
 // PlatformList is the answer of GET /platforms.
@@ -182,7 +172,6 @@ func (h Platforms) list(ctx context.Context, _ *struct{}) (*api.Body[PlatformLis
 
 func (h Platforms) show(p dblistings.Platform) Platform {
 	trouble := func(t dblistings.PlatformTrouble) PlatformTrouble { return PlatformTrouble(t) }
-	cycle := func(c dblistings.PlatformCycle) PlatformCycle { return PlatformCycle(c) }
 	unproven := ""
 	var forecast *PlatformForecast
 	if site, ok := platform.ByName(p.Name); ok {
@@ -199,7 +188,7 @@ func (h Platforms) show(p dblistings.Platform) Platform {
 		Unproven:      unproven,
 		NextRequestAt: p.NextRequestAt, NextCycleAt: p.NextCycleAt, LastSuccessAt: p.LastSuccessAt,
 		OldestVisitAt: p.OldestVisitAt, Forecast: forecast,
-		Adverts: PlatformAdverts(p.Adverts), Current: api.Maybe(p.Current, cycle), Last: api.Maybe(p.Last, cycle),
+		Adverts: PlatformAdverts(p.Adverts), Current: api.Maybe(p.Current, showCycle), Last: api.Maybe(p.Last, showCycle),
 		Searches: api.Each(p.Searches, showPlatformSearch),
 		Workflow: h.door.Workflow(scrape.WorkflowID(p.Name)),
 	}

@@ -31,14 +31,14 @@ type PastCycle struct {
 	Pages     int        `json:"pages" doc:"search pages read"`
 	Total     *int       `json:"total,omitempty" doc:"adverts of the search, as stated by the site"`
 	Seen      int        `json:"seen" doc:"adverts on these pages"`
-	New       int        `json:"new"`
-	Changed   int        `json:"changed"`
-	Stale     int        `json:"stale"`
-	Returned  int        `json:"returned"`
-	Skipped   int        `json:"skipped"`
-	Failed    int        `json:"failed"`
-	Gone      int        `json:"gone"`
-	Refusals  int        `json:"refusals"`
+	New       int        `json:"new" doc:"visited for the first time"`
+	Changed   int        `json:"changed" doc:"visited because their entry on the search page changed"`
+	Stale     int        `json:"stale" doc:"visited again: the last visit was six hours ago or more, or the search did not show them"`
+	Returned  int        `json:"returned" doc:"visited because they were gone"`
+	Skipped   int        `json:"skipped" doc:"seen and not visited: nothing new"`
+	Failed    int        `json:"failed" doc:"visited and could not be read"`
+	Gone      int        `json:"gone" doc:"no longer offered"`
+	Refusals  int        `json:"refusals" doc:"requests that the site refused"`
 }
 
 func (h Platforms) cycles(ctx context.Context, in *platformCyclesInput) (*api.Body[PlatformCycles], error) {

@@ -71,7 +71,6 @@ type SearchSettings struct {
 }
 
 func showPlatformSearch(s dblistings.PlatformSearch) PlatformSearch {
-	cycle := func(c dblistings.PlatformCycle) PlatformCycle { return PlatformCycle(c) }
 	seconds := func(d time.Duration) float64 { return d.Seconds() }
 	return PlatformSearch{
 		Name: s.Name, State: s.State, URL: s.URL, Paused: s.Paused, Transport: s.Transport, Proxy: s.Proxy,
@@ -83,7 +82,7 @@ func showPlatformSearch(s dblistings.PlatformSearch) PlatformSearch {
 		},
 		Trouble:  api.Maybe(s.Trouble, func(t dblistings.PlatformTrouble) PlatformTrouble { return PlatformTrouble(t) }),
 		LookedAt: s.LookedAt, NextCycleAt: s.NextCycleAt,
-		Current: api.Maybe(s.Current, cycle), Last: api.Maybe(s.Last, cycle),
+		Current: api.Maybe(s.Current, showCycle), Last: api.Maybe(s.Last, showCycle),
 	}
 }
 
