@@ -33,7 +33,7 @@ func HomeBounds(l Listing) (Bounds, bool) {
 // which has coordinates, by anything but a Centris number. The rents are those of HomeBounds.
 func SameHomeBounds(l Listing) Bounds {
 	b, _ := HomeBounds(l)
-	const reach = 1.01 * sameHomeMetres / metresPerDegree // a little more, as a float is not exact
+	const reach = 1.01 * sameHomeMetres / MetresPerDegree // a little more, as a float is not exact
 	b.South, b.North = *l.Latitude-reach, *l.Latitude+reach
 	east := 360.0 // at the poles, any
 	if c := math.Cos((math.Abs(*l.Latitude) + reach) * math.Pi / 180); c > 1e-6 {

@@ -310,12 +310,15 @@ func head(s string) string {
 
 func located(l Listing) bool { return l.Latitude != nil && l.Longitude != nil }
 
-const metresPerDegree = 111_195 // of latitude
+// MetresPerDegree is of latitude, on a sphere.
+const MetresPerDegree = 111_195
 
-// Metres is the distance between two places, good to a percent within a city.
+// Metres is the distance of two places on the ground, by the haversine formula.
 func Metres(lat1, lon1, lat2, lon2 float64) float64 {
-	x := (lon2 - lon1) * math.Cos((lat1+lat2)/2*math.Pi/180)
-	return math.Hypot(x, lat2-lat1) * metresPerDegree
+	const radians = math.Pi / 180
+	dy, dx := (lat2-lat1)*radians/2, (lon2-lon1)*radians/2
+	h := math.Sin(dy)*math.Sin(dy) + math.Cos(lat1*radians)*math.Cos(lat2*radians)*math.Sin(dx)*math.Sin(dx)
+	return 2 * MetresPerDegree / radians * math.Asin(min(1, math.Sqrt(h)))
 }
 
 // alike is the Jaccard index of the n-byte pieces of two folded texts; 0 when either is too short to tell.

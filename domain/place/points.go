@@ -58,8 +58,7 @@ func (p *Points) Near(lat, lon float64) []listing.Nearby {
 }
 
 func (s Set) near(p point) []listing.Nearby {
-	const degree = 111_195 // metres of latitude
-	reach := float64(NearMetres) / degree
+	reach := float64(NearMetres) / listing.MetresPerDegree
 	from, _ := slices.BinarySearchFunc(s.points, p.y-reach, func(n named, y float64) int {
 		if n.y < y {
 			return -1

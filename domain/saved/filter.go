@@ -168,8 +168,6 @@ func boundsOf(p [][]float64) bounds {
 	return b
 }
 
-const metresPerDegree = 111_195 // of latitude, on a sphere
-
 // bounds is the part of the map that a filter is about: false where it says nothing of places by coordinates.
 func (f *Criteria) bounds() (b bounds, ok bool) {
 	b = bounds{-180, -90, 180, 90}
@@ -185,7 +183,7 @@ func (f *Criteria) bounds() (b bounds, ok bool) {
 	}
 	if n := f.Near; n != nil {
 		// At the latitude of the circle that is nearest to a pole a degree of longitude is the shortest.
-		dy := n.Metres / metresPerDegree
+		dy := n.Metres / listing.MetresPerDegree
 		dx := 360.0
 		if c := math.Cos((math.Abs(n.Latitude) + dy) * math.Pi / 180); c > 0.01 && math.Abs(n.Latitude)+dy < 90 {
 			dx = dy / c * 1.001
@@ -225,14 +223,6 @@ func inRing(p []float64, lon, lat float64) (in bool) {
 	return in
 }
 
-// Metres is the distance of two points on the ground, by the haversine formula.
-func Metres(lat1, lon1, lat2, lon2 float64) float64 {
-	const radians = math.Pi / 180
-	dy, dx := (lat2-lat1)*radians/2, (lon2-lon1)*radians/2
-	h := math.Sin(dy)*math.Sin(dy) + math.Cos(lat1*radians)*math.Cos(lat2*radians)*math.Sin(dx)*math.Sin(dx)
-	return 2 * metresPerDegree / radians * math.Asin(min(1, math.Sqrt(h)))
-}
-
 // fits reports whether a listing meets a filter, but for its text. A listing without coordinates is in no
 // place, and what it does not state meets no filter on it.
 func (f *Criteria) fits(l *Listing) bool {
@@ -264,5 +254,5 @@ func (f *Criteria) fits(l *Listing) bool {
 	lat, lon := *l.Latitude, *l.Longitude
 	return (f.Box == nil || bounds{f.Box[0], f.Box[1], f.Box[2], f.Box[3]}.has(lon, lat)) &&
 		(f.Polygon == nil || inRing(ring(f.Polygon), lon, lat)) &&
-		(f.Near == nil || Metres(f.Near.Latitude, f.Near.Longitude, lat, lon) <= f.Near.Metres)
+		(f.Near == nil || listing.Metres(f.Near.Latitude, f.Near.Longitude, lat, lon) <= f.Near.Metres)
 }
