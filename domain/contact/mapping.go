@@ -8,11 +8,11 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/nyaruka/phonenumbers"
 
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/page"
 )
 
 // The fields that a column may be. A custom field is FieldCustom and its name.
@@ -400,11 +400,7 @@ func dialled(cell string) (region string, ok bool) {
 func slug(header string) string {
 	s := strings.ReplaceAll(fold(header), " ", "_")
 	if len(s) > 63 {
-		cut := 63
-		for !utf8.RuneStart(s[cut]) {
-			cut--
-		}
-		s = strings.TrimRight(s[:cut], "_")
+		s = strings.TrimRight(page.CutBytes(s, 63), "_")
 	}
 	return s
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	plain "github.com/mtlrent/conveyor/domain/page"
 )
 
 // The words around an amount that say it is not the product's present price, in the languages of shops; lower case.
@@ -137,7 +139,7 @@ var cuesFree = []string{"free", "gratis", "gratuit*", "kostenlos*", "kostenfrei*
 
 // isNet says that the words around an amount say that tax is to be added to it.
 func isNet(before, after string) bool {
-	return net.MatchString(before) || net.MatchString(cutAt(after, 30))
+	return net.MatchString(before) || net.MatchString(plain.CutBytes(after, 30))
 }
 
 // cued is the points, 0 or less, that the words before and after an amount give it.
@@ -160,21 +162,10 @@ func (p *page) cued(before, after string) float64 {
 		return points
 	}
 	if unitIs.MatchString(before) || perUnit.MatchString(after) ||
-		(beginsWithAny(after, cuesUnit) || beginsWithAny(after, cuesNext)) && !containsAny(cutAt(after, 30), cuesFree) {
+		(beginsWithAny(after, cuesUnit) || beginsWithAny(after, cuesNext)) && !containsAny(plain.CutBytes(after, 30), cuesFree) {
 		points += p.w[priceCueUnit]
 	}
 	return points
-}
-
-// cutAt cuts s at n bytes or a little before.
-func cutAt(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
 }
 
 // containsAny says that one of the words stands in s.

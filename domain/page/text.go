@@ -187,6 +187,25 @@ func Cut(s string, n int) (string, bool) {
 	return s, false
 }
 
+// Short is s in at most n characters, the last of which is … where it is shortened.
+func Short(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:max(0, n-1)]) + "…"
+	}
+	return s
+}
+
+// CutBytes shortens s to at most n bytes: whole characters.
+func CutBytes(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
 // latin maps the accented Latin letters to those that look like them without accents, in lower case.
 var latin = func() (t [0x180]string) {
 	for r := rune(0xa0); r < 0x180; r++ {

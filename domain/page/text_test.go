@@ -6,6 +6,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/page"
 	"github.com/mtlrent/conveyor/internal/servicetest"
 )
@@ -114,4 +116,16 @@ func FuzzText(f *testing.F) {
 		}
 		page.Mask(s)
 	})
+}
+
+func TestShortened(t *testing.T) {
+	t.Parallel()
+
+	for n, want := range map[int]string{9: "éàü", 3: "éàü", 2: "é…", 1: "…"} {
+		require.Equal(t, want, page.Short("éàü", n), n)
+	}
+	for n, want := range map[int]string{9: "éàü", 6: "éàü", 5: "éà", 4: "éà", 1: "", 0: ""} {
+		require.Equal(t, want, page.CutBytes("éàü", n), n)
+	}
+	require.Empty(t, page.CutBytes("\x80\x80\x80", 2), "no character begins there")
 }

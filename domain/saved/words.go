@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/mtlrent/conveyor/domain/page"
 )
 
 // A Language is one that notices are written in.
@@ -149,7 +151,7 @@ func (n *Notice) Letter() Letter {
 			why, confirm = w.chatWhy, w.chatConfirm
 		}
 		return Letter{
-			Subject: w.ask, Intro: []string{why, fmt.Sprintf(w.askWhat, cut(name, maxAskName))},
+			Subject: w.ask, Intro: []string{why, fmt.Sprintf(w.askWhat, page.Short(name, maxAskName))},
 			Confirm: confirm, Never: w.never, Stop: w.stop,
 		}
 	}
@@ -157,7 +159,7 @@ func (n *Notice) Letter() Letter {
 	if len(n.Items) == 1 {
 		out.Subject = n.Items[0].HeadlineIn(n.Language)
 	}
-	out.Subject = cut(out.Subject, maxSubject)
+	out.Subject = page.Short(out.Subject, maxSubject)
 	for k, i := range n.Items {
 		if k == MaxLetterItems {
 			out.More = n.Language.More(len(n.Items) - k + n.More)
@@ -189,10 +191,3 @@ func (n *Notice) Letter() Letter {
 
 // More says how many homes are left out.
 func (l Language) More(n int) string { return fmt.Sprintf(l.words().more, n) }
-
-func cut(s string, most int) string {
-	if r := []rune(s); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return s
-}

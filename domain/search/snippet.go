@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/mtlrent/conveyor/domain/page"
 )
 
 // MaxMarks is how many ranges Mark returns.
@@ -22,7 +24,7 @@ const (
 // nothing ("the") are marked only when there are no others; those that must not be there are not. The first 256 KiB of
 // the text are read.
 func Mark(text string, a Ask, language string) []Range {
-	return newFinder(a, language).mark(begin(text, maxRead))
+	return newFinder(a, language).mark(page.CutBytes(text, maxRead))
 }
 
 // Snip returns the part of a page that answers a query best: of at most 240 characters, that with the most different
@@ -31,7 +33,7 @@ func Mark(text string, a Ask, language string) []Range {
 // none, of the text after the title. The time is linear in the text, of which the first 256 KiB are read.
 func Snip(title, description, text string, a Ask, language string) Snippet {
 	f := newFinder(a, language)
-	text, description = begin(text, maxRead), begin(description, maxRead)
+	text, description = page.CutBytes(text, maxRead), page.CutBytes(description, maxRead)
 	best, in := f.best(text), text
 	if best.score < f.most {
 		if d := f.best(description); d.score > best.score {
@@ -46,17 +48,6 @@ func Snip(title, description, text string, a Ask, language string) Snippet {
 	}
 	s := around(in, best.start, best.end)
 	return Snippet{Text: s, Marks: f.mark(s)}
-}
-
-// begin is the beginning of a text, of at most n bytes.
-func begin(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
 }
 
 // withoutTitle is a text without the title that it begins with.
@@ -276,7 +267,7 @@ func wider(text string, start, end, n int) bool {
 // around returns a line of a text, of about 240 characters, that has the bytes from start to end in it.
 func around(text string, start, end int) string {
 	free := room
-	end = min(end, start+len(begin(text[start:], 4*room)))
+	end = min(end, start+len(page.CutBytes(text[start:], 4*room)))
 	for i := range text[start:end] {
 		if free--; free == 0 { // longer than a snippet
 			end = start + i

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/mtlrent/conveyor/domain/page"
 )
 
 // A Token is one word of a text.
@@ -485,16 +487,7 @@ func (c *capitals) parts(end int) []int {
 }
 
 // cut returns the part of a word that counts.
-func cut(word string) string {
-	if len(word) <= MaxWord {
-		return word
-	}
-	n := MaxWord
-	for !utf8.RuneStart(word[n]) {
-		n--
-	}
-	return word[:n]
-}
+func cut(word string) string { return page.CutBytes(word, MaxWord) }
 
 // pieces emits the words of a character that is several: ½ is 1 and 2.
 func (t *tokenizer) pieces(r rune, start, end int) {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"github.com/mtlrent/conveyor/domain/page"
 )
 
 // state is the word on one line of the display.
@@ -138,7 +140,7 @@ func (p *progress) draw() {
 	}
 	now := time.Now()
 	for _, r := range p.rows {
-		fmt.Fprintf(&b, "\x1b[2K%s\n", cut(r.line(now), p.width-1))
+		fmt.Fprintf(&b, "\x1b[2K%s\n", page.Short(r.line(now), p.width-1))
 	}
 	p.drawn = len(p.rows)
 	_, _ = io.WriteString(p.out, b.String())
@@ -172,13 +174,5 @@ func (p *progress) close() {
 // oneLine keeps a detail from breaking the display: the first line, and not all of that if it is long.
 func oneLine(s string) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
-	return cut(s, 90)
-}
-
-// cut shortens s to at most n characters.
-func cut(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:max(0, n-1)]) + "…"
-	}
-	return s
+	return page.Short(s, 90)
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/page"
 	"github.com/mtlrent/conveyor/domain/search"
 	"github.com/mtlrent/conveyor/internal/certificate"
 	"github.com/mtlrent/conveyor/internal/fetch"
@@ -27,6 +28,7 @@ const (
 	searchTime = 10 * time.Second
 	writeTime  = 2 * time.Minute
 	maxAnswer  = 64 << 20
+	maxReason  = 301 // characters: OpenSearch quotes parts of the page in it
 )
 
 // defaultName is the index where the URL names none.
@@ -177,7 +179,7 @@ func reason(status int, raw json.RawMessage) *answerError {
 	}
 	if json.Unmarshal(raw, &cause) != nil {
 		_ = json.Unmarshal(raw, &a.Reason)
-		a.Reason = short(a.Reason)
+		a.Reason = page.Short(a.Reason, maxReason)
 		return a
 	}
 	a.Type, a.Reason = cause.Type, cause.Reason
@@ -187,16 +189,8 @@ func reason(status int, raw json.RawMessage) *answerError {
 	if cause.CausedBy.Reason != "" {
 		a.Reason += ": " + cause.CausedBy.Reason
 	}
-	a.Reason = short(a.Reason)
+	a.Reason = page.Short(a.Reason, maxReason)
 	return a
-}
-
-// short bounds a reason: OpenSearch quotes parts of the page in it.
-func short(s string) string {
-	if runes := []rune(s); len(runes) > 300 {
-		return string(runes[:300]) + "…"
-	}
-	return s
 }
 
 // classOf says what to do about a status. Only what the document or the query itself causes is final: 400 and 413, but

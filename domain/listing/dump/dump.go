@@ -13,8 +13,12 @@ import (
 
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/domain/page"
 	"github.com/mtlrent/conveyor/domain/price"
 )
+
+// mostShown is how many characters of a wrong value a message has.
+const mostShown = 41
 
 // fields are what a row is read for, with the names that columns have for it, compared in snake_case. The first column
 // that a table has counts.
@@ -190,7 +194,7 @@ func (d *reader) number(field string) float64 {
 	}
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsNaN(n) || n < 0 || n > 1e9 {
-		d.add(field, "is %q, expected a number", cut(text))
+		d.add(field, "is %q, expected a number", page.Short(text, mostShown))
 		return 0
 	}
 	return n
@@ -203,7 +207,7 @@ func (d *reader) degrees(field string, most float64) *float64 {
 	}
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(math.Abs(n) <= most) {
-		d.add(field, "is %q, expected degrees from -%g to %g", cut(text), most, most)
+		d.add(field, "is %q, expected degrees from -%g to %g", page.Short(text, mostShown), most, most)
 		return nil
 	}
 	return &n
@@ -225,7 +229,7 @@ func (d *reader) rent() int64 {
 	}
 	cents = math.Round(cents)
 	if !(cents >= float64(listing.MinRentCents) && cents <= float64(listing.MaxRentCents)) {
-		d.add(field, "is %q, expected %s to %s a month", cut(text), listing.Dollars(listing.MinRentCents),
+		d.add(field, "is %q, expected %s to %s a month", page.Short(text, mostShown), listing.Dollars(listing.MinRentCents),
 			listing.Dollars(listing.MaxRentCents))
 		return 0
 	}
@@ -258,7 +262,7 @@ func (d *reader) dollars(field string) float64 {
 			return n
 		}
 	}
-	d.add(field, "is %q, expected CAD a month", cut(text))
+	d.add(field, "is %q, expected CAD a month", page.Short(text, mostShown))
 	return 0
 }
 
@@ -272,7 +276,7 @@ func (d *reader) bedrooms() int {
 	case text == "":
 		d.add("bedrooms", "is missing")
 	case err != nil || n != math.Trunc(n) || n < 0 || n > 99:
-		d.add("bedrooms", "is %q, expected a whole number", cut(text))
+		d.add("bedrooms", "is %q, expected a whole number", page.Short(text, mostShown))
 	}
 	return int(n)
 }
@@ -305,7 +309,7 @@ func (d *reader) time(field string) time.Time {
 			return t.UTC()
 		}
 	}
-	d.add(field, "is %q, expected a time such as 2026-03-04 12:00:00+00", cut(text))
+	d.add(field, "is %q, expected a time such as 2026-03-04 12:00:00+00", page.Short(text, mostShown))
 	return time.Time{}
 }
 
@@ -329,7 +333,7 @@ func (d *reader) list(field string) (out []string) {
 	}
 	var items []json.RawMessage
 	if err := json.Unmarshal([]byte(text), &items); err != nil {
-		d.add(field, "is %q, expected a list", cut(text))
+		d.add(field, "is %q, expected a list", page.Short(text, mostShown))
 		return nil
 	}
 	for _, item := range items {
@@ -373,12 +377,4 @@ func pgArray(s string) (out []string) {
 	}
 	flush()
 	return out
-}
-
-// cut shortens a value for a message.
-func cut(s string) string {
-	if r := []rune(s); len(r) > 40 {
-		return string(r[:40]) + "…"
-	}
-	return s
 }
