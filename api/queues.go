@@ -169,7 +169,7 @@ type TaskQueue struct {
 	OldestAgeSeconds float64 `json:"oldest_age_seconds" doc:"schedule-to-start of the task whose turn is next; 0 when none waits"`
 	AddRate          float64 `json:"add_rate" doc:"tasks a second that are added, over the last 30 s"`
 	DispatchRate     float64 `json:"dispatch_rate" doc:"tasks a second that workers get, over the last 30 s"`
-	Workers          int64   `json:"workers" doc:"processes that poll it, and get what is not pinned: one that was killed counts for half a minute, or for three minutes where it sends no heartbeats"`
+	Workers          int64   `json:"workers" doc:"processes that poll it, and get what is not pinned: one that was killed counts for half a minute, or for five minutes where it sends no heartbeats"`
 	Build            string  `json:"build,omitempty" doc:"the current one of the Worker Deployment; without it tasks go to workers without a deployment"`
 	Others           int64   `json:"others,omitempty" doc:"processes that have polled too, and are of other builds or without one"`
 	Unused           bool    `json:"unused,omitempty" doc:"no worker polls it on purpose: by CONVEYOR_UNUSED_TASK_QUEUES, or as workers say that leave it out"`

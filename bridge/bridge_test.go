@@ -73,7 +73,7 @@ func (s *starter) Listing(_ context.Context, ref listing.Ref, a launch.Arrival, 
 	return s.accept(ref.PlatformID, func() { s.listings[ref.PlatformID] = append(s.listings[ref.PlatformID], a) })
 }
 
-func (s *starter) DraftsServed(context.Context, time.Time) error {
+func (s *starter) DraftsServed(context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.idle {
@@ -82,8 +82,8 @@ func (s *starter) DraftsServed(context.Context, time.Time) error {
 	return nil
 }
 
-func (s *starter) SearchServed(ctx context.Context, now time.Time) error {
-	return s.DraftsServed(ctx, now)
+func (s *starter) SearchServed(ctx context.Context) error {
+	return s.DraftsServed(ctx)
 }
 
 func (s *starter) IndexPages(_ context.Context, keys []uuid.UUID, hosts []string) (launch.Indexed, error) {

@@ -34,7 +34,7 @@ type Drafts struct {
 // DraftStarter makes product drafts.
 type DraftStarter interface {
 	// DraftsServed returns nil while a worker makes drafts, and an error when none has asked for work lately.
-	DraftsServed(ctx context.Context, now time.Time) error
+	DraftsServed(ctx context.Context) error
 	// Draft returns when the draft is stored, or with a *launch.Failed when it never will be.
 	Draft(ctx context.Context, r draft.Request) error
 }
@@ -51,9 +51,7 @@ func (s *Drafts) Queues() []Queue {
 	}}
 }
 
-func (s *Drafts) ready(ctx context.Context, now time.Time) error {
-	return s.Launch.DraftsServed(ctx, now)
-}
+func (s *Drafts) ready(ctx context.Context) error { return s.Launch.DraftsServed(ctx) }
 
 // requested makes a draft, and returns when it is stored. A draft that cannot be made is never tried again: its message
 // is dead-lettered, and an operator decides. A request that was canceled, before or meanwhile, is settled.

@@ -28,7 +28,7 @@ type Search struct {
 // PageStarter stores batches of crawled pages.
 type PageStarter interface {
 	// SearchServed returns nil while a worker stores pages, and an error when none has asked for work lately.
-	SearchServed(ctx context.Context, now time.Time) error
+	SearchServed(ctx context.Context) error
 	// IndexPages returns when the messages of keys are stored and findable, or refused. hosts are those of the pages.
 	IndexPages(ctx context.Context, keys []uuid.UUID, hosts []string) (launch.Indexed, error)
 	// CompactIndex begins to merge parts of the index, unless that is being done.
@@ -45,7 +45,7 @@ func (s *Search) Queues() []Queue {
 	if s.Ours {
 		q.Prefetch, q.Consumers, q.Handle = s.Prefetch, s.Consumers, together(s.crawled)
 		q.TaskQueue = s.TaskQueue
-		q.Ready = func(ctx context.Context, now time.Time) error { return s.Launch.SearchServed(ctx, now) }
+		q.Ready = func(ctx context.Context) error { return s.Launch.SearchServed(ctx) }
 		q.Waits = true // and the next consumer of the same messages joins the workflow that is running
 	}
 	return []Queue{q}

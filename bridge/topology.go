@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
@@ -35,7 +34,7 @@ type Queue struct {
 	// declared here. 0 keeps all.
 	Most int
 	// Ready returns an error while Handle could not do its work: the queue is not consumed then. nil: it always can.
-	Ready func(ctx context.Context, now time.Time) error
+	Ready func(ctx context.Context) error
 	// TaskQueue is the one of Temporal without whose workers the queue is not consumed. "" = it is in any case.
 	TaskQueue string
 	// Strip returns a body without what must not be stored or shown with a dead letter; a replay sends what it returned.

@@ -34,14 +34,15 @@ func kinds() (out []kind) {
 	return out
 }
 
-// gone is how long after its last poll a worker counts as gone, whatever its heartbeats say. A worker polls at least
-// once a minute, or, while images take all its slots, as soon as one of them is done.
-const gone = time.Minute + workflows.ImageTimeout
+// remembered is how long after its last poll Temporal knows a process, and counts it among the pollers of a task queue:
+// its matching.PollerHistoryTTL. A worker polls at least once a minute, or, while images take all its slots, as soon as
+// one of them is done.
+const remembered = 5 * time.Minute
 
 // TaskQueues returns the tasks that wait in Temporal for workers of the namespace: one entry for each kind of tasks of
-// each task queue, in the order of workflows.Queues, workflow tasks first. A process counts among the workers while it
-// has polled lately, and its heartbeats have not stopped. A queue that workers leave out, and none was seen to serve or
-// has polled lately, is unused while nothing waits in it. Every error is transient.
+// each task queue, in the order of workflows.Queues, workflow tasks first. A process counts among the workers while
+// Temporal knows that it has polled, and its heartbeats have not stopped. A queue that workers leave out, and none was
+// seen to serve or has polled lately, is unused while nothing waits in it. Every error is transient.
 func (l *Launch) TaskQueues(ctx context.Context, namespace string, now time.Time) ([]backlog.TaskQueue, error) {
 	list, err := l.polls(ctx, namespace, now)
 	out := make([]backlog.TaskQueue, len(list))
@@ -108,9 +109,6 @@ func (l *Launch) polls(ctx context.Context, namespace string, now time.Time) ([]
 				out[i].ramping = v.GetRampingDeploymentVersion()
 			}
 			for _, p := range d.GetPollers() {
-				if now.Sub(p.GetLastAccessTime().AsTime()) >= gone {
-					continue
-				}
 				out[i].polled = true
 				if !told.silent[place{p.GetIdentity(), q.queue}] {
 					out[i].builds = append(out[i].builds, buildOf(p.GetDeploymentOptions()))

@@ -55,15 +55,22 @@ func TestDraftsServed(t *testing.T) {
 	b := launch.Bootstrap{Namespace: name, Retention: 72 * time.Hour, ImageInterval: time.Second, StaleEvery: time.Hour}
 	require.NoError(t, b.Apply(t.Context(), c))
 	l := &launch.Launch{Temporal: c}
-	require.ErrorContains(t, l.DraftsServed(t.Context(), time.Now()), "no worker polls the task queue drafts")
+	require.ErrorContains(t, l.DraftsServed(t.Context()), "no worker polls the task queue drafts")
 
 	w := worker.New(c, workflows.QueueDrafts, worker.Options{})
 	w.RegisterWorkflow(workflows.CrawlDraft)
 	require.NoError(t, w.Start())
 	defer w.Stop()
-	require.Eventually(t, func() bool { return l.DraftsServed(t.Context(), time.Now()) == nil }, servicetest.Patience(), 50*time.Millisecond)
-	require.Error(t, l.DraftsServed(t.Context(), time.Now().Add(time.Hour)), "it has polled long ago")
+	require.Eventually(t, func() bool { return l.DraftsServed(t.Context()) == nil }, servicetest.Patience(), 50*time.Millisecond)
+	// By a clock that is ahead of Temporal's a poll is no older.
+	ahead, err := l.TaskQueues(t.Context(), name, time.Now().Add(time.Hour))
+	require.NoError(t, err)
+	for _, q := range ahead {
+		if q.Name == workflows.QueueDrafts && q.Type == backlog.WorkflowTasks {
+			require.EqualValues(t, 1, q.Workers)
+		}
+	}
 
 	away := &launch.Launch{Temporal: dial(t, "127.0.0.1:1", "nowhere")}
-	require.Error(t, away.DraftsServed(t.Context(), time.Now()))
+	require.Error(t, away.DraftsServed(t.Context()))
 }

@@ -127,7 +127,7 @@ func (b *beats) judge(list []*worker.WorkerHeartbeat, now time.Time) heard {
 		mark(this, interval > 0 && age-least > max(leastSilence, missedBeats*interval))
 	}
 	for instance, was := range before {
-		if _, known := b.seen[instance]; known || now.Sub(was.listed) >= gone {
+		if _, known := b.seen[instance]; known || now.Sub(was.listed) >= remembered {
 			continue
 		}
 		b.seen[instance] = was // a server that starts anew knows none for as long as a heartbeat takes

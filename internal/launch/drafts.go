@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/google/uuid"
 	enums "go.temporal.io/api/enums/v1"
@@ -53,24 +52,20 @@ func (l *Launch) Draft(ctx context.Context, r draft.Request) error {
 	return fault.Wrap(err, "wait for %s", id)
 }
 
-// DraftsServed returns nil when a worker has asked for the workflows of drafts lately, as seen at now. Every error is
-// transient.
-func (l *Launch) DraftsServed(ctx context.Context, now time.Time) error {
-	return l.served(ctx, workflows.QueueDrafts, now)
-}
+// DraftsServed returns nil when a worker has asked for the workflows of drafts lately. Every error is transient.
+func (l *Launch) DraftsServed(ctx context.Context) error { return l.served(ctx, workflows.QueueDrafts) }
 
-// served returns nil when a worker has asked for the workflows of a task queue lately.
-func (l *Launch) served(ctx context.Context, queue string, now time.Time) error {
+// served returns nil when a worker has asked for the workflows of a task queue lately: what is lately says Temporal,
+// which forgets a poll after remembered. Its time is by Temporal's clock, so our clock cannot tell its age.
+func (l *Launch) served(ctx context.Context, queue string) error {
 	q, err := l.Temporal.DescribeTaskQueue(ctx, queue, enums.TASK_QUEUE_TYPE_WORKFLOW)
 	if err != nil {
 		return fmt.Errorf("describe task queue %s: %w", queue, err)
 	}
-	for _, p := range q.GetPollers() {
-		if now.Sub(p.GetLastAccessTime().AsTime()) < gone {
-			return nil
-		}
+	if len(q.GetPollers()) == 0 {
+		return fmt.Errorf("no worker polls the task queue %s", queue)
 	}
-	return fmt.Errorf("no worker polls the task queue %s", queue)
+	return nil
 }
 
 // CancelDraft has the workflow of a crawl request that was canceled in Postgres end at once. It returns nil also when

@@ -50,11 +50,8 @@ func (l *Launch) IndexPages(ctx context.Context, keys []uuid.UUID, hosts []strin
 	return out, nil
 }
 
-// SearchServed returns nil when a worker has asked for the workflows of the search lately, as seen at now. Every error
-// is transient.
-func (l *Launch) SearchServed(ctx context.Context, now time.Time) error {
-	return l.served(ctx, workflows.QueueSearch, now)
-}
+// SearchServed returns nil when a worker has asked for the workflows of the search lately. Every error is transient.
+func (l *Launch) SearchServed(ctx context.Context) error { return l.served(ctx, workflows.QueueSearch) }
 
 // CompactIndex merges segments of the index, unless that is being done.
 func (l *Launch) CompactIndex(ctx context.Context) error {
