@@ -69,7 +69,7 @@ func tellAlive(ctx context.Context) {
 // countTry counts a try that begins, by begin. Where the one before could only tell this one that it has ended alive,
 // that is stored first, by end.
 func countTry(ctx context.Context, end func() error, begin func() (int, error)) (begun int, err error) {
-	if p, ok := ctx.Value(pulseKey{}).(*Pulse); ok && p.said(alive) {
+	if said(ctx, alive) {
 		if err := end(); err != nil {
 			return 0, err
 		}
@@ -82,7 +82,11 @@ func countTry(ctx context.Context, end func() error, begin func() (int, error)) 
 }
 
 // said says whether a text is the progress of the try before.
-func (p *Pulse) said(text string) bool {
+func said(ctx context.Context, text string) bool {
+	p, ok := ctx.Value(pulseKey{}).(*Pulse)
+	if !ok {
+		return false
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	last, ok := p.last.(json.RawMessage)

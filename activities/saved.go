@@ -111,7 +111,7 @@ type NoticeDone struct {
 
 // TellNotice sends a delivery, unless it has ended. Tries that fail are counted in the table; the last one makes it a
 // dead letter, unless it is a challenge. A worker that dies between sending and recording has it sent once more, under
-// the same ID.
+// the same ID, unless it could tell the next one.
 func (a *Notices) TellNotice(ctx context.Context, job NoticeJob) (done NoticeDone, err error) {
 	n, err := a.Store.Notice(ctx, job.Tenant, job.ID)
 	switch class, _ := fault.Of(err); {
@@ -125,7 +125,11 @@ func (a *Notices) TellNotice(ctx context.Context, job NoticeJob) (done NoticeDon
 		// Until it is recorded: a repeat of the activity would send it once more.
 		text, args := "the end of a notice cannot be recorded", []any{"notice", job.ID}
 		if err := insist(ctx, text, args, func(ctx context.Context) error {
-			return a.Store.EndNotice(ctx, job.Tenant, job.ID, state, reason, a.Now())
+			err := a.Store.EndNotice(ctx, job.Tenant, job.ID, state, reason, a.Now())
+			if err != nil && state == "sent" {
+				progress(ctx, state) // for a worker that takes over
+			}
+			return err
 		}); err != nil {
 			return done, err
 		}
@@ -136,6 +140,9 @@ func (a *Notices) TellNotice(ctx context.Context, job NoticeJob) (done NoticeDon
 	if n.State != "waiting" && n.State != "started" {
 		done.State = n.State
 		return done, nil
+	}
+	if said(ctx, "sent") {
+		return end("sent", "")
 	}
 	if why := n.Idle(); why != "" {
 		return end("dropped", why)

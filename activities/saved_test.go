@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -362,6 +363,32 @@ func TestTellNoticeOnce(t *testing.T) {
 	env.RegisterActivity(a)
 	_, err := env.ExecuteActivity(a.TellNotice, activities.NoticeJob{})
 	require.NoError(t, err)
+	require.Equal(t, 1, w.sent)
+	require.Equal(t, []string{"sent"}, w.ended)
+}
+
+// A notice whose end could not be recorded before its worker stopped is not sent by the next one.
+func TestTellNoticeOnceByTwoWorkers(t *testing.T) {
+	t.Parallel()
+	w := &noticeWorld{lost: math.MaxInt, notice: saved.Notice{
+		State: "started", On: true, Items: []saved.Item{{}}, Target: uuid.New(), Channel: saved.Telegram,
+	}}
+	a := &activities.Notices{Store: w, Send: w, Metrics: w, Turns: new(activities.NoticeTurns), Now: time.Now}
+	var tries pulsed
+	require.Error(t, tries.try(t, func(ctx context.Context) error {
+		ctx, stop := context.WithTimeout(ctx, 100*time.Millisecond)
+		defer stop()
+		_, err := a.TellNotice(ctx, activities.NoticeJob{})
+		return err
+	}))
+	require.Equal(t, 1, w.sent)
+
+	w.lost, w.notice.On = 0, false // what is no longer wanted was sent all the same
+	require.NoError(t, tries.try(t, func(ctx context.Context) error {
+		done, err := a.TellNotice(ctx, activities.NoticeJob{})
+		require.Equal(t, "sent", done.State)
+		return err
+	}))
 	require.Equal(t, 1, w.sent)
 	require.Equal(t, []string{"sent"}, w.ended)
 }

@@ -21,9 +21,9 @@ const (
 	// A slice is how long an activity sends the messages of one tenant: then another tenant that waits for a slot has its
 	// turn. Replays do not compare it: change it freely.
 	dispatchSlice = 20 * time.Second
-	// dispatchRecord is how long a slice may take with what it has to store: while our database is away it keeps what it
-	// knows of its requests, which nobody else does. A worker that has died is noticed by its heartbeat.
-	dispatchRecord = 24 * time.Hour
+	// recordWithin is how long an activity that sends may take with what it has to store: while our database is away it
+	// keeps what it knows of its requests, which nobody else does. A worker that has died is noticed by its heartbeat.
+	recordWithin = 24 * time.Hour
 	// DispatchHeartbeat is how long a worker that sends may be silent before another takes over.
 	DispatchHeartbeat = 8 * time.Second
 	// dispatchFirst is how long a run waits for its first slice before it looks at what else there is to do. Most messages
@@ -128,7 +128,7 @@ func (l *lane) proceed(ctx workflow.Context, tenant string, kind activities.Disp
 func (l *lane) start(ctx workflow.Context, tenant string, priority int) {
 	l.running = start(workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue:             l.queue,
-		StartToCloseTimeout:   dispatchRecord,
+		StartToCloseTimeout:   recordWithin,
 		HeartbeatTimeout:      DispatchHeartbeat,
 		RetryPolicy:           retries(5 * time.Second),
 		DisableEagerExecution: priority != priorityTransactional,

@@ -22,7 +22,7 @@ type NotifyInput struct {
 func Notify(ctx workflow.Context, in NotifyInput) (activities.NoticeDone, error) {
 	return call(workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue:           QueueNotify,
-		StartToCloseTimeout: time.Minute,
+		StartToCloseTimeout: recordWithin,
 		HeartbeatTimeout:    20 * time.Second,
 		// For faults of ours, and for waits for a turn: the pauses after faults of a target are the activity's, by its own
 		// count.
