@@ -59,7 +59,7 @@ SELECT jsonb_build_object(
         'duplicate_of', duplicate_of, 'reasons', reasons, 'settled_revision', settled_revision)), '[]')
         FROM raw_listings WHERE id = ANY ($1)),
     'listings', (SELECT coalesce(jsonb_agg(
-        jsonb_build_object('id', id, 'status', status, 'updated_at', updated_at, 'repost_of', repost_of)), '[]')
+        jsonb_build_object('id', id, 'status', status, 'repost_of', repost_of)), '[]')
         FROM listings WHERE id = ANY ($1)))`
 
 const sqlHomeVerdict = `/* sqlHomeVerdict */
@@ -427,17 +427,19 @@ UPDATE raw_listings r SET status = s.status, duplicate_of = s.duplicate_of, reas
 FROM jsonb_to_recordset($1::jsonb -> 'raw') AS s (id uuid, revision bigint, status text, duplicate_of uuid,
     reasons jsonb, settled_revision bigint)
 WHERE r.id = s.id AND r.revision = s.revision`
-	// What was published since the decision, of an advert that was not visible before, is hidden again.
+	// An advert that is visible, and was not, though it was not hidden, is judged again as one of the home that it is in.
+	sqlHomeRawReturned = `/* sqlHomeRawReturned */
+UPDATE raw_listings r SET settled_revision = least(r.settled_revision, r.revision - 1)
+FROM jsonb_to_recordset($1::jsonb -> 'listings') AS s (id uuid, status text) JOIN listings l USING (id)
+WHERE r.id = s.id AND s.status = 'archived' AND l.status = 'active'`
+	// Of what is hidden again, what was published since the decision. An advert that came back meanwhile, and is not hidden,
+	// stays visible: the decision did not make it so.
 	sqlHomeRestoreLists = `/* sqlHomeRestoreLists */
-SELECT array_agg(l.id) FILTER (WHERE l.status = 'active' AND (s.status = 'archived' OR s.id IS NULL AND m.hidden)),
+SELECT array_agg(l.id) FILTER (WHERE l.status = 'active' AND m.hidden AND (s.status = 'archived' OR s.id IS NULL)),
     array_agg(l.id) FILTER (WHERE l.status = 'archived' AND s.status = 'active' AND r.gone_at IS NULL)
 FROM listings l JOIN raw_listings r ON r.id = l.id LEFT JOIN home_members m ON m.listing_id = l.id
 LEFT JOIN jsonb_to_recordset($2::jsonb -> 'listings') AS s (id uuid, status text) ON s.id = l.id
 WHERE l.id = ANY ($1)`
-	sqlHomeTimesRestore = `/* sqlHomeTimesRestore */
-UPDATE listings l SET updated_at = s.updated_at
-FROM jsonb_to_recordset($1::jsonb -> 'listings') AS s (id uuid, status text, updated_at timestamptz)
-WHERE l.id = s.id AND l.status = s.status AND l.id = ANY ($2)`
 )
 
 // UndoHomeVerdict restores what was there before a decision: homes, members, what is visible, the audit trail of each
@@ -523,8 +525,8 @@ func homeUndo(ctx context.Context, tx pgx.Tx, number int64, touched []uuid.UUID,
 	}
 	b.Queue(sqlHomeRawRestore, before)
 	b.Queue(sqlHomeRawRelease, before)
+	b.Queue(sqlHomeRawReturned, before)
 	b.Queue(sqlHomeLinksRestore, before)
-	b.Queue(sqlHomeTimesRestore, before, append(hide, reveal...))
 	b.Queue(sqlHomeVerdictUndo, number, now, db.Storable(by))
 	err = db.AuditAdd(ctx, b, db.AuditEntry{
 		At: now, Actor: by, Action: "home.undone", Subject: fmt.Sprint("home-verdict/", number)})

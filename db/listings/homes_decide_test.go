@@ -16,14 +16,14 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
-// homesNow is everything that a decision may change.
+// homesNow is everything that a decision may change and its undoing restores; that a listing has changed stays true.
 func homesNow(t testing.TB, pool *pgxpool.Pool) []string {
 	t.Helper()
 	return dbtest.Query[string](t, pool, `
 		SELECT to_jsonb(m)::text FROM home_members m
 		UNION ALL SELECT to_jsonb(h)::text FROM homes h
 		UNION ALL SELECT to_jsonb(a)::text FROM home_apart a
-		UNION ALL SELECT (to_jsonb(l) - 'details' - 'words' - 'search')::text FROM listings l
+		UNION ALL SELECT (to_jsonb(l) - 'details' - 'words' - 'search' - 'updated_at')::text FROM listings l
 		UNION ALL SELECT (to_jsonb(r) - 'payload' - 'normalized')::text FROM raw_listings r
 		ORDER BY 1`)
 }
@@ -74,6 +74,7 @@ func TestDecideHome(t *testing.T) {
 			before := homesNow(t, pool)
 
 			first := decide(t, s, home, tt.say, tt.who, 10)
+			archived := eventsOf(t, pool, contract.ListingArchived)
 			require.Equal(t, tt.visible, visible(t, pool))
 			require.Equal(t, tt.events, append([]string(nil), homeEvents(t, pool)[1:]...))
 			require.NoError(t, s.UndoHomeVerdict(t.Context(), first.Verdict, "Ginette", dbtest.After(11)))
@@ -85,7 +86,14 @@ func TestDecideHome(t *testing.T) {
 			dbtest.RequireClass(t, fault.Conflict, s.UndoHomeVerdict(t.Context(), first.Verdict, "Ginette", dbtest.After(11)))
 			dbtest.RequireClass(t, fault.Gone, s.UndoHomeVerdict(t.Context(), 99, "Ginette", dbtest.After(11)))
 
+			moved := dbtest.Query[string](t, pool, "SELECT platform || '/' || platform_id FROM listings WHERE updated_at >= $1",
+				dbtest.After(11))
 			second := decide(t, s, home, tt.say, tt.who, 12)
+			if tt.say == listing.SaySame {
+				require.Equal(t, []string{"kijiji/9"}, moved, "readers of what has changed see that it is back")
+				require.EqualValues(t, 1, archived)
+				require.EqualValues(t, 2, eventsOf(t, pool, contract.ListingArchived), "each time is told")
+			}
 			var restart []string
 			for _, r := range second.Restart {
 				restart = append(restart, r.Ref.String())

@@ -127,6 +127,42 @@ func TestUndoAMergeByAPerson(t *testing.T) {
 	require.EqualValues(t, split+moved, eventsOf(t, pool, contract.ListingSplit))
 }
 
+// An advert that was not offered when its home was decided on, and is offered again since, stays visible when that is
+// undone: the decision did not make it so. It is judged again, as part of the home that it is of.
+func TestUndoAfterAnAdvertCameBack(t *testing.T) {
+	t.Parallel()
+
+	for _, platform := range []string{"kijiji", "kangalou"} { // a repost, and what is a duplicate now
+		t.Run(platform, func(t *testing.T) {
+			t.Parallel()
+
+			pool := dbtest.New(t)
+			s := dblistings.NewListings(pool)
+			old, first := flat(platform, 1), flat("kijiji", 1)
+			old.PlatformID = "0"
+			pass(t, s, old, 0)
+			require.Equal(t, platform == "kangalou", pass(t, s, first, 70).Hidden)
+			archive(t, s, 1)
+			again(t, s, first, 100)
+			require.Equal(t, []string{"kijiji/1"}, visible(t, pool))
+			decided := decide(t, s, first.ID(), listing.SayDifferent, first, 110)
+			require.True(t, receive(t, s, arrival(old.Ref, fmt.Sprint(old.Title, old.RentCents), 111)).Archived)
+			require.False(t, again(t, s, old, 112).Hidden)
+			require.Equal(t, []string{old.Ref.String(), "kijiji/1"}, visible(t, pool))
+			told := eventsOf(t, pool, contract.ListingArchived)
+
+			require.NoError(t, s.UndoHomeVerdict(t.Context(), decided.Verdict, "Ginette", dbtest.After(113)))
+			require.Equal(t, []string{old.Ref.String(), "kijiji/1"}, visible(t, pool))
+			require.Equal(t, told, eventsOf(t, pool, contract.ListingArchived))
+			require.Equal(t, []string{old.Ref.String()}, dbtest.Query[string](t, pool,
+				"SELECT platform || '/' || platform_id FROM raw_listings WHERE settled_revision < revision"))
+			require.Equal(t, platform == "kangalou", again(t, s, old, 114).Hidden)
+			require.Contains(t, visible(t, pool), "kijiji/1")
+			require.Zero(t, dbtest.Count(t, pool, "raw_listings WHERE settled_revision < revision"))
+		})
+	}
+}
+
 // An advert that has changed while it was merged is published as it is now once that is undone: its newest revision was
 // settled as a duplicate.
 func TestUndoAMergeOfAnAdvertThatChanged(t *testing.T) {
