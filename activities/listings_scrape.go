@@ -235,7 +235,7 @@ func (v *visitor) open(ctx context.Context) (at cursor, err error) {
 		return at, err
 	}
 	if at.Adverts, at.Last = len(results.Cards), results.Last; at.Last {
-		at.Partial = v.site.Site().Partial
+		at.Partial = v.site.Site().Unseen(results.Total)
 	}
 	if at.Adverts == 0 {
 		wrong := ""

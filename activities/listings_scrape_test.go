@@ -1,6 +1,7 @@
 package activities_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,6 +24,7 @@ import (
 
 // site is a fake Kijiji and its store: it records the calls, and fails where a test asks for it.
 type site struct {
+	url     string           // of the search; "" = one of Kijiji
 	adverts []string         // IDs on the one search page, each due for a visit
 	answer  map[string]error // of a detail page, by ID
 	bodies  map[string]string
@@ -84,7 +86,7 @@ func (s *site) Allowed(context.Context, string, web.Proxy) (bool, time.Duration,
 func (s *site) say(format string, args ...any) { s.told = append(s.told, fmt.Sprintf(format, args...)) }
 
 func (s *site) Settings(context.Context, scrape.Search) (scrape.Turn, error) {
-	return scrape.Turn{Settings: scrape.Settings{URL: "http://127.0.0.1/b-x/m/c37l1", Enabled: true,
+	return scrape.Turn{Settings: scrape.Settings{URL: cmp.Or(s.url, "http://127.0.0.1/b-x/m/c37l1"), Enabled: true,
 		Pace: scrape.Pace{Transport: scrape.Browser, MaxPages: 1}, Proxy: s.proxy}}, nil
 }
 
@@ -438,4 +440,37 @@ func TestScrapePageOfWholeAdverts(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"found 1000000001", "found 1000000002"}, s.told)
 	require.Len(t, s.turns, 1, "the search page alone was requested")
+}
+
+// large is a PageReader of the last page of a search of which its site shows a part.
+type large struct {
+	activities.PageReader
+	total int
+}
+
+func (r large) ReadSearch(_ context.Context, platform string, p web.Page) (scrape.Results, error) {
+	return scrape.Results{Total: r.total, Last: true, Cards: []scrape.Card{{PlatformID: "1000000001", URL: p.URL,
+		Advert: &scrape.Advert{Raw: listing.Raw{Ref: listing.Ref{Platform: platform, PlatformID: "1000000001"}, URL: p.URL}}}}}, nil
+}
+
+// An advert that moves behind the last one that its site shows of a search is not missing, also where most are shown.
+func TestScrapeLastPageOfALargeSearch(t *testing.T) {
+	t.Parallel()
+	for total, partial := range map[int]string{
+		600:  "",
+		650:  "the site shows 600 of the 650 adverts of this search, so none counts as removed: replace it by smaller ones",
+		1500: "the site shows 600 of the 1500 adverts of this search, so none counts as removed: replace it by smaller ones",
+	} {
+		s := &site{url: "http://127.0.0.1/Listing.svc/PropertySearch_Post"}
+		env := (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment()
+		a := &activities.Visits{Sites: s, Trouble: s, Adverts: s, Results: s, Reader: large{readers, total}, Robots: s,
+			Pages: map[scrape.Transport]activities.PageSource{scrape.Browser: s}, Now: time.Now, Cycled: func() {}}
+		env.RegisterActivity(a)
+		done, err := env.ExecuteActivity(a.ScrapePage, activities.ScrapeJob{Platform: "realtor_ca", Cycle: 1, Page: 12})
+		require.NoError(t, err)
+		var page activities.ScrapedPage
+		require.NoError(t, done.Get(&page))
+		require.True(t, page.Last)
+		require.Equal(t, partial, page.Partial)
+	}
 }

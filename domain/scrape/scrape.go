@@ -5,6 +5,7 @@ package scrape
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/mtlrent/conveyor/domain/listing"
@@ -46,11 +47,24 @@ type Site struct {
 	// Partial says why the search pages do not show every advert of the search: a cycle through all of them is then not
 	// complete, and adverts that it did not see are not missing; "" = they do.
 	Partial string
+	// Most is how many adverts the search pages show of one search, the rest of a larger one never; 0 = all. What a cycle
+	// through a larger one did not see is not missing, for it may have moved behind the last page.
+	Most int
 	// Whole says that search pages state all of each advert: no detail page can be visited.
 	Whole bool
 	// Unproven says, for operators, what of the site's pages nobody has seen, and what was guessed for lack of them; "" =
 	// nothing.
 	Unproven string
+}
+
+// Unseen says why a cycle through all pages of a search that states so many adverts (-1 = it states none) is not
+// complete; "" = it is.
+func (s Site) Unseen(total int) string {
+	if s.Partial == "" && s.Most > 0 && total > s.Most {
+		return fmt.Sprintf("the site shows %d of the %d adverts of this search, so none counts as removed: replace it by "+
+			"smaller ones", s.Most, total)
+	}
+	return s.Partial
 }
 
 // A Card is an advert as a search page shows it.

@@ -12,13 +12,14 @@ import (
 	"github.com/mtlrent/conveyor/domain/web"
 )
 
-// Site is the island of Montréal. The API shows at most 600 adverts of a search: a larger one is never complete.
+// Site is the island of Montréal. An advert that the API does not show cannot be asked for, so a search of more adverts
+// than it shows finds none that was removed.
 func (Platform) Site() scrape.Site {
 	return scrape.Site{
 		Start: "https://api2.realtor.ca/Listing.svc/PropertySearch_Post",
 		Pace: scrape.Pace{Transport: scrape.HTTP, Delay: 9 * time.Second, MaxPages: 20, Cooldown: 10 * time.Minute,
 			Look: scrape.DefaultLook, Cycle: scrape.DefaultCycle},
-		Whole: true,
+		Most: 600, Whole: true,
 		Unproven: "requests: only answers of 2020 to 2025 were at hand, and a guard answers programs with a challenge (CREA's " +
 			"DDF is the way for its members); rents that are not by the month; robots.txt and terms of use were not read: a " +
 			"person decides whether it may be scraped",
