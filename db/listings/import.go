@@ -30,6 +30,7 @@ SELECT r.normalized, r.normalized_revision,
     CASE WHEN r.settled_revision >= r.normalized_revision THEN r.settlements ELSE 0 END,
     (SELECT h.shown FROM home_members m JOIN homes h ON h.id = m.home_id WHERE m.listing_id = r.id AND m.hidden),
     l.id IS NULL AND r.staged AND r.payload @> '{"claimed": true}',
+    coalesce(l.status = 'archived', false) AND ` + sqlScraperKnows + `,
     ` + sqlEnrichmentColumns + `
 FROM raw_listings r LEFT JOIN listings l ON l.id = r.id LEFT JOIN listing_enrichments e ON e.listing_id = r.id
 WHERE r.id = $1`
@@ -48,7 +49,7 @@ func (s *Listings) Load(ctx context.Context, id uuid.UUID) (listing.Version, err
 		enriched enrichmentRow
 	)
 	err := s.pool.QueryRow(ctx, sqlRawLoad, id).Scan(append([]any{&doc, &v.Revision, &received, &status, &hash, &before,
-		&v.Gone, &v.ScrapedAt, &v.Pass, &shown, &v.Claimed}, enriched.columns()...)...)
+		&v.Gone, &v.ScrapedAt, &v.Pass, &shown, &v.Claimed, &v.Remembered}, enriched.columns()...)...)
 	if errors.Is(err, pgx.ErrNoRows) || err == nil && doc == nil {
 		return v, fault.Newf(fault.Gone, "read normalized listing %s: there is none; start it at stage normalize", id)
 	}

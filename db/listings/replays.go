@@ -343,7 +343,8 @@ const sqlReplayRequest = `/* sqlReplayRequest */ SELECT stage, filter, created_a
 const sqlReplayNext = `/* sqlReplayNext */
 SELECT r.platform, r.platform_id, r.revision, coalesce(l.title, ''), l.rent_cents, r.settlements,
     CASE WHEN l.status = 'archived' AND r.status NOT IN ('rejected', 'duplicate') THEN 'archived'
-        WHEN (r.gone_at IS NOT NULL OR r.last_scraped_at < $12) AND l.status IS DISTINCT FROM 'claimed' THEN 'gone'
+        WHEN (r.gone_at IS NOT NULL OR r.last_scraped_at < $12 AND NOT ` + sqlScraperKnows + `)
+            AND l.status IS DISTINCT FROM 'claimed' THEN 'gone'
         WHEN $9 = 'normalize' AND r.staged THEN 'staged'
         WHEN $9 <> 'normalize' AND r.normalized_revision < r.revision THEN 'not_normalized' ELSE '' END
 FROM raw_listings r LEFT JOIN listings l ON l.id = r.id
@@ -351,7 +352,8 @@ WHERE` + sqlReplayMatch + ` AND r.id > $8 AND r.id <= $11
 ORDER BY r.id LIMIT $10`
 
 // NextOfReplay looks at the stored adverts after the one that is last, and returns those that match, in the order of
-// their IDs: at most n of them, and of a few thousand adverts. Those that no scrape has seen since stale are skipped.
+// their IDs: at most n of them, and of a few thousand adverts. Those that are gone, or that no scrape has seen since
+// stale and no scraper remembers, are skipped.
 func (s *Replays) NextOfReplay(ctx context.Context, id, last uuid.UUID, n int, stale time.Time) (
 	p listing.ReplayPage, err error,
 ) {

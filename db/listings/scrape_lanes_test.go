@@ -4,9 +4,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/db/dbtest"
 	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/scrape"
@@ -114,4 +116,64 @@ func TestWhatAScraperCouldNotLookAtIsNotArchived(t *testing.T) {
 	require.NoError(t, s.Set(t.Context(), "kijiji", dblistings.PlatformChange{Enabled: new(false)},
 		db.AuditEntry{At: s.now, Actor: "ann", Action: "platform.set", Subject: "platform/kijiji"}))
 	require.Equal(t, 1, archive(), "nobody will look")
+}
+
+// What a scraper remembers is taken for offered wherever that is asked, not only before its listing is archived.
+func TestWhatAScraperCouldNotLookAtIsOffered(t *testing.T) {
+	t.Parallel()
+	s := scraper(t)
+	listings, replays := dblistings.NewListings(s.pool), dblistings.NewReplays(s.pool)
+	ref := listing.Ref{Platform: "kijiji", PlatformID: "1000000001"}
+	original := normalized(listing.Ref{Platform: "kangalou", PlatformID: "1"})
+	receive(t, listings, arrival(original.Ref, original.Title, 0))
+	publish(t, listings, original, 1, 0)
+	s.begin(t)
+	s.page(t, 1, 1, ref.PlatformID)
+	s.found(t, 1, ref.PlatformID, scrape.New, 90_000)
+	publish(t, listings, normalized(ref), 1, 0)
+	s.now = s.now.Add(100 * time.Hour)
+	r := openReplay(t, replays, request(func(r *listing.Replay) { r.Stage, r.At = listing.StageDedupe, s.now }))
+	stale := s.now.Add(-48 * time.Hour)
+	check := func(offered bool) {
+		t.Helper()
+		page, err := replays.NextOfReplay(t.Context(), r.ID, uuid.Nil, 10, stale)
+		require.NoError(t, err)
+		skipped := map[string]string{}
+		for _, i := range page.Items {
+			skipped[i.Ref.Platform] = i.Skip
+		}
+		want := map[string]string{"kangalou": listing.SkipGone, "kijiji": ""}
+		if !offered {
+			want["kijiji"] = listing.SkipGone
+		}
+		require.Equal(t, want, skipped)
+		dbtest.Exec(t, s.pool, "UPDATE listings SET status = 'archived'")
+		v, err := listings.Load(t.Context(), ref.ID())
+		require.NoError(t, err)
+		require.Equal(t, !offered, v.Withheld(stale))
+		dbtest.Exec(t, s.pool, "UPDATE listings SET status = 'active'")
+
+		dbtest.Exec(t, s.pool, "UPDATE raw_listings SET settled_revision = 0 WHERE platform = 'kijiji'")
+		unfinished, err := listings.UnfinishedListings(t.Context(), s.now, stale, listing.Cursor{}, 10)
+		require.NoError(t, err)
+		require.Len(t, unfinished, 1)
+		require.Equal(t, offered, unfinished[0].Offered)
+		n, err := listings.CountUnfinished(t.Context(), s.now, stale, true, false)
+		require.NoError(t, err)
+		require.Equal(t, offered, n.Listings == 1)
+		dbtest.Exec(t, s.pool, "UPDATE raw_listings SET settled_revision = revision")
+
+		why := []listing.Reason{{Field: "home", Code: "duplicate", Message: "another advert is shown for this home"}}
+		require.NoError(t, listings.SaveDuplicate(t.Context(), ref, 1, original.ID(), why, runOf(ref), s.now))
+		dbtest.Exec(t, s.pool, "UPDATE listings SET status = 'archived'")
+		orphans, _, err := listings.OrphanedDuplicates(t.Context(), stale, uuid.Nil, tenOfAll)
+		require.NoError(t, err)
+		require.Equal(t, offered, len(orphans) == 1)
+		dbtest.Exec(t, s.pool, "UPDATE listings SET status = 'active'")
+		dbtest.Exec(t, s.pool, "UPDATE raw_listings SET status = 'imported', duplicate_of = NULL")
+	}
+	check(true)
+	require.NoError(t, s.Set(t.Context(), "kijiji", dblistings.PlatformChange{Enabled: new(false)},
+		db.AuditEntry{At: s.now, Actor: "ann", Action: "platform.set", Subject: "platform/kijiji"}))
+	check(false)
 }

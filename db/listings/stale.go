@@ -14,8 +14,9 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
-// An advert that a scraper of ours remembers, and has not found to be gone, is not stale for want of a scrape: the
-// scraper had no request to spare for it, or could not look. $1 of a disabled platform holds: nobody will look.
+// An advert r that a scraper of ours remembers, and has not found to be gone, is offered though it was not scraped for
+// long: the scraper had no request to spare for it, or could not look. Not that of a disabled platform: nobody will
+// look. Whatever asks whether an advert is still offered asks this as well.
 const sqlScraperKnows = `
     EXISTS (SELECT FROM platforms p WHERE p.name = r.platform AND coalesce(p.set_enabled, p.enabled) AND (
         EXISTS (SELECT FROM platform_adverts a
@@ -151,8 +152,8 @@ WITH looked AS MATERIALIZED (
     LEFT JOIN listings o ON o.id = k.duplicate_of
     LEFT JOIN home_members m ON m.listing_id = k.id
     WHERE (o.id IS NULL OR o.status = 'archived' OR m.hidden AND NOT m.pinned AND m.against <> o.revision)
-        AND r.status = 'duplicate' AND r.last_scraped_at >= $1 AND r.gone_at IS NULL
-        AND r.normalized_revision = r.revision
+        AND r.status = 'duplicate' AND r.gone_at IS NULL AND r.normalized_revision = r.revision
+        AND (r.last_scraped_at >= $1 OR ` + sqlScraperKnows + `)
     ORDER BY k.duplicate_of FETCH FIRST $4 ROWS WITH TIES
 )
 SELECT duplicate_of, ARRAY(SELECT id FROM orphaned) FROM (
@@ -174,8 +175,9 @@ func scanRestart(row pgx.CollectableRow) (r listing.Restart, err error) {
 const sqlDuplicates = `/* sqlDuplicates */
 SELECT ` + sqlRestart + ` WHERE id = ANY ($1) AND status = 'duplicate' ORDER BY id`
 
-// OrphanedDuplicates looks at the next n.Look duplicates of listings with IDs after last. It returns those that were
-// scraped since and whose listing is archived now, or has changed, some n.Take at most: their home may be shown again.
+// OrphanedDuplicates looks at the next n.Look duplicates of listings with IDs after last. It returns those that are
+// offered, scraped since or remembered by a scraper, and whose listing is archived now, or has changed, some n.Take at
+// most: their home may be shown again.
 // next is the last listing whose duplicates it has looked at; zero after the last.
 func (s *Listings) OrphanedDuplicates(ctx context.Context, since time.Time, last uuid.UUID, n listing.Window) (
 	found []listing.Restart, next uuid.UUID, err error,

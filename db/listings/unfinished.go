@@ -13,7 +13,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
-// What was scraped since $5 and not removed is offered, as for sqlStale.
+// What was scraped since $5, or is remembered by a scraper, and not removed is offered, as for sqlStale.
 const sqlRawUnfinished = `/* sqlRawUnfinished */
 WITH looked AS MATERIALIZED (
     SELECT revised_at, id FROM raw_listings
@@ -21,12 +21,13 @@ WITH looked AS MATERIALIZED (
     ORDER BY revised_at, id LIMIT $4
 )
 SELECT k.revised_at, k.id, r.platform, r.platform_id, r.revision, coalesce(l.title, ''), l.rent_cents, r.staged,
-    r.normalized_revision = r.revision, r.gone_at IS NULL AND r.last_scraped_at >= $5
+    r.normalized_revision = r.revision, r.gone_at IS NULL AND (r.last_scraped_at >= $5 OR ` + sqlScraperKnows + `)
 FROM looked k JOIN raw_listings r ON r.id = k.id LEFT JOIN listings l ON l.id = k.id
 ORDER BY k.revised_at, k.id`
 
 // UnfinishedListings returns the next n adverts after the cursor whose newest revision arrived before then and was not
-// brought to its end, the oldest first. Fewer are the last. Those not scraped since are not offered any more.
+// brought to its end, the oldest first. Fewer are the last. Those that are gone, or not scraped since and not
+// remembered by a scraper, are not offered any more.
 func (s *Listings) UnfinishedListings(ctx context.Context, before, since time.Time, after listing.Cursor, n int) (
 	[]listing.Unfinished, error,
 ) {
@@ -86,8 +87,8 @@ func (s *Listings) UnfinishedImages(ctx context.Context, before time.Time, after
 const sqlRawUnfinishedCount = `/* sqlRawUnfinishedCount */
 SELECT count(*) FROM (
     SELECT id, staged OR normalized_revision = revision OR $3 AS ours,
-        gone_at IS NULL AND last_scraped_at >= $2 AS offered
-    FROM raw_listings WHERE settled_revision < revision AND revised_at < $1 ORDER BY revised_at DESC LIMIT $4) r
+        gone_at IS NULL AND (last_scraped_at >= $2 OR ` + sqlScraperKnows + `) AS offered
+    FROM raw_listings r WHERE settled_revision < revision AND revised_at < $1 ORDER BY revised_at DESC LIMIT $4) r
 WHERE ours AND offered`
 
 const sqlImagesUnfinishedCount = `/* sqlImagesUnfinishedCount */

@@ -31,6 +31,7 @@ type Version struct {
 	Gone       bool      // the platform does not offer the advert any more
 	ScrapedAt  time.Time // the advert's newest scrape, also one that found nothing new
 	Pass       int64     // as Payload.Pass
+	Remembered bool      // its listing is archived, and a scraper of ours has not found it gone
 	HiddenBy   uuid.UUID // the listing that is shown in its place, of the same home; zero = none
 
 	Enriched   *Enrichment // as it is stored; nil = none
@@ -43,14 +44,14 @@ func (v Version) Enriching() Enriching {
 }
 
 // Withheld reports whether the version must not become visible: its advert is gone, or its listing is archived and the
-// advert has not been scraped since stale (zero = does not matter). A newer scrape makes it visible. What is visible
+// advert has not been scraped since stale (zero = does not matter), and no scraper remembers it. A newer scrape makes it visible. What is visible
 // stays so: the check for stale listings archives it.
 func (v Version) Withheld(stale time.Time) bool {
 	switch v.Published {
 	case "":
 		return v.Gone
 	case "archived":
-		return v.Gone || v.ScrapedAt.Before(stale)
+		return v.Gone || v.ScrapedAt.Before(stale) && !v.Remembered
 	}
 	return false
 }
