@@ -177,3 +177,32 @@ func TestWhatAScraperCouldNotLookAtIsOffered(t *testing.T) {
 		db.AuditEntry{At: s.now, Actor: "ann", Action: "platform.set", Subject: "platform/kijiji"}))
 	check(false)
 }
+
+// The wait before the next cycle follows the cooldown also where that becomes shorter because one of an operator's is
+// taken back, of the platform or of a search.
+func TestACooldownTakenBack(t *testing.T) {
+	t.Parallel()
+	s := scraper(t)
+	set := func(c dblistings.PlatformChange) {
+		t.Helper()
+		require.NoError(t, s.Set(t.Context(), "kijiji", c,
+			db.AuditEntry{At: s.now, Actor: "ann", Action: "platform.set", Subject: "platform/kijiji"}))
+	}
+	week := 7 * 24 * time.Hour
+	set(dblistings.PlatformChange{Cooldown: &week})
+	s.put(t, dblistings.SearchPut{SearchSettings: dblistings.SearchSettings{Cooldown: &week}})
+	for range 2 {
+		plan := s.begin(t)
+		s.end(t, plan.Cycle)
+	}
+	require.Equal(t, scrape.Plan{Wait: week}, s.begin(t))
+	set(dblistings.PlatformChange{Reset: true})
+	require.Equal(t, scrape.Plan{Wait: time.Minute}, s.begin(t))
+	s.now = s.now.Add(time.Minute)
+	require.Equal(t, scrape.Plan{Go: true, Cycle: 3, Page: 1}, s.begin(t))
+	s.end(t, 3)
+	set(dblistings.PlatformChange{Paused: new(true)})
+	set(dblistings.PlatformChange{Paused: new(false)})
+	s.put(t, dblistings.SearchPut{})
+	require.Equal(t, s.now.Add(time.Minute), s.get(t).Searches[1].NextCycleAt.UTC())
+}

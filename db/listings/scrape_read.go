@@ -303,16 +303,17 @@ UPDATE platforms SET
 WHERE name = $1
 RETURNING coalesce(set_enabled, enabled), paused`
 
-// What a change of the platform, as in sqlPlatformSet, is to its searches: those with a cooldown of their own keep it.
+// What a change of the platform is to its searches, after sqlPlatformSet. A next cycle is not later than the cooldown
+// of now asks for; what a cooldown of before that was longer has put off is brought forward.
 const sqlSearchesSet = `/* sqlSearchesSet */
-UPDATE platform_searches SET
-    next_cycle_at = CASE WHEN $4 THEN $5::timestamptz
-        WHEN cooldown_ms IS NULL AND next_cycle_at > $5::timestamptz + $2 * interval '1 ms'
-            THEN $5::timestamptz + $2 * interval '1 ms' ELSE next_cycle_at END,
-    results_pages = CASE WHEN $3 THEN 0 ELSE results_pages END,
-    retry_at      = CASE WHEN $3 OR $6 THEN NULL ELSE retry_at END,
-    trouble_at    = CASE WHEN $3 OR $6 THEN NULL ELSE trouble_at END
-WHERE platform = $1`
+UPDATE platform_searches s SET
+    next_cycle_at = CASE WHEN $3 THEN $4::timestamptz
+        WHEN s.next_cycle_at IS NOT NULL THEN least(s.next_cycle_at, $4::timestamptz
+            + coalesce(s.cooldown_ms, p.set_cooldown_ms, p.cooldown_ms) * interval '1 ms') END,
+    results_pages = CASE WHEN $2 THEN 0 ELSE s.results_pages END,
+    retry_at      = CASE WHEN $2 OR $5 THEN NULL ELSE s.retry_at END,
+    trouble_at    = CASE WHEN $2 OR $5 THEN NULL ELSE s.trouble_at END
+FROM platforms p WHERE p.name = $1 AND s.platform = $1`
 
 // Which way requests go; $3 takes back what operators have set before.
 const sqlPlatformRoute = `/* sqlPlatformRoute */
@@ -341,7 +342,7 @@ func (s *Platforms) Set(ctx context.Context, name string, c PlatformChange, d db
 			return fault.Newf(fault.Conflict, "platform %s is paused: resume it first", name)
 		}
 		b := new(pgx.Batch)
-		b.Queue(sqlSearchesSet, name, millis(c.Cooldown), c.Reset, c.Now, d.At, c.Proxy != nil)
+		b.Queue(sqlSearchesSet, name, c.Reset, c.Now, d.At, c.Proxy != nil)
 		b.Queue(sqlPlatformRoute, append([]any{name, c.Transport, c.Reset}, c.Proxy.args()...)...)
 		if err := db.AuditAdd(ctx, b, d); err != nil {
 			return err

@@ -182,8 +182,9 @@ ON CONFLICT (platform, search) DO UPDATE SET url = excluded.url, paused = exclud
     proxy_shown = CASE WHEN $12::text IS NULL THEN s.proxy_shown ELSE excluded.proxy_shown END,
     proxy_key = CASE WHEN $12 IS NULL THEN s.proxy_key ELSE excluded.proxy_key END,
     proxy_sealed = CASE WHEN $12 IS NULL THEN s.proxy_sealed ELSE excluded.proxy_sealed END,
-    next_cycle_at = CASE WHEN s.next_cycle_at > $11::timestamptz + excluded.cooldown_ms * interval '1 ms'
-        THEN $11::timestamptz + excluded.cooldown_ms * interval '1 ms' ELSE s.next_cycle_at END`
+    next_cycle_at = CASE WHEN s.next_cycle_at IS NOT NULL THEN least(s.next_cycle_at, $11::timestamptz
+        + coalesce(excluded.cooldown_ms, (SELECT coalesce(set_cooldown_ms, cooldown_ms) FROM platforms WHERE name = $1))
+        * interval '1 ms') END`
 
 // PutSearch adds a search to a platform, or changes it, together with the audit entry d. It holds from the next request
 // on. A search whose address changes starts over with the adverts of the new one. The most searches that a platform may
