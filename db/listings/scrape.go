@@ -261,9 +261,11 @@ func platformSuspect(ctx context.Context, tx pgx.Tx, name string, v scrape.Suspi
 	return tx.SendBatch(ctx, b).Close()
 }
 
-const sqlPlatformTrouble = `/* sqlPlatformTrouble */ UPDATE platforms SET trouble_at = $2, trouble = $3 WHERE name = $1`
+const sqlPlatformTrouble = `/* sqlPlatformTrouble */
+UPDATE platforms SET trouble_at = coalesce(trouble_at, $2), trouble = $3 WHERE name = $1`
 
-// Trouble stores why a page could not be read although the site did not refuse it, until the next page is read.
+// Trouble stores why a page could not be read although the site did not refuse it, until the next page is read. It
+// began with the first page that could not be.
 func (s *Platforms) Trouble(ctx context.Context, name, message string, now time.Time) error {
 	_, err := s.pool.Exec(ctx, sqlPlatformTrouble, name, now, clipReason(message))
 	return fault.Wrap(err, "store the trouble of %s", name)

@@ -291,4 +291,5 @@ func (s *Platforms) Unreached(ctx context.Context, of scrape.Search, reason stri
 }
 
 const sqlSearchUnreached = `/* sqlSearchUnreached */
-UPDATE platform_searches SET retry_at = $3, trouble_at = $4, trouble = $5 WHERE platform = $1 AND search = $2`
+UPDATE platform_searches SET retry_at = $3, trouble_at = coalesce(trouble_at, $4), trouble = $5
+WHERE platform = $1 AND search = $2`

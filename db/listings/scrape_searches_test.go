@@ -165,6 +165,12 @@ func TestSearchesFailApart(t *testing.T) {
 	s.begin(t)
 	require.NoError(t, s.Unreached(t.Context(), rooms, "proxy: no route", s.now.Add(time.Minute), s.now))
 	require.Equal(t, "proxy: no route", s.get(t).Searches[1].Trouble.Reason)
+	first := s.now
+	require.NoError(t, s.Unreached(t.Context(), rooms, "proxy: refused", s.now.Add(time.Minute), s.now.Add(time.Second)))
+	trouble := s.get(t).Searches[1].Trouble
+	require.Equal(t, "proxy: refused", trouble.Reason)
+	require.Equal(t, first, trouble.Since.UTC())
+	require.NoError(t, s.Unreached(t.Context(), rooms, "proxy: no route", s.now.Add(time.Minute), s.now))
 	require.Equal(t, scrape.Plan{Go: true, Cycle: 1, Page: 1}, s.begin(t))
 	s.shows(t, kijijiSearch, 1, "1000000001")
 	s.end(t, 1)

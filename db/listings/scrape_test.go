@@ -407,6 +407,12 @@ func TestSuspects(t *testing.T) {
 
 	require.NoError(t, s.Trouble(t.Context(), "kijiji", "no browser", s.now))
 	require.Equal(t, "tries again: no browser", s.get(t).Next)
+	first := s.now
+	s.now = s.now.Add(24 * time.Hour)
+	require.NoError(t, s.Trouble(t.Context(), "kijiji", "no proxy", s.now))
+	trouble := s.get(t).Trouble
+	require.Equal(t, "no proxy", trouble.Reason)
+	require.Equal(t, first, trouble.Since.UTC())
 	s.page(t, 1, 1, "1000000001")
 	require.Nil(t, s.get(t).Trouble)
 }
