@@ -27,7 +27,7 @@ type DuplicatesCmd struct {
 type duplicatesListCmd struct {
 	Kind     string `help:"Homes with an advert of this kind: duplicate (another platform) or repost (the same one)." enum:"duplicate,repost," default:""`
 	Reviewed string `help:"Homes that a person has said something of: yes or no." enum:"yes,no," default:""`
-	Listing  string `help:"The home of the listing with this ID." placeholder:"ID"`
+	Listing  string `help:"The home of the listing with this ID, also one that it is alone in by a decision that can be undone." placeholder:"ID"`
 	Limit    int    `help:"Show at most this many; 0 shows all." default:"20"`
 	JSON     bool   `name:"json" help:"Print one JSON object per line instead of text."`
 }
@@ -94,7 +94,7 @@ func (c *duplicatesDecideCmd) Run(ctx context.Context, r Client, k *kong.Context
 }
 
 type duplicatesUndoCmd struct {
-	Number int64 `arg:"" help:"Number of the decision, from the list."`
+	Number int64 `arg:"" help:"Number of the decision, from list --listing ID."`
 }
 
 // Run undoes a decision.

@@ -57,7 +57,7 @@ func (h Duplicates) Register(d *api.Door) {
 type listDuplicatesInput struct {
 	Kind     string `query:"kind" doc:"with such an advert: of another platform (duplicate), or of the same one (repost)"`
 	Reviewed string `query:"reviewed" enum:"yes,no" doc:"whether a person has said something of it"`
-	Listing  string `query:"listing" format:"uuid" doc:"the home of this listing"`
+	Listing  string `query:"listing" format:"uuid" doc:"the home of this listing, also one that it is alone in by a decision that can be undone"`
 	Limit    int    `query:"limit" minimum:"1" maximum:"100" default:"20"`
 	Cursor   string `query:"cursor" maxLength:"400" doc:"next_cursor of the previous page"`
 

@@ -55,6 +55,12 @@ func TestDuplicates(t *testing.T) {
 	require.Equal(t, got, apitest.Read[apilistings.DuplicateDecided](t, d.Ask(t, http.MethodPost, path, body("different", second)), 200),
 		"its answer was lost: it is asked again")
 	require.Len(t, list("").Items, 1)
+	for _, id := range []uuid.UUID{first, second} { // each of a home of its own, and what was said is found to be undone
+		alone := list("?listing=" + id.String()).Items
+		require.Len(t, alone, 1)
+		require.Len(t, alone[0].Members, 1)
+		require.Equal(t, got.Number, alone[0].Verdicts[0].Number)
+	}
 	undo := fmt.Sprintf("/duplicates/verdicts/%d/undo", got.Number)
 	require.Equal(t, http.StatusNoContent, d.Ask(t, http.MethodPost, undo, "").Status)
 	apitest.Refused(t, d.Ask(t, http.MethodPost, undo, ""), http.StatusConflict)

@@ -60,9 +60,9 @@ type HomeVerdict struct {
 
 // HomeFilter says which homes to return. A zero field does not filter; of several values any will do.
 type HomeFilter struct {
-	Kind     []string // of listing.MatchKinds: that one of its adverts is
-	Reviewed *bool    // a person has said something of one of its adverts
-	Listing  *uuid.UUID
+	Kind     []string     // of listing.MatchKinds: that one of its adverts is
+	Reviewed *bool        // a person has said something of one of its adverts
+	Listing  *uuid.UUID   // its home, also where it is alone there by a decision that stands
 	After    *db.Position // the last home of the page before
 	Limit    int          // 1 to 100
 }
@@ -73,12 +73,12 @@ type HomeFilter struct {
 const (
 	sqlHomes = `/* sqlHomes */
 SELECT id, shown, chosen, created_at, updated_at, true, false FROM homes h
-WHERE ` + sqlHomeAfter + ` AND ` + sqlHomePasses + ` AND ` + sqlHomeHas + sqlHomesOrder + ` LIMIT $3`
+WHERE ` + sqlHomeAfter + ` AND ` + sqlHomeHas + ` AND ` + sqlHomeFits + sqlHomesOrder + ` LIMIT $3`
 
 	sqlHomesReviewed = `/* sqlHomesReviewed */
 SELECT id, shown, chosen, created_at, updated_at, true, false FROM homes h
 WHERE id IN (SELECT home_id FROM home_members WHERE reviewed_by <> '')
-    AND ` + sqlHomeAfter + ` AND ` + sqlHomePasses + ` AND ` + sqlHomeHas + sqlHomesOrder + ` LIMIT $3`
+    AND ` + sqlHomeAfter + ` AND ` + sqlHomeHas + ` AND ` + sqlHomeFits + sqlHomesOrder + ` LIMIT $3`
 
 	sqlHomesSome = `/* sqlHomesSome */
 SELECT id, shown, chosen, created_at, updated_at, passes, place = 10000
@@ -88,11 +88,16 @@ FROM (
 ) looked
 WHERE passes OR place = 10000` + sqlHomesOrder + ` LIMIT $3`
 
-	sqlHomeAfter  = `($1::uuid IS NULL OR (updated_at, id) < ($2::timestamptz, $1::uuid))`
-	sqlHomePasses = `(SELECT count(*) FROM (SELECT FROM home_members WHERE home_id = h.id LIMIT 2) two) = 2
-    AND ($4::text[] IS NULL OR EXISTS (SELECT FROM home_members WHERE home_id = h.id AND kind = ANY ($4)))
+	sqlHomeAfter   = `($1::uuid IS NULL OR (updated_at, id) < ($2::timestamptz, $1::uuid))`
+	sqlHomePasses  = sqlHomeSeveral + ` AND ` + sqlHomeFits
+	sqlHomeSeveral = `(SELECT count(*) FROM (SELECT FROM home_members WHERE home_id = h.id LIMIT 2) two) = 2`
+	sqlHomeFits    = `($4::text[] IS NULL OR EXISTS (SELECT FROM home_members WHERE home_id = h.id AND kind = ANY ($4)))
     AND ($5::boolean IS NULL OR $5 = EXISTS (SELECT FROM home_members WHERE home_id = h.id AND reviewed_by <> ''))`
-	sqlHomeHas    = `($6::uuid IS NULL OR id = (SELECT home_id FROM home_members WHERE listing_id = $6))`
+
+	// That of one listing may have no other by what a person has said: it is found, so that this can be undone.
+	sqlHomeHas = `($6::uuid IS NULL OR id = (SELECT home_id FROM home_members WHERE listing_id = $6))
+    AND (` + sqlHomeSeveral + `
+        OR EXISTS (SELECT FROM home_verdicts WHERE (listing_id = $6 OR other_id = $6) AND undone_at IS NULL))`
 	sqlHomesOrder = ` ORDER BY updated_at DESC, id DESC`
 )
 
@@ -110,8 +115,9 @@ FROM home_members m JOIN home_verdicts v ON v.listing_id = m.listing_id OR v.oth
 WHERE m.home_id = ANY ($1) ORDER BY v.id DESC LIMIT 500`
 
 // Homes returns the page of homes with several adverts after f.After, the last changed first, and the position to go on
-// from: nil when this was the last. Kinds, and homes of which nobody has said anything, are looked for in the next
-// 10,000 only: where fewer than a page are found, the position is that of the last of them.
+// from: nil when this was the last. That of f.Listing may have one only. Kinds, and homes of which nobody has said
+// anything, are looked for in the next 10,000 only: where fewer than a page are found, the position is that of the last
+// of them.
 func (s *Listings) Homes(ctx context.Context, f HomeFilter) ([]Home, *db.Position, error) {
 	id, at := f.After.Keys()
 	text, args := sqlHomes, []any{id, at, f.Limit + 1, db.Among(f.Kind), f.Reviewed}

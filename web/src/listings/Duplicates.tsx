@@ -1,3 +1,5 @@
+import { useState } from 'react'
+
 import type { Schemas } from '../api/client'
 import { useDuplicates } from '../api/queries'
 import { useSay } from '../say/Say'
@@ -7,7 +9,7 @@ import { Head, Section, Trouble } from '../ui/parts'
 import { useReadOn } from '../ui/readOn'
 import { NoRows } from '../ui/Rows'
 import './listings.css'
-import { Members } from './SameHome'
+import { Members, Verdicts, type Verdict } from './SameHome'
 
 /** Duplicates are the homes that have several adverts. What a person says of them is never overruled by a rule. */
 export function Duplicates() {
@@ -17,6 +19,7 @@ export function Duplicates() {
   const homes = useDuplicates(filters)
   const rows = homes.data?.pages.flatMap((p) => p.items) ?? []
   useReadOn(homes, rows.length === 0)
+  const [said, keep] = useState<Said>()
   const fields: Field[] = [
     {
       name: 'kind',
@@ -45,8 +48,13 @@ export function Duplicates() {
       ) : (
         <Trouble error={homes.error} again={() => void homes.refetch()} />
       )}
-      {rows.map((h) => (
-        <Home key={h.id} home={h} />
+      {withSaid(rows, said).map((h, at) => (
+        <Home
+          key={h.id}
+          home={h}
+          said={h === said?.home && !rows.includes(h) ? said.verdict : undefined}
+          onSaid={(verdict) => keep({ home: h, at, verdict })}
+        />
       ))}
       {rows.length > 0 && homes.hasNextPage && (
         <button className="btn" disabled={homes.isFetchingNextPage} onClick={() => void homes.fetchNextPage()}>
@@ -57,7 +65,19 @@ export function Duplicates() {
   )
 }
 
-function Home({ home: h }: { home: Schemas['Home'] }) {
+/** Said is what was said last in this page, and of which home, which was the at-th. */
+export interface Said {
+  home: Schemas['Home']
+  at: number
+  verdict: Verdict
+}
+
+/** withSaid are the homes that are listed, and the one that what was said took off the list: it is undone from there. */
+export const withSaid = (rows: Schemas['Home'][], said?: Said) =>
+  said && !rows.some((h) => h.id === said.home.id) ? rows.toSpliced(said.at, 0, said.home) : rows
+
+function Home(p: { home: Schemas['Home']; said?: Verdict; onSaid: (verdict: Verdict) => void }) {
+  const { home: h } = p
   const { say } = useSay()
   const shown = h.members.find((m) => m.listing_id === h.shown)
   return (
@@ -69,7 +89,7 @@ function Home({ home: h }: { home: Schemas['Home'] }) {
         </>
       }
     >
-      <Members home={h} />
+      {p.said ? <Verdicts of={[p.said]} members={h.members} /> : <Members home={h} onSaid={p.onSaid} />}
     </Section>
   )
 }

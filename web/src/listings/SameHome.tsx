@@ -35,18 +35,28 @@ export function SameHome({ id }: { id: string }) {
   )
 }
 
-/** Members are the adverts of a home with what can be said of them. beside is the one that others are compared with. */
-export function Members({ home: h, beside }: { home: Home; beside?: string }) {
+const stale = ['duplicates', 'listing', 'listings'] as const
+
+/**
+ * Members are the adverts of a home with what can be said of them. beside is the one that others are compared with.
+ * onSaid hears the number of a decision, after which the home may have one advert only, and be listed no more.
+ */
+export function Members(p: { home: Home; beside?: string; onSaid?: (verdict: Verdict) => void }) {
+  const { home: h, beside } = p
   const { say } = useSay()
   const t = say.duplicate
-  const stale = ['duplicates', 'listing', 'listings'] as const
-  const tell = useDo(decide, ...stale)
-  const undo = useDo(undoVerdict, ...stale)
+  const tell = useDo(
+    async (d: Parameters<typeof decide>[0]) => {
+      const { number } = await decide(d)
+      p.onSaid?.({ number, listing_id: d.listing_id, verdict: d.verdict })
+    },
+    ...stale,
+  )
   const [pair, compare] = useState<[string, string]>()
   const other = beside ?? h.shown
   return (
     <>
-      <Trouble error={tell.error ?? undo.error} />
+      <Trouble error={tell.error} />
       {h.members
         .filter((m) => m.listing_id !== beside)
         .map((m) => (
@@ -83,19 +93,46 @@ export function Members({ home: h, beside }: { home: Home; beside?: string }) {
             </div>
           </div>
         ))}
-      {h.verdicts.map((v) => (
-        <p key={v.number} className="mu">
-          <At at={v.at} /> {t.verdicts[v.verdict]} {t.by(v.reviewer)}{' '}
-          {v.undone_at ? (
-            t.undone
-          ) : (
-            <Do className="btn q" disabled={undo.isPending} onClick={() => undo.mutate(v.number)}>
-              {t.undo}
-            </Do>
-          )}
-        </p>
-      ))}
+      <Verdicts of={h.verdicts} members={h.members} />
       {pair && <Compare pair={pair} onClose={() => compare(undefined)} />}
+    </>
+  )
+}
+
+/** A Verdict is what a person said of an advert; one that was said in this page just now has no time and no reviewer. */
+export type Verdict = Pick<Schemas['HomeVerdict'], 'number' | 'listing_id' | 'verdict'> &
+  Partial<Schemas['HomeVerdict']>
+
+/** undoable is the number of the only decision of a home that can be undone: the latest that stands. */
+export const undoable = (verdicts: Verdict[]) => verdicts.find((v) => !v.undone_at)?.number
+
+/** Verdicts are what persons said of adverts of a home, the newest first. */
+export function Verdicts({ of, members }: { of: Verdict[]; members: Schemas['HomeAdvert'][] }) {
+  const { say } = useSay()
+  const t = say.duplicate
+  const undo = useDo(undoVerdict, ...stale)
+  return (
+    <>
+      <Trouble error={undo.error} />
+      {of.map((v) => {
+        const about = members.find((m) => m.listing_id === v.listing_id)
+        return (
+          <p key={v.number} className="mu">
+            {v.at && <At at={v.at} />} {t.decision(v.number)}:{' '}
+            <Link className="s" to={'/listings/$id' as '/'} params={{ id: v.listing_id } as never}>
+              {about?.title || about?.platform_id || v.listing_id}
+            </Link>
+            , {t.verdicts[v.verdict]} {v.reviewer && t.by(v.reviewer)}{' '}
+            {v.undone_at || (undo.isSuccess && undo.variables === v.number)
+              ? t.undone
+              : v.number === undoable(of) && (
+                  <Do className="btn q" disabled={undo.isPending} onClick={() => undo.mutate(v.number)}>
+                    {t.undo}
+                  </Do>
+                )}
+          </p>
+        )
+      })}
     </>
   )
 }

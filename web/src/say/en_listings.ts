@@ -359,6 +359,7 @@ export const duplicate = {
   show: 'Show this one',
   undo: 'Undo',
   by: (who: string) => `by ${who}`,
+  decision: (n: number) => `Decision ${n}`,
   reviewed: 'Reviewed',
   kind: 'Kind',
   verdicts: { same: 'the same home', different: 'not the same', show: 'shown' } as Record<string, string>,

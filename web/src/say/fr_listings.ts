@@ -352,6 +352,7 @@ export const duplicate: (typeof en)['duplicate'] = {
   show: 'Montrer celle-ci',
   undo: 'Défaire',
   by: (who) => `par ${who}`,
+  decision: (n) => `Décision ${n}`,
   reviewed: 'Vérifié',
   kind: 'Genre',
   verdicts: { same: 'le même logement', different: 'pas le même', show: 'montrée' },
