@@ -346,6 +346,7 @@ type LettersReplayed struct {
 	DryRun   bool         `json:"dry_run"`
 	Matched  int          `json:"matched" doc:"open dead letters that match the filter"`
 	Replayed int          `json:"replayed"`
+	Over     int          `json:"over" doc:"of what is over by now, or has lost its file: resolved, and not sent"`
 	Left     int          `json:"left" doc:"of those that matched: beyond the limit, or for the next request"`
 	Sample   []LetterItem `json:"sample" doc:"up to ten of those that matched, the latest deaths first"`
 }
@@ -357,11 +358,17 @@ const sampleSize = 10
 const replayTimeout = 40 * time.Second
 
 func (h DeadLetters) replayAll(ctx context.Context, in *replayLettersInput) (*Body[LettersReplayed], error) {
-	done, err := h.onAll(ctx, in.Body, "replay", h.Store.ReplayAll)
+	over := 0
+	done, err := h.onAll(ctx, in.Body, "replay", func(ctx context.Context, f db.LetterFilter, limit int, by string,
+		now time.Time) (int, error) {
+		r, err := h.Store.ReplayAll(ctx, f, limit, by, now)
+		over = r.Over
+		return r.Sent, err
+	})
 	if err != nil {
 		return nil, err
 	}
-	return BodyOf(LettersReplayed{done.dryRun, done.matched, done.acted, done.left, done.sample}), nil
+	return BodyOf(LettersReplayed{done.dryRun, done.matched, done.acted, over, max(0, done.left-over), done.sample}), nil
 }
 
 // lettersDone is what was done to the dead letters of a filter.

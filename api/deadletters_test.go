@@ -293,6 +293,11 @@ func TestReplayDeadLettersByFilter(t *testing.T) {
 	all := ask(`{"dry_run":false}`)
 	require.Equal(t, []int{1, 1, 0}, []int{all.Matched, all.Replayed, all.Left})
 	require.Equal(t, 12, apitest.Value[int](t, d, "SELECT count(*) FROM outbox"))
+	lost := d.Bury(t, "c", 1, func(l *db.DeadLetter) { l.Queue, l.Tenant = "upload_jobs", "acme" })
+	over := ask(`{"queue":"upload_jobs","dry_run":false}`)
+	require.Equal(t, []int{1, 0, 1, 0}, []int{over.Matched, over.Replayed, over.Over, over.Left}, "nothing is left to ask for again")
+	require.Equal(t, "dead_letter.resolved", apitest.Value[string](t, d, fmt.Sprintf("SELECT action FROM audit WHERE subject = 'dead-letter/%d'", lost)))
+	require.Equal(t, 12, apitest.Value[int](t, d, "SELECT count(*) FROM outbox"))
 
 	for body, field := range map[string]string{
 		`{"limit":0}`: "body.limit", `{"limit":10001}`: "body.limit", `{"dry_run":"no"}`: "body.dry_run",

@@ -360,7 +360,7 @@ func TestRelayGivesUp(t *testing.T) {
 	require.NoError(t, ch.QueueBind("listings.published", "listings.published", "listings.events", false, nil))
 	n, err := db.NewDeadLetters(pool, nil).ReplayAll(t.Context(), db.LetterFilter{Reason: "no queue"}, 10, "Ginette", time.Now())
 	require.NoError(t, err)
-	require.Equal(t, 2, n)
+	require.Equal(t, 2, n.Sent)
 	empty(t, pool)
 	for _, d := range broker.Get("listings.published", 2) {
 		require.Equal(t, "listings.events", d.Exchange)

@@ -219,7 +219,8 @@ func (lettersReplayCmd) Help() string {
 	return "A replay sends the original body, with its headers as text and its message ID, to the queue that the message " +
 		"was dead-lettered from. It bypasses the check for unchanged adverts. A message that fails again becomes the same " +
 		"dead letter, open again; otherwise the dead letter stays replayed, and becomes resolved when its workflow or image " +
-		"succeeds. Every replay is written to the audit log.\n\n" +
+		"succeeds. One of what is over by now, such as an upload whose file is no longer kept, cannot be sent: with its ID that " +
+		"is an error, and by filters it becomes resolved and is counted apart. Every replay is written to the audit log.\n\n" +
 		"  conveyor dead-letters replay 12 13\n" +
 		"  conveyor dead-letters replay --queue images.pending --class gone --since 24h"
 }
@@ -302,6 +303,9 @@ func (c *lettersReplayCmd) byFilter(ctx context.Context, r Client) error {
 		return err
 	}
 	fmt.Printf("replayed %d\n", done.Replayed)
+	if done.Over > 0 {
+		fmt.Printf("%d were of what is over by now, or has lost its file: they are resolved, and were not sent\n", done.Over)
+	}
 	if done.Left > 0 {
 		fmt.Printf("%d are left: run the command again for them\n", done.Left)
 	}

@@ -61,11 +61,6 @@ WITH due AS (
     ) h
     WHERE (tenant = '' OR queue = 'outbox') AND queue <> 'notify'
     ORDER BY r.id
-), audited AS (
-    INSERT INTO audit (at, actor, action, subject, detail, remote, request_id, key_id)
-    SELECT $13, $15, 'dead_letter.replayed', 'dead-letter/' || id,
-        jsonb_build_object('queue', queue, 'class', class, 'deaths', deaths, 'replays', replays), $16, $17, $18
-    FROM replayed ORDER BY id
 )
 SELECT id, queue, replays, tenant, message_id FROM replayed ORDER BY id`
 
@@ -91,15 +86,28 @@ type reopened struct {
 	MessageID string
 }
 
-func letterReplay(ctx context.Context, tx pgx.Tx, f LetterFilter, id *int64, after int64, limit int, actor string,
-	now time.Time) ([]reopened, error) {
-	args := append(f.args(), id, after, limit, now, contract.DeadLetterHeader, Storable(actor))
-	args = append(args, OriginOf(ctx).Args()...)
+func letterReplay(ctx context.Context, tx pgx.Tx, f LetterFilter, id *int64, after int64, limit int, now time.Time) (
+	[]reopened, error,
+) {
+	args := append(f.args(), id, after, limit, now, contract.DeadLetterHeader)
 	got, err := Rows(ctx, tx, pgx.RowToStructByPos[reopened], sqlLetterReplay, args...)
 	if err != nil {
 		return nil, Refused(fmt.Errorf("replay dead letters: %w", err))
 	}
 	return got, nil
+}
+
+const sqlLettersDone = `/* sqlLettersDone */
+INSERT INTO audit (at, actor, action, subject, detail, remote, request_id, key_id)
+SELECT $2, $3, $4, 'dead-letter/' || id,
+    jsonb_build_object('queue', queue, 'class', class, 'deaths', deaths, 'replays', replays), $5, $6, $7
+FROM dead_letters WHERE id = ANY ($1) ORDER BY id`
+
+// lettersDone writes what was done to letters into the audit.
+func lettersDone(ctx context.Context, tx pgx.Tx, ids []int64, action, actor string, now time.Time) error {
+	args := append([]any{ids, now, Storable(actor), action}, OriginOf(ctx).Args()...)
+	_, err := tx.Exec(ctx, sqlLettersDone, args...)
+	return fault.Wrap(err, "write the audit of %d dead letters", len(ids))
 }
 
 // hold locks what letters are of, before any of it is changed: others lock many of these in the order of their IDs.
@@ -162,7 +170,7 @@ func (s *DeadLetters) Replay(ctx context.Context, id int64, force bool, actor st
 	var got []reopened
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) (err error) {
 		if _, err = tx.Exec(ctx, sqlLetterHold, id); err == nil {
-			got, err = letterReplay(ctx, tx, f, &id, 0, 1, actor, now)
+			got, err = letterReplay(ctx, tx, f, &id, 0, 1, now)
 		}
 		if err == nil {
 			err = hold(ctx, tx, got, s.reopeners)
@@ -171,6 +179,9 @@ func (s *DeadLetters) Replay(ctx context.Context, id int64, force bool, actor st
 			if err == nil {
 				err = r.reopen(ctx, tx, s.reopeners, now)
 			}
+		}
+		if err == nil && len(got) > 0 {
+			err = lettersDone(ctx, tx, []int64{id}, "dead_letter.replayed", actor, now)
 		}
 		return err
 	})
@@ -216,20 +227,29 @@ func stamp(t *time.Time) string {
 // letterReplayBatch is how many letters one transaction replays. Their bodies have up to 1 MiB each, mostly 3 KiB.
 const letterReplayBatch = 100
 
-const sqlLetterOver = `/* sqlLetterOver */ UPDATE dead_letters SET state = 'resolved' WHERE id = ANY ($1)`
+// What is over was not sent, so it does not count as a replay.
+const sqlLetterOver = `/* sqlLetterOver */
+UPDATE dead_letters SET state = 'resolved', replays = replays - 1, replayed_at = NULL, replay_id = NULL
+WHERE id = ANY ($1)`
+
+// LettersReplayed is what ReplayAll has done.
+type LettersReplayed struct {
+	Sent int
+	Over int // of what is over by now, or has lost its file: resolved, not sent
+}
 
 // ReplayAll replays up to limit open letters that f selects, the oldest first, in one transaction a batch, and
-// returns their number, on an error too: those stay replayed. A letter that dies again meanwhile is not replayed
-// twice. One of a tenant that is of something which is over by now is resolved, and does not count.
+// returns what was done, on an error too: those stay replayed. A letter that dies again meanwhile is not replayed
+// twice. One of a tenant that is of something which is over by now is resolved, beyond the limit.
 func (s *DeadLetters) ReplayAll(ctx context.Context, f LetterFilter, limit int, actor string, now time.Time) (
-	n int, err error,
+	done LettersReplayed, err error,
 ) {
 	f.State = []string{"open"}
-	for after := int64(0); n < limit; {
+	for after := int64(0); done.Sent < limit; {
 		var got []reopened
-		var over []int64
+		var sent, over []int64
 		err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) (err error) {
-			got, err = letterReplay(ctx, tx, f, nil, after, min(letterReplayBatch, limit-n), actor, now)
+			got, err = letterReplay(ctx, tx, f, nil, after, min(letterReplayBatch, limit-done.Sent), now)
 			if err == nil {
 				err = hold(ctx, tx, got, s.reopeners)
 			}
@@ -240,24 +260,31 @@ func (s *DeadLetters) ReplayAll(ctx context.Context, f LetterFilter, limit int, 
 				err = r.reopen(ctx, tx, s.reopeners, now)
 				if class, _ := fault.Of(err); class == fault.Conflict || class == fault.Gone {
 					over, err = append(over, r.ID), nil
+				} else {
+					sent = append(sent, r.ID)
 				}
 			}
+			if err == nil && len(sent) > 0 {
+				err = lettersDone(ctx, tx, sent, "dead_letter.replayed", actor, now)
+			}
 			if err == nil && len(over) > 0 {
-				_, err = tx.Exec(ctx, sqlLetterOver, over)
+				if _, err = tx.Exec(ctx, sqlLetterOver, over); err == nil {
+					err = lettersDone(ctx, tx, over, "dead_letter.resolved", actor, now)
+				}
 			}
 			return err
 		})
 		if err != nil {
-			return n, err
+			return done, err
 		}
 		if len(got) == 0 {
 			break
 		}
 		s.added.Wake(ctx)
-		n += len(got) - len(over)
+		done.Sent, done.Over = done.Sent+len(sent), done.Over+len(over)
 		after = got[len(got)-1].ID
 	}
-	return n, nil
+	return done, nil
 }
 
 // The end of a crawl request deletes its secrets. It is named by its workflow or, where that was not started, by its

@@ -166,7 +166,7 @@ func TestReplayAllAtOnce(t *testing.T) {
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			total += got
+			total += got.Sent
 		})
 	}
 	work.Wait()
@@ -186,11 +186,11 @@ func TestReplayAllLeavesTheRest(t *testing.T) {
 	ids := dbtest.Archive(t, pool, dbtest.Dead("a", 1), dbtest.Dead("b", 2), image, nowhere)
 	n, err := s.ReplayAll(t.Context(), db.LetterFilter{State: []string{"discarded"}, Queue: []string{"scraped.kijiji"}}, 1, "Ginette", dbtest.After(9))
 	require.NoError(t, err)
-	require.Equal(t, 1, n)
+	require.Equal(t, 1, n.Sent)
 	require.Equal(t, []string{"replayed", "open", "open", "open"}, dbtest.LetterStates(t, pool), "the oldest, and open ones only")
 	n, err = s.ReplayAll(t.Context(), db.LetterFilter{}, 100, "Ginette", dbtest.After(9))
 	require.NoError(t, err)
-	require.Equal(t, 2, n)
+	require.Equal(t, 2, n.Sent)
 	require.Equal(t, []string{"replayed", "replayed", "replayed", "open"}, dbtest.LetterStates(t, pool))
 
 	_, err = s.Replay(t.Context(), ids[3], true, "Ginette", dbtest.After(9))

@@ -126,5 +126,5 @@ func TestManyLetters(t *testing.T) {
 	}
 	n, err := s.ReplayAll(t.Context(), db.LetterFilter{}, 1050, "Ginette", dbtest.After(60))
 	require.NoError(t, err)
-	require.Equal(t, 1050, n)
+	require.Equal(t, 1050, n.Sent)
 }

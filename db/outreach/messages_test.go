@@ -979,7 +979,7 @@ func TestReplayOfMessages(t *testing.T) {
 
 	n, err := letters.ReplayAll(ctx, db.LetterFilter{Tenant: "acme"}, 10, "zoe", time.Now())
 	require.NoError(t, err)
-	require.Equal(t, 2, n)
+	require.Equal(t, 2, n.Sent)
 	require.Equal(t, []string{"queued 3 0", "queued 3 0"}, m.lines(t, "SELECT state, attempts, spent FROM messages"))
 	c, err := m.campaigns.Get(ctx, "acme", of)
 	require.NoError(t, err)

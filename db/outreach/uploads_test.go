@@ -799,8 +799,10 @@ func TestUploadReplay(t *testing.T) {
 	require.ErrorContains(t, err, "no longer kept")
 	n, err := letters.ReplayAll(ctx, db.LetterFilter{Tenant: "acme"}, 10, "me", dbtest.At(13))
 	require.NoError(t, err)
-	require.Zero(t, n)
+	require.Equal(t, db.LettersReplayed{Over: 2}, n)
 	require.Zero(t, number(t, pool, "SELECT count(*) FROM dead_letters WHERE state = 'open'"))
+	require.Equal(t, 2, number(t, pool, `SELECT count(*) FROM dead_letters JOIN audit ON subject = 'dead-letter/' || dead_letters.id
+		WHERE state = 'resolved' AND replays = 0 AND action = 'dead_letter.resolved'`), "nothing was sent")
 }
 
 func TestUploadPreviews(t *testing.T) {

@@ -63,6 +63,9 @@ export const letter = {
   groups: 'What they died of',
   discardAll: 'Discard all that match …',
   discardN: (n: string) => `Discard ${n}`,
+  over: (n: number) =>
+    `${n} ${n === 1 ? 'was' : 'were'} of what is over by now, or has lost its file: resolved, not sent.`,
+  refused: (n: number) => `Nothing was done to ${n}:`,
   discarded: (n: string) => `Discarded: ${n}.`,
   letters: 'Letters',
   filter: (f: string) => `Open dead letters with ${f}.`,

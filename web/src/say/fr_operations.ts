@@ -66,6 +66,8 @@ export const letter: (typeof en)['letter'] = {
   groups: 'De quoi elles sont mortes',
   discardAll: 'Écarter tout ce qui correspond…',
   discardN: (n) => `En écarter ${n}`,
+  over: (n) => `De ce qui est terminé, ou dont le fichier n’est plus là : ${n}, résolues et non envoyées.`,
+  refused: (n) => `Restées telles quelles : ${n}`,
   discarded: (n) => `Écartées : ${n}.`,
   letters: 'Lettres',
   filter: (f) => `Les lettres mortes ouvertes avec ${f}.`,

@@ -11,6 +11,7 @@ export interface Effect {
   matched: number // all that the filter means
   done: number
   left: number
+  refused?: string[] // what is said of those that could not be done, and are not left
   sample?: ReactNode[] // at most ten
 }
 
@@ -26,7 +27,7 @@ export async function inPortions(
     const e = await act(false)
     sum += e.done
     say(sum)
-    if (e.done === 0 || e.left >= left) return // what is left cannot be done
+    if (e.done + (e.refused?.length ?? 0) === 0 || e.left >= left) return // what is left cannot be done
     left = e.left
     if (stopped()) return
   }

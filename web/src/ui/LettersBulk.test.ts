@@ -5,11 +5,11 @@ import { inPortions } from './Bulk'
 import { oneByOne } from './LettersBulk'
 
 test('letters that were chosen are all asked and counted, whatever one of them answered before', async () => {
-  const left = Array.from({ length: 25 }, (_, i) => i + 1)
+  const left = Array.from({ length: 25 }, (_, i) => ({ id: i + 1 }))
   const asked: number[] = []
   let busy = 2 // answers: one in the middle of a portion, and one at its beginning
   const act = () =>
-    oneByOne(left, async (n) => {
+    oneByOne(left, async ({ id: n }) => {
       if (n === 3 && busy-- > 0) throw new Problem(429, 'Too Many Requests', '')
       asked.push(n)
     })
@@ -28,10 +28,27 @@ test('letters that were chosen are all asked and counted, whatever one of them a
   expect(done).toBe(25)
 })
 
-test('a letter that somebody else has dealt with is left out of the count', async () => {
-  const left = [1, 2, 3]
-  const e = await oneByOne(left, async (n) => {
-    if (n === 2) throw new Problem(409, 'Conflict', '')
+test('a letter that the API does not act on is left out of the count, and the API says why', async () => {
+  const left = [{ id: 1 }, { id: 2 }, { id: 3 }]
+  const e = await oneByOne(left, async ({ id }) => {
+    if (id === 2) throw new Problem(409, 'Conflict', 'the file of upload 7 is no longer kept; upload it anew')
   })
-  expect(e).toEqual({ matched: 0, done: 2, left: 0 })
+  const refused = ['2: the file of upload 7 is no longer kept; upload it anew']
+  expect(e).toEqual({ matched: 0, done: 2, left: 0, refused })
+})
+
+test('letters after a portion that the API does not act on are asked all the same', async () => {
+  const left = Array.from({ length: 25 }, (_, i) => ({ id: i + 1 }))
+  const act = () =>
+    oneByOne(left, async ({ id }) => {
+      if (id <= 20) throw new Problem(409, 'Conflict', 'it is over')
+    })
+  let done = 0
+  await inPortions(
+    act,
+    0,
+    (sum) => (done = sum),
+    () => false,
+  )
+  expect(done).toBe(5)
 })

@@ -11,24 +11,27 @@ const portion = 20 // letters that are replayed one by one before the bar moves,
 
 /**
  * oneByOne acts on the next portion of left, and takes each off when it was answered. An error after some were done is thrown
- * at the next call, so that these count.
+ * at the next call, so that these count. Those that the API does not act on come with what it says: that somebody has
+ * dealt with one meanwhile, or why it cannot be done.
  */
-export async function oneByOne<T>(left: T[], act: (one: T) => Promise<unknown>): Promise<Effect> {
+export async function oneByOne<T extends { id: number }>(left: T[], act: (one: T) => Promise<unknown>) {
   let done = 0
+  const refused: string[] = []
   for (const one of left.slice(0, portion)) {
     try {
       await act(one)
       done++
     } catch (e) {
-      // 409: somebody else has dealt with it in the meantime.
-      if (Problem.of(e).status !== 409) {
-        if (done === 0) throw e
+      const problem = Problem.of(e)
+      if (problem.status !== 409) {
+        if (done + refused.length === 0) throw e
         break
       }
+      refused.push(`${one.id}: ${problem.message}`)
     }
     left.shift()
   }
-  return { matched: left.length, done, left: left.length }
+  return { matched: left.length, done, left: left.length, refused }
 }
 
 /**
@@ -49,9 +52,12 @@ export function LettersBulk(p: {
   const words = Object.entries(which).map(([k, v]) => `${k} = ${v}`)
   const replay = p.what === 'replay'
   const sample = (letters: Schemas['LetterItem'][]) => letters.slice(0, 10).map((l) => `${l.queue}: ${l.reason}`)
+  const [over, addOver] = useState(0)
+  const [refused, addRefused] = useState<string[]>([])
   const ofFilter = async (dry_run: boolean): Promise<Effect> => {
     if (replay) {
       const r = await replayLetters({ ...which, dry_run })
+      addOver((n) => n + r.over)
       return { matched: r.matched, done: r.replayed, left: r.left, sample: sample(r.sample) }
     }
     const r = await discardLetters({ ...which, dry_run })
@@ -60,7 +66,9 @@ export function LettersBulk(p: {
   const [left] = useState(() => p.chosen?.filter((l) => l.state === 'open') ?? [])
   const ofChosen = async (dryRun: boolean): Promise<Effect> => {
     if (dryRun) return { matched: left.length, done: 0, left: left.length, sample: sample(left) }
-    return oneByOne(left, (l) => (replay ? replayLetter({ id: l.id }) : discardLetter(l.id)))
+    const e = await oneByOne(left, (l) => (replay ? replayLetter({ id: l.id }) : discardLetter(l.id)))
+    addRefused((all) => [...all, ...e.refused])
+    return e
   }
   return (
     <Bulk
@@ -70,7 +78,17 @@ export function LettersBulk(p: {
       button={replay ? t.replayN : t.discardN}
       done={(n) => (
         <>
-          {replay ? t.replayed(n) : t.discarded(n)}{' '}
+          {replay ? t.replayed(n) : t.discarded(n)} {over > 0 && `${t.over(over)} `}
+          {refused.length > 0 && (
+            <>
+              <span className="verm">{t.refused(refused.length)}</span>
+              {refused.slice(0, 10).map((why) => (
+                <bdi key={why} lang="en" className="m2" style={{ display: 'block' }}>
+                  {why}
+                </bdi>
+              ))}
+            </>
+          )}
           <Link
             to={'/activity' as '/'}
             search={{ action: replay ? 'dead_letter.replayed' : 'dead_letter.discarded', since } as never}
