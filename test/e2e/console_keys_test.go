@@ -84,4 +84,18 @@ func TestKeysOfTheConsole(t *testing.T) {
 	require.NoError(t, p.GetByLabel("Switch single letters off").Uncheck())
 	press("Escape", "Escape", "g", "q")
 	v.sees(p, "Everything that can wait")
+
+	// A list that is read is empty all the same once what it had is dealt with.
+	v.open(p, "/dead-letters?reason=its+")
+	v.rows(p, 1)
+	for range 20 {
+		if press("j"); focus() == "0" {
+			break
+		}
+	}
+	press("x", "a", "Enter")
+	require.NoError(t, p.GetByText("Replay 1").Click())
+	v.sees(p, "Sent again: 1.")
+	press("Escape", "j")
+	v.sees(p, "Nothing matches.")
 }

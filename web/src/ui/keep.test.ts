@@ -21,3 +21,7 @@ test('nobody reads: all is shown; none of what was read is left: it stays', () =
   expect(keepPlace(rows, [], id)).toEqual({ rows, waiting: 0 })
   expect(keepPlace(rows, held, id)).toEqual({ rows: held, waiting: 2 })
 })
+
+test('a list that has become empty is empty, whoever reads it', () => {
+  expect(keepPlace([], held, id)).toEqual({ rows: [], waiting: 0 })
+})

@@ -8,10 +8,11 @@ export interface Kept<T> {
 
 /**
  * keepPlace decides what is shown of rows (the newest first) while somebody reads held: those stay where they are, as
- * they are now, and rows above the first of them wait. Rows of which none is left are shown as they were.
+ * they are now, and rows above the first of them wait. Rows of which none is left are shown as they were, unless there
+ * are no others: what was done to all of them must be seen.
  */
 export function keepPlace<T>(rows: T[], held: T[] | undefined, id: (row: T) => string): Kept<T> {
-  if (!held || held.length === 0) return { rows, waiting: 0 }
+  if (!held || held.length === 0 || rows.length === 0) return { rows, waiting: 0 }
   const index = new Map(rows.map((r, i) => [id(r), i]))
   const anchor = held.find((r) => index.has(id(r)))
   if (!anchor) return { rows: held, waiting: rows.length }
@@ -48,8 +49,9 @@ export function useReading(ref: React.RefObject<HTMLElement | null>, below: numb
 export function usePlace<T>(rows: T[], id: (row: T) => string, still: boolean, key: string) {
   const [held, setHeld] = useState<{ key: string; rows: T[] }>()
   const mine = held?.key === key && still ? held.rows : undefined
-  // What is shown at the moment when reading begins is remembered, and forgotten when it ends.
+  // What is shown at the moment when reading begins is remembered, and forgotten when it ends, or
+  // when none of it is there any more.
   if (still && !mine && rows.length > 0) setHeld({ key, rows })
-  if (!still && held) setHeld(undefined)
+  if ((!still || rows.length === 0) && held) setHeld(undefined)
   return { ...keepPlace(rows, mine, id), show: () => setHeld({ key, rows }) }
 }
