@@ -48,26 +48,36 @@ test('a list that was read on is not read again with each event', () => {
   expect(isShort({ pages: [{}, {}] })).toBe(false)
 })
 
+const campaignA = 'campaign:aaaaaaaa-0c4d-4e5f-8a6b-7c8d9e0f1a2b'
+const uploadB = 'upload:bbbbbbbb-0c4d-4e5f-8a6b-7c8d9e0f1a2b'
+
 test('the stream has what tabs want now, the latest first, and no more than the API takes', () => {
   const heard = new Map([
     ['run:1', 0],
-    ['upload:b', 20_000],
-    ['campaign:a', 21_000],
+    [uploadB, 20_000],
+    [campaignA, 21_000],
   ])
   const pages = wanted(new Map(), 0)
-  expect(wanted(heard, 22_000)).toEqual([...pages, 'campaign:a', 'upload:b'])
+  expect(wanted(heard, 22_000)).toEqual([...pages, campaignA, uploadB])
   const many = new Map(Array.from({ length: 40 }, (_, i) => [`run:${100 + i}`, 20_000 + i]))
   expect(wanted(many, 22_000)).toHaveLength(20)
   expect(wanted(many, 22_000)).toContain('run:139')
 })
 
+test('a topic that the API would refuse, and all others with it, is not asked for', () => {
+  const id = '9d1f2a3b-0c4d-4e5f-8a6b-7c8d9e0f1a2b'
+  const asked = ['run:NaN', 'run:0', 'run:1.5', 'upload:9d1f', `upload:${id.toUpperCase()}`, `letter:${id}`]
+  const good = [`campaign:${id}`, 'run:12', `upload:${id}`]
+  expect(wanted(new Map([...asked, ...good].map((topic) => [topic, 0])), 0)).toEqual([...wanted(new Map(), 0), ...good])
+})
+
 test('a topic that the stream has stays as long as it is wanted, however many others are', () => {
   const many = new Map(Array.from({ length: 13 }, (_, i) => [`run:${100 + i}`, 20_000]))
   const has = wanted(many, 22_000)
-  many.set('upload:b', 21_000)
+  many.set(uploadB, 21_000)
   expect(wanted(many, 22_000, has)).toEqual(has)
   many.set('run:103', 1_000)
-  expect(wanted(many, 22_000, has)).toEqual([...has.filter((t) => t !== 'run:103'), 'upload:b'])
+  expect(wanted(many, 22_000, has)).toEqual([...has.filter((t) => t !== 'run:103'), uploadB])
 })
 
 describe('a tab', () => {

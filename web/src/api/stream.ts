@@ -48,6 +48,10 @@ const mine = new Map<string, number>() // topics of one item that this tab shows
 let sayMine = () => {} // to the tab that holds the stream
 let toldOf: string[] = [] // topics of the stream, as far as this tab knows
 
+// What the API takes as a topic of one item. It refuses the whole stream for any other, such as that of an address that
+// was cut off.
+const ofItem = /^(run:[1-9]\d{0,17}|(upload|campaign):[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
+
 /**
  * wanted are the topics that the stream is to have, when others were last heard to be wanted, in ms. Those that it has
  * come first: where more are wanted than it takes, it would be opened anew at each word otherwise.
@@ -55,7 +59,7 @@ let toldOf: string[] = [] // topics of the stream, as far as this tab knows
 export const wanted = (others: Map<string, number>, now: number, has: string[] = []) => [
   ...topics,
   ...[...others]
-    .filter(([, at]) => now - at < wantedFor)
+    .filter(([topic, at]) => now - at < wantedFor && ofItem.test(topic))
     .sort(([a, x], [b, y]) => Number(has.includes(b)) - Number(has.includes(a)) || y - x)
     .slice(0, mostWanted)
     .map(([topic]) => topic)
