@@ -497,6 +497,9 @@ type DraftAnswer struct {
 
 	Candidates []draft.Candidate `json:"candidates" doc:"values that were read for the fields and are not in the draft, at most eight of each field, the likelier ones first; why: weaker, too_little, of_another (product), free (zero), shops_own (the SKU again), contradicted (by what shows), no_product"`
 
+	Locale  string `json:"locale,omitempty" doc:"as asked for"`
+	Secrets bool   `json:"secrets" doc:"it was asked for with headers or cookies, which are not kept"`
+
 	Workflow api.WorkflowLink `json:"workflow"`
 }
 
@@ -507,7 +510,7 @@ func (h Drafts) get(ctx context.Context, in *draftInput) (*api.Body[DraftAnswer]
 	}
 	return api.BodyOf(DraftAnswer{
 		showDraft(d.DraftSummary), d.Redirects, d.Unstable, d.Draft, append([]draft.Candidate{}, d.Candidates...),
-		h.link(d.EventID),
+		d.Locale, d.Sealed, h.link(d.EventID),
 	}), nil
 }
 

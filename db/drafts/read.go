@@ -116,20 +116,28 @@ type DraftDetail struct {
 	Draft     *draft.Draft // every value with its source and a confidence; nil where there was no page
 
 	Candidates []draft.Candidate // values that are not in it
+
+	Locale string // that was asked for; "" = en-US
+	Sealed bool   // it was asked for with headers or cookies
 }
 
-const sqlDraftGet = `/* sqlDraftGet */ SELECT ` + sqlDraftColumns + `, document FROM product_drafts WHERE id = $1`
+const sqlDraftGet = `/* sqlDraftGet */
+SELECT d.*, coalesce(r.locale, ''), coalesce(r.sealed, false)
+FROM (SELECT ` + sqlDraftColumns + `, document FROM product_drafts WHERE id = $1) d
+LEFT JOIN draft_requests r USING (event_id)`
 
 // Draft returns a draft by its ID. One that is not there is fault.Gone.
 func (s *Drafts) Draft(ctx context.Context, id uuid.UUID) (DraftDetail, error) {
 	row, err := db.Row(ctx, s.pool, pgx.RowToStructByPos[struct {
 		DraftSummary
 		Document []byte
+		Locale   string
+		Sealed   bool
 	}], sqlDraftGet, id)
 	if err != nil {
 		return DraftDetail{}, db.Gone(fmt.Errorf("read draft %s: %w", id, err), "there is no draft %s", id)
 	}
-	out := DraftDetail{DraftSummary: row.DraftSummary, Redirects: []string{}}
+	out := DraftDetail{DraftSummary: row.DraftSummary, Redirects: []string{}, Locale: row.Locale, Sealed: row.Sealed}
 	if row.Document != nil {
 		var d draft.Document
 		if err := json.Unmarshal(row.Document, &d); err != nil {

@@ -1,6 +1,7 @@
 import { Link, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 
+import type { Schemas } from '../api/client'
 import { useMake } from '../api/once'
 import { requestDraft, useDraft } from '../api/queries'
 import { bytes, named } from '../say/format'
@@ -34,7 +35,7 @@ export function Draft() {
         title={<span className="s">{d.name || d.url}</span>}
         actions={
           <>
-            <Do disabled={again.isPending} onClick={() => again.mutate({ url: d.url })}>
+            <Do disabled={again.isPending} onClick={() => again.mutate(asBefore(d))}>
               {t.again}
             </Do>
             <InTemporal workflow={d.workflow} button />
@@ -46,6 +47,11 @@ export function Draft() {
           {t.outcomes[d.outcome]} · <Out href={d.final_url ?? d.url} /> · HTTP {d.status ?? '–'} · {d.took_ms} ms ·{' '}
           <Age at={d.crawled_at} />
         </p>
+        {d.secrets && (
+          <p className="mu">
+            {t.hadSecrets} <Link to={'/drafts/requests' as '/'}>{t.requests}</Link>
+          </p>
+        )}
         {d.unstable && <p className="ochr">{t.unstable}</p>}
         {d.error && <p className="verm">{d.error}</p>}
       </Head>
@@ -109,6 +115,23 @@ export function Draft() {
               </a>
             </Section>
           )}
+          <Section title={say.outreach.identity}>
+            <dl className="kv">
+              <dt>
+                ID <kbd>y</kbd>
+              </dt>
+              <dd>
+                <Copy text={d.id} isID />
+              </dd>
+              <dt>event_id</dt>
+              <dd>
+                <Copy text={d.event_id} />{' '}
+                <Link to={'/drafts/requests/$id' as '/'} params={{ id: d.event_id } as never}>
+                  {t.made}
+                </Link>
+              </dd>
+            </dl>
+          </Section>
           <Section title={t.files}>
             <dl className="kv">
               {d.files.map((f) => (
@@ -164,6 +187,13 @@ export function Draft() {
     </>
   )
 }
+
+/** asBefore is the request of a draft, to be made again. Its headers and cookies are not kept. */
+export const asBefore = (d: Pick<Schemas['DraftAnswer'], 'url' | 'out_dir' | 'locale'>): Schemas['DraftRequest'] => ({
+  url: d.url,
+  out_dir: d.out_dir,
+  ...(d.locale && { locale: d.locale }),
+})
 
 /** valueOf is a value of a field in words: of a list of words, as that of the categories above a product, one after the other. */
 const valueOf = (value: unknown) =>

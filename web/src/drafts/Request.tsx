@@ -57,7 +57,7 @@ export function Request() {
         <dl className="kv">
           <dt>event_id</dt>
           <dd>
-            <Copy text={r.event_id} />
+            <Copy text={r.event_id} isID />
           </dd>
           {r.draft_id && (
             <>

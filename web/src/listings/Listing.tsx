@@ -291,7 +291,7 @@ function Identifiers({ advert: a }: { advert: Advert }) {
         ID <kbd>y</kbd>
       </dt>
       <dd>
-        <Copy text={a.id} />
+        <Copy text={a.id} isID />
       </dd>
       <dt>
         workflow <kbd>t</kbd>

@@ -67,7 +67,7 @@ export function Letter() {
               <>
                 <dt>{t.messageId}</dt>
                 <dd>
-                  <Copy text={l.message_id} />
+                  <Copy text={l.message_id} isID />
                 </dd>
               </>
             )}

@@ -109,7 +109,7 @@ export function Message() {
         <dl className="kv">
           <dt>ID</dt>
           <dd>
-            <Copy text={m.id} />
+            <Copy text={m.id} isID />
           </dd>
           <dt>{t.sender}</dt>
           <dd>

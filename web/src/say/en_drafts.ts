@@ -51,6 +51,7 @@ export const draft = {
   screenshot: 'Screenshot',
   page: 'The page',
   again: 'Request again',
+  hadSecrets: 'It was requested with headers or cookies, which are not kept: to request it again, give them anew.',
   asked: 'Requested.',
   unstable: 'The page kept changing while it was read.',
   requests: 'Draft requests',

@@ -54,6 +54,8 @@ export const draft: (typeof en)['draft'] = {
   screenshot: 'Capture d’écran',
   page: 'La page',
   again: 'Demander de nouveau',
+  hadSecrets:
+    'Elle a été demandée avec des en-têtes ou des témoins, qui ne sont pas gardés : pour la redemander, redonnez-les.',
   asked: 'Demandée.',
   unstable: 'La page changeait encore pendant sa lecture.',
   requests: 'Demandes de fiches',

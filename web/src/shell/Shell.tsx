@@ -396,7 +396,7 @@ function useGlobalKeys(open: (d: 'find' | 'help') => void) {
   const press = (selector: string) => () => within(selector)?.click()
   const there = (selector: string) => () => !!within(selector)
   const original = '[data-key=e], a[data-out]'
-  const id = '[data-key=y], .copy.m'
+  const id = '[data-key=y]'
   const link = () => document.activeElement?.closest<HTMLAnchorElement>('main a[href]')
   const global: Shortcut[] = [
     { keys: 'mod+k', what: k.find, act: () => open('find') },

@@ -80,7 +80,7 @@ export async function copied(text: string, clipboard: Pick<Clipboard, 'writeText
 }
 
 /** Copy is an identifier that a click copies, or leaves selected where it cannot. */
-export function Copy({ text, short }: { text: string; short?: string }) {
+export function Copy({ text, short, isID }: { text: string; short?: string; isID?: boolean }) {
   const { say } = useSay()
   const [done, setDone] = useState<boolean>()
   if (done === false)
@@ -97,6 +97,7 @@ export function Copy({ text, short }: { text: string; short?: string }) {
   return (
     <button
       className="copy m"
+      data-key={isID ? 'y' : undefined}
       title={`${say.copy}: ${text}`}
       onClick={() => void copied(text, navigator.clipboard).then(setDone)}
       onBlur={() => setDone(undefined)}
