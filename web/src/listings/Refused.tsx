@@ -23,7 +23,7 @@ import { Bulk, type Effect } from '../ui/Bulk'
 import { FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
 import { each } from '../ui/filters'
 import { Glyph } from '../ui/Glyph'
-import { Empty, Head, Section, Trouble } from '../ui/parts'
+import { Empty, Head, InTemporal, Section, Trouble } from '../ui/parts'
 import { Rows } from '../ui/Rows'
 import './listings.css'
 import { Do } from '../ui/Do'
@@ -75,7 +75,7 @@ export function Refused() {
       </Head>
       <Section title={t.byDay} note={t.days(days)}>
         <Trouble error={reasons.error} />
-        {reasons.data && <Days counts={reasons.data.counts} />}
+        {reasons.data && <Days counts={reasons.data.counts} platform={filters.platform} />}
       </Section>
       <FilterBar fields={fields} />
       <Trouble error={again.error} />
@@ -134,12 +134,19 @@ export function Refused() {
             head: <span className="aside">{t.processAgain}</span>,
             className: 'r',
             cell: (a) => (
-              <Do
-                disabled={again.isPending}
-                onClick={() => again.mutate({ platform: a.platform, platform_id: a.platform_id, stage: 'normalize' })}
-              >
-                {t.processAgain}
-              </Do>
+              <>
+                {again.isSuccess && isOf(again.variables, a) && (
+                  <span role="status">
+                    {say.listing.started} <InTemporal workflow={again.data.workflow} />{' '}
+                  </span>
+                )}
+                <Do
+                  disabled={again.isPending}
+                  onClick={() => again.mutate({ platform: a.platform, platform_id: a.platform_id, stage: 'normalize' })}
+                >
+                  {t.processAgain}
+                </Do>
+              </>
             ),
           },
         ]}
@@ -150,6 +157,9 @@ export function Refused() {
     </>
   )
 }
+
+const isOf = (l: { platform: string; platform_id: string }, a: Schemas['AdvertSummary']) =>
+  l.platform === a.platform && l.platform_id === a.platform_id
 
 /** Quoted writes a reason: what the advert itself says, which stands in quotation marks, looks like others' words. */
 function Quoted({ text }: { text: string }) {
@@ -168,8 +178,15 @@ function Quoted({ text }: { text: string }) {
   )
 }
 
+/** countedBy is the filter of the adverts that a figure of the last days counts, today included: days are those of UTC. */
+export const countedBy = (reason: string, platform: string | undefined, now: number): Filters => {
+  const day = 24 * 3_600_000
+  const since = new Date(now - (now % day) - (days - 1) * day).toISOString()
+  return { reason, since, ...(platform && { platform }) }
+}
+
 /** Days draws the reasons of each day on top of each other; the table beside it says the same in figures. */
-function Days({ counts }: { counts: Schemas['ReasonCount'][] }) {
+function Days({ counts, platform }: { counts: Schemas['ReasonCount'][]; platform: string | undefined }) {
   const { say, language } = useSay()
   const sums = new Map<string, number>()
   const byDay = new Map<string, Map<string, number>>()
@@ -220,7 +237,7 @@ function Days({ counts }: { counts: Schemas['ReasonCount'][] }) {
       </div>
       <div className="legend">
         {codes.map(([code, n]) => (
-          <Link key={code} to={'/refused' as '/'} search={{ reason: code } as never}>
+          <Link key={code} to={'/refused' as '/'} search={countedBy(code, platform, Date.now()) as never}>
             <i style={{ background: colour(code) }} />
             {named(say.code.reason, code)} <b>{count(n, language)}</b>
           </Link>
