@@ -75,6 +75,8 @@ export const outreach = {
     too_many_columns: 'more cells than the header',
     quote: 'a quote that is not closed',
     record_too_long: 'a row that is too long',
+    contact_known: 'is a contact already',
+    quota: 'the tenant may have no more contacts: conveyor tenants set ID --max-contacts N',
   } as Record<string, string>,
   progress: 'Progress',
   rate: (rows: number) => `${c(rows, 'row')} a second`,

@@ -75,6 +75,8 @@ export const outreach: (typeof en)['outreach'] = {
     too_many_columns: 'plus de cellules que l’en-tête',
     quote: 'un guillemet non fermé',
     record_too_long: 'une ligne trop longue',
+    contact_known: 'est déjà un contact',
+    quota: 'le client ne peut avoir plus de contacts : conveyor tenants set ID --max-contacts N',
   },
   progress: 'Avancement',
   rate: (rows) => `${c(rows, 'ligne')} par seconde`,
