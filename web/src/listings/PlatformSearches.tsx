@@ -314,6 +314,15 @@ function Form(p: {
             onChange={(e) => setProxy(e.target.value)}
           />
         </label>
+        {s && (s.proxy || p.platform.proxy) && (
+          <Do
+            type="button"
+            disabled={put.isPending}
+            onClick={() => put.mutate({ name: p.platform.name, search: name, body: { ...keptOf(s), proxy: '' } })}
+          >
+            {t.siteProxy}
+          </Do>
+        )}
       </div>
       <p className="btns">
         <Do className="btn p" disabled={put.isPending}>
