@@ -12,7 +12,7 @@ import { useShortcuts } from '../ui/keys'
 import { Locator } from '../ui/Locator'
 import { Copy, Crumb, Head, InTemporal, Out, Section, Trouble } from '../ui/parts'
 import { Fields, Payload } from './Fields'
-import { listingGlyph } from './glyph'
+import { advertGlyph, listingGlyph } from './glyph'
 import { Happened } from './Happened'
 import { Life } from './Life'
 import './listings.css'
@@ -117,8 +117,8 @@ function Top({ advert: a }: { advert: Advert }) {
       >
         <div className="facts">
           <span>
-            <Glyph state={l ? listingGlyph[l.status]! : 'failed'} />
-            <b>{l ? t.statuses[l.status] : (say.refused.statuses[a.audit.status] ?? a.audit.status)}</b>,{' '}
+            <Glyph state={l ? listingGlyph[l.status]! : (advertGlyph[a.audit.status] ?? 'changed')} />
+            <b>{l ? t.statuses[l.status] : named(say.replay.statuses, a.audit.status)}</b>,{' '}
             <Age at={a.audit.last_scraped_at} />
           </span>
           {l?.rooms && (

@@ -11,6 +11,7 @@ test('what was read was delivered, and what was delivered was sent', () => {
     ['read', 25, 25],
     ['failed', 9, 9],
   ])
+  expect(funnel(counts)[0]!.state).toBe('queued,sending')
   const none = funnel({ total: 0, waiting: 0, unknown: 0, sent: 0, delivered: 0, read: 0, failed: 0, skipped: 0 })
   expect(none.every((s) => s.share === 0)).toBe(true)
 })

@@ -5,7 +5,7 @@ export interface Step {
   n: number // messages that came at least so far
   share: number // of all, 0 to 1
   of: number // of n, those that came no further
-  state?: string // their state, for a list of them
+  state?: string // their states, for a list of them
   bad?: boolean
 }
 
@@ -15,7 +15,7 @@ export function funnel(c: Schemas['CampaignCounts']): Step[] {
   const delivered = c.delivered + c.read
   const sent = c.sent + delivered
   return [
-    { name: 'total', n: c.total, share: share(c.total), of: c.waiting, state: 'queued' },
+    { name: 'total', n: c.total, share: share(c.total), of: c.waiting, state: 'queued,sending' },
     { name: 'sent', n: sent, share: share(sent), of: c.sent, state: 'sent' },
     { name: 'delivered', n: delivered, share: share(delivered), of: c.delivered, state: 'delivered' },
     { name: 'read', n: c.read, share: share(c.read), of: c.read, state: 'read' },

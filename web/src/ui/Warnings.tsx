@@ -15,10 +15,10 @@ import { Trouble } from './parts'
 type Concern = Schemas['Concern']
 
 /** where is the page on what a concern is about. */
-function where(c: Concern): { to: string; search?: Filters } {
+export function where(c: Pick<Concern, 'code' | 'subject' | 'filter'>): { to: string; search?: Filters } {
   if (c.code === 'dead_letters_open') return { to: '/dead-letters', search: c.filter }
   if (c.code.startsWith('platform_')) return { to: `/platforms/${encodeURIComponent(c.subject)}` }
-  if (c.code === 'crawl_stalled') return { to: '/crawl' }
+  if (c.code === 'crawl_stalled') return { to: c.subject ? `/crawl/${encodeURIComponent(c.subject)}` : '/crawl' }
   if (c.code.startsWith('imports_')) return { to: '/uploads' }
   if (c.code.startsWith('messages_')) return { to: '/campaigns' }
   if (c.code.startsWith('queue_')) return { to: '/queues', search: { kind: 'rabbitmq', queue: c.subject } }
