@@ -644,6 +644,7 @@ export const useSearchMatches = (tenant: string, id: string) =>
       ),
     initialPageParam: first,
     getNextPageParam: (page) => page.next_cursor || undefined,
+    refetchInterval: (q) => (isCurrent(q.state) ? 2 * tick : false),
   })
 
 /** trySavedSearch asks what a filter would have found in the last week; the homes themselves are not shown. */
@@ -666,6 +667,7 @@ export const useDeliveries = (tenant: string, id: string, state: string | undefi
       ),
     initialPageParam: first,
     getNextPageParam: (page) => page.next_cursor || undefined,
+    refetchInterval: (q) => (isCurrent(q.state) ? 2 * tick : false),
     placeholderData: keepPreviousData,
   })
 

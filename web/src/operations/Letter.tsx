@@ -19,7 +19,7 @@ export function Letter() {
   const letter = useLetter(Number(id))
   const replay = useDo(replayLetter, 'letter', 'letters', 'queues')
   const discard = useDo(discardLetter, 'letter', 'letters', 'queues')
-  const [asking, setAsking] = useState(false)
+  const [asking, setAsking] = useState<'discard' | 'replay'>()
   const l = letter.data
   if (!l) return <Trouble error={letter.error} again={() => void letter.refetch()} />
   return (
@@ -29,16 +29,20 @@ export function Letter() {
         title={<bdi lang="en">{l.reason}</bdi>}
         actions={
           <>
-            <Do
-              className="btn p"
-              disabled={l.state !== 'open' || replay.isPending}
-              onClick={() => replay.mutate({ id: l.id })}
-            >
-              {t.replay}
-            </Do>
-            <Do disabled={l.state !== 'open' || discard.isPending} onClick={() => setAsking(true)}>
-              {t.discard}
-            </Do>
+            {l.state === 'open' ? (
+              <>
+                <Do className="btn p" disabled={replay.isPending} onClick={() => replay.mutate({ id: l.id })}>
+                  {t.replay}
+                </Do>
+                <Do disabled={discard.isPending} onClick={() => setAsking('discard')}>
+                  {t.discard}
+                </Do>
+              </>
+            ) : (
+              <Do disabled={replay.isPending} onClick={() => setAsking('replay')}>
+                {t.replayForce} …
+              </Do>
+            )}
             <InTemporal workflow={l.workflow} button />
           </>
         }
@@ -106,8 +110,18 @@ export function Letter() {
       <Section title={t.headers}>
         <Json value={l.headers} />
       </Section>
-      {asking && (
-        <Confirm title={t.discard} onYes={() => discard.mutate(l.id)} onClose={() => setAsking(false)}>
+      {asking === 'replay' && (
+        <Confirm
+          title={t.replayForce}
+          onYes={() => replay.mutate({ id: l.id, force: true })}
+          onClose={() => setAsking(undefined)}
+        >
+          <h2>{t.replayOne(t.states[l.state] ?? l.state)}</h2>
+          <p>{t.replayNote}</p>
+        </Confirm>
+      )}
+      {asking === 'discard' && (
+        <Confirm title={t.discard} onYes={() => discard.mutate(l.id)} onClose={() => setAsking(undefined)}>
           <h2>{t.discardOne}</h2>
           <p>{t.discardNote}</p>
         </Confirm>

@@ -82,6 +82,9 @@ export const letter = {
   exchange: 'Exchange',
   routingKey: 'Routing key',
   messageId: 'Message ID',
+  replayForce: 'Replay all the same',
+  replayOne: (state: string) => `This letter is ${state}. Replay it all the same?`,
+  replayNote: 'What it asks for may be done twice.',
   discardOne: 'Discard this letter?',
   discardNote: 'It will not be processed. The letter itself is kept until its retention ends.',
 }

@@ -84,6 +84,9 @@ export const letter: (typeof en)['letter'] = {
   exchange: 'Exchange',
   routingKey: 'Clé de routage',
   messageId: 'ID du message',
+  replayForce: 'Rejouer quand même',
+  replayOne: (state) => `Cette lettre est ${state}. La rejouer quand même ?`,
+  replayNote: 'Ce qu’elle demande pourrait être fait deux fois.',
   discardOne: 'Écarter cette lettre ?',
   discardNote: 'Elle ne sera pas traitée. La lettre est gardée jusqu’à la fin de sa conservation.',
 }
