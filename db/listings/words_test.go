@@ -69,6 +69,8 @@ var texts = []struct {
 	{"a half, written as a sum", "4 1/2", []string{"sum", "half"}, false},
 	{"all words", "eau metro", []string{"fr"}, true},
 	{"all words, not some", "eau loft", nil, true},
+	{"a side of the city", "métro est", []string{"fr"}, true},
+	{"not the other side of the city", "street est", nil, true},
 	{"words that tell nothing", "the water and the park", []string{"en"}, true},
 	{"only such words", "the", []string{"en"}, true},
 	{"a phrase", `"près du métro"`, []string{"fr"}, true},

@@ -84,8 +84,8 @@ func accented(word string) string {
 }
 
 // Stop says that a folded word tells nothing about a text in its language, "en" or "fr"; language "" = in either of
-// them, but for words that tell something in the other ("car"). Such words are found in phrases; as words of a query
-// they count only where there are no others.
+// them, but for words that tell something in the other ("car"), or beside other words ("vitamin c", "sherbrooke est").
+// Such words are found in phrases; as words of a query they count only where there are no others.
 func Stop(language, word string) bool {
 	switch language {
 	case "en":
@@ -106,7 +106,7 @@ var (
 		dont du elle elles en es est et etaient etait etant etre eu eux furent fut il ils j je l la le les leur leurs lui m
 		ma mais me meme mes moi mon n ne ni nos notre nous on ont ou par pas pour qu que quel quelle quelles quels qui s sa
 		sans se sera seront ses si son sont sous sur t ta te tes toi ton tu un une vos votre vous y`)
-	tells = set(`car son ton sous es fut ai eu mes nos`)
+	tells = set(`car son ton sous es fut ai eu mes nos est c d m s t`)
 )
 
 func set(words string) map[string]bool {

@@ -83,7 +83,8 @@ func TestStop(t *testing.T) {
 		want           bool
 	}{
 		{"en", "the", true}, {"fr", "the", false}, {"fr", "les", true}, {"en", "les", false}, {"", "the", true},
-		{"", "les", true}, {"", "car", false}, {"fr", "car", true}, {"de", "der", false}, {"", "house", false}, {"", "", false},
+		{"", "les", true}, {"", "car", false}, {"", "est", false}, {"", "c", false}, {"", "s", false}, {"", "l", true},
+		{"fr", "est", true}, {"fr", "c", true}, {"fr", "car", true}, {"de", "der", false}, {"", "house", false}, {"", "", false},
 	} {
 		if got := search.Stop(c.language, c.word); got != c.want {
 			t.Errorf("%q %q: %v", c.language, c.word, got)

@@ -227,6 +227,13 @@ func testRelaxed(x *index) {
 	if got := paths(r); !slices.Equal(got, []string{"car", "boat"}) || !r.Hits[0].All || r.Hits[1].All {
 		x.t.Errorf("car rental finds %q, %+v", got, r)
 	}
+	x.add(doc("c", "", "vitamin c from oranges"), doc("d", "", "vitamin d from the sun")) // so do letters
+	for _, letter := range []string{"c", "d"} {
+		r = x.search(search.Query{Text: "vitamin " + letter})
+		if got := paths(r); len(got) != 2 || got[0] != letter || !r.Hits[0].All || r.Hits[1].All {
+			x.t.Errorf("vitamin %s finds %q, %+v", letter, got, r)
+		}
+	}
 }
 
 func testTypingErrors(x *index) {
