@@ -37,6 +37,7 @@ type Plan struct {
 type group struct {
 	clause          int
 	words           []string // of the clause
+	whole           string   // of which the word is a part, one of terms
 	terms           []lookup // without those of a phrase
 	skipped         []bool   // words of a phrase that are too common to be looked for; nil = none
 	phrase          bool
@@ -82,6 +83,9 @@ func NewPlan(a Ask, q Query) *Plan {
 		g.must = !c.Not && (g.phrase || c.Title)
 		if !g.phrase && !g.prefix && len(c.Words) == 1 {
 			g.terms = forms(c.Words[0])
+			if g.whole = c.Joined; g.whole != "" {
+				g.terms = append(g.terms, lookup{g.whole, exactForm, ""})
+			}
 		}
 		p.groups = append(p.groups, g)
 	}

@@ -38,10 +38,17 @@ type Clause struct {
 	Not    bool     // a page that has it is no answer
 	Title  bool     // in the title
 	Prefix bool     // the only word is the beginning of one
+	Joined string   // the only word is a part of one of two parts, "wi-fi": both as one word, which is as good
 }
 
 func (c Clause) same(o Clause) bool {
-	return slices.Equal(c.Words, o.Words) && c.Not == o.Not && c.Title == o.Title && c.Prefix == o.Prefix
+	return slices.Equal(c.Words, o.Words) && c.Not == o.Not && c.Title == o.Title && c.Prefix == o.Prefix &&
+		c.Joined == o.Joined
+}
+
+// pairs says that two clauses that follow one another are the parts of a word.
+func (c Clause) pairs(next Clause) bool {
+	return c.Joined != "" && c.Joined == next.Joined && c.Title == next.Title
 }
 
 // Parse reads a query. Signs that mean nothing where they stand are left out.
@@ -55,6 +62,7 @@ func (c Clause) same(o Clause) bool {
 //	site:a.com      of this site and its subdomains; also -site:a.com, site:a.com,b.com
 //	lang:en         in this language; lang:en,fr in one of these
 //	type:pdf        of this type
+//	wi-fi           wi and fi, or wifi
 //	foo_bar a.b c++ the identifier as a whole; other words with signs within are their parts
 //	東京都 東京大学病院  up to four characters in a row; more are their pairs, as words
 //	4½ 24/7 12:30   the numbers in a row
@@ -188,12 +196,20 @@ func (p *parser) item(it item, not bool) error {
 	clauses := clausesOf(text)
 	if not && len(clauses) > 1 {
 		p.phrase(text, not, title)
+		for _, c := range clauses {
+			if c.Joined != "" {
+				p.clause(Clause{Words: []string{c.Joined}, Not: not, Title: title})
+			}
+		}
 		return nil
 	}
 	for i, c := range clauses {
 		c.Not, c.Title = not, title
-		if i == len(clauses)-1 && text != it.text && c.ends == len(text) && len(c.Words) == 1 {
-			c.Prefix = true
+		if last := &clauses[len(clauses)-1]; text != it.text && last.ends == len(text) && len(last.Words) == 1 {
+			c.Prefix = i == len(clauses)-1
+			if c.Joined == last.Joined { // a beginning is no part of a whole
+				c.Joined = ""
+			}
 		}
 		p.clause(c.Clause)
 	}
@@ -220,6 +236,10 @@ func (p *parser) clause(c Clause) {
 	}
 	if len(p.ask.Clauses) == MaxClauses {
 		p.ask.Cut = true
+		if last := p.ask.Clauses[MaxClauses-1]; last.pairs(c) { // a part alone means something else
+			p.ask.Clauses = p.ask.Clauses[:MaxClauses-1]
+			p.ask.Words--
+		}
 		return
 	}
 	p.ask.Clauses = append(p.ask.Clauses, c)
@@ -302,6 +322,7 @@ const maxDense = 3
 // ones are sentences, whose pairs are words like others.
 func clausesOf(text string) (clauses []placed) {
 	tokens := tokensOf(text)
+	var whole Token // of two parts
 	figures := strings.Trim(text, "0123456789/:") == ""
 	for i := 0; i < len(tokens); {
 		t := tokens[i]
@@ -331,6 +352,7 @@ func clausesOf(text string) (clauses []placed) {
 		}
 		several := n < len(tokens) && tokens[n].Position == t.Position
 		if several && hyphenated(text[t.Start:t.End]) && !initial(tokens[i+1:], t.End) {
+			whole = t
 			i++ // its parts
 			continue
 		}
@@ -339,7 +361,13 @@ func clausesOf(text string) (clauses []placed) {
 				n++
 			}
 		}
-		clauses = append(clauses, placed{Clause{Words: []string{t.Word}}, int(t.End)})
+		c := placed{Clause{Words: []string{t.Word}}, int(t.End)}
+		if t.End == whole.End {
+			if first := &clauses[len(clauses)-1]; first.Words[0] != t.Word {
+				c.Joined, first.Joined = whole.Word, whole.Word
+			}
+		}
+		clauses = append(clauses, c)
 		i = n
 	}
 	return clauses
@@ -398,7 +426,8 @@ func tokensOf(text string) (tokens []Token) {
 // String is a query that means the same: Parse returns it again, but for Cut, unless it is longer than MaxAsk.
 func (a Ask) String() string {
 	var parts []string
-	for _, c := range a.Clauses {
+	for at := 0; at < len(a.Clauses); at++ {
+		c := a.Clauses[at]
 		var b strings.Builder
 		if c.Not {
 			b.WriteByte('-')
@@ -424,6 +453,10 @@ func (a Ask) String() string {
 		}
 		if c.Prefix {
 			b.WriteByte('*')
+		}
+		if at+1 < len(a.Clauses) && c.pairs(a.Clauses[at+1]) {
+			at++
+			b.WriteString("-" + a.Clauses[at].Words[0])
 		}
 		parts = append(parts, b.String())
 	}

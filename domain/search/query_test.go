@@ -20,6 +20,9 @@ func spell(a search.Ask) string {
 		if c.Phrase {
 			s = "[" + s + "]"
 		}
+		if c.Joined != "" {
+			s += " of " + c.Joined
+		}
 		if c.Prefix {
 			s += "*"
 		}
@@ -59,7 +62,7 @@ func TestParse(t *testing.T) {
 		{"-apple +pie", "not apple; pie"},
 		{`-"apple pie"`, "not [apple pie]"},
 		{"−apple –pie a – b", "not apple; not pie; a; b"},
-		{"--verbose --dry-run", "verbose; dry; run"},
+		{"--verbose --dry-run", "verbose; dry of dryrun; run of dryrun"},
 		{"apple - pie * \" : +", "apple; pie"},
 		{"apple AND pie OR tart NOT cake", "apple; pie; tart; not cake"},
 		{`NOT "apple pie"`, "not [apple pie]"},
@@ -67,7 +70,7 @@ func TestParse(t *testing.T) {
 		{"run*", "run*"}, {"-run*", "not run*"}, {"run** r*n", "run*; r; n"}, {"run.*", "run"}, {`"run ba*"`, "[run ba]"},
 		{"intitle:pie", "title pie"}, {`intitle:"apple pie"`, "title [apple pie]"}, {"-InTitle:pie", "not title pie"},
 		{`-intitle:"apple pie" intitle:run*`, "not title [apple pie]; title run*"},
-		{"intitle: pie", "pie"}, {"intitle:apple-pie", "title apple; title pie"},
+		{"intitle: pie", "pie"}, {"intitle:apple-pie", "title apple of applepie; title pie of applepie"},
 		{"site:example.com x", "x; site example.com"},
 		{"site:HTTPS://www.Example.com/a?b -site:b.com.", "site www.example.com; no site b.com"},
 		{"site:*.example.com site:a.com,b.com,,a.com", "site example.com,a.com,b.com"},
@@ -80,8 +83,12 @@ func TestParse(t *testing.T) {
 		{"std::vector site::x", "std::vector; site::x"},
 		{"foo_bar a.b.c v1.2.3 C++ c# .NET", "foo_bar; abc; v1.2.3; c++; c#; .net"},
 		{`"self.foo_bar c++ code"`, "[self foo bar c++ code]"},
-		{"e-mail two-part state-of-the-art utf-8", "email; two; part; state; of; the; art; utf; 8"},
-		{"-two-part -foo:bar -e-mail", "not [two part]; not [foo bar]; not email"},
+		{"e-mail two-part state-of-the-art utf-8", "email; two of twopart; part of twopart; state; of; the; art; utf of utf8; 8 of utf8"},
+		{"-two-part -foo:bar -e-mail", "not [two part]; not twopart; not [foo bar]; not email"},
+		{"-intitle:two-part two-part", "not title [two part]; not title twopart; two of twopart; part of twopart"},
+		{"wi fi wi-fi Wi-Fi", "wi; fi; wi of wifi; fi of wifi"},
+		{"bora-bora wi-fi* wi-fi's", "bora; wi; fi*; wi of wifi; fi of wifi"},
+		{"wi-4½", "wi; [4 1 2]"},
 		{"l'eau qu'il John's", "eau; il; john"},
 		{"東京都 京 \"東京 都\"", "[東京 京都]; 京*; [東京 都]"},
 		{"東京大学 東京大学病院 \"東京大学病院\"", "[東京 京大 大学]; 東京; 京大; 大学; 学病; 病院; [東京 京大 大学 学病 病院]"},
@@ -170,6 +177,8 @@ func TestParseBounds(t *testing.T) {
 		{many("w%d", 32), 32, 32, false},
 		{many("w%d", 33), 32, 32, true},
 		{many("w%d OR", 1000), 32, 32, true},
+		{many("w%d", 31) + "wi-fi", 31, 31, true},
+		{many("w%d", 30) + "wi-fi hotel", 32, 32, true},
 		{`"` + many("w%d", 40) + `"`, 1, 32, true},
 		{strings.Repeat("a", 10_000), 1, 1, true},
 		{strings.Repeat("\"", 10_000) + "a", 0, 0, true},
@@ -198,6 +207,7 @@ func TestParseBounds(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{`"a b" -c site:a.com lang:en`, "東京都 intitle:x*", "e-mail foo_bar.baz::q c++", "4½ l'eau", `-"a`,
+		"wi-fi -wi-fi intitle:wi-fi wi-fi* bora-bora",
 		"NOT a OR b AND", "site:*.b.com,c.com type:pdf", "ｓｉｔｅ：ａ．ｃｏｍ", "か\u3099き", "\u1112\u1161\u11ab"} {
 		f.Add(s)
 	}
