@@ -70,7 +70,7 @@ func (x *SearchIndex) Search(ctx context.Context, q search.Query) (search.Result
 	}
 	var out search.Results
 	err = pgx.BeginTxFunc(ctx, x.pool, readOnly, func(tx pgx.Tx) error {
-		s := &searching{SearchIndex: x, tx: tx, ask: ask, query: q}
+		s := &searching{SearchIndex: x, tx: tx, ask: ask, marked: ask, query: q}
 		out, err = s.run(ctx)
 		return err
 	})
@@ -86,6 +86,7 @@ type searching struct {
 	*SearchIndex
 	tx       pgx.Tx
 	ask      search.Ask
+	marked   search.Ask // ask, and corrections
 	query    search.Query
 	snapshot *search.Snapshot
 	list     []segmentKey // of snapshot
@@ -149,6 +150,7 @@ func (s *searching) run(ctx context.Context) (out search.Results, err error) {
 			out.Corrected = append(out.Corrected, f.words...)
 		}
 		out.DidYouMean = reworded(s.ask, fixes)
+		s.marked = withFixes(s.ask, fixes)
 		read, err := s.read(ctx, s.plan.Terms())
 		if err == nil {
 			err = ranking.Recount(read)
@@ -417,8 +419,8 @@ func (s *searching) show(ctx context.Context, ranked []search.Ranked) ([]search.
 	}, func() error {
 		r := place[h.ID]
 		h.CrawledAt, h.Score, h.All, h.Duplicates = h.CrawledAt.UTC(), r.Score, r.All, r.Duplicates
-		h.Marks = search.Mark(h.Title, s.ask, h.Language)
-		h.Snippet = search.Snip(h.Title, about, text, s.ask, h.Language)
+		h.Marks = search.Mark(h.Title, s.marked, h.Language)
+		h.Snippet = search.Snip(h.Title, about, text, s.marked, h.Language)
 		hits = append(hits, h)
 		return nil
 	})

@@ -207,6 +207,17 @@ func reworded(a search.Ask, fixes []fix) string {
 	return a.String()
 }
 
+// withFixes is a query whose answers have other words, too, in place of those that were misspelt.
+func withFixes(a search.Ask, fixes []fix) search.Ask {
+	a.Clauses = slices.Clone(a.Clauses)
+	for _, f := range fixes {
+		for _, w := range f.words {
+			a.Clauses = append(a.Clauses, search.Clause{Words: []string{w}, Title: a.Clauses[f.clause].Title})
+		}
+	}
+	return a
+}
+
 // Suggest returns up to most ways in which the last word of a text may go on, the commonest first.
 func (x *SearchIndex) Suggest(ctx context.Context, text string, most int) (words []string, err error) {
 	prefix := search.LastWord(text)

@@ -249,13 +249,20 @@ func testRelaxed(x *index) {
 }
 
 func testTypingErrors(x *index) {
-	x.add(doc("one", "Apartment", "a large apartment near the lake"), doc("two", "House", "a house in the country"))
+	x.add(doc("one", "Apartment", strings.Repeat("many other words come first ", 50)+"a large apartment near the lake"),
+		doc("two", "House", "a house in the country"))
 	r := x.search(search.Query{Text: "apartmant"})
 	if got := paths(r); !slices.Equal(got, []string{"one"}) || !slices.Contains(r.Corrected, "apartment") {
 		x.t.Errorf("got %q, corrected %q", got, r.Corrected)
 	}
 	if r.DidYouMean != "apartment" {
 		x.t.Errorf("did you mean %q", r.DidYouMean)
+	}
+	for _, h := range r.Hits {
+		title, text := marked(x, h.Title, h.Marks), marked(x, h.Snippet.Text, h.Snippet.Marks)
+		if !slices.Equal(title, []string{"Apartment"}) || !slices.Equal(text, []string{"apartment"}) {
+			x.t.Errorf("%q and %q are marked in %q", title, text, h.Snippet.Text)
+		}
 	}
 	r = x.search(search.Query{Text: "apartment"})
 	if len(r.Corrected) != 0 || r.DidYouMean != "" {
