@@ -43,10 +43,10 @@ func offers(t testing.TB, s *dblistings.Listings) {
 		{"en", "Two apartments to rent", "The heating and the water are included in the rent. Walking distance to the park.",
 			"7 Main Street", ""},
 		{"half", "4½ à louer", "balcon, eau", "", ""},
-		{"sum", "Grand 4 1/2", "balcons, wi-fi, lave-vaisselle", "", ""},
+		{"sum", "Grand 4 1/2", "balcons, wi-fi, lave-vaisselle", "8 Ste-Anne", ""},
 		{"loft", "Loft", "appartement", "", ""},
 		{"long", "Un immense penthouse", strings.Repeat("L'étage a des fenêtres et une vue sur la ville; ", 400) + "piscine", "", ""},
-		{"odd", `L'"étage" \ 'x'`, "東京大学 foo_bar C++", "", ""},
+		{"odd", `L'"étage" \ 'x'`, "東京大学 foo_bar C++", "9 Jean St-Jacques", ""},
 	} {
 		offer(t, s, o.id, o.title, o.description, o.address, o.place, i)
 	}
@@ -94,7 +94,11 @@ var texts = []struct {
 	{"a word with a hyphen that the listing has without", "pent-house", []string{"long"}, true},
 	{"not by a part of it", "pent-vue", nil, true},
 	{"without a word with a hyphen", "vue -pent-house", nil, true},
+	{"a saint, written short", "rue st-denis", []string{"fr"}, false},
+	{"another saint", "rue ste-denis", nil, false},
 	{"the street", `"rue saint denis"`, []string{"fr"}, false},
+	{"a saint, written long", "jean saint-jacques", []string{"odd"}, false},
+	{"a female one", "sainte-anne", []string{"sum"}, false},
 	{"the neighbourhood", "plateau mont-royal", []string{"fr"}, false},
 	{"at the end of a long text", "piscine", []string{"long"}, false},
 	{"signs", `l'étage & | ! ( ' \`, []string{"odd", "long"}, true},

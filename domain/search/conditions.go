@@ -81,12 +81,19 @@ func (p *Plan) Conditions() []Condition {
 					term.Language = t.language
 				}
 				c.Terms = append(c.Terms, term)
+				if other := spelt[t.term]; other != "" && term.Exact {
+					c.Terms = append(c.Terms, Term{Text: other, Exact: true})
+				}
 			}
 		}
 		out = append(out, c)
 	}
 	return out
 }
+
+// spelt are words that addresses have in two spellings, as often in one as in the other. All words of a query are to be
+// in a document here, so one that has the other spelling would be missed.
+var spelt = map[string]string{"saint": "st", "st": "saint", "sainte": "ste", "ste": "sainte"}
 
 // A Found is a document with all words of a query, and where it has them.
 type Found struct {
