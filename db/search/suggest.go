@@ -35,12 +35,12 @@ FROM search_segments s CROSS JOIN unnest($2::text[], $3::text[]) AS r(low, high)
     ORDER BY term LIMIT $5) p
 WHERE s.collection = $1`
 
-// The same of blocks of one term, mostly common ones.
+// The same of blocks of one term, mostly common ones: the largest, as the term of a large one is in many documents.
 const sqlSearchBeginningCommon = `/* sqlSearchBeginningCommon */
 SELECT p.segment, substring(p.postings FROM 1 FOR $4)
 FROM search_segments s CROSS JOIN unnest($2::text[], $3::text[]) AS r(low, high) CROSS JOIN LATERAL (
     SELECT * FROM search_postings WHERE segment = s.id AND term >= r.low AND term < r.high AND term = last
-    ORDER BY term LIMIT $5) p
+    ORDER BY octet_length(postings) DESC LIMIT $5) p
 WHERE s.collection = $1`
 
 // maxBlocks is how many blocks of a segment are looked at for a prefix. Only a prefix of one or two letters has more,
