@@ -354,7 +354,8 @@ func TestCrawlTellsWhatIsGone(t *testing.T) {
 		publish, robots bool
 		want            []string
 	}{
-		{true, true, []string{"/404", "/410", "/header", "/noindex"}}, {true, false, []string{"/404", "/410"}}, {false, true, nil},
+		{true, true, []string{"/301", "/308", "/404", "/410", "/header", "/noindex"}},
+		{true, false, []string{"/301", "/308", "/404", "/410"}}, {false, true, nil},
 	} {
 		c := newCrawled(t)
 		c.settings.Publish, c.settings.RespectRobots = tt.publish, tt.robots
@@ -362,17 +363,29 @@ func TestCrawlTellsWhatIsGone(t *testing.T) {
 			switch path := strings.TrimPrefix(r.URL, "https://a.example"); path {
 			case "/":
 				return html(r, `<a href="/404"></a><a href="/410"></a><a href="/noindex"></a><a href="/401"></a><a href="/403"></a>
-					<a href="/500"></a><a href="/301"></a><a href="/header"></a><a href="/other"></a>`), nil
+					<a href="/500"></a><a href="/header"></a><a href="/other"></a>
+					<a href="/301"></a><a href="/308"></a><a href="/302"></a><a href="/303"></a><a href="/307"></a>
+					<a href="/301/itself"></a><a href="/301/nowhere"></a>`), nil
 			case "/noindex":
 				return html(r, `<meta name="robots" content="noindex"><p>secret`), nil
 			case "/header", "/other":
 				e := html(r, "<p>secret")
 				e.Header.Set("X-Robots-Tag", map[string]string{"/header": "noarchive, noindex", "/other": "otherbot: noindex"}[path])
 				return e, nil
+			case "/301/itself":
+				e := status(r, 301)
+				e.RedirectTo = r.URL
+				return e, nil
+			case "/301/nowhere":
+				return status(r, 301), nil
 			default:
 				code, err := strconv.Atoi(path[1:])
 				require.NoError(t, err)
-				return status(r, code), nil
+				e := status(r, code)
+				if code/100 == 3 {
+					e.RedirectTo = "https://elsewhere.example/" + path
+				}
+				return e, nil
 			}
 		}
 		c.work()

@@ -300,6 +300,10 @@ func (s *shard) judge(ctx context.Context, c crawl.Claim, e web.Exchange, err er
 		}
 		s.keeper.kept()
 	}
+	to, err := web.Canonical(e.RedirectTo)
+	if err == nil && to.URL != c.URL && (e.Status == 301 || e.Status == 308) { // it has moved for good, wherever to
+		r.Message = s.removal(r)
+	}
 	switch {
 	case e.Status == 404 || e.Status == 410:
 		r.Message = s.removal(r)
@@ -311,8 +315,8 @@ func (s *shard) judge(ctx context.Context, c crawl.Claim, e web.Exchange, err er
 		r.Links = s.inScope(links[c.URL])
 		r.Validators = crawl.Validators{ETag: c.ETag, LastModified: c.LastModified}
 	case e.RedirectTo != "" && s.run.Settings.FollowRedirects:
-		if a, err := web.Canonical(e.RedirectTo); err == nil && s.scope.Has(a) {
-			r.Links = []crawl.Link{{URL: a.URL, Host: a.Host}}
+		if err == nil && s.scope.Has(to) {
+			r.Links = []crawl.Link{{URL: to.URL, Host: to.Host}}
 		}
 	case state == crawl.Visited:
 		s.read(&r, e)

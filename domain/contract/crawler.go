@@ -20,8 +20,8 @@ type CrawledPage struct {
 	// lower case, each run of white space one space; "" for a page without words.
 	Text *string `json:"text,omitempty"`
 	HTML *string `json:"html,omitempty"` // of senders that leave the text to the indexer
-	// Removed says that there is no such page any more, or that it asks not to be indexed. We send it with the text "",
-	// so that an indexer that does not know it stores a page that no words find.
+	// Removed says that there is no such page any more, that it has moved for good, or that it asks not to be indexed. We
+	// send it with the text "", so that an indexer that does not know it stores a page that no words find.
 	Removed  bool            `json:"removed,omitempty"`
 	Metadata CrawledMetadata `json:"metadata"`
 }
