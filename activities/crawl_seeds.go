@@ -33,7 +33,7 @@ type CrawlSeedStore interface {
 
 // What is read of sitemaps at most.
 const (
-	sitemapsMost = 100 // files that are asked for, those that cannot be read included
+	sitemapsMost = 1000 // files that are asked for, those that cannot be read included
 	seedsAtOnce  = 1000
 	// sitemapsWithin is how long reading them may take: a slow site, or one that asks for long pauses, gives fewer.
 	sitemapsWithin = 8 * time.Minute

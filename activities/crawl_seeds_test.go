@@ -168,9 +168,32 @@ func TestSeedCrawlOfIndexesOfIndexes(t *testing.T) {
 	}
 	out := s.seed(t)
 	require.Less(t, heap[1]-heap[0], int64(24<<20))
-	require.Len(t, s.asked, 100)
+	require.Len(t, s.asked, 1000)
 	require.Equal(t, read, out.Sitemaps)
-	require.Contains(t, out.Note, "more than 100 sitemaps are named, and the rest left out; https://a.example/")
+	require.Contains(t, out.Note, "more than 1000 sitemaps are named, and the rest left out; https://a.example/")
+}
+
+// The files of a large site are all read: its newest pages are in the last ones.
+func TestSeedCrawlOfManySitemaps(t *testing.T) {
+	t.Parallel()
+
+	const files = 150
+	s := &seeded{crawled: newCrawled(t)}
+	s.settings.UseSitemaps = true
+	s.answer = func(r web.Request) (e web.Exchange, err error) {
+		e.Status = 200
+		if name, ok := strings.CutPrefix(r.URL, "https://a.example/posts/"); ok {
+			e.Raw = fmt.Appendf(nil, "<urlset><url><loc>https://a.example/%s</loc></url></urlset>", name)
+			return e, nil
+		}
+		e.Raw = []byte("<sitemapindex>")
+		for i := range files {
+			e.Raw = fmt.Appendf(e.Raw, "<sitemap><loc>https://a.example/posts/%d</loc></sitemap>", i)
+		}
+		e.Raw = append(e.Raw, "</sitemapindex>"...)
+		return e, nil
+	}
+	require.Equal(t, activities.CrawlSeeds{Sitemaps: files + 1, URLs: files}, s.seed(t))
 }
 
 // The queries of a page's links are in its encoding.
