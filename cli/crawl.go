@@ -126,9 +126,17 @@ func (c *crawlStartCmd) Run(ctx context.Context, r Client) error {
 
 // printStarted writes a run that was started as text.
 func printStarted(w io.Writer, run apicrawl.CrawlRun) error {
-	_, err := fmt.Fprintf(w, "crawl run %d: %s, %s of %s\n%s\n", run.ID, Plain(run.RootURL), run.RunConfig.ScopeMode,
-		Plain(strings.Join(run.AllowedHosts, ", ")), run.Workflow.URL)
+	_, err := fmt.Fprintf(w, "crawl run %d: %s, %s\n%s\n", run.ID, Plain(run.RootURL), scope(run), run.Workflow.URL)
 	return err
+}
+
+// scope is which URLs belong to a run.
+func scope(run apicrawl.CrawlRun) string {
+	mode := run.RunConfig.ScopeMode
+	if run.Prefix != "" {
+		mode += " " + run.Prefix
+	}
+	return Plain(mode + " of " + strings.Join(run.AllowedHosts, ", "))
 }
 
 // watchCrawl follows a run until it ends.
@@ -258,8 +266,7 @@ func printCrawl(w io.Writer, s apicrawl.CrawlSummary) error {
 	row("crawl run", "%d", s.ID)
 	row("state", "%s", s.Status)
 	row("seed", "%s", Plain(s.RootURL))
-	row("scope", "%s of %s, at most %d URLs and %d links deep", c.ScopeMode, Plain(strings.Join(s.AllowedHosts, ", ")),
-		c.MaxPages, c.MaxDepth)
+	row("scope", "%s, at most %d URLs and %d links deep", scope(s.CrawlRun), c.MaxPages, c.MaxDepth)
 	row("URLs", "%d", n.Discovered)
 	for _, v := range []struct {
 		state crawl.State
@@ -272,6 +279,9 @@ func printCrawl(w io.Writer, s apicrawl.CrawlSummary) error {
 		if v.count > 0 {
 			row("  "+strings.ToLower(strings.ReplaceAll(string(v.state), "_", " ")), "%d", v.count)
 		}
+	}
+	if s.NoPage != "" {
+		row("why", "%s", Plain(s.NoPage))
 	}
 	row("requests", "%d, %d of them retries; %s", n.Fetches, n.Retries, size(n.Bytes))
 	row("links", "%d", n.Edges)

@@ -125,6 +125,19 @@ func serve(t *testing.T, answer func(asked string) any) string {
 	return door.URL
 }
 
+// A run below a path says which, and one that found nothing why.
+func TestPrintCrawlScope(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	run := crawled()
+	run.RunConfig.ScopeMode, run.Prefix, run.NoPage = crawl.Prefix, "/docs/", "No page was visited: the seed answered 403."
+	require.NoError(t, printStarted(&b, run.CrawlRun))
+	require.NoError(t, printCrawl(&b, run))
+	require.Contains(t, b.String(), "crawl run 7: https://example.org/, prefix /docs/ of example.org, www.example.org\n")
+	require.Contains(t, b.String(), "scope            prefix /docs/ of example.org, www.example.org, at most 5000 URLs")
+	require.Contains(t, b.String(), "why              No page was visited: the seed answered 403.\n")
+}
+
 // Each command sends the one request that it stands for.
 func TestCrawlCommands(t *testing.T) {
 	t.Parallel()

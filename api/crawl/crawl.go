@@ -184,6 +184,7 @@ type CrawlRun struct {
 	NormalizedURL string           `json:"normalized_seed_url" doc:"its canonical form"`
 	RootURL       string           `json:"root_url" doc:"the same as normalized_seed_url"`
 	AllowedHosts  []string         `json:"allowed_hosts" doc:"hosts in scope; with scopeMode same_domain also every other host of the registrable domain"`
+	Prefix        string           `json:"prefix,omitempty" doc:"with scopeMode prefix: the folder of the seed, which the path of each URL begins with"`
 	RunConfig     CrawlConfig      `json:"run_config" doc:"all settings"`
 	BaseRunID     int64            `json:"base_run_id,omitempty" doc:"the earlier run whose validators and links a conditional run uses"`
 	CreatedBy     string           `json:"created_by"`
@@ -222,7 +223,7 @@ func (h Crawls) show(r dbcrawl.CrawlRun) CrawlRun {
 	n := r.Counts
 	return CrawlRun{
 		ID: r.ID, CrawlRunID: r.ID, Status: CrawlState(r.Status), SeedURL: r.SeedURL, NormalizedURL: r.RootURL,
-		RootURL: r.RootURL, AllowedHosts: r.AllowedHosts, RunConfig: CrawlConfig(r.Settings), BaseRunID: r.BaseID,
+		RootURL: r.RootURL, AllowedHosts: r.AllowedHosts, Prefix: scopeOf(r).Prefix(), RunConfig: CrawlConfig(r.Settings), BaseRunID: r.BaseID,
 		CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt, StartedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 		FinishedAt: r.FinishedAt, Seq: r.Seq, Workflow: h.door.Workflow(crawl.WorkflowID(r.ID)), Warning: r.Note,
 		Totals: CrawlTotals{
@@ -322,6 +323,7 @@ func (h Crawls) get(ctx context.Context, in *crawlRunInput) (*api.Body[CrawlRun]
 type CrawlSummary struct {
 	CrawlRun
 	Pace        CrawlPace `json:"pace"`
+	NoPage      string    `json:"no_page,omitempty" doc:"of a run that has ended and visited no page: what its seed was answered"`
 	SecondsLeft *float64  `json:"seconds_left,omitempty" doc:"until the URLs known so far are done, at this pace; absent while there is none"`
 }
 
@@ -341,6 +343,9 @@ func (h Crawls) summary(ctx context.Context, in *crawlRunInput) (*api.Body[Crawl
 		return nil, err
 	}
 	out := CrawlSummary{CrawlRun: h.show(r)}
+	if out.NoPage, err = h.noPage(ctx, r); err != nil {
+		return nil, err
+	}
 	out.Pace = CrawlPace{
 		OverSeconds: p.Over.Seconds(), PagesPerSecond: p.PerSecond(), Failed: p.Failed,
 		FetchesPerSecond: float64(p.Fetches) / p.Over.Seconds(), BytesPerSecond: float64(p.Bytes) / p.Over.Seconds(),

@@ -28,8 +28,8 @@ func TestStartCrawl(t *testing.T) {
 	require.Equal(t, apicrawl.CrawlRun{
 		ID: run.ID, CrawlRunID: run.ID, Status: crawl.Running, SeedURL: "HTTP://Example.org:80/a/b?q=1#x",
 		NormalizedURL: "http://example.org/a/b?q=1", RootURL: "http://example.org/a/b?q=1",
-		AllowedHosts: []string{"example.org", "www.example.org"}, RunConfig: apicrawl.CrawlConfig(want), CreatedBy: "anonymous",
-		CreatedAt: apitest.Now, StartedAt: apitest.Now, UpdatedAt: apitest.Now, Seq: 1, Totals: apicrawl.CrawlTotals{Discovered: 1, Queued: 1, Admitted: 1},
+		AllowedHosts: []string{"example.org", "www.example.org"}, Prefix: "/a/", RunConfig: apicrawl.CrawlConfig(want),
+		CreatedBy: "anonymous", CreatedAt: apitest.Now, StartedAt: apitest.Now, UpdatedAt: apitest.Now, Seq: 1, Totals: apicrawl.CrawlTotals{Discovered: 1, Queued: 1, Admitted: 1},
 		Workflow: api.WorkflowLink{
 			ID:  fmt.Sprint("crawl-run/", run.ID),
 			URL: fmt.Sprint("http://temporal.test/namespaces/conveyor/workflows/crawl-run%2F", run.ID),

@@ -328,6 +328,36 @@ func TestCrawlWhy(t *testing.T) {
 		set("UPDATE crawl_runs SET status = 'COMPLETED', finished_at = '2026-10-01T12:00:00Z'")[0])
 }
 
+// A run that has visited no page says what its seed was answered, here and in its summary.
+func TestCrawlWhyNoPage(t *testing.T) {
+	t.Parallel()
+	d := apitest.Open(t)
+	run := apitest.Read[apicrawl.CrawlRun](t, d.Ask(t, "POST", "/crawl-runs", `{"seedUrl":"https://shop.example.org/a"}`), 201)
+	path := fmt.Sprint("/crawl-runs/", run.ID)
+	text := func() []string { return apitest.Read[apicrawl.CrawlWhy](t, d.Get(t, path+"/why"), 200).Text }
+	open := text()
+	require.NotContains(t, strings.Join(open, " "), "No page")
+	dbtest.Exec(t, d.Pool, "UPDATE crawl_runs SET status = 'COMPLETED', finished_at = '2026-10-01T12:00:00Z'")
+	for change, want := range map[string]string{
+		"'REDIRECT_301', http_status = 301, redirect_to = 'https://www.example.org/shop'": "the seed answered 301, to " +
+			"https://www.example.org/shop, which is out of scope: start a run from there.",
+		"'HTTP_TERMINAL', http_status = 302, redirect_to = 'https://shop.example.org/b'": "the seed answered 302, to " +
+			"https://shop.example.org/b.",
+		"'FORBIDDEN', http_status = 403":                    "the seed answered 403.",
+		"'FAILED', error = 'there is no host of that name'": "the request of the seed failed: there is no host of that name.",
+	} {
+		dbtest.Exec(t, d.Pool, "UPDATE crawl_urls SET due_at = NULL, http_status = NULL, error = NULL, redirect_to = NULL")
+		dbtest.Exec(t, d.Pool, "UPDATE crawl_urls SET status = "+change)
+		require.Equal(t, []string{
+			"The run is finished: it was completed at 2026-10-01 12:00:00 UTC, with no URL queued or in progress.",
+			"No page was visited: " + want,
+		}, text())
+		require.Equal(t, "No page was visited: "+want, apitest.Read[apicrawl.CrawlSummary](t, d.Get(t, path+"/summary"), 200).NoPage)
+	}
+	dbtest.Exec(t, d.Pool, "DELETE FROM crawl_urls")
+	require.Len(t, text(), 1)
+}
+
 func TestCrawlBrokenLinks(t *testing.T) {
 	t.Parallel()
 	d, run := site(t)

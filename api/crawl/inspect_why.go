@@ -14,6 +14,7 @@ import (
 	"github.com/mtlrent/conveyor/api"
 	dbcrawl "github.com/mtlrent/conveyor/db/crawl"
 	"github.com/mtlrent/conveyor/domain/crawl"
+	"github.com/mtlrent/conveyor/domain/web"
 )
 
 // A CrawlWhy is the answer of GET /crawl-runs/{id}/why.
@@ -36,6 +37,7 @@ type CrawlWhy struct {
 	Unpublished int64                 `json:"unpublished_pages" doc:"pages of all runs that wait in the outbox for the message broker, counted up to 10000: while there are as many, no URL of a run that publishes is claimed"`
 
 	publishes   bool             // the run
+	noPage      string           // why it visited none
 	StableEmpty CrawlStableEmpty `json:"stable_empty"`
 	Workflow    api.WorkflowLink `json:"workflow"`
 }
@@ -113,10 +115,49 @@ func (h Crawls) why(ctx context.Context, in *crawlWhyInput) (*api.Body[*CrawlWhy
 	if err != nil {
 		return nil, err
 	}
-	return api.BodyOf(showCrawlWhy(o, h.door.Workflow(crawl.WorkflowID(in.ID)), now)), nil
+	noPage, err := h.noPage(ctx, o.CrawlRun)
+	if err != nil {
+		return nil, err
+	}
+	return api.BodyOf(showCrawlWhy(o, noPage, h.door.Workflow(crawl.WorkflowID(in.ID)), now)), nil
 }
 
-func showCrawlWhy(o dbcrawl.CrawlOpen, link api.WorkflowLink, now time.Time) *CrawlWhy {
+// noPage says why a run that has ended visited no page, by what its seed was answered; "" of any other run.
+func (h Crawls) noPage(ctx context.Context, run dbcrawl.CrawlRun) (string, error) {
+	if !crawl.Ended(run.Status) || run.Counts.Visited > 0 {
+		return "", nil
+	}
+	seed, err := h.Store.SeedOf(ctx, run)
+	if err != nil {
+		return "", err
+	}
+	const none = "No page was visited: "
+	switch {
+	case seed.HTTPStatus != nil && seed.RedirectTo != nil && *seed.RedirectTo != "":
+		to, err := web.Canonical(*seed.RedirectTo)
+		text := fmt.Sprintf("%sthe seed answered %d, to %s", none, *seed.HTTPStatus, web.Show(*seed.RedirectTo))
+		switch {
+		case err == nil && !scopeOf(run).Has(to):
+			text += ", which is out of scope: start a run from there"
+		case !run.Settings.FollowRedirects:
+			text += ", and followRedirects is off"
+		}
+		return text + ".", nil
+	case seed.Error != nil && *seed.Error != "":
+		return fmt.Sprintf("%sthe request of the seed failed: %s.", none, *seed.Error), nil
+	case seed.HTTPStatus != nil:
+		return fmt.Sprintf("%sthe seed answered %d.", none, *seed.HTTPStatus), nil
+	}
+	return "", nil // it was skipped, or not requested
+}
+
+// scopeOf is the scope of a run.
+func scopeOf(run dbcrawl.CrawlRun) crawl.Scope {
+	root, _ := web.Canonical(run.RootURL) // it is canonical
+	return crawl.ScopeOf(root, run.Settings.ScopeMode, run.AllowedHosts)
+}
+
+func showCrawlWhy(o dbcrawl.CrawlOpen, noPage string, link api.WorkflowLink, now time.Time) *CrawlWhy {
 	out := &CrawlWhy{
 		ID: o.ID, Status: o.Status, Finished: crawl.Ended(o.Status), FinishedAt: o.FinishedAt, At: now,
 		Counts: map[crawl.State]int64{}, Queued: CrawlQueued(o.Queued), HostsTotal: o.HostsOpen,
@@ -126,7 +167,7 @@ func showCrawlWhy(o dbcrawl.CrawlOpen, link api.WorkflowLink, now time.Time) *Cr
 		},
 		Next:    api.Listed(o.Next, func(w dbcrawl.CrawlWaiting) CrawlWaiting { return CrawlWaiting(w) }),
 		Skipped: o.Skipped, Dropped: o.Counts.Dropped, Spreading: o.Spreading, Workflow: link,
-		Unpublished: o.Unpublished, publishes: o.Settings.Publish,
+		Unpublished: o.Unpublished, publishes: o.Settings.Publish, noPage: noPage,
 		StableEmpty: CrawlStableEmpty{o.StableEmpty, crawl.EmptyLooks},
 	}
 	for _, s := range crawl.States {
@@ -275,6 +316,9 @@ func (y *CrawlWhy) after() string {
 
 // left are the sentences about what the run has left out.
 func (y *CrawlWhy) left() (text []string) {
+	if y.noPage != "" {
+		text = append(text, y.noPage)
+	}
 	meaning := map[string]string{
 		crawl.SkippedRobots: "disallowed by robots.txt", crawl.SkippedRecent: "crawled recently",
 		crawl.SkippedMaxPages: "beyond maxPages", crawl.SkippedMaxDepth: "beyond maxDepth",

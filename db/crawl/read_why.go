@@ -9,6 +9,7 @@ import (
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/crawl"
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // CrawlOpen is what keeps a run from completing.
@@ -184,6 +185,25 @@ func (s *Crawls) Open(ctx context.Context, run int64, hosts, waiting int, now ti
 		o.Hosts[i].PerSecond = paces[h.Host]
 	}
 	return o, nil
+}
+
+// A CrawlSeed is what became of the URL that a run began at.
+type CrawlSeed struct {
+	HTTPStatus *int
+	Error      *string
+	RedirectTo *string
+}
+
+const sqlCrawlSeedOf = `/* sqlCrawlSeedOf */
+SELECT http_status, error, redirect_to FROM crawl_urls WHERE run_id = $1 AND url_key = $2`
+
+// SeedOf returns what became of the seed of a run: nothing is known where its URLs are deleted already.
+func (s *Crawls) SeedOf(ctx context.Context, run CrawlRun) (seed CrawlSeed, err error) {
+	found, err := db.Rows(ctx, s.pool, pgx.RowToStructByPos[CrawlSeed], sqlCrawlSeedOf, run.ID, db.URLKey(run.RootURL))
+	if len(found) > 0 {
+		seed = found[0]
+	}
+	return seed, fault.Wrap(err, "read the seed of crawl run %d", run.ID)
 }
 
 // The pace of a host is that of the last minute, or of as much of it as so many changes to URLs were in.

@@ -46,6 +46,9 @@ func ScopeOf(root web.Address, mode string, allowed []string) Scope {
 // Hosts are those that the scope names: the seed's and its www. twin, with their port.
 func (s Scope) Hosts() []string { return s.hosts }
 
+// Prefix is what the paths of the scope begin with; "" is any path.
+func (s Scope) Prefix() string { return s.prefix }
+
 // Has says that a belongs to the run.
 func (s Scope) Has(a web.Address) bool {
 	if !slices.Contains(s.hosts, a.Host) && !s.below(a.Host) {
