@@ -227,7 +227,7 @@ func judge(a Answer) Verdict {
 // that was accepted and that a webhook reports as failed.
 func JudgeError(status int, e APIError) Verdict {
 	v := verdictOf(status, e)
-	v.Code = e.Code
+	v.Code = max(e.Code, 0) // a code that is missing, or no number, is less
 	return v
 }
 

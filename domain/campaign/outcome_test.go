@@ -64,6 +64,14 @@ func TestJudgeByCode(t *testing.T) {
 	}
 }
 
+// An error may have no code, or one that is no number.
+func TestJudgeWithoutCode(t *testing.T) {
+	t.Parallel()
+	if v := campaign.JudgeError(0, campaign.APIError{Code: -1}); v.Code != 0 || v.Class != campaign.ClassOther {
+		t.Errorf("%+v; want one without a code", v)
+	}
+}
+
 func TestJudge(t *testing.T) {
 	t.Parallel()
 	reset := errors.New("connection reset by peer")
