@@ -30,7 +30,8 @@ const sqlOptOutLatest = `ON CONFLICT (tenant, digest) DO UPDATE SET at = exclude
 // two forms in which an opt-out of the recipient is stored. Whoever changes messages locks them in the order of their
 // numbers, and campaigns and senders, each in the order of theirs, after them. A limit of the API also holds a sender
 // that a person has paused until a time: it makes the pause longer, or, where that is over, makes the sender an active
-// one that waits.
+// one that waits. Nothing is sent in a pause: what is accepted then was sent before, and ends none. What is told late, by
+// Meta's time in whole seconds, holds a sender for what is left of the pause, and stops no tenant that was changed since.
 const sqlMessageEffects = `turns AS (
     SELECT c.id FROM campaigns c WHERE c.id IN (SELECT campaign FROM done) ORDER BY c.id FOR NO KEY UPDATE
 ), counted AS (
@@ -50,25 +51,27 @@ const sqlMessageEffects = `turns AS (
             bool_or(hold_all) AS held, max(means) FILTER (WHERE hold_all) AS means
         FROM done GROUP BY campaign) n ON n.campaign = t.id
     WHERE c.id = t.id
+), pauses AS (
+    SELECT sender, max(least(said_at, now()) + pause) AS until, max(holds) AS holds, max(means) AS means
+    FROM done WHERE pause > '0' AND said_at + pause > now() GROUP BY sender
 ), lines AS (
     SELECT s.id FROM senders s
-    WHERE s.id IN (SELECT sender FROM done WHERE pause > '0' OR outcome = 'accepted')
-        AND (s.holds > 0 OR s.id IN (SELECT sender FROM done WHERE pause > '0'))
+    WHERE s.id IN (SELECT sender FROM pauses) OR s.holds > 0 AND (s.paused_until > now()) IS NOT TRUE
+        AND s.id IN (SELECT sender FROM done WHERE outcome = 'accepted')
     ORDER BY s.id FOR NO KEY UPDATE
 ), paused AS (
-    UPDATE senders s SET holds = coalesce(p.holds, 0),
-        paused_until = CASE WHEN p.pause IS NULL THEN s.paused_until ELSE greatest(s.paused_until, now() + p.pause) END,
+    UPDATE senders s SET holds = CASE WHEN p.until IS NULL THEN 0 ELSE coalesce(p.holds, greatest(s.holds, 1)) END,
+        paused_until = greatest(s.paused_until, p.until),
         state = CASE WHEN s.paused_until <= now() THEN 'active' ELSE s.state END,
-        reason = CASE WHEN s.state = 'paused' AND s.paused_until > now() THEN s.reason ELSE coalesce(p.means, '') END
-    FROM lines l JOIN (
-        SELECT sender, max(pause) FILTER (WHERE pause > '0') AS pause, max(holds) FILTER (WHERE pause > '0') AS holds,
-            max(means) FILTER (WHERE pause > '0') AS means
-        FROM done GROUP BY sender) p ON p.sender = l.id
+        reason = CASE WHEN s.paused_until > CASE s.state WHEN 'paused' THEN now() ELSE p.until END THEN s.reason
+            ELSE coalesce(p.means, '') END
+    FROM lines l LEFT JOIN pauses p ON p.sender = l.id
     WHERE s.id = l.id AND (s.state = 'active' OR s.state = 'paused' AND s.paused_until IS NOT NULL)
 ), stopped AS (
     UPDATE tenants t SET state = 'stopped', stopped_reason = d.means, updated_at = $3
-    FROM (SELECT tenant, max(means) AS means FROM done WHERE outcome = 'stop_tenant' GROUP BY tenant) d
-    WHERE t.id = d.tenant AND t.state = 'active'
+    FROM (
+        SELECT tenant, max(means) AS means, max(said_at) AS at FROM done WHERE outcome = 'stop_tenant' GROUP BY tenant) d
+    WHERE t.id = d.tenant AND t.state = 'active' AND d.at >= date_trunc('second', t.updated_at)
 ), opted AS (
     INSERT INTO opt_outs AS o (tenant, digest, source, at)
     SELECT tenant, digest, 'message', max(said_at) FROM done d

@@ -496,6 +496,42 @@ func TestSenderHoldsAfterPause(t *testing.T) {
 	}
 }
 
+// Of what was sent before a pause began the result says nothing about it: the pause keeps its reason, and the next one is
+// longer. A report does not make it shorter either.
+func TestPauseOutlivesEarlierResults(t *testing.T) {
+	t.Parallel()
+
+	m := newMailing(t)
+	for i := range 4 {
+		m.put(t, fmt.Sprint(i), fmt.Sprint("+1514555019", i))
+	}
+	token, claims := m.claim(t, 4)
+	m.exec(t, "UPDATE senders SET holds = 1")
+	for i := range claims {
+		claims[i].Holds = 1
+	}
+	stands := func() {
+		t.Helper()
+		require.Equal(t, []string{"2 the sender is restricted because of its quality true"}, m.lines(t,
+			"SELECT holds, reason, paused_until > now() + interval '1 hour' FROM senders"))
+	}
+	m.record(t, token, refusal(131048), claims[0])
+	stands()
+	m.record(t, token, accepted, claims[1:3]...)
+	stands()
+	m.record(t, token, refusal(130429), claims[3])
+	stands()
+	m.apply(t, campaign.Report{
+		WAMID: wamid(claims[1].ID, 1), Status: campaign.MessageFailed, At: time.Now(), Verdict: refusal(131048),
+	})
+	stands()
+	m.exec(t, "UPDATE senders SET paused_until = now() - interval '1 s'")
+	token, claims = m.claim(t, 1)
+	require.Equal(t, 2, claims[0].Holds)
+	m.record(t, token, accepted, claims...)
+	require.Equal(t, []string{"0 ''"}, m.lines(t, "SELECT holds, quote_literal(reason) FROM senders"))
+}
+
 // A recipient that is left alone gets no other message of the sender either.
 func TestRecipientWaits(t *testing.T) {
 	t.Parallel()

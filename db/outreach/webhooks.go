@@ -200,7 +200,7 @@ WITH heard AS (
         error = CASE WHEN r.now = r.was THEN m.error ELSE r.error END
     FROM heard r WHERE m.id = ANY ($4) AND m.id = r.id
     RETURNING m.tenant, m.campaign, m.sender, m.digest, ARRAY[m.digest] AS digests,
-        r.was, r.now, r.pause, 1 AS holds, r.hold_all, false AS opts_out,
+        r.was, r.now, r.pause, NULL::int AS holds, r.hold_all, false AS opts_out,
         r.failed_at AS said_at, r.means, r.outcome, NULL::bytea AS event, NULL::uuid AS event_id
 ), ` + sqlMessageEffects + `
 SELECT count(*), $1::text, $2::text FROM done`

@@ -681,3 +681,44 @@ func TestReportHolds(t *testing.T) {
 		})
 	}
 }
+
+// A failure that Meta dates before the last change of the tenant says nothing about what was mended since, and an old
+// refusal holds a sender for what is left of its pause.
+func TestOldReportHolds(t *testing.T) {
+	t.Parallel()
+
+	for _, tt := range []struct {
+		name    string
+		code    int
+		changed time.Duration // of the tenant, after the report
+		ago     time.Duration
+		want    string // state of the tenant, holds, reason and minutes of the pause of the sender
+	}{
+		{"before the tenant was resumed", 131031, time.Second, 10 * time.Minute, "active 0  -1"},
+		{"in the second of it", 131031, 900 * time.Millisecond, 10 * time.Minute, "stopped 0  -1"},
+		{"after it", 131031, -time.Minute, 10 * time.Minute, "stopped 0  -1"},
+		{"in the pause", 131048, 0, 50 * time.Minute, "active 1 the sender is restricted because of its quality 10"},
+		{"after the pause", 131048, 0, 2 * time.Hour, "active 0  -1"},
+		{
+			"by a clock that is ahead", 131048, 0, -2 * time.Hour,
+			"active 1 the sender is restricted because of its quality 60",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+
+			m := newMailing(t)
+			m.running(t, "a", m.sender, 1)
+			token, claims := m.claim(t, 1)
+			m.record(t, token, accepted, claims...)
+			at := time.Now().Add(-tt.ago).Truncate(time.Second)
+			m.exec(t, "UPDATE tenants SET updated_at = $1", at.Add(tt.changed))
+			m.apply(t, campaign.Report{
+				WAMID: wamid(claims[0].ID, 1), Status: campaign.MessageFailed, At: at, Verdict: refusal(tt.code),
+			})
+			require.Equal(t, campaign.MessageFailed, m.state(t, claims[0].ID))
+			require.Equal(t, []string{tt.want}, m.lines(t, `SELECT t.state || ' ' || s.holds || ' ' || s.reason || ' ' ||
+				coalesce(ceil(extract(epoch FROM s.paused_until - now()) / 60), -1) FROM senders s, tenants t`))
+		})
+	}
+}
