@@ -336,6 +336,7 @@ type PersonMessage struct {
 	SentAt      *time.Time      `json:"sent_at,omitempty"`
 	DeliveredAt *time.Time      `json:"delivered_at,omitempty"`
 	ReadAt      *time.Time      `json:"read_at,omitempty"`
+	WAUser      string          `json:"wa_user,omitempty" doc:"what WhatsApp calls the person within the tenant's business, where it has told"`
 }
 
 func (h Contacts) person(ctx context.Context, tenant string, in *contactInput) (*api.Body[Person], error) {

@@ -104,7 +104,16 @@ func (h *house) applyWebhooks(ctx context.Context, store *dboutreach.Webhooks, m
 		if len(done.Received) == 0 {
 			return nil
 		}
-		metrics.Applied(done.Received, time.Now(), done.Unreadable, done.Reports, done.Found, done.Opted)
+		metrics.Applied(done.Received, time.Now(), done.Unreadable, done.Reports, done.Found, done.Opted, done.Unknown)
+		h.unknownWriters(ctx, done.Applied)
+	}
+}
+
+// unknownWriters logs that wishes of people were without effect.
+func (h *house) unknownWriters(ctx context.Context, done dboutreach.Applied) {
+	if done.Unknown > 0 {
+		h.log.WarnContext(ctx, "people who ask for no more messages, or for more again, are not known, as WhatsApp does not "+
+			"tell their numbers: nothing was changed", "messages", done.Unknown)
 	}
 }
 
@@ -119,7 +128,9 @@ func (h *house) applyEach(ctx context.Context, store *dboutreach.Webhooks) {
 	for _, e := range events {
 		reports, inbound, err := h.readWebhook(e)
 		if err == nil {
-			_, err = store.Apply(ctx, e.ID, reports, inbound, time.Now())
+			var done dboutreach.Applied
+			done, err = store.Apply(ctx, e.ID, reports, inbound, time.Now())
+			h.unknownWriters(ctx, done)
 		}
 		if class, _ := fault.Of(err); class == fault.Invalid {
 			err = store.Fail(ctx, e.ID, err.Error(), time.Now())

@@ -97,6 +97,15 @@ func TestWebhooksAreApplied(t *testing.T) {
 		return err == nil && m.State == campaign.MessageSkipped
 	}, servicetest.Patience(), 20*time.Millisecond)
 
+	cloud.Inbound("101", cloudapi.UserID("+15145550100"), "STOP") // whose number is not told
+	require.Eventually(t, func() bool {
+		m, err := messages.Put(ctx, "acme", dboutreach.NewMessage{
+			ID: uuid.New(), Sender: senderOf(t, h), Recipient: "+15145550100",
+			Body: campaign.Body{Type: campaign.TypeText, Text: &campaign.Text{Body: "hi"}},
+		}, time.Now())
+		return err == nil && m.State == campaign.MessageSkipped
+	}, servicetest.Patience(), 20*time.Millisecond)
+
 	_, err = hooks.Store(ctx, []byte("not an event"), 0, 0, time.Now())
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {

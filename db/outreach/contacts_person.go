@@ -47,6 +47,7 @@ type PersonMessage struct {
 	SentAt      *time.Time
 	DeliveredAt *time.Time
 	ReadAt      *time.Time
+	WAUser      string // what WhatsApp calls the person; "" = it was not told
 }
 
 // A PersonRow is a row of a file that was refused.
@@ -86,7 +87,7 @@ SELECT upload, row, line, problems, record FROM (
 WHERE bytes <= $3 ORDER BY created_at, upload DESC, row`
 
 	sqlPersonMessages = `/* sqlPersonMessages */
-SELECT id, campaign, recipient, state, body, queued_at, sent_at, delivered_at, read_at FROM (
+SELECT id, campaign, recipient, state, body, queued_at, sent_at, delivered_at, read_at, coalesce(wa_user, '') FROM (
     SELECT *, sum(octet_length(body::text) + 500) OVER (ORDER BY queued_at DESC, id DESC) AS bytes
     FROM messages WHERE tenant = $1 AND digest = $2) m
 WHERE bytes <= $3 ORDER BY queued_at, id`
@@ -180,8 +181,8 @@ UPDATE contact_lists l SET members = l.members - 1 FROM turns t WHERE l.tenant =
 WITH held AS (
     SELECT id, state, campaign FROM messages WHERE tenant = $1 AND digest = $2 ORDER BY id FOR UPDATE
 ), ended AS (
-    UPDATE messages m SET recipient = '', contact = NULL, body = '{}', error = '', wamid = NULL, email_digest = '',
-        state = CASE m.state WHEN 'queued' THEN 'skipped' ELSE m.state END,
+    UPDATE messages m SET recipient = '', contact = NULL, body = '{}', error = '', wamid = NULL,
+        wa_user = NULL, email_digest = '', state = CASE m.state WHEN 'queued' THEN 'skipped' ELSE m.state END,
         class = CASE m.state WHEN 'queued' THEN $3 ELSE m.class END, digest = '\x'
     FROM held h WHERE m.tenant = $1 AND m.id = h.id
 ), named AS (
@@ -204,9 +205,9 @@ DELETE FROM upload_errors WHERE tenant = $1 AND ` + sqlRefusedOf
 )
 
 // Delete forgets a person, with an audit record that names nobody: the contact, its places in lists, the recipient and
-// content of messages with Meta's IDs of them, and the refused rows of files that have the phone or the address;
-// messages that wait are skipped. An opt-out stays, without the phone, so that it holds when the person is imported
-// again. Uploaded files stay as long as files are kept. An unknown contact is fault.Gone.
+// content of messages with Meta's IDs of them and of the person, and the refused rows of files that have the phone or
+// the address; messages that wait are skipped. An opt-out stays, without the phone, so that it holds when the person is
+// imported again. Uploaded files stay as long as files are kept. An unknown contact is fault.Gone.
 func (s *Contacts) Delete(ctx context.Context, tenant string, id int64, actor string, now time.Time) error {
 	err := db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
 		var digest, email []byte

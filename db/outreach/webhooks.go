@@ -105,7 +105,8 @@ const sqlReportFind = `/* sqlReportFind */
 SELECT m.id, m.tenant, coalesce(m.campaign, '00000000-0000-0000-0000-000000000000'), m.state, m.attempts,
     m.lease_until IS NOT NULL, coalesce(m.wamid, ''), m.sent_at, m.delivered_at, m.read_at, m.failed_at,
     ARRAY(SELECT a.wamid FROM message_attempts a WHERE a.message = m.id AND a.wamid IS NOT NULL),
-    coalesce((SELECT s.phone_number_id FROM senders s WHERE s.id = m.sender), ''), m.recipient = '', m.digest
+    coalesce((SELECT s.phone_number_id FROM senders s WHERE s.id = m.sender), ''), m.recipient = '', m.digest,
+    coalesce(m.wa_user, '')
 FROM messages m
 WHERE m.id = ANY ($2::uuid[] || ARRAY(SELECT id FROM messages WHERE wamid = ANY ($1)))
 ORDER BY m.id FOR UPDATE OF m`
@@ -126,6 +127,7 @@ type subject struct {
 	number    string   // Meta's ID of its sender
 	forgotten bool     // its recipient, whose number is in a wamid
 	digest    []byte   // of its recipient; empty where there is none any more
+	user      string   // what WhatsApp calls the recipient
 
 	verdict campaign.Verdict // of its failure
 	text    string
@@ -134,7 +136,7 @@ type subject struct {
 
 func scanSubject(row pgx.CollectableRow) (s subject, err error) {
 	err = row.Scan(&s.id, &s.tenant, &s.of, &s.was, &s.attempts, &s.leased, &s.wamid, &s.sent, &s.delivered, &s.read,
-		&s.failed, &s.earlier, &s.number, &s.forgotten, &s.digest)
+		&s.failed, &s.earlier, &s.number, &s.forgotten, &s.digest, &s.user)
 	s.now = s.was
 	return s, err
 }
@@ -165,6 +167,9 @@ func (s *subject) hear(r campaign.Report) (changed bool) {
 	if s.wamid == "" && !s.forgotten {
 		s.wamid, s.changed = r.WAMID, true
 	}
+	if r.User != "" && s.user != r.User && !s.forgotten {
+		s.user, s.changed = r.User, true
+	}
 	next := s.now.Apply(r.Status)
 	if next == s.now {
 		return false
@@ -189,11 +194,12 @@ const sqlReportApply = `/* sqlReportApply */
 WITH heard AS (
     SELECT * FROM unnest($4::uuid[], $5::text[], $6::text[], $7::text[], $8::timestamptz[], $9::timestamptz[],
         $10::timestamptz[], $11::timestamptz[], $12::text[], $13::int[], $14::text[], $15::interval[], $16::bool[],
-        $17::text[], $18::text[])
+        $17::text[], $18::text[], $19::text[])
         AS r(id, was, now, wamid, sent_at, delivered_at, read_at, failed_at, class, code, error, pause, hold_all,
-            means, outcome)
+            means, outcome, wa_user)
 ), done AS (
-    UPDATE messages m SET state = r.now, wamid = nullif(r.wamid, ''), sent_at = r.sent_at,
+    UPDATE messages m SET state = r.now, wamid = nullif(r.wamid, ''),
+        wa_user = nullif(r.wa_user, ''), sent_at = r.sent_at,
         delivered_at = r.delivered_at, read_at = r.read_at, failed_at = r.failed_at,
         class = CASE WHEN r.now = r.was THEN m.class ELSE r.class END,
         code = CASE WHEN r.now = r.was THEN m.code ELSE nullif(r.code, 0) END,
@@ -211,7 +217,8 @@ SELECT phone_number_id, tenant FROM senders WHERE phone_number_id = ANY ($1)`
 
 	sqlWebhookAnswered = `/* sqlWebhookAnswered */
 SELECT wamid, tenant, digest FROM messages WHERE wamid = ANY ($1) AND digest <> ''
-UNION SELECT wa_id, tenant, digest FROM contacts WHERE wa_id = ANY ($2) AND wa_id <> ''`
+UNION SELECT wa_id, tenant, digest FROM contacts WHERE wa_id = ANY ($2) AND wa_id <> ''
+UNION SELECT wa_user, tenant, digest FROM messages WHERE wa_user = ANY ($3) AND digest <> ''`
 )
 
 // The latest of a person's wishes counts, by the time that Meta gives, in whatever order they are told, and told again.
@@ -244,6 +251,7 @@ type Applied struct {
 	Found   int  // reports on messages of ours
 	Changed int  // messages that came to another state
 	Opted   int  // requests for no more messages
+	Unknown int  // those, and requests for more, of people whom nothing tells
 }
 
 const (
@@ -455,6 +463,7 @@ func reportArgs(list []subject, now time.Time) []any {
 		was, is, wamids = make([]string, n), make([]string, n), make([]string, n)
 		classes, errors = make([]string, n), make([]string, n)
 		means, outcomes = make([]string, n), make([]string, n)
+		users           = make([]string, n)
 		sent, delivered = make([]*time.Time, n), make([]*time.Time, n)
 		read, fails     = make([]*time.Time, n), make([]*time.Time, n)
 		codes           = make([]int32, n)
@@ -463,6 +472,7 @@ func reportArgs(list []subject, now time.Time) []any {
 	)
 	for i, m := range list {
 		ids[i], was[i], is[i], wamids[i] = m.id, string(m.was), string(m.now), db.Storable(m.wamid)
+		users[i] = db.Storable(m.user)
 		sent[i], delivered[i], read[i], fails[i] = m.sent, m.delivered, m.read, m.failed
 		if m.now == m.was || m.now != campaign.MessageFailed {
 			continue
@@ -473,7 +483,7 @@ func reportArgs(list []subject, now time.Time) []any {
 		means[i], outcomes[i] = m.verdict.Means, string(m.verdict.Outcome)
 	}
 	return []any{contract.ExchangeListingEvents, contract.MessageStatus, now, ids, was, is, wamids, sent, delivered, read,
-		fails, classes, codes, errors, pauses, holdAll, means, outcomes}
+		fails, classes, codes, errors, pauses, holdAll, means, outcomes, users}
 }
 
 // A wish is a person's for no more messages, or for more.
@@ -500,9 +510,10 @@ func asked(ctx context.Context, tx pgx.Tx, inbound []campaign.Inbound, out *Appl
 	if len(stops) == 0 {
 		return nil, nil
 	}
-	var numbers, answered, from []string
+	var numbers, answered, from, users []string
 	for _, m := range stops {
-		numbers, answered, from = append(numbers, m.PhoneNumberID), append(answered, m.ReplyTo), append(from, m.From)
+		numbers, answered = append(numbers, m.PhoneNumberID), append(answered, m.ReplyTo)
+		from, users = append(from, m.From), append(users, m.User)
 	}
 	rows, _ := tx.Query(ctx, sqlWebhookSenders, numbers)
 	tenants := map[string]string{}
@@ -513,7 +524,7 @@ func asked(ctx context.Context, tx pgx.Tx, inbound []campaign.Inbound, out *Appl
 	}); err != nil {
 		return nil, err
 	}
-	writers, err := writersOf(ctx, tx, answered, from)
+	writers, err := writersOf(ctx, tx, answered, from, users)
 	if err != nil {
 		return nil, err
 	}
@@ -522,7 +533,8 @@ func asked(ctx context.Context, tx pgx.Tx, inbound []campaign.Inbound, out *Appl
 		if !ours {
 			continue
 		}
-		digests := slices.Concat(writers[sign{m.ReplyTo, tenant}], writers[sign{m.From, tenant}])
+		digests := slices.Concat(writers[sign{m.ReplyTo, tenant}], writers[sign{m.From, tenant}],
+			writers[sign{m.User, tenant}])
 		if m.From != "" {
 			of := contact.Digest(tenant, contact.Key("+"+m.From, ""))
 			digests = append(digests, of[:])
@@ -531,7 +543,10 @@ func asked(ctx context.Context, tx pgx.Tx, inbound []campaign.Inbound, out *Appl
 		for _, digest := range slices.CompactFunc(digests, bytes.Equal) {
 			wishes = append(wishes, wish{tenant, digest, m.Wants(), m.At})
 		}
-		if len(digests) > 0 && m.Wants() == campaign.WishStop {
+		switch {
+		case len(digests) == 0:
+			out.Unknown++
+		case m.Wants() == campaign.WishStop:
 			out.Opted++
 		}
 	}
@@ -560,13 +575,14 @@ func queueWishes(b *pgx.Batch, wishes []wish, key contact.Pads) {
 	}
 }
 
-// A sign is what the writer of a message to a tenant is known by: Meta's ID of the message that is answered, or the
-// writer's number.
+// A sign is what the writer of a message to a tenant is known by: Meta's ID of the message that is answered, the
+// writer's number, or what WhatsApp calls the writer.
 type sign struct{ text, tenant string }
 
-// writersOf are the digests of the recipients of messages, and of contacts that WhatsApp has under other numbers.
-func writersOf(ctx context.Context, tx pgx.Tx, wamids, numbers []string) (map[sign][][]byte, error) {
-	rows, _ := tx.Query(ctx, sqlWebhookAnswered, wamids, numbers) // ForEachRow reports its error
+// writersOf are the digests of the recipients of messages, of contacts that WhatsApp has under other numbers, and of
+// recipients that it calls so.
+func writersOf(ctx context.Context, tx pgx.Tx, wamids, numbers, users []string) (map[sign][][]byte, error) {
+	rows, _ := tx.Query(ctx, sqlWebhookAnswered, wamids, numbers, users) // ForEachRow reports its error
 	digests := map[sign][][]byte{}
 	var by sign
 	var digest []byte

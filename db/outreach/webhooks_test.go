@@ -303,6 +303,60 @@ func TestStopWithoutNumber(t *testing.T) {
 	require.Empty(t, claims)
 }
 
+// A person whose number Meta does not tell is known by what a report on a message has called that person, until the
+// person is forgotten.
+func TestStopByUserID(t *testing.T) {
+	t.Parallel()
+
+	m, ctx := newMailing(t), t.Context()
+	m.tenant(t, "other")
+	s := dboutreach.NewContacts(m.pool, nil)
+	c := someone("+15145550199")
+	contactID := put(t, s, "acme", c)
+	first := m.put(t, "first", c.Phone)
+	token, claims := m.claim(t, 1)
+	m.record(t, token, accepted, claims...)
+	tell := func(number, user string, wish campaign.Wish, reports ...campaign.Report) dboutreach.Applied {
+		hook, err := m.hooks.Store(ctx, []byte(uuid.NewString()), 0, 1, time.Now())
+		require.NoError(t, err)
+		out, err := m.hooks.Apply(ctx, hook, reports, []campaign.Inbound{
+			{PhoneNumberID: number, User: user, Wish: wish, At: time.Now()},
+		}, time.Now())
+		require.NoError(t, err)
+		return out
+	}
+	next := func() campaign.Status { return m.state(t, m.put(t, uuid.NewString(), c.Phone)) }
+	report := func(s campaign.Status, user string) campaign.Report {
+		return campaign.Report{PhoneNumberID: "acme", WAMID: wamid(first, 1), User: user, Status: s, At: time.Now()}
+	}
+
+	require.Equal(t, dboutreach.Applied{Unknown: 1}, tell("acme", "CA.1", campaign.WishStop), "not told yet")
+	require.Equal(t, 1, m.apply(t, report(campaign.MessageDelivered, "CA.1")).Changed)
+	require.Equal(t, campaign.MessageQueued, next())
+	require.Equal(t, 1, tell("other", "CA.1", campaign.WishStop).Unknown, "of another's business")
+	require.Equal(t, 1, tell("acme", "CA.2", campaign.WishStop).Unknown)
+	require.Equal(t, 1, tell("acme", "", campaign.WishStop).Unknown)
+	require.Equal(t, campaign.MessageQueued, next())
+	require.Equal(t, dboutreach.Applied{Opted: 1}, tell("acme", "CA.1", campaign.WishStop))
+	require.Equal(t, campaign.MessageSkipped, next())
+	require.Equal(t, dboutreach.Applied{}, tell("acme", "CA.1", campaign.WishResume))
+	require.Equal(t, campaign.MessageQueued, next())
+
+	// A person's ID may change. A report that changes nothing else tells it, beside the message of the person.
+	out := tell("acme", "CA.3", campaign.WishStop, report(campaign.MessageDelivered, "CA.3"))
+	require.Equal(t, dboutreach.Applied{Found: 1, Opted: 1}, out)
+	require.Equal(t, dboutreach.Applied{}, tell("acme", "CA.3", campaign.WishResume))
+
+	p, err := s.Export(ctx, "acme", contactID)
+	require.NoError(t, err)
+	require.Equal(t, "CA.3", p.Messages[0].WAUser)
+	require.NoError(t, s.Delete(ctx, "acme", contactID, "me", time.Now()))
+	require.Equal(t, []string{"0"}, m.lines(t, "SELECT count(*) FROM messages m WHERE m::text LIKE '%CA.%'"))
+	m.apply(t, report(campaign.MessageRead, "CA.3"))
+	require.Equal(t, []string{"0"}, m.lines(t, "SELECT count(*) FROM messages m WHERE m::text LIKE '%CA.%'"))
+	require.Equal(t, 1, tell("acme", "CA.3", campaign.WishStop).Unknown)
+}
+
 // A person whom WhatsApp has under another number opts out by an answer to a message, and by any other message.
 func TestStopFromAnotherNumber(t *testing.T) {
 	t.Parallel()

@@ -132,6 +132,7 @@ type Report struct {
 	PhoneNumberID string // Meta's ID of the sender that it is about a message of
 	WAMID         string
 	Message       uuid.UUID // our ID, from biz_opaque_callback_data, which a sender is free to choose; zero = none
+	User          string    `json:",omitempty"` // what WhatsApp calls the recipient within the business; "" = not told
 	Status        Status    // one of Reported
 	At            time.Time // by Meta's clock
 	Verdict       Verdict   // of a failure
@@ -142,6 +143,7 @@ type Report struct {
 type Inbound struct {
 	PhoneNumberID string // Meta's ID of the sender that it was written to
 	From          string // the writer's number as WhatsApp has it: digits only; "" = it is not told
+	User          string `json:",omitempty"` // what WhatsApp calls the writer within the business; "" = it is not told
 	ReplyTo       string // Meta's ID of the message that it answers; "" = none
 	Text          string // of the message, or of the button
 	Wish          Wish   `json:",omitempty"` // that was set; "" = it is a message

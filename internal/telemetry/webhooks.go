@@ -10,7 +10,7 @@ import (
 // several goroutines at once.
 type Webhooks struct {
 	events, statuses *prometheus.CounterVec
-	optOuts          prometheus.Counter
+	optOuts, unknown prometheus.Counter
 	delay            prometheus.Histogram
 }
 
@@ -26,13 +26,16 @@ func NewWebhooks(r prometheus.Registerer) *Webhooks {
 			"known", "unknown"),
 		optOuts: m.counter("conveyor_webhook_opt_outs_total",
 			"Messages in them that ask for no more messages, such as STOP."),
+		unknown: m.counter("conveyor_webhook_unknown_writers_total",
+			"Messages in them that ask for no more messages, or for more again, of people who are not known: their numbers "+
+				"are not told, and no report on a message to them was."),
 		delay: m.histogram("conveyor_webhook_delay_seconds", "Time from the receipt of an event until it was applied.",
 			.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 3600),
 	}
 }
 
 // Applied counts events that came at these times, some of which were unreadable, and what was in them.
-func (w *Webhooks) Applied(received []time.Time, now time.Time, unreadable, statuses, known, optOuts int) {
+func (w *Webhooks) Applied(received []time.Time, now time.Time, unreadable, statuses, known, optOuts, unknown int) {
 	for _, at := range received {
 		since(w.delay, now.Sub(at))
 	}
@@ -41,4 +44,5 @@ func (w *Webhooks) Applied(received []time.Time, now time.Time, unreadable, stat
 	w.statuses.WithLabelValues("known").Add(float64(known))
 	w.statuses.WithLabelValues("unknown").Add(float64(statuses - known))
 	w.optOuts.Add(float64(optOuts))
+	w.unknown.Add(float64(unknown))
 }

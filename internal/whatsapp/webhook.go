@@ -87,10 +87,14 @@ type Event struct {
 	Others      []Other
 }
 
-// Urgent is the number of its parts that come from people, their messages and preferences, but for those that name
-// nobody: such a message is understood after the status of the one that it answers.
-func (e Event) Urgent() int {
-	n := len(e.Preferences)
+// Urgent is the number of its parts that come from people, their messages and preferences, but for those without a
+// phone number: whose they are is known by the statuses of messages to that person, which come first.
+func (e Event) Urgent() (n int) {
+	for _, p := range e.Preferences {
+		if p.From != "" {
+			n++
+		}
+	}
 	for _, m := range e.Messages {
 		if m.From != "" {
 			n++
@@ -103,7 +107,8 @@ func (e Event) Urgent() int {
 type Preference struct {
 	Account       string // of WhatsApp Business
 	PhoneNumberID string // of the sender
-	From          string // phone number, digits only
+	From          string // phone number, digits only; empty where the person has only a user id
+	User          string `json:",omitempty"` // business-scoped user id; empty = not told
 	Stop          bool   // false = to be sent again
 	At            time.Time
 }
@@ -320,16 +325,18 @@ func readInbound(account, sender string, v value, raw json.RawMessage) (Inbound,
 func readPreference(account, sender string, raw json.RawMessage) (Preference, bool) {
 	var in struct {
 		From     string `json:"wa_id"`
+		User     string `json:"user_id"`
 		Category string `json:"category"`
 		Value    string `json:"value"`
 		Time     stamp  `json:"timestamp"`
 	}
-	if !decode(raw, &in) || in.From == "" || in.Category != "marketing_messages" ||
+	if !decode(raw, &in) || in.From == "" && in.User == "" || in.Category != "marketing_messages" ||
 		in.Value != "stop" && in.Value != "resume" {
 		return Preference{}, false
 	}
 	return Preference{
-		Account: account, PhoneNumberID: sender, From: cut(in.From), Stop: in.Value == "stop", At: in.Time.value(),
+		Account: account, PhoneNumberID: sender, From: cut(in.From), User: cut(in.User), Stop: in.Value == "stop",
+		At: in.Time.value(),
 	}, true
 }
 
@@ -354,7 +361,9 @@ func (s stamp) value() time.Time {
 // status without a time has that of its arrival, now.
 func (e Event) Reports(now time.Time) (out []campaign.Report) {
 	for _, s := range e.Statuses {
-		r := campaign.Report{PhoneNumberID: s.PhoneNumberID, WAMID: s.WAMID, Message: s.Message, At: s.At}
+		r := campaign.Report{
+			PhoneNumberID: s.PhoneNumberID, WAMID: s.WAMID, Message: s.Message, User: s.User, At: s.At,
+		}
 		if r.At.IsZero() {
 			r.At = now
 		}
@@ -381,15 +390,11 @@ func (e Event) Reports(now time.Time) (out []campaign.Report) {
 }
 
 // Inbounds are the messages and preferences, for the store, which looks for opt-outs. A button whose payload means
-// nothing but a stop is one, whatever is written on it. Those of people without a phone number are left out, unless
-// they answer a message: that one tells whose they are.
+// nothing but a stop is one, whatever is written on it.
 func (e Event) Inbounds(now time.Time) (out []campaign.Inbound) {
 	for _, m := range e.Messages {
-		if m.From == "" && m.ReplyTo == "" {
-			continue
-		}
 		in := campaign.Inbound{
-			PhoneNumberID: m.PhoneNumberID, From: m.From, ReplyTo: m.ReplyTo, Text: m.Text, At: m.At,
+			PhoneNumberID: m.PhoneNumberID, From: m.From, User: m.User, ReplyTo: m.ReplyTo, Text: m.Text, At: m.At,
 		}
 		if !campaign.IsOptOut(m.Text) && campaign.IsOptOutPayload(m.Payload) {
 			in.Wish = campaign.WishStop
@@ -400,7 +405,9 @@ func (e Event) Inbounds(now time.Time) (out []campaign.Inbound) {
 		out = append(out, in)
 	}
 	for _, p := range e.Preferences {
-		in := campaign.Inbound{PhoneNumberID: p.PhoneNumberID, From: p.From, Wish: campaign.WishResume, At: p.At}
+		in := campaign.Inbound{
+			PhoneNumberID: p.PhoneNumberID, From: p.From, User: p.User, Wish: campaign.WishResume, At: p.At,
+		}
 		if p.Stop {
 			in.Wish = campaign.WishStop
 		}

@@ -170,12 +170,17 @@ func TestReports(t *testing.T) {
 	require.Len(t, odd.Others, 2, "a status without an id, and errors of the sender, are kept as they came")
 	require.Equal(t, now, odd.Inbounds(now)[1].At, "a message without a time came now")
 	require.Equal(t, []campaign.Inbound{{
-		PhoneNumberID: "106540352242922", ReplyTo: "wamid.HBgLMTY1MDM4Nzk0MzkVAgARGBI3MTE5MjY3N0YxNTEzQjQ1NjYA",
-		Text: "Stop promotions", At: time.Unix(1749416383, 0).UTC(),
-	}}, read("user_without_phone").Inbounds(now), "of a person without a phone number, only what answers a message")
-	silent := read("user_without_phone")
-	silent.Messages[0].ReplyTo = ""
-	require.Empty(t, silent.Inbounds(now))
+		PhoneNumberID: "106540352242922", User: "US.13491208655302741918",
+		ReplyTo: "wamid.HBgLMTY1MDM4Nzk0MzkVAgARGBI3MTE5MjY3N0YxNTEzQjQ1NjYA",
+		Text:    "Stop promotions", At: time.Unix(1749416383, 0).UTC(),
+	}}, read("user_without_phone").Inbounds(now))
+	require.Equal(t, "US.13491208655302741918", read("user_without_phone").Reports(now)[0].User)
+	require.Zero(t, read("user_without_phone").Urgent(), "the status comes first by which the person is known")
+	require.Equal(t, 2, read("user_preferences").Urgent())
+	require.Equal(t, campaign.Inbound{
+		PhoneNumberID: "106540352242922", User: "US.13491208655302741918", Wish: campaign.WishStop,
+		At: time.Unix(1731705724, 0).UTC(),
+	}, read("user_preferences").Inbounds(now)[2])
 	require.Equal(t, "106540352242922", batch.Reports(now)[0].PhoneNumberID)
 	require.Equal(t, "7794189252778687", batch.Reports(now)[3].PhoneNumberID)
 	require.Equal(t, "US.13491208655302741918", read("user_without_phone").Messages[0].User)

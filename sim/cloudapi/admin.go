@@ -16,7 +16,8 @@ var Endpoints = [][2]string{
 		`"delay":"5s","fail":131049,"webhooks":"reversed","late":"1m"}, each optional`},
 	{"DELETE /admin/rules", "behave again"},
 	{"PUT /admin/limits", `other limits: {"per_second":80,"pair_burst":45,"pair_every":"6s"}; -1 is none`},
-	{"POST /admin/inbound", `a person writes: {"sender":"106540352242922","from":"15550101234","text":"STOP"}`},
+	{"POST /admin/inbound", `a person writes: {"sender":"106540352242922","from":"15550101234","text":"STOP"}; from ` +
+		`US.15550101234 the number is not told`},
 }
 
 func (a *API) admin() {

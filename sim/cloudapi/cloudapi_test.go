@@ -156,7 +156,7 @@ func TestMessage(t *testing.T) {
 	s := w.hooks.statuses[0]
 	require.Equal(t, whatsapp.Status{
 		Account: "42", PhoneNumberID: "1", WAMID: a.ID, Message: id, State: "sent", At: s.At, Recipient: "558587654321",
-		Category: "marketing", Billable: true,
+		User: "US.558587654321", Category: "marketing", Billable: true,
 	}, s)
 	require.WithinDuration(t, time.Now(), s.At, time.Minute)
 	ledger := w.Ledger()
@@ -210,6 +210,14 @@ func TestWebhooks(t *testing.T) {
 	require.Equal(t, "ARRÊT", w.hooks.messages[0].Text)
 	require.Equal(t, "15550000009", w.hooks.messages[0].From)
 	require.Equal(t, "Demo", w.hooks.messages[0].Name)
+
+	require.Equal(t, "US.15550000001", cloudapi.UserID("+15550000001"))
+	require.Equal(t, cloudapi.UserID(last.Recipient), last.User)
+	w.Inbound("1", last.User, "STOP")
+	w.settle(t)
+	require.Empty(t, w.hooks.messages[1].From)
+	require.Equal(t, last.User, w.hooks.messages[1].User)
+	require.Equal(t, "Demo", w.hooks.messages[1].Name)
 }
 
 // A webhook that is not taken is repeated, until it is given up; many statuses come in one request.

@@ -99,7 +99,7 @@ func (a *API) schedule(m Accepted, r Rule) {
 		if strings.Contains(m.To, ".") {
 			body["recipient_user_id"] = m.To
 		} else {
-			body["recipient_id"] = waID(m.To)
+			body["recipient_id"], body["recipient_user_id"] = waID(m.To), UserID(m.To)
 		}
 		if m.Callback != "" {
 			body["biz_opaque_callback_data"] = m.Callback
@@ -129,13 +129,20 @@ func bit(b bool) int {
 	return 0
 }
 
-// Inbound has a person write to a sender: a webhook says so. from is digits only.
+// UserID is what the businesses of this API know the person of a number by.
+func UserID(to string) string { return "US." + waID(strings.TrimPrefix(to, "+")) }
+
+// Inbound has a person write to a sender: a webhook says so. from is digits only, or a UserID: then the number is not
+// told.
 func (a *API) Inbound(sender, from, text string) {
-	now := a.o.Now()
+	now, by := a.o.Now(), "from"
+	if strings.Contains(from, ".") {
+		by = "from_user_id"
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	heap.Push(&a.post, &item{due: now, sender: sender, kind: "messages", from: from, name: "Demo", body: map[string]any{
-		"from": from, "id": "wamid." + base64.StdEncoding.EncodeToString([]byte(from+rand.Text()[:12])),
+		by: from, "id": "wamid." + base64.StdEncoding.EncodeToString([]byte(from+rand.Text()[:12])),
 		"timestamp": strconv.FormatInt(now.Unix(), 10), "type": "text", "text": map[string]string{"body": text},
 	}})
 	a.post.changed()
@@ -246,7 +253,11 @@ func (a *API) deliver(ctx context.Context, client *http.Client, batch []*item) e
 		v[it.kind] = append(list, it.body)
 		if it.kind == "messages" {
 			contacts, _ := v["contacts"].([]any)
-			v["contacts"] = append(contacts, map[string]any{"profile": map[string]string{"name": it.name}, "wa_id": it.from})
+			by := "wa_id"
+			if strings.Contains(it.from, ".") {
+				by = "user_id"
+			}
+			v["contacts"] = append(contacts, map[string]any{"profile": map[string]string{"name": it.name}, by: it.from})
 		}
 	}
 	var changes []any
