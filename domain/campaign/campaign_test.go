@@ -256,6 +256,9 @@ func TestIsOptOut(t *testing.T) {
 		"Hello! When does it end? Thanks": false, "fin de semana, gracias": false, "please please please": false,
 		"ＳＴＯＰ": true, "𝗦𝗧𝗢𝗣": true, "st\u200Bop": true, "S.T.O.P": true, "stop stop STOP!": true, "Unsubscribe me, please": true,
 		"Please stop sending me messages": true, "Désabonnez-moi svp": true, "Quiero darme de baja": true, "Pare, por favor": true,
+		"Arrête": true, "Arrête de m'écrire stp": true, "N’écris plus": false, "Ne m’écris plus": true, "Stop pub": true,
+		"STOP SMS": true, "Take me off your list": true, "Please don’t contact me": true, "Do not contact me": true,
+		"Plus de message, merci": true, "Ne me contactez plus.": true, "Cancelar": true, "No me escriban más": true,
 		"please do not unsubscribe me": false, "Stop sending me messages about the other flat": false, "a b c": false,
 		"": false, "stop by tomorrow": false, "don't stop": false, "start": false, "arrêt de bus": false, "👋": false,
 	} {

@@ -146,7 +146,7 @@ type Inbound struct {
 	User          string `json:",omitempty"` // what WhatsApp calls the writer within the business; "" = it is not told
 	ReplyTo       string // Meta's ID of the message that it answers; "" = none
 	Text          string // of the message, or of the button
-	Wish          Wish   `json:",omitempty"` // that was set; "" = it is a message
+	Wish          Wish   `json:",omitempty"` // that was set, or is plain from more than Text; "" = only Text tells
 	At            time.Time
 }
 

@@ -14,17 +14,28 @@ var stopWords = []string{
 	"stop", "stop all", "stopall", "stop promotions", "unsubscribe", "cancel", "end", "quit", "revoke", "opt out",
 	"optout", "remove me", "remove me from your list", "remove me from the list", "unsub", "unsubscribe me", "opt me out",
 	"stop messages", "stop messaging", "stop messaging me", "stop texting", "stop texting me", "stop sending messages",
-	"stop sending me messages", "stop contacting me", "no more messages", // English
-	"arret", "arreter", "arretez", "arreter les promotions", "desabonner", "desabonnement", "me desabonner",
+	"stop sending me messages", "stop contacting me", "no more messages", "stop sms", "stop pub", "do not contact me", "don t contact me",
+	"take me off the list", "take me off your list", // English
+	"arret", "arrete", "arretes", "arreter", "arretez", "arreter les promotions", "desabonner", "desabonnement", "me desabonner",
 	"se desabonner", "desinscrire", "desinscription", "me desinscrire", "revoquer", "fin", "desabonnez moi",
 	"desabonne moi", "desinscrivez moi", "desinscris moi", "je veux me desabonner", "je veux me desinscrire",
 	"je me desabonne", "retirez moi de la liste", "retirez moi de votre liste", "arretez de m ecrire",
-	"ne m ecrivez plus", "plus de messages", // French
-	"baja", "parar", "cancelar suscripcion", "detener promociones", "revocar", "darme de baja", "dar de baja",
+	"arrete de m ecrire", "ne m ecrivez plus", "ne m ecris plus", "ne me contactez plus", "ne me contacte plus",
+	"plus de message", "plus de messages", // French
+	"baja", "parar", "cancelar", "cancelar suscripcion", "detener promociones", "revocar", "darme de baja", "dar de baja",
 	"dame de baja", "denme de baja", "deme de baja", "quiero darme de baja", "no mas mensajes",
-	"no quiero mas mensajes", "desuscribir", "desuscribirme", // Spanish
+	"no quiero mas mensajes", "no me escriban mas", "desuscribir", "desuscribirme", // Spanish
 	"sair", "descadastrar", "cancelar inscricao", "interromper promocoes", "revogar", "pare", "me descadastre",
 	"quero sair", "nao quero mais mensagens", "nao quero mais receber mensagens", // Portuguese
+}
+
+// startWords are the messages by which a person who has said one of stopWords takes it back, in the same notation.
+var startWords = []string{
+	"start", "unstop", "subscribe", "resubscribe", "subscribe me", "resubscribe me", "opt in", "optin", "opt me in", // English
+	"reabonner", "me reabonner", "se reabonner", "reabonnez moi", "reabonne moi", "je veux me reabonner", "reinscrire",
+	"me reinscrire", "reinscrivez moi", // French
+	"alta", "darme de alta", "dar de alta", "dame de alta", "quiero darme de alta", "reanudar promociones", // Spanish
+	"me reinscrever", "reinscrever", "retomar promocoes", // Portuguese
 }
 
 // courtesies are what people say before and after a stop word and mean nothing by, in the same notation.
@@ -44,10 +55,16 @@ var courtesies = []string{
 // IsOptOut says that a message, or the title of a button, is a request for no more messages: it is nothing but one of a
 // list of words in English, French, Spanish and Portuguese, in any case and with or without accents and punctuation,
 // and courtesies around it. "Stop. Thank you" is one, "Stop by tomorrow, please" is none.
-func IsOptOut(text string) bool {
+func IsOptOut(text string) bool { return says(text, stopWords) }
+
+// IsOptIn says that a message, which a person has typed, takes back such a request. It is written as IsOptOut has it.
+func IsOptIn(text string) bool { return says(text, startWords) }
+
+// says reports whether a text is one of phrases and nothing else but courtesies.
+func says(text string, phrases []string) bool {
 	words := bareWords(text)
 	for n := len(words); n > 0; n = len(words) {
-		if slices.Contains(stopWords, strings.Join(words, " ")) {
+		if slices.Contains(phrases, strings.Join(words, " ")) {
 			return true
 		}
 		if words = courteous(words); len(words) == n {

@@ -390,14 +390,19 @@ func (e Event) Reports(now time.Time) (out []campaign.Report) {
 }
 
 // Inbounds are the messages and preferences, for the store, which looks for opt-outs. A button whose payload means
-// nothing but a stop is one, whatever is written on it.
+// nothing but a stop is one, whatever is written on it. What takes an opt-out back is typed: the words of a button are
+// the sender's.
 func (e Event) Inbounds(now time.Time) (out []campaign.Inbound) {
 	for _, m := range e.Messages {
 		in := campaign.Inbound{
 			PhoneNumberID: m.PhoneNumberID, From: m.From, User: m.User, ReplyTo: m.ReplyTo, Text: m.Text, At: m.At,
 		}
-		if !campaign.IsOptOut(m.Text) && campaign.IsOptOutPayload(m.Payload) {
+		switch {
+		case campaign.IsOptOut(m.Text): // Wants says so
+		case campaign.IsOptOutPayload(m.Payload):
 			in.Wish = campaign.WishStop
+		case m.Type == "text" && campaign.IsOptIn(m.Text):
+			in.Wish = campaign.WishResume
 		}
 		if in.At.IsZero() {
 			in.At = now

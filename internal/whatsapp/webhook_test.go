@@ -256,3 +256,26 @@ func TestStopsByPayload(t *testing.T) {
 		require.Equal(t, want, in[0].Wants(), message)
 	}
 }
+
+// A person who has stopped may begin again by a word; a button does not, for its words are those of the sender.
+func TestStartsByText(t *testing.T) {
+	t.Parallel()
+	for message, want := range map[string]campaign.Wish{
+		`"type":"text","text":{"body":"START"}`:                                         campaign.WishResume,
+		`"type":"text","text":{"body":"Unstop, please"}`:                                campaign.WishResume,
+		`"type":"text","text":{"body":"Me réabonner svp"}`:                              campaign.WishResume,
+		`"type":"text","text":{"body":"start by tomorrow"}`:                             "",
+		`"type":"text","text":{"body":"Stop"}`:                                          campaign.WishStop,
+		`"type":"button","button":{"text":"Start","payload":"START"}`:                   "",
+		`"type":"image","image":{"caption":"Start"}`:                                    "",
+		`"type":"interactive","interactive":{"button_reply":{"id":"b","title":"Alta"}}`: "",
+	} {
+		e, err := whatsapp.ReadEvent([]byte(`{"object":"whatsapp_business_account","entry":[{"id":"1","changes":[{"field":"messages",
+			"value":{"metadata":{"phone_number_id":"2"},"messages":[{"id":"wamid.1","from":"15145550123","timestamp":"1749854575",` +
+			message + `}]}}]}]}`))
+		require.NoError(t, err)
+		in := e.Inbounds(now)
+		require.Len(t, in, 1)
+		require.Equal(t, want, in[0].Wants(), message)
+	}
+}
