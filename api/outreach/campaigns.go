@@ -69,7 +69,7 @@ func (h Campaigns) Register(d *api.Door) {
 		Summary: "Start a campaign, now or at a time", Errors: []int{409, 422, 503}, DefaultStatus: http.StatusAccepted,
 		Description: "Its audience is the contacts that are stored when it starts. Two campaigns of a tenant start at once; " +
 			"further ones, and those with a time, start in the tenant's turn, which comes every minute. A scheduled one gets " +
-			"the new time.",
+			"the new time; one that runs stays as it is, unless a time to come is given.",
 	}), h.start)
 	api.ServeTenant(d, api.NeedsTenant(access.Operate, huma.Operation{
 		OperationID: "retry-failed-messages", Method: http.MethodPost, Path: "/campaigns/{id}/retry-failed",
@@ -289,8 +289,8 @@ type campaignInput struct {
 type CampaignDetail struct {
 	Campaign
 	PerSecond   int      `json:"per_second" doc:"messages that may be sent: the least of the rates of the tenant and of the sender"`
-	SecondsLeft *float64 `json:"seconds_left,omitempty" doc:"at that rate, which the running campaigns of the tenant share; absent unless it runs and all its messages are written"`
-	Held        string   `json:"held,omitempty" doc:"why nothing of it is sent although it runs, and what to do where its sender cannot be used"`
+	SecondsLeft *float64 `json:"seconds_left,omitempty" doc:"at that rate, which the running campaigns of the tenant share; absent unless it runs and all its messages are written, and where the tenant's max_messages_day does not last for them"`
+	Held        string   `json:"held,omitempty" doc:"why nothing of it is sent although it runs, and what to do where its sender cannot be used; of a queued one, why it does not start although its time has come"`
 }
 
 func (h Campaigns) get(ctx context.Context, tenant string, in *campaignInput) (*api.Body[CampaignDetail], error) {
@@ -307,15 +307,26 @@ func (h Campaigns) get(ctx context.Context, tenant string, in *campaignInput) (*
 		return nil, err
 	}
 	out := CampaignDetail{Campaign: h.show(ctx, c), PerSecond: min(h.Rates.of(t.Tier), s.PerSecond)}
+	now := h.door.Now()
+	if c.State == campaign.Queued && t.State == db.TenantStopped && !c.ScheduledAt.After(now) {
+		out.Held = held(t, s, now)
+	}
 	if c.State != campaign.Running {
 		return api.BodyOf(out), nil
 	}
-	if out.Held = held(t, s, h.door.Now()); out.Held == "" {
+	day, err := h.Messages.Day(ctx, tenant, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if out.Held = held(t, s, now); out.Held == "" {
 		if out.Held, err = h.sealed(ctx, s); err != nil {
 			return nil, err
 		}
 	}
-	if c.WrittenAt == nil || out.Held != "" {
+	if out.Held == "" && day != nil && day.First && day.Left == 0 {
+		out.Held = "the tenant's max_messages_day is used up: first attempts go on at " + day.Next.UTC().Format(time.RFC3339)
+	}
+	if c.WrittenAt == nil || out.Held != "" || day != nil && day.First && day.Left < c.Counts.Waiting {
 		return api.BodyOf(out), nil
 	}
 	// They take turns, so of a longer one as many messages go before the last of this one.
@@ -425,6 +436,12 @@ func (h Campaigns) start(ctx context.Context, tenant string, in *startCampaignIn
 		c, err = h.Store.ScheduleWithin(ctx, tenant, in.ID, at, h.Late, by, now)
 	default:
 		c, err = h.Store.Schedule(ctx, tenant, in.ID, at, by, now)
+	}
+	if class, _ := fault.Of(err); class == fault.Conflict && !at.After(now) {
+		// The same request, whose answer was lost, may have started it.
+		if stored, e := h.Store.Get(ctx, tenant, in.ID); e == nil && stored.State == campaign.Running {
+			return h.output(ctx, stored), nil
+		}
 	}
 	if err != nil {
 		return nil, err

@@ -125,7 +125,11 @@ func TestControlCampaign(t *testing.T) {
 	}
 	start, wake := fmt.Sprintf("start campaign %s of acme", id), fmt.Sprintf("wake campaign %s", id)
 	do("pause", "", 409)
-	do("resume", "", 409)
+	hint := func(action, says string) {
+		r := d.Ask(t, "POST", "/campaigns/"+id.String()+"/"+action+"?tenant=acme", "")
+		require.Contains(t, apitest.Refused(t, r, 409).Detail, says)
+	}
+	hint("resume", "is draft: start it instead")
 	do("unschedule", "", 200)
 
 	later := apitest.Now.Add(time.Hour)
@@ -133,6 +137,7 @@ func TestControlCampaign(t *testing.T) {
 	require.Equal(t, apioutreach.CampaignState("queued"), c.State)
 	require.True(t, c.ScheduledAt.Equal(later))
 	require.Empty(t, d.Started.Calls, "the schedule starts it")
+	hint("pause", "is queued: unschedule it instead")
 	require.True(t, do("start", `{"at":"`+later.Add(time.Hour).Format(time.RFC3339)+`"}`, 202).ScheduledAt.After(later))
 	require.Equal(t, apioutreach.CampaignState("draft"), do("unschedule", "", 200).State)
 	c = do("start", `{"at":"2020-01-01T00:00:00Z"}`, 202)
@@ -140,14 +145,18 @@ func TestControlCampaign(t *testing.T) {
 	require.Equal(t, []string{start}, d.Started.Calls)
 	_, err := d.Campaigns.Store.Begin(t.Context(), "acme", id, apitest.Now)
 	require.NoError(t, err)
-	do("start", "", 409)
-	do("unschedule", "", 409)
+	require.Equal(t, apioutreach.CampaignState("running"), do("start", "", 202).State, "it is the same request")
+	require.Equal(t, apioutreach.CampaignState("running"), do("start", `{"at":"2020-01-01T00:00:00Z"}`, 202).State)
+	require.Empty(t, d.Started.Calls)
+	do("start", `{"at":"`+later.Format(time.RFC3339)+`"}`, 409)
+	hint("unschedule", "is running: pause or cancel it instead")
 	apitest.Refused(t, d.Ask(t, "PUT", "/campaigns/"+id.String()+"?tenant=acme", apitest.CampaignBody(sender.String())), 409)
 
 	c = do("pause", `{"reason":"wrong text"}`, 200)
 	require.Equal(t, "wrong text", c.Reason)
 	require.Equal(t, []string{wake}, d.Started.Calls)
 	require.Equal(t, "wrong text", do("pause", `{"reason":"another"}`, 200).Reason, "it is paused already")
+	hint("start", "is paused: resume it instead")
 	require.Equal(t, apioutreach.CampaignState("running"), do("resume", "", 200).State)
 	require.Equal(t, []string{start, wake, "wake dispatch of acme"}, d.Started.Calls)
 	c = do("cancel", "", 200)
@@ -242,6 +251,10 @@ func TestGetCampaign(t *testing.T) {
 	require.Equal(t, "the sender is stopped: token", get().Held)
 	require.Equal(t, 200, d.Ask(t, "PATCH", "/tenants/acme", `{"state":"stopped","stopped_reason":"unpaid"}`).Status)
 	require.Equal(t, "the tenant is stopped: unpaid", get().Held)
+	d.System(t, `UPDATE campaigns SET state = 'queued', scheduled_at = $2 WHERE id = $1`, id, apitest.Now)
+	require.Equal(t, "the tenant is stopped: unpaid", get().Held, "its time has come")
+	d.System(t, `UPDATE campaigns SET scheduled_at = $2 WHERE id = $1`, id, apitest.Now.Add(time.Hour))
+	require.Empty(t, get().Held)
 	apitest.Refused(t, d.Get(t, "/campaigns/"+uuid.NewString()+"?tenant=acme"), 404)
 	apitest.Refused(t, d.Get(t, "/campaigns/x?tenant=acme"), 422)
 
@@ -252,6 +265,37 @@ func TestGetCampaign(t *testing.T) {
 	require.Equal(t, apioutreach.CampaignAudience{Contacts: 2, WithoutPhone: 1, ToSend: 1},
 		apitest.Read[apioutreach.CampaignAudience](t, d.Get(t, audience), 200))
 	apitest.Refused(t, d.Get(t, "/campaigns/"+uuid.NewString()+"/audience?tenant=acme"), 404)
+}
+
+// A campaign waits where the messages of the tenant's day are used up, and has no time left that would not be kept.
+func TestCampaignBeyondTheDay(t *testing.T) {
+	t.Parallel()
+	d, sender := mailer(t)
+	id := apitest.NewCampaign(t, d.Campaigns.Store, "acme", dboutreach.Plan{
+		Name: "x", Sender: sender, Template: campaign.Body{Type: "text", Text: &campaign.Text{Body: "x"}},
+		Audience: campaign.Audience{All: true},
+	}, campaign.Running)
+	require.Equal(t, 200, d.Ask(t, "PATCH", fmt.Sprintf("/tenants/acme/senders/%s", sender), `{"token":"EAAB"}`).Status)
+	d.System(t, `UPDATE campaigns SET waiting = 2, written_at = now() WHERE id = $1`, id)
+	d.System(t, `INSERT INTO messages (id, tenant, campaign, sender, kind, recipient, digest, body, due_at, queued_at)
+		SELECT gen_random_uuid(), 'acme', $1, $2, 'campaign', '+1514555010' || n, n::text::bytea, '{}', now(), now()
+		FROM generate_series(1, 2) n`, id, sender)
+	get := func(quota string) apioutreach.CampaignDetail {
+		require.Equal(t, 200, d.Ask(t, "PATCH", "/tenants/acme", `{"max_messages_day":`+quota+`}`).Status)
+		return apitest.Read[apioutreach.CampaignDetail](t, d.Get(t, "/campaigns/"+id.String()+"?tenant=acme"), 200)
+	}
+	c := get("2")
+	require.Empty(t, c.Held)
+	require.NotNil(t, c.SecondsLeft)
+	c = get("1")
+	require.Empty(t, c.Held, "one may be sent")
+	require.Nil(t, c.SecondsLeft)
+	c = get("0")
+	require.Regexp(t, `^the tenant's max_messages_day is used up: first attempts go on at \S+T00:00:00Z$`, c.Held)
+	require.Nil(t, c.SecondsLeft)
+	d.System(t, `UPDATE messages SET attempts = 1 WHERE campaign = $1`, id)
+	require.Empty(t, get("0").Held, "further attempts do not count")
+	require.Empty(t, get("null").Held)
 }
 
 // Messages of a campaign are listed by state, and those that failed for a passing cause are sent again.

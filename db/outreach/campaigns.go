@@ -284,6 +284,24 @@ type move struct {
 	letter *db.DeadLetter // nil = none
 }
 
+// moves are what leads a campaign from a state to what a person meant to reach by asking for another one.
+var moves = map[[2]campaign.State]string{
+	{campaign.Paused, campaign.Queued}:  "resume it",
+	{campaign.Draft, campaign.Running}:  "start it",
+	{campaign.Queued, campaign.Running}: "start it",
+	{campaign.Queued, campaign.Paused}:  "unschedule it",
+	{campaign.Running, campaign.Draft}:  "pause or cancel it",
+	{campaign.Paused, campaign.Draft}:   "cancel it",
+}
+
+// instead says what to do with a campaign in a state that m does not lead from.
+func (m move) instead(state campaign.State) string {
+	if does := moves[[2]campaign.State{state, m.to}]; does != "" && m.by != "" {
+		return does + " instead"
+	}
+	return fmt.Sprintf("it cannot become %s", m.to)
+}
+
 // move changes the state of a campaign. One that is in the new state already stays as it is; in a state that is not
 // among from it is fault.Conflict.
 func (s *Campaigns) move(ctx context.Context, tenant string, id uuid.UUID, m move, now time.Time) (
@@ -297,7 +315,7 @@ func (s *Campaigns) move(ctx context.Context, tenant string, id uuid.UUID, m mov
 		}
 		if len(moved) == 0 {
 			if c, err = campaignOf(ctx, tx, tenant, id); err == nil && c.State != m.to {
-				err = fault.Newf(fault.Conflict, "campaign %s is %s: it cannot become %s", id, c.State, m.to)
+				err = fault.Newf(fault.Conflict, "campaign %s is %s: %s", id, c.State, m.instead(c.State))
 			}
 			return err
 		}

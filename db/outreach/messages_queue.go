@@ -35,6 +35,27 @@ const sqlMessageRoom = `/* sqlMessageRoom */
     FROM tenants t LEFT JOIN message_days d ON d.tenant = t.id AND d.day = (now() AT TIME ZONE 'UTC')::date
     WHERE t.id = $1 AND t.max_messages_day IS NOT NULL`
 
+const sqlCampaignDay = `/* sqlCampaignDay */
+WITH quota AS (` + sqlMessageRoom + `)
+SELECT room, next::timestamp AT TIME ZONE 'UTC', EXISTS (
+    SELECT FROM messages WHERE tenant = $1 AND campaign = $2 AND NOT tried AND state = 'queued') FROM quota`
+
+// A Day is what a campaign has left of the MaxMessagesDay of its tenant.
+type Day struct {
+	Left  int64     // messages that the tenant may send on this day
+	Next  time.Time // when the next one begins
+	First bool      // it has messages that wait for their first attempt, which counts; further ones do not
+}
+
+// Day returns what a campaign has left of the day; nil = its tenant has no limit.
+func (s *Messages) Day(ctx context.Context, tenant string, id uuid.UUID) (*Day, error) {
+	rows, err := db.TenantRows(ctx, s.pool, tenant, pgx.RowToAddrOfStructByPos[Day], sqlCampaignDay, tenant, id)
+	if err != nil || len(rows) == 0 {
+		return nil, fault.Wrap(err, "read the day of campaign %s", id)
+	}
+	return rows[0], nil
+}
+
 // Each sender's transactional messages, and those of each running campaign, come from a scan of their own: what is
 // paused is never looked at, however much of it waits. Those of campaigns are taken in turns. What is locked beyond the
 // cut is free again when the statement ends, and locked rows are skipped, so no two callers ever hold the same message.
