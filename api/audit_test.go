@@ -67,7 +67,7 @@ func changes(t *testing.T, d *apitest.Door) map[string][3]string {
 	list, err := d.Contacts.Store.CreateList(t.Context(), "acme", "Friends", "test", apitest.Now)
 	require.NoError(t, err)
 	friend := contact.Contact{Email: "friend@example.org", Key: contact.Key("", "friend@example.org")}
-	person, _, err := d.Contacts.Store.Put(t.Context(), "acme", friend, dboutreach.KnownUpdate, apitest.Now)
+	person, _, err := d.Contacts.Store.Put(t.Context(), "acme", friend, dboutreach.KnownUpdate, "test", apitest.Now)
 	require.NoError(t, err)
 	shown, twin := d.Twins(t, "77")
 	_, undone := d.Twins(t, "78")

@@ -114,7 +114,7 @@ func TestFindOfTenants(t *testing.T) {
 	}, campaign.Draft)
 	c := contact.Contact{Email: "autumn@example.org", Name: "Autumn"}
 	c.Key = contact.Key("", c.Email)
-	_, _, err := dboutreach.NewContacts(f.Pool, nil).Put(t.Context(), "acme", c, dboutreach.KnownUpdate, apitest.Now)
+	_, _, err := dboutreach.NewContacts(f.Pool, nil).Put(t.Context(), "acme", c, dboutreach.KnownUpdate, "test", apitest.Now)
 	require.NoError(t, err)
 	acme, rival, house := of("acme"), of("rival"), "Bearer "+f.Key(t, "house", access.Read)
 	found := []string{"campaign /ui/campaigns/" + id.String() + "?tenant=acme"}

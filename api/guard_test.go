@@ -39,7 +39,7 @@ var openOperations = []string{"health", "ready", "get-image", "verify-whatsapp-w
 var tenantOperations = []string{
 	"list-contact-lists", "create-contact-list", "change-contact-list", "delete-contact-list",
 	"search-contacts", "count-contacts", "export-contacts", "get-contact", "export-person", "delete-contact",
-	"opt-out-contact", "opt-out-person",
+	"opt-out-contact", "opt-out-person", "put-contact", "tag-contacts",
 	"list-segments", "create-segment", "get-segment", "change-segment", "delete-segment",
 	"create-upload", "list-uploads", "get-upload", "preview-upload", "set-upload-options", "start-upload",
 	"cancel-upload", "get-upload-errors", "watch-upload", "list-upload-refusals", "list-upload-reasons",

@@ -110,6 +110,7 @@ var heavyOperations = map[string]heavy{
 	"set-upload-options": {lane: previews, within: PreviewTimeout, rows: PreviewRows},
 
 	"change-contact-list":   {lane: changes, within: RequestTimeout},
+	"tag-contacts":          {lane: changes, within: RequestTimeout},
 	"delete-contact-list":   {lane: changes, within: DeleteListTimeout},
 	"retry-failed-messages": {lane: changes, within: RetryFailedTimeout},
 

@@ -43,6 +43,8 @@ var walk = map[string]walked{
 	"delete-contact":     {path: "/contacts/{contact}", mine: 204},
 	"opt-out-contact":    {path: "/contacts/{contact}/opt-out"},
 	"opt-out-person":     {path: "/opt-outs", body: `{"email":"secret@example.org"}`, mine: 204, theirs: 204},
+	"put-contact":        {path: "/contacts", body: `{"phone":"+15145550177"}`, theirs: 200},
+	"tag-contacts":       {path: "/contacts/tags", body: `{"contacts":[{contact}],"add":["new"]}`, theirs: 200},
 	"list-segments":      {path: "/segments", theirs: 200},
 	"create-segment":     {path: "/segments", body: `{"name":"{unique}","filter":{}}`, mine: 201, theirs: 201},
 	"get-segment":        {path: "/segments/{segment}"},

@@ -26,12 +26,13 @@ import (
 	"github.com/mtlrent/conveyor/domain/contact"
 )
 
-// ContactsCmd imports and exports the contacts of a tenant.
+// ContactsCmd imports, exports and corrects the contacts of a tenant.
 type ContactsCmd struct {
 	ofTenant
 
 	Import contactsImportCmd `cmd:"" help:"Import a file of contacts: CSV, TSV, XLSX, gzip, or a zip of one file."`
 	Export contactsExportCmd `cmd:"" help:"Write contacts as CSV."`
+	Set    contactsSetCmd    `cmd:"" help:"Add a contact, or correct one."`
 }
 
 type contactsImportCmd struct {

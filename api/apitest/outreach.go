@@ -98,7 +98,7 @@ func ContactChanges(t *testing.T, d *Door) map[string][3]string {
 	person := func() string {
 		c := contact.Contact{Email: uuid.NewString() + "@example.org"}
 		c.Key = contact.Key("", c.Email)
-		id, _, err := store.Put(ctx, of, c, dboutreach.KnownUpdate, Now)
+		id, _, err := store.Put(ctx, of, c, dboutreach.KnownUpdate, "test", Now)
 		require.NoError(t, err)
 		return fmt.Sprint(id)
 	}
@@ -125,6 +125,10 @@ func ContactChanges(t *testing.T, d *Door) map[string][3]string {
 	add("delete-segment", "/segments/", segment(), "", "", "segment.deleted segment/")
 	add("delete-contact", "/contacts/", person(), "", "", "contact.deleted contact/")
 	add("opt-out-contact", "/contacts/", person(), "/opt-out", "", "contact.opted_out contact/")
+	add("put-contact", "/contacts", "", "", `{"email":"b@example.org"}`, "contact.added contact/")
+	out["tag-contacts"] = [3]string{
+		"/contacts/tags?tenant=" + of, `{"contacts":[` + person() + `],"add":["new"]}`, "contact.tagged tenant/" + of,
+	}
 	add("opt-out-person", "/opt-outs", "", "", `{"email":"a@example.org"}`, "contact.opted_out tenant/"+of)
 	add("create-upload", "/uploads", "", "", FormOf("a.csv", "phone\n"), "upload.created upload/")
 	add("set-upload-options", "/uploads/", held(), "/options", `{}`, "upload.changed upload/")

@@ -34,7 +34,7 @@ func Furnish(t *testing.T, f *Fort) map[string]string {
 	require.NoError(t, err)
 	c := contact.Contact{Email: "secret-" + uuid.NewString() + "@example.org", Name: "secret"}
 	c.Key = contact.Key("", c.Email)
-	id, _, err := contacts.Put(ctx, "acme", c, dboutreach.KnownUpdate, Now)
+	id, _, err := contacts.Put(ctx, "acme", c, dboutreach.KnownUpdate, "test", Now)
 	require.NoError(t, err)
 	secret := dboutreach.Segment{ID: uuid.New(), Name: "secret " + uuid.NewString()}
 	segment, err := contacts.PutSegment(ctx, "acme", secret, "test", Now)

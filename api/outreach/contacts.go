@@ -64,10 +64,14 @@ func (h Contacts) Register(d *api.Door) {
 			"An opt-out stays, without the phone, so that it holds when the person is imported again. Uploaded files are "+
 			"kept as long as files are kept. The audit names nobody.")), h.remove)
 	api.ServeTenant(d, op(access.Operate, "opt-out-contact", http.MethodPost, "/contacts/{contact}/opt-out",
-		"Never write to a contact again", "It holds for good, also across a deletion and another import."), h.optOut)
+		"Never write to a contact again", "Its telephone number and its e-mail address are opted out, and with "+
+			"the address every contact that has it: of a couple or an office with one address, all. The answer says how many "+
+			"contacts that are. POST /opt-outs with the phone alone opts out nobody else. It holds for good, also across a "+
+			"deletion and another import."), h.optOut)
 	api.ServeTenant(d, done(op(access.Operate, "opt-out-person", http.MethodPost, "/opt-outs",
 		"Never write to a telephone number or an address again", "Whether it is of a contact or not. A number without "+
 			"country code is of the tenant's region. It holds for good.")), h.optOutPerson)
+	h.changes(d, op)
 	h.lists(d)
 	h.segments(d)
 }
@@ -369,15 +373,25 @@ func (h Contacts) remove(ctx context.Context, tenant string, in *contactInput) (
 // optOutSource is the source of opt-outs by this API.
 const optOutSource = "api"
 
-func (h Contacts) optOut(ctx context.Context, tenant string, in *contactInput) (*api.Body[Contact], error) {
+// A ContactOptedOut is the answer of POST /contacts/{contact}/opt-out.
+type ContactOptedOut struct {
+	Contact
+	Contacts int64 `json:"contacts" doc:"how many are not written to by it: this one, and those with the same e-mail address"`
+}
+
+func (h Contacts) optOut(ctx context.Context, tenant string, in *contactInput) (*api.Body[ContactOptedOut], error) {
 	c, err := h.Store.Get(ctx, tenant, in.Contact)
 	if err != nil {
 		return nil, err
 	}
 	err = h.Store.OptOut(ctx, tenant, c.Persons(), optOutSource, "contact/"+strconv.FormatInt(c.ID, 10),
 		api.CallerOf(ctx).Name, h.door.Now())
+	if err != nil {
+		return nil, err
+	}
+	n, err := h.Store.Reach(ctx, tenant, c.Persons())
 	c.OptedOut = true
-	return api.BodyOf(showContact(c)), err
+	return api.BodyOf(ContactOptedOut{showContact(c), n}), err
 }
 
 // OptOutStart is the body of POST /opt-outs.

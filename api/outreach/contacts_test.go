@@ -32,7 +32,7 @@ func TestContacts(t *testing.T) {
 			Fields: map[string]string{"city": "=Montréal"},
 		}
 		c.Key = contact.Key(c.Phone, "")
-		id, _, err := d.Contacts.Store.Put(t.Context(), "acme", c, dboutreach.KnownUpdate, apitest.Now)
+		id, _, err := d.Contacts.Store.Put(t.Context(), "acme", c, dboutreach.KnownUpdate, "test", apitest.Now)
 		require.NoError(t, err)
 		ids = append(ids, id)
 	}
@@ -88,6 +88,22 @@ func TestContacts(t *testing.T) {
 	require.Equal(t, 204, d.Ask(t, http.MethodDelete, one+"?tenant=acme", "").Status)
 	apitest.Refused(t, d.Get(t, one+"?tenant=acme"), 404)
 
+	// One that is opted out by its ID takes with it those that have its address, and the answer says how many.
+	stored := func(body string) apioutreach.ContactStored {
+		return apitest.Read[apioutreach.ContactStored](t, post("/contacts", body), 200)
+	}
+	var couple []int64
+	for i := range 3 {
+		couple = append(couple, stored(fmt.Sprintf(`{"phone":"514 555-012%d","email":"Both@example.org"}`, i)).ID)
+	}
+	couple = append(couple, stored(`{"phone":"514 555-0123"}`).ID, stored(`{"email":"both@example.org"}`).ID)
+	out := apitest.Read[apioutreach.ContactOptedOut](t, post(fmt.Sprintf("/contacts/%d/opt-out", couple[0]), ""), 200)
+	require.Equal(t, int64(4), out.Contacts)
+	for i, want := range []bool{true, true, true, false, true} {
+		c := apitest.Read[apioutreach.Contact](t, d.Get(t, fmt.Sprintf("/contacts/%d?tenant=acme", couple[i])), 200)
+		require.Equal(t, want, c.OptedOut, i)
+	}
+
 	// Nothing of it names a person in the audit.
 	var audit string
 	require.NoError(t, d.Pool.QueryRow(t.Context(), "SELECT string_agg(a::text, ' ') FROM audit a").Scan(&audit))
@@ -95,6 +111,62 @@ func TestContacts(t *testing.T) {
 		require.Contains(t, audit, deed)
 	}
 	require.False(t, strings.Contains(audit, "Zoé") || strings.Contains(audit, "5550"), audit)
+}
+
+// A contact is added and corrected by a request, as a row of a file would, and loses a tag.
+func TestPutContact(t *testing.T) {
+	t.Parallel()
+	d, _ := apitest.Outreach(t)
+	post := func(path, body string) apitest.Reply { return d.Ask(t, http.MethodPost, path+"?tenant=acme", body) }
+	put := func(body string) apioutreach.ContactStored {
+		return apitest.Read[apioutreach.ContactStored](t, post("/contacts", body), 200)
+	}
+	const first = `{"phone":"514 555-0101","email":"Zoe@EXAMPLE.org","given_name":" Zoe ","family_name":"Roy","locale":"French",
+		"tags":["VIP","a, b","VIP"],"fields":{"city":"Montréal"}}`
+	one := put(first)
+	require.True(t, one.Added)
+	want := apioutreach.Contact{
+		ID: one.ID, Phone: "+15145550101", Country: "CA", Email: "Zoe@example.org", Name: "Zoe Roy", GivenName: "Zoe",
+		FamilyName: "Roy", Locale: "fr", Tags: []string{"VIP", "a, b"}, Fields: map[string]string{"city": "Montréal"},
+		CreatedAt: one.CreatedAt, UpdatedAt: apitest.Now,
+	}
+	require.Equal(t, want, one.Contact)
+	require.Equal(t, apioutreach.ContactStored{Contact: want}, put(first), "it is the same request")
+	require.Equal(t, apioutreach.ContactStored{Contact: want}, put(`{"phone":"+15145550101","name":"Other","known":"skip"}`))
+	apitest.Refused(t, post("/contacts", `{"phone":"+15145550101","known":"fail"}`), 409)
+	want.GivenName, want.Name = "Zoë", "Zoë Roy"
+	require.Equal(t, want, put(`{"phone":"+15145550101","given_name":"Zoë"}`).Contact)
+
+	for body, field := range map[string]string{
+		`{}`: "body.phone", `{"phone":"98"}`: "body.phone", `{"email":"a"}`: "body.email", `{"phone":"+15145550102","locale":"?"}`: "body.locale",
+		`{"phone":"+15145550102","fields":{"A b":"x"}}`: "body.fields", `{"phone":"+15145550102","fields":{"a":"#N/A"}}`: "body.fields.a",
+		`{"phone":"+15145550102","tags":["` + strings.Repeat("x", 65) + `"]}`: "body.tags",
+		`{"phone":"+15145550102","known":"x"}`:                                "body.known",
+	} {
+		p := apitest.Refused(t, post("/contacts", body), 422)
+		require.Contains(t, p.Fields(), field, body)
+		require.NotContains(t, p.Detail, "98", "its errors repeat nothing of the person")
+	}
+
+	count := func(tag string) int64 {
+		return apitest.Read[apioutreach.ContactCount](t, post("/contacts/count", `{"filter":{"tag":"`+tag+`"}}`), 200).Contacts
+	}
+	require.Equal(t, int64(1), count("VIP"))
+	change := fmt.Sprintf(`{"contacts":[%d,%d,999999],"add":["new"],"remove":["VIP"]}`, one.ID, one.ID)
+	for _, want := range []int64{1, 0} {
+		require.Equal(t, want, apitest.Read[apioutreach.ContactsTagged](t, post("/contacts/tags", change), 200).Changed)
+	}
+	require.Zero(t, count("VIP"))
+	require.Equal(t, int64(1), count("new"))
+	apitest.Refused(t, post("/contacts/tags", `{"contacts":[],"add":["new"]}`), 422)
+	apitest.Refused(t, post("/contacts/tags", `{"contacts":[1],"add":[""]}`), 422)
+
+	// Another tenant has neither.
+	apitest.Tenant(t, d.Pool, "rival")
+	r := d.Ask(t, http.MethodPost, "/contacts/tags?tenant=rival", change)
+	require.Zero(t, apitest.Read[apioutreach.ContactsTagged](t, r, 200).Changed)
+	require.Equal(t, []string{"contact.added", "contact.changed"}, d.Audited(t, fmt.Sprint("contact/", one.ID)))
+	require.Contains(t, d.Audited(t, "tenant/acme"), "contact.tagged")
 }
 
 // A tenant searches three times at once, and leaves the rest to others.
@@ -162,7 +234,7 @@ func TestExportOfManyFields(t *testing.T) {
 	d, _ := apitest.Outreach(t)
 	c := contact.Contact{Phone: "+15145550199", Name: "Jo"}
 	c.Key = contact.Key(c.Phone, "")
-	_, _, err := d.Contacts.Store.Put(t.Context(), "acme", c, dboutreach.KnownUpdate, apitest.Now)
+	_, _, err := d.Contacts.Store.Put(t.Context(), "acme", c, dboutreach.KnownUpdate, "test", apitest.Now)
 	require.NoError(t, err)
 	export := func(fields int) apitest.Reply {
 		d.System(t, "UPDATE contacts SET fields = (SELECT jsonb_object_agg('f' || n, 'x') FROM generate_series(1, $1::int) n)", fields)
@@ -182,7 +254,7 @@ func TestReadsOfPersonsAreAudited(t *testing.T) {
 	d, _ := apitest.Outreach(t, func(p *apitest.Parts) { p.Registerer = registry })
 	c := contact.Contact{Phone: "+15145550199", Name: "Jo"}
 	c.Key = contact.Key(c.Phone, "")
-	id, _, err := d.Contacts.Store.Put(t.Context(), "acme", c, dboutreach.KnownUpdate, apitest.Now)
+	id, _, err := d.Contacts.Store.Put(t.Context(), "acme", c, dboutreach.KnownUpdate, "test", apitest.Now)
 	require.NoError(t, err)
 	u := imported(t, d, apitest.Read[apioutreach.Upload](t, d.Upload(t, "", apitest.FormOf("clients.csv", apitest.People)), http.StatusAccepted))
 	details := func(action string) (out []string) {

@@ -100,7 +100,7 @@ func TestExportTenant(t *testing.T) {
 		apitest.Tenant(t, d.Pool, id)
 		_, _, err := d.Contacts.Store.Put(t.Context(), id, contact.Contact{
 			Email: "a@" + id + ".example", Key: contact.Key("", "a@"+id+".example"),
-		}, dboutreach.KnownUpdate, apitest.Now)
+		}, dboutreach.KnownUpdate, "test", apitest.Now)
 		require.NoError(t, err)
 	}
 	const content = "phone\n+15145550123\n"

@@ -205,11 +205,10 @@ func contactCondition(f contact.Filter, args *[]any) string {
 }
 
 // Put stores one contact as an upload would, and says what became of it: it is new, or one that was there and is now,
-// or not, another. A tenant that may not have another one, and KnownFail of a known one, are fault.Conflict. It may be
-// repeated.
-func (s *Contacts) Put(ctx context.Context, tenant string, c contact.Contact, known Known, now time.Time) (
-	id int64, added bool, err error,
-) {
+// or not, another. A tenant that may not have another one, and KnownFail of a known one, are fault.Conflict. What it
+// writes has an audit record. It may be repeated.
+func (s *Contacts) Put(ctx context.Context, tenant string, c contact.Contact, known Known, actor string,
+	now time.Time) (id int64, added bool, err error) {
 	if err := CheckKnown(known); err != nil {
 		return 0, false, err
 	}
@@ -230,11 +229,17 @@ func (s *Contacts) Put(ctx context.Context, tenant string, c contact.Contact, kn
 			return fault.Newf(fault.Conflict, "the tenant may not have more contacts")
 		case done[0].Was == writtenKnown && known == KnownFail:
 			return fault.Newf(fault.Conflict, "the contact is there already")
-		case done[0].Was == writtenNew:
-			added = true
-			_, err = tx.Exec(ctx, sqlTenantContacts, tenant, 1)
+		case done[0].Was == writtenKnown:
+			return nil
 		}
-		return err
+		action := "contact.changed"
+		if added = done[0].Was == writtenNew; added {
+			action = "contact.added"
+			if _, err := tx.Exec(ctx, sqlTenantContacts, tenant, 1); err != nil {
+				return err
+			}
+		}
+		return db.AuditTx(ctx, tx, contactDeed(tenant, action, fmt.Sprintf("contact/%d", id), actor, now, nil))
 	})
 	return id, added, contactFault(err, "store", id)
 }
@@ -257,18 +262,20 @@ func tenantRoom(ctx context.Context, tx pgx.Tx, tenant string) (int64, error) {
 const sqlQuotaTurn = `/* sqlQuotaTurn */ SELECT FROM tenants WHERE id = $1 FOR NO KEY UPDATE`
 
 const sqlContactsTag = `/* sqlContactsTag */
-UPDATE contacts c SET updated_at = $5, tags = ARRAY(
-    SELECT t FROM unnest(c.tags) WITH ORDINALITY AS o(t, n) WHERE t <> ALL ($4)
-    UNION ALL SELECT DISTINCT t FROM unnest($3::text[]) AS a(t) WHERE t <> ALL (c.tags))
+UPDATE contacts c SET updated_at = $5, tags = (
+    SELECT (stay || come)[:greatest(cardinality(stay), $6)] FROM (SELECT
+        ARRAY(SELECT t FROM unnest(c.tags) WITH ORDINALITY AS o(t, n) WHERE t <> ALL ($4) ORDER BY n) AS stay,
+        ARRAY(SELECT t FROM unnest($3::text[]) WITH ORDINALITY AS a(t, n) WHERE t <> ALL (c.tags)
+            GROUP BY t ORDER BY min(n)) AS come) p)
 WHERE c.tenant = $1 AND c.id = ANY (ARRAY(
         SELECT id FROM contacts WHERE tenant = $1 AND id = ANY ($2) ORDER BY key FOR UPDATE))
-    AND (NOT c.tags @> $3 OR c.tags && $4)`
+    AND (c.tags && $4 OR NOT c.tags @> $3 AND cardinality(c.tags) < $6)`
 
-// Tag adds and removes tags of contacts and returns how many of them it changed; those that are not there are ignored.
-// A tag that is in both lists is removed. It may be repeated.
-func (s *Contacts) Tag(ctx context.Context, tenant string, ids []int64, add, remove []string, now time.Time) (
-	int64, error,
-) {
+// Tag adds and removes tags of contacts, with an audit record where that changes something, and returns how many of
+// them it changed; those that are not there are ignored. A tag that is in both lists is removed. Of a contact that has
+// contact.MaxTags, with those that stay, the rest is left out. It may be repeated.
+func (s *Contacts) Tag(ctx context.Context, tenant string, ids []int64, add, remove []string, actor string,
+	now time.Time) (int64, error) {
 	for _, tag := range slices.Concat(add, remove) {
 		if err := (contact.Filter{Tag: tag}).Check(); err != nil || tag == "" || db.Storable(tag) != tag {
 			return 0, fault.Newf(fault.Invalid, "tags: %.80q is no tag: expected 1 to %d characters", tag, contact.MaxTag)
@@ -277,9 +284,13 @@ func (s *Contacts) Tag(ctx context.Context, tenant string, ids []int64, add, rem
 	add = slices.DeleteFunc(slices.Clone(add), func(tag string) bool { return slices.Contains(remove, tag) })
 	var changed int64
 	err := db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, sqlContactsTag, tenant, ids, orNone(add), orNone(remove), now)
-		changed = tag.RowsAffected()
-		return err
+		tag, err := tx.Exec(ctx, sqlContactsTag, tenant, ids, orNone(add), orNone(remove), now, contact.MaxTags)
+		if changed = tag.RowsAffected(); err != nil || changed == 0 {
+			return err
+		}
+		return db.AuditTx(ctx, tx, contactDeed(tenant, "contact.tagged", "tenant/"+tenant, actor, now, map[string]any{
+			"contacts": changed, "added": len(add), "removed": len(remove),
+		}))
 	})
 	return changed, fault.Wrap(err, "tag %d contacts", len(ids))
 }
@@ -302,12 +313,7 @@ ON CONFLICT (tenant, digest) DO UPDATE SET source = excluded.source, at = exclud
 // holds for good, of those who have written so, too. It may be repeated: the first one stays.
 func (s *Contacts) OptOut(ctx context.Context, tenant string, keys []string, source, subject, actor string,
 	now time.Time) error {
-	digests := make([][]byte, len(keys))
-	for i, key := range keys {
-		digest := contact.Digest(tenant, key)
-		digests[i] = digest[:]
-	}
-	slices.SortFunc(digests, bytes.Compare)
+	digests := digestsOf(tenant, keys)
 	pads, err := s.key.pads(ctx)
 	if err != nil {
 		return err
@@ -324,4 +330,27 @@ func (s *Contacts) OptOut(ctx context.Context, tenant string, keys []string, sou
 			map[string]any{"digests": tag.RowsAffected(), "source": source}))
 	})
 	return fault.Wrap(err, "opt out %d contacts", len(keys))
+}
+
+// digestsOf are those of keys, in their order.
+func digestsOf(tenant string, keys []string) [][]byte {
+	digests := make([][]byte, len(keys))
+	for i, key := range keys {
+		digest := contact.Digest(tenant, key)
+		digests[i] = digest[:]
+	}
+	slices.SortFunc(digests, bytes.Compare)
+	return digests
+}
+
+const sqlContactsOf = `/* sqlContactsOf */
+SELECT count(*) FROM (
+    SELECT id FROM contacts WHERE tenant = $1 AND key = ANY ($2)
+    UNION SELECT id FROM contacts WHERE tenant = $1 AND email_digest = ANY ($3::bytea[]) AND email_digest <> '') c`
+
+// Reach is how many contacts OptOut is about: those that have one of the keys, or an address among them beside a phone.
+func (s *Contacts) Reach(ctx context.Context, tenant string, keys []string) (int64, error) {
+	n, err := db.One(db.TenantRows(ctx, s.pool, tenant, pgx.RowTo[int64], sqlContactsOf, tenant, keys,
+		digestsOf(tenant, keys)))
+	return n, fault.Wrap(err, "count contacts of %d keys", len(keys))
 }

@@ -33,7 +33,7 @@ func someone(phone string, change ...func(*contact.Contact)) contact.Contact {
 func put(t *testing.T, s *dboutreach.Contacts, tenant string, c contact.Contact) int64 {
 	t.Helper()
 
-	id, _, err := s.Put(t.Context(), tenant, c, dboutreach.KnownUpdate, dbtest.At(1))
+	id, _, err := s.Put(t.Context(), tenant, c, dboutreach.KnownUpdate, "test", dbtest.At(1))
 	require.NoError(t, err)
 	return id
 }
@@ -85,7 +85,7 @@ func TestPutContact(t *testing.T) {
 	dbtest.NewTenant(t, pool, "umbrella")
 	s := dboutreach.NewContacts(pool, nil)
 	c := someone("+5215512345678", func(c *contact.Contact) { c.Tags = []string{`a "b", {c}`, `\`} })
-	id, added, err := s.Put(ctx, "acme", c, dboutreach.KnownFail, dbtest.At(1))
+	id, added, err := s.Put(ctx, "acme", c, dboutreach.KnownFail, "test", dbtest.At(1))
 	require.NoError(t, err)
 	require.True(t, added)
 	got, err := s.Get(ctx, "acme", id)
@@ -93,10 +93,10 @@ func TestPutContact(t *testing.T) {
 	c.Fields = map[string]string{}
 	require.Equal(t, dboutreach.Contact{ID: id, Contact: c, CreatedAt: dbtest.At(1), UpdatedAt: dbtest.At(1)}, got)
 
-	_, _, err = s.Put(ctx, "acme", c, dboutreach.KnownFail, dbtest.At(2))
+	_, _, err = s.Put(ctx, "acme", c, dboutreach.KnownFail, "test", dbtest.At(2))
 	require.Equal(t, fault.Conflict, dbtest.Class(err))
 	other := someone("+525512345678", func(c *contact.Contact) { c.Name = "The same person" })
-	same, added, err := s.Put(ctx, "acme", other, dboutreach.KnownUpdate, dbtest.At(3))
+	same, added, err := s.Put(ctx, "acme", other, dboutreach.KnownUpdate, "test", dbtest.At(3))
 	require.NoError(t, err)
 	require.False(t, added)
 	require.Equal(t, id, same, "Mexico's old and new notation are one person")
@@ -105,8 +105,14 @@ func TestPutContact(t *testing.T) {
 	require.Equal(t, "The same person", got.Name)
 	require.Equal(t, "+525512345678", got.Phone, "as it was given last")
 
+	require.Equal(t, []string{"contact.added", "contact.changed"}, dbtest.Audited(t, pool, fmt.Sprintf("contact/%d", id)))
+	_, added, err = s.Put(ctx, "acme", other, dboutreach.KnownUpdate, "test", dbtest.At(3))
+	require.NoError(t, err)
+	require.False(t, added)
+	require.Len(t, dbtest.Audited(t, pool, fmt.Sprintf("contact/%d", id)), 2, "it changes nothing")
+
 	require.NotZero(t, put(t, s, "acme", someone("+15145550001")))
-	_, _, err = s.Put(ctx, "acme", someone("+15145550002"), dboutreach.KnownUpdate, dbtest.At(4))
+	_, _, err = s.Put(ctx, "acme", someone("+15145550002"), dboutreach.KnownUpdate, "test", dbtest.At(4))
 	require.Equal(t, fault.Conflict, dbtest.Class(err))
 	require.ErrorContains(t, err, "more contacts")
 
@@ -114,7 +120,7 @@ func TestPutContact(t *testing.T) {
 	require.Equal(t, fault.Gone, dbtest.Class(err))
 	_, err = s.Find(ctx, "umbrella", got.Key)
 	require.Equal(t, fault.Gone, dbtest.Class(err))
-	_, _, err = s.Put(ctx, "nobody", c, dboutreach.KnownUpdate, dbtest.At(4))
+	_, _, err = s.Put(ctx, "nobody", c, dboutreach.KnownUpdate, "test", dbtest.At(4))
 	require.Equal(t, fault.Gone, dbtest.Class(err))
 }
 
@@ -231,13 +237,29 @@ func TestListsAndSegments(t *testing.T) {
 	require.Equal(t, []dboutreach.CountedList{{ContactList: list, Members: 1}}, lists)
 
 	for _, want := range []int64{1, 0} {
-		n, err = s.Tag(ctx, "acme", []int64{a, theirs}, []string{"vip", "old"}, []string{"old"}, dbtest.At(2))
+		n, err = s.Tag(ctx, "acme", []int64{a, theirs}, []string{"vip", "old"}, []string{"old"}, "me", dbtest.At(2))
 		require.NoError(t, err)
 		require.Equal(t, want, n)
 	}
 	got, err := s.Get(ctx, "acme", a)
 	require.NoError(t, err)
 	require.Equal(t, []string{"vip"}, got.Tags)
+	require.Equal(t, []string{"tenant.created", "contact.tagged"}, dbtest.Audited(t, pool, "tenant/acme"))
+	many := make([]string, 60)
+	for i := range many {
+		many[i] = fmt.Sprintf("t%02d", i)
+	}
+	for _, want := range []int64{1, 0} {
+		n, err = s.Tag(ctx, "acme", []int64{b}, many, nil, "me", dbtest.At(2))
+		require.NoError(t, err)
+		require.Equal(t, want, n)
+	}
+	n, err = s.Tag(ctx, "acme", []int64{b}, many[50:], many[:2], "me", dbtest.At(2))
+	require.NoError(t, err)
+	require.Equal(t, int64(1), n)
+	got, err = s.Get(ctx, "acme", b)
+	require.NoError(t, err)
+	require.Equal(t, many[2:52], got.Tags, "those that stay, then as many as there is room for")
 
 	segment := dboutreach.Segment{ID: uuid.New(), Name: "VIPs", Filter: contact.Filter{Tag: "vip"}}
 	kept, err := s.PutSegment(ctx, "acme", segment, "me", dbtest.At(3))

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/domain/fault"
 )
@@ -277,5 +279,36 @@ func TestReadEmail(t *testing.T) {
 		if got != tt.want || (p == nil) != (tt.want != "") {
 			t.Errorf("ReadEmail(%q) = %q, %v; want %q", tt.cell, got, p, tt.want)
 		}
+	}
+}
+
+// A person of a request is read as a row of a file is, but for tags, which are a list already.
+func TestGiven(t *testing.T) {
+	t.Parallel()
+
+	c, problems := contact.Given(contact.Contact{
+		Phone: "514 555-0123", Email: "A@EXAMPLE.org", GivenName: " Zo\u0065\u0308 ", Locale: "French",
+		Tags: []string{"a, b", " a,  b", "", "c"}, Fields: map[string]string{"city": " Laval ", "floor": ""},
+	}, "CA")
+	require.Empty(t, problems)
+	require.Equal(t, contact.Contact{
+		Key: "+15145550123", Phone: "+15145550123", Country: "CA", Email: "A@example.org", Name: "Zoë", GivenName: "Zoë",
+		Locale: "fr", Tags: []string{"a, b", "c"}, Fields: map[string]string{"city": "Laval"},
+	}, c)
+	many := make([]string, contact.MaxTags+1)
+	for i := range many {
+		many[i] = strings.Repeat("x", i+1)
+	}
+	for code, given := range map[string]contact.Contact{
+		contact.CodeMissing: {Name: "Zoë"}, contact.CodePhone: {Phone: "1"}, contact.CodeNUL: {Email: "a@b.ca", Name: "a\x00"},
+		contact.CodeTags: {Email: "a@b.ca", Tags: many}, contact.CodeTooLong: {Email: "a@b.ca", Tags: []string{strings.Repeat("x", 65)}},
+		contact.CodeControl: {Email: "a@b.ca", Fields: map[string]string{"a": "\x01"}},
+	} {
+		_, problems := contact.Given(given, "CA")
+		require.Len(t, problems, 1, code)
+		require.Equal(t, code, problems[0].Code)
+	}
+	for name, want := range map[string]bool{"city": true, "a_1": true, "": false, "A": false, "a b": false, "a.b": false} {
+		require.Equal(t, want, contact.IsCustom(name), name)
 	}
 }

@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+
+	apioutreach "github.com/mtlrent/conveyor/api/outreach"
+)
+
+type contactsSetCmd struct {
+	Phone      string            `help:"Telephone number; one without country code is of the tenant's region." placeholder:"NUMBER"`
+	Email      string            `help:"E-mail address." placeholder:"ADDRESS"`
+	Name       string            `help:"Whole name; the default is made of the parts." placeholder:"NAME"`
+	GivenName  string            `help:"Given name." placeholder:"NAME"`
+	FamilyName string            `help:"Family name." placeholder:"NAME"`
+	Locale     string            `help:"Language, such as fr-CA." placeholder:"TAG"`
+	Field      map[string]string `help:"Custom field." placeholder:"NAME=VALUE" mapsep:"none"`
+	Tag        []string          `help:"Tags that it gets." placeholder:"TAG" sep:"none"`
+	Untag      []string          `help:"Tags that are taken from it." placeholder:"TAG" sep:"none"`
+	JSON       bool              `name:"json" help:"Print the contact as JSON."`
+}
+
+// Run stores a contact, and prints what it is then.
+func (c *contactsSetCmd) Run(ctx context.Context, group *ContactsCmd, r Client) error {
+	return c.run(ctx, group.ofTenant, r, os.Stdout)
+}
+
+func (c *contactsSetCmd) run(ctx context.Context, tenant ofTenant, r Client, out io.Writer) error {
+	var stored apioutreach.ContactStored
+	err := r.call(ctx, http.MethodPost, tenant.path("/contacts", nil), apioutreach.ContactPut{
+		Phone: c.Phone, Email: c.Email, Name: c.Name, GivenName: c.GivenName, FamilyName: c.FamilyName, Locale: c.Locale,
+		Tags: c.Tag, Fields: c.Field,
+	}, &stored)
+	if err != nil {
+		return err
+	}
+	if len(c.Untag) > 0 {
+		change := apioutreach.ContactTags{Contacts: []int64{stored.ID}, Remove: c.Untag}
+		if err := r.call(ctx, http.MethodPost, tenant.path("/contacts/tags", nil), change, nil); err != nil {
+			return fmt.Errorf("contact %d is stored, but its tags were not removed: %w", stored.ID, err)
+		}
+		path := tenant.path(fmt.Sprintf("/contacts/%d", stored.ID), nil)
+		if err := r.call(ctx, http.MethodGet, path, nil, &stored.Contact); err != nil {
+			return err
+		}
+	}
+	return printAs(out, stored, c.JSON, printContact)
+}
+
+// printContact writes a contact as text. What it does not have is left out.
+func printContact(w io.Writer, c apioutreach.ContactStored) error {
+	t := newTable(w)
+	row := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(t, "%s\t%s\n", name, Plain(value))
+		}
+	}
+	state := ""
+	if c.Added {
+		state = " (added)"
+	}
+	row("contact", fmt.Sprint(c.ID, state))
+	row("phone", c.Phone)
+	row("email", c.Email)
+	row("name", c.Name)
+	row("given name", c.GivenName)
+	row("family name", c.FamilyName)
+	row("locale", c.Locale)
+	row("tags", strings.Join(c.Tags, ", "))
+	for _, name := range slices.Sorted(maps.Keys(c.Fields)) {
+		row("fields."+name, c.Fields[name])
+	}
+	if c.OptedOut {
+		row("opted out", "yes: it is never written to")
+	}
+	return t.Flush()
+}
