@@ -91,11 +91,12 @@ type CrawlMetrics interface {
 type CrawlSlots struct {
 	Jobs    chan struct{} // URLs that are requested or read at once: WORKER_CONCURRENCY
 	Fetches chan struct{} // of these, the requests: FETCH_CONCURRENCY
+	Renders chan struct{} // of these, the URLs of runs that render; the others of such a run hold no slot and no seat
 }
 
-// NewCrawlSlots makes slots for so many jobs and requests at once.
-func NewCrawlSlots(jobs, fetches int) CrawlSlots {
-	return CrawlSlots{make(chan struct{}, jobs), make(chan struct{}, fetches)}
+// NewCrawlSlots makes slots for so many jobs, requests and URLs to be rendered at once.
+func NewCrawlSlots(jobs, fetches, renders int) CrawlSlots {
+	return CrawlSlots{make(chan struct{}, jobs), make(chan struct{}, fetches), make(chan struct{}, renders)}
 }
 
 // A CrawlShardJob is a slice of the work on a run.

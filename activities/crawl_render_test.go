@@ -2,9 +2,12 @@ package activities_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -88,4 +91,52 @@ func TestRenderTakesTheAnswerOfTheBrowser(t *testing.T) {
 	}
 	require.Contains(t, string(last("/410").Message), `"removed":true`)
 	require.Equal(t, "Same", last("/same").Title)
+}
+
+// busyBrowser is a browser whose pages take until free is closed.
+type busyBrowser struct{ free chan struct{} }
+
+func (b busyBrowser) Check() error { return nil }
+
+func (b busyBrowser) Load(ctx context.Context, r web.Request) (web.Page, error) {
+	select {
+	case <-b.free:
+		return html(r, "<title>Good").Page, nil
+	case <-ctx.Done():
+		return web.Page{}, ctx.Err()
+	}
+}
+
+// URLs that wait for a page of the browser take no slot of the process and no seat of their host: other runs go on.
+func TestRenderTakesNothingFromOtherRuns(t *testing.T) {
+	t.Parallel()
+
+	synctest.Test(t, func(t *testing.T) {
+		slow, plain := newCrawled(t), newCrawled(t)
+		slow.settings.Render, plain.slots = true, slow.slots
+		browser := busyBrowser{make(chan struct{})}
+		slow.browser = browser
+		var seats atomic.Int64
+		slow.turn = func(string) error { seats.Add(1); return nil }
+		for n := range 7 {
+			slow.add(fmt.Sprintf("https://%s.example/%d", []string{"a", "b"}[n%2], n), 1)
+		}
+		for n := range 4 {
+			plain.add(fmt.Sprintf("https://a.example/%d", n), 1)
+		}
+		for _, c := range []*crawled{slow, plain} {
+			c.answer = func(r web.Request) (web.Exchange, error) { return html(r, "<title>As it was sent"), nil }
+		}
+		ended := make(chan map[string]string, 1)
+		go func() { ended <- slow.work() }()
+		synctest.Wait()
+		taken := seats.Load()
+		others := plain.work()
+		close(browser.free)
+		require.EqualValues(t, 1, taken)
+		require.Equal(t, map[string]string{
+			"/": "VISITED", "/0": "VISITED", "/1": "VISITED", "/2": "VISITED", "/3": "VISITED",
+		}, others)
+		require.Len(t, <-ended, 8)
+	})
 }

@@ -50,6 +50,7 @@ type crawled struct {
 	status   string // of the run; "" = it runs until nothing is left
 	browser  activities.CrawlBrowser
 	logs     bytes.Buffer // errors
+	slots    activities.CrawlSlots
 
 	mu      sync.Mutex
 	waiting []crawl.Claim
@@ -67,7 +68,7 @@ func newCrawled(t *testing.T) *crawled {
 
 	c := &crawled{
 		t: t, settings: crawl.Defaults, known: map[string]bool{}, results: map[string][]crawl.Result{},
-		marked: map[string]int64{},
+		marked: map[string]int64{}, slots: activities.NewCrawlSlots(4, 4, 1),
 	}
 	c.add("https://a.example/", 0)
 	return c
@@ -208,9 +209,8 @@ func (c *crawled) work() map[string]string {
 	env := suite.NewTestActivityEnvironment()
 	env.SetTestTimeout(servicetest.Patience())
 	a := &activities.Crawling{
-		Frontier: c, Base: c, Web: c, Hosts: c, Robots: c, Recent: c, Metrics: c, Slots: activities.NewCrawlSlots(4, 4),
-		Browser: c.browser,
-		Agent:   "Conveyor", Policy: crawl.RetryPolicy{Base: time.Millisecond, Max: time.Second}, Worker: "w", Now: time.Now,
+		Frontier: c, Base: c, Web: c, Hosts: c, Robots: c, Recent: c, Metrics: c, Slots: c.slots, Browser: c.browser,
+		Agent: "Conveyor", Policy: crawl.RetryPolicy{Base: time.Millisecond, Max: time.Second}, Worker: "w", Now: time.Now,
 	}
 	env.RegisterActivity(a)
 	_, err := env.ExecuteActivity(a.CrawlShard, activities.CrawlShardJob{RunID: 7, Slice: time.Minute})
@@ -690,7 +690,7 @@ func TestNothingIsAskedForThatCannotBeKept(t *testing.T) {
 		env.SetTestTimeout(2 * time.Hour)
 		a := &activities.Crawling{
 			Frontier: c, Base: c, Web: c, Hosts: c, Robots: c, Recent: c, Metrics: c, Bodies: disk,
-			Slots: activities.NewCrawlSlots(4, 4), Agent: "Conveyor", Worker: "w", Now: time.Now,
+			Slots: activities.NewCrawlSlots(4, 4, 1), Agent: "Conveyor", Worker: "w", Now: time.Now,
 			Policy: crawl.RetryPolicy{Base: 500 * time.Millisecond, Max: 30 * time.Second},
 		}
 		env.RegisterActivity(a)

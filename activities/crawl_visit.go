@@ -145,7 +145,21 @@ func (s *shard) turn(ctx context.Context, c crawl.Claim) (leave func(crawl.Verdi
 		}
 		delay = rules.CrawlDelay(s.Agent)
 	}
-	done = func() { <-s.Slots.Jobs }
+	free := func() {}
+	if s.run.Settings.Render { // before the host's turn: a start that waited for the browser would come too late
+		select {
+		case s.Slots.Renders <- struct{}{}:
+			free = func() { <-s.Slots.Renders }
+		case <-ctx.Done():
+			return nil, nil, ctx.Err()
+		}
+		defer func() {
+			if err != nil {
+				free()
+			}
+		}()
+	}
+	done = func() { <-s.Slots.Jobs; free() }
 	for {
 		if leave, err = s.Hosts.Enter(ctx, c.Host, delay); err != nil {
 			return nil, nil, heldBy(delay, err)
@@ -167,7 +181,7 @@ func (s *shard) turn(ctx context.Context, c crawl.Claim) (leave func(crawl.Verdi
 		if err == nil {
 			return leave, done, nil
 		}
-		done() // a host that is not ready takes nobody's slot
+		<-s.Slots.Jobs // a host that is not ready takes nobody's slot
 	}
 }
 

@@ -28,6 +28,10 @@ import (
 // milliseconds is a duration as the settings of the system that this one replaces have them.
 func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 
+// renders is how many URLs of runs that render are under way at once: while the browser loads as many as it has pages,
+// as many others are requested. One job is left to the other runs.
+func renders(jobs, pages int) int { return max(1, min(2*pages, jobs-1)) }
+
 // crawls is the crawler.
 func (h *house) crawls() system {
 	c, store := h.config.Crawl, dbcrawl.NewCrawls(h.pool)
@@ -51,7 +55,7 @@ func (h *house) crawls() system {
 					Name: "crawled", TTL: c.TTL, Registerer: h.registry,
 				}),
 				Bodies: bodies{h.blobs}, Browser: h.chromium(), Metrics: metrics,
-				Slots: activities.NewCrawlSlots(c.Jobs, c.Fetches),
+				Slots: activities.NewCrawlSlots(c.Jobs, c.Fetches, renders(c.Jobs, h.config.Browser.Pages)),
 				Agent: robotName(c.UserAgent), Policy: crawl.RetryPolicy{
 					Base: milliseconds(c.RetryBaseMS), Max: milliseconds(c.RetryMaxMS),
 				},
