@@ -54,7 +54,8 @@ func (s *Drafts) Queues() []Queue {
 func (s *Drafts) ready(ctx context.Context) error { return s.Launch.DraftsServed(ctx) }
 
 // requested makes a draft, and returns when it is stored. A draft that cannot be made is never tried again: its message
-// is dead-lettered, and an operator decides. A request that was canceled, before or meanwhile, is settled.
+// is dead-lettered, and an operator decides. A request that was canceled, before or meanwhile, is settled, and so is
+// one that has its draft, which may be older than what Temporal remembers.
 func (s *Drafts) requested(ctx context.Context, _ source, d amqp.Delivery, m contract.CrawlRequested) error {
 	if d.MessageId != "" && !strings.EqualFold(d.MessageId, m.EventID) && letterOf(d.Headers) == 0 {
 		return &fault.Error{Class: fault.Invalid, Err: contract.Errors{{
@@ -65,7 +66,7 @@ func (s *Drafts) requested(ctx context.Context, _ source, d amqp.Delivery, m con
 	if err != nil {
 		return fault.Newf(fault.Invalid, "event_id: %w", err)
 	}
-	if canceled, err := s.Store.DraftCanceled(ctx, id); err != nil || canceled {
+	if settled, err := s.Store.DraftSettled(ctx, id); err != nil || settled {
 		return err
 	}
 	r := draft.Request{

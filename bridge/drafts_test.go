@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mtlrent/conveyor/db/dbtest"
 	dbdrafts "github.com/mtlrent/conveyor/db/drafts"
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/fault"
@@ -125,6 +127,35 @@ func TestCrawlRequestedCanceled(t *testing.T) {
 	}
 	r.eventually(t, func() bool { return r.temp.called() == 1 }, "the other is taken")
 	r.settled(t, stop)
+	require.Zero(t, r.rows(t, "dead_letters"))
+}
+
+// A request that comes again has its draft, also when Temporal has forgotten its workflow: the page is not loaded
+// again, and headers that are gone with the draft are not missed.
+func TestCrawlRequestedAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	var err error
+	r.drafts.Secrets, err = secret.Parse("k:" + base64.StdEncoding.EncodeToString(make([]byte, 32)))
+	require.NoError(t, err)
+	s := dbdrafts.NewDrafts(r.pool)
+	plain, sealed, last := uuid.New(), uuid.New(), uuid.New()
+	for _, id := range []uuid.UUID{plain, sealed} {
+		require.NoError(t, s.PersistDraft(t.Context(), dbtest.Crawled(id, dbtest.Start), dbtest.Draft("Kettle", "25.00"),
+			dbtest.Start))
+	}
+	stop := r.start(t)
+	r.publishCrawl(request(plain.String(), "https://shop.example/p"), plain.String())
+	r.publishCrawl(fmt.Appendf(nil, `{"event_id":%q,"data":{"url":"https://shop.example/p","headers":{"X-Store":"7"}}}`,
+		sealed), sealed.String())
+	r.publishCrawl(request(last.String(), "https://shop.example/last"), last.String())
+	r.eventually(t, func() bool {
+		r.temp.mu.Lock()
+		defer r.temp.mu.Unlock()
+		return slices.ContainsFunc(r.temp.drafts, func(d draft.Request) bool { return d.EventID == last })
+	}, "the last is taken")
+	r.settled(t, stop)
+	require.Equal(t, 1, r.temp.called())
 	require.Zero(t, r.rows(t, "dead_letters"))
 }
 

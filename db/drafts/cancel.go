@@ -65,3 +65,12 @@ func (s *Drafts) DraftCanceled(ctx context.Context, event uuid.UUID) (canceled b
 	err = s.pool.QueryRow(ctx, sqlDraftCanceled, event).Scan(&canceled)
 	return canceled, fault.Wrap(err, "read cancel of %s", event)
 }
+
+const sqlDraftSettled = `/* sqlDraftSettled */
+SELECT EXISTS (SELECT FROM draft_cancels WHERE event_id = $1) OR EXISTS (SELECT FROM product_drafts WHERE event_id = $1)`
+
+// DraftSettled says whether a crawl request has come to its end: its draft is stored, or it was called off.
+func (s *Drafts) DraftSettled(ctx context.Context, event uuid.UUID) (settled bool, err error) {
+	err = s.pool.QueryRow(ctx, sqlDraftSettled, event).Scan(&settled)
+	return settled, fault.Wrap(err, "read outcome of %s", event)
+}
