@@ -53,6 +53,93 @@ func TestAnswer(t *testing.T) {
 	require.Equal(t, `{"fields": []}`, got)
 }
 
+// refuses answers as OpenAI does for a parameter that a model does not take.
+func refuses(w http.ResponseWriter, param, code string) {
+	w.WriteHeader(http.StatusBadRequest)
+	_, _ = fmt.Fprintf(w, `{"error": {"message": "Unsupported: '%s', %s", "type": "invalid_request_error",
+		"param": %q, "code": %q, "callstack": %q}}`, param, key, param, code, strings.Repeat("at x\n", 2000))
+}
+
+// A model that does not take all parameters is asked without them: once more, and from then on at once.
+func TestAnswerOfAModelThatThinks(t *testing.T) {
+	t.Parallel()
+	var bodies []map[string]any
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var body map[string]any
+		_ = json.NewDecoder(r.Body).Decode(&body)
+		bodies = append(bodies, body)
+		switch {
+		case body["max_tokens"] != nil:
+			refuses(w, "max_tokens", "unsupported_parameter")
+		case body["temperature"] != nil:
+			refuses(w, "temperature", "unsupported_value")
+		default:
+			_, _ = fmt.Fprint(w, `{"choices": [{"message": {"content": "{}"}, "finish_reason": "stop"}]}`)
+		}
+	}))
+	t.Cleanup(api.Close)
+	c, err := model.New(model.Options{URL: api.URL, Key: key, Model: "thinks"})
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	for n := range 2 {
+		got, err := c.Answer(t.Context(), question)
+		require.NoError(t, err)
+		require.Equal(t, "{}", got)
+		require.Len(t, bodies, 2+n)
+	}
+	require.Contains(t, bodies[0], "temperature")
+	require.NotContains(t, bodies[0], "max_completion_tokens")
+	require.Greater(t, bodies[1]["max_completion_tokens"], 1500.0, "its thoughts count")
+}
+
+// A request is repeated once at most, and only for what can be left out. The error has the API's words for it.
+func TestAnswerRefused(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		param, code, text string
+		asked             int
+	}{
+		{"temperature", "unsupported_value", "ask: HTTP 400 (unsupported_value: temperature)", 2},
+		{"max_tokens", "invalid_value", "ask: HTTP 400 (invalid_value: max_tokens)", 1},
+		{"messages", "context_length_exceeded", "ask: HTTP 400 (context_length_exceeded: messages)", 1},
+		{"response_format", "unsupported_parameter", "ask: HTTP 400 (unsupported_parameter: response_format)", 1},
+		{"a flat, " + key, "", "ask: HTTP 400", 1},
+	} {
+		asked := 0
+		_, err := ask(t, func(w http.ResponseWriter, _ *http.Request) {
+			asked++
+			refuses(w, tt.param, tt.code)
+		}, model.Options{})
+		require.EqualError(t, err, tt.text)
+		class, _ := fault.Of(err)
+		require.Equal(t, fault.Invalid, class)
+		require.Equal(t, tt.asked, asked)
+	}
+}
+
+// An answer that ended before it was whole is said to be one, and not asked for again.
+func TestAnswerThatWasCut(t *testing.T) {
+	t.Parallel()
+	choice := func(content, finish string) (string, error) {
+		return ask(t, func(w http.ResponseWriter, _ *http.Request) {
+			_ = json.NewEncoder(w).Encode(map[string]any{"choices": []any{map[string]any{
+				"message": map[string]string{"content": content}, "finish_reason": finish,
+			}}})
+		}, model.Options{})
+	}
+	for _, content := range []string{"", `{"fields": [{"field": "a"}, {"fi`} {
+		_, err := choice(content, "length")
+		require.EqualError(t, err, "read reply: the answer was cut at 1500 tokens")
+		class, _ := fault.Of(err)
+		require.Equal(t, fault.Invalid, class)
+	}
+	for _, finish := range []string{"length", "stop"} {
+		got, err := choice("{\"fields\": []}\n\n\n", finish)
+		require.NoError(t, err)
+		require.Equal(t, "{\"fields\": []}\n\n\n", got)
+	}
+}
+
 // Whatever the API does, the answer is bounded in size and in time, and no error has the key in it.
 func TestAnswerOfABadAPI(t *testing.T) {
 	t.Parallel()
