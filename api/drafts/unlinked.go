@@ -11,17 +11,21 @@ import (
 // unlinked reads an HTML page without <link>: a browser connects to the host of <link rel=preconnect> whatever the
 // Content-Security-Policy says. Each becomes <wbr>, an element of the same length that does nothing. It replaces bytes
 // wherever they stand, in scripts and comments too: a parser that reads the page otherwise than the browser does would
-// miss some. The page must be UTF-8.
+// miss some. The document of an <iframe srcdoc> may have them as entities, so that attribute becomes srcnot, which is
+// none. The page must be UTF-8.
 type unlinked struct {
 	page io.ReadSeeker
 
 	ready []byte // replaced, to be read next
-	held  []byte // the end of what was read, in which a <link may begin
+	held  []byte // the end of what was read, in which a <link or srcdoc may begin
 	err   error  // of the last read
 }
 
-// linkTag is the beginning of a <link>, and the byte that ends its name.
-var linkTag = regexp.MustCompile("(?i)<link([\t\n\f\r />])")
+// linkTag is the beginning of a <link>, and the byte that ends its name. Only ASCII letters ignore case in HTML.
+var (
+	linkTag = regexp.MustCompile("<[lL][iI][nN][kK]([\t\n\f\r />])")
+	srcdoc  = regexp.MustCompile("[sS][rR][cC][dD][oO][cC]")
+)
 
 // Read implements io.Reader.
 func (u *unlinked) Read(p []byte) (int, error) {
@@ -32,7 +36,7 @@ func (u *unlinked) Read(p []byte) (int, error) {
 		buf := make([]byte, len(u.held)+api.SendChunk)
 		n, err := u.page.Read(buf[copy(buf, u.held):])
 		buf, u.err = buf[:len(u.held)+n], err
-		buf = linkTag.ReplaceAll(buf, []byte("<wbr $1"))
+		buf = srcdoc.ReplaceAll(linkTag.ReplaceAll(buf, []byte("<wbr $1")), []byte("srcnot"))
 		keep := min(len(buf), len("<link"))
 		if err != nil {
 			keep = 0

@@ -14,14 +14,17 @@ func TestUnlinked(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
 		"": "", "<": "<", "<lin": "<lin", "<link": "<link", "text": "text",
-		`<link rel=preconnect>`:                 `<wbr  rel=preconnect>`,
-		"<LiNk/>":                               "<wbr />",
-		"<link\nx><link\tx><link\fx><link\rx>":  "<wbr \nx><wbr \tx><wbr \fx><wbr \rx>",
-		"<link><link><<link>":                   "<wbr ><wbr ><<wbr >",
-		"<links><link-x></link>":                "<links><link-x></link>",
-		"<svg><title><link rel=dns-prefetch>":   "<svg><title><wbr  rel=dns-prefetch>",
-		"<noscript><link ></noscript>":          "<noscript><wbr  ></noscript>",
-		strings.Repeat("é<link>", 20_000) + "<": strings.Repeat("é<wbr >", 20_000) + "<",
+		`<link rel=preconnect>`:                                   `<wbr  rel=preconnect>`,
+		"<LiNk/>":                                                 "<wbr />",
+		"<link\nx><link\tx><link\fx><link\rx>":                    "<wbr \nx><wbr \tx><wbr \fx><wbr \rx>",
+		"<link><link><<link>":                                     "<wbr ><wbr ><<wbr >",
+		"<links><link-x></link>":                                  "<links><link-x></link>",
+		"<svg><title><link rel=dns-prefetch>":                     "<svg><title><wbr  rel=dns-prefetch>",
+		"<lin\u212a ><\u017frcdoc>":                               "<lin\u212a ><\u017frcdoc>", // no letters of HTML's names
+		`<iframe srcdoc="&lt;link rel=preconnect&gt;">`:           `<iframe srcnot="&lt;link rel=preconnect&gt;">`,
+		"<iframe SRCDOC = '&lt;iframe srcDoc=&amp;lt;link &gt;'>": "<iframe srcnot = '&lt;iframe srcnot=&amp;lt;link &gt;'>",
+		"<noscript><link ></noscript>":                            "<noscript><wbr  ></noscript>",
+		strings.Repeat("é<link>", 20_000) + "<":                   strings.Repeat("é<wbr >", 20_000) + "<",
 	} {
 		for name, wrap := range map[string]func(io.Reader) io.Reader{
 			"whole": func(r io.Reader) io.Reader { return r }, "one byte": iotest.OneByteReader,
