@@ -55,12 +55,12 @@ func TestFilterPlans(t *testing.T) {
 		{"status", limit + "listings_newest", "archived", "claimed", list("sqlListingsNewest", 24, 0, 14, nil)},
 		{"queue", limit + "dead_letters_queue", "q7", "q8", list("sqlLetterList", 12, 1, 11, map[int]any{0: []string{"open"}})},
 		{"state", limit + "dead_letters_newest", "discarded", "resolved", list("sqlLetterList", 12, 0, 11, nil)},
-		{"outcome", limit + "product_drafts_outcome", "failed", "x", list("sqlDraftsSearch", 16, 0, 15, nil)},
-		{"host", limit + "product_drafts_host", "v7", "v8", list("sqlDraftsSearch", 16, 1, 15, nil)},
-		{"brand", limit + "product_drafts_brand", "v7", "v8", list("sqlDraftsSearch", 16, 4, 15, nil)},
-		{"sku", limit + "product_drafts_sku", "v7", "v8", list("sqlDraftsSearch", 16, 5, 15, nil)},
-		{"gtin", limit + "product_drafts_gtin", "v7", "v8", list("sqlDraftsSearch", 16, 6, 15, nil)},
-		{"mpn", limit + "product_drafts_mpn", "v7", "v8", list("sqlDraftsSearch", 16, 7, 15, nil)},
+		{"outcome", limit + "product_drafts_outcome", "failed", "x", list("sqlDraftsSearch", 11, 0, 10, nil)},
+		{"host", limit + "product_drafts_host", "v7", "v8", list("sqlDraftsSearch", 11, 1, 10, nil)},
+		{"brand", limit + "product_drafts_brand", "v7", "v8", list("sqlDraftsSearch", 11, 3, 10, nil)},
+		{"sku", limit + "product_drafts_sku", "v7", "v8", list("sqlDraftsSearch", 11, 4, 10, nil)},
+		{"gtin", limit + "product_drafts_gtin", "v7", "v8", list("sqlDraftsSearch", 11, 5, 10, nil)},
+		{"mpn", limit + "product_drafts_mpn", "v7", "v8", list("sqlDraftsSearch", 11, 6, 10, nil)},
 		{"actor", `Scan Backward using audit_\w*actor\w*`, "v7", "v8", list("sqlAuditList", 8, 1, 7, nil)},
 	} {
 		plan := tt.plan([]string{tt.one})

@@ -75,15 +75,26 @@ const (
 	sqlFindDraftURL = `/* sqlFindDraftURL */ ` + sqlFindDraft + `
 WHERE host = $1 AND (url = $2 OR final_url = $2) ORDER BY created_at DESC, id DESC LIMIT $3`
 
-	sqlFindDraftWords = `/* sqlFindDraftWords */ ` + sqlFindDraft + `
-WHERE strpos(lower(name), lower($1)) > 0 OR sku = $1 OR gtin = $1 OR mpn = $1
-ORDER BY created_at DESC, id DESC LIMIT $2`
+	// A number is found wherever it is, by its index; words, which have none, in the newest 10,000 drafts.
+	sqlFindDraftWords = `/* sqlFindDraftWords */
+SELECT id::text, title, outcome FROM (
+    (SELECT ` + sqlFindDraftColumns + ` WHERE sku = $1 ORDER BY created_at DESC, id DESC LIMIT $2)
+    UNION (SELECT ` + sqlFindDraftColumns + ` WHERE gtin = $1 ORDER BY created_at DESC, id DESC LIMIT $2)
+    UNION (SELECT ` + sqlFindDraftColumns + ` WHERE mpn = $1 ORDER BY created_at DESC, id DESC LIMIT $2)
+    UNION (SELECT id, title, outcome, created_at, exact FROM (
+        SELECT name, ` + sqlFindDraftColumns + ` ORDER BY created_at DESC, id DESC LIMIT 10000
+    ) newest WHERE strpos(lower(name), lower($1)) > 0 ORDER BY created_at DESC, id DESC LIMIT $2)
+) d ORDER BY exact DESC, created_at DESC, id DESC LIMIT $2`
+
+	sqlFindDraftColumns = `id, left(coalesce(nullif(name, ''), url), 200) AS title, outcome, created_at,
+    coalesce($1 IN (sku, gtin, mpn), false) AS exact FROM product_drafts`
 
 	sqlFindDraft = `/* sqlFindDraft */
 SELECT id::text, left(coalesce(nullif(name, ''), url), 200), outcome FROM product_drafts`
 )
 
-// Drafts finds drafts by their ID or that of their request, by address, by the name of the product and by its numbers.
+// Drafts finds drafts by their ID or that of their request, by address, by its numbers, and the newest 10,000 by
+// the name of the product.
 func (f *Finder) Drafts(ctx context.Context, q find.Query) ([]Found, error) {
 	switch {
 	case len(q.IDs) > 0:

@@ -87,7 +87,9 @@ func (h Drafts) Register(d *api.Door) {
 	api.Serve(d, api.Needs(access.Read, huma.Operation{
 		OperationID: "search-drafts", Method: http.MethodGet, Path: "/drafts", Tags: []string{"drafts"},
 		Summary: "Search drafts", Errors: []int{422, 503}, RejectUnknownQueryParameters: true,
-		Description: "The newest first. Filters combine. Pages are by position: pass next_cursor as cursor.",
+		Description: "The newest first. Filters combine. A name, an availability, a currency and a price are looked for in " +
+			"the next 10,000 that pass the others: a page may have fewer than there are, or none, and a next_cursor all the " +
+			"same. Pages are by position: pass next_cursor as cursor.",
 	}), h.search)
 	api.Serve(d, api.Needs(access.Read, huma.Operation{
 		OperationID: "get-draft", Method: http.MethodGet, Path: "/drafts/{id}", Tags: []string{"drafts"},

@@ -16,6 +16,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/find"
 )
 
 // One event is one draft, however often it is crawled, and the newest crawl stays.
@@ -156,4 +157,55 @@ func TestRequestCrawl(t *testing.T) {
 	r.EventID, r.URL = uuid.New(), "https://shop.example/\x00"
 	class, _ = fault.Of(s.RequestDraft(ctx, r, db.Sealed{}, "me", to, dbtest.Start))
 	require.Equal(t, fault.Invalid, class)
+}
+
+// However many drafts there are, a look for one reads some 10,000 of them at most, and a number is found in all.
+func TestDraftsAmongMany(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t)
+	s, ctx := dbdrafts.NewDrafts(pool), t.Context()
+	dbtest.Exec(t, pool, `INSERT INTO product_drafts (id, event_id, url, host, outcome, out_dir, name, gtin, price, currency,
+			crawled_at, took_ms, created_at, updated_at)
+		SELECT gen_random_uuid(), gen_random_uuid(), 'https://shop.example/' || n, 'shop.example', 'succeeded', '',
+			CASE n WHEN 5 THEN 'Rare kettle' ELSE 'Pot' END, CASE n WHEN 5 THEN '4006381333931' ELSE 'g' || n END,
+			n, CASE n WHEN 5 THEN 'CHF' ELSE 'EUR' END, $1::timestamptz, 1, $1::timestamptz + n * interval '1 s', $1
+		FROM generate_series(1, 20000) n`, dbtest.Start)
+	dbtest.Exec(t, pool, "UPDATE product_drafts SET name = 'Case for 4006381333931' WHERE url = 'https://shop.example/20000'")
+	dbtest.Alter(t, pool, "VACUUM ANALYZE product_drafts")
+	texts := dbtest.Statements(t)
+	most := func(name string, args ...any) int {
+		var plans []struct{ Plan dbtest.Explained }
+		require.NoError(t, pool.QueryRow(ctx, "EXPLAIN (ANALYZE, FORMAT JSON) "+texts[name], args...).Scan(&plans))
+		return plans[0].Plan.Most()
+	}
+
+	finder := db.NewFinder(pool, nil)
+	found, err := finder.Drafts(ctx, find.Query{Text: "4006381333931", Words: true})
+	require.NoError(t, err)
+	require.Len(t, found, 2)
+	require.Equal(t, "Rare kettle", found[0].Title, "the number itself is before a name that has it")
+	require.Equal(t, "Case for 4006381333931", found[1].Title)
+	for _, words := range []string{"4006381333931", "rue Saint-Denis"} {
+		require.LessOrEqual(t, most("sqlFindDraftWords", words, 5), 10_001, words)
+	}
+
+	for _, f := range []dbdrafts.DraftFilter{{Name: "rare"}, {Currency: []string{"CHF"}}, {MaxPrice: "5", MinPrice: "5"}} {
+		f.Limit = 10
+		page, next, err := s.Search(ctx, f)
+		require.NoError(t, err)
+		require.Empty(t, page)
+		require.NotNil(t, next)
+		f.After = next
+		page, _, err = s.Search(ctx, f)
+		require.NoError(t, err)
+		require.Len(t, page, 1)
+		require.Equal(t, "https://shop.example/5", page[0].URL)
+	}
+	page, next, err := s.Search(ctx, dbdrafts.DraftFilter{Name: "rare", GTIN: []string{"4006381333931"}, Limit: 10})
+	require.NoError(t, err)
+	require.Len(t, page, 1)
+	require.Nil(t, next)
+	filters := []any{nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, 21}
+	require.LessOrEqual(t, most("sqlDraftsSearch", filters...), 100)
+	require.LessOrEqual(t, most("sqlDraftsSome", append(filters, "rare", nil, nil, nil, nil)...), 10_001)
 }

@@ -65,27 +65,43 @@ const sqlDraftColumns = `
     id, event_id, url, final_url, outcome, class, error, http_status, name, brand, price::text, currency, availability,
     sku, gtin, mpn, out_dir, files, crawled_at, took_ms, created_at, updated_at`
 
-const sqlDraftsSearch = `/* sqlDraftsSearch */
-SELECT ` + sqlDraftColumns + ` FROM product_drafts
+// What has no index is looked for in the next 10,000 drafts: reading all of them would take minutes. The last of them
+// is among the rows whether it passes or not, for the list goes on after it.
+const (
+	sqlDraftsSearch = `/* sqlDraftsSearch */
+SELECT ` + sqlDraftColumns + `, true, false ` + sqlDraftsNext + ` LIMIT $11`
+
+	sqlDraftsSome = `/* sqlDraftsSome */
+SELECT ` + sqlDraftColumns + `, passes, place = 10000
+FROM (
+    SELECT *, row_number() OVER (ORDER BY created_at DESC, id DESC) AS place,
+        coalesce(($12::text IS NULL OR strpos(lower(name), lower($12)) > 0)
+            AND ($13::text[] IS NULL OR availability = ANY ($13))
+            AND ($14::text[] IS NULL OR currency = ANY ($14))
+            AND ($15::text IS NULL OR price >= $15::text::numeric)
+            AND ($16::text IS NULL OR price <= $16::text::numeric), false) AS passes
+    FROM (SELECT * ` + sqlDraftsNext + ` LIMIT 10000) newest
+) looked
+WHERE passes OR place = 10000
+ORDER BY created_at DESC, id DESC LIMIT $11`
+
+	sqlDraftsNext = `FROM product_drafts
 WHERE CASE WHEN $1::text[] IS NULL THEN true WHEN cardinality($1) = 1 THEN outcome = $1[1] ELSE outcome = ANY ($1) END
     AND CASE WHEN $2::text[] IS NULL THEN true WHEN cardinality($2) = 1 THEN host = $2[1] ELSE host = ANY ($2) END
     AND ($3::text IS NULL OR url = $3)
-    AND ($4::text IS NULL OR strpos(lower(name), lower($4)) > 0)
-    AND CASE WHEN $5::text[] IS NULL THEN true WHEN cardinality($5) = 1 THEN lower(brand) = lower($5[1])
-        ELSE lower(brand) = ANY (ARRAY(SELECT lower(b) FROM unnest($5) AS b)) END
-    AND CASE WHEN $6::text[] IS NULL THEN true WHEN cardinality($6) = 1 THEN sku = $6[1] ELSE sku = ANY ($6) END
-    AND CASE WHEN $7::text[] IS NULL THEN true WHEN cardinality($7) = 1 THEN gtin = $7[1] ELSE gtin = ANY ($7) END
-    AND CASE WHEN $8::text[] IS NULL THEN true WHEN cardinality($8) = 1 THEN mpn = $8[1] ELSE mpn = ANY ($8) END
-    AND ($9::text[] IS NULL OR availability = ANY ($9))
-    AND ($10::text[] IS NULL OR currency = ANY ($10))
-    AND ($11::text IS NULL OR price >= $11::text::numeric)
-    AND ($12::text IS NULL OR price <= $12::text::numeric)
-    AND ($13::timestamptz IS NULL OR created_at >= $13)
-    AND ($14::uuid IS NULL OR (created_at, id) < ($15::timestamptz, $14))
-ORDER BY created_at DESC, id DESC LIMIT $16`
+    AND CASE WHEN $4::text[] IS NULL THEN true WHEN cardinality($4) = 1 THEN lower(brand) = lower($4[1])
+        ELSE lower(brand) = ANY (ARRAY(SELECT lower(b) FROM unnest($4) AS b)) END
+    AND CASE WHEN $5::text[] IS NULL THEN true WHEN cardinality($5) = 1 THEN sku = $5[1] ELSE sku = ANY ($5) END
+    AND CASE WHEN $6::text[] IS NULL THEN true WHEN cardinality($6) = 1 THEN gtin = $6[1] ELSE gtin = ANY ($6) END
+    AND CASE WHEN $7::text[] IS NULL THEN true WHEN cardinality($7) = 1 THEN mpn = $7[1] ELSE mpn = ANY ($7) END
+    AND ($8::timestamptz IS NULL OR created_at >= $8)
+    AND ($9::uuid IS NULL OR (created_at, id) < ($10::timestamptz, $9))
+ORDER BY created_at DESC, id DESC`
+)
 
 // Search returns the page of drafts after f.After, the newest first, and the position to go on from: nil when this was
-// the last.
+// the last. A name, an availability, a currency and a price are looked for in the next 10,000 of the other filters
+// only: where fewer than a page are found, the position is that of the last of them.
 func (s *Drafts) Search(ctx context.Context, f DraftFilter) ([]DraftSummary, *db.Position, error) {
 	if host := web.Host(f.URL); len(f.Host) == 0 && host != "" { // it has an index, which addresses have not
 		f.Host = []string{host}
@@ -95,17 +111,30 @@ func (s *Drafts) Search(ctx context.Context, f DraftFilter) ([]DraftSummary, *db
 		hosts[i] = strings.ToLower(hosts[i])
 	}
 	id, at := f.After.Keys()
-	found, err := db.Rows(ctx, s.pool, pgx.RowToStructByPos[DraftSummary],
-		sqlDraftsSearch, db.Among(f.Outcome), hosts, db.Stated(f.URL), db.Stated(f.Name), db.Among(f.Brand),
-		db.Among(f.SKU), db.Among(f.GTIN), db.Among(f.MPN), db.Among(f.Availability), db.Among(f.Currency),
-		db.Stated(f.MinPrice), db.Stated(f.MaxPrice), f.Since, id, at, f.Limit+1)
+	text, args := sqlDraftsSearch, []any{
+		db.Among(f.Outcome), hosts, db.Stated(f.URL), db.Among(f.Brand), db.Among(f.SKU), db.Among(f.GTIN),
+		db.Among(f.MPN), f.Since, id, at, f.Limit + 1,
+	}
+	if len(f.Name)+len(f.Availability)+len(f.Currency)+len(f.MinPrice)+len(f.MaxPrice) > 0 {
+		text, args = sqlDraftsSome, append(args, db.Stated(f.Name), db.Among(f.Availability), db.Among(f.Currency),
+			db.Stated(f.MinPrice), db.Stated(f.MaxPrice))
+	}
+	looked, err := db.Rows(ctx, s.pool, scanDraft, text, args...)
 	if err != nil {
 		return nil, nil, db.Refused(fmt.Errorf("search drafts: %w", err))
 	}
-	found, next := db.CutPage(found, f.Limit, func(d DraftSummary) db.Position {
+	found, next := db.CutLooked(looked, f.Limit, func(d DraftSummary) db.Position {
 		return db.Position{At: d.CreatedAt, ID: d.ID}
 	})
 	return found, next, nil
+}
+
+func scanDraft(row pgx.CollectableRow) (r db.Looked[DraftSummary], err error) {
+	got, err := pgx.RowToStructByPos[struct {
+		DraftSummary
+		Passes, Last bool
+	}](row)
+	return db.Looked[DraftSummary]{Row: got.DraftSummary, Passes: got.Passes, Last: got.Last}, err
 }
 
 // A DraftDetail is a draft with where each value was found.
