@@ -86,6 +86,9 @@ func serve(memory string) error {
 			return err
 		})
 		watched()
+		if err := unboundCPU(); err != nil { // or reading the next job, which may be large, would count as this one
+			return fmt.Errorf("lift limit of CPU time: %w", err)
+		}
 		result, wrong := json.Marshal(out)
 		if err == nil && wrong != nil { // the same next time
 			err = fault.Newf(fault.Invalid, "write result: %w", wrong)

@@ -1,11 +1,18 @@
 package confine
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"math"
 	"os"
+	"strconv"
+	"strings"
 	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/domain/fault"
 )
@@ -37,6 +44,20 @@ func (p *Pool) Processes() (pids []int) {
 	return pids
 }
 
+// lingers is the CPU time, in user mode, that a child takes by the job "linger".
+const lingers = 2500 * time.Millisecond
+
+// Lingered says whether a child has come to its end, or has taken as much CPU time as "linger" does.
+func Lingered(t *testing.T, pid int) (dead, lingered bool) {
+	t.Helper()
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	require.NoError(t, err)
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	ticks, err := strconv.Atoi(fields[11]) // 100 a second
+	require.NoError(t, err)
+	return fields[0] == "Z", time.Duration(ticks)*10*time.Millisecond >= lingers
+}
+
 var kept [][]byte
 
 // Jobs that are as bad as jobs can be.
@@ -47,6 +68,16 @@ func init() {
 			for n := 0; ; n++ {
 				kept = kept[:0]
 			}
+		},
+		"kill": func([]byte) (any, error) { return nil, syscall.Kill(os.Getpid(), syscall.SIGKILL) },
+		"nap":  func([]byte) (any, error) { time.Sleep(100 * time.Millisecond); return "", nil },
+		"linger": func([]byte) (any, error) { // goes on behind its job
+			go func() {
+				for used := (syscall.Rusage{}); used.Utime.Nano() < int64(lingers); {
+					_ = syscall.Getrusage(syscall.RUSAGE_SELF, &used)
+				}
+			}()
+			return "", nil
 		},
 		"wait":  func([]byte) (any, error) { select {} },
 		"panic": func([]byte) (any, error) { panic("oops") },

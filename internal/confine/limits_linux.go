@@ -74,3 +74,13 @@ func boundCPU(seconds uint64) error {
 	limit.Cur = min(limit.Max, uint64((took+time.Second-1)/time.Second)+seconds)
 	return syscall.Setrlimit(syscall.RLIMIT_CPU, &limit)
 }
+
+// unboundCPU takes the bound of boundCPU away.
+func unboundCPU() error {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_CPU, &limit); err != nil {
+		return err
+	}
+	limit.Cur = limit.Max
+	return syscall.Setrlimit(syscall.RLIMIT_CPU, &limit)
+}

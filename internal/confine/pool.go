@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -81,12 +82,8 @@ func (p *Pool) Close() error {
 	for c := range p.all {
 		c.kill()
 	}
-	idle := p.idle
-	p.idle = nil
 	p.mu.Unlock()
-	for _, c := range idle {
-		p.end(c)
-	}
+	p.endIdle()
 	defer p.slots.Release(int64(p.o.Children))
 	return p.slots.Acquire(context.Background(), int64(p.o.Children)) // once the jobs have ended
 }
@@ -101,15 +98,22 @@ func (p *Pool) do(ctx context.Context, job string, in any, data []byte, out any)
 		return nil, fault.Newf(fault.Limited, "wait for a process to read in: %w", err)
 	}
 	defer p.slots.Release(1)
-	c, err := p.take()
-	if err != nil {
-		return nil, &fault.Error{
-			Class: fault.Limited, After: startAgain, Err: fmt.Errorf("start a process to read in: %w", err),
+	var parts [][]byte
+	for again := false; ; again = true {
+		c, used, err := p.take()
+		if err != nil {
+			return nil, &fault.Error{
+				Class: fault.Limited, After: startAgain, Err: fmt.Errorf("start a process to read in: %w", err),
+			}
 		}
-	}
-	parts, err := p.ask(ctx, c, []byte(job), []byte(strconv.FormatInt(int64(p.o.CPU/time.Second), 10)), head, data)
-	if err != nil {
-		return nil, err
+		parts, err = p.ask(ctx, c, []byte(job), []byte(strconv.FormatInt(int64(p.o.CPU/time.Second), 10)), head, data)
+		if err == nil {
+			break
+		}
+		if !used || again || !errors.Is(err, errSilent) {
+			return nil, err
+		}
+		p.endIdle()
 	}
 	var o outcome
 	if err := json.Unmarshal(parts[0], &o); err != nil {
@@ -124,7 +128,12 @@ func (p *Pool) do(ctx context.Context, job string, in any, data []byte, out any)
 	return parts[2:], nil
 }
 
-var errWall = errors.New("it took too long")
+var (
+	errWall = errors.New("it took too long")
+	// errSilent is of a child that ended without a word or a byte of an answer. An idle one may have done so before it
+	// was asked: where memory runs out, the kernel ends those first, and all of them at once.
+	errSilent = errors.New("no answer")
+)
 
 // ask sends a child a job and returns the parts of its answer, at least two. The child is idle afterwards, or ended.
 func (p *Pool) ask(ctx context.Context, c *child, parts ...[]byte) ([][]byte, error) {
@@ -147,6 +156,9 @@ func (p *Pool) ask(ctx context.Context, c *child, parts ...[]byte) ([][]byte, er
 		return answer, nil
 	}
 	state := p.end(c)
+	if answer == nil && c.said.String() == "" && (errors.Is(err, io.EOF) || errors.Is(err, syscall.EPIPE)) {
+		err = errSilent
+	}
 	switch said := c.said.String(); {
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("read in another process: %w", context.Cause(ctx))
@@ -162,27 +174,37 @@ func (p *Pool) ask(ctx context.Context, c *child, parts ...[]byte) ([][]byte, er
 		return nil, fault.Newf(fault.Invalid, "reading it goes too deep")
 	default:
 		line, _, _ := strings.Cut(said, "\n")
-		return nil, fault.Newf(fault.Transient, "the process that read it ended: %s: %.200s (%v)", state, line, err)
+		return nil, fault.Newf(fault.Transient, "the process that read it ended: %s: %.200s (%w)", state, line, err)
 	}
 }
 
-// take returns an idle child, or a new one.
-func (p *Pool) take() (*child, error) {
+// take returns an idle child, which is a used one, or a new one.
+func (p *Pool) take() (c *child, used bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		return nil, errors.New("the pool is closed")
+		return nil, false, errors.New("the pool is closed")
 	}
 	if last := len(p.idle) - 1; last >= 0 {
-		c := p.idle[last]
+		c = p.idle[last]
 		p.idle = p.idle[:last]
-		return c, nil
+		return c, true, nil
 	}
-	c, err := start(p.o.Memory)
-	if err == nil {
+	if c, err = start(p.o.Memory); err == nil {
 		p.all[c] = true
 	}
-	return c, err
+	return c, false, err
+}
+
+// endIdle ends the children that are idle.
+func (p *Pool) endIdle() {
+	p.mu.Lock()
+	idle := p.idle
+	p.idle = nil
+	p.mu.Unlock()
+	for _, c := range idle {
+		p.end(c)
+	}
 }
 
 // put keeps a child for the next job, unless this was its last.

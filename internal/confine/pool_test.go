@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -169,6 +170,49 @@ func TestRecycled(t *testing.T) {
 	_, err = p.Do(t.Context(), "grow", nil)
 	require.NoError(t, err)
 	require.Empty(t, p.Processes(), "one that has grown is not kept")
+}
+
+// Children that the kernel ended while they were idle cost the next job nothing. A job that ends its child is done
+// twice at most.
+func TestIdleChildrenDie(t *testing.T) {
+	t.Parallel()
+	p := pool(t, confine.Options{Children: 2})
+	for len(p.Processes()) < 2 {
+		var naps sync.WaitGroup
+		for range 2 {
+			naps.Go(func() { _, err := p.Do(t.Context(), "nap", nil); require.NoError(t, err) })
+		}
+		naps.Wait()
+	}
+	for _, pid := range p.Processes() {
+		require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+		require.Eventually(t, func() bool { dead, _ := confine.Lingered(t, pid); return dead }, servicetest.Patience(),
+			time.Millisecond)
+	}
+	out, err := p.Do(t.Context(), "echo", bytes.Repeat([]byte("x"), 1<<20))
+	require.NoError(t, err)
+	require.Len(t, out, 1<<20)
+	require.Len(t, p.Processes(), 1)
+	_, err = p.Do(t.Context(), "kill", nil)
+	requireClass(t, fault.Transient, err, "signal: killed")
+	require.Empty(t, p.Processes())
+}
+
+// The CPU time that a child takes between two jobs, as for memory that it gives back, is that of neither.
+func TestIdleChildWorks(t *testing.T) {
+	t.Parallel()
+	p := pool(t, confine.Options{Children: 1, CPU: time.Second})
+	_, err := p.Do(t.Context(), "linger", nil)
+	require.NoError(t, err)
+	first := p.Processes()
+	require.Eventually(t, func() bool {
+		dead, lingered := confine.Lingered(t, first[0])
+		return dead || lingered
+	}, servicetest.Patience(), 10*time.Millisecond)
+	out, err := p.Do(t.Context(), "echo", []byte("next"))
+	require.NoError(t, err)
+	require.Equal(t, "next", out)
+	require.Equal(t, first, p.Processes())
 }
 
 // The errors of readers keep their text, their class and what they are.
