@@ -90,7 +90,7 @@ func checkCookies(e *Errors, cookies []CrawlCookie, secure bool) {
 	for i, c := range cookies {
 		field := "data.cookies." + strconv.Itoa(i)
 		as := key{c.Name, c.Path}
-		host := strings.HasPrefix(c.Name, "__Host-")
+		host := hasPrefix(c.Name, "__Host-")
 		switch {
 		case !httpToken.MatchString(c.Name):
 			e.add(field+".name", "is not the name of a cookie")
@@ -100,7 +100,7 @@ func checkCookies(e *Errors, cookies []CrawlCookie, secure bool) {
 			e.add(field, "has %d bytes, the most is %d", len(c.Name)+len(c.Value), maxCookieBytes)
 		case c.Path != "" && (c.Path[0] != '/' || len(c.Path) > maxCookiePath || !printable(c.Path, ";")):
 			e.add(field+".path", "is not a path of at most %d bytes that begins with a slash", maxCookiePath)
-		case (host || strings.HasPrefix(c.Name, "__Secure-")) && !secure:
+		case (host || hasPrefix(c.Name, "__Secure-")) && !secure:
 			e.add(field, "has a name that browsers take from https pages only")
 		case host && c.Path != "" && c.Path != "/":
 			e.add(field+".path", "is not /, as its name demands")
@@ -109,6 +109,11 @@ func checkCookies(e *Errors, cookies []CrawlCookie, secure bool) {
 		}
 		seen[as] = true
 	}
+}
+
+// hasPrefix says that the name of a cookie has a prefix, as browsers see it: whatever the case.
+func hasPrefix(name, prefix string) bool {
+	return len(name) >= len(prefix) && strings.EqualFold(name[:len(prefix)], prefix)
 }
 
 // printable says that s is ASCII from space to tilde, without those of but.

@@ -57,6 +57,8 @@ func TestHeadersAndCookies(t *testing.T) {
 			"data.cookies.1: is there twice"},
 		{"host cookie with a path", nil, []contract.CrawlCookie{{Name: "__Host-a", Value: "s3cret", Path: "/x"}},
 			"data.cookies.0.path: is not /"},
+		{"the same in capitals", nil, []contract.CrawlCookie{{Name: "__HOST-a", Value: "s3cret", Path: "/x"}},
+			"data.cookies.0.path: is not /"},
 		{"many cookies", nil, make([]contract.CrawlCookie, 51), "data.cookies: has 51 cookies, the most is 50"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -71,9 +73,10 @@ func TestHeadersAndCookies(t *testing.T) {
 			require.NotContains(t, err.Error(), ";", "one thing is wrong")
 		})
 	}
-	plain := contract.CrawlRequest{URL: "http://shop.example/p", Cookies: []contract.CrawlCookie{{Name: "__Secure-a"}}}
-	err := plain.Check()
-	require.ErrorContains(t, err, "https pages only")
+	for _, name := range []string{"__Secure-a", "__secure-a", "__host-a"} {
+		plain := contract.CrawlRequest{URL: "http://shop.example/p", Cookies: []contract.CrawlCookie{{Name: name}}}
+		require.ErrorContains(t, plain.Check(), "https pages only", name)
+	}
 }
 
 func TestStripCrawlRequest(t *testing.T) {

@@ -135,8 +135,9 @@ func (d *Devtools) isClosed() bool {
 //
 // The faults: a *web.Refusal (Throttled) where the connection is refused; Gone for a host that does not exist;
 // Transient for timeouts, trouble of the network, and a Chromium that is away or died; Invalid for an address that is
-// not public http(s), a download, an endless redirect, and a document above fetch.MaxPageBytes. What fails before the
-// site was asked for anything is web.ErrNoBrowser too. A Capture that is stopped says nothing of the page: its error
+// not public http(s), a download, an endless redirect, a document above
+// fetch.MaxPageBytes, and a cookie that Chromium does not take. What else fails before the site was asked for anything
+// is web.ErrNoBrowser too. A Capture that is stopped says nothing of the page: its error
 // is ErrClosed or the cause of ctx's end, without a class.
 //
 // A page that is lost because another one could not be ended is opened once more, with a Timeout of its own. So is one
@@ -192,6 +193,8 @@ func (d *Devtools) capture(ctx context.Context, address, locale string, s draft.
 			lost = err
 		case unopened && lost != nil && !errors.Is(lost, errUnopened): // the first try had opened it
 			return c, &fault.Error{Class: fault.Transient, Err: lost}
+		case errors.Is(err, errUnopened) && final(err): // a cookie of the request that Chromium does not take
+			return c, err
 		case errors.Is(err, errUnopened):
 			return c, fault.Newf(fault.Transient, "%w: %w", web.ErrNoBrowser, err)
 		case errors.Is(err, errDied):
@@ -200,6 +203,11 @@ func (d *Devtools) capture(ctx context.Context, address, locale string, s draft.
 			return c, err
 		}
 	}
+}
+
+func final(err error) bool {
+	class, _ := fault.Of(err)
+	return class.Final()
 }
 
 // current is the link that takes pages, made anew where there is none.

@@ -81,11 +81,12 @@ func (t *tab) setCookies(s draft.Secrets) error {
 			"url": t.address, "name": c.Name, "value": c.Value, "path": path, "httpOnly": true,
 			"secure": strings.HasPrefix(origin(t.address), "https:"),
 		})
-		if err != nil {
-			return fmt.Errorf("set cookie %d: %w", i, err)
-		}
-		if done, _ := result.(map[string]any); done["success"] == false {
+		done, _ := result.(map[string]any)
+		switch refused := done["success"] == false; {
+		case refused, err != nil && strings.Contains(err.Error(), "Sanitizing cookie failed"):
 			return fault.Newf(fault.Invalid, "Chromium does not take cookie %d of the request", i)
+		case err != nil:
+			return fmt.Errorf("set cookie %d: %w", i, err)
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package browser_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/draft"
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/web"
 	"github.com/mtlrent/conveyor/internal/browser"
 )
 
@@ -110,6 +113,24 @@ func TestCaptureWithSecrets(t *testing.T) {
 		if said := fmt.Sprint(h); strings.HasPrefix(page, "localhost/") &&
 			(strings.Contains(said, "s3cret") || strings.Contains(said, "c00kie")) {
 			t.Errorf("%s was sent %s", page, said)
+		}
+	}
+}
+
+// A cookie that Chromium does not take is the request's fault, which no other Chromium mends.
+func TestCookieThatIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.html("/page", `<p>page`)
+	d := drive(t, sharedChromium(t), browser.DevtoolsOptions{}, s)
+	for _, name := range []string{"__Host-a", "__host-a", "a;b"} { // over http
+		_, err := d.Capture(t.Context(), s.URL+"/page", "", draft.Secrets{
+			Cookies: []contract.CrawlCookie{{Name: "good", Value: "c00kie"}, {Name: name, Value: "c00kie"}},
+		})
+		class, _ := fault.Of(err)
+		if class != fault.Invalid || errors.Is(err, web.ErrNoBrowser) || !strings.Contains(err.Error(), "cookie 1") ||
+			strings.Contains(err.Error(), "c00kie") {
+			t.Errorf("Capture with the cookie %s = %v (%s)", name, err, class)
 		}
 	}
 }
