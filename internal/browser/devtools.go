@@ -135,7 +135,7 @@ func (d *Devtools) isClosed() bool {
 //
 // The faults: a *web.Refusal (Throttled) where the connection is refused; Gone for a host that does not exist;
 // Transient for timeouts, trouble of the network, and a Chromium that is away or died; Invalid for an address that is
-// not public http(s), a download, an endless redirect, a document above
+// not public http(s) or leads to one above fetch.MaxAddressBytes, a download, an endless redirect, a document above
 // fetch.MaxPageBytes, and a cookie that Chromium does not take. What else fails before the site was asked for anything
 // is web.ErrNoBrowser too. A Capture that is stopped says nothing of the page: its error
 // is ErrClosed or the cause of ctx's end, without a class.

@@ -189,7 +189,11 @@ func (t *tab) requested(params map[string]any) {
 	defer t.mu.Unlock()
 	if kind == "Document" && text(params, "frameId") == t.frame {
 		address, _, _ := strings.Cut(text(params, "request", "url"), "#")
-		if len(t.trail) == 0 || t.trail[len(t.trail)-1] != address {
+		switch {
+		case len(address) > fetch.MaxAddressBytes:
+			t.lose(fault.Newf(fault.Invalid, "it leads to an address of %d bytes, the most is %d", len(address),
+				fetch.MaxAddressBytes))
+		case len(t.trail) == 0 || t.trail[len(t.trail)-1] != address:
 			t.trail = append(t.trail, address)
 		}
 		if t.documents++; t.documents > maxDocuments+1 {

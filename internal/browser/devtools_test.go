@@ -382,6 +382,7 @@ func TestCaptureThatCannotBe(t *testing.T) {
 		w.Header().Set("Content-Disposition", "attachment; filename=x.zip")
 		_, _ = w.Write([]byte("PK"))
 	})
+	s.html("/far", `<script>location = "/p?" + "a".repeat(9000)</script>`)
 	s.HandleFunc("/204", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	s.HandleFunc("/slow", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	s.HandleFunc("/cut", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
@@ -412,6 +413,7 @@ func TestCaptureThatCannotBe(t *testing.T) {
 		{"connection refused", closed.URL + "/", fault.Throttled, "the site refuses: connection refused"},
 		{"redirects for ever", s.URL + "/loop", fault.Invalid, "ERR_TOO_MANY_REDIRECTS"},
 		{"goes on for ever by itself", s.URL + "/reloads", fault.Invalid, "endless redirects"},
+		{"leads to a long address", s.URL + "/far", fault.Invalid, "leads to an address of 90"},
 		{"a download", s.URL + "/download", fault.Invalid, "not a page"},
 		{"nothing", s.URL + "/204", fault.Invalid, "not a page"},
 		{"cut off", s.URL + "/cut", fault.Transient, ""},

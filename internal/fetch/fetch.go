@@ -398,8 +398,8 @@ func parse(base *url.URL, address string) (*url.URL, error) {
 		return nil, fault.Newf(fault.Invalid, "address holds credentials")
 	case u.Hostname() == "" || len(u.Host) > 300:
 		return nil, fault.Newf(fault.Invalid, "address has no valid host")
-	case len(u.String()) > 8192:
-		return nil, fault.Newf(fault.Invalid, "address is longer than 8192 bytes")
+	case len(u.String()) > MaxAddressBytes:
+		return nil, fault.Newf(fault.Invalid, "address is longer than %d bytes", MaxAddressBytes)
 	}
 	u.Fragment, u.RawFragment = "", ""
 	return u, nil

@@ -24,6 +24,9 @@ import (
 // MaxPageBytes is the largest body of a page, decompressed and in UTF-8.
 const MaxPageBytes = 10 << 20
 
+// MaxAddressBytes is the longest address that is asked for.
+const MaxAddressBytes = 8192
+
 // Load asks for a page by GET, or by POST where the request has a form or JSON, and follows at most
 // Options.MaxRedirects redirects, all within Options.Timeout. It returns the answer whatever its status; the body is in
 // UTF-8 and may be empty. Cookies live as long as the call. The request's headers win over ours, but for
