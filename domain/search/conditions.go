@@ -86,6 +86,9 @@ func (p *Plan) Conditions() []Condition {
 				}
 			}
 		}
+		for _, w := range g.whole {
+			c.Terms = append(c.Terms, Term{Text: w, Exact: true})
+		}
 		out = append(out, c)
 	}
 	return out

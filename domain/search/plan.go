@@ -37,7 +37,7 @@ type Plan struct {
 type group struct {
 	clause          int
 	words           []string // of the clause
-	whole           string   // of which the word is a part, one of terms
+	whole           []string // words that the word is a part of: only Conditions ask for them
 	terms           []lookup // without those of a phrase
 	skipped         []bool   // words of a phrase that are too common to be looked for; nil = none
 	phrase          bool
@@ -83,11 +83,18 @@ func NewPlan(a Ask, q Query) *Plan {
 		g.must = !c.Not && (g.phrase || c.Title)
 		if !g.phrase && !g.prefix && len(c.Words) == 1 {
 			g.terms = forms(c.Words[0])
-			if g.whole = c.Joined; g.whole != "" {
-				g.terms = append(g.terms, lookup{g.whole, exactForm, ""})
-			}
 		}
-		p.groups = append(p.groups, g)
+		at := slices.IndexFunc(p.groups, func(o group) bool { // a word that is also a part counts once
+			other := a.Clauses[o.clause]
+			other.Joined = c.Joined
+			return c.same(other)
+		})
+		if at < 0 {
+			p.groups, at = append(p.groups, g), len(p.groups)
+		}
+		if c.Joined != "" {
+			p.groups[at].whole = append(p.groups[at].whole, c.Joined)
+		}
 	}
 	p.hush()
 	return p

@@ -38,7 +38,7 @@ type Clause struct {
 	Not    bool     // a page that has it is no answer
 	Title  bool     // in the title
 	Prefix bool     // the only word is the beginning of one
-	Joined string   // the only word is a part of one of two parts, "wi-fi": both as one word, which is as good
+	Joined string   // the only word is a part of one of two parts, "wi-fi": both as one word (Conditions)
 }
 
 func (c Clause) same(o Clause) bool {
@@ -62,7 +62,7 @@ func (c Clause) pairs(next Clause) bool {
 //	site:a.com      of this site and its subdomains; also -site:a.com, site:a.com,b.com
 //	lang:en         in this language; lang:en,fr in one of these
 //	type:pdf        of this type
-//	wi-fi           wi and fi, or wifi
+//	wi-fi -two-part wi and fi; not two part in a row, and not twopart
 //	foo_bar a.b c++ the identifier as a whole; other words with signs within are their parts
 //	東京都 東京大学病院  up to four characters in a row; more are their pairs, as words
 //	4½ 24/7 12:30   the numbers in a row

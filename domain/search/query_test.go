@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -233,4 +234,21 @@ func FuzzParse(f *testing.F) {
 		}
 		again(t, a)
 	})
+}
+
+// A word that is a part of several counts once, however it is met.
+func TestPartsCountOnce(t *testing.T) {
+	t.Parallel()
+
+	got := search.NewPlan(parse(t, "two-part part three-part"), search.Query{}).Conditions()
+	if len(got) != 3 {
+		t.Fatalf("%+v", got)
+	}
+	for i, want := range [][]string{{"twopart"}, {"twopart", "threepart"}, {"threepart"}} {
+		for _, w := range want {
+			if !slices.ContainsFunc(got[i].Terms, func(t search.Term) bool { return t.Text == w && t.Exact }) {
+				t.Errorf("%+v is not met by %s", got[i], w)
+			}
+		}
+	}
 }

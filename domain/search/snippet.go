@@ -103,27 +103,16 @@ func newFinder(a Ask, language string) *finder {
 		case c.Prefix:
 			f.prefixes = append(f.prefixes, beginning{c.Words[0], i})
 		default:
-			if c.Joined != "" {
-				f.add(c.Joined, i)
-			}
-			if !f.add(c.Words[0], i) {
+			key := f.key(c.Words[0])
+			if _, same := f.words[key]; same {
 				continue
 			}
+			f.words[key] = i
 		}
 		f.first[c.Words[0][0]] = true
 		f.most++
 	}
 	return f
-}
-
-// add has a word found as a clause, unless it is another's.
-func (f *finder) add(word string, clause int) bool {
-	key := f.key(word)
-	if _, taken := f.words[key]; taken {
-		return false
-	}
-	f.words[key], f.first[word[0]] = clause, true
-	return true
 }
 
 // idle clauses are words that tell nothing.

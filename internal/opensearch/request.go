@@ -115,21 +115,15 @@ func clause(c search.Clause) object {
 	return object{"multi_match": match}
 }
 
-// word is the query for a word, for the whole that it is a part of, or for its better spelling at half the weight.
+// word is the query for a plain word, or for its better spelling at half the weight.
 func (s *request) word(c search.Clause) object {
-	queries := []object{clause(c)}
-	if c.Joined != "" {
-		queries = append(queries, clause(search.Clause{Words: []string{c.Joined}, Title: c.Title}))
+	better, ok := s.corrections[word(c)]
+	if !ok {
+		return clause(c)
 	}
-	if better, ok := s.corrections[word(c)]; ok {
-		second := clause(search.Clause{Words: []string{better}})
-		second["multi_match"].(object)["boost"] = 0.5 //nolint:forcetypeassert // of clause
-		queries = append(queries, second)
-	}
-	if len(queries) == 1 {
-		return queries[0]
-	}
-	return object{"dis_max": object{"queries": queries}}
+	second := clause(search.Clause{Words: []string{better}})
+	second["multi_match"].(object)["boost"] = 0.5 //nolint:forcetypeassert // of clause
+	return object{"dis_max": object{"queries": []object{clause(c), second}}}
 }
 
 // body is a search request: of the pages with all words, or (relaxed) of those with some of the plain words too.
@@ -141,7 +135,7 @@ func (s *request) body(relaxed bool) object {
 			c.Not = false
 			not = append(not, clause(c))
 		case word(c) == "":
-			must = append(must, s.word(c))
+			must = append(must, clause(c))
 		}
 	}
 	for _, c := range s.words() {
@@ -268,9 +262,6 @@ func (s *request) highlight() object {
 	for _, c := range s.ask.Clauses {
 		if !c.Not && word(c) == "" {
 			add(c, strings.Join(c.Words, " "))
-		}
-		if c.Joined != "" {
-			add(search.Clause{Words: []string{c.Joined}, Title: c.Title}, c.Joined)
 		}
 	}
 	for _, c := range s.words() {
