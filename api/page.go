@@ -55,12 +55,12 @@ type IDCursor struct {
 	Sort  string    `json:"s"`
 	At    time.Time `json:"t,omitzero"`
 	ID    int64     `json:"i"`
-	Event int64     `json:"e,omitempty"` // what 0.5 calls the ID of a match
+	Event int64     `json:"e,omitempty"` // the ID as well, for an API of 0.5, which reads that of a match here
 }
 
 // IDCursorAt is the cursor of a number in an order; nil stays nil.
 func IDCursorAt(id *int64, sort string) *IDCursor {
-	return Maybe(id, func(id int64) IDCursor { return IDCursor{Sort: sort, ID: id} })
+	return Maybe(id, func(id int64) IDCursor { return IDCursor{Sort: sort, ID: id, Event: id} })
 }
 
 func timeCursorAt(p *db.IDPosition, sort string) *IDCursor {
@@ -102,12 +102,12 @@ func readIDCursor(s, sort string) (c IDCursor, err error) {
 type TextCursor struct {
 	Sort string `json:"s"`
 	ID   string `json:"i"`
-	Name string `json:"n,omitempty"` // what 0.5 calls that of a saved search
+	Name string `json:"n,omitempty"` // the text as well, for an API of 0.5, which reads that of a saved search here
 }
 
 // TextCursorAt is the cursor of a text in an order; nil stays nil.
 func TextCursorAt(text *string, sort string) *TextCursor {
-	return Maybe(text, func(text string) TextCursor { return TextCursor{Sort: sort, ID: text} })
+	return Maybe(text, func(text string) TextCursor { return TextCursor{Sort: sort, ID: text, Name: text} })
 }
 
 // ParseTextCursor reads a next_cursor of a list by a text. "" is the first page: "". Its error is for the caller.

@@ -45,6 +45,14 @@ func TestCursorsOfTheirLists(t *testing.T) {
 		"names, 0.5":   EncodeCursor(map[string]any{"s": "searches", "n": "Plateau"}),
 		"a NUL":        EncodeCursor(map[string]any{"s": "searches", "n": "\x00"}),
 	}
+	var before struct { // as an API of 0.5 reads them
+		Event int64  `json:"e"`
+		Name  string `json:"n"`
+	}
+	require.NoError(t, DecodeCursor(written["matches"], &before))
+	require.NoError(t, DecodeCursor(written["names"], &before))
+	require.EqualValues(t, 7, before.Event)
+	require.Equal(t, "Plateau", before.Name)
 	reads := func(read func(s string) bool) (names []string) {
 		for _, name := range slices.Sorted(maps.Keys(written)) {
 			if read(written[name]) {

@@ -223,7 +223,8 @@ func (h Crawls) show(r dbcrawl.CrawlRun) CrawlRun {
 	n := r.Counts
 	return CrawlRun{
 		ID: r.ID, CrawlRunID: r.ID, Status: CrawlState(r.Status), SeedURL: r.SeedURL, NormalizedURL: r.RootURL,
-		RootURL: r.RootURL, AllowedHosts: r.AllowedHosts, Prefix: scopeOf(r).Prefix(), RunConfig: CrawlConfig(r.Settings), BaseRunID: r.BaseID,
+		RootURL: r.RootURL, AllowedHosts: r.AllowedHosts, Prefix: scopeOf(r).Prefix(),
+		RunConfig: CrawlConfig(r.Settings), BaseRunID: r.BaseID,
 		CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt, StartedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
 		FinishedAt: r.FinishedAt, Seq: r.Seq, Workflow: h.door.Workflow(crawl.WorkflowID(r.ID)), Warning: r.Note,
 		Totals: CrawlTotals{

@@ -67,7 +67,8 @@ func (s *Drafts) DraftCanceled(ctx context.Context, event uuid.UUID) (canceled b
 }
 
 const sqlDraftSettled = `/* sqlDraftSettled */
-SELECT EXISTS (SELECT FROM draft_cancels WHERE event_id = $1) OR EXISTS (SELECT FROM product_drafts WHERE event_id = $1)`
+SELECT EXISTS (SELECT FROM draft_cancels WHERE event_id = $1)
+    OR EXISTS (SELECT FROM product_drafts WHERE event_id = $1)`
 
 // DraftSettled says whether a crawl request has come to its end: its draft is stored, or it was called off.
 func (s *Drafts) DraftSettled(ctx context.Context, event uuid.UUID) (settled bool, err error) {

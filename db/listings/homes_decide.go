@@ -432,8 +432,8 @@ WHERE r.id = s.id AND r.revision = s.revision`
 UPDATE raw_listings r SET settled_revision = least(r.settled_revision, r.revision - 1)
 FROM jsonb_to_recordset($1::jsonb -> 'listings') AS s (id uuid, status text) JOIN listings l USING (id)
 WHERE r.id = s.id AND s.status = 'archived' AND l.status = 'active'`
-	// Of what is hidden again, what was published since the decision. An advert that came back meanwhile, and is not hidden,
-	// stays visible: the decision did not make it so.
+	// Of what is hidden again, what was published since the decision. An advert that came back meanwhile, and is not
+	// hidden, stays visible: the decision did not make it so.
 	sqlHomeRestoreLists = `/* sqlHomeRestoreLists */
 SELECT array_agg(l.id) FILTER (WHERE l.status = 'active' AND m.hidden AND (s.status = 'archived' OR s.id IS NULL)),
     array_agg(l.id) FILTER (WHERE l.status = 'archived' AND s.status = 'active' AND r.gone_at IS NULL)

@@ -30,8 +30,9 @@ const sqlOptOutLatest = `ON CONFLICT (tenant, digest) DO UPDATE SET at = exclude
 // two forms in which an opt-out of the recipient is stored. Whoever changes messages locks them in the order of their
 // numbers, and campaigns and senders, each in the order of theirs, after them. A limit of the API also holds a sender
 // that a person has paused until a time: it makes the pause longer, or, where that is over, makes the sender an active
-// one that waits. Nothing is sent in a pause: what is accepted then was sent before, and ends none. What is told late, by
-// Meta's time in whole seconds, holds a sender for what is left of the pause, and stops no tenant that was changed since.
+// one that waits. Nothing is sent in a pause: what is accepted then was sent before, and ends none. What is told late,
+// by Meta's time in whole seconds, holds a sender for what is left of the pause, and stops no tenant that was changed
+// since.
 const sqlMessageEffects = `turns AS (
     SELECT c.id FROM campaigns c WHERE c.id IN (SELECT campaign FROM done) ORDER BY c.id FOR NO KEY UPDATE
 ), counted AS (
@@ -70,7 +71,8 @@ const sqlMessageEffects = `turns AS (
 ), stopped AS (
     UPDATE tenants t SET state = 'stopped', stopped_reason = d.means, updated_at = $3
     FROM (
-        SELECT tenant, max(means) AS means, max(said_at) AS at FROM done WHERE outcome = 'stop_tenant' GROUP BY tenant) d
+        SELECT tenant, max(means) AS means, max(said_at) AS at FROM done WHERE outcome = 'stop_tenant'
+        GROUP BY tenant) d
     WHERE t.id = d.tenant AND t.state = 'active' AND d.at >= date_trunc('second', t.updated_at)
 ), opted AS (
     INSERT INTO opt_outs AS o (tenant, digest, source, at)

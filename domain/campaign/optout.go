@@ -14,10 +14,10 @@ var stopWords = []string{
 	"stop", "stop all", "stopall", "stop promotions", "unsubscribe", "cancel", "end", "quit", "revoke", "opt out",
 	"optout", "remove me", "remove me from your list", "remove me from the list", "unsub", "unsubscribe me", "opt me out",
 	"stop messages", "stop messaging", "stop messaging me", "stop texting", "stop texting me", "stop sending messages",
-	"stop sending me messages", "stop contacting me", "no more messages", "stop sms", "stop pub", "do not contact me", "don t contact me",
-	"take me off the list", "take me off your list", // English
-	"arret", "arrete", "arretes", "arreter", "arretez", "arreter les promotions", "desabonner", "desabonnement", "me desabonner",
-	"se desabonner", "desinscrire", "desinscription", "me desinscrire", "revoquer", "fin", "desabonnez moi",
+	"stop sending me messages", "stop contacting me", "no more messages", "stop sms", "stop pub",
+	"do not contact me", "don t contact me", "take me off the list", "take me off your list", // English
+	"arret", "arrete", "arretes", "arreter", "arretez", "arreter les promotions", "desabonner", "desabonnement",
+	"me desabonner", "se desabonner", "desinscrire", "desinscription", "me desinscrire", "revoquer", "fin", "desabonnez moi",
 	"desabonne moi", "desinscrivez moi", "desinscris moi", "je veux me desabonner", "je veux me desinscrire",
 	"je me desabonne", "retirez moi de la liste", "retirez moi de votre liste", "arretez de m ecrire",
 	"arrete de m ecrire", "ne m ecrivez plus", "ne m ecris plus", "ne me contactez plus", "ne me contacte plus",
@@ -31,7 +31,8 @@ var stopWords = []string{
 
 // startWords are the messages by which a person who has said one of stopWords takes it back, in the same notation.
 var startWords = []string{
-	"start", "unstop", "subscribe", "resubscribe", "subscribe me", "resubscribe me", "opt in", "optin", "opt me in", // English
+	"start", "unstop", "subscribe", "resubscribe", "subscribe me", "resubscribe me", "opt in", "optin",
+	"opt me in", // English
 	"reabonner", "me reabonner", "se reabonner", "reabonnez moi", "reabonne moi", "je veux me reabonner", "reinscrire",
 	"me reinscrire", "reinscrivez moi", // French
 	"alta", "darme de alta", "dar de alta", "dame de alta", "quiero darme de alta", "reanudar promociones", // Spanish

@@ -54,8 +54,8 @@ func (o Options) Check() error {
 	return nil
 }
 
-// In are the options of a file of a tenant in a region: numbers without a country code are of it, unless the options say
-// otherwise. They are settled where they are given, so that a file is imported as its preview showed it.
+// In are the options of a file of a tenant in a region: numbers without a country code are of it, unless the options
+// say otherwise. They are settled where they are given, so that a file is imported as its preview showed it.
 func (o Options) In(region string) Options {
 	o.Region = cmp.Or(o.Region, region)
 	return o

@@ -162,7 +162,8 @@ func (p *page) cued(before, after string) float64 {
 		return points
 	}
 	if unitIs.MatchString(before) || perUnit.MatchString(after) ||
-		(beginsWithAny(after, cuesUnit) || beginsWithAny(after, cuesNext)) && !containsAny(plain.CutBytes(after, 30), cuesFree) {
+		(beginsWithAny(after, cuesUnit) || beginsWithAny(after, cuesNext)) &&
+			!containsAny(plain.CutBytes(after, 30), cuesFree) {
 		points += p.w[priceCueUnit]
 	}
 	return points

@@ -44,8 +44,8 @@ func (v Version) Enriching() Enriching {
 }
 
 // Withheld reports whether the version must not become visible: its advert is gone, or its listing is archived and the
-// advert has not been scraped since stale (zero = does not matter), and no scraper remembers it. A newer scrape makes it visible. What is visible
-// stays so: the check for stale listings archives it.
+// advert has not been scraped since stale (zero = does not matter), and no scraper remembers it. A newer scrape makes
+// it visible. What is visible stays so: the check for stale listings archives it.
 func (v Version) Withheld(stale time.Time) bool {
 	switch v.Published {
 	case "":

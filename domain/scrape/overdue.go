@@ -11,8 +11,8 @@ type Progress struct {
 	Started  []time.Time // when the cycles that are known began, in any order
 }
 
-// With counts searches that are not paused: the slowest of all delays, and the shortest of their rests, after which a page
-// is read.
+// With counts searches that are not paused: the slowest of all delays, and the shortest of their rests, after which a
+// page is read.
 func (p Progress) With(searches []Pace) Progress {
 	for i, s := range searches {
 		p.Delay = max(p.Delay, s.Delay)

@@ -234,7 +234,8 @@ func (l *Ledger) crawls(w *world, origin string, runs []int64, want map[string]c
 			wrong = append(wrong, fmt.Sprintf("run %d: %s is %v, not %v", r.Run, r.URL, got, expected))
 		}
 		switch {
-		case r.Status == http.StatusNotFound, r.Status == http.StatusGone:
+		case r.Status == http.StatusNotFound, r.Status == http.StatusGone,
+			r.Status == http.StatusMovedPermanently, r.Status == http.StatusPermanentRedirect: // it has another address
 			gone++
 		case r.State == crawling.Visited:
 			pages++
