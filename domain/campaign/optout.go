@@ -17,8 +17,8 @@ var stopWords = []string{
 	"stop sending me messages", "stop contacting me", "no more messages", "stop sms", "stop pub",
 	"do not contact me", "don t contact me", "take me off the list", "take me off your list", // English
 	"arret", "arrete", "arretes", "arreter", "arretez", "arreter les promotions", "desabonner", "desabonnement",
-	"me desabonner", "se desabonner", "desinscrire", "desinscription", "me desinscrire", "revoquer", "fin", "desabonnez moi",
-	"desabonne moi", "desinscrivez moi", "desinscris moi", "je veux me desabonner", "je veux me desinscrire",
+	"me desabonner", "se desabonner", "desinscrire", "desinscription", "me desinscrire", "revoquer", "fin",
+	"desabonnez moi", "desabonne moi", "desinscrivez moi", "desinscris moi", "je veux me desabonner", "je veux me desinscrire",
 	"je me desabonne", "retirez moi de la liste", "retirez moi de votre liste", "arretez de m ecrire",
 	"arrete de m ecrire", "ne m ecrivez plus", "ne m ecris plus", "ne me contactez plus", "ne me contacte plus",
 	"plus de message", "plus de messages", // French
