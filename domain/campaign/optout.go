@@ -18,10 +18,10 @@ var stopWords = []string{
 	"do not contact me", "don t contact me", "take me off the list", "take me off your list", // English
 	"arret", "arrete", "arretes", "arreter", "arretez", "arreter les promotions", "desabonner", "desabonnement",
 	"me desabonner", "se desabonner", "desinscrire", "desinscription", "me desinscrire", "revoquer", "fin",
-	"desabonnez moi", "desabonne moi", "desinscrivez moi", "desinscris moi", "je veux me desabonner", "je veux me desinscrire",
-	"je me desabonne", "retirez moi de la liste", "retirez moi de votre liste", "arretez de m ecrire",
-	"arrete de m ecrire", "ne m ecrivez plus", "ne m ecris plus", "ne me contactez plus", "ne me contacte plus",
-	"plus de message", "plus de messages", // French
+	"desabonnez moi", "desabonne moi", "desinscrivez moi", "desinscris moi", "je veux me desabonner",
+	"je veux me desinscrire", "je me desabonne", "retirez moi de la liste", "retirez moi de votre liste",
+	"arretez de m ecrire", "arrete de m ecrire", "ne m ecrivez plus", "ne m ecris plus", "ne me contactez plus",
+	"ne me contacte plus", "plus de message", "plus de messages", // French
 	"baja", "parar", "cancelar", "cancelar suscripcion", "detener promociones", "revocar", "darme de baja", "dar de baja",
 	"dame de baja", "denme de baja", "deme de baja", "quiero darme de baja", "no mas mensajes",
 	"no quiero mas mensajes", "no me escriban mas", "desuscribir", "desuscribirme", // Spanish
