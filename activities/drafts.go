@@ -138,7 +138,7 @@ func (a *Drafts) crawl(ctx context.Context, r draft.Request) (files []draft.File
 	}
 	document, err := json.MarshalIndent(draft.Document{
 		EventID: &r.EventID, URL: r.URL, FinalURL: page.URL, Redirects: page.Redirects, Locale: r.Locale,
-		Status: page.Status, Unstable: page.Unstable, CrawledAt: a.Now().UTC(), Draft: found.Draft,
+		Sealed: r.Sealed, Status: page.Status, Unstable: page.Unstable, CrawledAt: a.Now().UTC(), Draft: found.Draft,
 		Candidates: found.Candidates,
 	}, "", "  ")
 	if err != nil {

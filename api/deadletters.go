@@ -363,12 +363,12 @@ func (h DeadLetters) replayAll(ctx context.Context, in *replayLettersInput) (*Bo
 		now time.Time) (int, error) {
 		r, err := h.Store.ReplayAll(ctx, f, limit, by, now)
 		over = r.Over
-		return r.Sent, err
+		return r.Sent + r.Over, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return BodyOf(LettersReplayed{done.dryRun, done.matched, done.acted, over, max(0, done.left-over), done.sample}), nil
+	return BodyOf(LettersReplayed{done.dryRun, done.matched, done.acted - over, over, done.left, done.sample}), nil
 }
 
 // lettersDone is what was done to the dead letters of a filter.

@@ -84,7 +84,7 @@ func (s *Drafts) requested(ctx context.Context, _ source, d amqp.Delivery, m con
 	if !errors.As(err, &failed) {
 		return err
 	}
-	if canceled, looked := s.Store.DraftCanceled(ctx, id); looked != nil || canceled {
+	if settled, looked := s.Store.DraftSettled(ctx, id); looked != nil || settled {
 		return looked
 	}
 	return err

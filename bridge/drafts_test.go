@@ -110,22 +110,25 @@ func TestCrawlRequestedDies(t *testing.T) {
 	require.Contains(t, reason, "event_id: is not the message's MessageId")
 }
 
-// A canceled request is settled without a dead letter, also when its workflow ends in the cancellation.
+// A request that was canceled, or has its draft, is settled without a dead letter, also when its workflow fails.
 func TestCrawlRequestedCanceled(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	s := dbdrafts.NewDrafts(r.pool)
-	before, meanwhile := uuid.New(), uuid.New()
+	before, meanwhile, made := uuid.New(), uuid.New(), uuid.New()
 	require.NoError(t, s.CancelDraft(t.Context(), before, true, "me", time.Unix(0, 0)))
-	r.temp.set(func(string) error {
-		return errors.Join(s.CancelDraft(t.Context(), meanwhile, true, "me", time.Unix(0, 0)),
-			&launch.Failed{WorkflowID: "draft/x", RunID: "run", Err: errors.New("canceled")})
+	r.temp.set(func(url string) error {
+		end := s.CancelDraft(t.Context(), meanwhile, true, "me", time.Unix(0, 0))
+		if strings.HasSuffix(url, made.String()) {
+			end = s.PersistDraft(t.Context(), dbtest.Crawled(made, dbtest.Start), dbtest.Draft("Kettle", "25.00"), dbtest.Start)
+		}
+		return errors.Join(end, &launch.Failed{WorkflowID: "draft/x", RunID: "run", Err: errors.New("canceled")})
 	})
 	stop := r.start(t)
-	for _, id := range []uuid.UUID{before, meanwhile} {
-		r.publishCrawl(request(id.String(), "https://shop.example/"), id.String())
+	for _, id := range []uuid.UUID{before, meanwhile, made} {
+		r.publishCrawl(request(id.String(), "https://shop.example/"+id.String()), id.String())
 	}
-	r.eventually(t, func() bool { return r.temp.called() == 1 }, "the other is taken")
+	r.eventually(t, func() bool { return r.temp.called() == 2 }, "the others are taken")
 	r.settled(t, stop)
 	require.Zero(t, r.rows(t, "dead_letters"))
 }

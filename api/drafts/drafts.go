@@ -499,8 +499,8 @@ type DraftAnswer struct {
 
 	Candidates []draft.Candidate `json:"candidates" doc:"values that were read for the fields and are not in the draft, at most eight of each field, the likelier ones first; why: weaker, too_little, of_another (product), free (zero), shops_own (the SKU again), contradicted (by what shows), no_product"`
 
-	Locale  string `json:"locale,omitempty" doc:"as asked for"`
-	Secrets bool   `json:"secrets" doc:"it was asked for with headers or cookies, which are not kept"`
+	Locale  string `json:"locale,omitempty" doc:"as asked for; absent where a message asked and no page was read"`
+	Secrets bool   `json:"secrets" doc:"it was asked for with headers or cookies, which are not kept; false where a message asked and no page was read"`
 
 	Workflow api.WorkflowLink `json:"workflow"`
 }

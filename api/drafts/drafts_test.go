@@ -282,6 +282,12 @@ func TestDrafts(t *testing.T) {
 	bad := apitest.Read[apidrafts.DraftAnswer](t, d.Get(t, "/drafts/"+all[0].String()), http.StatusOK)
 	require.Nil(t, bad.Draft)
 	require.Equal(t, "HTTP 404", bad.Error)
+	byMessage := draft.Result{Request: draft.Request{EventID: uuid.New(), URL: "https://shop.example/p/9"}, Outcome: draft.Succeeded,
+		CrawledAt: apitest.Now}
+	require.NoError(t, d.Drafts.Store.PersistDraft(t.Context(), byMessage, &draft.Document{Locale: "fr-CA", Sealed: true}, apitest.Now))
+	got = apitest.Read[apidrafts.DraftAnswer](t, d.Get(t, "/drafts/"+draft.ID(byMessage.EventID).String()), http.StatusOK)
+	require.Equal(t, "fr-CA", got.Locale)
+	require.True(t, got.Secrets)
 
 	for _, query := range []string{"?min_price=x", "?currency=eur", "?gtin=1", "?cursor=x", "?colour=red", "?outcome=good", "?limit=0", "?name=%00"} {
 		apitest.Refused(t, d.Get(t, "/drafts"+query), http.StatusUnprocessableEntity)

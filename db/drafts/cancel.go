@@ -60,12 +60,6 @@ func (s *Drafts) CancelDraft(ctx context.Context, event uuid.UUID, running bool,
 
 const sqlDraftCanceled = `/* sqlDraftCanceled */ SELECT EXISTS (SELECT FROM draft_cancels WHERE event_id = $1)`
 
-// DraftCanceled says whether a crawl request was called off.
-func (s *Drafts) DraftCanceled(ctx context.Context, event uuid.UUID) (canceled bool, err error) {
-	err = s.pool.QueryRow(ctx, sqlDraftCanceled, event).Scan(&canceled)
-	return canceled, fault.Wrap(err, "read cancel of %s", event)
-}
-
 const sqlDraftSettled = `/* sqlDraftSettled */
 SELECT EXISTS (SELECT FROM draft_cancels WHERE event_id = $1)
     OR EXISTS (SELECT FROM product_drafts WHERE event_id = $1)`

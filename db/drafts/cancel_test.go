@@ -51,9 +51,9 @@ func TestCancelDraft(t *testing.T) {
 
 	running := uuid.New()
 	require.NoError(t, s.CancelDraft(ctx, running, true, "me", dbtest.Start))
-	canceled, err := s.DraftCanceled(ctx, running)
+	settled, err := s.DraftSettled(ctx, running)
 	require.NoError(t, err)
-	require.True(t, canceled)
+	require.True(t, settled)
 }
 
 // A state that few requests have is looked for in the next 10,000: the list goes on after them.

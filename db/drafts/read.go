@@ -1,6 +1,7 @@
 package drafts
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -146,8 +147,8 @@ type DraftDetail struct {
 
 	Candidates []draft.Candidate // values that are not in it
 
-	Locale string // that was asked for; "" = en-US
-	Sealed bool   // it was asked for with headers or cookies
+	Locale string // that was asked for; "" = en-US, or not known: it came by message, and no page was read
+	Sealed bool   // it was asked for with headers or cookies; false where that is not known, as Locale
 }
 
 const sqlDraftGet = `/* sqlDraftGet */
@@ -174,6 +175,7 @@ func (s *Drafts) Draft(ctx context.Context, id uuid.UUID) (DraftDetail, error) {
 		}
 		out.Draft, out.Unstable, out.Candidates = &d.Draft, d.Unstable, d.Candidates
 		out.Redirects = append(out.Redirects, d.Redirects...)
+		out.Locale, out.Sealed = cmp.Or(d.Locale, out.Locale), out.Sealed || d.Sealed
 	}
 	return out, nil
 }

@@ -80,6 +80,7 @@ type Document struct {
 	FinalURL  string     `json:"final_url,omitempty"` // where redirects led
 	Redirects []string   `json:"redirects,omitempty"` // the addresses on the way, URL being the first
 	Locale    string     `json:"locale,omitempty"`    // as asked for
+	Sealed    bool       `json:"sealed,omitempty"`    // it was asked for with headers or cookies
 	Status    int        `json:"status,omitempty"`    // HTTP
 	Unstable  bool       `json:"unstable,omitempty"`  // the page was still changing
 	CrawledAt time.Time  `json:"crawled_at,omitzero"`

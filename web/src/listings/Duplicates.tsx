@@ -19,7 +19,9 @@ export function Duplicates() {
   const homes = useDuplicates(filters)
   const rows = homes.data?.pages.flatMap((p) => p.items) ?? []
   useReadOn(homes, rows.length === 0)
-  const [said, keep] = useState<Said>()
+  const asked = JSON.stringify(filters)
+  const [kept, keep] = useState<Said & { asked: string }>()
+  const said = kept?.asked === asked ? kept : undefined // other filters, another list
   const fields: Field[] = [
     {
       name: 'kind',
@@ -53,7 +55,7 @@ export function Duplicates() {
           key={h.id}
           home={h}
           said={h === said?.home && !rows.includes(h) ? said.verdict : undefined}
-          onSaid={(verdict) => keep({ home: h, at, verdict })}
+          onSaid={(verdict) => keep({ home: h, at, verdict, asked })}
         />
       ))}
       {rows.length > 0 && homes.hasNextPage && (
