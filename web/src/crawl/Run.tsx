@@ -77,13 +77,14 @@ export function Run() {
         }
       >
         <p className="words">
-          <span>{t.scope[c.scopeMode]?.(r.allowed_hosts[0] ?? '')}</span>
+          <span>{t.scope[c.scopeMode]?.((r.allowed_hosts[0] ?? '') + (r.prefix ?? ''))}</span>
           <span>{t.upTo(c.maxPages, count(c.maxDepth, language))}</span>
           <span>{t.robots(c.respectRobots)}</span>
           <span>{t.redirects(c.followRedirects)}</span>
           <span>{t.bodies(c.storeBodies)}</span>
         </p>
         {r.warning && <p className="ochr">{r.warning}</p>}
+        {r.no_page && <p className="ochr">{r.no_page}</p>}
       </Head>
       <Trouble error={order.error} />
       <div className="stack" aria-hidden="true">

@@ -24,8 +24,8 @@ export const run = {
   scope: {
     same_host: (host: string) => `host ${host} and its www twin`,
     same_domain: (host: string) => `${host} and every host of its domain`,
-    prefix: (host: string) => `the folder of the seed on ${host}`,
-  } as Record<string, (host: string) => string>,
+    prefix: (folder: string) => `the folder ${folder}`,
+  } as Record<string, (place: string) => string>,
   upTo: (pages: number, depth: string) => `up to ${c(pages, 'page')}, depth ${depth}`,
   robots: (yes: boolean): string => (yes ? 'robots.txt honoured' : 'robots.txt ignored'),
   redirects: (yes: boolean): string => (yes ? 'redirects followed' : 'redirects not followed'),

@@ -21,7 +21,7 @@ export const run: typeof en = {
   scope: {
     same_host: (host) => `hôte ${host}, avec ou sans www`,
     same_domain: (host) => `${host} et tous les hôtes de son domaine`,
-    prefix: (host) => `le dossier de départ sur ${host}`,
+    prefix: (folder) => `le dossier ${folder}`,
   },
   upTo: (pages, depth) => `au plus ${c(pages, 'page')}, profondeur ${depth}`,
   robots: (yes) => (yes ? 'robots.txt respecté' : 'robots.txt ignoré'),
