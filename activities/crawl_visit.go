@@ -127,6 +127,9 @@ var errDisallowed = fault.Newf(fault.Blocked, "robots.txt disallows it")
 // slotPatience is how long a URL that has a slot waits for its host.
 const slotPatience = 20 * time.Millisecond
 
+// renderPatience is how long a URL waits for the browser: then another worker, whose browser may be free, can have it.
+const renderPatience = time.Second
+
 // turn waits until a URL may be requested: its host is ready for it, and this process. Both are held until leave and
 // done are called. Nothing is requested while robots.txt is not known.
 func (s *shard) turn(ctx context.Context, c crawl.Claim) (leave func(crawl.Verdict), done func(), err error) {
@@ -150,6 +153,10 @@ func (s *shard) turn(ctx context.Context, c crawl.Claim) (leave func(crawl.Verdi
 		select {
 		case s.Slots.Renders <- struct{}{}:
 			free = func() { <-s.Slots.Renders }
+		case <-time.After(renderPatience):
+			return nil, nil, &fault.Error{
+				Class: fault.Limited, After: renderPatience, Err: errors.New("all pages of the browser are in use"),
+			}
 		case <-ctx.Done():
 			return nil, nil, ctx.Err()
 		}
