@@ -226,7 +226,7 @@ func (s *Contacts) Put(ctx context.Context, tenant string, c contact.Contact, kn
 		}
 		switch id = done[0].ID; {
 		case done[0].Was == writtenOver:
-			return fault.Newf(fault.Conflict, "the tenant may not have more contacts")
+			return db.QuotaFull("max_contacts", "contacts")
 		case done[0].Was == writtenKnown && known == KnownFail:
 			return fault.Newf(fault.Conflict, "the contact is there already")
 		case done[0].Was == writtenKnown:
