@@ -114,7 +114,7 @@ func TestPutContact(t *testing.T) {
 	require.NotZero(t, put(t, s, "acme", someone("+15145550001")))
 	_, _, err = s.Put(ctx, "acme", someone("+15145550002"), dboutreach.KnownUpdate, "test", dbtest.At(4))
 	require.Equal(t, fault.Conflict, dbtest.Class(err))
-	require.ErrorContains(t, err, "more contacts")
+	require.ErrorContains(t, err, "max_contacts")
 
 	_, err = s.Get(ctx, "umbrella", id)
 	require.Equal(t, fault.Gone, dbtest.Class(err))
@@ -507,7 +507,7 @@ func TestDeletePerson(t *testing.T) {
 		}, 4)
 		require.NoError(t, dboutreach.NewUploads(pool).Persist(ctx, tenant, u.ID, parsed, dbtest.At(2)))
 	}
-	require.Equal(t, []string{"contact.opted_out"}, dbtest.Audited(t, pool, "contact/1"))
+	require.Equal(t, []string{"contact.added", "contact.opted_out"}, dbtest.Audited(t, pool, "contact/1"))
 
 	p, err := s.Export(ctx, "acme", id)
 	require.NoError(t, err)

@@ -58,7 +58,7 @@ func (w *importWorld) upload(data string, change ...func(*dboutreach.Upload)) db
 	require.NoError(w.t, err)
 	u := dboutreach.Upload{
 		ID: uuid.New(), Tenant: "acme", FileName: "people.csv", Blob: f.Key, Bytes: f.Bytes, SHA256: f.SHA256, CreatedBy: "me",
-		CreatedAt: time.Now(),
+		CreatedAt: time.Now(), Options: []byte(`{"region":"CA"}`),
 	}
 	for _, c := range change {
 		c(&u)

@@ -90,7 +90,7 @@ func TestPanelsAndAlertsHaveTheirMetrics(t *testing.T) {
 	require.NoError(t, err)
 	upload, err := dboutreach.NewUploads(w.db).Create(t.Context(), dboutreach.Upload{
 		ID: uuid.New(), Tenant: "acme", FileName: "people.csv", Blob: file.Key, Bytes: file.Bytes, SHA256: file.SHA256,
-		CreatedBy: "me", CreatedAt: time.Now(),
+		CreatedBy: "me", CreatedAt: time.Now(), Options: []byte(`{"region":"CA"}`),
 	})
 	require.NoError(t, err)
 	require.NoError(t, w.launch.StartImport(t.Context(), upload.Tenant, upload.ID))

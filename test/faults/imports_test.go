@@ -186,7 +186,7 @@ func (i *imports) upload(p personFile) (u dboutreach.Upload) {
 		if err == nil {
 			u, err = i.uploads.Create(i.ctx, dboutreach.Upload{
 				ID: uuid.New(), Tenant: importTenant, FileName: "people.csv", Blob: f.Key, Bytes: f.Bytes, SHA256: f.SHA256,
-				CreatedBy: "ledger", CreatedAt: time.Now(),
+				CreatedBy: "ledger", CreatedAt: time.Now(), Options: []byte(`{"region":"CA"}`),
 			})
 		}
 		return err == nil
