@@ -128,8 +128,9 @@ func (s *Store) look(ctx context.Context) error {
 	return nil
 }
 
-// writable returns nil where a file may be written: not into another folder in whose place the marked one was, for that
-// hides it once it is mounted again. A folder of which this process never saw a mark is written to.
+// writable returns nil where a file may be written, and is removed if it is not there: not in another folder in whose
+// place the marked one was, for that hides what was written, and has what was removed, once it is mounted again. A
+// folder of which this process never saw a mark is written to.
 func (s *Store) writable() error {
 	switch {
 	case s.hasMark():
@@ -346,7 +347,16 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 	if _, _, _, err := parse(key); err != nil && !isPart(key) {
 		return err
 	}
-	if err := s.bucket.Delete(ctx, key); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
+	return s.remove(ctx, key)
+}
+
+// remove deletes a key. One that is not there is removed already, but not while the store is not there.
+func (s *Store) remove(ctx context.Context, key string) error {
+	err := s.bucket.Delete(ctx, key)
+	switch {
+	case gcerrors.Code(err) == gcerrors.NotFound:
+		return s.writable()
+	case err != nil:
 		return classify("delete", key, err)
 	}
 	return nil

@@ -89,10 +89,7 @@ func (s *Store) ForgetCopy(ctx context.Context, file string) error {
 	if err := checkUpload(key); err != nil {
 		return err
 	}
-	if err := s.bucket.Delete(ctx, key); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
-		return classify("delete", key, err)
-	}
-	return nil
+	return s.remove(ctx, key)
 }
 
 // Bytes is the size of an uploaded file, or of what lies beside it. A key that is not there is fault.Gone.
@@ -135,8 +132,8 @@ func (s *Store) ForgetRows(ctx context.Context, file string, numbers ...int) err
 		if err := checkUpload(key); err != nil {
 			return err
 		}
-		if err := s.bucket.Delete(ctx, key); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
-			return classify("delete", key, err)
+		if err := s.remove(ctx, key); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -350,15 +347,11 @@ func (s *Store) DeleteUpload(ctx context.Context, file string) error {
 }
 
 func (s *Store) deleteBelow(ctx context.Context, file, folder string) error {
-	return s.below(ctx, file, folder, func(key string) error {
-		if err := s.bucket.Delete(ctx, key); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
-			return classify("delete", key, err)
-		}
-		return nil
-	})
+	return s.below(ctx, file, folder, func(key string) error { return s.remove(ctx, key) })
 }
 
-// below calls each for what lies in a folder beside an uploaded file.
+// below calls each for what lies in a folder beside an uploaded file. A folder of the store that is not mounted has
+// nothing, which is fault.Transient.
 func (s *Store) below(ctx context.Context, file, folder string, each func(key string) error) error {
 	m := uploadKeys.FindStringSubmatch(file)
 	if m == nil {
@@ -368,7 +361,7 @@ func (s *Store) below(ctx context.Context, file, folder string, each func(key st
 	for {
 		o, err := list.Next(ctx)
 		if errors.Is(err, io.EOF) {
-			return nil
+			return s.writable()
 		}
 		if err != nil {
 			return classify("list", file, err)

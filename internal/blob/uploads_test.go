@@ -115,6 +115,44 @@ func requireClass(t *testing.T, want fault.Class, err error) {
 	require.Equal(t, want, class, err)
 }
 
+// What is removed while the folder is not mounted would be there again once it is.
+func TestNothingIsRemovedBelowAMount(t *testing.T) {
+	t.Parallel()
+
+	dir := filepath.Join(t.TempDir(), "blobs")
+	s := open(t, dir)
+	require.NoError(t, s.Mark())
+	f, err := s.PutUpload(t.Context(), strings.NewReader("a;b"))
+	require.NoError(t, err)
+	require.NoError(t, s.PutRows(t.Context(), f.Key, 1, []byte("x")))
+	picture, _, err := s.PutImage(t.Context(), []byte("x"), "gif")
+	require.NoError(t, err)
+	removals := []func() error{
+		func() error { return s.ForgetRows(t.Context(), f.Key, 1) },
+		func() error { return s.ForgetRows(t.Context(), f.Key) },
+		func() error { return s.ForgetCopy(t.Context(), f.Key) },
+		func() error { return s.Delete(t.Context(), picture) },
+		func() error { return s.DeleteUpload(t.Context(), f.Key) },
+	}
+	require.NoError(t, os.Rename(dir, dir+".away"))
+	for range 2 { // it is not there, and is another one
+		for _, remove := range removals {
+			requireClass(t, fault.Transient, remove())
+		}
+		require.NoError(t, os.MkdirAll(dir, 0o750))
+	}
+	require.NoError(t, os.Remove(dir))
+	require.NoError(t, os.Rename(dir+".away", dir))
+	for range 2 {
+		for _, remove := range removals {
+			require.NoError(t, remove())
+		}
+	}
+	left, err := s.ListUpload(t.Context(), f.Key)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
 // A folder that is not mounted is empty, or not there: what was uploaded is not gone. It is there again later.
 func TestUploadsNotMounted(t *testing.T) {
 	t.Parallel()
