@@ -267,14 +267,20 @@ func TestGetCampaign(t *testing.T) {
 	apitest.Refused(t, d.Get(t, "/campaigns/"+uuid.NewString()+"/audience?tenant=acme"), 404)
 }
 
-// A campaign waits where the messages of the tenant's day are used up, and has no time left that would not be kept.
-func TestCampaignBeyondTheDay(t *testing.T) {
-	t.Parallel()
-	d, sender := mailer(t)
-	id := apitest.NewCampaign(t, d.Campaigns.Store, "acme", dboutreach.Plan{
+// runner is an API with a tenant whose sender has a running campaign to everybody.
+func runner(t *testing.T) (d *apitest.Door, sender, id uuid.UUID) {
+	t.Helper()
+	d, sender = mailer(t)
+	return d, sender, apitest.NewCampaign(t, d.Campaigns.Store, "acme", dboutreach.Plan{
 		Name: "x", Sender: sender, Template: campaign.Body{Type: "text", Text: &campaign.Text{Body: "x"}},
 		Audience: campaign.Audience{All: true},
 	}, campaign.Running)
+}
+
+// A campaign waits where the messages of the tenant's day are used up, and has no time left that would not be kept.
+func TestCampaignBeyondTheDay(t *testing.T) {
+	t.Parallel()
+	d, sender, id := runner(t)
 	require.Equal(t, 200, d.Ask(t, "PATCH", fmt.Sprintf("/tenants/acme/senders/%s", sender), `{"token":"EAAB"}`).Status)
 	d.System(t, `UPDATE campaigns SET waiting = 2, written_at = now() WHERE id = $1`, id)
 	d.System(t, `INSERT INTO messages (id, tenant, campaign, sender, kind, recipient, digest, body, due_at, queued_at)
@@ -301,11 +307,7 @@ func TestCampaignBeyondTheDay(t *testing.T) {
 // Messages of a campaign are listed by state, and those that failed for a passing cause are sent again.
 func TestMessagesOfCampaign(t *testing.T) {
 	t.Parallel()
-	d, sender := mailer(t)
-	id := apitest.NewCampaign(t, d.Campaigns.Store, "acme", dboutreach.Plan{
-		Name: "x", Sender: sender, Template: campaign.Body{Type: "text", Text: &campaign.Text{Body: "x"}},
-		Audience: campaign.Audience{All: true},
-	}, campaign.Running)
+	d, sender, id := runner(t)
 	d.System(t, `INSERT INTO messages (id, tenant, campaign, contact, sender, due_at, queued_at, kind, state, digest, recipient,
 			class, body)
 		SELECT gen_random_uuid(), 'acme', $1, i, $2, $3, $3, 'campaign', s.state, '', '+1514555010' || i, s.class, '{"type":"text"}'

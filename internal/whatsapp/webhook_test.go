@@ -247,14 +247,20 @@ func TestStopsByPayload(t *testing.T) {
 		`"type":"interactive","interactive":{"type":"list_reply","list_reply":{"id":"arret","title":"Près d'un arrêt"}}`:      "",
 		`"type":"button","button":{"text":"Yes","payload":"yes"}`:                                                             "",
 	} {
-		e, err := whatsapp.ReadEvent([]byte(`{"object":"whatsapp_business_account","entry":[{"id":"1","changes":[{"field":"messages",
-			"value":{"metadata":{"phone_number_id":"2"},"messages":[{"id":"wamid.1","from":"15145550123","timestamp":"1749854575",` +
-			message + `}]}}]}]}`))
-		require.NoError(t, err)
-		in := e.Inbounds(now)
-		require.Len(t, in, 1)
-		require.Equal(t, want, in[0].Wants(), message)
+		require.Equal(t, want, wish(t, message), message)
 	}
+}
+
+// wish is what the writer of a message wants.
+func wish(t *testing.T, message string) campaign.Wish {
+	t.Helper()
+	e, err := whatsapp.ReadEvent([]byte(`{"object":"whatsapp_business_account","entry":[{"id":"1","changes":[{"field":"messages",
+		"value":{"metadata":{"phone_number_id":"2"},"messages":[{"id":"wamid.1","from":"15145550123","timestamp":"1749854575",` +
+		message + `}]}}]}]}`))
+	require.NoError(t, err)
+	in := e.Inbounds(now)
+	require.Len(t, in, 1)
+	return in[0].Wants()
 }
 
 // A person who has stopped may begin again by a word; a button does not, for its words are those of the sender.
@@ -270,12 +276,6 @@ func TestStartsByText(t *testing.T) {
 		`"type":"image","image":{"caption":"Start"}`:                                    "",
 		`"type":"interactive","interactive":{"button_reply":{"id":"b","title":"Alta"}}`: "",
 	} {
-		e, err := whatsapp.ReadEvent([]byte(`{"object":"whatsapp_business_account","entry":[{"id":"1","changes":[{"field":"messages",
-			"value":{"metadata":{"phone_number_id":"2"},"messages":[{"id":"wamid.1","from":"15145550123","timestamp":"1749854575",` +
-			message + `}]}}]}]}`))
-		require.NoError(t, err)
-		in := e.Inbounds(now)
-		require.Len(t, in, 1)
-		require.Equal(t, want, in[0].Wants(), message)
+		require.Equal(t, want, wish(t, message), message)
 	}
 }
