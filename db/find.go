@@ -10,7 +10,6 @@ import (
 
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/find"
-	"github.com/mtlrent/conveyor/domain/web"
 )
 
 // Finder looks up single things of every kind by what a person typed. Each method is of one kind, and returns at most
@@ -73,7 +72,7 @@ const (
 	sqlFindDraftIDs = `/* sqlFindDraftIDs */ ` + sqlFindDraft + ` WHERE id = ANY ($1) OR event_id = ANY ($1) LIMIT $2`
 
 	sqlFindDraftURL = `/* sqlFindDraftURL */ ` + sqlFindDraft + `
-WHERE host = $1 AND (url = $2 OR final_url = $2) ORDER BY created_at DESC, id DESC LIMIT $3`
+WHERE url = $1 OR final_url = $1 ORDER BY created_at DESC, id DESC LIMIT $2`
 
 	// A number is found wherever it is, by its index; words, which have none, in the newest 10,000 drafts.
 	sqlFindDraftWords = `/* sqlFindDraftWords */
@@ -100,7 +99,7 @@ func (f *Finder) Drafts(ctx context.Context, q find.Query) ([]Found, error) {
 	case len(q.IDs) > 0:
 		return f.rows(ctx, "drafts", sqlFindDraftIDs, q.IDs, findMost)
 	case q.URL != "":
-		return f.rows(ctx, "drafts of an address", sqlFindDraftURL, Storable(web.Host(q.URL)), Storable(q.URL), findMost)
+		return f.rows(ctx, "drafts of an address", sqlFindDraftURL, Storable(q.URL), findMost)
 	case q.Words:
 		return f.rows(ctx, "drafts by words", sqlFindDraftWords, Storable(q.Text), findMost)
 	}

@@ -207,5 +207,11 @@ func TestDraftsAmongMany(t *testing.T) {
 	require.Nil(t, next)
 	filters := []any{nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, 21}
 	require.LessOrEqual(t, most("sqlDraftsSearch", filters...), 100)
+	for _, of := range []string{"https://shop.example/7", "https://shop.example/none"} {
+		filters[2] = of
+		require.LessOrEqual(t, most("sqlDraftsSearch", filters...), 1, "all drafts are of one host")
+		require.LessOrEqual(t, most("sqlFindDraftURL", of, 5), 1)
+	}
+	filters[2] = nil
 	require.LessOrEqual(t, most("sqlDraftsSome", append(filters, "rare", nil, nil, nil, nil)...), 10_001)
 }

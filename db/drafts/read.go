@@ -14,7 +14,6 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/fault"
-	"github.com/mtlrent/conveyor/domain/web"
 )
 
 // A DraftFilter says which drafts to return. Zero values do not filter; of several values any will do.
@@ -104,9 +103,6 @@ ORDER BY created_at DESC, id DESC`
 // the last. A name, an availability, a currency and a price are looked for in the next 10,000 of the other filters
 // only: where fewer than a page are found, the position is that of the last of them.
 func (s *Drafts) Search(ctx context.Context, f DraftFilter) ([]DraftSummary, *db.Position, error) {
-	if host := web.Host(f.URL); len(f.Host) == 0 && host != "" { // it has an index, which addresses have not
-		f.Host = []string{host}
-	}
 	hosts := db.Among(f.Host)
 	for i := range hosts {
 		hosts[i] = strings.ToLower(hosts[i])
