@@ -77,7 +77,7 @@ func (v *visitor) load(ctx context.Context, opened chan<- struct{}) (web.Page, e
 		return web.Page{}, err
 	}
 	var body []byte
-	switch kind, _, _ := strings.Cut(strings.ToLower(document.header.Get("Content-Type")), ";"); {
+	switch kind, _ := web.MediaType(contentType(document.header)); {
 	case kind == "" || kind == "text/html" || kind == "application/xhtml+xml":
 		document, body, err = v.settled(ctx, document)
 	case length(document.header) > fetch.MaxPageBytes:
@@ -95,7 +95,7 @@ func (v *visitor) load(ctx context.Context, opened chan<- struct{}) (web.Page, e
 // answered is the page of a document.
 func (v *visitor) answered(document *answer, body []byte) web.Page {
 	return web.Page{
-		Asked: v.r.URL, URL: document.url, Status: document.status, ContentType: document.header.Get("Content-Type"),
+		Asked: v.r.URL, URL: document.url, Status: document.status, ContentType: contentType(document.header),
 		RetryAfter: fetch.RetryAfter(document.header.Get("Retry-After"), v.g.b.o.Now(), web.MaxRetryAfter), Body: body,
 	}
 }
@@ -276,6 +276,9 @@ func (v *visitor) explain(ctx context.Context, err error) error {
 	}
 	return fmt.Errorf("%w: %s", errDied, said)
 }
+
+// contentType is the type that a header says, all of them where it says several.
+func contentType(h http.Header) string { return strings.Join(h.Values("Content-Type"), ", ") }
 
 // length is that of the header, 0 where it says none.
 func length(h http.Header) int {

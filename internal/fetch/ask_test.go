@@ -179,6 +179,10 @@ func TestAskCharsets(t *testing.T) {
 		{"xml declaration", "application/xhtml+xml", xml + "<p>Montr\xe9al", xml + "<p>Montréal"},
 		{"xml declaration of a page", "text/html", xml + "<p>Montr\xe9al", xml + "<p>Montréal"},
 		{"xml declaration, utf-8", "text/xml", `<?xml version="1.0"?>Montréal`, `<?xml version="1.0"?>Montréal`},
+		{"empty parameter", "text/html;;charset=windows-1251", "\xcf\xf0\xe8", "При"},
+		{"two types", "text/html, text/html; charset=windows-1251", "\xcf\xf0\xe8", "При"},
+		{"two charsets", "text/html; charset=windows-1251; charset=utf-8", "\xcf\xf0\xe8", "При"},
+		{"single quotes", "text/html; charset='windows-1251'", "\xcf\xf0\xe8", "При"},
 		{"unknown charset", "text/html; charset=x-none", "Montr\xe9al", "Montréal"},
 		{"nothing", "", "Montr\xe9al", "Montréal"},
 	} {

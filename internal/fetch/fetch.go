@@ -226,8 +226,9 @@ func (c *Client) do(ctx context.Context, u *url.URL, r web.Request, take taker) 
 	span.SetAttributes(semconv.HTTPResponseStatusCode(resp.StatusCode))
 	x.Header, x.Proto, x.Length = textproto.MIMEHeader(resp.Header), resp.Proto, resp.ContentLength
 	x.Page = web.Page{
-		Asked: r.URL, URL: r.URL, Status: resp.StatusCode, ContentType: resp.Header.Get("Content-Type"),
-		RetryAfter: RetryAfter(resp.Header.Get("Retry-After"), c.o.Now(), web.MaxRetryAfter),
+		Asked: r.URL, URL: r.URL, Status: resp.StatusCode,
+		ContentType: strings.Join(resp.Header.Values("Content-Type"), ", "), // browsers take the last one
+		RetryAfter:  RetryAfter(resp.Header.Get("Retry-After"), c.o.Now(), web.MaxRetryAfter),
 	}
 	err = take(r, resp, &x)
 	x.Took = time.Since(began)

@@ -120,8 +120,7 @@ func Refused(err error) error {
 
 // Text says whether a Content-Type, which may be empty, is one of text: a page, a feed, XML of any kind.
 func Text(contentType string) bool {
-	kind, _, _ := strings.Cut(strings.ToLower(contentType), ";")
-	kind = strings.TrimSpace(kind)
+	kind, _ := web.MediaType(contentType)
 	return kind == "" || strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "xml")
 }
 
@@ -136,9 +135,10 @@ func UTF8(body []byte, contentType string) []byte {
 // decode is UTF8, and the name of the charset that it has decoded by; "" = UTF-8.
 func decode(body []byte, contentType string) (text []byte, from string) {
 	valid := utf8.Valid(body)
-	if Text(contentType) && !(valid && plain(body, contentType)) {
+	_, label := web.MediaType(contentType)
+	if Text(contentType) && !(valid && plain(body, label)) {
 		// Many pages that are UTF-8 name another charset. One of seven bits is all ASCII, so it is believed.
-		if e, name, certain := encodingOf(body, contentType); name != "replacement" &&
+		if e, name, certain := encodingOf(body, label); name != "replacement" &&
 			(certain || !valid || name == "iso-2022-jp") {
 			if decoded, err := e.NewDecoder().Bytes(body); err == nil {
 				body, valid, from = decoded, utf8.Valid(decoded), name
@@ -153,10 +153,9 @@ func decode(body []byte, contentType string) (text []byte, from string) {
 }
 
 // plain says that a text which is valid as UTF-8 is not to be read otherwise, without looking for what the page says:
-// the header names nothing else, and there is no escape as of ISO-2022.
-func plain(body []byte, contentType string) bool {
-	_, named, ok := strings.Cut(strings.ToLower(contentType), "charset=")
-	return (!ok || strings.HasPrefix(strings.Trim(named, `"' `), "utf-8")) && bytes.IndexByte(body, 0x1b) < 0
+// the header, with this label, names nothing else, and there is no escape as of ISO-2022.
+func plain(body []byte, label string) bool {
+	return (label == "" || strings.EqualFold(label, "utf-8")) && bytes.IndexByte(body, 0x1b) < 0
 }
 
 // How far into a page its charset is looked for, in bytes: browsers look at the first 1024, some further.
@@ -165,9 +164,14 @@ const (
 	maxSniffing = 32 << 10
 )
 
-// encodingOf finds the charset of a page. certain is that the header or a byte order mark names it.
-func encodingOf(body []byte, contentType string) (e encoding.Encoding, name string, certain bool) {
-	e, name, certain = charset.DetermineEncoding(body, contentType)
+// encodingOf finds the charset of a page, whose header has this label. certain is that the header or a byte order mark
+// names it.
+func encodingOf(body []byte, label string) (e encoding.Encoding, name string, certain bool) {
+	header := ""
+	if _, known := charset.Lookup(label); known != "" {
+		header = "text/html; charset=" + known
+	}
+	e, name, certain = charset.DetermineEncoding(body, header)
 	if certain || name != "windows-1252" && name != "utf-8" { // those two may be for want of a better one
 		return e, name, certain
 	}
