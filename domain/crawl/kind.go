@@ -2,25 +2,79 @@ package crawl
 
 import (
 	"bytes"
+	"slices"
 	"strings"
+
+	"github.com/mtlrent/conveyor/domain/web"
 )
 
 // Kind says whether an answer is a page whose links can be read, and whether it is to be read as XML. It goes by the
-// content type; an answer without one is a page when it begins like one.
+// content type, as browsers do: XML of another type is a page where its root is of XHTML, and an answer without a type
+// where it begins like a page. A file that calls itself a page is none.
 func Kind(contentType string, body []byte) (html, xml bool) {
-	kind, _, _ := strings.Cut(strings.ToLower(contentType), ";")
-	switch strings.TrimSpace(kind) {
+	switch kind, _ := web.MediaType(contentType); kind {
 	case "text/html":
-		return true, false
+		return !isFile(body), false
 	case "application/xhtml+xml":
 		return true, true
+	case "application/xml", "text/xml":
+		xhtml := isXHTML(body)
+		return xhtml, xhtml
 	case "":
-		start := bytes.ToLower(bytes.TrimLeft(body[:min(len(body), 1024)], " \t\r\n\ufeff"))
-		for _, sign := range []string{"<!doctype html", "<html", "<head", "<body", "<!--", "<title", "<frameset"} {
-			if bytes.HasPrefix(start, []byte(sign)) {
-				return true, false
-			}
-		}
+		return beginsLikePage(body), false
 	}
 	return false, false
+}
+
+// isFile says that a body begins as a PDF, a ZIP (as office documents are), a picture or the like does.
+func isFile(body []byte) bool {
+	for _, sign := range []string{"%PDF-", "PK\x03\x04", "GIF87a", "GIF89a", "Rar!\x1a\x07"} {
+		if bytes.HasPrefix(body, []byte(sign)) {
+			return true
+		}
+	}
+	return bytes.Contains(body[:min(len(body), 16)], []byte("PNG\r\n\x1a\n")) // after a byte that is no text
+}
+
+// headMost is how much of a body tells what it is, in bytes.
+const headMost = 1024
+
+// isXHTML says that the root element of XML is html, of the namespace of XHTML.
+func isXHTML(body []byte) bool {
+	head := body[:min(len(body), headMost)]
+	for {
+		i := bytes.IndexByte(head, '<')
+		if i < 0 || i+1 == len(head) {
+			return false
+		}
+		head = head[i+1:]
+		end := ">"
+		switch {
+		case bytes.HasPrefix(head, []byte("!--")):
+			end = "-->"
+		case head[0] != '!' && head[0] != '?':
+			root, _, whole := bytes.Cut(head, []byte(">"))
+			words := bytes.Fields(root)
+			return whole && len(words) > 0 && (string(words[0]) == "html" || bytes.HasSuffix(words[0], []byte(":html"))) &&
+				bytes.Contains(root, []byte("http://www.w3.org/1999/xhtml"))
+		}
+		_, rest, found := bytes.Cut(head, []byte(end))
+		if !found {
+			return false
+		}
+		head = rest
+	}
+}
+
+// begins are the tags with which browsers take a body without a type for a page, and "<frameset".
+var begins = strings.Fields("<html <head <script <iframe <h1 <div <font <table <a <style <title <b <body <br <p <frameset")
+
+// beginsLikePage is the rule of the MIME Sniffing Standard.
+func beginsLikePage(body []byte) bool {
+	start := bytes.ToLower(bytes.TrimLeft(body[:min(len(body), headMost)], " \t\r\n\f\ufeff"))
+	if bytes.HasPrefix(start, []byte("<!--")) || bytes.HasPrefix(start, []byte("<!doctype html")) {
+		return true
+	}
+	end := bytes.IndexAny(start, " >\t\r\n")
+	return end > 0 && slices.Contains(begins, string(start[:end]))
 }

@@ -8,6 +8,9 @@ import (
 
 func TestKind(t *testing.T) {
 	t.Parallel()
+	const xhtml = `<?xml version="1.0"?><?xml-stylesheet href="x"?><!-- x --><!DOCTYPE html PUBLIC
+		"-//W3C//DTD XHTML 1.0 Strict//EN" "http://www.w3.org/TR/xhtml1/DTD/xhtml1-strict.dtd">
+		<html xmlns="http://www.w3.org/1999/xhtml" lang="en">`
 	for _, tt := range []struct {
 		contentType, body string
 		html, xml         bool
@@ -20,6 +23,34 @@ func TestKind(t *testing.T) {
 		{"", "\ufeff\n <!DOCTYPE html><title>x", true, false},
 		{"", "<HTML>", true, false},
 		{"", "%PDF-1.7", false, false},
+		{"", " \n<DIV>x", true, false},
+		{"", "<a href=/x>x", true, false},
+		{"", "<p\tclass=x>x", true, false},
+		{"", "<pre>x", false, false},
+		{"", "<article>x", false, false},
+		{"", "<p", false, false},
+		{"", "<!-- x -->", true, false},
+		{"*/*", "<html>", true, false},
+		{"unknown/unknown", "<html>", true, false},
+		{"html", "<html>", true, false},
+		{"text/html charset=utf-8", "x", true, false},
+		{"text/html;;charset=utf-8", "x", true, false},
+		{"text/html, text/html; charset=utf-8", "x", true, false},
+		{"text/plain, text/html", "x", true, false},
+		{"text/html", "%PDF-1.7\n", false, false},
+		{"text/html", "PK\x03\x04\x14", false, false},
+		{"text/html", "\ufffdPNG\r\n\x1a\n\x00", false, false},
+		{"text/html", "GIF89a;", false, false},
+		{"text/html", "<p>%PDF-1.7\x00PK\x03\x04", true, false},
+		{"text/xml", xhtml, true, true},
+		{"application/xml; charset=utf-8", "<h:html\n xmlns:h='http://www.w3.org/1999/xhtml'>", true, true},
+		{"application/xml", "<html xmlns='urn:x'>http://www.w3.org/1999/xhtml", false, false},
+		{"application/xml", "<urlset xmlns:xhtml='http://www.w3.org/1999/xhtml'>", false, false},
+		{"application/rss+xml", xhtml, false, false},
+		{"text/xml", "<!-- <html xmlns='http://www.w3.org/1999/xhtml'> --><rss>", false, false},
+		{"text/xml", "<", false, false},
+		{"text/xml", "<!--", false, false},
+		{"text/xml", "<html xmlns='http://www.w3.org/1999/xhtml'", false, false},
 		{"", "", false, false},
 	} {
 		html, xml := crawl.Kind(tt.contentType, []byte(tt.body))
