@@ -9,6 +9,7 @@ import (
 	"net/textproto"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -357,8 +358,10 @@ func (s *shard) inScope(links []crawl.Link) (in []crawl.Link) {
 
 // read takes the links, the title and the text from a page.
 func (s *shard) read(r *crawl.Result, e web.Exchange) {
+	onward := s.onward(r.URL, e.Header.Get("Refresh"))
 	html, xml := crawl.Kind(e.ContentType, e.Body)
 	if !html {
+		r.Links = onward
 		return
 	}
 	p := page.Read(e.Body, page.ReadOptions{
@@ -371,6 +374,11 @@ func (s *shard) read(r *crawl.Result, e web.Exchange) {
 	r.Links = []crawl.Link{}
 	if !s.run.Settings.Nofollow || !p.NoFollow {
 		r.Links = s.links(r.URL, e.Charset, p)
+		for _, l := range onward {
+			if !slices.ContainsFunc(r.Links, func(known crawl.Link) bool { return known.URL == l.URL }) {
+				r.Links = append(r.Links, l)
+			}
+		}
 	}
 	switch {
 	case s.run.Settings.RespectRobots && p.NoIndex:
@@ -381,6 +389,14 @@ func (s *shard) read(r *crawl.Result, e web.Exchange) {
 			Language: p.Lang, Headings: p.Headings,
 		}})
 	}
+}
+
+// onward is the link of a Refresh header, which a browser follows whatever the answer is: nil where there is none.
+func (s *shard) onward(at, header string) []crawl.Link {
+	if href, ok := page.Refresh(header); ok {
+		return s.links(at, "", page.Reading{Links: []page.Link{{Href: href}}})
+	}
+	return nil
 }
 
 // removal is the message that takes the page of a result out of the index; nil where the run publishes none.

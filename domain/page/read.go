@@ -388,14 +388,14 @@ func (r *reader) meta(t *tag) {
 		r.NoIndex, r.NoFollow = r.NoIndex || index, r.NoFollow || follow
 	}
 	if is(trim(value(t.equiv)), "refresh") {
-		if href, ok := refresh(string(value(t.content))); ok {
+		if href, ok := Refresh(string(value(t.content))); ok {
 			r.add(trim([]byte(href)), false)
 		}
 	}
 }
 
-// refresh reads the address of a meta refresh by the rules of the HTML standard.
-func refresh(content string) (href string, ok bool) {
+// Refresh reads the address of a meta refresh, or of a Refresh header, by the rules of the HTML standard.
+func Refresh(content string) (href string, ok bool) {
 	const space = " \t\n\f\r"
 	s := strings.TrimLeft(content, space)
 	rest := strings.TrimLeft(s, "0123456789")
