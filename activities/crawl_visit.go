@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"go.temporal.io/sdk/activity"
 
@@ -215,6 +216,16 @@ func (s *shard) ask(ctx context.Context, c crawl.Claim, leave func(crawl.Verdict
 	if e, err = s.Web.Ask(within, request); err != nil {
 		return e, err
 	}
+	if cookies := cookies(e.Header); e.RedirectTo == c.URL && cookies != "" { // it wants to know that we keep them
+		request.Header = conditional(c)
+		if request.Header == nil {
+			request.Header = map[string]string{}
+		}
+		request.Header["Cookie"] = cookies
+		if e, err = s.Web.Ask(within, request); err != nil {
+			return e, err
+		}
+	}
 	s.Metrics.Fetched(e.FirstByte)
 	if html, _ := crawl.Kind(e.ContentType, e.Body); !s.run.Settings.Render || !html || e.Status/100 != 2 {
 		return e, nil
@@ -229,6 +240,18 @@ func (s *shard) ask(ctx context.Context, c crawl.Claim, leave func(crawl.Verdict
 		return e, fmt.Errorf("render: %w", err)
 	}
 	return rendered(e, p), nil
+}
+
+// cookies are those that an answer sets, as a request has them.
+func cookies(h textproto.MIMEHeader) string {
+	var set []string
+	for _, line := range h.Values("Set-Cookie") {
+		pair, _, _ := strings.Cut(line, ";")
+		if strings.Contains(pair, "=") && !strings.ContainsFunc(pair, unicode.IsControl) {
+			set = append(set, strings.TrimSpace(pair))
+		}
+	}
+	return strings.Join(set, "; ")
 }
 
 // rendered is an answer with what the browser got: a page as it is after its scripts ran, or the browser's own answer

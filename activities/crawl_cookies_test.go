@@ -1,0 +1,43 @@
+package activities_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/domain/web"
+)
+
+// A page that redirects to itself until its cookie comes back is asked for once more, with the cookie.
+func TestCrawlBringsCookiesBack(t *testing.T) {
+	t.Parallel()
+
+	for _, tt := range []struct {
+		to, wants string // of the redirect, and what ends it; "" = nothing does
+		set       []string
+		asked     int
+		state     string
+	}{
+		{"/", "a=1; b=\"2\"", []string{"a=1; Path=/; HttpOnly", "b=\"2\"; Secure", "c", "d=\x01"}, 2, "VISITED"},
+		{"/", "", []string{"a=1"}, 2, "HTTP_TERMINAL"}, {"/", "", nil, 1, "HTTP_TERMINAL"},
+		{"/other", "", []string{"a=1"}, 2, "HTTP_TERMINAL"},
+	} {
+		c := newCrawled(t)
+		c.etags = map[string]string{"https://a.example/": "1"}
+		c.answer = func(r web.Request) (web.Exchange, error) {
+			switch {
+			case tt.wants != "" && r.Header["Cookie"] == tt.wants:
+				return html(r, "<title>Behind it</title>"), nil
+			case r.URL != "https://a.example/":
+				return status(r, 404), nil
+			}
+			e := status(r, 302)
+			e.RedirectTo = "https://a.example" + tt.to
+			e.Header["Set-Cookie"] = tt.set
+			return e, nil
+		}
+		require.Equal(t, tt.state, c.work()["/"], tt)
+		require.Len(t, c.asked, tt.asked, tt)
+		require.Len(t, c.verdict, len(c.results), "a turn a URL")
+	}
+}
