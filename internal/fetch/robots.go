@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/robots"
@@ -243,8 +244,12 @@ func judged(x Exchange) (robots.Rules, error) {
 	if err := web.Check(x.Page); web.RefusalOf(err) != nil && (x.Status == 429 || x.Status >= 500) {
 		return nothing, fmt.Errorf("read robots.txt: %w", err)
 	}
+	raw, body := x.Raw, x.Body
 	if x.Cut { // the last line may be a part of one, and a part of a rule is another rule
-		x.Body = x.Body[:bytes.LastIndexAny(x.Body, "\r\n")+1]
+		raw, body = raw[:bytes.LastIndexAny(raw, "\r\n")+1], body[:bytes.LastIndexAny(body, "\r\n")+1]
 	}
-	return robots.FromStatus(x.Status, x.Body)
+	if x.Charset != "" && utf8.Valid(raw) && bytes.IndexByte(raw, 0) < 0 { // it is UTF-8, whatever its header says
+		body = raw
+	}
+	return robots.FromStatus(x.Status, body)
 }

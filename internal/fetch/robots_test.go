@@ -4,12 +4,14 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/domain/robots"
 	"github.com/mtlrent/conveyor/domain/web"
 	"github.com/mtlrent/conveyor/internal/fetch"
 )
@@ -59,4 +61,24 @@ func TestRobots(t *testing.T) {
 	_, _, err = r.Allowed(t.Context(), "http://10.0.0.1/")
 	class, _ = fault.Of(err)
 	require.Equal(t, fault.Invalid, class)
+}
+
+// A robots.txt is UTF-8 by its standard: what it closes stays closed where a server gives all its texts another charset.
+func TestRobotsInUTF8(t *testing.T) {
+	t.Parallel()
+	const no = "User-agent: *\nDisallow: /priv\u00e9/\n"
+	for _, tt := range []struct{ contentType, body string }{
+		{"text/plain; charset=iso-8859-1", no}, {"text/plain", no}, {"text/html; charset=windows-1251", no},
+		{"application/octet-stream", no}, {"text/plain; charset=iso-8859-1", no + strings.Repeat("\u00e9", robots.MaxSize)},
+		{"text/plain; charset=iso-8859-1", strings.ReplaceAll(no, "\u00e9", "\xe9")},
+		{"text/plain; charset=utf-16le", strings.Join(strings.Split("User-agent: *\nDisallow: /priv%C3%A9\n", ""), "\x00") + "\x00"},
+	} {
+		srv, c, _ := site(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", tt.contentType)
+			_, _ = io.WriteString(w, tt.body)
+		}, fetch.Options{})
+		ok, _, err := fetch.NewRobots(c.Ask, fetch.RobotsOptions{}).Allowed(t.Context(), srv.URL+"/priv%C3%A9/1")
+		require.NoError(t, err)
+		require.False(t, ok, "%s %.50q", tt.contentType, tt.body)
+	}
 }
