@@ -329,15 +329,22 @@ func (c *Client) refused(resp *http.Response) error {
 	return f
 }
 
-// RetryAfter reads both forms of that header: seconds and a date. It is from 0 (none, or unreadable) to most.
+// RetryAfter reads both forms of that header: seconds and a date. It is from 0 (none, or unreadable) to most. A part of
+// a second, which some servers write, counts as a whole one: nothing may be asked for sooner than they say.
 func RetryAfter(header string, now time.Time, most time.Duration) time.Duration {
 	v := textproto.TrimString(header)
 	if at, err := http.ParseTime(v); err == nil {
 		return min(max(0, at.Sub(now)), most)
 	}
-	s, err := strconv.ParseInt(v, 10, 64)
-	if errors.Is(err, strconv.ErrRange) && s > 0 {
+	whole, part, _ := strings.Cut(v, ".")
+	s, err := strconv.ParseInt(cmp.Or(whole, "0"), 10, 64)
+	switch {
+	case strings.Trim(part, "0123456789") != "":
+		return 0
+	case errors.Is(err, strconv.ErrRange) && s > 0:
 		return most
+	case err == nil && strings.Trim(part, "0") != "" && !strings.HasPrefix(whole, "-"):
+		s++
 	}
 	return time.Duration(min(max(0, s), int64(most/time.Second))) * time.Second
 }
