@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/web"
@@ -92,8 +93,12 @@ func asked(r web.Request, resp *http.Response, x *Exchange) (err error) {
 	return nil
 }
 
-// target is the address that a redirect leads to: canonical, or as written where it is none, without credentials.
+// target is the address that a redirect leads to: canonical, or as written where it is none, without credentials. Bytes
+// that are no UTF-8 are the server's own, and it is asked for the same ones, as browsers do.
 func target(from *url.URL, location string) string {
+	if !utf8.ValidString(location) {
+		location = escapedBytes(location)
+	}
 	if base, err := web.NewBase(from.String()); err == nil {
 		if a, ok := base.Resolve(location); ok {
 			return a.URL
@@ -104,6 +109,19 @@ func target(from *url.URL, location string) string {
 		location = u.String()
 	}
 	return location
+}
+
+// escapedBytes has every byte that is not ASCII as %XX.
+func escapedBytes(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		if s[i] < utf8.RuneSelf {
+			b.WriteByte(s[i])
+		} else {
+			fmt.Fprintf(&b, "%%%02X", s[i])
+		}
+	}
+	return b.String()
 }
 
 // aside reads a small body to its end, so that its connection can be used again.

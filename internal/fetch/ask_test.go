@@ -242,6 +242,8 @@ func TestAskTakes(t *testing.T) {
 		{"a redirect", "is=302+5000&type=text/html&to=../b%23part", web.Request{}, 0, 5000, false, "/b"},
 		{"to another host", "is=308+0&type=text/html&to=HTTPS://Other.example:443/é", web.Request{}, 0, 0, false,
 			"https://other.example/%C3%A9"},
+		{"to bytes that are no UTF-8", "is=301+0&type=text/html&to=/caf%E9%3Fq=%E9", web.Request{}, 0, 0, false, "/caf%E9?q=%E9"},
+		{"to UTF-8", "is=301+0&type=text/html&to=/caf%C3%A9", web.Request{}, 0, 0, false, "/caf%C3%A9"},
 		{"to no address", "is=301+0&type=text/html&to=javascript:1", web.Request{}, 0, 0, false, "javascript:1"},
 		{"to nothing", "is=301+9&type=text/html&to=", web.Request{}, 9, 9, false, ""},
 		{"no redirect", "is=201+9&type=text/html&to=/b", web.Request{}, 9, 9, false, ""},
