@@ -76,7 +76,7 @@ func (a *Seeding) SeedCrawl(ctx context.Context, job CrawlShardJob) (out CrawlSe
 		return out, err
 	}
 	if err == nil && len(rules.Sitemaps()) > 0 {
-		files = rules.Sitemaps()
+		files = addresses(at+"/robots.txt", rules.Sitemaps())
 	}
 	visit.name(files)
 	most := run.Settings.MaxPages
@@ -96,7 +96,10 @@ func (a *Seeding) SeedCrawl(ctx context.Context, job CrawlShardJob) (out CrawlSe
 		if visit.halt != nil {
 			return out, halted(visit.halt)
 		}
-		if err != nil {
+		switch {
+		case errors.Is(err, errNamed):
+			continue
+		case err != nil:
 			out.Note = cut(fmt.Sprintf("%s: %v", web.Show(file), err), 300)
 			continue
 		}
@@ -173,6 +176,7 @@ type sitemaps struct {
 
 	named   map[string]bool       // files that were asked for or wait, sitemapsMost at most
 	waiting []string              // files
+	led     map[string]bool       // files that others led to by a redirect
 	left    bool                  // more files are named
 	pages   map[[16]byte]struct{} // digests of addresses: a run may have millions of long ones
 }
@@ -180,7 +184,7 @@ type sitemaps struct {
 func newSitemaps(a *Seeding, run crawl.Run, scope crawl.Scope) *sitemaps {
 	return &sitemaps{
 		Seeding: a, run: run, scope: scope, refusing: map[string]bool{}, named: map[string]bool{},
-		pages: map[[16]byte]struct{}{},
+		led: map[string]bool{}, pages: map[[16]byte]struct{}{},
 	}
 }
 
@@ -188,7 +192,7 @@ func newSitemaps(a *Seeding, run crawl.Run, scope crawl.Scope) *sitemaps {
 func (s *sitemaps) name(files []string) {
 	for _, file := range files {
 		switch {
-		case s.named[file]:
+		case s.named[file], s.led[file]:
 		case len(s.named) == sitemapsMost:
 			s.left = true
 			return
@@ -210,15 +214,41 @@ func (s *sitemaps) first(page string) bool {
 	return true
 }
 
-// read reads one file. Its redirects are followed, a few.
+// addresses are canonical: those that the file at says, some of which are relative to it. What is none stays as it is.
+func addresses(at string, said []string) []string {
+	base, err := web.NewBase(at)
+	if err != nil {
+		return said
+	}
+	out := make([]string, len(said))
+	for i, address := range said {
+		out[i] = address
+		if a, ok := base.Resolve(address); ok {
+			out[i] = a.URL
+		}
+	}
+	return out
+}
+
+var errNamed = errors.New("it leads to a sitemap that is named as well")
+
+// read reads one file. Its redirects are followed, a few. It is errNamed for one that leads to a file which was asked
+// for, or waits.
 func (s *sitemaps) read(ctx context.Context, address string) (sitemap.Sitemap, error) {
+	way := map[string]bool{}
 	for range 5 {
+		way[address] = true
 		e, err := s.ask(ctx, address)
 		switch {
 		case err != nil:
 			return sitemap.Sitemap{}, err
+		case way[e.RedirectTo]:
+			return sitemap.Sitemap{}, fault.Newf(fault.Invalid, "redirects in a loop")
+		case s.named[e.RedirectTo], s.led[e.RedirectTo]:
+			return sitemap.Sitemap{}, errNamed
 		case e.RedirectTo != "":
 			address = e.RedirectTo
+			s.led[address] = true
 			continue
 		case e.Status != 200:
 			return sitemap.Sitemap{}, fault.Newf(fault.Gone, "status %d", e.Status)

@@ -135,6 +135,41 @@ func TestSeedCrawlPolitely(t *testing.T) {
 	require.Equal(t, out.Note, s.note)
 }
 
+// Each file is requested once, however often it is named: relative, in another spelling, by an index or by a redirect.
+func TestSeedCrawlOfFilesNamedTwice(t *testing.T) {
+	t.Parallel()
+
+	s := &seeded{crawled: newCrawled(t)}
+	s.settings.UseSitemaps = true
+	s.rules = "Sitemap: /index.xml\nSitemap: HTTPS://A.example:443/index.xml\nSitemap: https://a.example/old.xml\n" +
+		"Sitemap: https://a.example/older.xml\nSitemap: https://a.example/new.xml\nSitemap: https://a.example/loop.xml\n"
+	s.answer = func(r web.Request) (e web.Exchange, err error) {
+		switch path := strings.TrimPrefix(r.URL, "https://a.example"); path {
+		case "/index.xml":
+			e.Raw = []byte("<sitemapindex><sitemap><loc>/index.xml</loc></sitemap><sitemap><loc>/led.xml</loc></sitemap></sitemapindex>")
+		case "/old.xml", "/loop.xml", "/older.xml":
+			e.RedirectTo = "https://a.example" + strings.NewReplacer("older", "new", "old", "led").Replace(path)
+		default:
+			e.Raw = []byte("https://a.example/from" + path + "\n")
+		}
+		if e.Status = 200; e.RedirectTo != "" {
+			e.Status = 301
+		}
+		return e, nil
+	}
+	out := s.seed(t)
+	asked := map[string]int{}
+	for _, url := range s.asked {
+		asked[strings.TrimPrefix(url, "https://a.example")]++
+	}
+	require.Equal(t, map[string]int{
+		"/index.xml": 1, "/old.xml": 1, "/led.xml": 1, "/older.xml": 1, "/new.xml": 1, "/loop.xml": 1,
+	}, asked)
+	require.ElementsMatch(t, []string{"https://a.example/from/led.xml", "https://a.example/from/new.xml"}, s.seeds)
+	require.Equal(t, 3, out.Sitemaps)
+	require.Equal(t, "https://a.example/loop.xml: redirects in a loop", out.Note)
+}
+
 // What a site names of sitemaps beyond those that are asked for is not kept, and one that cannot be read counts. It
 // measures the heap, so it is not parallel.
 func TestSeedCrawlOfIndexesOfIndexes(t *testing.T) {
