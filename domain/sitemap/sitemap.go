@@ -49,6 +49,7 @@ func Parse(body []byte, at string) (Sitemap, error) {
 		_, _ = src.Discard(len(mark))
 	}
 	skipSpace(src)
+	skipWords(src)
 	if head, _ := src.Peek(2); string(head) == "\xff\xfe" || string(head) == "\xfe\xff" {
 		utf16 := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder().Reader(src)
 		src, r.decoded = r.capped(utf16), true
@@ -73,6 +74,17 @@ func skipSpace(src *bufio.Reader) {
 		_, _ = src.Discard(1)
 	}
 }
+
+// skipWords passes over what stands before an XML declaration: the warnings of a program, another byte order mark.
+func skipWords(src *bufio.Reader) {
+	head, _ := src.Peek(src.Size())
+	if i := bytes.Index(head, []byte("<?xml ")); i > 0 && !root.Match(head[:i]) {
+		_, _ = src.Discard(i)
+	}
+}
+
+// root finds the first element of a sitemap.
+var root = regexp.MustCompile(`(?i)<([\w-]+:)?(urlset|sitemapindex|rss|feed|rdf)\b`)
 
 type reader struct {
 	Sitemap
