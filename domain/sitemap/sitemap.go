@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/html/charset"
@@ -92,6 +93,9 @@ type reader struct {
 	seen    map[string]bool
 	bytes   int  // of the addresses
 	decoded bool // the file is UTF-8 now, whatever it says itself
+
+	linked bool   // the item of RSS that is read has a link
+	guid   string // and its guid, where that is an address
 }
 
 // add keeps an address, and says whether there is room for another.
@@ -132,11 +136,7 @@ func (r *reader) text(src io.Reader) {
 	})
 	for lines.Scan() {
 		line := bytes.TrimSpace(lines.Bytes())
-		lower := bytes.ToLower(line[:min(len(line), 8)])
-		if !bytes.HasPrefix(lower, []byte("http://")) && !bytes.HasPrefix(lower, []byte("https://")) {
-			continue
-		}
-		if !r.add(&r.URLs, string(line)) {
+		if text := string(line); isAbsolute(text) && !r.add(&r.URLs, text) {
 			return
 		}
 	}
@@ -184,6 +184,12 @@ func (r *reader) xml(src *bufio.Reader) error {
 			path = append(path, name)
 			value = value[:0]
 			in = name == "loc" && (parent == "url" || parent == "sitemap") || name == "link" && parent == "item"
+			switch {
+			case name == "item":
+				r.linked, r.guid = false, ""
+			case name == "guid" && parent == "item":
+				in = permanent(t.Attr)
+			}
 			if name == "link" && parent == "entry" && !r.add(&r.URLs, alternate(t.Attr)) {
 				return nil
 			}
@@ -193,12 +199,22 @@ func (r *reader) xml(src *bufio.Reader) error {
 			}
 		case xml.EndElement:
 			name := strings.ToLower(t.Name.Local)
+			if name == "item" && !r.linked && !r.add(&r.URLs, r.guid) {
+				return nil
+			}
 			if in && len(path) > 1 && path[len(path)-1] == name {
-				to := &r.URLs
-				if path[len(path)-2] == "sitemap" {
+				text, to := strings.TrimSpace(string(value)), &r.URLs
+				switch {
+				case name == "guid" && isAbsolute(text):
+					r.guid, text = text, "" // it waits: the item may have a link
+				case name == "guid":
+					text = ""
+				case name == "link":
+					r.linked = r.linked || text != ""
+				case path[len(path)-2] == "sitemap":
 					to = &r.Sitemaps
 				}
-				if !r.add(to, string(value)) {
+				if !r.add(to, text) {
 					return nil
 				}
 			}
@@ -244,6 +260,19 @@ func alternate(attrs []xml.Attr) (href string) {
 		}
 	}
 	return href
+}
+
+// permanent says that a guid of RSS is the address of its item, as it is unless it says otherwise.
+func permanent(attrs []xml.Attr) bool {
+	return !slices.ContainsFunc(attrs, func(a xml.Attr) bool {
+		return a.Name.Local == "isPermaLink" && a.Value == "false"
+	})
+}
+
+// isAbsolute says that text begins as an address of http or https does.
+func isAbsolute(text string) bool {
+	lower := strings.ToLower(text[:min(len(text), len("https://"))])
+	return strings.HasPrefix(lower, "http://") || strings.HasPrefix(lower, "https://")
 }
 
 // unpack reads a file that may be packed by gzip, as far as its bounds.

@@ -48,6 +48,10 @@ func TestParse(t *testing.T) {
 			sitemap.Sitemap{URLs: []string{"https://a.example/1"}}},
 		{"RSS", `<rss><channel><link>/no</link><item><title>x</title><link>/1</link></item></channel></rss>`,
 			sitemap.Sitemap{URLs: []string{"https://a.example/1"}}},
+		{"RSS without links", `<rss><channel><guid>https://a.example/no</guid><item><guid>https://a.example/1</guid></item><item><link/>
+			<guid isPermaLink="true"> https://a.example/2 </guid></item><item><guid isPermaLink="false">https://a.example/no</guid></item>
+			<item><guid>https://a.example/no</guid><link>/3</link></item><item><guid>4</guid></item></channel></rss>`,
+			sitemap.Sitemap{URLs: []string{"https://a.example/1", "https://a.example/2", "https://a.example/3"}}},
 		{"Atom", `<feed xmlns="http://www.w3.org/2005/Atom"><link href="/no"/><entry><link rel="alternate" href="/1"/>
 			<link rel="edit" href="/no"/></entry><entry><link href="/2"/></entry></feed>`,
 			sitemap.Sitemap{URLs: []string{"https://a.example/1", "https://a.example/2"}}},
