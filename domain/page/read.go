@@ -106,6 +106,7 @@ type reader struct {
 	foreign   int     // open svg and math elements
 	mute      element // whose content is no text of the page; in XML and foreign elements, where it is markup
 	titled    bool
+	based     bool // a base element with an address was read
 	noscript  bool
 }
 

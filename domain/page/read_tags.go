@@ -97,10 +97,11 @@ func (r *reader) resource(t *tag) {
 	}
 }
 
-// baseAddress keeps the first address of a base element that has one: <base href="/en/">. That of SVG is none.
+// baseAddress keeps the address of the first base element that has one: <base href="/en/">. An empty one is that of the
+// page, and that of SVG is none.
 func (r *reader) baseAddress(t *tag) {
-	if r.Base == "" && r.visible() && r.foreign == 0 {
-		r.Base = string(trim(value(t.href)))
+	if !r.based && t.href != nil && r.visible() && r.foreign == 0 {
+		r.Base, r.based = string(trim(value(t.href))), true
 	}
 }
 

@@ -119,6 +119,8 @@ func TestReadHead(t *testing.T) {
 		{`<html lang=fr-CA><title> Deux\n&amp; trois </title><title>no</title><meta name=Description content=" Une
 			page &eacute; "><meta name=description content=no><base target=x><base href=" /b/ "><base href=no>`,
 			page.Reading{Title: `Deux\n& trois`, Lang: "fr-CA", Description: "Une page é", Base: "/b/"}},
+		{`<base href=""><base href="/b/">`, page.Reading{}},
+		{`<svg><base href=/no/></svg><base href=/b/>`, page.Reading{Base: "/b/"}},
 		{`<svg><title>no</title></svg><title>yes`, page.Reading{Title: "yes"}},
 		{`<template><title>no</title><base href=no><meta name=robots content=noindex></template>`, page.Reading{}},
 		{`<meta name=robots content="index, NoFollow">`, page.Reading{NoFollow: true}},
