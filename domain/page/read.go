@@ -16,6 +16,7 @@ type ReadOptions struct {
 	Agent    string // product token of our robot, in lower case: meta elements of that name count as those named robots
 	MaxLinks int    // 0 = DefaultMaxLinks
 	MaxText  int    // bytes; 0 = DefaultMaxText
+	within   bool   // it is the document of an iframe's srcdoc: another within it is not read
 }
 
 // The bounds of a Reading that does not state others.
@@ -31,6 +32,9 @@ const (
 	maxHref  = 16 << 10 // of an address as it is written
 	maxLang  = 64
 )
+
+// maxDocuments is how many documents of iframes are read.
+const maxDocuments = 1000
 
 // Bounds of the headings.
 const (
@@ -108,6 +112,7 @@ type reader struct {
 	titled    bool
 	based     bool // a base element with an address was read
 	noscript  bool
+	documents int // of iframes, that were read
 }
 
 // A span of text; to < 0 while its end has not been read.
@@ -258,6 +263,7 @@ func (r *reader) name() (element, []byte) {
 // attrs are those attributes of a tag that are of interest, as they are written; nil = not there.
 type attrs struct {
 	href, src, rel, lang, name, equiv, content, shadow, xlink []byte
+	srcdoc                                                    []byte // a document, however long
 	closed                                                    bool
 }
 
@@ -294,6 +300,10 @@ func (r *reader) attrs() (a attrs) {
 				keep(&a.name, v)
 			case is(key, "lang"):
 				keep(&a.lang, v)
+			}
+		case 6:
+			if is(key, "srcdoc") && a.srcdoc == nil {
+				a.srcdoc = v
 			}
 		case 7:
 			if is(key, "content") {
@@ -340,6 +350,27 @@ func (r *reader) frame(src []byte) {
 	if len(trim(src)) > 0 {
 		r.link(src, nil)
 	}
+}
+
+// srcdoc notes the links of a document that an iframe has in itself. Its text is, as that of any frame, not the page's.
+func (r *reader) srcdoc(document []byte) {
+	if len(document) == 0 || r.o.within || !r.visible() {
+		return
+	}
+	if r.documents++; r.documents > maxDocuments { // each costs more than its length
+		r.Cut = true
+		return
+	}
+	o := r.o
+	o.XML, o.Text, o.within = false, false, true
+	inner := Read(value(document), o)
+	if inner.Base != "" { // its addresses are relative to another one
+		return
+	}
+	for _, l := range inner.Links {
+		r.add([]byte(l.Href), l.Nofollow || inner.NoFollow)
+	}
+	r.Cut = r.Cut || inner.Cut
 }
 
 // link notes the address in an attribute, nil = there is none.

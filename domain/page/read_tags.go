@@ -30,6 +30,7 @@ func (r *reader) open() {
 		r.frame(t.src)
 	case iframe:
 		r.frame(t.src)
+		r.srcdoc(t.srcdoc)
 		r.content(&t)
 	case link:
 		r.resource(&t)

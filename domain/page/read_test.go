@@ -71,6 +71,11 @@ func TestReadLinks(t *testing.T) {
 			page.ReadOptions{XML: true}, []string{"1", "2", "3", "4", "5", "6", "7"}},
 		{"an address of XHTML that is mistyped", `<html xmlns="https://www.w3.org/1999/xhtml/"><a href="1"/><x:a xmlns:x="https://www.w3.org/1999/xhtml" href="no"/></html>`,
 			page.ReadOptions{XML: true}, []string{"1"}},
+		{"a document in an iframe", `<iframe srcdoc="<a href='1?a&amp;amp;b'>x</a><iframe srcdoc='<a href=no>'></iframe><script><a
+			href=no></script><a rel=nofollow href=2>"><a href=no></iframe><a href=3><iframe src=4 srcdoc=""></iframe>
+			<iframe srcdoc="<base href=/b/><a href=no>"></iframe><template><iframe srcdoc="<a href=no>"></iframe></template>
+			<iframe srcdoc="<meta name=robots content=nofollow><a href=5>">`, page.ReadOptions{},
+			[]string{"1?a&b", "2 nofollow", "3", "4", "5 nofollow"}},
 		{"a namespace in HTML", `<a xmlns="urn:x" href="1"></a>`, page.ReadOptions{}, []string{"1"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -180,7 +185,9 @@ func TestReadIsLinear(t *testing.T) {
 		"<style></", "<svg>", "<svg><title>", "<template>", "</template>", "<![CDATA[", "<svg><![CDATA[", "]]", "&", "&#", "&#x", "&a", "&amp", "&#1",
 		"&" + strings.Repeat("a", 5000), "a", " ", "\u0301", "é", "\xff", "<p>", "<noscript>", "<plaintext>", "<a href=#x>", "<meta content='0;url=x'>",
 		"<meta name=robots content=', , '>", "<a rel='" + strings.Repeat("x ", 5000) + "' href=x>", "<a href='" + strings.Repeat("&", 9000) + "'>",
-		"<!DOCTYPE [", "<x xmlns:a='http://www.w3.org/1999/xhtml'>", "<base href='&'>"} {
+		"<!DOCTYPE [", "<x xmlns:a='http://www.w3.org/1999/xhtml'>", "<base href='&'>",
+		"<iframe srcdoc=x>", "<iframe srcdoc='<a href=x>'></iframe>", "<iframe srcdoc='" + strings.Repeat("&", 9000) + "'></iframe>",
+		"<iframe srcdoc=\"<iframe srcdoc='", "<iframe srcdoc='" + strings.Repeat("<a href=x>", 5000) + "'></iframe><iframe srcdoc=x></iframe>"} {
 		for xml, size := range map[bool]int{false: 2_000_000, true: 1_000_000} {
 			body := []byte(strings.Repeat(unit, size/len(unit)))
 			took := servicetest.CPU(func() {
