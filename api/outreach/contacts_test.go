@@ -158,6 +158,13 @@ func TestPutContact(t *testing.T) {
 	}
 	require.Zero(t, count("VIP"))
 	require.Equal(t, int64(1), count("new"))
+	const composed, decomposed = "\u00c9t\u00e9", "E\u0301te\u0301" // as keyboards and files of Macs have them
+	for _, change := range []string{`"add":["` + decomposed + `"]`, `"remove":["` + decomposed + `"]`} {
+		body := fmt.Sprintf(`{"contacts":[%d],%s}`, one.ID, change)
+		require.Equal(t, int64(1), apitest.Read[apioutreach.ContactsTagged](t, post("/contacts/tags", body), 200).Changed)
+		require.Equal(t, count(composed), count(decomposed))
+	}
+	require.Zero(t, count(composed))
 	apitest.Refused(t, post("/contacts/tags", `{"contacts":[],"add":["new"]}`), 422)
 	apitest.Refused(t, post("/contacts/tags", `{"contacts":[1],"add":[""]}`), 422)
 

@@ -23,6 +23,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humagin"
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/db"
@@ -118,7 +119,7 @@ func (w *uploadWish) set(name, value string) (err error) {
 			return fault.Newf(fault.Invalid, "list: expected the ID of a list")
 		}
 	case "tag":
-		value = strings.TrimSpace(value)
+		value = norm.NFC.String(strings.TrimSpace(value))
 		if n := utf8.RuneCountInString(value); n < 1 || n > contact.MaxTag || len(api.WrongText("", value)) > 0 {
 			return fault.Newf(fault.Invalid, "tag: expected 1 to %d characters", contact.MaxTag)
 		}

@@ -47,7 +47,7 @@ func TestUpload(t *testing.T) {
 	d, folder := apitest.Outreach(t)
 	list, err := d.Contacts.Store.CreateList(t.Context(), "acme", "Friends", "test", apitest.Now)
 	require.NoError(t, err)
-	r := d.Upload(t, "&tag=query", apitest.FormOf(`C:\people\clients.csv`, apitest.People, "known", "skip", "dry_run", "true", "tag", "form",
+	r := d.Upload(t, "&tag=e%CC%81t%C3%A9", apitest.FormOf(`C:\people\clients.csv`, apitest.People, "known", "skip", "dry_run", "true", "tag", "form",
 		"list", list.ID.String(), "options", `{"mapping":{"Nom":"fields.nom"}}`))
 	u := apitest.Read[apioutreach.Upload](t, r, http.StatusAccepted)
 	require.Equal(t, "/uploads/"+u.ID.String(), r.Header.Get("Location"))
@@ -55,7 +55,7 @@ func TestUpload(t *testing.T) {
 	require.Equal(t, "clients.csv", u.FileName)
 	require.Equal(t, "skip", u.Known)
 	require.True(t, u.DryRun)
-	require.Equal(t, []string{"query", "form"}, u.Tags)
+	require.Equal(t, []string{"\u00e9t\u00e9", "form"}, u.Tags)
 	require.Equal(t, []uuid.UUID{list.ID}, u.Lists)
 	require.Equal(t, "CA", u.Options.Region, "that of the tenant")
 	require.Equal(t, int64(len(apitest.People)), u.Bytes)

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/contact"
@@ -149,6 +150,7 @@ func contactCondition(f contact.Filter, args *[]any) string {
 		*args = append(*args, v)
 		return "$" + strconv.Itoa(len(*args)) + "::" + kind
 	}
+	text := func(s string) string { return arg(norm.NFC.String(s), "text") } // as contacts have it
 	several := func(list []contact.Filter, word string) string {
 		parts := make([]string, len(list))
 		for i, inner := range list {
@@ -174,7 +176,7 @@ func contactCondition(f contact.Filter, args *[]any) string {
 	case f.Not != nil:
 		return "NOT " + contactCondition(*f.Not, args)
 	case f.Tag != "":
-		return "c.tags @> ARRAY[" + arg(f.Tag, "text") + "]"
+		return "c.tags @> ARRAY[" + text(f.Tag) + "]"
 	case f.List != "":
 		return "EXISTS (SELECT FROM contact_list_members m WHERE m.tenant = c.tenant AND m.contact = c.id AND m.list = " +
 			arg(f.List, "uuid") + ")"
@@ -195,9 +197,9 @@ func contactCondition(f contact.Filter, args *[]any) string {
 		}
 		switch {
 		case f.Equals != nil:
-			return "lower(" + column + ") = lower(" + arg(*f.Equals, "text") + ")"
+			return "lower(" + column + ") = lower(" + text(*f.Equals) + ")"
 		case f.Contains != nil:
-			return "strpos(lower(" + column + "), lower(" + arg(*f.Contains, "text") + ")) > 0"
+			return "strpos(lower(" + column + "), lower(" + text(*f.Contains) + ")) > 0"
 		}
 		return "(" + column + " <> '') = " + arg(*f.Exists, "boolean")
 	}
