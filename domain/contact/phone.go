@@ -75,7 +75,9 @@ var (
 	lettered  = &refusal{code: CodeLetters, message: "has letters; write the digits"}
 	noNumber  = &refusal{code: CodePhone, message: "is no telephone number; correct it"}
 	wrongCode = &refusal{code: CodePhone, message: "is no telephone number; check the country code after the +"}
-	noCode    = &refusal{code: CodeCountry, message: "has no country code; write it with + and the code " +
+	noCountry = &refusal{code: CodePhone, message: "has a + and no country code: as it is grouped, it is a number of the " +
+		"region; write the code behind the +"}
+	noCode = &refusal{code: CodeCountry, message: "has no country code; write it with + and the code " +
 		"(+1 514 555 0123), or give the region of the numbers", tooLong: true}
 )
 
@@ -106,7 +108,10 @@ func readClean(s, region string) (phone, country string, why *refusal) {
 	case secondEnding(written, region):
 		return "", "", many
 	case strings.HasPrefix(s, "+"):
-		return numberOf(s, "")
+		if phone, country, why = numberOf(s, ""); why == nil && ownPlus(written, phone, region) {
+			return "", "", noCountry
+		}
+		return phone, country, why
 	}
 	why = noCode
 	if region != "" {
@@ -290,6 +295,21 @@ func trailed(s, phone, region string) bool {
 		}
 	}
 	return false
+}
+
+// ownPlus says that a number with a +, which would be one abroad, is one of the region as it is written there:
+// "+514 234-5678" is none of Peru.
+func ownPlus(s, phone, region string) bool {
+	all := groups(s)
+	if region == "" || len(all) < 3 || len(all) > 7 {
+		return false
+	}
+	if abroad, err := parse(phone, ""); err == nil &&
+		slices.Equal(all, groups(phonenumbers.Format(abroad, phonenumbers.INTERNATIONAL))) {
+		return false
+	}
+	number, ok := existing(strings.Join(all, " "), region)
+	return ok && slices.Equal(all, groups(phonenumbers.Format(number, phonenumbers.NATIONAL)))
 }
 
 // groups are the groups of digits in a number.

@@ -1,0 +1,24 @@
+package contact_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/domain/contact"
+)
+
+// A number of the region with a + before it, and no country code, is none abroad.
+func TestPlusWithoutCountryCode(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ cell, region, want string }{
+		{"+514 234-5678", "CA", ""}, {"+514-234-5678", "US", ""}, {"+(514) 234-5678", "CA", ""}, {"+612 34 56 78", "ES", ""},
+		{"+51 42 345678", "CA", "+5142345678"}, {"+5142345678", "CA", "+5142345678"}, {"+514 234-5678", "PE", "+5142345678"},
+		{"+514 234-5678", "", "+5142345678"}, {"+501 622-1234", "CA", "+5016221234"}, {"+1 514 234-5678", "CA", "+15142345678"},
+		{"+33 6 12 34 56 78", "FR", "+33612345678"},
+	} {
+		phone, _, wrong := contact.ReadPhone(tt.cell, tt.region)
+		require.Equal(t, tt.want, phone, "%s in %s", tt.cell, tt.region)
+		require.Equal(t, tt.want == "", wrong != nil, "%s in %s", tt.cell, tt.region)
+	}
+}
