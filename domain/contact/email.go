@@ -29,7 +29,7 @@ func ReadEmail(cell string) (address string, problem *Problem) {
 			}
 			return refuse("is no e-mail address; write it as name@example.com, or leave it empty")
 		}
-		s = parsed.Address
+		s = strings.Trim((&mail.Address{Address: parsed.Address}).String(), "<>") // a local part in quotes keeps them
 	}
 	at := strings.LastIndexByte(s, '@')
 	local, domain := s[:at], strings.TrimSuffix(s[at+1:], ".")
@@ -59,7 +59,7 @@ func ReadEmail(cell string) (address string, problem *Problem) {
 // bareAddress is an address without what people and programs put around it: quotes in pairs, a comma or semicolon of a
 // list, "Roy, Bob <…>" without the quotes that the name needs.
 func bareAddress(s string) string {
-	s = strings.TrimRight(strings.Trim(s, " ,;\u00a0"), ".")
+	s = strings.Map(narrow, strings.TrimRight(strings.Trim(s, " ,;\u00a0"), "."))
 	for _, q := range []string{"''", `""`, "‘’", "“”", "«»", "<>"} {
 		open, size := utf8.DecodeRuneInString(q)
 		if inner, ok := strings.CutPrefix(s, string(open)); ok {
@@ -74,7 +74,15 @@ func bareAddress(s string) string {
 			s = inner
 		}
 	}
-	return strings.ReplaceAll(s, "＠", "@")
+	return strings.Trim(s, "'’`") // one that has lost its pair, or says to a spreadsheet that the cell is text
+}
+
+// narrow is a character as ASCII has it, where it is one of full width.
+func narrow(r rune) rune {
+	if r >= '！' && r <= '～' {
+		return r - '！' + '!'
+	}
+	return r
 }
 
 const hostBytes = "abcdefghijklmnopqrstuvwxyz0123456789-"

@@ -8,6 +8,23 @@ import (
 	"github.com/mtlrent/conveyor/domain/contact"
 )
 
+// A local part that needs quotes keeps them; an apostrophe that has lost its pair is none of the address.
+func TestEmailsInQuotes(t *testing.T) {
+	t.Parallel()
+	for cell, want := range map[string]string{
+		`"ann lee"@example.com`: `"ann lee"@example.com`, `Ann <"a@b"@Example.com>`: `"a@b"@example.com`, `"ann"@example.com`: "ann@example.com",
+		"'ann@example.com": "ann@example.com", "ann@example.com’": "ann@example.com", "o'neil@example.com": "o'neil@example.com",
+		"ａｎｎ＠example.com": "ann@example.com", "ann@example.com (work)": "ann@example.com", "josé@example.com": "josé@example.com",
+	} {
+		got, wrong := contact.ReadEmail(cell)
+		require.Nil(t, wrong, cell)
+		require.Equal(t, want, got, cell)
+		again, wrong := contact.ReadEmail(got)
+		require.Nil(t, wrong, cell)
+		require.Equal(t, got, again, cell)
+	}
+}
+
 // A number of the region with a + before it, and no country code, is none abroad.
 func TestPlusWithoutCountryCode(t *testing.T) {
 	t.Parallel()
