@@ -336,7 +336,9 @@ func (b *builder) locale() string {
 	}
 	tag, ok := b.language[v]
 	if !ok {
-		tag = readLocale(v)
+		if tag = readLocale(v); tag == "" && b.region == "CA" {
+			tag = lettersInCanada[fold(v)]
+		}
 		if len(b.language) < 1000 {
 			b.language[v] = tag
 		}
@@ -360,6 +362,8 @@ var languages = func() map[string]string {
 		"portugiesisch": "pt", "portoghese": "pt", "portugees": "pt", "aleman": "de", "alemao": "de", "tedesco": "de",
 		"duits": "de", "italienisch": "it", "italiaans": "it", "niederlandisch": "nl", "hollandisch": "nl",
 		"hollandais": "nl", "holandes": "nl", "neerlandes": "nl", "olandese": "nl", "nederlands": "nl",
+		"ang": "en", "angl": "en", "an": "en", "fran": "fr", "franc": "fr", "esp": "es", "all": "de", // shortened
+		"canadian french": "fr-CA", "francais canadien": "fr-CA", "canadian english": "en-CA", "anglais canadien": "en-CA",
 	}
 	for tag, names := range languagesAbroad {
 		for name := range strings.SplitSeq(names, "|") {
@@ -369,11 +373,16 @@ var languages = func() map[string]string {
 	return m
 }()
 
+// lettersInCanada are the official languages as forms there shorten them: French, English, anglais.
+var lettersInCanada = map[string]string{"f": "fr", "e": "en", "a": "en"}
+
 func readLocale(v string) string {
 	if tag, ok := languages[fold(v)]; ok {
 		return tag
 	}
-	if name, country, ok := strings.Cut(v, "("); ok { // as Outlook has it: "French (Canada)"
+	v, _, _ = strings.Cut(v, ".") // of Fr. and fr_CA.UTF-8
+	// As Outlook has it: "French (Canada)".
+	if name, country, ok := strings.Cut(strings.Replace(v, " - ", "(", 1), "("); ok {
 		if tag := languages[fold(name)]; tag != "" {
 			if fold(country) == "canada" {
 				return tag + "-CA"

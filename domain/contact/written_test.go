@@ -8,6 +8,20 @@ import (
 	"github.com/mtlrent/conveyor/domain/contact"
 )
 
+// Languages as people shorten them, and the official ones of Canada by their first letters.
+func TestLanguagesShortened(t *testing.T) {
+	t.Parallel()
+	for cell, want := range map[string]string{
+		"ANG": "en", "Angl.": "en", "AN": "en", "Fr.": "fr", "Fran.": "fr", "ESP": "es", "fr_CA.UTF-8": "fr-CA", "French - Canada": "fr-CA",
+		"Canadian French": "fr-CA", "Français (QC)": "fr", "All.": "de", "F": "fr", "E": "en", "A": "en", "f": "fr",
+	} {
+		f := importFile(t, []byte("Phone,Langue\n5145550123,"+cell+"\n"), contact.Options{})
+		require.Equal(t, want, f.rows[0].Contact.Locale, cell)
+	}
+	f := importFile(t, []byte("Phone,Langue\n+33612345678,E\n"), contact.Options{Region: "FR"})
+	require.Equal(t, contact.CodeLocale, f.rows[0].Problems[0].Code)
+}
+
 // A local part that needs quotes keeps them; an apostrophe that has lost its pair is none of the address.
 func TestEmailsInQuotes(t *testing.T) {
 	t.Parallel()
