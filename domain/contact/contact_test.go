@@ -300,7 +300,7 @@ func TestGiven(t *testing.T) {
 		many[i] = strings.Repeat("x", i+1)
 	}
 	for code, given := range map[string]contact.Contact{
-		contact.CodeMissing: {Name: "Zoë"}, contact.CodePhone: {Phone: "1"}, contact.CodeNUL: {Email: "a@b.ca", Name: "a\x00"},
+		contact.CodeMissing: {Name: "Zoë"}, contact.CodePhone: {Phone: "1"}, contact.CodeLocale: {Email: "a@b.ca", Locale: "N/A"}, contact.CodeNUL: {Email: "a@b.ca", Name: "a\x00"},
 		contact.CodeTags: {Email: "a@b.ca", Tags: many}, contact.CodeTooLong: {Email: "a@b.ca", Tags: []string{strings.Repeat("x", 65)}},
 		contact.CodeControl: {Email: "a@b.ca", Fields: map[string]string{"a": "\x01"}},
 	} {

@@ -29,7 +29,7 @@ func Given(given Contact, region string) (Contact, []Problem) {
 
 	var row Row
 	b := builder{parser: newParser(p), row: &row}
-	b.cells = cells
+	b.cells, b.exact = cells, true
 	b.read()
 	c := row.Contact
 	for i := tagged; i < len(cells); i++ {

@@ -241,7 +241,7 @@ func belied(field string, sample [][]string, i int) bool {
 // filler says that a cell only stands for one that is empty.
 func filler(s string) bool {
 	folded := fold(s)
-	return !strings.Contains(s, "@") && (folded == "" || slices.Contains(fillers, folded))
+	return !strings.Contains(s, "@") && (folded == "" || slices.Contains(fillers, folded) || s == `\N`)
 }
 
 // byContent finds the phone, and the address, in the values where no header says so. Of columns of digits it takes the

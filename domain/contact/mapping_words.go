@@ -169,6 +169,7 @@ var (
 )
 
 var fillers = []string{"n a", "na", "none", "null", "nil", "nan", "nd", "n d", "s o", "so", "tbd", "empty", "unknown",
-	"not available", "missing", "vide", "aucun", "aucune", "inconnu", "sans", "sans objet", "non disponible", "ninguno",
+	"not available", "missing", "blank", "undefined", "vide", "neant", "aucun", "aucune", "inconnu",
+	"sans", "sans objet", "non disponible", "ninguno",
 	"ninguna", "sin", "nenhum", "nenhuma", "keine", "kein", "keiner", "k a", "unbekannt", "nessuno", "nessuna", "geen",
 	"onbekend"}

@@ -67,6 +67,7 @@ type parser struct {
 	labels   map[string]labelRank // what has been read of columns that say what the numbers are; nil = there is none
 	ranked   []int                // phones, in the order in which they are tried in a row
 	ranks    []int                // their ranks in it, by column
+	exact    bool                 // the cells are a request's, which means what it says
 	refused  bool                 // the file is one of refused rows: U+FFFD stands there for what could not be read
 }
 
@@ -215,7 +216,7 @@ func (b *builder) phone(c *Contact) {
 			wrong = &b.row.Problems[mark]
 			wrong = &Problem{Field: wrong.Field, Code: wrong.Code, Message: wrong.Message}
 			b.row.Problems = b.row.Problems[:mark]
-		case v == "":
+		case b.empty(v):
 			continue
 		default:
 			if c.Phone, c.Country, wrong = ReadPhone(v, b.regionOf(i)); wrong == nil {
@@ -299,7 +300,7 @@ func (p *parser) rankOf(cell string) labelRank {
 func (b *builder) email(c *Contact) {
 	for _, i := range b.emails {
 		v, ok := b.cell(i, FieldEmail, MaxField)
-		if !ok || v == "" {
+		if !ok || b.empty(v) {
 			continue
 		}
 		var wrong *Problem
@@ -309,6 +310,9 @@ func (b *builder) email(c *Contact) {
 		return
 	}
 }
+
+// empty says that a cell has nothing in it, or only what stands for nothing: N/A.
+func (p *parser) empty(v string) bool { return v == "" || !p.exact && filler(v) }
 
 // text is the first value of the columns.
 func (b *builder) text(columns []int, field string, limit int) string {
@@ -331,7 +335,7 @@ func oneLine(v string) string {
 // locale is the language as BCP 47.
 func (b *builder) locale() string {
 	v := b.text(b.locales, FieldLocale, MaxName)
-	if v == "" {
+	if b.empty(v) && !slices.Contains(fillerLanguages, fold(v)) {
 		return ""
 	}
 	tag, ok := b.language[v]
@@ -375,6 +379,9 @@ var languages = func() map[string]string {
 
 // lettersInCanada are the official languages as forms there shorten them: French, English, anglais.
 var lettersInCanada = map[string]string{"f": "fr", "e": "en", "a": "en"}
+
+// fillerLanguages are those of fillers that are codes of languages: Somali and Sinhala.
+var fillerLanguages = []string{"so", "sin"}
 
 func readLocale(v string) string {
 	if tag, ok := languages[fold(v)]; ok {

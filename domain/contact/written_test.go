@@ -1,12 +1,36 @@
 package contact_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/domain/contact"
 )
+
+// A cell that only stands for an empty one refuses no row that has a number or an address besides.
+func TestFillers(t *testing.T) {
+	t.Parallel()
+	for _, filler := range []string{"N/A", "n/a", "-", "--", "none", "NULL", `\N`, "aucun", "s/o", "?", "(blank)", "NaN", "Néant"} {
+		for text, want := range map[string]string{
+			"Name,Phone,Email\nAnn,|,ann@example.com\n":               "ann@example.com Ann",
+			"Name,Phone,Email\nAnn,5145550123,|\n":                    "+15145550123 Ann",
+			"Name,Phone,Email\nAnn,|,|\n":                             "line 2: phone missing",
+			"Name,Mobile,Phone\nAnn,|,5145550123\nBob,4385550199,|\n": "+15145550123 Ann\n+14385550199 Bob",
+			"Email,Email 2\n|,ann@example.com\nbob@example.com,|\n":   "ann@example.com\nbob@example.com",
+			"Phone,Langue\n5145550123,|\n4385550199,fr\n":             "+15145550123\n+14385550199",
+			"Phone,Name\n5145550123,Ann\n|,\n":                        "+15145550123 Ann\nline 3: phone missing",
+		} {
+			text = strings.ReplaceAll(text, "|", filler)
+			f := importFile(t, []byte(text), contact.Options{Header: ptr(true)})
+			require.Equal(t, want, f.String(), text)
+		}
+	}
+	f := importFile(t, []byte("Phone,Langue\n5145550123,so\n4385550199,sin\n"), contact.Options{})
+	require.Equal(t, "so", f.rows[0].Contact.Locale)
+	require.Equal(t, "si", f.rows[1].Contact.Locale)
+}
 
 // Languages as people shorten them, and the official ones of Canada by their first letters.
 func TestLanguagesShortened(t *testing.T) {
