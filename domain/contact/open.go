@@ -36,6 +36,7 @@ const (
 	UTF16BE     = "utf-16be"
 	Windows1252 = "windows-1252"
 	Macintosh   = "macintosh"
+	IBM850      = "ibm850" // of DOS in Western Europe; WHATWG has no name for it
 )
 
 // Bounds against files that unpack to more than anyone has contacts.
@@ -92,6 +93,8 @@ func encodingOf(name string) (encoding.Encoding, error) {
 		return unicode.UTF16(unicode.BigEndian, unicode.UseBOM), nil
 	case Windows1252:
 		return charmap.Windows1252, nil
+	case IBM850:
+		return charmap.CodePage850, nil
 	}
 	enc, err := htmlindex.Get(name)
 	if err != nil || enc == encoding.Replacement {

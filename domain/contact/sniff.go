@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -235,15 +236,25 @@ func (s *sniffer) encoded(src io.ReaderAt, size int64) error {
 		}
 	}
 	name, why, err := sniffEncoding(head)
-	if given := s.options.encoding(); given != "" {
+	given := s.options.encoding()
+	if byteMarked(head) { // which is surer than what a person says
+		given = ""
+	}
+	if given != "" {
 		name, err = given, nil
 	}
 	if err != nil {
 		return err
 	}
 	f.Encoding = name
-	s.reason("encoding", name, s.options.Encoding != "", "%s", why)
+	s.reason("encoding", name, given != "", "%s", why)
 	return nil
+}
+
+// byteMarked says that a text begins with a byte order mark.
+func byteMarked(text []byte) bool {
+	begins := func(mark string) bool { return bytes.HasPrefix(text, []byte(mark)) }
+	return slices.ContainsFunc([]string{utf8BOM, "\xff\xfe", "\xfe\xff"}, begins)
 }
 
 // first reads up to n bytes; whole says that there are no more.
@@ -306,8 +317,16 @@ func sniffEncoding(b []byte) (name, why string, err error) {
 		return UTF8, "all of it is UTF-8 as far as it was looked at", nil
 	case sequences > bad:
 		return UTF8, fmt.Sprintf("most of it is UTF-8; %d bytes are not and are read as Windows-1252", bad), nil
-	case isMac(b):
+	}
+	if name := byHeaderNames(b); name != "" {
+		return name, "it is not UTF-8, and read so its headers are names of columns that are known", nil
+	}
+	switch byAccents(b) {
+	case Macintosh:
 		return Macintosh, "it is not UTF-8, and its accents are where files of old Macs have them; check them, and give the " +
+			"encoding where they are wrong", nil
+	case IBM850:
+		return IBM850, "it is not UTF-8, and its accents are where files of DOS have them; check them, and give the " +
 			"encoding where they are wrong", nil
 	}
 	return Windows1252, "it is not UTF-8, so it is most likely Windows-1252; check the accents, and give the encoding " +

@@ -1,13 +1,60 @@
 package contact_test
 
 import (
+	"encoding/binary"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/simplifiedchinese"
+	"golang.org/x/text/encoding/traditionalchinese"
 
 	"github.com/mtlrent/conveyor/domain/contact"
 )
+
+// Files of Windows, old Macs and DOS in other languages: their headers say which encoding makes words of them.
+func TestLegacyEncodings(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		in   encoding.Encoding
+		text string
+		want string
+	}{
+		{contact.IBM850, charmap.CodePage850, "Prénom;Nom;Téléphone\nAndré;Côté;5145550123\n", "+15145550123 André Côté"},
+		{contact.IBM850, charmap.CodePage437, "Prénom;Nom;Téléphone\nAndré;Côté;5145550123\n", "+15145550123 André Côté"},
+		{contact.IBM850, charmap.CodePage850, "Nom complet;Tel\nFrançois Côté;5145550123\nHélène Bédard;4385550199\n",
+			"+15145550123 François Côté\n+14385550199 Hélène Bédard"},
+		{contact.Macintosh, charmap.Macintosh, "Prénom;Nom;Téléphone\nZoé;Roy;5145550123\n", "+15145550123 Zoé Roy"},
+		{contact.Windows1252, charmap.Windows1252, "Prénom;Nom;Téléphone\nZoé;Œuvré;5145550123\n", "+15145550123 Zoé Œuvré"},
+		{contact.Windows1252, charmap.Windows1252, "Nom complet;Tel\n‚André’…;5145550123\n„Bob“ – Zoé;4385550199\n",
+			"+15145550123 ‚André’…\n+14385550199 „Bob“ – Zoé"},
+		{"windows-1251", charmap.Windows1251, "Имя;Фамилия;Телефон\nИван;Петров;+79123456789\n", "+79123456789 Иван Петров"},
+		{"koi8-r", charmap.KOI8R, "Имя;Фамилия;Телефон\nИван;Петров;+79123456789\n", "+79123456789 Иван Петров"},
+		{"ibm866", charmap.CodePage866, "Отчет\n\"ФИО\",\"Телефон\"\nИван,+79123456789\n", "+79123456789 Иван"},
+		{"windows-1250", charmap.Windows1250, "Imię;Nazwisko;Telefon\nŁukasz;Wójcik;+48512345678\n", "+48512345678 Łukasz Wójcik"},
+		{"windows-1254", charmap.Windows1254, "ADI;SOYADI;MÜŞTERİ ADI;TELEFON NUMARASI\nŞule;İnce;;+905321234567\n", "+905321234567 Şule İnce"},
+		{"windows-1256", charmap.Windows1256, "الاسم,رقم الجوال\nسعيد,+971501234567\n", "+971501234567 سعيد"},
+		{"gb18030", simplifiedchinese.GBK, "姓名,手机\n王伟,+8613812345678\n", "+8613812345678 王伟"},
+		{"big5", traditionalchinese.Big5, "姓名,手機\n陳大文,+886912345678\n", "+886912345678 陳大文"},
+	} {
+		data, err := tt.in.NewEncoder().Bytes([]byte(tt.text))
+		require.NoError(t, err)
+		f := importFile(t, data, contact.Options{})
+		require.Equal(t, tt.name, f.plan.Format.Encoding, tt.text)
+		require.Equal(t, tt.want, f.String(), tt.text)
+	}
+	for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} { // a mark is surer than what is given
+		for _, given := range []string{"utf-16", "utf-8", "windows-1252"} {
+			f := importFile(t, utf16of(small, order, true), contact.Options{Encoding: given})
+			require.Equal(t, smallRead, f.String())
+		}
+	}
+	f := importFile(t, []byte("\uFEFF"+small), contact.Options{Encoding: "windows-1252"})
+	require.Equal(t, smallRead, f.String())
+}
 
 // A cell that only stands for an empty one refuses no row that has a number or an address besides.
 func TestFillers(t *testing.T) {
