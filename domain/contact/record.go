@@ -197,10 +197,11 @@ func (r *records) next() (rec record, ok bool) {
 	}
 }
 
-// blank says that a line has neither text nor a quote: it is empty, or only delimiters and spaces.
+// blank says that a line has neither text nor a quote: it is empty, or only delimiters and spaces. A file of old Macs
+// may end with a \n.
 func (d dialect) blank(line []byte) bool {
 	for _, c := range line {
-		if c != ' ' && c != '\t' && c != '\r' && c != d.delimiter {
+		if c != ' ' && c != '\t' && c != '\r' && c != '\n' && c != d.delimiter {
 			return false
 		}
 	}
@@ -337,12 +338,11 @@ func (d dialect) quoted(b []byte, j int, eof, spaced bool) (end int, breaks bool
 			continue
 		}
 		k := d.spaces(b, q+1)
-		if k < len(b) && b[k] == '\r' && d.newline == '\n' {
-			if k+1 < len(b) && b[k+1] == '\n' || k+1 == len(b) && eof {
-				k++
-			} else if k+1 == len(b) {
+		if end := d.returns(b, k); end > k && (end == len(b) || b[end] == d.newline) {
+			if end == len(b) && !eof {
 				return 0, breaks, scanMore
 			}
+			k = end
 		}
 		closed := k == len(b) || b[k] == d.delimiter || b[k] == d.newline
 		if k == len(b) && !eof {
@@ -361,6 +361,19 @@ func (d dialect) quoted(b []byte, j int, eof, spaced bool) (end int, breaks bool
 		}
 		bare, i = true, q+1
 	}
+}
+
+// returns is the index of the first byte from i on that is no \r before a \n: there are several where a program has put
+// one before each \n of a text that had them already. In a file of old Macs, which may end with a \n, it is as well.
+func (d dialect) returns(b []byte, i int) int {
+	other := byte('\r')
+	if d.newline == '\r' {
+		other = '\n'
+	}
+	for i < len(b) && b[i] == other {
+		i++
+	}
+	return i
 }
 
 // escapedAt says that what follows b is escaped: b ends with an odd number of escapes.
@@ -430,10 +443,10 @@ func (d dialect) literal(raw string, into []string) []string {
 	}
 }
 
-// trimCR is the line without the \r of its \r\n.
+// trimCR is the line without the \r of its \r\n, or those of its \r\r\n.
 func trimCR(line []byte, newline byte) []byte {
-	if n := len(line); newline == '\n' && n > 0 && line[n-1] == '\r' {
-		return line[:n-1]
+	if newline == '\n' {
+		return bytes.TrimRight(line, "\r")
 	}
 	return line
 }

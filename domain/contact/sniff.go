@@ -350,9 +350,9 @@ func (s *sniffer) read(src io.ReaderAt, size int64) error {
 func (s *sniffer) newlines() error {
 	f := &s.plan.Format
 	f.Newline = "\n"
-	if n := bytes.Count(s.text, []byte("\r")); n > 0 && !bytes.Contains(s.text, []byte("\n")) && (n > 1 || s.whole) {
+	if returns, feeds := lineEndings(s.text, s.whole); returns > 0 && feeds == 0 && (returns > 1 || s.whole) {
 		f.Newline = "\r"
-		s.reason("newline", `\r`, false, "there are only carriage returns, as in files of old Macs")
+		s.reason("newline", `\r`, false, "lines end with carriage returns only, as in files of old Macs")
 	}
 	if s.whole {
 		return nil
@@ -364,6 +364,27 @@ func (s *sniffer) newlines() error {
 	}
 	s.text = s.text[:i+1]
 	return nil
+}
+
+// lineEndings counts the carriage returns and the line feeds that end lines: not those within quotes, nor what follows
+// the last line of a whole text. Of \r\n the feed counts.
+func lineEndings(text []byte, whole bool) (returns, feeds int) {
+	if whole {
+		text = bytes.TrimRight(text, "\r\n")
+	}
+	quoted := false
+	for i, c := range text {
+		switch {
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '\n':
+			feeds++
+		case c == '\r' && (i+1 == len(text) || text[i+1] != '\n'):
+			returns++
+		}
+	}
+	return returns, feeds
 }
 
 // read is a record and where it stands.

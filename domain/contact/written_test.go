@@ -14,6 +14,26 @@ import (
 	"github.com/mtlrent/conveyor/domain/contact"
 )
 
+// Line ends with a \r too many, and those of old Macs beside a \n at the end of the file or within quotes.
+func TestLineEnds(t *testing.T) {
+	t.Parallel()
+	const want = "+15145550123 Ann\n+14385550199 Bob"
+	for text, newline := range map[string]string{
+		"\"Name\",\"Phone\"\r\r\n\"Ann\",\"5145550123\"\r\r\n\"Bob\",\"4385550199\"\r\r\n": "\n",
+		"Name,Phone\r\r\nAnn,5145550123\r\r\nBob,4385550199":                               "\n",
+		"\"Phone\",\"Name\"\r\r\n\"5145550123\",\"Ann\"\r\r\n\"4385550199\",\"Bob\"\r\r":   "\n",
+		"Name,Phone\rAnn,5145550123\rBob,4385550199\n":                                     "\r",
+		"Name,Phone\rAnn,5145550123\rBob,4385550199\r\n":                                   "\r",
+		"\"Name\",\"Phone\"\r\"Ann\",\"5145550123\"\r\"Bob\",\"4385550199\"\n":             "\r",
+		"Name,Phone,Note\rAnn,5145550123,\"a\nb\"\rBob,4385550199,\"c\n\nd\"\r":            "\r",
+		"Name,Phone,Note\nAnn,5145550123,\"a\rb\"\nBob,4385550199,\"c\r\rd\"\n":            "\n",
+	} {
+		f := importFile(t, []byte(text), contact.Options{})
+		require.Equal(t, want, f.String(), "%q", text)
+		require.Equal(t, newline, f.plan.Format.Newline, "%q", text)
+	}
+}
+
 // Files of Windows, old Macs and DOS in other languages: their headers say which encoding makes words of them.
 func TestLegacyEncodings(t *testing.T) {
 	t.Parallel()
