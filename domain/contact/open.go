@@ -157,6 +157,7 @@ func openZip(src io.ReaderAt, size int64) (*zip.Reader, error) {
 	few.left = math.MaxInt64
 	for _, f := range z.File { // what a file takes in the zip is what the zip says of it, and no more than there is
 		f.CompressedSize64 = min(f.CompressedSize64, uint64(size))
+		f.Name = strings.TrimPrefix(slashed(f.Name), "/")
 	}
 	return z, nil
 }

@@ -79,10 +79,11 @@ func openSheet(z *zip.Reader, name string) (*sheet, error) {
 	var target string
 	var strs, styles string
 	for _, rel := range book.rels {
-		to := path.Join("xl", rel.target)
-		if strings.HasPrefix(rel.target, "/") {
-			to = rel.target[1:]
+		to := rel.target
+		if !path.IsAbs(to) {
+			to = path.Join(book.folder, to)
 		}
+		to = strings.TrimPrefix(to, "/")
 		switch kind := path.Base(rel.kind); {
 		case rel.id == chosen.rel:
 			target = to

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,10 +53,12 @@ func (t *table) at(i int) (string, bool) {
 
 // isXLSX says whether a zip is a workbook, and refuses other documents that are zips.
 func isXLSX(z *zip.Reader) (bool, error) {
+	main, err := mainPart(z)
+	if err != nil || main != "" {
+		return main != "", err
+	}
 	for _, f := range z.File {
 		switch f.Name {
-		case "xl/workbook.xml":
-			return true, nil
 		case "xl/workbook.bin":
 			return false, fault.Newf(fault.Invalid, "the file is a binary Excel workbook (.xlsb); save it as XLSX or CSV")
 		case "content.xml":
@@ -67,8 +70,37 @@ func isXLSX(z *zip.Reader) (bool, error) {
 	return false, nil
 }
 
+// mainPart is the name of the workbook in a zip: the one that nearly all have, else what the zip says that it is; ""
+// where it has none.
+func mainPart(z *zip.Reader) (name string, err error) {
+	const usual, relations = "xl/workbook.xml", "_rels/.rels"
+	if hasPart(z, usual) {
+		return usual, nil
+	}
+	if !hasPart(z, relations) {
+		return "", nil
+	}
+	err = elements(z, relations, func(_ string, e xml.StartElement) error {
+		to := strings.TrimPrefix(slashed(attr(e, "Target")), "/")
+		if path.Base(attr(e, "Type")) == "officeDocument" && path.Dir(to) == "xl" && path.Ext(to) == ".xml" {
+			name = to
+		}
+		return nil
+	})
+	return name, err
+}
+
+// hasPart says that there is a file of that name in a zip.
+func hasPart(z *zip.Reader, name string) bool {
+	return slices.ContainsFunc(z.File, func(f *zip.File) bool { return strings.EqualFold(f.Name, name) })
+}
+
+// slashed is a path with the strokes of the standard: some programs on Windows write others.
+func slashed(name string) string { return strings.ReplaceAll(name, `\`, "/") }
+
 // book is what a workbook says of its sheets.
 type book struct {
+	folder   string // that targets of rels are relative to
 	date1904 string
 	sheets   []sheetOf
 	rels     []rel
@@ -79,7 +111,12 @@ type sheetOf struct{ name, state, rel string }
 type rel struct{ id, kind, target string }
 
 func readBook(z *zip.Reader) (b book, err error) {
-	err = elements(z, "xl/workbook.xml", func(parent string, e xml.StartElement) error {
+	main, err := mainPart(z)
+	if err != nil {
+		return book{}, err
+	}
+	b.folder = path.Dir(main)
+	err = elements(z, main, func(parent string, e xml.StartElement) error {
 		switch {
 		case e.Name.Local == "workbookPr":
 			b.date1904 = attr(e, "date1904")
@@ -100,11 +137,11 @@ func readBook(z *zip.Reader) (b book, err error) {
 	if err != nil {
 		return book{}, err
 	}
-	err = elements(z, "xl/_rels/workbook.xml.rels", func(_ string, e xml.StartElement) error {
+	err = elements(z, path.Join(b.folder, "_rels", path.Base(main)+".rels"), func(_ string, e xml.StartElement) error {
 		if e.Name.Local != "Relationship" {
 			return nil
 		}
-		b.rels = append(b.rels, rel{attr(e, "Id"), attr(e, "Type"), attr(e, "Target")})
+		b.rels = append(b.rels, rel{attr(e, "Id"), attr(e, "Type"), slashed(attr(e, "Target"))})
 		return tooMany(len(b.rels), maxParts, "parts")
 	})
 	return b, err
@@ -117,10 +154,10 @@ func tooMany(n, most int, what string) error {
 	return fault.Newf(fault.Invalid, "the workbook has more than %d %s; save the sheet as CSV", most, what)
 }
 
-// choose is the sheet of a name.
+// choose is the sheet of a name; of "" the first visible one that has cells, not a chart.
 func (b book) choose(name string) (sheetOf, error) {
 	for _, s := range b.sheets {
-		if name == s.name || name == "" && (s.state == "" || s.state == "visible") {
+		if name == s.name || name == "" && (s.state == "" || s.state == "visible") && b.cells(s) {
 			return s, nil
 		}
 	}
@@ -129,6 +166,11 @@ func (b book) choose(name string) (sheetOf, error) {
 	}
 	return sheetOf{}, fault.Newf(fault.Invalid, "the workbook has no sheet %q; it has %s", name,
 		strings.Join(b.names(), ", "))
+}
+
+// cells says that a sheet is one of cells, as far as the workbook says what it is.
+func (b book) cells(s sheetOf) bool {
+	return !slices.ContainsFunc(b.rels, func(r rel) bool { return r.id == s.rel && path.Base(r.kind) != "worksheet" })
 }
 
 // names of the sheets, quoted, for messages.

@@ -1,8 +1,10 @@
 package contact_test
 
 import (
+	"archive/zip"
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -91,6 +93,60 @@ b_x005F_x000D_ _xZZ</t></is></c></row>`, "2 +15145550123  map[note:a\nb_x000D_ _
 	if got := other.String(); got != "+15145550111" {
 		t.Errorf("the other sheet: %s", got)
 	}
+}
+
+// Workbooks whose parts have other names than Excel's, and those that begin with a chart.
+func TestXLSXParts(t *testing.T) {
+	t.Parallel()
+	const office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"
+	people := workbook(header + `<row r="2"><c r="A2" t="s"><v>3</v></c><c r="B2"><v>5145550123</v></c></row>`)
+	for name, edit := range map[string]func(name, text string) (string, string){
+		"backslashes in names": func(name, text string) (string, string) { return strings.ReplaceAll(name, "/", `\`), text },
+		"backslashes in targets": func(name, text string) (string, string) {
+			return name, strings.ReplaceAll(text, "worksheets/", `worksheets\`)
+		},
+		"a stroke before names": func(name, text string) (string, string) { return "/" + name, text },
+		"capitals": func(name, text string) (string, string) {
+			return strings.ReplaceAll(name, "workbook", "Workbook"), text
+		},
+		"workbook2.xml": func(name, text string) (string, string) {
+			if name == "[Content_Types].xml" {
+				return "_rels/.rels", `<Relationships><Relationship Id="rId1" Type="` + office + `" Target="/xl/workbook2.xml"/></Relationships>`
+			}
+			return strings.ReplaceAll(name, "workbook.xml", "workbook2.xml"), text
+		},
+		"a chart first": func(name, text string) (string, string) {
+			text = strings.Replace(text, "<sheets>", `<sheets><sheet name="Chart" sheetId="9" r:id="rId9"/>`, 1)
+			return name, strings.Replace(text, "<Relationships>", `<Relationships><Relationship Id="rId9" Type="x/chartsheet" Target="chartsheets/sheet1.xml"/>`, 1)
+		},
+	} {
+		f := importFile(t, remade(people, edit), contact.Options{})
+		if got := f.String(); got != "+15145550123 Zoé Côté" || f.plan.Format.Sheet != "People" {
+			t.Errorf("%s: %s of %s", name, got, f.plan.Format.Sheet)
+		}
+	}
+}
+
+// remade is a zip with its files changed.
+func remade(data []byte, edit func(name, text string) (string, string)) []byte {
+	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		panic(err)
+	}
+	var files []string
+	for _, f := range z.File {
+		r, err := f.Open()
+		if err != nil {
+			panic(err)
+		}
+		text, err := io.ReadAll(r)
+		if err != nil {
+			panic(err)
+		}
+		name, changed := edit(f.Name, string(text))
+		files = append(files, name, changed)
+	}
+	return zipped(files...)
 }
 
 // TestExcelize reads a workbook that another program wrote.
