@@ -3,6 +3,7 @@ package contact
 import (
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"path"
@@ -10,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf16"
 
 	"github.com/klauspost/compress/zip"
 
@@ -19,7 +21,7 @@ import (
 
 // A worksheet becomes comma-separated text, one physical line a row of the sheet, so that the line of a problem is the
 // number that the spreadsheet shows. Line breaks in cells are vertical tabs there, which Parse reads as line breaks.
-// Dates are ISO 8601, whatever their format; numbers have all digits that the file has; a formula is its last result;
+// Dates are ISO 8601, whatever their format; numbers have all digits that a sheet shows; a formula is its last result;
 // a merged cell is its first one, the others are empty.
 //
 // excelize is not used: it holds the whole file in memory, writes large sheets to temporary files, and gives numbers
@@ -33,6 +35,7 @@ const (
 	maxStringsXML = 256 << 20 // bytes of their XML
 	maxStringsN   = 4 << 20   // shared strings
 	maxSheetCell  = 32767 * 4 // bytes; Excel has at most 32,767 characters
+	maxSheetDay   = 2958466   // the day after 31 December 9999
 	maxSheets     = 1000
 	maxSheetName  = 1024    // bytes; Excel has at most 31 characters
 	maxParts      = 10_000  // relations of a workbook to its parts
@@ -53,7 +56,7 @@ type sheet struct {
 	sheets  []string // names of all, quoted
 	xml     *safexml.Decoder
 	strings table
-	dates   []bool // by style: numbers in it are dates
+	formats []numberFormat // by style
 	epoch   time.Time
 	out     []byte
 	wrote   int64
@@ -96,7 +99,7 @@ func openSheet(z *zip.Reader, name string) (*sheet, error) {
 	if s.strings, err = readStrings(z, strs); err != nil {
 		return nil, err
 	}
-	if s.dates, err = readDates(z, styles); err != nil {
+	if s.formats, err = readFormats(z, styles); err != nil {
 		return nil, err
 	}
 	r, err := part(z, target, MaxText)
@@ -312,44 +315,80 @@ func (s *sheet) value(kind, style, v string) (string, error) {
 	case "inlineStr":
 		return unescapedXML(v), nil
 	case "b":
-		if v == "1" {
+		if v == "1" || v == "true" {
 			return "TRUE", nil
 		}
 		return "FALSE", nil
+	case "d":
+		return isoDate(v), nil
 	case "", "n":
-		i, err := strconv.Atoi(style)
-		return s.number(v, err == nil && i >= 0 && i < len(s.dates) && s.dates[i]), nil
+		var f numberFormat
+		if i, err := strconv.Atoi(style); err == nil && i >= 0 && i < len(s.formats) {
+			f = s.formats[i]
+		}
+		return s.number(v, f), nil
+	case "str":
+		return unescapedXML(v), nil
 	}
-	return v, nil // str, e, d
+	return v, nil // e
+}
+
+// isoDate is a date that the file has as ISO 8601, as number writes one.
+func isoDate(v string) string {
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05"} {
+		if at, err := time.Parse(layout, v); err == nil {
+			return shownDate(at)
+		}
+	}
+	return v
+}
+
+// shownDate is a day, with its time where it has one.
+func shownDate(at time.Time) string {
+	if at.Hour() == 0 && at.Minute() == 0 && at.Second() == 0 {
+		return at.Format(time.DateOnly)
+	}
+	return at.Format(time.DateTime)
 }
 
 var escapedXML = regexp.MustCompile(`_x[0-9A-Fa-f]{4}_`)
 
-// unescapedXML is a text with the characters that XML does not have, which a workbook writes as _x000D_.
+// unescapedXML is a text with the characters that a workbook writes as _x000D_: those that XML does not have, and any
+// others (ECMA-376, ST_Xstring).
 func unescapedXML(s string) string {
 	if !strings.Contains(s, "_x") {
 		return s
 	}
 	return escapedXML.ReplaceAllStringFunc(s, func(e string) string {
 		n, _ := strconv.ParseUint(e[2:6], 16, 16)
-		if n < 0x20 || n == '_' {
-			return string(rune(n))
+		if utf16.IsSurrogate(rune(n)) {
+			return e
 		}
-		return e
+		return string(rune(n))
 	})
 }
 
-// number is a number with all its digits where it has at most 15, which is what spreadsheets keep; else as it stands.
-func (s *sheet) number(v string, date bool) string {
+// number is a number with the 15 digits that spreadsheets show: what 0.1+0.2 leaves, 0.30000000000000004, is 0.3. A
+// number of more digits before its point is as it stands.
+func (s *sheet) number(v string, format numberFormat) string {
 	f, err := strconv.ParseFloat(v, 64)
 	if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
 		return v
 	}
-	if !date || f < 0 || f >= 2958466 { // 31 December 9999
-		if math.Abs(f) < 1e15 {
-			return strconv.FormatFloat(f, 'f', -1, 64)
-		}
+	if math.Abs(f) >= 1e15 {
 		return v
+	}
+	f, _ = strconv.ParseFloat(strconv.FormatFloat(f, 'g', 15, 64), 64)
+	switch {
+	case format.elapsed && f >= 0 && f < maxSheetDay:
+		seconds := int64(math.Round(f * 86400))
+		return fmt.Sprintf("%02d:%02d:%02d", seconds/3600, seconds/60%60, seconds%60)
+	case !format.date || f < 0 || f >= maxSheetDay:
+		out := strconv.FormatFloat(f, 'f', -1, 64)
+		if n := format.zeros - len(out); n > 0 && f >= 0 && f == math.Trunc(f) {
+			out = strings.Repeat("0", n) + out
+		}
+		return out
 	}
 	if f < 60 && s.epoch.Year() == 1899 && f >= 1 {
 		f++ // before 1 March 1900 Excel is a day off, for Lotus 1-2-3

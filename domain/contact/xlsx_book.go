@@ -351,17 +351,24 @@ func noEOF(err error) error {
 	return err
 }
 
-// readDates says of each style whether a number in it is a date or a time.
-func readDates(z *zip.Reader, name string) ([]bool, error) {
-	if !slices.ContainsFunc(z.File, func(f *zip.File) bool { return strings.EqualFold(f.Name, name) }) {
+// A numberFormat is what a style makes of a number: a date or a time, a time that has elapsed, or so many digits with
+// zeros before them.
+type numberFormat struct {
+	date, elapsed bool
+	zeros         int
+}
+
+// readFormats reads the number format of each style.
+func readFormats(z *zip.Reader, name string) ([]numberFormat, error) {
+	if !hasPart(z, name) {
 		return nil, nil
 	}
-	custom := map[int]bool{}
+	custom := map[int]numberFormat{}
 	var cells []int
 	err := elements(z, name, func(parent string, e xml.StartElement) error {
 		switch {
 		case e.Name.Local == "numFmt" && parent == "numFmts":
-			custom[intOf(attr(e, "numFmtId"))] = datesIn(attr(e, "formatCode"))
+			custom[intOf(attr(e, "numFmtId"))] = formatOf(attr(e, "formatCode"))
 		case e.Name.Local == "xf" && parent == "cellXfs":
 			cells = append(cells, intOf(attr(e, "numFmtId")))
 		}
@@ -370,14 +377,17 @@ func readDates(z *zip.Reader, name string) ([]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	dates := make([]bool, len(cells))
+	formats := make([]numberFormat, len(cells))
 	for i, n := range cells {
-		dates[i] = n >= 14 && n <= 22 || n >= 27 && n <= 36 || n >= 45 && n <= 47 || n >= 50 && n <= 58
-		if is, ok := custom[n]; ok {
-			dates[i] = is
+		formats[i] = numberFormat{
+			date:    n >= 14 && n <= 22 || n >= 27 && n <= 36 || n == 45 || n == 47 || n >= 50 && n <= 58,
+			elapsed: n == 46,
+		}
+		if f, ok := custom[n]; ok {
+			formats[i] = f
 		}
 	}
-	return dates, nil
+	return formats, nil
 }
 
 // intOf is a number as the XML has it, 0 where it has none.
@@ -386,10 +396,13 @@ func intOf(s string) int {
 	return n
 }
 
-// datesIn says that a number format shows a date or a time: outside quotes, escapes and [colors] it has a y, m, d, h
-// or s.
-func datesIn(code string) bool {
+// formatOf reads the code of a number format. It shows a date or a time where it has a y, m, d, h or s outside quotes,
+// escapes and [colors].
+func formatOf(code string) numberFormat {
 	code, _, _ = strings.Cut(code, ";")
+	if len(code) > 1 && strings.Trim(code, "0") == "" {
+		return numberFormat{zeros: len(code)}
+	}
 	for i := 0; i < len(code); i++ {
 		switch c := code[i]; c {
 		case '"', '[':
@@ -399,19 +412,19 @@ func datesIn(code string) bool {
 			}
 			n := strings.IndexByte(code[i+1:], end)
 			if n < 0 {
-				return false
+				return numberFormat{}
 			}
 			if in := strings.ToLower(code[i+1 : i+1+n]); c == '[' && in != "" && strings.Trim(in, "hms") == "" {
-				return true // [h]:mm
+				return numberFormat{elapsed: true} // [h]:mm
 			}
 			i += n + 1
 		case '\\', '_', '*':
 			i++
 		case 'y', 'm', 'd', 'h', 's', 'Y', 'M', 'D', 'H', 'S':
-			return true
+			return numberFormat{date: true}
 		case 'G', 'g': // General
-			return false
+			return numberFormat{}
 		}
 	}
-	return false
+	return numberFormat{}
 }

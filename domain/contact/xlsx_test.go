@@ -95,6 +95,39 @@ b_x005F_x000D_ _xZZ</t></is></c></row>`, "2 +15145550123  map[note:a\nb_x000D_ _
 	}
 }
 
+// Numbers are as a sheet shows them where only their storage differs: 15 digits, zeros before codes, hours that have
+// elapsed; dates, words and characters in each notation of the standard.
+func TestXLSXValues(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ cell, format, want string }{
+		{`<c r="C2"><v>19.989999999999998</v></c>`, "", "19.99"}, {`<c r="C2"><v>0.10299999999999999</v></c>`, "", "0.103"},
+		{`<c r="C2"><v>124599.99999999999</v></c>`, "", "124600"}, {`<c r="C2"><v>7.4999999999999997E-2</v></c>`, "", "0.075"},
+		{`<c r="C2"><v>-0.30000000000000004</v></c>`, "", "-0.3"}, {`<c r="C2"><v>123456789012345</v></c>`, "", "123456789012345"},
+		{`<c r="C2" s="3"><v>2035</v></c>`, "00000", "02035"}, {`<c r="C2" s="3"><v>123456</v></c>`, "00000", "123456"},
+		{`<c r="C2" s="3"><v>12.5</v></c>`, "00000", "12.5"}, {`<c r="C2" s="3"><v>-5</v></c>`, "00000", "-5"},
+		{`<c r="C2" s="3"><v>2035</v></c>`, "00000;@", "02035"}, {`<c r="C2" s="3"><v>5</v></c>`, "0", "5"},
+		{`<c r="C2" s="3"><v>1.5208333333333333</v></c>`, "[h]:mm", "36:30:00"}, {`<c r="C2" s="3"><v>0.25</v></c>`, "[h]:mm:ss", "06:00:00"},
+		{`<c r="C2" s="3"><v>45368</v></c>`, "[$-F800]dddd\\,\\ mmmm\\ dd\\,\\ yyyy", "2024-03-17"},
+		{`<c r="C2" s="3"><v>45368.5</v></c>`, "[$€-en-US]#,##0.00", "45368.5"},
+		{`<c r="C2" t="d"><v>2024-03-17</v></c>`, "", "2024-03-17"}, {`<c r="C2" t="d"><v>2024-03-17T13:45:30</v></c>`, "", "2024-03-17 13:45:30"},
+		{`<c r="C2" t="d"><v>2024-03-17T00:00:00.000Z</v></c>`, "", "2024-03-17"}, {`<c r="C2" t="d"><v>13:45:30</v></c>`, "", "13:45:30"},
+		{`<c r="C2" t="b"><v>true</v></c>`, "", "TRUE"}, {`<c r="C2" t="b"><v>false</v></c>`, "", "FALSE"},
+		{`<c r="C2" t="inlineStr"><is><t>Ren_x00E9_ _x005F_x00E9_ _xD83D_</t></is></c>`, "", "René _x00E9_ _xD83D_"},
+		{`<c r="C2" t="str"><v>a_x0020_b</v></c>`, "", "a b"},
+	} {
+		rows := header + `<row r="2"><c r="B2"><v>1.5145550123000002E10</v></c>` + tt.cell + `</row>`
+		f := importFile(t, remade(workbook(rows), func(name, text string) (string, string) {
+			if tt.format != "" {
+				text = strings.Replace(text, "0&quot;days&quot;", tt.format, 1)
+			}
+			return name, text
+		}), contact.Options{})
+		if got := f.rows[0].Contact; got.Phone != "+15145550123" || got.Fields["note"] != tt.want {
+			t.Errorf("%s of %q is %q, want %q: %s", tt.cell, tt.format, got.Fields["note"], tt.want, f)
+		}
+	}
+}
+
 // Workbooks whose parts have other names than Excel's, and those that begin with a chart.
 func TestXLSXParts(t *testing.T) {
 	t.Parallel()
