@@ -2,7 +2,9 @@ package contact
 
 import (
 	"fmt"
+	"html"
 	"io"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -175,9 +177,9 @@ func (b *builder) read() {
 	c := &b.row.Contact
 	b.phone(c)
 	b.email(c)
-	c.GivenName = b.text(b.given, FieldGiven, MaxName)
-	c.FamilyName = b.text(b.family, FieldFamily, MaxName)
-	c.Name = b.text(b.names, FieldName, MaxName)
+	c.GivenName = b.name(b.given, FieldGiven)
+	c.FamilyName = b.name(b.family, FieldFamily)
+	c.Name = b.name(b.names, FieldName)
 	if c.Name == "" {
 		c.Name = strings.TrimSpace(c.GivenName + " " + c.FamilyName)
 	}
@@ -323,6 +325,29 @@ func (b *builder) text(columns []int, field string, limit int) string {
 	}
 	return ""
 }
+
+// name is the first value of the columns of a name. Programs of the web export names as they stand in their pages:
+// O&#39;Neil, or even O&amp;#39;Neil.
+func (b *builder) name(columns []int, field string) string {
+	v := b.text(columns, field, MaxName)
+	for range 2 {
+		if b.exact || !strings.Contains(v, "&") {
+			break
+		}
+		v = oneLine(norm.NFC.String(entity.ReplaceAllStringFunc(v, unescapedHTML)))
+	}
+	return v
+}
+
+// unescapedHTML is the character of an entity, unless it is a control character.
+func unescapedHTML(entity string) string {
+	if s := html.UnescapeString(entity); strings.IndexFunc(s, unicode.IsControl) < 0 {
+		return s
+	}
+	return entity
+}
+
+var entity = regexp.MustCompile(`&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,8});`)
 
 // oneLine is a text with single spaces for all white space, without characters that cannot be seen.
 func oneLine(v string) string {

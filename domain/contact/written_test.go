@@ -113,6 +113,20 @@ func TestLanguagesShortened(t *testing.T) {
 	require.Equal(t, contact.CodeLocale, f.rows[0].Problems[0].Code)
 }
 
+// Names of programs of the web, as they stand in pages.
+func TestNamesWithEntities(t *testing.T) {
+	t.Parallel()
+	for cell, want := range map[string]string{
+		"O&#39;Neil": "O'Neil", "Ren&eacute;": "René", "Tom &amp; Ann": "Tom & Ann", "L&amp;#039;agap&amp;eacute;": "L'agapé",
+		"&nbsp;Ann": "Ann", "Rene&#769;": "René", "AT&T": "AT&T", "A&B;C": "A&B;C", "a&#1;b": "a&#1;b", "&nosuch;": "&nosuch;", "&copy=1": "&copy=1",
+	} {
+		f := importFile(t, []byte("Name,First name,Phone,Note\n\""+cell+"\",\""+cell+"\",5145550123,O&#39;Neil\n"), contact.Options{})
+		require.Equal(t, want, f.rows[0].Contact.Name, cell)
+		require.Equal(t, want, f.rows[0].Contact.GivenName, cell)
+		require.Equal(t, "O&#39;Neil", f.rows[0].Contact.Fields["note"])
+	}
+}
+
 // A local part that needs quotes keeps them; an apostrophe that has lost its pair is none of the address.
 func TestEmailsInQuotes(t *testing.T) {
 	t.Parallel()
