@@ -438,11 +438,15 @@ func (b *builder) tagged() []string {
 		if !ok || v == "" {
 			continue
 		}
+		quotes := `"`
+		if inner, ok := listOf(v); ok {
+			v, quotes = inner, `"'`
+		}
 		for tag := range strings.FieldsFuncSeq(strings.ReplaceAll(v, ":::", "\n"), func(r rune) bool {
 			return r == ';' || r == '|' || r == ',' || r == '\n'
 		}) {
 			tag = strings.TrimSpace(tag)
-			if n := len(tag); n > 2 && tag[0] == '"' && tag[n-1] == '"' { // Mailchimp: "VIP","Lead"
+			if n := len(tag); n > 2 && tag[0] == tag[n-1] && strings.IndexByte(quotes, tag[0]) >= 0 { // "VIP","Lead"
 				tag = strings.TrimSpace(tag[1 : n-1])
 			}
 			tag = oneLine(strings.TrimPrefix(tag, "* "))
@@ -461,6 +465,17 @@ func (b *builder) tagged() []string {
 		return nil
 	}
 	return tags
+}
+
+// listOf is what stands in the brackets of a list as databases and programs write it: ["VIP", "Lead"], {VIP,Lead}. One
+// word in brackets may be a tag.
+func listOf(v string) (inner string, ok bool) {
+	n := len(v) - 1
+	if n < 1 || v[:1]+v[n:] != "[]" && v[:1]+v[n:] != "{}" {
+		return "", false
+	}
+	inner = strings.TrimSpace(v[1:n])
+	return inner, inner == "" || strings.ContainsAny(inner, `,"`) || inner[0] == '\''
 }
 
 // formulaErrors are what spreadsheets show for a formula that has no result, in the languages whose headers are known.

@@ -127,6 +127,18 @@ func TestNamesWithEntities(t *testing.T) {
 	}
 }
 
+// Tags as the lists of databases and programs.
+func TestTagsAsLists(t *testing.T) {
+	t.Parallel()
+	for cell, want := range map[string][]string{
+		`"[""vip"", ""fr""]"`: {"vip", "fr"}, `"[vip, fr]"`: {"vip", "fr"}, `"{vip,""a b""}"`: {"vip", "a b"}, `"['vip', 'fr']"`: {"vip", "fr"},
+		`['vip']`: {"vip"}, `[]`: nil, `{}`: nil, `[VIP]`: {"[VIP]"}, `"[VIP], fr"`: {"[VIP]", "fr"}, `"'vip', fr"`: {"'vip'", "fr"},
+	} {
+		f := importFile(t, []byte("Phone,Tags\n5145550123,"+cell+"\n"), contact.Options{Quote: `"`})
+		require.Equal(t, want, f.rows[0].Contact.Tags, cell)
+	}
+}
+
 // A local part that needs quotes keeps them; an apostrophe that has lost its pair is none of the address.
 func TestEmailsInQuotes(t *testing.T) {
 	t.Parallel()
