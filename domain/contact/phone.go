@@ -49,6 +49,8 @@ func ReadPhone(cell, region string) (phone, country string, problem *Problem) {
 
 var (
 	scientific = regexp.MustCompile(`^[+-]?[0-9]+([.,][0-9]+)?[eE][+-]?[0-9]+$`)
+	thousands  = regexp.MustCompile(`^([0-9]{1,3}(?:(?:,[0-9]{3}){2,4}|(?:['’ ][0-9]{3}){2,4}))(?:[.,]0{1,2})?$`)
+	ungrouped  = strings.NewReplacer(",", "", "'", "", "’", "", " ", "")
 	decimal    = regexp.MustCompile(`^([0-9]{7,15})[.,]0+$`)
 	extension  = regexp.MustCompile(`(?i)[0-9)][\s,;.(\[-]*(?:ext(?:ensi[oó]n|n)?|x|poste|int(?:erno)?|ramal|anexo|` +
 		`local|durchwahl|dw|toestel|доб|;ext=|#)[\s.:=]*[0-9]{1,7}$`)
@@ -156,6 +158,9 @@ func withoutNotation(s string) (string, *refusal) {
 		s = whole
 	} else if scientific.MatchString(s) {
 		return "", rounded
+	}
+	if m := thousands.FindStringSubmatch(s); m != nil {
+		s = ungrouped.Replace(m[1])
 	}
 	if m := decimal.FindStringSubmatch(s); m != nil {
 		s = m[1]
@@ -423,7 +428,15 @@ func cleanPhone(s string) string {
 		path, _, _ = strings.Cut(path, "?")
 		s = "+" + strings.TrimPrefix(path, "+")
 	}
+	if i := strings.IndexByte(s, '+'); i > 0 && strings.IndexFunc(s[:i], meaning) < 0 { // "(+1) 514 …"
+		s = s[i:]
+	}
 	return strings.TrimRightFunc(s, trailing)
+}
+
+// meaning says that a character before a + is more than a bracket or a sign.
+func meaning(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("+*?", r)
 }
 
 // trailing says that a character behind a number is none of it: punctuation, closing quotes and brackets, signs such as

@@ -170,3 +170,27 @@ func TestPlusWithoutCountryCode(t *testing.T) {
 		require.Equal(t, tt.want == "", wrong != nil, "%s in %s", tt.cell, tt.region)
 	}
 }
+
+// A country code in brackets, signs before a +, and numbers as a spreadsheet groups their digits.
+func TestPhonesInBracketsAndGroups(t *testing.T) {
+	t.Parallel()
+	for cell, want := range map[string]string{
+		"(+1) 514-555-0123": "+15145550123", "(+33) 6 12 34 56 78": "+33612345678", "(+1 514) 555-0123": "+15145550123",
+		"[+1] 514 555 0123": "+15145550123", "=+15145550123": "+15145550123", "☎ +1 514 555 0123": "+15145550123", "#+15145550123": "+15145550123",
+		"15,145,550,123": "+15145550123", "33,612,345,678.00": "+33612345678", "15'145'550'123": "+15145550123", "15’145’550’123": "+15145550123",
+		"438-555-0199 +15145550123": "", "x+15145550123": "", "1,514": "", "15,145,550,1234": "",
+	} {
+		for _, region := range []string{"", "CA", "FR"} {
+			phone, _, wrong := contact.ReadPhone(cell, region)
+			require.Equal(t, want, phone, "%s in %s", cell, region)
+			require.Equal(t, want == "", wrong != nil, "%s in %s", cell, region)
+		}
+	}
+	for cell, region := range map[string]string{
+		"5,145,550,123": "CA", "5,145,550,123.00": "CA", "5'145'550'123": "CA", "5 145 550 123,00": "CA", "5\u202f145\u202f550\u202f123,0": "CA",
+	} {
+		phone, _, wrong := contact.ReadPhone(cell, region)
+		require.Nil(t, wrong, cell)
+		require.Equal(t, "+15145550123", phone, cell)
+	}
+}
