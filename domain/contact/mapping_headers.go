@@ -32,6 +32,9 @@ const (
 // rankGuessed is that of a column of languages whose header may as well be of languages that are spoken.
 const rankGuessed = 1
 
+// rankOfRole is that of a column of names that says as what the person is named so: behind one that only has the name.
+const rankOfRole = 1
+
 type known struct {
 	field string
 	rank  int

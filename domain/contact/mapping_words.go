@@ -66,10 +66,12 @@ var headersNear = []headerNames{
 		nom complet|nom et prenom|prenom et nom|nom prenom|prenom nom|nom du contact|nom du client|nombre completo|
 		nome completo|file as|nombre y apellidos|nombre y apellido|nome e sobrenome|nome e cognome|cognome e nome|
 		vollstandiger name|vor und nachname|vorname und nachname|kundenname|naam|volledige naam`},
-	{known{FieldGiven, 0}, `first name|firstname|given name|givenname|given|first|forename|fn|prenom|prenoms|prenom s|
+	{known{FieldGiven, 0}, `first name|firstname|given name|givenname|given|first|forename|fn|fname|prenom|prenoms|prenom s|
 		nombre|nombres|primer nombre|nome|primeiro nome|vorname|rufname|voornaam`},
-	{known{FieldFamily, 0}, `last name|lastname|family name|familyname|surname|last|ln|nom|nom de famille|apellido|apellidos|
+	{known{FieldFamily, 0}, `last name|lastname|family name|familyname|surname|last|ln|lname|nom|nom de famille|apellido|apellidos|
 		sobrenome|apelido|apellido paterno|primer apellido|cognome|nachname|familienname|achternaam`},
+	{known{FieldGiven, rankOfRole}, `customer first name|contact first name|client first name|billing first name`},
+	{known{FieldFamily, rankOfRole}, `customer last name|contact last name|client last name|billing last name`},
 	{known{FieldLocale, 0}, `locale|language|lang|preferred language|language code|langue|langue preferee|langue de communication|
 		idioma`},
 	{known{FieldLocale, rankGuessed}, `sprache|lingua|taal`},

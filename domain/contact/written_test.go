@@ -113,6 +113,21 @@ func TestLanguagesShortened(t *testing.T) {
 	require.Equal(t, contact.CodeLocale, f.rows[0].Problems[0].Code)
 }
 
+// Headers of given and family names as programs of the web have them.
+func TestHeadersOfNames(t *testing.T) {
+	t.Parallel()
+	for header, want := range map[string]string{
+		"fname,lname,phone": "given_name family_name phone", "Contact First Name,Contact Last Name,Phone": "given_name family_name phone",
+		"billing_first_name,billing_last_name,billing_phone": "given_name family_name phone",
+		"Spouse First Name,Emergency Last Name,Phone":        ". . phone",
+	} {
+		f := importFile(t, []byte(header+"\nAnn,Lee,5145550123\n"), contact.Options{})
+		require.Equal(t, want, fieldsOf(f.plan.Mapping), header)
+	}
+	f := importFile(t, []byte("Billing First Name,First Name,Phone\nBob,Ann,5145550123\nBob,,4385550199\n"), contact.Options{})
+	require.Equal(t, "+15145550123 Ann\n+14385550199 Bob", f.String())
+}
+
 // Names of programs of the web, as they stand in pages.
 func TestNamesWithEntities(t *testing.T) {
 	t.Parallel()
