@@ -1,7 +1,10 @@
 package markup
 
 import (
+	"regexp"
+	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -35,10 +38,24 @@ type parser struct {
 	bare bool // names have been seen without quotes
 }
 
+// Ways in which all quotes of a text are written otherwise: as entities or typographic ones, and with a backslash,
+// where JSON is written as a text of JSON.
+var (
+	otherQuote = regexp.MustCompile(`(?:&(?:quot|ldquo|rdquo|bdquo|#0?34|#822[012]|#8243);|[“”„″])@`)
+	straight   = strings.NewReplacer("&quot;", `"`, "&#34;", `"`, "&#034;", `"`, "&ldquo;", `"`, "&rdquo;", `"`,
+		"&bdquo;", `"`, "&#8220;", `"`, "&#8221;", `"`, "&#8222;", `"`, "&#8243;", `"`, "“", `"`, "”", `"`, "„", `"`,
+		"″", `"`)
+	escaped   = regexp.MustCompile(`^\s*"?(?:[\s{[]|\\[nrt])+\\"`)
+	unescaped = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\/`, "/", `\n`, "\n", `\r`, "\r", `\t`, "\t")
+)
+
 // parseJSON returns the objects and arrays at the top of a text.
 func parseJSON(text string, work *int) []*node {
-	if !strings.Contains(text, `"`) && strings.Contains(text, "&quot;") {
-		text = strings.ReplaceAll(text, "&quot;", `"`)
+	switch {
+	case !strings.Contains(text, `"`) && otherQuote.MatchString(text):
+		text = straight.Replace(text)
+	case escaped.MatchString(text):
+		text = unescaped.Replace(text)
 	}
 	p := &parser{text: text, work: work}
 	var all []*node
@@ -57,7 +74,8 @@ func parseJSON(text string, work *int) []*node {
 	}
 }
 
-// skip passes over white space, comments, and the marks that hide a script from browsers of the last century.
+// skip passes over white space, comments, the marks that hide a script from browsers of the last century, and tags of
+// lines.
 func (p *parser) skip() {
 	for p.at < len(p.text) {
 		rest := p.text[p.at:]
@@ -79,13 +97,43 @@ func (p *parser) skip() {
 			p.at += 3
 		case strings.HasPrefix(rest, "<![CDATA["):
 			p.at += 9
-		case strings.HasPrefix(rest, "\ufeff") || strings.HasPrefix(rest, "\u2028"):
-			p.at += 3
-		case strings.HasPrefix(rest, "\u00a0"):
-			p.at += 2
+		case c == '<' && lineTag(rest) > 0:
+			p.at += lineTag(rest)
+		case c >= utf8.RuneSelf:
+			r, size := utf8.DecodeRuneInString(rest)
+			if !blank(r) {
+				return
+			}
+			p.at += size
 		default:
 			return
 		}
+	}
+}
+
+// lineTag is the length of the tag of a line or a paragraph at the beginning of a text, 0 = there is none. Editors of
+// shops set them at the ends of lines, in scripts too.
+func lineTag(s string) int {
+	name, _, ok := strings.Cut(s[1:min(len(s), 80)], ">")
+	size := 1 + len(name) + 1
+	name, _, _ = strings.Cut(strings.TrimPrefix(name, "/"), " ")
+	if name = strings.ToLower(strings.TrimSuffix(name, "/")); !ok || name != "br" && name != "p" {
+		return 0
+	}
+	return size
+}
+
+// blank says that a rune shows as nothing.
+func blank(r rune) bool { return r <= ' ' || unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) }
+
+// gap is what follows white space and tags of lines.
+func gap(s string) string {
+	for {
+		s = strings.TrimLeftFunc(s, blank)
+		if s == "" || s[0] != '<' || lineTag(s) == 0 {
+			return s
+		}
+		s = s[lineTag(s):]
 	}
 }
 
@@ -111,7 +159,7 @@ func (p *parser) value(depth int, member bool) *node {
 	switch c := p.text[p.at]; c {
 	case '{':
 		p.at++
-		return p.object(depth)
+		return p.object(depth).listed()
 	case '[':
 		p.at++
 		return p.array(depth)
@@ -119,6 +167,20 @@ func (p *parser) value(depth int, member bool) *node {
 		return &node{kind: '"', text: p.quoted(member, false)}
 	}
 	return p.unquoted(member)
+}
+
+// listed makes a list of an object whose names are all numbers: PHP writes a list so that has lost an element.
+func (n *node) listed() *node {
+	for _, key := range n.keys {
+		if key == "" || strings.Trim(key, "0123456789") != "" {
+			return n
+		}
+	}
+	if len(n.keys) > 0 {
+		n.kind, n.keys = '[', nil
+		n.vals = slices.DeleteFunc(n.vals, func(v *node) bool { return v == nil })
+	}
+	return n
 }
 
 func (p *parser) object(depth int) *node {
@@ -189,7 +251,8 @@ func (p *parser) unquoted(member bool) *node {
 			p.at++
 			continue
 		}
-		if c == ',' || c == '}' || c == ']' || c == '\n' || c == ';' || c == '/' && strings.HasPrefix(p.text[p.at:], "/*") {
+		if c == ',' || c == '}' || c == ']' || c == '\n' || c == ';' || c == '<' && lineTag(p.text[p.at:]) > 0 ||
+			c == '/' && strings.HasPrefix(p.text[p.at:], "/*") {
 			break
 		}
 		if c == '/' && strings.HasPrefix(p.text[p.at:], "//") && (p.at == 0 || p.text[p.at-1] != ':') {
@@ -260,6 +323,11 @@ func (p *parser) escape(b *strings.Builder) {
 		b.WriteRune(r)
 		return
 	}
+	if r, ok := hex2(p.text[p.at:]); ok {
+		p.at += 3
+		b.WriteRune(r)
+		return
+	}
 	if e, ok := escapes[c]; ok {
 		p.at++
 		b.WriteByte(e)
@@ -269,12 +337,17 @@ func (p *parser) escape(b *strings.Builder) {
 }
 
 // hex4 reads "u20ac".
-func hex4(s string) (rune, bool) {
-	if len(s) < 5 || s[0] != 'u' {
+func hex4(s string) (rune, bool) { return hex(s, 'u', 4) }
+
+// hex2 reads "x26", which is an escape of JavaScript.
+func hex2(s string) (rune, bool) { return hex(s, 'x', 2) }
+
+func hex(s string, mark byte, size int) (rune, bool) {
+	if len(s) <= size || s[0] != mark {
 		return -1, false
 	}
 	var r rune
-	for _, c := range []byte(s[1:5]) {
+	for _, c := range []byte(s[1 : 1+size]) {
 		switch {
 		case decimal(c):
 			c -= '0'
@@ -295,7 +368,7 @@ func (p *parser) closes(member, key bool) bool {
 	if key {
 		return true
 	}
-	rest := strings.TrimLeft(p.text[p.at:], " \t\r\n")
+	rest := gap(p.text[p.at:])
 	if rest == "" {
 		return true
 	}
@@ -312,7 +385,7 @@ func (p *parser) closes(member, key bool) bool {
 	default:
 		return false
 	}
-	rest = strings.TrimLeft(rest[1:], " \t\r\n")
+	rest = gap(rest[1:])
 	if rest == "" {
 		return true
 	}

@@ -120,7 +120,7 @@ func (ld *linked) values(n *node, terms map[string]string, depth int) []Value {
 	case n == nil || depth > maxDepth:
 		return nil
 	case n.kind == '"':
-		return []Value{{Text: unescape(n.text)}}
+		return []Value{{Text: unescape(unquote(n.text))}}
 	case n.kind == '[':
 		var all []Value
 		for _, v := range n.vals {
@@ -194,6 +194,14 @@ func texts(n *node) []string {
 }
 
 var entity = regexp.MustCompile(`&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,30});`)
+
+// unquote takes off the quotes of a text that was made JSON twice, "\"EUR\"".
+func unquote(s string) string {
+	if in := strings.Trim(s, `"`); in != "" && len(in) == len(s)-2 && s[0] == '"' && !strings.Contains(in, `"`) {
+		return in
+	}
+	return s
+}
 
 // unescape reads entities of HTML, which mean nothing in a script, but which shops write there. The address
 // "?a=1&copy=2" holds none.

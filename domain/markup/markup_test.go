@@ -136,6 +136,17 @@ func TestJSONLD(t *testing.T) {
 		{"a comma in a number", `{"@type":"P","price":1,299.00,"b":2}`, "P{b=2 price=1,299.00}"},
 		{"an unknown escape", `{"@type":"P","a":"C:\path \x"}`, `P{a=C:\path \x}`},
 		{"a continued line", "{\"@type\":\"P\",\"a\":\"x\\\ny\"}", "P{a=x y}"},
+		{"a list that PHP has written as an object", `{"@graph":{"1":{"@type":"P","a":{"0":1,"2":{"n":2}}},"4":{"@type":"Q","b":{"0x":1}}}}`,
+			"P{a=1|{n=2}} Q{b={0x=1}}"},
+		{"tags of lines", "<p>{<br />\n\"@type\":\"P\",<br />\n\"a\":1<BR>,\n</p>\n<p class=\"x\">\"b\":\"<br>x\"<br/>}</p>", "P{a=1 b=<br>x}"},
+		{"typographic quotes alone", `{“@type”: “P”, ”a”: „12″ wide, x“, “b”: 1}`, `P{a=12" wide, x b=1}`},
+		{"typographic quotes as entities", `{&#8220;@type&#8221;: &#8220;P&#8221;, &ldquo;a&rdquo;: &#8220;x&#8221;}`, "P{a=x}"},
+		{"typographic quotes in a text", `{"@type":"P","a":"“x” @ y"}`, "P{a=“x” @ y}"},
+		{"JSON as a text of JSON", `"{\"@type\":\"P\",\n \"a\":\"12\\\" x\",\"b\":\"\\u20ac\"}"`, `P{a=12" x b=€}`},
+		{"quotes with a backslash", `[ {\"@type\":\"P\",\"u\":\"\/x\"} ]`, "P{u=/x}"},
+		{"escapes of JavaScript", `{"@type":"P","a":"Ann\x27s \x26rsquo; \xyz \x"}`, `P{a=Ann's ’ \xyz \x}`},
+		{"made JSON twice", `{"@type":"P","a":"\"x y\"","b":"5\"","c":"\"x\" or \"y\"","d":"\"\""}`, `P{a=x y b=5" c="x" or "y" d=""}`},
+		{"spaces that are none in JSON", "{\u200b\"@type\":\u2003\"P\",\u2060\"a\":\u200b\"x\"\ufeff}", "P{a=x}"},
 		{"no end", `{"@type":"P","a":"x","b":{"c":[1,2`, "P{a=x b={c=1|2}}"},
 		{"no end of a text", `{"@type":"P","a":"x`, "P{a=x}"},
 		{"ends that do not match", `{"@type":"P","a":[1,2},{"@type":"Q"}]`, "P{a=1|2} Q{}"},
@@ -390,11 +401,14 @@ func depth(v any) int {
 // plain tells whether all names are taken as they are.
 func plain(v any) bool {
 	switch v := v.(type) {
+	case string:
+		return !strings.HasPrefix(v, `"`)
 	case []any:
 		return !slices.ContainsFunc(v, func(x any) bool { return !plain(x) })
 	case map[string]any:
 		for key, x := range v {
-			if key == "" || key == "type" || key == "id" || key != strings.TrimSpace(key) || strings.ContainsAny(key, "/#:@") || !plain(x) {
+			if key == "" || key == "type" || key == "id" || key != strings.TrimSpace(key) || strings.ContainsAny(key, "/#:@") ||
+				strings.Trim(key, "0123456789") == "" || !plain(x) {
 				return false
 			}
 		}
