@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -148,25 +149,30 @@ func (p *page) offersOf(product *markup.Item) []offer {
 		}
 		o := offer{source: sourceOf(i), second: second, item: i, of: of, sku: number(i.Text("sku")), name: i.Text("name"),
 			url: i.Ref("url"), availability: availabilityOf(i.Ref("availability"))}
-		o.currency = currencyCode(i.Text("priceCurrency"))
-		if o.currency == "" {
-			o.currency = currencyCode(i.Text("currency"))
-		}
-		o.amount = p.amount(i.Text("price"))
+		sum := p.sum(i.Text("price"))
+		o.amount, o.to = sum.Amount, sum.To
+		o.currency = cmp.Or(currencyCode(i.Text("priceCurrency")), currencyCode(i.Text("currency")), sum.Currency)
 		if o.amount == "" && len(i.Items("offers")) == 0 {
 			o.amount = p.amount(i.Text("lowPrice"))
 		}
 		if high := p.amount(i.Text("highPrice")); o.amount == p.amount(i.Text("lowPrice")) && price.Less(o.amount, high) {
 			o.to, o.second = high, true // a variant's, or another seller's
 		}
-		for _, spec := range i.Items("priceSpecification") {
+		specs := i.Items("priceSpecification")
+		gross := slices.ContainsFunc(specs, func(spec *markup.Item) bool { return taxed(spec, "true") })
+		for _, spec := range specs {
 			kind := i.Text("priceType") + spec.Text("priceType")
-			if kind != "" && !strings.Contains(kind, "SalePrice") || perMeasure(spec) || conditional(spec) {
+			if kind != "" && !strings.Contains(kind, "SalePrice") || perMeasure(spec) || conditional(spec) ||
+				gross && taxed(spec, "false") {
 				continue
 			}
 			if o.amount == "" {
-				if o.amount = p.amount(spec.Text("price")); o.amount == "" {
-					o.amount = p.amount(spec.Text("minPrice"))
+				o.amount = p.amount(spec.Text("price"))
+			}
+			if o.amount == "" {
+				o.amount = p.amount(spec.Text("minPrice"))
+				if most := p.amount(spec.Text("maxPrice")); o.amount != "" && price.Less(o.amount, most) {
+					o.to = most
 				}
 			}
 			if o.currency == "" {
@@ -208,6 +214,12 @@ func (p *page) offersOf(product *markup.Item) []offer {
 	return out
 }
 
+// taxed says that a price answers so to whether it has the tax in it: "true" or "false".
+func taxed(spec *markup.Item, answer string) bool {
+	said := strings.ToLower(spec.Ref("valueAddedTaxIncluded"))
+	return said[strings.LastIndexByte(said, '/')+1:] == answer
+}
+
 // conditional says that a price is that of members only, or of those who buy several.
 func conditional(spec *markup.Item) bool {
 	if len(spec.Props["validForMemberTier"]) > 0 {
@@ -230,19 +242,30 @@ func perMeasure(spec *markup.Item) bool {
 		})
 }
 
-// amount reads the price of structured data, in which a point is a decimal point unless that makes no sense. "" = none.
-func (p *page) amount(s string) string {
+// amount is the amount of sum.
+func (p *page) amount(s string) string { return p.sum(s).Amount }
+
+// sum reads the price of structured data, in which a point is a decimal point unless that makes no sense. It has a
+// currency where s names one. Nothing below zero is a price.
+func (p *page) sum(s string) price.Price {
 	s = strings.TrimSpace(s)
 	if s == "" || len(s) > 40 {
-		return ""
+		return price.Price{}
 	}
 	if plainAmount(s) {
-		return exact(strip(s), p.hint.Currency)
+		return price.Price{Amount: exact(strip(s), p.hint.Currency)}
 	}
-	if m, ok := price.Parse(s, p.hint); ok {
-		return m.Amount
+	if n, err := strconv.ParseFloat(s, 64); err == nil {
+		if amount := plainly(s); n >= 0 && n < 1e15 && amount != "" { // 1.5E+2
+			return price.Price{Amount: exact(strip(amount), p.hint.Currency)}
+		}
+		return price.Price{}
 	}
-	return ""
+	m, _ := price.Parse(s, p.hint)
+	if m.Symbol == "" {
+		m.Currency = ""
+	}
+	return m
 }
 
 // plainAmount says that s is digits with at most one point.

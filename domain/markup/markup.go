@@ -275,9 +275,9 @@ var textual = map[string]bool{"name": true, "brand": true, "manufacturer": true,
 	"mpn": true, "price": true, "description": true, "category": true}
 
 // value is the value that an element gives a property. The content attribute counts on every element, as search
-// engines have it.
+// engines have it, unless it is blank and a text is there.
 func (r *reader) value(n *html.Node, prop string) string {
-	if v, ok := attr(n, "content"); ok {
+	if v, ok := attr(n, "content"); ok && (strings.TrimSpace(v) != "" || n.FirstChild == nil) {
 		return strings.TrimSpace(v)
 	}
 	var name string
@@ -298,7 +298,7 @@ func (r *reader) value(n *html.Node, prop string) string {
 		name = "src"
 	case "object":
 		name = "data"
-	case "data", "meter":
+	case "data", "input", "meter":
 		v, _ := attr(n, "value")
 		return strings.TrimSpace(v)
 	case "time":
@@ -310,7 +310,8 @@ func (r *reader) value(n *html.Node, prop string) string {
 		return r.address(v)
 	}
 	if n.Data == "meta" || n.Data == "link" {
-		return ""
+		v, _ := attr(n, "itemtype") // <meta itemprop="priceType" itemtype="https://schema.org/ListPrice">
+		return v
 	}
 	return r.text(n)
 }

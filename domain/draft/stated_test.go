@@ -1,0 +1,84 @@
+package draft_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/domain/draft"
+)
+
+// A stated is a page of a lamp by what its data says of it, and the values that its draft has.
+type stated struct {
+	name, html string
+	want
+}
+
+// statedProduct is a page whose data describes a lamp with these properties, and whose text has its name only.
+func statedProduct(props string) string {
+	return statedItem(`{"@type":"Product","name":"Lamp",` + props + `}`)
+}
+
+func statedItem(json string) string {
+	return `<title>Lamp</title><script type="application/ld+json">` + json + `</script><h1>Lamp</h1>`
+}
+
+// statedOffer is such a page with one offer.
+func statedOffer(props string) string {
+	return statedProduct(`"offers":{"@type":"Offer",` + props + `}`)
+}
+
+// microOffer is one whose offer is microdata.
+func microOffer(props string) string {
+	return `<title>Lamp</title><div itemscope itemtype="https://schema.org/Product"><h1 itemprop="name">Lamp</h1>
+		<div itemprop="offers" itemscope itemtype="https://schema.org/Offer">` + props + `</div></div>`
+}
+
+func checkStated(t *testing.T, pages []stated) {
+	t.Helper()
+	for _, tt := range pages {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			d, err := draft.Extract([]byte(tt.html), "https://shop.example.com/p/lamp")
+			require.NoError(t, err)
+			tt.check(t, d)
+		})
+	}
+}
+
+// A price may be a number of JSON, have its currency with it, and be the lower end of a range; below zero it is none.
+func TestStatedPrices(t *testing.T) {
+	t.Parallel()
+	const spec = `"priceSpecification":[{"price":"84.03","priceCurrency":"EUR","valueAddedTaxIncluded":false},
+		{"price":"100.00","priceCurrency":"EUR","valueAddedTaxIncluded":true}]`
+	checkStated(t, []stated{
+		{"an exponent", statedOffer(`"price":1.299E3,"priceCurrency":"EUR"`), want{price: "1299"}},
+		{"a negative exponent", statedOffer(`"price":"86e-2","priceCurrency":"EUR"`), want{price: "0.86"}},
+		{"below zero", statedOffer(`"price":"-1.00","priceCurrency":"EUR"`), want{price: "-"}},
+		{"its currency behind it", statedOffer(`"price":"12.99 USD"`), want{price: "12.99", currency: "USD"}},
+		{"its sign before it", statedOffer(`"price":"€12.99"`), want{price: "12.99", currency: "EUR"}},
+		{"a sign and a currency", statedOffer(`"price":"$12.99","priceCurrency":"CAD"`), want{price: "12.99", currency: "CAD"}},
+		{"net and gross", statedOffer(spec), want{price: "100.00", currency: "EUR"}},
+		{"net alone", statedOffer(`"priceSpecification":{"price":"84.03","valueAddedTaxIncluded":"False"}`), want{price: "84.03"}},
+		{"a blank attribute", microOffer(`<span itemprop="price" content="">€ 14,95</span>`), want{price: "14.95", currency: "EUR"}},
+		{"in a field of a form", microOffer(`<input itemprop="price" value="5.00"><input type="hidden" itemprop="priceCurrency"
+			value="EUR">`), want{price: "5.00", currency: "EUR"}},
+		{"a list price by its itemtype", microOffer(`<div itemprop="priceSpecification" itemscope><meta itemprop="price" content="129">
+			<meta itemprop="priceType" itemtype="https://schema.org/ListPrice"></div><div itemprop="priceSpecification" itemscope>
+			<meta itemprop="price" content="99"></div>`), want{price: "99"}},
+	})
+	for data, to := range map[string]string{
+		`"price":"10.00 - 20.00","priceCurrency":"EUR"`:                                      "20.00",
+		`"priceSpecification":{"minPrice":"10.00","maxPrice":"20.00","priceCurrency":"EUR"}`: "20.00",
+		`"priceSpecification":{"minPrice":"10.00","maxPrice":"10.00","priceCurrency":"EUR"}`: "",
+	} {
+		d, err := draft.Extract([]byte(statedOffer(data)), shop)
+		require.NoError(t, err)
+		require.Equal(t, "10.00", d.Price.Value, data)
+		if to == "" {
+			require.Nil(t, d.PriceTo, data)
+			continue
+		}
+		require.Equal(t, to, d.PriceTo.Value, data)
+	}
+}
