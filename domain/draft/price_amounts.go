@@ -64,7 +64,7 @@ func (p *page) amountsInLines() []amountShown {
 }
 
 // amountsNamed are those of elements that are named price, or end in a dash, and hold a number without its currency or
-// spread over lines, none of those read before.
+// spread over lines, or say that the product is free, none of those read before.
 func (p *page) amountsNamed(read []amountShown) []amountShown {
 	var out []amountShown
 	var taken []int // elements, in order
@@ -86,11 +86,12 @@ func (p *page) amountsNamed(read []amountShown) []amountShown {
 			continue // so are these
 		}
 		text := fold(p.of(i))
-		if text == "" || strings.Contains(text, "%") || letters(text) > 6 || anyFrom(taken, i, e.last) {
+		if text == "" || strings.Contains(text, "%") || anyFrom(taken, i, e.last) {
 			continue
 		}
 		m, ok := price.Parse(text, p.hint)
-		if !ok || !strings.ContainsAny(text, "0123456789") {
+		free := !strings.ContainsAny(text, "0123456789")
+		if !ok || free && (p.named(i, extra) || p.beside(i)) || !free && letters(text) > 6 {
 			continue
 		}
 		a := amountShown{amount: m.Amount, to: m.To, currency: m.Currency, signed: m.Symbol != "",

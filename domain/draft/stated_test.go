@@ -82,3 +82,15 @@ func TestStatedPrices(t *testing.T) {
 		require.Equal(t, to, d.PriceTo.Value, data)
 	}
 }
+
+// What is free says so, also by a word; the shipping's word is not the product's.
+func TestFree(t *testing.T) {
+	t.Parallel()
+	const zero = `"price":"0","priceCurrency":"USD"`
+	checkStated(t, []stated{
+		{"in English", statedOffer(zero) + `<p class="price">Free</p>` + cart, want{price: "0", currency: "USD"}},
+		{"in German", statedOffer(zero) + `<div class="product-price"><span>Kostenlos</span></div>`, want{price: "0"}},
+		{"the shipping", statedOffer(zero) + `<p class="price">Call for price</p><p class="shipping-price">Free</p>`, want{price: "-"}},
+		{"nothing in the data", `<h1>Lamp</h1><p class="price">Free</p>` + cart, want{price: "-"}},
+	})
+}
