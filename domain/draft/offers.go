@@ -333,25 +333,39 @@ func isCode(s string) bool {
 	return len(s) == 3
 }
 
-// availabilityOf reads an availability in data: an address of schema.org or, as some write, words.
+// availabilityOf reads an availability in data: an address of schema.org or, as some write, words, those that pages
+// show for it among them.
 func availabilityOf(s string) Availability {
-	s = strings.TrimRight(strings.TrimSpace(s), "/#")
+	s = strings.Trim(s, " \u00a0/#?.;,")
 	if i := strings.LastIndexAny(s, "/#:"); i >= 0 {
 		s = s[i+1:]
 	}
-	switch strings.ToLower(unspaced.Replace(s)) {
+	s = strings.ToLower(fold(s))
+	switch unspaced.Replace(s) {
 	case "instock", "available", "onlineonly", "instoreonly", "limitedavailability", "yes", "true", "in", "1",
-		"availablefororder", "availablenow", "madetoorder":
+		"availablefororder", "availablenow", "madetoorder", "lowstock":
 		return InStock
-	case "outofstock", "soldout", "oos", "unavailable", "notavailable", "no", "false", "0", "reserved",
+	case "outofstock", "outstock", "soldout", "oos", "unavailable", "notavailable", "no", "false", "0", "reserved",
 		"availableoutofstock":
 		return OutOfStock
 	case "preorder", "presale":
 		return PreOrder
-	case "backorder":
+	case "backorder", "backordered", "onbackorder", "availableonbackorder":
 		return BackOrder
 	case "discontinued":
 		return Discontinued
+	}
+	if s == "" || len(s) > 80 {
+		return ""
+	}
+	in, out := inStock(s)
+	switch {
+	case hasWord(s, outWords) || aloneOf(s, outAlone) || out:
+		return OutOfStock
+	case hasWord(s, preWords):
+		return PreOrder
+	case in:
+		return InStock
 	}
 	return ""
 }

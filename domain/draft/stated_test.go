@@ -94,3 +94,32 @@ func TestFree(t *testing.T) {
 		{"nothing in the data", `<h1>Lamp</h1><p class="price">Free</p>` + cart, want{price: "-"}},
 	})
 }
+
+// An availability may be in the words that a page shows for it, in data too.
+func TestStatedAvailability(t *testing.T) {
+	t.Parallel()
+	for want, texts := range map[draft.Availability][]string{
+		draft.InStock: {"In Stock (12 available)", "Only 3 left in stock", "Auf Lager", "low_stock", "https://schema.org/InStock?",
+			"Availability: in stock", "en stock"},
+		draft.OutOfStock: {"Nicht auf Lager", "Rupture de stock", "Out of stock.", "Temporarily out of stock", "out_stock",
+			"Ausverkauft", "Not available"},
+		draft.BackOrder: {"onbackorder", "https://schema.org/Backordered", "Available on backorder"},
+		draft.PreOrder:  {"Available for pre-order"},
+	} {
+		for _, text := range texts {
+			for name, page := range map[string]string{
+				"data":  statedOffer(`"price":"5","priceCurrency":"EUR","availability":"` + text + `"`),
+				"meta":  `<meta property="product:availability" content="` + text + `"><h1>Lamp</h1><p class="price">€5</p>`,
+				"micro": microOffer(`<meta itemprop="price" content="5"><span itemprop="availability">` + text + `</span>`),
+			} {
+				if name == "micro" && want != draft.OutOfStock { // the text shows, too
+					continue
+				}
+				d, err := draft.Extract([]byte(page), shop)
+				require.NoError(t, err)
+				require.NotNil(t, d.Availability, "%s: %s", name, text)
+				require.Equal(t, want, d.Availability.Value, "%s: %s", name, text)
+			}
+		}
+	}
+}
