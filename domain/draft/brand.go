@@ -24,6 +24,9 @@ func (p *page) brandOf(products []*markup.Item, meta map[string][]string, found 
 	for _, i := range products {
 		c.add(maker(i.Text("brand")), p.w[brandData], sourceOf(i))
 		c.add(maker(i.Text("manufacturer")), p.w[brandMaker], sourceOf(i))
+		for _, group := range i.Items("isVariantOf") {
+			c.add(maker(group.Text("brand")), p.w[brandData], sourceOf(i))
+		}
 	}
 	for _, key := range []string{"product:brand", "og:brand", "brand"} {
 		for _, v := range meta[key] {

@@ -81,6 +81,7 @@ var void = map[atom.Atom]bool{atom.Area: true, atom.Base: true, atom.Br: true, a
 func extract(w weights, doc *html.Node, raw []byte, address *url.URL) Draft {
 	base, title := head(doc, address)
 	data := markup.Read(doc, base)
+	toProducts(data.Items)
 	p := newPage(w, doc, base)
 	p.hint = hintOf(doc, address, data)
 

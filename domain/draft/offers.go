@@ -11,8 +11,9 @@ import (
 )
 
 // productTypes are the types of schema.org for things for sale.
-var productTypes = []string{"Product", "ProductGroup", "IndividualProduct", "ProductModel", "SomeProducts", "Vehicle",
-	"Car", "Motorcycle", "Book"}
+var productTypes = []string{"Product", "ProductGroup", "ProductCollection", "IndividualProduct", "ProductModel",
+	"SomeProducts", "Vehicle", "Car", "Motorcycle", "MotorizedBicycle", "BusOrCoach", "DietarySupplement", "Drug", "Book",
+	"Audiobook"}
 
 // An offer is a price that structured data names.
 type offer struct {
@@ -69,6 +70,22 @@ func (p *page) products(data markup.Data) []*markup.Item {
 		}
 	}
 	return out
+}
+
+// toProducts turns the offers of a page that say what they offer into products that have offers, which is what pages
+// are read for: {"@type": "Offer", "itemOffered": {"@type": "Product"}}.
+func toProducts(items []*markup.Item) {
+	turned := map[*markup.Item]bool{}
+	for n, o := range items {
+		offered := o.Items("itemOffered")
+		if !o.Is("Offer", "AggregateOffer") || len(offered) != 1 || !offered[0].Is(productTypes...) ||
+			len(offered[0].Props["offers"]) > 0 && !turned[offered[0]] {
+			continue
+		}
+		delete(o.Props, "itemOffered") // no item is a part of itself
+		offered[0].Props["offers"] = append(offered[0].Props["offers"], markup.Value{Item: o})
+		items[n], turned[offered[0]] = offered[0], true
+	}
 }
 
 // mostSizes is how many products of one name are looked at.
@@ -149,6 +166,9 @@ func (p *page) offersOf(product *markup.Item) []offer {
 		}
 		o := offer{source: sourceOf(i), second: second, item: i, of: of, sku: number(i.Text("sku")), name: i.Text("name"),
 			url: i.Ref("url"), availability: availabilityOf(i.Ref("availability"))}
+		for _, form := range i.Items("itemOffered") {
+			o.sku, o.name = cmp.Or(o.sku, number(form.Text("sku"))), cmp.Or(o.name, form.Text("name"))
+		}
 		sum := p.sum(i.Text("price"))
 		o.amount, o.to = sum.Amount, sum.To
 		o.currency = cmp.Or(currencyCode(i.Text("priceCurrency")), currencyCode(i.Text("currency")), sum.Currency)

@@ -123,3 +123,30 @@ func TestStatedAvailability(t *testing.T) {
 		}
 	}
 }
+
+// An offer may name its product instead of the product its offers, and the forms that it is for.
+func TestItemOffered(t *testing.T) {
+	t.Parallel()
+	checkStated(t, []stated{
+		{"at the top", statedItem(`{"@type":"Offer","price":"12.00","priceCurrency":"EUR","availability":"OutOfStock","itemOffered":
+			{"@type":"Product","name":"Lamp","sku":"L-1"}}`), want{price: "12.00", currency: "EUR", stock: "OutOfStock", sku: "L-1"}},
+		{"two of one product", statedItem(`{"@graph":[{"@type":"Product","@id":"#l","name":"Lamp"},
+			{"@type":"Offer","price":"12.00","availability":"OutOfStock","itemOffered":{"@id":"#l"}},
+			{"@type":"Offer","price":"13.00","availability":"InStock","itemOffered":{"@id":"#l"}}]}`), want{price: "12.00", stock: "InStock"}},
+		{"microdata", `<div itemscope itemtype="https://schema.org/Offer"><div itemprop="itemOffered" itemscope
+			itemtype="https://schema.org/Product"><h1 itemprop="name">Lamp</h1></div><meta itemprop="price" content="12.00">
+			<meta itemprop="priceCurrency" content="EUR"></div>`, want{price: "12.00", currency: "EUR", name: "Lamp"}},
+		{"a supplement", statedItem(`{"@type":"DietarySupplement","name":"Lamp","offers":{"price":"12.00","priceCurrency":"EUR"}}`),
+			want{price: "12.00", currency: "EUR"}},
+		{"the brand of the group", statedProduct(`"isVariantOf":{"@type":"ProductGroup","name":"Lamps","brand":"Acme"}`),
+			want{brand: "Acme"}},
+	})
+	d, err := draft.Extract([]byte(statedProduct(`"offers":{"@type":"AggregateOffer","lowPrice":13,"highPrice":13,"offers":[
+		{"@type":"Offer","availability":"OutOfStock","itemOffered":{"@type":"Product","sku":"A-1","color":"Red"}},
+		{"@type":"Offer","availability":"InStock","itemOffered":{"@type":"Product","sku":"A-2","gtin":"4006381333931"}}]}`)), shop)
+	require.NoError(t, err)
+	require.Len(t, d.Variants, 2)
+	require.Equal(t, draft.Variant{SKU: "A-1", Availability: "OutOfStock", Options: map[string]string{"color": "Red"}},
+		d.Variants[0].Value)
+	require.Equal(t, "4006381333931", d.Variants[1].Value.GTIN)
+}

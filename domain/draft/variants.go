@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"cmp"
 	"strings"
 
 	"golang.org/x/net/html/atom"
@@ -26,15 +27,7 @@ func (p *page) variantsOf(products []*markup.Item, offers []offer) []Found[Varia
 	for _, product := range products {
 		for _, i := range product.Items("hasVariant") {
 			v := Variant{Name: cleanText(i.Text("name"), 300), SKU: number(i.Text("sku")), URL: p.link(i.Ref("url")),
-				GTIN: gtinOf(i)}
-			for _, prop := range optionProps {
-				if text := cleanText(i.Text(prop), 100); text != "" {
-					if v.Options == nil {
-						v.Options = map[string]string{}
-					}
-					v.Options[prop] = text
-				}
-			}
+				GTIN: gtinOf(i), Options: optionsOf(i)}
 			for _, o := range p.offersOf(i) {
 				v.Price, v.Currency, v.Availability = o.amount, o.currency, o.availability
 				if v.URL == "" {
@@ -64,13 +57,31 @@ func (p *page) variantsOf(products []*markup.Item, offers []offer) []Found[Varia
 		for _, o := range offers {
 			if o.of == product && skus[o.sku] {
 				delete(skus, o.sku)
-				add(Variant{Name: cleanText(o.name, 300), SKU: o.sku, GTIN: gtinOf(o.item), Price: o.amount, Currency: o.currency,
-					Availability: o.availability, URL: p.link(o.url)}, o.source)
+				v := Variant{Name: cleanText(o.name, 300), SKU: o.sku, GTIN: gtinOf(o.item), Price: o.amount, Currency: o.currency,
+					Availability: o.availability, URL: p.link(o.url)}
+				for _, i := range o.item.Items("itemOffered") {
+					v.GTIN, v.Options = cmp.Or(v.GTIN, gtinOf(i)), optionsOf(i)
+				}
+				add(v, o.source)
 			}
 		}
 		return out
 	}
 	return p.choices()
+}
+
+// optionsOf are the properties in which a form differs from the others, nil where data names none.
+func optionsOf(i *markup.Item) map[string]string {
+	var options map[string]string
+	for _, prop := range optionProps {
+		if text := cleanText(i.Text(prop), 100); text != "" {
+			if options == nil {
+				options = map[string]string{}
+			}
+			options[prop] = text
+		}
+	}
+	return options
 }
 
 // gtinOf is the global number that data gives a product or an offer, "" = none.
