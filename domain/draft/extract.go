@@ -107,6 +107,7 @@ func extract(w weights, doc *html.Node, raw []byte, address *url.URL) Draft {
 	for _, i := range products {
 		offers = append(offers, p.offersOf(i)...)
 	}
+	asked := p.asked(offers, address)
 	st := stateOf(p.w, p.scripts, p.hint)
 	labelled := p.readLabels()
 
@@ -114,8 +115,8 @@ func extract(w weights, doc *html.Node, raw []byte, address *url.URL) Draft {
 	d.Breadcrumbs = p.crumbsOf(data)
 	d.Name = p.nameOf(products, data.Meta)
 	d.Description = p.descriptionOf(products, data.Meta)
-	q := p.priceOf(offers, data.Meta, st)
-	sku := p.skuOf(products, offers, labelled, st, raw, address)
+	q := p.priceOf(asked, data.Meta, st)
+	sku := p.skuOf(products, asked, labelled, st, raw, address)
 	if c, ok := sku.best(leastSKU); ok {
 		d.SKU = d.judged("sku", c)
 	}
@@ -142,7 +143,8 @@ func extract(w weights, doc *html.Node, raw []byte, address *url.URL) Draft {
 		for _, i := range products {
 			all = append(all, p.sizesOf(data, i)...)
 		}
-		p.sale(&d, q, p.availability(all, data.Meta, q != nil || p.title >= 0 && (d.SKU != nil || d.Brand != nil)))
+		sold := q != nil || p.title >= 0 && (d.SKU != nil || d.Brand != nil)
+		p.sale(&d, q, p.availability(p.asked(all, address), data.Meta, sold))
 		d.Variants = p.variantsOf(products, offers)
 	}
 	d.Images = p.imagesOf(products, data.Meta)

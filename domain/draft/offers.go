@@ -2,6 +2,7 @@ package draft
 
 import (
 	"cmp"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -165,7 +166,7 @@ func (p *page) offersOf(product *markup.Item) []offer {
 			return
 		}
 		o := offer{source: sourceOf(i), second: second, item: i, of: of, sku: number(i.Text("sku")), name: i.Text("name"),
-			url: i.Ref("url"), availability: availabilityOf(i.Ref("availability"))}
+			url: cmp.Or(i.Ref("url"), of.Ref("url")), availability: availabilityOf(i.Ref("availability"))}
 		for _, form := range i.Items("itemOffered") {
 			o.sku, o.name = cmp.Or(o.sku, number(form.Text("sku"))), cmp.Or(o.name, form.Text("name"))
 		}
@@ -230,6 +231,30 @@ func (p *page) offersOf(product *markup.Item) []offer {
 		for _, i := range variant.Items("offers") {
 			read(i, variant, len(out) > 0, 0)
 		}
+	}
+	return out
+}
+
+// asked are the offers of the form of a product that the address asks for, "?variant=2"; all, where it asks for none.
+func (p *page) asked(offers []offer, address *url.URL) []offer {
+	var out []offer
+	asks := address.Query()
+	for _, o := range offers {
+		u, err := url.Parse(p.link(o.url))
+		if err != nil || u.RawQuery == "" || u.Host != address.Host || u.Path != address.Path {
+			continue
+		}
+		same := true
+		for key, values := range u.Query() {
+			same = same && slices.Equal(values, asks[key])
+		}
+		if same {
+			o.second = len(out) > 0
+			out = append(out, o)
+		}
+	}
+	if len(out) == 0 {
+		return offers
 	}
 	return out
 }

@@ -150,3 +150,32 @@ func TestItemOffered(t *testing.T) {
 		d.Variants[0].Value)
 	require.Equal(t, "4006381333931", d.Variants[1].Value.GTIN)
 }
+
+// An address that asks for one form of a product is answered with the price and the stock of that.
+func TestFormAsked(t *testing.T) {
+	t.Parallel()
+	offers := statedProduct(`"offers":[{"@type":"Offer","url":"/p/lamp","price":"9.00","availability":"InStock"},
+		{"@type":"Offer","url":"/p/lamp?variant=1","sku":"A-1","price":"10.00","availability":"InStock"},
+		{"@type":"Offer","url":"/p/lamp?variant=2","sku":"B-1","price":"12.00","availability":"OutOfStock"}]`)
+	group := statedItem(`{"@type":"ProductGroup","name":"Lamp","hasVariant":[
+		{"@type":"Product","url":"https://shop.example/p/lamp?variant=1","offers":{"price":"10.00","availability":"InStock"}},
+		{"@type":"Product","url":"https://shop.example/p/lamp?variant=2","offers":{"price":"12.00","availability":"OutOfStock"}}]}`)
+	for _, tt := range []struct {
+		query, page, price string
+		stock              draft.Availability
+	}{
+		{"", offers, "9.00", draft.InStock},
+		{"?utm_source=x", offers, "9.00", draft.InStock},
+		{"?variant=3", offers, "9.00", draft.InStock},
+		{"?variant=2", offers, "12.00", draft.OutOfStock},
+		{"?utm_source=x&variant=2", offers, "12.00", draft.OutOfStock},
+		{"", group, "10.00", draft.InStock},
+		{"?variant=2", group, "12.00", draft.OutOfStock},
+	} {
+		d, err := draft.Extract([]byte(tt.page), shop+tt.query)
+		require.NoError(t, err)
+		require.Equal(t, tt.price, d.Price.Value, tt.query)
+		require.Equal(t, tt.stock, d.Availability.Value, tt.query)
+		require.GreaterOrEqual(t, len(d.Variants), 2, tt.query)
+	}
+}
