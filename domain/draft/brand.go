@@ -203,9 +203,11 @@ func maker(s string) string {
 	if audiences[labelKey(s)] {
 		return ""
 	}
-	switch strings.ToLower(s) {
-	case "n/a", "na", "none", "unknown", "no brand", "keine", "default", "null", "undefined", "-", "generic", "brand",
-		"see all", "does not apply", "other":
+	switch labelKey(s) {
+	case "no brand", "keine", "default", "generic", "brand", "see all", "other":
+		return ""
+	}
+	if nothing(s) {
 		return ""
 	}
 	return s

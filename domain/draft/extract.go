@@ -116,7 +116,7 @@ func extract(w weights, doc *html.Node, raw []byte, address *url.URL) Draft {
 	d.Name = p.nameOf(products, data.Meta)
 	d.Description = p.descriptionOf(products, data.Meta)
 	q := p.priceOf(asked, data.Meta, st)
-	sku := p.skuOf(products, asked, labelled, st, raw, address)
+	sku := p.skuOf(products, asked, data.Meta, labelled, st, raw, address)
 	if c, ok := sku.best(leastSKU); ok {
 		d.SKU = d.judged("sku", c)
 	}

@@ -33,6 +33,21 @@ func GTIN(s string) (string, bool) {
 	return s, true
 }
 
+// statedGTIN is GTIN for a text that data gives as one: behind a label, "EAN Code: 4006381333931", or as a number,
+// which has lost the zero that it began with. "" = it is none.
+func statedGTIN(s string) string {
+	value := number(s)
+	if len(value) == 11 {
+		value = "0" + value
+	}
+	for _, v := range []string{s, value} {
+		if g, ok := GTIN(v); ok {
+			return g
+		}
+	}
+	return ""
+}
+
 // linkedGTIN is the number in the path of a GS1 Digital Link, "https://id.gs1.org/01/09520123456788/10/ABC"; "" = none.
 func linkedGTIN(link string) string {
 	_, path, _ := strings.Cut(link, "://")

@@ -221,10 +221,13 @@ var numberInputs = map[string]bool{"sku": true, "product_id": true, "productid":
 	"product_sku": true, "productcode": true, "product_code": true, "add-to-cart": true, "code": true, "id": true}
 
 // skuOf chooses the product's number: the one that identifies it on the page, and in its address.
-func (p *page) skuOf(products []*markup.Item, offers []offer, found []labelled, s state, html []byte,
-	address *url.URL) claims {
+func (p *page) skuOf(products []*markup.Item, offers []offer, meta map[string][]string, found []labelled, s state,
+	html []byte, address *url.URL) claims {
 	c := skuClaims{p: p, tokens: urlTokens(address), path: bare(address.Path)}
 	c.inData(products)
+	for _, v := range meta["product:retailer_item_id"] {
+		c.add(number(v), c.p.w[skuMeta], OpenGraph)
+	}
 	c.asMakers(products)
 	c.inOffers(offers, oneSKU(products, offers))
 	c.behindLabels(found)
@@ -260,7 +263,27 @@ func (c *skuClaims) inData(products []*markup.Item) {
 		for _, prop := range skuProps {
 			c.add(number(i.Text(prop.name)), c.p.w[prop.weight], sourceOf(i))
 		}
+		for _, v := range stated(i, "sku") {
+			c.add(number(v), c.p.w[skuData], sourceOf(i))
+		}
 	}
+}
+
+// stated are the values of a field that data has under a name of its own: {"@type": "PropertyValue", "propertyID":
+// "gtin13", "value": "4006381333931"}.
+func stated(i *markup.Item, field string) []string {
+	var out []string
+	for _, prop := range []string{"identifier", "additionalProperty"} {
+		for _, v := range i.Items(prop) {
+			for _, name := range []string{v.Text("propertyID"), v.Text("name")} {
+				if l := labels[labelKey(name)]; l.field == field && l.weight == labelSure {
+					out = append(out, v.Text("value"))
+					break
+				}
+			}
+		}
+	}
+	return out
 }
 
 // asMakers hears what some data calls the manufacturer's: it is the shop's where the address has it, "mpn": "884711" of
@@ -456,11 +479,21 @@ func number(s string) string {
 	} else if before, after, ok := strings.Cut(s, " "); ok && labels[labelKey(before)].field != "" {
 		s = strings.TrimSpace(after)
 	}
-	if len(s) > 60 || strings.Contains(s, "://") || s == "0" || strings.EqualFold(s, "null") ||
-		strings.EqualFold(s, "undefined") || strings.EqualFold(s, "n/a") {
+	if len(s) > 60 || strings.Contains(s, "://") || s == "0" || nothing(s) {
 		return ""
 	}
 	return s
+}
+
+// nothings are what stands where a value is missing, as keys of labels are written.
+var nothings = phraseSet("n a|na|nan|none|null|nil|undefined|unknown|false|does not apply|not applicable|" +
+	"not available|not specified|nicht zutreffend|ne s applique pas|non applicable|no aplica|no aplicable|" +
+	"non applicabile|nie dotyczy")
+
+// nothing says that a text stands for a value that is missing.
+func nothing(s string) bool {
+	key := labelKey(s)
+	return key == "" || nothings[key]
 }
 
 func abs(n int) int { return max(n, -n) }
@@ -478,9 +511,10 @@ func (p *page) gtinOf(products []*markup.Item, offers []offer, meta map[string][
 				}
 				_, text, _ = strings.Cut(text, ":")
 			}
-			if g, ok := GTIN(text); ok {
-				c.add(g, w-p.w[gtinOrder]*float64(n), sourceOf(i))
-			}
+			c.add(statedGTIN(text), w-p.w[gtinOrder]*float64(n), sourceOf(i))
+		}
+		for _, v := range stated(i, "gtin") {
+			c.add(statedGTIN(v), w, sourceOf(i))
 		}
 	}
 	for _, i := range products {
@@ -494,9 +528,7 @@ func (p *page) gtinOf(products []*markup.Item, offers []offer, meta map[string][
 	for _, key := range []string{"product:ean", "product:upc", "product:isbn", "og:ean", "og:upc", "og:isbn",
 		"product:gtin"} {
 		for _, v := range meta[key] {
-			if g, ok := GTIN(v); ok {
-				c.add(g, p.w[gtinMeta], OpenGraph)
-			}
+			c.add(statedGTIN(v), p.w[gtinMeta], OpenGraph)
 		}
 	}
 	for l, w := range p.labelledAs("gtin", found) {
@@ -529,6 +561,9 @@ func (p *page) mpnOf(products []*markup.Item, offers []offer, meta map[string][]
 			v = ""
 		}
 		c.add(v, p.w[mpnData], sourceOf(i))
+		for _, v := range stated(i, "mpn") {
+			c.add(number(v), p.w[mpnData], sourceOf(i))
+		}
 		c.add(code(i.Text("model")), p.w[mpnModel], sourceOf(i))
 	}
 	for _, o := range offers {

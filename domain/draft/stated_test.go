@@ -1,6 +1,7 @@
 package draft_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -178,4 +179,27 @@ func TestFormAsked(t *testing.T) {
 		require.Equal(t, tt.stock, d.Availability.Value, tt.query)
 		require.GreaterOrEqual(t, len(d.Variants), 2, tt.query)
 	}
+}
+
+// Numbers of a product stand behind labels, under names of their own, and without the zero that they begin with; what
+// stands for a missing value is none.
+func TestStatedNumbers(t *testing.T) {
+	t.Parallel()
+	pages := []stated{
+		{"a label in the value", statedProduct(`"gtin13":"EAN Code:4006381333931"`), want{gtin: "4006381333931"}},
+		{"without its zero", statedProduct(`"gtin12":12345678905`), want{gtin: "012345678905"}},
+		{"eleven digits that are none", statedProduct(`"gtin12":12345678906`), want{gtin: "-"}},
+		{"identifiers", statedProduct(`"identifier":[{"@type":"PropertyValue","propertyID":"gtin13","value":"4006381333931"},
+			{"@type":"PropertyValue","propertyID":"SKU","value":"L-1234"},{"@type":"PropertyValue","name":"colour","value":"A-1"}]`),
+			want{gtin: "4006381333931", sku: "L-1234", mpn: "-"}},
+		{"properties of its own", statedProduct(`"additionalProperty":[{"name":"EAN","value":"4006381333931"},
+			{"name":"MPN","value":"AC-77X"}]`), want{gtin: "4006381333931", mpn: "AC-77X", sku: "-"}},
+		{"a shared link's", `<meta property="og:type" content="product"><meta property="product:retailer_item_id" content="LMP-001">
+			<h1>Lamp</h1>`, want{sku: "LMP-001"}},
+	}
+	for _, none := range []string{"Does not apply", "N/A", "none", "-", "false", "NaN", "Not specified", "nicht zutreffend"} {
+		pages = append(pages, stated{none, statedProduct(strings.ReplaceAll(`"sku":"x","mpn":"x","brand":"x","gtin":"x"`, "x", none)),
+			want{sku: "-", mpn: "-", brand: "-", gtin: "-"}})
+	}
+	checkStated(t, pages)
 }

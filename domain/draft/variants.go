@@ -87,7 +87,7 @@ func optionsOf(i *markup.Item) map[string]string {
 // gtinOf is the global number that data gives a product or an offer, "" = none.
 func gtinOf(i *markup.Item) string {
 	for _, prop := range []string{"gtin13", "gtin", "gtin12", "gtin14", "gtin8"} {
-		if g, ok := GTIN(i.Text(prop)); ok {
+		if g := statedGTIN(i.Text(prop)); g != "" {
 			return g
 		}
 	}

@@ -127,6 +127,7 @@ var (
 	skuData           = adds("sku.data", 3.5, "data names it sku")
 	skuProductID      = adds("sku.product-id", 2.5, "data names it productID")
 	skuIdentifier     = adds("sku.identifier", 1, "data names it identifier")
+	skuMeta           = adds("sku.meta", 2.5, "a meta element names it as the retailer's")
 	skuOffer          = adds("sku.offer", 1.5, "an offer in the data has it")
 	skuOnlyOffer      = adds("sku.only-offer", 2.2, "all offers in the data have it, and the product none")
 	skuVariant        = adds("sku.variant", 0.5, "a variant's offer in the data has it")
