@@ -44,6 +44,11 @@ func TestLateImages(t *testing.T) {
 		`<picture><img src="/lazy.svg"></picture><noscript><picture><img src="/a.jpg"></picture></noscript>`:  "/a.jpg",
 		`<img src="/a.jpg"><noscript><img src="/b.jpg"></noscript>`:                                           "/a.jpg",
 		`<img srcset="/a.jpg 0w">`:                                                                            "",
+		`<img data-src="/x_{width}x.jpg" src="/x_300x300.jpg">`:                                               "/x_300x300.jpg",
+		`<img data-src="/x_{width}x.jpg" data-srcset="/x_9.jpg 9w, /x_{width}.jpg 99w">`:                      "/x_9.jpg",
+		`<img data-src="/x_{width}x.jpg">`:                                                                    "",
+		`<img src="/img/ajax-loader.gif" srcset="/a.jpg 1x">`:                                                 "/a.jpg",
+		`<img src="/spinner.jpg">`:                                                                            "/spinner.jpg",
 	} {
 		page := `<html lang="en-CA"><title>Blue Lamp</title><main><h1>Blue Lamp</h1><p class="price">$12.00</p><div class="gallery">` +
 			markup + `</div></main></html>`

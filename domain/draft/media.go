@@ -2,6 +2,7 @@ package draft
 
 import (
 	"cmp"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -21,7 +22,12 @@ func (p *page) imagesOf(products []*markup.Item, meta map[string][]string) []Fou
 	var out []Found[string]
 	seen := map[string]bool{}
 	add := func(address string, s Source) {
-		address = p.link(address)
+		if !strings.ContainsAny(address, "./") || nothing(address) { // "false", where a shop has none
+			return
+		}
+		if address = p.link(address); noPicture.MatchString(address) {
+			return
+		}
 		key := strings.TrimPrefix(strings.TrimPrefix(address, "https:"), "http:")
 		if address == "" || seen[key] || len(out) >= maxImages || p.base.String() == address {
 			return
@@ -29,7 +35,7 @@ func (p *page) imagesOf(products []*markup.Item, meta map[string][]string) []Fou
 		seen[key] = true
 		out = append(out, *found(address, s))
 	}
-	for _, i := range products {
+	of := func(i *markup.Item) {
 		for _, prop := range []string{"image", "images"} {
 			for _, v := range i.Props[prop] {
 				if v.Item == nil {
@@ -43,6 +49,9 @@ func (p *page) imagesOf(products []*markup.Item, meta map[string][]string) []Fou
 				add(address, sourceOf(i))
 			}
 		}
+	}
+	for _, i := range products {
+		of(i)
 	}
 	for _, key := range []string{"og:image", "og:image:url", "og:image:secure_url", "twitter:image"} {
 		for _, v := range meta[key] {
@@ -62,8 +71,24 @@ func (p *page) imagesOf(products []*markup.Item, meta map[string][]string) []Fou
 		}
 		add(markup.ImageAddress(e.node), Page)
 	}
+	if len(out) > 0 {
+		return out
+	}
+	for _, i := range products { // a group may leave its images to its variants
+		for _, variant := range i.Items("hasVariant") {
+			of(variant)
+		}
+	}
 	return out
 }
+
+// noPicture is in the address of what shops show in place of a picture: "no_selection", "image-not-available.png",
+// "/placeholder/default/". An address with a brace is a template that was not filled in.
+var noPicture = regexp.MustCompile(`(?i)/(?:no[-_ ]?(?:image|img|photo|picture|pic|selection|product[-_ ]?image)|` +
+	`(?:image|photo|picture)[-_ ]?(?:not[-_ ]?(?:available|found)|coming[-_ ]?soon|missing)|` +
+	`(?:woocommerce|product|default)[-_]placeholder)` +
+	`(?:[-_.]?(?:available|found|default|placeholder|large|medium|small|thumb|full|[\dx]+|[\da-f]{16,}))*` +
+	`(?:\.[a-z]{3,4})?(?:$|[?#])|/placeholder/|%7[bB]|[{}]`)
 
 // large says that an image claims 200 pixels or more.
 func (p *page) large(n *html.Node) bool {
@@ -158,7 +183,7 @@ const maxDescription = 5000
 // descriptionOf is the product's description.
 func (p *page) descriptionOf(products []*markup.Item, meta map[string][]string) *Found[string] {
 	for _, i := range products {
-		if d := cleanText(i.Text("description"), maxDescription); d != "" {
+		if d := cleanText(i.Text("description"), maxDescription); d != "" && !nothing(d) {
 			return found(d, sourceOf(i))
 		}
 	}

@@ -203,3 +203,30 @@ func TestStatedNumbers(t *testing.T) {
 	}
 	checkStated(t, pages)
 }
+
+// What shops write, and show, where a product has no picture is none of it.
+func TestNoPictures(t *testing.T) {
+	t.Parallel()
+	for _, image := range []string{`false`, `"null"`, `"N/A"`, `"[object Object]"`, `{"@type":"ImageObject","url":false}`,
+		`"/media/catalog/product/no_selection"`, `"/uploads/woocommerce-placeholder-600x600.png"`, `"/placeholder/default/i.jpg"`,
+		`"/no-image.jpg?v=2"`, `"/noimage_large.jpg"`, `"/no-image-2048-5e88c1b20e087fb7bbe9a377_large.gif"`, `"/photo_missing"`,
+		`"/no_image_available.svg"`, `"/image-not-available.png"`, `"/x_{width}x.jpg"`, `"/{{ image }}"`} {
+		for _, page := range []string{statedProduct(`"image":` + image),
+			`<meta property="og:image" content=` + strings.ReplaceAll(image, `"@`, `@`) + `><h1>Lamp</h1>`} {
+			d, err := draft.Extract([]byte(page), shop)
+			require.NoError(t, err)
+			require.Empty(t, d.Images, image)
+		}
+	}
+	for image, want := range map[string]string{"/nolan-image.jpg": "/nolan-image.jpg", "/x/placeholder-lamp.jpg": "/x/placeholder-lamp.jpg",
+		"/nopic-lamp.jpg": "/nopic-lamp.jpg", "//cdn.example/a b.jpg": "https://cdn.example/a%20b.jpg", "lamp.jpg": "/p/lamp.jpg"} {
+		d, err := draft.Extract([]byte(statedProduct(`"image":["undefined","`+image+`"]`)), shop)
+		require.NoError(t, err)
+		require.Len(t, d.Images, 1, image)
+		require.Equal(t, want, strings.TrimPrefix(d.Images[0].Value, "https://shop.example"), image)
+	}
+	d, err := draft.Extract([]byte(statedItem(`{"@type":"ProductGroup","name":"Lamp","hasVariant":[
+		{"@type":"Product","image":"/s.jpg"},{"@type":"Product","image":"/m.jpg"}]}`)), shop)
+	require.NoError(t, err)
+	require.Len(t, d.Images, 2)
+}

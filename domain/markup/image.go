@@ -9,8 +9,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// imageAttributes have an image's address, the first that is there counts: those of zooms before those of lazy loading,
-// which say nothing of the size.
+// imageAttributes have an image's address. The first that is there, and no template such as "x_{width}.jpg", counts:
+// those of zooms before those of lazy loading, which say nothing of the size.
 var imageAttributes = []string{"data-zoom-image", "data-large", "data-large_image", "data-old-hires", "data-zoom",
 	"data-zoom-src", "data-src", "data-lazy-src", "data-original", "data-lazy", "data-lazyload", "data-ll-src",
 	"data-image", "src"}
@@ -34,7 +34,7 @@ func addressOf(n *html.Node) (address, standIn string) {
 		v, _ := attr(n, name)
 		v = strings.TrimSpace(v)
 		switch {
-		case v == "" || strings.HasPrefix(v, "data:") || !strings.ContainsAny(v, "./"):
+		case v == "" || strings.HasPrefix(v, "data:") || !strings.ContainsAny(v, "./") || strings.ContainsAny(v, "{}"):
 		case name == "src" && standsIn(v):
 			standIn = v
 		default:
@@ -129,7 +129,8 @@ func sourcesOf(n *html.Node) (out []*html.Node) {
 // standIns are what the names of files that show until an image has loaded are made of, and nothing else: "pixel.gif",
 // "transparent-1x1.png".
 var standIns = map[string]bool{"blank": true, "pixel": true, "spacer": true, "transparent": true, "1x1": true,
-	"loading": true, "loader": true, "lazyload": true, "lazy": true, "grey": true, "gray": true, "empty": true}
+	"loading": true, "loader": true, "lazyload": true, "lazy": true, "grey": true, "gray": true, "empty": true,
+	"ajax": true, "preloader": true, "spinner": true}
 
 // standsIn says that an address is of such a file. One more kind has a size or a number in its name:
 // "placeholder_300x300.png".
@@ -174,7 +175,7 @@ func largestOf(set string) string {
 				}
 			}
 		}
-		if size > most {
+		if size > most && !strings.ContainsAny(address, "{}") {
 			best, most = address, size
 		}
 		rest = strings.TrimLeft(rest, space+",")
