@@ -230,3 +230,16 @@ func TestNoPictures(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, d.Images, 2)
 }
+
+// A sign that several countries have is that of the country in which a page's language is written.
+func TestCurrencyOfLanguage(t *testing.T) {
+	t.Parallel()
+	for _, tt := range [][3]string{{"sv", "499 kr", "SEK"}, {"da", "499 kr.", "DKK"}, {"nb", "kr 499", "NOK"}, {"is", "4.990 kr", "ISK"},
+		{"ja", "¥1,980", "JPY"}, {"zh", "¥199.00", "CNY"}, {"zh-Hans", "¥199.00", "CNY"}, {"zh-Hant", "$499", ""}, {"ja", "$4.99", "USD"},
+		{"en", "$4.99", ""}, {"en", "499 kr", ""}, {"fr", "4,99 $", ""}} {
+		page := `<html lang="` + tt[0] + `"><h1>Lamp</h1><p class="price">` + tt[1] + `</p>` + cart
+		d, err := draft.Extract([]byte(page), "https://shop.example.com/lamp")
+		require.NoError(t, err)
+		require.Equal(t, tt[2], templateValue(d, "currency"), "%s: %s", tt[0], tt[1])
+	}
+}

@@ -245,14 +245,24 @@ func CurrencyOfHost(host string) string {
 	return ""
 }
 
-// CurrencyOfLanguage returns the currency of a language tag's region: BRL of "pt-BR"; "" where it names none.
+// homes are the languages that are mostly written in one country, and its currency.
+var homes = map[string]string{"cs": "CZK", "da": "DKK", "he": "ILS", "hu": "HUF", "id": "IDR", "is": "ISK", "ja": "JPY",
+	"ko": "KRW", "nb": "NOK", "nn": "NOK", "no": "NOK", "pl": "PLN", "sv": "SEK", "th": "THB", "tr": "TRY", "uk": "UAH",
+	"vi": "VND", "zh": "CNY"}
+
+// CurrencyOfLanguage returns the currency of a language tag's region: BRL of "pt-BR"; where it names none, that of the
+// language's only country: JPY of "ja"; "" where there are several.
 func CurrencyOfLanguage(tag string) string {
 	t, err := language.Parse(strings.TrimSpace(tag[:min(len(tag), 64)]))
 	if err != nil {
 		return ""
 	}
-	if _, _, region := t.Raw(); region.IsCountry() {
+	base, script, region := t.Raw()
+	switch {
+	case region.IsCountry():
 		return ofRegion(region.String())
+	case region == (language.Region{}) && script.String() != "Hant":
+		return homes[base.String()]
 	}
 	return ""
 }
