@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"iter"
 	"slices"
 	"strings"
 	"unicode"
@@ -9,32 +10,79 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// stopWords are the messages that mean: send me nothing more. Without accents and punctuation, in lower case.
+// stopWords are the messages that mean: send me nothing more, where they are all that a person says, or stand beside
+// courtesies, objects and others of their kind. Without accents and punctuation, in lower case. What stopPayloads and
+// clearWords have is not repeated.
 var stopWords = []string{
-	"stop", "stop all", "stopall", "stop promotions", "unsubscribe", "cancel", "end", "quit", "revoke", "opt out",
-	"optout", "remove me", "remove me from your list", "remove me from the list", "unsub", "unsubscribe me", "opt me out",
-	"stop messages", "stop messaging", "stop messaging me", "stop texting", "stop texting me", "stop sending messages",
-	"stop sending me messages", "stop contacting me", "no more messages", "stop sms", "stop pub",
-	"do not contact me", "don t contact me", "take me off the list", "take me off your list", // English
-	"arret", "arrete", "arretes", "arreter", "arretez", "arreter les promotions", "desabonner", "desabonnement",
-	"me desabonner", "se desabonner", "desinscrire", "desinscription", "me desinscrire", "revoquer", "fin",
-	"desabonnez moi", "desabonne moi", "desinscrivez moi", "desinscris moi", "je veux me desabonner",
-	"je veux me desinscrire", "je me desabonne", "retirez moi de la liste", "retirez moi de votre liste",
-	"arretez de m ecrire", "arrete de m ecrire", "ne m ecrivez plus", "ne m ecris plus", "ne me contactez plus",
-	"ne me contacte plus", "plus de message", "plus de messages", // French
-	"baja", "parar", "cancelar", "cancelar suscripcion", "detener promociones", "revocar", "darme de baja", "dar de baja",
-	"dame de baja", "denme de baja", "deme de baja", "quiero darme de baja", "no mas mensajes",
-	"no quiero mas mensajes", "no me escriban mas", "desuscribir", "desuscribirme", // Spanish
-	"sair", "descadastrar", "cancelar inscricao", "interromper promocoes", "revogar", "pare", "me descadastre",
-	"quero sair", "nao quero mais mensagens", "nao quero mais receber mensagens", // Portuguese
+	"cancel", "end", "quit", "revoke", "remove", "stop texts", "no more messages", "no more texts", "no more sms",
+	"stop pub",                                                                                                  // English
+	"arret", "arrete", "arretes", "arreter", "revoquer", "fin", "cessez", "plus de message", "plus de messages", // French
+	"baja", "parar", "cancelar", "revocar", // Spanish
+	"sair", "quero sair", "revogar", "pare", "parem", // Portuguese
+}
+
+// clearWords mean what stopWords do and nothing else, so that they may also follow what a person asks with: "could you
+// please remove me".
+var clearWords = []string{
+	"remove me", "take me off", "be removed", "be unsubscribed", "stop texting", "stop texting me", "stop messaging me",
+	"stop sending", "stop sending me", "stop contacting me", "stop writing me", "stop writing to me", "stop spamming me",
+	"stop receiving", "stop getting", "do not contact me", "don t contact me", "dont contact me", "do not message me",
+	"don t message me", "dont message me", "do not text me", "don t text me", "dont text me", "not contact me",
+	"not message me", "not text me", // English
+	"arretez", "desabonnez moi", "desabonne moi", "desinscrivez moi", "desinscris moi", "etre desabonne",
+	"etre desabonnee", "etre desinscrit", "etre desinscrite", "me retirer de la liste", "me retirer de votre liste",
+	"je me desabonne", "je me desinscris", "retirez moi", "retire moi", "enlevez moi", "enleve moi", "supprimez moi",
+	"supprime moi",
+	"arretez de m ecrire", "arrete de m ecrire", "arreter de m ecrire", "arretez de m envoyer", "arrete de m envoyer",
+	"arreter de m envoyer", "cessez de m ecrire", "cessez de m envoyer", "cesser de m ecrire", "cesser de m envoyer",
+	"ne m ecrivez plus", "ne m ecris plus", "ne plus m ecrire", "ne m envoyez plus", "ne m envoie plus",
+	"ne plus m envoyer", "ne me contactez plus", "ne me contacte plus", "ne plus me contacter", "ne plus recevoir",
+	"je ne veux plus recevoir", "je ne souhaite plus recevoir", "je ne veux plus de message",
+	"je ne veux plus de messages", // French
+	"dame de baja", "denme de baja", "deme de baja", "no mas mensajes", "no quiero mas mensajes", "no quiero recibir",
+	"no quiero recibir mas", "no me escriban", "no me escriba mas", "no me escriban mas", "no me escribas mas",
+	"no me envien mas", "no me envie mas", "no me contacten", "no me contacten mas", "dejar de recibir",
+	"dejen de escribirme", "deje de escribirme", "deja de escribirme", "dejen de enviarme", "deje de enviarme",
+	"deja de enviarme", "eliminenme", "eliminarme", "borrenme", "borrarme", // Spanish
+	"me descadastrar", "nao quero mais mensagens", "nao quero mais receber", "nao quero receber",
+	"nao quero receber mais", "nao receber mais", "parar de receber", "pare de enviar", "pare de me enviar",
+	"parem de enviar", "parem de me enviar", "me remova", "me removam", "me tire", "me tirem", // Portuguese
+}
+
+// requests are what a person asks with, before one of clearWords or stopPayloads.
+var requests = []string{
+	"i want to", "i wanna", "i would like to", "i d like to", "id like to", "i wish to", "i need to", "can you",
+	"could you", "would you", "can i", "could i", "may i", "how do i", "how can i", "how to", "ok", "okay", // English
+	"je veux", "je voudrais", "je souhaite", "je desire", "j aimerais", "veuillez", "merci de", "priere de",
+	"pouvez vous", "pourriez vous", "peux tu", "pourrais tu", "comment", "comment puis je", "comment faire pour",
+	"d accord",                                                                                                 // French
+	"quiero", "quisiera", "deseo", "me gustaria", "puede", "pueden", "podria", "podrian", "como puedo", "vale", // Spanish
+	"quero", "queria", "gostaria de", "desejo", "pode", "podem", "como faco para", // Portuguese
+}
+
+// objects are what stop words may have behind them, and mean nothing else with: "arretez les alertes".
+var objects = []string{
+	"messages", "the messages", "these messages", "your messages", "all messages", "any messages", "text messages",
+	"texts", "sms", "promotions", "notifications", "alerts", "the alerts", "these alerts", "all alerts", "marketing",
+	"from list", "from the list", "from this list", "from your list", "from your lists", "from all lists", "the list",
+	"this list", "your list", "anymore", "any more", "again", "now", "immediately", // English
+	"les messages", "ces messages", "vos messages", "des messages", "de message", "de messages", "les promotions",
+	"les notifications", "vos notifications", "de notifications", "des notifications", "alertes", "les alertes",
+	"vos alertes", "des alertes", "d alertes", "textos", "de textos", "des textos", "de sms", "des sms", "les sms",
+	"vos sms", "de la liste", "de cette liste", "de votre liste", "de vos listes", "de ta liste", "maintenant",
+	"immediatement", "tout de suite", // French
+	"mensajes", "mas mensajes", "los mensajes", "sus mensajes", "notificaciones", "las notificaciones", "alertas",
+	"las alertas", "de la lista", "de su lista", "de esta lista", "ya", "ahora", // Spanish
+	"mensagens", "as mensagens", "mais mensagens", "suas mensagens", "notificacoes", "as notificacoes", "os alertas",
+	"da lista", "desta lista", "da sua lista", "agora", // Portuguese
 }
 
 // startWords are the messages by which a person who has said one of stopWords takes it back, in the same notation.
 var startWords = []string{
 	"start", "unstop", "subscribe", "resubscribe", "subscribe me", "resubscribe me", "opt in", "optin",
-	"opt me in", // English
+	"opt me in", "resume promotions", // English
 	"reabonner", "me reabonner", "se reabonner", "reabonnez moi", "reabonne moi", "je veux me reabonner", "reinscrire",
-	"me reinscrire", "reinscrivez moi", // French
+	"me reinscrire", "reinscrivez moi", "reprendre les promotions", // French
 	"alta", "darme de alta", "dar de alta", "dame de alta", "quiero darme de alta", "reanudar promociones", // Spanish
 	"me reinscrever", "reinscrever", "retomar promocoes", // Portuguese
 }
@@ -43,41 +91,78 @@ var startWords = []string{
 var courtesies = []string{
 	"please", "pls", "plz", "kindly", "thanks", "thank you", "thank you very much", "many thanks", "thanks a lot", "thx",
 	"no thanks", "no thank you", "hello", "hi", "hey", "good morning", "good evening", "sorry", "have a nice day",
-	"have a good day", "goodbye", "bye", // English
+	"have a good day", "goodbye", "bye", "and", // English
 	"s il vous plait", "s il te plait", "svp", "stp", "merci", "merci beaucoup", "merci bien", "merci d avance",
 	"non merci", "bonjour", "bonsoir", "salut", "desole", "desolee", "bonne journee", "bonne soiree", "cordialement",
-	"au revoir", // French
+	"au revoir", "et", // French
 	"por favor", "gracias", "muchas gracias", "no gracias", "hola", "buenos dias", "buenas tardes", "lo siento",
-	"adios", // Spanish
+	"adios", "y", // Spanish
 	"obrigado", "obrigada", "muito obrigado", "muito obrigada", "nao obrigado", "nao obrigada", "ola", "bom dia",
-	"boa tarde", "desculpe", // Portuguese
+	"boa tarde", "desculpe", "e", // Portuguese
 }
 
-// IsOptOut says that a message, or the title of a button, is a request for no more messages: it is nothing but one of a
-// list of words in English, French, Spanish and Portuguese, in any case and with or without accents and punctuation,
-// and courtesies around it. "Stop. Thank you" is one, "Stop by tomorrow, please" is none.
-func IsOptOut(text string) bool { return says(text, stopWords) }
+// IsOptOut says that a message, or the title of a button, is a request for no more messages: it is nothing but some of
+// a list of words in English, French, Spanish and Portuguese, in any case and with or without accents and punctuation,
+// with courtesies around them, and what a person asks with before those that mean nothing else. "Stop. Thank you" and
+// "I would like to unsubscribe" are requests, "Stop by tomorrow, please" and "I would like to cancel" are none.
+func IsOptOut(text string) bool { return says(text, stopWords, objects, stopPayloads, clearWords) }
 
-// IsOptIn says that a message, which a person has typed, takes back such a request. It is written as IsOptOut has it.
-func IsOptIn(text string) bool { return says(text, startWords) }
+// IsOptIn says that a message, which a person has typed, takes back such a request. It is written as IsOptOut has it,
+// but for what a person asks with.
+func IsOptIn(text string) bool { return says(text, startWords, nil) }
 
-// says reports whether a text is one of phrases and nothing else but courtesies.
-func says(text string, phrases []string) bool {
+// What a message says up to one of its words; none = it cannot be read so far.
+const (
+	nothing = 1 << iota // but courtesies
+	asked
+	said
+)
+
+// says reports whether a text is nothing but phrases, with objects behind them and courtesies around them; those of
+// plain may also follow a request.
+func says(text string, phrases, objects []string, plain ...[]string) bool {
 	words := bareWords(text)
-	for n := len(words); n > 0; n = len(words) {
-		if slices.Contains(phrases, strings.Join(words, " ")) {
-			return true
+	state := make([]int, len(words)+1) // after as many words
+	state[0] = nothing
+	for i, was := range state[:len(words)] {
+		step := func(to int, lists ...[]string) {
+			for n := range beginnings(words[i:], lists) {
+				state[i+n] |= to
+			}
 		}
-		if words = courteous(words); len(words) == n {
-			return false
+		if was != 0 {
+			step(was, courtesies)
+			step(said, plain...)
+		}
+		if was&(nothing|said) != 0 {
+			step(said, phrases)
+			step(asked, requests)
+		}
+		if was&said != 0 {
+			step(said, objects)
 		}
 	}
-	return false
+	return state[len(words)]&said != 0
+}
+
+// mostWords is how many words a phrase of any of the lists has at most.
+const mostWords = 7
+
+// beginnings are the numbers of words that words begin with and that are, together, in one of lists.
+func beginnings(words []string, lists [][]string) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for n := 1; n <= min(len(words), mostWords); n++ {
+			phrase := strings.Join(words[:n], " ")
+			if slices.ContainsFunc(lists, func(l []string) bool { return slices.Contains(l, phrase) }) && !yield(n) {
+				return
+			}
+		}
+	}
 }
 
 // bareWords are the words of a short text, in the notation of stopWords; none of a long one.
 func bareWords(text string) []string {
-	if len(text) > 100 {
+	if len(text) > 200 {
 		return nil
 	}
 	bare := strings.Map(func(r rune) rune {
@@ -89,7 +174,7 @@ func bareWords(text string) []string {
 		}
 		return ' '
 	}, norm.NFKD.String(text))
-	return slices.Compact(spelled(strings.Fields(bare)))
+	return spelled(strings.Fields(bare))
 }
 
 // stopPayloads are the payloads of buttons and rows that mean what stop words do, in the same notation. A payload is a
@@ -117,17 +202,4 @@ func spelled(words []string) []string {
 		return words
 	}
 	return []string{strings.Join(words, "")}
-}
-
-// courteous is a message without the first courtesy that it begins or ends with.
-func courteous(words []string) []string {
-	for n := min(len(words), 4); n > 0; n-- {
-		if slices.Contains(courtesies, strings.Join(words[:n], " ")) {
-			return words[n:]
-		}
-		if end := len(words) - n; slices.Contains(courtesies, strings.Join(words[end:], " ")) {
-			return words[:end]
-		}
-	}
-	return words
 }
