@@ -172,7 +172,7 @@ func (b *Body) Check(placeholders bool) error {
 	}
 	for _, m := range b.media() {
 		if *m.at != nil {
-			(*m.at).check(m.name, bad)
+			(*m.at).check(m.name, m.name, bad)
 		}
 	}
 	if b.Text != nil && strings.TrimSpace(b.Text.Body) == "" {
@@ -259,18 +259,31 @@ func (p *Parameter) check(field string, bad complain) {
 		bad(field+"."+p.Type, "is missing: the type is %q", p.Type)
 		return
 	}
-	file.check(field+"."+p.Type, bad)
+	file.check(field+"."+p.Type, p.Type, bad)
 }
 
-func (m *Media) check(field string, bad complain) {
+// check looks at a file of a kind. Meta refuses a message with a member that its kind does not have.
+func (m *Media) check(field, kind string, bad complain) {
+	if m.Caption != "" && (kind == TypeAudio || kind == TypeSticker) {
+		bad(field+".caption", "is not part of %s: it has no caption", kind)
+	}
+	if m.Filename != "" && kind != TypeDocument {
+		bad(field+".filename", "is not part of %s: only a document has a file name", kind)
+	}
 	switch {
 	case m.ID == "" && m.Link == "":
 		bad(field, "has neither id nor link")
 	case m.ID != "" && m.Link != "":
 		bad(field, "has both id and link, expected one of them")
-	case m.Link != "" && !strings.HasPrefix(m.Link, "https://") && !strings.HasPrefix(m.Link, "{{"):
+	case m.Link != "" && !secure(m.Link) && !strings.HasPrefix(m.Link, "{{"):
 		bad(field+".link", "does not begin with https://")
 	}
+}
+
+// secure reports whether a link is one of https, whose name has any case.
+func secure(link string) bool {
+	scheme, _, ok := strings.Cut(link, "://")
+	return ok && strings.EqualFold(scheme, "https")
 }
 
 // check holds a text to its limits. A text with placeholders may come to be shorter or longer.
