@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/mtlrent/conveyor/domain/contract"
@@ -108,18 +109,21 @@ type slot struct {
 	text  *string
 	most  int  // characters
 	line  bool // it takes one line, and is not empty: Meta refuses other parameters
+	link  bool // it is an address
 }
 
 // slots are the texts of b.
 func (b *Body) slots() (out []slot) {
 	media := func(field string, m *Media) {
 		if m != nil {
-			out = append(out, slot{field + ".id", &m.ID, maxName, false}, slot{field + ".link", &m.Link, maxLink, false},
-				slot{field + ".caption", &m.Caption, maxCaption, false}, slot{field + ".filename", &m.Filename, maxName, false})
+			out = append(out, slot{field: field + ".id", text: &m.ID, most: maxName},
+				slot{field: field + ".link", text: &m.Link, most: maxLink, link: true},
+				slot{field: field + ".caption", text: &m.Caption, most: maxCaption},
+				slot{field: field + ".filename", text: &m.Filename, most: maxName})
 		}
 	}
 	if b.Text != nil {
-		out = append(out, slot{"text.body", &b.Text.Body, maxText, false})
+		out = append(out, slot{field: "text.body", text: &b.Text.Body, most: maxText})
 	}
 	for _, m := range b.media() {
 		media(m.name, *m.at)
@@ -133,11 +137,11 @@ func (b *Body) slots() (out []slot) {
 			field := fmt.Sprintf("template.components[%d].parameters[%d]", i, j)
 			switch p.Type {
 			case "text":
-				out = append(out, slot{field + ".text", &p.Text, maxParameter, true})
+				out = append(out, slot{field: field + ".text", text: &p.Text, most: maxParameter, line: true})
 			case "payload":
-				out = append(out, slot{field + ".payload", &p.Payload, maxParameter, true})
+				out = append(out, slot{field: field + ".payload", text: &p.Payload, most: maxParameter, line: true})
 			case "coupon_code":
-				out = append(out, slot{field + ".coupon_code", &p.CouponCode, maxParameter, true})
+				out = append(out, slot{field: field + ".coupon_code", text: &p.CouponCode, most: maxParameter, line: true})
 			}
 			media(field+".image", p.Image)
 			media(field+".video", p.Video)
@@ -286,6 +290,23 @@ func secure(link string) bool {
 	return ok && strings.EqualFold(scheme, "https")
 }
 
+// escaped is a link without what no link may have, such as the spaces and accents of a field: they are percent-encoded.
+// What is encoded stays so.
+func escaped(link string) string {
+	var out strings.Builder
+	for i := range len(link) {
+		if c := link[i]; c > ' ' && c < 0x7f && !strings.ContainsRune("\"<>\\^`{|}", rune(c)) {
+			out.WriteByte(c)
+		} else {
+			fmt.Fprintf(&out, "%%%02X", c)
+		}
+	}
+	return out.String()
+}
+
+// unseen says that a character cannot be seen.
+func unseen(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) }
+
 // check holds a text to its limits. A text with placeholders may come to be shorter or longer.
 func (s slot) check(placeholders bool, bad complain) {
 	text := *s.text
@@ -345,8 +366,9 @@ type Refusal struct {
 func (r *Refusal) Error() string { return r.Reason }
 
 // Render fills the placeholders of b with the fields of a contact, "" being one that it does not have, and returns the
-// message that is stored and sent. In the parameters of a template each run of white space becomes one space. The error
-// is a *Refusal.
+// message that is stored and sent. A field of which nothing can be seen is one that the contact does not have. In the
+// parameters of a template each run of white space becomes one space; in links, what none may have is percent-encoded.
+// The error is a *Refusal.
 func (b *Body) Render(field func(name string) string) (Body, error) {
 	out := b.clone()
 	var missing []string
@@ -357,6 +379,9 @@ func (b *Body) Render(field func(name string) string) (Body, error) {
 		*s.text = placeholder.ReplaceAllStringFunc(*s.text, func(p string) string {
 			name, fallback, has := readPlaceholder(p)
 			value := strings.TrimSpace(field(name))
+			if strings.TrimFunc(value, unseen) == "" {
+				value = ""
+			}
 			switch {
 			case value == "" && !has:
 				if !slices.Contains(missing, name) {
@@ -369,6 +394,9 @@ func (b *Body) Render(field func(name string) string) (Body, error) {
 		})
 		if s.line {
 			*s.text = strings.Join(strings.Fields(*s.text), " ")
+		}
+		if s.link {
+			*s.text = escaped(*s.text)
 		}
 	}
 	if len(missing) > 0 {

@@ -83,6 +83,22 @@ func TestRenderEmpty(t *testing.T) {
 	require.Equal(t, campaign.ClassBadContent, refusal.Class)
 	require.Contains(t, refusal.Reason, "is empty")
 
+	_, err = b.Render(func(string) string { return "\u200b\u2060 " })
+	require.ErrorContains(t, err, "is empty", "what nobody sees")
+	file := read(t, `{"type":"image","image":{"link":"https://i.example/{{city|a b}}.jpg?q={{q|1}}","caption":"{{city}}"}}`)
+	for city, want := range map[string]string{
+		"Saint Jérôme": "Saint%20J%C3%A9r%C3%B4me", "a%20b/c": "a%20b/c", "\ufeff": "a%20b", `"<>`: "%22%3C%3E",
+	} {
+		out, err := file.Render(func(name string) string { return map[string]string{"city": city, "q": ""}[name] })
+		if city == "\ufeff" {
+			require.ErrorContains(t, err, "has no city", "the caption has no fallback")
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, "https://i.example/"+want+".jpg?q=1", out.Image.Link)
+		require.Equal(t, city, out.Image.Caption, "a text is none")
+	}
+
 	text := read(t, `{"type":"text","text":{"body":"Hello {{name}},\n\n  {{name|you}}"}}`)
 	out, err := text.Render(func(string) string { return "Zoé" })
 	require.NoError(t, err)
