@@ -138,7 +138,7 @@ type Inbound struct {
 	From          string // phone number, digits only; empty where the person has only a user id
 	User          string // business-scoped user id; empty = not told
 	Name          string // that the person gave
-	Type          string // text, button, interactive, image, reaction, unsupported … or one that is not known here
+	Type          string // text, button, interactive, image, reaction, system … or one not known here; of an edit: its own
 	Text          string // of a text, a button, a reply or a caption; empty = none
 	Payload       string `json:",omitempty"` // that the sender gave the button or the row of a list; empty = none
 	ReplyTo       string // wamid of the message that it answers; empty = none
@@ -270,47 +270,61 @@ func readStatus(account, sender string, raw json.RawMessage) (Status, bool) {
 	return out, true
 }
 
+// content is what a message says.
+type content struct {
+	Type string `json:"type"`
+	Text struct {
+		Body string `json:"body"`
+	} `json:"text"`
+	Button struct {
+		Text    string `json:"text"`
+		Payload string `json:"payload"`
+	} `json:"button"`
+	Interactive struct {
+		Button titled `json:"button_reply"`
+		List   titled `json:"list_reply"`
+	} `json:"interactive"`
+	Image    captioned `json:"image"`
+	Video    captioned `json:"video"`
+	Document captioned `json:"document"`
+}
+
+type captioned struct {
+	Caption string `json:"caption"`
+}
+
+type titled struct {
+	ID    string `json:"id"`
+	Title string `json:"title"`
+}
+
 func readInbound(account, sender string, v value, raw json.RawMessage) (Inbound, bool) {
-	type captioned struct {
-		Caption string `json:"caption"`
-	}
-	type titled struct {
-		ID    string `json:"id"`
-		Title string `json:"title"`
-	}
 	var in struct {
 		ID   string `json:"id"`
 		Time stamp  `json:"timestamp"`
 		From string `json:"from"`
 		User string `json:"from_user_id"`
-		Type string `json:"type"`
-		Text struct {
-			Body string `json:"body"`
-		} `json:"text"`
-		Button struct {
-			Text    string `json:"text"`
-			Payload string `json:"payload"`
-		} `json:"button"`
-		Interactive struct {
-			Button titled `json:"button_reply"`
-			List   titled `json:"list_reply"`
-		} `json:"interactive"`
-		Image    captioned `json:"image"`
-		Video    captioned `json:"video"`
-		Document captioned `json:"document"`
-		Context  struct {
+		content
+		Edit struct {
+			Message content `json:"message"`
+		} `json:"edit"`
+		Context struct {
 			ID string `json:"id"`
 		} `json:"context"`
 	}
 	if !decode(raw, &in) || in.ID == "" || in.From == "" && in.User == "" {
 		return Inbound{}, false
 	}
+	says := in.content
+	if in.Type == "edit" { // what was written before is no longer there
+		says = in.Edit.Message
+	}
 	out := Inbound{
 		Account: account, PhoneNumberID: sender, WAMID: cut(in.ID), At: in.Time.value(), From: cut(in.From),
-		User: cut(in.User), Type: cut(in.Type), ReplyTo: cut(in.Context.ID),
-		Text: cut(cmp.Or(in.Text.Body, in.Button.Text, in.Interactive.Button.Title, in.Interactive.List.Title,
-			in.Image.Caption, in.Video.Caption, in.Document.Caption)),
-		Payload: cut(cmp.Or(in.Button.Payload, in.Interactive.Button.ID, in.Interactive.List.ID)),
+		User: cut(in.User), Type: cut(says.Type), ReplyTo: cut(in.Context.ID),
+		Text: cut(cmp.Or(says.Text.Body, says.Button.Text, says.Interactive.Button.Title, says.Interactive.List.Title,
+			says.Image.Caption, says.Video.Caption, says.Document.Caption)),
+		Payload: cut(cmp.Or(says.Button.Payload, says.Interactive.Button.ID, says.Interactive.List.ID)),
 	}
 	for _, c := range v.Contacts {
 		if c.WaID != "" && c.WaID == in.From || c.User != "" && c.User == in.User {

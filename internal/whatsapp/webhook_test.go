@@ -263,6 +263,26 @@ func wish(t *testing.T, message string) campaign.Wish {
 	return in[0].Wants()
 }
 
+// A message that its writer has edited says what it says now.
+func TestReadsEdits(t *testing.T) {
+	t.Parallel()
+	edit := func(message string) string {
+		return `"type":"edit","edit":{"original_message_id":"wamid.0","message":{` + message + `}}`
+	}
+	for message, want := range map[string]campaign.Wish{
+		edit(`"type":"text","text":{"body":"STOP"}`):                                                      campaign.WishStop,
+		edit(`"type":"text","text":{"body":"Start"}`):                                                     campaign.WishResume,
+		edit(`"type":"image","image":{"id":"1","caption":"Stop, please"}`):                                campaign.WishStop,
+		edit(`"type":"text","text":{"body":"See you"}`):                                                   "",
+		edit(`"type":"text","text":"STOP"`):                                                               "",
+		`"type":"edit","edit":{}`:                                                                         "",
+		`"type":"edit","text":{"body":"STOP"},"edit":{"message":{"type":"text","text":{"body":"Hello"}}}`: "",
+		`"type":"revoke","revoke":{"original_message_id":"wamid.0"}`:                                      "",
+	} {
+		require.Equal(t, want, wish(t, message), message)
+	}
+}
+
 // A person who has stopped may begin again by a word; a button does not, for its words are those of the sender.
 func TestStartsByText(t *testing.T) {
 	t.Parallel()
