@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -186,7 +187,8 @@ func ReadEvent(body []byte) (Event, error) {
 	return e, nil
 }
 
-// value is the value of a change of the field messages, or of user_preferences.
+// value is the value of a change of the field messages, of user_preferences, or of standby, which has what comes while
+// an agent of Meta's answers for the sender in a member of its own.
 type value struct {
 	Metadata struct {
 		PhoneNumberID string `json:"phone_number_id"`
@@ -203,16 +205,21 @@ type value struct {
 	Errors   []json.RawMessage `json:"errors"`
 
 	Preferences []json.RawMessage `json:"user_preferences"`
+	Standby     *value            `json:"standby"`
 }
 
 // add adds a change. What cannot be read as a status or a message is kept as it is.
 func (e *Event) add(account, field string, raw json.RawMessage) {
 	var v value
-	if field != "messages" && field != "user_preferences" || !decode(raw, &v) {
+	if !slices.Contains([]string{"messages", "user_preferences", "standby"}, field) || !decode(raw, &v) {
 		e.Others = append(e.Others, Other{account, field, bytes.Clone(raw)})
 		return
 	}
 	sender := cut(v.Metadata.PhoneNumberID)
+	if v.Standby != nil {
+		v.Standby.Contacts = append(v.Standby.Contacts, v.Contacts...)
+		v = *v.Standby
+	}
 	kept := len(v.Errors) == 0
 	for _, s := range v.Statuses {
 		if st, ok := readStatus(account, sender, s); ok {

@@ -283,6 +283,32 @@ func TestReadsEdits(t *testing.T) {
 	}
 }
 
+// What comes while an agent of Meta's answers for a sender is in a member of its own. What the agent says is no wish.
+func TestReadsStandby(t *testing.T) {
+	t.Parallel()
+	read := func(standby string) whatsapp.Event {
+		e, err := whatsapp.ReadEvent([]byte(`{"object":"whatsapp_business_account","entry":[{"id":"1","changes":[{"field":"standby",
+			"value":{"messaging_product":"whatsapp","metadata":{"phone_number_id":"2"},"contacts":[{"wa_id":"15145550123",
+			"user_id":"CA.1"}],"standby":` + standby + `}}]}]}`))
+		require.NoError(t, err)
+		return e
+	}
+	stop := `{"from":"15145550123","id":"wamid.1","timestamp":"1750101000","type":"text","text":{"body":"Stop"}}`
+	e := read(`{"messages":[` + stop + `],"statuses":[{"id":"wamid.2","status":"delivered","timestamp":"1750101000"}]}`)
+	require.Equal(t, []campaign.Inbound{{
+		PhoneNumberID: "2", From: "15145550123", User: "CA.1", Text: "Stop", At: time.Unix(1750101000, 0).UTC(),
+	}}, e.Inbounds(now))
+	require.Equal(t, []campaign.Report{{
+		PhoneNumberID: "2", WAMID: "wamid.2", Status: campaign.MessageDelivered, At: time.Unix(1750101000, 0).UTC(),
+	}}, e.Reports(now))
+	require.Empty(t, e.Others)
+	for _, other := range []string{`{}`, `null`, `[]`, `{"message_echoes":[` + stop + `]}`, `{"standby":{"messages":[` + stop + `]}}`} {
+		e := read(other)
+		require.Empty(t, e.Inbounds(now), other)
+		require.Len(t, e.Others, 1, other)
+	}
+}
+
 // A person who has stopped may begin again by a word; a button does not, for its words are those of the sender.
 func TestStartsByText(t *testing.T) {
 	t.Parallel()
