@@ -100,7 +100,8 @@ func (s *Webhooks) Fail(ctx context.Context, id int64, reason string, now time.T
 
 // A report finds its message by Meta's ID, or by ours. Ours names a message and not a request: what Meta says of an
 // earlier request of it, which is known, is not taken for the one that is under way. Any sender may write it into a
-// request, so the report counts only where it is about the message's own sender.
+// request, so the report counts only where it is about the message's own sender. Messages of the tenant of a sender $3
+// to those whom WhatsApp called $4 are found, too.
 const sqlReportFind = `/* sqlReportFind */
 SELECT m.id, m.tenant, coalesce(m.campaign, '00000000-0000-0000-0000-000000000000'), m.state, m.attempts,
     m.lease_until IS NOT NULL, coalesce(m.wamid, ''), m.sent_at, m.delivered_at, m.read_at, m.failed_at,
@@ -108,7 +109,9 @@ SELECT m.id, m.tenant, coalesce(m.campaign, '00000000-0000-0000-0000-00000000000
     coalesce((SELECT s.phone_number_id FROM senders s WHERE s.id = m.sender), ''), m.recipient = '', m.digest,
     coalesce(m.wa_user, '')
 FROM messages m
-WHERE m.id = ANY ($2::uuid[] || ARRAY(SELECT id FROM messages WHERE wamid = ANY ($1)))
+WHERE m.id = ANY ($2::uuid[] || ARRAY(SELECT id FROM messages WHERE wamid = ANY ($1))
+    || ARRAY(SELECT t.id FROM unnest($3::text[], $4::text[]) AS c(number, was)
+        JOIN senders s ON s.phone_number_id = c.number JOIN messages t ON t.wa_user = c.was AND t.tenant = s.tenant))
 ORDER BY m.id FOR UPDATE OF m`
 
 // A subject is a message that reports are about.
@@ -380,7 +383,14 @@ func (s *Webhooks) apply(ctx context.Context, tx pgx.Tx, key contact.Pads, taken
 			ids = append(ids, r.Message)
 		}
 	}
-	taken.Queue(sqlReportFind, wamids, ids).Query(func(rows pgx.Rows) (err error) {
+	renames, numbers, before := []campaign.Inbound{}, []string{}, []string{}
+	for _, m := range inbound {
+		if m.WasUser != "" && m.User != "" {
+			renames = append(renames, m)
+			numbers, before = append(numbers, m.PhoneNumberID), append(before, m.WasUser)
+		}
+	}
+	taken.Queue(sqlReportFind, wamids, ids, numbers, before).Query(func(rows pgx.Rows) (err error) {
 		found, err = pgx.CollectRows(rows, scanSubject)
 		return err
 	})
@@ -389,7 +399,18 @@ func (s *Webhooks) apply(ctx context.Context, tx pgx.Tx, key contact.Pads, taken
 	}
 	b := new(pgx.Batch)
 	db.RememberTrace(ctx, b)
-	if err := hear(b, found, reports, now, out); err != nil {
+	tenants, err := tenantsOf(ctx, tx, numbers)
+	if err != nil {
+		return err
+	}
+	renamed := func(m *subject) {
+		for _, r := range renames {
+			if m.user == r.WasUser && m.tenant == tenants[r.PhoneNumberID] {
+				m.user, m.changed = r.User, true
+			}
+		}
+	}
+	if err := hear(b, found, reports, renamed, now, out); err != nil {
 		return err
 	}
 	if b.Len() > 0 && len(inbound) > 0 { // a report may bring the ID by which a message says what it answers
@@ -409,8 +430,9 @@ func (s *Webhooks) apply(ctx context.Context, tx pgx.Tx, key contact.Pads, taken
 	return tx.SendBatch(ctx, b).Close()
 }
 
-// hear queues into b what reports make of the messages that they are about.
-func hear(b *pgx.Batch, found []subject, reports []campaign.Report, now time.Time, out *Applied) error {
+// hear queues into b what reports make of the messages that they are about, and then renamed.
+func hear(b *pgx.Batch, found []subject, reports []campaign.Report, renamed func(*subject), now time.Time,
+	out *Applied) error {
 	byWAMID, byID := make(map[string]*subject, len(found)), make(map[uuid.UUID]*subject, len(found))
 	for i := range found {
 		m := &found[i]
@@ -441,6 +463,9 @@ func hear(b *pgx.Batch, found []subject, reports []campaign.Report, now time.Tim
 			return err
 		}
 		db.OutboxAdd(b, e)
+	}
+	for i := range found {
+		renamed(&found[i])
 	}
 	changed := slices.DeleteFunc(slices.Clone(found), func(s subject) bool { return !s.changed })
 	for _, m := range changed {
@@ -515,13 +540,8 @@ func asked(ctx context.Context, tx pgx.Tx, inbound []campaign.Inbound, out *Appl
 		numbers, answered = append(numbers, m.PhoneNumberID), append(answered, m.ReplyTo)
 		from, users = append(from, m.From), append(users, m.User)
 	}
-	rows, _ := tx.Query(ctx, sqlWebhookSenders, numbers)
-	tenants := map[string]string{}
-	var number, tenant string
-	if _, err := pgx.ForEachRow(rows, []any{&number, &tenant}, func() error {
-		tenants[number] = tenant
-		return nil
-	}); err != nil {
+	tenants, err := tenantsOf(ctx, tx, numbers)
+	if err != nil {
 		return nil, err
 	}
 	writers, err := writersOf(ctx, tx, answered, from, users)
@@ -551,6 +571,21 @@ func asked(ctx context.Context, tx pgx.Tx, inbound []campaign.Inbound, out *Appl
 		}
 	}
 	return wishes, nil
+}
+
+// tenantsOf are the tenants of senders by Meta's IDs of these.
+func tenantsOf(ctx context.Context, tx pgx.Tx, numbers []string) (map[string]string, error) {
+	if len(numbers) == 0 {
+		return nil, nil
+	}
+	rows, _ := tx.Query(ctx, sqlWebhookSenders, numbers) // ForEachRow reports its error
+	tenants := map[string]string{}
+	var number, tenant string
+	_, err := pgx.ForEachRow(rows, []any{&number, &tenant}, func() error {
+		tenants[number] = tenant
+		return nil
+	})
+	return tenants, err
 }
 
 // queueWishes queues wishes into b, in the order of people.

@@ -357,6 +357,65 @@ func TestStopByUserID(t *testing.T) {
 	require.Equal(t, 1, tell("acme", "CA.3", campaign.WishStop).Unknown)
 }
 
+// A person whose user ID has changed is known by the new one, where a report had told the old one.
+func TestStopAfterUserIDChanged(t *testing.T) {
+	t.Parallel()
+
+	for name, tt := range map[string]struct {
+		changes [][]string // old and new IDs, in the order of arrival
+		number  string     // whose webhook tells it
+		user    string     // of the person who stops
+		out     bool
+	}{
+		"changed":                    {[][]string{{"CA.1", "CA.2"}}, "acme", "CA.2", true},
+		"twice":                      {[][]string{{"CA.1", "CA.2"}, {"CA.2", "CA.3"}}, "acme", "CA.3", true},
+		"told again":                 {[][]string{{"CA.1", "CA.2"}, {"CA.1", "CA.2"}}, "acme", "CA.2", true},
+		"of another":                 {[][]string{{"CA.8", "CA.9"}}, "acme", "CA.9", false},
+		"of another's business":      {[][]string{{"CA.1", "CA.2"}}, "other", "CA.2", false},
+		"of an unknown sender":       {[][]string{{"CA.1", "CA.2"}}, "unknown", "CA.2", false},
+		"the old one is nobody's":    {[][]string{{"CA.1", "CA.2"}}, "acme", "CA.1", false},
+		"there is no old one":        {[][]string{{"", "CA.2"}}, "acme", "CA.2", false},
+		"there is none to take over": {[][]string{{"CA.1", ""}}, "acme", "CA.1", true},
+	} {
+		for _, together := range []bool{true, false} {
+			t.Run(fmt.Sprint(name, together), func(t *testing.T) {
+				t.Parallel()
+
+				m, ctx, at := newMailing(t), t.Context(), time.Now()
+				m.tenant(t, "other")
+				id := m.put(t, "first", "+15145550199")
+				token, claims := m.claim(t, 1)
+				m.record(t, token, accepted, claims...)
+				reports := []campaign.Report{
+					{PhoneNumberID: "acme", WAMID: wamid(id, 1), User: "CA.1", Status: campaign.MessageDelivered, At: at},
+				}
+				var list []campaign.Inbound
+				for _, c := range tt.changes {
+					list = append(list, campaign.Inbound{PhoneNumberID: tt.number, WasUser: c[0], User: c[1], At: at})
+				}
+				list = append(list, campaign.Inbound{PhoneNumberID: "acme", User: tt.user, Text: "STOP", At: at})
+				for len(list) > 0 {
+					n := 1
+					if together {
+						n = len(list)
+					}
+					hook, err := m.hooks.Store(ctx, []byte(uuid.NewString()), 0, n, at)
+					require.NoError(t, err)
+					_, err = m.hooks.Apply(ctx, hook, reports, list[:n], at)
+					require.NoError(t, err)
+					reports, list = nil, list[n:]
+				}
+				want := campaign.MessageQueued
+				if tt.out {
+					want = campaign.MessageSkipped
+				}
+				require.Equal(t, want, m.state(t, m.put(t, "second", "+15145550199")))
+				require.Equal(t, campaign.MessageDelivered, m.state(t, id))
+			})
+		}
+	}
+}
+
 // A person whom WhatsApp has under another number opts out by an answer to a message, and by any other message.
 func TestStopFromAnotherNumber(t *testing.T) {
 	t.Parallel()

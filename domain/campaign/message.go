@@ -144,6 +144,7 @@ type Inbound struct {
 	PhoneNumberID string // Meta's ID of the sender that it was written to
 	From          string // the writer's number as WhatsApp has it: digits only; "" = it is not told
 	User          string `json:",omitempty"` // what WhatsApp calls the writer within the business; "" = it is not told
+	WasUser       string `json:",omitempty"` // what WhatsApp called the writer before; "" = the same
 	ReplyTo       string // Meta's ID of the message that it answers; "" = none
 	Text          string // of the message, or of the button
 	Wish          Wish   `json:",omitempty"` // that was set, or is plain from more than Text; "" = only Text tells

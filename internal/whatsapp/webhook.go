@@ -89,7 +89,8 @@ type Event struct {
 }
 
 // Urgent is the number of its parts that come from people, their messages and preferences, but for those without a
-// phone number: whose they are is known by the statuses of messages to that person, which come first.
+// phone number, and news of other user IDs: whose they are is known by the statuses of messages to that person, which
+// come first.
 func (e Event) Urgent() (n int) {
 	for _, p := range e.Preferences {
 		if p.From != "" {
@@ -97,7 +98,7 @@ func (e Event) Urgent() (n int) {
 		}
 	}
 	for _, m := range e.Messages {
-		if m.From != "" {
+		if m.From != "" && m.Was == "" {
 			n++
 		}
 	}
@@ -138,6 +139,7 @@ type Inbound struct {
 	At            time.Time
 	From          string // phone number, digits only; empty where the person has only a user id
 	User          string // business-scoped user id; empty = not told
+	Was           string `json:",omitempty"` // user id that User has taken the place of; empty = it is the same
 	Name          string // that the person gave
 	Type          string // text, button, interactive, image, reaction, system … or one not known here; of an edit: its own
 	Text          string // of a text, a button, a reply or a caption; empty = none
@@ -315,11 +317,15 @@ func readInbound(account, sender string, v value, raw json.RawMessage) (Inbound,
 		Edit struct {
 			Message content `json:"message"`
 		} `json:"edit"`
+		System struct {
+			User string `json:"user_id"`
+			Was  string `json:"previous_user_id"`
+		} `json:"system"`
 		Context struct {
 			ID string `json:"id"`
 		} `json:"context"`
 	}
-	if !decode(raw, &in) || in.ID == "" || in.From == "" && in.User == "" {
+	if !decode(raw, &in) || in.ID == "" || in.From == "" && in.User == "" && in.System.User == "" {
 		return Inbound{}, false
 	}
 	says := in.content
@@ -332,6 +338,9 @@ func readInbound(account, sender string, v value, raw json.RawMessage) (Inbound,
 		Text: cut(cmp.Or(says.Text.Body, says.Button.Text, says.Interactive.Button.Title, says.Interactive.List.Title,
 			says.Image.Caption, says.Video.Caption, says.Document.Caption)),
 		Payload: cut(cmp.Or(says.Button.Payload, says.Interactive.Button.ID, says.Interactive.List.ID)),
+	}
+	if in.System.User != "" {
+		out.User, out.Was = cut(in.System.User), cut(in.System.Was)
 	}
 	for _, c := range v.Contacts {
 		if c.WaID != "" && c.WaID == in.From || c.User != "" && c.User == in.User {
@@ -416,7 +425,8 @@ func (e Event) Reports(now time.Time) (out []campaign.Report) {
 func (e Event) Inbounds(now time.Time) (out []campaign.Inbound) {
 	for _, m := range e.Messages {
 		in := campaign.Inbound{
-			PhoneNumberID: m.PhoneNumberID, From: m.From, User: m.User, ReplyTo: m.ReplyTo, Text: m.Text, At: m.At,
+			PhoneNumberID: m.PhoneNumberID, From: m.From, User: m.User, WasUser: m.Was, ReplyTo: m.ReplyTo, Text: m.Text,
+			At: m.At,
 		}
 		switch {
 		case campaign.IsOptOut(m.Text): // Wants says so

@@ -309,6 +309,30 @@ func TestReadsStandby(t *testing.T) {
 	}
 }
 
+// A person gets another user ID with another number: who writes under it later is that person.
+func TestReadsUserChanges(t *testing.T) {
+	t.Parallel()
+	for system, want := range map[string]campaign.Inbound{
+		`"system":{"type":"user_changed_user_id","previous_user_id":"CA.1","user_id":"CA.2"}`: {User: "CA.2", WasUser: "CA.1"},
+		`"from":"15145550123","from_user_id":"CA.1","system":{"type":"user_changed_number","wa_id":"15145550124",
+			"previous_user_id":"CA.1","user_id":"CA.2"}`: {From: "15145550123", User: "CA.2", WasUser: "CA.1"},
+		`"from":"15145550123","system":{"type":"user_changed_number","wa_id":"15145550124"}`: {From: "15145550123"},
+		`"system":{"type":"user_changed_user_id","user_id":"CA.2"}`:                          {User: "CA.2"},
+	} {
+		e, err := whatsapp.ReadEvent([]byte(`{"object":"whatsapp_business_account","entry":[{"id":"1","changes":[{"field":"messages",
+			"value":{"metadata":{"phone_number_id":"2"},"messages":[{"id":"wamid.1","timestamp":"1749854575","type":"system",` +
+			system + `}]}}]}]}`))
+		require.NoError(t, err)
+		want.PhoneNumberID, want.At = "2", time.Unix(1749854575, 0).UTC()
+		require.Equal(t, []campaign.Inbound{want}, e.Inbounds(now))
+		urgent := 0
+		if want.From != "" && want.WasUser == "" {
+			urgent = 1
+		}
+		require.Equal(t, urgent, e.Urgent(), "statuses tell whose the old ID is")
+	}
+}
+
 // A person who has stopped may begin again by a word; a button does not, for its words are those of the sender.
 func TestStartsByText(t *testing.T) {
 	t.Parallel()
