@@ -106,7 +106,7 @@ const sqlReportFind = `/* sqlReportFind */
 SELECT m.id, m.tenant, coalesce(m.campaign, '00000000-0000-0000-0000-000000000000'), m.state, m.attempts,
     m.lease_until IS NOT NULL, coalesce(m.wamid, ''), m.sent_at, m.delivered_at, m.read_at, m.failed_at,
     ARRAY(SELECT a.wamid FROM message_attempts a WHERE a.message = m.id AND a.wamid IS NOT NULL),
-    coalesce((SELECT s.phone_number_id FROM senders s WHERE s.id = m.sender), ''), m.recipient = '', m.digest,
+    coalesce((SELECT s.phone_number_id FROM senders s WHERE s.id = m.sender), ''), m.recipient, m.digest,
     coalesce(m.wa_user, '')
 FROM messages m
 WHERE m.id = ANY ($2::uuid[] || ARRAY(SELECT id FROM messages WHERE wamid = ANY ($1))
@@ -128,7 +128,7 @@ type subject struct {
 	failed    *time.Time
 	earlier   []string // wamids of its requests
 	number    string   // Meta's ID of its sender
-	forgotten bool     // its recipient, whose number is in a wamid
+	recipient string   // empty: it was forgotten, with wamids, which have its number in them
 	digest    []byte   // of its recipient; empty where there is none any more
 	user      string   // what WhatsApp calls the recipient
 
@@ -139,7 +139,7 @@ type subject struct {
 
 func scanSubject(row pgx.CollectableRow) (s subject, err error) {
 	err = row.Scan(&s.id, &s.tenant, &s.of, &s.was, &s.attempts, &s.leased, &s.wamid, &s.sent, &s.delivered, &s.read,
-		&s.failed, &s.earlier, &s.number, &s.forgotten, &s.digest, &s.user)
+		&s.failed, &s.earlier, &s.number, &s.recipient, &s.digest, &s.user)
 	s.now = s.was
 	return s, err
 }
@@ -167,10 +167,10 @@ func (s *subject) hear(r campaign.Report) (changed bool) {
 	if *at == nil {
 		*at, s.changed = &r.At, true
 	}
-	if s.wamid == "" && !s.forgotten {
+	if s.wamid == "" && s.recipient != "" {
 		s.wamid, s.changed = r.WAMID, true
 	}
-	if r.User != "" && s.user != r.User && !s.forgotten {
+	if r.User != "" && s.user != r.User && s.recipient != "" {
 		s.user, s.changed = r.User, true
 	}
 	next := s.now.Apply(r.Status)
@@ -451,6 +451,9 @@ func hear(b *pgx.Batch, found []subject, reports []campaign.Report, renamed func
 			continue
 		}
 		out.Found++
+		if campaign.Elsewhere(m.recipient, r.WaID) {
+			b.Queue(sqlContactsWaID, m.tenant, []string{contact.Key(m.recipient, "")}, []string{r.WaID})
+		}
 		changed := m.hear(r)
 		if m.wamid != "" {
 			byWAMID[m.wamid] = m

@@ -458,6 +458,23 @@ func TestStopFromAnotherNumber(t *testing.T) {
 	require.Equal(t, campaign.MessageSkipped, next("+"+number))
 	require.Zero(t, tell(campaign.Inbound{Wish: campaign.WishResume}))
 	require.Equal(t, campaign.MessageQueued, next(phone))
+
+	// Where the answer was lost, a report tells the number.
+	const third = "+2290190011236"
+	put(t, s, "acme", someone(third))
+	lostID := m.put(t, uuid.NewString(), third)
+	token, claims := m.claim(t, 10)
+	m.record(t, token, lost, claims...)
+	m.apply(t, campaign.Report{
+		WAMID: "w3", Message: lostID, Status: campaign.MessageSent, WaID: "22990011236", At: time.Now(),
+	})
+	hook, err := m.hooks.Store(ctx, []byte(uuid.NewString()), 0, 1, time.Now())
+	require.NoError(t, err)
+	_, err = m.hooks.Apply(ctx, hook, nil, []campaign.Inbound{
+		{PhoneNumberID: "acme", From: "22990011236", Text: "STOP", At: time.Now()},
+	}, time.Now())
+	require.NoError(t, err)
+	require.Equal(t, campaign.MessageSkipped, next(third))
 }
 
 // The latest of a person's wishes counts, by its time, in whatever order they come, and come again. What was imported

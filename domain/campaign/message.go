@@ -132,6 +132,7 @@ type Report struct {
 	PhoneNumberID string // Meta's ID of the sender that it is about a message of
 	WAMID         string
 	Message       uuid.UUID // our ID, from biz_opaque_callback_data, which a sender is free to choose; zero = none
+	WaID          string    `json:",omitempty"` // the recipient's number as WhatsApp has it, digits only; "" = not told
 	User          string    `json:",omitempty"` // what WhatsApp calls the recipient within the business; "" = not told
 	Status        Status    // one of Reported
 	At            time.Time // by Meta's clock

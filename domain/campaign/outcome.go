@@ -115,7 +115,7 @@ func (a Answer) Begun() bool {
 // until the answer; dice, in [0, 1), spreads the waits.
 func (a Answer) Result(c Claim, at time.Time, took time.Duration, dice float64) Result {
 	r := Result{Claim: c, Verdict: a.verdict(c), WAMID: a.ID, Status: a.Status, At: at, Took: took, Dice: dice}
-	if a.elsewhere(c.Recipient) {
+	if Elsewhere(c.Recipient, a.WaID) {
 		r.WaID = a.WaID
 	}
 	switch {
@@ -129,10 +129,10 @@ func (a Answer) Result(c Claim, at time.Time, took time.Duration, dice float64) 
 	return r
 }
 
-// elsewhere says that WhatsApp has the recipient under another number, from which the person writes.
-func (a Answer) elsewhere(recipient string) bool {
-	return a.WaID != "" && strings.Trim(a.WaID, "0123456789") == "" && strings.HasPrefix(recipient, "+") &&
-		contact.Key("+"+a.WaID, "") != contact.Key(recipient, "")
+// Elsewhere says that WhatsApp has a recipient under another number, waID, from which the person writes.
+func Elsewhere(recipient, waID string) bool {
+	return waID != "" && strings.Trim(waID, "0123456789") == "" && strings.HasPrefix(recipient, "+") &&
+		contact.Key("+"+waID, "") != contact.Key(recipient, "")
 }
 
 // A Verdict is a row of the table of outcomes: what an answer means.

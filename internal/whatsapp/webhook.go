@@ -392,7 +392,7 @@ func (s stamp) value() time.Time {
 func (e Event) Reports(now time.Time) (out []campaign.Report) {
 	for _, s := range e.Statuses {
 		r := campaign.Report{
-			PhoneNumberID: s.PhoneNumberID, WAMID: s.WAMID, Message: s.Message, User: s.User, At: s.At,
+			PhoneNumberID: s.PhoneNumberID, WAMID: s.WAMID, Message: s.Message, WaID: s.Recipient, User: s.User, At: s.At,
 		}
 		if r.At.IsZero() {
 			r.At = now
