@@ -92,6 +92,7 @@ var texts = []struct {
 	{"a stem in the title", "intitle:appartements", []string{"fr"}, false},
 	{"a prefix in the title", "intitle:app*", []string{"fr"}, true},
 	{"a word with a hyphen that the listing has without", "pent-house", []string{"long"}, true},
+	{"another form of it", "pent-houses", []string{"long"}, false},
 	{"not by a part of it", "pent-vue", nil, true},
 	{"without a word with a hyphen", "vue -pent-house", nil, true},
 	{"a saint, written short", "rue st-denis", []string{"fr"}, false},

@@ -75,7 +75,11 @@ func (p *Plan) Conditions() []Condition {
 			}
 		}
 		if !g.prefix {
-			for _, t := range g.terms {
+			terms := slices.DeleteFunc(slices.Clone(g.terms), func(t lookup) bool { return t.of != "" })
+			for _, w := range g.others { // in long questions, too
+				terms = append(terms, forms(w)...)
+			}
+			for _, t := range terms {
 				term := Term{Text: t.term, Exact: t.role == exactForm}
 				if t.role == plainForm {
 					term.Language = t.language
@@ -85,9 +89,6 @@ func (p *Plan) Conditions() []Condition {
 					c.Terms = append(c.Terms, Term{Text: other, Exact: true})
 				}
 			}
-		}
-		for _, w := range g.whole {
-			c.Terms = append(c.Terms, Term{Text: w, Exact: true})
 		}
 		out = append(out, c)
 	}

@@ -133,9 +133,10 @@ func (s *Sample) words() (words []said, n int) {
 
 func (k kin) terms() []lookup {
 	if k.language == "" {
-		return []lookup{{k.word, exactForm, ""}}
+		return []lookup{{term: k.word, role: exactForm}}
 	}
-	return []lookup{{k.language + ":" + k.word, stemForm, k.language}, {k.word, plainForm, k.language}}
+	return []lookup{{term: k.language + ":" + k.word, role: stemForm, language: k.language},
+		{term: k.word, role: plainForm, language: k.language}}
 }
 
 // Unknown are the terms of which Leave is told in how many documents they are: sorted, each once.

@@ -104,6 +104,8 @@ func (m *mixer) mix(g *group, part int) ([]entry, error) {
 	switch {
 	case g.several:
 		list, err = m.several(p, used, rows)
+	case used[len(used)-1].of != "":
+		list, err = m.either(p, g, used, rows)
 	case len(used) == 1:
 		list, err = m.read(0, p, used[0], rows[0])
 		if used[0].role == exactForm {
@@ -112,7 +114,7 @@ func (m *mixer) mix(g *group, part int) ([]entry, error) {
 			}
 		}
 	default:
-		list, err = m.forms(p, g, used, rows)
+		list, err = m.forms(p, g, g.words[0], used, rows)
 	}
 	return m.weigh(p, g, list), err
 }
@@ -171,15 +173,42 @@ func (m *mixer) hold(i int) {
 	}
 }
 
+// either merges the lists of a word and of its others. These count in pages that do not have the word itself, and half
+// of what it would: pages that are written as the query is come first.
+func (m *mixer) either(p *part, g *group, used []lookup, rows [][]byte) ([]posting, error) {
+	const sum, next = 3, 4 // among m.lists, after those of forms
+	m.hold(next)
+	m.lists[sum] = m.lists[sum][:0]
+	for i := 0; i < len(used); { // the forms of a word follow one another
+		word, n := used[i].of, i+1
+		for n < len(used) && used[n].of == word {
+			n++
+		}
+		list, err := m.forms(p, g, cmp.Or(word, g.words[0]), used[i:n], rows[i:n])
+		if err != nil {
+			return nil, err
+		}
+		for k := range list {
+			if word != "" {
+				list[k].ord |= otherBit
+			}
+		}
+		m.lists[next] = joined(m.lists[next][:0], m.lists[sum], list, true)
+		m.lists[sum], m.lists[next] = m.lists[next], m.lists[sum]
+		i = n
+	}
+	return m.lists[sum], nil
+}
+
 // forms merges the few lists of a word and its stems. In a page of a language the stem's term covers all forms but the
 // stem itself, which is a plain word.
-func (m *mixer) forms(p *part, g *group, used []lookup, rows [][]byte) ([]posting, error) {
+func (m *mixer) forms(p *part, g *group, word string, used []lookup, rows [][]byte) ([]posting, error) {
 	// Terms of stems that cover the exact form come before it, the others after it.
 	order := func(t lookup) int {
 		switch {
 		case t.role == exactForm:
 			return 1
-		case t.role == stemForm && t.term != t.language+":"+g.words[0]:
+		case t.role == stemForm && t.term != t.language+":"+word:
 			return 0
 		}
 		return 2
@@ -219,7 +248,7 @@ func joined(out, a, b []posting, covered bool) []posting {
 	out = slices.Grow(out, len(a)+len(b))
 	for len(a) > 0 && len(b) > 0 {
 		x, y := a[0], b[0]
-		switch d := int64(x.ord&^exactBit) - int64(y.ord&^exactBit); {
+		switch d := int64(x.ord&^(exactBit|otherBit)) - int64(y.ord&^(exactBit|otherBit)); {
 		case d < 0:
 			out, a = append(out, x), a[1:]
 		case d > 0:

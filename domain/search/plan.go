@@ -37,7 +37,7 @@ type Plan struct {
 type group struct {
 	clause          int
 	words           []string // of the clause
-	whole           []string // words that the word is a part of: only Conditions ask for them
+	others          []string // words that pages may have in place of it: Clause.Others
 	terms           []lookup // without those of a phrase
 	skipped         []bool   // words of a phrase that are too common to be looked for; nil = none
 	phrase          bool
@@ -52,6 +52,7 @@ type lookup struct {
 	term     string
 	role     role
 	language string // whose stem it is
+	of       string // the one of the others that it is a form of; "" = of the word itself
 }
 
 type role uint8
@@ -92,24 +93,47 @@ func NewPlan(a Ask, q Query) *Plan {
 		if at < 0 {
 			p.groups, at = append(p.groups, g), len(p.groups)
 		}
-		if c.Joined != "" {
-			p.groups[at].whole = append(p.groups[at].whole, c.Joined)
+		for _, w := range c.Others() {
+			if g := &p.groups[at]; !slices.Contains(g.others, w) {
+				g.others = append(g.others, w)
+			}
 		}
 	}
 	p.hush()
+	if p.asked() < longQuestion { // the answers to longer ones are worse with them (TestCranfield)
+		for i := range p.groups {
+			for _, w := range p.groups[i].others {
+				for _, t := range forms(w) {
+					t.of = w
+					p.groups[i].terms = append(p.groups[i].terms, t)
+				}
+			}
+		}
+	}
 	return p
+}
+
+// asked is how many groups rank.
+func (p *Plan) asked() (n int) {
+	for i := range p.groups {
+		if g := &p.groups[i]; !g.not && !g.silent {
+			n++
+		}
+	}
+	return n
 }
 
 // forms are the terms that count as one word: it, and in each language its stem and the words that have it.
 func forms(word string) []lookup {
-	terms := []lookup{{word, exactForm, ""}}
+	terms := []lookup{{term: word, role: exactForm}}
 	for _, language := range stemLanguages {
 		s := Stem(language, word)
 		if s == "" || s == word {
-			terms = append(terms, lookup{language + ":" + word, stemForm, language})
+			terms = append(terms, lookup{term: language + ":" + word, role: stemForm, language: language})
 			continue
 		}
-		terms = append(terms, lookup{language + ":" + s, stemForm, language}, lookup{s, plainForm, language})
+		terms = append(terms, lookup{term: language + ":" + s, role: stemForm, language: language},
+			lookup{term: s, role: plainForm, language: language})
 	}
 	return terms
 }
@@ -157,7 +181,7 @@ func (p *Plan) Expand(prefix string, words []string) {
 		}
 		g.terms, g.several = nil, true
 		for _, w := range words {
-			g.terms = append(g.terms, lookup{w, exactForm, ""})
+			g.terms = append(g.terms, lookup{term: w, role: exactForm})
 		}
 	}
 }
@@ -173,7 +197,7 @@ func (p *Plan) Also(clause int, words ...string) {
 		g.several = true
 		for _, w := range words {
 			for _, t := range forms(w) {
-				g.terms = append(g.terms, lookup{t.term, otherForm, t.language})
+				g.terms = append(g.terms, lookup{term: t.term, role: otherForm, language: t.language})
 			}
 		}
 	}
@@ -232,13 +256,7 @@ type Size struct {
 
 // most is how many bytes of postings a query reads at most.
 func (p *Plan) most() int64 {
-	n := 0
-	for i := range p.groups {
-		if g := &p.groups[i]; !g.not && !g.silent {
-			n++
-		}
-	}
-	if n >= longQuestion {
+	if p.asked() >= longQuestion {
 		return mostBytesLong
 	}
 	return mostBytes

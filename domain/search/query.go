@@ -38,12 +38,20 @@ type Clause struct {
 	Not    bool     // a page that has it is no answer
 	Title  bool     // in the title
 	Prefix bool     // the only word is the beginning of one
-	Joined string   // the only word is a part of one of two parts, "wi-fi": both as one word (Conditions)
+	Joined string   // the only word is a part of one of two parts, "wi-fi": both as one word (Others)
 }
 
 func (c Clause) same(o Clause) bool {
 	return slices.Equal(c.Words, o.Words) && c.Not == o.Not && c.Title == o.Title && c.Prefix == o.Prefix &&
 		c.Joined == o.Joined
+}
+
+// Others are words that pages may have in place of the only word of a clause.
+func (c Clause) Others() []string {
+	if c.Joined == "" {
+		return nil
+	}
+	return []string{c.Joined}
 }
 
 // pairs says that two clauses that follow one another are the parts of a word.
@@ -62,7 +70,7 @@ func (c Clause) pairs(next Clause) bool {
 //	site:a.com      of this site and its subdomains; also -site:a.com, site:a.com,b.com
 //	lang:en         in this language; lang:en,fr in one of these
 //	type:pdf        of this type
-//	wi-fi -two-part wi and fi; not two part in a row, and not twopart
+//	wi-fi -two-part wi and fi, or wifi; not two part in a row, and not twopart
 //	foo_bar a.b c++ the identifier as a whole; other words with signs within are their parts
 //	東京都 東京大学病院  up to four characters in a row; more are their pairs, as words
 //	4½ 24/7 12:30   the numbers in a row
@@ -318,7 +326,7 @@ type placed struct {
 const maxDense = 3
 
 // clausesOf are the words of a text: identifiers as a whole, other words with hyphens in parts, but for e-mail, which
-// is email; figures such as 4½ as phrases of numbers. Runs of characters without spaces are phrases of pairs; longer
+// is email; vitamin-c is vitamin and c; figures such as 4½ as phrases of numbers. Runs of characters without spaces are phrases of pairs; longer
 // ones are sentences, whose pairs are words like others.
 func clausesOf(text string) (clauses []placed) {
 	tokens := tokensOf(text)
@@ -383,17 +391,14 @@ func single(word string) bool {
 
 func hyphenated(s string) bool { return strings.ContainsAny(s, "-\u2010\u2011") }
 
-// initial says that one of the parts until end is a single letter: e-mail.
-func initial(tokens []Token, end int32) bool {
-	for _, t := range tokens {
-		if t.Start >= end {
-			return false
-		}
-		if r, n := utf8.DecodeRuneInString(t.Word); n == len(t.Word) && !unicode.IsNumber(r) {
-			return true
-		}
+// initial says that the first of the parts until end is a single letter: e-mail. With one that is the last, a word is
+// as often written without the hyphen: vitamin C.
+func initial(parts []Token, end int32) bool {
+	if len(parts) == 0 || parts[0].Start >= end {
+		return false
 	}
-	return false
+	r, n := utf8.DecodeRuneInString(parts[0].Word)
+	return n == len(parts[0].Word) && !unicode.IsNumber(r)
 }
 
 // phraseOf are the words of a text one after another: of each position the longest that does not reach into the next.

@@ -95,6 +95,49 @@ func TestRank(t *testing.T) {
 	}
 }
 
+// A word with a hyphen is found where it is written as one word: as a whole, not by its parts.
+func TestRankJoined(t *testing.T) {
+	t.Parallel()
+
+	x := newIndex(t)
+	page := func(id int64, language, text string) {
+		x.add(search.Page{ID: id, Document: search.Document{Text: text, Language: language, CrawledAt: day(1)}})
+	}
+	page(1, "fr", "un weekend à la campagne")
+	page(2, "en", "two weekends away from home")
+	page(3, "fr", "un week-end à la campagne, sans les voisins")
+	page(4, "en", "by the end of the year, once a week, we meet at the office")
+	page(5, "de", "das weekend ist kurz")
+	page(6, "en", "an end of it")
+	for _, c := range []struct {
+		text      string
+		all, some []int64
+	}{
+		{"week-end", []int64{1, 2, 3, 4, 5}, []int64{6}},
+		{"weekend", []int64{1, 2, 3, 5}, nil},
+		{"week-ends voisins", []int64{3}, []int64{1, 2, 4, 6}},
+		{"campagne -week-end", nil, nil},
+	} {
+		hits, _ := x.rank(parse(t, c.text), search.Query{}).Hits(nil, 10)
+		var all, some []int64
+		for _, h := range hits {
+			if h.All {
+				all = append(all, h.ID)
+			} else {
+				some = append(some, h.ID)
+			}
+		}
+		slices.Sort(all)
+		slices.Sort(some)
+		if !slices.Equal(all, c.all) || !slices.Equal(some, c.some) {
+			t.Errorf("%q finds %v, and %v by some words; want %v and %v", c.text, all, some, c.all, c.some)
+		}
+	}
+	if hits, _ := x.rank(parse(t, "week-end"), search.Query{}).Hits(nil, 10); hits[4].ID != 4 {
+		t.Errorf("words that stand apart come before one: %v", hits)
+	}
+}
+
 func TestDuplicatesAndFacets(t *testing.T) {
 	t.Parallel()
 

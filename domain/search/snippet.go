@@ -64,7 +64,7 @@ func withoutTitle(text, title string) string {
 // A finder finds the words of a query.
 type finder struct {
 	language string
-	words    map[string]int // by their stems in the language, or themselves: the clause
+	words    map[string][]int // by their stems in the language, or themselves: the clauses
 	prefixes []beginning
 	phrases  []phrase
 	in       map[string][]partOf // where words are in phrases
@@ -85,7 +85,7 @@ type phrase struct {
 type partOf struct{ phrase, word int }
 
 func newFinder(a Ask, language string) *finder {
-	f := &finder{language: language, words: map[string]int{}, in: map[string][]partOf{}, clauses: len(a.Clauses)}
+	f := &finder{language: language, words: map[string][]int{}, in: map[string][]partOf{}, clauses: len(a.Clauses)}
 	tells := slices.ContainsFunc(a.Clauses, func(c Clause) bool { return !c.Not && !idle(c) })
 	for i, c := range a.Clauses {
 		switch {
@@ -104,10 +104,15 @@ func newFinder(a Ask, language string) *finder {
 			f.prefixes = append(f.prefixes, beginning{c.Words[0], i})
 		default:
 			key := f.key(c.Words[0])
+			for _, w := range c.Others() {
+				other := f.key(w)
+				f.words[other] = append(f.words[other], i)
+				f.first[other[0]] = true
+			}
 			if _, same := f.words[key]; same {
 				continue
 			}
-			f.words[key] = i
+			f.words[key] = []int{i}
 		}
 		f.first[c.Words[0][0]] = true
 		f.most++
@@ -167,9 +172,11 @@ func (f *finder) find(text string, g func(found) bool) {
 			return !finished
 		}
 		start, stop := int(t.Start), int(t.End)
-		if clause, ok := f.words[f.key(t.Word)]; ok && !g(found{start, stop, clause, 1}) {
-			finished = true
-			return false
+		for _, clause := range f.words[f.key(t.Word)] {
+			if !g(found{start, stop, clause, 1}) {
+				finished = true
+				return false
+			}
 		}
 		for _, b := range f.prefixes {
 			if strings.HasPrefix(t.Word, b.word) && !g(found{start, stop, b.clause, 1}) {

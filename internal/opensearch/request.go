@@ -97,6 +97,30 @@ func fields(exact, stems, titleOnly bool) (out []string) {
 	return out
 }
 
+// others are words that are looked for beside the word of a clause. Those of a query of too many words are left out.
+func (s *request) others(c search.Clause) []string {
+	n := 0
+	for _, c := range s.ask.Clauses {
+		n += 1 + len(c.Others())
+	}
+	if n > maxTier {
+		return nil
+	}
+	return c.Others()
+}
+
+// either is the query for one clause of the Ask or its others.
+func (s *request) either(c search.Clause) object {
+	queries := []object{clause(c)}
+	for _, w := range s.others(c) {
+		queries = append(queries, clause(search.Clause{Words: []string{w}, Title: c.Title}))
+	}
+	if len(queries) == 1 {
+		return queries[0]
+	}
+	return object{"dis_max": object{"queries": queries}}
+}
+
 // clause is the query for one clause of the Ask.
 func clause(c search.Clause) object {
 	text := strings.Join(c.Words, " ")
@@ -119,11 +143,11 @@ func clause(c search.Clause) object {
 func (s *request) word(c search.Clause) object {
 	better, ok := s.corrections[word(c)]
 	if !ok {
-		return clause(c)
+		return s.either(c)
 	}
 	second := clause(search.Clause{Words: []string{better}})
 	second["multi_match"].(object)["boost"] = 0.5 //nolint:forcetypeassert // of clause
-	return object{"dis_max": object{"queries": []object{clause(c), second}}}
+	return object{"dis_max": object{"queries": []object{s.either(c), second}}}
 }
 
 // body is a search request: of the pages with all words, or (relaxed) of those with some of the plain words too.
@@ -133,13 +157,15 @@ func (s *request) body(relaxed bool) object {
 		switch {
 		case c.Not:
 			c.Not = false
-			not = append(not, clause(c))
+			not = append(not, s.either(c))
 		case word(c) == "":
-			must = append(must, clause(c))
+			must = append(must, s.either(c))
 		}
 	}
+	asked := len(s.corrections)
 	for _, c := range s.words() {
 		some = append(some, s.word(c))
+		asked += 1 + len(s.others(c))
 	}
 	filter := s.filters()
 	scored := len(must)+len(some) > 0
@@ -154,7 +180,7 @@ func (s *request) body(relaxed bool) object {
 		all := object{"constant_score": object{"filter": object{"bool": object{"must": some}}, "boost": tier}}
 		words := object{"bool": object{"should": some, "minimum_should_match": max(1, len(some)*3/10)}}
 		must = append(must, words)
-		if len(some)+len(s.corrections) <= maxTier {
+		if asked <= maxTier {
 			boolean["should"] = []object{all}
 		}
 	} else {
@@ -259,13 +285,20 @@ func (s *request) highlight() object {
 		}
 		words = append(words, object{"multi_match": match})
 	}
+	others := func(c search.Clause) {
+		for _, w := range s.others(c) {
+			add(search.Clause{Title: c.Title}, w)
+		}
+	}
 	for _, c := range s.ask.Clauses {
 		if !c.Not && word(c) == "" {
 			add(c, strings.Join(c.Words, " "))
+			others(c)
 		}
 	}
 	for _, c := range s.words() {
 		add(c, c.Words[0])
+		others(c)
 		if better, ok := s.corrections[word(c)]; ok {
 			add(c, better)
 		}

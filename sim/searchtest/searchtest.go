@@ -147,7 +147,7 @@ func testQueries(x *index) {
 		doc("order", "One", "the quick brown fox jumps over the lazy dog"),
 		doc("other", "Two", "the brown dog is quick, and the fox sleeps"),
 		doc("title", "Brown bears", "they sleep in the winter"),
-		doc("code", "Three", "call parse_query in pkg.reader before runTimer ends"),
+		doc("code", "Three", "call parse_query in pkg.reader before runTimer stops"),
 	)
 	x.finds(`"quick brown fox"`, "order")
 	x.finds("brown -fox", "title")
@@ -161,6 +161,23 @@ func testQueries(x *index) {
 	x.finds("-brown", "code")
 	x.add(doc("hyphen", "A week-end", "the hotel has wi-fi"), doc("whole", "A weekend", "this hotel has wifi"))
 	x.finds("hotel -wi-fi")
+	for _, q := range []string{"week-end", "weekend", "Week-Ends", "wi-fi", "wifi", "intitle:week-end", "hotel wi-fi"} {
+		x.finds(q, "hyphen", "whole")
+	}
+	r := x.search(search.Query{Text: "wi-fi week-end"})
+	for _, h := range r.Hits {
+		title, text := marked(x, h.Title, h.Marks), marked(x, h.Snippet.Text, h.Snippet.Marks)
+		if !h.All || len(title) == 0 || len(text) == 0 {
+			x.t.Errorf("%q and %q are marked in %q: %+v", title, text, h.Snippet.Text, h)
+		}
+	}
+	x.add(doc("vitamin", "Vitamin C", "of an orange"))
+	x.finds("vitamin-c", "vitamin")
+	var pairs []string
+	for i := range search.MaxClauses / 2 {
+		pairs = append(pairs, fmt.Sprintf("ab%d-cd%d", i, i))
+	}
+	x.finds("site:nowhere.example " + strings.Join(pairs, " ")) // its words are many
 }
 
 func testLanguages(x *index) {
