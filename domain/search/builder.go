@@ -88,21 +88,16 @@ func (b *Builder) Add(doc uint32, p Page) {
 	field(p.Description, fieldBody, nil)
 	field(p.Text, fieldBody, text.add)
 	row.key = textKey(title, text)
-	host, path := address(p.URL)
-	for _, s := range []string{host, path} {
-		end := uint32(0)
-		Tokenize(s, func(t Token) bool {
-			end = uint32(t.Position) + 1
-			b.word(t.Word, language, fieldAddress, 0)
-			return true
-		})
-		row.length[fieldAddress] += end
-	}
+	Tokenize(Address(p.URL), func(t Token) bool {
+		row.length[fieldAddress] = uint32(t.Position) + 1
+		b.word(t.Word, language, fieldAddress, 0)
+		return true
+	})
 	b.rows = append(b.rows, row)
 }
 
-// address is what of a URL is indexed: its host and its path.
-func address(raw string) (host, path string) {
+// Address is what of a URL is indexed: its host without "www.", and its path.
+func Address(raw string) string {
 	_, rest, has := strings.Cut(raw, "://")
 	if !has {
 		rest = raw
@@ -110,12 +105,12 @@ func address(raw string) (host, path string) {
 	if i := strings.IndexAny(rest, "?#"); i >= 0 {
 		rest = rest[:i]
 	}
-	host, path, _ = strings.Cut(rest, "/")
+	host, path, _ := strings.Cut(rest, "/")
 	host = strings.TrimPrefix(host, "www.")
 	if whole, err := url.PathUnescape(path); err == nil {
 		path = whole
 	}
-	return host, path
+	return host + " " + path
 }
 
 // word notes a word and its stem.

@@ -46,12 +46,18 @@ func (c Clause) same(o Clause) bool {
 		c.Joined == o.Joined
 }
 
-// Others are words that pages may have in place of the only word of a clause.
-func (c Clause) Others() []string {
-	if c.Joined == "" {
-		return nil
+// Others are words that pages may have in place of the only word of a clause: that which it is a part of, and a host
+// without its "www.", as the addresses of pages have it.
+func (c Clause) Others() (others []string) {
+	if c.Joined != "" {
+		others = append(others, c.Joined)
 	}
-	return []string{c.Joined}
+	if len(c.Words) == 1 && !c.Prefix {
+		if host, ok := strings.CutPrefix(c.Words[0], "www."); ok && strings.Contains(host, ".") {
+			others = append(others, host)
+		}
+	}
+	return others
 }
 
 // pairs says that two clauses that follow one another are the parts of a word.

@@ -54,6 +54,7 @@ func TestMark(t *testing.T) {
 		{"東京都", "ja", "私は東京都にいる。東京", "私は[東京都]にいる。東京"},
 		{"京", "ja", "京都と東京", "[京都]と東京"},
 		{"week-end", "en", "a weekend, weekends, a week-end; the week ends", "a [weekend], [weekends], a [week-end]; the [week] [ends]"},
+		{"www.a.example", "en", "www.a.example, a.example/b", "[www.a.example], [a.example]/b"},
 		{"vitamin-c", "en", "vitamin C, vitamin-c", "[vitamin] [C], [vitamin-c]"},
 		{"e-mail", "en", "an email or e-mail", "an [email] or [e-mail]"},
 		{"C++", "en", "c++ and c", "[c++] and c"},

@@ -388,7 +388,7 @@ func document(p search.Page) object {
 	doc := object{
 		"id": p.ID, "url": p.URL, "site": p.Site, "sites": domains(p.Site), "type": p.Type,
 		"crawled_at": p.CrawledAt.UTC().Format("2006-01-02T15:04:05.000Z"), "month": p.CrawledAt.UTC().Format("2006-01"),
-		"text_key": textKey(p), "words": vocabulary(p), "address": clean(p.URL), "lead": lead, "tail": tail,
+		"text_key": textKey(p), "words": vocabulary(p), "address": clean(search.Address(p.URL)), "lead": lead, "tail": tail,
 		language: object{
 			"title": clean(p.Title), "headings": headings, "description": clean(p.Description), "body": text,
 		},

@@ -173,6 +173,12 @@ func testQueries(x *index) {
 	}
 	x.add(doc("vitamin", "Vitamin C", "of an orange"))
 	x.finds("vitamin-c", "vitamin")
+	host := doc("host", "A port", "its pilots are at www.port.example")
+	host.URL, host.Site = "https://www.host.example/host", "www.host.example"
+	x.add(host)
+	for _, q := range []string{"www.host.example", "host.example", "www.port.example", "port.example"} {
+		x.finds(q, "host")
+	}
 	var pairs []string
 	for i := range search.MaxClauses / 2 {
 		pairs = append(pairs, fmt.Sprintf("ab%d-cd%d", i, i))
