@@ -79,7 +79,7 @@ func (c Clause) pairs(next Clause) bool {
 //	wi-fi -two-part wi and fi, or wifi; not two part in a row, and not twopart
 //	foo_bar a.b c++ the identifier as a whole; other words with signs within are their parts
 //	東京都 東京大学病院  up to four characters in a row; more are their pairs, as words
-//	4½ 24/7 12:30   the numbers in a row
+//	4½ 24/7 AT&T    the numbers, or the letters, in a row
 //
 // It is fault.Invalid when there is neither a word nor a filter, and when site:, lang: or type: have what is none.
 func Parse(text string) (Ask, error) {
@@ -338,12 +338,13 @@ func clausesOf(text string) (clauses []placed) {
 	tokens := tokensOf(text)
 	var whole Token // of two parts
 	figures := strings.Trim(text, "0123456789/:") == ""
+	short := lettersAnd(text)
 	for i := 0; i < len(tokens); {
 		t := tokens[i]
 		n := i + 1
 		first, _ := utf8.DecodeRuneInString(t.Word)
 		dense := kindOf(first, 3) == isGram
-		for n < len(tokens) && (dense && tokens[n].Start < tokens[n-1].End ||
+		for n < len(tokens) && (dense && tokens[n].Start < tokens[n-1].End || short ||
 			number(tokens[n-1].Word) && number(tokens[n].Word) && tokens[n].Position > tokens[n-1].Position &&
 				(figures || tokens[n].Start <= tokens[n-1].End)) {
 			n++
@@ -386,6 +387,17 @@ func clausesOf(text string) (clauses []placed) {
 	}
 	return clauses
 }
+
+// lettersAnd says that a text is letters with & between them, AT&T: one or two of them alone say nothing.
+func lettersAnd(text string) bool {
+	parts := strings.Split(strings.TrimFunc(text, notLetter), "&")
+	return len(parts) > 1 && !slices.ContainsFunc(parts, func(part string) bool {
+		n := utf8.RuneCountInString(part)
+		return n < 1 || n > 2 || strings.ContainsFunc(part, notLetter)
+	})
+}
+
+func notLetter(r rune) bool { return !unicode.IsLetter(r) }
 
 func number(word string) bool { return strings.Trim(word, "0123456789") == "" }
 

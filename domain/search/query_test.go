@@ -90,6 +90,7 @@ func TestParse(t *testing.T) {
 		{"wi fi wi-fi Wi-Fi", "wi; fi; wi of wifi; fi of wifi"},
 		{"bora-bora wi-fi* wi-fi's", "bora; wi; fi*; wi of wifi; fi of wifi"},
 		{"wi-4½", "wi; [4 1 2]"},
+		{"AT&T, R&D Q&A's black&white a&b=c -h&m", "[at t]; [r d]; q; a; black; white; b; c; not [h m]"},
 		{"vitamin-c USB-C x-ray", "vitamin of vitaminc; c of vitaminc; usb of usbc; c of usbc; xray"},
 		{"l'eau qu'il John's", "eau; il; john"},
 		{"東京都 京 \"東京 都\"", "[東京 京都]; 京*; [東京 都]"},

@@ -159,6 +159,8 @@ func testQueries(x *index) {
 	x.finds("pkg.reader", "code")
 	x.finds(`"parse query"`, "code")
 	x.finds("-brown", "code")
+	x.add(doc("telephone", "Sixth", "a shop of AT&T"), doc("letters", "Seventh", "T, or B; at most R"))
+	x.finds("AT&T", "telephone")
 	x.add(doc("hyphen", "A week-end", "the hotel has wi-fi"), doc("whole", "A weekend", "this hotel has wifi"))
 	x.finds("hotel -wi-fi")
 	for _, q := range []string{"week-end", "weekend", "Week-Ends", "wi-fi", "wifi", "intitle:week-end", "hotel wi-fi"} {
