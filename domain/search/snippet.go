@@ -295,6 +295,7 @@ func around(text string, start, end int) string {
 	if to < len(text) {
 		to = end + last(text[end:to])
 	}
+	from, to = whole(text, from, to)
 	var b strings.Builder
 	if strings.TrimSpace(text[:from]) != "" {
 		b.WriteString("… ")
@@ -304,6 +305,51 @@ func around(text string, start, end int) string {
 		b.WriteString(" …")
 	}
 	return b.String()
+}
+
+// whole is the part of a text from one place to another without the pieces of characters, as people see them, at its
+// ends: of letters with marks, of flags, of emoji that are joined. What is one such piece stays.
+func whole(text string, from, to int) (start, end int) {
+	start, end = from, to
+	for start < to && goesOn(text, start) {
+		start = forward(text, start, 1)
+	}
+	for end > start && goesOn(text, end) {
+		end = back(text, end, 1)
+	}
+	if start >= end {
+		return from, to
+	}
+	return start, end
+}
+
+// goesOn says that what is at i belongs to the character before it, as people see them: the cases of UAX #29 that
+// texts have.
+func goesOn(text string, i int) bool {
+	if i == 0 || i == len(text) {
+		return false
+	}
+	r, _ := utf8.DecodeRuneInString(text[i:])
+	before, _ := utf8.DecodeLastRuneInString(text[:i])
+	const joiner = '\u200d'
+	switch {
+	case r < 0x300:
+		return false
+	case r == joiner, before == joiner, unicode.Is(unicode.M, r), r == '\u0e33', r == '\u0eb3', r == '\uff9e', r == '\uff9f',
+		r >= 0x1f3fb && r <= 0x1f3ff: // colours of skin
+		return true
+	case !unicode.Is(unicode.Regional_Indicator, r):
+		return false
+	}
+	n := 0 // of the letters of flags before it
+	for ; i > 0; n++ {
+		before, size := utf8.DecodeLastRuneInString(text[:i])
+		if !unicode.Is(unicode.Regional_Indicator, before) {
+			break
+		}
+		i -= size
+	}
+	return n%2 == 1
 }
 
 // forward is the place n characters after i.

@@ -128,6 +128,35 @@ func TestSnipWithoutSpaces(t *testing.T) {
 	}
 }
 
+// What people see as one character is not cut in two.
+func TestSnipCutsNoCharacter(t *testing.T) {
+	t.Parallel()
+
+	for name, one := range map[string]string{
+		"letters with a mark": "e\u0301", "Thai vowels": "\u0e01\u0e34\u0e48", "flags": "\U0001f1e8\U0001f1e6",
+		"a family": "\U0001f468\u200d\U0001f469\u200d\U0001f467", "a colour of skin": "\U0001f44d\U0001f3fd",
+		"a sign for emoji": "\u2764\ufe0f",
+	} {
+		for i := range 8 { // wherever it is cut
+			text := strings.Repeat(one, 300) + strings.Repeat("x", i) + "(pie)" + strings.Repeat("y", i) + strings.Repeat(one, 300)
+			s := search.Snip("", "", text, asked(t, "pie"), "")
+			got := strings.Trim(s.Text, "… ")
+			got = strings.ReplaceAll(got, one, "")
+			// A word that is cut may be left out.
+			if want := strings.Repeat("x", i) + "(pie)" + strings.Repeat("y", i); !strings.HasPrefix(want, got) {
+				t.Errorf("%s, %d: %+q is left of %+q", name, i, got, s.Text)
+			}
+			if utf8.RuneCountInString(s.Text) > 240 || marked(s.Text, s.Marks) == s.Text {
+				t.Errorf("%s, %d: %q", name, i, s.Text)
+			}
+		}
+	}
+	marks := strings.Repeat("\u0301", 1000)
+	if s := search.Snip("", "", "e"+marks+" pie e"+marks, asked(t, "pie"), ""); !strings.Contains(s.Text, "pie") {
+		t.Errorf("no word in %q", s.Text)
+	}
+}
+
 // Snippets of large pages are made for every hit: it takes 40 ms each; were the time quadratic, it would be minutes.
 func TestSnipIsLinear(t *testing.T) {
 	t.Parallel()
