@@ -61,7 +61,9 @@ const tatweel = '\u0640' // stretches Arabic words
 
 // spelled letters have no accent that could be taken from them, and are typed otherwise.
 var spelled = map[rune]string{'ß': "ss", 'æ': "ae", 'œ': "oe", 'ø': "o", 'đ': "d", 'ð': "d", 'þ': "th", 'ł': "l",
-	'ħ': "h", 'ŧ': "t", 'ŋ': "n", 'ı': "i", 'ĸ': "k", 'ς': "σ"}
+	'ħ': "h", 'ŧ': "t", 'ŋ': "n", 'ı': "i", 'ĸ': "k", 'ς': "σ",
+	// Arabic letters that keyboards of several languages have as several characters, or that many do not tell apart.
+	'ى': "ي", 'ی': "ي", 'ے': "ي", 'ک': "ك", 'ة': "ه", 'ہ': "ه", 'ە': "ه"}
 
 // Fold returns a word as the index has it: in lower case, without accents, in the usual width (NFKC), without invisible
 // characters. It does not look for words within s.

@@ -36,7 +36,8 @@ func TestTokenize(t *testing.T) {
 		{"Ελληνικά Άσος ΆΣΟΣ", "ελληνικα ασοσ ασοσ"},
 		{"Ёлка МОСКВА", "елка москва"},
 		{"שָׁלוֹם עולם", "שלום עולם"},
-		{"العَرَبِيَّة ٣٤", "العربية 34"},
+		{"العَرَبِيَّة ٣٤", "العربيه 34"},
+		{"تبریز کتاب علی مدرسة", "تبريز كتاب علي مدرسه"},
 		{"हिन्दी", "हिन्दी"},
 		{"soft\u00adhyphen zero\u200bwidth \u202ebidi\u202c", "softhyphen zerowidth bidi"},
 		{"a\x00b \xff\xfe c\xffd", "a b c d"},
@@ -46,6 +47,7 @@ func TestTokenize(t *testing.T) {
 		{"l'eau d’été qu'il jusqu'à aujourd'hui quelqu'un c'est L'Économie",
 			"eau ete il a aujourdhui quelquun est economie"},
 		{"l' eau 5'10 90's", "l eau 5 10 90"},
+		{"Hawaiʻi ʻOhana Qurʾan ʿAbd l´été aujourd´hui don‛t Gorʹkij ´x´", "hawaii ohana quran abd ete aujourdhui dont gorkij x"},
 		// Hyphens.
 		{"state-of-the-art", "state of the art"},
 		{"an e-mail or email", "an email e@1 mail or email"},
