@@ -35,11 +35,11 @@ type MailOptions struct {
 // Mail sends notices by SMTP, with one connection an e-mail.
 type Mail struct {
 	o        MailOptions
-	host     string // of the server
-	address  string // with its port
-	implicit bool   // TLS from the first byte on
-	tls      string // of smtp://: required, optional or off
-	auth     smtp.Auth
+	host     string        // of the server
+	address  string        // with its port
+	implicit bool          // TLS from the first byte on
+	tls      string        // of smtp://: required, optional or off
+	user     *url.Userinfo // nil = the server is not told who sends
 	from     *mail.Address
 }
 
@@ -66,7 +66,7 @@ func NewMail(o MailOptions) (*Mail, error) {
 			m.tls = "optional"
 		}
 	}
-	password, has := u.User.Password()
+	_, has := u.User.Password()
 	switch {
 	case m.tls != "required" && m.tls != "optional" && m.tls != "off":
 		return nil, errors.New("tls of the mail server is not required, optional or off")
@@ -75,7 +75,7 @@ func NewMail(o MailOptions) (*Mail, error) {
 	case has && !local && !m.implicit && m.tls == "off":
 		return nil, errors.New("the password of the mail server would travel in clear text")
 	case has:
-		m.auth = smtp.PlainAuth("", u.User.Username(), password, m.host) // which refuses to send it in clear text
+		m.user = u.User
 	}
 	if m.from, err = mail.ParseAddress(o.From); err != nil {
 		return nil, errors.New("the sender of e-mails is not an address such as Homes <homes@example.org>")
@@ -142,8 +142,8 @@ func (m *Mail) deliver(ctx context.Context, to string, body []byte) (at string, 
 			return atTLS, errors.New("it is not offered")
 		}
 	}
-	if m.auth != nil {
-		if err := c.Auth(m.auth); err != nil {
+	if m.user != nil {
+		if err := c.Auth(newCredentials(m.user, m.host)); err != nil {
 			return atAuth, err
 		}
 	}

@@ -112,6 +112,15 @@ func TestMail(t *testing.T) {
 	require.NotContains(t, plain+page, "javascript")
 }
 
+// A server that offers no PLAIN is told who sends by LOGIN.
+func TestMailLogin(t *testing.T) {
+	t.Parallel()
+	s := smtptest.New(t, smtptest.Options{StartTLS: true, Login: true})
+	require.NoError(t, mailer(t, s, "smtp://me:pa%20ss@HOST?tls=required", 20*time.Second).Send(t.Context(), dropped()))
+	require.True(t, s.Taken()[0].TLS)
+	require.Equal(t, "LOGIN bWU= cGEgc3M=", s.Taken()[0].Auth)
+}
+
 // The first e-mail asks for the confirmation of its address, and tells nothing of homes.
 func TestMailConfirms(t *testing.T) {
 	t.Parallel()

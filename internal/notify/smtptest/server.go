@@ -5,6 +5,7 @@ import (
 	"bufio"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/base64"
 	"io"
 	"net"
 	"net/http"
@@ -49,6 +50,7 @@ type Options struct {
 	StartTLS bool // it offers STARTTLS
 	Implicit bool // it speaks TLS from the first byte on
 	Auth     bool // it offers AUTH PLAIN
+	Login    bool // it offers AUTH LOGIN
 }
 
 // A Server listens on the loopback interface until its test ends.
@@ -169,7 +171,7 @@ func (s *Server) serve(conn net.Conn) {
 			for _, can := range []struct {
 				is   bool
 				what string
-			}{{true, "smtptest"}, {s.o.StartTLS && !e.TLS, "STARTTLS"}, {s.o.Auth, "AUTH PLAIN"}} {
+			}{{true, "smtptest"}, {s.o.StartTLS && !e.TLS, "STARTTLS"}, {s.o.Auth, "AUTH PLAIN"}, {s.o.Login, "AUTH LOGIN"}} {
 				if can.is && more {
 					more = text.PrintfLine("250-%s", can.what) == nil
 				}
@@ -182,6 +184,17 @@ func (s *Server) serve(conn net.Conn) {
 			}
 		case "AUTH":
 			e.Auth = rest
+			for _, asks := range []string{"Username:", "Password:"} {
+				if rest != "LOGIN" {
+					break
+				}
+				_ = text.PrintfLine("334 %s", base64.StdEncoding.EncodeToString([]byte(asks)))
+				said, err := text.ReadLine()
+				if err != nil {
+					return
+				}
+				e.Auth += " " + said
+			}
 			more = say("AUTH", "235 2.7.0 welcome")
 		case "MAIL":
 			e.From = address(rest)
