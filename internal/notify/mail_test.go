@@ -121,6 +121,23 @@ func TestMailLogin(t *testing.T) {
 	require.Equal(t, "LOGIN bWU= cGEgc3M=", s.Taken()[0].Auth)
 }
 
+// However long a subject is in the letters of e-mails, no line is longer than servers take.
+func TestMailSubject(t *testing.T) {
+	t.Parallel()
+	s := smtptest.New(t, smtptest.Options{})
+	for n, letter := range []string{"家", "🏠", "é ", "a "} {
+		notice := dropped()
+		notice.Items[0].Title = strings.Repeat(letter, 150)
+		require.NoError(t, mailer(t, s, "smtp://HOST", 20*time.Second).Send(t.Context(), notice))
+		e := s.Taken()[n]
+		for line := range strings.SplitSeq(e.Text, "\n") {
+			require.LessOrEqual(t, len(line), 200, line)
+		}
+		subject, _, _ := parts(t, e)
+		require.Equal(t, notice.Letter().Subject, subject)
+	}
+}
+
 // The first e-mail asks for the confirmation of its address, and tells nothing of homes.
 func TestMailConfirms(t *testing.T) {
 	t.Parallel()

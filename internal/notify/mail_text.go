@@ -35,7 +35,8 @@ func (m *Mail) write(n saved.Notice) ([]byte, error) {
 	header := func(name, value string) { fmt.Fprintf(&out, "%s: %s\r\n", name, value) }
 	header("From", m.from.String())
 	header("To", (&mail.Address{Address: n.Address.Email}).String())
-	header("Subject", mime.QEncoding.Encode("utf-8", letter.Subject))
+	// Encoded words stand in a line each: of one line, there may be more than servers take.
+	header("Subject", strings.ReplaceAll(mime.QEncoding.Encode("utf-8", letter.Subject), "?= =?", "?=\r\n =?"))
 	header("Date", m.o.Now().UTC().Format(time.RFC1123Z))
 	header("Message-ID", "<"+n.ID.String()+"@"+domain+">")
 	header("List-Unsubscribe", "<"+to.Stop+">")
