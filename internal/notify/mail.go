@@ -15,6 +15,9 @@ import (
 	"regexp"
 	"strings"
 	"time"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
 
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/saved"
@@ -40,7 +43,7 @@ type Mail struct {
 	implicit bool          // TLS from the first byte on
 	tls      string        // of smtp://: required, optional or off
 	user     *url.Userinfo // nil = the server is not told who sends
-	from     *mail.Address
+	from     *mail.Address // its domain in ASCII
 }
 
 // NewMail returns a sender. It opens nothing. The error quotes neither the URL nor what it holds.
@@ -77,10 +80,29 @@ func NewMail(o MailOptions) (*Mail, error) {
 	case has:
 		m.user = u.User
 	}
-	if m.from, err = mail.ParseAddress(o.From); err != nil {
+	m.from, err = mail.ParseAddress(o.From)
+	if err == nil {
+		local, domain := parted(m.from.Address)
+		if strings.ContainsFunc(domain, func(r rune) bool { return r >= utf8.RuneSelf }) {
+			domain, err = idna.Lookup.ToASCII(domain) // not every server takes the letters of one
+		}
+		m.from.Address = local + "@" + domain
+	}
+	if err != nil {
 		return nil, errors.New("the sender of e-mails is not an address such as Homes <homes@example.org>")
 	}
 	return m, nil
+}
+
+// parted are the two parts of an address.
+func parted(address string) (local, domain string) {
+	at := strings.LastIndexByte(address, '@')
+	return address[:at], address[at+1:]
+}
+
+// mailbox is an address as commands have it: a name with marks that mean something there is in quotes.
+func mailbox(address string) string {
+	return strings.Trim((&mail.Address{Address: address}).String(), "<>")
 }
 
 // Send sends a notice to its address. An address that does not exist is fault.Gone; what the server refuses for good
@@ -128,7 +150,7 @@ func (m *Mail) deliver(ctx context.Context, to string, body []byte) (at string, 
 	if err != nil {
 		return atConnect, err
 	}
-	_, domain, _ := strings.Cut(m.from.Address, "@")
+	_, domain := parted(m.from.Address)
 	if err := c.Hello(domain); err != nil {
 		return atConnect, err
 	}
@@ -147,10 +169,10 @@ func (m *Mail) deliver(ctx context.Context, to string, body []byte) (at string, 
 			return atAuth, err
 		}
 	}
-	if err := c.Mail(m.from.Address); err != nil {
+	if err := c.Mail(mailbox(m.from.Address)); err != nil {
 		return atSender, err
 	}
-	if err := c.Rcpt(to); err != nil {
+	if err := c.Rcpt(mailbox(to)); err != nil {
 		return atReceiver, err
 	}
 	w, err := c.Data()

@@ -138,6 +138,32 @@ func TestMailSubject(t *testing.T) {
 	}
 }
 
+// Commands have addresses in their own form: a name with an at sign is in quotes, or the e-mail could go elsewhere, and
+// a domain of other letters is in ASCII.
+func TestMailAddresses(t *testing.T) {
+	t.Parallel()
+	s := smtptest.New(t, smtptest.Options{})
+	m, err := notify.NewMail(notify.MailOptions{
+		URL: "smtp://" + s.Address, From: "Logements <homes@québec.example>", Timeout: 20 * time.Second,
+		Now: func() time.Time { return noon },
+	})
+	require.NoError(t, err)
+	for n, tt := range [][2]string{
+		{"jo+homes@example.org", "jo+homes@example.org"}, {"a@b.example@example.org", `"a@b.example"@example.org`},
+		{"a..b@example.org", `"a..b"@example.org`},
+	} {
+		notice := dropped()
+		notice.Address.Email = tt[0]
+		require.NoError(t, m.Send(t.Context(), notice))
+		e := s.Taken()[n]
+		require.Equal(t, []string{"homes@xn--qubec-csa.example", tt[1]}, []string{e.From, e.To})
+		h := e.Message(t).Header
+		require.Equal(t, "<"+tt[1]+">", h.Get("To"))
+		require.Equal(t, `"Logements" <homes@xn--qubec-csa.example>`, h.Get("From"))
+		require.Equal(t, "<"+notice.ID.String()+"@xn--qubec-csa.example>", h.Get("Message-ID"))
+	}
+}
+
 // The first e-mail asks for the confirmation of its address, and tells nothing of homes.
 func TestMailConfirms(t *testing.T) {
 	t.Parallel()

@@ -31,7 +31,7 @@ func linksOf(api string, n *saved.Notice) links {
 func (m *Mail) write(n saved.Notice) ([]byte, error) {
 	letter, to := n.Letter(), linksOf(m.o.Links, &n)
 	var out bytes.Buffer
-	_, domain, _ := strings.Cut(m.from.Address, "@")
+	_, domain := parted(m.from.Address)
 	header := func(name, value string) { fmt.Fprintf(&out, "%s: %s\r\n", name, value) }
 	header("From", m.from.String())
 	header("To", (&mail.Address{Address: n.Address.Email}).String())
