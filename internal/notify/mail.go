@@ -212,7 +212,7 @@ func refusal(at string, err error) error {
 	switch {
 	case answer.Code < 500 || at != atReceiver && at != atData:
 		return &fault.Error{Class: fault.Transient, Err: cause}
-	case at == atReceiver && nobody[status]:
+	case nobody[status]: // some servers look the recipient up when they have the message
 		return &fault.Error{Class: fault.Gone, Err: cause}
 	}
 	return &fault.Error{Class: fault.Blocked, Err: cause}

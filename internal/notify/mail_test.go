@@ -187,11 +187,14 @@ func TestMailRefused(t *testing.T) {
 		class fault.Class // "" = it is sent
 		says  string
 	}{
-		"busy":            {smtptest.Trick{At: "CONNECT", Answer: "421 4.3.2 jo@example.org later"}, fault.Transient, "421"},
-		"greylisted":      {smtptest.Trick{At: "RCPT", Answer: "451 4.7.1 jo@example.org later"}, fault.Transient, "451 4.7.1 to RCPT"},
-		"nobody":          {smtptest.Trick{At: "RCPT", Answer: "550 5.1.1 <jo@example.org> who?"}, fault.Gone, "550 5.1.1 to RCPT"},
-		"refused":         {smtptest.Trick{At: "RCPT", Answer: "550 5.7.1 jo@example.org no"}, fault.Blocked, "550 5.7.1 to RCPT"},
-		"no status":       {smtptest.Trick{At: "RCPT", Answer: "550 jo@example.org no"}, fault.Blocked, "550 to RCPT"},
+		"busy":       {smtptest.Trick{At: "CONNECT", Answer: "421 4.3.2 jo@example.org later"}, fault.Transient, "421"},
+		"greylisted": {smtptest.Trick{At: "RCPT", Answer: "451 4.7.1 jo@example.org later"}, fault.Transient, "451 4.7.1 to RCPT"},
+		"nobody":     {smtptest.Trick{At: "RCPT", Answer: "550 5.1.1 <jo@example.org> who?"}, fault.Gone, "550 5.1.1 to RCPT"},
+		"refused":    {smtptest.Trick{At: "RCPT", Answer: "550 5.7.1 jo@example.org no"}, fault.Blocked, "550 5.7.1 to RCPT"},
+		"no status":  {smtptest.Trick{At: "RCPT", Answer: "550 jo@example.org no"}, fault.Blocked, "550 to RCPT"},
+		"nobody, told late": {
+			smtptest.Trick{At: "END", Answer: "550 5.1.1 <jo@example.org> who?"}, fault.Gone, "550 5.1.1 to DATA",
+		},
 		"spam":            {smtptest.Trick{At: "END", Answer: "554 5.6.0 jo@example.org spam"}, fault.Blocked, "554 5.6.0 to DATA"},
 		"full":            {smtptest.Trick{At: "END", Answer: "452 4.2.2 full"}, fault.Transient, "452 4.2.2 to DATA"},
 		"sender refused":  {smtptest.Trick{At: "MAIL", Answer: "550 5.7.1 not you"}, fault.Transient, "550 5.7.1 to MAIL"},
