@@ -58,7 +58,7 @@ func NewTelegram(o TelegramOptions) (*Telegram, error) {
 // Close drops the idle connections.
 func (t *Telegram) Close() { t.http.CloseIdleConnections() }
 
-// maxWait is the longest wait that Telegram may ask for.
+// maxWait is the longest wait that Telegram, or the host of a webhook, may ask for.
 const maxWait = time.Hour
 
 // Send sends a notice to its chat. A chat that is not there any more, or that has blocked the bot, is fault.Gone; HTTP

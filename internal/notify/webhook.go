@@ -3,6 +3,7 @@ package notify
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/saved"
+	"github.com/mtlrent/conveyor/internal/fetch"
 )
 
 // The headers of a webhook.
@@ -138,8 +140,9 @@ func echoes(answer []byte, challenge string) bool {
 const maxAnswer = 16 << 10
 
 // Send posts a notice to its address. It is delivered when the answer is 2xx, and a challenge when the answer has it,
-// too; redirects are not followed. What the guard refuses is fault.Invalid; any other failure may pass, and is
-// saved.ErrUnreached where it may be ours. No error quotes the address, which may be a secret, or the answer.
+// too; redirects are not followed. 410 is fault.Gone: the host wants no more. What the guard refuses is fault.Invalid.
+// Any other failure may pass, after what Retry-After asks for up to maxWait, and is saved.ErrUnreached where it may be
+// ours. No error quotes the address, which may be a secret, or the answer.
 func (w *Webhooks) Send(ctx context.Context, n saved.Notice) error {
 	var challenge string
 	var body []byte
@@ -186,11 +189,24 @@ func (w *Webhooks) Send(ctx context.Context, n saved.Notice) error {
 		return fault.Newf(fault.Transient, "the webhook answered %d, without the challenge", s)
 	case s >= 200 && s < 300:
 		return nil
-	case s == http.StatusTooManyRequests:
-		return &fault.Error{Class: fault.Throttled, After: time.Minute, Err: fmt.Errorf("the webhook answered %d", s)}
 	default:
-		return fault.Newf(fault.Transient, "the webhook answered %d", s)
+		return w.refused(s, answer.Header.Get("Retry-After"))
 	}
+}
+
+// refused classifies an answer that is not 2xx.
+func (w *Webhooks) refused(status int, retryAfter string) error {
+	f := &fault.Error{
+		Class: fault.Transient, After: fetch.RetryAfter(retryAfter, w.o.Now(), maxWait),
+		Err: fmt.Errorf("the webhook answered %d", status),
+	}
+	switch status {
+	case http.StatusGone:
+		f.Class = fault.Gone
+	case http.StatusTooManyRequests:
+		f.Class, f.After = fault.Throttled, cmp.Or(f.After, time.Minute)
+	}
+	return f
 }
 
 // failed classifies an error of a request of which the host was reached or not. A host that is not known now may be

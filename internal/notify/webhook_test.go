@@ -41,11 +41,12 @@ func sender(t *testing.T, allowed string) *notify.Webhooks {
 func TestWebhook(t *testing.T) {
 	t.Parallel()
 	status, seen := http.StatusOK, http.Header{}
-	var body string
+	var body, later string
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		data, _ := io.ReadAll(r.Body)
 		seen, body = r.Header, string(data)
 		w.Header().Set("Location", "/elsewhere")
+		w.Header().Set("Retry-After", later)
 		w.WriteHeader(status)
 	}))
 	t.Cleanup(s.Close)
@@ -62,12 +63,22 @@ func TestWebhook(t *testing.T) {
 	require.Contains(t, body, `"more":7`)
 	for _, tt := range []struct {
 		status int
+		later  string // Retry-After
 		class  fault.Class
-	}{{500, fault.Transient}, {404, fault.Transient}, {302, fault.Transient}, {429, fault.Throttled}} {
-		status = tt.status
+		after  time.Duration
+	}{
+		{500, "", fault.Transient, 0}, {404, "", fault.Transient, 0}, {302, "", fault.Transient, 0},
+		{429, "", fault.Throttled, time.Minute}, {429, "soon", fault.Throttled, time.Minute},
+		{429, "1800", fault.Throttled, 30 * time.Minute}, {429, "99999999999", fault.Throttled, time.Hour},
+		{503, "600", fault.Transient, 10 * time.Minute},
+		{503, noon.Add(5 * time.Minute).Format(http.TimeFormat), fault.Transient, 5 * time.Minute},
+		{410, "", fault.Gone, 0},
+	} {
+		status, later = tt.status, tt.later
 		err := w.Send(t.Context(), n)
-		class, _ := fault.Of(err)
+		class, after := fault.Of(err)
 		require.Equal(t, tt.class, class, tt.status)
+		require.Equal(t, tt.after, after, tt.status)
 		require.NotContains(t, err.Error(), "private-path")
 	}
 	s.Close()
