@@ -124,14 +124,18 @@ type challengeBody struct {
 	Challenge string `json:"challenge"`
 }
 
-// echoes reports whether an answer is a challenge, as text or as the JSON {"challenge": …}.
+// echoes reports whether an answer is a challenge, as text or as the JSON {"challenge": …} or "…", which is how many
+// frameworks write a text. Some write a byte order mark before it.
 func echoes(answer []byte, challenge string) bool {
-	said := string(bytes.TrimSpace(answer))
+	answer = bytes.TrimSpace(bytes.TrimPrefix(answer, []byte("\ufeff")))
+	said := string(answer)
 	var doc struct {
 		Challenge string `json:"challenge"`
 	}
 	if json.Unmarshal(answer, &doc) == nil {
 		said = doc.Challenge
+	} else {
+		_ = json.Unmarshal(answer, &said) // or it is the text itself
 	}
 	return subtle.ConstantTimeCompare([]byte(said), []byte(challenge)) == 1
 }

@@ -111,8 +111,14 @@ func TestWebhookChallenge(t *testing.T) {
 		write func(w http.ResponseWriter, challenge string)
 		says  string // "" = it is confirmed
 	}{
-		"text": {func(w http.ResponseWriter, c string) { _, _ = io.WriteString(w, c+"\n") }, ""},
-		"JSON": {func(w http.ResponseWriter, c string) { _, _ = io.WriteString(w, `{"challenge": "`+c+`"}`) }, ""},
+		"text":         {func(w http.ResponseWriter, c string) { _, _ = io.WriteString(w, c+"\n") }, ""},
+		"JSON":         {func(w http.ResponseWriter, c string) { _, _ = io.WriteString(w, `{"challenge": "`+c+`"}`) }, ""},
+		"text as JSON": {func(w http.ResponseWriter, c string) { _, _ = io.WriteString(w, `"`+c+`"`) }, ""},
+		"text, marked": {func(w http.ResponseWriter, c string) { _, _ = io.WriteString(w, "\ufeff"+c) }, ""},
+		"JSON, marked": {func(w http.ResponseWriter, c string) { _, _ = io.WriteString(w, "\ufeff{\"challenge\":\""+c+"\"}") }, ""},
+		"no text": {
+			func(w http.ResponseWriter, _ string) { _, _ = io.WriteString(w, `""`) }, "answered 200, without the challenge",
+		},
 		"nothing": {
 			func(w http.ResponseWriter, _ string) { w.WriteHeader(http.StatusNoContent) }, "answered 204, without the challenge",
 		},
@@ -139,9 +145,9 @@ func TestWebhookChallenge(t *testing.T) {
 		class, _ := fault.Of(err)
 		require.Equal(t, fault.Transient, class, name)
 	}
-	require.Len(t, challenges, 6)
+	require.Len(t, challenges, 10)
 	slices.Sort(challenges)
-	require.Len(t, slices.Compact(challenges), 6)
+	require.Len(t, slices.Compact(challenges), 10)
 }
 
 // What is told is signed, and no secret: it goes by https, but to hosts that are listed.
