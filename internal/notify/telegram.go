@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf16"
@@ -97,6 +98,12 @@ func (t *Telegram) Send(ctx context.Context, n saved.Notice) error {
 	return telegramFault(answer.StatusCode, doc)
 }
 
+// telegramRights are in the descriptions of refusals for what the administrators of a chat let a bot do.
+var telegramRights = []string{
+	"not enough rights", "no rights to send", "need administrator rights", "topic_closed", "chat_write_forbidden",
+	"chat_restricted", "chat_send_plain_forbidden",
+}
+
 // telegramFault classifies an answer; nil is that the message was taken.
 func telegramFault(status int, doc []byte) error {
 	var a struct {
@@ -120,6 +127,10 @@ func telegramFault(status int, doc []byte) error {
 		return fault.Newf(fault.Gone, "the Telegram group has another ID now")
 	case status == http.StatusBadRequest && strings.Contains(says, "chat not found"):
 		return fault.Newf(fault.Gone, "the bot knows no such Telegram chat")
+	case status == http.StatusBadRequest && slices.ContainsFunc(telegramRights, func(s string) bool {
+		return strings.Contains(says, s)
+	}):
+		return fault.Newf(fault.Blocked, "the bot may not write to the Telegram chat: its administrators can let it")
 	case status == http.StatusBadRequest:
 		return fault.Newf(fault.Invalid, "Telegram does not take the message")
 	}

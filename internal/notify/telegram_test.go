@@ -101,6 +101,10 @@ func TestTelegram(t *testing.T) {
 		"moved": {
 			400, `{"ok":false,"description":"Bad Request: group chat was upgraded to a supergroup chat"}`, fault.Gone, 0,
 		},
+		"no rights": {
+			400, `{"ok":false,"description":"Bad Request: not enough rights to send text messages to the chat"}`, fault.Blocked, 0,
+		},
+		"topic closed":   {400, `{"ok":false,"description":"Bad Request: TOPIC_CLOSED"}`, fault.Blocked, 0},
 		"bad text":       {400, `{"ok":false,"description":"Bad Request: can't parse entities"}`, fault.Invalid, 0},
 		"down":           {502, `<html>`, fault.Transient, 0},
 		"another token":  {401, `{"ok":false,"description":"Unauthorized"}`, fault.Transient, 0},
