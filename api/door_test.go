@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -96,6 +97,38 @@ func TestServeWhatJSONCannotTell(t *testing.T) {
 	require.Equal(t, http.StatusUnprocessableEntity, w.Code)
 	require.Contains(t, w.Body.String(), "is none")
 	require.True(t, json.Valid(w.Body.Bytes()), w.Body)
+}
+
+// What a body says is read as it was written, or refused: bytes that are no text are not replaced. A byte order
+// mark is no part of it.
+func TestServeReadsBodies(t *testing.T) {
+	t.Parallel()
+	r := gin.New()
+	d := &Door{Options: Options{Log: slog.New(slog.DiscardHandler)}, API: humagin.New(r, document(Options{}))}
+	type said struct {
+		Name string   `json:"name,omitempty"`
+		N    int64    `json:"n,omitempty"`
+		Many []int    `json:"many,omitempty"`
+		F    *float64 `json:"f,omitempty"`
+	}
+	type in struct{ Body said }
+	Serve(d, huma.Operation{OperationID: "say", Method: http.MethodPost, Path: "/say"},
+		func(_ context.Context, in *in) (*Body[said], error) { return BodyOf(in.Body), nil })
+	for body, want := range map[string]string{
+		`{"name":"é 🏠"}`:             `{"name":"é 🏠"}`,
+		"\ufeff{\"n\":1}":            `{"n":1}`,
+		"{\"name\":\"Montr\xe9al\"}": "is not UTF-8",
+		"\x1f\x8b\x08\x00":           "is not UTF-8",
+		`{"n":0.5}`:                  "expected integer",
+		`{"n":1}{}`:                  "after top-level value",
+	} {
+		w := httptest.NewRecorder()
+		ask := httptest.NewRequest(http.MethodPost, "/say", strings.NewReader(body))
+		r.ServeHTTP(w, ask)
+		require.Contains(t, w.Body.String(), want, body)
+		require.NotContains(t, w.Body.String(), "Go ", body)
+		require.Equal(t, want[0] == '{', w.Code == http.StatusOK, body)
+	}
 }
 
 func TestRowsAreShownWhole(t *testing.T) {

@@ -3,11 +3,13 @@ package api
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"reflect"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -16,6 +18,7 @@ import (
 
 // wholeJSON is huma's own JSON, but a value that cannot be written panics before the first byte, and is a 500: huma
 // would begin with the status of a success and break off. A problem is told without the values that cannot be written.
+// What is no UTF-8 is not read.
 var wholeJSON = huma.Format{
 	Marshal: func(w io.Writer, v any) error {
 		var doc bytes.Buffer
@@ -33,8 +36,17 @@ var wholeJSON = huma.Format{
 		_, err = w.Write(doc.Bytes())
 		return err
 	},
-	Unmarshal: json.Unmarshal,
+	Unmarshal: func(body []byte, v any) error {
+		if !utf8.Valid(body) { // such bytes would be replaced, and a text stored that nobody has written
+			return errNotUTF8
+		}
+		body = bytes.TrimPrefix(body, []byte("\ufeff")) // RFC 8259: a byte order mark may be ignored
+		return json.Unmarshal(body, v)
+	},
 }
+
+// errNotUTF8 refuses a body of JSON.
+var errNotUTF8 = errors.New("is not UTF-8, in which JSON is written; a compressed body is not read")
 
 // A bodyTime is a member of the bodies of an operation that is a time.
 type bodyTime struct {
