@@ -99,8 +99,8 @@ func TestServeWhatJSONCannotTell(t *testing.T) {
 	require.True(t, json.Valid(w.Body.Bytes()), w.Body)
 }
 
-// What a body says is read as it was written, or refused: bytes that are no text are not replaced. A byte order
-// mark is no part of it.
+// What a body says is read as it was written, or refused: bytes that are no text are not replaced. Of the forms that
+// JSON and its schema have for one thing each is read.
 func TestServeReadsBodies(t *testing.T) {
 	t.Parallel()
 	r := gin.New()
@@ -115,12 +115,17 @@ func TestServeReadsBodies(t *testing.T) {
 	Serve(d, huma.Operation{OperationID: "say", Method: http.MethodPost, Path: "/say"},
 		func(_ context.Context, in *in) (*Body[said], error) { return BodyOf(in.Body), nil })
 	for body, want := range map[string]string{
-		`{"name":"é 🏠"}`:             `{"name":"é 🏠"}`,
-		"\ufeff{\"n\":1}":            `{"n":1}`,
-		"{\"name\":\"Montr\xe9al\"}": "is not UTF-8",
-		"\x1f\x8b\x08\x00":           "is not UTF-8",
-		`{"n":0.5}`:                  "expected integer",
-		`{"n":1}{}`:                  "after top-level value",
+		`{"name":"é 🏠"}`:                  `{"name":"é 🏠"}`,
+		"\ufeff{\"n\":1}":                 `{"n":1}`,
+		`{"n":5.0,"many":[1e1,-0]}`:       `{"n":5,"many":[10,0]}`,
+		`{"n":1.25e5,"name":"5.0 \"6.0"}`: `{"name":"5.0 \"6.0","n":125000}`,
+		`{"n":2e0,"f":0.5}`:               `{"n":2,"f":0.5}`,
+		"{\"name\":\"Montr\xe9al\"}":      "is not UTF-8",
+		"\x1f\x8b\x08\x00":                "is not UTF-8",
+		`{"n":0.5}`:                       "expected integer",
+		`{"n":92233720368547758080}`:      "n is a number 92233720368547758080, expected int64",
+		`{"n":"a","n":1,"n":"b"}`:         "expected integer",
+		`{"n":1}{}`:                       "after top-level value",
 	} {
 		w := httptest.NewRecorder()
 		ask := httptest.NewRequest(http.MethodPost, "/say", strings.NewReader(body))

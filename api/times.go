@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"reflect"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -41,12 +43,48 @@ var wholeJSON = huma.Format{
 			return errNotUTF8
 		}
 		body = bytes.TrimPrefix(body, []byte("\ufeff")) // RFC 8259: a byte order mark may be ignored
-		return json.Unmarshal(body, v)
+		err := json.Unmarshal(body, v)
+		wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
+		if ok && strings.HasPrefix(wrong.Value, "number ") {
+			err = json.Unmarshal(integers(body), v)
+			wrong, ok = errors.AsType[*json.UnmarshalTypeError](err)
+		}
+		if ok && wrong.Field != "" {
+			return fmt.Errorf("%s is a %s, expected %s", wrong.Field, wrong.Value, wrong.Type.Kind())
+		}
+		return err
 	},
 }
 
 // errNotUTF8 refuses a body of JSON.
 var errNotUTF8 = errors.New("is not UTF-8, in which JSON is written; a compressed body is not read")
+
+// exact is where the integers end of which a float64 has each.
+const exact = 1 << 53
+
+// integers writes the numbers of a JSON text that are integers with a fraction or an exponent, 5.0 and 2e3, without
+// it: they are integers for JSON Schema, and not for encoding/json.
+func integers(body []byte) []byte {
+	var out []byte
+	for text := false; len(body) > 0; {
+		n := 1
+		switch c := body[0]; {
+		case text && c == '\\':
+			n = min(2, len(body))
+		case c == '"':
+			text = !text
+		case !text && (c == '-' || c >= '0' && c <= '9'):
+			n = len(body) - len(bytes.TrimLeft(body, "+-.0123456789eE"))
+			number, err := strconv.ParseFloat(string(body[:n]), 64)
+			if err == nil && number == math.Trunc(number) && math.Abs(number) < exact {
+				out, body = strconv.AppendInt(out, int64(number), 10), body[n:]
+				continue
+			}
+		}
+		out, body = append(out, body[:n]...), body[n:]
+	}
+	return out
+}
 
 // A bodyTime is a member of the bodies of an operation that is a time.
 type bodyTime struct {
