@@ -136,6 +136,34 @@ func TestServeReadsBodies(t *testing.T) {
 	}
 }
 
+// A time whose offset begins with a bare plus is that time, and media types have no case. All else stays as it is.
+func TestAsMeant(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string]string{
+		"since=2026-01-01T00:00:00+02:00&q=a+b":   "since=2026-01-01T00:00:00%2B02:00&q=a+b",
+		"a=2026-01-01T00%3A00%3A00.5+00%3A00&b=1": "a=2026-01-01T00%3A00%3A00.5%2B00%3A00&b=1",
+		"since=2026-01-01T00:00:00%2B02:00":       "since=2026-01-01T00:00:00%2B02:00",
+		"q=2026-01-01+12:00":                      "q=2026-01-01+12:00",
+		"q=%zz+":                                  "q=%zz+",
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/audit", nil)
+		r.URL.RawQuery = query
+		asMeant(r)
+		require.Equal(t, want, r.URL.RawQuery)
+	}
+	for kind, want := range map[string]string{
+		"": "", "Application/JSON; Charset=UTF-8": "application/json; Charset=UTF-8",
+		"Multipart/Form-Data; boundary=aB": "multipart/form-data; boundary=aB", "application/json": "application/json",
+	} {
+		r := httptest.NewRequest(http.MethodPost, "/searches", nil)
+		if kind != "" {
+			r.Header.Set("Content-Type", kind)
+		}
+		asMeant(r)
+		require.Equal(t, want, r.Header.Get("Content-Type"))
+	}
+}
+
 func TestRowsAreShownWhole(t *testing.T) {
 	t.Parallel()
 	d := &Door{}

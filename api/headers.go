@@ -12,7 +12,8 @@ import (
 
 // front sets the headers of every answer, redirects and refusals included: a browser does not guess its type, run it,
 // show it in a frame or cache it, unless a handler sets other headers. HEAD is answered wherever GET is; net/http
-// leaves the body out. There are no CORS headers, so other origins cannot read answers.
+// leaves the body out. There are no CORS headers, so other origins cannot read answers. Requests are read as their
+// senders mean them: see asMeant.
 func front(next http.Handler, tls bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -30,8 +31,26 @@ func front(next http.Handler, tls bool) http.Handler {
 			r = r.WithContext(context.WithValue(r.Context(), headKey{}, true))
 			r.Method = http.MethodGet
 		}
+		asMeant(r)
 		next.ServeHTTP(w, r)
 	})
+}
+
+// plusOffset is a time in a query whose offset begins with a bare plus, which a query has for a space.
+var plusOffset = regexp.MustCompile(`(?i)([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.%A]+)\+([0-9]{2}(?::|%3A)[0-9]{2})`)
+
+// asMeant reads what many clients write: a time with a bare plus in a query, and a media type in capital letters.
+func asMeant(r *http.Request) {
+	if strings.Contains(r.URL.RawQuery, "+") {
+		r.URL.RawQuery = plusOffset.ReplaceAllString(r.URL.RawQuery, "${1}%2B${2}")
+	}
+	media, parameters, more := strings.Cut(r.Header.Get("Content-Type"), ";")
+	if low := strings.ToLower(media); low != media {
+		if more {
+			low += ";" + parameters
+		}
+		r.Header.Set("Content-Type", low)
+	}
 }
 
 type headKey struct{}
