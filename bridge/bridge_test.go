@@ -306,10 +306,10 @@ func TestScraped(t *testing.T) {
 	require.Equal(t, []launch.Arrival{{Stage: listing.StageNormalize, Revision: 1}}, r.temp.arrivals("1"))
 	require.Equal(t, 1, r.rows(t, "raw_listings WHERE status = 'scraped' AND payload->'raw'->>'slug' = 'beau-4-1-2'"))
 
-	// Unchanged and settled: counted and acked, nothing is started.
+	// Unchanged and settled: counted and acked, nothing is started. A byte order mark is no part of a message.
 	_, err := r.pool.Exec(t.Context(), "UPDATE raw_listings SET settled_revision = 1")
 	require.NoError(t, err)
-	r.broker.Publish("scraped", "kijiji", message(t, "1"), message(t, "2"))
+	r.broker.Publish("scraped", "kijiji", message(t, "1"), append([]byte("\ufeff"), message(t, "2")...))
 	r.eventually(t, func() bool { return r.temp.started() == 2 }, "the second was not started")
 	r.eventually(t, func() bool { return r.rows(t, "raw_listings WHERE scrapes = 2") == 1 }, "it was not counted")
 	require.Len(t, r.temp.arrivals("1"), 1)

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -152,6 +153,9 @@ func (c *consumer) session(ctx context.Context, prefetch *int) error {
 	}
 }
 
+// byteOrderMark is what some senders begin a text with. RFC 8259 lets a reader of JSON ignore it; Postgres refuses it.
+var byteOrderMark = []byte("\ufeff")
+
 // buffered hands on the deliveries of a channel, which its client hands over one by one: gather sees only those that
 // are in the buffer. Where more bytes are unsettled than the consumer may hold, it leaves with errLarge.
 func (c *consumer) buffered(
@@ -161,6 +165,7 @@ func (c *consumer) buffered(
 	go func() { // ends with the channel; never blocks, for no more than the prefetch are unacked
 		defer close(waiting)
 		for d := range deliveries {
+			d.Body = bytes.TrimPrefix(d.Body, byteOrderMark)
 			if unsettled.Add(int64(len(d.Body))) > c.budget && most > 1 {
 				leave(errLarge)
 			}
