@@ -88,6 +88,7 @@ func (h Searches) target(ctx context.Context, t TargetStart) (
 }
 
 func (h Searches) webhook(address string) (_, label string, err error) {
+	address = strings.TrimSpace(address) // what is pasted may have a line break or a blank behind it
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil || !saved.HookAllowed(u, h.PlainHosts) {
 		return "", "", fault.Newf(fault.Invalid, "targets: the address of a webhook is an absolute URL that begins with "+

@@ -163,7 +163,7 @@ func TestSearchTargets(t *testing.T) {
 	require.Equal(t, targetsOf(made), targetsOf(apitest.Read[apilistings.SavedSearch](t, got, 200)))
 	require.NotContains(t, got.Body, "secret")
 
-	hook := apitest.Read[apilistings.SearchTarget](t, post(one+"/targets", `{"kind":"webhook","url":"https://hooks.example/private"}`), 201)
+	hook := apitest.Read[apilistings.SearchTarget](t, post(one+"/targets", `{"kind":"webhook","url":" https://hooks.example/private\n"}`), 201)
 	require.NotEmpty(t, hook.Secret)
 	require.Equal(t, saved.TargetUnconfirmed, hook.State)
 	apitest.Read[apilistings.SearchTarget](t, post(one+"/targets", `{"kind":"telegram","chat":"@channel"}`), 201)
