@@ -9,6 +9,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
+	"crypto/x509"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -204,11 +205,13 @@ func (w *Webhooks) refused(status int, retryAfter string) error {
 		Class: fault.Transient, After: fetch.RetryAfter(retryAfter, w.o.Now(), maxWait),
 		Err: fmt.Errorf("the webhook answered %d", status),
 	}
-	switch status {
-	case http.StatusGone:
+	switch {
+	case status == http.StatusGone:
 		f.Class = fault.Gone
-	case http.StatusTooManyRequests:
+	case status == http.StatusTooManyRequests:
 		f.Class, f.After = fault.Throttled, cmp.Or(f.After, time.Minute)
+	case status/100 == 3:
+		f.Err = fmt.Errorf("%w: redirects are not followed", f.Err)
 	}
 	return f
 }
@@ -221,10 +224,30 @@ func (w *Webhooks) failed(ctx context.Context, err error, reached bool) error {
 	switch {
 	case class == fault.Invalid:
 		return fault.Newf(fault.Invalid, "webhook: %w", refused)
+	case distrust(err) != "":
+		return fault.Newf(fault.Transient, "the certificate of the webhook %s", distrust(err))
 	case !reached:
 		return fault.Newf(fault.Transient, "the webhook %w", saved.ErrUnreached)
 	case ctx.Err() != nil:
 		return fault.Newf(fault.Transient, "the webhook did not answer in %s", w.o.Timeout)
 	}
 	return fault.Newf(fault.Transient, "the webhook refused the connection, or broke it off")
+}
+
+// distrust says why the certificate of a host is not taken; "" = it is, or there was none. The errors themselves have
+// names of hosts.
+func distrust(err error) string {
+	if _, ok := errors.AsType[x509.HostnameError](err); ok {
+		return "is of another host"
+	}
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return "is of an issuer that is not known, or lacks that of a certificate between"
+	}
+	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok {
+		if invalid.Reason == x509.Expired {
+			return "has expired, or is not valid yet"
+		}
+		return "is not valid"
+	}
+	return ""
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -166,6 +167,26 @@ func TestWebhookIsEncrypted(t *testing.T) {
 	class, _ := fault.Of(err)
 	require.Equal(t, fault.Invalid, class)
 	require.Zero(t, asked)
+}
+
+// The reason says what is wrong with a certificate, or that a redirect is not followed, for that is to be mended.
+func TestWebhookReasons(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewUnstartedServer(http.NotFoundHandler())
+	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	at := strings.TrimPrefix(s.URL, "https://")
+	err := sender(t, at).Send(t.Context(), saved.Notice{Address: saved.Address{URL: s.URL}})
+	require.ErrorContains(t, err, "the certificate of the webhook is of an issuer that is not known")
+	require.NotContains(t, err.Error(), "127.0.0.1")
+	class, _ := fault.Of(err)
+	require.Equal(t, fault.Transient, class)
+
+	moved := httptest.NewServer(http.RedirectHandler("https://example.org/", http.StatusPermanentRedirect))
+	t.Cleanup(moved.Close)
+	err = sender(t, strings.TrimPrefix(moved.URL, "http://")).Send(t.Context(), saved.Notice{Address: saved.Address{URL: moved.URL}})
+	require.EqualError(t, err, "the webhook answered 308: redirects are not followed")
 }
 
 // The guard of fetching is that of webhooks.
