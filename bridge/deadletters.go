@@ -62,12 +62,16 @@ func deadLetter(q Queue, headers amqp.Table, d amqp.Delivery, now time.Time) db.
 	return out
 }
 
-// text is a header of any type as text; "" when there is none.
+// text is a header of any type as text; "" when there is none, or nothing in it. Some senders write text as bytes.
 func text(headers amqp.Table, name string) string {
-	if v, ok := headers[name]; ok {
+	switch v := headers[name].(type) {
+	case nil:
+		return ""
+	case []byte:
+		return string(v)
+	default:
 		return fmt.Sprint(v)
 	}
-	return ""
 }
 
 // letterOf is the dead letter that a message was replayed from; 0 when it is no replay.

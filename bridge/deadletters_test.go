@@ -36,7 +36,9 @@ func TestReplayDiesAgain(t *testing.T) {
 	r := newRig(t)
 	r.start(t)
 	r.broker.Send("scraped", "kijiji", amqp.Publishing{
-		MessageId: "m1", Body: []byte("<html>"), Headers: amqp.Table{"mine": "kept", "CC": []any{"scraped.kangalou"}},
+		MessageId: "m1", Body: []byte("<html>"), Headers: amqp.Table{
+			"mine": "kept", "bytes": []byte("kept"), "many": uint32(3), "nothing": nil, "CC": []any{"scraped.kangalou"},
+		},
 	})
 	r.eventually(t, func() bool { return r.rows(t, "dead_letters WHERE state = 'open'") == 1 }, "not archived")
 	id := one[int64](t, r, "SELECT id FROM dead_letters")
@@ -50,7 +52,8 @@ func TestReplayDiesAgain(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []string{"scraped.kijiji", "scraped", "kijiji", "m1"},
 			[]string{l.Queue, l.Exchange, l.RoutingKey, l.MessageID})
-		require.Equal(t, "kept", l.Headers["mine"])
+		require.Equal(t, []string{"kept", "kept", "3", ""},
+			[]string{l.Headers["mine"], l.Headers["bytes"], l.Headers["many"], l.Headers["nothing"]})
 		require.Equal(t, []string{"", "2", "3"}[deaths-1], l.Headers["x-attempt"], "each death counts")
 		require.NotNil(t, l.Replay)
 		require.NotNil(t, l.Replay.SentAt)

@@ -24,10 +24,7 @@ var w3c propagation.TraceContext
 type headers amqp.Table
 
 // Get is for the propagator.
-func (h headers) Get(key string) string {
-	v, _ := h[key].(string)
-	return v
-}
+func (h headers) Get(key string) string { return text(amqp.Table(h), key) }
 
 // Set is for the propagator.
 func (h headers) Set(key, value string) { h[key] = value }
