@@ -36,7 +36,7 @@ func init() {
 		}
 		for i, d := range p.Errors {
 			if d != nil {
-				p.Errors[i] = &huma.ErrorDetail{Message: d.Message, Location: d.Location, Value: brief(d)}
+				p.Errors[i] = &huma.ErrorDetail{Message: worded(d.Message), Location: d.Location, Value: brief(d)}
 			}
 		}
 		if more > 0 {
@@ -44,6 +44,14 @@ func init() {
 		}
 		return made
 	}
+}
+
+// worded is a message without the layouts of Go, which say what a time looks like to those who know them only.
+func worded(message string) string {
+	if message == "invalid date/time for format "+time.RFC3339Nano {
+		return "expected a time such as 2026-01-31T09:30:00Z"
+	}
+	return message
 }
 
 // brief is what a problem repeats of a value: a number, a time, the beginning of a text, or of texts with commas

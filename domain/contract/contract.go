@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"regexp"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -87,7 +88,14 @@ func explain(err error, body []byte, message reflect.Type) error {
 		for i := range message.NumField() {
 			name, _, _ := strings.Cut(message.Field(i).Tag.Get("json"), ",")
 			value, ok := members[name]
-			if reason := json.Unmarshal(value, reflect.New(message.Field(i).Type).Interface()); ok && reason != nil {
+			kind := message.Field(i).Type
+			reason := json.Unmarshal(value, reflect.New(kind).Interface())
+			switch {
+			case !ok || reason == nil:
+			case kind == reflect.TypeFor[time.Time](), kind == reflect.TypeFor[*time.Time]():
+				return Errors{{name, fmt.Sprintf("is %s, expected an RFC 3339 time such as 2025-11-01T12:00:00Z",
+					cut(string(value)))}}
+			default:
 				return Errors{{name, cut(reason.Error())}}
 			}
 		}
