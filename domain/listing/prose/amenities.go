@@ -82,10 +82,10 @@ func (p *Prose) amenities(f func(name string, from, to int)) {
 	for i := range p.words {
 		if p.word(i) == "c" && (p.sym(i-1) == '/' || p.sym(i-1) == '.') && p.word(i-2) == "a" &&
 			p.words[i].space == p.words[i-1].space && (p.sym(i-1) == '/' || !p.words[i].space) &&
-			(p.sym(i-3) != '.' || p.words[i-2].space) && !p.deniedThing(i-2) { // "A/C"
+			(p.sym(i-3) != '.' || p.words[i-2].space) && !p.deniedThing(i-2) && !p.deniedAfter(i) { // "A/C"
 			f("air_conditioning", i-2, i)
 		}
-		if p.word(i) == "ac" && p.upper(i) && !p.deniedThing(i) { // French writers cut "avec" to "ac"
+		if p.word(i) == "ac" && p.upper(i) && !p.deniedThing(i) && !p.deniedAfter(i) { // French writers cut "avec" to "ac"
 			f("air_conditioning", i, i)
 		}
 		if p.word(i) == "four" && p.besideItems(i-1) && (p.besideItems(i+1) || p.sym(i+1) == ';') && !p.boughtBefore(i) { // an oven, on a French list
@@ -521,6 +521,9 @@ func (p *Prose) smoking() (value string, from, to int) {
 			case "accepte", "acceptes", "permis", "allowed", "permitted", "ok", "bienvenus":
 				if p.denied(n) || p.word(n-2) == "pas" || p.sym(n+1) == ':' && answers[p.word(n+2)] == saysExcluded {
 					return "no", i, n
+				}
+				if w := p.word(n + 2); p.sym(n+1) == ':' && (w == "outside" || w == "outdoors" || w == "dehors") {
+					return "outdoors", i, n + 2
 				}
 				return "yes", i, n
 			}

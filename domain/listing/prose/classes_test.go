@@ -469,6 +469,7 @@ func TestClasses(t *testing.T) {
 	maps.Copy(all, wholeClasses)
 	maps.Copy(all, elsewhereClasses)
 	maps.Copy(all, unseenClasses)
+	maps.Copy(all, questionClasses)
 	all["plain forms"] = plainForms
 	for class, cases := range all {
 		t.Run(class, func(t *testing.T) {

@@ -215,7 +215,8 @@ func (p *Prose) spotsAt(i, k int) int {
 	n := int(t.cents / 100)
 	switch w := p.word(k - 1); {
 	case p.sym(k-1) == '(' && (p.sym(k+1) == ')' || inclusionWords[p.word(k+1)] == saysIncluded && p.sym(k+2) == ')'),
-		p.sym(k-1) == ':' && k == i+2:
+		p.sym(k-1) == ':' && k == i+2,
+		p.sym(k-1) == ',' && answers[p.word(k-2)] == saysIncluded: // "parking: yes, 1 spot"
 		return n
 	case w == "x" && k == i+2 && p.word(k+1) != "x", (w == "for" || w == "pour") && k == i+2 && p.stop(k+1):
 		return n

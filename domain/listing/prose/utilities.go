@@ -512,8 +512,11 @@ func (p *Prose) litAndHeated(i int) bool {
 	return p.word(i+1) == "et" || s == '/' || s == '+' || (s == '-' || s == ',') && n != "eau"
 }
 
-// deniedBehind tells whether "non" alone follows the participle at i: "chauffé oui, éclairé non".
+// deniedBehind tells whether "non" alone follows the participle at i: "chauffé oui, éclairé non", "éclairé : non".
 func (p *Prose) deniedBehind(i int) bool {
+	if p.sym(i+1) == ':' { // "éclairé : non"
+		i++
+	}
 	w := p.word(i + 1)
 	return (w == "non" || w == "no") && p.listEnds(i+2)
 }

@@ -126,7 +126,7 @@ func (p *Prose) answerAfter(i int) inclusionWord {
 	for k := i + 1; k <= i+4 && k < len(p.words) && !p.words[k].line; k++ {
 		switch {
 		case p.sym(k) == ':' || p.sym(k) == '?':
-			if !p.stop(k + 2) {
+			if !p.stop(k+2) && (p.sym(k+2) != ',' || answers[p.word(k+1)] != saysExcluded) {
 				return 0
 			}
 			return answers[p.word(k+1)]

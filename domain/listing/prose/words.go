@@ -112,6 +112,7 @@ func Read(plain string) *Prose {
 		t.end = int32(i)
 		p.words = append(p.words, t)
 	}
+	p.answerQuestions()
 	p.dropPage()
 	return p
 }
