@@ -273,7 +273,7 @@ func (p *Prose) roomFor(i int, amenity string) bool {
 	default:
 		return false
 	}
-	if amenity == "washer_dryer" && p.sharedAfter(i) || p.boughtBefore(i) || p.optionalBefore(i) {
+	if amenity == "washer_dryer" && (p.sharedAfter(i) || p.loadBefore(i)) || p.boughtBefore(i) || p.optionalBefore(i) {
 		return true
 	}
 	for k := i - 1; k >= 0 && k >= i-8 && !p.words[k+1].line && !p.stop(k+1); k-- {
@@ -290,6 +290,12 @@ func (p *Prose) roomFor(i int, amenity string) bool {
 	return false
 }
 
+// loadBefore tells whether a sum for a load stands before the washer at i: "(1,25 $ laveuse/sécheuse)".
+func (p *Prose) loadBefore(i int) bool {
+	t := p.num(i - 2)
+	return p.sym(i-1) == '$' && t != nil && t.cents < 10_00
+}
+
 // sharedAfter tells whether the washer at i is the building's, costs by the load or comes on request.
 func (p *Prose) sharedAfter(i int) bool {
 	for k := i + 1; k < len(p.words) && k <= i+7 && !p.words[k].line && !p.stop(k) && p.sym(k) != ','; k++ {
@@ -298,7 +304,7 @@ func (p *Prose) sharedAfter(i int) bool {
 		}
 		switch p.word(k) {
 		case "commune", "communes", "partagee", "partagees", "payante", "payantes", "monnaie", "cout", "immeuble",
-			"buanderie", "demande", "shared", "common", "coin", "building", "hook", "hookup", "hookups", "connections":
+			"buanderie", "demande", "load", "loads", "brassee", "shared", "common", "coin", "building", "hook", "hookup", "hookups", "connections":
 			return true
 		}
 	}

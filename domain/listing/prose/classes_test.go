@@ -470,6 +470,7 @@ func TestClasses(t *testing.T) {
 	maps.Copy(all, elsewhereClasses)
 	maps.Copy(all, unseenClasses)
 	maps.Copy(all, questionClasses)
+	maps.Copy(all, sumClasses)
 	all["plain forms"] = plainForms
 	for class, cases := range all {
 		t.Run(class, func(t *testing.T) {

@@ -144,7 +144,7 @@ var connectors = set("is est sont a de d environ env about approx approximately 
 	"egalement aussi also peu pres will run runs sera are stall stalls spot spots space spaces place places " +
 	"estimated estime estimee estimes approximative around autour prevoir minimum maximum max souterrain if si desire " +
 	"desiree optional nearby couvert covered rate an can could peut etre loue separement be rented had separately " +
-	"option optionnel chaque each sont non obligatoire mensuelle of chauffe chauffee heated moyennant contre")
+	"option optionnel tarif chaque each sont non obligatoire mensuelle of chauffe chauffee heated moyennant contre")
 
 // A leadWord is the meaning of a word before an amount.
 type leadWord uint8
@@ -214,7 +214,9 @@ func (l *amountLead) sign(s byte) bool {
 	case ':', '=', '~', '"', '@':
 		return true
 	case '-':
-		l.lowerEnd(100_00) // "900-1000 $"
+		if p.sym(a.from) != '$' || !p.words[k].space { // "unit 453 - $520" is no range
+			l.lowerEnd(100_00) // "900-1000 $"
+		}
 		return true
 	case '(':
 		if l.about && p.unlit(k-1) {
@@ -254,6 +256,9 @@ func (l *amountLead) word(w string) bool {
 		}
 		return true
 	case leadRent:
+		if w == "prix" && l.atCost(k-1) {
+			return true
+		}
 		if w == "louer" && p.word(k-1) == "a" && costs[p.word(k-2)] == forParking { // "garage à louer 225 $"
 			a.role = forParking
 		} else {
@@ -275,7 +280,7 @@ func (l *amountLead) word(w string) bool {
 			return true
 		}
 	case leadExcluded:
-		if l.about || l.priced { // "électricité non comprise, moyenne 125 $"
+		if l.about || l.priced || l.atCost(k) { // "électricité non comprise, moyenne 125 $"
 			return true
 		}
 	case leadOnTop:
@@ -424,6 +429,10 @@ func (p *Prose) after(a *amount, i int) {
 	if p.feeBehind(a, i) || p.evenPayment(a, i) {
 		return
 	}
+	if p.firstMonths(a, i) {
+		a.role = forDiscount
+		return
+	}
 	if p.sym(i) == '(' {
 		i++
 	}
@@ -491,6 +500,10 @@ func (p *Prose) paidFor(a *amount, i int) {
 		a.role = forExtra
 	case w == "frais" && (n == "d" || n == "de") && costs[p.word(k+2)] == forHydro: // "75 $ de frais d'électricité"
 		a.role = forHydro
+	case !ok && p.word(i) == "for" && a.cents <= ceilings[forParking] &&
+		(parkingPlaces[parkingBefore[w]] != "" && costs[n] == forParking || k > i+1 && p.listEnds(k) &&
+			parkingPlaces[parkingBefore[p.word(k-1)]] != ""): // "$60 for outdoor parking, $120 for indoor"
+		a.role = forParking
 	case !ok, pays == forRent && p.word(i) == "de": // "100 $ de loyer"
 	case w == "meubles" && a.role == forRent && a.cents > 300_00: // "900 $ pour meublés" is a rent
 	default:

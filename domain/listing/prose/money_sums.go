@@ -135,3 +135,50 @@ func (p *Prose) isCurrency(i int) bool {
 	}
 	return false
 }
+
+// atCost tells whether the word at k begins what a parking costs: "stationnement disponible au coût de 35 $", "garage
+// au prix de 75 $ par mois".
+func (l *amountLead) atCost(k int) bool {
+	if l.p.word(k) != "au" || l.a.cents > ceilings[forParking] || !l.p.parkingBehind(l.a.from) {
+		return false
+	}
+	switch l.p.word(k + 1) {
+	case "cout", "tarif", "prix":
+		return true
+	}
+	return false
+}
+
+// firstMonths tells whether the amount is that of the first months alone, for the text goes on to a higher one: "575 $
+// pendant 1 mois et 725 $ par la suite", "$999 for the first month, $1,350 after".
+func (p *Prose) firstMonths(a *amount, i int) bool {
+	k, n := i, 0
+	for ; n < 5 && monthLeads[p.word(k)] || p.num(k) != nil && p.num(k).digits <= 2; k, n = k+1, n+1 {
+	}
+	if w := p.word(k); n < 2 || w != "mois" && w != "month" && w != "months" || !p.fewMonths(i, k) {
+		return false
+	}
+	if w := p.word(k + 1); w == "gratuit" || w == "gratuits" || w == "free" || w == "est" || w == "is" {
+		return false
+	}
+	for k++; k < len(p.words) && k < i+60; k++ {
+		if t := p.num(k); t != nil && t.cents > a.cents && t.cents < 3*a.cents && (p.sym(k+1) == '$' || p.sym(k-1) == '$') {
+			return true
+		}
+	}
+	return false
+}
+
+// monthLeads stand between an amount and the months for which it is the rent.
+var monthLeads = set("pendant durant pour for the le les during first premier premiers two deux three trois")
+
+// fewMonths tells whether the tokens from..to count no more than six months, or name the first ones.
+func (p *Prose) fewMonths(from, to int) bool {
+	for k := from; k < to; k++ {
+		if w := p.word(k); w == "first" || w == "premier" || w == "premiers" {
+			return true
+		}
+	}
+	n, _ := p.small(to - 1)
+	return n > 0 && n <= 6
+}

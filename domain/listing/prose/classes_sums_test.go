@@ -1,0 +1,37 @@
+package prose_test
+
+// sumClasses are sums of a parking, of the first months and of a load of laundry, beside the rent.
+var sumClasses = map[string][]classCase{
+	"what sums are for": {
+		{"stationnement extérieur disponible au cout de 35$ /mois",
+			"parking=extra parking_rent=35 parking_type=outdoor"},
+		{"Stationnement disponible au coût de 50 $", "parking=extra parking_rent=50"},
+		{"Stationnement intérieur au prix de 100 $ par mois", "parking=extra parking_rent=100 parking_type=indoor"},
+		{"Garage au tarif de 75 $/mois", "parking=extra parking_rent=75 parking_type=indoor"},
+		{"Parking available at a cost of $60 a month", "parking=extra parking_rent=60"},
+		{"Logement disponible au prix de 950 $", "rent=950 available=?"},
+		{"4 1/2 avec stationnement au prix de 850 $", "rooms=4.5 rent=850 parking=?"},
+		{"Revient à 575$ pendant 1 mois et 725$ par la suite", "rent=725"},
+		{"500 $ le premier mois, 800 $ par la suite", "rent=800"},
+		{"600 $ pour les 2 premiers mois puis 750 $", "rent=750"},
+		{"$999 for the first month, $1,350 after", "rent=1350"},
+		{"$1,200 for the first 3 months then $1,400", "rent=1400"},
+		{"300$ Le premier mois ou rabais de 100$ par mois à raison de trois (3) mois. Prix régulier 600$",
+			"rent=600"},
+		{"Loyer de 900 $, premier mois gratuit", "rent=900"},
+		{"$1,500 for 12 months", "rent=1500 lease=?"},
+		{"850 $ le mois", "rent=850"},
+		{"900 $ pour 2 mois", "rent=900|-"},
+		{"1 Salle(s) de Bain - Limoilou - 453 - $520 /mo", "bathrooms=1 rent=520"},
+		{"Apt 12 - $950", "rent=950"},
+		{"900 - 1000 $", "rent=900 rent_from=yes"},
+		{"$900 - $1000", "rent=900 rent_from=yes"},
+		{"$60 for outdoor parking, $120 for indoor",
+			"parking=extra parking_rent=60|120 parking_type=-|outdoor|indoor"},
+		{"$150 for underground parking", "parking=extra parking_rent=150 parking_type=indoor"},
+		{"$1,500 for indoor living", "rent=?"},
+		{"buanderie sur tous les étages (1,25$ laveuse/sécheuse)", "laundry_in_building=yes"},
+		{"Washer/dryer $2 per load", "laundry_in_building=?"},
+		{"900 $ laveuse sécheuse incluses", "rent=900 washer_dryer=yes"},
+	},
+}
