@@ -471,6 +471,7 @@ func TestClasses(t *testing.T) {
 	maps.Copy(all, unseenClasses)
 	maps.Copy(all, questionClasses)
 	maps.Copy(all, sumClasses)
+	maps.Copy(all, energyClasses)
 	all["plain forms"] = plainForms
 	for class, cases := range all {
 		t.Run(class, func(t *testing.T) {

@@ -52,7 +52,7 @@ var topics = func() map[string]topic {
 			"incluant incluent inclure inclusif inclusive compris comprise comprises comprend comprennent comprenant fourni fournis fournie fournies sus " +
 			"extra excluded exclu exclus exclue exclues charge charges frais pays pay paie paye payes payee payees paid " +
 			"payable payables payer assume assumes assument assumer covers couvre cost " +
-			"expense expenses excluding excludes exclude exclut excluent exclusion exclusions " +
+			"solde expense expenses excluding excludes exclude exclut excluent exclusion exclusions " +
 			"inclusion inclusions addition responsible responsibility responsable responsabilite shared share split nom " +
 			"gratuit gratuits gratuite free provided separate separately covered",
 		aUtility: "chauffage chauffe chauffes chauffee chauffees chauffer chauf chauffez heat heated heating unheated " +

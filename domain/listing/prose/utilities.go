@@ -377,6 +377,10 @@ func (v *inclusion) ofLists() {
 	if v.answered {
 		return
 	}
+	if what, k := p.pricedThing(v.from - 1); !v.yes && !before && what != noUtility {
+		v.say(what, false, k, v.to)
+		return
+	}
 	if v.yes && before {
 		p.inBrackets(next, func(what utility, k int) { v.say(what, true, v.from, k) })
 		if p.unruled(next) {
@@ -441,7 +445,7 @@ var amenitiesOf = set("amenities commodites caracteristiques facilities")
 var (
 	heatedWords = set("chauffe chauffes chauffee chauffees chauffer chauffez")
 	litWords    = set("eclaire eclaires eclairee eclairees eclairer eclairez")
-	litFillers  = set("et eau chaude inclus incluse inclue compris comprise fourni fournie")
+	litFillers  = set("et eau chaude inclus incluse inclue compris comprise fourni fournie meuble meublee meubles semi")
 	litBeside   = set("chauffe chauffee chauffes chauffees eau")
 )
 
@@ -472,10 +476,12 @@ func (p *Prose) participle(i int) (yes bool, on utility) {
 	return false, noUtility
 }
 
-// orNot tells whether what the word at i says is a choice: "chauffé ou non".
+// orNot tells whether what the word at i says is a choice: "chauffé ou non", "heated or not heated".
 func (p *Prose) orNot(i int) bool {
-	w, n := p.word(i+1), p.word(i+2)
-	return (w == "ou" || w == "or") && (n == "non" || n == "pas" || n == "not")
+	choice := func(w, n string) bool {
+		return (w == "ou" || w == "or") && (n == "non" || n == "pas" || n == "not")
+	}
+	return choice(p.word(i+1), p.word(i+2)) || choice(p.word(i-2), p.word(i-1))
 }
 
 // lit reads "éclairé" at i. Without a denial it is electricity only beside "chauffé" or "eau chaude": alone, and after

@@ -17,9 +17,15 @@ func (p *Prose) everything(i, to int) (ok, enumerated bool) {
 			return false, false
 		}
 	}
+	for k := i - 1; k >= 0 && k >= i-7 && !p.stop(k+1) && p.sym(k) != ','; k-- {
+		if w := p.word(k); w == "possibilite" || w == "possibility" { // "possibilité de faire un montant tout compris"
+			return false, false
+		}
+	}
 	k := i - 1
-	for p.sym(k) == ':' && !p.words[k+1].line || copulas[p.word(k)] || p.seq(k-1, "services", "publics") {
-		k--
+	for p.sym(k) == ':' && !p.words[k+1].line || copulas[p.word(k)] || p.seq(k-1, "services", "publics") ||
+		allWords[p.word(k-1)] && (p.word(k) == "s" || p.sym(k) == '-' && !p.words[k].space && !p.words[k+1].space) {
+		k-- // "everything's included", "tout-inclus"
 	}
 	switch w := p.word(k); {
 	case collectives[w]:

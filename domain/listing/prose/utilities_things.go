@@ -36,6 +36,10 @@ func (p *Prose) thing(i int) (utility, int) {
 		return heat, i + 1
 	case what == otherThing && (next == "eau" || p.sym(i+1) == '-' && p.word(i+2) == "eau"): // "chauffe-eau"
 		return otherThing, i + 1
+	case (w == "energie" || w == "energy") && p.costOf(i): // "coûts de l'énergie à vos frais"
+		return collective, i
+	case w == "lights" && p.lightsWithHeat(i): // "heat and lights included"
+		return electricity, i
 	case w == "power" && powered[next]:
 		return otherThing, i + 1
 	case w == "hydro" && p.sym(i+1) == '-' && p.word(i+2) == "quebec":
@@ -66,6 +70,31 @@ func (p *Prose) thing(i int) (utility, int) {
 	return noUtility, i
 }
 
+// costOf tells whether the thing at i is what something costs for: "frais d'énergie", "energy costs".
+func (p *Prose) costOf(i int) bool {
+	k := i - 1
+	for w := p.word(k); w == "l" || w == "d" || w == "de" || w == "the" || w == "for" || w == "of"; w = p.word(k) {
+		k--
+	}
+	return energyCosts[p.word(k)] || energyCosts[p.word(i+1)]
+}
+
+var energyCosts = set("cout couts frais depense depenses cost costs bill bills")
+
+// lightsWithHeat tells whether the lights at i are electricity, for they stand beside heat or water on a list of what a
+// rent includes: "heat + lights", "heat, hot water, lights".
+func (p *Prose) lightsWithHeat(i int) bool {
+	w := p.word(i - 2)
+	switch p.sym(i - 1) {
+	case '+', '&', ',', '/':
+	default:
+		if p.word(i-1) != "and" {
+			return false
+		}
+	}
+	return w == "heat" || w == "heating" || w == "water" || w == "heated"
+}
+
 // powered are things that "power" stands before, as in "power outlets".
 var powered = set("outlet outlets window windows tool tools wash washing backup generator door doors recliner " +
 	"shower supply cord")
@@ -93,4 +122,31 @@ func (p *Prose) accentedAt(i int) bool {
 	t := &p.words[i]
 	from := int(p.at[t.start])
 	return from+len(t.w) > len(p.text) || !strings.EqualFold(p.text[from:from+len(t.w)], t.w)
+}
+
+// sumFillers stand with a sum between a thing and its verdict.
+var sumFillers = set("a par per mois month mth mo m environ env about around approx approximately approximativement de " +
+	"average moyenne en")
+
+// pricedThing reads the thing before the sum that ends at i: "internet 40 $" before "extra", "electricity approx 35$/mth"
+// before "not included". It is noUtility when there is none.
+func (p *Prose) pricedThing(i int) (what utility, from int) {
+	sum, k := false, i
+	for ; k >= 0 && k >= i-8 && !p.stop(k+1); k-- {
+		switch s := p.sym(k); {
+		case s == '$':
+			sum = true
+		case s == '/' || s == '(' || s == ')' || s == '~' || s == '.' || s == ':' || s == '-' || sumFillers[p.word(k)]:
+		case p.num(k) != nil:
+		default:
+			if halfNames[p.word(k)] { // "eau chaude"
+				k--
+			}
+			if what, _ = p.thing(k); sum && what < parkingPlace {
+				return what, k
+			}
+			return noUtility, k
+		}
+	}
+	return noUtility, k
 }

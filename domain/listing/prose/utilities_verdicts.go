@@ -39,7 +39,7 @@ var (
 		saysPays:     "pays pay paie assume assumes assument assumer covers couvre",
 		saysPaid:     "paye payes payee payees paid payable payables payer covered",
 		saysCost:     "cost expense expenses",
-		saysCharge:   "charge frais",
+		saysCharge:   "charge frais solde",
 	})
 	tenants    = set("locataire locataires tenant tenants renter renters you vous")
 	landlords  = set("landlord landlords owner owners proprietaire proprietaires proprio proprios")
