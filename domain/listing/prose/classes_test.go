@@ -472,6 +472,7 @@ func TestClasses(t *testing.T) {
 	maps.Copy(all, questionClasses)
 	maps.Copy(all, sumClasses)
 	maps.Copy(all, energyClasses)
+	maps.Copy(all, placeClasses)
 	all["plain forms"] = plainForms
 	for class, cases := range all {
 		t.Run(class, func(t *testing.T) {

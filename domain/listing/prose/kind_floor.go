@@ -199,6 +199,9 @@ func (p *Prose) floorOfThing(k, i int) bool {
 			return true
 		}
 	}
+	if w := p.word(i + 2); n == "in" && (w == "the" || w == "our") && p.commonPart(i+3) {
+		return true // "on the 46th floor in the residents' lounge"
+	}
 	if p.seq(k-2, "with", "the") || p.seq(k-2, "autres", "au") || p.partsFollow(i) {
 		return true
 	}
@@ -207,6 +210,19 @@ func (p *Prose) floorOfThing(k, i int) bool {
 		case commonParts[w]:
 			return true
 		case p.sym(n) == ',', w == "situe", w == "situee", w == "located", p.words[n].half, kinds[w] != "", w == "unit":
+			return false
+		}
+	}
+	return false
+}
+
+// commonPart tells whether a room of the building is named from token i on, before any home or building.
+func (p *Prose) commonPart(i int) bool {
+	for k := i; k <= i+5 && !p.stop(k) && p.sym(k) != ','; k++ {
+		switch {
+		case commonParts[p.word(k)]:
+			return true
+		case p.about(k, aType), p.word(k) == "with":
 			return false
 		}
 	}
@@ -289,7 +305,7 @@ func (p *Prose) floorOfAll(i int) (value string, from int) {
 // floor finds the first floor that the text gives the home: a number, "ground", "top", "basement" or "half-basement".
 func (p *Prose) floor(headline bool) (value string, from, to int) {
 	for i := range p.words {
-		if value, from, to = p.floorNamed(i, headline); value != "" && !p.eitherFloor(from, to) {
+		if value, from, to = p.floorNamed(i, headline); value != "" && !p.eitherFloor(from, to) && !p.otherOffer(from, to) {
 			return value, from, to
 		}
 	}
@@ -330,6 +346,20 @@ func (p *Prose) eitherFloor(from, to int) bool {
 		return ordinalEnds[p.word(k+1)] || t.digits == 0 && floorStarts[p.word(k+1)]
 	}
 	return floorStarts[p.word(k)] || ordinals[p.word(k)] != "" && floorNouns[p.word(k+1)]
+}
+
+// otherOffer tells whether the floor in tokens from..to is that of another home at a price of its own: "aussi demi
+// sous-sol à 725 $".
+func (p *Prose) otherOffer(from, to int) bool {
+	if w := p.word(from - 1); w != "aussi" && w != "egalement" && w != "also" {
+		return false
+	}
+	for k := to + 1; k <= to+6 && !p.stop(k); k++ {
+		if p.sym(k) == '$' {
+			return true
+		}
+	}
+	return false
 }
 
 // floorNamed reads the floor that the word at i ends or begins, by that word; it is "" for none.
@@ -481,8 +511,11 @@ func (p *Prose) floorNumber(i int) string {
 	return itoa(int(t.cents / 100))
 }
 
-// floorSlip reads "au 2e étages" at i, a slip of "au 2e étage".
+// floorSlip reads "au 2e étages" or "au deuxième étages" at i, a slip of "au 2e étage".
 func (p *Prose) floorSlip(i int) (value string, from, to int) {
+	if v := ordinals[p.word(i-1)]; p.word(i-2) == "au" && v != "top" {
+		return v, i - 1, i
+	}
 	if t := p.num(i - 2); t != nil && ordinalEnds[p.word(i-1)] && p.word(i-3) != "et" && p.sym(i-3) != ',' &&
 		t.dec == 0 && t.digits <= 2 {
 		return itoa(int(t.cents / 100)), i - 2, i

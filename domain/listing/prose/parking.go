@@ -50,7 +50,7 @@ var (
 		parkOutdoors: "exterieur exterieurs exterieure exterieures outdoor outside ext",
 		parkOnStreet: "rue rues street",
 		parkPermit:   "vignette vignettes",
-		parkNone:     "non no",
+		parkNone:     "non no none aucun aucune",
 		parkIncluded: "inclus incluse included inclue inclut inclu compris comprise fourni fournis gratuit gratuits " +
 			"gratuite free incl deneige deneiges deneigee deneigees",
 		parkOnOffer: "disponible disponibles available possible possibles optionnel optional option optionel dispo " +
@@ -218,7 +218,7 @@ func (p *Prose) spotsAt(i, k int) int {
 		p.sym(k-1) == ':' && k == i+2,
 		p.sym(k-1) == ',' && answers[p.word(k-2)] == saysIncluded: // "parking: yes, 1 spot"
 		return n
-	case w == "x" && k == i+2 && p.word(k+1) != "x", (w == "for" || w == "pour") && k == i+2 && p.stop(k+1):
+	case w == "x" && k == i+2 && p.word(k+1) != "x", (w == "for" || w == "pour") && k == i+2 && (p.stop(k+1) || p.about(k+1, anInclusion)):
 		return n
 	case k == i+1 && parkingSpots[p.word(k+1)] && p.word(k+2) != "de":
 		return n
@@ -437,7 +437,7 @@ func (m *parkingMention) countedBefore(n, k int) {
 // tells whether one of them settles all.
 func (m *parkingMention) behind() (settled bool) {
 	p, i := m.p, m.at
-	for k := i + 1; k < i+15 && !p.stop(k) && (k == i+1 || !p.about(k, aParking)); k++ {
+	for k := i + 1; k < i+15 && !p.stop(k) && (k == i+1 || !p.about(k, aParking)) && !p.secondIn(k); k++ {
 		m.comma = m.comma || p.sym(k) == ','
 		switch meaning := parkingAfter[p.word(k)]; meaning {
 		case parkIndoors, parkOutdoors:
@@ -507,7 +507,7 @@ func (m *parkingMention) placed(where string, k int) {
 // deniedBehind tells whether the "non" at k answers the parking: "stationnement: non", not "stationnement non inclus".
 func (m *parkingMention) deniedBehind(k int) bool {
 	p, i := m.p, m.at
-	return m.rank == 0 && (k == i+1 && !p.about(k+1, anInclusion) && !strings.HasPrefix(p.word(k+1), "deneige") ||
+	return m.rank == 0 && (k == i+1 && answers[p.word(k)] != 0 && !p.about(k+1, anInclusion) && !strings.HasPrefix(p.word(k+1), "deneige") ||
 		k == i+2 && p.sym(i+1) == ':')
 }
 

@@ -11,11 +11,20 @@ func (m *parkingMention) inAndOut() bool {
 	for k := m.at + 1; m.Type != "" && k < m.at+15 && !p.stop(k) && !p.about(k, aParking); k++ {
 		where := parkingPlaces[parkingAfter[p.word(k)]]
 		if where != "" && where != m.Type && p.orAnd(k-1) &&
-			(p.stop(k+1) || p.words[k+1].kind == symbol || parkingAfter[p.word(k+1)] != 0) {
+			(p.stop(k+1) || p.words[k+1].kind == symbol || parkingAfter[p.word(k+1)] != 0 || placeTraits[p.word(k+1)]) {
 			return true
 		}
 	}
 	return false
+}
+
+// placeTraits describe places for cars, and no pool or terrace.
+var placeTraits = set("dedie dedies reserve reserves assigne assignes dedicated reserved assigned")
+
+// secondIn tells whether a bracket about a second place opens at i: "un stationnement (2e possible à 40 $)".
+func (p *Prose) secondIn(i int) bool {
+	return p.sym(i) == '(' && (p.num(i+1) != nil && ordinalEnds[p.word(i+2)] && !p.words[i+2].space ||
+		parkingBefore[p.word(i+1)] == parkSecond)
 }
 
 // orAnd tells whether the token at i joins two words of one kind.

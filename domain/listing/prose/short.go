@@ -28,6 +28,7 @@ const (
 	dotted                 // with its point, and no number behind it
 	listed                 // dotted, on a list: elsewhere "rang." is a road
 	itemOnly               // on a list: elsewhere "DW" is a name
+	itemEnd                // before the end of an item, or the next such pair: "N/S exposure" is of the compass
 	notHigh                // but not of a ceiling, and without an accent: "plafonds élev."
 	beforeCentral          // dotted, before "central"
 	afterHalf              // after "demi", "semi" or "½"
@@ -46,8 +47,9 @@ var shorts = shortWords(map[string]string{
 	// Amenities cut short, as MLS sheets and LesPAC have them.
 	"dishwasher": "dishw dishwshr", "vaisselle": "vaiss", "hardwood": "hdwd hrdwd hrdwood", "frigo": "frig",
 	"refrigerateur": "refrig", "fridge": "fridg", "ascenseur": "ascens", "interphone": "interph",
-	"furnished": "furn",
-	"locker":    "lckr", "storage": "stge strge", "backyard": "bkyd bkyrd bckyrd", "laundry": "lndry ldry",
+	"furnished":   "furn",
+	"immediately": "immed immd",
+	"locker":      "lckr", "storage": "stge strge", "backyard": "bkyd bkyrd bckyrd", "laundry": "lndry ldry",
 	"buanderie": "buand", "indoor": "indr", "outdoor": "outdr", "building": "bldg", "fireplace": "frplc firepl",
 }, map[string]short{
 	"util":   {[]string{"utilities"}, beforeDot},
@@ -59,6 +61,7 @@ var shorts = shortWords(map[string]string{
 	"fl":     {[]string{"floor"}, counted},
 	"loc":    {[]string{"locataire"}, ofTenant},
 	"balc":   {[]string{"balcon"}, dotted},
+	"bach":   {[]string{"bachelor"}, dotted},
 	"rang":   {[]string{"rangement"}, listed},
 	"lv":     {[]string{"lavevaisselle"}, afterAppliance},
 	"cvac":   {[]string{"central", "vacuum"}, anywhere},
@@ -101,6 +104,10 @@ var shortPairs = map[byte][]struct {
 	},
 	'b': {{"b.f.", short{[]string{"bois", "franc"}, afterFloors}}},
 	'e': {{"e.c.", short{[]string{"eau", "chaude"}, itemOnly}}},
+	'n': {
+		{"n/s", short{[]string{"no", "smoking"}, itemEnd}},
+		{"n/p", short{[]string{"no", "pets"}, itemEnd}},
+	},
 	'f': {{"f/p", short{[]string{"fireplace"}, anywhere}}},
 	's': {
 		{"s.d.b.", short{[]string{"sdb"}, anywhere}}, {"s.d.b", short{[]string{"sdb"}, anywhere}},
@@ -216,6 +223,10 @@ func (p *Prose) mayCut(when cutWhen, i, j int) bool {
 	case itemOnly:
 		next := char(s, skip(s, j))
 		return !isLetter(char(s, j)) && (p.besideItems(last) || next == ',' || next == '/' || next == '+' || next == '&')
+	case itemEnd:
+		k := skip(s, j)
+		next := char(s, k)
+		return !isLetter(char(s, j)) && (!isLetter(next) || char(s, k+1) == '/')
 	case notHigh:
 		return !isLetter(char(s, j)) && p.text[p.at[i]] < utf8.RuneSelf && !highThings[p.word(last)] &&
 			!isDigit(char(s, skip(s, min(j+1, len(s)))))

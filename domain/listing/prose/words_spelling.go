@@ -39,6 +39,10 @@ func (t *token) respell(s string, i, j int) int {
 	if len(w) < 10 {
 		return j
 	}
+	if k := len("entree"); strings.HasPrefix(w, "entree") && topics[w[k:]]&anAmenity != 0 { // "entréelaveuse"
+		t.w, t.topic = w[:k], topics[w[:k]]
+		return i + k
+	}
 	if strings.HasPrefix(w, "stati") && (strings.HasSuffix(w, "ment") || strings.HasSuffix(w, "ments")) {
 		t.w = "stationnement"
 		t.topic = topics[t.w]

@@ -1,0 +1,40 @@
+package prose_test
+
+// placeClasses are floors of other homes and rooms, short forms and places for cars.
+var placeClasses = map[string][]classCase{
+	"floors of another home": {
+		{"Aussi demi sous-sol à seulement 725$/mois", "rent=?"},
+		{"4 1/2 à 780$ par mois. Aussi demi sous-sol à seulement 725$/mois", "rooms=4.5 rent=780"},
+		{"Also basement unit at $1,200", "rent=?"},
+		{"situé au deuxième étages", "floor=2"},
+		{"Au troisième étages d'un immeuble", "floor=3"},
+		{"The gym on the 12th floor features a sauna", ""},
+		{"Relax on the 46th floor in the exclusive residents' lounge", ""},
+		{"Work out on the 3rd floor in our gym", ""},
+		{"3rd floor in a quiet building with gym", "floor=3"},
+		{"Unit on the 3rd floor in the heart of downtown", "floor=3"},
+	},
+	"short forms and shared rooms": {
+		{"Salons meublés intérieurs et extérieurs", ""},
+		{"Terrasse meublée sur le toit", ""},
+		{"Furnished rooftop terrace and lounge", ""},
+		{"Furnished condo with terrace", "furnished=yes type=condo"},
+		{"Parking: none", "parking=none"},
+		{"Stationnement : aucun", "parking=none"},
+		{"Parking, none of the utilities included", "heat=? hot_water=? electricity=? parking=?"},
+		{"Avail immed.", "available=now"},
+		{"Available immed", "available=now"},
+		{"Bach. apt. for rent", "type=studio bedrooms=0"},
+		{"12 rue Bach", ""},
+		{"N/S N/P", "smoking=no pets=no"},
+		{"N/S, N/P, references", "smoking=no pets=no"},
+		{"Quiet tenant, n/s, n/p", "smoking=no pets=no"},
+		{"N/S exposure, windows on both sides", ""},
+		{"Stationnements intérieurs et extérieurs dédiés", "parking=available|included parking_type=-"},
+		{"Un stationnement extérieur (2e possible à 40 $)",
+			"parking=available|included parking_spots=1|2 parking_type=outdoor parking_rent=?"},
+		{"1 stationnement (2e disponible)", "parking=available|included parking_spots=1"},
+		{"Tandem parking for 2 included", "parking=included parking_spots=2"},
+		{"Entréelaveuse / sécheuse", "washer_dryer_hookups=yes"},
+	},
+}
