@@ -304,7 +304,8 @@ func (p *Prose) sharedAfter(i int) bool {
 		}
 		switch p.word(k) {
 		case "commune", "communes", "partagee", "partagees", "payante", "payantes", "monnaie", "cout", "immeuble",
-			"buanderie", "demande", "load", "loads", "brassee", "shared", "common", "coin", "building", "hook", "hookup", "hookups", "connections":
+			"buanderie", "demande", "load", "loads", "brassee",
+			"shared", "common", "coin", "building", "hook", "hookup", "hookups", "connections":
 			return true
 		}
 	}

@@ -28,6 +28,9 @@ type bathTally struct {
 func (p *Prose) bathrooms() (c count, ok bool) {
 	b := bathTally{p: p, named: -1}
 	for i := range p.words {
+		if v := p.bareBaths(i); v > 0 && !b.ok {
+			b.count, b.ok = count{value: v, from: i, to: i}, true
+		}
 		if !p.about(i, aBathroom) {
 			continue
 		}
@@ -324,3 +327,33 @@ func (p *Prose) cutNumber(i int) bool {
 	}
 	return false
 }
+
+// bareBaths reads the bathrooms that a second number alone counts at i, "2 bed 1.5 condo", or returns 0. Rooms counted
+// in the Quebec manner, "2 bed 4.5", are more than the bedrooms by two or so.
+func (p *Prose) bareBaths(i int) float64 {
+	t := p.num(i)
+	if t == nil || t.cents%100 != 50 || t.dec != 1 || t.half || t.digits != 1 || t.line {
+		return 0
+	}
+	k := i - 1
+	if s := p.sym(k); s == '/' || s == ',' || s == '&' || s == '+' {
+		k--
+	}
+	if !bareBeds[p.word(k)] {
+		return 0
+	}
+	beds, _ := p.smallAt(k - 1)
+	next := i + 1
+	if beds < 1 || t.cents > int64(beds)*100+50 || !p.listEnds(next) && kinds[p.word(next)] == "" &&
+		!bathFollowers[p.word(next)] {
+		return 0
+	}
+	return float64(t.cents) / 100
+}
+
+// bareBeds name bedrooms before a number of bathrooms, and bathFollowers may stand behind it.
+var (
+	bareBeds      = set("bed beds br brs bd bds bdrm bdrms bedroom bedrooms")
+	bathFollowers = set("fully furnished in on at near downtown for with by house unit suite apt " +
+		"apartment home upper lower main")
+)

@@ -317,7 +317,7 @@ func (p *Prose) labelled(i int, of topic) (n, end int) {
 		return -1, i
 	}
 	if next := k + 2; next < len(p.words) && !p.words[next].line && (p.word(next) == "x" || p.sym(next) == '"' ||
-		p.sym(next) == '.' && !p.stop(next) || p.about(next, anArea) || p.sym(next) == '*') {
+		p.sym(next) == '.' && !p.stop(next) || p.about(next, anArea) || p.sym(next) == '*' && p.num(next+1) != nil) {
 		return -1, i
 	}
 	return int(t.cents / 100), k + 1

@@ -19,6 +19,10 @@ func (p *Prose) moreBedrooms(i int, sized bool) (n, end int) {
 				p.words[k].kind == word && !p.about(k+3, aBathroom|aPiece) { // "2 grandes chambres et une troisième plus petite"
 				return 1, k + 2
 			}
+			if w := p.word(k + 2); p.word(k+1) == "a" && (w == "small" || w == "smaller") && p.word(k+3) == "one" &&
+				p.listEnds(k+4) { // "two big bedrooms and a smaller one"
+				return 1, k + 3
+			}
 			n, _ := p.small(k + 1)
 			switch p.word(k + 2) {
 			case "moyenne", "moyennes", "petite", "petites", "grande", "grandes", "autre", "plus", "small", "smaller", "medium":

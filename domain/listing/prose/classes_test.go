@@ -473,6 +473,7 @@ func TestClasses(t *testing.T) {
 	maps.Copy(all, sumClasses)
 	maps.Copy(all, energyClasses)
 	maps.Copy(all, placeClasses)
+	maps.Copy(all, bathClasses)
 	all["plain forms"] = plainForms
 	for class, cases := range all {
 		t.Run(class, func(t *testing.T) {

@@ -143,7 +143,8 @@ func (m *furnishedMention) only(value string, from, to int) (settled bool) {
 // sharedRooms are rooms of a building whose furniture is none of the home's: "salons meublés", "furnished lounge".
 var sharedRooms = set("salon salons terrasse terrasses lobby hall lounge lounges rooftop terrace terraces patio patios")
 
-// ofThing finds what is not let furnished: "salons meublés", "meubles à vendre", "kitchens are furnished with three appliances".
+// ofThing finds what is not let furnished: "salons meublés",
+// "meubles à vendre", "kitchens are furnished with three appliances".
 func (m *furnishedMention) ofThing() (settled bool) {
 	p, i := m.p, m.at
 	if sharedRooms[p.word(i-1)] || p.word(i) == "furnished" && sharedRooms[p.word(i+1)] {

@@ -218,7 +218,8 @@ func (p *Prose) spotsAt(i, k int) int {
 		p.sym(k-1) == ':' && k == i+2,
 		p.sym(k-1) == ',' && answers[p.word(k-2)] == saysIncluded: // "parking: yes, 1 spot"
 		return n
-	case w == "x" && k == i+2 && p.word(k+1) != "x", (w == "for" || w == "pour") && k == i+2 && (p.stop(k+1) || p.about(k+1, anInclusion)):
+	case w == "x" && k == i+2 && p.word(k+1) != "x", (w == "for" || w == "pour") && k == i+2 &&
+		(p.stop(k+1) || p.about(k+1, anInclusion)):
 		return n
 	case k == i+1 && parkingSpots[p.word(k+1)] && p.word(k+2) != "de":
 		return n
@@ -507,7 +508,8 @@ func (m *parkingMention) placed(where string, k int) {
 // deniedBehind tells whether the "non" at k answers the parking: "stationnement: non", not "stationnement non inclus".
 func (m *parkingMention) deniedBehind(k int) bool {
 	p, i := m.p, m.at
-	return m.rank == 0 && (k == i+1 && answers[p.word(k)] != 0 && !p.about(k+1, anInclusion) && !strings.HasPrefix(p.word(k+1), "deneige") ||
+	return m.rank == 0 && (k == i+1 && answers[p.word(k)] != 0 &&
+		!p.about(k+1, anInclusion) && !strings.HasPrefix(p.word(k+1), "deneige") ||
 		k == i+2 && p.sym(i+1) == ':')
 }
 

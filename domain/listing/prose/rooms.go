@@ -55,6 +55,9 @@ func (p *Prose) rooms(headline bool) []count {
 			}
 			continue
 		}
+		if p.bareBaths(i) > 0 {
+			continue
+		}
 		if t.kind != number || t.cents%100 != 50 && !p.about(i+1, aPiece) || t.dec > 1 || t.digits > 2 {
 			continue
 		}

@@ -125,11 +125,11 @@ func (p *Prose) accentedAt(i int) bool {
 }
 
 // sumFillers stand with a sum between a thing and its verdict.
-var sumFillers = set("a par per mois month mth mo m environ env about around approx approximately approximativement de " +
-	"average moyenne en")
+var sumFillers = set("a par per mois month mth mo m environ env about around approx approximately " +
+	"approximativement de average moyenne en")
 
-// pricedThing reads the thing before the sum that ends at i: "internet 40 $" before "extra", "electricity approx 35$/mth"
-// before "not included". It is noUtility when there is none.
+// pricedThing reads the thing before the sum that ends at i: "internet 40 $" before "extra", "electricity approx
+// 35$/mth" before "not included". It is noUtility when there is none.
 func (p *Prose) pricedThing(i int) (what utility, from int) {
 	sum, k := false, i
 	for ; k >= 0 && k >= i-8 && !p.stop(k+1); k-- {

@@ -4,11 +4,13 @@ import "slices"
 
 var (
 	// askFillers stand between the verb that begins a question and what it asks about: "Is there any", "Can I have".
-	askFillers = set("is are does do can may est sont y a t il it there the this i we have ce que c les le la des un une any")
+	askFillers = set("is are does do can may est sont y a t il it there the this i we have ce que c les " +
+		"le la des un une any")
 	// sorries stand between a question and its answer.
 	sorries = set("sorry unfortunately desole desolee malheureusement")
 	// shortAnswers answer a question without a yes or no: "Laundry? Shared", "Smoking? Outside only".
-	shortAnswers = set("in ensuite insuite shared partagee partage street outside outdoors dehors exterieur none aucun aucune")
+	shortAnswers = set("in ensuite insuite shared partagee partage street outside outdoors dehors " +
+		"exterieur none aucun aucune")
 )
 
 // answerQuestions has a question that is answered at once read as the label of a form: "Are utilities included? No" as
