@@ -332,8 +332,8 @@ type placed struct {
 const maxDense = 3
 
 // clausesOf are the words of a text: identifiers as a whole, other words with hyphens in parts, but for e-mail, which
-// is email; vitamin-c is vitamin and c; figures such as 4½ as phrases of numbers. Runs of characters without spaces are phrases of pairs; longer
-// ones are sentences, whose pairs are words like others.
+// is email; vitamin-c is vitamin and c; figures such as 4½ as phrases of numbers. Runs of characters without spaces are
+// phrases of pairs; longer ones are sentences, whose pairs are words like others.
 func clausesOf(text string) (clauses []placed) {
 	tokens := tokensOf(text)
 	var whole Token // of two parts

@@ -335,7 +335,8 @@ func goesOn(text string, i int) bool {
 	switch {
 	case r < 0x300:
 		return false
-	case r == joiner, before == joiner, unicode.Is(unicode.M, r), r == '\u0e33', r == '\u0eb3', r == '\uff9e', r == '\uff9f',
+	case r == joiner, before == joiner, unicode.Is(unicode.M, r),
+		r == '\u0e33', r == '\u0eb3', r == '\uff9e', r == '\uff9f',
 		r >= 0x1f3fb && r <= 0x1f3ff: // colours of skin
 		return true
 	case !unicode.Is(unicode.Regional_Indicator, r):
