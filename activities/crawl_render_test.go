@@ -132,7 +132,7 @@ func TestRenderTakesNothingFromOtherRuns(t *testing.T) {
 		synctest.Wait()
 		taken := seats.Load()
 		others := plain.work()
-		time.Sleep(5 * time.Second) // of the bubble
+		time.Sleep(14 * time.Second) // of the bubble: a share is halved with each URL that is put back
 		slow.mu.Lock()
 		require.LessOrEqual(t, slow.leased, 3, "what waits for long is left to other workers")
 		slow.mu.Unlock()
