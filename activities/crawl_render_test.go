@@ -20,6 +20,7 @@ import (
 type otherBrowser struct {
 	mu    sync.Mutex
 	pages map[string]web.Page
+	asked []web.Request
 }
 
 func (b *otherBrowser) Check() error { return nil }
@@ -27,6 +28,7 @@ func (b *otherBrowser) Check() error { return nil }
 func (b *otherBrowser) Load(_ context.Context, r web.Request) (web.Page, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.asked = append(b.asked, r)
 	path := strings.TrimPrefix(r.URL, "https://a.example")
 	p, ok := b.pages[path]
 	if !ok {
@@ -52,7 +54,7 @@ func TestRenderTakesTheAnswerOfTheBrowser(t *testing.T) {
 		"/50%-%C3%A9"} {
 		c.add("https://a.example"+path, 1)
 	}
-	c.browser = &otherBrowser{pages: map[string]web.Page{
+	browser := &otherBrowser{pages: map[string]web.Page{
 		"/429":   {Status: 429, ContentType: "text/html", Body: []byte(challenge), RetryAfter: 20 * time.Millisecond},
 		"/403":   {Status: 403, ContentType: "text/html", Body: []byte(challenge)},
 		"/500":   {Status: 500},
@@ -66,12 +68,16 @@ func TestRenderTakesTheAnswerOfTheBrowser(t *testing.T) {
 		// As over http, where the browser is made to ask so.
 		"/50%-%C3%A9": {Status: 200, ContentType: "text/html", URL: "https://a.example/50%25-%C3%A9"},
 	}}
+	c.browser = browser
 	c.answer = func(r web.Request) (web.Exchange, error) { return html(r, "<title>As it was sent"), nil }
 	require.Equal(t, map[string]string{
 		"/": "VISITED", "/429": "VISITED", "/403": "FORBIDDEN", "/500": "HTTP_TERMINAL", "/410": "HTTP_TERMINAL",
 		"/moved": "HTTP_TERMINAL", "/new": "VISITED", "/out": "HTTP_TERMINAL", "/file": "VISITED", "/same": "VISITED",
 		"/a|b": "VISITED", "/50%|a": "VISITED", "/50%-%C3%A9": "VISITED",
 	}, c.work())
+	for _, r := range browser.asked {
+		require.True(t, r.Quiet, "what the scripts of %s load is waited for", r.URL)
+	}
 	last := func(path string) crawl.Result {
 		results := c.results["https://a.example"+path]
 		return results[len(results)-1]

@@ -231,7 +231,7 @@ func (s *shard) ask(ctx context.Context, c crawl.Claim, leave func(crawl.Verdict
 		return e, nil
 	}
 	// In the browser's own time.
-	p, err := s.Browser.Load(ctx, web.Request{URL: c.URL})
+	p, err := s.Browser.Load(ctx, web.Request{URL: c.URL, Quiet: true})
 	if errors.Is(err, web.ErrNoBrowser) { // it is ours, so that is no try of the page
 		activity.GetLogger(ctx).Warn("crawl: pages cannot be rendered", "err", err)
 		err = &fault.Error{Class: fault.Limited, After: s.Policy.Max, Err: err}

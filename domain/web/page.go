@@ -25,6 +25,7 @@ type Request struct {
 	JSON   string              // sent by POST as application/json; a request has this or a form
 	Header map[string]string   // beside those of the transport
 	Wait   string              // CSS selector of an element that scripts add; a browser waits a while for it. "" = no wait
+	Quiet  bool                // a browser waits a while for what scripts still load
 	Proxy  Proxy               // that it goes through, redirects included, and never otherwise
 
 	// Of an exchange without redirects, see fetch.Client.Ask.

@@ -148,12 +148,48 @@ func TestLoad(t *testing.T) {
 		w.Header().Set("Content-Disposition", "attachment; filename=x.zip")
 		_, _ = w.Write([]byte("PK"))
 	})
+	s.html("/fetched", `<div id=app></div><script>fetch("/echo").then(r=>r.text()).then(t=>setTimeout(()=>{
+		app.innerHTML="<a href=/x>"+t.slice(0,3)+"</a>"},100))</script>`)
+	s.html("/polls", `<p>page<script>setInterval(()=>fetch("/echo"),100)</script>`)
+	s.html("/shadow", `<html lang=fr><x-a>light</x-a><script>const a=document.querySelector("x-a").attachShadow({mode:"open"});
+		a.innerHTML="<a href=/s>in</a><x-b></x-b>";
+		a.querySelector("x-b").attachShadow({mode:"open"}).innerHTML="<b>deep</b>"</script>`)
+	s.html("/named", `<form name=documentElement></form><form name=querySelectorAll><input name=shadowRoot></form>
+		<fieldset name=shadowRoot form=f><form id=f></form></fieldset><x-a></x-a>
+		<script>document.body.lastElementChild.previousElementSibling.attachShadow({mode:"open"}).innerHTML="<a href=/s>in</a>"</script>`)
+	s.html("/shadows", `<a href=/x>light</a><script>for(let i=0;i<400;i++){const e=document.createElement("x-a");
+		e.attachShadow({mode:"open"}).innerHTML="<style>/*"+"x".repeat(30<<10)+"*/</style>";document.body.append(e)}</script>`)
+	s.html("/cyrillic", `<a href=/x>light</a><x-a></x-a><script>document.querySelector("x-a").attachShadow({mode:"open"}).innerHTML=
+		"\u0416".repeat(6<<20)</script>`)
+	s.page("/xhtml", "application/xhtml+xml", 200, `<html xmlns="http://www.w3.org/1999/xhtml"><body><p>light</p><script>
+		document.querySelector("p").attachShadow({mode:"open"}).innerHTML="in"</script></body></html>`)
+	s.HandleFunc("/33.bin", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 33<<20)) })
+	s.html("/heavy", `<p id=p>page<script>addEventListener("DOMContentLoaded",()=>setTimeout(()=>fetch("/33.bin").then(r=>r.text())
+		.catch(()=>p.append("cut")),300))</script>`)
+	s.html("/refreshes", `<meta http-equiv=refresh content=2><p>page<script>setInterval(()=>fetch("/echo"),100)</script>`)
+	s.html("/replaced", `<script>history.replaceState(null,"","/else")</script><p>page`)
+	s.page("/spaced", "text/html ; charset=utf-8", 200, `<script>document.write("made")</script>`)
 	for _, tt := range []struct {
 		name string
 		r    web.Request
 		want web.Page
 		body string // a part of it
 	}{
+		{"what scripts load", web.Request{URL: "/fetched", Quiet: true}, web.Page{URL: "/fetched", Status: 200}, `<a href="/x">GET</a>`},
+		{"loading for ever", web.Request{URL: "/polls", Quiet: true}, web.Page{URL: "/polls", Status: 200}, "<p>page"},
+		{"shadow roots", web.Request{URL: "/shadow"}, web.Page{URL: "/shadow", Status: 200}, `<html lang="fr"><head></head><body><x-a>` +
+			`<template shadowrootmode="open"><a href="/s">in</a><x-b><template shadowrootmode="open"><b>deep</b></template></x-b>` +
+			`</template>light</x-a>`},
+		{"elements by the names of properties", web.Request{URL: "/named"}, web.Page{URL: "/named", Status: 200},
+			`<x-a><template shadowrootmode="open"><a href="/s">in</a></template></x-a>`},
+		{"too much in shadow roots", web.Request{URL: "/shadows"}, web.Page{URL: "/shadows", Status: 200}, `<a href="/x">light`},
+		{"too many bytes in them", web.Request{URL: "/cyrillic"}, web.Page{URL: "/cyrillic", Status: 200}, `<a href="/x">light`},
+		{"shadow roots of XHTML", web.Request{URL: "/xhtml"}, web.Page{URL: "/xhtml", Status: 200},
+			`<p><template shadowrootmode="open">in</template>light</p>`},
+		{"loading much", web.Request{URL: "/heavy", Quiet: true}, web.Page{URL: "/heavy", Status: 200}, "</script>cut"},
+		{"loading itself again", web.Request{URL: "/refreshes", Quiet: true}, web.Page{URL: "/refreshes", Status: 200}, "<p>page"},
+		{"another address of the same document", web.Request{URL: "/replaced"}, web.Page{URL: "/replaced", Status: 200}, "<p>page"},
+		{"a type with a space", web.Request{URL: "/spaced"}, web.Page{URL: "/spaced", Status: 200}, "made"},
 		{"a page", web.Request{URL: "/plain"}, web.Page{URL: "/plain", Status: 200}, "<!DOCTYPE html><html><head><title>4½</title>" +
 			`<script id="__NEXT_DATA__" type="application/json">{"a":"\u003c"}</script>`},
 		{"after its scripts", web.Request{URL: "/plain"}, web.Page{URL: "/plain", Status: 200}, "made"},
@@ -189,6 +225,15 @@ func TestLoad(t *testing.T) {
 		})
 	}
 	t.Cleanup(func() {
+		again := 0
+		for _, asked := range s.requests() {
+			if strings.HasSuffix(asked, "/refreshes") {
+				again++
+			}
+		}
+		if again > 15 { // with five seconds for each document there are over forty
+			t.Errorf("a page was read when it had loaded itself %d times", again)
+		}
 		for _, asked := range s.requests() {
 			for _, kind := range []string{".jpg", ".png", ".mp4", ".woff2", ".ico"} {
 				if strings.HasSuffix(asked, kind) {
@@ -241,6 +286,9 @@ func TestLoadThatCannotBe(t *testing.T) {
 	s.html("/busy", `<script>for(;;);</script>`)
 	s.html("/busy-later", `<p>a<script>addEventListener("DOMContentLoaded",()=>setTimeout(()=>{for(;;);}))</script>`)
 	s.html("/alerts", `<script>for(;;)alert("again")</script>`)
+	s.HandleFunc("/33.bin", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 33<<20)) })
+	s.html("/heavy-goes-on", `<p>page<script>addEventListener("DOMContentLoaded",()=>setTimeout(()=>fetch("/33.bin").then(r=>r.text())
+		.catch(()=>location="/plain"),300))</script>`)
 	for _, tt := range []struct {
 		name, url string
 		b         *browser.Browser
@@ -263,6 +311,7 @@ func TestLoadThatCannotBe(t *testing.T) {
 		{"cut off", s.URL + "/cut", b, fault.Transient, ""},
 		{"endless", s.URL + "/endless", b, fault.Invalid, "larger than 10 MiB"},
 		{"large by its script", s.URL + "/large", b, fault.Invalid, "larger than 10 MiB"},
+		{"going on with too much", s.URL + "/heavy-goes-on", b, fault.Invalid, "larger than 10 MiB"},
 		{"slow", s.URL + "/slow?token=s3cr3t", quick, fault.Transient, "timed out after 1.5s"},
 		{"busy for ever", s.URL + "/busy", quick, fault.Transient, "timed out after 1.5s"},
 		{"busy later", s.URL + "/busy-later", quick, fault.Transient, "timed out after 1.5s"},
@@ -270,7 +319,7 @@ func TestLoadThatCannotBe(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := tt.b.Load(t.Context(), web.Request{URL: tt.url})
+			_, err := tt.b.Load(t.Context(), web.Request{URL: tt.url, Quiet: strings.Contains(tt.name, "going on")})
 			if tt.b == quick && testing.Short() {
 				tt.text = "" // on a busy machine the time is up before the page is open
 			}

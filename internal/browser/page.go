@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/playwright-community/playwright-go"
@@ -19,8 +20,12 @@ import (
 	"github.com/mtlrent/conveyor/internal/fetch"
 )
 
-// maxWait is how long an element that is waited for may take. Without it the page is returned as it is.
-const maxWait = 10 * time.Second
+// How long an element that is waited for may take, and all documents of a page that are to have loaded everything.
+// After that the page is returned as it is.
+const (
+	maxWait  = 10 * time.Second
+	maxQuiet = 5 * time.Second
+)
 
 // visitor loads a page as a visitor's browser does.
 type visitor struct {
@@ -29,13 +34,17 @@ type visitor struct {
 	r       web.Request
 	changed bool               // the request is the one that was asked for; by handle only
 	answers map[string]*answer // of the main frame's documents, by navigation; session.mu guards it
+	until   time.Time          // when what scripts load is waited for no longer, on all documents together
+
+	loaded atomic.Bool // the document is there, whatever its scripts load
+	full   atomic.Bool // the page has received too much, and receives nothing more
 }
 
 // load opens a page and returns its content. Its error is a fault, the caller's own, or wraps errDied.
 func (g *generation) load(ctx context.Context, r web.Request) (p web.Page, err error) {
 	v := &visitor{g: g, r: r, answers: map[string]*answer{}}
 	v.session = session{engine: &g.engine, proxy: g.b.proxy, timeout: g.b.o.Timeout, answer: v.continued,
-		over: func() { v.lose(tooLarge()) }}
+		over: v.filled}
 	if !r.Proxy.IsZero() {
 		if g.b.o.Through == nil {
 			return web.Page{}, fault.Newf(fault.Invalid, "proxy: this browser goes through none")
@@ -50,6 +59,14 @@ func (g *generation) load(ctx context.Context, r web.Request) (p web.Page, err e
 		return web.Page{}, err
 	}
 	return p, nil
+}
+
+// filled notes that the page has received too much. That is the end of one whose document is still coming in.
+func (v *visitor) filled() {
+	v.full.Store(true)
+	if !v.loaded.Load() {
+		v.lose(tooLarge())
+	}
 }
 
 // load does the work. Its error is the driver's or a fault.
@@ -73,6 +90,7 @@ func (v *visitor) load(ctx context.Context, opened chan<- struct{}) (web.Page, e
 	if document == nil {
 		return web.Page{}, fault.Newf(fault.Transient, "no response was received")
 	}
+	v.loaded.Store(true)
 	if document, err = v.shown(ctx); err != nil {
 		return web.Page{}, err
 	}
@@ -80,7 +98,7 @@ func (v *visitor) load(ctx context.Context, opened chan<- struct{}) (web.Page, e
 	switch kind, _ := web.MediaType(contentType(document.header)); {
 	case kind == "" || kind == "text/html" || kind == "application/xhtml+xml":
 		document, body, err = v.settled(ctx, document)
-	case length(document.header) > fetch.MaxPageBytes:
+	case length(document.header) > fetch.MaxPageBytes || v.full.Load():
 		err = tooLarge()
 	default:
 		body, err = response.Body()
@@ -121,7 +139,10 @@ func (v *visitor) settled(ctx context.Context, document *answer) (*answer, []byt
 			return document, nil, context.Cause(ctx)
 		}
 		now, err := v.shown(ctx)
-		if err != nil {
+		switch {
+		case v.full.Load() && (err != nil || now != document):
+			return document, nil, tooLarge()
+		case err != nil:
 			return document, nil, err
 		}
 		if now == document || tries == maxDocuments {
@@ -240,10 +261,22 @@ func (v *visitor) requested(request map[string]any) map[string]any {
 	return out
 }
 
-// content is the document once the element that is waited for is there, or has had its time.
+// content is the document once the element that is waited for is there and scripts load nothing more, or both have had
+// their time.
 func (v *visitor) content(ctx context.Context) ([]byte, error) {
+	deadline, _ := ctx.Deadline()
+	if v.r.Quiet && v.until.IsZero() {
+		v.until = time.Now().Add(min(maxQuiet, time.Until(deadline)/2))
+	}
+	if left := time.Until(v.until); left >= time.Millisecond { // 0 is for ever
+		err := v.page.WaitForLoadState(playwright.PageWaitForLoadStateOptions{
+			State: playwright.LoadStateNetworkidle, Timeout: milliseconds(left),
+		})
+		if err != nil && !errors.Is(err, playwright.ErrTimeout) {
+			return nil, err
+		}
+	}
 	if v.r.Wait != "" {
-		deadline, _ := ctx.Deadline()
 		err := v.page.Locator(v.r.Wait).First().WaitFor(playwright.LocatorWaitForOptions{
 			State: playwright.WaitForSelectorStateAttached, Timeout: milliseconds(min(maxWait, time.Until(deadline)/2)),
 		})

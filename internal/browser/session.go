@@ -259,11 +259,30 @@ func (s *session) evaluate(ctx context.Context, expression string) (any, error) 
 	return value["value"], nil
 }
 
-// serialize is null where the document is too large to be handed over.
+// serialize is null where the document is too large to be handed over. What scripts have put into shadow roots, which a
+// visitor sees as any other part of the page, is written as HTML writes it, in <template shadowrootmode="open">, unless
+// that is too large. Elements have properties of a document, and of a form, by their names: those are not asked for.
 const serialize = `(() => {
-	const type = document.doctype ? new XMLSerializer().serializeToString(document.doctype) : "";
-	const text = type + (document.documentElement ? document.documentElement.outerHTML : "");
-	return text.length > %d ? null : text;
+	const get = (type, of, name) => Reflect.get(type.prototype, name, of);
+	const fits = s => s.length <= %[1]d && new TextEncoder().encode(s).length <= %[1]d;
+	const doctype = get(Document, document, "doctype"), root = get(Document, document, "documentElement");
+	const type = doctype ? new XMLSerializer().serializeToString(doctype) : "";
+	const text = type + (root ? root.outerHTML : ""), shadowRoots = [];
+	for (let roots = root ? [root] : []; roots.length > 0;) {
+		for (const e of roots.pop().querySelectorAll("*")) {
+			const shadow = get(Element, e, "shadowRoot");
+			if (shadow) {
+				shadowRoots.push(shadow);
+				roots.push(shadow);
+			}
+		}
+	}
+	if (shadowRoots.length > 0) {
+		const shell = root.cloneNode(false).outerHTML, end = shell.lastIndexOf("</");
+		const whole = type + shell.slice(0, end) + root.getHTML({shadowRoots}) + shell.slice(end);
+		if (fits(whole)) return whole;
+	}
+	return fits(text) ? text : null;
 })()`
 
 // html is the document as it is now, in UTF-8.
