@@ -91,7 +91,7 @@ func (v *visitor) load(ctx context.Context, opened chan<- struct{}) (web.Page, e
 		return web.Page{}, fault.Newf(fault.Transient, "no response was received")
 	}
 	v.loaded.Store(true)
-	if document, err = v.shown(ctx); err != nil {
+	if document, _, err = v.shown(ctx); err != nil {
 		return web.Page{}, err
 	}
 	var body []byte
@@ -119,15 +119,21 @@ func (v *visitor) answered(document *answer, body []byte) web.Page {
 }
 
 // shown is the document that the page shows now. The last answer may be that of one which follows by a script, or of a
-// download. It counts where the document has no answer of its own.
-func (v *visitor) shown(ctx context.Context) (*answer, error) {
+// download. It counts where the document has no answer of its own. own says that Chromium shows a page of its own, for
+// an answer without a body; a page for no answer at all is an error.
+func (v *visitor) shown(ctx context.Context) (document *answer, own bool, err error) {
 	tree, err := v.call(ctx, "Page.getFrameTree", nil)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return cmp.Or(v.answers[text(tree, "frameTree", "frame", "loaderId")], v.document), nil
+	document = v.answers[text(tree, "frameTree", "frame", "loaderId")]
+	own = text(tree, "frameTree", "frame", "unreachableUrl") != ""
+	if own && document == nil {
+		return nil, false, fault.Newf(fault.Transient, "it leads to a page that cannot be loaded")
+	}
+	return cmp.Or(document, v.document), own, nil
 }
 
 // settled is the content of the document that the page shows, and that document. A page that goes on by a script is
@@ -138,12 +144,14 @@ func (v *visitor) settled(ctx context.Context, document *answer) (*answer, []byt
 		if ctx.Err() != nil {
 			return document, nil, context.Cause(ctx)
 		}
-		now, err := v.shown(ctx)
+		now, own, err := v.shown(ctx)
 		switch {
 		case v.full.Load() && (err != nil || now != document):
 			return document, nil, tooLarge()
 		case err != nil:
 			return document, nil, err
+		case own:
+			return now, nil, nil
 		}
 		if now == document || tries == maxDocuments {
 			return now, body, failed
