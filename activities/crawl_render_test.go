@@ -51,7 +51,7 @@ func TestRenderTakesTheAnswerOfTheBrowser(t *testing.T) {
 	c := newCrawled(t)
 	c.settings.Render = true
 	for _, path := range []string{"/429", "/403", "/500", "/410", "/moved", "/out", "/file", "/same", "/a|b", "/50%|a",
-		"/50%-%C3%A9"} {
+		"/50%-%C3%A9", "/xhtml"} {
 		c.add("https://a.example"+path, 1)
 	}
 	browser := &otherBrowser{pages: map[string]web.Page{
@@ -67,6 +67,9 @@ func TestRenderTakesTheAnswerOfTheBrowser(t *testing.T) {
 		"/50%|a": {Status: 200, ContentType: "text/html", URL: "https://a.example/50%%7Ca"},
 		// As over http, where the browser is made to ask so.
 		"/50%-%C3%A9": {Status: 200, ContentType: "text/html", URL: "https://a.example/50%25-%C3%A9"},
+		"/xhtml": {Status: 200, ContentType: "application/xml; charset=iso-8859-1", Body: []byte(
+			`<html xmlns="http://www.w3.org/1999/xhtml"><head><script src="x.js"/></head><body><a href="/linked">é</a></body>` +
+				`</html>`)},
 	}}
 	c.browser = browser
 	c.answer = func(r web.Request) (web.Exchange, error) { return html(r, "<title>As it was sent"), nil }
@@ -74,6 +77,7 @@ func TestRenderTakesTheAnswerOfTheBrowser(t *testing.T) {
 		"/": "VISITED", "/429": "VISITED", "/403": "FORBIDDEN", "/500": "HTTP_TERMINAL", "/410": "HTTP_TERMINAL",
 		"/moved": "HTTP_TERMINAL", "/new": "VISITED", "/out": "HTTP_TERMINAL", "/file": "VISITED", "/same": "VISITED",
 		"/a|b": "VISITED", "/50%|a": "VISITED", "/50%-%C3%A9": "VISITED",
+		"/xhtml": "VISITED", "/linked": "VISITED",
 	}, c.work())
 	for _, r := range browser.asked {
 		require.True(t, r.Quiet, "what the scripts of %s load is waited for", r.URL)

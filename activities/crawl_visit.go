@@ -227,7 +227,7 @@ func (s *shard) ask(ctx context.Context, c crawl.Claim, leave func(crawl.Verdict
 		}
 	}
 	s.Metrics.Fetched(e.FirstByte)
-	if html, _ := crawl.Kind(e.ContentType, e.Body); !s.run.Settings.Render || !html || e.Status/100 != 2 {
+	if html, _ := crawl.Kind(e.ContentType, e.Raw, e.Body); !s.run.Settings.Render || !html || e.Status/100 != 2 {
 		return e, nil
 	}
 	// In the browser's own time.
@@ -254,10 +254,11 @@ func cookies(h textproto.MIMEHeader) string {
 	return strings.Join(set, "; ")
 }
 
-// rendered is an answer with what the browser got: a page as it is after its scripts ran, or the browser's own answer
-// where that is none. A document of another address is a redirect, which is not followed silently.
+// rendered is an answer with what the browser got: a page as it is after its scripts ran (one that is sent as any XML,
+// as it is sent), or the browser's own answer where that is none. A document of another address is a redirect, which is
+// not followed silently.
 func rendered(e web.Exchange, p web.Page) web.Exchange {
-	html, _ := crawl.Kind(p.ContentType, p.Body)
+	html, _ := crawl.Kind(p.ContentType, p.Body, p.Body)
 	at, err := web.Canonical(p.URL)
 	switch {
 	case err != nil || unescaped(at.URL) != unescaped(e.URL):
@@ -267,7 +268,11 @@ func rendered(e web.Exchange, p web.Page) web.Exchange {
 		}
 		p = web.Page{Status: 302}
 	case p.Status/100 == 2 && (html || p.ContentType == ""):
-		e.Body, e.ContentType, e.Charset = p.Body, "text/html; charset=utf-8", ""
+		kind, _ := web.MediaType(p.ContentType)
+		if kind != "text/xml" && kind != "application/xml" {
+			kind = "text/html"
+		}
+		e.Body, e.ContentType, e.Charset = p.Body, kind+"; charset=utf-8", ""
 		return e
 	}
 	p.Asked, p.URL = e.Asked, e.URL
@@ -382,7 +387,7 @@ func (s *shard) inScope(links []crawl.Link) (in []crawl.Link) {
 // read takes the links, the title and the text from a page.
 func (s *shard) read(r *crawl.Result, e web.Exchange) {
 	onward := s.onward(r.URL, e.Header.Get("Refresh"))
-	html, xml := crawl.Kind(e.ContentType, e.Body)
+	html, xml := crawl.Kind(e.ContentType, e.Raw, e.Body)
 	if !html {
 		r.Links = onward
 		return

@@ -10,11 +10,11 @@ import (
 
 // Kind says whether an answer is a page whose links can be read, and whether it is to be read as XML. It goes by the
 // content type, as browsers do: XML of another type is a page where its root is of XHTML, and an answer without a type
-// where it begins like a page. A file that calls itself a page is none.
-func Kind(contentType string, body []byte) (html, xml bool) {
+// where it begins like a page. A file that calls itself a page is none, by what it is before its conversion to UTF-8.
+func Kind(contentType string, raw, body []byte) (html, xml bool) {
 	switch kind, _ := web.MediaType(contentType); kind {
 	case "text/html":
-		return !isFile(body), false
+		return !isFile(raw), false
 	case "application/xhtml+xml":
 		return true, true
 	case "application/xml", "text/xml":
@@ -26,14 +26,15 @@ func Kind(contentType string, body []byte) (html, xml bool) {
 	return false, false
 }
 
-// isFile says that a body begins as a PDF, a ZIP (as office documents are), a picture or the like does.
-func isFile(body []byte) bool {
-	for _, sign := range []string{"%PDF-", "PK\x03\x04", "GIF87a", "GIF89a", "Rar!\x1a\x07"} {
-		if bytes.HasPrefix(body, []byte(sign)) {
-			return true
-		}
-	}
-	return bytes.Contains(body[:min(len(body), 16)], []byte("PNG\r\n\x1a\n")) // after a byte that is no text
+// files are what PDF, ZIP (as office documents are), the office documents before, pictures and archives begin with.
+var files = []string{
+	"%PDF-", "PK\x03\x04", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "GIF87a", "GIF89a", "\x89PNG\r\n\x1a\n", "\xff\xd8\xff",
+	"\x1f\x8b\x08", "Rar!\x1a\x07",
+}
+
+// isFile says that a body is one, as it came.
+func isFile(raw []byte) bool {
+	return slices.ContainsFunc(files, func(sign string) bool { return bytes.HasPrefix(raw, []byte(sign)) })
 }
 
 // headMost is how much of a body tells what it is, in bytes.

@@ -1,6 +1,7 @@
 package crawl_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/mtlrent/conveyor/domain/crawl"
@@ -39,7 +40,11 @@ func TestKind(t *testing.T) {
 		{"text/plain, text/html", "x", true, false},
 		{"text/html", "%PDF-1.7\n", false, false},
 		{"text/html", "PK\x03\x04\x14", false, false},
-		{"text/html", "\ufffdPNG\r\n\x1a\n\x00", false, false},
+		{"text/html", "\x89PNG\r\n\x1a\n\x00", false, false},
+		{"text/html", "\xff\xd8\xff\xe1\x1c\x45Exif", false, false},
+		{"text/html", "\x1f\x8b\x08\x00", false, false},
+		{"text/html", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\x00", false, false},
+		{"text/html", "\xcf\xf0\xe8\xe2\xe5\xf2", true, false}, // in Windows-1251
 		{"text/html", "GIF89a;", false, false},
 		{"text/html", "<p>%PDF-1.7\x00PK\x03\x04", true, false},
 		{"text/xml", xhtml, true, true},
@@ -53,7 +58,7 @@ func TestKind(t *testing.T) {
 		{"text/xml", "<html xmlns='http://www.w3.org/1999/xhtml'", false, false},
 		{"", "", false, false},
 	} {
-		html, xml := crawl.Kind(tt.contentType, []byte(tt.body))
+		html, xml := crawl.Kind(tt.contentType, []byte(tt.body), []byte(strings.ToValidUTF8(tt.body, "\ufffd")))
 		if html != tt.html || xml != tt.xml {
 			t.Errorf("Kind(%q, %q) = %t, %t; want %t, %t", tt.contentType, tt.body, html, xml, tt.html, tt.xml)
 		}
