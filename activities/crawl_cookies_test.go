@@ -19,6 +19,9 @@ func TestCrawlBringsCookiesBack(t *testing.T) {
 		state     string
 	}{
 		{"/", "a=1; b=\"2\"", []string{"a=1; Path=/; HttpOnly", "b=\"2\"; Secure", "c", "d=\x01"}, 2, "VISITED"},
+		{"/", "id=new", []string{"id=old", "id=new"}, 2, "VISITED"},
+		{"/", "a=1", []string{"a=1", "b=2", "b=deleted; Max-Age=0", "c=; Expires=Thu, 01 Jan 1970 00:00:00 GMT"}, 2, "VISITED"},
+		{"/", "", []string{"a=deleted; Max-Age=0"}, 1, "HTTP_TERMINAL"},
 		{"/", "", []string{"a=1"}, 2, "HTTP_TERMINAL"}, {"/", "", nil, 1, "HTTP_TERMINAL"},
 		{"/other", "", []string{"a=1"}, 2, "HTTP_TERMINAL"},
 	} {

@@ -6,13 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/cookiejar"
 	"net/textproto"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"go.temporal.io/sdk/activity"
 
@@ -216,7 +217,7 @@ func (s *shard) ask(ctx context.Context, c crawl.Claim, leave func(crawl.Verdict
 	if e, err = s.Web.Ask(within, request); err != nil {
 		return e, err
 	}
-	if cookies := cookies(e.Header); e.RedirectTo == c.URL && cookies != "" { // it wants to know that we keep them
+	if cookies := cookies(c.URL, e.Header); e.RedirectTo == c.URL && cookies != "" { // it wants to know that we keep them
 		request.Header = conditional(c)
 		if request.Header == nil {
 			request.Header = map[string]string{}
@@ -242,16 +243,22 @@ func (s *shard) ask(ctx context.Context, c crawl.Claim, leave func(crawl.Verdict
 	return rendered(e, p), nil
 }
 
-// cookies are those that an answer sets, as a request has them.
-func cookies(h textproto.MIMEHeader) string {
-	var set []string
-	for _, line := range h.Values("Set-Cookie") {
-		pair, _, _ := strings.Cut(line, ";")
-		if strings.Contains(pair, "=") && !strings.ContainsFunc(pair, unicode.IsControl) {
-			set = append(set, strings.TrimSpace(pair))
-		}
+// cookies are those that an answer of an address sets, as the next request has them.
+func cookies(address string, h textproto.MIMEHeader) string {
+	at, err := web.Canonical(address)
+	if err != nil {
+		return ""
 	}
-	return strings.Join(set, "; ")
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		return ""
+	}
+	jar.SetCookies(at.Target(), (&http.Response{Header: http.Header(h)}).Cookies())
+	var kept []string
+	for _, cookie := range jar.Cookies(at.Target()) {
+		kept = append(kept, cookie.String())
+	}
+	return strings.Join(kept, "; ")
 }
 
 // rendered is an answer with what the browser got: a page as it is after its scripts ran (one that is sent as any XML,
