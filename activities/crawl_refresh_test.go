@@ -15,19 +15,28 @@ func TestCrawlFollowsRefresh(t *testing.T) {
 
 	refresh := map[string]string{
 		"/": "0; url=start/", "/start/": "5", "/start/a": "0;URL='/b'", "/b": "3; https://other.example/", "/c": "0; url=/c",
+		"/start/b": "0; url=/closed",
 	}
 	c := newCrawled(t)
+	c.settings.Nofollow = true
 	c.answer = func(r web.Request) (web.Exchange, error) {
 		path := strings.TrimPrefix(r.URL, "https://a.example")
-		e := html(r, map[string]string{"/": `<base href="/no/">`, "/start/": "<a href=a>a</a><a href=/c>c</a>"}[path])
+		e := html(r, map[string]string{
+			"/": `<base href="/no/">`, "/start/": "<a href=a>a</a><a href=b>b</a><a href=/c>c</a>",
+		}[path])
 		e.Header.Set("Refresh", refresh[path])
-		if path == "/start/a" {
+		switch path {
+		case "/start/a":
 			e.ContentType = "text/plain"
+		case "/start/b":
+			e.ContentType = "text/plain"
+			e.Header.Set("X-Robots-Tag", "nofollow")
 		}
 		return e, nil
 	}
 	require.Equal(t, map[string]string{
-		"/": "VISITED", "/start/": "VISITED", "/start/a": "VISITED", "/b": "VISITED", "/c": "VISITED",
+		"/": "VISITED", "/start/": "VISITED", "/start/a": "VISITED", "/start/b": "VISITED", "/b": "VISITED",
+		"/c": "VISITED",
 	}, c.work())
-	require.Len(t, c.asked, 5)
+	require.Len(t, c.asked, 6)
 }

@@ -393,7 +393,11 @@ func (s *shard) inScope(links []crawl.Link) (in []crawl.Link) {
 
 // read takes the links, the title and the text from a page.
 func (s *shard) read(r *crawl.Result, e web.Exchange) {
-	onward := s.onward(r.URL, e.Header.Get("Refresh"))
+	noIndex, noFollow := page.RobotsTag(e.Header.Values("X-Robots-Tag"), strings.ToLower(s.Agent))
+	var onward []crawl.Link
+	if !s.run.Settings.Nofollow || !noFollow {
+		onward = s.onward(r.URL, e.Header.Get("Refresh"))
+	}
 	html, xml := crawl.Kind(e.ContentType, e.Raw, e.Body)
 	if !html {
 		r.Links = onward
@@ -403,7 +407,6 @@ func (s *shard) read(r *crawl.Result, e web.Exchange) {
 		XML: xml, Agent: strings.ToLower(s.Agent), LinkRel: s.run.Settings.FollowLinkRel,
 		Text: s.run.Settings.Publish, MaxLinks: maxLinks, MaxText: maxText,
 	})
-	noIndex, noFollow := page.RobotsTag(e.Header.Values("X-Robots-Tag"), strings.ToLower(s.Agent))
 	p.NoIndex, p.NoFollow = p.NoIndex || noIndex, p.NoFollow || noFollow
 	r.Title = p.Title
 	r.Links = []crawl.Link{}
