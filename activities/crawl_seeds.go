@@ -81,6 +81,7 @@ func (a *Seeding) SeedCrawl(ctx context.Context, job CrawlShardJob) (out CrawlSe
 	visit.name(files)
 	most := run.Settings.MaxPages
 	var links []crawl.Link
+	round := "" // a file that leads to another one of those that are named
 	for len(visit.waiting) > 0 && out.URLs < most {
 		file := visit.waiting[0]
 		visit.waiting = visit.waiting[1:]
@@ -98,6 +99,7 @@ func (a *Seeding) SeedCrawl(ctx context.Context, job CrawlShardJob) (out CrawlSe
 		}
 		switch {
 		case errors.Is(err, errNamed):
+			round = file
 			continue
 		case err != nil:
 			out.Note = cut(fmt.Sprintf("%s: %v", web.Show(file), err), 300)
@@ -120,6 +122,9 @@ func (a *Seeding) SeedCrawl(ctx context.Context, job CrawlShardJob) (out CrawlSe
 				break
 			}
 		}
+	}
+	if round != "" && out.Sitemaps == 0 && out.Note == "" { // then they lead to one another
+		out.Note = cut(fmt.Sprintf("%s: %v", web.Show(round), errLoop), 300)
 	}
 	if visit.left && out.URLs < most {
 		left := fmt.Sprintf("more than %d sitemaps are named, and the rest left out", sitemapsMost)
@@ -230,7 +235,10 @@ func addresses(at string, said []string) []string {
 	return out
 }
 
-var errNamed = errors.New("it leads to a sitemap that is named as well")
+var (
+	errNamed = errors.New("it leads to a sitemap that is named as well")
+	errLoop  = fault.Newf(fault.Invalid, "redirects in a loop")
+)
 
 // read reads one file. Its redirects are followed, a few. It is errNamed for one that leads to a file which was asked
 // for, or waits.
@@ -243,10 +251,13 @@ func (s *sitemaps) read(ctx context.Context, address string) (sitemap.Sitemap, e
 		case err != nil:
 			return sitemap.Sitemap{}, err
 		case way[e.RedirectTo]:
-			return sitemap.Sitemap{}, fault.Newf(fault.Invalid, "redirects in a loop")
+			return sitemap.Sitemap{}, errLoop
 		case s.named[e.RedirectTo], s.led[e.RedirectTo]:
 			return sitemap.Sitemap{}, errNamed
 		case e.RedirectTo != "":
+			if _, err := web.Canonical(e.RedirectTo); err != nil { // what a site wrote, however long
+				return sitemap.Sitemap{}, err
+			}
 			address = e.RedirectTo
 			s.led[address] = true
 			continue

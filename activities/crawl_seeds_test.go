@@ -170,6 +170,31 @@ func TestSeedCrawlOfFilesNamedTwice(t *testing.T) {
 	require.Equal(t, "https://a.example/loop.xml: redirects in a loop", out.Note)
 }
 
+// Of files that lead to one another none is read, and the run says so. What is no address is not asked for.
+func TestSeedCrawlOfFilesThatLeadToOneAnother(t *testing.T) {
+	t.Parallel()
+
+	for _, tt := range []struct{ to, note string }{
+		{"https://a.example/b.xml", "https://a.example/b.xml: redirects in a loop"},
+		{"https://a.example/" + strings.Repeat("x", 64<<10), "https://a.example/a.xml: read address"},
+	} {
+		s := &seeded{crawled: newCrawled(t)}
+		s.settings.UseSitemaps = true
+		s.rules = "Sitemap: /a.xml\nSitemap: /b.xml\n"
+		s.answer = func(r web.Request) (e web.Exchange, err error) {
+			if e.Status, e.RedirectTo = 301, "https://a.example/a.xml"; strings.HasSuffix(r.URL, "/a.xml") {
+				e.RedirectTo = tt.to
+			}
+			return e, nil
+		}
+		out := s.seed(t)
+		require.Zero(t, out.Sitemaps)
+		require.Contains(t, out.Note, tt.note)
+		require.Equal(t, out.Note, s.note)
+		require.Len(t, s.asked, 2)
+	}
+}
+
 // What a site names of sitemaps beyond those that are asked for is not kept, and one that cannot be read counts. It
 // measures the heap, so it is not parallel.
 func TestSeedCrawlOfIndexesOfIndexes(t *testing.T) {
