@@ -109,7 +109,7 @@ func (t *tab) capture(ctx context.Context, opened chan<- struct{}, takeAt time.T
 	if t.document == nil {
 		return draft.Capture{}, fault.Newf(fault.Transient, "no response was received")
 	}
-	c.URL, c.Status, c.ContentType = t.document.url, t.document.status, t.document.header.Get("Content-Type")
+	c.URL, c.Status, c.ContentType = t.document.url, t.document.status, contentType(t.document.header)
 	for _, a := range t.trail {
 		if a != c.URL || len(c.Redirects) == 0 && len(t.trail) > 1 {
 			c.Redirects = append(c.Redirects, a)

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"net"
 	"net/http"
 	"net/textproto"
@@ -343,7 +344,7 @@ func RetryAfter(header string, now time.Time, most time.Duration) time.Duration 
 		return 0
 	case errors.Is(err, strconv.ErrRange) && s > 0:
 		return most
-	case err == nil && strings.Trim(part, "0") != "" && !strings.HasPrefix(whole, "-"):
+	case err == nil && strings.Trim(part, "0") != "" && !strings.HasPrefix(whole, "-") && s < math.MaxInt64:
 		s++
 	}
 	return time.Duration(min(max(0, s), int64(most/time.Second))) * time.Second

@@ -19,6 +19,7 @@ func TestRetryAfter(t *testing.T) {
 		"2.": 2 * time.Second, "0.0": 0, "-1.5": 0, "-5": 0, "1.x": 0, "1.2.3": 0, "1e3": 0, "inf": 0, "NaN": 0,
 		".": 0, "": 0, "soon": 0,
 		"99999999999999999999": time.Hour, "99999999999999999999.5": time.Hour, "3600.5": time.Hour,
+		"9223372036854775807.5": time.Hour,
 	} {
 		require.Equal(t, want, fetch.RetryAfter(header, now, time.Hour), header)
 	}
