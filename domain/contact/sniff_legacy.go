@@ -94,8 +94,9 @@ func byAccents(b []byte) (name string) {
 }
 
 // letterwise counts the bytes beyond ASCII that an encoding makes a fitting letter of, and those that it makes
-// something odd of: a capital behind a small letter, a sign within a word. Accents are those of fits that are letters.
-// Dashes and the signs that people write without a space are neither.
+// something odd of: a capital behind a small letter, a sign within a word. Accents are those of fits that are letters
+// and stand beside one: a dash of Windows-1252 is a letter in DOS. Dashes, blanks that do not break and the signs that
+// people write without a space are neither.
 func letterwise(b []byte, in *charmap.Charmap) (fits, accents, odd int) {
 	before := ' '
 	for i, c := range b {
@@ -107,7 +108,7 @@ func letterwise(b []byte, in *charmap.Charmap) (fits, accents, odd int) {
 			}
 			within := unicode.IsLetter(before) && unicode.IsLetter(after)
 			switch {
-			case strings.ContainsRune("–—™®…", r):
+			case strings.ContainsRune("–—™®…\u00a0", r):
 			case r == utf8.RuneError, unicode.IsControl(r):
 				odd++
 			case unicode.IsUpper(r) && unicode.IsLower(before),
@@ -115,7 +116,9 @@ func letterwise(b []byte, in *charmap.Charmap) (fits, accents, odd int) {
 				odd++
 			case unicode.IsLetter(r):
 				fits++
-				accents++
+				if unicode.IsLetter(before) || unicode.IsLetter(after) {
+					accents++
+				}
 			case r == '’' && within:
 				fits++
 			case within:

@@ -209,3 +209,19 @@ func TestPhonesInBracketsAndGroups(t *testing.T) {
 		require.Equal(t, "+15145550123", phone, cell)
 	}
 }
+
+// Blanks that do not break, dashes and quotes of Windows-1252 are letters in DOS and on old Macs, and prove neither.
+func TestSignsOfWindows(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"Name,Phone\nJean\xa0Roy,514\xa0555\xa00123\nAnn Lee,438\xa0555\xa00199\n": "+15145550123 Jean Roy\n+14385550199 Ann Lee",
+		"Name,Phone\nZo\xe9,5145550123\n" + strings.Repeat("Jean\xa0Roy,4385550199\n", 8): "+15145550123 Zoé" +
+			strings.Repeat("\n+14385550199 Jean Roy", 8),
+		"Name,Phone\nAnn,514\x96555\x960123\nBob,438\x96555\x960199\nL\xb7Or,514\x96555\x960177\n": "+15145550123 Ann\n" +
+			"+14385550199 Bob\n+15145550177 L·Or",
+	} {
+		f := importFile(t, []byte(text), contact.Options{})
+		require.Equal(t, contact.Windows1252, f.plan.Format.Encoding, "%q", text)
+		require.Equal(t, want, f.String(), "%q", text)
+	}
+}
