@@ -94,6 +94,7 @@ func mapColumns(columns []string, sample [][]string, o Options) (Mapping, []Reas
 	for _, field := range []string{FieldPhone, FieldEmail, FieldName, FieldGiven, FieldFamily, FieldLocale} {
 		sureOnly(m, field)
 	}
+	oneRole(m)
 	byContent(m, folded, sample, o.Region, taken)
 	nameAlone(m, folded)
 	labelled(m, folded)

@@ -32,7 +32,41 @@ const (
 // rankGuessed is that of a column of languages whose header may as well be of languages that are spoken.
 const rankGuessed = 1
 
-// rankOfRole is that of a column of names that says as what the person is named so: behind one that only has the name.
+// oneRole leaves the given and family names of one role: where columns have a name and no role, theirs, else those of the
+// column that a person gave, else of the first. Of two, "Billing First Name" and "Last Name", a row whose cells are not
+// both filled would be a person who is nobody.
+func oneRole(m Mapping) {
+	kept, found := "", false
+	for _, c := range m {
+		if c.Field != FieldGiven && c.Field != FieldFamily {
+			continue
+		}
+		role := roleOf(c.Header)
+		if role == "" {
+			kept = ""
+			break
+		}
+		if !found || c.Why == "given" {
+			kept, found = role, true
+		}
+	}
+	for i, c := range m {
+		if c.Rank == rankOfRole && (c.Field == FieldGiven || c.Field == FieldFamily) && roleOf(c.Header) != kept {
+			m[i] = Column{Header: c.Header}
+		}
+	}
+}
+
+// roleOf is the first word of a header of the names of a role, else "".
+func roleOf(header string) string {
+	role, _, _ := strings.Cut(fold(parted(header)), " ")
+	if k, _, _ := byHeader(header, fold(header)); k.rank == rankOfRole && (k.field == FieldGiven || k.field == FieldFamily) {
+		return role
+	}
+	return ""
+}
+
+// rankOfRole is that of a column of names that says as what the person is named so.
 const rankOfRole = 1
 
 type known struct {

@@ -124,8 +124,26 @@ func TestHeadersOfNames(t *testing.T) {
 		f := importFile(t, []byte(header+"\nAnn,Lee,5145550123\n"), contact.Options{})
 		require.Equal(t, want, fieldsOf(f.plan.Mapping), header)
 	}
-	f := importFile(t, []byte("Billing First Name,First Name,Phone\nBob,Ann,5145550123\nBob,,4385550199\n"), contact.Options{})
-	require.Equal(t, "+15145550123 Ann\n+14385550199 Bob", f.String())
+	for _, tt := range []struct {
+		header, row, want string
+		mapping           map[string]string
+	}{
+		{"Billing First Name,First Name", "Bob,Ann", " Ann", nil},
+		{"Billing First Name,First Name", "Bob,", "", nil},
+		{"First Name,Last Name,Billing First Name,Billing Last Name", ",Lee,Bob,Roy", " Lee", nil},
+		{"Billing First Name,Last Name", "Bob,Lee", " Lee", nil},
+		{"Customer First Name,Customer Last Name,Billing First Name,BillingLastName", ",Lee,Bob,Roy", " Lee", nil},
+		{"BillingFirstName,BillingLastName,Customer First Name", ",Roy,Ann", " Roy", nil},
+		{"Customer First Name,Customer Last Name,Billing First Name,Billing Last Name", "Ann,Lee,Bob,Roy", " Bob Roy",
+			map[string]string{"Billing First Name": contact.FieldGiven}},
+		{"Billing First Name,Last Name", "Bob,Lee", " Bob Lee", map[string]string{"Billing First Name": contact.FieldGiven}},
+	} {
+		f := importFile(t, []byte(tt.header+",Phone\n"+tt.row+",5145550123\n"), contact.Options{Mapping: tt.mapping})
+		require.Equal(t, "+15145550123"+tt.want, f.String(), tt.header)
+		if strings.Contains(tt.header, "Last Name,Billing") && tt.mapping == nil {
+			require.Equal(t, "Bob", f.rows[0].Contact.Fields["billing_first_name"])
+		}
+	}
 }
 
 // Names of programs of the web, as they stand in pages.
