@@ -429,55 +429,6 @@ func readLocale(v string) string {
 	return tag.String()
 }
 
-// tagged are the tags of all columns of tags. They stand apart by ::: (Google), or by semicolons, bars, commas or line
-// breaks. Google's own group of all contacts is none.
-func (b *builder) tagged() []string {
-	var tags []string
-	for _, i := range b.tags {
-		v, ok := b.cell(i, FieldTags, MaxTags*MaxTag)
-		if !ok || v == "" {
-			continue
-		}
-		quotes := `"`
-		if inner, ok := listOf(v); ok {
-			v, quotes = inner, `"'`
-		}
-		for tag := range strings.FieldsFuncSeq(strings.ReplaceAll(v, ":::", "\n"), func(r rune) bool {
-			return r == ';' || r == '|' || r == ',' || r == '\n'
-		}) {
-			tag = strings.TrimSpace(tag)
-			if n := len(tag); n > 2 && tag[0] == tag[n-1] && strings.IndexByte(quotes, tag[0]) >= 0 { // "VIP","Lead"
-				tag = strings.TrimSpace(tag[1 : n-1])
-			}
-			tag = oneLine(strings.TrimPrefix(tag, "* "))
-			if tag == "" || tag == "myContacts" || tag == "My Contacts" || slices.Contains(tags, tag) {
-				continue
-			}
-			if utf8.RuneCountInString(tag) > MaxTag {
-				b.problem(FieldTags, CodeTags, "tag %s has more than %d characters; shorten it", excerpt(tag), MaxTag)
-				return nil
-			}
-			tags = append(tags, tag)
-		}
-	}
-	if len(tags) > MaxTags {
-		b.problem(FieldTags, CodeTags, "the row has %d tags, and at most %d are kept; remove some", len(tags), MaxTags)
-		return nil
-	}
-	return tags
-}
-
-// listOf is what stands in the brackets of a list as databases and programs write it: ["VIP", "Lead"], {VIP,Lead}. One
-// word in brackets may be a tag.
-func listOf(v string) (inner string, ok bool) {
-	n := len(v) - 1
-	if n < 1 || v[:1]+v[n:] != "[]" && v[:1]+v[n:] != "{}" {
-		return "", false
-	}
-	inner = strings.TrimSpace(v[1:n])
-	return inner, inner == "" || strings.ContainsAny(inner, `,"`) || inner[0] == '\''
-}
-
 // formulaErrors are what spreadsheets show for a formula that has no result, in the languages whose headers are known.
 var formulaErrors = slices.Concat(strings.Fields(`#N/A #REF! #NAME? #VALUE! #DIV/0! #NUM! #NULL! #SPILL! #GETTING_DATA
 	#ERROR! #FIELD! #BLOCKED! #CONNECT! #BUSY! #UNKNOWN!

@@ -166,6 +166,8 @@ func TestTagsAsLists(t *testing.T) {
 	for cell, want := range map[string][]string{
 		`"[""vip"", ""fr""]"`: {"vip", "fr"}, `"[vip, fr]"`: {"vip", "fr"}, `"{vip,""a b""}"`: {"vip", "a b"}, `"['vip', 'fr']"`: {"vip", "fr"},
 		`['vip']`: {"vip"}, `[]`: nil, `{}`: nil, `[VIP]`: {"[VIP]"}, `"[VIP], fr"`: {"[VIP]", "fr"}, `"'vip', fr"`: {"'vip'", "fr"},
+		`"[VIP], [Lead]"`: {"[VIP]", "[Lead]"}, `"{a},{b}"`: {"{a}", "{b}"}, `"[""L\u00e9a"",""a, b"",""Le\u0301o""]"`: {"Léa", "a, b", "Léo"},
+		`"[""[VIP]"",""[Lead]""]"`: {"[VIP]", "[Lead]"}, `"[1, 2]"`: {"1", "2"}, `"[""a\u0000""]"`: {`a\u0000`}, `"[null,"" * vip ""]"`: {"vip"},
 	} {
 		f := importFile(t, []byte("Phone,Tags\n5145550123,"+cell+"\n"), contact.Options{Quote: `"`})
 		require.Equal(t, want, f.rows[0].Contact.Tags, cell)
