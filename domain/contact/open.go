@@ -74,7 +74,7 @@ func (f Format) open(src io.ReaderAt, size int64) (io.Reader, error) {
 		if err != nil {
 			return nil, err
 		}
-		r = enc.NewDecoder().Reader(r)
+		r = enc.NewDecoder().Reader(unmarked(r))
 	}
 	if f.Wrapped {
 		r = newUnwrapper(r, f.Newline)

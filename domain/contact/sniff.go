@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -202,7 +201,7 @@ func (s *sniffer) contained(src io.ReaderAt, size int64) error {
 			return err
 		}
 		f.Sheet, s.sheets = sheet.name, sheet.sheets
-		s.reason("sheet", sheet.name, s.options.Sheet != "", "it is the first visible one of %s",
+		s.reason("sheet", sheet.name, s.options.Sheet != "", "it is the first visible one that is no chart, of %s",
 			strings.Join(sheet.sheets, ", "))
 	}
 	if f.Container != XLSX && s.options.Sheet != "" {
@@ -249,12 +248,6 @@ func (s *sniffer) encoded(src io.ReaderAt, size int64) error {
 	f.Encoding = name
 	s.reason("encoding", name, given != "", "%s", why)
 	return nil
-}
-
-// byteMarked says that a text begins with a byte order mark.
-func byteMarked(text []byte) bool {
-	begins := func(mark string) bool { return bytes.HasPrefix(text, []byte(mark)) }
-	return slices.ContainsFunc([]string{utf8BOM, "\xff\xfe", "\xfe\xff"}, begins)
 }
 
 // first reads up to n bytes; whole says that there are no more.

@@ -1,13 +1,34 @@
 package contact
 
 import (
+	"bufio"
 	"bytes"
+	"io"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding/charmap"
 )
+
+// byteMarked says that a text begins with a byte order mark, and is as that says: some programs put that of UTF-8 before a
+// text of another encoding.
+func byteMarked(text []byte) bool {
+	if behind, ok := bytes.CutPrefix(text, []byte(utf8BOM)); ok {
+		name, _, err := sniffEncoding(behind)
+		return err == nil && name == UTF8
+	}
+	return bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff"))
+}
+
+// unmarked is a text without the byte order mark of UTF-8 before it.
+func unmarked(text io.Reader) io.Reader {
+	r := bufio.NewReader(text)
+	if head, _ := r.Peek(len(utf8BOM)); string(head) == utf8BOM {
+		_, _ = r.Discard(len(utf8BOM))
+	}
+	return r
+}
 
 // headerEncodings are tried on the headers of a text that is not UTF-8, those of the commonest files first: as Windows,
 // old Macs and DOS write the languages whose headers are known.

@@ -74,6 +74,11 @@ func TestLegacyEncodings(t *testing.T) {
 	}
 	f := importFile(t, []byte("\uFEFF"+small), contact.Options{Encoding: "windows-1252"})
 	require.Equal(t, smallRead, f.String())
+	russian, err := charmap.Windows1251.NewEncoder().String("Name,Phone\nИван,+79123456789\n")
+	require.NoError(t, err)
+	f = importFile(t, []byte("\uFEFF"+russian), contact.Options{Encoding: "windows-1251"}) // what is behind the mark is none of its
+	require.Equal(t, "+79123456789 Иван", f.String())
+	require.Equal(t, "Name", f.plan.Format.Columns[0])
 }
 
 // A cell that only stands for an empty one refuses no row that has a number or an address besides.
