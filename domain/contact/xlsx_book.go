@@ -162,7 +162,7 @@ func (b book) choose(name string) (sheetOf, error) {
 		}
 	}
 	if name == "" {
-		return sheetOf{}, fault.Newf(fault.Invalid, "the workbook has no visible sheet")
+		return sheetOf{}, fault.Newf(fault.Invalid, "the workbook has no visible sheet of cells")
 	}
 	return sheetOf{}, fault.Newf(fault.Invalid, "the workbook has no sheet %q; it has %s", name,
 		strings.Join(b.names(), ", "))
@@ -170,7 +170,9 @@ func (b book) choose(name string) (sheetOf, error) {
 
 // cells says that a sheet is one of cells, as far as the workbook says what it is.
 func (b book) cells(s sheetOf) bool {
-	return !slices.ContainsFunc(b.rels, func(r rel) bool { return r.id == s.rel && path.Base(r.kind) != "worksheet" })
+	return !slices.ContainsFunc(b.rels, func(r rel) bool {
+		return r.id == s.rel && r.kind != "" && path.Base(r.kind) != "worksheet"
+	})
 }
 
 // names of the sheets, quoted, for messages.
@@ -396,12 +398,15 @@ func intOf(s string) int {
 	return n
 }
 
+// maxFormat is the most characters that Excel lets a number format have.
+const maxFormat = 255
+
 // formatOf reads the code of a number format. It shows a date or a time where it has a y, m, d, h or s outside quotes,
 // escapes and [colors].
 func formatOf(code string) numberFormat {
 	code, _, _ = strings.Cut(code, ";")
 	if len(code) > 1 && strings.Trim(code, "0") == "" {
-		return numberFormat{zeros: len(code)}
+		return numberFormat{zeros: min(len(code), maxFormat)}
 	}
 	for i := 0; i < len(code); i++ {
 		switch c := code[i]; c {

@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/domain/contact"
 )
@@ -106,6 +109,7 @@ func TestXLSXValues(t *testing.T) {
 		{`<c r="C2" s="3"><v>2035</v></c>`, "00000", "02035"}, {`<c r="C2" s="3"><v>123456</v></c>`, "00000", "123456"},
 		{`<c r="C2" s="3"><v>12.5</v></c>`, "00000", "12.5"}, {`<c r="C2" s="3"><v>-5</v></c>`, "00000", "-5"},
 		{`<c r="C2" s="3"><v>2035</v></c>`, "00000;@", "02035"}, {`<c r="C2" s="3"><v>5</v></c>`, "0", "5"},
+		{`<c r="C2" s="3"><v>5</v></c>`, strings.Repeat("0", 1000), strings.Repeat("0", 254) + "5"},
 		{`<c r="C2" s="3"><v>1.5208333333333333</v></c>`, "[h]:mm", "36:30:00"}, {`<c r="C2" s="3"><v>0.25</v></c>`, "[h]:mm:ss", "06:00:00"},
 		{`<c r="C2" s="3"><v>45368</v></c>`, "[$-F800]dddd\\,\\ mmmm\\ dd\\,\\ yyyy", "2024-03-17"},
 		{`<c r="C2" s="3"><v>45368.5</v></c>`, "[$€-en-US]#,##0.00", "45368.5"},
@@ -152,12 +156,20 @@ func TestXLSXParts(t *testing.T) {
 			text = strings.Replace(text, "<sheets>", `<sheets><sheet name="Chart" sheetId="9" r:id="rId9"/>`, 1)
 			return name, strings.Replace(text, "<Relationships>", `<Relationships><Relationship Id="rId9" Type="x/chartsheet" Target="chartsheets/sheet1.xml"/>`, 1)
 		},
+		"a relation without a type": func(name, text string) (string, string) {
+			return name, regexp.MustCompile(` Type="[^"]*/worksheet"`).ReplaceAllString(text, "")
+		},
 	} {
 		f := importFile(t, remade(people, edit), contact.Options{})
 		if got := f.String(); got != "+15145550123 Zoé Côté" || f.plan.Format.Sheet != "People" {
 			t.Errorf("%s: %s of %s", name, got, f.plan.Format.Sheet)
 		}
 	}
+	charts := remade(people, func(name, text string) (string, string) {
+		return name, strings.ReplaceAll(text, "/worksheet\"", "/chartsheet\"")
+	})
+	_, err := contact.Sniff(bytes.NewReader(charts), int64(len(charts)), contact.Options{})
+	require.ErrorContains(t, err, "no visible sheet of cells")
 }
 
 // remade is a zip with its files changed.
