@@ -74,7 +74,7 @@ func bareAddress(s string) string {
 			s = inner
 		}
 	}
-	return strings.Trim(s, "'’`") // one that has lost its pair, or says to a spreadsheet that the cell is text
+	return strings.Trim(s, "'‘’`") // one that has lost its pair, or says to a spreadsheet that the cell is text
 }
 
 // narrow is a character as ASCII has it, where it is one of full width.

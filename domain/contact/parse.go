@@ -339,9 +339,10 @@ func (b *builder) name(columns []int, field string) string {
 	return v
 }
 
-// unescapedHTML is the character of an entity, unless it is a control character.
+// unescapedHTML is the character of an entity, unless it is a control character, or none.
 func unescapedHTML(entity string) string {
-	if s := html.UnescapeString(entity); strings.IndexFunc(s, unicode.IsControl) < 0 {
+	if s := html.UnescapeString(entity); !strings.ContainsRune(s, utf8.RuneError) &&
+		!strings.ContainsFunc(s, unicode.IsControl) {
 		return s
 	}
 	return entity

@@ -156,7 +156,7 @@ func TestNamesWithEntities(t *testing.T) {
 	t.Parallel()
 	for cell, want := range map[string]string{
 		"O&#39;Neil": "O'Neil", "Ren&eacute;": "René", "Tom &amp; Ann": "Tom & Ann", "L&amp;#039;agap&amp;eacute;": "L'agapé",
-		"&nbsp;Ann": "Ann", "Rene&#769;": "René", "AT&T": "AT&T", "A&B;C": "A&B;C", "a&#1;b": "a&#1;b", "&nosuch;": "&nosuch;", "&copy=1": "&copy=1",
+		"&nbsp;Ann": "Ann", "Rene&#769;": "René", "AT&T": "AT&T", "A&B;C": "A&B;C", "a&#1;b": "a&#1;b", "&#0;a": "&#0;a", "&#xD800;a": "&#xD800;a", "&nosuch;": "&nosuch;", "&copy=1": "&copy=1",
 	} {
 		f := importFile(t, []byte("Name,First name,Phone,Note\n\""+cell+"\",\""+cell+"\",5145550123,O&#39;Neil\n"), contact.Options{})
 		require.Equal(t, want, f.rows[0].Contact.Name, cell)
@@ -184,7 +184,7 @@ func TestEmailsInQuotes(t *testing.T) {
 	t.Parallel()
 	for cell, want := range map[string]string{
 		`"ann lee"@example.com`: `"ann lee"@example.com`, `Ann <"a@b"@Example.com>`: `"a@b"@example.com`, `"ann"@example.com`: "ann@example.com",
-		"'ann@example.com": "ann@example.com", "ann@example.com’": "ann@example.com", "o'neil@example.com": "o'neil@example.com",
+		"'ann@example.com": "ann@example.com", "ann@example.com’": "ann@example.com", "‘ann@example.com": "ann@example.com", "o'neil@example.com": "o'neil@example.com",
 		"ａｎｎ＠example.com": "ann@example.com", "ann@example.com (work)": "ann@example.com", "josé@example.com": "josé@example.com",
 	} {
 		got, wrong := contact.ReadEmail(cell)
