@@ -218,11 +218,14 @@ func (b *builder) phone(c *Contact) {
 			wrong = &b.row.Problems[mark]
 			wrong = &Problem{Field: wrong.Field, Code: wrong.Code, Message: wrong.Message}
 			b.row.Problems = b.row.Problems[:mark]
-		case b.empty(v):
+		case v == "":
 			continue
 		default:
 			if c.Phone, c.Country, wrong = ReadPhone(v, b.regionOf(i)); wrong == nil {
 				return
+			}
+			if b.empty(v) {
+				continue
 			}
 			wrong.Field = FieldPhone
 		}
@@ -302,11 +305,14 @@ func (p *parser) rankOf(cell string) labelRank {
 func (b *builder) email(c *Contact) {
 	for _, i := range b.emails {
 		v, ok := b.cell(i, FieldEmail, MaxField)
-		if !ok || b.empty(v) {
+		if !ok || v == "" {
 			continue
 		}
 		var wrong *Problem
 		if c.Email, wrong = ReadEmail(v); wrong != nil {
+			if b.empty(v) {
+				continue
+			}
 			b.problem(FieldEmail, wrong.Code, "%s", wrong.Message)
 		}
 		return
