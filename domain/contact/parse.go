@@ -364,23 +364,46 @@ func oneLine(v string) string {
 	return strings.Join(strings.Fields(seen(v)), " ")
 }
 
-// locale is the language as BCP 47.
+// locale is the language as BCP 47, of the first column that has more in it than what stands for nothing.
 func (b *builder) locale() string {
-	v := b.text(b.locales, FieldLocale, MaxName)
-	if b.empty(v) && !slices.Contains(fillerLanguages, fold(v)) {
-		return ""
-	}
-	tag, ok := b.language[v]
-	if !ok {
-		if tag = readLocale(v); tag == "" && b.region == "CA" {
-			tag = lettersInCanada[fold(v)]
+	for _, i := range b.locales {
+		v, ok := b.cell(i, FieldLocale, MaxName)
+		if !ok || v == "" {
+			continue
 		}
-		if len(b.language) < 1000 {
-			b.language[v] = tag
+		v = oneLine(v)
+		switch tag := b.languageOf(v); tag {
+		case FieldIgnored:
+		case "":
+			b.problem(FieldLocale, CodeLocale, "%s is no language; write its code, such as fr or en-CA, or leave it empty", excerpt(v))
+			return ""
+		default:
+			return tag
 		}
 	}
-	if tag == "" {
-		b.problem(FieldLocale, CodeLocale, "%s is no language; write its code, such as fr or en-CA, or leave it empty", excerpt(v))
+	return ""
+}
+
+// languageOf is the tag of a language, "" of what is none, FieldIgnored of what stands for nothing. A request means the
+// code that it writes: an is Aragonese there.
+func (p *parser) languageOf(v string) string {
+	tag, ok := p.language[v]
+	if ok {
+		return tag
+	}
+	code, err := language.Parse(v)
+	switch folded := fold(v); {
+	case p.exact && err == nil && code != language.Und:
+		tag = code.String()
+	case p.empty(v) && !slices.Contains(fillerLanguages, folded):
+		tag = FieldIgnored
+	default:
+		if tag = readLocale(v); tag == "" && p.region == "CA" && !p.exact {
+			tag = lettersInCanada[folded]
+		}
+	}
+	if len(p.language) < 1000 {
+		p.language[v] = tag
 	}
 	return tag
 }
@@ -415,13 +438,31 @@ var lettersInCanada = map[string]string{"f": "fr", "e": "en", "a": "en"}
 // fillerLanguages are those of fillers that are codes of languages: Somali and Sinhala.
 var fillerLanguages = []string{"so", "sin"}
 
+// isLanguage says that what stands behind a language is another one, not a country: two capitals are one.
+func isLanguage(s string) bool {
+	country := len(s) == 2 && strings.ToUpper(s) == s
+	return languages[fold(s)] != "" || !country && readLocale(s) != ""
+}
+
+// isCharset says that a text is the name of one, as it stands behind the locales of programs, or is empty.
+func isCharset(s string) bool {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "@") // ISO-8859-15@euro
+	_, err := encodingOf(strings.ToLower(s))
+	return s == "" || err == nil || strings.EqualFold(s, "utf8")
+}
+
 func readLocale(v string) string {
 	if tag, ok := languages[fold(v)]; ok {
 		return tag
 	}
-	v, _, _ = strings.Cut(v, ".") // of Fr. and fr_CA.UTF-8
+	if code, charset, ok := strings.Cut(v, "."); ok && isCharset(charset) { // of Fr. and fr_CA.UTF-8
+		v = code
+	}
+	if _, other, ok := strings.Cut(v, " - "); ok && !isLanguage(other) {
+		v = strings.Replace(v, " - ", "(", 1)
+	}
 	// As Outlook has it: "French (Canada)".
-	if name, country, ok := strings.Cut(strings.Replace(v, " - ", "(", 1), "("); ok {
+	if name, country, ok := strings.Cut(v, "("); ok {
 		if tag := languages[fold(name)]; tag != "" {
 			if fold(country) == "canada" {
 				return tag + "-CA"

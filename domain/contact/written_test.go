@@ -102,17 +102,34 @@ func TestFillers(t *testing.T) {
 	f := importFile(t, []byte("Phone,Langue\n5145550123,so\n4385550199,sin\n"), contact.Options{})
 	require.Equal(t, "so", f.rows[0].Contact.Locale)
 	require.Equal(t, "si", f.rows[1].Contact.Locale)
+	f = importFile(t, []byte("Phone,Language,Langue\n5145550123,N/A,fr\n4385550199,en,fr\n4385550188,-,N/A\n"), contact.Options{})
+	require.Equal(t, "fr en ", f.rows[0].Contact.Locale+" "+f.rows[1].Contact.Locale+" "+f.rows[2].Contact.Locale)
+	for _, name := range []string{"Sans", "Nil", "Na", "So", "Sin", "Nan"} { // and of persons
+		f = importFile(t, []byte("Phone,First name,Last name\n5145550123,"+name+","+name+"\n"), contact.Options{})
+		require.Equal(t, "+15145550123 "+name+" "+name, f.String())
+		require.Equal(t, name, f.rows[0].Contact.GivenName)
+	}
 }
 
 // Languages as people shorten them, and the official ones of Canada by their first letters.
 func TestLanguagesShortened(t *testing.T) {
 	t.Parallel()
 	for cell, want := range map[string]string{
-		"ANG": "en", "Angl.": "en", "AN": "en", "Fr.": "fr", "Fran.": "fr", "ESP": "es", "fr_CA.UTF-8": "fr-CA", "French - Canada": "fr-CA",
+		"ANG": "en", "Angl.": "en", "AN": "en", "Fr.": "fr", "Fran.": "fr", "ESP": "es", "fr_CA.UTF-8": "fr-CA", "French - Canada": "fr-CA", "French - CA": "fr",
 		"Canadian French": "fr-CA", "Français (QC)": "fr", "All.": "de", "F": "fr", "E": "en", "A": "en", "f": "fr",
 	} {
 		f := importFile(t, []byte("Phone,Langue\n5145550123,"+cell+"\n"), contact.Options{})
 		require.Equal(t, want, f.rows[0].Contact.Locale, cell)
+	}
+	for _, cell := range []string{"No. 5", "English - French", "English - fr", "En. ou fr."} {
+		f := importFile(t, []byte("Phone,Language\n5145550123,"+cell+"\n4385550199,fr\n"), contact.Options{})
+		require.Equal(t, contact.CodeLocale, f.rows[0].Problems[0].Code, cell)
+	}
+	for given, want := range map[string]string{"an": "an", "ang": "ang", "AN": "an", "French": "fr", "fr-ca": "fr-CA", "fr_CA.UTF-8": "fr-CA",
+		"Fr.": "fr", "A": "", "F": "", "N/A": "", "so": "so"} {
+		c, problems := contact.Given(contact.Contact{Phone: "5145550123", Locale: given}, "CA")
+		require.Equal(t, want, c.Locale, given)
+		require.Equal(t, want == "", len(problems) > 0, given)
 	}
 	f := importFile(t, []byte("Phone,Langue\n+33612345678,E\n"), contact.Options{Region: "FR"})
 	require.Equal(t, contact.CodeLocale, f.rows[0].Problems[0].Code)
