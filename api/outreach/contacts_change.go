@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
-	"golang.org/x/text/unicode/norm"
 
 	"github.com/mtlrent/conveyor/api"
 	dboutreach "github.com/mtlrent/conveyor/db/outreach"
@@ -126,7 +125,6 @@ type ContactsTagged struct {
 
 func (h Contacts) tag(ctx context.Context, tenant string, in *tagContactsInput) (*api.Body[ContactsTagged], error) {
 	ids := slices.Compact(slices.Sorted(slices.Values(in.Body.Contacts)))
-	add, remove := api.Each(in.Body.Add, norm.NFC.String), api.Each(in.Body.Remove, norm.NFC.String) // as files have them
-	n, err := h.Store.Tag(ctx, tenant, ids, add, remove, api.CallerOf(ctx).Name, h.door.Now())
+	n, err := h.Store.Tag(ctx, tenant, ids, in.Body.Add, in.Body.Remove, api.CallerOf(ctx).Name, h.door.Now())
 	return api.BodyOf(ContactsTagged{n}), err
 }

@@ -176,7 +176,7 @@ func contactCondition(f contact.Filter, args *[]any) string {
 	case f.Not != nil:
 		return "NOT " + contactCondition(*f.Not, args)
 	case f.Tag != "":
-		return "c.tags @> ARRAY[" + text(f.Tag) + "]"
+		return "c.tags && " + arg(tagForms(f.Tag), "text[]")
 	case f.List != "":
 		return "EXISTS (SELECT FROM contact_list_members m WHERE m.tenant = c.tenant AND m.contact = c.id AND m.list = " +
 			arg(f.List, "uuid") + ")"
@@ -273,8 +273,13 @@ WHERE c.tenant = $1 AND c.id = ANY (ARRAY(
         SELECT id FROM contacts WHERE tenant = $1 AND id = ANY ($2) ORDER BY key FOR UPDATE))
     AND (c.tags && $4 OR NOT c.tags @> $3 AND cardinality(c.tags) < $6)`
 
+// tagForms are the notations of a tag that a contact may have: composed, as all are stored now, and, as they once were, in
+// that of who gave it.
+func tagForms(tag string) []string { return []string{norm.NFC.String(tag), tag, norm.NFD.String(tag)} }
+
 // Tag adds and removes tags of contacts, with an audit record where that changes something, and returns how many of
-// them it changed; those that are not there are ignored. A tag that is in both lists is removed. Of a contact that has
+// them it changed; those that are not there are ignored. Accents are added composed, and removed in either notation. A tag
+// that is in both lists is removed. Of a contact that has
 // contact.MaxTags, with those that stay, the rest is left out. It may be repeated.
 func (s *Contacts) Tag(ctx context.Context, tenant string, ids []int64, add, remove []string, actor string,
 	now time.Time) (int64, error) {
@@ -283,15 +288,24 @@ func (s *Contacts) Tag(ctx context.Context, tenant string, ids []int64, add, rem
 			return 0, fault.Newf(fault.Invalid, "tags: %.80q is no tag: expected 1 to %d characters", tag, contact.MaxTag)
 		}
 	}
-	add = slices.DeleteFunc(slices.Clone(add), func(tag string) bool { return slices.Contains(remove, tag) })
+	var forms []string
+	for _, tag := range remove {
+		forms = append(forms, tagForms(tag)...)
+	}
+	var come []string
+	for _, tag := range add {
+		if tag = norm.NFC.String(tag); !slices.Contains(forms, tag) {
+			come = append(come, tag)
+		}
+	}
 	var changed int64
 	err := db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, sqlContactsTag, tenant, ids, orNone(add), orNone(remove), now, contact.MaxTags)
+		tag, err := tx.Exec(ctx, sqlContactsTag, tenant, ids, orNone(come), orNone(forms), now, contact.MaxTags)
 		if changed = tag.RowsAffected(); err != nil || changed == 0 {
 			return err
 		}
 		return db.AuditTx(ctx, tx, contactDeed(tenant, "contact.tagged", "tenant/"+tenant, actor, now, map[string]any{
-			"contacts": changed, "added": len(add), "removed": len(remove),
+			"contacts": changed, "added": len(come), "removed": len(remove),
 		}))
 	})
 	return changed, fault.Wrap(err, "tag %d contacts", len(ids))

@@ -75,6 +75,9 @@ func TestTagsOfAContactAreBounded(t *testing.T) {
 	row.Contact.Name = "Other"
 	require.Equal(t, "1 = 1 + 0 + 0; 1 = 0 + 1 + 0", imported(tags("a", 50)))
 	has(tags("e", 60)...)
+	dbtest.ExecAll(t, pool, "UPDATE contacts SET tags = '{}'")
+	require.Equal(t, "1 = 1 + 0 + 0; 1 = 0 + 1 + 0", imported(nil, "E\u0301", "\u00c9")) // of an upload before tags were composed
+	has("\u00c9")
 }
 
 func TestPutContact(t *testing.T) {
@@ -263,6 +266,26 @@ func TestListsAndSegments(t *testing.T) {
 	got, err = s.Get(ctx, "acme", b)
 	require.NoError(t, err)
 	require.Equal(t, many[2:52], got.Tags, "those that stay, then as many as there is room for")
+
+	for _, stored := range []string{"E\u0301te\u0301", "E\u0301t\u00e9"} { // as uploads before stored them
+		dbtest.ExecAll(t, pool, "UPDATE contacts SET tags = ARRAY['x', $2::text] WHERE id = $1", a, stored)
+		for _, asked := range []string{stored, "E\u0301te\u0301"} {
+			n, err = s.Count(ctx, "acme", contact.Filter{Tag: asked})
+			require.NoError(t, err)
+			require.Equal(t, asked == stored, n == 1, "%+q of %+q", asked, stored)
+		}
+		n, err = s.Count(ctx, "acme", contact.Filter{Not: &contact.Filter{Tag: stored}})
+		require.NoError(t, err)
+		require.EqualValues(t, 1, n, "that one is spared")
+		for _, want := range []int64{1, 0} {
+			n, err = s.Tag(ctx, "acme", []int64{a}, []string{"e\u0301", "x"}, []string{stored}, "me", dbtest.At(2))
+			require.NoError(t, err)
+			require.Equal(t, want, n)
+		}
+		got, err = s.Get(ctx, "acme", a)
+		require.NoError(t, err)
+		require.Equal(t, []string{"x", "\u00e9"}, got.Tags)
+	}
 
 	segment := dboutreach.Segment{ID: uuid.New(), Name: "VIPs", Filter: contact.Filter{Tag: "vip"}}
 	kept, err := s.PutSegment(ctx, "acme", segment, "me", dbtest.At(3))

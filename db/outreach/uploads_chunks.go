@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/contact"
@@ -422,7 +423,7 @@ func (p *persisting) unique() (places []placed, contacts []contact.Contact) {
 // tagged is a contact with the tags that all of the upload get.
 func (p *persisting) tagged(c contact.Contact) contact.Contact {
 	for _, tag := range p.upload.Tags {
-		if !slices.Contains(c.Tags, tag) {
+		if tag = norm.NFC.String(tag); !slices.Contains(c.Tags, tag) {
 			c.Tags = append(slices.Clip(c.Tags), tag)
 		}
 	}
