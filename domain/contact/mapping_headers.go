@@ -32,13 +32,13 @@ const (
 // rankGuessed is that of a column of languages whose header may as well be of languages that are spoken.
 const rankGuessed = 1
 
-// oneRole leaves the given and family names of one role: where columns have a name and no role, theirs, else those of the
-// column that a person gave, else of the first. Of two, "Billing First Name" and "Last Name", a row whose cells are not
-// both filled would be a person who is nobody.
+// oneRole leaves the given and family names of one role: none where columns have a name and no role, else those of the
+// column that a person gave, else of the first. Of two, "Billing First Name" and "Last Name", a row would be a person
+// who is nobody, and beside a whole name the given one would be another's.
 func oneRole(m Mapping) {
 	kept, found := "", false
 	for _, c := range m {
-		if c.Field != FieldGiven && c.Field != FieldFamily {
+		if c.Field != FieldGiven && c.Field != FieldFamily && c.Field != FieldName {
 			continue
 		}
 		role := roleOf(c.Header)
@@ -60,10 +60,11 @@ func oneRole(m Mapping) {
 // roleOf is the first word of a header of the names of a role, else "".
 func roleOf(header string) string {
 	role, _, _ := strings.Cut(fold(parted(header)), " ")
-	if k, _, _ := byHeader(header, fold(header)); k.rank == rankOfRole && (k.field == FieldGiven || k.field == FieldFamily) {
-		return role
+	k, _, _ := byHeader(header, fold(header))
+	if k.rank != rankOfRole || k.field != FieldGiven && k.field != FieldFamily {
+		return ""
 	}
-	return ""
+	return role
 }
 
 // rankOfRole is that of a column of names that says as what the person is named so.

@@ -154,6 +154,7 @@ func TestHeadersOfNames(t *testing.T) {
 		{"Billing First Name,First Name", "Bob,", "", nil},
 		{"First Name,Last Name,Billing First Name,Billing Last Name", ",Lee,Bob,Roy", " Lee", nil},
 		{"Billing First Name,Last Name", "Bob,Lee", " Lee", nil},
+		{"Name,Billing First Name,Billing Last Name", ",Bob,Roy", "", nil},
 		{"Customer First Name,Customer Last Name,Billing First Name,BillingLastName", ",Lee,Bob,Roy", " Lee", nil},
 		{"BillingFirstName,BillingLastName,Customer First Name", ",Roy,Ann", " Roy", nil},
 		{"Customer First Name,Customer Last Name,Billing First Name,Billing Last Name", "Ann,Lee,Bob,Roy", " Bob Roy",
