@@ -273,13 +273,13 @@ WHERE c.tenant = $1 AND c.id = ANY (ARRAY(
         SELECT id FROM contacts WHERE tenant = $1 AND id = ANY ($2) ORDER BY key FOR UPDATE))
     AND (c.tags && $4 OR NOT c.tags @> $3 AND cardinality(c.tags) < $6)`
 
-// tagForms are the notations of a tag that a contact may have: composed, as all are stored now, and, as they once were, in
-// that of who gave it.
+// tagForms are the notations of a tag that a contact may have: composed, as all are stored now, and, as they once were,
+// in that of who gave it.
 func tagForms(tag string) []string { return []string{norm.NFC.String(tag), tag, norm.NFD.String(tag)} }
 
 // Tag adds and removes tags of contacts, with an audit record where that changes something, and returns how many of
-// them it changed; those that are not there are ignored. Accents are added composed, and removed in either notation. A tag
-// that is in both lists is removed. Of a contact that has
+// them it changed; those that are not there are ignored. Accents are added composed, and removed in either notation.
+// A tag that is in both lists is removed. Of a contact that has
 // contact.MaxTags, with those that stay, the rest is left out. It may be repeated.
 func (s *Contacts) Tag(ctx context.Context, tenant string, ids []int64, add, remove []string, actor string,
 	now time.Time) (int64, error) {

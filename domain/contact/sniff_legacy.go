@@ -11,8 +11,8 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// byteMarked says that a text begins with a byte order mark, and is as that says: some programs put that of UTF-8 before a
-// text of another encoding.
+// byteMarked says that a text begins with a byte order mark, and is as that says: some programs put that of UTF-8
+// before a text of another encoding.
 func byteMarked(text []byte) bool {
 	if behind, ok := bytes.CutPrefix(text, []byte(utf8BOM)); ok {
 		name, _, err := sniffEncoding(behind)

@@ -74,8 +74,8 @@ func listOfJSON(cell string) (tags []string, ok bool) {
 	return tags, true
 }
 
-// listOf is what stands in the brackets of a list as databases and programs write it: [VIP, Lead], {VIP,"a b"}. One word
-// in brackets may be a tag, and so may each of several: [VIP], [Lead].
+// listOf is what stands in the brackets of a list as databases and programs write it: [VIP, Lead], {VIP,"a b"}. One
+// word in brackets may be a tag, and so may each of several: [VIP], [Lead].
 func listOf(v string) (inner string, ok bool) {
 	n := len(v) - 1
 	if n < 1 || v[:1]+v[n:] != "[]" && v[:1]+v[n:] != "{}" {
