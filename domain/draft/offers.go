@@ -235,26 +235,44 @@ func (p *page) offersOf(product *markup.Item) []offer {
 	return out
 }
 
-// asked are the offers of the form of a product that the address asks for, "?variant=2"; all, where it asks for none.
+// asked leaves out the offers of other forms of a product than the one that the address asks for, "?variant=2". It asks
+// for one where another has an address of the same path. An offer at the path alone is of all forms, and goes where the
+// same source has a price for the one.
 func (p *page) asked(offers []offer, address *url.URL) []offer {
-	var out []offer
+	const (
+		apart = iota // it has no address, or that of another page
+		all
+		this
+		other
+	)
 	asks := address.Query()
-	for _, o := range offers {
+	of := make([]int, len(offers))
+	priced := map[Source]bool{}
+	for n, o := range offers {
 		u, err := url.Parse(p.link(o.url))
-		if err != nil || u.RawQuery == "" || u.Host != address.Host || u.Path != address.Path {
+		switch {
+		case err != nil || o.url == "" || u.Host != address.Host || u.Path != address.Path:
+			continue
+		case u.RawQuery == "":
+			of[n] = all
 			continue
 		}
-		same := true
+		of[n] = this
 		for key, values := range u.Query() {
-			same = same && slices.Equal(values, asks[key])
+			if !slices.Equal(values, asks[key]) {
+				of[n] = other
+			}
 		}
-		if same {
-			o.second = len(out) > 0
+		priced[o.source] = priced[o.source] || of[n] == this && o.amount != ""
+	}
+	if !slices.Contains(of, this) || !slices.Contains(of, other) {
+		return offers
+	}
+	var out []offer
+	for n, o := range offers {
+		if of[n] != other && (of[n] != all || !priced[o.source]) {
 			out = append(out, o)
 		}
-	}
-	if len(out) == 0 {
-		return offers
 	}
 	return out
 }

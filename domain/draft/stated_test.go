@@ -181,6 +181,35 @@ func TestFormAsked(t *testing.T) {
 	}
 }
 
+// The query of a page's own address asks for no form where no offer has another: OpenCart has all pages at one path.
+func TestNoFormAsked(t *testing.T) {
+	t.Parallel()
+	const address = "https://shop.example/index.php?route=product/product&product_id=42"
+	own := `"url":"` + address + `"`
+	micro := `<div itemscope itemtype="https://schema.org/Product"><h2 itemprop="name">Lamp</h2><div itemprop="offers" itemscope
+		itemtype="https://schema.org/Offer"><meta itemprop="price" content="12.00"><meta itemprop="priceCurrency" content="EUR">
+		</div></div>`
+	const (
+		this = `"url":"/index.php?route=product/product&product_id=42&form=2"`
+		that = `"url":"/index.php?route=product/product&product_id=42&form=1"`
+	)
+	for _, tt := range []struct{ name, page, query, price, to string }{
+		{"the price in microdata", statedOffer(own+`,"availability":"InStock"`) + micro, "", "12.00", ""},
+		{"a range", statedProduct(`"offers":{"@type":"AggregateOffer",` + own + `,"lowPrice":"10.00","highPrice":"30.00",
+			"priceCurrency":"EUR","offers":[{"@type":"Offer","price":"20.00"},{"@type":"Offer","price":"30.00"}]}`), "", "20.00", ""},
+		{"the price in microdata, of several forms", statedProduct(`"offers":[{"@type":"Offer",`+that+`,"availability":"InStock"},
+			{"@type":"Offer",`+this+`,"availability":"OutOfStock"}]`) + micro, "&form=2", "12.00", ""},
+		{"a form without a price beside one for all", statedProduct(`"offers":[{"@type":"Offer",` + this + `,"availability":"InStock"},
+			{"@type":"Offer",` + that + `,"price":"9.00"},{"@type":"Offer","url":"/index.php","price":"12.00"}]`), "&form=2", "12.00", ""},
+	} {
+		d, err := draft.Extract([]byte(tt.page), address+tt.query)
+		require.NoError(t, err)
+		require.NotNil(t, d.Price, tt.name)
+		require.Equal(t, tt.price, d.Price.Value, tt.name)
+		require.Equal(t, tt.to == "", d.PriceTo == nil, tt.name)
+	}
+}
+
 // Numbers of a product stand behind labels, under names of their own, and without the zero that they begin with; what
 // stands for a missing value is none.
 func TestStatedNumbers(t *testing.T) {
