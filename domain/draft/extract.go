@@ -2,6 +2,7 @@ package draft
 
 import (
 	"bytes"
+	"cmp"
 	"net/url"
 	"slices"
 	"strings"
@@ -218,15 +219,19 @@ func hintOf(doc *html.Node, address *url.URL, data markup.Data) price.Hint {
 	if c := price.CurrencyOfHost(address.Hostname()); c != "" {
 		return price.Hint{Currency: c}
 	}
+	var tags []string
 	if root := htmlElement(doc); root != nil {
-		if c := price.CurrencyOfLanguage(attr(root, "lang")); c != "" {
-			return price.Hint{Currency: c}
-		}
+		tags = append(tags, attr(root, "lang"))
 	}
 	for _, v := range data.Meta["og:locale"] {
-		if c := price.CurrencyOfLanguage(strings.ReplaceAll(v, "_", "-")); c != "" {
-			return price.Hint{Currency: c}
-		}
+		tags = append(tags, strings.ReplaceAll(v, "_", "-"))
 	}
-	return price.Hint{}
+	home := ""
+	for _, tag := range tags {
+		if c := price.CurrencyOfLanguage(tag); c != "" {
+			return price.Hint{Currency: c, Home: home}
+		}
+		home = cmp.Or(home, price.HomeOfLanguage(tag))
+	}
+	return price.Hint{Home: home}
 }

@@ -264,8 +264,9 @@ func TestNoPictures(t *testing.T) {
 func TestCurrencyOfLanguage(t *testing.T) {
 	t.Parallel()
 	for _, tt := range [][3]string{{"sv", "499 kr", "SEK"}, {"da", "499 kr.", "DKK"}, {"nb", "kr 499", "NOK"}, {"is", "4.990 kr", "ISK"},
-		{"ja", "¥1,980", "JPY"}, {"zh", "¥199.00", "CNY"}, {"zh-Hans", "¥199.00", "CNY"}, {"zh-Hant", "$499", ""}, {"ja", "$4.99", "USD"},
-		{"en", "$4.99", ""}, {"en", "499 kr", ""}, {"fr", "4,99 $", ""}} {
+		{"ja", "¥1,980", "JPY"}, {"zh", "¥199.00", "CNY"}, {"zh-Hans", "¥199.00", "CNY"}, {"zh-Hant", "$499", ""}, {"ja", "$4.99", ""},
+		{"en", "$4.99", ""}, {"en", "499 kr", ""}, {"fr", "4,99 $", ""}, {"zh", "$199", ""}, {"pl", "49.90", ""}, {"sv", "49.90", ""},
+		{"ko", "$199", ""}, {"tr", "$199", ""}, {"vi", "$199", ""}, {"id", "49.90", ""}, {"pl-PL", "49.90", "PLN"}} {
 		page := `<html lang="` + tt[0] + `"><h1>Lamp</h1><p class="price">` + tt[1] + `</p>` + cart
 		d, err := draft.Extract([]byte(page), "https://shop.example.com/lamp")
 		require.NoError(t, err)

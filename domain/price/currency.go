@@ -170,6 +170,8 @@ func (m meaning) in(h Hint) string {
 		return h.Currency
 	case !m.vague:
 		return m.codes[0]
+	case slices.Contains(m.codes, h.Home):
+		return h.Home
 	case h.Currency != "" && len(m.codes) > 0 && m.codes[0] == "USD":
 		return "USD" // abroad, a dollar is that of the United States
 	}
@@ -245,26 +247,34 @@ func CurrencyOfHost(host string) string {
 	return ""
 }
 
-// homes are the languages that are mostly written in one country, and its currency.
-var homes = map[string]string{"cs": "CZK", "da": "DKK", "he": "ILS", "hu": "HUF", "id": "IDR", "is": "ISK", "ja": "JPY",
-	"ko": "KRW", "nb": "NOK", "nn": "NOK", "no": "NOK", "pl": "PLN", "sv": "SEK", "th": "THB", "tr": "TRY", "uk": "UAH",
-	"vi": "VND", "zh": "CNY"}
-
-// CurrencyOfLanguage returns the currency of a language tag's region: BRL of "pt-BR"; where it names none, that of the
-// language's only country: JPY of "ja"; "" where there are several.
+// CurrencyOfLanguage returns the currency of a language tag's region: BRL of "pt-BR"; "" where it names none.
 func CurrencyOfLanguage(tag string) string {
 	t, err := language.Parse(strings.TrimSpace(tag[:min(len(tag), 64)]))
 	if err != nil {
 		return ""
 	}
-	base, script, region := t.Raw()
-	switch {
-	case region.IsCountry():
+	if _, _, region := t.Raw(); region.IsCountry() {
 		return ofRegion(region.String())
-	case region == (language.Region{}) && script.String() != "Hant":
-		return homes[base.String()]
 	}
 	return ""
+}
+
+// homes are the languages that are mostly written in one country whose currency shares its sign, kr or ¥, with others.
+var homes = map[string]string{"da": "DKK", "is": "ISK", "ja": "JPY", "nb": "NOK", "nn": "NOK", "no": "NOK", "sv": "SEK",
+	"zh": "CNY"}
+
+// HomeOfLanguage returns which kr or ¥ is meant in a language whose tag names no region: JPY of "ja"; "" where there
+// are several. A shop that writes it may well sell in another currency, so that it is no meaning of other signs.
+func HomeOfLanguage(tag string) string {
+	t, err := language.Parse(strings.TrimSpace(tag[:min(len(tag), 64)]))
+	if err != nil {
+		return ""
+	}
+	base, script, region := t.Raw()
+	if region != (language.Region{}) || script.String() == "Hant" {
+		return ""
+	}
+	return homes[base.String()]
 }
 
 func ofRegion(code string) string {

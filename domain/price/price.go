@@ -18,6 +18,7 @@ type Price struct {
 // A Hint is context that a text itself does not give.
 type Hint struct {
 	Currency string // ISO 4217: the meaning of an ambiguous symbol, or of none; "" = not known
+	Home     string // ISO 4217: the meaning of an ambiguous symbol, and of no other; "" = not known
 	Decimal  byte   // the separator before a fraction: '.' or ','; 0 = guess
 }
 

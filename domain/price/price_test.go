@@ -597,6 +597,17 @@ func TestCurrencies(t *testing.T) {
 			t.Errorf("CurrencyOfLanguage(%q) = %q, want %q", tag, got, want)
 		}
 	}
+	for tag, want := range map[string]string{"ja": "JPY", "sv": "SEK", "zh": "CNY", "zh-Hans": "CNY", "zh-Hant": "", "zh-HK": "",
+		"sv-FI": "", "pl": "", "ko": "", "en": "", "": "", "x-none": ""} {
+		if got := price.HomeOfLanguage(tag); got != want {
+			t.Errorf("HomeOfLanguage(%q) = %q, want %q", tag, got, want)
+		}
+	}
+	for sign, want := range map[string]string{"¥": "JPY", "$": "", "€": "EUR", "kr": ""} {
+		if got := price.CurrencyOf(sign, price.Hint{Home: "JPY"}); got != want {
+			t.Errorf("CurrencyOf(%q) of Japan = %q, want %q", sign, got, want)
+		}
+	}
 }
 
 // TestCurrencyOfPlaces reads the domains of cities and regions. The half set aside has other spellings of
@@ -660,5 +671,6 @@ func FuzzParse(f *testing.F) {
 		price.CurrencyOf(text, h)
 		price.CurrencyOfHost(text)
 		price.CurrencyOfLanguage(text)
+		price.HomeOfLanguage(text)
 	})
 }
