@@ -179,14 +179,7 @@ func (p *page) offersOf(product *markup.Item) []offer {
 		if high := p.amount(i.Text("highPrice")); o.amount == p.amount(i.Text("lowPrice")) && price.Less(o.amount, high) {
 			o.to, o.second = high, true // a variant's, or another seller's
 		}
-		specs := i.Items("priceSpecification")
-		gross := slices.ContainsFunc(specs, func(spec *markup.Item) bool { return taxed(spec, "true") })
-		for _, spec := range specs {
-			kind := i.Text("priceType") + spec.Text("priceType")
-			if kind != "" && !strings.Contains(kind, "SalePrice") || perMeasure(spec) || conditional(spec) ||
-				gross && taxed(spec, "false") {
-				continue
-			}
+		for _, spec := range p.specsOf(i) {
 			if o.amount == "" {
 				o.amount = p.amount(spec.Text("price"))
 			}
@@ -233,6 +226,21 @@ func (p *page) offersOf(product *markup.Item) []offer {
 		}
 	}
 	return out
+}
+
+// specsOf are the parts of an offer's price that may be all of it: no list price, none with a condition, and no net one
+// beside a gross one.
+func (p *page) specsOf(i *markup.Item) []*markup.Item {
+	specs := slices.DeleteFunc(slices.Clone(i.Items("priceSpecification")), func(spec *markup.Item) bool {
+		kind := i.Text("priceType") + spec.Text("priceType")
+		return kind != "" && !strings.Contains(kind, "SalePrice") || perMeasure(spec) || conditional(spec)
+	})
+	if slices.ContainsFunc(specs, func(spec *markup.Item) bool {
+		return taxed(spec, "true") && cmp.Or(p.amount(spec.Text("price")), p.amount(spec.Text("minPrice"))) != ""
+	}) {
+		return slices.DeleteFunc(specs, func(spec *markup.Item) bool { return taxed(spec, "false") })
+	}
+	return specs
 }
 
 // asked leaves out the offers of other forms of a product than the one that the address asks for, "?variant=2". It asks

@@ -61,6 +61,12 @@ func TestStatedPrices(t *testing.T) {
 		{"a sign and a currency", statedOffer(`"price":"$12.99","priceCurrency":"CAD"`), want{price: "12.99", currency: "CAD"}},
 		{"net and gross", statedOffer(spec), want{price: "100.00", currency: "EUR"}},
 		{"net alone", statedOffer(`"priceSpecification":{"price":"84.03","valueAddedTaxIncluded":"False"}`), want{price: "84.03"}},
+		{"net and a gross list price", statedOffer(`"priceSpecification":[{"price":"84.03","valueAddedTaxIncluded":false},
+			{"priceType":"ListPrice","price":"120","valueAddedTaxIncluded":true}]`), want{price: "84.03"}},
+		{"net and a gross price of a measure", statedOffer(`"priceSpecification":[{"price":"84.03","valueAddedTaxIncluded":false},
+			{"price":"12","referenceQuantity":{"unitCode":"KGM"},"valueAddedTaxIncluded":true}]`), want{price: "84.03"}},
+		{"net and a gross one without an amount", statedOffer(`"priceSpecification":[{"price":"84.03","valueAddedTaxIncluded":false},
+			{"price":"","valueAddedTaxIncluded":true}]`), want{price: "84.03"}},
 		{"a blank attribute", microOffer(`<span itemprop="price" content="">€ 14,95</span>`), want{price: "14.95", currency: "EUR"}},
 		{"in a field of a form", microOffer(`<input itemprop="price" value="5.00"><input type="hidden" itemprop="priceCurrency"
 			value="EUR">`), want{price: "5.00", currency: "EUR"}},
