@@ -429,14 +429,17 @@ func availabilityOf(s string) Availability {
 	if s == "" || len(s) > 80 {
 		return ""
 	}
+	s, back, alert := cutAlerts(s)
 	in, out := inStock(s)
 	switch {
 	case hasWord(s, outWords) || aloneOf(s, outAlone) || out:
 		return OutOfStock
 	case hasWord(s, preWords):
 		return PreOrder
-	case in:
+	case in || back:
 		return InStock
+	case alert: // and nothing else
+		return OutOfStock
 	}
 	return ""
 }

@@ -113,6 +113,29 @@ var alertWords = []string{"notify me when", "email me when", "e-mail me when", "
 	"bei verfügbarkeit", "verfügbarkeit benachricht", "alerte stock", "avisarme cuando", "me avise quando",
 	"notificar-me", "register your interest"}
 
+// backAlone say in data that the product can be had again, where a clause says nothing else. On pages they are links.
+var backAlone = []string{"back in stock", "now back in stock", "wieder verfügbar", "jetzt wieder verfügbar",
+	"ab sofort wieder verfügbar"}
+
+// cutAlerts leaves out of an availability, lower case, what says that it is back, and offers of a message when it is.
+func cutAlerts(s string) (rest string, back, alert bool) {
+	var kept []string
+	for clause := range clauses(s) {
+		if aloneOf(clause, backAlone) {
+			back = true
+			continue
+		}
+		end := len(clause)
+		for _, w := range alertWords {
+			if n := wordAt(clause, w); n >= 0 {
+				end, alert = min(end, n), true
+			}
+		}
+		kept = append(kept, clause[:end])
+	}
+	return strings.Join(kept, ", "), back, alert
+}
+
 // outAlone say so where a line says nothing else but, perhaps, the thing that it speaks of.
 var outAlone = []string{"unavailable", "not available", "discontinued", "nicht verfügbar", "nicht lieferbar",
 	"non disponible", "indisponible", "épuisé", "discontinué", "non disponibile", "no disponible", "terminato", "scaduta",
