@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 
+	"golang.org/x/net/html/atom"
+
 	"github.com/mtlrent/conveyor/domain/price"
 )
 
@@ -91,7 +93,7 @@ func (p *page) amountsNamed(read []amountShown) []amountShown {
 		}
 		m, ok := price.Parse(text, p.hint)
 		free := !strings.ContainsAny(text, "0123456789")
-		if !ok || free && (p.named(i, extra) || p.beside(i)) || !free && letters(text) > 6 {
+		if !ok || free && (p.named(i, extra) || p.beside(i) || !p.freeAlone(i)) || !free && letters(text) > 6 {
 			continue
 		}
 		a := amountShown{amount: m.Amount, to: m.To, currency: m.Currency, signed: m.Symbol != "",
@@ -102,6 +104,28 @@ func (p *page) amountsNamed(read []amountShown) []amountShown {
 		out = append(out, a)
 	}
 	return out
+}
+
+// freeAlone says that the word for free in an element is the product's: its line, or row, says nothing else but,
+// perhaps, "price", and no label above it speaks of something else.
+func (p *page) freeAlone(i int) bool {
+	start := p.els[i].end - len(strings.TrimLeft(p.text[p.els[i].start:p.els[i].end], " \n"))
+	end := start + len(p.of(i))
+	from := strings.LastIndexByte(p.text[:start], '\n') + 1
+	to := end + strings.IndexByte(p.text[end:]+"\n", '\n')
+	for at, level := i, 0; at >= 0 && level < 4; at, level = p.els[at].parent, level+1 {
+		if e := &p.els[at]; e.tag == atom.Tr {
+			from, to = min(from, e.start), max(to, e.end)
+		} else if e.tag == atom.Dd { // its label is the line above
+			from = strings.LastIndexByte(strings.TrimRight(p.text[:from], "\n"), '\n') + 1
+		}
+	}
+	if to-from > 100 {
+		return false
+	}
+	m, ok := price.Parse(fold(strings.ReplaceAll(p.text[from:to], "\n", " ")), p.hint)
+	before, after := p.around(amountShown{start: start, end: end})
+	return ok && isZero(m.Amount) && p.cued(before, after) >= 0
 }
 
 // dashed is an amount with a dash for its cents, which needs no currency to be one: "1 299,-", "1'249.–".

@@ -98,6 +98,16 @@ func TestFree(t *testing.T) {
 		{"in English", statedOffer(zero) + `<p class="price">Free</p>` + cart, want{price: "0", currency: "USD"}},
 		{"in German", statedOffer(zero) + `<div class="product-price"><span>Kostenlos</span></div>`, want{price: "0"}},
 		{"the shipping", statedOffer(zero) + `<p class="price">Call for price</p><p class="shipping-price">Free</p>`, want{price: "-"}},
+		{"its label", statedOffer(zero) + `<p>Price: <span class="price">Free</span></p>` + cart, want{price: "0"}},
+		{"its label in a row", statedOffer(zero) + `<table><tr><td>Price</td><td class="price">Free</td></tr></table>`, want{price: "0"}},
+		{"below its brand", statedOffer(zero) + `<p>Acme</p><p class="price">Free</p>` + cart, want{price: "0"}},
+		{"the shipping in a row", statedOffer(zero) + `<table><tr><td>Shipping</td><td class="price">Free</td></tr></table>`,
+			want{price: "-"}},
+		{"the shipping in a list", statedOffer(zero) + `<dl><dt>Shipping</dt><dd class="price">Free</dd></dl>`, want{price: "-"}},
+		{"the shipping below its label", statedOffer(zero) + `<div>Shipping</div><div class="price">Free</div>`, want{price: "-"}},
+		{"the delivery on its line", statedOffer(zero) + `<p>Delivery: <span class="price">Free</span></p>`, want{price: "-"}},
+		{"a gift's wrap", statedOffer(zero) + `<p>Gift wrap <span class=price>Free</span></p>`, want{price: "-"}},
+		{"a gift's wrap in a list", statedOffer(zero) + `<dl><dt>Gift wrap</dt><dd class="price">Free</dd></dl>`, want{price: "-"}},
 		{"nothing in the data", `<h1>Lamp</h1><p class="price">Free</p>` + cart, want{price: "-"}},
 	})
 }
