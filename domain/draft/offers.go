@@ -3,6 +3,7 @@ package draft
 import (
 	"cmp"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -332,12 +333,18 @@ func (p *page) sum(s string) price.Price {
 		}
 		return price.Price{}
 	}
+	if negative.MatchString(s) {
+		return price.Price{}
+	}
 	m, _ := price.Parse(s, p.hint)
 	if m.Symbol == "" {
 		m.Currency = ""
 	}
 	return m
 }
+
+// negative is a sum below zero: "-12,99", "€ −5.00", but not "US-$ 5.00".
+var negative = regexp.MustCompile(`^[-−]|^\D*[-−]\d`)
 
 // plainAmount says that s is digits with at most one point.
 func plainAmount(s string) bool {
