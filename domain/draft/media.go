@@ -88,7 +88,8 @@ var noPicture = regexp.MustCompile(`(?i)/(?:no[-_ ]?(?:image|img|photo|picture|p
 	`(?:image|photo|picture)[-_ ]?(?:not[-_ ]?(?:available|found)|coming[-_ ]?soon|missing)|` +
 	`(?:woocommerce|product|default)[-_]placeholder)` +
 	`(?:[-_.]?(?:available|found|default|placeholder|large|medium|small|thumb|full|[\dx]+|[\da-f]{16,}))*` +
-	`(?:\.[a-z]{3,4})?(?:$|[?#])|/placeholder/|%7[bB]|[{}]`)
+	`(?:\.[a-z]{3,4})?(?:$|[?#])|/placeholder/(?:default|(?:store|website)s/\d+)/|` +
+	`/placeholder/(?:(?:small_|swatch_)?image|thumbnail)\.[a-z]{3,4}(?:$|[?#])|%7[bB]|[{}]`)
 
 // large says that an image claims 200 pixels or more.
 func (p *page) large(n *html.Node) bool {

@@ -260,6 +260,7 @@ func TestNoPictures(t *testing.T) {
 	t.Parallel()
 	for _, image := range []string{`false`, `"null"`, `"N/A"`, `"[object Object]"`, `{"@type":"ImageObject","url":false}`,
 		`"/media/catalog/product/no_selection"`, `"/uploads/woocommerce-placeholder-600x600.png"`, `"/placeholder/default/i.jpg"`,
+		`"/product/placeholder/stores/1/i.jpg"`, `"/product/placeholder/small_image.jpg"`,
 		`"/no-image.jpg?v=2"`, `"/noimage_large.jpg"`, `"/no-image-2048-5e88c1b20e087fb7bbe9a377_large.gif"`, `"/photo_missing"`,
 		`"/no_image_available.svg"`, `"/image-not-available.png"`, `"/x_{width}x.jpg"`, `"/{{ image }}"`} {
 		for _, page := range []string{statedProduct(`"image":` + image),
@@ -270,6 +271,7 @@ func TestNoPictures(t *testing.T) {
 		}
 	}
 	for image, want := range map[string]string{"/nolan-image.jpg": "/nolan-image.jpg", "/x/placeholder-lamp.jpg": "/x/placeholder-lamp.jpg",
+		"/placeholder/lamp.jpg": "/placeholder/lamp.jpg", "/placeholder/image-lamp.jpg": "/placeholder/image-lamp.jpg",
 		"/nopic-lamp.jpg": "/nopic-lamp.jpg", "//cdn.example/a b.jpg": "https://cdn.example/a%20b.jpg", "lamp.jpg": "/p/lamp.jpg"} {
 		d, err := draft.Extract([]byte(statedProduct(`"image":["undefined","`+image+`"]`)), shop)
 		require.NoError(t, err)
