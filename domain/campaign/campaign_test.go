@@ -279,9 +279,29 @@ func TestIsOptOut(t *testing.T) {
 		"Stop. Can you": false, "stop and start": false, "and": false, "Je veux me retirer": false,
 		"Je souhaite me retirer de votre liste": true, "Quiero la planta baja": false, "D'accord, fin mai": false,
 		"unsubscribe or not": false, "Je veux plus recevoir de messages": false,
+		"Fin de message": false, "Fin de la liste": false, "Fin de la lista": false, "Fin des messages": false, "Baja ya": false,
+		"Baja ahora": false, "Sair agora": false, "Sair da lista": false, "End now": false, "End messages": false,
+		"I need to stop now, bye": false, "Can I stop now?": false, "May I stop?": false, "Can you stop now": false,
+		"I need to stop": false, "Baja, vale": false, "Vale, baja": false, "Cancel ok": false, "Remove the messages": false,
+		"Cancel now": false, "Can you cancel now?": false, "Can you remove": false, "¿Y baja?": false, "stop and": false,
+		"Cancel from the list": false, "Okay": false, "d'accord": false, "messages ok": false, "Arrêt de la ligne": false,
+		"STOP ok": true, "Stop, d’accord": true, "Stop. Vale, gracias": true, "Okay, okay, unsubscribe": true,
+		"Cancel all messages": true, "Remove from your list, please": true, "Arrêt des messages": true, "Stop now": true,
+		"Je veux arrêter les messages": true, "How do I stop your messages?": true, "Arrêtez maintenant": true,
+		"Ok, can you unsubscribe me now?": true, "Cancelar mensajes": true, "Quiero parar los mensajes": true,
 		"": false, "stop by tomorrow": false, "don't stop": false, "start": false, "arrêt de bus": false, "👋": false,
 	} {
 		require.Equal(t, want, campaign.IsOptOut(text), text)
+	}
+	for title, want := range map[string]bool{
+		"Remove": false, "REMOVE!": false, "Keep": false, "Remove me": true, "Stop": true, "Cancel": true,
+	} {
+		require.Equal(t, want, campaign.IsOptOutTitle(title), title)
+	}
+	for text, want := range map[string]bool{
+		"Start": true, "start, thanks": true, "cancel messages": false, "stop": false, "remove from list": false, "ok": false,
+	} {
+		require.Equal(t, want, campaign.IsOptIn(text), text)
 	}
 	for payload, want := range map[string]bool{
 		"STOP": true, "stop_promotions": true, "OPT_OUT": true, "UNSUBSCRIBE": true, "CANCEL": false, "end": false,

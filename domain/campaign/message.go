@@ -148,6 +148,7 @@ type Inbound struct {
 	WasUser       string `json:",omitempty"` // what WhatsApp called the writer before; "" = the same
 	ReplyTo       string // Meta's ID of the message that it answers; "" = none
 	Text          string // of the message, or of the button
+	Chosen        bool   `json:",omitempty"` // Text is the title of a button or a row, which its sender wrote
 	Wish          Wish   `json:",omitempty"` // that was set, or is plain from more than Text; "" = only Text tells
 	At            time.Time
 }
@@ -163,7 +164,7 @@ const (
 
 // Wants is the wish that a message or a preference tells.
 func (m Inbound) Wants() Wish {
-	if m.Wish == "" && IsOptOut(m.Text) {
+	if m.Wish == "" && (IsOptOutTitle(m.Text) || !m.Chosen && IsOptOut(m.Text)) {
 		return WishStop
 	}
 	return m.Wish

@@ -11,8 +11,8 @@ import (
 )
 
 // stopWords are the messages that mean: send me nothing more, where they are all that a person says, or stand beside
-// courtesies, objects and others of their kind. Without accents and punctuation, in lower case. What stopPayloads and
-// clearWords have is not repeated.
+// courtesies and others of their kind. Without accents and punctuation, in lower case. What stopPayloads and clearWords
+// have is not repeated.
 var stopWords = []string{
 	"cancel", "end", "quit", "revoke", "remove", "stop texts", "no more messages", "no more texts", "no more sms",
 	"stop pub",                                                                                                  // English
@@ -52,28 +52,47 @@ var clearWords = []string{
 // requests are what a person asks with, before one of clearWords or stopPayloads.
 var requests = []string{
 	"i want to", "i wanna", "i would like to", "i d like to", "id like to", "i wish to", "i need to", "can you",
-	"could you", "would you", "can i", "could i", "may i", "how do i", "how can i", "how to", "ok", "okay", // English
+	"could you", "would you", "can i", "could i", "may i", "how do i", "how can i", "how to", // English
 	"je veux", "je voudrais", "je souhaite", "je desire", "j aimerais", "veuillez", "merci de", "priere de",
-	"pouvez vous", "pourriez vous", "peux tu", "pourrais tu", "comment", "comment puis je", "comment faire pour",
-	"d accord",                                                                                                 // French
-	"quiero", "quisiera", "deseo", "me gustaria", "puede", "pueden", "podria", "podrian", "como puedo", "vale", // Spanish
+	"pouvez vous", "pourriez vous", "peux tu", "pourrais tu", "comment", "comment puis je", "comment faire pour", // French
+	"quiero", "quisiera", "deseo", "me gustaria", "puede", "pueden", "podria", "podrian", "como puedo", // Spanish
 	"quero", "queria", "gostaria de", "desejo", "pode", "podem", "como faco para", // Portuguese
 }
 
-// objects are what stop words may have behind them, and mean nothing else with: "arretez les alertes".
-var objects = []string{
+// assents are what people say before and after what is plainly a stop. Beside other stop words they may be an answer:
+// "ok, cancel".
+var assents = []string{"ok", "okay", "d accord", "vale"}
+
+// halts say what is to end only with one of ofMessages: "cancel" is of anything, "arreter les messages" is a stop.
+var halts = []string{
+	"cancel", "arret", "arrete", "arretes", "arreter", "cessez", "cancelar", "parar", "pare", "parem",
+}
+
+// ofMessages are messages of ours, behind one of halts or what is plainly a stop: "arretez les alertes".
+var ofMessages = []string{
 	"messages", "the messages", "these messages", "your messages", "all messages", "any messages", "text messages",
-	"texts", "sms", "promotions", "notifications", "alerts", "the alerts", "these alerts", "all alerts", "marketing",
-	"from list", "from the list", "from this list", "from your list", "from your lists", "from all lists", "the list",
-	"this list", "your list", "anymore", "any more", "again", "now", "immediately", // English
+	"texts", "sms", "promotions", "notifications", "alerts", "the alerts", "these alerts", "all alerts",
+	"marketing", // English
 	"les messages", "ces messages", "vos messages", "des messages", "de message", "de messages", "les promotions",
 	"les notifications", "vos notifications", "de notifications", "des notifications", "alertes", "les alertes",
 	"vos alertes", "des alertes", "d alertes", "textos", "de textos", "des textos", "de sms", "des sms", "les sms",
-	"vos sms", "de la liste", "de cette liste", "de votre liste", "de vos listes", "de ta liste", "maintenant",
-	"immediatement", "tout de suite", // French
+	"vos sms", // French
 	"mensajes", "mas mensajes", "los mensajes", "sus mensajes", "notificaciones", "las notificaciones", "alertas",
-	"las alertas", "de la lista", "de su lista", "de esta lista", "ya", "ahora", // Spanish
-	"mensagens", "as mensagens", "mais mensagens", "suas mensagens", "notificacoes", "as notificacoes", "os alertas",
+	"las alertas", // Spanish
+	"mensagens", "as mensagens", "mais mensagens", "suas mensagens", "notificacoes", "as notificacoes",
+	"os alertas", // Portuguese
+}
+
+// fromLists are behind "remove" or what is plainly a stop.
+var fromLists = []string{"from list", "from the list", "from this list", "from your list", "from your lists",
+	"from all lists"}
+
+// endings are behind what is plainly a stop, and no other stop word: "baja ya" is not one.
+var endings = []string{
+	"the list", "this list", "your list", "anymore", "any more", "again", "now", "immediately", // English
+	"de la liste", "de cette liste", "de votre liste", "de vos listes", "de ta liste", "maintenant", "immediatement",
+	"tout de suite",                                              // French
+	"de la lista", "de su lista", "de esta lista", "ya", "ahora", // Spanish
 	"da lista", "desta lista", "da sua lista", "agora", // Portuguese
 }
 
@@ -101,59 +120,99 @@ var courtesies = []string{
 	"boa tarde", "desculpe", "e", // Portuguese
 }
 
-// IsOptOut says that a message, or the title of a button, is a request for no more messages: it is nothing but some of
-// a list of words in English, French, Spanish and Portuguese, in any case and with or without accents and punctuation,
-// with courtesies around them, and what a person asks with before those that mean nothing else. "Stop. Thank you" and
-// "I would like to unsubscribe" are requests, "Stop by tomorrow, please" and "I would like to cancel" are none.
-func IsOptOut(text string) bool { return says(text, stopWords, objects, stopPayloads, clearWords) }
+// joints are the courtesies that stand between others: "y baja?" is a question, "stop and" is not all.
+var joints = []string{"and", "et", "y", "e"}
+
+// IsOptOut says that a message is a request for no more messages: it is nothing but some of a list of words in English,
+// French, Spanish and Portuguese, in any case and with or without accents and punctuation, with courtesies around them,
+// and beside those that mean nothing else what they are said with. "Stop. Thank you" and "I would like to unsubscribe"
+// are requests, "Stop by tomorrow, please", "I would like to cancel" and "Can I stop now?" are none.
+func IsOptOut(text string) bool { return says(text, optOut) }
+
+// IsOptOutTitle says that the title of a button or a row is such a request: "Remove" is an answer like "Keep".
+func IsOptOutTitle(title string) bool {
+	return IsOptOut(title) && strings.Join(bareWords(title), " ") != "remove"
+}
 
 // IsOptIn says that a message, which a person has typed, takes back such a request. It is written as IsOptOut has it,
-// but for what a person asks with.
-func IsOptIn(text string) bool { return says(text, startWords, nil) }
+// but for what words are said with.
+func IsOptIn(text string) bool { return says(text, optIn) }
 
 // What a message says up to one of its words; none = it cannot be read so far.
 const (
 	nothing = 1 << iota // but courtesies
+	agreed
 	asked
+	halted  // by one of halts, or "stop" that is asked for
+	removed // likewise
+	hinted  // by what is a stop on its own
 	said
 )
 
-// says reports whether a text is nothing but phrases, with objects behind them and courtesies around them; those of
-// plain may also follow a request.
-func says(text string, phrases, objects []string, plain ...[]string) bool {
+// A move is what some phrases make of what was said before them.
+type move struct {
+	from, to int // to: 0 = nothing else
+	phrases  []string
+}
+
+const anyState = nothing | agreed | asked | halted | removed | hinted | said
+
+var (
+	optOut = []move{
+		{anyState, 0, courtesies},
+		{nothing | hinted | said, hinted, stopWords},
+		{nothing | agreed | asked | hinted | said, said, clearWords},
+		{nothing | agreed | asked | hinted | said, said, stopPayloads},
+		{nothing | agreed | hinted | said, said, []string{"stop"}},
+		{asked, halted, []string{"stop"}},
+		{nothing | agreed | asked | hinted | said, halted, halts},
+		{halted | said, said, ofMessages},
+		{nothing | agreed | asked | hinted | said, removed, []string{"remove"}},
+		{removed | said, said, fromLists},
+		{said, said, endings},
+		{said, said, assents},
+		{nothing | agreed | hinted, agreed, assents},
+		{nothing | agreed | hinted | said, asked, requests},
+	}
+	optIn = []move{
+		{anyState, 0, courtesies},
+		{nothing | hinted, hinted, startWords},
+	}
+)
+
+// says reports whether a text is a row of phrases by which moves come to what is meant.
+func says(text string, moves []move) bool {
 	words := bareWords(text)
+	if len(words) == 0 || slices.Contains(joints, words[0]) || slices.Contains(joints, words[len(words)-1]) {
+		return false
+	}
 	state := make([]int, len(words)+1) // after as many words
 	state[0] = nothing
 	for i, was := range state[:len(words)] {
-		step := func(to int, lists ...[]string) {
-			for n := range beginnings(words[i:], lists) {
+		for _, m := range moves {
+			to := m.to
+			if to == 0 {
+				to = was
+			}
+			if was&m.from == 0 {
+				continue
+			}
+			for n := range beginnings(words[i:], m.phrases) {
 				state[i+n] |= to
 			}
 		}
-		if was != 0 {
-			step(was, courtesies)
-			step(said, plain...)
-		}
-		if was&(nothing|said) != 0 {
-			step(said, phrases)
-			step(asked, requests)
-		}
-		if was&said != 0 {
-			step(said, objects)
-		}
 	}
-	return state[len(words)]&said != 0
+	return state[len(words)]&(hinted|said) != 0
 }
 
 // mostWords is how many words a phrase of any of the lists has at most.
 const mostWords = 7
 
-// beginnings are the numbers of words that words begin with and that are, together, in one of lists.
-func beginnings(words []string, lists [][]string) iter.Seq[int] {
+// beginnings are the numbers of words that words begin with and that are, together, one of phrases.
+func beginnings(words, phrases []string) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for n := 1; n <= min(len(words), mostWords); n++ {
-			phrase := strings.Join(words[:n], " ")
-			if slices.ContainsFunc(lists, func(l []string) bool { return slices.Contains(l, phrase) }) && !yield(n) {
+			if slices.Contains(phrases, strings.Join(words[:n], " ")) && !yield(n) {
 				return
 			}
 		}
@@ -177,11 +236,11 @@ func bareWords(text string) []string {
 	return spelled(strings.Fields(bare))
 }
 
-// stopPayloads are the payloads of buttons and rows that mean what stop words do, in the same notation. A payload is a
-// name that a program gave, so words that name other things, too, are not among them: "baja" is also a ground floor,
-// "arret" a bus stop, and "cancel" may be of an appointment.
+// stopPayloads are, with "stop", the payloads of buttons and rows that mean what stop words do, in the same notation. A
+// payload is a name that a program gave, so words that name other things, too, are not among them: "baja" is also a
+// ground floor, "arret" a bus stop, and "cancel" may be of an appointment.
 var stopPayloads = []string{
-	"stop", "stop all", "stopall", "stop promotions", "stop messages", "stop messaging", "unsubscribe", "unsubscribe me",
+	"stop all", "stopall", "stop promotions", "stop messages", "stop messaging", "unsubscribe", "unsubscribe me",
 	"unsub", "opt out", "optout", "opt me out", // English
 	"arreter les promotions", "desabonner", "desabonnement", "me desabonner", "se desabonner", "desinscrire",
 	"desinscription", "me desinscrire", "se desinscrire", // French
@@ -193,7 +252,8 @@ var stopPayloads = []string{
 // IsOptOutPayload says that the payload of a button or a row, which its sender chose and the person may never have
 // seen, means nothing but a stop.
 func IsOptOutPayload(payload string) bool {
-	return slices.Contains(stopPayloads, strings.Join(bareWords(payload), " "))
+	words := strings.Join(bareWords(payload), " ")
+	return words == "stop" || slices.Contains(stopPayloads, words)
 }
 
 // spelled are the words, one where all of them are single letters: "S.T.O.P".

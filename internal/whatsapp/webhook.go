@@ -426,10 +426,10 @@ func (e Event) Inbounds(now time.Time) (out []campaign.Inbound) {
 	for _, m := range e.Messages {
 		in := campaign.Inbound{
 			PhoneNumberID: m.PhoneNumberID, From: m.From, User: m.User, WasUser: m.Was, ReplyTo: m.ReplyTo, Text: m.Text,
-			At: m.At,
+			Chosen: m.Type == "button" || m.Type == "interactive", At: m.At,
 		}
 		switch {
-		case campaign.IsOptOut(m.Text): // Wants says so
+		case in.Wants() != "": // by its text
 		case campaign.IsOptOutPayload(m.Payload):
 			in.Wish = campaign.WishStop
 		case m.Type == "text" && campaign.IsOptIn(m.Text):

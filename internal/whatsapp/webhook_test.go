@@ -172,7 +172,7 @@ func TestReports(t *testing.T) {
 	require.Equal(t, []campaign.Inbound{{
 		PhoneNumberID: "106540352242922", User: "US.13491208655302741918",
 		ReplyTo: "wamid.HBgLMTY1MDM4Nzk0MzkVAgARGBI3MTE5MjY3N0YxNTEzQjQ1NjYA",
-		Text:    "Stop promotions", At: time.Unix(1749416383, 0).UTC(),
+		Text:    "Stop promotions", Chosen: true, At: time.Unix(1749416383, 0).UTC(),
 	}}, read("user_without_phone").Inbounds(now))
 	require.Equal(t, "US.13491208655302741918", read("user_without_phone").Reports(now)[0].User)
 	require.Zero(t, read("user_without_phone").Urgent(), "the status comes first by which the person is known")
@@ -241,6 +241,9 @@ func TestStopsByPayload(t *testing.T) {
 		`"type":"button","button":{"text":"Ne plus recevoir d'offres","payload":"STOP"}`:                                      campaign.WishStop,
 		`"type":"interactive","interactive":{"type":"button_reply","button_reply":{"id":"OPT_OUT","title":"No more offers"}}`: campaign.WishStop,
 		`"type":"interactive","interactive":{"type":"list_reply","list_reply":{"id":"unsubscribe","title":"Salir"}}`:          campaign.WishStop,
+		`"type":"button","button":{"text":"Remove","payload":"b1"}`:                                                           "",
+		`"type":"interactive","interactive":{"type":"button_reply","button_reply":{"id":"b1","title":"Remove"}}`:              "",
+		`"type":"text","text":{"body":"Remove"}`:                                                                              campaign.WishStop,
 		`"type":"button","button":{"text":"STOP","payload":"b1"}`:                                                             campaign.WishStop,
 		`"type":"button","button":{"text":"Cancel my visit","payload":"CANCEL"}`:                                              "",
 		`"type":"interactive","interactive":{"type":"list_reply","list_reply":{"id":"baja","title":"Planta baja"}}`:           "",
