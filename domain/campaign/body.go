@@ -290,12 +290,27 @@ func secure(link string) bool {
 	return ok && strings.EqualFold(scheme, "https")
 }
 
-// escaped is a link without what no link may have, such as the spaces and accents of a field: they are percent-encoded.
-// What is encoded stays so.
+// escaped is a link without what no link may have behind its host, such as the spaces and accents of a field: they are
+// percent-encoded. What is encoded stays so.
 func escaped(link string) string {
+	scheme, rest, ok := strings.Cut(link, "://")
+	if !ok {
+		return encoded(link, "")
+	}
+	host := len(scheme) + len("://") + len(rest)
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		host += i - len(rest)
+	}
+	return link[:host] + encoded(link[host:], "")
+}
+
+// encoded has what no link may have, and some more characters, percent-encoded.
+func encoded(part, more string) string {
 	var out strings.Builder
-	for i := range len(link) {
-		if c := link[i]; c > ' ' && c < 0x7f && !strings.ContainsRune("\"<>\\^`{|}", rune(c)) {
+	for i := range len(part) {
+		c := part[i]
+		stray := c == '%' && (len(part) < i+3 || strings.Trim(part[i+1:i+3], "0123456789abcdefABCDEF") != "")
+		if c > ' ' && c < 0x7f && !strings.ContainsRune("\"<>\\^`{|}"+more, rune(c)) && !stray {
 			out.WriteByte(c)
 		} else {
 			fmt.Fprintf(&out, "%%%02X", c)
@@ -304,8 +319,17 @@ func escaped(link string) string {
 	return out.String()
 }
 
+// within says that what follows the beginning of a link is a part of its path, query or fragment, and no address.
+func within(beginning string) bool {
+	_, rest, ok := strings.Cut(beginning, "://")
+	return beginning != "" && (!ok || strings.ContainsAny(rest, "/?#"))
+}
+
 // unseen says that a character cannot be seen.
-func unseen(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) }
+func unseen(r rune) bool {
+	return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) ||
+		r == '\u2800' // Braille without a dot
+}
 
 // check holds a text to its limits. A text with placeholders may come to be shorter or longer.
 func (s slot) check(placeholders bool, bad complain) {
@@ -367,8 +391,9 @@ func (r *Refusal) Error() string { return r.Reason }
 
 // Render fills the placeholders of b with the fields of a contact, "" being one that it does not have, and returns the
 // message that is stored and sent. A field of which nothing can be seen is one that the contact does not have. In the
-// parameters of a template each run of white space becomes one space; in links, what none may have is percent-encoded.
-// The error is a *Refusal.
+// parameters of a template each run of white space becomes one space; in links, what none may have is percent-encoded,
+// and in fields that are parts of them what would end the part, but for slashes: a field may be a path. The error is a
+// *Refusal.
 func (b *Body) Render(field func(name string) string) (Body, error) {
 	out := b.clone()
 	var missing []string
@@ -376,7 +401,7 @@ func (b *Body) Render(field func(name string) string) (Body, error) {
 		if !strings.Contains(*s.text, "{{") {
 			continue
 		}
-		*s.text = placeholder.ReplaceAllStringFunc(*s.text, func(p string) string {
+		fill := func(p string, part bool) string {
 			name, fallback, has := readPlaceholder(p)
 			value := strings.TrimSpace(field(name))
 			if strings.TrimFunc(value, unseen) == "" {
@@ -389,9 +414,19 @@ func (b *Body) Render(field func(name string) string) (Body, error) {
 				}
 			case value == "":
 				value = fallback
+			case part:
+				value = encoded(value, "?#&+")
 			}
 			return value
-		})
+		}
+		var text strings.Builder
+		end := 0
+		for _, at := range placeholder.FindAllStringIndex(*s.text, -1) {
+			text.WriteString((*s.text)[end:at[0]])
+			text.WriteString(fill((*s.text)[at[0]:at[1]], s.link && within((*s.text)[:at[0]])))
+			end = at[1]
+		}
+		*s.text = text.String() + (*s.text)[end:]
 		if s.line {
 			*s.text = strings.Join(strings.Fields(*s.text), " ")
 		}

@@ -83,11 +83,14 @@ func TestRenderEmpty(t *testing.T) {
 	require.Equal(t, campaign.ClassBadContent, refusal.Class)
 	require.Contains(t, refusal.Reason, "is empty")
 
-	_, err = b.Render(func(string) string { return "\u200b\u2060 " })
-	require.ErrorContains(t, err, "is empty", "what nobody sees")
+	for _, none := range []string{"\u200b\u2060 ", "\u3164", "\u2800\u2800", "\u115f\u1160", "\uffa0"} {
+		_, err = b.Render(func(string) string { return none })
+		require.ErrorContains(t, err, "is empty", "what nobody sees: %+q", none)
+	}
 	file := read(t, `{"type":"image","image":{"link":"https://i.example/{{city|a b}}.jpg?q={{q|1}}","caption":"{{city}}"}}`)
 	for city, want := range map[string]string{
-		"Saint Jérôme": "Saint%20J%C3%A9r%C3%B4me", "a%20b/c": "a%20b/c", "\ufeff": "a%20b", `"<>`: "%22%3C%3E",
+		"Saint Jérôme": "Saint%20J%C3%A9r%C3%B4me", "a%20b/c": "a%20b/c", "Suite #4": "Suite%20%234", "what?": "what%3F",
+		"A & B": "A%20%26%20B", "C++": "C%2B%2B", "50% off": "50%25%20off", "100%": "100%25", "%2": "%252", "%é1": "%25%C3%A91", "\ufeff": "a%20b", `"<>`: "%22%3C%3E",
 	} {
 		out, err := file.Render(func(name string) string { return map[string]string{"city": city, "q": ""}[name] })
 		if city == "\ufeff" {
@@ -97,6 +100,22 @@ func TestRenderEmpty(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "https://i.example/"+want+".jpg?q=1", out.Image.Link)
 		require.Equal(t, city, out.Image.Caption, "a text is none")
+	}
+	for _, tt := range []struct{ link, value, want string }{
+		{"{{at}}", "https://münchen.example/a b.jpg?q=1&r=2#s", "https://münchen.example/a%20b.jpg?q=1&r=2#s"},
+		{"{{at}}", "https://i.example", "https://i.example"},
+		{"{{at}}", "HTTPS://i.example?q=é", "HTTPS://i.example?q=%C3%A9"},
+		{"{{at}}/{{at|}}.jpg", "https://i.example", "https://i.example/https://i.example.jpg"},
+		{"https://{{at}}", "i.example/a b.jpg?sig=1", "https://i.example/a%20b.jpg?sig=1"},
+		{"https://{{at}}.example/{{at}}?{{at}}", "münchen", "https://münchen.example/m%C3%BCnchen?m%C3%BCnchen"},
+		{"https://i.example/{{none|a/b.jpg?q=1}}", "", "https://i.example/a/b.jpg?q=1"},
+		{"https://i.example/?q={{at}}&r={{at}}", "a&b", "https://i.example/?q=a%26b&r=a%26b"},
+		{"https://i.example/50%/{{at}}", "a", "https://i.example/50%25/a"},
+	} {
+		file := read(t, `{"type":"image","image":{"link":"`+tt.link+`"}}`)
+		out, err := file.Render(func(name string) string { return map[string]string{"at": tt.value}[name] })
+		require.NoError(t, err, tt.link)
+		require.Equal(t, tt.want, out.Image.Link, tt.link)
 	}
 
 	text := read(t, `{"type":"text","text":{"body":"Hello {{name}},\n\n  {{name|you}}"}}`)
