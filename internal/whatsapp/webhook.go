@@ -218,9 +218,10 @@ func (e *Event) add(account, field string, raw json.RawMessage) {
 		return
 	}
 	sender := cut(v.Metadata.PhoneNumberID)
-	if v.Standby != nil {
-		v.Standby.Contacts = append(v.Standby.Contacts, v.Contacts...)
-		v = *v.Standby
+	if s := v.Standby; s != nil {
+		v.Contacts = append(s.Contacts, v.Contacts...)
+		v.Statuses, v.Messages = append(v.Statuses, s.Statuses...), append(v.Messages, s.Messages...)
+		v.Preferences, v.Errors = append(v.Preferences, s.Preferences...), append(v.Errors, s.Errors...)
 	}
 	kept := len(v.Errors) == 0
 	for _, s := range v.Statuses {

@@ -305,6 +305,9 @@ func TestReadsStandby(t *testing.T) {
 		PhoneNumberID: "2", WAMID: "wamid.2", Status: campaign.MessageDelivered, At: time.Unix(1750101000, 0).UTC(),
 	}}, e.Reports(now))
 	require.Empty(t, e.Others)
+	e = read(`{"messages":[` + stop + `]},"messages":[` + stop + `],"statuses":[{"id":"wamid.2","status":"read"}],"x":{}`)
+	require.Len(t, e.Inbounds(now), 2, "beside the member, too")
+	require.Len(t, e.Reports(now), 1)
 	for _, other := range []string{`{}`, `null`, `[]`, `{"message_echoes":[` + stop + `]}`, `{"standby":{"messages":[` + stop + `]}}`} {
 		e := read(other)
 		require.Empty(t, e.Inbounds(now), other)
