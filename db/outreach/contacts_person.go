@@ -87,7 +87,8 @@ SELECT upload, row, line, problems, record FROM (
 WHERE bytes <= $3 ORDER BY created_at, upload DESC, row`
 
 	sqlPersonMessages = `/* sqlPersonMessages */
-SELECT id, campaign, recipient, state, body, queued_at, sent_at, delivered_at, read_at, coalesce(wa_user, '') FROM (
+SELECT id, campaign, recipient, state, body, queued_at, sent_at, delivered_at, read_at,
+    coalesce(ltrim(wa_user, '` + sqlMoved + `'), '') FROM (
     SELECT *, sum(octet_length(body::text) + 500) OVER (ORDER BY queued_at DESC, id DESC) AS bytes
     FROM messages WHERE tenant = $1 AND digest = $2) m
 WHERE bytes <= $3 ORDER BY queued_at, id`

@@ -416,6 +416,47 @@ func TestStopAfterUserIDChanged(t *testing.T) {
 	}
 }
 
+// The number that a person had before another user ID may be somebody else's by now: it hears no wish of that person for
+// more, and no late report undoes that.
+func TestStartAfterUserIDChanged(t *testing.T) {
+	t.Parallel()
+
+	m, ctx := newMailing(t), t.Context()
+	first := m.put(t, "first", "+15145550199")
+	token, claims := m.claim(t, 1)
+	m.record(t, token, accepted, claims...)
+	report := func(s campaign.Status) campaign.Report {
+		return campaign.Report{PhoneNumberID: "acme", WAMID: wamid(first, 1), User: "CA.1", Status: s, At: time.Now()}
+	}
+	tell := func(in campaign.Inbound) dboutreach.Applied {
+		hook, err := m.hooks.Store(ctx, []byte(uuid.NewString()), 0, 1, time.Now())
+		require.NoError(t, err)
+		in.PhoneNumberID, in.At = "acme", time.Now()
+		out, err := m.hooks.Apply(ctx, hook, nil, []campaign.Inbound{in}, time.Now())
+		require.NoError(t, err)
+		return out
+	}
+	next := func() campaign.Status { return m.state(t, m.put(t, uuid.NewString(), "+15145550199")) }
+
+	m.apply(t, report(campaign.MessageDelivered))
+	tell(campaign.Inbound{WasUser: "CA.1", User: "CA.2"})
+	m.apply(t, report(campaign.MessageRead))
+	require.Equal(t, 1, tell(campaign.Inbound{From: "15145550199", User: "CA.9", Text: "STOP"}).Opted, "the new owner")
+	require.Equal(t, campaign.MessageSkipped, next())
+	for _, start := range []campaign.Inbound{
+		{User: "CA.2"}, {User: "CA.2", From: "15145550177"}, {User: "CA.2", ReplyTo: wamid(first, 1)}, {User: "CA.1"},
+	} {
+		start.Wish = campaign.WishResume
+		tell(start)
+		require.Equal(t, campaign.MessageSkipped, next())
+	}
+	tell(campaign.Inbound{From: "15145550199", User: "CA.9", Wish: campaign.WishResume})
+	require.Equal(t, campaign.MessageQueued, next())
+	require.Equal(t, 1, tell(campaign.Inbound{User: "CA.2", Text: "STOP"}).Opted, "a stop counts, late reports or not")
+	require.Equal(t, campaign.MessageSkipped, next())
+	require.Equal(t, []string{"CA.2"}, m.lines(t, "SELECT DISTINCT ltrim(wa_user, '~') FROM messages WHERE wa_user <> ''"))
+}
+
 // A person whom WhatsApp has under another number opts out by an answer to a message, and by any other message.
 func TestStopFromAnotherNumber(t *testing.T) {
 	t.Parallel()
@@ -466,7 +507,9 @@ func TestStopFromAnotherNumber(t *testing.T) {
 	token, claims := m.claim(t, 10)
 	m.record(t, token, lost, claims...)
 	m.apply(t, campaign.Report{
-		WAMID: "w3", Message: lostID, Status: campaign.MessageSent, WaID: "22990011236", At: time.Now(),
+		WAMID: "w3", Message: lostID, Status: campaign.MessageSent, WaID: "22990011239", At: time.Now(),
+	}, campaign.Report{
+		WAMID: "w3", Message: lostID, Status: campaign.MessageDelivered, WaID: "22990011236", At: time.Now(),
 	})
 	hook, err := m.hooks.Store(ctx, []byte(uuid.NewString()), 0, 1, time.Now())
 	require.NoError(t, err)
