@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -406,6 +407,7 @@ func hear(b *pgx.Batch, found []subject, reports []campaign.Report, renamed func
 			byWAMID[m.wamid] = m
 		}
 	}
+	numbers := map[string]map[string]string{} // of WhatsApp, by tenants and keys of contacts
 	for _, r := range reports {
 		m := byWAMID[r.WAMID]
 		if m == nil {
@@ -418,7 +420,10 @@ func hear(b *pgx.Batch, found []subject, reports []campaign.Report, renamed func
 		}
 		out.Found++
 		if campaign.Elsewhere(m.recipient, r.WaID) {
-			b.Queue(sqlContactsWaID, m.tenant, []string{contact.Key(m.recipient, "")}, []string{r.WaID})
+			if numbers[m.tenant] == nil {
+				numbers[m.tenant] = map[string]string{}
+			}
+			numbers[m.tenant][contact.Key(m.recipient, "")] = r.WaID
 		}
 		changed := m.hear(r)
 		if m.wamid != "" {
@@ -432,6 +437,14 @@ func hear(b *pgx.Batch, found []subject, reports []campaign.Report, renamed func
 			return err
 		}
 		db.OutboxAdd(b, e)
+	}
+	for _, tenant := range slices.Sorted(maps.Keys(numbers)) {
+		keys := slices.Sorted(maps.Keys(numbers[tenant]))
+		ids := make([]string, len(keys))
+		for i, key := range keys {
+			ids[i] = numbers[tenant][key]
+		}
+		b.Queue(sqlContactsWaID, tenant, keys, ids) // contacts that others have locked are skipped
 	}
 	for i := range found {
 		renamed(&found[i])
