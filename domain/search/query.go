@@ -338,7 +338,7 @@ func clausesOf(text string) (clauses []placed) {
 	tokens := tokensOf(text)
 	var whole Token // of two parts
 	figures := strings.Trim(text, "0123456789/:") == ""
-	short := lettersAnd(text)
+	short := lettersAnd(text, len(tokens))
 	for i := 0; i < len(tokens); {
 		t := tokens[i]
 		n := i + 1
@@ -388,16 +388,17 @@ func clausesOf(text string) (clauses []placed) {
 	return clauses
 }
 
-// lettersAnd says that a text is letters with & between them, AT&T: one or two of them alone say nothing.
-func lettersAnd(text string) bool {
+// lettersAnd says that a text of so many words is letters with & between them, AT&T: one or two of them alone say
+// nothing, but those of scripts without spaces are words.
+func lettersAnd(text string, words int) bool {
 	parts := strings.Split(strings.TrimFunc(text, notLetter), "&")
-	return len(parts) > 1 && !slices.ContainsFunc(parts, func(part string) bool {
+	return len(parts) > 1 && len(parts) == words && !slices.ContainsFunc(parts, func(part string) bool {
 		n := utf8.RuneCountInString(part)
 		return n < 1 || n > 2 || strings.ContainsFunc(part, notLetter)
 	})
 }
 
-func notLetter(r rune) bool { return !unicode.IsLetter(r) }
+func notLetter(r rune) bool { return !unicode.IsLetter(r) || kindOf(r, 3) == isGram }
 
 func number(word string) bool { return strings.Trim(word, "0123456789") == "" }
 
