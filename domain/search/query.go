@@ -376,7 +376,11 @@ func clausesOf(text string) (clauses []placed) {
 				n++
 			}
 		}
-		c := placed{Clause{Words: []string{t.Word}}, int(t.End)}
+		word := t.Word
+		if next, _ := utf8.DecodeRuneInString(text[t.End:]); hyphenated(string(next)) { // the host goes on
+			word = strings.TrimPrefix(word, "www.")
+		}
+		c := placed{Clause{Words: []string{word}}, int(t.End)}
 		if t.End == whole.End {
 			if first := &clauses[len(clauses)-1]; first.Words[0] != t.Word {
 				c.Joined, first.Joined = whole.Word, whole.Word

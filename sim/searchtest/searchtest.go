@@ -181,6 +181,14 @@ func testQueries(x *index) {
 	for _, q := range []string{"www.host.example", "host.example", "www.port.example", "port.example"} {
 		x.finds(q, "host")
 	}
+	hyphens := doc("hyphens", "A town", "its mayor")
+	hyphens.URL, hyphens.Site = "https://www.foo-bar.example/hyphens", "www.foo-bar.example"
+	x.add(hyphens)
+	for _, q := range []string{"www.foo-bar.example", "WWW.foo-bar.example mayor", "foo-bar.example"} {
+		if r := x.search(search.Query{Text: q}); len(r.Hits) != 1 || !r.Hits[0].All || r.Hits[0].URL != hyphens.URL {
+			x.t.Errorf("%s finds %q, %+v", q, paths(r), r)
+		}
+	}
 	var pairs []string
 	for i := range search.MaxClauses / 2 {
 		pairs = append(pairs, fmt.Sprintf("ab%d-cd%d", i, i))
