@@ -96,8 +96,9 @@ func definition(aliases object) object {
 }
 
 // spellings are rules of a mapping filter, for what the words of a query are spelt by and "standard" and "asciifolding"
-// are not: letters other than Latin ones without their accents (search.Fold), figures such as ½ as numbers. Words with
-// hyphens become identifiers, so that e-mail is email, too.
+// are not: letters other than Latin ones without their accents (search.Fold), figures such as ½ as numbers, apostrophes
+// that are letters or accents elsewhere, as in Hawaiʻi. Words with hyphens become identifiers, so that e-mail is email,
+// too.
 func spellings() (rules []string) {
 	add := func(from rune, to string) {
 		rule := fmt.Sprintf(`\u%04x =>`, from)
@@ -108,6 +109,9 @@ func spellings() (rules []string) {
 	}
 	for _, hyphen := range "-\u2010\u2011" {
 		add(hyphen, "_")
+	}
+	for _, apostrophe := range "\u00b4\u02b9\u02ba\u02bb\u02bc\u02bd\u02be\u02bf\u201b\ua78c" {
+		add(apostrophe, "'")
 	}
 	figures, letters := [][2]rune{{0xbc, 0xbe}, {0x2150, 0x215f}}, [][2]rune{{0x300, 0x6ff}, {0x1f00, 0x1fff}}
 	for _, block := range figures {

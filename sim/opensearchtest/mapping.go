@@ -301,8 +301,10 @@ func (a analyzer) word(t search.Token, text string) string {
 	joined, first := !strings.ContainsFunc(t.Word, unicode.IsPunct), []rune(t.Word)[0]
 	for _, r := range text {
 		switch {
-		case strings.ContainsRune("-\u2010\u2011", r):
+		case strings.ContainsRune("-\u2010\u2011\u00b4\u201b", r):
 			return "" // that is where words end
+		case r >= 0x2b9 && r <= 0x2bf, r == 0xa78c:
+			return strings.ToLower(text) // they are letters
 		case unicode.In(r, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar):
 			return "" // a text without a space is one word
 		case unicode.Is(unicode.No, r) && unicode.IsNumber(first) && !strings.ContainsRune(text, first):

@@ -218,15 +218,20 @@ func testLanguages(x *index) {
 	russian.Language, greek.Language, arabic.Language = "ru", "el", "ar"
 	signs := doc("signs", "Aujourd’hui", "une presqu'île, 4½ à $1,250, e-mail, O'Neill, U.S.A.")
 	signs.Language = "fr"
-	x.add(russian, greek, arabic, signs)
+	letters := doc("letters", "", "Hawaiʻi, Qurʾan, Saꞌa; aujourd´hui, presqu‛ile")
+	x.add(russian, greek, arabic, signs, letters)
 	for path, queries := range map[string][]string{
 		"ru": {"район", "Ёлка", "її"}, "el": {"σπίτι", "ΑΘΗΝΑΣ", "Αθήνας"},
-		"ar":    {"إيجار", "ايجار", "أحمد", "34", "ایجار", "کتاب", "مدرسه"},
-		"signs": {"aujourd'hui", "presqu'île", "4½", "$1,250", "1250", "e-mail", "O'Neill", "U.S.A.", "usa"},
+		"ar":      {"إيجار", "ايجار", "أحمد", "34", "ایجار", "کتاب", "مدرسه"},
+		"letters": {"hawaii", "Hawai'i", "Hawaiʻi", "quran", "Qurʾan", "saa"},
+		"signs":   {"4½", "$1,250", "1250", "e-mail", "O'Neill", "U.S.A.", "usa"},
 	} {
 		for _, q := range queries {
 			x.finds(q, path)
 		}
+	}
+	for _, q := range []string{"aujourd'hui", "aujourd´hui", "presqu'île", "presquʼile"} {
+		x.finds(q, "signs", "letters")
 	}
 }
 
