@@ -338,7 +338,7 @@ func (m *mixer) near(part int, answers []*answer, nearBits uint32, positions map
 				if list[next].ord != a.ord || t.role == plainForm && p.Columns.langs.at(int(a.ord)) != t.language {
 					continue
 				}
-				if list[next].counts.of(fieldTitle) > 0 {
+				if t.of == "" && list[next].counts.of(fieldTitle) > 0 { // "wifi" is no wi and no fi
 					titled[i] |= 1 << word
 				}
 				if !read {

@@ -332,8 +332,8 @@ type placed struct {
 const maxDense = 3
 
 // clausesOf are the words of a text: identifiers as a whole, other words with hyphens in parts, but for e-mail, which
-// is email; vitamin-c is vitamin and c; figures such as 4½ as phrases of numbers. Runs of characters without spaces are
-// phrases of pairs; longer ones are sentences, whose pairs are words like others.
+// is email, and vitamin-a; vitamin-c is vitamin and c; figures such as 4½ as phrases of numbers. Runs of characters
+// without spaces are phrases of pairs; longer ones are sentences, whose pairs are words like others.
 func clausesOf(text string) (clauses []placed) {
 	tokens := tokensOf(text)
 	var whole Token // of two parts
@@ -415,13 +415,19 @@ func single(word string) bool {
 func hyphenated(s string) bool { return strings.ContainsAny(s, "-\u2010\u2011") }
 
 // initial says that the first of the parts until end is a single letter: e-mail. With one that is the last, a word is
-// as often written without the hyphen: vitamin C.
+// as often written without the hyphen, vitamin C; but those that are words which say nothing would not be looked for:
+// vitamin A.
 func initial(parts []Token, end int32) bool {
-	if len(parts) == 0 || parts[0].Start >= end {
+	n := 0
+	for n < len(parts) && parts[n].Start < end {
+		n++
+	}
+	if n == 0 {
 		return false
 	}
-	r, n := utf8.DecodeRuneInString(parts[0].Word)
-	return n == len(parts[0].Word) && !unicode.IsNumber(r)
+	first, size := utf8.DecodeRuneInString(parts[0].Word)
+	last := parts[n-1].Word
+	return size == len(parts[0].Word) && !unicode.IsNumber(first) || len(last) == 1 && Stop("", last)
 }
 
 // phraseOf are the words of a text one after another: of each position the longest that does not reach into the next.

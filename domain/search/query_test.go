@@ -93,6 +93,7 @@ func TestParse(t *testing.T) {
 		{"AT&T, R&D Q&A's black&white a&b=c -h&m", "[at t]; [r d]; q; a; black; white; b; c; not [h m]"},
 		{"猫&犬 日本&米国", "猫*; 犬*; 日本; 米国"}, {"a&c++ a&c# d&.e f&g.2024", "a; c++; c#; d; e; f; g.2024"},
 		{"vitamin-c USB-C x-ray", "vitamin of vitaminc; c of vitaminc; usb of usbc; c of usbc; xray"},
+		{"vitamin-a Hépatite-A plan-i* add-on", "vitamina; hepatitea; plani*; add of addon; on of addon"},
 		{"www.ville-laval.qc.ca https://WWW.foo-bar.example", "ville; laval.qc.ca; https; foo; bar.example"},
 		{"l'eau qu'il John's", "eau; il; john"},
 		{"東京都 京 \"東京 都\"", "[東京 京都]; 京*; [東京 都]"},

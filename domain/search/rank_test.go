@@ -138,6 +138,47 @@ func TestRankJoined(t *testing.T) {
 	}
 }
 
+// A letter that says nothing as a word does not leave the rest of its word to be looked for alone.
+func TestRankLastLetter(t *testing.T) {
+	t.Parallel()
+
+	x := newIndex(t)
+	x.add(search.Page{ID: 1, Document: search.Document{Text: "carrots have vitamin-a", CrawledAt: day(1)}},
+		search.Page{ID: 2, Document: search.Document{Text: "a vitamin is a vitamin", CrawledAt: day(1)}})
+	if hits, _ := x.rank(parse(t, "vitamin-a"), search.Query{}).Hits(nil, 10); len(hits) == 0 || hits[0].ID != 1 {
+		t.Errorf("hits %v", hits)
+	}
+}
+
+// The title that is a word with a hyphen is the whole question; one that has it as one word beside another is not.
+func TestRankJoinedTitle(t *testing.T) {
+	t.Parallel()
+
+	x := newIndex(t)
+	page := func(id int64, title, text string) {
+		x.add(search.Page{ID: id, Document: search.Document{Title: title, Text: text, Language: "en", CrawledAt: day(1)}})
+	}
+	page(1, "Free wifi", "in the lobby")
+	page(2, "Wi-fi", "in the lobby")
+	page(3, "Free wi-fi", "in the lobby")
+	page(4, "Free parking", "in the lobby")
+	scores := map[int64]float32{}
+	for _, text := range []string{"wi-fi", "wifi"} {
+		hits, _ := x.rank(parse(t, text), search.Query{}).Hits(nil, 10)
+		if len(hits) != 3 || hits[0].ID != 2 {
+			t.Errorf("%q finds %v", text, hits)
+		}
+		if text == "wi-fi" {
+			for _, h := range hits {
+				scores[h.ID] = h.Position.Score
+			}
+		}
+	}
+	if scores[1] > scores[3] {
+		t.Errorf("wi-fi as one word counts for more than with its hyphen: %v", scores)
+	}
+}
+
 func TestDuplicatesAndFacets(t *testing.T) {
 	t.Parallel()
 
