@@ -28,7 +28,7 @@ const (
 	dotted                 // with its point, and no number behind it
 	listed                 // dotted, on a list: elsewhere "rang." is a road
 	itemOnly               // on a list: elsewhere "DW" is a name
-	itemEnd                // before the end of an item, or the next such pair: "N/S exposure" is of the compass
+	itemEnd                // before the end of an item, or the next such pair: "N/S exposure", "exposition N/S" are no ban
 	notHigh                // but not of a ceiling, and without an accent: "plafonds élev."
 	beforeCentral          // dotted, before "central"
 	afterHalf              // after "demi", "semi" or "½"
@@ -224,6 +224,12 @@ func (p *Prose) mayCut(when cutWhen, i, j int) bool {
 		next := char(s, skip(s, j))
 		return !isLetter(char(s, j)) && (p.besideItems(last) || next == ',' || next == '/' || next == '+' || next == '&')
 	case itemEnd:
+		for p.sym(last) == ':' || p.sym(last) == '(' {
+			last--
+		}
+		if facings[p.word(last)] {
+			return false
+		}
 		k := skip(s, j)
 		next := char(s, k)
 		return !isLetter(char(s, j)) && (!isLetter(next) || char(s, k+1) == '/')
@@ -288,7 +294,10 @@ var (
 	kitchenThings = set(fridgeWords + " poele cuisiniere four laveuse secheuse hotte stove")
 	highThings    = set("plafond plafonds ceiling ceilings")
 	entrances     = set("ent entr entrance entrances entry")
-	roomsOfHouse  = set("laundry living dining family exercise rec games party storage bike")
+	// facings are before a direction.
+	facings = set("exposition exposure exposed expose exposee orientation oriented oriente orientee " +
+		"facade facades facing faces traversant traversante")
+	roomsOfHouse = set("laundry living dining family exercise rec games party storage bike")
 	// rentThings are what a rent may include, beside the topics.
 	rentThings = set("tout tous toutes all everything taxes stats electros electromenagers appliances appliance fi tv " +
 		"lights light gas gaz clim climatisation ac washer dryer laveuse secheuse laundry deneigement locker")
