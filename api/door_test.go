@@ -111,6 +111,7 @@ func TestServeReadsBodies(t *testing.T) {
 		Many []int    `json:"many,omitempty"`
 		F    *float64 `json:"f,omitempty"`
 	}
+	zeros := strings.Repeat("0", 500)
 	type in struct{ Body said }
 	Serve(d, huma.Operation{OperationID: "say", Method: http.MethodPost, Path: "/say"},
 		func(_ context.Context, in *in) (*Body[said], error) { return BodyOf(in.Body), nil })
@@ -122,10 +123,18 @@ func TestServeReadsBodies(t *testing.T) {
 		`{"n":2e0,"f":0.5}`:               `{"n":2,"f":0.5}`,
 		"{\"name\":\"Montr\xe9al\"}":      "is not UTF-8",
 		"\x1f\x8b\x08\x00":                "is not UTF-8",
-		`{"n":0.5}`:                       "expected integer",
-		`{"n":92233720368547758080}`:      "n is a number 92233720368547758080, expected int64",
-		`{"n":"a","n":1,"n":"b"}`:         "expected integer",
-		`{"n":1}{}`:                       "after top-level value",
+		`{"n":-3.0e2,"many":[0.0,0e5,-0.0,1200e-2,0.05E+2,10.50e1]}`: `{"n":-300,"many":[0,0,0,12,5,105]}`,
+		`{"n":9.007199254740993e15,"many":[1.0]}`:                    `{"n":9007199254740993,"many":[1]}`,
+		`{"n":1e-400}`:                  "n is a number 1e-400, expected int64",
+		`{"n":1e-99999999999999999999}`: "n is a number 1e-99999999999999999999, expected int64",
+		`{"n":5.0000000000000000001}`:   "n is a number 5.0000000000000000001, expected int64",
+		`{"n":0.5}`:                     "expected integer",
+		`{"n":92233720368547758080}`:    "n is a number 92233720368547758080, expected int64",
+		`{"n":"a","n":1,"n":"b"}`:       "expected integer",
+		`{"n":1}{}`:                     "after top-level value",
+		`{"n":1` + zeros + `}`:          "a value is a number " + ("1" + zeros)[:53] + "…, expected float64",
+		`{"n":7e2147483647}`:            "a value is a number 7e2147483647, expected float64",
+		`{"n":5.` + zeros + `1}`:        "n is a number " + ("5." + zeros)[:53] + "…, expected int64",
 	} {
 		w := httptest.NewRecorder()
 		ask := httptest.NewRequest(http.MethodPost, "/say", strings.NewReader(body))

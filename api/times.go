@@ -2,11 +2,11 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"reflect"
 	"strconv"
 	"strings"
@@ -49,8 +49,12 @@ var wholeJSON = huma.Format{
 			err = json.Unmarshal(integers(body), v)
 			wrong, ok = errors.AsType[*json.UnmarshalTypeError](err)
 		}
-		if ok && wrong.Field != "" {
-			return fmt.Errorf("%s is a %s, expected %s", wrong.Field, wrong.Value, wrong.Type.Kind())
+		if ok {
+			what := wrong.Value
+			if len(what) > mostQuoted { // a number, in ASCII
+				what = what[:mostQuoted] + "…"
+			}
+			return fmt.Errorf("%s is a %s, expected %s", cmp.Or(wrong.Field, "a value"), what, wrong.Type.Kind())
 		}
 		return err
 	},
@@ -59,8 +63,8 @@ var wholeJSON = huma.Format{
 // errNotUTF8 refuses a body of JSON.
 var errNotUTF8 = errors.New("is not UTF-8, in which JSON is written; a compressed body is not read")
 
-// exact is where the integers end of which a float64 has each.
-const exact = 1 << 53
+// mostQuoted is how much of a number that is refused is repeated.
+const mostQuoted = 60
 
 // integers writes the numbers of a JSON text that are integers with a fraction or an exponent, 5.0 and 2e3, without
 // it: they are integers for JSON Schema, and not for encoding/json.
@@ -75,15 +79,48 @@ func integers(body []byte) []byte {
 			text = !text
 		case !text && (c == '-' || c >= '0' && c <= '9'):
 			n = len(body) - len(bytes.TrimLeft(body, "+-.0123456789eE"))
-			number, err := strconv.ParseFloat(string(body[:n]), 64)
-			if err == nil && number == math.Trunc(number) && math.Abs(number) < exact {
-				out, body = strconv.AppendInt(out, int64(number), 10), body[n:]
+			if whole, ok := integer(string(body[:n])); ok {
+				out, body = append(out, whole...), body[n:]
 				continue
 			}
 		}
 		out, body = append(out, body[:n]...), body[n:]
 	}
 	return out
+}
+
+// mostDigits are those of the longest integer, math.MaxUint64.
+const mostDigits = 20
+
+// integer writes a number of JSON that has a fraction or an exponent as the integer that it is, to the last digit.
+func integer(number string) (whole string, ok bool) {
+	if !strings.ContainsAny(number, ".eE") {
+		return "", false
+	}
+	number, negative := strings.CutPrefix(number, "-")
+	mantissa, shift := number, int64(0)
+	if i := strings.IndexAny(number, "eE"); i >= 0 {
+		var err error
+		if shift, err = strconv.ParseInt(number[i+1:], 10, 32); err != nil {
+			return "", false
+		}
+		mantissa = number[:i]
+	}
+	before, after, _ := strings.Cut(mantissa, ".")
+	digits := strings.TrimLeft(before+after, "0")
+	if digits == "" {
+		return "0", true
+	}
+	last := strings.TrimRight(digits, "0")
+	zeros := len(digits) - len(last) + int(shift) - len(after)
+	if zeros < 0 || len(last)+zeros > mostDigits {
+		return "", false
+	}
+	whole = last + strings.Repeat("0", zeros)
+	if negative {
+		whole = "-" + whole
+	}
+	return whole, true
 }
 
 // A bodyTime is a member of the bodies of an operation that is a time.
