@@ -36,13 +36,25 @@ func front(next http.Handler, tls bool) http.Handler {
 	})
 }
 
-// plusOffset is a time in a query whose offset begins with a bare plus, which a query has for a space.
-var plusOffset = regexp.MustCompile(`(?i)([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.%A]+)\+([0-9]{2}(?::|%3A)[0-9]{2})`)
+// plusOffset is a parameter of a query that is a time whose offset begins with a bare plus, which a query has for a
+// space.
+var plusOffset = regexp.MustCompile(`(?i)^([^=]+=[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.%A]+)\+([0-9]{2}(?::|%3A)[0-9]{2})$`)
+
+// offsets puts back the pluses of times in a query. In what is looked for a plus is a space.
+func offsets(query string) string {
+	parameters := strings.Split(query, "&")
+	for i, p := range parameters {
+		if !strings.HasPrefix(p, "q=") && !strings.HasPrefix(p, "text=") {
+			parameters[i] = plusOffset.ReplaceAllString(p, "${1}%2B${2}")
+		}
+	}
+	return strings.Join(parameters, "&")
+}
 
 // asMeant reads what many clients write: a time with a bare plus in a query, and a media type in capital letters.
 func asMeant(r *http.Request) {
 	if strings.Contains(r.URL.RawQuery, "+") {
-		r.URL.RawQuery = plusOffset.ReplaceAllString(r.URL.RawQuery, "${1}%2B${2}")
+		r.URL.RawQuery = offsets(r.URL.RawQuery)
 	}
 	media, parameters, more := strings.Cut(r.Header.Get("Content-Type"), ";")
 	if low := strings.ToLower(media); low != media {
