@@ -195,6 +195,10 @@ var enhanced = regexp.MustCompile(`^[245]\.[0-9]{1,3}\.[0-9]{1,3}\b`)
 // nobody are the statuses of addresses that do not exist, or do not any more.
 var nobody = map[string]bool{"5.1.1": true, "5.1.2": true, "5.1.6": true, "5.1.10": true, "5.2.1": true}
 
+// late are those of nobody that count after the message, too: some servers look the recipient up only then. 5.2.1 may
+// be about how much the recipient is sent by then, and 5.1.2 about the name server of a relay.
+var late = map[string]bool{"5.1.1": true, "5.1.6": true, "5.1.10": true}
+
 // refusal classifies a failure. What the server says of us, and not of the recipient, an operator can mend.
 func refusal(at string, err error) error {
 	var answer *textproto.Error
@@ -212,7 +216,7 @@ func refusal(at string, err error) error {
 	switch {
 	case answer.Code < 500 || at != atReceiver && at != atData:
 		return &fault.Error{Class: fault.Transient, Err: cause}
-	case nobody[status]: // some servers look the recipient up when they have the message
+	case at == atReceiver && nobody[status], late[status]:
 		return &fault.Error{Class: fault.Gone, Err: cause}
 	}
 	return &fault.Error{Class: fault.Blocked, Err: cause}

@@ -195,6 +195,9 @@ func TestMailRefused(t *testing.T) {
 		"nobody, told late": {
 			smtptest.Trick{At: "END", Answer: "550 5.1.1 <jo@example.org> who?"}, fault.Gone, "550 5.1.1 to DATA",
 		},
+		"too much for it": {smtptest.Trick{At: "END", Answer: "550 5.2.1 rate"}, fault.Blocked, "550 5.2.1 to DATA"},
+		"relay's DNS":     {smtptest.Trick{At: "END", Answer: "550 5.1.2 no host"}, fault.Blocked, "550 5.1.2 to DATA"},
+		"closed":          {smtptest.Trick{At: "RCPT", Answer: "550 5.2.1 closed"}, fault.Gone, "550 5.2.1 to RCPT"},
 		"spam":            {smtptest.Trick{At: "END", Answer: "554 5.6.0 jo@example.org spam"}, fault.Blocked, "554 5.6.0 to DATA"},
 		"full":            {smtptest.Trick{At: "END", Answer: "452 4.2.2 full"}, fault.Transient, "452 4.2.2 to DATA"},
 		"sender refused":  {smtptest.Trick{At: "MAIL", Answer: "550 5.7.1 not you"}, fault.Transient, "550 5.7.1 to MAIL"},
