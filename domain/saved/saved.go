@@ -81,7 +81,8 @@ const (
 	AskedWithin   = 24 * time.Hour
 )
 
-// MaxTries is how often a delivery is tried before it is a dead letter: over some five hours, by RetryAfter.
+// MaxTries is how often a delivery is tried before it is a dead letter: over some five hours, by RetryAfter, or
+// longer where the target asks for that.
 const (
 	MaxTries   = 12
 	RetryFirst = 5 * time.Second
@@ -91,7 +92,8 @@ const (
 // MaxCompares is how often an event that fails alone is compared with the searches before it is a dead letter.
 const MaxCompares = 5
 
-// MaxChallenges is how often a webhook is asked to confirm before that has failed: over some ten minutes.
+// MaxChallenges is how often a webhook is asked to confirm before that has failed: over some ten minutes, or longer
+// where its Retry-After asks for that.
 const MaxChallenges = 6
 
 // ErrUnreached is in the chain of an error of a try that may have failed on our own side: no connection to the server
