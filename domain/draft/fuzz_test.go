@@ -104,6 +104,7 @@ func TestExtractHostile(t *testing.T) {
 		"many names":          "<title>" + strings.Repeat("lamp ", 90) + "</title>" + strings.Repeat("<b class=name>x</b>", 500_000),
 		"many numbers":        "<h1>Lamp</h1>" + numbers.String(),
 		"deep, each a number": strings.Repeat("<div>", 290) + strings.Repeat("<i data-id=1234></i>", 400_000),
+		"free, many times":    "<h1>Lamp</h1><p>" + strings.Repeat("<i class=price>Free</i>", 450_000),
 		"long attributes": "<h1>Lamp</h1>" + strings.Repeat(`<i class="`+strings.Repeat("price-old ",
 			50)+`">1</i>`, 5_000),
 	}

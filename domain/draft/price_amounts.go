@@ -106,21 +106,32 @@ func (p *page) amountsNamed(read []amountShown) []amountShown {
 	return out
 }
 
+// maxAlone is how long the line or row is, in bytes, of a word for free that is the product's.
+const maxAlone = 100
+
+// lineFrom is where the line of a position begins, or a place before it that is too far for freeAlone.
+func (p *page) lineFrom(at int) int {
+	from := max(at-maxAlone-1, 0)
+	return from + strings.LastIndexByte(p.text[from:at], '\n') + 1
+}
+
 // freeAlone says that the word for free in an element is the product's: its line, or row, says nothing else but,
 // perhaps, "price", and no label above it speaks of something else.
 func (p *page) freeAlone(i int) bool {
 	start := p.els[i].end - len(strings.TrimLeft(p.text[p.els[i].start:p.els[i].end], " \n"))
 	end := start + len(p.of(i))
-	from := strings.LastIndexByte(p.text[:start], '\n') + 1
-	to := end + strings.IndexByte(p.text[end:]+"\n", '\n')
+	from, to := p.lineFrom(start), min(end+maxAlone+1, len(p.text)) // one that is longer is too long in any case
+	if n := strings.IndexByte(p.text[end:to], '\n'); n >= 0 {
+		to = end + n
+	}
 	for at, level := i, 0; at >= 0 && level < 4; at, level = p.els[at].parent, level+1 {
 		if e := &p.els[at]; e.tag == atom.Tr {
 			from, to = min(from, e.start), max(to, e.end)
 		} else if e.tag == atom.Dd { // its label is the line above
-			from = strings.LastIndexByte(strings.TrimRight(p.text[:from], "\n"), '\n') + 1
+			from = p.lineFrom(max(from-1, 0))
 		}
 	}
-	if to-from > 100 {
+	if to-from > maxAlone {
 		return false
 	}
 	m, ok := price.Parse(fold(strings.ReplaceAll(p.text[from:to], "\n", " ")), p.hint)
