@@ -278,7 +278,11 @@ func (p *page) asked(offers []offer, address *url.URL) []offer {
 		return offers
 	}
 	var out []offer
+	first := true
 	for n, o := range offers {
+		if first && of[n] == this && o.to == "" { // the product's own, not a further one
+			o.second, first = false, false
+		}
 		if of[n] != other && (of[n] != all || !priced[o.source]) {
 			out = append(out, o)
 		}

@@ -201,6 +201,12 @@ func TestFormAsked(t *testing.T) {
 		require.Equal(t, tt.stock, d.Availability.Value, tt.query)
 		require.GreaterOrEqual(t, len(d.Variants), 2, tt.query)
 	}
+	// It is the product's own, whatever the page names beside it.
+	d, err := draft.Extract([]byte(offers+`<meta property="product:price:amount" content="10.00">`), shop+"?variant=2")
+	require.NoError(t, err)
+	require.Equal(t, "12.00", d.Price.Value)
+	require.NotNil(t, d.SKU)
+	require.Equal(t, "B-1", d.SKU.Value)
 }
 
 // The query of a page's own address asks for no form where no offer has another: OpenCart has all pages at one path.
