@@ -35,6 +35,8 @@ var placeClasses = map[string][]classCase{
 		{"Façades : n/s", ""},
 		{"Condo traversant n/s, 2 balcons", "type=condo"},
 		{"Condo traversant, n/s, n/p", "type=condo smoking=no pets=no"},
+		{"Condo traversant\nN/S\nN/P", "type=condo smoking=no pets=no"},
+		{"Condo traversant n/p", "type=condo pets=no"},
 		{"Stationnements intérieurs et extérieurs dédiés", "parking=available|included parking_type=-"},
 		{"Un stationnement extérieur (2e possible à 40 $)",
 			"parking=available|included parking_spots=1|2 parking_type=outdoor parking_rent=?"},

@@ -227,7 +227,7 @@ func (p *Prose) mayCut(when cutWhen, i, j int) bool {
 		for p.sym(last) == ':' || p.sym(last) == '(' {
 			last--
 		}
-		if facings[p.word(last)] {
+		if last >= 0 && s[i+2] == 's' && facings[p.word(last)] && !strings.Contains(s[p.words[last].end:i], "\n") {
 			return false
 		}
 		k := skip(s, j)
