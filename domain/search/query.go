@@ -208,7 +208,7 @@ func (p *parser) item(it item, not bool) error {
 	}
 	text := strings.TrimRight(it.text, "*")
 	clauses := clausesOf(text)
-	if not && len(clauses) > 1 {
+	if not && (len(clauses) > 1 || len(clauses) == 1 && clauses[0].Joined != "") {
 		p.phrase(text, not, title)
 		for _, c := range clauses {
 			if c.Joined != "" {
@@ -219,6 +219,9 @@ func (p *parser) item(it item, not bool) error {
 	}
 	for i, c := range clauses {
 		c.Not, c.Title = not, title
+		if c.Phrase {
+			c.Joined = ""
+		}
 		if last := &clauses[len(clauses)-1]; text != it.text && last.ends == len(text) && len(last.Words) == 1 {
 			c.Prefix = i == len(clauses)-1
 			if c.Joined == last.Joined { // a beginning is no part of a whole
@@ -332,8 +335,9 @@ type placed struct {
 const maxDense = 3
 
 // clausesOf are the words of a text: identifiers as a whole, other words with hyphens in parts, but for e-mail, which
-// is email, and vitamin-a; vitamin-c is vitamin and c; figures such as 4½ as phrases of numbers. Runs of characters
-// without spaces are phrases of pairs; longer ones are sentences, whose pairs are words like others.
+// is email; vitamin-c is vitamin and c, vitamin-a a phrase, as its letter alone says nothing; figures such as 4½ are
+// phrases of numbers. Runs of characters without spaces are phrases of pairs; longer ones are sentences, whose pairs
+// are words like others.
 func clausesOf(text string) (clauses []placed) {
 	tokens := tokensOf(text)
 	var whole Token // of two parts
@@ -366,14 +370,22 @@ func clausesOf(text string) (clauses []placed) {
 			continue
 		}
 		several := n < len(tokens) && tokens[n].Position == t.Position
-		if several && hyphenated(text[t.Start:t.End]) && !initial(tokens[i+1:], t.End) {
-			whole = t
-			i++ // its parts
-			continue
-		}
 		if several {
 			for n < len(tokens) && tokens[n].Start < t.End {
 				n++
+			}
+			if hyphenated(text[t.Start:t.End]) && !initial(tokens[i+1]) {
+				last := tokens[n-1].Word
+				if len(last) > 1 || !Stop("", last) {
+					whole = t
+					i++ // its parts
+					continue
+				}
+				words := phraseOf(text[t.Start:t.End])
+				c := Clause{Words: words, Phrase: len(words) > 1, Joined: t.Word}
+				clauses = append(clauses, placed{c, int(t.End)})
+				i = n
+				continue
 			}
 		}
 		word := t.Word
@@ -414,20 +426,11 @@ func single(word string) bool {
 
 func hyphenated(s string) bool { return strings.ContainsAny(s, "-\u2010\u2011") }
 
-// initial says that the first of the parts until end is a single letter: e-mail. With one that is the last, a word is
-// as often written without the hyphen, vitamin C; but those that are words which say nothing would not be looked for:
-// vitamin A.
-func initial(parts []Token, end int32) bool {
-	n := 0
-	for n < len(parts) && parts[n].Start < end {
-		n++
-	}
-	if n == 0 {
-		return false
-	}
-	first, size := utf8.DecodeRuneInString(parts[0].Word)
-	last := parts[n-1].Word
-	return size == len(parts[0].Word) && !unicode.IsNumber(first) || len(last) == 1 && Stop("", last)
+// initial says that the first part of a word is a single letter: e-mail. With one that is the last, a word is as often
+// written without the hyphen, vitamin C.
+func initial(part Token) bool {
+	r, n := utf8.DecodeRuneInString(part.Word)
+	return n == len(part.Word) && !unicode.IsNumber(r)
 }
 
 // phraseOf are the words of a text one after another: of each position the longest that does not reach into the next.

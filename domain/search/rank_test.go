@@ -144,9 +144,18 @@ func TestRankLastLetter(t *testing.T) {
 
 	x := newIndex(t)
 	x.add(search.Page{ID: 1, Document: search.Document{Text: "carrots have vitamin-a", CrawledAt: day(1)}},
-		search.Page{ID: 2, Document: search.Document{Text: "a vitamin is a vitamin", CrawledAt: day(1)}})
-	if hits, _ := x.rank(parse(t, "vitamin-a"), search.Query{}).Hits(nil, 10); len(hits) == 0 || hits[0].ID != 1 {
-		t.Errorf("hits %v", hits)
+		search.Page{ID: 2, Document: search.Document{Text: "a vitamin is a vitamin", CrawledAt: day(1)}},
+		search.Page{ID: 3, Document: search.Document{Text: "Vitamin A deficiency", CrawledAt: day(1)}})
+	for text, want := range map[string][]int64{"vitamin-a": {1, 3}, "vitamin -vitamin-a": {2}} {
+		hits, _ := x.rank(parse(t, text), search.Query{}).Hits(nil, 10)
+		var found []int64
+		for _, h := range hits {
+			found = append(found, h.ID)
+		}
+		slices.Sort(found)
+		if !slices.Equal(found, want) {
+			t.Errorf("%q finds %v, want %v", text, found, want)
+		}
 	}
 }
 
