@@ -171,7 +171,7 @@ func (s *subject) hear(r campaign.Report) (changed bool) {
 		s.wamid, s.changed = r.WAMID, true
 	}
 	if r.User != "" && s.user != r.User && s.recipient != "" && !strings.HasPrefix(s.user, sqlMoved) {
-		s.user, s.changed = r.User, true
+		s.call(r.User)
 	}
 	next := s.now.Apply(r.Status)
 	if next == s.now {
@@ -182,6 +182,14 @@ func (s *subject) hear(r campaign.Report) (changed bool) {
 		s.verdict, s.text = r.Verdict, db.Storable(said(r.Error, r.Verdict.Means))
 	}
 	return true
+}
+
+// call notes that WhatsApp calls the recipient user by now.
+func (s *subject) call(user string) {
+	if s.user != "" {
+		user = sqlMoved + user
+	}
+	s.user, s.changed = user, true
 }
 
 // n is the number of the request that s is about.
@@ -373,7 +381,7 @@ func (s *Webhooks) apply(ctx context.Context, tx pgx.Tx, key contact.Pads, taken
 	renamed := func(m *subject) {
 		for _, r := range renames {
 			if strings.TrimPrefix(m.user, sqlMoved) == r.WasUser && m.tenant == tenants[r.PhoneNumberID] {
-				m.user, m.changed = sqlMoved+r.User, true
+				m.call(r.User)
 			}
 		}
 	}
