@@ -131,6 +131,7 @@ type subject struct {
 	recipient string   // empty: it was forgotten, with wamids, which have its number in them
 	digest    []byte   // of its recipient; empty where there is none any more
 	user      string   // what WhatsApp calls the recipient, with sqlMoved
+	had       []string // user IDs that it has lost since it was read
 
 	verdict campaign.Verdict // of its failure
 	text    string
@@ -187,6 +188,7 @@ func (s *subject) hear(r campaign.Report) (changed bool) {
 // call notes that WhatsApp calls the recipient user by now.
 func (s *subject) call(user string) {
 	if s.user != "" {
+		s.had = append(s.had, strings.TrimPrefix(s.user, sqlMoved))
 		user = sqlMoved + user
 	}
 	s.user, s.changed = user, true
@@ -394,7 +396,7 @@ func (s *Webhooks) apply(ctx context.Context, tx pgx.Tx, key contact.Pads, taken
 		}
 		b = new(pgx.Batch)
 	}
-	wishes, err := asked(ctx, tx, inbound, out)
+	wishes, err := asked(ctx, tx, inbound, found, out)
 	if err != nil {
 		return err
 	}

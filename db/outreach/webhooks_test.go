@@ -374,7 +374,6 @@ func TestStopAfterUserIDChanged(t *testing.T) {
 		"of another":                 {[][]string{{"CA.8", "CA.9"}}, "acme", "CA.9", false},
 		"of another's business":      {[][]string{{"CA.1", "CA.2"}}, "other", "CA.2", false},
 		"of an unknown sender":       {[][]string{{"CA.1", "CA.2"}}, "unknown", "CA.2", false},
-		"the old one is nobody's":    {[][]string{{"CA.1", "CA.2"}}, "acme", "CA.1", false},
 		"there is no old one":        {[][]string{{"", "CA.2"}}, "acme", "CA.2", false},
 		"there is none to take over": {[][]string{{"CA.1", ""}}, "acme", "CA.1", true},
 	} {
@@ -473,6 +472,72 @@ func TestStartAfterUserIDChanged(t *testing.T) {
 			require.Equal(t, 1, tell(campaign.Inbound{User: "CA.2", Text: "STOP"}).Opted, "late reports or not")
 			require.Equal(t, campaign.MessageSkipped, next())
 			require.Equal(t, []string{"~CA.2"}, m.lines(t, "SELECT wa_user FROM messages WHERE wa_user <> ''"))
+		})
+	}
+}
+
+// A stop by the ID that a person had counts beside what tells of another one, in whatever order they wait.
+func TestStopBesideUserIDChanged(t *testing.T) {
+	t.Parallel()
+
+	type part struct {
+		reports []campaign.Report
+		inbound campaign.Inbound
+	}
+	stop := campaign.Inbound{PhoneNumberID: "acme", User: "CA.1", Text: "STOP"}
+	other := campaign.Inbound{PhoneNumberID: "other", User: "CA.1", Text: "STOP"}
+	rename := campaign.Inbound{PhoneNumberID: "acme", WasUser: "CA.1", User: "CA.2"}
+	again := campaign.Inbound{PhoneNumberID: "acme", WasUser: "CA.2", User: "CA.3"}
+	between := campaign.Inbound{PhoneNumberID: "acme", User: "CA.2", Text: "STOP"}
+	told := []campaign.Report{{PhoneNumberID: "acme", User: "CA.2", Status: campaign.MessageRead}}
+	for name, tt := range map[string]struct {
+		parts []part
+		opted int
+	}{
+		"before":                {[]part{{nil, stop}, {nil, rename}}, 1},
+		"after":                 {[]part{{nil, rename}, {nil, stop}}, 1},
+		"before two":            {[]part{{nil, stop}, {nil, rename}, {nil, again}}, 1},
+		"between two":           {[]part{{nil, rename}, {nil, between}, {nil, again}}, 1},
+		"before a report":       {[]part{{nil, stop}, {told, campaign.Inbound{}}}, 1},
+		"of another's business": {[]part{{nil, other}, {nil, rename}}, 0},
+		"a wish for more": {[]part{
+			{nil, campaign.Inbound{PhoneNumberID: "acme", User: "CA.1", Wish: campaign.WishResume}}, {nil, rename},
+		}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			m, ctx, now := newMailing(t), t.Context(), time.Now()
+			m.tenant(t, "other")
+			id := m.put(t, "first", "+15145550199")
+			token, claims := m.claim(t, 1)
+			m.record(t, token, accepted, claims...)
+			m.apply(t, campaign.Report{
+				PhoneNumberID: "acme", WAMID: wamid(id, 1), User: "CA.1", Status: campaign.MessageDelivered, At: now,
+			})
+			for i := range tt.parts {
+				_, err := m.hooks.Store(ctx, []byte{byte(i)}, 0, 1, now)
+				require.NoError(t, err)
+			}
+			out, err := m.hooks.ApplyNext(ctx, 100, now, func(e dboutreach.WebhookEvent) (
+				[]campaign.Report, []campaign.Inbound, error,
+			) {
+				p := tt.parts[e.Body[0]]
+				reports := slices.Clone(p.reports)
+				for i := range reports {
+					reports[i].WAMID, reports[i].At = wamid(id, 1), now
+				}
+				p.inbound.At = now
+				return reports, []campaign.Inbound{p.inbound}, nil
+			})
+			require.NoError(t, err)
+			require.Len(t, out.Received, len(tt.parts))
+			require.Equal(t, tt.opted, out.Opted)
+			want := campaign.MessageQueued
+			if tt.opted > 0 {
+				want = campaign.MessageSkipped
+			}
+			require.Equal(t, want, m.state(t, m.put(t, "second", "+15145550199")))
 		})
 	}
 }

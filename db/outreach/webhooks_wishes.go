@@ -73,8 +73,11 @@ func refused(found []subject) (wishes []wish) {
 	return wishes
 }
 
-// asked are the wishes among messages to our senders.
-func asked(ctx context.Context, tx pgx.Tx, inbound []campaign.Inbound, out *Applied) (wishes []wish, err error) {
+// asked are the wishes among messages to our senders. Whoever wrote before another user ID was told, by what the same
+// transaction applies, is known by the one that a message of found has lost.
+func asked(ctx context.Context, tx pgx.Tx, inbound []campaign.Inbound, found []subject, out *Applied) (
+	wishes []wish, err error,
+) {
 	stops := slices.DeleteFunc(slices.Clone(inbound), func(m campaign.Inbound) bool { return m.Wants() == "" })
 	if len(stops) == 0 {
 		return nil, nil
@@ -93,6 +96,13 @@ func asked(ctx context.Context, tx pgx.Tx, inbound []campaign.Inbound, out *Appl
 	writers, err := writersOf(ctx, tx, answered, from, users)
 	if err != nil {
 		return nil, err
+	}
+	for _, m := range found {
+		for _, user := range m.had {
+			if by := (sign{user, m.tenant}); len(m.digest) > 0 {
+				writers[by] = append(writers[by], writer{m.digest, true})
+			}
+		}
 	}
 	for _, m := range stops {
 		tenant, ours := tenants[m.PhoneNumberID]
