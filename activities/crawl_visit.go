@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"go.temporal.io/sdk/activity"
 
@@ -243,7 +244,8 @@ func (s *shard) ask(ctx context.Context, c crawl.Claim, leave func(crawl.Verdict
 	return rendered(e, p), nil
 }
 
-// cookies are those that an answer of an address sets, as the next request has them.
+// cookies are those that an answer of an address leaves set for the next request, each as the page has written it: the
+// page waits for that, whatever a cookie may have by the standard. The jar knows them by a name that it takes.
 func cookies(address string, h textproto.MIMEHeader) string {
 	at, err := web.Canonical(address)
 	if err != nil {
@@ -253,10 +255,24 @@ func cookies(address string, h textproto.MIMEHeader) string {
 	if err != nil {
 		return ""
 	}
-	jar.SetCookies(at.Target(), (&http.Response{Header: http.Header(h)}).Cookies())
+	var set []*http.Cookie
+	written := map[string]string{}
+	for i, line := range h.Values("Set-Cookie") {
+		pair, attributes, _ := strings.Cut(line, ";")
+		pair = strings.TrimSpace(pair)
+		name, _, ok := strings.Cut(pair, "=")
+		if !ok || strings.ContainsFunc(pair, unicode.IsControl) {
+			continue
+		}
+		cookie, err := http.ParseSetCookie(fmt.Sprintf("n%x=%d;%s", strings.TrimSpace(name), i, attributes))
+		if err == nil {
+			set, written[cookie.Value] = append(set, cookie), pair
+		}
+	}
+	jar.SetCookies(at.Target(), set)
 	var kept []string
 	for _, cookie := range jar.Cookies(at.Target()) {
-		kept = append(kept, cookie.String())
+		kept = append(kept, written[cookie.Value])
 	}
 	return strings.Join(kept, "; ")
 }
