@@ -325,6 +325,19 @@ func within(beginning string) bool {
 	return beginning != "" && (!ok || strings.ContainsAny(rest, "/?#"))
 }
 
+var (
+	ownQuery  = regexp.MustCompile(`\?[^?&=\s]+=`)
+	parameter = regexp.MustCompile(`^[^?&=\s]+=`)
+)
+
+// queries says that a field brings the query of a link that begins so, or parameters of it, itself.
+func queries(beginning, value string) bool {
+	if strings.HasSuffix(beginning, "?") || strings.HasSuffix(beginning, "&") {
+		return parameter.MatchString(value)
+	}
+	return !strings.Contains(beginning, "?") && ownQuery.MatchString(value)
+}
+
 // unseen says that a character cannot be seen.
 func unseen(r rune) bool {
 	return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) ||
@@ -392,8 +405,8 @@ func (r *Refusal) Error() string { return r.Reason }
 // Render fills the placeholders of b with the fields of a contact, "" being one that it does not have, and returns the
 // message that is stored and sent. A field of which nothing can be seen is one that the contact does not have. In the
 // parameters of a template each run of white space becomes one space; in links, what none may have is percent-encoded,
-// and in fields that are parts of them what would end the part, but for slashes: a field may be a path. The error is a
-// *Refusal.
+// and in fields that are parts of them what would end the part, but for slashes, as a field may be a path, and for a
+// query that a field brings itself. The error is a *Refusal.
 func (b *Body) Render(field func(name string) string) (Body, error) {
 	out := b.clone()
 	var missing []string
@@ -401,6 +414,7 @@ func (b *Body) Render(field func(name string) string) (Body, error) {
 		if !strings.Contains(*s.text, "{{") {
 			continue
 		}
+		var text strings.Builder
 		fill := func(p string, part bool) string {
 			name, fallback, has := readPlaceholder(p)
 			value := strings.TrimSpace(field(name))
@@ -414,12 +428,13 @@ func (b *Body) Render(field func(name string) string) (Body, error) {
 				}
 			case value == "":
 				value = fallback
+			case part && queries(text.String(), value):
+				value = encoded(value, "#")
 			case part:
 				value = encoded(value, "?#&+")
 			}
 			return value
 		}
-		var text strings.Builder
 		end := 0
 		for _, at := range placeholder.FindAllStringIndex(*s.text, -1) {
 			text.WriteString((*s.text)[end:at[0]])

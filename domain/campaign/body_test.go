@@ -110,6 +110,14 @@ func TestRenderEmpty(t *testing.T) {
 		{"https://{{at}}.example/{{at}}?{{at}}", "münchen", "https://münchen.example/m%C3%BCnchen?m%C3%BCnchen"},
 		{"https://i.example/{{none|a/b.jpg?q=1}}", "", "https://i.example/a/b.jpg?q=1"},
 		{"https://i.example/?q={{at}}&r={{at}}", "a&b", "https://i.example/?q=a%26b&r=a%26b"},
+		{"https://i.example/{{at}}", "p/1 2.jpg?Expires=1&Sig=a+b", "https://i.example/p/1%202.jpg?Expires=1&Sig=a+b"},
+		{"https://i.example/a.jpg?{{at}}", "Expires=1&Sig=ab", "https://i.example/a.jpg?Expires=1&Sig=ab"},
+		{"https://i.example/a.jpg?b=1&{{at}}", "c=1&d=2#e", "https://i.example/a.jpg?b=1&c=1&d=2%23e"},
+		{"{{none|https://i.example}}{{at}}", "/a.jpg?b=1&c=2", "https://i.example/a.jpg?b=1&c=2"},
+		{"https://i.example/?q={{at}}", "a?b=1&c=2", "https://i.example/?q=a%3Fb=1%26c=2"},
+		{"https://i.example/a.jpg?{{at}}", "A & B", "https://i.example/a.jpg?A%20%26%20B"},
+		{"https://i.example/a.jpg?q={{at}}", "b=1&c=2", "https://i.example/a.jpg?q=b=1%26c=2"},
+		{"https://i.example/{{at}}.jpg", "why? a=b & c", "https://i.example/why%3F%20a=b%20%26%20c.jpg"},
 		{"https://i.example/50%/{{at}}", "a", "https://i.example/50%25/a"},
 	} {
 		file := read(t, `{"type":"image","image":{"link":"`+tt.link+`"}}`)
