@@ -218,12 +218,16 @@ func (s *shard) ask(ctx context.Context, c crawl.Claim, leave func(crawl.Verdict
 	if e, err = s.Web.Ask(within, request); err != nil {
 		return e, err
 	}
-	if cookies := cookies(c.URL, e.Header); e.RedirectTo == c.URL && cookies != "" { // it wants to know that we keep them
+	kept := ""
+	if e.RedirectTo == c.URL { // it wants to know that we keep its cookies
+		kept = cookies(c.URL, e.Header)
+	}
+	if kept != "" {
 		request.Header = conditional(c)
 		if request.Header == nil {
 			request.Header = map[string]string{}
 		}
-		request.Header["Cookie"] = cookies
+		request.Header["Cookie"] = kept
 		if e, err = s.Web.Ask(within, request); err != nil {
 			return e, err
 		}

@@ -219,7 +219,7 @@ func (p *parser) item(it item, not bool) error {
 	}
 	for i, c := range clauses {
 		c.Not, c.Title = not, title
-		if c.Phrase {
+		if c.Phrase { // as one word it is only left out
 			c.Joined = ""
 		}
 		if last := &clauses[len(clauses)-1]; text != it.text && last.ends == len(text) && len(last.Words) == 1 {
