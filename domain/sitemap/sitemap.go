@@ -93,9 +93,6 @@ type reader struct {
 	seen    map[string]bool
 	bytes   int  // of the addresses
 	decoded bool // the file is UTF-8 now, whatever it says itself
-
-	linked bool   // the item of RSS that is read has a link
-	guid   string // and its guid, where that is an address
 }
 
 // add keeps an address, and says whether there is room for another.
@@ -152,85 +149,108 @@ func (r *reader) xml(src *bufio.Reader) error {
 		}
 		return e.NewDecoder().Reader(input), nil
 	})
-	var path []string
-	var value []byte
-	in := false // an element whose text is an address
+	e := elements{reader: r}
 	known := false
 	for {
 		t, err := d.RawToken()
 		if err != nil {
-			r.Cut = r.Cut || !errors.Is(err, io.EOF) || len(path) > 0
+			r.Cut = r.Cut || !errors.Is(err, io.EOF) || len(e.path) > 0
 			break
 		}
+		more := true
 		switch t := t.(type) {
 		case xml.StartElement:
 			name := strings.ToLower(t.Name.Local)
-			if len(path) == 0 && !known {
-				switch name {
-				case "urlset", "sitemapindex", "rss", "feed", "rdf":
-					known = true
-				default:
-					return fault.Newf(fault.Invalid, "read sitemap: the root element is %.40q", name)
-				}
+			if known = known || slices.Contains(roots, name); !known {
+				return fault.Newf(fault.Invalid, "read sitemap: the root element is %.40q", name)
 			}
-			if len(path) >= maxDepth {
-				r.Cut = true
-				return nil
-			}
-			parent := ""
-			if len(path) > 0 {
-				parent = path[len(path)-1]
-			}
-			path = append(path, name)
-			value = value[:0]
-			in = name == "loc" && (parent == "url" || parent == "sitemap") || name == "link" && parent == "item"
-			switch {
-			case name == "item":
-				r.linked, r.guid = false, ""
-			case name == "guid" && parent == "item":
-				in = permanent(t.Attr)
-			}
-			if name == "link" && parent == "entry" && !r.add(&r.URLs, alternate(t.Attr)) {
-				return nil
-			}
+			more = e.begin(name, t.Attr)
 		case xml.CharData:
-			if in && len(value)+len(t) <= 4*web.MaxAddress {
-				value = append(value, t...)
+			if e.in && len(e.value)+len(t) <= 4*web.MaxAddress {
+				e.value = append(e.value, t...)
 			}
 		case xml.EndElement:
-			name := strings.ToLower(t.Name.Local)
-			if name == "item" && !r.linked && !r.add(&r.URLs, r.guid) {
-				return nil
-			}
-			if in && len(path) > 1 && path[len(path)-1] == name {
-				text, to := strings.TrimSpace(string(value)), &r.URLs
-				switch {
-				case name == "guid" && isAbsolute(text):
-					r.guid, text = text, "" // it waits: the item may have a link
-				case name == "guid":
-					text = ""
-				case name == "link":
-					r.linked = r.linked || text != ""
-				case path[len(path)-2] == "sitemap":
-					to = &r.Sitemaps
-				}
-				if !r.add(to, text) {
-					return nil
-				}
-			}
-			in = false
-			for i := len(path) - 1; i >= 0; i-- {
-				if path[i] == name {
-					path = path[:i]
-					break
-				}
-			}
+			more = e.end(strings.ToLower(t.Name.Local))
+		}
+		if !more {
+			return nil
 		}
 	}
 	if !known {
 		return fault.Newf(fault.Invalid, "read sitemap: no XML element")
 	}
 	return nil
+}
+
+var roots = []string{"urlset", "sitemapindex", "rss", "feed", "rdf"}
+
+// elements are what is read of an XML form.
+type elements struct {
+	*reader
+	path  []string // names of the open ones
+	value []byte   // text of the innermost
+	in    bool     // it is an address
+
+	linked bool   // the item of RSS that is read has a link
+	guid   string // and its guid, where that is an address
+}
+
+// begin opens an element, and says whether there is room for more.
+func (e *elements) begin(name string, attrs []xml.Attr) bool {
+	if len(e.path) >= maxDepth {
+		e.Cut = true
+		return false
+	}
+	parent := ""
+	if len(e.path) > 0 {
+		parent = e.path[len(e.path)-1]
+	}
+	e.path = append(e.path, name)
+	e.value = e.value[:0]
+	e.in = name == "loc" && (parent == "url" || parent == "sitemap") || name == "link" && parent == "item"
+	switch {
+	case name == "item":
+		e.linked, e.guid = false, ""
+	case name == "guid" && parent == "item":
+		e.in = permanent(attrs)
+	case name == "link" && parent == "entry":
+		return e.add(&e.URLs, alternate(attrs))
+	}
+	return true
+}
+
+// end closes an element with all in it that was left open, and says whether there is room for more.
+func (e *elements) end(name string) bool {
+	if name == "item" && !e.linked && !e.add(&e.URLs, e.guid) {
+		return false
+	}
+	if e.in && len(e.path) > 1 && e.path[len(e.path)-1] == name && !e.keep(name) {
+		return false
+	}
+	e.in = false
+	for i := len(e.path) - 1; i >= 0; i-- {
+		if e.path[i] == name {
+			e.path = e.path[:i]
+			break
+		}
+	}
+	return true
+}
+
+// keep keeps the text of the innermost element, and says whether there is room for more.
+func (e *elements) keep(name string) bool {
+	text, to := strings.TrimSpace(string(e.value)), &e.URLs
+	switch {
+	case name == "guid" && isAbsolute(text):
+		e.guid, text = text, "" // it waits: the item may have a link
+	case name == "guid":
+		text = ""
+	case name == "link":
+		e.linked = e.linked || text != ""
+	case e.path[len(e.path)-2] == "sitemap":
+		to = &e.Sitemaps
+	}
+	return e.add(to, text)
 }
 
 // version is the declaration of XML 1.1, which encoding/xml refuses.
