@@ -80,7 +80,6 @@ func (a *Seeding) SeedCrawl(ctx context.Context, job CrawlShardJob) (out CrawlSe
 	}
 	visit.name(files)
 	most := run.Settings.MaxPages
-	var links []crawl.Link
 	round := "" // a file that leads to another one of those that are named
 	for len(visit.waiting) > 0 && out.URLs < most {
 		file := visit.waiting[0]
@@ -107,20 +106,8 @@ func (a *Seeding) SeedCrawl(ctx context.Context, job CrawlShardJob) (out CrawlSe
 		}
 		out.Sitemaps++
 		visit.name(s.Sitemaps)
-		for _, address := range s.URLs {
-			u, err := web.Canonical(address)
-			if err != nil || !scope.Has(u) || !run.Settings.IncludeDocuments && crawl.IsDocument(u.Path) || !visit.first(u.URL) {
-				continue
-			}
-			if links = append(links, crawl.Link{URL: u.URL, Host: u.Host}); len(links) == seedsAtOnce {
-				if err := a.Store.Seed(ctx, run.ID, links); err != nil {
-					return out, err
-				}
-				links = links[:0]
-			}
-			if out.URLs++; out.URLs == most {
-				break
-			}
+		if err := visit.keep(ctx, s.URLs, &out.URLs); err != nil {
+			return out, err
 		}
 	}
 	if round != "" && out.Sitemaps == 0 && out.Note == "" { // then they lead to one another
@@ -130,8 +117,8 @@ func (a *Seeding) SeedCrawl(ctx context.Context, job CrawlShardJob) (out CrawlSe
 		left := fmt.Sprintf("more than %d sitemaps are named, and the rest left out", sitemapsMost)
 		out.Note = cut(strings.TrimSuffix(left+"; "+out.Note, "; "), 300)
 	}
-	if len(links) > 0 {
-		err = a.Store.Seed(ctx, run.ID, links)
+	if len(visit.links) > 0 {
+		err = visit.store(ctx)
 	}
 	if err == nil && out.Note != "" {
 		err = a.Store.Note(ctx, run.ID, out.Note)
@@ -184,6 +171,7 @@ type sitemaps struct {
 	led     map[string]bool       // files that others led to by a redirect
 	left    bool                  // more files are named
 	pages   map[[16]byte]struct{} // digests of addresses: a run may have millions of long ones
+	links   []crawl.Link          // pages that are not stored yet
 }
 
 func newSitemaps(a *Seeding, run crawl.Run, scope crawl.Scope) *sitemaps {
@@ -217,6 +205,33 @@ func (s *sitemaps) first(page string) bool {
 	}
 	s.pages[key] = struct{}{}
 	return true
+}
+
+// keep takes the pages in scope that are named for the first time, up to the most of the run, and counts them.
+func (s *sitemaps) keep(ctx context.Context, pages []string, count *int) error {
+	for _, address := range pages {
+		if *count == s.run.Settings.MaxPages {
+			break
+		}
+		u, err := web.Canonical(address)
+		if err != nil || !s.scope.Has(u) || !s.run.Settings.IncludeDocuments && crawl.IsDocument(u.Path) || !s.first(u.URL) {
+			continue
+		}
+		if s.links = append(s.links, crawl.Link{URL: u.URL, Host: u.Host}); len(s.links) == seedsAtOnce {
+			if err := s.store(ctx); err != nil {
+				return err
+			}
+		}
+		*count++
+	}
+	return nil
+}
+
+// store adds the pages that were kept to the run.
+func (s *sitemaps) store(ctx context.Context) error {
+	err := s.Store.Seed(ctx, s.run.ID, s.links)
+	s.links = s.links[:0]
+	return err
 }
 
 // addresses are canonical: those that the file at says, some of which are relative to it. What is none stays as it is.
