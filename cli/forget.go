@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"time"
 
 	apilistings "github.com/mtlrent/conveyor/api/listings"
 )
@@ -52,8 +53,8 @@ func (c *ForgetCmd) run(ctx context.Context, r Client, in io.Reader, out io.Writ
 	s := have.Stored
 	fmt.Fprintf(out, "%s has %d revisions, %d listing with %d images and %d events of its history",
 		Plain(c.What), s.Revisions, s.Listings, s.Images, s.Events)
-	if s.Blocked {
-		fmt.Fprint(out, "; it is blocked already")
+	if s.BlockedAt != nil {
+		fmt.Fprintf(out, "; it has been blocked since %s", s.BlockedAt.UTC().Format(time.RFC3339))
 	}
 	fmt.Fprintln(out, "\nThey are deleted for ever, with its dead letters, waiting messages, files and workflow histories.")
 	if !c.Block && !s.Blocked {

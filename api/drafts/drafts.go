@@ -233,6 +233,8 @@ type DraftRequestState struct {
 	DraftID     *uuid.UUID       `json:"draft_id,omitempty"`
 	DeadLetter  *int64           `json:"dead_letter,omitempty" doc:"for POST /dead-letters/{id}/replay"`
 	Error       string           `json:"error,omitempty"`
+	CanceledBy  string           `json:"canceled_by,omitempty"`
+	CanceledAt  *time.Time       `json:"canceled_at,omitempty"`
 	Workflow    api.WorkflowLink `json:"workflow"`
 	Warning     string           `json:"warning,omitempty" doc:"what an operator should know"`
 }
@@ -250,6 +252,7 @@ func (h Drafts) state(ctx context.Context, in *crawlRequestInput) (*api.Body[Dra
 	out := DraftRequestState{
 		EventID: id, RequestedAt: known.RequestedAt, DraftID: known.DraftID, DeadLetter: known.DeadLetter,
 		URL: api.TextOf(known.URL), Error: api.TextOf(known.Error), Workflow: h.link(id),
+		CanceledBy: api.TextOf(known.CanceledBy), CanceledAt: known.CanceledAt,
 	}
 	switch {
 	case known.DraftID != nil:

@@ -142,6 +142,8 @@ func TestCancelCrawlRequest(t *testing.T) {
 	require.Equal(t, "canceled", got.State)
 	require.Empty(t, got.Warning)
 	require.Nil(t, got.DeadLetter, "nobody must decide about it any more")
+	require.Equal(t, "anonymous", got.CanceledBy)
+	require.Equal(t, apitest.Now, *got.CanceledAt)
 	require.Equal(t, []uuid.UUID{w.EventID}, d.Started.Ended)
 	list := apitest.Read[apidrafts.DraftRequestPage](t, d.Get(t, "/crawl-requests?state=canceled"), http.StatusOK)
 	require.Len(t, list.Items, 1)

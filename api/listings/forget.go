@@ -3,6 +3,7 @@ package listings
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
@@ -56,6 +57,8 @@ type ForgetHoldings struct {
 	Images    int  `json:"images"`
 	Events    int  `json:"events" doc:"of the price and status history"`
 	Blocked   bool `json:"blocked" doc:"the advert may not come back"`
+
+	BlockedAt *time.Time `json:"blocked_at,omitempty" doc:"absent where this request is what blocks it"`
 }
 
 // ForgetStarted is the answer of DELETE /listings/{platform}/{platform_id}.
@@ -91,6 +94,6 @@ func (h Forget) forget(ctx context.Context, in *forgetInput) (*api.Body[ForgetSt
 func showHoldings(f retention.Forgotten) ForgetHoldings {
 	return ForgetHoldings{
 		Adverts: f.Adverts, Revisions: f.Revisions, Listings: f.Listings, Images: f.Images, Events: f.Events,
-		Blocked: f.Blocked,
+		Blocked: f.Blocked, BlockedAt: f.BlockedAt,
 	}
 }

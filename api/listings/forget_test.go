@@ -40,6 +40,8 @@ func TestForget(t *testing.T) {
 	// One that is not stored may have dead letters, or be blocked.
 	none := apitest.Read[apilistings.ForgetStarted](t, d.Ask(t, http.MethodDelete, "/listings/kijiji/none", ""), http.StatusAccepted)
 	require.Zero(t, none.Stored)
+	dry = apitest.Read[apilistings.ForgetStarted](t, d.Ask(t, http.MethodDelete, path+"?dry_run=true", ""), http.StatusAccepted)
+	require.Equal(t, apitest.Now, *dry.Stored.BlockedAt)
 
 	d.Started.Err = fault.Newf(fault.Transient, "temporal: %w", errors.New("away"))
 	require.Equal(t, http.StatusServiceUnavailable, d.Ask(t, http.MethodDelete, path, "").Status)

@@ -186,15 +186,18 @@ type DraftRequestState struct {
 	DeadLetter  *int64  // where there is no draft
 	DeadState   *string // open, replayed or discarded
 	Canceled    bool
+	CanceledBy  *string // caller of the API
+	CanceledAt  *time.Time
 }
 
 // What is stored of a page counts more than a letter.
 const sqlDraftRequestState = `/* sqlDraftRequestState */
 SELECT coalesce(d.url, r.url), r.requested_at, d.id, d.outcome, coalesce(d.error, l.reason), l.id, l.state,
-    EXISTS (SELECT FROM draft_cancels c WHERE c.event_id = e.event_id)
+    c.event_id IS NOT NULL, c.canceled_by, c.canceled_at
 FROM (SELECT $1::uuid AS event_id) e
 LEFT JOIN draft_requests r USING (event_id)
 LEFT JOIN product_drafts d USING (event_id)
+LEFT JOIN draft_cancels c USING (event_id)
 LEFT JOIN LATERAL (
     SELECT id, state, reason FROM dead_letters
     WHERE (workflow_id = $3 AND workflow_id <> '' OR message_id = e.event_id::text AND message_id <> '') AND queue = $2

@@ -31,13 +31,18 @@ SELECT (SELECT count(*) FROM raw_listings WHERE id = $1),
     (SELECT count(*) FROM raw_listing_revisions WHERE listing_id = $1),
     (SELECT count(*) FROM listings WHERE id = $1), (SELECT count(*) FROM listing_images WHERE listing_id = $1),
     (SELECT count(*) FROM listing_events WHERE listing_id = $1),
-    EXISTS (SELECT FROM blocked_adverts WHERE id = $1)`
+    (SELECT blocked_at FROM blocked_adverts WHERE id = $1)`
 
 // Holdings counts what is stored of an advert, but for its dead letters, waiting messages and files.
-func (s *Forgets) Holdings(ctx context.Context, ref listing.Ref) (f retention.Forgotten, err error) {
-	err = s.pool.QueryRow(ctx, sqlAdvertCount, ref.ID()).Scan(&f.Adverts, &f.Revisions, &f.Listings, &f.Images, &f.Events,
-		&f.Blocked)
+func (s *Forgets) Holdings(ctx context.Context, ref listing.Ref) (retention.Forgotten, error) {
+	f, err := db.Row(ctx, s.pool, scanHoldings, sqlAdvertCount, ref.ID())
 	return f, fault.Wrap(err, "count what is stored of an advert")
+}
+
+func scanHoldings(row pgx.CollectableRow) (f retention.Forgotten, err error) {
+	err = row.Scan(&f.Adverts, &f.Revisions, &f.Listings, &f.Images, &f.Events, &f.BlockedAt)
+	f.Blocked = f.BlockedAt != nil
+	return f, err
 }
 
 const sqlAdvertBlock = `/* sqlAdvertBlock */
@@ -64,10 +69,9 @@ const (
 	sqlAdvertHold = `/* sqlAdvertHold */ SELECT id FROM raw_listings WHERE id = $1 FOR UPDATE`
 	sqlAdvertKeys = `/* sqlAdvertKeys */
 SELECT DISTINCT k FROM listing_images, unnest(ARRAY[key, thumbnail_key]) k WHERE listing_id = $1 AND k IS NOT NULL`
-	sqlAdvertURLs    = `/* sqlAdvertURLs */ SELECT url FROM listing_images WHERE listing_id = $1`
-	sqlAdvertBlocked = `/* sqlAdvertBlocked */ SELECT EXISTS (SELECT FROM blocked_adverts WHERE id = $1)`
-	sqlAdvertUnsee   = `/* sqlAdvertUnsee */ DELETE FROM platform_adverts WHERE platform = $1 AND platform_id = $2`
-	sqlUnitUnsee     = `/* sqlUnitUnsee */ DELETE FROM platform_units WHERE platform = $1 AND listing_id = $2`
+	sqlAdvertURLs  = `/* sqlAdvertURLs */ SELECT url FROM listing_images WHERE listing_id = $1`
+	sqlAdvertUnsee = `/* sqlAdvertUnsee */ DELETE FROM platform_adverts WHERE platform = $1 AND platform_id = $2`
+	sqlUnitUnsee   = `/* sqlUnitUnsee */ DELETE FROM platform_units WHERE platform = $1 AND listing_id = $2`
 
 	sqlLettersForget = `/* sqlLettersForget */
 DELETE FROM dead_letters WHERE workflow_id = $1 AND workflow_id <> '' OR fingerprint = ANY ($2)`
@@ -83,7 +87,6 @@ func (s *Forgets) ForgetAdvert(ctx context.Context, ref listing.Ref, onlyRest bo
 ) {
 	id := ref.ID()
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		f = retention.Forgotten{}
 		if _, err := tx.Exec(ctx, db.SQLListingsHold, []uuid.UUID{id}); err != nil {
 			return err
 		}
@@ -93,16 +96,12 @@ func (s *Forgets) ForgetAdvert(ctx context.Context, ref listing.Ref, onlyRest bo
 		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 			return err
 		}
-		if err := tx.QueryRow(ctx, sqlAdvertBlocked, id).Scan(&f.Blocked); err != nil {
+		if f, err = db.Row(ctx, tx, scanHoldings, sqlAdvertCount, id); err != nil {
 			return err
 		}
 		if stored && onlyRest && !f.Blocked {
+			f = retention.Forgotten{}
 			return nil
-		}
-		err = tx.QueryRow(ctx, sqlAdvertCount, id).Scan(&f.Adverts, &f.Revisions, &f.Listings, &f.Images, &f.Events,
-			&f.Blocked)
-		if err != nil {
-			return err
 		}
 		keys, err := db.Rows(ctx, tx, pgx.RowTo[string], sqlAdvertKeys, id)
 		if err != nil {

@@ -91,6 +91,8 @@ type Forgotten struct {
 	Messages    int  `json:"messages,omitempty"` // that waited in the outbox
 	Files       int  `json:"files,omitempty"`    // marked as unused
 	Blocked     bool `json:"blocked,omitempty"`  // it may not come back
+
+	BlockedAt *time.Time `json:"-"` // nil where it may
 }
 
 // Add counts another step of forgetting the same advert.
