@@ -319,64 +319,9 @@ func (m *SavedMatcher) Next(ctx context.Context, n int, now time.Time) (done Mat
 	m.trying, m.first = n, 0
 	var left []uuid.UUID // it is told once, also where the transaction fails: the index has the version after it
 	err = db.SystemTx(ctx, m.store.pool, func(tx pgx.Tx) error {
-		done = Matched{}
-		var turn bool
-		var server time.Time
-		if err := tx.QueryRow(ctx, sqlSavedMatchTurn).Scan(&turn, &server); err != nil || !turn {
-			return err
-		}
-		if !server.Equal(m.server) { // a failover may have taken back what was read, and versions are given once more
-			m.server, m.read = server, time.Time{}
-		}
-		ids, err := db.Rows(ctx, tx, pgx.RowTo[int64], sqlSavedTake, n)
-		if err != nil || len(ids) == 0 {
-			return err
-		}
-		m.first = ids[0]
-		unread, err := m.refresh(ctx, tx, now)
-		if left = append(left, unread...); err != nil {
-			return err
-		}
-		done.More, done.Searches = len(ids) == n, m.index.Len()
-		if done.Searches == 0 {
-			if done.At, err = db.Rows(ctx, tx, pgx.RowTo[time.Time], sqlSavedTimes, ids); err != nil {
-				return err
-			}
-			done.Events = len(ids)
-			_, err = tx.Exec(ctx, sqlSavedTaken, ids)
-			return err
-		}
-		events, err := db.Rows(ctx, tx, scanSavedEvent, sqlSavedEvents, ids, listing.ClaimFor)
-		if err != nil {
-			return err
-		}
-		var candidates []savedCandidate
-		for i := range events {
-			e := &events[i]
-			done.At = append(done.At, e.At)
-			if e.Visible {
-				done.Looked += m.index.Meet(&e.Listing, e.Before, func(s *saved.Search, fitted bool) {
-					candidates = append(candidates, savedCandidate{s, e, fitted})
-				})
-			}
-			if len(candidates) >= savedCandidates && i < len(events)-1 {
-				after, _ := slices.BinarySearch(ids, e.ID+1)
-				ids, done.More = ids[:after], true
-				break
-			}
-		}
-		done.Events = len(ids)
-		if _, err := tx.Exec(ctx, sqlSavedTaken, ids); err != nil {
-			return err
-		}
-		for some := range slices.Chunk(candidates, savedTold) {
-			matches, err := tell(ctx, tx, some, now)
-			if err != nil {
-				return err
-			}
-			done.Matches += matches
-		}
-		return nil
+		some, unread, err := m.compare(ctx, tx, n, now)
+		done, left = some, append(left, unread...)
+		return err
 	})
 	done.Left, m.trying = left, 0
 	if err != nil {
@@ -391,6 +336,68 @@ func (m *SavedMatcher) Next(ctx context.Context, n int, now time.Time) (done Mat
 		m.most = 0
 	}
 	return done, nil
+}
+
+// compare is Next within a transaction. left are searches that the index is without, also where it fails.
+func (m *SavedMatcher) compare(ctx context.Context, tx pgx.Tx, n int, now time.Time) (
+	done Matched, left []uuid.UUID, err error,
+) {
+	var turn bool
+	var server time.Time
+	if err := tx.QueryRow(ctx, sqlSavedMatchTurn).Scan(&turn, &server); err != nil || !turn {
+		return done, nil, err
+	}
+	if !server.Equal(m.server) { // a failover may have taken back what was read, and versions are given once more
+		m.server, m.read = server, time.Time{}
+	}
+	ids, err := db.Rows(ctx, tx, pgx.RowTo[int64], sqlSavedTake, n)
+	if err != nil || len(ids) == 0 {
+		return done, nil, err
+	}
+	m.first = ids[0]
+	if left, err = m.refresh(ctx, tx, now); err != nil {
+		return done, left, err
+	}
+	done.More, done.Searches = len(ids) == n, m.index.Len()
+	if done.Searches == 0 {
+		if done.At, err = db.Rows(ctx, tx, pgx.RowTo[time.Time], sqlSavedTimes, ids); err != nil {
+			return done, left, err
+		}
+		done.Events = len(ids)
+		_, err = tx.Exec(ctx, sqlSavedTaken, ids)
+		return done, left, err
+	}
+	events, err := db.Rows(ctx, tx, scanSavedEvent, sqlSavedEvents, ids, listing.ClaimFor)
+	if err != nil {
+		return done, left, err
+	}
+	var candidates []savedCandidate
+	for i := range events {
+		e := &events[i]
+		done.At = append(done.At, e.At)
+		if e.Visible {
+			done.Looked += m.index.Meet(&e.Listing, e.Before, func(s *saved.Search, fitted bool) {
+				candidates = append(candidates, savedCandidate{s, e, fitted})
+			})
+		}
+		if len(candidates) >= savedCandidates && i < len(events)-1 {
+			after, _ := slices.BinarySearch(ids, e.ID+1)
+			ids, done.More = ids[:after], true
+			break
+		}
+	}
+	done.Events = len(ids)
+	if _, err := tx.Exec(ctx, sqlSavedTaken, ids); err != nil {
+		return done, left, err
+	}
+	for some := range slices.Chunk(candidates, savedTold) {
+		matches, err := tell(ctx, tx, some, now)
+		if err != nil {
+			return done, left, err
+		}
+		done.Matches += matches
+	}
+	return done, left, nil
 }
 
 func scanSavedEvent(row pgx.CollectableRow) (e saved.Event, err error) {
