@@ -8,6 +8,15 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 )
 
+// How what lets callers in, keys and sessions, is read.
+const (
+	keysFresh   = 5 * time.Second // how long a read is valid: what was revoked is refused after it
+	keysGrace   = time.Minute     // how long it is valid while the database is unavailable
+	keysPause   = 2 * time.Second // after a read that failed
+	keysTimeout = time.Second     // for a read
+	usedEvery   = time.Minute     // resolution of the last use
+)
+
 // A fresh caches rows by their key, keysFresh each. While the database is away, a row is good for keysGrace.
 type fresh[K comparable, V any] struct {
 	now func() time.Time

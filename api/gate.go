@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -327,13 +326,6 @@ var errForwarded = huma.Error403Forbidden("while authentication is off, requests
 	"create an API key (conveyor keys create NAME --role admin), or set CONVEYOR_API_OPEN where only those who may do " +
 	"everything reach the proxy")
 
-// TooMany is the 429 answer.
-func TooMany(says string, retry time.Duration) error {
-	wait := strconv.Itoa(max(1, seconds(retry)))
-	return huma.ErrorWithHeaders(huma.Error429TooManyRequests(says+"; try again in "+wait+" s"),
-		http.Header{"Retry-After": {wait}})
-}
-
 // late waits before a caller is told that it asks too often: one that asks again at once, whatever it is told, would
 // take as much of a core as its requests that are answered. Of very many such requests some are answered at once.
 func (g *gate) late(c *gin.Context) {
@@ -359,9 +351,6 @@ const holdMost = 1000
 
 // heldFor is the key of how long a request was held, in its gin context: it is no time of answering.
 const heldFor = "held_for"
-
-// seconds rounds up.
-func seconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
 
 // refuse answers with err and logs the caller and the reason, never the credentials.
 func (g *gate) refuse(c *gin.Context, r route, caller access.Caller, err error) {

@@ -12,14 +12,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/access"
 )
 
-const (
-	keysFresh   = 5 * time.Second        // how long a read of the table is valid: a revoked key is refused after it
-	keysGrace   = time.Minute            // how long it is valid while the database is unavailable
-	keysAgain   = 200 * time.Millisecond // least time between two reads for unknown keys
-	keysPause   = 2 * time.Second        // after a read that failed
-	keysTimeout = time.Second            // for a read
-	usedEvery   = time.Minute            // resolution of the last use
-)
+const keysAgain = 200 * time.Millisecond // least time between two reads for unknown keys
 
 // keyring caches the table of keys. The table is small, so it is read as a whole: a made-up key costs the database
 // nothing, and whether there is any key is known with it.

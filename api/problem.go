@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"reflect"
 	"strconv"
@@ -102,6 +103,16 @@ func Problem(ctx context.Context, log *slog.Logger, err error) error {
 		http.Header{"Retry-After": {seconds}},
 	)
 }
+
+// TooMany is the 429 answer.
+func TooMany(says string, retry time.Duration) error {
+	wait := strconv.Itoa(max(1, seconds(retry)))
+	return huma.ErrorWithHeaders(huma.Error429TooManyRequests(says+"; try again in "+wait+" s"),
+		http.Header{"Retry-After": {wait}})
+}
+
+// seconds rounds up.
+func seconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
 
 // Answer writes a problem on a route that huma does not serve.
 func Answer(c *gin.Context, err error) {
