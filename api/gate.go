@@ -220,29 +220,36 @@ func (g *gate) admit(c *gin.Context) {
 		Remote: c.ClientIP(), RequestID: c.GetString(RequestID), KeyID: caller.KeyID,
 	})
 	c.Request = c.Request.WithContext(ctx)
-	if caller.Tenant != "" && !r.tenants {
-		g.guard.refused.count(g.guard.o.Now(), accessRefused, Network(c), "tenant", r.name, caller)
-		g.refuse(c, r, caller,
-			huma.Error403Forbidden("is not for API keys of a tenant; "+caller.Name+" is of "+caller.Tenant))
+	if why, err := g.forbidden(ctx, r, caller); err != nil {
+		if why != "" {
+			g.guard.refused.count(g.guard.o.Now(), accessRefused, Network(c), why, r.name, caller)
+		}
+		g.refuse(c, r, caller, err)
 		return
+	}
+	c.Next()
+}
+
+// forbidden is the answer to a caller who may not do what is asked for, and why, for the audit: "" where that could not
+// be found out.
+func (g *gate) forbidden(ctx context.Context, r route, caller access.Caller) (why string, answer error) {
+	if caller.Tenant != "" && !r.tenants {
+		return "tenant", huma.Error403Forbidden("is not for API keys of a tenant; " + caller.Name + " is of " + caller.Tenant)
 	}
 	if err := g.guard.standing(ctx, caller); err != nil {
 		if class, _ := fault.Of(err); class == fault.Blocked {
-			g.guard.refused.count(g.guard.o.Now(), accessRefused, Network(c), "erased_tenant", r.name, caller)
+			why = "erased_tenant"
 		}
-		g.refuse(c, r, caller, Problem(ctx, g.log, err))
-		return
+		return why, Problem(ctx, g.log, err)
 	}
 	if !caller.Role.May(r.role) {
 		has := "has " + string(caller.Role)
 		if caller.Role == "" {
 			has = "has none"
 		}
-		g.guard.refused.count(g.guard.o.Now(), accessRefused, Network(c), "role", r.name, caller)
-		g.refuse(c, r, caller, huma.Error403Forbidden("needs the role "+string(r.role)+"; "+caller.Name+" "+has))
-		return
+		return "role", huma.Error403Forbidden("needs the role " + string(r.role) + "; " + caller.Name + " " + has)
 	}
-	c.Next()
+	return "", nil
 }
 
 // pace takes a turn of a caller, and for a change one more. Its error is the answer.
