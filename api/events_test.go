@@ -110,10 +110,10 @@ func TestEventsHead(t *testing.T) {
 // A stream ends with the key of its caller, and with the API.
 func TestEventsEnd(t *testing.T) {
 	t.Parallel()
-	stop := make(chan struct{})
+	stop, clock := make(chan struct{}), &apitest.Clock{At: time.Now()}
 	d := streaming(t, func(p *apitest.Parts) {
 		p.Stopping = stop
-		p.Guard = api.NewGuard(api.GuardOptions{Keys: p.Keys.Store, Log: apitest.Quiet})
+		p.Guard = api.NewGuard(api.GuardOptions{Keys: p.Keys.Store, Log: apitest.Quiet, Now: clock.Now})
 		p.Events.Heartbeat = 5 * time.Millisecond
 	})
 	keys := map[string]string{}
@@ -132,6 +132,7 @@ func TestEventsEnd(t *testing.T) {
 	bo.Until(t, "resync")
 	_, err := d.Keys.Store.Revoke(t.Context(), "ana", "test", time.Now())
 	require.NoError(t, err)
+	clock.Add(5 * time.Second) // so old is what is known of keys by now
 	ana.Ends(t, "its key is revoked")
 	bo.Until(t, "beat")
 	bo.Until(t, "beat") // the other goes on
