@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -25,6 +26,7 @@ type SearchIndex struct {
 	collection int16
 	segments   *segmentCache
 	kept       *keptPostings
+	readingOn  atomic.Bool
 	cheap      int64 // bytes of postings that are read without a look at their sizes
 	small      int   // bytes of a term's postings that are read with the look at their size
 	merged     int   // bytes that a merge writes in a transaction

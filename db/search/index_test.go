@@ -593,6 +593,31 @@ func TestSearchReadsOn(t *testing.T) {
 	require.EqualValues(t, 3, n)
 }
 
+// A segment that takes longer to read than callers wait is read on after the first of them.
+func TestSearchReadsOnALargeSegment(t *testing.T) {
+	t.Parallel()
+
+	l := newLibrary(t)
+	l.put(t, incoming("a.example", "/", "page", "word", 1))
+	dbtest.Alter(t, l.pool, `CREATE FUNCTION slow(b bytea) RETURNS bytea LANGUAGE plpgsql STABLE AS $$
+		BEGIN PERFORM pg_sleep(1); RETURN b; END $$`)
+	dbtest.Alter(t, l.pool, "ALTER TABLE search_segments RENAME TO large")
+	dbtest.Alter(t, l.pool, `CREATE VIEW search_segments AS
+		SELECT id, collection, level, docs, created_at, slow(columns) AS columns, kills, starts FROM large`)
+	x := dbsearch.NewSearchIndex(l.pool)
+	ask := func() (int64, error) {
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		defer cancel()
+		return x.Docs(ctx)
+	}
+	_, err := ask()
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.Eventually(t, func() bool { return len(x.Starts()) == 1 }, 2*time.Minute, 10*time.Millisecond)
+	n, err := ask()
+	require.NoError(t, err)
+	require.EqualValues(t, 1, n)
+}
+
 // A large segment is written in parts, which end anywhere among its blocks.
 func TestSearchStartsOfParts(t *testing.T) {
 	t.Parallel()

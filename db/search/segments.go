@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/search"
 )
 
@@ -111,7 +112,28 @@ func (x *SearchIndex) snapshot(ctx context.Context, tx pgx.Tx) (*search.Snapshot
 		return nil, nil, err
 	}
 	s, err := x.segments.of(ctx, tx, list)
+	if err != nil && ctx.Err() != nil {
+		x.readOn(ctx)
+	}
 	return s, list, err
+}
+
+// mostReadOn is how long the segments are read on for which the time of a caller was too short.
+const mostReadOn = 10 * time.Minute
+
+// readOn reads the segments for later callers: a large one may take longer than any of them has. One does so at a time.
+func (x *SearchIndex) readOn(ctx context.Context) {
+	if !x.readingOn.CompareAndSwap(false, true) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), mostReadOn)
+	go func() { // ends with ctx
+		defer x.readingOn.Store(false)
+		defer cancel()
+		var err error
+		defer fault.Survive(&err, "reading segments", nil)
+		_, err = x.Docs(ctx) // what it reads is kept
+	}()
 }
 
 // of is the snapshot of these segments, which tx sees.
