@@ -75,7 +75,11 @@ func (p *Plan) Conditions() []Condition {
 			}
 		}
 		if !g.prefix {
-			terms := slices.DeleteFunc(slices.Clone(g.terms), func(t lookup) bool { return t.of != "" })
+			terms := g.terms
+			if g.alone != nil {
+				terms = g.alone
+			}
+			terms = slices.DeleteFunc(slices.Clone(terms), func(t lookup) bool { return t.of != "" })
 			for _, w := range g.others { // in long questions, too
 				terms = append(terms, forms(w)...)
 			}

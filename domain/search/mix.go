@@ -88,6 +88,16 @@ func (m *mixer) mix(g *group, part int) ([]entry, error) {
 	if g.phrase {
 		return m.phrase(g, part)
 	}
+	word, err := m.word(g, part)
+	if err != nil || g.apart == nil {
+		return word, err
+	}
+	apart, err := m.phrase(g.apart, part)
+	return withApart(word, apart), err
+}
+
+// word is the living documents of a part that have a word or others in place of it, ascending.
+func (m *mixer) word(g *group, part int) ([]entry, error) {
 	p := &m.r.s.parts[part]
 	var used []lookup
 	var rows [][]byte

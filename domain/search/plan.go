@@ -39,6 +39,8 @@ type group struct {
 	words           []string // of the clause
 	others          []string // words that pages may have in place of it: Clause.Others
 	terms           []lookup // without those of a phrase
+	alone           []lookup // terms of the part of a word that rejoin has put together
+	apart           *group   // words that count as this one's where they are in a row; nil = none
 	skipped         []bool   // words of a phrase that are too common to be looked for; nil = none
 	phrase          bool
 	not, must       bool // a page that has it is none; a page that has it not is none
@@ -101,12 +103,20 @@ func NewPlan(a Ask, q Query) *Plan {
 	}
 	p.hush()
 	if p.asked() < longQuestion { // the answers to longer ones are worse with them (TestCranfield)
+		p.rejoin()
 		for i := range p.groups {
-			for _, w := range p.groups[i].others {
+			g := &p.groups[i]
+			if g.alone != nil {
+				continue
+			}
+			for _, w := range g.others {
 				for _, t := range forms(w) {
 					t.of = w
-					p.groups[i].terms = append(p.groups[i].terms, t)
+					g.terms = append(g.terms, t)
 				}
+			}
+			if words := a.Clauses[g.clause].Apart(); words != nil {
+				g.apart = inARow(g, words)
 			}
 		}
 	}
@@ -208,7 +218,7 @@ func (p *Plan) Also(clause int, words ...string) {
 func (p *Plan) Words() []int {
 	var clauses []int
 	for _, g := range p.groups {
-		if !g.not && !g.silent && !g.phrase && !g.prefix && len(g.words) == 1 {
+		if !g.not && !g.silent && !g.phrase && !g.prefix && len(g.words) == 1 && g.alone == nil {
 			clauses = append(clauses, g.clause)
 		}
 	}
@@ -230,6 +240,9 @@ func (p *Plan) Terms() []string {
 		for _, t := range g.terms {
 			terms = append(terms, t.term)
 		}
+		if g.apart != nil {
+			terms = append(terms, g.apart.words...)
+		}
 	}
 	slices.Sort(terms)
 	return slices.Compact(terms)
@@ -243,6 +256,9 @@ func (p *Plan) Positions() []string {
 			for _, w := range g.sought() {
 				terms = append(terms, w)
 			}
+		}
+		if g.apart != nil && !g.silent {
+			terms = append(terms, g.apart.words...)
 		}
 	}
 	slices.Sort(terms)
@@ -273,7 +289,7 @@ func (p *Plan) Afford(sizes map[string]Size) {
 		bytes int64
 	}
 	var groups, words []cost
-	var sum int64
+	var sum, apart int64
 	most := p.most()
 	for i := range p.groups {
 		g := &p.groups[i]
@@ -292,11 +308,23 @@ func (p *Plan) Afford(sizes map[string]Size) {
 				c.bytes += n
 			}
 		}
+		if g.apart != nil {
+			for _, w := range g.apart.words {
+				apart += sizes[w].Postings + sizes[w].Positions/positionsShare
+			}
+		}
 		sum += c.bytes
 		if g.phrase || !g.not && !g.must {
 			groups = append(groups, c)
 		}
 	}
+	if apart > 0 && sum+apart > most { // the words themselves say more
+		for i := range p.groups {
+			p.groups[i].apart = nil
+		}
+		p.cut, apart = true, 0
+	}
+	sum += apart
 	falling := func(a, b cost) int { return cmp.Compare(b.bytes, a.bytes) }
 	slices.SortStableFunc(words, falling)
 	left := map[*group]int{}

@@ -77,6 +77,7 @@ func (c Clause) pairs(next Clause) bool {
 //	lang:en         in this language; lang:en,fr in one of these
 //	type:pdf        of this type
 //	wi-fi -two-part wi and fi, or wifi; not two part in a row, and not twopart
+//	16gb 16 gb      16gb, or 16 gb in a row; 16 and gb, or 16gb
 //	foo_bar a.b c++ the identifier as a whole; other words with signs within are their parts
 //	東京都 東京大学病院  up to four characters in a row; more are their pairs, as words
 //	4½ 24/7 AT&T    the numbers, or the letters, in a row
@@ -107,6 +108,7 @@ func Parse(text string) (Ask, error) {
 		not = false
 	}
 	a := p.ask
+	a.measures()
 	if len(a.Clauses)+len(a.Sites)+len(a.NotSites)+len(a.Languages)+len(a.Types) == 0 {
 		return Ask{}, fault.Newf(fault.Invalid, "no word to search for: give one or more words, or a filter such as site:example.com")
 	}

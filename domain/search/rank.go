@@ -22,7 +22,7 @@ type Ranking struct {
 	df      []int // living documents that have a group, by the plan's groups
 	norms   norms
 	entries [][][]entry // of the plan's groups, by part, until Answer
-	counted []int       // terms of each of these groups that are in its entries, −1 = it was not counted
+	counted []int       // how much of each of these groups is in its entries, −1 = it was not counted
 	free    []func()    // the memory of entries
 	posted  map[key]Posted
 	bytes   int      // of these postings
@@ -91,10 +91,14 @@ func (r *Ranking) Recount(rows []Posted) error {
 	var places []int
 	for i := range r.plan.groups {
 		g := &r.plan.groups[i]
-		if r.counted[i] == len(g.terms) {
+		n := len(g.terms)
+		if g.apart != nil {
+			n++
+		}
+		if r.counted[i] == n {
 			continue
 		}
-		r.counted[i] = len(g.terms)
+		r.counted[i] = n
 		if g.silent {
 			g = new(group)
 		}

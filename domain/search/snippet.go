@@ -79,7 +79,7 @@ type beginning struct {
 }
 
 type phrase struct {
-	clause, words int
+	clause, words, score int
 }
 
 type partOf struct{ phrase, word int }
@@ -87,17 +87,19 @@ type partOf struct{ phrase, word int }
 func newFinder(a Ask, language string) *finder {
 	f := &finder{language: language, words: map[string][]int{}, in: map[string][]partOf{}, clauses: len(a.Clauses)}
 	tells := slices.ContainsFunc(a.Clauses, func(c Clause) bool { return !c.Not && !idle(c) })
+	inARow := func(clause, score int, words []string) {
+		for n, w := range words {
+			f.first[w[0]] = true
+			f.in[w] = append(f.in[w], partOf{len(f.phrases), n})
+		}
+		f.phrases = append(f.phrases, phrase{clause, len(words), score})
+	}
 	for i, c := range a.Clauses {
 		switch {
 		case c.Not || len(c.Words) == 0 || tells && idle(c):
 			continue
 		case len(c.Words) > 1:
-			words := c.Words[:min(len(c.Words), maxPhrase)]
-			for n, w := range words {
-				f.first[w[0]] = true
-				f.in[w] = append(f.in[w], partOf{len(f.phrases), n})
-			}
-			f.phrases = append(f.phrases, phrase{i, len(words)})
+			inARow(i, 2, c.Words[:min(len(c.Words), maxPhrase)])
 			f.most += 2
 			continue
 		case c.Prefix:
@@ -108,6 +110,9 @@ func newFinder(a Ask, language string) *finder {
 				other := f.key(w)
 				f.words[other] = append(f.words[other], i)
 				f.first[other[0]] = true
+			}
+			if words := c.Apart(); words != nil {
+				inARow(i, 1, words)
 			}
 			if _, same := f.words[key]; same {
 				continue
@@ -158,7 +163,7 @@ func (f *finder) find(text string, g func(found) bool) {
 			next[i] = 0
 			if states[i]>>(p.words-1)&1 == 1 && !finished {
 				start := starts[(int(at)-p.words+1)%maxPhrase]
-				finished = !g(found{min(start, end), end, p.clause, 2})
+				finished = !g(found{min(start, end), end, p.clause, p.score})
 			}
 		}
 	}

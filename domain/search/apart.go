@@ -1,0 +1,103 @@
+package search
+
+import (
+	"cmp"
+	"slices"
+)
+
+// What is written as one word here is written as several there: 16gb and "16 GB", plugin and "plug in".
+
+// units are written behind their number as one word or apart.
+var units = set(`b kb mb gb tb go ko mo mbps gbps g kg mg lb lbs oz ml cl dl l mm cm dm m km ft yd sqft m2 pi2 px mp dpi
+	v kv w kw kwh wh ah mah hz khz mhz ghz db lm rpm fps bar psi btu hp hr hrs min sec pcs`)
+
+// measure parts a number and its unit: 16gb. Both are empty of any other word.
+func measure(word string) (number, unit string) {
+	n := 0
+	for n < len(word) && class[word[n]] == digit {
+		n++
+	}
+	if n == 0 || !units[word[n:]] {
+		return "", ""
+	}
+	return word[:n], word[n:]
+}
+
+// Apart are the words that stand for the only word of a clause where they are in a row; nil = there are none.
+func (c Clause) Apart() []string {
+	if len(c.Words) != 1 || c.Prefix || c.Joined != "" {
+		return nil
+	}
+	if number, unit := measure(c.Words[0]); unit != "" {
+		return []string{number, unit}
+	}
+	return nil
+}
+
+// measures says of a number and a unit that follow one another what they are as one word, too: of 16 GB, 16gb.
+func (a *Ask) measures() {
+	plain := func(c Clause) bool { return len(c.Words) == 1 && !c.Not && !c.Title && !c.Prefix && c.Joined == "" }
+	for i := 1; i < len(a.Clauses); i++ {
+		first, last := &a.Clauses[i-1], &a.Clauses[i]
+		if plain(*first) && plain(*last) && number(first.Words[0]) && units[last.Words[0]] && !Stop("", last.Words[0]) {
+			first.Joined = cut(first.Words[0] + last.Words[0])
+			last.Joined = first.Joined
+		}
+	}
+}
+
+// inARow is a group of words that stand in a row.
+func inARow(g *group, words []string) *group {
+	return &group{clause: g.clause, words: words, phrase: true, title: g.title}
+}
+
+// rejoin has a word of two parts looked for as one, or as both in a row, where one part alone is not looked for, as it
+// is a stop word: "plug" says nothing of a plug-in.
+func (p *Plan) rejoin() {
+	of := func(clause int) *group {
+		at := slices.IndexFunc(p.groups, func(g group) bool { return g.clause == clause })
+		if at < 0 || p.groups[at].not || p.groups[at].prefix {
+			return nil
+		}
+		return &p.groups[at]
+	}
+	for i := 1; i < len(p.ask.Clauses); i++ {
+		a, b := p.ask.Clauses[i-1], p.ask.Clauses[i]
+		first, last := of(i-1), of(i)
+		if !a.pairs(b) || first == nil || last == nil || first.silent == last.silent || len(a.Words)+len(b.Words) != 2 {
+			continue
+		}
+		g := first
+		if first.silent {
+			g = last
+		}
+		if len(g.others) != 1 { // the word itself is looked for, too
+			continue
+		}
+		g.alone, g.terms, g.words = g.terms, forms(a.Joined), []string{a.Joined}
+		g.apart = inARow(g, []string{a.Words[0], b.Words[0]})
+	}
+}
+
+// withApart adds to the documents of a word those that have it apart, whose counts are halved.
+func withApart(word, apart []entry) []entry {
+	if len(apart) == 0 {
+		return word
+	}
+	out := make([]entry, 0, len(word)+len(apart))
+	for len(word) > 0 && len(apart) > 0 {
+		switch c := cmp.Compare(word[0].ord&^exactBit, apart[0].ord); {
+		case c <= 0:
+			if out, word = append(out, word[0]), word[1:]; c == 0 {
+				apart = apart[1:]
+			}
+		default:
+			out, apart = append(out, entry{apart[0].ord, apart[0].tf * otherShare}), apart[1:]
+		}
+	}
+	out = append(out, word...)
+	for _, e := range apart {
+		out = append(out, entry{e.ord, e.tf * otherShare})
+	}
+	return out
+}

@@ -1,0 +1,77 @@
+package search_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/mtlrent/conveyor/domain/search"
+)
+
+// What is written as one word or as two is found either way, that which is written as in the query first.
+func TestRankApart(t *testing.T) {
+	t.Parallel()
+
+	x := newIndex(t)
+	for i, text := range []string{
+		1: "a laptop with 16 GB of RAM", 2: "a laptop with 16gb of RAM", 3: "a laptop, 8 GB, its screen has 16 inches",
+		4: "a hybrid car with a plug-in", 5: "a hybrid car, plugin", 6: "a hybrid car with its plug in it",
+		7: "the plug of a hybrid car", 8: "a lawyer in-house", 9: "a lawyer has a house",
+	} {
+		if i > 0 {
+			x.add(search.Page{ID: int64(i), Document: search.Document{Text: text, Language: "en", CrawledAt: day(1)}})
+		}
+	}
+	for _, c := range []struct {
+		text string
+		all  []int64 // in order
+		some []int64
+	}{
+		{"laptop 16gb", []int64{2, 1}, []int64{3}},
+		{"laptop 16 gb", []int64{1, 2, 3}, nil},
+		{"laptop -16gb", []int64{3}, nil},
+		{"plug-in hybrid", []int64{5, 4, 6}, []int64{7}},
+		{"plug-in", []int64{5, 4, 6}, nil},
+		{"hybrid -plug-in", []int64{7}, nil},
+		{"in-house lawyer", []int64{8}, []int64{9}},
+		{"in-house", []int64{8}, nil},
+	} {
+		a := parse(t, c.text)
+		again(t, a)
+		hits, _ := x.rank(a, search.Query{}).Hits(nil, 10)
+		var all, some []int64
+		for _, h := range hits {
+			if h.All {
+				all = append(all, h.ID)
+			} else {
+				some = append(some, h.ID)
+			}
+		}
+		if !slices.Equal(all, c.all) || !slices.Equal(some, c.some) {
+			t.Errorf("%q finds %v, and %v by some words; want %v and %v", c.text, all, some, c.all, c.some)
+		}
+	}
+	for text, want := range map[string]string{"16gb": "16 GB", "16 gb": "16"} {
+		marks := search.Mark("it has 16 GB", parse(t, text), "en")
+		if len(marks) == 0 || "it has 16 GB"[marks[0].Start:marks[0].End] != want {
+			t.Errorf("%q marks %v", text, marks)
+		}
+	}
+}
+
+// Where the words in a row are too common, a word is looked for as it is.
+func TestAffordApart(t *testing.T) {
+	t.Parallel()
+
+	p := search.NewPlan(parse(t, "laptop 16gb"), search.Query{})
+	if !slices.Contains(p.Terms(), "gb") || !slices.Equal(p.Positions(), []string{"16", "gb"}) {
+		t.Fatalf("%q, positions of %q", p.Terms(), p.Positions())
+	}
+	p.Afford(map[string]search.Size{"gb": {Postings: 10, Positions: 1 << 20}})
+	if len(p.Positions()) != 2 {
+		t.Error("they are left out at once")
+	}
+	p.Afford(map[string]search.Size{"gb": {Postings: 10, Positions: 1 << 30}})
+	if terms := p.Terms(); len(p.Positions()) > 0 || slices.Contains(terms, "gb") || !slices.Contains(terms, "16gb") {
+		t.Errorf("%q, positions of %q", terms, p.Positions())
+	}
+}
