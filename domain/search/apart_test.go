@@ -75,3 +75,28 @@ func TestAffordApart(t *testing.T) {
 		t.Errorf("%q, positions of %q", terms, p.Positions())
 	}
 }
+
+// What is spelt with a sign or without it is found either way.
+func TestRankOthers(t *testing.T) {
+	t.Parallel()
+
+	x := newIndex(t)
+	for i, text := range []string{1: "a stream of nodejs", 2: "a stream of Node.js", 3: "its changelog of 1.27.3", 4: "what v1.27.3 has",
+		5: "v1.27.4 has a node"} {
+		if i > 0 {
+			x.add(search.Page{ID: int64(i), Document: search.Document{Text: text, Language: "en", CrawledAt: day(1)}})
+		}
+	}
+	for text, want := range map[string][]int64{"nodejs": {1, 2}, "node.js": {2, 1}, "v1.27.3": {4, 3}, "ajs": nil} {
+		a := parse(t, text)
+		again(t, a)
+		hits, _ := x.rank(a, search.Query{}).Hits(nil, 10)
+		var got []int64
+		for _, h := range hits {
+			got = append(got, h.ID)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q finds %v, want %v", text, got, want)
+		}
+	}
+}
