@@ -142,10 +142,22 @@ func (s *searching) run(ctx context.Context) (out search.Results, err error) {
 	if err != nil {
 		return out, err
 	}
-	if fixes, err := s.misspelt(ctx, ranking); err != nil {
+	fixes, err := s.misspelt(ctx, ranking)
+	if err == nil {
+		fixes, err = s.parted(ctx, ranking, fixes)
+	}
+	if err != nil {
 		return out, err
-	} else if len(fixes) > 0 {
+	}
+	if len(fixes) > 0 {
 		for _, f := range fixes {
+			if f.apart != nil {
+				s.plan.Part(f.clause, f.apart)
+				for _, w := range f.apart {
+					delete(s.have, w) // its positions are wanted now
+				}
+				continue
+			}
 			s.plan.Also(f.clause, f.words...)
 			out.Corrected = append(out.Corrected, f.words...)
 		}
@@ -286,7 +298,7 @@ func (s *searching) read(ctx context.Context, terms []string) ([]search.Posted, 
 	for _, t := range terms {
 		s.have[t] = true
 	}
-	rows, _, _, err := s.look(ctx, terms, []string{}, math.MaxInt32)
+	rows, _, _, err := s.look(ctx, terms, s.plan.Positions(), math.MaxInt32)
 	return rows, err
 }
 

@@ -90,10 +90,12 @@ func wordRanges(prefix string) (low, high []string) {
 	return append(low, from), append(high, prefix+string(utf8.MaxRune))
 }
 
-// A fix is a word that was probably misspelt, and what was probably meant, the likeliest first.
+// A fix is a word that was probably misspelt, and what was probably meant, the likeliest first; or the two words that
+// pages have in a row for it.
 type fix struct {
 	clause int
 	words  []string
+	apart  []string
 }
 
 const sqlSearchSimilarity = `/* sqlSearchSimilarity */
@@ -160,7 +162,7 @@ func (s *searching) misspelt(ctx context.Context, ranking *search.Ranking) (fixe
 			return cmp.Or(cmp.Compare(distance[a], distance[b]), cmp.Compare(docs[b], docs[a]), cmp.Compare(a, b))
 		})
 		if len(near) > 0 {
-			fixes = append(fixes, fix{clause, near[:min(len(near), maxFixes)]})
+			fixes = append(fixes, fix{clause: clause, words: near[:min(len(near), maxFixes)]})
 		}
 	}
 	return fixes, nil
@@ -198,11 +200,17 @@ func (s *searching) docs(ctx context.Context, words []string, list []segmentKey)
 	return docs, err
 }
 
-// reworded is a query with the likeliest word in place of each that was misspelt.
+// reworded is a query with the likeliest word in place of each that was misspelt; "" = none was.
 func reworded(a search.Ask, fixes []fix) string {
 	a.Clauses = slices.Clone(a.Clauses)
+	fixed := false
 	for _, f := range fixes {
-		a.Clauses[f.clause].Words = f.words[:1]
+		if len(f.words) > 0 {
+			a.Clauses[f.clause].Words, fixed = f.words[:1], true
+		}
+	}
+	if !fixed {
+		return ""
 	}
 	return a.String()
 }
@@ -211,8 +219,12 @@ func reworded(a search.Ask, fixes []fix) string {
 func withFixes(a search.Ask, fixes []fix) search.Ask {
 	a.Clauses = slices.Clone(a.Clauses)
 	for _, f := range fixes {
+		title := a.Clauses[f.clause].Title
 		for _, w := range f.words {
-			a.Clauses = append(a.Clauses, search.Clause{Words: []string{w}, Title: a.Clauses[f.clause].Title})
+			a.Clauses = append(a.Clauses, search.Clause{Words: []string{w}, Title: title})
+		}
+		if f.apart != nil {
+			a.Clauses = append(a.Clauses, search.Clause{Words: f.apart, Phrase: true, Title: title})
 		}
 	}
 	return a

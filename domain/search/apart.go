@@ -3,6 +3,8 @@ package search
 import (
 	"cmp"
 	"slices"
+	"strings"
+	"unicode/utf8"
 )
 
 // What is written as one word here is written as several there: 16gb and "16 GB", plugin and "plug in".
@@ -77,6 +79,60 @@ func (p *Plan) rejoin() {
 		g.alone, g.terms, g.words = g.terms, forms(a.Joined), []string{a.Joined}
 		g.apart = inARow(g, []string{a.Words[0], b.Words[0]})
 	}
+}
+
+// Part has other words counted, at half their weight, where they stand in a row, as if they were the word of a clause:
+// those that it is written as apart.
+func (p *Plan) Part(clause int, words []string) {
+	for i := range p.groups {
+		if g := &p.groups[i]; g.clause == clause && !g.phrase && g.apart == nil {
+			g.apart = inARow(g, words)
+		}
+	}
+}
+
+// leastPart is how many letters each part of a word has at least.
+const leastPart = 3
+
+// Parts are the ways in which a folded word may be written as several: redbull as red bull, ps5 as ps 5, os.path as the
+// first two words of os.path.join. There are none of a word of more than 40 letters.
+func Parts(word string) (parts [][]string) {
+	if len(word) != utf8.RuneCountInString(word) || len(word) > 40 {
+		return nil
+	}
+	if strings.ContainsAny(word, "._:") {
+		parts := strings.FieldsFunc(word, func(r rune) bool { return r == '.' || r == '_' || r == ':' })
+		if len(parts) < 2 || strings.Trim(word, "abcdefghijklmnopqrstuvwxyz._:") != "" {
+			return nil
+		}
+		return [][]string{parts}
+	}
+	letters, turn := 0, 0
+	for i := range len(word) {
+		switch class[word[i]] {
+		case lower:
+			letters++
+		case digit:
+		default:
+			return nil
+		}
+		if i > 0 && (class[word[i]] == digit) != (class[word[i-1]] == digit) {
+			if turn > 0 { // h2y1a1
+				return nil
+			}
+			turn = i
+		}
+	}
+	switch {
+	case turn > 0:
+		return [][]string{{word[:turn], word[turn:]}}
+	case letters == 0:
+		return nil
+	}
+	for i := leastPart; i <= len(word)-leastPart; i++ {
+		parts = append(parts, []string{word[:i], word[i:]})
+	}
+	return parts
 }
 
 // withApart adds to the documents of a word those that have it apart, whose counts are halved.

@@ -2,6 +2,7 @@ package search_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/mtlrent/conveyor/domain/search"
@@ -97,6 +98,24 @@ func TestRankOthers(t *testing.T) {
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%q finds %v, want %v", text, got, want)
+		}
+	}
+}
+
+func TestParts(t *testing.T) {
+	t.Parallel()
+
+	for word, want := range map[string]string{
+		"redbull": "red bull,redb ull", "ps5": "ps 5", "16gb": "16 gb", "iphone15": "iphone 15", "carpe": "", "h2y1a1": "",
+		"2024": "", "": "", "été": "", "foo_bar": "foo bar", "os.path": "os path", "v1.2": "", "c++": "",
+		strings.Repeat("a", 41): "", strings.Repeat("a1", 50_000): "",
+	} {
+		var got []string
+		for _, way := range search.Parts(word) {
+			got = append(got, strings.Join(way, " "))
+		}
+		if strings.Join(got, ",") != want {
+			t.Errorf("%.40q: %q, want %q", word, got, want)
 		}
 	}
 }

@@ -84,7 +84,7 @@ func CountWords(s *Snapshot, p *Plan, rows []Posted) (*Ranking, error) {
 	return r, r.Recount(rows)
 }
 
-// Recount counts words anew to which Plan.Also has added others, given the rows of these, before Answer.
+// Recount counts words anew to which Plan.Also or Plan.Part has added others, given the rows of these, before Answer.
 func (r *Ranking) Recount(rows []Posted) error {
 	r.add(rows)
 	var groups []*group

@@ -1,0 +1,61 @@
+package search
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/search"
+)
+
+const sqlSearchKnown = `/* sqlSearchKnown */ SELECT term FROM search_terms WHERE term = ANY ($1)`
+
+// maxParted is how many pages have words at most that are looked for in a row in place of one: where they stand is read
+// of all of these.
+const maxParted = 300_000
+
+// parted adds to fixes the words of the query that hardly any page has, but as several: redbull. Of the ways to part a
+// word it is the one whose rarest part most pages have.
+func (s *searching) parted(ctx context.Context, ranking *search.Ranking, fixes []fix) ([]fix, error) {
+	tried := len(fixes)
+	for _, clause := range s.plan.Words() {
+		word, found := s.ask.Clauses[clause].Words[0], ranking.Found(clause)
+		ways := search.Parts(word)
+		if len(ways) == 0 || found < 0 || found >= fewAnswers || tried >= maxFixedLong ||
+			slices.ContainsFunc(fixes, func(f fix) bool { return f.clause == clause }) {
+			continue
+		}
+		tried++
+		if len(ways) > 1 { // of letters: most are none
+			known, err := db.Rows(ctx, s.tx, pgx.RowTo[string], sqlSearchKnown, slices.Concat(ways...))
+			if err != nil {
+				return nil, err
+			}
+			ways = slices.DeleteFunc(ways, func(way []string) bool {
+				return !slices.Contains(known, way[0]) || !slices.Contains(known, way[1])
+			})
+		}
+		docs, err := s.docs(ctx, slices.Concat(ways...), s.list)
+		if err != nil {
+			return nil, err
+		}
+		var best []string
+		most := 0
+		for _, way := range ways {
+			rarest, sum := math.MaxInt, 0
+			for _, w := range way {
+				rarest, sum = min(rarest, docs[w]), sum+docs[w]
+			}
+			if rarest > most && sum <= maxParted {
+				best, most = way, rarest
+			}
+		}
+		if best != nil {
+			fixes = append(fixes, fix{clause: clause, apart: best})
+		}
+	}
+	return fixes, nil
+}
