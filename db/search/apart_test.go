@@ -46,6 +46,8 @@ func TestSearchParted(t *testing.T) {
 	require.Equal(t, []string{"Page 3"}, found(ask("iphone15")))
 	l.put(t, page(8, "call os.path.join of the path"))
 	require.Equal(t, []string{"Page 8"}, found(ask("os.path")))
+	l.put(t, page(9, "a rent of 1 500 $"), page(30, "500 of them, and 1 of those"))
+	require.Equal(t, []string{"Page 9"}, found(ask("rent 1500")))
 	require.Equal(t, []string{"Page 1"}, found(ask("red redbull cold")), "where a part is a word of the query")
 	require.Empty(t, ask("bluebull").Hits)
 	for n := range 5 {

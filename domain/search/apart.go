@@ -94,8 +94,8 @@ func (p *Plan) Part(clause int, words []string) {
 // leastPart is how many letters each part of a word has at least.
 const leastPart = 3
 
-// Parts are the ways in which a folded word may be written as several: redbull as red bull, ps5 as ps 5, os.path as the
-// first two words of os.path.join. There are none of a word of more than 40 letters.
+// Parts are the ways in which a folded word may be written as several: redbull as red bull, ps5 as ps 5, 1500 as 1 500,
+// os.path as the first two words of os.path.join. There are none of a word of more than 40 letters.
 func Parts(word string) (parts [][]string) {
 	if len(word) != utf8.RuneCountInString(word) || len(word) > 40 {
 		return nil
@@ -127,12 +127,25 @@ func Parts(word string) (parts [][]string) {
 	case turn > 0:
 		return [][]string{{word[:turn], word[turn:]}}
 	case letters == 0:
-		return nil
+		return thousands(word)
 	}
 	for i := leastPart; i <= len(word)-leastPart; i++ {
 		parts = append(parts, []string{word[:i], word[i:]})
 	}
 	return parts
+}
+
+// thousands are the groups of three digits of a number from 1,000 to a billion: the words of 1 500.
+func thousands(number string) [][]string {
+	if len(number) < 4 || len(number) > 9 || number[0] == '0' {
+		return nil
+	}
+	at := (len(number)-1)%3 + 1
+	groups := []string{number[:at]}
+	for ; at < len(number); at += 3 {
+		groups = append(groups, number[at:at+3])
+	}
+	return [][]string{groups}
 }
 
 // withApart adds to the documents of a word those that have it apart, whose counts are halved.

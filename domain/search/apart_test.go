@@ -107,7 +107,7 @@ func TestParts(t *testing.T) {
 
 	for word, want := range map[string]string{
 		"redbull": "red bull,redb ull", "ps5": "ps 5", "16gb": "16 gb", "iphone15": "iphone 15", "carpe": "", "h2y1a1": "",
-		"2024": "", "": "", "été": "", "foo_bar": "foo bar", "os.path": "os path", "v1.2": "", "c++": "",
+		"1500": "1 500", "123456": "123 456", "12345678": "12 345 678", "0123": "", "1234567890": "", "123": "", "": "", "été": "", "foo_bar": "foo bar", "os.path": "os path", "v1.2": "", "c++": "",
 		strings.Repeat("a", 41): "", strings.Repeat("a1", 50_000): "",
 	} {
 		var got []string
