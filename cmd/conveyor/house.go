@@ -19,6 +19,7 @@ import (
 	apioutreach "github.com/mtlrent/conveyor/api/outreach"
 	"github.com/mtlrent/conveyor/db"
 	dboutreach "github.com/mtlrent/conveyor/db/outreach"
+	dbsearch "github.com/mtlrent/conveyor/db/search"
 	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/internal/blob"
 	"github.com/mtlrent/conveyor/internal/browser"
@@ -49,6 +50,7 @@ type house struct {
 	launch    *launch.Launch
 	box       *secret.Box // of stored secrets
 	wakes     *apioutreach.Wakes
+	index     *dbsearch.SearchIndex // of pages
 	optOuts   *dboutreach.OptOutKey
 	browser   sync.Once
 	browsing  *browser.Browser // nil until chromium was called
@@ -99,6 +101,7 @@ func openHouse(ctx context.Context, c config.Config) (h *house, err error) {
 	if h.pool, err = db.Open(ctx, c.Postgres.URL, c.Postgres.MaxConns, opened...); err != nil {
 		return h, err
 	}
+	h.index = dbsearch.NewSearchIndex(h.pool)
 	if h.doorPool, err = db.Open(ctx, c.Postgres.URL, doorConns, opened...); err != nil {
 		return h, err
 	}
@@ -178,6 +181,9 @@ func (h *house) close() {
 	}
 	if h.doorPool != nil {
 		h.doorPool.Close()
+	}
+	if h.index != nil {
+		h.index.Close()
 	}
 	if h.pool != nil {
 		h.pool.Close()

@@ -25,7 +25,7 @@ func (h *house) search() system {
 		Ours: c.Ours, Most: h.config.Outbox.Crawled, Store: store, Launch: h.launch, Prefetch: c.Prefetch,
 		Consumers: c.Consumers, TaskQueue: workflows.QueueSearch,
 	}
-	index := dbsearch.NewSearchIndex(h.pool)
+	index := h.index
 	engines := map[string]search.Engine{} // all that pages are written to
 	if c.Engine == search.EnginePostgres {
 		engines[search.EnginePostgres] = index

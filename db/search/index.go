@@ -26,6 +26,8 @@ type SearchIndex struct {
 	collection int16
 	segments   *segmentCache
 	kept       *keptPostings
+	background context.Context // of what is read on for later callers
+	stop       context.CancelFunc
 	readingOn  atomic.Bool
 	cheap      int64 // bytes of postings that are read without a look at their sizes
 	small      int   // bytes of a term's postings that are read with the look at their size
@@ -38,10 +40,15 @@ var _ search.Engine = (*SearchIndex)(nil)
 
 // NewSearchIndex returns the index of the pages in pool.
 func NewSearchIndex(pool *pgxpool.Pool) *SearchIndex {
-	return &SearchIndex{pool: pool, collection: collectionPages, segments: newSegmentCache(),
+	x := &SearchIndex{pool: pool, collection: collectionPages, segments: newSegmentCache(),
 		kept: newKeptPostings(), cheap: cheapSearch, small: smallPostings, merged: mergeBytes, swept: sweepRows,
 		now: time.Now}
+	x.background, x.stop = context.WithCancel(context.Background())
+	return x
 }
+
+// Close ends what is read in the background, which holds a connection of the pool.
+func (x *SearchIndex) Close() { x.stop() }
 
 // Index makes these revisions of pages findable before it returns. A revision that is not the one that is kept, or that
 // is in the index already, changes nothing.

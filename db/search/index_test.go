@@ -605,6 +605,7 @@ func TestSearchReadsOnALargeSegment(t *testing.T) {
 	dbtest.Alter(t, l.pool, `CREATE VIEW search_segments AS
 		SELECT id, collection, level, docs, created_at, slow(columns) AS columns, kills, starts FROM large`)
 	x := dbsearch.NewSearchIndex(l.pool)
+	t.Cleanup(x.Close)
 	ask := func() (int64, error) {
 		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		defer cancel()

@@ -113,7 +113,7 @@ func (x *SearchIndex) snapshot(ctx context.Context, tx pgx.Tx) (*search.Snapshot
 	}
 	s, err := x.segments.of(ctx, tx, list)
 	if err != nil && ctx.Err() != nil {
-		x.readOn(ctx)
+		x.readOn()
 	}
 	return s, list, err
 }
@@ -122,12 +122,12 @@ func (x *SearchIndex) snapshot(ctx context.Context, tx pgx.Tx) (*search.Snapshot
 const mostReadOn = 10 * time.Minute
 
 // readOn reads the segments for later callers: a large one may take longer than any of them has. One does so at a time.
-func (x *SearchIndex) readOn(ctx context.Context) {
+func (x *SearchIndex) readOn() {
 	if !x.readingOn.CompareAndSwap(false, true) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), mostReadOn)
-	go func() { // ends with ctx
+	ctx, cancel := context.WithTimeout(x.background, mostReadOn)
+	go func() { // ends with Close
 		defer x.readingOn.Store(false)
 		defer cancel()
 		var err error
