@@ -353,6 +353,9 @@ func (s *shard) judge(ctx context.Context, c crawl.Claim, e web.Exchange, err er
 		return s.again(failed(c, err), crawl.ClassifyError(err), 0)
 	}
 	state, retry := crawl.ClassifyResponse(e.Status)
+	if e.Status == http.StatusNotModified && conditional(c) == nil { // as it was when? Nobody has said
+		state = crawl.HTTPTerminal
+	}
 	r := crawl.Result{
 		Claim: c, State: state, Asked: true,
 		HTTPStatus: e.Status, ContentType: cut(e.ContentType, 200), ContentLength: e.Length, Bytes: int64(len(e.Raw)),
@@ -384,12 +387,18 @@ func (s *shard) judge(ctx context.Context, c crawl.Claim, e web.Exchange, err er
 	switch {
 	case e.Status == 404 || e.Status == 410:
 		r.Message = s.removal(r)
-	case e.Status == 304:
+	case state == crawl.Visited && e.Status == http.StatusNotModified:
 		links, err := s.Base.LinksOfBase(ctx, s.run.ID, []string{c.URL})
 		if err != nil {
 			return s.ours(ctx, c, err)
 		}
-		r.Links = s.inScope(links[c.URL])
+		noIndex, noFollow := s.robotsTag(e)
+		if !s.run.Settings.Nofollow || !noFollow {
+			r.Links = s.inScope(links[c.URL])
+		}
+		if s.run.Settings.RespectRobots && noIndex {
+			r.Message = s.removal(r)
+		}
 		r.Validators = crawl.Validators{ETag: c.ETag, LastModified: c.LastModified}
 	case e.RedirectTo != "" && s.run.Settings.FollowRedirects:
 		if err == nil && s.scope.Has(to) {
@@ -411,9 +420,14 @@ func (s *shard) inScope(links []crawl.Link) (in []crawl.Link) {
 	return in
 }
 
+// robotsTag reads the rules for us in the header of an answer.
+func (s *shard) robotsTag(e web.Exchange) (noIndex, noFollow bool) {
+	return page.RobotsTag(e.Header.Values("X-Robots-Tag"), strings.ToLower(s.Agent))
+}
+
 // read takes the links, the title and the text from a page.
 func (s *shard) read(r *crawl.Result, e web.Exchange) {
-	noIndex, noFollow := page.RobotsTag(e.Header.Values("X-Robots-Tag"), strings.ToLower(s.Agent))
+	noIndex, noFollow := s.robotsTag(e)
 	var onward []crawl.Link
 	if !s.run.Settings.Nofollow || !noFollow {
 		onward = s.onward(r.URL, e.Header.Get("Refresh"))
