@@ -51,7 +51,7 @@ type Reading struct {
 	NoIndex     bool     // by a robots meta element
 	NoFollow    bool     // likewise
 	Links       []Link   // in document order, each address once (a fragment makes none other)
-	Text        string   // lower case, white space folded, NFC; blocks are apart, inline elements are not
+	Text        string   // lower case, white space folded, NFC; blocks are apart, and links in a row; no others are
 	Headings    []string // the text of h1, h2 and h3 elements, as in Text: the first 50, 200 characters of each
 	Cut         bool     // there are more links or more text than was asked for
 }
@@ -109,6 +109,7 @@ type reader struct {
 	inert     int     // how many of them are true
 	foreign   int     // open svg and math elements
 	mute      element // whose content is no text of the page; in XML and foreign elements, where it is markup
+	linked    int     // where the text was when an a element ended
 	titled    bool
 	based     bool // a base element with an address was read
 	noscript  bool

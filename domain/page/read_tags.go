@@ -25,6 +25,9 @@ func (r *reader) open() {
 	case heading:
 		r.head(true)
 	case anchor, area:
+		if r.linked == len(r.text.b) { // two links in a row are shown apart, as those of a menu are
+			r.text.space = true
+		}
 		r.anchor(&t)
 	case frame:
 		r.frame(t.src)
@@ -187,6 +190,8 @@ func (r *reader) close() {
 	switch e {
 	case heading:
 		r.head(false)
+	case anchor:
+		r.linked = len(r.text.b)
 	case noscript, head:
 		r.noscript = false
 	case svg:
