@@ -333,8 +333,9 @@ FROM (SELECT count(*) AS added, count(*) FILTER (WHERE reason IS NULL) AS admitt
     (SELECT count(*) FILTER (WHERE again) AS again FROM nearer) m
 WHERE c.id = $1`
 
-// The edges of pages whose result was taken: this is the seq of it. $4 are pages, and $5 the targets of each that the
-// caller knows, an array as text; $2 are the keys of the other targets, and $3 the page of each.
+// The edges of pages whose result was taken: this is the seq of it, and of a shorter way to a page, whose result may be
+// one of a lease that was lost. $4 are pages, $5 the targets of each that the caller knows, an array as text, and $6
+// the leases; $2 are the keys of the other targets, and $3 the page of each.
 const sqlCrawlConnect = `/* sqlCrawlConnect */
 WITH ids AS (
     SELECT k.ord, k.page, u.id, u.depth FROM unnest($2::uuid[], $3::bigint[]) WITH ORDINALITY AS k(key, page, ord)
@@ -344,11 +345,11 @@ WITH ids AS (
 ), put AS (
     INSERT INTO crawl_links AS l (run_id, from_id, to_ids)
     SELECT $1, p.id, p.known::bigint[] || coalesce(o.to_ids, '{}')
-    FROM unnest($4::bigint[], $5::text[]) AS p(id, known)
+    FROM unnest($4::bigint[], $5::text[], $6::bigint[]) AS p(id, known, lease)
     LEFT JOIN others o ON o.page = p.id
     JOIN crawl_runs c ON c.id = $1
-    CROSS JOIN LATERAL (SELECT seq, status FROM crawl_urls WHERE run_id = $1 AND id = p.id LIMIT 1) u
-    WHERE u.seq = c.seq AND u.status NOT IN ('QUEUED', 'IN_PROGRESS')
+    CROSS JOIN LATERAL (SELECT seq, lease, status FROM crawl_urls WHERE run_id = $1 AND id = p.id LIMIT 1) u
+    WHERE u.seq = c.seq AND u.lease = p.lease AND u.status NOT IN ('QUEUED', 'IN_PROGRESS')
     ON CONFLICT (run_id, from_id) DO UPDATE SET to_ids = excluded.to_ids
     RETURNING cardinality(to_ids) AS n
 ), counted AS (
@@ -400,7 +401,7 @@ func (s *Crawls) record(ctx context.Context, run int64, worker string, results [
 		b.Queue(sqlCrawlDiscover, run, found.keys, found.urls, found.raws, found.hosts, found.parents)
 	}
 	if len(pages.ids) > 0 {
-		b.Queue(sqlCrawlConnect, run, found.keys, found.parents, pages.ids, pages.known).Query(found.learn)
+		b.Queue(sqlCrawlConnect, run, found.keys, found.parents, pages.ids, pages.known, pages.leases).Query(found.learn)
 	}
 	if err := db.Write(ctx, s.pool, b); err != nil {
 		return err

@@ -231,6 +231,37 @@ func TestLostLease(t *testing.T) {
 	require.Equal(t, []string{"/ 0 VISITED"}, f.stored(t))
 }
 
+// A result of a lease that was lost brings no links in place of those of the result that counted, also where a page
+// that was stored with it has a shorter way to its URL.
+func TestLostLeaseLeavesTheLinks(t *testing.T) {
+	t.Parallel()
+
+	f, ctx := newFrontier(t, nil), t.Context()
+	record := func(results ...crawl.Result) {
+		require.NoError(t, f.Record(ctx, f.run.ID, "w", results))
+	}
+	record(dbtest.Visited(f.claim(t, "w", 1)[0], "/near", "/1"))
+	near := f.claim(t, "w", 1)[0]
+	for _, next := range []string{"/2", "/far"} {
+		record(dbtest.Visited(f.claim(t, "w", 1)[0], next))
+	}
+	old := f.claim(t, "dead", 1)[0]
+	require.Equal(t, "https://a.example/far", old.URL)
+	_, err := f.pool.Exec(ctx, "UPDATE crawl_urls SET lease_until = now() - interval '1 s' WHERE id = $1", old.ID)
+	require.NoError(t, err)
+	f.recovers(t)
+	record(dbtest.Visited(f.claim(t, "alive", 1)[0], "/1"))
+
+	require.NoError(t, f.Record(ctx, f.run.ID, "dead", []crawl.Result{
+		dbtest.Visited(old, "/1", "/2"), dbtest.Visited(near, "/far"),
+	}))
+	require.Contains(t, f.stored(t), "/far 2 VISITED")
+	var edges, counted int
+	require.NoError(t, f.pool.QueryRow(ctx, `SELECT (SELECT sum(cardinality(to_ids)) FROM crawl_links), edges
+		FROM crawl_runs`).Scan(&edges, &counted))
+	require.Equal(t, []int{6, 6}, []int{edges, counted})
+}
+
 // A shorter way that is found late shortens all that follows from it, and lets in what was too far away.
 func TestShorterWay(t *testing.T) {
 	t.Parallel()

@@ -78,8 +78,9 @@ func (r *knownRun) learned() learnedFrom {
 
 // linkedPages are the pages of a batch and their links, by columns.
 type linkedPages struct {
-	ids   []int64
-	known []string // the links that are known, an array of bigint as text
+	ids    []int64
+	known  []string // the links that are known, an array of bigint as text
+	leases []int64
 }
 
 // foundURLs are links that are not known, or not by so short a way, by columns.
@@ -110,7 +111,7 @@ func (r *knownRun) sort(results []crawl.Result) (pages linkedPages, found foundU
 			found.urls, found.hosts = append(found.urls, db.Storable(l.URL)), append(found.hosts, l.Host)
 			found.raws = append(found.raws, db.Storable(l.Raw))
 		}
-		pages.ids = append(pages.ids, p.ID)
+		pages.ids, pages.leases = append(pages.ids, p.ID), append(pages.leases, p.Lease)
 		pages.known = append(pages.known, "{"+have.String()+"}")
 	}
 	return pages, found
