@@ -120,11 +120,15 @@ func politely(visits *limit.Visits, client *fetch.Client) func(context.Context, 
 // robotsTimeout bounds one request for a robots.txt.
 const robotsTimeout = 10 * time.Second
 
-// robotName is the name in robots.txt of a user agent: its first word, without a version.
+// robotName is the name in robots.txt of a user agent, without a version: its first word, or the one that it says to be
+// as browsers are, "Mozilla/5.0 (compatible; AcmeBot/2.1; +https://acme.example/bot)".
 func robotName(agent string) string {
-	name, _, _ := strings.Cut(cmp.Or(agent, fetch.RobotName), "/")
-	name, _, _ = strings.Cut(name, " ")
-	return name
+	first := func(s string) string {
+		s = strings.TrimSpace(s) + ";"
+		return s[:strings.IndexAny(s, "/ ;)")]
+	}
+	_, named, _ := strings.Cut(agent, "compatible;")
+	return cmp.Or(first(named), first(agent), fetch.RobotName)
 }
 
 // process names this process among all that crawl.

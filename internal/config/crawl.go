@@ -24,7 +24,7 @@ type Crawl struct {
 	CooldownBaseMS int `env:"FETCH_HOST_COOLDOWN_BASE_MS" envDefault:"500" doc:"milliseconds for which a host that refuses is left alone; doubles with each refusal; 0 = never" validate:"min=0,max=3600000"`
 	CooldownMaxMS  int `env:"FETCH_HOST_COOLDOWN_MAX_MS" envDefault:"5000" doc:"milliseconds for which such a host is left alone at most" validate:"min=0,max=21600000"`
 
-	UserAgent string        `env:"CRAWLER_USER_AGENT" envDefault:"" doc:"User-Agent of the crawler; its first word is the name in robots.txt; empty names this project"`
+	UserAgent string        `env:"CRAWLER_USER_AGENT" envDefault:"" doc:"User-Agent of the crawler; its first word, or that behind compatible; in it, is the name in robots.txt; empty names this project"`
 	TTL       time.Duration `env:"CONVEYOR_CRAWL_TTL" envDefault:"24h" doc:"time in which a run with skipRecent does not crawl a URL again" validate:"min=1s"`
 	Idle      int           `env:"CONVEYOR_CRAWL_IDLE_CONNS" envDefault:"16" doc:"idle connections kept to one host" validate:"min=1,max=1000"`
 	Shards    int           `env:"CONVEYOR_CRAWL_SLOTS" envDefault:"32" doc:"shards of crawl runs, and their maintenance, that a process works on at once; most of the time they wait" validate:"min=2,max=1000"`
