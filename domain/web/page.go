@@ -64,7 +64,7 @@ type Exchange struct {
 	Raw       []byte        // the body decompressed, before conversion to UTF-8; Body may share its memory
 	Length    int64         // of the body decompressed, in bytes; where it was not read, by Content-Length; -1 = not known
 	Cut       bool          // Raw is not the whole body
-	Charset   string        // that Body was decoded from, by its name in the WHATWG Encoding Standard; "" = UTF-8
+	Charset   string        // of the text, by its name in the WHATWG Encoding Standard; "" = UTF-8
 	FirstByte time.Duration // from the request until the header was there, without waiting for a turn
 	Took      time.Duration // likewise, until the body was read
 }

@@ -10,6 +10,7 @@ import (
 	"net/http/cookiejar"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"unicode/utf8"
@@ -132,7 +133,7 @@ func UTF8(body []byte, contentType string) []byte {
 	return body
 }
 
-// decode is UTF8, and the name of the charset that it has decoded by; "" = UTF-8.
+// decode is UTF8, and the name of the charset of the page, by which it was decoded unless it is all ASCII; "" = UTF-8.
 func decode(body []byte, contentType string) (text []byte, from string) {
 	valid := utf8.Valid(body)
 	_, label := web.MediaType(contentType)
@@ -146,10 +147,24 @@ func decode(body []byte, contentType string) (text []byte, from string) {
 		}
 	}
 	body = bytes.TrimPrefix(body, []byte("\ufeff"))
+	if valid && from == "" && label == "" && Text(contentType) {
+		from = ofASCII(body)
+	}
 	if valid {
 		return body, from
 	}
 	return bytes.ToValidUTF8(body, []byte("\ufffd")), from
+}
+
+// ofASCII is the charset that a page says it is in, all of whose bytes are ASCII: nothing speaks against it, and the
+// letters in the queries of its links, which stand there as references, are sent in it. "" = UTF-8, or it says nothing.
+func ofASCII(body []byte) string {
+	head := append(bytes.Clone(body[:min(len(body), sniffed-utf8.UTFMax)]), "é "...) // UTF-8, where nothing is said
+	_, name, _ := charset.DetermineEncoding(head, "")
+	if name == "utf-8" || slices.ContainsFunc(body, func(c byte) bool { return c >= utf8.RuneSelf }) {
+		return ""
+	}
+	return name
 }
 
 // plain says that a text which is valid as UTF-8 is not to be read otherwise, without looking for what the page says:
