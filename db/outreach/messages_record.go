@@ -19,6 +19,10 @@ import (
 const (
 	sqlCampaignWaits      = `CASE WHEN n.waiting > 0 AND c.state = 'done' THEN 'running' ELSE c.state END`
 	sqlCampaignUnfinished = `CASE WHEN n.waiting > 0 AND c.state IN ('done', 'canceled') THEN NULL ELSE c.finished_at END`
+
+	// A campaign that runs is paused, but not for what Meta dates before its last change, once its messages are written.
+	sqlCampaignHeld = `c.state = 'running' AND n.held_at >= CASE WHEN c.written_at IS NULL OR c.updated_at > now()
+            THEN '-infinity' ELSE date_trunc('second', c.updated_at) END`
 )
 
 // sqlOptOutLatest keeps the time of the latest of a person's wishes for no more messages: an older wish for more does
@@ -31,16 +35,16 @@ const sqlOptOutLatest = `ON CONFLICT (tenant, digest) DO UPDATE SET at = exclude
 // numbers, and campaigns and senders, each in the order of theirs, after them. A limit of the API also holds a sender
 // that a person has paused until a time: it makes the pause longer, or, where that is over, makes the sender an active
 // one that waits. Nothing is sent in a pause: what is accepted then was sent before, and ends none. What is told late,
-// by Meta's time in whole seconds, holds a sender for what is left of the pause, and stops no tenant that was changed
-// since.
+// by Meta's time in whole seconds, holds a sender for what is left of the pause, and stops no tenant, and pauses no
+// campaign, that was changed since. What was changed by a clock ahead of Postgres' may have been changed before.
 const sqlMessageEffects = `turns AS (
     SELECT c.id FROM campaigns c WHERE c.id IN (SELECT campaign FROM done) ORDER BY c.id FOR NO KEY UPDATE
 ), counted AS (
     UPDATE campaigns c SET waiting = c.waiting + n.waiting, unknown = c.unknown + n.unknown, sent = c.sent + n.sent,
         delivered = c.delivered + n.delivered, read = c.read + n.read, failed = c.failed + n.failed,
-        state = CASE WHEN n.held AND c.state = 'running' THEN 'paused' ELSE ` + sqlCampaignWaits + ` END,
+        state = CASE WHEN ` + sqlCampaignHeld + ` THEN 'paused' ELSE ` + sqlCampaignWaits + ` END,
         finished_at = ` + sqlCampaignUnfinished + `,
-        reason = CASE WHEN n.held AND c.state = 'running' THEN n.means ELSE c.reason END
+        reason = CASE WHEN ` + sqlCampaignHeld + ` THEN n.means ELSE c.reason END
     FROM turns t JOIN (
         SELECT campaign,
             sum((now IN ('queued', 'sending'))::int - (was IN ('queued', 'sending'))::int) AS waiting,
@@ -49,7 +53,7 @@ const sqlMessageEffects = `turns AS (
             sum((now = 'delivered')::int - (was = 'delivered')::int) AS delivered,
             sum((now = 'read')::int - (was = 'read')::int) AS read,
             sum((now = 'failed')::int - (was = 'failed')::int) AS failed,
-            bool_or(hold_all) AS held, max(means) FILTER (WHERE hold_all) AS means
+            max(said_at) FILTER (WHERE hold_all) AS held_at, max(means) FILTER (WHERE hold_all) AS means
         FROM done GROUP BY campaign) n ON n.campaign = t.id
     WHERE c.id = t.id
 ), pauses AS (

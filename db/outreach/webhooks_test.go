@@ -980,3 +980,38 @@ func TestOldReportHolds(t *testing.T) {
 		})
 	}
 }
+
+// A failure of the template that Meta dates before the last change of its campaign does not pause it again.
+func TestOldReportOfTemplate(t *testing.T) {
+	t.Parallel()
+
+	for _, tt := range []struct {
+		name    string
+		changed time.Duration // of the campaign, after the report
+		written bool          // it has all its messages
+		want    string
+	}{
+		{"before it was resumed", time.Second, true, "running"},
+		{"in the second of it", 900 * time.Millisecond, true, "paused the template is paused because of its quality"},
+		{"after it", -time.Minute, true, "paused the template is paused because of its quality"},
+		{"while its messages are written", time.Second, false, "paused the template is paused because of its quality"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+
+			m := newMailing(t)
+			m.running(t, "a", m.sender, 2)
+			token, claims := m.claim(t, 1)
+			m.record(t, token, accepted, claims...)
+			at := time.Now().Add(-10 * time.Minute).Truncate(time.Second)
+			m.exec(t, "UPDATE campaigns SET updated_at = $1, written_at = CASE WHEN $2 THEN written_at END", at.Add(tt.changed),
+				tt.written)
+			m.apply(t, campaign.Report{
+				WAMID: wamid(claims[0].ID, 1), Status: campaign.MessageFailed, At: at, Verdict: refusal(132015),
+			})
+			require.Equal(t, campaign.MessageFailed, m.state(t, claims[0].ID))
+			require.Equal(t, []string{tt.want}, m.lines(t, "SELECT state || ' ' || reason FROM campaigns"))
+			m.counted(t)
+		})
+	}
+}
