@@ -10,7 +10,7 @@ import (
 func TestAnswerAfterChangeByClockAhead(t *testing.T) {
 	t.Parallel()
 
-	for code, want := range map[int]string{132015: "active paused"} {
+	for code, want := range map[int]string{190: "stopped running", 132015: "active paused"} {
 		m := newMailing(t)
 		m.running(t, "a", m.sender, 2)
 		m.exec(t, "UPDATE tenants SET updated_at = now() + interval '2 hours'")

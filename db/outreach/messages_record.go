@@ -77,7 +77,8 @@ const sqlMessageEffects = `turns AS (
     FROM (
         SELECT tenant, max(means) AS means, max(said_at) AS at FROM done WHERE outcome = 'stop_tenant'
         GROUP BY tenant) d
-    WHERE t.id = d.tenant AND t.state = 'active' AND d.at >= date_trunc('second', t.updated_at)
+    WHERE t.id = d.tenant AND t.state = 'active'
+        AND (d.at >= date_trunc('second', t.updated_at) OR t.updated_at > now())
 ), opted AS (
     INSERT INTO opt_outs AS o (tenant, digest, source, at)
     SELECT tenant, digest, 'message', max(said_at) FROM done d
