@@ -28,7 +28,7 @@ WHERE tenant = $1 AND id = $2 AND state = 'done'`
 // whose recipient was forgotten.
 const (
 	sqlMessageFailed = `id, campaign, wamid, coalesce(written_at, failed_at) AS at,
-        greatest(now(), failed_at + ($4::interval[])[array_position($3, class)]) AS due_at,
+        greatest(now(), least(failed_at, now()) + ($4::interval[])[array_position($3, class)]) AS due_at,
         attempts + (lease_until IS NOT NULL)::int AS n
     FROM messages
     WHERE tenant = $1 AND state = 'failed' AND class = ANY ($3::text[]) AND delivered_at IS NULL AND read_at IS NULL
