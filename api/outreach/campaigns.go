@@ -326,7 +326,7 @@ func (h Campaigns) get(ctx context.Context, tenant string, in *campaignInput) (*
 	if out.Held == "" && day != nil && day.First && day.Left == 0 {
 		out.Held = "the tenant's max_messages_day is used up: first attempts go on at " + day.Next.UTC().Format(time.RFC3339)
 	}
-	if c.WrittenAt == nil || out.Held != "" || day != nil && day.First && day.Left < c.Counts.Waiting {
+	if c.WrittenAt == nil || out.Held != "" || day != nil && day.Over {
 		return api.BodyOf(out), nil
 	}
 	// They take turns, so of a longer one as many messages go before the last of this one.

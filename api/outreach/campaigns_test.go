@@ -299,8 +299,13 @@ func TestCampaignBeyondTheDay(t *testing.T) {
 	c = get("0")
 	require.Regexp(t, `^the tenant's max_messages_day is used up: first attempts go on at \S+T00:00:00Z$`, c.Held)
 	require.Nil(t, c.SecondsLeft)
+	d.System(t, `UPDATE messages SET attempts = 1 WHERE campaign = $1 AND recipient = '+15145550101'`, id)
+	require.NotNil(t, get("1").SecondsLeft, "the day lasts for the one first attempt")
+	require.Nil(t, get("0").SecondsLeft)
 	d.System(t, `UPDATE messages SET attempts = 1 WHERE campaign = $1`, id)
-	require.Empty(t, get("0").Held, "further attempts do not count")
+	c = get("0")
+	require.Empty(t, c.Held, "further attempts do not count")
+	require.NotNil(t, c.SecondsLeft)
 	require.Empty(t, get("null").Held)
 }
 

@@ -38,13 +38,17 @@ const sqlMessageRoom = `/* sqlMessageRoom */
 const sqlCampaignDay = `/* sqlCampaignDay */
 WITH quota AS (` + sqlMessageRoom + `)
 SELECT room, next::timestamp AT TIME ZONE 'UTC', EXISTS (
-    SELECT FROM messages WHERE tenant = $1 AND campaign = $2 AND NOT tried AND state = 'queued') FROM quota`
+    SELECT FROM messages WHERE tenant = $1 AND campaign = $2 AND NOT tried AND state = 'queued'),
+    room < c.waiting AND EXISTS (
+    SELECT FROM messages WHERE tenant = $1 AND campaign = $2 AND NOT tried AND state = 'queued' OFFSET room)
+FROM quota, campaigns c WHERE c.tenant = $1 AND c.id = $2`
 
 // A Day is what a campaign has left of the MaxMessagesDay of its tenant.
 type Day struct {
 	Left  int64     // messages that the tenant may send on this day
 	Next  time.Time // when the next one begins
 	First bool      // it has messages that wait for their first attempt, which counts; further ones do not
+	Over  bool      // more of those than Left
 }
 
 // Day returns what a campaign has left of the day; nil = its tenant has no limit.
