@@ -33,7 +33,7 @@ const SQLLettersLane = `'dead-letters'`
 // once. Letters whose last replay has not been sent yet are skipped too.
 const sqlLetterReplay = `/* sqlLetterReplay */
 WITH due AS (
-    SELECT id FROM dead_letters d
+    SELECT id, replayed_at AS was_at, replay_id AS was_id FROM dead_letters d
     WHERE ` + sqlLetterFilter + `
         AND ($10::bigint IS NULL OR id = $10) AND id > $11
         AND octet_length(queue) BETWEEN 1 AND 255
@@ -45,7 +45,7 @@ WITH due AS (
     UPDATE dead_letters d
     SET state = 'replayed', replays = replays + 1, replayed_at = $13, replay_id = gen_random_uuid()
     FROM due WHERE d.id = due.id
-    RETURNING d.*
+    RETURNING d.*, due.was_at, due.was_id
 ), sent AS (
     INSERT INTO outbox (message_id, publish_as, lane, exchange, routing_key, headers, body, created_at)
     SELECT replay_id, CASE WHEN octet_length(r.message_id) <= 255 THEN r.message_id ELSE '' END, ` + SQLLettersLane + `,
@@ -62,7 +62,7 @@ WITH due AS (
     WHERE (tenant = '' OR queue = 'outbox') AND queue <> 'notify'
     ORDER BY r.id
 )
-SELECT id, queue, replays, tenant, message_id FROM replayed ORDER BY id`
+SELECT id, queue, replays, tenant, message_id, was_at, was_id FROM replayed ORDER BY id`
 
 // A Reopener puts what a dead letter is of back into its queue, which is a table, in the transaction of the replay.
 type Reopener struct {
@@ -84,6 +84,8 @@ type reopened struct {
 	Replayed
 	Tenant    string
 	MessageID string
+	WasAt     *time.Time // its last replay before this one
+	WasID     *uuid.UUID
 }
 
 func letterReplay(ctx context.Context, tx pgx.Tx, f LetterFilter, id *int64, after int64, limit int, now time.Time) (
@@ -227,10 +229,10 @@ func stamp(t *time.Time) string {
 // letterReplayBatch is how many letters one transaction replays. Their bodies have up to 1 MiB each, mostly 3 KiB.
 const letterReplayBatch = 100
 
-// What is over was not sent, so it does not count as a replay.
+// What is over was not sent, so it does not count as a replay: the one before is the last.
 const sqlLetterOver = `/* sqlLetterOver */
-UPDATE dead_letters SET state = 'resolved', replays = replays - 1, replayed_at = NULL, replay_id = NULL
-WHERE id = ANY ($1)`
+UPDATE dead_letters d SET state = 'resolved', replays = d.replays - 1, replayed_at = o.was_at, replay_id = o.was_id
+FROM unnest($1::bigint[], $2::timestamptz[], $3::uuid[]) AS o(id, was_at, was_id) WHERE d.id = o.id`
 
 // LettersReplayed is what ReplayAll has done.
 type LettersReplayed struct {
@@ -248,6 +250,8 @@ func (s *DeadLetters) ReplayAll(ctx context.Context, f LetterFilter, limit int, 
 	for after := int64(0); done.Sent < limit; {
 		var got []reopened
 		var sent, over []int64
+		var wasAt []*time.Time
+		var wasID []*uuid.UUID
 		err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) (err error) {
 			got, err = letterReplay(ctx, tx, f, nil, after, min(letterReplayBatch, limit-done.Sent), now)
 			if err == nil {
@@ -259,7 +263,7 @@ func (s *DeadLetters) ReplayAll(ctx context.Context, f LetterFilter, limit int, 
 				}
 				err = r.reopen(ctx, tx, s.reopeners, now)
 				if class, _ := fault.Of(err); class == fault.Conflict || class == fault.Gone {
-					over, err = append(over, r.ID), nil
+					over, wasAt, wasID, err = append(over, r.ID), append(wasAt, r.WasAt), append(wasID, r.WasID), nil
 				} else {
 					sent = append(sent, r.ID)
 				}
@@ -268,7 +272,7 @@ func (s *DeadLetters) ReplayAll(ctx context.Context, f LetterFilter, limit int, 
 				err = lettersDone(ctx, tx, sent, "dead_letter.replayed", actor, now)
 			}
 			if err == nil && len(over) > 0 {
-				if _, err = tx.Exec(ctx, sqlLetterOver, over); err == nil {
+				if _, err = tx.Exec(ctx, sqlLetterOver, over, wasAt, wasID); err == nil {
 					err = lettersDone(ctx, tx, over, "dead_letter.resolved", actor, now)
 				}
 			}

@@ -1,13 +1,16 @@
 package db_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
@@ -195,6 +198,37 @@ func TestReplayAllLeavesTheRest(t *testing.T) {
 
 	_, err = s.Replay(t.Context(), ids[3], true, "Ginette", dbtest.After(9))
 	dbtest.RequireClass(t, fault.Conflict, err)
+}
+
+// TestReplayOver: a letter of what is over by now keeps what is known of its earlier replay.
+func TestReplayOver(t *testing.T) {
+	t.Parallel()
+
+	pool := dbtest.New(t)
+	var over error
+	s := db.NewDeadLetters(pool, db.Reopeners{"message_dispatch": {
+		Of: func(context.Context, pgx.Tx, string, uuid.UUID, time.Time) error { return over },
+	}})
+	letter := dbtest.Dead("a", 1)
+	letter.Tenant, letter.Queue, letter.MessageID = "acme", "message_dispatch", uuid.NewString()
+	ids := dbtest.Archive(t, pool, letter)
+	_, err := s.Replay(t.Context(), ids[0], false, "Ginette", dbtest.After(2))
+	require.NoError(t, err)
+	before, err := s.Get(t.Context(), ids[0])
+	require.NoError(t, err)
+	require.NotNil(t, before.ReplayedAt)
+	letter.At = dbtest.After(3)
+	require.NoError(t, s.Archive(t.Context(), letter))
+
+	over = fault.Newf(fault.Conflict, "it is over")
+	done, err := s.ReplayAll(t.Context(), db.LetterFilter{}, 10, "Ginette", dbtest.After(4))
+	require.NoError(t, err)
+	require.Equal(t, db.LettersReplayed{Over: 1}, done)
+	l, err := s.Get(t.Context(), ids[0])
+	require.NoError(t, err)
+	require.Equal(t, "resolved", l.State)
+	require.Equal(t, 1, l.Replays)
+	require.Equal(t, before.ReplayedAt, l.ReplayedAt)
 }
 
 func TestDiscard(t *testing.T) {
