@@ -48,6 +48,7 @@ type PersonMessage struct {
 	DeliveredAt *time.Time
 	ReadAt      *time.Time
 	WAUser      string // what WhatsApp calls the person; "" = it was not told
+	WAUserWas   string // what it called the person before that; "" = the same
 }
 
 // A PersonRow is a row of a file that was refused.
@@ -88,7 +89,7 @@ WHERE bytes <= $3 ORDER BY created_at, upload DESC, row`
 
 	sqlPersonMessages = `/* sqlPersonMessages */
 SELECT id, campaign, recipient, state, body, queued_at, sent_at, delivered_at, read_at,
-    coalesce(ltrim(wa_user, '` + sqlMoved + `'), '') FROM (
+    coalesce(ltrim(wa_user, '` + sqlMoved + `'), ''), coalesce(wa_user_was, '') FROM (
     SELECT *, sum(octet_length(body::text) + 500) OVER (ORDER BY queued_at DESC, id DESC) AS bytes
     FROM messages WHERE tenant = $1 AND digest = $2) m
 WHERE bytes <= $3 ORDER BY queued_at, id`
@@ -183,7 +184,8 @@ WITH held AS (
     SELECT id, state, campaign FROM messages WHERE tenant = $1 AND digest = $2 ORDER BY id FOR UPDATE
 ), ended AS (
     UPDATE messages m SET recipient = '', contact = NULL, body = '{}', error = '', wamid = NULL,
-        wa_user = NULL, email_digest = '', state = CASE m.state WHEN 'queued' THEN 'skipped' ELSE m.state END,
+        wa_user = NULL, wa_user_was = NULL, email_digest = '',
+        state = CASE m.state WHEN 'queued' THEN 'skipped' ELSE m.state END,
         class = CASE m.state WHEN 'queued' THEN $3 ELSE m.class END, digest = '\x'
     FROM held h WHERE m.tenant = $1 AND m.id = h.id
 ), named AS (

@@ -207,13 +207,13 @@ const sqlReportApply = `/* sqlReportApply */
 WITH heard AS (
     SELECT * FROM unnest($4::uuid[], $5::text[], $6::text[], $7::text[], $8::timestamptz[], $9::timestamptz[],
         $10::timestamptz[], $11::timestamptz[], $12::text[], $13::int[], $14::text[], $15::interval[], $16::bool[],
-        $17::text[], $18::text[], $19::text[])
+        $17::text[], $18::text[], $19::text[], $20::text[])
         AS r(id, was, now, wamid, sent_at, delivered_at, read_at, failed_at, class, code, error, pause, hold_all,
-            means, outcome, wa_user)
+            means, outcome, wa_user, wa_user_was)
 ), done AS (
     UPDATE messages m SET state = r.now, wamid = nullif(r.wamid, ''),
-        wa_user = nullif(r.wa_user, ''), sent_at = r.sent_at,
-        delivered_at = r.delivered_at, read_at = r.read_at, failed_at = r.failed_at,
+        wa_user = nullif(r.wa_user, ''), wa_user_was = coalesce(nullif(r.wa_user_was, ''), m.wa_user_was),
+        sent_at = r.sent_at, delivered_at = r.delivered_at, read_at = r.read_at, failed_at = r.failed_at,
         class = CASE WHEN r.now = r.was THEN m.class ELSE r.class END,
         code = CASE WHEN r.now = r.was THEN m.code ELSE nullif(r.code, 0) END,
         error = CASE WHEN r.now = r.was THEN m.error ELSE r.error END
@@ -480,7 +480,7 @@ func reportArgs(list []subject, now time.Time) []any {
 		was, is, wamids = make([]string, n), make([]string, n), make([]string, n)
 		classes, errors = make([]string, n), make([]string, n)
 		means, outcomes = make([]string, n), make([]string, n)
-		users           = make([]string, n)
+		users, had      = make([]string, n), make([]string, n)
 		sent, delivered = make([]*time.Time, n), make([]*time.Time, n)
 		read, fails     = make([]*time.Time, n), make([]*time.Time, n)
 		codes           = make([]int32, n)
@@ -489,7 +489,9 @@ func reportArgs(list []subject, now time.Time) []any {
 	)
 	for i, m := range list {
 		ids[i], was[i], is[i], wamids[i] = m.id, string(m.was), string(m.now), db.Storable(m.wamid)
-		users[i] = db.Storable(m.user)
+		if users[i] = db.Storable(m.user); len(m.had) > 0 {
+			had[i] = db.Storable(m.had[len(m.had)-1])
+		}
 		sent[i], delivered[i], read[i], fails[i] = m.sent, m.delivered, m.read, m.failed
 		if m.now == m.was || m.now != campaign.MessageFailed {
 			continue
@@ -500,5 +502,5 @@ func reportArgs(list []subject, now time.Time) []any {
 		means[i], outcomes[i] = m.verdict.Means, string(m.verdict.Outcome)
 	}
 	return []any{contract.ExchangeListingEvents, contract.MessageStatus, now, ids, was, is, wamids, sent, delivered, read,
-		fails, classes, codes, errors, pauses, holdAll, means, outcomes, users}
+		fails, classes, codes, errors, pauses, holdAll, means, outcomes, users, had}
 }

@@ -542,6 +542,47 @@ func TestStopBesideUserIDChanged(t *testing.T) {
 	}
 }
 
+// What a person wrote under the ID of before may come after what tells of another one.
+func TestStopLateAfterUserIDChanged(t *testing.T) {
+	t.Parallel()
+
+	m, ctx := newMailing(t), t.Context()
+	m.tenant(t, "other")
+	s := dboutreach.NewContacts(m.pool, nil)
+	c := someone("+15145550199")
+	contactID := put(t, s, "acme", c)
+	first := m.put(t, "first", c.Phone)
+	token, claims := m.claim(t, 1)
+	m.record(t, token, accepted, claims...)
+	m.apply(t, campaign.Report{WAMID: wamid(first, 1), User: "CA.1", Status: campaign.MessageDelivered, At: time.Now()})
+	tell := func(in campaign.Inbound) dboutreach.Applied {
+		hook, err := m.hooks.Store(ctx, []byte(uuid.NewString()), 0, 1, time.Now())
+		require.NoError(t, err)
+		in.PhoneNumberID, in.At = cmp.Or(in.PhoneNumberID, "acme"), time.Now()
+		out, err := m.hooks.Apply(ctx, hook, nil, []campaign.Inbound{in}, time.Now())
+		require.NoError(t, err)
+		return out
+	}
+	next := func() campaign.Status { return m.state(t, m.put(t, uuid.NewString(), c.Phone)) }
+
+	tell(campaign.Inbound{WasUser: "CA.1", User: "CA.2"})
+	require.Equal(t, dboutreach.Applied{Unknown: 1}, tell(campaign.Inbound{PhoneNumberID: "other", User: "CA.1", Text: "STOP"}))
+	require.Equal(t, campaign.MessageQueued, next())
+	require.Equal(t, dboutreach.Applied{Opted: 1}, tell(campaign.Inbound{User: "CA.1", Text: "STOP"}))
+	require.Equal(t, campaign.MessageSkipped, next())
+	tell(campaign.Inbound{User: "CA.1", Text: "START", Wish: campaign.WishResume})
+	require.Equal(t, campaign.MessageSkipped, next(), "the number may be another's")
+	m.exec(t, "DELETE FROM opt_outs")
+	m.apply(t, campaign.Report{WAMID: wamid(first, 1), User: "CA.1", Status: campaign.MessageRead, At: time.Now()})
+	tell(campaign.Inbound{WasUser: "CA.2", User: "CA.3"})
+	require.Equal(t, 1, tell(campaign.Inbound{User: "CA.2", Text: "STOP"}).Opted)
+	p, err := s.Export(ctx, "acme", contactID)
+	require.NoError(t, err)
+	require.Equal(t, []string{"CA.3", "CA.2"}, []string{p.Messages[0].WAUser, p.Messages[0].WAUserWas})
+	require.NoError(t, s.Delete(ctx, "acme", contactID, "me", time.Now()))
+	require.Equal(t, []string{"0"}, m.lines(t, "SELECT count(*) FROM messages m WHERE m::text LIKE '%CA.%'"))
+}
+
 // A person whom WhatsApp has under another number opts out by an answer to a message, and by any other message.
 func TestStopFromAnotherNumber(t *testing.T) {
 	t.Parallel()

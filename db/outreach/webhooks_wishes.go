@@ -28,7 +28,8 @@ SELECT wamid, tenant, digest, coalesce(starts_with(wa_user, '` + sqlMoved + `'),
 WHERE wamid = ANY ($1) AND digest <> ''
 UNION SELECT wa_id, tenant, digest, false FROM contacts WHERE wa_id = ANY ($2) AND wa_id <> ''
 UNION SELECT ltrim(wa_user, '` + sqlMoved + `'), tenant, digest, starts_with(wa_user, '` + sqlMoved + `') FROM messages
-WHERE wa_user = ANY ($3) AND digest <> ''`
+WHERE wa_user = ANY ($3) AND digest <> ''
+UNION SELECT wa_user_was, tenant, digest, true FROM messages WHERE wa_user_was = ANY ($3) AND digest <> ''`
 )
 
 // The latest of a person's wishes counts, by the time that Meta gives, in whatever order they are told, and told again.
@@ -73,8 +74,8 @@ func refused(found []subject) (wishes []wish) {
 	return wishes
 }
 
-// asked are the wishes among messages to our senders. Whoever wrote before another user ID was told, by what the same
-// transaction applies, is known by the one that a message of found has lost.
+// asked are the wishes among messages to our senders. Whoever wrote before another user ID was told is known by the one
+// before that; and by all those that a message of found has lost by what the same transaction applies.
 func asked(ctx context.Context, tx pgx.Tx, inbound []campaign.Inbound, found []subject, out *Applied) (
 	wishes []wish, err error,
 ) {
