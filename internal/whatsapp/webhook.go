@@ -201,19 +201,44 @@ type value struct {
 	Metadata struct {
 		PhoneNumberID string `json:"phone_number_id"`
 	} `json:"metadata"`
-	Contacts []struct {
-		Profile struct {
-			Name string `json:"name"`
-		} `json:"profile"`
-		WaID string `json:"wa_id"`
-		User string `json:"user_id"`
-	} `json:"contacts"`
+	Contacts []person          `json:"contacts"`
 	Statuses []json.RawMessage `json:"statuses"`
 	Messages []json.RawMessage `json:"messages"`
 	Errors   []json.RawMessage `json:"errors"`
 
 	Preferences []json.RawMessage `json:"user_preferences"`
 	Standby     *value            `json:"standby"`
+}
+
+// person is what the contacts beside statuses and messages say of one.
+type person struct {
+	Profile struct {
+		Name string `json:"name"`
+	} `json:"profile"`
+	WaID string `json:"wa_id"`
+	User string `json:"user_id"`
+}
+
+// people are persons by their numbers and user IDs, and under "" the only one.
+type people map[string]person
+
+func (v value) people() people {
+	out := make(people, 2*len(v.Contacts))
+	for _, c := range slices.Backward(v.Contacts) { // the first one counts
+		out[c.WaID], out[c.User] = c, c
+	}
+	if delete(out, ""); len(v.Contacts) == 1 {
+		out[""] = v.Contacts[0]
+	}
+	return out
+}
+
+// of is the person with a number or a user ID, which may be empty.
+func (p people) of(number, user string) person {
+	if who, ok := p[cmp.Or(number, user)]; ok || user == "" {
+		return who
+	}
+	return p[user]
 }
 
 // add adds a change. What cannot be read as a status or a message is kept as it is.
@@ -229,16 +254,16 @@ func (e *Event) add(account, field string, raw json.RawMessage) {
 		v.Statuses, v.Messages = append(v.Statuses, s.Statuses...), append(v.Messages, s.Messages...)
 		v.Preferences, v.Errors = append(v.Preferences, s.Preferences...), append(v.Errors, s.Errors...)
 	}
-	kept := len(v.Errors) == 0
+	kept, people := len(v.Errors) == 0, v.people()
 	for _, s := range v.Statuses {
-		if st, ok := readStatus(account, sender, s); ok {
+		if st, ok := readStatus(account, sender, people, s); ok {
 			e.Statuses = append(e.Statuses, st)
 		} else {
 			kept = false
 		}
 	}
 	for _, m := range v.Messages {
-		if in, ok := readInbound(account, sender, v, m); ok {
+		if in, ok := readInbound(account, sender, people, m); ok {
 			e.Messages = append(e.Messages, in)
 		} else {
 			kept = false
@@ -256,7 +281,7 @@ func (e *Event) add(account, field string, raw json.RawMessage) {
 	}
 }
 
-func readStatus(account, sender string, raw json.RawMessage) (Status, bool) {
+func readStatus(account, sender string, people people, raw json.RawMessage) (Status, bool) {
 	var in struct {
 		ID        string     `json:"id"`
 		Status    string     `json:"status"`
@@ -273,9 +298,13 @@ func readStatus(account, sender string, raw json.RawMessage) (Status, bool) {
 	if !decode(raw, &in) || in.ID == "" || in.Status == "" {
 		return Status{}, false
 	}
+	number := digits(in.Recipient)
+	if in.User == "" && number != "" {
+		in.User = people[number].User
+	}
 	out := Status{
 		Account: account, PhoneNumberID: sender, WAMID: cut(in.ID), State: cut(in.Status), At: in.Time.value(),
-		Recipient: cut(in.Recipient), User: cut(in.User), Category: cut(in.Pricing.Category), Billable: in.Pricing.Billable,
+		Recipient: number, User: cut(in.User), Category: cut(in.Pricing.Category), Billable: in.Pricing.Billable,
 	}
 	if id, err := uuid.Parse(in.Callback); err == nil && len(in.Callback) == 36 {
 		out.Message = id
@@ -314,7 +343,7 @@ type titled struct {
 	Title string `json:"title"`
 }
 
-func readInbound(account, sender string, v value, raw json.RawMessage) (Inbound, bool) {
+func readInbound(account, sender string, people people, raw json.RawMessage) (Inbound, bool) {
 	var in struct {
 		ID   string `json:"id"`
 		Time stamp  `json:"timestamp"`
@@ -332,7 +361,15 @@ func readInbound(account, sender string, v value, raw json.RawMessage) (Inbound,
 			ID string `json:"id"`
 		} `json:"context"`
 	}
-	if !decode(raw, &in) || in.ID == "" || in.From == "" && in.User == "" && in.System.User == "" {
+	if !decode(raw, &in) || in.ID == "" {
+		return Inbound{}, false
+	}
+	number := digits(in.From)
+	who := people.of(number, in.User)
+	if number == "" && in.User == "" && in.System.User == "" {
+		number, in.User = who.WaID, who.User
+	}
+	if number == "" && in.User == "" && in.System.User == "" {
 		return Inbound{}, false
 	}
 	says := in.content
@@ -340,20 +377,14 @@ func readInbound(account, sender string, v value, raw json.RawMessage) (Inbound,
 		says = in.Edit.Message
 	}
 	out := Inbound{
-		Account: account, PhoneNumberID: sender, WAMID: cut(in.ID), At: in.Time.value(), From: cut(in.From),
-		User: cut(in.User), Type: cut(says.Type), ReplyTo: cut(in.Context.ID),
+		Account: account, PhoneNumberID: sender, WAMID: cut(in.ID), At: in.Time.value(), From: digits(number),
+		User: cut(cmp.Or(in.User, who.User)), Name: cut(who.Profile.Name), Type: cut(says.Type), ReplyTo: cut(in.Context.ID),
 		Text: cut(cmp.Or(says.Text.Body, says.Button.Text, says.Interactive.Button.Title, says.Interactive.List.Title,
 			says.Image.Caption, says.Video.Caption, says.Document.Caption)),
 		Payload: cut(cmp.Or(says.Button.Payload, says.Interactive.Button.ID, says.Interactive.List.ID)),
 	}
 	if in.System.User != "" {
 		out.User, out.Was = cut(in.System.User), cut(in.System.Was)
-	}
-	for _, c := range v.Contacts {
-		if c.WaID != "" && c.WaID == in.From || c.User != "" && c.User == in.User {
-			out.Name, out.User = cut(c.Profile.Name), cmp.Or(out.User, cut(c.User))
-			break
-		}
 	}
 	return out, true
 }
@@ -372,10 +403,13 @@ func readPreference(account, sender string, raw json.RawMessage) (Preference, bo
 		return Preference{}, false
 	}
 	return Preference{
-		Account: account, PhoneNumberID: sender, From: cut(in.From), User: cut(in.User), Stop: in.Value == "stop",
+		Account: account, PhoneNumberID: sender, From: digits(in.From), User: cut(in.User), Stop: in.Value == "stop",
 		At: in.Time.value(),
 	}, true
 }
+
+// digits is a number without the plus that it has in some of Meta's examples.
+func digits(number string) string { return strings.TrimPrefix(cut(number), "+") }
 
 // stamp is a time in seconds since 1970, which is a string in webhooks, and a number in some.
 type stamp string

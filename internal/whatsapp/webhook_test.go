@@ -380,3 +380,41 @@ func TestReadsOddMembers(t *testing.T) {
 		require.Len(t, e.Reports(now), want, entries)
 	}
 }
+
+// A number is read with a plus, too, as in the reference of messages of groups.
+func TestReadsNumbersWithPlus(t *testing.T) {
+	t.Parallel()
+	e, err := whatsapp.ReadEvent([]byte(`{"object":"whatsapp_business_account","entry":[{"id":"1","changes":[{"field":"messages",
+		"value":{"metadata":{"phone_number_id":"2"},"contacts":[{"wa_id":"15145550123","user_id":"CA.1"}],
+		"messages":[{"id":"wamid.1","from":"+15145550123","type":"text","text":{"body":"Stop"}}],
+		"statuses":[{"id":"wamid.2","status":"read","recipient_id":"+15145550124"}]}},{"field":"user_preferences",
+		"value":{"user_preferences":[{"wa_id":"+15145550123","category":"marketing_messages","value":"stop"}]}}]}]}`))
+	require.NoError(t, err)
+	require.Equal(t, []campaign.Inbound{
+		{PhoneNumberID: "2", From: "15145550123", User: "CA.1", Text: "Stop", At: now},
+		{From: "15145550123", Wish: campaign.WishStop, At: now},
+	}, e.Inbounds(now))
+	require.Equal(t, "15145550124", e.Reports(now)[0].WaID)
+	require.Equal(t, 2, e.Urgent())
+}
+
+// What only the contacts beside a status or a message say of its person counts, too.
+func TestReadsContacts(t *testing.T) {
+	t.Parallel()
+	read := func(contacts, parts string) whatsapp.Event {
+		e, err := whatsapp.ReadEvent([]byte(`{"object":"whatsapp_business_account","entry":[{"id":"1","changes":[{"field":"messages",
+			"value":{"metadata":{"phone_number_id":"2"},"contacts":[` + contacts + `],` + parts + `}}]}]}`))
+		require.NoError(t, err)
+		return e
+	}
+	const one, two = `{"wa_id":"15145550123","user_id":"CA.1"}`, `{"wa_id":"15145550124","user_id":"CA.2"}`
+	const stop = `"messages":[{"id":"wamid.1","type":"text","text":{"body":"Stop"}}]`
+	const status = `"statuses":[{"id":"wamid.2","status":"read","recipient_id":"15145550124"}]`
+	require.Equal(t, "CA.2", read(one+","+two, status).Reports(now)[0].User)
+	require.Empty(t, read(one, status).Reports(now)[0].User)
+	require.Equal(t, []campaign.Inbound{{PhoneNumberID: "2", From: "15145550123", User: "CA.1", Text: "Stop", At: now}},
+		read(one, stop).Inbounds(now))
+	require.Empty(t, read(one+","+two, stop).Messages, "it may be of either")
+	require.Empty(t, read(`{"profile":{"name":"Zoe"}}`, stop).Messages)
+	require.Len(t, read(one+","+two, stop).Others, 1)
+}
