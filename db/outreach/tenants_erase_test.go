@@ -342,6 +342,35 @@ func TestExportTenant(t *testing.T) {
 	require.Equal(t, files[10:13], rest)
 }
 
+// An export has what WhatsApp calls a person, without the mark of one that it has called otherwise before.
+func TestExportOfMovedUsers(t *testing.T) {
+	t.Parallel()
+
+	pool, ctx := filled(t), t.Context()
+	require.NoError(t, pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, "SELECT set_config('conveyor.tenant', 'acme', true)")
+		if err == nil {
+			_, err = tx.Exec(ctx, "UPDATE messages SET wa_user = (ARRAY['CA.1', '~CA.2'])[n] FROM (SELECT id, "+
+				"row_number() OVER (ORDER BY id) AS n FROM messages WHERE tenant = 'acme') o WHERE messages.id = o.id")
+		}
+		return err
+	}))
+	s := dboutreach.NewErasures(pool, nil)
+	users := map[any]bool{}
+	for _, table := range s.Tables() {
+		if table.Name == "messages" {
+			_, err := s.Read(ctx, "acme", table, "", 1000, 1<<20, func(row string) {
+				var columns map[string]any
+				require.NoError(t, json.Unmarshal([]byte(row), &columns))
+				require.Contains(t, columns, "wa_user")
+				users[columns["wa_user"]] = true
+			})
+			require.NoError(t, err)
+		}
+	}
+	require.Equal(t, map[any]bool{"CA.1": true, "CA.2": true, nil: true}, users)
+}
+
 // An export of large rows reads each of them about once, however few of them are in a page.
 func TestExportReadsRowsOnce(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,7 @@ type tenantTable struct {
 	own    bool        // its primary key begins with the tenant, so only rows of the tenant are looked at
 	key    []keyColumn // the rest of its primary key, or all of it
 	hidden []string    // columns that an export leaves out: secrets, and hashes of them
-	adds   string      // columns that an export has besides, as JSON; $5 and $6 are the pads of the key of opt-outs
+	adds   string      // columns that an export adds, or has otherwise, as JSON; $5 and $6 are the opt-out key's pads
 	late   string      // condition of rows that an export reads after the others, which may become such ones meanwhile
 	erase  string      // statement in place of the usual one; its arguments and columns are those of eraseText
 	also   string      // CTE about the rows that are gone, in the usual one
@@ -59,7 +59,10 @@ var tenantTables = []tenantTable{
 	{name: "saved_asks", own: true, key: keyColumns("text", "tenant")},
 	{name: "saved_told", own: true, key: keyColumns("text", "tenant")},
 	{name: "message_attempts", key: []keyColumn{{"message", "uuid"}, {"n", "int"}}},
-	{name: "messages", key: keyColumns("uuid", "id")},
+	{
+		name: "messages", key: keyColumns("uuid", "id"),
+		adds: `jsonb_build_object('wa_user', ltrim(x.wa_user, '` + sqlMoved + `'))`,
+	},
 	{name: "message_days", own: true, key: keyColumns("text", "tenant")},
 	{name: "campaigns", key: keyColumns("uuid", "id")},
 	{name: "upload_errors", key: []keyColumn{{"upload", "uuid"}, {"row", "bigint"}}},
