@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	apioutreach "github.com/mtlrent/conveyor/api/outreach"
+	"github.com/mtlrent/conveyor/domain/contact"
 )
 
 type contactsSetCmd struct {
@@ -21,6 +22,7 @@ type contactsSetCmd struct {
 	FamilyName string            `help:"Family name." placeholder:"NAME"`
 	Locale     string            `help:"Language, such as fr-CA." placeholder:"TAG"`
 	Field      map[string]string `help:"Custom field." placeholder:"NAME=VALUE" mapsep:"none"`
+	Empty      []string          `help:"Fields that are emptied: email, name, given_name, family_name, locale, fields.NAME." placeholder:"FIELD"`
 	Tag        []string          `help:"Tags that it gets." placeholder:"TAG" sep:"none"`
 	Untag      []string          `help:"Tags that are taken from it." placeholder:"TAG" sep:"none"`
 	JSON       bool              `name:"json" help:"Print the contact as JSON."`
@@ -33,11 +35,11 @@ func (c *contactsSetCmd) Run(ctx context.Context, group *ContactsCmd, r Client) 
 
 func (c *contactsSetCmd) run(ctx context.Context, tenant ofTenant, r Client, out io.Writer) error {
 	var stored apioutreach.ContactStored
-	err := r.call(ctx, http.MethodPost, tenant.path("/contacts", nil), apioutreach.ContactPut{
-		Phone: c.Phone, Email: c.Email, Name: c.Name, GivenName: c.GivenName, FamilyName: c.FamilyName, Locale: c.Locale,
-		Tags: c.Tag, Fields: c.Field,
-	}, &stored)
+	put, err := c.put()
 	if err != nil {
+		return err
+	}
+	if err := r.call(ctx, http.MethodPost, tenant.path("/contacts", nil), put, &stored); err != nil {
 		return err
 	}
 	if len(c.Untag) > 0 {
@@ -51,6 +53,32 @@ func (c *contactsSetCmd) run(ctx context.Context, tenant ofTenant, r Client, out
 		}
 	}
 	return printAs(out, stored, c.JSON, printContact)
+}
+
+// put is the request for it.
+func (c *contactsSetCmd) put() (apioutreach.ContactPut, error) {
+	text := func(value string) apioutreach.Text { return apioutreach.Text{Value: value} }
+	put := apioutreach.ContactPut{
+		Phone: c.Phone, Email: text(c.Email), Name: text(c.Name), GivenName: text(c.GivenName),
+		FamilyName: text(c.FamilyName), Locale: text(c.Locale), Tags: c.Tag, Fields: map[string]apioutreach.Text{},
+	}
+	for name, value := range c.Field {
+		put.Fields[name] = text(value)
+	}
+	fields := map[string]*apioutreach.Text{
+		contact.FieldEmail: &put.Email, contact.FieldName: &put.Name, contact.FieldGiven: &put.GivenName,
+		contact.FieldFamily: &put.FamilyName, contact.FieldLocale: &put.Locale,
+	}
+	for _, field := range c.Empty {
+		if name, ok := strings.CutPrefix(field, contact.FieldCustom); ok {
+			put.Fields[name] = apioutreach.Text{Null: true}
+		} else if fields[field] != nil {
+			*fields[field] = apioutreach.Text{Null: true}
+		} else {
+			return put, fmt.Errorf("--empty %s: there is no such field", field)
+		}
+	}
+	return put, nil
 }
 
 // printContact writes a contact as text. What it does not have is left out.

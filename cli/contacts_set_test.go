@@ -49,3 +49,16 @@ fields.city  Montréal
 		`GET /contacts/7?tenant=acme `,
 	}, asked)
 }
+
+func TestContactsSetEmpty(t *testing.T) {
+	t.Parallel()
+	c := contactsSetCmd{Phone: "1", Empty: []string{"email", "fields.city"}, Field: map[string]string{"floor": "2"}}
+	put, err := c.put()
+	require.NoError(t, err)
+	body, err := json.Marshal(put)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"phone":"1","email":null,"fields":{"city":null,"floor":"2"}}`, string(body))
+	c.Empty = []string{"phone"}
+	_, err = c.put()
+	require.ErrorContains(t, err, "--empty phone")
+}

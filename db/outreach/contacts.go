@@ -207,11 +207,16 @@ func contactCondition(f contact.Filter, args *[]any) string {
 }
 
 // Put stores one contact as an upload would, and says what became of it: it is new, or one that was there and is now,
-// or not, another. A tenant that may not have another one, and KnownFail of a known one, are fault.Conflict. What it
-// writes has an audit record. It may be repeated.
+// or not, another. Of one that was there and is updated, the fields named by empty, as columns of a file are
+// (contact.FieldEmail, …), are emptied. A tenant that may not have another one, and KnownFail of a known one, are
+// fault.Conflict. What it writes has an audit record. It may be repeated.
 func (s *Contacts) Put(ctx context.Context, tenant string, c contact.Contact, known Known, actor string,
-	now time.Time) (id int64, added bool, err error) {
+	now time.Time, empty ...string) (id int64, added bool, err error) {
 	if err := CheckKnown(known); err != nil {
+		return 0, false, err
+	}
+	pads, err := s.key.pads(ctx)
+	if err != nil {
 		return 0, false, err
 	}
 	err = db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
@@ -231,7 +236,14 @@ func (s *Contacts) Put(ctx context.Context, tenant string, c contact.Contact, kn
 			return db.QuotaFull("max_contacts", "contacts")
 		case done[0].Was == writtenKnown && known == KnownFail:
 			return fault.Newf(fault.Conflict, "the contact is there already")
-		case done[0].Was == writtenKnown:
+		}
+		emptied := false
+		if known == KnownUpdate && done[0].Was != writtenNew && len(empty) > 0 {
+			if emptied, err = contactEmpty(ctx, tx, tenant, id, empty, pads, now); err != nil {
+				return err
+			}
+		}
+		if done[0].Was == writtenKnown && !emptied {
 			return nil
 		}
 		action := "contact.changed"
