@@ -47,8 +47,8 @@ func (w *Writer) Close() error {
 
 // ErrorsWriter writes refused rows as a file that can be mended in a spreadsheet and imported again: the columns as
 // they were, then error_line, error_field, error_code and error_message, which an import leaves out. It is UTF-8 with a
-// byte order mark, which Excel needs, with commas and \n. A cell that a spreadsheet would take for a formula gets a '
-// before it, which an import takes away; telephone numbers in E.164 are left alone. Of a file that has these four
+// byte order mark, which Excel needs, with commas and \n. A cell that a spreadsheet would take for a formula, or would
+// not write back as it is, gets a ' before it, which an import takes away (asText). Of a file that has these four
 // columns already, which it was once written with, they are left out.
 type ErrorsWriter struct {
 	csv     *csv.Writer
@@ -85,7 +85,7 @@ func (e *ErrorsWriter) Write(line int64, record []string, problems []Problem) er
 		}
 		cell := ""
 		if i < len(record) {
-			cell = formula.Escape(record[i])
+			cell = asText(record[i])
 		}
 		e.line = append(e.line, cell)
 	}
@@ -102,9 +102,29 @@ func (e *ErrorsWriter) Write(line int64, record []string, problems []Problem) er
 	e.line = append(e.line, strconv.FormatInt(line, 10), formula.Escape(strings.Join(fields, "; ")),
 		strings.Join(codes, "; "), formula.Escape(strings.Join(messages, "; ")))
 	for i := len(e.columns); i < len(record); i++ {
-		e.line = append(e.line, formula.Escape(record[i]))
+		e.line = append(e.line, asText(record[i]))
 	}
 	return e.csv.Write(e.line)
+}
+
+// asText is a cell that a spreadsheet keeps as it is. Of digits it would drop a + and zeros at the beginning, and write
+// more than eleven in scientific notation: "+447911123456" would come back as 4.47911E+11.
+func asText(cell string) string {
+	const shown = 11 // digits of a number without a format, in Excel
+	digits := strings.TrimPrefix(cell, "+")
+	if digits != "" && strings.Trim(digits, "0123456789") == "" &&
+		(digits != cell || len(digits) > shown || len(digits) > 1 && digits[0] == '0') {
+		return "'" + cell
+	}
+	return formula.Escape(cell)
+}
+
+// withoutMark is the cell that asText was given.
+func withoutMark(cell string) string {
+	if v := formula.Unescape(cell); v != cell || !marked(cell) {
+		return v
+	}
+	return cell[1:]
 }
 
 // Close writes what is left. It does not close the writer beneath.
@@ -116,11 +136,8 @@ func (e *ErrorsWriter) Close() error {
 // plainCell is the text of a cell without what says to a spreadsheet that it is text: ="007", or '007. What Writer has
 // put before a formula is no such sign.
 func plainCell(cell string) string {
-	if v := formula.Unescape(cell); v != cell {
+	if v := withoutMark(cell); v != cell {
 		return v
-	}
-	if marked(cell) {
-		return cell[1:]
 	}
 	if v, ok := strings.CutPrefix(strings.TrimSpace(cell), `="`); ok {
 		if v, ok = strings.CutSuffix(v, `"`); ok && !strings.Contains(v, `"`) {

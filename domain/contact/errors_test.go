@@ -162,3 +162,37 @@ func TestWriterIsReadAgain(t *testing.T) {
 		t.Errorf("read %+v, want %+v", got, want)
 	}
 }
+
+// A file of refused rows comes back from a spreadsheet with all of its digits, and, refused again, as it was.
+func TestErrorsInSpreadsheet(t *testing.T) {
+	t.Parallel()
+
+	cells := []string{"+447911123456", "+6593123456", "447911123456", "0612345678", "5145550123", "0", "'=x", "4.5", "00"}
+	text := "Phone,Email,Code\n"
+	for _, c := range cells {
+		text += c + ",bob@," + c + "\n"
+	}
+	out := errorsCSV(t, importFile(t, []byte(text), contact.Options{}))
+	for range 2 {
+		r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(out, []byte("\uFEFF"))))
+		records, err := r.ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range []string{"'+447911123456", "'+6593123456", "'447911123456", "'0612345678", "5145550123", "0", "''=x", "4.5", "'00"} {
+			if got := records[i+1]; got[0] != want || got[2] != want {
+				t.Errorf("%q is written as %q", cells[i], got)
+			}
+		}
+		again := importFile(t, out, contact.Options{Region: "GB"})
+		out = errorsCSV(t, again)
+	}
+	out = bytes.ReplaceAll(out, []byte("bob@,"), []byte("bob@example.com,"))
+	mended := importFile(t, out, contact.Options{Region: "GB"})
+	if got := mended.rows[0].Contact; got.Phone != "+447911123456" || got.Fields["code"] != "+447911123456" {
+		t.Errorf("mended %+v", mended.rows[0])
+	}
+	if got := mended.rows[1].Contact.Phone; got != "+6593123456" {
+		t.Errorf("mended %q", got)
+	}
+}

@@ -138,11 +138,14 @@ func (p *parser) row(rec record, number int64) Row {
 	return row
 }
 
-// shown are the cells of a record as they can be stored and written back. Those beyond MaxColumns are one: a cell takes
-// more memory than the delimiter that makes it.
+// shown are the cells of a record as they can be stored and written back: those of a file of refused rows without what
+// was put before them then. Those beyond MaxColumns are one: a cell takes more memory than the delimiter that makes it.
 func (p *parser) shown(cells []string) []string {
 	out := make([]string, 0, min(len(cells), MaxColumns+1))
 	for _, c := range cells[:min(len(cells), MaxColumns)] {
+		if p.refused {
+			c = withoutMark(c)
+		}
 		out = append(out, storable(c))
 	}
 	if len(cells) > MaxColumns {
