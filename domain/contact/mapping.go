@@ -312,12 +312,12 @@ func isDate(s string) bool {
 		s[2] == '/' && s[5] == '/' || s[2] == '-' && s[5] == '-'
 }
 
-// nameAlone takes a column "Nom" for the whole name where no column has given names, then those of givenBeside beside a
+// nameAlone takes a column "Nom", or "Nume", for the whole name where no column has given names, then those of givenBeside beside a
 // family name for given ones, and "Name" for the family's beside a "Vorname" alone, as German has it.
 func nameAlone(m Mapping, folded []string) {
 	nameless := !m.has(FieldGiven) && !m.has(FieldName)
 	for i := range m {
-		if nameless && m[i].Field == FieldFamily && folded[i] == "nom" && m[i].Why != "given" {
+		if nameless && m[i].Field == FieldFamily && (folded[i] == "nom" || folded[i] == "nume") && m[i].Why != "given" {
 			m[i].Field, m[i].Confidence, m[i].Why = FieldName, .7, "there is no column of given names"
 		}
 	}

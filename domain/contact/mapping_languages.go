@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// headersAbroad are the usual headers of Russian, Ukrainian, Chinese, Arabic, Polish and Turkish files, and the rarer
-// ones of German, Italian and Dutch, as people write them: headers folds them.
-var headersAbroad = []headerNames{
+// headersAbroad are those of headersFar, the usual headers of Russian, Ukrainian, Chinese, Arabic, Polish and Turkish
+// files, and the rarer ones of German, Italian and Dutch, as people write them: headers folds them.
+var headersAbroad = slices.Concat(headersFar, []headerNames{
 	{known{FieldPhone, rankMobile}, `мобильный|мобильный телефон|моб телефон|моб тел|моб|сотовый|сотовый телефон|
 		номер мобильного|номер мобильного телефона|мобильный номер|ватсап|номер whatsapp|мобільний|мобільний телефон|
 		手机|手机号|手机号码|移动电话|手机电话|联系手机|手機|手機號碼|手機號|行動電話|移動電話|
@@ -67,7 +67,7 @@ var headersAbroad = []headerNames{
 		标签|分组|分类|標籤|群組|分類|الوسوم|المجموعة|التصنيف|
 		etykiety|etykieta|grupa|grupy|tagi|kategoria|etiketler|etiket|gruplar|grup|kategori|
 		gruppo|gruppi|categoria|etichetta|groep|groepen|categorieën`},
-}
+})
 
 // wordsAbroad are words of telephones and addresses in longer headers of these languages. Those of scripts that have no
 // spaces between words, or glue an article to them, count within a word.

@@ -34,7 +34,7 @@ func unmarked(text io.Reader) io.Reader {
 // old Macs and DOS write the languages whose headers are known.
 var headerEncodings = []string{
 	Windows1252, Macintosh, IBM850, "windows-1251", "windows-1250", "windows-1254", "windows-1256", "koi8-r", "ibm866",
-	"gb18030", "big5",
+	"gb18030", "big5", "windows-1253", "windows-1255", "windows-874", "shift_jis", "euc-jp", "euc-kr",
 }
 
 // spelled are the known names of columns that have letters beyond ASCII, as they are written: without their accents

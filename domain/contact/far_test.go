@@ -1,0 +1,60 @@
+package contact_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/japanese"
+	"golang.org/x/text/encoding/korean"
+
+	"github.com/mtlrent/conveyor/domain/contact"
+)
+
+// Headers of files of the Nordic countries, of Central and South-East Europe, Greece, Israel and East Asia.
+func TestHeadersFar(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"Förnamn;Efternamn;Mobilnummer;E-postadress;Ort\nÅsa;Ek;+46701234567;a@example.se;Umeå":             "given_name family_name phone email .",
+		"Fornavn;Etternavn;Tlf;E-post;Poststed\nKari;Ek;+4791234567;k@example.no;Bodø":                      "given_name family_name phone email .",
+		"Nimi;Matkapuhelin;Sähköpostiosoite;Kaupunki\nAino;+358401234567;a@example.fi;Oulu":                 "name phone email .",
+		"Příjmení;Jméno;Telefonní číslo;E-mailová adresa\nNová;Eva;+420602123456;e@example.cz":              "family_name given_name phone email",
+		"Meno a priezvisko;Telefónne číslo;Fax\nEva Nová;+421902123456;":                                     "name phone .",
+		"Név;Mobilszám;E-mail cím;Város\nNagy Éva;+36301234567;e@example.hu;Pécs":                            "name phone email .",
+		"Nume și prenume;Număr de telefon;Oraș\nIon Pop;+40721234567;Iași":                                   "name phone .",
+		"Nume;Telefon\nIon Pop;+40721234567":                                                                 "name phone",
+		"Ime;Prezime;Mobitel;E-pošta\nIva;Horvat;+385911234567;i@example.hr":                                 "given_name family_name phone email",
+		"Ονοματεπώνυμο;Κινητό τηλέφωνο;Σταθερό;Πόλη\nΝίκος Παππάς;+306941234567;2101234567;Πάτρα":            "name phone phone .",
+		"שם פרטי,שם משפחה,נייד,דוא\"ל\nדנה,כהן,+972502345678,d@example.co.il":                                "given_name family_name phone email",
+		"お名前,携帯電話番号,電話番号,メールアドレス\n山田,+819012345678,0312345678,y@example.jp":                                    "name phone phone email",
+		"성명,휴대전화번호,이메일 주소,비고\n김,+821012345678,k@example.kr,x":                                                "name phone email .",
+		"Nama Lengkap,No. WA,Alamat Email,Kota\nBudi,+6281234567890,b@example.id,Bogor":                      "name phone email .",
+		"Họ tên,SĐT,Địa chỉ\nNguyễn An,+84912345678,Huế":                                                     "name phone .",
+		"ชื่อ-นามสกุล,เบอร์มือถือ,อีเมล\nสมชาย ใจดี,+66812345678,s@example.th":                                             "name phone email",
+	} {
+		f, err := tryImport(t, []byte(text+"\n"), contact.Options{})
+		require.NoError(t, err, text)
+		require.Equal(t, want, fieldsOf(f.plan.Mapping), text)
+	}
+	for _, tt := range []struct {
+		name string
+		in   encoding.Encoding
+		text string
+		want string
+	}{
+		{"windows-1253", charmap.Windows1253, "Επώνυμο;Όνομα;Κινητό\nΠαππάς;Νίκος;+306941234567\n", "+306941234567 Νίκος Παππάς"},
+		{"windows-1255", charmap.Windows1255, "שם,טלפון\nדנה,+972502345678\n", "+972502345678 דנה"},
+		{"windows-874", charmap.Windows874, "ชื่อ,โทรศัพท์\nสมชาย,+66812345678\n", "+66812345678 สมชาย"},
+		{"shift_jis", japanese.ShiftJIS, "氏名,電話番号\n山田太郎,+819012345678\n", "+819012345678 山田太郎"},
+		{"euc-jp", japanese.EUCJP, "氏名,電話番号\n山田太郎,+819012345678\n", "+819012345678 山田太郎"},
+		{"euc-kr", korean.EUCKR, "이름,전화번호\n김철수,+821012345678\n", "+821012345678 김철수"},
+		{"windows-1250", charmap.Windows1250, "Jméno;Příjmení;Telefon\nJiří;Dvořák;+420602123456\n", "+420602123456 Jiří Dvořák"},
+	} {
+		data, err := tt.in.NewEncoder().Bytes([]byte(tt.text))
+		require.NoError(t, err)
+		f := importFile(t, data, contact.Options{})
+		require.Equal(t, tt.name, f.plan.Format.Encoding, tt.text)
+		require.Equal(t, tt.want, f.String(), tt.text)
+	}
+}
