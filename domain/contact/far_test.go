@@ -16,22 +16,22 @@ import (
 func TestHeadersFar(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"Förnamn;Efternamn;Mobilnummer;E-postadress;Ort\nÅsa;Ek;+46701234567;a@example.se;Umeå":             "given_name family_name phone email .",
-		"Fornavn;Etternavn;Tlf;E-post;Poststed\nKari;Ek;+4791234567;k@example.no;Bodø":                      "given_name family_name phone email .",
-		"Nimi;Matkapuhelin;Sähköpostiosoite;Kaupunki\nAino;+358401234567;a@example.fi;Oulu":                 "name phone email .",
-		"Příjmení;Jméno;Telefonní číslo;E-mailová adresa\nNová;Eva;+420602123456;e@example.cz":              "family_name given_name phone email",
-		"Meno a priezvisko;Telefónne číslo;Fax\nEva Nová;+421902123456;":                                     "name phone .",
-		"Név;Mobilszám;E-mail cím;Város\nNagy Éva;+36301234567;e@example.hu;Pécs":                            "name phone email .",
-		"Nume și prenume;Număr de telefon;Oraș\nIon Pop;+40721234567;Iași":                                   "name phone .",
-		"Nume;Telefon\nIon Pop;+40721234567":                                                                 "name phone",
-		"Ime;Prezime;Mobitel;E-pošta\nIva;Horvat;+385911234567;i@example.hr":                                 "given_name family_name phone email",
-		"Ονοματεπώνυμο;Κινητό τηλέφωνο;Σταθερό;Πόλη\nΝίκος Παππάς;+306941234567;2101234567;Πάτρα":            "name phone phone .",
-		"שם פרטי,שם משפחה,נייד,דוא\"ל\nדנה,כהן,+972502345678,d@example.co.il":                                "given_name family_name phone email",
-		"お名前,携帯電話番号,電話番号,メールアドレス\n山田,+819012345678,0312345678,y@example.jp":                                    "name phone phone email",
-		"성명,휴대전화번호,이메일 주소,비고\n김,+821012345678,k@example.kr,x":                                                "name phone email .",
-		"Nama Lengkap,No. WA,Alamat Email,Kota\nBudi,+6281234567890,b@example.id,Bogor":                      "name phone email .",
-		"Họ tên,SĐT,Địa chỉ\nNguyễn An,+84912345678,Huế":                                                     "name phone .",
-		"ชื่อ-นามสกุล,เบอร์มือถือ,อีเมล\nสมชาย ใจดี,+66812345678,s@example.th":                                             "name phone email",
+		"Förnamn;Efternamn;Mobilnummer;E-postadress;Ort\nÅsa;Ek;+46701234567;a@example.se;Umeå":   "given_name family_name phone email .",
+		"Fornavn;Etternavn;Tlf;E-post;Poststed\nKari;Ek;+4791234567;k@example.no;Bodø":            "given_name family_name phone email .",
+		"Nimi;Matkapuhelin;Sähköpostiosoite;Kaupunki\nAino;+358401234567;a@example.fi;Oulu":       "name phone email .",
+		"Příjmení;Jméno;Telefonní číslo;E-mailová adresa\nNová;Eva;+420602123456;e@example.cz":    "family_name given_name phone email",
+		"Meno a priezvisko;Telefónne číslo;Fax\nEva Nová;+421902123456;":                          "name phone .",
+		"Név;Mobilszám;E-mail cím;Város\nNagy Éva;+36301234567;e@example.hu;Pécs":                 "name phone email .",
+		"Nume și prenume;Număr de telefon;Oraș\nIon Pop;+40721234567;Iași":                        "name phone .",
+		"Nume;Telefon\nIon Pop;+40721234567":                                                      "name phone",
+		"Ime;Prezime;Mobitel;E-pošta\nIva;Horvat;+385911234567;i@example.hr":                      "given_name family_name phone email",
+		"Ονοματεπώνυμο;Κινητό τηλέφωνο;Σταθερό;Πόλη\nΝίκος Παππάς;+306941234567;2101234567;Πάτρα": "name phone phone .",
+		"שם פרטי,שם משפחה,נייד,דוא\"ל\nדנה,כהן,+972502345678,d@example.co.il":                     "given_name family_name phone email",
+		"お名前,携帯電話番号,電話番号,メールアドレス\n山田,+819012345678,0312345678,y@example.jp":                       "name phone phone email",
+		"성명,휴대전화번호,이메일 주소,비고\n김,+821012345678,k@example.kr,x":                                     "name phone email .",
+		"Nama Lengkap,No. WA,Alamat Email,Kota\nBudi,+6281234567890,b@example.id,Bogor":           "name phone email .",
+		"Họ tên,SĐT,Địa chỉ\nNguyễn An,+84912345678,Huế":                                          "name phone .",
+		"ชื่อ-นามสกุล,เบอร์มือถือ,อีเมล\nสมชาย ใจดี,+66812345678,s@example.th":                    "name phone email",
 	} {
 		f, err := tryImport(t, []byte(text+"\n"), contact.Options{})
 		require.NoError(t, err, text)
@@ -56,5 +56,21 @@ func TestHeadersFar(t *testing.T) {
 		f := importFile(t, data, contact.Options{})
 		require.Equal(t, tt.name, f.plan.Format.Encoding, tt.text)
 		require.Equal(t, tt.want, f.String(), tt.text)
+	}
+}
+
+// Exports of programs of sales and of mail: each number of a row, and the whole name.
+func TestExportsOfSales(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"Person - Name,Person - Phone - Work,Person - Phone - Mobile,Person - Phone - Other,Person - Email - Work,Person - Email - Home\n" +
+			"Ann Lee,514-555-0100,514-555-0123,,,ann@example.com\nBob Roy,438-555-0199,,,b@example.com,\n": "+15145550123 ann@example.com Ann Lee\n+14385550199 b@example.com Bob Roy",
+		"EMAIL,FIRSTNAME,LASTNAME,SMS,LANDLINE_NUMBER,WHATSAPP\na@example.com,Ann,Lee,15145550123,,\n,Bob,Roy,,14385550199,\n":                  "+15145550123 a@example.com Ann Lee\n+14385550199 Bob Roy",
+		"Invitee Name,Invitee First Name,Invitee Last Name,Invitee Email,Text Reminder Number\nAnn Lee,Ann,Lee,a@example.com,+1 514-555-0123\n": "+15145550123 a@example.com Ann Lee",
+		"First name,Email address - other,Phone - home,Phone - mobile\nAnn,a@example.com,514-555-0100,514-555-0123\n":                           "+15145550123 a@example.com Ann",
+		"Name,SMS,Phone\nAnn,yes,514-555-0123\n": "+15145550123 Ann",
+	} {
+		f := importFile(t, []byte(text), contact.Options{})
+		require.Equal(t, want, f.String(), text)
 	}
 }
