@@ -68,7 +68,9 @@ func TestExportsOfSales(t *testing.T) {
 		"EMAIL,FIRSTNAME,LASTNAME,SMS,LANDLINE_NUMBER,WHATSAPP\na@example.com,Ann,Lee,15145550123,,\n,Bob,Roy,,14385550199,\n":                  "+15145550123 a@example.com Ann Lee\n+14385550199 Bob Roy",
 		"Invitee Name,Invitee First Name,Invitee Last Name,Invitee Email,Text Reminder Number\nAnn Lee,Ann,Lee,a@example.com,+1 514-555-0123\n": "+15145550123 a@example.com Ann Lee",
 		"First name,Email address - other,Phone - home,Phone - mobile\nAnn,a@example.com,514-555-0100,514-555-0123\n":                           "+15145550123 a@example.com Ann",
-		"Name,SMS,Phone\nAnn,yes,514-555-0123\n": "+15145550123 Ann",
+		"1. Full name,2. Phone number,Q3) E-mail\nAnn Lee,514-555-0123,a@example.com\n":                                                         "+15145550123 a@example.com Ann Lee",
+		"Qualité.,1.5,Nom complet,Téléphone\nx,2,Ann Lee,514-555-0123\n":                                                                        "+15145550123 Ann Lee",
+		"Name,SMS,Phone\nAnn,yes,514-555-0123\n":                                                                                                "+15145550123 Ann",
 	} {
 		f := importFile(t, []byte(text), contact.Options{})
 		require.Equal(t, want, f.String(), text)

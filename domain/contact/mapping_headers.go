@@ -156,6 +156,7 @@ func knownHeader(cell string) bool {
 
 // meaningOf is what a header means that is known as a whole, or whose parts in two languages are, or without its note.
 func meaningOf(name string) (known, bool) {
+	name = unnumbered(name)
 	if k, ok := header(fold(name)); ok {
 		return k, true
 	}
@@ -163,6 +164,15 @@ func meaningOf(name string) (known, bool) {
 		return k, true
 	}
 	return withoutNote(name)
+}
+
+// unnumbered is a header without the number that forms put before their questions: "2. Phone number", "Q2) Phone".
+func unnumbered(header string) string {
+	rest := strings.TrimLeft(strings.TrimLeft(header, "Qq"), "0123456789")
+	if n := len(header) - len(rest); n > 0 && n <= 3 && rest != "" && (rest[0] == '.' || rest[0] == ')') {
+		return strings.TrimSpace(rest[1:])
+	}
+	return header
 }
 
 // inLanguages is what a header means that says the same in several languages: "Courriel / Email". "Nom" alone, which
@@ -264,7 +274,7 @@ func disowned(header, folded string) bool {
 // byHeader is what a header says, with a confidence of 1 for a known name, .9 for one with a note, .8 for one that may
 // as well be something else, .7 for words in it, 0 for nothing.
 func byHeader(written, folded string) (known, float64, string) {
-	for _, name := range []string{folded, fold(parted(written))} {
+	for _, name := range []string{folded, fold(parted(written)), fold(unnumbered(written))} {
 		if k, ok := header(name); ok {
 			if slices.Contains(vague, name) {
 				return k, .8, "known header, of other things too"
