@@ -91,3 +91,19 @@ func TestCountriesOfNumbers(t *testing.T) {
 		require.Equal(t, want, f.String(), text)
 	}
 }
+
+// Until 2019 mobiles in Mexico were called by 044 or 045, and other areas by 01.
+func TestTrunksOfMexico(t *testing.T) {
+	t.Parallel()
+	for cell, want := range map[string]string{
+		"044 55 1234 5678": "+525512345678", "045-55-1234-5678": "+525512345678", "01 (55) 1234 5678": "+525512345678",
+		"044.55.1234.5678": "+525512345678", "55 1234 5678": "+525512345678", "01 55 1234 567": "", "044 55 1234 56789": "",
+		"001 514 555 0123": "+15145550123",
+	} {
+		phone, _, wrong := contact.ReadPhone(cell, "MX")
+		require.Equal(t, want, phone, cell)
+		require.Equal(t, want == "", wrong != nil, cell)
+	}
+	_, _, wrong := contact.ReadPhone("044 55 1234 5678", "US")
+	require.NotNil(t, wrong)
+}

@@ -116,6 +116,10 @@ func readClean(s, region string) (phone, country string, why *refusal) {
 		return phone, country, why
 	}
 	why = noCode
+	if region == "MX" {
+		s = withoutTrunkOfMexico(s)
+		digits = digitsOf(s)
+	}
 	if region != "" {
 		if phone, country, ok := mobileOf(s, digits, region); ok {
 			return phone, country, nil
@@ -131,6 +135,17 @@ func readClean(s, region string) (phone, country string, why *refusal) {
 		return phone, country, nil
 	}
 	return "", "", why
+}
+
+// withoutTrunkOfMexico is a number without what was dialled before it until 2019, to other areas and to mobiles: the
+// library has forgotten it.
+func withoutTrunkOfMexico(s string) string {
+	for _, trunk := range []string{"044", "045", "01"} {
+		if rest, ok := strings.CutPrefix(s, trunk); ok && digitsOf(rest) == 10 {
+			return strings.TrimLeft(rest, " -.")
+		}
+	}
+	return s
 }
 
 // unbroken puts one number that was broken onto one line: "+1 514\n555 0123". Digits on a line beside a whole number
