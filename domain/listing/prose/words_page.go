@@ -61,30 +61,33 @@ func (p *Prose) pageAt(i int) int {
 	if p.words[i].kind != word || !p.itemStart(i) && p.sym(i-1) != ':' {
 		return i
 	}
-	line := i + 1
-	for line < len(p.words) && !p.words[line].line {
-		line++
-	}
-	if k := p.phraseAt(i, pageEnds); k > 0 && (k == line || p.sym(k) == ':') {
+	if k := p.phraseAt(i, pageEnds); k > 0 && (k == len(p.words) || p.words[k].line || p.sym(k) == ':') {
 		return len(p.words)
 	}
 	if k := p.phraseAt(i, pageMenus); k > 0 && p.sym(k) == ':' {
-		return line
-	}
-	if k := p.phraseAt(i, ofTheArea); k > 0 {
-		for k < line && !p.stop(k) {
+		for k < len(p.words) && !p.words[k].line {
 			k++
 		}
 		return k
 	}
-	return p.questionAt(i, line)
+	if k := p.phraseAt(i, ofTheArea); k > 0 {
+		for k < len(p.words) && !p.stop(k) {
+			k++
+		}
+		return k
+	}
+	return p.questionAt(i)
 }
+
+// mostAsked is the length of the longest question, in tokens. Without it each colon of a line that is one sentence has
+// the rest of the line read.
+const mostAsked = 60
 
 // questionAt returns the token behind a question that begins at i and is not answered, or i: "Is heat included?", "Le
 // chauffage est-il inclus ?". "Are you looking for a 3 ½?" offers one.
-func (p *Prose) questionAt(i, line int) int {
+func (p *Prose) questionAt(i int) int {
 	asks := askWords[p.word(i)] && p.word(i+1) != "t" // not "can't find a 3 ½?"
-	for k := i; k < line; k++ {
+	for k := i; k < len(p.words) && k < i+mostAsked && (k == i || !p.words[k].line); k++ {
 		switch s := p.sym(k); {
 		case s == '?':
 			said := p.word(k + 1)

@@ -3,6 +3,7 @@ package prose_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mtlrent/conveyor/domain/listing/prose"
 	"github.com/mtlrent/conveyor/domain/page"
@@ -25,6 +26,25 @@ func TestReadIsLinear(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"<!--", "<a", "<script>", "&", "<", "</", "41/2", "1 ", "$", "- ", "a "} {
 		prose.Read(page.Text(strings.Repeat(s, 200_000/len(s))))
+	}
+}
+
+// The readers of topics are linear as well: a quadratic one takes minutes for each of these.
+func TestTopicsAreLinear(t *testing.T) {
+	t.Parallel()
+	for _, s := range []string{"+ 30% utilities ", "$100 + gas, ", "+ 100 month plus gas water ", "Utilities (hydro ", "heat (oil) and ",
+		"place pour 2 autos ", "stall underground ", "1 parking on ", "one free parking spot $40 ", "NS,", "NP/", "POU ", "1 s-e ",
+		"1er mai, bail ", "Août ou ", "Dec 1/", "Min. 4 months ", "pas de gros chiens ", "incluant tout : ", "internet by ",
+		"tenant by tenant ", "lights extra, ", "frais (environ ", "~(70$ "} {
+		text := strings.Repeat(s, 100_000/len(s))
+		start := time.Now()
+		prose.ParseUtilities(text)
+		prose.ParseParking(text)
+		prose.ParsePets(text)
+		prose.ParseAvailable(text)
+		prose.ParseLease(text)
+		prose.ParseFloor(text)
+		t.Logf("%q: %v", s, time.Since(start).Round(time.Millisecond))
 	}
 }
 
