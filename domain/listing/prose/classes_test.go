@@ -471,6 +471,7 @@ func TestClasses(t *testing.T) {
 	maps.Copy(all, unseenClasses)
 	maps.Copy(all, questionClasses)
 	maps.Copy(all, sumClasses)
+	maps.Copy(all, shareClasses)
 	maps.Copy(all, energyClasses)
 	maps.Copy(all, placeClasses)
 	maps.Copy(all, bathClasses)

@@ -144,6 +144,7 @@ var connectors = set("is est sont a de d environ env about approx approximately 
 	"egalement aussi also peu pres will run runs sera are stall stalls spot spots space spaces place places " +
 	"estimated estime estimee estimes approximative around autour prevoir minimum maximum max souterrain if si desire " +
 	"desiree optional nearby couvert covered rate an can could peut etre loue separement be rented had separately " +
+	"revient reviennent arriere out back electrique electric " +
 	"option optionnel tarif chaque each sont non obligatoire mensuelle of chauffe chauffee heated moyennant contre")
 
 // A leadWord is the meaning of a word before an amount.
@@ -170,7 +171,7 @@ var amountLeads = meanings(map[leadWord]string{
 	leadAbout: "moyenne environ env about approx average estime approximativement prevoir prevoyez",
 	leadFor:   "pour for",
 	leadExcluded: "non pas not compris comprise inclus incluse included charge frais du au aux locataire tenant " +
-		"quebec",
+		"quebec vos votre your",
 	leadOnTop: "sus",
 	leadList:  "original originale regulier reguliere regular",
 })
@@ -184,6 +185,7 @@ type amountLead struct {
 	plus    bool // it is added to the rent
 	about   bool // it is an estimate
 	in      bool // "pour" stands right before it
+	tenants bool // it is an estimate of what the tenant pays
 	list    bool // "original" stands before it
 	priced  bool // the parking that is not in the rent has the amount: "stationnement non inclus, 60 $"
 }
@@ -198,11 +200,11 @@ func (p *Prose) before(a *amount, used int) {
 			leads = l.sign(t.sym)
 		case word:
 			leads = l.word(t.w)
-		case number:
-			leads = false
+		case number: // "stationnement, 1 place 25 $"
+			leads = t.digits == 1 && parkingSpots[p.word(l.k+1)]
 		}
 	}
-	if l.plus && a.role == forRent {
+	if (l.plus || l.tenants) && a.role == forRent {
 		a.role = forExtra
 	}
 }
@@ -211,7 +213,10 @@ func (p *Prose) before(a *amount, used int) {
 func (l *amountLead) sign(s byte) bool {
 	p, a, k := l.p, l.a, l.k
 	switch s {
-	case ':', '=', '~', '"', '@':
+	case '~':
+		l.about = true
+		return true
+	case ':', '=', '"', '@':
 		return true
 	case '-':
 		if p.sym(a.from) != '$' || !p.words[k].space { // "unit 453 - $520" is no range
@@ -231,7 +236,7 @@ func (l *amountLead) sign(s byte) bool {
 			p.sym(k-1) == '(' && p.sym(k+1) != '-' && p.about(k-2, aCost)
 		return l.plus
 	case ',':
-		if l.about && l.n == 1 || l.n == 0 && p.parkingOut(k-1) && p.besideRent(a) {
+		if l.about && (l.n == 1 || l.tenants) || l.n == 0 && p.parkingOut(k-1) && p.besideRent(a) {
 			return true // "électricité aux frais du locataire, environ 70 $"
 		}
 		if l.n == 0 && a.per != perWeek && p.parkingSentence(k) && a.cents <= ceilings[forParking] {
@@ -280,7 +285,8 @@ func (l *amountLead) word(w string) bool {
 			return true
 		}
 	case leadExcluded:
-		if l.about || l.priced || l.atCost(k) { // "électricité non comprise, moyenne 125 $"
+		l.tenants = l.tenants || l.about && w == "frais" // "chauffage électrique, à vos frais (environ 120 $)"
+		if l.about || l.priced || l.atCost(k) {          // "électricité non comprise, moyenne 125 $"
 			return true
 		}
 	case leadOnTop:

@@ -60,7 +60,7 @@ var topics = func() map[string]topic {
 			"eclairees eclairer eclairez eclairage electricite electricity electrique elec hydro power eau water internet " +
 			"wifi wi " +
 			"cable " +
-			"cables cablo nc ne n non ecl c h chaude energie energy lighted utilities utility utilites",
+			"cables cablo lumieres nc ne n non ecl c h chaude energie energy lighted utilities utility utilites",
 		aPet: "animal animaux animeaux animeau animals pet pets chat chats cat cats chien chiens dog dogs minou minous " +
 			"chaton chatons chatte chattes puppy puppies minet minets kitty kitties kitten kittens pitou pitous toutou toutous pup " +
 			"pups doggo doggos",

@@ -65,6 +65,9 @@ func (p *Prose) utilities() (inclusions, findings) {
 	r := inclusionReader{p: p}
 	p.answered(r.say)
 	for i := range p.words {
+		if p.addedList(i) {
+			r.list(i, false, i-1)
+		}
 		if !p.about(i, anInclusion|aUtility|aFurnishing) {
 			r.worded(i)
 			continue
@@ -190,11 +193,19 @@ func (r *inclusionReader) priced(i int) {
 	p := r.p
 	if what := p.onTop(i); what != noUtility {
 		r.say(what, false, i-1, i)
+		if what == collective && p.sym(i+1) == '(' { // "+ utilities (hydro, gas, water)"
+			r.list(i+1, false, i)
+		}
 	}
-	if w := p.word(i - 1); w != "avec" && w != "with" || p.sym(i-2) != '$' && p.word(i-2) != "mois" {
+	if w := p.word(i - 1); w != "avec" && w != "with" || p.sym(i-2) != '$' && p.word(i-2) != "mois" &&
+		(p.sym(i-3) != '$' || p.num(i-2) == nil) {
 		return
 	}
 	what, end := p.thing(i)
+	if what == collective && p.listEnds(end+1) { // "$1,350 with utilities, wifi not included"
+		r.say(what, true, i-1, end)
+		return
+	}
 	if what == heat && end == i { // "560 $ avec chauffage"; "730 $ avec hydro" is a sum
 		r.say(heat, true, i, i)
 		r.beside(i, i)
@@ -233,6 +244,9 @@ func (r *inclusionReader) shared(i int) {
 	}
 	if r.p.shareOf(i) {
 		r.list(i, false, i)
+	}
+	if r.p.pricedApart(i) {
+		r.say(collective, false, i, i)
 	}
 }
 
@@ -335,6 +349,12 @@ func (v *inclusion) ofEverything() bool {
 		next++
 	}
 	v.list(next, v.yes, v.i)
+	if p.sym(next) == '.' && p.sym(next+1) == '(' {
+		next++
+	}
+	if w := p.word(next + 1); v.yes && p.sym(next) == '(' && (w == "no" || w == "not" || w == "sans" || w == "pas") {
+		v.list(next+2, false, next) // "all utilities incl. (no internet)"
+	}
 	if v.yes {
 		p.listBefore(v.from-2, func(what utility, k int) { // "internet, tout compris"
 			if what == internet || what == cable {
@@ -350,6 +370,9 @@ func (v *inclusion) ofAllBehind() bool {
 	ok := v.yes && v.p.allOf(v.i, v.to+1)
 	if ok {
 		v.sayAll(true, v.i, v.to+1)
+		if s := v.p.sym(v.to + 2); s == ':' || s == '(' { // "incluant tout : électricité, internet"
+			v.list(v.to+2, true, v.i)
+		}
 	}
 	return ok
 }
@@ -387,9 +410,10 @@ func (v *inclusion) ofLists() {
 			v.beside(v.to, v.from)
 		}
 	}
-	if end := p.heading(v.to); end > 0 && !before {
+	apart := p.sym(v.from-1) == ',' && next < len(p.words) && p.words[next].line // "one spot, included", a line of its own
+	if end := p.heading(v.to); end > 0 && !before && !apart {
 		p.lines(end, func(what utility, k int) { v.say(what, v.yes, k, k) })
-	} else if !before || p.sym(next) == ':' {
+	} else if (!before || p.sym(next) == ':') && !apart {
 		p.list(next, func(what utility, k int) {
 			if what != parkingPlace || !amenitiesOf[p.word(v.from-1)] { // what there is, not what the rent includes
 				v.say(what, v.yes, v.from, k)

@@ -57,7 +57,7 @@ func (p *Prose) allOf(i, k int) bool {
 		return false
 	}
 	return p.stop(k+1) || exceptWords[p.word(k+1)] || p.sym(k+1) == ',' || p.sym(k+1) == '(' ||
-		p.seq(k+1, "a", "l", "exception")
+		p.sym(k+1) == ':' || p.seq(k+1, "a", "l", "exception")
 }
 
 // enumerates tells whether a list of utilities begins at i: ": heat", "(heat", "such as heat".
@@ -144,5 +144,37 @@ func (p *Prose) shareOf(i int) bool {
 		p.word(k) == "l" || p.word(k) == "all"); n++ {
 		k--
 	}
-	return k < i-1 && p.sym(k) == '%' && p.num(k-1) != nil && p.num(k-1).cents < 100_00
+	named := k < i-1
+	switch {
+	case p.sym(k) == '%' && p.num(k-1) != nil && p.num(k-1).cents < 100_00:
+		k -= 2
+	case p.sym(k-1) == '/' && p.num(k) != nil && p.num(k-2) != nil && p.num(k).digits == 1 && p.num(k-2).digits == 1:
+		k -= 3
+	default:
+		return false
+	}
+	return named || collectives[p.word(i)] && (p.sym(k) == '+' || p.word(k) == "plus") // "$1,750 + 30% utilities"
+}
+
+// pricedApart tells whether the utilities at i have a sum of their own: "utilities (hydro, gas) are $85 a month",
+// "+ $100 flat for utilities".
+func (p *Prose) pricedApart(i int) bool {
+	if w := p.word(i); w != "utilities" && w != "utilites" {
+		return false
+	}
+	k := i - 1
+	if p.word(k) == "for" {
+		if k--; p.word(k) == "flat" {
+			k--
+		}
+		return p.num(k) != nil && p.sym(k-1) == '$' && (p.sym(k-2) == '+' || p.word(k-2) == "plus")
+	}
+	k = i + 1
+	if p.sym(k) == '(' {
+		for k < i+9 && p.sym(k) != ')' {
+			k++
+		}
+		k++
+	}
+	return copulas[p.word(k)] && p.sym(k+1) == '$' && p.num(k+2) != nil && p.num(k+2).cents > 0
 }

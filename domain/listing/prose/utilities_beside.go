@@ -85,6 +85,20 @@ func (p *Prose) inBrackets(i int, f func(what utility, last int)) {
 	}
 }
 
+// addedList tells whether a list begins at i that is all that a sentence adds to the rent: "$1,550 plus gas, hydro &
+// water".
+func (p *Prose) addedList(i int) bool {
+	if i < 2 || p.sym(i-1) != '+' && p.word(i-1) != "plus" || p.words[i].line {
+		return false
+	}
+	t, w := p.num(i-2), p.word(i-2)
+	if p.sym(i-2) != '$' && w != "mois" && w != "month" && w != "mth" && w != "mo" && (t == nil || t.digits < 3) {
+		return false
+	}
+	what, end := p.thing(i)
+	return what != noUtility && p.sym(end+1) != '+' && p.onlyThings(i) // "+ heat + water" may go on to what the rent has
+}
+
 // onTop reads the cost at i that "590 $ + hydro", "lease + hydro" or "plus utilities" adds to the rent.
 func (p *Prose) onTop(i int) utility {
 	if i < 1 || p.sym(i-1) != '+' && p.word(i-1) != "plus" || p.words[i].line {

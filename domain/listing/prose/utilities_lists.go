@@ -66,6 +66,15 @@ func (p *Prose) listBefore(i int, f func(utility, int)) {
 				continue
 			}
 		}
+		if p.sym(k) == '-' && k < i && collectives[p.word(k-1)] { // "Utilities - heat, water included"
+			return
+		}
+		if w := p.word(k - 1); p.words[k].kind == word && (w == "by" || w == "par" || w == "via") {
+			if what, _ := p.thing(k - 2); what == internet { // "internet by Bell included"
+				k--
+				continue
+			}
+		}
 		if !p.glue(k) || p.sym(k) == ':' && k < i || p.sym(k) == ')' && k < i-8 {
 			return
 		}

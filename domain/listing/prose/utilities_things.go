@@ -40,12 +40,18 @@ func (p *Prose) thing(i int) (utility, int) {
 		return collective, i
 	case w == "lights" && p.lightsWithHeat(i): // "heat and lights included"
 		return electricity, i
+	case (next == "hydro" || next == "power") && suppliers[w]: // "BC Hydro"
+		return electricity, i + 1
+	case w == "lumieres" && (p.sym(i-1) == '+' || p.lightsWithHeat(i)): // "1 650 $ + lumières"
+		return electricity, i
 	case w == "power" && powered[next]:
 		return otherThing, i + 1
 	case w == "hydro" && p.sym(i+1) == '-' && p.word(i+2) == "quebec":
 		return electricity, i + 2
 	case w == "hydro" && next == "quebec":
 		return electricity, i + 1
+	case w == "eau" && next == "chaude" && p.seq(i-3, "chauffage", "a", "l"): // a sort of heating
+		return otherThing, i + 1
 	case w == "water" && p.word(i-1) == "hot":
 		return hotWater, i
 	case what == water && (next == "chaude" || next == "ch" || next == "chaud"):
@@ -85,6 +91,10 @@ var energyCosts = set("cout couts frais depense depenses cost costs bill bills")
 // rent includes: "heat + lights", "heat, hot water, lights".
 func (p *Prose) lightsWithHeat(i int) bool {
 	w := p.word(i - 2)
+	if l := p.word(i - 1); p.word(i+1) == "extra" && (p.sym(i-1) == ',' || l == "and") || l == "pay" || l == "pays" ||
+		l == "own" && strings.HasPrefix(p.word(i-2), "pay") { // "lights extra", "you pay lights"
+		return true
+	}
 	switch p.sym(i - 1) {
 	case '+', '&', ',', '/':
 	default:
@@ -92,8 +102,11 @@ func (p *Prose) lightsWithHeat(i int) bool {
 			return false
 		}
 	}
-	return w == "heat" || w == "heating" || w == "water" || w == "heated"
+	return w == "heat" || w == "heating" || w == "water" || w == "heated" || w == "chauffage" || w == "chaude"
 }
+
+// suppliers stand before "Hydro" and "Power" in the names of those who sell electricity.
+var suppliers = set("bc nb ns nl toronto manitoba ottawa")
 
 // powered are things that "power" stands before, as in "power outlets".
 var powered = set("outlet outlets window windows tool tools wash washing backup generator door doors recliner " +
@@ -114,7 +127,7 @@ var things = set("electromenager electromenagers electros electro refrigerateur 
 	"furnishings smart netflix linens bedding dishes maintenance lawn security cleaning housekeeping " +
 	"aspirateur echangeur fibre optique illimite illimitee haute vitesse unlimited high speed exterieur interieur " +
 	"lit lits commode divan sofa couch table tables chaises desk ustensiles utensils cookware " +
-	"mazout propane huile " +
+	"mazout propane huile oil fortis fortisbc enbridge " +
 	"appareil appareils insurance assurance assurances literie vaisselles electrique terminal videotron decodeur")
 
 // accentedAt tells whether the text has the word at i with an accent, whatever its case.

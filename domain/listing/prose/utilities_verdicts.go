@@ -58,15 +58,20 @@ func (p *Prose) toTenant(i int) (end int, ok bool) {
 	k := i - 2
 	switch w := p.word(i); {
 	case (w == "locataire" || w == "locataires") && (p.word(i-1) == "au" || p.word(i-1) == "aux"):
+	case w == "plus" && p.word(i-1) == "en": // "hydro en plus"
 	case tenants[w] && p.word(i-1) == "on": // "hydro is on you", "all utilities on tenant"
 		for copulas[p.word(k)] {
 			k--
+		}
+	case tenants[w] && p.word(i-1) == "by": // "hydro, internet, insurance by tenant"
+		if what, _ := p.thing(k); what == otherThing {
+			return k, p.listEnds(i + 1)
 		}
 	default:
 		return 0, false
 	}
 	what, _ := p.thing(k)
-	return k, (what != noUtility && what < parkingPlace || what == collective) && p.listEnds(i+1)
+	return k, (what != noUtility && what < parkingPlace || what == collective) && (p.listEnds(i+1) || p.sym(i+1) == '(')
 }
 
 // inRent tells whether the word at i ends a list of what the rent includes without a verdict of its own, and returns
