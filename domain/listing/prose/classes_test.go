@@ -472,6 +472,7 @@ func TestClasses(t *testing.T) {
 	maps.Copy(all, questionClasses)
 	maps.Copy(all, sumClasses)
 	maps.Copy(all, shareClasses)
+	maps.Copy(all, carClasses)
 	maps.Copy(all, energyClasses)
 	maps.Copy(all, placeClasses)
 	maps.Copy(all, bathClasses)

@@ -1,6 +1,7 @@
 package prose
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -116,6 +117,8 @@ func (n *normalizer) parking() {
 			words, i, j = more, a, b
 			from, p = "description", n.body
 		}
+	} else if more, better, _, _ := n.body.parking(); better >= 2 && more.Offer == words.Offer {
+		words.Spots = cmp.Or(words.Spots, more.Spots) // what the title leaves out
 	}
 	if u, where := n.inTitle, &n.titleAt; u.parking != nil && *u.parking && words.Offer != "extra" &&
 		words.Offer != "street" {

@@ -44,7 +44,7 @@ const (
 // costs are the nouns that an amount may belong to instead of the rent.
 var costs = map[string]role{
 	"stationnement": forParking, "stationnements": forParking, "parking": forParking, "garage": forParking,
-	"stationement": forParking, "stat": forParking, "vignette": forParking, "cabanon": forOther,
+	"stationement": forParking, "driveway": forParking, "stat": forParking, "vignette": forParking, "cabanon": forOther,
 	"hydro": forHydro, "electricite": forHydro, "electricity": forHydro, "chauffage": forHydro, "heating": forHydro,
 	"energie": forHydro, "elec": forHydro, "utilities": forHydro, "heat": forHydro, "bills": forHydro, "bill": forHydro,
 	"meuble": forFurniture, "meubles": forFurniture, "furnished": forFurniture, "furniture": forFurniture,

@@ -43,7 +43,8 @@ var (
 		parkArticle:  "a an",
 		parkFiller: "of renting de d une un le l place places back alley rear lane tandem surface " +
 			"designated espace espaces space spaces private prive car louer rent " +
-			"petit petite grand grande avoir secured secure covered assigned reserved dedicated large single legal",
+			"off valet permit petit petite " +
+			"grand grande avoir secured secure covered assigned reserved dedicated large single legal",
 	})
 	parkingAfter = meanings(map[parkingWord]string{
 		parkIndoors:  "interieur interieurs interieure interieures int indoor souterrain souterrains sousterrain underground inside",
@@ -56,7 +57,7 @@ var (
 		parkOnOffer: "disponible disponibles available possible possibles optionnel optional option optionel dispo " +
 			"negociee negocie loue louee rented arranged",
 		parkForMore: "cost fee fees frais sus extra supplement additionnel additional payant supplementaire supplementaires surplus",
-		parkCars:    "chars voitures voiture autos auto vehicules vehicule cars car vehicles vehicle",
+		parkCars:    "chars voitures voiture autos auto char vehicules vehicule cars car vehicles vehicle",
 		parkWalled:  "ferme fermes clos enclosed",
 		parkTerrain: "terrain",
 		parkComes:   "comes vient",
@@ -90,6 +91,8 @@ func (p *Prose) parking() (out listing.Parking, sure, from, to int) {
 		if p.about(i, aParking) && p.word(i) != "abri" && (p.word(i) != "stat" || p.sym(i+1) == '.' ||
 			p.about(i+1, anInclusion)) && !p.parkingOfOthers(i) {
 			best.join(p.parkingAt(i))
+		} else if place := p.carPlaces(i); place.rank > 0 {
+			best.join(place)
 		}
 	}
 	best.priced()
@@ -104,6 +107,9 @@ func (m *parkingMention) join(next parkingMention) {
 	case next.rank > m.rank:
 		if next.Type == "" && !next.both {
 			next.Type, next.both = m.Type, m.both
+		}
+		if next.Spots == 0 && m.Spots > 0 && next.at <= m.at+3 && m.p.unbroken(m.at, next.at) { // "1 parking on driveway"
+			next.Spots = m.Spots
 		}
 		*m = next
 	case next.Offer == m.Offer:
@@ -123,7 +129,8 @@ func (m *parkingMention) priced() {
 		switch {
 		case a.role != forParking, a.per == perYear, a.per == perWeek, a.per == perDay, m.pricedElse(a.from, a.to):
 			continue
-		case m.Offer == "included" && m.Spots > 0:
+		case m.Offer == "included" && m.Spots > 0 && (m.rank > 2 || a.from < m.at ||
+			a.from > m.at+6 || !m.p.unbroken(m.at, a.from)):
 			return
 		case m.from < 0: // "underground spot can be had for $125"
 			m.Type, m.from, m.to = m.p.pricedSpot(a.from), a.from, a.to
@@ -209,17 +216,21 @@ var moreWords = set("extra more additional supplementaires supplementaire")
 // spotsAt reads a count of places behind the parking at i, at token k: "(2)", ": 2", "x2", "for 2", "1 spot".
 func (p *Prose) spotsAt(i, k int) int {
 	t := p.num(k)
-	if t == nil || t.dec > 0 || t.digits != 1 || t.half {
+	n := numberWords[p.word(k)]
+	switch {
+	case t == nil && n > 0 && p.word(k-1) == "for": // "parking for one"
+	case t == nil || t.dec > 0 || t.digits != 1 || t.half:
 		return 0
+	default:
+		n = int(t.cents / 100)
 	}
-	n := int(t.cents / 100)
 	switch w := p.word(k - 1); {
 	case p.sym(k-1) == '(' && (p.sym(k+1) == ')' || inclusionWords[p.word(k+1)] == saysIncluded && p.sym(k+2) == ')'),
 		p.sym(k-1) == ':' && k == i+2,
 		p.sym(k-1) == ',' && answers[p.word(k-2)] == saysIncluded: // "parking: yes, 1 spot"
 		return n
 	case w == "x" && k == i+2 && p.word(k+1) != "x", (w == "for" || w == "pour") && k == i+2 &&
-		(p.stop(k+1) || p.about(k+1, anInclusion)):
+		(p.stop(k+1) || p.sym(k+1) == '(' || p.about(k+1, anInclusion)):
 		return n
 	case k == i+1 && parkingSpots[p.word(k+1)] && p.word(k+2) != "de":
 		return n
@@ -250,7 +261,7 @@ func (p *Prose) ended(i, j int) bool {
 // Words around a parking that is not the tenant's: before it, after it, and after "parking pour".
 var (
 	othersBefore = set("visitor visitors guest bike bicycle telecommande porte manette opener")
-	othersAfter  = set("remote door opener visiteurs visiteur incitatif incitatifs velo velos")
+	othersAfter  = set("remote door opener visiteurs visiteur incitatif incitatifs velo velos municipal municipaux")
 	othersFor    = set("velos velo bikes visiteurs visiteur visitors guests remote")
 )
 
@@ -297,15 +308,6 @@ func (p *Prose) homeBefore(i int) bool {
 		}
 	}
 	return false
-}
-
-// possible tells whether "possibilité de" or "possibilité de louer" leads to the count at i.
-func (p *Prose) possible(i int) bool {
-	k := i - 1
-	for parkingBefore[p.word(k)] == parkFiller || p.word(k) == "ou" || p.word(k) == "or" || p.num(k) != nil {
-		k--
-	}
-	return parkingBefore[p.word(k)] == parkOnOffer
 }
 
 // parkingAt reads the mention at i: its rank is 1 at least.
@@ -362,7 +364,9 @@ func (m *parkingMention) before() (settled bool) {
 			if !m.endsItem(k) {
 				m.Offer, m.rank, m.from = "included", 3, k
 			}
-			return false
+			if p.word(k) != "free" { // "one free spot"
+				return false
+			}
 		case parkOnOffer:
 			m.Offer, m.rank, m.from = "available", 3, k
 			return false
@@ -382,6 +386,7 @@ func (m *parkingMention) before() (settled bool) {
 			switch t := p.num(k - 1); {
 			case p.sym(k) == ')' && t != nil && t.digits == 1 && t.dec == 0 && p.sym(k-2) == '(': // "deux (2)"
 				k -= 2
+			case p.sym(k) == '-' && p.word(k-1) == "off": // "off-street"
 			case p.sym(k) == '-' && k < m.at-1 && t != nil && !p.words[k].space && !p.words[k+1].space: // "3-car driveway"
 			default:
 				return !m.nth && m.numberBefore(k)

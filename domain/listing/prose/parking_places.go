@@ -43,3 +43,47 @@ func (m *parkingMention) bothOf(next parkingMention) {
 		m.Type, m.both = "", true
 	}
 }
+
+// carPlaces reads a place for cars that is not called a parking at i, "place pour 2 chars", "drive for 2 cars" or
+// "underground stall"; its rank is 0 for none.
+func (p *Prose) carPlaces(i int) parkingMention {
+	m := parkingMention{p: p, at: i, from: i, to: i}
+	switch w := p.word(i); w {
+	case "stall", "stalls":
+		if parkingPlaces[parkingBefore[p.word(i-1)]] != "" || p.word(i+1) == "underground" {
+			return p.parkingAt(i)
+		}
+	case "drive", "place", "places", "entree", "allee":
+		if l := p.word(i + 1); l != "for" && l != "pour" || parkingAfter[p.word(i+3)] != parkCars || !p.listEnds(i+4) {
+			break
+		}
+		n, _ := p.small(i + 2)
+		if n == 0 {
+			break
+		}
+		m.Offer, m.Spots, m.rank, m.to = "included", n, 2, i+3
+		if w == "drive" || w == "entree" {
+			m.Type = "outdoor"
+		}
+	}
+	return m
+}
+
+// unbroken tells whether neither a thought nor an item of a list ends between the tokens i and j.
+func (p *Prose) unbroken(i, j int) bool {
+	for k := i + 1; k <= j; k++ {
+		if p.stop(k) || p.sym(k) == ',' || p.sym(k) == '-' || p.sym(k) == '/' {
+			return false
+		}
+	}
+	return true
+}
+
+// possible tells whether "possibilité de" or "possibilité de louer" leads to the count at i.
+func (p *Prose) possible(i int) bool {
+	k := i - 1
+	for parkingBefore[p.word(k)] == parkFiller || p.word(k) == "ou" || p.word(k) == "or" || p.num(k) != nil {
+		k--
+	}
+	return parkingBefore[p.word(k)] == parkOnOffer
+}
