@@ -315,6 +315,8 @@ func (p *Prose) announced(i int) bool {
 			return p.about(k-1, aLease)
 		case "date":
 			return p.word(k-1) == "start"
+		case "free": // "Free Dec 1", not "Free August!"
+			return k == i-1 && p.itemStart(k) && p.dayNumber(i+1) > 0
 		case "for": // "For August 1st"
 			return k == i-1 && p.stop(k)
 		case "possible": // "le plus tôt possible 1er février"
@@ -333,10 +335,11 @@ func (p *Prose) announced(i int) bool {
 	return false
 }
 
-// alone tells whether a day of the month at i is all that a sentence has: "Non-fumeur. 1 juillet 2018".
+// alone tells whether the date of the month at i is all that a sentence has: "Non-fumeur. 1 juillet 2018", "Août ou
+// septembre.", or that the lease follows it: "1er juillet, bail d'un an".
 func (p *Prose) alone(i int) bool {
 	d, from, to, ok := p.date(i)
-	if !ok || d.Day == 0 || from == 0 && to == len(p.words)-1 {
+	if !ok || d.Day == 0 && d.Year == 0 && mayBeMonths[p.word(i)] || from == 0 && to == len(p.words)-1 {
 		return false
 	}
 	if w := p.word(from - 1); w == "au" || w == "le" || w == "pour" {
@@ -347,7 +350,11 @@ func (p *Prose) alone(i int) bool {
 			return false
 		}
 	}
-	return p.itemStart(from) && p.stop(to+1)
+	if w := p.word(to + 1); (w == "ou" || w == "or") && p.about(to+2, aMonth) {
+		to += 2
+	}
+	leased := p.sym(from-1) == ',' && (p.about(from-2, aLease) || p.about(from-4, aLease) || p.about(from-5, aLease))
+	return (p.itemStart(from) || leased && d.Day > 0) && (p.stop(to+1) || p.sym(to+1) == ',' && p.about(to+2, aLease))
 }
 
 // ofSublet tells whether the date of the month at i begins the time of a sublet of which the sentence speaks: "je

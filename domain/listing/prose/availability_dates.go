@@ -143,6 +143,11 @@ func (m *dateMention) dayBehind(k int) {
 		return
 	}
 	m.Day, m.to = day, after-1
+	if y := p.num(after + 1); p.sym(after) == '/' && y != nil && y.digits == 2 && y.dec == 0 && !p.words[after].space &&
+		!y.space && y.cents >= 24_00 && y.cents <= 31_00 { // "April 1/26"; "Aug 1/15" is either day
+		m.Year, m.to = 2000+int(y.cents/100), after+1
+		return
+	}
 	if p.sym(after) == ',' || p.sym(after) == '.' {
 		after++
 	}

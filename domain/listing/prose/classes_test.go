@@ -474,6 +474,7 @@ func TestClasses(t *testing.T) {
 	maps.Copy(all, shareClasses)
 	maps.Copy(all, carClasses)
 	maps.Copy(all, energyClasses)
+	maps.Copy(all, dateClasses)
 	maps.Copy(all, placeClasses)
 	maps.Copy(all, bathClasses)
 	all["plain forms"] = plainForms

@@ -85,9 +85,9 @@ func (p *Prose) lease() (value string, from, to int) {
 func (p *Prose) leaseBound(i int) (value string, from, to int) {
 	years := false
 	switch p.word(i) {
-	case "an", "ans", "annee", "year", "years":
+	case "an", "ans", "annee", "year", "years", "yr", "yrs":
 		years = true
-	case "mois", "month", "months":
+	case "mois", "month", "months", "mth", "mths":
 	default:
 		return "", i, i
 	}
@@ -106,8 +106,12 @@ func (p *Prose) leaseBound(i int) (value string, from, to int) {
 	}
 	from, to = k, i
 	bound := func(w string) bool { return w == "minimum" || w == "min" || w == "minimal" || w == "minimale" }
-	switch before := k - 1; {
-	case bound(p.word(i + 1)):
+	before := k - 1
+	if p.sym(before) == '.' && bound(p.word(before-1)) { // "Min. 4 months"
+		before--
+	}
+	switch {
+	case bound(p.word(i + 1)), p.word(i+1) == "term" && p.stop(i+2): // "6 month term."
 		to++
 	case bound(p.word(before)), p.seq(before-1, "louer", "pour"), p.seq(before-1, "rent", "for"),
 		p.seq(before-1, "location", "d"), p.seq(before-1, "location", "de"),
