@@ -130,7 +130,8 @@ func (p *Prose) washer(i, end int) string {
 		k--
 	}
 	if w := p.word(k); w == "installer" || w == "brancher" || w == "install" || hookupNames[p.word(end+1)] ||
-		p.hookupBefore(i) || p.seq(k-1, "dessus", "de") { // "unité murale au-dessus de la laveuse"
+		p.sym(end+1) == ':' && hookupNames[p.word(end+2)] || p.hookupBefore(i) ||
+		p.seq(k-1, "dessus", "de") { // "unité murale au-dessus de la laveuse"
 		return "washer_dryer_hookups"
 	} else if w == "shared" || w == "common" {
 		return "laundry_in_building"
@@ -156,7 +157,7 @@ func (p *Prose) washer(i, end int) string {
 
 // hookupNames are what a washer is joined to, or its place, before or after it.
 var hookupNames = set("inlet inlets outlet outlets hookup hookups connection connections connexion connexions entry " +
-	"entree entrees entre acces prise prises sortie sorties installation installations branchement branchements " +
+	"entree entrees entre entrer acces prise prises sortie sorties installation installations branchement branchements " +
 	"emplacement espace placard raccordement raccordements place pret prets prevu prevue")
 
 // hookupBefore tells whether a hookup or a place leads to the washer at i: "raccordement pour la laveuse", "entrée
@@ -278,7 +279,7 @@ func (p *Prose) roomFor(i int, amenity string) bool {
 	}
 	for k := i - 1; k >= 0 && k >= i-8 && !p.words[k+1].line && !p.stop(k+1); k-- {
 		switch p.word(k) {
-		case "espace", "entree", "entrees", "entre", "acces", "coin", "salle", "possibilite", "acheter", "vendre",
+		case "espace", "entree", "entrees", "entre", "entrer", "acces", "coin", "salle", "possibilite", "acheter", "vendre",
 			"prise", "prises", "sortie", "sorties", "installation", "installations", "branchement",
 			"branchements", "emplacement", "connexion", "hookup", "hookups", "raccordement":
 			return true
@@ -421,7 +422,8 @@ var shops = set("depanneur depanneurs epicerie epiceries pharmacie pharmacies re
 // buanderie", "laundromat across the street".
 func (p *Prose) amongShops(i int) bool {
 	for k := i + 1; k <= i+4 && !p.stop(k) && p.sym(k) != ','; k++ {
-		if w := p.word(k); w == "across" || w == "corner" || w == "face" && p.word(k-1) == "en" ||
+		if w := p.word(k); w == "across" || w == "accross" || w == "corner" || w == "next" && p.word(k+1) == "door" ||
+			w == "face" && p.word(k-1) == "en" ||
 			w == "coin" && p.word(k-1) == "au" {
 			return true
 		}

@@ -31,7 +31,7 @@ func (p *Prose) laundry(i, end int) string {
 		return "washer_dryer"
 	case "separate", "dedicated", "independent": // a room of the home, with or without machines
 		return ""
-	case "site", "onsite", "coin", "shared", "common", "card", "operated", "op", "building", "basement", "house":
+	case "site", "onsite", "coin", "shared", "share", "common", "card", "operated", "op", "building", "basement", "house":
 		return "laundry_in_building"
 	}
 	if w := p.word(end + 1); p.word(end) == "room" && (w == "with" || w == "has") {

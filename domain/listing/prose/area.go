@@ -111,7 +111,7 @@ func (p *Prose) valueBelow(i, end int) *token {
 var (
 	outsideParts = set("terrasse terrasses terrace balcon balcons balcony patio deck cour yard backyard terrain lot land " +
 		"salon lounge locker rangement cabanon garage jardin rooftop roof salle gym piscine exercice exercise property")
-	outsideWords = set("de d of communes commune privee privees prive chacune environ approximativement area than over approx")
+	outsideWords = set("de d of communes commune privee privees prive chacune cloture cloturee cloturees fenced environ approximativement area than over approx")
 	outsideAfter = set("amenities commodites terrain land retail")
 	outsideFirst = set("private large huge lovely rooftop roof top outdoor covered sunny each storage beautiful")
 )

@@ -71,7 +71,7 @@ func (p *Prose) bathroomStart(i int) int {
 		if w := p.word(i + 1); w == "tub" || w == "tubs" {
 			return -1
 		}
-	case "ba", "sb":
+	case "ba", "sb", "wash":
 		if p.num(i-1) == nil {
 			return -1
 		}

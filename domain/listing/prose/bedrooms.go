@@ -122,7 +122,7 @@ func (m bedroomMention) plusDen() (to int, den bool) {
 	return 0, false
 }
 
-// plusFigure reads "2+1 bedrooms" and "1+1 condo", of which the second figure is a den unless it is 0.
+// plusFigure reads "2+1 bedrooms" and "1+1 condo", of which the second figure is a den if it is 1.
 func (m bedroomMention) plusFigure() (to int, den bool) {
 	p, more, noun := m.p, m.added(), m.next+2
 	for noun < m.next+4 && adjectives[p.word(noun)] {
@@ -130,7 +130,7 @@ func (m bedroomMention) plusFigure() (to int, den bool) {
 	}
 	if more >= 0 && more <= 2 && (p.about(noun, aBedroom) || m.n > 0 && !p.words[m.next+1].space &&
 		!p.words[m.next].space && p.about(m.next+2, aType)) {
-		return noun, more > 0
+		return noun, more == 1
 	}
 	return 0, false
 }

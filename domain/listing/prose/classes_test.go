@@ -477,6 +477,7 @@ func TestClasses(t *testing.T) {
 	maps.Copy(all, dateClasses)
 	maps.Copy(all, placeClasses)
 	maps.Copy(all, bathClasses)
+	maps.Copy(all, provinceClasses)
 	all["plain forms"] = plainForms
 	for class, cases := range all {
 		t.Run(class, func(t *testing.T) {

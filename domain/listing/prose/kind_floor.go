@@ -195,8 +195,8 @@ func (p *Prose) floorOfThing(k, i int) bool {
 			return true
 		}
 	default:
-		if commonParts[n] {
-			return true
+		if commonParts[n] || p.word(k) == "main" && (homeParts[n] || p.about(i+1, aBedroom|aBathroom)) {
+			return true // "main floor office"
 		}
 	}
 	if w := p.word(i + 2); n == "in" && (w == "the" || w == "our") && p.commonPart(i+3) {
@@ -437,7 +437,8 @@ func (p *Prose) groundFloor(i int, headline bool) (value string, from, to int) {
 		first--
 	}
 	ends := p.stop(end+1) || p.sym(end+1) == ','
-	item := rez && (p.sym(first-1) == ',' && ends || p.itemStart(first) && (ends || p.word(end+1) == "avec"))
+	item := rez && (p.word(i-1) == "ce" || p.sym(first-1) == ',' && ends || p.itemStart(first) &&
+		(ends || p.word(end+1) == "avec"))
 	if !item && !p.placed(i, headline) || p.partsFollow(end) {
 		return "", i, i
 	}
@@ -489,6 +490,7 @@ func (p *Prose) countedFloor(i int) (value string, from, to int) {
 	}
 	w, counted := p.word(n-1), p.num(n) != nil
 	if p.floorOfThing(k, i) || p.livesOn(k) || p.partThere(n) ||
+		w == "concept" || w == "plan" || // "open concept main floor"
 		counted && w == "sur" && n == i-1 || // "sur 1 étage" is a count
 		counted && (w == "et" || w == "and") { // "aires communes au 1er, 2e et 21e étage"
 		return "", i, i

@@ -45,11 +45,12 @@ var (
 		petLet:     "accepte accepted accept allow accepter acceptent acceptons droit max maximum",
 		petFiller: "d de au les des petit petits petite un une le small any aux a l allowed autre autres gros large big grand " +
 			"grands seul only ou domestic domestique " +
-			"for suitable ideal",
+			"for suitable ideal more",
 	})
 	petDenials    = set("pas aucun aucune no sans non")
 	petExceptions = set("sauf except excepte exception but")
 	smallWords    = set("petit petits petite petites small little mini")
+	bigWords      = set("gros large big grand grands")
 	// petTraits describe an animal before the rule about it: "chien d'appartement, non jappeur, propre, accepté".
 	petTraits   = set("jappeur jappeurs propre propres dresse dresses calme calmes tranquille tranquilles appartement race d")
 	smokeWords  = set("fumeur fumeurs fumer smoking smoker fumee")
@@ -70,6 +71,7 @@ type petMention struct {
 	first, last          int // the animals
 	named, little        [petKinds]bool
 	denied, limited, let bool // by a word before: "pas de", "certains", "accepte"
+	big                  bool // "gros chiens"
 	verdict              verdictOnPets
 	except               []int // the animals after "sauf"
 	end                  int   // the last token of the rule and its exception
@@ -395,6 +397,7 @@ func (m *petMention) before() (settled bool) {
 		case petLet:
 			m.let = true
 		case petFiller:
+			m.big = m.big || bigWords[p.word(k)]
 		case petDenied:
 			m.denied = true
 			return false
@@ -475,8 +478,9 @@ func (m *petMention) deniedBehind(k int) (settled bool) {
 	p := m.p
 	l, n := p.word(k-1), p.word(k+1)
 	switch w := p.word(k); {
-	case w == "no" && (l == "hard" || l == "big" || l == "firm"), (w == "no" || w == "non") && (n == "" || n == "merci"),
-		w == "free" && p.sym(k-1) == '-':
+	case w == "no" && (l == "hard" || l == "big" || l == "firm"),
+		(w == "no" || w == "non") && (n == "" || n == "merci" || p.stop(k+1)),
+		w == "free" && p.sym(k-1) == '-', (w == "aucun" || w == "none") && p.sym(k-1) == ':' && p.stop(k+1):
 		return m.only(banned, k)
 	case smokeWords[w] && m.denied:
 		return m.only(banned, m.last)
@@ -522,6 +526,8 @@ var petHabits = set("jappe jappent aboie aboient mord mordent griffe griffent ja
 // close weighs the words before the animals against the verdict after them: "pas de chiens acceptés" bans dogs.
 func (m *petMention) close() {
 	switch {
+	case m.denied && m.big && !m.named[anyPet] && !m.named[cats]: // "pas de gros chiens"
+		m.verdict, m.little[dogs] = conditional, true
 	case m.denied:
 		m.verdict = banned
 	case m.verdict == silent && m.limited:

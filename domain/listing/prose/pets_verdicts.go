@@ -19,7 +19,7 @@ var petVerdicts = meanings(map[verdictOnPets]string{
 	conditional: "considere consideres considered discuter discussed discussion discretion negociable negociables " +
 		"negotiable possible " +
 		"possibles selon depending condition conditions conditionnel conditionnels conditional approval approbation " +
-		"certains certain limited restriction restrictions limites",
+		"certains certain limited restricted restriction restrictions limites",
 })
 
 // petVerdictAt is what the word at i says of pets. A "fine" is a verdict after "is" and the like only: "a $250 fine" is

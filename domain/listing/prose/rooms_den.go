@@ -1,7 +1,7 @@
 package prose
 
 // dens are the rooms too many for a bedroom.
-var dens = set("bureau den office boudoir solarium")
+var dens = set("bureau den office boudoir solarium flex")
 
 // den tells whether "et 1 bureau", "+ bureau", "and den" follows, also after a word for the home.
 func (p *Prose) den(i int) bool {

@@ -37,6 +37,8 @@ const (
 	afterFloors            // after the floors that are of it
 	beforeLaundry          // before a word of laundry
 	afterRoom              // after the name of a room of the building
+	capitals               // in capitals: "pou" is a slip of "pour"
+	afterOne               // after a number of rooms
 )
 
 // shorts are single words. The point after one goes with it.
@@ -48,10 +50,11 @@ var shorts = shortWords(map[string]string{
 	"dishwasher": "dishw dishwshr", "vaisselle": "vaiss", "hardwood": "hdwd hrdwd hrdwood", "frigo": "frig",
 	"refrigerateur": "refrig", "fridge": "fridg", "ascenseur": "ascens", "interphone": "interph",
 	"furnished":   "furn",
-	"immediately": "immed immd",
-	"locker":      "lckr", "storage": "stge strge", "backyard": "bkyd bkyrd bckyrd", "laundry": "lndry ldry",
+	"immediately": "immed immd", "smoking": "smkg", "lease": "lse",
+	"locker": "lckr", "storage": "stge strge", "backyard": "bkyd bkyrd bckyrd", "laundry": "lndry ldry",
 	"buanderie": "buand", "indoor": "indr", "outdoor": "outdr", "building": "bldg", "fireplace": "frplc firepl",
 }, map[string]short{
+	"pou":    {[]string{"utilities", "extra"}, capitals}, // "pay own utilities"
 	"util":   {[]string{"utilities"}, beforeDot},
 	"inc":    {[]string{"incl"}, afterThing},
 	"chauff": {[]string{"chauffage"}, beforeDot},
@@ -110,6 +113,7 @@ var shortPairs = map[byte][]struct {
 	},
 	'f': {{"f/p", short{[]string{"fireplace"}, anywhere}}},
 	's': {
+		{"s-e", short{[]string{"salle", "d", "eau"}, afterOne}}, {"s.e.", short{[]string{"salle", "d", "eau"}, afterOne}},
 		{"s.d.b.", short{[]string{"sdb"}, anywhere}}, {"s.d.b", short{[]string{"sdb"}, anywhere}},
 		{"s.-s.", short{[]string{"soussol"}, anywhere}}, {"s-s", short{[]string{"soussol"}, afterHalf}},
 		{"s.s.", short{[]string{"soussol"}, afterHalf}},
@@ -140,6 +144,8 @@ func (p *Prose) shortAt(i, j int) (words []string, end int) {
 	switch w := s[i:j]; {
 	case w == "lav" || w == "sech":
 		return p.shortLaundry(i, j)
+	case w == "ns" || w == "np":
+		return p.shortBans(i, j)
 	case w == "et":
 		return p.shortFloor(i, j)
 	case w == "furry" || w == "fur": // "no furry friends"
@@ -266,6 +272,12 @@ func (p *Prose) mayCut(when cutWhen, i, j int) bool {
 		return k > j && beforeAnyOf(s, k, "laundry", "lndry", "ldry")
 	case afterRoom:
 		return !isLetter(char(s, j)) && roomsOfHouse[p.word(last)]
+	case capitals:
+		first, last := p.text[p.at[i]], p.text[p.at[j-1]]
+		return !isLetter(char(s, j)) && first >= 'A' && first <= 'Z' && last >= 'A' && last <= 'Z'
+	case afterOne:
+		t := p.num(last)
+		return t != nil && t.digits == 1 && t.dec == 0 && !t.half && !isLetter(char(s, j))
 	case anywhere:
 	}
 	return !isLetter(char(s, j))
@@ -394,6 +406,22 @@ func (p *Prose) shortFloor(i, j int) (words []string, end int) {
 		return []string{"etage"}, p.pointAfter(j)
 	case p.num(last) != nil:
 		return []string{"etages"}, p.pointAfter(j)
+	}
+	return nil, j
+}
+
+// shortBans reads "NS/NP", "NS, NP": no smoking and no pets. Either alone is a province or nothing.
+func (p *Prose) shortBans(i, j int) (words []string, end int) {
+	s, other := p.fold, "np"
+	if s[i:j] == other {
+		other = "ns"
+	}
+	k := j
+	for k < j+2 && (char(s, k) == '/' || char(s, k) == ',' || char(s, k) == '&' || char(s, k) == ' ') {
+		k++
+	}
+	if n := k + len(other); k > j && beforeAnyOf(s, k, other) && !isLetter(char(s, n)) && !isDigit(char(s, n)) {
+		return []string{"no", "smoking", ";", "no", "pets"}, n
 	}
 	return nil, j
 }

@@ -45,7 +45,7 @@ var topics = func() map[string]topic {
 			"bdrms bdm bdms " +
 			"bdr bdrs bed beds br brs bd bds bedrm bedrms bedder bedders chamber chambers chambe camere chanbres chmbres",
 		aBathroom: "bain bains bath baths bathroom bathrooms sdb sdbs eau washroom washrooms douche toilette toilettes " +
-			"bth bths ba sb b powder deau washrm washrms",
+			"bth bths ba sb b wash powder deau washrm washrms",
 		aPiece: "piece pieces pces pce pcs",
 		anArea: "pi pied pieds p pc sq sqft sqfeet sf ft feet foot m metre metres meter meters pica square sqf pca",
 		anInclusion: "inclus incluse incluses inclue inclues inclu included incl include includes including inclut " +

@@ -181,7 +181,8 @@ func (p *Prose) bedroomList(i int, headline bool) (list []count) {
 		sep := k
 		for sep < len(p.words) && sep < k+2 && !p.words[sep].line {
 			w := p.word(sep)
-			if s := p.sym(sep); s != ',' && s != '&' && s != '/' && w != "and" && w != "et" && !(s == '-' && !isNamed) {
+			if s := p.sym(sep); s != ',' && s != '&' && s != '/' && s != '|' && w != "and" && w != "et" &&
+				!(s == '-' && !isNamed) {
 				if w != "or" && w != "ou" && w != "to" && w != "a" && w != "au" && w != "aux" {
 					break
 				}
