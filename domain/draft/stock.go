@@ -143,9 +143,17 @@ var outAlone = []string{"unavailable", "not available", "discontinued", "nicht v
 	"niedostępny", "nedostupné", "není k dispozici", "indisponibil", "loppu", "habis", "ended", "sold",
 	"no stock"}
 
-// preWords say that it is yet to come.
-var preWords = []string{"pre-order", "preorder", "pre order", "vorbestellen", "précommander", "preordina",
-	"reservar ahora", "予約"}
+// preWords say that it is yet to come, and backWords that it is ordered in for who buys it.
+var (
+	preWords = []string{"pre-order", "preorder", "pre order", "vorbestell", "précommand", "pré-command", "preordina",
+		"preordine", "reservar ahora", "preventa", "pre-venta", "pré-venda", "pré-encomend", "voorbestell",
+		"przedsprzeda", "předobjed", "predobjed", "předprodej", "predpredaj", "förbeställ", "förhandsb", "forudbestil",
+		"forhåndsb", "ennakkotila", "előrendel", "precomand", "ön sipariş", "предзаказ", "передзамов",
+		"предварителна поръчка", "προπαραγγελία", "הזמנה מוקדמת", "الطلب المسبق", "طلب مسبق", "予約", "預購", "预购", "預售",
+		"预售", "예약구매", "예약 구매", "예약판매", "พรีออเดอร์", "đặt trước", "prednarudžb", "prednaroč", "eeltellim",
+		"išankstinis užsakymas", "priekšpasūtī"}
+	backWords = []string{"backorder", "back-order", "back order", "nachbestellung", "nabestelling", "restordre"}
+)
 
 // inWords say that the product can be had, if nothing denies it.
 var inWords = []string{"in stock", "auf lager", "lieferbar", "verfügbar", "vorrätig", "existencias", "existências",
@@ -314,9 +322,42 @@ func buysBy(text string) bool {
 	return false
 }
 
+// later is PreOrder or BackOrder where a line, lower case, says so, else "". What is in stock now may say that more can
+// be ordered in, in parentheses.
+func later(line string) Availability {
+	if hasWord(line, preWords) {
+		return PreOrder
+	}
+	if line, _, _ = strings.Cut(line, "("); hasWord(line, backWords) {
+		return BackOrder
+	}
+	return ""
+}
+
+// isStatus says that a clause of the line of the element i, lower case, is one of preWords and no control of the page:
+// "Preventa. Disponible en abril".
+func (p *page) isStatus(i int, line string) bool {
+	for level := 0; i >= 0 && level < 3; i, level = p.els[i].parent, level+1 {
+		if tag := p.els[i].tag; tag == atom.A || tag == atom.Button || tag == atom.Label {
+			return false
+		}
+	}
+	for clause := range clauses(line) {
+		clause, _, _ = strings.Cut(strings.TrimSpace(clause), ":")
+		for _, w := range preWords {
+			if strings.HasPrefix(clause, w) && len(clause) <= len(w)+4 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // stockShown reads the visible text for whether the product can be had: the sum of the signs for and against, above 0
-// in stock. A line counts by how near to the product's name and to the button it is.
-func (p *page) stockShown() (points float64, pre bool) {
+// in stock. A line counts by how near to the product's name and to the button it is. when is PreOrder or BackOrder
+// where a short line says so; plain says that the line is about stock and nothing else, so that a button that buys
+// orders it.
+func (p *page) stockShown() (points float64, when Availability, plain bool) {
 	from, to := 0, len(p.text)
 	if p.title >= 0 {
 		from = max(p.els[p.title].start-300, 0)
@@ -339,8 +380,8 @@ func (p *page) stockShown() (points float64, pre bool) {
 				continue
 			}
 		}
-		before := hasWord(lower, preWords)
-		if !out && !in && !before {
+		before := later(lower)
+		if !out && !in && before == "" {
 			continue
 		}
 		i := cover(start, start+len(line))
@@ -368,8 +409,11 @@ func (p *page) stockShown() (points float64, pre bool) {
 		switch {
 		case out:
 			points += p.w[stockOut] * times
-		case before:
-			pre = pre || len(line) < 40
+		case before != "":
+			short, status := utf8.RuneCountInString(line) < 40, p.isStatus(i, lower)
+			if own := status || short && p.named(i, stocks); own && !plain || short && when == "" {
+				when, plain = before, own
+			}
 		default:
 			points += p.w[stockIn] * times
 		}
@@ -377,7 +421,7 @@ func (p *page) stockShown() (points float64, pre bool) {
 	if p.button >= 0 && !p.boxOut {
 		points += p.w[stockButton]
 	}
-	return points, pre
+	return points, when, plain
 }
 
 // inOwnBox says that an element is in the product's own buy box, which has no button that buys: one further down, and
@@ -479,7 +523,7 @@ func (p *page) availability(offers []offer, meta map[string][]string, sold bool)
 			tell(OpenGraph, availabilityOf(v))
 		}
 	}
-	shown, pre := p.stockShown()
+	shown, when, plain := p.stockShown()
 	if len(order) > 0 {
 		source := order[0]
 		a := told[source]
@@ -504,8 +548,8 @@ func (p *page) availability(offers []offer, meta map[string][]string, sold bool)
 	switch {
 	case shown < stockNo:
 		return foundAs(OutOfStock, Page)
-	case pre && shown < stockPreOrder:
-		return foundAs(PreOrder, Page)
+	case when != "" && (plain || shown < stockPreOrder):
+		return foundAs(when, Page)
 	case shown > stockYes:
 		return foundAs(InStock, Page)
 	case sold:

@@ -1,0 +1,42 @@
+package draft_test
+
+import (
+	"testing"
+
+	"github.com/mtlrent/conveyor/domain/draft"
+	"github.com/mtlrent/conveyor/domain/draft/drafttest"
+)
+
+// TestYetToCome reads pages without data of products that are yet to come, or are ordered in, and of some that are not.
+func TestYetToCome(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, html string
+		want       draft.Availability
+	}{
+		{"Danish", `<button>Forudbestil</button>`, draft.PreOrder},
+		{"Bulgarian", `<button>Предварителна поръчка</button>`, draft.PreOrder},
+		{"Russian", `<p>Предзаказ, поступление в марте</p><button>Оформить предзаказ</button>`, draft.PreOrder},
+		{"Polish", `<p>Przedsprzedaż</p>`, draft.PreOrder},
+		{"Chinese", `<button>預購</button>`, draft.PreOrder},
+		{"the status, beside a button that buys", `<div class="availability"><ul><li>Pre-Order</li></ul></div>` + cart,
+			draft.PreOrder},
+		{"a sentence of its own, beside one", `<p>Preventa. Disponible a partir del mes de abril</p>` + cart, draft.PreOrder},
+		{"ordered in", `<p class="stock">Available on backorder</p>` + cart, draft.BackOrder},
+		{"ordered in, in German", `<p class="stock">Lieferbar auf Nachbestellung</p>` + cart, draft.BackOrder},
+		{"more can be ordered in", `<p class="stock">3 in stock (can be on backorder)</p>` + cart, draft.InStock},
+		{"a link to what is yet to come", `<p><a href="/pre-order">Pre-order</a></p>` + cart, draft.InStock},
+		{"a sentence about it", `<p>Our pre-order terms are on the page of the terms</p>` + cart, draft.InStock},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			d, err := draft.Extract([]byte(`<h1>A lamp of brass</h1><div class="price">$20.00</div>`+tt.html), shop)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, _ := drafttest.Value(d, "availability"); draft.Availability(got) != tt.want {
+				t.Errorf("availability = %q; want %q", got, tt.want)
+			}
+		})
+	}
+}
