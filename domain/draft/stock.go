@@ -181,7 +181,8 @@ var (
 // stockLabels are labels before a colon and a denial.
 var stockLabels = []string{"stock", "availability", "available", "verfügbar*", "lieferbar*", "lager", "lagerbestand",
 	"disponibil*", "disponible", "disponív*", "estoque", "magazzino", "voorraad", "beschikbaar*", "dostępno*",
-	"dostupnos*", "skladem", "skladom", "наличи*", "stan magazynowy"}
+	"dostupnos*", "skladem", "skladom", "наличи*", "stan magazynowy", "készlet*", "raktár*", "stok*", "stoc*",
+	"tình trạng", "laoseis", "zaloga", "zaliha", "likutis", "สถานะสินค้า"}
 
 // otherThings are things beside the product that may be unavailable.
 var otherThings = []string{"shipping", "delivery", "pickup", "pick up", "pick-up", "collect", "collection", "store",
@@ -389,7 +390,7 @@ func (p *page) stockShown() (points float64, when Availability, plain bool) {
 			continue
 		}
 		if p.veiledAt(i) || p.optional(i) || strings.Contains(lower, "?") ||
-			out && (!ofWhole(lower, p.name) || p.amongChoices(i, line)) {
+			out && (!ofWhole(lower, p.name) || p.amongChoices(i, line) || p.inButton(i)) {
 			p.unheeded = p.unheeded || out
 			continue
 		}
@@ -423,6 +424,10 @@ func (p *page) stockShown() (points float64, when Availability, plain bool) {
 	}
 	return points, when, plain
 }
+
+// inButton says that an element is within the button that buys, which may hold the text of a product that is sold out,
+// too, for the style sheet to choose.
+func (p *page) inButton(i int) bool { return p.button >= 0 && p.els[p.button].inside(p.button, i) }
 
 // inOwnBox says that an element is in the product's own buy box, which has no button that buys: one further down, and
 // offers in stock, are other sellers'. A button before it is the product's, and the line speaks of something else.
@@ -477,7 +482,8 @@ func (p *page) optional(i int) bool {
 			return false
 		}
 		e := &p.els[i]
-		if e.own&option != 0 || e.tag == atom.Option || e.tag == atom.Select || attr(e.node, "role") == "option" {
+		if e.own&option != 0 && !p.holdsTag(i, atom.Form) || e.tag == atom.Option || e.tag == atom.Select ||
+			attr(e.node, "role") == "option" {
 			return true
 		}
 	}

@@ -80,6 +80,9 @@ func ofWhole(lower, name string) bool {
 	if endsInAny(strings.TrimRight(before, " (-–"), nearly) {
 		return false
 	}
+	if containsAny(clause, otherThings) && !containsAny(strings.ToLower(name), otherThings) {
+		return false // "Pickup currently unavailable"
+	}
 	if containsAny(lower, choiceWords) {
 		return containsAny(lower, everyWords)
 	}

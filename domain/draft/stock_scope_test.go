@@ -129,3 +129,32 @@ func TestAssumedBesideSoldOut(t *testing.T) {
 		t.Errorf("confidence %.2f of a page that says nothing, %.2f beside a size that is sold out", silent, beside)
 	}
 }
+
+// TestSoldOutBeside reads pages that say that something is sold out which is not the product, and of which a label in
+// the shop's language says that it is.
+func TestSoldOutBeside(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, html string
+		want       draft.Availability
+	}{
+		{"both texts of a button and both badges", `<span class="badge">Sale</span><span class="badge">Sold out</span>
+			<button><span>Add to cart</span><span class="hide">Sold out</span></button>`, draft.InStock},
+		{"the form of the choices", `<section class="product-options"><form><p>This item is out of stock.</p></form></section>`,
+			draft.OutOfStock},
+		{"no pickup", `<p class="availability">Pickup currently unavailable at Leith Walk</p>` + cart, draft.InStock},
+		{"Hungarian", `<p>Készlet: Elfogyott</p>`, draft.OutOfStock},
+		{"Indonesian", `<p>Stok: Habis</p>`, draft.OutOfStock},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			d, err := draft.Extract([]byte(`<h1>A lamp of brass</h1><div class="price">$20.00</div>`+tt.html), shop)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, _ := drafttest.Value(d, "availability"); draft.Availability(got) != tt.want {
+				t.Errorf("availability = %q; want %q", got, tt.want)
+			}
+		})
+	}
+}
