@@ -145,7 +145,7 @@ func extract(w weights, doc *html.Node, raw []byte, address *url.URL) Draft {
 			all = append(all, p.sizesOf(data, i)...)
 		}
 		sold := q != nil || p.title >= 0 && (d.SKU != nil || d.Brand != nil)
-		p.sale(&d, q, p.availability(p.asked(all, address), data.Meta, sold))
+		p.sale(&d, q, p.availability(p.asked(all, address), data.Meta, st, sold))
 		d.Variants = p.variantsOf(products, offers)
 	}
 	d.Images = p.imagesOf(products, data.Meta)

@@ -16,6 +16,7 @@ type state struct {
 	gtins  map[string]int
 	brands map[string]int
 	sku    string // the value of the key sku, if there is one; of several, the first after the key variants
+	in, no int    // how often a key about stock says that something can be had, and that it cannot
 }
 
 // Limits on reading scripts.
@@ -50,6 +51,9 @@ func stateOf(w weights, scripts []string, hint price.Hint) state {
 				continue
 			}
 			value := valueAfter(script, i+1)
+			if kind == 's' && value == "" {
+				value = truthAfter(script, i+1)
+			}
 			if value == "" {
 				continue
 			}
@@ -76,6 +80,13 @@ func stateOf(w weights, scripts []string, hint price.Hint) state {
 				}
 			case 'b':
 				s.brands[value]++
+			case 's':
+				switch strings.ToLower(unspaced.Replace(value)) {
+				case "instock", "lowstock", "available", "true", "preorder", "backorder", "limitedavailability":
+					s.in++
+				case "outofstock", "soldout", "unavailable", "notavailable", "false", "discontinued":
+					s.no++
+				}
 			}
 		}
 	}
@@ -158,6 +169,8 @@ var stateKeys = func() map[string]byte {
 		styleid stylecode parentsku defaultsku`)
 	add('m', `mpn manufacturerpartnumber mfrpartno manufacturernumber modelno vendorpartnumber`)
 	add('g', `gtin gtin13 gtin12 gtin14 gtin8 ean ean13 upc isbn barcode eancode isbn13`)
+	add('s', `availability availabilitystatus stockstatus stockstate stockavailability inventorystatus status instock
+		isinstock available isavailable`)
 	add('b', `brand brandname productbrand manufacturer marca marke itembrand vendor manufacturername brandlabel`)
 	return m
 }()
@@ -213,6 +226,17 @@ func valueAfter(s string, i int) string {
 			i++
 		}
 		return strings.TrimRight(s[from:i], ".")
+	}
+	return ""
+}
+
+// truthAfter is the true or false after a colon, "" = something else.
+func truthAfter(s string, i int) string {
+	s = strings.TrimLeft(s[i:min(i+12, len(s))], " ")
+	for _, v := range []string{"true", "false"} {
+		if strings.HasPrefix(s, v) {
+			return v
+		}
 	}
 	return ""
 }

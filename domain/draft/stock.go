@@ -507,7 +507,7 @@ func soonest(a Availability) int {
 
 // availability decides whether the product can be had. Data is taken at its word, in stock if any of its offers is,
 // unless the page plainly says otherwise. A page that names a price and says nothing sells it.
-func (p *page) availability(offers []offer, meta map[string][]string, sold bool) *Found[Availability] {
+func (p *page) availability(offers []offer, meta map[string][]string, st state, sold bool) *Found[Availability] {
 	told := map[Source]Availability{}
 	var order []Source
 	tell := func(s Source, a Availability) {
@@ -558,6 +558,8 @@ func (p *page) availability(offers []offer, meta map[string][]string, sold bool)
 		return foundAs(when, Page)
 	case shown > stockYes:
 		return foundAs(InStock, Page)
+	case sold && p.button < 0 && st.no > 0 && st.in == 0:
+		return foundAs(OutOfStock, Page)
 	case sold:
 		return foundAs(InStock, Assumed)
 	}
