@@ -66,7 +66,7 @@ func (p *page) brandOf(products []*markup.Item, meta map[string][]string, found 
 	}
 	p.linkedBrands(&c, categories)
 	for n := range c.list {
-		if own := bare(c.list[n].value); p.site != "" && len(own) > 2 && strings.HasPrefix(bare(p.site), own) {
+		if p.ownName(c.list[n].value) {
 			c.list[n].points += p.w[brandOwn]
 		}
 		switch name, brand := " "+labelKey(p.name)+" ", " "+labelKey(c.list[n].value)+" "; {
@@ -76,6 +76,7 @@ func (p *page) brandOf(products []*markup.Item, meta map[string][]string, found 
 			c.list[n].points += p.w[brandWithin]
 		}
 	}
+	lines := p.linesByTitle()
 	for _, v := range sorted(s.brands) {
 		n := s.brands[v]
 		if w := maker(v); w != "" {
@@ -84,6 +85,8 @@ func (p *page) brandOf(products []*markup.Item, meta map[string][]string, found 
 				c.add(w, p.w[brandScriptBegins], Page)
 			case len(w) > 2 && strings.Contains(name, " "+labelKey(w)+" "):
 				c.add(w, p.w[brandScriptWithin], Page)
+			case lines[strings.ToLower(w)] && !p.ownName(w):
+				c.add(w, p.w[brandScriptLine], Page)
 			default:
 				c.support(w, min(p.w[brandScript]+p.w[brandScriptEach]*float64(n), maxBrandScript), false)
 			}
@@ -153,6 +156,28 @@ func (p *page) logo(i int) string {
 		}
 	}
 	return ""
+}
+
+// ownName says that the shop is called so.
+func (p *page) ownName(brand string) bool {
+	own := bare(brand)
+	return p.site != "" && len(own) > 2 && strings.HasPrefix(bare(p.site), own)
+}
+
+// linesByTitle are the lines by the product's name, lower case.
+func (p *page) linesByTitle() map[string]bool {
+	out := map[string]bool{}
+	if p.title < 0 {
+		return out
+	}
+	e := &p.els[p.title]
+	above, below := p.text[max(e.start-brandReach, 0):e.start], p.text[e.end:min(e.end+brandReach, len(p.text))]
+	for _, text := range []string{above, below} {
+		for line := range strings.SplitSeq(text, "\n") {
+			out[strings.ToLower(strings.TrimSpace(line))] = true
+		}
+	}
+	return out
 }
 
 // prefixes are the words that the page's title has before the product's name, and that stand alone above it: in "Acme

@@ -1,11 +1,39 @@
 package draft_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/draft/drafttest"
 )
+
+// TestBrandOfScripts reads the brand of pages whose scripts alone call it so.
+func TestBrandOfScripts(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, html, want string }{
+		{"an object, and a line by the name", `<span>Lumen Works</span><h1>Lamp</h1><script>{"product":{"brand":{"id":3,
+			"name":"Lumen Works"}}}</script>`, "Lumen Works"},
+		{"an object, and the name begins with it", `<h1>Lumen lamp</h1><script>{"brand":{"name":"Lumen"}}</script>`, "Lumen"},
+		{"an object alone", `<h1>Lamp</h1><script>{"brand":{"name":"Lumen"}}</script>`, ""},
+		{"a part of an object", `<h1>Lumen lamp</h1><script>{"brand":{"logo":{"name":"Lumen"}}}</script>`, ""},
+		{"a line that says more", `<p>Ask Lumen Works</p><h1>Lamp</h1><script>{"brand":"Lumen Works"}</script>`, ""},
+		{"a line far from the name", `<p>Lumen Works</p><p>` + strings.Repeat("More of it. ", 60) + `</p><h1>Lamp</h1><script>
+			{"brand":"Lumen Works"}</script>`, ""},
+		{"the shop's own name", `<p>Acme</p><h1>Lamp</h1><script>{"brand":"Acme"}</script>`, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			d, err := draft.Extract([]byte(tt.html+`<p>$49.90</p>`+cart), "https://www.acme.example/lamp")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, _ := drafttest.Value(d, "brand"); got != tt.want {
+				t.Errorf("brand = %q; want %q", got, tt.want)
+			}
+		})
+	}
+}
 
 // TestStockOfScripts reads whether a product can be had where scripts alone say so.
 func TestStockOfScripts(t *testing.T) {

@@ -51,7 +51,10 @@ func stateOf(w weights, scripts []string, hint price.Hint) state {
 				continue
 			}
 			value := valueAfter(script, i+1)
-			if kind == 's' && value == "" {
+			switch {
+			case kind == 'b' && value == "":
+				value = nameAfter(script, i+1)
+			case kind == 's' && value == "":
 				value = truthAfter(script, i+1)
 			}
 			if value == "" {
@@ -226,6 +229,24 @@ func valueAfter(s string, i int) string {
 			i++
 		}
 		return strings.TrimRight(s[from:i], ".")
+	}
+	return ""
+}
+
+// nameAfter is the name of the object after a colon: {"id": 3, "name": "Lumen"}. "" = there is none near its beginning,
+// or it has a part before it.
+func nameAfter(s string, i int) string {
+	s = strings.TrimLeft(s[i:min(i+200, len(s))], ` \`)
+	if s == "" || s[0] != '{' {
+		return ""
+	}
+	if n := strings.IndexAny(s[1:], "{}"); n >= 0 {
+		s = s[:n+1]
+	}
+	for at, more := range s {
+		if more == ':' && keyBefore(s, at) == "name" {
+			return valueAfter(s, at+1)
+		}
 	}
 	return ""
 }

@@ -165,6 +165,7 @@ var (
 	brandWithin       = adds("brand.within", 0.5, "the product's name has it")
 	brandScriptBegins = adds("brand.script-begins", 1.8, "a script has it, and the product's name begins with it")
 	brandScriptWithin = adds("brand.script-within", 1.8, "a script has it, and the product's name has it as a word")
+	brandScriptLine   = adds("brand.script-line", 1.8, "a script has it, and a line by the product's name is nothing else")
 	brandLink         = adds("brand.link", 1.8, "a link to all of a brand's products, close to the product's name")
 	brandLinkWithin   = adds("brand.link-within", 2, "such a link, and the product's name has its text")
 	brandOwn          = adds("brand.own", -2, "the shop is called so")
