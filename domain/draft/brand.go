@@ -65,6 +65,7 @@ func (p *page) brandOf(products []*markup.Item, meta map[string][]string, found 
 		}
 	}
 	p.linkedBrands(&c, categories)
+	c.add(p.linkedInTitle(), p.w[brandLinkWithin], Page)
 	for n := range c.list {
 		if p.ownName(c.list[n].value) {
 			c.list[n].points += p.w[brandOwn]
@@ -146,6 +147,21 @@ func (p *page) linkedBrands(c *claims, categories map[string]bool) {
 			c.add(v, p.w[brandLink], Page)
 		}
 	}
+}
+
+// linkedInTitle is the text of a link to another page with which the product's name begins: <h1><a
+// href="/lumen-x-b12">Lumen</a> lamp</h1>. "" = there is none, or it is all of the name.
+func (p *page) linkedInTitle() string {
+	if p.title < 0 {
+		return ""
+	}
+	title := &p.els[p.title]
+	for i := p.title + 1; i <= title.last && p.els[i].start == title.start; i++ {
+		if e := &p.els[i]; e.tag == atom.A && leads(attr(e.node, "href")) && e.end < title.end && e.end-e.start < 40 {
+			return maker(p.of(i))
+		}
+	}
+	return ""
 }
 
 // logo is the brand that a picture in the element i, or the element itself, is described with.

@@ -265,3 +265,23 @@ func TestButtonsThatBuy(t *testing.T) {
 		})
 	}
 }
+
+// TestBrandInTitle reads the brand that a link to another page sets apart at the beginning of the product's name.
+func TestBrandInTitle(t *testing.T) {
+	t.Parallel()
+	for html, want := range map[string]string{
+		`<h1><a href="/lumen-x-b12">Lumen</a><span> Brass lamp</span></h1>`: "Lumen",
+		`<h1><span><a href="/lumen/">Lumen</a></span> Lamp</h1>`:            "Lumen",
+		`<h1><a href="/p/lamp">Brass lamp</a></h1>`:                         "",
+		`<h1><a href="#reviews">Brass</a> lamp</h1>`:                        "",
+		`<h1>Brass lamp <a href="/p/40">40 cm</a></h1>`:                     "",
+	} {
+		d, err := draft.Extract([]byte(html+`<p>$49.90</p>`+cart), "https://www.acme.example/lamp")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := drafttest.Value(d, "brand"); got != want {
+			t.Errorf("%s: brand = %q; want %q", html, got, want)
+		}
+	}
+}
