@@ -83,6 +83,7 @@ func extract(w weights, doc *html.Node, raw []byte, address *url.URL) Draft {
 	base, title := head(doc, address)
 	data := markup.Read(doc, base)
 	toProducts(data.Items)
+	productOf(data)
 	p := newPage(w, doc, base)
 	p.hint = hintOf(doc, address, data)
 

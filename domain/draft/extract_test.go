@@ -272,3 +272,21 @@ func TestVariantsOfOffers(t *testing.T) {
 		t.Errorf("variants %+v, %v", d.Variants, err)
 	}
 }
+
+// TestLoneOffer reads the offer of a page whose template has left out the product around it, and not one of several.
+func TestLoneOffer(t *testing.T) {
+	t.Parallel()
+	const offer = `<div itemprop="offers" itemscope itemtype="http://schema.org/Offer"><meta itemprop="price" content="45">
+		<meta itemprop="priceCurrency" content="EUR"><link itemprop="availability" href="https://schema.org/OutOfStock"></div>`
+	for page, want := range map[string]string{`<h1>Lamp</h1>` + offer: "45 OutOfStock", `<h1>Lamp</h1>` + offer + offer: " "} {
+		d, err := draft.Extract([]byte(page), shop)
+		if err != nil {
+			t.Fatal(err)
+		}
+		price, _ := drafttest.Value(d, "price")
+		stock, _ := drafttest.Value(d, "availability")
+		if got := price + " " + stock; got != want {
+			t.Errorf("%s: %q; want %q", page, got, want)
+		}
+	}
+}

@@ -90,6 +90,28 @@ func toProducts(items []*markup.Item) {
 	}
 }
 
+// productOf makes a product of the only offer of a page that names no product: some templates leave out the item around
+// it.
+func productOf(data markup.Data) {
+	if len(data.Find(productTypes...)) > 0 {
+		return
+	}
+	only := -1
+	for n, i := range data.Items {
+		if i.Is("Offer", "AggregateOffer") {
+			if only >= 0 {
+				return
+			}
+			only = n
+		}
+	}
+	if only >= 0 {
+		o := data.Items[only]
+		data.Items[only] = &markup.Item{Syntax: o.Syntax, Types: []string{"Product"}, Node: o.Node,
+			Props: map[string][]markup.Value{"offers": {{Item: o}}}}
+	}
+}
+
 // mostSizes is how many products of one name are looked at.
 const mostSizes = 100
 
