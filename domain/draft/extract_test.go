@@ -290,3 +290,26 @@ func TestLoneOffer(t *testing.T) {
 		}
 	}
 }
+
+// TestSalePrice reads a page whose meta elements name the price of a sale beside the one before it.
+func TestSalePrice(t *testing.T) {
+	t.Parallel()
+	meta := func(name, amount string) string {
+		return `<meta property="product:` + name + `:amount" content="` + amount + `">`
+	}
+	const shown = `<h1>Lamp</h1><table><tr><th>Price</th><td><strong class="price">$21.00</strong></td></tr><tr><th>Sale
+		price</th><td><span class="price">$18.90 ($2.10 off)</span></td></tr></table>`
+	for head, want := range map[string]string{
+		meta("price", "21.00") + meta("sale_price", "18.90"): "18.90",
+		meta("price", "21.00") + meta("sale_price", ""):      "21.00",
+		meta("price", "21.00") + meta("sale_price", "21.00"): "21.00",
+	} {
+		d, err := draft.Extract([]byte(head+shown+cart), shop)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := drafttest.Value(d, "price"); got != want {
+			t.Errorf("%s: price = %q; want %q", head, got, want)
+		}
+	}
+}

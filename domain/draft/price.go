@@ -117,12 +117,17 @@ func (c *quotes) offered(offers []offer) {
 }
 
 // inMeta hears the meta elements of prices: <meta property="product:price:amount" content="49.90">. The currency is in
-// a list of its own, in the same order; all amounts but the first are of variants.
+// a list of its own, in the same order; all amounts but the first are of variants. One above the price of a sale is the
+// price before it.
 func (c *quotes) inMeta(meta map[string][]string) {
+	sale := ""
+	for _, v := range meta["product:sale_price:amount"] {
+		sale = cmp.Or(sale, c.p.amount(v))
+	}
 	for _, key := range []string{"product:sale_price:", "product:price:", "og:price:"} {
 		currencies := meta[key+"currency"]
 		for n, v := range meta[key+"amount"] {
-			if a := c.p.amount(v); a != "" {
+			if a := c.p.amount(v); a != "" && (sale == "" || !price.Less(sale, a)) {
 				currency := ""
 				if n < len(currencies) {
 					currency = currencyCode(currencies[n])
