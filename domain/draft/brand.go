@@ -54,7 +54,7 @@ func (p *page) brandOf(products []*markup.Item, meta map[string][]string, found 
 		if v == "" {
 			v = p.logo(i)
 		}
-		if isLabel(v) || categories[labelKey(v)] {
+		if isLabel(v) || categories[labelKey(v)] || bare(v) == bare(p.name) { // VTEX names the product's name so
 			continue
 		}
 		c.add(v, p.w[brandNamed]-float64(d)/brandReach, Page)

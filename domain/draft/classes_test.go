@@ -266,6 +266,21 @@ func TestButtonsThatBuy(t *testing.T) {
 	}
 }
 
+// TestBrandIsNotTheName reads a page that calls the element of the product's name its brand's.
+func TestBrandIsNotTheName(t *testing.T) {
+	t.Parallel()
+	const name = `<h1 class="productNameContainer"><span class="productBrand">Brass lamp 40</span></h1>`
+	for head, want := range map[string]string{"": "", `<meta property="product:brand" content="Lumen">`: "Lumen"} {
+		d, err := draft.Extract([]byte(head+name+`<p>$49.90</p>`+cart), "https://www.acme.example/lamp")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := drafttest.Value(d, "brand"); got != want {
+			t.Errorf("brand = %q; want %q", got, want)
+		}
+	}
+}
+
 // TestBrandInTitle reads the brand that a link to another page sets apart at the beginning of the product's name.
 func TestBrandInTitle(t *testing.T) {
 	t.Parallel()
