@@ -100,6 +100,8 @@ var outWords = []string{"out of stock", "sold out", "currently unavailable", "te
 	"listing has ended", "listing expired", "posting has expired", "posting has been deleted",
 	"anzeige ist nicht mehr", "inserat ist nicht mehr", "vergriffen", "rupture temporaire", "bientôt de retour",
 	"de retour bientôt", "produit discontinué", "article discontinué", "en réapprovisionnement", "en réappro",
+	"not enough products", "nicht genügend", "pas assez de produits", "pas assez d'articles", "non ci sono abbastanza",
+	"no hay suficientes", "onvoldoende producten",
 	"stok kosong", "uit voorraad", "niet in voorraad", "ikke længere tilgængelig", "fuori stock"}
 
 // alertWords are those of outWords that offer a message when it is back. Templates keep such a form in the buy box of

@@ -143,6 +143,10 @@ func TestSoldOutBeside(t *testing.T) {
 		{"the form of the choices", `<section class="product-options"><form><p>This item is out of stock.</p></form></section>`,
 			draft.OutOfStock},
 		{"no pickup", `<p class="availability">Pickup currently unavailable at Leith Walk</p>` + cart, draft.InStock},
+		{"not enough, in Italian", `<p>Non ci sono abbastanza prodotti in magazzino</p>`, draft.OutOfStock},
+		{"not enough, in French", `<p>Il n'y a pas assez de produits en stock</p>`, draft.OutOfStock},
+		{"not enough, in Spanish", `<p>No hay suficientes productos en stock</p>`, draft.OutOfStock},
+		{"not enough, in German", `<p>Es sind nicht genügend Artikel auf Lager</p>`, draft.OutOfStock},
 		{"Hungarian", `<p>Készlet: Elfogyott</p>`, draft.OutOfStock},
 		{"Indonesian", `<p>Stok: Habis</p>`, draft.OutOfStock},
 	} {
