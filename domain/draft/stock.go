@@ -276,7 +276,8 @@ func (p *page) findButton() {
 	for i := range p.els {
 		e := &p.els[i]
 		control := e.tag == atom.Button || e.tag == atom.A || e.tag == atom.Input || attr(e.node, "role") == "button"
-		if !control || e.end-e.start > 80 || has(e.node, "disabled") || e.marks&veiled != 0 {
+		disabled := has(e.node, "disabled") || attr(e.node, "aria-disabled") == "true"
+		if !control || e.end-e.start > 80 || disabled || e.marks&veiled != 0 {
 			continue
 		}
 		points := 0.0

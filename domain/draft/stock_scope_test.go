@@ -147,6 +147,8 @@ func TestSoldOutBeside(t *testing.T) {
 		{"not enough, in French", `<p>Il n'y a pas assez de produits en stock</p>`, draft.OutOfStock},
 		{"not enough, in Spanish", `<p>No hay suficientes productos en stock</p>`, draft.OutOfStock},
 		{"not enough, in German", `<p>Es sind nicht genügend Artikel auf Lager</p>`, draft.OutOfStock},
+		{"a button that is disabled for screen readers", `<button aria-disabled="true">Add to cart</button><p>Sold out</p>`,
+			draft.OutOfStock},
 		{"Hungarian", `<p>Készlet: Elfogyott</p>`, draft.OutOfStock},
 		{"Indonesian", `<p>Stok: Habis</p>`, draft.OutOfStock},
 	} {
