@@ -37,7 +37,7 @@ func init() {
 		}
 		for i, d := range p.Errors {
 			if d != nil {
-				p.Errors[i] = &huma.ErrorDetail{Message: worded(d.Message), Location: d.Location, Value: brief(d)}
+				p.Errors[i] = &huma.ErrorDetail{Message: worded(d.Message), Location: Shown(d.Location), Value: brief(d)}
 			}
 		}
 		if more > 0 {
@@ -55,9 +55,13 @@ func worded(message string) string {
 	return message
 }
 
-// brief is what a problem repeats of a value: a number, a time, the beginning of a text, or of texts with commas
-// between them; of objects, other lists and bodies that cannot be read nothing.
+// brief is what a problem repeats of a value in an address: a number, a time, the beginning of a text, or of texts with
+// commas between them; of other lists nothing. What stands in bodies and headers may be a secret or a person's, and an
+// answer is logged where the request is not.
 func brief(d *huma.ErrorDetail) any {
+	if !strings.HasPrefix(d.Location, "query.") && !strings.HasPrefix(d.Location, "path.") {
+		return nil
+	}
 	switch v := d.Value.(type) {
 	case time.Time:
 		return v
@@ -65,8 +69,6 @@ func brief(d *huma.ErrorDetail) any {
 		return Shown(strings.Join(v, ","))
 	}
 	switch v := reflect.ValueOf(d.Value); {
-	case d.Location == "body":
-		return nil
 	case v.Kind() == reflect.String:
 		return Shown(v.String())
 	case v.CanInt(), v.CanUint(), v.CanFloat(), v.Kind() == reflect.Bool:

@@ -39,3 +39,31 @@ func TestProblemsAreShort(t *testing.T) {
 	p = apitest.Refused(t, d.Get(t, "/listings?platform=a,%20B&platform="+strings.Repeat("c", 300)), http.StatusUnprocessableEntity)
 	require.Equal(t, "a,B,"+strings.Repeat("c", 196)+"…", p.Errors[0].Value)
 }
+
+// What stands in a body or a header is not repeated: it may be a secret, or a person's. Names that callers make up are
+// cut.
+func TestProblemsRepeatNoBodies(t *testing.T) {
+	t.Parallel()
+	d := apitest.Bare(t) // none of these reaches a database
+	const sender = `"sender":"7c9e6679-7425-40de-944b-e07fc1f90ae7"`
+	for _, tt := range []struct{ path, body, hidden string }{
+		{"/session", `{"key":"cvr_abcdefgh_` + strings.Repeat("S", 200) + `"}`, "SSS"},
+		{"/session", `{"key":4711471147114711}`, "4711"},
+		{"/session", `{"api_key":"hunter2"}`, "hunter2"},
+		{"/tenants/acme/senders", `{"name":"n","phone_number_id":"1","business_account_id":"1","token":998877}`, "998877"},
+		{"/crawl-requests", `{"url":"https://shop.example/a","cookies":[{"name":"sid","value":776655}]}`, "776655"},
+		{"/messages?tenant=acme", `{` + sender + `,"to":"514-555-0199"}`, "0199"},
+		{"/messages?tenant=acme", `{` + sender + `,"to":15145550199}`, "0199"},
+	} {
+		r := d.Ask(t, http.MethodPost, tt.path, tt.body)
+		require.NotEmpty(t, apitest.Refused(t, r, http.StatusUnprocessableEntity).Errors[0].Location, tt.body)
+		require.NotContains(t, r.Body, tt.hidden)
+	}
+	key := strings.Repeat("K", 201)
+	r := d.Ask(t, http.MethodPost, "/messages?tenant=acme", `{}`, "Idempotency-Key", key)
+	require.Contains(t, apitest.Refused(t, r, http.StatusUnprocessableEntity).Fields(), "header.Idempotency-Key")
+	require.NotContains(t, r.Body, "KKK")
+	r = d.Ask(t, http.MethodPost, "/session", `{"`+strings.Repeat("k", 900_000)+`":1}`)
+	apitest.Refused(t, r, http.StatusUnprocessableEntity)
+	require.Less(t, len(r.Body), 2000)
+}
