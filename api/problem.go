@@ -47,10 +47,17 @@ func init() {
 	}
 }
 
-// worded is a message without the layouts of Go, which say what a time looks like to those who know them only.
+// worded is a message that says what is expected, without the layouts of Go, which only those read who know them.
 func worded(message string) string {
-	if message == "invalid date/time for format "+time.RFC3339Nano {
+	switch message {
+	case "invalid date/time for format " + time.RFC3339Nano:
 		return "expected a time such as 2026-01-31T09:30:00Z"
+	case "invalid integer":
+		return "expected an integer such as 42"
+	case "invalid float", "invalid floating value":
+		return "expected a number such as 4.5"
+	case "invalid boolean":
+		return "expected true or false"
 	}
 	return message
 }

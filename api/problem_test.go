@@ -67,3 +67,16 @@ func TestProblemsRepeatNoBodies(t *testing.T) {
 	apitest.Refused(t, r, http.StatusUnprocessableEntity)
 	require.Less(t, len(r.Body), 2000)
 }
+
+// A parameter that is of another type is told what is expected.
+func TestProblemsSayWhatIsExpected(t *testing.T) {
+	t.Parallel()
+	d := apitest.Bare(t)
+	for query, want := range map[string]string{
+		"/listings/recent?after=2026-01-31": "expected an integer such as 42", "/listings?bedrooms=two": "expected an integer such as 42",
+		"/listings?rooms=a": "expected a number such as 4.5", "/neighbourhoods?geometry=maybe": "expected true or false",
+		"/listings?updated_since=now": "expected a time such as 2026-01-31T09:30:00Z",
+	} {
+		require.Equal(t, want, apitest.Refused(t, d.Get(t, query), http.StatusUnprocessableEntity).Errors[0].Message, query)
+	}
+}
