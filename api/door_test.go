@@ -145,6 +145,40 @@ func TestServeReadsBodies(t *testing.T) {
 	}
 }
 
+// What is checked is what is read: no name comes twice in an object.
+func TestServeReadsNamesOnce(t *testing.T) {
+	t.Parallel()
+	r := gin.New()
+	d := &Door{Options: Options{Log: slog.New(slog.DiscardHandler)}, API: humagin.New(r, document(Options{}))}
+	type part struct {
+		N int `json:"n,omitempty" maximum:"9"`
+		M int `json:"m,omitempty"`
+	}
+	type said struct {
+		Name string            `json:"name,omitempty" maxLength:"5"`
+		Part *part             `json:"part,omitempty"`
+		Many []part            `json:"many,omitempty"`
+		Free map[string]string `json:"free,omitempty"`
+	}
+	type in struct{ Body said }
+	Serve(d, huma.Operation{OperationID: "say", Method: http.MethodPost, Path: "/say"},
+		func(_ context.Context, in *in) (*Body[said], error) { return BodyOf(in.Body), nil })
+	for body, want := range map[string]string{
+		`{"many":[{"n":1},{"n":2}],"name":"name","part":{"n":3}}`: `{"name":"name","part":{"n":3},"many":[{"n":1},{"n":2}]}`,
+		`{"free":{"a":"a","A":"a"}}`:                              `{"free":{"A":"a","a":"a"}}`,
+		`{"part":{"n":9999},"part":{"m":1}}`:                      "part is given more than once",
+		`{"many":[{"n":1,"m":9}],"many":[{"n":2}]}`:               "many is given more than once",
+		`{"many":[{"n":1,"n":2}]}`:                                "n is given more than once",
+		`{"name":"a","n\u0061me":"b"}`:                            "name is given more than once",
+		`{"free":{"` + strings.Repeat("k", 900) + `":"1","` + strings.Repeat("k", 900) + `":"2"}}`: "kkk… is given more than once",
+	} {
+		w := httptest.NewRecorder()
+		r.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/say", strings.NewReader(body)))
+		require.Contains(t, w.Body.String(), want, body)
+		require.Equal(t, want[0] == '{', w.Code == http.StatusOK, body)
+	}
+}
+
 // A time whose offset begins with a bare plus is that time, and media types have no case. All else stays as it is.
 func TestAsMeant(t *testing.T) {
 	t.Parallel()

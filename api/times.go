@@ -43,6 +43,11 @@ var wholeJSON = huma.Format{
 			return errNotUTF8
 		}
 		body = bytes.TrimPrefix(body, []byte("\ufeff")) // RFC 8259: a byte order mark may be ignored
+		if _, checking := v.(*any); !checking {         // what is checked has the last of several, and v parts of all
+			if name, ok := repeated(body); ok {
+				return fmt.Errorf("%s is given more than once", Shown(name))
+			}
+		}
 		err := json.Unmarshal(body, v)
 		wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
 		if ok && strings.HasPrefix(wrong.Value, "number ") {
@@ -62,6 +67,40 @@ var wholeJSON = huma.Format{
 
 // errNotUTF8 refuses a body of JSON.
 var errNotUTF8 = errors.New("is not UTF-8, in which JSON is written; a compressed body is not read")
+
+// repeated is a name that an object of a JSON text has more than once.
+func repeated(body []byte) (name string, ok bool) {
+	type object struct {
+		names map[string]bool // nil: it is a list
+		value bool            // of a name comes next
+	}
+	open := []object{{}}
+	read := json.NewDecoder(bytes.NewReader(body))
+	read.UseNumber()
+	for {
+		token, err := read.Token()
+		if err != nil { // its end, or no JSON: it is not read
+			return "", false
+		}
+		in := &open[len(open)-1]
+		if text, is := token.(string); is && in.names != nil && !in.value {
+			if in.names[text] {
+				return text, true
+			}
+			in.names[text], in.value = true, true
+			continue
+		}
+		in.value = false
+		switch token {
+		case json.Delim('{'):
+			open = append(open, object{names: map[string]bool{}})
+		case json.Delim('['):
+			open = append(open, object{})
+		case json.Delim('}'), json.Delim(']'):
+			open = open[:len(open)-1]
+		}
+	}
+}
 
 // mostQuoted is how much of a number that is refused is repeated.
 const mostQuoted = 60
