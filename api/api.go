@@ -144,8 +144,9 @@ func registerMetrics(d *Door) {
 	d.Router.GET("/metrics", gin.WrapH(promhttp.HandlerFor(d.Metrics, promhttp.HandlerOpts{})))
 }
 
-// Empty lists in answers are [], never null. The switch is huma's, for the whole process.
-func init() { huma.DefaultArrayNullable = false }
+// Switches of huma's, for the whole process. Empty lists in answers are [], never null. Names in bodies are read in
+// their own case only: encoding/json reads them in any, so that "LIMIT" beside "limit" would not be checked.
+func init() { huma.DefaultArrayNullable, huma.ValidateStrictCasing = false, true }
 
 // uuidSchema stands for uuid.UUID in the OpenAPI document.
 type uuidSchema struct{}

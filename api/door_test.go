@@ -145,7 +145,7 @@ func TestServeReadsBodies(t *testing.T) {
 	}
 }
 
-// What is checked is what is read: no name comes twice in an object.
+// What is checked is what is read: no name comes twice in an object, and none in another case.
 func TestServeReadsNamesOnce(t *testing.T) {
 	t.Parallel()
 	r := gin.New()
@@ -171,6 +171,8 @@ func TestServeReadsNamesOnce(t *testing.T) {
 		`{"many":[{"n":1,"n":2}]}`:                                "n is given more than once",
 		`{"name":"a","n\u0061me":"b"}`:                            "name is given more than once",
 		`{"free":{"` + strings.Repeat("k", 900) + `":"1","` + strings.Repeat("k", 900) + `":"2"}}`: "kkk… is given more than once",
+		`{"name":"a","NAME":"longer than five"}`:                                                   "unexpected property",
+		`{"Name":"a"}`:                                                                             "unexpected property",
 	} {
 		w := httptest.NewRecorder()
 		r.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/say", strings.NewReader(body)))
