@@ -154,3 +154,19 @@ func TestDocs(t *testing.T) {
 		}
 	}
 }
+
+// A change refuses a parameter that is given twice: of two dry_run, all but the first would be ignored.
+func TestRepeatedParametersOfChanges(t *testing.T) {
+	t.Parallel()
+	d := apitest.Bare(t)
+	for _, at := range []string{
+		"DELETE /listings/kijiji/1?dry_run=false&dry_run=true", "POST /searches?tenant=acme&tenant=rival",
+		"DELETE /pages?url=https://a.example/&url=https://b.example/", "POST /contacts/search?tenant=acme&tenant=rival",
+		"POST /uploads?tenant=acme&known=skip&known=update&list=x&list=y", "PUT /campaigns/1?tenant=acme&tenant=acme",
+	} {
+		method, path, _ := strings.Cut(at, " ")
+		p := apitest.Refused(t, d.Ask(t, method, path, "{}"), http.StatusUnprocessableEntity)
+		require.Len(t, p.Errors, 1, at)
+		require.Equal(t, "is given more than once", p.Errors[0].Message)
+	}
+}

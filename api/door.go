@@ -65,7 +65,8 @@ const streamKey = "stream"
 func register[I, O any](d *Door, o huma.Operation, handle func(context.Context, *I) (*O, error)) {
 	o, handle = inTurn(d, o, handle)
 	o.BodyReadTimeout = bodyTimeout // huma's own is five seconds
-	if o.Method != http.MethodGet { // with a misspelt dry_run, the real thing would be done
+	if o.Method != http.MethodGet { // with a misspelt dry_run, or a second one, the real thing would be done
+		o.Middlewares = append(o.Middlewares, once(d.API))
 		o.RejectUnknownQueryParameters, o.Errors = true, also(o.Errors, http.StatusUnprocessableEntity)
 	}
 	if _, ok := reflect.TypeFor[I]().FieldByName("Body"); ok { // none, late, too large, of another type
@@ -84,6 +85,23 @@ func register[I, O any](d *Door, o huma.Operation, handle func(context.Context, 
 	})
 	if in, ok := any(new(I)).(filtered); ok {
 		describe(d.API.OpenAPI().Paths[o.Path].Get, in.Filters())
+	}
+}
+
+// once refuses parameters that are given more than once, but for lists: huma reads the first.
+func once(a huma.API) func(huma.Context, func(huma.Context)) {
+	return func(ctx huma.Context, next func(huma.Context)) {
+		var lists []string
+		for _, p := range ctx.Operation().Parameters {
+			if p.Explode != nil && *p.Explode {
+				lists = append(lists, p.Name)
+			}
+		}
+		if wrong := Repeated(ctx, lists...); wrong != nil {
+			_ = huma.WriteErr(a, ctx, http.StatusUnprocessableEntity, "validation failed", wrong...)
+			return
+		}
+		next(ctx)
 	}
 }
 

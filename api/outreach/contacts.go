@@ -171,11 +171,10 @@ type searchContactsInput struct {
 const contactOrder = "contacts"
 
 // Resolve reads the cursor.
-func (in *searchContactsInput) Resolve(ctx huma.Context) []error {
-	wrong := api.Repeated(ctx)
+func (in *searchContactsInput) Resolve(huma.Context) (wrong []error) {
 	var err error
 	if in.after, err = api.ParseIDCursor(in.Body.Cursor, contactOrder); err != nil {
-		wrong = append(wrong, &huma.ErrorDetail{Message: err.Error(), Location: "body.cursor", Value: in.Body.Cursor})
+		wrong = append(wrong, &huma.ErrorDetail{Message: err.Error(), Location: "body.cursor"})
 	}
 	return wrong
 }

@@ -97,7 +97,7 @@ func (in *createUploadInput) Resolve(ctx huma.Context) (wrong []error) {
 	if in.Options != "" {
 		set("options", in.Options)
 	}
-	return slices.Concat(wrong, api.Repeated(ctx, "list", "tag"))
+	return wrong
 }
 
 // set is a field of the form, or a parameter of the query. Its error is for the caller, and repeats no value.

@@ -98,7 +98,7 @@ type deletePagesInput struct {
 }
 
 // Resolve reads the URL or the site.
-func (in *deletePagesInput) Resolve(ctx huma.Context) []error {
+func (in *deletePagesInput) Resolve(huma.Context) []error {
 	refuse := func(name, message, value string) []error {
 		return []error{&huma.ErrorDetail{Message: message, Location: "query." + name, Value: value}}
 	}
@@ -111,13 +111,13 @@ func (in *deletePagesInput) Resolve(ctx huma.Context) []error {
 			return refuse("url", "expected an http or https address", web.Show(in.URL))
 		}
 		in.which.URL = a.URL
-		return api.Repeated(ctx)
+		return nil
 	}
 	var err error
 	if in.which.Site, err = siteOf(in.Site); err != nil || strings.HasPrefix(strings.TrimSpace(in.Site), "*") {
 		return refuse("site", "expected a host, such as example.org: its subdomains are deleted with it", api.Shown(in.Site))
 	}
-	return api.Repeated(ctx)
+	return nil
 }
 
 // PagesDeleted is the answer of DELETE /pages.
