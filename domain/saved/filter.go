@@ -188,7 +188,11 @@ func (f *Criteria) bounds() (b bounds, ok bool) {
 		if c := math.Cos((math.Abs(n.Latitude) + dy) * math.Pi / 180); c > 0.01 && math.Abs(n.Latitude)+dy < 90 {
 			dx = dy / c * 1.001
 		}
-		both(bounds{n.Longitude - dx, n.Latitude - dy, n.Longitude + dx, n.Latitude + dy})
+		west, east := n.Longitude-dx, n.Longitude+dx
+		if west < -180 || east > 180 { // it goes on at the other edge of the map
+			west, east = -180, 180
+		}
+		both(bounds{west, n.Latitude - dy, east, n.Latitude + dy})
 	}
 	return b, ok
 }

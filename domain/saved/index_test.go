@@ -59,3 +59,24 @@ func TestIndexFindsPlacesOfAnySize(t *testing.T) {
 		}
 	}
 }
+
+// A circle goes on behind the edge of the map, and around a pole.
+func TestIndexFindsPlacesBehindTheEdge(t *testing.T) {
+	t.Parallel()
+	for _, at := range [][4]float64{
+		{0, 179.999, 0, -179.999}, {-16.8, -179.99, -16.8, 179.99}, {52, 180, 52, -180}, {52, -180, 52, 179.999},
+		{89.99, 0, 89.99, 180}, {-90, 0, -89.995, 123}, {85, 10, 85, 9.9},
+	} {
+		f := saved.Criteria{Near: &saved.Near{Latitude: at[0], Longitude: at[1], Metres: 3000}}
+		fits, err := f.Fitter()
+		require.NoError(t, err)
+		l := saved.Listing{RentCents: 100_000, Latitude: &at[2], Longitude: &at[3]}
+		require.True(t, fits(&l), at)
+		x, found := saved.NewIndex(), 0
+		x.Put(saved.Search{ID: uuid.New(), Name: "x", Filter: f, Kinds: saved.Kinds, State: saved.Active})
+		x.Meet(&l, nil, func(*saved.Search, bool) { found++ })
+		require.Equal(t, 1, found, at)
+		west, south, east, north, ok := f.Bounds()
+		require.True(t, ok && west <= at[3] && at[3] <= east && south <= at[2] && at[2] <= north, at)
+	}
+}
