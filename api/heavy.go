@@ -43,8 +43,9 @@ var (
 	// A page of the console follows a run while another one compares runs.
 	crawled = &lane{of: "reads of whole crawl runs", most: 3, top: 6, share: 2, wait: 2 * time.Second, long: true}
 	exports = &lane{of: "exports", most: 6, top: 12, share: 1, wait: 2 * time.Second, long: true}
-	// The console asks once for each advert that is looked at, and draws it without them where there is no turn.
-	rents = &lane{of: "statistics of rents", most: 3, top: 6, share: 2, wait: 2 * time.Second}
+	// The console asks for rents once for each advert that is looked at, and draws it without them where there is no turn.
+	// A count reads all listings where few of them match.
+	rents = &lane{of: "statistics of rents and counts of listings", most: 3, top: 6, share: 2, wait: 2 * time.Second}
 
 	// They wait for the rows that they change of one another.
 	changes = &lane{of: "changes of many contacts or messages", most: 4, top: 8, share: 1, wait: 2 * time.Second}
@@ -114,7 +115,8 @@ var heavyOperations = map[string]heavy{
 	"delete-contact-list":   {lane: changes, within: DeleteListTimeout},
 	"retry-failed-messages": {lane: changes, within: RetryFailedTimeout},
 
-	"get-rents": {lane: rents, within: SearchTimeout},
+	"get-rents":      {lane: rents, within: SearchTimeout},
+	"count-listings": {lane: rents, within: SearchTimeout},
 
 	"get-crawl-lineage":       {lane: crawled, within: RequestTimeout, rows: 50_000, ready: true},
 	"get-crawl-url":           {lane: crawled, within: SearchTimeout, rows: 1000},

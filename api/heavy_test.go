@@ -34,7 +34,6 @@ var withoutTurns = map[string]string{
 	"list-crawl-urls": "pages by an index, counted up to 10,000; the console asks for several at once while one scrolls",
 	"get-image":       "a file as it lies in the blob store", "get-draft-file": "a file as it lies in the blob store",
 
-	"count-listings":       "counts up to 1,000",
 	"map-listings":         "by an index, of a part of the map; a move of the map asks again",
 	"list-neighbourhoods":  "of 91 districts, read once a minute",
 	"list-adverts":         "looks at the next 10,000 by an index",
@@ -184,6 +183,27 @@ func TestHeavyRequestsLeaveRoom(t *testing.T) {
 		require.Equal(t, 200, <-answers)
 	}
 	require.Equal(t, 200, d.Ask(t, http.MethodPost, "/contacts/export?tenant=acme", "{}").Status)
+}
+
+// Counts of listings leave connections to what is cheap.
+func TestCountsTakeTurns(t *testing.T) {
+	t.Parallel()
+	d, _ := apitest.Outreach(t)
+	waiting, release := locked(t, d, "listings")
+	const all, turns = 30, 2
+	answers := make(chan int, all)
+	for range all {
+		go func() { answers <- status(t.Context(), http.MethodGet, d.Address+"/listings/count?min_area=99999", "") }()
+	}
+	waiting(turns)
+	for range all - turns {
+		require.Equal(t, http.StatusTooManyRequests, <-answers)
+		require.Equal(t, 200, d.Get(t, "/searches?tenant=acme").Status)
+	}
+	release()
+	for range turns {
+		require.Equal(t, 200, <-answers)
+	}
 }
 
 // Changes that wait for one another's rows hold one connection of the pool.

@@ -19,13 +19,11 @@ import (
 )
 
 func (h Listings) registerMap(d *api.Door) {
-	count := api.Needs(access.Read, huma.Operation{
+	api.Serve(d, api.Needs(access.Read, huma.Operation{
 		OperationID: "count-listings", Method: http.MethodGet, Path: "/listings/count", Tags: []string{"listings"},
 		Summary: "Count listings", Errors: []int{400, 422, 503}, RejectUnknownQueryParameters: true,
 		Description: "Of the same filters as GET /listings: exactly up to 1,000, and above that an estimate.",
-	})
-	count.Metadata[api.TimeoutKey] = api.SearchTimeout
-	api.Serve(d, count, h.count)
+	}), h.count)
 	cells := api.Needs(access.Read, huma.Operation{
 		OperationID: "map-listings", Method: http.MethodGet, Path: "/listings/cells", Tags: []string{"listings"},
 		Summary: "Count listings by squares of the map", Errors: []int{400, 422, 503}, RejectUnknownQueryParameters: true,
