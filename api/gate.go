@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -157,7 +158,9 @@ const RequestID = "request_id"
 func (g *gate) bound(c *gin.Context) {
 	r := g.route(c)
 	if r.body >= 0 && c.Request.Body != nil { // one more byte, for huma has its own answer at the limit
-		c.Request.Body = http.MaxBytesReader(c.Writer, c.Request.Body, r.body+1)
+		// huma closes the body. Of one that is closed behind a reader of ours, net/http does not see that a part is unread:
+		// it would keep the connection, and take that part for the next request.
+		c.Request.Body = http.MaxBytesReader(c.Writer, io.NopCloser(c.Request.Body), r.body+1)
 	}
 	ctx, cancel := context.WithTimeout(c.Request.Context(), r.timeout)
 	defer cancel()

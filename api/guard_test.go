@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"slices"
@@ -700,6 +702,26 @@ func TestBodyLimit(t *testing.T) {
 	big := `{"name":"` + strings.Repeat("a", 1<<20) + `"}`
 	require.Contains(t, apitest.Refused(t, f.Ask(t, "POST", "/keys", big), http.StatusRequestEntityTooLarge).Detail, "1048576")
 	apitest.Refused(t, f.Ask(t, "POST", "/keys", `{"name":"`+strings.Repeat("a", 1<<19)+`"}`), 422)
+}
+
+// What is left of a body that is too large is not taken for the next request of its connection.
+func TestTheRestOfABodyIsNoRequest(t *testing.T) {
+	t.Parallel()
+	d := apitest.Bare(t)
+	conn, err := net.Dial("tcp", strings.TrimPrefix(d.Address, "http://"))
+	require.NoError(t, err)
+	defer conn.Close()
+	const head, hidden, size = "POST /session HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n",
+		"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n", 4 << 20
+	body := strings.Repeat(" ", 1<<20) + hidden
+	go func() { // the server may close the connection before it has all of it
+		_, _ = io.WriteString(conn, fmt.Sprintf(head, size)+body+strings.Repeat(" ", size-len(body)))
+	}()
+	require.NoError(t, conn.SetReadDeadline(time.Now().Add(servicetest.Patience())))
+	all, _ := io.ReadAll(conn) // the end may be a reset
+	require.True(t, strings.HasPrefix(string(all), "HTTP/1.1 413 "), "%.200s", all)
+	require.Equal(t, 1, strings.Count(string(all), "HTTP/1.1 "), "answers: %s", all)
+	require.Contains(t, string(all), "Connection: close")
 }
 
 // A caller who goes away while the table is read does not spoil the answer for others.
