@@ -53,6 +53,14 @@ func inARow(g *group, words []string) *group {
 	return &group{clause: g.clause, words: words, phrase: true, title: g.title}
 }
 
+// askers stand behind a verb, with a hyphen: of peut-on and dites-nous it is the verb that is looked for.
+var askers = set("je tu il elle ils elles nous vous moi toi ce")
+
+// asks says that a word of two parts is a verb and who does it. With on it is as often a noun: add-on.
+func asks(first, last string) bool {
+	return askers[last] || last == "on" && strings.HasSuffix(first, "t")
+}
+
 // rejoin has a word of two parts looked for as one, or as both in a row, where one part alone is not looked for, as it
 // is a stop word: "plug" says nothing of a plug-in.
 func (p *Plan) rejoin() {
@@ -73,7 +81,7 @@ func (p *Plan) rejoin() {
 		if first.silent {
 			g = last
 		}
-		if len(g.others) != 1 { // the word itself is looked for, too
+		if len(g.others) != 1 || asks(a.Words[0], b.Words[0]) { // the word itself is looked for, too
 			continue
 		}
 		g.alone, g.terms, g.words = g.terms, forms(a.Joined), []string{a.Joined}

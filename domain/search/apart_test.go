@@ -59,6 +59,23 @@ func TestRankApart(t *testing.T) {
 	}
 }
 
+// Of a question it is the verb that is looked for, in whatever order it has its words.
+func TestRankAsked(t *testing.T) {
+	t.Parallel()
+
+	for text, page := range map[string]string{
+		"faut-il un permis": "il faut un permis", "peut-on louer": "on peut louer", "puis-je payer": "je ne puis payer",
+		"qu'est-ce qu'un duplex": "un duplex est une maison", "pouvez-vous livrer": "vous pouvez livrer",
+		"rendez-vous": "un rendez-vous", "parlez-moi": "parlez",
+	} {
+		x := newIndex(t)
+		x.add(search.Page{ID: 1, Document: search.Document{Text: page, Language: "fr", CrawledAt: day(1)}})
+		if hits, _ := x.rank(parse(t, text), search.Query{}).Hits(nil, 1); len(hits) != 1 || !hits[0].All {
+			t.Errorf("%q finds %v", text, hits)
+		}
+	}
+}
+
 // Where the words in a row are too common, a word is looked for as it is.
 func TestAffordApart(t *testing.T) {
 	t.Parallel()
