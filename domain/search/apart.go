@@ -48,6 +48,15 @@ func (a *Ask) measures() {
 	}
 }
 
+// measured says that a clause and the next are a number and its unit, which measures puts together again.
+func (a *Ask) measured(at int) bool {
+	first, last := a.Clauses[at], a.Clauses[at+1]
+	number, unit := measure(first.Joined)
+	again := func(c Clause) bool { return len(c.Words) == 1 && (c.Words[0] == number || c.Words[0] == unit) }
+	return !first.Title && unit != "" && number == first.Words[0] && unit == last.Words[0] && !Stop("", unit) &&
+		!slices.ContainsFunc(a.Clauses[:at], again) && !slices.ContainsFunc(a.Clauses[at+2:], again)
+}
+
 // inARow is a group of words that stand in a row.
 func inARow(g *group, words []string) *group {
 	return &group{clause: g.clause, words: words, phrase: true, title: g.title}

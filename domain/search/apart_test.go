@@ -76,6 +76,21 @@ func TestRankAsked(t *testing.T) {
 	}
 }
 
+// What was probably meant is told as people write it.
+func TestMeasuresAsTold(t *testing.T) {
+	t.Parallel()
+
+	for text, want := range map[string]string{
+		"16 GB ram": "16 gb ram", "16-gb ram": "16 gb ram", "100 m2": "100 m2", "wi-fi": "wi-fi", "16 16-gb": "16 16-gb",
+		"16-gb gb": "16-gb gb", "intitle:16-gb": "intitle:16-gb", "5 l 16-gb 3 m": "5 l 16 gb 3 m",
+	} {
+		a := parse(t, text)
+		if again(t, a); a.String() != want {
+			t.Errorf("%q is told as %q, want %q", text, a, want)
+		}
+	}
+}
+
 // Where the words in a row are too common, a word is looked for as it is.
 func TestAffordApart(t *testing.T) {
 	t.Parallel()

@@ -505,8 +505,12 @@ func (a Ask) String() string {
 			b.WriteByte('*')
 		}
 		if at+1 < len(a.Clauses) && c.pairs(a.Clauses[at+1]) {
+			sign := "-"
+			if a.measured(at) {
+				sign = " "
+			}
 			at++
-			b.WriteString("-" + a.Clauses[at].Words[0])
+			b.WriteString(sign + a.Clauses[at].Words[0])
 		}
 		parts = append(parts, b.String())
 	}
