@@ -225,7 +225,7 @@ type people map[string]person
 func (v value) people() people {
 	out := make(people, 2*len(v.Contacts))
 	for _, c := range slices.Backward(v.Contacts) { // the first one counts
-		out[c.WaID], out[c.User] = c, c
+		out[digits(c.WaID)], out[c.User] = c, c
 	}
 	if delete(out, ""); len(v.Contacts) == 1 {
 		out[""] = v.Contacts[0]

@@ -411,6 +411,7 @@ func TestReadsContacts(t *testing.T) {
 	const stop = `"messages":[{"id":"wamid.1","type":"text","text":{"body":"Stop"}}]`
 	const status = `"statuses":[{"id":"wamid.2","status":"read","recipient_id":"15145550124"}]`
 	require.Equal(t, "CA.2", read(one+","+two, status).Reports(now)[0].User)
+	require.Equal(t, "CA.2", read(`{"wa_id":"+15145550124","user_id":"CA.2"}`, status).Reports(now)[0].User)
 	require.Empty(t, read(one, status).Reports(now)[0].User)
 	require.Equal(t, []campaign.Inbound{{PhoneNumberID: "2", From: "15145550123", User: "CA.1", Text: "Stop", At: now}},
 		read(one, stop).Inbounds(now))
