@@ -8,7 +8,6 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"net/url"
 	"slices"
 	"strconv"
@@ -156,8 +155,8 @@ type Other struct {
 }
 
 // ReadEvent reads the body of a webhook request, whose signature was checked. Kinds of statuses, messages and changes
-// that are not known here are kept, and unknown members are ignored, as are those of another type. A body that is no
-// event, or one with more than 10,000 parts, is fault.Invalid.
+// that are not known here are kept, and unknown members are ignored. A body that is no event, or one with more than
+// 10,000 parts, is fault.Invalid.
 func ReadEvent(body []byte) (Event, error) {
 	var in struct {
 		Object string `json:"object"`
@@ -172,8 +171,7 @@ func ReadEvent(body []byte) (Event, error) {
 	if len(body) > MaxEvent {
 		return Event{}, fault.Newf(fault.Invalid, "webhook: the body has more than %d bytes", MaxEvent)
 	}
-	err := json.Unmarshal(body, &in)
-	if err != nil && !errors.As(err, new(*json.UnmarshalTypeError)) {
+	if err := json.Unmarshal(body, &in); err != nil {
 		return Event{}, fault.Newf(fault.Invalid, "webhook: the body is not an event: %w", err)
 	}
 	if in.Object != "whatsapp_business_account" {
@@ -185,11 +183,7 @@ func ReadEvent(body []byte) (Event, error) {
 			e.add(cut(entry.ID), cut(c.Field), c.Value)
 		}
 	}
-	n := len(e.Statuses) + len(e.Messages) + len(e.Preferences) + len(e.Others)
-	if err != nil && n == 0 {
-		return Event{}, fault.Newf(fault.Invalid, "webhook: nothing of the body is an event: %w", err)
-	}
-	if n > maxItems {
+	if n := len(e.Statuses) + len(e.Messages) + len(e.Preferences) + len(e.Others); n > maxItems {
 		return Event{}, fault.Newf(fault.Invalid, "webhook: the event has %d parts, the most is %d", n, maxItems)
 	}
 	return e, nil

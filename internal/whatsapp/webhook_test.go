@@ -359,28 +359,6 @@ func TestStartsByText(t *testing.T) {
 	}
 }
 
-// One member of another type is no reason to lose the others.
-func TestReadsOddMembers(t *testing.T) {
-	t.Parallel()
-	const change = `{"field":"messages","value":{"metadata":{"phone_number_id":"2"},"statuses":[{"id":"wamid.1","status":"read"}]}}`
-	for entries, want := range map[string]int{
-		`[{"id":1,"changes":[` + change + `]}]`:                                        1,
-		`[{"id":"1","changes":[{"field":7,"value":"x"},` + change + `]}]`:              1,
-		`[{"id":"1","changes":"none"},{"id":"2","changes":[` + change + `]},"x",null]`: 1,
-		`{"id":"1"}`:                        -1,
-		`[{"id":"1","changes":"none"},"x"]`: -1,
-		`[]`:                                0,
-	} {
-		e, err := whatsapp.ReadEvent([]byte(`{"object":"whatsapp_business_account","entry":` + entries + `}`))
-		if want < 0 {
-			require.Error(t, err, entries)
-			continue
-		}
-		require.NoError(t, err, entries)
-		require.Len(t, e.Reports(now), want, entries)
-	}
-}
-
 // A number is read with a plus, too, as in the reference of messages of groups.
 func TestReadsNumbersWithPlus(t *testing.T) {
 	t.Parallel()
