@@ -35,12 +35,14 @@ const sqlMessageRoom = `/* sqlMessageRoom */
     FROM tenants t LEFT JOIN message_days d ON d.tenant = t.id AND d.day = (now() AT TIME ZONE 'UTC')::date
     WHERE t.id = $1 AND t.max_messages_day IS NOT NULL`
 
+// No more than 10,000 messages are counted: where the tenant may send more than that, and fewer than wait, the campaign
+// counts as one whose first attempts are more.
 const sqlCampaignDay = `/* sqlCampaignDay */
 WITH quota AS (` + sqlMessageRoom + `)
 SELECT room, next::timestamp AT TIME ZONE 'UTC', EXISTS (
     SELECT FROM messages WHERE tenant = $1 AND campaign = $2 AND NOT tried AND state = 'queued'),
     room < c.waiting AND EXISTS (
-    SELECT FROM messages WHERE tenant = $1 AND campaign = $2 AND NOT tried AND state = 'queued' OFFSET room)
+    SELECT FROM messages WHERE tenant = $1 AND campaign = $2 AND NOT tried AND state = 'queued' OFFSET least(room, 10000))
 FROM quota, campaigns c WHERE c.tenant = $1 AND c.id = $2`
 
 // A Day is what a campaign has left of the MaxMessagesDay of its tenant.
@@ -48,7 +50,7 @@ type Day struct {
 	Left  int64     // messages that the tenant may send on this day
 	Next  time.Time // when the next one begins
 	First bool      // it has messages that wait for their first attempt, which counts; further ones do not
-	Over  bool      // more of those than Left
+	Over  bool      // more of those than Left, as far as they are counted
 }
 
 // Day returns what a campaign has left of the day; nil = its tenant has no limit.
