@@ -181,6 +181,20 @@ func TestServeReadsNamesOnce(t *testing.T) {
 	}
 }
 
+// Names that come twice are looked for in what is JSON, with little work: anybody may send a megabyte to POST /session.
+func TestRepeatedNamesCostLittle(t *testing.T) { // not beside others: it counts allocations
+	const size = 1 << 18
+	for body, valid := range map[string]bool{
+		strings.Repeat(`{"":`, size): false, strings.Repeat("[", size): false,
+		"[" + strings.Repeat("0,", size) + "0]": true, `["` + strings.Repeat(`","`, size) + `"]`: true,
+		`{"` + strings.Repeat(`\"`, size) + `":"` + strings.Repeat(" ", size) + `"}`: true,
+	} {
+		into := &json.RawMessage{}
+		require.Equal(t, valid, wholeJSON.Unmarshal([]byte(body), into) == nil, "%.20s", body)
+		require.Less(t, testing.AllocsPerRun(1, func() { _ = wholeJSON.Unmarshal([]byte(body), into) }), 50.0, "%.20s", body)
+	}
+}
+
 // A time whose offset begins with a bare plus is that time, and media types have no case. All else stays as it is.
 func TestAsMeant(t *testing.T) {
 	t.Parallel()

@@ -43,11 +43,6 @@ var wholeJSON = huma.Format{
 			return errNotUTF8
 		}
 		body = bytes.TrimPrefix(body, []byte("\ufeff")) // RFC 8259: a byte order mark may be ignored
-		if _, checking := v.(*any); !checking {         // what is checked has the last of several, and v parts of all
-			if name, ok := repeated(body); ok {
-				return fmt.Errorf("%s is given more than once", Shown(name))
-			}
-		}
 		err := json.Unmarshal(body, v)
 		wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
 		if ok && strings.HasPrefix(wrong.Value, "number ") {
@@ -61,6 +56,11 @@ var wholeJSON = huma.Format{
 			}
 			return fmt.Errorf("%s is a %s, expected %s", cmp.Or(wrong.Field, "a value"), what, wrong.Type.Kind())
 		}
+		if _, checking := v.(*any); err == nil && !checking { // what is checked has the last of several, and v parts of all
+			if name, ok := repeated(body); ok {
+				return fmt.Errorf("%s is given more than once", Shown(name))
+			}
+		}
 		return err
 	},
 }
@@ -68,38 +68,41 @@ var wholeJSON = huma.Format{
 // errNotUTF8 refuses a body of JSON.
 var errNotUTF8 = errors.New("is not UTF-8, in which JSON is written; a compressed body is not read")
 
-// repeated is a name that an object of a JSON text has more than once.
+// repeated is a name that an object of a JSON text, which is valid, has more than once.
 func repeated(body []byte) (name string, ok bool) {
-	type object struct {
-		names map[string]bool // nil: it is a list
-		value bool            // of a name comes next
-	}
-	open := []object{{}}
-	read := json.NewDecoder(bytes.NewReader(body))
-	read.UseNumber()
-	for {
-		token, err := read.Token()
-		if err != nil { // its end, or no JSON: it is not read
-			return "", false
-		}
-		in := &open[len(open)-1]
-		if text, is := token.(string); is && in.names != nil && !in.value {
-			if in.names[text] {
-				return text, true
-			}
-			in.names[text], in.value = true, true
-			continue
-		}
-		in.value = false
-		switch token {
-		case json.Delim('{'):
-			open = append(open, object{names: map[string]bool{}})
-		case json.Delim('['):
-			open = append(open, object{})
-		case json.Delim('}'), json.Delim(']'):
+	var open []map[string]bool // the names of each object; those of a list stay nil
+	for i := 0; i < len(body); i++ {
+		switch body[i] {
+		case '{', '[':
+			open = append(open, nil)
+		case '}', ']':
 			open = open[:len(open)-1]
+		case '"':
+			text := body[i:]
+			n := 1
+			for ; text[n] != '"'; n++ {
+				if text[n] == '\\' {
+					n++
+				}
+			}
+			i += n
+			if behind := bytes.TrimLeft(text[n+1:], " \t\r\n"); len(behind) == 0 || behind[0] != ':' {
+				continue
+			}
+			if name = string(text[1:n]); strings.Contains(name, `\`) {
+				_ = json.Unmarshal(text[:n+1], &name)
+			}
+			in := &open[len(open)-1]
+			if (*in)[name] {
+				return name, true
+			}
+			if *in == nil {
+				*in = map[string]bool{}
+			}
+			(*in)[name] = true
 		}
 	}
+	return "", false
 }
 
 // mostQuoted is how much of a number that is refused is repeated.
