@@ -120,15 +120,18 @@ func politely(visits *limit.Visits, client *fetch.Client) func(context.Context, 
 // robotsTimeout bounds one request for a robots.txt.
 const robotsTimeout = 10 * time.Second
 
-// robotName is the name in robots.txt of a user agent, without a version: its first word, or the one that it says to be
-// as browsers are, "Mozilla/5.0 (compatible; AcmeBot/2.1; +https://acme.example/bot)".
+// robotName is the name in robots.txt of a user agent, without a version: its first word, or, where that is the one of
+// all browsers, the one that is compatible: "Mozilla/5.0 (compatible; AcmeBot/2.1; +https://acme.example/bot)".
 func robotName(agent string) string {
 	first := func(s string) string {
 		s = strings.TrimSpace(s) + ";"
 		return s[:strings.IndexAny(s, "/ ;)")]
 	}
-	_, named, _ := strings.Cut(agent, "compatible;")
-	return cmp.Or(first(named), first(agent), fetch.RobotName)
+	name := first(agent)
+	if _, named, _ := strings.Cut(agent, "compatible;"); name == "Mozilla" {
+		name = cmp.Or(first(named), name)
+	}
+	return cmp.Or(name, fetch.RobotName)
 }
 
 // process names this process among all that crawl.
