@@ -84,6 +84,7 @@ func TestCountriesOfNumbers(t *testing.T) {
 		"Name,Country Code,Phone\nAnn,GB,2079460958\nBob,ca,438-555-0199\nKim,,514-555-0123\nZoé,GB,+14505550111\n": "+442079460958 Ann\n+14385550199 Bob\n+15145550123 Kim\n+14505550111 Zoé",
 		"Phone,Country code\n0612345678,FR\n33612345678,FR\n":                                                       "+33612345678\n+33612345678",
 		"Country Code,Phone\nFR,514-555-0123\n":                                                                     "line 2: phone phone_invalid",
+		"Country Code,Phone\nUK,2079460958\n":                                                                       "+442079460958",
 		"Code,Phone\nGB,514-555-0123\n":                                                                             "+15145550123",
 		"Country,Phone\nGB,514-555-0123\n":                                                                          "+15145550123",
 	} {

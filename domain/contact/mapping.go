@@ -386,7 +386,10 @@ var dialCode = regexp.MustCompile(`^(?:\+|00)?([1-9][0-9]{0,2})(?:\.0)?$`)
 // dialled is the region whose numbers have that country code, or that has that code of ISO 3166-1, "" where none has;
 // ok is false for what is no such code.
 func dialled(cell string) (region string, ok bool) {
-	if iso := strings.ToUpper(strings.TrimSpace(cell)); len(iso) == 2 && KnownRegion(iso) {
+	switch iso := strings.ToUpper(strings.TrimSpace(cell)); {
+	case iso == "UK": // as people write GB, and ISO reserves it
+		return "GB", true
+	case len(iso) == 2 && KnownRegion(iso):
 		return iso, true
 	}
 	code := dialCode.FindStringSubmatch(strings.Trim(cleanPhone(cell), "() "))
