@@ -70,11 +70,15 @@ func (c *contactsSetCmd) put() (apioutreach.ContactPut, error) {
 		contact.FieldFamily: &put.FamilyName, contact.FieldLocale: &put.Locale,
 	}
 	for _, field := range c.Empty {
-		if name, ok := strings.CutPrefix(field, contact.FieldCustom); ok {
+		name, custom := strings.CutPrefix(field, contact.FieldCustom)
+		switch {
+		case custom && put.Fields[name].Value != "", !custom && fields[field] != nil && fields[field].Value != "":
+			return put, fmt.Errorf("--empty %s: the field is given a value, too", field)
+		case custom:
 			put.Fields[name] = apioutreach.Text{Null: true}
-		} else if fields[field] != nil {
+		case fields[field] != nil:
 			*fields[field] = apioutreach.Text{Null: true}
-		} else {
+		default:
 			return put, fmt.Errorf("--empty %s: there is no such field", field)
 		}
 	}

@@ -61,4 +61,7 @@ func TestContactsSetEmpty(t *testing.T) {
 	c.Empty = []string{"phone"}
 	_, err = c.put()
 	require.ErrorContains(t, err, "--empty phone")
+	c.Empty = []string{"fields.floor"}
+	_, err = c.put()
+	require.ErrorContains(t, err, "--empty fields.floor")
 }

@@ -109,7 +109,8 @@ type reader struct {
 	inert     int     // how many of them are true
 	foreign   int     // open svg and math elements
 	mute      element // whose content is no text of the page; in XML and foreign elements, where it is markup
-	linked    int     // where the text was when an a element ended
+	anchored  int     // where the text was when an a element began
+	linked    int     // where it was when one that has text ended
 	titled    bool
 	based     bool // a base element with an address was read
 	noscript  bool

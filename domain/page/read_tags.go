@@ -28,6 +28,7 @@ func (r *reader) open() {
 		if r.linked == len(r.text.b) { // two links in a row are shown apart, as those of a menu are
 			r.text.space = true
 		}
+		r.anchored = len(r.text.b)
 		r.anchor(&t)
 	case frame:
 		r.frame(t.src)
@@ -191,7 +192,9 @@ func (r *reader) close() {
 	case heading:
 		r.head(false)
 	case anchor:
-		r.linked = len(r.text.b)
+		if len(r.text.b) > r.anchored {
+			r.linked = len(r.text.b)
+		}
 	case noscript, head:
 		r.noscript = false
 	case svg:

@@ -151,6 +151,7 @@ func TestReadText(t *testing.T) {
 		{"<title>no</title><p>Un  <b>MOT</b>t\n\t&nbsp;deux</p>Trois<br>quatre<td>5</td><td>6</td>", "un mott deux trois quatre 5 6"},
 		{"H<sub>2</sub>O <a href=x>L</a>ien", "h2o lien"},
 		{"<nav><a href=1>Home</a><a href=2><b>About</b></a><span><a href=3>Us</a></span></nav>un<a href=4>link</a>ed", "home about us unlinked"},
+		{"un<a id=top></a><a href=1>linked</a>", "unlinked"},
 		{"a<script>no</script>b<!-- no -->c<style>no</style>d<template>no</template>e<textarea>no</textarea>f", "abcde f"},
 		{"<noscript>no <a href=x>no</a></noscript>a<head><noscript>no</head>b<noscript>no<body>c", "ab c"},
 		{"&Eacute;t&eacute; &amp;amp; &lt;b&gt; &hellip;&#8217;&#x80;&#0;&#xD800;&#99999999999; &notit; &unknown; &", "été &amp; <b> …’€\ufffd\ufffd\ufffd ¬it; &unknown; &"},

@@ -366,7 +366,7 @@ export const useListingCount = (f: Filters, enabled = true) =>
   useQuery({
     enabled,
     queryKey: ['listings', 'count', f],
-    queryFn: () => answer(api.GET('/listings/count', { params: { query: f as never } })),
+    queryFn: ({ signal }) => answer(api.GET('/listings/count', { params: { query: f as never }, signal })),
     placeholderData: keepPreviousData,
   })
 
