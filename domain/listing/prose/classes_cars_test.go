@@ -19,4 +19,8 @@ var carClasses = map[string][]classCase{
 		{"$1,500. 1 parking on driveway available for +$50", "rent=1500 " + "parking=extra parking_rent=50 parking_type=outdoor|- parking_spots=1|-"},
 		{"One parking spot out back $40.", "parking=extra parking_rent=40 parking_spots=1|-"},
 	},
+	"no places for cars": {
+		{"Pas de place pour 2 voitures", "parking=-|none"},
+		{"Visitor stalls underground", ""},
+	},
 }

@@ -50,7 +50,7 @@ func (p *Prose) carPlaces(i int) parkingMention {
 	m := parkingMention{p: p, at: i, from: i, to: i}
 	switch w := p.word(i); w {
 	case "stall", "stalls":
-		if parkingPlaces[parkingBefore[p.word(i-1)]] != "" || p.word(i+1) == "underground" {
+		if !p.parkingOfOthers(i) && (parkingPlaces[parkingBefore[p.word(i-1)]] != "" || p.word(i+1) == "underground") {
 			return p.parkingAt(i)
 		}
 	case "drive", "place", "places", "entree", "allee":
@@ -58,7 +58,7 @@ func (p *Prose) carPlaces(i int) parkingMention {
 			break
 		}
 		n, _ := p.small(i + 2)
-		if n == 0 {
+		if n == 0 || p.deniedThing(i) { // "pas de place pour 2 voitures"
 			break
 		}
 		m.Offer, m.Spots, m.rank, m.to = "included", n, 2, i+3
