@@ -23,4 +23,11 @@ var dateClasses = map[string][]classCase{
 		{"Furnished. 6 month term. No pets.", "furnished=yes lease=6-month pets=no"},
 		{"min. 1 yr", "lease=one-year"},
 	},
+	"months of papers": {
+		{"Min. 3 months pay stubs required.", ""},
+		{"Minimum 2 yrs rental references.", ""},
+		{"Min. 2 yrs of employment history", ""},
+		{"Minimum 2 years of credit history", ""},
+		{"Min. 4 months, references", "lease=4-month"},
+	},
 }

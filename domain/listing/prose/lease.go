@@ -80,6 +80,9 @@ func (p *Prose) lease() (value string, from, to int) {
 	return "", -1, -1
 }
 
+// papers are what a landlord wants of so many months or years: "min. 3 months pay stubs", "min 2 yrs references".
+var papers = set("pay paystub paystubs reference references rental employment work job history experience bank credit")
+
 // leaseBound reads a shortest stay whose unit is at i: "minimum 1 year", "1 year minimum", "location d'un an",
 // "à louer pour 2 mois".
 func (p *Prose) leaseBound(i int) (value string, from, to int) {
@@ -122,7 +125,11 @@ func (p *Prose) leaseBound(i int) (value string, from, to int) {
 	default:
 		return "", i, i
 	}
-	if p.about(to+1, aPromotion) || years && n > 3 {
+	next := p.word(to + 1)
+	if next == "of" {
+		next = p.word(to + 2)
+	}
+	if p.about(to+1, aPromotion) || years && n > 3 || papers[next] {
 		return "", i, i
 	}
 	if years {
