@@ -52,4 +52,14 @@ var shareClasses = map[string][]classCase{
 	"what a counted place costs": {
 		{"Stationnement en arrière 1 place 25$ par mois", "parking=extra parking_rent=25 parking_type=outdoor|- parking_spots=1|-"},
 	},
+	"what only looks like it": {
+		{"Cuisine rénovée + lumières encastrées", "renovated=?"},
+		{"$1,500 with heat extra", "rent=1500 heat=no"},
+		{"$1,500 with heat not included", "rent=1500 heat=no"},
+		{"$1,450 with heat and water", "rent=1450 heat=yes water=yes|-"},
+		{"1500$/mois, incluant\n- chauffage\n- eau chaude", "rent=1500 heat=yes hot_water=yes"},
+		{"$1,500/month, includes\nheat\nwater", "rent=1500 heat=yes water=yes"},
+		{"Rent: $1,500, included\n• Heat\n• Water", "rent=1500 heat=yes water=yes"},
+		{"including everything: stores, schools and transit", ""},
+	},
 }

@@ -206,7 +206,9 @@ func (r *inclusionReader) priced(i int) {
 		r.say(what, true, i-1, end)
 		return
 	}
-	if what == heat && end == i { // "560 $ avec chauffage"; "730 $ avec hydro" is a sum
+	w := p.word(i + 1)
+	if what == heat && end == i && w != "not" && w != "non" && w != "en" && w != "extra" {
+		// "560 $ avec chauffage"; "730 $ avec hydro" is a sum
 		r.say(heat, true, i, i)
 		r.beside(i, i)
 	} else if w := p.word(end + 1); what == internet && (w == "et" || w == "and") { // "780 $ avec wifi et hydro"
@@ -410,7 +412,8 @@ func (v *inclusion) ofLists() {
 			v.beside(v.to, v.from)
 		}
 	}
-	apart := p.sym(v.from-1) == ',' && next < len(p.words) && p.words[next].line // "one spot, included", a line of its own
+	apart := p.sym(v.from-1) == ',' && next < len(p.words) && p.words[next].line &&
+		p.parkingLine(v.from-1) // "Parking - one spot, included", a line of its own
 	if end := p.heading(v.to); end > 0 && !before && !apart {
 		p.lines(end, func(what utility, k int) { v.say(what, v.yes, k, k) })
 	} else if (!before || p.sym(next) == ':') && !apart {
@@ -420,6 +423,16 @@ func (v *inclusion) ofLists() {
 			}
 		})
 	}
+}
+
+// parkingLine tells whether the line of the token at i begins with parking, a few words before it.
+func (p *Prose) parkingLine(i int) bool {
+	for k := i - 1; k >= 0 && k >= i-8; k-- {
+		if p.words[k].line || k == 0 {
+			return p.about(k, aParking)
+		}
+	}
+	return false
 }
 
 // butNot reads the contrary behind the verdict: "inclut l'eau chaude, mais pas l'électricité".

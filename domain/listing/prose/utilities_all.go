@@ -56,8 +56,10 @@ func (p *Prose) allOf(i, k int) bool {
 		(w != "all" || p.word(i-1) != "rent") {
 		return false
 	}
+	first, _ := p.thing(k + 2)
 	return p.stop(k+1) || exceptWords[p.word(k+1)] || p.sym(k+1) == ',' || p.sym(k+1) == '(' ||
-		p.sym(k+1) == ':' || p.seq(k+1, "a", "l", "exception")
+		p.sym(k+1) == ':' && first != noUtility && p.word(k+2) != "stores" || // "close to everything: stores, schools"
+		p.seq(k+1, "a", "l", "exception")
 }
 
 // enumerates tells whether a list of utilities begins at i: ": heat", "(heat", "such as heat".

@@ -42,7 +42,8 @@ func (p *Prose) thing(i int) (utility, int) {
 		return electricity, i
 	case (next == "hydro" || next == "power") && suppliers[w]: // "BC Hydro"
 		return electricity, i + 1
-	case w == "lumieres" && (p.sym(i-1) == '+' || p.lightsWithHeat(i)): // "1 650 $ + lumières"
+	case w == "lumieres" && (p.sym(i-1) == '+' && (p.listEnds(i+1) || p.sym(i+1) == '(') ||
+		p.lightsWithHeat(i)): // "1 650 $ + lumières"
 		return electricity, i
 	case w == "power" && powered[next]:
 		return otherThing, i + 1
