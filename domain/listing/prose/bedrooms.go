@@ -116,7 +116,7 @@ var bedroomForms = [...]func(bedroomMention) (to int, den bool){
 
 // plusDen reads Kijiji's label "2 + Den".
 func (m bedroomMention) plusDen() (to int, den bool) {
-	if (m.p.sym(m.next) == '+' || m.p.word(m.next) == "plus") && dens[m.p.word(m.next+1)] {
+	if (m.p.sym(m.next) == '+' || m.p.word(m.next) == "plus") && m.p.aDen(m.next+1) {
 		return m.next + 1, true
 	}
 	return 0, false

@@ -49,4 +49,15 @@ var provinceClasses = map[string][]classCase{
 		{"$1,350+", "rent=1350 rent_from=yes"},
 		{"3+2 bed house", "bedrooms=3|5 type=?"},
 	},
+	"homes of an open concept": {
+		{"Open concept main floor apartment", "floor=ground type=?"},
+		{"Bright open concept main floor suite", "floor=ground type=?"},
+		{"Open concept 2nd floor unit", "floor=2 type=?"},
+		{"Open plan third floor loft", "floor=3 type=loft"},
+	},
+	"what is flexible": {
+		{"1 bedroom + flex move-in date", "bedrooms=1"},
+		{"1 bedroom and flex lease", "bedrooms=1 lease=?"},
+		{"1 bedroom + flex room", "bedrooms=1 den=yes"},
+	},
 }

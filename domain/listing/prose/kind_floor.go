@@ -490,7 +490,7 @@ func (p *Prose) countedFloor(i int) (value string, from, to int) {
 	}
 	w, counted := p.word(n-1), p.num(n) != nil
 	if p.floorOfThing(k, i) || p.livesOn(k) || p.partThere(n) ||
-		w == "concept" || w == "plan" || // "open concept main floor"
+		(w == "concept" || w == "plan") && p.word(n) == "main" && !p.about(i+1, aType) && p.word(i+1) != "suite" ||
 		counted && w == "sur" && n == i-1 || // "sur 1 étage" is a count
 		counted && (w == "et" || w == "and") { // "aires communes au 1er, 2e et 21e étage"
 		return "", i, i

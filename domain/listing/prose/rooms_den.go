@@ -3,11 +3,17 @@ package prose
 // dens are the rooms too many for a bedroom.
 var dens = set("bureau den office boudoir solarium flex")
 
+// aDen tells whether the word at i is such a room. "+ flex lease" is none.
+func (p *Prose) aDen(i int) bool {
+	w, n := p.word(i), p.word(i+1)
+	return dens[w] && (w != "flex" || p.listEnds(i+1) || p.sym(i+1) == '/' || n == "room" || n == "space" || n == "den")
+}
+
 // den tells whether "et 1 bureau", "+ bureau", "and den" follows, also after a word for the home.
 func (p *Prose) den(i int) bool {
 	for k := i; k < i+6 && k < len(p.words); k++ {
 		switch w := p.word(k); {
-		case dens[w]:
+		case p.aDen(k):
 			n := p.word(k + 1)
 			return n != "de" && n != "building" && n != "hours"
 		case kinds[w] != "" || w == "unit" || w == "suite" || w == "home":
