@@ -303,6 +303,7 @@ func TestSalePrice(t *testing.T) {
 		meta("price", "21.00") + meta("sale_price", "18.90"): "18.90",
 		meta("price", "21.00") + meta("sale_price", ""):      "21.00",
 		meta("price", "21.00") + meta("sale_price", "21.00"): "21.00",
+		meta("price", "21.00") + meta("sale_price", "0.00"):  "21.00",
 	} {
 		d, err := draft.Extract([]byte(head+shown+cart), shop)
 		if err != nil {

@@ -122,7 +122,9 @@ func (c *quotes) offered(offers []offer) {
 func (c *quotes) inMeta(meta map[string][]string) {
 	sale := ""
 	for _, v := range meta["product:sale_price:amount"] {
-		sale = cmp.Or(sale, c.p.amount(v))
+		if a := c.p.amount(v); a != "" && !isZero(a) { // plugins say 0 where there is no sale
+			sale = cmp.Or(sale, a)
+		}
 	}
 	for _, key := range []string{"product:sale_price:", "product:price:", "og:price:"} {
 		currencies := meta[key+"currency"]
