@@ -65,7 +65,10 @@ func (p *page) brandOf(products []*markup.Item, meta map[string][]string, found 
 		}
 	}
 	p.linkedBrands(&c, categories)
-	c.add(p.linkedInTitle(), p.w[brandLinkWithin], Page)
+	v := p.linkedInTitle()
+	if _, crumb := categories[labelKey(v)]; !crumb { // the name has it, so it is no category of those above
+		c.add(v, p.w[brandLinkWithin], Page)
+	}
 	for n := range c.list {
 		if p.ownName(c.list[n].value) {
 			c.list[n].points += p.w[brandOwn]
@@ -86,7 +89,7 @@ func (p *page) brandOf(products []*markup.Item, meta map[string][]string, found 
 				c.add(w, p.w[brandScriptBegins], Page)
 			case len(w) > 2 && strings.Contains(name, " "+labelKey(w)+" "):
 				c.add(w, p.w[brandScriptWithin], Page)
-			case lines[strings.ToLower(w)] && !p.ownName(w):
+			case lines[strings.ToLower(w)] && !p.ownName(w) && !categories[labelKey(w)] && !isLabel(w):
 				c.add(w, p.w[brandScriptLine], Page)
 			default:
 				c.support(w, min(p.w[brandScript]+p.w[brandScriptEach]*float64(n), maxBrandScript), false)
@@ -157,7 +160,8 @@ func (p *page) linkedInTitle() string {
 	}
 	title := &p.els[p.title]
 	for i := p.title + 1; i <= title.last && p.els[i].start == title.start; i++ {
-		if e := &p.els[i]; e.tag == atom.A && leads(attr(e.node, "href")) && e.end < title.end && e.end-e.start < 40 {
+		if e := &p.els[i]; e.tag == atom.A && leads(attr(e.node, "href")) &&
+			attr(e.node, "href") != "/" && e.end < title.end && e.end-e.start < 40 {
 			return maker(p.of(i))
 		}
 	}

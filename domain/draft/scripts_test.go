@@ -20,6 +20,11 @@ func TestBrandOfScripts(t *testing.T) {
 		{"a line that says more", `<p>Ask Lumen Works</p><h1>Lamp</h1><script>{"brand":"Lumen Works"}</script>`, ""},
 		{"a line far from the name", `<p>Lumen Works</p><p>` + strings.Repeat("More of it. ", 60) + `</p><h1>Lamp</h1><script>
 			{"brand":"Lumen Works"}</script>`, ""},
+		{"a category", `<ul class="breadcrumbs"><li><a href="/">Home</a></li><li><a href="/l">Lighting</a></li></ul><h1>Lamp</h1>
+			<script>{"brand":"Lighting"}</script>`, ""},
+		{"a link to a category begins the name", `<ul class="breadcrumbs"><li><a href="/">Home</a></li><li><a href="/l">Lamps
+			</a></li></ul><h1><a href="/l">Lamps</a> Aurora</h1>`, ""},
+		{"a link to the first page begins the name", `<h1><a href="/">Start</a> Lamp</h1>`, ""},
 		{"the shop's own name", `<p>Acme</p><h1>Lamp</h1><script>{"brand":"Acme"}</script>`, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
