@@ -51,6 +51,7 @@ func TestStockOfScripts(t *testing.T) {
 		{"false", `<button disabled>Add to cart</button><script>{"inStock": false}</script>`, draft.OutOfStock},
 		{"a button that buys", cart + `<script>{"inStock":false}</script>`, draft.InStock},
 		{"another can be had", `<script>[{"inStock":false},{"inStock":true}]</script>`, draft.InStock},
+		{"a status that is false", `<script>{"chat":{"status":false}}</script>`, draft.InStock},
 		{"a status of something else", `<script>{"status":"active"}</script>`, draft.InStock},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

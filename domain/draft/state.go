@@ -54,7 +54,7 @@ func stateOf(w weights, scripts []string, hint price.Hint) state {
 			switch {
 			case kind == 'b' && value == "":
 				value = nameAfter(script, i+1)
-			case kind == 's' && value == "":
+			case kind == 's' && value == "" && key != "status": // the status of anything may be true or false
 				value = truthAfter(script, i+1)
 			}
 			if value == "" {
