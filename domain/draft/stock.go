@@ -327,29 +327,41 @@ func buysBy(text string) bool {
 }
 
 // later is PreOrder or BackOrder where a line, lower case, says so, else "". What is in stock now may say that more can
-// be ordered in, in parentheses.
+// be ordered in, in parentheses or behind it: "In stock, backorders allowed".
 func later(line string) Availability {
+	if _, answer, ok := strings.Cut(line, ":"); ok && denials[strings.Trim(answer, " .")] {
+		return "" // "Pre-order: no"
+	}
 	if hasWord(line, preWords) {
 		return PreOrder
 	}
-	if line, _, _ = strings.Cut(line, "("); hasWord(line, backWords) {
-		return BackOrder
+	line, _, _ = strings.Cut(line, "(")
+	for clause := range clauses(line) {
+		if hasWord(clause, backWords) {
+			return BackOrder
+		}
+		if in, _ := inStock(clause); in {
+			return ""
+		}
 	}
 	return ""
 }
 
-// isStatus says that a clause of the line of the element i, lower case, is one of preWords and no control of the page:
-// "Preventa. Disponible en abril".
+// isStatus says that a clause of the line of the element i, lower case, is one of preWords, and no control of the page
+// and no heading or label of a text about it: "Preventa. Disponible en abril".
 func (p *page) isStatus(i int, line string) bool {
 	for level := 0; i >= 0 && level < 3; i, level = p.els[i].parent, level+1 {
-		if tag := p.els[i].tag; tag == atom.A || tag == atom.Button || tag == atom.Label {
+		switch p.els[i].tag {
+		case atom.A, atom.Button, atom.Label, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Dt, atom.Th,
+			atom.Summary:
 			return false
 		}
 	}
 	for clause := range clauses(line) {
 		clause, _, _ = strings.Cut(strings.TrimSpace(clause), ":")
 		for _, w := range preWords {
-			if strings.HasPrefix(clause, w) && len(clause) <= len(w)+4 {
+			rest, ok := strings.CutPrefix(clause, w)
+			if ok && len(rest) <= 4 && rest != "s" && rest != "es" { // several are other people's
 				return true
 			}
 		}
