@@ -66,3 +66,29 @@ func TestStockOfScripts(t *testing.T) {
 		})
 	}
 }
+
+// TestSoldOutInTheButton reads buttons named after buying whose text says that the product is sold out, and lines that
+// say that there is too little of something else.
+func TestSoldOutInTheButton(t *testing.T) {
+	t.Parallel()
+	for html, want := range map[string]draft.Availability{
+		`<form action="/cart/add"><button type="submit" id="AddToCart"><span id="AddToCartText">Uitverkocht</span></button>
+			</form>`: draft.OutOfStock,
+		`<form><button class="add-to-cart"><span class="a">Add to cart</span><span class="b">Sold out</span></button></form>`: draft.InStock,
+		`<p>Es sind nicht genügend Bewertungen vorhanden</p>`:                                                                 draft.InStock,
+		`<p>Non ci sono abbastanza recensioni</p>`:                                                                            draft.InStock,
+		`<p>No hay suficientes valoraciones</p>`:                                                                              draft.InStock,
+		`<p>Es sind nicht genügend Artikel auf Lager</p>`:                                                                     draft.OutOfStock,
+		`<p>Sorry, this gift set is sold out</p>`:                                                                             draft.OutOfStock,
+		`<p>In store and online: sold out</p>`:                                                                                draft.OutOfStock,
+		`<p>Dieser Artikel ist im Online-Markt ausverkauft</p>`:                                                               draft.OutOfStock,
+	} {
+		d, err := draft.Extract([]byte(`<h1>A lamp of brass</h1><div class="price">$20.00</div>`+html), shop)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := drafttest.Value(d, "availability"); draft.Availability(got) != want {
+			t.Errorf("%s: availability = %q; want %q", html, got, want)
+		}
+	}
+}

@@ -100,8 +100,8 @@ var outWords = []string{"out of stock", "sold out", "currently unavailable", "te
 	"listing has ended", "listing expired", "posting has expired", "posting has been deleted",
 	"anzeige ist nicht mehr", "inserat ist nicht mehr", "vergriffen", "rupture temporaire", "bientôt de retour",
 	"de retour bientôt", "produit discontinué", "article discontinué", "en réapprovisionnement", "en réappro",
-	"not enough products", "nicht genügend", "pas assez de produits", "pas assez d'articles", "non ci sono abbastanza",
-	"no hay suficientes", "onvoldoende producten",
+	"not enough products", "nicht genügend artikel", "nicht genügend produkte", "pas assez de produits",
+	"pas assez d'articles", "non ci sono abbastanza prodotti in", "no hay suficientes productos", "onvoldoende producten",
 	"stok kosong", "uit voorraad", "niet in voorraad", "ikke længere tilgængelig", "fuori stock"}
 
 // alertWords are those of outWords that offer a message when it is back. Templates keep such a form in the buy box of
@@ -405,7 +405,7 @@ func (p *page) stockShown() (points float64, when Availability, plain bool) {
 			continue
 		}
 		if p.veiledAt(i) || p.optional(i) || strings.Contains(lower, "?") ||
-			out && (!ofWhole(lower, p.name) || p.amongChoices(i, line) || p.inButton(i)) {
+			out && (!ofWhole(lower, p.name) || p.amongChoices(i, line) || p.inButton(i, lower)) {
 			p.unheeded = p.unheeded || out
 			continue
 		}
@@ -440,9 +440,14 @@ func (p *page) stockShown() (points float64, when Availability, plain bool) {
 	return points, when, plain
 }
 
-// inButton says that an element is within the button that buys, which may hold the text of a product that is sold out,
-// too, for the style sheet to choose.
-func (p *page) inButton(i int) bool { return p.button >= 0 && p.els[p.button].inside(p.button, i) }
+// inButton says that the line of the element i, lower case, is in the button that buys, and not all that it says: it may
+// hold the text of a product that is sold out, too, for the style sheet to choose.
+func (p *page) inButton(i int, line string) bool {
+	if p.button < 0 || !p.els[p.button].inside(p.button, i) {
+		return false
+	}
+	return buysBy(line) || strings.ToLower(p.of(p.button)) != line
+}
 
 // inOwnBox says that an element is in the product's own buy box, which has no button that buys: one further down, and
 // offers in stock, are other sellers'. A button before it is the product's, and the line speaks of something else.

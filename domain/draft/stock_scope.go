@@ -47,6 +47,10 @@ var wholeSubjects = []string{"status", "availab*", "disponibilit*", "disponibili
 	"product", "article", "artikel", "produit", "prodotto", "producto", "produto", "produkt", "товар*", "*商品*", "*상품*",
 	"*庫存*", "*库存*", "*在庫*", "*재고*", "זמינות", "מלאי", "התוצר", "التوفر"}
 
+// theseWords make the product of otherThings: "this gift set", "in store and online".
+var theseWords = []string{"this", "dieser", "diese", "dieses", "ce", "cet", "cette", "questo", "questa", "este", "esta",
+	"deze", "dit", "online"}
+
 // formName is a form of a product by itself: a letter or figures of a size, an amount with its unit.
 var formName = regexp.MustCompile(`^(?:(?:uk|us|eu|it|fr|de)? ?` +
 	`(?:x{0,4}[sl]|m|one size|small|medium|large|extra (?:small|large)|\d{1,4}(?:[.,/]\d{1,2}|½)?(?:-\d{1,4})?)` +
@@ -80,7 +84,8 @@ func ofWhole(lower, name string) bool {
 	if endsInAny(strings.TrimRight(before, " (-–"), nearly) {
 		return false
 	}
-	if containsAny(clause, otherThings) && !containsAny(strings.ToLower(name), otherThings) {
+	if containsAny(clause, otherThings) && !containsAny(clause, theseWords) &&
+		!containsAny(strings.ToLower(name), otherThings) {
 		return false // "Pickup currently unavailable"
 	}
 	if containsAny(lower, choiceWords) {
