@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -157,16 +156,16 @@ const RequestID = "request_id"
 // bound limits the time and the body of a request.
 func (g *gate) bound(c *gin.Context) {
 	r := g.route(c)
-	if r.body >= 0 && c.Request.Body != nil { // one more byte, for huma has its own answer at the limit
-		// huma closes the body. Of one that is closed behind a reader of ours, net/http does not see that a part is unread:
-		// it would keep the connection, and take that part for the next request.
-		c.Request.Body = http.MaxBytesReader(c.Writer, io.NopCloser(c.Request.Body), r.body+1)
-	}
 	ctx, cancel := context.WithTimeout(c.Request.Context(), r.timeout)
 	defer cancel()
 	// The server of a test may not support deadlines. Every request sets its own.
 	_ = http.NewResponseController(c.Writer).SetWriteDeadline(time.Now().Add(r.timeout + writeMargin))
+	// The body is replaced in a copy of the request: net/http looks at the type of its own to tell that a part of it is
+	// unread, which it would else take for the next request, and that a sender awaits 100 Continue.
 	c.Request = c.Request.WithContext(ctx)
+	if r.body >= 0 && c.Request.Body != nil { // one more byte, for huma has its own answer at the limit
+		c.Request.Body = http.MaxBytesReader(c.Writer, c.Request.Body, r.body+1)
+	}
 	c.Next()
 }
 

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -722,6 +723,34 @@ func TestTheRestOfABodyIsNoRequest(t *testing.T) {
 	require.True(t, strings.HasPrefix(string(all), "HTTP/1.1 413 "), "%.200s", all)
 	require.Equal(t, 1, strings.Count(string(all), "HTTP/1.1 "), "answers: %s", all)
 	require.Contains(t, string(all), "Connection: close")
+}
+
+// A sender that asks before it sends a body is refused at once, and connections of ordinary requests are kept.
+func TestARefusalBeforeTheBody(t *testing.T) {
+	t.Parallel()
+	d := apitest.Bare(t)
+	conn, err := net.Dial("tcp", strings.TrimPrefix(d.Address, "http://"))
+	require.NoError(t, err)
+	defer conn.Close()
+	require.NoError(t, conn.SetDeadline(time.Now().Add(20*time.Second))) // the server waits a minute for a body
+	answers := bufio.NewReader(conn)
+	for range 2 {
+		_, err = io.WriteString(conn, "POST /nowhere HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 2\r\n\r\n{}")
+		require.NoError(t, err)
+		answer, err := http.ReadResponse(answers, nil)
+		require.NoError(t, err)
+		_, err = io.Copy(io.Discard, answer.Body)
+		require.NoError(t, err)
+		require.Equal(t, 404, answer.StatusCode)
+		require.False(t, answer.Close)
+	}
+	_, err = io.WriteString(conn, "POST /nowhere HTTP/1.1\r\nHost: 127.0.0.1\r\nExpect: 100-continue\r\n"+
+		"Content-Length: 2000\r\n\r\n")
+	require.NoError(t, err)
+	answer, err := http.ReadResponse(answers, nil)
+	require.NoError(t, err)
+	require.Equal(t, 404, answer.StatusCode)
+	require.NoError(t, answer.Body.Close())
 }
 
 // A caller who goes away while the table is read does not spoil the answer for others.
