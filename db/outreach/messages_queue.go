@@ -42,7 +42,8 @@ WITH quota AS (` + sqlMessageRoom + `)
 SELECT room, next::timestamp AT TIME ZONE 'UTC', EXISTS (
     SELECT FROM messages WHERE tenant = $1 AND campaign = $2 AND NOT tried AND state = 'queued'),
     room < c.waiting AND EXISTS (
-    SELECT FROM messages WHERE tenant = $1 AND campaign = $2 AND NOT tried AND state = 'queued' OFFSET least(room, 10000))
+    SELECT FROM messages WHERE tenant = $1 AND campaign = $2 AND NOT tried AND state = 'queued'
+    OFFSET least(room, 10000))
 FROM quota, campaigns c WHERE c.tenant = $1 AND c.id = $2`
 
 // A Day is what a campaign has left of the MaxMessagesDay of its tenant.

@@ -440,8 +440,8 @@ func (p *page) stockShown() (points float64, when Availability, plain bool) {
 	return points, when, plain
 }
 
-// inButton says that the line of the element i, lower case, is in the button that buys, and not all that it says: it may
-// hold the text of a product that is sold out, too, for the style sheet to choose.
+// inButton says that the line of the element i, lower case, is in the button that buys, and not all that it says: it
+// may hold the text of a product that is sold out, too, for the style sheet to choose.
 func (p *page) inButton(i int, line string) bool {
 	if p.button < 0 || !p.els[p.button].inside(p.button, i) {
 		return false
