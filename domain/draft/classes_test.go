@@ -186,13 +186,7 @@ func TestSoldOut(t *testing.T) {
 			t.Run(line, func(t *testing.T) {
 				t.Parallel()
 				page := `<h1>A lamp of brass</h1><div class="price">$20.00</div><p>` + line + `</p>`
-				d, err := draft.Extract([]byte(page), shop)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if got, _ := drafttest.Value(d, "availability"); draft.Availability(got) != want {
-					t.Errorf("availability = %q; want %q", got, want)
-				}
+				wantAvailability(t, page, want)
 			})
 		}
 	}
@@ -236,13 +230,7 @@ func TestOffersOfOthers(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			page := `<title>A lamp of brass</title><h1>A lamp of brass</h1><div class="price">$20.00</div>` + tt.html
-			d, err := draft.Extract([]byte(page), shop)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got, _ := drafttest.Value(d, "availability"); draft.Availability(got) != tt.want {
-				t.Errorf("availability = %q; want %q", got, tt.want)
-			}
+			wantAvailability(t, page, tt.want)
 		})
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/mtlrent/conveyor/domain/draft"
-	"github.com/mtlrent/conveyor/domain/draft/drafttest"
 )
 
 // TestYetToCome reads pages without data of products that are yet to come, or are ordered in, and of some that are not.
@@ -37,13 +36,7 @@ func TestYetToCome(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			d, err := draft.Extract([]byte(`<h1>A lamp of brass</h1><div class="price">$20.00</div>`+tt.html), shop)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got, _ := drafttest.Value(d, "availability"); draft.Availability(got) != tt.want {
-				t.Errorf("availability = %q; want %q", got, tt.want)
-			}
+			wantAvailability(t, `<h1>A lamp of brass</h1><div class="price">$20.00</div>`+tt.html, tt.want)
 		})
 	}
 }

@@ -56,13 +56,7 @@ func TestStockOfScripts(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			d, err := draft.Extract([]byte(`<h1>A lamp of brass</h1><div class="price">$20.00</div>`+tt.html), shop)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got, _ := drafttest.Value(d, "availability"); draft.Availability(got) != tt.want {
-				t.Errorf("availability = %q; want %q", got, tt.want)
-			}
+			wantAvailability(t, `<h1>A lamp of brass</h1><div class="price">$20.00</div>`+tt.html, tt.want)
 		})
 	}
 }
@@ -83,12 +77,6 @@ func TestSoldOutInTheButton(t *testing.T) {
 		`<p>In store and online: sold out</p>`:                                                                                draft.OutOfStock,
 		`<p>Dieser Artikel ist im Online-Markt ausverkauft</p>`:                                                               draft.OutOfStock,
 	} {
-		d, err := draft.Extract([]byte(`<h1>A lamp of brass</h1><div class="price">$20.00</div>`+html), shop)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, _ := drafttest.Value(d, "availability"); draft.Availability(got) != want {
-			t.Errorf("%s: availability = %q; want %q", html, got, want)
-		}
+		wantAvailability(t, `<h1>A lamp of brass</h1><div class="price">$20.00</div>`+html, want)
 	}
 }

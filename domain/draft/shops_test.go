@@ -116,13 +116,7 @@ func TestStockTexts(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			page := `<h1>A lamp of brass</h1><div class="price">$20.00</div>` + tt.html
-			d, err := draft.Extract([]byte(page), shop)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got, _ := drafttest.Value(d, "availability"); draft.Availability(got) != tt.want {
-				t.Errorf("availability = %q, want %q", got, tt.want)
-			}
+			wantAvailability(t, page, tt.want)
 		})
 	}
 }

@@ -101,13 +101,7 @@ func TestSoldOutInTheBox(t *testing.T) {
 			t.Parallel()
 			page := `<title>A lamp of brass</title><script type="application/ld+json">{"@type":"Product",
 				"name":"A lamp of brass","offers":[` + tt.offers + `]}</script>` + head + tt.box + `</div>`
-			d, err := draft.Extract([]byte(page), shop)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got, _ := drafttest.Value(d, "availability"); draft.Availability(got) != tt.want {
-				t.Errorf("availability = %q; want %q", got, tt.want)
-			}
+			wantAvailability(t, page, tt.want)
 		})
 	}
 }
@@ -154,13 +148,19 @@ func TestSoldOutBeside(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			d, err := draft.Extract([]byte(`<h1>A lamp of brass</h1><div class="price">$20.00</div>`+tt.html), shop)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got, _ := drafttest.Value(d, "availability"); draft.Availability(got) != tt.want {
-				t.Errorf("availability = %q; want %q", got, tt.want)
-			}
+			wantAvailability(t, `<h1>A lamp of brass</h1><div class="price">$20.00</div>`+tt.html, tt.want)
 		})
+	}
+}
+
+// wantAvailability reads what a page says of its product.
+func wantAvailability(t *testing.T, page string, want draft.Availability) {
+	t.Helper()
+	d, err := draft.Extract([]byte(page), shop)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := drafttest.Value(d, "availability"); draft.Availability(got) != want {
+		t.Errorf("%s: availability = %q; want %q", page, got, want)
 	}
 }

@@ -219,7 +219,7 @@ type people map[string]person
 func (v value) people() people {
 	out := make(people, 2*len(v.Contacts))
 	for _, c := range slices.Backward(v.Contacts) { // the first one counts
-		out[digits(c.WaID)], out[c.User] = c, c
+		out[withoutPlus(c.WaID)], out[c.User] = c, c
 	}
 	if delete(out, ""); len(v.Contacts) == 1 {
 		out[""] = v.Contacts[0]
@@ -292,7 +292,7 @@ func readStatus(account, sender string, people people, raw json.RawMessage) (Sta
 	if !decode(raw, &in) || in.ID == "" || in.Status == "" {
 		return Status{}, false
 	}
-	number := digits(in.Recipient)
+	number := withoutPlus(in.Recipient)
 	if in.User == "" && number != "" {
 		in.User = people[number].User
 	}
@@ -358,7 +358,7 @@ func readInbound(account, sender string, people people, raw json.RawMessage) (In
 	if !decode(raw, &in) || in.ID == "" {
 		return Inbound{}, false
 	}
-	number := digits(in.From)
+	number := withoutPlus(in.From)
 	who := people.of(number, in.User)
 	if number == "" && in.User == "" && in.System.User == "" {
 		number, in.User = who.WaID, who.User
@@ -371,7 +371,7 @@ func readInbound(account, sender string, people people, raw json.RawMessage) (In
 		says = in.Edit.Message
 	}
 	out := Inbound{
-		Account: account, PhoneNumberID: sender, WAMID: cut(in.ID), At: in.Time.value(), From: digits(number),
+		Account: account, PhoneNumberID: sender, WAMID: cut(in.ID), At: in.Time.value(), From: withoutPlus(number),
 		User: cut(cmp.Or(in.User, who.User)), Name: cut(who.Profile.Name), Type: cut(says.Type), ReplyTo: cut(in.Context.ID),
 		Text: cut(cmp.Or(says.Text.Body, says.Button.Text, says.Interactive.Button.Title, says.Interactive.List.Title,
 			says.Image.Caption, says.Video.Caption, says.Document.Caption)),
@@ -397,13 +397,13 @@ func readPreference(account, sender string, raw json.RawMessage) (Preference, bo
 		return Preference{}, false
 	}
 	return Preference{
-		Account: account, PhoneNumberID: sender, From: digits(in.From), User: cut(in.User), Stop: in.Value == "stop",
+		Account: account, PhoneNumberID: sender, From: withoutPlus(in.From), User: cut(in.User), Stop: in.Value == "stop",
 		At: in.Time.value(),
 	}, true
 }
 
-// digits is a number without the plus that it has in some of Meta's examples.
-func digits(number string) string { return strings.TrimPrefix(cut(number), "+") }
+// withoutPlus is a number without the plus that it has in some of Meta's examples.
+func withoutPlus(number string) string { return strings.TrimPrefix(cut(number), "+") }
 
 // stamp is a time in seconds since 1970, which is a string in webhooks, and a number in some.
 type stamp string

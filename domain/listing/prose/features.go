@@ -1,7 +1,6 @@
 package prose
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -117,8 +116,10 @@ func (n *normalizer) parking() {
 			words, i, j = more, a, b
 			from, p = "description", n.body
 		}
-	} else if more, better, _, _ := n.body.parking(); better >= 2 && more.Offer == words.Offer {
-		words.Spots = cmp.Or(words.Spots, more.Spots) // what the title leaves out
+	} else if words.Spots == 0 { // the description has what the title leaves out
+		if more, better, _, _ := n.body.parking(); better >= 2 && more.Offer == words.Offer {
+			words.Spots = more.Spots
+		}
 	}
 	if u, where := n.inTitle, &n.titleAt; u.parking != nil && *u.parking && words.Offer != "extra" &&
 		words.Offer != "street" {
