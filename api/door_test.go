@@ -19,7 +19,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/db"
-	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/rowtest"
 )
@@ -237,5 +236,4 @@ func TestRowsAreShownWhole(t *testing.T) {
 	rowtest.Whole(t, d.Letter(rowtest.Filled[db.LetterSummary](t)))
 	rowtest.Whole(t, showKey(rowtest.Filled[db.Key](t)))
 	rowtest.Whole(t, showAuditRow(rowtest.Filled[db.AuditRow](t)))
-	rowtest.Whole(t, NewReport(rowtest.Filled[backlog.Report](t)))
 }

@@ -163,15 +163,12 @@ func (h *hub) marks(ctx context.Context, topics []string, reported *time.Time) (
 
 // summary is the data of an event of the backlog: its numbers, as JSON.
 func summary(r backlog.Report) string {
-	var letters, ready int64
-	for _, d := range r.DeadLetters {
-		letters += d.Open
-	}
+	var ready int64
 	for _, q := range r.Queues {
 		ready += q.Ready
 	}
 	doc, err := json.Marshal(map[string]any{
-		"dead_letters": letters, "ready": ready, "outbox": r.Outbox.Pending, "concerns": len(r.Concerns),
+		"dead_letters": r.OpenDeadLetters(), "ready": ready, "outbox": r.Outbox.Pending, "concerns": len(r.Concerns),
 		"services": r.Services, "crawls": r.Crawls.Running,
 	})
 	if err != nil {

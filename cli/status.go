@@ -15,7 +15,6 @@ import (
 	"github.com/mattn/go-isatty"
 	"golang.org/x/term"
 
-	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/scrape"
@@ -60,7 +59,7 @@ type statusScreen struct {
 	paint bool // with colours
 }
 
-func (s *statusScreen) look(ctx context.Context) (r api.Report, raw json.RawMessage, err error) {
+func (s *statusScreen) look(ctx context.Context) (r backlog.Report, raw json.RawMessage, err error) {
 	if err := s.api.call(ctx, http.MethodGet, "/queues", nil, &raw); err != nil {
 		return r, nil, err
 	}
@@ -85,7 +84,7 @@ func (s *statusScreen) watch(ctx context.Context, every time.Duration) error {
 	defer func() { fmt.Print(screenClose + text) }()
 	tick := time.NewTicker(every)
 	defer tick.Stop()
-	var last *api.Report
+	var last *backlog.Report
 	for {
 		r, _, err := s.look(ctx)
 		switch {
@@ -116,7 +115,7 @@ func cutToScreen(text string) string {
 }
 
 // frame renders the whole table. With an earlier report it also shows by how much each backlog has changed since.
-func (s *statusScreen) frame(r api.Report, before *api.Report) string {
+func (s *statusScreen) frame(r backlog.Report, before *backlog.Report) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s  %s\n\n", s.colour(inBold, "conveyor status"), s.api.URL, r.At.Format(time.DateTime+" MST"))
 	s.summary(&b, r, before)
@@ -135,7 +134,7 @@ func (s *statusScreen) frame(r api.Report, before *api.Report) string {
 }
 
 // summary writes the lines of services, outbox and dead letters.
-func (s *statusScreen) summary(b *strings.Builder, r api.Report, before *api.Report) {
+func (s *statusScreen) summary(b *strings.Builder, r backlog.Report, before *backlog.Report) {
 	var services []string
 	for _, name := range backlog.Services {
 		state, colour := cmp.Or(r.Services[name], "not checked"), inGreen
@@ -196,7 +195,7 @@ func (s *statusScreen) summary(b *strings.Builder, r api.Report, before *api.Rep
 }
 
 // outreach writes the lines of imports, webhooks, and messages that do not go.
-func (s *statusScreen) outreach(b *strings.Builder, r api.Report, before *api.Report) {
+func (s *statusScreen) outreach(b *strings.Builder, r backlog.Report, before *backlog.Report) {
 	line := func(title, unit string, n, most int64, before *int64, age float64) {
 		fmt.Fprintf(b, "%-14s%s%s%s", title, s.number(change{n, before}), map[bool]string{true: " or more"}[n >= most], unit)
 		if age > 0 {
@@ -223,7 +222,7 @@ func (s *statusScreen) outreach(b *strings.Builder, r api.Report, before *api.Re
 }
 
 // messages writes how many messages of each tier and kind wait.
-func (s *statusScreen) messages(b *strings.Builder, r api.Report, before *api.Report) {
+func (s *statusScreen) messages(b *strings.Builder, r backlog.Report, before *backlog.Report) {
 	t := statusTable{{"MESSAGES", "WAIT", "OLDEST"}}
 	for i, m := range r.Messages.Waiting {
 		if m.Waiting == 0 {
@@ -238,7 +237,7 @@ func (s *statusScreen) messages(b *strings.Builder, r api.Report, before *api.Re
 	s.print(b, t)
 }
 
-func (s *statusScreen) queues(b *strings.Builder, r api.Report, before *api.Report) {
+func (s *statusScreen) queues(b *strings.Builder, r backlog.Report, before *backlog.Report) {
 	was := map[string]int64{}
 	if before != nil {
 		for _, q := range before.Queues {
@@ -266,7 +265,7 @@ func (s *statusScreen) queues(b *strings.Builder, r api.Report, before *api.Repo
 	s.print(b, t)
 }
 
-func (s *statusScreen) taskQueues(b *strings.Builder, r api.Report, before *api.Report) {
+func (s *statusScreen) taskQueues(b *strings.Builder, r backlog.Report, before *backlog.Report) {
 	was := map[string]int64{}
 	if before != nil {
 		for _, q := range before.TaskQueues {
@@ -288,7 +287,7 @@ func (s *statusScreen) taskQueues(b *strings.Builder, r api.Report, before *api.
 }
 
 // platforms writes the state of every scraper that is not disabled.
-func (s *statusScreen) platforms(b *strings.Builder, r api.Report) {
+func (s *statusScreen) platforms(b *strings.Builder, r backlog.Report) {
 	t := statusTable{{"PLATFORM", "ADVERTS", "FAILED", "GONE", "REFUSALS", "LAST PAGE", " "}}
 	for _, p := range r.Platforms {
 		if p.State == scrape.Disabled {
@@ -310,7 +309,7 @@ func (s *statusScreen) platforms(b *strings.Builder, r api.Report) {
 	s.print(b, t)
 }
 
-func (s *statusScreen) limits(b *strings.Builder, r api.Report) {
+func (s *statusScreen) limits(b *strings.Builder, r backlog.Report) {
 	const most = 10
 	t := statusTable{{"HOST HELD BACK", "NEXT TURN IN"}}
 	for i, h := range r.Limits {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/domain/backlog"
 )
 
@@ -33,13 +32,13 @@ func busy(change ...func(*backlog.Report)) backlog.Report {
 		TaskQueues: []backlog.TaskQueue{
 			{Name: "images", Type: "activity", Backlog: 231, OldestAgeSeconds: 112.4, AddRate: 2, DispatchRate: 2, Workers: 2},
 		},
-		Imports: backlog.Imports{Uploads: 2, Chunks: 312, Rows: 312_000, OldestAgeSeconds: 12},
-		Messages: backlog.Messages{Held: 40, Waiting: []backlog.MessageCount{
+		Imports: backlog.ImportCount{Uploads: 2, Chunks: 312, Rows: 312_000, OldestAgeSeconds: 12},
+		Messages: backlog.MessagesWaiting{Held: 40, Waiting: []backlog.MessageWait{
 			{Tier: "standard", Kind: "transactional", Waiting: 3, OldestAgeSeconds: 0.25},
 			{Tier: "standard", Kind: "campaign", Waiting: 4200, OldestAgeSeconds: 600},
 			{Tier: "enterprise", Kind: "transactional"},
 		}},
-		Webhooks: backlog.Webhooks{Waiting: 10_000, OldestAgeSeconds: 30},
+		Webhooks: backlog.WebhookCount{Waiting: 10_000, OldestAgeSeconds: 30},
 		Limits:   []backlog.Host{{Limiter: "images", Host: "media.kijiji.ca", WaitSeconds: 12.5}},
 		Platforms: []backlog.Scraper{
 			{Name: "kangalou", State: "disabled", Next: "nothing until it is enabled"},
@@ -85,12 +84,12 @@ HOST HELD BACK            NEXT TURN IN
 media.kijiji.ca (images)           13s
 
 nothing is wrong
-`, s.frame(api.NewReport(busy()), nil))
+`, s.frame(busy(), nil))
 }
 
 func TestStatusFrameOfTrouble(t *testing.T) {
 	t.Parallel()
-	before := api.NewReport(busy())
+	before := busy()
 	now := busy(func(r *backlog.Report) {
 		r.Services["management"], r.Services["postgres"] = "away", "away"
 		r.Unknown = []string{"rates", "outbox", "dead_letters", "platforms"}
@@ -98,7 +97,7 @@ func TestStatusFrameOfTrouble(t *testing.T) {
 		r.Queues[1].Consumers, r.Queues[2].Ready = 0, 2
 		r.TaskQueues[0].Workers = 0
 	})
-	got := (&statusScreen{}).frame(api.NewReport(now), &before)
+	got := (&statusScreen{}).frame(now, &before)
 	require.Contains(t, got, "postgres away · rabbitmq ok · management away")
 	require.NotContains(t, got, "outbox  ", "it is not known")
 	require.Regexp(t, `(?m)^scraped.kijiji +\+51 1300 +– +– +– +– +0  no consumer$`, got)
@@ -110,14 +109,14 @@ func TestStatusFrameOfTrouble(t *testing.T) {
 	now.Platforms[1].State, now.Platforms[1].Refusals = "blocked", 6
 	now.Platforms[1].RefusedReason, now.Platforms[1].Next = "429", "asks again in 5m0s"
 	now.Judge()
-	got = (&statusScreen{}).frame(api.NewReport(now), &before)
+	got = (&statusScreen{}).frame(now, &before)
 	require.Regexp(t, `(?m)^kijiji \(blocked\) .* 6  9.0 s ago  asks again in 5m0s$`, got)
 	require.Contains(t, got, "! platform kijiji: blocked, 6 refusals in a row (429)\n")
-	require.Contains(t, (&statusScreen{paint: true}).frame(api.NewReport(now), &before), "kijiji (\x1b[31mblocked\x1b[0m)")
+	require.Contains(t, (&statusScreen{paint: true}).frame(now, &before), "kijiji (\x1b[31mblocked\x1b[0m)")
 
 	now.Services["postgres"], now.Unknown = "slow", []string{"dead_letters"}
 	now.Outbox.Pending, now.Unfinished = backlog.MostPending, backlog.Unfinished{Listings: 3, Images: 2}
-	got = (&statusScreen{}).frame(api.NewReport(now), &before)
+	got = (&statusScreen{}).frame(now, &before)
 	require.Contains(t, got, "services      postgres slow · ")
 	require.Regexp(t, `outbox +\+\d+ 100000 or more pending`, got)
 	require.NotContains(t, got, "dead letters  ")
@@ -125,9 +124,9 @@ func TestStatusFrameOfTrouble(t *testing.T) {
 
 	now.Services["postgres"], now.Unknown = "ok", nil
 	now.DeadLetters[0].Class, now.Limits[0].Host = "in\x1b[2Jvalid", "a\x1b]0;b"
-	got = (&statusScreen{}).frame(api.NewReport(now), &before)
+	got = (&statusScreen{}).frame(now, &before)
 	require.NotContains(t, got, "\x1b", "what strangers wrote does not steer the terminal")
-	painted := (&statusScreen{paint: true}).frame(api.NewReport(now), &before)
+	painted := (&statusScreen{paint: true}).frame(now, &before)
 	require.Contains(t, painted, "\x1b[33m+51\x1b[0m 1300")
 	require.Contains(t, painted, "\x1b[32m-3\x1b[0m 2")
 	require.Contains(t, painted, "\x1b[31m! postgres is away\x1b[0m")
@@ -136,16 +135,16 @@ func TestStatusFrameOfTrouble(t *testing.T) {
 	}
 
 	require.NotContains(t, got, "\ncrawls  ")
-	now.Crawls = backlog.Crawls{Running: 2, Paused: 1, OpenURLs: 400, FinishedLastMinute: 30, StalledRun: 7, StalledSeconds: 901}
+	now.Crawls = backlog.CrawlCount{Running: 2, Paused: 1, OpenURLs: 400, FinishedLastMinute: 30, StalledRun: 7, StalledSeconds: 901}
 	now.Judge()
-	got = (&statusScreen{}).frame(api.NewReport(now), &before)
+	got = (&statusScreen{}).frame(now, &before)
 	require.Contains(t, got, "crawls        2 running, 1 paused: +400 400 URLs open, 30 finished in the last minute\n")
 	require.Contains(t, got, "! crawl run 7: URLs are due, and none was finished for 15m\n")
 }
 
 func TestStatusLook(t *testing.T) {
 	t.Parallel()
-	want := api.NewReport(busy())
+	want := busy()
 	door := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/queues" || r.Header.Get("Authorization") != "Bearer k" {
 			w.WriteHeader(http.StatusUnauthorized)

@@ -43,7 +43,7 @@ func (h *house) campaigns() system {
 			apioutreach.Webhooks{Store: hooks, AppSecrets: c.AppSecrets, VerifyTokens: c.VerifyTokens},
 		},
 		backlog: func(b *telemetry.Backlog) {
-			b.Webhooks = func(ctx context.Context) (backlog.Webhooks, error) { return hooks.Late(ctx, time.Now()) }
+			b.Webhooks = func(ctx context.Context) (backlog.WebhookCount, error) { return hooks.Late(ctx, time.Now()) }
 		},
 		activities: func(context.Context) ([]workers.Row, func()) {
 			metrics := telemetry.NewWebhooks(h.registry)

@@ -61,7 +61,7 @@ func (h *house) imports() system {
 				}.tend(h)
 		},
 		backlog: func(b *telemetry.Backlog) {
-			b.Imports = func(ctx context.Context) (backlog.Imports, error) { return store.Waiting(ctx, time.Now()) }
+			b.Imports = func(ctx context.Context) (backlog.ImportCount, error) { return store.Waiting(ctx, time.Now()) }
 		},
 	}
 }

@@ -44,7 +44,7 @@ func (h *house) saved() system {
 			PlainHosts: h.config.Notices.WebhookHosts,
 		}},
 		backlog: func(b *telemetry.Backlog) {
-			b.News = func(ctx context.Context) (backlog.News, error) { return store.Backlog(ctx, time.Now()) }
+			b.News = func(ctx context.Context) (backlog.NewsCount, error) { return store.Backlog(ctx, time.Now()) }
 		},
 		activities: func(context.Context) ([]workers.Row, func()) {
 			metrics := telemetry.NewSaved(h.registry)

@@ -57,7 +57,7 @@ const sqlCrawlUnpublished = `/* sqlCrawlUnpublished */
 SELECT count(*) FROM (SELECT FROM outbox WHERE lane = ` + db.SQLCrawlLane + ` AND published_at IS NULL LIMIT $1) o`
 
 // Status counts the open runs and their URLs.
-func (s *Crawls) Status(ctx context.Context) (c backlog.Crawls, err error) {
+func (s *Crawls) Status(ctx context.Context) (c backlog.CrawlCount, err error) {
 	err = s.pool.QueryRow(ctx, sqlCrawlStatus, crawl.UnpublishedMost, crawl.HeldMost).Scan(&c.Running, &c.Paused,
 		&c.OpenURLs, &c.FinishedLastMinute, &c.StalledRun, &c.StalledSeconds, &c.Unpublished)
 	return c, fault.Wrap(err, "count crawl runs")

@@ -19,7 +19,7 @@ func TestCrawlStatus(t *testing.T) {
 
 	pool := dbtest.New(t)
 	s := dbcrawl.NewCrawls(pool)
-	status := func() backlog.Crawls {
+	status := func() backlog.CrawlCount {
 		c, err := s.Status(t.Context())
 		require.NoError(t, err)
 		return c
@@ -37,7 +37,7 @@ func TestCrawlStatus(t *testing.T) {
 	dbtest.Exec(t, pool, `UPDATE crawl_rates SET at = now() - interval '10 min' - (at - $1::timestamptz)`, dbtest.Start)
 	dbtest.Exec(t, pool, `INSERT INTO crawl_rates VALUES ($1, now() - interval '70 s', 1, 10, 0, 0, 0),
 		($1, now() - interval '50 s', 1, 20, 0, 0, 0), ($1, now(), 1, 30, 0, 0, 0)`, running)
-	young := func() (got backlog.Crawls) { // while what was finished is not ten seconds older
+	young := func() (got backlog.CrawlCount) { // while what was finished is not ten seconds older
 		for since := time.Now(); ; since = time.Now() {
 			dbtest.Exec(t, pool, `UPDATE crawl_rates SET at = now() + CASE finished WHEN 10 THEN '-70 s' WHEN 20 THEN '-50 s'
 				ELSE '0 s' END::interval WHERE run_id = $1 AND finished IN (10, 20, 30)`, running)
@@ -46,7 +46,7 @@ func TestCrawlStatus(t *testing.T) {
 			}
 		}
 	}
-	want := backlog.Crawls{Running: 1, Paused: 1, OpenURLs: 144, FinishedLastMinute: 50}
+	want := backlog.CrawlCount{Running: 1, Paused: 1, OpenURLs: 144, FinishedLastMinute: 50}
 	require.Equal(t, want, young(), "nothing can be done")
 
 	dbtest.Exec(t, pool, "UPDATE crawl_urls SET status = 'QUEUED', due_at = now() + interval '1 hour' WHERE url_key = md5('1')::uuid")

@@ -234,12 +234,12 @@ SELECT (SELECT count(*) FROM (SELECT FROM saved_queue LIMIT $2) q), coalesce((
 
 // Backlog counts the events that wait to be compared with the searches, up to backlog.MostNews, and says how long the
 // oldest of them and the oldest delivery have waited.
-func (s *Saved) Backlog(ctx context.Context, now time.Time) (backlog.News, error) {
-	n, err := db.One(db.SystemRows(ctx, s.pool, func(row pgx.CollectableRow) (n backlog.News, err error) {
+func (s *Saved) Backlog(ctx context.Context, now time.Time) (backlog.NewsCount, error) {
+	n, err := db.One(db.SystemRows(ctx, s.pool, func(row pgx.CollectableRow) (n backlog.NewsCount, err error) {
 		return n, row.Scan(&n.Events, &n.EventAgeSeconds)
 	}, sqlSavedQueued, now, backlog.MostNews))
 	if err != nil {
-		return backlog.News{}, fmt.Errorf("count the events of saved searches: %w", err)
+		return backlog.NewsCount{}, fmt.Errorf("count the events of saved searches: %w", err)
 	}
 	n.NoticeAgeSeconds, err = s.UntriedFor(ctx, now)
 	return n, err

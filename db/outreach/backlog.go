@@ -34,8 +34,8 @@ SELECT k.files::bigint, least(c.n + k.unread, $1)::bigint, c.rows::bigint,
 FROM counted c, oldest o, known k`
 
 // Waiting counts what is to be imported, up to backlog.MostChunks, and says how long the oldest chunk has waited.
-func (s *Uploads) Waiting(ctx context.Context, now time.Time) (backlog.Imports, error) {
-	out, err := db.One(db.SystemRows(ctx, s.pool, pgx.RowToStructByPos[backlog.Imports], sqlChunksWaiting,
+func (s *Uploads) Waiting(ctx context.Context, now time.Time) (backlog.ImportCount, error) {
+	out, err := db.One(db.SystemRows(ctx, s.pool, pgx.RowToStructByPos[backlog.ImportCount], sqlChunksWaiting,
 		backlog.MostChunks, now, chunkBytes))
 	return out, fault.Wrap(err, "count chunks")
 }
@@ -85,16 +85,16 @@ SELECT count(*) FROM (
     LIMIT $1) m`
 
 // Backlog counts the messages that are to be sent, by tier and kind, and those that are unknown.
-func (s *Messages) Backlog(ctx context.Context) (out backlog.Messages, err error) {
+func (s *Messages) Backlog(ctx context.Context) (out backlog.MessagesWaiting, err error) {
 	return s.backlog(ctx, backlog.MostMessages)
 }
 
-func (s *Messages) backlog(ctx context.Context, most int) (out backlog.Messages, err error) {
+func (s *Messages) backlog(ctx context.Context, most int) (out backlog.MessagesWaiting, err error) {
 	b := new(pgx.Batch)
 	b.Queue(sqlMessagePlan)
 	b.Queue(sqlMessagesWaiting, most).Query(func(rows pgx.Rows) error {
-		found := map[[2]string]backlog.MessageCount{}
-		var m backlog.MessageCount
+		found := map[[2]string]backlog.MessageWait{}
+		var m backlog.MessageWait
 		var open bool
 		_, err := pgx.ForEachRow(rows, []any{&m.Tier, &m.Kind, &open, &m.Waiting, &m.OldestAgeSeconds}, func() error {
 			if open {
@@ -119,7 +119,7 @@ func (s *Messages) backlog(ctx context.Context, most int) (out backlog.Messages,
 }
 
 // Late counts the deliveries that were not applied, up to backlog.MostWebhooks.
-func (s *Webhooks) Late(ctx context.Context, now time.Time) (out backlog.Webhooks, err error) {
+func (s *Webhooks) Late(ctx context.Context, now time.Time) (out backlog.WebhookCount, err error) {
 	out.Waiting, out.OldestAgeSeconds, err = s.Backlog(ctx, backlog.MostWebhooks, now)
 	return out, err
 }

@@ -37,11 +37,11 @@ func TestWaitingChunks(t *testing.T) {
 	require.NoError(t, err)
 	got, err = s.Waiting(t.Context(), dbtest.At(1).Add(10*time.Second))
 	require.NoError(t, err)
-	require.Equal(t, backlog.Imports{Uploads: 2, Chunks: 5, Rows: 11, OldestAgeSeconds: 10}, got)
+	require.Equal(t, backlog.ImportCount{Uploads: 2, Chunks: 5, Rows: 11, OldestAgeSeconds: 10}, got)
 	require.NoError(t, s.Persist(t.Context(), "acme", a.ID, parsed, dbtest.At(3)))
 	got, err = s.Waiting(t.Context(), dbtest.At(1).Add(10*time.Second))
 	require.NoError(t, err)
-	require.Equal(t, backlog.Imports{Uploads: 2, Chunks: 2, Rows: 5, OldestAgeSeconds: 10}, got)
+	require.Equal(t, backlog.ImportCount{Uploads: 2, Chunks: 2, Rows: 5, OldestAgeSeconds: 10}, got)
 	_, err = s.Create(t.Context(), dboutreach.Upload{
 		ID: uuid.New(), Tenant: "acme", FileName: "large.csv", Blob: "b", Bytes: 250_000, SHA256: []byte{1}, CreatedBy: "me", CreatedAt: dbtest.At(0),
 	})
@@ -52,7 +52,7 @@ func TestWaitingChunks(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, all.Chunks, got.Chunks, "the brake on uploads counts the same")
 	require.Equal(t, 3, own.Chunks)
-	require.Equal(t, backlog.Imports{Uploads: 3, Chunks: 5, Rows: 5, OldestAgeSeconds: all.Oldest.Seconds()}, got)
+	require.Equal(t, backlog.ImportCount{Uploads: 3, Chunks: 5, Rows: 5, OldestAgeSeconds: all.Oldest.Seconds()}, got)
 }
 
 // What may be sent now waits, by tier and kind; what is paused or stopped is held back.
@@ -60,13 +60,13 @@ func TestWaitingMessages(t *testing.T) {
 	t.Parallel()
 
 	m := newMailing(t)
-	none := []backlog.MessageCount{
+	none := []backlog.MessageWait{
 		{Tier: "standard", Kind: "transactional"}, {Tier: "standard", Kind: "campaign"},
 		{Tier: "enterprise", Kind: "transactional"}, {Tier: "enterprise", Kind: "campaign"},
 	}
 	got, err := m.Backlog(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, backlog.Messages{Waiting: none}, got)
+	require.Equal(t, backlog.MessagesWaiting{Waiting: none}, got)
 
 	big := m.tenant(t, "umbrella")
 	m.exec(t, "UPDATE tenants SET tier = 'enterprise' WHERE id = 'umbrella'")
@@ -111,7 +111,7 @@ func TestWaitingMessages(t *testing.T) {
 		}
 		got.Waiting[i].OldestAgeSeconds = 0
 	}
-	want := backlog.Messages{Waiting: none, Unknown: 1, Held: 3 + 8 + 9}
+	want := backlog.MessagesWaiting{Waiting: none, Unknown: 1, Held: 3 + 8 + 9}
 	for i, n := range []int64{2, 13, 4, 0} {
 		want.Waiting[i].Waiting = n
 	}

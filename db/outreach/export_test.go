@@ -38,6 +38,6 @@ func (k *OptOutKey) AtOnce() *OptOutKey {
 var OptOutsKey = optOutsKey
 
 // BacklogUpTo is Backlog that counts no more than most.
-func (s *Messages) BacklogUpTo(ctx context.Context, most int) (backlog.Messages, error) {
+func (s *Messages) BacklogUpTo(ctx context.Context, most int) (backlog.MessagesWaiting, error) {
 	return s.backlog(ctx, most)
 }

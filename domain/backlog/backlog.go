@@ -14,29 +14,30 @@ import (
 	"github.com/mtlrent/conveyor/domain/scrape"
 )
 
-// A Report is the backlog of all services, as of At. A part whose question was not answered is in Unknown, and empty.
+// A Report is the backlog of all services, as of At, and the answer of GET /queues. A part whose question was not
+// answered is in Unknown, and empty.
 type Report struct {
-	At          time.Time
-	Services    map[string]string // by name: ok, slow, stuck or away
-	Unknown     []string          // parts without an answer: outbox dead_letters queues rates …
-	Warnings    []string          // everything that an operator should look at, in one list
-	Concerns    []Concern         // the same with what it is about, and the open dead letters
-	Commits     Commits
-	Outbox      Outbox
-	DeadLetters []DeadCount
-	Queues      []Queue
-	TaskQueues  []TaskQueue
-	Builds      []Build   // that are not current any more, and have workflows that only they go on with
-	Limits      []Host    // hosts with no free turn now, the longest wait first
-	Platforms   []Scraper // state of the scrapers of rental sites
-	Unfinished  Unfinished
-	Crawls      Crawls
-	Segments    int64 // of the search index in Postgres
-	Imports     Imports
-	Messages    Messages
-	Webhooks    Webhooks
-	News        News
-	Partitions  []Partitioned
+	At          time.Time         `json:"at"`
+	Services    map[string]string `json:"services" doc:"by name: ok; slow when only some of its parts came in time; stuck when commits wait for a standby; away when it does not answer"`
+	Unknown     []string          `json:"unknown" doc:"parts below that are empty because no answer came: commits, outbox, dead_letters, queues, rates, task_queues, builds, limits, platforms, unfinished, crawls, segments, imports, messages, webhooks, news"`
+	Warnings    []string          `json:"warnings" doc:"everything that an operator should look at, in one list"`
+	Concerns    []Concern         `json:"concerns" doc:"the warnings with what they are about, and open dead letters"`
+	Commits     Commits           `json:"-"`
+	Outbox      Outbox            `json:"outbox"`
+	DeadLetters []DeadCount       `json:"dead_letters"`
+	Queues      []Queue           `json:"queues"`
+	TaskQueues  []TaskQueue       `json:"task_queues"`
+	Builds      []Build           `json:"-"` // that are not current any more, and have workflows that only they go on with
+	Limits      []Host            `json:"limits" doc:"hosts with no free turn now, the longest wait first"`
+	Platforms   []Scraper         `json:"platforms" doc:"state of the scrapers of rental sites"`
+	Unfinished  Unfinished        `json:"unfinished"`
+	Crawls      CrawlCount        `json:"crawls"`
+	Segments    int64             `json:"-"` // of the search index in Postgres
+	Imports     ImportCount       `json:"imports"`
+	Messages    MessagesWaiting   `json:"messages"`
+	Webhooks    WebhookCount      `json:"webhooks"`
+	News        NewsCount         `json:"news"`
+	Partitions  []Partitioned     `json:"-"`
 }
 
 // The parts of a report that are asked for by themselves.
@@ -59,6 +60,14 @@ const (
 	PartNews        = "news"
 	PartPartitions  = "partitions"
 )
+
+// OpenDeadLetters is the number of open dead letters of all queues.
+func (r *Report) OpenDeadLetters() (n int64) {
+	for _, d := range r.DeadLetters {
+		n += d.Open
+	}
+	return n
+}
 
 // Knows reports whether a part of the report was answered.
 func (r *Report) Knows(part string) bool { return !slices.Contains(r.Unknown, part) }
@@ -86,23 +95,23 @@ const (
 
 // A Queue is one queue of RabbitMQ.
 type Queue struct {
-	Name        string
-	Ready       int64 // messages ready for delivery
-	Consumers   int64
-	Ours        bool   // a bridge of this system should consume it
-	TaskQueue   string // the one without whose workers it is not consumed; "" = it is in any case
-	DeadLetters bool   // it holds messages that could not be processed
-	Missing     bool   // the queue does not exist
+	Name        string `json:"name"`
+	Ready       int64  `json:"ready" doc:"messages ready for delivery"`
+	Consumers   int64  `json:"consumers"`
+	Ours        bool   `json:"ours" doc:"a bridge of this system should consume it"`
+	TaskQueue   string `json:"-"` // the one without whose workers it is not consumed; "" = it is in any case
+	DeadLetters bool   `json:"dead_letters" doc:"it holds messages that could not be processed"`
+	Missing     bool   `json:"missing,omitempty" doc:"the queue does not exist"`
 	Rates
-	Warning string
+	Warning string `json:"warning,omitempty"`
 }
 
 // Rates are the numbers of a queue that only RabbitMQ's management API has, up to 5 seconds old; nil is unknown.
 type Rates struct {
-	Unacked     *int64   // messages delivered and not yet acknowledged
-	PublishRate *float64 // messages a second that are published to it
-	DeliverRate *float64 // messages a second that are delivered to consumers
-	AckRate     *float64 // messages a second that are acknowledged
+	Unacked     *int64   `json:"unacked" doc:"messages delivered and not yet acknowledged"`
+	PublishRate *float64 `json:"publish_rate" doc:"messages a second that are published to it"`
+	DeliverRate *float64 `json:"deliver_rate" doc:"messages a second that are delivered to consumers"`
+	AckRate     *float64 `json:"ack_rate" doc:"messages a second that are acknowledged"`
 }
 
 // MostPending is how far the outbox is counted: where as many wait, there may be more.
@@ -110,9 +119,9 @@ const MostPending = 100_000
 
 // Outbox is the messages that wait to be published.
 type Outbox struct {
-	Pending          int64   // messages, counted up to MostPending
-	Refused          int64   // of those, the ones that the broker has returned or refused before
-	OldestAgeSeconds float64 // age of the oldest pending message; 0 when there is none
+	Pending          int64   `json:"pending" doc:"messages, counted up to 100000: there may be more"`
+	Refused          int64   `json:"refused" doc:"pending ones that the broker has returned or refused before"`
+	OldestAgeSeconds float64 `json:"oldest_age_seconds" doc:"age of the oldest pending message; 0 when there is none"`
 }
 
 // Partitioned says how far a table that grows by time is prepared for what comes: for months, or for runs of crawls.
@@ -129,9 +138,9 @@ const MostLetters = 100_000
 
 // DeadCount counts the open dead letters of a queue and class of failure.
 type DeadCount struct {
-	Queue string
-	Class string
-	Open  int64
+	Queue string `json:"queue"`
+	Class string `json:"class"`
+	Open  int64  `json:"open" doc:"counted up to 100000, of all queues together: there may be more"`
 }
 
 // The types of tasks in Temporal.
@@ -143,17 +152,17 @@ const (
 // A TaskQueue is one type of tasks of one of Temporal's task queues. A task that a worker got with the start of its
 // workflow, or from its cache, was never in it.
 type TaskQueue struct {
-	Name             string
-	Type             string  // workflow activity
-	Backlog          int64   // tasks waiting, approximately; 0 some minutes after the last worker left
-	OldestAgeSeconds float64 // schedule-to-start of the task whose turn is next; 0 when none waits
-	AddRate          float64 // tasks a second that are added, over the last 30 s
-	DispatchRate     float64 // tasks a second that workers get, over the last 30 s
-	Workers          int64   // processes that poll, and get what is not pinned: see launch.Launch.TaskQueues
-	Build            string  // the current one of the Worker Deployment; "" = tasks go to workers without a deployment
-	Others           int64   // processes that have polled too, and are of other builds or without one
-	Unused           bool    // no worker polls it on purpose: by setting, or as workers say that leave it out
-	Warning          string
+	Name             string  `json:"name"`
+	Type             string  `json:"type" enum:"workflow,activity"`
+	Backlog          int64   `json:"backlog" doc:"tasks waiting, approximately; 0 some minutes after the last worker left"`
+	OldestAgeSeconds float64 `json:"oldest_age_seconds" doc:"schedule-to-start of the task whose turn is next; 0 when none waits"`
+	AddRate          float64 `json:"add_rate" doc:"tasks a second that are added, over the last 30 s"`
+	DispatchRate     float64 `json:"dispatch_rate" doc:"tasks a second that workers get, over the last 30 s"`
+	Workers          int64   `json:"workers" doc:"processes that poll it, and get what is not pinned: one that was killed counts for half a minute, or for five minutes where it sends no heartbeats"`
+	Build            string  `json:"build,omitempty" doc:"the current one of the Worker Deployment; without it tasks go to workers without a deployment"`
+	Others           int64   `json:"others,omitempty" doc:"processes that have polled too, and are of other builds or without one"`
+	Unused           bool    `json:"unused,omitempty" doc:"no worker polls it on purpose: by CONVEYOR_UNUSED_TASK_QUEUES, or as workers say that leave it out"`
+	Warning          string  `json:"warning,omitempty"`
 }
 
 // A Build is one of the Worker Deployment's that drains: new workflows go to another one.
@@ -165,32 +174,32 @@ type Build struct {
 
 // A Host is one that the rate limiter delays.
 type Host struct {
-	Limiter     string // the limited kind of request: images
-	Host        string
-	WaitSeconds float64 // until the next free turn: how long a request made now would wait
+	Limiter     string  `json:"limiter" doc:"the limited kind of request: images"`
+	Host        string  `json:"host"`
+	WaitSeconds float64 `json:"wait_seconds" doc:"until the next free turn: how long a request made now would wait"`
 }
 
 // A Scraper is the state of a rental site's scraper.
 type Scraper struct {
-	Name           string
-	State          string     // disabled paused blocked suspect scraping cooling waiting
-	Next           string     // its next action, in words
-	Refusals       int        // in a row, up to now
-	RefusedReason  string     // of the last one
-	SuspectSince   *time.Time // when a change of its pages was first noticed
-	SuspectReason  string
-	LastSuccessAt  *time.Time // when a page was last read
-	OverdueSeconds float64    // how long no page was read, beyond its own pauses; 0 while it is stopped
-	OldestVisitAt  *time.Time // of the adverts that are not gone; nil = none was visited
-	CycleSeconds   float64    // that a cycle takes, as predicted; 0 = not known yet
-	Adverts        AdvertCount
+	Name           string      `json:"name"`
+	State          string      `json:"state" enum:"disabled,paused,blocked,suspect,scraping,cooling,waiting"`
+	Next           string      `json:"next" doc:"its next action, in words"`
+	Refusals       int         `json:"refusals" doc:"in a row, up to now"`
+	RefusedReason  string      `json:"refused_reason,omitempty" doc:"of the last one" example:"429"`
+	SuspectSince   *time.Time  `json:"suspect_since,omitempty" doc:"when a change of its pages was first noticed"`
+	SuspectReason  string      `json:"suspect_reason,omitempty"`
+	LastSuccessAt  *time.Time  `json:"last_success_at,omitempty" doc:"when a page was last read"`
+	OverdueSeconds float64     `json:"overdue_seconds" doc:"how long no page was read, beyond its own pauses; 0 while it is stopped"`
+	OldestVisitAt  *time.Time  `json:"-"` // of the adverts that are not gone; nil = none was visited
+	CycleSeconds   float64     `json:"-"` // that a cycle takes, as predicted; 0 = not known yet
+	Adverts        AdvertCount `json:"adverts"`
 }
 
 // AdvertCount counts the adverts that a scraper has on record.
 type AdvertCount struct {
-	Known  int64 // seen on a search page and not gone
-	Failed int64 // known ones that could not be read on the last visit
-	Gone   int64
+	Known  int64 `json:"known" doc:"seen on a search page and not gone"`
+	Failed int64 `json:"failed" doc:"known ones that could not be read on the last visit"`
+	Gone   int64 `json:"gone"`
 }
 
 // MostUnfinished is how many unfinished adverts, and images, are counted among: where there are as many, there may be
@@ -200,22 +209,19 @@ const MostUnfinished = 1000
 // Unfinished counts what has been on its way for more than an hour, while nothing may be working on it. The staleness
 // check resumes it.
 type Unfinished struct {
-	Listings int64 // adverts whose newest revision was not brought to its end
-	Images   int64 // pending ones; they may also wait for their host's turn
+	Listings int64 `json:"listings" doc:"adverts whose newest version was not brought to its end, counted up to 1000"`
+	Images   int64 `json:"images" doc:"images of visible listings that were neither fetched nor given up, counted up to 1000; some may wait for their host"`
 }
 
-// Crawls counts the crawl runs that have not ended.
-type Crawls struct {
-	Running            int64
-	Paused             int64
-	OpenURLs           int64 // that wait, or are in progress
-	FinishedLastMinute int64 // URLs of these runs
-	// StalledRun is the running one that has finished no URL for the longest time while some could be requested; 0 = none.
-	StalledRun     int64
-	StalledSeconds float64
-	// Unpublished pages wait in the outbox, counted up to crawl.UnpublishedMost: while there are as many, no URL is
-	// claimed.
-	Unpublished int64
+// CrawlCount counts the crawl runs that have not ended.
+type CrawlCount struct {
+	Running            int64   `json:"running"`
+	Paused             int64   `json:"paused"`
+	OpenURLs           int64   `json:"open_urls" doc:"URLs of these runs that wait or are in progress"`
+	FinishedLastMinute int64   `json:"finished_last_minute" doc:"URLs of these runs that came to a final state"`
+	StalledRun         int64   `json:"stalled_run" doc:"the running one that has finished no URL for the longest time while some could be requested; 0 when there is none"`
+	StalledSeconds     float64 `json:"stalled_seconds" doc:"that time"`
+	Unpublished        int64   `json:"unpublished_pages" doc:"pages that wait in the outbox, counted up to 10000: while there are as many, no URL of a run that publishes is claimed"`
 }
 
 // How far chunks, messages and webhooks are counted: where as many wait, there may be more.
@@ -226,40 +232,40 @@ const (
 	MostNews     = 100_000
 )
 
-// Imports are the files of contacts that are not imported.
-type Imports struct {
-	Uploads          int64   // files
-	Chunks           int64   // of them that are not stored, counted up to MostChunks; by the size of files not split yet
-	Rows             int64   // of the chunks of files that are split
-	OldestAgeSeconds float64 // of the oldest of them; 0 when there is none
+// ImportCount counts the files of contacts that are not imported.
+type ImportCount struct {
+	Uploads          int64   `json:"uploads" doc:"files"`
+	Chunks           int64   `json:"chunks" doc:"of these files, those that are not stored, counted up to 100000"`
+	Rows             int64   `json:"rows" doc:"of these chunks"`
+	OldestAgeSeconds float64 `json:"oldest_age_seconds" doc:"age of the oldest of these chunks; 0 when there is none"`
 }
 
-// Messages are those that are to be sent.
-type Messages struct {
-	Waiting []MessageCount // that may be sent now: one for each tier and kind
-	Held    int64          // those that a pause or a stop of their campaign, sender or tenant holds back
-	Unknown int64          // whose answer was lost, and of which no webhook has told for an hour
+// MessagesWaiting counts the messages that are to be sent.
+type MessagesWaiting struct {
+	Waiting []MessageWait `json:"waiting" doc:"those that may be sent now, by tier of their tenant and kind"`
+	Held    int64         `json:"held" doc:"those that a pause or a stop of their campaign, sender or tenant holds back"`
+	Unknown int64         `json:"unknown" doc:"those whose answer was lost, and of which no webhook has told for an hour; counted up to 100000"`
 }
 
-// MessageCount counts the messages of the tenants of a tier, and of a kind, whose time has come.
-type MessageCount struct {
-	Tier             string
-	Kind             string // transactional campaign
-	Waiting          int64
-	OldestAgeSeconds float64 // since the oldest was due; 0 when there is none
+// MessageWait counts the messages of the tenants of a tier, and of a kind, whose time has come.
+type MessageWait struct {
+	Tier             string  `json:"tier" enum:"standard,enterprise"`
+	Kind             string  `json:"kind" enum:"transactional,campaign"`
+	Waiting          int64   `json:"waiting" doc:"transactional ones are counted up to 100000"`
+	OldestAgeSeconds float64 `json:"oldest_age_seconds" doc:"since the oldest was due; 0 when there is none"`
 }
 
-// Webhooks are the deliveries of webhooks that were not applied to their messages.
-type Webhooks struct {
-	Waiting          int64   // counted up to MostWebhooks
-	OldestAgeSeconds float64 // since the oldest came; 0 when there is none
+// WebhookCount counts the deliveries of webhooks that were not applied to their messages.
+type WebhookCount struct {
+	Waiting          int64   `json:"waiting" doc:"counted up to 10000"`
+	OldestAgeSeconds float64 `json:"oldest_age_seconds" doc:"since the oldest came; 0 when there is none"`
 }
 
-// News is what saved searches are to be told.
-type News struct {
-	Events           int64   // of listings that wait to be compared with the searches, counted up to MostNews
-	EventAgeSeconds  float64 // since the oldest happened; 0 when there is none
-	NoticeAgeSeconds float64 // since the oldest delivery was due that nothing has tried to send; 0 when there is none
+// NewsCount is what saved searches are to be told.
+type NewsCount struct {
+	Events           int64   `json:"events" doc:"of listings that wait to be compared with the searches, counted up to 100000"`
+	EventAgeSeconds  float64 `json:"event_age_seconds" doc:"since the oldest happened; 0 when there is none"`
+	NoticeAgeSeconds float64 `json:"notice_age_seconds" doc:"since the oldest delivery was due that nothing has tried to send; 0 when there is none"`
 }
 
 // atMost is a count as text that goes up to a limit.

@@ -83,9 +83,9 @@ func TestJudge(t *testing.T) {
 		{"workflows wait for a worker", backlog.Report{TaskQueues: []backlog.TaskQueue{
 			{Name: "listings", Type: backlog.WorkflowTasks, Workers: 1, Backlog: 10, OldestAgeSeconds: 61}}},
 			[]string{"task queue listings (workflow): a task waits for 1m1s"}},
-		{"crawls that wait for the broker", backlog.Report{Crawls: backlog.Crawls{Running: 2, Unpublished: 10_000}},
+		{"crawls that wait for the broker", backlog.Report{Crawls: backlog.CrawlCount{Running: 2, Unpublished: 10_000}},
 			[]string{"crawl runs wait: 10000 or more pages are to be published before a URL is claimed"}},
-		{"pages on their way", backlog.Report{Crawls: backlog.Crawls{Running: 2, Unpublished: 9_999}}, []string{}},
+		{"pages on their way", backlog.Report{Crawls: backlog.CrawlCount{Running: 2, Unpublished: 9_999}}, []string{}},
 		{"a search index that is merged", backlog.Report{Segments: 49}, []string{}},
 		{"a table with partitions", backlog.Report{Partitions: []backlog.Partitioned{
 			{Table: "audit", Until: time.Time{}.AddDate(0, 1, 0)}}}, []string{}},
@@ -100,22 +100,22 @@ func TestJudge(t *testing.T) {
 			[]string{"table audit: it has partitions until 0001-01-30, and 0 rows in none of them"}},
 		{"one that is not", backlog.Report{Segments: 101}, []string{"search index: 101 segments are not merged"}},
 		{"imports and messages on their way", backlog.Report{
-			Imports: backlog.Imports{Uploads: 3, Chunks: 50_000, Rows: 5e7, OldestAgeSeconds: 3600},
-			Messages: backlog.Messages{Held: 5000, Waiting: []backlog.MessageCount{
+			Imports: backlog.ImportCount{Uploads: 3, Chunks: 50_000, Rows: 5e7, OldestAgeSeconds: 3600},
+			Messages: backlog.MessagesWaiting{Held: 5000, Waiting: []backlog.MessageWait{
 				{Tier: "standard", Kind: "campaign", Waiting: 100_000, OldestAgeSeconds: 8 * 3600},
 				{Tier: "enterprise", Kind: "transactional", Waiting: 9, OldestAgeSeconds: 60}}},
-			News:     backlog.News{Events: 500, EventAgeSeconds: 60, NoticeAgeSeconds: 300},
-			Webhooks: backlog.Webhooks{Waiting: 500, OldestAgeSeconds: 60}}, []string{}},
+			News:     backlog.NewsCount{Events: 500, EventAgeSeconds: 60, NoticeAgeSeconds: 300},
+			Webhooks: backlog.WebhookCount{Waiting: 500, OldestAgeSeconds: 60}}, []string{}},
 		{"news that is late", backlog.Report{
-			News: backlog.News{Events: 100_000, EventAgeSeconds: 125, NoticeAgeSeconds: 3660}},
+			News: backlog.NewsCount{Events: 100_000, EventAgeSeconds: 125, NoticeAgeSeconds: 3660}},
 			[]string{"saved searches: the oldest of 100000 or more events waits for 2m to be compared with them",
 				"saved searches: a delivery has been due for 1h1m, and nothing has tried to send it"}},
-		{"imports that pile up", backlog.Report{Imports: backlog.Imports{Chunks: 50_001, OldestAgeSeconds: 3661}},
+		{"imports that pile up", backlog.Report{Imports: backlog.ImportCount{Chunks: 50_001, OldestAgeSeconds: 3661}},
 			[]string{"imports: 50001 chunks wait", "imports: a chunk waits for 1h1m"}},
 		{"messages and webhooks that are late", backlog.Report{
-			Messages: backlog.Messages{Unknown: 2, Waiting: []backlog.MessageCount{
+			Messages: backlog.MessagesWaiting{Unknown: 2, Waiting: []backlog.MessageWait{
 				{Tier: "standard", Kind: "transactional", Waiting: 100_000, OldestAgeSeconds: 61}}},
-			Webhooks: backlog.Webhooks{Waiting: 10_000, OldestAgeSeconds: 125}},
+			Webhooks: backlog.WebhookCount{Waiting: 10_000, OldestAgeSeconds: 125}},
 			[]string{"messages: the oldest of 100000 or more transactional ones (standard) waits for 1m",
 				"messages: of 2 no webhook has told whether they were accepted",
 				"webhooks: the oldest of 10000 or more waits for 2m"}},

@@ -7,13 +7,13 @@ import (
 
 // A Concern is something that an operator should look at.
 type Concern struct {
-	Code     string // one of the codes below
-	Severity string // Failed or Look
-	Subject  string // the queue, platform, service, … it is about; "" = all of a kind
-	Since    *time.Time
-	Count    int64             // of what the text names; 0 = it counts nothing
-	Text     string            // as in Warnings
-	Filter   map[string]string // that lists show what it counts with; nil = there is none
+	Code     string            `json:"code" enum:"service_away,service_slow,commits_wait,not_known,outbox_late,outbox_refused,adverts_unfinished,queue_missing,queue_unconsumed,task_queue_late,crawl_stalled,search_segments,partitions_missing,imports_many,imports_late,messages_late,messages_unknown,webhooks_late,news_late,platform_suspect,platform_blocked,platform_silent,dead_letters_open"`
+	Severity string            `json:"severity" enum:"failed,look" doc:"failed: something does not work, or has to be decided; look: it goes on, and not as it should"`
+	Subject  string            `json:"subject" doc:"the queue, platform, service or run that it is about; empty: all of a kind"`
+	Since    *time.Time        `json:"since,omitempty"`
+	Count    int64             `json:"count" doc:"of what text names; 0 where it counts nothing"`
+	Text     string            `json:"text"`
+	Filter   map[string]string `json:"filter,omitempty" doc:"parameters of the list that shows what it counts"`
 }
 
 // The severities of a concern.

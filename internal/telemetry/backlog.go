@@ -34,14 +34,14 @@ type Backlog struct {
 	TaskQueues  func(context.Context) ([]backlog.TaskQueue, error)
 	Builds      func(context.Context) ([]backlog.Build, error) // nil: workers are of no deployment
 	Limits      func(context.Context) ([]backlog.Host, error)
-	Platforms   func(context.Context) ([]backlog.Scraper, error)  // of Postgres
-	Unfinished  func(context.Context) (backlog.Unfinished, error) // of Postgres
-	Crawls      func(context.Context) (backlog.Crawls, error)     // of Postgres
-	Segments    func(context.Context) (int64, error)              // of Postgres
-	Imports     func(context.Context) (backlog.Imports, error)    // of Postgres
-	Messages    func(context.Context) (backlog.Messages, error)   // of Postgres
-	Webhooks    func(context.Context) (backlog.Webhooks, error)   // of Postgres
-	News        func(context.Context) (backlog.News, error)       // of Postgres
+	Platforms   func(context.Context) ([]backlog.Scraper, error)       // of Postgres
+	Unfinished  func(context.Context) (backlog.Unfinished, error)      // of Postgres
+	Crawls      func(context.Context) (backlog.CrawlCount, error)      // of Postgres
+	Segments    func(context.Context) (int64, error)                   // of Postgres
+	Imports     func(context.Context) (backlog.ImportCount, error)     // of Postgres
+	Messages    func(context.Context) (backlog.MessagesWaiting, error) // of Postgres
+	Webhooks    func(context.Context) (backlog.WebhookCount, error)    // of Postgres
+	News        func(context.Context) (backlog.NewsCount, error)       // of Postgres
 	Partitions  func(context.Context) ([]backlog.Partitioned, error)
 	Log         *slog.Logger
 	Now         func() time.Time
@@ -52,7 +52,7 @@ type Backlog struct {
 
 // Read returns the work that waits, or a report that is at most a second old. It takes little more than two seconds at
 // most, and never fails: a service that does not answer is away in the report, and one that leaves questions unanswered
-// is slow. The report must not be changed.
+// is slow. No list of the report is nil. It must not be changed.
 func (b *Backlog) Read(ctx context.Context) backlog.Report {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -66,39 +66,33 @@ func (b *Backlog) Read(ctx context.Context) backlog.Report {
 	r := backlog.Report{
 		At: now.UTC(), Services: map[string]string{}, Unknown: []string{}, DeadLetters: []backlog.DeadCount{},
 		Queues: []backlog.Queue{}, TaskQueues: []backlog.TaskQueue{}, Limits: []backlog.Host{},
-		Platforms: []backlog.Scraper{},
+		Platforms: []backlog.Scraper{}, Messages: backlog.MessagesWaiting{Waiting: []backlog.MessageWait{}},
 	}
 	var rates map[string]backlog.Rates
 	questions := []question{
-		ask(backlog.Postgres, "", func(ctx context.Context) (any, error) { return nil, b.Postgres(ctx) }, func(any) {}),
-		ask(backlog.Postgres, backlog.PartCommits, b.Commits, func(v backlog.Commits) { r.Commits = v }),
-		ask(backlog.Postgres, backlog.PartOutbox, b.Outbox, func(v backlog.Outbox) { r.Outbox = v }),
-		ask(backlog.Postgres, backlog.PartDeadLetters, b.DeadLetters,
-			func(v []backlog.DeadCount) { r.DeadLetters = append(r.DeadLetters, v...) }),
-		ask(backlog.RabbitMQ, backlog.PartQueues, b.Queues, func(v []backlog.Queue) { r.Queues = append(r.Queues, v...) }),
-		ask(backlog.Management, backlog.PartRates, b.Rates, func(v map[string]backlog.Rates) { rates = v }),
-		ask(backlog.Temporal, backlog.PartTaskQueues, b.TaskQueues,
-			func(v []backlog.TaskQueue) { r.TaskQueues = append(r.TaskQueues, v...) }),
-		ask(backlog.Postgres, backlog.PartPlatforms, b.Platforms,
-			func(v []backlog.Scraper) { r.Platforms = append(r.Platforms, v...) }),
-		ask(backlog.Postgres, backlog.PartUnfinished, b.Unfinished, func(v backlog.Unfinished) { r.Unfinished = v }),
-		ask(backlog.Postgres, backlog.PartCrawls, b.Crawls, func(v backlog.Crawls) { r.Crawls = v }),
-		ask(backlog.Postgres, backlog.PartSegments, b.Segments, func(v int64) { r.Segments = v }),
-		ask(backlog.Postgres, backlog.PartImports, b.Imports, func(v backlog.Imports) { r.Imports = v }),
-		ask(backlog.Postgres, backlog.PartMessages, b.Messages, func(v backlog.Messages) { r.Messages = v }),
-		ask(backlog.Postgres, backlog.PartWebhooks, b.Webhooks, func(v backlog.Webhooks) { r.Webhooks = v }),
-		ask(backlog.Postgres, backlog.PartNews, b.News, func(v backlog.News) { r.News = v }),
-		ask(backlog.Postgres, backlog.PartPartitions, b.Partitions,
-			func(v []backlog.Partitioned) { r.Partitions = v }),
-		ask(backlog.Redis, backlog.PartLimits, b.Limits, func(v []backlog.Host) { r.Limits = append(r.Limits, v...) }),
+		alive(backlog.Postgres, b.Postgres),
+		ask(backlog.Postgres, backlog.PartCommits, b.Commits, &r.Commits),
+		ask(backlog.Postgres, backlog.PartOutbox, b.Outbox, &r.Outbox),
+		list(backlog.Postgres, backlog.PartDeadLetters, b.DeadLetters, &r.DeadLetters),
+		list(backlog.RabbitMQ, backlog.PartQueues, b.Queues, &r.Queues),
+		ask(backlog.Management, backlog.PartRates, b.Rates, &rates),
+		list(backlog.Temporal, backlog.PartTaskQueues, b.TaskQueues, &r.TaskQueues),
+		list(backlog.Postgres, backlog.PartPlatforms, b.Platforms, &r.Platforms),
+		ask(backlog.Postgres, backlog.PartUnfinished, b.Unfinished, &r.Unfinished),
+		ask(backlog.Postgres, backlog.PartCrawls, b.Crawls, &r.Crawls),
+		ask(backlog.Postgres, backlog.PartSegments, b.Segments, &r.Segments),
+		ask(backlog.Postgres, backlog.PartImports, b.Imports, &r.Imports),
+		ask(backlog.Postgres, backlog.PartMessages, b.Messages, &r.Messages),
+		ask(backlog.Postgres, backlog.PartWebhooks, b.Webhooks, &r.Webhooks),
+		ask(backlog.Postgres, backlog.PartNews, b.News, &r.News),
+		ask(backlog.Postgres, backlog.PartPartitions, b.Partitions, &r.Partitions),
+		list(backlog.Redis, backlog.PartLimits, b.Limits, &r.Limits),
 	}
 	if b.Files != nil {
-		questions = append(questions, ask(backlog.Files, "",
-			func(ctx context.Context) (any, error) { return nil, b.Files(ctx) }, func(any) {}))
+		questions = append(questions, alive(backlog.Files, b.Files))
 	}
 	if b.Builds != nil {
-		questions = append(questions, ask(backlog.Temporal, backlog.PartBuilds, b.Builds,
-			func(v []backlog.Build) { r.Builds = v }))
+		questions = append(questions, ask(backlog.Temporal, backlog.PartBuilds, b.Builds, &r.Builds))
 	}
 	b.gather(ctx, &r, questions)
 	if r.Services[backlog.Postgres] != backlog.Away && r.Commits.Stuck() {
@@ -118,11 +112,24 @@ type question struct {
 	ask           func(context.Context) (put func(), err error)
 }
 
-func ask[T any](service, part string, f func(context.Context) (T, error), put func(T)) question {
+func ask[T any](service, part string, f func(context.Context) (T, error), into *T) question {
 	return question{service, part, func(ctx context.Context) (func(), error) {
 		v, err := f(ctx)
-		return func() { put(v) }, err
+		return func() { *into = v }, err
 	}}
+}
+
+// list asks for a list, which is empty and not nil where there is nothing.
+func list[T any](service, part string, f func(context.Context) ([]T, error), into *[]T) question {
+	return ask(service, part, func(ctx context.Context) ([]T, error) {
+		v, err := f(ctx)
+		return append([]T{}, v...), err
+	}, into)
+}
+
+// alive asks whether a service answers at all.
+func alive(service string, f func(context.Context) error) question {
+	return question{service, "", func(ctx context.Context) (func(), error) { return func() {}, f(ctx) }}
 }
 
 // gather asks all questions at once. A service is away when it has refused a question or answered none in time, and

@@ -2,6 +2,7 @@ package telemetry_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -30,26 +31,26 @@ func waits(asked *atomic.Int32) *telemetry.Backlog {
 		Unfinished: func(context.Context) (backlog.Unfinished, error) {
 			return backlog.Unfinished{Listings: 16, Images: 17}, nil
 		},
-		Crawls: func(context.Context) (backlog.Crawls, error) {
-			return backlog.Crawls{Running: 18, Paused: 19, OpenURLs: 20, StalledRun: 1, StalledSeconds: 21, Unpublished: 47}, nil
+		Crawls: func(context.Context) (backlog.CrawlCount, error) {
+			return backlog.CrawlCount{Running: 18, Paused: 19, OpenURLs: 20, StalledRun: 1, StalledSeconds: 21, Unpublished: 47}, nil
 		},
 		Segments: func(context.Context) (int64, error) { return 22, nil },
 		Partitions: func(context.Context) ([]backlog.Partitioned, error) {
 			return []backlog.Partitioned{{Table: "audit", Until: noon.AddDate(0, 3, 0)}}, nil
 		},
-		Imports: func(context.Context) (backlog.Imports, error) {
-			return backlog.Imports{Uploads: 23, Chunks: 24, Rows: 24_000, OldestAgeSeconds: 25}, nil
+		Imports: func(context.Context) (backlog.ImportCount, error) {
+			return backlog.ImportCount{Uploads: 23, Chunks: 24, Rows: 24_000, OldestAgeSeconds: 25}, nil
 		},
-		Messages: func(context.Context) (backlog.Messages, error) {
-			return backlog.Messages{Held: 26, Waiting: []backlog.MessageCount{
+		Messages: func(context.Context) (backlog.MessagesWaiting, error) {
+			return backlog.MessagesWaiting{Held: 26, Waiting: []backlog.MessageWait{
 				{Tier: "standard", Kind: "transactional", Waiting: 27, OldestAgeSeconds: 28}, {Tier: "standard", Kind: "campaign"},
 			}}, nil
 		},
-		Webhooks: func(context.Context) (backlog.Webhooks, error) {
-			return backlog.Webhooks{Waiting: 29, OldestAgeSeconds: 30}, nil
+		Webhooks: func(context.Context) (backlog.WebhookCount, error) {
+			return backlog.WebhookCount{Waiting: 29, OldestAgeSeconds: 30}, nil
 		},
-		News: func(context.Context) (backlog.News, error) {
-			return backlog.News{Events: 51, EventAgeSeconds: 52, NoticeAgeSeconds: 53}, nil
+		News: func(context.Context) (backlog.NewsCount, error) {
+			return backlog.NewsCount{Events: 51, EventAgeSeconds: 52, NoticeAgeSeconds: 53}, nil
 		},
 		Outbox: func(context.Context) (backlog.Outbox, error) {
 			asked.Add(1)
@@ -207,23 +208,37 @@ func TestBacklogSlow(t *testing.T) {
 		_, err := hang(ctx)
 		return backlog.Unfinished{}, err
 	}
-	b.Crawls = func(ctx context.Context) (backlog.Crawls, error) { _, err := hang(ctx); return backlog.Crawls{}, err }
+	b.Crawls = func(ctx context.Context) (backlog.CrawlCount, error) {
+		_, err := hang(ctx)
+		return backlog.CrawlCount{}, err
+	}
 	b.Segments = func(ctx context.Context) (int64, error) { _, err := hang(ctx); return 0, err }
-	b.Imports = func(ctx context.Context) (backlog.Imports, error) { _, err := hang(ctx); return backlog.Imports{}, err }
-	b.Messages = func(ctx context.Context) (backlog.Messages, error) {
+	b.Imports = func(ctx context.Context) (backlog.ImportCount, error) {
 		_, err := hang(ctx)
-		return backlog.Messages{}, err
+		return backlog.ImportCount{}, err
 	}
-	b.Webhooks = func(ctx context.Context) (backlog.Webhooks, error) {
+	b.Messages = func(ctx context.Context) (backlog.MessagesWaiting, error) {
 		_, err := hang(ctx)
-		return backlog.Webhooks{}, err
+		return backlog.MessagesWaiting{}, err
 	}
-	b.News = func(ctx context.Context) (backlog.News, error) { _, err := hang(ctx); return backlog.News{}, err }
+	b.Webhooks = func(ctx context.Context) (backlog.WebhookCount, error) {
+		_, err := hang(ctx)
+		return backlog.WebhookCount{}, err
+	}
+	b.News = func(ctx context.Context) (backlog.NewsCount, error) {
+		_, err := hang(ctx)
+		return backlog.NewsCount{}, err
+	}
 	b.Partitions = func(ctx context.Context) ([]backlog.Partitioned, error) { _, err := hang(ctx); return nil, err }
 	r = b.Read(t.Context())
 	require.Equal(t, backlog.Away, r.Services["postgres"])
 	require.Equal(t, []string{"commits", "outbox", "dead_letters", "platforms", "unfinished", "crawls", "segments", "imports",
 		"messages", "webhooks", "news", "partitions"}, r.Unknown)
+	doc, err := json.Marshal(r)
+	require.NoError(t, err)
+	for _, list := range []string{"concerns", "dead_letters", "platforms", "unknown", "waiting", "warnings"} {
+		require.Contains(t, string(doc), `"`+list+`":[`)
+	}
 }
 
 func TestBacklogMetrics(t *testing.T) {

@@ -22,8 +22,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
 
-	"github.com/mtlrent/conveyor/api"
 	dboutreach "github.com/mtlrent/conveyor/db/outreach"
+	"github.com/mtlrent/conveyor/domain/backlog"
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/internal/blob"
 	"github.com/mtlrent/conveyor/internal/servicetest"
@@ -108,7 +108,7 @@ func TestPanelsAndAlertsHaveTheirMetrics(t *testing.T) {
 		assert.Empty(c, missing(wanted, seen))
 	}, servicetest.Patience(), 200*time.Millisecond)
 
-	var report api.Report
+	var report backlog.Report
 	w.eventually("the dead letters are reported", func() bool {
 		return w.get("/queues", &report) == http.StatusOK && report.OpenDeadLetters() == 3
 	})
@@ -116,7 +116,7 @@ func TestPanelsAndAlertsHaveTheirMetrics(t *testing.T) {
 		"postgres": "ok", "rabbitmq": "ok", "management": "ok", "temporal": "ok", "redis": "ok", "files": "ok",
 	}, report.Services)
 	require.Empty(t, report.Warnings)
-	require.Equal(t, []api.DeadCount{
+	require.Equal(t, []backlog.DeadCount{
 		{Queue: "images.pending", Class: "gone", Open: 1}, {Queue: "scraped.kijiji", Class: "invalid", Open: 2},
 	}, report.DeadLetters)
 	for _, q := range report.TaskQueues {
@@ -133,7 +133,7 @@ func TestPanelsAndAlertsHaveTheirMetrics(t *testing.T) {
 	require.Regexp(t, `(?m)^kangalou \(cooling\) +1 +0 +0 +0 .* ago  begins cycle 3 in `, table)
 	require.NotContains(t, table, "\x1b", "no colours in a pipe")
 	require.Regexp(t, `(?m)^kangalou +cooling +begins cycle 3 in .* 2, ended .* 0 +0 +1 +0 +0 +0$`, w.run("platforms"))
-	var printed api.Report
+	var printed backlog.Report
 	require.NoError(t, json.Unmarshal([]byte(w.run("status", "--json")), &printed))
 	require.Equal(t, report.Services, printed.Services)
 }
