@@ -15,8 +15,7 @@ import (
 
 // A DispatchStarter wakes the workflows that send the messages of tenants: *launch.Launch.
 type DispatchStarter interface {
-	// WakeDispatch has the workflow of a tenant look for messages, and starts it where it does not run. Calls that come
-	// at once for one tenant share a signal.
+	// WakeDispatch has the workflow of a tenant look for messages, and starts it where it does not run.
 	WakeDispatch(ctx context.Context, tenant string) error
 }
 
@@ -55,27 +54,38 @@ func NewWakes(launch DispatchStarter, every time.Duration, log *slog.Logger) *Wa
 
 // Wake returns when the signal was sent, or could not be sent in time, or when it is to be sent soon.
 func (w *Wakes) Wake(ctx context.Context, tenant string) {
-	if now := time.Now(); !w.later(ctx, tenant, now) && w.tries(tenant, now) {
+	if w.begin(ctx, tenant, time.Now()) {
 		w.wake(ctx, tenant)
 	}
 }
 
-// later says that the wake of a tenant is put off, for one was sent just now. It is sent then, come what may: what it
-// is for would have been tried before.
-func (w *Wakes) later(ctx context.Context, tenant string, now time.Time) bool {
+// begin says that a tenant is woken now. Where one was just now, the wake is put off; it is sent then, come what may:
+// what it is for would have been tried before.
+func (w *Wakes) begin(ctx context.Context, tenant string, now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	maps.DeleteFunc(w.woken, func(_ string, at time.Time) bool { return now.Sub(at) >= w.every })
 	if _, armed := w.behind[tenant]; armed {
-		return true
-	}
-	woken, lately := w.woken[tenant]
-	if !lately || w.closed {
 		return false
 	}
-	ctx = context.WithoutCancel(ctx) // its request is answered by then
+	if woken, lately := w.woken[tenant]; lately && !w.closed {
+		w.arm(context.WithoutCancel(ctx), tenant, w.every-now.Sub(woken)) // its request is answered by then
+		return false
+	}
+	maps.DeleteFunc(w.away, func(_ string, until time.Time) bool { return !now.Before(until) })
+	_, all := w.away[""]
+	_, own := w.away[tenant]
+	if all || own {
+		return false
+	}
+	w.woken[tenant] = now
+	return true
+}
+
+// arm has a tenant woken after a while. The caller holds the lock.
+func (w *Wakes) arm(ctx context.Context, tenant string, after time.Duration) {
 	w.under.Add(1)
-	w.behind[tenant] = time.AfterFunc(w.every-now.Sub(woken), func() {
+	w.behind[tenant] = time.AfterFunc(after, func() {
 		defer w.under.Done()
 		w.mu.Lock()
 		delete(w.behind, tenant) // before the signal, which may be too early for what is stored from now on
@@ -83,7 +93,6 @@ func (w *Wakes) later(ctx context.Context, tenant string, now time.Time) bool {
 		w.mu.Unlock()
 		w.wake(ctx, tenant)
 	})
-	return true
 }
 
 // Close sends what was put off, and returns when it was sent or could not be sent in time. Wakes after it are sent at
@@ -132,13 +141,4 @@ func (w *Wakes) woke(tenant string, err error, gone bool) {
 	default:
 		w.away[tenant] = now.Add(wakePause)
 	}
-}
-
-func (w *Wakes) tries(tenant string, now time.Time) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	maps.DeleteFunc(w.away, func(_ string, until time.Time) bool { return !now.Before(until) })
-	_, all := w.away[""]
-	_, own := w.away[tenant]
-	return !all && !own
 }

@@ -33,7 +33,6 @@ type Launch struct {
 	// which may be of a build that gets no new ones: the server does not look at that.
 	Versioned bool
 
-	wakes wakes
 	beats beats
 }
 
