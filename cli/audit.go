@@ -41,15 +41,10 @@ func (c *AuditCmd) entries() pages[api.AuditEntry] {
 // query returns the filter as the query of GET /audit.
 func (c *AuditCmd) query() url.Values {
 	q := url.Values{}
-	for name, value := range map[string]string{"actor": c.Actor, "action": c.Action, "subject": c.Subject} {
-		if value != "" {
-			q.Set(name, value)
-		}
-	}
-	for name, at := range map[string]when{"since": c.Since, "until": c.Until} {
-		if !at.IsZero() {
-			q.Set(name, at.Format(time.RFC3339Nano))
-		}
-	}
+	setQuery(q, "actor", c.Actor)
+	setQuery(q, "action", c.Action)
+	setQuery(q, "subject", c.Subject)
+	setQuery(q, "since", c.Since.text())
+	setQuery(q, "until", c.Until.text())
 	return q
 }

@@ -365,10 +365,7 @@ func campaignLine(c apioutreach.CampaignDetail) string {
 
 // printCampaign writes a campaign as text. Counts that are zero are left out.
 func printCampaign(w io.Writer, c apioutreach.CampaignDetail) error {
-	t := newTable(w)
-	row := func(name, format string, args ...any) {
-		fmt.Fprintf(t, "%s\t"+format+"\n", append([]any{name}, args...)...)
-	}
+	t, row := newFacts(w)
 	at := func(name string, at *time.Time, by string) {
 		if at != nil {
 			row(name, "%s%s", at.UTC().Format(time.RFC3339), by)

@@ -209,6 +209,14 @@ func (w *when) UnmarshalText(text []byte) (err error) {
 	return nil
 }
 
+// text is the time as a parameter has it; "" for the zero value.
+func (w when) text() string {
+	if w.IsZero() {
+		return ""
+	}
+	return w.Format(time.RFC3339Nano)
+}
+
 // moment returns nil for the zero value.
 func (w when) moment() *time.Time {
 	if w.IsZero() {

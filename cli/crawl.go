@@ -258,10 +258,7 @@ func (c *crawlRetryCmd) Run(ctx context.Context, r Client) error {
 
 // printCrawl writes the state of a run as text. Counts that are zero are left out.
 func printCrawl(w io.Writer, s apicrawl.CrawlSummary) error {
-	t := newTable(w)
-	row := func(name, format string, args ...any) {
-		fmt.Fprintf(t, "%s\t"+format+"\n", append([]any{name}, args...)...)
-	}
+	t, row := newFacts(w)
 	n, c := s.Totals, s.RunConfig
 	row("crawl run", "%d", s.ID)
 	row("state", "%s", s.Status)

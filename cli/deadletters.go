@@ -46,16 +46,9 @@ func (f letterFlags) query() url.Values {
 	q := url.Values{}
 	for name, value := range map[string]string{
 		"queue": f.Queue, "class": f.Class, "platform": f.Platform, "tenant": f.Tenant, "reason": f.Reason,
-		"workflow_id": f.Workflow,
+		"workflow_id": f.Workflow, "since": f.Since.text(), "until": f.Until.text(),
 	} {
-		if value != "" {
-			q.Set(name, value)
-		}
-	}
-	for name, at := range map[string]when{"since": f.Since, "until": f.Until} {
-		if !at.IsZero() {
-			q.Set(name, at.Format(time.RFC3339Nano))
-		}
+		setQuery(q, name, value)
 	}
 	return q
 }

@@ -35,11 +35,9 @@ type duplicatesListCmd struct {
 // Run prints page after page, up to --limit.
 func (c *duplicatesListCmd) Run(ctx context.Context, r Client) error {
 	q := url.Values{}
-	for name, value := range map[string]string{"kind": c.Kind, "reviewed": c.Reviewed, "listing": c.Listing} {
-		if value != "" {
-			q.Set(name, value)
-		}
-	}
+	setQuery(q, "kind", c.Kind)
+	setQuery(q, "reviewed", c.Reviewed)
+	setQuery(q, "listing", c.Listing)
 	return pages[apilistings.Home]{
 		Path: "/duplicates", Query: q, Limit: c.Limit, JSON: c.JSON,
 		Row: printHome,

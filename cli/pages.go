@@ -21,6 +21,14 @@ const pageSize = 100
 // newTable lays cells that end with tabs out in columns, two spaces apart, when it is flushed.
 func newTable(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(w, 0, 0, 2, ' ', 0) }
 
+// newFacts is a table of names and what is said of each: row writes one.
+func newFacts(w io.Writer) (t *tabwriter.Writer, row func(name, format string, args ...any)) {
+	t = newTable(w)
+	return t, func(name, format string, args ...any) {
+		fmt.Fprintf(t, "%s\t"+format+"\n", append([]any{name}, args...)...)
+	}
+}
+
 // pages prints a list of the API, page after page: a row each, or a JSON object a line.
 type pages[T any] struct {
 	Path  string

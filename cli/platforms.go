@@ -169,10 +169,7 @@ func (c platformName) ask(ctx context.Context, r Client, method, action string, 
 
 // printPlatform writes the state of a platform as text.
 func printPlatform(w io.Writer, p apilistings.Platform) error {
-	t := newTable(w)
-	row := func(name, format string, args ...any) {
-		fmt.Fprintf(t, "%s\t"+format+"\n", append([]any{name}, args...)...)
-	}
+	t, row := newFacts(w)
 	row("platform", "%s", p.Name)
 	row("state", "%s", p.State)
 	row("next", "%s", Plain(p.Next))

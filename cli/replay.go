@@ -156,10 +156,7 @@ func (c *replayListCmd) Run(ctx context.Context, r Client) error {
 
 // printReplay writes the state of a replay as text. Counts that are zero are left out.
 func printReplay(w io.Writer, r apilistings.Replay) {
-	t := newTable(w)
-	row := func(name, format string, args ...any) {
-		fmt.Fprintf(t, "%s\t"+format+"\n", append([]any{name}, args...)...)
-	}
+	t, row := newFacts(w)
 	row("replay", "%s", r.ID)
 	row("state", "%s", Plain(strings.TrimSuffix(r.State+": "+r.Reason, ": ")))
 	row("stage", "%s, at most %d a second", r.Stage, r.Rate)

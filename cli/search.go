@@ -54,11 +54,8 @@ func (c *searchQueryCmd) run(ctx context.Context, r Client, p searchPrinter) err
 		return errors.New("read --limit: expected 1 or more; --all shows all")
 	}
 	query := url.Values{"q": {strings.Join(c.Words, " ")}, "site": c.Site, "lang": c.Lang, "type": c.Type}
-	for name, at := range map[string]when{"from": c.From, "to": c.To} {
-		if !at.IsZero() {
-			query.Set(name, at.Format(time.RFC3339Nano))
-		}
-	}
+	setQuery(query, "from", c.From.text())
+	setQuery(query, "to", c.To.text())
 	if c.Facets {
 		query.Set("facets", "true")
 	}

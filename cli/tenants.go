@@ -119,10 +119,7 @@ func showTenant(t apioutreach.Tenant, senders []apioutreach.Sender, asJSON bool)
 }
 
 func printTenant(w io.Writer, t apioutreach.Tenant, senders []apioutreach.Sender) error {
-	out := newTable(w)
-	row := func(name, format string, args ...any) {
-		fmt.Fprintf(out, "%s\t"+format+"\n", append([]any{name}, args...)...)
-	}
+	out, row := newFacts(w)
 	row("tenant", "%s", t.ID)
 	row("name", "%s", Plain(t.Name))
 	row("tier", "%s, %d messages a second", t.Tier, t.PerSecond)
