@@ -5,56 +5,26 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"syscall"
+
+	"github.com/mtlrent/conveyor/internal/chromium"
 )
-
-// process is one of /proc. A number alone may come to mean another.
-type process struct {
-	pid, parent, session int
-	started              string // in ticks since boot
-	pages                int64  // resident
-}
-
-// processes lists everything that runs, zombies left out.
-func processes() []process {
-	dirs, _ := filepath.Glob("/proc/[0-9]*") // fails for a malformed pattern only
-	var out []process
-	for _, dir := range dirs {
-		stat, err := os.ReadFile(filepath.Join(dir, "stat"))
-		if err != nil {
-			continue // gone since
-		}
-		f := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // the name before may hold spaces
-		if len(f) < 22 || f[0] == "Z" || f[0] == "X" {
-			continue
-		}
-		p := process{started: f[19]}
-		p.pid, _ = strconv.Atoi(filepath.Base(dir))
-		p.parent, _ = strconv.Atoi(f[1])
-		p.session, _ = strconv.Atoi(f[3])
-		p.pages, _ = strconv.ParseInt(f[21], 10, 64)
-		out = append(out, p)
-	}
-	return out
-}
 
 // family are the processes of a generation: the driver and all of Chromium, which has a session of its own.
 type family struct {
-	driver, chromium process // zero while unknown
+	driver, chromium chromium.Process // zero while unknown
 }
 
 // drivers are our children that run the Playwright driver.
-func drivers(folder string) map[int]process {
-	out := map[int]process{}
-	for _, p := range processes() {
-		if p.parent != os.Getpid() {
+func drivers(folder string) map[int]chromium.Process {
+	out := map[int]chromium.Process{}
+	for _, p := range chromium.Processes() {
+		if p.Parent != os.Getpid() {
 			continue
 		}
-		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.pid))
+		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.PID))
 		if bytes.Contains(line, []byte(filepath.Join(folder, "package", "cli.js")+"\x00run-driver\x00")) {
-			out[p.pid] = p
+			out[p.PID] = p
 		}
 	}
 	return out
@@ -62,8 +32,8 @@ func drivers(folder string) map[int]process {
 
 // find looks for Chromium below the driver.
 func (f *family) find() {
-	for _, p := range processes() {
-		if f.driver.pid == 0 || p.parent != f.driver.pid || p.session != p.pid {
+	for _, p := range chromium.Processes() {
+		if f.driver.PID == 0 || p.Parent != f.driver.PID || p.Session != p.PID {
 			continue
 		}
 		f.chromium = p
@@ -71,14 +41,14 @@ func (f *family) find() {
 }
 
 // members are those that still run.
-func (f *family) members() []process {
-	var out []process
-	for _, p := range processes() {
+func (f *family) members() []chromium.Process {
+	var out []chromium.Process
+	for _, p := range chromium.Processes() {
 		switch {
-		case f.driver.pid != 0 && p.pid == f.driver.pid && p.started == f.driver.started:
+		case f.driver.PID != 0 && p.PID == f.driver.PID && p.Started == f.driver.Started:
 			out = append(out, p)
-		case f.chromium.pid != 0 && p.session == f.chromium.pid:
-			if p.pid == f.chromium.pid && p.started != f.chromium.started {
+		case f.chromium.PID != 0 && p.Session == f.chromium.PID:
+			if p.PID == f.chromium.PID && p.Started != f.chromium.Started {
 				return out // the number is another's now
 			}
 			out = append(out, p)
@@ -91,23 +61,23 @@ func (f *family) members() []process {
 func (f *family) alive() bool {
 	left := map[int]bool{0: true}
 	for _, p := range f.members() {
-		left[p.pid] = true
+		left[p.PID] = true
 	}
-	return left[f.driver.pid] && left[f.chromium.pid]
+	return left[f.driver.PID] && left[f.chromium.PID]
 }
 
 // rss is the memory of all of them in bytes. What they share counts once for each, so it is an upper bound.
 func (f *family) rss() int64 {
-	var pages int64
+	var all int64
 	for _, p := range f.members() {
-		pages += p.pages
+		all += p.Memory
 	}
-	return pages * int64(os.Getpagesize())
+	return all
 }
 
 // kill ends them without asking.
 func (f *family) kill() {
 	for _, p := range f.members() {
-		_ = syscall.Kill(p.pid, syscall.SIGKILL) // it may have ended since
+		_ = syscall.Kill(p.PID, syscall.SIGKILL) // it may have ended since
 	}
 }

@@ -18,11 +18,14 @@ const maxProcesses = 64
 func Trim(group int, allowed int64) string {
 	var memory, most int64
 	var count, fattest int
-	for _, dir := range groupOf(group) {
+	for _, p := range Processes() {
+		if p.Group != group {
+			continue
+		}
 		count++
-		memory += dir.memory
-		if dir.memory > most && dir.renders() {
-			most, fattest = dir.memory, dir.pid
+		memory += p.Memory
+		if p.Memory > most && p.renders() {
+			most, fattest = p.Memory, p.PID
 		}
 	}
 	switch {
@@ -36,18 +39,22 @@ func Trim(group int, allowed int64) string {
 	return ""
 }
 
-type member struct {
-	pid    int
-	memory int64 // bytes
-}
-
 // renders says whether it is a process of pages.
-func (m member) renders() bool {
-	line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", m.pid))
+func (p Process) renders() bool {
+	line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.PID))
 	return bytes.Contains(line, []byte("--type=renderer"))
 }
 
-func groupOf(group int) (out []member) {
+// A Process is one of /proc. A number alone may come to mean another.
+type Process struct {
+	PID, Parent, Group, Session int
+
+	Started string // in ticks since boot
+	Memory  int64  // bytes resident
+}
+
+// Processes lists everything that runs, zombies left out.
+func Processes() (out []Process) {
 	dirs, _ := filepath.Glob("/proc/[0-9]*") // fails for a malformed pattern only
 	for _, dir := range dirs {
 		stat, err := os.ReadFile(filepath.Join(dir, "stat"))
@@ -55,14 +62,17 @@ func groupOf(group int) (out []member) {
 			continue // gone since
 		}
 		f := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // the name before may hold spaces
-		if len(f) < 22 || f[0] == "Z" || f[2] != strconv.Itoa(group) {
+		if len(f) < 22 || f[0] == "Z" || f[0] == "X" {
 			continue
 		}
-		m := member{}
-		m.pid, _ = strconv.Atoi(filepath.Base(dir))
+		p := Process{Started: f[19]}
+		p.PID, _ = strconv.Atoi(filepath.Base(dir))
+		p.Parent, _ = strconv.Atoi(f[1])
+		p.Group, _ = strconv.Atoi(f[2])
+		p.Session, _ = strconv.Atoi(f[3])
 		pages, _ := strconv.ParseInt(f[21], 10, 64)
-		m.memory = pages * int64(os.Getpagesize())
-		out = append(out, m)
+		p.Memory = pages * int64(os.Getpagesize())
+		out = append(out, p)
 	}
 	return out
 }
