@@ -34,8 +34,8 @@ func NewCell() (*Cell, error) {
 	root := os.TempDir()
 	if os.Geteuid() == 0 {
 		var err error
-		if c.user, err = nobody(); err != nil {
-			return nil, err
+		if c.user, err = Unprivileged("nobody"); err != nil {
+			return nil, fmt.Errorf("find a user for Chromium, which is not run as root: %w", err)
 		}
 		if Closed(root) != "" {
 			root = "/tmp"
@@ -77,18 +77,18 @@ func sweep(pattern string) {
 	}
 }
 
-// nobody is the user of processes that root starts.
-func nobody() (*syscall.Credential, error) {
-	u, err := user.Lookup("nobody")
-	if err != nil {
-		return nil, fmt.Errorf("find a user for Chromium, which is not run as root: %w", err)
+// Unprivileged is the first of these users that there is, for processes that root starts.
+func Unprivileged(names ...string) (cred *syscall.Credential, err error) {
+	for _, name := range names {
+		var u *user.User
+		if u, err = user.Lookup(name); err != nil {
+			continue
+		}
+		uid, uerr := strconv.ParseUint(u.Uid, 10, 32)
+		gid, gerr := strconv.ParseUint(u.Gid, 10, 32)
+		return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, errors.Join(uerr, gerr)
 	}
-	uid, uerr := strconv.ParseUint(u.Uid, 10, 32)
-	gid, gerr := strconv.ParseUint(u.Gid, 10, 32)
-	if err := errors.Join(uerr, gerr); err != nil {
-		return nil, fmt.Errorf("read ids of user %q: %w", u.Username, err)
-	}
-	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
+	return nil, err
 }
 
 // Closed returns the first folder on the way to dir, itself included, that other users may not enter, or "".

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -124,19 +123,10 @@ func (s *Stack) postgresUser() (*syscall.SysProcAttr, error) {
 	if os.Geteuid() != 0 {
 		return attr, nil
 	}
-	u, err := user.Lookup("postgres")
-	if err != nil {
-		u, err = user.Lookup("nobody")
-	}
-	if err != nil {
+	var err error
+	if attr.Credential, err = chromium.Unprivileged("postgres", "nobody"); err != nil {
 		return nil, fmt.Errorf("find a user for postgres, which refuses to run as root: %w", err)
 	}
-	uid, uerr := strconv.ParseUint(u.Uid, 10, 32)
-	gid, gerr := strconv.ParseUint(u.Gid, 10, 32)
-	if err := errors.Join(uerr, gerr); err != nil {
-		return nil, fmt.Errorf("read ids of user %q: %w", u.Username, err)
-	}
-	attr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 	return attr, nil
 }
 
