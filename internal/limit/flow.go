@@ -165,15 +165,8 @@ func (f *Flow) key(now time.Time, c Cap) *flowing {
 	if s != nil {
 		return s
 	}
-	if len(f.keys) >= f.o.MaxKeys {
-		for name, s := range f.keys {
-			if !s.due.After(now) && !s.next.After(now) {
-				delete(f.keys, name)
-			}
-		}
-		if len(f.keys) >= f.o.MaxKeys {
-			return nil
-		}
+	if !room(f.keys, f.o.MaxKeys, func(s *flowing) bool { return !s.due.After(now) && !s.next.After(now) }) {
+		return nil
 	}
 	s = &flowing{}
 	f.keys[c.Key] = s

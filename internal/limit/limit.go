@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -243,16 +244,9 @@ func (h *Hosts) localSlot(host string, giveUp time.Time) (slot, error) {
 // promise notes that a slot which ends at to is taken. The caller holds the lock.
 func (h *Hosts) promise(host string, to time.Time) error {
 	p, known := h.hosts[host]
-	if !known && len(h.hosts) >= h.o.MaxHosts {
-		now := h.o.Now()
-		for name, p := range h.hosts {
-			if !p.next.After(now) && !p.tail.After(now) {
-				delete(h.hosts, name)
-			}
-		}
-		if len(h.hosts) >= h.o.MaxHosts {
-			return tooFar(host, h.o.Interval)
-		}
+	now := h.o.Now()
+	if !known && !room(h.hosts, h.o.MaxHosts, func(p pace) bool { return !p.next.After(now) && !p.tail.After(now) }) {
+		return tooFar(host, h.o.Interval)
 	}
 	p.tail = later(p.tail, to.Add(h.o.Interval))
 	h.hosts[host] = p
@@ -271,6 +265,14 @@ func waitsOf(r prometheus.Registerer, name string) prometheus.Observer {
 func tooFar(host string, wait time.Duration) error {
 	return &fault.Error{Class: fault.Limited, After: wait, Err: fmt.Errorf(
 		"wait for a turn on %s: the next one is in %s", host, wait.Round(time.Millisecond))}
+}
+
+// room says whether one more may be remembered: where there are most, those that are as good as none are forgotten.
+func room[V any](of map[string]V, most int, none func(V) bool) bool {
+	if len(of) >= most {
+		maps.DeleteFunc(of, func(_ string, v V) bool { return none(v) })
+	}
+	return len(of) < most
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

@@ -134,15 +134,8 @@ func (r *Rate) limiter(caller string) *rate.Limiter {
 	if l, ok := r.own[caller]; ok {
 		return l
 	}
-	if len(r.own) >= r.o.MaxCallers {
-		now := r.o.Now()
-		for name, l := range r.own {
-			if l.TokensAt(now) >= float64(r.o.Burst) {
-				delete(r.own, name)
-			}
-		}
-	}
-	if len(r.own) >= r.o.MaxCallers {
+	now := r.o.Now()
+	if !room(r.own, r.o.MaxCallers, func(l *rate.Limiter) bool { return l.TokensAt(now) >= float64(r.o.Burst) }) {
 		caller = ""
 		if l, ok := r.own[caller]; ok {
 			return l

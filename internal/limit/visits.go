@@ -264,15 +264,9 @@ func (v *Visits) host(name string, now time.Time) (*visited, error) {
 	if h != nil {
 		return h, nil
 	}
-	if len(v.hosts) >= v.o.MaxHosts {
-		for name, h := range v.hosts {
-			if h.idle() && !h.cool.After(now) && !h.next.After(now) {
-				delete(v.hosts, name)
-			}
-		}
-		if len(v.hosts) >= v.o.MaxHosts {
-			return nil, tooFar(name, busy)
-		}
+	idle := func(h *visited) bool { return h.idle() && !h.cool.After(now) && !h.next.After(now) }
+	if !room(v.hosts, v.o.MaxHosts, idle) {
+		return nil, tooFar(name, busy)
 	}
 	h = &visited{}
 	v.hosts[name] = h
