@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net"
 	"sync"
 	"time"
@@ -43,7 +42,6 @@ type Options struct {
 	Timeout   time.Duration // for one page, from an open slot to its content; default 30 s
 
 	Now        func() time.Time // default time.Now
-	Rand       func(n int) int  // from 0 to below n; default math/rand
 	Log        *slog.Logger     // default slog.Default
 	Registerer prometheus.Registerer
 }
@@ -77,9 +75,6 @@ func New(o Options) *Browser {
 	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-	if o.Rand == nil {
-		o.Rand = rand.IntN
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()

@@ -35,7 +35,6 @@ type DevtoolsOptions struct {
 
 	Pages   int           // at once; default 2
 	Timeout time.Duration // for one page, all in all; default 30 s. A page that is there after 5/6 of it is taken
-	Stable  time.Duration // without a request and without a change, after which a page is stable; default 500 ms
 	Settle  time.Duration // after its load event, in which a page may become stable; default 10 s
 
 	Now        func() time.Time // default time.Now
@@ -69,7 +68,6 @@ func NewDevtools(o DevtoolsOptions) *Devtools {
 	o.ProxyHost = cmp.Or(o.ProxyHost, "127.0.0.1")
 	o.Pages = cmp.Or(o.Pages, 2)
 	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
-	o.Stable = cmp.Or(o.Stable, 500*time.Millisecond)
 	o.Settle = cmp.Or(o.Settle, 10*time.Second)
 	if o.Now == nil {
 		o.Now = time.Now

@@ -289,11 +289,14 @@ func (t *tab) navigate(ctx context.Context) error {
 	return unreached(code, t.visit)
 }
 
+// stableAfter is the time without a request and without a change after which a page is stable.
+const stableAfter = 500 * time.Millisecond
+
 // settle waits until the page is stable, or it is time to take it as it is: then it returns false.
 func (t *tab) settle(ctx context.Context, takeAt time.Time) (stable bool, err error) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
-	quiet, loaded := t.l.d.o.Stable, false
+	quiet, loaded := stableAfter, false
 	until, cancel := context.WithDeadline(t.enough, takeAt)
 	defer cancel()
 	for {

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -40,7 +41,7 @@ type generation struct {
 func newGeneration(b *Browser) *generation {
 	g := &generation{b: b, born: b.o.Now(), idle: make(chan struct{})}
 	g.engine.init(b.o.Driver, b.o.Log, func() { g.retire(reasonHung) })
-	g.languages = languages[b.o.Rand(len(languages))]
+	g.languages = languages[rand.IntN(len(languages))]
 	return g
 }
 

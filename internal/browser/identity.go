@@ -2,6 +2,7 @@ package browser
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strconv"
 	"strings"
 )
@@ -32,9 +33,9 @@ var screens = []struct {
 	{1920, 1080, 1}, {1920, 1080, 1}, {1366, 768, 1}, {1536, 864, 1.25}, {1440, 900, 1}, {1680, 1050, 1}, {2560, 1440, 1},
 }
 
-// pick draws an identity with these languages; dice returns a number from 0 to below n.
-func pick(dice func(n int) int, languages []string) identity {
-	b, s := brands[dice(len(brands))], screens[dice(len(screens))]
+// pick draws an identity with these languages.
+func pick(languages []string) identity {
+	b, s := brands[rand.IntN(len(brands))], screens[rand.IntN(len(screens))]
 	return identity{
 		brand: b.brand, suffix: b.suffix, languages: languages,
 		width: s.width, height: s.height, scale: s.scale,

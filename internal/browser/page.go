@@ -162,7 +162,7 @@ func (v *visitor) settled(ctx context.Context, document *answer) (*answer, []byt
 
 // open makes a context with an identity of its own and an empty page.
 func (v *visitor) open(opened chan<- struct{}) error {
-	id := pick(v.g.b.o.Rand, v.g.languages)
+	id := pick(v.g.languages)
 	err := v.session.open(playwright.BrowserNewContextOptions{
 		UserAgent: playwright.String(id.userAgent(v.g.version)),
 		Locale:    &id.languages[0], TimezoneId: playwright.String("America/Toronto"),

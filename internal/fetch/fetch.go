@@ -48,7 +48,6 @@ type Options struct {
 	AllowPrivate []string
 	UserAgent    string        // default names this project
 	Timeout      time.Duration // for one request, its body included, and for all those of a page; default 20 s
-	MaxRedirects int           // default 5; below 0 = none
 	IdleConns    int           // connections kept open for later requests; default 100
 	IdlePerHost  int           // of these, to one host; default 2
 
@@ -75,11 +74,13 @@ type Client struct {
 	proxied   *byProxy[*http.Transport]
 }
 
+// maxRedirects is how many a request may be led on by.
+const maxRedirects = 5
+
 // New returns a client. It opens nothing.
 func New(o Options) *Client {
 	o.UserAgent = cmp.Or(o.UserAgent, "Conveyor/1.0 (+https://github.com/mtlrent/conveyor)")
 	o.Timeout = cmp.Or(o.Timeout, 20*time.Second)
-	o.MaxRedirects = max(0, cmp.Or(o.MaxRedirects, 5))
 	if o.Turn == nil {
 		o.Turn = func(context.Context, string) error { return nil }
 	}
@@ -294,8 +295,8 @@ func (c *Client) get(ctx context.Context, address, accept string) ([]byte, error
 		case seen[next.String()]:
 			return nil, fault.Newf(fault.Invalid, "fetch %s: redirects in a loop, back to %s", web.ShowURL(first),
 				web.ShowURL(next))
-		case len(seen) > c.o.MaxRedirects:
-			return nil, fault.Newf(fault.Invalid, "fetch %s: more than %d redirects", web.ShowURL(first), c.o.MaxRedirects)
+		case len(seen) > maxRedirects:
+			return nil, fault.Newf(fault.Invalid, "fetch %s: more than %d redirects", web.ShowURL(first), maxRedirects)
 		}
 		u = next
 	}

@@ -29,7 +29,7 @@ const MaxPageBytes = 10 << 20
 const MaxAddressBytes = 8192
 
 // Load asks for a page by GET, or by POST where the request has a form or JSON, and follows at most
-// Options.MaxRedirects redirects, all within Options.Timeout. It returns the answer whatever its status; the body is in
+// 5 redirects, all within Options.Timeout. It returns the answer whatever its status; the body is in
 // UTF-8 and may be empty. Cookies live as long as the call. The request's headers win over ours, but for
 // Accept-Encoding; those that identify the caller do not go to another host.
 //
@@ -77,8 +77,8 @@ func (c *Client) follow(ctx context.Context, u *url.URL, r web.Request) (Exchang
 		switch {
 		case next == nil && err == nil:
 			return a, nil
-		case followed >= c.o.MaxRedirects:
-			return a, fault.Newf(fault.Invalid, "more than %d redirects", c.o.MaxRedirects)
+		case followed >= maxRedirects:
+			return a, fault.Newf(fault.Invalid, "more than %d redirects", maxRedirects)
 		case err != nil:
 			return a, err
 		}

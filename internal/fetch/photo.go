@@ -7,7 +7,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/web"
 )
 
-// Photo downloads a picture and has it checked by Options.Picture: at most MaxBytes after at most Options.MaxRedirects
+// Photo downloads a picture and has it checked by Options.Picture: at most MaxBytes after at most 5
 // redirects. It may be repeated.
 //
 // The faults: Gone for 404, 410 and a host that does not exist; Throttled for 429 and 503, with the wait asked for, at
