@@ -14,6 +14,7 @@ import (
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/access"
+	"github.com/mtlrent/conveyor/domain/contract"
 )
 
 // DeadLetters serves /dead-letters.
@@ -81,7 +82,7 @@ func (in *LettersQuery) Filters() []Filter {
 		{Name: "state", Values: &in.states, Known: OrAny(db.LetterStates)},
 		{Name: "queue", Values: &in.queues},
 		{Name: "class", Values: &in.classes},
-		{Name: "platform", Values: &in.platforms, Form: PlatformName},
+		{Name: "platform", Values: &in.platforms, Form: contract.PlatformName},
 	}
 }
 

@@ -234,9 +234,6 @@ func fit(values []string) error {
 	return nil
 }
 
-// PlatformName is the form of the name of a platform.
-var PlatformName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,31}$`)
-
 // read reads the filter from the query of a request. Its error is for the caller.
 func (f Filter) read(query url.Values) error {
 	values := parts(query[f.Name]...)

@@ -14,6 +14,7 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/access"
+	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
@@ -68,7 +69,7 @@ func (in *listAdvertsInput) Resolve(ctx huma.Context) (wrong []error) {
 func (in *listAdvertsInput) Filters() []api.Filter {
 	return []api.Filter{
 		{Name: "status", Values: &in.statuses, Known: dblistings.AdvertStatuses},
-		{Name: "platform", Values: &in.platforms, Form: api.PlatformName},
+		{Name: "platform", Values: &in.platforms, Form: contract.PlatformName},
 		{Name: "reason", Values: &in.codes, Form: reasonCode},
 	}
 }
@@ -127,7 +128,7 @@ func (in *advertReasonsInput) Resolve(ctx huma.Context) []error {
 }
 
 func (in *advertReasonsInput) Filters() []api.Filter {
-	return []api.Filter{{Name: "platform", Values: &in.platforms, Form: api.PlatformName}}
+	return []api.Filter{{Name: "platform", Values: &in.platforms, Form: contract.PlatformName}}
 }
 
 // ReasonCounts is the answer of GET /adverts/reasons.

@@ -19,6 +19,7 @@ import (
 	"github.com/mtlrent/conveyor/db"
 	dblistings "github.com/mtlrent/conveyor/db/listings"
 	"github.com/mtlrent/conveyor/domain/access"
+	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/internal/launch"
@@ -138,7 +139,7 @@ func checkBedrooms(refuse api.Refuse, numbers []int) {
 func (in *ListingQuery) Filters() []api.Filter {
 	return []api.Filter{
 		{Name: "status", Values: &in.statuses, Known: api.OrAny(listing.Statuses)},
-		{Name: "platform", Values: &in.platforms, Form: api.PlatformName},
+		{Name: "platform", Values: &in.platforms, Form: contract.PlatformName},
 		{Name: "neighbourhood", Values: &in.hoods, Form: neighbourhoodKey},
 	}
 }

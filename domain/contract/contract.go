@@ -162,18 +162,18 @@ func nul(body []byte) (field string, found bool) {
 	}
 }
 
-var (
-	platformName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,31}$`)
-	platformID   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._~:-]{0,99}$`)
-)
+// PlatformName is the form of the name of a platform.
+var PlatformName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,31}$`)
+
+var platformID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._~:-]{0,99}$`)
 
 // checkRef checks what names a listing: both parts become workflow IDs and routing keys.
 func checkRef(e *Errors, platform, id string) {
 	switch {
 	case platform == "":
 		e.add("platform", "is missing")
-	case !platformName.MatchString(platform):
-		e.add("platform", "%q is not a platform name, expected %s", cut(platform), platformName)
+	case !PlatformName.MatchString(platform):
+		e.add("platform", "%q is not a platform name, expected %s", cut(platform), PlatformName)
 	}
 	switch {
 	case id == "":

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/search"
@@ -51,16 +52,13 @@ const (
 	maxArea     = 100_000
 )
 
-var (
-	platformName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,31}$`)
-	hoodKey      = regexp.MustCompile(`^[a-z0-9-]{1,100}$`)
-)
+var hoodKey = regexp.MustCompile(`^[a-z0-9-]{1,100}$`)
 
 // Check returns fault.Invalid for a filter that means nothing, naming the field.
 func (f Criteria) Check() error {
 	bad := func(field, expected string) error { return fault.Newf(fault.Invalid, "filter.%s: %s", field, expected) }
 	switch {
-	case f.Platform != "" && !platformName.MatchString(f.Platform):
+	case f.Platform != "" && !contract.PlatformName.MatchString(f.Platform):
 		return bad("platform", "expected a name such as kijiji")
 	case f.Neighbourhood != "" && !hoodKey.MatchString(f.Neighbourhood):
 		return bad("neighbourhood", "expected a key such as plateau-mont-royal")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-playground/validator/v10"
 
+	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/scrape"
 )
@@ -82,7 +83,7 @@ func (r rules) validator() *validator.Validate {
 		return len(list) > 0 && !slices.ContainsFunc(list, wrong)
 	})
 	add("network", func(value, _ string) bool { return isNetwork(value) })
-	add("platform", func(value, _ string) bool { return platformName.MatchString(value) })
+	add("platform", func(value, _ string) bool { return contract.PlatformName.MatchString(value) })
 	add("hostport", func(value, _ string) bool { return isHostPort(value) })
 	add("host", func(value, _ string) bool { return hostName.MatchString(value) })
 	add("amqpname", func(value, _ string) bool {
@@ -174,9 +175,6 @@ func urlOf(schemes ...string) string {
 
 // hostName is a name as DNS and containers have it, or an IPv4 address.
 var hostName = regexp.MustCompile(`^(?i)[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$`)
-
-// platformName is a platform as contracts and addresses have it.
-var platformName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,31}$`)
 
 // Names of Temporal's Worker Deployments, which may not have . and :, and of their builds.
 var (
