@@ -4,21 +4,16 @@ import (
 	"context"
 
 	"github.com/google/uuid"
-	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/temporal"
 
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/workflows"
 )
 
-// StartCampaign starts the workflow of a tenant's campaign, which begins it; one that is running is joined. Its
-// summary in the Web UI is the tenant: the name of the campaign may be personal.
+// StartCampaign starts the workflow of a tenant's campaign, which begins it; one that is running is joined.
 func (l *Launch) StartCampaign(ctx context.Context, tenant string, id uuid.UUID) error {
-	_, err := l.join(ctx, client.StartWorkflowOptions{
-		ID: campaign.WorkflowID(id), TaskQueue: workflows.QueueCampaigns, StaticSummary: tenant,
-		TypedSearchAttributes: temporal.NewSearchAttributes(workflows.TenantKey.ValueSet(tenant)),
-	}, workflows.RunCampaign, workflows.CampaignInput{Tenant: tenant, ID: id})
+	_, err := l.join(ctx, ofTenant(campaign.WorkflowID(id), workflows.QueueCampaigns, tenant), workflows.RunCampaign,
+		workflows.CampaignInput{Tenant: tenant, ID: id})
 	return err
 }
 
@@ -32,10 +27,7 @@ func (l *Launch) WakeCampaign(ctx context.Context, id uuid.UUID) error {
 // WakeDispatch has a tenant's messages sent that were queued before the call: it starts the tenant's workflow, or has
 // the one that is running look at the queue.
 func (l *Launch) WakeDispatch(ctx context.Context, tenant string) error {
-	o := client.StartWorkflowOptions{
-		ID: campaign.DispatchWorkflowID(tenant), TaskQueue: workflows.QueueDispatch, StaticSummary: tenant,
-		TypedSearchAttributes: temporal.NewSearchAttributes(workflows.TenantKey.ValueSet(tenant)),
-	}
+	o := ofTenant(campaign.DispatchWorkflowID(tenant), workflows.QueueDispatch, tenant)
 	_, err := l.Temporal.SignalWithStartWorkflow(ctx, o.ID, workflows.WakeSignal, nil, o, workflows.Dispatch,
 		workflows.DispatchInput{Tenant: tenant})
 	return fault.Wrap(err, "start %s", o.ID)

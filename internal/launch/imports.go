@@ -4,21 +4,17 @@ import (
 	"context"
 
 	"github.com/google/uuid"
-	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/workflows"
 )
 
-// StartImport starts the workflow that imports an upload of a tenant; one that is running is joined. Its summary in the
-// Web UI is the tenant: the name of the file may be personal.
+// StartImport starts the workflow that imports an upload of a tenant; one that is running is joined.
 func (l *Launch) StartImport(ctx context.Context, tenant string, id uuid.UUID) error {
-	_, err := l.join(ctx, client.StartWorkflowOptions{
-		ID: contact.ImportWorkflowID(id), TaskQueue: workflows.QueueUploadJobs, StaticSummary: tenant,
-		Priority:              temporal.Priority{FairnessKey: tenant}, // its activities inherit it
-		TypedSearchAttributes: temporal.NewSearchAttributes(workflows.TenantKey.ValueSet(tenant)),
-	}, workflows.ImportContacts, workflows.ImportInput{Tenant: tenant, ID: id})
+	o := ofTenant(contact.ImportWorkflowID(id), workflows.QueueUploadJobs, tenant)
+	o.Priority = temporal.Priority{FairnessKey: tenant} // its activities inherit it
+	_, err := l.join(ctx, o, workflows.ImportContacts, workflows.ImportInput{Tenant: tenant, ID: id})
 	return err
 }
 

@@ -133,6 +133,15 @@ func (l *Launch) Healthy(ctx context.Context) error {
 	return fault.Wrap(err, "check temporal")
 }
 
+// ofTenant is how a workflow of a tenant is started. Its summary in the Web UI is the tenant: what else it is about may
+// be personal.
+func ofTenant(id, queue, tenant string) client.StartWorkflowOptions {
+	return client.StartWorkflowOptions{
+		ID: id, TaskQueue: queue, StaticSummary: tenant,
+		TypedSearchAttributes: temporal.NewSearchAttributes(workflows.TenantKey.ValueSet(tenant)),
+	}
+}
+
 // join starts a workflow; started is false where one of its ID runs, which is joined. One that has ended is followed by
 // another.
 func (l *Launch) join(
