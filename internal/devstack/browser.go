@@ -28,8 +28,8 @@ func InstallBrowser(ctx context.Context, o BrowserOptions) (executable, driver s
 	s := &Stack{opts: Options{
 		Services: []string{Browser}, NoInstall: o.NoInstall, Bin: filepath.Dir(o.Dir),
 		External: External{BrowserDriver: o.Dir},
-	}, show: newProgress(o.Out)}
-	defer s.show.close()
+	}, show: NewProgress(o.Out)}
+	defer s.show.Close()
 	if err := s.install(ctx); err != nil {
 		return "", "", err
 	}

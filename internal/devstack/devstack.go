@@ -80,7 +80,7 @@ type Stack struct {
 	ports    Ports
 	env      map[string]string
 	secrets  *secrets
-	show     *progress
+	show     *Progress
 	log      *slog.Logger
 	tools    tools
 	spawn    *spawner
@@ -144,8 +144,8 @@ func (s *Stack) start(ctx context.Context) error {
 	if err := s.checkPorts(); err != nil {
 		return err
 	}
-	s.show = newProgress(s.opts.Out)
-	defer s.show.close()
+	s.show = NewProgress(s.opts.Out)
+	defer s.show.Close()
 	if err := s.install(ctx); err != nil {
 		return err
 	}

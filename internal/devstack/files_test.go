@@ -137,12 +137,12 @@ func TestFreePortsDoNotMeet(t *testing.T) {
 func TestProgressWithoutTerminal(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	p := newProgress(&out)
+	p := NewProgress(&out)
 	p.set("postgres", waiting, "")
 	p.set("postgres", starting, "")
 	p.set("postgres", starting, "")
 	p.set("postgres", failed, "no space left\nand more")
-	p.close()
+	p.Close()
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	if len(lines) != 2 || !strings.Contains(lines[0], "starting") || !strings.HasSuffix(lines[1], "no space left") {
 		t.Errorf("printed %q; want one line for starting and one for the failure", lines)

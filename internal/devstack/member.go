@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -92,8 +91,8 @@ func SharePasswords(cluster, member string) error {
 
 // Install gets the programs that stacks with these services need, as Start does, and starts nothing.
 func Install(ctx context.Context, o Options) error {
-	s := &Stack{opts: o, show: newProgress(o.Out)}
-	defer s.show.close()
+	s := &Stack{opts: o, show: NewProgress(o.Out)}
+	defer s.show.Close()
 	if s.opts.Bin == "" {
 		s.opts.Bin = filepath.Join(o.Dir, "bin")
 	}
@@ -159,9 +158,6 @@ func (s *Stack) Names() []string {
 	}
 	return list
 }
-
-// SuperURL is the address of a database for the superuser of this stack's Postgres.
-func (s *Stack) SuperURL(database string) string { return s.superURL(database) }
 
 // programs are the services that run Conveyor.
 func (s *Stack) programs() []*service {
@@ -252,7 +248,7 @@ func (s *Stack) settlePostgres(ctx context.Context) error {
 // Promote makes the standby of this host the primary, and returns when it takes writes. The caller has made sure that
 // the old primary does not run: two of them would each take a part of the writes.
 func (s *Stack) Promote(ctx context.Context) error {
-	conn, err := pgx.Connect(ctx, s.superURL("postgres"))
+	conn, err := pgx.Connect(ctx, s.SuperURL("postgres"))
 	if err != nil {
 		return err
 	}
@@ -276,7 +272,7 @@ func (s *Stack) Promote(ctx context.Context) error {
 
 // Synchronous makes each commit of this host's Postgres wait for a standby, or no longer.
 func (s *Stack) Synchronous(ctx context.Context, on bool) error {
-	conn, err := pgx.Connect(ctx, s.superURL("postgres"))
+	conn, err := pgx.Connect(ctx, s.SuperURL("postgres"))
 	if err != nil {
 		return err
 	}
@@ -415,24 +411,6 @@ func EndLeftovers(dir string) {
 	endLeftovers(dir, 10*time.Second)
 	_ = held.Close()
 }
-
-// Progress is the display of Start, for one that starts several stacks.
-type Progress struct{ show *progress }
-
-// NewProgress shows it on out; nil is silent.
-func NewProgress(out io.Writer) *Progress { return &Progress{newProgress(out)} }
-
-// Starting says that a name is being started.
-func (p *Progress) Starting(name string) { p.show.set(name, starting, "") }
-
-// Ready says that a name is up, and what of it is worth knowing.
-func (p *Progress) Ready(name, detail string) { p.show.set(name, ready, detail) }
-
-// Failed says why a name is not up.
-func (p *Progress) Failed(name string, cause error) { p.show.set(name, failed, cause.Error()) }
-
-// Close leaves the lines where they are.
-func (p *Progress) Close() { p.show.close() }
 
 // WriteEnv writes the file env of a folder: KEY=value lines that a shell can source, for this user only.
 func WriteEnv(dir string, vars map[string]string) error {

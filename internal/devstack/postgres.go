@@ -34,8 +34,8 @@ func (s *Stack) databaseURL(port int, role, password, name string) string {
 	return u.String()
 }
 
-// superURL is the address of a database for the superuser.
-func (s *Stack) superURL(name string) string {
+// SuperURL is the address of a database for the superuser.
+func (s *Stack) SuperURL(name string) string {
 	address := s.databaseURL(s.ports.Postgres, roleSuper, s.secrets.Superuser, name)
 	if s.opts.Member != nil {
 		address += "&synchronous_commit=local" // a primary is set up before its standby, for which it may have to wait
@@ -82,7 +82,7 @@ func (s *Stack) postgres() ([]*service, error) {
 			cmd.Dir, cmd.SysProcAttr = "/", attr
 			return cmd
 		},
-		probe:  func(ctx context.Context) error { return pingPostgres(ctx, s.superURL("postgres")) },
+		probe:  func(ctx context.Context) error { return pingPostgres(ctx, s.SuperURL("postgres")) },
 		settle: s.settlePostgres,
 		stopBy: stopBy,
 		grace:  20 * time.Second,
@@ -281,7 +281,7 @@ func pingPostgres(ctx context.Context, url string) error {
 
 // setUpDatabases makes the roles and databases that are missing, and gives each role its password of this stack.
 func (s *Stack) setUpDatabases(ctx context.Context) error {
-	conn, err := pgx.Connect(ctx, s.superURL("postgres"))
+	conn, err := pgx.Connect(ctx, s.SuperURL("postgres"))
 	if err != nil {
 		return err
 	}
@@ -352,7 +352,7 @@ func (s *Stack) setUpDatabases(ctx context.Context) error {
 // setUpDatabase lets the application read and write the tables that the owner will make, and gives to the owner, unless
 // it is "", what the first superuser of a cluster of an older version owns.
 func (s *Stack) setUpDatabase(ctx context.Context, name, owner string) error {
-	conn, err := pgx.Connect(ctx, s.superURL(name))
+	conn, err := pgx.Connect(ctx, s.SuperURL(name))
 	if err != nil {
 		return err
 	}

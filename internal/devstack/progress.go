@@ -30,10 +30,10 @@ const (
 // final states keep their elapsed time.
 func (s state) final() bool { return s == ready || s == external || s == failed }
 
-// progress shows one line for each thing that is being brought up, with its state and how long it has taken so far.
+// Progress shows one line for each thing that is being brought up, with its state and how long it has taken so far.
 // On a terminal the lines are redrawn in place; elsewhere each change is a line of its own, and a step that takes long
 // says every 15 seconds that it is still there.
-type progress struct {
+type Progress struct {
 	out   io.Writer
 	live  bool
 	width int // of the terminal; a line that wraps would spoil the redrawing
@@ -52,11 +52,12 @@ type progressRow struct {
 	took         time.Duration
 }
 
-func newProgress(out io.Writer) *progress {
+// NewProgress shows it on out; nil is silent.
+func NewProgress(out io.Writer) *Progress {
 	if out == nil {
 		out = io.Discard
 	}
-	p := &progress{out: out, stop: make(chan struct{}), done: make(chan struct{})}
+	p := &Progress{out: out, stop: make(chan struct{}), done: make(chan struct{})}
 	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" {
 		p.live, p.width = true, 80
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
@@ -67,8 +68,17 @@ func newProgress(out io.Writer) *progress {
 	return p
 }
 
+// Starting says that a name is being started.
+func (p *Progress) Starting(name string) { p.set(name, starting, "") }
+
+// Ready says that a name is up, and what of it is worth knowing.
+func (p *Progress) Ready(name, detail string) { p.set(name, ready, detail) }
+
+// Failed says why a name is not up.
+func (p *Progress) Failed(name string, cause error) { p.set(name, failed, cause.Error()) }
+
 // set moves a line to a state. The elapsed time counts from the first state that was not waiting.
-func (p *progress) set(name string, s state, detail string) {
+func (p *Progress) set(name string, s state, detail string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	row := p.row(name)
@@ -91,7 +101,7 @@ func (p *progress) set(name string, s state, detail string) {
 	}
 }
 
-func (p *progress) row(name string) *progressRow {
+func (p *Progress) row(name string) *progressRow {
 	for _, r := range p.rows {
 		if r.name == name {
 			return r
@@ -102,7 +112,7 @@ func (p *progress) row(name string) *progressRow {
 	return r
 }
 
-func (p *progress) tick() {
+func (p *Progress) tick() {
 	defer close(p.done)
 	t := time.NewTicker(250 * time.Millisecond)
 	defer t.Stop()
@@ -122,7 +132,7 @@ func (p *progress) tick() {
 	}
 }
 
-func (p *progress) remind(now time.Time) {
+func (p *Progress) remind(now time.Time) {
 	for _, r := range p.rows {
 		if r.state == waiting || r.state.final() || now.Sub(r.said) < 15*time.Second {
 			continue
@@ -133,7 +143,7 @@ func (p *progress) remind(now time.Time) {
 }
 
 // draw repaints every line in place. The caller holds mu.
-func (p *progress) draw() {
+func (p *Progress) draw() {
 	var b strings.Builder
 	if p.drawn > 0 {
 		fmt.Fprintf(&b, "\x1b[%dA", p.drawn)
@@ -158,9 +168,9 @@ func (r *progressRow) line(now time.Time) string {
 	return strings.TrimRight(fmt.Sprintf("  %-21s %-10s %7s  %s", r.name, r.state, elapsed, oneLine(r.detail)), " ")
 }
 
-// close paints the last state and leaves the lines where they are. After it, set does nothing visible on a terminal
+// Close paints the last state and leaves the lines where they are. After it, set does nothing visible on a terminal
 // but print below.
-func (p *progress) close() {
+func (p *Progress) Close() {
 	close(p.stop)
 	<-p.done
 	p.mu.Lock()

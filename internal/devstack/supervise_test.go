@@ -24,7 +24,7 @@ func fakeStack(t *testing.T) *Stack {
 		t.Fatal(err)
 	}
 	s := &Stack{
-		opts: Options{Dir: dir}, log: slog.New(slog.DiscardHandler), show: newProgress(nil),
+		opts: Options{Dir: dir}, log: slog.New(slog.DiscardHandler), show: NewProgress(nil),
 		pace:    pace{first: 10 * time.Millisecond, most: 20 * time.Millisecond, slate: time.Minute, deaths: 3},
 		failure: make(chan struct{}), held: []*os.File{held},
 	}

@@ -37,13 +37,13 @@ func TestHalfMadeSchemas(t *testing.T) {
 		t.Fatal(err)
 	}
 	do := func(database, statement string) error {
-		return execute(t.Context(), s.superURL(database), "SET ROLE temporal; "+statement)
+		return execute(t.Context(), s.SuperURL(database), "SET ROLE temporal; "+statement)
 	}
 	leave := func(left halfMade) {
 		t.Helper()
 		for name, of := range temporalDatabases {
 			for _, statement := range []string{"DROP DATABASE IF EXISTS " + name, "CREATE DATABASE " + name + " OWNER temporal"} {
-				if err := execute(t.Context(), s.superURL("postgres"), statement); err != nil {
+				if err := execute(t.Context(), s.SuperURL("postgres"), statement); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -90,7 +90,7 @@ func TestHalfMadeSchemas(t *testing.T) {
 	}
 
 	bin := t.TempDir()
-	if err := execute(t.Context(), s.superURL("postgres"), "ALTER ROLE temporal CREATEDB"); err != nil {
+	if err := execute(t.Context(), s.SuperURL("postgres"), "ALTER ROLE temporal CREATEDB"); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(s.tools.temporalSQL, filepath.Join(bin, "temporal-sql-tool")); err != nil {
