@@ -65,7 +65,7 @@ func TestFlowEndsWithItsSession(t *testing.T) {
 		t.Cleanup(server.Close)
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/flow", nil)
 		require.NoError(t, err)
-		request.AddCookie(&http.Cookie{Name: cookieName(false), Value: "secret"})
+		request.AddCookie(&http.Cookie{Name: guard.cookieName(sessionName), Value: "secret"})
 		r, err := http.DefaultClient.Do(request)
 		if !tt.whole && err != nil {
 			continue

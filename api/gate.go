@@ -21,7 +21,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	"golang.org/x/time/rate"
 
-	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/limit"
@@ -218,9 +217,7 @@ func (g *gate) admit(c *gin.Context) {
 	if locked && c.GetHeader("Authorization") == "" { // without one it is the session that lets in
 		ctx = inSession(ctx, access.SumOf(g.guard.sessionOf(c.Request)))
 	}
-	ctx = db.WithOrigin(as(ctx, caller), db.Origin{
-		Remote: c.ClientIP(), RequestID: c.GetString(RequestID), KeyID: caller.KeyID,
-	})
+	ctx = origin(as(ctx, caller), c, caller.KeyID)
 	c.Request = c.Request.WithContext(ctx)
 	if why, err := g.forbidden(ctx, r, caller); err != nil {
 		if why != "" {

@@ -189,7 +189,7 @@ func (h Sessions) start(ctx context.Context, c *gin.Context, s db.Session) (cook
 	return guard.sessionCookie(secret, sessionLong), nil
 }
 
-// origin is a context whose audit entries name the request of an open operation.
+// origin is a context whose audit entries name a request.
 func origin(ctx context.Context, c *gin.Context, keyID string) context.Context {
 	return db.WithOrigin(ctx, db.Origin{Remote: c.ClientIP(), RequestID: c.GetString(RequestID), KeyID: keyID})
 }

@@ -16,31 +16,42 @@ import (
 
 const sessionLong = 7 * 24 * time.Hour // no session lasts longer
 
-// cookieName is the name of the cookie with a session. The prefix has browsers refuse one that another host of the
-// domain sets, or that came without TLS.
-func cookieName(tls bool) string {
-	if tls {
-		return "__Host-conveyor_session"
+// The cookies: of a session, and of a login that is under way.
+const (
+	sessionName = "conveyor_session"
+	loginName   = "conveyor_login"
+)
+
+// cookieName is the whole name of a cookie. The prefix has browsers refuse one that another host of the domain sets, or
+// that came without TLS.
+func (g *Guard) cookieName(name string) string {
+	if g.o.TLS {
+		return "__Host-" + name
 	}
-	return "conveyor_session"
+	return name
 }
 
-// sessionCookie is the header Set-Cookie that gives a browser a session; an empty secret takes it away. Strict, so that
-// no link or page of another site sends it: the pages of the console need no credentials to load.
-func (g *Guard) sessionCookie(secret string, age time.Duration) string {
+// cookie is the header Set-Cookie that gives a browser a cookie; an empty value takes it away.
+func (g *Guard) cookie(name, value string, age time.Duration, site http.SameSite) string {
 	c := http.Cookie{
-		Name: cookieName(g.o.TLS), Value: secret, Path: "/", MaxAge: int(age.Seconds()), Secure: g.o.TLS, HttpOnly: true,
-		SameSite: http.SameSiteStrictMode,
+		Name: g.cookieName(name), Value: value, Path: "/", MaxAge: int(age.Seconds()), Secure: g.o.TLS, HttpOnly: true,
+		SameSite: site,
 	}
-	if secret == "" {
+	if value == "" {
 		c.MaxAge = -1
 	}
 	return c.String()
 }
 
+// sessionCookie gives a browser a session. Strict, so that no link or page of another site sends it: the pages of the
+// console need no credentials to load.
+func (g *Guard) sessionCookie(secret string, age time.Duration) string {
+	return g.cookie(sessionName, secret, age, http.SameSiteStrictMode)
+}
+
 // sessionOf is the secret in the cookie of a request; "" without one.
 func (g *Guard) sessionOf(r *http.Request) string {
-	c, err := r.Cookie(cookieName(g.o.TLS))
+	c, err := r.Cookie(g.cookieName(sessionName))
 	if err != nil || g.sessions == nil {
 		return ""
 	}

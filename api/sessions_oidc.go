@@ -41,24 +41,9 @@ func (h Sessions) logins(d *Door) {
 // mayLogin says whether persons can log in at an issuer.
 func (g *Guard) mayLogin() bool { return g.o.Login != nil && g.sessions != nil }
 
-// loginCookie is the header Set-Cookie with what a login keeps in the browser; empty takes it away. Lax, for the
-// issuer's redirect must send it.
+// loginCookie has what a login keeps in the browser. Lax, for the issuer's redirect must send it.
 func (g *Guard) loginCookie(sealed string) string {
-	c := http.Cookie{
-		Name: loginCookieName(g.o.TLS), Value: sealed, Path: "/", MaxAge: int(oidc.LoginTime.Seconds()), Secure: g.o.TLS,
-		HttpOnly: true, SameSite: http.SameSiteLaxMode,
-	}
-	if sealed == "" {
-		c.MaxAge = -1
-	}
-	return c.String()
-}
-
-func loginCookieName(tls bool) string {
-	if tls {
-		return "__Host-conveyor_login"
-	}
-	return "conveyor_login"
+	return g.cookie(loginName, sealed, oidc.LoginTime, http.SameSiteLaxMode)
 }
 
 var errNoLogin = fault.Newf(fault.Gone, "there is no login by OIDC here: exchange an API key with POST /session")
@@ -119,7 +104,7 @@ func (h Sessions) finish(ctx context.Context, in *finishLoginInput) (*loginOutpu
 		return nil, errNoLogin
 	}
 	sealed := ""
-	if c, err := in.gin.Request.Cookie(loginCookieName(guard.o.TLS)); err == nil {
+	if c, err := in.gin.Request.Cookie(guard.cookieName(loginName)); err == nil {
 		sealed = c.Value
 	}
 	caller, to, err := guard.o.Login.Finish(ctx, sealed, in.gin.Request.URL.Query())
