@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
 
@@ -60,14 +59,14 @@ ON CONFLICT (fingerprint) DO UPDATE SET
 WHERE excluded.headers->>$14 IS NULL OR excluded.headers->>$14 IS DISTINCT FROM d.headers->>$14`
 
 // DeadLetterAdd queues a dead letter into the transaction that gives up what it is of.
-func DeadLetterAdd(b *pgx.Batch, d DeadLetter) error {
+func DeadLetterAdd(b *pgx.Batch, d DeadLetter) {
 	clean := make(map[string]string, len(d.Headers))
 	for k, v := range d.Headers {
 		clean[Storable(k)] = Storable(v)
 	}
 	headers, err := json.Marshal(clean)
 	if err != nil {
-		return fmt.Errorf("write headers of dead letter %q: %w", d.Key, err)
+		panic(err) // texts
 	}
 	body := d.Body
 	if body == nil {
@@ -76,7 +75,6 @@ func DeadLetterAdd(b *pgx.Batch, d DeadLetter) error {
 	b.Queue(sqlDeadLetterAdd, LetterFingerprint(d.Key), amqpName(d.Queue), amqpName(d.Exchange), amqpName(d.RoutingKey),
 		amqpName(d.MessageID), headers, body, Storable(d.Reason), amqpName(d.Class), amqpName(d.WorkflowID),
 		amqpName(d.RunID), d.At, d.Letter, contract.DeathHeader, d.Tenant)
-	return nil
 }
 
 // Storable makes untrusted text fit for a text column, which takes neither NUL nor broken UTF-8.
@@ -99,9 +97,7 @@ func amqpName(s string) string {
 func (s *DeadLetters) Archive(ctx context.Context, letters ...DeadLetter) error {
 	b := new(pgx.Batch)
 	for _, d := range letters {
-		if err := DeadLetterAdd(b, d); err != nil {
-			return err
-		}
+		DeadLetterAdd(b, d)
 	}
 	return fault.Wrap(Write(ctx, s.pool, b), "archive %d dead letters", len(letters))
 }

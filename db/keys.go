@@ -81,15 +81,12 @@ func (s *Keys) Create(ctx context.Context, k Key, sum access.Sum) error {
 	b := new(pgx.Batch)
 	b.Queue(sqlKeyAdd, k.ID, k.Name, k.Role, sum[:], k.CreatedAt, Storable(k.CreatedBy), k.ExpiresAt,
 		Storable(k.Tenant))
-	err := AuditAdd(ctx, b, AuditEntry{
+	AuditAdd(ctx, b, AuditEntry{
 		At: k.CreatedAt, Actor: k.CreatedBy, Action: "api_key.created", Subject: "api-key/" + k.ID, Detail: map[string]any{
 			"name": k.Name, "role": k.Role, "tenant": k.Tenant, "expires_at": k.ExpiresAt,
 		},
 	})
-	if err != nil {
-		return err
-	}
-	err = Write(ctx, s.pool, b)
+	err := Write(ctx, s.pool, b)
 	if Violates(err, UniqueViolation, "api_keys_name_key") {
 		return fault.Newf(fault.Conflict,
 			"name: there is or was a key %q; a name is used once, so that it identifies one key in the audit", k.Name)
@@ -151,15 +148,10 @@ func (s *Keys) Revoke(ctx context.Context, idOrName, actor string, now time.Time
 			return err
 		}
 		k = revoked[0]
-		b := new(pgx.Batch)
-		err = AuditAdd(ctx, b, AuditEntry{
+		return AuditTx(ctx, tx, AuditEntry{
 			At: now, Actor: actor, Action: "api_key.revoked", Subject: "api-key/" + k.ID,
 			Detail: map[string]any{"name": k.Name},
 		})
-		if err != nil {
-			return err
-		}
-		return tx.SendBatch(ctx, b).Close()
 	})
 	return k, Gone(fault.Wrap(err, "revoke key %.80q", idOrName), "there is no key with the ID or name %.80q", idOrName)
 }

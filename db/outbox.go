@@ -239,9 +239,7 @@ func (o *Outbox) Refuse(ctx context.Context, token uuid.UUID, refusals []Refusal
 		givenUp = givenUp[:0]
 		for _, m := range lost {
 			letter := unpublished(m, fmt.Sprintf("refused by the broker %d times: %s", most, why[m.ID]), now)
-			if err := DeadLetterAdd(b, letter); err != nil {
-				return err
-			}
+			DeadLetterAdd(b, letter)
 			givenUp = append(givenUp, m.ID)
 		}
 		return tx.SendBatch(ctx, b).Close()

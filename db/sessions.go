@@ -48,13 +48,10 @@ func (s *Sessions) Open(ctx context.Context, n Session, sum access.Sum) error {
 	b.Queue(sqlSessionAdd, sum[:], n.ID, Storable(n.Caller), n.KeyID, n.KeySum, n.Role, n.CreatedAt, n.UsedAt, n.EndsAt,
 		n.Tenant)
 	b.Queue(sqlSessionsExpire, n.CreatedAt)
-	err := AuditAdd(ctx, b, AuditEntry{
+	AuditAdd(ctx, b, AuditEntry{
 		At: n.CreatedAt, Actor: n.Caller, Action: "session.opened", Subject: "session/" + n.ID.String(),
 		Detail: map[string]any{"ends_at": n.EndsAt},
 	})
-	if err != nil {
-		return err
-	}
 	return fault.Wrap(Write(ctx, s.pool, b), "open session of %s", n.Caller)
 }
 

@@ -124,13 +124,10 @@ func (s *Tenants) Create(ctx context.Context, t Tenant, actor string) error {
 	b := new(pgx.Batch)
 	b.Queue(sqlTenantAdd, t.ID, t.Name, t.Tier, t.Region, t.MaxContacts, t.MaxMessagesDay, t.CreatedAt, t.MaxSearches,
 		t.MaxNoticesDay, t.MaxLists, t.MaxSegments, t.MaxBytes)
-	err := AuditAdd(ctx, b, AuditEntry{
+	AuditAdd(ctx, b, AuditEntry{
 		At: t.CreatedAt, Actor: actor, Action: "tenant.created", Subject: "tenant/" + t.ID, Detail: t,
 	})
-	if err != nil {
-		return err
-	}
-	err = SystemWrite(ctx, s.pool, b)
+	err := SystemWrite(ctx, s.pool, b)
 	if Violates(err, UniqueViolation, "tenants_pkey") {
 		return fault.Newf(fault.Conflict, "id: there is a tenant %q", t.ID)
 	}
@@ -216,10 +213,7 @@ func (s *Tenants) Change(ctx context.Context, id, actor string, now time.Time, c
 		default:
 			action = "tenant.resumed"
 		}
-		err = AuditAdd(ctx, b, AuditEntry{At: now, Actor: actor, Action: action, Subject: "tenant/" + id, Detail: detail})
-		if err != nil {
-			return err
-		}
+		AuditAdd(ctx, b, AuditEntry{At: now, Actor: actor, Action: action, Subject: "tenant/" + id, Detail: detail})
 		return tx.SendBatch(ctx, b).Close()
 	})
 	return t, Gone(fault.Wrap(err, "change tenant %.80q", id), "there is no tenant %.80q", id)

@@ -102,13 +102,10 @@ func (s *Crawls) Create(ctx context.Context, r NewRun, now time.Time) (run crawl
 		}
 		b := new(pgx.Batch)
 		b.Queue(sqlCrawlSeedAdd, run.ID, db.URLKey(r.Root.URL), r.Root.Host, r.Root.URL, db.Storable(r.SeedURL), now)
-		err = db.AuditAdd(ctx, b, db.AuditEntry{
+		db.AuditAdd(ctx, b, db.AuditEntry{
 			At: now, Actor: r.By, Action: "crawl_run.started", Subject: crawlSubject(run.ID),
 			Detail: map[string]any{"seed": web.Show(r.Root.URL)},
 		})
-		if err != nil {
-			return err
-		}
 		return tx.SendBatch(ctx, b).Close()
 	})
 	if err != nil {
@@ -298,12 +295,7 @@ func (s *Crawls) SetState(ctx context.Context, id int64, to, by string, now time
 			}
 			return nil
 		}
-		b := new(pgx.Batch)
-		err = db.AuditAdd(ctx, b, db.AuditEntry{At: now, Actor: by, Action: crawlDeeds[to], Subject: crawlSubject(id)})
-		if err != nil {
-			return err
-		}
-		return tx.SendBatch(ctx, b).Close()
+		return db.AuditTx(ctx, tx, db.AuditEntry{At: now, Actor: by, Action: crawlDeeds[to], Subject: crawlSubject(id)})
 	})
 	return changed, fault.Wrap(err, "set state")
 }
@@ -384,12 +376,9 @@ func (s *Crawls) Retry(ctx context.Context, id int64, states []crawl.State, urls
 				if urls != nil {
 					detail["urls"] = urls
 				}
-				err := db.AuditAdd(ctx, b, db.AuditEntry{
+				db.AuditAdd(ctx, b, db.AuditEntry{
 					At: now, Actor: by, Action: "crawl_run.retried", Subject: crawlSubject(id), Detail: detail,
 				})
-				if err != nil {
-					return err
-				}
 			}
 			if err := tx.SendBatch(ctx, b).Close(); err != nil {
 				return err

@@ -47,12 +47,9 @@ func (s *Drafts) CancelDraft(ctx context.Context, event uuid.UUID, running bool,
 		b.Queue(sqlDraftCancelAdd, event, db.Storable(by), now)
 		b.Queue(sqlDraftResolve, draft.WorkflowID(event), event.String())
 		b.Queue(sqlDraftSecretsDelete, event)
-		err := db.AuditAdd(ctx, b, db.AuditEntry{
+		db.AuditAdd(ctx, b, db.AuditEntry{
 			At: now, Actor: by, Action: "crawl_request.canceled", Subject: "crawl-request/" + event.String(),
 		})
-		if err != nil {
-			return err
-		}
 		return tx.SendBatch(ctx, b).Close()
 	})
 	return fault.Wrap(err, "cancel crawl request")

@@ -184,12 +184,9 @@ func (s *Drafts) RequestDraft(ctx context.Context, r draft.Request, secrets db.S
 			MessageID: r.EventID, Lane: draftLane, Exchange: to.Exchange, RoutingKey: to.RoutingKey,
 			Type: contract.CrawlRequestedName, Body: body, CreatedAt: now,
 		})
-		err = db.AuditAdd(ctx, b, db.AuditEntry{
+		db.AuditAdd(ctx, b, db.AuditEntry{
 			At: now, Actor: by, Action: "crawl_request.created", Subject: "crawl-request/" + r.EventID.String(),
 		})
-		if err != nil {
-			return err
-		}
 		db.RememberTrace(ctx, b)
 		return tx.SendBatch(ctx, b).Close()
 	})

@@ -66,10 +66,7 @@ func listingClaim(ctx context.Context, tx pgx.Tx, ref listing.Ref, claimed bool,
 			return false, err
 		}
 	}
-	err = db.AuditAdd(ctx, b, db.AuditEntry{At: now, Actor: by, Action: action, Subject: "listing/" + ref.String()})
-	if err != nil {
-		return false, err
-	}
+	db.AuditAdd(ctx, b, db.AuditEntry{At: now, Actor: by, Action: action, Subject: "listing/" + ref.String()})
 	db.RememberTrace(ctx, b)
 	return true, tx.SendBatch(ctx, b).Close()
 }

@@ -55,13 +55,10 @@ func (s *Forgets) RequestForget(ctx context.Context, ref listing.Ref, block bool
 	if block {
 		b.Queue(sqlAdvertBlock, ref.ID(), now)
 	}
-	err := db.AuditAdd(ctx, b, db.AuditEntry{
+	db.AuditAdd(ctx, b, db.AuditEntry{
 		At: now, Actor: actor, Action: "listing.forgotten", Subject: "listing/" + ref.ID().String(),
 		Detail: map[string]any{"block": block},
 	})
-	if err != nil {
-		return err
-	}
 	return fault.Wrap(db.Write(ctx, s.pool, b), "request to forget an advert")
 }
 

@@ -144,12 +144,9 @@ func (s *Listings) DecideHome(ctx context.Context, d HomeDecision, prefer []stri
 		if err != nil {
 			return err
 		}
-		err = db.AuditAdd(ctx, b, db.AuditEntry{At: d.At, Actor: d.By, Action: "home.decided",
+		db.AuditAdd(ctx, b, db.AuditEntry{At: d.At, Actor: d.By, Action: "home.decided",
 			Subject: "listing/" + d.Listing.String(),
 			Detail:  map[string]any{"home": home, "verdict": d.Verdict, "number": out.Verdict}})
-		if err != nil {
-			return err
-		}
 		db.RememberTrace(ctx, b)
 		out.Home = plan.Of(d.Listing).Home
 		if err := tx.SendBatch(ctx, b).Close(); err != nil {
@@ -528,11 +525,8 @@ func homeUndo(ctx context.Context, tx pgx.Tx, number int64, touched []uuid.UUID,
 	b.Queue(sqlHomeRawReturned, before)
 	b.Queue(sqlHomeLinksRestore, before)
 	b.Queue(sqlHomeVerdictUndo, number, now, db.Storable(by))
-	err = db.AuditAdd(ctx, b, db.AuditEntry{
+	db.AuditAdd(ctx, b, db.AuditEntry{
 		At: now, Actor: by, Action: "home.undone", Subject: fmt.Sprint("home-verdict/", number)})
-	if err != nil {
-		return err
-	}
 	db.RememberTrace(ctx, b)
 	return tx.SendBatch(ctx, b).Close()
 }

@@ -168,12 +168,9 @@ func (s *Listings) FailImage(ctx context.Context, ref listing.Ref, img listing.I
 	}
 	b := new(pgx.Batch)
 	b.Queue(sqlImageFail, ref.ID(), img.URL, db.Storable(reason), now, ref.Platform)
-	err = db.DeadLetterAdd(b, db.DeadLetter{
+	db.DeadLetterAdd(b, db.DeadLetter{
 		Key: imageKey(ref, img.URL), Route: contract.ListingsRoute(contract.QueueImages), Body: body, Reason: reason,
 		Class: string(class), WorkflowID: run.WorkflowID, RunID: run.RunID, At: now,
 	})
-	if err != nil {
-		return err
-	}
 	return fault.Wrap(db.Write(ctx, s.pool, b), "give up image of %s", ref)
 }

@@ -381,9 +381,7 @@ func (s *Listings) Reject(ctx context.Context, raw listing.Raw, p listing.Payloa
 		Body: p.Body, Reason: r.Error(), Class: string(fault.Invalid), WorkflowID: run.WorkflowID, RunID: run.RunID,
 		At: now,
 	}
-	if err := db.DeadLetterAdd(b, letter); err != nil {
-		return err
-	}
+	db.DeadLetterAdd(b, letter)
 	return fault.Wrap(db.Write(ctx, s.pool, b), "reject %s", raw.Ref)
 }
 

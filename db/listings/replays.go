@@ -193,15 +193,11 @@ func openReplay(ctx context.Context, tx pgx.Tx, r listing.Replay) error {
 	if err != nil || done.RowsAffected() == 0 {
 		return err
 	}
-	b := new(pgx.Batch)
-	err = db.AuditAdd(ctx, b, db.AuditEntry{
+	err = db.AuditTx(ctx, tx, db.AuditEntry{
 		At: r.At, Actor: r.By, Action: "replay.started", Subject: replaySubject(r.ID),
 		Detail: map[string]any{"stage": r.Stage, "filter": r.Filter, "rate": r.Rate},
 	})
 	if err != nil {
-		return err
-	}
-	if err := tx.SendBatch(ctx, b).Close(); err != nil {
 		return err
 	}
 	return countReplay(ctx, tx, r.ID) // of a small table all
@@ -461,9 +457,7 @@ func (s *Replays) end(ctx context.Context, id uuid.UUID, state, reason string, n
 		b := new(pgx.Batch)
 		b.Queue(sqlReplayItemsForget, id)
 		if entry != nil {
-			if err := db.AuditAdd(ctx, b, *entry); err != nil {
-				return err
-			}
+			db.AuditAdd(ctx, b, *entry)
 		}
 		return tx.SendBatch(ctx, b).Close()
 	})

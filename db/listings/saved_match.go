@@ -247,12 +247,10 @@ func (m *SavedMatcher) setAside(ctx context.Context, event int64, cause error, n
 		}
 		class, _ := fault.Of(cause)
 		b := new(pgx.Batch)
-		if err := db.DeadLetterAdd(b, db.DeadLetter{
+		db.DeadLetterAdd(b, db.DeadLetter{
 			Key: fmt.Sprintf("saved-event/%d", event), Route: contract.Route{Queue: saved.Queue},
 			MessageID: strconv.FormatInt(event, 10), Body: []byte(body), Reason: cause.Error(), Class: string(class), At: now,
-		}); err != nil {
-			return err
-		}
+		})
 		done = true
 		return tx.SendBatch(ctx, b).Close()
 	})

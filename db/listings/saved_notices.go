@@ -202,12 +202,12 @@ func (s *Saved) FailNotice(ctx context.Context, tenant string, id uuid.UUID, cla
 	if class == fault.Gone {
 		b.Queue(sqlNoticeStop, tenant, id, db.Storable(reason), now)
 		b.Queue(sqlAddressUnask, tenant, id, now)
-	} else if err := db.DeadLetterAdd(b, db.DeadLetter{
-		Key: saved.WorkflowID(id), Tenant: tenant, Route: contract.Route{Queue: saved.Queue}, MessageID: id.String(),
-		Body: fmt.Appendf(nil, `{"notice":%q}`, id), Reason: reason, Class: string(class),
-		WorkflowID: saved.WorkflowID(id), At: now,
-	}); err != nil {
-		return err
+	} else {
+		db.DeadLetterAdd(b, db.DeadLetter{
+			Key: saved.WorkflowID(id), Tenant: tenant, Route: contract.Route{Queue: saved.Queue}, MessageID: id.String(),
+			Body: fmt.Appendf(nil, `{"notice":%q}`, id), Reason: reason, Class: string(class),
+			WorkflowID: saved.WorkflowID(id), At: now,
+		})
 	}
 	return fault.Wrap(db.TenantWrite(ctx, s.pool, tenant, b), "fail notice %s", id)
 }

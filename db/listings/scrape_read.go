@@ -344,9 +344,7 @@ func (s *Platforms) Set(ctx context.Context, name string, c PlatformChange, d db
 		b := new(pgx.Batch)
 		b.Queue(sqlSearchesSet, name, c.Reset, c.Now, d.At, c.Proxy != nil)
 		b.Queue(sqlPlatformRoute, append([]any{name, c.Transport, c.Reset}, c.Proxy.args()...)...)
-		if err := db.AuditAdd(ctx, b, d); err != nil {
-			return err
-		}
+		db.AuditAdd(ctx, b, d)
 		return tx.SendBatch(ctx, b).Close()
 	})
 	return fault.Wrap(err, "set platform")

@@ -215,9 +215,7 @@ func (s *Platforms) PutSearch(ctx context.Context, of scrape.Search, put SearchP
 		b.Queue(sqlSearchPut, append([]any{of.Platform, of.Name, db.Stated(put.URL), put.Paused, put.Transport,
 			millis(put.Delay), put.MaxPages, millis(put.Cooldown), millis(put.Look), millis(put.Cycle), d.At},
 			put.Proxy.args()...)...)
-		if err := db.AuditAdd(ctx, b, d); err != nil {
-			return err
-		}
+		db.AuditAdd(ctx, b, d)
 		return tx.SendBatch(ctx, b).Close()
 	})
 	if err != nil {
@@ -252,9 +250,7 @@ func (s *Platforms) RemoveSearch(ctx context.Context, of scrape.Search, d db.Aud
 		b := new(pgx.Batch)
 		searchForget(b, of, "the search was removed", d.At)
 		b.Queue(sqlSuspectForget, of.Platform, of.Name)
-		if err := db.AuditAdd(ctx, b, d); err != nil {
-			return err
-		}
+		db.AuditAdd(ctx, b, d)
 		return tx.SendBatch(ctx, b).Close()
 	})
 	return fault.Wrap(err, "remove search %s of %s", of.Name, of.Platform)

@@ -330,9 +330,7 @@ func (s *Campaigns) move(ctx context.Context, tenant string, id uuid.UUID, m mov
 			return err
 		}
 		b := new(pgx.Batch)
-		if err := db.DeadLetterAdd(b, *m.letter); err != nil {
-			return err
-		}
+		db.DeadLetterAdd(b, *m.letter)
 		return tx.SendBatch(ctx, b).Close()
 	})
 	return c, fault.Wrap(err, "change campaign")

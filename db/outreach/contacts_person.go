@@ -111,11 +111,8 @@ func (s *Contacts) Shown(ctx context.Context, tenant, action, subject, actor str
 
 func shown(ctx context.Context, pool *pgxpool.Pool, e db.AuditEntry) error {
 	b := new(pgx.Batch)
-	err := db.AuditAdd(ctx, b, e)
-	if err == nil {
-		err = db.Write(ctx, pool, b)
-	}
-	return fault.Wrap(err, "record %s of %s", e.Action, e.Subject)
+	db.AuditAdd(ctx, b, e)
+	return fault.Wrap(db.Write(ctx, pool, b), "record %s of %s", e.Action, e.Subject)
 }
 
 // Export returns all that is kept of a contact, of its messages and rows up to personBytes each. Files that were
@@ -228,13 +225,10 @@ func (s *Contacts) Delete(ctx context.Context, tenant string, id int64, actor st
 		b.Queue(sqlPersonErrorsForget, tenant, digests(tenant, c.Persons()))
 		b.Queue(sqlContactDelete, tenant, id)
 		b.Queue(sqlTenantContacts, tenant, -1)
-		err := db.AuditAdd(ctx, b, db.AuditEntry{
+		db.AuditAdd(ctx, b, db.AuditEntry{
 			At: now, Actor: actor, Action: "contact.deleted", Subject: fmt.Sprintf("contact/%d", id),
 			Detail: map[string]any{"tenant": tenant},
 		})
-		if err != nil {
-			return err
-		}
 		return tx.SendBatch(ctx, b).Close()
 	})
 	return contactFault(err, "delete", id)

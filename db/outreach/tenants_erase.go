@@ -119,12 +119,9 @@ func (s *Erasures) Request(ctx context.Context, tenant, actor string, now time.T
 		b.Queue(sqlErasureAdd, append([]any{tenant, now, db.Storable(actor)}, o.Args()...)...)
 		b.Queue(sqlErasureBegin, tenant, now)
 		b.Queue(sqlKeysErase, tenant, "", 0)
-		err = db.AuditAdd(ctx, b, db.AuditEntry{
+		db.AuditAdd(ctx, b, db.AuditEntry{
 			At: now, Actor: actor, Action: "tenant.erasure_requested", Subject: "tenant/" + tenant,
 		})
-		if err != nil {
-			return err
-		}
 		if err := tx.SendBatch(ctx, b).Close(); err != nil {
 			return err
 		}
@@ -220,13 +217,10 @@ func (s *Erasures) Finish(ctx context.Context, tenant string, now time.Time) err
 		}
 		b := new(pgx.Batch)
 		b.Queue(sqlErasureFinish, tenant, now)
-		err = db.AuditAdd(ctx, b, db.AuditEntry{
+		db.AuditAdd(ctx, b, db.AuditEntry{
 			At: now, Actor: e.RequestedBy, Action: "tenant.erased", Subject: "tenant/" + tenant, Detail: e.detail(),
 			Origin: e.Origin,
 		})
-		if err != nil {
-			return err
-		}
 		return tx.SendBatch(ctx, b).Close()
 	})
 	return erasureFault(err, "finish", tenant)

@@ -238,12 +238,9 @@ func (d *Senders) Change(
 		s.UpdatedAt = now
 		b := new(pgx.Batch)
 		b.Queue(sqlSenderWrite, tenant, id, s.Name, s.PerSecond, s.State, s.PausedUntil, s.Reason, s.TokenKey, box, now)
-		err = db.AuditAdd(ctx, b, db.AuditEntry{
+		db.AuditAdd(ctx, b, db.AuditEntry{
 			At: now, Actor: actor, Action: senderAction(was.State, s.State), Subject: "sender/" + id.String(), Detail: detail,
 		})
-		if err != nil {
-			return err
-		}
 		return tx.SendBatch(ctx, b).Close()
 	})
 	return s, senderFault(err, "change", id)

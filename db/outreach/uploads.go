@@ -166,17 +166,12 @@ func (s *Uploads) Create(ctx context.Context, u Upload) (Upload, error) {
 		if left != nil && *left < 0 {
 			return ErrUploadsFull
 		}
-		b := new(pgx.Batch)
-		err = db.AuditAdd(ctx, b, db.AuditEntry{
+		err = db.AuditTx(ctx, tx, db.AuditEntry{
 			At: u.CreatedAt, Actor: u.CreatedBy, Action: "upload.created", Subject: "upload/" + u.ID.String(),
 			Detail: map[string]any{
 				"tenant": u.Tenant, "bytes": u.Bytes, "known": u.Known, "dry_run": u.DryRun, "state": u.State,
 			},
 		})
-		if err != nil {
-			return err
-		}
-		err = tx.SendBatch(ctx, b).Close()
 		commits = err == nil
 		return err
 	})
@@ -425,8 +420,8 @@ func contactsImported(u Upload, now time.Time) (db.Message, error) {
 // Fail ends an upload that cannot be imported, and its chunks that wait, with a dead letter; what is stored stays.
 // Repeated, it changes nothing. One that is done or canceled is fault.Conflict.
 func (s *Uploads) Fail(ctx context.Context, tenant string, id uuid.UUID, why contact.Failure, now time.Time) error {
-	return s.stop(ctx, tenant, id, UploadFailed, why.Reason, now, func(b *pgx.Batch, u Upload) error {
-		return db.DeadLetterAdd(b, db.DeadLetter{
+	return s.stop(ctx, tenant, id, UploadFailed, why.Reason, now, func(b *pgx.Batch, u Upload) {
+		db.DeadLetterAdd(b, db.DeadLetter{
 			Key: contact.ImportWorkflowID(id) + "/" + why.Queue, Tenant: tenant, Route: contract.Route{Queue: why.Queue},
 			MessageID: id.String(), Body: fmt.Appendf(nil, `{"upload":%q}`, id), Reason: why.Reason, Class: why.Class,
 			WorkflowID: why.WorkflowID, RunID: why.RunID, At: now,
@@ -440,8 +435,8 @@ func (s *Uploads) Fail(ctx context.Context, tenant string, id uuid.UUID, why con
 func (s *Uploads) Cancel(ctx context.Context, tenant string, id uuid.UUID, actor string, now time.Time) (
 	Upload, error,
 ) {
-	err := s.stop(ctx, tenant, id, UploadCanceled, "canceled by "+actor, now, func(b *pgx.Batch, u Upload) error {
-		return db.AuditAdd(ctx, b, db.AuditEntry{
+	err := s.stop(ctx, tenant, id, UploadCanceled, "canceled by "+actor, now, func(b *pgx.Batch, u Upload) {
+		db.AuditAdd(ctx, b, db.AuditEntry{
 			At: now, Actor: actor, Action: "upload.canceled", Subject: "upload/" + id.String(),
 			Detail: map[string]any{
 				"tenant": tenant, "stored": u.Stored, "chunks": u.Chunks, "new": u.New, "updated": u.Updated,
@@ -456,7 +451,7 @@ func (s *Uploads) Cancel(ctx context.Context, tenant string, id uuid.UUID, actor
 
 // stop ends an upload with what with adds.
 func (s *Uploads) stop(ctx context.Context, tenant string, id uuid.UUID, to UploadState, reason string, now time.Time,
-	with func(b *pgx.Batch, u Upload) error) error {
+	with func(b *pgx.Batch, u Upload)) error {
 	err := db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
 		u, err := uploadHold(ctx, tx, tenant, id)
 		if u.State == to {
@@ -472,9 +467,7 @@ func (s *Uploads) stop(ctx context.Context, tenant string, id uuid.UUID, to Uplo
 			chunks = "canceled"
 		}
 		b.Queue(sqlChunksEnd, tenant, id, chunks)
-		if err := with(b, u); err != nil {
-			return err
-		}
+		with(b, u)
 		return tx.SendBatch(ctx, b).Close()
 	})
 	return uploadFault(err, "end", id)
