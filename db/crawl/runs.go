@@ -2,7 +2,6 @@ package crawl
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -65,10 +64,6 @@ SELECT ` + sqlCrawlRunColumns + ` FROM crawl_runs r WHERE request_key = $1`
 // published too: an unchanged page is not published again. A request that is repeated with its key returns the run of
 // the first, and is fault.Conflict when that was another request.
 func (s *Crawls) Create(ctx context.Context, r NewRun, now time.Time) (run crawl.Run, err error) {
-	settings, err := json.Marshal(r.Settings)
-	if err != nil {
-		return run, fmt.Errorf("write settings of a crawl: %w", err)
-	}
 	same := map[string]any{
 		"scopeMode": r.Settings.ScopeMode, "includeDocuments": r.Settings.IncludeDocuments,
 		"followLinkRel": r.Settings.FollowLinkRel, "nofollow": r.Settings.Nofollow, "render": r.Settings.Render,
@@ -79,16 +74,12 @@ func (s *Crawls) Create(ctx context.Context, r NewRun, now time.Time) (run crawl
 	if r.Settings.RespectRobots { // a page with noindex is taken out of the search
 		same["respectRobots"] = true
 	}
-	ofBase, err := json.Marshal(same)
-	if err != nil {
-		return run, fmt.Errorf("write settings of a crawl: %w", err)
-	}
 	run = crawl.Run{
 		SeedURL: r.SeedURL, RootURL: r.Root.URL, AllowedHosts: r.AllowedHosts, Settings: r.Settings, Status: crawl.Running,
 	}
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		err := tx.QueryRow(ctx, sqlCrawlRunAdd, db.Storable(r.SeedURL), r.Root.URL, r.AllowedHosts, settings,
-			r.Settings.Conditional, ofBase, db.Storable(r.By), db.Stated(r.Key), now).Scan(&run.ID, &run.BaseID)
+		err := tx.QueryRow(ctx, sqlCrawlRunAdd, db.Storable(r.SeedURL), r.Root.URL, r.AllowedHosts, r.Settings,
+			r.Settings.Conditional, same, db.Storable(r.By), db.Stated(r.Key), now).Scan(&run.ID, &run.BaseID)
 		if errors.Is(err, pgx.ErrNoRows) {
 			had, err := db.Row(ctx, tx, scanCrawlRun, sqlCrawlRunOfRequest, r.Key)
 			if err == nil && (had.RootURL != r.Root.URL || had.Settings != r.Settings) {

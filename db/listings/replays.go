@@ -3,7 +3,6 @@ package listings
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -185,11 +184,7 @@ func (s *Replays) OpenReplay(ctx context.Context, r listing.Replay) error {
 }
 
 func openReplay(ctx context.Context, tx pgx.Tx, r listing.Replay) error {
-	filter, err := json.Marshal(r.Filter)
-	if err != nil {
-		return fmt.Errorf("write filter: %w", err)
-	}
-	done, err := tx.Exec(ctx, sqlReplayOpen, r.ID, r.Stage, filter, r.Rate, db.Storable(r.By), r.At)
+	done, err := tx.Exec(ctx, sqlReplayOpen, r.ID, r.Stage, r.Filter, r.Rate, db.Storable(r.By), r.At)
 	if err != nil || done.RowsAffected() == 0 {
 		return err
 	}
@@ -220,10 +215,6 @@ ORDER BY id = $1 DESC, created_at, id LIMIT 1`
 // A request may be repeated. With the ID of a stored replay it joins that one, and is fault.Conflict when that was
 // another request; without an ID it joins a running replay of the same stage, filter and rate.
 func (s *Replays) StartReplay(ctx context.Context, r listing.Replay) (out Replay, err error) {
-	filter, err := json.Marshal(r.Filter)
-	if err != nil {
-		return out, fmt.Errorf("write filter of replay %s: %w", r.ID, err)
-	}
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, sqlReplayTurn); err != nil {
 			return err
@@ -232,7 +223,7 @@ func (s *Replays) StartReplay(ctx context.Context, r listing.Replay) (out Replay
 			found listing.Replay
 			same  bool
 		)
-		err := tx.QueryRow(ctx, sqlReplayRunning, r.ID, db.Stated(r.Filter.Platform), r.Stage, filter, r.Rate).
+		err := tx.QueryRow(ctx, sqlReplayRunning, r.ID, db.Stated(r.Filter.Platform), r.Stage, r.Filter, r.Rate).
 			Scan(&found.ID, &found.Stage, &found.Filter, &found.Rate, &found.By, &found.At, &same)
 		switch {
 		case errors.Is(err, pgx.ErrNoRows):

@@ -3,7 +3,6 @@ package listings
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -90,10 +89,6 @@ func (s *Saved) Add(ctx context.Context, search saved.Search, targets []NewTarge
 	if err := search.Check(); err != nil {
 		return err
 	}
-	filter, schedule, err := savedDocs(&search)
-	if err != nil {
-		return err
-	}
 	taken, err := s.taken(ctx, search.ID)
 	if err != nil {
 		return savedFault(err, "save", search.ID)
@@ -106,8 +101,8 @@ func (s *Saved) Add(ctx context.Context, search saved.Search, targets []NewTarge
 		if _, err := tx.Exec(ctx, db.SQLSavedTurn); err != nil {
 			return err
 		}
-		tag, err := tx.Exec(ctx, sqlSavedAdd, search.ID, search.Tenant, search.Name, filter, search.Kinds, schedule,
-			search.State, search.Since, search.CreatedAt, cmp.Or(search.Language, saved.English), slots)
+		tag, err := tx.Exec(ctx, sqlSavedAdd, search.ID, search.Tenant, search.Name, search.Filter, search.Kinds,
+			search.Schedule, search.State, search.Since, search.CreatedAt, cmp.Or(search.Language, saved.English), slots)
 		if err != nil {
 			return err
 		}
@@ -125,16 +120,6 @@ func (s *Saved) Add(ctx context.Context, search saved.Search, targets []NewTarge
 		return db.AuditTx(ctx, tx, savedDeed(search.Tenant, "search.saved", search.ID, actor, search.CreatedAt))
 	})
 	return savedFault(err, "save", search.ID)
-}
-
-func savedDocs(s *saved.Search) (filter, schedule []byte, err error) {
-	if filter, err = json.Marshal(s.Filter); err == nil {
-		schedule, err = json.Marshal(s.Schedule)
-	}
-	if err != nil {
-		err = fmt.Errorf("write search %s: %w", s.ID, err)
-	}
-	return filter, schedule, err
 }
 
 // savedDeed is the audit record of a change of a search. It names neither what is searched for nor who is told.
@@ -259,12 +244,8 @@ func (s *Saved) Change(ctx context.Context, tenant string, id uuid.UUID, actor s
 		if before != saved.Active && search.State == saved.Active {
 			search.Since = now
 		}
-		filter, schedule, err := savedDocs(&search)
-		if err != nil {
-			return err
-		}
-		if _, err := tx.Exec(ctx, sqlSavedChange, tenant, id, search.Name, filter, search.Kinds, schedule, search.State,
-			search.Since, now, cmp.Or(search.Language, saved.English), slots); err != nil {
+		if _, err := tx.Exec(ctx, sqlSavedChange, tenant, id, search.Name, search.Filter, search.Kinds, search.Schedule,
+			search.State, search.Since, now, cmp.Or(search.Language, saved.English), slots); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, sqlSavedTouch, id, now); err != nil {

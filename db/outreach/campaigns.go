@@ -2,7 +2,6 @@ package outreach
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -109,15 +108,6 @@ func (p *Plan) check(ctx context.Context, tx pgx.Tx, tenant string) error {
 	return err
 }
 
-// docs are the plan's columns template and audience.
-func (p *Plan) docs() (template, audience []byte, err error) {
-	if template, err = json.Marshal(p.Template); err != nil {
-		return nil, nil, err
-	}
-	audience, err = json.Marshal(p.Audience)
-	return template, audience, err
-}
-
 const sqlCampaignCreate = `/* sqlCampaignCreate */
 INSERT INTO campaigns (id, tenant, name, sender, template, audience, created_by, created_at, updated_at)
 SELECT $1, $2, $3, $4, $5, $6, $7, $8, $8 WHERE ` + db.SQLTenantStands + `
@@ -132,16 +122,12 @@ WHERE tenant = $1 AND id = $2`
 func (s *Campaigns) Create(ctx context.Context, tenant string, id uuid.UUID, p Plan, by string, now time.Time) (
 	c Campaign, err error,
 ) {
-	template, audience, err := p.docs()
-	if err != nil {
-		return c, fmt.Errorf("write campaign %s: %w", id, err)
-	}
 	err = db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
 		if err := p.check(ctx, tx, tenant); err != nil {
 			return err
 		}
 		name := db.Storable(p.Name)
-		tag, err := tx.Exec(ctx, sqlCampaignCreate, id, tenant, name, p.Sender, template, audience, db.Storable(by), now)
+		tag, err := tx.Exec(ctx, sqlCampaignCreate, id, tenant, name, p.Sender, p.Template, p.Audience, db.Storable(by), now)
 		if err != nil {
 			return err
 		}
@@ -150,7 +136,7 @@ func (s *Campaigns) Create(ctx context.Context, tenant string, id uuid.UUID, p P
 				return err
 			}
 			var same bool
-			err := tx.QueryRow(ctx, sqlCampaignSame, tenant, id, name, p.Sender, template, audience).Scan(&same)
+			err := tx.QueryRow(ctx, sqlCampaignSame, tenant, id, name, p.Sender, p.Template, p.Audience).Scan(&same)
 			if errors.Is(err, pgx.ErrNoRows) || err == nil && !same {
 				return fault.Newf(fault.Conflict, "id: there is another campaign %s", id)
 			}
@@ -223,10 +209,6 @@ RETURNING ` + sqlCampaignColumns
 func (s *Campaigns) Edit(ctx context.Context, tenant string, id uuid.UUID, p Plan, by string, now time.Time) (
 	c Campaign, err error,
 ) {
-	template, audience, err := p.docs()
-	if err != nil {
-		return c, fmt.Errorf("write campaign %s: %w", id, err)
-	}
 	err = db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
 		if c, err = campaignOf(ctx, tx, tenant, id); err != nil {
 			return err
@@ -235,7 +217,7 @@ func (s *Campaigns) Edit(ctx context.Context, tenant string, id uuid.UUID, p Pla
 			return err
 		}
 		edited, err := db.Rows(ctx, tx, scanCampaign,
-			sqlCampaignEdit, tenant, id, db.Storable(p.Name), p.Sender, template, audience, now)
+			sqlCampaignEdit, tenant, id, db.Storable(p.Name), p.Sender, p.Template, p.Audience, now)
 		if err != nil {
 			return err
 		}

@@ -140,10 +140,6 @@ func (s *Campaigns) Freeze(ctx context.Context, tenant string, id uuid.UUID, n i
 			}
 			frozen = &f
 		}
-		filter, err := json.Marshal(frozen)
-		if err != nil {
-			return err
-		}
 		people, at, left, err := audience(ctx, tx, c, *frozen, pads, at, n)
 		if err != nil {
 			return err
@@ -155,7 +151,7 @@ func (s *Campaigns) Freeze(ctx context.Context, tenant string, id uuid.UUID, n i
 		}
 		b := new(pgx.Batch)
 		b.Queue(sqlCampaignWrite, tenant, id, c.Sender, now, w.ids, w.contacts, w.states, w.classes, w.errors,
-			w.recipients, w.digests, w.bodies, at, !more, filter, w.emails)
+			w.recipients, w.digests, w.bodies, at, !more, frozen, w.emails)
 		told, err = w.tell(b, c, now)
 		if err != nil {
 			return err

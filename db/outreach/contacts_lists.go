@@ -3,7 +3,6 @@ package outreach
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -287,10 +286,6 @@ func (s *Contacts) PutSegment(ctx context.Context, tenant string, g Segment, act
 	if err := g.Filter.Check(); err != nil {
 		return g, err
 	}
-	filter, err := json.Marshal(g.Filter)
-	if err != nil {
-		return g, fmt.Errorf("write filter: %w", err)
-	}
 	err = db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, sqlQuotaTurn, tenant); err != nil {
 			return err
@@ -305,7 +300,7 @@ func (s *Contacts) PutSegment(ctx context.Context, tenant string, g Segment, act
 		if err := listsThere(ctx, tx, tenant, g.Filter); err != nil {
 			return err
 		}
-		kept, err = db.Row(ctx, tx, pgx.RowToStructByPos[Segment], sqlSegmentPut, tenant, g.ID, g.Name, filter, now)
+		kept, err = db.Row(ctx, tx, pgx.RowToStructByPos[Segment], sqlSegmentPut, tenant, g.ID, g.Name, g.Filter, now)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return cmp.Or(db.TenantStands(ctx, tx, tenant), err)
 		}

@@ -2,7 +2,6 @@ package outreach
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -111,10 +110,6 @@ func (s *Messages) Put(ctx context.Context, tenant string, m NewMessage, now tim
 	if err := m.Body.Check(false); err != nil {
 		return row, err
 	}
-	body, err := json.Marshal(m.Body)
-	if err != nil {
-		return row, fmt.Errorf("write message %s: %w", m.ID, err)
-	}
 	pads, err := s.key.pads(ctx)
 	if err != nil {
 		return row, err
@@ -129,9 +124,9 @@ func (s *Messages) Put(ctx context.Context, tenant string, m NewMessage, now tim
 		_, err := pgx.ForEachRow(rows, []any{&room}, func() error { return nil })
 		return err
 	})
-	b.Queue(sqlMessagePut, tenant, m.ID, m.Sender, recipient, digest[:], body, campaign.ClassOptedOut, now,
+	b.Queue(sqlMessagePut, tenant, m.ID, m.Sender, recipient, digest[:], m.Body, campaign.ClassOptedOut, now,
 		db.Storable(key), pads.Inner, pads.Outer)
-	b.Queue(sqlMessageSame, tenant, m.ID, m.Sender, recipient, body).Query(func(rows pgx.Rows) error {
+	b.Queue(sqlMessageSame, tenant, m.ID, m.Sender, recipient, m.Body).Query(func(rows pgx.Rows) error {
 		row, err = pgx.CollectExactlyOneRow(rows, func(r pgx.CollectableRow) (MessageRow, error) {
 			return scanMessage(andScan{r, []any{&same}})
 		})

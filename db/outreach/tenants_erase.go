@@ -198,11 +198,7 @@ func (s *Erasures) Erase(ctx context.Context, tenant string, most int) (more boo
 				e.Passes++
 			}
 		}
-		counts, err := json.Marshal(e.Rows)
-		if err != nil {
-			return err
-		}
-		_, err = tx.Exec(ctx, sqlErasureStep, tenant, e.Passes, step, at, counts, e.Files+files, e.Bytes+bytes)
+		_, err = tx.Exec(ctx, sqlErasureStep, tenant, e.Passes, step, at, e.Rows, e.Files+files, e.Bytes+bytes)
 		return err
 	})
 	return more, erasureFault(err, "go on with the", tenant)
