@@ -3,7 +3,6 @@ package drafts
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -156,7 +155,7 @@ LEFT JOIN draft_requests r USING (event_id)`
 func (s *Drafts) Draft(ctx context.Context, id uuid.UUID) (DraftDetail, error) {
 	row, err := db.Row(ctx, s.pool, pgx.RowToStructByPos[struct {
 		DraftSummary
-		Document []byte
+		Document *draft.Document
 		Locale   string
 		Sealed   bool
 	}], sqlDraftGet, id)
@@ -164,11 +163,7 @@ func (s *Drafts) Draft(ctx context.Context, id uuid.UUID) (DraftDetail, error) {
 		return DraftDetail{}, db.Gone(fmt.Errorf("read draft %s: %w", id, err), "there is no draft %s", id)
 	}
 	out := DraftDetail{DraftSummary: row.DraftSummary, Redirects: []string{}, Locale: row.Locale, Sealed: row.Sealed}
-	if row.Document != nil {
-		var d draft.Document
-		if err := json.Unmarshal(row.Document, &d); err != nil {
-			return out, fmt.Errorf("read draft %s: %w", id, err)
-		}
+	if d := row.Document; d != nil {
 		out.Draft, out.Unstable, out.Candidates = &d.Draft, d.Unstable, d.Candidates
 		out.Redirects = append(out.Redirects, d.Redirects...)
 		out.Locale, out.Sealed = cmp.Or(d.Locale, out.Locale), out.Sealed || d.Sealed

@@ -2,7 +2,6 @@ package outreach
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -86,12 +85,8 @@ SELECT $2::text, $3::int < 0, (SELECT count(*) FROM gone), 0::bigint, 0::bigint`
 
 // scanErasure reads a row; step and at are where it is.
 func scanErasure(row pgx.CollectableRow, step *int, at *string) (e Erasure, err error) {
-	var counts []byte
 	err = row.Scan(&e.Tenant, &e.RequestedAt, &e.RequestedBy, &e.Origin.Remote, &e.Origin.RequestID, &e.Origin.KeyID,
-		&e.Passes, step, at, &counts, &e.Files, &e.Bytes, &e.FinishedAt)
-	if err == nil {
-		err = json.Unmarshal(counts, &e.Rows)
-	}
+		&e.Passes, step, at, &e.Rows, &e.Files, &e.Bytes, &e.FinishedAt)
 	if err == nil && e.FinishedAt == nil && *step < len(tenantTables) {
 		e.Table = tenantTables[*step].name
 	}
