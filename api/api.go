@@ -160,9 +160,7 @@ func (uuidSchema) Schema(huma.Registry) *huma.Schema {
 type roleSchema struct{}
 
 // Schema implements huma.SchemaProvider.
-func (roleSchema) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeString, Enum: Each(access.Roles, func(r access.Role) any { return string(r) })}
-}
+func (roleSchema) Schema(huma.Registry) *huma.Schema { return EnumOf(access.Roles) }
 
 // recovered answers 500 for a handler that panicked, and logs the panic with its stack.
 func recovered(log *slog.Logger) gin.HandlerFunc {

@@ -336,8 +336,13 @@ func (f Filter) description(own string) string {
 // OfThese gives a property of an answer its values, where the field cannot have a type that knows them: the answer is
 // converted from what the store returns.
 func OfThese[S ~string](answer *huma.Schema, property string, values []S) *huma.Schema {
-	answer.Properties[property].Enum = Each(values, func(v S) any { return string(v) })
+	answer.Properties[property].Enum = EnumOf(values).Enum
 	return answer
+}
+
+// EnumOf is the schema of a text that is one of these.
+func EnumOf[S ~string](values []S) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Enum: Each(values, func(v S) any { return string(v) })}
 }
 
 // AnyOf reads the filters that take several values, and refuses other parameters that are given more than once.

@@ -171,9 +171,7 @@ type CrawlConfig crawl.Settings
 type CrawlState string
 
 // Schema implements huma.SchemaProvider.
-func (CrawlState) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeString, Enum: api.Each(crawl.RunStates, func(s string) any { return s })}
-}
+func (CrawlState) Schema(huma.Registry) *huma.Schema { return api.EnumOf(crawl.RunStates) }
 
 // A CrawlRun is a crawl from one seed.
 type CrawlRun struct {

@@ -239,9 +239,7 @@ type processListingInput struct {
 type Stage string
 
 // Schema implements huma.SchemaProvider.
-func (Stage) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeString, Enum: api.Each(listing.Entries, func(s string) any { return s })}
-}
+func (Stage) Schema(huma.Registry) *huma.Schema { return api.EnumOf(listing.Entries) }
 
 // ProcessStart is the body of POST …/process.
 type ProcessStart struct {

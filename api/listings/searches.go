@@ -91,19 +91,13 @@ type SavedSearch struct {
 type SearchKind saved.Kind
 
 // Schema implements huma.SchemaProvider.
-func (SearchKind) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeString, Enum: api.Each(saved.Kinds, func(k saved.Kind) any { return string(k) })}
-}
+func (SearchKind) Schema(huma.Registry) *huma.Schema { return api.EnumOf(saved.Kinds) }
 
 // SearchLanguage is a language that notices are written in.
 type SearchLanguage saved.Language
 
 // Schema implements huma.SchemaProvider.
-func (SearchLanguage) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{
-		Type: huma.TypeString, Enum: api.Each(saved.Languages, func(l saved.Language) any { return string(l) }),
-	}
-}
+func (SearchLanguage) Schema(huma.Registry) *huma.Schema { return api.EnumOf(saved.Languages) }
 
 func showSearch(s dblistings.SavedSearch) SavedSearch {
 	return SavedSearch{

@@ -136,10 +136,7 @@ func (h Campaigns) registerControls(d *api.Door) {
 type CampaignState campaign.State
 
 // Schema implements huma.SchemaProvider.
-func (CampaignState) Schema(huma.Registry) *huma.Schema {
-	states := api.Each(campaign.States, func(s campaign.State) any { return string(s) })
-	return &huma.Schema{Type: huma.TypeString, Enum: states}
-}
+func (CampaignState) Schema(huma.Registry) *huma.Schema { return api.EnumOf(campaign.States) }
 
 // CampaignPlan is the body of POST /campaigns and PUT /campaigns/{id}.
 type CampaignPlan struct {

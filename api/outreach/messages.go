@@ -72,10 +72,7 @@ func (h Messages) Register(d *api.Door) {
 type MessageState campaign.Status
 
 // Schema implements huma.SchemaProvider.
-func (MessageState) Schema(huma.Registry) *huma.Schema {
-	states := api.Each(campaign.Statuses, func(s campaign.Status) any { return string(s) })
-	return &huma.Schema{Type: huma.TypeString, Enum: states}
-}
+func (MessageState) Schema(huma.Registry) *huma.Schema { return api.EnumOf(campaign.Statuses) }
 
 // MessageStart is the body of POST /messages.
 type MessageStart struct {

@@ -70,11 +70,7 @@ func (r TierRates) of(t campaign.Tier) int {
 type Tier campaign.Tier
 
 // Schema implements huma.SchemaProvider.
-func (Tier) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{
-		Type: huma.TypeString, Enum: api.Each(campaign.Tiers, func(t campaign.Tier) any { return string(t) }),
-	}
-}
+func (Tier) Schema(huma.Registry) *huma.Schema { return api.EnumOf(campaign.Tiers) }
 
 // A Tenant is a customer whose messages are sent.
 type Tenant struct {

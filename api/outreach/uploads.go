@@ -136,12 +136,7 @@ func (h Uploads) Register(d *api.Door) {
 type UploadState dboutreach.UploadState
 
 // Schema implements huma.SchemaProvider.
-func (UploadState) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{
-		Type: huma.TypeString,
-		Enum: api.Each(dboutreach.UploadStates, func(s dboutreach.UploadState) any { return string(s) }),
-	}
-}
+func (UploadState) Schema(huma.Registry) *huma.Schema { return api.EnumOf(dboutreach.UploadStates) }
 
 // UploadOptions say how a file is read.
 type UploadOptions contact.Options
