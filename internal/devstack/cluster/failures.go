@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/devstack"
 )
@@ -153,13 +151,8 @@ const sqlInRecovery = "SELECT pg_is_in_recovery()"
 func isStandby(ctx context.Context, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
-	conn, err := pgx.Connect(ctx, url)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	var standby bool
-	switch err := conn.QueryRow(ctx, sqlInRecovery).Scan(&standby); {
+	switch err := askRow(ctx, url, sqlInRecovery, nil, &standby); {
 	case err != nil:
 		return err
 	case !standby:

@@ -122,15 +122,20 @@ SELECT pg_is_in_recovery(), COALESCE((SELECT string_agg(state || ' ' || sync_sta
 	' bytes behind', '; ') FROM pg_stat_replication), 'none'),
 	COALESCE((SELECT status FROM pg_stat_wal_receiver), 'away')`
 
-func askPostgres(ctx context.Context, url string) (string, error) {
+// askRow reads the row of a statement of a Postgres by a connection of its own.
+func askRow(ctx context.Context, url, text string, args []any, into ...any) error {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	return conn.QueryRow(ctx, text, args...).Scan(into...)
+}
+
+func askPostgres(ctx context.Context, url string) (string, error) {
 	var standby bool
 	var replicas, receiver string
-	if err := conn.QueryRow(ctx, sqlReplication).Scan(&standby, &replicas, &receiver); err != nil {
+	if err := askRow(ctx, url, sqlReplication, nil, &standby, &replicas, &receiver); err != nil {
 		return "", err
 	}
 	if standby {
@@ -146,13 +151,8 @@ SELECT count(*), count(*) FILTER (WHERE rpc_address = $1) FROM cluster_membershi
 WHERE last_heartbeat > now() AT TIME ZONE 'UTC' - interval '20 seconds'`
 
 func askTemporal(ctx context.Context, url, address string) (string, error) {
-	conn, err := pgx.Connect(ctx, url)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	var all, own int
-	if err := conn.QueryRow(ctx, sqlMembers, address).Scan(&all, &own); err != nil {
+	if err := askRow(ctx, url, sqlMembers, []any{address}, &all, &own); err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("%d services of all servers are members, %d of this one", all, own), nil
