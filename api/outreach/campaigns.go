@@ -127,7 +127,7 @@ func (h Campaigns) registerControls(d *api.Door) {
 			if err != nil {
 				return nil, err
 			}
-			return h.changed(ctx, c)
+			return h.changed(ctx, c), nil
 		})
 	}
 }
@@ -485,7 +485,7 @@ type controlCampaignInput struct {
 
 // changed is the answer to a change, which holds since it was stored: before each request its campaign's state is read.
 // The workflow only ends a canceled campaign, and has a resumed one sent.
-func (h Campaigns) changed(ctx context.Context, c dboutreach.Campaign) (*campaignOutput, error) {
+func (h Campaigns) changed(ctx context.Context, c dboutreach.Campaign) *campaignOutput {
 	out := h.output(ctx, c)
 	if c.State != campaign.Draft {
 		out.Body.Warning = h.reach(ctx, c, true)
@@ -493,7 +493,7 @@ func (h Campaigns) changed(ctx context.Context, c dboutreach.Campaign) (*campaig
 	if c.State == campaign.Running {
 		h.Wakes.Wake(ctx, c.Tenant)
 	}
-	return out, nil
+	return out
 }
 
 // CampaignRetried is the answer of POST …/retry-failed.
@@ -515,11 +515,7 @@ func (h Campaigns) retryFailed(
 	}
 	out := api.BodyOf(CampaignRetried{Retried: n, Campaign: h.show(ctx, c)})
 	if n > 0 {
-		changed, err := h.changed(ctx, c)
-		if err != nil {
-			return nil, err
-		}
-		out.Body.Campaign = changed.Body
+		out.Body.Campaign = h.changed(ctx, c).Body
 	}
 	return out, nil
 }

@@ -1,7 +1,6 @@
 package outreach
 
 import (
-	"cmp"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -465,7 +464,7 @@ func (h Uploads) errors(ctx context.Context, tenant string, in *uploadInput) (*h
 	}
 	if u.Plan == nil {
 		return nil, fault.Newf(fault.Conflict, "no row of upload %s was read: it is %s%s", u.ID, u.State,
-			cmp.Or(map[bool]string{true: ": " + u.Error}[u.Error != ""], ""))
+			map[bool]string{true: ": " + u.Error}[u.Error != ""])
 	}
 	if u.Blob == "" && u.Invalid > 0 {
 		return nil, fault.Newf(fault.Conflict, "the refused rows of upload %s are no longer kept", u.ID)
