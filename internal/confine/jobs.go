@@ -25,22 +25,8 @@ var jobs = map[string]job{
 		out, err := draft.Read(data, address)
 		return out, nil, err
 	},
-	"search": func(in json.RawMessage, data []byte) (any, [][]byte, error) {
-		site, p, err := saidPage(in, data)
-		if err != nil {
-			return nil, nil, err
-		}
-		out, err := site.ReadSearch(p)
-		return out, nil, err
-	},
-	"advert": func(in json.RawMessage, data []byte) (any, [][]byte, error) {
-		site, p, err := saidPage(in, data)
-		if err != nil {
-			return nil, nil, err
-		}
-		out, err := site.ReadAdvert(p)
-		return out, nil, err
-	},
+	"search": ofSite(platform.Platform.ReadSearch),
+	"advert": ofSite(platform.Platform.ReadAdvert),
 	"canonical": func(_ json.RawMessage, data []byte) (any, [][]byte, error) {
 		return page.Canonical(data), nil, nil
 	},
@@ -61,17 +47,21 @@ type platformPage struct {
 	Page     web.Page
 }
 
-func saidPage(in json.RawMessage, body []byte) (platform.Platform, web.Page, error) {
-	var said platformPage
-	if err := json.Unmarshal(in, &said); err != nil {
-		return nil, said.Page, err
+// ofSite is a method of the platform whose page it is.
+func ofSite[T any](read func(platform.Platform, web.Page) (T, error)) job {
+	return func(in json.RawMessage, body []byte) (any, [][]byte, error) {
+		var said platformPage
+		if err := json.Unmarshal(in, &said); err != nil {
+			return nil, nil, err
+		}
+		site, ok := platform.ByName(said.Platform)
+		if !ok {
+			return nil, nil, fault.Newf(fault.Invalid, "platform: no reader for %q", said.Platform)
+		}
+		said.Page.Body = body
+		out, err := read(site, said.Page)
+		return out, nil, err
 	}
-	site, ok := platform.ByName(said.Platform)
-	if !ok {
-		return nil, said.Page, fault.Newf(fault.Invalid, "platform: no reader for %q", said.Platform)
-	}
-	said.Page.Body = body
-	return site, said.Page, nil
 }
 
 // Extract is draft.Read in a child.
