@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 )
 
@@ -212,13 +211,4 @@ func portsOfBlock(block int) (Ports, bool) {
 		*row.field(&p) = n
 	}
 	return p, true
-}
-
-// portNames is for messages and tests.
-func (p Ports) String() string {
-	var b strings.Builder
-	for _, row := range portTable {
-		fmt.Fprintf(&b, "%s=%d ", row.name, *row.field(&p))
-	}
-	return strings.TrimSpace(b.String())
 }
