@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/playwright-community/playwright-go"
@@ -36,13 +35,8 @@ func (b Budget) over() bool {
 func (r *Report) budget(b Budget) { r.Console = append(r.Console, b) }
 
 func (r Report) printConsole(w io.Writer) {
-	if len(r.Console) == 0 {
-		return
-	}
-	fmt.Fprintln(w, "\nthe console in a headless Chromium on the machine of everything else:")
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "measured\tbudget\t\t")
-	for _, b := range r.Console {
+	const title = "\nthe console in a headless Chromium on the machine of everything else:"
+	table(w, title, "measured\tbudget\t\t", r.Console, func(t io.Writer, b Budget) {
 		limit, over := "", ""
 		if b.Budget > 0 {
 			limit = "≤ "
@@ -59,8 +53,7 @@ func (r Report) printConsole(w io.Writer) {
 			line += " (" + b.Note + ")"
 		}
 		fmt.Fprintf(t, "%.4g %s\t%s\t%s\t  %s\n", b.Value, b.Unit, limit, over, line)
-	}
-	_ = t.Flush()
+	})
 }
 
 // console are the scenarios of the pages at /ui/. soak is how long Today is watched at six times the events of an

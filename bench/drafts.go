@@ -8,7 +8,6 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/google/uuid"
@@ -279,15 +278,12 @@ func (h *system) phases(ctx context.Context, sent map[uuid.UUID]time.Time, rows 
 
 // printDrafts adds the cost of drafts to the report.
 func (r Report) printDrafts(w io.Writer) {
-	fmt.Fprintln(w, "\nproduct drafts through one Chromium, of pages of 90 KB with 24 photos; latency is from publish to "+
-		"the row:")
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "scenario\tdrafts\tfailed\tper s\tp50 s\tp95 s\tCPU-s each\ttransitions\tPG tx\t")
-	for _, d := range r.Drafts {
-		fmt.Fprintf(t, "%s\t%d\t%d\t%.2f\t%.2f\t%.2f\t%.2f\t%.1f\t%.1f\t\n", d.Scenario, d.Drafts, d.Failed, d.PerSecond,
-			d.LatencyMillis["p50"]/1000, d.LatencyMillis["p95"]/1000, d.CPUSeconds, d.StateTransitions, d.Transactions)
-	}
-	_ = t.Flush()
+	table(w, "\nproduct drafts through one Chromium, of pages of 90 KB with 24 photos; latency is from publish to the row:",
+		"scenario\tdrafts\tfailed\tper s\tp50 s\tp95 s\tCPU-s each\ttransitions\tPG tx\t", r.Drafts,
+		func(t io.Writer, d Drafting) {
+			fmt.Fprintf(t, "%s\t%d\t%d\t%.2f\t%.2f\t%.2f\t%.2f\t%.1f\t%.1f\t\n", d.Scenario, d.Drafts, d.Failed, d.PerSecond,
+				d.LatencyMillis["p50"]/1000, d.LatencyMillis["p95"]/1000, d.CPUSeconds, d.StateTransitions, d.Transactions)
+		})
 	for _, d := range r.Drafts {
 		fmt.Fprintf(w, "%s, CPU-s each: %s\n", d.Scenario, list(d.CPUByGroup, 0.0005, "%.3f"))
 		var parts []string

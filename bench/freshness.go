@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"text/tabwriter"
 	"time"
 
 	"github.com/mtlrent/conveyor/domain/scrape"
@@ -39,17 +38,12 @@ func fresh(report *Report) error {
 }
 
 func (r Report) printFresh(w io.Writer) {
-	if len(r.Fresh) == 0 {
-		return
-	}
-	fmt.Fprintln(w, "\na simulated year of a site of 9,000 adverts, a request each 9 s; latency is from publication to the visit:")
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "p50\tp95\tmost\trequests a day\tlooks\tsearch\tvisits\toldest visit\tcycle\tgone\twrongly\t")
-	for _, f := range r.Fresh {
-		s := time.Second
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\t%d\t%d\t  %s\n", f.P50.Round(s), f.P95.Round(s), f.Most.Round(s),
-			f.Requests/f.Days, f.Looks/f.Days, f.Search/f.Days, f.Visits/f.Days, f.Oldest.Round(s), f.Cycle.Round(s), f.Gone,
-			f.Wrong, f.How)
-	}
-	_ = t.Flush()
+	table(w, "\na simulated year of a site of 9,000 adverts, a request each 9 s; latency is from publication to the visit:",
+		"p50\tp95\tmost\trequests a day\tlooks\tsearch\tvisits\toldest visit\tcycle\tgone\twrongly\t", r.Fresh,
+		func(t io.Writer, f Fresh) {
+			s := time.Second
+			fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\t%d\t%d\t  %s\n", f.P50.Round(s), f.P95.Round(s), f.Most.Round(s),
+				f.Requests/f.Days, f.Looks/f.Days, f.Search/f.Days, f.Visits/f.Days, f.Oldest.Round(s), f.Cycle.Round(s), f.Gone,
+				f.Wrong, f.How)
+		})
 }

@@ -11,7 +11,6 @@ import (
 	"os"
 	"slices"
 	"sync"
-	"text/tabwriter"
 	"time"
 
 	"github.com/google/uuid"
@@ -453,17 +452,12 @@ func (p *posting) dispatched(d Dispatched, n int, before map[string]time.Duratio
 
 // printDispatched prints the figures of messages.
 func printDispatched(w io.Writer, all []Dispatched) {
-	if len(all) == 0 {
-		return
-	}
-	fmt.Fprintln(w, "\nmessages of tenants, to a fake of the Cloud API that answers after 50 ms:")
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "tenants\tmessages\tper s\tJain\tleast\tmost\tin 1 s\tsingle p50 ms\tp95\tp99\t")
-	for _, d := range all {
-		fmt.Fprintf(t, "%d\t%d\t%.0f\t%.4f\t%.1f %%\t%.1f %%\t%d\t%.0f\t%.0f\t%.0f\t  %s\n", d.Tenants, d.Messages,
-			d.PerSecond, d.Jain, 100*d.Least, 100*d.Most, d.InASecond, d.Millis["p50"], d.Millis["p95"], d.Millis["p99"], d.How)
-	}
-	_ = t.Flush() // to a terminal
+	table(w, "\nmessages of tenants, to a fake of the Cloud API that answers after 50 ms:",
+		"tenants\tmessages\tper s\tJain\tleast\tmost\tin 1 s\tsingle p50 ms\tp95\tp99\t", all,
+		func(t io.Writer, d Dispatched) {
+			fmt.Fprintf(t, "%d\t%d\t%.0f\t%.4f\t%.1f %%\t%.1f %%\t%d\t%.0f\t%.0f\t%.0f\t  %s\n", d.Tenants, d.Messages,
+				d.PerSecond, d.Jain, 100*d.Least, 100*d.Most, d.InASecond, d.Millis["p50"], d.Millis["p95"], d.Millis["p99"], d.How)
+		})
 	for _, d := range all {
 		if d.Imported > 0 {
 			fmt.Fprintf(w, "%d rows of the file were imported meanwhile\n", d.Imported)

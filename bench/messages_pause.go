@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"text/tabwriter"
 	"time"
 
 	"github.com/google/uuid"
@@ -133,14 +132,8 @@ func (p *posting) act(ctx context.Context, tenant string, id uuid.UUID, action s
 
 // printPaused prints the figures of pauses.
 func printPaused(w io.Writer, all []Paused) {
-	if len(all) == 0 {
-		return
-	}
-	fmt.Fprintln(w, "\npauses of a campaign, from the answer of the call to the last message sent:")
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "messages/s\ttries\tp50 ms\tmost ms\tmost messages\t")
-	for _, p := range all {
-		fmt.Fprintf(t, "%d\t%d\t%.0f\t%.0f\t%d\t\n", p.PerSecond, len(p.Millis), p.P50, p.Max, p.After)
-	}
-	_ = t.Flush() // to a terminal
+	table(w, "\npauses of a campaign, from the answer of the call to the last message sent:",
+		"messages/s\ttries\tp50 ms\tmost ms\tmost messages\t", all, func(t io.Writer, p Paused) {
+			fmt.Fprintf(t, "%d\t%d\t%.0f\t%.0f\t%d\t\n", p.PerSecond, len(p.Millis), p.P50, p.Max, p.After)
+		})
 }

@@ -46,57 +46,35 @@ func (r Report) write(file string) error {
 }
 
 func (r Report) print(w io.Writer) {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	if len(r.Results) > 0 {
-		fmt.Fprintln(t, "scenario\tmessages\tper s\tCPU-ms each\tp50 ms\tp95 ms\tp99 ms\ttransitions\tPG tx\t")
-	}
-	for _, r := range r.Results {
-		var tx float64
-		for _, v := range r.Transactions {
-			tx += v
-		}
-		fmt.Fprintf(t, "%s\t%d\t%.0f\t%.2f\t%.1f\t%.1f\t%.1f\t%.2f\t%.1f\t\n", r.Scenario, r.Messages, r.PerSecond, r.CPUMillis,
-			r.LatencyMillis["p50"], r.LatencyMillis["p95"], r.LatencyMillis["p99"], r.StateTransitions, tx)
-	}
-	_ = t.Flush() // to a terminal, as all below
+	table(w, "", "scenario\tmessages\tper s\tCPU-ms each\tp50 ms\tp95 ms\tp99 ms\ttransitions\tPG tx\t", r.Results,
+		func(t io.Writer, r Result) {
+			var tx float64
+			for _, v := range r.Transactions {
+				tx += v
+			}
+			fmt.Fprintf(t, "%s\t%d\t%.0f\t%.2f\t%.1f\t%.1f\t%.1f\t%.2f\t%.1f\t\n", r.Scenario, r.Messages, r.PerSecond,
+				r.CPUMillis, r.LatencyMillis["p50"], r.LatencyMillis["p95"], r.LatencyMillis["p99"], r.StateTransitions, tx)
+		})
 	for _, r := range r.Results {
 		fmt.Fprintf(w, "%s, CPU-ms each: %s\n", r.Scenario, list(r.CPUByGroup, 0.005, "%.2f"))
 		fmt.Fprintf(w, "%s, Postgres transactions each: %s\n", r.Scenario, list(r.Transactions, 0.05, "%.1f"))
 	}
-	if len(r.Search) > 0 {
-		fmt.Fprintln(w, "\nGET /listings among 100,000:")
-		t = tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-		fmt.Fprintln(t, "p50 ms\tp95 ms\tp99 ms\t")
-		for _, s := range r.Search {
-			fmt.Fprintf(t, "%.1f\t%.1f\t%.1f\t  ?%s\n", s.P50, s.P95, s.P99, s.Query)
-		}
-		_ = t.Flush()
-	}
-	if len(r.Scrapes) > 0 {
-		fmt.Fprintln(w, "\nscraping the demo site without delays; latency is from an advert's appearance to listings.published:")
-		t = tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-		fmt.Fprintln(t, "transport\tadverts\tpages\tpages/s\t… a CPU-s, reading\t… a CPU-s, all\tvisits saved\tp50 ms\tp95 ms\t")
-		for _, s := range r.Scrapes {
+	table(w, "\nGET /listings among 100,000:", "p50 ms\tp95 ms\tp99 ms\t", r.Search, func(t io.Writer, s Search) {
+		fmt.Fprintf(t, "%.1f\t%.1f\t%.1f\t  ?%s\n", s.P50, s.P95, s.P99, s.Query)
+	})
+	table(w, "\nscraping the demo site without delays; latency is from an advert's appearance to listings.published:",
+		"transport\tadverts\tpages\tpages/s\t… a CPU-s, reading\t… a CPU-s, all\tvisits saved\tp50 ms\tp95 ms\t", r.Scrapes,
+		func(t io.Writer, s Scrape) {
 			fmt.Fprintf(t, "%s\t%d\t%d\t%.1f\t%.1f\t%.1f\t%.1f %%\t%.0f\t%.0f\t\n", s.Transport, s.Adverts, s.Pages, s.PerSecond,
 				s.PerReadingCPU, s.PerCPU, s.Saved, s.LatencyMillis["p50"], s.LatencyMillis["p95"])
-		}
-		_ = t.Flush()
-	}
-	if len(r.Drafts) > 0 {
-		r.printDrafts(w)
-	}
+		})
+	r.printDrafts(w)
 	if r.Extraction != nil {
 		r.Extraction.print(w)
 	}
-	if len(r.Volumes) > 0 {
-		t = tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-		fmt.Fprintln(t, "p50 ms\tp95 ms\tfailed\t")
-		for _, v := range r.Volumes {
-			fmt.Fprintf(t, "%.1f\t%.1f\t%d of %d\t  %s %s\n", v.Millis["p50"], v.Millis["p95"], v.Failed, v.Asked, v.What,
-				v.Note)
-		}
-		_ = t.Flush()
-	}
+	table(w, "", "p50 ms\tp95 ms\tfailed\t", r.Volumes, func(t io.Writer, v Volume) {
+		fmt.Fprintf(t, "%.1f\t%.1f\t%d of %d\t  %s %s\n", v.Millis["p50"], v.Millis["p95"], v.Failed, v.Asked, v.What, v.Note)
+	})
 	r.printCrawls(w)
 	r.printRelevance(w)
 	r.printSearch(w)
@@ -105,94 +83,76 @@ func (r Report) print(w io.Writer) {
 	r.printSaved(w)
 	r.printHeavy(w)
 	r.printConsole(w)
-	if len(r.Memory) > 0 {
-		fmt.Fprintln(w, "\nmemory of the roles, MiB resident:")
-		t = tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-		fmt.Fprintln(t, "role\tafter 10 %\t50 %\t100 %\tmost\t")
-		for _, m := range r.Memory {
+	table(w, "\nmemory of the roles, MiB resident:", "role\tafter 10 %\t50 %\t100 %\tmost\t", r.Memory,
+		func(t io.Writer, m Memory) {
 			fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t\n", m.Role, m.Early, m.Half, m.End, m.Most)
-		}
-		_ = t.Flush()
+		})
+}
+
+// table prints a title, where it has one, and rows of cells that end with a tab each. Without rows it prints nothing.
+func table[T any](w io.Writer, title, head string, rows []T, row func(t io.Writer, r T)) {
+	if len(rows) == 0 {
+		return
 	}
+	if title != "" {
+		fmt.Fprintln(w, title)
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, head)
+	for _, r := range rows {
+		row(t, r)
+	}
+	_ = t.Flush() // to a terminal
 }
 
 func (r Report) printSearch(w io.Writer) {
-	if len(r.Filled) > 0 {
-		fmt.Fprintln(w, "\nindexes of generated pages:")
-		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-		fmt.Fprintln(t, "pages\ts\tpages/s\tindex bytes a page\t")
-		for _, f := range r.Filled {
+	table(w, "\nindexes of generated pages:", "pages\ts\tpages/s\tindex bytes a page\t", r.Filled,
+		func(t io.Writer, f Filled) {
 			fmt.Fprintf(t, "%d\t%.1f\t%.0f\t%.0f\t  %s\n", f.Pages, f.Seconds, f.PerSecond, f.Bytes, f.Engine)
-		}
-		_ = t.Flush()
-		for _, f := range r.Filled {
-			if len(f.Parts) > 0 {
-				fmt.Fprintf(w, "%s, bytes a page (text: %.0f): %s\n", f.Engine, f.TextBytes, list(f.Parts, 0.5, "%.0f"))
-			}
+		})
+	for _, f := range r.Filled {
+		if len(f.Parts) > 0 {
+			fmt.Fprintf(w, "%s, bytes a page (text: %.0f): %s\n", f.Engine, f.TextBytes, list(f.Parts, 0.5, "%.0f"))
 		}
 	}
-	if len(r.Found) > 0 {
-		fmt.Fprintln(w, "\nqueries among them, the first ten answers:")
-		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-		fmt.Fprintln(t, "times\tp50 ms\tp95 ms\tmost ms\tanswers\t")
-		for _, f := range sortFound(r.Found) {
+	table(w, "\nqueries among them, the first ten answers:", "times\tp50 ms\tp95 ms\tmost ms\tanswers\t", sortFound(r.Found),
+		func(t io.Writer, f Found) {
 			fmt.Fprintf(t, "%d\t%.1f\t%.1f\t%.1f\t%.0f\t  %s, %s\n", f.Times, f.Millis["p50"], f.Millis["p95"], f.Most,
 				f.Answers, f.Query, f.Engine)
-		}
-		_ = t.Flush()
-	}
-	if len(r.Stored) > 0 {
-		fmt.Fprintln(w, "\nmessages of crawler_queue, from publish to findable:")
-		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-		fmt.Fprintln(t, "messages\tper s\tp50 ms\tp95 ms\t")
-		for _, s := range r.Stored {
+		})
+	table(w, "\nmessages of crawler_queue, from publish to findable:", "messages\tper s\tp50 ms\tp95 ms\t", r.Stored,
+		func(t io.Writer, s Stored) {
 			fmt.Fprintf(t, "%d\t%.0f\t%.1f\t%.1f\t  %s; CPU-ms each: %s\n", s.Messages, s.PerSecond, s.Millis["p50"],
 				s.Millis["p95"], s.How, list(s.CPU, 0.005, "%.2f"))
-		}
-		_ = t.Flush()
-	}
+		})
 }
 
 func (r Report) printImports(w io.Writer) {
-	if len(r.Imported) == 0 {
-		return
-	}
-	fmt.Fprintln(w, "\nfiles of contacts, from the start until all rows are stored; CPU until all is tidied up:")
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "rows\ts\trows/s\tMiB before\tpeak\tevents\t")
-	for _, i := range r.Imported {
-		fmt.Fprintf(t, "%d\t%.1f\t%.0f\t%d\t%d\t%d\t  %s; CPU-s: %s\n", i.Rows, i.Seconds, i.PerSecond, i.IdleMiB, i.PeakMiB, i.Events,
-			i.How, list(i.CPU, 0.05, "%.1f"))
-	}
-	_ = t.Flush()
+	table(w, "\nfiles of contacts, from the start until all rows are stored; CPU until all is tidied up:",
+		"rows\ts\trows/s\tMiB before\tpeak\tevents\t", r.Imported, func(t io.Writer, i Imported) {
+			fmt.Fprintf(t, "%d\t%.1f\t%.0f\t%d\t%d\t%d\t  %s; CPU-s: %s\n", i.Rows, i.Seconds, i.PerSecond, i.IdleMiB,
+				i.PeakMiB, i.Events, i.How, list(i.CPU, 0.05, "%.1f"))
+		})
 }
 
 func (r Report) printCrawls(w io.Writer) {
-	if len(r.Crawls) > 0 {
-		fmt.Fprintln(w, "\ncrawls without gaps, from the first request to the last result; the site's server is not counted:")
-		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-		fmt.Fprintln(t, "workers\tpages\trequests\ts\ts to the end\tpages/s\t… a CPU-s\tPostgres ms a page\tMiB\t")
-		for _, c := range r.Crawls {
+	table(w, "\ncrawls without gaps, from the first request to the last result; the site's server is not counted:",
+		"workers\tpages\trequests\ts\ts to the end\tpages/s\t… a CPU-s\tPostgres ms a page\tMiB\t", r.Crawls,
+		func(t io.Writer, c Crawl) {
 			fmt.Fprintf(t, "%d\t%d\t%d\t%.1f\t%.1f\t%.0f\t%.0f\t%.2f\t%d\t  %s, %s\n", c.Workers, c.Pages, c.Requests,
 				c.Seconds, c.Completed, c.PerSecond, c.PerCPU, c.Postgres, c.PeakMiB, c.Tool, c.Site)
-		}
-		_ = t.Flush()
-		for _, c := range r.Crawls {
-			fmt.Fprintf(w, "%s, %s, %d workers, CPU-ms a page: %s\n", c.Tool, c.Site, c.Workers, list(c.CPU, 0.005, "%.2f"))
-		}
+		})
+	for _, c := range r.Crawls {
+		fmt.Fprintf(w, "%s, %s, %d workers, CPU-ms a page: %s\n", c.Tool, c.Site, c.Workers, list(c.CPU, 0.005, "%.2f"))
 	}
-	if len(r.Frontiers) > 0 {
-		fmt.Fprintf(w, "\nclaims of %d URLs, at most %d of a host, by %d at once, each recorded before the next:\n", frontierMax,
-			frontierPerHost, frontierShards)
-		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-		fmt.Fprintln(t, "claims\tURLs/s\tclaim p50 ms\tp95\tp99\trecord p50 ms\tp95\thosts\tURLs of each\t")
-		for _, f := range r.Frontiers {
+	table(w, fmt.Sprintf("\nclaims of %d URLs, at most %d of a host, by %d at once, each recorded before the next:",
+		frontierMax, frontierPerHost, frontierShards),
+		"claims\tURLs/s\tclaim p50 ms\tp95\tp99\trecord p50 ms\tp95\thosts\tURLs of each\t", r.Frontiers,
+		func(t io.Writer, f Frontier) {
 			fmt.Fprintf(t, "%d\t%.0f\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t%d\t%d to %d\t  %s\n", f.Claims, f.PerSec,
 				f.Millis["p50"], f.Millis["p95"], f.Millis["p99"], f.Record["p50"], f.Record["p95"], f.Hosts, f.Least, f.Most,
 				f.Shape)
-		}
-		_ = t.Flush()
-	}
+		})
 	printDispatched(w, r.Dispatched)
 	printPaused(w, r.Paused)
 }

@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"sync"
-	"text/tabwriter"
 	"time"
 
 	"github.com/google/uuid"
@@ -429,16 +428,11 @@ func (h *system) savedTrigger(ctx context.Context, report *Report) error {
 }
 
 func (r Report) printSaved(w io.Writer) {
-	if len(r.Saved) > 0 {
-		fmt.Fprintf(w, "\n%d new listings a second beside saved searches; lag is from commit to commit:\n", savedRate)
-		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-		fmt.Fprintln(t, "searches\tlistings\tlag p50 ms\tp95\tlooked at each\tmet\tworker MiB\t")
-		for _, s := range r.Saved {
+	table(w, fmt.Sprintf("\n%d new listings a second beside saved searches; lag is from commit to commit:", savedRate),
+		"searches\tlistings\tlag p50 ms\tp95\tlooked at each\tmet\tworker MiB\t", r.Saved, func(t io.Writer, s Saved) {
 			fmt.Fprintf(t, "%s\t%d\t%.0f\t%.0f\t%.1f\t%.1f\t%d\t  CPU-ms each: %s\n", s.How, s.Listings, s.Millis["p50"],
 				s.Millis["p95"], s.Looked, s.Matches, s.Worker, list(s.CPU, 0.005, "%.2f"))
-		}
-		_ = t.Flush()
-	}
+		})
 	for _, i := range r.Indexed {
 		fmt.Fprintf(w, "index of %d saved searches, %s: %.1f MiB\n", i.Searches, i.How, i.MiB)
 	}

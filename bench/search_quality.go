@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"text/tabwriter"
 	"time"
 
 	"github.com/mtlrent/conveyor/internal/cranfield"
@@ -51,15 +50,9 @@ func grade(ctx context.Context, name string, c cranfield.Collection, rank rankin
 }
 
 func (r Report) printRelevance(w io.Writer) {
-	if len(r.Relevance) == 0 {
-		return
-	}
-	fmt.Fprintln(w, "\nrelevance; questions with an odd number were looked at while the ranking was made, the others were not:")
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "nDCG@10\tMAP\todd\teven\tCPU-ms\t")
-	for _, v := range r.Relevance {
-		fmt.Fprintf(t, "%.3f\t%.3f\t%.3f\t%.3f\t%.1f\t  %s, %s\n", v.NDCG, v.MAP, v.Odd, v.Even, v.Millis, v.Ranking,
-			v.Collection)
-	}
-	_ = t.Flush()
+	table(w, "\nrelevance; questions with an odd number were looked at while the ranking was made, the others were not:",
+		"nDCG@10\tMAP\todd\teven\tCPU-ms\t", r.Relevance, func(t io.Writer, v Relevance) {
+			fmt.Fprintf(t, "%.3f\t%.3f\t%.3f\t%.3f\t%.1f\t  %s, %s\n", v.NDCG, v.MAP, v.Odd, v.Even, v.Millis, v.Ranking,
+				v.Collection)
+		})
 }
