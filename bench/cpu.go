@@ -113,6 +113,30 @@ func spent(before, after map[string]time.Duration) map[string]time.Duration {
 	return out
 }
 
+// cost is the CPU time that each group used since a look, in seconds a unit of n.
+func cost(before map[string]time.Duration, n float64) map[string]float64 {
+	out := map[string]float64{}
+	for group, used := range spent(before, processes()) {
+		out[group] = used.Seconds() / n
+	}
+	return out
+}
+
+// resident is the memory that a process has resident, in MiB; 0 when it has ended.
+func resident(pid int) int { return status(pid, "VmRSS:") }
+
+// status is a line of /proc/PID/status in MiB, 0 where there is none.
+func status(pid int, name string) int {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)) // it may have ended
+	for line := range strings.Lines(string(text)) {
+		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == name {
+			kb, _ := strconv.Atoi(fields[1])
+			return kb / 1024
+		}
+	}
+	return 0
+}
+
 // A share of a thread's time is what it computed and what it waited for a core, in nanoseconds.
 type share struct{ ran, waited float64 }
 

@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -136,7 +134,7 @@ func (h *system) crawl(ctx context.Context, s crawlSite, workers int, settings c
 	c.cost(spent(before.cpu, after.cpu))
 	for _, p := range descendants() {
 		if g := p.group(); g == "worker" || g == "all roles" {
-			c.PeakMiB = max(c.PeakMiB, peak(p.pid))
+			c.PeakMiB = max(c.PeakMiB, status(p.pid, "VmHWM:"))
 		}
 	}
 	report.Crawls = append(report.Crawls, c)
@@ -153,13 +151,11 @@ func (h *system) stopAfter(n int) {
 // answers waits until the API is ready.
 func (h *system) answers(ctx context.Context) (err error) {
 	for range 300 {
-		if err = ask(ctx, http.MethodGet, h.api+"/ready", nil); err == nil {
+		if _, err = ask(ctx, http.MethodGet, h.api+"/ready", ""); err == nil {
 			return nil
 		}
-		select {
-		case <-time.After(100 * time.Millisecond):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := pause(ctx, 100*time.Millisecond); err != nil {
+			return err
 		}
 	}
 	return fmt.Errorf("the API is not ready: %w", err)
@@ -199,32 +195,17 @@ func (h *system) crawlOnce(ctx context.Context, seed string, settings crawl.Sett
 			c.Completed += finished.Sub(created).Seconds()
 			return visited, nil
 		}
-		select {
-		case <-time.After(100 * time.Millisecond):
-		case <-ctx.Done():
-			return 0, fmt.Errorf("run %d: %w", run.ID, ctx.Err())
+		if err := pause(ctx, 100*time.Millisecond); err != nil {
+			return 0, fmt.Errorf("run %d: %w", run.ID, err)
 		}
 	}
 }
 
 // postJSON sends a document and decodes the answer.
 func postJSON(ctx context.Context, address, body string, out any) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(body))
+	answer, err := ask(ctx, http.MethodPost, address, body)
 	if err != nil {
 		return err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	answer, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return err
-	}
-	if resp.StatusCode >= http.StatusBadRequest {
-		return fmt.Errorf("%s: %s: %s", address, resp.Status, answer)
 	}
 	return json.Unmarshal(answer, out)
 }
@@ -237,25 +218,11 @@ type crawlCosts struct {
 }
 
 func (h *system) spentOnCrawls(ctx context.Context, origin string) (c crawlCosts, err error) {
-	select { // sessions report their times about once a second
-	case <-time.After(1500 * time.Millisecond):
-	case <-ctx.Done():
-		return c, ctx.Err()
+	if err := pause(ctx, 1500*time.Millisecond); err != nil { // sessions report their times about once a second
+		return c, err
 	}
 	c.hits, err = hits(ctx, origin)
 	c.cpu = processes()
 	return c, errors.Join(err, h.db.QueryRow(ctx,
 		"SELECT active_time FROM pg_stat_database WHERE datname = current_database()").Scan(&c.active))
-}
-
-// peak is the most memory that a process had resident, in MiB.
-func peak(pid int) int {
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)) // it may have ended
-	for line := range strings.Lines(string(text)) {
-		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == "VmHWM:" {
-			kb, _ := strconv.Atoi(fields[1])
-			return kb / 1024
-		}
-	}
-	return 0
 }

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -254,15 +255,9 @@ func (c *Crawl) cost(cpu map[string]time.Duration) {
 
 // hits is the number of requests that a site has had.
 func hits(ctx context.Context, origin string) (n int, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, origin+"/-/hits", nil)
+	answer, err := ask(ctx, http.MethodGet, origin+"/-/hits", "")
 	if err != nil {
 		return 0, err
 	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return 0, err
-	}
-	defer resp.Body.Close()
-	_, err = fmt.Fscan(resp.Body, &n)
-	return n, err
+	return strconv.Atoi(string(answer))
 }

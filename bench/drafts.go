@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	amqp "github.com/rabbitmq/amqp091-go"
 	"go.temporal.io/api/enums/v1"
 
@@ -114,10 +115,9 @@ func (h *system) drafts(ctx context.Context, how drafting, report *Report) error
 	}
 	d.PerSecond, d.LatencyMillis = float64(how.n)/last.Sub(began).Seconds(), percentiles(took)
 	<-time.After(2 * time.Second) // work that trails behind belongs to the cost
-	d.CPUByGroup = map[string]float64{}
-	for group, used := range spent(cpu, processes()) {
-		d.CPUByGroup[group] = used.Seconds() / float64(how.n)
-		d.CPUSeconds += d.CPUByGroup[group]
+	d.CPUByGroup = cost(cpu, float64(how.n))
+	for _, used := range d.CPUByGroup {
+		d.CPUSeconds += used
 	}
 	after, err := h.transactions(ctx)
 	if err != nil {
@@ -141,14 +141,11 @@ func (h *system) drafts(ctx context.Context, how drafting, report *Report) error
 func (h *system) askForDrafts(ctx context.Context, how drafting, seen func(done int)) (
 	sent map[uuid.UUID]time.Time, rows []draftRow, err error,
 ) {
-	ch, err := h.broker.Channel()
+	ch, err := h.channel()
 	if err != nil {
 		return nil, nil, err
 	}
 	defer ch.Close()
-	if err := ch.Confirm(false); err != nil {
-		return nil, nil, err
-	}
 	sent = make(map[uuid.UUID]time.Time, how.n)
 	events := make([]uuid.UUID, 0, how.n)
 	look := time.NewTicker(500 * time.Millisecond)
@@ -207,21 +204,9 @@ func (h *system) drafted(ctx context.Context, events []uuid.UUID) ([]draftRow, e
 	if dead > 0 {
 		return nil, fmt.Errorf("%d requests became dead letters", dead)
 	}
-	found, err := h.db.Query(ctx, `SELECT event_id, url, outcome, price::text, created_at FROM product_drafts
+	found, _ := h.db.Query(ctx, `SELECT event_id, url, outcome, price::text, created_at FROM product_drafts
 		WHERE event_id = ANY ($1)`, events)
-	if err != nil {
-		return nil, err
-	}
-	defer found.Close()
-	var out []draftRow
-	for found.Next() {
-		var r draftRow
-		if err := found.Scan(&r.EventID, &r.URL, &r.Outcome, &r.Price, &r.CreatedAt); err != nil {
-			return nil, err
-		}
-		out = append(out, r)
-	}
-	return out, found.Err()
+	return pgx.CollectRows(found, pgx.RowToStructByPos[draftRow])
 }
 
 // phases reads a sample of the workflows: their cost to Temporal, and where their time went.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/mtlrent/conveyor/domain/contract"
@@ -89,10 +90,8 @@ func (h *system) feed(ctx context.Context, p *pipeline, adverts []advert, rate f
 		if left <= 0 {
 			break
 		}
-		select {
-		case <-time.After(200 * time.Millisecond):
-		case <-ctx.Done():
-			return Result{}, fmt.Errorf("%d of %d messages are not done: %w", left, len(adverts), ctx.Err())
+		if err := pause(ctx, 200*time.Millisecond); err != nil {
+			return Result{}, fmt.Errorf("%d of %d messages are not done: %w", left, len(adverts), err)
 		}
 	}
 	ended := time.Now()
@@ -100,11 +99,10 @@ func (h *system) feed(ctx context.Context, p *pipeline, adverts []advert, rate f
 	n := float64(len(adverts))
 	r := Result{
 		Messages: len(adverts), Seconds: ended.Sub(began).Seconds(), PerSecond: n / ended.Sub(began).Seconds(),
-		CPUByGroup: map[string]float64{}, Transactions: map[string]float64{},
+		CPUByGroup: cost(cpu, n/1000), Transactions: map[string]float64{},
 	}
-	for group, used := range spent(cpu, processes()) {
-		r.CPUByGroup[group] = used.Seconds() * 1000 / n
-		r.CPUMillis += r.CPUByGroup[group]
+	for _, used := range r.CPUByGroup {
+		r.CPUMillis += used
 	}
 	after, err := h.transactions(ctx)
 	if err != nil {
@@ -124,23 +122,19 @@ func (h *system) feed(ctx context.Context, p *pipeline, adverts []advert, rate f
 func (h *system) publish(ctx context.Context, p *pipeline, adverts []advert, rate float64) (
 	map[string]time.Time, error,
 ) {
-	ch, err := h.broker.Channel()
+	ch, err := h.channel()
 	if err != nil {
 		return nil, err
 	}
 	defer ch.Close()
-	if err := ch.Confirm(false); err != nil {
-		return nil, err
-	}
 	sent := make(map[string]time.Time, len(adverts))
 	began := time.Now()
 	var pending []*amqp.DeferredConfirmation
 	for i, a := range adverts {
 		if rate > 0 {
-			select {
-			case <-time.After(time.Until(began.Add(time.Duration(float64(i) / rate * float64(time.Second))))):
-			case <-ctx.Done():
-				return nil, ctx.Err()
+			at := began.Add(time.Duration(float64(i) / rate * float64(time.Second)))
+			if err := pause(ctx, time.Until(at)); err != nil {
+				return nil, err
 			}
 		}
 		var m struct {
@@ -203,21 +197,15 @@ func (h *system) waiting(ctx context.Context) (n int64, err error) {
 
 // transactions are those of every database since the server started.
 func (h *system) transactions(ctx context.Context) (map[string]int64, error) {
-	rows, err := h.db.Query(ctx, "SELECT datname, xact_commit FROM pg_stat_database WHERE datname IS NOT NULL")
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
+	rows, _ := h.db.Query(ctx, "SELECT datname, xact_commit FROM pg_stat_database WHERE datname IS NOT NULL")
 	out := map[string]int64{}
-	for rows.Next() {
-		var name string
-		var n int64
-		if err := rows.Scan(&name, &n); err != nil {
-			return nil, err
-		}
+	var name string
+	var n int64
+	_, err := pgx.ForEachRow(rows, []any{&name, &n}, func() error {
 		out[name] = n
-	}
-	return out, rows.Err()
+		return nil
+	})
+	return out, err
 }
 
 // transitions is the mean of a sample of the newest runs.

@@ -108,10 +108,8 @@ func (i importing) file(ctx context.Context, files *blob.Store, tenant, how stri
 		return err
 	}
 	for u.State.Open() {
-		select {
-		case <-time.After(200 * time.Millisecond):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := pause(ctx, 200*time.Millisecond); err != nil {
+			return err
 		}
 		if u, err = store.Get(ctx, tenant, u.ID); err != nil {
 			return err
@@ -136,10 +134,7 @@ func (i importing) file(ctx context.Context, files *blob.Store, tenant, how stri
 }
 
 func (i importing) imported(r Imported, before map[string]time.Duration) {
-	r.Rows, r.PerSecond, r.CPU = i.rows, float64(i.rows)/r.Seconds, map[string]float64{}
-	for group, used := range spent(before, processes()) {
-		r.CPU[group] = used.Seconds()
-	}
+	r.Rows, r.PerSecond, r.CPU = i.rows, float64(i.rows)/r.Seconds, cost(before, 1)
 	i.report.Imported = append(i.report.Imported, r)
 }
 
@@ -189,7 +184,7 @@ func (i importing) rowByRow(ctx context.Context) error {
 		return err
 	}
 	for _, how := range []string{"all new", "all known"} {
-		before, own, began := processes(), selfCPU(), time.Now()
+		before, own, began := processes(), cpuTime(), time.Now()
 		rows := csv.NewReader(peopleCSV(i.rows))
 		header, err := rows.Read()
 		for err == nil {
@@ -200,7 +195,7 @@ func (i importing) rowByRow(ctx context.Context) error {
 		}
 		r := Imported{How: listmonk + ", " + how, Seconds: time.Since(began).Seconds()}
 		i.imported(r, before)
-		i.report.Imported[len(i.report.Imported)-1].CPU["the importer"] = (selfCPU() - own).Seconds()
+		i.report.Imported[len(i.report.Imported)-1].CPU["the importer"] = (cpuTime() - own).Seconds()
 	}
 	return nil
 }
@@ -228,18 +223,4 @@ func tenThousand(ctx context.Context, tx pgx.Tx, rows *csv.Reader, header []stri
 		}
 	}
 	return nil
-}
-
-// selfCPU is the CPU time of this process so far.
-func selfCPU() time.Duration {
-	fields := stat("/proc/self")
-	var used time.Duration
-	for _, k := range []int{11, 12} { // utime stime
-		var n int64
-		if len(fields) > k {
-			_, _ = fmt.Sscan(fields[k], &n)
-		}
-		used += time.Duration(n) * tick
-	}
-	return used
 }

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -61,21 +60,13 @@ func (h *system) fill(ctx context.Context, n int) error {
 		ref := listing.Ref{Platform: "kijiji", PlatformID: strconv.Itoa(7_000_000_000 + i)}
 		ids[i], platformIDs[i] = ref.ID(), ref.PlatformID
 	}
-	tx, err := h.db.Begin(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // after a commit there is nothing to undo
-	if _, err := tx.Exec(ctx, sqlFill, ids, platformIDs); err != nil {
-		return fmt.Errorf("fill: %w", err)
-	}
-	if err := tx.Commit(ctx); err != nil {
+	if _, err := h.db.Exec(ctx, sqlFill, ids, platformIDs); err != nil {
 		return fmt.Errorf("fill: %w", err)
 	}
 	if err := h.enrol(ctx); err != nil {
 		return err
 	}
-	_, err = h.db.Exec(ctx, "VACUUM ANALYZE")
+	_, err := h.db.Exec(ctx, "VACUUM ANALYZE")
 	return err
 }
 
@@ -130,8 +121,8 @@ func (h *system) homes(ctx context.Context, report *Report) error {
 // replay takes every listing that is there through the pipeline again, at the usual rate, until stop is called.
 func (h *system) replay(ctx context.Context) (stop func() error, err error) {
 	id := uuid.NewString()
-	body := strings.NewReader(fmt.Sprintf(`{"id": %q, "stage": "normalize", "filter": {"status": ["imported"]}}`, id))
-	if err := ask(ctx, http.MethodPost, h.api+"/replays", body); err != nil {
+	body := fmt.Sprintf(`{"id": %q, "stage": "normalize", "filter": {"status": ["imported"]}}`, id)
+	if _, err := ask(ctx, http.MethodPost, h.api+"/replays", body); err != nil {
 		return nil, err
 	}
 	return func() error {
@@ -141,7 +132,8 @@ func (h *system) replay(ctx context.Context) (stop func() error, err error) {
 			err = errors.New("the replay has started nothing, so nothing was measured")
 		}
 		fmt.Fprintf(os.Stderr, "bench: %d were replayed meanwhile\n", started)
-		return errors.Join(err, ask(ctx, http.MethodDelete, h.api+"/replays/"+id, nil))
+		_, end := ask(ctx, http.MethodDelete, h.api+"/replays/"+id, "")
+		return errors.Join(err, end)
 	}, nil
 }
 
@@ -179,7 +171,7 @@ func (h *system) search(ctx context.Context, report *Report) error {
 		for i := range 100 {
 			query := strings.NewReplacer("#", strconv.Itoa(700+i*10), "@", places[rand.IntN(len(places))]).Replace(q) //nolint:gosec // any will do
 			began := time.Now()
-			if err := ask(ctx, http.MethodGet, h.api+"/listings?"+query, nil); err != nil {
+			if _, err := ask(ctx, http.MethodGet, h.api+"/listings?"+query, ""); err != nil {
 				return err
 			}
 			took = append(took, time.Since(began))
@@ -191,22 +183,22 @@ func (h *system) search(ctx context.Context, report *Report) error {
 }
 
 // ask sends a request and reads the answer, which must be a good one.
-func ask(ctx context.Context, method, address string, body io.Reader) error {
-	req, err := http.NewRequestWithContext(ctx, method, address, body)
+func ask(ctx context.Context, method, address, body string) (answer []byte, err error) {
+	req, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(body))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer resp.Body.Close()
-	answer, err := io.ReadAll(resp.Body)
+	answer, err = io.ReadAll(resp.Body)
 	if err == nil && resp.StatusCode >= http.StatusBadRequest {
-		err = fmt.Errorf("%s %s: %s: %s", method, address, resp.Status, answer)
+		err = fmt.Errorf("%s %s: %s: %s", method, req.URL.Redacted(), resp.Status, answer)
 	}
-	return err
+	return answer, err
 }
 
 // Memory is the resident memory of one role while adverts went through, in MiB.
@@ -245,34 +237,10 @@ func (h *system) memory(ctx context.Context, p *pipeline, adverts []advert, n in
 			report.Results = append(report.Results, r)
 		}
 		for i, role := range roles {
-			mib := resident(role.Process.Pid)
-			m := &seen[i]
-			m.Role, m.Most = strings.Join(role.Args[1:], " "), max(m.Most, mib)
-			switch part {
-			case 0:
-				m.Early = mib
-			case parts/2 - 1:
-				m.Half = mib
-			case parts - 1:
-				m.End = mib
-			}
+			seen[i].Role = strings.Join(role.Args[1:], " ")
+			seen[i].see(resident(role.Process.Pid), part+1, parts)
 		}
 	}
-	report.Memory = append(report.Memory, slices.Clone(seen)...)
+	report.Memory = append(report.Memory, seen...)
 	return nil
-}
-
-// resident is the resident memory of a process, in MiB; 0 when it has ended.
-func resident(pid int) int {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(text)) {
-		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == "VmRSS:" {
-			kb, _ := strconv.Atoi(fields[1])
-			return kb / 1024
-		}
-	}
-	return 0
 }

@@ -179,9 +179,7 @@ func (p *posting) tenant(ctx context.Context, id string, tier campaign.Tier, mes
 	}, db.Sealed{Key: key, Box: token}, "bench"); err != nil {
 		return sender, err
 	}
-	return sender, pgx.BeginTxFunc(ctx, p.db, pgx.TxOptions{
-		BeginQuery: "BEGIN; SELECT set_config('conveyor.tenant', '*', true)",
-	}, func(tx pgx.Tx) error {
+	return sender, p.everyTenant(ctx, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, sqlBenchMessages, id, sender, messages, due)
 		return err
 	})
@@ -398,11 +396,8 @@ func (p *posting) rates(ctx context.Context, workers int) error {
 	p.env = append(slices.Clone(env), "CONVEYOR_WHATSAPP_URL="+p.url, "CONVEYOR_SECRET_KEYS="+p.keys)
 	was := len(p.roles)
 	defer func() {
-		for _, r := range p.roles[was:] {
-			_ = r.Process.Kill()
-			_ = r.Wait()
-		}
-		p.roles, p.env = p.roles[:was], env
+		p.stopAfter(was)
+		p.env = env
 	}()
 	for range workers - 1 {
 		if err := p.start(p.binary, "worker"); err != nil {
@@ -443,10 +438,7 @@ func (p *posting) rates(ctx context.Context, workers int) error {
 }
 
 func (p *posting) dispatched(d Dispatched, n int, before map[string]time.Duration) {
-	d.Messages, d.PerSecond, d.CPU = n, float64(n)/d.Seconds, map[string]float64{}
-	for group, used := range spent(before, processes()) {
-		d.CPU[group] = used.Seconds() * 1000 / float64(n)
-	}
+	d.Messages, d.PerSecond, d.CPU = n, float64(n)/d.Seconds, cost(before, float64(n)/1000)
 	p.report.Dispatched = append(p.report.Dispatched, d)
 }
 

@@ -90,9 +90,7 @@ FROM generate_series(1, $2) n ON CONFLICT DO NOTHING`
 
 // campaign starts a campaign to n people, who are a tenant's only contacts.
 func (p *posting) campaign(ctx context.Context, tenant string, sender uuid.UUID, n int) (id uuid.UUID, err error) {
-	err = pgx.BeginTxFunc(ctx, p.db, pgx.TxOptions{
-		BeginQuery: "BEGIN; SELECT set_config('conveyor.tenant', '*', true)",
-	}, func(tx pgx.Tx) error {
+	err = p.everyTenant(ctx, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, sqlBenchContacts, tenant, n)
 		return err
 	})

@@ -292,10 +292,8 @@ func (h *system) savedFeed(ctx context.Context, how string, searches []saved.Sea
 	if err != nil {
 		return err
 	}
-	r := Saved{How: how, Searches: len(searches), Listings: len(ids), CPU: map[string]float64{}, Worker: held()["worker"]}
-	for group, used := range spent(before, processes()) {
-		r.CPU[group] = used.Seconds() * 1000 / float64(len(ids))
-	}
+	r := Saved{How: how, Searches: len(searches), Listings: len(ids), Worker: held()["worker"]}
+	r.CPU = cost(before, float64(len(ids))/1000)
 	if searches != nil {
 		r.Millis = percentiles(events.took)
 	}

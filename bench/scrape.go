@@ -88,7 +88,8 @@ func (h *system) scraping(ctx context.Context, transport string, adverts int) (*
 }
 
 func (h *system) patch(ctx context.Context, body string) error {
-	return ask(ctx, http.MethodPatch, h.api+"/platforms/kijiji", strings.NewReader(body))
+	_, err := ask(ctx, http.MethodPatch, h.api+"/platforms/kijiji", body)
+	return err
 }
 
 // A cycle of the scraper that is over.
@@ -113,10 +114,8 @@ func (h *system) cycle(ctx context.Context, n int) (c cycle, err error) {
 		case !errors.Is(err, pgx.ErrNoRows):
 			return c, err
 		}
-		select {
-		case <-time.After(50 * time.Millisecond):
-		case <-ctx.Done():
-			return c, ctx.Err()
+		if err := pause(ctx, 50*time.Millisecond); err != nil {
+			return c, err
 		}
 	}
 }

@@ -209,7 +209,8 @@ func (s *searching) queries(ctx context.Context) error {
 			continue
 		}
 		err := s.measure("conveyor, GET /search", q, 60, func(text string) (int, error) {
-			body, err := s.get(ctx, "/search?limit=10&facets="+fmt.Sprint(q.facets)+"&q="+url.QueryEscape(text))
+			body, err := ask(ctx, http.MethodGet,
+				s.api+"/search?limit=10&facets="+fmt.Sprint(q.facets)+"&q="+url.QueryEscape(text), "")
 			var answer struct {
 				Total int `json:"total"`
 			}
@@ -285,10 +286,8 @@ func (s *searching) single(ctx context.Context) error {
 			}
 		}
 		took = append(took, time.Since(began))
-		select {
-		case <-time.After(100 * time.Millisecond):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := pause(ctx, 100*time.Millisecond); err != nil {
+			return err
 		}
 	}
 	s.stored(Stored{How: "one at a time", Messages: n, Millis: percentiles(took)}, before)
@@ -338,10 +337,8 @@ func (s *searching) backlog(ctx context.Context) error {
 		if left = n - findable; left <= 0 {
 			break
 		}
-		select {
-		case <-time.After(50 * time.Millisecond):
-		case <-ctx.Done():
-			return fmt.Errorf("%d of %d pages are not findable: %w", left, n, ctx.Err())
+		if err := pause(ctx, 50*time.Millisecond); err != nil {
+			return fmt.Errorf("%d of %d pages are not findable: %w", left, n, err)
 		}
 	}
 	s.stored(Stored{How: "a backlog", Messages: n, PerSecond: float64(n) / time.Since(began).Seconds()}, before)
@@ -358,16 +355,13 @@ func (s *searching) findable(ctx context.Context, condition string, arg any) (n 
 }
 
 func (s *searching) stored(r Stored, before map[string]time.Duration) {
-	r.CPU = map[string]float64{}
-	for group, used := range spent(before, processes()) {
-		r.CPU[group] = used.Seconds() * 1000 / float64(r.Messages)
-	}
+	r.CPU = cost(before, float64(r.Messages)/1000)
 	s.report.Stored = append(s.report.Stored, r)
 }
 
 // channel is one with confirms.
-func (s *searching) channel() (*amqp.Channel, error) {
-	ch, err := s.broker.Channel()
+func (h *system) channel() (*amqp.Channel, error) {
+	ch, err := h.broker.Channel()
 	if err != nil {
 		return nil, err
 	}

@@ -180,10 +180,8 @@ func (s *searching) bleve(ctx context.Context) (err error) {
 		return err
 	}
 	took := time.Since(began)
-	select { // it merges its files in the background
-	case <-time.After(10 * time.Second):
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := pause(ctx, 10*time.Second); err != nil { // it merges its files in the background
+		return err
 	}
 	size := 0.0
 	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {

@@ -179,17 +179,8 @@ func (h *system) stop() {
 
 // vhost makes or removes a broker of our own.
 func vhost(ctx context.Context, method, name string) error {
-	req, err := http.NewRequestWithContext(ctx, method, os.Getenv("RABBITMQ_MANAGEMENT_URL")+"/api/vhosts/"+name, nil)
-	if err != nil {
-		return err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return fmt.Errorf("%s vhost: %w", method, err)
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode >= 300 {
-		return fmt.Errorf("%s vhost: %s", method, resp.Status)
+	if _, err := ask(ctx, method, os.Getenv("RABBITMQ_MANAGEMENT_URL")+"/api/vhosts/"+name, ""); err != nil {
+		return fmt.Errorf("vhost: %w", err)
 	}
 	return nil
 }
@@ -206,10 +197,8 @@ func (h *system) ready(ctx context.Context, queue string) error {
 		if err == nil && q.Consumers > 0 {
 			return nil
 		}
-		select {
-		case <-time.After(100 * time.Millisecond):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := pause(ctx, 100*time.Millisecond); err != nil {
+			return err
 		}
 	}
 	return fmt.Errorf("queue %s has no consumer", queue)

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -237,13 +235,13 @@ FROM pg_constraint WHERE contype = 'f' AND conrelid = ANY ($1::text[]::regclass[
 
 // repeat asks for a path several times, with a pause in between. Refusals are counted.
 func (h *system) repeat(
-	ctx context.Context, what string, times int, pause time.Duration, path func(int) string,
+	ctx context.Context, what string, times int, every time.Duration, path func(int) string,
 ) Volume {
 	v := Volume{What: what, Asked: times}
 	var took []time.Duration
 	for i := range times {
 		began := time.Now()
-		answer, err := h.get(ctx, path(i))
+		answer, err := ask(ctx, http.MethodGet, h.api+path(i), "")
 		if err != nil {
 			v.Failed++
 			v.Note = err.Error()
@@ -255,31 +253,10 @@ func (h *system) repeat(
 			v.Failed++
 			v.Note = "without metrics of the outbox or of platforms"
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-		}
+		_ = pause(ctx, every) // where ctx has ended, all requests fail
 	}
 	v.Millis = percentiles(took)
 	return v
-}
-
-// get returns a good answer.
-func (h *system) get(ctx context.Context, path string) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, h.api+path, nil)
-	if err != nil {
-		return nil, err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	answer, err := io.ReadAll(resp.Body)
-	if err == nil && resp.StatusCode >= http.StatusBadRequest {
-		err = errors.New(resp.Status)
-	}
-	return answer, err
 }
 
 // firstAnswers requests replays of adverts that hardly exist, and cancels each.
@@ -290,12 +267,12 @@ func (h *system) firstAnswers(ctx context.Context) Volume {
 		id := uuid.NewString()
 		body := fmt.Sprintf(`{"id": %q, "stage": "normalize", "filter": {"status": ["rejected"], "reason": "nothing"}}`, id)
 		began := time.Now()
-		if err := ask(ctx, http.MethodPost, h.api+"/replays", strings.NewReader(body)); err != nil {
+		if _, err := ask(ctx, http.MethodPost, h.api+"/replays", body); err != nil {
 			v.Failed, v.Note = v.Failed+1, fmt.Sprintf("%.60s", err.Error())
 		} else {
 			took = append(took, time.Since(began))
 		}
-		_ = ask(ctx, http.MethodDelete, h.api+"/replays/"+id, nil) // it may have ended
+		_, _ = ask(ctx, http.MethodDelete, h.api+"/replays/"+id, "") // it may have ended
 	}
 	v.Millis = percentiles(took)
 	return v
@@ -307,7 +284,7 @@ func (h *system) staleness(ctx context.Context) Volume {
 	began := time.Now()
 	limited, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
-	err := ask(ctx, http.MethodPost, h.api+"/staleness/run", nil)
+	_, err := ask(ctx, http.MethodPost, h.api+"/staleness/run", "")
 	var result json.RawMessage
 	if err == nil {
 		err = h.temporal.GetWorkflow(limited, "staleness-by-hand", "").Get(limited, &result)
