@@ -34,7 +34,8 @@ type DevtoolsOptions struct {
 	ProxyHost string
 
 	Pages   int           // at once; default 2
-	Timeout time.Duration // for one page, all in all; default 30 s. A page that is there after 5/6 of it is taken
+	Timeout time.Duration // for one page, all in all; default 30 s
+	TakeAt  time.Duration // after which a page that is there is taken as it is; default 5/6 of Timeout
 	Settle  time.Duration // after its load event, in which a page may become stable; default 10 s
 
 	Now        func() time.Time // default time.Now
@@ -68,6 +69,7 @@ func NewDevtools(o DevtoolsOptions) *Devtools {
 	o.ProxyHost = cmp.Or(o.ProxyHost, "127.0.0.1")
 	o.Pages = cmp.Or(o.Pages, 2)
 	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
+	o.TakeAt = cmp.Or(o.TakeAt, o.Timeout*5/6)
 	o.Settle = cmp.Or(o.Settle, 10*time.Second)
 	if o.Now == nil {
 		o.Now = time.Now
@@ -118,8 +120,8 @@ func (d *Devtools) isClosed() bool {
 
 // Capture opens the page and takes it once it is stable: its load event was, no request is under way, and nothing is
 // added to it, removed or rewritten. What only moves (style, class) does not count. A page that does not become stable
-// is taken as it is, Unstable: Settle after its load event, 5/6 of Timeout after it was asked for, or as soon as it
-// has shown 20 dialogs and popups. A page with a status of 400 or more is returned like any other.
+// is taken as it is, Unstable: Settle after its load event, TakeAt after it was asked for, or as soon as it has shown 20
+// dialogs and popups. A page with a status of 400 or more is returned like any other.
 //
 // The site is told locale, and then its language alone: fr-CA, fr. "" is en-US. Workers of the page know Chromium's own
 // languages only.

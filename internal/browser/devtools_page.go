@@ -62,7 +62,7 @@ func (l *link) capture(ctx context.Context, address, locale string, s draft.Secr
 	err = t.run(ctx, func(ctx context.Context, opened chan<- struct{}) error {
 		t.enough, t.bother = context.WithCancel(ctx)
 		defer t.bother()
-		c, err = t.capture(ctx, opened, began.Add(t.timeout*5/6))
+		c, err = t.capture(ctx, opened, began.Add(l.d.o.TakeAt))
 		return err
 	}, explained)
 	return c, err

@@ -255,33 +255,24 @@ func TestCapture(t *testing.T) {
 		{name: "/401-inside3", body: "<p>inside"},
 		{name: "/frames", body: "<p>frames"},
 	}
-	restless := []row{ // they settle late or never
+	restless := []row{ // they settle late or never, and some keep the processor or the connection
 		{name: "/popups", body: "<p>popups", unlimited: true},
 		{name: "/mutates", body: "<p>mutates", unstable: true},
 		{name: "/stream", body: "<p>stream", unlimited: true},
 		{name: "/heavy", body: "<p>heavy", unlimited: true},
-	}
-	// They keep the processor, or the connection, until the time is up, so they come when the others are over.
-	endless, enough := []row{
 		{name: "/busy", body: "<p>busy", unstable: true},
-	}, 18*time.Second
+	}
 	if !testing.Short() {
-		enough = 36 * time.Second
-		endless = append(endless,
+		restless = append(restless,
 			row{name: "/drips", body: "<p>drips on on", unstable: true},
 			row{name: "/alerts", body: "<p>alerts", unstable: true},
 			row{name: "/popups-for-ever", body: "<p>popups", unlimited: true},
 			row{name: "/busy-later", body: "<p>busy", unstable: true},
 			row{name: "/long-poll", body: "<p>polls", unstable: true})
 	}
-	take := func(t *testing.T, d *browser.Devtools, quick bool, tt row) {
+	take := func(t *testing.T, d *browser.Devtools, tt row) {
 		began := time.Now()
 		c, err := d.Capture(t.Context(), s.URL+tt.name, "", draft.Secrets{})
-		if err != nil && quick { // a sixth of the time is left for it at the end: more on a busy machine
-			t.Logf("%v, trying again", err)
-			c, err = drive(t, stack, browser.DevtoolsOptions{Settle: 5 * time.Second, Timeout: patience}, s, other).
-				Capture(t.Context(), s.URL+tt.name, "", draft.Secrets{})
-		}
 		took := time.Since(began)
 		if err != nil {
 			t.Fatalf("%v after %s", err, took)
@@ -312,22 +303,18 @@ func TestCapture(t *testing.T) {
 		}
 	}
 	for _, group := range []struct {
-		name            string
-		pages           int
-		settle, timeout time.Duration // the last sixth of timeout is for what it takes to end a page that spins
-		rows            []row
+		name           string
+		settle, takeAt time.Duration // whatever comes after it has all of the patience
+		rows           []row
 	}{
-		{"ends", 4, patience / 2, patience, rows}, {"restless", 4, 5 * time.Second, patience, restless},
-		{"endless", len(endless), 5 * time.Second, enough, endless},
+		{"ends", patience / 2, 0, rows}, {"restless", 5 * time.Second, 10 * time.Second, restless},
 	} {
 		t.Run(group.name, func(t *testing.T) {
-			d := drive(t, stack, browser.DevtoolsOptions{
-				Pages: group.pages, Settle: group.settle, Timeout: group.timeout,
-			}, s, other)
+			d := drive(t, stack, browser.DevtoolsOptions{Pages: 4, Settle: group.settle, TakeAt: group.takeAt}, s, other)
 			for _, tt := range group.rows {
 				t.Run(tt.name[1:], func(t *testing.T) {
 					t.Parallel()
-					take(t, d, group.timeout < patience, tt)
+					take(t, d, tt)
 				})
 			}
 		})
