@@ -6,8 +6,11 @@ package scrape
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
+	"slices"
 	"time"
 
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/web"
 )
@@ -84,6 +87,38 @@ type Results struct {
 	Cards []Card `json:"cards"` // each advert once, in the order of the page
 	Total int    `json:"total"` // adverts of the whole search, as the site states; -1 = it does not
 	Last  bool   `json:"last"`  // no page comes after this one
+}
+
+// Read is web.Read of a search page, with each advert once.
+func Read(p web.Page, read func(web.Page) (Results, error)) (Results, error) {
+	return Once(web.Read(p, read))
+}
+
+// Once keeps the first card of each advert: sites show some also beside their place in the list.
+func Once(r Results, err error) (Results, error) {
+	seen := map[string]bool{}
+	r.Cards = slices.DeleteFunc(r.Cards, func(c Card) bool {
+		again := seen[c.PlatformID]
+		seen[c.PlatformID] = true
+		return again
+	})
+	return r, err
+}
+
+// StartOf reads the address of a search of any site, of which the n-th page is to be asked for, and its query. What is
+// no address, and a page below 1, are fault.Invalid.
+func StartOf(start string, n int) (u *url.URL, query url.Values, err error) {
+	u, err = url.Parse(start)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.Fragment != "" {
+		return nil, nil, fault.Newf(fault.Invalid, "search %q: not an http or https address, or one with a fragment", start)
+	}
+	if query, err = url.ParseQuery(u.RawQuery); err != nil {
+		return nil, nil, fault.Newf(fault.Invalid, "search %q: its query cannot be read: %v", start, err)
+	}
+	if n < 1 {
+		return nil, nil, fault.Newf(fault.Invalid, "search %q: page %d, want 1 or more", start, n)
+	}
+	return u, query, nil
 }
 
 // An Advert is the content of a detail page. Raw.ScrapedAt is zero: the caller sets it.

@@ -89,6 +89,20 @@ func LinkedData(doc *goquery.Document) (blocks []json.RawMessage) {
 // Line folds white space, that which does not break included.
 func Line(s string) string { return strings.Join(strings.Fields(s), " ") }
 
+// Address puts an address together of what there is of it. "None" is how sites write that it has no postal code.
+func Address(street, city, region, code string) string {
+	out := Line(street)
+	for _, part := range []string{city, region} {
+		if part != "" {
+			out += ", " + part
+		}
+	}
+	if code != "" && !strings.EqualFold(code, "none") {
+		out += " " + code
+	}
+	return strings.TrimPrefix(out, ", ")
+}
+
 // Text is the text of the first element of a selection as one line; "" for none.
 func Text(s *goquery.Selection) string { return Line(s.First().Text()) }
 

@@ -15,7 +15,7 @@ import (
 
 // ReadSearch reads the first page of a search, or what the site's script is given for a later one: the same cards
 // within JSON. A page is empty only where its own count says so.
-func (Platform) ReadSearch(p web.Page) (scrape.Results, error) { return web.Read(p, search) }
+func (Platform) ReadSearch(p web.Page) (scrape.Results, error) { return scrape.Read(p, search) }
 
 func search(p web.Page) (scrape.Results, error) {
 	if answer := body.JSON(p.Body); answer != nil {
@@ -91,7 +91,6 @@ func results(cards []scrape.Card, err error, total, at, size int) (scrape.Result
 const card = "div.property-thumbnail-item"
 
 func cardsOf(p web.Page, doc *goquery.Document) (cards []scrape.Card, err error) {
-	seen := map[string]bool{}
 	doc.Find(card).EachWithBreak(func(_ int, s *goquery.Selection) bool {
 		href := s.Find("a.property-thumbnail-summary-link").AttrOr("href", "")
 		kind := body.Text(s.Find(".category"))
@@ -104,10 +103,6 @@ func cardsOf(p web.Page, doc *goquery.Document) (cards []scrape.Card, err error)
 			return false
 		}
 		u.RawQuery, u.ForceQuery = "", false
-		if seen[id] {
-			return true
-		}
-		seen[id] = true
 		address := strings.Join(lines, ", ")
 		cards = append(cards, scrape.Card{
 			PlatformID: id, URL: u.String(), Title: strings.TrimSuffix(kind+", "+address, ", "),

@@ -50,17 +50,13 @@ func idOf(u *url.URL) string {
 // of the site's own links, for without it the pages after the first cannot be asked for. Those are no pages of their
 // own: the site's script asks for them by POST, and so does this.
 func (Platform) SearchRequest(start string, n int) (web.Request, error) {
-	u, err := url.Parse(start)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.Fragment != "" {
-		return web.Request{}, fault.Newf(fault.Invalid, "search %q: not an http or https address", start)
+	u, query, err := scrape.StartOf(start, n)
+	if err != nil {
+		return web.Request{}, err
 	}
-	query, err := url.ParseQuery(u.RawQuery)
-	if err != nil || !searchPath.MatchString(u.Path) || query.Get("q") == "" {
+	if !searchPath.MatchString(u.Path) || query.Get("q") == "" {
 		return web.Request{}, fault.Newf(fault.Invalid,
 			"search %q: not a search of centris, want /fr/propriete~a-louer~<place>?q=…", start)
-	}
-	if n < 1 {
-		return web.Request{}, fault.Newf(fault.Invalid, "search %q: page %d, want 1 or more", start, n)
 	}
 	fields, err := fieldsOf(query.Get("q"))
 	if err != nil {

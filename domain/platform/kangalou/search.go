@@ -19,7 +19,7 @@ import (
 // site serves it: a script fills its list from a template, and what the list holds then is known from the template and
 // from scrapers of 2019 and 2026. The members of pins are guesses. What fits neither is a *ShapeError that names what
 // was found. An HTML page without cards is empty only where the list says so in words that are shown.
-func (Platform) ReadSearch(p web.Page) (scrape.Results, error) { return web.Read(p, search) }
+func (Platform) ReadSearch(p web.Page) (scrape.Results, error) { return scrape.Read(p, search) }
 
 func search(p web.Page) (scrape.Results, error) {
 	if answer := body.JSON(p.Body); answer != nil {
@@ -42,7 +42,6 @@ func cards(p web.Page) (scrape.Results, error) {
 	}
 	r := scrape.Results{Total: count(doc)}
 	var bad error
-	seen := map[string]bool{}
 	doc.Find(card).Not(templates).Each(func(_ int, s *goquery.Selection) {
 		title := s.Find(".js-propertyTitle").First()
 		a := title.Find("a[href]").First()
@@ -54,10 +53,7 @@ func cards(p web.Page) (scrape.Results, error) {
 		if !ok {
 			bad = web.Unrecognized("a card has the link %q and the title %q", a.AttrOr("href", ""), body.Line(a.Text()))
 		}
-		if ok && !seen[c.PlatformID] {
-			seen[c.PlatformID] = true
-			r.Cards = append(r.Cards, c)
-		}
+		r.Cards = append(r.Cards, c)
 	})
 	if bad != nil {
 		return scrape.Results{}, bad
@@ -176,7 +172,6 @@ func pins(p web.Page, answer []byte) (scrape.Results, error) {
 			}
 		}
 	}
-	seen := map[string]bool{}
 	for _, pin := range entries {
 		href, title := first(pin, "url", "link", "href", "permalink"), first(pin, "title", "titre", "name")
 		c, ok := cardAt(p, href, title, first(pin, "price", "prix", "cost", "monthlycost"),
@@ -185,10 +180,7 @@ func pins(p web.Page, answer []byte) (scrape.Results, error) {
 			return scrape.Results{}, web.Unrecognized("a pin has the link %q and the title %q; it has: %s", href, title,
 				names(pin))
 		}
-		if !seen[c.PlatformID] {
-			seen[c.PlatformID] = true
-			r.Cards = append(r.Cards, c)
-		}
+		r.Cards = append(r.Cards, c)
 	}
 	if len(r.Cards) == 0 && r.Total != 0 {
 		return scrape.Results{}, web.Unrecognized("a list of no pins, and no count of 0")

@@ -57,16 +57,12 @@ func isSearch(u *url.URL) bool { return searchPath.MatchString(u.Path) && idOf(u
 // that of the map, "/fr/recherche/ajax/search-map/", on any host. What the query of start filters by is kept. The map
 // is asked by a form, as the site's own script does, and answers with everything at once.
 func (Platform) SearchRequest(start string, n int) (web.Request, error) {
-	u, err := url.Parse(start)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.Fragment != "" {
-		return web.Request{}, fault.Newf(fault.Invalid, "search %q: not an http or https address", start)
+	u, query, err := scrape.StartOf(start, n)
+	if err != nil {
+		return web.Request{}, err
 	}
-	query, err := url.ParseQuery(u.RawQuery)
-	if err != nil || !isSearch(u) {
+	if !isSearch(u) {
 		return web.Request{}, fault.Newf(fault.Invalid, "search %q: not a search of kangalou, want /fr/recherche/", start)
-	}
-	if n < 1 {
-		return web.Request{}, fault.Newf(fault.Invalid, "search %q: page %d, want 1 or more", start, n)
 	}
 	if mapPath.MatchString(u.Path) {
 		form := url.Values{"s": {"newest"}, "pinsOnly": {"true"}, "z[]": {""}, "pmin": {""}, "pmax": {""}}

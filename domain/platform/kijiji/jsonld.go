@@ -46,7 +46,6 @@ var residences = []string{"SingleFamilyResidence", "Residence", "Apartment", "Ho
 // searchLD reads an ItemList. It has no count, so an empty one is not known to be meant, and no page is the last.
 func searchLD(p web.Page, blocks []json.RawMessage) (scrape.Results, error) {
 	r := scrape.Results{Total: -1}
-	seen := map[string]bool{}
 	for _, block := range blocks {
 		var list struct {
 			Type  string `json:"@type"`
@@ -62,10 +61,6 @@ func searchLD(p web.Page, blocks []json.RawMessage) (scrape.Results, error) {
 			if u == "" || e.Item.Name == "" {
 				return scrape.Results{}, web.Unrecognized("JSON-LD lists %q at %q", e.Item.Name, e.Item.URL)
 			}
-			if seen[id] {
-				continue
-			}
-			seen[id] = true
 			title := html.UnescapeString(e.Item.Name)
 			r.Cards = append(r.Cards, scrape.Card{PlatformID: id, URL: u, Title: title,
 				Fingerprint: scrape.Fingerprint(title, string(e.Item.Offers.Price), e.Item.address(), e.Item.Description)})

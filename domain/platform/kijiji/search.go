@@ -16,7 +16,9 @@ import (
 // ReadSearch reads the adverts of the page's Apollo cache, paid ones first, or those of its JSON-LD where it has no
 // cache; Total is then -1. Without a count, a page after the first that lists none is the last. A page that lists
 // none although its count says that there are some is a *ShapeError.
-func (Platform) ReadSearch(p web.Page) (scrape.Results, error) {
+func (Platform) ReadSearch(p web.Page) (scrape.Results, error) { return scrape.Once(read(p)) }
+
+func read(p web.Page) (scrape.Results, error) {
 	if err := web.Check(p); err != nil {
 		return scrape.Results{}, err
 	}
@@ -60,7 +62,6 @@ func (c cache) search(p web.Page) (scrape.Results, error) {
 		return none, web.Unrecognized("no mainListings in %s", key)
 	}
 	r := scrape.Results{Total: -1}
-	seen := map[string]bool{}
 	add := func(member string) (listed int, err error) {
 		var entries []json.RawMessage
 		if err := c.get(found.Results[member], &entries); err != nil {
@@ -71,12 +72,8 @@ func (c cache) search(p web.Page) (scrape.Results, error) {
 			if err != nil {
 				return 0, err
 			}
-			if !ok {
-				continue
-			}
-			if listed++; !seen[card.PlatformID] {
-				seen[card.PlatformID] = true
-				r.Cards = append(r.Cards, card)
+			if ok {
+				listed, r.Cards = listed+1, append(r.Cards, card)
 			}
 		}
 		return listed, nil

@@ -61,21 +61,18 @@ func search(path string) []string {
 // SearchRequest asks for the n-th page of the search at start, an address such as Site().Start, on any host. Filters in
 // a query are fault.Invalid, for the site's robots.txt keeps them from robots; those in the path ("a27949001") are not.
 func (Platform) SearchRequest(start string, n int) (web.Request, error) {
-	u, err := url.Parse(start)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
-		return web.Request{}, fault.Newf(fault.Invalid, "search %q: not an http or https address", start)
+	u, _, err := scrape.StartOf(start, n)
+	if err != nil {
+		return web.Request{}, err
 	}
-	if u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
+	if u.RawQuery != "" || u.ForceQuery {
 		return web.Request{}, fault.Newf(fault.Invalid,
-			"search %q: has a query or fragment; the site's robots.txt disallows search filters in queries", start)
+			"search %q: has a query; the site's robots.txt disallows search filters in queries", start)
 	}
 	parts := search(u.EscapedPath())
 	if parts == nil {
 		return web.Request{}, fault.Newf(fault.Invalid,
 			"search %q: not a search of kijiji, want /b-<category>/<place>/c<number>l<number>", start)
-	}
-	if n < 1 {
-		return web.Request{}, fault.Newf(fault.Invalid, "search %q: page %d, want 1 or more", start, n)
 	}
 	if n > 1 {
 		parts = slices.Insert(parts, len(parts)-1, "page-"+strconv.Itoa(n))

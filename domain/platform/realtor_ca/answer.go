@@ -17,13 +17,13 @@ import (
 
 // ReadSearch reads an answer of the API. Each card has its advert, so no page of an advert is visited. An answer is
 // empty only where its own count is 0.
-func (Platform) ReadSearch(p web.Page) (scrape.Results, error) { return web.Read(p, search) }
+func (Platform) ReadSearch(p web.Page) (scrape.Results, error) { return scrape.Read(p, search) }
 
 // ReadAdvert reads an answer of the API that holds one advert. Pages of adverts are not read: a search has all of them.
 func (Platform) ReadAdvert(p web.Page) (scrape.Advert, error) { return web.Read(p, advert) }
 
 func advert(p web.Page) (scrape.Advert, error) {
-	r, err := search(p)
+	r, err := scrape.Read(p, search)
 	if err != nil {
 		return scrape.Advert{}, err
 	}
@@ -98,16 +98,12 @@ func search(p web.Page) (scrape.Results, error) {
 		return none, web.Unrecognized("JSON without Results, Paging.TotalRecords and Paging.CurrentPage")
 	}
 	r := scrape.Results{Total: *answer.Paging.Total, Last: answer.Paging.Page >= answer.Paging.Pages}
-	seen := map[string]bool{}
 	for _, one := range *answer.Results {
 		c, err := one.card(p)
 		if err != nil {
 			return none, err
 		}
-		if !seen[c.PlatformID] {
-			seen[c.PlatformID] = true
-			r.Cards = append(r.Cards, c)
-		}
+		r.Cards = append(r.Cards, c)
 	}
 	if len(r.Cards) == 0 && (!r.Last || r.Total != 0 && answer.Paging.Page == 1) {
 		return none, web.Unrecognized("%d adverts in all, and page %d of %d has none", r.Total, answer.Paging.Page,

@@ -35,16 +35,12 @@ const perPage = 50
 // does: by a form. The query of start goes into the form: LatitudeMin, LatitudeMax, LongitudeMin and LongitudeMax for
 // another place, CultureId=2 for French, RentMax and others.
 func (Platform) SearchRequest(start string, n int) (web.Request, error) {
-	u, err := url.Parse(start)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.Fragment != "" {
-		return web.Request{}, fault.Newf(fault.Invalid, "search %q: not an http or https address", start)
+	u, query, err := scrape.StartOf(start, n)
+	if err != nil {
+		return web.Request{}, err
 	}
-	query, err := url.ParseQuery(u.RawQuery)
-	if err != nil || strings.TrimSuffix(u.Path, "/") != searchPath {
+	if strings.TrimSuffix(u.Path, "/") != searchPath {
 		return web.Request{}, fault.Newf(fault.Invalid, "search %q: not a search of realtor_ca, want %s", start, searchPath)
-	}
-	if n < 1 {
-		return web.Request{}, fault.Newf(fault.Invalid, "search %q: page %d, want 1 or more", start, n)
 	}
 	form := url.Values{
 		"ZoomLevel": {"11"}, "LatitudeMin": {"45.40"}, "LatitudeMax": {"45.71"}, "LongitudeMin": {"-73.98"},

@@ -219,16 +219,7 @@ func homeOf(whole scrape.Advert, u unit) scrape.Advert {
 }
 
 func (b building) address() string {
-	address := body.Line(b.Address1)
-	for _, part := range []string{b.City.Name, b.City.Region.Code} {
-		if part != "" {
-			address += ", " + part
-		}
-	}
-	if b.PostalCode != "" && b.PostalCode != "None" { // as the site writes it where it has none
-		address += " " + b.PostalCode
-	}
-	return strings.TrimPrefix(address, ", ")
+	return body.Address(b.Address1, b.City.Name, b.City.Region.Code, b.PostalCode)
 }
 
 // attributes are those that hold for each unit. What is nearby is none of them.

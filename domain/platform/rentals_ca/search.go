@@ -16,7 +16,7 @@ import (
 // ReadSearch reads the entries of App.store.search, which a script of the page holds: a list of edges, whether it goes
 // on, and how many there are. A page without entries is empty only where the count is 0, or where it comes after
 // the last.
-func (Platform) ReadSearch(p web.Page) (scrape.Results, error) { return web.Read(p, search) }
+func (Platform) ReadSearch(p web.Page) (scrape.Results, error) { return scrape.Read(p, search) }
 
 // A connection is a list of entries as GraphQL gives it.
 type connection struct {
@@ -74,16 +74,12 @@ func search(p web.Page) (scrape.Results, error) {
 	if n := found.Meta.TotalCount; n != nil && *n >= len(found.Edges) {
 		r.Total = *n
 	}
-	seen := map[string]bool{}
 	for _, e := range found.Edges {
 		c, err := cardOf(p, e.Node)
 		if err != nil {
 			return none, err
 		}
-		if !seen[c.PlatformID] {
-			seen[c.PlatformID] = true
-			r.Cards = append(r.Cards, c)
-		}
+		r.Cards = append(r.Cards, c)
 	}
 	switch {
 	case len(r.Cards) > 0:

@@ -33,16 +33,12 @@ var (
 // SearchRequest asks for the n-th page of the search at start, a city such as Site().Start, on any host. What the query
 // of start filters by is kept.
 func (Platform) SearchRequest(start string, n int) (web.Request, error) {
-	u, err := url.Parse(start)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.Fragment != "" {
-		return web.Request{}, fault.Newf(fault.Invalid, "search %q: not an http or https address", start)
+	u, query, err := scrape.StartOf(start, n)
+	if err != nil {
+		return web.Request{}, err
 	}
-	query, err := url.ParseQuery(u.RawQuery)
-	if err != nil || !searchPath.MatchString(u.Path) {
+	if !searchPath.MatchString(u.Path) {
 		return web.Request{}, fault.Newf(fault.Invalid, "search %q: not a search of rentals_ca, want /<city>", start)
-	}
-	if n < 1 {
-		return web.Request{}, fault.Newf(fault.Invalid, "search %q: page %d, want 1 or more", start, n)
 	}
 	query.Del("p")
 	if n > 1 {

@@ -17,7 +17,7 @@ import (
 
 // ReadSearch reads the list of adverts that the page has for search engines. Its count is 25 on each page that was
 // seen, however many it lists, so Total is -1. A page is empty only where the count is 0.
-func (Platform) ReadSearch(p web.Page) (scrape.Results, error) { return web.Read(p, search) }
+func (Platform) ReadSearch(p web.Page) (scrape.Results, error) { return scrape.Read(p, search) }
 
 // A result is an advert in a search page's list.
 type result struct {
@@ -43,18 +43,7 @@ type postal struct {
 	Code     string `json:"postalCode"`
 }
 
-func (a postal) String() string {
-	out := body.Line(a.Street)
-	for _, part := range []string{a.Locality, a.Region} {
-		if part != "" {
-			out += ", " + part
-		}
-	}
-	if a.Code != "" && !strings.EqualFold(a.Code, "none") {
-		out += " " + a.Code
-	}
-	return strings.TrimPrefix(out, ", ")
-}
+func (a postal) String() string { return body.Address(a.Street, a.Locality, a.Region, a.Code) }
 
 func search(p web.Page) (scrape.Results, error) {
 	var none scrape.Results
@@ -79,16 +68,12 @@ func search(p web.Page) (scrape.Results, error) {
 			return none, web.Unrecognized("the SearchResultsPage has no numberOfItems")
 		}
 		r := scrape.Results{Total: -1}
-		seen := map[string]bool{}
 		for _, e := range page.Main.Items {
 			c, err := cardOf(p, e.Item)
 			if err != nil {
 				return none, err
 			}
-			if !seen[c.PlatformID] {
-				seen[c.PlatformID] = true
-				r.Cards = append(r.Cards, c)
-			}
+			r.Cards = append(r.Cards, c)
 		}
 		if r.Last = len(r.Cards) == 0; r.Last && *page.Main.Count != 0 {
 			return none, web.Unrecognized("%d adverts, and none is listed", *page.Main.Count)

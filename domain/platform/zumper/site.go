@@ -53,18 +53,14 @@ func isSearch(address string) bool {
 // the path (".../2-beds"), on any host. Filters in a query are fault.Invalid, for the site's robots.txt keeps them from
 // robots.
 func (Platform) SearchRequest(start string, n int) (web.Request, error) {
-	u, err := url.Parse(start)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.Fragment != "" {
-		return web.Request{}, fault.Newf(fault.Invalid, "search %q: not an http or https address", start)
+	u, query, err := scrape.StartOf(start, n)
+	if err != nil {
+		return web.Request{}, err
 	}
-	query, err := url.ParseQuery(u.RawQuery)
 	query.Del("page")
-	if err != nil || len(query) > 0 || !searchPath.MatchString(u.Path) {
+	if len(query) > 0 || !searchPath.MatchString(u.Path) {
 		return web.Request{}, fault.Newf(fault.Invalid,
 			"search %q: not a search of zumper, want /apartments-for-rent/<city>-<province> and no query", start)
-	}
-	if n < 1 {
-		return web.Request{}, fault.Newf(fault.Invalid, "search %q: page %d, want 1 or more", start, n)
 	}
 	if u.RawQuery, u.ForceQuery = "", false; n > 1 {
 		u.RawQuery = "page=" + strconv.Itoa(n)
