@@ -1,7 +1,6 @@
 package web_test
 
 import (
-	"os"
 	"reflect"
 	"regexp"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/saved"
+	"github.com/mtlrent/conveyor/internal/sharedtest"
 )
 
 // TestCodesHaveNames has a name in both languages for each code that the API may send and a page shows.
@@ -163,9 +163,6 @@ func enumsOf(t *testing.T) map[string][]string {
 func read(t *testing.T, file string) string {
 	t.Helper()
 
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := sharedtest.Read(t, file)
 	return string(data)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mtlrent/conveyor/internal/sharedtest"
 	"github.com/mtlrent/conveyor/web"
 )
 
@@ -36,10 +37,7 @@ func TestSizes(t *testing.T) {
 		h.ServeHTTP(w, r)
 		return w.Body.Bytes()
 	}
-	page, err := os.ReadFile("dist/index.html")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := sharedtest.Read(t, "dist/index.html")
 	var first []string
 	for _, m := range regexp.MustCompile(`(?:src|href)="/ui/assets/([^"]+)"`).FindAllStringSubmatch(string(page), -1) {
 		first = append(first, m[1])

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"reflect"
 	"regexp"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/internal/sharedtest"
 )
 
 // codes is the error classes of the Cloud API's documentation, once more: a row says what a code of the API leads to.
@@ -212,10 +212,7 @@ func TestResultOfAnAnswer(t *testing.T) {
 // docs/whatsapp.md has each code in the row of its class and outcome.
 func TestOutcomesAreDocumented(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/whatsapp.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := sharedtest.Read(t, "../../docs/whatsapp.md")
 	for _, row := range codes {
 		for _, code := range row.codes {
 			switch {

@@ -1,24 +1,19 @@
 package contact_test
 
 import (
-	"os"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/mtlrent/conveyor/internal/sharedtest"
 )
 
 // TestCodes has each code of a problem explained in docs/contacts.md.
 func TestCodes(t *testing.T) {
 	t.Parallel()
 
-	source, err := os.ReadFile("contact.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	docs, err := os.ReadFile("../../docs/contacts.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := sharedtest.Read(t, "contact.go")
+	docs := sharedtest.Read(t, "../../docs/contacts.md")
 	codes := regexp.MustCompile(`(?m)^\s+Code\w+\s+= "(\w+)"`).FindAllSubmatch(source, -1)
 	for _, code := range codes {
 		if !strings.Contains(string(docs), "`"+string(code[1])+"`") {

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/domain/contact"
+	"github.com/mtlrent/conveyor/internal/sharedtest"
 )
 
 // workbook is an XLSX file of these cells of its first sheet, with a second sheet, "Other". Style 1 is a date, style 2 a
@@ -198,10 +198,7 @@ func remade(data []byte, edit func(name, text string) (string, string)) []byte {
 func TestExcelize(t *testing.T) {
 	t.Parallel()
 
-	data, err := os.ReadFile("testdata/excelize.xlsx")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := sharedtest.Read(t, "testdata/excelize.xlsx")
 	f := importFile(t, data, contact.Options{Region: "CA"})
 	want := "+5215512345678 Zoé Côté\n+15145550123 Bob, \"Bobby\"\n+15145550124 Merged\n+14385550125 After a gap"
 	for _, r := range f.rows {

@@ -20,10 +20,7 @@ func TestPages(t *testing.T) {
 	t.Parallel()
 
 	dir := filepath.Join(sharedtest.Dir(t, "the markup of real shops"), "data", "products")
-	list, err := os.ReadFile(filepath.Join(dir, "ground-truth.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := sharedtest.Read(t, filepath.Join(dir, "ground-truth.json"))
 	var pages map[string]struct{ URL string }
 	if err := json.Unmarshal(list, &pages); err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing/prose"
 	"github.com/mtlrent/conveyor/domain/platform"
 	"github.com/mtlrent/conveyor/domain/platform/kangalou"
+	"github.com/mtlrent/conveyor/internal/sharedtest"
 )
 
 // labelled is one case: a string as a platform shows it and what a person says it means.
@@ -47,10 +48,7 @@ func TestNormalizerCases(t *testing.T) {
 
 func scoreCases(t *testing.T, path string) {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := sharedtest.Read(t, path)
 	type score struct{ good, all int }
 	scores := map[string]*score{}
 	total, outside := score{}, 0

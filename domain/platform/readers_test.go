@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/url"
-	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -20,6 +19,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/platform"
 	"github.com/mtlrent/conveyor/domain/scrape"
 	"github.com/mtlrent/conveyor/domain/web"
+	"github.com/mtlrent/conveyor/internal/sharedtest"
 )
 
 // A fixture is a page of a platform's testdata. By its name: search*.html and search*.json list adverts, empty* lists
@@ -42,10 +42,7 @@ func fixtures(tb testing.TB, p platform.Platform) (all []fixture) {
 			tb.Fatalf("%s has no testdata/%s (%v)", p.Name(), pattern, err)
 		}
 		for _, path := range paths {
-			body, err := os.ReadFile(path)
-			if err != nil {
-				tb.Fatal(err)
-			}
+			body := sharedtest.Read(tb, path)
 			address := p.Site().Start
 			if m := canonical.FindSubmatch(body); m != nil {
 				address = string(m[1])

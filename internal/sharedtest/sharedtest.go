@@ -1,13 +1,16 @@
-// Package sharedtest finds the data that tests read and that may not be published with the code: real pages of sites,
-// and adverts.
+// Package sharedtest reads the files that tests read, and finds those that may not be published with the code: real
+// pages of sites, and adverts.
 package sharedtest
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/mtlrent/conveyor/domain/web"
 )
 
 // Dir is the folder of that data: the one that CONVEYOR_SHARED names, else the folder "shared" beside the repository.
@@ -62,4 +65,31 @@ func repository() (string, error) {
 		}
 		dir = up
 	}
+}
+
+// Read returns a file.
+func Read(t testing.TB, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// Page is a page of a site: a file, as the body of the answer.
+func Page(t testing.TB, path, address string) web.Page {
+	t.Helper()
+	return web.Page{Asked: address, URL: address, Status: 200, Body: Read(t, path)}
+}
+
+// Changed is a Page in which every old, of which there must be one, is now.
+func Changed(t testing.TB, path, address, old, now string) web.Page {
+	t.Helper()
+	p := Page(t, path, address)
+	if !bytes.Contains(p.Body, []byte(old)) {
+		t.Fatalf("%s has no %q", path, old)
+	}
+	p.Body = bytes.ReplaceAll(p.Body, []byte(old), []byte(now))
+	return p
 }

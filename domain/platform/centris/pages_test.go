@@ -2,7 +2,6 @@ package centris_test
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/platform/centris"
 	"github.com/mtlrent/conveyor/domain/scrape"
-	"github.com/mtlrent/conveyor/domain/web"
 	"github.com/mtlrent/conveyor/internal/sharedtest"
 )
 
@@ -23,20 +21,6 @@ const (
 )
 
 var searchAt = centris.Platform{}.Site().Start
-
-func fixture(t *testing.T, name, address string) web.Page {
-	t.Helper()
-	return pageOf(t, filepath.Join("testdata", name), address)
-}
-
-func pageOf(t *testing.T, path, address string) web.Page {
-	t.Helper()
-	body, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return web.Page{Asked: address, URL: address, Status: 200, Body: body}
-}
 
 func cardsOf(r scrape.Results) (out []string) {
 	for _, c := range r.Cards {
@@ -86,7 +70,7 @@ func TestReadSearch(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			p := fixture(t, tt.file, tt.address)
+			p := sharedtest.Page(t, "testdata/"+tt.file, tt.address)
 			p.Body = []byte(strings.ReplaceAll(string(p.Body), tt.old, tt.now))
 			r, err := centris.Platform{}.ReadSearch(p)
 			if tt.wrong != "" {
@@ -105,7 +89,7 @@ func TestReadSearch(t *testing.T) {
 func TestFingerprint(t *testing.T) {
 	t.Parallel()
 	read := func(old, now string) string {
-		p := fixture(t, "search.html", searchAt)
+		p := sharedtest.Page(t, "testdata/search.html", searchAt)
 		p.Body = []byte(strings.Replace(string(p.Body), old, now, 1))
 		r, err := centris.Platform{}.ReadSearch(p)
 		if err != nil {
@@ -162,7 +146,7 @@ func TestReadAdvert(t *testing.T) {
 	} {
 		t.Run(tt.file, func(t *testing.T) {
 			t.Parallel()
-			p := fixture(t, tt.file, tt.want.URL)
+			p := sharedtest.Page(t, "testdata/"+tt.file, tt.want.URL)
 			a, err := centris.Platform{}.ReadAdvert(p)
 			if err != nil {
 				t.Fatal(err)
@@ -194,7 +178,7 @@ func TestReadAdvertThatIsNone(t *testing.T) {
 		{"without an address", advertAt, `<h2 itemprop="address">`, "<h2>", fault.Invalid},
 		{"without a price", advertAt, `itemprop="offers"`, "", fault.Invalid},
 	} {
-		p := fixture(t, "detail.html", tt.address)
+		p := sharedtest.Page(t, "testdata/detail.html", tt.address)
 		p.Asked, p.Body = advertAt, []byte(strings.ReplaceAll(string(p.Body), tt.old, tt.now))
 		_, err := centris.Platform{}.ReadAdvert(p)
 		if class, _ := fault.Of(err); class != tt.want {
@@ -206,7 +190,7 @@ func TestReadAdvertThatIsNone(t *testing.T) {
 func TestNormalize(t *testing.T) {
 	t.Parallel()
 	normalized := func(file, address string) (listing.Listing, error) {
-		a, err := centris.Platform{}.ReadAdvert(fixture(t, file, address))
+		a, err := centris.Platform{}.ReadAdvert(sharedtest.Page(t, "testdata/"+file, address))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -228,7 +212,7 @@ func TestNormalize(t *testing.T) {
 	if err != nil || l.RentCents != 407_500 || l.Bedrooms != 3 || l.Bathrooms != 2 || l.PropertyType != "house" {
 		t.Errorf("listing = %+v, %v", l, err)
 	}
-	a, err := centris.Platform{}.ReadAdvert(fixture(t, "detail.html", advertAt))
+	a, err := centris.Platform{}.ReadAdvert(sharedtest.Page(t, "testdata/detail.html", advertAt))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,7 +263,7 @@ func TestSearchRequest(t *testing.T) {
 func TestRealPages(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(sharedtest.Dir(t, "reading real pages of Centris"), "data", "platforms", "centris", "flatbot_2026-03")
-	r, err := centris.Platform{}.ReadSearch(pageOf(t, filepath.Join(dir, "search_rosemont_fr_2026-03.excerpt.html"), searchAt))
+	r, err := centris.Platform{}.ReadSearch(sharedtest.Page(t, filepath.Join(dir, "search_rosemont_fr_2026-03.excerpt.html"), searchAt))
 	if err != nil || len(r.Cards) != 20 || r.Total != 227 || r.Last {
 		t.Fatalf("%d cards, total %d, last %t, %v; want 20 of 227", len(r.Cards), r.Total, r.Last, err)
 	}
@@ -298,7 +282,7 @@ func TestRealPages(t *testing.T) {
 		{"detail_26555915_fr_2026-03.excerpt.html", "26555915", 147_500, 1, 450, 1, "2026-04-01", "201", "semi", 8},
 		{"detail_9538106_fr_2026-03.excerpt.html", "9538106", 175_000, 3, 1240, 1, "2026-07-01", "4", "", 0},
 	} {
-		a, err := centris.Platform{}.ReadAdvert(pageOf(t, filepath.Join(dir, tt.file), host+"/"))
+		a, err := centris.Platform{}.ReadAdvert(sharedtest.Page(t, filepath.Join(dir, tt.file), host+"/"))
 		if err != nil {
 			t.Errorf("%s: %v", tt.file, err)
 			continue

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"math/rand/v2"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -22,10 +21,7 @@ import (
 // brokered are the real adverts of a file of rows that others have read, as far as they are homes.
 func brokered(t *testing.T, file string) (all []listing.Listing) {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(sharedtest.Dir(t, "judging real adverts of Centris"), "data", "platforms", "centris", file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := sharedtest.Read(t, filepath.Join(sharedtest.Dir(t, "judging real adverts of Centris"), "data", "platforms", "centris", file))
 	var rows []struct {
 		Address, Description, Category, Features, Price, Area, URL string
 		Summary                                                    string `json:"summary_url"`

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -24,16 +23,6 @@ const (
 	mapAt    = searchAt + "ajax/search-map/"
 	advertAt = "https://www.kangalou.com/fr/appartement/studio-invente/123457/"
 )
-
-// fixture is a synthetic page of testdata.
-func fixture(t *testing.T, name, address string) web.Page {
-	t.Helper()
-	body, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return web.Page{Asked: address, URL: address, Status: 200, Body: body}
-}
 
 func TestReadSearch(t *testing.T) {
 	t.Parallel()
@@ -76,7 +65,7 @@ func TestReadSearch(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			p := fixture(t, tt.file, tt.address)
+			p := sharedtest.Page(t, "testdata/"+tt.file, tt.address)
 			p.Body = bytes.Replace(p.Body, []byte(tt.old), []byte(tt.now), 1)
 			r, err := kangalou.Platform{}.ReadSearch(p)
 			if err != nil {
@@ -165,7 +154,7 @@ func TestReadAdvert(t *testing.T) {
 	} {
 		t.Run(tt.file, func(t *testing.T) {
 			t.Parallel()
-			a, err := kangalou.Platform{}.ReadAdvert(fixture(t, tt.file, tt.address))
+			a, err := kangalou.Platform{}.ReadAdvert(sharedtest.Page(t, "testdata/"+tt.file, tt.address))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -182,7 +171,7 @@ func TestReadAdvert(t *testing.T) {
 func TestReadAdvertOf2019(t *testing.T) {
 	t.Parallel()
 	const address = "https://www.kangalou.com/fr/annonce/46005/"
-	p := fixture(t, "detail-2019.html", address)
+	p := sharedtest.Page(t, "testdata/detail-2019.html", address)
 	a, err := kangalou.Platform{}.ReadAdvert(p)
 	if err != nil || a.PlatformID != "46005" || a.URL != address || a.Title != "Annonce 46005" || a.Address != "Rosemont" ||
 		a.Price.Text != "1 820$" || !reflect.DeepEqual(a.Attributes["availability"], []string{"01 juillet 2026"}) {
@@ -204,20 +193,14 @@ func TestReadAdvertOf2019(t *testing.T) {
 func TestRealPages(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(sharedtest.Dir(t, "reading the real page of Kangalou"), "data", "platforms", "kangalou")
-	body, err := os.ReadFile(filepath.Join(dir, "search_cote-des-neiges_fr_2019-03.text.html"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := sharedtest.Read(t, filepath.Join(dir, "search_cote-des-neiges_fr_2019-03.text.html"))
 	r, err := kangalou.Platform{}.ReadSearch(web.Page{Asked: searchAt, URL: searchAt, Status: 200, Body: body})
 	if shape := (*web.ShapeError)(nil); !errors.As(err, &shape) || !strings.Contains(err.Error(), "no word that there are no results") {
 		t.Errorf("the page before its script = %+v, %v; want a ShapeError", r, err)
 	}
 	adverts := map[string]bool{}
 	for _, name := range []string{"annonces_data", "annonces_donne", "annonces_nvdata"} {
-		data, err := os.ReadFile(filepath.Join(dir, name+"_2019-03.json"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := sharedtest.Read(t, filepath.Join(dir, name+"_2019-03.json"))
 		for _, object := range regexp.MustCompile(`\{[^{}]*\}`).FindAll(data, -1) { // between them, odd brackets and commas
 			var said struct {
 				URL, Adresse, Annonce, Titre string
@@ -245,7 +228,7 @@ func TestRealPages(t *testing.T) {
 // TestNormalizeWhatWasRead: the names that the reader fills are those that the normalizer knows.
 func TestNormalizeWhatWasRead(t *testing.T) {
 	t.Parallel()
-	a, err := kangalou.Platform{}.ReadAdvert(fixture(t, "detail-2026.html", advertAt))
+	a, err := kangalou.Platform{}.ReadAdvert(sharedtest.Page(t, "testdata/detail-2026.html", advertAt))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,7 +237,7 @@ func TestNormalizeWhatWasRead(t *testing.T) {
 		l.Furnished != "yes" || l.Pets.Cats != "yes" || l.Pets.Dogs != "" || l.Utilities.Heat == nil {
 		t.Errorf("listing = %+v, %v", l, err)
 	}
-	if a, err = (kangalou.Platform{}).ReadAdvert(fixture(t, "detail.html", "https://www.kangalou.com/fr/x/123456/y")); err != nil {
+	if a, err = (kangalou.Platform{}).ReadAdvert(sharedtest.Page(t, "testdata/detail.html", "https://www.kangalou.com/fr/x/123456/y")); err != nil {
 		t.Fatal(err)
 	}
 	l, err = kangalou.Platform{}.Normalize(a.Raw)
@@ -279,7 +262,7 @@ func TestGone(t *testing.T) {
 		{"https://www.kangalou.com/fr/location/montreal", 200, fault.Gone},
 		{"https://www.kangalou.com/en/search", 200, fault.Gone},
 	} {
-		p := fixture(t, "detail-2026.html", tt.address)
+		p := sharedtest.Page(t, "testdata/detail-2026.html", tt.address)
 		p.Asked, p.Status = advertAt, tt.status
 		_, err := kangalou.Platform{}.ReadAdvert(p)
 		if class, _ := fault.Of(err); class != tt.want {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/platform/kijiji"
+	"github.com/mtlrent/conveyor/internal/sharedtest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -98,10 +99,7 @@ func summarize(raw listing.Raw) summary {
 
 func corpus(tb testing.TB) []listing.Raw {
 	tb.Helper()
-	data, err := os.ReadFile(filepath.Join("..", "..", "..", "test", "corpus", "quebec-2018.jsonl"))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	data := sharedtest.Read(tb, filepath.Join("..", "..", "..", "test", "corpus", "quebec-2018.jsonl"))
 	var out []listing.Raw
 	lines := bufio.NewScanner(bytes.NewReader(data))
 	lines.Buffer(nil, 1<<20)
@@ -147,10 +145,7 @@ func TestCorpus(t *testing.T) {
 		}
 		return
 	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := sharedtest.Read(t, golden)
 	g, w := bytes.Split(got.Bytes(), []byte("\n")), bytes.Split(want, []byte("\n"))
 	shown := 0
 	for i := range max(len(g), len(w)) {

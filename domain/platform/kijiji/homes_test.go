@@ -1,13 +1,13 @@
 package kijiji_test
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/platform/kijiji"
+	"github.com/mtlrent/conveyor/internal/sharedtest"
 )
 
 // TestHomePairs scores listing.SameHome on pairs of real adverts. All pairs of the corpus that are near in place, size
@@ -22,10 +22,7 @@ func TestHomePairs(t *testing.T) {
 			adverts[l.PlatformID] = l
 		}
 	}
-	data, err := os.ReadFile(filepath.Join("testdata", "homes.tsv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := sharedtest.Read(t, filepath.Join("testdata", "homes.tsv"))
 	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
 	if len(lines) < 400 {
 		t.Fatalf("%d pairs; want 400 at least", len(lines))

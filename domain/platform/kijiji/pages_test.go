@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -25,26 +24,6 @@ const (
 	advertAt = "https://www.kijiji.ca/v-apartments-condos/ville-de-montreal/annonce-inventee/1700000001"
 )
 
-// shared reads a file that may not be published.
-func shared(t *testing.T, name, unchecked string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join(sharedtest.Dir(t, unchecked), filepath.FromSlash(name)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
-
-// fixture is a synthetic page of testdata.
-func fixture(t *testing.T, name, address string) web.Page {
-	t.Helper()
-	body, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return web.Page{Asked: address, URL: address, Status: 200, Body: body}
-}
-
 // app wraps the site's data into a page.
 func app(data string) []byte {
 	return []byte(`<!DOCTYPE html><html><body><script id="__NEXT_DATA__" type="application/json">` + data +
@@ -54,7 +33,7 @@ func app(data string) []byte {
 // TestRealSearch reads a page that the site served in May 2025.
 func TestRealSearch(t *testing.T) {
 	t.Parallel()
-	body := shared(t, "data/kijiji/search_toronto_2025-05.reduced.html", "a real search page of Kijiji")
+	body := sharedtest.Read(t, filepath.Join(sharedtest.Dir(t, "a real search page of Kijiji"), "data/kijiji/search_toronto_2025-05.reduced.html"))
 	const address = "https://www.kijiji.ca/b-apartments-condos/city-of-toronto/c37l1700273"
 	p := web.Page{Asked: address, URL: address, Status: 200, Body: body}
 	r, err := kijiji.Platform{}.ReadSearch(p)
@@ -106,7 +85,7 @@ func TestRealSearch(t *testing.T) {
 // TestRealAdvert reads an advert that the site served in March 2026, every field by hand from the file.
 func TestRealAdvert(t *testing.T) {
 	t.Parallel()
-	body := shared(t, "data/kijiji/detail_montreal_2026-03.redacted.next_data.json", "a real advert of Kijiji")
+	body := sharedtest.Read(t, filepath.Join(sharedtest.Dir(t, "a real advert of Kijiji"), "data/kijiji/detail_montreal_2026-03.redacted.next_data.json"))
 	const address = "https://www.kijiji.ca/v-apartments-condos/ville-de-montreal/" +
 		"appartement-4-5-a-louer-st-leonard-condo-logement-a-louer/1691588114"
 	a, err := kijiji.Platform{}.ReadAdvert(web.Page{Asked: address + "?siteLocale=en_CA", Status: 200, Body: app(string(body)),
@@ -206,7 +185,7 @@ func TestReadSearch(t *testing.T) {
 	} {
 		t.Run(tt.file, func(t *testing.T) {
 			t.Parallel()
-			r, err := kijiji.Platform{}.ReadSearch(fixture(t, tt.file, tt.address))
+			r, err := kijiji.Platform{}.ReadSearch(sharedtest.Page(t, "testdata/"+tt.file, tt.address))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -294,7 +273,7 @@ func TestPagination(t *testing.T) {
 // TestLedBack: a site that answers a page past its end with the first one has no more.
 func TestLedBack(t *testing.T) {
 	t.Parallel()
-	p := fixture(t, "search.html", searchAt)
+	p := sharedtest.Page(t, "testdata/search.html", searchAt)
 	p.Asked = strings.Replace(searchAt, "/c37", "/page-9/c37", 1)
 	if r, err := (kijiji.Platform{}).ReadSearch(p); err != nil || !r.Last {
 		t.Errorf("last = %t, %v; want true", r.Last, err)
@@ -306,7 +285,7 @@ func TestFingerprint(t *testing.T) {
 	t.Parallel()
 	print := func(old, now string) string {
 		t.Helper()
-		p := fixture(t, "search.html", searchAt)
+		p := sharedtest.Page(t, "testdata/search.html", searchAt)
 		body := p.Body
 		if old != "" {
 			body = bytes.ReplaceAll(p.Body, []byte(old), []byte(now))
@@ -346,7 +325,7 @@ func TestFingerprint(t *testing.T) {
 
 func TestReadAdvert(t *testing.T) {
 	t.Parallel()
-	a, err := kijiji.Platform{}.ReadAdvert(fixture(t, "detail.html", advertAt))
+	a, err := kijiji.Platform{}.ReadAdvert(sharedtest.Page(t, "testdata/detail.html", advertAt))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -379,7 +358,7 @@ func TestReadAdvert(t *testing.T) {
 func TestReadAdvertInPlace(t *testing.T) {
 	t.Parallel()
 	const address = "http://127.0.0.1:8090/v-appartement-condo/ville-de-montreal/annonce-inventee/1700000010"
-	a, err := kijiji.Platform{}.ReadAdvert(fixture(t, "detail-fr-inline.html", address+"?x=1#top"))
+	a, err := kijiji.Platform{}.ReadAdvert(sharedtest.Page(t, "testdata/detail-fr-inline.html", address+"?x=1#top"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -398,7 +377,7 @@ func TestReadAdvertInPlace(t *testing.T) {
 
 func TestReadAdvertJSONLD(t *testing.T) {
 	t.Parallel()
-	a, err := kijiji.Platform{}.ReadAdvert(fixture(t, "detail-jsonld.html", advertAt))
+	a, err := kijiji.Platform{}.ReadAdvert(sharedtest.Page(t, "testdata/detail-jsonld.html", advertAt))
 	if err != nil {
 		t.Fatal(err)
 	}

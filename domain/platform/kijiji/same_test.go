@@ -8,6 +8,7 @@ import (
 
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/platform/kijiji"
+	"github.com/mtlrent/conveyor/internal/sharedtest"
 )
 
 const pairsGolden = "testdata/same-home.golden.txt"
@@ -49,10 +50,7 @@ func TestSameHomeCorpus(t *testing.T) {
 		}
 		return
 	}
-	want, err := os.ReadFile(pairsGolden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := sharedtest.Read(t, pairsGolden)
 	if !bytes.Equal(got.Bytes(), want) {
 		t.Errorf("the matches are not those of %s; run with -update and read the difference", pairsGolden)
 	}

@@ -2,7 +2,6 @@ package realtorca_test
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -12,30 +11,14 @@ import (
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 	realtorca "github.com/mtlrent/conveyor/domain/platform/realtor_ca"
-	"github.com/mtlrent/conveyor/domain/web"
 	"github.com/mtlrent/conveyor/internal/sharedtest"
 )
 
 const searchAt = "https://api2.realtor.ca/Listing.svc/PropertySearch_Post"
 
-// changed is an answer in which every old is now.
-func changed(t *testing.T, path, old, now string) web.Page {
-	t.Helper()
-	body, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(body), old) {
-		t.Fatalf("%s has no %q", path, old)
-	}
-	return web.Page{Asked: searchAt, URL: searchAt, Status: 200, Body: []byte(strings.ReplaceAll(string(body), old, now))}
-}
-
-func testdata(name string) string { return filepath.Join("testdata", name) }
-
 func TestReadSearch(t *testing.T) {
 	t.Parallel()
-	r, err := realtorca.Platform{}.ReadSearch(changed(t, testdata("search.json"), "", ""))
+	r, err := realtorca.Platform{}.ReadSearch(sharedtest.Page(t, "testdata/search.json", searchAt))
 	if err != nil || len(r.Cards) != 2 || r.Total != 84 || r.Last {
 		t.Fatalf("ReadSearch = %+v, %v; want 2 cards of 84", r, err)
 	}
@@ -71,11 +54,11 @@ func TestReadSearch(t *testing.T) {
 	if second.Attributes["centris_number"] != nil || second.Price.AmountCents == nil || *second.Price.AmountCents != 200_000 {
 		t.Errorf("a rent by the year = %+v, %q", second.Price, second.Attributes["centris_number"])
 	}
-	r, err = realtorca.Platform{}.ReadSearch(changed(t, testdata("search.json"), `"TotalPages": 2`, `"TotalPages": 1`))
+	r, err = realtorca.Platform{}.ReadSearch(sharedtest.Changed(t, "testdata/search.json", searchAt, `"TotalPages": 2`, `"TotalPages": 1`))
 	if err != nil || !r.Last {
 		t.Errorf("the last page: %t, %v", r.Last, err)
 	}
-	a, err := realtorca.Platform{}.ReadAdvert(changed(t, testdata("detail.json"), "", ""))
+	a, err := realtorca.Platform{}.ReadAdvert(sharedtest.Page(t, "testdata/detail.json", searchAt))
 	if err != nil || a.PlatformID != "90000001" {
 		t.Errorf("ReadAdvert = %+v, %v", a, err)
 	}
@@ -92,15 +75,15 @@ func TestUnknownAnswers(t *testing.T) {
 		{"another number in the path", "search.json", "/real-estate/90000001", "/real-estate/90000009", "a result has the Id"},
 		{"no address", "search.json", "AddressText", "Text", "a result has the Id"},
 	} {
-		_, err := realtorca.Platform{}.ReadSearch(changed(t, testdata(tt.file), tt.old, tt.now))
+		_, err := realtorca.Platform{}.ReadSearch(sharedtest.Changed(t, "testdata/"+tt.file, searchAt, tt.old, tt.now))
 		if class, _ := fault.Of(err); class != fault.Invalid || !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("%s: %v; want an error with %q", tt.name, err, tt.says)
 		}
 	}
-	if _, err := (realtorca.Platform{}).ReadAdvert(changed(t, testdata("search.json"), "", "")); err == nil {
+	if _, err := (realtorca.Platform{}).ReadAdvert(sharedtest.Page(t, "testdata/search.json", searchAt)); err == nil {
 		t.Error("an answer with two adverts is read as one")
 	}
-	r, err := realtorca.Platform{}.ReadSearch(changed(t, testdata("search.json"), "$3,100/Monthly", "$3,100/Seasonal"))
+	r, err := realtorca.Platform{}.ReadSearch(sharedtest.Changed(t, "testdata/search.json", searchAt, "$3,100/Monthly", "$3,100/Seasonal"))
 	if err != nil || r.Cards[0].Advert.Price.AmountCents != nil {
 		t.Errorf("a rent by the season = %+v, %v", r.Cards[0].Advert.Price, err)
 	}
@@ -124,7 +107,7 @@ func TestSearchRequest(t *testing.T) {
 func TestRealAnswers(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(sharedtest.Dir(t, "reading real answers of Realtor.ca"), "data", "platforms", "realtor_ca")
-	r, err := realtorca.Platform{}.ReadSearch(changed(t, filepath.Join(dir, "search_montreal_rent_en_2023-10-01.json"), "", ""))
+	r, err := realtorca.Platform{}.ReadSearch(sharedtest.Page(t, filepath.Join(dir, "search_montreal_rent_en_2023-10-01.json"), searchAt))
 	if err != nil || len(r.Cards) != 100 || r.Total != 4084 || r.Last {
 		t.Fatalf("%d cards, total %d, last %t, %v; want 100 of 4084", len(r.Cards), r.Total, r.Last, err)
 	}
@@ -148,7 +131,7 @@ func TestRealAnswers(t *testing.T) {
 	for name, cards := range map[string]int{
 		"search_montreal_rent_en_2023-09-30.json": 10, "search_calgary_sale_en_2025-06.json": 12, "search_victoria_sale_en_2020-09.json": 20,
 	} {
-		r, err := realtorca.Platform{}.ReadSearch(changed(t, filepath.Join(dir, name), "", ""))
+		r, err := realtorca.Platform{}.ReadSearch(sharedtest.Page(t, filepath.Join(dir, name), searchAt))
 		if err != nil || len(r.Cards) != cards {
 			t.Errorf("%s: %d cards, %v; want %d", name, len(r.Cards), err, cards)
 		}

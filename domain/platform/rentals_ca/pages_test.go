@@ -3,7 +3,6 @@ package rentalsca_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -21,26 +20,6 @@ const (
 	searchAt = "https://rentals.ca/montreal"
 	advertAt = searchAt + "/le-fictif"
 )
-
-func pageOf(t *testing.T, path, address string) web.Page {
-	t.Helper()
-	body, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return web.Page{Asked: address, URL: address, Status: 200, Body: body}
-}
-
-// changed is a page of testdata in which every old is now.
-func changed(t *testing.T, file, address, old, now string) web.Page {
-	t.Helper()
-	p := pageOf(t, filepath.Join("testdata", file), address)
-	if !strings.Contains(string(p.Body), old) {
-		t.Fatalf("%s has no %q", file, old)
-	}
-	p.Body = []byte(strings.ReplaceAll(string(p.Body), old, now))
-	return p
-}
 
 func TestReadSearch(t *testing.T) {
 	t.Parallel()
@@ -69,7 +48,7 @@ func TestReadSearch(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			r, err := rentalsca.Platform{}.ReadSearch(changed(t, tt.file, tt.address, tt.old, tt.now))
+			r, err := rentalsca.Platform{}.ReadSearch(sharedtest.Changed(t, "testdata/"+tt.file, tt.address, tt.old, tt.now))
 			var cards []string
 			for _, c := range r.Cards {
 				cards = append(cards, fmt.Sprint(c.PlatformID, " ", c.URL, " ", c.Title))
@@ -116,7 +95,7 @@ func TestReadAdvert(t *testing.T) {
 			[]string{at + "kitchen.jpg", at + "front.jpg"}, map[string][]string{"beds": {"2"}, "baths": {"1.5"}, "furnished": {"no"},
 				"parking_spots": {"1"}, "available": {"2026-07-01"}}),
 	}
-	a, err := rentalsca.Platform{}.ReadAdvert(changed(t, "detail.html", advertAt, "", ""))
+	a, err := rentalsca.Platform{}.ReadAdvert(sharedtest.Page(t, "testdata/detail.html", advertAt))
 	if err != nil || a.PlatformID != "900001" || a.Title != "Le Fictif" || len(a.Units) != 2 {
 		t.Fatalf("advert = %+v, %v", a, err)
 	}
@@ -164,7 +143,7 @@ func TestReadAdvertThatIsNone(t *testing.T) {
 		{"units that do not say whether they are to let", "detail.html", advertAt, `"is_available"`, `"x"`, fault.Invalid},
 		{"an id in words", "detail.html", advertAt, `"id": 900001`, `"id": "900001"`, fault.Invalid},
 	} {
-		p := changed(t, tt.file, tt.address, tt.old, tt.now)
+		p := sharedtest.Changed(t, "testdata/"+tt.file, tt.address, tt.old, tt.now)
 		p.Asked = advertAt
 		_, err := rentalsca.Platform{}.ReadAdvert(p)
 		if class, _ := fault.Of(err); class != tt.want {
@@ -182,7 +161,7 @@ func TestReadAdvertBounds(t *testing.T) {
 		fmt.Fprintf(&units, unit, 9_000_000+i)
 		fmt.Fprintf(&photos, `{"url": "https://example.org/%d.jpg"},`, i)
 	}
-	p := changed(t, "detail.html", advertAt, `"photos": [`, `"photos": [`+photos.String())
+	p := sharedtest.Changed(t, "testdata/detail.html", advertAt, `"photos": [`, `"photos": [`+photos.String())
 	p.Body = []byte(strings.Replace(string(p.Body), `"description": "<p>`, `"description": "<p>`+strings.Repeat("x", 100_000), 1))
 	full := strings.Replace(string(p.Body), `"units": [`, `"units": [`+strings.TrimSuffix(units.String(), ",")+`], "old": [`, 1)
 	p.Body = []byte(full)
@@ -234,7 +213,7 @@ func TestRealPages(t *testing.T) {
 		{"detail_haleco_2026-03.excerpt.html", "799526", "997 de la Commune W. St, Montréal, QC H3C 4H5",
 			[]int64{150_000, 183_800, 244_400}, []int{0, 1, 2}, []int{0, 0, 0}},
 	} {
-		a, err := rentalsca.Platform{}.ReadAdvert(pageOf(t, filepath.Join(dir, "flatbot_2026-03", tt.file), "https://rentals.ca/montreal/x"))
+		a, err := rentalsca.Platform{}.ReadAdvert(sharedtest.Page(t, filepath.Join(dir, "flatbot_2026-03", tt.file), "https://rentals.ca/montreal/x"))
 		if err != nil || a.PlatformID != tt.id || a.Address != tt.address {
 			t.Errorf("%s: %s at %q, %v", tt.file, a.PlatformID, a.Address, err)
 			continue
@@ -253,7 +232,7 @@ func TestRealPages(t *testing.T) {
 			t.Errorf("%s: rents %v, bedrooms %v, areas %v", tt.file, rents, beds, areas)
 		}
 	}
-	_, err := rentalsca.Platform{}.ReadAdvert(pageOf(t, filepath.Join(dir, "blocked_cloudflare_2026-07.html"), advertAt))
+	_, err := rentalsca.Platform{}.ReadAdvert(sharedtest.Page(t, filepath.Join(dir, "blocked_cloudflare_2026-07.html"), advertAt))
 	if r := web.RefusalOf(err); r == nil || r.Reason != "captcha" {
 		t.Errorf("the challenge: %v; want a refusal", err)
 	}

@@ -3,7 +3,6 @@ package zumper_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -23,19 +22,6 @@ const (
 	advertAt = host + "/listings/90000002/2-bedroom-villeray-montreal-qc"
 	streetAt = host + "/address/12-rue-inventee-montreal-qc-h2s-3g1-can"
 )
-
-// changed is a page of testdata in which every old is now.
-func changed(t *testing.T, file, address, old, now string) web.Page {
-	t.Helper()
-	body, err := os.ReadFile(filepath.Join("testdata", file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(body), old) {
-		t.Fatalf("%s has no %q", file, old)
-	}
-	return web.Page{Asked: address, URL: address, Status: 200, Body: []byte(strings.ReplaceAll(string(body), old, now))}
-}
 
 func TestReadSearch(t *testing.T) {
 	t.Parallel()
@@ -57,7 +43,7 @@ func TestReadSearch(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			r, err := zumper.Platform{}.ReadSearch(changed(t, tt.file, searchAt, tt.old, tt.now))
+			r, err := zumper.Platform{}.ReadSearch(sharedtest.Changed(t, "testdata/"+tt.file, searchAt, tt.old, tt.now))
 			var cards []string
 			for _, c := range r.Cards {
 				cards = append(cards, fmt.Sprint(c.PlatformID, " ", c.URL, " ", c.Title))
@@ -79,7 +65,7 @@ func TestReadAdvert(t *testing.T) {
 	t.Parallel()
 	cents, lat, lon := int64(150_000), 45.54, -73.62
 	posted := time.Date(2026, 8, 5, 1, 10, 49, 0, time.UTC)
-	p := changed(t, "detail.html", streetAt, "", "")
+	p := sharedtest.Page(t, "testdata/detail.html", streetAt)
 	p.Asked = advertAt // the site leads to the street
 	a, err := zumper.Platform{}.ReadAdvert(p)
 	want := listing.Raw{
@@ -102,7 +88,7 @@ func TestReadAdvert(t *testing.T) {
 		l.Address.PostalCode != "H2S 3G1" {
 		t.Errorf("listing = %+v, %v", l, err)
 	}
-	a, err = zumper.Platform{}.ReadAdvert(changed(t, "detail-building.html", host+"/apartment-buildings/p900001/le-fictif", "", ""))
+	a, err = zumper.Platform{}.ReadAdvert(sharedtest.Page(t, "testdata/detail-building.html", host+"/apartment-buildings/p900001/le-fictif"))
 	if err != nil || a.PlatformID != "p900001" || a.Price.Text != "from $1450" {
 		t.Fatalf("advert = %+v, %v", a, err)
 	}
@@ -126,17 +112,17 @@ func TestReadAdvertThatIsNone(t *testing.T) {
 		{"a rent in words", advertAt, `"lowPrice": 1500`, `"lowPrice": "call"`, fault.Invalid},
 		{"no street", advertAt, `"streetAddress"`, `"x"`, fault.Invalid},
 	} {
-		p := changed(t, "detail.html", tt.address, tt.old, tt.now)
+		p := sharedtest.Changed(t, "testdata/detail.html", tt.address, tt.old, tt.now)
 		p.Asked = advertAt
 		_, err := zumper.Platform{}.ReadAdvert(p)
 		if class, _ := fault.Of(err); class != tt.want {
 			t.Errorf("%s: %v is %q; want %q", tt.name, err, class, tt.want)
 		}
 	}
-	if _, err := (zumper.Platform{}).ReadAdvert(changed(t, "detail.html", streetAt, "", "")); err == nil {
+	if _, err := (zumper.Platform{}).ReadAdvert(sharedtest.Page(t, "testdata/detail.html", streetAt)); err == nil {
 		t.Error("an advert without a number is read")
 	}
-	a, err := zumper.Platform{}.ReadAdvert(changed(t, "detail.html", advertAt, `"priceCurrency": "CAD"`, `"priceCurrency": "USD"`))
+	a, err := zumper.Platform{}.ReadAdvert(sharedtest.Changed(t, "testdata/detail.html", advertAt, `"priceCurrency": "CAD"`, `"priceCurrency": "USD"`))
 	if err != nil || a.Price.AmountCents != nil || a.Price.Text != "1500 USD" {
 		t.Errorf("a rent in another currency = %+v, %v", a.Price, err)
 	}
@@ -177,10 +163,7 @@ type capture struct {
 // captured makes the page of a capture.
 func captured(t *testing.T, path string) (web.Page, capture) {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := sharedtest.Read(t, path)
 	var c capture
 	if err := json.Unmarshal(data, &c); err != nil {
 		t.Fatal(err)
