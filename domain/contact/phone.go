@@ -413,8 +413,6 @@ func cleanPhone(s string) string {
 				return ' '
 			case unicode.Is(unicode.Pd, r), r == '\u2212':
 				return '-'
-			case unicode.IsDigit(r) && r > unicode.MaxLatin1: // of other scripts
-				return r
 			}
 			return r
 		}, norm.NFKC.String(s))

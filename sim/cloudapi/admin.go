@@ -7,19 +7,7 @@ import (
 	"time"
 )
 
-// Endpoints lists the endpoints that drive the API, for people. They need no authentication: it is for loopback.
-var Endpoints = [][2]string{
-	{"GET /admin/counts", "how many requests had which end, and the most in one second"},
-	{"GET /admin/ledger?last=100", "the messages that were accepted, the last ones"},
-	{"DELETE /admin/ledger", "empties it"},
-	{"POST /admin/rules", `misbehave: {"to":"1555","times":5,"code":131026,"status":400,"retry_after":"30s","cut":"after",` +
-		`"delay":"5s","fail":131049,"webhooks":"reversed","late":"1m"}, each optional`},
-	{"DELETE /admin/rules", "behave again"},
-	{"PUT /admin/limits", `other limits: {"per_second":80,"pair_burst":45,"pair_every":"6s"}; -1 is none`},
-	{"POST /admin/inbound", `a person writes: {"sender":"106540352242922","from":"15550101234","text":"STOP"}; from ` +
-		`US.15550101234 the number is not told`},
-}
-
+// admin adds the endpoints that drive the API. They need no authentication: it is for loopback.
 func (a *API) admin() {
 	a.mux.HandleFunc("GET /admin/counts", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusOK, struct {
