@@ -413,6 +413,8 @@ func TestInvalidMessages(t *testing.T) {
 		{"a number that no column holds", "SQLSTATE 22003", extra("1e999999")},
 		{"an unknown platform", `"nobody" is not known`,
 			bytes.Replace(message(t, "x"), []byte(`"kijiji"`), []byte(`"nobody"`), 1)},
+		{"a scrape of tomorrow", "scraped_at: is 2999",
+			bytes.Replace(message(t, "x"), []byte(`"2026-11-20T14:03:05Z"`), []byte(`"2999-01-01T00:00:00Z"`), 1)},
 		{"a platform of another queue", "publish it with routing key", bytes.Replace(message(t, "x"), []byte(`"kijiji"`),
 			[]byte(`"kangalou"`), 1)},
 		{"a message that makes the handler panic", "cannot handle this message", message(t, "panic")},

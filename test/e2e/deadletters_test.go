@@ -145,7 +145,7 @@ func TestAStagedListingIsReplayed(t *testing.T) {
 			one[int](w, "SELECT count(*) FROM outbox WHERE published_at IS NULL") == 0
 	})
 	require.Equal(t, 1, one[int](w, "SELECT count(*) FROM dead_letters"))
-	require.Equal(t, 1, one[int](w, "SELECT revision::int FROM raw_listings"))
+	require.Equal(t, 1, one[int](w, "SELECT revision::int FROM raw_listings WHERE status = 'rejected'"))
 }
 
 func TestDeadLettersByCommand(t *testing.T) {

@@ -142,58 +142,6 @@ func (w *world) costsFour() {
 	}
 }
 
-// A message that can never become a listing gets a clear reason, and the next message is handled.
-func TestBadMessagesDoNotHarm(t *testing.T) {
-	servicetest.Slow(t, servicetest.TestE2E)
-	t.Parallel()
-
-	w, bridge := running(t)
-	bad := []struct {
-		name string
-		body []byte
-		want string // in the reason, of a dead letter or of the raw listing
-	}{
-		{"not JSON", []byte("<html>"), "body is not JSON"},
-		{"an array", []byte("[]"), "expected an object"},
-		{"missing fields", []byte(`{"title":"x"}`), "platform_id: is missing; url: is missing; scraped_at: is missing"},
-		{"wrong type", advert("3001", with("latitude", "abc")), "latitude: is a string"},
-		{"2 MiB body", advert("3002", with("description", strings.Repeat("x", 2<<20))), "the most is 1048576"},
-		{"unknown platform", advert("3003", with("platform", "craigslist")), `platform: "craigslist" is not known`},
-		{"another platform's queue", advert("3004", with("platform", "kangalou")), `platform: is "kangalou" in queue scraped.kijiji`},
-		{"NUL bytes", []byte(strings.Replace(string(advert("3005")), "Grand", `Gr\u0000and`, 1)), "title: contains a NUL character"},
-		{"invalid UTF-8", []byte(strings.Replace(string(advert("3006")), "Grand", "Gr\xffand", 1)), "body is not UTF-8 at byte"},
-		{"a price of 10^12", advert("3007", with("price", map[string]any{"amount_cents": 1e12})), "price"},
-		{"a scrape of tomorrow", advert("3011", with("scraped_at", "2999-01-01T00:00:00Z")), "scraped_at: is 2999"},
-		{"half a surrogate", []byte(strings.Replace(string(advert("3008")), "Grand", `Gr\ud800and`, 1)), "surrogate"},
-		{"a number without end", []byte(strings.Replace(string(advert("3009")), `"platform"`, `"views":1e999999,"platform"`, 1)), ""},
-	}
-	for _, b := range bad {
-		w.publish("scraped", "kijiji", b.body)
-	}
-	// A title of 10,000 runes is no reason to refuse an advert: it is cut, with a warning.
-	w.publish("scraped", "kijiji", advert("3010", with("title", strings.Repeat("4½ ", 3334))))
-	w.publish("scraped", "kijiji", advert("3999"))
-
-	w.eventually("the good messages after them are listings", func() bool {
-		return one[int](w, "SELECT count(*) FROM listings WHERE platform_id IN ('3010', '3999')") == 2
-	})
-	for _, b := range bad {
-		w.eventually(b.name, func() bool {
-			return one[int](w, `SELECT count(*) FROM dead_letters WHERE position($1 in reason) > 0 AND class = 'invalid'`, b.want) > 0
-		})
-	}
-	w.eventually("all of them are dead letters", func() bool {
-		return one[int](w, "SELECT count(*) FROM dead_letters") == len(bad)
-	})
-	require.Contains(t, one[string](w, "SELECT details->>'warnings' FROM listings WHERE platform_id = '3010'"), "title")
-	require.Equal(t, 1, one[int](w, "SELECT count(*) FROM raw_listings WHERE status = 'rejected' AND platform_id = '3007'"))
-	select {
-	case <-bridge.end:
-		t.Fatal("the bridge died: " + bridge.log.tail(3000))
-	default:
-	}
-}
-
 // A listing stands without the images that cannot be had, and says of each why.
 func TestBadImagesDoNotHarm(t *testing.T) {
 	servicetest.Slow(t, servicetest.TestE2E)
@@ -329,21 +277,6 @@ func TestAWorkerWaitsForTemporal(t *testing.T) {
 	w.publish("scraped", "kijiji", advert("9001"))
 	line.Mend()
 	w.eventually("the advert is a listing", func() bool { return one[int](w, "SELECT count(*) FROM listings") == 1 })
-}
-
-// A staged listing of another team that does not fit the columns is a dead letter, not a workflow that fails unnoticed.
-func TestAStagedListingThatCannotBeStored(t *testing.T) {
-	servicetest.Slow(t, servicetest.TestE2E)
-	t.Parallel()
-
-	w, _ := running(t)
-	w.publish("listings", "listings.ready", []byte(`{"platform":"kijiji","platform_id":"9101","url":"https://a.example/1",
-		"scraped_at":"2026-01-10T12:00:00Z","listing":{"title":"4½","rent_cents":100000,"bedrooms":2,"rooms":12345,
-		"image_urls":["https://a.example/1.jpg","https://a.example/1.jpg"]}}`))
-	w.eventually("it is a dead letter", func() bool {
-		return one[int](w, "SELECT count(*) FROM dead_letters WHERE workflow_id = 'listing/kijiji/9101'") == 1
-	})
-	require.Equal(t, "rejected", one[string](w, "SELECT status FROM raw_listings"))
 }
 
 // An image that another team's importer asks for is fetched by a standalone activity.
