@@ -100,7 +100,7 @@ func TestLinesQuotedAsAWhole(t *testing.T) {
 		require.Equal(t, want, f.String(), text)
 		require.False(t, f.plan.Copied(), text)
 	}
-	_, err := tryImport(t, []byte("\"Name,Phone\"\n\"Bob,5145550123\"\n"), contact.Options{Quote: "none", Header: ptr(true)})
+	_, err := tryImport(t, []byte("\"Name,Phone\"\n\"Bob,5145550123\"\n"), contact.Options{Quote: "none", Header: new(true)})
 	require.NoError(t, err)
 }
 

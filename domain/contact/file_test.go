@@ -114,7 +114,7 @@ func TestComplaints(t *testing.T) {
 
 		{"preamble", []byte("Contacts of May\nExported,2024-05-01\n\nName,Phone\nBob,5145550123\n"), contact.Options{}, "+15145550123 Bob"},
 		{"preamble, padded", []byte("Contacts of May;;\n;;\nNom;Téléphone;Courriel\nBob;5145550123;\n"), contact.Options{}, "+15145550123 Bob"},
-		{"skip given", []byte("a,b\nc,d\nName,Phone\nBob,5145550123\n"), contact.Options{Skip: ptr(2)}, "+15145550123 Bob"},
+		{"skip given", []byte("a,b\nc,d\nName,Phone\nBob,5145550123\n"), contact.Options{Skip: new(2)}, "+15145550123 Bob"},
 		{"header twice", []byte("Name,Phone\nBob,5145550123\nName,Phone\nZoé,4385550199\n"), contact.Options{},
 			"+15145550123 Bob\n+14385550199 Zoé"},
 		{"header twice, with a byte order mark", []byte("\uFEFFName,Phone\r\nBob,5145550123\r\n\uFEFFName,Phone\r\nZoé,4385550199\r\n"), contact.Options{},
@@ -188,8 +188,6 @@ func TestComplaints(t *testing.T) {
 	}
 }
 
-func ptr[T any](v T) *T { return &v }
-
 // What is kept of a refused row takes about as much memory as the row.
 func TestManyCells(t *testing.T) {
 	t.Parallel()
@@ -243,13 +241,13 @@ func TestRefused(t *testing.T) {
 		{"space as delimiter", []byte(small), contact.Options{Delimiter: " "}, []string{`" "`}},
 		{"quote that is none", []byte(small), contact.Options{Quote: "x"}, []string{`"x"`}},
 		{"escape that is none", []byte(small), contact.Options{Escape: "x"}, []string{`"x"`}},
-		{"skip beyond the end", []byte(small), contact.Options{Skip: ptr(10)}, []string{"skip is 10"}},
+		{"skip beyond the end", []byte(small), contact.Options{Skip: new(10)}, []string{"skip is 10"}},
 		{"mapping of no column", []byte(small), contact.Options{Mapping: map[string]string{"Tel": "phone"}}, []string{`"Tel"`, `"Phone"`}},
 		{"mapping to no field", []byte(small), contact.Options{Mapping: map[string]string{"Phone": "fone"}}, []string{`"fone"`, "phone, email"}},
 		{"region that there is not", []byte(small), contact.Options{Region: "XX"}, []string{`"XX"`, "CA"}},
 		{"sheet of no workbook", []byte(small), contact.Options{Sheet: "x"}, []string{`"x"`}},
 		{"too many columns", []byte("phone" + strings.Repeat(",c", 1000) + "\n5145550123\n"), contact.Options{}, []string{"1001 columns", "1000"}},
-		{"header with an open quote", []byte("\"Phone,Name\n5145550123,Bob\n4385550199,Ann\n"), contact.Options{Header: ptr(true)}, []string{"line 1", "quote"}},
+		{"header with an open quote", []byte("\"Phone,Name\n5145550123,Bob\n4385550199,Ann\n"), contact.Options{Header: new(true)}, []string{"line 1", "quote"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

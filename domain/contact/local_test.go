@@ -223,7 +223,7 @@ func TestHeadersOnTwoLines(t *testing.T) {
 		require.Equal(t, "+15145550123 Zoé Côté", f.String())
 		require.Equal(t, "Prénom / First name", f.plan.Mapping[0].Header)
 		require.Equal(t, "Phone Number", f.plan.Mapping[4].Header)
-		again := importFile(t, errorsCSV(t, f), contact.Options{Header: ptr(true), Mapping: map[string]string{"prenom first name": "name"}})
+		again := importFile(t, errorsCSV(t, f), contact.Options{Header: new(true), Mapping: map[string]string{"prenom first name": "name"}})
 		require.Equal(t, strings.Replace(want, "given_name", "name", 1)+" - - - -", fieldsOf(again.plan.Mapping))
 	}
 	row := func(cells []string) string {

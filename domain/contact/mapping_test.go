@@ -156,8 +156,8 @@ func TestRefusedMappingQuotesNobody(t *testing.T) {
 
 	const text = "Zoé Côté,Laval\nBob Roy,Gaspé\n"
 	for name, o := range map[string]contact.Options{
-		"no phones":            {Header: ptr(true)},
-		"mapping of no column": {Header: ptr(true), Mapping: map[string]string{"Tel": "phone"}},
+		"no phones":            {Header: new(true)},
+		"mapping of no column": {Header: new(true), Mapping: map[string]string{"Tel": "phone"}},
 	} {
 		_, err := tryImport(t, []byte(text), o)
 		if err == nil || !strings.Contains(err.Error(), "#1, #2") || strings.Contains(err.Error(), "Zoé") {

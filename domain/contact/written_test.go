@@ -95,7 +95,7 @@ func TestFillers(t *testing.T) {
 			"Phone,Name\n5145550123,Ann\n|,\n":                        "+15145550123 Ann\nline 3: phone missing",
 		} {
 			text = strings.ReplaceAll(text, "|", filler)
-			f := importFile(t, []byte(text), contact.Options{Header: ptr(true)})
+			f := importFile(t, []byte(text), contact.Options{Header: new(true)})
 			require.Equal(t, want, f.String(), text)
 		}
 	}

@@ -21,18 +21,16 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-func ptr[T any](v T) *T { return &v }
-
 var scraped = contract.ScrapedListing{
 	Platform: "kijiji", PlatformID: "1329279535", URL: "https://www.kijiji.ca/v-appartement/1329279535",
 	ScrapedAt: time.Date(2026, 11, 20, 14, 3, 5, 0, time.UTC), Title: "Beau 4 ½ à louer, près du métro",
 	Description: "<p>Lumineux &amp; calme.</p>",
-	Price:       contract.ScrapedPrice{AmountCents: ptr(int64(125_050)), Type: "FIXED", Text: "1 250,50 $"},
-	Address:     "74 Rue Saint-Joseph, Montréal, QC H2L 3Z1", Latitude: ptr(45.5231), Longitude: ptr(-73.5817),
+	Price:       contract.ScrapedPrice{AmountCents: new(int64(125_050)), Type: "FIXED", Text: "1 250,50 $"},
+	Address:     "74 Rue Saint-Joseph, Montréal, QC H2L 3Z1", Latitude: new(45.5231), Longitude: new(-73.5817),
 	Attributes: map[string][]string{"numrooms": {"4.5"}, "utilities": {"heat", "hydro"}},
 	ImageURLs:  []string{"https://i.example/1.jpg", "https://i.example/2.jpg"},
 	Contact:    contract.ScrapedContact{Name: "Zoé", Phone: "514 555-0199"},
-	PostedAt:   ptr(time.Date(2026, 11, 19, 9, 30, 0, 0, time.UTC)),
+	PostedAt:   new(time.Date(2026, 11, 19, 9, 30, 0, 0, time.UTC)),
 	Raw:        json.RawMessage(`{"id":"1329279535","slug":"beau-4-1-2"}`),
 }
 
@@ -78,11 +76,11 @@ func TestGolden(t *testing.T) {
 	id := "8e2f3d1c-4b7a-5e5f-9a3b-2c1d0e9f8a7b"
 	normalized := contract.ListingData{
 		ListingID: id, PlatformID: "1329279535", Revision: 2, URL: scraped.URL, Title: scraped.Title,
-		RentCents: 125_050, Bedrooms: ptr(0),
+		RentCents: 125_050, Bedrooms: new(0),
 	}
 	published := normalized
 	published.Neighbourhood, published.Address = "villeray", "7000, rue Saint-Denis, Montréal"
-	published.Latitude, published.Longitude, published.ImageURL = ptr(45.54), ptr(-73.62), "https://i.example/1.jpg"
+	published.Latitude, published.Longitude, published.ImageURL = new(45.54), new(-73.62), "https://i.example/1.jpg"
 	published.Change, published.Changes = "updated", []contract.Change{
 		{Field: "description"},
 		{Field: "rent_cents", From: json.RawMessage("130000"), To: json.RawMessage("125050")},
@@ -99,7 +97,7 @@ func TestGolden(t *testing.T) {
 	archived := contract.ListingData{ListingID: id, PlatformID: "1329279535", Revision: 2, URL: scraped.URL}
 	merged := contract.HomeData{
 		ListingData: contract.ListingData{ListingID: id, PlatformID: "1329279535", Revision: 2, URL: scraped.URL,
-			Title: scraped.Title, RentCents: 125_050, Bedrooms: ptr(2), Reasons: []contract.Reason{
+			Title: scraped.Title, RentCents: 125_050, Bedrooms: new(2), Reasons: []contract.Reason{
 				{Field: "home", Code: "duplicate", Message: "same rent: 1250.50 $"}}},
 		HomeID: "3f0d6f5e-5c0e-5d3c-9c45-0d6b1f0a7a11", ShownID: "3f0d6f5e-5c0e-5d3c-9c45-0d6b1f0a7a11", Kind: "duplicate",
 	}
@@ -126,23 +124,23 @@ func TestGolden(t *testing.T) {
 		{contract.ListingNormalized, event(contract.ListingNormalized, eventData(normalized)), read[contract.Event]},
 		{contract.ListingPublished, event(contract.ListingPublished, eventData(published)), read[contract.Event]},
 		{"crawler.url.requested", contract.CrawlRequested{
-			EventName: contract.CrawlRequestedName, EventID: id, TS: ptr(time.Date(2026, 1, 27, 12, 34, 56, 0, time.UTC)),
+			EventName: contract.CrawlRequestedName, EventID: id, TS: new(time.Date(2026, 1, 27, 12, 34, 56, 0, time.UTC)),
 			Data: contract.CrawlRequest{URL: "https://example.com/p/123", OutDir: "out"},
 		}, decoded[contract.CrawlRequested]},
 		{contract.QueueCrawler, contract.CrawledPage{
-			URL: "https://example.com/page1", Text: ptr("example text"), Metadata: contract.CrawledMetadata{
+			URL: "https://example.com/page1", Text: new("example text"), Metadata: contract.CrawledMetadata{
 				Title: "Example Page", Description: "An example", Timestamp: time.Date(2025, 11, 1, 12, 0, 0, 0, time.UTC),
 				StatusCode: 200,
 			},
 		}, decoded[contract.CrawledPage]},
 		{contract.QueueCrawler + ".ours", contract.CrawledPage{
-			URL: "https://example.com/page1", Text: ptr("page un exemple"), Metadata: contract.CrawledMetadata{
+			URL: "https://example.com/page1", Text: new("page un exemple"), Metadata: contract.CrawledMetadata{
 				Title: "Page un", Timestamp: time.Date(2025, 11, 1, 12, 0, 0, 0, time.UTC), StatusCode: 200,
 				Language: "fr-CA", Headings: []string{"page un"}, ContentType: "text/html; charset=utf-8",
 			},
 		}, decoded[contract.CrawledPage]},
 		{contract.QueueCrawler + ".removed", contract.CrawledPage{
-			URL: "https://example.com/page1", Text: ptr(""), Removed: true, Metadata: contract.CrawledMetadata{
+			URL: "https://example.com/page1", Text: new(""), Removed: true, Metadata: contract.CrawledMetadata{
 				Timestamp: time.Date(2025, 11, 1, 12, 0, 0, 0, time.UTC), StatusCode: 404,
 			},
 		}, decoded[contract.CrawledPage]},
