@@ -59,13 +59,18 @@ type posting struct {
 
 // dispatches are the scenarios of sending messages.
 func (h *system) dispatches(ctx context.Context, report *Report) []scenario {
-	return []scenario{
-		{"outreach: dispatch", func() error {
+	posted := func(run func(*posting) error) func() error {
+		return func() error {
 			p, stop, err := h.post(ctx, report)
 			if err != nil {
 				return err
 			}
 			defer stop()
+			return run(p)
+		}
+	}
+	return []scenario{
+		{"outreach: dispatch", posted(func(p *posting) error {
 			if err := p.unlimited(ctx, 20, 500); err != nil {
 				return err
 			}
@@ -73,33 +78,23 @@ func (h *system) dispatches(ctx context.Context, report *Report) []scenario {
 				return err
 			}
 			return p.flooded(ctx, 20, 30*time.Second, true)
-		}},
-		{"outreach: rates", func() error {
-			p, stop, err := h.post(ctx, report)
-			if err != nil {
-				return err
-			}
-			defer stop()
+		})},
+		{"outreach: rates", posted(func(p *posting) error {
 			for _, workers := range []int{1, 4} {
 				if err := p.rates(ctx, workers); err != nil {
 					return err
 				}
 			}
 			return nil
-		}},
-		{"outreach: pause", func() error {
-			p, stop, err := h.post(ctx, report)
-			if err != nil {
-				return err
-			}
-			defer stop()
+		})},
+		{"outreach: pause", posted(func(p *posting) error {
 			for _, rate := range []int{campaign.Enterprise.PerSecond(), 1000} {
 				if err := p.pauses(ctx, rate); err != nil {
 					return err
 				}
 			}
 			return nil
-		}},
+		})},
 	}
 }
 
