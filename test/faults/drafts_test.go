@@ -219,15 +219,11 @@ func (w *world) askForDraft(event uuid.UUID, url string) error {
 
 // publish returns nil when a queue has a message.
 func (w *world) publish(exchange, key string, m amqp.Publishing) error {
-	conn, err := dial(w.vars["RABBITMQ_URL"])
+	ch, hangUp, err := dial(w.vars["RABBITMQ_URL"])
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
-	ch, err := conn.Channel()
-	if err != nil {
-		return err
-	}
+	defer hangUp()
 	if err := ch.Confirm(false); err != nil {
 		return err
 	}

@@ -106,15 +106,11 @@ const others = ` AND WorkflowType != "ScrapePlatform" AND WorkflowType != "Sched
 
 // depths are the queues that hold messages which wait, without those that others read.
 func (w *world) depths() (map[string]int, error) {
-	conn, err := dial(w.vars["RABBITMQ_URL"])
+	ch, hangUp, err := dial(w.vars["RABBITMQ_URL"])
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close()
-	ch, err := conn.Channel()
-	if err != nil {
-		return nil, err
-	}
+	defer hangUp()
 	out := map[string]int{}
 	names, err := servicetest.Queues("../../domain/contract/queues.go")
 	if err != nil {
@@ -410,15 +406,11 @@ func (w *world) damaged(images []picturedAs) (broken []string) {
 
 // drain takes all messages out of a queue and returns their IDs.
 func (w *world) drain(queue string) (map[string]bool, error) {
-	conn, err := dial(w.vars["RABBITMQ_URL"])
+	ch, hangUp, err := dial(w.vars["RABBITMQ_URL"])
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close()
-	ch, err := conn.Channel()
-	if err != nil {
-		return nil, err
-	}
+	defer hangUp()
 	out := map[string]bool{}
 	for {
 		d, ok, err := ch.Get(queue, true)

@@ -39,15 +39,11 @@ func newWatch(url string) *watch {
 
 // bind declares the queue, and the exchange as a bridge does: a scraper publishes before all roles are healthy.
 func (w *watch) bind() error {
-	conn, err := dial(w.url)
+	ch, hangUp, err := dial(w.url)
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
-	ch, err := conn.Channel()
-	if err != nil {
-		return err
-	}
+	defer hangUp()
 	return errors.Join(ch.ExchangeDeclare("listings.events", "topic", true, false, false, false, nil), listen(ch))
 }
 
@@ -62,13 +58,12 @@ func listen(ch *amqp.Channel) error {
 
 // bound says whether the queue gets the events, after binding it where it was not.
 func (w *watch) bound() bool {
-	conn, err := dial(w.url)
+	ch, hangUp, err := dial(w.url)
 	if err != nil {
 		return false
 	}
-	defer conn.Close()
-	ch, err := conn.Channel()
-	return err == nil && listen(ch) == nil
+	defer hangUp()
+	return listen(ch) == nil
 }
 
 func (w *watch) run(ctx context.Context) {
@@ -79,15 +74,11 @@ func (w *watch) run(ctx context.Context) {
 }
 
 func (w *watch) session(ctx context.Context) error {
-	conn, err := dial(w.url)
+	ch, hangUp, err := dial(w.url)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = conn.CloseDeadline(time.Now().Add(time.Second)) }()
-	ch, err := conn.Channel()
-	if err != nil {
-		return err
-	}
+	defer hangUp()
 	if err := errors.Join(listen(ch), ch.Qos(100, 0, false)); err != nil {
 		return err
 	}

@@ -550,8 +550,18 @@ func (quiet) Info(string, ...any)  {}
 func (quiet) Warn(string, ...any)  {}
 func (quiet) Error(string, ...any) {}
 
-// dial opens a connection that is not part of the experiment.
-func dial(addresses string) (*amqp.Connection, error) { return dialAs("ledger", addresses) }
+// dial opens a channel on a connection of its own that is not part of the experiment.
+func dial(addresses string) (ch *amqp.Channel, hangUp func(), err error) {
+	conn, err := dialAs("ledger", addresses)
+	if err != nil {
+		return nil, nil, err
+	}
+	hangUp = func() { _ = conn.CloseDeadline(time.Now().Add(time.Second)) }
+	if ch, err = conn.Channel(); err != nil {
+		hangUp()
+	}
+	return ch, hangUp, err
+}
 
 // dialAs tries the nodes of a broker in turn.
 func dialAs(name, addresses string) (conn *amqp.Connection, err error) {
