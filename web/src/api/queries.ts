@@ -16,6 +16,10 @@ export const every =
   () =>
     isLive() ? slow : times * tick
 const first = '' // the cursor of the first page
+const byCursor = {
+  initialPageParam: first,
+  getNextPageParam: (page: { next_cursor?: string }) => page.next_cursor || undefined,
+}
 
 export type Filters = Record<string, string>
 
@@ -26,6 +30,8 @@ export const query = (f: Filters, cursor: string, limit = 100) =>
     limit,
     cursor: cursor || undefined,
   }) as never
+
+const ofTenant = (tenant: string) => ({ tenant: tenant || undefined })
 
 const isRefused = (error: unknown) => !!error && !mayPass(error)
 
@@ -44,8 +50,7 @@ export function useList<T>(
     enabled,
     queryKey: [name, filters],
     queryFn: ({ pageParam }) => read(pageParam),
-    initialPageParam: first,
-    getNextPageParam: (page) => page.next_cursor || undefined,
+    ...byCursor,
     // A list that the stream does not tell of is asked for by the clock, as long as it is one page.
     refetchInterval: (q) => (!told(name) && isCurrent(q.state) ? 2 * tick : false),
     placeholderData: keepPreviousData,
@@ -513,7 +518,7 @@ export function useUpload(tenant: string, id: string) {
     queryFn: () =>
       answer(
         api.GET('/uploads/{upload}', {
-          params: { path: { upload: id }, query: { tenant: tenant || undefined } as never },
+          params: { path: { upload: id }, query: ofTenant(tenant) },
         }),
       ),
     refetchInterval: (q) => {
@@ -530,7 +535,7 @@ export const usePreview = (tenant: string, id: string, wanted: boolean) =>
     queryFn: () =>
       answer(
         api.GET('/uploads/{upload}/preview', {
-          params: { path: { upload: id }, query: { tenant: tenant || undefined } as never },
+          params: { path: { upload: id }, query: ofTenant(tenant) },
         }),
       ),
     enabled: wanted,
@@ -563,7 +568,7 @@ export const useRefusalReasons = (tenant: string, id: string, rows: number) =>
     queryFn: () =>
       answer(
         api.GET('/uploads/{upload}/refusals/reasons', {
-          params: { path: { upload: id }, query: { tenant: tenant || undefined } as never },
+          params: { path: { upload: id }, query: ofTenant(tenant) },
         }),
       ),
     enabled: rows > 0,
@@ -571,7 +576,7 @@ export const useRefusalReasons = (tenant: string, id: string, rows: number) =>
   })
 
 export const orderUpload = (u: { tenant: string; id: string; order: 'start' | 'cancel' }) => {
-  const params = { path: { upload: u.id }, query: { tenant: u.tenant || undefined } as never }
+  const params = { path: { upload: u.id }, query: ofTenant(u.tenant) }
   return u.order === 'start'
     ? answer(api.POST('/uploads/{upload}/start', { params }))
     : answer(api.POST('/uploads/{upload}/cancel', { params }))
@@ -584,8 +589,7 @@ export const useSavedSearches = (tenant: string, known: boolean) =>
   useInfiniteQuery({
     queryKey: ['saved-searches', tenant],
     queryFn: ({ pageParam }) => answer(api.GET('/searches', { params: { query: query({ tenant }, pageParam) } })),
-    initialPageParam: first,
-    getNextPageParam: (page) => page.next_cursor || undefined,
+    ...byCursor,
     // Nothing tells that a webhook has answered.
     refetchInterval: (q) =>
       !isRefused(q.state.error) && q.state.data?.pages.some((p) => p.items.some(asked)) ? tick : false,
@@ -603,18 +607,18 @@ export const useSavedSearch = (tenant: string, id: string, wanted: boolean) =>
 export const changeSavedSearch = (s: { tenant: string; id: string; patch: Schemas['SearchPatch'] }) =>
   answer(
     api.PATCH('/searches/{search}', {
-      params: { path: { search: s.id }, query: { tenant: s.tenant || undefined } },
+      params: { path: { search: s.id }, query: ofTenant(s.tenant) },
       body: s.patch,
     }),
   )
 
 const ofSaved = (s: { tenant: string; id: string }) => ({
   path: { search: s.id },
-  query: { tenant: s.tenant || undefined },
+  query: ofTenant(s.tenant),
 })
 
 export const saveSearch = (s: { tenant: string; search: Schemas['SearchStart'] }) =>
-  answer(api.POST('/searches', { params: { query: { tenant: s.tenant || undefined } }, body: s.search }))
+  answer(api.POST('/searches', { params: { query: ofTenant(s.tenant) }, body: s.search }))
 
 export const deleteSavedSearch = (s: { tenant: string; id: string }) =>
   answer(api.DELETE('/searches/{search}', { params: ofSaved(s) }))
@@ -642,8 +646,7 @@ export const useSearchMatches = (tenant: string, id: string) =>
           params: { path: { search: id }, query: query({ tenant }, pageParam) },
         }),
       ),
-    initialPageParam: first,
-    getNextPageParam: (page) => page.next_cursor || undefined,
+    ...byCursor,
     refetchInterval: (q) => (isCurrent(q.state) ? 2 * tick : false),
   })
 
@@ -651,7 +654,7 @@ export const useSearchMatches = (tenant: string, id: string) =>
 export const trySavedSearch = (s: { tenant: string; filter: Schemas['Criteria'] }) =>
   answer(
     api.POST('/searches/try', {
-      params: { query: { tenant: s.tenant || undefined } },
+      params: { query: ofTenant(s.tenant) },
       body: { filter: s.filter, limit: 1 },
     }),
   )
@@ -665,8 +668,7 @@ export const useDeliveries = (tenant: string, id: string, state: string | undefi
           params: { path: { search: id }, query: query({ tenant, state: state ?? '' }, pageParam) },
         }),
       ),
-    initialPageParam: first,
-    getNextPageParam: (page) => page.next_cursor || undefined,
+    ...byCursor,
     refetchInterval: (q) => (isCurrent(q.state) ? 2 * tick : false),
     placeholderData: keepPreviousData,
   })
@@ -678,8 +680,7 @@ export function useCampaign(tenant: string, id: string) {
   useTopic('campaign:' + id)
   return useQuery({
     queryKey: ['campaign', tenant, id],
-    queryFn: () =>
-      answer(api.GET('/campaigns/{id}', { params: { path: { id }, query: { tenant: tenant || undefined } as never } })),
+    queryFn: () => answer(api.GET('/campaigns/{id}', { params: { path: { id }, query: ofTenant(tenant) } })),
     refetchInterval: (q) => {
       if (isTold('campaign:' + id)) return 2 * tick
       return ['running', 'queued'].includes(q.state.data?.state ?? '') ? 1_000 : 2 * tick
@@ -699,14 +700,11 @@ export const useMessages = (tenant: string, id: string, f: Filters) =>
       if (id === noCampaign) return answer(api.GET('/messages', { params: { query: which } }))
       return answer(api.GET('/campaigns/{id}/messages', { params: { path: { id }, query: which } }))
     },
-    initialPageParam: first,
-    getNextPageParam: (page) => page.next_cursor || undefined,
+    ...byCursor,
     refetchInterval: (q) => (!isTold('campaign:' + id) && isCurrent(q.state) ? 2 * tick : false),
     placeholderData: keepPreviousData,
     enabled: id !== '',
   })
-
-const ofTenant = (tenant: string) => ({ tenant: tenant || undefined }) as never
 
 /** messagePace is how often a message is asked for while its state may change: seldom once nothing happened for a minute. */
 export function messagePace(m: { state: string; timeline: { at: string }[] }, now = Date.now()) {
@@ -804,7 +802,7 @@ export const orderCampaign = (o: {
   order: 'pause' | 'resume' | 'cancel' | 'unschedule'
   reason?: string
 }) => {
-  const params = { path: { id: o.id }, query: { tenant: o.tenant || undefined } as never }
+  const params = { path: { id: o.id }, query: ofTenant(o.tenant) }
   const body = o.reason ? { reason: o.reason } : {}
   switch (o.order) {
     case 'pause':

@@ -1,4 +1,3 @@
-import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 
 import type { Schemas } from '../api/client'
@@ -6,8 +5,9 @@ import { useComparison, useRuns } from '../api/crawl'
 import { count, named } from '../say/format'
 import { useSay } from '../say/Say'
 import { ReadOn, useFilters } from '../ui/Filter'
-import { Crumb, Empty, Head, Out, Section, Trouble } from '../ui/parts'
+import { Crumb, Empty, Head, Heads, Out, Section, Trouble } from '../ui/parts'
 import { readsOn } from '../ui/readOn'
+import { ToPage } from '../ui/ToPage'
 import { pathOf } from './states'
 
 type Kind = 'only_a' | 'only_b' | 'different'
@@ -63,13 +63,7 @@ export function Compare() {
           wide
         >
           <table>
-            <thead>
-              <tr>
-                <th scope="col">{t.url}</th>
-                <th scope="col">{t.inA}</th>
-                <th scope="col">{t.inB}</th>
-              </tr>
-            </thead>
+            <Heads of={[t.url, t.inA, t.inB]} />
             <tbody>
               {shown.map((row) => (
                 <tr key={row.normalized_url}>
@@ -123,9 +117,9 @@ function Outcome({ run, of }: { run: number; of: Schemas['CrawlOutcome'] | null 
   if (!of) return <td className="mu">–</td>
   return (
     <td>
-      <Link to={'/crawl/$id' as '/'} params={{ id: String(run) } as never} search={{ url: String(of.id) } as never}>
+      <ToPage to="/crawl/$id" of={run} search={{ url: String(of.id) }}>
         {named(say.code.url, of.status)} {of.http_status ?? ''}
-      </Link>
+      </ToPage>
     </td>
   )
 }

@@ -1,4 +1,4 @@
-import { Link, useParams } from '@tanstack/react-router'
+import { useParams } from '@tanstack/react-router'
 
 import type { Schemas } from '../api/client'
 import { orderRun, useBrokenLinks, useRun, useRunURL, useWhy } from '../api/crawl'
@@ -11,6 +11,7 @@ import { Do } from '../ui/Do'
 import { useFilters } from '../ui/Filter'
 import { Glyph } from '../ui/Glyph'
 import { Crumb, Empty, Head, InTemporal, Out, Section, Trouble } from '../ui/parts'
+import { ToPage } from '../ui/ToPage'
 import { Chosen } from './Chosen'
 import { Rate } from './Rate'
 import { looks, pathOf, statuses } from './states'
@@ -49,13 +50,13 @@ export function Run() {
         title={<span className="m">{r.seed_url}</span>}
         actions={
           <>
-            <Link
+            <ToPage
               className="btn"
-              to={'/crawl/compare' as '/'}
-              search={(r.base_run_id ? { a: String(r.base_run_id), b: String(id) } : { b: String(id) }) as never}
+              to="/crawl/compare"
+              search={r.base_run_id ? { a: String(r.base_run_id), b: String(id) } : { b: String(id) }}
             >
               {t.compare}
-            </Link>
+            </ToPage>
             <Exports id={id} bodies={c.storeBodies} />
             <InTemporal workflow={r.workflow} />
             {open && (

@@ -1,14 +1,13 @@
-import { Link } from '@tanstack/react-router'
-
 import type { Schemas } from '../api/client'
 import { useRuns } from '../api/crawl'
 import { count } from '../say/format'
 import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
-import { FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
+import { anyOf, FilterBar, Nothing, useFilters } from '../ui/Filter'
 import { Glyph, type State } from '../ui/Glyph'
 import { Head } from '../ui/parts'
 import { Rows } from '../ui/Rows'
+import { ToPage } from '../ui/ToPage'
 import { Start } from './Start'
 import './crawl.css'
 
@@ -25,14 +24,7 @@ export function Runs() {
   const t = say.run
   const [filters] = useFilters()
   const runs = useRuns(filters)
-  const fields: Field[] = [
-    {
-      name: 'state',
-      label: t.state,
-      several: true,
-      options: Object.entries(t.states).map(([value, label]) => ({ value, label })),
-    },
-  ]
+  const fields = [anyOf('state', t.state, t.states)]
   return (
     <>
       <Head title={t.title}>
@@ -53,9 +45,9 @@ export function Runs() {
             cell: (r) => (
               <>
                 <Glyph state={runGlyph[r.status]} />
-                <Link className="m" to={'/crawl/$id' as '/'} params={{ id: String(r.id) } as never}>
+                <ToPage className="m" to="/crawl/$id" of={r.id}>
                   {r.seed_url}
-                </Link>
+                </ToPage>
               </>
             ),
           },

@@ -7,7 +7,7 @@ import { useMake } from '../api/once'
 import { Problem } from '../api/problem'
 import { useSay } from '../say/Say'
 import { Do } from '../ui/Do'
-import { Trouble } from '../ui/parts'
+import { Options, Trouble } from '../ui/parts'
 
 type Settings = Schemas['CrawlConfig']
 
@@ -105,11 +105,7 @@ export function Start() {
               value={String(settings.scopeMode ?? scopes[0])}
               onChange={(e) => set('scopeMode', e.target.value)}
             >
-              {scopes.map((s) => (
-                <option key={s} value={s}>
-                  {t.scopes[s]}
-                </option>
-              ))}
+              <Options of={scopes.map((s) => [s, t.scopes[s]])} />
             </select>{' '}
             {t.names.scopeMode}
             {wrong('scopeMode')}

@@ -1,5 +1,4 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { Link } from '@tanstack/react-router'
 import { memo, useRef } from 'react'
 
 import type { Schemas } from '../api/client'
@@ -9,7 +8,8 @@ import { useSay } from '../say/Say'
 import { At } from '../ui/Age'
 import { FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
 import { Glyph } from '../ui/Glyph'
-import { Section, Trouble } from '../ui/parts'
+import { Heads, Section, Trouble } from '../ui/parts'
+import { ToPage } from '../ui/ToPage'
 import { broken, looks, pathOf, statuses } from './states'
 
 const rowHeight = 27
@@ -83,35 +83,19 @@ export function URLs({ run }: { run: Schemas['CrawlSummary'] }) {
         data-rows={total}
       >
         <table aria-rowcount={total + 1} className="urls">
-          <thead>
-            <tr>
-              <th scope="col">{t.status}</th>
-              <th scope="col" className="cut">
-                {t.url}
-              </th>
-              <th scope="col" className="cut">
-                {t.title_}
-              </th>
-              <th scope="col" className="cut">
-                {t.firstFound}
-              </th>
-              <th scope="col" className="r">
-                {t.code}
-              </th>
-              <th scope="col" className="r">
-                {t.took}
-              </th>
-              <th scope="col" className="r">
-                {t.size}
-              </th>
-              <th scope="col" className="r">
-                {t.depth}
-              </th>
-              <th scope="col" className="r">
-                {t.when}
-              </th>
-            </tr>
-          </thead>
+          <Heads
+            of={[
+              t.status,
+              [t.url, 'cut'],
+              [t.title_, 'cut'],
+              [t.firstFound, 'cut'],
+              [t.code, 'r'],
+              [t.took, 'r'],
+              [t.size, 'r'],
+              [t.depth, 'r'],
+              [t.when, 'r'],
+            ]}
+          />
           <tbody>
             {before > 0 && <Gap height={before} />}
             {shown.map((v) => {
@@ -182,16 +166,16 @@ const Row = memo(function Row({ u, at, chosen }: { u: Schemas['CrawlURL'] | unde
 /** To chooses a URL of the run. */
 function To({ id, url }: { id: number; url: string }) {
   return (
-    <Link
+    <ToPage
       className="m"
       to="."
-      search={((was: Record<string, unknown>) => ({ ...was, url: String(id) })) as never}
+      search={(was) => ({ ...was, url: String(id) })}
       resetScroll={false}
       replace
       title={url}
     >
       {pathOf(url)}
-    </Link>
+    </ToPage>
   )
 }
 

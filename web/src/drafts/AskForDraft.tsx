@@ -1,4 +1,3 @@
-import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 
 import type { Schemas } from '../api/client'
@@ -7,6 +6,7 @@ import { requestDraft } from '../api/queries'
 import { useSay } from '../say/Say'
 import { Do } from '../ui/Do'
 import { Trouble } from '../ui/parts'
+import { ToPage } from '../ui/ToPage'
 
 interface Secret {
   key: number
@@ -121,9 +121,9 @@ export function AskForDraft() {
       {ask.data && (
         <p role="status">
           {t.asked}{' '}
-          <Link to={'/drafts/requests/$id' as '/'} params={{ id: ask.data.event_id } as never}>
+          <ToPage to="/drafts/requests/$id" of={ask.data.event_id}>
             {t.made}
-          </Link>
+          </ToPage>
         </p>
       )}
     </>

@@ -1,4 +1,4 @@
-import { Link, useParams } from '@tanstack/react-router'
+import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 
 import type { Schemas } from '../api/client'
@@ -8,8 +8,9 @@ import { bytes, named } from '../say/format'
 import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
 import { Glyph } from '../ui/Glyph'
-import { Copy, Crumb, Head, InTemporal, Out, Section, Trouble } from '../ui/parts'
+import { Copy, Crumb, Head, Heads, InTemporal, Out, Section, Trouble } from '../ui/parts'
 import { Do } from '../ui/Do'
+import { ToPage } from '../ui/ToPage'
 import './drafts.css'
 import { excerpt, foundFields } from './place'
 
@@ -49,7 +50,7 @@ export function Draft() {
         </p>
         {d.secrets && (
           <p className="mu">
-            {t.hadSecrets} <Link to={'/drafts/requests' as '/'}>{t.requests}</Link>
+            {t.hadSecrets} <ToPage to="/drafts/requests">{t.requests}</ToPage>
           </p>
         )}
         {d.unstable && <p className="ochr">{t.unstable}</p>}
@@ -59,22 +60,15 @@ export function Draft() {
       {again.data && (
         <p role="status">
           {t.asked}{' '}
-          <Link to={'/drafts/requests/$id' as '/'} params={{ id: again.data.event_id } as never}>
+          <ToPage to="/drafts/requests/$id" of={again.data.event_id}>
             {t.made}
-          </Link>
+          </ToPage>
         </p>
       )}
       <div className="two half">
         <Section title={t.fields} wide>
           <table className="found">
-            <thead>
-              <tr>
-                <th scope="col">{say.listing.field}</th>
-                <th scope="col">{say.listing.value}</th>
-                <th scope="col">{t.source}</th>
-                <th className="r">{t.confidence}</th>
-              </tr>
-            </thead>
+            <Heads of={[say.listing.field, say.listing.value, t.source, [t.confidence, 'r']]} />
             <tbody>
               {fields.map((f) => (
                 <tr key={f.path} className={f === chosen ? 'chosen' : undefined}>
@@ -126,9 +120,9 @@ export function Draft() {
               <dt>event_id</dt>
               <dd>
                 <Copy text={d.event_id} />{' '}
-                <Link to={'/drafts/requests/$id' as '/'} params={{ id: d.event_id } as never}>
+                <ToPage to="/drafts/requests/$id" of={d.event_id}>
                   {t.made}
-                </Link>
+                </ToPage>
               </dd>
             </dl>
           </Section>
@@ -153,14 +147,7 @@ export function Draft() {
       {d.candidates.length > 0 && (
         <Section title={t.candidates} wide>
           <table className="found">
-            <thead>
-              <tr>
-                <th scope="col">{say.listing.field}</th>
-                <th scope="col">{say.listing.value}</th>
-                <th scope="col">{t.source}</th>
-                <th scope="col">{t.whyNot}</th>
-              </tr>
-            </thead>
+            <Heads of={[say.listing.field, say.listing.value, t.source, t.whyNot]} />
             <tbody>
               {d.candidates.map((c) => (
                 <tr key={c.field + c.value}>

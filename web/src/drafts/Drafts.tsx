@@ -1,14 +1,13 @@
-import { Link } from '@tanstack/react-router'
-
 import { useDrafts } from '../api/queries'
 import { named } from '../say/format'
 import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
-import { FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
+import { anyOf, FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
 import { startOf } from '../ui/filters'
 import { Glyph } from '../ui/Glyph'
 import { Head } from '../ui/parts'
 import { Rows } from '../ui/Rows'
+import { ToPage } from '../ui/ToPage'
 import './drafts.css'
 
 /** Drafts are the product pages that were read. */
@@ -19,23 +18,13 @@ export function Drafts() {
   const drafts = useDrafts({ ...filters, since: startOf(filters.since, zone) })
   const fields: Field[] = [
     { name: 'name', label: t.name },
-    {
-      name: 'outcome',
-      label: t.outcome,
-      several: true,
-      options: Object.entries(t.outcomes).map(([value, label]) => ({ value, label })),
-    },
+    anyOf('outcome', t.outcome, t.outcomes),
     { name: 'host', label: t.host, several: true },
     { name: 'url', label: t.url },
     { name: 'brand', label: t.brand, several: true },
     { name: 'sku', label: 'SKU', several: true },
     { name: 'gtin', label: 'GTIN', several: true },
-    {
-      name: 'availability',
-      label: t.availability,
-      several: true,
-      options: Object.entries(t.availabilities).map(([value, label]) => ({ value, label })),
-    },
+    anyOf('availability', t.availability, t.availabilities),
     { name: 'since', label: t.since, kind: 'date' },
   ]
   return (
@@ -43,9 +32,9 @@ export function Drafts() {
       <Head
         title={t.title}
         actions={
-          <Link className="btn" to={'/drafts/requests' as '/'}>
+          <ToPage className="btn" to="/drafts/requests">
             {t.request} …
-          </Link>
+          </ToPage>
         }
       >
         <p>{t.intro}</p>
@@ -83,9 +72,9 @@ export function Drafts() {
             cell: (d) => (
               <>
                 <Glyph state={d.outcome === 'succeeded' ? 'done' : 'failed'} />
-                <Link className="s" to={'/drafts/$id' as '/'} params={{ id: d.id } as never}>
+                <ToPage className="s" to="/drafts/$id" of={d.id}>
                   {d.name || d.url}
-                </Link>
+                </ToPage>
               </>
             ),
           },

@@ -1,4 +1,4 @@
-import { Link, useParams } from '@tanstack/react-router'
+import { useParams } from '@tanstack/react-router'
 
 import { cancelDraftRequest, replayLetter, useDo, useDraftRequest } from '../api/queries'
 import { useSay } from '../say/Say'
@@ -6,6 +6,7 @@ import { Age } from '../ui/Age'
 import { Do } from '../ui/Do'
 import { Glyph } from '../ui/Glyph'
 import { Copy, Crumb, Head, InTemporal, Out, Section, Trouble } from '../ui/parts'
+import { ToPage } from '../ui/ToPage'
 import { requestGlyph } from './Requests'
 
 /** Request is one page that a draft was asked of: it waits, runs, or came to an end that this page leads to. */
@@ -63,9 +64,9 @@ export function Request() {
             <>
               <dt>{t.title}</dt>
               <dd>
-                <Link to={'/drafts/$id' as '/'} params={{ id: r.draft_id } as never}>
+                <ToPage to="/drafts/$id" of={r.draft_id}>
                   {r.draft_id}
-                </Link>
+                </ToPage>
               </dd>
             </>
           )}
@@ -73,9 +74,9 @@ export function Request() {
             <>
               <dt>{say.letter.title}</dt>
               <dd>
-                <Link to={'/dead-letters/$id' as '/'} params={{ id: String(r.dead_letter) } as never}>
+                <ToPage to="/dead-letters/$id" of={r.dead_letter}>
                   {r.dead_letter}
-                </Link>
+                </ToPage>
               </dd>
             </>
           )}

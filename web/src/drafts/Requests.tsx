@@ -1,5 +1,3 @@
-import { Link } from '@tanstack/react-router'
-
 import { cancelDraftRequest, replayLetter, useDo, useDraftRequests } from '../api/queries'
 import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
@@ -9,6 +7,7 @@ import { startOf } from '../ui/filters'
 import { Glyph, type State } from '../ui/Glyph'
 import { Head, Trouble } from '../ui/parts'
 import { Rows } from '../ui/Rows'
+import { ToPage } from '../ui/ToPage'
 import { AskForDraft } from './AskForDraft'
 import './drafts.css'
 
@@ -65,13 +64,13 @@ export function Requests() {
               <>
                 <Glyph state={requestGlyph[r.state]!} />
                 {r.draft_id ? (
-                  <Link className="m" to={'/drafts/$id' as '/'} params={{ id: r.draft_id } as never}>
+                  <ToPage className="m" to="/drafts/$id" of={r.draft_id}>
                     {r.url}
-                  </Link>
+                  </ToPage>
                 ) : (
-                  <Link className="m" to={'/drafts/requests/$id' as '/'} params={{ id: r.event_id } as never}>
+                  <ToPage className="m" to="/drafts/requests/$id" of={r.event_id}>
                     {r.url}
-                  </Link>
+                  </ToPage>
                 )}
               </>
             ),
@@ -83,9 +82,9 @@ export function Requests() {
             className: 'cut',
             cell: (r) =>
               r.dead_letter ? (
-                <Link className="verm" to={'/dead-letters/$id' as '/'} params={{ id: String(r.dead_letter) } as never}>
+                <ToPage className="verm" to="/dead-letters/$id" of={r.dead_letter}>
                   {r.error}
-                </Link>
+                </ToPage>
               ) : (
                 <span className="verm">{r.error}</span>
               ),

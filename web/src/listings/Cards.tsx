@@ -1,4 +1,3 @@
-import { Link } from '@tanstack/react-router'
 import { useWindowVirtualizer } from '@tanstack/react-virtual'
 import { useLayoutEffect, useRef, useState, type ReactNode } from 'react'
 
@@ -11,6 +10,7 @@ import { Glyph } from '../ui/Glyph'
 import { Trouble } from '../ui/parts'
 import { useReadOn } from '../ui/readOn'
 import { NoRows, type Pages } from '../ui/Rows'
+import { ToPage } from '../ui/ToPage'
 import { listingGlyph } from './glyph'
 
 type Summary = Schemas['ListingSummary']
@@ -83,13 +83,7 @@ function Card({ listing: l, filters }: { listing: Summary; filters: Filters }) {
   const { say } = useSay()
   const t = say.listing
   return (
-    <Link
-      className="card"
-      data-row=""
-      to={'/listings/$id' as '/'}
-      params={{ id: l.id } as never}
-      search={filters as never}
-    >
+    <ToPage className="card" data-row="" to="/listings/$id" of={l.id} search={filters}>
       {l.thumbnail ? (
         <img loading="lazy" src={`/images/${encodeURIComponent(l.thumbnail)}`} alt="" />
       ) : (
@@ -109,6 +103,6 @@ function Card({ listing: l, filters }: { listing: Summary; filters: Filters }) {
         <span className="i">{l.neighbourhood_name ?? l.address}</span>
         <span className="mu n">{l.platform}</span>
       </span>
-    </Link>
+    </ToPage>
   )
 }

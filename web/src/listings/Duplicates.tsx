@@ -4,7 +4,7 @@ import type { Schemas } from '../api/client'
 import { useDuplicates } from '../api/queries'
 import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
-import { FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
+import { anyOf, FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
 import { Head, Section, Trouble } from '../ui/parts'
 import { useReadOn } from '../ui/readOn'
 import { NoRows } from '../ui/Rows'
@@ -23,12 +23,7 @@ export function Duplicates() {
   const [kept, keep] = useState<Said & { asked: string }>()
   const said = kept?.asked === asked ? kept : undefined // other filters, another list
   const fields: Field[] = [
-    {
-      name: 'kind',
-      label: t.kind,
-      several: true,
-      options: Object.entries(t.kinds).map(([value, label]) => ({ value, label })),
-    },
+    anyOf('kind', t.kind, t.kinds),
     { name: 'listing', label: t.ofListing, kind: 'set' },
     {
       name: 'reviewed',

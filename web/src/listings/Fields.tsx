@@ -4,7 +4,7 @@ import type { Schemas } from '../api/client'
 import { day, money, named, rooms } from '../say/format'
 import { useSay } from '../say/Say'
 import { Glyph } from '../ui/Glyph'
-import { Json, Section } from '../ui/parts'
+import { Heads, Json, Section } from '../ui/parts'
 import { changes, words, type Change } from './diff'
 import { flat } from './flat'
 
@@ -80,14 +80,7 @@ function Read(p: { details: Details } & Chosen) {
   return (
     <Section title={t.read} note={t.readNote(rows.length, warnings.length)} wide>
       <table className="rd">
-        <thead>
-          <tr>
-            <th scope="col">{t.field}</th>
-            <th scope="col">{t.value}</th>
-            <th scope="col">{t.readFrom}</th>
-            <th scope="col">{t.words}</th>
-          </tr>
-        </thead>
+        <Heads of={[t.field, t.value, t.readFrom, t.words]} />
         <tbody>
           {rows.map((r) => [
             <tr

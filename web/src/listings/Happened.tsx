@@ -1,5 +1,3 @@
-import { Link } from '@tanstack/react-router'
-
 import type { Schemas } from '../api/client'
 import { useAudit, useMay } from '../api/queries'
 import { count, money } from '../say/format'
@@ -7,6 +5,7 @@ import { useSay } from '../say/Say'
 import { At } from '../ui/Age'
 import { Glyph, type State } from '../ui/Glyph'
 import { Section } from '../ui/parts'
+import { ToPage } from '../ui/ToPage'
 
 type Advert = Schemas['Advert']
 
@@ -55,9 +54,9 @@ export function Happened({ advert: a }: { advert: Advert }) {
       state: 'failed' as const,
       what: (
         <>
-          <Link to={'/dead-letters/$id' as '/'} params={{ id: String(d.id) } as never}>
+          <ToPage to="/dead-letters/$id" of={d.id}>
             <b>{t.deadLetter(d.id)}</b>
-          </Link>{' '}
+          </ToPage>{' '}
           <bdi lang="en">{d.reason}</bdi>
         </>
       ),
@@ -71,12 +70,9 @@ export function Happened({ advert: a }: { advert: Advert }) {
       note={folded > 0 ? t.folded(folded, count(folded, language)) : undefined}
       go={
         may && (
-          <Link
-            to={'/activity' as '/'}
-            search={{ subject: `listing/${a.audit.platform}/${a.audit.platform_id}` } as never}
-          >
+          <ToPage to="/activity" search={{ subject: `listing/${a.audit.platform}/${a.audit.platform_id}` }}>
             {t.allActivity}
-          </Link>
+          </ToPage>
         )
       }
     >

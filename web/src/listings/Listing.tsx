@@ -1,4 +1,4 @@
-import { Link, useParams } from '@tanstack/react-router'
+import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 
 import type { Schemas } from '../api/client'
@@ -10,7 +10,8 @@ import { Do } from '../ui/Do'
 import { Glyph } from '../ui/Glyph'
 import { useShortcuts } from '../ui/keys'
 import { Locator } from '../ui/Locator'
-import { Copy, Crumb, Head, InTemporal, Out, Section, Trouble } from '../ui/parts'
+import { Copy, Crumb, Head, InTemporal, Options, Out, Section, Trouble } from '../ui/parts'
+import { ToPage } from '../ui/ToPage'
 import { Fields, Payload } from './Fields'
 import { advertGlyph, listingGlyph } from './glyph'
 import { Happened } from './Happened'
@@ -59,9 +60,9 @@ export function Listing() {
           {a.audit.duplicate_of && (
             <p>
               {say.listing.duplicateOf}{' '}
-              <Link to={'/listings/$id' as '/'} params={{ id: a.audit.duplicate_of } as never} className="m">
+              <ToPage to="/listings/$id" of={a.audit.duplicate_of} className="m">
                 {a.audit.duplicate_of}
-              </Link>
+              </ToPage>
             </p>
           )}
         </Section>
@@ -206,11 +207,7 @@ function Rent({ advert: a }: { advert: Advert }) {
           value={stage}
           onChange={(e) => setStage(e.target.value as Stage)}
         >
-          {Object.entries(t.from).map(([stage, label]) => (
-            <option key={stage} value={stage}>
-              {label}
-            </option>
-          ))}
+          <Options of={Object.entries(t.from)} />
         </select>
         <Do disabled={process.isPending} onClick={() => process.mutate({ ...ref, stage })}>
           {process.isSuccess ? t.started : t.processAgain}
@@ -246,9 +243,9 @@ function Where({ advert: a }: { advert: Advert }) {
           <>
             <dt>{t.hood}</dt>
             <dd>
-              <Link to={'/listings' as '/'} search={{ neighbourhood: l.neighbourhood } as never}>
+              <ToPage to="/listings" search={{ neighbourhood: l.neighbourhood }}>
                 <span className="i">{l.neighbourhood_name}</span>
-              </Link>
+              </ToPage>
               {own && (
                 <>
                   {', '}

@@ -1,4 +1,3 @@
-import { Link } from '@tanstack/react-router'
 import { lazy, Suspense, useState } from 'react'
 
 import { useListingCount, useListings, useNeighbourhoods, usePlatforms } from '../api/queries'
@@ -12,6 +11,7 @@ import { Do } from '../ui/Do'
 import { useShortcuts } from '../ui/keys'
 import { Head } from '../ui/parts'
 import { Rows } from '../ui/Rows'
+import { ToPage } from '../ui/ToPage'
 import { Cards } from './Cards'
 import { listingFields, notFilters } from './filters'
 import { listingGlyph } from './glyph'
@@ -81,14 +81,9 @@ export function Listings() {
               cell: (l) => (
                 <>
                   <Glyph state={listingGlyph[l.status]!} />
-                  <Link
-                    className="s"
-                    to={'/listings/$id' as '/'}
-                    params={{ id: l.id } as never}
-                    search={address as never}
-                  >
+                  <ToPage className="s" to="/listings/$id" of={l.id} search={address}>
                     {l.title}
-                  </Link>
+                  </ToPage>
                 </>
               ),
             },

@@ -1,4 +1,3 @@
-import { Link } from '@tanstack/react-router'
 import { useEffect, useId, useRef, useState } from 'react'
 
 import type { Schemas } from '../api/client'
@@ -8,8 +7,9 @@ import { useSay } from '../say/Say'
 import { Ask } from '../ui/Ask'
 import { Do } from '../ui/Do'
 import type { Field } from '../ui/Filter'
-import { Copy, Empty, Trouble } from '../ui/parts'
+import { Copy, Empty, Options, Trouble } from '../ui/parts'
 import { TenantID, TenantOptions, useTenant } from '../ui/tenant'
+import { ToPage } from '../ui/ToPage'
 import { criteriaOf } from './criteria'
 import { inWords } from './SavedSearches'
 
@@ -139,11 +139,7 @@ export function NewSearch(p: { filters: Filters; fields: Field[]; onClose: () =>
               }}
               {...(kind === 'feed' && wrong('targets'))}
             >
-              {Object.entries(t.targetKind).map(([value, label]) => (
-                <option key={value} value={value}>
-                  {label}
-                </option>
-              ))}
+              <Options of={Object.entries(t.targetKind)} />
             </select>
           </label>
           {kind !== 'feed' && (
@@ -163,11 +159,7 @@ export function NewSearch(p: { filters: Filters; fields: Field[]; onClose: () =>
           <label>
             {t.pace}
             <select className="in" name="pace">
-              {Object.entries(t.paces).map(([value, label]) => (
-                <option key={value} value={value}>
-                  {label}
-                </option>
-              ))}
+              <Options of={Object.entries(t.paces)} />
             </select>
           </label>
           <label>
@@ -233,13 +225,9 @@ function Made(p: { search: Schemas['SavedSearch']; tenant: string; onClose: () =
       ))}
       {p.search.targets.some((to) => to.secret || to.json_url) && <p className="ochr">{t.once}</p>}
       <p className="btns">
-        <Link
-          className="btn p"
-          to={'/searches' as '/'}
-          search={{ tenant: p.tenant || undefined, search: p.search.id } as never}
-        >
+        <ToPage className="btn p" to="/searches" search={{ tenant: p.tenant || undefined, search: p.search.id }}>
           {t.title}
-        </Link>
+        </ToPage>
         <button className="btn" onClick={p.onClose}>
           {say.close}
         </button>

@@ -1,4 +1,4 @@
-import { Link, useNavigate, useParams } from '@tanstack/react-router'
+import { useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 
 import type { Schemas } from '../api/client'
@@ -9,8 +9,9 @@ import { Age } from '../ui/Age'
 import { Ask, Confirm } from '../ui/Ask'
 import { Do } from '../ui/Do'
 import { Glyph } from '../ui/Glyph'
-import { Crumb, Empty, Head, Out, Section, Trouble } from '../ui/parts'
+import { Crumb, Empty, Head, Heads, Out, Section, Trouble } from '../ui/parts'
 import { expectedPages, platformGlyph, Ticks } from '../ui/PlatformLine'
+import { ToPage } from '../ui/ToPage'
 import { TransportSelect } from '../ui/TransportSelect'
 import { paces } from './PlatformSettings'
 
@@ -46,23 +47,16 @@ export function Searches({ platform: p }: { platform: Platform }) {
     >
       <Trouble error={put.error} />
       <table>
-        <thead>
-          <tr>
-            {[t.search, t.address].map((h) => (
-              <th key={h} scope="col">
-                {h}
-              </th>
-            ))}
-            {[t.pages, t.adverts, t.looked].map((h) => (
-              <th key={h} className="r" scope="col">
-                {h}
-              </th>
-            ))}
-            <th className="r" scope="col">
-              <span className="aside">{say.pause}</span>
-            </th>
-          </tr>
-        </thead>
+        <Heads
+          of={[
+            t.search,
+            t.address,
+            [t.pages, 'r'],
+            [t.adverts, 'r'],
+            [t.looked, 'r'],
+            [<span className="aside">{say.pause}</span>, 'r'],
+          ]}
+        />
         <tbody>
           {p.searches.map((s) => {
             const cycle = s.current_cycle ?? s.last_cycle
@@ -70,12 +64,9 @@ export function Searches({ platform: p }: { platform: Platform }) {
               <tr key={s.name}>
                 <td>
                   <Glyph state={platformGlyph[s.state]} />
-                  <Link
-                    to={'/platforms/$name/searches/$search' as '/'}
-                    params={{ name: p.name, search: s.name } as never}
-                  >
+                  <ToPage to="/platforms/$name/searches/$search" params={{ name: p.name, search: s.name }}>
                     <b>{s.name}</b>
-                  </Link>{' '}
+                  </ToPage>{' '}
                   <span className="tag">{t.state[s.state]}</span>
                 </td>
                 <td className="cut" title={s.url}>

@@ -6,7 +6,7 @@ import { setPlatform, useCycles, useDo, usePlatform, usePlatforms } from '../api
 import { count, duration } from '../say/format'
 import { useSay } from '../say/Say'
 import { Age, At } from '../ui/Age'
-import { Crumb, Empty, Head, InTemporal, Out, Section, Trouble } from '../ui/parts'
+import { Crumb, Empty, Head, Heads, InTemporal, Out, Section, Trouble } from '../ui/parts'
 import { Glyph } from '../ui/Glyph'
 import { expectedPages, PlatformLine, Ticks } from '../ui/PlatformLine'
 import { Do } from '../ui/Do'
@@ -225,27 +225,19 @@ function Cycles({ name }: { name: string }) {
       {cycles.data && rows.length === 0 && <Empty>{t.noCycle}</Empty>}
       {rows.length > 0 && (
         <table>
-          <thead>
-            <tr>
-              <th scope="col">{say.replay.started}</th>
-              {[
-                t.took,
-                t.pages,
-                t.nums.new(2),
-                t.nums.changed(2),
-                t.nums.skipped(2),
-                t.nums.gone(2),
-                t.nums.blocks(2),
-              ].map((h) => (
-                <th key={h} className="r" scope="col">
-                  {h}
-                </th>
-              ))}
-              <th className="gap" scope="col">
-                {t.note}
-              </th>
-            </tr>
-          </thead>
+          <Heads
+            of={[
+              say.replay.started,
+              [t.took, 'r'],
+              [t.pages, 'r'],
+              [t.nums.new(2), 'r'],
+              [t.nums.changed(2), 'r'],
+              [t.nums.skipped(2), 'r'],
+              [t.nums.gone(2), 'r'],
+              [t.nums.blocks(2), 'r'],
+              [t.note, 'gap'],
+            ]}
+          />
           <tbody>
             {rows.map((c) => (
               <tr key={c.cycle}>

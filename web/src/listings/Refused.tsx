@@ -1,4 +1,3 @@
-import { Link } from '@tanstack/react-router'
 import { useRef, useState } from 'react'
 
 import type { Schemas } from '../api/client'
@@ -20,13 +19,14 @@ import { count, day as dayOf, moment, named } from '../say/format'
 import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
 import { Bulk, type Effect } from '../ui/Bulk'
-import { FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
+import { anyOf, FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
 import { each } from '../ui/filters'
 import { Glyph } from '../ui/Glyph'
 import { Empty, Head, InTemporal, Section, Trouble } from '../ui/parts'
 import { Rows } from '../ui/Rows'
 import './listings.css'
 import { Do } from '../ui/Do'
+import { ToPage } from '../ui/ToPage'
 
 const days = 14
 const mostNamed = 200 // adverts that a replay names one by one; the API takes no more
@@ -46,13 +46,7 @@ export function Refused() {
   const codes = [...new Set(reasons.data?.counts.map((c) => c.code))].sort()
   const fields: Field[] = [
     { name: 'text', label: t.text },
-    {
-      name: 'status',
-      label: t.status,
-      several: true,
-      usual: 'rejected',
-      options: Object.entries(t.statuses).map(([value, label]) => ({ value, label })),
-    },
+    anyOf('status', t.status, t.statuses, 'rejected'),
     {
       name: 'reason',
       label: t.reason,
@@ -97,14 +91,9 @@ export function Refused() {
             cell: (a) => (
               <>
                 <Glyph state={a.status === 'duplicate' ? 'twin' : 'failed'} />
-                <Link
-                  className="s"
-                  to={'/listings/$id' as '/'}
-                  params={{ id: a.listing_id } as never}
-                  search={{ ...filters, from: 'refused' } as never}
-                >
+                <ToPage className="s" to="/listings/$id" of={a.listing_id} search={{ ...filters, from: 'refused' }}>
                   {a.title || a.platform_id}
-                </Link>
+                </ToPage>
               </>
             ),
           },
@@ -114,9 +103,9 @@ export function Refused() {
             className: 'wrap',
             cell: (a) =>
               a.status === 'duplicate' ? (
-                <Link to={'/listings/$id' as '/'} params={{ id: a.duplicate_of ?? a.listing_id } as never}>
+                <ToPage to="/listings/$id" of={a.duplicate_of ?? a.listing_id}>
                   {t.hidden(t.another)}
-                </Link>
+                </ToPage>
               ) : (
                 a.reasons.map((r) => (
                   <div key={r.code + r.field}>
@@ -237,10 +226,10 @@ function Days({ counts, platform }: { counts: Schemas['ReasonCount'][]; platform
       </div>
       <div className="legend">
         {codes.map(([code, n]) => (
-          <Link key={code} to={'/refused' as '/'} search={countedBy(code, platform, Date.now()) as never}>
+          <ToPage key={code} to="/refused" search={countedBy(code, platform, Date.now())}>
             <i style={{ background: colour(code) }} />
             {named(say.code.reason, code)} <b>{count(n, language)}</b>
-          </Link>
+          </ToPage>
         ))}
       </div>
     </>
@@ -319,9 +308,9 @@ function Process(p: {
         <>
           {t.processed(n)}{' '}
           {p.replay && (
-            <Link to={'/replays/$id' as '/'} params={{ id: p.replay } as never}>
+            <ToPage to="/replays/$id" of={p.replay}>
               {t.seeReplay}
-            </Link>
+            </ToPage>
           )}
         </>
       )}

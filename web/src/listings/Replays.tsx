@@ -1,4 +1,4 @@
-import { Link, useNavigate, useParams } from '@tanstack/react-router'
+import { useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 
 import type { Schemas } from '../api/client'
@@ -8,11 +8,12 @@ import { count, deviceZone } from '../say/format'
 import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
 import { Ask, typeAbove, TypeNumber } from '../ui/Ask'
-import { FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
+import { anyOf, FilterBar, Nothing, useFilters } from '../ui/Filter'
 import { Glyph, type State } from '../ui/Glyph'
-import { Crumb, Head, InTemporal, Json, Section, Trouble } from '../ui/parts'
+import { Crumb, Head, InTemporal, Json, Options, Section, Trouble } from '../ui/parts'
 import { Rows } from '../ui/Rows'
 import { Do } from '../ui/Do'
+import { ToPage } from '../ui/ToPage'
 
 type One = Schemas['Replay']
 
@@ -25,14 +26,7 @@ export function Replays() {
   const [filters] = useFilters()
   const replays = useReplays(filters)
   const [making, setMaking] = useState(false)
-  const fields: Field[] = [
-    {
-      name: 'state',
-      label: t.state,
-      several: true,
-      options: Object.entries(t.states).map(([value, label]) => ({ value, label })),
-    },
-  ]
+  const fields = [anyOf('state', t.state, t.states)]
   return (
     <>
       <Head
@@ -58,9 +52,9 @@ export function Replays() {
             cell: (r) => (
               <>
                 <Glyph state={glyph[r.state]} />
-                <Link to={'/replays/$id' as '/'} params={{ id: r.id } as never}>
+                <ToPage to="/replays/$id" of={r.id}>
                   {t.states[r.state]}
-                </Link>
+                </ToPage>
               </>
             ),
           },
@@ -217,11 +211,7 @@ function Make({ onClose }: { onClose: () => void }) {
         <label>
           {t.stage}
           <select className="in" value={stage} onChange={(e) => setStage(e.target.value as typeof stage)}>
-            {Object.entries(say.listing.from).map(([value, label]) => (
-              <option key={value} value={value}>
-                {label}
-              </option>
-            ))}
+            <Options of={Object.entries(say.listing.from)} />
           </select>
         </label>
         <label>
@@ -241,11 +231,7 @@ function Make({ onClose }: { onClose: () => void }) {
           {say.refused.status}
           <select className="in" value={status} onChange={(e) => setStatus(e.target.value)}>
             <option value="">{say.any}</option>
-            {statuses.map((one) => (
-              <option key={one} value={one}>
-                {t.statuses[one]}
-              </option>
-            ))}
+            <Options of={statuses.map((one) => [one, t.statuses[one]])} />
           </select>
         </label>
         <label>

@@ -1,4 +1,3 @@
-import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 
 import type { Schemas } from '../api/client'
@@ -10,6 +9,7 @@ import { Ask } from '../ui/Ask'
 import { Do } from '../ui/Do'
 import { Glyph } from '../ui/Glyph'
 import { Out, Section, Trouble } from '../ui/parts'
+import { ToPage } from '../ui/ToPage'
 import { flat } from './flat'
 
 type Home = Schemas['Home']
@@ -25,9 +25,9 @@ export function SameHome({ id }: { id: string }) {
       title={say.duplicate.sameHome}
       note={say.duplicate.adverts(home.members.length)}
       go={
-        <Link to={'/duplicates' as '/'} search={{ listing: id } as never}>
+        <ToPage to="/duplicates" search={{ listing: id }}>
           {say.duplicate.title}
-        </Link>
+        </ToPage>
       }
     >
       <Members home={home} beside={id} />
@@ -63,9 +63,9 @@ export function Members(p: { home: Home; beside?: string; onSaid?: (verdict: Ver
           <div className="twin" key={m.listing_id}>
             <div>
               <Glyph state={m.listing_id === h.shown ? 'done' : 'twin'} />
-              <Link className="s" data-row="" to={'/listings/$id' as '/'} params={{ id: m.listing_id } as never}>
+              <ToPage className="s" data-row="" to="/listings/$id" of={m.listing_id}>
                 {m.title || m.platform_id}
-              </Link>{' '}
+              </ToPage>{' '}
               <span className="tag">{m.listing_id === h.shown ? t.shown : t.hidden}</span>
               <p>
                 {m.platform} <Out href={m.url} /> · {money(m.rent_cents)}
@@ -119,9 +119,9 @@ export function Verdicts({ of, members }: { of: Verdict[]; members: Schemas['Hom
         return (
           <p key={v.number} className="mu">
             {v.at && <At at={v.at} />} {t.decision(v.number)}:{' '}
-            <Link className="s" to={'/listings/$id' as '/'} params={{ id: v.listing_id } as never}>
+            <ToPage className="s" to="/listings/$id" of={v.listing_id}>
               {about?.title || about?.platform_id || v.listing_id}
-            </Link>
+            </ToPage>
             , {t.verdicts[v.verdict]} {v.reviewer && t.by(v.reviewer)}{' '}
             {v.undone_at || (undo.isSuccess && undo.variables === v.number)
               ? t.undone

@@ -1,4 +1,3 @@
-import { Link } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 
 import type { Schemas } from '../api/client'
@@ -19,11 +18,12 @@ import { useSay, type Sentences } from '../say/Say'
 import { Age } from '../ui/Age'
 import { Confirm } from '../ui/Ask'
 import { Do } from '../ui/Do'
-import { FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
+import { anyOf, FilterBar, Nothing, useFilters } from '../ui/Filter'
 import { Glyph, type State } from '../ui/Glyph'
 import { Empty, Head, InTemporal, Section, Trouble } from '../ui/parts'
 import { Rows } from '../ui/Rows'
 import { Tenants, useOfOne, useTenant, Whose } from '../ui/tenant'
+import { ToPage } from '../ui/ToPage'
 
 type Search = Schemas['SavedSearch']
 
@@ -48,9 +48,9 @@ export function SavedSearches() {
         title={t.title}
         actions={
           <>
-            <Link className="btn" to={'/listings' as '/'} search={{ tenant: tenant || undefined } as never}>
+            <ToPage className="btn" to="/listings" search={{ tenant: tenant || undefined }}>
               {t.chooseFilters}
-            </Link>
+            </ToPage>
             <Tenants its={['search', 'state']} />
           </>
         }
@@ -73,14 +73,14 @@ export function SavedSearches() {
               cell: (s) => (
                 <>
                   <Glyph state={s.state === 'active' ? 'done' : 'idle'} />
-                  <Link
+                  <ToPage
                     id={s.id}
-                    to={'/searches' as '/'}
-                    search={{ ...filters, tenant: tenant || undefined, search: s.id } as never}
+                    to="/searches"
+                    search={{ ...filters, tenant: tenant || undefined, search: s.id }}
                     resetScroll={false}
                   >
                     <b>{s.name}</b>
-                  </Link>
+                  </ToPage>
                 </>
               ),
             },
@@ -169,14 +169,7 @@ function One({ tenant, search: s, onClose }: { tenant: string; search: Search; o
   const t = say.saved
   const [filters] = useFilters()
   const deliveries = useDeliveries(tenant, s.id, filters.state)
-  const fields: Field[] = [
-    {
-      name: 'state',
-      label: say.replay.state,
-      several: true,
-      options: Object.entries(t.states).map(([value, label]) => ({ value, label })),
-    },
-  ]
+  const fields = [anyOf('state', say.replay.state, t.states)]
   const trial = useDo(trySavedSearch)
   const matches = useSearchMatches(tenant, s.id)
   const remove = useDo(deleteSavedSearch, 'saved-searches')
@@ -283,9 +276,9 @@ function One({ tenant, search: s, onClose }: { tenant: string; search: Search; o
               className: 'cut',
               cell: (m) => (
                 <>
-                  <Link className="s" to={'/listings/$id' as '/'} params={{ id: m.listing_id } as never}>
+                  <ToPage className="s" to="/listings/$id" of={m.listing_id}>
                     {m.title}
-                  </Link>
+                  </ToPage>
                   {!m.offered && <span className="mu"> {t.gone}</span>}
                 </>
               ),

@@ -1,4 +1,3 @@
-import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 
 import type { Schemas } from '../api/client'
@@ -6,6 +5,7 @@ import { clock, duration } from '../say/format'
 import { useSay } from '../say/Say'
 import { Glyph } from '../ui/Glyph'
 import { Section } from '../ui/parts'
+import { ToPage } from '../ui/ToPage'
 
 type Step = Schemas['WayStep']
 
@@ -80,9 +80,9 @@ export function Way({ advert: a }: { advert: Schemas['Advert'] }) {
           {a.dead_letters.map((d) => (
             <li key={d.id}>
               <Glyph state="failed" />
-              <Link to={'/dead-letters/$id' as '/'} params={{ id: String(d.id) } as never}>
+              <ToPage to="/dead-letters/$id" of={d.id}>
                 {t.deadLetter(d.id)}
-              </Link>{' '}
+              </ToPage>{' '}
               <span className="mu">
                 <bdi lang="en">{d.reason}</bdi>, {d.state}
               </span>

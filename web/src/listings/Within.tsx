@@ -1,4 +1,4 @@
-import { Link, useNavigate } from '@tanstack/react-router'
+import { useNavigate } from '@tanstack/react-router'
 
 import { useAdverts, useListingCount, useListings, useNeighbourhoods, usePlatforms, type Filters } from '../api/queries'
 import { count } from '../say/format'
@@ -6,6 +6,7 @@ import { useSay } from '../say/Say'
 import { useFilters } from '../ui/Filter'
 import { useShortcuts } from '../ui/keys'
 import { useReadOn } from '../ui/readOn'
+import { ToPage } from '../ui/ToPage'
 import { inWords, listingFields } from './filters'
 
 /** useList is the list that an advert was opened from: its address has the filters of that list. */
@@ -48,9 +49,9 @@ export function Within({ id }: { id: string }) {
         count(list.at + 1, language),
         list.refused || !total ? '' : (total.exact ? '' : '~') + count(Math.max(total.count, list.at + 1), language),
       )}{' '}
-      <Link to={(list.refused ? '/refused' : '/listings') as '/'} search={back as never}>
+      <ToPage to={list.refused ? '/refused' : '/listings'} search={back}>
         <b>{words || (list.refused ? say.refused.title : say.listing.title)}</b>
-      </Link>{' '}
+      </ToPage>{' '}
       <button className="btn q" disabled={!list.before} aria-label={t.previous} onClick={() => go(list.before)}>
         <kbd>k</kbd>
       </button>

@@ -1,5 +1,3 @@
-import { Link } from '@tanstack/react-router'
-
 import { useAudit } from '../api/queries'
 import { useSay } from '../say/Say'
 import { At } from '../ui/Age'
@@ -7,6 +5,7 @@ import { FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
 import { endOf, startOf } from '../ui/filters'
 import { Head } from '../ui/parts'
 import { Rows } from '../ui/Rows'
+import { ToPage } from '../ui/ToPage'
 
 const pages: Record<string, string> = {
   'dead-letter': '/dead-letters/',
@@ -42,9 +41,9 @@ function Subject({ subject, detail }: { subject: string; detail: unknown }) {
   const to = pageOf(subject, tenant)
   if (!to) return <span className="m">{subject}</span>
   return (
-    <Link className="m" to={to as '/'} search={{ tenant } as never}>
+    <ToPage className="m" to={to} search={{ tenant }}>
       {subject}
-    </Link>
+    </ToPage>
   )
 }
 

@@ -7,7 +7,7 @@ import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
 import { Ask, Confirm } from '../ui/Ask'
 import { Glyph } from '../ui/Glyph'
-import { Copy, Empty, Head, Section, Trouble } from '../ui/parts'
+import { Copy, Empty, Head, Heads, Options, Section, Trouble } from '../ui/parts'
 import { Do } from '../ui/Do'
 
 /** Keys lists the API keys, makes one, and revokes one; below are the sessions that they and persons opened. */
@@ -37,15 +37,18 @@ export function Keys() {
       {!!keys.data?.items.length && (
         <Section title={t.title} wide>
           <table>
-            <thead>
-              <tr>
-                {[t.name, t.role, t.tenant, t.state, t.made, t.used, t.expires, ''].map((h) => (
-                  <th key={h} scope="col">
-                    {h || <span className="aside">{t.revoke}</span>}
-                  </th>
-                ))}
-              </tr>
-            </thead>
+            <Heads
+              of={[
+                t.name,
+                t.role,
+                t.tenant,
+                t.state,
+                t.made,
+                t.used,
+                t.expires,
+                <span className="aside">{t.revoke}</span>,
+              ]}
+            />
             <tbody>
               {keys.data.items.map((k) => (
                 <tr key={k.id}>
@@ -108,15 +111,7 @@ function Sessions() {
       {items.length > 0 && (
         <Section title={t.sessions} note={t.sessionsNote} wide>
           <table>
-            <thead>
-              <tr>
-                {[t.caller, t.role, t.opened, t.used, t.expires, ''].map((h) => (
-                  <th key={h} scope="col">
-                    {h || <span className="aside">{t.end}</span>}
-                  </th>
-                ))}
-              </tr>
-            </thead>
+            <Heads of={[t.caller, t.role, t.opened, t.used, t.expires, <span className="aside">{t.end}</span>]} />
             <tbody>
               {items.map((s) => (
                 <tr key={s.id}>
@@ -202,11 +197,7 @@ function Make({ onClose }: { onClose: () => void }) {
           <label>
             {t.role}
             <select className="in" value={role} onChange={(e) => setRole(e.target.value as typeof role)}>
-              {(['read', 'operate', 'admin'] as const).map((r) => (
-                <option key={r} value={r}>
-                  {named(say.code.role, r)}
-                </option>
-              ))}
+              <Options of={(['read', 'operate', 'admin'] as const).map((r) => [r, named(say.code.role, r)])} />
             </select>
           </label>
           <label>

@@ -1,4 +1,3 @@
-import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 
 import type { Schemas } from '../api/client'
@@ -6,12 +5,13 @@ import { useLetterGroups, useLetters, useReport } from '../api/queries'
 import { count, named } from '../say/format'
 import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
-import { FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
+import { anyOf, FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
 import { Glyph, type State } from '../ui/Glyph'
 import { LettersBulk } from '../ui/LettersBulk'
 import { Head, Section, Trouble } from '../ui/parts'
 import { Rows } from '../ui/Rows'
 import { Do } from '../ui/Do'
+import { ToPage } from '../ui/ToPage'
 
 export const letterGlyph: Record<string, State> = {
   open: 'failed',
@@ -35,13 +35,7 @@ export function Letters() {
   const values = (of: (d: Schemas['DeadCount']) => string, names = {}) =>
     [...new Set(report?.dead_letters.map(of))].sort().map((value) => ({ value, label: named(names, value) }))
   const fields: Field[] = [
-    {
-      name: 'state',
-      label: t.state,
-      several: true,
-      usual: 'open',
-      options: Object.entries(t.states).map(([value, label]) => ({ value, label })),
-    },
+    anyOf('state', t.state, t.states, 'open'),
     { name: 'queue', label: t.queue, several: true, options: values((d) => d.queue) },
     { name: 'class', label: t.class, several: true, options: values((d) => d.class, say.code.fault) },
     { name: 'platform', label: say.listing.platform, several: true },
@@ -84,9 +78,9 @@ export function Letters() {
             cell: (l) => (
               <>
                 <Glyph state={letterGlyph[l.state]!} />
-                <Link to={'/dead-letters/$id' as '/'} params={{ id: String(l.id) } as never}>
+                <ToPage to="/dead-letters/$id" of={l.id}>
                   {l.queue}
-                </Link>
+                </ToPage>
               </>
             ),
           },

@@ -1,4 +1,4 @@
-import { Link, useParams } from '@tanstack/react-router'
+import { useParams } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
 
 import type { Schemas } from '../api/client'
@@ -21,6 +21,7 @@ import { FilterBar, useFilters } from '../ui/Filter'
 import { Glyph } from '../ui/Glyph'
 import { Crumb, Head, InTemporal, Section, Trouble } from '../ui/parts'
 import { notFilters, useTenant } from '../ui/tenant'
+import { ToPage } from '../ui/ToPage'
 import { campaignGlyph } from './Campaigns'
 import { List, messageFields } from './Messages'
 import { funnel } from './funnel'
@@ -189,12 +190,12 @@ function Causes({ tenant, campaign: c }: { tenant: string; campaign: Schemas['Ca
               <td className="m">{e.code > 0 && `Meta ${e.code}`}</td>
               <td className="cut gap mu">{e.error}</td>
               <td className="r">
-                <Link
-                  to={'/messages' as '/'}
-                  search={{ tenant, campaign: c.id, state: e.state, class: e.class, code: String(e.code) } as never}
+                <ToPage
+                  to="/messages"
+                  search={{ tenant, campaign: c.id, state: e.state, class: e.class, code: String(e.code) }}
                 >
                   {count(e.messages, language)}
-                </Link>
+                </ToPage>
               </td>
             </tr>
           ))}

@@ -1,4 +1,3 @@
-import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 
 import type { Schemas } from '../api/client'
@@ -7,11 +6,12 @@ import { count } from '../say/format'
 import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
 import { Do } from '../ui/Do'
-import { FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
+import { anyOf, FilterBar, Nothing, useFilters } from '../ui/Filter'
 import { Glyph, type State } from '../ui/Glyph'
-import { Head, Section, Trouble } from '../ui/parts'
+import { Head, Heads, Section, Trouble } from '../ui/parts'
 import { Rows } from '../ui/Rows'
 import { notFilters, Tenants, useOfOne, useTenant, Whose } from '../ui/tenant'
+import { ToPage } from '../ui/ToPage'
 import { funnel } from './funnel'
 import { NewCampaign } from './NewCampaign'
 import './outreach.css'
@@ -35,14 +35,7 @@ export function Campaigns() {
   const campaigns = useCampaigns({ ...filters, tenant })
   const [making, make] = useState(false)
   const n = (v: number) => count(v, language)
-  const fields: Field[] = [
-    {
-      name: 'state',
-      label: t.state,
-      several: true,
-      options: Object.entries(t.campaignStates).map(([value, label]) => ({ value, label })),
-    },
-  ]
+  const fields = [anyOf('state', t.state, t.campaignStates)]
   return (
     <>
       <Head
@@ -75,14 +68,9 @@ export function Campaigns() {
               cell: (c) => (
                 <>
                   <Glyph state={campaignGlyph[c.state]} />
-                  <Link
-                    className="s"
-                    to={'/campaigns/$id' as '/'}
-                    params={{ id: c.id } as never}
-                    search={{ tenant } as never}
-                  >
+                  <ToPage className="s" to="/campaigns/$id" of={c.id} search={{ tenant }}>
                     {c.name}
-                  </Link>
+                  </ToPage>
                 </>
               ),
             },
@@ -114,35 +102,25 @@ function Shares() {
     <Section title={t.shares} note={t.sharesNote} wide>
       <Trouble error={asked.error} />
       <table>
-        <thead>
-          <tr>
-            <th scope="col">{t.tenant}</th>
-            <th scope="col">{t.tier}</th>
-            <th className="r" scope="col">
-              {say.nav.campaigns}
-            </th>
-            <th className="r" scope="col">
-              {t.counts.waiting}
-            </th>
-            <th className="gap" scope="col">
-              {t.ofWaiting}
-            </th>
-            <th className="r" scope="col">
-              {t.atMost}
-            </th>
-            <th className="r" scope="col">
-              {t.today}
-            </th>
-          </tr>
-        </thead>
+        <Heads
+          of={[
+            t.tenant,
+            t.tier,
+            [say.nav.campaigns, 'r'],
+            [t.counts.waiting, 'r'],
+            [t.ofWaiting, 'gap'],
+            [t.atMost, 'r'],
+            [t.today, 'r'],
+          ]}
+        />
         <tbody>
           {shares.map((s) => (
             <tr key={s.tenant}>
               <td>
                 <Glyph state={s.state === 'stopped' ? 'look' : s.running > 0 ? 'changed' : 'idle'} />
-                <Link to={'/campaigns' as '/'} search={{ tenant: s.tenant } as never}>
+                <ToPage to="/campaigns" search={{ tenant: s.tenant }}>
                   {s.name}
-                </Link>
+                </ToPage>
               </td>
               <td>{t.tiers[s.tier]}</td>
               <td className="r">{t.runningPaused(s.running, s.paused)}</td>

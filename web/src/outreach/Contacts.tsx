@@ -3,7 +3,7 @@ import { count } from '../say/format'
 import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
 import { Glyph } from '../ui/Glyph'
-import { Empty, Head, Section, Trouble } from '../ui/parts'
+import { Empty, Head, Heads, Section, Trouble } from '../ui/parts'
 import { Tenants, useOfOne, useTenant, Whose } from '../ui/tenant'
 import './outreach.css'
 
@@ -90,15 +90,7 @@ function Table(p: { title: string; of: { error: unknown }; heads: [string, strin
       {p.rows?.length === 0 && <Empty>{say.none}</Empty>}
       {!!p.rows?.length && (
         <table>
-          <thead>
-            <tr>
-              <th scope="col">{say.outreach.name}</th>
-              <th scope="col">{p.heads[0]}</th>
-              <th scope="col" className="r">
-                {p.heads[1]}
-              </th>
-            </tr>
-          </thead>
+          <Heads of={[say.outreach.name, p.heads[0], [p.heads[1], 'r']]} />
           <tbody>
             {p.rows.map((r) => (
               <tr key={r.id}>

@@ -1,4 +1,4 @@
-import { Link, useParams } from '@tanstack/react-router'
+import { useParams } from '@tanstack/react-router'
 
 import type { Schemas } from '../api/client'
 import { retryMessage, showRecipient, useDo, useMessage } from '../api/queries'
@@ -9,6 +9,7 @@ import { Do } from '../ui/Do'
 import { Glyph, type State } from '../ui/Glyph'
 import { Copy, Crumb, Head, Section, Trouble } from '../ui/parts'
 import { useTenant } from '../ui/tenant'
+import { ToPage } from '../ui/ToPage'
 import { messageGlyph } from './Messages'
 import './outreach.css'
 
@@ -32,9 +33,9 @@ export function Message() {
               <Crumb to="/campaigns" tenant={tenant}>
                 {say.nav.campaigns}
               </Crumb>{' '}
-              <Link to={'/campaigns/$id' as '/'} params={{ id: m.campaign } as never} search={{ tenant } as never}>
+              <ToPage to="/campaigns/$id" of={m.campaign} search={{ tenant }}>
                 {t.campaign}
-              </Link>{' '}
+              </ToPage>{' '}
               <span aria-hidden="true">›</span>
             </>
           ) : (

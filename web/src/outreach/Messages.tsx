@@ -1,16 +1,15 @@
-import { Link } from '@tanstack/react-router'
-
 import type { Schemas } from '../api/client'
 import { noCampaign, useCampaigns, useMessages, type Filters } from '../api/queries'
 import { named } from '../say/format'
 import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
-import { FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
+import { anyOf, FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
 import { Glyph, type State } from '../ui/Glyph'
 import { Head, Trouble } from '../ui/parts'
 import { readsOn } from '../ui/readOn'
 import { Rows } from '../ui/Rows'
 import { notFilters, Tenants, useOfOne, useTenant, Whose } from '../ui/tenant'
+import { ToPage } from '../ui/ToPage'
 import './outreach.css'
 
 export const messageGlyph: Record<Schemas['Message']['state'], State> = {
@@ -80,18 +79,8 @@ function OfTenant({ tenant, filters }: { tenant: string; filters: Filters }) {
 
 /** messageFields are the filters of messages. */
 export const messageFields = (t: ReturnType<typeof useSay>['say']['outreach']): Field[] => [
-  {
-    name: 'state',
-    label: t.state,
-    several: true,
-    options: Object.entries(t.messageStates).map(([value, label]) => ({ value, label })),
-  },
-  {
-    name: 'class',
-    label: t.cause,
-    several: true,
-    options: Object.entries(t.causes).map(([value, label]) => ({ value, label })),
-  },
+  anyOf('state', t.state, t.messageStates),
+  anyOf('class', t.cause, t.causes),
   { name: 'code', label: t.code, kind: 'number' },
 ]
 
@@ -118,14 +107,9 @@ export function List(p: {
           cell: (m) => (
             <>
               <Glyph state={messageGlyph[m.state]} />
-              <Link
-                className="m"
-                to={'/messages/$id' as '/'}
-                params={{ id: m.id } as never}
-                search={{ tenant: p.tenant } as never}
-              >
+              <ToPage className="m" to="/messages/$id" of={m.id} search={{ tenant: p.tenant }}>
                 {m.to || m.id.slice(0, 8)}
-              </Link>
+              </ToPage>
             </>
           ),
         },

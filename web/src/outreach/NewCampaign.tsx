@@ -7,7 +7,7 @@ import { createCampaign, useContactLists, useSenders } from '../api/queries'
 import { useSay } from '../say/Say'
 import { Ask } from '../ui/Ask'
 import { Do } from '../ui/Do'
-import { Trouble } from '../ui/parts'
+import { Options, Trouble } from '../ui/parts'
 
 /** NewCampaign makes a draft: nothing is sent before it is started, on its page. */
 export function NewCampaign({ tenant, onClose }: { tenant: string; onClose: () => void }) {
@@ -67,11 +67,7 @@ export function NewCampaign({ tenant, onClose }: { tenant: string; onClose: () =
         <label>
           {t.sender}
           <select className="in" name="sender" required>
-            {senders.data?.items.map((s) => (
-              <option key={s.id} value={s.id}>
-                {s.name}
-              </option>
-            ))}
+            <Options of={senders.data?.items.map((s) => [s.id, s.name])} />
           </select>
         </label>
         <label>
@@ -120,11 +116,7 @@ export function NewCampaign({ tenant, onClose }: { tenant: string; onClose: () =
           <label>
             {t.list}
             <select className="in" name="list" required>
-              {lists.data?.items.map((l) => (
-                <option key={l.id} value={l.id}>
-                  {l.name}
-                </option>
-              ))}
+              <Options of={lists.data?.items.map((l) => [l.id, l.name])} />
             </select>
           </label>
         )}

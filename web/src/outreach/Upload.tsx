@@ -1,4 +1,4 @@
-import { Link, useParams } from '@tanstack/react-router'
+import { useParams } from '@tanstack/react-router'
 
 import type { Schemas } from '../api/client'
 import { orderUpload, useDo, useMay, usePreview, useUpload } from '../api/queries'
@@ -7,8 +7,9 @@ import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
 import { Do } from '../ui/Do'
 import { Glyph } from '../ui/Glyph'
-import { Crumb, Head, InTemporal, Section, Trouble } from '../ui/parts'
+import { Crumb, Head, Heads, InTemporal, Section, Trouble } from '../ui/parts'
 import { useTenant } from '../ui/tenant'
+import { ToPage } from '../ui/ToPage'
 import './outreach.css'
 import { Refused } from './Refused'
 import { mask, stages } from './stages'
@@ -65,9 +66,9 @@ export function Upload() {
               </a>
             )}
             {u.state === 'failed' && (
-              <Link className="btn" to={'/dead-letters' as '/'} search={{ workflow_id: u.workflow.id } as never}>
+              <ToPage className="btn" to="/dead-letters" search={{ workflow_id: u.workflow.id }}>
                 {t.resumeByReplay}
-              </Link>
+              </ToPage>
             )}
             <InTemporal workflow={u.workflow} button />
           </>
@@ -137,18 +138,7 @@ function Preview({ preview: p }: { preview: Schemas['UploadPreview'] }) {
     <>
       <Section title={t.columns} note={p.columns.length} wide>
         <table>
-          <thead>
-            <tr>
-              <th scope="col">{t.header}</th>
-              <th scope="col">{say.listing.field}</th>
-              <th className="r" scope="col">
-                {say.draft.confidence}
-              </th>
-              <th className="gap" scope="col">
-                {t.why}
-              </th>
-            </tr>
-          </thead>
+          <Heads of={[t.header, say.listing.field, [say.draft.confidence, 'r'], [t.why, 'gap']]} />
           <tbody>
             {p.columns.map((c, i) => (
               <tr key={i}>

@@ -1,4 +1,4 @@
-import { Link, useNavigate } from '@tanstack/react-router'
+import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useEffectEvent, useState } from 'react'
 
 import type { Schemas } from '../api/client'
@@ -8,11 +8,12 @@ import { begin, forgetSending, useCutOff, type Sending } from '../api/sending'
 import { bytes, count } from '../say/format'
 import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
-import { FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
+import { anyOf, FilterBar, Nothing, useFilters } from '../ui/Filter'
 import { Glyph, type State } from '../ui/Glyph'
 import { Head, Trouble } from '../ui/parts'
 import { Rows } from '../ui/Rows'
 import { notFilters, Tenants, useOfOne, useTenant, Whose } from '../ui/tenant'
+import { ToPage } from '../ui/ToPage'
 import './outreach.css'
 
 export const uploadGlyph: Record<Schemas['Upload']['state'], State> = {
@@ -144,14 +145,7 @@ function List({ tenant }: { tenant: string }) {
   const [filters] = useFilters()
   const uploads = useUploads({ ...filters, tenant })
   const n = (v: number) => count(v, language)
-  const fields: Field[] = [
-    {
-      name: 'state',
-      label: t.state,
-      several: true,
-      options: Object.entries(t.uploadStates).map(([value, label]) => ({ value, label })),
-    },
-  ]
+  const fields = [anyOf('state', t.state, t.uploadStates)]
   return (
     <>
       <FilterBar fields={fields} also={notFilters} />
@@ -169,14 +163,9 @@ function List({ tenant }: { tenant: string }) {
             cell: (u) => (
               <>
                 <Glyph state={uploadGlyph[u.state]} />
-                <Link
-                  className="s"
-                  to={'/uploads/$id' as '/'}
-                  params={{ id: u.id } as never}
-                  search={{ tenant: u.tenant } as never}
-                >
+                <ToPage className="s" to="/uploads/$id" of={u.id} search={{ tenant: u.tenant }}>
                   {u.file_name}
-                </Link>
+                </ToPage>
               </>
             ),
           },

@@ -1,4 +1,3 @@
-import { Link } from '@tanstack/react-router'
 import { useId, type ReactNode } from 'react'
 
 import type { Schemas } from '../api/client'
@@ -9,6 +8,7 @@ import { Age } from '../ui/Age'
 import { each, toggle } from '../ui/filters'
 import { useFilters } from '../ui/Filter'
 import { Empty, Head, Out, Section, Trouble } from '../ui/parts'
+import { ToPage } from '../ui/ToPage'
 import { useTyped } from '../ui/typed'
 import { Views } from '../ui/Views'
 import './search.css'
@@ -115,14 +115,9 @@ export function Search() {
             {hits.map((h) => (
               <li key={h.id}>
                 <h2 className="s" lang={h.language}>
-                  <Link
-                    to={'/search/$id' as '/'}
-                    params={{ id: String(h.id) } as never}
-                    search={{ q: filters.q } as never}
-                    data-row=""
-                  >
+                  <ToPage to="/search/$id" of={h.id} search={{ q: filters.q }} data-row="">
                     {marked(h.title || h.url, h.title ? h.title_marks : [])}
-                  </Link>
+                  </ToPage>
                 </h2>
                 <p className="m mu">
                   <Out href={h.url}>{h.url}</Out>

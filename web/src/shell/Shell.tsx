@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
+import { Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 
 import type { Schemas } from '../api/client'
@@ -12,6 +12,7 @@ import { Ask } from '../ui/Ask'
 import { Glyph } from '../ui/Glyph'
 import { Trouble } from '../ui/parts'
 import { hasRows, listen, useShortcuts, walk, within, type Shortcut } from '../ui/keys'
+import { ToPage } from '../ui/ToPage'
 import { anew, useTurn } from './caller'
 import { Find } from './Find'
 import { Help, singleOff } from './Help'
@@ -141,7 +142,7 @@ function Rail({ open }: { open: boolean }) {
   const links = useSession().data?.links
   return (
     <div className={open ? 'rail open' : 'rail'}>
-      <Link to="/" className="brand">
+      <ToPage to="/" className="brand">
         <svg viewBox="0 0 26 16" width="26" height="16" fill="none" aria-hidden="true">
           <path d="M4 8h18" stroke="var(--ink)" strokeWidth="2.4" />
           <circle cx="4" cy="8" r="2.9" fill="var(--ink)" />
@@ -149,20 +150,20 @@ function Rail({ open }: { open: boolean }) {
           <circle cx="22" cy="8" r="2.9" fill="var(--verdg)" />
         </svg>
         Conveyor
-      </Link>
+      </ToPage>
       <nav aria-label={say.nav.label} id="rail">
         {usePlaces().map((group) => (
           <div key={group.head ?? ''}>
             {group.head && <h3>{group.head}</h3>}
             {group.places.map((p) => (
-              <Link
+              <ToPage
                 key={p.to}
-                to={p.to as '/'}
+                to={p.to}
                 activeOptions={{ exact: p.to === '/' || p.to === '/drafts', includeSearch: false }}
               >
                 {p.name}
                 {!!p.count && <em className={p.hot ? 'hot' : undefined}>{count(p.count, language)}</em>}
-              </Link>
+              </ToPage>
             ))}
           </div>
         ))}
@@ -204,7 +205,7 @@ function Rail({ open }: { open: boolean }) {
               ),
           )}
         <p>
-          <Link to={'/licences' as '/'}>{say.licences.title}</Link>
+          <ToPage to="/licences">{say.licences.title}</ToPage>
         </p>
       </div>
     </div>

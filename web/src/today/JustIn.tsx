@@ -1,4 +1,3 @@
-import { Link } from '@tanstack/react-router'
 import { memo, useRef, useState } from 'react'
 
 import type { Schemas } from '../api/client'
@@ -10,6 +9,7 @@ import { Glyph, type State } from '../ui/Glyph'
 import { usePlace, useReading } from '../ui/keep'
 import { useShortcuts } from '../ui/keys'
 import { Empty, Section, Trouble } from '../ui/parts'
+import { ToPage } from '../ui/ToPage'
 
 type Item = Schemas['Feed']['items'][number]
 
@@ -96,9 +96,9 @@ const Row = memo(
           <span className="aside">{t.kinds[r.kind]}</span>
         </td>
         <td className="s cut">
-          <Link to={'/listings/$id' as '/'} params={{ id: r.listing_id } as never}>
+          <ToPage to="/listings/$id" of={r.listing_id}>
             {r.title || r.platform_id}
-          </Link>
+          </ToPage>
         </td>
         <td className="r">
           {r.old_rent_cents != null && r.old_rent_cents !== r.rent_cents && (
@@ -113,9 +113,9 @@ const Row = memo(
           {r.kind === 'refused' ? (
             r.codes?.map((c) => named(say.code.reason, c)).join(', ')
           ) : r.kind === 'twin' && r.twin_of ? (
-            <Link className="mu" to={'/listings/$id' as '/'} params={{ id: r.twin_of } as never}>
+            <ToPage className="mu" to="/listings/$id" of={r.twin_of}>
               {t.twinOf}
-            </Link>
+            </ToPage>
           ) : (
             r.neighbourhood_name
           )}

@@ -1,8 +1,7 @@
-import { Link } from '@tanstack/react-router'
-
 import type { Schemas } from '../api/client'
 import { count, duration } from '../say/format'
 import { useSay } from '../say/Say'
+import { ToPage } from '../ui/ToPage'
 
 type Source = Pick<Schemas['FlowSource'], 'source' | 'in'>
 
@@ -130,11 +129,11 @@ export function Lines({ flow }: { flow: Schemas['FlowReport'] }) {
                 ) : (
                   <rect x={s.x + 25.5} y="77" width="7" height="7" fill="var(--vermg)" />
                 )}
-                <Link to={s.to as '/'} search={s.search as never}>
+                <ToPage to={s.to} search={s.search}>
                   <text className={s.quiet ? 'ct' : 'x'} x={s.x + 38} y="85">
                     {n(s.off)} {s.offText}
                   </text>
-                </Link>
+                </ToPage>
               </>
             )}
           </g>

@@ -1,10 +1,10 @@
-import { Link } from '@tanstack/react-router'
 import { memo, type ReactNode } from 'react'
 
 import type { Schemas } from '../api/client'
 import { count } from '../say/format'
 import { useSay } from '../say/Say'
 import { whereTo, type Target } from './where'
+import { ToPage } from '../ui/ToPage'
 
 type Line = Schemas['FlowLine']
 type Station = Schemas['FlowStation']
@@ -74,8 +74,8 @@ function look(s: Station) {
 function To({ to, children }: { to: Target | undefined; children: ReactNode }) {
   if (!to) return <>{children}</>
   return (
-    <Link to={to.to as '/'} search={(to.search ?? {}) as never}>
+    <ToPage to={to.to} search={to.search ?? {}}>
       {children}
-    </Link>
+    </ToPage>
   )
 }

@@ -1,4 +1,3 @@
-import { Link } from '@tanstack/react-router'
 import { memo, useEffect, useState, type ReactNode } from 'react'
 
 import type { Schemas } from '../api/client'
@@ -9,6 +8,7 @@ import { useNow } from '../ui/Age'
 import { useFilters } from '../ui/Filter'
 import { Empty, Section, Trouble } from '../ui/parts'
 import { PlatformLine } from '../ui/PlatformLine'
+import { ToPage } from '../ui/ToPage'
 import { queuesOf, Waiting } from '../ui/Waiting'
 import { Warnings } from '../ui/Warnings'
 import { JustIn } from './JustIn'
@@ -81,11 +81,7 @@ function Needs() {
   const concerns = useReport(concernsOf).data
   if (!concerns) return null
   return (
-    <Section
-      title={say.today.needs}
-      note={concerns.length}
-      go={<Link to={'/queues' as '/'}>{say.today.allWarnings}</Link>}
-    >
+    <Section title={say.today.needs} note={concerns.length} go={<ToPage to="/queues">{say.today.allWarnings}</ToPage>}>
       <Warnings concerns={concerns} most={4} />
     </Section>
   )
@@ -111,7 +107,7 @@ function Waits() {
     <Section
       title={say.today.waits}
       note={say.today.waitsNote}
-      go={<Link to={'/queues' as '/'}>{say.allOf(count(queuesOf(report), language))}</Link>}
+      go={<ToPage to="/queues">{say.allOf(count(queuesOf(report), language))}</ToPage>}
       wide
     >
       <Waiting report={report} most={7} />
@@ -142,7 +138,7 @@ function Refusals({ window }: { window: Window }) {
     <Section
       title={say.today.refused}
       note={flow && say.today.refusedNote(count(flow.listings.refused, language), say.today.windows[window])}
-      go={<Link to={'/refused' as '/'}>{say.all}</Link>}
+      go={<ToPage to="/refused">{say.all}</ToPage>}
     >
       <Trouble error={reasons.error} />
       <Why counts={reasons.data?.counts ?? none} since={reasons.data?.since} />
@@ -216,9 +212,9 @@ const Why = memo(function Why({ counts, since }: { counts: Schemas['ReasonCount'
         {rows.map(([code, n]) => (
           <tr key={code}>
             <td>
-              <Link to={'/refused' as '/'} search={{ reason: code, since } as never}>
+              <ToPage to="/refused" search={{ reason: code, since }}>
                 {named(say.code.reason, code)}
-              </Link>
+              </ToPage>
             </td>
             <td className="b">
               <i style={{ width: `${(100 * n) / rows[0]![1]}%` }} />

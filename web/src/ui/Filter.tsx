@@ -4,6 +4,7 @@ import { useEffect, useId, useState } from 'react'
 import type { Filters } from '../api/queries'
 import { useSay } from '../say/Say'
 import { dayOf, each, toggle } from './filters'
+import { Options } from './parts'
 import { useTyped } from './typed'
 import { Views } from './Views'
 
@@ -33,6 +34,15 @@ export interface Field {
   more?: boolean // shown on demand
   readOn?: () => void // reads further options, where there are any
 }
+
+/** anyOf is a filter by any of the values that have a name. */
+export const anyOf = (name: string, label: string, names: Record<string, string>, usual?: string): Field => ({
+  name,
+  label,
+  several: true,
+  usual,
+  options: Object.entries(names).map(([value, label]) => ({ value, label })),
+})
 
 const noNames: string[] = []
 
@@ -138,13 +148,7 @@ export function One({ field: f, value, onChange }: { field: Field; value: string
         <select className="in" value={chosen} onChange={(e) => onChange(e.target.value)}>
           <option value="">{usual?.label ?? say.any}</option>
           {!options.some((o) => o.value === value) && value !== '' && <option value={value}>{value}</option>}
-          {options
-            .filter((o) => o !== usual)
-            .map((o) => (
-              <option key={o.value} value={o.value}>
-                {o.label}
-              </option>
-            ))}
+          <Options of={options.filter((o) => o !== usual).map((o) => [o.value, o.label])} />
         </select>
       ) : (
         // A field of a day shows the day of a time.
@@ -205,11 +209,7 @@ function Several({ field: f, value, onChange }: { field: Field; value: string; o
           >
             <option value="">{v === '' && i > 0 ? '…' : none}</option>
             {v !== '' && <option value={v}>{shown(f, v)}</option>}
-            {left.map((o) => (
-              <option key={o.value} value={o.value}>
-                {o.label}
-              </option>
-            ))}
+            <Options of={left.map((o) => [o.value, o.label])} />
           </select>
         </label>
       ))}

@@ -1,4 +1,3 @@
-import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 
 import type { Schemas } from '../api/client'
@@ -6,6 +5,7 @@ import { discardLetter, discardLetters, replayLetter, replayLetters, type Filter
 import { Problem } from '../api/problem'
 import { useSay } from '../say/Say'
 import { Bulk, type Effect } from './Bulk'
+import { ToPage } from './ToPage'
 
 const portion = 20 // letters that are replayed one by one before the bar moves, and Stop is heard
 
@@ -89,16 +89,13 @@ export function LettersBulk(p: {
               ))}
             </>
           )}
-          <Link
-            to={'/activity' as '/'}
-            search={{ action: replay ? 'dead_letter.replayed' : 'dead_letter.discarded', since } as never}
-          >
+          <ToPage to="/activity" search={{ action: replay ? 'dead_letter.replayed' : 'dead_letter.discarded', since }}>
             {t.seeActivity}
-          </Link>
+          </ToPage>
           {', '}
-          <Link to={'/dead-letters' as '/'} search={{ ...which, state: replay ? 'replayed' : 'discarded' } as never}>
+          <ToPage to="/dead-letters" search={{ ...which, state: replay ? 'replayed' : 'discarded' }}>
             {t.seeLetters}
-          </Link>
+          </ToPage>
         </>
       )}
       act={p.chosen ? ofChosen : ofFilter}

@@ -1,4 +1,3 @@
-import { Link } from '@tanstack/react-router'
 import { memo } from 'react'
 
 import type { Schemas } from '../api/client'
@@ -9,6 +8,7 @@ import { Glyph, type State } from './Glyph'
 import './lists.css'
 import { Trouble } from './parts'
 import { Do } from './Do'
+import { ToPage } from './ToPage'
 
 type Platform = Schemas['Platform']
 
@@ -47,9 +47,9 @@ export const PlatformLine = memo(function PlatformLine({ platform: p }: { platfo
     <div className="pl">
       <div className="h">
         <Glyph state={platformGlyph[p.state]} />
-        <Link to={'/platforms/$name' as '/'} params={{ name: p.name } as never}>
+        <ToPage to="/platforms/$name" params={{ name: p.name }}>
           <b>{p.name}</b>
-        </Link>
+        </ToPage>
         <span className={`tag ${tag[p.state] ?? ''}`}>{t.state[p.state]}</span>
         {p.state !== 'disabled' && (
           <span className="btns">

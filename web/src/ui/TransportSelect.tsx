@@ -1,5 +1,6 @@
 import type { Schemas } from '../api/client'
 import { useSay } from '../say/Say'
+import { Options } from './parts'
 
 type Transport = Schemas['Platform']['transport']
 
@@ -11,11 +12,7 @@ export function TransportSelect<T extends Transport | ''>(p: { value: T; onChang
       {t.transport}
       <select className="in" value={p.value} onChange={(e) => p.onChange(e.target.value as T)}>
         {p.none !== undefined && <option value="">{p.none}</option>}
-        {(['http', 'browser'] as const).map((one) => (
-          <option key={one} value={one}>
-            {t.transports[one]}
-          </option>
-        ))}
+        <Options of={(['http', 'browser'] as const).map((one) => [one, t.transports[one]])} />
       </select>
     </label>
   )

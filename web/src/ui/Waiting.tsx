@@ -1,4 +1,3 @@
-import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
 import type { Schemas } from '../api/client'
@@ -7,7 +6,9 @@ import { count, decimal, duration } from '../say/format'
 import { useSay } from '../say/Say'
 import { Glyph, type State } from './Glyph'
 import './lists.css'
+import { Heads } from './parts'
 import { Spark } from './Spark'
+import { ToPage } from './ToPage'
 
 const none: Schemas['QueuePoint'][] = []
 
@@ -122,9 +123,9 @@ export function Waiting({ report, most = Infinity }: { report: Schemas['Report']
     <tr key={r.kind + r.name}>
       <td title={r.warning}>
         <Glyph state={r.state} />
-        <Link to={r.to as '/'} search={(r.search ?? {}) as never}>
+        <ToPage to={r.to} search={r.search ?? {}}>
           {r.label}
-        </Link>
+        </ToPage>
         {r.warning && <span className="aside">: {r.warning}</span>}
       </td>
       <td className="r">
@@ -148,29 +149,17 @@ export function Waiting({ report, most = Infinity }: { report: Schemas['Report']
   )
   return (
     <table className="waiting">
-      <thead>
-        <tr>
-          <th scope="col">{t.name}</th>
-          <th className="r" scope="col">
-            {t.ready}
-          </th>
-          <th className="r" scope="col">
-            {t.in}
-          </th>
-          <th className="r" scope="col">
-            {t.out}
-          </th>
-          <th className="sp" scope="col">
-            {t.lastHour}
-          </th>
-          <th className="r" scope="col">
-            {t.consumers}
-          </th>
-          <th className="r" scope="col">
-            {t.oldest}
-          </th>
-        </tr>
-      </thead>
+      <Heads
+        of={[
+          t.name,
+          [t.ready, 'r'],
+          [t.in, 'r'],
+          [t.out, 'r'],
+          [t.lastHour, 'sp'],
+          [t.consumers, 'r'],
+          [t.oldest, 'r'],
+        ]}
+      />
       <tbody>
         {cut(rabbit).map(line)}
         <Group name={t.temporal} />

@@ -1,4 +1,3 @@
-import { Link } from '@tanstack/react-router'
 import { memo, useState } from 'react'
 
 import type { Schemas } from '../api/client'
@@ -11,6 +10,7 @@ import { Glyph } from './Glyph'
 import { LettersBulk } from './LettersBulk'
 import './lists.css'
 import { Trouble } from './parts'
+import { ToPage } from './ToPage'
 
 type Concern = Schemas['Concern']
 
@@ -65,9 +65,9 @@ function One({ concern: c, onReplay }: { concern: Concern; onReplay: (f: Filters
         <Trouble error={order.error} />
       </p>
       <span className="btns">
-        <Link className="btn" to={to as '/'} search={(search ?? {}) as never} aria-label={`${say.look}: ${c.text}`}>
+        <ToPage className="btn" to={to} search={search ?? {}} aria-label={`${say.look}: ${c.text}`}>
           {say.look}
-        </Link>
+        </ToPage>
         {c.code === 'dead_letters_open' && (
           <Do className="btn p" onClick={() => onReplay(c.filter ?? {})}>
             {say.letter.replayN(count(c.count, language))}…

@@ -1,8 +1,8 @@
-import { Link } from '@tanstack/react-router'
-import { useEffect, useRef, useState, type ReactNode, type Ref } from 'react'
+import { useEffect, useRef, useState, type ReactElement, type ReactNode, type Ref } from 'react'
 
 import { Problem } from '../api/problem'
 import { useSay } from '../say/Say'
+import { ToPage } from './ToPage'
 
 /** Section is a part of a page: a rule, a heading, and what is true in it. */
 export function Section(p: {
@@ -37,6 +37,34 @@ export function Section(p: {
     </section>
   )
 }
+
+type Column = string | ReactElement
+
+/** Heads are the heads of a table's columns, each with the class of its column where that has one. */
+export function Heads({ of }: { of: (Column | [Column, className: string])[] }) {
+  return (
+    <thead>
+      <tr>
+        {of.map((h, i) => {
+          const [head, className] = Array.isArray(h) ? h : [h]
+          return (
+            <th key={i} className={className} scope="col">
+              {head}
+            </th>
+          )
+        })}
+      </tr>
+    </thead>
+  )
+}
+
+/** Options are the values of a select, and what they are called. */
+export const Options = ({ of }: { of: (readonly [value: string, name: string | undefined])[] | undefined }) =>
+  of?.map(([value, name]) => (
+    <option key={value} value={value}>
+      {name}
+    </option>
+  ))
 
 /** Trouble shows why something is not there, and how to try again. id is for the fields that it is about. */
 export function Trouble({ error, again, id }: { error: unknown; again?: () => void; id?: string }) {
@@ -175,9 +203,9 @@ export function Head(p: { title: ReactNode; crumbs?: ReactNode; children?: React
 export function Crumb({ to, tenant, children }: { to: string; tenant?: string; children: ReactNode }) {
   return (
     <>
-      <Link to={to as '/'} search={{ tenant: tenant || undefined } as never}>
+      <ToPage to={to} search={{ tenant: tenant || undefined }}>
         {children}
-      </Link>{' '}
+      </ToPage>{' '}
       <span aria-hidden="true">›</span>
     </>
   )

@@ -4,7 +4,7 @@ import { Problem } from '../api/problem'
 import { useSession, useTenants } from '../api/queries'
 import { useSay } from '../say/Say'
 import { useFilters } from './Filter'
-import { Empty, Trouble } from './parts'
+import { Empty, Options, Trouble } from './parts'
 
 /** notFilters are names in the address: the tenant is chosen at the top of a page. */
 export const notFilters = ['tenant']
@@ -109,11 +109,7 @@ export function TenantOptions({ tenants, chosen }: { tenants: Named[]; chosen: s
   return (
     <>
       {!tenants.some((t) => t.id === chosen) && <option value="">{say.outreach.choose}</option>}
-      {tenants.map((t) => (
-        <option key={t.id} value={t.id}>
-          {t.name}
-        </option>
-      ))}
+      <Options of={tenants.map((t) => [t.id, t.name])} />
     </>
   )
 }
