@@ -115,8 +115,7 @@ func (a *Listings) normalize(ctx context.Context, job ListingJob) (ListingJob, e
 		return job, fault.Newf(fault.Invalid, "platform: no normalizer for %q", raw.Platform)
 	}
 	l, err := site.Normalize(raw)
-	var rejection *listing.Rejection
-	if errors.As(err, &rejection) {
+	if rejection, ok := errors.AsType[*listing.Rejection](err); ok {
 		if err := a.Store.Reject(ctx, raw, p, rejection, run(ctx), a.Now()); err != nil {
 			return job, err
 		}

@@ -222,8 +222,7 @@ type visitor struct {
 // open reads the search page and says which adverts to visit.
 func (v *visitor) open(ctx context.Context) (at cursor, err error) {
 	results, err := v.read(ctx, &at, v.of, v.job.Page)
-	var stopped errStopped
-	if errors.As(err, &stopped) {
+	if stopped, ok := errors.AsType[errStopped](err); ok {
 		at.Stopped = stopped.why
 		return at, nil
 	}

@@ -76,8 +76,7 @@ func (v *visitor) look(ctx context.Context, at *cursor, l scrape.Lane) error {
 	}
 	for n := 1; ; n++ {
 		results, err := v.read(ctx, at, of, n)
-		var stopped errStopped
-		if errors.As(err, &stopped) {
+		if stopped, ok := errors.AsType[errStopped](err); ok {
 			v.stopped(at, stopped, of.Name)
 			return nil
 		}

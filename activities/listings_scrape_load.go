@@ -137,8 +137,7 @@ func sameSite(start, address string) error {
 
 // loaded counts a page by its outcome.
 func (v *visitor) loaded(ctx context.Context, kind string, err error) {
-	var stopped errStopped
-	if errors.As(err, &stopped) || ctx.Err() != nil {
+	if _, ok := errors.AsType[errStopped](err); ok || ctx.Err() != nil {
 		return
 	}
 	class, _ := fault.Of(err)

@@ -54,8 +54,7 @@ func toTemporal(ctx context.Context, err error) error {
 		_, first, _ := class.Retry()
 		after, category = max(after, first), temporal.ApplicationErrorCategoryBenign // waiting is expected: nothing to log
 	}
-	var rejection *listing.Rejection
-	if errors.As(err, &rejection) {
+	if _, ok := errors.AsType[*listing.Rejection](err); ok {
 		name = workflows.InvalidListing
 	}
 	return temporal.NewApplicationErrorWithOptions(err.Error(), name, temporal.ApplicationErrorOptions{

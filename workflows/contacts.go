@@ -73,8 +73,7 @@ func ImportContacts(ctx workflow.Context, in ImportInput) (contact.Progress, err
 		r.in.Began = workflow.Now(ctx)
 	}
 	err = r.run(ctx)
-	var next *workflow.ContinueAsNewError
-	if errors.As(err, &next) {
+	if _, ok := errors.AsType[*workflow.ContinueAsNewError](err); ok {
 		return r.progress, err
 	}
 	return r.end(ctx, err)
@@ -286,8 +285,7 @@ type importFault struct {
 func (f *importFault) Unwrap() error { return f.error }
 
 func queueOf(err error) string {
-	var f *importFault
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*importFault](err); ok {
 		return f.queue
 	}
 	return QueueUploadJobs

@@ -98,8 +98,7 @@ func pause(b activities.ReplayBatch) time.Duration {
 
 // message is an activity's error message without what Temporal wraps around it.
 func message(err error) string {
-	var app *temporal.ApplicationError
-	if errors.As(err, &app) {
+	if app, ok := errors.AsType[*temporal.ApplicationError](err); ok {
 		return app.Message()
 	}
 	return err.Error()

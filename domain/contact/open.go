@@ -273,8 +273,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 
 // broken is the fault of a container that cannot be read. A failure of the file beneath stays what it is.
 func broken(what string, err error) error {
-	var beneath *sourceError
-	if errors.As(err, &beneath) {
+	if beneath, ok := errors.AsType[*sourceError](err); ok {
 		return beneath.error
 	}
 	if class, _ := fault.Of(err); class == fault.Invalid {

@@ -82,8 +82,7 @@ func Of(err error) (Class, time.Duration) {
 	if err == nil {
 		return "", 0
 	}
-	var f *Error
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*Error](err); ok {
 		return f.Class, f.After
 	}
 	return Transient, 0

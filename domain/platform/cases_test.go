@@ -210,8 +210,7 @@ func observe(c labelled) map[string]any {
 	}
 	got := map[string]any{}
 	l, err := normalize(raw)
-	var rejected *listing.Rejection
-	if errors.As(err, &rejected) {
+	if rejected, ok := errors.AsType[*listing.Rejection](err); ok {
 		for _, r := range rejected.Reasons {
 			switch {
 			case r.Field == "price" && r.Code != listing.CodeOutOfRange:

@@ -22,8 +22,7 @@ func Refused(reason string, after time.Duration) error {
 
 // RefusalOf returns the refusal in err's chain, and nil for any other error.
 func RefusalOf(err error) *Refusal {
-	var r *Refusal
-	if errors.As(err, &r) {
+	if r, ok := errors.AsType[*Refusal](err); ok {
 		return r
 	}
 	return nil

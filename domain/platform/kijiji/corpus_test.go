@@ -58,8 +58,7 @@ type summary struct {
 func summarize(raw listing.Raw) summary {
 	out := summary{ID: raw.PlatformID}
 	l, err := kijiji.Platform{}.Normalize(raw)
-	var rejected *listing.Rejection
-	if errors.As(err, &rejected) {
+	if rejected, ok := errors.AsType[*listing.Rejection](err); ok {
 		for _, r := range rejected.Reasons {
 			out.Rejected = append(out.Rejected, r.Field+":"+r.Code)
 		}
