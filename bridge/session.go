@@ -159,28 +159,26 @@ func (c *connector) dial(ctx context.Context, node string, left int) (*amqp.Conn
 			until = share
 		}
 	}
+	plain, address, secure, err := bare(node)
+	if err != nil {
+		return nil, err
+	}
 	properties := amqp.NewConnectionProperties()
 	properties.SetClientConnectionName(c.name)
 	config := amqp.Config{
 		Heartbeat:  heartbeat,
+		FrameSize:  frameSize,
 		Properties: properties,
-		Dial: func(network, addr string) (net.Conn, error) {
-			d := net.Dialer{Deadline: until}
-			conn, err := d.DialContext(ctx, network, addr)
-			if err != nil {
-				return nil, err
-			}
-			return conn, conn.SetDeadline(until)
-		},
+		Dial:       func(_, _ string) (net.Conn, error) { return open(ctx, address, until, secure) },
 	}
 	// The client may find its connection closed before it has read why, as by a broker that refuses its certificate.
 	for range 4 {
-		conn, err := amqp.DialConfig(node, config)
+		conn, err := amqp.DialConfig(plain, config)
 		if !errors.Is(err, amqp.ErrClosed) && !errors.Is(err, net.ErrClosed) {
 			return conn, err
 		}
 	}
-	return amqp.DialConfig(node, config)
+	return amqp.DialConfig(plain, config)
 }
 
 // channel opens a channel on the connection.

@@ -29,14 +29,21 @@ func Transport(u *url.URL) (*http.Transport, error) {
 		q.Del(name)
 	}
 	u.RawQuery = q.Encode()
-	t.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+	var err error
+	t.TLSClientConfig, err = Config(ca, cert, key)
+	return t, err
+}
+
+// Config returns the settings of TLS with such files, each "" where there is none.
+func Config(ca, cert, key string) (*tls.Config, error) {
+	out := &tls.Config{MinVersion: tls.VersionTLS12}
 	if ca != "" {
 		text, err := os.ReadFile(ca)
 		if err != nil {
 			return nil, fmt.Errorf("read cacertfile: %w", err)
 		}
-		t.TLSClientConfig.RootCAs = x509.NewCertPool()
-		if !t.TLSClientConfig.RootCAs.AppendCertsFromPEM(text) {
+		out.RootCAs = x509.NewCertPool()
+		if !out.RootCAs.AppendCertsFromPEM(text) {
 			return nil, fmt.Errorf("read cacertfile: there is no certificate in %s", ca)
 		}
 	}
@@ -45,7 +52,7 @@ func Transport(u *url.URL) (*http.Transport, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read certfile and keyfile: %w", err)
 		}
-		t.TLSClientConfig.Certificates = []tls.Certificate{pair}
+		out.Certificates = []tls.Certificate{pair}
 	}
-	return t, nil
+	return out, nil
 }
