@@ -118,6 +118,31 @@ func TestAskEncodings(t *testing.T) {
 	}
 }
 
+// What follows the data of the other codings does not count for browsers either, and data that break off do.
+func TestAskEnds(t *testing.T) {
+	t.Parallel()
+	page := []byte(strings.Repeat("<p>Montréal 4½</p>", 3000))
+	tails := map[string][]byte{"line": []byte("\r\n"), "zeros": make([]byte, 500), "much": make([]byte, 100<<10)}
+	srv, c, _ := site(t, func(w http.ResponseWriter, r *http.Request) {
+		coding, tail, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+		w.Header().Set("Content-Type", "text/html")
+		w.Header().Set("Content-Encoding", coding)
+		packed := squeeze(t, coding, page)
+		if tail == "half" {
+			packed = packed[:len(packed)/2]
+		}
+		_, _ = w.Write(append(packed, tails[tail]...))
+	}, fetch.Options{})
+	for _, coding := range []string{"br", "deflate"} {
+		for _, tail := range []string{"line", "zeros", "half", "much", "line"} { // the decompressors are used again
+			x, err := c.Ask(t.Context(), web.Request{URL: srv.URL + "/" + coding + "/" + tail})
+			if broken := tail == "half"; broken != (err != nil) || !broken && !bytes.Equal(x.Body, page) {
+				t.Errorf("%s, %s: %d bytes of %d, %v", coding, tail, len(x.Body), len(page), err)
+			}
+		}
+	}
+}
+
 // Browsers show what a gzip body holds, whatever follows its data.
 func TestAskGzipEnds(t *testing.T) {
 	t.Parallel()

@@ -151,7 +151,7 @@ func decompress(body io.Reader, coding, accepted string) (plain io.Reader, relea
 		plain, release, err = from, func() { gzips.Put(z) }, from.begin()
 	case "br":
 		z, _ := brotlis.Get().(*brotli.Reader)
-		plain, release, err = z, func() { brotlis.Put(z) }, z.Reset(wire)
+		plain, release, err = unbrotli{z}, func() { brotlis.Put(z) }, z.Reset(wire)
 	case "zstd":
 		z, _ := zstds.Get().(*zstd.Decoder)
 		plain, release, err = z, func() { _ = z.Reset(nil); zstds.Put(z) }, z.Reset(wire)
@@ -168,4 +168,15 @@ func decompress(body io.Reader, coding, accepted string) (plain io.Reader, relea
 		return nil, func() {}, fmt.Errorf("decompress body: %w", err)
 	}
 	return plain, release, nil
+}
+
+// unbrotli reads a brotli body as browsers do: what follows the data does not count, as a line end of a template.
+type unbrotli struct{ *brotli.Reader }
+
+func (z unbrotli) Read(p []byte) (int, error) {
+	n, err := z.Reader.Read(p)
+	if err != nil && err.Error() == "brotli: excessive input" { // the library does not export it
+		err = io.EOF
+	}
+	return n, err
 }
