@@ -174,6 +174,11 @@ WITH gone AS (
 )
 UPDATE contact_lists l SET members = l.members - 1 FROM turns t WHERE l.tenant = $1 AND l.id = t.id`
 
+	sqlPersonMessagesHold = `/* sqlPersonMessagesHold */
+SELECT FROM messages
+WHERE tenant = $1 AND digest = (SELECT digest FROM contacts WHERE tenant = $1 AND id = $2) AND digest <> ''
+ORDER BY id FOR UPDATE`
+
 	// Messages that wait are not sent; of the others the time and the outcome stay, for the counts. A wamid has the phone
 	// in it.
 	sqlPersonMessagesForget = `/* sqlPersonMessagesForget */
@@ -212,6 +217,10 @@ func (s *Contacts) Delete(ctx context.Context, tenant string, id int64, actor st
 	err := db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
 		var digest, email []byte
 		var c contact.Contact
+		// As results of messages, by which a tenant may be stopped: messages are locked before it.
+		if _, err := tx.Exec(ctx, sqlPersonMessagesHold, tenant, id); err != nil {
+			return err
+		}
 		// As whoever adds contacts: a tenant with a limit is locked before them, any other one after them.
 		if _, err := tenantRoom(ctx, tx, tenant); err != nil {
 			return err

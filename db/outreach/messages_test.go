@@ -700,6 +700,44 @@ func TestForgetWhileWriting(t *testing.T) {
 	m.counted(t)
 }
 
+// A person is forgotten while the answer to a message to that person stops the tenant, which has a limit of contacts.
+func TestForgetWhileTenantIsStopped(t *testing.T) {
+	t.Parallel()
+
+	m, ctx := newMailing(t), t.Context()
+	m.running(t, "a", m.sender, 1)
+	m.exec(t, "UPDATE tenants SET contacts = 1, max_contacts = 5 WHERE id = 'acme'")
+	token, claims := m.claim(t, 1)
+	tx, err := m.pool.Begin(ctx)
+	require.NoError(t, err)
+	defer func() { _ = tx.Rollback(ctx) }()
+	_, err = tx.Exec(ctx, "SELECT set_config('conveyor.tenant', '*', true)")
+	require.NoError(t, err)
+	var person int64
+	require.NoError(t, tx.QueryRow(ctx, "SELECT id FROM contacts FOR UPDATE").Scan(&person))
+	waiting := func(n int64) func() bool {
+		return func() bool {
+			return dbtest.Count(t, m.pool, `pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) == n
+		}
+	}
+	var work errgroup.Group
+	work.Go(func() error {
+		return dboutreach.NewContacts(m.pool, nil).Delete(ctx, "acme", person, "zoe", time.Now())
+	})
+	require.Eventually(t, waiting(1), 2*time.Minute, 5*time.Millisecond, "it waits for the contact")
+	work.Go(func() error {
+		_, err := m.Record(ctx, "acme", token, []campaign.Result{{
+			Claim: claims[0], Verdict: refusal(190), At: time.Now(), Status: 400,
+		}}, time.Now())
+		return err
+	})
+	require.Eventually(t, waiting(2), 2*time.Minute, 5*time.Millisecond, "and the answer for the message, or the tenant")
+	require.NoError(t, tx.Rollback(ctx))
+	require.NoError(t, work.Wait())
+	require.Equal(t, []string{"stopped 0"}, m.lines(t, "SELECT state, contacts FROM tenants WHERE id = 'acme'"))
+	m.counted(t)
+}
+
 // A person who got enough marketing messages is left alone for a day, also where another person has failed messages sent
 // again; one who cannot get them is not sent them again at all.
 func TestRetryFailedWaits(t *testing.T) {
