@@ -169,17 +169,21 @@ const (
 )
 
 // TendCrawl does cycles of maintenance until the slice is over, for shards that had to wait for slots as well, or the
-// run is not Running any more. It may be repeated. After our database was away it expires no leases until the workers
-// have had time to extend theirs. That it is tried again says nothing of the database: its worker may have been
-// killed, and with it others whose leases are to end.
+// run is not Running any more, or was paused meanwhile, which shards may have seen. It may be repeated. After our
+// database was away it expires no leases until the workers have had time to extend theirs. That it is tried again says
+// nothing of the database: its worker may have been killed, and with it others whose leases are to end.
 func (a *Tending) TendCrawl(ctx context.Context, job CrawlShardJob) (crawl.Progress, error) {
 	var patient time.Time
 	end := sliceEnd(activity.GetInfo(ctx), a.Now(), job.Slice)
+	pauses := -1
 	for {
 		began := a.Now()
 		p, err := a.Store.Tend(ctx, job.RunID, !began.Before(patient))
 		if err == nil {
 			progress(ctx, p) // the Web UI shows it
+			if pauses < 0 {
+				pauses = p.Pauses
+			}
 		}
 		every, late := tendEvery, !began.Before(end)
 		switch {
@@ -188,7 +192,7 @@ func (a *Tending) TendCrawl(ctx context.Context, job CrawlShardJob) (crawl.Progr
 		case err != nil:
 			activity.GetLogger(ctx).Warn("crawl: maintenance failed", "err", err)
 			patient = a.Now().Add(2 * keepEvery)
-		case p.Status != crawl.Running || late && !p.Working:
+		case p.Status != crawl.Running || p.Pauses != pauses || late && !p.Working:
 			return p, nil
 		default:
 			a.Metrics.Cycle(a.Now().Sub(began), p.Recovered, p.Recovered)

@@ -38,28 +38,35 @@ func TestSliceEnd(t *testing.T) {
 // lateShards is a run whose shards began late: they work until the third look.
 type lateShards struct {
 	status string
+	paused int // the look before which it was paused, and resumed; 0 = never
 	looks  int
 }
 
 func (s *lateShards) Tend(context.Context, int64, bool) (crawl.Progress, error) {
 	s.looks++
-	return crawl.Progress{Status: s.status, Working: s.looks < 3}, nil
+	p := crawl.Progress{Status: s.status, Working: s.looks < 3, Pauses: 5}
+	if s.paused > 0 && s.looks >= s.paused {
+		p.Pauses++
+	}
+	return p, nil
 }
 
 func (*lateShards) Cycle(time.Duration, int, int) {}
 
 // Shards that waited for slots work beyond the slice, and so does its maintenance: it ends the leases of dead workers.
+// It ends when the run is paused, also where it was resumed before the next look: shards may have seen that and left.
 func TestTendLateShards(t *testing.T) {
 	t.Parallel()
 
-	for status, looks := range map[string]int{crawl.Running: 3, crawl.Paused: 1} {
-		s := &lateShards{status: status}
+	for s, looks := range map[*lateShards]int{
+		{status: crawl.Running}: 3, {status: crawl.Paused}: 1, {status: crawl.Running, paused: 2}: 2,
+	} {
 		a := &Tending{Store: s, Metrics: s, Now: time.Now}
 		var suite testsuite.WorkflowTestSuite
 		env := suite.NewTestActivityEnvironment()
 		env.RegisterActivity(a)
 		_, err := env.ExecuteActivity(a.TendCrawl, CrawlShardJob{RunID: 7})
 		require.NoError(t, err)
-		require.Equal(t, looks, s.looks, status)
+		require.Equal(t, looks, s.looks, s.status)
 	}
 }

@@ -65,6 +65,7 @@ func TestCrawlTablesArePartitionedUnderWriters(t *testing.T) {
 
 	ctx, pool := t.Context(), dbtest.New(t)
 	migrating := beforePartitions(t, pool, "0080")
+	dbtest.Alter(t, pool, "ALTER TABLE crawl_runs ADD COLUMN pauses int NOT NULL DEFAULT 0") // which claims read since
 	released := statement(t, "crawl_claim")
 	done := dbtest.CrawlRun(t, pool, "done", "COMPLETED", &dbtest.Start)
 	dbtest.CrawlURLs(t, pool, done, 50)

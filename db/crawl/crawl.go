@@ -101,6 +101,9 @@ const sqlCrawlClaimAgain = `/* sqlCrawlClaimAgain */ ` + sqlCrawlClaim + `,
         WHERE b.run_id = $10 AND b.url_key BETWEEN u.url_key AND u.url_key AND b.status = 'VISITED'
         ORDER BY b.url_key LIMIT 1) END`
 
+const sqlCrawlClaimStatus = `/* sqlCrawlClaimStatus */
+SELECT CASE WHEN status = 'RUNNING' AND pauses <> $2 THEN 'PAUSED' ELSE status END FROM crawl_runs WHERE id = $1`
+
 // Claim leases URLs that are due to a worker: at most t.Max, of as many hosts as possible, and of each host those
 // nearest to the seed. No two callers ever hold the same URL. It returns the state of the run, and claims only while
 // that is crawl.Running and fewer than crawl.UnpublishedMost pages wait to be published.
@@ -111,7 +114,7 @@ func (s *Crawls) Claim(ctx context.Context, t crawl.Take) (claims []crawl.Claim,
 	}
 	b := new(pgx.Batch)
 	b.Queue(sqlCrawlClaimPlan)
-	b.Queue(sqlCrawlRunStateNow, t.Run).QueryRow(func(row pgx.Row) error { return row.Scan(&status) })
+	b.Queue(sqlCrawlClaimStatus, t.Run, t.Pauses).QueryRow(func(row pgx.Row) error { return row.Scan(&status) })
 	b.Queue(sqlCrawlDue, t.Run)
 	claim := sqlCrawlClaim
 	args := []any{

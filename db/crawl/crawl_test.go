@@ -161,6 +161,29 @@ func TestRecordAfterLostCommits(t *testing.T) {
 	}
 }
 
+// A worker that did not look while a run was paused and resumed is told afterwards, and one that began since is not.
+func TestPauseBetweenTwoLooks(t *testing.T) {
+	t.Parallel()
+
+	f, ctx := newFrontier(t, nil), t.Context()
+	before, err := f.Run(ctx, f.run.ID)
+	require.NoError(t, err)
+	for _, to := range []string{crawl.Paused, crawl.Running} {
+		_, err := f.SetState(ctx, f.run.ID, to, "olga", time.Now())
+		require.NoError(t, err)
+	}
+	after, err := f.Run(ctx, f.run.ID)
+	require.NoError(t, err)
+	for _, run := range []crawl.Run{before, after} {
+		_, status, err := f.Claim(ctx, crawl.Take{Run: run.ID, Pauses: run.Pauses, Worker: "w", Lease: time.Minute})
+		require.NoError(t, err)
+		require.Equal(t, run.Pauses == before.Pauses, status == crawl.Paused, run.Pauses)
+	}
+	p, err := f.Tend(ctx, f.run.ID, true)
+	require.NoError(t, err)
+	require.Equal(t, []any{crawl.Running, before.Pauses + 1}, []any{p.Status, p.Pauses})
+}
+
 // While many pages wait to be published, no run claims: each page would add its text. Published ones are gone at once.
 func TestUnpublishedPagesHoldClaims(t *testing.T) {
 	t.Parallel()

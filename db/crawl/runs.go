@@ -163,7 +163,7 @@ func scanCrawlRun(row pgx.CollectableRow) (r CrawlRun, err error) {
 }
 
 const sqlCrawlRun = `/* sqlCrawlRun */
-SELECT id, seed_url, root_url, allowed_hosts, run_config, status, coalesce(base_run_id, 0), fetches > 0
+SELECT id, seed_url, root_url, allowed_hosts, run_config, status, coalesce(base_run_id, 0), fetches > 0, pauses
 FROM crawl_runs WHERE id = $1`
 
 // Run returns a run. An unknown one is fault.Gone.
@@ -261,7 +261,7 @@ var crawlDeeds = map[string]string{
 }
 
 const sqlCrawlRunState = `/* sqlCrawlRunState */
-UPDATE crawl_runs SET status = $2, updated_at = $4, stable_empty = 0,
+UPDATE crawl_runs SET status = $2, updated_at = $4, stable_empty = 0, pauses = pauses + ($2 = 'PAUSED')::int,
     finished_at = CASE WHEN $2 = 'CANCELLED' THEN $4::timestamptz END
 WHERE id = $1 AND status = ANY ($3)`
 
@@ -385,8 +385,8 @@ func (s *Crawls) Retry(ctx context.Context, id int64, states []crawl.State, urls
 }
 
 const sqlCrawlUnstarted = `/* sqlCrawlUnstarted */
-SELECT id, seed_url, root_url, allowed_hosts, run_config, status, coalesce(base_run_id, 0), fetches > 0 FROM crawl_runs
-WHERE status = 'RUNNING' AND updated_at < $1 AND id > $2 ORDER BY id LIMIT $3`
+SELECT id, seed_url, root_url, allowed_hosts, run_config, status, coalesce(base_run_id, 0), fetches > 0, pauses
+FROM crawl_runs WHERE status = 'RUNNING' AND updated_at < $1 AND id > $2 ORDER BY id LIMIT $3`
 
 // Unstarted returns up to n running runs after a run (0 begins) to which nothing has happened since a time, by ID: the
 // start of their workflow may have failed.

@@ -94,7 +94,7 @@ SELECT status, discovered,
     discovered - visited - redirect_301 - forbidden - not_found - http_terminal - failed - skipped,
     visited, redirect_301 + forbidden + not_found + http_terminal + failed, skipped, fetches, stable_empty,
     EXISTS (SELECT FROM crawl_urls WHERE run_id = $1 AND status = 'IN_PROGRESS'
-        AND lease_until > now() + interval '10 s')
+        AND lease_until > now() + interval '10 s'), pauses
 FROM crawl_runs WHERE id = $1`
 
 // maxLostLeases is how often a URL may be lost with its worker: often, for most of those that are lost only waited
@@ -121,7 +121,7 @@ func (s *Crawls) Tend(ctx context.Context, run int64, expire bool) (p crawl.Prog
 	b.Queue(sqlCrawlLook, run, crawl.EmptyLooks)
 	b.Queue(sqlCrawlProgress, run).QueryRow(func(row pgx.Row) error {
 		return row.Scan(&p.Status, &p.Discovered, &p.Open, &p.Visited, &p.Broken, &p.Skipped, &p.Fetches, &p.StableEmpty,
-			&p.Working)
+			&p.Working, &p.Pauses)
 	})
 	return p, ofCrawl(run, s.pool.SendBatch(ctx, b).Close())
 }

@@ -68,6 +68,7 @@ type Run struct {
 	Status       string
 	BaseID       int64 // the run whose validators are sent with requests, and whose links stand for a 304; 0 = none
 	Begun        bool  // URLs of it were requested: its sitemaps had been read before
+	Pauses       int   // how often it was paused so far
 }
 
 // WorkflowID is that of the workflow that supervises run id.
@@ -101,6 +102,7 @@ type Claim struct {
 // A Take says which URLs a worker wants.
 type Take struct {
 	Run    int64
+	Pauses int            // of the run when the work began: after another one it is Paused for this worker
 	Base   int64          // the run whose validators come with the claims; 0 = none
 	Worker string         // names the leases
 	Max    int            // URLs
@@ -205,4 +207,6 @@ type Progress struct {
 
 	Recovered int `json:"recovered,omitempty"` // leases that had ended, in the last cycle
 	Spread    int `json:"spread,omitempty"`    // pages whose shorter way was passed on, likewise
+
+	Pauses int `json:"-"` // how often it was paused so far
 }
