@@ -155,14 +155,16 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// A change refuses a parameter that is given twice: of two dry_run, all but the first would be ignored.
-func TestRepeatedParametersOfChanges(t *testing.T) {
+// A parameter that is given twice is refused: of two dry_run, or two limits, all but the first would be ignored.
+func TestRepeatedParameters(t *testing.T) {
 	t.Parallel()
 	d := apitest.Bare(t)
 	for _, at := range []string{
 		"DELETE /listings/kijiji/1?dry_run=false&dry_run=true", "POST /searches?tenant=acme&tenant=rival",
 		"DELETE /pages?url=https://a.example/&url=https://b.example/", "POST /contacts/search?tenant=acme&tenant=rival",
 		"POST /uploads?tenant=acme&known=skip&known=update&list=x&list=y", "PUT /campaigns/1?tenant=acme&tenant=acme",
+		"GET /crawl-runs/compare?a=1&b=2&b=3", "GET /crawl-runs/1/graph?limit=5&limit=500", "GET /segments?tenant=acme&tenant=b",
+		"GET /listings?sort=price&sort=price", "GET /crawl-runs/1/urls?status=FAILED&status=NOT_FOUND&limit=1&limit=2",
 	} {
 		method, path, _ := strings.Cut(at, " ")
 		p := apitest.Refused(t, d.Ask(t, method, path, "{}"), http.StatusUnprocessableEntity)

@@ -65,8 +65,11 @@ const streamKey = "stream"
 func register[I, O any](d *Door, o huma.Operation, handle func(context.Context, *I) (*O, error)) {
 	o, handle = inTurn(d, o, handle)
 	o.BodyReadTimeout = bodyTimeout // huma's own is five seconds
-	if o.Method != http.MethodGet { // with a misspelt dry_run, or a second one, the real thing would be done
+	in, lists := any(new(I)).(filtered)
+	if !lists && o.DefaultStatus != http.StatusFound { // lists say what else is wrong, too; a login leads a browser on
 		o.Middlewares = append(o.Middlewares, once(d.API))
+	}
+	if o.Method != http.MethodGet { // with a misspelt dry_run the real thing would be done
 		o.RejectUnknownQueryParameters, o.Errors = true, also(o.Errors, http.StatusUnprocessableEntity)
 	}
 	if _, ok := reflect.TypeFor[I]().FieldByName("Body"); ok { // none, late, too large, of another type
@@ -83,21 +86,15 @@ func register[I, O any](d *Door, o huma.Operation, handle func(context.Context, 
 		}
 		return out, nil
 	})
-	if in, ok := any(new(I)).(filtered); ok {
+	if lists {
 		describe(d.API.OpenAPI().Paths[o.Path].Get, in.Filters())
 	}
 }
 
-// once refuses parameters that are given more than once, but for lists: huma reads the first.
+// once refuses parameters that are given more than once: huma reads the first.
 func once(a huma.API) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
-		var lists []string
-		for _, p := range ctx.Operation().Parameters {
-			if p.Explode != nil && *p.Explode {
-				lists = append(lists, p.Name)
-			}
-		}
-		if wrong := Repeated(ctx, lists...); wrong != nil {
+		if wrong := Repeated(ctx); wrong != nil {
 			_ = huma.WriteErr(a, ctx, http.StatusUnprocessableEntity, "validation failed", wrong...)
 			return
 		}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/url"
 	"regexp"
 	"slices"
@@ -370,14 +369,16 @@ func usualOf(o *huma.Operation, name string) string {
 	return ""
 }
 
-// Repeated refuses parameters that are given more than once, except lists: all but the first would be ignored.
-func Repeated(ctx huma.Context, lists ...string) (wrong []error) {
+// Repeated refuses parameters of an operation that are given more than once, except lists and the filters of these
+// names: all but the first would be ignored.
+func Repeated(ctx huma.Context, filters ...string) (wrong []error) {
 	address := ctx.URL()
 	query := address.Query()
-	for _, name := range slices.Sorted(maps.Keys(query)) {
-		if values := query[name]; len(values) > 1 && !slices.Contains(lists, name) {
+	for _, p := range ctx.Operation().Parameters {
+		values, list := query[p.Name], p.Explode != nil && *p.Explode || slices.Contains(filters, p.Name)
+		if p.In == "query" && len(values) > 1 && !list {
 			wrong = append(wrong, &huma.ErrorDetail{
-				Message: "is given more than once", Location: "query." + name, Value: values,
+				Message: "is given more than once", Location: "query." + p.Name, Value: values,
 			})
 		}
 	}

@@ -124,7 +124,7 @@ func TestFiltersTakeSeveralValues(t *testing.T) {
 		}
 		require.Equal(t, []string{field}, apitest.Refused(t, d.Get(t, path), 422).Fields(), path)
 	}
-	require.Equal(t, []string{"query.max_price", "query.min_area", "query.min_price", "query.text"}, apitest.Refused(t,
+	require.Equal(t, []string{"query.min_price", "query.max_price", "query.min_area", "query.text"}, apitest.Refused(t,
 		d.Get(t, "/listings?text=a&text=b&min_price=1&min_price=2&max_price=3&max_price=4&min_area=1&min_area=2"), 422).Fields())
 	for _, path := range []string{"/replays?state=running,completed", "/crawl-runs?state=RUNNING&state=PAUSED",
 		"/crawl-requests?state=dead,failed", "/replays?state=any,running", "/adverts?reason=missing,%20low&platform=kijiji"} {

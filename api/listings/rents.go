@@ -41,7 +41,7 @@ type rentsInput struct {
 const longestRents = 10 * 366 * 24 * time.Hour
 
 // Resolve checks what a schema cannot express.
-func (in *rentsInput) Resolve(ctx huma.Context) (wrong []error) {
+func (in *rentsInput) Resolve(huma.Context) (wrong []error) {
 	refuse := api.Refusing(&wrong)
 	read := func(name, value string) (t time.Time) {
 		if value != "" {
@@ -62,7 +62,7 @@ func (in *rentsInput) Resolve(ctx huma.Context) (wrong []error) {
 		refuse("until", in.Until, errors.New("expected at most ten years after since"))
 	}
 	checkBedrooms(refuse, in.Bedrooms)
-	return append(wrong, api.Repeated(ctx)...)
+	return wrong
 }
 
 // Rents is the answer of GET /stats/rents.

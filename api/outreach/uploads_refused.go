@@ -41,8 +41,8 @@ type listRefusalsInput struct {
 }
 
 // Resolve checks what a schema cannot express.
-func (in *listRefusalsInput) Resolve(ctx huma.Context) []error {
-	return slices.Concat(api.WrongText("query.code", in.Code), api.Repeated(ctx))
+func (in *listRefusalsInput) Resolve(huma.Context) []error {
+	return api.WrongText("query.code", in.Code)
 }
 
 // UploadRefusals is the answer of GET /uploads/{upload}/refusals.

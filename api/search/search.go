@@ -103,7 +103,7 @@ type searchInput struct {
 }
 
 // Resolve checks what a schema cannot express.
-func (in *searchInput) Resolve(ctx huma.Context) []error {
+func (in *searchInput) Resolve(huma.Context) []error {
 	in.query = search.Query{
 		Text: in.Q, From: in.From.UTC(), To: in.To.UTC(), Facets: in.Facets, Limit: in.Limit,
 	}
@@ -122,8 +122,7 @@ func (in *searchInput) Resolve(ctx huma.Context) []error {
 	if !in.To.IsZero() && !in.From.Before(in.To) {
 		times = []error{&huma.ErrorDetail{Message: "expected a time after from", Location: "query.to", Value: in.To}}
 	}
-	return slices.Concat(sites, languages, types, times, after,
-		api.Repeated(ctx, "site", "lang", "type"), wrongQuery(in.Q)) // the status is that of the last one
+	return slices.Concat(sites, languages, types, times, after, wrongQuery(in.Q)) // the status is that of the last one
 }
 
 // wrongYear refuses a time that RFC 3339 cannot tell in UTC.
@@ -265,9 +264,7 @@ type suggestInput struct {
 }
 
 // Resolve checks what a schema cannot express.
-func (in *suggestInput) Resolve(ctx huma.Context) []error {
-	return slices.Concat(api.Repeated(ctx), wrongQuery(in.Q))
-}
+func (in *suggestInput) Resolve(huma.Context) []error { return wrongQuery(in.Q) }
 
 // SearchSuggestions is the answer of GET /search/suggest.
 type SearchSuggestions struct {
