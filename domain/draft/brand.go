@@ -1,6 +1,8 @@
 package draft
 
 import (
+	"net/url"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -83,7 +85,7 @@ func (p *page) brandOf(products []*markup.Item, meta map[string][]string, found 
 	lines := p.linesByTitle()
 	for _, v := range sorted(s.brands) {
 		n := s.brands[v]
-		if w := maker(v); w != "" {
+		if w := maker(v); w != "" && !cards[labelKey(w)] {
 			switch name := " " + labelKey(p.name) + " "; {
 			case strings.HasPrefix(strings.ToLower(p.name), strings.ToLower(w)+" "):
 				c.add(w, p.w[brandScriptBegins], Page)
@@ -153,19 +155,45 @@ func (p *page) linkedBrands(c *claims, categories map[string]bool) {
 }
 
 // linkedInTitle is the text of a link to another page with which the product's name begins: <h1><a
-// href="/lumen-x-b12">Lumen</a> lamp</h1>. "" = there is none, or it is all of the name.
+// href="/lumen-x-b12">Lumen</a> lamp</h1>. "" = there is none, it is all of the name, or it is a badge.
 func (p *page) linkedInTitle() string {
 	if p.title < 0 {
 		return ""
 	}
 	title := &p.els[p.title]
 	for i := p.title + 1; i <= title.last && p.els[i].start == title.start; i++ {
-		if e := &p.els[i]; e.tag == atom.A && leads(attr(e.node, "href")) &&
-			attr(e.node, "href") != "/" && e.end < title.end && e.end-e.start < 40 {
+		if e := &p.els[i]; e.tag == atom.A && p.leadsElsewhere(attr(e.node, "href")) && !p.badge(i) &&
+			e.end < title.end && e.end-e.start < 40 {
 			return maker(p.of(i))
 		}
 	}
 	return ""
+}
+
+// leadsElsewhere says that a link goes to neither this page nor the shop's first one.
+func (p *page) leadsElsewhere(href string) bool {
+	u, err := url.Parse(p.link(href))
+	if err != nil || !leads(href) {
+		return false
+	}
+	if u.RawQuery != "" && (p.address == nil || u.RawQuery != p.address.RawQuery) {
+		return true
+	}
+	path := strings.TrimRight(u.Path, "/")
+	return path != "" && (p.address == nil || path != strings.TrimRight(p.address.Path, "/"))
+}
+
+// badgeNames are the words of class names of what is put on products: <a class="flag" href="/new">New</a>.
+var badgeNames = wordSet("badge badges flag label labels tag tags ribbon sticker pill chip promo")
+
+// badge says that the element i, or one within it, is named one.
+func (p *page) badge(i int) bool {
+	for k := i; k <= p.els[i].last; k++ {
+		if slices.ContainsFunc(split(attr(p.els[k].node, "class")), func(w string) bool { return badgeNames[w] }) {
+			return true
+		}
+	}
+	return false
 }
 
 // logo is the brand that a picture in the element i, or the element itself, is described with.
@@ -245,7 +273,7 @@ func maker(s string) string {
 	if strings.ContainsAny(s, "{}$<>=") {
 		return "" // a template that was not filled in
 	}
-	if audiences[labelKey(s)] {
+	if key := labelKey(s); audiences[key] || badges[key] {
 		return ""
 	}
 	switch labelKey(s) {
@@ -269,6 +297,21 @@ var audiences = phraseSet("" +
 	"dětské|pánske|dámske|detské|muži|ženy|férfi|női|gyerek|bărbați|femei|copii|miehet|naiset|lapset|" +
 	"erkek|kadın|çocuk|мужчинам|женщинам|детям|мужское|женское|детское|ανδρικά|γυναικεία|παιδικά|メンズ|" +
 	"レディース|キッズ|男裝|女裝|童裝|男装|女装|童装|남성|여성|아동")
+
+// cards are the brands that scripts have of ways to pay.
+var cards = phraseSet("visa|mastercard|maestro|amex|american express|discover|diners|diners club|jcb|unionpay|" +
+	"union pay|paypal|klarna|apple pay|google pay|elo|hipercard|carte bancaire|cartes bancaires|bancontact|mir")
+
+// badges are put on products, where others have the brand.
+var badges = phraseSet("" +
+	"new|new in|just in|new arrival|new arrivals|sale|on sale|clearance|best seller|best sellers|bestseller|" +
+	"bestsellers|top seller|exclusive|online exclusive|limited edition|special offer|staff pick|neu|neuheit|" +
+	"neuheiten|angebot|angebote|aktion|im angebot|nur online|nouveau|nouveauté|nouveautés|promo|promotion|soldes|" +
+	"exclusivité|exclusivité web|meilleure vente|nuevo|novedad|novedades|oferta|ofertas|rebajas|más vendido|" +
+	"novidade|novidades|promoção|lançamento|mais vendido|novità|saldi|offerta|in offerta|più venduto|nieuw|" +
+	"aanbieding|uitverkoop|nowość|nowości|promocja|wyprzedaż|novinka|novinky|akce|výprodej|akcia|nyhet|nyheter|" +
+	"nyhed|nyheder|tilbud|uutuus|tarjous|újdonság|akció|noutate|noutăți|reducere|yeni|indirim|новинка|новинки|" +
+	"акция|распродажа|хит продаж|新品|新着|セール|限定|신상품|특가|جديد")
 
 // phraseSet is the set of the phrases of a list with bars between them.
 func phraseSet(list string) map[string]bool {

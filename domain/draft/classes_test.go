@@ -127,6 +127,7 @@ func TestBrands(t *testing.T) {
 		{"a logo that leads there", `<h1>Lamp of Lumen</h1><a href="/marke/lumen"><img alt="Lumen" src="/l.png"></a>`, "Lumen"},
 		{"a link of the menu", `<a href="/brands/sale">All the brands of our sale</a><h1>Lamp</h1>`, ""},
 		{"in a script and in the name", `<h1>Brass lamp Lumen 40</h1><script>var p = {"brand":"Lumen"}</script>`, "Lumen"},
+		{"a way to pay in a script", `<h1>Brass lamp</h1><p>Visa</p><script>var p = {"cards":[{"brand":"Visa"}]}</script>`, ""},
 		{"in a script alone", `<h1>Brass lamp</h1><script>var p = {"brand":"Lumen"}</script>`, ""},
 		{"the shop's own name, and another", `<h1>Lamp</h1><script type="application/ld+json">{"@type":"Product","name":"Lamp",
 			"brand":"Acme"}</script><p>Brand: Lumen</p>`, "Lumen"},
@@ -278,6 +279,11 @@ func TestBrandInTitle(t *testing.T) {
 		`<h1><a href="/p/lamp">Brass lamp</a></h1>`:                         "",
 		`<h1><a href="#reviews">Brass</a> lamp</h1>`:                        "",
 		`<h1>Brass lamp <a href="/p/40">40 cm</a></h1>`:                     "",
+		`<h1><a href="/lamp">Brass lamp</a> of 40 cm</h1>`:                  "",
+		`<h1><a href="https://www.acme.example/">Brass</a> lamp</h1>`:       "",
+		`<h1><a href="/new-in">New</a> Brass lamp</h1>`:                     "",
+		`<h1><a href="/neu" class="flag">Top</a> Brass lamp</h1>`:           "",
+		`<h1><a href="/lamp?maker=8">Lumen</a> Brass lamp</h1>`:             "Lumen",
 	} {
 		d, err := draft.Extract([]byte(html+`<p>$49.90</p>`+cart), "https://www.acme.example/lamp")
 		if err != nil {

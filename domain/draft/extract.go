@@ -85,7 +85,7 @@ func extract(w weights, doc *html.Node, raw []byte, address *url.URL) Draft {
 	toProducts(data.Items)
 	productOf(data)
 	p := newPage(w, doc, base)
-	p.hint = hintOf(doc, address, data)
+	p.address, p.hint = address, hintOf(doc, address, data)
 
 	called := calledOf(data, title)
 	for _, i := range data.Find(productTypes...) {

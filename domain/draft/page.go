@@ -17,7 +17,8 @@ import (
 type page struct {
 	w       weights
 	base    *url.URL
-	site    string // see siteOf
+	address *url.URL // that the page was loaded from; nil = not known
+	site    string   // see siteOf
 	hint    price.Hint
 	els     []element
 	at      map[*html.Node]int
