@@ -226,6 +226,10 @@ func TestOffersOfOthers(t *testing.T) {
 		{"no delivery here", `<div class="buybox"><p>Delivery: currently unavailable</p></div>` + cart, draft.InStock},
 		{"sold out at the shop around the corner", `<div class="buybox"><button>Add to cart</button>
 			<p>Out of stock</p></div><p>In stock</p>`, draft.InStock},
+		{"a button that only says so", `<button class="add-to-cart">Sold out</button>`, draft.OutOfStock},
+		{"a button that offers a message", `<button class="add-to-cart">Notify me when available</button>`, draft.OutOfStock},
+		{"in store and online", `<p>Out of stock in store and online</p>`, draft.OutOfStock},
+		{"in store alone", `<p>Out of stock in store</p>` + cart, draft.InStock},
 		{"a size sold out", `<div class="buybox"><ul class="sizes"><li>Large: sold out</li></ul></div>` + cart, draft.InStock},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -434,7 +434,7 @@ func (p *page) stockShown() (points float64, when Availability, plain bool) {
 			points += p.w[stockIn] * times
 		}
 	}
-	if p.button >= 0 && !p.boxOut {
+	if p.sells() && !p.boxOut {
 		points += p.w[stockButton]
 	}
 	return points, when, plain
@@ -555,7 +555,7 @@ func (p *page) availability(offers []offer, meta map[string][]string, st state, 
 		a := told[source]
 		switch {
 		case a == InStock && several(offers, source): // the page may speak of the size that it shows
-		case a == InStock && (p.boxOut || shown < stockSurelyOut && p.button < 0):
+		case a == InStock && (p.boxOut || shown < stockSurelyOut && !p.sells()):
 			a, source = OutOfStock, Page
 		case a == OutOfStock && shown > stockSurelyIn:
 			a, source = InStock, Page
@@ -578,7 +578,7 @@ func (p *page) availability(offers []offer, meta map[string][]string, st state, 
 		return foundAs(when, Page)
 	case shown > stockYes:
 		return foundAs(InStock, Page)
-	case sold && p.button < 0 && st.no > 0 && st.in == 0:
+	case sold && !p.sells() && st.no > 0 && st.in == 0:
 		return foundAs(OutOfStock, Page)
 	case sold:
 		return foundAs(InStock, Assumed)

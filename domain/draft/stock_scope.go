@@ -94,7 +94,7 @@ func ofWhole(lower, name string) bool {
 	for _, in := range []string{" in ", " en ", " em "} {
 		if rest, ok := strings.CutPrefix(after, in); ok {
 			word, _, _ := strings.Cut(rest, " ")
-			return inOther[strings.Trim(word, ".,!")]
+			return inOther[strings.Trim(word, ".,!")] || containsAny(rest, bothWays)
 		}
 	}
 	subject := strings.TrimRight(clause, " :：-–—|/·•(（[【,")
@@ -110,6 +110,21 @@ func ofWhole(lower, name string) bool {
 	key := " " + labelKey(subject) + " "
 	return containsAny(subject, wholeSubjects) || containsAny(subject, stockLabels) ||
 		strings.Contains(" "+labelKey(name)+" ", key)
+}
+
+// bothWays are, behind "out of stock in store", the other way in which the product is sold.
+var bothWays = []string{"and online", "& online", "or online", "und online", "et en ligne", "y en línea", "y online",
+	"e online", "en online", "i online"}
+
+// sells says that there is a button that buys, and which does not say that the product cannot be had: some shops leave
+// it as it is but for its text.
+func (p *page) sells() bool {
+	if p.button < 0 {
+		return false
+	}
+	text := strings.ToLower(p.of(p.button))
+	start, _ := outAt(text)
+	return start < 0 || buysBy(text)
 }
 
 // outAt finds the first of the words that say that something cannot be had; start is -1 where there are none.
