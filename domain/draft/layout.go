@@ -79,7 +79,7 @@ func (p *page) veiledAt(i int) bool {
 }
 
 // card says that the element i is one of three or more alike that each hold an amount: other products, or other
-// offers.
+// offers; or one that is headed so.
 func (p *page) card(i int) bool { return p.cards[i] }
 
 // findCards fills p.cards by the amounts that show.
@@ -107,10 +107,49 @@ func (p *page) findCards(amounts []amountShown) {
 				least = 4
 			}
 		}
-		if counted[p.shape(i)] >= least {
+		if counted[p.shape(i)] >= least || p.headsElsewhere(i) {
 			p.cards[i] = true
 		}
 	}
+}
+
+// mostOfCard is how many elements are looked at for the heading of an item, and in it: the page decides how many there
+// are, and how deep items nest.
+const mostOfCard = 50
+
+// headsElsewhere says that the element i is an item of a list, or an article, under a heading of its own that leads to
+// another page: a product of a list that may be short.
+func (p *page) headsElsewhere(i int) bool {
+	if p.els[i].tag != atom.Li && p.els[i].tag != atom.Article {
+		return false
+	}
+	for k := i + 1; k <= min(p.els[i].last, i+mostOfCard); k++ {
+		switch p.els[k].tag {
+		case atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
+			return p.linkAround(k, i)
+		}
+	}
+	return false
+}
+
+// linkAround says that the element k, which is in i, is in or holds a link to another page that names no brand.
+func (p *page) linkAround(k, i int) bool {
+	elsewhere := func(at int) bool {
+		href := attr(p.els[at].node, "href")
+		_, brand := behindBrandPath(strings.ToLower(href))
+		return p.els[at].tag == atom.A && !brand && p.leadsElsewhere(href)
+	}
+	for up := k; up != i; up = p.els[up].parent {
+		if elsewhere(up) {
+			return true
+		}
+	}
+	for in := k + 1; in <= min(p.els[k].last, k+mostOfCard); in++ {
+		if elsewhere(in) {
+			return true
+		}
+	}
+	return false
 }
 
 // A shape holds the traits that an element shares with its like: parent, tag and first class.

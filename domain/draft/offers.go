@@ -91,9 +91,9 @@ func toProducts(items []*markup.Item) {
 }
 
 // productOf makes a product of the only offer of a page that names no product: some templates leave out the item around
-// it.
+// it. That of an article is of something else.
 func productOf(data markup.Data) {
-	if len(data.Find(productTypes...)) > 0 {
+	if len(data.Find(productTypes...)) > 0 || article(data) {
 		return
 	}
 	only := -1

@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -29,7 +30,7 @@ func (p *page) isProduct(products []*markup.Item, data markup.Data, q *quote, nu
 		}
 		return false
 	}
-	if len(products) > 0 || p.button >= 0 {
+	if len(products) > 0 || p.button >= 0 && !p.headlined(data) {
 		return true
 	}
 	for _, v := range data.Meta["og:type"] {
@@ -73,7 +74,17 @@ func article(data markup.Data) bool {
 			return true
 		}
 	}
-	return len(data.Find("Article", "NewsArticle", "BlogPosting", "TechArticle", "Report")) > 0
+	return len(data.Find(articleTypes...)) > 0
+}
+
+var articleTypes = []string{"Article", "NewsArticle", "BlogPosting", "TechArticle", "Report"}
+
+// headlined says that the page's name is the headline of an article, so that a button that buys is of a product which
+// the article shows. The type of the page alone does not say that: plugins call every page of a shop an article.
+func (p *page) headlined(data markup.Data) bool {
+	return slices.ContainsFunc(data.Find(articleTypes...), func(i *markup.Item) bool {
+		return alike(cmp.Or(i.Text("headline"), i.Text("name")), p.name) > sameProduct
+	})
 }
 
 // The headings of pages that stand where a product should: their beginnings, and whole headings.

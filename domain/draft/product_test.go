@@ -23,6 +23,8 @@ func TestIsProduct(t *testing.T) {
 		{"a number", `<h1>Lamp</h1><p>Article number: AB-1234</p>`, true},
 		{"a gtin", `<h1>Lamp</h1><p>EAN: 4006381333931</p>`, true},
 		{"a button that buys", `<h1>Lamp</h1><button>Add to cart</button>`, true},
+		{"a page of a shop that a plugin calls an article", `<meta property="og:type" content="article">` + ld +
+			`{"@type":"WebPage","name":"Lamp"}</script><h1>Lamp</h1><button>Add to cart</button>`, true},
 		{"a product called like a fault", ld + `{"@type":"Product","name":"Oops! Board Game"}</script><h1>Oops! Board Game</h1>`,
 			true},
 
@@ -37,6 +39,13 @@ func TestIsProduct(t *testing.T) {
 			more on all of the things that nobody needs.</p><p>The rest, $2,000, came from not renting an office any more.</p>`,
 			false},
 		{"an article that says so", `<meta property="og:type" content="article"><h1>A cheap lamp</h1><p>$5.00</p>`, false},
+		{"an article with an offer", ld + `[{"@type":"NewsArticle","headline":"A cheap lamp"},{"@type":"Offer","price":"5.00"}]</script>
+			<h1>A cheap lamp</h1><p>By Ann</p>`, false},
+		{"a page of a brand with two products", `<h1>Lumen</h1><ul><li class="item"><h4><a href="/a">Lamp</a></h4><b class="price">$9.90</b>
+			<a class="button" href="/cart?a=1">Add to cart</a></li><li class="item"><h4><a href="/b">Shade</a></h4><b class="price">$4.90</b>
+			<a class="button" href="/cart?b=1">Add to cart</a></li></ul>`, false},
+		{"a blog post that shows a product", ld + `{"@type":"BlogPosting","headline":"How we made it"}</script><h1>How we made it</h1>
+			<p>Our lamps are of brass.</p><div>Lamp <b>$5.00</b><button>Add to cart</button></div>`, false},
 		{"a blog post", ld + `{"@type":"BlogPosting","headline":"A cheap lamp"}</script><h1>A cheap lamp</h1><p>$5.00</p>`, false},
 	}
 	for _, tt := range tests {
