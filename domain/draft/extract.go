@@ -86,6 +86,9 @@ func extract(w weights, doc *html.Node, raw []byte, address *url.URL) Draft {
 	productOf(data)
 	p := newPage(w, doc, base)
 	p.address, p.hint = address, hintOf(doc, address, data)
+	if p.hint.Currency == "" {
+		p.hint.Currency = currencyIn(p.scripts)
+	}
 
 	called := calledOf(data, title)
 	for _, i := range data.Find(productTypes...) {

@@ -178,6 +178,41 @@ var stateKeys = func() map[string]byte {
 	return m
 }()
 
+// currencyKeys are those of the currency that a page shows its prices in.
+var currencyKeys = wordSet(`currency currencycode pricecurrency currencyiso currencyisocode isocurrencycode shopcurrency
+	storecurrency currentcurrency activecurrency currencyid`)
+
+// currencyIn is the currency that scripts name, "" where they name none or, as for a choice of them, several.
+func currencyIn(scripts []string) string {
+	const word = "urrency"
+	code := ""
+	left := maxScripts
+	for _, script := range scripts {
+		if left -= len(script); left < 0 {
+			break
+		}
+		for i := 0; ; {
+			n := strings.Index(script[i:], word)
+			if n < 0 {
+				break
+			}
+			i += n + len(word)
+			colon := strings.IndexByte(script[i:min(i+16, len(script))], ':')
+			if colon < 0 || !currencyKeys[keyBefore(script, i+colon)] {
+				continue
+			}
+			switch v := valueAfter(script, i+colon+1); {
+			case !isCode(v) || price.CurrencyOf(v, price.Hint{}) == "" || v == code:
+			case code == "":
+				code = v
+			default:
+				return ""
+			}
+		}
+	}
+	return code
+}
+
 // keyBefore is the object key that ends before a colon, lower case without separators; "" = none.
 func keyBefore(s string, colon int) string {
 	i := colon

@@ -1,0 +1,33 @@
+package draft_test
+
+import (
+	"testing"
+
+	"github.com/mtlrent/conveyor/domain/draft"
+)
+
+// TestCurrencyOfScripts reads what a sign of many currencies stands for where nothing but the scripts of the page says.
+func TestCurrencyOfScripts(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, html, want string }{
+		{"one", `<p>$49.90</p><script>var p = {"price":{"current":49.9,"currency":"CAD"}}</script>`, "CAD"},
+		{"the same twice", `<p>$49.90</p><script>x({currencyCode:"CAD"})</script><script>y({"currency":"CAD"})</script>`, "CAD"},
+		{"a choice", `<p>$49.90</p><script>x([{"currency":"CAD"},{"currency":"USD"}])</script>`, ""},
+		{"no currency", `<p>$49.90</p><script>x({"currency":"ALL OF THEM","currencyCode":"XYZ"})</script>`, ""},
+		{"another key", `<p>$49.90</p><script>x({"currencySelector":"CAD"})</script>`, ""},
+		{"a sign of one currency", `<p>€49.90</p><script>x({"currency":"CAD"})</script>`, "EUR"},
+		{"data of the product", `<p>$49.90</p><script>x({"currency":"CAD"})</script>
+			<meta property="product:price:currency" content="USD"><meta property="product:price:amount" content="49.90">`, "USD"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			d, err := draft.Extract([]byte(`<h1>Lamp</h1>`+tt.html+cart), shop)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := templateValue(d, "currency"); got != tt.want {
+				t.Errorf("currency = %q; want %q", got, tt.want)
+			}
+		})
+	}
+}
