@@ -95,7 +95,10 @@ func header(folded string) (known, bool) {
 	if k, ok := unspaced[folded]; ok {
 		return k, true
 	}
-	return numbered(folded)
+	if k, ok := numbered(folded); ok {
+		return k, true
+	}
+	return compound(folded)
 }
 
 // numbered is what a header means that is the name of a telephone or an address and a digit: "Courriel 2". Those after

@@ -1,0 +1,108 @@
+package contact
+
+import (
+	"slices"
+	"strings"
+)
+
+// places are the words of headers that say where a person is reached, and the rank of a telephone there.
+var places = func() map[string]int {
+	m := map[string]int{}
+	for rank, list := range map[int]string{
+		rankHome: `home personal private perso personnel personnelle domicile maison privé privée particular casa pessoal
+			residencial residencia personale privato privata abitazione privat persönlich thuis prywatny domowy
+			личный домашний`,
+		rankWork: `work business office pro professionnel professionnelle travail bureau trabajo laboral oficina profesional
+			trabalho comercial profissional escritório corporativo lavoro ufficio aziendale arbeit geschäftlich dienstlich
+			beruflich büro firma werk zakelijk kantoor służbowy praca рабочий служебный`,
+	} {
+		for w := range strings.FieldsSeq(list) {
+			m[fold(w)] = rank
+		}
+	}
+	return m
+}()
+
+// linking words may stand between the parts of a compound header.
+var linking = strings.Fields("and y e i et und en og och u и й та ve of de del do du della di da")
+
+// compound is what a folded header means that is made of known ones.
+func compound(folded string) (known, bool) {
+	words := strings.Fields(folded)
+	if len(words) < 2 || len(words) > 6 {
+		return known{}, false
+	}
+	if k, ok := placed(words); ok {
+		return k, true
+	}
+	if k, ok := ofVCard(words); ok {
+		return k, true
+	}
+	return bothNames(words)
+}
+
+// placed is what a header means that is the name of a telephone or an address, and a place: "E-Mail (privat)", "correo
+// del trabajo". A mobile is one everywhere.
+func placed(words []string) (known, bool) {
+	rank, ok := places[words[0]]
+	rest := words[1:]
+	if !ok {
+		last := len(words) - 1
+		if rank, ok = places[words[last]]; !ok {
+			return known{}, false
+		}
+		if rest = words[:last]; len(rest) > 1 && slices.Contains(linking, rest[len(rest)-1]) {
+			rest = rest[:len(rest)-1]
+		}
+	}
+	name := strings.Join(rest, " ")
+	k, ok := headers[name]
+	switch {
+	case !ok || slices.Contains(vague, name) || k.field != FieldPhone && k.field != FieldEmail:
+		return known{}, false
+	case k.field == FieldPhone && k.rank != rankMobile:
+		k.rank = rank
+	}
+	return k, true
+}
+
+// ofVCard is what a property of a vCard means, as programs make headers of them: "TEL;TYPE=CELL".
+func ofVCard(words []string) (known, bool) {
+	if len(words) < 3 || words[0] != "tel" && words[0] != "email" || words[1] != "type" {
+		return known{}, false
+	}
+	k := headers[words[0]]
+	for _, kind := range words[2:] {
+		switch kind {
+		case "cell", "iphone":
+			k.rank = rankMobile
+		case "home", "work":
+			if k.field == FieldPhone && k.rank != rankMobile {
+				k.rank = places[kind]
+			}
+		case "type", "voice", "pref", "internet", "main", "other", "text", "msg":
+		default: // a fax
+			return known{}, false
+		}
+	}
+	return k, true
+}
+
+// bothNames is the whole name for a header of its parts: "Apellidos, nombre", "First & Last Name".
+func bothNames(words []string) (known, bool) {
+	for n := 1; n < len(words); n++ {
+		first, second := strings.Join(words[:n], " "), words[n:]
+		if len(second) > 1 && slices.Contains(linking, second[0]) {
+			second = second[1:]
+		}
+		a, b := headers[first], headers[strings.Join(second, " ")]
+		if a.rank != 0 || b.rank != 0 {
+			continue
+		}
+		if a.field == FieldGiven && b.field == FieldFamily || a.field == FieldFamily && b.field == FieldGiven ||
+			first == "name" && b.field == FieldFamily {
+			return known{FieldName, 0}, true
+		}
+	}
+	return known{}, false
+}

@@ -1,0 +1,80 @@
+package contact_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/domain/contact"
+)
+
+// Columns of telephones and addresses that say where the person is reached by them. Each may be the only one that a row
+// has, so none of them is left out for another.
+func TestHeadersOfPlaces(t *testing.T) {
+	t.Parallel()
+	for header, want := range map[string]string{
+		"Name,Email (Work),Email (Personal)":                       "name email email",
+		"Name,Home Email,Business Email":                           "name email email",
+		"Name,Private e-mail,Office e-mail":                        "name email email",
+		"Nom complet,Courriel personnel,Courriel travail":          "name email email",
+		"Nom complet,Email pro,Email perso":                        "name email email",
+		"Nombre completo,Correo personal,Correo del trabajo":       "name email email",
+		"Nome completo,E-mail pessoal,E-mail comercial":            "name email email",
+		"Anzeigename,E-Mail (Privat),E-Mail (Arbeit)":              ". email email",
+		"Vorname,E-Mail privat,E-Mail geschäftlich":                "given_name email email",
+		"Volledige naam,E-mail privé,E-mail werk":                  "name email email",
+		"Nome e cognome,Email personale,Email lavoro":              "name email email",
+		"Name,Telefon (Mobil),Telefon (Privat),Telefon (Arbeit)":   "name phone phone phone",
+		"Naam,Telefoon privé,Telefoon werk":                        "name phone phone",
+		"Nom complet,Tél. domicile,Tél. pro":                       "name phone phone",
+		"Nome completo,Telefone casa,Telefone trabalho":            "name phone phone",
+		"Name,Email,Emergency email,Company email":                 "name email . .",
+		"Name,Phone,Work phone extension,Work phone type":          "name phone . .",
+		"FN,N,TEL;TYPE=CELL,TEL;TYPE=HOME,EMAIL;TYPE=INTERNET,ORG": "name . phone phone email .",
+	} {
+		cells := strings.Repeat(",", strings.Count(header, ","))
+		f := importFile(t, []byte(header+"\nAnn"+cells+"\n"), contact.Options{Delimiter: ","})
+		if got := fieldsOf(f.plan.Mapping); got != want {
+			t.Errorf("%s: %s; want %s", header, got, want)
+		}
+	}
+	f := importFile(t, []byte("Name,Work phone,Tel (home),Mobile (work)\nAnn,514-555-0123,514-555-0145,\n"+
+		"Bob,514-555-0123,,438-555-0199\nCleo,514-555-0123,,\n"), contact.Options{})
+	require.Equal(t, "+15145550145 Ann\n+14385550199 Bob\n+15145550123 Cleo", f.String())
+}
+
+// Headers of both parts of a name make it the whole one.
+func TestHeadersOfBothNames(t *testing.T) {
+	t.Parallel()
+	for header, want := range map[string]string{
+		"Apellido y Nombre": "name", "Apellidos, Nombres": "name", "Nombres y Apellidos": "name", "First & Last Name": "name",
+		"First and last name": "name", "Last, First": "name", "Last Name, First Name": "name", "Nachname, Vorname": "name",
+		"Vorname & Nachname": "name", "Prénom / Nom de famille": "name", "Name and Surname": "name", "Name Surname": "name",
+		"Cognome Nome": "name", "Achternaam, voornaam": "name", "Customer surname": ".",
+		"Spouse first last": ".",
+	} {
+		f := importFile(t, []byte("\""+header+"\";Phone\nLee Ann;5145550123\n"), contact.Options{})
+		if got := fieldsOf(f.plan.Mapping); got != want+" phone" {
+			t.Errorf("%s: %s; want %s", header, got, want)
+		}
+	}
+}
+
+// Digits of scripts that the library of numbers does not know.
+func TestPhonesInOtherDigits(t *testing.T) {
+	t.Parallel()
+	for cell, want := range map[string][2]string{
+		"๐๘๑-๒๓๔-๕๖๗๘":  {"TH", "+66812345678"},
+		"८१२३४ ५६७८९":   {"IN", "+918123456789"},
+		"০১৮১২-৩৪৫৬৭৮":  {"BD", "+8801812345678"},
+		"٠٥١٢٣٤٥٦٧٨":    {"SA", "+966512345678"},
+		"۰۹۱۲ ۳۴۵ ۶۷۸۹": {"IR", "+989123456789"},
+		"+၉၅၉၂၁၂၃၄၅၆":   {"", "+9592123456"},
+	} {
+		phone, _, wrong := contact.ReadPhone(cell, want[0])
+		if phone != want[1] {
+			t.Errorf("%s: %q, %v; want %q", cell, phone, wrong, want[1])
+		}
+	}
+}
