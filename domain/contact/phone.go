@@ -413,6 +413,8 @@ func cleanPhone(s string) string {
 				return ' '
 			case unicode.Is(unicode.Pd, r), r == '\u2212':
 				return '-'
+			case unicode.IsDigit(r) && r > unicode.MaxLatin1: // of other scripts, of which the library knows a few
+				return asciiDigit(r)
 			}
 			return r
 		}, norm.NFKC.String(s))
@@ -445,6 +447,15 @@ func cleanPhone(s string) string {
 		s = s[i:]
 	}
 	return strings.TrimRightFunc(s, trailing)
+}
+
+// asciiDigit is the digit of ASCII that a digit of any script means: they stand together there, from nought on.
+func asciiDigit(r rune) rune {
+	n := rune(0)
+	for unicode.IsDigit(r - n - 1) {
+		n++
+	}
+	return '0' + n%10
 }
 
 // meaning says that a character before a + is more than a bracket or a sign.
