@@ -17,7 +17,7 @@ import (
 func ParseAddress(s string) listing.Address {
 	text := page.Line(s)
 	a := listing.Address{Text: text}
-	rest, code := cutPostalCode(text)
+	rest, code := cutPostalCode(strings.ReplaceAll(text, "|", ", "))
 	a.PostalCode = code
 	rest, inBrackets := cutBrackets(rest)
 	rest, first := cutUnitFirst(rest)
@@ -64,12 +64,18 @@ func ParseAddress(s string) listing.Address {
 	if a.City == "" && cities[cityKey(inBrackets)] != "" {
 		a.City = cityName(inBrackets)
 	}
+	if a.City == "" {
+		a.Street, a.City = cutCity(a.Street)
+	}
 	return a
 }
 
 // unitFirst is a unit that leads to the civic number, and a penthouse before a comma.
 var unitFirst = regexp.MustCompile(`(?i)^\s*(?:(?:apt|app|appt|apartment|appartement|unit|unité|suite|bureau|condo)\b\.?\s*#?\s*` +
 	`(\w{1,6})\s*-\s*(\d)|(PH[- ]?\d{0,3})\s*[,-]\s*(\d))`)
+
+// dottedUnit is "App.01", of which the unit touches its mark.
+var dottedUnit = regexp.MustCompile(`(?i)\b(app|apt|appt)\.(\d)`)
 
 // cutUnitFirst takes "apt. 3 - " and "PH-02, " off the beginning of an address.
 func cutUnitFirst(s string) (rest, unit string) {
@@ -133,9 +139,12 @@ func streetLine(a *listing.Address, part string, i, n int) bool {
 			unit, part = u, strings.TrimSpace(rest)
 		}
 	}
-	words := strings.Fields(spaceHyphens(strings.ReplaceAll(part, "½", " 1/2 ")))
+	words := strings.Fields(spaceHyphens(strings.ReplaceAll(afterBuilding(part), "½", " 1/2 ")))
 	if len(words) == 0 {
 		return false
+	}
+	if len(words) > 3 && len(words[0]) == 1 && words[1] == "-" && isCivic(words[2]) && !isCivic(words[0]) { // "C - 6971 …"
+		unit, words = words[0], words[2:]
 	}
 	var civic []string
 	k := 0
@@ -158,20 +167,13 @@ func streetLine(a *listing.Address, part string, i, n int) bool {
 		}
 		break
 	}
-	if len(civic) == 2 && strings.Contains(part, civic[0]+"-"+civic[1]) { // "3515-53", "53-3515" or a row of doors
-		x, y := civic[0], civic[1]
-		switch {
-		case len(y) < len(x):
-			civic, unit = []string{x}, y
-		case len(y) > len(x):
-			civic, unit = []string{y}, x
-		}
+	civic, k = numbersOfStreet(civic, words, k)
+	if u, left := unitOfDoors(civic, words, k, part); u != "" {
+		civic, unit = left, u
 	}
-	longer := len(civic) == 2 && len(civic[0]) > len(civic[1]) && k < len(words) && // "1408 - 33 Bay St"
-		!listing.StreetWord(page.Fold(strings.Trim(words[k], ".,"))) && !strings.Contains(part, civic[0]+"-"+civic[1])
-	if len(civic) == 2 && k > 2 && words[k-2] == "-" &&
-		(longer || len(civic[0]) == len(civic[1]) && civic[0] > civic[1]) && !neighbours(civic[0], civic[1]) {
-		civic, unit = civic[1:], civic[0] // "302 - 200 Main": the doors of a row ascend
+	if len(civic) == 1 && unit == "" && leadsCivic(words, k) { // "103 1485 Garnet Rd"
+		civic, unit = []string{words[k]}, civic[0]
+		k++
 	}
 	if len(civic) > 0 && k < len(words) && words[k] == "1/2" {
 		civic[len(civic)-1] += " 1/2"
@@ -235,12 +237,8 @@ var compass = set("n s e w o ne nw se sw no so north south east west nord sud es
 // "202-200", the first is a unit.
 func neighbours(x, y string) bool {
 	const row = 50
-	door := func(s string) int {
-		n, _ := strconv.Atoi(strings.TrimRightFunc(s, unicode.IsLetter))
-		return n
-	}
-	apart := max(door(x)-door(y), door(y)-door(x))
-	return apart == 2 && door(y)%100 != 0 || door(x) > 999 && apart <= row
+	apart := max(doorOf(x)-doorOf(y), doorOf(y)-doorOf(x))
+	return apart == 2 && doorOf(y)%100 != 0 || doorOf(x) > 999 && apart <= row
 }
 
 // spaceHyphens sets hyphens between numbers apart, so that "4500-4520" is two words and "Saint-Jean" one. It does so
@@ -248,7 +246,8 @@ func neighbours(x, y string) bool {
 func spaceHyphens(s string) string {
 	var b strings.Builder
 	for i := range len(s) {
-		if s[i] == '-' && i > 0 && i+1 < len(s) && isDigit(s[i-1]) && isDigit(s[i+1]) {
+		if s[i] == '-' && i > 0 && i+1 < len(s) && isDigit(s[i+1]) &&
+			(isDigit(s[i-1]) || i > 1 && isLetter(s[i-1]|0x20) && isDigit(s[i-2])) { // "102A-1644"
 			b.WriteString(" - ")
 			continue
 		}
@@ -335,7 +334,7 @@ func cutUnit(s string) (rest, unit string) {
 			return strings.Trim(s[:i], " ,-") + tail(u[1:]), strings.Trim(u[0], ".,")
 		}
 	}
-	words := strings.Fields(s)
+	words := strings.Fields(dottedUnit.ReplaceAllString(s, "$1. $2"))
 	for i, w := range words {
 		switch strings.Trim(page.Fold(w), ".:") {
 		case "app", "apt", "appartement", "apartment", "apt#", "unit", "unite", "suite", "bureau", "local", "condo", "appart",

@@ -35,7 +35,9 @@ func cutPostalCode(s string) (rest, code string) {
 // cutProvince drops "QC", "Quebec" as a province, "Canada".
 func cutProvince(part string) string {
 	switch strings.Trim(page.Fold(part), " .()") {
-	case "qc", "canada", "pq", "p.q", "q.c", "qc canada", "quebec canada", "ca", "quebec qc canada":
+	case "qc", "canada", "pq", "p.q", "q.c", "qc canada", "quebec canada", "ca", "quebec qc canada",
+		"alberta", "ontario", "manitoba", "saskatchewan", "british columbia", "nova scotia", "new brunswick",
+		"prince edward island", "newfoundland and labrador", "colombie-britannique", "nouvelle-ecosse", "nouveau-brunswick":
 		return ""
 	case "quebec qc", "qc quebec":
 		return "Québec"
@@ -76,7 +78,7 @@ func province(part string) string {
 }
 
 // cities spells the places that adverts spell in many ways; the key is folded, with spaces for hyphens.
-var cities = map[string]string{
+var cities = withCities(map[string]string{
 	"quebec": "Québec", "quebec city": "Québec", "montreal": "Montréal", "levis": "Lévis",
 	"saint leonard": "Saint-Léonard",
 	"saint laurent": "Saint-Laurent", "montreal nord": "Montréal-Nord", "montreal est": "Montréal-Est",
@@ -112,7 +114,29 @@ var cities = map[string]string{
 	"drummondville":               "Drummondville",
 	"hampstead":                   "Hampstead", "dorval": "Dorval", "kirkland": "Kirkland", "beaconsfield": "Beaconsfield",
 	"saint hyacinthe": "Saint-Hyacinthe",
+}, moreCities)
+
+func withCities(m map[string]string, names string) map[string]string {
+	for name := range strings.SplitSeq(names, "|") {
+		m[cityKey(name)] = name
+	}
+	return m
 }
+
+// moreCities are those that adverts spell in one way, or with or without accents and hyphens.
+const moreCities = "" +
+	"Calgary|Edmonton|Winnipeg|Regina|Saskatoon|Victoria|Surrey|Richmond|Coquitlam|Port Coquitlam|Langley|" +
+	"Kelowna|Nanaimo|Kamloops|Abbotsford|Chilliwack|Prince George|New Westminster|North Vancouver|" +
+	"West Vancouver|Langford|Lethbridge|Red Deer|Medicine Hat|Grande Prairie|Fort McMurray|Airdrie|London|" +
+	"Windsor|Kitchener|Waterloo|Cambridge|Guelph|Barrie|Oshawa|Whitby|Ajax|Pickering|Oakville|Burlington|" +
+	"Milton|Vaughan|Richmond Hill|Newmarket|Aurora|St. Catharines|Niagara Falls|Welland|Brantford|" +
+	"Peterborough|Sudbury|Thunder Bay|Sault Ste. Marie|North Bay|Belleville|Cornwall|Kanata|Nepean|Orléans|" +
+	"Gloucester|East York|Moncton|Dieppe|Fredericton|Saint John|Charlottetown|Summerside|St. John's|" +
+	"Mount Pearl|Bedford|Truro|Whitehorse|Yellowknife|Alma|Amos|Val-d'Or|Rouyn-Noranda|Joliette|Shawinigan|" +
+	"Victoriaville|Thetford Mines|Saint-Georges|Saint-Jean-sur-Richelieu|Salaberry-de-Valleyfield|Sorel-Tracy|" +
+	"Rivière-du-Loup|Sept-Îles|Baie-Comeau|Jonquière|Boisbriand|Sainte-Thérèse|Rosemère|Sainte-Julie|Varennes|" +
+	"Beloeil|Mirabel|Deux-Montagnes|Pierrefonds|Hull|Aylmer|La Prairie|Cowansville|Limoilou|L'Assomption|" +
+	"Lorraine|Montmagny"
 
 func cityName(s string) string {
 	folded := page.Fold(s)

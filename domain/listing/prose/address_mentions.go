@@ -1,6 +1,7 @@
 package prose
 
 import (
+	"cmp"
 	"strings"
 	"unicode"
 
@@ -40,7 +41,7 @@ func (m *addressMention) doors() bool {
 		return false
 	}
 	row, before, after := p.rowOfDoors(i), p.sym(i-1), p.sym(i+1)
-	if before == '$' || after == '$' || before == '#' || before == '/' || after == '/' && row == i {
+	if before == '$' || after == '$' || before == '#' && !p.unitBefore(i) || before == '/' || after == '/' && row == i {
 		return false
 	}
 	k, own := row+1, i+1
@@ -65,7 +66,13 @@ func (m *addressMention) ofStreet(headline bool) bool {
 	if m.english() {
 		return true
 	}
-	m.typed = m.p.streetBegins(m.street) || m.p.numberedStreet(m.street)
+	if m.p.numberedStreet(m.street) {
+		if m.end, m.typed = m.p.compassBehind(m.street+2), true; m.p.eastWest(m.end + 1) {
+			m.end++
+		}
+		return true
+	}
+	m.typed = m.p.streetBegins(m.street)
 	if !m.typed && !(headline && m.nameAlone()) {
 		return false
 	}
@@ -77,7 +84,8 @@ func (m *addressMention) ofStreet(headline bool) bool {
 func (m *addressMention) english() bool {
 	p, i, k := m.p, m.at, m.street
 	end := p.namedStreet(k)
-	if end == 0 || p.words[i].digits < 2 || p.noDoor(i) || p.sym(k-1) == ',' { // "close to the 401, Yonge Street"
+	if end == 0 || p.noDoor(i) || p.sym(k-1) == ',' ||
+		p.words[i].digits < 2 && !p.itemStart(i) && p.word(i-1) != "at" { // "close to the 401, Yonge Street"
 		return false
 	}
 	if m.apart {
@@ -86,10 +94,7 @@ func (m *addressMention) english() bool {
 		}
 		m.door = i + 2
 	}
-	if p.eastWest(end + 1) {
-		end++
-	}
-	m.end, m.typed = end, true
+	m.end, m.typed = p.compassBehind(end), true
 	return true
 }
 
@@ -115,6 +120,7 @@ func (m *addressMention) nameAlone() bool {
 // read takes the address from its tokens, with the postal code or city that follows: "120 rue Laurier, Québec G1R 2K8".
 func (m *addressMention) read() (a listing.Address, ok bool) {
 	p := m.p
+	m.end = p.unitBehind(m.end)
 	line := p.addressLine(m.door, m.end)
 	if _, code := cutPostalCode(line); m.typed && code == "" { // the code may come a little later
 		if far := p.addressTail(m.end); far > m.end {
@@ -122,18 +128,19 @@ func (m *addressMention) read() (a listing.Address, ok bool) {
 		}
 	}
 	a = ParseAddress(line)
-	if len(a.Civic) == 0 || a.Street == "" {
+	if len(a.Civic) == 0 || a.Street == "" || nameless(a.Street) {
 		return a, false
 	}
 	if !m.typed {
 		a.Street = titleCase(a.Street)
 	}
 	if a.City == "" {
-		a.City = p.cityAfter(m.end)
+		a.City = cmp.Or(p.cityAfter(m.end), p.cityBehind(m.end))
 	}
 	if m.door > m.at && a.Unit == "" {
 		a.Unit = strings.Trim(p.original(m.at, m.at), " -")
 	}
+	a.Unit = cmp.Or(a.Unit, p.unitAhead(m.at))
 	return a, true
 }
 
@@ -159,7 +166,7 @@ func (p *Prose) cityAfter(i int) string {
 // Street". Two years or hours are none.
 func (p *Prose) unitBefore(i int) bool {
 	t, door := &p.words[i], p.num(i+2)
-	return t.digits >= 3 && t.digits <= 4 && !t.mayBeYear() && door != nil && p.sym(i+1) == '-' &&
+	return (t.digits >= 3 || p.sym(i-1) == '#') && t.digits <= 4 && !t.mayBeYear() && door != nil && p.sym(i+1) == '-' &&
 		!p.words[i+1].space && !door.space
 }
 
@@ -306,7 +313,8 @@ func (p *Prose) ofOthers(k int, located bool) bool {
 }
 
 // streetTypes end the name of an English street.
-var streetTypes = set("street st avenue ave road rd drive crescent boulevard blvd lane court parkway")
+var streetTypes = set("street st avenue ave road rd drive dr crescent cres boulevard blvd lane court crt ct parkway way " +
+	"place pl terrace circle trail")
 
 var (
 	// nearWords before a number say that the address is another's, "steps to 100 Queen Street", or none.
@@ -324,7 +332,7 @@ var (
 	// noStreets are no names of English streets: "Min Drive", "Food Court", "Bike Lane".
 	noStreets = set("min mins minute minutes km kms mile miles hr hrs hour hours car cars tennis basketball volleyball " +
 		"badminton squash pickleball food private block blocks storey story stories trade bike way dead busy quiet " +
-		"walking driving test shared single double dual lane easy short scenic plus along walk score shops restaurants")
+		"steps step walking driving test shared single double dual lane easy short scenic plus along walk score shops restaurants")
 )
 
 // namedStreet returns the last token of the English street that begins at i, "Maple Avenue", "Park Lawn Road", or 0.
@@ -334,6 +342,9 @@ func (p *Prose) namedStreet(i int) int {
 		aParking | aFurnishing
 	for k := i; k < len(p.words) && k <= i+3; k++ {
 		t := &p.words[k]
+		if end := p.numberedName(i, k); end > 0 {
+			return end
+		}
 		typed := k > i && streetTypes[t.w]
 		if t.kind != word || t.line || !t.space || !p.capital(k) || noStreets[t.w] && !typed ||
 			!typed && (t.topic&trade != 0 || notNames[t.w] || adjectives[t.w]) {
@@ -421,6 +432,17 @@ func (p *Prose) streetEnd(i int, typed bool) int {
 				continue
 			}
 			break
+		}
+		if typed && ofNames[t.w] && k < i+5 && p.oneLine(k, k+1) && p.words[k+1].kind == word &&
+			(k == end+1 && end == i || ofNames[p.word(k-1)] || p.capital(k+1)) {
+			continue // "rue des Érables", "rue du Parc"
+		}
+		if typed && ofNames[p.word(k-1)] && !p.about(k, aMonth) {
+			end = k
+			continue
+		}
+		if typed && end > i && p.capital(end) && !p.capital(k) && t.space && !compass[t.w] {
+			break // "rue Prospect rénové"
 		}
 		if t.topic&^(aPiece|anArea|aUtility|aMoney) != 0 && !listing.StreetWord(t.w) && !(t.w == "est" && p.eastWest(k)) &&
 			t.w != "mont" && t.w != "maisonneuve" ||
