@@ -73,7 +73,7 @@ func newGraded(c cranfield.Collection) (graded, error) {
 	for i, d := range c.Documents {
 		doc := search.Document{Title: d.Title, Text: d.Text, Language: search.Detect(d.Title + "\n" + d.Text)}
 		x.docs[int64(d.Number)] = doc
-		b.Add(uint32(i+1), search.Page{ID: int64(d.Number), Document: doc})
+		b.Add(int64(i+1), search.Page{ID: int64(d.Number), Document: doc})
 	}
 	s := b.Segment()
 	columns, err := search.DecodeColumns(s.Columns)

@@ -103,7 +103,7 @@ RETURNING id`
 // A numbered page is to be the document of a number.
 type numbered struct {
 	search.Page
-	doc uint32
+	doc int64
 }
 
 // putSegment writes one segment. All that costs time happens before the rows of the pages are locked; what changes
@@ -161,7 +161,7 @@ func (x *SearchIndex) number(ctx context.Context, pages []search.Page, renew boo
 	var id, revision, doc int64
 	_, err = pgx.ForEachRow(rows, []any{&id, &revision, &doc}, func() error {
 		if last[id].Revision == revision {
-			fresh = append(fresh, numbered{storablePage(last[id]), uint32(doc)})
+			fresh = append(fresh, numbered{storablePage(last[id]), doc})
 		}
 		return nil
 	})
@@ -182,7 +182,7 @@ func storablePage(p search.Page) search.Page {
 
 // hold locks pages and returns those whose new document counts, with its number, and the documents that are void then.
 func (x *SearchIndex) hold(ctx context.Context, tx pgx.Tx, fresh []numbered, renew bool) (
-	ids, docs []int64, kills []uint32, err error,
+	ids, docs, kills []int64, err error,
 ) {
 	all := make([]int64, len(fresh))
 	for i, p := range fresh {
@@ -203,9 +203,9 @@ func (x *SearchIndex) hold(ctx context.Context, tx pgx.Tx, fresh []numbered, ren
 			kills = append(kills, p.doc) // deleted, overtaken, or indexed by another caller
 			continue
 		}
-		ids, docs = append(ids, p.ID), append(docs, int64(p.doc))
+		ids, docs = append(ids, p.ID), append(docs, p.doc)
 		if s.doc > 0 {
-			kills = append(kills, uint32(s.doc))
+			kills = append(kills, s.doc)
 		}
 	}
 	return ids, docs, kills, err
@@ -276,7 +276,7 @@ const sqlSearchUnnumbered = `/* sqlSearchUnnumbered */
 UPDATE pages SET doc = NULL, doc_revision = NULL WHERE id = ANY ($1) AND doc IS NOT NULL`
 
 // addKills makes documents void.
-func addKills(ctx context.Context, tx pgx.Tx, collection int16, docs []uint32) error {
+func addKills(ctx context.Context, tx pgx.Tx, collection int16, docs []int64) error {
 	if len(docs) == 0 {
 		return nil
 	}

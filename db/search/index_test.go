@@ -35,7 +35,7 @@ func (l library) requireExact(t *testing.T) {
 		}
 		for _, p := range pages {
 			after = p.ID
-			b.Add(uint32(after), p)
+			b.Add(after, p)
 		}
 	}
 	segment := b.Segment()
@@ -117,6 +117,24 @@ func (l library) readIndex(t *testing.T) (*search.Snapshot, map[string][]search.
 	}
 	require.NoError(t, rows.Err())
 	return search.NewSnapshot(parts), posted
+}
+
+// Documents have numbers for as long as pages are indexed: four bytes of them last weeks where many pages change.
+func TestSearchManyNumbers(t *testing.T) {
+	t.Parallel()
+
+	l := newLibrary(t)
+	dbtest.Alter(t, l.pool, "ALTER SEQUENCE search_documents RESTART 4294967290")
+	for n := range 4 {
+		l.put(t, incoming("a.example", "/one", "One", fmt.Sprint("text ", n), n),
+			incoming("a.example", fmt.Sprint("/", n), "Other", fmt.Sprint("text ", n), n))
+	}
+	for more := true; more; {
+		var err error
+		more, err = l.index.Compact(t.Context())
+		require.NoError(t, err)
+	}
+	l.requireExact(t)
 }
 
 // After 10,000 random operations by several writers, while segments are merged, the statistics are those of the pages.

@@ -371,7 +371,7 @@ ON CONFLICT (url_key) DO UPDATE SET stored_at = greatest(x.stored_at, excluded.s
 
 // deleteHeld deletes pages that are locked: see Delete.
 func deleteHeld(
-	ctx context.Context, tx pgx.Tx, ids []int64, docs []uint32, remove func(ctx context.Context, ids []int64) error,
+	ctx context.Context, tx pgx.Tx, ids, docs []int64, remove func(ctx context.Context, ids []int64) error,
 ) error {
 	if _, err := tx.Exec(ctx, sqlPagesDelete, ids); err != nil {
 		return err
@@ -383,17 +383,17 @@ func deleteHeld(
 }
 
 // holdPages locks pages and returns those that there are, and the numbers of those that are in the index.
-func holdPages(ctx context.Context, tx pgx.Tx, ids []int64) (held []int64, docs []uint32, err error) {
+func holdPages(ctx context.Context, tx pgx.Tx, ids []int64) (held, docs []int64, err error) {
 	return holdPagesBy(ctx, tx, sqlPagesHeld, ids)
 }
 
-func holdPagesBy(ctx context.Context, tx pgx.Tx, sql string, ids []int64) (held []int64, docs []uint32, err error) {
+func holdPagesBy(ctx context.Context, tx pgx.Tx, sql string, ids []int64) (held, docs []int64, err error) {
 	rows, _ := tx.Query(ctx, sql, ids)
 	var id, doc int64
 	_, err = pgx.ForEachRow(rows, []any{&id, &doc}, func() error {
 		held = append(held, id)
 		if doc > 0 {
-			docs = append(docs, uint32(doc))
+			docs = append(docs, doc)
 		}
 		return nil
 	})

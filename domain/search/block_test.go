@@ -16,7 +16,7 @@ func TestBlocks(t *testing.T) {
 
 	b := search.NewBuilder()
 	for i := range 300 {
-		b.Add(uint32(i+1), search.Page{ID: int64(i), Document: search.Document{
+		b.Add(int64(i+1), search.Page{ID: int64(i), Document: search.Document{
 			Title: "the title", Text: strings.Repeat("the ", 50) + fmt.Sprintf("word%d word%d été", i, i%7), Language: "en",
 		}})
 	}

@@ -52,7 +52,7 @@ func NewBuilder() *Builder {
 
 // Add indexes one version of a page as the document of this number, which is greater than those before. The title's
 // first 255 words count as such, the rest as body.
-func (b *Builder) Add(doc uint32, p Page) {
+func (b *Builder) Add(doc int64, p Page) {
 	row := column{doc: doc, page: p.ID, site: p.Site, lang: p.Language, kind: p.Type, crawled: seconds(p.CrawledAt)}
 	language := slices.Index(stemLanguages, p.Language)
 	base := uint32(0)

@@ -24,7 +24,7 @@ const (
 // Columns are what is known of the documents of one segment, by ordinal: the place of a document in its segment, from
 // 0, which is also what postings speak of. They never change, so they may be shared and kept.
 type Columns struct {
-	docs    []uint32 // numbers, ascending
+	docs    []int64 // numbers, ascending
 	pages   []int64
 	sites   coded
 	langs   coded
@@ -46,7 +46,7 @@ type coded struct {
 func (c *Columns) Len() int { return len(c.docs) }
 
 // Doc is a document's number.
-func (c *Columns) Doc(ordinal int) uint32 { return c.docs[ordinal] }
+func (c *Columns) Doc(ordinal int) int64 { return c.docs[ordinal] }
 
 // Page is the ID of a document's page.
 func (c *Columns) Page(ordinal int) int64 { return c.pages[ordinal] }
@@ -56,7 +56,7 @@ func (c *Columns) TextKey(ordinal int) uint64 { return c.keys[ordinal] }
 
 // Bytes is about how much memory the columns take.
 func (c *Columns) Bytes() int {
-	n := len(c.docs)*(4+8+3*4+8+8+fieldCount*4) + 512
+	n := len(c.docs)*(8+8+3*4+8+8+fieldCount*4) + 512
 	for _, d := range []coded{c.sites, c.langs, c.kinds} {
 		for _, name := range d.names {
 			n += len(name) + 16
@@ -66,7 +66,7 @@ func (c *Columns) Bytes() int {
 }
 
 // Ordinal finds a document by its number.
-func (c *Columns) Ordinal(doc uint32) (int, bool) {
+func (c *Columns) Ordinal(doc int64) (int, bool) {
 	n := len(c.docs)
 	if n == 0 || doc < c.docs[0] || doc > c.docs[n-1] {
 		return 0, false
@@ -81,8 +81,7 @@ const columnsVersion = 1
 
 // A column is one document's row while columns are written.
 type column struct {
-	doc               uint32
-	page              int64
+	doc, page         int64
 	site, lang, kind  string
 	crawled           int64
 	key               uint64
@@ -133,8 +132,7 @@ func encodeColumns(rows []column) []byte {
 			b = append(b, name...)
 		}
 	}
-	var doc uint32
-	var page, crawled int64
+	var doc, page, crawled int64
 	for i := range rows {
 		r := &rows[i]
 		b = binary.AppendUvarint(b, uint64(r.doc-doc))
@@ -160,7 +158,7 @@ func DecodeColumns(b []byte) (*Columns, error) {
 	}
 	const least = 6 + 8 + fieldCount // bytes of a row
 	n := r.count(least)
-	c := &Columns{docs: make([]uint32, n), pages: make([]int64, n), crawled: make([]int64, n), keys: make([]uint64, n)}
+	c := &Columns{docs: make([]int64, n), pages: make([]int64, n), crawled: make([]int64, n), keys: make([]uint64, n)}
 	for f := range c.lengths {
 		c.lengths[f] = make([]uint32, n)
 	}
@@ -171,15 +169,13 @@ func DecodeColumns(b []byte) (*Columns, error) {
 			d.names[i] = string(r.bytes(r.count(1)))
 		}
 	}
-	var doc uint64
-	var page, crawled int64
+	var doc, page, crawled int64
 	for i := range n {
-		delta := r.uvarint()
-		if doc += delta; doc > math.MaxUint32 || delta > math.MaxUint32 || i > 0 && delta == 0 {
+		if doc = r.number(doc, i == 0); r.bad {
 			return nil, errBroken
 		}
 		page += r.varint()
-		c.docs[i], c.pages[i] = uint32(doc), page
+		c.docs[i], c.pages[i] = doc, page
 		for _, d := range []*coded{&c.sites, &c.langs, &c.kinds} {
 			code := r.uvarint()
 			if code >= uint64(len(d.names)) {
@@ -207,13 +203,13 @@ func DecodeColumns(b []byte) (*Columns, error) {
 }
 
 // EncodeKills writes numbers of documents that are no longer current: nil for none.
-func EncodeKills(docs []uint32) []byte {
+func EncodeKills(docs []int64) []byte {
 	docs = slices.Compact(slices.Sorted(slices.Values(docs)))
 	if len(docs) == 0 {
 		return nil
 	}
 	b := binary.AppendUvarint(nil, uint64(len(docs)))
-	var last uint32
+	var last int64
 	for _, doc := range docs {
 		b = binary.AppendUvarint(b, uint64(doc-last))
 		last = doc
@@ -222,19 +218,16 @@ func EncodeKills(docs []uint32) []byte {
 }
 
 // DecodeKills reads what EncodeKills wrote: ascending numbers.
-func DecodeKills(b []byte) ([]uint32, error) {
+func DecodeKills(b []byte) ([]int64, error) {
 	if len(b) == 0 {
 		return nil, nil
 	}
 	r := reader{b: b}
-	docs := make([]uint32, r.count(1))
-	var doc uint64
+	docs := make([]int64, r.count(1))
+	var doc int64
 	for i := range docs {
-		delta := r.uvarint()
-		if doc += delta; doc > math.MaxUint32 || delta > math.MaxUint32 || i > 0 && delta == 0 {
-			return nil, errBroken
-		}
-		docs[i] = uint32(doc)
+		doc = r.number(doc, i == 0)
+		docs[i] = doc
 	}
 	if r.bad || len(r.b) > 0 {
 		return nil, errBroken
@@ -288,6 +281,16 @@ func (r *reader) uint64() uint64 {
 	return v
 }
 
+// number is that of a document, by its distance from the one before: more, unless it is the first.
+func (r *reader) number(before int64, first bool) int64 {
+	more := r.uvarint()
+	if more > uint64(math.MaxInt64-before) || more == 0 && !first {
+		r.bad, r.b = true, nil
+		return 0
+	}
+	return before + int64(more)
+}
+
 // count reads the number of things that follow, each of at least so many bytes: more than can follow is broken.
 func (r *reader) count(least int) int {
 	v := r.uvarint()
@@ -313,7 +316,7 @@ func (r *reader) bytes(n int) []byte {
 type Part struct {
 	ID      int64
 	Columns *Columns
-	Kills   []uint32 // of any segment: DecodeKills
+	Kills   []int64 // of any segment: DecodeKills
 }
 
 // A Snapshot is all segments of an index at one instant: which documents live, and their statistics. It never changes,
@@ -357,7 +360,7 @@ func NewSnapshot(parts []Part) *Snapshot {
 }
 
 // kill marks a document in the segment that has it.
-func (s *Snapshot) kill(doc uint32) {
+func (s *Snapshot) kill(doc int64) {
 	for i := range s.parts {
 		p := &s.parts[i]
 		ord, has := p.Columns.Ordinal(doc)

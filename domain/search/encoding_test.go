@@ -46,7 +46,7 @@ func TestBuilderIsDeterministic(t *testing.T) {
 	build := func() search.Segment {
 		r := rand.New(rand.NewPCG(1, 2))
 		b := search.NewBuilder()
-		for doc := range uint32(50) {
+		for doc := range int64(50) {
 			b.Add(doc*3+5, randomPage(r, int64(doc)))
 		}
 		return b.Segment()
@@ -64,7 +64,7 @@ func TestColumns(t *testing.T) {
 	t.Parallel()
 
 	b := search.NewBuilder()
-	docs := []uint32{7, 8, 4_000_000_000}
+	docs := []int64{7, 8, 4_000_000_000, 1 << 40}
 	r := rand.New(rand.NewPCG(3, 4))
 	for i, doc := range docs {
 		b.Add(doc, randomPage(r, int64(1)<<40-int64(i)))
@@ -78,7 +78,7 @@ func TestColumns(t *testing.T) {
 			t.Errorf("document %d is at %d (%v), page %d", doc, ord, has, c.Page(i))
 		}
 	}
-	for _, doc := range []uint32{0, 6, 9, 4_000_000_001} {
+	for _, doc := range []int64{0, 6, 9, 4_000_000_001} {
 		if _, has := c.Ordinal(doc); has {
 			t.Errorf("document %d is there", doc)
 		}
@@ -88,10 +88,10 @@ func TestColumns(t *testing.T) {
 func TestKills(t *testing.T) {
 	t.Parallel()
 
-	for _, tt := range []struct{ in, out []uint32 }{
+	for _, tt := range []struct{ in, out []int64 }{
 		{nil, nil},
-		{[]uint32{0}, []uint32{0}},
-		{[]uint32{9, 3, 3, 1 << 31, 9}, []uint32{3, 9, 1 << 31}},
+		{[]int64{0}, []int64{0}},
+		{[]int64{9, 3, 3, 1 << 62, 1 << 31, 9}, []int64{3, 9, 1 << 31, 1 << 62}},
 	} {
 		if got, err := search.DecodeKills(search.EncodeKills(tt.in)); err != nil || !slices.Equal(got, tt.out) {
 			t.Errorf("%v comes back as %v, %v", tt.in, got, err)
@@ -143,7 +143,7 @@ func TestHugePage(t *testing.T) {
 func FuzzBroken(f *testing.F) {
 	r := rand.New(rand.NewPCG(5, 6))
 	b := search.NewBuilder()
-	for doc := range uint32(20) {
+	for doc := range int64(20) {
 		b.Add(doc, randomPage(r, int64(doc)))
 	}
 	s := b.Segment()

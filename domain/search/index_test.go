@@ -12,9 +12,9 @@ import (
 type index struct {
 	t        testing.TB
 	segments []stored
-	docs     map[int64]uint32      // by page
+	docs     map[int64]int64       // by page
 	pages    map[int64]search.Page // nil = no feedback
-	last     uint32
+	last     int64
 	id       int64
 }
 
@@ -26,13 +26,13 @@ type stored struct {
 	terms   []search.TermPostings
 }
 
-func newIndex(t testing.TB) *index { return &index{t: t, docs: map[int64]uint32{}} }
+func newIndex(t testing.TB) *index { return &index{t: t, docs: map[int64]int64{}} }
 
 // add indexes a batch of versions of pages, each page once.
 func (x *index) add(pages ...search.Page) {
 	x.t.Helper()
 	b := search.NewBuilder()
-	var kills []uint32
+	var kills []int64
 	for _, p := range pages {
 		if doc, has := x.docs[p.ID]; has {
 			kills = append(kills, doc)
@@ -47,7 +47,7 @@ func (x *index) add(pages ...search.Page) {
 // remove makes pages unfindable.
 func (x *index) remove(pages ...int64) {
 	x.t.Helper()
-	var kills []uint32
+	var kills []int64
 	for _, id := range pages {
 		if doc, has := x.docs[id]; has {
 			kills = append(kills, doc)

@@ -21,7 +21,7 @@ type Merger struct {
 	Dropped func(term string) error
 
 	columns []byte
-	kills   []uint32
+	kills   []int64
 	docs    int
 	remap   map[int64][]int32 // ordinal in the segment → in the merged one, −1 = dead
 	term    string
@@ -42,10 +42,10 @@ func NewMerger(all *Snapshot, segments []int64) (*Merger, error) {
 	type from struct {
 		part int
 		ord  int
-		doc  uint32
+		doc  int64
 	}
 	var living []from
-	var kills []uint32
+	var kills []int64
 	for _, id := range segments {
 		i, has := all.byID[id]
 		if !has || m.remap[id] != nil {

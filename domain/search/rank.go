@@ -46,7 +46,7 @@ type answer struct {
 
 // A Ranked is one answer.
 type Ranked struct {
-	Doc        uint32
+	Doc        int64
 	Position       // ID is the page's
 	Duplicates int // documents of the same text that are not shown
 	CrawledAt  time.Time

@@ -66,7 +66,7 @@ func BenchmarkBuilder(b *testing.B) {
 	for b.Loop() {
 		builder := search.NewBuilder()
 		for i, p := range pages {
-			builder.Add(uint32(i), p)
+			builder.Add(int64(i), p)
 		}
 		s := builder.Segment()
 		size = len(s.Columns)
