@@ -20,7 +20,7 @@ import (
 func (h Search) pages(d *api.Door) {
 	api.Serve(d, api.Needs(access.Read, huma.Operation{
 		OperationID: "get-page", Method: http.MethodGet, Path: "/pages/{id}", Tags: []string{"search"},
-		Summary: "Get a page as it is stored", Errors: []int{404, 422, 503}, RejectUnknownQueryParameters: true,
+		Summary: "Get a page as it is stored", Errors: []int{400, 404, 422, 503}, RejectUnknownQueryParameters: true,
 	}), h.page)
 	api.Serve(d, api.Needs(access.Admin, huma.Operation{
 		OperationID: "delete-pages", Method: http.MethodDelete, Path: "/pages", Tags: []string{"search"},
@@ -34,30 +34,42 @@ func (h Search) pages(d *api.Door) {
 // maxPageText is how much text of a page is returned, in code points.
 const maxPageText = 1_000_000
 
+// maxPageMarks is how many places of words are marked in it.
+const maxPageMarks = 1000
+
 type getPageInput struct {
-	ID   int64 `path:"id" minimum:"1"`
-	Text bool  `query:"text" default:"true" doc:"with the text"`
+	ID   int64  `path:"id" minimum:"1"`
+	Text bool   `query:"text" default:"true" doc:"with the text"`
+	Q    string `query:"q" doc:"a query, as of GET /search, whose words are marked in the text"`
 }
 
 // A StoredPage is the answer of GET /pages/{id}.
 type StoredPage struct {
-	ID          int64     `json:"id"`
-	URL         string    `json:"url" doc:"canonical"`
-	Site        string    `json:"site"`
-	Title       string    `json:"title" doc:"may be empty"`
-	Description string    `json:"description,omitempty"`
-	Headings    []string  `json:"headings"`
-	Language    string    `json:"language,omitempty" doc:"ISO 639-1; absent where it is unknown"`
-	Type        string    `json:"type"`
-	StatusCode  int       `json:"status_code" doc:"HTTP status that the page was answered with"`
-	CrawledAt   time.Time `json:"crawled_at"`
-	StoredAt    time.Time `json:"stored_at"`
-	Revision    int64     `json:"revision" doc:"grows with each version that is stored"`
-	Text        *string   `json:"text,omitempty" doc:"without tags; its first 1,000,000 code points"`
-	TextCut     bool      `json:"text_cut,omitempty" doc:"the page has more text"`
+	ID          int64        `json:"id"`
+	URL         string       `json:"url" doc:"canonical"`
+	Site        string       `json:"site"`
+	Title       string       `json:"title" doc:"may be empty"`
+	Description string       `json:"description,omitempty"`
+	Headings    []string     `json:"headings"`
+	Language    string       `json:"language,omitempty" doc:"ISO 639-1; absent where it is unknown"`
+	Type        string       `json:"type"`
+	StatusCode  int          `json:"status_code" doc:"HTTP status that the page was answered with"`
+	CrawledAt   time.Time    `json:"crawled_at"`
+	StoredAt    time.Time    `json:"stored_at"`
+	Revision    int64        `json:"revision" doc:"grows with each version that is stored"`
+	Text        *string      `json:"text,omitempty" doc:"without tags; its first 1,000,000 code points"`
+	TextCut     bool         `json:"text_cut,omitempty" doc:"the page has more text"`
+	TextMarks   []SearchMark `json:"text_marks,omitempty" doc:"with q: the first 1,000 places of its words in text"`
 }
 
 func (h Search) page(ctx context.Context, in *getPageInput) (*api.Body[StoredPage], error) {
+	var ask search.Ask
+	if in.Q != "" {
+		var err error
+		if ask, err = search.Parse(in.Q); err != nil {
+			return nil, api.Asked("q", in.Q, err)
+		}
+	}
 	most := 0
 	if in.Text {
 		most = maxPageText + 1
@@ -73,6 +85,7 @@ func (h Search) page(ctx context.Context, in *getPageInput) (*api.Body[StoredPag
 	}
 	if in.Text {
 		out.Text, out.TextCut = firstOf(p.Text, maxPageText)
+		out.TextMarks = api.Listed(search.MarkAll(*out.Text, ask, p.Language, maxPageMarks), showMark)
 	}
 	return api.BodyOf(out), nil
 }

@@ -24,7 +24,12 @@ const (
 // nothing ("the") are marked only when there are no others; those that must not be there are not. The first 256 KiB of
 // the text are read.
 func Mark(text string, a Ask, language string) []Range {
-	return newFinder(a, language).mark(page.CutBytes(text, maxRead))
+	return newFinder(a, language).mark(page.CutBytes(text, maxRead), MaxMarks)
+}
+
+// MarkAll is Mark of all of a text, with so many ranges at most.
+func MarkAll(text string, a Ask, language string, most int) []Range {
+	return newFinder(a, language).mark(text, most)
 }
 
 // Snip returns the part of a page that answers a query best: of at most 240 characters, that with the most different
@@ -47,7 +52,7 @@ func Snip(title, description, text string, a Ask, language string) Snippet {
 		}
 	}
 	s := around(in, best.start, best.end)
-	return Snippet{Text: s, Marks: f.mark(s)}
+	return Snippet{Text: s, Marks: f.mark(s, MaxMarks)}
 }
 
 // withoutTitle is a text without the title that it begins with.
@@ -202,8 +207,8 @@ func (f *finder) find(text string, g func(found) bool) {
 	}
 }
 
-// mark returns the clauses in a text.
-func (f *finder) mark(text string) []Range {
+// mark returns where the clauses are in a text, so many ranges at most.
+func (f *finder) mark(text string, most int) []Range {
 	var all []found
 	f.find(text, func(x found) bool {
 		all = append(all, x)
@@ -219,7 +224,7 @@ func (f *finder) mark(text string) []Range {
 		}
 		return characters
 	}
-	for i := 0; i < len(all) && len(ranges) < MaxMarks; {
+	for i := 0; i < len(all) && len(ranges) < most; {
 		start, end := all[i].start, all[i].end
 		for i++; i < len(all) && all[i].start < end; i++ {
 			end = max(end, all[i].end)

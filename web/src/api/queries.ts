@@ -488,10 +488,10 @@ export const useSuggestions = (q: string) =>
 export const useSearchStats = () =>
   useQuery({ queryKey: ['search-stats'], queryFn: () => answer(api.GET('/search/stats')), refetchInterval: every(6) })
 
-export const usePage = (id: number) =>
+export const usePage = (id: number, q?: string) =>
   useQuery({
-    queryKey: ['page', id],
-    queryFn: () => answer(api.GET('/pages/{id}', { params: { path: { id }, query: { text: true } as never } })),
+    queryKey: ['page', id, q],
+    queryFn: () => answer(api.GET('/pages/{id}', { params: { path: { id }, query: { text: true, q } as never } })),
   })
 
 const mostTenants = 1000 // of which one is chosen from a list; where there are more, its ID is typed

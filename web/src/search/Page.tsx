@@ -9,9 +9,7 @@ import { useFilters } from '../ui/Filter'
 import { useShortcuts } from '../ui/keys'
 import { Crumb, Head, Out, Section, Trouble } from '../ui/parts'
 import './search.css'
-import { places, wanted } from './words'
-
-const mostMarks = 1000 // of one page: more would be slow to draw, and say nothing
+import { units } from './words'
 
 /** Page is what is stored of a crawled page: its text as it was read, never its markup, with the words looked for. */
 export function Page() {
@@ -19,11 +17,10 @@ export function Page() {
   const t = say.search
   const { id } = useParams({ strict: false }) as { id: string }
   const [filters] = useFilters()
-  const page = usePage(Number(id))
+  const page = usePage(Number(id), filters.q)
   const p = page.data
   const text = p?.text ?? ''
-  const found = useMemo(() => places(text, wanted(filters.q ?? '')), [text, filters.q])
-  const marks = found.slice(0, mostMarks)
+  const marks = useMemo(() => units(text, p?.text_marks ?? []), [text, p?.text_marks])
   const box = useRef<HTMLParagraphElement>(null)
   const [at, setAt] = useState(-1)
   const go = (by: number) => {
@@ -58,7 +55,7 @@ export function Page() {
             <span className="places">
               <span role="status">
                 {at < 0
-                  ? t.places(found.length, count(found.length, language))
+                  ? t.places(marks.length, count(marks.length, language))
                   : say.doneOf(count(at + 1, language), count(marks.length, language))}
               </span>{' '}
               <button

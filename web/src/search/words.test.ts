@@ -1,34 +1,15 @@
 import { expect, test } from 'vitest'
 
-import { begun, completed, fold, monthOf, places, wanted } from './words'
+import { begun, completed, monthOf, units } from './words'
 
-const marked = (text: string, query: string) => places(text, wanted(query)).map((p) => text.slice(p.start, p.end))
-
-test('a query is the words that it looks for in texts', () => {
-  expect(wanted('Chauffe-eau "à gaz" -électrique -"sans fil" site:example.org lang:fr intitle:prix pomp*')).toEqual([
-    { word: 'chauffe', begins: false },
-    { word: 'eau', begins: false },
-    { word: 'a', begins: false },
-    { word: 'gaz', begins: false },
-    { word: 'prix', begins: false },
-    { word: 'pomp', begins: true },
-  ])
-  expect(wanted('-used')).toEqual([])
-})
-
-test('words are found with other accents, capitals and endings, and in no other word', () => {
-  expect(marked('Élan, ELAN, élans; elanceur', 'elan')).toEqual(['Élan', 'ELAN', 'élans'])
-  expect(marked('heater heat heaters', 'heaters')).toEqual(['heater', 'heaters'])
-  expect(marked('pompe, pomme', 'pom*')).toEqual(['pompe', 'pomme'])
-  expect(marked('a as', 'a')).toEqual(['a'])
-  expect(marked('l\u2019e\u0301te\u0301', 'été')).toEqual(['e\u0301te\u0301'])
-  expect(marked('anything', '')).toEqual([])
-})
-
-test('a mark is where the word is, whatever stands before it', () => {
-  const before = 'İ 🏠 ﬁ ß e\u0301 '
-  expect(fold(before)).toHaveLength(before.length)
-  expect(places(before + 'Été', wanted('ete'))).toEqual([{ start: before.length, end: before.length + 3 }])
+test('marks are found behind letters of two units', () => {
+  const text = '🏠 a week-end 𝒳 weekend'
+  const marks = [
+    { start: 4, end: 12 },
+    { start: 15, end: 22 },
+    { start: 22, end: 99 },
+  ]
+  expect(units(text, marks).map((m) => text.slice(m.start, m.end))).toEqual(['week-end', 'weekend', ''])
 })
 
 test('the last word is completed, and nothing else', () => {
