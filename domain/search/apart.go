@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// What is written as one word here is written as several there: 16gb and "16 GB", plugin and "plug in".
+// What is written as one word here is written as several there: 16gb and "16 GB", 1,500 and "1 500", plugin and "plug in".
 
 // units are written behind their number as one word or apart.
 var units = set(`b kb mb gb tb go ko mo mbps gbps g kg mg lb lbs oz ml cl dl l mm cm dm m km ft yd sqft m2 pi2 px mp dpi
@@ -36,24 +36,34 @@ func (c Clause) Apart() []string {
 	return nil
 }
 
-// measures says of a number and a unit that follow one another what they are as one word, too: of 16 GB, 16gb.
+// measures says of words that follow one another what they are as one, too: of a number and its unit, 16 GB, 16gb, and
+// of a number in groups, 1 500, 1500.
 func (a *Ask) measures() {
 	plain := func(c Clause) bool { return len(c.Words) == 1 && !c.Not && !c.Title && !c.Prefix && c.Joined == "" }
-	for i := 1; i < len(a.Clauses); i++ {
-		first, last := &a.Clauses[i-1], &a.Clauses[i]
-		if plain(*first) && plain(*last) && number(first.Words[0]) && units[last.Words[0]] && !Stop("", last.Words[0]) {
-			first.Joined = cut(first.Words[0] + last.Words[0])
-			last.Joined = first.Joined
+	for _, together := range []func(first, last string) bool{ofUnit, ofGroups} {
+		for i := 1; i < len(a.Clauses); i++ {
+			first, last := &a.Clauses[i-1], &a.Clauses[i]
+			if plain(*first) && plain(*last) && together(first.Words[0], last.Words[0]) {
+				first.Joined = cut(first.Words[0] + last.Words[0])
+				last.Joined = first.Joined
+			}
 		}
 	}
 }
 
-// measured says that a clause and the next are a number and its unit, which measures puts together again.
+// ofUnit says that words are a number and its unit.
+func ofUnit(first, last string) bool { return number(first) && units[last] && !Stop("", last) }
+
+// ofGroups says that numbers are the groups of one from 1,000 to 999,999.
+func ofGroups(first, last string) bool {
+	return len(first) <= 3 && len(last) == 3 && number(first) && number(last) && first[0] != '0'
+}
+
+// measured says that a clause and the next are words that measures puts together again.
 func (a *Ask) measured(at int) bool {
-	first, last := a.Clauses[at], a.Clauses[at+1]
-	number, unit := measure(first.Joined)
-	again := func(c Clause) bool { return len(c.Words) == 1 && (c.Words[0] == number || c.Words[0] == unit) }
-	return !first.Title && unit != "" && number == first.Words[0] && unit == last.Words[0] && !Stop("", unit) &&
+	title, first, last := a.Clauses[at].Title, a.Clauses[at].Words[0], a.Clauses[at+1].Words[0]
+	again := func(c Clause) bool { return len(c.Words) == 1 && (c.Words[0] == first || c.Words[0] == last) }
+	return !title && (ofUnit(first, last) || ofGroups(first, last)) &&
 		!slices.ContainsFunc(a.Clauses[:at], again) && !slices.ContainsFunc(a.Clauses[at+2:], again)
 }
 
@@ -112,12 +122,17 @@ func (p *Plan) Part(clause int, words []string) {
 const leastPart = 3
 
 // Parts are the ways in which a folded word may be written as several: redbull as red bull, ps5 as ps 5, 1500 as 1 500,
-// os.path as the first two words of os.path.join. There are none of a word of more than 40 letters.
+// os.path as the first two words of os.path.join, python3.12 as python 3.12. There are none of a word of more than 40
+// letters.
 func Parts(word string) (parts [][]string) {
 	if len(word) != utf8.RuneCountInString(word) || len(word) > 40 {
 		return nil
 	}
 	if strings.ContainsAny(word, "._:") {
+		name := strings.TrimRight(word, "0123456789.")
+		if version := word[len(name):]; Spellable(name) && version != "" && version[0] != '.' {
+			return [][]string{{name, version}}
+		}
 		parts := strings.FieldsFunc(word, func(r rune) bool { return r == '.' || r == '_' || r == ':' })
 		if len(parts) < 2 || strings.Trim(word, "abcdefghijklmnopqrstuvwxyz._:") != "" {
 			return nil

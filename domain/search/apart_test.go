@@ -83,6 +83,7 @@ func TestMeasuresAsTold(t *testing.T) {
 	for text, want := range map[string]string{
 		"16 GB ram": "16 gb ram", "16-gb ram": "16 gb ram", "100 m2": "100 m2", "wi-fi": "wi-fi", "16 16-gb": "16 16-gb",
 		"16-gb gb": "16-gb gb", "intitle:16-gb": "intitle:16-gb", "5 l 16-gb 3 m": "5 l 16 gb 3 m",
+		"7 541 pieces": "7 541 pieces", "7 541 541": "7 541", "1 200 300 gb": "1 200 300 gb", "16 000 gb": "16 000 gb",
 	} {
 		a := parse(t, text)
 		if again(t, a); a.String() != want {
@@ -115,12 +116,13 @@ func TestRankOthers(t *testing.T) {
 
 	x := newIndex(t)
 	for i, text := range []string{1: "a stream of nodejs", 2: "a stream of Node.js", 3: "its changelog of 1.27.3", 4: "what v1.27.3 has",
-		5: "v1.27.4 has a node"} {
+		5: "v1.27.4 has a node", 6: "charts by D3.js", 7: "it has 7,541 pieces", 8: "541 pieces and 7 bags"} {
 		if i > 0 {
 			x.add(search.Page{ID: int64(i), Document: search.Document{Text: text, Language: "en", CrawledAt: day(1)}})
 		}
 	}
-	for text, want := range map[string][]int64{"nodejs": {1, 2}, "node.js": {2, 1}, "v1.27.3": {4, 3}, "ajs": nil} {
+	for text, want := range map[string][]int64{"nodejs": {1, 2}, "node.js": {2, 1}, "v1.27.3": {4, 3}, "ajs": nil,
+		"d3js": {6}, "7 541": {7, 8}, "7541": {7}} {
 		a := parse(t, text)
 		again(t, a)
 		hits, _ := x.rank(a, search.Query{}).Hits(nil, 10)
@@ -140,6 +142,7 @@ func TestParts(t *testing.T) {
 	for word, want := range map[string]string{
 		"redbull": "red bull,redb ull", "ps5": "ps 5", "16gb": "16 gb", "iphone15": "iphone 15", "carpe": "", "h2y1a1": "",
 		"1500": "1 500", "123456": "123 456", "12345678": "12 345 678", "0123": "", "1234567890": "", "123": "", "": "", "été": "", "foo_bar": "foo bar", "os.path": "os path", "v1.2": "", "c++": "",
+		"python3.12": "python 3.12", "node.18": "", "3.12": "", "a.b3.1": "", "v1.2.3": "",
 		strings.Repeat("a", 41): "", strings.Repeat("a1", 50_000): "",
 	} {
 		var got []string

@@ -60,7 +60,7 @@ func (c Clause) Others() (others []string) {
 		if ok && strings.Contains(version, ".") && strings.Trim(version, "0123456789.") == "" {
 			others = append(others, version)
 		}
-		if name, ok := strings.CutSuffix(c.Words[0], "js"); ok && len(name) > 2 {
+		if name, ok := strings.CutSuffix(c.Words[0], "js"); ok && len(name) > 1 {
 			if before, dot := strings.CutSuffix(name, "."); dot {
 				others = append(others, before+"js")
 			} else {
@@ -236,7 +236,7 @@ func (p *parser) item(it item, not bool) error {
 			c.Joined = ""
 		}
 		if last := &clauses[len(clauses)-1]; text != it.text && last.ends == len(text) && len(last.Words) == 1 {
-			c.Prefix = i == len(clauses)-1
+			c.Prefix = c.Prefix || i == len(clauses)-1
 			if c.Joined == last.Joined { // a beginning is no part of a whole
 				c.Joined = ""
 			}

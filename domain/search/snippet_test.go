@@ -57,6 +57,7 @@ func TestMark(t *testing.T) {
 		{"www.a.example", "en", "www.a.example, a.example/b", "[www.a.example], [a.example]/b"},
 		{"vitamin-c", "en", "vitamin C, vitamin-c", "[vitamin] [C], [vitamin-c]"},
 		{"e-mail", "en", "an email or e-mail", "an [email] or [e-mail]"},
+		{"ebike", "de", "ein E-Bike-Akku", "ein [E-Bike]-Akku"},
 		{"C++", "en", "c++ and c", "[c++] and c"},
 		{"4½", "fr", "un 4½ et 3½, 4 1/2", "un [4½] et 3½, [4 1/2]"},
 		{"שלום", "he", "אמר שָׁלוֹם לכם", "אמר [שָׁלוֹם] לכם"},
@@ -75,8 +76,12 @@ func TestMarkBounds(t *testing.T) {
 	if n := len(search.Mark(strings.Repeat("a ", 1000), asked(t, "a"), "")); n != search.MaxMarks {
 		t.Errorf("%d ranges", n)
 	}
-	if n := len(search.Mark(strings.Repeat("x ", 1<<17)+"apple", asked(t, "apple"), "")); n != 0 {
+	far := strings.Repeat("x ", 1<<17) + "apple"
+	if n := len(search.Mark(far, asked(t, "apple"), "")); n != 0 {
 		t.Errorf("%d ranges past what is read", n)
+	}
+	if n := len(search.MarkAll(far, asked(t, "x apple"), "", 1<<17+1)); n != 1<<17+1 {
+		t.Errorf("%d ranges of all", n)
 	}
 }
 

@@ -27,7 +27,8 @@ const MaxWord = 64
 //   - A word is letters, digits and their marks, folded; invisible characters within it do not count. Everything else
 //     separates words: punctuation, emoji, NUL and what is not UTF-8.
 //   - "l'eau" is eau, "John's" is john, "we'll" is we; other apostrophes count for nothing ("don't" is dont).
-//   - "two-part" is two, part, and twopart at the place of two; longer chains are their parts.
+//   - "two-part" is two, part, and twopart at the place of two; longer chains are their parts. "E-Bike-Akku" is ebike at
+//     the place of e, too.
 //   - foo_bar, a.b.c, foo::bar and 3.14 are the whole and, one position after another from that of the whole, the
 //     parts, so that the phrase "foo bar" finds foo_bar. The parts of self.foo_bar.x are self, foo_bar, foo, bar, x and
 //     foo_bar.x. "U.S.A." is usa, u, s and a.
@@ -147,6 +148,9 @@ func (t *tokenizer) chain(i int) int {
 			t.emitAt(t.position+1, second.word, second.start, second.end)
 			t.position += 2
 			return last
+		}
+		if second.letters && len(second.word) >= leastPart && utf8.RuneCountInString(first.word) == 1 && first.letters {
+			t.emit(cut(first.word+second.word), first.start, second.end)
 		}
 		t.unit = append(t.unit[:0], first)
 		t.flush()

@@ -54,6 +54,7 @@ func TestTokenize(t *testing.T) {
 		{"utf-8 10-12 covid‑19", "utf8 utf@0 8 10 12 covid19 covid@4 19"},
 		{"- -a b- a--b a -- b", "a b a b a b"},
 		{"St-Jean-Baptiste", "st jean baptiste"},
+		{"E-Bike-Akku y-a-t-il 3-fach-stecker", "ebike e@0 bike akku y a t il 3 fach stecker"},
 		{"c'est-à-dire", "est a dire"},
 		// Identifiers.
 		{"foo_bar", "foo_bar foo@0 bar"},
