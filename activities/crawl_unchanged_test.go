@@ -2,6 +2,7 @@ package activities_test
 
 import (
 	"net/textproto"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -10,6 +11,29 @@ import (
 	"github.com/mtlrent/conveyor/domain/crawl"
 	"github.com/mtlrent/conveyor/domain/web"
 )
+
+// An answer without content says nothing of a page: what the search has of it stays, and no browser is asked for it.
+func TestCrawlWithoutContent(t *testing.T) {
+	t.Parallel()
+
+	c := newCrawled(t)
+	c.settings.Render, c.settings.Publish = true, true
+	c.browser = &lateBrowser{}
+	c.answer = func(r web.Request) (web.Exchange, error) {
+		code, err := strconv.Atoi(strings.TrimPrefix(r.URL, "https://a.example/"))
+		if err != nil {
+			return html(r, ""), nil
+		}
+		return status(r, code), nil
+	}
+	for _, code := range []string{"204", "205", "202"} {
+		c.add("https://a.example/"+code, 1)
+	}
+	require.Equal(t, map[string]string{"/": "VISITED", "/202": "VISITED", "/204": "VISITED", "/205": "VISITED"}, c.work())
+	require.Contains(t, string(c.results["https://a.example/202"][0].Message), "rendered")
+	require.Nil(t, c.results["https://a.example/204"][0].Message)
+	require.Nil(t, c.results["https://a.example/205"][0].Message)
+}
 
 // A page that has not changed may have another header now: a site that asks robots to leave it is obeyed. What was not
 // asked for with a validator cannot be as it was.

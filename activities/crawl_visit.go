@@ -233,7 +233,7 @@ func (s *shard) ask(ctx context.Context, c crawl.Claim, leave func(crawl.Verdict
 		}
 	}
 	s.Metrics.Fetched(e.FirstByte)
-	if html, _ := crawl.Kind(e.ContentType, e.Raw, e.Body); !s.run.Settings.Render || !html || e.Status/100 != 2 {
+	if html, _ := crawl.Kind(e.ContentType, e.Raw, e.Body); !s.run.Settings.Render || !html || !contained(e.Status) {
 		return e, nil
 	}
 	// In the browser's own time.
@@ -404,10 +404,15 @@ func (s *shard) judge(ctx context.Context, c crawl.Claim, e web.Exchange, err er
 		if err == nil && s.scope.Has(to) {
 			r.Links = []crawl.Link{{URL: to.URL, Host: to.Host}}
 		}
-	case state == crawl.Visited:
+	case contained(e.Status):
 		s.read(&r, e)
 	}
 	return r
+}
+
+// contained says that an answer has the content of a page: by 204 and 205 a site says that what is shown stays.
+func contained(status int) bool {
+	return status/100 == 2 && status != http.StatusNoContent && status != http.StatusResetContent
 }
 
 // inScope leaves out what the settings of this run do not include.

@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// What is written as one word here is written as several there: 16gb and "16 GB", 1,500 and "1 500", plugin and "plug in".
+// What is written as one word here is written as several there: 16gb and "16 GB", 1,500 and "1 500", plugin and
+// "plug in".
 
 // units are written behind their number as one word or apart.
 var units = set(`b kb mb gb tb go ko mo mbps gbps g kg mg lb lbs oz ml cl dl l mm cm dm m km ft yd sqft m2 pi2 px mp dpi

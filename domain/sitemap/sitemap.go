@@ -142,7 +142,7 @@ func (r *reader) text(src io.Reader) {
 // xml reads any of the XML forms. An address stands in loc of url or sitemap, in link of an RSS item, or in the href of
 // a link of an Atom entry.
 func (r *reader) xml(src *bufio.Reader) error {
-	d := safexml.NewDecoder(declared(src), true, func(label string, input io.Reader) (io.Reader, error) {
+	d := safexml.NewDecoder(legible(src), true, func(label string, input io.Reader) (io.Reader, error) {
 		e, name := charset.Lookup(label)
 		if r.decoded || e == nil || strings.HasPrefix(name, "utf-16") { // whose declaration could not be read so far
 			return input, nil
@@ -251,6 +251,32 @@ func (e *elements) keep(name string) bool {
 		to = &e.Sitemaps
 	}
 	return e.add(to, text)
+}
+
+// legible is a file without what XML may not hold, which feeds do nevertheless: controls, and in UTF-8 other bytes.
+func legible(src *bufio.Reader) io.Reader {
+	head, _ := src.Peek(128)
+	file := io.Reader(printable{declared(src)})
+	if m := encoded.FindSubmatch(head); m == nil || strings.EqualFold(string(m[1]), "utf-8") {
+		file = unicode.UTF8.NewDecoder().Reader(file)
+	}
+	return file
+}
+
+// encoded is the encoding that a file says it is in.
+var encoded = regexp.MustCompile(`^<\?xml[^>]*\sencoding\s*=\s*["']([^"']+)`)
+
+// printable has spaces in place of controls, but for that of ISO-2022-JP.
+type printable struct{ io.Reader }
+
+func (p printable) Read(b []byte) (int, error) {
+	n, err := p.Reader.Read(b)
+	for i, c := range b[:n] {
+		if c < ' ' && !strings.ContainsRune("\t\n\r\x1b", rune(c)) {
+			b[i] = ' '
+		}
+	}
+	return n, err
 }
 
 // version is the declaration of XML 1.1, which encoding/xml refuses.

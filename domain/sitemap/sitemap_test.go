@@ -73,6 +73,11 @@ func TestParse(t *testing.T) {
 			sitemap.Sitemap{URLs: urls, Cut: true}},
 		{"a bomb of entities", `<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]><urlset><url><loc>/&b;</loc></url></urlset>`,
 			sitemap.Sitemap{URLs: []string{"https://a.example/&b;"}}},
+		{"what XML may not hold", "<?xml version='1.0' encoding='UTF-8'?><rss><channel><item><title>a\x0bb</title><link>/1\x02</link></item>" +
+			"<item><title>caf\xe9</title><link>/2</link></item></channel></rss>",
+			sitemap.Sitemap{URLs: []string{"https://a.example/1", "https://a.example/2"}}},
+		{"signs of another encoding", "<?xml version='1.0' encoding='iso-2022-jp'?><urlset><url><loc>/\x1b$B$\"\x1b(B</loc></url></urlset>",
+			sitemap.Sitemap{URLs: []string{"https://a.example/%E3%81%82"}}},
 		{"nothing", "", sitemap.Sitemap{}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -209,6 +209,7 @@ func TestAskCharsets(t *testing.T) {
 		{"two charsets", "text/html; charset=windows-1251; charset=utf-8", "\xcf\xf0\xe8", "При"},
 		{"single quotes", "text/html; charset='windows-1251'", "\xcf\xf0\xe8", "При"},
 		{"unknown charset", "text/html; charset=x-none", "Montr\xe9al", "Montréal"},
+		{"a charset of scripts", "text/html", "<meta charset=x-user-defined>Montr\xe9al", "<meta charset=x-user-defined>Montréal"},
 		{"nothing", "", "Montr\xe9al", "Montréal"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

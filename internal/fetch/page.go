@@ -187,6 +187,9 @@ func encodingOf(body []byte, label string) (e encoding.Encoding, name string, ce
 		header = "text/html; charset=" + known
 	}
 	e, name, certain = charset.DetermineEncoding(body, header)
+	if name == "x-user-defined" && !certain { // by the HTML standard
+		e, name = charset.Lookup("windows-1252")
+	}
 	if certain || name != "windows-1252" && name != "utf-8" { // those two may be for want of a better one
 		return e, name, certain
 	}
