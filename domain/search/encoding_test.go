@@ -47,7 +47,7 @@ func TestBuilderIsDeterministic(t *testing.T) {
 		r := rand.New(rand.NewPCG(1, 2))
 		b := search.NewBuilder()
 		for doc := range int64(50) {
-			b.Add(doc*3+5, randomPage(r, int64(doc)))
+			b.Add(doc*3+5, randomPage(r, doc))
 		}
 		return b.Segment()
 	}
@@ -144,7 +144,7 @@ func FuzzBroken(f *testing.F) {
 	r := rand.New(rand.NewPCG(5, 6))
 	b := search.NewBuilder()
 	for doc := range int64(20) {
-		b.Add(doc, randomPage(r, int64(doc)))
+		b.Add(doc, randomPage(r, doc))
 	}
 	s := b.Segment()
 	for _, t := range s.Terms[:20] {
