@@ -167,8 +167,8 @@ func (s *shard) claim(ctx, waiting context.Context) (int, error) {
 		}
 	}
 	claims, status, err := s.Frontier.Claim(ctx, crawl.Take{
-		Run: s.run.ID, Pauses: s.run.Pauses, Base: s.run.BaseID, Worker: s.worker, Max: heldMost - s.held, Room: room, Fresh: windowFresh,
-		Cursor: s.cursor, Lease: leaseTime,
+		Run: s.run.ID, Pauses: s.run.Pauses, Base: s.run.BaseID, Worker: s.worker, Max: heldMost - s.held, Room: room,
+		Fresh: windowFresh, Cursor: s.cursor, Lease: leaseTime,
 	})
 	if err != nil {
 		return 0, err

@@ -17,7 +17,7 @@ import (
 )
 
 // The client library closes its connection, with all sessions on it, when it reads headers beyond limits of its own,
-// which the broker does not have: 32 tables or arrays in one another, 8192 fields of one, or a frame larger than agreed,
+// which the broker does not have: 32 tables or arrays in each other, 8192 fields in one, or a frame larger than agreed,
 // which the broker sends when it adds to headers that fill one. The message would come back and do so again.
 const (
 	deepestHeaders = 32
