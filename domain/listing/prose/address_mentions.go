@@ -73,6 +73,9 @@ func (m *addressMention) ofStreet(headline bool) bool {
 		return true
 	}
 	m.typed = m.p.streetBegins(m.street)
+	if m.typed && m.p.ofOffice(m.at) {
+		return false
+	}
 	if !m.typed && !(headline && m.nameAlone()) {
 		return false
 	}
@@ -249,6 +252,11 @@ func (p *Prose) streetBegins(k int) bool {
 	switch w := p.word(k); w {
 	case "ch", "st", "cours", "place", "voie", "passage":
 		return false
+	case "square": // "979 square foot apartment"
+		return !p.about(k+1, anArea)
+	case "bd", "rue": // "2 bd suite", "à 1 rue du parc"
+		t := p.num(k - 1)
+		return t == nil || t.digits > 1 || w == "rue" && p.word(k-2) != "a"
 	default:
 		return listing.StreetWord(w)
 	}
@@ -264,6 +272,9 @@ func (p *Prose) noDoor(i int) bool {
 		return true // a telephone: "604-555-1234 Granville Street area"
 	}
 	k := i - 1
+	if p.sym(k) == '.' && p.stop(k) && p.num(k-1) != nil { // "May 1st 2027. 184 Division Street"
+		return false
+	}
 	for n := 0; n < 2 && (p.sym(k) == ':' || p.sym(k) == '.'); n++ {
 		k--
 	}

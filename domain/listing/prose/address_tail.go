@@ -217,3 +217,15 @@ func nameless(street string) bool {
 	}
 	return types < 2
 }
+
+// ofOffice tells whether the caretaker or the rental office is what the civic number at i belongs to: "Concierge : 163
+// boul. Benoît XV", "le bureau de location est situé au 900 rue Laudance".
+func (p *Prose) ofOffice(i int) bool {
+	for k := i - 1; k >= 0 && k >= i-8 && !p.stop(k+1); k-- {
+		switch w := p.word(k); {
+		case w == "location" && p.seq(k-2, "bureau", "de"), (w == "concierge" || w == "conciergerie") && k >= i-2:
+			return true
+		}
+	}
+	return false
+}

@@ -259,8 +259,10 @@ func (p *Prose) freeAt(i int) (value string, from, to int) {
 func (p *Prose) occupied(i int) bool {
 	for k := i + 1; k <= i+4 && !p.stop(k); k++ {
 		switch p.word(k) {
-		case "possession", "occupancy", "occupation":
+		case "possession", "occupancy", "occupation", "movein":
 			return true
+		case "move": // "Jan 15th move-in"
+			return p.word(k+1) == "in" || p.sym(k+1) == '-' && p.word(k+2) == "in"
 		}
 	}
 	return false
@@ -289,7 +291,7 @@ func (p *Prose) announced(i int) bool {
 			return true
 		}
 	}
-	if p.besideHome(i) || p.ofSublet(i) || p.alone(i) {
+	if p.besideHome(i) || p.ofSublet(i) || p.alone(i) || p.rentedFor(i) {
 		return true
 	}
 	part := false // "fin", "mid"
@@ -310,11 +312,11 @@ func (p *Prose) announced(i int) bool {
 			}
 			return !part || p.opensOffer(k) && (p.about(k-1, aLease|aSublet|aFreedom) || !p.seasonAfter(i))
 		case "bail", "lease", "loue", "location", "sublet", "sublease": // "sous-location du 21 mars au 21 juin"
-			return p.word(k+1) == "du" || p.num(k+1) != nil || k+1 == i
+			return p.word(k+1) == "du" || p.num(k+1) != nil || k+1 == i || p.sym(k+1) == ':' && p.itemStart(k)
 		case "starts", "begins", "debute", "commence":
 			return p.about(k-1, aLease)
 		case "date":
-			return p.word(k-1) == "start"
+			return p.word(k-1) == "start" || p.sym(k+1) == ':' && p.itemStart(k)
 		case "free": // "Free Dec 1", not "Free August!"
 			return k == i-1 && p.itemStart(k) && p.dayNumber(i+1) > 0
 		case "for": // "For August 1st"
@@ -350,12 +352,20 @@ func (p *Prose) alone(i int) bool {
 			return false
 		}
 	}
-	if w := p.word(to + 1); (w == "ou" || w == "or") && p.about(to+2, aMonth) {
-		to += 2
+	if w := p.word(to + 1); (w == "ou" || w == "or") && p.about(to+2, aMonth) { // "Dec 15 or Jan 1."
+		if _, _, end, other := p.date(to + 2); other {
+			to = end
+		} else {
+			to += 2
+		}
 	}
 	leased := p.sym(from-1) == ',' && (p.about(from-2, aLease) || p.about(from-4, aLease) || p.about(from-5, aLease))
-	return (p.itemStart(from) || leased && d.Day > 0) && (p.stop(to+1) || p.sym(to+1) == ',' && p.about(to+2, aLease))
+	ends := p.stop(to+1) || p.sym(to+1) == ',' && (p.about(to+2, aLease) || p.num(to+2) != nil && leaseUnits[p.word(to+3)]) || p.sym(to+1) == '(' && d.Day > 0
+	return (p.itemStart(from) || leased && d.Day > 0) && ends
 }
+
+// leaseUnits count the time of a lease: "Jan 1, 12 mths."
+var leaseUnits = set("mois month months mth mths an year yr")
 
 // ofSublet tells whether the date of the month at i begins the time of a sublet of which the sentence speaks: "je
 // sous-loue mon appart, du 10 janvier au 28 avril", "subletting May 1 thru Aug 31".
@@ -365,12 +375,22 @@ func (p *Prose) ofSublet(i int) bool {
 	}
 	for k := i - 1; k >= 0 && k >= i-20 && !p.stop(k+1); k-- {
 		switch w := p.word(k); {
+		case w == "location" && (p.word(k-1) == "sous" || p.word(k-2) == "sous"):
+			return true
 		case w == "sous", w == "location":
 		case p.about(k, aSublet), w == "loue", w == "loues":
 			return true
 		}
 	}
 	return false
+}
+
+// rentedFor tells whether the date of the month at i begins the season that a rent is for: "1 400 $ par mois du 1er
+// novembre au 1er mai".
+func (p *Prose) rentedFor(i int) bool {
+	_, from, _, ok := p.date(i)
+	w := p.word(from - 1)
+	return ok && (w == "du" || w == "from") && p.about(from-2, aMoney) && p.seasonAfter(i)
 }
 
 // seasonAfter tells whether the date of the month at i goes on to an end: "from early June to Labour Day".

@@ -142,7 +142,7 @@ func (p *Prose) bedroomsApart(i int) (n, end int) {
 			return n, end
 		case noun && j == k+2 && k < i+6 && (bedroomKinds[p.word(after)] || p.floorAt(after) > after):
 			return n + more, after
-		case article:
+		case article && !(floor && p.floorAt(k+2) > k+2): // "3 chambres en haut et une en bas"
 			return n, end
 		case p.word(k+2) == "au", p.seq(k+2, "in", "the"), p.seq(k+2, "on", "the"), p.floorAt(k+2) > k+2:
 			return n + more, k + 2

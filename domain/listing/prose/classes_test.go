@@ -478,6 +478,7 @@ func TestClasses(t *testing.T) {
 	maps.Copy(all, placeClasses)
 	maps.Copy(all, bathClasses)
 	maps.Copy(all, provinceClasses)
+	maps.Copy(all, homeClasses)
 	all["plain forms"] = plainForms
 	for class, cases := range all {
 		t.Run(class, func(t *testing.T) {

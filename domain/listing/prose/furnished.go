@@ -140,8 +140,8 @@ func (m *furnishedMention) only(value string, from, to int) (settled bool) {
 	return true
 }
 
-// sharedRooms are rooms of a building whose furniture is none of the home's: "salons meublés", "furnished lounge".
-var sharedRooms = set("salon salons terrasse terrasses lobby hall lounge lounges rooftop terrace terraces patio patios")
+// sharedRooms are kitchens, and rooms of a building, whose furniture is none of the home's: "salons meublés", "furnished lounge".
+var sharedRooms = set("cuisine cuisines salon salons terrasse terrasses lobby hall lounge lounges rooftop terrace terraces patio patios")
 
 // ofThing finds what is not let furnished: "salons meublés",
 // "meubles à vendre", "kitchens are furnished with three appliances".
@@ -318,7 +318,7 @@ func (p *Prose) atPrice(i int) bool {
 	}
 	if p.sym(i) == '$' {
 		t := p.num(i + 1)
-		return t != nil && t.cents <= 200_00 && !t.half
+		return t != nil && !t.half && (t.cents <= 200_00 || p.word(i+2) == "more" || p.word(i+2) == "extra")
 	}
 	t := p.num(i)
 	return t != nil && t.cents <= 200_00 && !t.half && p.sym(i+1) == '$'

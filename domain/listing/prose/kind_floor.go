@@ -43,7 +43,8 @@ func (p *Prose) placed(i int, headline bool) bool {
 		if (t.w == "situe" || t.w == "situee") && (p.seq(k-2, "dont", "une") || p.seq(k-2, "dont", "un")) {
 			return false // "4 chambres dont une située au sous-sol"
 		}
-		if t.topic&aBedroom != 0 && (plurals[t.w] || p.num(k-1) != nil) || t.w == "coucher" || t.kind == number {
+		if t.topic&aBedroom != 0 && (plurals[t.w] || p.num(k-1) != nil) || t.w == "coucher" || t.kind == number ||
+			numberWords[t.w] > 1 {
 			continue // "logement à 2 chambres à coucher au sous-sol"
 		}
 		switch t.w {
@@ -73,7 +74,8 @@ func (p *Prose) placed(i int, headline bool) bool {
 	case "au", "en", "in", "on", "dans", "situe", "situee":
 		return headline || i <= 5
 	}
-	return headline
+	counted := p.num(0) != nil && p.about(1, aBedroom) && (i == 2 || p.sym(2) == '(') // "1 bedroom basement (walkout)"
+	return headline || counted
 }
 
 // ofHouse tells whether a basement at i is that of a house in which the home is: "3 chambres au sous-sol d'un triplex".
@@ -141,7 +143,7 @@ func (p *Prose) partThere(k int) bool {
 			return false
 		case w == "its" && p.num(n+1) == nil: // not "it's 1 bed on the 7th floor"
 			return true
-		case homeParts[w]:
+		case homeParts[w], p.about(n, aBedroom) && oneOfRooms[p.word(n-1)]:
 			part = true
 		}
 	}
@@ -151,6 +153,9 @@ func (p *Prose) partThere(k int) bool {
 	}
 	return false
 }
+
+// oneOfRooms before a bedroom say that the home has others.
+var oneOfRooms = set("second third fourth master primary guest")
 
 // partBefore tells whether a laundry, locker or the like stands right before the floor at k: "buanderie au demi
 // sous-sol".
@@ -175,7 +180,7 @@ func (p *Prose) than(i int) bool {
 
 // commonParts are things of a building that a floor may be named for.
 var commonParts = set("gym piscine pool sauna lounge skylounge rooftop passerelle sport buanderie laundry locker lockers " +
-	"rangement rangements storage casier areas aires spa jacuzzi billard cinema restaurant patio")
+	"rangement rangements storage casier areas aires spa jacuzzi billard cinema restaurant patio chalet")
 
 // floorOfThing tells whether the floor in tokens k..i is not the home's: "gym on the 5th floor", "main floor locker",
 // "the 2nd floor has a bathroom", "only 1 floor up".
@@ -190,13 +195,14 @@ func (p *Prose) floorOfThing(k, i int) bool {
 		located = located || w == "situe" || w == "situee" || w == "located"
 	}
 	switch n {
-	case "has", "features", "offers", "includes", "comprend", "comporte", "offre", "up", "amenities":
+	case "has", "features", "offers", "includes", "hosts", "comprend", "comporte", "offre", "up", "amenities":
 		if !located {
 			return true
 		}
 	default:
-		if commonParts[n] || p.word(k) == "main" && (homeParts[n] || p.about(i+1, aBedroom|aBathroom)) {
-			return true // "main floor office"
+		if commonParts[n] || p.word(k) == "main" && (homeParts[n] || p.about(i+1, aBedroom|aBathroom)) &&
+			!homes[p.word(i+2)+"s"] {
+			return true // "main floor office", not "main floor bedroom suite"
 		}
 	}
 	if w := p.word(i + 2); n == "in" && (w == "the" || w == "our") && p.commonPart(i+3) {
@@ -369,7 +375,7 @@ func (p *Prose) floorNamed(i int, headline bool) (value string, from, to int) {
 		return p.basement(i, headline)
 	case "rdc", "rez", "rc":
 		return p.groundFloor(i, headline)
-	case "level":
+	case "level", "niveau":
 		return p.level(i)
 	case "unit", "apartment", "house", "condo", "suite":
 		return p.levelUnit(i)
@@ -380,7 +386,7 @@ func (p *Prose) floorNamed(i int, headline bool) (value string, from, to int) {
 	case "duplex", "triplex":
 		return p.halfOfDuplex(i)
 	}
-	if p.about(i, aFloor) || p.word(i) == "er" {
+	if w := p.word(i); p.about(i, aFloor) || w == "er" || w == "premier" && !p.about(i-2, aMoney|anInclusion) {
 		value, from = p.bareFloor(i, headline)
 	} else {
 		value, from = p.floorOfAll(i)
@@ -454,6 +460,8 @@ func (p *Prose) level(i int) (value string, from, to int) {
 		return "half-basement", i - 1, i
 	case w == "lower" && (n == "suite" || n == "unit" || n == "apartment"):
 		return "basement", i - 1, i + 1
+	case ordinalEnds[w] && (p.itemStart(i-2) || p.sym(i-3) == ',') && (p.stop(i+1) || p.sym(i+1) == ','):
+		return p.floorNumber(i - 2), i - 2, i // "4 ½, 3e niveau"
 	}
 	return "", i, i
 }
@@ -528,10 +536,14 @@ func (p *Prose) floorSlip(i int) (value string, from, to int) {
 // duplexHalves are the homes of a duplex: "haut de duplex", "bas de triplex".
 var duplexHalves = map[string]string{"haut": "top", "bas": "ground"}
 
-// halfOfDuplex reads "haut de duplex" that ends at i.
+// halfOfDuplex reads "haut de duplex" or "haut d'un duplex" that ends at i.
 func (p *Prose) halfOfDuplex(i int) (value string, from, to int) {
-	if w := p.word(i - 1); w != "de" && w != "d" {
+	k := i - 1
+	if p.word(k) == "un" {
+		k--
+	}
+	if w := p.word(k); w != "de" && w != "d" {
 		return "", i, i
 	}
-	return duplexHalves[p.word(i-2)], i - 2, i
+	return duplexHalves[p.word(k-1)], k - 1, i
 }

@@ -47,7 +47,8 @@ func (p *Prose) lease() (value string, from, to int) {
 					return "one-year", min(i, k), max(i, k)
 				case "mensuel", "monthly":
 					return "month-to-month", min(i, k), max(i, k)
-				case "an", "ans", "annee", "year", "years", "mois", "month", "months", "yr", "yrs", "mth", "mths":
+				case "an", "ans", "annee", "year", "years", "mois", "month", "months", "yr", "yrs", "mth", "mths",
+					"mo", "mos":
 					count := 0
 					m := k - 1
 					if p.sym(m) == '-' || p.sym(m) == ')' && p.num(m-1) != nil { // "one (1) year lease"

@@ -192,6 +192,7 @@ func (c *bedroomCount) words() string { return c.p.quote(c.from, c.to) }
 func (n *normalizer) bedrooms() {
 	l, title, body := &n.l, bedroomsIn("title", n.title), bedroomsIn("description", n.body)
 	title.ok = title.ok && (!title.weak || l.Rooms == 0 || n.closedOne(title))
+	title.den = title.den || body.sure() && body.den && body.n == title.n // "2 bedroom duplex", "2 bedrooms plus office"
 	switch {
 	case l.RoomRental:
 		n.bedroomLet()
@@ -316,6 +317,8 @@ func (n *normalizer) bedroomsUncounted(body bedroomCount) {
 	} else if body.ok && body.weak {
 		body.den = false
 		n.countBedrooms(body)
+	} else if i, ok := n.body.studio(); ok && i < 45 && l.PropertyType == "condo" { // "condo studio au 19e étage"
+		n.note("bedrooms", "description", n.body, i, i)
 	} else if l.PropertyType == "loft" || l.PropertyType == "studio" {
 		l.Sources["bedrooms"] = l.Sources["property_type"]
 	} else {

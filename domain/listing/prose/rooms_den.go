@@ -18,7 +18,7 @@ func (p *Prose) den(i int) bool {
 			return n != "de" && n != "building" && n != "hours"
 		case kinds[w] != "" || w == "unit" || w == "suite" || w == "home":
 		case w == "a" || w == "coucher" || w == "et" || w == "and" || w == "un" || w == "une" || w == "plus" || w == "with" ||
-			w == "avec" || w == "fermees" || w == "fermee" || w == "large" || w == "spacious" || w == "small" || w == "one":
+			w == "avec" || w == "fermees" || w == "fermee" || w == "large" || w == "spacious" || w == "small" || w == "one" || w == "petit":
 		case w == "":
 			if p.words[k].kind == number && p.words[k].cents != 100 || p.stop(k) && k > i {
 				return false

@@ -43,6 +43,16 @@ func TestAdverts(t *testing.T) {
 	readWritten(t, "adverts.jsonl", wholeAdverts)
 }
 
+// wholeHomes are those shares of the adverts of testdata/homes.jsonl.
+var wholeHomes = map[string]float64{"open30": 86, "aside30": 79, "open31": 85, "aside31": 73}
+
+// TestHomes reads whole adverts as people write them on Kijiji, Craigslist, Marketplace and LesPAC, of which the address
+// is labelled as well. The misses of the halves set aside are not looked at.
+func TestHomes(t *testing.T) {
+	t.Parallel()
+	readWritten(t, "homes.jsonl", wholeHomes)
+}
+
 // readWritten reads the strings of a file of testdata and compares the shares that are whole, by half.
 func readWritten(t *testing.T, file string, least map[string]float64) {
 	t.Helper()

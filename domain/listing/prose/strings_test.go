@@ -184,7 +184,8 @@ func claims(s advertString) map[string]string {
 		raw.Title = cmp.Or(s.Title, "Annonce")
 	case "address":
 		raw.Description, raw.Address = "", s.Text
-	case "where": // a passage of which the address is labelled, too
+	case "where": // a passage or an advert of which the address is labelled, too
+		raw.Title = cmp.Or(s.Title, raw.Title)
 	}
 	got := map[string]string{}
 	var stated prose.Stated

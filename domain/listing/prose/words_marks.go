@@ -19,7 +19,7 @@ func (p *Prose) leader(i int) int {
 	return j
 }
 
-// mark reads the sign at the byte i that answers a label, "Hydro: ❌", or forbids what follows, "🚫 pets": "" for none.
+// mark reads the sign at the byte i that answers a label, "Hydro: ❌", or forbids what follows, "🚫 pets", "❌ Dogs": "" for none.
 func (p *Prose) mark(i int) string {
 	from := int(p.at[i])
 	if p.text[from] < utf8.RuneSelf {
@@ -34,11 +34,42 @@ func (p *Prose) mark(i int) string {
 			return "yes"
 		}
 	case '❌', '✖', '✗', '✘':
-		if p.sym(len(p.words)-1) == ':' && p.valueEnds(i+1) {
+		if p.sym(len(p.words)-1) == ':' && p.valueEnds(i+1) || p.crossed(i) {
 			return "no"
 		}
 	}
 	return ""
+}
+
+// crossed tells whether the cross at the byte i forbids the few words of its item of a list: "❌ Pets", but not "❌ No
+// pets" and "❌ Chauffage non inclus", which say so themselves.
+func (p *Prose) crossed(i int) bool {
+	s, before := p.fold, i-1
+	for char(s, before) == ' ' {
+		before--
+	}
+	if before >= 0 && s[before] != '\n' && s[before] != ';' {
+		return false
+	}
+	words := 0
+	for k := i + 1; k < len(s); {
+		j := k
+		for isLetter(char(s, j)) {
+			j++
+		}
+		switch c := s[k]; {
+		case j > k:
+			if words++; words > 3 || denials[s[k:j]] || topics[s[k:j]]&(aNegation|anInclusion) != 0 {
+				return false
+			}
+			k = j
+		case c == ' ' || c == '\'' || c == '-' || c == '/':
+			k++
+		default:
+			return words > 0 && (c == '\n' || c == ';' || c == ',' || c == '.')
+		}
+	}
+	return words > 0
 }
 
 // valueEnds tells whether nothing but the next label, or the end of the item, follows a value that ends at the byte i:
