@@ -115,8 +115,8 @@ func (r Report) printSearch(w io.Writer) {
 			fmt.Fprintf(w, "%s, bytes a page (text: %.0f): %s\n", f.Engine, f.TextBytes, list(f.Parts, 0.5, "%.0f"))
 		}
 	}
-	table(w, "\nqueries among them, the first ten answers:", "times\tp50 ms\tp95 ms\tmost ms\tanswers\t", sortFound(r.Found),
-		func(t io.Writer, f Found) {
+	table(w, "\nqueries among them, the first ten answers:",
+		"times\tp50 ms\tp95 ms\tmost ms\tanswers\t", sortFound(r.Found), func(t io.Writer, f Found) {
 			fmt.Fprintf(t, "%d\t%.1f\t%.1f\t%.1f\t%.0f\t  %s, %s\n", f.Times, f.Millis["p50"], f.Millis["p95"], f.Most,
 				f.Answers, f.Query, f.Engine)
 		})

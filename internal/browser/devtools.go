@@ -120,8 +120,8 @@ func (d *Devtools) isClosed() bool {
 
 // Capture opens the page and takes it once it is stable: its load event was, no request is under way, and nothing is
 // added to it, removed or rewritten. What only moves (style, class) does not count. A page that does not become stable
-// is taken as it is, Unstable: Settle after its load event, TakeAt after it was asked for, or as soon as it has shown 20
-// dialogs and popups. A page with a status of 400 or more is returned like any other.
+// is taken as it is, Unstable: Settle after its load event, TakeAt after it was asked for, or as soon as it has shown
+// 20 dialogs and popups. A page with a status of 400 or more is returned like any other.
 //
 // The site is told locale, and then its language alone: fr-CA, fr. "" is en-US. Workers of the page know Chromium's own
 // languages only.
