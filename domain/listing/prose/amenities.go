@@ -16,8 +16,9 @@ var amenityNames = func() (list []amenityName) {
 	for amenity, names := range map[string]string{
 		"air_conditioning": "climatisation|climatiseur|climatiseurs|climatise|climatisee|climatisees|air climatise|air climatiser|" +
 			"aire climatise|aire climatiser|air conditioning|air " +
-			"conditioned|air conditioner|airconditioning|air conditionne|air condition|thermopompe|heat pump|central air|" +
-			"central ac|full ac|ac unit|ac units|window ac|wall ac|portable ac|split ac|aircon|air con|air cond|mini split",
+			"conditioned|air conditioner|airconditioning|air conditionne|air condition|thermopompe|thermopompes|" +
+			"heat pump|heat pumps|central air|central ac|" +
+			"full ac|ac unit|ac units|window ac|wall ac|portable ac|split ac|aircon|air con|air cond|mini split",
 		"balcony": "balcon|balcons|balcony|balconies|terrasse|terrasses|terrace|patio|galerie arriere|galerie avant|" +
 			"galerie privee|galerie couverte",
 		"yard":       "cour arriere|cour privee|cour|yard|backyard|jardin|terrain prive",
@@ -80,13 +81,8 @@ var byFirstWord = func() map[string][]amenityName {
 func (p *Prose) amenities(f func(name string, from, to int)) {
 	last := -1 // of the name read before: "washer and dryer hookups" holds "washer and dryer"
 	for i := range p.words {
-		if p.word(i) == "c" && (p.sym(i-1) == '/' || p.sym(i-1) == '.') && p.word(i-2) == "a" &&
-			p.words[i].space == p.words[i-1].space && (p.sym(i-1) == '/' || !p.words[i].space) &&
-			(p.sym(i-3) != '.' || p.words[i-2].space) && !p.deniedThing(i-2) && !p.deniedAfter(i) { // "A/C"
-			f("air_conditioning", i-2, i)
-		}
-		if p.word(i) == "ac" && p.upper(i) && !p.deniedThing(i) && !p.deniedAfter(i) { // French writers cut "avec" to "ac"
-			f("air_conditioning", i, i)
+		if from, ok := p.coldAir(i); ok {
+			f("air_conditioning", from, i)
 		}
 		if p.word(i) == "four" && p.besideItems(i-1) && (p.besideItems(i+1) || p.sym(i+1) == ';') && !p.boughtBefore(i) { // an oven, on a French list
 			f("stove", i, i)
@@ -114,12 +110,6 @@ func (p *Prose) amenities(f func(name string, from, to int)) {
 			break
 		}
 	}
-}
-
-// upper tells whether the word at i is in capitals in a text that is not.
-func (p *Prose) upper(i int) bool {
-	from := int(p.at[p.words[i].start])
-	return strings.HasPrefix(p.text[from:], strings.ToUpper(p.words[i].w)) && p.text != strings.ToUpper(p.text)
 }
 
 // washer tells the home's washer and dryer, named in tokens i..end, from the building's and from a place where tenants
@@ -211,7 +201,7 @@ func (p *Prose) deniedAfter(i int) bool {
 		return answers[p.word(i+2)] == saysExcluded
 	}
 	w := p.word(i + 1)
-	return (w == "non" || w == "not") && p.about(i+2, anInclusion)
+	return (w == "non" || w == "not") && !p.stop(i+1) && p.about(i+2, anInclusion)
 }
 
 // named matches the words of a name from token i, over hyphens.
@@ -262,7 +252,7 @@ func (p *Prose) roomFor(i int, amenity string) bool {
 	case "washer_dryer_hookups":
 		return p.addedBefore(i)
 	case "air_conditioning":
-		if petVerdictOf(p.word(i+1)) == allowed { // "climatiseurs permis"
+		if petVerdictOf(p.word(i+1)) == allowed || p.roughIn(i) { // "climatiseurs permis"
 			return true
 		}
 		for k := i - 1; k >= i-2; k-- {
@@ -277,9 +267,13 @@ func (p *Prose) roomFor(i int, amenity string) bool {
 	if amenity == "washer_dryer" && (p.sharedAfter(i) || p.loadBefore(i)) || p.boughtBefore(i) || p.optionalBefore(i) {
 		return true
 	}
+	comma := false
 	for k := i - 1; k >= 0 && k >= i-8 && !p.words[k+1].line && !p.stop(k+1); k-- {
+		comma = comma || p.sym(k) == ','
 		switch p.word(k) {
-		case "espace", "entree", "entrees", "entre", "entrer", "acces", "coin", "salle", "possibilite", "acheter", "vendre",
+		case "salle": // "salle de lavage, lave-vaisselle" is of two things
+			return !comma
+		case "espace", "entree", "entrees", "entre", "entrer", "acces", "coin", "possibilite", "acheter", "vendre",
 			"prise", "prises", "sortie", "sorties", "installation", "installations", "branchement",
 			"branchements", "emplacement", "connexion", "hookup", "hookups", "raccordement":
 			return true
@@ -422,7 +416,12 @@ var shops = set("depanneur depanneurs epicerie epiceries pharmacie pharmacies re
 // buanderie", "laundromat across the street".
 func (p *Prose) amongShops(i int) bool {
 	for k := i + 1; k <= i+4 && !p.stop(k) && p.sym(k) != ','; k++ {
-		if w := p.word(k); w == "across" || w == "accross" || w == "corner" || w == "next" && p.word(k+1) == "door" ||
+		if p.seq(k, "down", "the", "block") || p.seq(k, "down", "the", "street") || p.seq(k, "down", "the", "road") ||
+			p.num(k) != nil && minuteWords[p.word(k+1)] {
+			return true
+		}
+		if w := p.word(k); w == "nearby" || w == "across" || w == "accross" || w == "corner" ||
+			w == "next" && p.nextDoor(k) ||
 			w == "face" && p.word(k-1) == "en" ||
 			w == "coin" && p.word(k-1) == "au" {
 			return true
@@ -497,6 +496,18 @@ func (p *Prose) refused(i int) bool {
 // smokersHomes stand before "fumeur" where one may smoke in them.
 var smokersHomes = set("bloc appartement logement immeuble edifice appart logis building")
 
+// outdoors returns the last of the words from i on that say where one may smoke, ": outside", "on the balcony only", or
+// i-1.
+func (p *Prose) outdoors(i int) int {
+	for k := i; k < i+5 && !p.stop(k) && p.sym(k) != ',' && !denials[p.word(k)]; k++ {
+		switch p.word(k) {
+		case "outside", "outdoors", "outdoor", "dehors", "exterieur", "balcon", "balcony", "patio", "deck":
+			return k
+		}
+	}
+	return i - 1
+}
+
 func (p *Prose) smoking() (value string, from, to int) {
 	for i := range p.words {
 		if !p.about(i, aSmoke) {
@@ -531,8 +542,8 @@ func (p *Prose) smoking() (value string, from, to int) {
 				if p.denied(n) || p.word(n-2) == "pas" || p.sym(n+1) == ':' && answers[p.word(n+2)] == saysExcluded {
 					return "no", i, n
 				}
-				if w := p.word(n + 2); p.sym(n+1) == ':' && (w == "outside" || w == "outdoors" || w == "dehors") {
-					return "outdoors", i, n + 2
+				if to := p.outdoors(n + 1); to > n {
+					return "outdoors", i, to
 				}
 				return "yes", i, n
 			}

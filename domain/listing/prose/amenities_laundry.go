@@ -17,17 +17,21 @@ func (p *Prose) laundry(i, end int) string {
 		}
 		return ""
 	}
-	if p.amongRooms(i, end) {
+	if p.amongRooms(i, end) || p.word(end+1) == "commerciale" {
 		return ""
 	}
 	k := i - 1
 	for p.sym(k) == '-' {
 		k--
 	}
+	if w := p.word(k); (p.sym(k) == ',' || w == "and" || p.sym(k) == '&') && ownRooms[p.word(k-1)] &&
+		p.word(k-2) == "shared" { // "shared kitchen, laundry"
+		return "laundry_in_building"
+	}
 	switch p.word(k) {
 	case "espace": // of the home: "espace buanderie et rangement"
 		return ""
-	case "suite", "unit", "ensuite", "insuite", "home", "private", "own", "inunit":
+	case "suite", "unit", "ensuite", "insuite", "home", "private", "own", "inunit", "exclusive":
 		return "washer_dryer"
 	case "separate", "dedicated", "independent": // a room of the home, with or without machines
 		return ""
@@ -39,14 +43,14 @@ func (p *Prose) laundry(i, end int) string {
 	}
 	k = end + 1
 	label := p.sym(k) == ':'
-	for n := 0; n < 4 && (laundryFillers[p.word(k)] || p.sym(k) == '-' || n == 0 && label); n++ {
+	for n := 0; n < 4 && (laundryFillers[p.word(k)] || p.sym(k) == '-' || n == 0 && (label || p.sym(k) == '(')); n++ {
 		k++
 	}
-	if label {
-		switch p.word(k) { // "Laundry: shared", "Laundry: in-suite"
-		case "shared", "common", "coin", "commune", "partagee", "payante":
-			return "laundry_in_building"
-		case "private", "insuite":
+	switch p.word(k) { // "Laundry: shared", "Laundry (coin)", "Laundry: in-suite"
+	case "shared", "common", "coin", "commune", "partagee", "payante":
+		return "laundry_in_building"
+	case "private", "insuite":
+		if label {
 			return "washer_dryer"
 		}
 	}
@@ -72,4 +76,19 @@ func (p *Prose) coins(i, end int) bool {
 		end++
 	}
 	return p.word(i-1) == "coin" || p.sym(end+1) == '$'
+}
+
+// nextDoor tells whether "next" at i says that a shop is next door, and not where in the building a room is: "next door
+// to the unit".
+func (p *Prose) nextDoor(i int) bool {
+	if p.word(i+1) != "door" {
+		return false
+	}
+	for k := i + 2; k <= i+5 && !p.stop(k) && p.sym(k) != ','; k++ {
+		switch p.word(k) {
+		case "building", "bldg", "unit", "suite", "apartment", "hallway", "hall":
+			return false
+		}
+	}
+	return true
 }

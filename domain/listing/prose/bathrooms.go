@@ -72,7 +72,7 @@ func (p *Prose) bathroomStart(i int) int {
 			return -1
 		}
 	case "ba", "sb", "wash":
-		if p.num(i-1) == nil {
+		if w := p.word(i + 1); p.num(i-1) == nil || w == "machine" || w == "machines" { // "2 wash machines"
 			return -1
 		}
 	case "b": // "2B2B"

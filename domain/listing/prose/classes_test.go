@@ -479,6 +479,7 @@ func TestClasses(t *testing.T) {
 	maps.Copy(all, bathClasses)
 	maps.Copy(all, provinceClasses)
 	maps.Copy(all, homeClasses)
+	maps.Copy(all, everydayClasses)
 	all["plain forms"] = plainForms
 	for class, cases := range all {
 		t.Run(class, func(t *testing.T) {

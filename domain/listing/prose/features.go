@@ -1,6 +1,7 @@
 package prose
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -69,6 +70,9 @@ func (n *normalizer) pets() {
 	if words.Policy == "" {
 		words, i, j = n.body.pets()
 		from, p = "description", n.body
+	} else if words.Policy == "limited" { // "cats OK", and below it "no dogs"
+		more, _, _ := n.body.pets()
+		words = merged(words, more)
 	}
 	if words.Policy == "" {
 		return
@@ -116,9 +120,9 @@ func (n *normalizer) parking() {
 			words, i, j = more, a, b
 			from, p = "description", n.body
 		}
-	} else if words.Spots == 0 { // the description has what the title leaves out
+	} else if words.Spots == 0 || words.Type == "" { // the description has what the title leaves out
 		if more, better, _, _ := n.body.parking(); better >= 2 && more.Offer == words.Offer {
-			words.Spots = more.Spots
+			words.Spots, words.Type = cmp.Or(words.Spots, more.Spots), cmp.Or(words.Type, more.Type)
 		}
 	}
 	if u, where := n.inTitle, &n.titleAt; u.parking != nil && *u.parking && words.Offer != "extra" &&

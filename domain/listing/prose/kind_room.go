@@ -123,6 +123,8 @@ func (p *Prose) roomOffered() int {
 			if p.seq(i+1, "a", "louer") && (p.word(i+3) == "dans" || i < 3) {
 				return i
 			}
+		case w == "room" && p.inCounted(i+1):
+			return i
 		case p.seq(i+1, "for", "rent"), p.seq(i+1, "available", "in"), p.seq(i+1, "in", "a", "shared"), p.seq(i+1, "with",
 			"shared"):
 			return i
@@ -133,6 +135,19 @@ func (p *Prose) roomOffered() int {
 		}
 	}
 	return -1
+}
+
+// inCounted tells whether "in" at i leads to a home by its bedrooms: a room "in 5 bed unit", "in a 4 bedroom house".
+func (p *Prose) inCounted(i int) bool {
+	if p.word(i) != "in" {
+		return false
+	}
+	k := i + 1
+	for w := p.word(k); w == "a" || w == "my" || w == "our" || w == "the" || w == "shared"; w = p.word(k) {
+		k++
+	}
+	n, _ := p.smallAt(k)
+	return n > 1 && p.about(k+1, aBedroom) || n > 1 && p.sym(k+1) == '-' && p.about(k+2, aBedroom)
 }
 
 // pricedRoom tells whether the room at i has a price of its own, or is in a home that others live in: "Room @ $240/wk",

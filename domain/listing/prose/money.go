@@ -45,6 +45,7 @@ const (
 var costs = map[string]role{
 	"stationnement": forParking, "stationnements": forParking, "parking": forParking, "garage": forParking,
 	"stationement": forParking, "driveway": forParking, "stat": forParking, "vignette": forParking, "cabanon": forOther,
+	"stats": forParking,
 	"hydro": forHydro, "electricite": forHydro, "electricity": forHydro, "chauffage": forHydro, "heating": forHydro,
 	"energie": forHydro, "elec": forHydro, "utilities": forHydro, "heat": forHydro, "bills": forHydro, "bill": forHydro,
 	"meuble": forFurniture, "meubles": forFurniture, "furnished": forFurniture, "furniture": forFurniture,

@@ -52,6 +52,9 @@ func (p *Prose) describe(a *amount, used int) {
 		a.role == forRent && p.ofIncome(a) { // "que j'ai payé 800 $"
 		a.role, a.worth = forOther, true
 	}
+	if (a.role == forRent || a.role == forExtra) && p.rentedPlace(a) {
+		a.role = forParking
+	}
 	if limit := ceilings[a.role]; limit > 0 && a.cents > limit && !a.worth && a.per != perYear {
 		a.role = forRent
 	}
@@ -127,7 +130,7 @@ func (p *Prose) andUp(i int) int {
 	case (p.word(i) == "et" || p.sym(i) == '&') && (p.sym(i+1) == '+' || p.word(i+1) == "up"):
 		return i + 2
 	case p.sym(i) == '+' && p.num(i+1) == nil && p.sym(i+1) != '$' && !p.about(i+1, aCost) && !p.words[i].line &&
-		!p.about(i+1, aUtility):
+		!p.about(i+1, aUtility) && !suppliers[p.word(i+1)]:
 		return i + 1
 	}
 	return i
@@ -226,6 +229,10 @@ func (l *amountLead) sign(s byte) bool {
 	case '(':
 		if l.about && p.unlit(k-1) {
 			a.role = forHydro
+			return false
+		}
+		if where := parkingPlaces[parkingAfter[p.word(k+1)]]; where != "" && p.parkingBehind(k) { // "(intérieur 110 $)"
+			a.role = forParking
 			return false
 		}
 		return l.n == 0 || l.plus || l.about

@@ -115,7 +115,8 @@ func (p *Prose) unsigned(i, used int) (a amount, ok bool) {
 	return a, false
 }
 
-// heatFollows tells whether a bare number that may be a rent stands before what it includes: "975 non chauffé".
+// heatFollows tells whether a bare number that may be a rent stands before what it includes: "975 non chauffé",
+// "1350 all inclusive".
 func (p *Prose) heatFollows(i int) bool {
 	t, k := &p.words[i], i+1
 	if t.dec > 0 || t.digits < 3 || t.cents < 300_00 || t.cents > 6000_00 || t.cents >= 1900_00 && t.cents <= 2040_00 ||
@@ -124,6 +125,9 @@ func (p *Prose) heatFollows(i int) bool {
 	}
 	if denials[p.word(k)] {
 		k++
+	}
+	if w := p.word(k); (w == "all" || w == "tout") && inclusionWords[p.word(k+1)] == saysIncluded {
+		return !p.words[k].line
 	}
 	return heatedWords[p.word(k)] && !p.words[k].line && !p.heatedThing(k)
 }

@@ -44,7 +44,8 @@ var (
 		parkFiller: "of renting de d une un le l place places back alley rear lane tandem surface " +
 			"designated espace espaces space spaces private prive car louer rent " +
 			"off valet permit petit petite " +
-			"grand grande avoir secured secure covered assigned reserved dedicated large single legal",
+			"grand grande avoir secured secure covered assigned reserved dedicated large single legal " +
+			"energized electrified titled powered numbered",
 	})
 	parkingAfter = meanings(map[parkingWord]string{
 		parkIndoors:  "interieur interieurs interieure interieures int indoor souterrain souterrains sousterrain underground inside",
@@ -88,8 +89,7 @@ type parkingMention struct {
 func (p *Prose) parking() (out listing.Parking, sure, from, to int) {
 	best := parkingMention{p: p, from: -1, to: -1}
 	for i := range p.words {
-		if p.about(i, aParking) && p.word(i) != "abri" && (p.word(i) != "stat" || p.sym(i+1) == '.' ||
-			p.about(i+1, anInclusion)) && !p.parkingOfOthers(i) {
+		if p.namesParking(i) && !p.parkingOfOthers(i) {
 			best.join(p.parkingAt(i))
 		} else if place := p.carPlaces(i); place.rank > 0 {
 			best.join(place)
@@ -230,7 +230,7 @@ func (p *Prose) spotsAt(i, k int) int {
 		p.sym(k-1) == ',' && answers[p.word(k-2)] == saysIncluded: // "parking: yes, 1 spot"
 		return n
 	case w == "x" && k == i+2 && p.word(k+1) != "x", (w == "for" || w == "pour") && k == i+2 &&
-		(p.stop(k+1) || p.sym(k+1) == '(' || p.about(k+1, anInclusion)):
+		(p.stop(k+1) || p.sym(k+1) == '(' || p.word(k+1) == "off" || p.about(k+1, anInclusion)):
 		return n
 	case k == i+1 && parkingSpots[p.word(k+1)] && p.word(k+2) != "de":
 		return n
@@ -355,7 +355,7 @@ func (m *parkingMention) before() (settled bool) {
 		case parkIndoors, parkOutdoors:
 			m.Type = parkingPlaces[meaning]
 		case parkOnStreet:
-			if p.word(k-1) != "off" && (p.sym(k-1) != '-' || p.word(k-2) != "off") { // not "off-street parking"
+			if !p.offStreet(k) { // not "off-street parking"
 				return m.only("street", k, m.at)
 			}
 		case parkNone:
@@ -457,7 +457,8 @@ func (m *parkingMention) behind() (settled bool) {
 				m.Type = "indoor"
 			}
 		case parkOnStreet:
-			if (inStreet[p.word(k-1)] || p.word(k) == "street") && !(m.Offer == "included" && p.parksBetween(i, k)) {
+			in := inStreet[p.word(k-1)] || p.word(k) == "street" && !p.offStreet(k)
+			if in && !(m.Offer == "included" && p.parksBetween(i, k)) {
 				return m.only("street", i, k)
 			}
 		case parkPermit:
@@ -472,7 +473,7 @@ func (m *parkingMention) behind() (settled bool) {
 			}
 			m.offered(k)
 		case parkToLet:
-			if p.word(k-1) == "a" && !m.comma && !p.homeBefore(i) { // "un stationnement intérieur à louer"
+			if w := p.word(k - 1); modals[w] || w == "a" && !m.comma && !p.homeBefore(i) { // "un stationnement à louer"
 				m.offered(k)
 			}
 		case parkIncluded:
@@ -505,7 +506,8 @@ func (m *parkingMention) behind() (settled bool) {
 // placed notes where the place is, unless the word at k is of another thing: "stationnement, piscine intérieure", "1
 // stationnement, remise à l'extérieur".
 func (m *parkingMention) placed(where string, k int) {
-	if m.Type == "" && (!m.comma || m.p.sym(k-1) == ',') {
+	other := m.p.about(k-1, anAmenity) && !strings.HasSuffix(m.p.word(k), "s") // "stationnement et piscine extérieurs"
+	if m.Type == "" && (!m.comma || m.p.sym(k-1) == ',') && !other {
 		m.Type = where
 	}
 }

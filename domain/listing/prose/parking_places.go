@@ -1,5 +1,21 @@
 package prose
 
+// namesParking tells whether the word at i names a place for a car. "Stat" is one with its point, its number or its
+// verdict: "1 stat. ext.", "2 stats", "stat inclus".
+func (p *Prose) namesParking(i int) bool {
+	if !p.about(i, aParking) || p.word(i) == "abri" {
+		return false
+	}
+	if w := p.word(i); w == "stat" && (p.sym(i+1) == '.' || p.about(i+1, anInclusion)) || w != "stat" && w != "stats" {
+		return true
+	}
+	if i == 0 {
+		return false
+	}
+	n, _ := p.small(i - 1)
+	return n > 0
+}
+
 // inAndOut tells whether both places are named for the parking: "indoor and outdoor parking", "stationnement extérieur
 // ($) et intérieur ($)". In "indoor parking and outdoor pool" the second is of another thing.
 func (m *parkingMention) inAndOut() bool {
@@ -27,6 +43,11 @@ func (p *Prose) secondIn(i int) bool {
 		parkingBefore[p.word(i+1)] == parkSecond)
 }
 
+// offStreet tells whether the "street" at i is that of "off street" or "off-street".
+func (p *Prose) offStreet(i int) bool {
+	return p.word(i-1) == "off" || p.sym(i-1) == '-' && p.word(i-2) == "off"
+}
+
 // orAnd tells whether the token at i joins two words of one kind.
 func (p *Prose) orAnd(i int) bool {
 	switch p.word(i) {
@@ -50,8 +71,13 @@ func (p *Prose) carPlaces(i int) parkingMention {
 	m := parkingMention{p: p, at: i, from: i, to: i}
 	switch w := p.word(i); w {
 	case "stall", "stalls":
-		if !p.parkingOfOthers(i) && (parkingPlaces[parkingBefore[p.word(i-1)]] != "" || p.word(i+1) == "underground") {
+		if !p.parkingOfOthers(i) && (parkingPlaces[parkingBefore[p.word(i-1)]] != "" || p.word(i+1) == "underground" ||
+			p.countedStall(i)) {
 			return p.parkingAt(i)
+		}
+	case "vignette", "vignettes", "street": // "vignette pour se stationner", "street permit available"
+		if w != "street" || p.word(i+1) == "permit" {
+			m.Offer, m.rank = "street", 1
 		}
 	case "drive", "place", "places", "entree", "allee":
 		if l := p.word(i + 1); l != "for" && l != "pour" || parkingAfter[p.word(i+3)] != parkCars || !p.listEnds(i+4) {
@@ -67,6 +93,44 @@ func (p *Prose) carPlaces(i int) parkingMention {
 		}
 	}
 	return m
+}
+
+// countedStall tells whether a number counts the stall at i: "1 assigned stall", "2 energized stalls". One of a shower
+// is none.
+func (p *Prose) countedStall(i int) bool {
+	if w := p.word(i + 1); w == "shower" || w == "showers" || w == "cleaning" {
+		return false
+	}
+	k := i - 1
+	if parkingBefore[p.word(k)] == parkFiller {
+		k--
+	}
+	if k < 0 {
+		return false
+	}
+	n, _ := p.small(k)
+	return n > 0
+}
+
+// modals lead to what a tenant may rent beside the home: "un garage que vous pouvez louer", "you can rent a spot".
+var modals = set("pouvez peut pouvoir can could may")
+
+// rentedPlace tells whether the amount a is that of a place for a car that the sentence says may be rented: "no
+// parking spot but you can rent one for around $180".
+func (p *Prose) rentedPlace(a *amount) bool {
+	if a.cents > ceilings[forParking] || a.per == perWeek || a.per == perDay || a.per == perYear {
+		return false
+	}
+	rented := false
+	for k := a.from - 1; k >= 0 && k >= a.from-20 && !p.stop(k+1); k-- {
+		switch w := p.word(k); {
+		case (w == "rent" || w == "louer") && modals[p.word(k-1)]:
+			rented = true
+		case rented && costs[w] == forParking:
+			return true
+		}
+	}
+	return false
 }
 
 // unbroken tells whether neither a thought nor an item of a list ends between the tokens i and j.

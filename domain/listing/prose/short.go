@@ -44,7 +44,7 @@ const (
 // shorts are single words. The point after one goes with it.
 var shorts = shortWords(map[string]string{
 	"basement": "bsmt bsmnt basmt bsmnts", "floor": "flr", "floors": "flrs", "level": "lvl", "etage": "etg etag",
-	"climatisation": "clim climatis", "parking": "prkg prkng pkng", "utilities": "utils", "available": "avail",
+	"climatisation": "clim climatis", "parking": "prkg prkng pkng", "utilities": "util utils", "available": "avail",
 	"dryer": "dryr", "washer": "wshr", "elec": "elec",
 	// Amenities cut short, as MLS sheets and LesPAC have them.
 	"dishwasher": "dishw dishwshr", "vaisselle": "vaiss", "hardwood": "hdwd hrdwd hrdwood", "frigo": "frig",
@@ -55,7 +55,6 @@ var shorts = shortWords(map[string]string{
 	"buanderie": "buand", "indoor": "indr", "outdoor": "outdr", "building": "bldg", "fireplace": "frplc firepl",
 }, map[string]short{
 	"pou":    {[]string{"utilities", "extra"}, capitals}, // "pay own utilities"
-	"util":   {[]string{"utilities"}, beforeDot},
 	"inc":    {[]string{"incl"}, afterThing},
 	"chauff": {[]string{"chauffage"}, beforeDot},
 	"neg":    {[]string{"negotiable"}, beforeDot},
@@ -273,14 +272,20 @@ func (p *Prose) mayCut(when cutWhen, i, j int) bool {
 	case afterRoom:
 		return !isLetter(char(s, j)) && roomsOfHouse[p.word(last)]
 	case capitals:
-		first, last := p.text[p.at[i]], p.text[p.at[j-1]]
-		return !isLetter(char(s, j)) && first >= 'A' && first <= 'Z' && last >= 'A' && last <= 'Z'
+		next := skip(s, j) // "LOGEMENT POU ETUDIANT" is a slip
+		return !isLetter(char(s, j)) && p.upperAt(i) && p.upperAt(j-1) && !(isLetter(char(s, next)) && p.upperAt(next))
 	case afterOne:
 		t := p.num(last)
 		return t != nil && t.digits == 1 && t.dec == 0 && !t.half && !isLetter(char(s, j))
 	case anywhere:
 	}
 	return !isLetter(char(s, j))
+}
+
+// upperAt tells whether the byte i of what was folded was a capital.
+func (p *Prose) upperAt(i int) bool {
+	c := p.text[p.at[i]]
+	return c >= 'A' && c <= 'Z'
 }
 
 // joinsItems tells whether the token at i joins short items of a list. A bracket or a dash does not: the days of

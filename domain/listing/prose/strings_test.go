@@ -152,7 +152,13 @@ func judge(s advertString) (wrong []string, values int) {
 			wrong = append(wrong, "no "+name)
 		}
 	}
+	for name := range strings.SplitSeq(want["lacks"], ",") { // of amenities that must not be found
+		if name != "" && slices.Contains(prose.ParseAmenities(s.Text), name) {
+			wrong = append(wrong, name+", which is not there")
+		}
+	}
 	delete(want, "has")
+	delete(want, "lacks")
 	if s.Want["type"] == "loft" || s.Want["type"] == "studio" {
 		want["bedrooms"] = cmp.Or(want["bedrooms"], "0|-")
 	}

@@ -64,8 +64,8 @@ var topics = func() map[string]topic {
 		aPet: "animal animaux animeaux animeau animals pet pets chat chats cat cats chien chiens dog dogs minou minous " +
 			"chaton chatons chatte chattes puppy puppies minet minets kitty kitties kitten kittens pitou pitous toutou toutous pup " +
 			"pups doggo doggos",
-		aParking: "stationnement stationnements stationement stationements stat parking parkings parkings garage garages " +
-			"driveway carport abri",
+		aParking: "stationnement stationnements stationement stationements stat stats parking parkings parkings garage " +
+			"garages driveway carport abri",
 		aFurnishing: "meubl meuble meubles meublee meublees meubler furnished unfurnished semimeuble furniture meublement",
 		aMonth: "janvier janv jan january fevrier fev fevr feb february mars mar march avril avr apr april mai may juin " +
 			"jun june " +

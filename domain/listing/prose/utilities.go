@@ -68,6 +68,9 @@ func (p *Prose) utilities() (inclusions, findings) {
 		if p.addedList(i) {
 			r.list(i, false, i-1)
 		}
+		if yes, ok := p.answersThing(i); ok {
+			r.listBefore(i-1, yes, i)
+		}
 		if !p.about(i, anInclusion|aUtility|aFurnishing) {
 			r.worded(i)
 			continue
@@ -81,6 +84,7 @@ func (p *Prose) utilities() (inclusions, findings) {
 		}
 	}
 	p.itemsAlone(r.say)
+	p.checked(r.say)
 	r.settle()
 	return r.inclusions, r.where
 }
@@ -150,6 +154,8 @@ func (r *inclusionReader) worded(i int) {
 		r.listBefore(k, true, i)
 	} else if yes, k := r.p.priceHeads(i); k > 0 {
 		r.list(k, yes, i)
+	} else if r.p.allIn(i) {
+		r.sayAll(true, i-1, i)
 	}
 }
 
@@ -289,7 +295,7 @@ func (r *inclusionReader) verdict(i int) {
 		v.answered, v.yes = true, said == saysIncluded
 	}
 	switch { // the first that finds something ends the reading
-	case v.ofNothing(), v.ofAllExcept(), v.byOwner(), v.ofEverything(), v.ofAllBehind(), v.ofAllPaid():
+	case v.ofNothing(), v.ofAllExcept(), v.byOwner(), v.ofEverything(), v.ofAllBehind(), v.ofAllPaid(), v.ofSum():
 	default:
 		v.ofLists()
 	}
@@ -386,6 +392,15 @@ func (v *inclusion) ofAllPaid() bool {
 		exceptWords[v.p.word(v.to+2)]
 	if ok {
 		v.sayAll(false, v.from, v.to+1)
+	}
+	return ok
+}
+
+// ofSum reads "$995 inclusive": all that the rent may include.
+func (v *inclusion) ofSum() bool {
+	ok := v.yes && v.p.word(v.i) == "inclusive" && v.p.sumBefore(v.from) && v.p.listEnds(v.to+1)
+	if ok {
+		v.sayAll(true, v.from, v.to)
 	}
 	return ok
 }

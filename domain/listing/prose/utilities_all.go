@@ -62,6 +62,30 @@ func (p *Prose) allOf(i, k int) bool {
 		p.seq(k+1, "a", "l", "exception")
 }
 
+// allIn tells whether "in" at i ends "$1,100 all in", "$950/mo everything in".
+func (p *Prose) allIn(i int) bool {
+	w := p.word(i - 1)
+	return p.word(i) == "in" && (w == "all" || w == "everything") && p.listEnds(i+1) && p.sumBefore(i-1)
+}
+
+// sumBefore tells whether a sum that may be a rent, with its period, ends before token i.
+func (p *Prose) sumBefore(i int) bool {
+	k := i - 1
+	if s := p.sym(k); s == ',' || s == '-' {
+		k--
+	}
+	if w := p.word(k); w == "month" || w == "mo" || w == "monthly" || w == "mth" || w == "m" {
+		if k--; p.sym(k) == '/' || p.word(k) == "a" || p.word(k) == "per" {
+			k--
+		}
+	}
+	if p.sym(k) == '$' {
+		k--
+	}
+	t := p.num(k)
+	return t != nil && !t.half && t.cents >= lowRentCents && t.digits >= 3
+}
+
 // enumerates tells whether a list of utilities begins at i: ": heat", "(heat", "such as heat".
 func (p *Prose) enumerates(i int) bool {
 	if copulas[p.word(i)] && p.sym(i+1) == ':' { // "les services inclus sont : la piscine"

@@ -29,7 +29,7 @@ func (p *Prose) beside(i int, f func(what utility, last int)) {
 			}
 			return
 		}
-		for m := end + 1; m <= end+3 && m < len(p.words); m++ {
+		for m := end + 1; m <= end+3 && !p.stop(m); m++ {
 			if w := p.word(m + 1); p.sym(m) == ',' && (w == "non" || w == "pas") { // "chauffé, eau chaude, non éclairé"
 				if _, on := p.participle(m + 2); on == electricity {
 					break

@@ -106,6 +106,26 @@ func (p *Prose) underExcluded(k int) bool {
 	return false
 }
 
+// answersThing tells whether the word at i ends an item as the answer to the utility before it: "hydro non", "heat yes,
+// internet not", "électricité non plus".
+func (p *Prose) answersThing(i int) (yes, ok bool) {
+	w, end := p.word(i), i+1
+	switch said := answers[w]; {
+	case w == "non" && p.word(end) == "plus":
+		end++
+	case said == saysIncluded:
+		yes = true
+	case said == 0 && w != "not":
+		return false, false
+	}
+	k := i - 1
+	if halfNames[p.word(k)] && p.word(k) != "fil" {
+		k--
+	}
+	what, _ := p.thing(k)
+	return yes, p.listEnds(end) && !p.stop(i) && (what != noUtility && what < parkingPlace || what == collective)
+}
+
 // qualified tells whether an answer that ends before k goes on to a sum or to who pays: "oui, en sus", before the next
 // label.
 func (p *Prose) qualified(k int) bool {

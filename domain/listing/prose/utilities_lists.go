@@ -2,7 +2,7 @@ package prose
 
 var (
 	glueWords = set("et and l le la les d de du des ou aussi est sont is are the avec with plus ainsi que your votre a en telles que " +
-		"mais n ne or even meme un une tous toutes ni both deja all own their such as")
+		"mais n ne or even any meme un une tous toutes ni both deja all own their such as")
 	// halfNames are the second halves of names, read with their first.
 	halfNames    = set("tenant tenants renters chaude chaud fi quebec hot haute central centrale fil sans air c base basic")
 	headingWords = set("dans le la loyer prix in the rent with your votre notre au bail")
@@ -65,6 +65,9 @@ func (p *Prose) listBefore(i int, f func(utility, int)) {
 			if what, _ := p.thing(k + 1); what == otherThing || what == parkingPlace {
 				continue
 			}
+		}
+		if p.num(k) != nil && p.sym(k+1) == '%' && k < i { // "utilities 30% extra"
+			continue
 		}
 		if p.sym(k) == '-' && k < i && collectives[p.word(k-1)] { // "Utilities - heat, water included"
 			return
@@ -152,6 +155,9 @@ func (p *Prose) itsVerdict(i int) bool {
 	k := i
 	for copulas[p.word(k)] || p.word(k) == "en" {
 		k++
+	}
+	if denials[p.word(k)] && p.about(k+1, anInclusion) { // "all utilities included, internet not included"
+		return true
 	}
 	yes, _, to, ok := p.verdict(k)
 	if k > i { // "all but hydro are included" is of them all

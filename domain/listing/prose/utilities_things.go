@@ -38,7 +38,8 @@ func (p *Prose) thing(i int) (utility, int) {
 		return otherThing, i + 1
 	case (w == "energie" || w == "energy") && p.costOf(i): // "coûts de l'énergie à vos frais"
 		return collective, i
-	case w == "lights" && p.lightsWithHeat(i): // "heat and lights included"
+	case (w == "lights" || w == "light" && (p.listEnds(i+1) || p.about(i+1, anInclusion) || copulas[next])) &&
+		p.lightsWithHeat(i): // "heat and lights included"
 		return electricity, i
 	case (next == "hydro" || next == "power") && suppliers[w]: // "BC Hydro"
 		return electricity, i + 1

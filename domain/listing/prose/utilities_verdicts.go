@@ -44,7 +44,7 @@ var (
 	tenants    = set("locataire locataires tenant tenants renter renters you vous")
 	landlords  = set("landlord landlords owner owners proprietaire proprietaires proprio proprios")
 	dutyWords  = set("for de des d of the to")
-	payFillers = set("to must will should doit doivent the is are a s only")
+	payFillers = set("to must will should doit doivent the is are a s only qui who")
 	// answers stand alone after a colon: "Heat included: No".
 	answers = meanings(map[inclusionWord]string{saysIncluded: "yes oui", saysExcluded: "no non"})
 	// payers stand alone after a colon: "Hydro: tenant".
@@ -61,6 +61,13 @@ func (p *Prose) toTenant(i int) (end int, ok bool) {
 	case w == "plus" && p.word(i-1) == "en": // "hydro en plus"
 	case tenants[w] && p.word(i-1) == "on": // "hydro is on you", "all utilities on tenant"
 		for copulas[p.word(k)] {
+			k--
+		}
+	case tenants[w] && p.sym(i-1) == '(' && p.sym(i+1) == ')': // "Chauffage : électrique (locataire)"
+		if w := p.word(k); fuels[w] || w == "electrique" || w == "electric" || w == "gas" {
+			k--
+		}
+		if p.sym(k) == ':' {
 			k--
 		}
 	case tenants[w] && p.word(i-1) == "by": // "hydro, internet, insurance by tenant"
@@ -83,6 +90,12 @@ func (p *Prose) inRent(i int) (end int, ok bool) {
 	case "in":
 		if !p.listEnds(i + 1) {
 			return 0, false
+		}
+	case "rent", "price", "loyer", "prix": // "heat and water are in the rent"
+		if l, in := p.word(k), p.word(k-1); !p.listEnds(i+1) || l != "the" && l != "le" || in != "in" && in != "dans" {
+			return 0, false
+		}
+		for k -= 2; copulas[p.word(k)]; k-- {
 		}
 	case "us", "nous":
 		if w := p.word(k); w != "on" && w != "sur" {
@@ -212,7 +225,7 @@ func (p *Prose) included(i int) (yes bool, from, to int, ok bool) {
 		return false, i, i, false
 	}
 	yes, from, to = true, i, i
-	if w == "incl" && p.sym(i+1) == '.' {
+	if w == "incl" && p.sym(i+1) == '.' || w == "inclusive" && next == "of" {
 		to++
 	}
 	k := i - 1
@@ -300,7 +313,8 @@ func (p *Prose) paid(i int) (yes bool, from, to int, ok bool) {
 // split reads what is divided at i with another home: "hydro is shared", "internet: split with upstairs".
 func (p *Prose) split(i int) (yes bool, from, to int, ok bool) {
 	k := i - 1
-	for p.sym(k) == ':' || p.sym(k) == '-' || p.word(k) == "are" || p.word(k) == "is" || p.word(k) == "be" {
+	for n := 0; n < 5 && (p.sym(k) == ':' || p.sym(k) == '-' || p.word(k) == "are" || p.word(k) == "is" ||
+		p.word(k) == "be" || p.sym(k) == '/' || p.sym(k) == '%' || p.num(k) != nil); n++ { // "utilities 70/30 split"
 		k--
 	}
 	what, _ := p.thing(k)

@@ -107,6 +107,10 @@ func Read(plain string) *Prose {
 			if w := p.mark(int(t.start)); w != "" { // "Hydro: ❌"
 				t.kind, t.w, t.sym = word, w, 0
 				t.topic = topics[w]
+			} else if p.crossed(int(t.start)) { // "❌ Hydro"
+				t.end = int32(i)
+				p.words = append(p.words, t)
+				t = token{start: t.start, kind: word, w: "no", topic: topics["no"]}
 			}
 		}
 		t.end = int32(i)

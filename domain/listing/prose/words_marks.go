@@ -1,6 +1,9 @@
 package prose
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // leader returns the end of the points that lead from a label to its value at i, or i. Three points end a thought as
 // well.
@@ -19,57 +22,77 @@ func (p *Prose) leader(i int) int {
 	return j
 }
 
-// mark reads the sign at the byte i that answers a label, "Hydro: ❌", or forbids what follows, "🚫 pets", "❌ Dogs": "" for none.
+// mark reads the sign at the byte i that answers a label, "Hydro: ❌", or forbids what follows, "🚫 pets": "" for none.
 func (p *Prose) mark(i int) string {
 	from := int(p.at[i])
 	if p.text[from] < utf8.RuneSelf {
 		return ""
 	}
 	r, _ := utf8.DecodeRuneInString(p.text[from:])
-	switch r {
-	case '🚫':
+	if r == '🚫' {
 		return "no"
-	case '✅', '✔', '✓', '☑':
-		if p.sym(len(p.words)-1) == ':' && p.valueEnds(i+1) {
-			return "yes"
-		}
-	case '❌', '✖', '✗', '✘':
-		if p.sym(len(p.words)-1) == ':' && p.valueEnds(i+1) || p.crossed(i) {
-			return "no"
-		}
+	}
+	if says := checkmarks[r]; says != "" && p.sym(len(p.words)-1) == ':' && p.valueEnds(i+1) {
+		return says
 	}
 	return ""
 }
 
-// crossed tells whether the cross at the byte i forbids the few words of its item of a list: "❌ Pets", but not "❌ No
-// pets" and "❌ Chauffage non inclus", which say so themselves.
-func (p *Prose) crossed(i int) bool {
-	s, before := p.fold, i-1
-	for char(s, before) == ' ' {
-		before--
+// checkmarks are the signs that stand for an answer.
+var checkmarks = map[rune]string{'✅': "yes", '✔': "yes", '✓': "yes", '☑': "yes", '❌': "no", '✖': "no", '✗': "no",
+	'✘': "no"}
+
+// checkmark is what the sign at the byte i says where it is one, "yes" or "no".
+func (p *Prose) checkmark(i int) string {
+	from := int(p.at[i])
+	if p.text[from] < utf8.RuneSelf {
+		return ""
 	}
-	if before >= 0 && s[before] != '\n' && s[before] != ';' {
+	r, _ := utf8.DecodeRuneInString(p.text[from:])
+	return checkmarks[r]
+}
+
+// crossed tells whether the sign at the byte i denies the item that it stands before: "❌ Animaux", "❌ A/C". Before a
+// denial, "❌ No pets", and before what a home cannot lack it is a bullet.
+func (p *Prose) crossed(i int) bool {
+	if p.checkmark(i) != "no" {
 		return false
 	}
-	words := 0
-	for k := i + 1; k < len(s); {
-		j := k
-		for isLetter(char(s, j)) {
-			j++
+	s := p.fold
+	k := skip(s, i+1)
+	n := k
+	for n < len(s) && isLetter(s[n]) {
+		n++
+	}
+	w := s[k:n]
+	return topics[w]&(aPet|aSmoke|aParking|anAmenity) != 0 || thingNames[w] != noUtility || w == "ac" || w == "wi" ||
+		w == "hot" || strings.HasPrefix(s[k:], "a/c")
+}
+
+// checked calls f for each utility of the items that a check mark or a cross stands before and that name nothing else:
+// "✅ Heat & hot water", "❌ Hydro". "✅ Chauffage électrique" says what heats the home, and a television is furniture.
+func (p *Prose) checked(f func(what utility, yes bool, from, to int)) {
+	for i := range p.words {
+		if p.words[i].kind != symbol {
+			continue
 		}
-		switch c := s[k]; {
-		case j > k:
-			if words++; words > 3 || denials[s[k:j]] || topics[s[k:j]]&(aNegation|anInclusion) != 0 {
-				return false
-			}
-			k = j
-		case c == ' ' || c == '\'' || c == '-' || c == '/':
+		said := p.checkmark(int(p.words[i].start))
+		k := i + 1
+		if said == "no" && p.word(k) == "no" {
 			k++
-		default:
-			return words > 0 && (c == '\n' || c == ';' || c == ',' || c == '.')
+		}
+		if said == "" || p.stop(k) || !p.onlyThings(k) {
+			continue
+		}
+		for ; !p.stop(k); k++ {
+			what, last := p.thing(k)
+			if w := p.word(last); (what < parkingPlace || what == collective) && what != noUtility && w != "electrique" &&
+				w != "tv" && w != "television" && w != "tele" {
+				f(what, said == "yes", i, last)
+			}
+			k = last
 		}
 	}
-	return words > 0
 }
 
 // valueEnds tells whether nothing but the next label, or the end of the item, follows a value that ends at the byte i:

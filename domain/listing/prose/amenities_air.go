@@ -1,0 +1,49 @@
+package prose
+
+import "strings"
+
+// coldAir reads air conditioning in letters at i, "A/C", "AC", "CAC", and returns its first token. French writers cut
+// "avec" to "ac", and rooms to "cac".
+func (p *Prose) coldAir(i int) (from int, ok bool) {
+	switch p.word(i) {
+	case "c":
+		s, from := p.sym(i-1), i-2
+		if p.word(from) != "a" || s != '/' && s != '.' || p.words[i].space != p.words[i-1].space ||
+			s == '.' && p.words[i].space || p.sym(i-3) == '.' && !p.words[from].space {
+			return 0, false
+		}
+		return from, p.hasAir(from, i)
+	case "cac":
+		if p.num(i-1) != nil || numberWords[p.word(i-1)] > 0 || p.sym(i+1) == ':' {
+			return 0, false
+		}
+	case "ac":
+	default:
+		return 0, false
+	}
+	return i, p.hasAir(i, i) && p.upper(i)
+}
+
+func (p *Prose) hasAir(from, to int) bool {
+	return !p.deniedThing(from) && !p.deniedAfter(to) && !p.roughIn(from)
+}
+
+// roughIn tells whether the place for the thing at i is only prepared: "rough-in A/C", "roughed in for central air".
+func (p *Prose) roughIn(i int) bool {
+	for k := i - 1; k >= i-4 && !p.stop(k+1); k-- {
+		switch p.word(k) {
+		case "rough", "roughed":
+			return true
+		case "in", "for", "":
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// upper tells whether the word at i is in capitals in a text that is not.
+func (p *Prose) upper(i int) bool {
+	from := int(p.at[p.words[i].start])
+	return strings.HasPrefix(p.text[from:], strings.ToUpper(p.words[i].w)) && p.text != strings.ToUpper(p.text)
+}
