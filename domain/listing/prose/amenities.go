@@ -39,14 +39,15 @@ var amenityNames = func() (list []amenityName) {
 			"espace laveuse|emplacement pour laveuse|emplacement laveuse|space for washer|prises laveuse|branchements laveuse",
 		"laundry_in_building": "buanderie|buanderies|laundry room|laundry rooms|salle de lavage commune|" +
 			"laundromat|laverie|buandrie|salle de buanderie|salles de buanderie|salle de lavage|laundry",
-		"fridge":          "frigo|refrigerateur|frigidaire|fridge|refrigerator",
-		"stove":           "poele|cuisiniere|stove|oven",
-		"elevator":        "ascenseur|ascenseurs|elevator|elevators",
-		"gym":             "gym|salle d entrainement|salle d exercice|gymnase|fitness|salle de conditionnement",
+		"fridge":   "frigo|refrigerateur|frigidaire|fridge|refrigerator",
+		"stove":    "poele|cuisiniere|stove|oven",
+		"elevator": "ascenseur|ascenseurs|elevator|elevators",
+		"gym": "gym|salle d entrainement|salle d exercice|salle d exercices|salle de sport|exercise room|gymnase|fitness|" +
+			"salle de conditionnement",
 		"pool":            "piscine|piscines|pool|swimming pool",
 		"sauna":           "sauna",
 		"fireplace":       "foyer|fireplace",
-		"storage":         "rangement|casier|locker|lockers|cabanon|storage|remise",
+		"storage":         "rangement|casier|locker|lockers|cabanon|storage|remise|shed",
 		"intercom":        "intercom|interphone",
 		"security":        "systeme de securite|camera|cameras|gardien|security system|systeme d alarme|alarme",
 		"concierge":       "concierge|conciergerie|janitor",
@@ -228,14 +229,16 @@ func (p *Prose) named(i int, words []string) (end int, ok bool) {
 
 // deniedThing tells whether "pas de", "sans", "no" stands before the thing at i.
 func (p *Prose) deniedThing(i int) bool {
-	for k := i - 1; k >= 0 && k >= i-3; k-- {
+	for k := i - 1; k >= 0 && k >= i-4 && !p.words[k+1].line; k-- {
 		switch p.word(k) {
 		case "pas", "sans", "aucun", "aucune", "no", "without", "ni":
 			return true
-		case "de", "d", "any", "more":
-			continue
+		case "de", "d", "any", "more", "onsite", "on", "site", "in", "unit", "suite", "ensuite", "private", "shared", "central":
+			continue // "no on-site laundry"
 		}
-		return false
+		if p.sym(k) != '-' {
+			return false
+		}
 	}
 	return false
 }

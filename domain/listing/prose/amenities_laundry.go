@@ -64,11 +64,36 @@ func (p *Prose) laundry(i, end int) string {
 			return "laundry_in_building"
 		}
 	}
+	if p.seq(i, "laundry", "room") && p.roomOfHome(i) {
+		return ""
+	}
 	if w := p.word(end + 1); end == i && p.word(i) == "laundry" && w != "facilities" && w != "facility" {
 		return ""
 	}
 	return "laundry_in_building"
 }
+
+// roomOfHome tells whether the sentence of the laundry room at i is of the rooms of a home, and not of a building: "a
+// large bathroom, balcony, laundry room".
+func (p *Prose) roomOfHome(i int) bool {
+	rooms := false
+	for k := i - 1; k >= 0 && k >= i-14 && !p.stop(k+1); k-- {
+		if buildingThings[p.word(k)] {
+			return false
+		}
+		rooms = rooms || p.about(k, aBathroom) && p.word(k) != "eau"
+	}
+	for k := i + 2; rooms && k <= i+14 && !p.stop(k); k++ {
+		if buildingThings[p.word(k)] {
+			return false
+		}
+	}
+	return rooms
+}
+
+// buildingThings stand on lists of what a building has.
+var buildingThings = set("building bldg elevator elevators gym pool sauna site onsite common shared coin concierge fitness " +
+	"basement complex card")
 
 // coins tells whether the laundry named in tokens i..end costs by the load: "salle de lavage ($)", "coin laundry".
 func (p *Prose) coins(i, end int) bool {

@@ -227,7 +227,7 @@ func (l *amountLead) sign(s byte) bool {
 		}
 		return true
 	case '(':
-		if l.about && p.unlit(k-1) {
+		if l.about && p.unlit(k-1) || (l.about || l.n == 0) && p.utilityEnds(k-1) {
 			a.role = forHydro
 			return false
 		}
@@ -338,6 +338,16 @@ func (p *Prose) unlit(i int) bool {
 	}
 	_, on := p.participle(i)
 	return on == electricity && p.denied(i) || p.abbreviation(i-2, 'e') == i || p.abbreviation(i, 'e') == i
+}
+
+// utilityEnds tells whether a list of utilities ends at i, so that a bracket behind it says what they cost: "tenant pays
+// heat, hydro & water (approx $120)".
+func (p *Prose) utilityEnds(i int) bool {
+	if halfNames[p.word(i)] {
+		i--
+	}
+	what, _ := p.thing(i)
+	return what != noUtility && what < parkingPlace && what != internet && what != cable || what == collective
 }
 
 // skipBracket passes a remark without a number: "stationnement intérieur (garage non chauffé) à 50 $".

@@ -104,6 +104,8 @@ func (p *Prose) parking() (out listing.Parking, sure, from, to int) {
 func (m *parkingMention) join(next parkingMention) {
 	switch {
 	case next.Offer == "street" && m.Spots > 0: // "2 stationnements, et l'on peut stationner dans la rue"
+	case m.rank == 2 && m.Spots > 0 && next.rank == 3 && (next.Offer == "available" || next.Offer == "extra") &&
+		next.Type != "" && next.Type != m.Type: // "1 stationnement extérieur, garage disponible 150 $"
 	case next.rank > m.rank:
 		if next.Type == "" && !next.both {
 			next.Type, next.both = m.Type, m.both
@@ -392,24 +394,6 @@ func (m *parkingMention) before() (settled bool) {
 				return !m.nth && m.numberBefore(k)
 			}
 		}
-	}
-	return false
-}
-
-// endsItem tells whether the "inclus" at k is of what stands before it: "chauffage inclus, stationnement 50 $".
-func (m *parkingMention) endsItem(k int) bool {
-	p, w := m.p, m.p.word(k)
-	return (w == "inclus" || w == "included") && p.sym(k+1) != ':' && !p.words[k].line &&
-		!(p.sym(k-1) == '-' && p.words[k-1].line)
-}
-
-// articleBefore tells whether the word at k counts one place: "un garage", "a parking spot", not a French "à".
-func (m *parkingMention) articleBefore(k int) bool {
-	switch w := m.p.word(k); w {
-	case "un", "une":
-		return true
-	case "a", "an":
-		return parkingSpots[m.p.word(m.at+1)] || parkingTypes[m.p.word(m.at)] != "" && (w == "an" || m.p.bare(k))
 	}
 	return false
 }

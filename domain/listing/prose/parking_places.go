@@ -133,6 +133,24 @@ func (p *Prose) rentedPlace(a *amount) bool {
 	return false
 }
 
+// endsItem tells whether the "inclus" at k is of what stands before it: "chauffage inclus, stationnement 50 $".
+func (m *parkingMention) endsItem(k int) bool {
+	p, w := m.p, m.p.word(k)
+	return (w == "inclus" || w == "included") && p.sym(k+1) != ':' && !p.words[k].line &&
+		!(p.sym(k-1) == '-' && p.words[k-1].line)
+}
+
+// articleBefore tells whether the word at k counts one place: "un garage", "a parking spot", not a French "à".
+func (m *parkingMention) articleBefore(k int) bool {
+	switch w := m.p.word(k); w {
+	case "un", "une":
+		return true
+	case "a", "an":
+		return parkingSpots[m.p.word(m.at+1)] || parkingTypes[m.p.word(m.at)] != "" && (w == "an" || m.p.bare(k))
+	}
+	return false
+}
+
 // unbroken tells whether neither a thought nor an item of a list ends between the tokens i and j.
 func (p *Prose) unbroken(i, j int) bool {
 	for k := i + 1; k <= j; k++ {

@@ -153,8 +153,11 @@ func (p *Prose) list(i int, f func(utility, int)) {
 // itsVerdict tells whether the thing of a list before token i has one: "tout inclus, l'électricité est en sus".
 func (p *Prose) itsVerdict(i int) bool {
 	k := i
-	for copulas[p.word(k)] || p.word(k) == "en" {
+	for copulas[p.word(k)] || p.word(k) == "en" || p.sym(k) == ':' {
 		k++
+	}
+	if k > i && p.sym(k-1) == ':' && answers[p.word(k)] != 0 { // "utilities: included, internet: no"
+		return true
 	}
 	if denials[p.word(k)] && p.about(k+1, anInclusion) { // "all utilities included, internet not included"
 		return true

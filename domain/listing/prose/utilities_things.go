@@ -97,6 +97,10 @@ func (p *Prose) lightsWithHeat(i int) bool {
 		l == "own" && strings.HasPrefix(p.word(i-2), "pay") { // "lights extra", "you pay lights"
 		return true
 	}
+	if p.word(i) == "lights" && (p.word(i+1) == "and" || p.sym(i+1) == '&' || p.sym(i+1) == '+') &&
+		(p.word(i+2) == "heat" || p.word(i+2) == "heating") && p.itemBegins(i) { // "lights and heat"
+		return true
+	}
 	switch p.sym(i - 1) {
 	case '+', '&', ',', '/':
 	default:

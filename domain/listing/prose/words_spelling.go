@@ -158,5 +158,5 @@ var misspelt = map[string]string{
 	"lectricit": "electricite", "laceuse": "laveuse", "lavesue": "laveuse", "uillet": "juillet",
 	"danimaux": "animaux", "danimal": "animal", "linternet": "internet", "dinternet": "internet",
 	"lelectricite": "electricite", "lhydro": "hydro",
-	"includ": "included", "furnish": "furnished", "parkin": "parking", "gararge": "garage",
+	"includ": "included", "furnish": "furnished", "parkin": "parking", "parkng": "parking", "gararge": "garage",
 }
