@@ -45,5 +45,13 @@ func (p *Prose) roughIn(i int) bool {
 // upper tells whether the word at i is in capitals in a text that is not.
 func (p *Prose) upper(i int) bool {
 	from := int(p.at[p.words[i].start])
-	return strings.HasPrefix(p.text[from:], strings.ToUpper(p.words[i].w)) && p.text != strings.ToUpper(p.text)
+	return strings.HasPrefix(p.text[from:], strings.ToUpper(p.words[i].w)) && !p.allCapitals()
+}
+
+// allCapitals tells whether the text has no small letter: it is looked through once.
+func (p *Prose) allCapitals() bool {
+	if !p.heard {
+		p.heard, p.loud = true, p.text == strings.ToUpper(p.text)
+	}
+	return p.loud
 }

@@ -62,6 +62,17 @@ var everydayClasses = map[string][]classCase{
 		{"Dishwasher not included", "lacks=dishwasher"},
 		{"4 ½, pas danimaux", "rooms=4.5 pets=no"},
 	},
+	"free days": {
+		{"T: 4 1/2 free July 1 parking spot", "rooms=4.5 available=07-01 parking=included|available parking_spots=1|-"},
+		{"Free July 1, parking spot, storage", "available=07-01 parking=included|available parking_spots=1|-"},
+	},
+	"halves of houses": {
+		{"T: 3 Bed Semi, Malton - $2,999", "type=house bedrooms=3 rent=2999"},
+		{"4 bedroom semi - garage", "type=house bedrooms=4 parking=? parking_type=?"},
+		{"2 bedroom semi-furnished", "bedrooms=2 furnished=semi"},
+		{"2 bed semi basement", "bedrooms=2 floor=half-basement"},
+		{"1 chambre, semi-meublé", "bedrooms=1 furnished=semi"},
+	},
 	"where one may smoke": {
 		{"Smoking permitted outside only", "smoking=outdoors"},
 		{"Fumeur accepté sur le balcon", "smoking=outdoors"},

@@ -95,6 +95,10 @@ func (p *Prose) kindAt(i int) (value string, from, to int) {
 	case "app", "apt": // "app. 4" is an address
 		t, dotted := p.num(i+1), p.num(i+2)
 		none = t != nil && !t.half || p.sym(i+1) == '#' || p.sym(i+1) == '.' && dotted != nil && !dotted.half
+	case "semi": // "3 bed semi", a half of a house
+		if p.about(i-1, aBedroom) && (p.stop(i+1) || p.sym(i+1) == ',' || p.sym(i+1) == '-' && p.words[i+1].space) {
+			return "house", i, i
+		}
 	case "split":
 		none = next != "level" && p.word(i+2) != "level"
 	}

@@ -20,6 +20,8 @@ type Prose struct {
 
 	money   []amount
 	counted bool
+
+	loud, heard bool // allCapitals, and whether it is known
 }
 
 type kind uint8
