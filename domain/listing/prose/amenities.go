@@ -233,7 +233,8 @@ func (p *Prose) deniedThing(i int) bool {
 		switch p.word(k) {
 		case "pas", "sans", "aucun", "aucune", "no", "without", "ni":
 			return true
-		case "de", "d", "any", "more", "onsite", "on", "site", "in", "unit", "suite", "ensuite", "private", "shared", "central":
+		case "de", "d", "any", "more", "onsite", "on", "site", "in", "unit", "suite", "ensuite", "private", "shared",
+			"central":
 			continue // "no on-site laundry"
 		}
 		if p.sym(k) != '-' {

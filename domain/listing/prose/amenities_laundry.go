@@ -92,8 +92,8 @@ func (p *Prose) roomOfHome(i int) bool {
 }
 
 // buildingThings stand on lists of what a building has.
-var buildingThings = set("building bldg elevator elevators gym pool sauna site onsite common shared coin concierge fitness " +
-	"basement complex card")
+var buildingThings = set("building bldg elevator elevators gym pool sauna site onsite common shared coin concierge " +
+	"fitness basement complex card")
 
 // coins tells whether the laundry named in tokens i..end costs by the load: "salle de lavage ($)", "coin laundry".
 func (p *Prose) coins(i, end int) bool {

@@ -340,8 +340,8 @@ func (p *Prose) unlit(i int) bool {
 	return on == electricity && p.denied(i) || p.abbreviation(i-2, 'e') == i || p.abbreviation(i, 'e') == i
 }
 
-// utilityEnds tells whether a list of utilities ends at i, so that a bracket behind it says what they cost: "tenant pays
-// heat, hydro & water (approx $120)".
+// utilityEnds tells whether a list of utilities ends at i, so that a bracket behind it says what they cost: "tenant
+// pays heat, hydro & water (approx $120)".
 func (p *Prose) utilityEnds(i int) bool {
 	if halfNames[p.word(i)] {
 		i--
