@@ -97,6 +97,7 @@ func mapColumns(columns []string, sample [][]string, o Options) (Mapping, []Reas
 	oneRole(m)
 	byContent(m, folded, sample, o.Region, taken)
 	nameAlone(m, folded)
+	nameOfRole(m, folded)
 	labelled(m, folded)
 	coded(m, folded, sample)
 	slugs := map[string]bool{}
@@ -292,7 +293,7 @@ func phoneLike(s string) bool {
 	digits, others := 0, 0
 	for _, r := range s {
 		switch {
-		case r >= '0' && r <= '9':
+		case unicode.IsDigit(r):
 			digits++
 		case !strings.ContainsRune("+-(). /'", r):
 			others++
@@ -317,7 +318,8 @@ func isDate(s string) bool {
 func nameAlone(m Mapping, folded []string) {
 	nameless := !m.has(FieldGiven) && !m.has(FieldName)
 	for i := range m {
-		if nameless && m[i].Field == FieldFamily && (folded[i] == "nom" || folded[i] == "nume") && m[i].Why != "given" {
+		said := unasked(folded[i])
+		if nameless && m[i].Field == FieldFamily && (said == "nom" || said == "nume") && m[i].Why != "given" {
 			m[i].Field, m[i].Confidence, m[i].Why = FieldName, .7, "there is no column of given names"
 		}
 	}

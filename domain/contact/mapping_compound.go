@@ -26,8 +26,73 @@ var places = func() map[string]int {
 // linking words may stand between the parts of a compound header.
 var linking = strings.Fields("and y e i et und en og och u и й та ve of de del do du della di da")
 
+// asking are the words with which forms ask, folded; the longest of those that begin alike first.
+var asking = foldedList(`what is your|what s your|please enter your|enter your|please provide your|your|
+	quel est votre|quelle est votre|indiquez votre|entrez votre|votre|vos|ton|
+	cual es su|cual es tu|su|tu|qual e o seu|qual o seu|seu|wie lautet ihre|wie lautet ihr|ihre|ihr|deine|dein|
+	qual e il tuo|qual e la tua|il tuo|la tua|wat is uw|wat is je|uw|jouw`)
+
+func foldedList(list string) (all []string) {
+	for w := range strings.SplitSeq(list, "|") {
+		all = append(all, fold(w))
+	}
+	return all
+}
+
+// unasked is a folded header without the words with which a form asks: "what is your phone number".
+func unasked(folded string) string {
+	for _, words := range asking {
+		if rest, ok := strings.CutPrefix(folded, words+" "); ok {
+			return rest
+		}
+	}
+	return folded
+}
+
+// roles are those of persons in lists, beside "name" in English and behind "nom du" and the like.
+var roles = wordsOf(`guest tenant member patient student parent attendee buyer subscriber owner resident applicant donor
+	volunteer participant lead prospect borrower locataire membre patient eleve adherent participant proprietaire
+	inquilino socio paciente alumno participante cliente inquilina socia locatario membro aluno`)
+
+// ofRole says that a folded header is the name of a person of a role: "guest name", "nom du locataire".
+func ofRole(folded string) bool {
+	words := strings.Fields(folded)
+	switch len(words) {
+	case 2:
+		return words[1] == "name" && roles[words[0]] || words[0] == "nom" && roles[words[1]]
+	case 3, 4:
+		named := words[0] == "nom" || words[0] == "nombre" || words[0] == "nome"
+		return named && slices.Contains(linking, words[1]) && roles[words[len(words)-1]]
+	}
+	return false
+}
+
+// nameOfRole takes the only column of names of a role for the name, where no column has any. Of two, student and parent,
+// it is not known whose the telephone is.
+func nameOfRole(m Mapping, folded []string) {
+	if m.has(FieldName) || m.has(FieldGiven) || m.has(FieldFamily) {
+		return
+	}
+	only := -1
+	for i := range m {
+		if !ofRole(folded[i]) {
+			continue
+		}
+		if only >= 0 {
+			return
+		}
+		only = i
+	}
+	if only >= 0 && m[only].Field == "" {
+		m[only].Field, m[only].Confidence, m[only].Why = FieldName, .7, "the only name of a person"
+	}
+}
+
 // compound is what a folded header means that is made of known ones.
 func compound(folded string) (known, bool) {
+	if k, ok := headers[unasked(folded)]; ok {
+		return k, true
+	}
 	words := strings.Fields(folded)
 	if len(words) < 2 || len(words) > 6 {
 		return known{}, false
@@ -100,7 +165,7 @@ func bothNames(words []string) (known, bool) {
 			continue
 		}
 		if a.field == FieldGiven && b.field == FieldFamily || a.field == FieldFamily && b.field == FieldGiven ||
-			first == "name" && b.field == FieldFamily {
+			first == "name" && strings.Join(second, " ") == "surname" {
 			return known{FieldName, 0}, true
 		}
 	}

@@ -1,8 +1,8 @@
 package contact
 
 // headersFar are the usual headers of files in Swedish, Danish, Norwegian, Finnish, Czech, Slovak, Hungarian, Romanian,
-// Croatian, Slovenian, Bulgarian, Greek, Hebrew, Japanese, Korean, Indonesian, Malay, Vietnamese and Thai, where no
-// other language has them.
+// Croatian, Slovenian, Bulgarian, Greek, Hebrew, Japanese, Korean, Indonesian, Malay, Vietnamese, Thai, Hindi, Bengali,
+// Urdu and Persian, where no other language has them.
 var headersFar = []headerNames{
 	{known{FieldPhone, rankMobile}, `mobiltlf|mobil tlf|mobil nummer|mobilt nummer|matkapuhelin|
 		matkapuhelinnumero|kännykkä|mobilní telefon|mobilní číslo|číslo mobilu|mobilný telefón|mobilné číslo|mobilszám|
@@ -38,4 +38,11 @@ var headersFar = []headerNames{
 		nume de familie|prezime|priimek|επώνυμο|επίθετο|שם משפחה|苗字|성|nama belakang|nama keluarga|นามสกุล`},
 	{known{FieldLocale, rankGuessed}, `språk|sprog|kieli|jazyk|nyelv|limbă|jezik|език|γλώσσα|שפה|言語|언어|bahasa|
 		ngôn ngữ|ภาษา`},
+	{known{FieldPhone, rankMobile}, `मोबाइल|मोबाइल नंबर|मोबाइल नं|موبایل|شماره موبایل|تلفن همراه|شماره همراه|موبائل نمبر|
+		মোবাইল|মোবাইল নম্বর|মোবাইল নাম্বার`},
+	{known{FieldPhone, rankAny}, `फोन|फोन नंबर|टेलीफोन|दूरभाष|تلفن|شماره تلفن|فون|فون نمبر|ফোন|ফোন নম্বর|ফোন নাম্বার`},
+	{known{FieldEmail, rankMobile}, `ईमेल|ई मेल|ईमेल पता|ایمیل|آدرس ایمیل|ای میل|ইমেইল|ইমেল|ই মেইল`},
+	{known{FieldName, 0}, `नाम|पूरा नाम|نام|نام و نام خانوادگی|نام کامل|নাম|পুরো নাম`},
+	{known{FieldGiven, 0}, `प्रथम नाम|نام کوچک`},
+	{known{FieldFamily, 0}, `उपनाम|نام خانوادگی`},
 }

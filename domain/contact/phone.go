@@ -446,6 +446,9 @@ func cleanPhone(s string) string {
 	if i := strings.IndexByte(s, '+'); i > 0 && strings.IndexFunc(s[:i], meaning) < 0 { // "(+1) 514 …"
 		s = s[i:]
 	}
+	if strings.ContainsFunc(s, unicode.IsLetter) {
+		s = unlabelled(s)
+	}
 	return strings.TrimRightFunc(s, trailing)
 }
 

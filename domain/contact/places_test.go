@@ -78,3 +78,51 @@ func TestPhonesInOtherDigits(t *testing.T) {
 		}
 	}
 }
+
+// Headers that are questions of forms, and those of name parts as form builders write them.
+func TestHeadersOfForms(t *testing.T) {
+	t.Parallel()
+	for header, want := range map[string]string{
+		"What's your first name?,What is your last name?,What’s your phone number?": "given_name family_name phone",
+		"Your name,Your phone number,Your email":                                    "name phone email",
+		"Quel est votre nom ?,Quel est votre numéro de téléphone ?,Votre courriel":  "name phone email",
+		"Votre prénom,Votre nom,Votre téléphone":                                    "given_name family_name phone",
+		"¿Cuál es su nombre?,¿Cuál es su correo electrónico?,Su teléfono":           "given_name email phone",
+		"Ihr Vorname,Ihre E-Mail-Adresse,Ihre Telefonnummer":                        "given_name email phone",
+		"What is your company,Your budget,Your phone":                               ". . phone",
+		"Name (First),Name (Last),Phone":                                            "given_name family_name phone",
+		"Full Name - First Name,Full Name - Last Name,Phone":                        "given_name family_name phone",
+		"Guest Name,Visits,Guest Phone":                                             "name . phone",
+		"Nom du locataire,Logement,Téléphone":                                       "name . phone",
+		"Student name,Parent name,Phone":                                            ". . phone",
+		"Tenant name,First name,Phone":                                              ". given_name phone",
+		"User name,File name,Phone":                                                 ". . phone",
+		"नाम,मोबाइल नंबर,ईमेल":                                                      "name phone email",
+		"نام,نام خانوادگی,موبایل":                                                   "given_name family_name phone",
+		"নাম,মোবাইল নম্বর,ইমেইল":                                                    "name phone email",
+	} {
+		f := importFile(t, []byte(header+"\n,,5145550123\n"), contact.Options{Delimiter: ",", Header: ptr(true)})
+		if got := fieldsOf(f.plan.Mapping); got != want {
+			t.Errorf("%s: %s; want %s", header, got, want)
+		}
+	}
+}
+
+// Numbers with a word for what they are, which is no other person's and no fax.
+func TestPhonesWithLabels(t *testing.T) {
+	t.Parallel()
+	const want = "+15145550123"
+	for cell, read := range map[string]bool{
+		"Cell: 514-555-0123": true, "Tél. : 514-555-0123": true, "H: 514-555-0123": true, "(c) 514-555-0123": true,
+		"514-555-0123 (cell)": true, "514-555-0123 mobile": true, "514-555-0123 (travail)": true, "+1 514 555 0123 (WhatsApp)": true,
+		"(CA) +1 514 555 0123": true, "CA: +1 514-555-0123": true, "Home 514-555-0123": true,
+		"FR: +1 514-555-0123": false, "Fax: 514-555-0123": false, "514-555-0123 (fax)": false, "Mom: 514-555-0123": false,
+		"514-555-0123 (wife)": false, "514-555-0123 ext": false, "Cell: 514-555-0123 Home: 438-555-0199": false,
+		"Emergency 514-555-0123": false, "514-555-0123 x": false, "Cell: 514-555-FLOW": false,
+	} {
+		phone, _, wrong := contact.ReadPhone(cell, "CA")
+		if (wrong == nil) != read || read && phone != want {
+			t.Errorf("%s: %q, %v", cell, phone, wrong)
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package contact
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/nyaruka/phonenumbers"
+)
+
+// labelLetters are what people shorten labels of their own numbers to, before a number.
+var labelLetters = wordsOf("c m h w t p")
+
+func wordsOf(list string) map[string]bool {
+	m := map[string]bool{}
+	for w := range strings.FieldsSeq(list) {
+		m[w] = true
+	}
+	return m
+}
+
+// unlabelled is a number without a word before or behind it for what it is: "Cell: 514-555-0123", "514-555-0123
+// (WhatsApp)". Any other word may make it another person's, or a fax, and stays.
+func unlabelled(s string) string {
+	first := strings.IndexFunc(s, func(r rune) bool { return unicode.IsDigit(r) || r == '+' })
+	last := strings.LastIndexFunc(s, unicode.IsDigit)
+	if first < 0 || last < first || strings.ContainsAny(s, lineEnds) {
+		return s
+	}
+	if open := strings.LastIndexByte(s[:first], '('); open > 0 && !strings.Contains(s[open:first], ")") {
+		first = open // of an area code
+	}
+	before, number, after := s[:first], s[first:last+1], s[last+1:]
+	if strings.ContainsFunc(number, unicode.IsLetter) {
+		return s
+	}
+	label, behind := fold(before), fold(after)
+	switch {
+	case label != "" && behind == "" && (ownLabel(label) || labelLetters[label] || ofRegion(label, number)):
+		return number
+	case label == "" && behind != "" && ownLabel(behind):
+		return before + number
+	}
+	return s
+}
+
+// ownLabel says that a folded word names a telephone of the person's own.
+func ownLabel(folded string) bool {
+	if _, ok := places[folded]; ok {
+		return true
+	}
+	k, ok := headers[folded]
+	return ok && k.field == FieldPhone
+}
+
+// ofRegion says that a folded word is the code of the region whose calling code the number begins with.
+func ofRegion(folded, number string) bool {
+	region := strings.ToUpper(folded)
+	return KnownRegion(region) &&
+		strings.HasPrefix(number, "+"+strconv.Itoa(phonenumbers.GetCountryCodeForRegion(region)))
+}
