@@ -67,8 +67,8 @@ func ofRole(folded string) bool {
 	return false
 }
 
-// nameOfRole takes the only column of names of a role for the name, where no column has any. Of two, student and parent,
-// it is not known whose the telephone is.
+// nameOfRole takes the only column of names of a role for the name, where no column has any. Of two, student and
+// parent, it is not known whose the telephone is.
 func nameOfRole(m Mapping, folded []string) {
 	if m.has(FieldName) || m.has(FieldGiven) || m.has(FieldFamily) {
 		return

@@ -68,9 +68,11 @@ var headersNear = []headerNames{
 		nom complet|nom et prenom|prenom et nom|nom prenom|prenom nom|nom du contact|nom du client|nombre completo|
 		nome completo|file as|nombre y apellidos|nombre y apellido|nome e sobrenome|nome e cognome|cognome e nome|
 		vollstandiger name|vor und nachname|vorname und nachname|kundenname|naam|volledige naam|person name|invitee name`},
-	{known{FieldGiven, 0}, `name first|name first name|full name first|full name first name|first name|firstname|given name|givenname|given|first|forename|fn|fname|prenom|prenoms|prenom s|
+	{known{FieldGiven, 0}, `name first|name first name|full name first|full name first name|
+		first name|firstname|given name|givenname|given|first|forename|fn|fname|prenom|prenoms|prenom s|
 		nombre|nombres|primer nombre|nome|primeiro nome|vorname|rufname|voornaam`},
-	{known{FieldFamily, 0}, `name last|name last name|full name last|full name last name|last name|lastname|family name|familyname|surname|last|ln|lname|nom|nom de famille|apellido|apellidos|
+	{known{FieldFamily, 0}, `name last|name last name|full name last|full name last name|
+		last name|lastname|family name|familyname|surname|last|ln|lname|nom|nom de famille|apellido|apellidos|
 		sobrenome|apelido|apellido paterno|primer apellido|cognome|nachname|familienname|achternaam`},
 	{known{FieldGiven, rankOfRole}, `customer first name|contact first name|client first name|billing first name|
 		invitee first name`},
