@@ -90,8 +90,10 @@ func nameOfRole(m Mapping, folded []string) {
 
 // compound is what a folded header means that is made of known ones.
 func compound(folded string) (known, bool) {
-	if k, ok := headers[unasked(folded)]; ok {
-		return k, true
+	if name := unasked(folded); name != folded && !slices.Contains(vague, name) {
+		if k, ok := headers[name]; ok {
+			return k, true
+		}
 	}
 	words := strings.Fields(folded)
 	if len(words) < 2 || len(words) > 6 {

@@ -89,6 +89,7 @@ func TestHeadersOfForms(t *testing.T) {
 		"Votre prénom,Votre nom,Votre téléphone":                                    "given_name family_name phone",
 		"¿Cuál es su nombre?,¿Cuál es su correo electrónico?,Su teléfono":           "given_name email phone",
 		"Ihr Vorname,Ihre E-Mail-Adresse,Ihre Telefonnummer":                        "given_name email phone",
+		"Your number,Your contact,Your phone":                                       ". . phone",
 		"What is your company,Your budget,Your phone":                               ". . phone",
 		"Name (First),Name (Last),Phone":                                            "given_name family_name phone",
 		"Full Name - First Name,Full Name - Last Name,Phone":                        "given_name family_name phone",
