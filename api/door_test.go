@@ -234,6 +234,6 @@ func TestRowsAreShownWhole(t *testing.T) {
 	rowtest.Whole(t, showLetterGroup(rowtest.Filled[db.LetterGroup](t)))
 	rowtest.Whole(t, showFeedRow(rowtest.Filled[db.FeedRow](t)))
 	rowtest.Whole(t, d.Letter(rowtest.Filled[db.LetterSummary](t)))
-	rowtest.Whole(t, showKey(rowtest.Filled[db.Key](t)))
+	rowtest.Whole(t, ShowKey(rowtest.Filled[db.Key](t)))
 	rowtest.Whole(t, showAuditRow(rowtest.Filled[db.AuditRow](t)))
 }

@@ -54,7 +54,8 @@ type Key struct {
 	LastUsedAt *time.Time  `json:"last_used_at,omitempty" doc:"to about a minute"`
 }
 
-func showKey(k db.Key) Key { return Key(k) }
+// ShowKey is a key without what it is known by.
+func ShowKey(k db.Key) Key { return Key(k) }
 
 // KeyList is the answer of GET /keys.
 type KeyList struct {
@@ -66,7 +67,7 @@ func (h Keys) list(ctx context.Context, _ *struct{}) (*Body[KeyList], error) {
 	if err != nil {
 		return nil, err
 	}
-	show := func(k db.Key) Key { return showKey(k.Within(h.door.guard.o.MaxAge)) }
+	show := func(k db.Key) Key { return ShowKey(k.Within(h.door.guard.o.MaxAge)) }
 	return BodyOf(KeyList{Each(list, show)}), nil
 }
 
@@ -117,7 +118,7 @@ func (h Keys) create(ctx context.Context, in *createKeyInput) (*Body[KeyMade], e
 		return nil, err
 	}
 	h.door.guard.forget()
-	return BodyOf(KeyMade{showKey(k), secret}), nil
+	return BodyOf(KeyMade{ShowKey(k), secret}), nil
 }
 
 type revokeKeyInput struct {
@@ -130,5 +131,5 @@ func (h Keys) revoke(ctx context.Context, in *revokeKeyInput) (*Body[Key], error
 		return nil, err
 	}
 	h.door.guard.forget()
-	return BodyOf(showKey(k)), nil
+	return BodyOf(ShowKey(k)), nil
 }

@@ -53,9 +53,12 @@ func (h Sessions) list(ctx context.Context, _ *struct{}) (*Body[OpenSessionList]
 	if err != nil {
 		return nil, err
 	}
-	return BodyOf(OpenSessionList{Each(list, func(s db.Session) OpenSession {
-		return OpenSession{s.ID, s.Caller, s.KeyID, s.Role, s.CreatedAt, s.UsedAt, s.EndsAt}
-	})}), nil
+	return BodyOf(OpenSessionList{Each(list, ShowSession)}), nil
+}
+
+// ShowSession is a session without what its cookie is known by.
+func ShowSession(s db.Session) OpenSession {
+	return OpenSession{s.ID, s.Caller, s.KeyID, s.Role, s.CreatedAt, s.UsedAt, s.EndsAt}
 }
 
 type endSessionsInput struct {

@@ -82,7 +82,8 @@ func (d *Door) tenantOf(ctx context.Context, named string) (string, error) {
 	case own != "":
 		return "", fault.Newf(fault.Gone, "there is no tenant %.80q", named)
 	case named == "":
-		return "", huma.Error400BadRequest("no tenant: the credentials are of none, so name one in the query: ?tenant=ID")
+		return "", huma.Error400BadRequest("no tenant: the credentials are of none, so name one: ?tenant=ID in a request, " +
+			"--tenant ID in a command")
 	}
 	t, err := d.Tenants.Get(ctx, named)
 	if err == nil && t.Erasing {

@@ -68,7 +68,7 @@ func (c *campaignsCreateCmd) plan(ctx context.Context) (p apioutreach.CampaignPl
 		len(c.ExceptList)+len(c.ExceptSegment)+len(c.ExceptTag) > 0
 	switch {
 	case c.File != "" && flags:
-		return p, errors.New("a file says what is sent to which contacts: give no flags for these beside it")
+		return p, Usage("a file says what is sent to which contacts: give no flags for these beside it")
 	case c.File != "":
 		if err := readJSON(ctx, c.File, &p); err != nil {
 			return p, err
@@ -76,7 +76,7 @@ func (c *campaignsCreateCmd) plan(ctx context.Context) (p apioutreach.CampaignPl
 		p.Name = cmp.Or(c.Name, p.Name)
 		return p, nil
 	case c.Text == "" && c.Template == "":
-		return p, errors.New("nothing to send: give a file, --text or --template")
+		return p, Usage("nothing to send: give a file, --text or --template")
 	}
 	p.Name = cmp.Or(c.Name, c.Template, Short(c.Text, 40))
 	p.Audience = campaign.Audience{
@@ -230,20 +230,31 @@ func printAudience(w io.Writer, a apioutreach.CampaignAudience) error {
 
 type campaignsStartCmd struct {
 	campaignID
-	At       time.Time `help:"Time to start at, such as 2026-12-01T09:00:00-05:00; the default is now." format:"2006-01-02T15:04:05Z07:00" placeholder:"TIME"`
-	NotAfter time.Time `help:"Latest time to start at; later it is paused, and not sent." format:"2006-01-02T15:04:05Z07:00" placeholder:"TIME"`
-	Watch    bool      `help:"Show the progress until it ends. Ctrl-C stops watching; the campaign goes on."`
-	JSON     bool      `name:"json" help:"Print the answer of the API as JSON."`
+	At       hour `help:"Time to start at, such as 2026-12-01T09:00:00-05:00; the default is now." placeholder:"TIME"`
+	NotAfter hour `help:"Latest time to start at; later it is paused, and not sent." placeholder:"TIME"`
+	Watch    bool `help:"Show the progress until it ends. Ctrl-C stops watching; the campaign goes on."`
+	JSON     bool `name:"json" help:"Print the answer of the API as JSON."`
+}
+
+// hour is a time to come on the command line, with its offset: a campaign must not start at another hour than was meant.
+type hour struct{ time.Time }
+
+// UnmarshalText reads an RFC 3339 time.
+func (h *hour) UnmarshalText(text []byte) (err error) {
+	if h.Time, err = time.Parse(time.RFC3339, string(text)); err != nil {
+		return fmt.Errorf("%q is not a time with its offset from UTC such as 2026-12-01T09:00:00-05:00", text)
+	}
+	return nil
 }
 
 // Run starts a campaign. With --watch, one that ends otherwise than done is ExitError 1.
 func (c *campaignsStartCmd) Run(ctx context.Context, group *CampaignsCmd, r Client) error {
 	in := apioutreach.CampaignStart{}
 	if !c.At.IsZero() {
-		in.At = &c.At
+		in.At = &c.At.Time
 	}
 	if !c.NotAfter.IsZero() {
-		in.NotAfter = &c.NotAfter
+		in.NotAfter = &c.NotAfter.Time
 	}
 	if !c.Watch {
 		return c.control(ctx, group, r, "/start", in, c.JSON)
@@ -318,7 +329,7 @@ func (c campaignID) watch(ctx context.Context, group *CampaignsCmd, r Client, as
 		state: func(v apioutreach.CampaignDetail) (string, bool) {
 			return string(v.State), campaign.State(v.State).Ended() && v.FinishedAt != nil
 		},
-		left: "the campaign goes on: conveyor campaigns show " + c.ID.String(),
+		left: "the campaign goes on: conveyor campaigns show " + c.ID.String() + group.flag(),
 	}
 	done, err := w.onto(os.Stderr).run(ctx)
 	if err != nil {

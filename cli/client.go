@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -117,7 +118,7 @@ func (r Client) send(req *http.Request, path string, out any) (wait time.Duratio
 	}
 	resp, err := direct.Do(req)
 	if err != nil {
-		return 0, fmt.Errorf("call the API; is it running, and is CONVEYOR_API_URL right? %w", err)
+		return 0, unanswered(req, err)
 	}
 	defer resp.Body.Close()
 	doc, err := io.ReadAll(resp.Body)
@@ -136,6 +137,17 @@ func (r Client) send(req *http.Request, path string, out any) (wait time.Duratio
 	}
 	err = json.Unmarshal(doc, out)
 	return 0, fault.Wrap(err, "read response to %s %s", method, path)
+}
+
+// unanswered is the error of a request that has no answer: the API is not there, or the caller did not wait for it.
+func unanswered(req *http.Request, err error) error {
+	switch {
+	case !errors.Is(req.Context().Err(), context.Canceled):
+		return fmt.Errorf("call the API; is it running, and is CONVEYOR_API_URL right? %w", err)
+	case req.Method == http.MethodGet:
+		return errors.New("stopped before the API answered")
+	}
+	return errors.New("stopped before the API answered: what was asked for may be done all the same")
 }
 
 // A refused request: the API answered with a status from 300.
@@ -185,7 +197,7 @@ func refusal(resp *http.Response, doc []byte) error {
 // within refuses a number that the API does not take. Its 0 would be left out of the request, and be the API's default.
 func within(flag string, n, least, most int) error {
 	if n < least || n > most {
-		return fmt.Errorf("read --%s: is %d, expected %d to %d", flag, n, least, most)
+		return Usage("read --%s: is %d, expected %d to %d", flag, n, least, most)
 	}
 	return nil
 }

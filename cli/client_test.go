@@ -43,6 +43,7 @@ func runBy(t *testing.T, connect Connect, args ...string) error {
 		Health      HealthCmd      `cmd:""`
 		Tenants     TenantsCmd     `cmd:""`
 		Campaigns   CampaignsCmd   `cmd:""`
+		Contacts    ContactsCmd    `cmd:""`
 		Listings    ListingsCmd    `cmd:""`
 	}
 	parser, err := kong.New(&commands, kong.Bind(connect), kong.BindToProvider((func() (Client, error))(connect)))
@@ -335,4 +336,23 @@ func TestDraftRequests(t *testing.T) {
 	require.Equal(t, "POST /crawl-requests/"+good.String()+"/cancel", asked[2])
 	require.NoError(t, run(t, server.URL, "draft", "cancel", good.String()))
 	require.NoError(t, run(t, server.URL, "draft", "--no-wait", "https://shop.example/p"), "without the word request")
+}
+
+// Ctrl-C while the API works on a request is no API that is away; a change may have been made.
+func TestStoppedBeforeTheAnswer(t *testing.T) {
+	t.Parallel()
+	for method, want := range map[string]string{
+		http.MethodGet:  "stopped before the API answered",
+		http.MethodPost: "stopped before the API answered: what was asked for may be done all the same",
+	} {
+		ctx, stop := context.WithCancel(t.Context())
+		door := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			stop()
+			<-r.Context().Done()
+		}))
+		require.EqualError(t, Client{URL: door.URL}.call(ctx, method, "/x", nil, nil), want)
+		_, err := Client{URL: door.URL}.flow(ctx, method, "/x", nil)
+		require.EqualError(t, err, want)
+		door.Close()
+	}
 }

@@ -30,9 +30,10 @@ import (
 type ContactsCmd struct {
 	ofTenant
 
-	Import contactsImportCmd `cmd:"" help:"Import a file of contacts: CSV, TSV, XLSX, gzip, or a zip of one file."`
-	Export contactsExportCmd `cmd:"" help:"Write contacts as CSV."`
-	Set    contactsSetCmd    `cmd:"" help:"Add a contact, or correct one."`
+	Import  contactsImportCmd `cmd:"" help:"Import a file of contacts: CSV, TSV, XLSX, gzip, or a zip of one file."`
+	Export  contactsExportCmd `cmd:"" help:"Write contacts as CSV."`
+	Set     contactsSetCmd    `cmd:"" help:"Add a contact, or correct one."`
+	Uploads uploadsCmd        `cmd:"" help:"List, show, start and cancel the imports of files."`
 }
 
 type contactsImportCmd struct {
@@ -61,6 +62,11 @@ func (c *contactsImportCmd) Run(ctx context.Context, group *ContactsCmd, r Clien
 
 func (c *contactsImportCmd) run(ctx context.Context, r Client, tenant ofTenant, out io.Writer,
 	progress *os.File) error {
+	if c.Errors != "" { // after the import it would be too late
+		if _, err := os.Stat(filepath.Dir(c.Errors)); err != nil {
+			return fmt.Errorf("--errors: %w", err)
+		}
+	}
 	u, err := c.send(ctx, r, tenant, progress)
 	if err != nil {
 		return err
@@ -73,8 +79,12 @@ func (c *contactsImportCmd) run(ctx context.Context, r Client, tenant ofTenant, 
 			return err
 		}
 	}
-	if err := printAs(out, u, c.JSON, printUpload); err != nil || c.NoWait {
+	if err := printAs(out, u, c.JSON, printUpload); err != nil {
 		return err
+	}
+	if c.NoWait {
+		fmt.Fprintf(progress, "conveyor contacts uploads show %s%s --watch shows the progress\n", u.ID, tenant.flag())
+		return nil
 	}
 	if u.Rows.Invalid > 0 {
 		if err := c.refused(ctx, r, tenant, u, again, out, progress); err != nil {
@@ -284,7 +294,7 @@ func watchUpload(r Client, tenant ofTenant, id uuid.UUID) watch[apioutreach.Uplo
 	return watch[apioutreach.Upload]{
 		api: r, path: uploadPath(id, "", tenant), line: uploadLine,
 		state: func(u apioutreach.Upload) (string, bool) { return string(u.State), u.Ended() },
-		left:  fmt.Sprintf("the import goes on: GET %s", uploadPath(id, "", tenant)),
+		left:  fmt.Sprintf("the import goes on: conveyor contacts uploads show %s%s", id, tenant.flag()),
 	}
 }
 
@@ -367,13 +377,13 @@ func (c *contactsExportCmd) Run(ctx context.Context, group *ContactsCmd, r Clien
 		d := json.NewDecoder(strings.NewReader(c.Filter))
 		d.DisallowUnknownFields()
 		if err := d.Decode(&q.Filter); err != nil {
-			return fmt.Errorf("read --filter: %w", err)
+			return Usage("read --filter: %v", err)
 		}
 	}
 	if c.Segment != "" {
 		id, err := uuid.Parse(c.Segment)
 		if err != nil {
-			return fmt.Errorf("read --segment: %w", err)
+			return Usage("read --segment: %v", err)
 		}
 		q.Segment = &id
 	}

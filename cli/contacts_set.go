@@ -73,13 +73,13 @@ func (c *contactsSetCmd) put() (apioutreach.ContactPut, error) {
 		name, custom := strings.CutPrefix(field, contact.FieldCustom)
 		switch {
 		case custom && put.Fields[name].Value != "", !custom && fields[field] != nil && fields[field].Value != "":
-			return put, fmt.Errorf("--empty %s: the field is given a value, too", field)
+			return put, Usage("--empty %s: the field is given a value, too", field)
 		case custom:
 			put.Fields[name] = apioutreach.Text{Null: true}
 		case fields[field] != nil:
 			*fields[field] = apioutreach.Text{Null: true}
 		default:
-			return put, fmt.Errorf("--empty %s: there is no such field", field)
+			return put, Usage("--empty %s: there is no such field", field)
 		}
 	}
 	return put, nil

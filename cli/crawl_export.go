@@ -68,7 +68,7 @@ func save(body io.Reader, name string, mode os.FileMode) error {
 	}
 	file, err := os.OpenFile(name+"."+rand.Text(), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
-		return err
+		return fmt.Errorf("create %s: %w", name, errors.Unwrap(err)) // not the name that it has until it is whole
 	}
 	defer func() { _ = os.Remove(file.Name()) }() // it has another name when all is well
 	if is != nil {
@@ -134,7 +134,7 @@ func (r Client) flow(ctx context.Context, method, path string, in any) (io.ReadC
 	}
 	resp, err := direct.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("call the API; is it running, and is CONVEYOR_API_URL right? %w", err)
+		return nil, unanswered(req, err)
 	}
 	if resp.StatusCode >= http.StatusMultipleChoices {
 		defer resp.Body.Close()

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -19,6 +18,7 @@ import (
 	"github.com/mattn/go-isatty"
 
 	"github.com/mtlrent/conveyor/api"
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // DeadLettersCmd lists, shows, replays and discards the messages and images that could not be processed.
@@ -26,7 +26,7 @@ type DeadLettersCmd struct {
 	List    lettersListCmd    `cmd:"" help:"List dead letters, most recently dead-lettered first."`
 	Show    lettersShowCmd    `cmd:"" help:"Show one dead letter with its headers, body and audit trail; contact data is removed."`
 	Replay  lettersReplayCmd  `cmd:"" help:"Send dead letters to their queues again, by ID or by filter."`
-	Discard lettersDiscardCmd `cmd:"" help:"Discard dead letters. They can still be shown and, with --force, replayed."`
+	Discard lettersDiscardCmd `cmd:"" help:"Discard dead letters, by ID or by filter. They can still be shown and, with --force, replayed."`
 }
 
 // letterFlags are the filters of dead letters: all that are given must match.
@@ -197,14 +197,37 @@ func howFar(l api.LetterDetail) string {
 	return ", on its way"
 }
 
-type lettersReplayCmd struct {
+// lettersWhich says which dead letters a command is about: those with the IDs, or the open ones that match the filters.
+type lettersWhich struct {
 	IDs []int64 `arg:"" name:"id" optional:"" help:"IDs, from the list. Without any, the filters select."`
 	letterFlags
-	All    bool `help:"Replay all open dead letters; goes without filters."`
-	Limit  int  `help:"With filters: replay at most this many, 1 to 10000, oldest first." default:"10000"`
-	Force  bool `help:"With IDs: also dead letters that are replayed, resolved or discarded."`
-	DryRun bool `help:"Show what would be replayed and stop."`
+	All    bool `help:"All open dead letters; goes without filters."`
+	Limit  int  `help:"With filters: at most this many, 1 to 10000, oldest first." default:"10000"`
+	DryRun bool `help:"With filters: show which they would be, and stop."`
 	Yes    bool `short:"y" help:"Do not ask for confirmation."`
+}
+
+// check reports what does not go together.
+func (c *lettersWhich) check() error {
+	filtered := len(c.query()) > 0
+	switch {
+	case len(c.IDs) > 0 && (filtered || c.All):
+		return Usage("IDs and filters do not go together: give one or the other")
+	case len(c.IDs) > 0 && c.DryRun:
+		return Usage("--dry-run goes with filters; conveyor dead-letters show ID shows one dead letter")
+	case len(c.IDs) == 0 && !filtered && !c.All:
+		return Usage("nothing selected: give IDs, filters or --all")
+	case filtered && c.All:
+		return Usage("--all and filters do not go together: give one or the other")
+	case len(c.IDs) == 0:
+		return within("limit", c.Limit, 1, 10_000)
+	}
+	return nil
+}
+
+type lettersReplayCmd struct {
+	lettersWhich
+	Force bool `help:"With IDs: also dead letters that are replayed, resolved or discarded."`
 }
 
 // Help is shown by --help.
@@ -213,28 +236,19 @@ func (lettersReplayCmd) Help() string {
 		"was dead-lettered from. It bypasses the check for unchanged adverts. A message that fails again becomes the same " +
 		"dead letter, open again; otherwise the dead letter stays replayed, and becomes resolved when its workflow or image " +
 		"succeeds. One of what is over by now, such as an upload whose file is no longer kept, cannot be sent: with its ID that " +
-		"is an error, and by filters it becomes resolved and is counted apart. Every replay is written to the audit log.\n\n" +
-		"  conveyor dead-letters replay 12 13\n" +
-		"  conveyor dead-letters replay --queue images.pending --class gone --since 24h"
+		"is an error, and by filters it becomes resolved and is counted apart. Every replay is written to the audit log."
 }
 
 // Run replays the dead letters with the given IDs, or those that match the filters after a confirmation.
 func (c *lettersReplayCmd) Run(ctx context.Context, r Client) error {
-	filtered := len(c.query()) > 0
-	switch {
-	case len(c.IDs) > 0 && (filtered || c.All):
-		return errors.New("IDs and filters do not go together: give one or the other")
-	case len(c.IDs) > 0 && c.DryRun:
-		return errors.New("--dry-run goes with filters; conveyor dead-letters show ID shows one dead letter")
-	case len(c.IDs) == 0 && !filtered && !c.All:
-		return errors.New("nothing selected: give IDs, filters or --all; see conveyor dead-letters replay --help")
-	case filtered && c.All:
-		return errors.New("--all and filters do not go together: give one or the other")
-	case len(c.IDs) == 0 && c.Force:
-		return errors.New("--force goes with IDs: filters select open dead letters only")
+	if err := c.check(); err != nil {
+		return err
 	}
 	if len(c.IDs) == 0 {
-		return c.byFilter(ctx, r)
+		if c.Force {
+			return Usage("--force goes with IDs: filters select open dead letters only")
+		}
+		return c.byFilter(ctx, r, "replay")
 	}
 	return eachLetter(c.IDs, "replayed", func(id int64) (string, error) {
 		var got struct {
@@ -246,56 +260,51 @@ func (c *lettersReplayCmd) Run(ctx context.Context, r Client) error {
 	})
 }
 
-// byFilter shows what would be replayed, asks for confirmation, and replays it.
-func (c *lettersReplayCmd) byFilter(ctx context.Context, r Client) error {
-	if err := within("limit", c.Limit, 1, 10_000); err != nil {
-		return err
-	}
-	yes, no := true, false
+// lettersDone is the answer to a replay or a discard by filter.
+type lettersDone struct {
+	api.LettersReplayed
+	Discarded int `json:"discarded"`
+}
+
+// byFilter shows what would be replayed or discarded, asks for confirmation, and does it.
+func (c *lettersWhich) byFilter(ctx context.Context, r Client, verb string) error {
+	yes, no, path := true, false, "/dead-letters/"+verb
 	in := api.ReplayLetters{
 		Queue: c.Queue, Class: c.Class, Platform: c.Platform, Tenant: c.Tenant, Reason: c.Reason, WorkflowID: c.Workflow,
 		Since: c.Since.Time, Until: c.Until.Time, Limit: c.Limit, DryRun: &yes,
 	}
-	var dry, done api.LettersReplayed
-	if err := r.call(ctx, http.MethodPost, "/dead-letters/replay", in, &dry); err != nil {
+	var dry, done lettersDone
+	if err := r.call(ctx, http.MethodPost, path, in, &dry); err != nil {
 		return err
 	}
 	if dry.Matched == 0 {
 		fmt.Println("no open dead letter matches")
 		return nil
 	}
-	table := newTable(os.Stdout)
-	for i, l := range dry.Sample {
-		if i == 0 {
-			fmt.Fprintln(table, letterHead)
-		}
-		letterRow(table, l)
-	}
-	if err := table.Flush(); err != nil {
-		return fmt.Errorf("write: %w", err)
-	}
-	if rest := dry.Matched - len(dry.Sample); rest > 0 {
-		fmt.Printf("… and %d more\n", rest)
+	if err := printSample(os.Stdout, dry.LettersReplayed); err != nil {
+		return err
 	}
 	n := min(dry.Matched, c.Limit)
 	if c.DryRun {
-		fmt.Printf("would replay %d of %d\n", n, dry.Matched)
+		fmt.Printf("would %s %d of %d\n", verb, n, dry.Matched)
 		return nil
 	}
 	if !c.Yes {
 		if !isatty.IsTerminal(os.Stdin.Fd()) {
-			return errors.New("standard input is not a terminal, so there is no confirmation: give --yes to replay, or --dry-run to show")
+			return Usage("standard input is not a terminal, so there is no confirmation: give --yes to %s, or --dry-run to show",
+				verb)
 		}
-		if !confirmed(ctx, os.Stdin, os.Stderr, fmt.Sprintf("Replay %d of %d dead letters?", n, dry.Matched)) {
-			fmt.Println("nothing was replayed")
+		question := fmt.Sprintf("%s%s %d of %d dead letters?", strings.ToUpper(verb[:1]), verb[1:], n, dry.Matched)
+		if !confirmed(ctx, os.Stdin, os.Stderr, question) {
+			fmt.Printf("nothing was %sed\n", verb)
 			return nil
 		}
 	}
 	in.DryRun = &no
-	if err := r.call(ctx, http.MethodPost, "/dead-letters/replay", in, &done); err != nil {
+	if err := r.call(ctx, http.MethodPost, path, in, &done); err != nil {
 		return err
 	}
-	fmt.Printf("replayed %d\n", done.Replayed)
+	fmt.Printf("%sed %d\n", verb, done.Replayed+done.Discarded)
 	if done.Over > 0 {
 		fmt.Printf("%d were of what is over by now, or has lost its file: they are resolved, and were not sent\n", done.Over)
 	}
@@ -305,12 +314,29 @@ func (c *lettersReplayCmd) byFilter(ctx context.Context, r Client) error {
 	return nil
 }
 
-type lettersDiscardCmd struct {
-	IDs []int64 `arg:"" name:"id" help:"IDs, from the list."`
+// printSample writes some of the dead letters that match, and how many more there are.
+func printSample(w io.Writer, found api.LettersReplayed) error {
+	table := newTable(w)
+	fmt.Fprintln(table, letterHead)
+	for _, l := range found.Sample {
+		letterRow(table, l)
+	}
+	if rest := found.Matched - len(found.Sample); rest > 0 {
+		fmt.Fprintf(table, "… and %d more\n", rest)
+	}
+	return fault.Wrap(table.Flush(), "write")
 }
 
-// Run discards the dead letters with the given IDs.
+type lettersDiscardCmd struct{ lettersWhich }
+
+// Run discards the dead letters with the given IDs, or those that match the filters after a confirmation.
 func (c *lettersDiscardCmd) Run(ctx context.Context, r Client) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	if len(c.IDs) == 0 {
+		return c.byFilter(ctx, r, "discard")
+	}
 	return eachLetter(c.IDs, "discarded", func(id int64) (string, error) {
 		return "discarded", r.call(ctx, http.MethodDelete, letterPath(id), nil, nil)
 	})

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/api"
 )
 
 func TestOnlyYesIsYes(t *testing.T) {
@@ -19,9 +21,11 @@ func TestOnlyYesIsYes(t *testing.T) {
 		if got := confirmed(t.Context(), strings.NewReader(answer), &out, "Replay 3?"); got != want {
 			t.Errorf("confirmed(%q) = %v; want %v", answer, got, want)
 		}
-		if got, want := out.String(), "Replay 3? [y/N] "; got != want {
-			t.Errorf("it asked %q; want %q", got, want)
+		asked := "Replay 3? [y/N] "
+		if answer == "" { // a cron job: it will never answer
+			asked += "\nstandard input has no answer: --yes goes without one\n"
 		}
+		require.Equal(t, asked, out.String())
 	}
 }
 
@@ -44,6 +48,40 @@ func TestNumbersAreWithin(t *testing.T) {
 			return nil
 		})
 		require.EqualError(t, run(t, url, strings.Fields(line)...), want, line)
+	}
+}
+
+// A discard by filter is shown first, and is then done for what was shown; IDs are discarded one by one. Not parallel:
+// see printed.
+func TestDiscard(t *testing.T) {
+	var asked []string
+	sample := make([]api.LetterItem, 1)
+	sample[0].Reason = "url: is missing"
+	url := serve(t, func(ask string) any {
+		asked = append(asked, ask)
+		if strings.Contains(ask, `"dry_run":true`) {
+			return api.LettersDiscarded{DryRun: true, Matched: 12, Sample: sample}
+		}
+		return api.LettersDiscarded{Matched: 12, Discarded: 10, Left: 2}
+	})
+	for line, want := range map[string]struct {
+		asked []string
+		says  string
+	}{
+		"--queue q --limit 10 --yes": {
+			[]string{`POST /dead-letters/discard {"queue":"q","limit":10,"dry_run":true}`,
+				`POST /dead-letters/discard {"queue":"q","limit":10,"dry_run":false}`},
+			"(?s)^ID.*url: is missing\n… and 11 more\ndiscarded 10\n2 are left",
+		},
+		"--all --dry-run": {
+			[]string{`POST /dead-letters/discard {"limit":10000,"dry_run":true}`}, "would discard 12 of 12\n$",
+		},
+		"3 4": {[]string{"DELETE /dead-letters/3", "DELETE /dead-letters/4"}, "^3: discarded\n4: discarded\n$"},
+	} {
+		asked = nil
+		text := printed(t, func() error { return run(t, url, strings.Fields("dead-letters discard "+line)...) })
+		require.Equal(t, want.asked, asked, line)
+		require.Regexp(t, want.says, text, line)
 	}
 }
 

@@ -16,6 +16,8 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+	"github.com/mattn/go-isatty"
+	"github.com/schollz/progressbar/v3"
 
 	apidrafts "github.com/mtlrent/conveyor/api/drafts"
 	"github.com/mtlrent/conveyor/domain/contract"
@@ -146,6 +148,11 @@ func (c *draftRequestCmd) runFile(ctx context.Context, r Client, stdin io.Reader
 	if err := table.Write([]string{"line", "event_id", "draft_id", "url"}); err != nil {
 		return err
 	}
+	bar := progressbar.DefaultSilent(int64(len(rows)))
+	if f, ok := out.(*os.File); ok && !isatty.IsTerminal(f.Fd()) { // on a terminal the rows are the progress
+		bar = Progress(os.Stderr, "requesting", int64(len(rows)), progressbar.OptionShowCount())
+	}
+	defer func() { _ = bar.Finish() }()
 	for n, row := range rows {
 		var accepted apidrafts.DraftRequestAccepted
 		if err := r.call(ctx, http.MethodPost, "/crawl-requests", row.request, &accepted); err != nil {
@@ -157,6 +164,8 @@ func (c *draftRequestCmd) runFile(ctx context.Context, r Client, stdin io.Reader
 			row.request.URL}); err != nil {
 			return err
 		}
+		table.Flush() // what was requested is known, whatever comes
+		_ = bar.Add(1)
 	}
 	table.Flush()
 	return table.Error()

@@ -1,8 +1,8 @@
 package cli
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -57,7 +57,7 @@ func (c *draftCancelCmd) Run(ctx context.Context, r Client) error {
 		err := r.call(ctx, http.MethodPost, "/crawl-requests/"+id.String()+"/cancel", nil, &out)
 		switch {
 		case ctx.Err() != nil:
-			return errors.Join(err, ctx.Err())
+			return cmp.Or(err, ctx.Err())
 		case err != nil:
 			refused++
 			fmt.Fprintf(os.Stderr, "crawl request %s: %s\n", id, Plain(err.Error()))

@@ -56,6 +56,9 @@ func (c *ForgetCmd) run(ctx context.Context, r Client, in io.Reader, out io.Writ
 	if s.BlockedAt != nil {
 		fmt.Fprintf(out, "; it has been blocked since %s", s.BlockedAt.UTC().Format(time.RFC3339))
 	}
+	if s.Revisions+s.Listings+s.Images+s.Events == 0 {
+		fmt.Fprint(out, ": it is not known here; check its ID")
+	}
 	fmt.Fprintln(out, "\nThey are deleted for ever, with its dead letters, waiting messages, files and workflow histories.")
 	if !c.Block && !s.Blocked {
 		fmt.Fprintln(out, "The advert comes back when it is scraped again; --block prevents that.")

@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -43,12 +44,16 @@ type readerFunc func(p []byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// answer asks a question and returns the line that follows; the end of the input, or of ctx, is an empty one.
+// answer asks a question and returns the line that follows; the end of the input, or of ctx, is an empty one. An input
+// without a line, such as that of a cron job, will never have an answer.
 func answer(ctx context.Context, in io.Reader, out io.Writer, question string) string {
 	fmt.Fprint(out, question)
-	line, _ := bufio.NewReader(Until(ctx, in)).ReadString('\n')
-	if ctx.Err() != nil {
+	line, err := bufio.NewReader(Until(ctx, in)).ReadString('\n')
+	switch {
+	case ctx.Err() != nil:
 		fmt.Fprintln(out) // what is said next does not belong to the question
+	case line == "" && errors.Is(err, io.EOF):
+		fmt.Fprintln(out, "\nstandard input has no answer: --yes goes without one")
 	}
 	return strings.TrimSpace(line)
 }

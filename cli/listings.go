@@ -67,6 +67,7 @@ type rentsCmd struct {
 	Until    string `help:"Day after the last one." placeholder:"2027-01-01"`
 	Bedrooms []int  `help:"Any of these numbers of bedrooms; 0 is a studio." placeholder:"N"`
 	Least    int    `help:"Leave out groups of fewer listings." default:"5"`
+	JSON     bool   `name:"json" help:"Print the answer of the API as JSON."`
 }
 
 // Run prints the groups as a table.
@@ -75,10 +76,14 @@ func (c *rentsCmd) Run(ctx context.Context, r Client) error {
 	setQuery(q, "since", c.Since)
 	setQuery(q, "until", c.Until)
 	setQuery(q, "bedrooms", commas(c.Bedrooms))
-	return show(ctx, r, http.MethodGet, "/stats/rents?"+q.Encode(), nil, false, printRents)
+	return show(ctx, r, http.MethodGet, "/stats/rents?"+q.Encode(), nil, c.JSON, printRents)
 }
 
 func printRents(out io.Writer, got apilistings.Rents) error {
+	if len(got.Groups) == 0 {
+		_, err := fmt.Fprintln(os.Stderr, "no group has as many listings; --least 1 leaves none out, --since goes further back")
+		return err
+	}
 	w := newTable(out)
 	fmt.Fprintln(w, "FROM\tPLACE\tBEDROOMS\tLISTINGS\tLOW\tMEDIAN\tHIGH")
 	for _, g := range got.Groups {

@@ -38,7 +38,7 @@ func (f *homeFlags) setQuery(q url.Values) {
 		"min_price": f.MinPrice, "max_price": f.MaxPrice, "min_bedrooms": int64(f.MinBedrooms),
 		"min_area": int64(f.MinArea), "max_area": int64(f.MaxArea),
 	} {
-		if n > 0 {
+		if n != 0 { // one below 0 is for the API to refuse
 			q.Set(name, strconv.FormatInt(n, 10))
 		}
 	}

@@ -44,17 +44,22 @@ func (c *listingsRefusedCmd) Run(ctx context.Context, r Client) error {
 type listingsReasonsCmd struct {
 	Platform string `help:"Only adverts of this platform."`
 	Days     int    `help:"How many days, today included." default:"14"`
+	JSON     bool   `name:"json" help:"Print the answer of the API as JSON."`
 }
 
 // Run prints a line for each day, platform and reason.
 func (c *listingsReasonsCmd) Run(ctx context.Context, r Client) error {
 	q := url.Values{"days": {strconv.Itoa(c.Days)}}
 	setQuery(q, "platform", c.Platform)
-	var got apilistings.ReasonCounts
-	if err := r.call(ctx, http.MethodGet, "/adverts/reasons?"+q.Encode(), nil, &got); err != nil {
+	return show(ctx, r, http.MethodGet, "/adverts/reasons?"+q.Encode(), nil, c.JSON, printReasons)
+}
+
+func printReasons(out io.Writer, got apilistings.ReasonCounts) error {
+	if len(got.Counts) == 0 {
+		_, err := fmt.Fprintln(os.Stderr, "no advert was rejected in these days")
 		return err
 	}
-	w := newTable(os.Stdout)
+	w := newTable(out)
 	fmt.Fprintln(w, "DAY\tPLATFORM\tREASON\tADVERTS")
 	for _, n := range got.Counts {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%d\n", n.Day.UTC().Format(time.DateOnly), Plain(n.Platform), Plain(n.Code), n.Adverts)

@@ -57,3 +57,21 @@ func TestClaim(t *testing.T) {
 		require.Error(t, (&advertArg{Advert: bad}).Validate(), bad)
 	}
 }
+
+// A table without rows is words on standard error, and not a head on standard output. Not parallel: see printed.
+func TestEmptyTables(t *testing.T) {
+	url := serve(t, func(string) any { return "{}" })
+	for _, line := range []string{"listings rents", "listings reasons", "platforms list", "platforms search list kijiji"} {
+		require.Empty(t, printed(t, func() error { return run(t, url, strings.Fields(line)...) }), line)
+		require.NotEmpty(t, printed(t, func() error { return run(t, url, append(strings.Fields(line), "--json")...) }), line)
+	}
+}
+
+// What no rent can be is for the API to refuse; it was left out, so that everything was exported.
+func TestNegativeFilters(t *testing.T) {
+	t.Parallel()
+	c := listingsExportCmd{homeFlags: homeFlags{MaxPrice: -3, MinArea: -1}}
+	require.Contains(t, c.path(), "max_price=-3")
+	require.Contains(t, c.path(), "min_area=-1")
+	require.NotContains(t, c.path(), "min_price")
+}

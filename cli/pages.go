@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -43,7 +42,7 @@ type pages[T any] struct {
 // list prints the list to standard output; none is what to say when it is empty.
 func (p pages[T]) list(ctx context.Context, r Client, none string) error {
 	if p.Limit < 0 {
-		return errors.New("read --limit: expected 0 or more")
+		return Usage("read --limit: expected 0 or more")
 	}
 	shown, more, err := p.print(ctx, os.Stdout, r)
 	if err != nil {

@@ -29,18 +29,19 @@ type PlatformsCmd struct {
 	Search platformSearchCmd `cmd:"" help:"List, add, change, pause and remove the searches of a platform."`
 }
 
-type platformsListCmd struct{}
+type platformsListCmd struct {
+	JSON bool `name:"json" help:"Print the answer of the API as JSON."`
+}
 
 func (c *platformsListCmd) Run(ctx context.Context, r Client) error {
-	var list apilistings.PlatformList
-	if err := r.call(ctx, http.MethodGet, "/platforms", nil, &list); err != nil {
-		return err
-	}
-	if len(list.Items) == 0 {
-		fmt.Println("there are no platforms; conveyor bootstrap creates them")
-		return nil
-	}
-	return printPlatforms(os.Stdout, list.Items)
+	return show(ctx, r, http.MethodGet, "/platforms", nil, c.JSON,
+		func(w io.Writer, list apilistings.PlatformList) error {
+			if len(list.Items) == 0 {
+				_, err := fmt.Fprintln(os.Stderr, "there are no platforms; conveyor bootstrap creates them")
+				return err
+			}
+			return printPlatforms(w, list.Items)
+		})
 }
 
 // printPlatforms writes a line per platform, with the counts of the last cycle, or of the first while it is under way,
@@ -82,17 +83,23 @@ type platformName struct {
 }
 
 type (
-	platformShowCmd   struct{ platformName }
-	platformChangeCmd struct{ platformName }
+	platformShowCmd struct {
+		platformName
+		JSON bool `name:"json" help:"Print the answer of the API as JSON."`
+	}
+	platformChangeCmd struct {
+		platformName
+		JSON bool `name:"json" help:"Print the answer of the API as JSON."`
+	}
 )
 
 func (c *platformShowCmd) Run(ctx context.Context, r Client) error {
-	return c.ask(ctx, r, http.MethodGet, "", nil)
+	return c.ask(ctx, r, http.MethodGet, "", nil, c.JSON)
 }
 
 // Run does with a platform what the command is called.
 func (c *platformChangeCmd) Run(ctx context.Context, r Client, k *kong.Context) error {
-	return c.ask(ctx, r, http.MethodPost, "/"+k.Selected().Name, nil)
+	return c.ask(ctx, r, http.MethodPost, "/"+k.Selected().Name, nil, c.JSON)
 }
 
 type platformSetCmd struct {
@@ -104,6 +111,7 @@ type platformSetCmd struct {
 	Cycle    *time.Duration `help:"How long a cycle with its re-visits should take, such as 2h; 6h at most." placeholder:"TIME"`
 	Enabled  *bool          `help:"Scrape the platform, or not." negatable:"disabled"`
 	Reset    bool           `help:"First return to the configured settings."`
+	JSON     bool           `name:"json" help:"Print the answer of the API as JSON."`
 	routeFlags
 }
 
@@ -140,7 +148,7 @@ func (c *platformSetCmd) Run(ctx context.Context, r Client) error {
 	if err := c.read(ctx, os.Stdin); err != nil {
 		return err
 	}
-	return c.ask(ctx, r, http.MethodPatch, "", c.patch())
+	return c.ask(ctx, r, http.MethodPatch, "", c.patch(), c.JSON)
 }
 
 func (c *platformSetCmd) patch() apilistings.PlatformPatch {
@@ -163,8 +171,8 @@ func (c *platformSetCmd) patch() apilistings.PlatformPatch {
 }
 
 // ask sends a request about the platform and prints its state afterwards.
-func (c platformName) ask(ctx context.Context, r Client, method, action string, in any) error {
-	return show(ctx, r, method, "/platforms/"+url.PathEscape(c.Name)+action, in, false, printPlatform)
+func (c platformName) ask(ctx context.Context, r Client, method, action string, in any, asJSON bool) error {
+	return show(ctx, r, method, "/platforms/"+url.PathEscape(c.Name)+action, in, asJSON, printPlatform)
 }
 
 // printPlatform writes the state of a platform as text.

@@ -65,8 +65,11 @@ func (f searchFlags) over(own apilistings.SearchSettings) apilistings.SearchSett
 }
 
 type (
-	searchListCmd struct{ platformName }
-	searchAddCmd  struct {
+	searchListCmd struct {
+		platformName
+		JSON bool `name:"json" help:"Print the searches as JSON."`
+	}
+	searchAddCmd struct {
 		searchName
 		URL    string `required:"" help:"Address of its first search page." placeholder:"URL"`
 		Paused bool   `help:"Do not scrape it yet."`
@@ -86,7 +89,11 @@ func (c *searchListCmd) Run(ctx context.Context, r Client) error {
 	if err := r.call(ctx, http.MethodGet, "/platforms/"+url.PathEscape(c.Name), nil, &p); err != nil {
 		return err
 	}
-	return printSearches(os.Stdout, p.Searches)
+	if len(p.Searches) == 0 && !c.JSON {
+		fmt.Fprintf(os.Stderr, "%s has no searches; add one with conveyor platforms search add\n", Plain(c.Name))
+		return nil
+	}
+	return printAs(os.Stdout, p.Searches, c.JSON, printSearches)
 }
 
 func (c *searchAddCmd) Run(ctx context.Context, r Client) error {

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/schollz/progressbar/v3"
 
 	apilistings "github.com/mtlrent/conveyor/api/listings"
 	"github.com/mtlrent/conveyor/domain/listing"
@@ -37,6 +36,7 @@ type replayStartCmd struct {
 	Rate     int         `help:"Maximum of adverts per second, 1 to 100." default:"20"`
 	DryRun   bool        `help:"Start nothing; print how many match."`
 	Wait     bool        `help:"Show the progress until the replay ends. Ctrl-C stops watching; the replay goes on."`
+	JSON     bool        `name:"json" help:"Print the answer of the API as JSON; with --wait, the replay as it ended."`
 }
 
 // Run starts a replay. It chooses the ID, so that a request whose response was lost can be sent again. With --wait, a
@@ -57,25 +57,34 @@ func (c *replayStartCmd) Run(ctx context.Context, r Client) error {
 	if err := r.call(ctx, http.MethodPost, "/replays", in, &out); err != nil {
 		return err
 	}
-	if c.DryRun {
-		fmt.Printf("%s%d raw listings match; nothing was started\n", estimate(out.Counted), out.Total)
-		return nil
-	}
 	warn(os.Stderr, out.Warning)
-	fmt.Printf("replay %s: %s raw listings from stage %s, at most %d a second\n%s\n", out.Replay.ID,
-		total(out.Replay), c.Stage, c.Rate, out.Replay.Workflow.URL)
-	if !c.Wait {
-		return nil
+	wait, started := c.Wait && !c.DryRun, os.Stdout
+	if wait && c.JSON {
+		started = os.Stderr // standard output is for how it ends
 	}
-	done, err := watchReplay(ctx, r, id)
+	if err := printAs(started, out, c.JSON && !wait, c.printStarted); err != nil || !wait {
+		return err
+	}
+	done, err := watchReplay(r, id).onto(os.Stderr).run(ctx)
 	if err != nil {
 		return err
 	}
-	printReplay(os.Stdout, done)
-	if done.State != listing.ReplayCompleted {
+	err = printAs(os.Stdout, done, c.JSON, printReplay)
+	if err == nil && done.State != listing.ReplayCompleted {
 		return ExitError(1)
 	}
-	return nil
+	return err
+}
+
+// printStarted writes a replay that was started as text, or how many would match.
+func (c *replayStartCmd) printStarted(w io.Writer, out apilistings.ReplayAccepted) (err error) {
+	if out.Replay == nil {
+		_, err = fmt.Fprintf(w, "%s%d raw listings match; nothing was started\n", estimate(out.Counted), out.Total)
+	} else {
+		_, err = fmt.Fprintf(w, "replay %s: %s raw listings from stage %s, at most %d a second\n%s\n", out.Replay.ID,
+			total(out.Replay), c.Stage, c.Rate, out.Replay.Workflow.URL)
+	}
+	return err
 }
 
 // estimate is the word before a number that was not counted.
@@ -97,43 +106,51 @@ func total(r *apilistings.Replay) string {
 	return fmt.Sprintf("%d+", r.Total)
 }
 
-// watchReplay shows the progress of a replay until it ends.
-func watchReplay(ctx context.Context, r Client, id uuid.UUID) (apilistings.Replay, error) {
-	bar := Progress(os.Stderr, "replaying", -1, progressbar.OptionShowCount())
-	defer func() { _ = bar.Finish() }()
-	return poll(ctx, r, "/replays/"+id.String(), func(got apilistings.Replay) (ended bool) {
-		bar.ChangeMax64(max(got.Total, got.Done, 1))
-		_ = bar.Set64(got.Done)
-		return got.State != "" && got.State != listing.ReplayRunning
-	}, func(last apilistings.Replay) string {
-		return fmt.Sprintf(" at %d of %d; the replay goes on: conveyor replay show %s", last.Done, last.Total, id)
-	})
+// watchReplay follows a replay until it ends.
+func watchReplay(r Client, id uuid.UUID) watch[apilistings.Replay] {
+	return watch[apilistings.Replay]{
+		api: r, path: "/replays/" + id.String(), line: replayLine,
+		state: func(p apilistings.Replay) (string, bool) {
+			return p.State, p.State != "" && p.State != listing.ReplayRunning
+		},
+		left: "the replay goes on: conveyor replay show " + id.String(),
+	}
 }
 
-type replayShowCmd struct {
-	ID uuid.UUID `arg:"" help:"ID of the replay."`
+// replayLine is the progress of a replay in a line.
+func replayLine(p apilistings.Replay) string {
+	line := fmt.Sprintf("replay %s: %d of %s done", p.State, p.Done, total(&p))
+	if p.Failed > 0 {
+		line += fmt.Sprintf(", %d failed", p.Failed)
+	}
+	if p.ETA != nil {
+		line += ", " + max(0, time.Until(*p.ETA)).Round(time.Second).String() + " left"
+	}
+	return line
 }
+
+// replayID is the argument of the commands on one replay.
+type replayID struct {
+	ID   uuid.UUID `arg:"" help:"ID of the replay."`
+	JSON bool      `name:"json" help:"Print the answer of the API as JSON."`
+}
+
+type (
+	replayShowCmd   struct{ replayID }
+	replayCancelCmd struct{ replayID }
+)
 
 func (c *replayShowCmd) Run(ctx context.Context, r Client) error {
-	return onReplay(ctx, r, http.MethodGet, c.ID)
-}
-
-type replayCancelCmd struct {
-	ID uuid.UUID `arg:"" help:"ID of the replay."`
+	return c.ask(ctx, r, http.MethodGet)
 }
 
 func (c *replayCancelCmd) Run(ctx context.Context, r Client) error {
-	return onReplay(ctx, r, http.MethodDelete, c.ID)
+	return c.ask(ctx, r, http.MethodDelete)
 }
 
-// onReplay sends a request about a replay and prints its state afterwards.
-func onReplay(ctx context.Context, r Client, method string, id uuid.UUID) error {
-	var out apilistings.Replay
-	if err := r.call(ctx, method, "/replays/"+id.String(), nil, &out); err != nil {
-		return err
-	}
-	printReplay(os.Stdout, out)
-	return nil
+// ask sends a request about a replay and prints its state afterwards.
+func (c replayID) ask(ctx context.Context, r Client, method string) error {
+	return show(ctx, r, method, "/replays/"+c.ID.String(), nil, c.JSON, printReplay)
 }
 
 type replayListCmd struct {
@@ -149,13 +166,13 @@ func (c *replayListCmd) Run(ctx context.Context, r Client) error {
 		Head: "ID\tSTATE\tSTAGE\tDONE\tTOTAL\tSTARTED BY\tCREATED",
 		Row: func(t io.Writer, p *apilistings.Replay) {
 			fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", p.ID, p.State, p.Stage, p.Done, total(p), Plain(p.StartedBy),
-				p.CreatedAt.Format(time.RFC3339))
+				p.CreatedAt.UTC().Format(time.RFC3339))
 		},
 	}.list(ctx, r, "there are no replays")
 }
 
 // printReplay writes the state of a replay as text. Counts that are zero are left out.
-func printReplay(w io.Writer, r apilistings.Replay) {
+func printReplay(w io.Writer, r apilistings.Replay) error {
 	t, row := newFacts(w)
 	row("replay", "%s", r.ID)
 	row("state", "%s", Plain(strings.TrimSuffix(r.State+": "+r.Reason, ": ")))
@@ -174,13 +191,13 @@ func printReplay(w io.Writer, r apilistings.Replay) {
 			row(n.name, "%d", n.count)
 		}
 	}
-	row("started", "by %s at %s", Plain(r.StartedBy), r.CreatedAt.Format(time.RFC3339))
+	row("started", "by %s at %s", Plain(r.StartedBy), r.CreatedAt.UTC().Format(time.RFC3339))
 	if r.EndedAt != nil {
-		row("ended", "%s, after %s", r.EndedAt.Format(time.RFC3339), r.EndedAt.Sub(r.CreatedAt).Round(time.Second))
+		row("ended", "%s, after %s", r.EndedAt.UTC().Format(time.RFC3339), r.EndedAt.Sub(r.CreatedAt).Round(time.Second))
 	}
 	if r.ETA != nil {
-		row("ends", "about %s", r.ETA.Format(time.RFC3339))
+		row("ends", "about %s", r.ETA.UTC().Format(time.RFC3339))
 	}
 	row("workflow", "%s", r.Workflow.URL)
-	_ = t.Flush() // an error of standard output has no reader
+	return t.Flush()
 }

@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -37,4 +39,27 @@ func TestReplayList(t *testing.T) {
 	text := printed(t, func() error { return run(t, url, strings.Fields("replay list --limit 1 --json")...) })
 	require.Contains(t, text, `{"id":"`+first.String()+`"`)
 	require.Len(t, strings.Split(strings.TrimSpace(text), "\n"), 1)
+}
+
+// A replay is watched until it ends, also where no bar can be drawn; with --json standard output is one document. Not
+// parallel: see printed.
+func TestReplayWatched(t *testing.T) {
+	state := apilistings.Replay{ID: uuid.New(), State: "running", Total: 3, Counted: true}
+	url := serve(t, func(ask string) any {
+		if strings.HasPrefix(ask, "POST") {
+			return apilistings.ReplayAccepted{Total: 3, Counted: true, Replay: &state}
+		}
+		done := state
+		done.State, done.Done = "completed", 3
+		return done
+	})
+	text := printed(t, func() error { return run(t, url, "replay", "start", "--wait", "--json") })
+	var done apilistings.Replay
+	require.NoError(t, json.Unmarshal([]byte(text), &done), text)
+	require.EqualValues(t, "completed", done.State)
+
+	state.Total, state.Counted, state.Done, state.Failed, state.ETA = 5, false, 2, 1, new(time.Now().Add(time.Hour))
+	require.Regexp(t, "^replay running: 2 of 5\\+ done, 1 failed, (1h0m0s|59m.*) left$", replayLine(state))
+	state.ETA = new(time.Now().Add(-time.Hour))
+	require.Contains(t, replayLine(state), ", 0s left")
 }

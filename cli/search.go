@@ -35,8 +35,8 @@ type searchQueryCmd struct {
 	From   when     `help:"Only pages crawled at this time or later: 2026-11-20, 2026-11-20T14:00:00Z, or 48h for 48 hours ago." placeholder:"TIME"`
 	To     when     `help:"Only pages crawled before this time." placeholder:"TIME"`
 	Facets bool     `help:"Also count the answers by site, language, type and month."`
-	Limit  int      `help:"Show at most this many." default:"10"`
-	All    bool     `help:"Show all answers."`
+	Limit  int      `help:"Show at most this many; 0 shows all." default:"10"`
+	All    bool     `help:"Show all answers, as --limit 0 does."`
 	JSON   bool     `name:"json" help:"Print the answers of the API as JSON: an object for each 100 hits."`
 }
 
@@ -50,9 +50,10 @@ func (c *searchQueryCmd) Run(ctx context.Context, r Client) error {
 }
 
 func (c *searchQueryCmd) run(ctx context.Context, r Client, p searchPrinter) error {
-	if c.Limit < 1 {
-		return errors.New("read --limit: expected 1 or more; --all shows all")
+	if c.Limit < 0 {
+		return Usage("read --limit: expected 0 or more")
 	}
+	c.All = c.All || c.Limit == 0
 	query := url.Values{"q": {strings.Join(c.Words, " ")}, "site": c.Site, "lang": c.Lang, "type": c.Type}
 	setQuery(query, "from", c.From.text())
 	setQuery(query, "to", c.To.text())
@@ -239,6 +240,9 @@ func (c *searchSuggestCmd) Run(ctx context.Context, r Client) error {
 		func(w io.Writer, got apisearch.SearchSuggestions) error {
 			for _, s := range got.Suggestions {
 				fmt.Fprintln(w, Plain(s))
+			}
+			if len(got.Suggestions) == 0 {
+				fmt.Fprintln(os.Stderr, "no word of the index begins so")
 			}
 			return nil
 		})

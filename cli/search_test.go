@@ -117,7 +117,7 @@ func TestSearchCommands(t *testing.T) {
 				"to=2026-11-21T12%3A00%3A00.5Z&type=pdf", ""},
 		{"search heat --all", "GET /search?limit=100&q=heat", ""},
 		{"search none", "GET /search?limit=10&q=none", "there is none"},
-		{"search heat --limit 0", "", "read --limit: expected 1 or more; --all shows all"},
+		{"search heat --limit=-1", "", "read --limit: expected 0 or more"},
 		{"search suggest heat pu --limit 3", "GET /search/suggest?limit=3&q=heat+pu", ""},
 		{"search stats", "GET /search/stats", ""},
 		{"search stats --json", "GET /search/stats", ""},
@@ -150,6 +150,9 @@ func TestSearchPages(t *testing.T) {
 	}{
 		"all": {searchQueryCmd{Limit: 1, All: true, Facets: true}, []string{
 			"GET /search?facets=true&limit=100&q=a", "GET /search?after=1&limit=100&q=a", "GET /search?after=2&limit=100&q=a",
+		}, 250},
+		"limit 0": {searchQueryCmd{}, []string{
+			"GET /search?limit=100&q=a", "GET /search?after=1&limit=100&q=a", "GET /search?after=2&limit=100&q=a",
 		}, 250},
 		"limit": {searchQueryCmd{Limit: 120}, []string{"GET /search?limit=100&q=a", "GET /search?after=1&limit=20&q=a"}, 120},
 	} {

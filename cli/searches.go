@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -192,15 +191,9 @@ type searchesAddCmd struct {
 	JSON     bool       `name:"json" help:"Print the answer of the API as JSON."`
 }
 
-// Help shows how the command is used.
+// Help says what is printed once.
 func (searchesAddCmd) Help() string {
-	return `Examples:
-
-  conveyor searches add "4½ at Le Plateau" --neighbourhood plateau-mont-royal --bedrooms 2 --max-price 1600 --feed
-  conveyor searches add "near work" --near 45.5017,-73.5673,1500 --webhook https://example.org/hook --kinds price_drop
-  conveyor searches add "my streets" --polygon streets.geojson --text balcon --pace daily --at 07:30 --feed
-
-The secret of a webhook and the addresses of a feed are printed once; nothing shows them again.`
+	return `The secret of a webhook and the addresses of a feed are printed once; nothing shows them again.`
 }
 
 // quietHours are two times of the day, or none.
@@ -265,14 +258,9 @@ type searchesSetCmd struct {
 	JSON     bool       `name:"json" help:"Print the answer of the API as JSON."`
 }
 
-// Help shows how the command is used.
+// Help says what stays.
 func (searchesSetCmd) Help() string {
-	return `What is not given stays. A condition of the filter is taken away by giving the filter anew.
-
-Examples:
-
-  conveyor searches set "near work" --max-price 1500 --quiet 22:00-07:00
-  conveyor searches set "near work" --filter '{"neighbourhood":"plateau-mont-royal"}'`
+	return `What is not given stays. A condition of the filter is taken away by giving the filter anew.`
 }
 
 // searchPatch is a patch whose filter and schedule may have what this program does not know.
@@ -318,7 +306,7 @@ func (c *searchesSetCmd) patch(s searchAsSent) (p searchPatch, err error) {
 		p.Language = new(apilistings.SearchLanguage(c.Language))
 	}
 	if p.Kinds = searchKinds(c.Kinds); reflect.ValueOf(p).IsZero() {
-		return p, errors.New("say what to change, such as --max-price 1500 or --pace daily")
+		return p, Usage("say what to change, such as --max-price 1500 or --pace daily")
 	}
 	return p, nil
 }
@@ -377,14 +365,6 @@ type searchesTryCmd struct {
 	Days  int  `help:"Look at the homes of so many days, 1 to 90." default:"7"`
 	Limit int  `help:"Show at most this many, 1 to 100." default:"20"`
 	JSON  bool `name:"json" help:"Print the answer of the API as JSON."`
-}
-
-// Help shows how the command is used.
-func (searchesTryCmd) Help() string {
-	return `Examples:
-
-  conveyor searches try --max-price 1500 --bedrooms 2 --days 14
-  conveyor searches try --polygon streets.geojson --text '"air climatisé" -sous-sol'`
 }
 
 // Run prints what a filter would have found.

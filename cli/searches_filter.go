@@ -33,7 +33,7 @@ func (f *searchFilter) criteria(c saved.Criteria) (saved.Criteria, error) {
 		d := json.NewDecoder(strings.NewReader(f.Filter))
 		d.DisallowUnknownFields()
 		if err := d.Decode(&c); err != nil {
-			return c, fmt.Errorf("read --filter: %w", err)
+			return c, Usage("read --filter: %v", err)
 		}
 	}
 	overlay(&c.Platform, f.Platform)
@@ -43,13 +43,13 @@ func (f *searchFilter) criteria(c saved.Criteria) (saved.Criteria, error) {
 	var err error
 	if f.BBox != "" {
 		if c.Box, err = degrees(string(f.BBox), 4); err != nil {
-			return c, fmt.Errorf("read --bbox: %w", err)
+			return c, Usage("read --bbox: %v", err)
 		}
 	}
 	if f.Near != "" {
 		n, err := degrees(string(f.Near), 3)
 		if err != nil {
-			return c, fmt.Errorf("read --near: %w", err)
+			return c, Usage("read --near: %v", err)
 		}
 		c.Near = &saved.Near{Latitude: n[0], Longitude: n[1], Metres: n[2]}
 	}

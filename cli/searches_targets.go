@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -44,12 +43,12 @@ func (f targetFlags) targets() (out []apilistings.TargetStart, err error) {
 		d := json.NewDecoder(strings.NewReader(text))
 		d.DisallowUnknownFields()
 		if err := d.Decode(&t); err != nil {
-			return nil, fmt.Errorf("read --target: %w", err)
+			return nil, Usage("read --target: %v", err)
 		}
 		out = append(out, t)
 	}
 	if len(out) == 0 {
-		return nil, errors.New("name a target to tell the news to: --webhook URL, --email ADDRESS, --telegram CHAT, " +
+		return nil, Usage("name a target to tell the news to: --webhook URL, --email ADDRESS, --telegram CHAT, " +
 			"--feed or --target")
 	}
 	return out, nil

@@ -31,7 +31,7 @@ type StatusCmd struct {
 // Run prints the status table. On a terminal it refreshes until ctx ends. With --check, warnings are ExitError 1.
 func (c *StatusCmd) Run(ctx context.Context, r Client) error {
 	if c.Every <= 0 {
-		return fmt.Errorf("read --every: is %s, expected more than 0", c.Every)
+		return Usage("read --every: is %s, expected more than 0", c.Every)
 	}
 	terminal := isatty.IsTerminal(os.Stdout.Fd()) && os.Getenv("TERM") != "dumb"
 	s := &statusScreen{api: r, paint: terminal && os.Getenv("NO_COLOR") == ""}

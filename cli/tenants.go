@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -185,7 +186,7 @@ type tenantsSetCmd struct {
 // Run changes what was given, and prints the tenant.
 func (c *tenantsSetCmd) Run(ctx context.Context, r Client) error {
 	if c.Stop != "" && c.Resume {
-		return errors.New("--stop and --resume do not go together")
+		return Usage("--stop and --resume do not go together")
 	}
 	in := apioutreach.TenantPatch{
 		Name: c.Name, Region: c.Region, MaxContacts: apioutreach.Quota(c.MaxContacts),
@@ -201,6 +202,9 @@ func (c *tenantsSetCmd) Run(ctx context.Context, r Client) error {
 		in.State, in.StoppedReason = new("stopped"), &c.Stop
 	case c.Resume:
 		in.State = new("active")
+	}
+	if reflect.ValueOf(in).IsZero() {
+		return Usage("say what to change, such as --tier enterprise or --stop REASON")
 	}
 	var out apioutreach.Tenant
 	if err := r.call(ctx, http.MethodPatch, tenantPath(c.ID, ""), in, &out); err != nil {
@@ -329,7 +333,7 @@ type senderSetCmd struct {
 // Run changes what was given, and prints the number.
 func (c *senderSetCmd) Run(ctx context.Context, r Client) error {
 	if c.Pause != "" && c.Resume {
-		return errors.New("--pause and --resume do not go together")
+		return Usage("--pause and --resume do not go together")
 	}
 	in := apioutreach.SenderPatch{Name: c.Name, PerSecond: c.PerSecond}
 	switch {
@@ -344,6 +348,9 @@ func (c *senderSetCmd) Run(ctx context.Context, r Client) error {
 			return err
 		}
 		in.Token = &token
+	}
+	if reflect.ValueOf(in).IsZero() {
+		return Usage("say what to change, such as --per-second 20 or --pause REASON")
 	}
 	return show(ctx, r, http.MethodPatch, tenantPath(c.ID, "/senders/"+c.Sender.String()), in, c.JSON, printSender)
 }

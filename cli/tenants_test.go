@@ -108,6 +108,8 @@ func TestTenantCommands(t *testing.T) {
 			"PATCH " + sender + ` {"state":"paused","reason":"lunch"}`,
 		}, ""},
 		{"sender set acme " + senderOne.String() + " --resume", []string{"PATCH " + sender + ` {"state":"active"}`}, ""},
+		{"set acme", nil, "say what to change, such as --tier enterprise or --stop REASON"},
+		{"sender set acme " + senderOne.String(), nil, "say what to change, such as --per-second 20 or --pause REASON"},
 		{"rekey", []string{"POST /senders/reseal"}, ""},
 	} {
 		asked = nil

@@ -115,7 +115,7 @@ type setCurrentCmd struct {
 
 func (c *setCurrentCmd) Run(ctx context.Context, all *CLI) error {
 	if c.Unversioned && c.Build != "" {
-		return errors.New("--unversioned takes no build")
+		return cli.UsageError("--unversioned takes no build")
 	}
 	return with(ctx, func(ctx context.Context, h *house) error {
 		build, err := c.id(h)
@@ -164,7 +164,7 @@ type deploymentRampCmd struct {
 
 func (c *deploymentRampCmd) Run(ctx context.Context, all *CLI) error {
 	if c.Percent < 0 || c.Percent > 100 {
-		return fmt.Errorf("--percent is %g, expected 0 to 100", c.Percent)
+		return cli.Usage("--percent is %g, expected 0 to 100", c.Percent)
 	}
 	return with(ctx, func(ctx context.Context, h *house) error {
 		build, err := c.id(h)

@@ -48,7 +48,7 @@ func (c *extractCmd) run(ctx context.Context, in io.Reader, out io.Writer, bound
 		}
 	}
 	if u, err := url.Parse(address); err != nil || u.Host == "" {
-		return fmt.Errorf("read --url: %q is not an absolute URL", address)
+		return cli.Usage("read --url: %q is not an absolute URL", address)
 	}
 	found, err := readers.Extract(ctx, page, address)
 	if err != nil {

@@ -33,7 +33,7 @@ type feedCmd struct {
 // each. Lines are sent unchanged, invalid messages too, so that their handling can be tried.
 func (c *feedCmd) Run(ctx context.Context) error {
 	if c.Limit < 0 || c.Rate < 0 {
-		return errors.New("read --limit and --rate: expected 0 or more")
+		return cli.UsageError("read --limit and --rate: expected 0 or more")
 	}
 	conf, err := settings()
 	if err != nil {

@@ -48,7 +48,7 @@ const sampleRows = 1000
 // another team's normalizer would send it. A row that was sent before changes nothing.
 func (c *importListingsCmd) Run(ctx context.Context) error {
 	if c.Rate < 0 {
-		return errors.New("read --rate: expected 0 or more")
+		return cli.UsageError("read --rate: expected 0 or more")
 	}
 	plan, err := c.plan()
 	if err != nil {

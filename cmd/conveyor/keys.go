@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/cli"
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/access"
@@ -42,10 +42,10 @@ func (c *keysCreateCmd) Run(ctx context.Context) error {
 		return err
 	}
 	if c.PrintEnv && c.Expires > 0 {
-		return errors.New("--print-env and --expires do not go together: an entry of CONVEYOR_API_KEYS does not expire")
+		return cli.UsageError("--print-env and --expires do not go together: an entry of CONVEYOR_API_KEYS does not expire")
 	}
 	if c.PrintEnv && c.Tenant != "" {
-		return errors.New("--print-env and --tenant do not go together: an entry of CONVEYOR_API_KEYS is of no tenant")
+		return cli.UsageError("--print-env and --tenant do not go together: an entry of CONVEYOR_API_KEYS is of no tenant")
 	}
 	id, key, err := access.NewKey(rand.Reader)
 	if err != nil {
@@ -89,20 +89,25 @@ func (c *keysCreateCmd) Run(ctx context.Context) error {
 	})
 }
 
-type keysListCmd struct{}
+type keysListCmd struct {
+	JSON bool `name:"json" help:"Print the keys as JSON, as GET /keys has them."`
+}
 
-func (keysListCmd) Run(ctx context.Context) error {
+func (c *keysListCmd) Run(ctx context.Context) error {
 	return with(ctx, func(ctx context.Context, h *house) error {
 		keys, err := db.NewKeys(h.pool).List(ctx)
 		if err != nil {
 			return err
 		}
-		if len(keys) == 0 {
+		if len(keys) == 0 && !c.JSON {
 			fmt.Fprintln(os.Stderr, "conveyor: there are no keys; create one with conveyor keys create NAME --role read")
 			return nil
 		}
 		for n, k := range keys {
 			keys[n] = k.Within(h.config.API.KeysWithin())
+		}
+		if c.JSON {
+			return cli.PrintJSON(os.Stdout, api.KeyList{Items: api.Each(keys, api.ShowKey)})
 		}
 		return printKeys(os.Stdout, keys, time.Now())
 	})

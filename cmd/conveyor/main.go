@@ -84,13 +84,13 @@ func run(args []string) int {
 	if err != nil {
 		panic(err) // a bug in CLI, not an input of the user
 	}
+	exemplify(parser.Model.Node)
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
 	command, err := parser.Parse(args)
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "conveyor: %s; see conveyor --help\n", plain(err))
-		return 2
+		return misused(err, understood(err))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -101,14 +101,23 @@ func run(args []string) int {
 	command.BindTo(withRole(ctx, command.Command()), (*context.Context)(nil))
 	err = command.Run(&line)
 	var code cli.ExitError
+	var wrong cli.UsageError
 	switch {
 	case err == nil:
 		return 0
 	case errors.As(err, &code):
 		return int(code)
+	case errors.As(err, &wrong):
+		return misused(err, commandLine(command))
 	}
 	fmt.Fprintf(os.Stderr, "conveyor: %s\n", plain(err))
 	return 1
+}
+
+// misused says what is wrong with a command line, and which help says how it goes.
+func misused(err error, command string) int {
+	fmt.Fprintf(os.Stderr, "conveyor: %s; see %s --help\n", plain(err), command)
+	return 2
 }
 
 // plain is an error's text without what would steer the terminal: it may quote a page or an answer.

@@ -7,7 +7,6 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -44,7 +43,7 @@ func (c *scrapeCmd) Validate() error {
 		return fmt.Errorf("there is no platform %q; known are %s", c.Platform, strings.Join(platform.Names(), ", "))
 	}
 	if !c.Once && c.File == "" {
-		return errors.New("--once is missing: this command loads one page; continuous scraping is a workflow, see conveyor platforms")
+		return cli.UsageError("--once is missing: this command loads one page; continuous scraping is a workflow, see conveyor platforms")
 	}
 	return nil
 }

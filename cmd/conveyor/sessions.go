@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/cli"
 	"github.com/mtlrent/conveyor/db"
 )
@@ -18,13 +19,18 @@ type sessionsCmd struct {
 	End  sessionsEndCmd  `cmd:"" help:"End all sessions of a caller."`
 }
 
-type sessionsListCmd struct{}
+type sessionsListCmd struct {
+	JSON bool `name:"json" help:"Print the sessions as JSON, as GET /sessions has them."`
+}
 
-func (sessionsListCmd) Run(ctx context.Context) error {
+func (c *sessionsListCmd) Run(ctx context.Context) error {
 	return with(ctx, func(ctx context.Context, h *house) error {
 		list, err := db.NewSessions(h.pool).List(ctx, time.Now())
 		if err != nil {
 			return err
+		}
+		if c.JSON {
+			return cli.PrintJSON(os.Stdout, api.OpenSessionList{Items: api.Each(list, api.ShowSession)})
 		}
 		if len(list) == 0 {
 			fmt.Fprintln(os.Stderr, "conveyor: no session is open")
@@ -60,6 +66,9 @@ func (c *sessionsEndCmd) Run(ctx context.Context) error {
 		n, err := db.NewSessions(h.pool).End(ctx, c.Caller, osUser(), time.Now().UTC())
 		if err != nil {
 			return err
+		}
+		if n == 0 {
+			return fmt.Errorf("no session of %q is open; conveyor sessions list shows whose are", c.Caller)
 		}
 		fmt.Fprintf(os.Stderr, "conveyor: %d sessions of %s have ended; the API rejects them after 5 seconds at most\n",
 			n, cli.Plain(c.Caller))

@@ -18,7 +18,7 @@ func TestExitCodes(t *testing.T) {
 	}{
 		{"done", []string{"version"}, 0},
 		{"an unknown flag", []string{"up", "--sideways"}, 2},
-		{"with-services without a command", []string{"--home", home, "with-services", "--"}, 1},
+		{"with-services without a command", []string{"--home", home, "with-services", "--"}, 2},
 		{"the command's own", []string{"--home", home, "with-services", "--only", "redis", "--", "sh", "-c", "exit 7"}, 7},
 		{"a command killed by a signal",
 			[]string{"--home", home, "with-services", "--only=redis", "--", "sh", "-c", "kill -9 $$"}, 137},

@@ -27,15 +27,15 @@ type withServicesCmd struct {
 
 // Run starts services on free ports with data in a folder of their own (devstack.Scratch), runs the command with their
 // addresses in its environment, and returns its exit code. Several may run at once.
-func (c *withServicesCmd) Run(ctx context.Context, cli *CLI) (err error) {
+func (c *withServicesCmd) Run(ctx context.Context, all *CLI) (err error) {
 	line := c.Command
 	if len(line) > 0 && line[0] == "--" {
 		line = line[1:]
 	}
 	if len(line) == 0 {
-		return errors.New("no command given: conveyor with-services -- COMMAND ARGUMENTS")
+		return cli.UsageError("no command given: conveyor with-services -- COMMAND ARGUMENTS")
 	}
-	dir, err := devstack.Scratch(cli.Home, c.Durable)
+	dir, err := devstack.Scratch(all.Home, c.Durable)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (c *withServicesCmd) Run(ctx context.Context, cli *CLI) (err error) {
 	}
 	stack, err := devstack.Start(ctx, devstack.Options{
 		External: devstack.External{Browser: given.Browser, BrowserDriver: given.BrowserDriver},
-		Dir:      dir, Bin: filepath.Join(cli.Home, "bin"), FreePorts: true, Throwaway: !c.Durable,
+		Dir:      dir, Bin: filepath.Join(all.Home, "bin"), FreePorts: true, Throwaway: !c.Durable,
 		Services: c.Only, NoInstall: c.NoInstall, Out: os.Stderr, CreateDB: true,
 		NoSandbox: conf.Browser.Sandbox == config.SandboxOff,
 	})
