@@ -180,7 +180,7 @@ function Cycle({
   const t = say.platform
   return (
     <Section title={title} note={c && <Age at={c.started_at} />}>
-      {!c && <Empty>{t.noCycle}</Empty>}
+      {!c && <Empty>{current ? t.betweenCycles : t.noCycle}</Empty>}
       {c && (
         <>
           <p className="nums">

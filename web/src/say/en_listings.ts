@@ -61,6 +61,7 @@ export const platform = {
   cycle: 'This cycle',
   lastCycle: 'The cycle before',
   noCycle: 'No cycle yet.',
+  betweenCycles: 'None is under way.',
   history: 'History of cycles',
   pages: 'Pages',
   took: 'Took',

@@ -61,6 +61,7 @@ export const platform: (typeof en)['platform'] = {
   cycle: 'Ce cycle',
   lastCycle: 'Le cycle précédent',
   noCycle: 'Pas encore de cycle.',
+  betweenCycles: 'Aucun n’est en cours.',
   history: 'Histoire des cycles',
   pages: 'Pages',
   took: 'Durée',
