@@ -162,7 +162,7 @@ func TestControlCampaign(t *testing.T) {
 	c = do("cancel", "", 200)
 	require.Equal(t, apioutreach.CampaignState("canceled"), c.State)
 	require.Equal(t, []string{start, wake}, d.Started.Calls, "the workflow brings it to its end")
-	do("resume", "", 409)
+	hint("resume", "is canceled: it has ended, and another one is created")
 	do("retry-failed", "", 409)
 	require.Equal(t, []string{
 		"campaign.created", "campaign.scheduled", "campaign.scheduled", "campaign.unscheduled", "campaign.scheduled",

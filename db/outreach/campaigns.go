@@ -278,8 +278,12 @@ var moves = map[[2]campaign.State]string{
 
 // instead says what to do with a campaign in a state that m does not lead from.
 func (m move) instead(state campaign.State) string {
-	if does := moves[[2]campaign.State{state, m.to}]; does != "" && m.by != "" {
+	does := moves[[2]campaign.State{state, m.to}]
+	switch {
+	case m.by != "" && does != "":
 		return does + " instead"
+	case m.by != "" && state.Ended():
+		return "it has ended, and another one is created for what is still to be sent"
 	}
 	return fmt.Sprintf("it cannot become %s", m.to)
 }
