@@ -24,6 +24,7 @@ import (
 // DeadLettersCmd lists, shows, replays and discards the messages and images that could not be processed.
 type DeadLettersCmd struct {
 	List    lettersListCmd    `cmd:"" help:"List dead letters, most recently dead-lettered first."`
+	Reasons lettersReasonsCmd `cmd:"" help:"Count dead letters by queue, class and reason: what they died of."`
 	Show    lettersShowCmd    `cmd:"" help:"Show one dead letter with its headers, body and audit trail; contact data is removed."`
 	Replay  lettersReplayCmd  `cmd:"" help:"Send dead letters to their queues again, by ID or by filter."`
 	Discard lettersDiscardCmd `cmd:"" help:"Discard dead letters, by ID or by filter. They can still be shown and, with --force, replayed."`
@@ -77,6 +78,34 @@ const letterHead = "ID\tDIED LAST (UTC)\tSTATE\tQUEUE\tCLASS\tDEATHS\tREPLAYS\tR
 func letterRow(t io.Writer, l api.LetterItem) {
 	fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%d\t%d\t%s\n", l.ID, l.LastAt.UTC().Format(time.DateTime), l.State,
 		Plain(l.Queue), Plain(l.Class), l.Deaths, l.Replays, Short(Plain(l.Reason), 80))
+}
+
+type lettersReasonsCmd struct {
+	letterFlags
+	State string `help:"State: ${enum}." enum:"open,replayed,resolved,discarded,any" default:"open"`
+	JSON  bool   `name:"json" help:"Print the answer of the API as JSON."`
+}
+
+// Run prints a line for each queue, class and reason, the commonest first.
+func (c *lettersReasonsCmd) Run(ctx context.Context, r Client) error {
+	q := c.query()
+	q.Set("state", c.State)
+	return show(ctx, r, http.MethodGet, "/dead-letters/groups?"+q.Encode(), nil, c.JSON, printGroups)
+}
+
+// printGroups writes what dead letters died of. What --reason takes is a part of each, without the numbers in it.
+func printGroups(w io.Writer, got api.LetterGroups) error {
+	if len(got.Items) == 0 {
+		_, err := fmt.Fprintln(os.Stderr, "no dead letter matches")
+		return err
+	}
+	t := newTable(w)
+	fmt.Fprintln(t, "LETTERS\tQUEUE\tCLASS\tDIED LAST (UTC)\tNEWEST\tREASON")
+	for _, g := range got.Items {
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%d\t%s\n", g.Letters, Plain(g.Queue), Plain(g.Class),
+			g.LastAt.UTC().Format(time.DateTime), g.Newest, Short(Plain(g.Reason), 100))
+	}
+	return t.Flush()
 }
 
 type lettersShowCmd struct {
