@@ -236,7 +236,7 @@ type campaignsStartCmd struct {
 	JSON     bool `name:"json" help:"Print the answer of the API as JSON."`
 }
 
-// hour is a time to come on the command line, with its offset: a campaign must not start at another hour than was meant.
+// hour is a time to come on the command line, with its offset: a campaign must not start at another hour than is meant.
 type hour struct{ time.Time }
 
 // UnmarshalText reads an RFC 3339 time.
