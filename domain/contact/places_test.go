@@ -102,7 +102,7 @@ func TestHeadersOfForms(t *testing.T) {
 		"نام,نام خانوادگی,موبایل":                                                   "given_name family_name phone",
 		"নাম,মোবাইল নম্বর,ইমেইল":                                                    "name phone email",
 	} {
-		f := importFile(t, []byte(header+"\n,,5145550123\n"), contact.Options{Delimiter: ",", Header: ptr(true)})
+		f := importFile(t, []byte(header+"\n,,5145550123\n"), contact.Options{Delimiter: ",", Header: new(true)})
 		if got := fieldsOf(f.plan.Mapping); got != want {
 			t.Errorf("%s: %s; want %s", header, got, want)
 		}
