@@ -360,7 +360,8 @@ func (p *Prose) alone(i int) bool {
 		}
 	}
 	leased := p.sym(from-1) == ',' && (p.about(from-2, aLease) || p.about(from-4, aLease) || p.about(from-5, aLease))
-	ends := p.stop(to+1) || p.sym(to+1) == ',' && (p.about(to+2, aLease) || p.num(to+2) != nil && leaseUnits[p.word(to+3)]) || p.sym(to+1) == '(' && d.Day > 0
+	lease := p.about(to+2, aLease) || p.num(to+2) != nil && leaseUnits[p.word(to+3)]
+	ends := p.stop(to+1) || p.sym(to+1) == ',' && lease || p.sym(to+1) == '(' && d.Day > 0
 	return (p.itemStart(from) || leased && d.Day > 0) && ends
 }
 

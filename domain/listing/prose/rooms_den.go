@@ -9,6 +9,9 @@ func (p *Prose) aDen(i int) bool {
 	return dens[w] && (w != "flex" || p.listEnds(i+1) || p.sym(i+1) == '/' || n == "room" || n == "space" || n == "den")
 }
 
+// beforeDen stand between the bedrooms and a den, beside kinds of homes: "2 chambres fermées et petit bureau".
+var beforeDen = set(`unit suite home a coucher et and un une plus with avec fermees fermee large spacious small one petit`)
+
 // den tells whether "et 1 bureau", "+ bureau", "and den" follows, also after a word for the home.
 func (p *Prose) den(i int) bool {
 	for k := i; k < i+6 && k < len(p.words); k++ {
@@ -16,9 +19,7 @@ func (p *Prose) den(i int) bool {
 		case p.aDen(k):
 			n := p.word(k + 1)
 			return n != "de" && n != "building" && n != "hours"
-		case kinds[w] != "" || w == "unit" || w == "suite" || w == "home":
-		case w == "a" || w == "coucher" || w == "et" || w == "and" || w == "un" || w == "une" || w == "plus" || w == "with" ||
-			w == "avec" || w == "fermees" || w == "fermee" || w == "large" || w == "spacious" || w == "small" || w == "one" || w == "petit":
+		case kinds[w] != "" || beforeDen[w]:
 		case w == "":
 			if p.words[k].kind == number && p.words[k].cents != 100 || p.stop(k) && k > i {
 				return false
