@@ -54,6 +54,7 @@ func NewWakes(launch DispatchStarter, every time.Duration, log *slog.Logger) *Wa
 
 // Wake returns when the signal was sent, or could not be sent in time, or when it is to be sent soon.
 func (w *Wakes) Wake(ctx context.Context, tenant string) {
+	ctx = context.WithoutCancel(ctx) // what it is for is stored, whether its caller waits or has gone
 	if w.begin(ctx, tenant, time.Now()) {
 		w.wake(ctx, tenant)
 	}
@@ -69,7 +70,7 @@ func (w *Wakes) begin(ctx context.Context, tenant string, now time.Time) bool {
 		return false
 	}
 	if woken, lately := w.woken[tenant]; lately && !w.closed {
-		w.arm(context.WithoutCancel(ctx), tenant, w.every-now.Sub(woken)) // its request is answered by then
+		w.arm(ctx, tenant, w.every-now.Sub(woken))
 		return false
 	}
 	maps.DeleteFunc(w.away, func(_ string, until time.Time) bool { return !now.Before(until) })
@@ -114,9 +115,7 @@ func (w *Wakes) wake(ctx context.Context, tenant string) {
 	waking, cancel := context.WithTimeout(ctx, wakeWithin)
 	defer cancel()
 	err := w.launch.WakeDispatch(waking, tenant)
-	gone := errors.Is(ctx.Err(), context.Canceled) // a caller that has gone says nothing of Temporal
-	w.woke(tenant, err, gone)
-	if err == nil || gone {
+	if w.woke(tenant, err); err == nil {
 		return
 	}
 	w.log.WarnContext(ctx, "cannot reach the workflow that sends messages; a worker starts it when temporal is back",
@@ -124,7 +123,7 @@ func (w *Wakes) wake(ctx context.Context, tenant string) {
 }
 
 // woke notes what became of a wake.
-func (w *Wakes) woke(tenant string, err error, gone bool) {
+func (w *Wakes) woke(tenant string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := time.Now()
@@ -135,7 +134,6 @@ func (w *Wakes) woke(tenant string, err error, gone bool) {
 	delete(w.woken, tenant)
 	var away *serviceerror.Unavailable
 	switch {
-	case gone:
 	case errors.As(err, &away):
 		w.away[""] = now.Add(wakePause)
 	default:

@@ -24,12 +24,17 @@ type roster struct {
 	calls map[string][]time.Duration
 	err   error
 	hangs bool
+
+	during func(ctx context.Context) // nil: nothing happens
 }
 
 func (r *roster) WakeDispatch(ctx context.Context, tenant string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.calls[tenant] = append(r.calls[tenant], time.Since(r.began))
+	if r.during != nil {
+		r.during(ctx)
+	}
 	if r.hangs {
 		<-ctx.Done()
 		return ctx.Err()
@@ -126,5 +131,23 @@ func TestWakesThatFail(t *testing.T) {
 		require.Len(t, r.calls["acme"], 2)
 		r.wake(t, w, "acme", 6300*ms)
 		require.Len(t, r.calls["acme"], 3)
+	})
+}
+
+// A caller that has gone has stored what is to be sent: its signal goes out all the same.
+func TestWakesOfCallersThatHaveGone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r, w := newRoster()
+		defer w.Close()
+		ctx, goes := context.WithCancel(t.Context())
+		r.during = func(signal context.Context) {
+			goes()
+			require.NoError(t, signal.Err())
+		}
+		w.Wake(ctx, "acme")
+		r.during = nil
+		w.Wake(ctx, "other")
+		require.Equal(t, map[string][]time.Duration{"acme": {0}, "other": {0}}, r.calls)
 	})
 }
