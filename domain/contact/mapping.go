@@ -75,7 +75,9 @@ func mapColumns(columns []string, sample [][]string, o Options) (Mapping, []Reas
 			continue
 		}
 		k, sure, why := byHeader(m[i].Header, f)
-		guessed := sure < 1 || k.field == FieldLocale && headers[f] != known{FieldLocale, 0}
+		_, exact := headers[f]
+		_, made := compound(f) // "WhatsApp Business" may have yes and no
+		guessed := sure < 1 || made && !exact || k.field == FieldLocale && headers[f] != known{FieldLocale, 0}
 		if guessed && belied(k.field, sample, i) {
 			k, sure, why = known{}, 0, ""
 		}
@@ -97,7 +99,7 @@ func mapColumns(columns []string, sample [][]string, o Options) (Mapping, []Reas
 	oneRole(m)
 	byContent(m, folded, sample, o.Region, taken)
 	nameAlone(m, folded)
-	nameOfRole(m, folded)
+	nameOfRole(m, folded, sample)
 	labelled(m, folded)
 	coded(m, folded, sample)
 	slugs := map[string]bool{}
@@ -190,7 +192,8 @@ func lookup(said map[string]string, header string, i int) (string, bool) {
 // exportOf is the export that a file is; one without a name where it is none that is known.
 func exportOf(folded []string) preset {
 	for _, p := range presets {
-		if !slices.ContainsFunc(p.needs, func(n string) bool { return !slices.Contains(folded, n) }) {
+		has := func(n string) bool { return slices.Contains(folded, n) }
+		if !slices.ContainsFunc(p.needs, func(n string) bool { return !has(n) }) && !has(p.not) {
 			return p
 		}
 	}

@@ -3,6 +3,7 @@ package contact
 import (
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // places are the words of headers that say where a person is reached, and the rank of a telephone there.
@@ -54,6 +55,12 @@ var roles = wordsOf(`guest tenant member patient student parent attendee buyer s
 	volunteer participant lead prospect borrower locataire membre patient eleve adherent participant proprietaire
 	inquilino socio paciente alumno participante cliente inquilina socia locatario membro aluno`)
 
+// nameWords are the names of names in headers of roles; sureReach is how sure a column is whose telephones are the
+// person's.
+var nameWords = strings.Fields("name nom nombre nome")
+
+const sureReach = .8
+
 // ofRole says that a folded header is the name of a person of a role: "guest name", "nom du locataire".
 func ofRole(folded string) bool {
 	words := strings.Fields(folded)
@@ -61,31 +68,44 @@ func ofRole(folded string) bool {
 	case 2:
 		return words[1] == "name" && roles[words[0]] || words[0] == "nom" && roles[words[1]]
 	case 3, 4:
-		named := words[0] == "nom" || words[0] == "nombre" || words[0] == "nome"
-		return named && slices.Contains(linking, words[1]) && roles[words[len(words)-1]]
+		return words[0] != "name" && slices.Contains(nameWords, words[0]) && slices.Contains(linking, words[1]) &&
+			roles[words[len(words)-1]]
 	}
 	return false
 }
 
+// others are persons who are named beside those of roles, and whose the telephone may be.
+var others = wordsOf(`landlord seller mother father spouse wife husband guardian guarantor child doctor co conjoint
+	garant mere pere enfant bailleur vendeur madre padre hijo conyuge mae pai responsavel filho fiador vendedor`)
+
 // nameOfRole takes the only column of names of a role for the name, where no column has any. Of two, student and
-// parent, it is not known whose the telephone is.
-func nameOfRole(m Mapping, folded []string) {
+// parent, it is not known whose the telephone is, nor of one that only has words of it: "guarantor phone".
+func nameOfRole(m Mapping, folded []string, sample [][]string) {
 	if m.has(FieldName) || m.has(FieldGiven) || m.has(FieldFamily) {
 		return
 	}
 	only := -1
 	for i := range m {
-		if !ofRole(folded[i]) {
-			continue
-		}
-		if only >= 0 {
+		words := strings.Fields(folded[i])
+		ofPerson := slices.ContainsFunc(words, func(w string) bool { return roles[w] })
+		other := slices.ContainsFunc(words, func(w string) bool { return others[w] })
+		named := slices.ContainsFunc(words, func(w string) bool { return slices.Contains(nameWords, w) })
+		reach := m[i].Field == FieldPhone || m[i].Field == FieldEmail
+		switch {
+		case ofRole(folded[i]) && only < 0:
+			only = i
+		case named && (ofPerson || other), reach && m[i].Confidence < sureReach && !ofPerson:
 			return
 		}
-		only = i
 	}
-	if only >= 0 && m[only].Field == "" {
-		m[only].Field, m[only].Confidence, m[only].Why = FieldName, .7, "the only name of a person"
+	if only < 0 || m[only].Field != "" {
+		return
 	}
+	lettered := func(s string) bool { return strings.ContainsFunc(s, unicode.IsLetter) }
+	if part, values := share(sample, only, lettered); values > 0 && part < .5 {
+		return // French for how many: "nombre de locataire"
+	}
+	m[only].Field, m[only].Confidence, m[only].Why = FieldName, .7, "the only name of a person"
 }
 
 // compound is what a folded header means that is made of known ones.

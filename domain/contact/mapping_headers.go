@@ -124,6 +124,7 @@ func numbered(folded string) (known, bool) {
 type preset struct {
 	name   string
 	needs  []string
+	not    string // a column that makes it something else
 	fields map[string]known
 	parts  []string // columns with these words at their ends say of others what they are, so they are left out
 }

@@ -116,7 +116,7 @@ func holdsWord(folded, word string) bool {
 
 // givenBeside are headers that are given names beside a column of family names, and else something different: "Ad" is
 // an advert in English.
-var givenBeside = []string{"ad", "isim", "名字", fold("الاسم"), fold("نام")}
+var givenBeside = []string{"ad", "isim", "名字", fold("الاسم"), fold("نام"), fold("नाम")}
 
 // languagesAbroad are names of languages in the languages of headersAbroad, and those of these in English and French.
 var languagesAbroad = map[string]string{

@@ -112,7 +112,8 @@ var presets = []preset{
 		fields: map[string]known{"id": {"fields.lead_id", 0}, "platform": {"fields.platform", 0}}},
 	{name: "Brevo", needs: []string{"email", "sms", "landline number"},
 		fields: map[string]known{"sms": {FieldPhone, rankMobile}}},
-	{name: "vCard", needs: []string{"fn", "n"}, fields: map[string]known{"fn": {FieldName, 0}, "n": {"fields.n", 0}}},
+	{name: "vCard", needs: []string{"fn", "n"}, not: "ln",
+		fields: map[string]known{"fn": {FieldName, 0}, "n": {"fields.n", 0}}},
 	{name: "Meta custom audience", needs: []string{"email", "phone", "fn", "ln"}},
 }
 

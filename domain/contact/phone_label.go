@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/nyaruka/phonenumbers"
 )
@@ -36,12 +37,30 @@ func unlabelled(s string) string {
 	}
 	label, behind := fold(before), fold(after)
 	switch {
-	case label != "" && behind == "" && (ownLabel(label) || labelLetters[label] || ofRegion(label, number)):
+	case label != "" && behind == "" && !countsFirst(before, number) &&
+		(ownLabel(label) || labelLetters[label] && !joined(before) || ofRegion(label, number)):
 		return number
 	case label == "" && behind != "" && ownLabel(behind):
 		return before + number
 	}
 	return s
+}
+
+// countsFirst says that a number behind a label may begin with a digit that counts the telephones: of "Tel 2 021 123
+// 4567" a number of Egypt would be read for one of Romania. That of "Cell 1-514-555-0123" stands in the number.
+func countsFirst(before, number string) bool {
+	first := strings.TrimLeft(number, "(")
+	if first[0] < '1' || first[0] > '9' || len(first) < 3 || isDigit(first[1]) || strings.Contains(before, ":") {
+		return false
+	}
+	return first[0] != '1' || first[1] != '-' && first[1] != '.' || !isDigit(first[2])
+}
+
+// joined says that a label stands at its number without a space, as the letter of a customer's number does:
+// "C5145550123".
+func joined(before string) bool {
+	last, _ := utf8.DecodeLastRuneInString(before)
+	return unicode.IsLetter(last)
 }
 
 // ownLabel says that a folded word names a telephone of the person's own.

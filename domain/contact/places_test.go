@@ -102,7 +102,7 @@ func TestHeadersOfForms(t *testing.T) {
 		"نام,نام خانوادگی,موبایل":                                                   "given_name family_name phone",
 		"নাম,মোবাইল নম্বর,ইমেইল":                                                    "name phone email",
 	} {
-		f := importFile(t, []byte(header+"\n,,5145550123\n"), contact.Options{Delimiter: ",", Header: new(true)})
+		f := importFile(t, []byte(header+"\nAnn,,\n"), contact.Options{Delimiter: ",", Header: new(true)})
 		if got := fieldsOf(f.plan.Mapping); got != want {
 			t.Errorf("%s: %s; want %s", header, got, want)
 		}
@@ -117,6 +117,8 @@ func TestPhonesWithLabels(t *testing.T) {
 		"Cell: 514-555-0123": true, "Tél. : 514-555-0123": true, "H: 514-555-0123": true, "(c) 514-555-0123": true,
 		"514-555-0123 (cell)": true, "514-555-0123 mobile": true, "514-555-0123 (travail)": true, "+1 514 555 0123 (WhatsApp)": true,
 		"(CA) +1 514 555 0123": true, "CA: +1 514-555-0123": true, "Home 514-555-0123": true,
+		"Cell: 1 514 555 0123": true, "Cell 1-514-555-0123": true, "Cell: (514) 555-0123": true, "Cell 1 514-555-0123": false,
+		"Tel. (4) 514-555-0123": false, "C5145550123": false, "C1 514-555-0123": false,
 		"FR: +1 514-555-0123": false, "Fax: 514-555-0123": false, "514-555-0123 (fax)": false, "Mom: 514-555-0123": false,
 		"514-555-0123 (wife)": false, "514-555-0123 ext": false, "Cell: 514-555-0123 Home: 438-555-0199": false,
 		"Emergency 514-555-0123": false, "514-555-0123 x": false, "Cell: 514-555-FLOW": false,
@@ -124,6 +126,37 @@ func TestPhonesWithLabels(t *testing.T) {
 		phone, _, wrong := contact.ReadPhone(cell, "CA")
 		if (wrong == nil) != read || read && phone != want {
 			t.Errorf("%s: %q, %v", cell, phone, wrong)
+		}
+	}
+	for cell, region := range map[string]string{
+		"Tel 2 021 123 4567": "RO", "Tel. (7) 9123456789": "IR", "Mobile 4 - (868) 291-1234": "TT",
+	} {
+		if phone, _, wrong := contact.ReadPhone(cell, region); wrong == nil {
+			t.Errorf("%s: %q, of somebody else", cell, phone)
+		}
+	}
+}
+
+// Columns that only look like those of places and roles.
+func TestNoHeadersOfPlacesAndRoles(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"Name,WhatsApp Business,Phone\nAnn,Yes,5145550123":           "name . phone",
+		"Name,Mobile home,Phone\nAnn,No,5145550123":                  "name . phone",
+		"Your mail,Phone\nYes,5145550123":                            ". phone",
+		"Tenant name,Guarantor phone\nAnn,5145550123":                ". phone",
+		"Tenant name,Landlord name,Phone\nAnn,Bob,5145550123":        ". . phone",
+		"Nome do aluno,Nome da mãe,Telefone\nAna,Bia,5145550123":     ". . phone",
+		"Student name,Mother's name,Phone\nAnn,Cleo,5145550123":      ". . phone",
+		"Borrower name,Co-borrower name,Phone\nAnn,Bob,5145550123":   ". . phone",
+		"Guest name,Property name,Guest phone\nAnn,Villa,5145550123": "name . phone",
+		"Nombre de locataire,Téléphone\n3,5145550123":                ". phone",
+		"N,FN,LN,Phone\n1,Ann,Lee,5145550123":                        ". given_name family_name phone",
+		"उपनाम,नाम,फोन\nशर्मा,राम,5145550123":                        "family_name given_name phone",
+	} {
+		f := importFile(t, []byte(text+"\n"), contact.Options{Delimiter: ",", Header: new(true)})
+		if got := fieldsOf(f.plan.Mapping); got != want {
+			t.Errorf("%s: %s; want %s", text, got, want)
 		}
 	}
 }
