@@ -85,10 +85,11 @@ func (p *page) brandOf(products []*markup.Item, meta map[string][]string, found 
 	lines := p.linesByTitle()
 	for _, v := range sorted(s.brands) {
 		n := s.brands[v]
-		if w := maker(v); w != "" && !cards[labelKey(w)] {
+		if w := maker(v); w != "" {
 			switch name := " " + labelKey(p.name) + " "; {
 			case strings.HasPrefix(strings.ToLower(p.name), strings.ToLower(w)+" "):
 				c.add(w, p.w[brandScriptBegins], Page)
+			case cards[labelKey(w)]:
 			case len(w) > 2 && strings.Contains(name, " "+labelKey(w)+" "):
 				c.add(w, p.w[brandScriptWithin], Page)
 			case lines[strings.ToLower(w)] && !p.ownName(w) && !categories[labelKey(w)] && !isLabel(w):

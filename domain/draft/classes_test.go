@@ -128,6 +128,7 @@ func TestBrands(t *testing.T) {
 		{"a link of the menu", `<a href="/brands/sale">All the brands of our sale</a><h1>Lamp</h1>`, ""},
 		{"in a script and in the name", `<h1>Brass lamp Lumen 40</h1><script>var p = {"brand":"Lumen"}</script>`, "Lumen"},
 		{"a way to pay in a script", `<h1>Brass lamp</h1><p>Visa</p><script>var p = {"cards":[{"brand":"Visa"}]}</script>`, ""},
+		{"a maker that is a way to pay as well", `<h1>Elo touch screen</h1><script>var p = {"brand":"Elo"}</script>`, "Elo"},
 		{"in a script alone", `<h1>Brass lamp</h1><script>var p = {"brand":"Lumen"}</script>`, ""},
 		{"the shop's own name, and another", `<h1>Lamp</h1><script type="application/ld+json">{"@type":"Product","name":"Lamp",
 			"brand":"Acme"}</script><p>Brand: Lumen</p>`, "Lumen"},

@@ -91,9 +91,9 @@ func toProducts(items []*markup.Item) {
 }
 
 // productOf makes a product of the only offer of a page that names no product: some templates leave out the item around
-// it. That of an article is of something else.
+// it. That of an article is of something else, but plugins call every page of a shop one by og:type.
 func productOf(data markup.Data) {
-	if len(data.Find(productTypes...)) > 0 || article(data) {
+	if len(data.Find(productTypes...)) > 0 || len(data.Find(articleTypes...)) > 0 {
 		return
 	}
 	only := -1

@@ -25,6 +25,8 @@ func TestIsProduct(t *testing.T) {
 		{"a button that buys", `<h1>Lamp</h1><button>Add to cart</button>`, true},
 		{"a page of a shop that a plugin calls an article", `<meta property="og:type" content="article">` + ld +
 			`{"@type":"WebPage","name":"Lamp"}</script><h1>Lamp</h1><button>Add to cart</button>`, true},
+		{"an offer on a page of a shop that a plugin calls an article", `<meta property="og:type" content="article">` + ld +
+			`{"@type":"Offer","price":"5.00"}</script><h1>Lamp</h1>`, true},
 		{"a product called like a fault", ld + `{"@type":"Product","name":"Oops! Board Game"}</script><h1>Oops! Board Game</h1>`,
 			true},
 
