@@ -308,7 +308,12 @@ func phoneLike(s string) bool {
 // isDate says that a cell begins with the eight digits of a day, and ends there or goes on with a time: the numbers of
 // France are written 06-12-34-56-78, too.
 func isDate(s string) bool {
-	s = strings.TrimSpace(s)
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsDigit(r) {
+			return asciiDigit(r)
+		}
+		return r
+	}, strings.TrimSpace(s))
 	if len(s) < 10 || len(s) > 10 && s[10] != ' ' && s[10] != 'T' || digitsOf(s[:10]) != 8 {
 		return false
 	}

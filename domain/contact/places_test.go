@@ -151,6 +151,8 @@ func TestNoHeadersOfPlacesAndRoles(t *testing.T) {
 		"Borrower name,Co-borrower name,Phone\nAnn,Bob,5145550123":   ". . phone",
 		"Guest name,Property name,Guest phone\nAnn,Villa,5145550123": "name . phone",
 		"Nombre de locataire,Téléphone\n3,5145550123":                ". phone",
+		"Email,Joined on\nann@example.com,٢٠٢٤-٠١-١٥":                "email .",
+		"Email,Joined on\nann@example.com,२०२४/०१/१५":                "email .",
 		"N,FN,LN,Phone\n1,Ann,Lee,5145550123":                        ". given_name family_name phone",
 		"उपनाम,नाम,फोन\nशर्मा,राम,5145550123":                        "family_name given_name phone",
 	} {
