@@ -1,7 +1,6 @@
 package search
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -207,14 +206,18 @@ func (f *finder) find(text string, g func(found) bool) {
 	}
 }
 
-// mark returns where the clauses are in a text, so many ranges at most.
+// mark returns where the clauses are in a text, so many ranges at most. What is found ends behind what was found before
+// and begins less than maxPhrase words earlier: ranges further back stay as they are.
 func (f *finder) mark(text string, most int) []Range {
-	var all []found
+	var all []found // of which none overlap
 	f.find(text, func(x found) bool {
+		for n := len(all) - 1; n >= 0 && all[n].end > x.start; n-- {
+			x.start, x.end = min(x.start, all[n].start), max(x.end, all[n].end)
+			all = all[:n]
+		}
 		all = append(all, x)
-		return true
+		return len(all) < most+maxPhrase
 	})
-	slices.SortFunc(all, func(a, b found) int { return cmp.Or(a.start-b.start, b.end-a.end) })
 	var ranges []Range
 	bytes, characters := 0, 0
 	count := func(n int) int {
@@ -224,13 +227,9 @@ func (f *finder) mark(text string, most int) []Range {
 		}
 		return characters
 	}
-	for i := 0; i < len(all) && len(ranges) < most; {
-		start, end := all[i].start, all[i].end
-		for i++; i < len(all) && all[i].start < end; i++ {
-			end = max(end, all[i].end)
-		}
-		r := Range{Start: count(start)}
-		r.End = count(end)
+	for _, x := range all[:min(len(all), most)] {
+		r := Range{Start: count(x.start)}
+		r.End = count(x.end)
 		ranges = append(ranges, r)
 	}
 	return ranges

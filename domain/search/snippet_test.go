@@ -1,6 +1,7 @@
 package search_test
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -82,6 +83,26 @@ func TestMarkBounds(t *testing.T) {
 	}
 	if n := len(search.MarkAll(far, asked(t, "x apple"), "", 1<<17+1)); n != 1<<17+1 {
 		t.Errorf("%d ranges of all", n)
+	}
+	const row = "a a a a b"
+	if got := marked(row, search.MarkAll(row, asked(t, `a "a a a a b"`), "", 1)); got != "["+row+"]" {
+		t.Errorf("the first of %s", got)
+	}
+}
+
+// What a page makes the marks of a query cost is bounded: here each phrase is at each word. Nothing runs beside it.
+func TestMarkAllocates(t *testing.T) {
+	var rows strings.Builder
+	for n := 2; n <= search.MaxClauses; n++ {
+		rows.WriteString(`"` + strings.Repeat("a ", n) + `" `)
+	}
+	a, text := asked(t, rows.String()), strings.Repeat("a ", 50_000)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	marks := search.MarkAll(text, a, "", 1000)
+	runtime.ReadMemStats(&after)
+	if grown := after.TotalAlloc - before.TotalAlloc; len(marks) != 1 || grown > 4<<20 {
+		t.Errorf("%d marks, %d bytes", len(marks), grown)
 	}
 }
 
