@@ -387,6 +387,10 @@ func clausesOf(text string) (clauses []placed) {
 			for n < len(tokens) && tokens[n].Start < t.End {
 				n++
 			}
+			if hyphenated(text[t.Start:t.End]) && chained(text, t, tokens[i+1:]) { // a-louer-laval: pages have it apart
+				i++
+				continue
+			}
 			if hyphenated(text[t.Start:t.End]) && !initial(tokens[i+1]) {
 				last := tokens[n-1].Word
 				if len(last) > 1 || !Stop("", last) {
@@ -435,6 +439,20 @@ func number(word string) bool { return strings.Trim(word, "0123456789") == "" }
 func single(word string) bool {
 	r, _ := utf8.DecodeRuneInString(word)
 	return kindOf(r, 3) == isGram && utf8.RuneCountInString(word) == 1
+}
+
+// chained says that a word of two parts is the beginning of more: E-Bike-Akku, t-mobile.com.
+func chained(text string, t Token, after []Token) bool {
+	for _, a := range after {
+		if a.Start >= t.End {
+			between := text[t.End:a.Start]
+			return hyphenated(between) && utf8.RuneCountInString(between) == 1
+		}
+		if a.End > t.End {
+			return true
+		}
+	}
+	return false
 }
 
 func hyphenated(s string) bool { return strings.ContainsAny(s, "-\u2010\u2011") }

@@ -92,6 +92,7 @@ func TestParse(t *testing.T) {
 		{"wi-4½", "wi; [4 1 2]"},
 		{"AT&T, R&D Q&A's black&white a&b=c -h&m", "[at t]; [r d]; q; a; black; white; b; c; not [h m]"},
 		{"都0*", "都*; 0*"}, {"猫&犬 日本&米国", "猫*; 犬*; 日本; 米国"}, {"a&c++ a&c# d&.e f&g.2024", "a; c++; c#; d; e; f; g.2024"},
+		{"a-louer-laval t-mobile.com e-mail. e-mail,x e-mail--y", "a; louer; laval; t; mobile.com; email; x; y"},
 		{"vitamin-c USB-C x-ray", "vitamin of vitaminc; c of vitaminc; usb of usbc; c of usbc; xray"},
 		{"vitamin-a Hépatite-A plan-i* add-on", "[vitamin a]; [hepatite a]; [plan i]; add of addon; on of addon"},
 		{"-vitamin-a", "not [vitamin a]; not vitamina"}, {"-intitle:hepatitis-a", "not title [hepatitis a]; not title hepatitisa"},
