@@ -29,10 +29,10 @@ func unitOfDoors(civic, words []string, k int, part string) (unit string, left [
 	return x, civic[1:]
 }
 
-// rowOf says that the doors x and y ascend on one side of a street, near each other.
+// rowOf says that the doors x and y ascend on one side of a street, near each other. "3-15 rue Principale" is a unit.
 func rowOf(x, y string) bool {
 	apart := doorOf(y) - doorOf(x)
-	return apart > 0 && apart%2 == 0 && (apart <= 20 || apart <= 102 && len(x) == len(y))
+	return apart > 0 && (len(x) > 1 || apart == 2 || len(y) == 1) && apart%2 == 0 && (apart <= 20 || apart <= 102 && len(x) == len(y))
 }
 
 func doorOf(s string) int {
@@ -73,9 +73,14 @@ func afterBuilding(part string) string {
 	}
 	rest := strings.Fields(part[i+3:])
 	first, _, _ := strings.Cut(part, " ")
-	if len(rest) < 2 || !isDigit(rest[0][0]) || !isCivic(rest[0]) || isOrdinal(rest, 0) ||
+	if len(rest) < 2 || isCounted(page.Fold(rest[1])) || !isDigit(rest[0][0]) || !isCivic(rest[0]) || isOrdinal(rest, 0) ||
 		isDigit(part[0]) && first != rest[0] || len(first) == 1 || unitOf(part[:i]) != "" || part[0] == '#' {
 		return part
 	}
 	return part[i+3:]
+}
+
+// isCounted tells whether a number before the word counts something: "rue Fabre - 2 chambres", "rue Fabre - 5 minutes".
+func isCounted(word string) bool {
+	return topics[word]&(aBedroom|aPiece|aBathroom) != 0 || minuteWords[word]
 }

@@ -343,7 +343,8 @@ var (
 	// noStreets are no names of English streets: "Min Drive", "Food Court", "Bike Lane".
 	noStreets = set("min mins minute minutes km kms mile miles hr hrs hour hours car cars tennis basketball volleyball " +
 		"badminton squash pickleball food private block blocks storey story stories trade bike way dead busy quiet " +
-		"steps step walking driving test shared single double dual lane easy short scenic plus along walk score shops restaurants")
+		"steps step walking driving test shared single double dual lane easy short scenic plus along walk score shops " +
+		"restaurants fire rooftop hole")
 )
 
 // namedStreet returns the last token of the English street that begins at i, "Maple Avenue", "Park Lawn Road", or 0.

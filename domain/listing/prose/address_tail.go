@@ -26,14 +26,14 @@ func (p *Prose) unitBehind(i int) int {
 	if k == from || !p.oneLine(i, k) {
 		return i
 	}
-	if t := p.num(k); t != nil && t.digits > 0 && t.digits <= 4 && t.dec == 0 && !t.half &&
-		!p.about(k+1, aBedroom|aPiece|aBathroom) {
+	if t := p.num(k); t != nil && t.digits > 0 && t.digits <= 4 && t.dec == 0 && !t.half && p.sym(k+1) != '$' &&
+		!p.about(k+1, aBedroom|aPiece|aBathroom|anArea) {
 		if w := p.word(k + 1); len(w) == 1 && !p.words[k+1].space {
 			k++
 		}
 		return k
 	}
-	if len(p.word(k)) == 1 && p.capital(k) {
+	if len(p.word(k)) == 1 && p.capital(k) && p.sym(k+1) != '/' { // not "Unit A/C"
 		return k
 	}
 	return i
@@ -102,10 +102,10 @@ func (p *Prose) cityBehind(i int) string {
 			continue
 		}
 		name := strings.Trim(p.original(k, end), " ,.-()")
-		if cities[cityKey(name)] != "" {
+		after := end + 1
+		if key := cityKey(name); cities[key] != "" && !(alsoStreets[key] && p.wordOn(after)) { // not "Windsor Park"
 			return cityName(name)
 		}
-		after := end + 1
 		comma := p.sym(after) == ','
 		if comma {
 			after++
@@ -113,11 +113,17 @@ func (p *Prose) cityBehind(i int) string {
 		if end >= k+3 || !p.oneLine(end, after) || !p.wordsOnly(k, end) {
 			continue
 		}
-		if w := strings.Trim(p.original(after, after), " ,.()"); provinces[w] || comma && p.word(after) == "quebec" {
+		w := strings.Trim(p.original(after, after), " ,.()")
+		if provinces[w] && !(w == "ON" && p.wordOn(after+1)) || comma && p.word(after) == "quebec" { // not "ON BUS ROUTE"
 			return cityName(name)
 		}
 	}
 	return ""
+}
+
+// wordOn tells whether a word goes on with the line at i; letters of a postal code do not.
+func (p *Prose) wordOn(i int) bool {
+	return len(p.word(i)) > 1 && !p.words[i].line && !provinces[strings.Trim(p.original(i, i), " ,.()")]
 }
 
 // provinces are the codes by which an address names one, and the longest names that are used for that.

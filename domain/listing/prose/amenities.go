@@ -237,7 +237,7 @@ func (p *Prose) deniedThing(i int) bool {
 			"central":
 			continue // "no on-site laundry"
 		}
-		if p.sym(k) != '-' {
+		if p.sym(k) != '-' || p.words[k].space { // not "Smoking: no - Central air"
 			return false
 		}
 	}
@@ -419,13 +419,15 @@ var shops = set("depanneur depanneurs epicerie epiceries pharmacie pharmacies re
 // amongShops tells whether the laundry at i is one of the shops of the neighbourhood: "restaurants, dépanneur,
 // buanderie", "laundromat across the street".
 func (p *Prose) amongShops(i int) bool {
+	its := true // what follows is of the laundry, not of the building: "laundry on site 5 min from the subway"
 	for k := i + 1; k <= i+4 && !p.stop(k) && p.sym(k) != ','; k++ {
+		w := p.word(k)
+		its = its && w != "in" && w != "on" && w != "dans" && w != "and" && w != "et"
 		if p.seq(k, "down", "the", "block") || p.seq(k, "down", "the", "street") || p.seq(k, "down", "the", "road") ||
-			p.num(k) != nil && minuteWords[p.word(k+1)] {
+			its && (w == "nearby" || p.num(k) != nil && minuteWords[p.word(k+1)]) {
 			return true
 		}
-		if w := p.word(k); w == "nearby" || w == "across" || w == "accross" || w == "corner" ||
-			w == "next" && p.nextDoor(k) ||
+		if w == "across" || w == "accross" || w == "corner" || w == "next" && p.nextDoor(k) ||
 			w == "face" && p.word(k-1) == "en" ||
 			w == "coin" && p.word(k-1) == "au" {
 			return true
@@ -503,10 +505,14 @@ var smokersHomes = set("bloc appartement logement immeuble edifice appart logis 
 // outdoors returns the last of the words from i on that say where one may smoke, ": outside", "on the balcony only", or
 // i-1.
 func (p *Prose) outdoors(i int) int {
-	for k := i; k < i+5 && !p.stop(k) && p.sym(k) != ',' && !denials[p.word(k)]; k++ {
+	for k := i; k < i+5 && !p.stop(k) && p.sym(k) != ',' && p.sym(k) != '-' && !denials[p.word(k)]; k++ {
 		switch p.word(k) {
-		case "outside", "outdoors", "outdoor", "dehors", "exterieur", "balcon", "balcony", "patio", "deck":
+		case "outside", "outdoors", "outdoor", "dehors":
 			return k
+		case "exterieur", "balcon", "balcony", "patio", "deck":
+			if k > i { // "acceptés sur le balcon", not "acceptés balcon"
+				return k
+			}
 		}
 	}
 	return i - 1

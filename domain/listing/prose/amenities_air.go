@@ -3,7 +3,7 @@ package prose
 import "strings"
 
 // coldAir reads air conditioning in letters at i, "A/C", "AC", "CAC", and returns its first token. French writers cut
-// "avec" to "ac", and rooms to "cac".
+// "avec" to "ac", and rooms to "cac": "CAC fermée", "salon, CAC, cuisine".
 func (p *Prose) coldAir(i int) (from int, ok bool) {
 	switch p.word(i) {
 	case "c":
@@ -14,7 +14,7 @@ func (p *Prose) coldAir(i int) (from int, ok bool) {
 		}
 		return from, p.hasAir(from, i)
 	case "cac":
-		if p.num(i-1) != nil || numberWords[p.word(i-1)] > 0 || p.sym(i+1) == ':' {
+		if !p.itemBegins(i) || !p.listEnds(i+1) || ownRooms[p.word(i+2)] || ownRooms[p.word(i-2)] || ownRooms[p.word(i-3)] {
 			return 0, false
 		}
 	case "ac":

@@ -24,11 +24,9 @@ func (p *Prose) laundry(i, end int) string {
 	for p.sym(k) == '-' {
 		k--
 	}
-	if w := p.word(k); (p.sym(k) == ',' || w == "and" || p.sym(k) == '&') && ownRooms[p.word(k-1)] &&
-		p.word(k-2) == "shared" { // "shared kitchen, laundry"
-		return "laundry_in_building"
-	}
-	switch p.word(k) {
+	w := p.word(k)
+	shared := (p.sym(k) == ',' || w == "and" || p.sym(k) == '&') && ownRooms[p.word(k-1)] && p.word(k-2) == "shared"
+	switch w {
 	case "espace": // of the home: "espace buanderie et rangement"
 		return ""
 	case "suite", "unit", "ensuite", "insuite", "home", "private", "own", "inunit", "exclusive":
@@ -48,7 +46,9 @@ func (p *Prose) laundry(i, end int) string {
 	}
 	switch p.word(k) { // "Laundry: shared", "Laundry (coin)", "Laundry: in-suite"
 	case "shared", "common", "coin", "commune", "partagee", "payante":
-		return "laundry_in_building"
+		if !p.about(k+1, anAmenity) && !ownRooms[p.word(k+1)] { // not "Laundry - shared backyard"
+			return "laundry_in_building"
+		}
 	case "private", "insuite":
 		if label {
 			return "washer_dryer"
@@ -63,6 +63,9 @@ func (p *Prose) laundry(i, end int) string {
 		if !label { // "Laundry: main floor" may be that of a whole house
 			return "laundry_in_building"
 		}
+	}
+	if shared { // "shared kitchen, laundry", not "shared kitchen, laundry in unit"
+		return "laundry_in_building"
 	}
 	if p.seq(i, "laundry", "room") && p.roomOfHome(i) {
 		return ""

@@ -312,11 +312,13 @@ func (p *Prose) announced(i int) bool {
 			}
 			return !part || p.opensOffer(k) && (p.about(k-1, aLease|aSublet|aFreedom) || !p.seasonAfter(i))
 		case "bail", "lease", "loue", "location", "sublet", "sublease": // "sous-location du 21 mars au 21 juin"
-			return p.word(k+1) == "du" || p.num(k+1) != nil || k+1 == i || p.sym(k+1) == ':' && p.itemStart(k)
+			d, _, _, _ := p.date(i)
+			return p.word(k+1) == "du" || p.num(k+1) != nil || k+1 == i ||
+				p.sym(k+1) == ':' && p.itemStart(k) && (d.Day > 0 || p.word(k) != "location") // not "Location: March Road"
 		case "starts", "begins", "debute", "commence":
 			return p.about(k-1, aLease)
 		case "date":
-			return p.word(k-1) == "start" || p.sym(k+1) == ':' && p.itemStart(k)
+			return p.word(k-1) == "start" || p.sym(k+1) == ':' && p.itemStart(k) && !p.openHouse(k)
 		case "free": // "Free Dec 1", not "Free August!"
 			return k == i-1 && p.itemStart(k) && p.dayNumber(i+1) > 0
 		case "for": // "For August 1st"
@@ -347,10 +349,8 @@ func (p *Prose) alone(i int) bool {
 	if w := p.word(from - 1); w == "au" || w == "le" || w == "pour" {
 		from--
 	}
-	for k := from - 1; k >= from-5; k-- { // "Visite libre", "Open House", and the day on a line of its own
-		if visits[p.word(k)] || p.word(k) == "house" || p.word(k) == "ouverte" || p.word(k) == "ouvertes" {
-			return false
-		}
+	if p.openHouse(from) {
+		return false
 	}
 	if w := p.word(to + 1); (w == "ou" || w == "or") && p.about(to+2, aMonth) { // "Dec 15 or Jan 1."
 		if _, _, end, other := p.date(to + 2); other {
@@ -363,6 +363,17 @@ func (p *Prose) alone(i int) bool {
 	lease := p.about(to+2, aLease) || p.num(to+2) != nil && leaseUnits[p.word(to+3)]
 	ends := p.stop(to+1) || p.sym(to+1) == ',' && lease || p.sym(to+1) == '(' && d.Day > 0
 	return (p.itemStart(from) || leased && d.Day > 0) && ends
+}
+
+// openHouse tells whether the words before i are of a visit: "Visite libre", "Open House", and the day on a line of its
+// own.
+func (p *Prose) openHouse(i int) bool {
+	for k := i - 1; k >= i-5; k-- {
+		if visits[p.word(k)] || p.word(k) == "house" || p.word(k) == "ouverte" || p.word(k) == "ouvertes" {
+			return true
+		}
+	}
+	return false
 }
 
 // leaseUnits count the time of a lease: "Jan 1, 12 mths."

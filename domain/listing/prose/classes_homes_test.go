@@ -160,4 +160,14 @@ var homeClasses = map[string][]classCase{
 		{"Main floor bedroom and bath", "bathrooms=?"},
 		{"2 levels, kitchen on main level", ""},
 	},
+	"what only looks like a street, unit or city": {
+		{"W: 2 bedrooms\n1 Fire Place\n1 Rooftop Terrace", "bedrooms=2"},
+		{"W: 120 King Street, Unit A/C included", "air_conditioning=? civic=120 street=King_Street"},
+		{"W: 120 Main St, suite 1500$", "rent=? civic=120 street=Main_St"},
+		{"W: 120 Main St, apartment 900 sq ft", "type=? area=900 civic=120 street=Main_St"},
+		{"W: 120 Main St, Windsor Park area", "civic=120 street=Main_St"},
+		{"W: 120 Main St, Windsor ON", "civic=120 street=Main_St city=Windsor"},
+		{"W: 120 Main St. Regina shows it", "civic=120 street=Main_St"},
+		{"W: 120 MAIN ST RIGHT ON BUS ROUTE", "civic=120 street=MAIN_ST"},
+	},
 }

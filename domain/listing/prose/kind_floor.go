@@ -74,7 +74,8 @@ func (p *Prose) placed(i int, headline bool) bool {
 	case "au", "en", "in", "on", "dans", "situe", "situee":
 		return headline || i <= 5
 	}
-	counted := p.num(0) != nil && p.about(1, aBedroom) && (i == 2 || p.sym(2) == '(') // "1 bedroom basement (walkout)"
+	counted := p.num(0) != nil && p.about(1, aBedroom) && (i == 2 || p.sym(2) == '(') && // "1 bedroom basement (walkout)"
+		!commonParts[p.word(i+1)]
 	return headline || counted
 }
 

@@ -76,7 +76,7 @@ func (p *Prose) carPlaces(i int) parkingMention {
 			return p.parkingAt(i)
 		}
 	case "vignette", "vignettes", "street": // "vignette pour se stationner", "street permit available"
-		if w != "street" || p.word(i+1) == "permit" {
+		if (w != "street" || p.word(i+1) == "permit") && !p.deniedThing(i) {
 			m.Offer, m.rank = "street", 1
 		}
 	case "drive", "place", "places", "entree", "allee":
