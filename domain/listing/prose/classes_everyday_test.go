@@ -136,6 +136,10 @@ var everydayClasses = map[string][]classCase{
 		{"Laundromat next door", ""},
 	},
 	"what only looks like it": {
+		{"Heat ✅ Hydro ❌ Water ✅", ""},
+		{"Chauffage ✔️ Internet ✖️ \nBalcon ✔️", ""},
+		{"Heat ✅ Hydro ❌ Water ✅\n✅ Parking ❌ Pets", "parking=included|available pets=no"},
+		{"Included: ✅ Heat ❌ Hydro", "heat=yes electricity=no"},
 		{"Grande CAC, salon et cuisine. CAC fermée. Salon, CAC, cuisine", "bedrooms=?"},
 		{"Laundry in building 5 minutes from the metro", "laundry_in_building=yes"},
 		{"Laundry room and shops nearby", "laundry_in_building=yes"},

@@ -22,6 +22,10 @@ type Prose struct {
 	counted bool
 
 	loud, heard bool // allCapitals, and whether it is known
+	marked      struct {
+		from, to int // the bytes of a line
+		trail    bool
+	} // see marksTrail
 }
 
 type kind uint8

@@ -55,7 +55,7 @@ func (p *Prose) checkmark(i int) string {
 // crossed tells whether the sign at the byte i denies the item that it stands before: "❌ Animaux", "❌ A/C". Before a
 // denial, "❌ No pets", and before what a home cannot lack it is a bullet.
 func (p *Prose) crossed(i int) bool {
-	if p.checkmark(i) != "no" {
+	if p.checkmark(i) != "no" || p.marksTrail(i) {
 		return false
 	}
 	s := p.fold
@@ -67,6 +67,21 @@ func (p *Prose) crossed(i int) bool {
 	w := s[k:n]
 	return topics[w]&(aPet|aSmoke|aParking|anAmenity) != 0 || thingNames[w] != noUtility || w == "ac" || w == "wi" ||
 		w == "hot" || strings.HasPrefix(s[k:], "a/c")
+}
+
+// marksTrail tells whether the signs of the line of the byte i stand behind their items, "Heat ✅ Hydro ❌": the line ends
+// with one, and does not begin with one. A line is looked at once.
+func (p *Prose) marksTrail(i int) bool {
+	if m := &p.marked; i < m.from || i >= m.to {
+		m.from, m.to = strings.LastIndexByte(p.fold[:i], '\n')+1, len(p.fold)
+		if n := strings.IndexByte(p.fold[i:], '\n'); n >= 0 {
+			m.to = i + n
+		}
+		line := p.fold[m.from:m.to]
+		first, last := len(line)-len(strings.TrimLeft(line, " ")), len(strings.TrimRight(line, " "))-1
+		m.trail = p.checkmark(m.from+last) != "" && p.checkmark(m.from+first) == ""
+	}
+	return p.marked.trail
 }
 
 // checked calls f for each utility of the items that a check mark or a cross stands before and that name nothing else:
@@ -81,7 +96,7 @@ func (p *Prose) checked(f func(what utility, yes bool, from, to int)) {
 		if said == "no" && p.word(k) == "no" {
 			k++
 		}
-		if said == "" || p.stop(k) || !p.onlyThings(k) {
+		if said == "" || p.stop(k) || !p.onlyThings(k) || p.marksTrail(int(p.words[i].start)) {
 			continue
 		}
 		for ; !p.stop(k); k++ {
