@@ -314,7 +314,7 @@ func (p *Prose) announced(i int) bool {
 		case "bail", "lease", "loue", "location", "sublet", "sublease": // "sous-location du 21 mars au 21 juin"
 			d, _, _, _ := p.date(i)
 			return p.word(k+1) == "du" || p.num(k+1) != nil || k+1 == i ||
-				p.sym(k+1) == ':' && p.itemStart(k) && (d.Day > 0 || p.word(k) != "location") // not "Location: March Road"
+				p.sym(k+1) == ':' && p.itemStart(k) && !part && (d.Day > 0 || p.word(k) != "location") // not "Location: March Road"
 		case "starts", "begins", "debute", "commence":
 			return p.about(k-1, aLease)
 		case "date":

@@ -136,6 +136,8 @@ var everydayClasses = map[string][]classCase{
 		{"Laundromat next door", ""},
 	},
 	"what only looks like it": {
+		{"Rec room in 3 bedroom semi", "bedrooms=3 type=?"},
+		{"Parking $120 all in", "parking=extra parking_rent=120"},
 		{"Heat ✅ Hydro ❌ Water ✅", ""},
 		{"Chauffage ✔️ Internet ✖️ \nBalcon ✔️", ""},
 		{"Heat ✅ Hydro ❌ Water ✅\n✅ Parking ❌ Pets", "parking=included|available pets=no"},

@@ -123,7 +123,7 @@ func (p *Prose) roomOffered() int {
 			if p.seq(i+1, "a", "louer") && (p.word(i+3) == "dans" || i < 3) {
 				return i
 			}
-		case w == "room" && p.inCounted(i+1):
+		case w == "room" && !sideRooms[p.word(i-1)] && p.inCounted(i+1):
 			return i
 		case p.seq(i+1, "for", "rent"), p.seq(i+1, "available", "in"), p.seq(i+1, "in", "a", "shared"), p.seq(i+1, "with",
 			"shared"):
@@ -136,6 +136,9 @@ func (p *Prose) roomOffered() int {
 	}
 	return -1
 }
+
+// sideRooms are not let alone: "rec room in a 3 bedroom semi".
+var sideRooms = set("rec recreation storage extra spare sun mud game games tv media utility play powder guest common")
 
 // inCounted tells whether "in" at i leads to a home by its bedrooms: a room "in 5 bed unit", "in a 4 bedroom house".
 func (p *Prose) inCounted(i int) bool {

@@ -83,7 +83,7 @@ func (p *Prose) sumBefore(i int) bool {
 		k--
 	}
 	t := p.num(k)
-	return t != nil && !t.half && t.cents >= lowRentCents && t.digits >= 3
+	return t != nil && !t.half && t.cents >= 300_00 // not "parking $120 all in"
 }
 
 // enumerates tells whether a list of utilities begins at i: ": heat", "(heat", "such as heat".
