@@ -32,7 +32,8 @@ func unitOfDoors(civic, words []string, k int, part string) (unit string, left [
 // rowOf says that the doors x and y ascend on one side of a street, near each other. "3-15 rue Principale" is a unit.
 func rowOf(x, y string) bool {
 	apart := doorOf(y) - doorOf(x)
-	return apart > 0 && (len(x) > 1 || apart == 2 || len(y) == 1) && apart%2 == 0 && (apart <= 20 || apart <= 102 && len(x) == len(y))
+	return apart > 0 && apart%2 == 0 && (len(x) > 1 || apart == 2 || len(y) == 1) &&
+		(apart <= 20 || apart <= 102 && len(x) == len(y))
 }
 
 func doorOf(s string) int {

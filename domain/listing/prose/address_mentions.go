@@ -324,8 +324,8 @@ func (p *Prose) ofOthers(k int, located bool) bool {
 }
 
 // streetTypes end the name of an English street.
-var streetTypes = set("street st avenue ave road rd drive dr crescent cres boulevard blvd lane court crt ct parkway way " +
-	"place pl terrace circle trail")
+var streetTypes = set("street st avenue ave road rd drive dr crescent cres boulevard blvd lane court crt ct parkway " +
+	"way place pl terrace circle trail")
 
 var (
 	// nearWords before a number say that the address is another's, "steps to 100 Queen Street", or none.

@@ -110,9 +110,10 @@ func (p *Prose) valueBelow(i, end int) *token {
 // The parts of a property that are not the home: before an area with "de" or a colon between, and after one in English.
 var (
 	outsideParts = set("terrasse terrasses terrace balcon balcons balcony patio deck cour yard backyard terrain lot land " +
-		"salon lounge locker rangement cabanon garage jardin rooftop roof salle gym piscine exercice exercise property jeux " +
-		"playground")
-	outsideWords = set("de d of communes commune privee privees prive chacune cloture cloturee cloturees fenced environ approximativement area than over approx size")
+		"salon lounge locker rangement cabanon garage jardin rooftop roof salle gym piscine exercice exercise property " +
+		"jeux playground")
+	outsideWords = set("de d of communes commune privee privees prive chacune cloture cloturee cloturees fenced environ " +
+		"approximativement area than over approx size")
 	outsideAfter = set("amenities commodites terrain land retail")
 	outsideFirst = set("very private large huge lovely rooftop roof top outdoor covered sunny each storage beautiful")
 )

@@ -17,7 +17,8 @@ var homeClasses = map[string][]classCase{
 		{"W: Bus 12 on 5th Street", ""},
 	},
 	"addresses behind a year": {
-		{"W: 12 month lease starting May 1st 2027. 184 Division Street", "lease=one-year available=2027-05-01 civic=184 street=Division_Street"},
+		{"W: 12 month lease starting May 1st 2027. 184 Division Street",
+			"lease=one-year available=2027-05-01 civic=184 street=Division_Street"},
 	},
 	"types of English streets": {
 		{"W: Apt at 45 Morton Ave.", "civic=45 street=Morton_Ave"},
@@ -78,8 +79,10 @@ var homeClasses = map[string][]classCase{
 		{"Date de visite : 3 mars", ""},
 	},
 	"dates of their own": {
-		{"2 parking stalls. Jan 1, 12 mths. Sorry no pets.", "parking=? parking_spots=? available=01-01 lease=one-year|- pets=no"},
-		{"Sous-location d'un grand 3 1/2 du 1er février au 30 juin avec possibilité de renouveler", "sublet=yes rooms=3.5 available=02-01"},
+		{"2 parking stalls. Jan 1, 12 mths. Sorry no pets.",
+			"parking=? parking_spots=? available=01-01 lease=one-year|- pets=no"},
+		{"Sous-location d'un grand 3 1/2 du 1er février au 30 juin avec possibilité de renouveler",
+			"sublet=yes rooms=3.5 available=02-01"},
 		{"Location d'un 4 ½, travaux du 1er mai au 3 juin", "rooms=4.5"},
 		{"6 mo lease then month to month", "lease=6-month"},
 		{"12 month lease. Dec 15 or Jan 1.", "lease=one-year available=12-15"},

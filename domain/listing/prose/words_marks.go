@@ -69,8 +69,8 @@ func (p *Prose) crossed(i int) bool {
 		w == "hot" || strings.HasPrefix(s[k:], "a/c")
 }
 
-// marksTrail tells whether the signs of the line of the byte i stand behind their items, "Heat ✅ Hydro ❌": the line ends
-// with one, and does not begin with one. A line is looked at once.
+// marksTrail tells whether the signs of the line of the byte i stand behind their items, "Heat ✅ Hydro ❌": the line
+// ends with one, and does not begin with one. A line is looked at once.
 func (p *Prose) marksTrail(i int) bool {
 	if m := &p.marked; i < m.from || i >= m.to {
 		m.from, m.to = strings.LastIndexByte(p.fold[:i], '\n')+1, len(p.fold)
