@@ -254,9 +254,9 @@ func (p *Prose) streetBegins(k int) bool {
 		return false
 	case "square": // "979 square foot apartment"
 		return !p.about(k+1, anArea)
-	case "bd", "rue": // "2 bd suite", "à 1 rue du parc"
+	case "bd", "rue": // "2 bd suite", "à 1 rue du parc", but "à 5 rue Principale"
 		t := p.num(k - 1)
-		return t == nil || t.digits > 1 || w == "rue" && p.word(k-2) != "a"
+		return t == nil || t.digits > 1 || w == "rue" && (p.word(k-2) != "a" || p.capital(k+1))
 	default:
 		return listing.StreetWord(w)
 	}

@@ -171,6 +171,8 @@ var homeClasses = map[string][]classCase{
 		{"W: 120 Main St, Windsor Park area", "civic=120 street=Main_St"},
 		{"W: 120 Main St, Windsor ON", "civic=120 street=Main_St city=Windsor"},
 		{"W: 120 Main St. Regina shows it", "civic=120 street=Main_St"},
+		{"W: 3½ à 5 rue Principale", "rooms=3.5 civic=5 street=rue_Principale"},
+		{"W: 3½ à 1 rue du parc", "rooms=3.5"},
 		{"W: 120 MAIN ST RIGHT ON BUS ROUTE", "civic=120 street=MAIN_ST"},
 	},
 }
