@@ -140,8 +140,7 @@ func (m *furnishedMention) only(value string, from, to int) (settled bool) {
 	return true
 }
 
-// sharedRooms are kitchens, and rooms of a building, whose furniture is none of the home's: "salons meublés", "furnished
-// lounge".
+// sharedRooms are kitchens, and rooms of a building, whose furniture is none of the home's: "salons meublés".
 var sharedRooms = set("cuisine cuisines salon salons terrasse terrasses lobby hall lounge lounges rooftop terrace terraces patio patios")
 
 // ofThing finds what is not let furnished: "salons meublés",
