@@ -24,15 +24,10 @@ func (p *Prose) leader(i int) int {
 
 // mark reads the sign at the byte i that answers a label, "Hydro: ❌", or forbids what follows, "🚫 pets": "" for none.
 func (p *Prose) mark(i int) string {
-	from := int(p.at[i])
-	if p.text[from] < utf8.RuneSelf {
-		return ""
-	}
-	r, _ := utf8.DecodeRuneInString(p.text[from:])
-	if r == '🚫' {
+	if strings.HasPrefix(p.text[p.at[i]:], "🚫") {
 		return "no"
 	}
-	if says := checkmarks[r]; says != "" && p.sym(len(p.words)-1) == ':' && p.valueEnds(i+1) {
+	if says := p.checkmark(i); says != "" && p.sym(len(p.words)-1) == ':' && p.valueEnds(i+1) {
 		return says
 	}
 	return ""
