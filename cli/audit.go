@@ -17,8 +17,7 @@ type AuditCmd struct {
 	Subject string `help:"What it was done to, such as platform/kijiji or dead-letter/12." placeholder:"NAME"`
 	Since   when   `help:"At this time or later: 2026-01-31, 2026-01-31T12:00:00Z, or 2h for two hours ago." placeholder:"TIME"`
 	Until   when   `help:"At this time or earlier." placeholder:"TIME"`
-	Limit   int    `help:"Show at most this many; 0 shows all." default:"50"`
-	JSON    bool   `name:"json" help:"Print one JSON object per line instead of the table."`
+	listFlags
 }
 
 // Run prints page after page, up to --limit, the newest first.
@@ -29,7 +28,7 @@ func (c *AuditCmd) Run(ctx context.Context, r Client) error {
 // entries are those that match.
 func (c *AuditCmd) entries() pages[api.AuditEntry] {
 	return pages[api.AuditEntry]{
-		Path: "/audit", Query: c.query(), Limit: c.Limit, JSON: c.JSON,
+		Path: "/audit", Query: c.query(), listFlags: c.listFlags,
 		Head: "AT (UTC)\tACTOR\tACTION\tSUBJECT\tFROM\tDETAIL",
 		Row: func(table io.Writer, e api.AuditEntry) {
 			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", e.At.UTC().Format(time.DateTime), Plain(e.Actor), Plain(e.Action),

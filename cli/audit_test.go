@@ -45,7 +45,7 @@ func TestAudit(t *testing.T) {
 	}, queries)
 
 	b.Reset()
-	shown, more, err = (&AuditCmd{Limit: 1, JSON: true}).entries().print(t.Context(), &b, Client{URL: server.URL})
+	shown, more, err = (&AuditCmd{listFlags: listFlags{1, true}}).entries().print(t.Context(), &b, Client{URL: server.URL})
 	require.NoError(t, err)
 	require.Equal(t, 1, shown)
 	require.True(t, more)

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -459,15 +458,13 @@ func recipients(a campaign.Audience) string {
 }
 
 type campaignsListCmd struct {
-	State string `help:"State: ${enum}." enum:"draft,queued,running,paused,done,canceled,any" default:"any"`
-	Limit int    `help:"Show at most this many; 0 shows all." default:"20"`
-	JSON  bool   `name:"json" help:"Print one JSON object per line instead of the table."`
+	stateFlags `set:"states=draft,queued,running,paused,done,canceled"`
 }
 
 // Run prints page after page, up to --limit.
 func (c *campaignsListCmd) Run(ctx context.Context, group *CampaignsCmd, r Client) error {
 	return pages[apioutreach.Campaign]{
-		Path: "/campaigns", Query: group.query(url.Values{"state": {c.State}}), Limit: c.Limit, JSON: c.JSON,
+		Path: "/campaigns", Query: c.query(group.query(nil)), listFlags: c.listFlags,
 		Head: campaignHead,
 		Row: func(t io.Writer, v apioutreach.Campaign) {
 			fmt.Fprintln(t, campaignRow(v))
@@ -495,15 +492,13 @@ func campaignRow(c apioutreach.Campaign) string {
 
 type campaignsMessagesCmd struct {
 	campaignID
-	State string `help:"State: ${enum}." enum:"queued,sending,unknown,sent,delivered,read,failed,skipped,any" default:"any"`
-	Limit int    `help:"Show at most this many; 0 shows all." default:"20"`
-	JSON  bool   `name:"json" help:"Print one JSON object per line instead of the table."`
+	stateFlags `set:"states=queued,sending,unknown,sent,delivered,read,failed,skipped"`
 }
 
 // Run prints page after page, up to --limit.
 func (c *campaignsMessagesCmd) Run(ctx context.Context, group *CampaignsCmd, r Client) error {
 	return pages[apioutreach.Message]{
-		Path: c.path("/messages"), Query: group.query(url.Values{"state": {c.State}}), Limit: c.Limit, JSON: c.JSON,
+		Path: c.path("/messages"), Query: c.query(group.query(nil)), listFlags: c.listFlags,
 		Head: "ID\tTO\tSTATE\tATTEMPTS\tCLASS\tCODE\tERROR",
 		Row: func(t io.Writer, m apioutreach.Message) {
 			fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\t%d\t%s\n", m.ID, Plain(cmp.Or(m.To, "-")), m.State, m.Attempts,

@@ -180,9 +180,9 @@ func TestCampaignCommands(t *testing.T) {
 		{"retry-failed " + one, []string{"POST /campaigns/" + one + "/retry-failed"}, ""},
 		{"show " + one + " --tenant acme", []string{"GET /campaigns/" + one + "?tenant=acme"}, ""},
 		{"show " + one + " --json", []string{"GET /campaigns/" + one}, ""},
-		{"list", []string{"GET /campaigns?limit=20&state=any"}, ""},
-		{"list --state paused --tenant acme --json", []string{"GET /campaigns?limit=20&state=paused&tenant=acme"}, ""},
-		{"messages " + one + " --state failed", []string{"GET /campaigns/" + one + "/messages?limit=20&state=failed"}, ""},
+		{"list", []string{"GET /campaigns?limit=50"}, ""},
+		{"list --state paused --tenant acme --json", []string{"GET /campaigns?limit=50&state=paused&tenant=acme"}, ""},
+		{"messages " + one + " --state failed", []string{"GET /campaigns/" + one + "/messages?limit=50&state=failed"}, ""},
 	} {
 		asked = nil
 		err := run(t, url, append([]string{"campaigns"}, strings.Fields(tt.args)...)...)

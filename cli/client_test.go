@@ -70,7 +70,7 @@ func TestProblems(t *testing.T) {
 		{http.StatusUnprocessableEntity,
 			`{"detail":"wrong","errors":[{"message":"is 7","location":"body.rate"},{"message":"and 951 more"}]}`,
 			"wrong; body.rate: is 7; and 951 more"},
-		{http.StatusOK, "<html>", "read response to GET /replays?limit=20&state=any: invalid character '<' looking for beginning of value"},
+		{http.StatusOK, "<html>", "read response to GET /replays?limit=50: invalid character '<' looking for beginning of value"},
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(tt.status)
@@ -124,7 +124,7 @@ func TestPagesUpToAFailure(t *testing.T) {
 	} {
 		var out strings.Builder
 		_, _, err := pages[item]{
-			Path: "/x", Query: url.Values{}, JSON: asJSON, Head: "NAME\tN",
+			Path: "/x", Query: url.Values{}, listFlags: listFlags{JSON: asJSON}, Head: "NAME\tN",
 			Row: func(t io.Writer, i item) { fmt.Fprintf(t, "%s\t%d\n", i.Name, len(i.Name)) },
 		}.print(t.Context(), &out, Client{URL: door})
 		require.EqualError(t, err, "there is none")
@@ -329,7 +329,7 @@ func TestDraftRequests(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	require.NoError(t, run(t, server.URL, "draft", "list", "--state", "pending", "--since", "2026-11-20"))
-	require.Contains(t, asked[0], "GET /crawl-requests?limit=20&since=2026-11-20T")
+	require.Contains(t, asked[0], "GET /crawl-requests?limit=50&since=2026-11-20T")
 	require.Contains(t, asked[0], "&state=pending")
 	var code ExitError
 	require.ErrorAs(t, run(t, server.URL, "draft", "cancel", bad.String(), good.String()), &code)

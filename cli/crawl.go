@@ -189,28 +189,15 @@ func broken(n apicrawl.CrawlTotals) int64 {
 }
 
 type crawlListCmd struct {
-	State anyCase `help:"State: ${enum}." enum:"running,paused,completed,cancelled,any" default:"any"`
-	Limit int     `help:"Show at most this many; 0 shows all." default:"20"`
-	JSON  bool    `name:"json" help:"Print one JSON object per line instead of the table."`
-}
-
-// anyCase is a word that may be written in capitals, as the API writes states.
-type anyCase string
-
-// UnmarshalText reads it.
-func (a *anyCase) UnmarshalText(text []byte) error {
-	*a = anyCase(strings.ToLower(string(text)))
-	return nil
+	stateFlags `set:"states=running,paused,completed,cancelled"`
 }
 
 // Run prints page after page, up to --limit.
 func (c *crawlListCmd) Run(ctx context.Context, r Client) error {
-	state := string(c.State)
-	if state != "any" {
-		state = strings.ToUpper(state)
-	}
+	q := c.query(url.Values{})
+	setQuery(q, "state", strings.ToUpper(q.Get("state")))
 	return pages[apicrawl.CrawlRun]{
-		Path: "/crawl-runs", Query: url.Values{"state": {state}}, Limit: c.Limit, JSON: c.JSON,
+		Path: "/crawl-runs", Query: q, listFlags: c.listFlags,
 		Head: "ID\tSTATE\tSEED\tURLS\tOPEN\tVISITED\tBROKEN\tSTARTED BY\tSTARTED",
 		Row: func(t io.Writer, r apicrawl.CrawlRun) {
 			fmt.Fprintf(t, "%d\t%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\n", r.ID, r.Status, Short(Plain(r.RootURL), 60),

@@ -145,7 +145,7 @@ func (c *crawlBrokenCmd) links(query url.Values) pages[apicrawl.CrawlBrokenLink]
 		most = *c.Limit
 	}
 	return pages[apicrawl.CrawlBrokenLink]{
-		Path: c.path("/broken-links"), Query: query, Limit: most, JSON: c.JSON,
+		Path: c.path("/broken-links"), Query: query, listFlags: listFlags{most, c.JSON},
 		Size: 1000, // for each page the API reads the links of all pages
 		Row: func(w io.Writer, l apicrawl.CrawlBrokenLink) {
 			fmt.Fprintf(w, "%s  %s", Plain(l.NormalizedURL), l.Status)

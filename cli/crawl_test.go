@@ -173,7 +173,7 @@ func TestCrawlCommands(t *testing.T) {
 			`POST /crawl-runs {"seedUrl":"https://example.org","settings":{"conditional":true,"followLinkRel":true,` +
 				`"followRedirects":false,"includeDocuments":true,"nofollow":true,"publish":false,"render":true,` +
 				`"respectRobots":false,"skipRecent":true,"storeBodies":true,"useSitemaps":true}}`, ""},
-		{"crawl list", "GET /crawl-runs?limit=20&state=any", ""},
+		{"crawl list", "GET /crawl-runs?limit=50", ""},
 		{"crawl list --state PAUSED --limit 3 --json", "GET /crawl-runs?limit=3&state=PAUSED", ""},
 		{"crawl show 7", "GET /crawl-runs/7/summary", ""},
 		{"crawl show 7 --json", "GET /crawl-runs/7/summary", ""},

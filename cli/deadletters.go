@@ -42,6 +42,18 @@ type letterFlags struct {
 	Until    when   `help:"Last dead-lettered at this time or earlier." placeholder:"TIME"`
 }
 
+// lettersOf are the filters of dead letters that are in a state.
+type lettersOf struct {
+	letterFlags
+	State string `help:"State: ${enum}." enum:"open,replayed,resolved,discarded,any" default:"open"`
+}
+
+func (l lettersOf) query() url.Values {
+	q := l.letterFlags.query()
+	q.Set("state", l.State)
+	return q
+}
+
 // query returns the filter as the query of GET /dead-letters.
 func (f letterFlags) query() url.Values {
 	q := url.Values{}
@@ -55,18 +67,14 @@ func (f letterFlags) query() url.Values {
 }
 
 type lettersListCmd struct {
-	letterFlags
-	State string `help:"State: ${enum}." enum:"open,replayed,resolved,discarded,any" default:"open"`
-	Limit int    `help:"Show at most this many; 0 shows all." default:"50"`
-	JSON  bool   `name:"json" help:"Print one JSON object per line instead of the table."`
+	lettersOf
+	listFlags
 }
 
 // Run prints page after page, up to --limit.
 func (c *lettersListCmd) Run(ctx context.Context, r Client) error {
-	q := c.query()
-	q.Set("state", c.State)
 	return pages[api.LetterItem]{
-		Path: "/dead-letters", Query: q, Limit: c.Limit, JSON: c.JSON,
+		Path: "/dead-letters", Query: c.query(), listFlags: c.listFlags,
 		Head: letterHead,
 		Row:  letterRow,
 	}.list(ctx, r, "no dead letter matches")
@@ -81,16 +89,13 @@ func letterRow(t io.Writer, l api.LetterItem) {
 }
 
 type lettersReasonsCmd struct {
-	letterFlags
-	State string `help:"State: ${enum}." enum:"open,replayed,resolved,discarded,any" default:"open"`
-	JSON  bool   `name:"json" help:"Print the answer of the API as JSON."`
+	lettersOf
+	JSON bool `name:"json" help:"Print the answer of the API as JSON."`
 }
 
 // Run prints a line for each queue, class and reason, the commonest first.
 func (c *lettersReasonsCmd) Run(ctx context.Context, r Client) error {
-	q := c.query()
-	q.Set("state", c.State)
-	return show(ctx, r, http.MethodGet, "/dead-letters/groups?"+q.Encode(), nil, c.JSON, printGroups)
+	return show(ctx, r, http.MethodGet, "/dead-letters/groups?"+c.query().Encode(), nil, c.JSON, printGroups)
 }
 
 // printGroups writes what dead letters died of. What --reason takes is a part of each, without the numbers in it.

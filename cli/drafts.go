@@ -20,7 +20,7 @@ import (
 // DraftCmd requests product drafts, and lists and cancels the requests.
 type DraftCmd struct {
 	Request draftRequestCmd `cmd:"" default:"withargs" help:"Request the draft of a page, or those of a file of URLs; the word request may be left out."`
-	List    draftListCmd    `cmd:"" help:"List crawl requests made over the API, newest first."`
+	List    draftListCmd    `cmd:"" help:"List crawl requests made over the API, newest first. Pending are those that are queued or running."`
 	Cancel  draftCancelCmd  `cmd:"" help:"Cancel crawl requests for good: no draft is stored for them."`
 }
 

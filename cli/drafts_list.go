@@ -16,23 +16,18 @@ import (
 )
 
 type draftListCmd struct {
-	State string `help:"State: ${enum}; pending is queued or running." enum:"pending,succeeded,failed,dead,canceled,any" default:"any"`
-	Since when   `help:"Only those requested at this time or later: 2026-11-20, 2026-11-20T14:00:00Z, or 48h for 48 hours ago." placeholder:"TIME"`
-	Limit int    `help:"Show at most this many; 0 shows all." default:"20"`
-	JSON  bool   `name:"json" help:"Print one JSON object per line instead of the table."`
+	Since      when `help:"Only those requested at this time or later: 2026-11-20, 2026-11-20T14:00:00Z, or 48h for 48 hours ago." placeholder:"TIME"`
+	stateFlags `set:"states=pending,succeeded,failed,dead,canceled"`
 }
 
 // Run prints page after page, up to --limit.
 func (c *draftListCmd) Run(ctx context.Context, r Client) error {
-	query := url.Values{}
-	if c.State != "any" {
-		query.Set("state", c.State)
-	}
+	query := c.query(url.Values{})
 	if since := c.Since.moment(); since != nil {
 		query.Set("since", since.UTC().Format(time.RFC3339))
 	}
 	return pages[apidrafts.DraftRequestSummary]{
-		Path: "/crawl-requests", Query: query, Limit: c.Limit, JSON: c.JSON,
+		Path: "/crawl-requests", Query: query, listFlags: c.listFlags,
 		Head: "EVENT ID\tSTATE\tREQUESTED\tURL\tERROR",
 		Row: func(t io.Writer, v apidrafts.DraftRequestSummary) {
 			reason := ""

@@ -28,8 +28,7 @@ type duplicatesListCmd struct {
 	Kind     string `help:"Homes with an advert of this kind: duplicate (another platform) or repost (the same one)." enum:"duplicate,repost," default:""`
 	Reviewed string `help:"Homes that a person has said something of: yes or no." enum:"yes,no," default:""`
 	Listing  string `help:"The home of the listing with this ID, also one that it is alone in by a decision that can be undone." placeholder:"ID"`
-	Limit    int    `help:"Show at most this many; 0 shows all." default:"20"`
-	JSON     bool   `name:"json" help:"Print one JSON object per line instead of text."`
+	listFlags
 }
 
 // Run prints page after page, up to --limit.
@@ -39,7 +38,7 @@ func (c *duplicatesListCmd) Run(ctx context.Context, r Client) error {
 	setQuery(q, "reviewed", c.Reviewed)
 	setQuery(q, "listing", c.Listing)
 	return pages[apilistings.Home]{
-		Path: "/duplicates", Query: q, Limit: c.Limit, JSON: c.JSON,
+		Path: "/duplicates", Query: q, listFlags: c.listFlags,
 		Row: printHome,
 	}.list(ctx, r, "no home with several adverts matches")
 }

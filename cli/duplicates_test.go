@@ -34,7 +34,7 @@ func TestDuplicates(t *testing.T) {
 	require.NoError(t, run(t, s.URL, "duplicates", "different", home, one))
 	require.NoError(t, run(t, s.URL, "duplicates", "undo", "7"))
 	require.Len(t, asked, 3)
-	require.Equal(t, "GET /duplicates?kind=duplicate&limit=20 ", asked[0])
+	require.Equal(t, "GET /duplicates?kind=duplicate&limit=50 ", asked[0])
 	require.Contains(t, asked[1], `"verdict":"different"`)
 	require.Contains(t, asked[1], `"listing_id":"`+one+`"`)
 	require.Contains(t, asked[2], "POST /duplicates/verdicts/7/undo")

@@ -18,8 +18,7 @@ type listingsRefusedCmd struct {
 	Status   string `help:"Adverts that were rejected, or that another is shown for: ${enum}." enum:"rejected,duplicate" default:"rejected"`
 	Platform string `help:"Only adverts of this platform."`
 	Reason   string `help:"Only adverts with this reason, such as missing." placeholder:"CODE"`
-	Limit    int    `help:"Show at most this many; 0 shows all." default:"20"`
-	JSON     bool   `name:"json" help:"Print one JSON object per line instead of text."`
+	listFlags
 }
 
 // Run prints page after page, up to --limit.
@@ -28,7 +27,7 @@ func (c *listingsRefusedCmd) Run(ctx context.Context, r Client) error {
 	setQuery(q, "platform", c.Platform)
 	setQuery(q, "reason", c.Reason)
 	return pages[apilistings.AdvertSummary]{
-		Path: "/adverts", Query: q, Limit: c.Limit, JSON: c.JSON,
+		Path: "/adverts", Query: q, listFlags: c.listFlags,
 		Head: "CAME\tADVERT\tTITLE\tREASONS",
 		Row: func(table io.Writer, a apilistings.AdvertSummary) {
 			why := make([]string, len(a.Reasons))

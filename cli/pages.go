@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/mtlrent/conveyor/api"
@@ -28,15 +29,43 @@ func newFacts(w io.Writer) (t *tabwriter.Writer, row func(name, format string, a
 	}
 }
 
+// listFlags are those of commands that print a list.
+type listFlags struct {
+	Limit int  `help:"Show at most this many; 0 shows all." default:"50"`
+	JSON  bool `name:"json" help:"Print one JSON object per line instead of text."`
+}
+
+// stateFlags are those of a list of what is in one of the states that the tag set:"states=…" names.
+type stateFlags struct {
+	State anyCase `help:"State: ${enum}." enum:"${states},any" default:"any"`
+	listFlags
+}
+
+// anyCase is a word that may be written in capitals, as the API writes some states.
+type anyCase string
+
+// UnmarshalText reads it.
+func (a *anyCase) UnmarshalText(text []byte) error {
+	*a = anyCase(strings.ToLower(string(text)))
+	return nil
+}
+
+// query adds the state to a query.
+func (f stateFlags) query(q url.Values) url.Values {
+	if f.State != "any" {
+		q.Set("state", string(f.State))
+	}
+	return q
+}
+
 // pages prints a list of the API, page after page: a row each, or a JSON object a line.
 type pages[T any] struct {
 	Path  string
 	Query url.Values
-	Limit int                       // most items that are shown; 0 shows all
-	Size  int                       // largest page; 0 = pageSize
-	JSON  bool                      // print objects instead of rows
-	Head  string                    // row above the first one; "" = none
-	Row   func(t io.Writer, item T) // prints an item as a row
+	listFlags
+	Size int                       // largest page; 0 = pageSize
+	Head string                    // row above the first one; "" = none
+	Row  func(t io.Writer, item T) // prints an item as a row
 }
 
 // list prints the list to standard output; none is what to say when it is empty.

@@ -154,15 +154,13 @@ func (c replayID) ask(ctx context.Context, r Client, method string) error {
 }
 
 type replayListCmd struct {
-	State string `help:"State: ${enum}." enum:"running,completed,canceled,failed,any" default:"any"`
-	Limit int    `help:"Show at most this many; 0 shows all." default:"20"`
-	JSON  bool   `name:"json" help:"Print one JSON object per line instead of the table."`
+	stateFlags `set:"states=running,completed,canceled,failed"`
 }
 
 // Run prints page after page, up to --limit.
 func (c *replayListCmd) Run(ctx context.Context, r Client) error {
 	return pages[*apilistings.Replay]{
-		Path: "/replays", Query: url.Values{"state": {c.State}}, Limit: c.Limit, JSON: c.JSON,
+		Path: "/replays", Query: c.query(url.Values{}), listFlags: c.listFlags,
 		Head: "ID\tSTATE\tSTAGE\tDONE\tTOTAL\tSTARTED BY\tCREATED",
 		Row: func(t io.Writer, p *apilistings.Replay) {
 			fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", p.ID, p.State, p.Stage, p.Done, total(p), Plain(p.StartedBy),

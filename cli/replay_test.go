@@ -25,7 +25,7 @@ func TestReplayList(t *testing.T) {
 		return apilistings.ReplayPage{Items: []*apilistings.Replay{{ID: first}}, NextCursor: "next"}
 	})
 	for args, want := range map[string][]string{
-		"": {"GET /replays?limit=20&state=any", "GET /replays?cursor=next&limit=19&state=any"},
+		"": {"GET /replays?limit=50", "GET /replays?cursor=next&limit=49"},
 		" --limit 0 --state failed": {
 			"GET /replays?limit=100&state=failed", "GET /replays?cursor=next&limit=100&state=failed",
 		},

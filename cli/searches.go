@@ -41,14 +41,13 @@ type SearchesCmd struct {
 }
 
 type searchesListCmd struct {
-	Limit int  `help:"Show at most this many; 0 shows all." default:"50"`
-	JSON  bool `name:"json" help:"Print one JSON object per line instead of the table."`
+	listFlags
 }
 
 // Run prints page after page, up to --limit.
 func (c *searchesListCmd) Run(ctx context.Context, group *SearchesCmd, r Client) error {
 	return pages[apilistings.SavedSearch]{
-		Path: "/searches", Query: group.query(nil), Limit: c.Limit, JSON: c.JSON,
+		Path: "/searches", Query: group.query(nil), listFlags: c.listFlags,
 		Head: "NAME\tSTATE\tPACE\tTELLS\tTARGETS\tID",
 		Row: func(t io.Writer, s apilistings.SavedSearch) {
 			var targets []string
@@ -403,8 +402,7 @@ func printTried(w io.Writer, got apilistings.SearchTried, days int) error {
 
 type searchesMatchesCmd struct {
 	savedArg
-	Limit int  `help:"Show at most this many; 0 shows all." default:"20"`
-	JSON  bool `name:"json" help:"Print one JSON object per line instead of the table."`
+	listFlags
 }
 
 // Run prints page after page, up to --limit.
@@ -414,7 +412,7 @@ func (c *searchesMatchesCmd) Run(ctx context.Context, group *SearchesCmd, r Clie
 		return err
 	}
 	return pages[apilistings.SearchMatch]{
-		Path: "/searches/" + s.ID.String() + "/matches", Query: group.query(nil), Limit: c.Limit, JSON: c.JSON,
+		Path: "/searches/" + s.ID.String() + "/matches", Query: group.query(nil), listFlags: c.listFlags,
 		Head: "AT (UTC)\tNEWS\tRENT\tBEFORE\tTITLE\tURL",
 		Row: func(t io.Writer, m apilistings.SearchMatch) {
 			before := ""
@@ -429,9 +427,7 @@ func (c *searchesMatchesCmd) Run(ctx context.Context, group *SearchesCmd, r Clie
 
 type searchesDeliveriesCmd struct {
 	savedArg
-	State string `help:"Only those in this state: ${enum}." enum:"waiting,started,sent,failed,dropped,any" default:"any"`
-	Limit int    `help:"Show at most this many; 0 shows all." default:"20"`
-	JSON  bool   `name:"json" help:"Print one JSON object per line instead of the table."`
+	stateFlags `set:"states=waiting,started,sent,failed,dropped"`
 }
 
 // Run prints page after page, up to --limit.
@@ -440,12 +436,8 @@ func (c *searchesDeliveriesCmd) Run(ctx context.Context, group *SearchesCmd, r C
 	if err != nil {
 		return err
 	}
-	q := group.query(nil)
-	if c.State != "any" {
-		q.Set("state", c.State)
-	}
 	return pages[apilistings.SearchDelivery]{
-		Path: "/searches/" + s.ID.String() + "/deliveries", Query: q, Limit: c.Limit, JSON: c.JSON,
+		Path: "/searches/" + s.ID.String() + "/deliveries", Query: c.query(group.query(nil)), listFlags: c.listFlags,
 		Head: "DUE (UTC)\tSTATE\tTARGET\tITEMS\tFAILED TRIES\tREASON\tID",
 		Row: func(t io.Writer, d apilistings.SearchDelivery) {
 			fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%s\t%s\n", d.DueAt.UTC().Format(time.DateTime), d.State,

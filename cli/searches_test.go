@@ -88,8 +88,8 @@ func TestSearches(t *testing.T) {
 		"GET " + one + "?tenant=acme", "DELETE " + one + "?tenant=acme",
 		"GET " + one + "?tenant=acme", "POST " + one + "/targets/" + hookOne + "/challenge?tenant=acme",
 		`POST /searches/try?tenant=acme {"filter":{"max_price":1500,"has_images":true},"days":14,"limit":20}`,
-		"GET " + one + "?tenant=acme", "GET " + one + "/matches?limit=20&tenant=acme",
-		"GET " + one + "?tenant=acme", "GET " + one + "/deliveries?limit=20&state=failed&tenant=acme",
+		"GET " + one + "?tenant=acme", "GET " + one + "/matches?limit=50&tenant=acme",
+		"GET " + one + "?tenant=acme", "GET " + one + "/deliveries?limit=50&state=failed&tenant=acme",
 		`POST /searches?tenant=acme {"name":"near work","filter":{"bedrooms":[1,2],"near":{"latitude":45.5,"longitude":-73.6,` +
 			`"metres":1500},"text":"balcon"},"kinds":["new","back"],"schedule":{"pace":"daily","at":"07:30","quiet_at":"22:00",` +
 			`"quiet_to":"07:00"},"targets":[{"kind":"webhook","url":"https://hooks.example/a,b"},{"kind":"feed"}]}`,

@@ -64,14 +64,13 @@ func (c *tenantsCreateCmd) Run(ctx context.Context, r Client) error {
 }
 
 type tenantsListCmd struct {
-	Limit int  `help:"Show at most this many; 0 shows all." default:"50"`
-	JSON  bool `name:"json" help:"Print one JSON object per line instead of the table."`
+	listFlags
 }
 
 // Run prints page after page, up to --limit.
 func (c *tenantsListCmd) Run(ctx context.Context, r Client) error {
 	return pages[apioutreach.Tenant]{
-		Path: "/tenants", Query: url.Values{}, Limit: c.Limit, JSON: c.JSON,
+		Path: "/tenants", Query: url.Values{}, listFlags: c.listFlags,
 		Head: "ID\tNAME\tTIER\tSTATE\tCONTACTS\tREGION\tCREATED\tREASON",
 		Row: func(t io.Writer, v apioutreach.Tenant) {
 			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", v.ID, Short(Plain(v.Name), 40), v.Tier, v.State,

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os"
 	"time"
 
@@ -24,15 +23,13 @@ type uploadsCmd struct {
 }
 
 type uploadsListCmd struct {
-	State string `help:"State: ${enum}." enum:"held,received,splitting,running,done,failed,canceled,any" default:"any"`
-	Limit int    `help:"Show at most this many; 0 shows all." default:"20"`
-	JSON  bool   `name:"json" help:"Print one JSON object per line instead of the table."`
+	stateFlags `set:"states=held,received,splitting,running,done,failed,canceled"`
 }
 
 // Run prints page after page, up to --limit.
 func (c *uploadsListCmd) Run(ctx context.Context, group *ContactsCmd, r Client) error {
 	return pages[apioutreach.Upload]{
-		Path: "/uploads", Query: group.query(url.Values{"state": {c.State}}), Limit: c.Limit, JSON: c.JSON,
+		Path: "/uploads", Query: c.query(group.query(nil)), listFlags: c.listFlags,
 		Head: "ID\tSTATE\tFILE\tREAD\tVALID\tREFUSED\tDUPLICATES\tBY\tCREATED\tERROR",
 		Row: func(t io.Writer, u apioutreach.Upload) {
 			n := u.Rows

@@ -36,10 +36,10 @@ func TestUploads(t *testing.T) {
 		says  string
 	}{
 		"list --state failed": {
-			[]string{"GET /uploads?limit=20&state=failed&tenant=acme", "GET /uploads?cursor=next&limit=19&state=failed&tenant=acme"},
+			[]string{"GET /uploads?limit=50&state=failed&tenant=acme", "GET /uploads?cursor=next&limit=49&state=failed&tenant=acme"},
 			"(?s)^ID +STATE.*running +people.csv +3 .*running",
 		},
-		"list --limit 1 --json":      {[]string{"GET /uploads?limit=1&state=any&tenant=acme"}, `^{"id":"` + id.String()},
+		"list --limit 1 --json":      {[]string{"GET /uploads?limit=1&tenant=acme"}, `^{"id":"` + id.String()},
 		"show ID":                    {[]string{"GET /uploads/ID?tenant=acme"}, "^upload .*: running\n3 rows read"},
 		"show ID --json":             {[]string{"GET /uploads/ID?tenant=acme"}, `"state": "running"`},
 		"show ID --errors " + errors: {[]string{"GET /uploads/ID?tenant=acme", "GET /uploads/ID/errors.csv?tenant=acme"}, "^upload"},
