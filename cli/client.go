@@ -12,9 +12,12 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/alecthomas/kong"
 
 	"github.com/mtlrent/conveyor/domain/fault"
 )
@@ -24,7 +27,15 @@ type Client struct {
 	URL string // base URL, with or without a slash at its end
 	Key string // sent as a bearer token; none is sent when it is empty
 
-	repeat string // sent as Idempotency-Key; none is sent when it is empty
+	repeat string        // sent as Idempotency-Key; none is sent when it is empty
+	line   *kong.Context // what is refused is named as it is there; nil: as the API names it
+}
+
+// Provide returns the client of a command.
+func Provide(connect Connect, line *kong.Context) (Client, error) {
+	r, err := connect()
+	r.line = line
+	return r, err
 }
 
 // again returns a client whose one request may be sent again, by this command or the next one with the same key: it is
@@ -130,7 +141,7 @@ func (r Client) send(req *http.Request, path string, out any) (wait time.Duratio
 		wait = time.Duration(max(0, seconds)) * time.Second
 	}
 	if resp.StatusCode >= http.StatusMultipleChoices {
-		return wait, refusal(resp, doc)
+		return wait, r.refusal(resp, doc)
 	}
 	if out == nil || len(doc) == 0 {
 		return 0, nil
@@ -170,7 +181,7 @@ func (r refused) ofNothing() bool {
 
 // refusal turns a problem document into a refused with its detail and every field it names, and a redirect into one
 // that names its address.
-func refusal(resp *http.Response, doc []byte) error {
+func (r Client) refusal(resp *http.Response, doc []byte) error {
 	if to, err := resp.Location(); err == nil && resp.StatusCode < http.StatusBadRequest {
 		return refused{resp.StatusCode, "the API redirects to " + to.String() + ": set CONVEYOR_API_URL accordingly"}
 	}
@@ -187,11 +198,45 @@ func refusal(resp *http.Response, doc []byte) error {
 	}
 	for _, e := range p.Errors {
 		if e.Location != "" { // a problem of the whole request, such as "and 951 more", has none
-			e.Message = e.Location + ": " + e.Message
+			e.Message = r.typed(e.Location) + ": " + e.Message
 		}
 		lines = append(lines, e.Message)
 	}
 	return refused{resp.StatusCode, strings.Join(lines, "; ")}
+}
+
+// joint is between two words of the name of a field.
+var joint = regexp.MustCompile(`[^a-zA-Z]+|([a-z])([A-Z])`)
+
+// typed names a field of the API by the argument that it was made of, --max-pages for body.settings.maxPages: the one
+// whose words come first in those of the field. Without one it is as the API has it.
+func (r Client) typed(field string) string {
+	_, name, ok := strings.Cut(field, ".")
+	if !ok || r.line == nil {
+		return field
+	}
+	words := "-" + strings.ToLower(joint.ReplaceAllString(name, "$1-$2")) + "-"
+	found, begins := "", len(words)
+	for _, p := range r.line.Path {
+		v := p.Positional
+		if p.Flag != nil {
+			v = p.Flag.Value
+		}
+		if v == nil {
+			continue
+		}
+		at := max(strings.Index(words, "-"+v.Name+"-"), strings.Index(words, "-"+v.Name+"s-"))
+		if at >= 0 && at < begins {
+			found, begins = v.ShortSummary(), at
+		}
+	}
+	switch {
+	case found == "":
+		return field
+	case strings.Contains(name, "["): // which of several
+		return found + " (" + field + ")"
+	}
+	return found
 }
 
 // within refuses a number that the API does not take. Its 0 would be left out of the request, and be the API's default.

@@ -30,28 +30,30 @@ func run(t *testing.T, url string, args ...string) error {
 func runBy(t *testing.T, connect Connect, args ...string) error {
 	t.Helper()
 
-	var commands struct {
-		Status      StatusCmd      `cmd:""`
-		DeadLetters DeadLettersCmd `cmd:""`
-		Replay      ReplayCmd      `cmd:""`
-		Platforms   PlatformsCmd   `cmd:""`
-		Duplicates  DuplicatesCmd  `cmd:""`
-		Crawl       CrawlCmd       `cmd:""`
-		Search      SearchCmd      `cmd:""`
-		Searches    SearchesCmd    `cmd:""`
-		Draft       DraftCmd       `cmd:""`
-		Health      HealthCmd      `cmd:""`
-		Tenants     TenantsCmd     `cmd:""`
-		Campaigns   CampaignsCmd   `cmd:""`
-		Contacts    ContactsCmd    `cmd:""`
-		Listings    ListingsCmd    `cmd:""`
-	}
-	parser, err := kong.New(&commands, kong.Bind(connect), kong.BindToProvider((func() (Client, error))(connect)))
+	parser, err := kong.New(new(allCommands), kong.Bind(connect), kong.BindToProvider(Provide))
 	require.NoError(t, err)
 	command, err := parser.Parse(args)
 	require.NoError(t, err, args)
 	command.BindTo(t.Context(), (*context.Context)(nil))
 	return command.Run()
+}
+
+// allCommands are those of this package that a test calls.
+type allCommands struct {
+	Status      StatusCmd      `cmd:""`
+	DeadLetters DeadLettersCmd `cmd:""`
+	Replay      ReplayCmd      `cmd:""`
+	Platforms   PlatformsCmd   `cmd:""`
+	Duplicates  DuplicatesCmd  `cmd:""`
+	Crawl       CrawlCmd       `cmd:""`
+	Search      SearchCmd      `cmd:""`
+	Searches    SearchesCmd    `cmd:""`
+	Draft       DraftCmd       `cmd:""`
+	Health      HealthCmd      `cmd:""`
+	Tenants     TenantsCmd     `cmd:""`
+	Campaigns   CampaignsCmd   `cmd:""`
+	Contacts    ContactsCmd    `cmd:""`
+	Listings    ListingsCmd    `cmd:""`
 }
 
 // A problem document becomes an error with its detail, its fields and, for 401, the setting of the key.
@@ -78,6 +80,37 @@ func TestProblems(t *testing.T) {
 		}))
 		t.Cleanup(server.Close)
 		require.EqualError(t, run(t, server.URL, "replay", "list"), tt.want)
+	}
+}
+
+// What is refused is named by the argument that says it, and not by one that says something else.
+func TestRefusedArguments(t *testing.T) {
+	t.Parallel()
+
+	for _, tt := range []struct{ line, location, want string }{
+		{"crawl start https://a.example --max-pages 0", "body.settings.maxPages", "--max-pages"},
+		{"crawl start https://a.example --demo-delay-ms=-1", "body.settings.demoDelayMs", "--demo-delay-ms"},
+		{"crawl start https://a.example --max-pages 0", "body.settings.maxDepth", "body.settings.maxDepth"},
+		{"crawl start mailto:a@b.c", "body.seedUrl", "<seed>"},
+		{"crawl retry 7 --state lost,gone", "body.states[1]", "--state (body.states[1])"},
+		{"crawl --api URL show 0", "path.id", "<id>"},
+		{"platforms set kijiji --cycle 7h --delay 2h", "body.delay_between_requests_seconds", "--delay"},
+		{"platforms set kijiji --cycle 7h --pages 0", "body.max_pages_per_cycle", "--pages"},
+		{"replay start --since 48h --until 72h", "body.filter.scraped_until", "--until"},
+		{"replay start --id 3f1c2a7e-5b1d-4a55-9d20-8d1f6f0c9a11", "body.filter.ids", "--id"},
+		{"search query -- a", "query.q", "query.q"},
+		{"campaigns create --template sale --name Sale", "body.template.template.name", "--template"},
+		{"campaigns create --template sale --name Sale", "body.name", "--name"},
+		{"campaigns create --template sale --tag a --except-tag b", "body.audience.except.tags[0]", "--except-tag (body.audience.except.tags[0])"},
+		{"draft request https://a.example --cookie a=b", "body.cookies[0].path", "--cookie (body.cookies[0].path)"},
+		{"searches add home --feed --max-price 0", "body.targets[0].url", "body.targets[0].url"},
+	} {
+		var r Client
+		parser, err := kong.New(new(allCommands))
+		require.NoError(t, err)
+		r.line, err = parser.Parse(strings.Fields(tt.line))
+		require.NoError(t, err, tt.line)
+		require.Equal(t, tt.want, r.typed(tt.location), tt.line)
 	}
 }
 

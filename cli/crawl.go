@@ -37,8 +37,8 @@ type CrawlCmd struct {
 
 // ProvideClient returns the client of the API that the crawl commands call. Kong finds it by its name and calls it in
 // place of Connect.
-func (c *CrawlCmd) ProvideClient(connect Connect) (Client, error) {
-	r, err := connect()
+func (c *CrawlCmd) ProvideClient(connect Connect, line *kong.Context) (Client, error) {
+	r, err := Provide(connect, line)
 	r.URL = cmp.Or(c.API, r.URL)
 	return r, err
 }

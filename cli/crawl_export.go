@@ -19,6 +19,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/alecthomas/kong"
 	"github.com/schollz/progressbar/v3"
 )
 
@@ -139,7 +140,7 @@ func (r Client) flow(ctx context.Context, method, path string, in any) (io.ReadC
 	if resp.StatusCode >= http.StatusMultipleChoices {
 		defer resp.Body.Close()
 		doc, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
-		return nil, refusal(resp, doc)
+		return nil, r.refusal(resp, doc)
 	}
 	return resp.Body, nil
 }
@@ -151,8 +152,8 @@ type crawlCompareCmd struct {
 }
 
 // Run prints the differences of two runs: ExitError 1 when there are any, and ExitError 2 when one cannot be read.
-func (c *crawlCompareCmd) Run(ctx context.Context, group *CrawlCmd, connect Connect) error {
-	same, err := c.run(ctx, func() (Client, error) { return group.ProvideClient(connect) }, os.Stdout)
+func (c *crawlCompareCmd) Run(ctx context.Context, group *CrawlCmd, connect Connect, line *kong.Context) error {
+	same, err := c.run(ctx, func() (Client, error) { return group.ProvideClient(connect, line) }, os.Stdout)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "conveyor: "+Plain(err.Error()))
 		return ExitError(2)

@@ -79,7 +79,7 @@ func run(args []string) int {
 	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, nil)))
 	var line CLI
 	parser, err := kong.New(&line, kong.Name("conveyor"), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		kong.Bind(cli.Connect(connect)), kong.BindToProvider(connect),
+		kong.Bind(cli.Connect(connect)), kong.BindToProvider(cli.Provide),
 		kong.Description("Takes rental adverts to published listings and product pages to drafts, crawls sites and searches their pages, imports contacts and sends them messages, each in durable workflows."))
 	if err != nil {
 		panic(err) // a bug in CLI, not an input of the user
