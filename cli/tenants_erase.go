@@ -46,6 +46,9 @@ func (c *tenantsEraseCmd) run(ctx context.Context, r Client, in io.Reader, out i
 		if err := r.call(ctx, http.MethodGet, tenantPath(c.ID, ""), nil, &t); err != nil {
 			return err
 		}
+		if t.State == "active" {
+			return fmt.Errorf("%s is active; conveyor tenants set %s --stop REASON stops it, which comes first", c.ID, c.ID)
+		}
 		question := fmt.Sprintf("%s (%s) is %s and has %d contacts. It is deleted for ever, with its contacts, files, "+
 			"campaigns, messages, saved searches, senders and opt-outs; its keys are revoked.\nconveyor tenants export %s "+
 			"writes them to a file before.\nID of the tenant to delete: ", t.ID, Plain(t.Name), t.State, t.Contacts, t.ID)

@@ -14,7 +14,7 @@ import (
 	apioutreach "github.com/mtlrent/conveyor/api/outreach"
 )
 
-// Nothing is deleted before the ID of the tenant was typed.
+// Nothing is deleted before the ID of the tenant was typed, which is asked for only where the tenant can be deleted.
 func TestTenantsErase(t *testing.T) {
 	t.Parallel()
 
@@ -22,13 +22,15 @@ func TestTenantsErase(t *testing.T) {
 	for name, test := range map[string]struct {
 		cmd   tenantsEraseCmd
 		input string
+		state string
 		asked []string
 		err   string
 	}{
-		"the ID":    {tenantsEraseCmd{ID: "acme"}, "acme\n", []string{show, erase}, ""},
-		"yes":       {tenantsEraseCmd{ID: "acme"}, "y\n", []string{show}, "nothing was deleted"},
-		"no answer": {tenantsEraseCmd{ID: "acme"}, "", []string{show}, "nothing was deleted"},
-		"flag":      {tenantsEraseCmd{ID: "acme", Yes: true}, "", []string{erase}, ""},
+		"the ID":    {tenantsEraseCmd{ID: "acme"}, "acme\n", "stopped", []string{show, erase}, ""},
+		"yes":       {tenantsEraseCmd{ID: "acme"}, "y\n", "stopped", []string{show}, "nothing was deleted"},
+		"no answer": {tenantsEraseCmd{ID: "acme"}, "", "stopped", []string{show}, "nothing was deleted"},
+		"active":    {tenantsEraseCmd{ID: "acme"}, "acme\n", "active", []string{show}, "acme is active; conveyor tenants set acme --stop REASON stops it, which comes first"},
+		"flag":      {tenantsEraseCmd{ID: "acme", Yes: true}, "", "stopped", []string{erase}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -37,7 +39,7 @@ func TestTenantsErase(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if r.Method == http.MethodGet {
 					asked = append(asked, r.Method+" "+r.URL.String())
-					_ = json.NewEncoder(w).Encode(apioutreach.Tenant{ID: "acme", Name: "Acme", State: "stopped", Contacts: 7})
+					_ = json.NewEncoder(w).Encode(apioutreach.Tenant{ID: "acme", Name: "Acme", State: test.state, Contacts: 7})
 					return
 				}
 				var in apioutreach.TenantErase
@@ -51,7 +53,7 @@ func TestTenantsErase(t *testing.T) {
 			require.Equal(t, test.asked, asked)
 			if test.err != "" {
 				require.EqualError(t, err, test.err)
-				require.Contains(t, out.String(), "acme (Acme) is stopped and has 7 contacts")
+				require.Equal(t, test.state == "stopped", strings.Contains(out.String(), "acme (Acme) is stopped and has 7 contacts"))
 				return
 			}
 			require.NoError(t, err)
