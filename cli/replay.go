@@ -15,6 +15,7 @@ import (
 
 	apilistings "github.com/mtlrent/conveyor/api/listings"
 	"github.com/mtlrent/conveyor/domain/listing"
+	"github.com/mtlrent/conveyor/domain/platform"
 )
 
 // ReplayCmd starts, shows, lists and cancels replays of stored adverts through the pipeline.
@@ -54,6 +55,17 @@ func (c *replayStartCmd) Run(ctx context.Context, r Client) error {
 		},
 	}
 	var out apilistings.ReplayAccepted
+	if _, known := platform.ByName(c.Platform); c.Platform != "" && !known { // there may be adverts of another release's
+		in.DryRun = true
+		if err := r.call(ctx, http.MethodPost, "/replays", in, &out); err != nil {
+			return err
+		}
+		if out.Total == 0 {
+			return fmt.Errorf("no advert matches, and there is no platform %q; known are %s", c.Platform,
+				strings.Join(platform.Names(), ", "))
+		}
+		in.DryRun = c.DryRun
+	}
 	if err := r.call(ctx, http.MethodPost, "/replays", in, &out); err != nil {
 		return err
 	}

@@ -3,6 +3,8 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	apilistings "github.com/mtlrent/conveyor/api/listings"
+	"github.com/mtlrent/conveyor/domain/platform"
 )
 
 // Replays are listed page after page, as everything else is. Not parallel: see printed.
@@ -39,6 +42,43 @@ func TestReplayList(t *testing.T) {
 	text := printed(t, func() error { return run(t, url, strings.Fields("replay list --limit 1 --json")...) })
 	require.Contains(t, text, `{"id":"`+first.String()+`"`)
 	require.Len(t, strings.Split(strings.TrimSpace(text), "\n"), 1)
+}
+
+// A replay of a platform that there is not, and that no advert is of, is not started: its name is misspelt.
+func TestReplayOfNoPlatform(t *testing.T) {
+	t.Parallel()
+	var asked []string
+	url := serve(t, func(ask string) any {
+		asked = append(asked, regexp.MustCompile(`"id":"[^"]+",`).ReplaceAllString(ask, ""))
+		if strings.Contains(ask, "others") {
+			return apilistings.ReplayAccepted{Total: 3, Counted: true}
+		}
+		return apilistings.ReplayAccepted{}
+	})
+	for line, want := range map[string]struct {
+		asked []string
+		err   string
+	}{
+		"--platform kijji": {
+			[]string{`POST /replays {"stage":"normalize","filter":{"platform":"kijji"},"rate":20,"dry_run":true}`},
+			`no advert matches, and there is no platform "kijji"; known are ` + strings.Join(platform.Names(), ", "),
+		},
+		"--platform others --dry-run": {slices.Repeat([]string{
+			`POST /replays {"stage":"normalize","filter":{"platform":"others"},"rate":20,"dry_run":true}`,
+		}, 2), ""},
+		"--platform kijiji --dry-run": {
+			[]string{`POST /replays {"stage":"normalize","filter":{"platform":"kijiji"},"rate":20,"dry_run":true}`}, "",
+		},
+	} {
+		asked = nil
+		err := run(t, url, strings.Fields("replay start "+line)...)
+		require.Equal(t, want.asked, asked, line)
+		if want.err == "" {
+			require.NoError(t, err, line)
+		} else {
+			require.EqualError(t, err, want.err, line)
+		}
+	}
 }
 
 // A replay is watched until it ends, also where no bar can be drawn; with --json standard output is one document. Not
