@@ -41,12 +41,9 @@ type CampaignsCmd struct {
 type campaignsCreateCmd struct {
 	File string `arg:"" optional:"" help:"JSON file with name, sender, template and audience, as POST /campaigns takes it; - is standard input."`
 
-	Name     string   `help:"Name of the campaign."`
-	Sender   string   `help:"ID or name of the number to send from; not needed where there is one only."`
-	Text     string   `help:"Text to send; it may have placeholders such as {{given_name|there}}." xor:"what"`
-	Template string   `help:"Name of the template of WhatsApp to send." xor:"what"`
-	Language string   `help:"Language of the template." default:"en"`
-	Param    []string `help:"Parameter of the body of the template; repeat it for each. It may have placeholders." placeholder:"TEXT" sep:"none"`
+	Name   string `help:"Name of the campaign."`
+	Sender string `help:"ID or name of the number to send from; not needed where there is one only."`
+	contentFlags
 
 	All           bool        `help:"Write to every contact."`
 	List          []uuid.UUID `help:"Write to the members of this list." placeholder:"ID"`
@@ -82,19 +79,7 @@ func (c *campaignsCreateCmd) plan(ctx context.Context) (p apioutreach.CampaignPl
 		All: c.All, To: campaign.Groups{Lists: c.List, Segments: c.Segment, Tags: c.Tag},
 		Except: campaign.Groups{Lists: c.ExceptList, Segments: c.ExceptSegment, Tags: c.ExceptTag},
 	}
-	if c.Text != "" {
-		p.Template = campaign.Body{Type: campaign.TypeText, Text: &campaign.Text{Body: c.Text}}
-		return p, nil
-	}
-	t := &campaign.Template{Name: c.Template, Language: campaign.Language{Code: c.Language}}
-	if len(c.Param) > 0 {
-		body := campaign.Component{Type: "body"}
-		for _, text := range c.Param {
-			body.Parameters = append(body.Parameters, campaign.Parameter{Type: "text", Text: text})
-		}
-		t.Components = []campaign.Component{body}
-	}
-	p.Template = campaign.Body{Type: campaign.TypeTemplate, Template: t}
+	p.Template = c.body()
 	return p, nil
 }
 
@@ -113,28 +98,6 @@ func readJSON(ctx context.Context, name string, v any) error {
 	return fault.Wrap(d.Decode(v), "read %s", name)
 }
 
-// sender is the number of a tenant with an ID or a name; "" is the only one.
-func (c *CampaignsCmd) sender(ctx context.Context, r Client, named string) (uuid.UUID, error) {
-	if id, err := uuid.Parse(named); err == nil {
-		return id, nil
-	}
-	var list apioutreach.SenderList
-	if err := r.call(ctx, http.MethodGet, c.path("/senders", nil), nil, &list); err != nil {
-		return uuid.Nil, err
-	}
-	var names []string
-	for _, s := range list.Items {
-		if s.Name == named || s.PhoneNumberID == named || named == "" && len(list.Items) == 1 {
-			return s.ID, nil
-		}
-		names = append(names, s.Name)
-	}
-	if named == "" {
-		return uuid.Nil, fmt.Errorf("name the number to send from by --sender; there are: %s", strings.Join(names, ", "))
-	}
-	return uuid.Nil, fmt.Errorf("there is no sender %q; there are: %s", named, strings.Join(names, ", "))
-}
-
 // Run creates a campaign and prints it. With --start it is started.
 func (c *campaignsCreateCmd) Run(ctx context.Context, group *CampaignsCmd, r Client) error {
 	in, err := c.plan(ctx)
@@ -142,7 +105,7 @@ func (c *campaignsCreateCmd) Run(ctx context.Context, group *CampaignsCmd, r Cli
 		return err
 	}
 	if in.Sender == uuid.Nil || c.Sender != "" {
-		if in.Sender, err = group.sender(ctx, r, c.Sender); err != nil {
+		if in.Sender, err = group.find(ctx, r, "/senders", "sender", c.Sender); err != nil {
 			return err
 		}
 	}
@@ -492,17 +455,10 @@ func campaignRow(c apioutreach.Campaign) string {
 
 type campaignsMessagesCmd struct {
 	campaignID
-	stateFlags `set:"states=queued,sending,unknown,sent,delivered,read,failed,skipped"`
+	messageFlags
 }
 
-// Run prints page after page, up to --limit.
+// Run prints the messages of a campaign.
 func (c *campaignsMessagesCmd) Run(ctx context.Context, group *CampaignsCmd, r Client) error {
-	return pages[apioutreach.Message]{
-		Path: c.path("/messages"), Query: c.query(group.query(nil)), listFlags: c.listFlags,
-		Head: "ID\tTO\tSTATE\tATTEMPTS\tCLASS\tCODE\tERROR",
-		Row: func(t io.Writer, m apioutreach.Message) {
-			fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\t%d\t%s\n", m.ID, Plain(cmp.Or(m.To, "-")), m.State, m.Attempts,
-				cmp.Or(m.Class, "-"), m.Code, Short(Plain(m.Error), 80))
-		},
-	}.list(ctx, r, "there are no such messages")
+	return c.list(ctx, r, c.path("/messages"), group.query(nil))
 }

@@ -51,6 +51,7 @@ type allCommands struct {
 	Draft       DraftCmd       `cmd:""`
 	Health      HealthCmd      `cmd:""`
 	Tenants     TenantsCmd     `cmd:""`
+	Messages    MessagesCmd    `cmd:""`
 	Campaigns   CampaignsCmd   `cmd:""`
 	Contacts    ContactsCmd    `cmd:""`
 	Listings    ListingsCmd    `cmd:""`

@@ -30,10 +30,13 @@ import (
 type ContactsCmd struct {
 	ofTenant
 
-	Import  contactsImportCmd `cmd:"" help:"Import a file of contacts: CSV, TSV, XLSX, gzip, or a zip of one file."`
-	Export  contactsExportCmd `cmd:"" help:"Write contacts as CSV."`
-	Set     contactsSetCmd    `cmd:"" help:"Add a contact, or correct one."`
-	Uploads uploadsCmd        `cmd:"" help:"List, show, start and cancel the imports of files."`
+	Import   contactsImportCmd `cmd:"" help:"Import a file of contacts: CSV, TSV, XLSX, gzip, or a zip of one file."`
+	Export   contactsExportCmd `cmd:"" help:"Write contacts as CSV."`
+	Set      contactsSetCmd    `cmd:"" help:"Add a contact, or correct one."`
+	OptOut   contactsOptOutCmd `cmd:"" help:"Never write to a person again."`
+	Lists    listsCmd          `cmd:"" help:"List, create, fill and delete lists of contacts."`
+	Segments segmentsCmd       `cmd:"" help:"List, show, create, change and delete segments: saved filters of contacts."`
+	Uploads  uploadsCmd        `cmd:"" help:"List, show, start and cancel the imports of files."`
 }
 
 type contactsImportCmd struct {
@@ -364,26 +367,19 @@ func (r Client) form(ctx context.Context, path, key string, fields []string, nam
 }
 
 type contactsExportCmd struct {
-	Out     string `short:"o" help:"File to write; the default is standard output." placeholder:"FILE"`
-	Filter  string `help:"Conditions as JSON, such as {\"tag\":\"vip\"}." placeholder:"JSON"`
-	Segment string `help:"ID of a segment." placeholder:"ID"`
-	Text    string `help:"Part of a telephone number, an address or a name." placeholder:"TEXT"`
+	Out     string        `short:"o" help:"File to write; the default is standard output." placeholder:"FILE"`
+	Filter  contactFilter `help:"Conditions as JSON, such as {\"tag\":\"vip\"}." placeholder:"JSON"`
+	Segment string        `help:"ID or name of a segment." placeholder:"SEGMENT"`
+	Text    string        `help:"Part of a telephone number, an address or a name." placeholder:"TEXT"`
 }
 
 // Run writes contacts as CSV. A file is there only when it is whole.
 func (c *contactsExportCmd) Run(ctx context.Context, group *ContactsCmd, r Client) error {
-	q := apioutreach.ContactQuery{Text: c.Text}
-	if c.Filter != "" {
-		d := json.NewDecoder(strings.NewReader(c.Filter))
-		d.DisallowUnknownFields()
-		if err := d.Decode(&q.Filter); err != nil {
-			return Usage("read --filter: %v", err)
-		}
-	}
+	q := apioutreach.ContactQuery{Text: c.Text, Filter: c.Filter.Filter}
 	if c.Segment != "" {
-		id, err := uuid.Parse(c.Segment)
+		id, err := group.find(ctx, r, "/segments", "segment", c.Segment)
 		if err != nil {
-			return Usage("read --segment: %v", err)
+			return err
 		}
 		q.Segment = &id
 	}

@@ -1,8 +1,14 @@
 package cli
 
 import (
+	"context"
+	"fmt"
+	"net/http"
 	"net/url"
 	"os"
+	"strings"
+
+	"github.com/google/uuid"
 )
 
 // ofTenant is the flag of commands about what is a tenant's.
@@ -27,6 +33,35 @@ func (o ofTenant) path(path string, query url.Values) string {
 		return path + "?" + q.Encode()
 	}
 	return path
+}
+
+// find is the ID of what of the tenant has this ID or name; "" is the only one. path is of their list, what says what
+// they are.
+func (o ofTenant) find(ctx context.Context, r Client, path, what, named string) (uuid.UUID, error) {
+	if id, err := uuid.Parse(named); err == nil {
+		return id, nil
+	}
+	var list struct {
+		Items []struct {
+			ID            uuid.UUID
+			Name          string
+			PhoneNumberID string `json:"phone_number_id"` // of senders: Meta's ID
+		}
+	}
+	if err := r.call(ctx, http.MethodGet, o.path(path, nil), nil, &list); err != nil {
+		return uuid.Nil, err
+	}
+	var names []string
+	for _, item := range list.Items {
+		if item.Name == named || named != "" && item.PhoneNumberID == named || named == "" && len(list.Items) == 1 {
+			return item.ID, nil
+		}
+		names = append(names, Plain(item.Name))
+	}
+	if named == "" {
+		return uuid.Nil, fmt.Errorf("name the %s by --%s; there are: %s", what, what, strings.Join(names, ", "))
+	}
+	return uuid.Nil, fmt.Errorf("there is no %s %q; there are: %s", what, named, strings.Join(names, ", "))
 }
 
 // flag is what a command that is suggested needs to be about the same tenant.

@@ -41,7 +41,7 @@ var stops = []struct{ has, answers string }{
 	{"crawl export 1", `(?s)COMPLETED.*←.*"visited"`},
 	{"search stats", `(?s)some of them follow.*segments.*"snippet"`},
 	{"contacts import", `(?s)250 refused.*"columns".*"received"`},
-	{"campaigns create", `(?s)paused: wrong text.*"read".*567 of 567`},
+	{"campaigns create", `(?s)paused: wrong text.*Z  read\n.*567 of 567`},
 	{"dead-letters replay --reason rent", `rent`},
 	{"grep unchanged_total", `unchanged_total`},
 	{"keys create me", `"rent_cents"`},

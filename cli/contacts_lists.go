@@ -1,0 +1,272 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	apioutreach "github.com/mtlrent/conveyor/api/outreach"
+	"github.com/mtlrent/conveyor/domain/contact"
+)
+
+// listsCmd are the commands on lists of contacts.
+type listsCmd struct {
+	List    listsListCmd    `cmd:"" help:"List the lists, by name."`
+	Create  listsCreateCmd  `cmd:"" help:"Create a list, or print the one of that name."`
+	Members listsMembersCmd `cmd:"" help:"Add contacts to a list, and remove others."`
+	Delete  listsDeleteCmd  `cmd:"" help:"Delete a list; its contacts stay."`
+}
+
+type listsListCmd struct {
+	JSON bool `name:"json" help:"Print the answer of the API as JSON."`
+}
+
+// Run prints the lists as a table.
+func (c *listsListCmd) Run(ctx context.Context, group *ContactsCmd, r Client) error {
+	return show(ctx, r, http.MethodGet, group.path("/contact-lists", nil), nil, c.JSON,
+		func(w io.Writer, got apioutreach.ContactLists) error {
+			if len(got.Items) == 0 {
+				_, err := fmt.Fprintln(os.Stderr, "there are no lists; conveyor contacts lists create NAME makes one")
+				return err
+			}
+			return printLists(w, got.Items...)
+		})
+}
+
+func printLists(w io.Writer, lists ...apioutreach.ContactList) error {
+	t := newTable(w)
+	fmt.Fprintln(t, "ID\tNAME\tMEMBERS\tCREATED")
+	for _, l := range lists {
+		members := "-"
+		if l.Members != nil {
+			members = fmt.Sprint(*l.Members)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", l.ID, Short(Plain(l.Name), 60), members, l.CreatedAt.UTC().Format(time.RFC3339))
+	}
+	return t.Flush()
+}
+
+type listsCreateCmd struct {
+	Name string `arg:"" help:"Name of the list."`
+	JSON bool   `name:"json" help:"Print the answer of the API as JSON."`
+}
+
+// Run creates a list, and prints it.
+func (c *listsCreateCmd) Run(ctx context.Context, group *ContactsCmd, r Client) error {
+	in := apioutreach.ContactListStart{Name: c.Name}
+	return show(ctx, r, http.MethodPost, group.path("/contact-lists", nil), in, c.JSON,
+		func(w io.Writer, l apioutreach.ContactList) error { return printLists(w, l) })
+}
+
+// listArg names a list of contacts.
+type listArg struct {
+	List string `arg:"" help:"ID or name of the list."`
+}
+
+// path is the address of something of the list.
+func (a listArg) path(ctx context.Context, group *ContactsCmd, r Client, rest string) (string, error) {
+	id, err := group.find(ctx, r, "/contact-lists", "list", a.List)
+	return group.path("/contact-lists/"+id.String()+rest, nil), err
+}
+
+type listsMembersCmd struct {
+	listArg
+	Add    []int64 `help:"IDs of contacts to add." placeholder:"ID"`
+	Remove []int64 `help:"IDs of contacts to remove." placeholder:"ID"`
+	JSON   bool    `name:"json" help:"Print the answer of the API as JSON."`
+}
+
+// Run changes the members of a list.
+func (c *listsMembersCmd) Run(ctx context.Context, group *ContactsCmd, r Client) error {
+	if len(c.Add)+len(c.Remove) == 0 {
+		return Usage("say which contacts: --add or --remove")
+	}
+	path, err := c.path(ctx, group, r, "/members")
+	if err != nil {
+		return err
+	}
+	in := apioutreach.MembersChange{Add: c.Add, Remove: c.Remove}
+	return show(ctx, r, http.MethodPost, path, in, c.JSON, func(w io.Writer, got apioutreach.MembersChanged) error {
+		_, err := fmt.Fprintf(w, "%d contacts added, %d removed\n", got.Added, got.Removed)
+		return err
+	})
+}
+
+type listsDeleteCmd struct{ listArg }
+
+// Run deletes a list.
+func (c *listsDeleteCmd) Run(ctx context.Context, group *ContactsCmd, r Client) error {
+	path, err := c.path(ctx, group, r, "")
+	if err == nil {
+		err = r.call(ctx, http.MethodDelete, path, nil, nil)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Printf("list %s is deleted\n", Plain(c.List))
+	return nil
+}
+
+// segmentsCmd are the commands on segments, which are saved filters of contacts.
+type segmentsCmd struct {
+	List   segmentsListCmd   `cmd:"" help:"List the segments, by name."`
+	Show   segmentsShowCmd   `cmd:"" help:"Show a segment, and how many contacts it has now."`
+	Create segmentsCreateCmd `cmd:"" help:"Save a filter of contacts as a segment."`
+	Set    segmentsSetCmd    `cmd:"" help:"Change the name or the filter of a segment."`
+	Delete segmentsDeleteCmd `cmd:"" help:"Delete a segment; its contacts stay."`
+}
+
+// contactFilter are conditions on contacts, as JSON; the zero value is none.
+type contactFilter struct{ *contact.Filter }
+
+// UnmarshalText reads them, with no member that there is not.
+func (f *contactFilter) UnmarshalText(text []byte) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	return d.Decode(&f.Filter)
+}
+
+type segmentsListCmd struct {
+	JSON bool `name:"json" help:"Print the answer of the API as JSON."`
+}
+
+// Run prints the segments as a table.
+func (c *segmentsListCmd) Run(ctx context.Context, group *ContactsCmd, r Client) error {
+	return show(ctx, r, http.MethodGet, group.path("/segments", nil), nil, c.JSON,
+		func(w io.Writer, got apioutreach.Segments) error {
+			if len(got.Items) == 0 {
+				_, err := fmt.Fprintln(os.Stderr, "there are no segments; conveyor contacts segments create NAME makes one")
+				return err
+			}
+			return printSegments(w, got.Items...)
+		})
+}
+
+func printSegments(w io.Writer, segments ...apioutreach.Segment) error {
+	t := newTable(w)
+	fmt.Fprintln(t, "ID\tNAME\tCONTACTS\tCHANGED\tFILTER")
+	for _, s := range segments {
+		filter, err := json.Marshal(s.Filter)
+		if err != nil {
+			return err
+		}
+		contacts := "-"
+		if s.Contacts != nil {
+			contacts = fmt.Sprint(*s.Contacts)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", s.ID, Short(Plain(s.Name), 60), contacts,
+			s.UpdatedAt.UTC().Format(time.RFC3339), Short(Plain(string(filter)), 120))
+	}
+	return t.Flush()
+}
+
+type segmentsCreateCmd struct {
+	Name   string        `arg:"" help:"Name of the segment."`
+	Filter contactFilter `required:"" help:"Conditions as JSON, such as {\"tag\":\"vip\"}." placeholder:"JSON"`
+	JSON   bool          `name:"json" help:"Print the answer of the API as JSON."`
+}
+
+// Run creates a segment, and prints it.
+func (c *segmentsCreateCmd) Run(ctx context.Context, group *ContactsCmd, r Client) error {
+	in := apioutreach.SegmentStart{Name: c.Name, Filter: *c.Filter.Filter}
+	return show(ctx, r, http.MethodPost, group.path("/segments", nil), in, c.JSON, printSegment)
+}
+
+func printSegment(w io.Writer, s apioutreach.Segment) error { return printSegments(w, s) }
+
+// segmentArg names a segment.
+type segmentArg struct {
+	Segment string `arg:"" help:"ID or name of the segment."`
+}
+
+func (a segmentArg) path(ctx context.Context, group *ContactsCmd, r Client) (string, error) {
+	id, err := group.find(ctx, r, "/segments", "segment", a.Segment)
+	return group.path("/segments/"+id.String(), nil), err
+}
+
+type segmentsShowCmd struct {
+	segmentArg
+	JSON bool `name:"json" help:"Print the answer of the API as JSON."`
+}
+
+// Run prints a segment.
+func (c *segmentsShowCmd) Run(ctx context.Context, group *ContactsCmd, r Client) error {
+	path, err := c.path(ctx, group, r)
+	if err != nil {
+		return err
+	}
+	return show(ctx, r, http.MethodGet, path, nil, c.JSON, printSegment)
+}
+
+type segmentsSetCmd struct {
+	segmentArg
+	Name   string        `help:"New name."`
+	Filter contactFilter `help:"New conditions as JSON." placeholder:"JSON"`
+	JSON   bool          `name:"json" help:"Print the answer of the API as JSON."`
+}
+
+// Run changes what is given of a segment, and prints it.
+func (c *segmentsSetCmd) Run(ctx context.Context, group *ContactsCmd, r Client) error {
+	if c.Name == "" && c.Filter.Filter == nil {
+		return Usage("say what to change: --name or --filter")
+	}
+	path, err := c.path(ctx, group, r)
+	if err != nil {
+		return err
+	}
+	var is apioutreach.Segment
+	if err := r.call(ctx, http.MethodGet, path, nil, &is); err != nil {
+		return err
+	}
+	in := apioutreach.SegmentStart{Name: cmp.Or(c.Name, is.Name), Filter: *cmp.Or(c.Filter.Filter, &is.Filter)}
+	return show(ctx, r, http.MethodPut, path, in, c.JSON, printSegment)
+}
+
+type segmentsDeleteCmd struct{ segmentArg }
+
+// Run deletes a segment.
+func (c *segmentsDeleteCmd) Run(ctx context.Context, group *ContactsCmd, r Client) error {
+	path, err := c.path(ctx, group, r)
+	if err == nil {
+		err = r.call(ctx, http.MethodDelete, path, nil, nil)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Printf("segment %s is deleted\n", Plain(c.Segment))
+	return nil
+}
+
+type contactsOptOutCmd struct {
+	Person string `arg:"" help:"Telephone number, or e-mail address: of every contact that has it."`
+	Yes    bool   `short:"y" help:"Do not ask."`
+}
+
+// Run opts out a person, contact or not.
+func (c *contactsOptOutCmd) Run(ctx context.Context, group *ContactsCmd, r Client) error {
+	return c.run(ctx, group.ofTenant, r, os.Stdin, os.Stdout)
+}
+
+func (c *contactsOptOutCmd) run(ctx context.Context, tenant ofTenant, r Client, in io.Reader, out io.Writer) error {
+	question := fmt.Sprintf("Never write to %s again? There is no way back.", Plain(c.Person))
+	if !c.Yes && !confirmed(ctx, in, out, question) {
+		return errors.New("nobody was opted out")
+	}
+	start := apioutreach.OptOutStart{Phone: c.Person}
+	if strings.Contains(c.Person, "@") {
+		start = apioutreach.OptOutStart{Email: c.Person}
+	}
+	if err := r.call(ctx, http.MethodPost, tenant.path("/opt-outs", nil), start, nil); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "%s is never written to again\n", Plain(c.Person))
+	return err
+}
