@@ -24,17 +24,20 @@ PKG  ?=
 SERVICED := ./api/... ./bridge ./internal/browser ./internal/launch ./db/... ./cmd/conveyor ./internal/devstack/... ./internal/limit ./test/faults
 PURE      = $$(go list ./... | grep -vE '/conveyor/(api|bridge|db|cmd|internal/(browser|launch|devstack|limit)|test)(/.*)?$$')
 
-# The version is part of the file name, so a bump installs anew.
-LINT_VERSION          := v2.15.0
-WORKFLOWCHECK_VERSION := v0.6.0
-VULNCHECK_VERSION     := v1.8.0
-LINT                  := $(TOOLS)/golangci-lint@$(LINT_VERSION)
-WORKFLOWCHECK         := $(TOOLS)/workflowcheck@$(WORKFLOWCHECK_VERSION)
-VULNCHECK             := $(TOOLS)/govulncheck@$(VULNCHECK_VERSION)
-GOTESTSUM_VERSION     := v1.13.0
-GOTESTSUM             := $(TOOLS)/gotestsum@$(GOTESTSUM_VERSION)
-OASDIFF_VERSION       := v1.37.0
-OASDIFF               := $(TOOLS)/oasdiff@$(OASDIFF_VERSION)
+# $(call tool,VARIABLE,PACKAGE,VERSION): where a tool is, and how it comes there. The version is part of the file name, so a
+# bump installs anew.
+define tool
+$(1) := $(TOOLS)/$(notdir $(2))@$(3)
+$(TOOLS)/$(notdir $(2))@$(3): | need-go
+	@echo "installing $(notdir $(2)) $(3), which may take some minutes"
+	@GOBIN=$(abspath $(TOOLS)) GOFLAGS="$(BUILD_FLAGS)" go install $(2)@$(3)
+	@mv $(TOOLS)/$(notdir $(2)) $$@
+endef
+$(eval $(call tool,LINT,github.com/golangci/golangci-lint/v2/cmd/golangci-lint,v2.15.0))
+$(eval $(call tool,WORKFLOWCHECK,go.temporal.io/sdk/contrib/tools/workflowcheck,v0.6.0))
+$(eval $(call tool,VULNCHECK,golang.org/x/vuln/cmd/govulncheck,v1.8.0))
+$(eval $(call tool,GOTESTSUM,gotest.tools/gotestsum,v1.13.0))
+$(eval $(call tool,OASDIFF,github.com/oasdiff/oasdiff,v1.37.0))
 
 .DEFAULT_GOAL := help
 .PHONY: help run build cluster web web-dev image test test-fast test-slow test-e2e test-all test-web test-pgbouncer \
@@ -174,31 +177,6 @@ vuln: $(VULNCHECK) ## Look for known vulnerabilities in what our code calls.
 	else cat bin/vuln.log; exit 1; fi
 
 tools: $(LINT) $(WORKFLOWCHECK) $(VULNCHECK) $(GOTESTSUM) $(OASDIFF)
-
-$(OASDIFF): | need-go
-	@echo "installing oasdiff $(OASDIFF_VERSION)"
-	@GOBIN=$(abspath $(TOOLS)) GOFLAGS="$(BUILD_FLAGS)" go install github.com/oasdiff/oasdiff@$(OASDIFF_VERSION)
-	@mv $(TOOLS)/oasdiff $@
-
-$(GOTESTSUM): | need-go
-	@echo "installing gotestsum $(GOTESTSUM_VERSION)"
-	@GOBIN=$(abspath $(TOOLS)) GOFLAGS="$(BUILD_FLAGS)" go install gotest.tools/gotestsum@$(GOTESTSUM_VERSION)
-	@mv $(TOOLS)/gotestsum $@
-
-$(LINT): | need-go
-	@echo "installing golangci-lint $(LINT_VERSION), some minutes the first time"
-	@GOBIN=$(abspath $(TOOLS)) GOFLAGS="$(BUILD_FLAGS)" go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
-	@mv $(TOOLS)/golangci-lint $@
-
-$(WORKFLOWCHECK): | need-go
-	@echo "installing workflowcheck $(WORKFLOWCHECK_VERSION)"
-	@GOBIN=$(abspath $(TOOLS)) GOFLAGS="$(BUILD_FLAGS)" go install go.temporal.io/sdk/contrib/tools/workflowcheck@$(WORKFLOWCHECK_VERSION)
-	@mv $(TOOLS)/workflowcheck $@
-
-$(VULNCHECK): | need-go
-	@echo "installing govulncheck $(VULNCHECK_VERSION)"
-	@GOBIN=$(abspath $(TOOLS)) GOFLAGS="$(BUILD_FLAGS)" go install golang.org/x/vuln/cmd/govulncheck@$(VULNCHECK_VERSION)
-	@mv $(TOOLS)/govulncheck $@
 
 bench: build ## Measure listings a second, latency and cost on services of its own, beside two yardsticks.
 	@go -C bench build -o ../bin/bench .
