@@ -104,15 +104,10 @@ func (c *platformChangeCmd) Run(ctx context.Context, r Client, k *kong.Context) 
 
 type platformSetCmd struct {
 	platformName
-	Delay    *time.Duration `help:"Pause between two requests, such as 9s." placeholder:"TIME"`
-	Pages    *int           `help:"Maximum of search pages in a cycle." placeholder:"N"`
-	Cooldown *time.Duration `help:"Pause between two cycles, such as 1m." placeholder:"TIME"`
-	Look     *time.Duration `help:"Time between two looks at the newest search pages, such as 5m; 0s is none." placeholder:"TIME"`
-	Cycle    *time.Duration `help:"How long a cycle with its re-visits should take, such as 2h; 6h at most." placeholder:"TIME"`
-	Enabled  *bool          `help:"Scrape the platform, or not." negatable:"disabled"`
-	Reset    bool           `help:"First return to the configured settings."`
-	JSON     bool           `name:"json" help:"Print the answer of the API as JSON."`
-	routeFlags
+	searchFlags
+	Enabled *bool `help:"Scrape the platform, or not." negatable:"disabled"`
+	Reset   bool  `help:"First return to the configured settings."`
+	JSON    bool  `name:"json" help:"Print the answer of the API as JSON."`
 }
 
 // routeFlags say which way requests go.
@@ -136,8 +131,7 @@ func (f *routeFlags) read(ctx context.Context, in io.Reader) error {
 
 // Validate reports a command line that sets nothing; kong calls it.
 func (c *platformSetCmd) Validate() error {
-	if c.Delay == nil && c.Pages == nil && c.Cooldown == nil && c.Look == nil && c.Cycle == nil &&
-		c.Enabled == nil && c.Transport == nil && c.Proxy == nil && !c.Reset {
+	if c.searchFlags == (searchFlags{}) && c.Enabled == nil && !c.Reset {
 		return errors.New("nothing to set: give --delay, --pages, --cooldown, --look, --cycle, --transport, --proxy, " +
 			"--enabled, --disabled or --reset")
 	}
@@ -152,22 +146,11 @@ func (c *platformSetCmd) Run(ctx context.Context, r Client) error {
 }
 
 func (c *platformSetCmd) patch() apilistings.PlatformPatch {
-	in := apilistings.PlatformPatch{
-		Enabled: c.Enabled, MaxPages: c.Pages, Reset: c.Reset, Transport: c.Transport, Proxy: c.Proxy,
+	s := c.over(apilistings.SearchSettings{})
+	return apilistings.PlatformPatch{
+		DelaySeconds: s.DelaySeconds, MaxPages: s.MaxPages, CooldownSeconds: s.CooldownSeconds, LookSeconds: s.LookSeconds,
+		CycleSeconds: s.CycleSeconds, Transport: s.Transport, Proxy: c.Proxy, Enabled: c.Enabled, Reset: c.Reset,
 	}
-	if c.Delay != nil {
-		in.DelaySeconds = new(c.Delay.Seconds())
-	}
-	if c.Cooldown != nil {
-		in.CooldownSeconds = new(c.Cooldown.Seconds())
-	}
-	if c.Look != nil {
-		in.LookSeconds = new(c.Look.Seconds())
-	}
-	if c.Cycle != nil {
-		in.CycleSeconds = new(c.Cycle.Seconds())
-	}
-	return in
 }
 
 // ask sends a request about the platform and prints its state afterwards.

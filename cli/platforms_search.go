@@ -34,13 +34,13 @@ func (c searchName) path() string {
 	return "/platforms/" + url.PathEscape(c.Name) + "/searches/" + url.PathEscape(c.Search)
 }
 
-// searchFlags are the settings of a search that it does not share with its platform.
+// searchFlags are the settings of a search, or of a platform: those of its searches that do not say otherwise.
 type searchFlags struct {
-	Delay    *time.Duration `help:"Pause after each of its requests, such as 9s." placeholder:"TIME"`
+	Delay    *time.Duration `help:"Pause after each request, such as 9s." placeholder:"TIME"`
 	Pages    *int           `help:"Maximum of search pages in a cycle." placeholder:"N"`
 	Cooldown *time.Duration `help:"Pause between two cycles, such as 1m." placeholder:"TIME"`
-	Look     *time.Duration `help:"Time between two looks at the newest pages, such as 5m; 0s is none." placeholder:"TIME"`
-	Cycle    *time.Duration `help:"How long a cycle with its re-visits should take, such as 2h." placeholder:"TIME"`
+	Look     *time.Duration `help:"Time between two looks at the newest search pages, such as 5m; 0s is none." placeholder:"TIME"`
+	Cycle    *time.Duration `help:"How long a cycle with its re-visits should take, such as 2h; 6h at most." placeholder:"TIME"`
 	routeFlags
 }
 
