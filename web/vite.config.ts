@@ -25,8 +25,7 @@ export default defineConfig({
           if (/\/@tanstack\/(react-router|router-core|history|store|react-store)\//.test(id)) return 'router'
           if (/\/(@tanstack\/(react-query|query-core)|openapi-fetch)\//.test(id)) return 'query'
           if (/\/ol\//.test(id)) return 'map'
-          if (/\/uplot\//.test(id)) return 'chart'
-          if (/\/@tanstack\/(react-table|table-core|react-virtual|virtual-core)\//.test(id)) return 'table'
+          if (/\/@tanstack\/(react-virtual|virtual-core)\//.test(id)) return 'table'
         },
       },
     },

@@ -11,7 +11,7 @@ import { ToPage } from '../ui/ToPage'
 import { Start } from './Start'
 import './crawl.css'
 
-export const runGlyph: Record<Schemas['CrawlRun']['status'], State> = {
+const runGlyph: Record<Schemas['CrawlRun']['status'], State> = {
   RUNNING: 'changed',
   PAUSED: 'look',
   COMPLETED: 'done',

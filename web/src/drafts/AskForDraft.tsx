@@ -131,7 +131,7 @@ export function AskForDraft() {
 }
 
 /** wish is the body of a request; what is empty is left out. */
-export function wish(url: string, locale: string, secrets: Omit<Secret, 'key'>[]): Schemas['DraftRequest'] {
+function wish(url: string, locale: string, secrets: Omit<Secret, 'key'>[]): Schemas['DraftRequest'] {
   const headers = secrets.filter((s) => s.kind === 'header')
   const cookies = secrets.filter((s) => s.kind === 'cookie')
   return {

@@ -1,11 +1,11 @@
 /** A field of a draft as it was found. */
-export interface Found {
+interface Found {
   value: unknown
   source: string
   confidence: number
 }
 
-export interface FoundField extends Found {
+interface FoundField extends Found {
   name: string
   path: string // a JSON pointer into draft.json
 }

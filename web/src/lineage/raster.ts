@@ -16,7 +16,7 @@ const shapes = ['dot', 'ring', 'square', 'frame', 'diamond'] as const
 export type Shape = (typeof shapes)[number]
 
 /** A Mark is a shape of one size at 4 × 4 sub-pixel places. Of each place it lists the pixels that it covers. */
-export interface Mark {
+interface Mark {
   reach: number // pixels from the middle, at most
   right: Int8Array[] // of the pixel that the middle lies in
   down: Int8Array[]

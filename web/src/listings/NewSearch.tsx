@@ -4,7 +4,7 @@ import type { Schemas } from '../api/client'
 import { Problem } from '../api/problem'
 import { saveSearch, useDo, useSession, useTenants, type Filters } from '../api/queries'
 import { useSay } from '../say/Say'
-import { Ask } from '../ui/Ask'
+import { Ask, Close } from '../ui/Ask'
 import { Do } from '../ui/Do'
 import type { Field } from '../ui/Filter'
 import { Copy, Empty, Options, Trouble } from '../ui/parts'
@@ -64,12 +64,16 @@ export function NewSearch(p: { filters: Filters; fields: Field[]; onClose: () =>
         <>
           <Trouble error={list.error} again={() => void list.refetch()} />
           {list.isPending && <div aria-busy="true" className="empty" />}
-          <Close onClose={p.onClose} />
+          <p className="btns">
+            <Close onClick={p.onClose} />
+          </p>
         </>
       ) : !own && tenants.length === 0 ? (
         <>
           <Empty>{say.outreach.noTenants}</Empty>
-          <Close onClose={p.onClose} />
+          <p className="btns">
+            <Close onClick={p.onClose} />
+          </p>
         </>
       ) : (
         <form
@@ -185,18 +189,6 @@ export function NewSearch(p: { filters: Filters; fields: Field[]; onClose: () =>
   )
 }
 
-/** Close is the way out of the dialog where there is no form. */
-function Close({ onClose }: { onClose: () => void }) {
-  const { say } = useSay()
-  return (
-    <p className="btns">
-      <button className="btn" onClick={onClose}>
-        {say.close}
-      </button>
-    </p>
-  )
-}
-
 /** Made is what is shown of a search once: the secrets of its webhooks and the addresses of its feeds. */
 function Made(p: { search: Schemas['SavedSearch']; tenant: string; onClose: () => void }) {
   const { say } = useSay()
@@ -228,9 +220,7 @@ function Made(p: { search: Schemas['SavedSearch']; tenant: string; onClose: () =
         <ToPage className="btn p" to="/searches" search={{ tenant: p.tenant || undefined, search: p.search.id }}>
           {t.title}
         </ToPage>
-        <button className="btn" onClick={p.onClose}>
-          {say.close}
-        </button>
+        <Close onClick={p.onClose} />
       </p>
     </>
   )

@@ -8,7 +8,7 @@ import { Trouble } from '../ui/parts'
 import { TransportSelect } from '../ui/TransportSelect'
 
 type Platform = Schemas['Platform']
-export type Pace = keyof Schemas['PlatformSettings'] & keyof Schemas['SearchSettings']
+type Pace = keyof Schemas['PlatformSettings'] & keyof Schemas['SearchSettings']
 
 export const paces: Pace[] = [
   'delay_between_requests_seconds',

@@ -5,7 +5,7 @@ import { decide, undoVerdict, useDo, useDuplicates, useListing } from '../api/qu
 import { money, named, rooms } from '../say/format'
 import { useSay } from '../say/Say'
 import { At } from '../ui/Age'
-import { Ask } from '../ui/Ask'
+import { Ask, Close } from '../ui/Ask'
 import { Do } from '../ui/Do'
 import { Glyph } from '../ui/Glyph'
 import { Out, Section, Trouble } from '../ui/parts'
@@ -209,9 +209,7 @@ function Compare({ pair, onClose }: { pair: [string, string]; onClose: () => voi
         </table>
       </div>
       <p className="btns">
-        <button className="btn" onClick={onClose}>
-          {say.close}
-        </button>
+        <Close onClick={onClose} />
       </p>
     </Ask>
   )

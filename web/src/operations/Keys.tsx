@@ -5,7 +5,7 @@ import { createKey, endSessions, revokeKey, useDo, useKeyList, useSessionList } 
 import { deviceZone, named } from '../say/format'
 import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
-import { Ask, Confirm } from '../ui/Ask'
+import { Ask, Close, Confirm } from '../ui/Ask'
 import { Glyph } from '../ui/Glyph'
 import { Copy, Empty, Head, Heads, Options, Section, Trouble } from '../ui/parts'
 import { Do } from '../ui/Do'
@@ -166,9 +166,7 @@ function Make({ onClose }: { onClose: () => void }) {
           <p>
             <Copy text={make.data.key} />
           </p>
-          <button className="btn" onClick={onClose}>
-            {say.close}
-          </button>
+          <Close onClick={onClose} />
         </>
       ) : (
         <form

@@ -15,7 +15,7 @@ import {
 import { count, deviceZone, duration, named } from '../say/format'
 import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
-import { Ask, typeAbove, TypeNumber } from '../ui/Ask'
+import { Ask, Close, typeAbove, TypeNumber } from '../ui/Ask'
 import { Do } from '../ui/Do'
 import { FilterBar, useFilters } from '../ui/Filter'
 import { Glyph } from '../ui/Glyph'
@@ -215,7 +215,6 @@ function Sure(p: {
   onClose: () => void
   children: ReactNode
 }) {
-  const { say } = useSay()
   const [typed, setTyped] = useState('')
   const mustType = p.n !== undefined && p.n > typeAbove
   return (
@@ -232,9 +231,7 @@ function Sure(p: {
         >
           {p.title}
         </Do>
-        <button className="btn" onClick={p.onClose}>
-          {say.close}
-        </button>
+        <Close onClick={p.onClose} />
       </div>
     </Ask>
   )
@@ -305,9 +302,7 @@ function Confirm(p: { campaign: Schemas['CampaignDetail']; order: Order; tenant:
         >
           {t.orders[p.order]}
         </Do>
-        <button className="btn" onClick={p.onClose}>
-          {say.close}
-        </button>
+        <Close onClick={p.onClose} />
       </div>
     </Ask>
   )

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 
 import { keep, useSay } from '../say/Say'
-import { Ask } from '../ui/Ask'
+import { Ask, Close } from '../ui/Ask'
 import { shortcuts, type Shortcut } from '../ui/keys'
 
 let single = (() => {
@@ -43,9 +43,7 @@ export function Help({ onClose }: { onClose: () => void }) {
         {k.off}
       </label>
       <p className="btns">
-        <button className="btn" onClick={onClose}>
-          {say.close}
-        </button>
+        <Close onClick={onClose} />
       </p>
     </Ask>
   )

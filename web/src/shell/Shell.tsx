@@ -8,7 +8,7 @@ import { useHeardAt, useLost, useStream } from '../api/stream'
 import { clock, count, named, place } from '../say/format'
 import { keep, useSay } from '../say/Say'
 import { useNow } from '../ui/Age'
-import { Ask } from '../ui/Ask'
+import { Ask, Close } from '../ui/Ask'
 import { Glyph } from '../ui/Glyph'
 import { Trouble } from '../ui/parts'
 import { hasRows, listen, useShortcuts, walk, within, type Shortcut } from '../ui/keys'
@@ -363,9 +363,7 @@ function Caller() {
           <h2>{say.login.notOut}</h2>
           <Trouble error={out.error} />
           <p className="btns">
-            <button className="btn" onClick={out.reset}>
-              {say.close}
-            </button>
+            <Close onClick={out.reset} />
           </p>
         </Ask>
       )}

@@ -70,6 +70,16 @@ export function Ask({
   )
 }
 
+/** Close is the button that closes a dialog. */
+export function Close({ onClick }: { onClick: () => void }) {
+  const { say } = useSay()
+  return (
+    <button className="btn" onClick={onClick}>
+      {say.close}
+    </button>
+  )
+}
+
 /** Confirm asks before one thing is done: what it means stands above the button, which needs a role. It closes by itself. */
 export function Confirm(p: {
   title: string // also of the button

@@ -175,7 +175,7 @@ function Legend({ lines }: { lines: { name: string; colour: string; dash?: strin
 }
 
 /** nice is the next number that is easy to halve. */
-export function nice(v: number) {
+function nice(v: number) {
   if (!(v > 0)) return 1
   const unit = 10 ** Math.floor(Math.log10(v))
   return [1, 2, 4, 6, 8, 10].find((f) => f * unit >= v)! * unit

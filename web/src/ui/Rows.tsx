@@ -27,7 +27,7 @@ interface Page<T> {
 export type Pages<T> = UseInfiniteQueryResult<InfiniteData<Page<T>, unknown>, Error>
 
 /** Choosing is what can be done with rows that were chosen: some of those that were read, or all that match. */
-export interface Choosing<T> {
+interface Choosing<T> {
   name: (row: T) => string // of a row, for its box
   actions: (chosen: T[] | 'all', done: () => void) => ReactNode // done: nothing is chosen any more
 }

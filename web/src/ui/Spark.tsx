@@ -3,7 +3,7 @@ import { memo } from 'react'
 import type { Schemas } from '../api/client'
 import { strokes, within } from './strokes'
 
-export type Past = Pick<Schemas['QueuePast'], 'since' | 'slot_seconds'>
+type Past = Pick<Schemas['QueuePast'], 'since' | 'slot_seconds'>
 type Point = Schemas['QueuePoint']
 
 /** gapOf is how long no sample was taken when a line has a hole, in ms. */
