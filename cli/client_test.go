@@ -293,10 +293,10 @@ func TestDraftIsNotWaitedFor(t *testing.T) {
 		stop    bool
 		refused int // by this status
 	}{
-		"stopped waiting" + left:    {time.Minute, true, 0},
+		"stopped watching" + left:   {time.Minute, true, 0},
 		"no draft after 1ns" + left: {1, false, 0},
-		"stopped waiting" + left + ": the API answered 401 Unauthorized": {time.Minute, false, http.StatusUnauthorized},
-		"the API answered 404 Not Found":                                 {time.Minute, false, http.StatusNotFound},
+		"stopped watching" + left + ": the API answered 401 Unauthorized": {time.Minute, false, http.StatusUnauthorized},
+		"the API answered 404 Not Found":                                  {time.Minute, false, http.StatusNotFound},
 	} {
 		ctx, stop := context.WithCancel(t.Context())
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

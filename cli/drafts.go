@@ -139,7 +139,7 @@ const letterLooks = 30
 // draftLooks is how often a second the state of a request is asked for.
 const draftLooks = 3
 
-// wait returns the final state of the request, and prints each state on the way. Calls may fail as those of poll may.
+// wait returns the final state of the request, and prints each state on the way.
 func (c *draftRequestCmd) wait(
 	ctx context.Context, r Client, event uuid.UUID, progress io.Writer,
 ) (state apidrafts.DraftRequestState, err error) {
@@ -147,9 +147,7 @@ func (c *draftRequestCmd) wait(
 	caller := ctx
 	ctx, cancel := context.WithTimeoutCause(ctx, c.Timeout, fmt.Errorf("no draft after %s%s", c.Timeout, left))
 	defer cancel()
-	tick := time.NewTicker(time.Second / draftLooks)
-	defer tick.Stop()
-	began, last, letters, misses := time.Now(), "", letterLooks, 0
+	began, last, letters := time.Now(), "", letterLooks
 	tell := func(end string) {
 		if f, ok := progress.(*os.File); ok && isatty.IsTerminal(f.Fd()) {
 			fmt.Fprintf(progress, "\rdraft %s: %-9s %4.1f s%s", event, state.State, time.Since(began).Seconds(), end)
@@ -158,44 +156,23 @@ func (c *draftRequestCmd) wait(
 		}
 		last = state.State
 	}
-	ended := func() (apidrafts.DraftRequestState, error) {
-		tell("\n")
-		switch {
-		case state.State == "dead": // only the letter is missing: why it failed is known
-			return state, nil
-		case caller.Err() != nil:
-			return state, errors.New("stopped waiting" + left)
-		}
-		return state, context.Cause(ctx)
-	}
-	for {
-		var wrong refused
-		err = r.call(ctx, http.MethodGet, "/crawl-requests/"+event.String(), nil, &state)
-		switch {
-		case err != nil && ctx.Err() != nil:
-			return ended()
-		case errors.As(err, &wrong) && wrong.ofNothing():
-			tell("\n")
-			return state, err
-		case errors.As(err, &wrong) && wrong.ofCaller(), err != nil && misses == pollMisses*draftLooks:
-			tell("\n")
-			return state, fmt.Errorf("stopped waiting%s: %w", left, err)
-		case err != nil:
-			misses++
-		case state.State == "dead" && state.DeadLetter == nil && letters > 0:
+	_, err = poll(ctx, r, "/crawl-requests/"+event.String(), left, draftLooks, func(got apidrafts.DraftRequestState) bool {
+		state = got
+		if tell(""); state.State == "dead" && state.DeadLetter == nil && letters > 0 {
 			letters--
-		case state.State != "queued" && state.State != "running":
-			tell("\n")
-			return state, nil
+			return false
 		}
-		if err == nil {
-			misses = 0
-			tell("")
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return ended()
-		}
+		return state.State != "queued" && state.State != "running"
+	})
+	tell("\n")
+	var wrong refused
+	switch {
+	case state.State == "dead": // only the letter is missing: why it failed is known
+		return state, nil
+	case caller.Err() == nil && ctx.Err() != nil:
+		return state, context.Cause(ctx)
+	case state.State == "" && errors.As(err, &wrong) && wrong.ofCaller() && !wrong.ofNothing():
+		return state, stopped(left, err)
 	}
+	return state, err
 }

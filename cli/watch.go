@@ -39,7 +39,7 @@ func (w watch[T]) onto(f *os.File) watch[T] {
 func (w watch[T]) run(ctx context.Context) (last T, err error) {
 	defer w.clear()
 	shown, name := time.Time{}, ""
-	return poll(ctx, w.api, w.path, func(got T) (ended bool) {
+	return poll(ctx, w.api, w.path, "; "+w.left, 1, func(got T) (ended bool) {
 		now, ended := w.state(got)
 		if w.live || now != name || time.Since(shown) >= w.every {
 			w.show(got)
@@ -47,23 +47,23 @@ func (w watch[T]) run(ctx context.Context) (last T, err error) {
 		}
 		name = now
 		return ended
-	}, func(T) string { return "; " + w.left })
+	})
 }
 
-// pollMisses is how many calls in a row may fail, a second apart, before there was a state: the API may be restarted.
-// After one the address is right, and the API may be away for as long as pollPatience: another release is installed.
+// pollMisses is for how many seconds calls in a row may fail before there was a state: the API may be restarted. After
+// one the address is right, and the API may be away for as long as pollPatience: another release is installed.
 const (
 	pollMisses   = 30
 	pollPatience = 300
 )
 
-// poll asks the API for a state once a second until seen says that it is the last, and returns it. left says what goes
-// on when it ends before, as ctx does or as the API is away for long. A request that is wrong ends it at once; one for
-// something that does not exist, or no longer, leaves nothing that goes on.
-func poll[T any](ctx context.Context, r Client, path string, seen func(T) (ended bool), left func(last T) string) (
-	last T, err error,
-) {
-	tick := time.NewTicker(time.Second)
+// poll asks the API for a state, looks times a second, until seen says that it is the last, and returns it. left says
+// what goes on when it ends before, as ctx does or as the API is away for long. A request that is wrong ends it at once;
+// one for something that does not exist, or no longer, leaves nothing that goes on.
+func poll[T any](
+	ctx context.Context, r Client, path, left string, looks int, seen func(T) (ended bool),
+) (last T, err error) {
+	tick := time.NewTicker(time.Second / time.Duration(looks))
 	defer tick.Stop()
 	for misses, most := 0, pollMisses; ; {
 		var wrong refused
@@ -78,16 +78,16 @@ func poll[T any](ctx context.Context, r Client, path string, seen func(T) (ended
 		case errors.As(err, &wrong) && wrong.ofCaller() && (most == pollMisses || wrong.ofNothing()):
 			return last, err
 		case errors.As(err, &wrong) && wrong.ofCaller():
-			return last, stopped(left(last), err)
+			return last, stopped(left, err)
 		default:
-			if misses++; misses > most {
-				return last, stopped(left(last), err)
+			if misses++; misses > most*looks {
+				return last, stopped(left, err)
 			}
 		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return last, errors.New("stopped watching" + left(last))
+			return last, errors.New("stopped watching" + left)
 		}
 	}
 }
