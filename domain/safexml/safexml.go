@@ -6,7 +6,9 @@ package safexml
 import (
 	"bufio"
 	"encoding/xml"
+	"errors"
 	"io"
+	"strings"
 
 	"github.com/mtlrent/conveyor/domain/fault"
 )
@@ -17,13 +19,17 @@ const (
 	MaxTag   = 64 << 10 // bytes of a tag, with its attributes
 	MaxAttrs = 1000     // attributes of a tag
 	MaxDepth = 256      // elements within each other
+
+	maxFaults = 50_000 // that Resume passes over
 )
 
 // A Decoder reads tokens, as those of encoding/xml. Its memory is a few MaxToken, whatever the document.
 type Decoder struct {
-	xml   *xml.Decoder
-	src   *meter
-	depth int
+	xml    *xml.Decoder
+	src    *meter
+	depth  int
+	fault  *xml.SyntaxError // that RawToken returned last; nil = another error, or none
+	faults int              // that Resume passed over
 }
 
 // NewDecoder reads a document from r. With html it reads what browsers forgive (attributes without a value or quotes,
@@ -50,7 +56,9 @@ func NewDecoder(r io.Reader, html bool, decode func(label string, r io.Reader) (
 			return nil, err
 		}
 		// The bounds hold for the text: in another encoding a < may be any byte.
+		fed := d.src.fed
 		d.src = newMeter(out)
+		d.src.fed = fed
 		return d.src, nil
 	}
 	return d
@@ -61,10 +69,12 @@ func NewDecoder(r io.Reader, html bool, decode func(label string, r io.Reader) (
 func (d *Decoder) RawToken() (xml.Token, error) {
 	d.src.begin()
 	t, err := d.xml.RawToken()
+	d.fault = nil
 	if d.src.over != nil { // a text that was cut there may seem to be whole, or to be broken
 		return nil, d.src.over
 	}
 	if err != nil {
+		errors.As(err, &d.fault)
 		return nil, err
 	}
 	switch t := t.(type) {
@@ -81,6 +91,26 @@ func (d *Decoder) RawToken() (xml.Token, error) {
 	return t, nil
 }
 
+// Resume lets RawToken go on behind what was no XML, as readers of feeds do: the token with the fault is lost, all of a
+// comment, and what follows is read. It is false where there is no going on: at the end of the document, beyond the
+// bounds, and after very many faults.
+func (d *Decoder) Resume() bool {
+	if d.fault == nil || d.faults == maxFaults {
+		return false
+	}
+	d.faults++
+	if d.xml.InputOffset() < d.src.fed { // the fault is before the byte that was read last
+		d.src.again = true
+	}
+	if strings.Contains(d.fault.Msg, "in comments") {
+		d.src.skipComment()
+	}
+	next := xml.NewDecoder(d.src)
+	next.Strict, next.Entity, next.CharsetReader = d.xml.Strict, d.xml.Entity, d.xml.CharsetReader
+	d.xml, d.src.fed, d.fault = next, 0, nil
+	return true
+}
+
 // InputOffset is how many bytes of the document have been read; of one in another encoding, of its text in UTF-8.
 func (d *Decoder) InputOffset() int64 { return d.src.read }
 
@@ -92,6 +122,9 @@ type meter struct {
 	most int   // that it may have
 	read int64 // bytes in all
 	over error // the token was too long
+
+	fed   int64 // bytes that the decoder which reads now was given
+	again bool  // last is given once more
 }
 
 func newMeter(r io.Reader) *meter {
@@ -101,8 +134,29 @@ func newMeter(r io.Reader) *meter {
 // begin is called before each token. The < of a tag after a text has been read with the text.
 func (m *meter) begin() {
 	m.n, m.most = 0, MaxToken
-	if m.last == '<' {
+	if m.last == '<' && !m.again {
 		m.n = 1
+	}
+}
+
+// skipComment passes over the rest of a comment.
+func (m *meter) skipComment() {
+	dashes := 0
+	if m.last == '-' { // the third
+		dashes = 2
+	}
+	for m.again = false; m.last != '>' || dashes < 2; {
+		if m.last != '-' {
+			dashes = 0
+		}
+		b, err := m.r.ReadByte()
+		if err != nil {
+			return
+		}
+		if m.last = b; b == '-' {
+			dashes++
+		}
+		m.read++
 	}
 }
 
@@ -116,16 +170,21 @@ func (m *meter) ReadByte() (byte, error) {
 		m.over = fault.Newf(fault.Invalid, "a %s of the XML is longer than %d KiB", what, m.most>>10)
 		return 0, m.over
 	}
-	b, err := m.r.ReadByte()
-	if err != nil {
-		return 0, err
+	b := m.last
+	if !m.again {
+		var err error
+		if b, err = m.r.ReadByte(); err != nil {
+			return 0, err
+		}
+		m.read++
 	}
+	m.again = false
 	if m.n == 1 && m.last == '<' && b != '!' { // a tag, or a declaration <?…
 		m.most = MaxTag
 	}
 	m.last = b
 	m.n++
-	m.read++
+	m.fed++
 	return b, nil
 }
 

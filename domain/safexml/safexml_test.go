@@ -95,6 +95,49 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// Behind a fault, what follows is read as if it had not been there.
+func TestResume(t *testing.T) {
+	t.Parallel()
+	for doc, want := range map[string]string{
+		"<a><3 b</a>":               "<a> b</a>",
+		"<a>x]]>y</a>":              "<a>y</a>",
+		"<a>\x1b</a><b/>":           "<a></a><b></b>",
+		"<a b='<c>d</c>":            "c>d</c>",
+		"<a <b>c</b>":               "<b>c</b>",
+		"<!-- -- <b> ->--><c/>":     "<c></c>",
+		"<!-- -----><c/>":           "<c></c>",
+		"<a>&#11;</a>b":             "<a></a>b",
+		"</ a>b":                    " a>b",
+		"<!-- --":                   "",
+		"<a>&":                      "<a>",
+		"<![CDATA[ <b/> ":           "",
+		"<!DOCTYPE x [<!-- --a -->": "",
+	} {
+		d, got := safexml.NewDecoder(strings.NewReader(doc), true, nil), ""
+		for {
+			token, err := d.RawToken()
+			if err != nil && !d.Resume() {
+				require.ErrorIs(t, err, io.EOF, doc)
+				break
+			}
+			switch token := token.(type) {
+			case xml.StartElement:
+				got += "<" + token.Name.Local + ">"
+			case xml.EndElement:
+				got += "</" + token.Name.Local + ">"
+			case xml.CharData:
+				got += string(token)
+			}
+		}
+		require.Equal(t, want, got, doc)
+		require.EqualValues(t, len(doc), d.InputOffset(), doc)
+	}
+	d := safexml.NewDecoder(document("<a>", endless("A", 2<<20)), true, nil)
+	_, _, err := drain(d)
+	require.ErrorContains(t, err, "a text of the XML")
+	require.False(t, d.Resume(), "beyond the bounds")
+}
+
 // What is within the bounds is read as encoding/xml reads it, as long as it may be in all.
 func TestTokens(t *testing.T) {
 	t.Parallel()

@@ -37,8 +37,8 @@ type Sitemap struct {
 }
 
 // Parse reads a sitemap at the address at, which relative addresses in it stand below: XML (a urlset, an index, RSS or
-// Atom) or text with an address a line, either one compressed by gzip or not. A broken file gives what was read before
-// the fault, with Cut. A file that is no sitemap is fault.Invalid.
+// Atom) or text with an address a line, either one compressed by gzip or not. A broken file gives what can be read of
+// it, with Cut. A file that is no sitemap is fault.Invalid.
 func Parse(body []byte, at string) (Sitemap, error) {
 	base, err := web.NewBase(at)
 	if err != nil {
@@ -153,6 +153,10 @@ func (r *reader) xml(src *bufio.Reader) error {
 	known := false
 	for {
 		t, err := d.RawToken()
+		if err != nil && d.Resume() {
+			r.Cut, e.in = true, false
+			continue
+		}
 		if err != nil {
 			r.Cut = r.Cut || !errors.Is(err, io.EOF) || len(e.path) > 0
 			break
@@ -188,11 +192,18 @@ var roots = []string{"urlset", "sitemapindex", "rss", "feed", "rdf"}
 type elements struct {
 	*reader
 	path  []string // names of the open ones
+	outer []scope  // bases that those with an xml:base have replaced
 	value []byte   // text of the innermost
 	in    bool     // it is an address
 
 	linked bool   // the item of RSS that is read has a link
 	guid   string // and its guid, where that is an address
+}
+
+// A scope is the base outside of the element at a place of the path.
+type scope struct {
+	at   int
+	base web.Base
 }
 
 // begin opens an element, and says whether there is room for more.
@@ -204,6 +215,12 @@ func (e *elements) begin(name string, attrs []xml.Attr) bool {
 	parent := ""
 	if len(e.path) > 0 {
 		parent = e.path[len(e.path)-1]
+	}
+	for _, a := range attrs {
+		if a.Name.Space == "xml" && a.Name.Local == "base" {
+			e.outer = append(e.outer, scope{len(e.path), e.base})
+			e.base = e.base.Rebase(a.Value)
+		}
 	}
 	e.path = append(e.path, name)
 	e.value = e.value[:0]
@@ -233,6 +250,9 @@ func (e *elements) end(name string) bool {
 			e.path = e.path[:i]
 			break
 		}
+	}
+	for n := len(e.outer) - 1; n >= 0 && e.outer[n].at >= len(e.path); n-- {
+		e.base, e.outer = e.outer[n].base, e.outer[:n]
 	}
 	return true
 }
@@ -300,7 +320,8 @@ func alternate(attrs []xml.Attr) (href string) {
 		case "href":
 			href = a.Value
 		case "rel":
-			if a.Value != "alternate" {
+			relation := strings.TrimPrefix(strings.ToLower(a.Value), "http://www.iana.org/assignments/relation/")
+			if relation != "alternate" {
 				return ""
 			}
 		}

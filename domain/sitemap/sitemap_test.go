@@ -78,6 +78,19 @@ func TestParse(t *testing.T) {
 			sitemap.Sitemap{URLs: []string{"https://a.example/1", "https://a.example/2"}}},
 		{"signs of another encoding", "<?xml version='1.0' encoding='iso-2022-jp'?><urlset><url><loc>/\x1b$B$\"\x1b(B</loc></url></urlset>",
 			sitemap.Sitemap{URLs: []string{"https://a.example/%E3%81%82"}}},
+		{"dashes in a comment", `<urlset><url><loc>/1</loc></url><!-- by x -- no <url><loc>/no</loc></url> ---><url><loc>/2</loc></url></urlset>`,
+			sitemap.Sitemap{URLs: []string{"https://a.example/1", "https://a.example/2"}, Cut: true}},
+		{"what is no XML", "<rss><channel><item><title>I <3 this ]]> \x1b \ufffe &#11; &#xD83D;</title><media:text alt='a<b'/><link>/1</link></item>" +
+			"<item><author>Jo <jo@x.example></author><link>/2</link></item><item><link>/\ufffe</link></item><item><link>/<3</link></item></channel></rss>",
+			sitemap.Sitemap{URLs: []string{"https://a.example/1", "https://a.example/2"}, Cut: true}},
+		{"what is no XML, in another encoding", "<?xml version='1.0' encoding='shift_jis'?><rss><channel><item><title>\x93\xfa\x1b <3</title>" +
+			"<link>/1</link></item></channel></rss>", sitemap.Sitemap{URLs: []string{"https://a.example/1"}, Cut: true}},
+		{"bases", `<feed xml:base="/b/"><entry xml:base="c/"><link href="1"/><link href="2" xml:base="//b.example/"/></entry><entry><link href="3"/>
+			</entry></feed><rss><channel><item><link>4</link></item></channel></rss>`, sitemap.Sitemap{URLs: []string{
+			"https://a.example/b/c/1", "https://b.example/2", "https://a.example/b/3", "https://a.example/sitemaps/4"}}},
+		{"spellings of a relation", `<feed><entry><link rel="Alternate" href="/1"/><link rel="self" href="/no"/>
+			<link rel="http://www.iana.org/assignments/relation/alternate" href="/2"/></entry></feed>`,
+			sitemap.Sitemap{URLs: []string{"https://a.example/1", "https://a.example/2"}}},
 		{"nothing", "", sitemap.Sitemap{}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -118,6 +131,9 @@ func TestParseIsBounded(t *testing.T) {
 		{"a long value", "<urlset><url><loc>" + strings.Repeat("x", 5<<20), 0},
 		{"a long name", "<urlset><" + strings.Repeat("x", 5<<20), 0},
 		{"attributes", "<urlset><url " + strings.Repeat("a='b' ", 1<<20), 0},
+		{"faults", "<urlset>" + strings.Repeat("<3", 5<<20), 0},
+		{"faults in comments", "<urlset>" + strings.Repeat("<!-- -- -->", 1<<20), 0},
+		{"an open comment", "<urlset><!-- --" + strings.Repeat("- ", 5<<20), 0},
 		{"a long line", "https://a.example/" + strings.Repeat("x", 5<<20), 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
