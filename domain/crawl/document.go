@@ -8,7 +8,7 @@ func IsDocument(path string) bool {
 	if i := strings.IndexByte(path, '?'); i >= 0 {
 		path = path[:i]
 	}
-	name := path[strings.LastIndexByte(path, '/')+1:]
+	name, _, _ := strings.Cut(path[strings.LastIndexByte(path, '/')+1:], ";") // as in "a.pdf;jsessionid=1"
 	dot := strings.LastIndexByte(name, '.')
 	if dot < 0 || len(name)-dot > len(longestExtension)+1 {
 		return false

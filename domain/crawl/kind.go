@@ -26,15 +26,26 @@ func Kind(contentType string, raw, body []byte) (html, xml bool) {
 	return false, false
 }
 
-// files are what PDF, ZIP (as office documents are), the office documents before, pictures and archives begin with.
+// files are what files begin with by the MIME Sniffing Standard, and office documents: PDF and PostScript, ZIP (as
+// office documents are) and those before, pictures, sound and films, fonts, archives. A "." is any byte.
 var files = []string{
-	"%PDF-", "PK\x03\x04", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "GIF87a", "GIF89a", "\x89PNG\r\n\x1a\n", "\xff\xd8\xff",
+	"%PDF-", "%!PS-Adobe-", "PK\x03\x04", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+	"GIF87a", "GIF89a", "\x89PNG\r\n\x1a\n", "\xff\xd8\xff", "\x00\x00\x01\x00", "RIFF....WEBPVP",
+	"RIFF....WAVE", "RIFF....AVI ", "FORM....AIFF", "OggS\x00", "ID3\x02", "ID3\x03", "ID3\x04", "MThd\x00\x00\x00\x06",
+	"\x00\x00..ftyp", "\x1a\x45\xdf\xa3", "wOFF\x00\x01\x00\x00", "wOFFOTTO", "wOF2\x00\x01\x00\x00", "wOF2OTTO",
 	"\x1f\x8b\x08", "Rar!\x1a\x07",
 }
 
 // isFile says that a body is one, as it came.
 func isFile(raw []byte) bool {
-	return slices.ContainsFunc(files, func(sign string) bool { return bytes.HasPrefix(raw, []byte(sign)) })
+	return slices.ContainsFunc(files, func(sign string) bool {
+		for i := range len(sign) {
+			if i == len(raw) || raw[i] != sign[i] && sign[i] != '.' {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // headMost is how much of a body tells what it is, in bytes.

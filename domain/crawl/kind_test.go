@@ -46,6 +46,13 @@ func TestKind(t *testing.T) {
 		{"text/html", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\x00", false, false},
 		{"text/html", "\xcf\xf0\xe8\xe2\xe5\xf2", true, false}, // in Windows-1251
 		{"text/html", "GIF89a;", false, false},
+		{"text/html", "RIFF\x24\x00\x00\x00WEBPVP8 ", false, false},
+		{"text/html", "RIFF is a kind of file", true, false},
+		{"text/html", "\x00\x00\x00\x18ftypmp42", false, false},
+		{"text/html", "ID3\x03\x00", false, false},
+		{"text/html", "ID3 is a tag", true, false},
+		{"text/html", "%!PS-Adobe-3.0\n", false, false},
+		{"text/html", "%!PS", true, false},
 		{"text/html", "<p>%PDF-1.7\x00PK\x03\x04", true, false},
 		{"text/xml", xhtml, true, true},
 		{"application/xml; charset=utf-8", "<h:html\n xmlns:h='http://www.w3.org/1999/xhtml'>", true, true},
