@@ -133,7 +133,7 @@ func TestAskEnds(t *testing.T) {
 		}
 		_, _ = w.Write(append(packed, tails[tail]...))
 	}, fetch.Options{})
-	for _, coding := range []string{"br", "deflate"} {
+	for _, coding := range []string{"br", "deflate", "zstd"} {
 		for _, tail := range []string{"line", "zeros", "half", "much", "line"} { // the decompressors are used again
 			x, err := c.Ask(t.Context(), web.Request{URL: srv.URL + "/" + coding + "/" + tail})
 			if broken := tail == "half"; broken != (err != nil) || !broken && !bytes.Equal(x.Body, page) {
@@ -223,6 +223,20 @@ func TestAskCharsets(t *testing.T) {
 				t.Errorf("Ask = %q, raw %q, %v; want %q", x.Body, x.Raw, err, tt.want)
 			}
 		})
+	}
+}
+
+// A text that is larger than a page, as a sitemap may be, is not converted: the copy would have up to three times its
+// size.
+func TestAskLargeText(t *testing.T) {
+	t.Parallel()
+	srv, c, _ := site(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/xml; charset=iso-8859-1")
+		_, _ = w.Write(bytes.Repeat([]byte("\xe9"), fetch.MaxPageBytes+1))
+	}, fetch.Options{})
+	x, err := c.Ask(t.Context(), web.Request{URL: srv.URL, Most: 2 * fetch.MaxPageBytes})
+	if err != nil || len(x.Raw) != fetch.MaxPageBytes+1 || len(x.Body) != len(x.Raw) || x.Charset != "" {
+		t.Errorf("%d bytes, %d converted, %q, %v", len(x.Raw), len(x.Body), x.Charset, err)
 	}
 }
 

@@ -154,7 +154,7 @@ func decompress(body io.Reader, coding, accepted string) (plain io.Reader, relea
 		plain, release, err = unbrotli{z}, func() { brotlis.Put(z) }, z.Reset(wire)
 	case "zstd":
 		z, _ := zstds.Get().(*zstd.Decoder)
-		plain, release, err = z, func() { _ = z.Reset(nil); zstds.Put(z) }, z.Reset(wire)
+		plain, release, err = z, func() { _ = z.Reset(nil); zstds.Put(z) }, z.Reset(&zstdFrames{wire: wire})
 	case "deflate": // that of zlib by the standard, and without its header by some servers
 		head, _ := wire.Peek(2)
 		if len(head) == 2 && head[0]&15 == 8 && (int(head[0])<<8|int(head[1]))%31 == 0 {
