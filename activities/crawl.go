@@ -104,6 +104,10 @@ type CrawlShardJob struct {
 	RunID int64         `json:"run_id"`
 	Shard int           `json:"shard"` // from 0
 	Slice time.Duration `json:"slice"` // nothing is claimed after it
+
+	// Pauses is how often the run was paused before the slice: after another pause the run is Paused for all of the
+	// slice, also for those who had to wait for a slot meanwhile. nil = not known.
+	Pauses *int `json:"pauses,omitempty"`
 }
 
 // A CrawlShardDone is what a slice has done.
@@ -119,6 +123,9 @@ func (a *Crawling) CrawlShard(ctx context.Context, job CrawlShardJob) (CrawlShar
 	run, err := a.Frontier.Run(ctx, job.RunID)
 	if err != nil {
 		return CrawlShardDone{}, err
+	}
+	if job.Pauses != nil {
+		run.Pauses = *job.Pauses
 	}
 	if run.Settings.Render && run.Status == crawl.Running { // one that was paused or cancelled needs none to end
 		if err := a.Browser.Check(); err != nil { // another worker may have one, so that no page fails for it
@@ -175,13 +182,13 @@ const (
 func (a *Tending) TendCrawl(ctx context.Context, job CrawlShardJob) (crawl.Progress, error) {
 	var patient time.Time
 	end := sliceEnd(activity.GetInfo(ctx), a.Now(), job.Slice)
-	pauses := -1
+	pauses := job.Pauses
 	for {
 		began := a.Now()
 		p, err := a.Store.Tend(ctx, job.RunID, !began.Before(patient))
 		if err == nil {
 			progress(ctx, p) // the Web UI shows it
-			if pauses < 0 {
+			if pauses == nil {
 				pauses = p.Pauses
 			}
 		}
@@ -192,7 +199,7 @@ func (a *Tending) TendCrawl(ctx context.Context, job CrawlShardJob) (crawl.Progr
 		case err != nil:
 			activity.GetLogger(ctx).Warn("crawl: maintenance failed", "err", err)
 			patient = a.Now().Add(2 * keepEvery)
-		case p.Status != crawl.Running || p.Pauses != pauses || late && !p.Working:
+		case p.Status != crawl.Running || *p.Pauses != *pauses || late && !p.Working:
 			return p, nil
 		default:
 			a.Metrics.Cycle(a.Now().Sub(began), p.Recovered, p.Recovered)

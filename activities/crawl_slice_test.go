@@ -44,29 +44,38 @@ type lateShards struct {
 
 func (s *lateShards) Tend(context.Context, int64, bool) (crawl.Progress, error) {
 	s.looks++
-	p := crawl.Progress{Status: s.status, Working: s.looks < 3, Pauses: 5}
+	pauses := 5
 	if s.paused > 0 && s.looks >= s.paused {
-		p.Pauses++
+		pauses++
 	}
-	return p, nil
+	return crawl.Progress{Status: s.status, Working: s.looks < 3, Pauses: &pauses}, nil
 }
 
 func (*lateShards) Cycle(time.Duration, int, int) {}
 
 // Shards that waited for slots work beyond the slice, and so does its maintenance: it ends the leases of dead workers.
-// It ends when the run is paused, also where it was resumed before the next look: shards may have seen that and left.
+// It ends when the run is paused, also where it was resumed before the next look, or before the first: shards may have
+// seen that and left.
 func TestTendLateShards(t *testing.T) {
 	t.Parallel()
 
-	for s, looks := range map[*lateShards]int{
-		{status: crawl.Running}: 3, {status: crawl.Paused}: 1, {status: crawl.Running, paused: 2}: 2,
+	before, after := 5, 6
+	for _, tt := range []struct {
+		s      *lateShards
+		pauses *int // before the slice
+		looks  int
+	}{
+		{&lateShards{status: crawl.Running}, nil, 3}, {&lateShards{status: crawl.Running}, &before, 3},
+		{&lateShards{status: crawl.Paused}, nil, 1}, {&lateShards{status: crawl.Running, paused: 2}, nil, 2},
+		{&lateShards{status: crawl.Running, paused: 1}, &before, 1}, {&lateShards{status: crawl.Running, paused: 1}, &after, 3},
 	} {
+		s := tt.s
 		a := &Tending{Store: s, Metrics: s, Now: time.Now}
 		var suite testsuite.WorkflowTestSuite
 		env := suite.NewTestActivityEnvironment()
 		env.RegisterActivity(a)
-		_, err := env.ExecuteActivity(a.TendCrawl, CrawlShardJob{RunID: 7})
+		_, err := env.ExecuteActivity(a.TendCrawl, CrawlShardJob{RunID: 7, Pauses: tt.pauses})
 		require.NoError(t, err)
-		require.Equal(t, looks, s.looks, s.status)
+		require.Equal(t, tt.looks, s.looks, "%+v", s)
 	}
 }

@@ -24,6 +24,7 @@ type CrawlInput struct {
 	Shards int    `json:"shards"`
 	Seeded bool   `json:"seeded,omitempty"` // the URLs of sitemaps are there, or are not wanted
 	Note   string `json:"note,omitempty"`   // what was wrong with the sitemaps, for people
+	Pauses *int   `json:"pauses,omitempty"` // how often the run was paused before the next slice; nil = not known
 }
 
 // CrawlHeartbeat is how long a worker that crawls may be silent before another takes its shard over.
@@ -82,7 +83,7 @@ func CrawlRun(ctx workflow.Context, in CrawlInput) (crawl.Progress, error) {
 		if took := workflow.Now(ctx).Sub(began); before >= 0 && took > 0 {
 			pace = float64(p.Fetches-before) / took.Seconds()
 		}
-		before = p.Fetches
+		before, in.Pauses = p.Fetches, p.Pauses
 		workflow.SetCurrentDetails(ctx, crawlDetails(in, p, pace))
 		if err := workflow.UpsertTypedSearchAttributes(ctx, StageKey.ValueSet(p.Status)); err != nil {
 			return p, err
@@ -141,7 +142,7 @@ func seedCrawl(ctx workflow.Context, in CrawlInput) (note string, err error) {
 
 // crawlForAWhile runs the shards and the maintenance for a slice.
 func crawlForAWhile(ctx workflow.Context, in CrawlInput, slice time.Duration) (crawl.Progress, error) {
-	job := activities.CrawlShardJob{RunID: in.RunID, Slice: slice}
+	job := activities.CrawlShardJob{RunID: in.RunID, Slice: slice, Pauses: in.Pauses}
 	maintenance := crawlWork(in.RunID, "maintenance")
 	maintenance.Priority.PriorityKey = crawlMaintenance
 	tend := start(workflow.WithActivityOptions(ctx, maintenance), do.TendCrawl, job)

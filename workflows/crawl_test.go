@@ -64,6 +64,31 @@ func TestCrawlRun(t *testing.T) {
 	require.Equal(t, crawl.Completed, p.Status)
 }
 
+// A slice is told how often the run was paused before it: a shard that begins late knows a pause that was over by then.
+func TestCrawlRunTellsPauses(t *testing.T) {
+	t.Parallel()
+
+	env := newEnv(t)
+	for _, a := range []any{crawling, tending, seeding} {
+		env.RegisterActivity(a)
+	}
+	env.OnActivity(seeding.SeedCrawl, mock.Anything, mock.Anything).Return(activities.CrawlSeeds{}, nil)
+	var told []*int
+	env.OnActivity(crawling.CrawlShard, mock.Anything, mock.Anything).Return(activities.CrawlShardDone{}, nil)
+	env.OnActivity(tending.TendCrawl, mock.Anything, mock.Anything).Return(
+		func(_ context.Context, job activities.CrawlShardJob) (crawl.Progress, error) {
+			told = append(told, job.Pauses)
+			p := crawl.Progress{Status: crawl.Running, Pauses: new(len(told) / 2)}
+			if len(told) == 3 {
+				p.Status = crawl.Completed
+			}
+			return p, nil
+		})
+	env.ExecuteWorkflow(workflows.CrawlRun, crawlInput)
+	require.NoError(t, env.GetWorkflowError())
+	require.Equal(t, []*int{nil, new(0), new(1)}, told)
+}
+
 // Runs take turns at the slots of workers, and maintenance comes before shards: it ends leases and runs.
 func TestCrawlRunTakesTurns(t *testing.T) {
 	t.Parallel()

@@ -111,6 +111,7 @@ func TestFrontier(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, crawl.Progress{
 		Status: crawl.Running, Discovered: 3, Visited: 2, Broken: 1, Fetches: 3, StableEmpty: 1,
+		Pauses: new(0),
 	}, p)
 	p, err = f.Tend(ctx, f.run.ID, true)
 	require.NoError(t, err)
@@ -181,7 +182,7 @@ func TestPauseBetweenTwoLooks(t *testing.T) {
 	}
 	p, err := f.Tend(ctx, f.run.ID, true)
 	require.NoError(t, err)
-	require.Equal(t, []any{crawl.Running, before.Pauses + 1}, []any{p.Status, p.Pauses})
+	require.Equal(t, []any{crawl.Running, before.Pauses + 1}, []any{p.Status, *p.Pauses})
 }
 
 // While many pages wait to be published, no run claims: each page would add its text. Published ones are gone at once.

@@ -208,5 +208,5 @@ type Progress struct {
 	Recovered int `json:"recovered,omitempty"` // leases that had ended, in the last cycle
 	Spread    int `json:"spread,omitempty"`    // pages whose shorter way was passed on, likewise
 
-	Pauses int `json:"-"` // how often it was paused so far
+	Pauses *int `json:"pauses,omitempty"` // how often it was paused so far; nil = an older worker does not say
 }
