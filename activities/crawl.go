@@ -89,7 +89,7 @@ type CrawlMetrics interface {
 
 // CrawlSlots bound the work of a process, whatever the number of runs and shards.
 type CrawlSlots struct {
-	Jobs    chan struct{} // URLs that are requested or read at once: WORKER_CONCURRENCY
+	Jobs    chan struct{} // URLs, and sitemaps, that are requested or read at once: WORKER_CONCURRENCY
 	Fetches chan struct{} // of these, the requests: FETCH_CONCURRENCY
 	Renders chan struct{} // of these, the URLs of runs that render; the others of such a run hold no slot and no seat
 }
@@ -97,6 +97,38 @@ type CrawlSlots struct {
 // NewCrawlSlots makes slots for so many jobs, requests and URLs to be rendered at once.
 func NewCrawlSlots(jobs, fetches, renders int) CrawlSlots {
 	return CrawlSlots{make(chan struct{}, jobs), make(chan struct{}, fetches), make(chan struct{}, renders)}
+}
+
+// slotPatience is how long a URL that has a slot waits for its host.
+const slotPatience = 20 * time.Millisecond
+
+// enter waits for a host's turn and a slot for a job, which the caller gives back.
+func (c CrawlSlots) enter(ctx context.Context, hosts CrawlHosts, host string, delay time.Duration) (
+	leave func(crawl.Verdict), err error,
+) {
+	for {
+		if leave, err = hosts.Enter(ctx, host, delay); err != nil {
+			return nil, err
+		}
+		select {
+		case c.Jobs <- struct{}{}:
+			return leave, nil
+		default: // a start that waits for a slot would come too close to the next one
+			leave(crawl.Unasked)
+		}
+		select {
+		case c.Jobs <- struct{}{}:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		soon, cancel := context.WithTimeout(ctx, slotPatience)
+		leave, err = hosts.Enter(soon, host, delay)
+		cancel()
+		if err == nil {
+			return leave, nil
+		}
+		<-c.Jobs // a host that is not ready takes nobody's slot
+	}
 }
 
 // A CrawlShardJob is a slice of the work on a run.

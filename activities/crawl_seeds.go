@@ -20,7 +20,8 @@ type Seeding struct {
 	Web    CrawlWeb
 	Hosts  CrawlHosts
 	Robots CrawlRobots
-	Agent  string // name in robots.txt
+	Slots  CrawlSlots // of which a sitemap takes one, while it is requested and read
+	Agent  string     // name in robots.txt
 }
 
 // CrawlSeedStore adds URLs that a run begins with. Adding one twice is adding it once.
@@ -172,6 +173,15 @@ type sitemaps struct {
 	left    bool                  // more files are named
 	pages   map[[16]byte]struct{} // digests of addresses: a run may have millions of long ones
 	links   []crawl.Link          // pages that are not stored yet
+	held    bool                  // a slot
+}
+
+// release gives back the slot of the file that was asked for last.
+func (s *sitemaps) release() {
+	if s.held {
+		s.held = false
+		<-s.Slots.Jobs
+	}
 }
 
 func newSitemaps(a *Seeding, run crawl.Run, scope crawl.Scope) *sitemaps {
@@ -259,6 +269,7 @@ var (
 // for, or waits.
 func (s *sitemaps) read(ctx context.Context, address string) (sitemap.Sitemap, error) {
 	way := map[string]bool{}
+	defer s.release()
 	for range 5 {
 		way[address] = true
 		e, err := s.ask(ctx, address)
@@ -300,6 +311,7 @@ func (s *sitemaps) ask(ctx context.Context, address string) (web.Exchange, error
 		if class != fault.Limited || after > hostPatience {
 			return e, err
 		}
+		s.release()
 		if err := pause(ctx, max(after, time.Second)); err != nil {
 			return e, err
 		}
@@ -322,10 +334,12 @@ func (s *sitemaps) askOnce(ctx context.Context, address string) (e web.Exchange,
 	case !s.scope.Has(u) && !rules.Allowed(s.Agent, u.Path):
 		return e, errDisallowed
 	}
-	leave, err := s.Hosts.Enter(ctx, u.Host, rules.CrawlDelay(s.Agent))
+	s.release()
+	leave, err := s.Slots.enter(ctx, s.Hosts, u.Host, rules.CrawlDelay(s.Agent))
 	if err != nil {
 		return e, err
 	}
+	s.held = true
 	within, cancel := context.WithTimeout(ctx, 4*s.run.Settings.Timeout())
 	defer cancel()
 	e, err = s.Web.Ask(within, web.Request{URL: address, Most: sitemap.MaxSize + 1})

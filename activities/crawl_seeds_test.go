@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/testsuite"
 
@@ -48,7 +51,7 @@ func (s *seeded) trySeed(t *testing.T) (out activities.CrawlSeeds, err error) {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestActivityEnvironment()
-	a := &activities.Seeding{Store: s, Web: s, Hosts: s, Robots: s, Agent: "Conveyor"}
+	a := &activities.Seeding{Store: s, Web: s, Hosts: s, Robots: s, Slots: s.slots, Agent: "Conveyor"}
 	env.RegisterActivity(a)
 	v, err := env.ExecuteActivity(a.SeedCrawl, activities.CrawlShardJob{RunID: 7})
 	if err == nil {
@@ -87,6 +90,42 @@ func TestSeedCrawlStops(t *testing.T) {
 		s.seed(t)
 		require.Len(t, s.asked, 3, state)
 	}
+}
+
+// Sitemaps take the slots of URLs, one each until it is read, whatever the number of runs that begin at once: a sitemap
+// may have 50 MiB.
+func TestSeedCrawlTakesSlots(t *testing.T) {
+	t.Parallel()
+
+	var now, most atomic.Int32
+	slots := activities.NewCrawlSlots(2, 2, 1)
+	var runs sync.WaitGroup
+	for range 10 {
+		s := &seeded{crawled: newCrawled(t)}
+		s.settings.UseSitemaps, s.slots = true, slots
+		s.rules = "Sitemap: https://a.example/to/1.xml\nSitemap: https://a.example/2.xml\nSitemap: https://a.example/3.xml\n"
+		s.answer = func(r web.Request) (e web.Exchange, err error) {
+			n := now.Add(1)
+			defer now.Add(-1)
+			most.Store(max(most.Load(), n))
+			for range 100 {
+				runtime.Gosched()
+			}
+			if e.Status = 200; strings.HasSuffix(r.URL, "/to/1.xml") {
+				e.RedirectTo = "https://a.example/1.xml"
+			}
+			e.Raw = []byte("https://a.example/" + r.URL[len(r.URL)-5:] + "\n")
+			return e, nil
+		}
+		runs.Go(func() {
+			out, err := s.trySeed(t)
+			assert.NoError(t, err)
+			assert.Equal(t, 3, out.Sitemaps)
+		})
+	}
+	runs.Wait()
+	require.LessOrEqual(t, most.Load(), int32(2))
+	require.Empty(t, slots.Jobs, "slots are given back")
 }
 
 // A run whose URLs are requested again does not read its sitemaps again: they may name new ones.

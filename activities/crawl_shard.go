@@ -19,6 +19,7 @@ import (
 const (
 	heldMost    = 128                    // URLs that a shard holds at once
 	batchMost   = 64                     // results in a transaction
+	batchLinks  = 50_000                 // links in one, but for those of its last result
 	batchWait   = 150 * time.Millisecond // for a batch to fill
 	leaseTime   = 20 * time.Second       // a worker that is gone is noticed so late at the latest
 	keepEvery   = leaseTime / 4
@@ -27,8 +28,10 @@ const (
 	looksMost   = 15              // in a row that find nothing to claim, some 12 s, before a shard leaves its slot
 	recordGrace = 5 * time.Second // to record what is in hand when the worker stops
 
-	windowFresh = 8        // URLs that are claimed of a host of which none are held: so that many hosts have their turn
-	windowFirst = heldMost // URLs of one host that a shard holds at once, until it knows the host's pace
+	windowFresh = 8         // URLs that are claimed of a host of which none are held: so that many hosts have their turn
+	windowFirst = heldMost  // URLs of one host that a shard holds at once, until it knows the host's pace
+	bytesOfLink = 48        // of memory, beside its texts
+	heavy       = 256 << 10 // bytes of a result: those of its host may all be like that, and fewer are held at once
 )
 
 // A shard is one activity's work on a run. Its goroutine claims and records; each URL that it holds has a goroutine of
@@ -231,9 +234,10 @@ func (s *shard) gather(ctx context.Context, wait time.Duration) (batch []crawl.R
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
-	for len(batch) < min(batchMost, (s.held+1)/2) {
+	for links := 0; len(batch) < min(batchMost, (s.held+1)/2) && links < batchLinks; {
 		select {
 		case r := <-s.results:
+			links += len(r.Links)
 			if batch = append(batch, r); len(batch) == 1 {
 				timer.Reset(batchWait)
 			}
@@ -276,6 +280,9 @@ func (s *shard) record(ctx context.Context, batch []crawl.Result) error {
 		case r.Asked && r.HTTPStatus == 0: // a host that does not answer may not have many of the slots
 			s.done.Fetches++
 			h.window = max(1, h.window/4)
+		case r.Asked && bytesOf(r) > heavy:
+			s.done.Fetches++
+			h.window = min(h.window, max(windowFresh, h.window/2))
 		case r.Asked:
 			s.done.Fetches++
 			h.window = min(h.window+1, heldMost)
@@ -291,6 +298,15 @@ func (s *shard) record(ctx context.Context, batch []crawl.Result) error {
 		return s.Recent.Mark(ctx, s.run.ID, visited)
 	}
 	return nil
+}
+
+// bytesOf is what a result takes of memory, about.
+func bytesOf(r crawl.Result) int {
+	size := len(r.Message)
+	for _, l := range r.Links {
+		size += bytesOfLink + len(l.URL) + len(l.Raw)
+	}
+	return size
 }
 
 // explain says of hosts in their cooldown which answer that follows, where this shard has had it.

@@ -51,6 +51,7 @@ type crawled struct {
 	browser  activities.CrawlBrowser
 	logs     bytes.Buffer // errors
 	slots    activities.CrawlSlots
+	frontier activities.CrawlFrontier // instead of this one; nil = this one
 
 	mu      sync.Mutex
 	waiting []crawl.Claim
@@ -209,7 +210,8 @@ func (c *crawled) work() map[string]string {
 	env := suite.NewTestActivityEnvironment()
 	env.SetTestTimeout(servicetest.Patience())
 	a := &activities.Crawling{
-		Frontier: c, Base: c, Web: c, Hosts: c, Robots: c, Recent: c, Metrics: c, Slots: c.slots, Browser: c.browser,
+		Frontier: cmp.Or[activities.CrawlFrontier](c.frontier, c), Base: c, Web: c, Hosts: c, Robots: c, Recent: c,
+		Metrics: c, Slots: c.slots, Browser: c.browser,
 		Agent: "Conveyor", Policy: crawl.RetryPolicy{Base: time.Millisecond, Max: time.Second}, Worker: "w", Now: time.Now,
 	}
 	env.RegisterActivity(a)

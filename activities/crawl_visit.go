@@ -28,6 +28,7 @@ import (
 // What is taken of a page at most. More is cut, and the rest of the page counts.
 const (
 	maxLinks   = 20_000
+	maxOfLinks = 4 << 20 // bytes of their addresses: a long one of the page is in each of its short links
 	maxText    = 1 << 20 // bytes
 	maxRawLink = 500     // bytes of an address as written
 	maxCause   = 200     // bytes of why a host is held back
@@ -128,9 +129,6 @@ func heldBy(delay time.Duration, err error) error {
 
 var errDisallowed = fault.Newf(fault.Blocked, "robots.txt disallows it")
 
-// slotPatience is how long a URL that has a slot waits for its host.
-const slotPatience = 20 * time.Millisecond
-
 // renderPatience is how long a URL waits for the browser: then another worker, whose browser may be free, can have it.
 const renderPatience = time.Second
 
@@ -171,29 +169,10 @@ func (s *shard) turn(ctx context.Context, c crawl.Claim) (leave func(crawl.Verdi
 		}()
 	}
 	done = func() { <-s.Slots.Jobs; free() }
-	for {
-		if leave, err = s.Hosts.Enter(ctx, c.Host, delay); err != nil {
-			return nil, nil, heldBy(delay, err)
-		}
-		select {
-		case s.Slots.Jobs <- struct{}{}:
-			return leave, done, nil
-		default: // a start that waits for a slot would come too close to the next one
-			leave(crawl.Unasked)
-		}
-		select {
-		case s.Slots.Jobs <- struct{}{}:
-		case <-ctx.Done():
-			return nil, nil, ctx.Err()
-		}
-		soon, cancel := context.WithTimeout(ctx, slotPatience)
-		leave, err = s.Hosts.Enter(soon, c.Host, delay)
-		cancel()
-		if err == nil {
-			return leave, done, nil
-		}
-		<-s.Slots.Jobs // a host that is not ready takes nobody's slot
+	if leave, err = s.Slots.enter(ctx, s.Hosts, c.Host, delay); err != nil {
+		return nil, nil, heldBy(delay, err)
 	}
+	return leave, done, nil
 }
 
 // ask makes the request, and for a run that renders has the browser load the page if the answer is one. It leaves the
@@ -505,6 +484,7 @@ func (s *shard) links(at, charset string, p page.Reading) []crawl.Link {
 	}
 	base = base.Rebase(p.Base).Encoded(charset)
 	links, seen := make([]crawl.Link, 0, len(p.Links)), make(map[string]bool, len(p.Links))
+	size := 0
 	for _, l := range p.Links {
 		if l.Nofollow && s.run.Settings.Nofollow {
 			continue
@@ -517,6 +497,9 @@ func (s *shard) links(at, charset string, p page.Reading) []crawl.Link {
 		raw := ""
 		if l.Href != a.URL {
 			raw = cut(l.Href, maxRawLink)
+		}
+		if size += len(a.URL) + len(raw); size > maxOfLinks {
+			break
 		}
 		links = append(links, crawl.Link{URL: a.URL, Raw: raw, Host: a.Host})
 	}

@@ -49,13 +49,14 @@ func (h *house) crawls() system {
 				Registerer:    h.registry,
 			})
 			rules := fetch.NewRobots(politely(visits, client), fetch.RobotsOptions{ErrorTTL: 5 * time.Second})
+			slots := activities.NewCrawlSlots(c.Jobs, c.Fetches, renders(c.Jobs, h.config.Browser.Pages))
 			crawling := &activities.Crawling{
 				Frontier: store, Base: store, Web: client, Hosts: visits, Robots: rules,
 				Recent: limit.NewRecent(h.redis, limit.RecentOptions{
 					Name: "crawled", TTL: c.TTL, Registerer: h.registry,
 				}),
 				Bodies: bodies{h.blobs}, Browser: h.chromium(), Metrics: metrics,
-				Slots: activities.NewCrawlSlots(c.Jobs, c.Fetches, renders(c.Jobs, h.config.Browser.Pages)),
+				Slots: slots,
 				Agent: robotName(c.UserAgent), Policy: crawl.RetryPolicy{
 					Base: milliseconds(c.RetryBaseMS), Max: milliseconds(c.RetryMaxMS),
 				},
@@ -65,7 +66,7 @@ func (h *house) crawls() system {
 			row := workers.Row{Queue: workflows.QueueCrawl, Slots: c.Shards, Activities: []any{
 				crawling, &activities.Tending{Store: store, Metrics: metrics, Now: time.Now},
 				&activities.Seeding{
-					Store: store, Web: client, Hosts: visits, Robots: rules, Agent: robotName(c.UserAgent),
+					Store: store, Web: client, Hosts: visits, Robots: rules, Slots: slots, Agent: robotName(c.UserAgent),
 				},
 			}}
 			stop := resume[crawl.Run]{

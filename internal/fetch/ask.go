@@ -23,9 +23,9 @@ const maxAside = 64 << 10
 // over ours, those of a browser; there are no cookies.
 //
 // The body of a 2xx is taken where it is text, or as r.Files and r.Most say: in UTF-8 where it is text, while Raw has
-// it as it was before. A text above MaxPageBytes is an error where r.Most is 0, and otherwise stays as it came; anything
-// else is cut. Of other statuses up to 64 KiB of text come, without error whatever happens to the rest, and of a
-// redirect nothing.
+// it as it was before. A text above MaxPageBytes is an error where r.Most is 0, and stays as it came where it is not;
+// anything else is cut. Of other statuses up to 64 KiB of text come, without error whatever happens to the rest, and of
+// a redirect nothing.
 //
 // The faults are those of Load, with Invalid also for a header above 64 KiB; the caller's own deadline is Transient.
 // The answer comes with the error as far as it is known.
