@@ -22,7 +22,7 @@ type AuditLog struct {
 func (h AuditLog) Register(d *Door) {
 	Serve(d, Needs(access.Admin, huma.Operation{
 		OperationID: "list-audit", Method: http.MethodGet, Path: "/audit", Tags: []string{"operations"},
-		Summary: "List the actions of callers", Errors: []int{422, 503}, RejectUnknownQueryParameters: true,
+		Summary: "List the actions of callers", RejectUnknownQueryParameters: true,
 		Description: "Every change by the API and the command line, and refused credentials, the newest first. Filters " +
 			"combine. Entries cannot be changed, nor deleted in their first 90 days. Pages are by position: pass " +
 			"next_cursor as cursor.",

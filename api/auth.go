@@ -2,7 +2,9 @@ package api
 
 import (
 	"context"
+	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -22,7 +24,8 @@ const (
 const securityScheme = "bearer"
 
 // Needs sets the role that an operation requires, for the gate and for the document. An operation without a role that
-// is not in openOperations is for admins.
+// is not in openOperations is for admins. Of the statuses that are errors, 401, 403, 429, 503 and, where the path has a
+// parameter, 404 are added here, and 422 and 500 by huma: an operation names the others.
 func Needs(role access.Role, o huma.Operation) huma.Operation {
 	if o.Metadata == nil {
 		o.Metadata = map[string]any{}
@@ -38,6 +41,9 @@ func Needs(role access.Role, o huma.Operation) huma.Operation {
 	}
 	o.Description += "Needs the role " + string(role) + "."
 	o.Errors = also(o.Errors, 401, 403, 429, 503)
+	if strings.Contains(o.Path, "{") {
+		o.Errors = also(o.Errors, http.StatusNotFound)
+	}
 	return o
 }
 

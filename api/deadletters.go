@@ -30,19 +30,18 @@ func (h DeadLetters) Register(d *Door) {
 	tags := []string{"dead letters"}
 	Serve(d, Needs(access.Read, huma.Operation{
 		OperationID: "list-dead-letters", Method: http.MethodGet, Path: "/dead-letters", Tags: tags,
-		Summary: "List messages that could not be processed", Errors: []int{422, 503}, RejectUnknownQueryParameters: true,
+		Summary: "List messages that could not be processed", RejectUnknownQueryParameters: true,
 		Description: "Filters combine; the latest death comes first. Pages are by position: pass next_cursor as cursor.",
 	}), h.list)
 	Serve(d, Needs(access.Read, huma.Operation{
 		OperationID: "get-dead-letter", Method: http.MethodGet, Path: "/dead-letters/{id}", Tags: tags,
-		Summary: "Get a dead letter with its body and its audit trail", Errors: []int{404, 422, 503},
+		Summary: "Get a dead letter with its body and its audit trail",
 		Description: "Contact data is left out of body and headers, and for the role read everything that is not known to " +
 			"be free of personal data. A body that is not JSON is shown, as base64, only to callers that may replay it.",
 	}), h.get)
 	Serve(d, Needs(access.Operate, huma.Operation{
 		OperationID: "replay-dead-letter", Method: http.MethodPost, Path: "/dead-letters/{id}/replay", Tags: tags,
-		Summary: "Send a dead letter to its queue again", DefaultStatus: http.StatusAccepted,
-		Errors: []int{404, 409, 422, 503},
+		Summary: "Send a dead letter to its queue again", DefaultStatus: http.StatusAccepted, Errors: []int{409},
 		Description: "The body is sent as it was received, with its headers as text; of the other properties only the " +
 			"message ID is kept. An advert that did not change is processed all the same. 409 when it is not open, so that " +
 			"a repeated request sends it once; force sends it again. When it dies again it is the same dead letter, open, " +
@@ -50,14 +49,14 @@ func (h DeadLetters) Register(d *Door) {
 	}), h.replay)
 	Serve(d, Needs(access.Operate, huma.Operation{
 		OperationID: "replay-dead-letters", Method: http.MethodPost, Path: "/dead-letters/replay", Tags: tags,
-		Summary: "Send all open dead letters that match a filter to their queues again", Errors: []int{422, 503},
+		Summary:  "Send all open dead letters that match a filter to their queues again",
 		Metadata: map[string]any{TimeoutKey: replayTimeout},
 		Description: "Reports what would be replayed; with dry_run false, replays it, the oldest first. A filter that is " +
 			"given needs a value. When left is not 0, repeat the request.",
 	}), h.replayAll)
 	Serve(d, Needs(access.Operate, huma.Operation{
 		OperationID: "discard-dead-letter", Method: http.MethodDelete, Path: "/dead-letters/{id}", Tags: tags,
-		Summary: "Discard a dead letter", DefaultStatus: http.StatusNoContent, Errors: []int{404, 422, 503},
+		Summary:     "Discard a dead letter",
 		Description: "It stays on record and can be replayed with force. When it dies again it is open again.",
 	}), h.discard)
 	h.registerGroups(d, tags)

@@ -16,14 +16,13 @@ import (
 func (h DeadLetters) registerGroups(d *Door, tags []string) {
 	Serve(d, Needs(access.Read, huma.Operation{
 		OperationID: "group-dead-letters", Method: http.MethodGet, Path: "/dead-letters/groups", Tags: tags,
-		Summary: "Group dead letters by queue, class and reason", Errors: []int{422, 503},
-		RejectUnknownQueryParameters: true,
+		Summary: "Group dead letters by queue, class and reason", RejectUnknownQueryParameters: true,
 		Description: "Reasons that differ in numbers and IDs only are one. The largest group comes first. The newest 10,000 " +
 			"dead letters are looked at, and at most 200 groups are shown.",
 	}), h.groups)
 	Serve(d, Needs(access.Operate, huma.Operation{
 		OperationID: "discard-dead-letters", Method: http.MethodPost, Path: "/dead-letters/discard", Tags: tags,
-		Summary: "Discard all open dead letters that match a filter", Errors: []int{422, 503},
+		Summary:  "Discard all open dead letters that match a filter",
 		Metadata: map[string]any{TimeoutKey: replayTimeout},
 		Description: "Reports what would be discarded; with dry_run false, discards it, the oldest first. They stay on " +
 			"record and can be replayed with force. A filter that is given needs a value. When left is not 0, repeat the request.",

@@ -30,7 +30,7 @@ func (h Find) Register(d *Door) {
 	h.door = d
 	Serve(d, NeedsTenant(access.Read, huma.Operation{
 		OperationID: "find", Method: http.MethodGet, Path: "/find", Tags: []string{"operations"},
-		Summary: "Find single things of any kind", Errors: []int{422, 503}, RejectUnknownQueryParameters: true,
+		Summary: "Find single things of any kind", RejectUnknownQueryParameters: true,
 		Description: "By ID, number, address, workflow ID, the beginning of a street address, or words: at most 10, " +
 			"exact ones first. What takes longer than 300 ms is left out, and partial names its kind. Campaigns, " +
 			"uploads and messages are found for the tenant of the request; a key of a tenant finds nothing else. Requests " +

@@ -37,8 +37,7 @@ func (h Flow) Register(d *Door) {
 	h.door, h.kept = d, &keptLines{of: map[string]*lineFigures{}}
 	Serve(d, Needs(access.Read, huma.Operation{
 		OperationID: "get-flow", Method: http.MethodGet, Path: "/flow", Tags: []string{"operations"},
-		Summary: "Get what passed through the pipelines", Errors: []int{422, 503},
-		RejectUnknownQueryParameters: true,
+		Summary: "Get what passed through the pipelines", RejectUnknownQueryParameters: true,
 		Description: "Counted in whole minutes, the current one included, in the transactions that made the changes. An " +
 			"advert that comes in is unchanged, new, changed, back, a twin, refused or withheld, once it is settled. The lines " +
 			"of crawls and outreach are of what was under way in the window: crawl runs and campaigns with all that is theirs, " +
@@ -46,7 +45,7 @@ func (h Flow) Register(d *Door) {
 	}), h.flow)
 	Serve(d, Needs(access.Read, huma.Operation{
 		OperationID: "list-recent-listings", Method: http.MethodGet, Path: "/listings/recent", Tags: []string{"listings"},
-		Summary: "List what happened to adverts last", Errors: []int{422, 503}, RejectUnknownQueryParameters: true,
+		Summary: "List what happened to adverts last", RejectUnknownQueryParameters: true,
 		Description: "The newest first. Pass a seq as after for what is newer; after says which. Adverts that were " +
 			"seen again unchanged are not in it, nor results of replays that are the same as before.",
 	}), h.recent)

@@ -25,18 +25,17 @@ func (h Keys) Register(d *Door) {
 	h.door = d
 	Serve(d, Needs(access.Admin, huma.Operation{
 		OperationID: "list-keys", Method: http.MethodGet, Path: "/keys", Tags: []string{"keys"},
-		Summary: "List API keys", Errors: []int{503},
-		Description: "Every key ever created, the oldest first, without their secrets.",
+		Summary: "List API keys", Description: "Every key ever created, the oldest first, without their secrets.",
 	}), h.list)
 	Serve(d, Needs(access.Admin, huma.Operation{
 		OperationID: "create-key", Method: http.MethodPost, Path: "/keys", Tags: []string{"keys"},
-		Summary: "Create an API key", DefaultStatus: http.StatusCreated, Errors: []int{409, 422, 503},
+		Summary: "Create an API key", DefaultStatus: http.StatusCreated, Errors: []int{409},
 		Description: "The answer holds the key, which is not shown again. Creating the first key turns authentication on: " +
 			"from then on, operations require a key or token.",
 	}), h.create)
 	Serve(d, Needs(access.Admin, huma.Operation{
 		OperationID: "revoke-key", Method: http.MethodDelete, Path: "/keys/{key}", Tags: []string{"keys"},
-		Summary: "Revoke an API key", Errors: []int{404, 503},
+		Summary:     "Revoke an API key",
 		Description: "Permanently, in every process within 5 seconds. A key that is revoked already stays as it is.",
 	}), h.revoke)
 }

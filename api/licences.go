@@ -17,7 +17,7 @@ type Licences struct{}
 func (h Licences) Register(d *Door) {
 	Serve(d, Needs(access.Read, huma.Operation{
 		OperationID: "list-licences", Method: http.MethodGet, Path: "/licences", Tags: []string{"operations"},
-		Summary: "List what the program contains of others", Errors: []int{},
+		Summary: "List what the program contains of others",
 		Description: "Go modules of the binary, and npm packages and fonts of the console, with their licences, as " +
 			"conveyor version --licences prints them.",
 	}), h.list)

@@ -23,7 +23,7 @@ func (h QueueHistory) Register(d *Door) {
 	h.door = d
 	Serve(d, Needs(access.Read, huma.Operation{
 		OperationID: "get-queue-history", Method: http.MethodGet, Path: "/queues/history", Tags: []string{"operations"},
-		Summary: "Get what waited in the queues", Errors: []int{422, 503}, RejectUnknownQueryParameters: true,
+		Summary: "Get what waited in the queues", RejectUnknownQueryParameters: true,
 		Description: "Samples of every 30 seconds, kept for 48 hours; at most 240 points a queue. A time at which no API " +
 			"ran has none.",
 	}), h.history)

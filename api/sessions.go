@@ -38,15 +38,15 @@ func (h Sessions) Register(d *Door) {
 	}, h.get)
 	Serve(d, huma.Operation{
 		OperationID: "open-session", Method: http.MethodPost, Path: "/session", Tags: tags,
-		Summary: "Exchange an API key for a session", DefaultStatus: http.StatusNoContent,
-		Errors: []int{401, 409, 422, 429, 503},
+		Summary: "Exchange an API key for a session",
+		Errors:  []int{401, 409, 422, 429, 503},
 		Description: "The answer sets a cookie that later requests may send in place of the key, with its role. It is good " +
 			"for 12 hours without a request, 7 days at most, and no longer than the key. Changes with the cookie need the " +
 			"header Sec-Fetch-Site or Origin of the API's own pages. 409 while authentication is off.",
 	}, h.open)
 	Serve(d, huma.Operation{
 		OperationID: "close-session", Method: http.MethodDelete, Path: "/session", Tags: tags,
-		Summary: "End the session of the cookie", DefaultStatus: http.StatusNoContent, Errors: []int{429, 503},
+		Summary: "End the session of the cookie", Errors: []int{429, 503},
 		Description: "In every process within 5 seconds. Without a session nothing happens.",
 	}, h.close)
 	h.logins(d)

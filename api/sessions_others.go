@@ -17,12 +17,12 @@ import (
 func (h Sessions) others(d *Door) {
 	Serve(d, Needs(access.Admin, huma.Operation{
 		OperationID: "list-sessions", Method: http.MethodGet, Path: "/sessions", Tags: []string{"session"},
-		Summary: "List the sessions of browsers", Errors: []int{503},
+		Summary:     "List the sessions of browsers",
 		Description: "Those that are open, the last used first, at most 1,000.",
 	}), h.list)
 	Serve(d, Needs(access.Admin, huma.Operation{
 		OperationID: "end-sessions", Method: http.MethodDelete, Path: "/sessions", Tags: []string{"session"},
-		Summary: "End all sessions of a caller", Errors: []int{422, 503},
+		Summary: "End all sessions of a caller",
 		Description: "In every process within 5 seconds. Who may still log in can open another: revoke the key, or take the " +
 			"person's role away at the issuer, first. Without sessions of the caller nothing happens.",
 	}), h.end)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -128,11 +127,8 @@ func (s *AuditLog) List(ctx context.Context, f AuditFilter, after *IDPosition, l
 	}
 	found, err := Rows(ctx, s.pool, pgx.RowToStructByPos[AuditRow],
 		sqlAuditList, Stated(f.Subject), Among(f.Actor), Among(f.Action), Stated(f.Since), Stated(f.Until), id, at, limit+1)
-	if err != nil {
-		return nil, nil, Refused(fmt.Errorf("list audit: %w", err))
-	}
 	found, next := CutPage(found, limit, func(r AuditRow) IDPosition { return IDPosition{r.At, r.ID} })
-	return found, next, nil
+	return found, next, Refused(fault.Wrap(err, "list audit"))
 }
 
 // AuditTx records an action in a transaction that is open.

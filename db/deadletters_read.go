@@ -100,11 +100,8 @@ func (s *DeadLetters) List(ctx context.Context, f LetterFilter, after *IDPositio
 	}
 	found, err := Rows(ctx, s.pool, pgx.RowToStructByPos[LetterSummary],
 		sqlLetterList, append(f.args(), id, at, limit+1)...)
-	if err != nil {
-		return nil, nil, Refused(fmt.Errorf("list dead letters: %w", err))
-	}
 	found, next := CutPage(found, limit, func(l LetterSummary) IDPosition { return IDPosition{l.LastAt, l.ID} })
-	return found, next, nil
+	return found, next, Refused(fault.Wrap(err, "list dead letters"))
 }
 
 const sqlLetterCount = `/* sqlLetterCount */ SELECT count(*) FROM dead_letters WHERE ` + sqlLetterFilter
@@ -210,8 +207,5 @@ GROUP BY queue, class, why ORDER BY count(*) DESC, max(last_at) DESC LIMIT 200`
 // Groups returns the groups of the dead letters that f means, the largest first: at most 200.
 func (s *DeadLetters) Groups(ctx context.Context, f LetterFilter) ([]LetterGroup, error) {
 	groups, err := Rows(ctx, s.pool, pgx.RowToStructByPos[LetterGroup], sqlLetterGroups, append(f.args(), MostGrouped)...)
-	if err != nil {
-		return nil, Refused(fmt.Errorf("group dead letters: %w", err))
-	}
-	return groups, nil
+	return groups, Refused(fault.Wrap(err, "group dead letters"))
 }

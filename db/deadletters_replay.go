@@ -93,10 +93,7 @@ func letterReplay(ctx context.Context, tx pgx.Tx, f LetterFilter, id *int64, aft
 ) {
 	args := append(f.args(), id, after, limit, now, contract.DeadLetterHeader)
 	got, err := Rows(ctx, tx, pgx.RowToStructByPos[reopened], sqlLetterReplay, args...)
-	if err != nil {
-		return nil, Refused(fmt.Errorf("replay dead letters: %w", err))
-	}
-	return got, nil
+	return got, Refused(fault.Wrap(err, "replay dead letters"))
 }
 
 const sqlLettersDone = `/* sqlLettersDone */

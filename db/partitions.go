@@ -105,8 +105,5 @@ func (s *Retention) Partitions(ctx context.Context) ([]backlog.Partitioned, erro
 	crawls, err := Rows(ctx, s.pool, func(row pgx.CollectableRow) (p backlog.Partitioned, err error) {
 		return p, row.Scan(&p.Table, &p.Runs, &p.Strays)
 	}, sqlCrawlPartitionsState)
-	if err != nil {
-		return nil, fmt.Errorf("read partitions of crawl runs: %w", err)
-	}
-	return append(out, crawls...), nil
+	return append(out, crawls...), fault.Wrap(err, "read partitions of crawl runs")
 }

@@ -2,7 +2,6 @@ package db
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -65,8 +64,5 @@ GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`
 // Since returns the samples of all queues, or of one, since a time, in slots of a length: by kind, queue and time.
 func (s *Samples) Since(ctx context.Context, since time.Time, queue string, slot time.Duration) ([]SamplePoint, error) {
 	points, err := Rows(ctx, s.pool, pgx.RowToStructByPos[SamplePoint], sqlSamples, since, Stated(queue), slot)
-	if err != nil {
-		return nil, Refused(fmt.Errorf("read samples: %w", err))
-	}
-	return points, nil
+	return points, Refused(fault.Wrap(err, "read samples"))
 }

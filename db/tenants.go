@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"reflect"
 	"strings"
 	"time"
@@ -148,11 +147,8 @@ SELECT ` + sqlTenantColumns + ` FROM tenants WHERE id > $1 ORDER BY id LIMIT $2`
 // last.
 func (s *Tenants) List(ctx context.Context, after string, limit int) ([]Tenant, *string, error) {
 	list, err := SystemRows(ctx, s.pool, pgx.RowToStructByPos[Tenant], sqlTenantsList, Storable(after), limit+1)
-	if err != nil {
-		return nil, nil, fmt.Errorf("list tenants: %w", err)
-	}
 	list, next := CutPage(list, limit, func(t Tenant) string { return t.ID })
-	return list, next, nil
+	return list, next, fault.Wrap(err, "list tenants")
 }
 
 const sqlTenantRead = `/* sqlTenantRead */ SELECT ` + sqlTenantColumns + ` FROM tenants WHERE id = $1`

@@ -50,22 +50,22 @@ func (h Crawls) Register(d *api.Door) {
 	h.door = d
 	api.Serve(d, api.Needs(access.Operate, huma.Operation{
 		OperationID: "start-crawl-run", Method: http.MethodPost, Path: "/crawl-runs", Tags: []string{"crawl"},
-		Summary: "Start the crawl of a site", Errors: []int{409, 422, 503}, DefaultStatus: http.StatusCreated,
+		Summary: "Start the crawl of a site", Errors: []int{409}, DefaultStatus: http.StatusCreated,
 		Description: "Settings that are left out have their defaults, which CRAWL_MAX_PAGES, CRAWL_MAX_DEPTH and " +
 			"MAX_RETRIES may change. The run is stored when the answer comes; while Temporal is away, it begins later, and " +
 			"the answer has a warning. A request that is repeated with its Idempotency-Key is one run.",
 	}), h.create)
 	api.Serve(d, api.Needs(access.Read, huma.Operation{
 		OperationID: "list-crawl-runs", Method: http.MethodGet, Path: "/crawl-runs", Tags: []string{"crawl"},
-		Summary: "List crawl runs, the newest first", Errors: []int{422, 503}, RejectUnknownQueryParameters: true,
+		Summary: "List crawl runs, the newest first", RejectUnknownQueryParameters: true,
 	}), h.list)
 	api.Serve(d, api.Needs(access.Read, huma.Operation{
 		OperationID: "get-crawl-run", Method: http.MethodGet, Path: "/crawl-runs/{id}", Tags: []string{"crawl"},
-		Summary: "Get a crawl run: its state, settings and counts", Errors: []int{404, 422, 503},
+		Summary: "Get a crawl run: its state, settings and counts",
 	}), h.get)
 	api.Serve(d, api.Needs(access.Read, huma.Operation{
 		OperationID: "summarize-crawl-run", Method: http.MethodGet, Path: "/crawl-runs/{id}/summary", Tags: []string{"crawl"},
-		Summary: "Get the counts and pace of a crawl run", Errors: []int{404, 422, 503},
+		Summary: "Get the counts and pace of a crawl run",
 	}), h.summary)
 	for _, act := range []struct {
 		name, to, summary, description string
@@ -77,18 +77,17 @@ func (h Crawls) Register(d *api.Door) {
 	} {
 		api.Serve(d, api.Needs(access.Operate, huma.Operation{
 			OperationID: act.name + "-crawl-run", Method: http.MethodPost, Path: "/crawl-runs/{id}/" + act.name,
-			Tags: []string{"crawl"}, Summary: act.summary, Errors: []int{404, 409, 422, 503},
+			Tags: []string{"crawl"}, Summary: act.summary, Errors: []int{409},
 			Description: act.description + " A run that is in that state already stays as it is; one that has ended otherwise " +
 				"is a conflict.",
-			DefaultStatus: http.StatusOK,
 		}), func(ctx context.Context, in *crawlRunInput) (*api.Body[CrawlRun], error) {
 			return h.change(ctx, in.ID, act.to)
 		})
 	}
 	api.Serve(d, api.Needs(access.Operate, huma.Operation{
 		OperationID: "retry-crawl-run", Method: http.MethodPost, Path: "/crawl-runs/{id}/retry", Tags: []string{"crawl"},
-		Summary: "Request failed URLs of a crawl run again", Errors: []int{404, 409, 422, 503},
-		DefaultStatus: http.StatusOK, Metadata: map[string]any{api.TimeoutKey: retryCrawlTimeout},
+		Summary: "Request failed URLs of a crawl run again", Errors: []int{409},
+		Metadata: map[string]any{api.TimeoutKey: retryCrawlTimeout},
 		Description: "They are queued as if they had not been requested yet. A run that was completed is running again; one " +
 			"that was cancelled is a conflict. When the answer is 503 some may be queued: a repeated request queues the rest.",
 	}), h.retry)

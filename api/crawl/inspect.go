@@ -22,7 +22,7 @@ func (h Crawls) inspect(d *api.Door) {
 	op := func(id, path, summary, description string) huma.Operation {
 		return api.Needs(access.Read, huma.Operation{
 			OperationID: id, Method: http.MethodGet, Path: path, Tags: []string{"crawl"}, Summary: summary,
-			Description: description, Errors: []int{404, 422, 503}, RejectUnknownQueryParameters: true,
+			Description: description, Errors: []int{404}, RejectUnknownQueryParameters: true,
 		})
 	}
 	api.Stream(d, answers[CrawlURLPage](d, op("list-crawl-urls", "/crawl-runs/{id}/urls", "List the URLs of a crawl run",

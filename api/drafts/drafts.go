@@ -58,46 +58,45 @@ func (h Drafts) Register(d *api.Door) {
 	h.door = d
 	api.Serve(d, api.Needs(access.Operate, huma.Operation{
 		OperationID: "request-crawl", Method: http.MethodPost, Path: "/crawl-requests", Tags: []string{"drafts"},
-		Summary: "Request a product draft of a page", DefaultStatus: http.StatusAccepted, Errors: []int{409, 422, 503},
+		Summary: "Request a product draft of a page", DefaultStatus: http.StatusAccepted, Errors: []int{409},
 		Description: "Publishes a crawl request, as other services do through RabbitMQ. It can be repeated with the same " +
 			"event_id, or the same Idempotency-Key, any number of times: it is one draft, asked for with the first headers " +
 			"and cookies. GET on Location has the outcome.",
 	}), h.request)
 	api.Serve(d, api.Needs(access.Read, huma.Operation{
 		OperationID: "list-crawl-requests", Method: http.MethodGet, Path: "/crawl-requests", Tags: []string{"drafts"},
-		Summary: "List crawl requests", Errors: []int{422, 503}, RejectUnknownQueryParameters: true,
+		Summary: "List crawl requests", RejectUnknownQueryParameters: true,
 		Description: "Those made with POST, the newest first. One that came through RabbitMQ is known when its draft is. " +
 			"A state is looked for in the next 10,000: a page may have fewer than there are, or none, and a next_cursor all " +
 			"the same. Pages are by position: pass next_cursor as cursor.",
 	}), h.requests)
 	api.Serve(d, api.Needs(access.Read, huma.Operation{
 		OperationID: "get-crawl-request", Method: http.MethodGet, Path: "/crawl-requests/{event_id}",
-		Tags: []string{"drafts"}, Summary: "Get the state of a crawl request", Errors: []int{404, 422, 503},
+		Tags: []string{"drafts"}, Summary: "Get the state of a crawl request",
 		Description: "Also of one that came through RabbitMQ. While Temporal is away, one that has no end yet is queued, " +
 			"with a warning.",
 	}), h.state)
 	api.Serve(d, api.Needs(access.Operate, huma.Operation{
 		OperationID: "cancel-crawl-request", Method: http.MethodPost, Path: "/crawl-requests/{event_id}/cancel",
-		Tags: []string{"drafts"}, Summary: "Cancel a crawl request for good", Errors: []int{404, 409, 422, 503},
-		DefaultStatus: http.StatusOK,
+		Tags: []string{"drafts"}, Summary: "Cancel a crawl request for good", Errors: []int{409},
 		Description: "From the answer on no draft is stored for it; a page that is loading is given up, and a dead letter is " +
 			"resolved. One that is canceled already stays so; one that has its draft is a conflict. For another try of the page " +
 			"make a request with another event_id. One that came through RabbitMQ can be canceled while it is running or dead.",
 	}), h.cancel)
 	api.Serve(d, api.Needs(access.Read, huma.Operation{
 		OperationID: "search-drafts", Method: http.MethodGet, Path: "/drafts", Tags: []string{"drafts"},
-		Summary: "Search drafts", Errors: []int{422, 503}, RejectUnknownQueryParameters: true,
+		Summary: "Search drafts", RejectUnknownQueryParameters: true,
 		Description: "The newest first. Filters combine. A name, an availability, a currency and a price are looked for in " +
 			"the next 10,000 that pass the others: a page may have fewer than there are, or none, and a next_cursor all the " +
 			"same. Pages are by position: pass next_cursor as cursor.",
 	}), h.search)
 	api.Serve(d, api.Needs(access.Read, huma.Operation{
 		OperationID: "get-draft", Method: http.MethodGet, Path: "/drafts/{id}", Tags: []string{"drafts"},
-		Summary: "Get a draft, with the source of each value", Errors: []int{404, 422, 503},
+		Summary: "Get a draft, with the source of each value",
 	}), h.get)
 	api.Stream(d, api.Needs(access.Read, huma.Operation{
 		OperationID: "get-draft-file", Method: http.MethodGet, Path: "/drafts/{id}/files/{name}", Tags: []string{"drafts"},
-		Summary: "Get a file of a draft", Errors: []int{404, 422, 503}, Metadata: map[string]any{api.TimeoutKey: api.PictureTimeout},
+		Summary: "Get a file of a draft", Metadata: map[string]any{api.TimeoutKey: api.PictureTimeout},
 		Description: "The page as it was after its scripts ran, its screenshot, or the draft as a document.",
 		Responses: map[string]*huma.Response{
 			"200": {Description: "The file", Content: map[string]*huma.MediaType{

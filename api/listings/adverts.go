@@ -21,8 +21,7 @@ import (
 func (h Listings) registerAdverts(d *api.Door) {
 	adverts := api.Needs(access.Read, huma.Operation{
 		OperationID: "list-adverts", Method: http.MethodGet, Path: "/adverts", Tags: []string{"listings"},
-		Summary: "List adverts that are no listings, with every reason", Errors: []int{422, 503},
-		RejectUnknownQueryParameters: true,
+		Summary: "List adverts that are no listings, with every reason", RejectUnknownQueryParameters: true,
 		Description: "Adverts that were rejected, or that another advert is shown for, the newest revision first. Pages are " +
 			"by position: pass next_cursor as cursor. Reason and text are looked for in the next 10,000: a page may have " +
 			"fewer than there are, or none, and a next_cursor all the same. POST /listings/{platform}/{platform_id}/process takes " +
@@ -32,8 +31,7 @@ func (h Listings) registerAdverts(d *api.Door) {
 	api.Serve(d, adverts, h.adverts)
 	reasons := api.Needs(access.Read, huma.Operation{
 		OperationID: "count-advert-reasons", Method: http.MethodGet, Path: "/adverts/reasons", Tags: []string{"listings"},
-		Summary: "Count rejected adverts by reason, platform and day", Errors: []int{422, 503},
-		RejectUnknownQueryParameters: true,
+		Summary: "Count rejected adverts by reason, platform and day", RejectUnknownQueryParameters: true,
 		Description: "Those that are rejected now, by the day (UTC) on which their newest revision came. One with several " +
 			"reasons counts with each.",
 	})

@@ -17,7 +17,7 @@ func (h Listings) registerClaims(d *api.Door) {
 	op := func(id, verb, summary, description string) huma.Operation {
 		return api.Needs(access.Operate, huma.Operation{
 			OperationID: id, Method: http.MethodPost, Path: "/listings/{platform}/{platform_id}/" + verb,
-			Tags: []string{"listings"}, Summary: summary, Errors: []int{404, 422, 503}, Description: description,
+			Tags: []string{"listings"}, Summary: summary, Description: description,
 		})
 	}
 	api.Serve(d, op("claim-listing", "claim", "Claim a listing for its owner",

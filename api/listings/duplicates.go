@@ -31,16 +31,14 @@ func (h Duplicates) Register(d *api.Door) {
 	tags := []string{"listings"}
 	api.Serve(d, api.Needs(access.Read, huma.Operation{
 		OperationID: "list-duplicates", Method: http.MethodGet, Path: "/duplicates", Tags: tags,
-		Summary: "List homes with several adverts, the last changed first", Errors: []int{422, 503},
-		RejectUnknownQueryParameters: true,
+		Summary: "List homes with several adverts, the last changed first", RejectUnknownQueryParameters: true,
 		Description: "Each with its adverts, why they are taken for one home, which one is shown, and what persons have said. " +
 			"Pages are by position: pass next_cursor as cursor. Kind and reviewed=no are looked for in the next 10,000: a page may " +
 			"have fewer than there are, or none, and a next_cursor all the same.",
 	}), h.list)
 	api.Serve(d, api.Needs(access.Operate, huma.Operation{
 		OperationID: "decide-duplicate", Method: http.MethodPost, Path: "/duplicates/{id}", Tags: tags,
-		Summary: "Say that an advert is of a home, is not, or is the one to show", Errors: []int{404, 409, 422, 503},
-		DefaultStatus: http.StatusOK,
+		Summary: "Say that an advert is of a home, is not, or is the one to show", Errors: []int{409},
 		Description: "The ID is that of a home, or of a listing: then its home is meant. No rule overrules it. What is visible " +
 			"changes at once; adverts that were never published go through the pipeline first, and those that were hidden for " +
 			"what is new of them. It can be undone by the number in the answer. The last decision about the adverts, said " +
@@ -48,9 +46,8 @@ func (h Duplicates) Register(d *api.Door) {
 	}), h.decide)
 	api.Serve(d, api.Needs(access.Operate, huma.Operation{
 		OperationID: "undo-duplicate", Method: http.MethodPost, Path: "/duplicates/verdicts/{number}/undo", Tags: tags,
-		Summary: "Restore what was there before a decision", Errors: []int{404, 409, 422, 503},
-		DefaultStatus: http.StatusNoContent,
-		Description:   "409 while a later decision about the same adverts stands: that one is to be undone first.",
+		Summary: "Restore what was there before a decision", Errors: []int{409},
+		Description: "409 while a later decision about the same adverts stands: that one is to be undone first.",
 	}), h.undo)
 }
 

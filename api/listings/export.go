@@ -16,7 +16,7 @@ import (
 func (h Listings) registerExport(d *api.Door) {
 	export := api.Needs(access.Read, huma.Operation{
 		OperationID: "export-listings", Method: http.MethodGet, Path: "/listings/export", Tags: []string{"listings"},
-		Summary: "Export listings", Errors: []int{400, 422, 503}, RejectUnknownQueryParameters: true,
+		Summary: "Export listings", Errors: []int{400}, RejectUnknownQueryParameters: true,
 		Description: "All listings that the filters of GET /listings let through, the newest first, as CSV with a header, as " +
 			"a JSON document a line, or as a GeoJSON FeatureCollection of those that have coordinates. Cells of CSV that a " +
 			"spreadsheet would take for a formula have an apostrophe before them. An export that fails on the way ends " +

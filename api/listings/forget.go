@@ -32,14 +32,16 @@ type Forgetter interface {
 // Register implements api.Part.
 func (h Forget) Register(d *api.Door) {
 	h.door = d
-	api.Serve(d, api.Needs(access.Admin, huma.Operation{
+	forget := api.Needs(access.Admin, huma.Operation{
 		OperationID: "forget-listing", Method: http.MethodDelete, Path: "/listings/{platform}/{platform_id}",
-		Tags: []string{"listings"}, Summary: "Delete an advert and all that was made of it", Errors: []int{422, 503},
+		Tags: []string{"listings"}, Summary: "Delete an advert and all that was made of it",
 		DefaultStatus: http.StatusAccepted,
 		Description: "Payloads, revisions, listing, history, images, dead letters, waiting messages and workflow histories " +
 			"are deleted at once, files of the blob store that no other advert shows after fifteen minutes. Unless it is " +
 			"blocked, the advert comes back when it is scraped again. The audit names it by its ID only.",
-	}), h.forget)
+	})
+	forget.Errors = []int{401, 403, 429, 503} // an advert that is not there is no error
+	api.Serve(d, forget, h.forget)
 }
 
 type forgetInput struct {

@@ -36,21 +36,21 @@ func (h Platforms) Register(d *api.Door) {
 	h.door = d
 	api.Serve(d, api.Needs(access.Read, huma.Operation{
 		OperationID: "list-platforms", Method: http.MethodGet, Path: "/platforms", Tags: []string{"platforms"},
-		Summary: "List rental sites with the settings and state of their scrapers", Errors: []int{503},
+		Summary: "List rental sites with the settings and state of their scrapers",
 	}), h.list)
 	api.Serve(d, api.Needs(access.Read, huma.Operation{
 		OperationID: "get-platform", Method: http.MethodGet, Path: "/platforms/{name}", Tags: []string{"platforms"},
-		Summary: "Get a rental site with the settings and state of its scraper", Errors: []int{404, 503},
+		Summary: "Get a rental site with the settings and state of its scraper",
 	}), h.get)
 	api.Serve(d, api.Needs(access.Read, huma.Operation{
 		OperationID: "list-platform-cycles", Method: http.MethodGet, Path: "/platforms/{name}/cycles",
-		Tags: []string{"platforms"}, Summary: "List the cycles of a scraper, the newest first", Errors: []int{404, 422, 503},
+		Tags: []string{"platforms"}, Summary: "List the cycles of a scraper, the newest first",
 		RejectUnknownQueryParameters: true,
 		Description:                  "The one under way included. Pass next_before as before for older ones.",
 	}), h.cycles)
 	api.Serve(d, api.Needs(access.Operate, huma.Operation{
 		OperationID: "set-platform", Method: http.MethodPatch, Path: "/platforms/{name}", Tags: []string{"platforms"},
-		Summary: "Change how a site is scraped", Errors: []int{404, 422, 503},
+		Summary: "Change how a site is scraped",
 		Description: "Settings that are left out stay as they are. A change holds from the next request to the site until " +
 			"the next change; with reset, all settings first go back to their configured values, and refusals and suspicions " +
 			"are forgotten.",
@@ -69,7 +69,7 @@ func (h Platforms) Register(d *api.Door) {
 	} {
 		api.Serve(d, api.Needs(access.Operate, huma.Operation{
 			OperationID: act.name + "-platform", Method: http.MethodPost, Path: "/platforms/{name}/" + act.name,
-			Tags: []string{"platforms"}, Summary: act.summary, Description: act.description, Errors: []int{404, 409, 503},
+			Tags: []string{"platforms"}, Summary: act.summary, Description: act.description, Errors: []int{409},
 			DefaultStatus: http.StatusAccepted,
 		}), func(ctx context.Context, in *platformInput) (*api.Body[Platform], error) {
 			return h.change(ctx, in.Name, act.change, nil)

@@ -23,22 +23,21 @@ import (
 // searches registers /platforms/{name}/searches.
 func (h Platforms) searches(d *api.Door) {
 	const path = "/platforms/{name}/searches/{search}"
-	op := func(role access.Role, id, method, summary, description string, status int, errors ...int) huma.Operation {
+	op := func(role access.Role, id, method, summary, description string, errors ...int) huma.Operation {
 		return api.Needs(role, huma.Operation{
 			OperationID: id, Method: method, Path: path, Tags: []string{"platforms"}, Summary: summary,
-			Description: description, Errors: append(errors, 404, 503), DefaultStatus: status,
+			Description: description, Errors: errors,
 		})
 	}
 	api.Serve(d, op(access.Read, "get-platform-search", http.MethodGet, "Get a search of a site, with its lanes",
-		"All searches of a site are in its answer, too.", http.StatusOK), h.getSearch)
+		"All searches of a site are in its answer, too."), h.getSearch)
 	api.Serve(d, op(access.Operate, "put-platform-search", http.MethodPut, "Add a search to a site, or change it",
 		"What is left out is as the site has it. A search whose address changes starts over with the adverts of the new "+
 			"one. The search default is that of the settings: its address cannot be changed here. With If-None-Match: * it is "+
 			"only added: 412 where there is one of that name.",
-		http.StatusOK, 409, 412, 422), h.putSearch)
+		409, 412), h.putSearch)
 	api.Serve(d, op(access.Operate, "remove-platform-search", http.MethodDelete, "Remove a search of a site",
-		"Adverts that no other search of the site shows are forgotten; their listings are archived when they are stale.",
-		http.StatusNoContent, 409), h.removeSearch)
+		"Adverts that no other search of the site shows are forgotten; their listings are archived when they are stale.", 409), h.removeSearch)
 }
 
 // PlatformSearch is a search of a rental site, with a fast lane and a slow one.

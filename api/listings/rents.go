@@ -17,7 +17,7 @@ import (
 func (h Listings) registerRents(d *api.Door) {
 	api.Serve(d, api.Needs(access.Read, huma.Operation{
 		OperationID: "get-rents", Method: http.MethodGet, Path: "/stats/rents", Tags: []string{"listings"},
-		Summary: "Get the rents asked, by place, bedrooms and time", Errors: []int{422, 503}, RejectUnknownQueryParameters: true,
+		Summary: "Get the rents asked, by place, bedrooms and time", RejectUnknownQueryParameters: true,
 		Description: "A group is the listings of a place and a number of bedrooms that were published first in an interval, " +
 			"archived ones included, at the rent last asked. Adverts of one home count as one: the one that is shown, else the " +
 			"last of those asked for. Rooms in shared homes are left out unless property_type=room. " +

@@ -37,7 +37,7 @@ func (h Replays) Register(d *api.Door) {
 	h.door = d
 	api.Serve(d, api.Needs(access.Operate, huma.Operation{
 		OperationID: "start-replay", Method: http.MethodPost, Path: "/replays", Tags: []string{"replays"},
-		Summary: "Take stored adverts through the pipeline again", Errors: []int{409, 422, 503},
+		Summary: "Take stored adverts through the pipeline again", Errors: []int{409},
 		DefaultStatus: http.StatusAccepted,
 		Responses:     map[string]*huma.Response{"200": api.Answered[ReplayAccepted](d, "How many match: a dry run")},
 		Description: "For every raw listing that matches, whether it changed or not, at a lower priority than new adverts. " +
@@ -47,15 +47,15 @@ func (h Replays) Register(d *api.Door) {
 	}), h.create)
 	api.Serve(d, api.Needs(access.Read, huma.Operation{
 		OperationID: "list-replays", Method: http.MethodGet, Path: "/replays", Tags: []string{"replays"},
-		Summary: "List replays, the newest first", Errors: []int{422, 503}, RejectUnknownQueryParameters: true,
+		Summary: "List replays, the newest first", RejectUnknownQueryParameters: true,
 	}), h.list)
 	api.Serve(d, api.Needs(access.Read, huma.Operation{
 		OperationID: "get-replay", Method: http.MethodGet, Path: "/replays/{id}", Tags: []string{"replays"},
-		Summary: "Get a replay and its progress", Errors: []int{404, 422, 503},
+		Summary: "Get a replay and its progress",
 	}), h.get)
 	api.Serve(d, api.Needs(access.Operate, huma.Operation{
 		OperationID: "cancel-replay", Method: http.MethodDelete, Path: "/replays/{id}", Tags: []string{"replays"},
-		Summary: "Cancel a replay", Errors: []int{404, 409, 422, 503}, DefaultStatus: http.StatusOK,
+		Summary: "Cancel a replay", Errors: []int{409},
 		Description: "No more adverts are started; those already started are processed to their end. The replay stays on " +
 			"record, as canceled.",
 	}), h.cancel)

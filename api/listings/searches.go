@@ -38,7 +38,7 @@ func (h Searches) Register(d *api.Door) {
 	op := func(role access.Role, id, method, path, summary, description string, status int) api.TenantOperation {
 		return api.NeedsTenant(role, huma.Operation{
 			OperationID: id, Method: method, Path: path, Tags: []string{"searches"}, Summary: summary,
-			Description: description, Errors: []int{409, 422, 503}, DefaultStatus: status,
+			Description: description, Errors: []int{409}, DefaultStatus: status,
 		})
 	}
 	api.ServeTenant(d, op(access.Operate, "save-search", http.MethodPost, "/searches", "Save a search, and tell its news",

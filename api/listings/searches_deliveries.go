@@ -20,7 +20,7 @@ func (h Searches) told(d *api.Door) {
 	op := func(id, path, summary, description string) api.TenantOperation {
 		return api.NeedsTenant(access.Read, huma.Operation{
 			OperationID: id, Method: http.MethodGet, Path: path, Tags: []string{"searches"}, Summary: summary,
-			Description: description, Errors: []int{404, 422, 503}, RejectUnknownQueryParameters: true,
+			Description: description, RejectUnknownQueryParameters: true,
 		})
 	}
 	api.ServeTenant(d, op("list-search-deliveries", "/searches/{search}/deliveries",

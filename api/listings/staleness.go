@@ -30,7 +30,7 @@ func (h Staleness) Register(d *api.Door) {
 	h.door = d
 	api.Serve(d, api.Needs(access.Operate, huma.Operation{
 		OperationID: "run-staleness", Method: http.MethodPost, Path: "/staleness/run", Tags: []string{"listings"},
-		Summary: "Archive stale listings now", Errors: []int{503}, DefaultStatus: http.StatusAccepted,
+		Summary: "Archive stale listings now", DefaultStatus: http.StatusAccepted,
 		Description: "Runs the check that is scheduled every few hours. A check that is running already is joined.",
 	}), h.run)
 }

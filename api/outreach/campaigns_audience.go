@@ -15,7 +15,6 @@ func (h Campaigns) registerAudience(d *api.Door) {
 	api.ServeTenant(d, api.NeedsTenant(access.Read, huma.Operation{
 		OperationID: "count-campaign-audience", Method: http.MethodGet, Path: "/campaigns/{id}/audience",
 		Tags: []string{"campaigns"}, Summary: "Count whom a campaign would be sent to if it started now",
-		Errors:      []int{422, 503},
 		Description: "A list or a segment that was deleted since the campaign was made is an error.",
 	}), h.audience)
 }

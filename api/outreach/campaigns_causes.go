@@ -16,11 +16,11 @@ func (h Campaigns) registerCauses(d *api.Door) {
 	api.ServeTenant(d, api.NeedsTenant(access.Read, huma.Operation{
 		OperationID: "list-campaign-errors", Method: http.MethodGet, Path: "/campaigns/{id}/errors",
 		Tags: []string{"campaigns"}, Summary: "Count the failed and skipped messages of a campaign by their causes",
-		Errors: []int{422, 503}, Description: "The first 10,000 of each of the two states are counted.",
+		Description: "The first 10,000 of each of the two states are counted.",
 	}), h.causes)
 	api.Serve(d, api.Needs(access.Read, huma.Operation{
 		OperationID: "list-campaign-shares", Method: http.MethodGet, Path: "/campaigns/shares", Tags: []string{"campaigns"},
-		Summary: "List the tenants whose campaigns run or are paused, with what each may send", Errors: []int{503},
+		Summary:     "List the tenants whose campaigns run or are paused, with what each may send",
 		Description: "Those with the most waiting messages first, at most 200.",
 	}), h.shares)
 }

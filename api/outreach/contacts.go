@@ -35,7 +35,7 @@ func (h Contacts) Register(d *api.Door) {
 	op := func(role access.Role, id, method, path, summary, description string) api.TenantOperation {
 		return api.NeedsTenant(role, huma.Operation{
 			OperationID: id, Method: method, Path: path, Tags: []string{"contacts"}, Summary: summary,
-			Description: description, Errors: []int{422, 503}, DefaultStatus: http.StatusOK,
+			Description: description,
 		})
 	}
 	api.ServeTenant(d, op(access.Operate, "search-contacts", http.MethodPost, "/contacts/search", "Search contacts",
@@ -55,22 +55,18 @@ func (h Contacts) Register(d *api.Door) {
 		"Get all that is kept of a person", "The contact, its lists, its opt-out, its messages, and the rows of files "+
 			"that were refused and have its phone or address, for a request of that person. Files that were uploaded are "+
 			"not in it."), h.person)
-	done := func(o api.TenantOperation) api.TenantOperation {
-		o.DefaultStatus = http.StatusNoContent
-		return o
-	}
-	api.ServeTenant(d, done(op(access.Operate, "delete-contact", http.MethodDelete, "/contacts/{contact}",
+	api.ServeTenant(d, op(access.Operate, "delete-contact", http.MethodDelete, "/contacts/{contact}",
 		"Delete a person for good", "The contact, its places in lists, and the recipient and content of its messages; messages that wait are not sent. "+
 			"An opt-out stays, without the phone, so that it holds when the person is imported again. Uploaded files are "+
-			"kept as long as files are kept. The audit names nobody.")), h.remove)
+			"kept as long as files are kept. The audit names nobody."), h.remove)
 	api.ServeTenant(d, op(access.Operate, "opt-out-contact", http.MethodPost, "/contacts/{contact}/opt-out",
 		"Never write to a contact again", "Its telephone number and its e-mail address are opted out, and with "+
 			"the address every contact that has it: of a couple or an office with one address, all. The answer says how many "+
 			"contacts that are. POST /opt-outs with the phone alone opts out nobody else. It holds for good, also across a "+
 			"deletion and another import."), h.optOut)
-	api.ServeTenant(d, done(op(access.Operate, "opt-out-person", http.MethodPost, "/opt-outs",
+	api.ServeTenant(d, op(access.Operate, "opt-out-person", http.MethodPost, "/opt-outs",
 		"Never write to a telephone number or an address again", "Whether it is of a contact or not. A number without "+
-			"country code is of the tenant's region. It holds for good.")), h.optOutPerson)
+			"country code is of the tenant's region. It holds for good."), h.optOutPerson)
 	h.changes(d, op)
 	h.lists(d)
 	h.segments(d)

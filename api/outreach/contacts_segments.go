@@ -16,22 +16,23 @@ import (
 
 // segments registers /segments.
 func (h Contacts) segments(d *api.Door) {
-	op := func(role access.Role, id, method, path, summary string, status int) api.TenantOperation {
+	op := func(role access.Role, id, method, path, summary string) api.TenantOperation {
 		return api.NeedsTenant(role, huma.Operation{
 			OperationID: id, Method: method, Path: path, Tags: []string{"contacts"}, Summary: summary,
-			Errors: []int{409, 422, 503}, DefaultStatus: status,
+			Errors: []int{409},
 		})
 	}
-	api.ServeTenant(d, op(access.Read, "list-segments", http.MethodGet, "/segments", "List the segments, by name", 200),
+	api.ServeTenant(d, op(access.Read, "list-segments", http.MethodGet, "/segments", "List the segments, by name"),
 		h.listSegments)
-	api.ServeTenant(d, op(access.Operate, "create-segment", http.MethodPost, "/segments",
-		"Save a filter of contacts as a segment", http.StatusCreated), h.createSegment)
+	create := op(access.Operate, "create-segment", http.MethodPost, "/segments", "Save a filter of contacts as a segment")
+	create.DefaultStatus = http.StatusCreated
+	api.ServeTenant(d, create, h.createSegment)
 	api.ServeTenant(d, op(access.Read, "get-segment", http.MethodGet, "/segments/{segment}",
-		"Get a segment, and how many contacts it has", 200), h.getSegment)
+		"Get a segment, and how many contacts it has"), h.getSegment)
 	api.ServeTenant(d, op(access.Operate, "change-segment", http.MethodPut, "/segments/{segment}",
-		"Change the name and the filter of a segment", 200), h.changeSegment)
+		"Change the name and the filter of a segment"), h.changeSegment)
 	api.ServeTenant(d, op(access.Operate, "delete-segment", http.MethodDelete, "/segments/{segment}",
-		"Delete a segment; its contacts stay", http.StatusNoContent), h.deleteSegment)
+		"Delete a segment; its contacts stay"), h.deleteSegment)
 }
 
 // A Segment is a saved filter.

@@ -36,7 +36,7 @@ func (h Messages) Register(d *api.Door) {
 	h.door = d
 	api.ServeTenant(d, api.NeedsTenant(access.Operate, huma.Operation{
 		OperationID: "send-message", Method: http.MethodPost, Path: "/messages", Tags: []string{"messages"},
-		Summary: "Send a message to one person", Errors: []int{409, 413, 422, 503}, DefaultStatus: http.StatusAccepted,
+		Summary: "Send a message to one person", Errors: []int{409, 413}, DefaultStatus: http.StatusAccepted,
 		MaxBodyBytes: maxMessage, Metadata: map[string]any{api.ManyKey: true},
 		Description: "It is stored when the answer comes, and sent before all messages of campaigns. A request that is " +
 			"repeated with its Idempotency-Key is one message, and answers with it as it is then; with another body it is a " +
@@ -44,25 +44,24 @@ func (h Messages) Register(d *api.Door) {
 	}), h.send)
 	api.ServeTenant(d, api.NeedsTenant(access.Read, huma.Operation{
 		OperationID: "list-messages", Method: http.MethodGet, Path: "/messages", Tags: []string{"messages"},
-		Summary: "List messages to one person, the newest first", Errors: []int{422, 503},
-		RejectUnknownQueryParameters: true,
+		Summary: "List messages to one person, the newest first", RejectUnknownQueryParameters: true,
 		Description: "Those of no campaign. Filters look at the next 10,000: a page may have fewer than there are, or " +
 			"none, and a next_cursor all the same. Recipients are shown to callers with the role operate, masked.",
 	}), h.list)
 	api.ServeTenant(d, api.NeedsTenant(access.Read, huma.Operation{
 		OperationID: "get-message", Method: http.MethodGet, Path: "/messages/{id}", Tags: []string{"messages"},
-		Summary: "Get a message with every attempt and status", Errors: []int{422, 503},
+		Summary:     "Get a message with every attempt and status",
 		Description: "Recipient, masked, and content are shown to callers with the role operate.",
 	}), h.get)
 	api.ServeTenant(d, api.NeedsTenant(access.Operate, huma.Operation{
 		OperationID: "show-message-recipient", Method: http.MethodPost, Path: "/messages/{id}/recipient",
-		Tags: []string{"messages"}, Summary: "Get the telephone number that a message is for", Errors: []int{422, 503},
-		DefaultStatus: http.StatusOK, Description: "With Meta's ID of the message, from which the number can be read. " +
+		Tags: []string{"messages"}, Summary: "Get the telephone number that a message is for",
+		Description: "With Meta's ID of the message, from which the number can be read. " +
 			"Everything else shows the number masked, and no such ID. The audit has each request.",
 	}), h.recipient)
 	api.ServeTenant(d, api.NeedsTenant(access.Operate, huma.Operation{
 		OperationID: "retry-message", Method: http.MethodPost, Path: "/messages/{id}/retry", Tags: []string{"messages"},
-		Summary: "Send a failed message again", Errors: []int{409, 422, 503}, DefaultStatus: http.StatusAccepted,
+		Summary: "Send a failed message again", Errors: []int{409}, DefaultStatus: http.StatusAccepted,
 		Description: "One that failed for a cause that may have passed. A campaign that was done is running again. A message " +
 			"that is on its way stays as it is; another one is a conflict.",
 	}), h.retry)

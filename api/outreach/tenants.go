@@ -34,22 +34,22 @@ func (h Tenants) Register(d *api.Door) {
 	h.door = d
 	api.Serve(d, api.Needs(access.Admin, huma.Operation{
 		OperationID: "create-tenant", Method: http.MethodPost, Path: "/tenants", Tags: []string{"tenants"},
-		Summary: "Create a tenant", DefaultStatus: http.StatusCreated, Errors: []int{409, 422, 503},
+		Summary: "Create a tenant", DefaultStatus: http.StatusCreated, Errors: []int{409},
 		Responses: map[string]*huma.Response{"200": api.Answered[Tenant](d, "It is there already, with the same values")},
 		Description: "A request that is repeated with the same values answers with the tenant as it is. Its keys are made " +
 			"by POST /keys.",
 	}), h.create)
 	api.Serve(d, api.Needs(access.Operate, huma.Operation{
 		OperationID: "list-tenants", Method: http.MethodGet, Path: "/tenants", Tags: []string{"tenants"},
-		Summary: "List tenants by ID", Errors: []int{422, 503}, RejectUnknownQueryParameters: true,
+		Summary: "List tenants by ID", RejectUnknownQueryParameters: true,
 	}), h.list)
 	api.Serve(d, api.Needs(access.Operate, huma.Operation{
 		OperationID: "get-tenant", Method: http.MethodGet, Path: "/tenants/{tenant}", Tags: []string{"tenants"},
-		Summary: "Get a tenant", Errors: []int{404, 503},
+		Summary: "Get a tenant",
 	}), h.get)
 	api.Serve(d, api.Needs(access.Admin, huma.Operation{
 		OperationID: "change-tenant", Method: http.MethodPatch, Path: "/tenants/{tenant}", Tags: []string{"tenants"},
-		Summary: "Change a tenant: its tier, limits and state", Errors: []int{404, 409, 422, 503},
+		Summary: "Change a tenant: its tier, limits and state", Errors: []int{409},
 		Description: "What is left out stays as it is. While a tenant is stopped, none of its files is accepted, none of its messages sent, " +
 			"no news of its saved searches told, and its feeds are 404; it may read what it has.",
 	}), h.change)

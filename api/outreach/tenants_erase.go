@@ -34,7 +34,7 @@ func (h Tenants) registerErasure(d *api.Door) {
 	export := api.Needs(access.Admin, huma.Operation{
 		Metadata:    map[string]any{api.TimeoutKey: api.ExportTimeout},
 		OperationID: "export-tenant", Method: http.MethodGet, Path: "/tenants/{tenant}/export", Tags: []string{"tenants"},
-		Summary: "Export all that is kept of a tenant", Errors: []int{404, 409, 503},
+		Summary: "Export all that is kept of a tenant", Errors: []int{409},
 		Description: "A zip: tables/NAME.ndjson with the rows of each table, files/UPLOAD with the uploaded files, and " +
 			"at last manifest.json with their numbers and what is left out: access tokens, secrets and hashes of them. The " +
 			"rows of a table are as they were when it was read. An export that fails on the way ends without its last " +
@@ -44,8 +44,7 @@ func (h Tenants) registerErasure(d *api.Door) {
 	api.Stream(d, export, h.export)
 	api.Serve(d, api.Needs(access.Admin, huma.Operation{
 		OperationID: "erase-tenant", Method: http.MethodPost, Path: "/tenants/{tenant}/erasure", Tags: []string{"tenants"},
-		Summary: "Delete a tenant and all that is kept of it", Errors: []int{404, 409, 422, 503},
-		DefaultStatus: http.StatusAccepted,
+		Summary: "Delete a tenant and all that is kept of it", Errors: []int{409}, DefaultStatus: http.StatusAccepted,
 		Description: "For good, and for a tenant that is stopped only. Its keys are revoked at once; its campaigns, " +
 			"imports and deliveries are ended, its rows deleted table by table, and a quarter of an hour later what was " +
 			"stored meanwhile, and its files. The request may be repeated. Its ID is not given out again.",
@@ -53,7 +52,6 @@ func (h Tenants) registerErasure(d *api.Door) {
 	api.Serve(d, api.Needs(access.Admin, huma.Operation{
 		OperationID: "get-tenant-erasure", Method: http.MethodGet, Path: "/tenants/{tenant}/erasure",
 		Tags: []string{"tenants"}, Summary: "Get how far the deletion of a tenant is, and its report",
-		Errors: []int{404, 503},
 	}), h.erasure)
 }
 

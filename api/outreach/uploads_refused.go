@@ -21,13 +21,13 @@ func (h Uploads) registerRefused(d *api.Door) {
 	api.ServeTenant(d, api.NeedsTenant(access.Operate, huma.Operation{
 		OperationID: "list-upload-refusals", Method: http.MethodGet, Path: "/uploads/{upload}/refusals",
 		Tags: []string{"contacts"}, Summary: "List the rows that were refused, in the order of the file",
-		Errors: []int{422, 503}, RejectUnknownQueryParameters: true,
+		RejectUnknownQueryParameters: true,
 		Description: "Values are masked: errors.csv has the rows as they were in the file. While the upload runs, those " +
 			"found so far.",
 	}), h.refusals)
 	api.ServeTenant(d, api.NeedsTenant(access.Read, huma.Operation{
 		OperationID: "list-upload-reasons", Method: http.MethodGet, Path: "/uploads/{upload}/refusals/reasons",
-		Tags: []string{"contacts"}, Summary: "Count the refused rows of an upload by reason", Errors: []int{422, 503},
+		Tags: []string{"contacts"}, Summary: "Count the refused rows of an upload by reason",
 		Description: "The first 10,000 of them are counted.",
 	}), h.reasons)
 }

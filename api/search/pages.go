@@ -20,11 +20,11 @@ import (
 func (h Search) pages(d *api.Door) {
 	api.Serve(d, api.Needs(access.Read, huma.Operation{
 		OperationID: "get-page", Method: http.MethodGet, Path: "/pages/{id}", Tags: []string{"search"},
-		Summary: "Get a page as it is stored", Errors: []int{400, 404, 422, 503}, RejectUnknownQueryParameters: true,
+		Summary: "Get a page as it is stored", Errors: []int{400}, RejectUnknownQueryParameters: true,
 	}), h.page)
 	api.Serve(d, api.Needs(access.Admin, huma.Operation{
 		OperationID: "delete-pages", Method: http.MethodDelete, Path: "/pages", Tags: []string{"search"},
-		Summary: "Delete the page of a URL, or all pages of a site", Errors: []int{422, 503}, DefaultStatus: http.StatusOK,
+		Summary:   "Delete the page of a URL, or all pages of a site",
 		Responses: map[string]*huma.Response{"202": {Description: "A workflow deletes the pages of the site"}},
 		Description: "A url is deleted, and no longer found, when the answer comes; a site is deleted by a workflow, and the " +
 			"answer is 202. A request that is repeated deletes what is left. Pages come back when they are crawled again.",

@@ -32,13 +32,13 @@ type SearchStarter interface {
 func (h Search) reindexing(d *api.Door) {
 	api.Serve(d, api.Needs(access.Operate, huma.Operation{
 		OperationID: "start-reindex", Method: http.MethodPost, Path: "/search/reindex", Tags: []string{"search"},
-		Summary: "Index all stored pages anew", Errors: []int{409, 422, 503}, DefaultStatus: http.StatusAccepted,
+		Summary: "Index all stored pages anew", Errors: []int{409}, DefaultStatus: http.StatusAccepted,
 		Description: "Searches and new pages go on meanwhile. With to, it fills another engine, which is to take over. One " +
 			"runs at a time: a request for the same engine joins it, one for another is a conflict.",
 	}), h.startReindex)
 	api.Serve(d, api.Needs(access.Read, huma.Operation{
 		OperationID: "get-reindex", Method: http.MethodGet, Path: "/search/reindex", Tags: []string{"search"},
-		Summary: "Get the progress of the last re-index", Errors: []int{503},
+		Summary: "Get the progress of the last re-index",
 	}), h.showReindex)
 }
 

@@ -44,7 +44,7 @@ func (h Search) Register(d *api.Door) {
 	bounded := map[string]any{api.TimeoutKey: queryTimeout}
 	api.Serve(d, api.Needs(access.Read, huma.Operation{
 		OperationID: "search", Method: http.MethodGet, Path: "/search", Tags: []string{"search"}, Metadata: bounded,
-		Summary: "Search pages", Errors: []int{400, 422, 503}, RejectUnknownQueryParameters: true,
+		Summary: "Search pages", Errors: []int{400}, RejectUnknownQueryParameters: true,
 		Description: "Pages with all words come first; when there are few, pages with some of them follow. In q: words, " +
 			"\"a phrase\", -without, begin*, site:example.org, -site:, lang:fr, type:pdf, intitle:word. Filters combine; one " +
 			"that is given several times is any of its values. Pages of results are by position, not by number: pass next " +
@@ -52,11 +52,11 @@ func (h Search) Register(d *api.Door) {
 	}), h.search)
 	api.Serve(d, api.Needs(access.Read, huma.Operation{
 		OperationID: "suggest", Method: http.MethodGet, Path: "/search/suggest", Tags: []string{"search"}, Metadata: bounded,
-		Summary: "Complete the last word of a query", Errors: []int{400, 422, 503}, RejectUnknownQueryParameters: true,
+		Summary: "Complete the last word of a query", Errors: []int{400}, RejectUnknownQueryParameters: true,
 	}), h.suggest)
 	api.Serve(d, api.Needs(access.Read, huma.Operation{
 		OperationID: "search-stats", Method: http.MethodGet, Path: "/search/stats", Tags: []string{"search"},
-		Summary: "Get the size of the search index", Errors: []int{503},
+		Summary: "Get the size of the search index",
 	}), h.stats)
 	h.reindexing(d)
 	h.pages(d)

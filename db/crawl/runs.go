@@ -99,10 +99,7 @@ func (s *Crawls) Create(ctx context.Context, r NewRun, now time.Time) (run crawl
 		})
 		return tx.SendBatch(ctx, b).Close()
 	})
-	if err != nil {
-		return crawl.Run{}, fmt.Errorf("store crawl run: %w", db.Refused(err))
-	}
-	return run, nil
+	return run, fault.Wrap(db.Refused(err), "store crawl run")
 }
 
 func crawlSubject(id int64) string { return "crawl-run/" + strconv.FormatInt(id, 10) }
@@ -195,11 +192,8 @@ ORDER BY r.id DESC LIMIT $3`
 // for none, and the ID to go on from: nil when these were the last.
 func (s *Crawls) Runs(ctx context.Context, states []string, before int64, n int) ([]CrawlRun, *int64, error) {
 	found, err := db.Rows(ctx, s.pool, scanCrawlRun, sqlCrawlRunList, db.Among(states), db.Stated(before), n+1)
-	if err != nil {
-		return nil, nil, fmt.Errorf("list crawl runs: %w", err)
-	}
 	found, next := db.CutPage(found, n, func(r CrawlRun) int64 { return r.ID })
-	return found, next, nil
+	return found, next, fault.Wrap(err, "list crawl runs")
 }
 
 // CrawlPace is what a run did in the last minute.

@@ -116,13 +116,10 @@ func (s *Drafts) Search(ctx context.Context, f DraftFilter) ([]DraftSummary, *db
 			db.Stated(f.MinPrice), db.Stated(f.MaxPrice))
 	}
 	looked, err := db.Rows(ctx, s.pool, scanDraft, text, args...)
-	if err != nil {
-		return nil, nil, db.Refused(fmt.Errorf("search drafts: %w", err))
-	}
 	found, next := db.CutLooked(looked, f.Limit, func(d DraftSummary) db.Position {
 		return db.Position{At: d.CreatedAt, ID: d.ID}
 	})
-	return found, next, nil
+	return found, next, db.Refused(fault.Wrap(err, "search drafts"))
 }
 
 func scanDraft(row pgx.CollectableRow) (r db.Looked[DraftSummary], err error) {

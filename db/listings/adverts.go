@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
@@ -113,13 +114,10 @@ func (s *Listings) Adverts(ctx context.Context, f AdvertFilter) ([]AdvertSummary
 		text, args = some, append(args, db.Among(f.Code), db.Stated(f.Text))
 	}
 	rows, err := db.Rows(ctx, s.pool, scanAdvert, text, args...)
-	if err != nil {
-		return nil, nil, fmt.Errorf("list adverts: %w", err)
-	}
 	found, next := db.CutLooked(rows, f.Limit, func(a AdvertSummary) db.Position {
 		return db.Position{At: a.RevisedAt, ID: a.ListingID}
 	})
-	return found, next, nil
+	return found, next, fault.Wrap(err, "list adverts")
 }
 
 func scanAdvert(row pgx.CollectableRow) (r db.Looked[AdvertSummary], err error) {

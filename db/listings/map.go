@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -61,10 +60,7 @@ func (s *Listings) Count(ctx context.Context, f ListingFilter) (n int64, exact b
 	} else {
 		err = read(s.pool)
 	}
-	if err != nil {
-		return 0, false, db.Refused(fmt.Errorf("count listings: %w", err))
-	}
-	return n, exact, nil
+	return n, exact, db.Refused(fault.Wrap(err, "count listings"))
 }
 
 // text reads the text of a filter; the zero query without one.
@@ -114,10 +110,7 @@ func (s *Listings) Cells(ctx context.Context, f ListingFilter, width, height flo
 	} else {
 		err = collectCells(s.pool.Query(ctx, sqlListingCells, args...))
 	}
-	if err != nil {
-		return nil, db.Refused(fmt.Errorf("map listings: %w", err))
-	}
-	return cells, nil
+	return cells, db.Refused(fault.Wrap(err, "map listings"))
 }
 
 // PlaceRents is the rents of the active listings of a neighbourhood.

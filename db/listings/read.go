@@ -196,9 +196,6 @@ func (s *Listings) Search(ctx context.Context, f ListingFilter) ([]ListingSummar
 	default:
 		found, err = collectListings(s.pool.Query(ctx, sql, args...))
 	}
-	if err != nil {
-		return nil, nil, db.Refused(fmt.Errorf("search listings: %w", err))
-	}
 	found, next := db.CutPage(found, f.Limit, func(l ListingSummary) db.Position {
 		p := db.Position{At: l.PublishedAt, RentCents: l.RentCents, ID: l.ID, Rank: rank}
 		if f.Sort == Updated {
@@ -206,7 +203,7 @@ func (s *Listings) Search(ctx context.Context, f ListingFilter) ([]ListingSummar
 		}
 		return p
 	})
-	return found, next, nil
+	return found, next, db.Refused(fault.Wrap(err, "search listings"))
 }
 
 // traitQuery is a tsquery for listings with at least one trait of each group; "" for no group. Traits are made of words

@@ -177,10 +177,7 @@ ON CONFLICT (id) DO NOTHING`
 // OpenReplay stores a replay, with the audit entry of the operator. One that is stored already stays as it is.
 func (s *Replays) OpenReplay(ctx context.Context, r listing.Replay) error {
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return openReplay(ctx, tx, r) })
-	if err != nil {
-		return db.Refused(fmt.Errorf("open replay %s: %w", r.ID, err))
-	}
-	return nil
+	return db.Refused(fault.Wrap(err, "open replay %s", r.ID))
 }
 
 func openReplay(ctx context.Context, tx pgx.Tx, r listing.Replay) error {
@@ -245,10 +242,7 @@ func (s *Replays) StartReplay(ctx context.Context, r listing.Replay) (out Replay
 		out, err = db.Row(ctx, tx, scanReplay, sqlReplayOne, found.ID)
 		return err
 	})
-	if err != nil {
-		return Replay{}, db.Refused(fmt.Errorf("start replay: %w", err))
-	}
-	return out, nil
+	return out, db.Refused(fault.Wrap(err, "start replay"))
 }
 
 // Request is what was asked for.
@@ -481,11 +475,8 @@ func (s *Replays) List(ctx context.Context, states []string, after *db.Position,
 ) {
 	id, at := after.Keys()
 	found, err := db.Rows(ctx, s.pool, scanReplay, sqlReplayList, db.Among(states), at, id, n+1)
-	if err != nil {
-		return nil, nil, fmt.Errorf("list replays: %w", err)
-	}
 	found, next := db.CutPage(found, n, func(r Replay) db.Position { return db.Position{At: r.CreatedAt, ID: r.ID} })
-	return found, next, nil
+	return found, next, fault.Wrap(err, "list replays")
 }
 
 // scanReplay reads a row of sqlReplay and derives the sums and the ETA.

@@ -2,13 +2,13 @@ package listings
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/saved"
 )
 
@@ -55,13 +55,10 @@ func (s *Saved) Deliveries(ctx context.Context, tenant string, search uuid.UUID,
 	}
 	found, err := db.TenantRows(ctx, s.pool, tenant, pgx.RowToStructByPos[SavedDelivery], sqlSavedDeliveries, tenant,
 		search, db.Among(states), at, id, limit+1)
-	if err != nil {
-		return nil, nil, fmt.Errorf("list deliveries of saved search %s: %w", search, err)
-	}
 	found, next := db.CutPage(found, limit, func(d SavedDelivery) db.Position {
 		return db.Position{At: d.DueAt, ID: d.ID}
 	})
-	return found, next, nil
+	return found, next, fault.Wrap(err, "list deliveries of saved search %s", search)
 }
 
 const sqlSavedMatches = `/* sqlSavedMatches */
@@ -80,9 +77,6 @@ func (s *Saved) Matches(ctx context.Context, tenant string, search uuid.UUID, be
 		return nil, nil, savedFault(err, "read", search)
 	}
 	found, err := db.TenantRows(ctx, s.pool, tenant, scanSavedItem, sqlSavedMatches, search, before, limit+1)
-	if err != nil {
-		return nil, nil, fmt.Errorf("list matches of saved search %s: %w", search, err)
-	}
 	found, next := db.CutPage(found, limit, func(i saved.Item) int64 { return i.Events[0] })
-	return found, next, nil
+	return found, next, fault.Wrap(err, "list matches of saved search %s", search)
 }

@@ -72,10 +72,7 @@ func (s *Platforms) Configure(ctx context.Context, name string, c scrape.Setting
 		b.Queue(sqlPlatformCount, name, true)
 		return tx.SendBatch(ctx, b).Close()
 	})
-	if err != nil {
-		return fmt.Errorf("configure platform %s: %w", name, db.Refused(err))
-	}
-	return nil
+	return fault.Wrap(db.Refused(err), "configure platform %s", name)
 }
 
 const sqlPlatformWanted = `/* sqlPlatformWanted */

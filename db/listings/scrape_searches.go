@@ -3,7 +3,6 @@ package listings
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -218,10 +217,7 @@ func (s *Platforms) PutSearch(ctx context.Context, of scrape.Search, put SearchP
 		db.AuditAdd(ctx, b, d)
 		return tx.SendBatch(ctx, b).Close()
 	})
-	if err != nil {
-		return false, fmt.Errorf("put search %s of %s: %w", of.Name, of.Platform, db.Refused(err))
-	}
-	return created, nil
+	return created, fault.Wrap(db.Refused(err), "put search %s of %s", of.Name, of.Platform)
 }
 
 const sqlSearchRemove = `/* sqlSearchRemove */ DELETE FROM platform_searches WHERE platform = $1 AND search = $2`

@@ -152,10 +152,7 @@ func (s *Campaigns) Create(ctx context.Context, tenant string, id uuid.UUID, p P
 		c, err = campaignOf(ctx, tx, tenant, id)
 		return err
 	})
-	if err != nil {
-		return c, fmt.Errorf("create campaign: %w", db.Refused(err))
-	}
-	return c, nil
+	return c, fault.Wrap(db.Refused(err), "create campaign")
 }
 
 const sqlCampaignGet = `/* sqlCampaignGet */
@@ -174,10 +171,7 @@ func ofCampaign(id uuid.UUID, err error) error {
 // Get returns a campaign.
 func (s *Campaigns) Get(ctx context.Context, tenant string, id uuid.UUID) (Campaign, error) {
 	c, err := db.One(db.TenantRows(ctx, s.pool, tenant, scanCampaign, sqlCampaignGet, tenant, id))
-	if err != nil {
-		return c, fmt.Errorf("read campaign: %w", ofCampaign(id, err))
-	}
-	return c, nil
+	return c, fault.Wrap(ofCampaign(id, err), "read campaign")
 }
 
 const sqlCampaignList = `/* sqlCampaignList */
@@ -193,11 +187,8 @@ func (s *Campaigns) List(ctx context.Context, tenant string, states []string, af
 ) {
 	id, at := after.Keys()
 	found, err := db.TenantRows(ctx, s.pool, tenant, scanCampaign, sqlCampaignList, tenant, db.Among(states), at, id, n+1)
-	if err != nil {
-		return nil, nil, fmt.Errorf("list campaigns: %w", err)
-	}
 	found, next := db.CutPage(found, n, func(c Campaign) db.Position { return db.Position{At: c.CreatedAt, ID: c.ID} })
-	return found, next, nil
+	return found, next, fault.Wrap(err, "list campaigns")
 }
 
 const sqlCampaignEdit = `/* sqlCampaignEdit */
@@ -230,10 +221,7 @@ func (s *Campaigns) Edit(ctx context.Context, tenant string, id uuid.UUID, p Pla
 			Detail: map[string]any{"tenant": tenant},
 		})
 	})
-	if err != nil {
-		return c, fmt.Errorf("edit campaign: %w", db.Refused(err))
-	}
-	return c, nil
+	return c, fault.Wrap(db.Refused(err), "edit campaign")
 }
 
 // A campaign that is canceled before it has begun is at its end at once. One that was put off meanwhile does not begin.

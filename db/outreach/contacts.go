@@ -112,11 +112,8 @@ func (s *Contacts) Search(ctx context.Context, tenant string, f contact.Filter, 
 	args = append(args, limit+1)
 	text += " ORDER BY c.id LIMIT $" + strconv.Itoa(len(args))
 	list, err := db.TenantRows(ctx, s.pool, tenant, pgx.RowToStructByPos[Contact], text, args...)
-	if err != nil {
-		return nil, nil, db.Refused(fmt.Errorf("search contacts: %w", err))
-	}
 	list, next := db.CutPage(list, limit, func(c Contact) int64 { return c.ID })
-	return list, next, nil
+	return list, next, db.Refused(fault.Wrap(err, "search contacts"))
 }
 
 const sqlContactFields = `/* sqlContactFields */
@@ -137,10 +134,7 @@ func (s *Contacts) Count(ctx context.Context, tenant string, f contact.Filter) (
 	args := []any{tenant}
 	text := contactsCount + contactCondition(f, &args)
 	n, err := db.One(db.TenantRows(ctx, s.pool, tenant, pgx.RowTo[int64], text, args...))
-	if err != nil {
-		return 0, db.Refused(fmt.Errorf("count contacts: %w", err))
-	}
-	return n, nil
+	return n, db.Refused(fault.Wrap(err, "count contacts"))
 }
 
 // contactCondition is a filter that Check accepts as a condition on contacts c. What it compares with goes to args, and

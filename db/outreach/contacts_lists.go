@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -64,10 +63,7 @@ func (s *Contacts) CreateList(ctx context.Context, tenant, name, actor string, n
 		deed := contactDeed(tenant, "contact_list.created", "contact-list/"+l.ID.String(), actor, now, nil)
 		return db.AuditTx(ctx, tx, deed)
 	})
-	if err != nil {
-		return l, fmt.Errorf("create list: %w", db.Refused(err))
-	}
-	return l, nil
+	return l, fault.Wrap(db.Refused(err), "create list")
 }
 
 const sqlListsRead = `/* sqlListsRead */

@@ -238,11 +238,8 @@ func (s *Messages) OfCampaign(ctx context.Context, tenant string, id uuid.UUID, 
 		text, args = sqlMessagesOfCampaignSome, append(args, db.Among(f.Class), db.Among(f.Code))
 	}
 	rows, err := db.TenantRows(ctx, s.pool, tenant, scanFiltered, text, args...)
-	if err != nil {
-		return nil, nil, fmt.Errorf("list messages of campaign %s: %w", id, err)
-	}
 	found, next := db.CutLooked(rows, n, func(m MessageRow) MessagePosition { return MessagePosition{m.State, m.ID} })
-	return found, next, nil
+	return found, next, fault.Wrap(err, "list messages of campaign %s", id)
 }
 
 // A filter looks at the 10,000 messages after the position: one that few of them pass would read all there are of the
@@ -283,9 +280,6 @@ func (s *Messages) List(ctx context.Context, tenant string, f MessageFilter, aft
 		text, args = sqlMessagesDirectSome, append(args, db.Among(f.State), db.Among(f.Class), db.Among(f.Code))
 	}
 	rows, err := db.TenantRows(ctx, s.pool, tenant, scanFiltered, text, args...)
-	if err != nil {
-		return nil, nil, fmt.Errorf("list messages: %w", err)
-	}
 	found, next := db.CutLooked(rows, n, func(m MessageRow) db.Position { return db.Position{At: m.QueuedAt, ID: m.ID} })
-	return found, next, nil
+	return found, next, fault.Wrap(err, "list messages")
 }

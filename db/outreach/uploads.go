@@ -249,11 +249,8 @@ func (s *Uploads) List(ctx context.Context, tenant string, states []string, afte
 	id, at := after.Keys()
 	list, err := db.TenantRows(ctx, s.pool, tenant, pgx.RowToStructByPos[Upload], sqlUploadsList, tenant,
 		db.Among(states), id, at, limit+1)
-	if err != nil {
-		return nil, nil, fmt.Errorf("list uploads: %w", err)
-	}
 	list, next := db.CutPage(list, limit, func(u Upload) db.Position { return db.Position{At: u.CreatedAt, ID: u.ID} })
-	return list, next, nil
+	return list, next, fault.Wrap(err, "list uploads")
 }
 
 const (

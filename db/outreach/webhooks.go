@@ -81,10 +81,7 @@ func (s *Webhooks) Backlog(ctx context.Context, most int, now time.Time) (waitin
 		Oldest float64
 	}
 	w, err := db.One(db.SystemRows(ctx, s.pool, pgx.RowToStructByPos[backlog], sqlWebhookBacklog, most, now))
-	if err != nil {
-		return 0, 0, fmt.Errorf("count webhooks: %w", err)
-	}
-	return w.N, w.Oldest, nil
+	return w.N, w.Oldest, fault.Wrap(err, "count webhooks")
 }
 
 const sqlWebhookTake = `/* sqlWebhookTake */

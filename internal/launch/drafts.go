@@ -110,8 +110,5 @@ func (l *Launch) Drafting(ctx context.Context) (int64, error) {
 	n, err := l.Temporal.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{
 		Query: fmt.Sprintf("WorkflowType = %q AND ExecutionStatus = 'Running'", "CrawlDraft"),
 	})
-	if err != nil {
-		return 0, fmt.Errorf("count workflows of drafts: %w", err)
-	}
-	return n.GetCount(), nil
+	return n.GetCount(), fault.Wrap(err, "count workflows of drafts")
 }
