@@ -80,8 +80,5 @@ func (h AuditLog) list(ctx context.Context, in *listAuditInput) (*Body[AuditPage
 	rows, next, err := h.Store.List(ctx, db.AuditFilter{
 		Subject: in.Subject, Actor: in.actors, Action: in.actions, Since: in.Since, Until: in.Until,
 	}, in.after, in.Limit)
-	if err != nil {
-		return nil, err
-	}
-	return BodyOf(AuditPage(PageOf(rows, showAuditRow, timeCursorAt(next, auditOrder)))), nil
+	return BodyOf(AuditPage(PageOf(rows, showAuditRow, timeCursorAt(next, auditOrder)))), err
 }

@@ -2,14 +2,20 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/gin-gonic/gin"
+
+	"github.com/mtlrent/conveyor/domain/access"
+	"github.com/mtlrent/conveyor/domain/fault"
+	"github.com/mtlrent/conveyor/web"
 )
 
 // Door is what a Part registers its operations with.
@@ -197,4 +203,201 @@ func Set[T any](v, said *T) {
 	if said != nil {
 		*v = *said
 	}
+}
+
+// Keys of an operation's metadata.
+const (
+	roleKey    = "role"    // the access.Role it needs
+	tenantKey  = "tenant"  // true: the operation is for keys of tenants
+	ManyKey    = "many"    // true: a change that callers make all the time, so that only the rate of requests counts it
+	TimeoutKey = "timeout" // the time.Duration its answer may take, instead of RequestTimeout and wholeTimeout
+)
+
+// securityScheme is the name of the document's only security scheme.
+const securityScheme = "bearer"
+
+// Needs sets the role that an operation requires, for the gate and for the document. An operation without a role that
+// is not in openOperations is for admins. Of the statuses that are errors, 401, 403, 429, 503 and, where the path has a
+// parameter, 404 are added here, and 422 and 500 by huma: an operation names the others.
+func Needs(role access.Role, o huma.Operation) huma.Operation {
+	if o.Metadata == nil {
+		o.Metadata = map[string]any{}
+	}
+	o.Metadata[roleKey] = role
+	if o.Extensions == nil {
+		o.Extensions = map[string]any{}
+	}
+	o.Extensions["x-required-role"] = string(role)
+	o.Security = []map[string][]string{{securityScheme: {}}}
+	if o.Description != "" {
+		o.Description += " "
+	}
+	o.Description += "Needs the role " + string(role) + "."
+	o.Errors = also(o.Errors, 401, 403, 429, 503)
+	if strings.Contains(o.Path, "{") {
+		o.Errors = also(o.Errors, http.StatusNotFound)
+	}
+	return o
+}
+
+// also adds statuses to those that an operation is documented with.
+func also(documented []int, statuses ...int) []int {
+	all := slices.Concat(documented, statuses)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// openOperations require no credentials: a load balancer polls health and readiness, and <img> loads pictures without
+// sending a key. The pictures are of public adverts, under names that cannot be guessed. Meta signs its webhooks.
+// Addresses of feeds, and links of e-mails, have a token. A session is opened with a key, and asked for before there is
+// one.
+var openOperations = []string{
+	"health", "ready", "get-image", "verify-whatsapp-webhook", "receive-whatsapp-webhook", "get-feed",
+	"show-confirmation", "confirm-subscription", "show-unsubscription", "unsubscribe",
+	"get-session", "open-session", "close-session", "begin-oidc-login", "finish-oidc-login",
+}
+
+// openRoutes are the open routes that are no operations: the files of the console, and the documentation.
+var openRoutes = []string{
+	"/", consoleRoute, "/docs", "/docs/*file", "/openapi.json", "/openapi.yaml", "/openapi-3.0.json", "/openapi-3.0.yaml",
+}
+
+const consoleRoute = web.Prefix + "*file"
+
+type callerKey struct{}
+
+// anonymous is the caller while authentication is off.
+var anonymous = access.Caller{Name: "anonymous", Role: access.Admin}
+
+// CallerOf is the caller whose request ctx belongs to.
+func CallerOf(ctx context.Context) access.Caller {
+	if c, ok := ctx.Value(callerKey{}).(access.Caller); ok {
+		return c
+	}
+	return anonymous
+}
+
+type sessionKey struct{}
+
+// inSession is a context of a request that was let in by a session, by the sum of its secret.
+func inSession(ctx context.Context, sum access.Sum) context.Context {
+	return context.WithValue(ctx, sessionKey{}, sum)
+}
+
+// as is a context in which c is the caller.
+func as(ctx context.Context, c access.Caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, c)
+}
+
+// OfTenant is the part of an input that says whose rows a request is about. Every operation for keys of tenants has it.
+type OfTenant struct {
+	Tenant string `query:"tenant" maxLength:"40" doc:"the tenant that the request is about: required unless the API key is of one" example:"acme"`
+}
+
+func (in OfTenant) named() string { return in.Tenant }
+
+// A TenantOperation is one that keys of tenants may call. ServeTenant and StreamTenant register it.
+type TenantOperation struct{ huma.Operation }
+
+// NeedsTenant sets the role of an operation that keys of tenants may call.
+func NeedsTenant(role access.Role, o huma.Operation) TenantOperation {
+	if o.Metadata == nil {
+		o.Metadata = map[string]any{}
+	}
+	o.Metadata[tenantKey] = true
+	o.Errors = also(o.Errors, http.StatusBadRequest, http.StatusNotFound)
+	o = Needs(role, o)
+	o.Description += " A key of a tenant may call it."
+	o.Extensions["x-tenant-keys"] = true
+	return TenantOperation{o}
+}
+
+// An ofTenant is an input *I that has OfTenant.
+type ofTenant[I any] interface {
+	*I
+	named() string
+}
+
+// ServeTenant is Serve for an operation on what is of one tenant: that is what its handler is given, and the only one
+// that it may touch.
+func ServeTenant[I, O any, P ofTenant[I]](
+	d *Door, o TenantOperation, handle func(ctx context.Context, tenant string, in P) (*O, error),
+) {
+	Serve(d, o.Operation, func(ctx context.Context, in *I) (*O, error) {
+		tenant, err := d.tenantOf(ctx, P(in).named())
+		if err != nil {
+			return nil, err
+		}
+		return handle(ctx, tenant, in)
+	})
+}
+
+// StreamTenant is ServeTenant for an answer that is streamed.
+func StreamTenant[I, O any, P ofTenant[I]](
+	d *Door, o TenantOperation, handle func(ctx context.Context, tenant string, in P) (*O, error),
+) {
+	Stream(d, o.Operation, func(ctx context.Context, in *I) (*O, error) {
+		finding, cancel := context.WithTimeout(ctx, RequestTimeout)
+		defer cancel()
+		tenant, err := d.tenantOf(finding, P(in).named())
+		if err != nil {
+			return nil, err
+		}
+		return handle(ctx, tenant, in)
+	})
+}
+
+// tenantOf is the tenant whose rows a request is about: that of the caller's key, and otherwise the named one, which
+// must be there. To a key of a tenant another one is as unknown as one that is not there.
+func (d *Door) tenantOf(ctx context.Context, named string) (string, error) {
+	if err := ReachesTenants(ctx); err != nil {
+		return "", err
+	}
+	own := CallerOf(ctx).Tenant
+	switch {
+	case own != "" && (named == "" || named == own):
+		return own, nil
+	case own != "":
+		return "", fault.Newf(fault.Gone, "there is no tenant %.80q", named)
+	case named == "":
+		return "", huma.Error400BadRequest("no tenant: the credentials are of none, so name one: ?tenant=ID in a request, " +
+			"--tenant ID in a command")
+	}
+	t, err := d.Tenants.Get(ctx, named)
+	if err == nil && t.Erasing {
+		err = fault.Newf(fault.Gone, "the tenant %q is erased", named)
+	}
+	return t.ID, err
+}
+
+// ReachesTenants refuses a caller that what is of tenants is not for: keys are given one by one, tokens by rule. An
+// operation that shows things of several tenants asks it, others are registered by ServeTenant.
+func ReachesTenants(ctx context.Context) error {
+	if c := CallerOf(ctx); c.Tenant != "" || c.KeyID != "" || c.Role.May(access.Operate) {
+		return nil
+	}
+	return huma.Error403Forbidden("the token is of no tenant: what is of tenants asks for the role operate, or for " +
+		"the claim that CONVEYOR_OIDC_TENANT_CLAIM names")
+}
+
+// standing refuses, as fault.Blocked, a person of a tenant that is erased. Its keys are revoked; an issuer goes on to
+// vouch for its persons.
+func (g *Guard) standing(ctx context.Context, caller access.Caller) error {
+	if caller.Tenant == "" || caller.KeyID != "" {
+		return nil
+	}
+	if g.tenants == nil {
+		return fmt.Errorf("the guard has no tenants to tell whether that of %s, %q, is erased", caller.Name, caller.Tenant)
+	}
+	erased, err := g.tenants.get(ctx, caller.Tenant, func(ctx context.Context, _, _ bool) (bool, error) {
+		t, err := g.o.Tenants.Get(ctx, caller.Tenant)
+		return t.Erasing, err
+	})
+	if class, _ := fault.Of(err); err != nil && class != fault.Gone { // one that is not there may be made later
+		return err
+	}
+	if erased {
+		return fault.Newf(fault.Blocked, "%s is of the tenant %q, which is erased", caller.Name, caller.Tenant)
+	}
+	return nil
 }

@@ -2,15 +2,20 @@ package api
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
 	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/access"
@@ -164,3 +169,220 @@ func (h Events) stream(c *gin.Context, d *Door, hub *hub, topics []string) {
 
 // HeartbeatAfter is how long a stream of events is silent at most, so that proxies keep the connection.
 const HeartbeatAfter = 15 * time.Second
+
+const (
+	hubRing   = 1000            // events that a stream may come back to
+	hubBuffer = 64              // events that wait for a slow reader; then it is told to read all anew
+	hubWithin = 5 * time.Second // for a look
+	reportGap = 5 * time.Second // between two looks at the backlog
+)
+
+// topicReport is the topic of the backlog; the others are those of db.Marks.
+const topicReport = "report"
+
+// resync tells a reader to read all anew: it may have missed something.
+const resync = "resync"
+
+// An event is what streams are told.
+type event struct {
+	n     int64
+	topic string
+	data  string
+}
+
+// hub looks for changes, once for all streams, and not at all while there is none.
+type hub struct {
+	store  *db.Marks
+	report func(context.Context) backlog.Report
+	every  time.Duration
+	now    func() time.Time
+	log    *slog.Logger
+	name   string // of this process: the numbers of another one's events mean nothing here
+
+	mu      sync.Mutex
+	streams map[*reader]bool
+	looking bool
+	last    map[string]string // the marks of the last look
+	ring    []event           // the newest ones, the oldest first
+	n       int64             // of the newest event
+}
+
+// A reader is a stream.
+type reader struct {
+	topics []string
+	events chan event
+	lost   bool // it was too slow, or something may have happened before it was known: under hub.mu
+}
+
+func newHub(store *db.Marks, report func(context.Context) backlog.Report, every time.Duration, d *Door) *hub {
+	return &hub{
+		store: store, report: report, every: every, now: d.Now, log: d.Log, name: uuid.NewString()[:8],
+		streams: map[*reader]bool{},
+	}
+}
+
+// join begins a stream of topics after the event with an ID; "" begins anew. The missed events come first. A reader
+// whose ID is too old, or of another process, is told to read all anew. Call leave when the stream is over.
+func (h *hub) join(topics []string, after string) (r *reader, missed []event, leave func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r = &reader{topics: topics, events: make(chan event, hubBuffer)}
+	name, number, _ := strings.Cut(after, "-")
+	n, err := strconv.ParseInt(number, 10, 64)
+	switch {
+	case err != nil || name != h.name || n > h.n || len(h.ring) == 0 && n < h.n || len(h.ring) > 0 && n < h.ring[0].n-1:
+		r.lost = true
+	default:
+		for _, e := range h.ring {
+			if e.n > n && slices.Contains(topics, e.topic) {
+				missed = append(missed, e)
+			}
+		}
+	}
+	if !h.looking || slices.ContainsFunc(topics, func(t string) bool { _, ok := h.last[t]; return !ok }) {
+		r.lost = true // nobody has looked meanwhile
+	}
+	h.streams[r] = true
+	if !h.looking {
+		h.looking, h.last = true, nil
+		go h.look() // ends with the last stream
+	}
+	return r, missed, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.streams, r)
+	}
+}
+
+// missedSome says, once, that a reader has to read all anew, after the topics it wants were looked at.
+func (h *hub) missedSome(r *reader) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, t := range r.topics {
+		if _, ok := h.last[t]; !ok && t != topicReport {
+			return false
+		}
+	}
+	lost := r.lost
+	r.lost = false
+	return lost
+}
+
+// look looks for changes until there is no stream.
+func (h *hub) look() {
+	tick := time.NewTicker(h.every)
+	defer tick.Stop()
+	var reported time.Time
+	for {
+		topics, ok := h.wanted()
+		if !ok {
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), hubWithin)
+		marks, err := h.marks(ctx, topics, &reported)
+		cancel()
+		if err != nil {
+			h.log.WarnContext(ctx, "cannot look for changes for the streams of events", "err", err)
+		} else {
+			h.publish(topics, marks)
+		}
+		<-tick.C
+	}
+}
+
+// wanted are the topics of all streams; ok is false, and the look is over, when there is none.
+func (h *hub) wanted() (topics []string, ok bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for r := range h.streams {
+		topics = append(topics, r.topics...)
+	}
+	slices.Sort(topics)
+	h.looking = len(h.streams) > 0
+	return slices.Compact(topics), h.looking
+}
+
+func (h *hub) marks(ctx context.Context, topics []string, reported *time.Time) (map[string]string, error) {
+	marks, err := h.store.Read(ctx, topics, h.now())
+	if err != nil {
+		return nil, err
+	}
+	if slices.Contains(topics, topicReport) && h.report != nil && time.Since(*reported) >= min(reportGap, 5*h.every) {
+		*reported = time.Now()
+		marks[topicReport] = summary(h.report(ctx))
+	}
+	return marks, nil
+}
+
+// summary is the data of an event of the backlog: its numbers, as JSON.
+func summary(r backlog.Report) string {
+	var ready int64
+	for _, q := range r.Queues {
+		ready += q.Ready
+	}
+	doc, err := json.Marshal(map[string]any{
+		"dead_letters": r.OpenDeadLetters(), "ready": ready, "outbox": r.Outbox.Pending, "concerns": len(r.Concerns),
+		"services": r.Services, "crawls": r.Crawls.Running,
+	})
+	if err != nil {
+		panic(err) // numbers and names
+	}
+	return string(doc)
+}
+
+// publish tells the streams what has changed since the look before. What is looked at for the first time has not.
+func (h *hub) publish(topics []string, marks map[string]string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	last := map[string]string{}
+	for _, topic := range topics {
+		before, known := h.last[topic]
+		mark, read := marks[topic]
+		if !read {
+			if known {
+				last[topic] = before
+			}
+			continue
+		}
+		last[topic] = mark
+		if known && mark != before || topic == topicReport && !known {
+			data := "{}"
+			if topic == topicReport {
+				data = mark
+			}
+			h.n++
+			e := event{h.n, topic, data}
+			if h.ring = append(h.ring, e); len(h.ring) > hubRing {
+				h.ring = slices.Clone(h.ring[len(h.ring)-hubRing:])
+			}
+			h.tell(e)
+		}
+	}
+	h.last = last
+}
+
+// tell gives an event to the streams that want it. The caller holds the lock.
+func (h *hub) tell(e event) {
+	for r := range h.streams {
+		if !slices.Contains(r.topics, e.topic) {
+			continue
+		}
+		select {
+		case r.events <- e:
+		default:
+			r.lost = true
+		}
+	}
+}
+
+// text is an event as server-sent events have it.
+func (h *hub) text(e event) string {
+	return fmt.Sprintf("id: %s-%d\nevent: %s\ndata: %s\n\n", h.name, e.n, e.topic, e.data)
+}
+
+// resync is the event that tells a reader to read all anew, with the ID that it goes on from.
+func (h *hub) resync() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.text(event{h.n, resync, "{}"})
+}

@@ -253,8 +253,5 @@ type crawlURLInput struct {
 
 func (h Crawls) url(ctx context.Context, in *crawlURLInput) (*api.Body[*CrawlURLDetail], error) {
 	u, err := h.Store.URL(ctx, in.ID, in.URL, in.Limit)
-	if err != nil {
-		return nil, err
-	}
-	return api.BodyOf(showCrawlURLDetail(u)), nil
+	return api.BodyOf(showCrawlURLDetail(u)), err
 }

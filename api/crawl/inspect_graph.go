@@ -372,8 +372,5 @@ type compareCrawlsInput struct {
 
 func (h Crawls) compare(ctx context.Context, in *compareCrawlsInput) (*api.Body[*CrawlComparison], error) {
 	c, err := h.Store.Compare(ctx, in.A, in.B, in.Limit)
-	if err != nil {
-		return nil, err
-	}
-	return api.BodyOf(showCrawlComparison(c)), nil
+	return api.BodyOf(showCrawlComparison(c)), err
 }

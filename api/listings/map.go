@@ -59,10 +59,7 @@ type ListingCount struct {
 
 func (h Listings) count(ctx context.Context, in *countListingsInput) (*api.Body[ListingCount], error) {
 	n, exact, err := h.Store.Count(ctx, in.filter())
-	if err != nil {
-		return nil, api.Asked("text", in.Text, err)
-	}
-	return api.BodyOf(ListingCount{n, exact}), nil
+	return api.BodyOf(ListingCount{n, exact}), api.Asked("text", in.Text, err)
 }
 
 type mapListingsInput struct {

@@ -204,10 +204,7 @@ type savedSearchInput struct {
 
 func (h Searches) get(ctx context.Context, tenant string, in *savedSearchInput) (*savedSearchOutput, error) {
 	s, err := h.Store.Get(ctx, tenant, in.Search)
-	if err != nil {
-		return nil, err
-	}
-	return &savedSearchOutput{Body: showSearch(s)}, nil
+	return &savedSearchOutput{Body: showSearch(s)}, err
 }
 
 // SearchPatch is the body of PATCH /searches/{search}.

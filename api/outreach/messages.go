@@ -290,10 +290,7 @@ func timeline(m dboutreach.MessageRow, attempts []dboutreach.Attempt) []MessageE
 
 func (h Messages) get(ctx context.Context, tenant string, in *messageInput) (*api.Body[MessageDetail], error) {
 	m, attempts, err := h.Store.Get(ctx, tenant, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return api.BodyOf(MessageDetail{showMessage(m, api.CallerOf(ctx).Role), timeline(m, attempts)}), nil
+	return api.BodyOf(MessageDetail{showMessage(m, api.CallerOf(ctx).Role), timeline(m, attempts)}), err
 }
 
 // MessageRecipient is the answer of POST /messages/{id}/recipient.

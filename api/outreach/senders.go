@@ -191,10 +191,7 @@ type senderInput struct {
 
 func (h Senders) get(ctx context.Context, in *senderInput) (*senderOutput, error) {
 	s, err := h.Store.Get(ctx, in.Tenant, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return &senderOutput{Status: http.StatusOK, Body: showSender(s)}, nil
+	return &senderOutput{Status: http.StatusOK, Body: showSender(s)}, err
 }
 
 // SenderPatch is the body of PATCH /tenants/{tenant}/senders/{id}.

@@ -273,10 +273,7 @@ type SearchSuggestions struct {
 
 func (h Search) suggest(ctx context.Context, in *suggestInput) (*api.Body[SearchSuggestions], error) {
 	found, err := h.Engines[h.Use].Suggest(ctx, in.Q, in.Limit)
-	if err != nil {
-		return nil, api.Asked("q", in.Q, err)
-	}
-	return api.BodyOf(SearchSuggestions{append([]string{}, found...)}), nil
+	return api.BodyOf(SearchSuggestions{append([]string{}, found...)}), api.Asked("q", in.Q, err)
 }
 
 // SearchStats is the answer of GET /search/stats.
