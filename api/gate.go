@@ -18,12 +18,12 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
 	"golang.org/x/time/rate"
 
 	"github.com/mtlrent/conveyor/domain/access"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/limit"
+	"github.com/mtlrent/conveyor/internal/metric"
 	"github.com/mtlrent/conveyor/internal/rebind"
 )
 
@@ -74,14 +74,12 @@ func newGate(o Options) *gate {
 	if u, err := url.Parse(o.URL); err == nil && u.Host != "" {
 		_ = g.cross.AddTrustedOrigin(u.Scheme + "://" + u.Host) // behind a proxy the header Host may be another
 	}
-	metrics := promauto.With(o.Registerer)
-	g.requests = metrics.NewCounterVec(prometheus.CounterOpts{
+	m := metric.With(o.Registerer)
+	g.requests = m.NewCounterVec(prometheus.CounterOpts{
 		Name: "conveyor_api_requests_total", Help: "Requests answered, by operation and status.",
 	}, []string{"operation", "status"})
-	g.seconds = metrics.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "conveyor_api_request_seconds", Help: "Time to answer a request, by operation.",
-		Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
-	}, []string{"operation"})
+	g.seconds = m.Histograms("conveyor_api_request_seconds", "Time to answer a request, by operation.", "operation",
+		.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30)
 	return g
 }
 

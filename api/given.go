@@ -2,7 +2,8 @@ package api
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/mtlrent/conveyor/internal/metric"
 )
 
 // The actions by which persons are given out, as the audit has them.
@@ -17,21 +18,13 @@ const (
 type Given struct{ reads, persons *prometheus.CounterVec }
 
 func newGiven(r prometheus.Registerer) Given {
-	metrics := promauto.With(r)
-	g := Given{
-		reads: metrics.NewCounterVec(prometheus.CounterOpts{
-			Name: "conveyor_personal_data_reads_total", Help: "Requests that were given persons, by action in the audit.",
-		}, []string{"action"}),
-		persons: metrics.NewCounterVec(prometheus.CounterOpts{
-			Name: "conveyor_personal_data_persons_total",
-			Help: "Persons, or rows of files, that were given out, by action in the audit.",
-		}, []string{"action"}),
+	m, actions := metric.With(r), []string{ContactsExported, ContactExported, RefusedShown, RecipientShown}
+	return Given{
+		reads: m.Counters("conveyor_personal_data_reads_total",
+			"Requests that were given persons, by action in the audit.", "action", actions...),
+		persons: m.Counters("conveyor_personal_data_persons_total",
+			"Persons, or rows of files, that were given out, by action in the audit.", "action", actions...),
 	}
-	for _, action := range []string{ContactsExported, ContactExported, RefusedShown, RecipientShown} {
-		g.reads.WithLabelValues(action) // or the first would be no increase
-		g.persons.WithLabelValues(action)
-	}
-	return g
 }
 
 // Read counts a request; its persons are counted as they are given out.

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/mtlrent/conveyor/internal/metric"
 )
 
 // Metrics are the counters of the bridge. Make them once in a process.
@@ -29,71 +31,48 @@ type Metrics struct {
 
 // NewMetrics registers the bridge's metrics with r.
 func NewMetrics(r prometheus.Registerer) *Metrics {
-	m := &Metrics{
-		messages: prometheus.NewCounterVec(prometheus.CounterOpts{
+	m := metric.With(r)
+	return &Metrics{
+		messages: m.NewCounterVec(prometheus.CounterOpts{
 			Name: "conveyor_messages_total", Help: "Deliveries settled, by queue and outcome (done, dead).",
 		}, []string{"queue", "outcome"}),
-		unchangedN: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "conveyor_listings_unchanged_total",
-			Help: "Scraped adverts that had not changed since they were last processed, by platform.",
-		}, []string{"platform"}),
-		refusedN: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "conveyor_listings_blocked_total",
-			Help: "Scraped adverts that were acknowledged and not stored: they were forgotten and may not come back.",
-		}, []string{"platform"}),
-		overtakenN: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "conveyor_listings_overtaken_total",
-			Help: "Normalized adverts of other teams that a newer scrape had replaced when they arrived, by queue.",
-		}, []string{"queue"}),
-		heldN: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "conveyor_messages_held", Help: "Deliveries held because a dependency is down, by queue.",
-		}, []string{"queue"}),
-		consumers: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "conveyor_consumer_open", Help: "Consumers that have a session with the broker, by queue.",
-		}, []string{"queue"}),
-		batches: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "conveyor_batch_messages", Help: "Deliveries handled together, by queue.",
-			Buckets: []float64{1, 2, 5, 10, 20, 50, 100, 200, 500},
-		}, []string{"queue"}),
-		handling: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "conveyor_batch_seconds", Help: "Time from taking a batch to its last ack, by queue.",
-			Buckets: prometheus.ExponentialBuckets(0.002, 2.5, 12),
-		}, []string{"queue"}),
-		connections: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "conveyor_amqp_connections_total", Help: "Connections opened to RabbitMQ, by use.",
-		}, []string{"name"}),
-		blockedN: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "conveyor_amqp_blocked", Help: "1 while the broker blocks publishers (memory or disk alarm), by connection.",
-		}, []string{"name"}),
-		publishedN: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "conveyor_outbox_published_total", Help: "Outbox messages confirmed by the broker, by routing key.",
-		}, []string{"key"}),
-		publishDelay: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "conveyor_outbox_delay_seconds", Help: "Time from an event's transaction to the broker's confirm.",
-			Buckets: prometheus.ExponentialBuckets(0.002, 2.5, 12),
-		}),
-		lostLeases: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "conveyor_outbox_leases_lost_total", Help: "Messages confirmed after their lease had run out; must stay 0.",
-		}),
-		limits: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "conveyor_queue_limit", Help: "Messages that a queue of events keeps, by queue; older ones are dropped.",
-		}, []string{"queue"}),
-		droppedN: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "conveyor_queue_dropped_total", Help: "Oldest messages dropped from a queue of events that was full, by queue.",
-		}, []string{"queue"}),
-		findableS: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name:    "conveyor_search_findable_seconds",
-			Help:    "Time from the publication of a crawled page, by its whole-second AMQP timestamp, until it could be found.",
-			Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200},
-		}),
-		givenUp: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "conveyor_outbox_given_up_total",
-			Help: "Outbox messages that the broker refused for too long and that are dead letters now.",
-		}),
+		unchangedN: m.Counters("conveyor_listings_unchanged_total",
+			"Scraped adverts that had not changed since they were last processed, by platform.", "platform"),
+		refusedN: m.Counters("conveyor_listings_blocked_total",
+			"Scraped adverts that were acknowledged and not stored: they were forgotten and may not come back.",
+			"platform"),
+		overtakenN: m.Counters("conveyor_listings_overtaken_total",
+			"Normalized adverts of other teams that a newer scrape had replaced when they arrived, by queue.", "queue"),
+		heldN: m.Gauges("conveyor_messages_held",
+			"Deliveries held because a dependency is down, by queue.", "queue"),
+		consumers: m.Gauges("conveyor_consumer_open",
+			"Consumers that have a session with the broker, by queue.", "queue"),
+		batches: m.Histograms("conveyor_batch_messages",
+			"Deliveries handled together, by queue.", "queue", 1, 2, 5, 10, 20, 50, 100, 200, 500),
+		handling: m.Histograms("conveyor_batch_seconds",
+			"Time from taking a batch to its last ack, by queue.",
+			"queue", prometheus.ExponentialBuckets(0.002, 2.5, 12)...),
+		connections: m.Counters("conveyor_amqp_connections_total",
+			"Connections opened to RabbitMQ, by use.", "name"),
+		blockedN: m.Gauges("conveyor_amqp_blocked",
+			"1 while the broker blocks publishers (memory or disk alarm), by connection.", "name"),
+		publishedN: m.Counters("conveyor_outbox_published_total",
+			"Outbox messages confirmed by the broker, by routing key.", "key"),
+		publishDelay: m.Histogram("conveyor_outbox_delay_seconds",
+			"Time from an event's transaction to the broker's confirm.",
+			prometheus.ExponentialBuckets(0.002, 2.5, 12)...),
+		lostLeases: m.Counter("conveyor_outbox_leases_lost_total",
+			"Messages confirmed after their lease had run out; must stay 0."),
+		limits: m.Gauges("conveyor_queue_limit",
+			"Messages that a queue of events keeps, by queue; older ones are dropped.", "queue"),
+		droppedN: m.Counters("conveyor_queue_dropped_total",
+			"Oldest messages dropped from a queue of events that was full, by queue.", "queue"),
+		findableS: m.Histogram("conveyor_search_findable_seconds",
+			"Time from the publication of a crawled page, by its whole-second AMQP timestamp, until it could be found.",
+			.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200),
+		givenUp: m.Counter("conveyor_outbox_given_up_total",
+			"Outbox messages that the broker refused for too long and that are dead letters now."),
 	}
-	r.MustRegister(m.messages, m.unchangedN, m.refusedN, m.overtakenN, m.heldN, m.consumers, m.batches, m.handling,
-		m.connections, m.blockedN, m.publishedN, m.publishDelay, m.lostLeases, m.givenUp, m.limits, m.droppedN, m.findableS)
-	return m
 }
 
 func (m *Metrics) settled(queue, outcome string) { m.messages.WithLabelValues(queue, outcome).Inc() }

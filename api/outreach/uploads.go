@@ -11,7 +11,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/mtlrent/conveyor/api"
 	"github.com/mtlrent/conveyor/db"
@@ -20,6 +19,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/blob"
+	"github.com/mtlrent/conveyor/internal/metric"
 )
 
 // Uploads serves /uploads: the files of contacts and what becomes of them.
@@ -67,12 +67,8 @@ const (
 func (h Uploads) Register(d *api.Door) {
 	h.door, h.brake = d, newBrake(h.Limits)
 	h.taking, h.streams = api.NewTurns(takingMost, takingShare), api.NewTurns(streamsMost, streamsShare)
-	h.refused = promauto.With(d.Registerer).NewCounterVec(prometheus.CounterOpts{
-		Name: "conveyor_uploads_refused_total", Help: "Files of contacts that were refused before they were read, by reason.",
-	}, []string{"reason"})
-	for _, reason := range uploadRefusals {
-		h.refused.WithLabelValues(reason)
-	}
+	h.refused = metric.With(d.Registerer).Counters("conveyor_uploads_refused_total",
+		"Files of contacts that were refused before they were read, by reason.", "reason", uploadRefusals...)
 	create, body := h.createOperation(d)
 	api.StreamTenant(d, api.NeedsTenant(access.Operate, create), h.create)
 	d.API.OpenAPI().Paths[create.Path].Post.RequestBody = body // with it, huma would read and check the body

@@ -11,11 +11,11 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/gin-gonic/gin"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
 	"golang.org/x/time/rate"
 
 	"github.com/mtlrent/conveyor/api"
 	dboutreach "github.com/mtlrent/conveyor/db/outreach"
+	"github.com/mtlrent/conveyor/internal/metric"
 	"github.com/mtlrent/conveyor/internal/whatsapp"
 )
 
@@ -57,16 +57,10 @@ func (h Webhooks) Register(d *api.Door) {
 	h.door, h.room = d, api.NewTurns(webhookBodies, webhookShare)
 	h.wait, h.within = cmp.Or(h.wait, webhookWait), cmp.Or(h.within, webhookWithin)
 	h.lines = rate.NewLimiter(rate.Every(10*time.Second), 5)
-	h.received = promauto.With(d.Registerer).NewCounterVec(prometheus.CounterOpts{
-		Name: "conveyor_webhooks_received_total",
-		Help: "Requests of the WhatsApp webhook by result: stored, unsigned, too_large, broken, busy, away. Meta repeats " +
-			"those that were not stored.",
-	}, []string{"result"})
-	for _, result := range []string{
-		webhookStored, webhookUnsigned, webhookTooLarge, webhookBroken, webhookBusy, webhookAway,
-	} {
-		h.received.WithLabelValues(result) // 0, so that the first increase is seen
-	}
+	h.received = metric.With(d.Registerer).Counters("conveyor_webhooks_received_total",
+		"Requests of the WhatsApp webhook by result: stored, unsigned, too_large, broken, busy, away. Meta repeats "+
+			"those that were not stored.", "result",
+		webhookStored, webhookUnsigned, webhookTooLarge, webhookBroken, webhookBusy, webhookAway)
 	failed := func(says string) *huma.Response {
 		return &huma.Response{Description: says, Content: map[string]*huma.MediaType{"application/problem+json": {
 			Schema: &huma.Schema{Ref: "#/components/schemas/ErrorModel"},

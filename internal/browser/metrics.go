@@ -2,7 +2,8 @@ package browser
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/mtlrent/conveyor/internal/metric"
 )
 
 type metrics struct {
@@ -15,25 +16,17 @@ type metrics struct {
 
 // newMetrics registers with r, unless it is nil.
 func newMetrics(r prometheus.Registerer) *metrics {
-	with := promauto.With(r)
+	m := metric.With(r)
 	return &metrics{
-		pages: with.NewCounterVec(prometheus.CounterOpts{
-			Name: "conveyor_browser_pages_total", Help: "Pages loaded, by outcome: ok, cancelled or the class of the failure.",
-		}, []string{"outcome"}),
-		seconds: with.NewHistogram(prometheus.HistogramOpts{
-			Name: "conveyor_browser_page_seconds", Help: "Time from a free slot to the page's content.",
-			Buckets: prometheus.ExponentialBuckets(0.05, 2, 11),
-		}),
-		restarts: with.NewCounterVec(prometheus.CounterOpts{
-			Name: "conveyor_browser_restarts_total",
-			Help: "Restarts of Chromium, by reason: cycles, age, memory, crash or hung.",
-		}, []string{"reason"}),
-		rss: with.NewGauge(prometheus.GaugeOpts{
-			Name: "conveyor_browser_rss_bytes", Help: "Resident memory of Chromium and its driver, shared memory counted once a process.",
-		}),
-		open: with.NewGauge(prometheus.GaugeOpts{
-			Name: "conveyor_browser_pages_open", Help: "Pages being loaded.",
-		}),
+		pages: m.Counters("conveyor_browser_pages_total",
+			"Pages loaded, by outcome: ok, cancelled or the class of the failure.", "outcome"),
+		seconds: m.Histogram("conveyor_browser_page_seconds",
+			"Time from a free slot to the page's content.", prometheus.ExponentialBuckets(0.05, 2, 11)...),
+		restarts: m.Counters("conveyor_browser_restarts_total",
+			"Restarts of Chromium, by reason: cycles, age, memory, crash or hung.", "reason"),
+		rss: m.Gauge("conveyor_browser_rss_bytes",
+			"Resident memory of Chromium and its driver, shared memory counted once a process."),
+		open: m.Gauge("conveyor_browser_pages_open", "Pages being loaded."),
 	}
 }
 
@@ -46,21 +39,13 @@ type devtoolsMetrics struct {
 
 // newDevtoolsMetrics registers with r, unless it is nil.
 func newDevtoolsMetrics(r prometheus.Registerer) *devtoolsMetrics {
-	with := promauto.With(r)
+	m := metric.With(r)
 	return &devtoolsMetrics{
-		pages: with.NewCounterVec(prometheus.CounterOpts{
-			Name: "conveyor_devtools_pages_total",
-			Help: "Pages captured, by outcome: ok, unstable, cancelled or the class of the failure.",
-		}, []string{"outcome"}),
-		seconds: with.NewHistogram(prometheus.HistogramOpts{
-			Name: "conveyor_devtools_page_seconds", Help: "Time from a free slot to the page's content and screenshot.",
-			Buckets: prometheus.ExponentialBuckets(0.1, 2, 10),
-		}),
-		connects: with.NewCounter(prometheus.CounterOpts{
-			Name: "conveyor_devtools_connects_total", Help: "Connections made to a Chromium by DevTools.",
-		}),
-		open: with.NewGauge(prometheus.GaugeOpts{
-			Name: "conveyor_devtools_pages_open", Help: "Pages being captured.",
-		}),
+		pages: m.Counters("conveyor_devtools_pages_total",
+			"Pages captured, by outcome: ok, unstable, cancelled or the class of the failure.", "outcome"),
+		seconds: m.Histogram("conveyor_devtools_page_seconds",
+			"Time from a free slot to the page's content and screenshot.", prometheus.ExponentialBuckets(0.1, 2, 10)...),
+		connects: m.Counter("conveyor_devtools_connects_total", "Connections made to a Chromium by DevTools."),
+		open:     m.Gauge("conveyor_devtools_pages_open", "Pages being captured."),
 	}
 }

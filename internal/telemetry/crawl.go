@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/mtlrent/conveyor/domain/crawl"
+	"github.com/mtlrent/conveyor/internal/metric"
 )
 
 // Crawl has the metrics of a process that crawls. Those without our prefix have the names of the system that this one
@@ -18,9 +19,9 @@ type Crawl struct {
 
 // NewCrawl registers the metrics with r.
 func NewCrawl(r prometheus.Registerer) *Crawl {
-	m := with(r)
+	m := metric.With(r)
 	histogram := func(name, help string) prometheus.Histogram {
-		return m.histogram(name, help, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300)
+		return m.Histogram(name, help, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300)
 	}
 	return &Crawl{
 		fetch: histogram("crawl_fetch_duration_seconds",
@@ -30,17 +31,17 @@ func NewCrawl(r prometheus.Registerer) *Crawl {
 		wait: histogram("crawl_queue_latency_seconds", "Time from a URL being due until it was claimed."),
 		cycle: histogram("crawl_reconciliation_cycle_duration_seconds",
 			"Time of one cycle of maintenance of one run: leases that have ended, counts, completion."),
-		visited:   m.counter("crawl_urls_visited_total", "URLs that ended as VISITED."),
-		retried:   m.counter("crawl_urls_retried_total", "Requests after which a URL was queued again for another try."),
-		failed:    m.counter("crawl_urls_failed_total", "URLs that ended in a state other than VISITED and SKIPPED."),
-		processed: m.counter("processed_urls_total", "Claimed URLs that came to a result, retries included."),
-		skipped:   m.counter("conveyor_crawl_urls_skipped_total", "Claimed URLs that ended as SKIPPED."),
-		returned: m.counter("conveyor_crawl_urls_returned_total",
+		visited:   m.Counter("crawl_urls_visited_total", "URLs that ended as VISITED."),
+		retried:   m.Counter("crawl_urls_retried_total", "Requests after which a URL was queued again for another try."),
+		failed:    m.Counter("crawl_urls_failed_total", "URLs that ended in a state other than VISITED and SKIPPED."),
+		processed: m.Counter("processed_urls_total", "Claimed URLs that came to a result, retries included."),
+		skipped:   m.Counter("conveyor_crawl_urls_skipped_total", "Claimed URLs that ended as SKIPPED."),
+		returned: m.Counter("conveyor_crawl_urls_returned_total",
 			"Claimed URLs that went back to the frontier without a request: their host's turn was too far away."),
-		recovered: m.counter("crawl_stale_claims_recovered_total",
+		recovered: m.Counter("crawl_stale_claims_recovered_total",
 			"URLs whose lease ended before their worker had a result."),
-		cycles:   m.counter("crawl_queue_reconciliation_cycles_total", "Cycles of maintenance, of all runs."),
-		requeued: m.counter("crawl_queue_reconciliation_requeued_total", "URLs that maintenance put back to the frontier."),
+		cycles:   m.Counter("crawl_queue_reconciliation_cycles_total", "Cycles of maintenance, of all runs."),
+		requeued: m.Counter("crawl_queue_reconciliation_requeued_total", "URLs that maintenance put back to the frontier."),
 	}
 }
 

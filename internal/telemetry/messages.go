@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/internal/metric"
 )
 
 // Messages has the metrics of a process that sends messages. Its methods may be called by several goroutines at once.
@@ -18,19 +19,19 @@ type Messages struct {
 // NewMessages registers the metrics with r.
 func NewMessages(r prometheus.Registerer) *Messages {
 	seconds := []float64{.01, .025, .05, .1, .2, .3, .5, 1, 2.5, 5, 10, 20, 30, 60, 300, 1800}
-	m := with(r)
+	m := metric.With(r)
 	return &Messages{
 		sent: m.NewCounterVec(prometheus.CounterOpts{
 			Name: "conveyor_messages_sent_total",
 			Help: "Requests to send a message, by tier of the tenant, outcome and class of its error; none is \"\".",
 		}, []string{"tier", "outcome", "class"}),
-		took: m.histograms("conveyor_message_request_seconds", "Time of a request to send a message, by outcome.", "outcome",
+		took: m.Histograms("conveyor_message_request_seconds", "Time of a request to send a message, by outcome.", "outcome",
 			seconds...),
-		waited: m.histograms("conveyor_message_wait_seconds", "Time from a message being due until its request, by kind.",
+		waited: m.Histograms("conveyor_message_wait_seconds", "Time from a message being due until its request, by kind.",
 			"kind", seconds...),
-		slice: m.histograms("conveyor_dispatch_slice_seconds",
+		slice: m.Histograms("conveyor_dispatch_slice_seconds",
 			"Time for which a worker sent the messages of one tenant at a stretch, by task queue.", "queue", seconds...),
-		expired: m.counter("conveyor_message_leases_expired_total",
+		expired: m.Counter("conveyor_message_leases_expired_total",
 			"Messages whose worker did not say what became of them, so that they are unknown."),
 	}
 }

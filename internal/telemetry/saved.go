@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/mtlrent/conveyor/domain/saved"
+	"github.com/mtlrent/conveyor/internal/metric"
 )
 
 // Saved has the metrics of a process that compares listings with saved searches and tells them. Its methods may be
@@ -19,19 +20,18 @@ type Saved struct {
 
 // NewSaved registers the metrics with r.
 func NewSaved(r prometheus.Registerer) *Saved {
-	m := with(r)
+	m := metric.With(r)
 	s := &Saved{
-		events:  m.counter("conveyor_saved_events_total", "Events of listings that were compared with saved searches."),
-		matches: m.counter("conveyor_saved_matches_total", "News of saved searches that were found."),
-		looked:  m.counter("conveyor_saved_looked_total", "Saved searches that were looked at for these events."),
-		searches: m.NewGauge(prometheus.GaugeOpts{
-			Name: "conveyor_saved_searches", Help: "Active saved searches in the memory of the process that compares.",
-		}),
+		events:  m.Counter("conveyor_saved_events_total", "Events of listings that were compared with saved searches."),
+		matches: m.Counter("conveyor_saved_matches_total", "News of saved searches that were found."),
+		looked:  m.Counter("conveyor_saved_looked_total", "Saved searches that were looked at for these events."),
+		searches: m.Gauge("conveyor_saved_searches",
+			"Active saved searches in the memory of the process that compares."),
 		notices: m.NewCounterVec(prometheus.CounterOpts{
 			Name: "conveyor_saved_notices_total",
 			Help: "Tries to send notices of saved searches by channel and result: sent, retried, failed, dropped.",
 		}, []string{"channel", "result"}),
-		delay: m.histogram("conveyor_saved_delay_seconds",
+		delay: m.Histogram("conveyor_saved_delay_seconds",
 			"Time from an event of a listing until it was compared with the saved searches.",
 			.1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 3600),
 	}

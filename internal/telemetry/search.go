@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/mtlrent/conveyor/internal/metric"
 )
 
 // Search has the metrics of a process that stores pages for the search. Its methods may be called by several
@@ -15,12 +17,12 @@ type Search struct {
 
 // NewSearch registers the metrics with r.
 func NewSearch(r prometheus.Registerer) *Search {
-	m := with(r)
+	m := metric.With(r)
 	return &Search{
-		pages: m.counters("conveyor_search_pages_total",
+		pages: m.Counters("conveyor_search_pages_total",
 			"Crawled pages by outcome: stored, unchanged, overtaken by a version that was crawled later, removed, refused.",
 			"outcome", "stored", "unchanged", "overtaken", "removed", "refused"),
-		index: m.histograms("conveyor_search_index_seconds",
+		index: m.Histograms("conveyor_search_index_seconds",
 			"Time in which an engine made a batch of pages findable, by engine.", "engine",
 			.0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30),
 	}

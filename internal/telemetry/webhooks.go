@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/mtlrent/conveyor/internal/metric"
 )
 
 // Webhooks has the metrics of a process that applies the events of the WhatsApp webhook. Its methods may be called by
@@ -16,20 +18,20 @@ type Webhooks struct {
 
 // NewWebhooks registers the metrics with r.
 func NewWebhooks(r prometheus.Registerer) *Webhooks {
-	m := with(r)
+	m := metric.With(r)
 	return &Webhooks{
-		events: m.counters("conveyor_webhooks_applied_total",
+		events: m.Counters("conveyor_webhooks_applied_total",
 			"Events of the WhatsApp webhook by result: applied, or unreadable, which are kept and have no effect.", "result",
 			"applied", "unreadable"),
-		statuses: m.counters("conveyor_webhook_statuses_total",
+		statuses: m.Counters("conveyor_webhook_statuses_total",
 			"Statuses in them: known are those of messages of this system, unknown are others.", "message",
 			"known", "unknown"),
-		optOuts: m.counter("conveyor_webhook_opt_outs_total",
+		optOuts: m.Counter("conveyor_webhook_opt_outs_total",
 			"Messages in them that ask for no more messages, such as STOP."),
-		unknown: m.counter("conveyor_webhook_unknown_writers_total",
+		unknown: m.Counter("conveyor_webhook_unknown_writers_total",
 			"Messages in them that ask for no more messages, or for more again, of people who are not known: their numbers "+
 				"are not told, and no report on a message to them was."),
-		delay: m.histogram("conveyor_webhook_delay_seconds", "Time from the receipt of an event until it was applied.",
+		delay: m.Histogram("conveyor_webhook_delay_seconds", "Time from the receipt of an event until it was applied.",
 			.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 3600),
 	}
 }
