@@ -130,23 +130,17 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool, options ...MigrateOption) 
 	return m.grant(ctx, pool)
 }
 
-const sqlMigratedAt = `/* sqlMigratedAt */
-SELECT now(), to_regprocedure('partitions_make(text, timestamptz)') IS NOT NULL,
-    to_regprocedure('crawl_partitions_make(timestamptz)') IS NOT NULL`
+const sqlMigratedAt = `/* sqlMigratedAt */ SELECT now()`
 
 // partitions makes those of the months and the runs that come. Where a table stays locked, retention makes them later.
 func (m *migrator) partitions(ctx context.Context, pool *pgxpool.Pool) error {
 	var now time.Time
-	var months, runs bool // with the migrations of an older release there are no such functions
-	if err := pool.QueryRow(ctx, sqlMigratedAt).Scan(&now, &months, &runs); err != nil {
+	if err := pool.QueryRow(ctx, sqlMigratedAt).Scan(&now); err != nil {
 		return fmt.Errorf("read the time of Postgres: %w", err)
 	}
 	for try := 1; ; try++ {
-		var err error
-		if months {
-			err = makePartitions(ctx, pool, now)
-		}
-		if err == nil && runs {
+		err := makePartitions(ctx, pool, now)
+		if err == nil {
 			err = makeCrawlPartitions(ctx, pool, now)
 		}
 		if err == nil || !lockedOut(err) || ctx.Err() != nil {

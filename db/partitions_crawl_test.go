@@ -3,12 +3,9 @@ package db_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,10 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/jackc/pgx/v5/stdlib"
-	"github.com/pressly/goose/v3"
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/mtlrent/conveyor/db"
 	dbcrawl "github.com/mtlrent/conveyor/db/crawl"
@@ -27,17 +21,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/crawl"
 	"github.com/mtlrent/conveyor/domain/retention"
 	"github.com/mtlrent/conveyor/domain/web"
-	"github.com/mtlrent/conveyor/internal/servicetest"
 )
-
-// statement is that of the release before the tables of crawls had partitions.
-func statement(t testing.TB, name string) string {
-	t.Helper()
-
-	text, err := os.ReadFile("testdata/" + name + "_0080.sql")
-	require.NoError(t, err)
-	return string(text)
-}
 
 // crawlStarted creates a run that has work without end.
 func crawlStarted(ctx context.Context, s *dbcrawl.Crawls) (crawl.Run, error) {
@@ -47,113 +31,6 @@ func crawlStarted(ctx context.Context, s *dbcrawl.Crawls) (crawl.Run, error) {
 	return s.Create(ctx, dbcrawl.NewRun{
 		SeedURL: root.URL, Root: root, AllowedHosts: []string{root.Host}, Settings: settings,
 	}, time.Now())
-}
-
-// claimReleased claims by the statement of the release before.
-func claimReleased(ctx context.Context, pool *pgxpool.Pool, text string, run int64) (claims []crawl.Claim, err error) {
-	rows, _ := pool.Query(ctx, text, run, "", 5, []string{}, []int32{}, 5, "before", time.Minute)
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (c crawl.Claim, err error) {
-		var etag, modified *string
-		return c, row.Scan(&c.ID, &c.URL, &c.Host, &c.Depth, &c.Tries, &c.Lease, &c.QueuedAt, &etag, &modified, &c.Turn)
-	})
-}
-
-// The tables become partitions of new ones while runs are started, claimed from and written to, by this release and the
-// one before: each page is claimed and stored once, and no table is read as a whole under a lock.
-func TestCrawlTablesArePartitionedUnderWriters(t *testing.T) {
-	t.Parallel()
-
-	ctx, pool := t.Context(), dbtest.New(t)
-	migrating := beforePartitions(t, pool, "0080")
-	dbtest.Alter(t, pool, "ALTER TABLE crawl_runs ADD COLUMN pauses int NOT NULL DEFAULT 0") // which claims read since
-	released := statement(t, "crawl_claim")
-	done := dbtest.CrawlRun(t, pool, "done", "COMPLETED", &dbtest.Start)
-	dbtest.CrawlURLs(t, pool, done, 50)
-	run, err := crawlStarted(ctx, dbcrawl.NewCrawls(pool))
-	require.NoError(t, err)
-
-	writing, stop := context.WithCancel(ctx)
-	defer stop()
-	var stored, started atomic.Int64
-	var claimed sync.Map
-	var writers errgroup.Group
-	for w := range 3 {
-		store := dbcrawl.NewCrawls(pool) // a process of its own
-		writers.Go(func() error {
-			for writing.Err() == nil {
-				var claims []crawl.Claim
-				var err error
-				if w == 0 {
-					claims, err = claimReleased(ctx, pool, released, run.ID)
-				} else {
-					take := crawl.Take{Run: run.ID, Worker: fmt.Sprint(w), Max: 5, Fresh: 5, Lease: time.Minute}
-					claims, _, err = store.Claim(ctx, take)
-				}
-				if err != nil {
-					return err
-				}
-				var results []crawl.Result
-				for _, c := range claims {
-					if _, twice := claimed.LoadOrStore(c.ID, true); twice {
-						return fmt.Errorf("URL %d was claimed twice", c.ID)
-					}
-					n := 0
-					_, _ = fmt.Sscanf(c.URL, "https://a.example/%d", &n)
-					results = append(results, dbtest.Visited(c, fmt.Sprint("/", 2*n), fmt.Sprint("/", 2*n+1)))
-				}
-				if err := store.Record(ctx, run.ID, "w", results); err != nil {
-					return err
-				}
-				stored.Add(int64(len(claims)))
-			}
-			return nil
-		})
-	}
-	writers.Go(func() error {
-		store := dbcrawl.NewCrawls(pool)
-		for writing.Err() == nil && started.Load() < 60 {
-			if _, err := crawlStarted(ctx, store); err != nil {
-				return err
-			}
-			started.Add(1)
-		}
-		return nil
-	})
-	require.Eventually(t, func() bool { return stored.Load() > 10 }, servicetest.Patience(), time.Millisecond)
-	attached := migrated(t, pool, migrating)
-	before := stored.Load()
-	require.Eventually(t, func() bool { return stored.Load() > before+20 }, servicetest.Patience(), time.Millisecond)
-	stop()
-	require.NoError(t, writers.Wait())
-	require.Equal(t, 3, attached, "tables that were attached without reading them")
-
-	whole := func() {
-		t.Helper()
-		require.Equal(t, stored.Load(), dbtest.Count(t, pool, "crawl_urls WHERE run_id = $1 AND status = 'VISITED'", run.ID))
-		require.Equal(t, stored.Load(), dbtest.Count(t, pool, "crawl_links WHERE run_id = $1", run.ID))
-		require.Equal(t, int64(1), dbtest.Count(t, pool, `crawl_runs r WHERE id = $1 AND visited = $2 AND discovered = (
-			SELECT count(DISTINCT url_key) FROM crawl_urls WHERE run_id = r.id)`, run.ID, stored.Load()))
-		require.Equal(t, started.Load(), dbtest.Count(t, pool, "crawl_urls WHERE run_id > $1", run.ID))
-		require.Equal(t, int64(50), dbtest.Count(t, pool, "crawl_urls WHERE run_id = $1", done))
-		require.Equal(t, int64(100), dbtest.Count(t, pool, "crawl_tries WHERE run_id = $1", done))
-		require.Equal(t, dbtest.Count(t, pool, "crawl_urls"), dbtest.Query[int64](t, pool, "SELECT count(DISTINCT id) FROM crawl_urls")[0])
-	}
-	whole()
-
-	// Back and forth again, with all rows and the order of their numbers.
-	conn := stdlib.OpenDB(*migrating.Config().ConnConfig)
-	defer conn.Close()
-	provider, err := goose.NewProvider(goose.DialectPostgres, conn, os.DirFS("migrations"))
-	require.NoError(t, err)
-	_, err = provider.DownTo(ctx, 80)
-	require.NoError(t, err)
-	whole()
-	_, err = crawlStarted(ctx, dbcrawl.NewCrawls(pool))
-	require.NoError(t, err)
-	started.Add(1)
-	require.Zero(t, dbtest.Count(t, pool, "pg_class WHERE relispartition AND relname LIKE 'crawl%'"))
-	require.NoError(t, db.Migrate(ctx, migrating, db.GrantTo(pool.Config().ConnConfig.User)))
-	whole()
 }
 
 // crawlIDs makes the next run the one after last.
@@ -211,18 +88,6 @@ func TestCrawlPartitionsExpire(t *testing.T) {
 	require.Equal(t, 5+1, dbtest.Expire(t, pool, retention.CrawlRuns, dbtest.Start))
 	require.Equal(t, []string{"compared 5"}, left())
 	require.Len(t, crawlParts(t, pool), 3*2, "one with runs, one that is to come")
-
-	// The release before deletes row by row.
-	more, cursor := true, ""
-	for n := 0; more && n < 20; n++ {
-		var deleted int
-		row := pool.QueryRow(ctx, statement(t, "crawl_expire"), dbtest.Start.Add(time.Hour), cursor, 2)
-		require.NoError(t, row.Scan(&cursor, &more, &deleted))
-	}
-	require.Empty(t, left())
-	for _, table := range []string{"crawl_urls", "crawl_links", "crawl_tries", "crawl_rates"} {
-		require.Zero(t, dbtest.Count(t, pool, table), table)
-	}
 }
 
 // More runs than there are partitions for are refused nothing, and have one afterwards without being moved.

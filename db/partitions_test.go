@@ -4,20 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"net/url"
 	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/jackc/pgx/v5/stdlib"
-	"github.com/pressly/goose/v3"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
@@ -28,24 +23,6 @@ import (
 	"github.com/mtlrent/conveyor/domain/retention"
 	"github.com/mtlrent/conveyor/internal/servicetest"
 )
-
-// released are the migrations up to a number, as the release that had it as its last.
-func releasedUntil(t testing.TB, number string) fstest.MapFS {
-	t.Helper()
-
-	files, out := os.DirFS("migrations"), fstest.MapFS{}
-	names, err := fs.Glob(files, "*.sql")
-	require.NoError(t, err)
-	for _, name := range names {
-		if name[:4] > number {
-			continue
-		}
-		text, err := fs.ReadFile(files, name)
-		require.NoError(t, err)
-		out[name] = &fstest.MapFile{Data: text}
-	}
-	return out
-}
 
 // published stores a listing.
 func published(t *testing.T, pool *pgxpool.Pool) listing.Listing {
@@ -67,122 +44,6 @@ func published(t *testing.T, pool *pgxpool.Pool) listing.Listing {
 	_, err = s.Publish(ctx, listing.Publication{Version: v}, run, dbtest.Start)
 	require.NoError(t, err)
 	return l
-}
-
-// beforePartitions makes the database of pool that of the release that had a migration as its last, with what the roles
-// of the services may do, and returns the pool of the role that migrates.
-func beforePartitions(t *testing.T, pool *pgxpool.Pool, number string) *pgxpool.Pool {
-	t.Helper()
-
-	migrating := owned(t, pool)
-	dbtest.Alter(t, pool, "DROP SCHEMA public CASCADE; CREATE SCHEMA public")
-	require.NoError(t, db.Migrate(t.Context(), migrating, db.GrantTo(pool.Config().ConnConfig.User),
-		db.From(releasedUntil(t, number))))
-	return migrating
-}
-
-// migrated brings the schema up to date, and returns how many tables became partitions without being read.
-func migrated(t *testing.T, pool, migrating *pgxpool.Pool) int {
-	t.Helper()
-
-	u := url.UserPassword(migrating.Config().ConnConfig.User, migrating.Config().ConnConfig.Password)
-	conf := as(t, pool, u).Config()
-	var implied atomic.Int64
-	conf.ConnConfig.RuntimeParams["client_min_messages"] = "debug1"
-	conf.ConnConfig.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
-		if strings.Contains(n.Message, "_before\" is implied by existing constraints") {
-			implied.Add(1)
-		}
-	}
-	telling, err := pgxpool.NewWithConfig(t.Context(), conf)
-	require.NoError(t, err)
-	t.Cleanup(telling.Close)
-	require.NoError(t, db.Migrate(t.Context(), telling, db.GrantTo(pool.Config().ConnConfig.User)))
-	return int(implied.Load())
-}
-
-// The tables become partitions of new ones while adverts and actions are stored: each that was acknowledged is there
-// once, and no table is read as a whole under a lock.
-func TestTablesArePartitionedUnderWriters(t *testing.T) {
-	t.Parallel()
-
-	ctx, pool := t.Context(), dbtest.New(t)
-	migrating := beforePartitions(t, pool, "0074")
-	now := time.Now().UTC().Truncate(time.Microsecond)
-	store := func(ctx context.Context, name string, n int) error { // by statements that both releases know
-		ref := listing.Ref{Platform: "kijiji", PlatformID: fmt.Sprint(name, n)}
-		return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-			for _, sql := range []string{`
-				INSERT INTO raw_listings (id, platform, platform_id, url, payload, content_hash, first_scraped_at,
-					last_scraped_at, payload_at, revised_at)
-				VALUES ($1, $2, $3, '', '{}', '', $4, $4, $4, $4)`, `
-				INSERT INTO raw_listing_revisions (listing_id, revision, content_hash, payload, scraped_at, received_at)
-				SELECT id, 1, '', '{}', $4, $4 FROM raw_listings WHERE id = $1 AND platform = $2 AND platform_id = $3
-				ON CONFLICT DO NOTHING`, `
-				INSERT INTO listings (id, platform, platform_id, revision, url, title, description, rent_cents, bedrooms,
-					details, details_hash, published_at, updated_at)
-				VALUES ($1, $2, $3, 1, '', '', '', 1, 1, '{}', '', $4, $4)`, `
-				INSERT INTO listing_events (listing_id, revision, kind, at, new_rent_cents, new_status)
-				SELECT id, 1, 'created', $4, 1, 'active' FROM listings WHERE id = $1 AND platform = $2 AND platform_id = $3
-				ON CONFLICT DO NOTHING`, `
-				INSERT INTO audit (at, actor, action, subject)
-				SELECT $4::timestamptz, $2::text, $3::text, $1::uuid::text`,
-			} {
-				if _, err := tx.Exec(ctx, sql, ref.ID(), ref.Platform, ref.PlatformID, now); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	for n := range 200 {
-		require.NoError(t, store(ctx, "before-", n))
-	}
-
-	var stored atomic.Int64
-	writing, stop := context.WithCancel(ctx)
-	defer stop()
-	var writers errgroup.Group
-	for w := range 3 {
-		writers.Go(func() error {
-			for n := 0; writing.Err() == nil; n++ {
-				if err := store(ctx, fmt.Sprint("w", w, "-"), n); err != nil {
-					return err
-				}
-				stored.Add(1)
-			}
-			return nil
-		})
-	}
-	require.Equal(t, 6, migrated(t, pool, migrating), "tables that were attached without reading them")
-	before := stored.Load()
-	require.Eventually(t, func() bool { return stored.Load() > before+20 }, servicetest.Patience(), time.Millisecond)
-	stop()
-	require.NoError(t, writers.Wait())
-
-	want := stored.Load() + 200
-	require.Greater(t, before, int64(0), "some were stored while it migrated")
-	for _, table := range []string{"raw_listing_revisions", "listing_events", "audit"} {
-		require.Equal(t, want, dbtest.Count(t, pool, table), table)
-	}
-	require.Equal(t, want, dbtest.Query[int64](t, pool, "SELECT count(DISTINCT id) FROM listing_events")[0])
-	require.Equal(t, want, dbtest.Count(t, pool, "saved_queue"), "the trigger is there once, before and after")
-
-	// Back and forth again, with all rows and the order of their numbers.
-	conn := stdlib.OpenDB(*migrating.Config().ConnConfig)
-	defer conn.Close()
-	provider, err := goose.NewProvider(goose.DialectPostgres, conn, os.DirFS("migrations"))
-	require.NoError(t, err)
-	_, err = provider.DownTo(ctx, 74)
-	require.NoError(t, err)
-	require.NoError(t, store(ctx, "down-", 0))
-	require.Equal(t, want+1, dbtest.Count(t, pool, "listing_events"))
-	require.Zero(t, dbtest.Count(t, pool, `pg_class
-		WHERE relispartition AND relkind = 'r' AND relnamespace = 'public'::regnamespace`))
-	require.Equal(t, "down-0", dbtest.Query[string](t, pool, "SELECT action FROM audit ORDER BY id DESC LIMIT 1")[0])
-	require.NoError(t, db.Migrate(ctx, migrating, db.GrantTo(pool.Config().ConnConfig.User)))
-	require.NoError(t, store(ctx, "up-", 0))
-	require.Equal(t, want+2, dbtest.Count(t, pool, "audit"))
 }
 
 // Months that are over are dropped as a whole; what the table was before it had months is deleted row by row, and so
