@@ -251,10 +251,8 @@ func (a *Tending) TendCrawl(ctx context.Context, job CrawlShardJob) (crawl.Progr
 
 // pause waits, and returns the error of ctx when that ends first.
 func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return fault.Newf(fault.Limited, "stopped: %w", context.Cause(ctx))

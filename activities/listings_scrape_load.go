@@ -155,14 +155,11 @@ func (v *visitor) until(ctx context.Context, of scrape.Search, at time.Time, apa
 		if wait <= 0 {
 			return ctx.Err()
 		}
-		timer := time.NewTimer(min(wait, lookUp))
 		select {
-		case <-timer.C:
+		case <-time.After(min(wait, lookUp)):
 		case <-activity.GetWorkerStopChannel(ctx):
-			timer.Stop()
 			return &fault.Error{Class: fault.Limited, Err: errors.New("this worker is stopping; another will continue")}
 		case <-ctx.Done():
-			timer.Stop()
 			return ctx.Err()
 		}
 		turn, err := v.Sites.Settings(ctx, of)

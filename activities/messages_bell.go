@@ -61,11 +61,9 @@ func (s *slice) linger(ctx context.Context) {
 	if s.soonest >= 0 {
 		wait = min(wait, max(s.soonest, time.Millisecond))
 	}
-	t := time.NewTimer(wait)
-	defer t.Stop()
 	select {
 	case <-s.bell:
-	case <-t.C:
+	case <-time.After(wait):
 	case <-ctx.Done():
 	}
 }

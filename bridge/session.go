@@ -242,10 +242,9 @@ func lasting(ctx context.Context, f func()) {
 
 // pause waits about d; false when ctx ended first.
 func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(time.Duration(float64(d) * (0.8 + 0.4*rand.Float64()))) //nolint:gosec // jitter, not a secret
-	defer t.Stop()
+	jittered := time.Duration(float64(d) * (0.8 + 0.4*rand.Float64())) //nolint:gosec // jitter, not a secret
 	select {
-	case <-t.C:
+	case <-time.After(jittered):
 		return true
 	case <-ctx.Done():
 		return false

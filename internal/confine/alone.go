@@ -59,12 +59,10 @@ func within[T any](ctx context.Context, o Options, do func() (T, error)) (out T,
 		r.err = run(func() (err error) { r.out, err = do(); return err })
 		done <- r
 	}()
-	wall := time.NewTimer(o.Wall)
-	defer wall.Stop()
 	select {
 	case r := <-done:
 		return r.out, r.err
-	case <-wall.C:
+	case <-time.After(o.Wall):
 		return out, fault.Newf(fault.Transient, "reading it took longer than %s", o.Wall)
 	case <-ctx.Done():
 		return out, context.Cause(ctx)
