@@ -259,7 +259,4 @@ func (a *ImportPersistence) forget(ctx context.Context, u contact.Import) error 
 	return err
 }
 
-func isConflict(err error) bool {
-	class, _ := fault.Of(err)
-	return err != nil && class == fault.Conflict
-}
+func isConflict(err error) bool { return fault.ClassOf(err) == fault.Conflict }

@@ -431,7 +431,7 @@ func TestImportCopies(t *testing.T) {
 	f := newFakeUpload(packed)
 	f.in.Room = new(int64(1000))
 	_, err := f.begin().SplitUpload(t.Context(), f.job())
-	require.Equal(t, fault.Invalid, classOf(err))
+	require.Equal(t, fault.Invalid, fault.ClassOf(err))
 	require.ErrorContains(t, err, "max_bytes")
 	f.in.Room = new(int64(len(phonebook(3500))))
 	_, err = f.begin().SplitUpload(t.Context(), f.job())
@@ -518,7 +518,7 @@ func TestUnpackingTakesTurns(t *testing.T) {
 		stopping, stop := context.WithCancel(t.Context())
 		stop()
 		_, err = waiting.SplitUpload(stopping, f.job())
-		require.Equal(t, fault.Limited, classOf(err))
+		require.Equal(t, fault.Limited, fault.ClassOf(err))
 		require.Len(t, begin.Cores, 1)
 	})
 }
@@ -613,7 +613,7 @@ func TestImportRefuses(t *testing.T) {
 	f := newFakeUpload("Name,Phone\n")
 	_, err := f.begin().SplitUpload(t.Context(), f.job())
 	require.ErrorContains(t, err, "the file has no rows")
-	require.Equal(t, fault.Invalid, classOf(err))
+	require.Equal(t, fault.Invalid, fault.ClassOf(err))
 
 	// A chunk that takes longer than any does.
 	f = newFakeUpload(phonebook(500))
@@ -622,7 +622,7 @@ func TestImportRefuses(t *testing.T) {
 	f.tick = time.Second
 	slow := f.parsing()
 	_, err = slow.ParseChunks(t.Context(), activities.ParseJob{ImportJob: f.job(), To: 1})
-	require.Equal(t, fault.Invalid, classOf(err))
+	require.Equal(t, fault.Invalid, fault.ClassOf(err))
 	require.ErrorContains(t, err, "line 6")
 	require.ErrorContains(t, err, "split the file")
 
@@ -643,7 +643,7 @@ func TestImportRefuses(t *testing.T) {
 	require.NoError(t, err)
 	f.in.Progress.Rows, f.in.Invalid = 2_000_000, 1_000_001
 	_, err = f.storing().PersistChunks(t.Context(), f.job())
-	require.Equal(t, fault.Invalid, classOf(err))
+	require.Equal(t, fault.Invalid, fault.ClassOf(err))
 	require.ErrorContains(t, err, "1000001 of 2000000 rows were refused")
 
 	// One whose workflow is canceled is canceled.
@@ -669,12 +669,7 @@ func TestImportRefuses(t *testing.T) {
 	delete(f.files, "u/file")
 	gone := f.parsing()
 	_, err = gone.ParseChunks(t.Context(), activities.ParseJob{ImportJob: f.job(), To: 1})
-	require.Equal(t, fault.Gone, classOf(err))
-}
-
-func classOf(err error) fault.Class {
-	class, _ := fault.Of(err)
-	return class
+	require.Equal(t, fault.Gone, fault.ClassOf(err))
 }
 
 // A file that ends its worker each time is refused; one that is only refused, or met a store that was away, is not
@@ -685,7 +680,7 @@ func TestImportCountsDeaths(t *testing.T) {
 	f := newFakeUpload(phonebook(5))
 	f.begun = 3
 	_, err := f.begin().SplitUpload(t.Context(), f.job())
-	require.Equal(t, fault.Invalid, classOf(err))
+	require.Equal(t, fault.Invalid, fault.ClassOf(err))
 	require.ErrorContains(t, err, "the last 3 workers that read the file ended meanwhile")
 	require.Zero(t, f.ended)
 

@@ -139,10 +139,7 @@ func (s *shard) drain(ctx context.Context) error {
 	return stopped(ctx, ctx.Err())
 }
 
-func final(err error) bool {
-	class, _ := fault.Of(err)
-	return class.Final()
-}
+func final(err error) bool { return fault.ClassOf(err).Final() }
 
 // keep extends the leases of what is held until ctx ends. When Postgres is away for longer than a lease, the URLs are
 // claimed by others, and the results of this shard do not count.

@@ -244,13 +244,11 @@ func TestDraftStopped(t *testing.T) {
 	w := &workshop{fails: map[string]error{"capture": errors.New("closed")}}
 	w.stop = func() { cancel(errors.New("worker stops")) }
 	_, err := drafting(w).RunCrawler(ctx, requested)
-	class, _ := fault.Of(err)
-	require.Equal(t, fault.Limited, class, "another worker takes it over")
+	require.Equal(t, fault.Limited, fault.ClassOf(err), "another worker takes it over")
 	require.ErrorContains(t, err, "worker stops")
 	w.fails = map[string]error{"check": errors.New("closed")}
 	_, err = drafting(w).CheckDevtools(ctx, requested)
-	class, _ = fault.Of(err)
-	require.Equal(t, fault.Limited, class)
+	require.Equal(t, fault.Limited, fault.ClassOf(err))
 }
 
 func TestDraftFailures(t *testing.T) {

@@ -132,8 +132,7 @@ func TestAttachImageThatKills(t *testing.T) {
 	require.Zero(t, g.begun)
 	g = &gallery{state: "pending", begun: 3}
 	err := attach(t, g, false)
-	class, _ := fault.Of(err)
-	require.Equal(t, fault.Invalid, class)
+	require.Equal(t, fault.Invalid, fault.ClassOf(err))
 	require.Equal(t, fault.Invalid, g.failed, "it is a dead letter")
 	require.Contains(t, g.reason, "the last 3 workers that fetched it died")
 	require.Zero(t, g.fetched)
@@ -254,8 +253,7 @@ func TestAttachImageStoreAway(t *testing.T) {
 			g := &gallery{state: "pending", fetch: tt.fetch, fails: map[string]error{tt.call: errAway}}
 			err := attach(t, g, false)
 			require.ErrorIs(t, err, errAway)
-			class, _ := fault.Of(err)
-			require.Equal(t, fault.Transient, class, "it is tried again")
+			require.Equal(t, fault.Transient, fault.ClassOf(err), "it is tried again")
 			require.Equal(t, tt.attempts, g.attempts)
 		})
 	}

@@ -95,8 +95,7 @@ func TestEnrichListing(t *testing.T) {
 
 	s.err, s.of.Stored, s.of.Of = errAway, nil, 0
 	_, err = step(t, a.EnrichListing, activities.ListingJob{Ref: ref})
-	class, _ := fault.Of(err)
-	require.Equal(t, fault.Transient, class)
+	require.Equal(t, fault.Transient, fault.ClassOf(err))
 }
 
 // An import enriches what it publishes, in its transaction, unless all of that is stored.
@@ -185,8 +184,7 @@ func TestAskModel(t *testing.T) {
 			}
 			a := &activities.Asking{Store: s, Model: &tt.model, Name: "small", Daily: 1, Now: clock}
 			_, err := step(t, a.AskModel, activities.ListingJob{Ref: ref})
-			class, _ := fault.Of(err)
-			require.Equal(t, tt.class, class, "%v", err)
+			require.Equal(t, tt.class, fault.ClassOf(err), "%v", err)
 			require.Equal(t, tt.asked, tt.model.asked)
 			if tt.want == nil {
 				require.Empty(t, s.saved)

@@ -139,8 +139,7 @@ func TestNormalizeListingOfAnUnknownPlatform(t *testing.T) {
 	a := &activities.Listings{Store: &store{payload: message("nobody", "4½", 1, "2")}, Now: clock}
 	unknown := listing.Ref{Platform: "nobody", PlatformID: "1"}
 	_, err := step(t, a.NormalizeListing, activities.ListingJob{Ref: unknown})
-	class, _ := fault.Of(err)
-	require.Equal(t, fault.Invalid, class)
+	require.Equal(t, fault.Invalid, fault.ClassOf(err))
 	require.ErrorContains(t, err, `no normalizer for "nobody"`)
 }
 
@@ -167,8 +166,7 @@ func TestNormalizeListing(t *testing.T) {
 			t.Parallel()
 			a := &activities.Listings{Store: &tt.store, Now: clock}
 			job, err := step(t, a.NormalizeListing, activities.ListingJob{Ref: ref})
-			class, _ := fault.Of(err)
-			require.Equal(t, tt.class, class, "%v", err)
+			require.Equal(t, tt.class, fault.ClassOf(err), "%v", err)
 			var rejection *listing.Rejection
 			require.Equal(t, tt.want != nil, errors.As(err, &rejection), "%v", err)
 			switch {
@@ -251,8 +249,7 @@ func TestDedupeListing(t *testing.T) {
 			tt.store.version.Listing, tt.store.version.Revision = home(ref.Platform, ref.PlatformID), 3
 			a := &activities.Listings{Store: &tt.store, Prefer: []string{"kangalou"}, Now: clock}
 			job, err := step(t, a.DedupeListing, activities.ListingJob{Ref: ref})
-			class, _ := fault.Of(err)
-			require.Equal(t, tt.class, class, "%v", err)
+			require.Equal(t, tt.class, fault.ClassOf(err), "%v", err)
 			tt.want.Ref = ref
 			if tt.store.gone == nil {
 				tt.want.Revision = 3
@@ -310,8 +307,7 @@ func TestImportListing(t *testing.T) {
 			a := &activities.Listings{Store: s, Now: clock}
 			in := activities.ListingJob{Ref: ref, RepostOf: uuid.New()}
 			job, err := step(t, a.ImportListing, in)
-			class, _ := fault.Of(err)
-			require.Equal(t, tt.class, class)
+			require.Equal(t, tt.class, fault.ClassOf(err))
 			require.Equal(t, listing.Publication{
 				Version: s.version, RepostOf: in.RepostOf, Neighbourhood: tt.neighbourhood,
 			}, s.publication)
@@ -335,8 +331,7 @@ func TestImportListing(t *testing.T) {
 		t.Parallel()
 		a := &activities.Listings{Store: &store{gone: fault.Newf(fault.Gone, "there is none")}, Now: clock}
 		_, err := step(t, a.ImportListing, activities.ListingJob{Ref: ref})
-		class, _ := fault.Of(err)
-		require.Equal(t, fault.Gone, class)
+		require.Equal(t, fault.Gone, fault.ClassOf(err))
 	})
 }
 
@@ -438,8 +433,7 @@ func TestHandOverListing(t *testing.T) {
 			t.Parallel()
 			a := &activities.Listings{Store: &tt.store, Now: clock}
 			_, err := step(t, a.HandOverListing, activities.ListingJob{Ref: ref, Stage: tt.stage})
-			class, _ := fault.Of(err)
-			require.Equal(t, tt.class, class, "%v", err)
+			require.Equal(t, tt.class, fault.ClassOf(err), "%v", err)
 		})
 	}
 }

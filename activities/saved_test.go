@@ -339,8 +339,7 @@ func TestTellNoticeTenants(t *testing.T) {
 				go func() { ends <- tell("mallory", s) }()
 				<-s.begun
 			}
-			class, _ := fault.Of(tell("mallory", new(noticeWorld)))
-			require.Equal(t, fault.Limited, class)
+			require.Equal(t, fault.Limited, fault.ClassOf(tell("mallory", new(noticeWorld))))
 			require.NoError(t, tell("acme", new(noticeWorld)))
 			close(s.release)
 			for range most {
@@ -412,8 +411,7 @@ func TestTellNoticeServers(t *testing.T) {
 		go func() { ends <- tell(saved.Email, s) }()
 		<-s.begun
 	}
-	class, _ := fault.Of(tell(saved.Email, s))
-	require.Equal(t, fault.Limited, class)
+	require.Equal(t, fault.Limited, fault.ClassOf(tell(saved.Email, s)))
 	require.NoError(t, tell(saved.Telegram, new(noticeWorld)))
 	require.NoError(t, tell(saved.Webhook, new(noticeWorld)))
 	close(s.release)

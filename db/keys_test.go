@@ -63,7 +63,7 @@ func TestKeys(t *testing.T) {
 		require.Equal(t, db.KeyRevoked, got.State(first.CreatedAt))
 	}
 	_, err = keys.Revoke(ctx, "nobody\x00", "cli:ann", soon)
-	require.Equal(t, fault.Gone, keyFault(err))
+	require.Equal(t, fault.Gone, fault.ClassOf(err))
 
 	var deeds []string
 	rows, err := pool.Query(ctx, "SELECT actor || ' ' || action || ' ' || subject FROM audit ORDER BY id")
@@ -79,11 +79,6 @@ func TestKeys(t *testing.T) {
 	}, deeds)
 }
 
-func keyFault(err error) fault.Class {
-	c, _ := fault.Of(err)
-	return c
-}
-
 func TestKeysRefuses(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.New(t)
@@ -91,7 +86,7 @@ func TestKeysRefuses(t *testing.T) {
 	first, sum := newKey(t, "ci", access.Read)
 	require.NoError(t, keys.Create(ctx, first, sum))
 	again, other := newKey(t, "ci", access.Read)
-	require.Equal(t, fault.Conflict, keyFault(keys.Create(ctx, again, other)))
+	require.Equal(t, fault.Conflict, fault.ClassOf(keys.Create(ctx, again, other)))
 	_, err := keys.Revoke(ctx, "ci", "cli:jo", first.CreatedAt)
 	require.NoError(t, err)
 	err = keys.Create(ctx, again, other)
@@ -104,7 +99,7 @@ func TestKeysRefuses(t *testing.T) {
 	} {
 		k, sum := newKey(t, "other", access.Read)
 		change(&k)
-		require.Equal(t, fault.Invalid, keyFault(keys.Create(ctx, k, sum)), name)
+		require.Equal(t, fault.Invalid, fault.ClassOf(keys.Create(ctx, k, sum)), name)
 	}
 	var deeds int
 	require.NoError(t, pool.QueryRow(ctx, "SELECT count(*) FROM audit").Scan(&deeds))

@@ -128,10 +128,10 @@ func TestTenantTxRefused(t *testing.T) {
 			return err
 		}
 		for _, err := range []error{db.TenantTx(ctx, pool, "acme", do), db.SystemTx(ctx, pool, do)} {
-			require.Equal(t, fault.Invalid, dbtest.Class(err))
+			require.Equal(t, fault.Invalid, fault.ClassOf(err))
 		}
 		err := db.TenantTx(ctx, pool, "acme", func(tx pgx.Tx) error { return fault.Newf(fault.Gone, "%w", do(tx)) })
-		require.Equal(t, fault.Gone, dbtest.Class(err))
+		require.Equal(t, fault.Gone, fault.ClassOf(err))
 	}
 }
 
@@ -157,7 +157,7 @@ func TestTenants(t *testing.T) {
 	made, err := s.Get(ctx, "acme")
 	require.NoError(t, err)
 	acme.Quotas = made.Quotas // the defaults
-	require.Equal(t, fault.Conflict, dbtest.Class(s.Create(ctx, acme, "test")))
+	require.Equal(t, fault.Conflict, fault.ClassOf(s.Create(ctx, acme, "test")))
 	for _, change := range []func(*db.Tenant){
 		func(t *db.Tenant) { t.ID = "*" }, func(t *db.Tenant) { t.ID = "a'; DROP TABLE x; --" },
 		func(t *db.Tenant) { t.Name = "" }, func(t *db.Tenant) { t.Name = "a\x00b" }, func(t *db.Tenant) { t.Tier = "gold" },
@@ -166,7 +166,7 @@ func TestTenants(t *testing.T) {
 		wrong := acme
 		wrong.ID = "other"
 		change(&wrong)
-		require.Equal(t, fault.Invalid, dbtest.Class(s.Create(ctx, wrong, "test")), "%+v", wrong)
+		require.Equal(t, fault.Invalid, fault.ClassOf(s.Create(ctx, wrong, "test")), "%+v", wrong)
 	}
 
 	got, err := s.Get(ctx, "acme")
@@ -175,9 +175,9 @@ func TestTenants(t *testing.T) {
 	require.Equal(t, acme, got)
 	for _, id := range []string{"nobody", "*", "", "acme'"} {
 		_, err = s.Get(ctx, id)
-		require.Equal(t, fault.Gone, dbtest.Class(err), id)
+		require.Equal(t, fault.Gone, fault.ClassOf(err), id)
 		_, err = s.Change(ctx, id, "me", dbtest.At(1), func(*db.Tenant) {})
-		require.Equal(t, fault.Gone, dbtest.Class(err), id)
+		require.Equal(t, fault.Gone, fault.ClassOf(err), id)
 	}
 
 	list, next, err := s.List(ctx, "", 1)
@@ -193,7 +193,7 @@ func TestTenants(t *testing.T) {
 	_, err = s.Change(ctx, "acme", "me", dbtest.At(2), func(*db.Tenant) {})
 	require.NoError(t, err)
 	_, err = s.Change(ctx, "acme", "me", dbtest.At(2), func(t *db.Tenant) { t.Tier = "gold" })
-	require.Equal(t, fault.Invalid, dbtest.Class(err))
+	require.Equal(t, fault.Invalid, fault.ClassOf(err))
 	_, err = s.Change(ctx, "acme", "me", dbtest.At(3), func(t *db.Tenant) { t.State, t.StoppedReason = db.TenantStopped, "unpaid" })
 	require.NoError(t, err)
 	got, err = s.Change(ctx, "acme", "me", dbtest.At(4), func(t *db.Tenant) { t.State, t.ID = db.TenantActive, "umbrella" })
@@ -217,7 +217,7 @@ func TestKeysOfTenants(t *testing.T) {
 	require.NoError(t, s.Create(ctx, k, access.SumOf("1")))
 	other := k
 	other.ID, other.Name, other.Tenant = "bbbbbbbb", "b", "nobody"
-	require.Equal(t, fault.Invalid, dbtest.Class(s.Create(ctx, other, access.SumOf("2"))))
+	require.Equal(t, fault.Invalid, fault.ClassOf(s.Create(ctx, other, access.SumOf("2"))))
 	locks, err := s.Locks(ctx)
 	require.NoError(t, err)
 	require.Len(t, locks, 1)

@@ -194,7 +194,7 @@ func (r *importRun) end(ctx workflow.Context, failed error) (contact.Progress, e
 		why, info := Fault(failed), workflow.GetInfo(ctx)
 		_, err := local(workflow.WithLocalActivityOptions(ctx, storeWork), do.FailImport,
 			activities.FailedImport{ImportJob: r.job, Failure: contact.Failure{
-				Queue: queueOf(failed), Class: string(classOf(why)), Reason: why.Error(),
+				Queue: queueOf(failed), Class: string(fault.ClassOf(why)), Reason: why.Error(),
 				WorkflowID: info.WorkflowExecution.ID, RunID: info.WorkflowExecution.RunID,
 			}})
 		if err != nil {
@@ -289,9 +289,4 @@ func queueOf(err error) string {
 		return f.queue
 	}
 	return QueueUploadJobs
-}
-
-func classOf(err error) fault.Class {
-	class, _ := fault.Of(err)
-	return class
 }

@@ -89,8 +89,7 @@ func TestEraseTenantRoles(t *testing.T) {
 		apitest.Refused(t, f.As(t, key, "GET", "/tenants/acme/export"), 403)
 	}
 	_, err := dboutreach.NewErasures(f.Pool, nil).Get(t.Context(), "acme")
-	class, _ := fault.Of(err)
-	require.Equal(t, fault.Gone, class)
+	require.Equal(t, fault.Gone, fault.ClassOf(err))
 }
 
 func TestExportTenant(t *testing.T) {

@@ -70,9 +70,9 @@ func TestCrawlURLs(t *testing.T) {
 		require.Equal(t, tt.want, ids, tt.name)
 	}
 	_, err := s.URLs(ctx, run+1, dbcrawl.CrawlURLFilter{Limit: 1})
-	require.Equal(t, fault.Gone, dbtest.Class(err))
+	require.Equal(t, fault.Gone, fault.ClassOf(err))
 	_, err = s.URLs(ctx, run, dbcrawl.CrawlURLFilter{Limit: 1, Path: "\x00"})
-	require.Equal(t, fault.Invalid, dbtest.Class(err))
+	require.Equal(t, fault.Invalid, fault.ClassOf(err))
 
 	u := all(t, s.Rows(ctx, run, []int64{102}))[0]
 	require.Equal(t, "+missing", *u.RawURL)
@@ -203,7 +203,7 @@ func TestCrawlURL(t *testing.T) {
 	require.Equal(t, []int64{101, 102}, ids(u.LinksOut))
 	require.EqualValues(t, 4, u.TotalOut)
 	_, err = s.URL(ctx, run, 999, 2)
-	require.Equal(t, fault.Gone, dbtest.Class(err))
+	require.Equal(t, fault.Gone, fault.ClassOf(err))
 
 	// A circle of discoveries, which there should not be, ends.
 	_, err = pool.Exec(ctx, "UPDATE crawl_urls SET discovered_from_url_id = 104 WHERE run_id = $1 AND id = 100", run)
@@ -283,7 +283,7 @@ func TestCrawlCompare(t *testing.T) {
 		B: &dbcrawl.CrawlOutcome{ID: 102, Status: "VISITED", HTTPStatus: &found},
 	}}, c.Different)
 	_, err = s.Compare(ctx, a, 999, 2)
-	require.Equal(t, fault.Gone, dbtest.Class(err))
+	require.Equal(t, fault.Gone, fault.ClassOf(err))
 }
 
 func TestCrawlOpen(t *testing.T) {
@@ -323,7 +323,7 @@ func TestCrawlOpen(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []float64{5. / 60, 1. / 60}, []float64{o.Hosts[0].PerSecond, o.Hosts[1].PerSecond}, "of a minute")
 	_, err = s.Open(ctx, run+1, 1, 1, dbtest.CrawlNow)
-	require.Equal(t, fault.Gone, dbtest.Class(err))
+	require.Equal(t, fault.Gone, fault.ClassOf(err))
 }
 
 // A host whose URLs are put back is held back until then, by what was said of it last: its URLs are not ready.

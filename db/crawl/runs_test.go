@@ -94,7 +94,7 @@ func TestCrawlCreate(t *testing.T) {
 	} {
 		err := f()
 		require.ErrorContains(t, err, "there is no crawl run 99")
-		require.Equal(t, fault.Gone, dbtest.Class(err))
+		require.Equal(t, fault.Gone, fault.ClassOf(err))
 	}
 }
 
@@ -111,7 +111,7 @@ func TestCrawlCreateAgain(t *testing.T) {
 	require.Equal(t, first, again)
 	keyed.Settings.MaxPages++
 	_, err = s.Create(ctx, keyed, noon)
-	require.Equal(t, fault.Conflict, dbtest.Class(err))
+	require.Equal(t, fault.Conflict, fault.ClassOf(err))
 	for range 2 {
 		other, err := s.Create(ctx, newRun(), noon)
 		require.NoError(t, err)
@@ -255,7 +255,7 @@ func TestCrawlSetState(t *testing.T) {
 		require.NoError(t, err)
 		changed, err := s.SetState(ctx, run.ID, tt.to, "olga", noon)
 		name := tt.from + " to " + tt.to
-		require.Equal(t, tt.class, dbtest.Class(err), name)
+		require.Equal(t, tt.class, fault.ClassOf(err), name)
 		require.Equal(t, tt.changed, changed, name)
 		var (
 			is       string
@@ -335,7 +335,7 @@ func TestCrawlRetry(t *testing.T) {
 	_, err = s.SetState(ctx, run.ID, crawl.Cancelled, "olga", noon)
 	require.NoError(t, err)
 	_, err = s.Retry(ctx, run.ID, []crawl.State{crawl.Failed}, nil, "olga", noon)
-	require.Equal(t, fault.Conflict, dbtest.Class(err))
+	require.Equal(t, fault.Conflict, fault.ClassOf(err))
 }
 
 // A redirect to another URL is no failure: it is requested again only where that is asked for.

@@ -39,8 +39,7 @@ func Count(t testing.TB, pool *pgxpool.Pool, where string, args ...any) int64 {
 // RequireClass checks the fault class of err; "" is success.
 func RequireClass(t testing.TB, want fault.Class, err error) {
 	t.Helper()
-	got, _ := fault.Of(err)
-	require.Equal(t, want, got, "got %v", err)
+	require.Equal(t, want, fault.ClassOf(err), "got %v", err)
 }
 
 // Exec runs statements.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/campaign"
-	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 // TenantRow makes a row of each table of outreach for a tenant: its columns and their values, which have the tenant as
@@ -70,12 +69,6 @@ func NewTenant(t testing.TB, pool *pgxpool.Pool, id string, change ...func(*db.T
 	}
 	require.NoError(t, db.NewTenants(pool).Create(t.Context(), tenant, "test"))
 	return tenant
-}
-
-// Class is the class of an error, "" of nil.
-func Class(err error) fault.Class {
-	c, _ := fault.Of(err)
-	return c
 }
 
 // Audited are the actions on a subject, oldest first.

@@ -24,8 +24,7 @@ func TestCancelDraft(t *testing.T) {
 		return n
 	}
 	is := func(err error, want fault.Class) {
-		class, _ := fault.Of(err)
-		require.Equal(t, want, class, "%v", err)
+		require.Equal(t, want, fault.ClassOf(err), "%v", err)
 	}
 	event := uuid.New()
 	is(s.CancelDraft(ctx, event, false, "me", dbtest.Start), fault.Gone)

@@ -109,8 +109,7 @@ func TestPersistOddDraft(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, got.Draft.Name.Value, "a\ufffdb")
 	_, err = s.Draft(ctx, uuid.New())
-	class, _ := fault.Of(err)
-	require.Equal(t, fault.Gone, class)
+	require.Equal(t, fault.Gone, fault.ClassOf(err))
 }
 
 // A draft that is there answers its dead letters.
@@ -152,11 +151,9 @@ func TestRequestCrawl(t *testing.T) {
 	require.NoError(t, pool.QueryRow(ctx, `SELECT count(*) FROM outbox WHERE message_id = $1`, r.EventID).Scan(&n))
 	require.Equal(t, 1, n)
 	r.OutDir = "elsewhere"
-	class, _ := fault.Of(s.RequestDraft(ctx, r, db.Sealed{}, "me", to, dbtest.Start))
-	require.Equal(t, fault.Conflict, class)
+	require.Equal(t, fault.Conflict, fault.ClassOf(s.RequestDraft(ctx, r, db.Sealed{}, "me", to, dbtest.Start)))
 	r.EventID, r.URL = uuid.New(), "https://shop.example/\x00"
-	class, _ = fault.Of(s.RequestDraft(ctx, r, db.Sealed{}, "me", to, dbtest.Start))
-	require.Equal(t, fault.Invalid, class)
+	require.Equal(t, fault.Invalid, fault.ClassOf(s.RequestDraft(ctx, r, db.Sealed{}, "me", to, dbtest.Start)))
 }
 
 // However many drafts there are, a look for one reads some 10,000 of them at most, and a number is found in all.

@@ -45,8 +45,7 @@ func TestClaim(t *testing.T) {
 		dbtest.Query[string](t, pool, "SELECT actor || ' ' || action FROM audit ORDER BY id"))
 
 	_, err := s.Claim(t.Context(), listing.Ref{Platform: "kijiji", PlatformID: "2"}, true, "ops", dbtest.After(61))
-	class, _ := fault.Of(err)
-	require.Equal(t, fault.Gone, class, "%v", err)
+	require.Equal(t, fault.Gone, fault.ClassOf(err), "%v", err)
 }
 
 // A listing that is taken over as claimed is so from its first publication, beside another advert of its home, and is

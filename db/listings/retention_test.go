@@ -216,8 +216,7 @@ func TestDeleteExpired(t *testing.T) {
 			kind == retention.Files || kind == retention.Partitions, kind)
 	}
 	_, err := db.NewRetention(dbtest.New(t)).DeleteExpired(t.Context(), "everything", limit, "", 1)
-	class, _ := fault.Of(err)
-	require.Equal(t, fault.Invalid, class)
+	require.Equal(t, fault.Invalid, fault.ClassOf(err))
 }
 
 // A large run is deleted in small steps, none of which goes through what the others have deleted.

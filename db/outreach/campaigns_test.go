@@ -41,7 +41,7 @@ func TestCampaign(t *testing.T) {
 	_, err = s.Create(ctx, "acme", id, m.everyone("Spring"), "zoe", now)
 	require.NoError(t, err, "a repeat is the same campaign")
 	_, err = s.Create(ctx, "acme", id, m.everyone("Autumn"), "zoe", now)
-	require.Equal(t, fault.Conflict, dbtest.Class(err))
+	require.Equal(t, fault.Conflict, fault.ClassOf(err))
 	_, err = s.Create(ctx, "other", id, m.everyone("Spring"), "eve", now)
 	require.Error(t, err)
 	for name, change := range map[string]func(*dboutreach.Plan){
@@ -55,7 +55,7 @@ func TestCampaign(t *testing.T) {
 		p := m.everyone("x")
 		change(&p)
 		_, err := s.Create(ctx, "acme", uuid.New(), p, "zoe", now)
-		require.Equal(t, fault.Invalid, dbtest.Class(err), name)
+		require.Equal(t, fault.Invalid, fault.ClassOf(err), name)
 	}
 	c, err = s.Edit(ctx, "acme", id, m.everyone("Summer"), "zoe", now)
 	require.NoError(t, err)
@@ -67,16 +67,16 @@ func TestCampaign(t *testing.T) {
 	require.Equal(t, campaign.Queued, c.State)
 	require.WithinDuration(t, at, *c.ScheduledAt, time.Millisecond)
 	_, err = s.Edit(ctx, "acme", id, m.everyone("Winter"), "zoe", now)
-	require.Equal(t, fault.Conflict, dbtest.Class(err))
+	require.Equal(t, fault.Conflict, fault.ClassOf(err))
 	_, err = s.Pause(ctx, "acme", id, "", "zoe", now)
-	require.Equal(t, fault.Conflict, dbtest.Class(err))
+	require.Equal(t, fault.Conflict, fault.ClassOf(err))
 	c, err = s.Unschedule(ctx, "acme", id, "zoe", now)
 	require.NoError(t, err)
 	require.Nil(t, c.ScheduledAt)
 	_, err = s.Schedule(ctx, "acme", id, at, "zoe", now)
 	require.NoError(t, err)
 	_, err = s.Begin(ctx, "acme", id, now)
-	require.Equal(t, fault.Conflict, dbtest.Class(err), "it was put off")
+	require.Equal(t, fault.Conflict, fault.ClassOf(err), "it was put off")
 	c, err = s.Get(ctx, "acme", id)
 	require.NoError(t, err)
 	require.Equal(t, campaign.Queued, c.State)
@@ -99,14 +99,14 @@ func TestCampaign(t *testing.T) {
 	require.Equal(t, []string{"campaign.completed tenant/acme acme done"}, m.lines(t, `SELECT routing_key, lane,
 		convert_from(body, 'UTF8')::jsonb->>'tenant', convert_from(body, 'UTF8')::jsonb->'data'->>'state' FROM outbox`))
 	_, err = s.Cancel(ctx, "acme", id, "", "zoe", now)
-	require.Equal(t, fault.Conflict, dbtest.Class(err))
+	require.Equal(t, fault.Conflict, fault.ClassOf(err))
 	require.Equal(t, []string{"campaign.created", "campaign.edited", "campaign.scheduled", "campaign.unscheduled",
 		"campaign.scheduled"}, m.lines(t, "SELECT action FROM audit ORDER BY id"))
 	require.Equal(t, []string{"acme"}, m.lines(t, "SELECT DISTINCT detail->>'tenant' FROM audit"))
 
 	// Of another tenant there is nothing.
 	_, err = s.Get(ctx, "other", id)
-	require.Equal(t, fault.Gone, dbtest.Class(err))
+	require.Equal(t, fault.Gone, fault.ClassOf(err))
 	for name, do := range map[string]func() error{
 		"edit":   func() error { _, err := s.Edit(ctx, "other", id, m.everyone("x"), "eve", now); return err },
 		"pause":  func() error { _, err := s.Pause(ctx, "other", id, "", "eve", now); return err },
@@ -116,7 +116,7 @@ func TestCampaign(t *testing.T) {
 		"finish": func() error { _, err := s.Finish(ctx, "other", id, now); return err },
 		"retry":  func() error { _, err := s.RetryFailed(ctx, "other", id, "eve", now); return err },
 	} {
-		require.Equal(t, fault.Gone, dbtest.Class(do()), name)
+		require.Equal(t, fault.Gone, fault.ClassOf(do()), name)
 	}
 	list, _, err := s.List(ctx, "other", nil, nil, 10)
 	require.NoError(t, err)
@@ -341,11 +341,11 @@ func TestFreeze(t *testing.T) {
 	require.NoError(t, err)
 	m.exec(t, "DELETE FROM segments")
 	_, err = m.campaigns.Freeze(ctx, "acme", c.ID, 2, time.Now())
-	require.Equal(t, fault.Invalid, dbtest.Class(err))
+	require.Equal(t, fault.Invalid, fault.ClassOf(err))
 	_, err = m.campaigns.Audience(ctx, "acme", c.ID, 100)
-	require.Equal(t, fault.Invalid, dbtest.Class(err))
+	require.Equal(t, fault.Invalid, fault.ClassOf(err))
 	_, err = m.campaigns.Audience(ctx, "acme", uuid.New(), 100)
-	require.Equal(t, fault.Gone, dbtest.Class(err))
+	require.Equal(t, fault.Gone, fault.ClassOf(err))
 }
 
 // Contacts are stored, and campaigns begun, by machines whose clocks differ.
@@ -386,7 +386,7 @@ func TestFreezeIsRefused(t *testing.T) {
 		dbtest.Alter(t, m.pool, sql)
 		_, err = m.campaigns.Freeze(ctx, "acme", id, 10, time.Now())
 		require.ErrorContains(t, err, "postgres cannot store it", refused)
-		require.Equal(t, fault.Transient, dbtest.Class(err), refused)
+		require.Equal(t, fault.Transient, fault.ClassOf(err), refused)
 		dbtest.Alter(t, m.pool, "ALTER TABLE messages DROP CONSTRAINT refused")
 	}
 	more, err = m.campaigns.Freeze(ctx, "acme", id, 10, time.Now())
@@ -419,7 +419,7 @@ func TestFreezeKeepsLists(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, more)
 	_, err = s.DeleteList(ctx, "acme", spared.ID, 1, "zoe", time.Now())
-	require.Equal(t, fault.Conflict, dbtest.Class(err))
+	require.Equal(t, fault.Conflict, fault.ClassOf(err))
 	require.ErrorContains(t, err, c.ID.String())
 	more, err = m.campaigns.Freeze(ctx, "acme", c.ID, 10, time.Now())
 	require.NoError(t, err)
@@ -464,16 +464,16 @@ func TestHalfDeletedList(t *testing.T) {
 		_, err = m.campaigns.Begin(ctx, "acme", id, time.Now().Add(time.Second))
 		require.NoError(t, err)
 		_, err = m.campaigns.Freeze(ctx, "acme", id, 10, time.Now())
-		require.Equal(t, fault.Invalid, dbtest.Class(err), "%v", err)
+		require.Equal(t, fault.Invalid, fault.ClassOf(err), "%v", err)
 	}
 	require.Empty(t, m.lines(t, "SELECT recipient FROM messages"))
 	_, err = m.campaigns.Create(ctx, "acme", uuid.New(), named, "zoe", time.Now())
-	require.Equal(t, fault.Invalid, dbtest.Class(err))
+	require.Equal(t, fault.Invalid, fault.ClassOf(err))
 	_, _, err = s.Members(ctx, "acme", spared.ID, members, nil, "zoe", time.Now())
-	require.Equal(t, fault.Gone, dbtest.Class(err))
+	require.Equal(t, fault.Gone, fault.ClassOf(err))
 	u := dboutreach.Upload{ID: uuid.New(), Tenant: "acme", Lists: []uuid.UUID{spared.ID}, State: dboutreach.UploadReceived}
 	_, err = uploads.Create(ctx, u)
-	require.Equal(t, fault.Invalid, dbtest.Class(err), "%v", err)
+	require.Equal(t, fault.Invalid, fault.ClassOf(err), "%v", err)
 	lists, err := s.Lists(ctx, "acme")
 	require.NoError(t, err)
 	require.Empty(t, lists)
@@ -485,7 +485,7 @@ func TestHalfDeletedList(t *testing.T) {
 		require.NoError(t, err)
 	}
 	_, err = s.DeleteList(ctx, "acme", spared.ID, 1, "zoe", time.Now())
-	require.Equal(t, fault.Gone, dbtest.Class(err))
+	require.Equal(t, fault.Gone, fault.ClassOf(err))
 	require.Empty(t, m.lines(t, "SELECT contact::text FROM contact_list_members"))
 }
 
@@ -513,11 +513,11 @@ func TestListsOfFilters(t *testing.T) {
 	for _, id := range []uuid.UUID{uuid.New(), theirs.ID} {
 		without := contact.Filter{All: []contact.Filter{{Tag: "vip"}, {Not: &contact.Filter{Any: []contact.Filter{{List: id.String()}}}}}}
 		_, err = s.PutSegment(ctx, "acme", dboutreach.Segment{ID: uuid.New(), Name: "s", Filter: without}, "zoe", time.Now())
-		require.Equal(t, fault.Invalid, dbtest.Class(err), "%v", err)
+		require.Equal(t, fault.Invalid, fault.ClassOf(err), "%v", err)
 		p := m.everyone("but those")
 		p.Audience.Filter = &without
 		_, err = m.campaigns.Create(ctx, "acme", uuid.New(), p, "zoe", time.Now())
-		require.Equal(t, fault.Invalid, dbtest.Class(err), "%v", err)
+		require.Equal(t, fault.Invalid, fault.ClassOf(err), "%v", err)
 		require.ErrorContains(t, err, id.String())
 	}
 	for name, write := range map[string]func(string) string{"small": strings.ToLower, "capitals": strings.ToUpper} {
@@ -538,7 +538,7 @@ func TestListsOfFilters(t *testing.T) {
 			require.NoError(t, err)
 			for range 2 { // of its contacts, none is chosen, and then one
 				_, err = s.DeleteList(ctx, "acme", spared.ID, 10, "zoe", time.Now())
-				require.Equal(t, fault.Conflict, dbtest.Class(err), "%s: %v", name, err)
+				require.Equal(t, fault.Conflict, fault.ClassOf(err), "%s: %v", name, err)
 				require.ErrorContains(t, err, id.String())
 				_, err = m.campaigns.Freeze(ctx, "acme", id, 1, time.Now())
 				require.NoError(t, err)
@@ -552,9 +552,9 @@ func TestListsOfFilters(t *testing.T) {
 			_, err = m.campaigns.Begin(ctx, "acme", id, time.Now().Add(time.Second))
 			require.NoError(t, err)
 			_, err = m.campaigns.Freeze(ctx, "acme", id, 10, time.Now())
-			require.Equal(t, fault.Invalid, dbtest.Class(err), "%s: %v", name, err)
+			require.Equal(t, fault.Invalid, fault.ClassOf(err), "%s: %v", name, err)
 			_, err = m.campaigns.Audience(ctx, "acme", id, 10)
-			require.Equal(t, fault.Invalid, dbtest.Class(err), "%s: %v", name, err)
+			require.Equal(t, fault.Invalid, fault.ClassOf(err), "%s: %v", name, err)
 			require.Empty(t, m.lines(t, "SELECT recipient FROM messages WHERE campaign = $1", id))
 		}
 	}
@@ -706,7 +706,7 @@ func TestCancelCampaign(t *testing.T) {
 	require.Equal(t, campaign.Counts{Sent: 4, Skipped: 21}, c.Counts)
 	m.counted(t)
 	_, err = m.campaigns.RetryFailed(ctx, "acme", id, "zoe", time.Now())
-	require.Equal(t, fault.Conflict, dbtest.Class(err))
+	require.Equal(t, fault.Conflict, fault.ClassOf(err))
 	list, next, err := m.OfCampaign(ctx, "acme", id, dboutreach.MessageFilter{}, nil, 20)
 	require.NoError(t, err)
 	require.Equal(t, campaign.MessageSent, list[0].State)

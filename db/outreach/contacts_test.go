@@ -97,7 +97,7 @@ func TestPutContact(t *testing.T) {
 	require.Equal(t, dboutreach.Contact{ID: id, Contact: c, CreatedAt: dbtest.At(1), UpdatedAt: dbtest.At(1)}, got)
 
 	_, _, err = s.Put(ctx, "acme", c, dboutreach.KnownFail, "test", dbtest.At(2))
-	require.Equal(t, fault.Conflict, dbtest.Class(err))
+	require.Equal(t, fault.Conflict, fault.ClassOf(err))
 	other := someone("+525512345678", func(c *contact.Contact) { c.Name = "The same person" })
 	same, added, err := s.Put(ctx, "acme", other, dboutreach.KnownUpdate, "test", dbtest.At(3))
 	require.NoError(t, err)
@@ -116,15 +116,15 @@ func TestPutContact(t *testing.T) {
 
 	require.NotZero(t, put(t, s, "acme", someone("+15145550001")))
 	_, _, err = s.Put(ctx, "acme", someone("+15145550002"), dboutreach.KnownUpdate, "test", dbtest.At(4))
-	require.Equal(t, fault.Conflict, dbtest.Class(err))
+	require.Equal(t, fault.Conflict, fault.ClassOf(err))
 	require.ErrorContains(t, err, "max_contacts")
 
 	_, err = s.Get(ctx, "umbrella", id)
-	require.Equal(t, fault.Gone, dbtest.Class(err))
+	require.Equal(t, fault.Gone, fault.ClassOf(err))
 	_, err = s.Find(ctx, "umbrella", got.Key)
-	require.Equal(t, fault.Gone, dbtest.Class(err))
+	require.Equal(t, fault.Gone, fault.ClassOf(err))
 	_, _, err = s.Put(ctx, "nobody", c, dboutreach.KnownUpdate, "test", dbtest.At(4))
-	require.Equal(t, fault.Gone, dbtest.Class(err))
+	require.Equal(t, fault.Gone, fault.ClassOf(err))
 }
 
 func TestContactFilter(t *testing.T) {
@@ -211,7 +211,7 @@ func TestContactFilter(t *testing.T) {
 		})
 	}
 	_, _, err = s.Search(ctx, "acme", contact.Filter{Tag: "a", Locale: "fr"}, 0, 1)
-	require.Equal(t, fault.Invalid, dbtest.Class(err))
+	require.Equal(t, fault.Invalid, fault.ClassOf(err))
 }
 
 func TestListsAndSegments(t *testing.T) {
@@ -234,7 +234,7 @@ func TestListsAndSegments(t *testing.T) {
 		require.Equal(t, want, n, "the contact of another tenant is not there")
 	}
 	_, _, err = s.Members(ctx, "umbrella", list.ID, []int64{theirs}, nil, "me", dbtest.At(1))
-	require.Equal(t, fault.Gone, dbtest.Class(err))
+	require.Equal(t, fault.Gone, fault.ClassOf(err))
 	joined, n, err := s.Members(ctx, "acme", list.ID, []int64{a, b}, []int64{b}, "me", dbtest.At(1))
 	require.NoError(t, err)
 	require.Equal(t, []int64{0, 1}, []int64{joined, n})
@@ -293,11 +293,11 @@ func TestListsAndSegments(t *testing.T) {
 	segment.CreatedAt, segment.UpdatedAt = dbtest.At(3), dbtest.At(3)
 	require.Equal(t, segment, kept)
 	_, err = s.PutSegment(ctx, "umbrella", segment, "me", dbtest.At(4))
-	require.Equal(t, fault.Gone, dbtest.Class(err), "the segment of another tenant: %v", err)
+	require.Equal(t, fault.Gone, fault.ClassOf(err), "the segment of another tenant: %v", err)
 	twin := segment
 	twin.ID = uuid.New()
 	_, err = s.PutSegment(ctx, "acme", twin, "me", dbtest.At(4))
-	require.Equal(t, fault.Conflict, dbtest.Class(err))
+	require.Equal(t, fault.Conflict, fault.ClassOf(err))
 	segment.Filter.Tag = ""
 	segment.Filter.Locale = "fr"
 	_, err = s.PutSegment(ctx, "acme", segment, "me", dbtest.At(5))
@@ -305,22 +305,22 @@ func TestListsAndSegments(t *testing.T) {
 	kept, err = s.Segment(ctx, "acme", segment.ID)
 	require.NoError(t, err)
 	require.Equal(t, "fr", kept.Filter.Locale)
-	require.Equal(t, fault.Gone, dbtest.Class(s.DeleteSegment(ctx, "umbrella", segment.ID, "me", dbtest.At(5))))
+	require.Equal(t, fault.Gone, fault.ClassOf(s.DeleteSegment(ctx, "umbrella", segment.ID, "me", dbtest.At(5))))
 	all, err := s.Segments(ctx, "acme")
 	require.NoError(t, err)
 	require.Len(t, all, 1)
 	require.NoError(t, s.DeleteSegment(ctx, "acme", segment.ID, "me", dbtest.At(5)))
 	_, err = s.Segment(ctx, "acme", segment.ID)
-	require.Equal(t, fault.Gone, dbtest.Class(err))
+	require.Equal(t, fault.Gone, fault.ClassOf(err))
 
 	_, err = s.DeleteList(ctx, "umbrella", list.ID, 10, "me", dbtest.At(6))
-	require.Equal(t, fault.Gone, dbtest.Class(err))
+	require.Equal(t, fault.Gone, fault.ClassOf(err))
 	for more := true; more; {
 		more, err = s.DeleteList(ctx, "acme", list.ID, 1, "me", dbtest.At(6))
 		require.NoError(t, err)
 	}
 	_, err = s.DeleteList(ctx, "acme", list.ID, 1, "me", dbtest.At(6))
-	require.Equal(t, fault.Gone, dbtest.Class(err))
+	require.Equal(t, fault.Gone, fault.ClassOf(err))
 	require.Equal(t, []string{"contact_list.created", "contact_list.changed", "contact_list.changed", "contact_list.deleted"},
 		dbtest.Audited(t, pool, "contact-list/"+list.ID.String()))
 	require.Equal(t, []string{"segment.stored", "segment.stored", "segment.deleted"},
@@ -547,11 +547,11 @@ func TestDeletePerson(t *testing.T) {
 	require.Equal(t, []string{"(11) 87654321"}, p.Refused[0].Record)
 	require.Equal(t, []contact.Problem{{Code: "x", Message: "zoe@"}}, p.Refused[1].Problems)
 	_, err = s.Export(ctx, "umbrella", id)
-	require.Equal(t, fault.Gone, dbtest.Class(err))
+	require.Equal(t, fault.Gone, fault.ClassOf(err))
 
-	require.Equal(t, fault.Gone, dbtest.Class(s.Delete(ctx, "umbrella", id, "me", dbtest.At(3))))
+	require.Equal(t, fault.Gone, fault.ClassOf(s.Delete(ctx, "umbrella", id, "me", dbtest.At(3))))
 	require.NoError(t, s.Delete(ctx, "acme", id, "me", dbtest.At(3)))
-	require.Equal(t, fault.Gone, dbtest.Class(s.Delete(ctx, "acme", id, "me", dbtest.At(4))))
+	require.Equal(t, fault.Gone, fault.ClassOf(s.Delete(ctx, "acme", id, "me", dbtest.At(4))))
 	for table := range dbtest.TenantRow {
 		n := number(t, pool, "SELECT count(*) FROM "+table+" t WHERE t::text ~ '87654321|zoe@|Zoé' AND t::text !~ '^\\(umbrella'")
 		require.Zero(t, n, table)

@@ -39,7 +39,7 @@ func TestMessageAccount(t *testing.T) {
 	require.Equal(t, dboutreach.Line{PhoneNumberID: "101", PerSecond: 5, Token: sealed}, line)
 
 	_, err = s.Account(ctx, "nobody")
-	require.Equal(t, fault.Gone, dbtest.Class(err))
+	require.Equal(t, fault.Gone, fault.ClassOf(err))
 	_, err = s.Line(ctx, "umbrella", id)
-	require.Equal(t, fault.Gone, dbtest.Class(err))
+	require.Equal(t, fault.Gone, fault.ClassOf(err))
 }

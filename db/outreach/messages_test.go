@@ -178,15 +178,15 @@ func TestPutMessage(t *testing.T) {
 
 	n := dboutreach.NewMessage{ID: id, Sender: m.sender, Recipient: "+15145550199", Body: text("another")}
 	_, err := m.Put(ctx, "acme", n, time.Now())
-	require.Equal(t, fault.Conflict, dbtest.Class(err))
+	require.Equal(t, fault.Conflict, fault.ClassOf(err))
 	_, err = m.Put(ctx, "other", dboutreach.NewMessage{ID: uuid.New(), Sender: m.sender, Recipient: "+15145550199", Body: text("a")}, time.Now())
-	require.Equal(t, fault.Invalid, dbtest.Class(err), "a sender of another tenant")
+	require.Equal(t, fault.Invalid, fault.ClassOf(err), "a sender of another tenant")
 	_, err = m.Put(ctx, "other", dboutreach.NewMessage{ID: id, Sender: other, Recipient: "+15145550199", Body: text("k")}, time.Now())
 	require.Error(t, err, "an ID of another tenant")
 	_, err = m.Put(ctx, "acme", dboutreach.NewMessage{ID: uuid.New(), Sender: m.sender, Recipient: "+15145550199"}, time.Now())
-	require.Equal(t, fault.Invalid, dbtest.Class(err))
+	require.Equal(t, fault.Invalid, fault.ClassOf(err))
 	_, _, err = m.Get(ctx, "other", id)
-	require.Equal(t, fault.Gone, dbtest.Class(err))
+	require.Equal(t, fault.Gone, fault.ClassOf(err))
 	_, err = m.Put(ctx, "nobody", n, time.Now())
 	require.Error(t, err)
 
@@ -1069,8 +1069,7 @@ func TestReplayOfMessages(t *testing.T) {
 	_, err = fmt.Sscan(m.lines(t, "SELECT min(id) FROM dead_letters")[0], &letter)
 	require.NoError(t, err)
 	_, err = letters.Replay(ctx, letter, true, "zoe", time.Now())
-	class, _ := fault.Of(err)
-	require.Equal(t, fault.Conflict, class, "it was sent: %v", err)
+	require.Equal(t, fault.Conflict, fault.ClassOf(err), "it was sent: %v", err)
 	require.NoError(t, letters.Discard(ctx, letter, "zoe", time.Now()))
 	m.counted(t)
 }

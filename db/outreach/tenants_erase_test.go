@@ -156,11 +156,11 @@ func TestEraseTenant(t *testing.T) {
 	had, other := holdings(t, pool, "acme"), holdings(t, pool, "umbrella")
 	require.Len(t, had, len(dboutreach.TenantTables())-1, "rows in each table but that of erasures: %v", had)
 	_, err = s.Request(ctx, "umbrella", "me", dbtest.At(2))
-	require.Equal(t, fault.Conflict, dbtest.Class(err), "it is active")
+	require.Equal(t, fault.Conflict, fault.ClassOf(err), "it is active")
 	_, err = s.Request(ctx, "nobody", "me", dbtest.At(2))
-	require.Equal(t, fault.Gone, dbtest.Class(err))
+	require.Equal(t, fault.Gone, fault.ClassOf(err))
 	_, err = s.Get(ctx, "acme")
-	require.Equal(t, fault.Gone, dbtest.Class(err))
+	require.Equal(t, fault.Gone, fault.ClassOf(err))
 	require.Equal(t, had, holdings(t, pool, "acme"))
 
 	asked := db.WithOrigin(ctx, db.Origin{Remote: "10.0.0.1", RequestID: "r1", KeyID: "k1"})
@@ -176,10 +176,10 @@ func TestEraseTenant(t *testing.T) {
 	require.NotNil(t, locks[keyOf["acme"]].RevokedAt)
 	require.Nil(t, locks[keyOf["umbrella"]].RevokedAt)
 	_, err = db.NewTenants(pool).Change(ctx, "acme", "me", dbtest.At(3), func(t *db.Tenant) { t.State = db.TenantActive })
-	require.Equal(t, fault.Conflict, dbtest.Class(err))
+	require.Equal(t, fault.Conflict, fault.ClassOf(err))
 
 	k2 := db.Key{ID: "cccccccc", Name: "late", Role: access.Read, Tenant: "acme", CreatedAt: dbtest.At(3), CreatedBy: "me"}
-	require.Equal(t, fault.Invalid, dbtest.Class(db.NewKeys(pool).Create(ctx, k2, access.SumOf("late"))))
+	require.Equal(t, fault.Invalid, fault.ClassOf(db.NewKeys(pool).Create(ctx, k2, access.SumOf("late"))))
 
 	kills, calls := 0, 0
 	for more := true; more; calls++ {
@@ -230,7 +230,7 @@ func TestEraseTenant(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []any{"erased", "", int64(0), db.TenantStopped, true},
 		[]any{tombstone.Name, tombstone.Region, tombstone.Contacts, tombstone.State, tombstone.Erasing})
-	require.Equal(t, fault.Conflict, dbtest.Class(db.NewTenants(pool).Create(ctx, db.Tenant{
+	require.Equal(t, fault.Conflict, fault.ClassOf(db.NewTenants(pool).Create(ctx, db.Tenant{
 		ID: "acme", Name: "Acme", Tier: "standard", CreatedAt: dbtest.At(4),
 	}, "me")), "its ID is not given out again")
 

@@ -35,16 +35,16 @@ func TestSenders(t *testing.T) {
 
 	other := s
 	other.ID, other.Tenant, other.Name = uuid.New(), "umbrella", "Ours"
-	require.Equal(t, fault.Conflict, dbtest.Class(d.Add(ctx, other, token, "me")), "the number of another tenant")
+	require.Equal(t, fault.Conflict, fault.ClassOf(d.Add(ctx, other, token, "me")), "the number of another tenant")
 	other.PhoneNumberID = "102"
 	require.NoError(t, d.Add(ctx, other, token, "me"))
 	same := s
 	same.ID, same.PhoneNumberID = uuid.New(), "103"
-	require.Equal(t, fault.Conflict, dbtest.Class(d.Add(ctx, same, token, "me")), "the name of another sender")
+	require.Equal(t, fault.Conflict, fault.ClassOf(d.Add(ctx, same, token, "me")), "the name of another sender")
 	same.Name, same.Tenant = "x", "nobody"
-	require.Equal(t, fault.Gone, dbtest.Class(d.Add(ctx, same, token, "me")))
+	require.Equal(t, fault.Gone, fault.ClassOf(d.Add(ctx, same, token, "me")))
 	same.Tenant, same.PhoneNumberID = "acme", "+1"
-	require.Equal(t, fault.Invalid, dbtest.Class(d.Add(ctx, same, token, "me")))
+	require.Equal(t, fault.Invalid, fault.ClassOf(d.Add(ctx, same, token, "me")))
 
 	list, err := d.List(ctx, "acme")
 	require.NoError(t, err)
@@ -55,11 +55,11 @@ func TestSenders(t *testing.T) {
 
 	// What is another tenant's is not there.
 	_, err = d.Get(ctx, "umbrella", s.ID)
-	require.Equal(t, fault.Gone, dbtest.Class(err))
+	require.Equal(t, fault.Gone, fault.ClassOf(err))
 	_, err = d.Token(ctx, "umbrella", s.ID)
-	require.Equal(t, fault.Gone, dbtest.Class(err))
+	require.Equal(t, fault.Gone, fault.ClassOf(err))
 	_, err = d.Change(ctx, "umbrella", s.ID, nil, "me", dbtest.At(1), func(s *dboutreach.Sender) { s.Name = "x" })
-	require.Equal(t, fault.Gone, dbtest.Class(err))
+	require.Equal(t, fault.Gone, fault.ClassOf(err))
 
 	got, err := d.Change(ctx, "acme", s.ID, nil, "me", dbtest.At(1), func(s *dboutreach.Sender) {
 		s.State, s.PausedUntil, s.Reason = dboutreach.SenderPaused, new(dbtest.At(20)), "lunch"

@@ -290,7 +290,7 @@ func TestImportOfAnUpload(t *testing.T) {
 	got.Plan = nil
 	require.Equal(t, want, got)
 	_, err = s.Import(ctx, "umbrella", u.ID)
-	require.Equal(t, fault.Gone, dbtest.Class(err))
+	require.Equal(t, fault.Gone, fault.ClassOf(err))
 }
 
 // The first row of a key in the file counts, whichever chunk is parsed first.
@@ -302,10 +302,10 @@ func TestPersistInOrder(t *testing.T) {
 	rows[2].Contact.Name = "An impostor"
 	u, parsed := upload(t, s, "acme", rows, 2)
 	err := s.Persist(ctx, "acme", u.ID, parsed[1:], dbtest.At(3))
-	require.Equal(t, fault.Transient, dbtest.Class(err), "chunk 0 may have been stored, and be lost by a crash of Postgres")
+	require.Equal(t, fault.Transient, fault.ClassOf(err), "chunk 0 may have been stored, and be lost by a crash of Postgres")
 	require.ErrorContains(t, err, "chunk 1 comes before chunk 0")
 	wrong := []contact.ParsedChunk{{N: 0, Rows: rows[:1]}}
-	require.Equal(t, fault.Invalid, dbtest.Class(s.Persist(ctx, "acme", u.ID, wrong, dbtest.At(3))), "a row is missing")
+	require.Equal(t, fault.Invalid, fault.ClassOf(s.Persist(ctx, "acme", u.ID, wrong, dbtest.At(3))), "a row is missing")
 	slices.Reverse(parsed)
 	require.NoError(t, s.Persist(ctx, "acme", u.ID, parsed, dbtest.At(3)))
 	require.Equal(t, "4 = 3 + 0 + 1; 3 = 3 + 0 + 0", tally(get(t, s, u)))
@@ -417,7 +417,7 @@ func TestReserve(t *testing.T) {
 		return out
 	}
 	for _, c := range [][]contact.ParsedChunk{parsed[1:], parsed[3:], {parsed[0], parsed[2]}} {
-		require.Equal(t, fault.Conflict, dbtest.Class(s.Reserve(ctx, "acme", u.ID, again(c))))
+		require.Equal(t, fault.Conflict, fault.ClassOf(s.Reserve(ctx, "acme", u.ID, again(c))))
 	}
 	require.NoError(t, s.Reserve(ctx, "acme", u.ID, again(parsed[:2])), "and then its worker dies")
 	var two errgroup.Group
@@ -440,7 +440,7 @@ func TestReserve(t *testing.T) {
 	late := again(parsed[3:])
 	require.NoError(t, s.Reserve(ctx, "acme", u.ID, late))
 	require.Nil(t, late[0].First, "it is over")
-	require.Equal(t, fault.Gone, dbtest.Class(s.Reserve(ctx, "acme", uuid.New(), late)))
+	require.Equal(t, fault.Gone, fault.ClassOf(s.Reserve(ctx, "acme", uuid.New(), late)))
 }
 
 // Two uploads of a tenant with the same people at once do not wait for each other in a circle.
@@ -511,7 +511,7 @@ func TestUploadStates(t *testing.T) {
 	require.Equal(t, 3, get(t, s, u).Chunks)
 	more := chunks[2]
 	more.N = 3
-	require.Equal(t, fault.Conflict, dbtest.Class(s.AddChunks(ctx, "acme", u.ID, []contact.Chunk{more}, dbtest.At(2))), "it is split")
+	require.Equal(t, fault.Conflict, fault.ClassOf(s.AddChunks(ctx, "acme", u.ID, []contact.Chunk{more}, dbtest.At(2))), "it is split")
 
 	// Backlogs, of the tenant and of all.
 	other, _ := upload(t, s, "umbrella", rows, 3)
@@ -540,14 +540,14 @@ func TestUploadStates(t *testing.T) {
 	require.NoError(t, err)
 	require.JSONEq(t, `{"skip": 2}`, string(waiting.Options))
 	_, err = s.Release(ctx, "umbrella", waiting.ID, "me", dbtest.At(11))
-	require.Equal(t, fault.Gone, dbtest.Class(err))
+	require.Equal(t, fault.Gone, fault.ClassOf(err))
 	for range 2 {
 		waiting, err = s.Release(ctx, "acme", waiting.ID, "me", dbtest.At(11))
 		require.NoError(t, err)
 		require.Equal(t, dboutreach.UploadReceived, waiting.State)
 	}
 	_, err = s.SetOptions(ctx, "acme", waiting.ID, []byte(`{}`), "me", dbtest.At(11))
-	require.Equal(t, fault.Conflict, dbtest.Class(err))
+	require.Equal(t, fault.Conflict, fault.ClassOf(err))
 	own, _, err = s.Backlog(ctx, "acme", dbtest.At(11))
 	require.NoError(t, err)
 	require.Equal(t, dboutreach.Backlog{Chunks: 4, Rows: 1, Oldest: 10 * time.Minute, Rate: own.Rate}, own, "and so does a file")
@@ -561,7 +561,7 @@ func TestUploadStates(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, chunks[2:], ready)
 	_, err = s.Finish(ctx, "acme", u.ID, dbtest.At(12))
-	require.Equal(t, fault.Conflict, dbtest.Class(err))
+	require.Equal(t, fault.Conflict, fault.ClassOf(err))
 
 	// What is another tenant's is not there.
 	why := contact.Failure{Queue: "upload_jobs", Class: "invalid", Reason: "not a file of contacts", WorkflowID: "import/1"}
@@ -577,7 +577,7 @@ func TestUploadStates(t *testing.T) {
 		"sweep":   second(s.Sweep(ctx, "umbrella", u.ID, 1, dbtest.At(20))),
 		"ready":   second(s.Ready(ctx, "umbrella", u.ID, 1)),
 	} {
-		require.Equal(t, fault.Gone, dbtest.Class(err), "%s: %v", name, err)
+		require.Equal(t, fault.Gone, fault.ClassOf(err), "%s: %v", name, err)
 	}
 	pending, err := s.Pending(ctx, "umbrella", u.ID, 0, 10)
 	require.NoError(t, err)
@@ -592,8 +592,8 @@ func TestUploadStates(t *testing.T) {
 	require.Equal(t, "2 = 1 + 1 + 0; 1 = 1 + 0 + 0", tally(canceled))
 	_, err = s.Cancel(ctx, "acme", u.ID, "me", dbtest.At(14))
 	require.NoError(t, err)
-	require.Equal(t, fault.Conflict, dbtest.Class(s.Persist(ctx, "acme", u.ID, parsed, dbtest.At(14))))
-	require.Equal(t, fault.Conflict, dbtest.Class(s.Fail(ctx, "acme", u.ID, why, dbtest.At(14))))
+	require.Equal(t, fault.Conflict, fault.ClassOf(s.Persist(ctx, "acme", u.ID, parsed, dbtest.At(14))))
+	require.Equal(t, fault.Conflict, fault.ClassOf(s.Fail(ctx, "acme", u.ID, why, dbtest.At(14))))
 	own, _, err = s.Backlog(ctx, "acme", dbtest.At(14))
 	require.NoError(t, err)
 	require.Zero(t, own.Chunks)
@@ -617,7 +617,7 @@ func TestUploadStates(t *testing.T) {
 	_, err = db.NewTenants(pool).Change(ctx, "acme", "me", dbtest.At(16), func(t *db.Tenant) { t.State = db.TenantStopped })
 	require.NoError(t, err)
 	_, err = s.Create(ctx, dboutreach.Upload{ID: uuid.New(), Tenant: "acme", SHA256: []byte{1}, CreatedAt: dbtest.At(17)})
-	require.Equal(t, fault.Conflict, dbtest.Class(err))
+	require.Equal(t, fault.Conflict, fault.ClassOf(err))
 }
 
 // second is the error of a call.
@@ -713,10 +713,10 @@ func TestUploadNotStorable(t *testing.T) {
 		"too deep": strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000),
 	} {
 		err := s.Planned(ctx, "acme", u.ID, []byte(plan), "", dbtest.At(1))
-		require.Equal(t, fault.Invalid, dbtest.Class(err), name)
+		require.Equal(t, fault.Invalid, fault.ClassOf(err), name)
 	}
 	err := s.Planned(ctx, "acme", u.ID, []byte("{}"), "\xff", dbtest.At(1))
-	require.Equal(t, fault.Invalid, dbtest.Class(err), "no UTF-8")
+	require.Equal(t, fault.Invalid, fault.ClassOf(err), "no UTF-8")
 }
 
 // A dead letter of an upload is a replay away from going on where it was: rows before the failure still count as the
@@ -783,7 +783,7 @@ func TestUploadReplay(t *testing.T) {
 
 	// What is over, or has lost its file, is not replayed: one letter says so, of many it is resolved.
 	_, err = letters.Replay(ctx, list[0].ID, true, "me", dbtest.At(11))
-	require.Equal(t, fault.Conflict, dbtest.Class(err))
+	require.Equal(t, fault.Conflict, fault.ClassOf(err))
 	require.ErrorContains(t, err, "is done")
 	dbtest.Alter(t, pool, "ALTER TABLE uploads NO FORCE ROW LEVEL SECURITY")
 	for _, change := range []string{"state = 'canceled'", "blob = ''"} {
@@ -795,7 +795,7 @@ func TestUploadReplay(t *testing.T) {
 	list, _, err = letters.List(ctx, db.LetterFilter{State: []string{"open"}}, nil, 10)
 	require.NoError(t, err)
 	_, err = letters.Replay(ctx, list[0].ID, false, "me", dbtest.At(13))
-	require.Equal(t, fault.Conflict, dbtest.Class(err))
+	require.Equal(t, fault.Conflict, fault.ClassOf(err))
 	require.ErrorContains(t, err, "no longer kept")
 	n, err := letters.ReplayAll(ctx, db.LetterFilter{Tenant: "acme"}, 10, "me", dbtest.At(13))
 	require.NoError(t, err)
@@ -835,8 +835,7 @@ func TestUploadPreviews(t *testing.T) {
 	require.NoError(t, s.EndReading(ctx, "acme", u.ID))
 	begin(dbtest.At(3000), 2, 2)
 	_, _, err = s.BeginPreview(ctx, "umbrella", u.ID, dbtest.At(0), time.Hour)
-	class, _ := fault.Of(err)
-	require.Equal(t, fault.Gone, class)
+	require.Equal(t, fault.Gone, fault.ClassOf(err))
 }
 
 func TestUploadReadings(t *testing.T) {
@@ -855,7 +854,6 @@ func TestUploadReadings(t *testing.T) {
 	require.NoError(t, s.EndReading(ctx, "acme", u.ID))
 	begin(1)
 	_, err := s.BeginReading(ctx, "umbrella", u.ID)
-	class, _ := fault.Of(err)
-	require.Equal(t, fault.Gone, class)
+	require.Equal(t, fault.Gone, fault.ClassOf(err))
 	begin(2)
 }

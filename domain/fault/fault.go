@@ -88,6 +88,12 @@ func Of(err error) (Class, time.Duration) {
 	return Transient, 0
 }
 
+// ClassOf returns the class of err as Of does.
+func ClassOf(err error) Class {
+	class, _ := Of(err)
+	return class
+}
+
 // Survive is deferred: a panic becomes *err, of class Invalid, for the same code on the same input would panic again.
 // what names the work in it and in the log, which has the stack; log may be nil.
 func Survive(err *error, what string, log func(text string, args ...any)) {

@@ -68,8 +68,7 @@ func TestList(t *testing.T) {
 	}
 	for _, cursor := range []string{"x", "-1", "1280", "1 zz"} {
 		_, _, err := s.List(t.Context(), cursor, 1)
-		class, _ := fault.Of(err)
-		require.Equal(t, fault.Invalid, class, cursor)
+		require.Equal(t, fault.Invalid, fault.ClassOf(err), cursor)
 	}
 	for _, key := range uploads {
 		require.NoError(t, s.Delete(t.Context(), key))
@@ -145,8 +144,7 @@ func TestDelete(t *testing.T) {
 		require.NoError(t, s.Delete(t.Context(), key))
 	}
 	_, err = s.Open(t.Context(), key)
-	class, _ := fault.Of(err)
-	require.Equal(t, fault.Gone, class)
+	require.Equal(t, fault.Gone, fault.ClassOf(err))
 	require.Error(t, s.Delete(t.Context(), "../"+filepath.Base(dir)))
 }
 

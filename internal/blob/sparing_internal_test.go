@@ -25,8 +25,7 @@ func TestSparing(t *testing.T) {
 		read += int64(n)
 	}
 	require.NotErrorIs(t, err, io.EOF)
-	class, _ := fault.Of(err)
-	require.Equal(t, fault.Transient, class)
+	require.Equal(t, fault.Transient, fault.ClassOf(err))
 	require.GreaterOrEqual(t, read, int64(fits))
 	require.LessOrEqual(t, read, int64(fits+spareEvery))
 }

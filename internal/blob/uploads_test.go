@@ -111,8 +111,7 @@ func TestUploads(t *testing.T) {
 func requireClass(t *testing.T, want fault.Class, err error) {
 	t.Helper()
 
-	class, _ := fault.Of(err)
-	require.Equal(t, want, class, err)
+	require.Equal(t, want, fault.ClassOf(err), err)
 }
 
 // What is removed while the folder is not mounted would be there again once it is.

@@ -193,7 +193,7 @@ func (d *Devtools) capture(ctx context.Context, address, locale string, s draft.
 			lost = err
 		case unopened && lost != nil && !errors.Is(lost, errUnopened): // the first try had opened it
 			return c, &fault.Error{Class: fault.Transient, Err: lost}
-		case errors.Is(err, errUnopened) && final(err): // a cookie of the request that Chromium does not take
+		case errors.Is(err, errUnopened) && fault.ClassOf(err).Final(): // a cookie of the request that Chromium does not take
 			return c, err
 		case errors.Is(err, errUnopened):
 			return c, fault.Newf(fault.Transient, "%w: %w", web.ErrNoBrowser, err)
@@ -203,11 +203,6 @@ func (d *Devtools) capture(ctx context.Context, address, locale string, s draft.
 			return c, err
 		}
 	}
-}
-
-func final(err error) bool {
-	class, _ := fault.Of(err)
-	return class.Final()
 }
 
 // current is the link that takes pages, made anew where there is none.

@@ -39,8 +39,7 @@ func pool(t testing.TB, o confine.Options) *confine.Pool {
 
 func requireClass(t *testing.T, want fault.Class, err error, text string) {
 	t.Helper()
-	class, _ := fault.Of(err)
-	require.Equal(t, want, class, "%v", err)
+	require.Equal(t, want, fault.ClassOf(err), "%v", err)
 	require.ErrorContains(t, err, text)
 }
 

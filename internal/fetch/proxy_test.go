@@ -169,8 +169,7 @@ func TestThroughAProxy(t *testing.T) {
 			require.ErrorContains(t, err, tt.err)
 			require.NotContains(t, err.Error(), "wrong", "the password")
 			require.Nil(t, web.RefusalOf(err), "the site has not refused")
-			class, _ := fault.Of(err)
-			require.Equal(t, fault.Transient, class)
+			require.Equal(t, fault.Transient, fault.ClassOf(err))
 			require.Zero(t, asked.Load(), "never otherwise")
 		})
 	}
@@ -186,8 +185,7 @@ func TestThroughAProxyToPrivateHosts(t *testing.T) {
 		"printer.local.:80", ".printer:80", "127.1:80", "0x7f.1:80", "0X7F.0.0.1:80", "0177.0.0.1:80", "127.0.0.1.:80", "127.0.0.1..:80",
 		"2130706433:80", "0x7f000001.:80", "1.0x:80", "[::ffff:127.0.0.1]:80", ".:80", ":80"} {
 		_, err := dial(t.Context(), "tcp", addr)
-		class, _ := fault.Of(err)
-		require.Equal(t, fault.Invalid, class, "%s: %v", addr, err)
+		require.Equal(t, fault.Invalid, fault.ClassOf(err), "%s: %v", addr, err)
 	}
 	require.Zero(t, r.made.Load())
 

@@ -46,8 +46,7 @@ func TestRobots(t *testing.T) {
 	require.Equal(t, 2, asked, "known rules are good for a day")
 	now = now.Add(24 * time.Hour)
 	_, _, err := r.Allowed(t.Context(), srv.URL+"/private/1")
-	class, _ := fault.Of(err)
-	require.Equal(t, fault.Transient, class)
+	require.Equal(t, fault.Transient, fault.ClassOf(err))
 
 	status = http.StatusTooManyRequests
 	_, _, err = r.Allowed(t.Context(), srv.URL+"/")
@@ -59,8 +58,7 @@ func TestRobots(t *testing.T) {
 	require.Zero(t, delay)
 
 	_, _, err = r.Allowed(t.Context(), "http://10.0.0.1/")
-	class, _ = fault.Of(err)
-	require.Equal(t, fault.Invalid, class)
+	require.Equal(t, fault.Invalid, fault.ClassOf(err))
 }
 
 // A robots.txt is UTF-8 by its standard: what it closes stays closed where a server gives all its texts another charset.

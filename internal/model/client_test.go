@@ -111,8 +111,7 @@ func TestAnswerRefused(t *testing.T) {
 			refuses(w, tt.param, tt.code)
 		}, model.Options{})
 		require.EqualError(t, err, tt.text)
-		class, _ := fault.Of(err)
-		require.Equal(t, fault.Invalid, class)
+		require.Equal(t, fault.Invalid, fault.ClassOf(err))
 		require.Equal(t, tt.asked, asked)
 	}
 }
@@ -130,8 +129,7 @@ func TestAnswerThatWasCut(t *testing.T) {
 	for _, content := range []string{"", `{"fields": [{"field": "a"}, {"fi`} {
 		_, err := choice(content, "length")
 		require.EqualError(t, err, "read reply: the answer was cut at 1500 tokens")
-		class, _ := fault.Of(err)
-		require.Equal(t, fault.Invalid, class)
+		require.Equal(t, fault.Invalid, fault.ClassOf(err))
 	}
 	for _, finish := range []string{"length", "stop"} {
 		got, err := choice("{\"fields\": []}\n\n\n", finish)
@@ -200,8 +198,7 @@ func TestAnswerThatStalls(t *testing.T) {
 			_, _ = r.Body.Read(make([]byte, 1<<16)) // or the server does not see that the caller is gone
 			<-r.Context().Done()
 		}, model.Options{Timeout: 50 * time.Millisecond})
-		class, _ := fault.Of(err)
-		require.Equal(t, fault.Transient, class, "%v", err)
+		require.Equal(t, fault.Transient, fault.ClassOf(err), "%v", err)
 	}
 }
 
@@ -213,8 +210,7 @@ func TestNew(t *testing.T) {
 		{URL: "https://model.example/v1", Model: "small", Key: "a b"},
 	} {
 		_, err := model.New(o)
-		class, _ := fault.Of(err)
-		require.Equal(t, fault.Invalid, class, "%+v", o)
+		require.Equal(t, fault.Invalid, fault.ClassOf(err), "%+v", o)
 		require.NotContains(t, err.Error(), "pw")
 	}
 }

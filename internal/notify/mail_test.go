@@ -211,8 +211,7 @@ func TestMailRefused(t *testing.T) {
 			s.Play(tt.trick)
 			m := mailer(t, s, "smtp://HOST", 20*time.Second)
 			err := m.Send(t.Context(), dropped())
-			class, _ := fault.Of(err)
-			require.Equal(t, tt.class, class, "%v", err)
+			require.Equal(t, tt.class, fault.ClassOf(err), "%v", err)
 			if err == nil {
 				return
 			}
@@ -237,8 +236,7 @@ func TestMailHangs(t *testing.T) {
 		s := smtptest.New(t, smtptest.Options{})
 		s.Play(smtptest.Trick{At: at, Hang: true})
 		err := mailer(t, s, "smtp://HOST", 100*time.Millisecond).Send(t.Context(), dropped())
-		class, _ := fault.Of(err)
-		require.Equal(t, fault.Transient, class, "%s: %v", at, err)
+		require.Equal(t, fault.Transient, fault.ClassOf(err), "%s: %v", at, err)
 	}
 }
 

@@ -120,8 +120,7 @@ func TestTelegram(t *testing.T) {
 	for _, connection := range []string{"the one that is open", "a new one"} {
 		f.code, f.asked = 0, nil
 		err := f.Send(t.Context(), n)
-		class, _ := fault.Of(err)
-		require.Equal(t, fault.Transient, class)
+		require.Equal(t, fault.Transient, fault.ClassOf(err))
 		require.NotNil(t, f.asked)
 		require.NotErrorIs(t, err, saved.ErrUnreached, "%s: it has the message", connection)
 	}
@@ -130,8 +129,7 @@ func TestTelegram(t *testing.T) {
 	require.ErrorIs(t, f.Send(over, n), saved.ErrUnreached)
 	s.Close()
 	err := f.Send(t.Context(), n)
-	class, _ := fault.Of(err)
-	require.Equal(t, fault.Transient, class)
+	require.Equal(t, fault.Transient, fault.ClassOf(err))
 	require.NotContains(t, err.Error(), "secret")
 	require.NotErrorIs(t, err, saved.ErrUnreached, "it refuses the connection")
 	for _, o := range []notify.TelegramOptions{{}, {Token: "secret"}, {Token: telegramToken, URL: "ftp://x"}} {

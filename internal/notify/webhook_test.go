@@ -84,8 +84,7 @@ func TestWebhook(t *testing.T) {
 	}
 	s.Close()
 	err := w.Send(t.Context(), n)
-	class, _ := fault.Of(err)
-	require.Equal(t, fault.Transient, class)
+	require.Equal(t, fault.Transient, fault.ClassOf(err))
 	require.NotContains(t, err.Error(), "private-path")
 }
 
@@ -143,8 +142,7 @@ func TestWebhookChallenge(t *testing.T) {
 			continue
 		}
 		require.ErrorContains(t, err, tt.says, name)
-		class, _ := fault.Of(err)
-		require.Equal(t, fault.Transient, class, name)
+		require.Equal(t, fault.Transient, fault.ClassOf(err), name)
 	}
 	require.Len(t, challenges, 10)
 	slices.Sort(challenges)
@@ -164,8 +162,7 @@ func TestWebhookIsEncrypted(t *testing.T) {
 	t.Cleanup(w.Close)
 	err := w.Send(t.Context(), saved.Notice{Address: saved.Address{URL: s.URL}})
 	require.ErrorContains(t, err, "not https")
-	class, _ := fault.Of(err)
-	require.Equal(t, fault.Invalid, class)
+	require.Equal(t, fault.Invalid, fault.ClassOf(err))
 	require.Zero(t, asked)
 }
 
@@ -180,8 +177,7 @@ func TestWebhookReasons(t *testing.T) {
 	err := sender(t, at).Send(t.Context(), saved.Notice{Address: saved.Address{URL: s.URL}})
 	require.ErrorContains(t, err, "the certificate of the webhook is of an issuer that is not known")
 	require.NotContains(t, err.Error(), "127.0.0.1")
-	class, _ := fault.Of(err)
-	require.Equal(t, fault.Transient, class)
+	require.Equal(t, fault.Transient, fault.ClassOf(err))
 
 	moved := httptest.NewServer(http.RedirectHandler("https://example.org/", http.StatusPermanentRedirect))
 	t.Cleanup(moved.Close)
@@ -196,8 +192,7 @@ func TestWebhookGuard(t *testing.T) {
 	t.Cleanup(s.Close)
 	for _, address := range []string{s.URL, "http://169.254.169.254/latest", "http://[::1]/", "http://127.0.0.1/"} {
 		err := sender(t, "elsewhere:1").Send(t.Context(), saved.Notice{Address: saved.Address{URL: address}})
-		class, _ := fault.Of(err)
-		require.Equal(t, fault.Invalid, class, "%s: %v", address, err)
+		require.Equal(t, fault.Invalid, fault.ClassOf(err), "%s: %v", address, err)
 	}
 }
 

@@ -62,8 +62,7 @@ func TestVerify(t *testing.T) {
 				require.Equal(t, "oidc:jo", got.Name)
 				return
 			}
-			class, _ := fault.Of(err)
-			require.Equal(t, fault.Invalid, class, "%v", err)
+			require.Equal(t, fault.Invalid, fault.ClassOf(err), "%v", err)
 			require.ErrorContains(t, err, tt.wrong)
 			require.Zero(t, got)
 		})
@@ -151,8 +150,7 @@ func TestTenantClaim(t *testing.T) {
 		got, err := v.Verify(t.Context(), i.Token(t, i.Claims(start, tt.claims)))
 		if tt.err != "" {
 			require.ErrorContains(t, err, tt.err)
-			class, _ := fault.Of(err)
-			require.Equal(t, fault.Invalid, class)
+			require.Equal(t, fault.Invalid, fault.ClassOf(err))
 			continue
 		}
 		require.NoError(t, err)
@@ -199,8 +197,7 @@ func TestIssuerIsAway(t *testing.T) {
 	transient := func(token string) {
 		t.Helper()
 		_, err := v.Verify(t.Context(), token)
-		class, _ := fault.Of(err)
-		require.Equal(t, fault.Transient, class, "%v", err)
+		require.Equal(t, fault.Transient, fault.ClassOf(err), "%v", err)
 	}
 	transient(token)
 	transient(token)

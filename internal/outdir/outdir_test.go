@@ -28,8 +28,7 @@ func TestResolveOutDir(t *testing.T) {
 	} {
 		got, err := root.ResolveOutDir(tt.dir)
 		if tt.want == "" {
-			class, _ := fault.Of(err)
-			require.Equal(t, fault.Invalid, class, "%q: %v", tt.dir, err)
+			require.Equal(t, fault.Invalid, fault.ClassOf(err), "%q: %v", tt.dir, err)
 			continue
 		}
 		require.NoError(t, err, "%q", tt.dir)

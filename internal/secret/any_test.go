@@ -23,8 +23,7 @@ func TestOpenAny(t *testing.T) {
 	_, err = box.OpenAny(key, sealed, "new", "other")
 	require.ErrorContains(t, err, "open new")
 	_, err = box.OpenAny("gone", sealed, "new", "old")
-	class, _ := fault.Of(err)
-	require.Equal(t, fault.Limited, class)
+	require.Equal(t, fault.Limited, fault.ClassOf(err))
 	_, err = box.OpenAny(key, append(sealed[:len(sealed)-1:len(sealed)-1], sealed[len(sealed)-1]^1), "new", "old")
 	require.Error(t, err)
 }

@@ -74,8 +74,7 @@ func TestRotation(t *testing.T) {
 	require.Equal(t, 30*time.Second, after)
 	_, err = parse(t, key("new", 1)).Open("p", id, sealed)
 	require.ErrorContains(t, err, "not sealed for this", "another key of the same ID")
-	class, _ = fault.Of(err)
-	require.NotEqual(t, fault.Limited, class)
+	require.NotEqual(t, fault.Limited, fault.ClassOf(err))
 	_, _, err = parse(t, "").Seal("p", plain)
 	require.ErrorContains(t, err, "CONVEYOR_SECRET_KEYS has no key")
 }
