@@ -71,12 +71,6 @@ type listArg struct {
 	List string `arg:"" help:"ID or name of the list."`
 }
 
-// path is the address of something of the list.
-func (a listArg) path(ctx context.Context, group *ContactsCmd, r Client, rest string) (string, error) {
-	id, err := group.find(ctx, r, "/contact-lists", "list", a.List)
-	return group.path("/contact-lists/"+id.String()+rest, nil), err
-}
-
 type listsMembersCmd struct {
 	listArg
 	Add    []int64 `help:"IDs of contacts to add." placeholder:"ID"`
@@ -89,10 +83,11 @@ func (c *listsMembersCmd) Run(ctx context.Context, group *ContactsCmd, r Client)
 	if len(c.Add)+len(c.Remove) == 0 {
 		return Usage("say which contacts: --add or --remove")
 	}
-	path, err := c.path(ctx, group, r, "/members")
+	id, err := group.find(ctx, r, "/contact-lists", "list", c.List)
 	if err != nil {
 		return err
 	}
+	path := group.path("/contact-lists/"+id.String()+"/members", nil)
 	in := apioutreach.MembersChange{Add: c.Add, Remove: c.Remove}
 	return show(ctx, r, http.MethodPost, path, in, c.JSON, func(w io.Writer, got apioutreach.MembersChanged) error {
 		_, err := fmt.Fprintf(w, "%d contacts added, %d removed\n", got.Added, got.Removed)
@@ -104,15 +99,19 @@ type listsDeleteCmd struct{ listArg }
 
 // Run deletes a list.
 func (c *listsDeleteCmd) Run(ctx context.Context, group *ContactsCmd, r Client) error {
-	path, err := c.path(ctx, group, r, "")
+	return group.remove(ctx, r, "/contact-lists", "list", c.List)
+}
+
+// remove deletes what of the tenant has this ID or name. For path and what see find.
+func (c *ContactsCmd) remove(ctx context.Context, r Client, path, what, named string) error {
+	id, err := c.find(ctx, r, path, what, named)
 	if err == nil {
-		err = r.call(ctx, http.MethodDelete, path, nil, nil)
+		err = r.call(ctx, http.MethodDelete, c.path(path+"/"+id.String(), nil), nil, nil)
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		fmt.Printf("%s %s is deleted\n", what, Plain(named))
 	}
-	fmt.Printf("list %s is deleted\n", Plain(c.List))
-	return nil
+	return err
 }
 
 // segmentsCmd are the commands on segments, which are saved filters of contacts.
@@ -234,15 +233,7 @@ type segmentsDeleteCmd struct{ segmentArg }
 
 // Run deletes a segment.
 func (c *segmentsDeleteCmd) Run(ctx context.Context, group *ContactsCmd, r Client) error {
-	path, err := c.path(ctx, group, r)
-	if err == nil {
-		err = r.call(ctx, http.MethodDelete, path, nil, nil)
-	}
-	if err != nil {
-		return err
-	}
-	fmt.Printf("segment %s is deleted\n", Plain(c.Segment))
-	return nil
+	return group.remove(ctx, r, "/segments", "segment", c.Segment)
 }
 
 type contactsOptOutCmd struct {

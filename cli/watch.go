@@ -58,8 +58,8 @@ const (
 )
 
 // poll asks the API for a state, looks times a second, until seen says that it is the last, and returns it. left says
-// what goes on when it ends before, as ctx does or as the API is away for long. A request that is wrong ends it at once;
-// one for something that does not exist, or no longer, leaves nothing that goes on.
+// what goes on when it ends before, as ctx does or as the API is away for long. A request that is wrong ends it at
+// once; one for something that does not exist, or no longer, leaves nothing that goes on.
 func poll[T any](
 	ctx context.Context, r Client, path, left string, looks int, seen func(T) (ended bool),
 ) (last T, err error) {

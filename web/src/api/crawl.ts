@@ -108,17 +108,8 @@ export const useComparison = (a: number, b: number) =>
 export const startRun = (body: Schemas['CrawlStart'], key: string) =>
   answer(api.POST('/crawl-runs', { params: { header: { 'Idempotency-Key': key } }, body }))
 
-export const orderRun = (r: { id: number; order: 'pause' | 'resume' | 'cancel' }) => {
-  const params = { path: { id: r.id } }
-  switch (r.order) {
-    case 'pause':
-      return answer(api.POST('/crawl-runs/{id}/pause', { params }))
-    case 'resume':
-      return answer(api.POST('/crawl-runs/{id}/resume', { params }))
-    case 'cancel':
-      return answer(api.POST('/crawl-runs/{id}/cancel', { params }))
-  }
-}
+export const orderRun = (r: { id: number; order: 'pause' | 'resume' | 'cancel' }) =>
+  answer(api.POST(`/crawl-runs/{id}/${r.order}` as const, { params: { path: { id: r.id } } }))
 
 /** retryRun has URLs of a run requested again that failed: those of states, and of urls where it is given. */
 export const retryRun = ({ id, ...body }: { id: number } & Schemas['CrawlRetry']) =>

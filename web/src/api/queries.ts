@@ -230,17 +230,12 @@ export function useDo<In, Out>(change: (input: In) => Promise<Out>, ...stale: st
   })
 }
 
-export const processListing = (l: {
-  platform: string
-  platform_id: string
-  stage?: 'normalize' | 'dedupe' | 'import'
-}) =>
-  answer(
-    api.POST('/listings/{platform}/{platform_id}/process', {
-      params: { path: { platform: l.platform, platform_id: l.platform_id } },
-      body: { stage: l.stage },
-    }),
-  )
+export const processListing = ({
+  platform,
+  platform_id,
+  ...body
+}: { platform: string; platform_id: string } & Schemas['ProcessStart']) =>
+  answer(api.POST('/listings/{platform}/{platform_id}/process', { params: { path: { platform, platform_id } }, body }))
 
 export const claimListing = (l: { platform: string; platform_id: string; claim: boolean }) =>
   answer(
@@ -265,28 +260,14 @@ export const planReplay = (body: Schemas['ReplayStart']) =>
 
 export const cancelReplay = (id: string) => answer(api.DELETE('/replays/{id}', { params: { path: { id } } }))
 
-export const orderPlatform = (p: { name: string; order: 'pause' | 'resume' | 'scrape' }) => {
-  const params = { path: { name: p.name } }
-  switch (p.order) {
-    case 'pause':
-      return answer(api.POST('/platforms/{name}/pause', { params }))
-    case 'resume':
-      return answer(api.POST('/platforms/{name}/resume', { params }))
-    case 'scrape':
-      return answer(api.POST('/platforms/{name}/scrape', { params }))
-  }
-}
+export const orderPlatform = (p: { name: string; order: 'pause' | 'resume' | 'scrape' }) =>
+  answer(api.POST(`/platforms/{name}/${p.order}` as const, { params: { path: { name: p.name } } }))
 
 export const setPlatform = (p: { name: string; patch: Schemas['PlatformPatch'] }) =>
   answer(api.PATCH('/platforms/{name}', { params: { path: { name: p.name } }, body: p.patch }))
 
-export const decide = (d: { id: string; listing_id: string; verdict: 'same' | 'different' | 'show' }) =>
-  answer(
-    api.POST('/duplicates/{id}', {
-      params: { path: { id: d.id } },
-      body: { listing_id: d.listing_id, verdict: d.verdict },
-    }),
-  )
+export const decide = ({ id, ...body }: { id: string } & Schemas['DuplicateDecision']) =>
+  answer(api.POST('/duplicates/{id}', { params: { path: { id } }, body }))
 
 export const undoVerdict = (number: number) =>
   answer(api.POST('/duplicates/verdicts/{number}/undo', { params: { path: { number } } }))
@@ -575,12 +556,12 @@ export const useRefusalReasons = (tenant: string, id: string, rows: number) =>
     placeholderData: keepPreviousData,
   })
 
-export const orderUpload = (u: { tenant: string; id: string; order: 'start' | 'cancel' }) => {
-  const params = { path: { upload: u.id }, query: ofTenant(u.tenant) }
-  return u.order === 'start'
-    ? answer(api.POST('/uploads/{upload}/start', { params }))
-    : answer(api.POST('/uploads/{upload}/cancel', { params }))
-}
+export const orderUpload = (u: { tenant: string; id: string; order: 'start' | 'cancel' }) =>
+  answer(
+    api.POST(`/uploads/{upload}/${u.order}` as const, {
+      params: { path: { upload: u.id }, query: ofTenant(u.tenant) },
+    }),
+  )
 
 /** asked reports whether a webhook of a search has yet to confirm that it wants news. */
 const asked = (s: Schemas['SavedSearch']) => s.targets.some((to) => to.kind === 'webhook' && to.state === 'unconfirmed')
@@ -801,17 +782,10 @@ export const orderCampaign = (o: {
   id: string
   order: 'pause' | 'resume' | 'cancel' | 'unschedule'
   reason?: string
-}) => {
-  const params = { path: { id: o.id }, query: ofTenant(o.tenant) }
-  const body = o.reason ? { reason: o.reason } : {}
-  switch (o.order) {
-    case 'pause':
-      return answer(api.POST('/campaigns/{id}/pause', { params, body }))
-    case 'resume':
-      return answer(api.POST('/campaigns/{id}/resume', { params, body }))
-    case 'cancel':
-      return answer(api.POST('/campaigns/{id}/cancel', { params, body }))
-    case 'unschedule':
-      return answer(api.POST('/campaigns/{id}/unschedule', { params, body }))
-  }
-}
+}) =>
+  answer(
+    api.POST(`/campaigns/{id}/${o.order}` as const, {
+      params: { path: { id: o.id }, query: ofTenant(o.tenant) },
+      body: o.reason ? { reason: o.reason } : {},
+    }),
+  )

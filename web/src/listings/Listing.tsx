@@ -23,7 +23,7 @@ import { Way } from './Way'
 import { Within } from './Within'
 
 type Advert = Schemas['Advert']
-type Stage = NonNullable<Parameters<typeof processListing>[0]['stage']>
+type Stage = NonNullable<Schemas['ProcessStart']['stage']>
 
 /** Listing is one advert: what was read of it, where each value came from, and what happened to it. */
 export function Listing() {
