@@ -200,7 +200,8 @@ func (h Listings) search(ctx context.Context, in *searchListingsInput) (*api.Bod
 	f := in.filter()
 	f.Sort, f.Limit, f.After = dblistings.ListingSort(in.Sort), in.Limit, in.after
 	rows, next, err := h.Store.Search(ctx, f)
-	return api.BodyOf(ListingPage(api.PageOf(rows, showListing, api.CursorAt(next, in.Sort)))), api.Asked("text", in.Text, err)
+	page := ListingPage(api.PageOf(rows, showListing, api.CursorAt(next, in.Sort)))
+	return api.BodyOf(page), api.Asked("text", in.Text, err)
 }
 
 // cents is nil for 0 dollars: no limit.
