@@ -45,6 +45,8 @@ type Column struct {
 	Label int `json:"label,omitempty"`
 	// Code is the number, from 1, of the column that has of each row the country code of this telephone number; 0 = none.
 	Code int `json:"code,omitempty"`
+	// Area is the number, from 1, of the column that has of each row the area code of this telephone number; 0 = none.
+	Area int `json:"area,omitempty"`
 }
 
 // has says that a column is that field.
@@ -53,8 +55,10 @@ func (m Mapping) has(field string) bool {
 }
 
 // mapColumns says which column is what: as given, as the export has it that the headers are of, as a header says, and,
-// where no column is a phone or an address by that, as the values in it look. A file with neither is fault.Invalid.
-func mapColumns(columns []string, sample [][]string, o Options) (Mapping, []Reason, error) {
+// where no column is a phone or an address by that, as the values in it look. What reaches another person by its
+// header, or by what stands above that (groups), counts where nothing else is there. A file with neither is
+// fault.Invalid.
+func mapColumns(columns, groups []string, sample [][]string, o Options) (Mapping, []Reason, error) {
 	m := make(Mapping, len(columns))
 	folded := make([]string, len(columns))
 	for i, h := range columns {
@@ -66,6 +70,8 @@ func mapColumns(columns []string, sample [][]string, o Options) (Mapping, []Reas
 	if err := given(m, folded, o.Mapping, taken); err != nil {
 		return nil, nil, err
 	}
+	own := func(i int) bool { return !another(folded[i]) && (i >= len(groups) || !another(fold(groups[i]))) }
+	aside := map[int]Column{}
 	p := exportOf(folded)
 	if p.name != "" {
 		reasons = append(reasons, Reason{Setting: "mapping", Value: p.name, Why: "the headers are those of this export"})
@@ -91,13 +97,28 @@ func mapColumns(columns []string, sample [][]string, o Options) (Mapping, []Reas
 		if taken[k.field] {
 			k, sure, why = known{}, 0, "" // a person said which column it is
 		}
+		if !own(i) && (sure < 1 || !another(f)) {
+			aside[i] = Column{Header: m[i].Header, Field: k.field, Rank: k.rank, Confidence: sure, Why: why}
+			continue
+		}
 		m[i].Field, m[i].Rank, m[i].Confidence, m[i].Why = k.field, k.rank, sure, why
 	}
 	for _, field := range []string{FieldPhone, FieldEmail, FieldName, FieldGiven, FieldFamily, FieldLocale} {
 		sureOnly(m, field)
 	}
 	oneRole(m)
-	byContent(m, folded, sample, o.Region, taken)
+	byContent(m, folded, sample, o.Region, taken, own)
+	if !m.has(FieldPhone) && !m.has(FieldEmail) {
+		for i, c := range aside {
+			if c.Field == FieldPhone || c.Field == FieldEmail {
+				c.Why += "; there is nothing else"
+				m[i] = c
+			}
+		}
+		sureOnly(m, FieldPhone)
+		sureOnly(m, FieldEmail)
+		byContent(m, folded, sample, o.Region, taken, func(int) bool { return true })
+	}
 	nameAlone(m, folded)
 	nameOfRole(m, folded, sample)
 	labelled(m, folded)
@@ -251,7 +272,8 @@ func filler(s string) bool {
 
 // byContent finds the phone, and the address, in the values where no header says so. Of columns of digits it takes the
 // one with the most numbers that exist: customers have numbers, too.
-func byContent(m Mapping, folded []string, sample [][]string, region string, taken map[string]bool) {
+func byContent(m Mapping, folded []string, sample [][]string, region string, taken map[string]bool,
+	own func(int) bool) {
 	for _, kind := range []struct {
 		field  string
 		is     func(string) bool
@@ -272,7 +294,7 @@ func byContent(m Mapping, folded []string, sample [][]string, region string, tak
 		}
 		best, most, existing := -1, 0.0, 0.0
 		for i := range m {
-			if m[i].Field != "" || unreached(folded[i]) {
+			if m[i].Field != "" || unreached(folded[i]) || !own(i) {
 				continue
 			}
 			part, _ := share(sample, i, kind.is)
@@ -357,20 +379,24 @@ func labelled(m Mapping, folded []string) {
 	}
 }
 
-// coded finds columns of country codes beside those of telephone numbers, the one before a number first. They remain
-// custom fields.
+// coded finds columns of country codes, and of area codes, beside those of telephone numbers, the one before a number
+// first. They remain custom fields.
 func coded(m Mapping, folded []string, sample [][]string) {
 	for i := range m {
 		if m[i].Field != FieldPhone {
 			continue
 		}
 		for _, at := range []int{i - 1, i + 1} {
-			if at < 0 || at >= len(m) || m[at].Field != "" || !dialling(folded[at], sample, at) {
+			if at < 0 || at >= len(m) || m[at].Field != "" {
 				continue
 			}
-			m[i].Code = at + 1
-			m[i].Why += fmt.Sprintf("; the country codes are in column %d", at+1)
-			break
+			if m[i].Code == 0 && dialling(folded[at], sample, at) {
+				m[i].Code = at + 1
+				m[i].Why += fmt.Sprintf("; the country codes are in column %d", at+1)
+			} else if m[i].Area == 0 && ofArea(folded[at], sample, at) {
+				m[i].Area = at + 1
+				m[i].Why += fmt.Sprintf("; the area codes are in column %d", at+1)
+			}
 		}
 	}
 }
@@ -390,6 +416,17 @@ func dialling(folded string, sample [][]string, i int) bool {
 	empty, _ := share(sample, i, filler)
 	return part > .9 && empty < 1
 }
+
+// ofArea says that a column has area codes.
+func ofArea(folded string, sample [][]string, i int) bool {
+	if !slices.Contains(areaHeaders, folded) {
+		return false
+	}
+	part, _ := share(sample, i, func(s string) bool { return areaCode.MatchString(plainCell(s)) || filler(s) })
+	return part > .9
+}
+
+var areaCode = regexp.MustCompile(`^\s*\(?0?[1-9][0-9]{1,4}(?:\.0)?\)?\s*$`)
 
 var dialCode = regexp.MustCompile(`^(?:\+|00)?([1-9][0-9]{0,2})(?:\.0)?$`)
 

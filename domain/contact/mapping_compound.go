@@ -55,11 +55,8 @@ var roles = wordsOf(`guest tenant member patient student parent attendee buyer s
 	volunteer participant lead prospect borrower locataire membre patient eleve adherent participant proprietaire
 	inquilino socio paciente alumno participante cliente inquilina socia locatario membro aluno`)
 
-// nameWords are the names of names in headers of roles; sureReach is how sure a column is whose telephones are the
-// person's.
+// nameWords are the names of names in headers of roles.
 var nameWords = strings.Fields("name nom nombre nome")
-
-const sureReach = .8
 
 // ofRole says that a folded header is the name of a person of a role: "guest name", "nom du locataire".
 func ofRole(folded string) bool {
@@ -74,35 +71,53 @@ func ofRole(folded string) bool {
 	return false
 }
 
-// others are persons who are named beside those of roles, and whose the telephone may be.
-var others = wordsOf(`landlord seller mother father spouse wife husband guardian guarantor child doctor co conjoint
-	garant mere pere enfant bailleur vendeur madre padre hijo conyuge mae pai responsavel filho fiador vendedor`)
+// others are words of persons beside the one whom a row is about, and of numbers that one had before.
+var others = foldedList(`landlord|seller|parent|parents|mother|father|mom|mum|dad|spouse|wife|husband|guardian|
+	guarantor|child|doctor|co|emergency|next of kin|ice|brother|sister|old|former|previous|conjoint|conjointe|garant|mere|pere|enfant|
+	bailleur|vendeur|tuteur|tutrice|urgence|urgences|epoux|epouse|ancien|ancienne|madre|padre|hijo|conyuge|tutor|tutora|
+	emergencia|emergencias|esposo|esposa|marido|anterior|antiguo|mae|pai|responsavel|filho|fiador|vendedor|antigo|eltern|
+	mutter|vater|notfall|notfallkontakt|ehepartner|genitore|moglie|marito|emergenza|ouder|noodgeval|родителя|родители|
+	мать|отец|мамы|папы|家长|家長|紧急|緊急|保護者|配偶|الطوارئ`)
 
-// nameOfRole takes the only column of names of a role for the name, where no column has any. Of two, student and
-// parent, it is not known whose the telephone is, nor of one that only has words of it: "guarantor phone".
+// another says that a folded header has a word of another person.
+func another(folded string) bool {
+	return slices.ContainsFunc(others, func(w string) bool { return holdsWord(folded, w) })
+}
+
+// nameOfRole takes the only column of names of a role for the name, where no column has any: "tenant name", else
+// "tenant" alone, where its values are of two words. Of two, student and parent, it is not known whose the telephone
+// is, nor beside a telephone of another person.
 func nameOfRole(m Mapping, folded []string, sample [][]string) {
 	if m.has(FieldName) || m.has(FieldGiven) || m.has(FieldFamily) {
 		return
 	}
-	only := -1
+	only, alone := -1, -1
 	for i := range m {
 		words := strings.Fields(folded[i])
 		ofPerson := slices.ContainsFunc(words, func(w string) bool { return roles[w] })
-		other := slices.ContainsFunc(words, func(w string) bool { return others[w] })
 		named := slices.ContainsFunc(words, func(w string) bool { return slices.Contains(nameWords, w) })
-		reach := m[i].Field == FieldPhone || m[i].Field == FieldEmail
 		switch {
 		case ofRole(folded[i]) && only < 0:
 			only = i
-		case named && (ofPerson || other), reach && m[i].Confidence < sureReach && !ofPerson:
+		case named && (ofPerson || another(folded[i])), len(words) == 1 && ofPerson && alone >= 0:
 			return
+		case len(words) == 1 && ofPerson:
+			alone = i
 		}
+	}
+	like := func(s string) bool { return strings.ContainsFunc(s, unicode.IsLetter) }
+	if only < 0 {
+		only, like = alone, func(s string) bool { return len(strings.Fields(s)) > 1 && digitsOf(s) == 0 }
 	}
 	if only < 0 || m[only].Field != "" {
 		return
 	}
-	lettered := func(s string) bool { return strings.ContainsFunc(s, unicode.IsLetter) }
-	if part, values := share(sample, only, lettered); values > 0 && part < .5 {
+	for i, c := range m {
+		if (c.Field == FieldPhone || c.Field == FieldEmail) && another(folded[i]) != another(folded[only]) {
+			return
+		}
+	}
+	if part, values := share(sample, only, like); values > 0 && part < .5 {
 		return // French for how many: "nombre de locataire"
 	}
 	m[only].Field, m[only].Confidence, m[only].Why = FieldName, .7, "the only name of a person"

@@ -36,14 +36,15 @@ var headersNear = []headerNames{
 		telephone whatsapp|tel whatsapp|whatsapp nummer|whatsappnummer|gsm|celular|telefono movil|movil|telemovel|
 		phone mobile|numero de celular|numero celular|numero de movil|telefono celular|telefone celular|telefone movel|
 		numero de telemovel|handy|handynummer|handy nr|mobil|mobilnummer|mobiltelefon|mobilfunknummer|cellulare|
-		numero di cellulare|telefono cellulare|mobiel|mobiel nummer|mobiele telefoon|gsm nummer|person phone mobile`},
+		numero di cellulare|telefono cellulare|mobiel|mobiel nummer|mobiele telefoon|gsm nummer|person phone mobile|
+		mobil tel nr`},
 	{known{FieldPhone, rankAny}, `phone|phone number|phone no|phone 1|phone1|telephone|telephone number|telephone 1|tel|tel no|
 		contact number|contact no|number|phonenumber|phone numbers|telephone principal|primary phone|main phone|
 		default phone|phone e164|e164|numero|numero de telephone|numero de tel|no de telephone|no telephone|no tel|
 		n de telephone|num tel|n tel|n telephone|num telephone|telephones|telefono|numero de telefono|telefone|
 		numero de telefone|phone 1 value|to|recipient|telefono de contacto|numero de contacto|telefone de contato|
 		numero de contato|telefono 1|telefone 1|telefon|telefonnummer|telefon nr|telefonnr|rufnummer|
-		numero di telefono|telefoon|telefoonnummer|text reminder number|person phone`},
+		numero di telefono|telefoon|telefoonnummer|text reminder number|person phone|direct phone|direct line`},
 	{known{FieldPhone, rankSecond}, `phone 2|phone2|phone 2 value|other phone|second phone|secondary phone|mobile 2|mobile phone 2|
 		tel 2|telephone 2|autre telephone|telephone autre|tel autre|phone 3 value|phone 3|alternate phone|
 		telefono 2|telefone 2|otro telefono|outro telefone|telefon 2|phone other|person phone other`},
@@ -60,10 +61,10 @@ var headersNear = []headerNames{
 		courrier electronique|adel|mel|correo|correo electronico|emailaddress|work email|email work|e mail de contact|
 		adresse de courriel|direccion de correo|direccion de correo electronico|endereco de email|endereco de e mail|
 		correio eletronico|correio electronico|e mail adresse|emailadresse|e mailadresse|mailadresse|indirizzo email|
-		indirizzo e mail|e mailadres|emailadres|person email|person email work`},
+		indirizzo e mail|e mailadres|emailadres|person email|person email work|premiere adresse electronique`},
 	{known{FieldEmail, rankSecond}, `email 2|e mail 2|e mail 2 value|e mail 2 address|adresse de messagerie 2|other email|
 		secondary email|email 3|e mail 3|e mail 3 value|e mail 3 address|adresse de messagerie 3|personal email|
-		person email home|person email other`},
+		person email home|person email other|adresse electronique secondaire`},
 	{known{FieldName, 0}, `name|full name|fullname|contact name|display name|contact|customer name|customer|client|client name|
 		nom complet|nom et prenom|prenom et nom|nom prenom|prenom nom|nom du contact|nom du client|nombre completo|
 		nome completo|file as|nombre y apellidos|nombre y apellido|nome e sobrenome|nome e cognome|cognome e nome|
@@ -106,6 +107,12 @@ var presets = []preset{
 		parts: []string{"tipo de correo electronico", "nombre de pantalla de correo electronico"},
 		fields: map[string]known{"particular": {FieldPhone, rankHome}, "telefono del trabajo": {FieldPhone, rankWork},
 			"titulo": {"fields.titulo", 0}}},
+	{name: "Shopify orders", needs: []string{"name", "email", "financial status", "billing name", "billing phone"},
+		fields: map[string]known{"name": {"fields.order", 0}, "billing name": {FieldName, 0},
+			"billing phone": {FieldPhone, rankSecond}}},
+	{name: "Yahoo", needs: []string{"first", "last", "email", "messenger id", "home", "work", "mobile", "other"},
+		fields: map[string]known{"home": {FieldPhone, rankHome}, "work": {FieldPhone, rankWork},
+			"other": {FieldPhone, rankSecond}}},
 	{name: "Shopify", needs: []string{"first name", "last name", "email", "phone", "default address phone"},
 		fields: map[string]known{"default address phone": {FieldPhone, rankSecond}}},
 	{name: "Meta lead ads", needs: []string{"created time", "ad id", "form id"},
@@ -180,8 +187,12 @@ var (
 		landervorwahl landcode landnummer страны kraju ülke 国家 國家 الدولة internazionale internacional international`))
 )
 
+// areaHeaders are those of columns of area codes.
+var areaHeaders = foldedList(`area code|area|ddd|vorwahl|ortsvorwahl|código de área|código área|prefijo|prefisso|
+	indicatif régional|code régional|kierunkowy|код города|区号|區號`)
+
 var fillers = []string{"n a", "na", "none", "null", "nil", "nan", "nd", "n d", "s o", "so", "tbd", "empty", "unknown",
-	"not available", "missing", "blank", "undefined", "vide", "neant", "aucun", "aucune", "inconnu",
+	"anonymous", "anonyme", "anonym", "not available", "missing", "blank", "undefined", "vide", "neant", "aucun", "aucune", "inconnu",
 	"sans", "sans objet", "non disponible", "ninguno",
 	"ninguna", "sin", "nenhum", "nenhuma", "keine", "kein", "keiner", "k a", "unbekannt", "nessuno", "nessuna", "geen",
 	"onbekend"}

@@ -69,6 +69,7 @@ type parser struct {
 	labels   map[string]labelRank // what has been read of columns that say what the numbers are; nil = there is none
 	ranked   []int                // phones, in the order in which they are tried in a row
 	ranks    []int                // their ranks in it, by column
+	twice    bool                 // Format.Twice
 	exact    bool                 // the cells are a request's, which means what it says
 	refused  bool                 // the file is one of refused rows: U+FFFD stands there for what could not be read
 }
@@ -82,6 +83,7 @@ type customColumn struct {
 func newParser(p Plan) *parser {
 	ps := &parser{
 		dialect: p.Format.dialect(), region: p.Region, records: p.Records, mapping: p.Mapping, language: map[string]string{},
+		twice: p.Format.Twice,
 	}
 	for i, c := range p.Mapping {
 		ps.refused = ps.refused || c.Header == columnCode && c.Field == FieldIgnored
@@ -127,6 +129,9 @@ func (p *parser) row(rec record, number int64) Row {
 		return row
 	}
 	p.cells = p.dialect.cells(raw, p.cells[:0])
+	if p.twice {
+		readOnce(p.cells)
+	}
 	b := builder{parser: p, row: &row}
 	b.read()
 	if len(row.Problems) > 0 {
@@ -224,7 +229,7 @@ func (b *builder) phone(c *Contact) {
 		case v == "":
 			continue
 		default:
-			if c.Phone, c.Country, wrong = ReadPhone(v, b.regionOf(i)); wrong == nil {
+			if c.Phone, c.Country, wrong = b.numberIn(i, v); wrong == nil {
 				return
 			}
 			if b.empty(v) {

@@ -132,6 +132,9 @@ func readClean(s, region string) (phone, country string, why *refusal) {
 		if trailed(written, phone, region) {
 			return "", "", extended
 		}
+		if longer(written, region) {
+			return "", "", why
+		}
 		return phone, country, nil
 	}
 	return "", "", why
@@ -315,6 +318,19 @@ func trailed(s, phone, region string) bool {
 		}
 	}
 	return false
+}
+
+// longer says that a cell, which would be a number abroad, is one of the region as it is written there, with a digit
+// too many at its end: "613-555-01234" is none of Australia.
+func longer(s, region string) bool {
+	all := groups(s)
+	if region == "" || len(all) < 2 || len(all) > 7 {
+		return false
+	}
+	last := &all[len(all)-1]
+	*last = (*last)[:len(*last)-1]
+	number, ok := existing(strings.Join(all, " "), region)
+	return ok && slices.Equal(all, groups(phonenumbers.Format(number, phonenumbers.NATIONAL)))
 }
 
 // ownPlus says that a number with a +, which would be one abroad, is one of the region as it is written there:

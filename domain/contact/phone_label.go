@@ -78,3 +78,21 @@ func ofRegion(folded, number string) bool {
 	return KnownRegion(region) &&
 		strings.HasPrefix(number, "+"+strconv.Itoa(phonenumbers.GetCountryCodeForRegion(region)))
 }
+
+// numberIn reads a number of a telephone column in this row, behind its area code where it has one and the number none.
+func (b *builder) numberIn(i int, v string) (phone, country string, problem *Problem) {
+	region := b.regionOf(i)
+	at := b.mapping[i].Area - 1
+	if at < 0 || at >= len(b.cells) || strings.HasPrefix(v, "+") || strings.HasPrefix(v, "0") {
+		return ReadPhone(v, region)
+	}
+	area := strings.Trim(strings.TrimSuffix(strings.TrimSpace(plainCell(b.cells[at])), ".0"), "() ")
+	if areaCode.MatchString(area) && !strings.HasPrefix(strings.TrimLeft(v, "( "), strings.TrimPrefix(area, "0")) {
+		code := "+" + strconv.Itoa(phonenumbers.GetCountryCodeForRegion(region))
+		phone, country, problem = ReadPhone(area+" "+v, region)
+		if problem == nil && strings.HasPrefix(phone, code) {
+			return phone, country, nil
+		}
+	}
+	return ReadPhone(v, region)
+}

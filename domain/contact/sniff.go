@@ -26,6 +26,7 @@ type Format struct {
 	Columns    []string `json:"columns"`               // headers; "" where there are none
 	Sheet      string   `json:"sheet,omitempty"`
 	Wrapped    bool     `json:"wrapped,omitempty"` // each line is one quoted cell that holds the row
+	Twice      bool     `json:"twice,omitempty"`   // UTF-8 that was read as Windows-1252, and written as UTF-8 again
 }
 
 // Plan is all that Split and Parse need to know of a file. It does not change once the file is being read, so it is
@@ -92,6 +93,7 @@ type sniffer struct {
 	whole   bool   // text is all there is
 	from    int64  // bytes of text before the header
 	sheets  []string
+	groups  []string // of columns: what stands above the header
 }
 
 func (s *sniffer) reason(setting, value string, given bool, why string, args ...any) {
@@ -157,7 +159,7 @@ func (s *sniffer) table(src io.ReaderAt, size int64) error {
 			sample = append(sample, r.cells)
 		}
 	}
-	m, reasons, err := mapColumns(f.Columns, sample, s.options)
+	m, reasons, err := mapColumns(f.Columns, s.groups, sample, s.options)
 	s.plan.Mapping = m
 	s.plan.Reasons = append(s.plan.Reasons, reasons...)
 	return err
@@ -221,7 +223,7 @@ func (s *sniffer) encoded(src io.ReaderAt, size int64) error {
 	if err != nil {
 		return err
 	}
-	head, _, err := first(r, sniffBytes)
+	head, whole, err := first(r, sniffBytes)
 	if err != nil {
 		return err
 	}
@@ -246,6 +248,9 @@ func (s *sniffer) encoded(src io.ReaderAt, size int64) error {
 		return err
 	}
 	f.Encoding = name
+	if f.Twice = given == "" && name == UTF8 && twice(head, whole); f.Twice {
+		why = "it is UTF-8 that was read as Windows-1252 and written as UTF-8 again, which is undone"
+	}
 	s.reason("encoding", name, given != "", "%s", why)
 	return nil
 }
@@ -415,6 +420,9 @@ func (s *sniffer) records(d dialect) []read {
 		} else {
 			r.cells = d.cells(r.raw, nil)
 		}
+		if s.plan.Format.Twice {
+			readOnce(r.cells)
+		}
 		out = append(out, r)
 	}
 	return out
@@ -448,13 +456,11 @@ func (s *sniffer) delimited() error {
 	escape := s.escape()
 	candidates := delimiters
 	why := ""
-	switch line, _, _ := bytes.Cut(s.text, []byte(f.Newline)); {
-	case given != "":
+	line, _, _ := bytes.Cut(s.text, []byte(f.Newline))
+	if said := separator(string(line)); given != "" {
 		candidates = []byte{given[0]}
-	case len(bytes.TrimRight(line, "\r")) == 5 && bytes.HasPrefix(bytes.ToLower(line), []byte("sep=")) &&
-		strings.IndexByte(rareDelimiters, line[4]) >= 0:
-		candidates = []byte{line[4]}
-		why = "the first line says so"
+	} else if said != 0 {
+		candidates, why = []byte{said}, "the first line says so"
 	}
 	best := -1.0
 	for _, q := range quotes {

@@ -52,6 +52,9 @@ func (s *sniffer) headed(recs []read) error {
 		for _, c := range header.cells {
 			f.Columns = append(f.Columns, cleanHeader(c))
 		}
+		if at > 0 && s.options.Skip == nil {
+			s.groups = groupsOf(recs[at-1], len(header.cells))
+		}
 	}
 	if len(f.Columns) > MaxColumns {
 		return fault.Newf(fault.Invalid, "line %d has %d columns, and at most %d are read; check the delimiter, or delete "+
@@ -69,7 +72,7 @@ func (s *sniffer) tableAt(recs []read) (at int, why string) {
 		if start < 0 {
 			return -1, ""
 		}
-	} else if strings.HasPrefix(strings.ToLower(recs[0].raw), "sep=") && len(recs) > 1 {
+	} else if separator(recs[0].raw) != 0 && len(recs) > 1 {
 		start = 1
 	}
 	last := start + 1
@@ -98,6 +101,22 @@ func (s *sniffer) tableAt(recs []read) (at int, why string) {
 		return start, "its only record has no numbers or addresses"
 	}
 	return start, ""
+}
+
+// groupsOf are the groups of columns that a row above the header names, in the first cell of each; none of a title in
+// its only cell.
+func groupsOf(above read, columns int) (groups []string) {
+	if above.filled() < 2 || len(above.cells) > columns {
+		return nil
+	}
+	group := ""
+	for i := range columns {
+		if i < len(above.cells) && strings.TrimSpace(above.cells[i]) != "" {
+			group = above.cells[i]
+		}
+		groups = append(groups, group)
+	}
+	return groups
 }
 
 // headers are how many names of columns a record has, and whether it has values. Years, dates and numbers are names of
@@ -171,4 +190,15 @@ func valueLike(cell string) bool {
 		}
 	}
 	return digits > 0 && others == 0 || digits >= 7 && others <= 2
+}
+
+// separator is the delimiter that a line says for Excel, "sep=;", also in quotes and with delimiters behind it, as it
+// stands there once the file was saved again; 0 = none.
+func separator(line string) byte {
+	line = strings.Trim(line, "\"\r")
+	if len(line) < 5 || !strings.EqualFold(line[:4], "sep=") || strings.IndexByte(rareDelimiters, line[4]) < 0 ||
+		strings.Trim(line[5:], line[4:5]+`"`) != "" {
+		return 0
+	}
+	return line[4]
 }

@@ -21,6 +21,37 @@ func byteMarked(text []byte) bool {
 	return bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff"))
 }
 
+// twice says that a text is UTF-8 that a program took for Windows-1252 and wrote as UTF-8 again, all of it: "ZoÃ©".
+func twice(text []byte, whole bool) bool {
+	if !whole {
+		text = text[:bytes.LastIndexByte(text, '\n')+1]
+	}
+	found := false
+	for line := range bytes.Lines(bytes.TrimPrefix(text, mark)) {
+		if s := string(line); !isASCII(s) {
+			if _, found = once(s); !found {
+				return false
+			}
+		}
+	}
+	return found
+}
+
+// once is a text as it was before that; ok is false for another.
+func once(s string) (text string, ok bool) {
+	text, err := charmap.Windows1252.NewEncoder().String(s)
+	return text, err == nil && utf8.ValidString(text)
+}
+
+// readOnce makes cells what they were before they were written twice, those that were.
+func readOnce(cells []string) {
+	for i, c := range cells {
+		if text, ok := once(c); ok {
+			cells[i] = text
+		}
+	}
+}
+
 // unmarked is a text without the byte order mark of UTF-8 before it.
 func unmarked(text io.Reader) io.Reader {
 	r := bufio.NewReader(text)
