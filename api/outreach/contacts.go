@@ -336,7 +336,7 @@ type PersonMessage struct {
 	DeliveredAt *time.Time      `json:"delivered_at,omitempty"`
 	ReadAt      *time.Time      `json:"read_at,omitempty"`
 	WAUser      string          `json:"wa_user,omitempty" doc:"what WhatsApp calls the person within the tenant's business, where it has told"`
-	WAUserWas   string          `json:"wa_user_was,omitempty" doc:"what it called the person before that"`
+	WAUserWas   string          `json:"wa_user_was,omitempty" doc:"what it called the person before that: several have spaces between them, the latest last"`
 }
 
 func (h Contacts) person(ctx context.Context, tenant string, in *contactInput) (*api.Body[Person], error) {

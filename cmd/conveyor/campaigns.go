@@ -126,12 +126,9 @@ func (h *house) applyEach(ctx context.Context, store *dboutreach.Webhooks) {
 		return // Postgres is away
 	}
 	for _, e := range events {
-		reports, inbound, err := h.readWebhook(e)
-		if err == nil {
-			var done dboutreach.Applied
-			done, err = store.Apply(ctx, e.ID, reports, inbound, time.Now())
-			h.unknownWriters(ctx, done)
-		}
+		reports, inbound, unread := h.readWebhook(e)
+		done, err := store.ApplyRead(ctx, e.ID, reports, inbound, unread, time.Now())
+		h.unknownWriters(ctx, done)
 		if class, _ := fault.Of(err); class == fault.Invalid {
 			err = store.Fail(ctx, e.ID, err.Error(), time.Now())
 		}
@@ -141,14 +138,18 @@ func (h *house) applyEach(ctx context.Context, store *dboutreach.Webhooks) {
 	}
 }
 
-// readWebhook says what is in an event. One that makes it panic is as one that cannot be read.
+// readWebhook says what is in an event, and what of it cannot be read. One that makes it panic is as one of which
+// nothing can.
 func (h *house) readWebhook(e dboutreach.WebhookEvent) (
-	reports []campaign.Report, inbound []campaign.Inbound, err error,
+	reports []campaign.Report, inbound []campaign.Inbound, unread error,
 ) {
-	defer fault.Survive(&err, fmt.Sprintf("reading webhook %d", e.ID), h.log.Error)
+	defer fault.Survive(&unread, fmt.Sprintf("reading webhook %d", e.ID), h.log.Error)
 	event, err := whatsapp.ReadEvent(e.Body)
 	if err != nil {
 		return nil, nil, err
 	}
-	return event.Reports(e.ReceivedAt), event.Inbounds(e.ReceivedAt), nil
+	if event.Unread != "" {
+		unread = fault.Newf(fault.Invalid, "webhook: %s; the rest is applied", event.Unread)
+	}
+	return event.Reports(e.ReceivedAt), event.Inbounds(e.ReceivedAt), unread
 }

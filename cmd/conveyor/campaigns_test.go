@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http/httptest"
 	"sync"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
@@ -124,26 +126,41 @@ func senderOf(t *testing.T, h *house) uuid.UUID {
 	return list[0].ID
 }
 
-// An event that cannot be read is marked with the reason, and those beside it are applied.
+// An event that cannot be read is marked with the reason, and those beside it are applied, as is what is read of it.
 func TestWebhooksAreAppliedOneByOne(t *testing.T) {
 	t.Parallel()
 
-	h, hooks, _, message := hooked(t)
-	ctx := t.Context()
-	for _, body := range []string{
-		"not an event",
-		`{"object":"whatsapp_business_account","entry":[{"changes":[{"field":"messages","value":{
-			"metadata":{"phone_number_id":"101"},"statuses":[{"id":"w1","status":"delivered","timestamp":"1",
-			"biz_opaque_callback_data":"` + message.String() + `"}]}}]}]}`,
-	} {
-		_, err := hooks.Store(ctx, []byte(body), 1, 0, time.Now())
-		require.NoError(t, err)
+	for name, odd := range map[string]string{"whole": "", "in part": "7,"} {
+		for _, each := range []bool{true, false} {
+			t.Run(fmt.Sprint(name, each), func(t *testing.T) {
+				t.Parallel()
+
+				h, hooks, _, message := hooked(t)
+				ctx := t.Context()
+				for _, body := range []string{
+					"not an event",
+					`{"object":"whatsapp_business_account","entry":[` + odd + `{"changes":[{"field":"messages","value":{
+						"metadata":{"phone_number_id":"101"},"statuses":[{"id":"w1","status":"delivered","timestamp":"1",
+						"biz_opaque_callback_data":"` + message.String() + `"}]}}]}]}`,
+				} {
+					_, err := hooks.Store(ctx, []byte(body), 1, 0, time.Now())
+					require.NoError(t, err)
+				}
+				if each {
+					h.applyEach(ctx, hooks)
+				} else {
+					require.NoError(t, h.applyWebhooks(ctx, hooks, telemetry.NewWebhooks(h.registry)))
+				}
+				waiting, err := hooks.Waiting(ctx, 10)
+				require.NoError(t, err)
+				require.Empty(t, waiting)
+				m, _, err := dboutreach.NewMessages(h.pool, nil).Get(ctx, "acme", message)
+				require.NoError(t, err)
+				require.Equal(t, campaign.MessageDelivered, m.State)
+				kept, err := db.SystemRows(ctx, h.pool, pgx.RowTo[int], "SELECT count(*)::int FROM webhook_events WHERE error <> '' AND body <> ''")
+				require.NoError(t, err)
+				require.Equal(t, []int{1 + len(odd)/2}, kept)
+			})
+		}
 	}
-	h.applyEach(ctx, hooks)
-	waiting, err := hooks.Waiting(ctx, 10)
-	require.NoError(t, err)
-	require.Empty(t, waiting)
-	m, _, err := dboutreach.NewMessages(h.pool, nil).Get(ctx, "acme", message)
-	require.NoError(t, err)
-	require.Equal(t, campaign.MessageDelivered, m.State)
 }

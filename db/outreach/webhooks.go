@@ -104,7 +104,7 @@ SELECT m.id, m.tenant, coalesce(m.campaign, '00000000-0000-0000-0000-00000000000
     m.lease_until IS NOT NULL, coalesce(m.wamid, ''), m.sent_at, m.delivered_at, m.read_at, m.failed_at,
     ARRAY(SELECT a.wamid FROM message_attempts a WHERE a.message = m.id AND a.wamid IS NOT NULL),
     coalesce((SELECT s.phone_number_id FROM senders s WHERE s.id = m.sender), ''), m.recipient, m.digest,
-    coalesce(m.wa_user, '')
+    coalesce(m.wa_user, ''), coalesce(m.wa_user_was, '')
 FROM messages m
 WHERE m.id = ANY ($2::uuid[] || ARRAY(SELECT id FROM messages WHERE wamid = ANY ($1))
     || ARRAY(SELECT t.id FROM unnest($3::text[], $4::text[]) AS c(number, was)
@@ -128,7 +128,8 @@ type subject struct {
 	recipient string   // empty: it was forgotten, with wamids, which have its number in them
 	digest    []byte   // of its recipient; empty where there is none any more
 	user      string   // what WhatsApp calls the recipient, with sqlMoved
-	had       []string // user IDs that it has lost since it was read
+	had       []string // user IDs that it had before, the latest last
+	lost      int      // of had, those that it has lost since it was read
 
 	verdict campaign.Verdict // of its failure
 	text    string
@@ -136,9 +137,10 @@ type subject struct {
 }
 
 func scanSubject(row pgx.CollectableRow) (s subject, err error) {
+	var had string
 	err = row.Scan(&s.id, &s.tenant, &s.of, &s.was, &s.attempts, &s.leased, &s.wamid, &s.sent, &s.delivered, &s.read,
-		&s.failed, &s.earlier, &s.number, &s.recipient, &s.digest, &s.user)
-	s.now = s.was
+		&s.failed, &s.earlier, &s.number, &s.recipient, &s.digest, &s.user, &had)
+	s.now, s.had = s.was, strings.Fields(had)
 	return s, err
 }
 
@@ -182,10 +184,20 @@ func (s *subject) hear(r campaign.Report) (changed bool) {
 	return true
 }
 
+// before are the user IDs that it had, as they are stored: the latest of them, as long as a row of an index may be.
+func (s *subject) before() string {
+	const most = 2000 // bytes
+	had := strings.Join(s.had, " ")
+	for len(had) > most {
+		_, had, _ = strings.Cut(had, " ")
+	}
+	return had
+}
+
 // call notes that WhatsApp calls the recipient user by now.
 func (s *subject) call(user string) {
 	if s.user != "" {
-		s.had = append(s.had, strings.TrimPrefix(s.user, sqlMoved))
+		s.had, s.lost = append(s.had, strings.TrimPrefix(s.user, sqlMoved)), s.lost+1
 		user = sqlMoved + user
 	}
 	s.user, s.changed = user, true
@@ -252,13 +264,13 @@ const maxNext = 200
 type Batch struct {
 	Applied
 	Received   []time.Time // when each of the deliveries came; empty: none waited
-	Unreadable int         // of them: they are marked, and their bodies are kept
+	Unreadable int         // of them, wholly or in part: they are marked, and their bodies are kept
 	Reports    int         // that they had
 }
 
 // ApplyNext applies the oldest deliveries that wait, those with messages of people before others, some of them with up
-// to most reports and messages together, or one with more: read says what is in each, and its error marks a delivery as
-// unreadable. All is in one transaction, so each is applied once, whatever else is applied meanwhile.
+// to most reports and messages together, or one with more: read says what is in each, and its error, that a delivery
+// is unreadable but for that. All is in one transaction, so each is applied once, whatever else is applied meanwhile.
 func (s *Webhooks) ApplyNext(ctx context.Context, most int, now time.Time,
 	read func(WebhookEvent) ([]campaign.Report, []campaign.Inbound, error)) (out Batch, err error) {
 	key, err := s.key.pads(ctx)
@@ -280,7 +292,6 @@ func (s *Webhooks) ApplyNext(ctx context.Context, most int, now time.Time,
 			if err != nil {
 				reasons[i] = db.Storable(err.Error())
 				out.Unreadable++
-				continue
 			}
 			reports, inbound = append(reports, r...), append(inbound, m...)
 		}
@@ -316,11 +327,21 @@ func next(ctx context.Context, tx pgx.Tx, most int) ([]WebhookEvent, error) {
 	return db.Rows(ctx, tx, pgx.RowToStructByPos[WebhookEvent], sqlWebhookBodies, ids)
 }
 
-// Apply applies the reports of a delivery to their messages, forwards only, with the events message.status, and
-// stores the opt-outs among the inbound messages; all in one transaction, once. Reports on messages that are not of
-// this system are passed over.
+// Apply is ApplyRead of a delivery of which everything was read.
 func (s *Webhooks) Apply(ctx context.Context, id int64, reports []campaign.Report, inbound []campaign.Inbound,
 	now time.Time) (out Applied, err error) {
+	return s.ApplyRead(ctx, id, reports, inbound, nil, now)
+}
+
+// ApplyRead applies the reports of a delivery to their messages, forwards only, with the events message.status, and
+// stores the opt-outs among the inbound messages; all in one transaction, once. Reports on messages that are not of
+// this system are passed over. Where something else of the delivery is unread, it is marked, and its body is kept.
+func (s *Webhooks) ApplyRead(ctx context.Context, id int64, reports []campaign.Report, inbound []campaign.Inbound,
+	unread error, now time.Time) (out Applied, err error) {
+	reason := ""
+	if unread != nil {
+		reason = db.Storable(unread.Error())
+	}
 	key, err := s.key.pads(ctx)
 	if err != nil {
 		return out, err
@@ -329,7 +350,7 @@ func (s *Webhooks) Apply(ctx context.Context, id int64, reports []campaign.Repor
 		out = Applied{}
 		taken := new(pgx.Batch)
 		taken.Queue(sqlMessagePlan)
-		taken.Queue(sqlWebhookTake, id, now, "").Exec(func(tag pgconn.CommandTag) error {
+		taken.Queue(sqlWebhookTake, id, now, reason).Exec(func(tag pgconn.CommandTag) error {
 			out.Again = tag.RowsAffected() == 0
 			return nil
 		})
@@ -486,9 +507,7 @@ func reportArgs(list []subject, now time.Time) []any {
 	)
 	for i, m := range list {
 		ids[i], was[i], is[i], wamids[i] = m.id, string(m.was), string(m.now), db.Storable(m.wamid)
-		if users[i] = db.Storable(m.user); len(m.had) > 0 {
-			had[i] = db.Storable(m.had[len(m.had)-1])
-		}
+		users[i], had[i] = db.Storable(m.user), db.Storable(m.before())
 		sent[i], delivered[i], read[i], fails[i] = m.sent, m.delivered, m.read, m.failed
 		if m.now == m.was || m.now != campaign.MessageFailed {
 			continue

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -575,10 +576,22 @@ func TestStopLateAfterUserIDChanged(t *testing.T) {
 	m.exec(t, "DELETE FROM opt_outs")
 	m.apply(t, campaign.Report{WAMID: wamid(first, 1), User: "CA.1", Status: campaign.MessageRead, At: time.Now()})
 	tell(campaign.Inbound{WasUser: "CA.2", User: "CA.3"})
-	require.Equal(t, 1, tell(campaign.Inbound{User: "CA.2", Text: "STOP"}).Opted)
+	for _, user := range []string{"CA.2", "CA.1"} {
+		m.exec(t, "DELETE FROM opt_outs")
+		require.Equal(t, dboutreach.Applied{Opted: 1}, tell(campaign.Inbound{User: user, Text: "STOP"}), user)
+		tell(campaign.Inbound{User: user, Wish: campaign.WishResume})
+		require.Equal(t, campaign.MessageSkipped, next(), "the number may be another's")
+	}
 	p, err := s.Export(ctx, "acme", contactID)
 	require.NoError(t, err)
-	require.Equal(t, []string{"CA.3", "CA.2"}, []string{p.Messages[0].WAUser, p.Messages[0].WAUserWas})
+	require.Equal(t, []string{"CA.3", "CA.1 CA.2"}, []string{p.Messages[0].WAUser, p.Messages[0].WAUserWas})
+	user := "CA.3"
+	for n := range 6 { // those of long ago are forgotten: a row of an index has a bound
+		other := fmt.Sprint("CA.", strings.Repeat("9", 490), n)
+		tell(campaign.Inbound{WasUser: user, User: other})
+		user = other
+	}
+	require.Equal(t, []string{"1979"}, m.lines(t, "SELECT max(length(wa_user_was)) FROM messages"))
 	require.NoError(t, s.Delete(ctx, "acme", contactID, "me", time.Now()))
 	require.Equal(t, []string{"0"}, m.lines(t, "SELECT count(*) FROM messages m WHERE m::text LIKE '%CA.%'"))
 }

@@ -29,7 +29,9 @@ WHERE wamid = ANY ($1) AND digest <> ''
 UNION SELECT wa_id, tenant, digest, false FROM contacts WHERE wa_id = ANY ($2) AND wa_id <> ''
 UNION SELECT ltrim(wa_user, '` + sqlMoved + `'), tenant, digest, starts_with(wa_user, '` + sqlMoved + `') FROM messages
 WHERE wa_user = ANY ($3) AND digest <> ''
-UNION SELECT wa_user_was, tenant, digest, true FROM messages WHERE wa_user_was = ANY ($3) AND digest <> ''`
+UNION SELECT wa_user_was, tenant, digest, true FROM messages WHERE wa_user_was = ANY ($3) AND digest <> ''
+UNION SELECT was, tenant, digest, true FROM messages, unnest(string_to_array(wa_user_was, ' ')) AS was
+WHERE wa_user_was IS NOT NULL AND strpos(wa_user_was, ' ') > 0 AND was = ANY ($3) AND digest <> ''`
 )
 
 // The latest of a person's wishes counts, by the time that Meta gives, in whatever order they are told, and told again.
@@ -99,7 +101,7 @@ func asked(ctx context.Context, tx pgx.Tx, inbound []campaign.Inbound, found []s
 		return nil, err
 	}
 	for _, m := range found {
-		for _, user := range m.had {
+		for _, user := range m.had[len(m.had)-m.lost:] {
 			if by := (sign{user, m.tenant}); len(m.digest) > 0 {
 				writers[by] = append(writers[by], writer{m.digest, true})
 			}

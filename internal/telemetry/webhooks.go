@@ -21,7 +21,7 @@ func NewWebhooks(r prometheus.Registerer) *Webhooks {
 	m := metric.With(r)
 	return &Webhooks{
 		events: m.Counters("conveyor_webhooks_applied_total",
-			"Events of the WhatsApp webhook by result: applied, or unreadable, which are kept and have no effect.", "result",
+			"Events of the WhatsApp webhook by result: applied, or unreadable, wholly or in part, which are kept.", "result",
 			"applied", "unreadable"),
 		statuses: m.Counters("conveyor_webhook_statuses_total",
 			"Statuses in them: known are those of messages of this system, unknown are others.", "message",

@@ -8,6 +8,7 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"net/url"
 	"slices"
 	"strconv"
@@ -86,6 +87,9 @@ type Event struct {
 	Messages    []Inbound
 	Preferences []Preference `json:",omitempty"`
 	Others      []Other
+	// Unread says what of it is not as expected, so that a message of a person may be lost in it; "" = nothing is. It
+	// quotes no values.
+	Unread string `json:",omitempty"`
 }
 
 // Urgent is the number of its parts that come from people, their messages and preferences, but for those without a
@@ -155,8 +159,8 @@ type Other struct {
 }
 
 // ReadEvent reads the body of a webhook request, whose signature was checked. Kinds of statuses, messages and changes
-// that are not known here are kept, and unknown members are ignored. A body that is no event, or one with more than
-// 10,000 parts, is fault.Invalid.
+// that are not known here are kept, and unknown members are ignored. What has another type than it should is left out,
+// and the rest read (Event.Unread). A body that is no event, or one with more than 10,000 parts, is fault.Invalid.
 func ReadEvent(body []byte) (Event, error) {
 	var in struct {
 		Object string `json:"object"`
@@ -171,13 +175,13 @@ func ReadEvent(body []byte) (Event, error) {
 	if len(body) > MaxEvent {
 		return Event{}, fault.Newf(fault.Invalid, "webhook: the body has more than %d bytes", MaxEvent)
 	}
-	if err := json.Unmarshal(body, &in); err != nil {
+	var e Event
+	if err := e.decode(body, &in); err != nil {
 		return Event{}, fault.Newf(fault.Invalid, "webhook: the body is not an event: %w", err)
 	}
 	if in.Object != "whatsapp_business_account" {
 		return Event{}, fault.Newf(fault.Invalid, "webhook: object is %.40q, expected whatsapp_business_account", in.Object)
 	}
-	var e Event
 	for _, entry := range in.Entry {
 		for _, c := range entry.Changes {
 			e.add(cut(entry.ID), cut(c.Field), c.Value)
@@ -238,7 +242,7 @@ func (p people) of(number, user string) person {
 // add adds a change. What cannot be read as a status or a message is kept as it is.
 func (e *Event) add(account, field string, raw json.RawMessage) {
 	var v value
-	if !slices.Contains([]string{"messages", "user_preferences", "standby"}, field) || !decode(raw, &v) {
+	if !slices.Contains([]string{"messages", "user_preferences", "standby"}, field) || e.decode(raw, &v) != nil {
 		e.Others = append(e.Others, Other{account, field, bytes.Clone(raw)})
 		return
 	}
@@ -257,22 +261,42 @@ func (e *Event) add(account, field string, raw json.RawMessage) {
 		}
 	}
 	for _, m := range v.Messages {
-		if in, ok := readInbound(account, sender, people, m); ok {
+		if in, ok := e.readInbound(account, sender, people, m); ok {
 			e.Messages = append(e.Messages, in)
 		} else {
-			kept = false
+			kept = e.unread("a message has no ID, or nothing tells its writer")
 		}
 	}
 	for _, p := range v.Preferences {
-		if pref, ok := readPreference(account, sender, p); ok {
+		if pref, ok := e.readPreference(account, sender, p); ok {
 			e.Preferences = append(e.Preferences, pref)
 		} else {
-			kept = false
+			kept = e.unread("a preference has no person, or is none that is known")
 		}
+	}
+	if sender == "" && len(v.Messages)+len(v.Preferences) > 0 {
+		e.unread("a message or preference has no metadata.phone_number_id")
 	}
 	if !kept || len(v.Statuses)+len(v.Messages)+len(v.Preferences) == 0 {
 		e.Others = append(e.Others, Other{account, field, bytes.Clone(raw)})
 	}
+}
+
+// decode reads JSON as far as it has the expected types, and notes where it has others. Its error is of what is not
+// JSON.
+func (e *Event) decode(doc []byte, into any) error {
+	err := json.Unmarshal(doc, into)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		e.unread(cmp.Or(wrong.Field, "a part") + " has another type than expected")
+		return nil
+	}
+	return err
+}
+
+// unread notes the first thing that is not as expected. It is false.
+func (e *Event) unread(what string) bool {
+	e.Unread = cmp.Or(e.Unread, what)
+	return false
 }
 
 func readStatus(account, sender string, people people, raw json.RawMessage) (Status, bool) {
@@ -337,7 +361,7 @@ type titled struct {
 	Title string `json:"title"`
 }
 
-func readInbound(account, sender string, people people, raw json.RawMessage) (Inbound, bool) {
+func (e *Event) readInbound(account, sender string, people people, raw json.RawMessage) (Inbound, bool) {
 	var in struct {
 		ID   string `json:"id"`
 		Time stamp  `json:"timestamp"`
@@ -355,7 +379,7 @@ func readInbound(account, sender string, people people, raw json.RawMessage) (In
 			ID string `json:"id"`
 		} `json:"context"`
 	}
-	if !decode(raw, &in) || in.ID == "" {
+	if e.decode(raw, &in) != nil || in.ID == "" {
 		return Inbound{}, false
 	}
 	number := withoutPlus(in.From)
@@ -384,7 +408,7 @@ func readInbound(account, sender string, people people, raw json.RawMessage) (In
 }
 
 // readPreference reads a preference about marketing messages, which are the only ones that there are.
-func readPreference(account, sender string, raw json.RawMessage) (Preference, bool) {
+func (e *Event) readPreference(account, sender string, raw json.RawMessage) (Preference, bool) {
 	var in struct {
 		From     string `json:"wa_id"`
 		User     string `json:"user_id"`
@@ -392,7 +416,7 @@ func readPreference(account, sender string, raw json.RawMessage) (Preference, bo
 		Value    string `json:"value"`
 		Time     stamp  `json:"timestamp"`
 	}
-	if !decode(raw, &in) || in.From == "" && in.User == "" || in.Category != "marketing_messages" ||
+	if e.decode(raw, &in) != nil || in.From == "" && in.User == "" || in.Category != "marketing_messages" ||
 		in.Value != "stop" && in.Value != "resume" {
 		return Preference{}, false
 	}

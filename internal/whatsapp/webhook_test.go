@@ -397,3 +397,92 @@ func TestReadsContacts(t *testing.T) {
 	require.Empty(t, read(`{"profile":{"name":"Zoe"}}`, stop).Messages)
 	require.Len(t, read(one+","+two, stop).Others, 1)
 }
+
+// The kinds of events that there are, and what is odd in one: reports and wishes of it count, and what may have been a
+// person's message is told.
+func TestKindsOfEvents(t *testing.T) {
+	t.Parallel()
+	const stop = `{"id":"wamid.1","from":"15145550123","timestamp":"1750101000","type":"text","text":{"body":"Stop"}}`
+	const meta = `"metadata":{"phone_number_id":"2"},`
+	change := func(field, value string) string {
+		return `{"id":"1","changes":[{"field":"` + field + `","value":` + value + `}]}`
+	}
+	messages := func(list string) string { return change("messages", `{`+meta+`"messages":[`+list+`]}`) }
+	says := func(content string) string {
+		return messages(`{"id":"wamid.1","from":"15145550123","timestamp":"1750101000",` + content + `}`)
+	}
+	status := func(list string) string { return change("messages", `{`+meta+`"statuses":[`+list+`]}`) }
+	good := messages(stop)
+	for name, tt := range map[string]struct {
+		entries string
+		want    string // stops, reports
+		unread  bool
+	}{
+		"statuses out of order": {status(`{"id":"w","status":"read","timestamp":"3"},{"id":"w","status":"delivered","timestamp":"2"},
+			{"id":"w","status":"sent","timestamp":"1"}`), "0 3", false},
+		"several errors":       {status(`{"id":"w","status":"failed","timestamp":"3","errors":[{"code":131026},{"code":131000}]}`), "0 1", false},
+		"errors that are none": {status(`{"id":"w","status":"failed","timestamp":"3","errors":{"code":131026}}`), "0 1", false},
+		"a status by user ID":  {status(`{"id":"w","status":"sent","timestamp":"3","recipient_user_id":"CA.1","recipient_parent_user_id":"CA.ENT.1"}`), "0 1", false},
+		"a payment":            {status(`{"id":"w","status":"captured","type":"payment","timestamp":"3","payment":{"reference_id":"1"}}`), "0 0", false},
+		"a status without ID":  {status(`{"status":"sent","timestamp":"3"},{"id":"w","status":"sent","timestamp":"3"}`), "0 1", false},
+		"a preference by user ID": {change("user_preferences", `{`+meta+`"user_preferences":[{"user_id":"CA.1","category":"marketing_messages",
+			"value":"stop","timestamp":1750101000}]}`), "1 0", false},
+		"a preference of another kind": {change("user_preferences", `{`+meta+`"user_preferences":[{"wa_id":"15145550123",
+			"category":"all_messages","value":"stop","timestamp":1750101000}]}`), "0 0", true},
+		"template status":  {change("message_template_status_update", `{"event":"PAUSED","message_template_id":1,"reason":"NONE"}`) + "," + good, "1 0", false},
+		"template quality": {change("message_template_quality_update", `{"previous_quality_score":"GREEN","new_quality_score":"RED"}`) + "," + good, "1 0", false},
+		"account":          {change("account_update", `{"event":"DISABLED_UPDATE","ban_info":{"waba_ban_state":"DISABLE"}}`) + "," + good, "1 0", false},
+		"quality":          {change("phone_number_quality_update", `{"display_phone_number":"1","event":"FLAGGED","current_limit":"TIER_1K"}`), "0 0", false},
+		"a value of text":  {change("security", `"PIN_CHANGED"`) + "," + good, "1 0", false},
+		"an echo":          {change("smb_message_echoes", `{`+meta+`"message_echoes":[`+stop+`]}`), "0 0", false},
+		"history":          {change("history", `{`+meta+`"history":[{"metadata":{"phase":0},"threads":[{"id":"15145550123","messages":[`+stop+`]}]}]}`), "0 0", false},
+		"calls":            {change("calls", `{`+meta+`"calls":[{"id":"wacid.1","from":"15145550123","event":"connect"}]}`), "0 0", false},
+		"errors":           {change("messages", `{`+meta+`"errors":[{"code":130429}]}`), "0 0", false},
+		"unsupported":      {says(`"type":"unsupported","errors":[{"code":131051,"title":"Unsupported"}]`), "0 0", false},
+		"a reaction":       {says(`"type":"reaction","reaction":{"message_id":"w","emoji":"🛑"}`), "0 0", false},
+		"one taken back":   {says(`"type":"reaction","reaction":{"message_id":"w"}`), "0 0", false},
+		"contacts":         {says(`"type":"contacts","contacts":[{"name":{"formatted_name":"Stop"}}]`), "0 0", false},
+		"a place":          {says(`"type":"location","location":{"latitude":1,"longitude":2,"name":"Stop"}`), "0 0", false},
+		"an order":         {says(`"type":"order","order":{"catalog_id":"1","text":"Stop","product_items":[]}`), "0 0", false},
+		"a form":           {says(`"type":"interactive","interactive":{"type":"nfm_reply","nfm_reply":{"response_json":"{}","body":"Sent","name":"flow"}}`), "0 0", false},
+		"a button":         {says(`"type":"interactive","interactive":{"type":"button_reply","button_reply":{"id":"1","title":"Stop promotions"}}`), "1 0", false},
+		"a row":            {says(`"type":"interactive","interactive":{"type":"list_reply","list_reply":{"id":"1","title":"Unsubscribe","description":"x"}}`), "1 0", false},
+		"in a group":       {says(`"group_id":"g1","type":"text","text":{"body":"STOP"}`), "1 0", false},
+		"from an advert":   {says(`"type":"text","text":{"body":"STOP"},"referral":{"source_url":"https://fb.me/1","ctwa_clid":"x"}`), "1 0", false},
+
+		"a text that is none":        {says(`"type":"text","text":"STOP"`) + "," + good, "1 0", true},
+		"a number beside an entry":   {`5,` + good, "1 0", true},
+		"an ID that is a number":     {strings.Replace(good, `"id":"1"`, `"id":1`, 1), "1 0", true},
+		"changes that are none":      {`{"id":"1","changes":{"field":"messages"}},` + good, "1 0", true},
+		"a change that is none":      {`{"id":"1","changes":["messages"]},` + good, "1 0", true},
+		"a field that is none":       {`{"id":"1","changes":[{"field":["messages"],"value":{}}]},` + good, "1 0", true},
+		"a value that is none":       {change("messages", `"STOP"`) + "," + good, "1 0", true},
+		"messages that are none":     {change("messages", `{`+meta+`"messages":`+stop+`}`) + "," + good, "1 0", true},
+		"a message that is none":     {messages(`"STOP",` + stop), "1 0", true},
+		"a message without ID":       {messages(`{"from":"15145550123","type":"text","text":{"body":"Stop"}},` + stop), "1 0", true},
+		"a writer who is a number":   {messages(`{"id":"wamid.2","from":15145550124,"type":"text","text":{"body":"Stop"}},` + stop), "1 0", true},
+		"nobody's":                   {messages(`{"id":"wamid.2","type":"text","text":{"body":"Stop"}},` + stop), "1 0", true},
+		"a sender that is a number":  {strings.Replace(good, `"phone_number_id":"2"`, `"phone_number_id":2`, 1), "1 0", true},
+		"no sender":                  {strings.Replace(good, meta, "", 1), "1 0", true},
+		"a preference that is none":  {change("user_preferences", `{`+meta+`"user_preferences":["stop"]}`) + "," + good, "1 0", true},
+		"a preference of nobody":     {change("user_preferences", `{`+meta+`"user_preferences":[{"category":"marketing_messages","value":"stop"}]}`), "0 0", true},
+		"standby that is none":       {change("standby", `{`+meta+`"standby":"x"}`) + "," + good, "1 0", true},
+		"contacts that are none":     {change("messages", `{`+meta+`"contacts":{},"messages":[`+stop+`]}`), "1 0", true},
+		"a number between statuses":  {status(`7,{"id":"w","status":"sent","timestamp":"3"}`) + "," + good, "1 1", false},
+		"nothing but what is odd":    {`"x"`, "0 0", true},
+		"a time that is an object":   {says(`"timestamp":{},"type":"text","text":{"body":"STOP"}`), "1 0", false},
+		"a context that is a number": {says(`"context":7,"type":"text","text":{"body":"STOP"}`), "1 0", true},
+	} {
+		e, err := whatsapp.ReadEvent([]byte(`{"object":"whatsapp_business_account","entry":[` + tt.entries + `]}`))
+		require.NoError(t, err, name)
+		stops := 0
+		for _, in := range e.Inbounds(now) {
+			if in.Wants() == campaign.WishStop {
+				stops++
+			}
+		}
+		require.Equal(t, tt.want, fmt.Sprintf("%d %d", stops, len(e.Reports(now))), name)
+		require.Equal(t, tt.unread, e.Unread != "", "%s: %s", name, e.Unread)
+		require.NotContains(t, e.Unread, "1514", name)
+	}
+}
