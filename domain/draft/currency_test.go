@@ -15,6 +15,12 @@ func TestCurrencyOfScripts(t *testing.T) {
 		{"a choice", `<p>$49.90</p><script>x([{"currency":"CAD"},{"currency":"USD"}])</script>`, ""},
 		{"no currency", `<p>$49.90</p><script>x({"currency":"ALL OF THEM","currencyCode":"XYZ"})</script>`, ""},
 		{"another key", `<p>$49.90</p><script>x({"currencySelector":"CAD"})</script>`, ""},
+		{"the active one", `<p>$49.90</p><script>Shopify.currency = {"active":"CAD","rate":"1.0"};</script>`, "CAD"},
+		{"an object", `<p>$49.90</p><script>var shop = {"currency":{"id":1,"name":"Dollar","iso_code":"CAD","sign":"$"}}</script>`, "CAD"},
+		{"a choice of objects", `<p>$49.90</p><script>x([{"currency":{"code":"CAD"}},{"currency":{"code":"USD"}}])</script>`, ""},
+		{"an object of other things", `<p>$49.90</p><script>x({"currency":{"label":"CAD","next":{"code":"CAD"}}})</script>`, ""},
+		{"a variable", `<p>$49.90</p><script>var shopCurrency = 'CAD';</script>`, "CAD"},
+		{"a comparison", `<p>$49.90</p><script>if (currency == "CAD") { x() }</script>`, ""},
 		{"a sign of one currency", `<p>€49.90</p><script>x({"currency":"CAD"})</script>`, "EUR"},
 		{"data of the product", `<p>$49.90</p><script>x({"currency":"CAD"})</script>
 			<meta property="product:price:currency" content="USD"><meta property="product:price:amount" content="49.90">`, "USD"},

@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/mtlrent/conveyor/domain/price"
@@ -53,7 +54,7 @@ func stateOf(w weights, scripts []string, hint price.Hint) state {
 			value := valueAfter(script, i+1)
 			switch {
 			case kind == 'b' && value == "":
-				value = nameAfter(script, i+1)
+				value = fieldAfter(script, i+1, nameField)
 			case kind == 's' && value == "" && key != "status": // the status of anything may be true or false
 				value = truthAfter(script, i+1)
 			}
@@ -182,6 +183,9 @@ var stateKeys = func() map[string]byte {
 var currencyKeys = wordSet(`currency currencycode pricecurrency currencyiso currencyisocode isocurrencycode shopcurrency
 	storecurrency currentcurrency activecurrency currencyid`)
 
+// currencyFields are those of an object that a currency is: {"active": "CAD", "rate": "1.0"}.
+var currencyFields = wordSet("active code isocode currencycode")
+
 // currencyIn is the currency that scripts name, "" where they name none or, as for a choice of them, several.
 func currencyIn(scripts []string) string {
 	const word = "urrency"
@@ -197,11 +201,12 @@ func currencyIn(scripts []string) string {
 				break
 			}
 			i += n + len(word)
-			colon := strings.IndexByte(script[i:min(i+16, len(script))], ':')
-			if colon < 0 || !currencyKeys[keyBefore(script, i+colon)] {
+			is := strings.IndexAny(script[i:min(i+16, len(script))], ":=")
+			if is < 0 || !currencyKeys[keyBefore(script, i+is)] {
 				continue
 			}
-			switch v := valueAfter(script, i+colon+1); {
+			v := cmp.Or(valueAfter(script, i+is+1), fieldAfter(script, i+is+1, currencyFields))
+			switch {
 			case !isCode(v) || price.CurrencyOf(v, price.Hint{}) == "" || v == code:
 			case code == "":
 				code = v
@@ -268,9 +273,11 @@ func valueAfter(s string, i int) string {
 	return ""
 }
 
-// nameAfter is the name of the object after a colon: {"id": 3, "name": "Lumen"}. "" = there is none near its beginning,
-// or it has a part before it.
-func nameAfter(s string, i int) string {
+var nameField = wordSet("name")
+
+// fieldAfter is the first of some fields of the object after a colon: name of {"id": 3, "name": "Lumen"}. "" = there is
+// none near its beginning, or it has a part before it.
+func fieldAfter(s string, i int, fields map[string]bool) string {
 	s = strings.TrimLeft(s[i:min(i+200, len(s))], ` \`)
 	if s == "" || s[0] != '{' {
 		return ""
@@ -279,7 +286,7 @@ func nameAfter(s string, i int) string {
 		s = s[:n+1]
 	}
 	for at, more := range s {
-		if more == ':' && keyBefore(s, at) == "name" {
+		if more == ':' && fields[keyBefore(s, at)] {
 			return valueAfter(s, at+1)
 		}
 	}
