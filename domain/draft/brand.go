@@ -22,6 +22,7 @@ func (p *page) brandOf(products []*markup.Item, meta map[string][]string, found 
 			categories[key] = !strings.Contains(" "+labelKey(p.name)+" ", " "+key+" ")
 		}
 	}
+	p.cutBrands(categories)
 	var c claims
 	for _, i := range products {
 		c.add(maker(i.Text("brand")), p.w[brandData], sourceOf(i))
@@ -52,7 +53,7 @@ func (p *page) brandOf(products []*markup.Item, meta map[string][]string, found 
 		if d > 600 {
 			continue
 		}
-		v := maker(p.of(i))
+		v := placed(p.of(i))
 		if v == "" {
 			v = p.logo(i)
 		}
@@ -63,7 +64,7 @@ func (p *page) brandOf(products []*markup.Item, meta map[string][]string, found 
 	}
 	for _, v := range p.prefixes() {
 		if !categories[labelKey(v)] {
-			c.add(maker(v), p.w[brandPrefix], Page)
+			c.add(placed(v), p.w[brandPrefix], Page)
 		}
 	}
 	p.linkedBrands(&c, categories)
@@ -85,7 +86,7 @@ func (p *page) brandOf(products []*markup.Item, meta map[string][]string, found 
 	lines := p.linesByTitle()
 	for _, v := range sorted(s.brands) {
 		n := s.brands[v]
-		if w := maker(v); w != "" {
+		if w := placed(v); w != "" {
 			switch name := " " + labelKey(p.name) + " "; {
 			case strings.HasPrefix(strings.ToLower(p.name), strings.ToLower(w)+" "):
 				c.add(w, p.w[brandScriptBegins], Page)
@@ -122,6 +123,19 @@ func behindBrandPath(href string) (behind string, ok bool) {
 	return "", false
 }
 
+// cutBrands takes the breadcrumbs that lead to all products of a brand out of the categories.
+func (p *page) cutBrands(categories map[string]bool) {
+	for i := range p.els {
+		e := &p.els[i]
+		if e.tag != atom.A || e.marks&crumbs == 0 || e.end-e.start > 60 {
+			continue
+		}
+		if behind, ok := behindBrandPath(strings.ToLower(attr(e.node, "href"))); ok && behind == bare(p.of(i)) {
+			delete(categories, labelKey(p.of(i)))
+		}
+	}
+}
+
 // linkedBrands adds the texts of links to all products of a brand that stand by the product's name or are in it.
 func (p *page) linkedBrands(c *claims, categories map[string]bool) {
 	if p.title < 0 {
@@ -138,7 +152,7 @@ func (p *page) linkedBrands(c *claims, categories map[string]bool) {
 		if !ok {
 			continue
 		}
-		v := maker(p.of(i))
+		v := placed(p.of(i))
 		if v == "" {
 			v = p.logo(i)
 		}
@@ -149,7 +163,7 @@ func (p *page) linkedBrands(c *claims, categories map[string]bool) {
 		switch d := abs(e.start - p.els[p.title].start); {
 		case len(key) > 1 && strings.Contains(name, " "+key+" "):
 			c.add(v, p.w[brandLinkWithin], Page)
-		case d < brandReach && !p.beside(i) && len(key) > 1 && strings.HasPrefix(behind, bare(v)):
+		case d < brandReach && (e.marks&crumbs != 0 || !p.beside(i)) && len(key) > 1 && strings.HasPrefix(behind, bare(v)):
 			c.add(v, p.w[brandLink], Page)
 		}
 	}
@@ -165,7 +179,7 @@ func (p *page) linkedInTitle() string {
 	for i := p.title + 1; i <= title.last && p.els[i].start == title.start; i++ {
 		if e := &p.els[i]; e.tag == atom.A && p.leadsElsewhere(attr(e.node, "href")) && !p.badge(i) &&
 			e.end < title.end && e.end-e.start < 40 {
-			return maker(p.of(i))
+			return placed(p.of(i))
 		}
 	}
 	return ""
@@ -200,7 +214,7 @@ func (p *page) badge(i int) bool {
 // logo is the brand that a picture in the element i, or the element itself, is described with.
 func (p *page) logo(i int) string {
 	for k := i; k <= p.els[i].last && k < i+8; k++ {
-		if v := maker(attr(p.els[k].node, "alt")); v != "" {
+		if v := placed(attr(p.els[k].node, "alt")); v != "" {
 			return v
 		}
 	}
@@ -274,7 +288,7 @@ func maker(s string) string {
 	if strings.ContainsAny(s, "{}$<>=") {
 		return "" // a template that was not filled in
 	}
-	if key := labelKey(s); audiences[key] || badges[key] {
+	if forWhom(labelKey(s)) {
 		return ""
 	}
 	switch labelKey(s) {
@@ -287,11 +301,40 @@ func maker(s string) string {
 	return s
 }
 
-// audiences say for whom a product is, as keys of labels are written. Shops have them where others have the brand.
+// placed is the brand of a text that only its place makes one: badges are put there, too.
+func placed(s string) string {
+	if s = maker(s); badges[labelKey(s)] {
+		return ""
+	}
+	return s
+}
+
+// forWhom says that a text, as keys of labels are written, says for whom a product is, and perhaps what: "men s shoes".
+// Shops have it where others have the brand.
+func forWhom(key string) bool {
+	first, rest, _ := strings.Cut(key, " ")
+	if wares[first] {
+		key = rest
+	} else if n := strings.LastIndexByte(key, ' '); n > 0 && wares[key[n+1:]] {
+		key = key[:n]
+	}
+	if first, rest, _ = strings.Cut(key, " "); forWords[first] {
+		key = rest
+	}
+	return audiences[key]
+}
+
+var (
+	forWords = wordSet("for für pour para per da voor dla pro till til")
+	wares    = wordSet(`clothing clothes apparel fashion wear outerwear footwear shoes accessories collection bekleidung
+		kleidung mode schuhe vêtements chaussures ropa calzado zapatos moda abbigliamento scarpe roupa roupas calçados kleding
+		schoenen odzież obuwie kläder skor tøj sko vaatteet kengät oblečení obuv одежда обувь giyim ayakkabı`)
+)
+
+// audiences are those for whom products are, as keys of labels are written.
 var audiences = phraseSet("" +
 	"men|man|women|woman|men s|women s|mens|womens|ladies|kids|kid|children|boys|girls|boy|girl|baby|" +
-	"babies|toddler|toddlers|unisex|adult|adults|teens|youth|for men|for women|for him|for her|herren|" +
-	"damen|kinder|jungen|mädchen|für herren|für damen|für kinder|homme|hommes|femme|femmes|enfant|" +
+	"girl s|boy s|babies|toddler|toddlers|unisex|adult|adults|teens|youth|him|her|herren|damen|kinder|jungen|mädchen|homme|hommes|femme|femmes|enfant|" +
 	"enfants|garçon|fille|bébé|mixte|uomo|donna|bambini|bambino|bambina|hombre|hombres|mujer|mujeres|" +
 	"niños|niñas|niño|niña|homem|mulher|criança|crianças|masculino|feminino|infantil|heren|dames|" +
 	"kinderen|herre|herr|dame|dam|barn|mężczyźni|kobiety|dzieci|męskie|damskie|dziecięce|pánské|dámské|" +

@@ -141,6 +141,13 @@ func TestBrands(t *testing.T) {
 		{"for whom it is, in data", `<h1>Lamp</h1><script type="application/ld+json">{"@type":"Product","name":"Lamp",
 			"brand":"Herren"}</script>`, ""},
 		{"for whom it is, and the brand", `<a href="/brand/women">Women</a><h1>Lamp</h1><p>Brand: Lumen</p>`, "Lumen"},
+		{"for whom and what it is", `<div class="brand">Men's Outerwear</div><h1>Lamp</h1>`, ""},
+		{"what and for whom it is, in data", `<h1>Lamp</h1><script type="application/ld+json">{"@type":"Product","name":"Lamp",
+			"brand":{"name":"Vêtements pour femme"}}</script>`, ""},
+		{"a badge", `<div class="brand">Promo</div><h1>Lamp</h1>`, ""},
+		{"a brand called like a badge", `<h1>Lamp</h1><p>Brand: Promo</p>`, "Promo"},
+		{"a brand called like a badge, in data", `<h1>Lamp</h1><script type="application/ld+json">{"@type":"Product","name":"Lamp",
+			"brand":"Promo"}</script>`, "Promo"},
 		{"a brand that begins like it", `<div class="brand">Women'secret</div><h1>Lamp</h1>`, "Women'secret"},
 		{"the next label", `<h1>Lamp</h1><table><tr><th>Brand</th><td></td></tr><tr><th>Model identifier</th><td>LM-40</td></tr>
 			</table>`, ""},
@@ -149,6 +156,8 @@ func TestBrands(t *testing.T) {
 			<tr><th>Model identifier</th><td>LM-40</td></tr></table>`, "Lumen"},
 		{"a category", `<ol class="breadcrumb"><li><a href="/">Home</a></li><li><a href="/lights">Lights</a></li></ol>
 			<a href="/b/lights">Lights</a><h1>Lamp</h1>`, ""},
+		{"a breadcrumb that leads to a brand", `<nav class="breadcrumb"><a href="/">Home</a> <a href="/brands">Brands</a>
+			<a href="/brands/lumen">Lumen</a></nav><h1>Lamp</h1>`, "Lumen"},
 		{"a category that the name has", `<ol class="breadcrumb"><li><a href="/">Home</a></li><li><a href="/lumen">Lumen</a></li>
 			</ol><a href="/brand/lumen">Lumen</a><h1>Lumen lamp</h1>`, "Lumen"},
 		{"a category that a label names", `<ol class="breadcrumb"><li><a href="/">Home</a></li><li><a href="/lumen">Lumen</a></li>
