@@ -27,6 +27,10 @@ func TestIsProduct(t *testing.T) {
 			`{"@type":"WebPage","name":"Lamp"}</script><h1>Lamp</h1><button>Add to cart</button>`, true},
 		{"an offer on a page of a shop that a plugin calls an article", `<meta property="og:type" content="article">` + ld +
 			`{"@type":"Offer","price":"5.00"}</script><h1>Lamp</h1>`, true},
+		{"an offer under its seller's name", `<h1>Lamp</h1><p>Brass.</p><article><h2><a href="/seller/lumen">Lumen</a></h2>
+			<p>$9.90</p>` + cart + `</article>`, true},
+		{"an offer under the words that name its seller", `<h1>Lamp</h1><p>Brass.</p><article><h3>Sold by <a href="/x/lumen">Lumen</a>
+			</h3><p>$9.90</p>` + cart + `</article>`, true},
 		{"a product called like a fault", ld + `{"@type":"Product","name":"Oops! Board Game"}</script><h1>Oops! Board Game</h1>`,
 			true},
 
@@ -46,6 +50,8 @@ func TestIsProduct(t *testing.T) {
 		{"a page of a brand with two products", `<h1>Lumen</h1><ul><li class="item"><h4><a href="/a">Lamp</a></h4><b class="price">$9.90</b>
 			<a class="button" href="/cart?a=1">Add to cart</a></li><li class="item"><h4><a href="/b">Shade</a></h4><b class="price">$4.90</b>
 			<a class="button" href="/cart?b=1">Add to cart</a></li></ul>`, false},
+		{"a page of a brand with one product", `<h1>Lumen</h1><ul><li class="item"><h4><a href="/a">Lamp</a></h4><b class="price">$9.90</b>
+			<a class="button" href="/cart?a=1">Add to cart</a></li></ul>`, false},
 		{"a blog post that shows a product", ld + `{"@type":"BlogPosting","headline":"How we made it"}</script><h1>How we made it</h1>
 			<p>Our lamps are of brass.</p><div>Lamp <b>$5.00</b><button>Add to cart</button></div>`, false},
 		{"a blog post", ld + `{"@type":"BlogPosting","headline":"A cheap lamp"}</script><h1>A cheap lamp</h1><p>$5.00</p>`, false},
