@@ -103,6 +103,7 @@ func extract(w weights, doc *html.Node, raw []byte, address *url.URL) Draft {
 	} else if len(called) > 0 {
 		p.name = called[0]
 	}
+	p.outNames = outNames(append([]string{p.name}, called...))
 	p.findAmounts()
 	p.findCards(p.amounts)
 	p.findButton()

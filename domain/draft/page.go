@@ -32,11 +32,12 @@ type page struct {
 	quotes  []*quote // the amounts of the data and of the text; set by likeliestQuote
 	spans   []span   // where they stand, in order
 
-	called []string // names of the product outside the visible text
-	name   string   // the product's name as the page shows it, else the first of called
-	title  int      // the element that shows the product's name, -1 = none
-	button int      // the element that buys, -1 = none
-	boxOut bool     // the own buy box says that the product cannot be had; set by stockShown
+	called   []string // names of the product outside the visible text
+	name     string   // the product's name as the page shows it, else the first of called
+	outNames []string // see outNames
+	title    int      // the element that shows the product's name, -1 = none
+	button   int      // the element that buys, -1 = none
+	boxOut   bool     // the own buy box says that the product cannot be had; set by stockShown
 
 	lost []Candidate // see lose
 

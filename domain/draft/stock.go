@@ -389,7 +389,7 @@ func (p *page) stockShown() (points float64, when Availability, plain bool) {
 			continue
 		}
 		above := lower
-		lower = strings.ToLower(line)
+		lower = p.withoutName(strings.ToLower(line))
 		out, in := hasWord(lower, outWords) || aloneOf(lower, outAlone), false
 		if !out && len(lower) < 80 {
 			if in, out = inStock(lower); out && containsAny(above, otherThings) { // "Click & Collect" / "Not available"

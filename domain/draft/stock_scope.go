@@ -112,6 +112,36 @@ func ofWhole(lower, name string) bool {
 		strings.Contains(" "+labelKey(name)+" ", key)
 }
 
+// outNames are the parts of the product's names that have the words for sold out in them, lower case, each with the
+// word that follows: "sold out tour" of "Sold Out Tour T-Shirt". Words that nothing follows, or a sign, are no part of a
+// name: "Lamp – Sold out".
+func outNames(names []string) []string {
+	var out []string
+	for _, name := range names {
+		name = strings.ToLower(name)
+		start, end := outAt(name)
+		if start < 0 || !strings.HasPrefix(name[end:], " ") {
+			continue
+		}
+		next := strings.IndexFunc(name[end+1:], func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+		if next < 0 {
+			next = len(name) - end - 1
+		}
+		if next > 0 {
+			out = append(out, name[start:end+1+next])
+		}
+	}
+	return out
+}
+
+// withoutName cuts out of a line, lower case, what is a part of the product's name.
+func (p *page) withoutName(line string) string {
+	for _, part := range p.outNames {
+		line = strings.ReplaceAll(line, part, "")
+	}
+	return line
+}
+
 // bothWays are, behind "out of stock in store", the other way in which the product is sold.
 var bothWays = []string{"and online", "& online", "or online", "und online", "et en ligne", "y en línea", "y online",
 	"e online", "en online", "i online"}

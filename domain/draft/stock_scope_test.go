@@ -164,3 +164,22 @@ func wantAvailability(t *testing.T, page string, want draft.Availability) {
 		t.Errorf("%s: availability = %q; want %q", page, got, want)
 	}
 }
+
+// TestNamedSoldOut reads pages of products whose names have the words for sold out in them.
+func TestNamedSoldOut(t *testing.T) {
+	t.Parallel()
+	const name, price = `<title>Sold Out Tour T-Shirt</title><h1>Sold Out Tour T-Shirt</h1>`, `<div class="price">$20.00</div>`
+	for html, want := range map[string]draft.Availability{
+		name + price: draft.InStock,
+		name + price + `<p>Official Sold Out Tour merchandise.</p>` + cart:                                              draft.InStock,
+		name + price + `<ul><li>Shop</li><li>Sold Out Tour T-Shirt</li></ul>`:                                           draft.InStock,
+		name + price + `<button disabled>Sold out</button>`:                                                             draft.OutOfStock,
+		name + price + `<p>Sold Out Tour T-Shirt: sold out</p>`:                                                         draft.OutOfStock,
+		`<title>Lamp</title><h1>Lamp – Sold out</h1>` + price:                                                           draft.OutOfStock,
+		`<title>Sold out: Lamp</title><h1>Sold out: Lamp</h1>` + price:                                                  draft.OutOfStock,
+		`<title>Lamp</title><h1>Lamp (sold out)</h1>` + price:                                                           draft.OutOfStock,
+		`<title>Indisponible Rupture de stock roman</title><h1>Rupture de stock roman</h1>` + price + `<p>En stock</p>`: draft.InStock,
+	} {
+		wantAvailability(t, html, want)
+	}
+}
