@@ -171,13 +171,38 @@ func (p *page) cued(before, after string) float64 {
 
 // containsAny says that one of the words stands in s.
 func containsAny(s string, list []string) bool {
-	for _, w := range list {
-		if n, _ := findCue(s, w, 0); n >= 0 {
-			return true
+	in := sieveOf(s)
+	for _, cue := range list {
+		if w := strings.Trim(cue, "*"); in.may(w) {
+			if n, _ := findCue(s, cue, 0); n >= 0 {
+				return true
+			}
 		}
 	}
 	return false
 }
+
+// A sieve knows the pairs of neighbouring bytes of a text, so that of a long list few words are looked for in it.
+type sieve [64]uint64
+
+func sieveOf(s string) (v sieve) {
+	for i := 1; i < len(s); i++ {
+		n := pairOf(s[i-1], s[i])
+		v[n>>6] |= 1 << (n & 63)
+	}
+	return v
+}
+
+// may says that a word may stand in the text: its first and its last pair of bytes do.
+func (v *sieve) may(w string) bool {
+	if len(w) < 2 {
+		return true
+	}
+	first, last := pairOf(w[0], w[1]), pairOf(w[len(w)-2], w[len(w)-1])
+	return v[first>>6]>>(first&63)&1 != 0 && v[last>>6]>>(last&63)&1 != 0
+}
+
+func pairOf(a, b byte) uint { return (uint(a)<<4 ^ uint(b)) & 4095 }
 
 // beginsWithAny says that s begins with one of the words.
 func beginsWithAny(s string, list []string) bool {

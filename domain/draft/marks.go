@@ -72,7 +72,7 @@ var words = func() map[string]mark {
 		minibasket topbar toolbar modal popup dialog overlay cookie cookies consent gdpr signin login
 		drawer offcanvas flyout search wishlist chat toast subfooter sitemap`)
 	add(buys,
-		`addtocart addtobasket addtobag buynow buybutton buybox purchase atc addcart addtocart addtobasket tocart warenkorb panier
+		`addtocart addtobasket addtobag buynow buybutton buybox purchase atc addcart tocart warenkorb panier
 		carrello carrito comprar acheter acquista kaufen kopen kosik koszyka`)
 	add(crumbs, `breadcrumb breadcrumbs crumb crumbs breadcrumblist ariane fildariane migas`)
 	add(fraction, `cents cent decimal decimals fraction fractional centimes centesimi centavos superscript sup penny

@@ -160,7 +160,11 @@ func (p *page) sells() bool {
 // outAt finds the first of the words that say that something cannot be had; start is -1 where there are none.
 func outAt(lower string) (start, end int) {
 	start = -1
+	in := sieveOf(lower)
 	for _, w := range outWords {
+		if !in.may(w) {
+			continue
+		}
 		n, stop := findWord(lower, w, 0, false, longWord(w))
 		if n >= 0 && (start < 0 || n < start || n == start && stop > end) {
 			start, end = n, stop
