@@ -187,9 +187,11 @@ func (s *scanner) next() (Match, bool) {
 // price makes an amount of a chain of digits and the text around it.
 func (s *scanner) price(n *chain) (Match, bool) {
 	before, hasBefore := symbolBefore(s.text, s.used, n.start)
-	if !hasBefore && n.point(s.text) { // ".99", "$.99"
-		if before, hasBefore = symbolBefore(s.text, s.used, n.start-1); hasBefore || n.start == 1 {
-			n.start--
+	if !hasBefore && n.start > s.used && n.point(s.text) { // ".99", "$.99", "-,99"
+		at := s.used + len(strings.TrimRight(s.text[s.used:n.start-1], "-–—"))
+		dashed := at < n.start-1 && !wordBefore(s.text, at)
+		if before, hasBefore = symbolBefore(s.text, s.used, at); hasBefore || at == 0 || dashed {
+			n.start = at
 			n.groups = []group{{digits: "0"}, {sep: '.', digits: n.groups[0].digits}}
 		}
 	}
