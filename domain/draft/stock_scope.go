@@ -193,6 +193,9 @@ func (p *page) amongChoices(i int, line string) bool {
 		default:
 			continue
 		}
+		if e.tag == atom.Li && p.beginsElsewhere(i) {
+			return true
+		}
 		own := p.of(i)
 		name := strings.TrimSpace(strings.Replace(own, line, "", 1))
 		if n, _ := outAt(strings.ToLower(line)); name == "" && n > 0 { // its name is on the line
@@ -205,6 +208,17 @@ func (p *page) amongChoices(i int, line string) bool {
 			if other, _ := p.otherChoice(i); other {
 				return true
 			}
+		}
+	}
+	return false
+}
+
+// beginsElsewhere says that the element i begins with a link to another page which names something: another product.
+func (p *page) beginsElsewhere(i int) bool {
+	for k := i + 1; k <= min(p.els[i].last, i+mostOfCard) && p.els[k].start == p.els[i].start; k++ {
+		text := strings.ToLower(p.of(k))
+		if n, _ := outAt(text); n < 0 && p.els[k].tag == atom.A && mayName(text) && p.leadsElsewhere(attr(p.els[k].node, "href")) {
+			return true
 		}
 	}
 	return false

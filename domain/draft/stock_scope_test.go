@@ -137,6 +137,9 @@ func TestSoldOutBeside(t *testing.T) {
 		{"the form of the choices", `<section class="product-options"><form><p>This item is out of stock.</p></form></section>`,
 			draft.OutOfStock},
 		{"no pickup", `<p class="availability">Pickup currently unavailable at Leith Walk</p>` + cart, draft.InStock},
+		{"other products in a list", `<aside><ul><li><a href="/b4">Board 4</a> $62.00 <span>Out of stock</span></li><li>
+			<a href="/b3">Board 3</a> $41.00 <span>Out of stock</span></li></ul></aside>`, draft.InStock},
+		{"a link beside it in a list", `<ul><li><a href="/stores">Availability</a>: out of stock</li></ul>`, draft.OutOfStock},
 		{"not enough, in Italian", `<p>Non ci sono abbastanza prodotti in magazzino</p>`, draft.OutOfStock},
 		{"not enough, in French", `<p>Il n'y a pas assez de produits en stock</p>`, draft.OutOfStock},
 		{"not enough, in Spanish", `<p>No hay suficientes productos en stock</p>`, draft.OutOfStock},
