@@ -27,7 +27,8 @@ var (
 		"通常価格", "参考価格", "定価", "原價", "市價", "建議售價", "قبل", "كان", "discount*", "rabatt*", "remise", "sconto",
 		"descuento", "desconto", "rabat", "pvpr"}
 	cuesExtra = []string{"member*", "medlem*", "*klubpris*", "*clubpreis*", "mitglied*", "prix membre*", "prix adhérent*",
-		"precio soci*", "precio tarjeta", "prezzo soci", "ledenprijs", "jäsen*", "shipping", "delivery", "postage", "p&p", "*versand*", "lieferung*", "porto",
+		"precio soci*", "precio tarjeta", "prezzo soci", "ledenprijs", "jäsen*", "shipping",
+		"delivery", "postage", "p&p", "*versand*", "lieferung*", "porto",
 		"paketpost", "livraison",
 		"frais de port", "spedizione", "consegna", "envío", "envio", "gastos de", "dostaw*", "wysyłk*", "doprava",
 		"doručení", "livrare", "transport", "transportkosten", "frete", "verzending", "verzendkosten", "bezorg*",

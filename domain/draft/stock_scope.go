@@ -216,8 +216,11 @@ func (p *page) amongChoices(i int, line string) bool {
 // beginsElsewhere says that the element i begins with a link to another page which names something: another product.
 func (p *page) beginsElsewhere(i int) bool {
 	for k := i + 1; k <= min(p.els[i].last, i+mostOfCard) && p.els[k].start == p.els[i].start; k++ {
+		if p.els[k].tag != atom.A || !p.leadsElsewhere(attr(p.els[k].node, "href")) {
+			continue
+		}
 		text := strings.ToLower(p.of(k))
-		if n, _ := outAt(text); n < 0 && p.els[k].tag == atom.A && mayName(text) && p.leadsElsewhere(attr(p.els[k].node, "href")) {
+		if n, _ := outAt(text); n < 0 && mayName(text) {
 			return true
 		}
 	}
