@@ -197,10 +197,10 @@ func (p *page) readLabels() []labelled {
 			continue
 		}
 		for segment := range strings.FieldsFuncSeq(line, func(r rune) bool { return strings.ContainsRune("|•·()", r) }) {
-			fields := strings.Fields(segment)
-			if len(segment) >= 60 || strings.ContainsAny(segment, ":#") {
+			if len(segment) >= 60 || digits(segment) < 4 || strings.ContainsAny(segment, ":#") {
 				continue
 			}
+			fields := strings.Fields(segment)
 			for k := 1; k < len(fields) && k <= 3; k++ { // "Nr ref. 45979556"
 				l, ok := labels[labelKey(strings.Join(fields[:k], " "))]
 				if v := code(strings.Join(fields[k:], " ")); ok && digits(v) >= 4 && l.field != "brand" && l.weight == labelSure {

@@ -196,8 +196,12 @@ func inStock(line string) (in, out bool) {
 				return false, true
 			}
 		}
+		has := sieveOf(clause)
 		for _, w := range inWords {
-			n := wordAt(clause, w)
+			n := -1
+			if has.may(w) {
+				n = wordAt(clause, w)
+			}
 			if n < 0 {
 				continue
 			}
