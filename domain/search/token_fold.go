@@ -36,7 +36,7 @@ func foldRune(b []byte, r rune) []byte {
 func foldLarge(b []byte, r rune) []byte {
 	from := len(b)
 	for _, x := range norm.NFKD.String(string(r)) {
-		if x = unicode.ToLower(x); optional(x) || x == tatweel {
+		if x = unicode.ToLower(x); optional(x) || x == tatweel || x >= '\u02b9' && x <= '\u02bf' { // ŉ is n
 			continue
 		}
 		if to, ok := spelled[x]; ok {

@@ -72,7 +72,8 @@ func kindOf(r rune, size int) int {
 
 func kindOfLarge(r rune) int {
 	switch {
-	case r >= '\u02b9' && r <= '\u02bf', r == '\u00b4', r == '\u2018', r == '\u2019', r == '\u201b', r == '\ua78c',
+	case r >= '\u02b9' && r <= '\u02bf', r == '\u00b4', r == '\u2018', r == '\u2019', r == '\u201b', r == '\ua78b',
+		r == '\ua78c',
 		r == '\uff07', r == '\u05f3', r == '\u05f4': // with those of letters: Hawaiʻi, Qurʾan
 		return isApostrophe
 	case r == tatweel, r == '\u00ad', unicode.Is(unicode.Cf, r), optional(r), r >= 0xfe00 && r <= 0xfe0f:
@@ -82,8 +83,11 @@ func kindOfLarge(r rune) int {
 			return isGram
 		}
 		for _, x := range norm.NFKD.String(string(r)) {
-			if !unicode.In(x, unicode.L, unicode.N, unicode.M) {
+			switch {
+			case !unicode.In(x, unicode.L, unicode.N, unicode.M):
 				return isSplit
+			case unicode.In(x, dense...): // in a circle
+				return isGram
 			}
 		}
 		if len(foldLarge(nil, r)) == 0 {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/mtlrent/conveyor/domain/search"
 )
@@ -166,4 +167,29 @@ func FuzzTokenize(f *testing.F) {
 			})
 		}
 	})
+}
+
+// A word of a page is the same word as a query, whatever letter is in it: Ask.String depends on it.
+func TestWordsStay(t *testing.T) {
+	t.Parallel()
+
+	words := func(text string) (words []string) {
+		search.Tokenize(text, func(t search.Token) bool {
+			words = append(words, t.Word)
+			return true
+		})
+		return words
+	}
+	for r := rune(0x80); r <= unicode.MaxRune; r++ {
+		if r == '\u0e33' || r == '\u0eb3' { // of a letter and a mark, which goes with the letter before
+			continue
+		}
+		for _, text := range []string{string(r), "a" + string(r), string(r) + "a"} {
+			for _, w := range words(text) {
+				if again := words(w); len(again) == 0 || again[0] != w {
+					t.Errorf("%U: of %q, %q is %q", r, text, w, again)
+				}
+			}
+		}
+	}
 }
