@@ -116,13 +116,14 @@ func (b *lent) ScanBytes(v []byte) error {
 }
 
 func (s *searching) run(ctx context.Context) (out search.Results, err error) {
-	s.plan, s.have, s.found = search.NewPlan(s.ask, s.query), map[string]bool{}, map[search.Need]foundTerm{}
 	if _, err := s.tx.Exec(ctx, sqlSearchPlan); err != nil {
 		return out, err
 	}
 	if s.snapshot, s.list, err = s.SearchIndex.snapshot(ctx, s.tx); err != nil {
 		return out, err
 	}
+	s.plan = search.NewPlan(s.ask, s.query, s.snapshot.Languages()...)
+	s.have, s.found = map[string]bool{}, map[search.Need]foundTerm{}
 	prefixes, sizes := s.plan.Prefixes(), map[string]search.Size{}
 	for i, prefix := range prefixes {
 		words := []string{prefix}

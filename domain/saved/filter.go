@@ -131,7 +131,7 @@ func Conditions(text string) ([]search.Condition, error) {
 		return nil, fault.Newf(fault.Invalid,
 			"site:, lang: and type: are for pages: listings are searched by words, \"phrases\", -without, begin* and intitle:")
 	}
-	return search.NewPlan(ask, search.Query{}).Conditions(), nil
+	return search.NewPlan(ask, search.Query{}, search.AdvertLanguages...).Conditions(), nil
 }
 
 // onEarth is false for NaN, too.

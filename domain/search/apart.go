@@ -104,7 +104,7 @@ func (p *Plan) rejoin() {
 		if len(g.others) != 1 || asks(a.Words[0], b.Words[0]) { // the word itself is looked for, too
 			continue
 		}
-		g.alone, g.terms, g.words = g.terms, forms(a.Joined), []string{a.Joined}
+		g.alone, g.terms, g.words = g.terms, p.forms(a.Joined), []string{a.Joined}
 		g.apart = inARow(g, []string{a.Words[0], b.Words[0]})
 	}
 }

@@ -14,15 +14,12 @@ type Segment struct {
 	Terms   []TermPostings
 }
 
-// TermPostings are the documents of a segment that have a term, and where. A term is a folded word, or "en:" or "fr:"
-// and the stem of words that differ from it. Terms of a segment are sorted by bytes, each is there once.
+// TermPostings are the documents of a segment that have a term, and where. A term is a folded word, or a
+// language, ":" and the stem of words that differ from it. Terms of a segment are sorted by bytes, each is there once.
 type TermPostings struct {
 	Term                string
 	Postings, Positions []byte
 }
-
-// stemLanguages are those that Stem knows.
-var stemLanguages = []string{"en", "fr"}
 
 // A Builder indexes a batch of documents. It is one goroutine's. It takes about 25 bytes a word until Segment returns.
 type Builder struct {
@@ -35,8 +32,8 @@ type Builder struct {
 // A term knows its stems.
 type term struct {
 	text  string
-	stems [2]int32 // by stemLanguages: 0 = not looked at, −1 = none, else 1 + the term's place
-	n     uint32   // occurrences
+	stems [len(stemmers)]int32 // by stemLanguages: 0 = not looked at, −1 = none, else 1 + the term's place
+	n     uint32               // occurrences
 }
 
 // An occurrence is one of a term in a document.

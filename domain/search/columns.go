@@ -390,6 +390,18 @@ func (p *part) isDead(ord int) bool {
 // Docs is the number of living documents.
 func (s *Snapshot) Docs() int { return s.docs }
 
+// Languages are those of the documents, in no order.
+func (s *Snapshot) Languages() (languages []string) {
+	for i := range s.parts {
+		for _, name := range s.parts[i].Columns.langs.names {
+			if !slices.Contains(languages, name) {
+				languages = append(languages, name)
+			}
+		}
+	}
+	return languages
+}
+
 // Living is the number of living documents of a segment.
 func (s *Snapshot) Living(segment int64) int {
 	if i, has := s.byID[segment]; has {

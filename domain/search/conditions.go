@@ -33,12 +33,15 @@ func Terms(text string, languages []string, f func(term string, position int32) 
 	})
 }
 
-// Languages are those that a text has stems in: its own, or all where there is too little to tell.
+// AdvertLanguages are those that adverts, and questions for them, have stems in.
+var AdvertLanguages = []string{"en", "fr"}
+
+// Languages are those that an advert has stems in: its own, or all where there is too little to tell.
 func Languages(text string) []string {
 	switch l := Detect(text); {
 	case l == "":
-		return stemLanguages
-	case slices.Contains(stemLanguages, l):
+		return AdvertLanguages
+	case slices.Contains(AdvertLanguages, l):
 		return []string{l}
 	}
 	return nil
@@ -81,7 +84,7 @@ func (p *Plan) Conditions() []Condition {
 			}
 			terms = slices.DeleteFunc(slices.Clone(terms), func(t lookup) bool { return t.of != "" })
 			for _, w := range g.others { // in long questions, too
-				terms = append(terms, forms(w)...)
+				terms = append(terms, p.forms(w)...)
 			}
 			for _, t := range terms {
 				term := Term{Text: t.term, Exact: t.role == exactForm}

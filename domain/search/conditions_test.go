@@ -98,13 +98,13 @@ func TestConditions(t *testing.T) {
 		"de":     {{Terms: []search.Term{{Text: "de", Exact: true}, {Text: "en:de"}, {Text: "fr:de"}}}},
 		`-"a b"`: {{Terms: []search.Term{{Text: "a", Exact: true}, {Text: "b", Exact: true}}, Phrase: true, Not: true}},
 		"intitle:7 lou*": {
-			{Terms: []search.Term{{Text: "7", Exact: true}, {Text: "en:7"}, {Text: "fr:7"}}, Title: true},
+			{Terms: []search.Term{{Text: "7", Exact: true}}, Title: true},
 			{Terms: []search.Term{{Text: "lou", Exact: true}}, Prefix: true},
 		},
 	} {
 		ask, err := search.Parse(text)
 		require.NoError(t, err)
-		require.Equal(t, want, search.NewPlan(ask, search.Query{}).Conditions(), text)
+		require.Equal(t, want, search.NewPlan(ask, search.Query{}, search.AdvertLanguages...).Conditions(), text)
 	}
 }
 

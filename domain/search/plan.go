@@ -29,7 +29,8 @@ type Plan struct {
 	ask    Ask
 	groups []group
 	query  Query
-	words  bool // something ranks
+	stems  []string // the languages that words are stemmed in
+	words  bool     // something ranks
 	cut    bool
 }
 
@@ -77,15 +78,18 @@ func (g *group) sought() iter.Seq2[int, string] {
 	}
 }
 
-// NewPlan finds out what a query needs.
-func NewPlan(a Ask, q Query) *Plan {
-	p := &Plan{ask: a, query: q}
+// NewPlan finds out what a query needs of pages in these languages; none = in all.
+func NewPlan(a Ask, q Query, languages ...string) *Plan {
+	p := &Plan{ask: a, query: q, stems: slices.Clone(stemLanguages)}
+	for _, of := range [][]string{languages, q.Languages, a.Languages} {
+		p.stems = slices.DeleteFunc(p.stems, func(l string) bool { return len(of) > 0 && !slices.Contains(of, l) })
+	}
 	for i, c := range a.Clauses[:min(len(a.Clauses), mostClauses)] {
 		g := group{clause: i, words: c.Words, not: c.Not, title: c.Title, prefix: c.Prefix,
 			phrase: len(c.Words) > 1}
 		g.must = !c.Not && (g.phrase || c.Title)
 		if !g.phrase && !g.prefix && len(c.Words) == 1 {
-			g.terms = forms(c.Words[0])
+			g.terms = p.forms(c.Words[0])
 		}
 		at := slices.IndexFunc(p.groups, func(o group) bool { // a word that is also a part counts once
 			other := a.Clauses[o.clause]
@@ -110,7 +114,7 @@ func NewPlan(a Ask, q Query) *Plan {
 				continue
 			}
 			for _, w := range g.others {
-				for _, t := range forms(w) {
+				for _, t := range p.forms(w) {
 					t.of = w
 					g.terms = append(g.terms, t)
 				}
@@ -134,9 +138,12 @@ func (p *Plan) asked() (n int) {
 }
 
 // forms are the terms that count as one word: it, and in each language its stem and the words that have it.
-func forms(word string) []lookup {
+func (p *Plan) forms(word string) []lookup {
 	terms := []lookup{{term: word, role: exactForm}}
-	for _, language := range stemLanguages {
+	if !alphabetic(word) {
+		return terms
+	}
+	for _, language := range p.stems {
 		s := Stem(language, word)
 		if s == "" || s == word {
 			terms = append(terms, lookup{term: language + ":" + word, role: stemForm, language: language})
@@ -206,7 +213,7 @@ func (p *Plan) Also(clause int, words ...string) {
 		}
 		g.several = true
 		for _, w := range words {
-			for _, t := range forms(w) {
+			for _, t := range p.forms(w) {
 				g.terms = append(g.terms, lookup{term: t.term, role: otherForm, language: t.language})
 			}
 		}

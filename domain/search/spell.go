@@ -67,7 +67,12 @@ func Similarity(word string, edits int) float64 {
 }
 
 // StemPrefixes are what terms that are stems begin with, ascending. Words begin with none of them.
-var StemPrefixes = []string{"en:", "fr:"}
+var StemPrefixes = func() (prefixes []string) {
+	for _, language := range stemLanguages {
+		prefixes = append(prefixes, language+":")
+	}
+	return prefixes
+}()
 
 // IsStem reports whether a term is a stem.
 func IsStem(term string) bool {

@@ -1,31 +1,38 @@
 package search
 
 import (
+	"slices"
 	"strings"
 	"sync/atomic"
 
 	"github.com/blevesearch/snowballstem"
+	"github.com/blevesearch/snowballstem/dutch"
 	"github.com/blevesearch/snowballstem/english"
 	"github.com/blevesearch/snowballstem/french"
+	"github.com/blevesearch/snowballstem/german"
+	"github.com/blevesearch/snowballstem/italian"
+	"github.com/blevesearch/snowballstem/portuguese"
+	"github.com/blevesearch/snowballstem/spanish"
 )
 
-// Stem returns what a folded word of a language, "en" or "fr", has in common with its other forms: "economies" and
-// "economy" are both "economi". It is "" when the language has no stemmer, when the word has other characters than the 26
-// letters, and when the stem is the word itself.
-//
-// French words are stemmed without their accents, as many people type them so. With the accents put back at the ends of
-// words that can have no others, 75 % of the forms of a word meet when they are typed without accents, against 64 %
-// when pages are stemmed with theirs (testdata/french-families.txt); typed with them, 72 % meet either way.
-func Stem(language, folded string) string {
-	i := 0
-	switch language {
-	case "en":
-	case "fr":
-		i = 1
-	default:
-		return ""
+// stemLanguages are those that Stem knows, ascending, and stemmers those of them.
+var (
+	stemLanguages = []string{"de", "en", "es", "fr", "it", "nl", "pt"}
+	stemmers      = [...]func(*snowballstem.Env) bool{
+		german.Stem, english.Stem, spanish.Stem, french.Stem, italian.Stem, dutch.Stem, portuguese.Stem,
 	}
-	if len(folded) < 3 || len(folded) > maxStemmed {
+)
+
+// Stem returns what a folded word of a language has in common with its other forms: in English, "economies" and
+// "economy" are both "economi". It is "" when the language has no stemmer (stemLanguages), when the word has other
+// characters than the 26 letters, and when the stem is the word itself.
+//
+// Words are stemmed without their accents, as many people type them so. With the accents put back at the ends of
+// words that can have no others, 75 % of the forms of a French word meet when they are typed without accents, against
+// 64 % when pages are stemmed with theirs (testdata/families.tsv); typed with them, 72 % meet either way.
+func Stem(language, folded string) string {
+	i := slices.Index(stemLanguages, language)
+	if i < 0 || len(folded) < 3 || len(folded) > maxStemmed {
 		return ""
 	}
 	h := uint32(2166136261) // FNV-1a
@@ -41,12 +48,9 @@ func Stem(language, folded string) string {
 		return found.stem
 	}
 	word := strings.Clone(folded) // not a part of a page that would stay in memory with it
-	stem := ""
-	if i == 0 {
-		stem = snowball(word, english.Stem)
-	} else {
-		stem = Fold(snowball(accented(word), french.Stem))
-	}
+	env := snowballstem.NewEnv(accented(language, word))
+	stemmers[i](env)
+	stem := Fold(env.Current())
 	if stem == word {
 		stem = ""
 	}
@@ -54,28 +58,34 @@ func Stem(language, folded string) string {
 	return stem
 }
 
+// alphabetic says that a folded word may be a stem, or have one.
+func alphabetic(word string) bool {
+	return len(word) <= maxStemmed && strings.Trim(word, "abcdefghijklmnopqrstuvwxyz") == ""
+}
+
 // maxStemmed is how long a word may be that has a stem.
 const maxStemmed = 32
 
-// stems remembers the stems of common words, English and French, as finding one takes longer than all else that is done
-// with a word. It grows to about 3 MB a language.
-var stems [2][1 << 15]atomic.Pointer[stemOf]
+// stems remembers the stems of common words, as finding one takes longer than all else that is done with a word. It
+// grows to about 3 MB a language.
+var stems [len(stemmers)][1 << 15]atomic.Pointer[stemOf]
 
 type stemOf struct{ word, stem string }
 
-func snowball(word string, stem func(*snowballstem.Env) bool) string {
-	env := snowballstem.NewEnv(word)
-	stem(env)
-	return env.Current()
+// accents are the endings that stemmers know with accents, without and with them.
+var accents = map[string][][2]string{
+	"es": {{"ion", "ión"}},
+	"fr": {{"ees", "ées"}, {"ee", "ée"}, {"ieres", "ières"}, {"iere", "ière"}},
+	"pt": {{"cao", "ção"}, {"coes", "ções"}, {"ao", "ão"}, {"oes", "ões"}},
 }
 
-// accented puts the accents back that the stemmer knows endings by, and takes the s of "condos" and "cameras", which it
-// leaves.
-func accented(word string) string {
-	if n := len(word); n > 4 && (word[n-2:] == "os" || word[n-2:] == "as") {
+// accented puts the accents back that the stemmer of a language knows endings by, and takes the s of the French
+// "condos" and "cameras", which it leaves.
+func accented(language, word string) string {
+	if n := len(word); language == "fr" && n > 4 && (word[n-2:] == "os" || word[n-2:] == "as") {
 		return word[:n-1]
 	}
-	for _, e := range [...][2]string{{"ees", "ées"}, {"ee", "ée"}, {"ieres", "ières"}, {"iere", "ière"}} {
+	for _, e := range accents[language] {
 		if begin, ok := strings.CutSuffix(word, e[0]); ok {
 			return begin + e[1]
 		}

@@ -20,7 +20,11 @@ func TestStem(t *testing.T) {
 		{"fr", "meublees", "meubl"},
 		{"fr", "condos", "condo"},
 		{"", "running", ""},
-		{"de", "laufen", ""},
+		{"de", "hauser", "haus"},
+		{"es", "habitaciones", "habit"},
+		{"es", "habitacion", "habit"},
+		{"pt", "informacoes", "inform"},
+		{"sv", "husen", ""},
 		{"en", "foo_bars", ""},
 		{"en", "v2s", ""},
 		{"en", strings.Repeat("running", 9), ""},
@@ -34,44 +38,48 @@ func TestStem(t *testing.T) {
 	}
 }
 
-// The forms of a French word should have one stem, typed with or without accents; two words should not.
-func TestStemFrench(t *testing.T) {
+// The forms of a word should have one stem, typed with or without accents; two words should not.
+func TestStemFamilies(t *testing.T) {
 	t.Parallel()
 
-	text, err := os.ReadFile("testdata/french-families.txt")
+	text, err := os.ReadFile("testdata/families.tsv")
 	if err != nil {
 		t.Fatal(err)
 	}
-	pairs, meet, shared := 0, 0, 0
+	pairs, meet, shared := map[string]int{}, map[string]int{}, map[string]int{}
 	owner := map[string]int{}
 	for n, family := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+		language, words, _ := strings.Cut(family, "\t")
 		var of []string
-		for _, word := range strings.Fields(family) {
+		for _, word := range strings.Fields(words) {
 			word = search.Fold(word)
-			stem := search.Stem("fr", word)
+			stem := search.Stem(language, word)
 			if stem == "" {
 				stem = word
 			}
-			of = append(of, stem)
+			of = append(of, language+":"+stem)
 		}
 		for i := range of {
 			for j := range of {
-				pairs++
+				pairs[language]++
 				if of[i] == of[j] {
-					meet++
+					meet[language]++
 				}
 			}
 			if o, taken := owner[of[i]]; taken && o != n {
-				shared++
+				shared[language]++
 			}
 			owner[of[i]] = n
 		}
 	}
-	if meet*100 < pairs*74 {
-		t.Errorf("%d of %d pairs of forms meet", meet, pairs)
+	for language, n := range pairs {
+		t.Logf("%s: %d of %d pairs of forms meet, %d stems are those of several words", language, meet[language], n, shared[language])
 	}
-	if shared > 16 {
-		t.Errorf("%d stems are those of several words", shared)
+	if meet["fr"]*100 < pairs["fr"]*74 {
+		t.Errorf("%d of %d pairs of forms meet", meet["fr"], pairs["fr"])
+	}
+	if shared["fr"] > 16 {
+		t.Errorf("%d stems are those of several words", shared["fr"])
 	}
 }
 
@@ -114,7 +122,7 @@ func FuzzStem(f *testing.F) {
 		f.Add(w)
 	}
 	f.Fuzz(func(t *testing.T, word string) {
-		for _, language := range []string{"en", "fr"} {
+		for _, language := range []string{"de", "en", "es", "fr", "it", "nl", "pt"} {
 			if s := search.Stem(language, word); s != "" && (s[0] != word[0] || s == word || search.Fold(s) != s) {
 				t.Fatalf("%s %q: %q", language, word, s)
 			}

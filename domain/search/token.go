@@ -26,7 +26,7 @@ const MaxWord = 64
 //
 //   - A word is letters, digits and their marks, folded; invisible characters within it do not count. Everything else
 //     separates words: punctuation, emoji, NUL and what is not UTF-8.
-//   - "l'eau" is eau, "John's" is john, "we'll" is we; other apostrophes count for nothing ("don't" is dont).
+//   - "l'eau" is eau, "dell'acqua" acqua, "John's" is john, "we'll" is we; other apostrophes count for nothing ("don't" is dont).
 //   - "two-part" is two, part, and twopart at the place of two; longer chains are their parts. "E-Bike-Akku" is ebike at
 //     the place of e, too.
 //   - foo_bar, a.b.c, foo::bar and 3.14 are the whole and, one position after another from that of the whole, the
@@ -423,7 +423,8 @@ func (t *tokenizer) apostrophe(i int, word []byte) (next, use int) {
 		}
 	}
 	switch string(word) {
-	case "l", "d", "j", "m", "n", "s", "t", "c", "qu", "jusqu", "lorsqu", "puisqu", "quoiqu":
+	case "l", "d", "j", "m", "n", "s", "t", "c", "qu", "jusqu", "lorsqu", "puisqu", "quoiqu", "un", "all", "dall", "dell",
+		"nell", "sull", "quell", "quest":
 		return i, elides
 	}
 	if len(word) == 0 || word[len(word)-1] <= '9' || class[t.s[i]] == digit {

@@ -74,7 +74,8 @@ func definition(aliases object) object {
 			"type": "word_delimiter_graph", "preserve_original": true, "stem_english_possessive": true, "catenate_all": true,
 		},
 		"elision_fr": object{"type": "elision", "articles_case": true, "articles": []string{
-			"l", "m", "t", "qu", "n", "s", "j", "d", "c", "jusqu", "quoiqu", "lorsqu", "puisqu",
+			"l", "m", "t", "qu", "n", "s", "j", "d", "c", "jusqu", "quoiqu", "lorsqu", "puisqu", "un", "all", "dall", "dell",
+			"nell", "sull", "quell", "quest",
 		}},
 	}
 	for _, language := range languages {
