@@ -17,6 +17,33 @@ const sqlSearchKnown = `/* sqlSearchKnown */ SELECT term FROM search_terms WHERE
 // of all of these.
 const maxParted = 300_000
 
+// maxTogether is how many pairs of words are looked for as one.
+const maxTogether = 4
+
+// together returns the words of the query that pages have as one with the next, where hardly any page has one of the
+// two: web site.
+func (s *searching) together(ctx context.Context, ranking *search.Ranking) (fixes []fix, err error) {
+	var wholes []string
+	var pairs []int
+	for at := range s.ask.Clauses {
+		whole := s.ask.Together(at)
+		first, last := ranking.Found(at), ranking.Found(at+1)
+		if whole != "" && first >= 0 && (first < fewAnswers || last >= 0 && last < fewAnswers) && len(pairs) < maxTogether {
+			wholes, pairs = append(wholes, whole), append(pairs, at)
+		}
+	}
+	if len(pairs) == 0 {
+		return nil, nil
+	}
+	docs, err := s.docs(ctx, wholes, s.list)
+	for i, at := range pairs {
+		for clause := at; clause < at+2 && docs[wholes[i]] > 0; clause++ {
+			fixes = append(fixes, fix{clause: clause, words: wholes[i : i+1], whole: true})
+		}
+	}
+	return fixes, err
+}
+
 // parted adds to fixes the words of the query that hardly any page has, but as several: redbull. Of the ways to part a
 // word it is the one whose rarest part most pages have.
 func (s *searching) parted(ctx context.Context, ranking *search.Ranking, fixes []fix) ([]fix, error) {
@@ -24,18 +51,17 @@ func (s *searching) parted(ctx context.Context, ranking *search.Ranking, fixes [
 	for _, clause := range s.plan.Words() {
 		word, found := s.ask.Clauses[clause].Words[0], ranking.Found(clause)
 		ways := search.Parts(word)
-		if len(ways) == 0 || found < 0 || found >= fewAnswers || tried >= maxFixedLong ||
-			slices.ContainsFunc(fixes, func(f fix) bool { return f.clause == clause }) {
+		if len(ways) == 0 || found < 0 || found >= fewAnswers || tried >= maxFixedLong || hasFix(fixes, clause) {
 			continue
 		}
 		tried++
-		if len(ways) > 1 { // of letters: most are none
+		if len(ways) > 1 { // most are no words
 			known, err := db.Rows(ctx, s.tx, pgx.RowTo[string], sqlSearchKnown, slices.Concat(ways...))
 			if err != nil {
 				return nil, err
 			}
 			ways = slices.DeleteFunc(ways, func(way []string) bool {
-				return !slices.Contains(known, way[0]) || !slices.Contains(known, way[1])
+				return slices.ContainsFunc(way, func(w string) bool { return search.Spellable(w) && !slices.Contains(known, w) })
 			})
 		}
 		docs, err := s.docs(ctx, slices.Concat(ways...), s.list)

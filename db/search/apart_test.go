@@ -50,6 +50,16 @@ func TestSearchParted(t *testing.T) {
 	require.Equal(t, []string{"Page 9"}, found(ask("rent 1500")))
 	require.Equal(t, []string{"Page 1"}, found(ask("red redbull cold")), "where a part is a word of the query")
 	require.Empty(t, ask("bluebull").Hits)
+	l.put(t, page(31, "a website"), page(32, "the agency at H2Y 1A1"), page(33, "refrigerators with a freezer"))
+	r = ask("web site")
+	require.Equal(t, []string{"Page 31"}, found(r))
+	require.Empty(t, r.Corrected)
+	require.Empty(t, r.DidYouMean)
+	require.Len(t, r.Hits[0].Snippet.Marks, 1)
+	require.Equal(t, []string{"Page 32"}, found(ask("h2y1a1")))
+	r = ask("refriger")
+	require.Equal(t, []string{"Page 33"}, found(r))
+	require.Equal(t, "refrigerators", r.DidYouMean)
 	for n := range 5 {
 		l.put(t, page(10+n, fmt.Sprintf("redbull number%d", n)))
 	}

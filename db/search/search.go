@@ -143,7 +143,10 @@ func (s *searching) run(ctx context.Context) (out search.Results, err error) {
 	if err != nil {
 		return out, err
 	}
-	fixes, err := s.misspelt(ctx, ranking)
+	fixes, err := s.together(ctx, ranking)
+	if err == nil {
+		fixes, err = s.misspelt(ctx, ranking, fixes)
+	}
 	if err == nil {
 		fixes, err = s.parted(ctx, ranking, fixes)
 	}
@@ -160,7 +163,9 @@ func (s *searching) run(ctx context.Context) (out search.Results, err error) {
 				continue
 			}
 			s.plan.Also(f.clause, f.words...)
-			out.Corrected = append(out.Corrected, f.words...)
+			if !f.whole {
+				out.Corrected = append(out.Corrected, f.words...)
+			}
 		}
 		out.DidYouMean = reworded(s.ask, fixes)
 		s.marked = withFixes(s.ask, fixes)

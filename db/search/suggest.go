@@ -90,12 +90,17 @@ func wordRanges(prefix string) (low, high []string) {
 	return append(low, from), append(high, prefix+string(utf8.MaxRune))
 }
 
-// A fix is a word that was probably misspelt, and what was probably meant, the likeliest first; or the two words that
-// pages have in a row for it.
+// A fix is a word that was probably misspelt, and what was probably meant, the likeliest first; or the one word that
+// pages have for it and its neighbour; or the two words that they have in a row for it.
 type fix struct {
 	clause int
 	words  []string
+	whole  bool // the only one of words is this one and a neighbour
 	apart  []string
+}
+
+func hasFix(fixes []fix, clause int) bool {
+	return slices.ContainsFunc(fixes, func(f fix) bool { return f.clause == clause })
 }
 
 const sqlSearchSimilarity = `/* sqlSearchSimilarity */
@@ -118,9 +123,9 @@ const (
 	commoner = 20
 )
 
-// misspelt returns words of the query that hardly any page has, with words that are spelt nearly so. Where there is
-// one, hardly any page has all words.
-func (s *searching) misspelt(ctx context.Context, ranking *search.Ranking) (fixes []fix, err error) {
+// misspelt adds to fixes words of the query that hardly any page has, with words that are spelt nearly so, or, where no
+// page has one, with those that begin so. Where there is one, hardly any page has all words.
+func (s *searching) misspelt(ctx context.Context, ranking *search.Ranking, fixes []fix) ([]fix, error) {
 	tried, most, words := 0, maxFixedWords, s.plan.Words()
 	if len(words) > maxFixedAll {
 		most = maxFixedLong
@@ -128,7 +133,7 @@ func (s *searching) misspelt(ctx context.Context, ranking *search.Ranking) (fixe
 	for _, clause := range words {
 		word := s.ask.Clauses[clause].Words[0]
 		edits, found := search.Typos(word), ranking.Found(clause)
-		if edits == 0 || found < 0 || found >= fewAnswers || tried == most {
+		if edits == 0 || found < 0 || found >= fewAnswers || tried == most || hasFix(fixes, clause) {
 			continue
 		}
 		tried++
@@ -147,6 +152,16 @@ func (s *searching) misspelt(ctx context.Context, ranking *search.Ranking) (fixe
 			distance[w] = search.Edits(word, w, edits)
 			return distance[w] == 0 || distance[w] > edits
 		})
+		if len(near) == 0 && found == 0 {
+			longer, _, err := s.beginning(ctx, s.tx, word, maxFixes+1)
+			if err != nil {
+				return nil, err
+			}
+			longer = slices.DeleteFunc(longer, func(w string) bool { return w == word }) // of pages that are gone
+			if len(longer) > 0 {
+				fixes = append(fixes, fix{clause: clause, words: longer[:min(len(longer), maxFixes)]})
+			}
+		}
 		if len(near) == 0 {
 			continue
 		}
@@ -205,7 +220,7 @@ func reworded(a search.Ask, fixes []fix) string {
 	a.Clauses = slices.Clone(a.Clauses)
 	fixed := false
 	for _, f := range fixes {
-		if len(f.words) > 0 {
+		if len(f.words) > 0 && !f.whole {
 			a.Clauses[f.clause].Words, fixed = f.words[:1], true
 		}
 	}

@@ -37,11 +37,11 @@ func (c Clause) Apart() []string {
 	return nil
 }
 
-// measures says of words that follow one another what they are as one, too: of a number and its unit, 16 GB, 16gb, and
-// of a number in groups, 1 500, 1500.
+// measures says of words that follow one another what they are as one, too: of a number and its unit, 16 GB, 16gb, of
+// a number in groups, 1 500, 1500, and of the parts of a code, PS 5, H2Y 1A1.
 func (a *Ask) measures() {
 	plain := func(c Clause) bool { return len(c.Words) == 1 && !c.Not && !c.Title && !c.Prefix && c.Joined == "" }
-	for _, together := range []func(first, last string) bool{ofUnit, ofGroups} {
+	for _, together := range []func(first, last string) bool{ofUnit, ofGroups, ofCode} {
 		for i := 1; i < len(a.Clauses); i++ {
 			first, last := &a.Clauses[i-1], &a.Clauses[i]
 			if plain(*first) && plain(*last) && together(first.Words[0], last.Words[0]) {
@@ -60,12 +60,40 @@ func ofGroups(first, last string) bool {
 	return len(first) <= 3 && len(last) == 3 && number(first) && number(last) && first[0] != '0'
 }
 
-// measured says that a clause and the next are words that measures puts together again.
-func (a *Ask) measured(at int) bool {
-	title, first, last := a.Clauses[at].Title, a.Clauses[at].Words[0], a.Clauses[at+1].Words[0]
-	again := func(c Clause) bool { return len(c.Words) == 1 && (c.Words[0] == first || c.Words[0] == last) }
-	return !title && (ofUnit(first, last) || ofGroups(first, last)) &&
-		!slices.ContainsFunc(a.Clauses[:at], again) && !slices.ContainsFunc(a.Clauses[at+2:], again)
+// maxCode is how many characters a code has, and maxSuffix how many letters stand behind a number in one: 8 pm.
+const (
+	maxCode   = 20
+	maxSuffix = 3
+)
+
+// ofCode says that words are the parts of a code: letters and digits.
+func ofCode(first, last string) bool {
+	const letters, digits = "abcdefghijklmnopqrstuvwxyz", "0123456789"
+	both := first + last
+	_, unit := measure(last)
+	return unit == "" && len(both) <= maxCode && strings.Trim(both, letters+digits) == "" &&
+		strings.ContainsAny(both, digits) && strings.ContainsAny(both, letters) &&
+		!(number(first) && len(last) > maxSuffix) && !Stop("", first) && !Stop("", last)
+}
+
+// particles end words that are as often written apart: back up, log in.
+var particles = set("in on up")
+
+// Together is the word that a clause and the next may be as one; "" = they are none.
+func (a *Ask) Together(at int) string {
+	if at+1 >= len(a.Clauses) {
+		return ""
+	}
+	for _, c := range a.Clauses[at : at+2] {
+		if len(c.Words) != 1 || c.Not || c.Prefix || c.Joined != "" || !alphabetic(c.Words[0]) {
+			return ""
+		}
+	}
+	first, last := a.Clauses[at], a.Clauses[at+1]
+	if first.Title != last.Title || Stop("", first.Words[0]) || Stop("", last.Words[0]) && !particles[last.Words[0]] {
+		return ""
+	}
+	return first.Words[0] + last.Words[0]
 }
 
 // inARow is a group of words that stand in a row.
@@ -122,9 +150,13 @@ func (p *Plan) Part(clause int, words []string) {
 // leastPart is how many letters each part of a word has at least.
 const leastPart = 3
 
-// Parts are the ways in which a folded word may be written as several: redbull as red bull, ps5 as ps 5, 1500 as 1 500,
-// os.path as the first two words of os.path.join, python3.12 as python 3.12. There are none of a word of more than 40
-// letters.
+// maxTurns is how many places a word has at most where letters turn into digits, or digits into letters.
+const maxTurns = 8
+
+// Parts are the ways in which a folded word may be written as several: redbull as red bull, backup as back up, ps5 as
+// ps 5, h2y1a1 as h2y 1a1, 1500 as 1 500, os.path as the first two words of os.path.join, 4.5 as 4,5, python3.12 as
+// python 3.12, 5145550199 as 514-555-0199.
+// There are none of a word of more than 40 letters.
 func Parts(word string) (parts [][]string) {
 	if len(word) != utf8.RuneCountInString(word) || len(word) > 40 {
 		return nil
@@ -135,12 +167,13 @@ func Parts(word string) (parts [][]string) {
 			return [][]string{{name, version}}
 		}
 		parts := strings.FieldsFunc(word, func(r rune) bool { return r == '.' || r == '_' || r == ':' })
-		if len(parts) < 2 || strings.Trim(word, "abcdefghijklmnopqrstuvwxyz._:") != "" {
+		if len(parts) < 2 ||
+			strings.Trim(word, "abcdefghijklmnopqrstuvwxyz._:") != "" && !number(strings.ReplaceAll(word, ".", "")) {
 			return nil
 		}
 		return [][]string{parts}
 	}
-	letters, turn := 0, 0
+	letters := 0
 	for i := range len(word) {
 		switch class[word[i]] {
 		case lower:
@@ -149,18 +182,20 @@ func Parts(word string) (parts [][]string) {
 		default:
 			return nil
 		}
-		if i > 0 && (class[word[i]] == digit) != (class[word[i-1]] == digit) {
-			if turn > 0 { // h2y1a1
-				return nil
-			}
-			turn = i
+		if i > 0 && class[word[i]] != class[word[i-1]] {
+			parts = append(parts, []string{word[:i], word[i:]})
 		}
 	}
 	switch {
-	case turn > 0:
-		return [][]string{{word[:turn], word[turn:]}}
+	case len(parts) > maxTurns:
+		return nil
+	case len(parts) > 0:
+		return parts
 	case letters == 0:
 		return thousands(word)
+	}
+	if n := len(word) - 2; n >= leastPart && particles[word[n:]] {
+		parts = append(parts, []string{word[:n], word[n:]})
 	}
 	for i := leastPart; i <= len(word)-leastPart; i++ {
 		parts = append(parts, []string{word[:i], word[i:]})
@@ -168,8 +203,12 @@ func Parts(word string) (parts [][]string) {
 	return parts
 }
 
-// thousands are the groups of three digits of a number from 1,000 to a billion: the words of 1 500.
+// thousands are the groups of three digits of a number from 1,000 to a billion, the words of 1 500, or those of a
+// telephone number in North America.
 func thousands(number string) [][]string {
+	if len(number) == 10 {
+		return [][]string{{number[:3], number[3:6], number[6:]}}
+	}
 	if len(number) < 4 || len(number) > 9 || number[0] == '0' {
 		return nil
 	}

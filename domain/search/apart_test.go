@@ -140,9 +140,10 @@ func TestParts(t *testing.T) {
 	t.Parallel()
 
 	for word, want := range map[string]string{
-		"redbull": "red bull,redb ull", "ps5": "ps 5", "16gb": "16 gb", "iphone15": "iphone 15", "carpe": "", "h2y1a1": "",
-		"1500": "1 500", "123456": "123 456", "12345678": "12 345 678", "0123": "", "1234567890": "", "123": "", "": "", "été": "", "foo_bar": "foo bar", "os.path": "os path", "v1.2": "", "c++": "",
-		"python3.12": "python 3.12", "node.18": "", "3.12": "", "a.b3.1": "", "v1.2.3": "",
+		"redbull": "red bull,redb ull", "ps5": "ps 5", "16gb": "16 gb", "iphone15": "iphone 15", "carpe": "", "h2y1a1": "h 2y1a1,h2 y1a1,h2y 1a1,h2y1 a1,h2y1a 1", "backup": "back up,bac kup", "cabin": "cab in",
+		"h2y1a1b2c3": "", "login": "log in",
+		"1500": "1 500", "123456": "123 456", "12345678": "12 345 678", "0123": "", "1234567890": "123 456 7890", "123": "", "": "", "été": "", "foo_bar": "foo bar", "os.path": "os path", "v1.2": "", "c++": "",
+		"python3.12": "python 3.12", "node.18": "", "3.12": "3 12", "a.b3.1": "", "v1.2.3": "",
 		strings.Repeat("a", 41): "", strings.Repeat("a1", 50_000): "",
 	} {
 		var got []string

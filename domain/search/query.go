@@ -88,7 +88,7 @@ func (c Clause) pairs(next Clause) bool {
 //	lang:en         in this language; lang:en,fr in one of these
 //	type:pdf        of this type
 //	wi-fi -two-part wi and fi, or wifi; not two part in a row, and not twopart
-//	16gb 16 gb      16gb, or 16 gb in a row; 16 and gb, or 16gb
+//	16gb 16 gb      16gb, or 16 gb in a row; 16 and gb, or 16gb; so with codes, PS 5 and H2Y 1A1
 //	foo_bar a.b c++ the identifier as a whole; other words with signs within are their parts
 //	東京都 東京大学病院  up to four characters in a row; more are their pairs, as words
 //	4½ 24/7 AT&T    the numbers, or the letters, in a row
@@ -106,8 +106,8 @@ func Parse(text string) (Ask, error) {
 				if i > 0 && !last {
 					continue
 				}
-			case "NOT":
-				if !last {
+			case "NOT": // but of NOT NULL, and of IS NOT NULL
+				if !last && (!inCapitals(items[i+1].text) || i > 0 && !inCapitals(items[i-1].text)) {
 					not = true
 					continue
 				}
@@ -124,6 +124,10 @@ func Parse(text string) (Ask, error) {
 		return Ask{}, fault.Newf(fault.Invalid, "no word to search for: give one or more words, or a filter such as site:example.com")
 	}
 	return a, nil
+}
+
+func inCapitals(word string) bool {
+	return len(word) > 1 && strings.Trim(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
 // plainText is a text on one line, with quotes and other signs in ASCII, without what is not seen.
@@ -493,6 +497,17 @@ func tokensOf(text string) (tokens []Token) {
 
 // String is a query that means the same: Parse returns it again, but for Cut, unless it is longer than MaxAsk.
 func (a Ask) String() string {
+	text := a.text(false)
+	if slices.ContainsFunc(a.Clauses, func(c Clause) bool { return c.Joined != "" }) {
+		if again, err := Parse(text); err != nil || !slices.EqualFunc(again.Clauses, a.Clauses, Clause.same) {
+			return a.text(true)
+		}
+	}
+	return text
+}
+
+// text is the query, with the hyphens of words whose parts measures would put together again, or without.
+func (a *Ask) text(hyphens bool) string {
 	var parts []string
 	for at := 0; at < len(a.Clauses); at++ {
 		c := a.Clauses[at]
@@ -523,12 +538,13 @@ func (a Ask) String() string {
 			b.WriteByte('*')
 		}
 		if at+1 < len(a.Clauses) && c.pairs(a.Clauses[at+1]) {
-			sign := "-"
-			if a.measured(at) {
+			first, last, sign := c.Words[0], a.Clauses[at+1].Words[0], "-"
+			if code := ofCode(first, last); code && len(first) == 1 && class[first[0]] == lower || // b-12 is b12
+				!hyphens && !c.Title && (code || ofUnit(first, last) || ofGroups(first, last)) {
 				sign = " "
 			}
 			at++
-			b.WriteString(sign + a.Clauses[at].Words[0])
+			b.WriteString(sign + last)
 		}
 		parts = append(parts, b.String())
 	}

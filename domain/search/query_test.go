@@ -67,6 +67,9 @@ func TestParse(t *testing.T) {
 		{"apple - pie * \" : +", "apple; pie"},
 		{"apple AND pie OR tart NOT cake", "apple; pie; tart; not cake"},
 		{`NOT "apple pie"`, "not [apple pie]"},
+		{"IS NOT NULL", "is; not; null"}, {"NOT NULL x", "not; null; x"}, {"laptop NOT IBM", "laptop; not ibm"},
+		{"ps 5", "ps of ps5; 5 of ps5"}, {"H2Y 1A1", "h2y of h2y1a1; 1a1 of h2y1a1"}, {"x 5-b", "x; 5 of 5b; b of 5b"},
+		{"3 bedroom a 5 laptop 16gb", "3; bedroom; a; 5; laptop; 16gb"},
 		{"AND", "and"}, {"a NOT", "a; not"}, {"or and not", "or; and; not"}, {"NOT", "not"},
 		{"run*", "run*"}, {"-run*", "not run*"}, {"run** r*n", "run*; r; n"}, {"run.*", "run"}, {`"run ba*"`, "[run ba]"},
 		{"intitle:pie", "title pie"}, {`intitle:"apple pie"`, "title [apple pie]"}, {"-InTitle:pie", "not title pie"},
@@ -216,7 +219,8 @@ func TestParseBounds(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{`"a b" -c site:a.com lang:en`, "東京都 intitle:x*", "e-mail foo_bar.baz::q c++", "4½ l'eau", `-"a`,
 		"wi-fi -wi-fi intitle:wi-fi wi-fi* bora-bora",
-		"NOT a OR b AND", "site:*.b.com,c.com type:pdf", "ｓｉｔｅ：ａ．ｃｏｍ", "か\u3099き", "\u1112\u1161\u11ab"} {
+		"NOT a OR b AND", "site:*.b.com,c.com type:pdf", "ｓｉｔｅ：ａ．ｃｏｍ", "か\u3099き", "\u1112\u1161\u11ab",
+		"0a 0-0a ps 5 e 471", "5 e-3a x 5-b"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
