@@ -46,31 +46,18 @@ var topics = func() map[string]topic {
 			"bdr bdrs bed beds br brs bd bds bedrm bedrms bedder bedders chamber chambers chambe camere chanbres chmbres",
 		aBathroom: "bain bains bath baths bathroom bathrooms sdb sdbs eau washroom washrooms douche toilette toilettes " +
 			"bth bths ba sb b wash powder deau washrm washrms",
-		aPiece: "piece pieces pces pce pcs",
-		anArea: "pi pied pieds p pc sq sqft sqfeet sf ft feet foot m metre metres meter meters pica square sqf pca",
-		anInclusion: "inclus incluse incluses inclue inclues inclu included incl include includes including inclut " +
-			"incluant incluent inclure inclusif inclusive compris comprise comprises comprend comprennent comprenant fourni fournis fournie fournies sus " +
-			"extra excluded exclu exclus exclue exclues charge charges frais pays pay paie paye payes payee payees paid " +
-			"payable payables payer assume assumes assument assumer covers couvre cost " +
-			"solde expense expenses excluding excludes exclude exclut excluent exclusion exclusions " +
-			"inclusion inclusions addition responsible responsibility responsable responsabilite shared share split nom " +
-			"gratuit gratuits gratuite free provided separate separately covered",
-		aUtility: "chauffage chauffe chauffes chauffee chauffees chauffer chauf chauffez heat heated heating unheated " +
-			"eclaire eclaires eclairee " +
-			"eclairees eclairer eclairez eclairage electricite electricity electrique elec hydro power eau water internet " +
-			"wifi wi " +
-			"cable " +
-			"cables cablo lumieres nc ne n non ecl c h chaude energie energy lighted utilities utility utilites",
+		aPiece:      "piece pieces pces pce pcs",
+		anArea:      "pi pied pieds p pc sq sqft sqfeet sf ft feet foot m metre metres meter meters pica square sqf pca",
+		anInclusion: "charges",
+		aUtility: "chauffage chauf heat heated heating unheated eclairage electricite electricity electrique elec hydro power eau " +
+			"water internet wifi wi cable cables cablo lumieres nc ne n non ecl c h chaude energie energy lighted utilities " +
+			"utility utilites",
 		aPet: "animal animaux animeaux animeau animals pet pets chat chats cat cats chien chiens dog dogs minou minous " +
 			"chaton chatons chatte chattes puppy puppies minet minets kitty kitties kitten kittens pitou pitous toutou toutous pup " +
 			"pups doggo doggos",
 		aParking: "stationnement stationnements stationement stationements stat stats parking parkings parkings garage " +
 			"garages driveway carport abri",
 		aFurnishing: "meubl meuble meubles meublee meublees meubler furnished unfurnished semimeuble furniture meublement",
-		aMonth: "janvier janv jan january fevrier fev fevr feb february mars mar march avril avr apr april mai may juin " +
-			"jun june " +
-			"juillet juil juill jul july aout aug august septembre sept sep september octobre oct october novembre nov " +
-			"november decembre dec december",
 		aFreedom: "libre libres disponible disponibles dispo dispos available availability disponibilite immediatement " +
 			"immediate immediately now maintenant asap vacant libere liberera " +
 			"occupation emmenagement occupancy possession move ready",
@@ -102,6 +89,17 @@ var topics = func() map[string]topic {
 	}
 	for w := range costs {
 		m[w] |= aCost
+	}
+	for w := range inclusionWords {
+		m[w] |= anInclusion
+	}
+	for w := range months {
+		m[w] |= aMonth
+	}
+	for _, words := range [...]map[string]bool{heatedWords, litWords} {
+		for w := range words {
+			m[w] |= aUtility
+		}
 	}
 	for w := range numberWords {
 		m[w] |= aNumber
