@@ -18,7 +18,7 @@ var amenityNames = func() (list []amenityName) {
 			"aire climatise|aire climatiser|air conditioning|air " +
 			"conditioned|air conditioner|airconditioning|air conditionne|air condition|thermopompe|thermopompes|" +
 			"heat pump|heat pumps|central air|central ac|" +
-			"full ac|ac unit|ac units|window ac|wall ac|portable ac|split ac|aircon|air con|air cond|mini split",
+			"full ac|ac unit|ac units|window ac|wall ac|portable ac|split ac|aircon|air con|air cond|mini split|minisplit",
 		"balcony": "balcon|balcons|balcony|balconies|terrasse|terrasses|terrace|patio|galerie arriere|galerie avant|" +
 			"galerie privee|galerie couverte",
 		"yard":       "cour arriere|cour privee|cour|yard|backyard|jardin|terrain prive",
@@ -349,7 +349,19 @@ func (p *Prose) elsewhere(i int, amenity string) bool {
 		}
 	}
 	w := p.word(i + 1)
-	return w == "municipale" || w == "publique" || w == "publiques"
+	return w == "municipale" || w == "publique" || w == "publiques" || p.farBehind(i)
+}
+
+// farBehind tells whether the words behind the thing at i, up to a comma, say that it is elsewhere: "pool and rec centre
+// nearby", "salle de sport de l'autre côté de la rue".
+func (p *Prose) farBehind(i int) bool {
+	for k := i + 1; k <= i+7 && !p.stop(k) && p.sym(k) != ',' && p.word(k) != "building" && p.word(k) != "immeuble"; k++ {
+		switch w := p.word(k); {
+		case w == "nearby", w == "across" || w == "accross", p.seq(k, "l", "autre", "cote"), p.seq(k, "a", "deux", "pas"):
+			return true
+		}
+	}
+	return false
 }
 
 // boughtBefore tells whether the list up to the thing at i is of what may be bought.
@@ -424,7 +436,8 @@ func (p *Prose) amongShops(i int) bool {
 		w := p.word(k)
 		its = its && w != "in" && w != "on" && w != "dans" && w != "and" && w != "et"
 		if p.seq(k, "down", "the", "block") || p.seq(k, "down", "the", "street") || p.seq(k, "down", "the", "road") ||
-			its && (w == "nearby" || p.num(k) != nil && minuteWords[p.word(k+1)]) {
+			its && (w == "nearby" || p.num(k) != nil && (minuteWords[p.word(k+1)] || p.seq(k+1, "coins", "de", "rue") ||
+				p.word(k+1) == "blocks")) {
 			return true
 		}
 		if w == "across" || w == "accross" || w == "corner" || w == "next" && p.nextDoor(k) ||

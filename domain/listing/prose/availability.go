@@ -225,6 +225,10 @@ func (p *Prose) freeAt(i int) (value string, from, to int) {
 		case "immediatement", "immediate", "immediately", "maintenant", "now", "asap", "presentement", "presently",
 			"actuellement", "aujourd":
 			return "now", i, k
+		case "today":
+			if !p.booked(k) {
+				return "now", i, k
+			}
 		case "right":
 			if p.word(k+1) == "away" {
 				return "now", i, k + 1
@@ -252,6 +256,9 @@ func (p *Prose) freeAt(i int) (value string, from, to int) {
 	if w := p.word(i - 1); w == "actuellement" || w == "presentement" || w == "currently" {
 		return "now", i - 1, i
 	}
+	if p.seq(i, "ready", "to", "move", "in") && p.listEnds(i+4) && p.sym(i+4) != '?' {
+		return "now", i, i + 3
+	}
 	return "", i, i
 }
 
@@ -259,14 +266,21 @@ func (p *Prose) freeAt(i int) (value string, from, to int) {
 func (p *Prose) occupied(i int) bool {
 	for k := i + 1; k <= i+4 && !p.stop(k); k++ {
 		switch p.word(k) {
-		case "possession", "occupancy", "occupation", "movein":
+		case "possession", "poss", "occupancy", "occupation", "movein":
 			return true
-		case "move": // "Jan 15th move-in"
-			return p.word(k+1) == "in" || p.sym(k+1) == '-' && p.word(k+2) == "in"
+		case "move": // "Jan 15th move-in", not "July 1 move-in special"
+			in := k + 1
+			if p.sym(in) == '-' {
+				in++
+			}
+			return p.word(in) == "in" && !bargains[p.word(in+1)]
 		}
 	}
 	return false
 }
+
+// bargains are offered to who moves in by a date, which says nothing of when the home is free.
+var bargains = set("special specials promo promotion deal deals bonus offer incentive incentives")
 
 // until tells whether the month at i ends something: "rabais jusqu'à juin".
 func (p *Prose) until(i int) bool {
@@ -323,6 +337,10 @@ func (p *Prose) announced(i int) bool {
 			return k == i-1 && p.itemStart(k) && p.dayNumber(i+1) > 0
 		case "for": // "For August 1st"
 			return k == i-1 && p.stop(k)
+		case "logement", "appart", "appartement", "place": // "nous quittons le logement le 1er août"
+			return leaves[p.word(k-1)] || leaves[p.word(k-2)]
+		case "out": // "we are moving out May 1st"
+			return p.word(k-1) == "moving" || p.word(k-1) == "move"
 		case "possible": // "le plus tôt possible 1er février"
 			return p.seq(k-2, "plus", "tot")
 		case "le", "er", "premier", "st", "of", "the", "du", "de", "mois":
@@ -333,11 +351,14 @@ func (p *Prose) announced(i int) bool {
 			}
 			return false
 		default:
-			return false
+			return leaves[p.word(k)]
 		}
 	}
 	return false
 }
+
+// leaves are verbs of a tenant who moves out on a day: "on part le 1er mai".
+var leaves = set("part pars partons quitte quittons demenage demenageons")
 
 // alone tells whether the date of the month at i is all that a sentence has: "Non-fumeur. 1 juillet 2018", "Août ou
 // septembre.", or that the lease follows it: "1er juillet, bail d'un an".
@@ -362,14 +383,19 @@ func (p *Prose) alone(i int) bool {
 	leased := p.sym(from-1) == ',' && (p.about(from-2, aLease) || p.about(from-4, aLease) || p.about(from-5, aLease))
 	lease := p.about(to+2, aLease) || p.num(to+2) != nil && leaseUnits[p.word(to+3)]
 	ends := p.stop(to+1) || p.sym(to+1) == ',' && lease || p.sym(to+1) == '(' && d.Day > 0
-	return (p.itemStart(from) || leased && d.Day > 0) && ends
+	before := from - 1
+	if p.sym(before) == ',' {
+		before--
+	}
+	priced := d.Day > 0 && p.sumBefore(from) || before < from-1 && kinds[p.word(before)] != ""
+	return (p.itemStart(from) || leased && d.Day > 0 || priced) && ends
 }
 
 // openHouse tells whether the words before i are of a visit: "Visite libre", "Open House", and the day on a line of its
 // own.
 func (p *Prose) openHouse(i int) bool {
 	for k := i - 1; k >= i-5; k-- {
-		if visits[p.word(k)] || p.word(k) == "house" || p.word(k) == "ouverte" || p.word(k) == "ouvertes" {
+		if visits[p.word(k)] || p.seq(k-1, "open", "house") || p.word(k) == "ouverte" || p.word(k) == "ouvertes" {
 			return true
 		}
 	}

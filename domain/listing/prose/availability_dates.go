@@ -194,7 +194,7 @@ func (p *Prose) endOf(i int) int {
 		k--
 	}
 	switch p.word(k) {
-	case "fin":
+	case "fin", "late":
 		return k
 	case "end":
 		if w := p.word(k - 1); p.word(k+1) == "of" && w != "west" && w != "east" && w != "north" && w != "south" ||

@@ -20,6 +20,7 @@ type bathTally struct {
 	count
 	ok             bool // whole ones are counted
 	halves, halfAt int  // half ones, and the token of the last
+	pieced         int  // whole ones that are counted by their pieces alone, "4-piece bath"
 	named          int  // the first one that is named alone, or -1
 	others         int  // "une autre salle de bain"
 }
@@ -64,6 +65,9 @@ func (p *Prose) powderRooms(i int) int {
 func (p *Prose) bathroomStart(i int) int {
 	switch p.word(i) {
 	case "bain", "bains":
+		if n, _ := p.smallAt(i - 1); n > 0 && p.listEnds(i+1) { // "2 chambres, 1 bain"
+			return i
+		}
 		return p.salleDeBain(i)
 	case "eau", "deau", "powder", "toilette", "toilettes", "douche":
 		return -1
@@ -75,8 +79,12 @@ func (p *Prose) bathroomStart(i int) int {
 		if w := p.word(i + 1); p.num(i-1) == nil || w == "machine" || w == "machines" { // "2 wash machines"
 			return -1
 		}
-	case "b": // "2B2B"
-		if p.num(i-1) == nil || p.word(i-2) != "b" || p.num(i-3) == nil || p.words[i].space {
+	case "b": // "2B2B", "2B/1B"
+		k := i - 2
+		if p.sym(k) == '/' {
+			k--
+		}
+		if p.num(i-1) == nil || p.word(k) != "b" || p.num(k-1) == nil || p.words[i].space {
 			return -1
 		}
 	}
@@ -115,7 +123,14 @@ func (b *bathTally) note(start, i int) {
 		b.others++
 		return
 	}
-	if found, counted := p.bathroomsAt(start, i); counted && (!b.ok || b.weak && !found.weak) {
+	found, counted := p.bathroomsAt(start, i)
+	if n := p.piecesOf(start); n == 2 && !counted { // "4-piece bath and 2-piece bath"
+		b.halves, b.halfAt = b.halves+1, i
+		return
+	} else if n > 2 && !counted {
+		b.pieced++
+	}
+	if counted && (!b.ok || b.weak && !found.weak) {
 		b.count, b.ok = found, true
 	}
 	if b.named < 0 && !plurals[p.word(start)] && !plurals[p.word(i)] {
@@ -129,7 +144,7 @@ func (b *bathTally) total() (c count, ok bool) {
 		return count{value: 2, from: b.named, to: b.named}, true
 	}
 	if !b.ok && b.halves > 0 && b.named >= 0 { // "salle de bain et salle d'eau"
-		b.count, b.ok = count{value: 1, weak: true, from: b.named, to: b.named}, true
+		b.count, b.ok = count{value: float64(max(b.pieced, 1)), weak: true, from: b.named, to: b.named}, true
 	}
 	// "une salle de bain avec douche, une autre salle de bain avec bain"
 	if b.ok && b.others > 0 && b.value == 1 && b.weak {
@@ -183,6 +198,18 @@ func (p *Prose) ensuiteBath(i int) bool {
 		return p.word(i-2) == "en" || p.sym(i-2) == '-' && p.word(i-3) == "en"
 	}
 	return p.word(i+1) == "attenante"
+}
+
+// piecesOf reads how many pieces the bathroom that begins at i has, "2-piece bath", or returns 0.
+func (p *Prose) piecesOf(i int) int {
+	k := i - 1
+	if w := p.word(k); w != "piece" && w != "pieces" && w != "pc" && w != "pce" {
+		return 0
+	}
+	if k--; p.sym(k) == '-' {
+		k--
+	}
+	return p.countBefore(k)
 }
 
 // otherBath tells whether the bathroom at i is one more than another: "une autre salle de bain", "another bathroom".

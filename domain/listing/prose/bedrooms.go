@@ -153,10 +153,13 @@ func (m bedroomMention) added() int {
 	return n
 }
 
-// thenBaths reads "2B2B" and "2B2Ba".
+// thenBaths reads "2B2B", "2B/1B" and "2B2Ba".
 func (m bedroomMention) thenBaths() (to int, den bool) {
-	p, k := m.p, m.next
-	if p.word(k) == "b" && !p.words[k].space && p.num(k+1) != nil && (p.word(k+2) == "b" || p.word(k+2) == "ba") {
+	p, k, baths := m.p, m.next, m.next+1
+	if p.sym(baths) == '/' {
+		baths++
+	}
+	if p.word(k) == "b" && !p.words[k].space && p.num(baths) != nil && (p.word(baths+1) == "b" || p.word(baths+1) == "ba") {
 		return k, false
 	}
 	return 0, false

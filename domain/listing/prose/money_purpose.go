@@ -148,6 +148,7 @@ var connectors = set("is est sont a de d environ env about approx approximately 
 	"estimated estime estimee estimes approximative around autour prevoir minimum maximum max souterrain if si desire " +
 	"desiree optional nearby couvert covered rate an can could peut etre loue separement be rented had separately " +
 	"revient reviennent arriere out back electrique electric " +
+	"prive privee private derriere behind c arranged " +
 	"option optionnel tarif chaque each sont non obligatoire mensuelle of chauffe chauffee heated moyennant contre")
 
 // A leadWord is the meaning of a word before an amount.

@@ -68,7 +68,7 @@ var (
 	parkingPlaces = map[parkingWord]string{parkIndoors: "indoor", parkOutdoors: "outdoor"}
 	// inStreet stand before "rue" where it is the street that one parks in, and not a part of an address.
 	inStreet     = set("la les sur dans the on")
-	parkingSpots = set("emplacement emplacements place places espace espaces case cases air aire space spot stall")
+	parkingSpots = set("emplacement emplacements place places espace espaces case cases air aire space spaces spot spots stall")
 )
 
 // A parkingMention is what the words around one "stationnement" say of it, and in parking the clearest of them so far.
@@ -220,7 +220,7 @@ func (p *Prose) spotsAt(i, k int) int {
 	t := p.num(k)
 	n := numberWords[p.word(k)]
 	switch {
-	case t == nil && n > 0 && p.word(k-1) == "for": // "parking for one"
+	case t == nil && n > 0 && (p.word(k-1) == "for" || parkingSpots[p.word(k+1)]): // "parking for one", "parking - one spot"
 	case t == nil || t.dec > 0 || t.digits != 1 || t.half:
 		return 0
 	default:
@@ -234,7 +234,8 @@ func (p *Prose) spotsAt(i, k int) int {
 	case w == "x" && k == i+2 && p.word(k+1) != "x", (w == "for" || w == "pour") && k == i+2 &&
 		(p.stop(k+1) || p.sym(k+1) == '(' || p.word(k+1) == "off" || p.about(k+1, anInclusion)):
 		return n
-	case k == i+1 && parkingSpots[p.word(k+1)] && p.word(k+2) != "de":
+	case parkingSpots[p.word(k+1)] && p.word(k+2) != "de" && (k == i+1 || k <= i+3 && p.sym(k+2) != '$' &&
+		p.num(k+2) == nil): // "parking: 1 place", not "parking - 1 spot $35"
 		return n
 	}
 	return 0
@@ -352,6 +353,9 @@ func (m *parkingMention) before() (settled bool) {
 	if p.sym(k) == '(' {
 		k--
 	}
+	if p.word(k) == "the" && p.word(k-1) == "in" && parkingSpots[p.word(k-2)] { // "1 spot in the driveway"
+		k -= 3
+	}
 	for n := 0; n < 5 && k >= 0 && !p.words[k+1].line; n, k = n+1, k-1 {
 		switch meaning := parkingBefore[p.word(k)]; meaning {
 		case parkIndoors, parkOutdoors:
@@ -441,7 +445,7 @@ func (m *parkingMention) behind() (settled bool) {
 				m.Type = "indoor"
 			}
 		case parkOnStreet:
-			in := inStreet[p.word(k-1)] || p.word(k) == "street" && !p.offStreet(k)
+			in := inStreet[p.word(k-1)] || p.sym(k-1) == ':' || p.word(k) == "street" && !p.offStreet(k)
 			if in && !(m.Offer == "included" && p.parksBetween(i, k)) {
 				return m.only("street", i, k)
 			}

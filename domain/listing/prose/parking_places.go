@@ -75,24 +75,55 @@ func (p *Prose) carPlaces(i int) parkingMention {
 			p.countedStall(i)) {
 			return p.parkingAt(i)
 		}
+	case "spot", "spots", "space", "spaces", "place", "espace": // "one exterior spot", "une place extérieure"
+		if p.placeOfCar(i) {
+			return p.parkingAt(i)
+		}
+		if w == "place" {
+			return p.placeForCars(i)
+		}
 	case "vignette", "vignettes", "street": // "vignette pour se stationner", "street permit available"
 		if (w != "street" || p.word(i+1) == "permit") && !p.deniedThing(i) {
 			m.Offer, m.rank = "street", 1
 		}
-	case "drive", "place", "places", "entree", "allee":
-		if l := p.word(i + 1); l != "for" && l != "pour" || parkingAfter[p.word(i+3)] != parkCars || !p.listEnds(i+4) {
-			break
-		}
-		n, _ := p.small(i + 2)
-		if n == 0 || p.deniedThing(i) { // "pas de place pour 2 voitures"
-			break
-		}
-		m.Offer, m.Spots, m.rank, m.to = "included", n, 2, i+3
-		if w == "drive" || w == "entree" {
-			m.Type = "outdoor"
-		}
+	case "drive", "places", "entree", "allee":
+		return p.placeForCars(i)
 	}
 	return m
+}
+
+// placeForCars reads "place pour 2 chars" and "drive for 2 cars" at i.
+func (p *Prose) placeForCars(i int) parkingMention {
+	m := parkingMention{p: p, at: i, from: i, to: i}
+	if l := p.word(i + 1); l != "for" && l != "pour" || parkingAfter[p.word(i+3)] != parkCars || !p.listEnds(i+4) {
+		return m
+	}
+	n, _ := p.small(i + 2)
+	if n == 0 || p.deniedThing(i) { // "pas de place pour 2 voitures"
+		return m
+	}
+	m.Offer, m.Spots, m.rank, m.to = "included", n, 2, i+3
+	if w := p.word(i); w == "drive" || w == "entree" {
+		m.Type = "outdoor"
+	}
+	return m
+}
+
+// placeOfCar tells whether the "spot" or "place" at i, which a number counts, is for a car by where it is, and is all
+// that its item has: "one exterior spot", "une place extérieure". "One outdoor spot to relax" is none.
+func (p *Prose) placeOfCar(i int) bool {
+	k, end := i-1, i+1
+	if parkingPlaces[parkingBefore[p.word(k)]] != "" {
+		k--
+	} else if parkingPlaces[parkingAfter[p.word(end)]] != "" {
+		end++
+	} else if p.seq(end, "dans", "l", "entree") {
+		end += 3
+	} else {
+		return false
+	}
+	n, _ := p.smallAt(k)
+	return n > 0 && (p.listEnds(end) || p.about(end, anInclusion))
 }
 
 // countedStall tells whether a number counts the stall at i: "1 assigned stall", "2 energized stalls". One of a shower
@@ -124,7 +155,7 @@ func (p *Prose) rentedPlace(a *amount) bool {
 	rented := false
 	for k := a.from - 1; k >= 0 && k >= a.from-20 && !p.stop(k+1); k-- {
 		switch w := p.word(k); {
-		case (w == "rent" || w == "louer") && modals[p.word(k-1)]:
+		case (w == "rent" || w == "louer") && modals[p.word(k-1)], (w == "rented" || w == "arranged") && p.word(k-1) == "be":
 			rented = true
 		case rented && costs[w] == forParking:
 			return true

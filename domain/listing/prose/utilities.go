@@ -156,6 +156,9 @@ func (r *inclusionReader) worded(i int) {
 		r.list(k, yes, i)
 	} else if r.p.allIn(i) {
 		r.sayAll(true, i-1, i)
+		if r.p.sym(i+1) == '(' { // "$1,000 all in (heat, hydro, internet)"
+			r.list(i+1, true, i)
+		}
 	}
 }
 
@@ -203,8 +206,7 @@ func (r *inclusionReader) priced(i int) {
 			r.list(i+1, false, i)
 		}
 	}
-	if w := p.word(i - 1); w != "avec" && w != "with" || p.sym(i-2) != '$' && p.word(i-2) != "mois" &&
-		(p.sym(i-3) != '$' || p.num(i-2) == nil) {
+	if w := p.word(i - 1); w != "avec" && w != "with" || !p.rentEnds(i-2) {
 		return
 	}
 	what, end := p.thing(i)
@@ -255,6 +257,9 @@ func (r *inclusionReader) shared(i int) {
 	}
 	if r.p.pricedApart(i) {
 		r.say(collective, false, i, i)
+	}
+	if what, end := r.p.thing(i); (what == internet || what == cable) && r.p.sumBehind(end+1) {
+		r.say(what, false, i, end)
 	}
 }
 
@@ -464,14 +469,17 @@ func (v *inclusion) butNot() {
 // hydro is not", "n'est pas comprise, mais l'eau chaude oui".
 func (v *inclusion) contrast() {
 	p, k := v.p, v.to+1
-	if p.sym(k) == ',' {
+	comma := p.sym(k) == ','
+	if comma {
 		k++
 	}
-	if w := p.word(k); w != "but" && w != "mais" && w != "however" {
+	if w := p.word(k); w == "but" || w == "mais" || w == "however" {
+		k++
+	} else if !comma { // "lights and heat not included, water is"
 		return
 	}
 	var things [4]utility
-	for k, n := k+1, 0; n < len(things) && !p.stop(k); k++ {
+	for k, n := k, 0; n < len(things) && !p.stop(k); k++ {
 		what, last := p.thing(k)
 		if what == noUtility {
 			if !p.glue(k) {

@@ -38,7 +38,7 @@ func (p *Prose) everything(i, to int) (ok, enumerated bool) {
 		return true, !allWords[p.word(k-1)] && p.word(k-2) != "all" && p.word(k-2) != "tous" && p.enumerates(to+1)
 	case allWords[w]:
 		if k < i-1 {
-			return w == "tout" || w == "everything" || w == "all", false
+			return w != "toute" && w != "toutes" && w != "tous", false
 		}
 		if w != "tout" && w != "everything" {
 			if before, _ := p.thing(k - 1); before != noUtility || copulas[p.word(k-1)] { // "heat and hydro all incl."
@@ -65,7 +65,7 @@ func (p *Prose) allOf(i, k int) bool {
 // allIn tells whether "in" at i ends "$1,100 all in", "$950/mo everything in".
 func (p *Prose) allIn(i int) bool {
 	w := p.word(i - 1)
-	return p.word(i) == "in" && (w == "all" || w == "everything") && p.listEnds(i+1) && p.sumBefore(i-1)
+	return p.word(i) == "in" && (w == "all" || w == "everything") && (p.listEnds(i+1) || p.sym(i+1) == '(') && p.sumBefore(i-1)
 }
 
 // sumBefore tells whether a sum that may be a rent, with its period, ends before token i.
@@ -172,7 +172,7 @@ func (p *Prose) shareOf(i int) bool {
 	}
 	named := k < i-1
 	switch {
-	case p.sym(k) == '%' && p.num(k-1) != nil && p.num(k-1).cents < 100_00:
+	case (p.sym(k) == '%' || p.word(k) == "percent") && p.num(k-1) != nil && p.num(k-1).cents < 100_00:
 		k -= 2
 	case p.sym(k-1) == '/' && p.num(k) != nil && p.num(k-2) != nil && p.num(k).digits == 1 && p.num(k-2).digits == 1:
 		k -= 3
@@ -180,6 +180,25 @@ func (p *Prose) shareOf(i int) bool {
 		return false
 	}
 	return named || collectives[p.word(i)] && (p.sym(k) == '+' || p.word(k) == "plus") // "$1,750 + 30% utilities"
+}
+
+// sumBehind tells whether a sum of its own begins at i, and no verdict follows it: "share internet $25", "wifi 20 $".
+func (p *Prose) sumBehind(i int) bool {
+	if p.sym(i) == ':' || p.sym(i) == '(' || p.sym(i) == '~' || p.sym(i) == '+' {
+		i++
+	}
+	t := p.num(i)
+	if p.sym(i) == '$' {
+		t = p.num(i + 1)
+	} else if p.sym(i+1) != '$' {
+		return false
+	}
+	for k := i; k <= i+5 && !p.stop(k) && p.sym(k) != ','; k++ {
+		if p.about(k, anInclusion) {
+			return false
+		}
+	}
+	return t != nil && !t.half && t.cents > 0 && t.cents <= 150_00
 }
 
 // pricedApart tells whether the utilities at i have a sum of their own: "utilities (hydro, gas) are $85 a month",

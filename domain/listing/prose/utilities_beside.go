@@ -91,12 +91,17 @@ func (p *Prose) addedList(i int) bool {
 	if i < 2 || p.sym(i-1) != '+' && p.word(i-1) != "plus" || p.words[i].line {
 		return false
 	}
-	t, w := p.num(i-2), p.word(i-2)
-	if p.sym(i-2) != '$' && w != "mois" && w != "month" && w != "mth" && w != "mo" && (t == nil || t.digits < 3) {
+	if !p.rentEnds(i - 2) {
 		return false
 	}
 	what, end := p.thing(i)
 	return what != noUtility && p.sym(end+1) != '+' && p.onlyThings(i) // "+ heat + water" may go on to what the rent has
+}
+
+// rentEnds tells whether a rent ends with the token at i: "$1,550", "590 $", "950 per month".
+func (p *Prose) rentEnds(i int) bool {
+	t, w := p.num(i), p.word(i)
+	return p.sym(i) == '$' || w == "mois" || w == "month" || w == "mth" || w == "mo" || t != nil && t.digits >= 3
 }
 
 // onTop reads the cost at i that "590 $ + hydro", "lease + hydro" or "plus utilities" adds to the rent.
@@ -108,16 +113,13 @@ func (p *Prose) onTop(i int) utility {
 	if what != electricity && what != heat && what != collective {
 		return noUtility
 	}
-	t := p.num(i - 2)
-	priced := p.sym(i-2) == '$' || p.word(i-2) == "mois" || p.word(i-2) == "month" || t != nil && t.digits >= 3
-	if before, _ := p.thing(i - 2); !priced && (what == heat || before != noUtility) { // "water + hydro", on a list
+	if before, _ := p.thing(i - 2); !p.rentEnds(i-2) && (what == heat || before != noUtility) { // "water + hydro", on a list
 		k := i - 2
 		for n := 0; n < 3 && before != noUtility && p.sym(k-1) == '+'; n++ { // "$1,650 + heat + hydro"
 			k -= 2
 			before, _ = p.thing(k)
 		}
-		if t := p.num(k); k == i-2 || p.sym(k) != '$' && p.word(k) != "mois" && p.word(k) != "month" && (t == nil ||
-			t.digits < 3) {
+		if !p.rentEnds(k) {
 			return noUtility
 		}
 	}

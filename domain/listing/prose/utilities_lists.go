@@ -41,10 +41,16 @@ func (p *Prose) listBefore(i int, f func(utility, int)) {
 			if p.word(k) == "chaude" || p.word(k) == "chaud" || what == collective && copulas[p.word(k-1)] { // "are utilities included"
 				continue
 			}
-			if what == electricity && p.word(k) == "electrique" && p.word(k-1) == "chauffage" {
-				f(heat, k-1)
-				k--
-				continue
+			if what == electricity && p.word(k) == "electrique" { // "chauffage : électrique, non inclus"
+				label := k - 1
+				if p.sym(label) == ':' {
+					label--
+				}
+				if p.word(label) == "chauffage" {
+					f(heat, label)
+					k = label
+					continue
+				}
 			}
 			f(what, k)
 			continue
@@ -61,7 +67,7 @@ func (p *Prose) listBefore(i int, f func(utility, int)) {
 		if p.qualifies(k) {
 			continue
 		}
-		if t := p.num(k); t != nil && t.digits == 1 && t.dec == 0 && !t.half && k < i { // "chauffage, 1 locker sont inclus"
+		if n, _ := p.smallAt(k); n > 0 && k < i { // "chauffage, 1 locker sont inclus"
 			if what, _ := p.thing(k + 1); what == otherThing || what == parkingPlace {
 				continue
 			}
@@ -284,12 +290,27 @@ var contraries = map[bool][][]string{
 	false: {{"is"}, {"are"}, {"l", "est"}, {"le", "sont"}, {"oui"}, {"yes"}},
 }
 
+// bracketEnds returns the end of a bracket of up to a dozen words on one line that opens at i, or i. "(except internet)"
+// is not passed.
+func (p *Prose) bracketEnds(i int) int {
+	for k := i + 1; p.sym(i) == '(' && !exceptWords[p.word(i+1)] && k <= i+12 && k < len(p.words) && !p.words[k].line; k++ {
+		if p.sym(k) == ')' {
+			return k
+		}
+	}
+	return i
+}
+
 // exceptions calls f for what follows "sauf" after token i. After a denial, "but" may go on to anything: "utilities are
 // extra but hydro is cheap".
 func (p *Prose) exceptions(i int, f func(utility, int), denial bool) {
 	for k := i + 1; k < len(p.words) && k < i+8; k++ {
 		if p.stop(k) && k > i+1 && p.words[k].line {
 			return
+		}
+		if end := p.bracketEnds(k); end > k { // "tout inclus (chauffage, eau chaude, électricité) sauf internet"
+			i, k = i+end-k, end
+			continue
 		}
 		if exceptWords[p.word(k)] && !(denial && p.word(k) == "but") {
 			if p.word(k+1) == "of" { // "with the exception of"

@@ -97,8 +97,9 @@ func (p *Prose) lightsWithHeat(i int) bool {
 		l == "own" && strings.HasPrefix(p.word(i-2), "pay") { // "lights extra", "you pay lights"
 		return true
 	}
-	if p.word(i) == "lights" && (p.word(i+1) == "and" || p.sym(i+1) == '&' || p.sym(i+1) == '+') &&
-		(p.word(i+2) == "heat" || p.word(i+2) == "heating") && p.itemBegins(i) { // "lights and heat"
+	if l := p.word(i + 2); (p.word(i+1) == "and" || p.word(i+1) == "et" || p.sym(i+1) == '&' || p.sym(i+1) == '+') &&
+		(l == "heat" || l == "heating" || l == "water" || l == "chauffage" || l == "eau") && p.word(i) != "light" &&
+		p.itemBegins(i) { // "lights and heat", "lumières et eau"
 		return true
 	}
 	switch p.sym(i - 1) {
@@ -134,6 +135,7 @@ var things = set("electromenager electromenagers electros electro refrigerateur 
 	"aspirateur echangeur fibre optique illimite illimitee haute vitesse unlimited high speed exterieur interieur " +
 	"lit lits commode divan sofa couch table tables chaises desk ustensiles utensils cookware " +
 	"mazout propane huile oil fortis fortisbc enbridge " +
+	"energy energie cac indoor outdoor underground spot spots stall stalls " +
 	"appareil appareils insurance assurance assurances literie vaisselles electrique terminal videotron decodeur")
 
 // accentedAt tells whether the text has the word at i with an accent, whatever its case.

@@ -59,6 +59,14 @@ func (p *Prose) toTenant(i int) (end int, ok bool) {
 	switch w := p.word(i); {
 	case (w == "locataire" || w == "locataires") && (p.word(i-1) == "au" || p.word(i-1) == "aux"):
 	case w == "plus" && p.word(i-1) == "en": // "hydro en plus"
+	case w == "own" && p.word(i-1) == "your": // "internet your own", "cable on your own"
+		if p.word(k) == "on" {
+			k--
+		}
+	case w == "yours": // "hydro is yours"
+		for k = i - 1; copulas[p.word(k)]; {
+			k--
+		}
 	case tenants[w] && p.word(i-1) == "on": // "hydro is on you", "all utilities on tenant"
 		for copulas[p.word(k)] {
 			k--
@@ -78,7 +86,14 @@ func (p *Prose) toTenant(i int) (end int, ok bool) {
 		return 0, false
 	}
 	what, _ := p.thing(k)
-	return k, (what != noUtility && what < parkingPlace || what == collective) && (p.listEnds(i+1) || p.sym(i+1) == '(')
+	if halfNames[p.word(k)] {
+		what, _ = p.thing(k - 1)
+	}
+	next := i + 1
+	if w := p.word(next); w == "aussi" || w == "egalement" || w == "also" || w == "too" {
+		next++
+	}
+	return k, (what != noUtility && what < parkingPlace || what == collective) && (p.listEnds(next) || p.sym(next) == '(')
 }
 
 // inRent tells whether the word at i ends a list of what the rent includes without a verdict of its own, and returns
@@ -278,6 +293,9 @@ func (p *Prose) pays(i int) (yes bool, from, to int, ok bool) {
 		return true, k, i, !p.paidInPart(k) && !p.could(i)
 	}
 	to = i
+	if p.word(i) == "pay" && p.word(i+1) == "own" { // "pay own hydro"
+		return false, i, i + 1, true
+	}
 	if w := p.word(i + 1); w == "for" || w == "pour" {
 		to++
 	}
@@ -441,7 +459,7 @@ func (p *Prose) upkeepOf(k int) bool {
 }
 
 var (
-	allWords    = set("tout toute toutes tous all everything")
+	allWords    = set("tout toute toutes tous all everything rest reste")
 	collectives = set("utilities utilites services depenses charges")
 	provided    = set("fourni fournis fournie fournies provided")
 	copulas     = set("est sont is are be")
