@@ -65,6 +65,7 @@ func limited(conf *pgxpool.Config) {
 		}
 	}
 	conf.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		typed(conn.TypeMap())
 		_, err := conn.Exec(ctx, sqlSessionLimits, names, values)
 		return err
 	}
@@ -76,7 +77,10 @@ func limited(conf *pgxpool.Config) {
 // prepared statements, which poolers before PgBouncer 1.21 mix up. Where the url has a default_query_exec_mode, that
 // holds. Everything else here is the same: what transactions set ends with them, locks too.
 func Pooled(conf *pgxpool.Config) {
-	conf.AfterConnect = nil
+	conf.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
+		typed(conn.TypeMap())
+		return nil
+	}
 	if !strings.Contains(conf.ConnString(), "default_query_exec_mode=") {
 		conf.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	}
