@@ -44,9 +44,12 @@ func (a *Ask) measures() {
 	for _, together := range []func(first, last string) bool{ofUnit, ofGroups, ofCode} {
 		for i := 1; i < len(a.Clauses); i++ {
 			first, last := &a.Clauses[i-1], &a.Clauses[i]
-			if plain(*first) && plain(*last) && together(first.Words[0], last.Words[0]) {
-				first.Joined = cut(first.Words[0] + last.Words[0])
-				last.Joined = first.Joined
+			if !plain(*first) || !plain(*last) || !together(first.Words[0], last.Words[0]) {
+				continue
+			}
+			whole := cut(first.Words[0] + last.Words[0])
+			if !slices.ContainsFunc(a.Clauses, func(c Clause) bool { return c.Joined == whole }) { // 16 gb 16-gb
+				first.Joined, last.Joined = whole, whole
 			}
 		}
 	}

@@ -220,7 +220,7 @@ func FuzzParse(f *testing.F) {
 	for _, s := range []string{`"a b" -c site:a.com lang:en`, "東京都 intitle:x*", "e-mail foo_bar.baz::q c++", "4½ l'eau", `-"a`,
 		"wi-fi -wi-fi intitle:wi-fi wi-fi* bora-bora",
 		"NOT a OR b AND", "site:*.b.com,c.com type:pdf", "ｓｉｔｅ：ａ．ｃｏｍ", "か\u3099き", "\u1112\u1161\u11ab",
-		"0a 0-0a ps 5 e 471", "5 e-3a x 5-b"} {
+		"0a 0-0a ps 5 e 471", "wi  0 wi-0 16 gb 16-gb", "5 e-3a x 5-b"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

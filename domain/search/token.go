@@ -26,7 +26,8 @@ const MaxWord = 64
 //
 //   - A word is letters, digits and their marks, folded; invisible characters within it do not count. Everything else
 //     separates words: punctuation, emoji, NUL and what is not UTF-8.
-//   - "l'eau" is eau, "dell'acqua" acqua, "John's" is john, "we'll" is we; other apostrophes count for nothing ("don't" is dont).
+//   - "l'eau" is eau, "dell'acqua" acqua, "John's" john, "we'll" we; other apostrophes count for nothing ("don't" is
+//     dont).
 //   - "two-part" is two, part, and twopart at the place of two; longer chains are their parts. "E-Bike-Akku" is ebike at
 //     the place of e, too.
 //   - foo_bar, a.b.c, foo::bar and 3.14 are the whole and, one position after another from that of the whole, the
