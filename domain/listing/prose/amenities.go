@@ -352,8 +352,8 @@ func (p *Prose) elsewhere(i int, amenity string) bool {
 	return w == "municipale" || w == "publique" || w == "publiques" || p.farBehind(i)
 }
 
-// farBehind tells whether the words behind the thing at i, up to a comma, say that it is elsewhere: "pool and rec centre
-// nearby", "salle de sport de l'autre côté de la rue".
+// farBehind tells whether the words behind the thing at i, up to a comma, say that it is elsewhere: "pool and rec
+// centre nearby", "salle de sport de l'autre côté de la rue".
 func (p *Prose) farBehind(i int) bool {
 	for k := i + 1; k <= i+7 && !p.stop(k) && p.sym(k) != ',' && p.word(k) != "building" && p.word(k) != "immeuble"; k++ {
 		switch w := p.word(k); {

@@ -159,7 +159,8 @@ func (m bedroomMention) thenBaths() (to int, den bool) {
 	if p.sym(baths) == '/' {
 		baths++
 	}
-	if p.word(k) == "b" && !p.words[k].space && p.num(baths) != nil && (p.word(baths+1) == "b" || p.word(baths+1) == "ba") {
+	if p.word(k) == "b" && !p.words[k].space && p.num(baths) != nil &&
+		(p.word(baths+1) == "b" || p.word(baths+1) == "ba") {
 		return k, false
 	}
 	return 0, false

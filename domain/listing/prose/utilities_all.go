@@ -65,7 +65,8 @@ func (p *Prose) allOf(i, k int) bool {
 // allIn tells whether "in" at i ends "$1,100 all in", "$950/mo everything in".
 func (p *Prose) allIn(i int) bool {
 	w := p.word(i - 1)
-	return p.word(i) == "in" && (w == "all" || w == "everything") && (p.listEnds(i+1) || p.sym(i+1) == '(') && p.sumBefore(i-1)
+	return p.word(i) == "in" && (w == "all" || w == "everything") &&
+		(p.listEnds(i+1) || p.sym(i+1) == '(') && p.sumBefore(i-1)
 }
 
 // sumBefore tells whether a sum that may be a rent, with its period, ends before token i.

@@ -113,7 +113,7 @@ func (p *Prose) onTop(i int) utility {
 	if what != electricity && what != heat && what != collective {
 		return noUtility
 	}
-	if before, _ := p.thing(i - 2); !p.rentEnds(i-2) && (what == heat || before != noUtility) { // "water + hydro", on a list
+	if before, _ := p.thing(i - 2); !p.rentEnds(i-2) && (what == heat || before != noUtility) { // "water + hydro"
 		k := i - 2
 		for n := 0; n < 3 && before != noUtility && p.sym(k-1) == '+'; n++ { // "$1,650 + heat + hydro"
 			k -= 2

@@ -290,10 +290,13 @@ var contraries = map[bool][][]string{
 	false: {{"is"}, {"are"}, {"l", "est"}, {"le", "sont"}, {"oui"}, {"yes"}},
 }
 
-// bracketEnds returns the end of a bracket of up to a dozen words on one line that opens at i, or i. "(except internet)"
-// is not passed.
+// bracketEnds returns the end of a bracket of up to a dozen words on one line that opens at i, or i. "(except
+// internet)" is not passed.
 func (p *Prose) bracketEnds(i int) int {
-	for k := i + 1; p.sym(i) == '(' && !exceptWords[p.word(i+1)] && k <= i+12 && k < len(p.words) && !p.words[k].line; k++ {
+	if p.sym(i) != '(' || exceptWords[p.word(i+1)] {
+		return i
+	}
+	for k := i + 1; k <= i+12 && k < len(p.words) && !p.words[k].line; k++ {
 		if p.sym(k) == ')' {
 			return k
 		}
