@@ -233,7 +233,7 @@ func (r Client) typed(field string) string {
 	switch {
 	case found == "":
 		return field
-	case strings.Contains(name, "["): // which of several
+	case strings.Contains(name, "["), strings.HasSuffix(name, "_seconds"): // which of several; what is asked of 7h
 		return found + " (" + field + ")"
 	}
 	return found

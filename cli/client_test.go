@@ -95,7 +95,7 @@ func TestRefusedArguments(t *testing.T) {
 		{"crawl start mailto:a@b.c", "body.seedUrl", "<seed>"},
 		{"crawl retry 7 --state lost,gone", "body.states[1]", "--state (body.states[1])"},
 		{"crawl --api URL show 0", "path.id", "<id>"},
-		{"platforms set kijiji --cycle 7h --delay 2h", "body.delay_between_requests_seconds", "--delay"},
+		{"platforms set kijiji --cycle 7h --delay 2h", "body.delay_between_requests_seconds", "--delay (body.delay_between_requests_seconds)"},
 		{"platforms set kijiji --cycle 7h --pages 0", "body.max_pages_per_cycle", "--pages"},
 		{"replay start --since 48h --until 72h", "body.filter.scraped_until", "--until"},
 		{"replay start --id 3f1c2a7e-5b1d-4a55-9d20-8d1f6f0c9a11", "body.filter.ids", "--id"},

@@ -73,7 +73,7 @@ type listArg struct {
 
 type listsMembersCmd struct {
 	listArg
-	Add    []int64 `help:"IDs of contacts to add." placeholder:"ID"`
+	Add    []int64 `help:"IDs of contacts to add, as contacts set and POST /contacts/search have them." placeholder:"ID"`
 	Remove []int64 `help:"IDs of contacts to remove." placeholder:"ID"`
 	JSON   bool    `name:"json" help:"Print the answer of the API as JSON."`
 }
@@ -123,14 +123,23 @@ type segmentsCmd struct {
 	Delete segmentsDeleteCmd `cmd:"" help:"Delete a segment; its contacts stay."`
 }
 
-// contactFilter are conditions on contacts, as JSON; the zero value is none.
+// contactFilter are conditions on contacts, as JSON; the zero value, of an empty text or null, is none.
 type contactFilter struct{ *contact.Filter }
 
-// UnmarshalText reads them, with no member that there is not.
+// UnmarshalText reads them, with no member that there is not, and nothing behind them.
 func (f *contactFilter) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		return nil
+	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
-	return d.Decode(&f.Filter)
+	if err := d.Decode(&f.Filter); err != nil {
+		return err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return errors.New("expected one JSON object")
+	}
+	return nil
 }
 
 type segmentsListCmd struct {
@@ -145,26 +154,20 @@ func (c *segmentsListCmd) Run(ctx context.Context, group *ContactsCmd, r Client)
 				_, err := fmt.Fprintln(os.Stderr, "there are no segments; conveyor contacts segments create NAME makes one")
 				return err
 			}
-			return printSegments(w, got.Items...)
+			t := newTable(w)
+			fmt.Fprintln(t, "ID\tNAME\tCHANGED\tFILTER")
+			for _, s := range got.Items {
+				fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", s.ID, Short(Plain(s.Name), 60), s.UpdatedAt.UTC().Format(time.RFC3339),
+					Short(filterText(s.Filter), 120))
+			}
+			return t.Flush()
 		})
 }
 
-func printSegments(w io.Writer, segments ...apioutreach.Segment) error {
-	t := newTable(w)
-	fmt.Fprintln(t, "ID\tNAME\tCONTACTS\tCHANGED\tFILTER")
-	for _, s := range segments {
-		filter, err := json.Marshal(s.Filter)
-		if err != nil {
-			return err
-		}
-		contacts := "-"
-		if s.Contacts != nil {
-			contacts = fmt.Sprint(*s.Contacts)
-		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", s.ID, Short(Plain(s.Name), 60), contacts,
-			s.UpdatedAt.UTC().Format(time.RFC3339), Short(Plain(string(filter)), 120))
-	}
-	return t.Flush()
+// filterText is a filter as --filter takes it.
+func filterText(f contact.Filter) string {
+	text, _ := json.Marshal(f) // it came as JSON
+	return Plain(string(text))
 }
 
 type segmentsCreateCmd struct {
@@ -175,11 +178,24 @@ type segmentsCreateCmd struct {
 
 // Run creates a segment, and prints it.
 func (c *segmentsCreateCmd) Run(ctx context.Context, group *ContactsCmd, r Client) error {
+	if c.Filter.Filter == nil {
+		return Usage("read --filter: expected conditions, such as {\"tag\":\"vip\"}; {} is every contact")
+	}
 	in := apioutreach.SegmentStart{Name: c.Name, Filter: *c.Filter.Filter}
 	return show(ctx, r, http.MethodPost, group.path("/segments", nil), in, c.JSON, printSegment)
 }
 
-func printSegment(w io.Writer, s apioutreach.Segment) error { return printSegments(w, s) }
+func printSegment(w io.Writer, s apioutreach.Segment) error {
+	t, row := newFacts(w)
+	row("segment", "%s", s.ID)
+	row("name", "%s", Plain(s.Name))
+	row("filter", "%s", filterText(s.Filter))
+	if s.Contacts != nil {
+		row("contacts", "%d", *s.Contacts)
+	}
+	row("changed", "%s", s.UpdatedAt.UTC().Format(time.RFC3339))
+	return t.Flush()
+}
 
 // segmentArg names a segment.
 type segmentArg struct {
@@ -237,7 +253,7 @@ func (c *segmentsDeleteCmd) Run(ctx context.Context, group *ContactsCmd, r Clien
 }
 
 type contactsOptOutCmd struct {
-	Person string `arg:"" help:"Telephone number, or e-mail address: of every contact that has it."`
+	Person string `arg:"" help:"Telephone number, or e-mail address, which opts out every contact that has it."`
 	Yes    bool   `short:"y" help:"Do not ask."`
 }
 

@@ -45,12 +45,12 @@ type letterFlags struct {
 // lettersOf are the filters of dead letters that are in a state.
 type lettersOf struct {
 	letterFlags
-	State string `help:"State: ${enum}." enum:"open,replayed,resolved,discarded,any" default:"open"`
+	State anyCase `help:"State: ${enum}." enum:"open,replayed,resolved,discarded,any" default:"open"`
 }
 
 func (l lettersOf) query() url.Values {
 	q := l.letterFlags.query()
-	q.Set("state", l.State)
+	q.Set("state", string(l.State))
 	return q
 }
 

@@ -92,7 +92,7 @@ func TestReasons(t *testing.T) {
 		asked = append(asked, ask)
 		return api.LetterGroups{Items: []api.LetterGroup{{Queue: "q\x1b", Class: "invalid", Reason: "at byte …", Letters: 12, Newest: 7}}}
 	})
-	text := printed(t, func() error { return run(t, url, "dead-letters", "reasons", "--queue", "q", "--state", "any") })
+	text := printed(t, func() error { return run(t, url, "dead-letters", "reasons", "--queue", "q", "--state", "ANY") })
 	require.Equal(t, []string{"GET /dead-letters/groups?queue=q&state=any"}, asked)
 	require.Regexp(t, "^LETTERS .*\n12 +q +invalid +0001-01-01 00:00:00 +7 +at byte …\n$", text)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/mtlrent/conveyor/api"
 	apioutreach "github.com/mtlrent/conveyor/api/outreach"
 	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/contact"
 )
 
 // Lists, segments, opt-outs and single messages: each command asks for what it says, and prints what it is answered. Not
@@ -68,10 +69,13 @@ func TestContactsAndMessages(t *testing.T) {
 		"contacts lists members ID --remove 3":                 {[]string{`POST /contact-lists/ID/members?tenant=acme {"remove":[3]}`}, "^2 contacts added"},
 		"contacts lists members ID":                            {nil, "say which contacts: --add or --remove"},
 		"contacts lists delete News":                           {[]string{lists, "DELETE /contact-lists/ID?tenant=acme"}, "^list News is deleted"},
+		"contacts lists delete ":                               {nil, "expected the ID or name of a list"}, // an empty argument
 		"contacts lists delete Old":                            {[]string{lists}, `there is no list "Old"; there are: News`},
 		"contacts segments list":                               {[]string{segments}, `(?s)^ID .*VIPs .*{"tag":"vip"}`},
 		"contacts segments show VIPs":                          {[]string{segments, "GET /segments/ID?tenant=acme"}, "VIPs"},
 		`contacts segments create VIPs --filter {"tag":"vip"}`: {[]string{`POST /segments?tenant=acme {"name":"VIPs",` + filter}, "VIPs"},
+		"contacts segments create VIPs --filter null":          {nil, "read --filter: expected conditions"},
+		"contacts segments show ":                              {nil, "expected the ID or name of a segment"},
 		"contacts segments set VIPs --name Best": {
 			[]string{segments, "GET /segments/ID?tenant=acme", `PUT /segments/ID?tenant=acme {"name":"Best",` + filter}, "VIPs",
 		},
@@ -87,10 +91,11 @@ func TestContactsAndMessages(t *testing.T) {
 		"messages show ID":                      {[]string{"GET /messages/ID?tenant=acme"}, "(?s)error +no such  number\n.* attempt 1: failed after 70 ms, no\n"},
 		"messages show ID --json":               {[]string{"GET /messages/ID?tenant=acme"}, `"timeline"`},
 		"messages list --state failed":          {[]string{"GET /messages?limit=50&state=failed&tenant=acme"}, "recipient"},
+		"messages list --state Failed":          {[]string{"GET /messages?limit=50&state=failed&tenant=acme"}, "recipient"},
 		"messages retry ID":                     {[]string{"POST /messages/ID/retry?tenant=acme"}, "^message +ID"},
 	} {
 		asked = nil
-		args := strings.Fields(strings.ReplaceAll(line+" --tenant acme", "ID", id))
+		args := strings.Split(strings.ReplaceAll(line+" --tenant acme", "ID", id), " ")
 		text := printed(t, func() error {
 			err := run(t, url, args...)
 			if err != nil {
@@ -103,6 +108,32 @@ func TestContactsAndMessages(t *testing.T) {
 		}
 		require.Equal(t, want.asked, asked, line)
 		require.Regexp(t, want.says, strings.ReplaceAll(text, id, "ID"), line)
+	}
+}
+
+// Conditions are one object: no text and null are none, and nothing that stands behind them is lost.
+func TestContactFilter(t *testing.T) {
+	t.Parallel()
+	vip := &contact.Filter{Tag: "vip"}
+	for text, want := range map[string]struct {
+		filter *contact.Filter
+		err    string
+	}{
+		"":                           {nil, ""},
+		"null":                       {nil, ""},
+		`{"tag":"vip"} `:             {vip, ""},
+		`{"tag":"vip"}{"tag":"new"}`: {vip, "expected one JSON object"},
+		`{"tag":"vip"}}`:             {vip, "expected one JSON object"},
+		`{"tag":"vip","tags":[]}`:    {vip, `json: unknown field "tags"`},
+	} {
+		var f contactFilter
+		err := f.UnmarshalText([]byte(text))
+		if want.err == "" {
+			require.NoError(t, err, text)
+		} else {
+			require.EqualError(t, err, want.err, text)
+		}
+		require.Equal(t, want.filter, f.Filter, text)
 	}
 }
 

@@ -35,7 +35,7 @@ func (o ofTenant) path(path string, query url.Values) string {
 	return path
 }
 
-// find is the ID of what of the tenant has this ID or name; "" is the only one. path is of their list, what says what
+// find is the ID of what of the tenant has this ID or name; "" is the only sender. path is of their list, what says what
 // they are.
 func (o ofTenant) find(ctx context.Context, r Client, path, what, named string) (uuid.UUID, error) {
 	if id, err := uuid.Parse(named); err == nil {
@@ -48,6 +48,9 @@ func (o ofTenant) find(ctx context.Context, r Client, path, what, named string) 
 			PhoneNumberID string `json:"phone_number_id"` // of senders: Meta's ID
 		}
 	}
+	if named == "" && what != "sender" { // as of an empty variable of a shell
+		return uuid.Nil, Usage("expected the ID or name of a %s", what)
+	}
 	if err := r.call(ctx, http.MethodGet, o.path(path, nil), nil, &list); err != nil {
 		return uuid.Nil, err
 	}
@@ -58,7 +61,10 @@ func (o ofTenant) find(ctx context.Context, r Client, path, what, named string) 
 		}
 		names = append(names, Plain(item.Name))
 	}
-	if named == "" {
+	switch {
+	case len(names) == 0:
+		return uuid.Nil, fmt.Errorf("there is no %s", what)
+	case named == "":
 		return uuid.Nil, fmt.Errorf("name the %s by --%s; there are: %s", what, what, strings.Join(names, ", "))
 	}
 	return uuid.Nil, fmt.Errorf("there is no %s %q; there are: %s", what, named, strings.Join(names, ", "))

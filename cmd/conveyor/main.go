@@ -43,7 +43,7 @@ type CLI struct {
 	Crawl     cli.CrawlCmd     `cmd:"" help:"Crawl sites: start, show, control, export and compare runs."`
 	Search    cli.SearchCmd    `cmd:"" help:"Search crawled pages; show, fill and empty the index."`
 	Searches  cli.SearchesCmd  `cmd:"" help:"Save searches of listings, and notify webhooks, e-mail addresses, chats and feeds of new matches."`
-	Contacts  cli.ContactsCmd  `cmd:"" help:"Import, export, list and opt out the contacts of a tenant."`
+	Contacts  cli.ContactsCmd  `cmd:"" help:"Import, export, correct and opt out the contacts of a tenant; their lists and segments."`
 	Tenants   cli.TenantsCmd   `cmd:"" help:"Create, list, change, export and erase tenants and the numbers that they send from; encrypt secrets anew."`
 	Campaigns cli.CampaignsCmd `cmd:"" help:"Create, start, control and show campaigns of a tenant."`
 	Messages  cli.MessagesCmd  `cmd:"" help:"Send messages to one person each, show what became of them, and send failed ones again."`
