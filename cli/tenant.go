@@ -61,13 +61,14 @@ func (o ofTenant) find(ctx context.Context, r Client, path, what, named string) 
 		}
 		names = append(names, Plain(item.Name))
 	}
-	switch {
-	case len(names) == 0:
-		return uuid.Nil, fmt.Errorf("there is no %s", what)
+	switch there := Short(strings.Join(names, ", "), 1000); {
+	case there == "":
+		return uuid.Nil, fmt.Errorf("there is no %s yet", what)
 	case named == "":
-		return uuid.Nil, fmt.Errorf("name the %s by --%s; there are: %s", what, what, strings.Join(names, ", "))
+		return uuid.Nil, fmt.Errorf("name the %s by --%s; there are: %s", what, what, there)
+	default:
+		return uuid.Nil, fmt.Errorf("there is no %s %q; there are: %s", what, named, there)
 	}
-	return uuid.Nil, fmt.Errorf("there is no %s %q; there are: %s", what, named, strings.Join(names, ", "))
 }
 
 // flag is what a command that is suggested needs to be about the same tenant.
