@@ -60,6 +60,8 @@ func TestSearchParted(t *testing.T) {
 	r = ask("refriger")
 	require.Equal(t, []string{"Page 33"}, found(r))
 	require.Equal(t, "refrigerators", r.DidYouMean)
+	l.put(t, page(34, "a case of the smartphone 15"))
+	require.Equal(t, "smartphone 15", ask("smartphnoe 15").DidYouMean)
 	for n := range 5 {
 		l.put(t, page(10+n, fmt.Sprintf("redbull number%d", n)))
 	}

@@ -221,7 +221,8 @@ func reworded(a search.Ask, fixes []fix) string {
 	fixed := false
 	for _, f := range fixes {
 		if len(f.words) > 0 && !f.whole {
-			a.Clauses[f.clause].Words, fixed = f.words[:1], true
+			a.Reword(f.clause, f.words[0])
+			fixed = true
 		}
 	}
 	if !fixed {

@@ -76,6 +76,17 @@ func (c Clause) pairs(next Clause) bool {
 	return c.Joined != "" && c.Joined == next.Joined && c.Title == next.Title
 }
 
+// Reword puts a word in place of the only one of a clause, also in the word that it is a part of.
+func (a *Ask) Reword(clause int, word string) {
+	a.Clauses[clause].Words = []string{word}
+	for i := max(clause-1, 0); i <= clause && i+1 < len(a.Clauses); i++ {
+		if first, last := &a.Clauses[i], &a.Clauses[i+1]; first.pairs(*last) {
+			first.Joined = cut(first.Words[0] + last.Words[0])
+			last.Joined = first.Joined
+		}
+	}
+}
+
 // Parse reads a query. Signs that mean nothing where they stand are left out.
 //
 //	apple pie       pages that have both words, in any of their forms, before those that have one
@@ -106,8 +117,8 @@ func Parse(text string) (Ask, error) {
 				if i > 0 && !last {
 					continue
 				}
-			case "NOT": // but of NOT NULL, and of IS NOT NULL
-				if !last && (!inCapitals(items[i+1].text) || i > 0 && !inCapitals(items[i-1].text)) {
+			case "NOT":
+				if !last && (items[i+1].quoted || !negated[items[i+1].text]) {
 					not = true
 					continue
 				}
@@ -126,9 +137,9 @@ func Parse(text string) (Ask, error) {
 	return a, nil
 }
 
-func inCapitals(word string) bool {
-	return len(word) > 1 && strings.Trim(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
-}
+// negated are the words that make a term with a NOT before them, those of SQL and of 404 NOT FOUND: there it is a word.
+// Capitals alone are no sign of that: STUDIO NOT BASEMENT.
+var negated = set("BETWEEN EXISTS FOUND IN LIKE NULL")
 
 // plainText is a text on one line, with quotes and other signs in ASCII, without what is not seen.
 func plainText(text string) (plain string, cut bool) {

@@ -68,6 +68,8 @@ func TestParse(t *testing.T) {
 		{"apple AND pie OR tart NOT cake", "apple; pie; tart; not cake"},
 		{`NOT "apple pie"`, "not [apple pie]"},
 		{"IS NOT NULL", "is; not; null"}, {"NOT NULL x", "not; null; x"}, {"laptop NOT IBM", "laptop; not ibm"},
+		{"STUDIO NOT BASEMENT", "studio; not basement"}, {"BMW AND VW NOT AUDI", "bmw; vw; not audi"}, {`x NOT "NULL"`, "x; not null"},
+		{"404 NOT FOUND", "404; not; found"}, {"NOT BASEMENT studio", "not basement; studio"},
 		{"ps 5", "ps of ps5; 5 of ps5"}, {"H2Y 1A1", "h2y of h2y1a1; 1a1 of h2y1a1"}, {"x 5-b", "x; 5 of 5b; b of 5b"},
 		{"3 bedroom a 5 laptop 16gb", "3; bedroom; a; 5; laptop; 16gb"},
 		{"AND", "and"}, {"a NOT", "a; not"}, {"or and not", "or; and; not"}, {"NOT", "not"},
@@ -168,6 +170,31 @@ func dense(n int) string {
 		b.WriteRune('一' + rune(i))
 	}
 	return b.String()
+}
+
+func TestReword(t *testing.T) {
+	t.Parallel()
+
+	for _, c := range []struct {
+		text   string
+		clause int
+		word   string
+		want   string
+	}{
+		{"iphnoe 15 case", 0, "iphone", "iphone 15 case"},
+		{"case iphnoe 15", 1, "iphone", "case iphone 15"},
+		{"wi-fo", 1, "fi", "wi-fi"},
+		{"lapotp bag", 0, "laptop", "laptop bag"},
+	} {
+		ask, err := search.Parse(c.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ask.Reword(c.clause, c.word)
+		if got := ask.String(); got != c.want {
+			t.Errorf("%s: %s", c.text, got)
+		}
+	}
 }
 
 func TestParseBounds(t *testing.T) {

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -66,7 +67,8 @@ func Similarity(word string, edits int) float64 {
 	return max(0, float64(len(trigrams)-lost)/float64(len(trigrams)+lost))
 }
 
-// StemPrefixes are what terms that are stems begin with, ascending. Words begin with none of them.
+// StemPrefixes are what terms that are stems begin with, ascending. Words begin with none of them, but with another
+// colon behind: pt::ptree.
 var StemPrefixes = func() (prefixes []string) {
 	for _, language := range stemLanguages {
 		prefixes = append(prefixes, language+":")
@@ -76,10 +78,8 @@ var StemPrefixes = func() (prefixes []string) {
 
 // IsStem reports whether a term is a stem.
 func IsStem(term string) bool {
-	for _, p := range StemPrefixes {
-		if strings.HasPrefix(term, p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(StemPrefixes, func(p string) bool {
+		stem, begins := strings.CutPrefix(term, p)
+		return begins && !strings.HasPrefix(stem, ":")
+	})
 }

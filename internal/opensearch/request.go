@@ -68,7 +68,7 @@ func (s *request) corrected() search.Ask {
 	out.Clauses = slices.Clone(out.Clauses)
 	for i, c := range out.Clauses {
 		if better, ok := s.corrections[word(c)]; ok {
-			out.Clauses[i].Words = []string{better}
+			out.Reword(i, better)
 		}
 	}
 	return out
