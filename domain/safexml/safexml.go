@@ -99,11 +99,13 @@ func (d *Decoder) Resume() bool {
 		return false
 	}
 	d.faults++
-	if d.xml.InputOffset() < d.src.fed { // the fault is before the byte that was read last
+	switch {
+	case d.xml.InputOffset() < d.src.fed: // the fault is before the byte that was read last
 		d.src.again = true
-	}
-	if strings.Contains(d.fault.Msg, "in comments") {
+	case strings.Contains(d.fault.Msg, "in comments"):
 		d.src.skipComment()
+	default:
+		d.src.last = 0 // a < with which the fault ends begins no tag
 	}
 	next := xml.NewDecoder(d.src)
 	next.Strict, next.Entity, next.CharsetReader = d.xml.Strict, d.xml.Entity, d.xml.CharsetReader
@@ -145,7 +147,7 @@ func (m *meter) skipComment() {
 	if m.last == '-' { // the third
 		dashes = 2
 	}
-	for m.again = false; m.last != '>' || dashes < 2; {
+	for m.last != '>' || dashes < 2 {
 		if m.last != '-' {
 			dashes = 0
 		}

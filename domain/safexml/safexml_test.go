@@ -98,7 +98,9 @@ func TestBounds(t *testing.T) {
 // Behind a fault, what follows is read as if it had not been there.
 func TestResume(t *testing.T) {
 	t.Parallel()
+	long := strings.Repeat("c", safexml.MaxTag+1)
 	for doc, want := range map[string]string{
+		"<a b='<'>" + long:          "'>" + long,
 		"<a><3 b</a>":               "<a> b</a>",
 		"<a>x]]>y</a>":              "<a>y</a>",
 		"<a>\x1b</a><b/>":           "<a></a><b></b>",
