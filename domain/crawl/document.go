@@ -8,7 +8,10 @@ func IsDocument(path string) bool {
 	if i := strings.IndexByte(path, '?'); i >= 0 {
 		path = path[:i]
 	}
-	name, _, _ := strings.Cut(path[strings.LastIndexByte(path, '/')+1:], ";") // as in "a.pdf;jsessionid=1"
+	name := path[strings.LastIndexByte(path, '/')+1:]
+	if file, _, ok := strings.Cut(name, ";"); ok && strings.Contains(file, ".") { // as in "a.pdf;jsessionid=1"
+		name = file
+	}
 	dot := strings.LastIndexByte(name, '.')
 	if dot < 0 || len(name)-dot > len(longestExtension)+1 {
 		return false

@@ -86,7 +86,7 @@ func TestIsDocument(t *testing.T) {
 		"/": false, "": false, "/a": false, "/a.html": false, "/a.htm": false, "/a.xhtml": false, "/a.php": false, "/a.asp": false,
 		"/a.aspx": false, "/a.jsp": false, "/a.cgi": false, "/v1.2": false, "/a.pdf/": false, "/a.pdf/b": false,
 		"/download?file=a.pdf": false, "/.pdf": true, "/a.": false, "/example.com": false, "/a.averyverylongextension": false,
-		"/x.do": false, "/feed.xml": false, "/a.pdf;jsessionid=0A": true, "/a.html;v=1.pdf": false, "/a;v=1/b.pdf": true,
+		"/x.do": false, "/feed.xml": false, "/a.pdf;jsessionid=0A": true, "/a.html;v=1.pdf": false, "/a;v=1/b.pdf": true, "/Doe;Ann.pdf": true,
 	} {
 		if got := crawl.IsDocument(path); got != want {
 			t.Errorf("IsDocument(%q) = %t; want %t", path, got, want)
