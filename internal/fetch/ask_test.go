@@ -143,6 +143,29 @@ func TestAskEnds(t *testing.T) {
 	}
 }
 
+// A body in zstd may have several frames, empty ones among them and those that are to be skipped.
+func TestAskZstdFrames(t *testing.T) {
+	t.Parallel()
+	page := []byte(strings.Repeat("<p>Montréal 4½</p>", 30000)) // of several blocks
+	long := bytes.Repeat([]byte("x"), 1<<20)                    // of bytes that are said once
+	frame := squeeze(t, "zstd", page)
+	z, err := zstd.NewWriter(nil, zstd.WithEncoderCRC(false), zstd.WithZeroFrames(true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	skipped := []byte("\x5a\x2a\x4d\x18\x05\x00\x00\x00<p>no")
+	body := slices.Concat(skipped, frame, z.EncodeAll(nil, nil), skipped, z.EncodeAll(long, nil), skipped, frame[:3])
+	srv, c, _ := site(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		w.Header().Set("Content-Encoding", "zstd")
+		_, _ = w.Write(body)
+	}, fetch.Options{})
+	x, err := c.Ask(t.Context(), web.Request{URL: srv.URL})
+	if want := slices.Concat(page, long); err != nil || !bytes.Equal(x.Body, want) {
+		t.Errorf("%d bytes of %d, %v", len(x.Body), len(want), err)
+	}
+}
+
 // Browsers show what a gzip body holds, whatever follows its data.
 func TestAskGzipEnds(t *testing.T) {
 	t.Parallel()
