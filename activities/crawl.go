@@ -89,21 +89,28 @@ type CrawlMetrics interface {
 
 // CrawlSlots bound the work of a process, whatever the number of runs and shards.
 type CrawlSlots struct {
-	Jobs    chan struct{} // URLs, and sitemaps, that are requested or read at once: WORKER_CONCURRENCY
+	Jobs    chan struct{} // URLs that are requested or read at once: WORKER_CONCURRENCY
 	Fetches chan struct{} // of these, the requests: FETCH_CONCURRENCY
 	Renders chan struct{} // of these, the URLs of runs that render; the others of such a run hold no slot and no seat
+
+	// Sitemaps are those that are requested or read at once, as many as Jobs. They wait for none of these: the shards of
+	// other runs have hundreds of URLs in line, and a run has only some minutes for its sitemaps.
+	Sitemaps chan struct{}
 }
 
 // NewCrawlSlots makes slots for so many jobs, requests and URLs to be rendered at once.
 func NewCrawlSlots(jobs, fetches, renders int) CrawlSlots {
-	return CrawlSlots{make(chan struct{}, jobs), make(chan struct{}, fetches), make(chan struct{}, renders)}
+	return CrawlSlots{
+		Jobs: make(chan struct{}, jobs), Fetches: make(chan struct{}, fetches), Renders: make(chan struct{}, renders),
+		Sitemaps: make(chan struct{}, jobs),
+	}
 }
 
-// slotPatience is how long a URL that has a slot waits for its host.
+// slotPatience is how long one that has a slot waits for its host.
 const slotPatience = 20 * time.Millisecond
 
-// enter waits for a host's turn and a slot for a job, which the caller gives back.
-func (c CrawlSlots) enter(ctx context.Context, hosts CrawlHosts, host string, delay time.Duration) (
+// enter waits for a host's turn and one of the slots, which the caller gives back.
+func enter(ctx context.Context, slots chan struct{}, hosts CrawlHosts, host string, delay time.Duration) (
 	leave func(crawl.Verdict), err error,
 ) {
 	for {
@@ -111,13 +118,13 @@ func (c CrawlSlots) enter(ctx context.Context, hosts CrawlHosts, host string, de
 			return nil, err
 		}
 		select {
-		case c.Jobs <- struct{}{}:
+		case slots <- struct{}{}:
 			return leave, nil
 		default: // a start that waits for a slot would come too close to the next one
 			leave(crawl.Unasked)
 		}
 		select {
-		case c.Jobs <- struct{}{}:
+		case slots <- struct{}{}:
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
@@ -127,7 +134,7 @@ func (c CrawlSlots) enter(ctx context.Context, hosts CrawlHosts, host string, de
 		if err == nil {
 			return leave, nil
 		}
-		<-c.Jobs // a host that is not ready takes nobody's slot
+		<-slots // a host that is not ready takes nobody's slot
 	}
 }
 

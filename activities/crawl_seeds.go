@@ -20,7 +20,7 @@ type Seeding struct {
 	Web    CrawlWeb
 	Hosts  CrawlHosts
 	Robots CrawlRobots
-	Slots  CrawlSlots // of which a sitemap takes one, while it is requested and read
+	Slots  CrawlSlots // whose Sitemaps are taken
 	Agent  string     // name in robots.txt
 }
 
@@ -180,7 +180,7 @@ type sitemaps struct {
 func (s *sitemaps) release() {
 	if s.held {
 		s.held = false
-		<-s.Slots.Jobs
+		<-s.Slots.Sitemaps
 	}
 }
 
@@ -335,7 +335,7 @@ func (s *sitemaps) askOnce(ctx context.Context, address string) (e web.Exchange,
 		return e, errDisallowed
 	}
 	s.release()
-	leave, err := s.Slots.enter(ctx, s.Hosts, u.Host, rules.CrawlDelay(s.Agent))
+	leave, err := enter(ctx, s.Slots.Sitemaps, s.Hosts, u.Host, rules.CrawlDelay(s.Agent))
 	if err != nil {
 		return e, err
 	}

@@ -92,13 +92,15 @@ func TestSeedCrawlStops(t *testing.T) {
 	}
 }
 
-// Sitemaps take the slots of URLs, one each until it is read, whatever the number of runs that begin at once: a sitemap
-// may have 50 MiB.
+// Sitemaps take slots of their own, one each until it is read, whatever the number of runs that begin at once: a sitemap
+// may have 50 MiB. They do not wait for the URLs of other runs.
 func TestSeedCrawlTakesSlots(t *testing.T) {
 	t.Parallel()
 
 	var now, most atomic.Int32
 	slots := activities.NewCrawlSlots(2, 2, 1)
+	slots.Jobs <- struct{}{}
+	slots.Jobs <- struct{}{}
 	var runs sync.WaitGroup
 	for range 10 {
 		s := &seeded{crawled: newCrawled(t)}
@@ -125,7 +127,7 @@ func TestSeedCrawlTakesSlots(t *testing.T) {
 	}
 	runs.Wait()
 	require.LessOrEqual(t, most.Load(), int32(2))
-	require.Empty(t, slots.Jobs, "slots are given back")
+	require.Empty(t, slots.Sitemaps, "slots are given back")
 }
 
 // A run whose URLs are requested again does not read its sitemaps again: they may name new ones.

@@ -169,7 +169,7 @@ func (s *shard) turn(ctx context.Context, c crawl.Claim) (leave func(crawl.Verdi
 		}()
 	}
 	done = func() { <-s.Slots.Jobs; free() }
-	if leave, err = s.Slots.enter(ctx, s.Hosts, c.Host, delay); err != nil {
+	if leave, err = enter(ctx, s.Slots.Jobs, s.Hosts, c.Host, delay); err != nil {
 		return nil, nil, heldBy(delay, err)
 	}
 	return leave, done, nil

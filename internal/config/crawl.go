@@ -16,8 +16,8 @@ type Crawl struct {
 	RetryBaseMS int `env:"RETRY_BASE_DELAY_MS" envDefault:"500" doc:"milliseconds until the first retry of a URL; doubles with each" validate:"min=1,max=3600000"`
 	RetryMaxMS  int `env:"RETRY_MAX_DELAY_MS" envDefault:"30000" doc:"milliseconds until a retry at most, Retry-After included" validate:"min=1,max=21600000"`
 
-	Jobs           int `env:"WORKER_CONCURRENCY" envDefault:"8" doc:"URLs, and sitemaps, that a process requests or reads at once" validate:"min=1,max=1000"`
-	Fetches        int `env:"FETCH_CONCURRENCY" envDefault:"12" doc:"of these, the requests" validate:"min=1,max=1000"`
+	Jobs           int `env:"WORKER_CONCURRENCY" envDefault:"8" doc:"URLs that a process requests or reads at once, and as many sitemaps besides" validate:"min=1,max=1000"`
+	Fetches        int `env:"FETCH_CONCURRENCY" envDefault:"12" doc:"of these URLs, the requests" validate:"min=1,max=1000"`
 	PerHost        int `env:"FETCH_CONCURRENCY_PER_HOST" envDefault:"4" doc:"requests to one host at once, of all processes together" validate:"min=1,max=1000"`
 	GapMS          int `env:"FETCH_MIN_GAP_PER_HOST_MS" envDefault:"40" doc:"milliseconds between the starts of two requests to one host, of all processes together; 0 = none" validate:"min=0,max=3600000"`
 	JitterMS       int `env:"FETCH_GAP_JITTER_MS" envDefault:"25" doc:"milliseconds added to that gap at random, at most the gap itself" validate:"min=0,max=3600000"`
