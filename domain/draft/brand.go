@@ -123,6 +123,15 @@ func behindBrandPath(href string) (behind string, ok bool) {
 	return "", false
 }
 
+// crumbBrand is what the address of a breadcrumb has behind one of brandPaths, but for /b/, which leads to categories
+// there.
+func crumbBrand(href string) (behind string, ok bool) {
+	if strings.Contains(href, "/b/") {
+		return "", false
+	}
+	return behindBrandPath(href)
+}
+
 // cutBrands takes the breadcrumbs that lead to all products of a brand out of the categories.
 func (p *page) cutBrands(categories map[string]bool) {
 	for i := range p.els {
@@ -130,7 +139,7 @@ func (p *page) cutBrands(categories map[string]bool) {
 		if e.tag != atom.A || e.marks&crumbs == 0 || e.end-e.start > 60 {
 			continue
 		}
-		if behind, ok := behindBrandPath(strings.ToLower(attr(e.node, "href"))); ok && behind == bare(p.of(i)) {
+		if behind, ok := crumbBrand(strings.ToLower(attr(e.node, "href"))); ok && behind == bare(p.of(i)) {
 			delete(categories, labelKey(p.of(i)))
 		}
 	}
@@ -160,10 +169,12 @@ func (p *page) linkedBrands(c *claims, categories map[string]bool) {
 		if v == "" || isLabel(v) || categories[key] || digits(v) == len(v) {
 			continue
 		}
+		_, crumb := crumbBrand(href)
+		crumb = crumb && e.marks&crumbs != 0
 		switch d := abs(e.start - p.els[p.title].start); {
 		case len(key) > 1 && strings.Contains(name, " "+key+" "):
 			c.add(v, p.w[brandLinkWithin], Page)
-		case d < brandReach && (e.marks&crumbs != 0 || !p.beside(i)) && len(key) > 1 && strings.HasPrefix(behind, bare(v)):
+		case d < brandReach && (crumb || !p.beside(i)) && len(key) > 1 && strings.HasPrefix(behind, bare(v)):
 			c.add(v, p.w[brandLink], Page)
 		}
 	}

@@ -31,7 +31,11 @@ func TestAmountsBeside(t *testing.T) {
 		{"a warranty in Estonian", `<p>Pikendatud garantii: 146,70 €</p><p>978,00 € / tk</p>`, "978.00", ""},
 		{"a payment a month in Latvian", `<p>nomaksa no 1,90 €</p><p>49,90 €</p>`, "49.90", ""},
 		{"a price for members", `<p>Members: £44.90</p><p>£49.90</p>`, "49.90", ""},
+		{"a price for others than members", `<p>Ikke-medlem 49,90 kr.</p><p>Medlem 39,90 kr.</p>`, "49.90", ""},
+		{"a membership", `<p>Membership: £49.90</p>`, "49.90", ""},
 		{"one in Danish", `<p>Medlemspris <b>39,90 kr.</b></p><p>49,90 kr.</p>`, "49.90", ""},
+		{"of a seller's other product", `<p>$5.00</p>` + cart + `<ul><li><h4><a href="/p/9?seller=4">Shade</a></h4><b>$3.00</b></li></ul>`,
+			"5.00", ""},
 		{"one with the shop's card", `<p>$ 49.990</p><p>Precio tarjeta: $ 39.990</p>`, "49990", ""},
 		{"per piece", `<p>49,90 € / Stück</p><p>12,00 € / kg</p>`, "49.90", ""},
 		{"a bid and where bids began", `<p>Starting price $90</p><p>$400</p>`, "400", ""},
@@ -161,6 +165,8 @@ func TestBrands(t *testing.T) {
 			<a href="/b/lights">Lights</a><h1>Lamp</h1>`, ""},
 		{"a breadcrumb that leads to a brand", `<nav class="breadcrumb"><a href="/">Home</a> <a href="/brands">Brands</a>
 			<a href="/brands/lumen">Lumen</a></nav><h1>Lamp</h1>`, "Lumen"},
+		{"a category that is a breadcrumb", `<nav class="breadcrumb"><a href="/">Home</a> <a href="/b/electronics">Electronics</a>
+			<a href="/b/tv">TV</a></nav><h1>Screen</h1>`, ""},
 		{"a category that the name has", `<ol class="breadcrumb"><li><a href="/">Home</a></li><li><a href="/lumen">Lumen</a></li>
 			</ol><a href="/brand/lumen">Lumen</a><h1>Lumen lamp</h1>`, "Lumen"},
 		{"a category that a label names", `<ol class="breadcrumb"><li><a href="/">Home</a></li><li><a href="/lumen">Lumen</a></li>

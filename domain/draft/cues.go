@@ -26,9 +26,13 @@ var (
 		"ordinarie", "tidigare", "førpris", "før", "vejl*", "normalpris*", "ovh", "norm.", "старая цена", "экономия",
 		"通常価格", "参考価格", "定価", "原價", "市價", "建議售價", "قبل", "كان", "discount*", "rabatt*", "remise", "sconto",
 		"descuento", "desconto", "rabat", "pvpr"}
-	cuesExtra = []string{"member*", "medlem*", "*klubpris*", "*clubpreis*", "mitglied*", "prix membre*", "prix adhérent*",
-		"precio soci*", "precio tarjeta", "prezzo soci", "ledenprijs", "jäsen*", "shipping",
-		"delivery", "postage", "p&p", "*versand*", "lieferung*", "porto",
+	// a membership is a product, and who is no member pays the price
+	cuesMember = []string{"member", "membership price", "medlem", "medlemmer*", "medlemmar*", "medlemspri*", "*klubpris*",
+		"*clubpreis*", "mitglied", "mitglieder*", "mitgliedspreis*", "prix membre*", "prix adhérent*", "precio soci*",
+		"precio tarjeta", "prezzo soci", "ledenprijs", "jäsenhin*", "jäsenet", "jäsenille"}
+	cuesNoMember = []string{"non-member*", "non member*", "nonmember*", "not a member", "ikke-medlem*", "ikke medlem*",
+		"icke-medlem*", "nicht-mitglied*", "nichtmitglied*", "non-membre*", "no soci*"}
+	cuesExtra = []string{"shipping", "delivery", "postage", "p&p", "*versand*", "lieferung*", "porto",
 		"paketpost", "livraison",
 		"frais de port", "spedizione", "consegna", "envío", "envio", "gastos de", "dostaw*", "wysyłk*", "doprava",
 		"doručení", "livrare", "transport", "transportkosten", "frete", "verzending", "verzendkosten", "bezorg*",
@@ -151,7 +155,8 @@ func (p *page) cued(before, after string) float64 {
 	if containsAny(before, cuesWas) || slices.Contains(cuesWasAlone, label) || ofDays.MatchString(before) {
 		points += p.w[priceCueWas]
 	}
-	if containsAny(before, cuesExtra) || containsAny(before, cuesExtraFurther) || tier.MatchString(before) {
+	if containsAny(before, cuesMember) && !containsAny(before, cuesNoMember) ||
+		containsAny(before, cuesExtra) || containsAny(before, cuesExtraFurther) || tier.MatchString(before) {
 		points += p.w[priceCueExtra]
 	} else if points == 0 && slices.Contains(cuesPrice, label) {
 		points += p.w[priceCuePrice]

@@ -136,7 +136,7 @@ func (p *page) headsElsewhere(i int) bool {
 // linkAround says that the element k, which is in i, is in or holds a link to another page, and that neither names a
 // brand or a seller.
 func (p *page) linkAround(k, i int) bool {
-	if containsAny(strings.ToLower(p.of(k)), soldBy) {
+	if beginsWithAny(strings.ToLower(p.of(k)), soldBy) {
 		return false
 	}
 	elsewhere := func(at int) bool {
@@ -157,16 +157,17 @@ func (p *page) linkAround(k, i int) bool {
 	return false
 }
 
-// The words before a seller's name, and the parts of addresses that lead to one's page.
+// The words before a seller's name, and the ends of addresses that lead to one's page, and not to one of the seller's
+// products.
 var (
 	soldBy = []string{"sold by", "sold and shipped by", "shipped by", "offered by", "verkauf durch", "verkauft von",
 		"verkauf und versand durch", "angeboten von", "vendu par", "vendu et expédié par", "proposé par", "vendido por",
 		"ofrecido por", "vendido e entregue por", "venduto da", "offerto da", "verkocht door", "verkoop door",
 		"aangeboden door",
-		"sprzedawca", "sprzedaje", "prodejce", "prodává", "predajca", "predáva", "vânzător", "vândut de", "eladó", "säljs av",
+		"sprzedawca", "sprzedaje", "prodejce", "prodává", "predajca", "predáva", "vânzător", "vândut de", "eladó:", "säljs av",
 		"sælges af", "selges av", "myyjä", "satıcı", "продавец", "продавець", "販売元", "販売者", "賣家", "卖家", "판매자"}
-	sellerPath = regexp.MustCompile(`[/?&](?:sellers?|merchants?|h(?:ae|ä)ndler|verk(?:ae|ä)ufer|vendeurs?|vendedor(?:es)?|` +
-		`venditor[ei]|verkopers?|sprzedawc[ay]|prodejc[ei]|satici|magaza)[/=]`)
+	sellerPath = regexp.MustCompile(`/(?:sellers?|merchants?|h(?:ae|ä)ndler|verk(?:ae|ä)ufer|vendeurs?|vendedor(?:es)?|` +
+		`venditor[ei]|verkopers?|sprzedawc[ay]|prodejc[ei]|satici|magaza)/[^/?#]+/?(?:[?#]|$)`)
 )
 
 // A shape holds the traits that an element shares with its like: parent, tag and first class.

@@ -50,6 +50,8 @@ func TestIsProduct(t *testing.T) {
 		{"a page of a brand with two products", `<h1>Lumen</h1><ul><li class="item"><h4><a href="/a">Lamp</a></h4><b class="price">$9.90</b>
 			<a class="button" href="/cart?a=1">Add to cart</a></li><li class="item"><h4><a href="/b">Shade</a></h4><b class="price">$4.90</b>
 			<a class="button" href="/cart?b=1">Add to cart</a></li></ul>`, false},
+		{"a page of a seller with one product", `<h1>Lumen</h1><p>Brass.</p><article><h3><a href="/seller/lumen/p/12">Lamp</a></h3>
+			<p>$9.90</p>` + cart + `</article>`, false},
 		{"a page of a brand with one product", `<h1>Lumen</h1><ul><li class="item"><h4><a href="/a">Lamp</a></h4><b class="price">$9.90</b>
 			<a class="button" href="/cart?a=1">Add to cart</a></li></ul>`, false},
 		{"a blog post that shows a product", ld + `{"@type":"BlogPosting","headline":"How we made it"}</script><h1>How we made it</h1>

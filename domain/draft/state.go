@@ -3,6 +3,7 @@ package draft
 import (
 	"cmp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/mtlrent/conveyor/domain/price"
 )
@@ -202,7 +203,7 @@ func currencyIn(scripts []string) string {
 			}
 			i += n + len(word)
 			is := strings.IndexAny(script[i:min(i+16, len(script))], ":=")
-			if is < 0 || !currencyKeys[keyBefore(script, i+is)] {
+			if is < 0 || !currencyKeys[keyBefore(script, i+is)] || script[i+is] == '=' && isParameter(script[:i]) {
 				continue
 			}
 			v := cmp.Or(valueAfter(script, i+is+1), fieldAfter(script, i+is+1, currencyFields))
@@ -216,6 +217,15 @@ func currencyIn(scripts []string) string {
 		}
 	}
 	return code
+}
+
+// isParameter says that the name that s ends in is one of a function's parameters, which may have a default:
+// function (amount, currency = "USD").
+func isParameter(s string) bool {
+	s = strings.TrimRight(strings.TrimRightFunc(s[max(len(s)-40, 0):], func(r rune) bool {
+		return r < utf8.RuneSelf && isWord(byte(r))
+	}), " ")
+	return strings.HasSuffix(s, "(") || strings.HasSuffix(s, ",")
 }
 
 // keyBefore is the object key that ends before a colon, lower case without separators; "" = none.

@@ -43,7 +43,7 @@ var conditions = []string{"if", "when", "once", "in case", "items", "products", 
 var wholeSubjects = []string{"status", "availab*", "disponibilit*", "disponibilidad*", "verfügbarkeit", "lagerstatus",
 	"stock*", "lager*", "statut", "stato", "estado", "stan", "stav", "beschikbaarheid", "tillgänglighet", "tilgængelighed",
 	"tilgjengelighet", "saatavuus", "наличие", "наявність", "διαθεσιμότητα", "online", "sorry", "unfortunately", "leider",
-	"désolé", "note", "notice", "hinweis", "attention", "sold by us", "this", "dieser", "ce", "cet", "este", "dit", "item",
+	"désolé", "helaas", "temporal*", "midlertidig*", "laos", "laost", "toode", "currently", "momentan*", "note", "notice", "hinweis", "attention", "sold by us", "this", "dieser", "ce", "cet", "este", "dit", "item",
 	"product", "article", "artikel", "produit", "prodotto", "producto", "produto", "produkt", "товар*", "*商品*", "*상품*",
 	"*庫存*", "*库存*", "*在庫*", "*재고*", "זמינות", "מלאי", "התוצר", "التوفر"}
 
@@ -114,24 +114,34 @@ func ofWhole(lower, name string) bool {
 
 // outNames are the parts of the product's names that have the words for sold out in them, lower case, each with the
 // word that follows: "sold out tour" of "Sold Out Tour T-Shirt". Words that nothing follows, or a sign, are no part of a
-// name: "Lamp – Sold out".
+// name, "Lamp – Sold out", nor are those that stand out, "SOLD OUT Lamp".
 func outNames(names []string) []string {
 	var out []string
 	for _, name := range names {
+		as := name
 		name = strings.ToLower(name)
 		start, end := outAt(name)
-		if start < 0 || !strings.HasPrefix(name[end:], " ") {
+		if start < 0 || !strings.HasPrefix(name[end:], " ") || len(as) == len(name) && shouted(as[start:end], as[end:]) {
 			continue
 		}
 		next := strings.IndexFunc(name[end+1:], func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 		if next < 0 {
 			next = len(name) - end - 1
 		}
-		if next > 0 {
+		if next > 0 && !behindOut[name[end+1:end+1+next]] {
 			out = append(out, name[start:end+1+next])
 		}
 	}
 	return out
+}
+
+// behindOut are words that go on with a statement: "sold out online".
+var behindOut = wordSet("online at in until till for on and again now bis im und en et y e em i w v")
+
+// shouted says that words are in capitals, and the word behind them is not: "SOLD OUT Lamp".
+func shouted(words, behind string) bool {
+	next, _, _ := strings.Cut(strings.TrimLeft(behind, " "), " ")
+	return words == strings.ToUpper(words) && next != strings.ToUpper(next)
 }
 
 // withoutName cuts out of a line, lower case, what is a part of the product's name.
@@ -216,7 +226,9 @@ func (p *page) amongChoices(i int, line string) bool {
 // beginsElsewhere says that the element i begins with a link to another page which names something: another product.
 func (p *page) beginsElsewhere(i int) bool {
 	for k := i + 1; k <= min(p.els[i].last, i+mostOfCard) && p.els[k].start == p.els[i].start; k++ {
-		if p.els[k].tag != atom.A || !p.leadsElsewhere(attr(p.els[k].node, "href")) {
+		href := strings.ToLower(attr(p.els[k].node, "href"))
+		if _, brand := behindBrandPath(href); p.els[k].tag != atom.A || brand || picture.MatchString(href) ||
+			!p.leadsElsewhere(href) {
 			continue
 		}
 		text := strings.ToLower(p.of(k))
@@ -226,6 +238,9 @@ func (p *page) beginsElsewhere(i int) bool {
 	}
 	return false
 }
+
+// picture is the end of an address of a picture, to which a gallery leads.
+var picture = regexp.MustCompile(`\.(?:jpe?g|png|webp|gif|avif)(?:[?#]|$)`)
 
 // mostChoice is how many bytes the text of a choice has at most.
 const mostChoice = 80

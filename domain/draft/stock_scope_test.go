@@ -139,6 +139,11 @@ func TestSoldOutBeside(t *testing.T) {
 		{"no pickup", `<p class="availability">Pickup currently unavailable at Leith Walk</p>` + cart, draft.InStock},
 		{"other products in a list", `<aside><ul><li><a href="/b4">Board 4</a> $62.00 <span>Out of stock</span></li><li>
 			<a href="/b3">Board 3</a> $41.00 <span>Out of stock</span></li></ul></aside>`, draft.InStock},
+		{"in a list, when, in Spanish", `<ul><li>Temporalmente agotado</li><li>Envío gratis</li></ul>`, draft.OutOfStock},
+		{"in a list, in Dutch", `<ul><li>Helaas uitverkocht</li><li>Gratis verzending</li></ul>`, draft.OutOfStock},
+		{"in a list, in Norwegian", `<ul><li>Midlertidig utsolgt</li><li>Fri frakt</li></ul>`, draft.OutOfStock},
+		{"in a list, when", `<ul><li>Currently sold out</li><li>Free shipping</li></ul>`, draft.OutOfStock},
+		{"behind a picture in a list", `<ul><li><a href="/img/5.jpg">Zoom</a><p>Out of stock</p></li></ul>`, draft.OutOfStock},
 		{"a link beside it in a list", `<ul><li><a href="/stores">Availability</a>: out of stock</li></ul>`, draft.OutOfStock},
 		{"not enough, in Italian", `<p>Non ci sono abbastanza prodotti in magazzino</p>`, draft.OutOfStock},
 		{"not enough, in French", `<p>Il n'y a pas assez de produits en stock</p>`, draft.OutOfStock},
@@ -180,6 +185,9 @@ func TestNamedSoldOut(t *testing.T) {
 		name + price + `<p>Sold Out Tour T-Shirt: sold out</p>`:                                                         draft.OutOfStock,
 		`<title>Lamp</title><h1>Lamp – Sold out</h1>` + price:                                                           draft.OutOfStock,
 		`<title>Sold out: Lamp</title><h1>Sold out: Lamp</h1>` + price:                                                  draft.OutOfStock,
+		`<title>SOLD OUT Lamp</title><h1>SOLD OUT Lamp</h1>` + price:                                                    draft.OutOfStock,
+		`<title>SOLD OUT TOUR</title><h1>SOLD OUT TOUR</h1>` + price:                                                    draft.InStock,
+		`<title>Lamp</title><h1>Lamp sold out online</h1>` + price:                                                      draft.OutOfStock,
 		`<title>Lamp</title><h1>Lamp (sold out)</h1>` + price:                                                           draft.OutOfStock,
 		`<title>Indisponible Rupture de stock roman</title><h1>Rupture de stock roman</h1>` + price + `<p>En stock</p>`: draft.InStock,
 	} {
