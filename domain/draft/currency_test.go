@@ -20,6 +20,7 @@ func TestCurrencyOfScripts(t *testing.T) {
 		{"a choice of objects", `<p>$49.90</p><script>x([{"currency":{"code":"CAD"}},{"currency":{"code":"USD"}}])</script>`, ""},
 		{"an object of other things", `<p>$49.90</p><script>x({"currency":{"label":"CAD","next":{"code":"CAD"}}})</script>`, ""},
 		{"a variable", `<p>$49.90</p><script>var shopCurrency = 'CAD';</script>`, "CAD"},
+		{"a default beside a key", `<p>$49.90</p><script>t.currency="USD"; x({"currency":"CAD"})</script>`, "CAD"},
 		{"a parameter", `<p>$49.90</p><script>function f(n, currency = "USD") {} x({"currency":"CAD"})</script>`, "CAD"},
 		{"a comparison", `<p>$49.90</p><script>if (currency == "CAD") { x() }</script>`, ""},
 		{"a sign of one currency", `<p>€49.90</p><script>x({"currency":"CAD"})</script>`, "EUR"},

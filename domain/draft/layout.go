@@ -164,8 +164,8 @@ var (
 		"verkauf und versand durch", "angeboten von", "vendu par", "vendu et expédié par", "proposé par", "vendido por",
 		"ofrecido por", "vendido e entregue por", "venduto da", "offerto da", "verkocht door", "verkoop door",
 		"aangeboden door",
-		"sprzedawca", "sprzedaje", "prodejce", "prodává", "predajca", "predáva", "vânzător", "vândut de", "eladó:", "säljs av",
-		"sælges af", "selges av", "myyjä", "satıcı", "продавец", "продавець", "販売元", "販売者", "賣家", "卖家", "판매자"}
+		"sprzedawca", "sprzedaje", "prodejce", "prodává", "predajca", "predáva", "vânzător", "vândut de", "eladó:",
+		"säljs av", "sælges af", "selges av", "myyjä", "satıcı", "продавец", "продавець", "販売元", "販売者", "賣家", "卖家", "판매자"}
 	sellerPath = regexp.MustCompile(`/(?:sellers?|merchants?|h(?:ae|ä)ndler|verk(?:ae|ä)ufer|vendeurs?|vendedor(?:es)?|` +
 		`venditor[ei]|verkopers?|sprzedawc[ay]|prodejc[ei]|satici|magaza)/[^/?#]+/?(?:[?#]|$)`)
 )

@@ -187,10 +187,12 @@ var currencyKeys = wordSet(`currency currencycode pricecurrency currencyiso curr
 // currencyFields are those of an object that a currency is: {"active": "CAD", "rate": "1.0"}.
 var currencyFields = wordSet("active code isocode currencycode")
 
-// currencyIn is the currency that scripts name, "" where they name none or, as for a choice of them, several.
+// currencyIn is the currency that scripts name, "" where they name none or, as for a choice of them, several. What they
+// assign, which may be a default, counts where no key names one.
 func currencyIn(scripts []string) string {
 	const word = "urrency"
-	code := ""
+	const several = "-"
+	var key, assigned string
 	left := maxScripts
 	for _, script := range scripts {
 		if left -= len(script); left < 0 {
@@ -207,16 +209,23 @@ func currencyIn(scripts []string) string {
 				continue
 			}
 			v := cmp.Or(valueAfter(script, i+is+1), fieldAfter(script, i+is+1, currencyFields))
+			code := &key
+			if script[i+is] == '=' {
+				code = &assigned
+			}
 			switch {
-			case !isCode(v) || price.CurrencyOf(v, price.Hint{}) == "" || v == code:
-			case code == "":
-				code = v
+			case !isCode(v) || price.CurrencyOf(v, price.Hint{}) == "" || v == *code:
+			case *code == "":
+				*code = v
 			default:
-				return ""
+				*code = several
 			}
 		}
 	}
-	return code
+	if code := cmp.Or(key, assigned); code != several {
+		return code
+	}
+	return ""
 }
 
 // isParameter says that the name that s ends in is one of a function's parameters, which may have a default:

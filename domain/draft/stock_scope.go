@@ -43,8 +43,9 @@ var conditions = []string{"if", "when", "once", "in case", "items", "products", 
 var wholeSubjects = []string{"status", "availab*", "disponibilit*", "disponibilidad*", "verfügbarkeit", "lagerstatus",
 	"stock*", "lager*", "statut", "stato", "estado", "stan", "stav", "beschikbaarheid", "tillgänglighet", "tilgængelighed",
 	"tilgjengelighet", "saatavuus", "наличие", "наявність", "διαθεσιμότητα", "online", "sorry", "unfortunately", "leider",
-	"désolé", "helaas", "temporal*", "midlertidig*", "laos", "laost", "toode", "currently", "momentan*", "note", "notice", "hinweis", "attention", "sold by us", "this", "dieser", "ce", "cet", "este", "dit", "item",
-	"product", "article", "artikel", "produit", "prodotto", "producto", "produto", "produkt", "товар*", "*商品*", "*상품*",
+	"désolé", "helaas", "temporal*", "midlertidig*", "laos", "laost", "toode", "currently", "momentan*", "note", "notice",
+	"hinweis", "attention", "sold by us", "this", "dieser", "ce", "cet", "este", "dit", "item", "product",
+	"article", "artikel", "produit", "prodotto", "producto", "produto", "produkt", "товар*", "*商品*", "*상품*",
 	"*庫存*", "*库存*", "*在庫*", "*재고*", "זמינות", "מלאי", "התוצר", "التوفر"}
 
 // theseWords make the product of otherThings: "this gift set", "in store and online".
@@ -203,7 +204,7 @@ func (p *page) amongChoices(i int, line string) bool {
 		default:
 			continue
 		}
-		if e.tag == atom.Li && p.beginsElsewhere(i) {
+		if e.tag == atom.Li && p.beginsElsewhere(i) && p.anotherElsewhere(i) {
 			return true
 		}
 		own := p.of(i)
@@ -233,6 +234,24 @@ func (p *page) beginsElsewhere(i int) bool {
 		}
 		text := strings.ToLower(p.of(k))
 		if n, _ := outAt(text); n < 0 && mayName(text) {
+			return true
+		}
+	}
+	return false
+}
+
+// anotherElsewhere says that an element like i beside it begins with such a link, too: a single one may lead to a page
+// about the product.
+func (p *page) anotherElsewhere(i int) bool {
+	like, alike := p.shape(i), 0
+	for k := range p.childElements(p.els[i].parent) {
+		if k == i || p.shape(k) != like {
+			continue
+		}
+		if alike++; alike > mostAlike {
+			break
+		}
+		if p.beginsElsewhere(k) {
 			return true
 		}
 	}

@@ -144,6 +144,8 @@ func TestSoldOutBeside(t *testing.T) {
 		{"in a list, in Norwegian", `<ul><li>Midlertidig utsolgt</li><li>Fri frakt</li></ul>`, draft.OutOfStock},
 		{"in a list, when", `<ul><li>Currently sold out</li><li>Free shipping</li></ul>`, draft.OutOfStock},
 		{"behind a picture in a list", `<ul><li><a href="/img/5.jpg">Zoom</a><p>Out of stock</p></li></ul>`, draft.OutOfStock},
+		{"behind a link of one item", `<ul><li><a href="/wishlist/5">Add to wishlist</a> <b>Out of stock</b></li></ul>`,
+			draft.OutOfStock},
 		{"a link beside it in a list", `<ul><li><a href="/stores">Availability</a>: out of stock</li></ul>`, draft.OutOfStock},
 		{"not enough, in Italian", `<p>Non ci sono abbastanza prodotti in magazzino</p>`, draft.OutOfStock},
 		{"not enough, in French", `<p>Il n'y a pas assez de produits en stock</p>`, draft.OutOfStock},

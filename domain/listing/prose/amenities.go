@@ -349,16 +349,30 @@ func (p *Prose) elsewhere(i int, amenity string) bool {
 		}
 	}
 	w := p.word(i + 1)
-	return w == "municipale" || w == "publique" || w == "publiques" || p.farBehind(i)
+	return w == "municipale" || w == "publique" || w == "publiques" ||
+		(amenity == "gym" || amenity == "pool") && p.farBehind(i)
 }
 
 // farBehind tells whether the words behind the thing at i, up to a comma, say that it is elsewhere: "pool and rec
-// centre nearby", "salle de sport de l'autre côté de la rue".
+// centre nearby", "salle de sport de l'autre côté de la rue". "Gym with shops nearby", "gym across the hall" and
+// "piscine à deux pas du métro" are the home's.
 func (p *Prose) farBehind(i int) bool {
-	for k := i + 1; k <= i+7 && !p.stop(k) && p.sym(k) != ',' && p.word(k) != "building" && p.word(k) != "immeuble"; k++ {
-		switch w := p.word(k); {
-		case w == "nearby", w == "across" || w == "accross", p.seq(k, "l", "autre", "cote"), p.seq(k, "a", "deux", "pas"):
+	for k := i + 1; k <= i+7 && !p.stop(k) && p.sym(k) != ','; k++ {
+		switch p.word(k) {
+		case "building", "immeuble", "with", "avec", "on", "in", "dans", "sur":
+			return false
+		case "nearby":
 			return true
+		case "across", "accross":
+			return p.seq(k+1, "the", "street") || p.seq(k+1, "the", "road")
+		case "l":
+			if p.seq(k, "l", "autre", "cote") {
+				return true
+			}
+		case "a":
+			if p.seq(k, "a", "deux", "pas") {
+				return p.listEnds(k + 3)
+			}
 		}
 	}
 	return false

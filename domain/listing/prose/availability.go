@@ -226,7 +226,7 @@ func (p *Prose) freeAt(i int) (value string, from, to int) {
 			"actuellement", "aujourd":
 			return "now", i, k
 		case "today":
-			if !p.booked(k) {
+			if !p.booked(k) && p.word(k+1) != "only" {
 				return "now", i, k
 			}
 		case "right":

@@ -84,7 +84,7 @@ func (p *Prose) bathroomStart(i int) int {
 		if p.sym(k) == '/' {
 			k--
 		}
-		if p.num(i-1) == nil || p.word(k) != "b" || p.num(k-1) == nil || p.words[i].space {
+		if p.num(i-1) == nil || p.word(k) != "b" || p.num(k-1) == nil || p.words[i].space || p.ofUnit(k-1) {
 			return -1
 		}
 	}

@@ -153,14 +153,22 @@ func (m bedroomMention) added() int {
 	return n
 }
 
+// ofUnit tells whether the number at i is that of a unit: "units 2B/3B".
+func (p *Prose) ofUnit(i int) bool {
+	w := p.word(i - 1)
+	return unitMarks[w] || w == "units" || w == "apts" || w == "suites"
+}
+
 // thenBaths reads "2B2B", "2B/1B" and "2B2Ba".
 func (m bedroomMention) thenBaths() (to int, den bool) {
 	p, k, baths := m.p, m.next, m.next+1
 	if p.sym(baths) == '/' {
+		if p.ofUnit(m.at) {
+			return 0, false
+		}
 		baths++
 	}
-	if p.word(k) == "b" && !p.words[k].space && p.num(baths) != nil &&
-		(p.word(baths+1) == "b" || p.word(baths+1) == "ba") {
+	if p.word(k) == "b" && !p.words[k].space && p.num(baths) != nil && (p.word(baths+1) == "b" || p.word(baths+1) == "ba") {
 		return k, false
 	}
 	return 0, false

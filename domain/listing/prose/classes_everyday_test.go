@@ -170,6 +170,7 @@ var everydayClasses = map[string][]classCase{
 		{"Je pars en voyage le 3 mars", ""},
 		{"Ready to move in", "available=now"},
 		{"Ready to move in May 1st", "available=05-01"},
+		{"Available today only for viewing", ""},
 		{"Move-in ready condo", "type=condo available=?"},
 		{"Available late January", "available=01-31"},
 		{"July 1 move-in special", ""},
@@ -185,6 +186,7 @@ var everydayClasses = map[string][]classCase{
 		{"Two 4-piece bathrooms", "bathrooms=2"},
 		{"1 4pc bath", "bathrooms=1"},
 		{"2B/1B apartment", "bedrooms=2 bathrooms=1"},
+		{"Units 2B/3B available", ""},
 		{"3B/2B townhouse", "bedrooms=3 bathrooms=2 type=townhouse"},
 	},
 	"what a tenant adds for it": {
@@ -229,6 +231,9 @@ var everydayClasses = map[string][]classCase{
 		{"Garage disponible en sus", "parking=extra parking_type=indoor"},
 		{"Street parking", "parking=street"},
 		{"A beautiful spot to relax outdoors", ""},
+		{"One private outdoor space", ""},
+		{"3 bedrooms with one outdoor space included", "bedrooms=3"},
+		{"Un grand espace extérieur", ""},
 		{"One outdoor spot to relax", ""},
 	},
 	"amenities of the neighbourhood": {
@@ -239,5 +244,9 @@ var everydayClasses = map[string][]classCase{
 		{"Gym and pool in the building, park nearby", "has=gym,pool"},
 		{"Pool, gym, shops nearby", "has=gym,pool"},
 		{"Piscine et tennis à deux pas", "lacks=pool"},
+		{"Gym with shops nearby", "has=gym"},
+		{"Gym across the hall", "has=gym"},
+		{"Private yard and schools nearby", "has=yard"},
+		{"Piscine et gym à deux pas du métro", "has=pool,gym"},
 	},
 }

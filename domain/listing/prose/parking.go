@@ -220,7 +220,7 @@ func (p *Prose) spotsAt(i, k int) int {
 	t := p.num(k)
 	n := numberWords[p.word(k)]
 	switch {
-	case t == nil && n > 0 && (p.word(k-1) == "for" || parkingSpots[p.word(k+1)]): // "for one", "one spot"
+	case t == nil && n > 0 && (p.word(k-1) == "for" || parkingSpots[p.word(k+1)]): // "for one", "- one spot"
 	case t == nil || t.dec > 0 || t.digits != 1 || t.half:
 		return 0
 	default:

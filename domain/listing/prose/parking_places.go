@@ -75,7 +75,7 @@ func (p *Prose) carPlaces(i int) parkingMention {
 			p.countedStall(i)) {
 			return p.parkingAt(i)
 		}
-	case "spot", "spots", "space", "spaces", "place", "espace": // "one exterior spot", "une place extérieure"
+	case "spot", "spots", "place": // "one exterior spot", "une place extérieure"
 		if p.placeOfCar(i) {
 			return p.parkingAt(i)
 		}
@@ -110,7 +110,8 @@ func (p *Prose) placeForCars(i int) parkingMention {
 }
 
 // placeOfCar tells whether the "spot" or "place" at i, which a number counts, is for a car by where it is, and is all
-// that its item has: "one exterior spot", "une place extérieure". "One outdoor spot to relax" is none.
+// that its item has: "one exterior spot", "une place extérieure". "One outdoor spot to relax" is none, nor is a
+// "space", which may be a balcony.
 func (p *Prose) placeOfCar(i int) bool {
 	k, end := i-1, i+1
 	if parkingPlaces[parkingBefore[p.word(k)]] != "" {
