@@ -911,11 +911,13 @@ func TestMessagePlans(t *testing.T) {
 		token, claims := m.claim(t, 100)
 		m.record(t, token, accepted, claims...)
 	}
+	m.exec(t, `UPDATE messages SET wa_user_was = o.was FROM (SELECT id, 'CA.' || n || CASE WHEN n > 995 THEN ' CA.0' ELSE '' END AS was
+		FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM messages) m WHERE n <= 1000) o WHERE messages.id = o.id`)
 	for set, names := range map[string][]string{
 		"SELECT": {"sqlMessageExpire", "sqlMessageReleaseRest", "sqlCampaignRetry", "sqlCampaignDrop",
 			"sqlMessagesOfCampaign", "sqlMessagesOfCampaignSome", "sqlMessagesDirect", "sqlMessagesDirectSome", "sqlMessageGet", "sqlMessageAttempts"},
 		strings.ReplaceAll(texts["sqlMessagePlan"], "true)", "false)"): {"sqlMessageRelease", "sqlMessageRecord",
-			"sqlReportFind", "sqlReportApply", "sqlMessageDead"},
+			"sqlReportFind", "sqlReportApply", "sqlMessageDead", "sqlWebhookAnswered"},
 	} {
 		conn, err := m.pool.Acquire(ctx)
 		require.NoError(t, err)
@@ -930,6 +932,9 @@ func TestMessagePlans(t *testing.T) {
 				plan := dbtest.GenericPlan(ctx, t, conn.Conn(), name+before, texts[name])
 				for _, table := range []string{"messages", "message_attempts", "contacts"} {
 					require.NotContains(t, plan, "Seq Scan on "+table, "%s after %s", name, before)
+				}
+				if name == "sqlWebhookAnswered" {
+					require.Contains(t, plan, "Scan using messages_wa_users_were ", before)
 				}
 			}
 		}

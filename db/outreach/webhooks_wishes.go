@@ -23,6 +23,9 @@ const (
 	sqlWebhookSenders = `/* sqlWebhookSenders */
 SELECT phone_number_id, tenant FROM senders WHERE phone_number_id = ANY ($1)`
 
+	// Of those who had several user IDs before, only messages_wa_users_were has few rows. Its condition holds for no NULL,
+	// but must not say so: then the planner, which takes it for true of a third of all messages, reads all of
+	// messages_wa_user_was.
 	sqlWebhookAnswered = `/* sqlWebhookAnswered */
 SELECT wamid, tenant, digest, coalesce(starts_with(wa_user, '` + sqlMoved + `'), false) FROM messages
 WHERE wamid = ANY ($1) AND digest <> ''
@@ -31,7 +34,7 @@ UNION SELECT ltrim(wa_user, '` + sqlMoved + `'), tenant, digest, starts_with(wa_
 WHERE wa_user = ANY ($3) AND digest <> ''
 UNION SELECT wa_user_was, tenant, digest, true FROM messages WHERE wa_user_was = ANY ($3) AND digest <> ''
 UNION SELECT was, tenant, digest, true FROM messages, unnest(string_to_array(wa_user_was, ' ')) AS was
-WHERE wa_user_was IS NOT NULL AND strpos(wa_user_was, ' ') > 0 AND was = ANY ($3) AND digest <> ''`
+WHERE coalesce(strpos(wa_user_was, ' '), 0) > 0 AND was = ANY ($3) AND digest <> ''`
 )
 
 // The latest of a person's wishes counts, by the time that Meta gives, in whatever order they are told, and told again.
