@@ -56,8 +56,8 @@ func (m Mapping) has(field string) bool {
 
 // mapColumns says which column is what: as given, as the export has it that the headers are of, as a header says, and,
 // where no column is a phone or an address by that, as the values in it look. What reaches another person by its
-// header, or by what stands above that (groups), counts where nothing else is there. A file with neither is
-// fault.Invalid.
+// header, or by what stands above that (groups), counts where nothing else is there (standIns, others). A file with
+// neither is fault.Invalid.
 func mapColumns(columns, groups []string, sample [][]string, o Options) (Mapping, []Reason, error) {
 	m := make(Mapping, len(columns))
 	folded := make([]string, len(columns))
@@ -70,7 +70,8 @@ func mapColumns(columns, groups []string, sample [][]string, o Options) (Mapping
 	if err := given(m, folded, o.Mapping, taken); err != nil {
 		return nil, nil, err
 	}
-	own := func(i int) bool { return !another(folded[i]) && (i >= len(groups) || !another(fold(groups[i]))) }
+	grouped := func(i int) bool { return i < len(groups) && holdsAny(fold(groups[i]), others) }
+	own := func(i int) bool { return !holdsAny(folded[i], others) && !grouped(i) }
 	aside := map[int]Column{}
 	p := exportOf(folded)
 	if p.name != "" {
@@ -97,7 +98,7 @@ func mapColumns(columns, groups []string, sample [][]string, o Options) (Mapping
 		if taken[k.field] {
 			k, sure, why = known{}, 0, "" // a person said which column it is
 		}
-		if !own(i) && (sure < 1 || !another(f)) {
+		if sure < 1 && another(f) || grouped(i) {
 			aside[i] = Column{Header: m[i].Header, Field: k.field, Rank: k.rank, Confidence: sure, Why: why}
 			continue
 		}
@@ -107,16 +108,28 @@ func mapColumns(columns, groups []string, sample [][]string, o Options) (Mapping
 		sureOnly(m, field)
 	}
 	oneRole(m)
-	byContent(m, folded, sample, o.Region, taken, own)
+	reach := []string{FieldPhone, FieldEmail}
+	for _, field := range reach {
+		none := !m.has(field)
+		for i, c := range aside {
+			if none && c.Field == field && own(i) {
+				c.Why += "; there is no other"
+				m[i] = c
+			}
+		}
+	}
 	if !m.has(FieldPhone) && !m.has(FieldEmail) {
 		for i, c := range aside {
-			if c.Field == FieldPhone || c.Field == FieldEmail {
+			if slices.Contains(reach, c.Field) {
 				c.Why += "; there is nothing else"
 				m[i] = c
 			}
 		}
-		sureOnly(m, FieldPhone)
-		sureOnly(m, FieldEmail)
+	}
+	sureOnly(m, FieldPhone)
+	sureOnly(m, FieldEmail)
+	byContent(m, folded, sample, o.Region, taken, own)
+	if !m.has(FieldPhone) && !m.has(FieldEmail) {
 		byContent(m, folded, sample, o.Region, taken, func(int) bool { return true })
 	}
 	nameAlone(m, folded)

@@ -71,22 +71,28 @@ func ofRole(folded string) bool {
 	return false
 }
 
-// others are words of persons beside the one whom a row is about, and of numbers that one had before.
-var others = foldedList(`landlord|seller|parent|parents|mother|father|mom|mum|dad|spouse|wife|husband|guardian|
-	guarantor|child|doctor|co|emergency|next of kin|ice|brother|sister|old|former|previous|conjoint|conjointe|garant|mere|pere|enfant|
-	bailleur|vendeur|tuteur|tutrice|urgence|urgences|epoux|epouse|ancien|ancienne|madre|padre|hijo|conyuge|tutor|tutora|
-	emergencia|emergencias|esposo|esposa|marido|anterior|antiguo|mae|pai|responsavel|filho|fiador|vendedor|antigo|eltern|
-	mutter|vater|notfall|notfallkontakt|ehepartner|genitore|moglie|marito|emergenza|ouder|noodgeval|родителя|родители|
-	мать|отец|мамы|папы|家长|家長|紧急|緊急|保護者|配偶|الطوارئ`)
+// standIns are words of persons whom lists reach for a child: a number of theirs counts where no header says another,
+// and so an address. Of others, and of what was a number before, nothing counts but where nothing else is there.
+var (
+	standIns = foldedList(`parent|parents|mother|father|mom|mum|dad|guardian|mere|pere|tuteur|tutrice|madre|padre|tutor|
+		tutora|mae|pai|responsavel|eltern|mutter|vater|genitore|ouder|родителя|родители|мать|отец|мамы|папы|家长|家長|保護者`)
+	others = foldedList(`landlord|seller|spouse|wife|husband|guarantor|child|doctor|co|emergency|next of kin|ice|brother|
+		sister|old|former|previous|conjoint|conjointe|garant|enfant|bailleur|vendeur|urgence|urgences|epoux|epouse|ancien|
+		ancienne|hijo|conyuge|emergencia|emergencias|esposo|esposa|marido|anterior|antiguo|filho|fiador|vendedor|antigo|
+		notfall|notfallkontakt|ehepartner|moglie|marito|emergenza|noodgeval|紧急|緊急|配偶|الطوارئ`)
+)
 
-// another says that a folded header has a word of another person.
-func another(folded string) bool {
-	return slices.ContainsFunc(others, func(w string) bool { return holdsWord(folded, w) })
+// holdsAny says that a folded text has one of words.
+func holdsAny(folded string, words []string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return holdsWord(folded, w) })
 }
 
+// another says that a folded header has a word of another person.
+func another(folded string) bool { return holdsAny(folded, standIns) || holdsAny(folded, others) }
+
 // nameOfRole takes the only column of names of a role for the name, where no column has any: "tenant name", else
-// "tenant" alone, where its values are of two words. Of two, student and parent, it is not known whose the telephone
-// is, nor beside a telephone of another person.
+// "tenant" alone, where its values are of two words and differ: an "Owner" may be an agent, a "Lead" hot. Of two,
+// student and parent, it is not known whose the telephone is, nor beside a telephone of others.
 func nameOfRole(m Mapping, folded []string, sample [][]string) {
 	if m.has(FieldName) || m.has(FieldGiven) || m.has(FieldFamily) {
 		return
@@ -107,17 +113,22 @@ func nameOfRole(m Mapping, folded []string, sample [][]string) {
 	}
 	like := func(s string) bool { return strings.ContainsFunc(s, unicode.IsLetter) }
 	if only < 0 {
-		only, like = alone, func(s string) bool { return len(strings.Fields(s)) > 1 && digitsOf(s) == 0 }
+		seen := map[string]bool{}
+		only, like = alone, func(s string) bool {
+			again := seen[s]
+			seen[s] = true
+			return !again && len(strings.Fields(s)) > 1 && digitsOf(s) == 0
+		}
 	}
 	if only < 0 || m[only].Field != "" {
 		return
 	}
 	for i, c := range m {
-		if (c.Field == FieldPhone || c.Field == FieldEmail) && another(folded[i]) != another(folded[only]) {
+		if (c.Field == FieldPhone || c.Field == FieldEmail) && holdsAny(folded[i], others) != holdsAny(folded[only], others) {
 			return
 		}
 	}
-	if part, values := share(sample, only, like); values > 0 && part < .5 {
+	if part, values := share(sample, only, like); values > 0 && part <= .5 {
 		return // French for how many: "nombre de locataire"
 	}
 	m[only].Field, m[only].Confidence, m[only].Why = FieldName, .7, "the only name of a person"

@@ -53,7 +53,7 @@ func (s *sniffer) headed(recs []read) error {
 			f.Columns = append(f.Columns, cleanHeader(c))
 		}
 		if at > 0 && s.options.Skip == nil {
-			s.groups = groupsOf(recs[at-1], len(header.cells))
+			s.groups = groupsOf(recs[at-1], f.Columns)
 		}
 	}
 	if len(f.Columns) > MaxColumns {
@@ -103,18 +103,26 @@ func (s *sniffer) tableAt(recs []read) (at int, why string) {
 	return start, ""
 }
 
-// groupsOf are the groups of columns that a row above the header names, in the first cell of each; none of a title in
-// its only cell.
-func groupsOf(above read, columns int) (groups []string) {
-	if above.filled() < 2 || len(above.cells) > columns {
+// groupsOf are the groups of columns that a row above the header names, in the first cell of each; none where no two
+// columns of different groups have one name, as the row is then a title: "Old customers,,2024".
+func groupsOf(above read, columns []string) (groups []string) {
+	if len(above.cells) > len(columns) {
 		return nil
 	}
-	group := ""
-	for i := range columns {
+	group, twice, of := "", false, map[string]string{}
+	for i, name := range columns {
 		if i < len(above.cells) && strings.TrimSpace(above.cells[i]) != "" {
 			group = above.cells[i]
 		}
 		groups = append(groups, group)
+		if name = fold(name); name != "" {
+			before, ok := of[name]
+			twice = twice || ok && before != group
+			of[name] = group
+		}
+	}
+	if !twice {
+		return nil
 	}
 	return groups
 }
