@@ -192,7 +192,8 @@ var areaHeaders = foldedList(`area code|area|ddd|vorwahl|ortsvorwahl|código de 
 	indicatif régional|code régional|kierunkowy|код города|区号|區號`)
 
 var fillers = []string{"n a", "na", "none", "null", "nil", "nan", "nd", "n d", "s o", "so", "tbd", "empty", "unknown",
-	"anonymous", "anonyme", "anonym", "not available", "missing", "blank", "undefined", "vide", "neant", "aucun", "aucune", "inconnu",
+	"anonymous", "anonyme", "anonym", "not available", "missing",
+	"blank", "undefined", "vide", "neant", "aucun", "aucune", "inconnu",
 	"sans", "sans objet", "non disponible", "ninguno",
 	"ninguna", "sin", "nenhum", "nenhuma", "keine", "kein", "keiner", "k a", "unbekannt", "nessuno", "nessuna", "geen",
 	"onbekend"}
