@@ -52,6 +52,10 @@ var Guards = []string{"--disable-quic", "--force-webrtc-ip-handling-policy=disab
 // where an http one was asked for.
 const asAsked = "HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,HttpsFirstModeIncognito"
 
+// ownPages are the features by which Chromium has pages of its own in each window, for the address bar: a third of the
+// work of a page.
+const ownPages = "WebUIOmniboxPopup,WebUIOmniboxAimPopup"
+
 // Advised are the arguments that a Chromium needs that others start for us, beside those that open its DevTools.
 var Advised = append(slices.Clone(Guards), "--disable-features="+asAsked)
 
@@ -74,9 +78,8 @@ func Args(profile string, sandbox bool) []string {
 		"--disable-background-networking", "--disable-component-update", "--disable-default-apps", "--disable-extensions",
 		"--disable-sync", "--disable-domain-reliability", "--no-pings", "--password-store=basic", "--use-mock-keychain",
 		"--disable-dev-shm-usage", "--disable-breakpad", "--disable-component-extensions-with-background-pages",
-		// The last two are pages of Chromium's own in each window, for the address bar: a third of the work of a draft.
 		"--disable-features=" + asAsked + ",SpareRendererForSitePerProcess,OptimizationHints,MediaRouter,Translate," +
-			"InterestFeedContentSuggestions,WebUIOmniboxPopup,WebUIOmniboxAimPopup",
+			"InterestFeedContentSuggestions," + ownPages,
 		// Pages in the background, as all are here, go on at their full pace.
 		"--disable-background-timer-throttling", "--disable-backgrounding-occluded-windows",
 		"--disable-renderer-backgrounding",

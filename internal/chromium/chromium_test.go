@@ -28,6 +28,7 @@ func TestCheck(t *testing.T) {
 func TestLinkDriver(t *testing.T) {
 	t.Parallel()
 	const builtins, browser = "package/lib/utils/isomorphic/builtins.js", "package/lib/server/chromium/crBrowser.js"
+	const switches = "package/lib/server/chromium/chromiumSwitches.js"
 	dir := t.TempDir()
 	node, err := os.Executable()
 	if err != nil {
@@ -68,11 +69,13 @@ func TestLinkDriver(t *testing.T) {
 	}
 	write(builtins, "{configurable: false}")
 	write(browser, "a;\ncontext = this._defaultContext;\n")
+	write(switches, "[\n\"PaintHolding\",\n\"Translate\"\n];")
 	for range 2 { // the second time nothing is left to do
 		if err := chromium.LinkDriver(dir, node, true); err != nil {
 			t.Fatal(err)
 		}
 		holds(builtins, "{configurable: true}")
+		holds(switches, "[\n\"PaintHolding\",\n\"Translate,WebUIOmniboxPopup,WebUIOmniboxAimPopup\"\n];")
 		holds(browser, "a;\ncontext = null;\n")
 	}
 	write(builtins, "{configurable: false} {configurable: false}")

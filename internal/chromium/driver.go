@@ -125,6 +125,8 @@ var patches = []struct{ file, old, new string }{
 	// A driver that connects to a shared Chromium would attach to the pages of all its other clients, and wait for a busy
 	// one of them before it is connected.
 	{"package/lib/server/chromium/crBrowser.js", "context = this._defaultContext;", "context = null;"},
+	// The scrapers' Chromium would open the pages of its address bar in each window, too.
+	{"package/lib/server/chromium/chromiumSwitches.js", "\"Translate\"\n]", "\"Translate," + ownPages + "\"\n]"},
 }
 
 // patch makes the changes to a driver, in which some of them may have been made already.
