@@ -1,9 +1,11 @@
 package backlog_test
 
 import (
-	"reflect"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/domain/backlog"
 )
@@ -36,15 +38,9 @@ func TestConcerns(t *testing.T) {
 		{Code: "dead_letters_open", Severity: "failed", Subject: "scraped.kijiji", Count: 15,
 			Text: "dead letters of scraped.kijiji (invalid): 15", Filter: map[string]string{"queue": "scraped.kijiji", "class": "invalid"}},
 	}
-	if !reflect.DeepEqual(r.Concerns, want) {
-		t.Errorf("concerns are\n%+v, want\n%+v", r.Concerns, want)
-	}
+	require.Equal(t, want, r.Concerns)
 	for i, text := range r.Warnings {
-		if text != r.Concerns[i].Text {
-			t.Errorf("warning %d is %q, its concern %q", i, text, r.Concerns[i].Text)
-		}
+		assert.Equal(t, r.Concerns[i].Text, text, i)
 	}
-	if len(r.Warnings) != len(want)-1 {
-		t.Errorf("there are %d warnings", len(r.Warnings))
-	}
+	require.Equal(t, len(want)-1, len(r.Warnings))
 }

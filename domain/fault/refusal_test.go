@@ -4,6 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/fault"
 )
 
@@ -11,14 +14,10 @@ func TestRefusalWaits(t *testing.T) {
 	t.Parallel()
 	want := 30 * time.Second
 	for n, wait := range fault.RefusalWaits {
-		if wait != min(want, time.Hour) {
-			t.Errorf("wait after refusal %d = %s; want %s", n+1, wait, min(want, time.Hour))
-		}
+		assert.Equal(t, min(want, time.Hour), wait, n+1)
 		want *= 2
 	}
-	if last := fault.RefusalWaits[len(fault.RefusalWaits)-1]; last != time.Hour {
-		t.Errorf("the last wait is %s; want 1h", last)
-	}
+	require.Equal(t, time.Hour, fault.RefusalWaits[len(fault.RefusalWaits)-1], "the last wait")
 }
 
 func TestRefusals(t *testing.T) {
@@ -30,8 +29,6 @@ func TestRefusals(t *testing.T) {
 		{0, 0}, {-time.Second, 0}, {time.Second, 2}, {30 * time.Second, 2}, {31 * time.Second, 3}, {90 * time.Second, 3},
 		{time.Hour, 8}, {24 * time.Hour, 31},
 	} {
-		if got := fault.Refusals(tt.after); got != tt.want {
-			t.Errorf("Refusals(%s) = %d; want %d", tt.after, got, tt.want)
-		}
+		assert.Equal(t, tt.want, fault.Refusals(tt.after), tt.after)
 	}
 }

@@ -3,6 +3,8 @@ package fault_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/mtlrent/conveyor/domain/fault"
 )
 
@@ -17,9 +19,7 @@ func TestOfStatus(t *testing.T) {
 		fault.Invalid:   {400, 402, 405, 406, 407, 409, 411, 412, 413, 414, 415, 416, 418, 422, 423, 426, 431, 499},
 	} {
 		for _, status := range statuses {
-			if got := fault.OfStatus(status); got != class {
-				t.Errorf("OfStatus(%d) = %q; want %q", status, got, class)
-			}
+			assert.Equal(t, class, fault.OfStatus(status), status)
 		}
 	}
 }

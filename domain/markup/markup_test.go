@@ -10,6 +10,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
 
 	"github.com/mtlrent/conveyor/domain/markup"
@@ -19,13 +21,9 @@ import (
 func read(t *testing.T, page string) markup.Data {
 	t.Helper()
 	doc, err := html.Parse(strings.NewReader(page))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	base, err := url.Parse("https://shop.example/p/1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return markup.Read(doc, base)
 }
 
@@ -67,9 +65,7 @@ func check(t *testing.T, syntax markup.Syntax, pages []page) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			d := read(t, tt.html)
-			if got := show(d.Items); got != tt.want {
-				t.Errorf("%s\nhas  %s\nwant %s", tt.html, got, tt.want)
-			}
+			assert.Equal(t, tt.want, show(d.Items), tt.html)
 			for _, i := range d.Items {
 				if i.Syntax != syntax || i.Node == nil {
 					t.Errorf("an item of %s at %v, want %s", i.Syntax, i.Node, syntax)
@@ -247,9 +243,7 @@ func TestMeta(t *testing.T) {
 	if !maps.EqualFunc(d.Meta, want, slices.Equal) {
 		t.Errorf("meta is %q, want %q", d.Meta, want)
 	}
-	if got := show(d.Items); got != "WebPage{inside=no}" {
-		t.Errorf("items are %s", got)
-	}
+	require.Equal(t, "WebPage{inside=no}", show(d.Items))
 	d = read(t, `<body><meta itemprop="price" content="5"><div typeof="Product"><meta property="name" content="x"><meta property="og:type" content="y">`)
 	want = map[string][]string{"price": {"5"}, "og:type": {"y"}}
 	if !maps.EqualFunc(d.Meta, want, slices.Equal) {
@@ -270,9 +264,7 @@ func TestData(t *testing.T) {
 	for _, i := range d.Find("Product") {
 		names = append(names, i.Text("name"))
 	}
-	if !slices.Equal(names, []string{"1", "2", "3", "4"}) {
-		t.Errorf("products are %q", names)
-	}
+	require.Equal(t, []string{"1", "2", "3", "4"}, names)
 	if len(d.Items) != 4 || len(d.Find("Offer", "AggregateOffer")) != 2 || len(d.Find()) != 0 || len(d.Find("Nothing")) != 0 {
 		t.Errorf("data is %s", show(d.Items))
 	}
@@ -281,9 +273,7 @@ func TestData(t *testing.T) {
 		t.Errorf("types are %q", p.Types)
 	}
 	for prop, want := range map[string]string{"name": "2", "brand": "A B", "sku": "x", "offers": "o", "none": ""} {
-		if got := p.Text(prop); got != want {
-			t.Errorf("Text(%q) = %q, want %q", prop, got, want)
-		}
+		assert.Equal(t, want, p.Text(prop), prop)
 	}
 	if got := show(p.Items("offers")); got != "Offer{price=1} AggregateOffer{}" || p.Items("name") != nil {
 		t.Errorf("offers are %s", got)
@@ -358,17 +348,13 @@ func FuzzRead(f *testing.F) {
 		if err := dec.Decode(&want); err != nil || len(d.Items) != 1 || depth(want) > 60 || !plain(want) {
 			return
 		}
-		if got := showItem(d.Items[0]); got != showItem(&markup.Item{Types: []string{"P"}, Props: props("v", want)}) {
-			t.Errorf("%s is read as %s", s, got)
-		}
+		assert.Equal(t, showItem(&markup.Item{Types: []string{"P"}, Props: props("v", want)}), showItem(d.Items[0]), s)
 	})
 }
 
 // walk looks for an item that is a part of itself.
 func walk(t *testing.T, i *markup.Item, open map[*markup.Item]bool, deep int) {
-	if open[i] {
-		t.Fatal("an item is a part of itself")
-	}
+	require.False(t, open[i], "an item is a part of itself")
 	if deep > 8 {
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
 
 	"github.com/mtlrent/conveyor/domain/markup"
@@ -22,9 +23,7 @@ func TestPages(t *testing.T) {
 	dir := filepath.Join(sharedtest.Dir(t, "the markup of real shops"), "data", "products")
 	list := sharedtest.Read(t, filepath.Join(dir, "ground-truth.json"))
 	var pages map[string]struct{ URL string }
-	if err := json.Unmarshal(list, &pages); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(list, &pages))
 	products := map[markup.Syntax]int{}
 	prices, none := 0, 0
 	for name, page := range pages {
@@ -52,21 +51,13 @@ func TestPages(t *testing.T) {
 func readPage(t *testing.T, path, address string) markup.Data {
 	t.Helper()
 	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer f.Close()
 	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	doc, err := html.Parse(z)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	base, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return markup.Read(doc, base)
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/page"
 	"github.com/mtlrent/conveyor/domain/web"
 )
@@ -23,9 +25,7 @@ func BenchmarkRead(b *testing.B) {
 	for b.Loop() {
 		r := page.Read(body, page.ReadOptions{Text: true})
 		base, err := web.NewBase("http://127.0.0.1:8080/api/org/site/Class1.html")
-		if err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
 		for _, l := range r.Links {
 			if _, ok := base.Resolve(l.Href); !ok {
 				b.Fatal(l)

@@ -3,13 +3,12 @@ package page_test
 import (
 	"bytes"
 	"fmt"
-	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
 
@@ -88,12 +87,8 @@ func TestReadLinks(t *testing.T) {
 				}
 				got = append(got, l.Href)
 			}
-			if !slices.Equal(got, tt.want) {
-				t.Errorf("Links = %q; want %q", got, tt.want)
-			}
-			if r.Cut != (tt.o.MaxLinks > 0) {
-				t.Errorf("Cut = %t", r.Cut)
-			}
+			assert.Equal(t, tt.want, got)
+			assert.Equal(t, tt.o.MaxLinks > 0, r.Cut)
 		})
 	}
 }
@@ -134,15 +129,11 @@ func TestReadHead(t *testing.T) {
 		{`<title>` + strings.Repeat("é", 2000), page.Reading{Title: strings.Repeat("é", 512)}},
 		{``, page.Reading{}},
 	} {
-		if got := page.Read([]byte(tt.in), page.ReadOptions{Agent: "conveyorbot"}); !reflect.DeepEqual(got, tt.want) {
-			t.Errorf("Read(%.200q) = %+v; want %+v", tt.in, got, tt.want)
-		}
+		assert.Equal(t, tt.want, page.Read([]byte(tt.in), page.ReadOptions{Agent: "conveyorbot"}), tt.in)
 	}
 	got := page.Read([]byte(`<html xml:lang="fr"><head><title>A <b/>&amp; B</title></head><body><title>no</title>c</body></html>`),
 		page.ReadOptions{XML: true, Text: true})
-	if want := (page.Reading{Title: "A & B", Lang: "fr", Text: "c"}); !reflect.DeepEqual(got, want) {
-		t.Errorf("XHTML = %+v; want %+v", got, want)
-	}
+	require.Equal(t, (page.Reading{Title: "A & B", Lang: "fr", Text: "c"}), got)
 }
 
 func TestReadText(t *testing.T) {
@@ -163,9 +154,7 @@ func TestReadText(t *testing.T) {
 		{"", ""},
 		{" \n ", ""},
 	} {
-		if got := page.Read([]byte(tt.in), page.ReadOptions{Text: true}).Text; got != tt.want {
-			t.Errorf("Text of %q = %q; want %q", tt.in, got, tt.want)
-		}
+		assert.Equal(t, tt.want, page.Read([]byte(tt.in), page.ReadOptions{Text: true}).Text, tt.in)
 	}
 	r := page.Read([]byte("<p>aé é<p>x"), page.ReadOptions{Text: true, MaxText: 5})
 	if r.Text != "aé" || !r.Cut {
@@ -270,9 +259,7 @@ func FuzzRead(f *testing.F) {
 		for _, l := range r.Links {
 			got = append(got, l.Href)
 		}
-		if !slices.Equal(got, hrefs) {
-			t.Errorf("Links of %q = %q; the library: %q", body, got, hrefs)
-		}
+		assert.Equal(t, hrefs, got, body)
 		for _, c := range text {
 			if c >= utf8.RuneSelf || c < ' ' || c == 0x7f {
 				return

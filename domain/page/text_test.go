@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/domain/page"
@@ -33,14 +34,10 @@ func TestText(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if got := page.Text(tt.in); got != tt.want {
-				t.Errorf("Text(%q) = %q; want %q", tt.in, got, tt.want)
-			}
+			assert.Equal(t, tt.want, page.Text(tt.in), tt.in)
 		})
 	}
-	if got := page.Line("a<br>b\nc"); got != "a b c" {
-		t.Errorf("Line = %q", got)
-	}
+	require.Equal(t, "a b c", page.Line("a<br>b\nc"))
 }
 
 func TestTextIsLinear(t *testing.T) {
@@ -61,9 +58,7 @@ func TestFold(t *testing.T) {
 		"4½ À LOUER": "4 1/2 a louer", "Cœur": "coeur", "L’Érablière": "l'erabliere", "pi²": "pi2", "𝟒": "4", "a–b": "a-b",
 		"É": "e", "ﬁn": "fin",
 	} {
-		if got := page.Fold(in); got != want {
-			t.Errorf("Fold(%q) = %q; want %q", in, got, want)
-		}
+		assert.Equal(t, want, page.Fold(in), in)
 	}
 }
 
@@ -92,9 +87,7 @@ func TestMask(t *testing.T) {
 		"4185551234 41111111111111111":           "[phone] 41111111111111111",
 		"41111111111111111":                      "41111111111111111",
 	} {
-		if got := page.Mask(in); got != want {
-			t.Errorf("Mask(%q) = %q; want %q", in, got, want)
-		}
+		assert.Equal(t, want, page.Mask(in), in)
 	}
 }
 
@@ -111,9 +104,8 @@ func FuzzText(f *testing.F) {
 		if line := page.Line(s); strings.ContainsAny(line, "\r\n") {
 			t.Errorf("Line(%q) = %q", s, line)
 		}
-		if folded := page.Fold(p); strings.ToLower(folded) != folded {
-			t.Errorf("Fold(%q) = %q", p, folded)
-		}
+		folded := page.Fold(p)
+		assert.Equal(t, strings.ToLower(folded), folded, p)
 		page.Mask(s)
 	})
 }

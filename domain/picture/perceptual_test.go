@@ -10,6 +10,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"golang.org/x/image/draw"
 
 	"github.com/mtlrent/conveyor/domain/picture"
@@ -40,13 +42,9 @@ func hash(t *testing.T, m image.Image, quality int) uint64 {
 	} else {
 		err = jpeg.Encode(&b, m, &jpeg.Options{Quality: quality})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	photo, err := picture.Read(b.Bytes())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return photo.Perceptual
 }
 
@@ -88,8 +86,6 @@ func TestPerceptualOfLittle(t *testing.T) {
 	for name, m := range map[string]image.Image{
 		"plain": image.NewRGBA(image.Rect(0, 0, 400, 300)), "gradient": gradient, "a pixel": image.NewRGBA(image.Rect(0, 0, 1, 1)),
 	} {
-		if got := hash(t, m, 0); got != 0 {
-			t.Errorf("%s: %x", name, got)
-		}
+		assert.Zero(t, hash(t, m, 0), name)
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/picture"
 )
@@ -46,9 +48,7 @@ func TestThumbnail(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			data, err := picture.Thumbnail(tt.src, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			m, err := jpeg.Decode(bytes.NewReader(data))
 			if err != nil || m.Bounds().Dx() != tt.w || m.Bounds().Dy() != tt.h {
 				t.Fatalf("Thumbnail is %v, %v; want %d x %d", m.Bounds(), err, tt.w, tt.h)
@@ -211,9 +211,7 @@ func tainted(t *testing.T, turn byte) map[string][]byte {
 	t.Helper()
 	var j, p, g bytes.Buffer
 	for _, err := range []error{jpeg.Encode(&j, flag(), nil), png.Encode(&p, flag()), gif.Encode(&g, flag(), nil)} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	withJPEG := bytes.Clone(j.Bytes()[:2])
 	for _, s := range [][]byte{
@@ -256,9 +254,7 @@ func TestReadStrips(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			photo, err := picture.Read(data)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, s := range []string{"SEC", "Exif", "EXIF", "eXIf", "XMP", "45.5231"} {
 				if bytes.Contains(photo.Data, []byte(s)) {
 					t.Errorf("%q is still there:\n%q", s, photo.Data)
@@ -269,13 +265,9 @@ func TestReadStrips(t *testing.T) {
 				t.Error("what the display needs is gone")
 			}
 			before, _, err := image.Decode(bytes.NewReader(data))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			after, _, err := image.Decode(bytes.NewReader(photo.Data))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for y := range before.Bounds().Dy() {
 				for x := range before.Bounds().Dx() {
 					if before.At(x, y) != after.At(x, y) {
@@ -299,13 +291,9 @@ func TestReadTurns(t *testing.T) {
 		data := tainted(t, turn)
 		for _, format := range []string{"jpeg", "png"} {
 			photo, err := picture.Read(data[format])
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			thumb, err := jpeg.Decode(bytes.NewReader(photo.Thumbnail))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			// The picture's left half is red: where is it displayed?
 			w, h, red := 96, 32, image.Pt(5, 16)
 			switch turn {
@@ -346,9 +334,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		again, err := picture.Read(photo.Data)
-		if err != nil {
-			t.Fatalf("a good picture is broken: %v", err)
-		}
+		require.NoError(t, err, "a good picture is broken")
 		if !bytes.Equal(again.Data, photo.Data) || again.Width != photo.Width {
 			t.Error("stripped again it is another")
 		}

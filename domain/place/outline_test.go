@@ -3,6 +3,8 @@ package place_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/mtlrent/conveyor/domain/place"
 )
 
@@ -12,9 +14,7 @@ func TestOutlines(t *testing.T) {
 
 	points := 0
 	for _, o := range place.Outlines() {
-		if len(o.Polygons) == 0 {
-			t.Errorf("%s has no ground", o.Key)
-		}
+		assert.NotEmpty(t, o.Polygons, o.Key)
 		for _, polygon := range o.Polygons {
 			for _, ring := range polygon {
 				points += len(ring)

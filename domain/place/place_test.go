@@ -11,6 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/place"
 )
 
@@ -158,9 +161,7 @@ func TestAll(t *testing.T) {
 		t.Error("All is not sorted by key")
 	}
 	all[0].Name = "changed"
-	if place.All()[0].Name == "changed" {
-		t.Error("All hands out the table itself")
-	}
+	require.NotEqual(t, place.All()[0].Name, "changed", "All hands out the table itself")
 }
 
 func TestHoles(t *testing.T) {
@@ -179,9 +180,7 @@ func TestHoles(t *testing.T) {
 		{"outside", 3.5, 0, false},
 		{"outside, level with a corner", 3, 4, false},
 	} {
-		if got := place.InRings(tt.lat, tt.lon, polygon); got != tt.want {
-			t.Errorf("%s: in = %v; want %v", tt.name, got, tt.want)
-		}
+		assert.Equal(t, tt.want, place.InRings(tt.lat, tt.lon, polygon), tt.name)
 	}
 }
 
@@ -263,12 +262,8 @@ type feature struct {
 func features(tb testing.TB) []feature {
 	tb.Helper()
 	var c struct{ Features []feature }
-	if err := json.Unmarshal(quartiersJSON, &c); err != nil {
-		tb.Fatal(err)
-	}
-	if len(c.Features) != 91 {
-		tb.Fatalf("read %d quartiers; want 91", len(c.Features))
-	}
+	require.NoError(tb, json.Unmarshal(quartiersJSON, &c))
+	require.Len(tb, c.Features, 91)
 	return c.Features
 }
 

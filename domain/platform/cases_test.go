@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/listing/prose"
 	"github.com/mtlrent/conveyor/domain/platform"
@@ -56,9 +58,7 @@ func scoreCases(t *testing.T, path string) {
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var c labelled
-		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
-			t.Fatalf("%s: %v", path, err)
-		}
+		require.NoError(t, json.Unmarshal(lines.Bytes(), &c), path)
 		s := scores[c.Field]
 		if s == nil {
 			s = &score{}
@@ -86,9 +86,7 @@ func scoreCases(t *testing.T, path string) {
 	percent := 100 * float64(total.good) / float64(max(total.all, 1))
 	t.Logf("total %d of %d cases, %.1f %%; %d labels of whole adverts not told by the headline", total.good, total.all,
 		percent, outside)
-	if percent < 97 {
-		t.Errorf("%.1f %% of the cases pass; want 97", percent)
-	}
+	require.GreaterOrEqual(t, percent, 97.0, "percent of the cases that pass")
 }
 
 // compare returns what differs. Labels of "title_labelled" describe a whole advert of which the case holds the title

@@ -14,6 +14,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/platform"
@@ -55,9 +58,7 @@ func rejectsNothing(t *testing.T, p platform.Platform) {
 	if !errors.As(err, &r) {
 		t.Fatalf("Normalize of nothing = %v; want a rejection", err)
 	}
-	if class, _ := fault.Of(err); class != fault.Invalid {
-		t.Errorf("class = %q; want invalid", class)
-	}
+	require.Equal(t, fault.Invalid, fault.ClassOf(err))
 	for _, field := range []string{"title", "price", "bedrooms"} {
 		if !slices.ContainsFunc(r.Reasons, func(r listing.Reason) bool { return r.Field == field }) {
 			t.Errorf("no reason about %s in %+v", field, r.Reasons)
@@ -82,18 +83,14 @@ func accepts(t *testing.T, p platform.Platform) {
 	t.Parallel()
 	raw := plainAdvert(p)
 	l, err := p.Normalize(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if l.Ref != raw.Ref || l.URL != raw.URL || !l.ScrapedAt.Equal(raw.ScrapedAt) || l.PostedAt == nil ||
 		l.RentCents != 95_000 || l.Rooms != 4.5 || l.Bedrooms != 2 ||
 		len(l.ImageURLs) != 1 || l.Latitude == nil || l.Utilities.Heat == nil || l.Pets.Policy != "no" {
 		t.Errorf("Normalize = %+v", l)
 	}
 	for _, field := range []string{"rent_cents", "rooms", "bedrooms", "utilities.heat", "pets", "amenities", "address"} {
-		if l.Sources[field].From == "" {
-			t.Errorf("%s has no source", field)
-		}
+		assert.NotEmpty(t, l.Sources[field].From, field)
 	}
 }
 
@@ -204,8 +201,6 @@ func FuzzNormalize(f *testing.F) {
 		for _, p := range platform.All {
 			check(t, p, raw, p.Name())
 		}
-		if len(listing.ContentHash(raw)) != 64 {
-			t.Error("hash")
-		}
+		assert.Len(t, listing.ContentHash(raw), 64)
 	})
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
 
 	"github.com/mtlrent/conveyor/domain/contract"
@@ -73,9 +75,7 @@ func TestReaders(t *testing.T) {
 				t.Run(f.name, func(t *testing.T) {
 					t.Parallel()
 					got, err := read(p, f.detail(), f.page)
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					sane(t, p, got)
 					if r, ok := got.(scrape.Results); ok && (len(r.Cards) == 0) != strings.HasPrefix(f.name, "empty") {
 						t.Errorf("%d cards", len(r.Cards))
@@ -107,9 +107,7 @@ func siteIsSane(t *testing.T, p platform.Platform) {
 	if s.Delay < time.Second || s.Cooldown < time.Second || s.MaxPages < 1 {
 		t.Errorf("Pace = %+v; want a second and a page at least", s.Pace)
 	}
-	if s != p.Site() {
-		t.Error("Site changes")
-	}
+	require.Equal(t, p.Site(), s, "Site changes")
 }
 
 func asks(t *testing.T, p platform.Platform) {
@@ -117,9 +115,7 @@ func asks(t *testing.T, p platform.Platform) {
 	seen := map[string]bool{}
 	for _, n := range []int{1, 2, 1000} {
 		r, err := p.SearchRequest(p.Site().Start, n)
-		if err != nil {
-			t.Fatalf("page %d: %v", n, err)
-		}
+		require.NoErrorf(t, err, "page %d", n)
 		key, _ := json.Marshal(r)
 		if u, err := url.Parse(r.URL); err != nil || u.Scheme != "https" || u.Host == "" || seen[string(key)] {
 			t.Errorf("page %d = %+v, %v", n, r, err)
@@ -173,9 +169,7 @@ func nowhere(t *testing.T, p platform.Platform, f fixture) {
 	for _, number := range []string{"NaN", "-inf", "1e999", ""} {
 		f.page.Body = quoted.ReplaceAll(body, []byte(`"`+number+`"`))
 		got, err := read(p, f.detail(), f.page)
-		if err != nil {
-			t.Errorf("with coordinates %q: %v", number, err)
-		}
+		assert.NoErrorf(t, err, "with coordinates %q", number)
 		if _, err := json.Marshal(got); err != nil {
 			t.Errorf("with coordinates %q: %v", number, err)
 		}
@@ -192,9 +186,7 @@ func sane(t *testing.T, p platform.Platform, got any) {
 		}
 		seen := map[string]bool{}
 		for _, c := range got.Cards {
-			if seen[c.PlatformID] {
-				t.Errorf("%s is listed twice", c.PlatformID)
-			}
+			assert.False(t, seen[c.PlatformID], c.PlatformID)
 			seen[c.PlatformID] = true
 			message(t, contract.ScrapedListing{Platform: p.Name(), PlatformID: c.PlatformID, URL: c.URL})
 			if c.Title == "" || c.Fingerprint == "" {
@@ -202,9 +194,7 @@ func sane(t *testing.T, p platform.Platform, got any) {
 			}
 			if c.Advert != nil {
 				sane(t, p, *c.Advert)
-				if c.Advert.PlatformID != c.PlatformID {
-					t.Errorf("the card of %s has the advert %s", c.PlatformID, c.Advert.PlatformID)
-				}
+				assert.Equal(t, c.PlatformID, c.Advert.PlatformID, "the card has another advert")
 			}
 		}
 	case scrape.Advert:
@@ -218,9 +208,7 @@ func sane(t *testing.T, p platform.Platform, got any) {
 			}
 		}
 		for name := range got.Attributes {
-			if name == "" {
-				t.Error("an attribute without a name")
-			}
+			assert.NotEmpty(t, name, "an attribute without a name")
 		}
 		if got.PostedAt != nil && got.PostedAt.Location() != time.UTC {
 			t.Errorf("posted at %v", got.PostedAt)
@@ -245,9 +233,7 @@ func sane(t *testing.T, p platform.Platform, got any) {
 func message(t *testing.T, m contract.ScrapedListing) {
 	t.Helper()
 	m.ScrapedAt = time.Unix(1, 0)
-	if err := m.Check(); err != nil {
-		t.Errorf("%q at %q: %v", m.PlatformID, m.URL, err)
-	}
+	require.NoErrorf(t, m.Check(), "%q at %q", m.PlatformID, m.URL)
 	if strings.Contains(m.URL, "#") || !utf8.ValidString(m.URL) {
 		t.Errorf("the address %q", m.URL)
 	}
@@ -305,13 +291,9 @@ func halves(t *testing.T, p platform.Platform, f fixture, whole any) {
 func closed(t *testing.T, body []byte) []byte {
 	t.Helper()
 	doc, err := html.Parse(bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var out bytes.Buffer
-	if err := html.Render(&out, doc); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, html.Render(&out, doc))
 	return out.Bytes()
 }
 
@@ -371,9 +353,7 @@ func fuzzReader(f *testing.F, name string) {
 				sane(t, p, got)
 			}
 		}
-		if !bytes.Equal(page.Body, body) {
-			t.Error("the reader writes to the page")
-		}
+		assert.Equal(t, body, page.Body, "the reader writes to the page")
 		_, _ = p.SearchRequest(address, 2)
 	})
 }

@@ -4,6 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/scrape"
 	"github.com/mtlrent/conveyor/domain/web"
 )
@@ -12,14 +15,10 @@ func TestRevisitWaits(t *testing.T) {
 	t.Parallel()
 	want := 10 * time.Minute
 	for n, wait := range scrape.RevisitWaits {
-		if wait != min(want, 6*time.Hour) {
-			t.Errorf("wait after failure %d = %s; want %s", n+1, wait, min(want, 6*time.Hour))
-		}
+		assert.Equal(t, min(want, 6*time.Hour), wait, n+1)
 		want *= 2
 	}
-	if last := scrape.RevisitWaits[len(scrape.RevisitWaits)-1]; last != 6*time.Hour {
-		t.Errorf("the last wait is %s; want 6h", last)
-	}
+	require.Equal(t, 6*time.Hour, scrape.RevisitWaits[len(scrape.RevisitWaits)-1], "the last wait")
 }
 
 func TestBackoff(t *testing.T) {

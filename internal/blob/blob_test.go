@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	gblob "gocloud.dev/blob"
 	"gocloud.dev/blob/driver"
@@ -34,13 +35,9 @@ import (
 func open(t *testing.T, location string) *blob.Store {
 	t.Helper()
 	s, err := blob.Open(t.Context(), location)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, s.Close())
 	})
 	return s
 }
@@ -75,17 +72,13 @@ func TestPutImage(t *testing.T) {
 				{blob.ThumbnailKey(key), "small", `"` + wantSum + `-5"`},
 			} {
 				o, err := s.Open(t.Context(), tt.key)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				got, err := io.ReadAll(o)
 				if err != nil || string(got) != tt.content || o.Size != int64(len(got)) || o.ContentType != "image/jpeg" ||
 					o.ETag != tt.etag || o.ModTime.IsZero() {
 					t.Errorf("Open(%q) = %+v, %q, %v; want %+v", tt.key, o, got, err, tt)
 				}
-				if err := o.Close(); err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, o.Close())
 			}
 		})
 	}
@@ -97,9 +90,7 @@ func TestPutImage(t *testing.T) {
 			}
 			return err
 		})
-		if len(files) != 2 {
-			t.Errorf("the folder holds %q; want the picture and its thumbnail, nothing else", files)
-		}
+		assert.Len(t, files, 2, files)
 	})
 }
 
@@ -109,13 +100,9 @@ func TestPutImageMendsShortFiles(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, "file://"+dir)
 	key, _, err := s.PutImage(t.Context(), []byte("whole"), "png")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	file := filepath.Join(dir, filepath.FromSlash(key))
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	if _, _, err := s.PutImage(t.Context(), []byte("whole"), "png"); err != nil {
 		t.Fatal(err)
 	}
@@ -128,14 +115,10 @@ func TestServe(t *testing.T) {
 	t.Parallel()
 	s := open(t, t.TempDir())
 	key, _, err := s.PutImage(t.Context(), []byte("0123456789"), "webp")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	serve := func(header, value string) *httptest.ResponseRecorder {
 		o, err := s.Open(t.Context(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer func() { _ = o.Close() }()
 		w := httptest.NewRecorder()
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
@@ -161,9 +144,7 @@ func TestKeys(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := open(t, filepath.Join(dir, "store"))
-	if err := os.WriteFile(filepath.Join(dir, "secret.jpg"), []byte("secret"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "secret.jpg"), []byte("secret"), 0o600))
 	sum := strings.Repeat("ab", 32)
 	for _, tt := range []struct {
 		key   string
@@ -454,7 +435,5 @@ func TestDiskFull(t *testing.T) {
 	if class, _ := fault.Of(err); class != fault.Transient || !strings.Contains(fmt.Sprint(err), "the disk is full") {
 		t.Errorf("PutImage on a full disk = %v (%s); want transient", err, class)
 	}
-	if published {
-		t.Error("half a file was published")
-	}
+	require.False(t, published, "half a file was published")
 }

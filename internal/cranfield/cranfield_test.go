@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/internal/cranfield"
 )
 
@@ -20,14 +22,10 @@ func TestRead(t *testing.T) {
 		"cran.qry.xml":      "<xml><top><num> 1</num><title>\nwhat wing .\n</title></top><top><num> 4</num><title>air</title></top></xml>",
 		"cranqrel.trec.txt": "1 0 1 1\n1 0 2 0\n2 0 2 3\n",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	c, err := cranfield.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if len(c.Documents) != 2 || c.Documents[0] != (cranfield.Document{Number: 1, Title: "a wing", Text: "a wing\nof air"}) {
 		t.Errorf("documents %v", c.Documents)
 	}

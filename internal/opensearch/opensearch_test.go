@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/search"
 	"github.com/mtlrent/conveyor/internal/opensearch"
@@ -34,14 +37,10 @@ func address(t *testing.T) string {
 func open(t *testing.T, address string) *opensearch.Engine {
 	t.Helper()
 	e, err := opensearch.New(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(e.Close)
 	t.Cleanup(func() {
-		if err := e.Drop(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, e.Drop(context.WithoutCancel(t.Context())))
 	})
 	return e
 }
@@ -82,9 +81,7 @@ func page(id, revision int64, text string) search.Page {
 func ids(t *testing.T, e *opensearch.Engine, text string) (out []int64) {
 	t.Helper()
 	r, err := e.Search(t.Context(), search.Query{Text: text, Limit: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, h := range r.Hits {
 		out = append(out, h.ID)
 	}
@@ -152,9 +149,7 @@ func TestRebuild(t *testing.T) {
 	e := open(t, address(t))
 	do := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	do(e.Index(t.Context(), []search.Page{page(1, 1, "first words"), page(2, 1, "second words"), page(3, 1, "third words")}))
 	do(e.Begin(t.Context(), generation))
@@ -162,21 +157,13 @@ func TestRebuild(t *testing.T) {
 	do(e.Begun(t.Context(), generation))
 	do(e.Index(t.Context(), []search.Page{page(4, 1, "fourth words"), page(1, 2, "renewed words")}))
 	do(e.Remove(t.Context(), []int64{2}))
-	if got := ids(t, e, "words"); !slices.Equal(got, []int64{1, 3, 4}) {
-		t.Errorf("during the rebuild: %d", got)
-	}
+	require.Equal(t, []int64{1, 3, 4}, ids(t, e, "words"), "during the rebuild")
 	do(e.Index(t.Context(), []search.Page{page(1, 1, "first words"), page(3, 1, "third words")})) // the walk, overtaken
 	do(e.Finish(t.Context(), generation))
 	do(e.Finish(t.Context(), generation))
-	if got := ids(t, e, "words"); !slices.Equal(got, []int64{1, 3, 4}) {
-		t.Errorf("after the rebuild: %d", got)
-	}
-	if got := ids(t, e, "renewed"); !slices.Equal(got, []int64{1}) {
-		t.Errorf("an older revision replaced a newer one: %d", got)
-	}
-	if err := e.Finish(t.Context(), neverBegun); err == nil {
-		t.Error("a generation that was never begun is used")
-	}
+	require.Equal(t, []int64{1, 3, 4}, ids(t, e, "words"), "after the rebuild")
+	require.Equal(t, []int64{1}, ids(t, e, "renewed"), "an older revision replaced a newer one")
+	require.Error(t, e.Finish(t.Context(), neverBegun), "a generation that was never begun is used")
 	for range 2 { // it does not make it either
 		if class, _ := fault.Of(e.Begun(t.Context(), neverBegun)); class != fault.Conflict {
 			t.Errorf("a generation that was never begun goes on: %q", class)
@@ -191,9 +178,7 @@ func TestTwoEngines(t *testing.T) {
 	e, other := open(t, at), open(t, at+"-other")
 	do := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	do(other.Index(t.Context(), []search.Page{page(1, 1, "other words"), page(2, 1, "and other words")}))
 	do(e.Index(t.Context(), []search.Page{page(1, 2, "words")}))
@@ -201,9 +186,7 @@ func TestTwoEngines(t *testing.T) {
 	do(e.Begin(t.Context(), generation))
 	do(e.Finish(t.Context(), generation))
 	do(e.Drop(t.Context()))
-	if got := ids(t, other, "other"); !slices.Equal(got, []int64{1, 2}) {
-		t.Errorf("found %d", got)
-	}
+	require.Equal(t, []int64{1, 2}, ids(t, other, "other"))
 	if class, _ := fault.Of(e.Begin(t.Context(), "other-1")); class != fault.Invalid {
 		t.Errorf("a generation that is an index of another engine is %q", class)
 	}
@@ -222,12 +205,8 @@ func TestRemoveThenLate(t *testing.T) {
 		{func() error { return e.Index(t.Context(), []search.Page{page(1, 1, "words")}) }, nil},
 		{func() error { return e.Index(t.Context(), []search.Page{page(1, 2, "words")}) }, []int64{1}},
 	} {
-		if err := step.do(); err != nil {
-			t.Fatal(err)
-		}
-		if got := ids(t, e, "words"); !slices.Equal(got, step.want) {
-			t.Errorf("got %d, expected %d", got, step.want)
-		}
+		require.NoError(t, step.do())
+		assert.Equal(t, step.want, ids(t, e, "words"))
 	}
 }
 
@@ -235,17 +214,11 @@ func TestFailures(t *testing.T) {
 	t.Parallel()
 	server := opensearchtest.Start(t)
 	e, err := opensearch.New(strings.Replace(server.URL, "http://", "http://admin:s3cret@", 1) + "/pages")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	pages := []search.Page{page(1, 1, "words"), page(2, 1, "words")}
 	server.Fail(opensearchtest.Failure{Status: 400, Type: "validation_exception", Path: "pages-1"})
-	if class, _ := fault.Of(e.Index(t.Context(), pages)); class != fault.Transient {
-		t.Errorf("an index that cannot be made is %s of the pages", class)
-	}
-	if err := e.Index(t.Context(), pages); err != nil {
-		t.Fatal(err)
-	}
+	require.Equal(t, fault.Transient, fault.ClassOf(e.Index(t.Context(), pages)), "an index that cannot be made")
+	require.NoError(t, e.Index(t.Context(), pages))
 	for _, tt := range []struct {
 		fail  opensearchtest.Failure
 		class fault.Class
@@ -272,21 +245,15 @@ func TestFailures(t *testing.T) {
 		}
 	}
 	server.Fail(opensearchtest.Failure{Status: 504, Type: "timeout", Path: "_bulk", After: true})
-	if err := e.Index(t.Context(), []search.Page{page(3, 1, "words")}); err == nil {
-		t.Error("a lost answer is no error")
-	}
+	require.Error(t, e.Index(t.Context(), []search.Page{page(3, 1, "words")}), "a lost answer is no error")
 	if err := e.Index(t.Context(), []search.Page{page(3, 1, "words")}); err != nil { // again
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := e.Index(ctx, pages); err == nil {
-		t.Error("the context was ignored")
-	}
+	require.Error(t, e.Index(ctx, pages), "the context was ignored")
 	gone, err := opensearch.New("http://admin:s3cret@127.0.0.1:1/pages")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	err = gone.Index(t.Context(), pages)
 	if class, _ := fault.Of(err); class != fault.Transient || strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("a server that is away: %v", err)
@@ -303,9 +270,7 @@ func TestBadPage(t *testing.T) {
 	if class, _ := fault.Of(err); class != fault.Invalid || !strings.Contains(err.Error(), "page 2") {
 		t.Errorf("got %v, %s", err, class)
 	}
-	if got := ids(t, e, "again"); !slices.Equal(got, []int64{3}) {
-		t.Errorf("found %d", got)
-	}
+	require.Equal(t, []int64{3}, ids(t, e, "again"))
 	server.FailItem("1", opensearchtest.Failure{Status: 429, Type: "rejected_execution_exception"})
 	err = e.Index(t.Context(), []search.Page{page(1, 1, "words"), page(2, 1, "words")})
 	if class, _ := fault.Of(err); class != fault.Throttled { // what may pass comes first
@@ -324,9 +289,7 @@ func TestSplit(t *testing.T) {
 	for i := range 5 {
 		pages = append(pages, page(int64(i+1), 1, fmt.Sprintf("page%d ", i)+strings.Repeat("lorem ipsum ", 3_500))) // 40 KB
 	}
-	if err := e.Index(t.Context(), pages); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, e.Index(t.Context(), pages))
 	if got := ids(t, e, "lorem"); len(got) != 5 {
 		t.Errorf("found %d", got)
 	}
@@ -334,33 +297,23 @@ func TestSplit(t *testing.T) {
 	for _, r := range server.Requests() {
 		if strings.Contains(r, "_bulk") {
 			bulks++
-			if want := "POST /conveyor-pages-1.write/_bulk?refresh=wait_for&require_alias=true"; r != want {
-				t.Errorf("got %s, expected %s", r, want)
-			}
+			assert.Equal(t, "POST /conveyor-pages-1.write/_bulk?refresh=wait_for&require_alias=true", r)
 		}
 	}
 	if bulks != 3 {
 		t.Errorf("%d requests", bulks)
 	}
 	server.Fail(opensearchtest.Failure{Status: 413, Type: "content_too_large_exception", Path: "_bulk"})
-	if err := e.Index(t.Context(), []search.Page{page(8, 1, "eight"), page(9, 1, "nine")}); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, e.Index(t.Context(), []search.Page{page(8, 1, "eight"), page(9, 1, "nine")}))
 	huge := page(10, 1, strings.Repeat("lorem ipsum ", 11_000))
 	err := e.Index(t.Context(), []search.Page{huge, page(11, 1, "eleven")})
-	if class, _ := fault.Of(err); class != fault.Invalid {
-		t.Errorf("a page that is too large: %v", err)
-	}
-	if got := ids(t, e, "eleven"); !slices.Equal(got, []int64{11}) {
-		t.Errorf("found %d", got)
-	}
+	require.Equal(t, fault.Invalid, fault.ClassOf(err), "a page that is too large")
+	require.Equal(t, []int64{11}, ids(t, e, "eleven"))
 }
 
 func TestDeepPage(t *testing.T) {
 	t.Parallel()
 	e := open(t, opensearchtest.Start(t).URL)
 	_, err := e.Search(t.Context(), search.Query{Text: "words", Limit: 10, After: &search.Position{Rank: 9_995}})
-	if class, _ := fault.Of(err); class != fault.Invalid {
-		t.Errorf("got %v", err)
-	}
+	require.Equal(t, fault.Invalid, fault.ClassOf(err))
 }

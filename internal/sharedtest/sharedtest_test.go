@@ -78,13 +78,9 @@ func TestDirBeside(t *testing.T) {
 	top := t.TempDir()
 	deep := filepath.Join(top, "repository", "a", "b")
 	for _, d := range []string{deep, filepath.Join(top, "shared")} {
-		if err := os.MkdirAll(d, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(d, 0o755))
 	}
-	if err := os.WriteFile(filepath.Join(top, "repository", "go.mod"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(top, "repository", "go.mod"), nil, 0o600))
 	t.Setenv("CONVEYOR_SHARED", "")
 	t.Chdir(deep)
 	path, r := dir(t)

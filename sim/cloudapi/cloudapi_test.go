@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
@@ -120,9 +121,7 @@ func (w *world) post(t *testing.T) {
 	go func() { ran <- w.Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
-		if err := <-ran; err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, <-ran)
 	})
 }
 

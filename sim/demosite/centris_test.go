@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/scrape"
@@ -29,9 +32,7 @@ func searchCentris(t testing.TB, site *demosite.Site, n int) (scrape.Results, er
 	t.Helper()
 	p := reader(t, demosite.Centris)
 	r, err := p.SearchRequest(centrisStart(t), n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return p.ReadSearch(load(t, site, r))
 }
 
@@ -68,9 +69,7 @@ func TestCentris(t *testing.T) {
 			}
 			seen[c.PlatformID] = true
 			got, err := p.ReadAdvert(load(t, site, web.Request{URL: c.URL}))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if cents := got.Price.AmountCents; (cents == nil) != (a.PriceCents == nil) || cents != nil && *cents != *a.PriceCents {
 				t.Errorf("%s costs %v; want %v", c.PlatformID, got.Price, a.PriceCents)
 			}
@@ -100,26 +99,20 @@ func TestCentrisFaults(t *testing.T) {
 	site, _ := clocked(demosite.Options{})
 	for _, n := range []int{1, 2} {
 		for kind, want := range map[string]fault.Class{"429": fault.Throttled, "shape": fault.Invalid, "half": fault.Invalid} {
-			if err := site.Break(demosite.Fault{Platform: demosite.Centris, Kind: kind}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, site.Break(demosite.Fault{Platform: demosite.Centris, Kind: kind}))
 			if _, err := searchCentris(t, site, n); class(err) != want {
 				t.Errorf("page %d, %s: %v is %q; want %q", n, kind, err, class(err), want)
 			}
 			site.Mend("")
 		}
 	}
-	if err := site.Break(demosite.Fault{Platform: demosite.Centris, Kind: "empty"}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, site.Break(demosite.Fault{Platform: demosite.Centris, Kind: "empty"}))
 	if r, err := searchCentris(t, site, 1); err != nil || len(r.Cards) != 0 || r.Total != 0 {
 		t.Errorf("no adverts: %+v, %v", r, err)
 	}
 	for _, query := range []string{"page=0", "page=x", ""} {
 		p := load(t, site, web.Request{URL: host + "/Property/GetInscriptions?" + query, JSON: `{"page":1}`})
-		if p.Status != 404 {
-			t.Errorf("?%s = %d", query, p.Status)
-		}
+		assert.Equal(t, 404, p.Status, query)
 	}
 	if u, err := url.Parse(centrisStart(t)); err != nil || u.Query().Get("q") == "" {
 		t.Errorf("the search has no q: %v", err)
@@ -144,13 +137,9 @@ func TestHomesOnTwoSites(t *testing.T) {
 		same, pairs := 0, 0
 		for k := range 40 {
 			a, err := site.Advert(demosite.Centris, strconv.Itoa(20_000_001+k))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			b, err := site.Advert(demosite.Kijiji, strconv.Itoa(1_900_000_001+k))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			one, ok1 := read(demosite.Centris, a)
 			two, ok2 := read(demosite.Kijiji, b)
 			if !ok1 || !ok2 {

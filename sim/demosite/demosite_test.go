@@ -13,6 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/sim/demosite"
 )
 
@@ -26,9 +29,7 @@ func TestPhoto(t *testing.T) {
 				t.Errorf("Photo(%q, %d) changes", id, n)
 			}
 			name := fmt.Sprint(id, " ", n)
-			if was := seen[string(data)]; was != "" {
-				t.Errorf("Photo(%s) is Photo(%s)", name, was)
-			}
+			assert.Empty(t, seen[string(data)], name)
 			seen[string(data)] = name
 			m, err := jpeg.Decode(bytes.NewReader(data))
 			if err != nil || m.Bounds() != image.Rect(0, 0, 800, 600) {
@@ -81,9 +82,7 @@ func TestSite(t *testing.T) {
 		if w.Code != tt.code || name != "" && w.Header().Get(name) != value {
 			t.Errorf("GET %s = %d %v; want %d, %s", tt.path, w.Code, w.Header(), tt.code, tt.header)
 		}
-		if w.Header().Get("X-Demo") == "" {
-			t.Errorf("GET %s does not say that it is a demo", tt.path)
-		}
+		assert.NotEmpty(t, w.Header().Get("X-Demo"), tt.path)
 	}
 	if hits := site.Hits("/bad/503-then-ok/a"); len(hits) != 3 || !hits[0].Equal(now) {
 		t.Errorf("Hits = %v; want three at %s", hits, now)
@@ -92,9 +91,7 @@ func TestSite(t *testing.T) {
 	w := httptest.NewRecorder()
 	site.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
 	for _, want := range []string{"demo site", "/photos/1/1.jpg", "/bad/gzip-bomb", "/bad/503-then-ok/1"} {
-		if !strings.Contains(w.Body.String(), want) {
-			t.Errorf("the list does not hold %q", want)
-		}
+		assert.Contains(t, w.Body.String(), want)
 	}
 	w = httptest.NewRecorder()
 	site.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/bad/png-30000", nil))
@@ -122,9 +119,7 @@ func TestSiteOnTheWire(t *testing.T) {
 		t.Run(tt.path, func(t *testing.T) {
 			t.Parallel()
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL+tt.path, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			resp, err := srv.Client().Do(req)
 			if err == nil {
 				_, err = io.CopyN(io.Discard, resp.Body, tt.read)

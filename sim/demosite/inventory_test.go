@@ -14,6 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/scrape"
 	"github.com/mtlrent/conveyor/domain/web"
@@ -30,9 +33,7 @@ func clocked(o demosite.Options) (*demosite.Site, func(time.Duration)) {
 func adverts(t testing.TB, site *demosite.Site, platform string) []demosite.Advert {
 	t.Helper()
 	list, err := site.Adverts(platform)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return list
 }
 
@@ -83,9 +84,7 @@ func TestFrozen(t *testing.T) {
 	if after := adverts(t, site, demosite.Kijiji); len(after) != 90 || !reflect.DeepEqual(before, after) {
 		t.Errorf("a frozen site has %d adverts, and they changed", len(after))
 	}
-	if n := len(adverts(t, site, demosite.Kangalou)); n != 45 {
-		t.Errorf("Kangalou's half has %d adverts; want 45", n)
-	}
+	require.Len(t, adverts(t, site, demosite.Kangalou), 45)
 }
 
 // Over half a day of the clock everything happens that a scraper must cope with, and nothing else.
@@ -122,21 +121,15 @@ func TestWhatHappens(t *testing.T) {
 					}
 					was[a.ID], place[a.ID] = a, i
 				}
-				if len(list) != len(was) {
-					t.Fatalf("minute %d: an advert is forgotten", minute)
-				}
+				require.Equal(t, len(was), len(list), minute)
 			}
 			want := 160
 			if platform == demosite.Kangalou {
 				want = 80
 			}
-			if count["new"] != want {
-				t.Errorf("%d adverts after half a day; want %d", count["new"], want)
-			}
+			assert.Equal(t, want, count["new"], "adverts after half a day")
 			for _, what := range []string{demosite.Removed, demosite.Active, "price", "title", "bump"} {
-				if count[what] < want {
-					t.Errorf("%s happened %d times in half a day to %d adverts", what, count[what], want)
-				}
+				assert.GreaterOrEqual(t, count[what], want, what)
 			}
 			if d := count[demosite.Removed] - count[demosite.Active]; d < 0 || d > want/5 {
 				t.Errorf("%d went and %d came back", count[demosite.Removed], count[demosite.Active])
@@ -198,9 +191,7 @@ func TestRemovedAndReturned(t *testing.T) {
 	if want := "/b-apartments-condos/ville-de-montreal/c37l1700281?adRemoved=" + a.ID; w.Code != 302 || w.Header().Get("Location") != want {
 		t.Errorf("a removed advert answers %d %q; want 302 %q", w.Code, w.Header().Get("Location"), want)
 	}
-	if list := cards(t, site, demosite.Kijiji); len(list) != 89 {
-		t.Errorf("%d adverts are found; want 89", len(list))
-	}
+	require.Len(t, cards(t, site, demosite.Kijiji), 89, "adverts that are found")
 	turn(time.Hour)
 	if got, err := site.Patch(demosite.Kijiji, a.ID, demosite.Change{Removed: &no}); err != nil || !reflect.DeepEqual(got, a) {
 		t.Errorf("returned: %+v, %v; want %+v", got, err, a)
@@ -236,13 +227,9 @@ func TestKijijiPages(t *testing.T) {
 	seen, twice := map[string]int{}, 0
 	for n, organic := range []int{40, 40, 15} {
 		req, err := p.SearchRequest(starts[demosite.Kijiji], n+1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		page := load(t, site, req)
-		if got := bytes.Count(page.Body, []byte(`"__ref":"RealEstateListing:`)); got != organic+6 {
-			t.Errorf("page %d points at %d adverts; want %d", n+1, got, organic+6)
-		}
+		assert.Equal(t, organic+6, bytes.Count(page.Body, []byte(`"__ref":"RealEstateListing:`)), n+1)
 		r, err := p.ReadSearch(page)
 		if err != nil || r.Total != 95 || r.Last != (n == 2) || len(r.Cards) > organic+6 || len(r.Cards) < organic {
 			t.Fatalf("page %d: %d cards of %d, last %t, %v", n+1, len(r.Cards), r.Total, r.Last, err)
@@ -282,9 +269,7 @@ func TestFaults(t *testing.T) {
 			for kind, want := range map[string]string{
 				"429": "429", "403": "403", "captcha": "captcha", "half": "page not recognized", "shape": "page not recognized",
 			} {
-				if err := site.Break(demosite.Fault{Platform: platform, Kind: kind, Times: 2}); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, site.Break(demosite.Fault{Platform: platform, Kind: kind, Times: 2}))
 				_, first, second := read()
 				for _, err := range []error{first, second} {
 					if err == nil || !strings.Contains(err.Error(), want) {
@@ -298,9 +283,7 @@ func TestFaults(t *testing.T) {
 
 			err := site.Break(demosite.Fault{Platform: platform, Kind: "503", RetryAfter: 1500 * time.Millisecond, For: time.Minute,
 				Pages: "search"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			_, first, second := read()
 			if f := (*fault.Error)(nil); !errors.As(first, &f) || f.After != 2*time.Second || second != nil {
 				t.Errorf("503 on search pages: %v, %v", first, second)
@@ -310,9 +293,7 @@ func TestFaults(t *testing.T) {
 				t.Errorf("503 a minute later: %v", first)
 			}
 
-			if err := site.Break(demosite.Fault{Platform: platform, Kind: "empty"}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, site.Break(demosite.Fault{Platform: platform, Kind: "empty"}))
 			if r, first, second := read(); first != nil || second != nil || len(r.Cards) != 0 || !r.Last {
 				t.Errorf("empty: %+v, %v, %v", r, first, second)
 			}
@@ -331,9 +312,7 @@ func TestFaults(t *testing.T) {
 		{Kind: "429"}, {Platform: "nobody", Kind: "429"}, {Platform: demosite.Kijiji, Kind: "500"},
 		{Platform: demosite.Kijiji, Kind: "429", Pages: "some"}, {Platform: demosite.Kijiji, Kind: "429", Times: -1},
 	} {
-		if err := site.Break(f); err == nil {
-			t.Errorf("Break(%+v) takes it", f)
-		}
+		assert.Errorf(t, site.Break(f), "Break(%+v) takes it", f)
 	}
 }
 
@@ -345,13 +324,9 @@ func TestFaultsOnTheWire(t *testing.T) {
 	t.Cleanup(srv.Close)
 	for kind, whole := range map[string]bool{"half": true, "cut": false} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL+"/fr/recherche/?fault="+kind, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		resp, err := srv.Client().Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		body, err := io.ReadAll(resp.Body)
 		_ = resp.Body.Close()
 		if (err == nil) != whole || len(body) < 1000 || bytes.Contains(body, []byte("</html>")) {
@@ -359,13 +334,9 @@ func TestFaultsOnTheWire(t *testing.T) {
 		}
 	}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL+"/fr/recherche/?fault=slow", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	resp, err := srv.Client().Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer resp.Body.Close()
 	if n, err := io.CopyN(io.Discard, resp.Body, 1); n != 1 || err != nil {
 		t.Errorf("slow: %d bytes, %v; want one and the connection open", n, err)
@@ -383,9 +354,7 @@ func TestAdmin(t *testing.T) {
 			t.Fatalf("%s %s = %d %s; want %d", method, path, w.Code, w.Body, want)
 		}
 		if into != nil {
-			if err := json.Unmarshal(w.Body.Bytes(), into); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, json.Unmarshal(w.Body.Bytes(), into))
 		}
 	}
 	for _, platform := range []string{demosite.Kijiji, demosite.Kangalou} {
@@ -399,17 +368,11 @@ func TestAdmin(t *testing.T) {
 			t.Errorf("changed %+v", changed)
 		}
 		got, err := reader(t, platform).ReadAdvert(load(t, site, web.Request{URL: made.URL}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got.Title != "<b>Neuf</b>" {
-			t.Errorf("the page's title is %q", got.Title)
-		}
+		require.NoError(t, err)
+		assert.Equal(t, "<b>Neuf</b>", got.Title, "the page's title")
 		var list []demosite.Advert
 		do("GET", "/admin/adverts?platform="+platform, "", 200, &list)
-		if list[0].ID != made.ID {
-			t.Errorf("the newest is %+v; want %s", list[0], made.ID)
-		}
+		assert.Equal(t, made.ID, list[0].ID)
 		if c := cards(t, site, platform); !contains(c, made.ID) {
 			t.Errorf("no card of %s", made.ID)
 		}

@@ -14,6 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/listing/prose"
@@ -41,9 +44,7 @@ func load(t testing.TB, site http.Handler, r web.Request) web.Page {
 	page := web.Page{Asked: r.URL, URL: r.URL}
 	for range 3 {
 		u, err := url.Parse(page.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, page.URL, nil)
 		if contentType, body, post := r.Post(); post {
 			req = httptest.NewRequestWithContext(t.Context(), http.MethodPost, page.URL, strings.NewReader(body))
@@ -59,9 +60,7 @@ func load(t testing.TB, site http.Handler, r web.Request) web.Page {
 			return page
 		}
 		to, err := u.Parse(w.Header().Get("Location"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		page.URL = to.String()
 	}
 	t.Fatalf("GET %s: too many redirects", r.URL)
@@ -71,9 +70,7 @@ func load(t testing.TB, site http.Handler, r web.Request) web.Page {
 func reader(t testing.TB, name string) platform.Platform {
 	t.Helper()
 	p, ok := platform.ByName(name)
-	if !ok {
-		t.Fatalf("no platform %q", name)
-	}
+	require.True(t, ok, name)
 	return p
 }
 
@@ -85,13 +82,9 @@ func cards(t testing.TB, site *demosite.Site, name string) []scrape.Card {
 	var list []scrape.Card
 	for n := 1; n <= 1000; n++ {
 		req, err := p.SearchRequest(starts[name], n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		results, err := p.ReadSearch(load(t, site, req))
-		if err != nil {
-			t.Fatalf("%s page %d: %v", name, n, err)
-		}
+		require.NoErrorf(t, err, "%s page %d", name, n)
 		for _, c := range results.Cards {
 			if !seen[c.PlatformID] {
 				seen[c.PlatformID] = true
@@ -119,9 +112,7 @@ func TestReaders(t *testing.T) {
 			now = start.Add(2 * time.Hour)
 			p := reader(t, name)
 			adverts, err := site.Adverts(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			want := map[string]demosite.Advert{}
 			for _, a := range adverts {
 				if a.State == demosite.Active {
@@ -133,9 +124,7 @@ func TestReaders(t *testing.T) {
 				t.Fatalf("%d adverts are there and %d removed; want 200 or more, and some", len(want), removed)
 			}
 			list := cards(t, site, name)
-			if len(list) != len(want) {
-				t.Errorf("the search pages hold %d adverts; want %d", len(list), len(want))
-			}
+			assert.Equal(t, len(want), len(list), "adverts of the search pages")
 			rejected := 0
 			for _, c := range list {
 				a, ok := want[c.PlatformID]
@@ -147,9 +136,7 @@ func TestReaders(t *testing.T) {
 					t.Errorf("card = %+v; want %+v", c, a)
 				}
 				got, err := p.ReadAdvert(load(t, site, web.Request{URL: c.URL}))
-				if err != nil {
-					t.Fatalf("read %s: %v", c.URL, err)
-				}
+				require.NoErrorf(t, err, "read %s", c.URL)
 				checkAdvert(t, got.Raw, a)
 				if _, err := p.Normalize(got.Raw); err != nil {
 					if r := (*listing.Rejection)(nil); !errors.As(err, &r) {
@@ -159,9 +146,7 @@ func TestReaders(t *testing.T) {
 				}
 			}
 			t.Logf("%d adverts read, %d of them are no listing", len(list), rejected)
-			if rejected > len(list)/5 {
-				t.Errorf("%d of %d adverts are no listing", rejected, len(list))
-			}
+			assert.LessOrEqual(t, rejected, len(list)/5, "rejected")
 			for _, a := range adverts {
 				if a.State != demosite.Removed {
 					continue
@@ -196,9 +181,7 @@ func checkAdvert(t *testing.T, got listing.Raw, want demosite.Advert) {
 	if (amount == nil) != (want.PriceCents == nil) || amount != nil && *amount != *want.PriceCents {
 		t.Errorf("%s costs %+v; want %v", got.Ref, got.Price, want.PriceCents)
 	}
-	if !strings.Contains(got.Address, ", Montréal, QC, H") {
-		t.Errorf("%s is at %q", got.Ref, got.Address)
-	}
+	require.Contains(t, got.Address, ", Montréal, QC, H", got.Ref)
 	if n := len(got.ImageURLs); n < 3 || n > 8 || slices.ContainsFunc(got.ImageURLs, func(u string) bool {
 		return !photoAddress.MatchString(u)
 	}) {

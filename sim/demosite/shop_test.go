@@ -7,6 +7,9 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/draft"
 )
 
@@ -21,9 +24,7 @@ func TestProductsAreRead(t *testing.T) {
 			w := httptest.NewRecorder()
 			site.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/shop/"+slug, nil))
 			got, err := draft.Extract(w.Body.Bytes(), shop+slug)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			p := products[slug]
 			for field, v := range map[string]struct {
 				got  *draft.Found[string]
@@ -54,9 +55,7 @@ func TestProductsAreRead(t *testing.T) {
 			for _, v := range got.Variants {
 				options = append(options, v.Value.Name)
 			}
-			if !reflect.DeepEqual(options, p.Options) {
-				t.Errorf("variants are %+v; want %q", got.Variants, p.Options)
-			}
+			assert.Equal(t, p.Options, options, got.Variants)
 		})
 	}
 }

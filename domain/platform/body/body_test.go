@@ -2,8 +2,9 @@ package body_test
 
 import (
 	"errors"
-	"reflect"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/domain/platform/body"
 	"github.com/mtlrent/conveyor/domain/web"
@@ -46,9 +47,7 @@ func TestAssigned(t *testing.T) {
 		{"no JSON", `App.store = new Store();`, "", true},
 	} {
 		doc, err := body.Fragment([]byte("<script>1</script><script>" + tt.script + "</script>"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		got, err := body.Assigned(doc, "App.store")
 		if string(got) != tt.want || (err != nil) != tt.wrong {
 			t.Errorf("%s: %q, %v; want %q", tt.name, got, err, tt.want)
@@ -61,9 +60,7 @@ func TestImages(t *testing.T) {
 	p := web.Page{URL: "https://example.org/a/b"}
 	got := body.Images(p, "1.jpg?", "/2.jpg", "1.jpg", "", "data:image/gif;base64,x", "https://cdn.example.org/3.jpg#x")
 	want := []string{"https://example.org/a/1.jpg", "https://example.org/2.jpg", "https://cdn.example.org/3.jpg"}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("Images = %q; want %q", got, want)
-	}
+	require.Equal(t, want, got)
 }
 
 func TestDegrees(t *testing.T) {
@@ -85,9 +82,7 @@ func TestLinkedData(t *testing.T) {
 	t.Parallel()
 	doc, err := body.Fragment([]byte(`<script type="application/ld+json">{"a":1}</script><script type="application/ld+json">{</script>` +
 		`<script>{"b":1}</script>`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if got := body.LinkedData(doc); len(got) != 1 || string(got[0]) != `{"a":1}` {
 		t.Errorf("LinkedData = %q", got)
 	}

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/platform/centris"
@@ -92,9 +95,7 @@ func TestFingerprint(t *testing.T) {
 		p := sharedtest.Page(t, "testdata/search.html", searchAt)
 		p.Body = []byte(strings.Replace(string(p.Body), old, now, 1))
 		r, err := centris.Platform{}.ReadSearch(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return r.Cards[0].Fingerprint
 	}
 	was := read("", "")
@@ -102,9 +103,7 @@ func TestFingerprint(t *testing.T) {
 		"rent": {"<span>1125 $", "<span>1150 $"}, "photos": {"\n15<i", "\n16<i"}, "bedrooms": {"'cac'>2", "'cac'>3"},
 		"address": {"<div>12, Rue", "<div>11, Rue"},
 	} {
-		if read(change[0], change[1]) == was {
-			t.Errorf("a change of the %s is not seen", name)
-		}
+		assert.NotEqual(t, read(change[0], change[1]), was, name)
 	}
 	if read("w=320", "w=640") != was || read("order: 0", "order: 1") != was {
 		t.Error("the fingerprint depends on more than the home")
@@ -148,9 +147,7 @@ func TestReadAdvert(t *testing.T) {
 			t.Parallel()
 			p := sharedtest.Page(t, "testdata/"+tt.file, tt.want.URL)
 			a, err := centris.Platform{}.ReadAdvert(p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if !reflect.DeepEqual(a.Raw, tt.want) {
 				got, _ := json.Marshal(a.Raw)
 				want, _ := json.Marshal(tt.want)
@@ -181,9 +178,7 @@ func TestReadAdvertThatIsNone(t *testing.T) {
 		p := sharedtest.Page(t, "testdata/detail.html", tt.address)
 		p.Asked, p.Body = advertAt, []byte(strings.ReplaceAll(string(p.Body), tt.old, tt.now))
 		_, err := centris.Platform{}.ReadAdvert(p)
-		if class, _ := fault.Of(err); class != tt.want {
-			t.Errorf("%s: %v is %q; want %q", tt.name, err, class, tt.want)
-		}
+		assert.Equal(t, tt.want, fault.ClassOf(err), tt.name)
 	}
 }
 
@@ -191,9 +186,7 @@ func TestNormalize(t *testing.T) {
 	t.Parallel()
 	normalized := func(file, address string) (listing.Listing, error) {
 		a, err := centris.Platform{}.ReadAdvert(sharedtest.Page(t, "testdata/"+file, address))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return centris.Platform{}.Normalize(a.Raw)
 	}
 	l, err := normalized("detail.html", advertAt)
@@ -213,9 +206,7 @@ func TestNormalize(t *testing.T) {
 		t.Errorf("listing = %+v, %v", l, err)
 	}
 	a, err := centris.Platform{}.ReadAdvert(sharedtest.Page(t, "testdata/detail.html", advertAt))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	a.Attributes["category"] = []string{"Terrain à louer"}
 	if _, err = (centris.Platform{}).Normalize(a.Raw); err == nil || !strings.Contains(err.Error(), "no home") {
 		t.Errorf("land: %v", err)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/platform/centris"
@@ -26,9 +27,7 @@ func brokered(t *testing.T, file string) (all []listing.Listing) {
 		Address, Description, Category, Features, Price, Area, URL string
 		Summary                                                    string `json:"summary_url"`
 	}
-	if err := json.Unmarshal(b, &rows); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(b, &rows))
 	seen := map[string]bool{}
 	for _, r := range rows {
 		link := strings.TrimSuffix(cmp.Or(r.URL, r.Summary), "?view=Summary")

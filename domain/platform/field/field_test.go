@@ -5,6 +5,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/listing/prose"
 	"github.com/mtlrent/conveyor/domain/platform/field"
@@ -49,9 +51,7 @@ func TestReaders(t *testing.T) {
 			t.Parallel()
 			s := field.Read(listing.Raw{Attributes: map[string][]string{"Théâtre": {"", " " + tt.value + " "}, "other": {"1"}}},
 				map[string]field.Reader{"theatre": tt.read})
-			if got := tt.got(s); got != tt.want {
-				t.Errorf("%q reads as %v; want %v", tt.value, got, tt.want)
-			}
+			assert.Equal(t, tt.want, tt.got(s), tt.value)
 			if _, noted := s.Sources[tt.field]; noted != (tt.field != "") || len(s.Sources) > 1 {
 				t.Errorf("%q notes %v; want %q", tt.value, s.Sources, tt.field)
 			}

@@ -2,8 +2,10 @@ package kangalou_test
 
 import (
 	"errors"
-	"slices"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/platform/kangalou"
@@ -26,9 +28,7 @@ func advert() listing.Raw {
 func TestNormalize(t *testing.T) {
 	t.Parallel()
 	l, err := kangalou.Platform{}.Normalize(advert())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if l.RentCents != 145_000 || l.Rooms != 4.5 || l.Bedrooms != 2 || l.Bathrooms != 1 || l.AreaSqFt != 807 ||
 		l.PropertyType != "condo" || l.Available != "2026-07-01" {
 		t.Errorf("listing = %+v", l)
@@ -36,15 +36,9 @@ func TestNormalize(t *testing.T) {
 	if u := l.Utilities; u.Heat == nil || !*u.Heat || u.HotWater == nil || !*u.HotWater || u.Electricity != nil {
 		t.Errorf("utilities = %+v", u)
 	}
-	if want := (listing.Pets{Policy: "limited", Cats: "yes", Dogs: "small"}); l.Pets != want {
-		t.Errorf("pets = %+v; want %+v", l.Pets, want)
-	}
-	if want := (listing.Parking{Offer: "included", Type: "indoor"}); l.Parking != want {
-		t.Errorf("parking = %+v; want %+v", l.Parking, want)
-	}
-	if want := []string{"elevator", "washer_dryer_hookups"}; !slices.Equal(l.Amenities, want) {
-		t.Errorf("amenities = %v; want %v", l.Amenities, want)
-	}
+	require.Equal(t, (listing.Pets{Policy: "limited", Cats: "yes", Dogs: "small"}), l.Pets)
+	require.Equal(t, (listing.Parking{Offer: "included", Type: "indoor"}), l.Parking)
+	require.Equal(t, []string{"elevator", "washer_dryer_hookups"}, l.Amenities)
 	for field, name := range map[string]string{"rooms": "appartmentsize", "bedrooms": "bedroomcount", "pets": "criteria"} {
 		if s := l.Sources[field]; s.From != "attribute" || s.Name != name {
 			t.Errorf("Sources[%s] = %+v; want attribute %s", field, s, name)
@@ -58,9 +52,7 @@ func TestBoxesUnderTheirOwnNames(t *testing.T) {
 	raw.Attributes = map[string][]string{"criteria-furnished": nil, "no-animals-allowed": {"1"}, "gym": {"0"},
 		"appartmentsize": {"6 ½ +"}}
 	l, err := kangalou.Platform{}.Normalize(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if l.Furnished != "yes" || l.Pets.Policy != "no" || len(l.Amenities) != 0 || l.Rooms != 6.5 || l.Bedrooms != 4 {
 		t.Errorf("listing = %+v", l)
 	}
@@ -71,9 +63,7 @@ func TestBoxesThatClash(t *testing.T) {
 	raw := advert()
 	raw.Attributes["criteria"] = []string{"criteria-cat-allowed", "criteria-no-animals-allowed"}
 	l, err := kangalou.Platform{}.Normalize(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if l.Pets.Policy != "conflict" || len(l.Warnings) == 0 {
 		t.Errorf("pets = %+v, warnings = %+v", l.Pets, l.Warnings)
 	}
@@ -100,8 +90,6 @@ func TestRentFrequency(t *testing.T) {
 	}
 	for in, want := range map[string]string{"Every month": "month", "Chaque mois": "month", "Every week": "week",
 		"Par jour": "day", "Annuel": "year", "": ""} {
-		if got := kangalou.ParseFrequency(in); got != want {
-			t.Errorf("ParseFrequency(%q) = %q; want %q", in, got, want)
-		}
+		assert.Equal(t, want, kangalou.ParseFrequency(in), in)
 	}
 }

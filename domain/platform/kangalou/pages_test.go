@@ -11,6 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/platform/kangalou"
@@ -68,9 +71,7 @@ func TestReadSearch(t *testing.T) {
 			p := sharedtest.Page(t, "testdata/"+tt.file, tt.address)
 			p.Body = bytes.Replace(p.Body, []byte(tt.old), []byte(tt.now), 1)
 			r, err := kangalou.Platform{}.ReadSearch(p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			var cards []string
 			for _, c := range r.Cards {
 				cards = append(cards, c.URL+" "+c.Title)
@@ -120,9 +121,7 @@ func TestUnknownShape(t *testing.T) {
 				t.Fatalf("%+v, %v; want a ShapeError", r, err)
 			}
 			for _, says := range tt.says {
-				if !strings.Contains(err.Error(), says) {
-					t.Errorf("%v does not say %q", err, says)
-				}
+				assert.Contains(t, err.Error(), says)
 			}
 		})
 	}
@@ -155,9 +154,7 @@ func TestReadAdvert(t *testing.T) {
 		t.Run(tt.file, func(t *testing.T) {
 			t.Parallel()
 			a, err := kangalou.Platform{}.ReadAdvert(sharedtest.Page(t, "testdata/"+tt.file, tt.address))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if !reflect.DeepEqual(a.Raw, tt.want) {
 				got, _ := json.Marshal(a.Raw)
 				want, _ := json.Marshal(tt.want)
@@ -207,9 +204,7 @@ func TestRealPages(t *testing.T) {
 				Available                    string `json:"disponibilité"`
 				Cost                         any
 			}
-			if err := json.Unmarshal(object, &said); err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
+			require.NoError(t, json.Unmarshal(object, &said), name)
 			adverts[said.URL] = true
 			page := fmt.Sprintf(`<html><div class="details-header"><h1>%s</h1><span class="cost">%v</span><p class="details-title-meta">`+
 				"\n%s\n%s\n%s\n</p></div></html>", said.Titre, said.Cost, said.Adresse, said.Available, said.Annonce)
@@ -220,18 +215,14 @@ func TestRealPages(t *testing.T) {
 			}
 		}
 	}
-	if len(adverts) != 55 {
-		t.Errorf("%d adverts; want 55", len(adverts))
-	}
+	require.Len(t, adverts, 55)
 }
 
 // TestNormalizeWhatWasRead: the names that the reader fills are those that the normalizer knows.
 func TestNormalizeWhatWasRead(t *testing.T) {
 	t.Parallel()
 	a, err := kangalou.Platform{}.ReadAdvert(sharedtest.Page(t, "testdata/detail-2026.html", advertAt))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	l, err := kangalou.Platform{}.Normalize(a.Raw)
 	if err != nil || l.RentCents != 130_000 || l.Bedrooms != 0 || l.Bathrooms != 1 || l.AreaSqFt != 377 || l.Available != "now" ||
 		l.Furnished != "yes" || l.Pets.Cats != "yes" || l.Pets.Dogs != "" || l.Utilities.Heat == nil {

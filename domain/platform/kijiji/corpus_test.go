@@ -12,6 +12,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/platform/kijiji"
 	"github.com/mtlrent/conveyor/internal/sharedtest"
@@ -104,9 +106,7 @@ func corpus(tb testing.TB) []listing.Raw {
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var raw listing.Raw
-		if err := json.Unmarshal(lines.Bytes(), &raw); err != nil {
-			tb.Fatal(err)
-		}
+		require.NoError(tb, json.Unmarshal(lines.Bytes(), &raw))
 		out = append(out, raw)
 	}
 	return out
@@ -122,9 +122,7 @@ func TestCorpus(t *testing.T) {
 	counts := map[string]int{}
 	for _, raw := range corpus(t) {
 		s := summarize(raw)
-		if err := enc.Encode(s); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, enc.Encode(s))
 		if len(s.Rejected) == 0 {
 			counts["imported"]++
 		}
@@ -139,9 +137,7 @@ func TestCorpus(t *testing.T) {
 		t.Logf("%-36s %4d", k, counts[k])
 	}
 	if *update {
-		if err := os.WriteFile(golden, got.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(golden, got.Bytes(), 0o644))
 		return
 	}
 	want := sharedtest.Read(t, golden)

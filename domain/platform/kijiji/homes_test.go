@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/platform/kijiji"
 	"github.com/mtlrent/conveyor/internal/sharedtest"
@@ -24,9 +26,7 @@ func TestHomePairs(t *testing.T) {
 	}
 	data := sharedtest.Read(t, filepath.Join("testdata", "homes.tsv"))
 	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
-	if len(lines) < 400 {
-		t.Fatalf("%d pairs; want 400 at least", len(lines))
-	}
+	require.GreaterOrEqual(t, len(lines), 400)
 	for half, name := range []string{"seen", "set aside"} {
 		right, wrong, missed := 0, 0, 0
 		for i := half; i < len(lines); i += 2 {

@@ -4,6 +4,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/platform/kijiji"
 )
@@ -28,9 +31,7 @@ func TestAttributes(t *testing.T) {
 		"srpLogoUrl":            {"https://example.org/logo.jpg"},
 		"rentalsvirtualoptions": {"a", "b"}, "wheelchairaccessible": {"1"}, "braillelabels": {"1"},
 	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if l.Bedrooms != 2 || !l.Den || l.Rooms != 0 || l.Bathrooms != 1.5 || l.PropertyType != "duplex-triplex" ||
 		l.Poster != "professional" ||
 		l.Lease != "one-year" || l.Pets.Policy != "limited" || l.Smoking != "outdoors" || l.Furnished != "yes" ||
@@ -40,15 +41,11 @@ func TestAttributes(t *testing.T) {
 	if u := l.Utilities; u.Heat == nil || !*u.Heat || u.Water == nil || u.Electricity != nil {
 		t.Errorf("utilities = %+v: a box that is not ticked says nothing", u)
 	}
-	if want := []string{"balcony", "washer_dryer", "wheelchair"}; !slices.Equal(l.Amenities, want) {
-		t.Errorf("amenities = %v; want %v", l.Amenities, want)
-	}
+	require.Equal(t, []string{"balcony", "washer_dryer", "wheelchair"}, l.Amenities)
 	if s := l.Sources["bedrooms"]; s != (listing.Source{From: "attribute", Name: "numberbedrooms", Text: "2.5"}) {
 		t.Errorf("source of bedrooms = %+v", s)
 	}
-	if len(l.Warnings) != 0 {
-		t.Errorf("warnings = %+v", l.Warnings)
-	}
+	require.Empty(t, l.Warnings)
 }
 
 func TestAttributeAgainstText(t *testing.T) {
@@ -101,12 +98,8 @@ func TestAttributeAgainstText(t *testing.T) {
 				raw.Title = tt.title
 			}
 			l, err := kijiji.Platform{}.Normalize(raw)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !tt.holds(l) {
-				t.Errorf("listing = %+v", l)
-			}
+			require.NoError(t, err)
+			assert.True(t, tt.holds(l), l)
 			warned := slices.ContainsFunc(l.Warnings, func(w listing.Warning) bool { return w.Field == tt.warning })
 			if tt.warning == "" && len(l.Warnings) > 0 || tt.warning != "" && !warned {
 				t.Errorf("warnings = %+v; want one about %q", l.Warnings, tt.warning)

@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/platform/kijiji"
@@ -37,9 +40,7 @@ func TestRealSearch(t *testing.T) {
 	const address = "https://www.kijiji.ca/b-apartments-condos/city-of-toronto/c37l1700273"
 	p := web.Page{Asked: address, URL: address, Status: 200, Body: body}
 	r, err := kijiji.Platform{}.ReadSearch(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if len(r.Cards) != 45 || r.Total != 9018 || r.Last {
 		t.Errorf("%d cards, total %d, last %t; want 45, 9018, false", len(r.Cards), r.Total, r.Last)
 	}
@@ -53,25 +54,17 @@ func TestRealSearch(t *testing.T) {
 		44: {"1716446187", "lawrence-and-victoria-park-ave-1-bedroom-1mrf", "Lawrence and Victoria Park Ave - 1 Bedroom - 1MRF!"},
 	} {
 		c := r.Cards[i]
-		if got := [3]string{c.PlatformID, strings.Split(c.URL, "/")[5], c.Title}; got != want {
-			t.Errorf("card %d = %q; want %q", i, got, want)
-		}
-		if c.URL != "https://www.kijiji.ca/v-apartments-condos/city-of-toronto/"+want[1]+"/"+want[0] {
-			t.Errorf("card %d is at %q", i, c.URL)
-		}
+		assert.Equal(t, want, [3]string{c.PlatformID, strings.Split(c.URL, "/")[5], c.Title}, i)
+		assert.Equal(t, "https://www.kijiji.ca/v-apartments-condos/city-of-toronto/"+want[1]+"/"+want[0], c.URL, i)
 		prints[c.Fingerprint] = true
 	}
-	if len(prints) != 5 {
-		t.Errorf("%d fingerprints of 5 adverts", len(prints))
-	}
+	require.Len(t, prints, 5)
 
 	// The same page, had it no cache: its JSON-LD lists the same adverts.
 	at := bytes.Index(p.Body, []byte("<body>"))
 	p.Body = append(slices.Clone(p.Body[:at]), "<body><h1>9018 apartments</h1></body></html>"...)
 	ld, err := kijiji.Platform{}.ReadSearch(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if len(ld.Cards) != 45 || ld.Total != -1 || ld.Last {
 		t.Fatalf("JSON-LD: %d cards, total %d, last %t", len(ld.Cards), ld.Total, ld.Last)
 	}
@@ -90,9 +83,7 @@ func TestRealAdvert(t *testing.T) {
 		"appartement-4-5-a-louer-st-leonard-condo-logement-a-louer/1691588114"
 	a, err := kijiji.Platform{}.ReadAdvert(web.Page{Asked: address + "?siteLocale=en_CA", Status: 200, Body: app(string(body)),
 		URL: address + "?siteLocale=en_CA"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	cents, lat, lon := int64(188_000), 45.5879, -73.57814
 	posted := time.Date(2024, 4, 23, 0, 17, 3, 0, time.UTC)
 	const photos = "https://media.kijiji.ca/api/v1/ca-prod-dealer-ads/images/"
@@ -135,14 +126,10 @@ func TestRealAdvert(t *testing.T) {
 		`"neighbourhood":{"id":"g10_f25emkq4","name":"Saint-Leonard East","walk":7,"transit":6,"cycle":6},"currency":"CAD",` +
 		`"flags":["isPint","isVerticalCategory","topAd"],"views":8391,"seller_type":"KMB","verified":false,` +
 		`"source_provider":"9001"}`
-	if string(a.Extra) != extra {
-		t.Errorf("extra = %s; want %s", a.Extra, extra)
-	}
+	require.Equal(t, extra, string(a.Extra))
 
 	l, err := kijiji.Platform{}.Normalize(a.Raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if l.RentCents != 188_000 || l.Bedrooms != 2 || l.Bathrooms != 2 || l.Rooms != 4.5 || l.Pets.Policy != "conflict" ||
 		l.Address.PostalCode != "H1S 3A9" || l.Lease != "one-year" || l.Smoking != "outdoors" || l.Poster != "professional" {
 		t.Errorf("listing = %+v", l)
@@ -161,9 +148,7 @@ func same(t *testing.T, got, want listing.Raw) {
 	for i := range g.NumField() {
 		a, _ := json.Marshal(g.Field(i).Interface())
 		b, _ := json.Marshal(w.Field(i).Interface())
-		if !bytes.Equal(a, b) {
-			t.Errorf("%s = %s\nwant %s", g.Type().Field(i).Name, a, b)
-		}
+		assert.Equal(t, b, a, g.Type().Field(i).Name)
 	}
 }
 
@@ -186,9 +171,7 @@ func TestReadSearch(t *testing.T) {
 		t.Run(tt.file, func(t *testing.T) {
 			t.Parallel()
 			r, err := kijiji.Platform{}.ReadSearch(sharedtest.Page(t, "testdata/"+tt.file, tt.address))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			var ids []string
 			for _, c := range r.Cards {
 				ids = append(ids, c.PlatformID)
@@ -295,9 +278,7 @@ func TestFingerprint(t *testing.T) {
 		}
 		p.Body = body
 		r, err := kijiji.Platform{}.ReadSearch(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return r.Cards[1].Fingerprint
 	}
 	was := print("", "")
@@ -326,9 +307,7 @@ func TestFingerprint(t *testing.T) {
 func TestReadAdvert(t *testing.T) {
 	t.Parallel()
 	a, err := kijiji.Platform{}.ReadAdvert(sharedtest.Page(t, "testdata/detail.html", advertAt))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	cents, lat, lon := int64(145_000), 45.53, -73.61
 	posted := time.Date(2026, 2, 1, 12, 0, 0, 0, time.UTC)
 	want := listing.Raw{
@@ -348,9 +327,7 @@ func TestReadAdvert(t *testing.T) {
 		`"neighbourhood":{"id":"g1","name":"Villeray","walk":9,"transit":8,"cycle":10},"original_amount_cents":150000,` +
 		`"currency":"CAD","flags":["priceDrop"],"views":12,"seller_type":"KMB","verified":true,"source_provider":"9001",` +
 		`"virtual_tour_url":"https://tour.example.org/1"}`
-	if string(a.Extra) != extra {
-		t.Errorf("extra = %s; want %s", a.Extra, extra)
-	}
+	require.Equal(t, extra, string(a.Extra))
 }
 
 // TestReadAdvertInPlace: the listing stands in the query itself, its ID is a number and its address relative; an
@@ -359,9 +336,7 @@ func TestReadAdvertInPlace(t *testing.T) {
 	t.Parallel()
 	const address = "http://127.0.0.1:8090/v-appartement-condo/ville-de-montreal/annonce-inventee/1700000010"
 	a, err := kijiji.Platform{}.ReadAdvert(sharedtest.Page(t, "testdata/detail-fr-inline.html", address+"?x=1#top"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	posted := time.Date(2026, 2, 1, 12, 0, 0, 0, time.UTC)
 	same(t, a.Raw, listing.Raw{
 		Ref:         listing.Ref{Platform: "kijiji", PlatformID: "1700000010"},
@@ -378,9 +353,7 @@ func TestReadAdvertInPlace(t *testing.T) {
 func TestReadAdvertJSONLD(t *testing.T) {
 	t.Parallel()
 	a, err := kijiji.Platform{}.ReadAdvert(sharedtest.Page(t, "testdata/detail-jsonld.html", advertAt))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	cents, lat, lon := int64(145_050), 45.53, -73.61
 	same(t, a.Raw, listing.Raw{
 		Ref: listing.Ref{Platform: "kijiji", PlatformID: "1700000001"}, URL: advertAt, Title: "L'endroit idéal, 4 1/2",
@@ -473,9 +446,7 @@ func TestWanted(t *testing.T) {
 		a, err := kijiji.Platform{}.ReadAdvert(web.Page{URL: advertAt, Status: 200, Body: app(one(`"title":"` + title + `",` +
 			`"type":"WANTED","price":{"type":"FIXED","amount":100000},"attributes":{"all":[{"canonicalName":"numberbedrooms",` +
 			`"canonicalValues":["2"]}]}`))})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		l, err := kijiji.Platform{}.Normalize(a.Raw)
 		var r *listing.Rejection
 		if !errors.As(err, &r) || len(r.Reasons) != reasons || r.Reasons[0].Code != listing.CodeWanted || l.Title != "" {

@@ -6,6 +6,8 @@ import (
 	"os"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/platform/kijiji"
 	"github.com/mtlrent/conveyor/internal/sharedtest"
@@ -45,13 +47,9 @@ func TestSameHomeCorpus(t *testing.T) {
 	}
 	t.Logf("%d pairs within 30 m, %d matches", near, matches)
 	if *update {
-		if err := os.WriteFile(pairsGolden, got.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(pairsGolden, got.Bytes(), 0o644))
 		return
 	}
 	want := sharedtest.Read(t, pairsGolden)
-	if !bytes.Equal(got.Bytes(), want) {
-		t.Errorf("the matches are not those of %s; run with -update and read the difference", pairsGolden)
-	}
+	require.Equal(t, want, got.Bytes(), pairsGolden)
 }

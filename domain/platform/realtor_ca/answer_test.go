@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 	realtorca "github.com/mtlrent/conveyor/domain/platform/realtor_ca"
@@ -76,9 +78,8 @@ func TestUnknownAnswers(t *testing.T) {
 		{"no address", "search.json", "AddressText", "Text", "a result has the Id"},
 	} {
 		_, err := realtorca.Platform{}.ReadSearch(sharedtest.Changed(t, "testdata/"+tt.file, searchAt, tt.old, tt.now))
-		if class, _ := fault.Of(err); class != fault.Invalid || !strings.Contains(err.Error(), tt.says) {
-			t.Errorf("%s: %v; want an error with %q", tt.name, err, tt.says)
-		}
+		assert.Equal(t, fault.Invalid, fault.ClassOf(err), tt.name)
+		assert.ErrorContains(t, err, tt.says, tt.name)
 	}
 	if _, err := (realtorca.Platform{}).ReadAdvert(sharedtest.Page(t, "testdata/search.json", searchAt)); err == nil {
 		t.Error("an answer with two adverts is read as one")

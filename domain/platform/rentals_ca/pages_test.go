@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 	rentalsca "github.com/mtlrent/conveyor/domain/platform/rentals_ca"
@@ -105,9 +107,7 @@ func TestReadAdvert(t *testing.T) {
 			want, _ := json.Marshal(want[i])
 			t.Errorf("unit = %s\nwant   %s", got, want)
 		}
-		if strings.Contains(string(u.Extra), "555") {
-			t.Errorf("extra = %s", u.Extra)
-		}
+		assert.NotContains(t, string(u.Extra), "555", u.Extra)
 	}
 	studio, err := rentalsca.Platform{}.Normalize(a.Units[0].Raw)
 	if err != nil || studio.RentCents != 145_000 || studio.Bedrooms != 0 || studio.Bathrooms != 1 || studio.AreaSqFt != 329 ||
@@ -146,9 +146,7 @@ func TestReadAdvertThatIsNone(t *testing.T) {
 		p := sharedtest.Changed(t, "testdata/"+tt.file, tt.address, tt.old, tt.now)
 		p.Asked = advertAt
 		_, err := rentalsca.Platform{}.ReadAdvert(p)
-		if class, _ := fault.Of(err); class != tt.want {
-			t.Errorf("%s: %v is %q; want %q", tt.name, err, class, tt.want)
-		}
+		assert.Equal(t, tt.want, fault.ClassOf(err), tt.name)
 	}
 }
 

@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/platform/zumper"
@@ -115,9 +118,7 @@ func TestReadAdvertThatIsNone(t *testing.T) {
 		p := sharedtest.Changed(t, "testdata/detail.html", tt.address, tt.old, tt.now)
 		p.Asked = advertAt
 		_, err := zumper.Platform{}.ReadAdvert(p)
-		if class, _ := fault.Of(err); class != tt.want {
-			t.Errorf("%s: %v is %q; want %q", tt.name, err, class, tt.want)
-		}
+		assert.Equal(t, tt.want, fault.ClassOf(err), tt.name)
 	}
 	if _, err := (zumper.Platform{}).ReadAdvert(sharedtest.Page(t, "testdata/detail.html", streetAt)); err == nil {
 		t.Error("an advert without a number is read")
@@ -165,9 +166,7 @@ func captured(t *testing.T, path string) (web.Page, capture) {
 	t.Helper()
 	data := sharedtest.Read(t, path)
 	var c capture
-	if err := json.Unmarshal(data, &c); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(data, &c))
 	page := "<html><head>"
 	for _, block := range c.JSONLD {
 		page += `<script type="application/ld+json">` + strings.ReplaceAll(string(block), "</", `<\/`) + "</script>"
@@ -194,9 +193,7 @@ func TestRealPages(t *testing.T) {
 		}
 		cards += len(r.Cards)
 	}
-	if cards != 47 {
-		t.Errorf("%d cards; want 47", cards)
-	}
+	require.Equal(t, 47, cards, "cards")
 	details, err := filepath.Glob(filepath.Join(dir, "detail", "*.json"))
 	if err != nil || len(details) != 79 {
 		t.Fatalf("%d adverts, %v", len(details), err)
