@@ -1,6 +1,6 @@
 import type { Schemas } from '../api/client'
 import { useRunRate } from '../api/crawl'
-import { clock, decimal } from '../say/format'
+import { decimal, tick } from '../say/format'
 import { useSay } from '../say/Say'
 import { Chart } from '../ui/Chart'
 import { Section, Trouble } from '../ui/parts'
@@ -28,7 +28,7 @@ export function Rate({ run }: { run: Schemas['CrawlSummary'] }) {
         label={t.perSecond}
         points={slices}
         lines={[{ name: t.perSecond, colour: 'var(--verdg)', fill: true, of: (one) => one.pages_per_second }]}
-        time={(at) => clock(new Date(at), zone).slice(0, window > 10 * minute ? 5 : 8)}
+        time={(at) => tick(at, window, zone, language)}
         value={(v) => decimal(v, language)}
         head={t.when}
         empty={t.noRate}

@@ -1,8 +1,9 @@
 import { useState } from 'react'
 
 import type { Schemas } from '../api/client'
-import { clock, duration } from '../say/format'
+import { duration, named } from '../say/format'
 import { useSay } from '../say/Say'
+import { At } from '../ui/Age'
 import { Glyph } from '../ui/Glyph'
 import { Section } from '../ui/parts'
 import { ToPage } from '../ui/ToPage'
@@ -18,7 +19,7 @@ const done: Step['step'][] = ['new', 'changed', 'unchanged', 'back']
  */
 export function Way({ advert: a }: { advert: Schemas['Advert'] }) {
   const { way } = a
-  const { say, language, zone } = useSay()
+  const { say, language } = useSay()
   const t = say.listing
   const revisions = [...new Set(way.map((s) => s.revision))].sort((a, b) => a - b)
   const [chosen, choose] = useState<number>()
@@ -55,7 +56,7 @@ export function Way({ advert: a }: { advert: Schemas['Advert'] }) {
           >
             <b>{t.steps[s.step]}</b> {s.again && <span className="mu">{t.again}</span>}
             <span className="mu">
-              {clock(new Date(s.at), zone)}
+              <At at={s.at} />
               {s.took_ms !== undefined && `, ${duration(s.took_ms / 1000, language)}`}
               {s.pass > 0 && `, ${t.pass(s.pass)}`}
             </span>
@@ -84,7 +85,7 @@ export function Way({ advert: a }: { advert: Schemas['Advert'] }) {
                 {t.deadLetter(d.id)}
               </ToPage>{' '}
               <span className="mu">
-                <bdi lang="en">{d.reason}</bdi>, {d.state}
+                <bdi lang="en">{d.reason}</bdi>, {named(say.letter.states, d.state)}
               </span>
             </li>
           ))}

@@ -1,6 +1,6 @@
 import type { Schemas } from '../api/client'
 import { useQueuePast, type PastWindow } from '../api/queries'
-import { clock, count, day, decimal } from '../say/format'
+import { count, decimal, tick } from '../say/format'
 import { useSay } from '../say/Say'
 import { Chart, type Line } from '../ui/Chart'
 import { Empty, Section, Trouble } from '../ui/parts'
@@ -28,9 +28,7 @@ export function QueuePast(p: {
     { name: t.in, colour: 'var(--blue)', of: (one) => one.in_rate },
     { name: t.out, colour: 'var(--verdg)', dash: '6 4', of: (one) => one.done_rate },
   ]
-  const long = p.window === '24h' || p.window === '48h'
-  const time = (at: number) =>
-    (long ? `${day(new Date(at), zone, language)} ` : '') + clock(new Date(at), zone).slice(0, 5)
+  const span = Number.parseInt(p.window) * 3600 // s
   return (
     <Section
       title={`${p.queue} (${t.kinds[p.kind]})`}
@@ -64,7 +62,7 @@ export function QueuePast(p: {
               since={past.data!.since}
               until={new Date(past.dataUpdatedAt).toISOString()}
               gap={gapOf(past.data!)}
-              time={time}
+              time={(at) => tick(at, span, zone, language)}
               head={t.at}
               empty={t.noPast}
             />

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 
-import { bytes, clock, count, duration, money, named, place, rooms } from './format'
+import { bytes, clock, count, day, dayAndTime, duration, money, named, place, rooms, tick } from './format'
 
 const plain = (s: string) => s.replace(/[\u00a0\u202f]/g, ' ')
 
@@ -31,6 +31,7 @@ describe('format', () => {
     expect([4.5, 0.5, 3].map(rooms)).toEqual(['4½', '½', '3'])
     expect(plain(bytes(1_700_000, 'en'))).toBe('1.7 MB')
     expect(plain(bytes(999, 'fr'))).toBe('999 o')
+    expect(plain(bytes(999_960, 'en'))).toBe('1.0 MB')
   })
 
   test('times', () => {
@@ -39,6 +40,36 @@ describe('format', () => {
     expect(clock(at, 'UTC')).toBe('14:31:52')
     expect(place('America/Toronto')).toBe('Montréal')
     expect(place('America/Argentina/Buenos_Aires')).toBe('Buenos Aires')
+  })
+
+  // A listing lives for years: without its year a day of last November is read as one of this.
+  test.each([
+    ['2026-11-18T12:00:00Z', 'UTC', '18 Nov', '18 nov.'],
+    ['2025-11-18T12:00:00Z', 'UTC', '18 Nov 2025', '18 nov. 2025'],
+    ['2026-01-01T03:00:00Z', 'UTC', '1 Jan', '1 janv.'],
+    ['2026-01-01T03:00:00Z', 'America/Toronto', '31 Dec 2025', '31 déc. 2025'],
+    ['2027-02-01T12:00:00Z', 'UTC', '1 Feb 2027', '1 févr. 2027'],
+  ])('the day of %s in %s', (at, zone, en, fr) => {
+    const now = new Date('2026-11-30T15:00:00Z')
+    expect(day(new Date(at), zone, 'en', now)).toBe(en)
+    expect(plain(day(new Date(at), zone, 'fr', now))).toBe(fr)
+  })
+
+  test.each([
+    ['2026-11-30T02:04:05Z', 'UTC', '02:04:05'],
+    ['2026-11-30T02:04:05Z', 'America/Toronto', '29 Nov 21:04:05'],
+    ['2025-11-30T10:00:00Z', 'UTC', '30 Nov 2025 10:00:00'], // a year ago to the day
+  ])('%s in %s is today or has its day', (at, zone, written) => {
+    expect(dayAndTime(new Date(at), zone, 'en', new Date('2026-11-30T15:00:00Z'))).toBe(written)
+  })
+
+  test.each([
+    [600, '09:31:52'],
+    [3600, '09:31'],
+    [86_400, '23 Nov 2020 09:31'],
+    [30 * 86_400, '23 Nov 2020 09:31'],
+  ])('a time of a drawing over %d s', (span, written) => {
+    expect(tick(Date.parse('2020-11-23T14:31:52Z'), span, 'America/Toronto', 'en')).toBe(written)
   })
 
   test('a code that has no name is shown as it is', () => {

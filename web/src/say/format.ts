@@ -58,7 +58,7 @@ export const rooms = (n: number) => (n % 1 === 0.5 ? `${Math.floor(n) || ''}½` 
 export function bytes(n: number, l: Language) {
   const units = l === 'fr' ? ['o', 'ko', 'Mo', 'Go', 'To'] : ['B', 'kB', 'MB', 'GB', 'TB']
   let u = 0
-  while (n >= 1000 && u < units.length - 1) {
+  while (n >= (u === 0 ? 1000 : 999.95) && u < units.length - 1) {
     n /= 1000
     u++
   }
@@ -85,12 +85,36 @@ const rest = (n: number, unit: string, more: number, small: string) =>
 export const clock = (at: Date, zone: Zone) =>
   once(`c${zone}`, () => new Intl.DateTimeFormat('en-GB', { timeZone: zone, timeStyle: 'medium' })).format(at)
 
-/** day writes a day without its year: 18 Nov, 18 nov. */
-export const day = (at: Date, zone: Zone, l: Language) =>
-  once(
-    `y${zone}${l}`,
-    () => new Intl.DateTimeFormat(l === 'fr' ? 'fr-CA' : 'en-GB', { timeZone: zone, day: 'numeric', month: 'short' }),
+const year = (at: Date, zone: Zone) =>
+  once(`Y${zone}`, () => new Intl.DateTimeFormat('en-GB', { timeZone: zone, year: 'numeric' })).format(at)
+
+/** day writes a day: 18 Nov, 18 nov.; one of another year than now with its year: 18 Nov 2025. */
+export function day(at: Date, zone: Zone, l: Language, now = new Date()) {
+  const other = year(at, zone) !== year(now, zone)
+  return once(
+    `y${zone}${l}${other}`,
+    () =>
+      new Intl.DateTimeFormat(l === 'fr' ? 'fr-CA' : 'en-GB', {
+        timeZone: zone,
+        day: 'numeric',
+        month: 'short',
+        year: other ? 'numeric' : undefined,
+      }),
   ).format(at)
+}
+
+/** dayAndTime writes a time: of day when it is of today, with its day otherwise. */
+export function dayAndTime(at: Date, zone: Zone, l: Language, now = new Date()) {
+  const of = day(at, zone, l, now)
+  return (of === day(now, zone, l, now) ? '' : `${of} `) + clock(at, zone)
+}
+
+/** tick writes a time of a drawing over a span, s: with seconds in a short one, with its day in one of a day or more. */
+export function tick(at: number, span: number, zone: Zone, l: Language) {
+  const then = new Date(at)
+  if (span <= 600) return clock(then, zone)
+  return (span >= 86_400 ? `${day(then, zone, l)} ` : '') + clock(then, zone).slice(0, 5)
+}
 
 /** longDay writes a day in full: Saturday 21 November. */
 export const longDay = (at: Date, zone: Zone, l: Language) =>

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 
-import { clock, day, duration, moment } from '../say/format'
+import { dayAndTime, duration, moment } from '../say/format'
 import { useSay } from '../say/Say'
 
 /** useNow returns the time, each second or as often as asked for, while the tab is visible. */
@@ -36,10 +36,9 @@ export function Age({ at }: { at: string | undefined | null }) {
 export function At({ at }: { at: string }) {
   const { language, zone } = useSay()
   const then = new Date(at)
-  const today = day(then, zone, language) === day(new Date(), zone, language)
   return (
     <time dateTime={at} title={moment(then, zone, language)}>
-      {today ? clock(then, zone) : `${day(then, zone, language)} ${clock(then, zone)}`}
+      {dayAndTime(then, zone, language)}
     </time>
   )
 }
