@@ -8,6 +8,7 @@ import { ReadOn, useFilters } from '../ui/Filter'
 import { Crumb, Empty, Head, Heads, Out, Section, Trouble } from '../ui/parts'
 import { readsOn } from '../ui/readOn'
 import { ToPage } from '../ui/ToPage'
+import { Reading } from '../ui/Unread'
 import { pathOf } from './states'
 
 type Kind = 'only_a' | 'only_b' | 'different'
@@ -45,8 +46,12 @@ export function Compare() {
         <Choice label={t.runB} value={b} runs={known} onChange={(v) => change({ b: v })} />
         <ReadOn label={t.title} onClick={readsOn(runs)} />
       </form>
-      <Trouble error={runs.error ?? compared.error} again={() => void compared.refetch()} />
+      <Trouble
+        error={runs.error ?? compared.error}
+        again={() => void (runs.error ? runs.refetch() : compared.refetch())}
+      />
       {!(a && b) && <Empty>{t.chooseTwo}</Empty>}
+      {compared.isLoading && <Reading />}
       {c?.equal && <Empty>{t.equal}</Empty>}
       {c && !c.equal && totals && (
         <Section

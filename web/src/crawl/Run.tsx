@@ -12,6 +12,7 @@ import { useFilters } from '../ui/Filter'
 import { Glyph } from '../ui/Glyph'
 import { Crumb, Empty, Head, InTemporal, Out, Section, Trouble } from '../ui/parts'
 import { ToPage } from '../ui/ToPage'
+import { Unread } from '../ui/Unread'
 import { Chosen } from './Chosen'
 import { Rate } from './Rate'
 import { looks, pathOf, statuses } from './states'
@@ -29,7 +30,7 @@ export function Run() {
   const chosen = Number(filters.url) || 0
   const url = useRunURL(id, chosen)
   const r = run.data
-  if (!r) return <Trouble error={run.error} again={() => void run.refetch()} />
+  if (!r) return <Unread of={run} title={String(id)} crumbs={<Crumb to="/crawl">{t.title}</Crumb>} />
   const open = r.status === 'RUNNING' || r.status === 'PAUSED'
   const wanted = filters.status ? filters.status.split(',') : []
   const done = r.totals.discovered - r.totals.queued - r.totals.in_progress

@@ -11,6 +11,7 @@ import { Glyph } from '../ui/Glyph'
 import { Copy, Crumb, Head, Heads, InTemporal, Out, Section, Trouble } from '../ui/parts'
 import { Do } from '../ui/Do'
 import { ToPage } from '../ui/ToPage'
+import { Unread } from '../ui/Unread'
 import './drafts.css'
 import { excerpt, foundFields } from './place'
 
@@ -23,7 +24,7 @@ export function Draft() {
   const again = useMake(requestDraft, 'draft-requests')
   const [path, choose] = useState('')
   const d = draft.data
-  if (!d) return <Trouble error={draft.error} again={() => void draft.refetch()} />
+  if (!d) return <Unread of={draft} title={id} crumbs={<Crumb to="/drafts">{t.title}</Crumb>} />
   const file = (name: string) => `/drafts/${encodeURIComponent(id)}/files/${encodeURIComponent(name)}`
   const screenshot = d.files.find((f) => /\.(png|jpe?g|webp)$/.test(f.name))
   const page = d.files.find((f) => f.name.endsWith('.html'))

@@ -7,6 +7,7 @@ import { Do } from '../ui/Do'
 import { Glyph } from '../ui/Glyph'
 import { Copy, Crumb, Head, InTemporal, Out, Section, Trouble } from '../ui/parts'
 import { ToPage } from '../ui/ToPage'
+import { Unread } from '../ui/Unread'
 import { requestGlyph } from './Requests'
 
 /** Request is one page that a draft was asked of: it waits, runs, or came to an end that this page leads to. */
@@ -18,7 +19,7 @@ export function Request() {
   const cancel = useDo(cancelDraftRequest, 'draft-request', 'draft-requests')
   const replay = useDo(replayLetter, 'draft-request', 'draft-requests')
   const r = request.data
-  if (!r) return <Trouble error={request.error} again={() => void request.refetch()} />
+  if (!r) return <Unread of={request} title={id} crumbs={<Crumb to="/drafts/requests">{t.requests}</Crumb>} />
   return (
     <>
       <Head

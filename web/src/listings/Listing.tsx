@@ -12,6 +12,7 @@ import { useShortcuts } from '../ui/keys'
 import { Locator } from '../ui/Locator'
 import { Copy, Crumb, Head, InTemporal, Options, Out, Section, Trouble } from '../ui/parts'
 import { ToPage } from '../ui/ToPage'
+import { Unread } from '../ui/Unread'
 import { Fields, Payload } from './Fields'
 import { advertGlyph, listingGlyph } from './glyph'
 import { Happened } from './Happened'
@@ -31,11 +32,7 @@ export function Listing() {
   const { id } = useParams({ strict: false }) as { id: string }
   const advert = useListing(id)
   const a = advert.data
-  useShortcuts([
-    { keys: 'y', what: say.key.copyId, act: () => void navigator.clipboard?.writeText(id) },
-    { keys: 'e', what: say.key.original, act: () => document.querySelector<HTMLElement>('.original a')?.click() },
-  ])
-  if (!a) return <Trouble error={advert.error} again={() => void advert.refetch()} />
+  if (!a) return <Unread of={advert} title={id} crumbs={<Crumb to="/listings">{say.listing.title}</Crumb>} />
   const newest = [...a.audit.revisions].sort((x, y) => y.revision - x.revision)[0]
   const known = (
     <>

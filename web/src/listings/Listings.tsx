@@ -12,6 +12,7 @@ import { useShortcuts } from '../ui/keys'
 import { Head } from '../ui/parts'
 import { Rows } from '../ui/Rows'
 import { ToPage } from '../ui/ToPage'
+import { Reading } from '../ui/Unread'
 import { Cards } from './Cards'
 import { listingFields, notFilters } from './filters'
 import { listingGlyph } from './glyph'
@@ -61,7 +62,7 @@ export function Listings() {
       {saving && <NewSearch filters={which} fields={fields} onClose={() => setSaving(false)} />}
       <FilterBar fields={fields} also={notFilters} />
       {!known ? null : view === 'map' ? (
-        <Suspense fallback={<div aria-busy="true" className="empty" />}>
+        <Suspense fallback={<Reading />}>
           <Atlas filters={which} onBox={(bbox) => change({ bbox })} />
         </Suspense>
       ) : view === 'cards' ? (

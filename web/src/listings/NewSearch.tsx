@@ -10,6 +10,7 @@ import type { Field } from '../ui/Filter'
 import { Copy, Empty, Options, Trouble } from '../ui/parts'
 import { TenantID, TenantOptions, useTenant } from '../ui/tenant'
 import { ToPage } from '../ui/ToPage'
+import { Reading } from '../ui/Unread'
 import { criteriaOf } from './criteria'
 import { inWords } from './SavedSearches'
 
@@ -63,7 +64,7 @@ export function NewSearch(p: { filters: Filters; fields: Field[]; onClose: () =>
       ) : !own && !list.data ? (
         <>
           <Trouble error={list.error} again={() => void list.refetch()} />
-          {list.isPending && <div aria-busy="true" className="empty" />}
+          {list.isPending && <Reading />}
           <p className="btns">
             <Close onClick={p.onClose} />
           </p>

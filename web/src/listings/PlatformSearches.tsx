@@ -13,6 +13,7 @@ import { Crumb, Empty, Head, Heads, Out, Section, Trouble } from '../ui/parts'
 import { expectedPages, platformGlyph, Ticks } from '../ui/PlatformLine'
 import { ToPage } from '../ui/ToPage'
 import { TransportSelect } from '../ui/TransportSelect'
+import { Unread } from '../ui/Unread'
 import { paces } from './PlatformSettings'
 
 type Platform = Schemas['Platform']
@@ -128,18 +129,24 @@ export function PlatformSearch() {
   const navigate = useNavigate()
   const [removing, setRemoving] = useState(false)
   const p = platform.data
-  if (!p) return <Trouble error={platform.error} again={() => void platform.refetch()} />
+  if (!p) return <Unread of={platform} title={search} crumbs={<Crumb to="/platforms">{t.title}</Crumb>} />
   const s = p.searches.find((one) => one.name === search)
-  if (!s) return <Empty>{t.noSearch}</Empty>
+  const up = (
+    <>
+      <Crumb to="/platforms">{t.title}</Crumb> <Crumb to={`/platforms/${p.name}`}>{p.name}</Crumb>
+    </>
+  )
+  if (!s)
+    return (
+      <Head crumbs={up} title={<span className="m">{search}</span>}>
+        <p>{t.noSearch}</p>
+      </Head>
+    )
   const cycle = s.current_cycle ?? s.last_cycle
   return (
     <>
       <Head
-        crumbs={
-          <>
-            <Crumb to="/platforms">{t.title}</Crumb> <Crumb to={`/platforms/${p.name}`}>{p.name}</Crumb>
-          </>
-        }
+        crumbs={up}
         title={s.name}
         actions={
           <>

@@ -11,6 +11,7 @@ import { Glyph } from '../ui/Glyph'
 import { expectedPages, PlatformLine, Ticks } from '../ui/PlatformLine'
 import { Do } from '../ui/Do'
 import { Confirm } from '../ui/Ask'
+import { Reading, Unread } from '../ui/Unread'
 import { Searches } from './PlatformSearches'
 import { Settings } from './PlatformSettings'
 import './listings.css'
@@ -27,6 +28,7 @@ export function Platforms() {
         <p>{say.platform.intro}</p>
       </Head>
       <Trouble error={platforms.error} again={() => void platforms.refetch()} />
+      {platforms.isLoading && <Reading />}
       {platforms.data && on.length === 0 && <Empty>{say.platform.never}</Empty>}
       {on.map((p) => (
         <PlatformLine key={p.name} platform={p} />
@@ -49,7 +51,7 @@ export function Platform() {
   const { name } = useParams({ strict: false }) as { name: string }
   const platform = usePlatform(name)
   const p = platform.data
-  if (!p) return <Trouble error={platform.error} again={() => void platform.refetch()} />
+  if (!p) return <Unread of={platform} title={name} crumbs={<Crumb to="/platforms">{t.title}</Crumb>} />
   return (
     <>
       <Head

@@ -14,6 +14,7 @@ import { Crumb, Head, InTemporal, Json, Options, Section, Trouble } from '../ui/
 import { Rows } from '../ui/Rows'
 import { Do } from '../ui/Do'
 import { ToPage } from '../ui/ToPage'
+import { Unread } from '../ui/Unread'
 
 type One = Schemas['Replay']
 
@@ -99,7 +100,7 @@ export function Replay() {
   const replay = useReplay(id)
   const cancel = useDo(cancelReplay, 'replay', 'replays')
   const r = replay.data
-  if (!r) return <Trouble error={replay.error} again={() => void replay.refetch()} />
+  if (!r) return <Unread of={replay} title={id} crumbs={<Crumb to="/replays">{t.title}</Crumb>} />
   const figures = (labels: Record<string, (n: number) => string>, values: Record<string, number>) =>
     Object.entries(labels).map(([name, label]) => (
       <span key={name}>

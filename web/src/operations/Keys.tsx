@@ -9,6 +9,7 @@ import { Ask, Close, Confirm } from '../ui/Ask'
 import { Glyph } from '../ui/Glyph'
 import { Copy, Empty, Head, Heads, Options, Section, Trouble } from '../ui/parts'
 import { Do } from '../ui/Do'
+import { Reading } from '../ui/Unread'
 
 /** Keys lists the API keys, makes one, and revokes one; below are the sessions that they and persons opened. */
 export function Keys() {
@@ -33,6 +34,7 @@ export function Keys() {
         <p>{t.intro}</p>
       </Head>
       <Trouble error={keys.error ?? revoke.error} again={() => void keys.refetch()} />
+      {keys.isLoading && <Reading />}
       {keys.data?.items.length === 0 && <Empty>{t.never}</Empty>}
       {!!keys.data?.items.length && (
         <Section title={t.title} wide>

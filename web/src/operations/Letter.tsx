@@ -10,6 +10,7 @@ import { Glyph } from '../ui/Glyph'
 import { Copy, Crumb, Head, InTemporal, Json, Section, Trouble } from '../ui/parts'
 import { letterGlyph } from './Letters'
 import { Do } from '../ui/Do'
+import { Unread } from '../ui/Unread'
 
 /** Letter is one dead letter: where and why it died, what it says, and what was done about it. */
 export function Letter() {
@@ -21,7 +22,7 @@ export function Letter() {
   const discard = useDo(discardLetter, 'letter', 'letters', 'queues')
   const [asking, setAsking] = useState<'discard' | 'replay'>()
   const l = letter.data
-  if (!l) return <Trouble error={letter.error} again={() => void letter.refetch()} />
+  if (!l) return <Unread of={letter} title={id} crumbs={<Crumb to="/dead-letters">{t.title}</Crumb>} />
   return (
     <>
       <Head

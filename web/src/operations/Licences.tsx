@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { useLicences } from '../api/queries'
 import { useSay } from '../say/Say'
 import { Head, Section, Trouble } from '../ui/parts'
+import { Reading } from '../ui/Unread'
 import './operations.css'
 
 /** Licences lists what the program contains of others. */
@@ -15,6 +16,7 @@ export function Licences() {
         <p className="m2">{say.licences.intro}</p>
       </Head>
       <Trouble error={list.error} again={() => void list.refetch()} />
+      {list.isLoading && <Reading />}
       {(['go', 'npm', 'font'] as const).map((kind) => {
         const parts = (list.data?.items ?? []).filter((p) => p.kind === kind)
         if (parts.length === 0) return null

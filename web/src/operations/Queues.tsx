@@ -2,6 +2,7 @@ import { useReport, type PastWindow } from '../api/queries'
 import { useSay } from '../say/Say'
 import { useFilters } from '../ui/Filter'
 import { Head, Section, Trouble } from '../ui/parts'
+import { Reading } from '../ui/Unread'
 import { Waiting, type Kind } from '../ui/Waiting'
 import { Warnings } from '../ui/Warnings'
 import { QueuePast, windows } from './QueuePast'
@@ -20,6 +21,7 @@ export function Queues() {
         <p>{say.queue.intro}</p>
       </Head>
       <Trouble error={report.error} again={() => void report.refetch()} />
+      {report.isLoading && <Reading />}
       {filters.queue && (
         <QueuePast
           kind={(filters.kind ?? 'rabbitmq') as Kind}

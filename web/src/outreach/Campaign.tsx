@@ -22,6 +22,7 @@ import { Glyph } from '../ui/Glyph'
 import { Crumb, Head, InTemporal, Section, Trouble } from '../ui/parts'
 import { notFilters, useTenant } from '../ui/tenant'
 import { ToPage } from '../ui/ToPage'
+import { Unread } from '../ui/Unread'
 import { campaignGlyph } from './Campaigns'
 import { List, messageFields } from './Messages'
 import { funnel } from './funnel'
@@ -41,7 +42,18 @@ export function Campaign() {
   const [asked, ask] = useState<Order | 'start' | 'again'>()
   const close = () => ask(undefined)
   const c = campaign.data
-  if (!c) return <Trouble error={campaign.error} again={() => void campaign.refetch()} />
+  if (!c)
+    return (
+      <Unread
+        of={campaign}
+        title={id}
+        crumbs={
+          <Crumb to="/campaigns" tenant={tenant}>
+            {say.nav.campaigns}
+          </Crumb>
+        }
+      />
+    )
   const n = (v: number) => count(v, language)
   return (
     <>

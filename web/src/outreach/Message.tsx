@@ -10,6 +10,7 @@ import { Glyph, type State } from '../ui/Glyph'
 import { Copy, Crumb, Head, Section, Trouble } from '../ui/parts'
 import { useTenant } from '../ui/tenant'
 import { ToPage } from '../ui/ToPage'
+import { Unread } from '../ui/Unread'
 import { messageGlyph } from './Messages'
 import './outreach.css'
 
@@ -23,7 +24,18 @@ export function Message() {
   const again = useDo(retryMessage, 'message', 'messages', 'campaign')
   const number = useDo(showRecipient)
   const m = message.data
-  if (!m) return <Trouble error={message.error} again={() => void message.refetch()} />
+  if (!m)
+    return (
+      <Unread
+        of={message}
+        title={id}
+        crumbs={
+          <Crumb to="/messages" tenant={tenant}>
+            {say.nav.messages}
+          </Crumb>
+        }
+      />
+    )
   return (
     <>
       <Head

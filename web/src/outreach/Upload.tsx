@@ -10,6 +10,7 @@ import { Glyph } from '../ui/Glyph'
 import { Crumb, Head, Heads, InTemporal, Section, Trouble } from '../ui/parts'
 import { useTenant } from '../ui/tenant'
 import { ToPage } from '../ui/ToPage'
+import { Unread } from '../ui/Unread'
 import './outreach.css'
 import { Refused } from './Refused'
 import { mask, stages } from './stages'
@@ -26,7 +27,18 @@ export function Upload() {
   const order = useDo(orderUpload, 'upload', 'uploads')
   const u = upload.data
   const preview = usePreview(tenant, id, u?.state === 'held')
-  if (!u) return <Trouble error={upload.error} again={() => void upload.refetch()} />
+  if (!u)
+    return (
+      <Unread
+        of={upload}
+        title={id}
+        crumbs={
+          <Crumb to="/uploads" tenant={tenant}>
+            {say.nav.uploads}
+          </Crumb>
+        }
+      />
+    )
   const n = (v: number) => count(v, language)
   const open = !['done', 'failed', 'canceled'].includes(u.state)
   const left = u.seconds_left

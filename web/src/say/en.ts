@@ -40,6 +40,7 @@ export const en = {
   none: 'none',
   or: 'or',
   pause: 'Pause',
+  reading: 'Reading …',
   readingMore: 'Reading more …',
   removeIt: 'remove it',
   reset: 'Reset',

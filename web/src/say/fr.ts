@@ -41,6 +41,7 @@ export const fr: typeof en = {
   none: 'aucun',
   or: 'ou',
   pause: 'Suspendre',
+  reading: 'Lecture…',
   readingMore: 'Lecture de la suite…',
   removeIt: 'l’enlever',
   reset: 'Rétablir',

@@ -10,6 +10,7 @@ import { useFilters } from '../ui/Filter'
 import { Empty, Head, Out, Section, Trouble } from '../ui/parts'
 import { ToPage } from '../ui/ToPage'
 import { useTyped } from '../ui/typed'
+import { Reading } from '../ui/Unread'
 import { Views } from '../ui/Views'
 import './search.css'
 import { begun, completed, monthOf } from './words'
@@ -108,6 +109,7 @@ export function Search() {
           )}
         </p>
       )}
+      {search.isLoading && <Reading />}
       {!filters.q && <Empty>{t.empty}</Empty>}
       {filters.q && (
         <div className="two results">

@@ -1,6 +1,7 @@
 import type { ErrorComponentProps } from '@tanstack/react-router'
 
-import { Trouble } from '../ui/parts'
+import { Problem } from '../api/problem'
+import { Head, Trouble } from '../ui/parts'
 import { useSay } from '../say/Say'
 
 /** Boundary shows that a page failed; the rail and other pages go on. A file that is gone means a newer version. */
@@ -22,12 +23,23 @@ export function Boundary({ error, reset }: ErrorComponentProps<unknown>) {
   return (
     <>
       <p className="empty">{say.crashed}</p>
-      <Trouble error={error} again={reset} />
+      {error instanceof Problem ? (
+        <Trouble error={error} again={reset} />
+      ) : (
+        <div className="problem" role="alert">
+          <p className="m" lang="en">
+            {String(error)}
+          </p>
+          <button className="btn" onClick={reset}>
+            {say.tryAgain}
+          </button>
+        </div>
+      )}
     </>
   )
 }
 
 export function Missing() {
   const { say } = useSay()
-  return <p className="empty">{say.notFound}</p>
+  return <Head title={say.notFound} />
 }

@@ -9,6 +9,7 @@ import { useFilters } from '../ui/Filter'
 import { Empty, Section, Trouble } from '../ui/parts'
 import { PlatformLine } from '../ui/PlatformLine'
 import { ToPage } from '../ui/ToPage'
+import { Reading } from '../ui/Unread'
 import { queuesOf, Waiting } from '../ui/Waiting'
 import { Warnings } from '../ui/Warnings'
 import { JustIn } from './JustIn'
@@ -23,7 +24,7 @@ export function Today() {
   const window = (['24h', '7d'].includes(filters.window ?? '') ? filters.window : '1h') as Window
   const report = useReport()
   const settled = useSettled([report, usePlatforms(), useFlow(window), useReasonsOf(window), useRecent()])
-  if (!settled) return <div aria-busy="true" className="empty" />
+  if (!settled) return <Reading />
   return (
     <>
       <Trouble error={report.error} again={() => void report.refetch()} />

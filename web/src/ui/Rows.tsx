@@ -10,6 +10,7 @@ import { useShortcuts } from './keys'
 import './lists.css'
 import { Empty, Trouble } from './parts'
 import { useReadOn } from './readOn'
+import { Reading, whyNot } from './Unread'
 
 export interface Column<T> {
   name: string
@@ -173,8 +174,9 @@ export function Rows<T>(p: {
 /** NoRows stands for the rows of a list that has none, or none yet. An empty page that leads to others is not the end. */
 export function NoRows<T>({ pages, empty }: { pages: Pages<T>; empty: ReactNode }) {
   const { say } = useSay()
-  if (pages.isPending) return <div aria-busy="true" className="empty" />
-  if (pages.error) return <Trouble error={pages.error} again={() => void pages.refetch()} />
+  const why = whyNot(pages)
+  if (why) return <Trouble error={why} again={() => void pages.refetch()} />
+  if (pages.isPending) return <Reading />
   return pages.hasNextPage ? <Empty>{say.readingMore}</Empty> : empty
 }
 
