@@ -10,7 +10,7 @@ import { Ask, Confirm } from '../ui/Ask'
 import { Do } from '../ui/Do'
 import { Glyph } from '../ui/Glyph'
 import { Crumb, Empty, Head, Heads, Out, Section, Trouble } from '../ui/parts'
-import { expectedPages, platformGlyph, Ticks } from '../ui/PlatformLine'
+import { CycleNums, expectedPages, platformGlyph, Ticks } from '../ui/PlatformLine'
 import { ToPage } from '../ui/ToPage'
 import { TransportSelect } from '../ui/TransportSelect'
 import { Unread } from '../ui/Unread'
@@ -119,7 +119,7 @@ function pathOf(url: string) {
 
 /** PlatformSearch is one search: what it does now, and what of its settings is its own. */
 export function PlatformSearch() {
-  const { say, language } = useSay()
+  const { say } = useSay()
   const t = say.platform
   const { name, search } = useParams({ strict: false }) as { name: string; search: string }
   const platform = usePlatform(name)
@@ -186,22 +186,7 @@ export function PlatformSearch() {
               of={s.current_cycle ? expectedPages(s) : cycle.pages}
               current={!!s.current_cycle}
             />
-            <p className="nums">
-              {(
-                [
-                  [t.nums.new, cycle.new],
-                  [t.nums.changed, cycle.changed],
-                  [t.nums.skipped, cycle.skipped],
-                  [t.nums.gone, cycle.gone],
-                  [t.nums.blocks, cycle.refusals],
-                ] as const
-              ).map(([label, n]) => (
-                <span key={label(2)}>
-                  <b>{count(n, language)}</b>
-                  {label(n)}
-                </span>
-              ))}
-            </p>
+            <CycleNums cycle={cycle} />
             {cycle.note && <p className="mu">{cycle.note}</p>}
           </>
         )}

@@ -8,7 +8,7 @@ import { useSay } from '../say/Say'
 import { Age, At } from '../ui/Age'
 import { Crumb, Empty, Head, Heads, InTemporal, Out, Section, Trouble } from '../ui/parts'
 import { Glyph } from '../ui/Glyph'
-import { expectedPages, PlatformLine, Ticks } from '../ui/PlatformLine'
+import { CycleNums, expectedPages, PlatformLine, Ticks } from '../ui/PlatformLine'
 import { Do } from '../ui/Do'
 import { Confirm } from '../ui/Ask'
 import { Reading, Unread } from '../ui/Unread'
@@ -178,31 +178,14 @@ function Cycle({
   expected: number // search pages, as far as known
   current?: boolean // under way
 }) {
-  const { say, language } = useSay()
+  const { say } = useSay()
   const t = say.platform
   return (
     <Section title={title} note={c && <Age at={c.started_at} />}>
       {!c && <Empty>{current ? t.betweenCycles : t.noCycle}</Empty>}
       {c && (
         <>
-          <p className="nums">
-            {Object.entries({ ...t.nums }).map(([name, label]) => {
-              const n = {
-                new: c.new,
-                changed: c.changed,
-                skipped: c.skipped,
-                gone: c.gone,
-                refused: c.rejected,
-                blocks: c.refusals,
-              }[name]
-              return (
-                <span key={name}>
-                  <b>{count(n ?? 0, language)}</b>
-                  {label(n ?? 0)}
-                </span>
-              )
-            })}
-          </p>
+          <CycleNums cycle={c} />
           <Ticks done={c.pages} of={expected} current={current} />
           <p className="mu">
             {t.page(c.pages, expected > c.pages ? String(expected) : '')}

@@ -1,5 +1,5 @@
 import { useParams } from '@tanstack/react-router'
-import { useMemo, useRef, useState } from 'react'
+import { Fragment, useMemo, useRef, useState } from 'react'
 
 import { usePage } from '../api/queries'
 import { count } from '../say/format'
@@ -7,9 +7,10 @@ import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
 import { useFilters } from '../ui/Filter'
 import { useShortcuts } from '../ui/keys'
-import { Crumb, Head, Out, Section, Trouble } from '../ui/parts'
+import { Crumb, Head, Out, Section } from '../ui/parts'
+import { Unread } from '../ui/Unread'
 import './search.css'
-import { units } from './words'
+import { parts } from './words'
 
 /** Page is what is stored of a crawled page: its text as it was read, never its markup, with the words looked for. */
 export function Page() {
@@ -20,12 +21,13 @@ export function Page() {
   const page = usePage(Number(id), filters.q)
   const p = page.data
   const text = p?.text ?? ''
-  const marks = useMemo(() => units(text, p?.text_marks ?? []), [text, p?.text_marks])
+  const cut = useMemo(() => parts(text, p?.text_marks ?? []), [text, p?.text_marks])
+  const marks = cut.length - 1
   const box = useRef<HTMLParagraphElement>(null)
   const [at, setAt] = useState(-1)
   const go = (by: number) => {
-    if (marks.length === 0) return
-    const next = (Math.max(at, by < 0 ? 0 : -1) + by + marks.length) % marks.length
+    if (marks === 0) return
+    const next = (Math.max(at, by < 0 ? 0 : -1) + by + marks) % marks
     setAt(next)
     box.current?.querySelectorAll('mark')[next]?.scrollIntoView({ block: 'center' })
   }
@@ -33,9 +35,7 @@ export function Page() {
     { keys: 'n', what: t.nextPlace, act: () => go(1) },
     { keys: 'p', what: t.previousPlace, act: () => go(-1) },
   ])
-  if (!p) return <Trouble error={page.error} again={() => void page.refetch()} />
-  const parts = marks.map((m, i) => [text.slice(i === 0 ? 0 : marks[i - 1]!.end, m.start), text.slice(m.start, m.end)])
-  const rest = text.slice(marks.at(-1)?.end ?? 0)
+  if (!p) return <Unread of={page} title={id} crumbs={<Crumb to="/search">{t.title}</Crumb>} />
   return (
     <>
       <Head crumbs={<Crumb to="/search">{t.title}</Crumb>} title={<span className="s">{p.title || p.url}</span>}>
@@ -55,18 +55,13 @@ export function Page() {
             <span className="places">
               <span role="status">
                 {at < 0
-                  ? t.places(marks.length, count(marks.length, language))
-                  : say.doneOf(count(at + 1, language), count(marks.length, language))}
+                  ? t.places(marks, count(marks, language))
+                  : say.doneOf(count(at + 1, language), count(marks, language))}
               </span>{' '}
-              <button
-                className="btn q"
-                disabled={marks.length === 0}
-                aria-label={t.previousPlace}
-                onClick={() => go(-1)}
-              >
+              <button className="btn q" disabled={marks === 0} aria-label={t.previousPlace} onClick={() => go(-1)}>
                 ↑
               </button>
-              <button className="btn q" disabled={marks.length === 0} aria-label={t.nextPlace} onClick={() => go(1)}>
+              <button className="btn q" disabled={marks === 0} aria-label={t.nextPlace} onClick={() => go(1)}>
                 ↓
               </button>
             </span>
@@ -74,13 +69,12 @@ export function Page() {
         }
       >
         <p ref={box} className="page-text" lang={p.language} dir="auto" tabIndex={0}>
-          {parts.map(([before, word], i) => (
-            <span key={i}>
+          {cut.map(([before, word], i) => (
+            <Fragment key={i}>
               {before}
-              <mark aria-current={i === at || undefined}>{word}</mark>
-            </span>
+              {word && <mark aria-current={i === at || undefined}>{word}</mark>}
+            </Fragment>
           ))}
-          {rest}
         </p>
       </Section>
     </>

@@ -1,4 +1,4 @@
-import { useId, type ReactNode } from 'react'
+import { Fragment, useId } from 'react'
 
 import type { Schemas } from '../api/client'
 import { useOthers, useSearch, useSearchStats, useSuggestions } from '../api/queries'
@@ -13,22 +13,16 @@ import { useTyped } from '../ui/typed'
 import { Reading } from '../ui/Unread'
 import { Views } from '../ui/Views'
 import './search.css'
-import { begun, completed, monthOf } from './words'
+import { begun, completed, monthOf, parts } from './words'
 
-/** marked shows a text with its marks, which the API counts in code points, not in UTF-16 units. */
-export function marked(text: string, marks: Schemas['SearchMark'][]): ReactNode[] {
-  const points = [...text]
-  const parts: ReactNode[] = []
-  let end = 0
-  for (const m of marks) {
-    if (m.start < end || m.end > points.length) continue
-    parts.push(points.slice(end, m.start).join(''))
-    parts.push(<mark key={m.start}>{points.slice(m.start, m.end).join('')}</mark>)
-    end = m.end
-  }
-  parts.push(points.slice(end).join(''))
-  return parts
-}
+/** Marked shows a text with its marks. */
+const Marked = ({ text, marks }: { text: string; marks: Schemas['SearchMark'][] }) =>
+  parts(text, marks).map(([before, word], i) => (
+    <Fragment key={i}>
+      {before}
+      {word && <mark>{word}</mark>}
+    </Fragment>
+  ))
 
 /** Search finds crawled pages as one types, with facets beside them. */
 export function Search() {
@@ -118,14 +112,14 @@ export function Search() {
               <li key={h.id}>
                 <h2 className="s" lang={h.language}>
                   <ToPage to="/search/$id" of={h.id} search={{ q: filters.q }} data-row="">
-                    {marked(h.title || h.url, h.title ? h.title_marks : [])}
+                    <Marked text={h.title || h.url} marks={h.title ? h.title_marks : []} />
                   </ToPage>
                 </h2>
                 <p className="m mu">
                   <Out href={h.url}>{h.url}</Out>
                 </p>
                 <p className="s" lang={h.language} dir="auto">
-                  {marked(h.snippet.text, h.snippet.marks)}
+                  <Marked {...h.snippet} />
                 </p>
                 <p className="mu">
                   {h.type} {h.language} · <Age at={h.crawled_at} />

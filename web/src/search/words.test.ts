@@ -1,15 +1,19 @@
 import { expect, test } from 'vitest'
 
-import { begun, completed, monthOf, units } from './words'
+import { begun, completed, monthOf, parts } from './words'
 
-test('marks are found behind letters of two units', () => {
+test('a text is cut at its marks, also behind letters of two units', () => {
   const text = '🏠 a week-end 𝒳 weekend'
   const marks = [
     { start: 4, end: 12 },
+    { start: 6, end: 9 }, // within the one before
+    { start: 13, end: 13 },
     { start: 15, end: 22 },
     { start: 22, end: 99 },
   ]
-  expect(units(text, marks).map((m) => text.slice(m.start, m.end))).toEqual(['week-end', 'weekend', ''])
+  expect(parts(text, marks)).toEqual([['🏠 a ', 'week-end'], [' 𝒳 ', 'weekend'], ['']])
+  expect(parts(text, [])).toEqual([[text]])
+  expect(parts('to the end', [{ start: 3, end: 99 }])).toEqual([['to ', 'the end'], ['']])
 })
 
 test('the last word is completed, and nothing else', () => {

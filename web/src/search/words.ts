@@ -1,14 +1,24 @@
 import type { Schemas } from '../api/client'
 
-/** units are marks in UTF-16 units, as strings are cut: the API counts code points. */
-export function units(text: string, marks: Schemas['SearchMark'][]): { start: number; end: number }[] {
-  let points = 0
-  let at = 0
+/** A Part of a text: what stands before a mark, and what is marked. In the last part nothing is. */
+type Part = [before: string, word?: string]
+
+/** parts cuts a text at its marks, which the API counts in code points. A mark within another, or behind the end, is none. */
+export function parts(text: string, marks: Schemas['SearchMark'][]): Part[] {
+  const found: Part[] = []
+  let [points, at, done] = [0, 0, 0] // at and done: in UTF-16 units, as strings are cut
   const unit = (point: number) => {
     for (; points < point && at < text.length; points++) at += text.codePointAt(at)! > 0xffff ? 2 : 1
     return at
   }
-  return marks.map((m) => ({ start: unit(m.start), end: unit(m.end) }))
+  for (const m of marks) {
+    if (m.start < points) continue
+    const [start, end] = [unit(m.start), unit(m.end)]
+    if (end === start) continue
+    found.push([text.slice(done, start), text.slice(start, end)])
+    done = end
+  }
+  return [...found, [text.slice(done)]]
 }
 
 /** completed is a query whose last word is another one. */

@@ -38,7 +38,7 @@ export function expectedPages(p: Pick<Platform, 'settings' | 'current_cycle' | '
 
 /** PlatformLine is what a scraper does now, in words and as a tick a search page, and what can be done. */
 export const PlatformLine = memo(function PlatformLine({ platform: p }: { platform: Platform }) {
-  const { say, language } = useSay()
+  const { say } = useSay()
   const t = say.platform
   const order = useDo(orderPlatform, 'platforms', 'queues')
   const cycle = p.current_cycle ?? p.last_cycle
@@ -82,28 +82,33 @@ export const PlatformLine = memo(function PlatformLine({ platform: p }: { platfo
       <Trouble error={order.error} />
       <p lang="en">{p.next}</p>
       {p.current_cycle && <Ticks done={p.current_cycle.pages} of={expectedPages(p)} current />}
-      {cycle && (
-        <div className="nums">
-          {(
-            [
-              ['new', cycle.new],
-              ['changed', cycle.changed],
-              ['skipped', cycle.skipped],
-              ['gone', cycle.gone],
-              ['refused', cycle.rejected],
-              ['blocks', cycle.refusals],
-            ] as const
-          ).map(([name, n]) => (
-            <span key={name}>
-              <b>{count(n, language)}</b>
-              {t.nums[name](n)}
-            </span>
-          ))}
-        </div>
-      )}
+      {cycle && <CycleNums cycle={cycle} />}
     </div>
   )
 })
+
+/** CycleNums are what a cycle found. */
+export function CycleNums({ cycle: c }: { cycle: Schemas['PlatformCycle'] }) {
+  const { say, language } = useSay()
+  const nums = [
+    ['new', c.new],
+    ['changed', c.changed],
+    ['skipped', c.skipped],
+    ['gone', c.gone],
+    ['refused', c.rejected],
+    ['blocks', c.refusals],
+  ] as const
+  return (
+    <div className="nums">
+      {nums.map(([name, n]) => (
+        <span key={name}>
+          <b>{count(n, language)}</b>
+          {say.platform.nums[name](n)}
+        </span>
+      ))}
+    </div>
+  )
+}
 
 /** ticksOf is how many pages are drawn: of a cycle under way whose number is unknown some follow. */
 export const ticksOf = (done: number, of: number, current: boolean) =>
