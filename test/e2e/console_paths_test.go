@@ -170,7 +170,7 @@ func bulkAcrossReload(t *testing.T, f *furnished) {
 	require.NoError(t, err)
 	v.rows(p, letters)
 	v.press(p, "Replay all that match …")
-	v.sees(p, "Open dead letters with reason = no rent is stated.")
+	v.sees(p, "Open dead letters with Reason: no rent is stated.")
 	matches := fmt.Sprintf("%d match.", letters)
 	if letters == 1 {
 		matches = "1 matches."

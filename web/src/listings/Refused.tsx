@@ -19,7 +19,7 @@ import { count, day as dayOf, moment, named } from '../say/format'
 import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
 import { Bulk, type Effect } from '../ui/Bulk'
-import { anyOf, FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
+import { anyOf, FilterBar, inWords, Nothing, useFilters, type Field } from '../ui/Filter'
 import { each } from '../ui/filters'
 import { Glyph } from '../ui/Glyph'
 import { Empty, Head, InTemporal, Section, Trouble } from '../ui/parts'
@@ -141,7 +141,14 @@ export function Refused() {
         ]}
       />
       {bulk && (
-        <Process {...bulk} filters={filters} onStarted={setReplay} replay={replay} onClose={() => setBulk(undefined)} />
+        <Process
+          {...bulk}
+          filters={filters}
+          fields={fields}
+          onStarted={setReplay}
+          replay={replay}
+          onClose={() => setBulk(undefined)}
+        />
       )}
     </>
   )
@@ -244,6 +251,7 @@ export const begun = (r: { total: number; counted: boolean }, planned: number) =
 function Process(p: {
   which: 'all' | Schemas['AdvertSummary'][]
   filters: Filters
+  fields: Field[]
   onStarted: (id: string) => void
   replay: string | undefined
   onDone?: () => void
@@ -294,12 +302,12 @@ function Process(p: {
     if (r.replay) p.onStarted(r.replay.id)
     return { matched: n, done: n, left: 0 }
   }
-  const words = Object.entries(p.filters).map(([k, v]) => `${k} = ${v}`)
+  const words = inWords(p.filters, p.fields)
   const all = p.which === 'all'
   return (
     <Bulk
       title={all ? t.processAll : t.processAgain}
-      filter={!all ? t.filterChosen : words.length === 0 ? t.filterAll : t.filter(words.join(', '))}
+      filter={!all ? t.filterChosen : words === '' ? t.filterAll : t.filter(words)}
       button={t.processN}
       stale={['adverts', 'reasons']}
       onDone={p.onDone}

@@ -4,8 +4,8 @@ import { useState } from 'react'
 import type { Schemas } from '../api/client'
 import { useMake } from '../api/once'
 import { cancelReplay, planReplay, startReplay, useDo, usePlatforms, useReplay, useReplays } from '../api/queries'
-import { count, deviceZone } from '../say/format'
-import { useSay } from '../say/Say'
+import { count, dayAndTime, deviceZone, named } from '../say/format'
+import { useSay, type Voice } from '../say/Say'
 import { Age } from '../ui/Age'
 import { Ask, typeAbove, TypeNumber } from '../ui/Ask'
 import { anyOf, FilterBar, Nothing, useFilters } from '../ui/Filter'
@@ -22,7 +22,8 @@ const glyph: Record<One['state'], State> = { running: 'changed', completed: 'don
 
 /** Replays are the runs of stored adverts through the pipeline again. */
 export function Replays() {
-  const { say } = useSay()
+  const voice = useSay()
+  const { say } = voice
   const t = say.replay
   const [filters] = useFilters()
   const replays = useReplays(filters)
@@ -64,7 +65,7 @@ export function Replays() {
             name: 'filter',
             head: t.filter,
             className: 'cut',
-            cell: (r) => <span className="m2">{which(r.filter) || t.everything}</span>,
+            cell: (r) => <span className="m2">{which(r.filter, voice) || t.everything}</span>,
           },
           { name: 'progress', head: t.progress, className: 'r', cell: (r) => <Progress replay={r} /> },
           { name: 'by', head: t.by, className: 'gap', cell: (r) => r.started_by },
@@ -76,11 +77,21 @@ export function Replays() {
   )
 }
 
-const which = (f: Schemas['ReplayFilter']) =>
-  Object.entries(f)
-    .filter(([, v]) => v !== undefined && v !== null && String(v) !== '')
-    .map(([k, v]) => `${k} = ${Array.isArray(v) ? v.slice(0, 3).join(', ') + (v.length > 3 ? '…' : '') : String(v)}`)
+/** which says in words of which adverts a replay is; of those that are named one by one, how many. */
+export function which(f: Schemas['ReplayFilter'], { say, language, zone }: Pick<Voice, 'say' | 'language' | 'zone'>) {
+  const t = say.replay
+  const time = (at: string) => dayAndTime(new Date(at), zone, language)
+  return [
+    f.ids?.length && t.named(f.ids.length, count(f.ids.length, language)),
+    f.platform && `${say.listing.platform}: ${f.platform}`,
+    f.reason && `${say.refused.reason}: ${named(say.code.reason, f.reason)}`,
+    f.status?.length && `${say.refused.status}: ${f.status.map((s) => named(t.statuses, s)).join(', ')}`,
+    f.scraped_since && `${t.scrapedSince}: ${time(f.scraped_since)}`,
+    f.scraped_until && `${t.scrapedUntil}: ${time(f.scraped_until)}`,
+  ]
+    .filter(Boolean)
     .join(', ')
+}
 
 function Progress({ replay: r }: { replay: One }) {
   const { say, language } = useSay()
@@ -94,7 +105,8 @@ function Progress({ replay: r }: { replay: One }) {
 
 /** Replay is one of them, live. */
 export function Replay() {
-  const { say, language } = useSay()
+  const voice = useSay()
+  const { say, language } = voice
   const t = say.replay
   const { id } = useParams({ strict: false }) as { id: string }
   const replay = useReplay(id)
@@ -112,7 +124,7 @@ export function Replay() {
     <>
       <Head
         crumbs={<Crumb to="/replays">{t.title}</Crumb>}
-        title={`${say.listing.from[r.stage]}: ${which(r.filter) || t.everything}`}
+        title={`${say.listing.from[r.stage]}: ${which(r.filter, voice) || t.everything}`}
         actions={
           <>
             {r.state === 'running' && (

@@ -5,9 +5,9 @@ import { useLetterGroups, useLetters, useReport } from '../api/queries'
 import { count, named } from '../say/format'
 import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
-import { anyOf, FilterBar, Nothing, useFilters, type Field } from '../ui/Filter'
+import { FilterBar, Nothing, useFilters } from '../ui/Filter'
 import { Glyph, type State } from '../ui/Glyph'
-import { LettersBulk } from '../ui/LettersBulk'
+import { letterFields, LettersBulk } from '../ui/LettersBulk'
 import { Head, Section, Trouble } from '../ui/parts'
 import { Rows } from '../ui/Rows'
 import { Do } from '../ui/Do'
@@ -26,22 +26,12 @@ export function Letters() {
   const t = say.letter
   const [filters] = useFilters()
   const letters = useLetters({ state: 'open', ...filters })
-  const report = useReport().data
   const [bulk, setBulk] = useState<{
     what: 'replay' | 'discard'
     chosen?: Schemas['LetterItem'][]
     onDone?: () => void
   }>()
-  const values = (of: (d: Schemas['DeadCount']) => string, names = {}) =>
-    [...new Set(report?.dead_letters.map(of))].sort().map((value) => ({ value, label: named(names, value) }))
-  const fields: Field[] = [
-    anyOf('state', t.state, t.states, 'open'),
-    { name: 'queue', label: t.queue, several: true, options: values((d) => d.queue) },
-    { name: 'class', label: t.class, several: true, options: values((d) => d.class, say.code.fault) },
-    { name: 'platform', label: say.listing.platform, several: true },
-    { name: 'reason', label: t.reason },
-    { name: 'workflow_id', label: t.workflow },
-  ]
+  const fields = letterFields(say, useReport().data?.dead_letters)
   return (
     <>
       <Head

@@ -5,7 +5,7 @@ import type { Language, Zone } from './format'
 
 export type Sentences = typeof en
 
-interface Voice {
+export interface Voice {
   say: Sentences
   language: Language
   zone: Zone

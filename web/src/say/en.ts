@@ -22,6 +22,7 @@ export const en = {
   clear: 'Clear filters',
   close: 'Close',
   copied: 'copied',
+  counting: 'Counting …',
   copy: 'Copy',
   inTemporal: 'Each step in Temporal',
   live: 'live',

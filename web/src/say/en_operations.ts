@@ -137,6 +137,7 @@ export const replay = {
   failed: 'failed',
   filter: 'Which',
   everything: 'all adverts',
+  named: (n: number, c: string) => `${c} ${s(n, 'advert')} by ID`,
   notCounted: 'They are still being counted.',
 }
 

@@ -23,6 +23,7 @@ export const fr: typeof en = {
   clear: 'Effacer les filtres',
   close: 'Fermer',
   copied: 'copié',
+  counting: 'Dénombrement…',
   copy: 'Copier',
   inTemporal: 'Chaque étape dans Temporal',
   live: 'en direct',

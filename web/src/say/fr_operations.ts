@@ -136,6 +136,7 @@ export const replay: (typeof en)['replay'] = {
   failed: 'échouées',
   filter: 'Lesquelles',
   everything: 'toutes les annonces',
+  named: (n, c) => `${c} ${s(n, 'annonce')} par ID`,
   notCounted: 'Le compte est en cours.',
 }
 

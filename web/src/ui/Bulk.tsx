@@ -57,6 +57,7 @@ export function Bulk(p: {
   const [state, setState] = useState<'planned' | 'going' | 'done'>('planned')
   const stopped = useRef(false)
   const [done, setDone] = useState(0)
+  const [round, setRound] = useState(0) // of the dry run, which may fail
   const [error, setError] = useState<unknown>()
 
   useEffect(() => {
@@ -70,7 +71,7 @@ export function Bulk(p: {
       end.abort()
       stopped.current = true // closed, the dialog sends no further portion
     }
-  }, [act])
+  }, [act, round])
 
   const go = async () => {
     setState('going')
@@ -87,11 +88,21 @@ export function Bulk(p: {
   }
   const n = plan?.matched ?? 0
   const mustType = plan && (p.danger || n > typeAbove)
+  const countAgain = () => {
+    setError(undefined)
+    setRound(round + 1)
+  }
   return (
-    <Ask title={p.title} onClose={p.onClose}>
+    <Ask title={p.title} held={state === 'going'} onClose={p.onClose}>
       <h2>{p.title}</h2>
       <p className="m2">{filter}</p>
-      <Trouble error={error} />
+      <Trouble error={error} again={plan ? undefined : countAgain} />
+      {!plan && !error && (
+        <p aria-busy="true" role="status">
+          {say.counting}
+        </p>
+      )}
+      {done > 0 && state === 'planned' && <p role="status">{say.doneOf(count(done, language), count(n, language))}</p>}
       {plan && state === 'planned' && (
         <>
           <p>
@@ -120,7 +131,7 @@ export function Bulk(p: {
             disabled={!plan || n === 0 || (mustType && typed !== String(n))}
             onClick={() => void go()}
           >
-            {p.button(count(n, language))}
+            {p.button(plan ? count(n, language) : '…')}
           </button>
         )}
         {state === 'going' && (

@@ -272,6 +272,15 @@ export const shown = (f: Field, value: string) =>
     .map((v) => f.options?.find((o) => o.value === v)?.label ?? v)
     .join(', ')
 
+/** worded is a filter that is set, in words. */
+export const worded = (f: Field, value: string) => f.label + (f.kind === 'set' ? '' : `: ${shown(f, value)}`)
+
+/** inWords are filters in words, by the names that their fields have. */
+export const inWords = (filters: Filters, fields: Field[]) =>
+  Object.entries(filters)
+    .map(([name, value]) => worded(fields.find((f) => f.name === name) ?? { name, label: name }, value))
+    .join(', ')
+
 /** Nothing says that filters leave nothing, each with a way to remove it. */
 export function Nothing({ fields, never }: { fields: Field[]; never: React.ReactNode }) {
   const { say } = useSay()
@@ -283,8 +292,7 @@ export function Nothing({ fields, never }: { fields: Field[]; never: React.React
       {say.nothingMatches}
       {set.map((f) => (
         <button key={f.name} className="btn" onClick={() => change({ [f.name]: '' })}>
-          {f.label}
-          {f.kind !== 'set' && ': ' + shown(f, filters[f.name]!)} <span aria-label={say.removeIt}>×</span>
+          {worded(f, filters[f.name]!)} <span aria-label={say.removeIt}>×</span>
         </button>
       ))}
     </div>

@@ -1,11 +1,28 @@
 import { useState } from 'react'
 
 import type { Schemas } from '../api/client'
-import { discardLetter, discardLetters, replayLetter, replayLetters, type Filters } from '../api/queries'
+import { discardLetter, discardLetters, replayLetter, replayLetters, useReport, type Filters } from '../api/queries'
 import { Problem } from '../api/problem'
-import { useSay } from '../say/Say'
+import { named } from '../say/format'
+import { useSay, type Sentences } from '../say/Say'
 import { Bulk, type Effect } from './Bulk'
+import { anyOf, inWords, type Field } from './Filter'
 import { ToPage } from './ToPage'
+
+/** letterFields are the filters of dead letters; counts are of those that are open, whose queues and classes are chosen from. */
+export function letterFields(say: Sentences, counts: Schemas['DeadCount'][] = []): Field[] {
+  const t = say.letter
+  const values = (of: (d: Schemas['DeadCount']) => string, names = {}) =>
+    [...new Set(counts.map(of))].sort().map((value) => ({ value, label: named(names, value) }))
+  return [
+    anyOf('state', t.state, t.states, 'open'),
+    { name: 'queue', label: t.queue, several: true, options: values((d) => d.queue) },
+    { name: 'class', label: t.class, several: true, options: values((d) => d.class, say.code.fault) },
+    { name: 'platform', label: say.listing.platform, several: true },
+    { name: 'reason', label: t.reason },
+    { name: 'workflow_id', label: t.workflow },
+  ]
+}
 
 const portion = 20 // letters that are replayed one by one before the bar moves, and Stop is heard
 
@@ -49,7 +66,7 @@ export function LettersBulk(p: {
   const t = say.letter
   const [since] = useState(() => new Date().toISOString())
   const { state: _, ...which } = p.filters // only open letters are replayed or discarded
-  const words = Object.entries(which).map(([k, v]) => `${k} = ${v}`)
+  const words = inWords(which, letterFields(say, useReport().data?.dead_letters))
   const replay = p.what === 'replay'
   const sample = (letters: Schemas['LetterItem'][]) => letters.slice(0, 10).map((l) => `${l.queue}: ${l.reason}`)
   const [over, addOver] = useState(0)
@@ -74,7 +91,7 @@ export function LettersBulk(p: {
     <Bulk
       danger={!replay}
       title={replay ? (p.chosen ? t.replayChosen : t.replayAll) : p.chosen ? t.discardChosen : t.discardAll}
-      filter={p.chosen ? t.filterChosen : words.length === 0 ? t.filterAll : t.filter(words.join(', '))}
+      filter={p.chosen ? t.filterChosen : words === '' ? t.filterAll : t.filter(words)}
       button={replay ? t.replayN : t.discardN}
       done={(n) => (
         <>
