@@ -1,4 +1,5 @@
 import { useParams } from '@tanstack/react-router'
+import { useState } from 'react'
 
 import type { Schemas } from '../api/client'
 import { orderRun, useBrokenLinks, useRun, useRunURL, useWhy } from '../api/crawl'
@@ -7,6 +8,7 @@ import { Lineage } from '../lineage/Lineage'
 import { bytes, count, decimal, duration, named } from '../say/format'
 import { useSay } from '../say/Say'
 import { Age, At } from '../ui/Age'
+import { Confirm } from '../ui/Ask'
 import { Do } from '../ui/Do'
 import { useFilters } from '../ui/Filter'
 import { Glyph } from '../ui/Glyph'
@@ -26,6 +28,7 @@ export function Run() {
   const id = Number((useParams({ strict: false }) as { id: string }).id)
   const run = useRun(id)
   const order = useDo(orderRun, 'run', 'runs')
+  const [stopping, stop] = useState(false)
   const [filters, change] = useFilters()
   const chosen = Number(filters.url) || 0
   const url = useRunURL(id, chosen)
@@ -61,8 +64,8 @@ export function Run() {
             <Exports id={id} bodies={c.storeBodies} />
             <InTemporal workflow={r.workflow} />
             {open && (
-              <Do disabled={order.isPending} onClick={() => order.mutate({ id, order: 'cancel' })}>
-                {say.stop}
+              <Do disabled={order.isPending} onClick={() => stop(true)}>
+                {say.stop} …
               </Do>
             )}
             {r.status === 'RUNNING' && (
@@ -88,6 +91,12 @@ export function Run() {
         {r.warning && <p className="ochr">{r.warning}</p>}
         {r.no_page && <p className="ochr">{r.no_page}</p>}
       </Head>
+      {stopping && (
+        <Confirm title={t.stopRun} onYes={() => order.mutate({ id, order: 'cancel' })} onClose={() => stop(false)}>
+          <h2>{t.stopAsk(id)}</h2>
+          <p>{t.stopNote(count(r.totals.queued, language))}</p>
+        </Confirm>
+      )}
       <Trouble error={order.error} />
       <div className="stack" aria-hidden="true">
         {statuses

@@ -1,10 +1,12 @@
 import { useParams } from '@tanstack/react-router'
+import { useState } from 'react'
 
 import type { Schemas } from '../api/client'
 import { orderUpload, useDo, useMay, usePreview, useUpload } from '../api/queries'
 import { bytes, count, duration, named } from '../say/format'
 import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
+import { Confirm } from '../ui/Ask'
 import { Do } from '../ui/Do'
 import { Glyph } from '../ui/Glyph'
 import { Crumb, Head, Heads, InTemporal, Section, Trouble } from '../ui/parts'
@@ -25,6 +27,7 @@ export function Upload() {
   const upload = useUpload(tenant, id)
   const mayOperate = useMay('operate')
   const order = useDo(orderUpload, 'upload', 'uploads')
+  const [stopping, stop] = useState(false)
   const u = upload.data
   const preview = usePreview(tenant, id, u?.state === 'held')
   if (!u)
@@ -64,8 +67,8 @@ export function Upload() {
               </Do>
             )}
             {open && (
-              <Do disabled={order.isPending} onClick={() => order.mutate({ tenant, id, order: 'cancel' })}>
-                {say.cancel}
+              <Do disabled={order.isPending} onClick={() => stop(true)}>
+                {t.cancelUpload} …
               </Do>
             )}
             {u.rows.invalid > 0 && mayOperate && (
@@ -97,6 +100,16 @@ export function Upload() {
         {u.dry_run && <p className="ochr">{t.dryRunNote}</p>}
         {open && u.state !== 'held' && <p className="mu">{t.safeToClose}</p>}
       </Head>
+      {stopping && (
+        <Confirm
+          title={t.cancelUpload}
+          onYes={() => order.mutate({ tenant, id, order: 'cancel' })}
+          onClose={() => stop(false)}
+        >
+          <h2 className="s">{u.file_name}</h2>
+          <p>{t.cancelUploadNote(stored, n(stored))}</p>
+        </Confirm>
+      )}
       <Trouble error={order.error} />
       {u.state !== 'held' && (
         <Section title={t.progress}>

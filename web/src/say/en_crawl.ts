@@ -150,6 +150,11 @@ export const run = {
   host: 'Host',
   words: 'Contains',
 
+  stopRun: 'Stop the crawl',
+  stopAsk: (id: number) => `Stop crawl ${id}?`,
+  stopNote: (waiting: string) =>
+    `It cannot be resumed: URLs that wait (${waiting}) are not requested. To go on later, pause it.`,
+
   compare: 'Compare…',
   compareTitle: 'Two crawls compared',
   compareIntro: 'Which URLs are in one run only, and which ended otherwise.',

@@ -45,6 +45,9 @@ export const outreach = {
   },
   adds: (read: number, stored: number, duplicate: number, invalid: number, skipped: number) =>
     `${n(read)} read = ${n(stored)} stored + ${c(duplicate, 'duplicate')} + ${n(invalid)} invalid + ${n(skipped)} skipped`,
+  cancelUpload: 'Cancel the import',
+  cancelUploadNote: (n: number, c: string) =>
+    `The rest of the file is not imported; to import it, send the file anew. ${c} stored ${s(n, 'row stays', 'rows stay')}.`,
   dryRun: 'dry run: count only, store nothing',
   dryRunShort: 'dry run',
   dryRunNote: 'A dry run: its rows are counted, and nothing is stored.',

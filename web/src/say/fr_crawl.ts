@@ -145,6 +145,11 @@ export const run: typeof en = {
   host: 'Hôte',
   words: 'Contient',
 
+  stopRun: 'Arrêter l’exploration',
+  stopAsk: (id) => `Arrêter l’exploration ${id} ?`,
+  stopNote: (waiting) =>
+    `Elle ne pourra pas être reprise : les URL en attente (${waiting}) ne seront pas demandées. Pour continuer plus tard, suspendez-la.`,
+
   compare: 'Comparer…',
   compareTitle: 'Deux explorations comparées',
   compareIntro: 'Quelles URL sont dans une seule exploration, et lesquelles ont fini autrement.',

@@ -45,6 +45,9 @@ export const outreach: (typeof en)['outreach'] = {
   },
   adds: (read, stored, duplicate, invalid, skipped) =>
     `${c(read, 'lue')} = ${c(stored, 'stockée')} + ${c(duplicate, 'doublon')} + ${c(invalid, 'invalide')} + ${c(skipped, 'sautée')}`,
+  cancelUpload: 'Annuler l’importation',
+  cancelUploadNote: (n, c) =>
+    `Le reste du fichier n’est pas importé; pour l’importer, renvoyez le fichier. ${c} ${s(n, 'ligne conservée reste', 'lignes conservées restent')}.`,
   dryRun: 'essai : compter seulement, ne rien conserver',
   dryRunShort: 'essai',
   dryRunNote: 'Un essai : les lignes sont comptées, rien n’est conservé.',
