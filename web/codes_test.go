@@ -52,6 +52,7 @@ func TestCodesHaveNames(t *testing.T) {
 		{"outreach", "kinds", enums["Message.kind"]},
 		{"outreach", "senderStates", enums["Sender.state"]},
 		{"outreach", "tiers", enums["Tenant.tier"]},
+		{"outreach", "tenantStates", enums["Tenant.state"]},
 		{"crawl", "states", enums["CrawlRun.status"]},
 		{"drafts", "states", slices.Concat(enums["DraftRequestState.state"], enums["DraftRequestSummary.state"])},
 		{"drafts", "outcomes", enums["DraftSummary.outcome"]},

@@ -70,6 +70,7 @@ func TestTheConsole(t *testing.T) {
 			{"/campaigns?tenant=acme", "Campaigns"},
 			{"/messages?tenant=acme", "Messages"},
 			{"/contacts?tenant=acme", "Contacts"},
+			{"/tenants", "Customers: what each has"},
 			{"/queues", "scraped.kijiji"},
 			{"/dead-letters", "What they died of"},
 			{"/dead-letters/" + f.letter, "zqx <script>"},

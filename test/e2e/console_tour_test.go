@@ -109,7 +109,7 @@ func french(t *testing.T, f *furnished) {
 	for _, path := range []string{
 		"/", "/listings", "/listings/" + f.advert, "/refused", "/duplicates", "/platforms", "/platforms/kijiji", "/replays",
 		"/replays/" + f.replay, "/crawl", "/crawl/" + f.run, "/search", "/drafts", "/drafts/requests", "/uploads?tenant=acme",
-		"/uploads/" + f.upload + "?tenant=acme", "/campaigns?tenant=acme", "/queues", "/dead-letters", "/dead-letters/" + f.letter,
+		"/uploads/" + f.upload + "?tenant=acme", "/campaigns?tenant=acme", "/tenants", "/queues", "/dead-letters", "/dead-letters/" + f.letter,
 		"/activity", "/keys", "/nothing",
 	} {
 		v.open(p, path)

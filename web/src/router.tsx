@@ -53,6 +53,7 @@ const routes = [
   page('/campaigns', () => import('./outreach/Campaigns'), 'Campaigns'),
   page('/campaigns/$id', () => import('./outreach/Campaign'), 'Campaign'),
   page('/contacts', () => import('./outreach/Contacts'), 'Contacts'),
+  page('/tenants', () => import('./outreach/Tenants'), 'Tenants'),
   page('/messages', () => import('./outreach/Messages'), 'Messages'),
   page('/messages/$id', () => import('./outreach/Message'), 'Message'),
   page('/queues', () => import('./operations/Queues'), 'Queues'),

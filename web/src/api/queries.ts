@@ -489,6 +489,10 @@ export const useTenants = () =>
     retry: false, // keys of a tenant may not list them
   })
 
+/** useTenantList are the tenants page by page, with what each may have. */
+export const useTenantList = () =>
+  useList('tenants', {}, (c) => answer(api.GET('/tenants', { params: { query: query({}, c) } })))
+
 export const useUploads = (f: Filters) =>
   useList('uploads', f, (c) => answer(api.GET('/uploads', { params: { query: query(f, c) } })))
 

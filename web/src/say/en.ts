@@ -141,6 +141,7 @@ export const en = {
     campaigns: 'Campaigns',
     messages: 'Messages',
     contacts: 'Contacts',
+    tenants: 'Tenants',
     operations: 'Operations',
     queues: 'Queues',
     deadLetters: 'Dead letters',

@@ -144,6 +144,7 @@ export const fr: typeof en = {
     campaigns: 'Campagnes',
     messages: 'Messages',
     contacts: 'Contacts',
+    tenants: 'Clients',
     operations: 'Exploitation',
     queues: 'Files',
     deadLetters: 'Lettres mortes',

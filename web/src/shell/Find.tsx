@@ -2,12 +2,12 @@ import { useNavigate, useRouterState } from '@tanstack/react-router'
 import { useEffect, useId, useState } from 'react'
 
 import type { Schemas } from '../api/client'
-import { useFound } from '../api/queries'
+import { useFound, useSession } from '../api/queries'
 import { named } from '../say/format'
 import { useSay, type Sentences } from '../say/Say'
 import { Ask } from '../ui/Ask'
 import { parseSearch } from '../ui/filters'
-import type { Place } from './Shell'
+import type { Place } from './Rail'
 
 interface Hit {
   group: string
@@ -17,10 +17,13 @@ interface Hit {
   search?: Record<string, string>
 }
 
-/** pagesOf are the pages whose name begins with what was typed; all of them before anything is typed. */
-const pagesOf = (typed: string, places: Place[], say: Sentences): Hit[] =>
+/** plain is a text as it is compared: without capitals and accents. */
+const plain = (text: string) => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
+
+/** pagesOf are the pages that have a word that begins with what was typed; all of them before anything is typed. */
+export const pagesOf = (typed: string, places: Place[], say: Sentences): Hit[] =>
   places
-    .filter((p) => p.name.toLowerCase().startsWith(typed.toLowerCase()))
+    .filter((p) => ` ${plain(p.name)}`.includes(` ${plain(typed)}`))
     .map((p) => ({ group: say.find.pages, title: p.name, to: p.to }))
 
 /** statesOf are the names of the states that things of a kind have. */
@@ -82,11 +85,16 @@ export function Find({ places, onClose }: { places: Place[]; onClose: () => void
   const tenant = useRouterState({ select: (s) => (s.location.search as Record<string, string>).tenant })
   const [typed, setTyped] = useState('')
   const [chosen, setChosen] = useState(0)
+  const own = useSession().data?.caller?.tenant // whose key is refused these lists
   const text = typed.trim()
   const asked = useSettled(text, 150)
   const found = useFound(asked, tenant)
   const things = text === asked && text !== '' ? (found.data?.items ?? []) : []
-  const hits = [...pagesOf(text, places, say), ...things.map((f) => thingOf(f, say)), ...listsOf(text, say)]
+  const hits = [
+    ...pagesOf(text, places, say),
+    ...things.map((f) => thingOf(f, say)),
+    ...(own ? [] : listsOf(text, say)),
+  ]
   const at = Math.min(chosen, hits.length - 1)
   const groups = [...new Set(hits.map((h) => h.group))]
   useEffect(() => {
@@ -121,7 +129,7 @@ export function Find({ places, onClose }: { places: Place[]; onClose: () => void
             e.preventDefault()
             setChosen(Math.max(0, Math.min(hits.length - 1, at + (e.key === 'ArrowDown' ? 1 : -1))))
           }
-          if (e.key === 'Enter') open(hits[at])
+          if (e.key === 'Enter' && !e.nativeEvent.isComposing) open(hits[at])
         }}
       />
       <p className="mu find-said" role="status">

@@ -1,7 +1,8 @@
+import { Navigate } from '@tanstack/react-router'
 import { memo, useEffect, useState, type ReactNode } from 'react'
 
 import type { Schemas } from '../api/client'
-import { useFlow, usePlatforms, useReasonsOf, useRecent, useReport, type Window } from '../api/queries'
+import { useFlow, usePlatforms, useReasonsOf, useRecent, useReport, useSession, type Window } from '../api/queries'
 import { count, duration, longDay, named } from '../say/format'
 import { useSay, type Sentences } from '../say/Say'
 import { useNow } from '../ui/Age'
@@ -17,8 +18,13 @@ import { Lines } from './Lines'
 import { Stations } from './Stations'
 import './today.css'
 
-/** Today is what is true now, in a sentence, then what needs a person, then figures. Each part is drawn when it changes. */
+/** Today is the first page. A key of a tenant may read none of it: its first page is that of the tenant's files. */
 export function Today() {
+  return useSession().data?.caller?.tenant ? <Navigate to={'/uploads' as '/'} replace /> : <House />
+}
+
+/** House is what is true now, in a sentence, then what needs a person, then figures. Each part is drawn when it changes. */
+function House() {
   const { say } = useSay()
   const [filters, change] = useFilters()
   const window = (['24h', '7d'].includes(filters.window ?? '') ? filters.window : '1h') as Window
