@@ -658,8 +658,8 @@ export const useDeliveries = (tenant: string, id: string, state: string | undefi
     placeholderData: keepPreviousData,
   })
 
-export const useCampaigns = (f: Filters) =>
-  useList('campaigns', f, (c) => answer(api.GET('/campaigns', { params: { query: query(f, c) } })))
+export const useCampaigns = (f: Filters, known = true) =>
+  useList('campaigns', f, (c) => answer(api.GET('/campaigns', { params: { query: query(f, c) } })), known)
 
 export function useCampaign(tenant: string, id: string) {
   useTopic('campaign:' + id)

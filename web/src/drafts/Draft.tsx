@@ -4,7 +4,7 @@ import { useState } from 'react'
 import type { Schemas } from '../api/client'
 import { useMake } from '../api/once'
 import { requestDraft, useDraft } from '../api/queries'
-import { bytes, named } from '../say/format'
+import { bytes, duration, named } from '../say/format'
 import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
 import { Glyph } from '../ui/Glyph'
@@ -46,8 +46,8 @@ export function Draft() {
       >
         <p>
           <Glyph state={d.outcome === 'succeeded' ? 'done' : 'failed'} />
-          {t.outcomes[d.outcome]} · <Out href={d.final_url ?? d.url} /> · HTTP {d.status ?? '–'} · {d.took_ms} ms ·{' '}
-          <Age at={d.crawled_at} />
+          {t.outcomes[d.outcome]} · <Out href={d.final_url ?? d.url} /> · HTTP {d.status ?? '–'} ·{' '}
+          {duration(d.took_ms / 1000, language)} · <Age at={d.crawled_at} />
         </p>
         {d.secrets && (
           <p className="mu">
@@ -55,7 +55,11 @@ export function Draft() {
           </p>
         )}
         {d.unstable && <p className="ochr">{t.unstable}</p>}
-        {d.error && <p className="verm">{d.error}</p>}
+        {d.error && (
+          <p className="verm" lang="en">
+            {d.error}
+          </p>
+        )}
       </Head>
       <Trouble error={again.error} />
       {again.data && (
@@ -150,8 +154,8 @@ export function Draft() {
           <table className="found">
             <Heads of={[say.listing.field, say.listing.value, t.source, t.whyNot]} />
             <tbody>
-              {d.candidates.map((c) => (
-                <tr key={c.field + c.value}>
+              {d.candidates.map((c, i) => (
+                <tr key={i}>
                   <td>{named(say.code.draft, c.field)}</td>
                   <td className="wrap s" dir="auto">
                     {c.value}

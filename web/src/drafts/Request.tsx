@@ -51,8 +51,16 @@ export function Request() {
             </>
           )}
         </p>
-        {r.error && <p className="verm">{r.error}</p>}
-        {r.warning && <p className="ochr">{r.warning}</p>}
+        {r.error && (
+          <p className="verm" lang="en">
+            {r.error}
+          </p>
+        )}
+        {r.warning && (
+          <p className="ochr" lang="en">
+            {r.warning}
+          </p>
+        )}
       </Head>
       <Trouble error={cancel.error ?? replay.error} />
       <Section title={say.outreach.identity}>

@@ -1,6 +1,6 @@
 import type { Schemas } from '../api/client'
 import { useAudit, useMay } from '../api/queries'
-import { count, money } from '../say/format'
+import { count, money, named } from '../say/format'
 import { useSay } from '../say/Say'
 import { At } from '../ui/Age'
 import { Glyph, type State } from '../ui/Glyph'
@@ -60,7 +60,7 @@ export function Happened({ advert: a }: { advert: Advert }) {
           <bdi lang="en">{d.reason}</bdi>
         </>
       ),
-      note: d.state,
+      note: named(say.letter.states, d.state),
     })),
   ].sort((x, y) => Date.parse(y.at) - Date.parse(x.at))
   const folded = a.audit.scrapes - a.audit.revision

@@ -60,11 +60,11 @@ export function Platform() {
         actions={<InTemporal workflow={p.workflow} button />}
       >
         <p>
-          <Out href={p.url} /> · {p.transport}
+          <Out href={p.url} /> · {t.transports[p.transport]}
           {p.unproven && (
             <>
               {' '}
-              · <span className="ochr">{t.unproven}:</span> {p.unproven}
+              · <span className="ochr">{t.unproven}:</span> <span lang="en">{p.unproven}</span>
             </>
           )}
         </p>

@@ -1,4 +1,4 @@
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 
 import type { Schemas } from '../api/client'
 import { createKey, endSessions, revokeKey, useDo, useKeyList, useSessionList } from '../api/queries'
@@ -158,13 +158,17 @@ function Make({ onClose }: { onClose: () => void }) {
   const [tenant, setTenant] = useState('')
   const [expires, setExpires] = useState('')
   const make = useDo(createKey, 'keys')
+  const once = useRef<HTMLParagraphElement>(null)
+  useEffect(() => once.current?.focus(), [make.data]) // the button that had the focus is gone
   return (
     <Ask title={t.create} held={make.isPending || !!make.data} onClose={onClose}>
       <h2>{t.create}</h2>
       <Trouble error={make.error} />
       {make.data ? (
         <>
-          <p>{t.once}</p>
+          <p ref={once} tabIndex={-1}>
+            {t.once}
+          </p>
           <p>
             <Copy text={make.data.key} />
           </p>

@@ -32,7 +32,7 @@ export function Campaigns() {
   const tenant = useTenant()
   const [filters] = useFilters()
   const ofOne = useOfOne()
-  const campaigns = useCampaigns({ ...filters, tenant })
+  const campaigns = useCampaigns({ ...filters, tenant }, ofOne)
   const [making, make] = useState(false)
   const n = (v: number) => count(v, language)
   const fields = [anyOf('state', t.state, t.campaignStates)]

@@ -70,6 +70,7 @@ export function NewCampaign({ tenant, onClose }: { tenant: string; onClose: () =
             <Options of={senders.data?.items.map((s) => [s.id, s.name])} />
           </select>
         </label>
+        {senders.data?.items.length === 0 && <p className="ochr">{t.noSender}</p>}
         <label>
           {t.whatKind}
           <select className="in" value={kind} onChange={(e) => setKind(e.target.value as 'template')}>
@@ -126,7 +127,7 @@ export function NewCampaign({ tenant, onClose }: { tenant: string; onClose: () =
           <Do
             type="submit"
             className="btn p"
-            disabled={create.isPending || !senders.data || (to === 'list' && !lists.data)}
+            disabled={create.isPending || !senders.data?.items.length || (to === 'list' && !lists.data)}
           >
             {t.createDraft}
           </Do>

@@ -71,7 +71,7 @@ export const draft = {
   request: 'Request a draft',
   noRequests: 'No request yet.',
   error: 'Error',
-  since: 'Since (UTC)',
+  since: 'Since',
   picture: 'Picture',
   where: 'Where it is in draft.json',
   pick: 'Choose a field to see where it is in draft.json.',

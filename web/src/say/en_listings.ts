@@ -328,7 +328,7 @@ export const refused = {
   intro: 'Adverts that were read and are no listings, each with every reason.',
   byDay: 'Reasons by day',
   adverts: 'Adverts',
-  days: (n: number) => `the last ${n} days`,
+  days: (n: number) => `the last ${n} days, UTC`,
   reason: 'Reason',
   status: 'Status',
   statuses: { rejected: 'refused', duplicate: 'duplicate' } as Record<string, string>,

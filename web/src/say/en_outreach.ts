@@ -253,5 +253,6 @@ export const outreach = {
   segments: 'Segments',
   filter: 'Filter',
   senders: 'Senders',
+  noSender: 'The tenant has no number to send from: conveyor tenants sender add.',
   senderStates: { active: 'active', paused: 'paused', stopped: 'stopped' },
 }

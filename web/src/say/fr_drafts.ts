@@ -75,7 +75,7 @@ export const draft: (typeof en)['draft'] = {
   request: 'Demander une fiche',
   noRequests: 'Pas encore de demande.',
   error: 'Erreur',
-  since: 'Depuis (UTC)',
+  since: 'Depuis',
   picture: 'Image',
   where: 'Où elle se trouve dans draft.json',
   pick: 'Choisissez un champ pour voir où il se trouve dans draft.json.',

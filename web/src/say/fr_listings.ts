@@ -321,7 +321,7 @@ export const refused: (typeof en)['refused'] = {
   intro: 'Les annonces qui ont été lues et ne sont pas publiées, chacune avec toutes ses raisons.',
   byDay: 'Raisons par jour',
   adverts: 'Annonces',
-  days: (n) => `les ${n} derniers jours`,
+  days: (n) => `les ${n} derniers jours, UTC`,
   reason: 'Raison',
   status: 'État',
   statuses: { rejected: 'refusée', duplicate: 'doublon' },

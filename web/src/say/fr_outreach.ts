@@ -254,5 +254,6 @@ export const outreach: (typeof en)['outreach'] = {
   segments: 'Segments',
   filter: 'Filtre',
   senders: 'Expéditeurs',
+  noSender: 'Le client n’a pas de numéro d’envoi : conveyor tenants sender add.',
   senderStates: { active: 'actif', paused: 'suspendu', stopped: 'arrêté' },
 }

@@ -24,9 +24,10 @@ export function Views() {
   const views = readViews(path)
   const now = views.find((v) => v.search === search)
   const open = (v: View | undefined) => v && void navigate({ search: parseSearch(v.search) as never })
+  const when = () => views.length > 0
   useShortcuts([
-    { keys: ']', what: t.next, act: () => open(walkViews(views, search, 1)) },
-    { keys: '[', what: t.previous, act: () => open(walkViews(views, search, -1)) },
+    { keys: ']', what: t.next, when, act: () => open(walkViews(views, search, 1)) },
+    { keys: '[', what: t.previous, when, act: () => open(walkViews(views, search, -1)) },
   ])
   if (views.length === 0 && search === '') return null
   return (
