@@ -406,26 +406,7 @@ func (s *Stack) Pid(service string) int {
 // Restart ends a service that we started, leaves it away for a while, and returns when it answers again: as an operator
 // restarts it, or with kill as a crash does. Where that fails the service is restarted as one that died.
 func (s *Stack) Restart(ctx context.Context, service string, kill bool, away time.Duration) error {
-	for _, k := range s.keepers {
-		if k.svc.name != service {
-			continue
-		}
-		r := restart{kill: kill, away: away, back: make(chan error, 1)}
-		select {
-		case k.asked <- r:
-		case <-k.quit:
-			return fmt.Errorf("restart %s: the stack is being stopped", service)
-		case <-ctx.Done():
-			return fmt.Errorf("restart %s: %w", service, ctx.Err())
-		}
-		select {
-		case err := <-r.back:
-			return err
-		case <-ctx.Done():
-			return fmt.Errorf("restart %s: %w", service, ctx.Err())
-		}
-	}
-	return fmt.Errorf("restart %s: this stack did not start it", service)
+	return s.each(ctx, service, false, restart{kill: kill, away: away})
 }
 
 // Done is closed when a service has died so often that restarting it was given up. Err then says which.

@@ -143,7 +143,7 @@ func (s *Stack) each(ctx context.Context, service string, backwards bool, r rest
 		}
 	}
 	if !found {
-		return fmt.Errorf("this host has no service %q", service)
+		return fmt.Errorf("this stack did not start %q", service)
 	}
 	return nil
 }
