@@ -11,6 +11,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -163,24 +164,14 @@ func rabbitDefinitions(password string) (string, error) {
 
 // dropOldUser removes the administrator of older versions, whose password was public.
 func (s *Stack) dropOldUser(ctx context.Context) error {
-	url := s.env["RABBITMQ_MANAGEMENT_URL"] + "/api/users/mtlrent"
-	req, err := http.NewRequestWithContext(ctx, http.MethodDelete, url, http.NoBody)
-	if err != nil {
-		return err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	switch resp.StatusCode {
-	case http.StatusNotFound:
-		return nil
-	case http.StatusNoContent:
+	status, _, err := Ask(ctx, http.MethodDelete, s.env["RABBITMQ_MANAGEMENT_URL"]+"/api/users/mtlrent")
+	switch {
+	case status == http.StatusNoContent:
 		s.log.Warn("the user mtlrent of RabbitMQ, whose password was public, is removed: use the addresses in the file env")
-		return nil
+	case err == nil && status != http.StatusNotFound:
+		err = fmt.Errorf("remove the user mtlrent of RabbitMQ: status %d", status)
 	}
-	return fmt.Errorf("remove the user mtlrent of RabbitMQ: %s", resp.Status)
+	return err
 }
 
 func quoteAll(env []string) []string {
@@ -213,21 +204,29 @@ func pingAMQP(url string) error {
 func pingHTTP(ctx context.Context, url string) error { return GetJSON(ctx, url, nil) }
 
 // GetJSON reads the answer of a local service into a value; nil is for the status alone.
-func GetJSON(ctx context.Context, url string, into any) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-	if err != nil {
+func GetJSON(ctx context.Context, address string, into any) error {
+	status, body, err := Ask(ctx, http.MethodGet, address)
+	if err == nil && status != http.StatusOK {
+		u, _ := url.Parse(address) // it was asked
+		err = fmt.Errorf("GET %s: status %d", u.Redacted(), status)
+	}
+	if err != nil || into == nil {
 		return err
+	}
+	return json.Unmarshal(body, into)
+}
+
+// Ask sends a request without a body to a local service, and returns the status and up to 8 MiB of the answer.
+func Ask(ctx context.Context, method, url string) (status int, body []byte, err error) {
+	req, err := http.NewRequestWithContext(ctx, method, url, http.NoBody)
+	if err != nil {
+		return 0, nil, err
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return err
+		return 0, nil, err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("GET %s: %s", req.URL.Redacted(), resp.Status)
-	}
-	if into == nil {
-		return nil
-	}
-	return json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(into)
+	body, err = io.ReadAll(io.LimitReader(resp.Body, 8<<20))
+	return resp.StatusCode, body, err
 }

@@ -6,13 +6,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
+	"github.com/mtlrent/conveyor/internal/devstack"
 	"github.com/mtlrent/conveyor/internal/devstack/cluster"
 )
 
@@ -31,9 +33,7 @@ func TestCommitsThatWaitAreSeen(t *testing.T) {
 	defer cancel()
 	do := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	standby := w.standby()
 	do(w.Synchronous(ctx, true))
@@ -79,13 +79,9 @@ func (w *world) stuck(t testing.TB, why string) {
 			}
 		}
 		text, err := answer(ctx, w.API(host)+"/queues", http.StatusOK)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var report struct{ Warnings []string }
-		if err := json.Unmarshal([]byte(text), &report); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(text), &report))
 		if !slices.ContainsFunc(report.Warnings, func(s string) bool {
 			return strings.Contains(s, why) && strings.Contains(s, "ALTER SYSTEM SET synchronous_standby_names = ''")
 		}) {
@@ -96,18 +92,9 @@ func (w *world) stuck(t testing.TB, why string) {
 
 // answer is the body of an answer, which must have a status.
 func answer(ctx context.Context, url string, status int) (string, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-	if err != nil {
-		return "", err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
-	if err == nil && resp.StatusCode != status {
-		return "", fmt.Errorf("GET %s: %s", url, resp.Status)
+	got, text, err := devstack.Ask(ctx, http.MethodGet, url)
+	if err == nil && got != status {
+		err = fmt.Errorf("GET %s: status %d", url, got)
 	}
 	return string(text), err
 }

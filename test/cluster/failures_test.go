@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/internal/devstack/cluster"
 )
 
@@ -78,17 +80,13 @@ func (w *world) survive(t *testing.T, f failure) (listed, ready time.Duration) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	began := time.Now()
-	if err := f.happen(ctx, w); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.happen(ctx, w))
 	began = began.Add(f.waits())
 	w.advert(t, recoverWithin)
 	listed = time.Since(began)
 	w.ready(t, recoverWithin, f.away)
 	ready = time.Since(began)
-	if err := f.restore(ctx, w); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.restore(ctx, w))
 	w.becomesWhole(t)
 	return listed, ready
 }
@@ -186,21 +184,15 @@ func TestPromotionNeedsAReplica(t *testing.T) {
 	}{
 		{"killed", w.Kill, w.Revive}, {"cut off", w.Cut, w.Heal},
 	} {
-		if err := away.happen(ctx, replica); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, away.happen(ctx, replica))
 		err := w.Promote(ctx)
 		if want := primary + " stays the primary: " + replica + " cannot take its place"; err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("a replica that is %s is promoted: %v; want %q", away.name, err, want)
 		}
-		if w.Primary() != primary {
-			t.Fatalf("the primary is %s, not %s", w.Primary(), primary)
-		}
+		require.Equal(t, primary, w.Primary(), "the primary")
 		w.advert(t, recoverWithin)
-		if err := away.again(ctx, replica); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, away.again(ctx, replica))
 		w.becomesWhole(t)
 	}
 }
@@ -257,19 +249,8 @@ func (w *world) ready(t testing.TB, within time.Duration, but string) {
 }
 
 func isReady(ctx context.Context, api string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, api+"/ready", http.NoBody)
-	if err != nil {
-		return err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("GET /ready: %s", resp.Status)
-	}
-	return nil
+	_, err := answer(ctx, api+"/ready", http.StatusOK)
+	return err
 }
 
 func pause(ctx context.Context, d time.Duration) error {

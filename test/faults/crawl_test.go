@@ -1,11 +1,9 @@
 package faults
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -92,40 +90,20 @@ func (w *world) startCrawl(seed string, settings crawling.Settings) (id int64, e
 	if err != nil {
 		return 0, err
 	}
-	key := uuid.NewString()
+	in := &content{kind: "application/json", data: body, key: uuid.NewString()}
+	var run struct {
+		ID int64 `json:"id"`
+	}
 	start := func() error {
 		ctx, cancel := context.WithTimeout(w.ctx, servicetest.Patience())
 		defer cancel()
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.vars["CONVEYOR_API_URL"]+"/crawl-runs",
-			bytes.NewReader(body))
-		if err != nil {
-			return err
-		}
-		req.Header.Set("Content-Type", "application/json")
-		req.Header.Set("Idempotency-Key", key)
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			return err
-		}
-		defer resp.Body.Close()
-		answer, err := io.ReadAll(resp.Body)
-		if err != nil {
-			return err
-		}
-		if resp.StatusCode >= 300 {
-			return fmt.Errorf("%s: %s", resp.Status, answer)
-		}
-		var run struct {
-			ID int64 `json:"id"`
-		}
-		err = json.Unmarshal(answer, &run)
-		id = run.ID
-		return err
+		code, answer, err := w.ask(ctx, http.DefaultClient, "", http.MethodPost, "/crawl-runs", in)
+		return decoded(code, answer, err, &run)
 	}
 	if e := eventually(w.ctx, servicetest.Patience(), func() bool { err = start(); return err == nil }); e != nil {
 		return 0, err
 	}
-	return id, nil
+	return run.ID, nil
 }
 
 // disturbCrawl disturbs a crawl run until it is completed.

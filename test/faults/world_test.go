@@ -352,17 +352,8 @@ func idle(metrics string) string {
 func get(ctx context.Context, address string, within time.Duration) (code int, body string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return 0, "", err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return 0, "", err
-	}
-	defer resp.Body.Close()
-	all, err := io.ReadAll(resp.Body)
-	return resp.StatusCode, string(all), err
+	code, all, err := devstack.Ask(ctx, http.MethodGet, address)
+	return code, string(all), err
 }
 
 // A content is a body and its media type.
@@ -433,19 +424,11 @@ func decoded(code int, answer []byte, err error, out any) error {
 func (w *world) management(method, path string, out any) (code int, err error) {
 	ctx, cancel := context.WithTimeout(w.ctx, 10*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, method, w.vars["RABBITMQ_MANAGEMENT_URL"]+path, nil)
-	if err != nil {
-		return 0, err
+	code, answer, err := devstack.Ask(ctx, method, w.vars["RABBITMQ_MANAGEMENT_URL"]+path)
+	if err != nil || out == nil || code != http.StatusOK {
+		return code, err
 	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return 0, err
-	}
-	defer resp.Body.Close()
-	if out == nil || resp.StatusCode != http.StatusOK {
-		return resp.StatusCode, nil
-	}
-	return resp.StatusCode, json.NewDecoder(resp.Body).Decode(out)
+	return code, json.Unmarshal(answer, out)
 }
 
 // cut closes every connection of these names that the broker's management knows of, and says how many there were. It

@@ -296,16 +296,7 @@ func (c *Cluster) awaitQueues(ctx context.Context, host string) error {
 
 // Consumers counts the queues that a bridge consumes, and those that it does not, by its metrics.
 func Consumers(ctx context.Context, url string) (open, closed int, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-	if err != nil {
-		return 0, 0, err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return 0, 0, err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, 8<<20))
+	_, text, err := devstack.Ask(ctx, http.MethodGet, url)
 	if err != nil {
 		return 0, 0, err
 	}

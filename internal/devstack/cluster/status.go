@@ -190,18 +190,12 @@ func (c *Cluster) askHost(ctx context.Context, host string) (string, error) {
 	if c.opts.Binary == "" {
 		return said, nil
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.API(host)+"/ready", http.NoBody)
-	if err != nil {
-		return "", err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
+	status, text, err := devstack.Ask(ctx, http.MethodGet, c.API(host)+"/ready")
+	switch {
+	case err != nil:
 		return said + ", api does not answer", nil
-	}
-	defer func() { _ = resp.Body.Close() }()
-	if resp.StatusCode != http.StatusOK {
-		text, _ := io.ReadAll(io.LimitReader(resp.Body, 300))
-		return said + ", api is not ready: " + oneLine(string(text)), nil
+	case status != http.StatusOK:
+		return said + ", api is not ready: " + oneLine(string(text[:min(len(text), 300)])), nil
 	}
 	return said + ", api is ready", nil
 }
