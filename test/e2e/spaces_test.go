@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
+	sdklog "go.temporal.io/sdk/log"
 
 	"github.com/mtlrent/conveyor/internal/launch"
 	"github.com/mtlrent/conveyor/internal/servicetest"
@@ -69,7 +71,8 @@ func stopSpaces() {
 // makeSpace does what `conveyor bootstrap` does first, which then finds nothing to wait for and sets the rest.
 func makeSpace(ctx context.Context, address string) madeSpace {
 	name := "e2e-" + uuid.NewString()[:8]
-	c, err := client.NewLazyClient(client.Options{HostPort: address, Namespace: name, Logger: silent{}})
+	quiet := sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))
+	c, err := client.NewLazyClient(client.Options{HostPort: address, Namespace: name, Logger: quiet})
 	if err != nil {
 		return madeSpace{err: err}
 	}
@@ -93,11 +96,3 @@ func unschedule(c client.Client) {
 		}
 	}
 }
-
-// silent is a log of a client that says nothing: its test has a log of its own.
-type silent struct{}
-
-func (silent) Debug(string, ...any) {}
-func (silent) Info(string, ...any)  {}
-func (silent) Warn(string, ...any)  {}
-func (silent) Error(string, ...any) {}

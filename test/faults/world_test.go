@@ -27,6 +27,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
+	sdklog "go.temporal.io/sdk/log"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mtlrent/conveyor/db/dbtest"
@@ -139,7 +140,8 @@ func (w *world) begin(roles func() []*role) {
 	t.Cleanup(w.db.Close)
 	frontend, _, _ := strings.Cut(w.vars["TEMPORAL_ADDRESS"], ",")
 	w.temporal, err = client.NewLazyClient(client.Options{
-		HostPort: frontend, Namespace: devstack.Namespace, Logger: quiet{},
+		HostPort: frontend, Namespace: devstack.Namespace,
+		Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
 	})
 	require.NoError(t, err)
 	t.Cleanup(w.temporal.Close)
@@ -524,14 +526,6 @@ func (r *reader) run(ctx context.Context) {
 		r.mu.Unlock()
 	}
 }
-
-// quiet discards the log of the Temporal client while its server is down.
-type quiet struct{}
-
-func (quiet) Debug(string, ...any) {}
-func (quiet) Info(string, ...any)  {}
-func (quiet) Warn(string, ...any)  {}
-func (quiet) Error(string, ...any) {}
 
 // dial opens a channel on a connection of its own that is not part of the experiment.
 func dial(addresses string) (ch *amqp.Channel, hangUp func(), err error) {
