@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/internal/chromium"
 )
 
@@ -14,19 +17,13 @@ import (
 func TestAdvised(t *testing.T) {
 	t.Parallel()
 	doc, err := os.ReadFile("../../docs/security.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	args := chromium.Args("profile", true)
 	for _, a := range chromium.Advised {
 		if !slices.ContainsFunc(args, func(own string) bool { return own == a || strings.HasPrefix(own, a+",") }) {
 			t.Errorf("Args has no %s", a)
 		}
-		if !strings.Contains(string(doc), "`"+a+"`") {
-			t.Errorf("docs/security.md has no %s", a)
-		}
+		assert.Contains(t, string(doc), "`"+a+"`", a)
 	}
-	if n := strings.Count(strings.Join(args, " "), "--disable-features="); n != 1 {
-		t.Errorf("Args has %d times --disable-features", n)
-	}
+	require.Equal(t, 1, strings.Count(strings.Join(args, " "), "--disable-features="))
 }

@@ -8,28 +8,24 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // A program in a cell has a home and little else: not our environment, not root's rights, not all of the memory.
 func TestCell(t *testing.T) {
 	t.Setenv("DATABASE_URL", "postgres://secret")
 	c, err := NewCell()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	cmd := c.Command("/bin/sh", "-c", "env; echo uid=$(id -u); echo data=$(ulimit -d); touch mine")
 	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	require.NoError(t, err, string(out))
 	text := string(out)
 	if strings.Contains(text, "secret") || !strings.Contains(text, "data=1572864\n") || !strings.Contains(text, "HOME="+c.Home()) ||
 		strings.Contains(text, "uid=0\n") {
 		t.Errorf("in the cell: %s", text)
 	}
-	if err := c.Remove(); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, c.Remove())
 	if _, err := os.Stat(c.Home()); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("home after Remove: %v", err)
 	}
@@ -40,9 +36,7 @@ func TestCellOfDriver(t *testing.T) {
 	t.Parallel()
 	folder, c := t.TempDir(), (*Cell)(nil)
 	sh, err := exec.LookPath("sh")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if err := errors.Join(os.Mkdir(filepath.Join(folder, "package"), 0o755),
 		os.WriteFile(filepath.Join(folder, "package", "cli.js"), []byte(`echo "$1 at $0"; touch ../x 2>&1`), 0o600),
 		os.Symlink(sh, filepath.Join(folder, "node"))); err != nil {
@@ -53,9 +47,7 @@ func TestCellOfDriver(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = c.Remove() })
 	dir, err := c.Driver(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	out, err := exec.Command(filepath.Join(dir, "node"), filepath.Join(dir, "package", "cli.js"), "it's $1").CombinedOutput()
 	if !strings.HasPrefix(string(out), "it's $1 at "+c.Code()+"/package/cli.js\n") {
 		t.Errorf("node: %v, %s", err, out)
@@ -70,24 +62,14 @@ func TestSweep(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, name := range []string{"dead", "used", "new"} {
-		if err := os.MkdirAll(filepath.Join(dir, name, "home"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name, "lock"), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, name, "home"), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name, "lock"), nil, 0o600))
 	}
-	if err := os.Remove(filepath.Join(dir, "new", "home")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(filepath.Join(dir, "new", "home")))
 	held, err := os.OpenFile(filepath.Join(dir, "used", "lock"), os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer held.Close()
-	if err := syscall.Flock(int(held.Fd()), syscall.LOCK_EX); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, syscall.Flock(int(held.Fd()), syscall.LOCK_EX))
 	sweep(filepath.Join(dir, "*"))
 	for name, want := range map[string]bool{"dead": false, "used": true, "new": true} {
 		if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != want {

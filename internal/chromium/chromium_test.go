@@ -6,18 +6,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/internal/chromium"
 )
 
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	here, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := chromium.Check(here); err != nil {
-		t.Errorf("Check of an executable = %v", err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, chromium.Check(here), "Check of an executable")
 	for _, path := range []string{"", filepath.Join(t.TempDir(), "chromium")} {
 		if err := chromium.Check(path); err == nil || !strings.Contains(err.Error(), chromium.Install) {
 			t.Errorf("Check(%q) = %v; want %q", path, err, chromium.Install)
@@ -31,18 +29,12 @@ func TestLinkDriver(t *testing.T) {
 	const switches = "package/lib/server/chromium/chromiumSwitches.js"
 	dir := t.TempDir()
 	node, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	write := func(name, text string) {
 		t.Helper()
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	holds := func(name, text string) {
 		t.Helper()
@@ -71,9 +63,7 @@ func TestLinkDriver(t *testing.T) {
 	write(browser, "a;\ncontext = this._defaultContext;\n")
 	write(switches, "[\n\"PaintHolding\",\n\"Translate\"\n];")
 	for range 2 { // the second time nothing is left to do
-		if err := chromium.LinkDriver(dir, node, true); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, chromium.LinkDriver(dir, node, true))
 		holds(builtins, "{configurable: true}")
 		holds(switches, "[\n\"PaintHolding\",\n\"Translate,WebUIOmniboxPopup,WebUIOmniboxAimPopup\"\n];")
 		holds(browser, "a;\ncontext = null;\n")

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 func TestCutSession(t *testing.T) {
@@ -27,9 +29,7 @@ func TestCutSession(t *testing.T) {
 		}
 	}
 	whole := `{"sessionId":"` + id + `","id":1}`
-	if got := string(withoutSession([]byte(whole))); got != `{"id":1}` {
-		t.Errorf("withoutSession = %s", got)
-	}
+	require.Equal(t, `{"id":1}`, string(withoutSession([]byte(whole))))
 }
 
 // A message that is too long does not take the one after it along.

@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/internal/servicetest"
 )
@@ -24,9 +26,7 @@ func startRedis(t *testing.T, dir string) *Stack {
 	t.Helper()
 	s, err := Start(t.Context(), Options{Dir: dir, FreePorts: true, Services: []string{Redis}, NoInstall: true,
 		Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = s.Stop(context.Background()) })
 	return s
 }
@@ -41,12 +41,8 @@ func TestStackLives(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := startRedis(t, dir)
-	if err := pingRedis(t.Context(), s); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Kill(s.Pid(Redis), syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, pingRedis(t.Context(), s))
+	require.NoError(t, syscall.Kill(s.Pid(Redis), syscall.SIGKILL))
 	eventually(t, "redis is back", func() bool { return pingRedis(t.Context(), s) == nil })
 	if got, want := s.Vars()["REDIS_URL"], "redis://:"+s.secrets.Redis+"@"+addr(s.Ports().Redis)+"/0"; got != want {
 		t.Errorf("REDIS_URL = %q; want %q", got, want)
@@ -54,12 +50,8 @@ func TestStackLives(t *testing.T) {
 	if _, ok := s.Vars()["DATABASE_URL"]; ok {
 		t.Error("DATABASE_URL is set, without a Postgres")
 	}
-	if err := s.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := pingRedis(t.Context(), s); err == nil {
-		t.Error("redis answers after Stop")
-	}
+	require.NoError(t, s.Stop(t.Context()))
+	require.Error(t, pingRedis(t.Context(), s), "redis answers after Stop")
 	if _, err := os.Stat(filepath.Join(dir, "env")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("env file after Stop: %v; want it gone", err)
 	}
@@ -72,29 +64,21 @@ func TestChromiumLives(t *testing.T) {
 	s, err := Start(t.Context(), Options{Dir: dir, FreePorts: true, Services: []string{Chromium}, NoInstall: true,
 		External: External{Browser: os.Getenv("CONVEYOR_BROWSER"), BrowserDriver: os.Getenv("CONVEYOR_BROWSER_DRIVER")},
 		Log:      slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { _ = s.Stop(context.Background()) }()
 	at := s.Vars()["CHROME_DEVTOOLS_URL"]
 	if want := "http://conveyor:" + s.secrets.DevTools + "@" + addr(s.Ports().Chromium); at != want || s.Vars()["CONVEYOR_BROWSER_DRIVER"] == "" {
 		t.Errorf("variables are %v; want %s and the driver", s.Vars(), want)
 	}
 	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", s.Pid(Chromium)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, profile, _ := strings.Cut(string(line), "--user-data-dir=")
 	profile, _, _ = strings.Cut(profile, "\x00")
 	profile, _, _ = strings.Cut(profile, " ")
 	old := filepath.Join(profile, "old")
-	if err := os.WriteFile(old, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(old, nil, 0o600))
 	first := s.Pid(Chromium)
-	if err := syscall.Kill(first, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, syscall.Kill(first, syscall.SIGKILL))
 	eventually(t, "Chromium is back", func() bool {
 		p := s.Pid(Chromium)
 		return p != 0 && p != first && pingHTTP(t.Context(), at+"/json/version") == nil
@@ -102,12 +86,8 @@ func TestChromiumLives(t *testing.T) {
 	if _, err := os.Stat(old); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("file of the old profile: %v; want it gone", err)
 	}
-	if err := s.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if left := living(leftovers(mark(dir))); len(left) > 0 {
-		t.Errorf("processes %v are left", left)
-	}
+	require.NoError(t, s.Stop(t.Context()))
+	require.Empty(t, living(leftovers(mark(dir))), "processes are left")
 	if _, err := os.Stat(profile); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("profile after Stop: %v; want it gone", err)
 	}
@@ -121,22 +101,16 @@ func TestSecondStartInOneFolderIsRefused(t *testing.T) {
 	if !errors.Is(err, ErrRunning) || !strings.Contains(err.Error(), fmt.Sprintf("pid %d", os.Getpid())) {
 		t.Errorf("second Start = %v; want ErrRunning with the pid of the first", err)
 	}
-	if err := pingRedis(t.Context(), s); err != nil {
-		t.Errorf("the first stack after the second Start: %v", err)
-	}
+	require.NoError(t, pingRedis(t.Context(), s), "the first stack after the second Start")
 }
 
 func TestPortInUseIsNamed(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { _ = l.Close() }()
 	ports, err := PortsFrom(func(string) string { return "" })
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ports.Redis = l.Addr().(*net.TCPAddr).Port
 	_, err = Start(t.Context(), Options{Dir: t.TempDir(), Ports: ports, Services: []string{Redis}})
 	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("port %d (Redis)", ports.Redis)) ||
@@ -151,39 +125,27 @@ func TestExternalServicesAreUsedWhereTheyAre(t *testing.T) {
 		RedisURL: "redis://r", TemporalAddress: "t:7233", DevtoolsURL: "http://c:9222",
 		Browser: "/b/chromium", BrowserDriver: "/b/driver"}
 	s, err := Start(t.Context(), Options{Dir: t.TempDir(), FreePorts: true, External: e, NoInstall: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { _ = s.Stop(t.Context()) }()
-	if len(s.keepers) != 0 {
-		t.Errorf("%d services were started; want none", len(s.keepers))
-	}
+	require.Empty(t, s.keepers)
 	want := "DATABASE_URL=postgres://db/x RABBITMQ_URL=amqp://mq/ RABBITMQ_MANAGEMENT_URL=http://mq REDIS_URL=redis://r " +
 		"TEMPORAL_ADDRESS=t:7233 TEMPORAL_NAMESPACE=conveyor CONVEYOR_API_URL=http://" + addr(s.Ports().API) +
 		" CHROME_DEVTOOLS_URL=http://c:9222 CONVEYOR_BROWSER=/b/chromium CONVEYOR_BROWSER_DRIVER=/b/driver"
-	if got := strings.Join(s.Env(), " "); got != want {
-		t.Errorf("Env = %s; want %s", got, want)
-	}
+	require.Equal(t, want, strings.Join(s.Env(), " "))
 }
 
 // A shell that has sourced the file env of a stack has its addresses after the stack has stopped, too.
 // It is not parallel: a process that another test starts has copies of the sockets that freePorts closed, until its exec.
 func TestAddressesOfAStoppedStackAreGone(t *testing.T) {
 	p, held, err := freePorts()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { _ = held.Close() }()
 	l, err := net.Listen("tcp", addr(p.Redis))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { _ = l.Close() }()
 	e := External{DatabaseURL: "postgres://conveyor:x@" + addr(p.Postgres) + "/conveyor?sslmode=disable",
 		RabbitMQURL: "amqp://mq:5672/", RedisURL: "redis://:x@" + addr(p.Redis) + "/0", TemporalAddress: addr(p.Temporal)}
-	if got := strings.Join(e.Gone(p), " "); got != "DATABASE_URL TEMPORAL_ADDRESS" {
-		t.Errorf("Gone = %q; want those at ports of the stack where nothing answers", got)
-	}
+	require.Equal(t, "DATABASE_URL TEMPORAL_ADDRESS", strings.Join(e.Gone(p), " "))
 }
 
 func TestSweepRemovesOnlyDeadStacks(t *testing.T) {
@@ -191,13 +153,9 @@ func TestSweepRemovesOnlyDeadStacks(t *testing.T) {
 	dir := t.TempDir()
 	dead, foreign := filepath.Join(dir, "test-dead"), filepath.Join(dir, "test-foreign")
 	for _, d := range []string{dead, foreign} {
-		if err := os.Mkdir(d, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Mkdir(d, 0o755))
 	}
-	if err := os.WriteFile(filepath.Join(dead, "lock"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dead, "lock"), nil, 0o644))
 	live := startRedis(t, filepath.Join(dir, "test-live"))
 	Sweep(filepath.Join(dir, "test-*"))
 	if _, err := os.Stat(dead); !errors.Is(err, os.ErrNotExist) {
@@ -206,9 +164,7 @@ func TestSweepRemovesOnlyDeadStacks(t *testing.T) {
 	if _, err := os.Stat(foreign); err != nil {
 		t.Errorf("folder that is no stack: %v; want it left alone", err)
 	}
-	if err := pingRedis(t.Context(), live); err != nil {
-		t.Errorf("live stack: %v", err)
-	}
+	require.NoError(t, pingRedis(t.Context(), live), "live stack")
 }
 
 func TestScratch(t *testing.T) {
@@ -219,17 +175,13 @@ func TestScratch(t *testing.T) {
 		t.Errorf("Scratch, durable = %q, %v; want a folder below %s", durable, err, home)
 	}
 	dir, err := Scratch(home, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer os.RemoveAll(dir)
 	want := home
 	if memory := inMemory(); memory != "" {
 		want = memory
 	}
-	if filepath.Dir(dir) != want {
-		t.Errorf("Scratch = %q; want a folder below %s", dir, want)
-	}
+	require.Equal(t, want, filepath.Dir(dir))
 }
 
 // TestWholeStack asks every service of the running test stack by the probes that starting it waited for.
@@ -247,9 +199,7 @@ func TestWholeStack(t *testing.T) {
 		Chromium:     pingHTTP(ctx, os.Getenv("CHROME_DEVTOOLS_URL")+"/json/version"),
 		Temporal:     pingTemporal(ctx, os.Getenv("TEMPORAL_ADDRESS")),
 	} {
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		assert.NoError(t, err, name)
 	}
 }
 
@@ -262,13 +212,9 @@ func TestTemporalUIOnlyReads(t *testing.T) {
 		err = services[0].prepare(t.Context())
 		defer services[0].shut()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	config, err := os.ReadFile(filepath.Join(dir, "data", TemporalUI, "config", "conveyor.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, want := range []string{"disableWriteActions: true", "host: 127.0.0.1"} {
 		if !strings.Contains(string(config), want+"\n") && !strings.Contains(string(config), want+" #") {
 			t.Errorf("no %q in\n%s", want, config)

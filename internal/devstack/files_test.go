@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/internal/secret"
 )
 
@@ -21,20 +23,12 @@ func TestEnvFileCanBeSourced(t *testing.T) {
 		"DATABASE_URL": "postgres://u:p@127.0.0.1:1/x?sslmode=disable", "RABBITMQ_URL": "amqp://u:it's $HOME `x` &@h/",
 		"UNKNOWN": "not ours",
 	}
-	if err := writeEnv(path, env, nil); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, writeEnv(path, env, nil))
 	out, err := exec.Command("sh", "-c", `. "$0"; printf '%s\n' "$DATABASE_URL" "$RABBITMQ_URL"`, path).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := env["DATABASE_URL"] + "\n" + env["RABBITMQ_URL"] + "\n"; string(out) != want {
-		t.Errorf("sourced = %q; want %q", out, want)
-	}
+	require.NoError(t, err)
+	require.Equal(t, env["DATABASE_URL"]+"\n"+env["RABBITMQ_URL"]+"\n", string(out))
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if first := "DATABASE_URL=" + env["DATABASE_URL"] + "\n"; !strings.HasPrefix(string(text), first) {
 		t.Errorf("file starts with %q; want the plain line %q", text, first)
 	}
@@ -73,23 +67,17 @@ func TestPortsFrom(t *testing.T) {
 func TestInternalPortsMove(t *testing.T) {
 	t.Parallel()
 	p, held, err := freePorts()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { _ = held.Close() }()
 	taken := p
 	for _, row := range portTable {
 		if row.internal {
 			l, err := net.Listen("tcp", addr(*row.field(&p)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer l.Close()
 		}
 	}
-	if err := p.moveInternal(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.moveInternal())
 	seen := map[int]bool{}
 	for _, row := range portTable {
 		n := *row.field(&p)
@@ -120,9 +108,7 @@ func TestFreePortsDoNotMeet(t *testing.T) {
 	seen := map[int]bool{}
 	for range 5 {
 		p, held, err := freePorts()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer func() { _ = held.Close() }()
 		for _, row := range portTable {
 			if n := *row.field(&p); seen[n] {
@@ -153,9 +139,7 @@ func TestLogIsCapped(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "log", "a.log")
 	f, err := openLog(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { _ = f.Close() }()
 	if _, err := io.WriteString(f, strings.Repeat("x", maxLog)+"\nlast\n"); err != nil {
 		t.Fatal(err)
@@ -164,12 +148,8 @@ func TestLogIsCapped(t *testing.T) {
 	if _, err := io.WriteString(f, "new\n"); err != nil {
 		t.Fatal(err)
 	}
-	if got := tail(path, 3); got != "new" {
-		t.Errorf("log = %q; want only the new line", got)
-	}
-	if got := tail(path+".1", 1); got != "last" {
-		t.Errorf("log.1 ends with %q; want the last line before", got)
-	}
+	require.Equal(t, "new", tail(path, 3))
+	require.Equal(t, "last", tail(path+".1", 1))
 }
 
 // What is sealed with the key of a stack is opened after its next start.
@@ -177,9 +157,7 @@ func TestSecretsAreKept(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	first, err := loadSecrets(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	again, err := loadSecrets(dir)
 	if err != nil || *again != *first {
 		t.Fatalf("%v: the secrets have changed", err)
@@ -207,13 +185,9 @@ func TestSecretsAreKept(t *testing.T) {
 
 	// A key that was lost to a full disk or a loss of power does not take its copy with it.
 	kept, err := os.ReadFile(filepath.Join(dir, "secrets"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, key := range []string{"", "\n", "local:", first.Seal[:20]} {
-		if err := os.WriteFile(filepath.Join(dir, "secret_key"), []byte(key), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "secret_key"), []byte(key), 0o600))
 		if _, err := loadSecrets(dir); err == nil || !strings.Contains(err.Error(), "secret_key holds no key") {
 			t.Errorf("a file secret_key with %q: %v; want it refused by its name", key, err)
 		}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
@@ -19,15 +21,11 @@ func uiStack(t *testing.T) (*Stack, []*service) {
 	t.Helper()
 	s := fakeStack(t)
 	ports, held, err := freePorts()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = held.Close() })
 	s.ports = ports
 	services, err := s.temporalUI()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s, services
 }
 
@@ -35,19 +33,13 @@ func uiStack(t *testing.T) (*Stack, []*service) {
 func said(t *testing.T, at, host string) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, at, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r.Host = host
 	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer resp.Body.Close()
 	all, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return resp.StatusCode, string(all)
 }
 
@@ -56,9 +48,7 @@ func said(t *testing.T, at, host string) (int, string) {
 func TestTemporalUIChecksHost(t *testing.T) {
 	t.Parallel()
 	s, services := uiStack(t)
-	if err := services[0].prepare(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, services[0].prepare(t.Context()))
 	own := s.addr(s.ports.TemporalUI)
 	for _, path := range []string{"/", "/api/v1/settings", "/healthz"} {
 		requireMisdirected(t, "http://"+own+path)
@@ -67,9 +57,7 @@ func TestTemporalUIChecksHost(t *testing.T) {
 		}
 	}
 	services[0].shut()
-	if !portFree(s.ports.TemporalUI) {
-		t.Error("its address is taken")
-	}
+	require.True(t, portFree(s.ports.TemporalUI), "its address is taken")
 }
 
 func requireMisdirected(t *testing.T, at string) {
@@ -87,13 +75,9 @@ func TestTemporalUIBehindItsFront(t *testing.T) {
 	t.Parallel()
 	s, services := uiStack(t)
 	ui := goTools[slices.IndexFunc(goTools, func(tool goTool) bool { return tool.name == "temporal-ui" })]
-	if err := s.alone(t.Context(), func() error { return s.buildTool(t.Context(), ui) }); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.alone(t.Context(), func() error { return s.buildTool(t.Context(), ui) }))
 	s.tools.temporalUI = filepath.Join(ui.dir(s.opts.Bin), "server")
-	if err := s.launch(t.Context(), services); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.launch(t.Context(), services))
 	at, own := "http://"+s.addr(s.ports.TemporalUI), s.addr(s.ports.TemporalUI)
 	for _, path := range []string{"/", "/api/v1/settings", "/healthz"} {
 		requireMisdirected(t, at+path)
@@ -114,12 +98,8 @@ func TestTemporalUIBehindItsFront(t *testing.T) {
 		_ = conn.Close()
 		t.Error("a browser would trust it")
 	}
-	if err := s.Stop(context.Background()); err != nil {
-		t.Error(err)
-	}
-	if !portFree(s.ports.TemporalUI) {
-		t.Error("its address is taken after Stop")
-	}
+	require.NoError(t, s.Stop(context.Background()))
+	require.True(t, portFree(s.ports.TemporalUI), "its address is taken after Stop")
 }
 
 // A page of a running workflow always waits for news: the front closes without it, and can be opened again.
@@ -127,9 +107,7 @@ func TestFrontCloses(t *testing.T) {
 	t.Parallel()
 	s := fakeStack(t)
 	ports, held, err := freePorts()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer held.Close()
 	begun, ended := make(chan struct{}), make(chan struct{})
 	f := &front{
@@ -145,9 +123,7 @@ func TestFrontCloses(t *testing.T) {
 	f.close() // before it is open: nothing
 	at := s.addr(ports.TemporalUI)
 	for range 2 { // the second changes nothing
-		if err := f.open(t.Context(), at, s.addr(ports.TemporalUIBehind)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, f.open(t.Context(), at, s.addr(ports.TemporalUIBehind)))
 	}
 	go func() {
 		r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+at, http.NoBody)

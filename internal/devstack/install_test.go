@@ -7,28 +7,24 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // A Postgres that is found by the PATH, in whatever folder, is known by its version: it takes the cluster that it has
 // written. It is not parallel: it sets the PATH.
 func TestPostgresOfThePath(t *testing.T) {
 	var real tools
-	if err := findPostgres(&real, debianPostgres); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, findPostgres(&real, debianPostgres))
 	dir, err := os.MkdirTemp("", "conveyor-test-*") // which the user of Postgres may enter
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = Remove(filepath.Join(dir, "stack")); _ = os.RemoveAll(dir) })
 	bin, own := filepath.Join(dir, "usr", "bin"), filepath.Join(dir, "stack")
 	err = errors.Join(os.Chmod(dir, 0o755), os.MkdirAll(bin, 0o755), os.Mkdir(own, 0o755))
 	for _, name := range []string{"initdb", "postgres"} {
 		err = errors.Join(err, os.Symlink(filepath.Join(real.postgres, name), filepath.Join(bin, name)))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	s := &Stack{opts: Options{Dir: own, Throwaway: true}, log: slog.New(slog.DiscardHandler)}
 	if err := findPostgres(&s.tools, dir); err != nil || s.tools.postgres != bin || s.tools.major != real.major {
@@ -42,16 +38,12 @@ func TestPostgresOfThePath(t *testing.T) {
 		if err == nil {
 			err = services[0].prepare(t.Context())
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 
 	script := "#!/bin/sh\necho 'initdb (PostgreSQL) 14.9'\n"
 	err = errors.Join(os.Remove(filepath.Join(bin, "initdb")), os.WriteFile(filepath.Join(bin, "initdb"), []byte(script), 0o755))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if err := findPostgres(&s.tools, dir); err == nil || !strings.Contains(err.Error(), "14 is too old") {
 		t.Errorf("findPostgres = %v; want it to refuse 14", err)
 	}
@@ -63,20 +55,14 @@ func TestClusterKeepsItsMajor(t *testing.T) {
 	dir := t.TempDir()
 	for _, major := range []string{"13", "15", "99"} {
 		bin := filepath.Join(dir, major, "bin")
-		if err := errors.Join(os.MkdirAll(bin, 0o755), os.WriteFile(filepath.Join(bin, "initdb"), nil, 0o755)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(os.MkdirAll(bin, 0o755), os.WriteFile(filepath.Join(bin, "initdb"), nil, 0o755)))
 	}
 	for wrote, want := range map[string]int{"": 99, "99": 99, "15": 15, "16": 99, "13": 99} {
 		var found tools
-		if err := findPostgres(&found, dir); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, findPostgres(&found, dir))
 		data := t.TempDir()
 		if wrote != "" {
-			if err := os.WriteFile(filepath.Join(data, "PG_VERSION"), []byte(wrote+"\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(filepath.Join(data, "PG_VERSION"), []byte(wrote+"\n"), 0o600))
 		}
 		found.of(data)
 		if found.major != want || found.postgres != filepath.Join(dir, itoa(want), "bin") {

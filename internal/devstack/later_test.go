@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // following is a stack of scripts whose Web UI follows, built by build, and the address that says so. rest is closed when
@@ -18,16 +20,12 @@ func following(t *testing.T, build func(context.Context) error) (s *Stack, at st
 	s = fakeStack(t)
 	s.unbuilt = goTools
 	ui := script(s, TemporalUI, polite(TemporalUI), "a")
-	if err := s.launch(t.Context(), []*service{script(s, "a", polite("a")), ui}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.launch(t.Context(), []*service{script(s, "a", polite("a")), ui}))
 	if s.Pid("a") == 0 || s.Pid(TemporalUI) != 0 {
 		t.Fatalf("the others have pid %d, what follows %d", s.Pid("a"), s.Pid(TemporalUI))
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0") // a port that is free
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	at = l.Addr().String()
 	_ = l.Close()
 	if err := s.follow(s.keepers[1], at, build, func(context.Context) error {
@@ -48,9 +46,7 @@ func asked(t *testing.T, at string) (status int, text string) {
 	}
 	defer resp.Body.Close()
 	all, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, err)
 	return resp.StatusCode, string(all)
 }
 
@@ -83,12 +79,8 @@ func TestWhatFollowsCannotBeBuilt(t *testing.T) {
 		status, text := asked(t, at)
 		return status == http.StatusServiceUnavailable && strings.Contains(text, "cannot be built: no proxy")
 	})
-	if !alive(s.Pid("a")) {
-		t.Error("the others have ended")
-	}
-	if err := s.Stop(t.Context()); err != nil {
-		t.Error(err)
-	}
+	require.True(t, alive(s.Pid("a")), "the others have ended")
+	require.NoError(t, s.Stop(t.Context()))
 	if status, _ := asked(t, at); status != 0 {
 		t.Errorf("its address says %d after Stop", status)
 	}
@@ -102,9 +94,7 @@ func TestStopEndsABuild(t *testing.T) {
 		close(ended)
 		return ctx.Err()
 	})
-	if err := s.Stop(t.Context()); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, s.Stop(t.Context()))
 	select {
 	case <-ended:
 	default:

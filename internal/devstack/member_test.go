@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // A service that was ended stays away until it is asked for, and is prepared anew then: what it is may have changed.
@@ -18,37 +21,25 @@ func TestDownAndUp(t *testing.T) {
 			a, b := script(s, "a", polite("a")), script(s, "b", polite("b"), "a")
 			prepared := 0
 			a.prepare = func(context.Context) error { prepared++; return nil }
-			if err := s.launch(t.Context(), []*service{a, b}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.launch(t.Context(), []*service{a, b}))
 			first := s.Pid("a")
-			if err := s.Down(t.Context(), "a", kill); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.Down(t.Context(), "a", kill))
 			// Longer than any pause before a restart.
 			for end := time.Now().Add(5 * s.pace.most); time.Now().Before(end); time.Sleep(s.pace.first) {
-				if pid := s.Pid("a"); pid != 0 {
-					t.Fatalf("process %d runs, after %d was ended", pid, first)
-				}
+				require.Equal(t, 0, s.Pid("a"))
 			}
 			if alive(first) || s.Pid("b") == 0 {
 				t.Errorf("process %d lives, or that of another service does not", first)
 			}
-			if err := s.Up(t.Context(), ""); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.Up(t.Context(), ""))
 			if !alive(s.Pid("a")) || prepared != 2 {
 				t.Errorf("it runs: %t, prepared %d times; want it to run, prepared twice", alive(s.Pid("a")), prepared)
 			}
-			if err := s.Down(t.Context(), "", kill); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.Down(t.Context(), "", kill))
 			if s.Pid("a") != 0 || s.Pid("b") != 0 {
 				t.Error("a service runs that was ended with all")
 			}
-			if err := s.Down(t.Context(), "c", kill); err == nil {
-				t.Error("a service that is not there was ended")
-			}
+			assert.Error(t, s.Down(t.Context(), "c", kill), "a service that is not there was ended")
 		})
 	}
 }
@@ -60,13 +51,9 @@ func TestMembersShareThePasswords(t *testing.T) {
 	var all []secrets
 	for _, name := range []string{"a", "b", "a"} {
 		member := filepath.Join(dir, name)
-		if err := SharePasswords(dir, member); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, SharePasswords(dir, member))
 		s, err := loadSecrets(member)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		all = append(all, *s)
 	}
 	if all[0] != all[1] || all[0] != all[2] || all[0].Cookie == "" {
@@ -85,16 +72,12 @@ func TestMembersKnowTheOthers(t *testing.T) {
 		"leader of redis":      {m.redisConf("x"), "replicaof 198.18.0.41 16379\n"},
 		"password of a leader": {m.redisConf("x"), "masterauth x\n"},
 	} {
-		if !strings.Contains(c.got, c.want) {
-			t.Errorf("%s: %q lacks %q", name, c.got, c.want)
-		}
+		assert.Contains(t, c.got, c.want, name)
 	}
 	if none.rabbitConf()+none.redisConf("x")+none.primary()+none.network() != "" || none.rabbitEnv() != nil ||
 		none.postgresSettings() != nil || none.letIn("nowhere") != nil {
 		t.Error("a stack that is no member is configured as one")
 	}
 	m.Follow("198.18.0.21:15432")
-	if m.primary() != "198.18.0.21:15432" {
-		t.Errorf("it follows %q", m.primary())
-	}
+	require.Equal(t, "198.18.0.21:15432", m.primary(), "it follows")
 }

@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/internal/chromium"
 )
@@ -27,14 +29,10 @@ func throwaway(t *testing.T, dir string, services ...string) *Stack {
 		External: External{Browser: os.Getenv("CONVEYOR_BROWSER"), BrowserDriver: os.Getenv("CONVEYOR_BROWSER_DRIVER")},
 		Log:      slog.New(slog.DiscardHandler),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		_ = s.Stop(context.Background())
-		if err := Remove(dir); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, Remove(dir))
 	})
 	return s
 }
@@ -95,24 +93,14 @@ func TestClusterOfTheLastVersion(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := &Stack{opts: Options{Dir: dir}}
-	if err := findPostgres(&s.tools, debianPostgres); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, findPostgres(&s.tools, debianPostgres))
 	attr, err := s.postgresUser()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	data, err := s.postgresData(attr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(data, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, os.Mkdir(data, 0o700))
 	if c := attr.Credential; c != nil {
-		if err := os.Chown(data, int(c.Uid), int(c.Gid)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Chown(data, int(c.Uid), int(c.Gid)))
 	}
 	single := func(database, sql string) {
 		cmd := exec.Command(filepath.Join(s.tools.postgres, "postgres"), "--single", "-D", data, database)
@@ -141,19 +129,13 @@ func TestClusterOfTheLastVersion(t *testing.T) {
 			"again":  execute(t.Context(), owner, "CREATE OR REPLACE FUNCTION two() RETURNS int LANGUAGE sql AS 'SELECT 2'"),
 			"extend": execute(t.Context(), owner, "CREATE EXTENSION IF NOT EXISTS unaccent"),
 		} {
-			if err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
+			assert.NoError(t, err, name)
 		}
-		if err := execute(t.Context(), app, "ALTER TABLE things DROP x"); err == nil {
-			t.Error("the application owns the tables")
-		}
+		assert.Error(t, execute(t.Context(), app, "ALTER TABLE things DROP x"), "the application owns the tables")
 		if err := execute(t.Context(), "postgres://conveyor@"+addr(s.Ports().Postgres)+"/conveyor", "SELECT 1"); err == nil {
 			t.Error("Postgres asks for no password")
 		}
-		if err := s.Stop(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Stop(context.Background()))
 	}
 }
 
@@ -178,9 +160,7 @@ func TestFilesArePrivate(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 // Other users of the machine get nothing out of Redis, RabbitMQ and DevTools.
@@ -194,9 +174,7 @@ func TestPasswords(t *testing.T) {
 	if err := pingAMQP("amqp://mtlrent:mtlrent@" + addr(s.Ports().RabbitMQ) + "/"); err == nil {
 		t.Error("RabbitMQ takes the old password")
 	}
-	if err := pingAMQP("amqp://guest:guest@" + addr(s.Ports().RabbitMQ) + "/"); err == nil {
-		t.Error("RabbitMQ takes guest")
-	}
+	require.Error(t, pingAMQP("amqp://guest:guest@"+addr(s.Ports().RabbitMQ)+"/"), "RabbitMQ takes guest")
 	for _, tt := range []struct {
 		method, url string
 		want        int
@@ -212,13 +190,9 @@ func TestPasswords(t *testing.T) {
 		{"GET", s.Vars()["CHROME_DEVTOOLS_URL"] + "/json/list", 404},
 	} {
 		req, err := http.NewRequestWithContext(t.Context(), tt.method, tt.url, http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		body, _ := io.ReadAll(resp.Body)
 		_ = resp.Body.Close()
 		if resp.StatusCode != tt.want {
@@ -247,12 +221,8 @@ func TestFoldersOfOthersAreRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	link, open, mine := filepath.Join(dir, "link"), filepath.Join(dir, "open"), filepath.Join(dir, "mine")
-	if err := os.Symlink("/etc", link); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(open, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Symlink("/etc", link))
+	require.NoError(t, os.Mkdir(open, 0o755))
 	for path, want := range map[string]bool{link: false, open: false, mine: true} {
 		for range 2 {
 			if err := ours(path); (err == nil) != want {
@@ -263,27 +233,19 @@ func TestFoldersOfOthersAreRefused(t *testing.T) {
 	if os.Geteuid() != 0 {
 		return
 	}
-	if err := os.Chown(mine, 65534, 65534); err != nil {
-		t.Fatal(err)
-	}
-	if err := ours(mine); err == nil {
-		t.Error("a folder of another user is ours")
-	}
+	require.NoError(t, os.Chown(mine, 65534, 65534))
+	require.Error(t, ours(mine), "a folder of another user is ours")
 }
 
 // A Chromium that cannot have its sandbox does not start, and the error says what to do.
 func TestNoSandboxIsAnError(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "conveyor-test-*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	fake := filepath.Join(dir, "chromium")
 	script := "#!/bin/sh\ncase \"$*\" in *--no-sandbox*) echo off;; *) echo 'ERROR: No usable sandbox! If …';; esac\nexit 1\n"
-	if err := errors.Join(os.Chmod(dir, 0o755), os.WriteFile(fake, []byte(script), 0o755)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(os.Chmod(dir, 0o755), os.WriteFile(fake, []byte(script), 0o755)))
 	for off, want := range map[bool]string{false: chromium.ErrNoSandbox.Error(), true: "chromium ended before it was ready"} {
 		_, err = Start(t.Context(), Options{
 			Dir: t.TempDir(), FreePorts: true, Services: []string{Chromium}, NoInstall: true, NoSandbox: off,

@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
@@ -20,9 +23,7 @@ func fakeStack(t *testing.T) *Stack {
 	t.Helper()
 	dir := t.TempDir()
 	held, err := lock(dir, "test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s := &Stack{
 		opts: Options{Dir: dir}, log: slog.New(slog.DiscardHandler), show: NewProgress(nil),
 		pace:    pace{first: 10 * time.Millisecond, most: 20 * time.Millisecond, slate: time.Minute, deaths: 3},
@@ -61,15 +62,7 @@ echo start-` + name + ` >> order; touch ready-` + name + `; while :; do sleep 0.
 
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for end := time.After(servicetest.Patience()); !ok(); {
-		select {
-		case <-tick.C:
-		case <-end:
-			t.Fatalf("waited in vain: %s", what)
-		}
-	}
+	require.Eventually(t, ok, servicetest.Patience(), 10*time.Millisecond, what)
 }
 
 func alive(pid int) bool { return pid != 0 && len(living([]int{pid})) == 1 }
@@ -77,25 +70,17 @@ func alive(pid int) bool { return pid != 0 && len(living([]int{pid})) == 1 }
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	s := fakeStack(t)
-	if err := s.launch(t.Context(), []*service{script(s, "a", polite("a"))}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.launch(t.Context(), []*service{script(s, "a", polite("a"))}))
 	for _, tt := range []struct {
 		kill bool
 		want string // in the file order, since the last restart
 	}{{false, "stop-a\nstart-a\n"}, {true, "start-a\n"}, {true, "start-a\n"}, {true, "start-a\n"}, {true, "start-a\n"}} {
 		order := filepath.Join(s.opts.Dir, "order")
-		if err := os.Truncate(order, 0); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Truncate(order, 0))
 		before, away := s.Pid("a"), 50*time.Millisecond
 		asked := time.Now()
-		if err := s.Restart(t.Context(), "a", tt.kill, away); err != nil {
-			t.Fatal(err)
-		}
-		if took := time.Since(asked); took < away {
-			t.Errorf("it was back after %s; want %s away", took, away)
-		}
+		require.NoError(t, s.Restart(t.Context(), "a", tt.kill, away))
+		assert.GreaterOrEqual(t, time.Since(asked), away, "it was back sooner")
 		if after := s.Pid("a"); after == before || !alive(after) || alive(before) {
 			t.Errorf("pid %d after %d; want another one that lives", after, before)
 		}
@@ -103,39 +88,25 @@ func TestRestart(t *testing.T) {
 			t.Errorf("kill %t: order is %q; want %q", tt.kill, got, tt.want)
 		}
 	}
-	if err := s.Err(); err != nil {
-		t.Errorf("a restart counts as a death: %v", err)
-	}
-	if err := s.Restart(t.Context(), "b", false, 0); err == nil {
-		t.Error("a service that is not ours was restarted")
-	}
+	require.NoError(t, s.Err(), "a restart counts as a death")
+	require.Error(t, s.Restart(t.Context(), "b", false, 0), "a service that is not ours was restarted")
 }
 
 func TestDeadChildIsRestarted(t *testing.T) {
 	t.Parallel()
 	s := fakeStack(t)
-	if err := s.launch(t.Context(), []*service{script(s, "a", polite("a"))}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.launch(t.Context(), []*service{script(s, "a", polite("a"))}))
 	first := s.Pid("a")
-	if err := syscall.Kill(first, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, syscall.Kill(first, syscall.SIGKILL))
 	eventually(t, "another process", func() bool { p := s.Pid("a"); return p != 0 && p != first })
-	if err := s.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if p := s.Pid("a"); p != 0 {
-		t.Errorf("process %d runs after Stop", p)
-	}
+	require.NoError(t, s.Stop(t.Context()))
+	require.Equal(t, 0, s.Pid("a"), "it runs after Stop")
 }
 
 func TestChildThatKeepsDyingIsGivenUp(t *testing.T) {
 	t.Parallel()
 	s := fakeStack(t)
-	if err := s.launch(t.Context(), []*service{script(s, "a", "touch ready-a; sleep 0.2; exit 3")}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.launch(t.Context(), []*service{script(s, "a", "touch ready-a; sleep 0.2; exit 3")}))
 	select {
 	case <-s.Done():
 	case <-time.After(servicetest.Patience()):
@@ -152,20 +123,12 @@ func TestStartAndStopFollowNeeds(t *testing.T) {
 	err := s.launch(t.Context(), []*service{
 		script(s, "c", polite("c"), "b"), script(s, "a", polite("a")), script(s, "b", polite("b"), "a"),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, s.Stop(t.Context()))
 	got, err := os.ReadFile(filepath.Join(s.opts.Dir, "order"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want := "start-a start-b start-c stop-c stop-b stop-a"
-	if order := strings.Join(strings.Fields(string(got)), " "); order != want {
-		t.Errorf("order = %q; want %q", order, want)
-	}
+	require.Equal(t, want, strings.Join(strings.Fields(string(got)), " "))
 }
 
 // While programs are compiled, what does not need them starts, and nothing else.
@@ -184,9 +147,7 @@ func TestStartsBesideTheBuild(t *testing.T) {
 		}
 	}
 	b := script(s, "b", "test -e compiled || exit 3; "+polite("b"), built)
-	if err := s.launch(t.Context(), []*service{a, b}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.launch(t.Context(), []*service{a, b}))
 }
 
 func TestWhatCannotBeBuiltFailsTheStart(t *testing.T) {
@@ -204,16 +165,10 @@ func TestStubbornChildIsKilledWithWhatItForked(t *testing.T) {
 	s := fakeStack(t)
 	svc := script(s, "a", `trap '' TERM; sleep 1000 & echo $! > grandchild; touch ready-a; while :; do wait; done`)
 	svc.grace = 100 * time.Millisecond
-	if err := s.launch(t.Context(), []*service{svc}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.launch(t.Context(), []*service{svc}))
 	pid := s.Pid("a")
-	if err := s.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if alive(pid) {
-		t.Errorf("process %d runs after Stop", pid)
-	}
+	require.NoError(t, s.Stop(t.Context()))
+	require.False(t, alive(pid), pid)
 	if left := leftovers(mark(s.opts.Dir)); len(living(left)) > 0 {
 		t.Errorf("processes %v run after Stop", left)
 	}
@@ -238,9 +193,7 @@ func TestCancelledStartStops(t *testing.T) {
 	if err := s.launch(ctx, []*service{script(s, "a", "sleep 1000")}); err == nil {
 		t.Fatal("launch of a service that is never ready = nil")
 	}
-	if err := s.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Stop(t.Context()))
 	if left := leftovers(mark(s.opts.Dir)); len(living(left)) > 0 {
 		t.Errorf("processes %v run after Stop", left)
 	}

@@ -4,6 +4,8 @@ import (
 	"os/exec"
 	"syscall"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 func TestProcessesOfAKilledRunAreEnded(t *testing.T) {
@@ -13,18 +15,12 @@ func TestProcessesOfAKilledRunAreEnded(t *testing.T) {
 	left.Env, other.Env = []string{mark(dir)}, []string{mark(dir + "-other")}
 	for _, cmd := range []*exec.Cmd{left, other} {
 		cmd.SysProcAttr = procAttr(syscall.SIGKILL)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, cmd.Start())
 		ended := make(chan struct{})
 		go func() { _ = cmd.Wait(); close(ended) }()
 		t.Cleanup(func() { _ = cmd.Process.Kill(); <-ended })
 	}
 	startRedis(t, dir)
-	if alive(left.Process.Pid) {
-		t.Error("a process of the killed run lives on")
-	}
-	if !alive(other.Process.Pid) {
-		t.Error("a process of another folder was ended")
-	}
+	require.False(t, alive(left.Process.Pid), "a process of the killed run lives on")
+	require.True(t, alive(other.Process.Pid), "a process of another folder was ended")
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/internal/limit"
 	"github.com/mtlrent/conveyor/internal/servicetest"
@@ -135,9 +137,7 @@ func acrossProcesses(t *testing.T, rate, processes int) error {
 func TestFlowWithoutRedis(t *testing.T) {
 	t.Parallel()
 	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = ln.Close() }) // it takes connections, and says nothing
 	silent := redis.NewClient(&redis.Options{Addr: ln.Addr().String(), ReadTimeout: time.Hour})
 	t.Cleanup(func() { _ = silent.Close() })
@@ -164,9 +164,7 @@ func TestFlowWithoutRedis(t *testing.T) {
 			if n := s.count(); n < 3000*97/100 || n > 3000*102/100+1 {
 				t.Errorf("%d sends in a minute; want about 3,000", n)
 			}
-			if v := value(t, reg, "conveyor_limiter_fallback_active"); v != 1 {
-				t.Errorf("fallback_active = %v; want 1", v)
-			}
+			assert.EqualValues(t, 1, value(t, reg, "conveyor_limiter_fallback_active"))
 			if n := asked.trips.Load(); n < 1 || n > 3 {
 				t.Errorf("Redis was asked %d times; want 3 at most", n)
 			}
@@ -261,9 +259,7 @@ func TestFlowAlone(t *testing.T) {
 			if n := s.count(); float64(n) < float64(60*rate)*0.98 || float64(n) > float64(60*rate)*1.02+1 {
 				t.Errorf("%d sends in a minute; want %d", n, 60*rate)
 			}
-			if most := s.most(); most > rate*12/10+1 {
-				t.Errorf("%d sends in one second", most)
-			}
+			assert.LessOrEqual(t, s.most(), rate*12/10+1, "sends in one second")
 			if v := value(t, reg, "conveyor_limiter_wait_seconds"); int(v) != s.count() {
 				t.Errorf("wait_seconds counts %v; want %d", v, s.count())
 			}
@@ -295,9 +291,7 @@ func TestFlowMakesUp(t *testing.T) {
 			if n := s.count(); n < want-3 || n > want+3 {
 				t.Errorf("%d sends in a minute with a pause of %s; want about %d", n, gap, want)
 			}
-			if most := s.most(); most > 12 {
-				t.Errorf("%d sends in one second", most)
-			}
+			assert.LessOrEqual(t, s.most(), 12, "sends in one second")
 		})
 	}
 }
@@ -375,9 +369,7 @@ func TestFlowWithAClockThatGoesBack(t *testing.T) {
 	f := limit.NewFlow(rdb, limit.FlowOptions{Name: name, Timeout: 10 * time.Second})
 	hour := time.Now().Add(time.Hour).UnixMicro()
 	key := fmt.Sprintf("%s:{acme}:acme", name)
-	if err := rdb.Set(t.Context(), key, fmt.Sprintf("%d %d", hour, hour), time.Minute).Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, rdb.Set(t.Context(), key, fmt.Sprintf("%d %d", hour, hour), time.Minute).Err())
 	passes, again := f.Take(t.Context(), 1, limit.Cap{Key: "acme", PerSecond: 10})
 	if len(passes) != 0 || again > 150*time.Millisecond {
 		t.Errorf("%d passes, the next after %s; want one in a tenth of a second", len(passes), again)
@@ -435,13 +427,9 @@ func TestFlowMissed(t *testing.T) {
 	if len(passes) != 3 || wait < 80*time.Millisecond || wait > 100*time.Millisecond { // now, in 94 and in 189 ms
 		t.Fatalf("%d passes, wait %s; want 3", len(passes), wait)
 	}
-	if !passes[0].Await(t.Context()) {
-		t.Error("the first one is not now")
-	}
+	require.True(t, passes[0].Await(t.Context()), "the first one is not now")
 	c.add(180 * time.Millisecond)
-	if passes[1].Await(t.Context()) {
-		t.Error("a pass is used 86 ms late")
-	}
+	require.False(t, passes[1].Await(t.Context()), "a pass is used 86 ms late")
 	if !passes[2].Await(t.Context()) || c.since().Round(time.Millisecond) != 189*time.Millisecond {
 		t.Errorf("the third one is at %s", c.since())
 	}

@@ -18,6 +18,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mtlrent/conveyor/domain/fault"
@@ -182,9 +184,7 @@ func hostsWithRedisKilled(t *testing.T) error {
 func TestRedisHangs(t *testing.T) {
 	t.Parallel()
 	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = ln.Close() })
 	go func() {
 		for {
@@ -203,13 +203,9 @@ func TestRedisHangs(t *testing.T) {
 		Timeout: 50 * time.Millisecond, Cooldown: time.Hour, Interval: time.Millisecond, Slack: 20 * time.Millisecond,
 	})
 	for range 20 {
-		if err := h.Wait(t.Context(), "x.example"); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, h.Wait(t.Context(), "x.example"))
 	}
-	if n := asked.trips.Load(); n != 1 {
-		t.Errorf("Redis was asked %d times for 20 starts; want once", n)
-	}
+	require.EqualValues(t, 1, asked.trips.Load(), "questions to Redis for 20 starts")
 }
 
 // A slow link to Redis lets no process pace a host by itself, from its first start on.
@@ -245,37 +241,27 @@ func TestLocalPace(t *testing.T) {
 	var l log
 	h := limit.New(away(t), limit.Options{Now: c.Now, Sleep: c.Sleep, Started: l.started, MaxHosts: 3})
 	for range 5 {
-		if err := h.Wait(t.Context(), "x.example"); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, h.Wait(t.Context(), "x.example"))
 	}
 	if got, want := c.since(), 4*525*time.Millisecond; got != want {
 		t.Errorf("five starts took %s; want %s: 500 ms apart and 25 of slack", got, want)
 	}
 	for _, host := range []string{"y.example", "Y.Example.", "z.example"} {
-		if err := h.Wait(t.Context(), host); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, h.Wait(t.Context(), host))
 	}
 	if got, want := c.since(), 5*525*time.Millisecond; got != want {
 		t.Errorf("then three on two other hosts: at %s; want %s, one wait", got, want)
 	}
 
 	// The memory is bounded: three hosts are busy, so a fourth waits; later, the idle ones are forgotten.
-	if err := h.Wait(t.Context(), "x.example"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, h.Wait(t.Context(), "x.example"))
 	err := h.Wait(t.Context(), "fourth.example")
 	if class, after := fault.Of(err); class != fault.Limited || after != 500*time.Millisecond {
 		t.Errorf("a fourth busy host = %v (%s, %s); want throttled, 500ms", err, class, after)
 	}
 	c.add(time.Minute)
-	if err := h.Wait(t.Context(), "fourth.example"); err != nil {
-		t.Errorf("a fourth host, the others idle = %v", err)
-	}
-	if n := h.Remembered(); n != 1 {
-		t.Errorf("remembers %d hosts; want 1", n)
-	}
+	require.NoError(t, h.Wait(t.Context(), "fourth.example"), "a fourth host, the others idle")
+	require.Equal(t, 1, h.Remembered(), "hosts that are remembered")
 }
 
 // A caller that oversleeps its slot takes another instead of starting on the heels of the next.
@@ -295,13 +281,9 @@ func TestLateCallerTakesAnotherSlot(t *testing.T) {
 		},
 	})
 	for range 8 {
-		if err := h.Wait(t.Context(), "x.example"); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, h.Wait(t.Context(), "x.example"))
 	}
-	if err := l.check("x.example", 500*time.Millisecond, 8); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, l.check("x.example", 500*time.Millisecond, 8))
 }
 
 func TestWaitTooFar(t *testing.T) {
@@ -317,9 +299,7 @@ func TestWaitTooFar(t *testing.T) {
 				Name: "test-" + rand.Text(), Interval: time.Hour, Slack: time.Minute, MaxWait: 2 * time.Second,
 				Timeout: 10 * time.Second,
 			})
-			if err := h.Wait(t.Context(), "x.example"); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, h.Wait(t.Context(), "x.example"))
 			for range 3 { // refusals take no slot: the wait does not grow
 				began := time.Now()
 				err := h.Wait(t.Context(), "x.example")
@@ -327,13 +307,9 @@ func TestWaitTooFar(t *testing.T) {
 				if class != fault.Limited || after < 50*time.Minute || after > 61*time.Minute {
 					t.Errorf("Wait = %v (%s, %s); want throttled, about an hour", err, class, after)
 				}
-				if took := time.Since(began); took > servicetest.Patience() {
-					t.Errorf("the refusal took %s", took)
-				}
+				assert.LessOrEqual(t, time.Since(began), servicetest.Patience(), "the refusal is late")
 			}
-			if err := h.Wait(t.Context(), "y.example"); err != nil {
-				t.Errorf("another host = %v", err)
-			}
+			assert.NoError(t, h.Wait(t.Context(), "y.example"), "another host")
 		})
 	}
 }
@@ -341,9 +317,7 @@ func TestWaitTooFar(t *testing.T) {
 func TestWaitEnds(t *testing.T) {
 	t.Parallel()
 	h := limit.New(away(t), limit.Options{Interval: time.Hour, MaxWait: 2 * time.Hour})
-	if err := h.Wait(t.Context(), "x.example"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, h.Wait(t.Context(), "x.example"))
 
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
@@ -359,18 +333,12 @@ func TestWaitEnds(t *testing.T) {
 		<-ctx.Done()
 		return ctx.Err()
 	}})
-	if err := h.Wait(ctx, "x.example"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, h.Wait(ctx, "x.example"))
 	go func() { <-asleep; cancel() }()
-	if err := h.Wait(ctx, "x.example"); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled while waiting = %v; want context.Canceled", err)
-	}
+	require.ErrorIs(t, h.Wait(ctx, "x.example"), context.Canceled, "cancelled while waiting")
 
 	for _, host := range []string{"", ".", string(make([]byte, 301))} {
-		if class, _ := fault.Of(h.Wait(t.Context(), host)); class != fault.Invalid {
-			t.Errorf("Wait(%q) is %q; want invalid", host, class)
-		}
+		assert.Equal(t, fault.Invalid, fault.ClassOf(h.Wait(t.Context(), host)), host)
 	}
 }
 
@@ -379,13 +347,9 @@ func TestTwoLimitersOneRegistry(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	for _, name := range []string{"images", "crawl", "images"} {
 		h := limit.New(away(t), limit.Options{Name: name, Registerer: reg})
-		if err := h.Wait(t.Context(), "x.example"); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, h.Wait(t.Context(), "x.example"))
 	}
-	if v := value(t, reg, "conveyor_limiter_fallback_total"); v != 3 {
-		t.Errorf("fallback_total over both = %v; want 3", v)
-	}
+	require.EqualValues(t, 3, value(t, reg, "conveyor_limiter_fallback_total"), "fallback_total over both")
 }
 
 // log notes starts.
@@ -472,14 +436,10 @@ type proxy struct {
 func newProxy(t *testing.T, url string) *proxy {
 	t.Helper()
 	o, err := redis.ParseURL(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p := &proxy{to: o.Addr}
 	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = ln.Close(); p.down() })
 	p.url = strings.Replace(url, p.to, ln.Addr().String(), 1)
 	go p.serve(ln) // ends with ln
@@ -540,9 +500,7 @@ func (p *proxy) down() {
 func client(t testing.TB, url string) *redis.Client {
 	t.Helper()
 	o, err := redis.ParseURL(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c := redis.NewClient(o)
 	t.Cleanup(func() { _ = c.Close() })
 	return c
@@ -563,9 +521,7 @@ func away(t *testing.T) *redis.Client {
 func value(t *testing.T, reg *prometheus.Registry, name string) float64 {
 	t.Helper()
 	families, err := reg.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	sum, found := 0.0, false
 	for _, f := range families {
 		if f.GetName() != name {
@@ -595,29 +551,19 @@ func TestSlotsWidenForLateCallers(t *testing.T) {
 	})
 	const starts = 20
 	for range starts {
-		if err := h.Wait(t.Context(), "x.example"); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, h.Wait(t.Context(), "x.example"))
 	}
-	if err := l.check("x.example", 500*time.Millisecond, starts); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, l.check("x.example", 500*time.Millisecond, starts))
 	if most := starts * 750 * time.Millisecond; c.since() > most {
 		t.Errorf("%d starts of callers %s late took %s; want %s at most", starts, late, c.since(), most)
 	}
 	late = 0
 	for range 100 {
-		if err := h.Wait(t.Context(), "x.example"); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, h.Wait(t.Context(), "x.example"))
 	}
 	began := c.since()
 	for range 4 {
-		if err := h.Wait(t.Context(), "x.example"); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, h.Wait(t.Context(), "x.example"))
 	}
-	if took := c.since() - began; took > 4*530*time.Millisecond {
-		t.Errorf("four starts in time took %s; want 525 ms each", took)
-	}
+	require.LessOrEqual(t, c.since()-began, 4*530*time.Millisecond, "for four starts in time")
 }

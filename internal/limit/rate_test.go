@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/internal/limit"
@@ -112,21 +113,13 @@ func TestTakeUpTo(t *testing.T) {
 				Name: "test-" + rand.Text(), Events: 1, Period: time.Hour, Burst: 30, Timeout: 10 * time.Second,
 			}
 			one, other := limit.NewRate(rdb(), o), limit.NewRate(rdb(), o)
-			if n := one.TakeUpTo(t.Context(), "all", 20); n != 20 {
-				t.Errorf("20 of 30 = %d", n)
-			}
+			assert.Equal(t, 20, one.TakeUpTo(t.Context(), "all", 20), "20 of 30")
 			if name == "away" {
 				other = one
 			}
-			if n := other.TakeUpTo(t.Context(), "all", 20); n != 10 {
-				t.Errorf("20 of the other 10 = %d", n)
-			}
-			if n := one.TakeUpTo(t.Context(), "all", 20); n != 0 {
-				t.Errorf("20 of none = %d", n)
-			}
-			if n := one.TakeUpTo(t.Context(), "others", 1); n != 1 {
-				t.Errorf("another caller's = %d", n)
-			}
+			assert.Equal(t, 10, other.TakeUpTo(t.Context(), "all", 20), "20 of the other 10")
+			assert.Equal(t, 0, one.TakeUpTo(t.Context(), "all", 20), "20 of none")
+			assert.Equal(t, 1, one.TakeUpTo(t.Context(), "others", 1), "another caller's")
 		})
 	}
 }

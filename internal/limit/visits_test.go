@@ -14,6 +14,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mtlrent/conveyor/domain/crawl"
@@ -40,9 +42,7 @@ func visits(t *testing.T, n int, o limit.VisitOptions) []*limit.Visits {
 func enter(t *testing.T, v *limit.Visits, host string) (leave func(crawl.Verdict)) {
 	t.Helper()
 	leave, err := v.Enter(t.Context(), host, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return leave
 }
 
@@ -124,12 +124,8 @@ func TestVisitsAtOnce(t *testing.T) {
 					})
 				}
 			}
-			if err := g.Wait(); err != nil {
-				t.Fatal(err)
-			}
-			if most.Load() > int64(perHost) {
-				t.Errorf("%d requests at once; want %d at most", most.Load(), perHost)
-			}
+			require.NoError(t, g.Wait())
+			assert.LessOrEqual(t, most.Load(), int64(perHost), "requests at once")
 			// Processes that wait for a seat of another ask every 20 ms.
 			if n := trips.trips.Load(); perHost > processes && n > processes*each/2 {
 				t.Errorf("%d round trips for %d requests", n, processes*each)
@@ -169,9 +165,7 @@ func TestVisitsInTurns(t *testing.T) {
 		}
 	}
 	_ = g.Wait()
-	if min(counts[0], counts[1], counts[2]) < 20 {
-		t.Errorf("processes came in %v times", counts)
-	}
+	require.GreaterOrEqual(t, min(counts[0], counts[1], counts[2]), 20, counts)
 }
 
 // Starts of all processes on a host are a gap apart, or the host's own delay, and the jitter is no longer than the gap.
@@ -211,16 +205,10 @@ func TestVisitsGap(t *testing.T) {
 					})
 				}
 			}
-			if err := g.Wait(); err != nil {
-				t.Fatal(err)
-			}
-			if took := time.Since(began); took < 11*tt.between {
-				t.Errorf("12 starts took %s; want %s at least", took, 11*tt.between)
-			}
+			require.NoError(t, g.Wait())
+			assert.GreaterOrEqual(t, time.Since(began), 11*tt.between, "for 12 starts")
 			for _, s := range l.starts {
-				if !s.redis {
-					t.Error("a start was granted without Redis")
-				}
+				assert.True(t, s.redis, "a start was granted without Redis")
 			}
 		})
 	}
@@ -294,9 +282,7 @@ func TestVisitsStrikes(t *testing.T) {
 		for i, tt := range requests {
 			began := c.since()
 			enter(t, v, host)(tt.verdict)
-			if got := c.since() - began; got != tt.before {
-				t.Errorf("request %d waited %s; want %s", i, got, tt.before)
-			}
+			assert.Equal(t, tt.before, c.since()-began, i)
 		}
 	})
 	t.Run("redis", func(t *testing.T) { // each time another process, that knows what Redis knows
@@ -365,9 +351,7 @@ func TestVisitsTooFar(t *testing.T) {
 	}
 	leave := in(0, "one.example")
 	for _, v := range all {
-		if after := refused(t, v, "one.example", 0); after > time.Second {
-			t.Errorf("all seats are taken: come again in %s", after)
-		}
+		assert.LessOrEqual(t, refused(t, v, "one.example", 0), time.Second, "all seats are taken")
 	}
 	leave(crawl.Welcome)
 	in(0, "one.example")(crawl.Welcome)
@@ -383,9 +367,7 @@ func TestVisitsTooFar(t *testing.T) {
 	}
 	for _, host := range []string{"", "."} {
 		_, err := all[0].Enter(t.Context(), host, 0)
-		if class, _ := fault.Of(err); class != fault.Invalid {
-			t.Errorf("Enter(%q) = %v; want invalid", host, err)
-		}
+		assert.Equal(t, fault.Invalid, fault.ClassOf(err), host)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -416,15 +398,9 @@ func TestVisitsWithoutRedis(t *testing.T) {
 	}
 	a(crawl.Welcome)
 	enter(t, v, "one.example")(crawl.Welcome)
-	if took := time.Since(began); took < 40*time.Millisecond {
-		t.Errorf("three starts took %s; want two gaps", took)
-	}
-	if n := value(t, reg, "conveyor_limiter_fallback_active"); n != 1 {
-		t.Errorf("fallback_active = %v; want 1", n)
-	}
-	if n := value(t, reg, "conveyor_limiter_fallback_total"); n != 3 {
-		t.Errorf("fallback_total = %v; want 3", n)
-	}
+	require.GreaterOrEqual(t, time.Since(began), 40*time.Millisecond, "for three starts")
+	require.EqualValues(t, 1, value(t, reg, "conveyor_limiter_fallback_active"))
+	require.EqualValues(t, 3, value(t, reg, "conveyor_limiter_fallback_total"))
 	b(crawl.Refused(0))
 	refused(t, v, "one.example", 0)
 	p.up()
@@ -598,9 +574,7 @@ func visitsOfALateRedis(t *testing.T) error {
 func TestVisitsNeverHearOfRedis(t *testing.T) {
 	t.Parallel()
 	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = ln.Close() }) // it takes connections, and says nothing
 	for name, tt := range map[string]struct {
 		rdb     *redis.Client
@@ -645,9 +619,7 @@ func BenchmarkVisits(b *testing.B) {
 	b.Cleanup(v.Close)
 	for b.Loop() {
 		leave, err := v.Enter(b.Context(), "one.example", 0)
-		if err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
 		leave(crawl.Welcome)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mtlrent/conveyor/internal/devstack/cluster"
@@ -29,22 +30,16 @@ func TestBridgesDeclareAtOnce(t *testing.T) {
 		began := time.Now()
 		var bridges errgroup.Group
 		vhost := fmt.Sprintf("empty-%d", n)
-		if err := w.manage(t.Context(), http.MethodPut, "/api/vhosts/"+vhost); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, w.manage(t.Context(), http.MethodPut, "/api/vhosts/"+vhost))
 		ctx, cancel := context.WithTimeout(t.Context(), declareWithin)
 		for i := range cluster.Hosts {
 			bridges.Go(func() error { return w.bridge(ctx, vhost, i) })
 		}
 		err := bridges.Wait()
 		cancel()
-		if err != nil {
-			t.Fatalf("%s: %v", vhost, err)
-		}
+		require.NoError(t, err, vhost)
 		t.Logf("%s: all bridges consume after %s", vhost, time.Since(began).Round(10*time.Millisecond))
-		if err := w.manage(t.Context(), http.MethodDelete, "/api/vhosts/"+vhost); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, w.manage(t.Context(), http.MethodDelete, "/api/vhosts/"+vhost))
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/internal/devstack/cluster"
 )
 
@@ -81,7 +83,5 @@ func TestClusterForms(t *testing.T) {
 			leads++
 		}
 	}
-	if leads < 2 {
-		t.Errorf("the leaders of the queues are on %d nodes; want them spread", leads)
-	}
+	require.GreaterOrEqual(t, leads, 2, "nodes with leaders of queues")
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
 )
 
 // What is lost with the primary, when commits wait for no replica, is what the replica had not received: nothing that
@@ -51,9 +52,7 @@ func (w *world) lose(t *testing.T, later func(ctx context.Context, standby strin
 	defer cancel()
 	do := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	old, next := w.Primary(), w.standby()
 	rows, adverts, lag := w.writeRows(ctx, t), w.writeAdverts(ctx), w.watchLag(ctx, t, old)
@@ -128,9 +127,7 @@ const (
 func (w *world) writeRows(ctx context.Context, t *testing.T) (ended func() []row) {
 	t.Helper()
 	conn, err := pgx.Connect(ctx, w.Var("DATABASE_MIGRATE_URL"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, sql := range []string{sqlRowsTable, sqlRowsEmpty} {
 		if _, err := conn.Exec(ctx, sql); err != nil {
 			t.Fatal(err)
@@ -162,15 +159,11 @@ func (w *world) writeRows(ctx context.Context, t *testing.T) (ended func() []row
 func (w *world) keptRows(ctx context.Context, t *testing.T) map[int]bool {
 	t.Helper()
 	conn, err := pgx.Connect(ctx, w.Var("DATABASE_MIGRATE_URL")+"&connect_timeout=2")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	rows, _ := conn.Query(ctx, sqlRowsRead) // CollectRows reports its error
 	list, err := pgx.CollectRows(rows, pgx.RowTo[int])
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	kept := map[int]bool{}
 	for _, n := range list {
 		kept[n] = true
@@ -226,9 +219,7 @@ FROM pg_stat_replication`
 func (w *world) watchLag(ctx context.Context, t *testing.T, primary string) (ended func() samples) {
 	t.Helper()
 	conn, err := pgx.Connect(ctx, w.SuperURL(primary))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(ctx)
 	var list samples
 	var done sync.WaitGroup
@@ -257,9 +248,7 @@ WHERE NOT EXISTS (SELECT FROM raw_listings WHERE platform_id = advert AND status
 func (w *world) settle(ctx context.Context, t *testing.T, published []string) (absent []string) {
 	t.Helper()
 	conn, err := pgx.Connect(ctx, w.Var("DATABASE_URL"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	for since, before := time.Now(), -1; time.Since(since) < settleQuiet; {
 		rows, _ := conn.Query(ctx, sqlAbsent, published) // CollectRows reports its error

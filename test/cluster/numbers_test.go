@@ -13,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	amqp "github.com/rabbitmq/amqp091-go"
+	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/internal/devstack/cluster"
 )
@@ -36,18 +37,14 @@ func BenchmarkHosts(b *testing.B) {
 						change = w.Shut
 					}
 					for _, role := range []string{"worker", "bridge", "api"} {
-						if err := change(b.Context(), host+"/"+role); err != nil {
-							b.Fatal(err)
-						}
+						require.NoError(b, change(b.Context(), host+"/"+role))
 					}
 				}
 				if _, _, err := w.flood(b.Context(), warmUp); err != nil {
 					b.Fatal(err)
 				}
 				took, cpu, err := w.flood(b.Context(), measured)
-				if err != nil {
-					b.Fatal(err)
-				}
+				require.NoError(b, err)
 				b.ReportMetric(measured/took.Seconds(), "listings/s")
 				b.ReportMetric(float64(cpu.Milliseconds())/measured, "cpu-ms/listing")
 				b.ReportMetric(0, "ns/op")

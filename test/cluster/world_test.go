@@ -17,6 +17,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	amqp "github.com/rabbitmq/amqp091-go"
+	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/internal/devstack/cluster"
 )
@@ -78,9 +79,7 @@ func (w *world) advert(t testing.TB, within time.Duration) time.Duration {
 	defer cancel()
 	began := time.Now()
 	w.last++
-	if err := w.publish(ctx, w.id()); err != nil {
-		t.Fatalf("publish an advert: %v", err)
-	}
+	require.NoError(t, w.publish(ctx, w.id()), "publish an advert")
 	w.listed(t, w.id(), within-time.Since(began))
 	return time.Since(began)
 }

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"syscall"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // A disk is where the blob store lies, and can be full. As root it is a file system of its own, in memory, that really
@@ -27,27 +29,19 @@ const diskSize = "64m"
 func newDisk(t *testing.T, dir string) *disk {
 	t.Helper()
 	d := &disk{path: filepath.Join(dir, "blobs"), door: filepath.Join(dir, "files")}
-	if err := os.MkdirAll(d.path, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(d.path, 0o755))
 	t.Cleanup(func() { _ = os.Remove(d.door) })
 	defer func() {
-		if err := d.giveBack(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, d.giveBack())
 	}()
 	if exec.Command("mount", "-t", "tmpfs", "-o", "size="+diskSize, "conveyor-faults", d.path).Run() != nil {
 		return d
 	}
 	// It is taken out of the tree at once and lives as long as we hold it, so that no run leaves a mount behind.
 	held, err := os.Open(d.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = held.Close() })
-	if err := exec.Command("umount", "-l", d.path).Run(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, exec.Command("umount", "-l", d.path).Run())
 	d.path, d.real = fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), held.Fd()), true
 	return d
 }

@@ -19,6 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/mtlrent/conveyor/internal/servicetest"
 )
 
@@ -112,9 +114,7 @@ func TestTheLedgerBalances(t *testing.T) {
 		if err == nil {
 			err = os.WriteFile(*report, append(doc, '\n'), 0o644)
 		}
-		if err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, err)
 	}
 	l.close(w)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/db"
 	dboutreach "github.com/mtlrent/conveyor/db/outreach"
@@ -86,9 +87,7 @@ func TestTheLedgerOfImportsBalances(t *testing.T) {
 	w.say("seed %d: %d rows", *seed, n)
 	w.tempt = func() {} // rows are stored all the time
 	i, err := newImports(w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	l := &Ledger{Seed: *seed, Wrong: []string{}}
 
 	first := newPersonFile(n, "Montréal")
@@ -191,9 +190,7 @@ func (i *imports) upload(p personFile) (u dboutreach.Upload) {
 		}
 		return err == nil
 	})
-	if err != nil {
-		i.t.Error("no file can be uploaded")
-	}
+	require.NoError(i.t, err, "no file can be uploaded")
 	_ = i.launch.StartImport(i.ctx, u.Tenant, u.ID)
 	return u
 }
