@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/activity"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/mtlrent/conveyor/domain/crawl"
 	"github.com/mtlrent/conveyor/domain/fault"
@@ -96,13 +97,15 @@ type CrawlSlots struct {
 	// Sitemaps are those that are requested or read at once, as many as Jobs. They wait for none of these: the shards of
 	// other runs have hundreds of URLs in line, and a run has only some minutes for its sitemaps.
 	Sitemaps chan struct{}
+
+	Results *semaphore.Weighted // bytes of results that are not recorded yet, but for small ones: unrecordedMost
 }
 
 // NewCrawlSlots makes slots for so many jobs, requests and URLs to be rendered at once.
 func NewCrawlSlots(jobs, fetches, renders int) CrawlSlots {
 	return CrawlSlots{
 		Jobs: make(chan struct{}, jobs), Fetches: make(chan struct{}, fetches), Renders: make(chan struct{}, renders),
-		Sitemaps: make(chan struct{}, jobs),
+		Sitemaps: make(chan struct{}, jobs), Results: semaphore.NewWeighted(unrecordedMost),
 	}
 }
 

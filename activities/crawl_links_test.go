@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -73,4 +74,42 @@ func TestCrawlOfALinkFarm(t *testing.T) {
 	require.LessOrEqual(t, f.most, 70_000, "links in a transaction")
 	require.LessOrEqual(t, f.big, 4<<20, "bytes of a page's links")
 	require.LessOrEqual(t, f.held, 8, "pages that are held")
+}
+
+// slow is a frontier that stores results only when nothing else can go on, and notes how many were waiting.
+type slow struct {
+	*crawled
+	most int
+}
+
+func (s *slow) Record(ctx context.Context, run int64, worker string, results []crawl.Result) error {
+	synctest.Wait()
+	s.mu.Lock()
+	s.most = max(s.most, len(s.asked)-len(s.results))
+	s.mu.Unlock()
+	return s.crawled.Record(ctx, run, worker, results)
+}
+
+// A shard may hold 128 URLs of a host that it does not know yet. Where Postgres is slow, and each page has a megabyte of
+// text, no more pages are read than 64 MiB of results and those in hand.
+func TestCrawlOfHeavyPages(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrawled(t)
+		s := &slow{crawled: c}
+		c.frontier = s
+		var home strings.Builder
+		for i := range 200 {
+			fmt.Fprintf(&home, `<a href="/%d">`, i)
+		}
+		text := strings.Repeat("word ", 200_000)
+		c.answer = func(r web.Request) (web.Exchange, error) {
+			if r.URL == "https://a.example/" {
+				return html(r, home.String()), nil
+			}
+			return html(r, text), nil
+		}
+		require.Len(t, c.work(), 201)
+		require.LessOrEqual(t, s.most, 64<<20/len(text)+cap(c.slots.Jobs), "pages that were read and not stored")
+	})
 }

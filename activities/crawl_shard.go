@@ -28,10 +28,11 @@ const (
 	looksMost   = 15              // in a row that find nothing to claim, some 12 s, before a shard leaves its slot
 	recordGrace = 5 * time.Second // to record what is in hand when the worker stops
 
-	windowFresh = 8         // URLs that are claimed of a host of which none are held: so that many hosts have their turn
-	windowFirst = heldMost  // URLs of one host that a shard holds at once, until it knows the host's pace
-	bytesOfLink = 48        // of memory, beside its texts
-	heavy       = 256 << 10 // bytes of a result: those of its host may all be like that, and fewer are held at once
+	windowFresh    = 8         // URLs that are claimed of a host of which none are held: so that many hosts have their turn
+	windowFirst    = heldMost  // URLs of one host that a shard holds at once, until it knows the host's pace
+	bytesOfLink    = 48        // of memory, beside its texts
+	heavy          = 256 << 10 // bytes of a result: those of its host may all be like that, and fewer are held at once
+	unrecordedMost = 64 << 20  // bytes of heavy results of a process that wait to be recorded
 )
 
 // A shard is one activity's work on a run. Its goroutine claims and records; each URL that it holds has a goroutine of
@@ -51,8 +52,9 @@ type shard struct {
 	done    CrawlShardDone
 	visits  sync.WaitGroup
 
-	mu     sync.Mutex
-	leased map[int64]struct{} // the URLs that are held
+	mu      sync.Mutex
+	leased  map[int64]struct{} // the URLs that are held
+	weights map[int64]int64    // by URL, of Slots.Results
 }
 
 // A host is what a shard knows of one: how many URLs of it are held, how many may be, and until when none.
@@ -69,7 +71,7 @@ func newShard(a *Crawling, run crawl.Run, worker string) (*shard, error) {
 	return &shard{
 		Crawling: a, run: run, scope: crawl.ScopeOf(root, run.Settings.ScopeMode, run.AllowedHosts), worker: worker,
 		results: make(chan crawl.Result, heldMost), hosts: map[string]*host{}, refused: map[string]string{},
-		leased: map[int64]struct{}{},
+		leased: map[int64]struct{}{}, weights: map[int64]int64{},
 	}, nil
 }
 
@@ -79,7 +81,10 @@ func newShard(a *Crawling, run crawl.Run, worker string) (*shard, error) {
 // finished.
 func (s *shard) work(ctx context.Context, end time.Time) (CrawlShardDone, error) {
 	waiting, leave := context.WithDeadline(ctx, end)
-	defer s.visits.Wait()
+	defer func() {
+		s.visits.Wait()
+		s.lighten(slices.Collect(maps.Keys(s.weights))...)
+	}()
 	defer leave()
 	stop := activity.GetWorkerStopChannel(ctx)
 	holding, release := context.WithCancel(ctx) // also while the last requests are finished
@@ -262,12 +267,14 @@ func (s *shard) record(ctx context.Context, batch []crawl.Result) error {
 		return err
 	}
 	var visited []string
-	now := s.Now()
+	now, ids := s.Now(), make([]int64, len(batch))
 	s.mu.Lock()
-	for _, r := range batch {
+	for i, r := range batch {
+		ids[i] = r.ID
 		delete(s.leased, r.ID)
 	}
 	s.mu.Unlock()
+	s.lighten(ids...)
 	for _, r := range batch {
 		h := s.hosts[r.Host]
 		h.held--
@@ -304,6 +311,30 @@ func bytesOf(r crawl.Result) int {
 		size += bytesOfLink + len(l.URL) + len(l.Raw)
 	}
 	return size
+}
+
+// weigh waits until there is room for a heavy result beside those that are not recorded yet. Its URL has its slot for
+// that long, so no more pages are read than can be stored. It waits for nothing when waiting has ended.
+func (s *shard) weigh(waiting context.Context, r crawl.Result) {
+	weight := min(int64(bytesOf(r)), unrecordedMost)
+	if weight <= heavy || s.Slots.Results.Acquire(waiting, weight) != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.weights[r.ID] = weight
+}
+
+// lighten makes the room of URLs' results free.
+func (s *shard) lighten(urls ...int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range urls {
+		if weight, ok := s.weights[id]; ok {
+			delete(s.weights, id)
+			s.Slots.Results.Release(weight)
+		}
+	}
 }
 
 // explain says of hosts in their cooldown which answer that follows, where this shard has had it.

@@ -90,6 +90,7 @@ func (s *shard) visit(ctx, waiting context.Context, c crawl.Claim) (r crawl.Resu
 	if r.Took = e.Took; r.Took == 0 {
 		r.Took = s.Now().Sub(began)
 	}
+	s.weigh(waiting, r)
 	return r
 }
 
