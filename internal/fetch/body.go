@@ -64,7 +64,7 @@ func read(resp *http.Response, most int64) ([]byte, error) {
 func readUpTo(resp *http.Response, most int64) (data []byte, cut bool, err error) {
 	coding := strings.ToLower(strings.TrimSpace(resp.Header.Get("Content-Encoding")))
 	wire := &io.LimitedReader{R: resp.Body, N: most + 1}
-	plain, release, err := decompress(wire, coding, resp.Request.Header.Get("Accept-Encoding"))
+	plain, release, err := decompress(wire, coding, resp.Request.Header.Get("Accept-Encoding"), most)
 	if err != nil {
 		return nil, false, err
 	}
@@ -125,13 +125,36 @@ func coded(value string) (known []string) {
 	return known
 }
 
-// decompress reads what a body holds that came in this encoding. An encoding that was not accepted, and more than one,
+// maxCodings is how many codings a body may have on top of one another: a server, and a cache before it.
+const maxCodings = 2
+
+// decompress reads what a body holds that came in the codings of a Content-Encoding, the last one of which was applied
+// last; so browsers do. Between them are at most so many bytes. Codings that were not accepted, and too many of them,
 // are faults. release is called when reading is over.
-func decompress(body io.Reader, coding, accepted string) (plain io.Reader, release func(), err error) {
-	release = func() {}
-	if coding = strings.Join(coded(coding), ","); coding == "" {
-		return body, release, nil
+func decompress(body io.Reader, value, accepted string, most int64) (plain io.Reader, release func(), err error) {
+	plain, release = body, func() {}
+	known := coded(value)
+	if len(known) > maxCodings {
+		return nil, release, fault.Newf(fault.Invalid, "content encoding %.40q, which is too many", strings.Join(known, ","))
 	}
+	for i, coding := range slices.Backward(known) {
+		if i < len(known)-1 {
+			plain = io.LimitReader(plain, most+1)
+		}
+		inner, free, err := unpack(plain, coding, accepted)
+		if err != nil {
+			release()
+			return nil, func() {}, err
+		}
+		outer := release
+		plain, release = inner, func() { free(); outer() }
+	}
+	return plain, release, nil
+}
+
+// unpack is decompress for one coding.
+func unpack(body io.Reader, coding, accepted string) (plain io.Reader, release func(), err error) {
+	release = func() {}
 	asked := coding
 	if coding == "deflate" && accepted == anyCoded {
 		asked = "gzip" // some servers know no other
