@@ -9,6 +9,7 @@ import (
 	"golang.org/x/net/html/atom"
 
 	"github.com/mtlrent/conveyor/domain/markup"
+	plain "github.com/mtlrent/conveyor/domain/page"
 )
 
 // brandOf chooses the brand. Of what only stands near the product's name, a category of the breadcrumbs is none, unless
@@ -83,24 +84,31 @@ func (p *page) brandOf(products []*markup.Item, meta map[string][]string, found 
 			c.list[n].points += p.w[brandWithin]
 		}
 	}
+	p.brandsInScripts(&c, s, categories)
+	return c
+}
+
+// brandsInScripts adds what the scripts call a brand, {"brand": "Lumen"}, where the product's name or a line by it has it.
+func (p *page) brandsInScripts(c *claims, s state, categories map[string]bool) {
 	lines := p.linesByTitle()
+	lower, name := strings.ToLower(p.name), " "+labelKey(p.name)+" "
 	for _, v := range sorted(s.brands) {
-		n := s.brands[v]
-		if w := placed(v); w != "" {
-			switch name := " " + labelKey(p.name) + " "; {
-			case strings.HasPrefix(strings.ToLower(p.name), strings.ToLower(w)+" "):
-				c.add(w, p.w[brandScriptBegins], Page)
-			case cards[labelKey(w)]:
-			case len(w) > 2 && strings.Contains(name, " "+labelKey(w)+" "):
-				c.add(w, p.w[brandScriptWithin], Page)
-			case lines[strings.ToLower(w)] && !p.ownName(w) && !categories[labelKey(w)] && !isLabel(w):
-				c.add(w, p.w[brandScriptLine], Page)
-			default:
-				c.support(w, min(p.w[brandScript]+p.w[brandScriptEach]*float64(n), maxBrandScript), false)
-			}
+		w := placed(v)
+		if w == "" {
+			continue
+		}
+		switch key := labelKey(w); {
+		case strings.HasPrefix(lower, strings.ToLower(w)+" "):
+			c.add(w, p.w[brandScriptBegins], Page)
+		case cards[key]:
+		case len(w) > 2 && strings.Contains(name, " "+key+" "):
+			c.add(w, p.w[brandScriptWithin], Page)
+		case lines[strings.ToLower(w)] && !p.ownName(w) && !categories[key] && !isLabel(w):
+			c.add(w, p.w[brandScriptLine], Page)
+		default:
+			c.support(w, min(p.w[brandScript]+p.w[brandScriptEach]*float64(s.brands[v]), maxBrandScript), false)
 		}
 	}
-	return c
 }
 
 // brandPaths are the parts of addresses that lead to all products of a brand.
@@ -115,7 +123,11 @@ func behindBrandPath(href string) (behind string, ok bool) {
 	if len(href) > 2000 {
 		return "", false
 	}
+	in := sieveOf(href)
 	for _, path := range brandPaths {
+		if !in.may(path) {
+			continue
+		}
 		if _, after, ok := strings.Cut(href, path); ok {
 			return strings.TrimLeft(bare(after), "0123456789"), true
 		}
@@ -187,7 +199,7 @@ func (p *page) linkedInTitle() string {
 		return ""
 	}
 	title := &p.els[p.title]
-	for i := p.title + 1; i <= title.last && p.els[i].start == title.start; i++ {
+	for i := p.title + 1; i <= min(title.last, p.title+mostOfCard) && p.els[i].start == title.start; i++ {
 		if e := &p.els[i]; e.tag == atom.A && p.leadsElsewhere(attr(e.node, "href")) && !p.badge(i) &&
 			e.end < title.end && e.end-e.start < 40 {
 			return placed(p.of(i))
@@ -214,8 +226,9 @@ var badgeNames = wordSet("badge badges flag label labels tag tags ribbon sticker
 
 // badge says that the element i, or one within it, is named one.
 func (p *page) badge(i int) bool {
-	for k := i; k <= p.els[i].last; k++ {
-		if slices.ContainsFunc(split(attr(p.els[k].node, "class")), func(w string) bool { return badgeNames[w] }) {
+	for k := i; k <= min(p.els[i].last, i+mostOfCard); k++ {
+		class := attr(p.els[k].node, "class")
+		if len(class) < longestName && slices.ContainsFunc(split(class), func(w string) bool { return badgeNames[w] }) {
 			return true
 		}
 	}
@@ -281,7 +294,7 @@ func maker(s string) string {
 	if n := strings.IndexAny(s, "|•;\n\t"); n >= 0 {
 		s = s[:n]
 	}
-	s = cleanText(s, 60)
+	s = cleanText(plain.CutBytes(s, longestText), 60)
 	if before, after, ok := strings.Cut(s, ":"); ok && labels[labelKey(before)].field == "brand" {
 		s = after
 	}

@@ -79,7 +79,28 @@ func TestExtractHostile(t *testing.T) {
 		fmt.Fprintf(&b, `{"@id":"#%d","name":"e"}]}</script>`, layers)
 		return b.String()
 	}
+	// thousands of items that have one name, or lead to one offer, or to the same offers
+	const long = 300_000 // words
+	graph := func(items ...string) string {
+		return `<h1>Lamp</h1><script type="application/ld+json">{"@graph":[` + strings.Join(items, ",") + `]}</script>`
+	}
+	const slow = `1kg 1kg 1kg 1kg 1kg 1kg 1kg 1kg 1kg` // no price
+	var brands strings.Builder
+	for n := range 100_000 * quarters {
+		fmt.Fprintf(&brands, `"brand":"b%d",`, n)
+	}
 	pages := map[string]string{
+		"links in the name": "<h1>" + strings.Repeat(`<a href="/x"><table><tr><td>`, 70) +
+			many(`<i class="`+strings.Repeat("a ", 300)+`"></i>`, 15_000) + "Lamp</h1><p>$5</p>",
+		"lines of colons":         "<h1>Lamp</h1>" + many("<p>"+strings.Repeat("a:", 149), 32_000),
+		"numbers and words":       "<h1>Lamp</h1>" + many("<p>"+strings.Repeat("1 a ", 490), 5_000),
+		"many brands in a script": "<h1>" + strings.Repeat("lamp x", 330) + "</h1><script>" + brands.String() + "</script>",
+		"one name of many products": graph(many(`{"@type":"Product","name":{"@id":"#n"}},`, 19_000)+"{}",
+			`{"@id":"#n","name":"`+many("lamp  of brass ", long)+`"}`),
+		"one offer of many": graph(`{"@type":"Product","name":"Lamp","offers":[`+strings.Repeat(`{"@id":"#o"},`, 5_000)+`{}]}`,
+			`{"@id":"#o","@type":"Offer","price":"5.00","name":"`+many("lamp  of brass ", long)+`"}`),
+		"offers of all sizes": graph(strings.Repeat(`{"@type":"Product","name":"Lamp","offers":{"@id":"#a"}},`, 100)+"{}",
+			`{"@id":"#a","offers":[`+many(`{"@type":"Offer","price":"`+slow+`","highPrice":"`+slow+`"},`, 5_000)+`{}]}`),
 		"a description of open elements": `<h1>Lamp</h1><script type="application/ld+json">{"@type":"Product","name":"n",` +
 			`"description":"<p>` + strings.Repeat("<b id=1><b id=2>", 200) + many("<p>x", 100_000) + `"}</script>`,
 		"a web of references":    web(17, 12, "x", ""),

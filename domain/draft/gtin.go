@@ -1,6 +1,10 @@
 package draft
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/mtlrent/conveyor/domain/markup"
+)
 
 // GTIN reads a product's global number and returns its digits: 8, 12, 13 or 14 of them, the check digit right, and not
 // all zeros. Spaces and hyphens in it are dropped; an ISBN-10 becomes its ISBN-13; of a GS1 Digital Link it is the
@@ -31,6 +35,50 @@ func GTIN(s string) (string, bool) {
 		return "", false
 	}
 	return s, true
+}
+
+// gtinOf chooses the global trade item number.
+func (p *page) gtinOf(products []*markup.Item, offers []offer, meta map[string][]string, found []labelled) claims {
+	var c claims
+	props := []string{"gtin13", "gtin", "gtin12", "gtin14", "gtin8", "ean", "upc", "isbn", "productID", "sku"}
+	read := func(i *markup.Item, w float64) {
+		for n, prop := range props {
+			text := i.Text(prop)
+			if prop == "productID" || prop == "sku" {
+				if prop == "productID" && !strings.Contains(text, ":") || prop == "sku" {
+					continue
+				}
+				_, text, _ = strings.Cut(text, ":")
+			}
+			c.add(statedGTIN(text), w-p.w[gtinOrder]*float64(n), sourceOf(i))
+		}
+		for _, v := range stated(i, "gtin") {
+			c.add(statedGTIN(v), w, sourceOf(i))
+		}
+	}
+	for _, i := range products {
+		read(i, p.w[gtinData])
+	}
+	for _, o := range offers {
+		if o.item != nil && !o.second {
+			read(o.item, p.w[gtinOffer])
+		}
+	}
+	for _, key := range []string{"product:ean", "product:upc", "product:isbn", "og:ean", "og:upc", "og:isbn",
+		"product:gtin"} {
+		for _, v := range meta[key] {
+			c.add(statedGTIN(v), p.w[gtinMeta], OpenGraph)
+		}
+	}
+	for l, w := range p.labelledAs("gtin", found) {
+		for _, v := range []string{l.value, code(l.value), firstWord(l.value)} {
+			if g, ok := GTIN(v); ok {
+				c.add(g, w, Page)
+				break
+			}
+		}
+	}
+	return c
 }
 
 // statedGTIN is GTIN for a text that data gives as one: behind a label, "EAN Code: 4006381333931", or as a number,

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/net/html/atom"
 
 	"github.com/mtlrent/conveyor/domain/markup"
+	plain "github.com/mtlrent/conveyor/domain/page"
 )
 
 // A claim is a value that something on the page says a field has.
@@ -365,8 +366,14 @@ func (c *skuClaims) onShortLines() {
 	}
 	from := c.p.els[c.p.title].end
 	for start, line := range c.p.lines() {
+		if start > from+addressReach {
+			break
+		}
+		if start < from || len(line) > 30 {
+			continue
+		}
 		fields := strings.Fields(line)
-		if start < from || start > from+addressReach || len(line) > 30 || len(fields) > 3 {
+		if len(fields) > 3 {
 			continue
 		}
 		if v := code(fields[len(fields)-1]); digits(v) >= 5 && c.isToken(v) {
@@ -391,6 +398,9 @@ func (c *skuClaims) inNamed(i int) {
 func (c *skuClaims) inAttributes(i int) {
 	p := c.p
 	for _, a := range p.els[i].node.Attr {
+		if !strings.HasPrefix(a.Key, "data-") {
+			continue
+		}
 		attr, ok := numberAttrs[a.Key]
 		if !ok || !isKey(a.Val) || p.beside(i) {
 			continue
@@ -471,9 +481,12 @@ func (p *page) shows(value string) bool {
 	return len(value) > 3 && strings.Contains(p.text, value)
 }
 
+// longestText is how much is read, in bytes, of a text that is to be a number or a name: thousands of items may have it.
+const longestText = 4096
+
 // number is a value of structured data that may be an article number.
 func number(s string) string {
-	s = cleanText(s, 100)
+	s = cleanText(plain.CutBytes(s, longestText), 100)
 	if before, after, ok := strings.Cut(s, ":"); ok && labels[labelKey(before)].field != "" {
 		s = strings.TrimSpace(after)
 	} else if before, after, ok := strings.Cut(s, " "); ok && labels[labelKey(before)].field != "" {
@@ -497,50 +510,6 @@ func nothing(s string) bool {
 }
 
 func abs(n int) int { return max(n, -n) }
-
-// gtinOf chooses the global trade item number.
-func (p *page) gtinOf(products []*markup.Item, offers []offer, meta map[string][]string, found []labelled) claims {
-	var c claims
-	props := []string{"gtin13", "gtin", "gtin12", "gtin14", "gtin8", "ean", "upc", "isbn", "productID", "sku"}
-	read := func(i *markup.Item, w float64) {
-		for n, prop := range props {
-			text := i.Text(prop)
-			if prop == "productID" || prop == "sku" {
-				if prop == "productID" && !strings.Contains(text, ":") || prop == "sku" {
-					continue
-				}
-				_, text, _ = strings.Cut(text, ":")
-			}
-			c.add(statedGTIN(text), w-p.w[gtinOrder]*float64(n), sourceOf(i))
-		}
-		for _, v := range stated(i, "gtin") {
-			c.add(statedGTIN(v), w, sourceOf(i))
-		}
-	}
-	for _, i := range products {
-		read(i, p.w[gtinData])
-	}
-	for _, o := range offers {
-		if o.item != nil && !o.second {
-			read(o.item, p.w[gtinOffer])
-		}
-	}
-	for _, key := range []string{"product:ean", "product:upc", "product:isbn", "og:ean", "og:upc", "og:isbn",
-		"product:gtin"} {
-		for _, v := range meta[key] {
-			c.add(statedGTIN(v), p.w[gtinMeta], OpenGraph)
-		}
-	}
-	for l, w := range p.labelledAs("gtin", found) {
-		for _, v := range []string{l.value, code(l.value), firstWord(l.value)} {
-			if g, ok := GTIN(v); ok {
-				c.add(g, w, Page)
-				break
-			}
-		}
-	}
-	return c
-}
 
 // sorted are a map's keys in order, for the same page must always give the same draft.
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

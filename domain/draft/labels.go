@@ -1,9 +1,11 @@
 package draft
 
 import (
+	"bytes"
 	"iter"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/net/html/atom"
 )
@@ -116,33 +118,60 @@ var labels = func() map[string]label {
 }()
 
 // labelKey folds the text before a value as the keys of labels are.
-func labelKey(s string) string {
-	var b strings.Builder
+func labelKey(s string) string { return string(appendKey(nil, s)) }
+
+// appendKey appends the key of a label to a text that is empty.
+func appendKey(key []byte, s string) []byte {
 	space := false
-	for _, r := range strings.ToLower(s) {
+	for _, r := range s {
+		if r < utf8.RuneSelf {
+			c := byte(r)
+			if 'A' <= c && c <= 'Z' {
+				c += 'a' - 'A'
+			}
+			if c < '0' || c > '9' && c < 'a' || c > 'z' {
+				space = true
+				continue
+			}
+			if space && len(key) > 0 {
+				key = append(key, ' ')
+			}
+			space = false
+			key = append(key, c)
+			continue
+		}
+		r = unicode.ToLower(r)
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) || r == 'º' || r == 'ª' {
 			space = true
 			continue
 		}
-		if space && b.Len() > 0 {
-			b.WriteByte(' ')
+		if space && len(key) > 0 {
+			key = append(key, ' ')
 		}
 		space = false
-		b.WriteRune(r)
+		key = utf8.AppendRune(key, r)
 	}
-	return b.String()
+	return key
+}
+
+// labelFor looks a label up.
+func labelFor(s string) (label, bool) {
+	var room [128]byte
+	l, ok := labels[string(appendKey(room[:0], s))]
+	return l, ok
 }
 
 // labelOf looks a label up, also without its words in parentheses, "Part Number (MPN)", and without the site's own
 // name, "Acme item number" on acme.example.
 func (p *page) labelOf(s string) (label, bool) {
-	key := labelKey(s)
-	l, ok := labels[key]
+	var room [128]byte
+	key := appendKey(room[:0], s)
+	l, ok := labels[string(key)]
 	if n := strings.IndexByte(s, '('); !ok && n > 0 {
-		l, ok = labels[labelKey(s[:n])]
+		l, ok = labelFor(s[:n])
 	}
-	if !ok && p.site != "" && strings.Contains(key, p.site) {
-		l, ok = labels[fold(strings.ReplaceAll(key, p.site, ""))]
+	if !ok && p.site != "" && bytes.Contains(key, []byte(p.site)) {
+		l, ok = labels[fold(strings.ReplaceAll(string(key), p.site, ""))]
 	}
 	return l, ok
 }
@@ -179,13 +208,21 @@ func (p *page) readLabels() []labelled {
 			out = append(out, labelled{l, value, at})
 		}
 	}
+	var (
+		last span // whose label was looked up before: an element may be all that another one holds
+		l    label
+		ok   bool
+	)
 	for i := range p.els {
 		e := &p.els[i]
 		size := e.end - e.start
 		if size < 2 || size > 60 || len(out) >= maxLabelled {
 			continue
 		}
-		l, ok := p.labelOf(p.of(i))
+		if here := (span{e.start, e.end}); here != last {
+			last = here
+			l, ok = p.labelOf(p.of(i))
+		}
 		if !ok || e.tag == atom.A || e.tag == atom.Button {
 			continue
 		}
@@ -196,28 +233,27 @@ func (p *page) readLabels() []labelled {
 		if len(line) > 300 || len(out) >= maxLabelled {
 			continue
 		}
-		for segment := range strings.FieldsFuncSeq(line, func(r rune) bool { return strings.ContainsRune("|•·()", r) }) {
+		for segment := range segments(line) {
 			if len(segment) >= 60 || digits(segment) < 4 || strings.ContainsAny(segment, ":#") {
 				continue
 			}
 			fields := strings.Fields(segment)
 			for k := 1; k < len(fields) && k <= 3; k++ { // "Nr ref. 45979556"
-				l, ok := labels[labelKey(strings.Join(fields[:k], " "))]
+				l, ok := labelFor(strings.Join(fields[:k], " "))
 				if v := code(strings.Join(fields[k:], " ")); ok && digits(v) >= 4 && l.field != "brand" && l.weight == labelSure {
 					add(l, v, cover(start, start+1))
 				}
 			}
 		}
 		for at := 0; at < len(line); {
-			n := strings.IndexAny(line[at:], ":#：№")
+			n := markAfter(line, at)
 			if n < 0 {
 				break
 			}
-			n += at
 			_, after := cutMark(line[n:])
-			whole := max(strings.LastIndexAny(line[:n], "|•·;")+1, at)
+			whole := at + behindLast(line[at:n], "|;")
 			l, ok := p.labelOf(line[whole:n]) // "make/manufacturer", "Code (EAN)"
-			from := max(strings.LastIndexAny(line[:n], "|•·,;()/")+1, at)
+			from := at + behindLast(line[at:n], "|,;()/")
 			key := labelKey(line[from:n])
 			if !ok {
 				l, ok = p.labelOf(line[from:n])
@@ -242,6 +278,44 @@ func (p *page) readLabels() []labelled {
 		}
 	}
 	return out
+}
+
+// segments yields the parts of a line that are set apart and may be a label and a number: they have four digits.
+func segments(line string) iter.Seq[string] {
+	if digits(line) < 4 {
+		return func(func(string) bool) {}
+	}
+	return strings.FieldsFuncSeq(line, func(r rune) bool { return strings.ContainsRune("|•·()", r) })
+}
+
+// markAfter finds the first of the marks behind a label, ":#：№", at or after a place of a line; -1 = there is none.
+func markAfter(line string, at int) int {
+	for i := at; i < len(line); i++ {
+		switch c := line[i]; {
+		case c == ':' || c == '#':
+			return i
+		case c == 0xef || c == 0xe2: // which ： and № begin with
+			if strings.HasPrefix(line[i:], "：") || strings.HasPrefix(line[i:], "№") {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// behindLast is the place behind the last of some marks in a text, • and · among them, a byte behind it, 0 = none.
+func behindLast(s, marks string) int {
+	for i := len(s); i > 0; i-- {
+		switch c := s[i-1]; {
+		case c < utf8.RuneSelf:
+			if strings.IndexByte(marks, c) >= 0 {
+				return i
+			}
+		case c == 0xe2 && strings.HasPrefix(s[i-1:], "•") || c == 0xc2 && strings.HasPrefix(s[i-1:], "·"):
+			return i
+		}
+	}
+	return 0
 }
 
 // worth is how much a labelled value counts where it stands.

@@ -55,6 +55,9 @@ func (p *page) holdsTitle(i int) bool {
 // beside says that an element does not belong to the product: other products, reviews, the frame of the site. An
 // ancestor that holds the product's name, too, is not held against it.
 func (p *page) beside(i int) bool {
+	if p.besides != nil && i >= 0 {
+		return p.besides[i]
+	}
 	for ; i >= 0; i = p.els[i].parent {
 		if p.holdsTitle(i) {
 			return false
@@ -68,6 +71,9 @@ func (p *page) beside(i int) bool {
 
 // veiledAt says that an element, or one around it, has a class that says hidden.
 func (p *page) veiledAt(i int) bool {
+	if p.veils != nil && i >= 0 {
+		return p.veils[i]
+	}
 	for ; i >= 0; i = p.els[i].parent {
 		if p.holdsTitle(i) {
 			return false
@@ -111,6 +117,21 @@ func (p *page) findCards(amounts []amountShown) {
 		if counted[p.shape(i)] >= least || p.headsElsewhere(i) {
 			p.cards[i] = true
 		}
+	}
+	p.findBesides()
+}
+
+// findBesides says of all elements at once what beside and veiledAt say of them.
+func (p *page) findBesides() {
+	p.besides, p.veils = make([]bool, len(p.els)), make([]bool, len(p.els))
+	for i := range p.els {
+		e := &p.els[i]
+		if p.holdsTitle(i) {
+			continue
+		}
+		up := e.parent
+		p.besides[i] = e.own&(aside|chrome) != 0 || p.card(i) || up >= 0 && p.besides[up]
+		p.veils[i] = e.own&veiled != 0 || up >= 0 && p.veils[up]
 	}
 }
 

@@ -97,15 +97,35 @@ var words = func() map[string]mark {
 	return m
 }()
 
-// named are the attributes whose words describe an element's content.
-var named = map[string]bool{"class": true, "id": true, "itemprop": true, "data-testid": true, "data-test": true,
-	"data-test-id": true, "data-qa": true, "data-qa-qualifier": true, "data-role": true, "data-component": true,
-	"data-hook":    true,
-	"data-auto-id": true, "data-automation-id": true, "data-section": true, "data-feature-name": true,
-	"data-locator": true, "property": true, "data-name": true, "data-price-type": true, "data-element": true}
+// isNamed says that the words of an attribute describe an element's content.
+func isNamed(key string) bool {
+	switch key {
+	case "class", "id", "itemprop", "property", "data-testid", "data-test", "data-test-id", "data-qa", "data-qa-qualifier",
+		"data-role", "data-component", "data-hook", "data-auto-id", "data-automation-id", "data-section",
+		"data-feature-name", "data-locator", "data-name", "data-price-type", "data-element":
+		return true
+	}
+	return false
+}
 
-// marksOf reads an element's own marks. Seen has the marks of the names that were read before: a page repeats few.
-func marksOf(n *html.Node, seen map[string]mark) mark {
+// longestName is how long a name of an element is that is read, in bytes.
+const longestName = 600
+
+// seenMarks are the marks of the names and styles that were read before: a page repeats few.
+type seenMarks struct{ names, styles map[string]mark }
+
+// seenOr reads a text by a function, unless it was read before.
+func seenOr(seen map[string]mark, s string, read func(string) mark) mark {
+	m, ok := seen[s]
+	if !ok {
+		m = read(s)
+		seen[s] = m
+	}
+	return m
+}
+
+// marksOf reads an element's own marks.
+func marksOf(n *html.Node, seen seenMarks) mark {
 	var m mark
 	switch n.DataAtom {
 	case atom.Del, atom.S, atom.Strike:
@@ -120,16 +140,11 @@ func marksOf(n *html.Node, seen map[string]mark) mark {
 		case a.Key == "hidden":
 			m |= hidden
 		case a.Key == "style":
-			m |= styleMarks(a.Val)
+			m |= seenOr(seen.styles, a.Val, styleMarks)
 		case a.Key == "type" && n.DataAtom == atom.Input && strings.EqualFold(a.Val, "hidden"):
 			m |= hidden
-		case named[a.Key] && len(a.Val) < 600:
-			own, ok := seen[a.Val]
-			if !ok {
-				own = nameMarks(a.Val)
-				seen[a.Val] = own
-			}
-			m |= own
+		case isNamed(a.Key) && len(a.Val) < longestName:
+			m |= seenOr(seen.names, a.Val, nameMarks)
 		}
 	}
 	return m

@@ -17,11 +17,18 @@ import (
 // maxImages is how many images a draft keeps.
 const maxImages = 50
 
+// mostImages is how many addresses are looked at for them: the page decides how many are of no picture.
+const mostImages = 2_000
+
 // imagesOf are the product's images: those of its data, that of the page's card for others, those of its gallery.
 func (p *page) imagesOf(products []*markup.Item, meta map[string][]string) []Found[string] {
 	var out []Found[string]
 	seen := map[string]bool{}
+	tried := 0
 	add := func(address string, s Source) {
+		if tried++; tried > mostImages {
+			return
+		}
 		if !strings.ContainsAny(address, "./") || nothing(address) { // "false", where a shop has none
 			return
 		}

@@ -2,6 +2,7 @@ package draft
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -17,6 +18,10 @@ const maxTitles = 3000
 // else the named or large element that is.
 func (p *page) findTitle(called []string) {
 	best, tried := 0.0, 0
+	names := make([]nameWords, len(called))
+	for n, c := range called {
+		names[n] = nameWordsOf(c)
+	}
 	for i := range p.els {
 		e := &p.els[i]
 		if tried > maxTitles {
@@ -49,9 +54,9 @@ func (p *page) findTitle(called []string) {
 			}
 			text, _, _ = strings.Cut(text, "\n") // a button inside, and the text that it opens
 		}
-		like := 0.0
-		for n, c := range called {
-			like = max(like, alike(text, c)-p.w[titleOrder]*float64(n))
+		like, own := 0.0, wordsOf(text)
+		for n := range names {
+			like = max(like, names[n].alike(own)-p.w[titleOrder]*float64(n))
 		}
 		points += p.w[titleAlike] * like
 		if e.own&titled != 0 {
@@ -85,25 +90,46 @@ func (p *page) heading() string {
 // alike is how much two names have in common, 0..1: the share of the words of the shorter that are in the longer, less
 // a little where their lengths differ.
 func alike(a, b string) float64 {
-	x, y := wordsOf(a), wordsOf(b)
-	if len(x) == 0 || len(y) == 0 {
+	words := nameWordsOf(b)
+	return words.alike(wordsOf(a))
+}
+
+// nameWords are the words of a name that many others are compared with.
+type nameWords struct {
+	list []string
+	set  map[string]bool
+}
+
+func nameWordsOf(name string) nameWords {
+	n := nameWords{wordsOf(name), map[string]bool{}}
+	for _, w := range n.list {
+		n.set[w] = true
+	}
+	return n
+}
+
+// alike is how much the name has in common with one of these words.
+func (n *nameWords) alike(words []string) float64 {
+	if len(words) == 0 || len(n.list) == 0 {
 		return 0
 	}
-	if len(x) > len(y) {
-		x, y = y, x
-	}
-	in := map[string]bool{}
-	for _, w := range y {
-		in[w] = true
-	}
-	common := 0
-	for _, w := range x {
-		if in[w] {
-			common++
+	common, short, long := 0, words, n.list
+	if len(words) <= len(n.list) {
+		for _, w := range words {
+			if n.set[w] {
+				common++
+			}
+		}
+	} else {
+		short, long = n.list, words
+		for _, w := range n.list {
+			if slices.Contains(words, w) {
+				common++
+			}
 		}
 	}
-	share := float64(common) / float64(len(x))
-	return share * (0.7 + 0.3*float64(len(x))/float64(len(y)))
+	share := float64(common) / float64(len(short))
+	return share * (0.7 + 0.3*float64(len(short))/float64(len(long)))
 }
 
 // wordsOf are the first words of a text, lower case.

@@ -2,11 +2,14 @@ package draft
 
 import (
 	"cmp"
+	"maps"
 	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/net/html"
 
 	"github.com/mtlrent/conveyor/domain/markup"
 	"github.com/mtlrent/conveyor/domain/price"
@@ -42,7 +45,9 @@ func (p *page) products(data markup.Data) []*markup.Item {
 	beside := besides(data)
 	best := map[markup.Syntax]*markup.Item{}
 	points := map[markup.Syntax]float64{}
-	for _, i := range data.Find(productTypes...) {
+	all := data.Find(productTypes...)
+	shown := p.indexes(all)
+	for _, i := range all {
 		s := 0.0
 		if beside[i] {
 			s += p.w[itemBeside]
@@ -52,7 +57,7 @@ func (p *page) products(data markup.Data) []*markup.Item {
 			s += p.w[itemOffers]
 		}
 		if i.Node != nil && i.Syntax != "json-ld" {
-			if at, ok := p.at[i.Node]; ok {
+			if at, ok := shown[i.Node]; ok {
 				if p.els[at].marks&(aside|chrome) != 0 && !p.holdsTitle(at) {
 					s += p.w[itemAside]
 				}
@@ -72,6 +77,26 @@ func (p *page) products(data markup.Data) []*markup.Item {
 		}
 	}
 	return out
+}
+
+// indexes are those of the elements that show items.
+func (p *page) indexes(items []*markup.Item) map[*html.Node]int {
+	of := map[*html.Node]int{}
+	for _, i := range items {
+		if i.Node != nil && i.Syntax != "json-ld" {
+			of[i.Node] = -1
+		}
+	}
+	if len(of) == 0 {
+		return nil
+	}
+	for i := range p.els {
+		if _, ok := of[p.els[i].node]; ok {
+			of[p.els[i].node] = i
+		}
+	}
+	maps.DeleteFunc(of, func(_ *html.Node, i int) bool { return i < 0 }) // what does not show
+	return of
 }
 
 // toProducts turns the offers of a page that say what they offer into products that have offers, which is what pages
@@ -188,34 +213,8 @@ func (p *page) offersOf(product *markup.Item) []offer {
 		if reads++; depth > 4 || len(out) > 500 || reads > mostReads {
 			return
 		}
-		o := offer{source: sourceOf(i), second: second, item: i, of: of, sku: number(i.Text("sku")), name: i.Text("name"),
-			url: cmp.Or(i.Ref("url"), of.Ref("url")), availability: availabilityOf(i.Ref("availability"))}
-		for _, form := range i.Items("itemOffered") {
-			o.sku, o.name = cmp.Or(o.sku, number(form.Text("sku"))), cmp.Or(o.name, form.Text("name"))
-		}
-		sum := p.sum(i.Text("price"))
-		o.amount, o.to = sum.Amount, sum.To
-		o.currency = cmp.Or(currencyCode(i.Text("priceCurrency")), currencyCode(i.Text("currency")), sum.Currency)
-		if o.amount == "" && len(i.Items("offers")) == 0 {
-			o.amount = p.amount(i.Text("lowPrice"))
-		}
-		if high := p.amount(i.Text("highPrice")); o.amount == p.amount(i.Text("lowPrice")) && price.Less(o.amount, high) {
-			o.to, o.second = high, true // a variant's, or another seller's
-		}
-		for _, spec := range p.specsOf(i) {
-			if o.amount == "" {
-				o.amount = p.amount(spec.Text("price"))
-			}
-			if o.amount == "" {
-				o.amount = p.amount(spec.Text("minPrice"))
-				if most := p.amount(spec.Text("maxPrice")); o.amount != "" && price.Less(o.amount, most) {
-					o.to = most
-				}
-			}
-			if o.currency == "" {
-				o.currency = currencyCode(spec.Text("priceCurrency"))
-			}
-		}
+		o := p.statedOffer(i)
+		o.of, o.url, o.second = of, cmp.Or(o.url, of.Ref("url")), o.second || second
 		if o.amount != "" || o.availability != "" {
 			out = append(out, o)
 		}
@@ -249,6 +248,46 @@ func (p *page) offersOf(product *markup.Item) []offer {
 		}
 	}
 	return out
+}
+
+// statedOffer is what an item says of itself as an offer, read once: thousands of references may lead to one.
+func (p *page) statedOffer(i *markup.Item) offer {
+	if o, ok := p.stated[i]; ok {
+		return o
+	}
+	o := offer{source: sourceOf(i), item: i, sku: number(i.Text("sku")), name: i.Text("name"),
+		url: i.Ref("url"), availability: availabilityOf(i.Ref("availability"))}
+	for _, form := range i.Items("itemOffered") {
+		o.sku, o.name = cmp.Or(o.sku, number(form.Text("sku"))), cmp.Or(o.name, form.Text("name"))
+	}
+	sum := p.sum(i.Text("price"))
+	o.amount, o.to = sum.Amount, sum.To
+	o.currency = cmp.Or(currencyCode(i.Text("priceCurrency")), currencyCode(i.Text("currency")), sum.Currency)
+	if o.amount == "" && len(i.Items("offers")) == 0 {
+		o.amount = p.amount(i.Text("lowPrice"))
+	}
+	if high := p.amount(i.Text("highPrice")); o.amount == p.amount(i.Text("lowPrice")) && price.Less(o.amount, high) {
+		o.to, o.second = high, true // a variant's, or another seller's
+	}
+	for _, spec := range p.specsOf(i) {
+		if o.amount == "" {
+			o.amount = p.amount(spec.Text("price"))
+		}
+		if o.amount == "" {
+			o.amount = p.amount(spec.Text("minPrice"))
+			if most := p.amount(spec.Text("maxPrice")); o.amount != "" && price.Less(o.amount, most) {
+				o.to = most
+			}
+		}
+		if o.currency == "" {
+			o.currency = currencyCode(spec.Text("priceCurrency"))
+		}
+	}
+	if p.stated == nil {
+		p.stated = map[*markup.Item]offer{}
+	}
+	p.stated[i] = o
+	return o
 }
 
 // specsOf are the parts of an offer's price that may be all of it: no list price, none with a condition, and no net one

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
+	"github.com/mtlrent/conveyor/domain/markup"
 	"github.com/mtlrent/conveyor/domain/price"
 )
 
@@ -21,12 +22,15 @@ type page struct {
 	site    string   // see siteOf
 	hint    price.Hint
 	els     []element
-	at      map[*html.Node]int
 	text    string
 	scripts []string
 	options []int        // the <option> elements, whose text is not in text
 	links   int          // how many links and pictures there are
 	cards   map[int]bool // see findCards
+	besides []bool       // the elements that are beside the product, see findBesides; nil = not known yet
+	veils   []bool       // those that are veiled, likewise
+
+	stated map[*markup.Item]offer // see statedOffer
 
 	amounts []amountShown
 	quotes  []*quote // the amounts of the data and of the text; set by likeliestQuote
@@ -66,7 +70,7 @@ func (e *element) inside(at, i int) bool { return at <= i && i <= e.last }
 // A pageWalk builds a page.
 type pageWalk struct {
 	p     *page
-	names map[string]mark // the marks of names read before
+	seen  seenMarks
 	text  strings.Builder
 	space bool // white space waits to be written
 	line  bool // a line end does
@@ -79,8 +83,8 @@ const maxDepth = 512
 
 // newPage lays a document out.
 func newPage(w weights, doc *html.Node, base *url.URL) *page {
-	p := &page{w: w, base: base, site: siteOf(base.Hostname()), at: map[*html.Node]int{}, title: -1, button: -1}
-	walk := pageWalk{p: p, names: map[string]mark{}}
+	p := &page{w: w, base: base, site: siteOf(base.Hostname()), title: -1, button: -1}
+	walk := pageWalk{p: p, seen: seenMarks{names: map[string]mark{}, styles: map[string]mark{}}}
 	walk.node(doc, -1, 0)
 	p.text = walk.text.String()
 	return p
@@ -113,7 +117,7 @@ func (w *pageWalk) element(n *html.Node, parent, depth int) {
 		return
 	case atom.Html, atom.Body: // their names are of the site, their style is of a moment
 	default:
-		own = marksOf(n, w.names)
+		own = marksOf(n, w.seen)
 	}
 	if own&hidden != 0 && n.DataAtom != atom.Input {
 		w.scriptsOf(n)
@@ -134,7 +138,7 @@ func (w *pageWalk) open(n *html.Node, own mark, parent int) int {
 		e.marks |= w.p.els[parent].marks &^ notInherited
 	}
 	switch {
-	case block[n.DataAtom]:
+	case isBlock(n.DataAtom):
 		w.line = true
 	case w.endsInDigit() && w.cents(n, own, parent): // "12" and <sup>99</sup>
 		w.text.WriteByte('.')
@@ -144,7 +148,6 @@ func (w *pageWalk) open(n *html.Node, own mark, parent int) int {
 	e.start = w.text.Len()
 	i := len(w.p.els)
 	w.p.els = append(w.p.els, e)
-	w.p.at[n] = i
 	return i
 }
 
@@ -171,7 +174,7 @@ func (w *pageWalk) content(n *html.Node, i, depth int) {
 func (w *pageWalk) close(i int) {
 	e := &w.p.els[i]
 	e.last, e.end = len(w.p.els)-1, w.text.Len()
-	if block[e.tag] {
+	if isBlock(e.tag) {
 		w.line = true
 	} else if s := strings.TrimSpace(w.text.String()[e.start:]); len(s) > 1 && len(s) < 20 &&
 		isDigit(s[len(s)-1]) && (s[0] == '$' || s[0] >= utf8.RuneSelf) {
@@ -217,6 +220,10 @@ func (w *pageWalk) write(s string) {
 		r, size := rune(s[i]), 1
 		if r >= utf8.RuneSelf {
 			r, size = utf8.DecodeRuneInString(s[i:])
+		} else if r > ' ' && r < 0x7f && !w.space && !w.line && !w.gap && !w.seam { // in a word
+			for i+size < len(s) && s[i+size] > ' ' && s[i+size] < 0x7f {
+				size++
+			}
 		}
 		switch {
 		case r <= ' ' || r >= utf8.RuneSelf && unicode.IsSpace(r):
@@ -305,19 +312,18 @@ func beginsLabel(n *html.Node) bool {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// block elements stand on lines of their own.
-var block = func() map[atom.Atom]bool {
-	m := map[atom.Atom]bool{}
-	for _, a := range []atom.Atom{atom.Address, atom.Article, atom.Aside, atom.Blockquote, atom.Body, atom.Br,
-		atom.Button, atom.Caption, atom.Dd, atom.Details, atom.Dialog, atom.Div, atom.Dl, atom.Dt, atom.Fieldset,
-		atom.Figcaption, atom.Figure, atom.Footer, atom.Form, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6,
-		atom.Header, atom.Hr, atom.Label, atom.Legend, atom.Li, atom.Main, atom.Nav, atom.Ol, atom.P, atom.Pre,
-		atom.Section, atom.Select, atom.Summary, atom.Table, atom.Tbody, atom.Td, atom.Tfoot, atom.Th, atom.Thead,
-		atom.Tr, atom.Ul} {
-		m[a] = true
+// isBlock says that an element stands on lines of its own.
+func isBlock(a atom.Atom) bool {
+	switch a {
+	case atom.Address, atom.Article, atom.Aside, atom.Blockquote, atom.Body, atom.Br, atom.Button, atom.Caption, atom.Dd,
+		atom.Details, atom.Dialog, atom.Div, atom.Dl, atom.Dt, atom.Fieldset, atom.Figcaption, atom.Figure, atom.Footer,
+		atom.Form, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Header, atom.Hr, atom.Label, atom.Legend,
+		atom.Li, atom.Main, atom.Nav, atom.Ol, atom.P, atom.Pre, atom.Section, atom.Select, atom.Summary, atom.Table,
+		atom.Tbody, atom.Td, atom.Tfoot, atom.Th, atom.Thead, atom.Tr, atom.Ul:
+		return true
 	}
-	return m
-}()
+	return false
+}
 
 // attr is an attribute's value, "" where there is none.
 func attr(n *html.Node, name string) string {
@@ -345,7 +351,7 @@ func innerText(n *html.Node, max int) string {
 	var b strings.Builder
 	nodes := 0
 	for d := range n.Descendants() {
-		if nodes++; nodes > 200+4*max {
+		if nodes++; nodes > 40+2*max {
 			break
 		}
 		if d.Type == html.TextNode && d.Parent.DataAtom != atom.Script && d.Parent.DataAtom != atom.Style {

@@ -408,11 +408,17 @@ func (p *page) spoken(at int) bool {
 	return words > 2 && !strings.HasSuffix(before, ":")
 }
 
-// lineAt is how long the line is that holds a position, in bytes.
+// longLine is how long a line is, in bytes, that is surely one: no more of it is looked at to each side of a position.
+const longLine = 200
+
+// lineAt is how long the line is that holds a position, in bytes, or more than longLine.
 func (p *page) lineAt(at int) int {
-	end := strings.IndexByte(p.text[at:], '\n')
-	if end < 0 {
-		end = len(p.text) - at
+	from, to := max(at-longLine, 0), min(at+longLine+1, len(p.text))
+	if n := strings.LastIndexByte(p.text[from:at], '\n'); n >= 0 {
+		from += n + 1
 	}
-	return at + end - strings.LastIndexByte(p.text[:at], '\n') - 1
+	if n := strings.IndexByte(p.text[at:to], '\n'); n >= 0 {
+		to = at + n
+	}
+	return to - from
 }

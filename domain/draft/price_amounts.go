@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/net/html/atom"
 
@@ -49,7 +50,7 @@ func (p *page) amountsInLines() []amountShown {
 	var out []amountShown
 	cover := p.coverer()
 	for start, line := range p.lines() {
-		if !strings.ContainsAny(line, "0123456789٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹") || len(line) > 2000 {
+		if len(line) > 2000 || !hasDigit(line) {
 			continue
 		}
 		for _, m := range price.All(line, p.hint) {
@@ -77,7 +78,7 @@ func (p *page) amountsNamed(read []amountShown) []amountShown {
 	for i := range p.els {
 		e := &p.els[i]
 		if e.end-e.start > 40 || e.end == e.start || len(read)+len(out) >= maxAmounts ||
-			e.own&costs == 0 && !dashed.MatchString(p.of(i)) {
+			e.own&costs == 0 && !isDashed(p.of(i)) {
 			continue
 		}
 		next, _ := slices.BinarySearchFunc(read, e.start, func(a amountShown, at int) int { return a.end - at })
@@ -98,7 +99,7 @@ func (p *page) amountsNamed(read []amountShown) []amountShown {
 		}
 		a := amountShown{amount: m.Amount, to: m.To, currency: m.Currency, signed: m.Symbol != "",
 			start: e.start, end: e.end, el: i}
-		if m.Symbol == "" && !dashed.MatchString(text) {
+		if m.Symbol == "" && !isDashed(text) {
 			a.points = p.w[priceBare]
 		}
 		out = append(out, a)
@@ -142,6 +143,8 @@ func (p *page) freeAlone(i int) bool {
 // dashed is an amount with a dash for its cents, which needs no currency to be one: "1 299,-", "1'249.–".
 var dashed = regexp.MustCompile(`^\d{1,3}(?:[ .'’\x{a0}\x{2009}\x{202f}]?\d{3})*[,.:][-–—]$`)
 
+func isDashed(s string) bool { return s != "" && isDigit(s[0]) && dashed.MatchString(s) }
+
 // maxApart is how long the element is, in bytes of text, that holds a currency and its amount on lines of their own.
 const maxApart = 30
 
@@ -158,10 +161,10 @@ func (p *page) amountsApart(found []amountShown) []amountShown {
 	for start, line := range p.lines() {
 		below := part{strings.TrimSpace(line), start, start + len(line)}
 		sign, number, in := above.line, below.line, below
-		if !p.isSign(sign) {
+		if digits(sign) > 0 {
 			sign, number, in = number, sign, above
 		}
-		if len(found) < maxAmounts && len(number) < 16 && strings.ContainsAny(number, "0123456789") && p.isSign(sign) {
+		if len(found) < maxAmounts && len(number) < 16 && digits(number) > 0 && p.isSign(sign) {
 			m, ok := price.Parse(number, p.hint)
 			at := cover(above.start, below.end)
 			if ok && m.Symbol == "" && letters(number) == 0 && at >= 0 && p.els[at].end-p.els[at].start <= maxApart {
@@ -177,6 +180,21 @@ func (p *page) amountsApart(found []amountShown) []amountShown {
 		slices.SortStableFunc(found, func(a, b amountShown) int { return a.start - b.start })
 	}
 	return found
+}
+
+// hasDigit says that a text has a digit of the Latin or the Arabic script.
+func hasDigit(s string) bool {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case isDigit(c):
+			return true
+		case c == 0xd9 || c == 0xdb: // of two bytes: ٠ to ٩ and ۰ to ۹
+			if r, _ := utf8.DecodeRuneInString(s[i:]); r >= '٠' && r <= '٩' || r >= '۰' && r <= '۹' {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // isSign says that a line is nothing but the sign or name of a currency.

@@ -33,6 +33,7 @@ func stateOf(w weights, scripts []string, hint price.Hint) state {
 	s := state{prices: map[string]float64{}, finals: map[string]int{}, ids: map[string]int{}, mpns: map[string]int{},
 		gtins: map[string]int{}, brands: map[string]int{}}
 	var skus skuKeys
+	amounts := map[string]string{} // of the values read before: scripts repeat them
 	left := maxScripts
 	for _, script := range scripts {
 		if left -= len(script); left < 0 {
@@ -64,27 +65,35 @@ func stateOf(w weights, scripts []string, hint price.Hint) state {
 			}
 			switch kind {
 			case 'p', 'P':
-				if m, ok := price.Parse(value, hint); ok && !isZero(m.Amount) {
-					worth := w[priceScript]
-					if kind == 'P' {
-						worth = w[priceScriptFinal]
-						s.finals[canonical(m.Amount)]++
+				amount, ok := amounts[value]
+				if !ok {
+					if m, ok := price.Parse(value, hint); ok && !isZero(m.Amount) {
+						amount = canonical(m.Amount)
 					}
-					s.prices[canonical(m.Amount)] = max(s.prices[canonical(m.Amount)], worth)
+					amounts[value] = amount
 				}
+				if amount == "" {
+					continue
+				}
+				worth := w[priceScript]
+				if kind == 'P' {
+					worth = w[priceScriptFinal]
+					s.finals[amount]++
+				}
+				s.prices[amount] = max(s.prices[amount], worth)
 			case 'i':
-				s.ids[value]++
+				count(s.ids, value)
 				if key == "sku" {
 					skus.add(value, script[:i])
 				}
 			case 'm':
-				s.mpns[value]++
+				count(s.mpns, value)
 			case 'g':
 				if g, ok := GTIN(value); ok {
-					s.gtins[g]++
+					count(s.gtins, g)
 				}
 			case 'b':
-				s.brands[value]++
+				count(s.brands, value)
 			case 's':
 				switch strings.ToLower(unspaced.Replace(value)) {
 				case "instock", "lowstock", "available", "true", "preorder", "backorder", "limitedavailability":
@@ -97,6 +106,15 @@ func stateOf(w weights, scripts []string, hint price.Hint) state {
 	}
 	s.sku = skus.best()
 	return s
+}
+
+// mostValues is how many values of a field are kept of the scripts.
+const mostValues = 5_000
+
+func count(seen map[string]int, value string) {
+	if len(seen) < mostValues || seen[value] > 0 {
+		seen[value]++
+	}
 }
 
 // skuKeys are the values of the key sku in scripts.

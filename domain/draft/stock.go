@@ -265,8 +265,8 @@ func (p *page) findButton() {
 	for i := range p.els {
 		e := &p.els[i]
 		control := e.tag == atom.Button || e.tag == atom.A || e.tag == atom.Input || attr(e.node, "role") == "button"
-		disabled := has(e.node, "disabled") || attr(e.node, "aria-disabled") == "true"
-		if !control || e.end-e.start > 80 || disabled || e.marks&veiled != 0 {
+		if !control || e.end-e.start > 80 || e.marks&veiled != 0 || has(e.node, "disabled") ||
+			attr(e.node, "aria-disabled") == "true" {
 			continue
 		}
 		points := 0.0
@@ -307,13 +307,27 @@ func buysBy(text string) bool {
 	if buyAlone[strings.Trim(text, " .!+>»→")] {
 		return true
 	}
-	for _, w := range buyWords {
+	if len(text) < buyKey {
+		return false
+	}
+	for _, w := range buyBeginning[text[:buyKey]] {
 		if text == w || len(w) > 4 && strings.HasPrefix(text, w) {
 			return true
 		}
 	}
 	return false
 }
+
+// buyKey is how many bytes of a text of a button choose those of buyWords that it may begin with, by buyBeginning.
+const buyKey = 3
+
+var buyBeginning = func() map[string][]string {
+	m := map[string][]string{}
+	for _, w := range buyWords {
+		m[w[:buyKey]] = append(m[w[:buyKey]], w)
+	}
+	return m
+}()
 
 // later is PreOrder or BackOrder where a line, lower case, says so, else "". What is in stock now may say that more can
 // be ordered in, in parentheses or behind it: "In stock, backorders allowed".

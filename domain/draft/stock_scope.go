@@ -208,11 +208,14 @@ func (p *page) amongChoices(i int, line string) bool {
 			return true
 		}
 		own := p.of(i)
+		if len(own) > mostChoice {
+			continue
+		}
 		name := strings.TrimSpace(strings.Replace(own, line, "", 1))
 		if n, _ := outAt(strings.ToLower(line)); name == "" && n > 0 { // its name is on the line
 			name = strings.TrimSpace(line[:min(n, len(line))])
 		}
-		if len(own) > mostChoice || !mayName(name) {
+		if !mayName(name) {
 			continue
 		}
 		if e.parent >= 0 {

@@ -26,6 +26,9 @@ func (p *page) variantsOf(products []*markup.Item, offers []offer) []Found[Varia
 	}
 	for _, product := range products {
 		for _, i := range product.Items("hasVariant") {
+			if len(out) == maxVariants { // each may lead to thousands of offers
+				return out
+			}
 			v := Variant{Name: cleanText(i.Text("name"), 300), SKU: number(i.Text("sku")), URL: p.link(i.Ref("url")),
 				GTIN: gtinOf(i), Options: optionsOf(i)}
 			for _, o := range p.offersOf(i) {

@@ -11,10 +11,10 @@ import (
 )
 
 // jsonld reads the scripts of a page.
-func (r *reader) jsonld(doc *dom.Node) {
+func (r *reader) jsonld(scripts []*dom.Node) {
 	var items []*Item
-	for n := range doc.Descendants() {
-		if n.Type != dom.ElementNode || n.Data != "script" || n.FirstChild == nil {
+	for _, n := range scripts {
+		if n.FirstChild == nil {
 			continue
 		}
 		if kind, _ := attr(n, "type"); !strings.Contains(strings.ToLower(kind), "ld+json") {
@@ -120,7 +120,11 @@ func (ld *linked) values(n *node, terms map[string]string, depth int) []Value {
 	case n == nil || depth > maxDepth:
 		return nil
 	case n.kind == '"':
-		return []Value{{Text: unescape(unquote(n.text))}}
+		text := unescape(unquote(n.text))
+		if len(text) > maxText {
+			text = strings.ToValidUTF8(text[:maxText], "")
+		}
+		return []Value{{Text: text}}
 	case n.kind == '[':
 		var all []Value
 		for _, v := range n.vals {

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/html"
 )
@@ -34,6 +35,8 @@ type Item struct {
 type Value struct {
 	Text string
 	Item *Item
+
+	line string // Text with its white space folded
 }
 
 // Data is the structured data of a page.
@@ -51,17 +54,54 @@ const (
 	maxItems = 20_000  // of a page
 	maxWork  = 4 << 20 // elements that are visited, and values of JSON-LD
 	maxTerms = 100     // names that a context gives
-	maxText  = 1 << 17 // bytes of one text of microdata or RDFa
+	maxText  = 1 << 17 // bytes of one text
 )
 
 // Read takes the structured data out of a page. Broken JSON is read as far as it makes sense. base resolves addresses,
 // and may be nil; the page's own base element is the caller's matter.
 func Read(doc *html.Node, base *url.URL) Data {
 	r := &reader{base: base, work: maxWork, items: maxItems, meta: map[string][]string{}}
-	r.jsonld(doc)
-	r.microdata(doc)
-	r.rdfa(doc)
+	s := survey(doc)
+	r.jsonld(s.scripts)
+	r.microdata(doc, s)
+	r.rdfa(doc, s)
 	return Data{Items: inOrder(doc, r.top), Meta: r.meta}
+}
+
+// A surveyed page has in it what the readers of the syntaxes begin with, so that the document is gone through once.
+type surveyed struct {
+	scripts, metas, scopes []*html.Node // script elements, meta elements, and those with an itemscope
+	refers, typed          bool         // an element has an itemref, or a typeof
+}
+
+func survey(doc *html.Node) (s surveyed) {
+	for n := range doc.Descendants() {
+		if n.Type != html.ElementNode {
+			continue
+		}
+		switch n.Data {
+		case "script":
+			s.scripts = append(s.scripts, n)
+		case "meta":
+			s.metas = append(s.metas, n)
+		}
+		for k := range n.Attr {
+			if n.Attr[k].Namespace != "" {
+				continue
+			}
+			switch n.Attr[k].Key {
+			case "itemscope":
+				if len(s.scopes) == 0 || s.scopes[len(s.scopes)-1] != n {
+					s.scopes = append(s.scopes, n)
+				}
+			case "itemref":
+				s.refers = true
+			case "typeof":
+				s.typed = true
+			}
+		}
+	}
+	return s
 }
 
 type reader struct {
@@ -101,6 +141,7 @@ func (r *reader) address(ref string) string {
 
 func (i *Item) add(prop string, v Value) {
 	if prop != "" {
+		v.line = collapse(v.Text)
 		i.Props[prop] = append(i.Props[prop], v)
 	}
 }
@@ -119,16 +160,15 @@ func (i *Item) Is(types ...string) bool {
 // of white space are one space.
 func (i *Item) Text(prop string) string {
 	for _, v := range i.Props[prop] {
-		text := v.Text
+		text := v.line
 		if v.Item != nil {
-			text = ""
 			for _, name := range v.Item.Props["name"] {
-				if text = name.Text; text != "" {
+				if text = name.line; name.Text != "" {
 					break
 				}
 			}
 		}
-		if text = collapse(text); text != "" {
+		if text != "" {
 			return text
 		}
 	}
@@ -142,8 +182,8 @@ func (i *Item) Ref(prop string) string {
 		if v.Item != nil && len(v.Item.Props) == 0 && v.Item.ID != "" {
 			return v.Item.ID
 		}
-		if text := collapse(v.Text); text != "" {
-			return text
+		if v.line != "" {
+			return v.line
 		}
 	}
 	return i.Text(prop)
@@ -194,11 +234,17 @@ func inOrder(doc *html.Node, items []*Item) []*Item {
 	for _, i := range items {
 		at[i.Node] = 0
 	}
-	n := 0
+	if len(at) < 2 {
+		return items
+	}
+	n, left := 0, len(at)
 	for node := range doc.Descendants() {
 		n++
 		if _, ok := at[node]; ok {
 			at[node] = n
+			if left--; left == 0 {
+				break
+			}
 		}
 	}
 	slices.SortStableFunc(items, func(a, b *Item) int { return at[a.Node] - at[b.Node] })
@@ -221,7 +267,26 @@ func locals(names string) []string {
 	return list
 }
 
-func collapse(s string) string { return strings.Join(strings.Fields(s), " ") }
+// collapse makes every run of white space one space.
+func collapse(s string) string {
+	if collapsed(s) {
+		return s
+	}
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// collapsed says that collapse would change nothing.
+func collapsed(s string) bool {
+	before := byte(' ')
+	for i := range len(s) {
+		c := s[i]
+		if c >= utf8.RuneSelf || c < ' ' || c == ' ' && before == ' ' {
+			return false
+		}
+		before = c
+	}
+	return s == "" || before != ' '
+}
 
 func attr(n *html.Node, name string) (string, bool) {
 	for _, a := range n.Attr {

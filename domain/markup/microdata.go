@@ -16,35 +16,35 @@ type micro struct {
 }
 
 // microdata reads the items of a page, and the meta elements that have an itemprop and belong to none.
-func (r *reader) microdata(doc *html.Node) {
+func (r *reader) microdata(doc *html.Node, s surveyed) {
 	m := &micro{r, map[string]*html.Node{}, map[*html.Node]*Item{}, map[*html.Node]bool{}, map[*html.Node]bool{}}
-	var scopes, metas []*html.Node
+	if s.refers && len(s.scopes) > 0 {
+		m.identify(doc)
+	}
+	for _, n := range s.scopes {
+		m.item(n)
+	}
+	for _, n := range s.scopes {
+		// An item that says whose property it is, but stands in nothing, is better than none.
+		if i := m.items[n]; i != nil && !m.part[n] {
+			r.top = append(r.top, i)
+		}
+	}
+	for _, n := range s.metas {
+		if names, ok := attr(n, "itemprop"); ok && !within(n, "itemscope") {
+			r.addMeta(n, names)
+		}
+	}
+}
+
+// identify notes the elements that have an ID.
+func (m *micro) identify(doc *html.Node) {
 	for n := range doc.Descendants() {
 		if n.Type != html.ElementNode {
 			continue
 		}
 		if id, ok := attr(n, "id"); ok && m.byID[id] == nil {
 			m.byID[id] = n
-		}
-		if _, ok := attr(n, "itemscope"); ok {
-			scopes = append(scopes, n)
-		}
-		if n.Data == "meta" {
-			metas = append(metas, n)
-		}
-	}
-	for _, n := range scopes {
-		m.item(n)
-	}
-	for _, n := range scopes {
-		// An item that says whose property it is, but stands in nothing, is better than none.
-		if i := m.items[n]; i != nil && !m.part[n] {
-			r.top = append(r.top, i)
-		}
-	}
-	for _, n := range metas {
-		if names, ok := attr(n, "itemprop"); ok && !within(n, "itemscope") {
-			r.addMeta(n, names)
 		}
 	}
 }

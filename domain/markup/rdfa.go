@@ -13,8 +13,17 @@ type scope struct {
 	rel  []string // properties of item that the next items below are (rel, from before RDFa 1.1)
 }
 
-// rdfa reads RDFa Lite, and of older RDFa the rel and about that shops still have. It notes meta elements, too.
-func (r *reader) rdfa(doc *html.Node) {
+// rdfa reads RDFa Lite, and of older RDFa the rel and about that shops still have. It notes meta elements, too, which
+// are all that there is where no element has a type.
+func (r *reader) rdfa(doc *html.Node, s surveyed) {
+	if !s.typed {
+		for _, n := range s.metas {
+			if r.visit() {
+				r.rdfaElement(n, scope{})
+			}
+		}
+		return
+	}
 	for c := range doc.ChildNodes() {
 		r.rdfaAt(c, scope{})
 	}

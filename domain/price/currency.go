@@ -146,6 +146,43 @@ var longest = func() (n int) {
 	return n
 }()
 
+// beginnings holds all beginnings of names, in lower case, and endings all ends of them, their runes in reverse.
+var beginnings, endings = func() (begin, end map[string]bool) {
+	begin, end = map[string]bool{}, map[string]bool{}
+	for name := range names {
+		var forth, back []byte
+		for _, r := range strings.ToLower(name) {
+			forth = utf8.AppendRune(forth, r)
+			begin[string(forth)] = true
+		}
+		for rest := strings.ToLower(name); rest != ""; {
+			r, size := utf8.DecodeLastRuneInString(rest)
+			rest = rest[:len(rest)-size]
+			back = utf8.AppendRune(back, r)
+			end[string(back)] = true
+		}
+	}
+	return begin, end
+}()
+
+// A spelled is what was read of a name, as the keys of beginnings are.
+type spelled struct {
+	b    [64]byte
+	n    int
+	most map[string]bool
+}
+
+// goesOn says that a name may be what was read and r. White space is one space.
+func (s *spelled) goesOn(r rune) bool {
+	if unicode.IsSpace(r) {
+		if r = ' '; s.n > 0 && s.b[s.n-1] == ' ' {
+			return true
+		}
+	}
+	s.n += len(utf8.AppendRune(s.b[s.n:s.n], unicode.ToLower(r)))
+	return s.n <= len(s.b)-utf8.UTFMax && s.most[string(s.b[:s.n])]
+}
+
 // find looks a name up and returns the spelling under which it is listed.
 func find(name string) (string, meaning, bool) {
 	m, ok := names[name]
@@ -316,8 +353,12 @@ func symbolBefore(text string, from, at int) (symbol, bool) {
 		end -= size
 	}
 	starts := make([]int, 0, 32)
+	read := spelled{most: endings}
 	for start := end; start > from && len(starts) < longest; {
-		_, size := utf8.DecodeLastRuneInString(text[from:start])
+		r, size := utf8.DecodeLastRuneInString(text[from:start])
+		if !read.goesOn(r) {
+			break
+		}
 		start -= size
 		starts = append(starts, start)
 	}
@@ -342,8 +383,12 @@ func symbolAfter(text string, at int) (symbol, bool) {
 		start += size
 	}
 	ends := make([]int, 0, 32)
+	read := spelled{most: beginnings}
 	for end := start; end < len(text) && len(ends) < longest; {
-		_, size := utf8.DecodeRuneInString(text[end:])
+		r, size := utf8.DecodeRuneInString(text[end:])
+		if !read.goesOn(r) {
+			break
+		}
 		end += size
 		ends = append(ends, end)
 	}
