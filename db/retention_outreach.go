@@ -69,7 +69,8 @@ SELECT coalesce((SELECT to_char(queued_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24
         FROM looked ORDER BY queued_at DESC, id DESC LIMIT 1), $2),
     (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`
 
-// IDs are about in the order of time, so the first full step without an old row ends it.
+// IDs are about in the order of time, so the first full step without an old row ends it. What they told of user IDs is
+// deleted by the first step, as much as a step may.
 const sqlWebhooksExpire = `/* sqlWebhooksExpire */
 WITH looked AS (
     SELECT id, received_at, applied_at FROM webhook_events
@@ -77,6 +78,12 @@ WITH looked AS (
 ), gone AS (
     DELETE FROM webhook_events
     WHERE id = ANY (ARRAY(SELECT id FROM looked WHERE received_at < $1 AND applied_at < $1)) RETURNING 1
+), changes AS (
+    DELETE FROM wa_user_changes WHERE ctid = ANY (ARRAY(
+        SELECT ctid FROM wa_user_changes WHERE at < $1 AND $2::text = '' LIMIT $3))
+), wishes AS (
+    DELETE FROM wa_user_wishes WHERE ctid = ANY (ARRAY(
+        SELECT ctid FROM wa_user_wishes WHERE at < $1 AND $2::text = '' LIMIT $3))
 )
 SELECT coalesce((SELECT max(id)::text FROM looked), $2),
     (SELECT count(*) FROM looked) = $3 AND EXISTS (SELECT FROM looked WHERE received_at < $1),

@@ -23,8 +23,10 @@ var TenantRow = map[string]string{
 	"contact_list_members": `(tenant, list, contact) SELECT $1, gen_random_uuid(), $2::text::int`,
 	"segments": `(id, tenant, name, filter, created_at, updated_at)
 		SELECT gen_random_uuid(), $1, $2::text, '{}', now(), now()`,
-	"opt_outs": `(tenant, digest, source, at) SELECT $1, $2::text::bytea, 'api', now()`,
-	"opt_ins":  `(tenant, digest, at) SELECT $1, $2::text::bytea, now()`,
+	"opt_outs":        `(tenant, digest, source, at) SELECT $1, $2::text::bytea, 'api', now()`,
+	"opt_ins":         `(tenant, digest, at) SELECT $1, $2::text::bytea, now()`,
+	"wa_user_changes": `(tenant, was, wa_user, at) SELECT $1, $2::text, 'CA.1', now()`,
+	"wa_user_wishes":  `(tenant, wa_user, wish, at) SELECT $1, $2::text, 'stop', now()`,
 	"uploads": `(id, tenant, file_name, blob, bytes, sha256, created_by, created_at)
 		SELECT gen_random_uuid(), $1, $2::text, 'b', 1, '', 'me', now()`,
 	"upload_chunks": `(tenant, upload, n, byte_offset, byte_length, first_row, first_line, lines, rows, created_at)

@@ -183,7 +183,15 @@ ORDER BY id FOR UPDATE`
 	// in it.
 	sqlPersonMessagesForget = `/* sqlPersonMessagesForget */
 WITH held AS (
-    SELECT id, state, campaign FROM messages WHERE tenant = $1 AND digest = $2 ORDER BY id FOR UPDATE
+    SELECT id, state, campaign, concat_ws(' ', ltrim(wa_user, '` + sqlMoved + `'), wa_user_was) AS users
+    FROM messages WHERE tenant = $1 AND digest = $2 ORDER BY id FOR UPDATE
+), names AS (
+    SELECT DISTINCT unnest(string_to_array(users, ' ')) AS name FROM held
+), changes AS (
+    DELETE FROM wa_user_changes
+    WHERE tenant = $1 AND (was IN (SELECT name FROM names) OR wa_user IN (SELECT name FROM names))
+), wishes AS (
+    DELETE FROM wa_user_wishes WHERE tenant = $1 AND wa_user IN (SELECT name FROM names)
 ), ended AS (
     UPDATE messages m SET recipient = '', contact = NULL, body = '{}', error = '', wamid = NULL,
         wa_user = NULL, wa_user_was = NULL, email_digest = '',
@@ -210,9 +218,10 @@ DELETE FROM upload_errors WHERE tenant = $1 AND ` + sqlRefusedOf
 )
 
 // Delete forgets a person, with an audit record that names nobody: the contact, its places in lists, the recipient and
-// content of messages with Meta's IDs of them and of the person, and the refused rows of files that have the phone or
-// the address; messages that wait are skipped. An opt-out stays, without the phone, so that it holds when the person is
-// imported again. Uploaded files stay as long as files are kept. An unknown contact is fault.Gone.
+// content of messages with Meta's IDs of them and of the person, what was told of these IDs, and the refused rows of
+// files that have the phone or the address; messages that wait are skipped. An opt-out stays, without the phone, so
+// that it holds when the person is imported again. Uploaded files stay as long as files are kept. An unknown contact
+// is fault.Gone.
 func (s *Contacts) Delete(ctx context.Context, tenant string, id int64, actor string, now time.Time) error {
 	err := db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
 		var digest, email []byte

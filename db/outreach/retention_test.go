@@ -2,6 +2,7 @@ package outreach_test
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"testing"
@@ -82,7 +83,12 @@ var ofTenants = map[string]struct {
 			m.exec(t, `INSERT INTO webhook_events (digest, received_at, applied_at, error, body) VALUES (sha256($1::text::bytea), $2, $3, $1, '')`,
 				e.name, e.received, e.applied)
 		}
-	}, 3, `SELECT error FROM webhook_events ORDER BY 1`, []string{"b waits", "c applied late", "f new", "g new"}},
+		for i, at := range []time.Time{old, edge} {
+			m.exec(t, "INSERT INTO wa_user_changes VALUES ('acme', $1, 'CA.0', $2)", fmt.Sprint("CA.", i), at)
+			m.exec(t, "INSERT INTO wa_user_wishes VALUES ('acme', $1, 'stop', $2)", fmt.Sprint("CA.", i), at)
+		}
+	}, 3, `SELECT error FROM webhook_events UNION ALL SELECT was FROM wa_user_changes UNION ALL SELECT wa_user FROM wa_user_wishes
+			ORDER BY 1`, []string{"CA.1", "CA.1", "b waits", "c applied late", "f new", "g new"}},
 	retention.UploadFiles: {func(t *testing.T, m *mailing, old, edge time.Time) {
 		for _, u := range []struct {
 			name, state string

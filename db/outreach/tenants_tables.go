@@ -63,6 +63,8 @@ var tenantTables = []tenantTable{
 		name: "messages", key: keyColumns("uuid", "id"),
 		adds: `jsonb_build_object('wa_user', ltrim(x.wa_user, '` + sqlMoved + `'))`,
 	},
+	{name: "wa_user_changes", own: true, key: keyColumns("text", "was")},
+	{name: "wa_user_wishes", own: true, key: keyColumns("text", "wa_user", "wish")},
 	{name: "message_days", own: true, key: keyColumns("text", "tenant")},
 	{name: "campaigns", key: keyColumns("uuid", "id")},
 	{name: "upload_errors", key: []keyColumn{{"upload", "uuid"}, {"row", "bigint"}}},

@@ -239,7 +239,7 @@ type Applied struct {
 	Found   int  // reports on messages of ours
 	Changed int  // messages that came to another state
 	Opted   int  // requests for no more messages
-	Unknown int  // those, and requests for more, of people whom nothing tells
+	Unknown int  // those, and requests for more, of people whom nothing tells as yet
 }
 
 const (
@@ -377,57 +377,56 @@ func (s *Webhooks) apply(ctx context.Context, tx pgx.Tx, key contact.Pads, taken
 			ids = append(ids, r.Message)
 		}
 	}
-	renames, numbers, before := []campaign.Inbound{}, []string{}, []string{}
+	numbers, before := []string{}, []string{}
 	for _, m := range inbound {
 		if m.WasUser != "" && m.User != "" {
-			renames = append(renames, m)
 			numbers = append(numbers, m.PhoneNumberID, m.PhoneNumberID)
 			before = append(before, m.WasUser, sqlMoved+m.WasUser)
 		}
 	}
+	told := tellUsers(reports, inbound)
+	told.queueTurns(taken)
 	taken.Queue(sqlReportFind, wamids, ids, numbers, before).Query(func(rows pgx.Rows) (err error) {
 		found, err = pgx.CollectRows(rows, scanSubject)
 		return err
 	})
+	var known users
+	told.queueKnown(taken, &known)
 	if err := tx.SendBatch(ctx, taken).Close(); err != nil || out.Again {
 		return err
 	}
 	b := new(pgx.Batch)
 	db.RememberTrace(ctx, b)
-	tenants, err := tenantsOf(ctx, tx, numbers)
-	if err != nil {
+	if err := hear(b, found, reports, known, now, out); err != nil {
 		return err
 	}
-	renamed := func(m *subject) {
-		for _, r := range renames {
-			if strings.TrimPrefix(m.user, sqlMoved) == r.WasUser && m.tenant == tenants[r.PhoneNumberID] {
-				m.call(r.User)
-			}
-		}
-	}
-	if err := hear(b, found, reports, renamed, now, out); err != nil {
-		return err
-	}
-	if b.Len() > 0 && len(inbound) > 0 { // a report may bring the ID by which a message says what it answers
+	// A report may bring the ID by which a message says what it answers.
+	if b.Len() > 0 && len(inbound)+len(known.kept) > 0 {
 		if err := tx.SendBatch(ctx, b).Close(); err != nil {
 			return err
 		}
 		b = new(pgx.Batch)
 	}
-	wishes, err := asked(ctx, tx, inbound, found, out)
+	wishes, kept, err := asked(ctx, tx, inbound, found, out)
 	if err != nil {
 		return err
 	}
-	queueWishes(b, append(wishes, refused(found)...), key)
+	late := Applied{}
+	again, _, err := asked(ctx, tx, known.kept, found, &late) // who is still unknown was counted before
+	if err != nil {
+		return err
+	}
+	out.Opted += late.Opted
+	queueKept(b, kept)
+	queueWishes(b, slices.Concat(wishes, again, refused(found)), key)
 	if b.Len() == 0 {
 		return nil
 	}
 	return tx.SendBatch(ctx, b).Close()
 }
 
-// hear queues into b what reports make of the messages that they are about, and then renamed.
-func hear(b *pgx.Batch, found []subject, reports []campaign.Report, renamed func(*subject), now time.Time,
-	out *Applied) error {
+// hear queues into b what reports make of the messages that they are about, and what is known of their recipients.
+func hear(b *pgx.Batch, found []subject, reports []campaign.Report, known users, now time.Time, out *Applied) error {
 	byWAMID, byID := make(map[string]*subject, len(found)), make(map[uuid.UUID]*subject, len(found))
 	for i := range found {
 		m := &found[i]
@@ -475,7 +474,7 @@ func hear(b *pgx.Batch, found []subject, reports []campaign.Report, renamed func
 		b.Queue(sqlContactsWaID, tenant, keys, ids) // contacts that others have locked are skipped
 	}
 	for i := range found {
-		renamed(&found[i])
+		known.follow(&found[i])
 	}
 	changed := slices.DeleteFunc(slices.Clone(found), func(s subject) bool { return !s.changed })
 	for _, m := range changed {

@@ -332,8 +332,12 @@ func TestStopByUserID(t *testing.T) {
 	}
 
 	require.Equal(t, dboutreach.Applied{Unknown: 1}, tell("acme", "CA.1", campaign.WishStop), "not told yet")
-	require.Equal(t, 1, m.apply(t, report(campaign.MessageDelivered, "CA.1")).Changed)
 	require.Equal(t, campaign.MessageQueued, next())
+	require.Equal(t, 1, m.apply(t, report(campaign.MessageDelivered, "CA.1")).Opted, "it is told whose it was")
+	require.Equal(t, campaign.MessageSkipped, next())
+	require.Equal(t, dboutreach.Applied{}, tell("acme", "CA.1", campaign.WishResume))
+	m.apply(t, report(campaign.MessageRead, "CA.1"))
+	require.Equal(t, campaign.MessageQueued, next(), "the latest wish counts")
 	require.Equal(t, 1, tell("other", "CA.1", campaign.WishStop).Unknown, "of another's business")
 	require.Equal(t, 1, tell("acme", "CA.2", campaign.WishStop).Unknown)
 	require.Equal(t, 1, tell("acme", "", campaign.WishStop).Unknown)

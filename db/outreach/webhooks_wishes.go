@@ -80,13 +80,14 @@ func refused(found []subject) (wishes []wish) {
 }
 
 // asked are the wishes among messages to our senders. Whoever wrote before another user ID was told is known by the one
-// before that; and by all those that a message of found has lost by what the same transaction applies.
+// before that; and by all those that a message of found has lost by what the same transaction applies. Those of whom no
+// message is known are kept.
 func asked(ctx context.Context, tx pgx.Tx, inbound []campaign.Inbound, found []subject, out *Applied) (
-	wishes []wish, err error,
+	wishes []wish, kept []strangersWish, err error,
 ) {
 	stops := slices.DeleteFunc(slices.Clone(inbound), func(m campaign.Inbound) bool { return m.Wants() == "" })
 	if len(stops) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	var numbers, answered, from, users []string
 	for _, m := range stops {
@@ -97,11 +98,11 @@ func asked(ctx context.Context, tx pgx.Tx, inbound []campaign.Inbound, found []s
 	}
 	tenants, err := tenantsOf(ctx, tx, numbers)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	writers, err := writersOf(ctx, tx, answered, from, users)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, m := range found {
 		for _, user := range m.had[len(m.had)-m.lost:] {
@@ -116,8 +117,11 @@ func asked(ctx context.Context, tx pgx.Tx, inbound []campaign.Inbound, found []s
 			continue
 		}
 		var digests [][]byte
-		for _, w := range slices.Concat(writers[sign{m.ReplyTo, tenant}], writers[sign{m.From, tenant}],
-			writers[sign{m.User, tenant}]) {
+		known := slices.Concat(writers[sign{m.ReplyTo, tenant}], writers[sign{m.From, tenant}], writers[sign{m.User, tenant}])
+		if len(known) == 0 && m.User != "" {
+			kept = append(kept, strangersWish{tenant, m.User, m.Wants(), m.At})
+		}
+		for _, w := range known {
 			if !w.moved || m.Wants() == campaign.WishStop { // the number may be another's by now, who has stopped
 				digests = append(digests, w.digest)
 			}
@@ -137,7 +141,7 @@ func asked(ctx context.Context, tx pgx.Tx, inbound []campaign.Inbound, found []s
 			out.Opted++
 		}
 	}
-	return wishes, nil
+	return wishes, kept, nil
 }
 
 // tenantsOf are the tenants of senders by Meta's IDs of these.

@@ -92,22 +92,9 @@ type Event struct {
 	Unread string `json:",omitempty"`
 }
 
-// Urgent is the number of its parts that come from people, their messages and preferences, but for those without a
-// phone number, and news of other user IDs: whose they are is known by the statuses of messages to that person, which
-// come first.
-func (e Event) Urgent() (n int) {
-	for _, p := range e.Preferences {
-		if p.From != "" {
-			n++
-		}
-	}
-	for _, m := range e.Messages {
-		if m.From != "" && m.Was == "" {
-			n++
-		}
-	}
-	return n
-}
+// Urgent is the number of its parts that come from people: their messages and preferences, and news of other user IDs.
+// They go before statuses, also before those that tell whose they are.
+func (e Event) Urgent() int { return len(e.Messages) + len(e.Preferences) }
 
 // A Preference is what a person has set in WhatsApp about the marketing messages of a sender.
 type Preference struct {

@@ -175,8 +175,8 @@ func TestReports(t *testing.T) {
 		Text:    "Stop promotions", Chosen: true, At: time.Unix(1749416383, 0).UTC(),
 	}}, read("user_without_phone").Inbounds(now))
 	require.Equal(t, "US.13491208655302741918", read("user_without_phone").Reports(now)[0].User)
-	require.Zero(t, read("user_without_phone").Urgent(), "the status comes first by which the person is known")
-	require.Equal(t, 2, read("user_preferences").Urgent())
+	require.Equal(t, 1, read("user_without_phone").Urgent())
+	require.Equal(t, 3, read("user_preferences").Urgent())
 	require.Equal(t, campaign.Inbound{
 		PhoneNumberID: "106540352242922", User: "US.13491208655302741918", Wish: campaign.WishStop,
 		At: time.Unix(1731705724, 0).UTC(),
@@ -331,11 +331,7 @@ func TestReadsUserChanges(t *testing.T) {
 		require.NoError(t, err)
 		want.PhoneNumberID, want.At = "2", time.Unix(1749854575, 0).UTC()
 		require.Equal(t, []campaign.Inbound{want}, e.Inbounds(now))
-		urgent := 0
-		if want.From != "" && want.WasUser == "" {
-			urgent = 1
-		}
-		require.Equal(t, urgent, e.Urgent(), "statuses tell whose the old ID is")
+		require.Equal(t, 1, e.Urgent())
 	}
 }
 

@@ -1,0 +1,197 @@
+package outreach_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	dboutreach "github.com/mtlrent/conveyor/db/outreach"
+	"github.com/mtlrent/conveyor/domain/campaign"
+)
+
+// A told is what one delivery tells.
+type told struct {
+	name    string
+	report  *campaign.Report
+	inbound *campaign.Inbound
+}
+
+// orders are all orders of a list.
+func orders[T any](list []T) (out [][]T) {
+	if len(list) == 0 {
+		return [][]T{nil}
+	}
+	for i := range list {
+		rest := append(append([]T{}, list[:i]...), list[i+1:]...)
+		for _, o := range orders(rest) {
+			out = append(out, append([]T{list[i]}, o...))
+		}
+	}
+	return out
+}
+
+// hear stores and applies a delivery.
+func (m *mailing) hear(ctx context.Context, d told) (out dboutreach.Applied, err error) {
+	reports, inbound := d.parts()
+	hook, err := m.hooks.Store(ctx, []byte(uuid.NewString()), len(reports), len(inbound), time.Now())
+	if err != nil {
+		return out, err
+	}
+	return m.hooks.Apply(ctx, hook, reports, inbound, time.Now())
+}
+
+func (m *mailing) tell(t testing.TB, d told) dboutreach.Applied {
+	t.Helper()
+
+	out, err := m.hear(t.Context(), d)
+	require.NoError(t, err)
+	return out
+}
+
+func (d told) parts() (reports []campaign.Report, inbound []campaign.Inbound) {
+	if d.report != nil {
+		reports = append(reports, *d.report)
+	}
+	if d.inbound != nil {
+		inbound = append(inbound, *d.inbound)
+	}
+	return reports, inbound
+}
+
+// Meta tells who a person is, who that person became, twice, and what the person wants in any order: each of them may be
+// delivered again, hours later. The stop counts once all is told, and the wish for more of somebody who may have another
+// number does not.
+func TestUserIDsInAnyOrder(t *testing.T) {
+	t.Parallel()
+
+	m := newMailing(t)
+	m.tenant(t, "other")
+	sent := func(n int) (phone string, parts []told) {
+		phone = fmt.Sprintf("+1514555%04d", n)
+		id := m.put(t, uuid.NewString(), phone)
+		token, claims := m.claim(t, 1)
+		m.record(t, token, accepted, claims...)
+		user, at := func(v int) string { return fmt.Sprintf("CA.%d.%d", n, v) }, time.Now()
+		return phone, []told{
+			{name: "user", report: &campaign.Report{
+				PhoneNumberID: "acme", WAMID: wamid(id, 1), User: user(1), Status: campaign.MessageDelivered, At: at,
+			}},
+			{name: "change", inbound: &campaign.Inbound{PhoneNumberID: "acme", WasUser: user(1), User: user(2), At: at}},
+			{name: "again", inbound: &campaign.Inbound{PhoneNumberID: "acme", WasUser: user(2), User: user(3), At: at}},
+			{name: "stop", inbound: &campaign.Inbound{PhoneNumberID: "acme", User: user(3), Text: "STOP", At: at}},
+		}
+	}
+	names := func(order []told) (out string) {
+		for _, d := range order {
+			out += d.name + " "
+		}
+		return out
+	}
+	n := 0
+	for _, order := range orders([]int{0, 1, 2, 3}) {
+		for _, together := range []bool{false, true} {
+			n++
+			phone, parts := sent(n)
+			var list []told
+			for _, i := range order {
+				list = append(list, parts[i])
+			}
+			name := fmt.Sprint(names(list), together)
+			if together {
+				for i := range list {
+					_, err := m.hooks.Store(t.Context(), []byte{byte(n), byte(i)}, 0, 1, time.Now())
+					require.NoError(t, err)
+				}
+				out, err := m.hooks.ApplyNext(t.Context(), 100, time.Now(), func(e dboutreach.WebhookEvent) (
+					[]campaign.Report, []campaign.Inbound, error,
+				) {
+					reports, inbound := list[e.Body[1]].parts()
+					return reports, inbound, nil
+				})
+				require.NoError(t, err)
+				require.Len(t, out.Received, len(list), name)
+				require.Equal(t, 1, out.Opted, name)
+			} else {
+				opted := 0
+				for _, d := range list {
+					opted += m.tell(t, d).Opted
+				}
+				require.Equal(t, 1, opted, name)
+			}
+			require.Equal(t, campaign.MessageSkipped, m.state(t, m.put(t, uuid.NewString(), phone)), name)
+			start := *parts[3].inbound
+			start.Text, start.Wish, start.At = "", campaign.WishResume, time.Now().Add(time.Minute)
+			m.tell(t, told{inbound: &start})
+			require.Equal(t, campaign.MessageSkipped, m.state(t, m.put(t, uuid.NewString(), phone)), name)
+		}
+	}
+
+	for range 15 { // all at once
+		n++
+		phone, parts := sent(n)
+		var all errgroup.Group
+		for _, d := range parts {
+			all.Go(func() error {
+				_, err := m.hear(t.Context(), d)
+				return err
+			})
+		}
+		require.NoError(t, all.Wait())
+		require.Equal(t, campaign.MessageSkipped, m.state(t, m.put(t, uuid.NewString(), phone)))
+	}
+
+	// A circle has an end.
+	n++
+	phone, parts := sent(n)
+	for _, i := range []int{1, 2} {
+		m.tell(t, parts[i])
+	}
+	back := *parts[2].inbound
+	back.WasUser, back.User = back.User, parts[1].inbound.WasUser
+	m.tell(t, told{inbound: &back})
+	m.tell(t, parts[0])
+	m.tell(t, parts[3])
+	require.Equal(t, campaign.MessageSkipped, m.state(t, m.put(t, uuid.NewString(), phone)))
+
+	// Of another business the same names mean others.
+	n++
+	phone, parts = sent(n)
+	for _, i := range []int{3, 2, 1} {
+		in := *parts[i].inbound
+		in.PhoneNumberID = "other"
+		m.tell(t, told{inbound: &in})
+	}
+	m.tell(t, parts[0])
+	require.Equal(t, campaign.MessageQueued, m.state(t, m.put(t, uuid.NewString(), phone)))
+}
+
+// What is told of the user IDs of a person goes with the person, and otherwise when the deliveries that told it do.
+func TestUserIDsForgotten(t *testing.T) {
+	t.Parallel()
+
+	m := newMailing(t)
+	s := dboutreach.NewContacts(m.pool, nil)
+	c := someone("+15145550199")
+	id := put(t, s, "acme", c)
+	first := m.put(t, "first", c.Phone)
+	token, claims := m.claim(t, 1)
+	m.record(t, token, accepted, claims...)
+	in := func(in campaign.Inbound) told {
+		in.PhoneNumberID, in.At = "acme", time.Now()
+		return told{inbound: &in}
+	}
+	m.tell(t, in(campaign.Inbound{User: "CA.1", Wish: campaign.WishResume}))
+	m.tell(t, in(campaign.Inbound{User: "CA.9", Text: "STOP"}))
+	m.tell(t, in(campaign.Inbound{WasUser: "CA.1", User: "CA.2"}))
+	m.tell(t, in(campaign.Inbound{WasUser: "CA.8", User: "CA.9"}))
+	m.apply(t, campaign.Report{WAMID: wamid(first, 1), User: "CA.1", Status: campaign.MessageDelivered, At: time.Now()})
+	kept := `SELECT was, wa_user FROM wa_user_changes UNION ALL SELECT wish, wa_user FROM wa_user_wishes ORDER BY 1, 2`
+	require.Equal(t, []string{"CA.1 CA.2", "CA.8 CA.9", "resume CA.1", "stop CA.9"}, m.lines(t, kept))
+	require.NoError(t, s.Delete(t.Context(), "acme", id, "me", time.Now()))
+	require.Equal(t, []string{"CA.8 CA.9", "stop CA.9"}, m.lines(t, kept))
+}
