@@ -228,6 +228,9 @@ func (p people) of(number, user string) person {
 
 // add adds a change. What cannot be read as a status or a message is kept as it is.
 func (e *Event) add(account, field string, raw json.RawMessage) {
+	if field == "history" {
+		e.addHistory(account, raw)
+	}
 	var v value
 	if !slices.Contains([]string{"messages", "user_preferences", "standby"}, field) || e.decode(raw, &v) != nil {
 		e.Others = append(e.Others, Other{account, field, bytes.Clone(raw)})
@@ -465,22 +468,10 @@ func (e Event) Reports(now time.Time) (out []campaign.Report) {
 	return out
 }
 
-// Inbounds are the messages and preferences, for the store, which looks for opt-outs. A button whose payload means
-// nothing but a stop is one, whatever is written on it. What takes an opt-out back is typed: the words of a button are
-// the sender's.
+// Inbounds are the messages and preferences, for the store, which looks for opt-outs.
 func (e Event) Inbounds(now time.Time) (out []campaign.Inbound) {
 	for _, m := range e.Messages {
-		in := campaign.Inbound{
-			PhoneNumberID: m.PhoneNumberID, From: m.From, User: m.User, WasUser: m.Was, ReplyTo: m.ReplyTo, Text: m.Text,
-			Chosen: m.Type == "button" || m.Type == "interactive", At: m.At,
-		}
-		switch {
-		case in.Wants() != "": // by its text
-		case campaign.IsOptOutPayload(m.Payload):
-			in.Wish = campaign.WishStop
-		case m.Type == "text" && campaign.IsOptIn(m.Text):
-			in.Wish = campaign.WishResume
-		}
+		in := m.inbound()
 		if in.At.IsZero() {
 			in.At = now
 		}
@@ -499,4 +490,21 @@ func (e Event) Inbounds(now time.Time) (out []campaign.Inbound) {
 		out = append(out, in)
 	}
 	return out
+}
+
+// inbound is a message for the store. A button whose payload means nothing but a stop is one, whatever is written on
+// it. What takes an opt-out back is typed: the words of a button are the sender's.
+func (m Inbound) inbound() campaign.Inbound {
+	in := campaign.Inbound{
+		PhoneNumberID: m.PhoneNumberID, From: m.From, User: m.User, WasUser: m.Was, ReplyTo: m.ReplyTo, Text: m.Text,
+		Chosen: m.Type == "button" || m.Type == "interactive", At: m.At,
+	}
+	switch {
+	case in.Wants() != "": // by its text
+	case campaign.IsOptOutPayload(m.Payload):
+		in.Wish = campaign.WishStop
+	case m.Type == "text" && campaign.IsOptIn(m.Text):
+		in.Wish = campaign.WishResume
+	}
+	return in
 }

@@ -431,7 +431,7 @@ func TestKindsOfEvents(t *testing.T) {
 		"quality":          {change("phone_number_quality_update", `{"display_phone_number":"1","event":"FLAGGED","current_limit":"TIER_1K"}`), "0 0", false},
 		"a value of text":  {change("security", `"PIN_CHANGED"`) + "," + good, "1 0", false},
 		"an echo":          {change("smb_message_echoes", `{`+meta+`"message_echoes":[`+stop+`]}`), "0 0", false},
-		"history":          {change("history", `{`+meta+`"history":[{"metadata":{"phase":0},"threads":[{"id":"15145550123","messages":[`+stop+`]}]}]}`), "0 0", false},
+		"history":          {change("history", `{`+meta+`"history":[{"metadata":{"phase":0},"threads":[{"id":"15145550123","messages":[`+stop+`]}]}]}`), "1 0", false},
 		"calls":            {change("calls", `{`+meta+`"calls":[{"id":"wacid.1","from":"15145550123","event":"connect"}]}`), "0 0", false},
 		"errors":           {change("messages", `{`+meta+`"errors":[{"code":130429}]}`), "0 0", false},
 		"unsupported":      {says(`"type":"unsupported","errors":[{"code":131051,"title":"Unsupported"}]`), "0 0", false},
@@ -481,4 +481,51 @@ func TestKindsOfEvents(t *testing.T) {
 		require.Equal(t, tt.unread, e.Unread != "", "%s: %s", name, e.Unread)
 		require.NotContains(t, e.Unread, "1514", name)
 	}
+}
+
+// A number that was in use before it was connected brings its chats: who wrote a stop in them wants no messages.
+func TestReadsHistory(t *testing.T) {
+	t.Parallel()
+	const thread = `"id":"15145550123"`
+	at := time.Unix(1749854575, 0).UTC()
+	stop := campaign.Inbound{PhoneNumberID: "2", From: "15145550123", Text: "STOP", At: at}
+	start := campaign.Inbound{PhoneNumberID: "2", From: "15145550123", Text: "Start", Wish: campaign.WishResume, At: at}
+	named := stop
+	named.User = "CA.1"
+	hidden := named
+	hidden.From = ""
+	for name, tt := range map[string]struct {
+		thread, message string
+		want            []campaign.Inbound
+	}{
+		"a stop":                 {thread, `"from":"15145550123","type":"text","text":{"body":"STOP"}`, []campaign.Inbound{stop}},
+		"with a plus":            {`"id":"+15145550123"`, `"from":"15145550123","type":"text","text":{"body":"STOP"}`, []campaign.Inbound{stop}},
+		"a wish for more":        {thread, `"from":"15145550123","type":"text","text":{"body":"Start"}`, []campaign.Inbound{start}},
+		"anything else":          {thread, `"from":"15145550123","type":"text","text":{"body":"Until when are you open?"}`, nil},
+		"a picture":              {thread, `"from":"15145550123","type":"media_placeholder"`, nil},
+		"ours":                   {thread, `"from":"15145550199","type":"text","text":{"body":"STOP"}`, nil},
+		"ours, to the person":    {thread, `"from":"15145550199","to":"15145550123","type":"text","text":{"body":"STOP"}`, nil},
+		"to the person":          {thread, `"from":"15145550123","to":"15145550123","type":"text","text":{"body":"STOP"}`, nil},
+		"to the user":            {thread, `"from":"15145550123","to_user_id":"CA.1","type":"text","text":{"body":"STOP"}`, nil},
+		"by ourselves":           {thread, `"from":"15145550123","history_context":{"from_me":true},"type":"text","text":{"body":"STOP"}`, nil},
+		"not by ourselves":       {thread, `"from":"15145550123","history_context":{"status":"pending"},"type":"text","text":{"body":"STOP"}`, []campaign.Inbound{stop}},
+		"of a user with a phone": {thread + `,"context":{"user_id":"CA.1"}`, `"from":"15145550123","type":"text","text":{"body":"STOP"}`, []campaign.Inbound{named}},
+		"of a user":              {`"context":{"user_id":"CA.1"}`, `"from_user_id":"CA.1","type":"text","text":{"body":"STOP"}`, []campaign.Inbound{hidden}},
+		"of another user":        {`"context":{"user_id":"CA.1"}`, `"from_user_id":"CA.2","type":"text","text":{"body":"STOP"}`, nil},
+		"of nobody":              {thread, `"type":"text","text":{"body":"STOP"}`, nil},
+		"by a context":           {`"context":{"wa_id":"15145550123"}`, `"from":"15145550123","type":"text","text":{"body":"STOP"}`, []campaign.Inbound{stop}},
+	} {
+		e, err := whatsapp.ReadEvent([]byte(`{"object":"whatsapp_business_account","entry":[{"id":"1","changes":[{"field":"history",
+			"value":{"metadata":{"phone_number_id":"2"},"history":[{"metadata":{"phase":0},"threads":[{` + tt.thread +
+			`,"messages":[{"id":"wamid.1","timestamp":"1749854575",` + tt.message + `}]}]}]}}]}]}`))
+		require.NoError(t, err, name)
+		require.Equal(t, tt.want, e.Inbounds(now), name)
+		require.Empty(t, e.Unread, name)
+		require.Len(t, e.Others, 1, name)
+	}
+	e, err := whatsapp.ReadEvent([]byte(`{"object":"whatsapp_business_account","entry":[{"id":"1","changes":[{"field":"history",
+		"value":{"history":[{"errors":[{"code":2593109}]},{"threads":[{` + thread + `,"messages":[{"id":"wamid.1","from":"15145550123",
+		"type":"text","text":{"body":"STOP"}}]}]}]}}]}]}`))
+	require.NoError(t, err)
+	require.NotEmpty(t, e.Unread, "nothing tells whose sender it is")
 }
