@@ -111,6 +111,7 @@ test-pgbouncer: build ## What leans on sessions, through PgBouncer: relays, tena
 
 POOLED = ^Test(SharedSessionsKeepTenantsApart|PooledConnectionsLeaveNothing|SessionsHaveLimits|Tenancy|Lease.*|WaitIsWoken|$\
 	RelayIsWoken|TwoRelaysDoNotOverlap|ReceiveConcurrently|PublishHistory|SearchFilters|$\
+	LateStatementsKeepTheirConnections|LateCancelsHitNoOther|$\
 	Listings)$$
 
 test-console: build ## Walk every path of the console in a browser, in both themes and widths.

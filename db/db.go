@@ -105,6 +105,7 @@ func Open(ctx context.Context, url string, maxConns int32, options ...Option) (*
 		conf.MaxConns = maxConns
 	}
 	limited(conf)
+	canceling(conf, cancelWithin)
 	for _, with := range options {
 		with(conf)
 	}
@@ -115,7 +116,7 @@ func Open(ctx context.Context, url string, maxConns int32, options ...Option) (*
 // outbox messages carry the trace of ctx.
 func Write(ctx context.Context, pool *pgxpool.Pool, b *pgx.Batch) error {
 	RememberTrace(ctx, b)
-	return Refused(pool.SendBatch(ctx, b).Close()) // a batch without BEGIN is one implicit transaction
+	return Refused(fault.Ended(ctx, pool.SendBatch(ctx, b).Close())) // a batch without BEGIN is one implicit transaction
 }
 
 const (
@@ -156,13 +157,15 @@ type Querier interface {
 // Rows returns the rows of a statement.
 func Rows[T any](ctx context.Context, q Querier, scan pgx.RowToFunc[T], text string, args ...any) ([]T, error) {
 	rows, _ := q.Query(ctx, text, args...) // CollectRows reports its error
-	return pgx.CollectRows(rows, scan)
+	out, err := pgx.CollectRows(rows, scan)
+	return out, fault.Ended(ctx, err)
 }
 
 // Row returns the one row of a statement; where there is none, pgx.ErrNoRows.
 func Row[T any](ctx context.Context, q Querier, scan pgx.RowToFunc[T], text string, args ...any) (T, error) {
 	rows, _ := q.Query(ctx, text, args...) // CollectExactlyOneRow reports its error
-	return pgx.CollectExactlyOneRow(rows, scan)
+	out, err := pgx.CollectExactlyOneRow(rows, scan)
+	return out, fault.Ended(ctx, err)
 }
 
 // Gone is the fault of this text where err is that there is no such row, and else err.

@@ -167,7 +167,7 @@ func (s *DeadLetters) Replay(ctx context.Context, id int64, force bool, actor st
 		f.State = nil
 	}
 	var got []reopened
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) (err error) {
+	err := Tx(ctx, s.pool, func(tx pgx.Tx) (err error) {
 		if _, err = tx.Exec(ctx, sqlLetterHold, id); err == nil {
 			got, err = letterReplay(ctx, tx, f, &id, 0, 1, now)
 		}
@@ -249,7 +249,7 @@ func (s *DeadLetters) ReplayAll(ctx context.Context, f LetterFilter, limit int, 
 		var sent, over []int64
 		var wasAt []*time.Time
 		var wasID []*uuid.UUID
-		err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) (err error) {
+		err := Tx(ctx, s.pool, func(tx pgx.Tx) (err error) {
 			got, err = letterReplay(ctx, tx, f, nil, after, min(letterReplayBatch, limit-done.Sent), now)
 			if err == nil {
 				err = hold(ctx, tx, got, s.reopeners)

@@ -138,7 +138,7 @@ SELECT ` + sqlKeyColumns + ` FROM api_keys WHERE id = $1 OR name = $1 ORDER BY i
 // Revoke ends a key, by its ID or its name, for good. One that is revoked already stays as it is. An unknown one is
 // fault.Gone.
 func (s *Keys) Revoke(ctx context.Context, idOrName, actor string, now time.Time) (k Key, err error) {
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err = Tx(ctx, s.pool, func(tx pgx.Tx) error {
 		k, err = Row(ctx, tx, pgx.RowToStructByPos[Key], sqlKeyFind, Storable(idOrName))
 		if err != nil || k.RevokedAt != nil {
 			return err

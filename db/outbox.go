@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/time/rate"
 
@@ -229,7 +231,7 @@ func (o *Outbox) Refuse(ctx context.Context, token uuid.UUID, refusals []Refusal
 		ids[i], reasons[i] = r.ID, Storable(r.Reason)
 		why[r.ID] = r.Reason
 	}
-	err = pgx.BeginFunc(ctx, o.pool, func(tx pgx.Tx) error {
+	err = Tx(ctx, o.pool, func(tx pgx.Tx) error {
 		lost, err := Rows(ctx, tx, pgx.RowToStructByPos[Message], sqlOutboxGiveUp, ids, token, most)
 		if err != nil {
 			return err
@@ -336,6 +338,9 @@ func (o *Outbox) Wait(ctx context.Context, added chan<- struct{}) error {
 		if err := conf.BeforeConnect(ctx, one); err != nil {
 			return fmt.Errorf("listen to outbox: %w", err)
 		}
+	}
+	one.BuildContextWatcherHandler = func(conn *pgconn.PgConn) ctxwatch.Handler { // it waits, so there is nothing to cancel
+		return &pgconn.DeadlineContextWatcherHandler{Conn: conn.Conn()}
 	}
 	conn, err := pgx.ConnectConfig(ctx, one)
 	if err != nil {

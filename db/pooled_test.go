@@ -33,6 +33,9 @@ func tenantsWithSegments(t *testing.T, pool *pgxpool.Pool, ids ...string) {
 	}
 }
 
+// pooled says whether DATABASE_URL leads through PgBouncer.
+func pooled() bool { return os.Getenv("DATABASE_LISTEN_URL") != "" }
+
 // Sessions that tenants share, one transaction after another, show each tenant its own rows and others nothing: in the
 // pool of this process, and among all processes where DATABASE_URL leads through PgBouncer (make test-pgbouncer).
 func TestSharedSessionsKeepTenantsApart(t *testing.T) {
@@ -75,8 +78,7 @@ func TestSharedSessionsKeepTenantsApart(t *testing.T) {
 	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
 	var session uint32
 	require.NoError(t, conn.QueryRow(t.Context(), "SELECT pg_backend_pid()", pgx.QueryExecModeExec).Scan(&session))
-	pooled := os.Getenv("DATABASE_LISTEN_URL") != ""
-	require.Equal(t, pooled, sessions[session] != nil, "a new connection has a session of others behind a pooler, only there")
+	require.Equal(t, pooled(), sessions[session] != nil, "a new connection has a session of others behind a pooler, only there")
 }
 
 // onlyOwn fails where a tenant sees anything but its own rows, or no tenant anything: by a batch that is one implicit

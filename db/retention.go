@@ -231,7 +231,7 @@ func (s *Retention) expireAdverts(ctx context.Context, before time.Time, cursor 
 	if len(ids) == 0 {
 		return step, nil
 	}
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err = Tx(ctx, s.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, SQLListingsHold, ids); err != nil {
 			return err
 		}

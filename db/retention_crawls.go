@@ -62,7 +62,7 @@ func (s *Retention) expireCrawlRuns(ctx context.Context, before time.Time, curso
 			return step, err
 		}
 	}
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err = Tx(ctx, s.pool, func(tx pgx.Tx) error {
 		var run, last int64
 		err := tx.QueryRow(ctx, sqlCrawlRunExpired, before, before.Add(-retention.CrawlRunsWait)).Scan(&run)
 		if errors.Is(err, pgx.ErrNoRows) {

@@ -38,7 +38,7 @@ func SystemTx(ctx context.Context, pool *pgxpool.Pool, do func(tx pgx.Tx) error)
 func settingTx(ctx context.Context, pool *pgxpool.Pool, tenant string, do func(tx pgx.Tx) error) error {
 	// Begin and set in one round trip. The tenant is a slug or a star, so there is nothing to escape.
 	begin := "BEGIN; SELECT set_config('conveyor.tenant', '" + tenant + "', true)"
-	return Refused(pgx.BeginTxFunc(ctx, pool, pgx.TxOptions{BeginQuery: begin}, do))
+	return Refused(TxWith(ctx, pool, pgx.TxOptions{BeginQuery: begin}, do))
 }
 
 // SQLTenantStands is a condition of the statements that store something new of the tenant of their transaction: nothing
@@ -107,7 +107,7 @@ func settingRows[T any](ctx context.Context, pool *pgxpool.Pool, tenant string, 
 		out, err = pgx.CollectRows(rows, scan)
 		return err
 	})
-	return out, pool.SendBatch(ctx, b).Close()
+	return out, fault.Ended(ctx, pool.SendBatch(ctx, b).Close())
 }
 
 // One is the only row of rows; pgx.ErrNoRows when there is none.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 const (
@@ -37,7 +39,7 @@ func (o *Outbox) Turn(ctx context.Context, vhost string) (end func(), err error)
 	}
 	if err != nil {
 		end()
-		return nil, fmt.Errorf("take the turn to declare queues: %w", err)
+		return nil, fmt.Errorf("take the turn to declare queues: %w", fault.Ended(ctx, err))
 	}
 	return end, nil
 }

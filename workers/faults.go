@@ -43,10 +43,10 @@ func (i *faultsInbound) survive(ctx context.Context, in *interceptor.ExecuteActi
 
 // toTemporal gives err the type, retryability and delay of its class. The type of a rejected advert is InvalidListing,
 // so that it can be found by name; for Temporal only the outermost error counts. The error of an activity that was
-// canceled is returned as it is.
+// canceled is returned as it is, that of a statement that was canceled with it as a cancellation.
 func toTemporal(ctx context.Context, err error) error {
 	if err == nil || temporal.IsCanceledError(err) || temporal.IsCanceledError(context.Cause(ctx)) {
-		return err
+		return fault.Ended(ctx, err)
 	}
 	class, after := fault.Of(err)
 	name, category := string(class), temporal.ApplicationErrorCategoryUnspecified

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/temporal"
@@ -80,6 +81,8 @@ func TestFaultsLeaveAlone(t *testing.T) {
 		return in + " done", nil
 	}
 	env.RegisterActivity(work)
+	stated := workers.ToTemporal(canceled(), fmt.Errorf("store: %w", &pgconn.PgError{Code: "57014", Message: "canceling statement"}))
+	require.ErrorIs(t, stated, context.Canceled, "a statement that was canceled with it")
 	got, err := env.ExecuteActivity(work, "work")
 	require.NoError(t, err)
 	var out string
@@ -88,4 +91,11 @@ func TestFaultsLeaveAlone(t *testing.T) {
 	_, err = env.ExecuteActivity(work, "stop")
 	var cancelled *temporal.CanceledError
 	require.ErrorAs(t, err, &cancelled)
+}
+
+// canceled is the context of an activity that was canceled.
+func canceled() context.Context {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(temporal.NewCanceledError())
+	return ctx
 }

@@ -68,9 +68,7 @@ func CampaignBody(sender string) string {
 func (d *Door) System(t *testing.T, sql string, args ...any) {
 	t.Helper()
 
-	err := pgx.BeginTxFunc(t.Context(), d.Pool, pgx.TxOptions{
-		BeginQuery: "BEGIN; SELECT set_config('conveyor.tenant', '*', true)",
-	}, func(tx pgx.Tx) error {
+	err := db.SystemTx(t.Context(), d.Pool, func(tx pgx.Tx) error {
 		_, err := tx.Exec(t.Context(), sql, args...)
 		return err
 	})

@@ -77,7 +77,7 @@ func (s *Crawls) Create(ctx context.Context, r NewRun, now time.Time) (run crawl
 	run = crawl.Run{
 		SeedURL: r.SeedURL, RootURL: r.Root.URL, AllowedHosts: r.AllowedHosts, Settings: r.Settings, Status: crawl.Running,
 	}
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err = db.Tx(ctx, s.pool, func(tx pgx.Tx) error {
 		err := tx.QueryRow(ctx, sqlCrawlRunAdd, db.Storable(r.SeedURL), r.Root.URL, r.AllowedHosts, r.Settings,
 			r.Settings.Conditional, same, db.Storable(r.By), db.Stated(r.Key), now).Scan(&run.ID, &run.BaseID)
 		if errors.Is(err, pgx.ErrNoRows) {
@@ -265,7 +265,7 @@ const sqlCrawlRunStateNow = `/* sqlCrawlRunStateNow */ SELECT status FROM crawl_
 // audit entry of by. A run that is in that state already stays as it is: changed is false. One that has ended otherwise
 // is fault.Conflict, an unknown one fault.Gone.
 func (s *Crawls) SetState(ctx context.Context, id int64, to, by string, now time.Time) (changed bool, err error) {
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err = db.Tx(ctx, s.pool, func(tx pgx.Tx) error {
 		done, err := tx.Exec(ctx, sqlCrawlRunState, id, to, crawlSteps[to], now)
 		if err != nil {
 			return err
@@ -331,7 +331,7 @@ func (s *Crawls) Retry(ctx context.Context, id int64, states []crawl.State, urls
 		states = crawl.Retried
 	}
 	for last, more := int64(0), true; more; {
-		err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		err = db.Tx(ctx, s.pool, func(tx pgx.Tx) error {
 			var (
 				status     string
 				seq, edges int64

@@ -27,7 +27,7 @@ INSERT INTO draft_cancels (event_id, canceled_by, canceled_at) VALUES ($1, $2, $
 // known. Its dead letters are resolved, and its secrets deleted. A request that is canceled already stays as it is;
 // one with a draft is fault.Conflict, and one that is not known fault.Gone.
 func (s *Drafts) CancelDraft(ctx context.Context, event uuid.UUID, running bool, by string, now time.Time) error {
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err := db.Tx(ctx, s.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, sqlDraftTurn, draft.WorkflowID(event)); err != nil {
 			return err
 		}

@@ -158,7 +158,7 @@ func (s *Drafts) RequestDraft(ctx context.Context, r draft.Request, secrets db.S
 	if err != nil {
 		return fmt.Errorf("write crawl request %s: %w", r.EventID, err)
 	}
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err = db.Tx(ctx, s.pool, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, sqlDraftRequestAdd, r.EventID, r.URL, r.OutDir, r.Locale, r.Sealed, by, now)
 		if err != nil {
 			return err

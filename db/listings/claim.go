@@ -29,7 +29,7 @@ VALUES ($1, $2, 'status', $3, $4, $5)`
 // transaction. It returns false, and changes nothing, for a listing that is so already. An unknown one is fault.Gone.
 func (s *Listings) Claim(ctx context.Context, ref listing.Ref, claimed bool, by string, now time.Time) (changed bool,
 	err error) {
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err = db.Tx(ctx, s.pool, func(tx pgx.Tx) error {
 		changed, err = listingClaim(ctx, tx, ref, claimed, by, now)
 		return err
 	})

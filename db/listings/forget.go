@@ -83,7 +83,7 @@ func (s *Forgets) ForgetAdvert(ctx context.Context, ref listing.Ref, onlyRest bo
 	f retention.Forgotten, err error,
 ) {
 	id := ref.ID()
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err = db.Tx(ctx, s.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, db.SQLListingsHold, []uuid.UUID{id}); err != nil {
 			return err
 		}

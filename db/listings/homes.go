@@ -149,7 +149,7 @@ ON CONFLICT DO NOTHING`
 func (s *Listings) JoinHome(ctx context.Context, v listing.Version, prefer []string, run listing.Run, now time.Time) (
 	j listing.HomeJudgement, others int, err error,
 ) {
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err = db.Tx(ctx, s.pool, func(tx pgx.Tx) error {
 		self, around, err := homeAround(ctx, tx, v, now)
 		if err != nil {
 			return err

@@ -110,7 +110,7 @@ func homeSaid(ctx context.Context, tx pgx.Tx, d HomeDecision, touched []uuid.UUI
 // person, with no other decision about these adverts in between, it is the one from before and changes nothing. What
 // makes no sense is fault.Conflict; a listing or home that is not known is fault.Gone.
 func (s *Listings) DecideHome(ctx context.Context, d HomeDecision, prefer []string) (out HomeDecided, err error) {
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err = db.Tx(ctx, s.pool, func(tx pgx.Tx) error {
 		var home, from uuid.UUID
 		if err := tx.QueryRow(ctx, sqlHomeOf, d.Home, d.Listing).Scan(&home, &from); err != nil {
 			return err
@@ -443,7 +443,7 @@ WHERE l.id = ANY ($1)`
 // advert. The later ones about the same adverts are to be undone first: fault.Conflict names the last. One that is
 // undone already is fault.Conflict as well, and an unknown one fault.Gone.
 func (s *Listings) UndoHomeVerdict(ctx context.Context, number int64, by string, now time.Time) error {
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err := db.Tx(ctx, s.pool, func(tx pgx.Tx) error {
 		touched, before, err := homeVerdict(ctx, tx, number)
 		if err != nil {
 			return err

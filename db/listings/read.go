@@ -264,7 +264,7 @@ const queryCanceled = "57014"
 func (s *Listings) searchText(ctx context.Context, q textQuery, search func(pgx.Tx) error) error {
 	try := func(first bool) error {
 		options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
-		return pgx.BeginTxFunc(ctx, s.pool, options, func(tx pgx.Tx) error {
+		return db.TxWith(ctx, s.pool, options, func(tx pgx.Tx) error {
 			if !first {
 				common, _, err := wordShares(ctx, tx)
 				if err != nil {

@@ -176,7 +176,7 @@ ON CONFLICT (id) DO NOTHING`
 
 // OpenReplay stores a replay, with the audit entry of the operator. One that is stored already stays as it is.
 func (s *Replays) OpenReplay(ctx context.Context, r listing.Replay) error {
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return openReplay(ctx, tx, r) })
+	err := db.Tx(ctx, s.pool, func(tx pgx.Tx) error { return openReplay(ctx, tx, r) })
 	return db.Refused(fault.Wrap(err, "open replay %s", r.ID))
 }
 
@@ -212,7 +212,7 @@ ORDER BY id = $1 DESC, created_at, id LIMIT 1`
 // A request may be repeated. With the ID of a stored replay it joins that one, and is fault.Conflict when that was
 // another request; without an ID it joins a running replay of the same stage, filter and rate.
 func (s *Replays) StartReplay(ctx context.Context, r listing.Replay) (out Replay, err error) {
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err = db.Tx(ctx, s.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, sqlReplayTurn); err != nil {
 			return err
 		}
@@ -392,7 +392,7 @@ func (s *Replays) AdvanceReplay(ctx context.Context, id, last uuid.UUID, p listi
 		}
 		ids, settlements = append(ids, i.Ref.ID()), append(settlements, i.Settlements)
 	}
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err := db.Tx(ctx, s.pool, func(tx pgx.Tx) error {
 		done, err := tx.Exec(ctx, sqlReplayAdvance, id, last, p.Last, !p.More, now, len(ids), skips[listing.SkipStaged],
 			skips[listing.SkipNotNormalized], skips[listing.SkipArchived], skips[listing.SkipGone])
 		if err != nil || done.RowsAffected() == 0 {
@@ -434,7 +434,7 @@ func (s *Replays) Cancel(ctx context.Context, id uuid.UUID, by string, now time.
 func (s *Replays) end(ctx context.Context, id uuid.UUID, state, reason string, now time.Time, entry *db.AuditEntry) (
 	ended bool, err error,
 ) {
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err = db.Tx(ctx, s.pool, func(tx pgx.Tx) error {
 		done, err := tx.Exec(ctx, sqlReplayEnd, id, state, db.Storable(reason), now)
 		if ended = err == nil && done.RowsAffected() == 1; !ended {
 			return err

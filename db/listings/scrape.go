@@ -57,7 +57,7 @@ WHERE name = $1 AND NOT (counted AND $2)`
 // Configure stores the settings of a platform; those that an operator has set take precedence. It may be repeated. When
 // the address of the search changes, the scraper starts over with the adverts of the new one.
 func (s *Platforms) Configure(ctx context.Context, name string, c scrape.Settings, now time.Time) error {
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err := db.Tx(ctx, s.pool, func(tx pgx.Tx) error {
 		b := new(pgx.Batch)
 		var before string
 		switch err := tx.QueryRow(ctx, sqlPlatformURL, name).Scan(&before); {
@@ -89,7 +89,7 @@ RETURNING cycle`
 // pages of a search, wait until the next cycle or look is due, or wait for an operator. Cycles that are due begin
 // first. It may be repeated, also by two at once: an open cycle is not begun again.
 func (s *Platforms) Begin(ctx context.Context, name string, now time.Time) (plan scrape.Plan, err error) {
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err = db.Tx(ctx, s.pool, func(tx pgx.Tx) error {
 		plan = scrape.Plan{}
 		var wanted bool
 		var until pgtype.Timestamptz // which may be -infinity
@@ -211,7 +211,7 @@ UPDATE platform_cycles SET refusals = refusals + 1 WHERE platform = $1 AND cycle
 // row, as scrape.Backoff says with asked and dice.
 func (s *Platforms) Refused(ctx context.Context, name string, cycle int64, reason string, asked time.Duration,
 	dice float64, now time.Time) (until time.Time, err error) {
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err = db.Tx(ctx, s.pool, func(tx pgx.Tx) error {
 		var n int
 		if err := tx.QueryRow(ctx, sqlPlatformRefusals, name).Scan(&n); err != nil {
 			return err
@@ -234,7 +234,7 @@ WHERE name = $1 AND suspect_at IS NULL`
 // Suspect stores that pages of a site no longer look as expected and publishes platform.suspect, once until the
 // suspicion ends.
 func (s *Platforms) Suspect(ctx context.Context, name string, v scrape.Suspicion, now time.Time) error {
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return platformSuspect(ctx, tx, name, v, now) })
+	err := db.Tx(ctx, s.pool, func(tx pgx.Tx) error { return platformSuspect(ctx, tx, name, v, now) })
 	return fault.Wrap(err, "mark platform %s as suspect", name)
 }
 
@@ -283,7 +283,7 @@ RETURNING b.before >= $3`
 func (s *Platforms) NoResults(ctx context.Context, of scrape.Search, cycle int64, page, total int, wrong string,
 	now time.Time) (reason string, err error) {
 	name := of.Platform
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err = db.Tx(ctx, s.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, sqlPlatformLock, name); err != nil {
 			return err
 		}

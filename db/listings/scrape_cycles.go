@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/mtlrent/conveyor/db"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/listing"
 	"github.com/mtlrent/conveyor/domain/scrape"
@@ -72,7 +73,7 @@ const sqlCycleGone = `/* sqlCycleGone */ UPDATE platform_cycles SET gone = gone 
 // complete cycles in a row of each search that used to show them are gone, and a suspicious cycle makes the platform
 // suspect. A cycle that has ended is not ended again.
 func (s *Platforms) End(ctx context.Context, name string, cycle int64, note string, now time.Time) error {
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err := db.Tx(ctx, s.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, sqlPlatformLock, name); err != nil {
 			return err
 		}

@@ -158,7 +158,7 @@ func (s *Platforms) Get(ctx context.Context, name string, now time.Time) (Platfo
 }
 
 func (s *Platforms) read(ctx context.Context, name string, now time.Time) (list []Platform, err error) {
-	err = pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly},
+	err = db.TxWith(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly},
 		func(tx pgx.Tx) error {
 			list = nil
 			of, err := searches(ctx, tx, name)
@@ -327,7 +327,7 @@ WHERE name = $1`
 // on, in every process. A cycle that is wanted now of a platform that is stopped is fault.Conflict; a platform that is
 // not configured is fault.Gone.
 func (s *Platforms) Set(ctx context.Context, name string, c PlatformChange, d db.AuditEntry) error {
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err := db.Tx(ctx, s.pool, func(tx pgx.Tx) error {
 		var enabled, paused bool
 		err := tx.QueryRow(ctx, sqlPlatformSet, name, c.Enabled, millis(c.Delay), c.MaxPages, millis(c.Cooldown), c.Reset,
 			c.Paused, d.At, millis(c.Look), millis(c.Cycle)).Scan(&enabled, &paused)

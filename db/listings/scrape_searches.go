@@ -190,7 +190,7 @@ ON CONFLICT (platform, search) DO UPDATE SET url = excluded.url, paused = exclud
 // have are fault.Conflict, a platform that is not configured fault.Gone.
 func (s *Platforms) PutSearch(ctx context.Context, of scrape.Search, put SearchPut, d db.AuditEntry) (created bool,
 	err error) {
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err = db.Tx(ctx, s.pool, func(tx pgx.Tx) error {
 		var site string
 		var before *string
 		var there bool
@@ -232,7 +232,7 @@ func (s *Platforms) RemoveSearch(ctx context.Context, of scrape.Search, d db.Aud
 	if of.Name == scrape.DefaultSearch {
 		return fault.Newf(fault.Conflict, "the search %s is that of the platform's settings: pause it instead", of.Name)
 	}
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err := db.Tx(ctx, s.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, sqlPlatformLock, of.Platform); err != nil {
 			return err
 		}

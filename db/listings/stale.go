@@ -93,7 +93,7 @@ func (s *Listings) ArchiveStale(ctx context.Context, before time.Time, after lis
 
 // archive archives those of the listings that are stale still.
 func (s *Listings) archive(ctx context.Context, before time.Time, stale []uuid.UUID, now time.Time) (n int, err error) {
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err = db.Tx(ctx, s.pool, func(tx pgx.Tx) error {
 		b := new(pgx.Batch)
 		ids, err := db.Rows(ctx, tx, func(row pgx.CollectableRow) (uuid.UUID, error) {
 			return listingTellArchived(b, row, now)

@@ -480,7 +480,7 @@ UPDATE listings l SET words = f.words::tsvector FROM unnest($1::uuid[], $2::text
 // was the column. Listings that are being written are passed over. next is the last one; uuid.Nil after the end. It may
 // be repeated, and run beside itself.
 func (s *Listings) FillWords(ctx context.Context, last uuid.UUID, n int) (next uuid.UUID, filled int, err error) {
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	err = db.Tx(ctx, s.pool, func(tx pgx.Tx) error {
 		rows, _ := tx.Query(ctx, sqlListingsUnfilled, last, n)
 		var ids []uuid.UUID
 		var words []string

@@ -102,7 +102,7 @@ func (x *SearchIndex) Compact(ctx context.Context) (more bool, err error) {
 
 // alone runs a transaction in which no other one compacts; while one does, nothing.
 func (x *SearchIndex) alone(ctx context.Context, run func(tx pgx.Tx) error) error {
-	return pgx.BeginFunc(ctx, x.pool, func(tx pgx.Tx) error {
+	return db.Tx(ctx, x.pool, func(tx pgx.Tx) error {
 		var alone bool
 		if err := tx.QueryRow(ctx, sqlSearchCompactLock, x.collection).Scan(&alone); err != nil || !alone {
 			return err
@@ -211,7 +211,7 @@ func (x *SearchIndex) merge(ctx context.Context, tx pgx.Tx, snapshot *search.Sna
 // write adds blocks to the segment that a merge is writing. Where the lock was lost, and another process
 // sweeps, it is pgx.ErrNoRows.
 func (x *SearchIndex) write(ctx context.Context, into int64, blocks []search.Block) error {
-	return pgx.BeginFunc(ctx, x.pool, func(tx pgx.Tx) error {
+	return db.Tx(ctx, x.pool, func(tx pgx.Tx) error {
 		if err := tx.QueryRow(ctx, sqlSearchHolds, into, x.collection).Scan(); err != nil {
 			return fault.Wrap(err, "write segment %d", into)
 		}

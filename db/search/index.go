@@ -124,7 +124,7 @@ func (x *SearchIndex) putSegment(ctx context.Context, pages []search.Page, renew
 	blocks := packed(segment.Terms)
 	var marks marker
 	marks.pass(blocks)
-	return pgx.BeginFunc(ctx, x.pool, func(tx pgx.Tx) error {
+	return db.Tx(ctx, x.pool, func(tx pgx.Tx) error {
 		ids, docs, kills, err := x.hold(ctx, tx, fresh, renew)
 		if err != nil || len(ids) == 0 {
 			return err
@@ -259,7 +259,7 @@ func copyBlocks(ctx context.Context, tx pgx.Tx, segment int64, blocks []search.B
 
 // Remove makes pages unfindable before it returns: their documents are void in a segment without any of its own.
 func (x *SearchIndex) Remove(ctx context.Context, ids []int64) error {
-	err := pgx.BeginFunc(ctx, x.pool, func(tx pgx.Tx) error {
+	err := db.Tx(ctx, x.pool, func(tx pgx.Tx) error {
 		_, docs, err := holdPages(ctx, tx, ids)
 		if err != nil || len(docs) == 0 {
 			return err
@@ -295,7 +295,7 @@ const maxStatsSites = 20
 // Stats says how large the index is. Terms are the words of its dictionary.
 func (x *SearchIndex) Stats(ctx context.Context) (s search.Stats, err error) {
 	s.Engine = "postgres"
-	err = pgx.BeginTxFunc(ctx, x.pool, readOnly, func(tx pgx.Tx) error {
+	err = db.TxWith(ctx, x.pool, readOnly, func(tx pgx.Tx) error {
 		snapshot, ids, err := x.snapshot(ctx, tx)
 		if err != nil {
 			return err
@@ -308,7 +308,7 @@ func (x *SearchIndex) Stats(ctx context.Context) (s search.Stats, err error) {
 
 // Docs is how many documents can be found.
 func (x *SearchIndex) Docs(ctx context.Context) (n int64, err error) {
-	err = pgx.BeginTxFunc(ctx, x.pool, readOnly, func(tx pgx.Tx) error {
+	err = db.TxWith(ctx, x.pool, readOnly, func(tx pgx.Tx) error {
 		snapshot, _, err := x.snapshot(ctx, tx)
 		if err == nil {
 			n = int64(snapshot.Docs())

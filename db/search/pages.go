@@ -270,7 +270,7 @@ func (s *Pages) Delete(
 		if err != nil || len(ids) == 0 {
 			return 0, err
 		}
-		err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		err = db.Tx(ctx, s.pool, func(tx pgx.Tx) error {
 			held, docs, err := holdPages(ctx, tx, ids)
 			if err != nil || len(held) == 0 { // others have deleted them
 				return err
@@ -347,7 +347,7 @@ func (s *Pages) Remove(
 	}
 	ids, err := db.Rows(ctx, s.pool, pgx.RowTo[int64], sqlPagesOutdated, keys)
 	if err == nil && len(ids) > 0 {
-		err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		err = db.Tx(ctx, s.pool, func(tx pgx.Tx) error {
 			held, docs, err := holdPagesBy(ctx, tx, sqlPagesOutdatedHeld, ids)
 			if err != nil || len(held) == 0 {
 				return err

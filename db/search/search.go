@@ -69,7 +69,7 @@ func (x *SearchIndex) Search(ctx context.Context, q search.Query) (search.Result
 		return search.Results{}, fault.Newf(fault.Invalid, "limit: %d is not from 1 to %d", q.Limit, search.MaxLimit)
 	}
 	var out search.Results
-	err = pgx.BeginTxFunc(ctx, x.pool, readOnly, func(tx pgx.Tx) error {
+	err = db.TxWith(ctx, x.pool, readOnly, func(tx pgx.Tx) error {
 		s := &searching{SearchIndex: x, tx: tx, ask: ask, marked: ask, query: q}
 		out, err = s.run(ctx)
 		return err

@@ -252,7 +252,7 @@ func (x *SearchIndex) Suggest(ctx context.Context, text string, most int) (words
 	if prefix == "" || most < 1 {
 		return nil, nil
 	}
-	err = pgx.BeginTxFunc(ctx, x.pool, readOnly, func(tx pgx.Tx) error {
+	err = db.TxWith(ctx, x.pool, readOnly, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, sqlSearchPlan); err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@
 package fault
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -74,6 +75,22 @@ func Wrap(err error, format string, args ...any) error {
 		return nil
 	}
 	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)
+}
+
+// queryCanceled is the SQLSTATE of a statement that the server has canceled.
+const queryCanceled = "57014"
+
+// Ended adds to err that ctx has ended, where err is that a database canceled a statement: the database does not know
+// for whose sake. Any other error stays as it is.
+func Ended(ctx context.Context, err error) error {
+	stated, ok := errors.AsType[interface {
+		error
+		SQLState() string
+	}](err)
+	if !ok || ctx.Err() == nil || stated.SQLState() != queryCanceled || errors.Is(err, ctx.Err()) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ctx.Err(), err)
 }
 
 // Of returns the class and the minimum wait found in err's chain, and "" for nil. An error without a class is

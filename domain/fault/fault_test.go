@@ -1,6 +1,7 @@
 package fault_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -125,6 +126,48 @@ func TestOf(t *testing.T) {
 	if err := fault.Newf(fault.Gone, "fetch: %w", cause); !errors.Is(err, cause) {
 		t.Error("Newf loses its cause")
 	}
+}
+
+// state is an error of a database.
+type state string
+
+func (s state) Error() string    { return "canceling statement" }
+func (s state) SQLState() string { return string(s) }
+
+// A statement that was canceled because ctx has ended has the reason of ctx; nothing else has.
+func TestEnded(t *testing.T) {
+	t.Parallel()
+	going := t.Context()
+	ended, end := context.WithCancel(going)
+	end()
+	late, stop := context.WithTimeout(going, -1)
+	defer stop()
+	canceled, other := fmt.Errorf("read: %w", state("57014")), fmt.Errorf("read: %w", state("23505"))
+	for _, tt := range []struct {
+		name string
+		ctx  context.Context
+		err  error
+		is   error // beside err
+	}{
+		{"canceled", ended, canceled, context.Canceled},
+		{"late", late, canceled, context.DeadlineExceeded},
+		{"too long by itself", going, canceled, nil},
+		{"another state", ended, other, nil},
+		{"no database", ended, io.EOF, nil},
+		{"told already", ended, fmt.Errorf("%w: %w", context.Canceled, canceled), nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got := fault.Ended(tt.ctx, tt.err)
+			require.ErrorIs(t, got, tt.err)
+			if tt.is == nil {
+				require.Equal(t, tt.err, got)
+				return
+			}
+			require.ErrorIs(t, got, tt.is)
+		})
+	}
+	require.NoError(t, fault.Ended(ended, nil))
 }
 
 // A panic is an error that trying again does not help, and the log has where it was.

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/mtlrent/conveyor/domain/backlog"
+	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/scrape"
 )
 
@@ -154,7 +155,7 @@ func (b *Backlog) gather(ctx context.Context, r *backlog.Report, questions []que
 	for range questions {
 		select {
 		case a := <-answers:
-			if errs[a.of] = a.err; a.err == nil {
+			if errs[a.of] = fault.Ended(ctx, a.err); a.err == nil {
 				a.put()
 			}
 		case <-ctx.Done():

@@ -1,0 +1,207 @@
+package db_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mtlrent/conveyor/db"
+	"github.com/mtlrent/conveyor/db/dbtest"
+	"github.com/mtlrent/conveyor/internal/servicetest"
+)
+
+// late are the ways in which a statement is late: each takes longer than its caller waits.
+var late = map[string]func(ctx context.Context, pool *pgxpool.Pool) error{
+	"rows": func(ctx context.Context, pool *pgxpool.Pool) error {
+		_, err := db.Rows(ctx, pool, pgx.RowTo[string], "SELECT pg_sleep(50)::text")
+		return err
+	},
+	"row of many that were read before": func(ctx context.Context, pool *pgxpool.Pool) error {
+		_, err := db.Rows(ctx, pool, pgx.RowTo[string], `
+			SELECT CASE WHEN i < 1e5 THEN repeat('x', 100) ELSE pg_sleep(50)::text END FROM generate_series(1, 1e5) i`)
+		return err
+	},
+	"write": func(ctx context.Context, pool *pgxpool.Pool) error {
+		b := new(pgx.Batch)
+		b.Queue("SELECT 1")
+		b.Queue("SELECT pg_sleep(50)")
+		b.Queue("SELECT 2")
+		return db.Write(ctx, pool, b)
+	},
+	"transaction": func(ctx context.Context, pool *pgxpool.Pool) error {
+		return db.Tx(ctx, pool, func(tx pgx.Tx) error {
+			_, err := tx.Exec(ctx, "SELECT pg_sleep(50)")
+			return err
+		})
+	},
+	"transaction of a tenant": func(ctx context.Context, pool *pgxpool.Pool) error {
+		return db.TenantTx(ctx, pool, "acme", func(tx pgx.Tx) error {
+			_, err := tx.Exec(ctx, "SELECT pg_sleep(50)")
+			return err
+		})
+	},
+	"rows of a tenant": func(ctx context.Context, pool *pgxpool.Pool) error {
+		_, err := db.TenantRows(ctx, pool, "acme", pgx.RowTo[string], "SELECT pg_sleep(50)::text")
+		return err
+	},
+	"transaction between two statements": func(ctx context.Context, pool *pgxpool.Pool) error {
+		return db.Tx(ctx, pool, func(tx pgx.Tx) error {
+			_, err := tx.Exec(ctx, "SELECT 1")
+			<-ctx.Done()
+			return err
+		})
+	},
+}
+
+// connected opens every connection of a pool of n.
+func connected(t *testing.T, url string, n int32, options ...db.Option) *pgxpool.Pool {
+	t.Helper()
+
+	if pooled() {
+		options = append(options, db.Pooled)
+	}
+	pool, err := db.Open(t.Context(), url, n, options...)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	var all []*pgxpool.Conn
+	for range n {
+		conn, err := pool.Acquire(t.Context())
+		require.NoError(t, err)
+		all = append(all, conn)
+	}
+	for _, conn := range all {
+		conn.Release()
+	}
+	return pool
+}
+
+// A statement that takes longer than its caller waits is canceled, and its connection remains: a storm of them opens no
+// other connection, nor is one left in a transaction. The caller is told that its time was over.
+func TestLateStatementsKeepTheirConnections(t *testing.T) {
+	t.Parallel()
+
+	const conns = 4
+	pool := connected(t, dbtest.New(t).Config().ConnString(), conns, db.CancelWithin(time.Minute))
+	opened := pool.Stat().NewConnsCount()
+	for name, ask := range late {
+		var storm errgroup.Group
+		for range 3 * conns { // some of them do not even get a connection
+			storm.Go(func() error {
+				ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+				defer cancel()
+				if err := ask(ctx, pool); !errors.Is(err, context.DeadlineExceeded) {
+					return fmt.Errorf("%s: %v", name, err)
+				}
+				return nil
+			})
+		}
+		require.NoError(t, storm.Wait())
+		ctx, cancel := context.WithCancel(t.Context())
+		left := time.AfterFunc(100*time.Millisecond, cancel)
+		require.ErrorIs(t, ask(ctx, pool), context.Canceled, name)
+		left.Stop()
+		cancel()
+	}
+	require.Equal(t, opened, pool.Stat().NewConnsCount())
+	require.EqualValues(t, conns, pool.Stat().TotalConns())
+}
+
+// The request to cancel a statement that ends by itself just then does not cancel the next one of its connection.
+func TestLateCancelsHitNoOther(t *testing.T) {
+	t.Parallel()
+
+	pool := connected(t, dbtest.New(t).Config().ConnString(), 1, db.CancelWithin(time.Minute))
+	opened := pool.Stat().NewConnsCount()
+	canceled := 0
+	for i := range 300 {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Millisecond)
+		_, err := pool.Exec(ctx, "SELECT pg_sleep($1)", 0.001+float64(i%20)/10_000)
+		cancel()
+		if err != nil {
+			canceled++
+		}
+		_, err = pool.Exec(t.Context(), "SELECT pg_sleep(0.002)")
+		require.NoError(t, err, i)
+	}
+	t.Logf("%d of 300 were canceled", canceled)
+	require.Equal(t, opened, pool.Stat().NewConnsCount())
+}
+
+// A server that does not acknowledge a request to cancel may still act on it: nobody gets that connection.
+func TestUnansweredCancelsCloseTheConnection(t *testing.T) {
+	t.Parallel()
+
+	var silent atomic.Bool
+	pool := connected(t, dbtest.New(t).Config().ConnString(), 1, func(conf *pgxpool.Config) {
+		dial := conf.ConnConfig.DialFunc
+		conf.ConnConfig.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+			if !silent.Load() {
+				return dial(ctx, network, address)
+			}
+			near, far := net.Pipe()
+			go func() { _, _ = io.Copy(io.Discard, far) }() // ends with near
+			return near, nil
+		}
+	})
+	opened := pool.Stat().NewConnsCount()
+	silent.Store(true)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err := pool.Exec(ctx, "SELECT pg_sleep(0.2)") // ends by itself
+	require.NoError(t, err)
+	silent.Store(false)
+	_, err = pool.Exec(t.Context(), "SELECT 1")
+	require.NoError(t, err)
+	require.Equal(t, opened+1, pool.Stat().NewConnsCount())
+}
+
+// A server that hangs does not cancel: the caller waits little longer than it wanted to, and the connection is closed.
+func TestHungServersAreLeft(t *testing.T) {
+	t.Parallel()
+
+	var hung atomic.Bool
+	pool := connected(t, dbtest.New(t).Config().ConnString(), 2, func(conf *pgxpool.Config) {
+		dial := conf.ConnConfig.DialFunc
+		conf.ConnConfig.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := dial(ctx, network, address)
+			return &deaf{Conn: conn, is: &hung}, err
+		}
+	})
+	hung.Store(true)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- late["transaction"](ctx, pool) }()
+	select {
+	case err := <-ended:
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+	case <-time.After(servicetest.Patience()):
+		t.Fatal("it waits for the server")
+	}
+	hung.Store(false)
+	_, err := pool.Exec(t.Context(), "SELECT 1")
+	require.NoError(t, err)
+}
+
+// deaf is a connection that sends nothing while its server hangs.
+type deaf struct {
+	net.Conn
+	is *atomic.Bool
+}
+
+func (d *deaf) Write(b []byte) (int, error) {
+	if d.is.Load() {
+		return len(b), nil
+	}
+	return d.Conn.Write(b)
+}
