@@ -422,11 +422,16 @@ func TestInvalidMessages(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			next := fmt.Sprint("after-", i)
 			r.broker.Send("scraped", "kijiji",
-				amqp.Publishing{MessageId: tt.name, Body: tt.body, Headers: amqp.Table{"x-attempt": int32(2), "mine": "kept"}},
+				amqp.Publishing{
+					MessageId: tt.name, Body: tt.body, Headers: amqp.Table{"x-attempt": int32(2), "mine": "kept"}, Expiration: "600000",
+					ContentType: "text/x", ContentEncoding: "gzip", Priority: 3, CorrelationId: "c", ReplyTo: "r", Type: "advert", AppId: "a",
+				},
 				amqp.Publishing{MessageId: next, Body: message(t, next)})
 			d := r.broker.Get("scraped.kijiji.dlq", 1)[0]
 			require.Equal(t, tt.name, d.MessageId)
 			require.Equal(t, string(tt.body), string(d.Body))
+			require.Equal(t, []any{"text/x", "gzip", uint8(3), "c", "r", "advert", "a", ""}, []any{d.ContentType, d.ContentEncoding,
+				d.Priority, d.CorrelationId, d.ReplyTo, d.Type, d.AppId, d.Expiration}, "its sender's properties; but it does not expire")
 			require.Contains(t, d.Headers["x-error"], tt.reason)
 			require.Len(t, d.Headers["x-conveyor-death"], 36)
 			delete(d.Headers, "x-error")

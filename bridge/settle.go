@@ -109,12 +109,9 @@ func (l *deadLetterer) bury(ctx context.Context, q Queue, d amqp.Delivery, class
 	}
 	publishing, published := l.publisher.connect.patience(ctx, l.confirm)
 	defer published(nil)
-	errs := l.publisher.publish(publishing, []outgoing{{
-		exchange: q.DLX, key: q.Name, mandatory: true,
-		message: amqp.Publishing{
-			Headers: headers, ContentType: d.ContentType, MessageId: d.MessageId, Timestamp: l.now(), Body: d.Body,
-		},
-	}})
+	letter := resent(d, headers)
+	letter.Timestamp, letter.Expiration = l.now(), "" // as the broker's own dead letters, it does not expire
+	errs := l.publisher.publish(publishing, []outgoing{{exchange: q.DLX, key: q.Name, mandatory: true, message: letter}})
 	if errs[0] == nil {
 		return nil
 	}
@@ -134,14 +131,16 @@ func (l *deadLetterer) resend(ctx context.Context, q Queue, d amqp.Delivery) err
 	headers := alone(d.Headers)
 	delete(headers, headerDeliveries)
 	delete(headers, headerAcquired)
-	return l.publisher.publish(ctx, []outgoing{{
-		key: q.Name, mandatory: true,
-		message: amqp.Publishing{
-			Headers: headers, ContentType: d.ContentType, ContentEncoding: d.ContentEncoding, Priority: d.Priority,
-			CorrelationId: d.CorrelationId, ReplyTo: d.ReplyTo, Expiration: d.Expiration, MessageId: d.MessageId,
-			Timestamp: d.Timestamp, Type: d.Type, AppId: d.AppId, Body: d.Body,
-		},
-	}})[0]
+	return l.publisher.publish(ctx, []outgoing{{key: q.Name, mandatory: true, message: resent(d, headers)}})[0]
+}
+
+// resent is a delivery as it came, to be sent with headers. Its UserId is left out: the broker refuses that of others.
+func resent(d amqp.Delivery, headers amqp.Table) amqp.Publishing {
+	return amqp.Publishing{
+		Headers: headers, ContentType: d.ContentType, ContentEncoding: d.ContentEncoding, Priority: d.Priority,
+		CorrelationId: d.CorrelationId, ReplyTo: d.ReplyTo, Expiration: d.Expiration, MessageId: d.MessageId,
+		Timestamp: d.Timestamp, Type: d.Type, AppId: d.AppId, Body: d.Body,
+	}
 }
 
 // alone copies the headers of a message that goes to one queue, without those by which the broker puts it into others.
