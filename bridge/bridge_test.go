@@ -381,6 +381,36 @@ func TestLargeMessages(t *testing.T) {
 	require.Zero(t, r.rows(t, "dead_letters"))
 }
 
+// TestMixedMessages: a backlog in which runs of large and small messages alternate is taken without pauses, though the
+// consumer begins anew at each change: as after failures in a row, these would be a quarter of a minute each.
+func TestMixedMessages(t *testing.T) {
+	t.Parallel()
+
+	r := newRig(t)
+	r.listings.Prefetch = 40
+	r.PrefetchBytes(400 << 10)
+	require.NoError(t, bridge.Establish(t.Context(), r.Options))
+	const runs, large, small = 10, 12, 200 // four times anew for each: less at once, and three times more
+	pad := []byte(`"pad":"` + strings.Repeat("x", 50<<10) + `","title":`)
+	for n := range runs {
+		var bodies [][]byte
+		for i := range large + small {
+			body := message(t, fmt.Sprint(n, "-", i))
+			if i < large {
+				body = bytes.Replace(body, []byte(`"title":`), pad, 1)
+			}
+			bodies = append(bodies, body)
+		}
+		r.broker.Publish("scraped", "kijiji", bodies...)
+	}
+	stop := r.start(t)
+	r.eventually(t, func() bool { return r.temp.started() == runs*(large+small) }, "not all were started")
+	stop()
+	require.GreaterOrEqual(t, strings.Count(r.logs.String(), "consumer begins anew"), 2*runs)
+	require.NotContains(t, r.logs.String(), "consumer lost its session")
+	require.Zero(t, r.broker.Ready("scraped.kijiji"))
+}
+
 func TestInvalidMessages(t *testing.T) {
 	t.Parallel()
 

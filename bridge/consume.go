@@ -53,7 +53,12 @@ func (c *consumer) run(ctx context.Context) {
 		if !c.ready(ctx) {
 			return
 		}
-		if err := c.session(ctx, &prefetch); ctx.Err() == nil {
+		err := c.session(ctx, &prefetch)
+		for ctx.Err() == nil && (errors.Is(err, errLarge) || errors.Is(err, errSmall)) { // no failure: it does not wait
+			c.log.InfoContext(ctx, "consumer begins anew", "prefetch", prefetch, "why", err)
+			err = c.session(ctx, &prefetch)
+		}
+		if ctx.Err() == nil {
 			c.log.WarnContext(ctx, "consumer lost its session", "err", err)
 			c.restore.after(ctx, err)
 		}
