@@ -56,7 +56,7 @@ func Decode[M interface{ Check() error }](body []byte, maxBody int) (M, error) {
 		return m, Errors{{Reason: fmt.Sprintf("body has %d bytes, the most is %d", len(body), maxBody)}}
 	}
 	if at := invalidUTF8(body); at >= 0 {
-		return m, Errors{{Reason: fmt.Sprintf("body is not UTF-8 at byte %d", at)}}
+		return m, Errors{{Reason: fmt.Sprintf("body is not UTF-8 at byte %d%s", at, looksLike(body))}}
 	}
 	if err := json.Unmarshal(body, &m); err != nil {
 		return m, explain(err, body, reflect.TypeFor[M]())
@@ -80,7 +80,7 @@ func explain(err error, body []byte, message reflect.Type) error {
 	case errors.As(err, &wrong):
 		return Errors{{wrong.Field, fmt.Sprintf("is a %s, expected %s", wrong.Value, wrong.Type)}}
 	case errors.As(err, &syntax):
-		return Errors{{Reason: fmt.Sprintf("body is not JSON at byte %d: %v", syntax.Offset, err)}}
+		return Errors{{Reason: fmt.Sprintf("body is not JSON at byte %d: %v%s", syntax.Offset, err, looksLike(body))}}
 	}
 	// A type that reads itself, such as a time, does not say where it stood: try the members one by one.
 	var members map[string]json.RawMessage
@@ -116,6 +116,26 @@ func invalidUTF8(b []byte) int {
 		i += n
 	}
 	return -1
+}
+
+// What bodies begin with that libraries of senders compress or encode.
+var coded = []struct{ start, what string }{
+	{"\x1f\x8b", "it is compressed (gzip)"}, {"\x28\xb5\x2f\xfd", "it is compressed (zstd)"},
+	{"x\x01", "it is compressed (zlib)"}, {"x\x5e", "it is compressed (zlib)"},
+	{"x\x9c", "it is compressed (zlib)"}, {"x\xda", "it is compressed (zlib)"},
+	{"\xff\xfe", "it is in UTF-16"}, {"\xfe\xff", "it is in UTF-16"},
+	{"{\x00", "it is in UTF-16"}, {"\x00{", "it is in UTF-16"},
+	{"\xac\xed\x00\x05", "it is a serialized object of Java"},
+}
+
+// looksLike says what a body is that cannot be read; "" where it shows no sign of it.
+func looksLike(body []byte) string {
+	for _, c := range coded {
+		if bytes.HasPrefix(body, []byte(c.start)) {
+			return ": " + c.what + ", and is to be JSON in UTF-8"
+		}
+	}
+	return ""
 }
 
 func takesNUL(message any) bool {

@@ -380,6 +380,12 @@ func TestDecodeScraped(t *testing.T) {
 		{"an escaped NUL in an unknown member", with("extra", `["\u0000"]`), []string{"extra"}, "contains a NUL"},
 		{"an escaped backslash before u0000", with("title", `"a\\u0000b"`), nil, ""},
 		{"invalid UTF-8", with("title", "\"a\xffb\""), []string{""}, "not UTF-8 at byte"},
+		{"compressed by gzip", []byte("\x1f\x8b\x08\x00\x00\x00\x00\x00"), []string{""}, "not UTF-8 at byte 1: it is compressed (gzip)"},
+		{"compressed by zlib", []byte("x\x9c\xab\x56"), []string{""}, "not UTF-8 at byte 1: it is compressed (zlib)"},
+		{"compressed a little by zlib", []byte("x\x01\x01\x00"), []string{""}, "invalid character 'x' looking for beginning of value: it is compressed (zlib)"},
+		{"UTF-16 with a mark", []byte("\xff\xfe{\x00}\x00"), []string{""}, "not UTF-8 at byte 0: it is in UTF-16"},
+		{"UTF-16 without one", []byte("{\x00\"\x00"), []string{""}, "it is in UTF-16, and is to be JSON in UTF-8"},
+		{"an object of Java", []byte("\xac\xed\x00\x05sr"), []string{""}, "it is a serialized object of Java"},
 		{"half a rune at the end", []byte("{\"title\":\"\xc3"), []string{""}, "not UTF-8 at byte 10"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
