@@ -92,12 +92,13 @@ ORDER BY e.id`
 SELECT at FROM listing_events WHERE id = ANY ($1)
 UNION ALL SELECT at FROM saved_queue WHERE event = ANY ($1) AND listing IS NOT NULL`
 
-	// What searches were told last of homes, whichever advert it was told of.
+	// What searches were told last of homes, whichever advert it was told of, and for what that one is offered now.
 	sqlSavedTold = `/* sqlSavedTold */
-SELECT DISTINCT ON (c.search, c.home) c.search, c.home, m.rent_cents
+SELECT DISTINCT ON (c.search, c.home) c.search, c.home, m.rent_cents, m.listing,
+    CASE WHEN l.status <> 'archived' THEN l.rent_cents END
 FROM unnest($1::uuid[], $2::uuid[]) c(search, home)
 JOIN LATERAL (SELECT listing_id FROM home_members WHERE home_id = c.home UNION SELECT c.home) h ON true
-JOIN saved_matches m ON m.search = c.search AND m.listing = h.listing_id
+JOIN saved_matches m ON m.search = c.search AND m.listing = h.listing_id JOIN listings l ON l.id = m.listing
 ORDER BY c.search, c.home, m.event DESC`
 
 	sqlSavedMatch = `/* sqlSavedMatch */
@@ -433,9 +434,10 @@ func tell(ctx context.Context, tx pgx.Tx, candidates []savedCandidate, now time.
 	}
 	rows, _ := tx.Query(ctx, sqlSavedTold, searches, homes) // ForEachRow reports its error
 	var p pair
-	var rent int64
-	if _, err := pgx.ForEachRow(rows, []any{&p.search, &p.home, &rent}, func() error {
-		told[p] = saved.Told{Ever: true, RentCents: rent}
+	last := saved.Told{Ever: true}
+	row := []any{&p.search, &p.home, &last.RentCents, &last.Listing, &last.Offered}
+	if _, err := pgx.ForEachRow(rows, row, func() error {
+		told[p] = last
 		return nil
 	}); err != nil {
 		return 0, err
@@ -463,10 +465,11 @@ func tell(ctx context.Context, tx pgx.Tx, candidates []savedCandidate, now time.
 				before = new(told[p].RentCents)
 			}
 		}
-		told[p] = saved.Told{Ever: true, RentCents: c.event.Listing.RentCents}
+		rent := c.event.Listing.RentCents
+		told[p] = saved.Told{Ever: true, RentCents: rent, Listing: c.event.ListingID, Offered: &rent}
 		of, listings = append(of, c.search.ID), append(listings, c.event.ListingID)
 		events, kinds, old = append(events, c.event.ID), append(kinds, string(kind)), append(old, before)
-		rents, at = append(rents, c.event.Listing.RentCents), append(at, c.event.At)
+		rents, at = append(rents, rent), append(at, c.event.At)
 		due = append(due, c.search.Schedule.Due(now))
 	}
 	if len(of) == 0 {

@@ -34,6 +34,13 @@ type Event struct {
 type Told struct {
 	Ever      bool
 	RentCents int64
+	Listing   uuid.UUID // the advert that it was told of
+	Offered   *int64    // rent of that one now, CAD cents; nil = it is not offered
+}
+
+// still says that a home is offered by another advert, which the search was told of, for no more than by this one.
+func (t *Told) still(e *Event) bool {
+	return t.Ever && t.Listing != e.ListingID && t.Offered != nil && *t.Offered <= e.Listing.RentCents
 }
 
 // News says as which kind an event of a listing that meets a search is told, and false when it is not: nothing is told
@@ -59,7 +66,7 @@ func (s *Search) News(e *Event, fitted bool, told Told) (Kind, bool) {
 		if rent < e.OldRentCents {
 			kinds = append(kinds, PriceDrop)
 		}
-	case e.Kind == Price && rent < e.OldRentCents && (!told.Ever || rent != told.RentCents):
+	case e.Kind == Price && rent < e.OldRentCents && (!told.Ever || rent != told.RentCents) && !told.still(e):
 		kinds = append(kinds, PriceDrop)
 	case e.Kind == Price:
 	case !told.Ever && (e.Kind == Created || e.Standing || !e.Published.Before(s.Since)):

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/domain/saved"
@@ -46,5 +47,31 @@ func TestNews(t *testing.T) {
 		got, ok := s.News(&e, tt.fitted, saved.Told{Ever: tt.told > 0, RentCents: tt.told})
 		require.Equal(t, tt.want, got, name)
 		require.Equal(t, tt.want != "", ok, name)
+	}
+}
+
+// A rent that falls is no news of a home that another advert offers for no more, if the search was told of that one.
+func TestNewsOfTheDearerAdvert(t *testing.T) {
+	t.Parallel()
+	s := saved.Search{Kinds: saved.Kinds, Since: noon}
+	e := saved.Event{
+		Kind: saved.Price, At: noon, OldRentCents: 1100_00, ListingID: uuid.New(), Visible: true,
+		Listing: saved.Listing{RentCents: 1000_00},
+	}
+	told := saved.Told{Ever: true, RentCents: 900_00, Listing: uuid.New()}
+	for name, tt := range map[string]struct {
+		listing uuid.UUID
+		offered *int64
+		want    bool
+	}{
+		"for less":             {told.Listing, new(int64(900_00)), false},
+		"for as much":          {told.Listing, new(int64(1000_00)), false},
+		"for more by now":      {told.Listing, new(int64(1001_00)), true},
+		"no more":              {told.Listing, nil, true},
+		"by the advert itself": {e.ListingID, new(int64(1000_00)), true},
+	} {
+		told.Listing, told.Offered = tt.listing, tt.offered
+		_, ok := s.News(&e, true, told)
+		require.Equal(t, tt.want, ok, name)
 	}
 }
