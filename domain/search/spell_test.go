@@ -92,7 +92,7 @@ func TestSimilarity(t *testing.T) {
 func TestIsStem(t *testing.T) {
 	t.Parallel()
 
-	for term, want := range map[string]bool{"pt:inform": true, "fr:condo": true, "pt::ptree": false, "sv:hus": false, "de": false} {
+	for term, want := range map[string]bool{"pt:inform": true, "fr:condo": true, "pt::ptree": false, "sv:hus": true, "fi:talo": false, "de": false} {
 		require.Equal(t, want, search.IsStem(term), term)
 	}
 }

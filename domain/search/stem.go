@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"unicode/utf8"
 
 	"github.com/blevesearch/snowballstem"
 	"github.com/blevesearch/snowballstem/dutch"
@@ -13,13 +14,15 @@ import (
 	"github.com/blevesearch/snowballstem/italian"
 	"github.com/blevesearch/snowballstem/portuguese"
 	"github.com/blevesearch/snowballstem/spanish"
+	"github.com/blevesearch/snowballstem/swedish"
 )
 
 // stemLanguages are those that Stem knows, ascending, and stemmers those of them.
 var (
-	stemLanguages = []string{"de", "en", "es", "fr", "it", "nl", "pt"}
+	stemLanguages = []string{"de", "en", "es", "fr", "it", "nl", "pt", "sv"}
 	stemmers      = [...]func(*snowballstem.Env) bool{
 		german.Stem, english.Stem, spanish.Stem, french.Stem, italian.Stem, dutch.Stem, portuguese.Stem,
+		swedish.Stem,
 	}
 )
 
@@ -72,21 +75,23 @@ var stems [len(stemmers)][1 << 15]atomic.Pointer[stemOf]
 
 type stemOf struct{ word, stem string }
 
-// accents are the endings that stemmers know with accents, without and with them.
+// accents are the endings that stemmers know with accents, without and with them, and those that are spelt otherwise in
+// the plural: luz and luces, huis and huizen.
 var accents = map[string][][2]string{
-	"es": {{"ion", "ión"}},
+	"es": {{"ion", "ión"}, {"z", "c"}},
 	"fr": {{"ees", "ées"}, {"ee", "ée"}, {"ieres", "ières"}, {"iere", "ière"}},
-	"pt": {{"cao", "ção"}, {"coes", "ções"}, {"ao", "ão"}, {"oes", "ões"}},
+	"nl": {{"zen", "sen"}, {"ven", "fen"}},
+	"pt": {{"cao", "ção"}, {"coes", "ções"}, {"ao", "ão"}, {"oes", "ões"}, {"ais", "al"}, {"eis", "el"}, {"ois", "ol"}},
 }
 
-// accented puts the accents back that the stemmer of a language knows endings by, and takes the s of the French
-// "condos" and "cameras", which it leaves.
+// accented puts the accents back that the stemmer of a language knows endings by, gives endings that change in the
+// plural one spelling, and takes the s of the French "condos" and "cameras", which the stemmer leaves.
 func accented(language, word string) string {
 	if n := len(word); language == "fr" && n > 4 && (word[n-2:] == "os" || word[n-2:] == "as") {
 		return word[:n-1]
 	}
 	for _, e := range accents[language] {
-		if begin, ok := strings.CutSuffix(word, e[0]); ok {
+		if begin, ok := strings.CutSuffix(word, e[0]); ok && (len(begin) > 1 || e[1][0] >= utf8.RuneSelf) {
 			return begin + e[1]
 		}
 	}

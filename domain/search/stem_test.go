@@ -23,8 +23,10 @@ func TestStem(t *testing.T) {
 		{"de", "hauser", "haus"},
 		{"es", "habitaciones", "habit"},
 		{"es", "habitacion", "habit"},
-		{"pt", "informacoes", "inform"},
-		{"sv", "husen", ""},
+		{"pt", "informacoes", "inform"}, {"pt", "animais", "animal"}, {"pt", "mais", ""},
+		{"es", "luz", "luc"}, {"es", "luces", "luc"}, {"nl", "huizen", "huis"}, {"nl", "brieven", "brief"},
+		{"sv", "husen", "hus"},
+		{"fi", "talossa", ""},
 		{"en", "foo_bars", ""},
 		{"en", "v2s", ""},
 		{"en", strings.Repeat("running", 9), ""},
@@ -121,7 +123,7 @@ func FuzzStem(f *testing.F) {
 		f.Add(w)
 	}
 	f.Fuzz(func(t *testing.T, word string) {
-		for _, language := range []string{"de", "en", "es", "fr", "it", "nl", "pt"} {
+		for _, language := range []string{"de", "en", "es", "fr", "it", "nl", "pt", "sv"} {
 			if s := search.Stem(language, word); s != "" && (s[0] != word[0] || s == word || search.Fold(s) != s) {
 				t.Fatalf("%s %q: %q", language, word, s)
 			}

@@ -28,8 +28,8 @@ const MaxWord = 64
 //     separates words: punctuation, emoji, NUL and what is not UTF-8.
 //   - "l'eau" is eau, "dell'acqua" acqua, "John's" john, "we'll" we; other apostrophes count for nothing ("don't" is
 //     dont).
-//   - "two-part" is two, part, and twopart at the place of two; longer chains are their parts. "E-Bike-Akku" is ebike at
-//     the place of e, too.
+//   - "two-part" is two, part, and twopart at the place of two; so is "sant'Angelo". Longer chains are their parts.
+//     "E-Bike-Akku" is ebike at the place of e, too.
 //   - foo_bar, a.b.c, foo::bar and 3.14 are the whole and, one position after another from that of the whole, the
 //     parts, so that the phrase "foo bar" finds foo_bar. The parts of self.foo_bar.x are self, foo_bar, foo, bar, x and
 //     foo_bar.x. "U.S.A." is usa, u, s and a.
@@ -164,18 +164,17 @@ func (t *tokenizer) hyphen(i int) int {
 	if i >= len(t.s) {
 		return 0
 	}
-	next := i + 1
-	if t.s[i] != '-' {
-		r, size := utf8.DecodeRuneInString(t.s[i:])
-		if r != '\u2010' && r != '\u2011' {
-			return 0
-		}
-		next = i + size
-	}
-	if !t.starts(next) {
+	r, size := utf8.DecodeRuneInString(t.s[i:])
+	switch {
+	case r == '-', r == '\u2010', r == '\u2011':
+	case kindOf(r, size) == isApostrophe && t.unit[len(t.unit)-1].word == saint:
+	default:
 		return 0
 	}
-	return next
+	if !t.starts(i + size) {
+		return 0
+	}
+	return i + size
 }
 
 // starts says that a word begins at i.
@@ -400,6 +399,9 @@ reading:
 	return a, i
 }
 
+// saint is a word before an apostrophe that is one part of two, as with a hyphen: Sant'Angelo.
+const saint = "sant"
+
 // What an apostrophe within a word means.
 const (
 	ends   = iota // the word ends here
@@ -425,8 +427,11 @@ func (t *tokenizer) apostrophe(i int, word []byte) (next, use int) {
 	}
 	switch string(word) {
 	case "l", "d", "j", "m", "n", "s", "t", "c", "qu", "jusqu", "lorsqu", "puisqu", "quoiqu", "un", "all", "dall", "dell",
-		"nell", "sull", "quell", "quest":
+		"nell", "sull", "quell", "quest", "bell", "tutt", "quand", "dov", "anch", "senz", "mezz", "nessun", "alcun",
+		"ciascun":
 		return i, elides
+	case saint:
+		return 0, ends
 	}
 	if len(word) == 0 || word[len(word)-1] <= '9' || class[t.s[i]] == digit {
 		return 0, ends

@@ -48,6 +48,8 @@ func TestTokenize(t *testing.T) {
 		{"l'eau d’été qu'il jusqu'à aujourd'hui quelqu'un c'est L'Économie",
 			"eau ete il a aujourdhui quelquun est economie"},
 		{"l' eau 5'10 90's", "l eau 5 10 90"},
+		{"a Sant'Angelo, sant’Agata-bis sant' x", "a santangelo sant@1 angelo sant agata bis sant x"},
+		{"un bell'appartamento, tutt'altro", "un appartamento altro"},
 		{"Hawaiʻi ʻOhana Qurʾan ʿAbd l´été aujourd´hui don‛t Gorʹkij ´x´", "hawaii ohana quran abd ete aujourdhui dont gorkij x"},
 		// Hyphens.
 		{"state-of-the-art", "state of the art"},

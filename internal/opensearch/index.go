@@ -75,7 +75,8 @@ func definition(aliases object) object {
 		},
 		"elision_fr": object{"type": "elision", "articles_case": true, "articles": []string{
 			"l", "m", "t", "qu", "n", "s", "j", "d", "c", "jusqu", "quoiqu", "lorsqu", "puisqu", "un", "all", "dall", "dell",
-			"nell", "sull", "quell", "quest",
+			"nell", "sull", "quell", "quest", "bell", "tutt", "quand", "dov", "anch", "senz", "mezz", "nessun", "alcun",
+			"ciascun",
 		}},
 	}
 	for _, language := range languages {
