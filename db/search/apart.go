@@ -50,8 +50,8 @@ func (s *searching) parted(ctx context.Context, ranking *search.Ranking, fixes [
 	tried := len(fixes)
 	for _, clause := range s.plan.Words() {
 		word, found := s.ask.Clauses[clause].Words[0], ranking.Found(clause)
-		ways := search.Parts(word)
-		if len(ways) == 0 || found < 0 || found >= fewAnswers || tried >= maxFixedLong || hasFix(fixes, clause) {
+		ways, code := search.Parts(word, found == 0), found == 0 && search.Code(word)
+		if len(ways) == 0 && !code || found < 0 || found >= fewAnswers || tried >= maxFixedLong || hasFix(fixes, clause) {
 			continue
 		}
 		tried++
@@ -81,6 +81,12 @@ func (s *searching) parted(ctx context.Context, ranking *search.Ranking, fixes [
 		}
 		if best != nil {
 			fixes = append(fixes, fix{clause: clause, apart: best})
+			continue
+		}
+		if code {
+			if fixes, err = s.begun(ctx, fixes, clause); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return fixes, nil

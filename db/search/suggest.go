@@ -153,13 +153,8 @@ func (s *searching) misspelt(ctx context.Context, ranking *search.Ranking, fixes
 			return distance[w] == 0 || distance[w] > edits
 		})
 		if len(near) == 0 && found == 0 {
-			longer, _, err := s.beginning(ctx, s.tx, word, maxFixes+1)
-			if err != nil {
+			if fixes, err = s.begun(ctx, fixes, clause); err != nil {
 				return nil, err
-			}
-			longer = slices.DeleteFunc(longer, func(w string) bool { return w == word }) // of pages that are gone
-			if len(longer) > 0 {
-				fixes = append(fixes, fix{clause: clause, words: longer[:min(len(longer), maxFixes)]})
 			}
 		}
 		if len(near) == 0 {
@@ -181,6 +176,17 @@ func (s *searching) misspelt(ctx context.Context, ranking *search.Ranking, fixes
 		}
 	}
 	return fixes, nil
+}
+
+// begun adds to fixes the words that begin with that of a clause, which no page has.
+func (s *searching) begun(ctx context.Context, fixes []fix, clause int) ([]fix, error) {
+	word := s.ask.Clauses[clause].Words[0]
+	longer, _, err := s.beginning(ctx, s.tx, word, maxFixes+1)
+	longer = slices.DeleteFunc(longer, func(w string) bool { return w == word }) // of pages that are gone
+	if len(longer) > 0 {
+		fixes = append(fixes, fix{clause: clause, words: longer[:min(len(longer), maxFixes)]})
+	}
+	return fixes, err
 }
 
 // The beginnings of the blocks that may have the terms $1 of the segments $2; $3 are the starts before the terms.

@@ -360,13 +360,11 @@ func (m *mixer) near(part int, answers []*answer, nearBits uint32, positions map
 	}
 	for i, a := range answers {
 		found := places[i]
-		slices.SortFunc(found, func(a, b place) int {
-			return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.word, b.word))
-		})
+		slices.SortFunc(found, comparePlaces)
 		found = slices.Compact(found) // a word and its stem are at the same place
 		norm := weights[fieldBody] * (r.norms.flat[fieldBody] +
 			r.norms.slope[fieldBody]*float32(p.Columns.lengths[fieldBody][a.ord]))
-		a.score += near(found, r.idfs, norm)
+		a.score += near(found, r.idfs, norm) + r.inRows(found)
 		if titled[i] == 1<<len(r.groups)-1 && int(p.Columns.lengths[fieldTitle][a.ord]) == title {
 			for _, idf := range r.idfs {
 				a.score += wholeTitle * idf
@@ -374,6 +372,34 @@ func (m *mixer) near(part int, answers []*answer, nearBits uint32, positions map
 		}
 	}
 	return nil
+}
+
+// inRows is what a document counts more for the rows of the query that it has: places are ascending.
+func (r *Ranking) inRows(found []place) (sum float32) {
+	for _, row := range r.plan.rows {
+		var words []place
+		weight := float32(0)
+		for _, s := range row {
+			if bit := slices.Index(r.bits, s.group); bit >= 0 { // else it is too common to be asked for
+				words = append(words, place{s.at, bit})
+				weight += r.idfs[bit]
+			}
+		}
+		if len(words) > 1 && slices.ContainsFunc(found, func(first place) bool {
+			return first.word == words[0].word && !slices.ContainsFunc(words[1:], func(w place) bool {
+				next := place{first.at + w.at - words[0].at, w.word}
+				_, has := slices.BinarySearchFunc(found, next, comparePlaces)
+				return !has
+			})
+		}) {
+			sum += rowBonus * weight
+		}
+	}
+	return sum
+}
+
+func comparePlaces(a, b place) int {
+	return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.word, b.word))
 }
 
 // Hits are the next answers after a position (nil = the first), up to limit, and whether more follow.

@@ -104,6 +104,42 @@ func inARow(g *group, words []string) *group {
 	return &group{clause: g.clause, words: words, phrase: true, title: g.title}
 }
 
+// A spot is a word of a row, and how many positions it is behind the beginning.
+type spot struct {
+	group int // of the plan
+	at    uint32
+}
+
+// rowSigns join words that stand in a row in what a query was copied from: @angular/core, a path, a call.
+const rowSigns = `/\@:=<(?#$`
+
+// inRows are the words of a query that signs join: pages with them in that row come first.
+func (p *Plan) inRows(text string) (rows [][]spot) {
+	if !strings.ContainsAny(text, rowSigns) || p.asked() < 2 {
+		return nil
+	}
+	text, _ = plainText(text)
+	for _, it := range split(text) {
+		if it.quoted || it.field != "" || it.signs != "" || !strings.ContainsAny(it.text, rowSigns) {
+			continue
+		}
+		var row []spot
+		Tokenize(it.text, func(t Token) bool {
+			at := slices.IndexFunc(p.groups, func(g group) bool {
+				return len(g.words) == 1 && g.words[0] == t.Word && !g.not && !g.silent && !g.title && !g.prefix
+			})
+			if at >= 0 && !slices.ContainsFunc(row, func(s spot) bool { return s.group == at }) {
+				row = append(row, spot{at, uint32(t.Position)})
+			}
+			return true
+		})
+		if len(row) > 1 {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
 // askers stand behind a verb, with a hyphen: of peut-on and dites-nous it is the verb that is looked for.
 var askers = set("je tu il elle ils elles nous vous moi toi ce")
 
@@ -150,8 +186,11 @@ func (p *Plan) Part(clause int, words []string) {
 	}
 }
 
-// leastPart is how many letters each part of a word has at least.
-const leastPart = 3
+// leastPart is how many letters each part of a word has at least, and leastShort of a word of few letters: AC/DC.
+const (
+	leastPart  = 3
+	leastShort = 2
+)
 
 // maxTurns is how many places a word has at most where letters turn into digits, or digits into letters.
 const maxTurns = 8
@@ -159,10 +198,14 @@ const maxTurns = 8
 // Parts are the ways in which a folded word may be written as several: redbull as red bull, backup as back up, ps5 as
 // ps 5, h2y1a1 as h2y 1a1, 1500 as 1 500, os.path as the first two words of os.path.join, 4.5 as 4,5, python3.12 as
 // python 3.12, 5145550199 as 514-555-0199.
-// There are none of a word of more than 40 letters.
-func Parts(word string) (parts [][]string) {
+// Of .push it is push alone. Those of a short word may have two letters each. There are none of a word of more than 40
+// letters.
+func Parts(word string, short bool) (parts [][]string) {
 	if len(word) != utf8.RuneCountInString(word) || len(word) > 40 {
 		return nil
+	}
+	if name, dot := strings.CutPrefix(word, "."); dot && Spellable(name) {
+		return [][]string{{name}}
 	}
 	if strings.ContainsAny(word, "._:") {
 		name := strings.TrimRight(word, "0123456789.")
@@ -197,13 +240,22 @@ func Parts(word string) (parts [][]string) {
 	case letters == 0:
 		return thousands(word)
 	}
-	if n := len(word) - 2; n >= leastPart && particles[word[n:]] {
+	least := leastPart
+	if short && len(word) < 2*leastPart {
+		least = leastShort
+	} else if n := len(word) - 2; n >= leastPart && particles[word[n:]] {
 		parts = append(parts, []string{word[:n], word[n:]})
 	}
-	for i := leastPart; i <= len(word)-leastPart; i++ {
+	for i := least; i <= len(word)-least; i++ {
 		parts = append(parts, []string{word[:i], word[i:]})
 	}
 	return parts
+}
+
+// Code says that a word may be a part of a code or a name that was typed half: 9fceb02, document.getel. Those of letters
+// alone may be misspelt, and numbers are others with further digits.
+func Code(word string) bool {
+	return len(word) > leastPart && !Spellable(word) && !number(strings.ReplaceAll(word, ".", ""))
 }
 
 // thousands are the groups of three digits of a number from 1,000 to a billion, the words of 1 500, or those of a

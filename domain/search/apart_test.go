@@ -143,15 +143,40 @@ func TestParts(t *testing.T) {
 		"redbull": "red bull,redb ull", "ps5": "ps 5", "16gb": "16 gb", "iphone15": "iphone 15", "carpe": "", "h2y1a1": "h 2y1a1,h2 y1a1,h2y 1a1,h2y1 a1,h2y1a 1", "backup": "back up,bac kup", "cabin": "cab in",
 		"h2y1a1b2c3": "", "login": "log in",
 		"1500": "1 500", "123456": "123 456", "12345678": "12 345 678", "0123": "", "1234567890": "123 456 7890", "123": "", "": "", "été": "", "foo_bar": "foo bar", "os.path": "os path", "v1.2": "", "c++": "",
+		".push": "push", ".x": "", "acdc": "", "tcpip": "",
 		"python3.12": "python 3.12", "node.18": "", "3.12": "3 12", "a.b3.1": "", "v1.2.3": "",
 		strings.Repeat("a", 41): "", strings.Repeat("a1", 50_000): "",
 	} {
 		var got []string
-		for _, way := range search.Parts(word) {
+		for _, way := range search.Parts(word, false) {
 			got = append(got, strings.Join(way, " "))
 		}
 		if strings.Join(got, ",") != want {
 			t.Errorf("%.40q: %q, want %q", word, got, want)
+		}
+	}
+	for word, want := range map[string]string{
+		"acdc": "ac dc", "tcpip": "tc pip,tcp ip", "cabin": "ca bin,cab in", "redbull": "red bull,redb ull", "abc": "",
+	} {
+		var got []string
+		for _, way := range search.Parts(word, true) {
+			got = append(got, strings.Join(way, " "))
+		}
+		if strings.Join(got, ",") != want {
+			t.Errorf("short %.40q: %q, want %q", word, got, want)
+		}
+	}
+}
+
+func TestCode(t *testing.T) {
+	t.Parallel()
+
+	for word, want := range map[string]bool{
+		"9fceb02": true, "document.getel": true, "rtx4090": true, "ps5": false, "refriger": false, "13750": false,
+		"192.168.10": false, "": false,
+	} {
+		if got := search.Code(word); got != want {
+			t.Errorf("%q: %v", word, got)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package search
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -174,9 +173,7 @@ func (s *Scale) Score(conditions []Condition, d *Found) float32 {
 		words++
 	}
 	if words > 1 {
-		slices.SortFunc(places, func(a, b place) int {
-			return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.word, b.word))
-		})
+		slices.SortFunc(places, comparePlaces)
 		norm := weights[fieldBody] * (n.flat[fieldBody] + n.slope[fieldBody]*float32(d.Body))
 		score += near(places, s.Weights, norm)
 	}

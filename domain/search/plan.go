@@ -32,6 +32,7 @@ type Plan struct {
 	stems  []string // the languages that words are stemmed in
 	words  bool     // something ranks
 	cut    bool
+	rows   [][]spot // words that were typed in a row
 }
 
 // A group is a clause of the query: the terms that count as one word, or the words of a phrase.
@@ -106,6 +107,7 @@ func NewPlan(a Ask, q Query, languages ...string) *Plan {
 		}
 	}
 	p.hush()
+	p.rows = p.inRows(q.Text)
 	if p.asked() < longQuestion { // the answers to longer ones are worse with them (TestCranfield)
 		p.rejoin()
 		for i := range p.groups {
@@ -158,7 +160,7 @@ func (p *Plan) forms(word string) []lookup {
 // hush silences stop words, unless there is nothing else that ranks.
 func (p *Plan) hush() {
 	stops := func(g *group) bool {
-		return !g.not && !g.must && !g.prefix && len(g.words) == 1 && Stop("", g.words[0])
+		return !g.not && !g.must && !g.prefix && idle(p.ask.Clauses[g.clause])
 	}
 	rest := slices.ContainsFunc(p.groups, func(g group) bool { return !g.not && !stops(&g) })
 	for i := range p.groups {

@@ -39,6 +39,7 @@ type Clause struct {
 	Title  bool     // in the title
 	Prefix bool     // the only word is the beginning of one
 	Joined string   // the only word is a part of one of two parts, "wi-fi": both as one word (Others)
+	Name   bool     // the only word is no stop word, as it was typed in capitals: IT jobs
 }
 
 func (c Clause) same(o Clause) bool {
@@ -94,6 +95,7 @@ func (a *Ask) Reword(clause int, word string) {
 //	-pie -"a pie"   not this; NOT pie is the same. Two signs are none: --verbose
 //	+pie            pie; AND and OR between others are left out, too: pages that have all words come first anyway
 //	app*            words that begin so
+//	IT jobs         it and jobs; of "it jobs" the first says nothing
 //	intitle:pie     in the title; also intitle:"apple pie" and -intitle:pie
 //	site:a.com      of this site and its subdomains; also -site:a.com, site:a.com,b.com
 //	lang:en         in this language; lang:en,fr in one of these
@@ -131,6 +133,9 @@ func Parse(text string) (Ask, error) {
 	}
 	a := p.ask
 	a.measures()
+	if strings.ContainsFunc(text, unicode.IsLower) {
+		a.name(p.acronyms)
+	}
 	if len(a.Clauses)+len(a.Sites)+len(a.NotSites)+len(a.Languages)+len(a.Types) == 0 {
 		return Ask{}, fault.Newf(fault.Invalid, "no word to search for: give one or more words, or a filter such as site:example.com")
 	}
@@ -140,6 +145,26 @@ func Parse(text string) (Ask, error) {
 // negated are the words that make a term with a NOT before them, those of SQL and of 404 NOT FOUND: there it is a word.
 // Capitals alone are no sign of that: STUDIO NOT BASEMENT.
 var negated = set("BETWEEN EXISTS FOUND IN LIKE NULL")
+
+// acronyms are stop words that capitals make names of.
+var acronyms = set("IT US WHO")
+
+// name says which words are names: those that were typed as acronyms, where there are others in small letters.
+func (a *Ask) name(typed []string) {
+	small := func(c Clause) bool {
+		return slices.ContainsFunc(c.Words, func(w string) bool {
+			return !slices.Contains(typed, w) && strings.ContainsFunc(w, unicode.IsLower)
+		})
+	}
+	if len(typed) == 0 || !slices.ContainsFunc(a.Clauses, small) {
+		return
+	}
+	for i := range a.Clauses {
+		if c := &a.Clauses[i]; len(c.Words) == 1 && slices.Contains(typed, c.Words[0]) {
+			c.Name = !c.Not && !c.Title && !c.Prefix && c.Joined == ""
+		}
+	}
+}
 
 // plainText is a text on one line, with quotes and other signs in ASCII, without what is not seen.
 func plainText(text string) (plain string, cut bool) {
@@ -220,7 +245,10 @@ func split(text string) (items []item) {
 }
 
 // A parser is the state of one call of Parse.
-type parser struct{ ask Ask }
+type parser struct {
+	ask      Ask
+	acronyms []string // that were typed, folded
+}
 
 // item takes the meaning of one item.
 func (p *parser) item(it item, not bool) error {
@@ -235,6 +263,9 @@ func (p *parser) item(it item, not bool) error {
 		return nil
 	}
 	text := strings.TrimRight(it.text, "*")
+	if name := strings.Trim(text, ".,;:!?()"); acronyms[name] && !not && !title && text == it.text {
+		p.acronyms = append(p.acronyms, Fold(name))
+	}
 	clauses := clausesOf(text)
 	if not && (len(clauses) > 1 || len(clauses) == 1 && clauses[0].Joined != "") {
 		p.phrase(text, not, title)
@@ -539,6 +570,9 @@ func (a *Ask) text(hyphens bool) string {
 				} else {
 					b.WriteByte(' ')
 				}
+			}
+			if c.Name {
+				w = strings.ToUpper(w)
 			}
 			b.WriteString(w)
 		}

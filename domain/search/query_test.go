@@ -30,6 +30,9 @@ func spell(a search.Ask) string {
 		if c.Title {
 			s = "title " + s
 		}
+		if c.Name {
+			s = "name " + s
+		}
 		if c.Not {
 			s = "not " + s
 		}
@@ -69,6 +72,8 @@ func TestParse(t *testing.T) {
 		{`NOT "apple pie"`, "not [apple pie]"},
 		{"IS NOT NULL", "is; not; null"}, {"NOT NULL x", "not; null; x"}, {"laptop NOT IBM", "laptop; not ibm"},
 		{"STUDIO NOT BASEMENT", "studio; not basement"}, {"BMW AND VW NOT AUDI", "bmw; vw; not audi"}, {`x NOT "NULL"`, "x; not null"},
+		{"IT jobs, WHO (US) x", "name it; jobs; name who; name us; x"}, {"IT JOBS", "it; jobs"}, {"IT WHO 5", "it; who; 5"},
+		{`"IT" jobs -US intitle:WHO IT*`, "it; jobs; not us; title who; it*"}, {"it IT jobs", "name it; jobs"},
 		{"404 NOT FOUND", "404; not; found"}, {"NOT BASEMENT studio", "not basement; studio"},
 		{"ps 5", "ps of ps5; 5 of ps5"}, {"H2Y 1A1", "h2y of h2y1a1; 1a1 of h2y1a1"}, {"x 5-b", "x; 5 of 5b; b of 5b"},
 		{"3 bedroom a 5 laptop 16gb", "3; bedroom; a; 5; laptop; 16gb"},
@@ -247,7 +252,7 @@ func FuzzParse(f *testing.F) {
 	for _, s := range []string{`"a b" -c site:a.com lang:en`, "東京都 intitle:x*", "e-mail foo_bar.baz::q c++", "4½ l'eau", `-"a`,
 		"wi-fi -wi-fi intitle:wi-fi wi-fi* bora-bora",
 		"NOT a OR b AND", "site:*.b.com,c.com type:pdf", "ｓｉｔｅ：ａ．ｃｏｍ", "か\u3099き", "\u1112\u1161\u11ab",
-		"0a 0-0a ps 5 e 471", "wi  0 wi-0 16 gb 16-gb", "5 e-3a x 5-b"} {
+		"0a 0-0a ps 5 e 471", "wi  0 wi-0 16 gb 16-gb", "5 e-3a x 5-b", "IT x it WHO* \"US\" -US y"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

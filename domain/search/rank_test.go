@@ -95,6 +95,24 @@ func TestRank(t *testing.T) {
 	}
 }
 
+// Words that signs join in a query come first where they stand in that row, not where titles have them.
+func TestRankRows(t *testing.T) {
+	t.Parallel()
+
+	x := newIndex(t)
+	page := func(id int64, title, text string) search.Page {
+		return search.Page{ID: id, Document: search.Document{Title: title, Text: text}}
+	}
+	x.add(page(1, "Install", "run npm install @angular/core and edit /etc/app/app.conf"),
+		page(2, "The core of Angular", "what the core of Angular is, and the app.conf for an app of etc"))
+	for text, want := range map[string]int64{"@angular/core": 1, "angular core": 2, "/etc/app/app.conf": 1} {
+		hits, _ := x.rank(parse(t, text), search.Query{Text: text}).Hits(nil, 2)
+		if len(hits) != 2 || hits[0].ID != want {
+			t.Errorf("%s finds %+v", text, hits)
+		}
+	}
+}
+
 // A word with a hyphen is found where it is written as one word: as a whole, not by its parts.
 func TestRankJoined(t *testing.T) {
 	t.Parallel()

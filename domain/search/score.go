@@ -17,6 +17,8 @@ const (
 	// as much as any count of them gives. Who asks so knows the page. Questions of the Cranfield collection are no titles:
 	// it cannot tell, and its order stays as it is.
 	wholeTitle = k1 + 1
+	// rowBonus is what words count more, of their idf, that stand in a page as signs join them in the query (inRows).
+	rowBonus = (k1 + 1) / 2
 )
 
 var (

@@ -131,7 +131,7 @@ func newFinder(a Ask, language string) *finder {
 
 // idle clauses are words that tell nothing.
 func idle(c Clause) bool {
-	return len(c.Words) == 1 && !c.Prefix && !c.Title && Stop("", c.Words[0])
+	return len(c.Words) == 1 && !c.Prefix && !c.Title && !c.Name && Stop("", c.Words[0])
 }
 
 // key is what the forms of a word have in common.

@@ -50,7 +50,7 @@ func (s *request) words() (all []search.Clause) {
 		switch w := word(c); {
 		case w == "":
 			others = others || !c.Not
-		case search.Stop("", w):
+		case !c.Name && search.Stop("", w):
 			stops = append(stops, c)
 		default:
 			all = append(all, c)
