@@ -150,6 +150,12 @@ func cityName(s string) string {
 	if name := cities[cityKey(folded)]; name != "" {
 		return name
 	}
+	words := strings.Fields(s)
+	for i, w := range words { // "Québec secteur Duberger"
+		if w := page.Fold(w); i > 0 && (w == "secteur" || w == "arrondissement" || w == "quartier") {
+			return cityName(strings.Join(words[:i], " "))
+		}
+	}
 	return strings.TrimSpace(s)
 }
 

@@ -76,7 +76,7 @@ func (m *addressMention) ofStreet(headline bool) bool {
 	if m.typed && m.p.ofOffice(m.at) {
 		return false
 	}
-	if !m.typed && !(headline && m.nameAlone()) {
+	if !m.typed && !((headline || m.situated()) && m.nameAlone()) {
 		return false
 	}
 	m.end = m.p.streetEnd(m.street, m.typed)
@@ -117,13 +117,29 @@ func (p *Prose) numberedStreet(k int) bool {
 // nameAlone tells whether the name of a street stands without its type: "250 Joseph-Isabelle", not "2026 Bordeaux".
 func (m *addressMention) nameAlone() bool {
 	t := &m.p.words[m.at]
-	return t.digits >= 2 && !t.mayBeYear() && m.p.properName(m.street) && m.p.sym(m.street-1) != ','
+	named := m.p.properName(m.street) || // "860 Des Jésuites"
+		ofNames[m.p.word(m.street)] && m.p.words[m.street].space && m.p.capital(m.street) && m.p.properName(m.street+1)
+	return t.digits >= 2 && !t.mayBeYear() && named && m.p.sym(m.street-1) != ','
+}
+
+// situated tells whether a text says that its home is at the number: "à voir au 3275 Duval", "Au 845 Isidore-Garon".
+func (m *addressMention) situated() bool {
+	p, k := m.p, m.at-1
+	if p.word(k) != "au" || p.num(m.street) != nil {
+		return false
+	}
+	switch p.word(k - 1) {
+	case "voir", "situe", "situee", "situes", "louer", "appartement", "logement":
+		return true
+	}
+	return p.itemStart(k) || p.words[k-1].half
 }
 
 // read takes the address from its tokens, with the postal code or city that follows: "120 rue Laurier, Québec G1R 2K8".
 func (m *addressMention) read() (a listing.Address, ok bool) {
 	p := m.p
 	m.end = p.unitBehind(m.end)
+	near := m.end
 	line := p.addressLine(m.door, m.end)
 	if _, code := cutPostalCode(line); m.typed && code == "" { // the code may come a little later
 		if far := p.addressTail(m.end); far > m.end {
@@ -138,7 +154,7 @@ func (m *addressMention) read() (a listing.Address, ok bool) {
 		a.Street = titleCase(a.Street)
 	}
 	if a.City == "" {
-		a.City = cmp.Or(p.cityAfter(m.end), p.cityBehind(m.end))
+		a.City = cmp.Or(p.cityAfter(m.end), p.cityBehind(m.end), p.cityBehind(near))
 	}
 	if m.door > m.at && a.Unit == "" {
 		a.Unit = strings.Trim(p.original(m.at, m.at), " -")
@@ -444,6 +460,11 @@ func (p *Prose) streetEnd(i int, typed bool) int {
 				continue
 			}
 			break
+		}
+		if !typed && t.kind == word && p.sym(k-1) == '-' && !t.space && !p.words[k-1].space &&
+			(ofNames[t.w] || ofNames[p.word(k-2)]) { // "606 Marquis-de-Vaudreuil"
+			end = k
+			continue
 		}
 		if typed && ofNames[t.w] && k < i+5 && p.oneLine(k, k+1) && p.words[k+1].kind == word &&
 			(k == end+1 && end == i || ofNames[p.word(k-1)] || p.capital(k+1)) {

@@ -20,7 +20,7 @@ var amenityNames = func() (list []amenityName) {
 			"heat pump|heat pumps|central air|central ac|" +
 			"full ac|ac unit|ac units|window ac|wall ac|portable ac|split ac|aircon|air con|air cond|mini split|minisplit",
 		"balcony": "balcon|balcons|balcony|balconies|terrasse|terrasses|terrace|patio|galerie arriere|galerie avant|" +
-			"galerie privee|galerie couverte",
+			"galerie privee|galerie couverte|galerie (|grande galerie|grandes galeries|petite galerie",
 		"yard":       "cour arriere|cour privee|cour|yard|backyard|jardin|terrain prive",
 		"dishwasher": "lave vaisselle|lave - vaisselle|dishwasher|lavevaisselle",
 		"washer_dryer": "laveuse secheuse|laveuse et secheuse|laveuse et la secheuse|washer and a dryer|laveuse / secheuse|laveuse , secheuse|laveuse & secheuse|" +
@@ -272,7 +272,8 @@ func (p *Prose) roomFor(i int, amenity string) bool {
 		return true
 	}
 	comma := false
-	for k := i - 1; k >= 0 && k >= i-8 && !p.words[k+1].line && !p.stop(k+1); k-- {
+	for k := i - 1; k >= 0 && k >= i-8 && !p.words[k+1].line && (!p.stop(k+1) || p.sym(k+1) == '.' &&
+		(p.word(k) == "laveuse" || p.word(k) == "secheuse")); k-- { // "Entrée laveuse. Sécheuse. Lave-vaisselle."
 		comma = comma || p.sym(k) == ','
 		switch p.word(k) {
 		case "salle": // "salle de lavage, lave-vaisselle" is of two things
@@ -281,7 +282,8 @@ func (p *Prose) roomFor(i int, amenity string) bool {
 			"prise", "prises", "sortie", "sorties", "installation", "installations", "branchement",
 			"branchements", "emplacement", "connexion", "hookup", "hookups", "raccordement":
 			return true
-		case "pour", "de", "d", "et", "laveuse", "secheuse", "for", "eau", "lave", "vaisselle", "lavage", "une", "la", "":
+		case "pour", "de", "d", "et", "laveuse", "secheuse", "for", "eau", "lave", "vaisselle", "lavage", "une", "la", "un",
+			"le", "l", "votre", "a", "your", "":
 			continue
 		}
 		return false
@@ -331,12 +333,12 @@ func (p *Prose) buildingBegins(k int) bool {
 func (p *Prose) elsewhere(i int, amenity string) bool {
 	switch amenity {
 	case "laundry_in_building":
-		return p.nearbyList(i) || p.amongShops(i) || p.theirs(i)
+		return p.nearbyList(i) || p.underNearby(i) || p.amongShops(i) || p.theirs(i)
 	case "gym", "pool", "yard", "concierge", "storage", "washer_dryer":
 	default:
 		return false
 	}
-	if p.theirs(i) {
+	if p.theirs(i) || p.underNearby(i) {
 		return true
 	}
 	for k, near := i-1, true; k >= 0 && k >= i-30 && !p.words[k+1].line && p.sym(k) != '.' && p.sym(k) != '!'; k-- {
@@ -437,57 +439,6 @@ func (p *Prose) theirs(i int) bool {
 	return p.word(k) == "their" || p.word(k) == "leur" || p.word(k) == "leurs"
 }
 
-// shops are what adverts list as near.
-var shops = set("depanneur depanneurs epicerie epiceries pharmacie pharmacies restaurant restaurants banque banques ecole " +
-	"ecoles garderie garderies parc parcs metro autobus cafe cafes boulangerie boutiques store stores bank banks " +
-	"pharmacy school schools park parks grocery groceries supermarket")
-
-// amongShops tells whether the laundry at i is one of the shops of the neighbourhood: "restaurants, dépanneur,
-// buanderie", "laundromat across the street".
-func (p *Prose) amongShops(i int) bool {
-	its := true // what follows is of the laundry, not of the building: "laundry on site 5 min from the subway"
-	for k := i + 1; k <= i+4 && !p.stop(k) && p.sym(k) != ','; k++ {
-		w := p.word(k)
-		its = its && w != "in" && w != "on" && w != "dans" && w != "and" && w != "et"
-		if p.seq(k, "down", "the", "block") || p.seq(k, "down", "the", "street") || p.seq(k, "down", "the", "road") ||
-			its && (w == "nearby" || p.num(k) != nil && (minuteWords[p.word(k+1)] || p.seq(k+1, "coins", "de", "rue") ||
-				p.word(k+1) == "blocks")) {
-			return true
-		}
-		if w == "across" || w == "accross" || w == "corner" || w == "next" && p.nextDoor(k) ||
-			w == "face" && p.word(k-1) == "en" ||
-			w == "coin" && p.word(k-1) == "au" {
-			return true
-		}
-	}
-	item := func(k, step int) bool { // beside the comma or "et" at k
-		return (p.sym(k) == ',' || p.word(k) == "et" || p.word(k) == "and") && shops[p.word(k+step)]
-	}
-	return item(i-1, -1) && (item(i-3, -1) || item(i+1, 1))
-}
-
-// nearbyList tells whether the thing at i stands in brackets on a list of what is near: "près de tous les services
-// (épicerie, buanderie)".
-func (p *Prose) nearbyList(i int) bool {
-	k := i - 1
-	for k >= i-14 && k > 0 && p.sym(k) != '(' {
-		if p.stop(k+1) || p.sym(k) == ')' {
-			return false
-		}
-		k--
-	}
-	if p.sym(k) != '(' {
-		return false
-	}
-	for n := k - 1; n >= 0 && n >= k-14 && !p.stop(n+1); n-- {
-		switch p.word(n) {
-		case "pres", "proche", "proches", "proximite", "near", "close":
-			return true
-		}
-	}
-	return false
-}
-
 // deniedList finds the "no" that a list of short items up to token i begins with, "no pets, sublets or smoking", or
 // returns -1.
 func (p *Prose) deniedList(i int) int {
@@ -560,6 +511,9 @@ func (p *Prose) smoking() (value string, from, to int) {
 		}
 		switch p.word(k) {
 		case "non", "pas", "no", "not", "aucun", "aucune", "sans", "ni", "interdit", "interdiction", "defense":
+			if w := p.word(k - 1); w == "sent" || w == "sentent" { // "ne sent pas la cigarette"
+				continue
+			}
 			return "no", k, i
 		}
 		if n := p.deniedList(i); n >= 0 { // "no pets or smoking"

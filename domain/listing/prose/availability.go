@@ -205,6 +205,9 @@ func (p *Prose) freeAt(i int) (value string, from, to int) {
 		}
 		return "now", i, i
 	case "immediatement", "immediately", "asap", "vacant":
+		if p.word(i) == "vacant" && p.ofVacant(i) {
+			return "", i, i
+		}
 		return "now", i, i
 	case "maintenant", "now":
 		if p.booked(i) {
@@ -260,6 +263,16 @@ func (p *Prose) freeAt(i int) (value string, from, to int) {
 		return "now", i, i + 3
 	}
 	return "", i, i
+}
+
+// ofVacant tells whether the "vacant" at i says which homes an offer is for: "promotion sur logement vacant".
+func (p *Prose) ofVacant(i int) bool {
+	for k := i - 1; k >= i-3 && !p.stop(k+1); k-- {
+		if w := p.word(k); w == "sur" || w == "on" || w == "tout" || w == "any" {
+			return kinds[p.word(i-1)] != "" || kinds[p.word(i+1)] != "" || homes[p.word(i+1)]
+		}
+	}
+	return false
 }
 
 // occupied tells whether "occupancy" or "possession" follows the date at i: "May 1st possession".
@@ -351,7 +364,7 @@ func (p *Prose) announced(i int) bool {
 			}
 			return false
 		default:
-			return leaves[p.word(k)]
+			return leaves[p.word(k)] && (p.word(k) != "part" || leavers[p.word(k-1)])
 		}
 	}
 	return false
@@ -359,6 +372,9 @@ func (p *Prose) announced(i int) bool {
 
 // leaves are verbs of a tenant who moves out on a day: "on part le 1er mai".
 var leaves = set("part pars partons quitte quittons demenage demenageons")
+
+// leavers are who "part" on a day when the home is free: "le chauffage part le 1er octobre" is none.
+var leavers = set("on il elle qui locataire occupant occupante coloc colocataire actuel actuelle ami amie fille fils")
 
 // alone tells whether the date of the month at i is all that a sentence has: "Non-fumeur. 1 juillet 2018", "Août ou
 // septembre.", or that the lease follows it: "1er juillet, bail d'un an".

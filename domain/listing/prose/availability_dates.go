@@ -164,7 +164,8 @@ func (m *dateMention) yearAt(k int) bool {
 	switch {
 	case n.digits == 4 && y >= 1990 && y <= 2099 && m.p.sym(k+1) != '$':
 		m.Year = y
-	case n.digits == 2 && y >= 10 && m.p.sym(k-1) == '-' && m.from < m.at:
+	case n.digits == 2 && y >= 10 && m.p.sym(k-1) == '-' && m.from < m.at,
+		n.digits == 2 && y >= 15 && y <= 35 && m.from < m.at && k == m.at+1 && m.p.stop(k+1): // "4 ½ - 1 mai 18"
 		m.Year = 2000 + y
 	default:
 		return false

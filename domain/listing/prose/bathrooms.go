@@ -29,6 +29,9 @@ type bathTally struct {
 func (p *Prose) bathrooms() (c count, ok bool) {
 	b := bathTally{p: p, named: -1}
 	for i := range p.words {
+		if v, end := p.piecedBaths(i); v > 0 && !b.ok {
+			return count{value: v, from: i, to: end}, true
+		}
 		if v := p.bareBaths(i); v > 0 && !b.ok {
 			b.count, b.ok = count{value: v, from: i, to: i}, true
 		}
@@ -377,6 +380,45 @@ func (p *Prose) bareBaths(i int) float64 {
 	}
 	return float64(t.cents) / 100
 }
+
+// piecedBaths counts the bathrooms of a list that begins at i and names their pieces alone, "4pc, 2pc, 2pc ensuite" or
+// "Baths: 4pc, 2pc": those of two pieces are half ones. It is 0 for a list that may be of homes.
+func (p *Prose) piecedBaths(i int) (v float64, end int) {
+	baths := p.sym(i-1) == ':' && p.about(i-2, aBathroom)
+	items := 0
+	for k := i; ; {
+		t := p.num(k)
+		if t == nil || t.dec > 0 || t.digits != 1 || t.cents < 2_00 || t.cents > 6_00 {
+			break
+		}
+		if k++; p.sym(k) == '-' {
+			k++
+		}
+		if w := p.word(k); w != "pc" && w != "pce" && w != "piece" && w != "pieces" {
+			break
+		}
+		if items++; t.cents == 2_00 {
+			v += .5
+		} else {
+			v++
+		}
+		for end = k; bathNames[p.word(end+1)] && !p.words[end+1].line; end++ {
+			baths = true
+		}
+		k = end + 1
+		if s := p.sym(k); s != ',' && s != '/' && s != '&' && s != '+' && p.word(k) != "and" && p.word(k) != "et" {
+			break
+		}
+		k++
+	}
+	if items < 2 || !baths || p.about(i-1, aPiece) {
+		return 0, i
+	}
+	return v, end
+}
+
+// bathNames may stand behind the pieces of a bathroom.
+var bathNames = set("ensuite bath baths bathroom bathrooms washroom washrooms")
 
 // bareBeds name bedrooms before a number of bathrooms, and bathFollowers may stand behind it.
 var (

@@ -480,6 +480,7 @@ func TestClasses(t *testing.T) {
 	maps.Copy(all, provinceClasses)
 	maps.Copy(all, homeClasses)
 	maps.Copy(all, everydayClasses)
+	maps.Copy(all, keptClasses)
 	all["plain forms"] = plainForms
 	for class, cases := range all {
 		t.Run(class, func(t *testing.T) {

@@ -254,7 +254,8 @@ func (p *Prose) bareFloor(i int, headline bool) (value string, from int) {
 	if p.num(i-1) != nil && !p.words[i].space {
 		value, k = p.floorNumber(i-1), i-2
 	}
-	if headline && k == i-2 && p.sym(k) == ',' && (p.sym(i+1) == ',' || i+1 == len(p.words)) { // "4 ½, 2e, propre"
+	if k == i-2 && p.sym(k) == ',' && (headline && (p.sym(i+1) == ',' || i+1 == len(p.words)) || !headline &&
+		p.floorItem(i)) { // "4 ½, 2e, propre"
 		return value, i - 1
 	}
 	if value == "" || p.word(k) != "au" {
@@ -269,6 +270,23 @@ func (p *Prose) bareFloor(i int, headline bool) (value string, from int) {
 		return value, k
 	}
 	return "", i
+}
+
+// floorItem tells whether the ordinal that ends at i, after a comma, is an item by itself of what a text says of a
+// home: "4 ½ rénové, 3e, balcon". "Coin 2e, 3e avenue" and "1er, 2e, 3e" are none.
+func (p *Prose) floorItem(i int) bool {
+	if p.word(i) == "er" || !p.listEnds(i+1) || p.sym(i+1) == ',' && p.num(i+2) != nil && ordinalEnds[p.word(i+3)] {
+		return false
+	}
+	for k := i - 3; k >= 0 && k >= i-14 && !p.stop(k+1); k-- {
+		switch {
+		case p.words[k].half:
+			return true
+		case ordinalEnds[p.word(k)] || p.word(k) == "coin" || p.word(k) == "rue":
+			return false
+		}
+	}
+	return false
 }
 
 // levelOf tells whether the main level of a house ends at i, which is what the advert offers: "main level of a
@@ -312,7 +330,8 @@ func (p *Prose) floorOfAll(i int) (value string, from int) {
 // floor finds the first floor that the text gives the home: a number, "ground", "top", "basement" or "half-basement".
 func (p *Prose) floor(headline bool) (value string, from, to int) {
 	for i := range p.words {
-		if value, from, to = p.floorNamed(i, headline); value != "" && !p.eitherFloor(from, to) && !p.otherOffer(from, to) {
+		if value, from, to = p.floorNamed(i, headline); value != "" && !p.eitherFloor(from, to) && !p.otherOffer(from, to) &&
+			!p.ofOtherHome(from) {
 			return value, from, to
 		}
 	}

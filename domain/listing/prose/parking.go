@@ -82,6 +82,7 @@ type parkingMention struct {
 	both     bool // there are places inside and outside: Type is neither
 	counted  bool // by a number, not by an article
 	comma    bool // one stands between the parking and the word that is read
+	lowest   bool // "à partir de 15 $"
 }
 
 // parking reads the mentions of parking; a clear offer beats an unclear one, the first beats the rest. Sure is the rank
@@ -97,11 +98,16 @@ func (p *Prose) parking() (out listing.Parking, sure, from, to int) {
 	}
 	best.priced()
 	best.pricedUnsigned()
+	if best.lowest && (best.Offer == "available" || best.Offer == "included" && best.rank == 2 && !best.counted) {
+		best.Offer, best.Spots = "extra", 0 // "un stationnement intérieur … Stationnement à partir de 15 $"
+	}
 	return best.Parking, best.rank, best.from, best.to
 }
 
 // join takes the next mention if it is clearer, or else what m lacks of it: "stationnement inclus. 2 stationnements".
 func (m *parkingMention) join(next parkingMention) {
+	next.lowest = next.lowest || m.lowest
+	m.lowest = next.lowest
 	switch {
 	case next.Offer == "street" && m.Spots > 0: // "2 stationnements, et l'on peut stationner dans la rue"
 	case m.rank == 2 && m.Spots > 0 && next.rank == 3 && (next.Offer == "available" || next.Offer == "extra") &&
@@ -473,7 +479,7 @@ func (m *parkingMention) behind() (settled bool) {
 		case parkForMore:
 			m.forMore(k)
 		case parkCars:
-			if n, _ := p.small(k - 1); n > 0 && m.Spots == 0 { // "stationnement pour 2 voitures"
+			if n, _ := p.small(k - 1); n > 0 && m.Spots == 0 && !owns[p.word(k-2)] { // "stationnement pour 2 voitures"
 				m.counts(n)
 			}
 		default:
@@ -481,6 +487,7 @@ func (m *parkingMention) behind() (settled bool) {
 				if p.num(k-1) == nil && p.num(k+1) == nil && m.rank < 4 { // "stationnement ($)"
 					m.says("extra", 3, k)
 				}
+				m.lowest = p.lowestSum(k)
 				return false
 			}
 			if n := p.spotsAt(i, k); n > 0 && (m.Spots == 0 || p.sym(k-1) == ':') {

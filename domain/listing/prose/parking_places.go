@@ -201,3 +201,15 @@ func (p *Prose) possible(i int) bool {
 	}
 	return parkingBefore[p.word(k)] == parkOnOffer
 }
+
+// owns stand before the car that a tenant has: "stationnement si vous avez un auto".
+var owns = set("avez avoir as ont have has own possedez")
+
+// lowestSum tells whether the sign at i is of the lowest price of a place for a car: "à partir de 15 $", "from $15".
+func (p *Prose) lowestSum(i int) bool {
+	if t := p.num(i - 1); t != nil && t.cents <= ceilings[forParking] {
+		return p.seq(i-4, "a", "partir", "de")
+	}
+	t := p.num(i + 1)
+	return t != nil && t.cents <= ceilings[forParking] && (p.word(i-1) == "from" || p.seq(i-2, "starting", "at"))
+}

@@ -55,6 +55,7 @@ var (
 	petTraits   = set("jappeur jappeurs propre propres dresse dresses calme calmes tranquille tranquilles appartement race d")
 	smokeWords  = set("fumeur fumeurs fumer smoking smoker fumee")
 	smokeKinds  = set("fumeur fumeurs fumer smoking smoker smokers smoke vaping vape cannabis")
+	petMost     = set("max maximum")
 	petLimits   = set("moins under less than")
 	weightUnits = set("lb lbs livres livre pounds kg")
 	// Where dogs may go, after "dog" and before "à chiens".
@@ -97,7 +98,7 @@ func (p *Prose) pets() (out listing.Pets, from, to int) {
 			if !s.implies(&m) {
 				continue
 			}
-			m.verdict = allowed
+			m.verdict = max(m.verdict, allowed)
 		}
 		s.note(&m)
 		s.narrow(&m)
@@ -124,6 +125,8 @@ func (s *petsSaid) implies(m *petMention) bool {
 		// "chat permis et petit chien"
 	case m.first == m.last && m.named[anyPet] && p.slashed(m.first): // "libre / animaux / 5 ½"
 	case !m.named[anyPet] && p.petsCounted(m.first, m.last): // "2 chats maximum"
+	case m.named[anyPet] && petMost[p.word(m.last+1)] && p.petsCounted(m.first, m.last): // "1 pet max."
+		m.verdict = conditional
 	default:
 		return false
 	}

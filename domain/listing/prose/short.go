@@ -415,7 +415,8 @@ func (p *Prose) shortFloor(i, j int) (words []string, end int) {
 	return nil, j
 }
 
-// shortBans reads "NS/NP", "NS, NP": no smoking and no pets. Either alone is a province or nothing.
+// shortBans reads "NS/NP", "NS, NP": no smoking and no pets, and "NS." as a sentence. Elsewhere either alone is a
+// province or nothing.
 func (p *Prose) shortBans(i, j int) (words []string, end int) {
 	s, other := p.fold, "np"
 	if s[i:j] == other {
@@ -427,6 +428,10 @@ func (p *Prose) shortBans(i, j int) (words []string, end int) {
 	}
 	if n := k + len(other); k > j && beforeAnyOf(s, k, other) && !isLetter(char(s, n)) && !isDigit(char(s, n)) {
 		return []string{"no", "smoking", ";", "no", "pets"}, n
+	}
+	if last := len(p.words) - 1; other == "np" && p.sym(last) == '.' && (j == len(s) || char(s, j) == '.' ||
+		char(s, j) == '\n') && p.text[p.at[i]] == 'N' && p.text[p.at[i+1]] == 'S' { // "1 pet max. NS."
+		return []string{"no", "smoking"}, j
 	}
 	return nil, j
 }

@@ -58,6 +58,7 @@ type inclusionReader struct {
 	inclusions
 	where     findings // of everything: from where all or none was read
 	all, none bool     // "tout inclus", "utilities not included"
+	own       bool     // something was said of the advert's own home
 }
 
 // utilities reads every verdict on what the rent includes. The first about a thing stands, so the order of rules tells.
@@ -91,9 +92,11 @@ func (p *Prose) utilities() (inclusions, findings) {
 
 // say notes a verdict on a thing, unless there is one: "chauffage inclus" in the tokens from..to.
 func (r *inclusionReader) say(what utility, yes bool, from, to int) {
-	if yes && (what == parkingPlace && r.p.noParking(from) || what == internet && r.p.inCommon(from)) {
+	other := r.p.ofOtherHome(from) // counts where nothing is said of the advert's own home
+	if yes && (what == parkingPlace && r.p.noParking(from) || what == internet && r.p.inCommon(from)) || other && r.own {
 		return
 	}
+	r.own = r.own || !other
 	if what == collective && !r.all && !r.none {
 		r.sayAll(yes, from, to)
 	}

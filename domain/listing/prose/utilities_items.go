@@ -4,8 +4,8 @@ package prose
 var lineFillers = set("haute vitesse illimite illimitee high speed unlimited et and de base tele tv television cable " +
 	"cables gratuit inclus incluse included fi")
 
-// itemsAlone calls f for internet and cable that are a line of a list by themselves, "- Internet haute vitesse", and
-// for "éclairé" that is: what is bright is "bien éclairé".
+// itemsAlone calls f for internet, cable and hot water that are a line of a list by themselves, "- Internet haute
+// vitesse", and for "éclairé" that is: what is bright is "bien éclairé".
 func (p *Prose) itemsAlone(f func(what utility, yes bool, from, to int)) {
 	for i := range p.words {
 		if i == 0 || !p.words[i].line {
@@ -14,7 +14,7 @@ func (p *Prose) itemsAlone(f func(what utility, yes bool, from, to int)) {
 		k := p.passBullet(i)
 		what, last := p.thing(k)
 		lit := litWords[p.word(k)]
-		if what != internet && what != cable && !lit || k >= len(p.words) || p.words[k].line && k > i {
+		if what != internet && what != cable && what != hotWater && !lit || k >= len(p.words) || p.words[k].line && k > i {
 			continue
 		}
 		if lit {
@@ -29,14 +29,34 @@ func (p *Prose) itemsAlone(f func(what utility, yes bool, from, to int)) {
 			continue
 		}
 		for n := k; n < end; n++ {
-			if thing, to := p.thing(n); thing == internet || thing == cable {
-				f(thing, true, n, to)
+			if thing, to := p.thing(n); thing == internet || thing == cable || thing == hotWater {
+				f(thing, thing != hotWater || !p.underTenant(i), n, to)
 			}
 		}
 		if lit {
 			f(what, true, k, k)
 		}
 	}
+}
+
+// underTenant tells whether the line at i is in a list under a heading of what the tenant pays: "À la charge du
+// locataire :".
+func (p *Prose) underTenant(i int) bool {
+	for k := i - 1; k > 0 && k >= i-60; k-- {
+		if p.sym(k) != ':' || !p.stop(k+1) {
+			continue
+		}
+		for k--; k >= 0 && k >= i-72; k-- {
+			if tenants[p.word(k)] || inclusionWords[p.word(k)] == saysCharge || inclusionWords[p.word(k)] == saysExcluded {
+				return true
+			}
+			if p.words[k].line {
+				break
+			}
+		}
+		return false
+	}
+	return false
 }
 
 // answered calls f for each thing that "yes" or "no" answers as on a form: "Chauffage : oui", "Hydro - NO", "internet

@@ -71,7 +71,7 @@ func Read(plain string) *Prose {
 			space = true
 			i++
 			continue
-		case c == '\'':
+		case c == '\'', c == ',' && elided(s, i): // "salle d,entraînement"
 			i++
 			continue
 		}
@@ -125,6 +125,12 @@ func Read(plain string) *Prose {
 	p.answerQuestions()
 	p.dropPage()
 	return p
+}
+
+// elided tells whether the comma at i is a slip of the apostrophe behind "d" or "l", on the key beside it.
+func elided(s string, i int) bool {
+	c := char(s, i-1)
+	return (c == 'd' || c == 'l') && isLetter(char(s, i+1)) && char(s, i-2) == ' '
 }
 
 // addWhole adds the words that a short form at t stands for, which ends at the byte end. Each has all of its bytes.
