@@ -481,13 +481,17 @@ const mostTenants = 1000 // of which one is chosen from a list; where there are 
 export const readTenants = (signal?: AbortSignal) =>
   readTo(mostTenants, (c) => answer(api.GET('/tenants', { params: { query: query({}, c, 200) }, signal })))
 
-export const useTenants = () =>
-  useQuery({
+/** useTenants are those that a caller may choose from; a key of a tenant may list none. */
+export function useTenants() {
+  const own = useSession().data?.caller?.tenant
+  return useQuery({
     queryKey: ['tenants'],
     queryFn: ({ signal }) => readTenants(signal),
+    enabled: !own,
     staleTime: 12 * tick,
-    retry: false, // keys of a tenant may not list them
+    retry: false,
   })
+}
 
 /** useTenantList are the tenants page by page, with what each may have. */
 export const useTenantList = () =>

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 
 import type { Schemas } from '../api/client'
-import { useCampaigns, useShares } from '../api/queries'
+import { useCampaigns, useSession, useShares } from '../api/queries'
 import { count } from '../say/format'
 import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
@@ -93,7 +93,7 @@ export function Campaigns() {
 function Shares() {
   const { say, language } = useSay()
   const t = say.outreach
-  const asked = useShares(true)
+  const asked = useShares(!useSession().data?.caller?.tenant)
   const shares = asked.data?.items ?? []
   const n = (v: number) => count(v, language)
   if (shares.length === 0) return null
