@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -477,6 +478,11 @@ func message(m contract.CrawledPage) []byte {
 	return bytes.TrimRight(b.Bytes(), "\n")
 }
 
+// seenLinks are sets for the addresses of a page, of which those of usual pages are used again.
+var seenLinks = sync.Pool{New: func() any { return make(map[string]struct{}, seenMost/4) }}
+
+const seenMost = 1000 // addresses
+
 // links resolves the addresses of a page and returns those in scope, each once.
 func (s *shard) links(at, charset string, p page.Reading) []crawl.Link {
 	base, err := web.NewBase(at)
@@ -484,17 +490,26 @@ func (s *shard) links(at, charset string, p page.Reading) []crawl.Link {
 		return nil
 	}
 	base = base.Rebase(p.Base).Encoded(charset)
-	links, seen := make([]crawl.Link, 0, len(p.Links)), make(map[string]bool, len(p.Links))
-	size := 0
+	links, size := make([]crawl.Link, 0, len(p.Links)), 0
+	seen, _ := seenLinks.Get().(map[string]struct{})
+	defer func() {
+		if len(seen) <= seenMost {
+			clear(seen)
+			seenLinks.Put(seen)
+		}
+	}()
 	for _, l := range p.Links {
 		if l.Nofollow && s.run.Settings.Nofollow {
 			continue
 		}
 		a, ok := base.Resolve(l.Href)
-		if !ok || seen[a.URL] || !s.scope.Has(a) || !s.run.Settings.IncludeDocuments && crawl.IsDocument(a.Path) {
+		if !ok || !s.scope.Has(a) || !s.run.Settings.IncludeDocuments && crawl.IsDocument(a.Path) {
 			continue
 		}
-		seen[a.URL] = true
+		if _, known := seen[a.URL]; known {
+			continue
+		}
+		seen[a.URL] = struct{}{}
 		raw := ""
 		if l.Href != a.URL {
 			raw = cut(l.Href, maxRawLink)

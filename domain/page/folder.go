@@ -2,6 +2,7 @@ package page
 
 import (
 	"bytes"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 
@@ -14,7 +15,7 @@ type folder struct {
 	most  int  // bytes
 	keep  bool // capitals stay
 	space bool // white space waits to be written
-	wide  bool // some of it is not ASCII
+	wide  bool // some of it may not be in NFC
 }
 
 // full says that there was more text than there may be.
@@ -62,25 +63,8 @@ func (f *folder) add(t []byte) {
 	}
 	b, gap := f.b, f.space
 	for i := 0; i < len(t) && len(b) <= f.most; {
-		c := folded[t[i]]
-		switch c {
-		case ' ':
-			gap = true
-			i++
-			continue
-		case drop:
-			i++
-			continue
-		}
-		if c < utf8.RuneSelf {
-			if f.keep {
-				c = t[i]
-			}
-			i++
-			if gap && len(b) > 0 {
-				b = append(b, ' ')
-			}
-			gap, b = false, append(b, c)
+		if folded[t[i]] < utf8.RuneSelf {
+			i += f.ascii(&b, t[i:], &gap)
 			continue
 		}
 		r, size := utf8.DecodeRune(t[i:])
@@ -97,9 +81,44 @@ func (f *folder) add(t []byte) {
 		if gap && len(b) > 0 {
 			b = append(b, ' ')
 		}
-		gap, f.wide, b = false, true, utf8.AppendRune(b, r)
+		gap, f.wide, b = false, f.wide || composes(r), utf8.AppendRune(b, r)
 	}
 	f.b, f.space = b, gap
+}
+
+// ascii adds to b what t begins with, up to the first byte that is not ASCII, and returns how many bytes that were. gap
+// says that white space waits to be written.
+func (f *folder) ascii(b *[]byte, t []byte, gap *bool) (read int) {
+	at, space := len(*b), *gap
+	room := min(len(t), f.most+1-at) + 1 // a space in front is all that is added
+	out := slices.Grow(*b, room)[:at+room]
+	for ; read < len(t) && at <= f.most; read++ {
+		c := folded[t[read]]
+		if c <= ' ' {
+			space = space || c == ' '
+			continue
+		}
+		if c >= utf8.RuneSelf {
+			break
+		}
+		if space && at > 0 {
+			out[at] = ' '
+			at++
+		}
+		if f.keep {
+			c = t[read]
+		}
+		out[at], space = c, false
+		at++
+	}
+	*b, *gap = out[:at], space
+	return read
+}
+
+// composes says that NFC may change a character, or what stands before it. It changes none below U+0300, which are those
+// of most languages of Europe, and no dash and no quotation mark that texts have besides.
+func composes(r rune) bool {
+	return r >= 0x300 && (r < 0x2010 || r > 0x2027) && r != '€'
 }
 
 // drop marks a byte that no text has.

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/mtlrent/conveyor/domain/page"
 	"github.com/mtlrent/conveyor/internal/servicetest"
@@ -224,6 +225,18 @@ func tokens(body []byte) (hrefs []string, text string) {
 						hrefs = append(hrefs, href)
 					}
 				}
+			}
+		}
+	}
+}
+
+// Text is in NFC, where its letters need no look at it, and where they do.
+func TestTextIsNFC(t *testing.T) {
+	t.Parallel()
+	for c := rune(0xa0); c <= 0x2200; c++ {
+		for _, text := range []string{"e" + string(c) + "e", string(c) + "\u0301", "å\u0301 " + string(c)} {
+			if got := page.Read([]byte(text), page.ReadOptions{Text: true}).Text; !norm.NFC.IsNormalString(got) {
+				t.Errorf("%+q: %+q", text, got)
 			}
 		}
 	}
