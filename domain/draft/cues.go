@@ -134,6 +134,12 @@ var (
 	// Before it: it is the price of so many pieces, "buy 5+", "10 or more", "5-9".
 	tier = regexp.MustCompile(`\d ?(?:\+|(?:or|and) (?:more|up)|oder mehr|ou plus|o más|ou mais|[-–] ?\d+)` +
 		`(?: \pL{1,6}\.?)?:? *$`)
+	// After it: it is for members only, "for members", and at the end of its line "Clubcard price".
+	forMembers = regexp.MustCompile(`^(?:(?:only )?(?:for|für|pour|para|per|voor|för|til|dla|pro) (?:\pL{1,6} )?` +
+		`(?:members?|\pL*mitglieder\pL*|membres?|adhérents?|abonnés?|soci|soci[oa]s?|leden|medlem\pL*|członk\pL*|` +
+		`clubcard)(?:[^\pL]|$)` +
+		`|(?:club[- ]?card|members?|mitglieder|medlem\pL*|leden|klub)[-' ]?s? ?(?:only|price|preis|pris|prijs)$)` +
+		`|^会員(?:価格|限定)`)
 	// Before it: it is the lowest price of the last 30 days, which the law of the EU wants beside a reduced one.
 	ofDays = regexp.MustCompile(`30\D{0,12}(?:days?|tage?n?|jours|d[ií]as|giorni|dn[iíůy]|dag\pL*|päiv\pL*|pv|nap\pL*|` +
 		`zile|dien\pL*|päev\pL*|dana|дн\pL+|ημ[εέ]ρ\pL+|gün)`)
@@ -156,6 +162,7 @@ func (p *page) cued(before, after string) float64 {
 		points += p.w[priceCueWas]
 	}
 	if containsAny(before, cuesMember) && !containsAny(before, cuesNoMember) ||
+		forMembers.MatchString(strings.TrimLeft(after, " (*")) && !containsAny(after, cuesNoMember) ||
 		containsAny(before, cuesExtra) || containsAny(before, cuesExtraFurther) || tier.MatchString(before) {
 		points += p.w[priceCueExtra]
 	} else if points == 0 && slices.Contains(cuesPrice, label) {
