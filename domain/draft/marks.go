@@ -33,10 +33,11 @@ const (
 	option                    // named variant, swatch, option, size
 	cut                       // named discount: beside price the price, else the reduction
 	numbers                   // named sku, article number …
+	aloud                     // for screen readers only, and apart from the text beside it
 )
 
 // notInherited are the marks that hold for an element only, and not for those within.
-const notInherited = fraction | titled | brands | stocks | numbers
+const notInherited = fraction | titled | brands | stocks | numbers | aloud
 
 // words maps the words of class names, identifiers and such to their marks, in the languages in which shops write them.
 var words = func() map[string]mark {
@@ -172,7 +173,9 @@ func nameMarks(s string) mark {
 		switch lower {
 		case "hidden", "hide", "d-none", "display-none", "invisible", "none", "hideme", "nodisplay", "no-display":
 			m |= veiled
-		case "visually-hidden", "overflow-hidden", "text-hidden": // read out, or cut off
+		case "visually-hidden", "sr-only", "screen-reader-text":
+			m |= aloud
+		case "overflow-hidden", "text-hidden": // cut off
 		case "line-through", "text-line-through", "u-strike":
 			m |= struck
 		default:

@@ -142,7 +142,8 @@ func (w *pageWalk) open(n *html.Node, own mark, parent int) int {
 		w.line = true
 	case w.endsInDigit() && w.cents(n, own, parent): // "12" and <sup>99</sup>
 		w.text.WriteByte('.')
-	case w.endsInDigit() && begins(n), w.endsInSymbol() && complete(n), w.endsInWord() && beginsLabel(n):
+	case w.endsInDigit() && begins(n), w.endsInSymbol() && complete(n), w.endsInWord() && beginsLabel(n),
+		own&aloud != 0 && w.endsInWord() && !w.endsInDigit():
 		w.space = true
 	}
 	e.start = w.text.Len()

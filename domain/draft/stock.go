@@ -206,6 +206,9 @@ func inStock(line string) (in, out bool) {
 				continue
 			}
 			before := clause[:n]
+			if endsSoon(before) {
+				return false, true
+			}
 			before = before[strings.LastIndexByte(before, ':')+1:]
 			switch {
 			case !denied(before, w):

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/net/html/atom"
 )
@@ -32,6 +33,20 @@ var nearly = []string{"almost", "nearly", "often", "soon", "before it is", "befo
 	"oft", "presque", "bientôt", "quasi",
 	"presto", "casi", "pronto", "quase", "bijna", "prawie", "téměř", "takmer", "snart",
 	"nästan", "næsten", "nesten", "melkein", "lähes", "почти", "majdnem", "aproape"}
+
+// soonWords say before one of inWords that it is not yet: "Pronto estarán en stock".
+var soonWords = wordSet("soon bald demnächst pronto bientôt presto breve binnenkort wkrótce snart kohta brzy čoskoro скоро")
+
+// endsSoon says that one of the last two words of a text is one of soonWords.
+func endsSoon(before string) bool {
+	words := strings.Fields(before)
+	for _, w := range words[max(len(words)-2, 0):] {
+		if soonWords[strings.Trim(w, "()\"'*-–¡")] {
+			return true
+		}
+	}
+	return false
+}
 
 // conditions begin sentences about what happens when something is sold out.
 var conditions = []string{"if", "when", "once", "in case", "items", "products", "wenn", "falls", "sollte*", "sofern",
@@ -115,13 +130,17 @@ func ofWhole(lower, name string) bool {
 
 // outNames are the parts of the product's names that have the words for sold out in them, lower case, each with the
 // word that follows: "sold out tour" of "Sold Out Tour T-Shirt". Words that nothing follows, or a sign, are no part of a
-// name, "Lamp – Sold out", nor are those that stand out, "SOLD OUT Lamp".
+// name, "Lamp – Sold out", nor are those that stand out, "SOLD OUT Lamp", nor those that another of the names has not.
 func outNames(names []string) []string {
 	var out []string
 	for _, name := range names {
 		as := name
 		name = strings.ToLower(name)
 		start, end := outAt(name)
+		for start >= 0 && goesOn(name, end) { // "Ausverkaufte Träume"
+			_, size := utf8.DecodeRuneInString(name[end:])
+			end += size
+		}
 		if start < 0 || !strings.HasPrefix(name[end:], " ") || len(as) == len(name) && shouted(as[start:end], as[end:]) {
 			continue
 		}
@@ -129,12 +148,26 @@ func outNames(names []string) []string {
 		if next < 0 {
 			next = len(name) - end - 1
 		}
-		if next > 0 && !behindOut[name[end+1:end+1+next]] {
+		if next > 0 && !behindOut[name[end+1:end+1+next]] && !calledWithout(names, name[:start]+name[end:]) {
 			out = append(out, name[start:end+1+next])
 		}
 	}
 	return out
 }
+
+// calledWithout says that one of the names is what is left of another without the words for sold out, or begins with it.
+func calledWithout(names []string, rest string) bool {
+	rest = labelKey(rest)
+	return slices.ContainsFunc(names, func(name string) bool {
+		tail, ok := strings.CutPrefix(labelKey(name), rest)
+		return ok && rest != "" && (tail == "" || tail[0] == ' ')
+	})
+}
+
+// outAhead are the words for sold out that are before no noun in their languages: a name that begins with one says that
+// the product is, "Ausverkauft Lampe", but where it can be bought.
+var outAhead = wordSet(`ausverkauft vergriffen agotado agotada agotados agotadas esgotado esgotada esaurito esaurita épuisé
+	épuisée uitverkocht udsolgt utsolgt slutsåld slutsålt loppuunmyyty vyprodáno vypredané elfogyott tükendi rasprodano`)
 
 // behindOut are words that go on with a statement: "sold out online".
 var behindOut = wordSet("online at in until till for on and again now bis im und en et y e em i w v")
@@ -148,6 +181,9 @@ func shouted(words, behind string) bool {
 // withoutName cuts out of a line, lower case, what is a part of the product's name.
 func (p *page) withoutName(line string) string {
 	for _, part := range p.outNames {
+		if first, _, _ := strings.Cut(part, " "); outAhead[first] && !p.sells() {
+			continue
+		}
 		line = strings.ReplaceAll(line, part, "")
 	}
 	return line
