@@ -23,7 +23,9 @@ func (p *page) brandOf(products []*markup.Item, meta map[string][]string, found 
 			categories[key] = !strings.Contains(" "+labelKey(p.name)+" ", " "+key+" ")
 		}
 	}
-	p.cutBrands(categories)
+	if crumbs == nil || len(crumbs.Value) > 2 { // the only one behind the shop's first page is what its products are
+		p.cutBrands(categories)
+	}
 	var c claims
 	for _, i := range products {
 		c.add(maker(i.Text("brand")), p.w[brandData], sourceOf(i))
@@ -151,7 +153,7 @@ func (p *page) cutBrands(categories map[string]bool) {
 		if e.tag != atom.A || e.marks&crumbs == 0 || e.end-e.start > 60 {
 			continue
 		}
-		if behind, ok := crumbBrand(strings.ToLower(attr(e.node, "href"))); ok && behind == bare(p.of(i)) {
+		if behind, ok := crumbBrand(strings.ToLower(attr(e.node, "href"))); ok && behind == bare(p.of(i)) && !p.isWare(p.of(i)) {
 			delete(categories, labelKey(p.of(i)))
 		}
 	}
@@ -178,7 +180,7 @@ func (p *page) linkedBrands(c *claims, categories map[string]bool) {
 			v = p.logo(i)
 		}
 		key := labelKey(v)
-		if v == "" || isLabel(v) || categories[key] || digits(v) == len(v) {
+		if v == "" || isLabel(v) || categories[key] || digits(v) == len(v) || p.isWare(v) {
 			continue
 		}
 		_, crumb := crumbBrand(href)
@@ -190,6 +192,26 @@ func (p *page) linkedBrands(c *claims, categories map[string]bool) {
 			c.add(v, p.w[brandLink], Page)
 		}
 	}
+}
+
+// isWare says that a word is several of what the product's name says that it is: "Lampen", of "Tischlampe Mira".
+func (p *page) isWare(s string) bool {
+	key := labelKey(s)
+	if strings.Contains(key, " ") {
+		return false
+	}
+	for _, end := range []string{"s", "es", "n", "en", "er", "e", "i", "r", "ar"} {
+		one, ok := strings.CutSuffix(key, end)
+		if !ok || len(one) < 4 {
+			continue
+		}
+		for w := range strings.FieldsSeq(labelKey(p.name)) {
+			if w != key && (strings.HasSuffix(w, one) || strings.HasSuffix(w, one+"a") || strings.HasSuffix(w, one+"e")) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // linkedInTitle is the text of a link to another page with which the product's name begins: <h1><a

@@ -184,6 +184,18 @@ func TestBrands(t *testing.T) {
 			</ol><a href="/brand/lumen">Lumen</a><h1>Lumen lamp</h1>`, "Lumen"},
 		{"a category that a label names", `<ol class="breadcrumb"><li><a href="/">Home</a></li><li><a href="/lumen">Lumen</a></li>
 			</ol><h1>Lamp</h1><p>Brand: Lumen</p>`, "Lumen"},
+		{"a maker's path to several of the kind", `<a href="/hersteller/lampen">Lampen</a><h1>Tischlampe Mira</h1>`, ""},
+		{"such a path in the breadcrumbs", `<nav class="breadcrumb"><a href="/">Start</a> <a href="/hersteller/lampen">Lampen</a>
+			</nav><h1>Tischlampe Mira</h1>`, ""},
+		{"such a path in French", `<a href="/marque/chaises">Chaises</a><h1>Chaise bistrot</h1>`, ""},
+		{"such a path in Italian", `<a href="/marca/lampade">Lampade</a><h1>Lampada da tavolo</h1>`, ""},
+		{"a brand that is no kind of the product", `<a href="/hersteller/lampen-welt">Lampen-Welt</a><h1>Tischlampe Mira</h1>`,
+			"Lampen-Welt"},
+		{"the shop's name behind a label", `<h1>Lamp</h1><p>Brand: <a href="/acme">Acme</a></p><p>Product code: LW-210</p>`,
+			"Acme"},
+		{"a producer", `<h1>Red wine</h1><p>Producer: Hollow Creek</p>`, "Hollow Creek"},
+		{"the only breadcrumb, under a maker's path", `<nav class="breadcrumb"><a href="/">Start</a>
+			<a href="/hersteller/lampen">Lampen</a></nav><h1>Linea</h1><p>Stands 140 cm tall</p>`, ""},
 		{"Japanese brackets", `<h1>Lamp</h1><p>ブランド：【Lumen】</p>`, "Lumen"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -107,7 +107,8 @@ var labels = func() map[string]label {
 		"vörumerki", "廠牌", "牌子", "品牌名稱", "品牌名称", "ブランド名", "브랜드명",
 		"thương hiệu", "ยี่ห้อ", "แบรนด์", "márka", "brend", "znamka", "zīmols")
 	add("brand", labelLikely,
-		"manufacturer", "hersteller", "fabricant", "produttore", "fabricante", "producent", "výrobce",
+		"manufacturer", "producer", "hersteller", "erzeuger", "fabricant", "producteur", "produttore", "productor",
+		"produtor", "fabricante", "producent", "výrobce",
 		"výrobca", "producator", "producător", "gyártó", "valmistaja", "tillverkare", "fabrikant", "производитель",
 		"виробник",
 		"メーカー", "製造元", "maker", "publisher", "verlag", "éditeur", "editore", "editorial", "mfg", "κατασκευαστής",
@@ -170,7 +171,8 @@ func (p *page) labelOf(s string) (label, bool) {
 	if n := strings.IndexByte(s, '('); !ok && n > 0 {
 		l, ok = labelFor(s[:n])
 	}
-	if !ok && p.site != "" && bytes.Contains(key, []byte(p.site)) {
+	value := strings.ContainsAny(strings.TrimRight(s, " :"), ":") // "Manufacturer: Acme" is more than a label
+	if !ok && !value && p.site != "" && bytes.Contains(key, []byte(p.site)) {
 		l, ok = labels[fold(strings.ReplaceAll(string(key), p.site, ""))]
 	}
 	return l, ok
