@@ -113,7 +113,7 @@ func isNamed(key string) bool {
 const longestName = 600
 
 // seenMarks are the marks of the names and styles that were read before: a page repeats few.
-type seenMarks struct{ names, styles map[string]mark }
+type seenMarks struct{ names, words, styles map[string]mark }
 
 // seenOr reads a text by a function, unless it was read before.
 func seenOr(seen map[string]mark, s string, read func(string) mark) mark {
@@ -145,7 +145,7 @@ func marksOf(n *html.Node, seen seenMarks) mark {
 		case a.Key == "type" && n.DataAtom == atom.Input && strings.EqualFold(a.Val, "hidden"):
 			m |= hidden
 		case isNamed(a.Key) && len(a.Val) < longestName:
-			m |= seenOr(seen.names, a.Val, nameMarks)
+			m |= seen.namesMarks(a.Val)
 		}
 	}
 	return m
@@ -169,44 +169,63 @@ func styleMarks(s string) mark {
 func nameMarks(s string) mark {
 	var m mark
 	for name := range strings.FieldsSeq(s) {
-		lower := strings.ToLower(name)
-		switch lower {
-		case "hidden", "hide", "d-none", "display-none", "invisible", "none", "hideme", "nodisplay", "no-display":
-			m |= veiled
-		case "visually-hidden", "sr-only", "screen-reader-text":
-			m |= aloud
-		case "overflow-hidden", "text-hidden": // cut off
-		case "line-through", "text-line-through", "u-strike":
-			m |= struck
-		default:
-			if strings.HasSuffix(lower, "-hidden") || strings.HasSuffix(lower, "-hide") ||
-				strings.HasSuffix(lower, "-invisible") {
-				m |= veiled
-			}
-		}
-		own, last, before := mark(0), "", ""
-		for _, w := range split(name) {
-			own |= words[w] | words[before+last+w]
-			if last != "" {
-				own |= words[last+w]
-			}
-			before, last = last, w
-		}
-		switch {
-		case own&cut != 0 && own&costs != 0:
-			own = own&^cut | now
-		case own&cut != 0:
-			own = own&^cut | was
-		}
-		if own&(main|buys) != 0 { // product-header, add-to-basket
-			own &^= chrome
-		}
-		if strings.Contains(lower, "incl") { // price-including-tax
-			own &^= extra
-		}
-		m |= own
+		m |= wordMarks(name)
 	}
 	return m
+}
+
+// namesMarks is nameMarks of a page, which has few words of many names.
+func (seen seenMarks) namesMarks(s string) mark {
+	m, ok := seen.names[s]
+	if ok {
+		return m
+	}
+	for name := range strings.FieldsSeq(s) {
+		m |= seenOr(seen.words, name, wordMarks)
+	}
+	seen.names[s] = m
+	return m
+}
+
+// wordMarks reads one of the names that white space parts.
+func wordMarks(name string) mark {
+	var m mark
+	lower := strings.ToLower(name)
+	switch lower {
+	case "hidden", "hide", "d-none", "display-none", "invisible", "none", "hideme", "nodisplay", "no-display":
+		m |= veiled
+	case "visually-hidden", "sr-only", "screen-reader-text":
+		m |= aloud
+	case "overflow-hidden", "text-hidden": // cut off
+	case "line-through", "text-line-through", "u-strike":
+		m |= struck
+	default:
+		if strings.HasSuffix(lower, "-hidden") || strings.HasSuffix(lower, "-hide") ||
+			strings.HasSuffix(lower, "-invisible") {
+			m |= veiled
+		}
+	}
+	own, last, before := mark(0), "", ""
+	for _, w := range split(name) {
+		own |= words[w] | words[before+last+w]
+		if last != "" {
+			own |= words[last+w]
+		}
+		before, last = last, w
+	}
+	switch {
+	case own&cut != 0 && own&costs != 0:
+		own = own&^cut | now
+	case own&cut != 0:
+		own = own&^cut | was
+	}
+	if own&(main|buys) != 0 { // product-header, add-to-basket
+		own &^= chrome
+	}
+	if strings.Contains(lower, "incl") { // price-including-tax
+		own &^= extra
+	}
+	return m | own
 }
 
 // split cuts a name into its words, lower case.

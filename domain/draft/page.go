@@ -84,7 +84,7 @@ const maxDepth = 512
 // newPage lays a document out.
 func newPage(w weights, doc *html.Node, base *url.URL) *page {
 	p := &page{w: w, base: base, site: siteOf(base.Hostname()), title: -1, button: -1}
-	walk := pageWalk{p: p, seen: seenMarks{names: map[string]mark{}, styles: map[string]mark{}}}
+	walk := pageWalk{p: p, seen: seenMarks{map[string]mark{}, map[string]mark{}, map[string]mark{}}}
 	walk.node(doc, -1, 0)
 	p.text = walk.text.String()
 	return p
