@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/internal/sharedtest"
 )
@@ -166,9 +169,7 @@ func TestVerdicts(t *testing.T) {
 	for _, c := range []campaign.Class{
 		campaign.ClassNone, campaign.ClassUnknown, campaign.ClassRecipient, campaign.ClassContent, "odd",
 	} {
-		if c.MayRetry() {
-			t.Errorf("class %q may be retried", c)
-		}
+		assert.False(t, c.MayRetry(), c)
 	}
 }
 
@@ -237,29 +238,17 @@ func TestWait(t *testing.T) {
 	t.Parallel()
 	pair := campaign.JudgeError(400, campaign.APIError{Code: 131056})
 	for n, want := range []time.Duration{4, 4, 16, 64, 256, 600, 600} {
-		if got := pair.Wait(n, 0); got != want*time.Second {
-			t.Errorf("wait %d = %s; want %s", n, got, want*time.Second)
-		}
+		assert.Equal(t, want*time.Second, pair.Wait(n, 0), n)
 	}
-	if got := pair.Wait(1, 0.5); got != 4500*time.Millisecond {
-		t.Errorf("with dice: %s", got)
-	}
+	require.Equal(t, 4500*time.Millisecond, pair.Wait(1, 0.5), "with dice")
 	if got := pair.Wait(100_000, 0.99); got < 600*time.Second || got > 750*time.Second {
 		t.Errorf("a long row: %s", got)
 	}
-	if got := (campaign.Verdict{}).Wait(3, 0.5); got != 0 {
-		t.Errorf("none: %s", got)
-	}
+	require.Zero(t, campaign.Verdict{}.Wait(3, 0.5))
 	a := campaign.Answer{Status: 429, Error: &campaign.APIError{Code: 80007}, After: 2 * time.Hour}
-	if got := campaign.Judge(a).Wait(1, 0); got != 2*time.Hour {
-		t.Errorf("a wait that the answer asks for: %s", got)
-	}
+	require.Equal(t, 2*time.Hour, campaign.Judge(a).Wait(1, 0), "a wait that the answer asks for")
 	a.After = time.Second
-	if got := campaign.Judge(a).Wait(1, 0); got != 30*time.Second {
-		t.Errorf("a shorter one: %s", got)
-	}
+	require.Equal(t, 30*time.Second, campaign.Judge(a).Wait(1, 0), "a shorter one")
 	a = campaign.Answer{Status: 400, Error: &campaign.APIError{Code: 131026}, After: time.Hour}
-	if got := campaign.Judge(a).Wait(1, 0); got != 0 {
-		t.Errorf("a wait with nothing to try again: %s", got)
-	}
+	require.Zero(t, campaign.Judge(a).Wait(1, 0), "a wait with nothing to try again")
 }

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/contact"
 )
 
@@ -49,9 +51,7 @@ func BenchmarkParse(b *testing.B) {
 			for b.Loop() {
 				for _, c := range f.chunks {
 					part := bytes.NewReader(data[c.Offset : c.Offset+c.Length])
-					if err := f.plan.Parse(part, c, func(contact.Row) error { return nil }); err != nil {
-						b.Fatal(err)
-					}
+					require.NoError(b, f.plan.Parse(part, c, func(contact.Row) error { return nil }))
 				}
 			}
 			b.ReportMetric(float64(len(f.rows))*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
@@ -70,15 +70,11 @@ func BenchmarkXLSX(b *testing.B) {
 	data := workbook(rows.String())
 	src, size := bytes.NewReader(data), int64(len(data))
 	plan, err := contact.Sniff(src, size, contact.Options{Region: "CA"})
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	b.ReportAllocs()
 	for b.Loop() {
 		text, err := plan.Open(src, size)
-		if err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
 		if _, err := io.Copy(io.Discard, text); err != nil {
 			b.Fatal(err)
 		}

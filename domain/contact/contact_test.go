@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/domain/contact"
@@ -32,9 +33,7 @@ type file struct {
 func importFile(t testing.TB, data []byte, o contact.Options) file {
 	t.Helper()
 	f, err := tryImport(t, data, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	storedPlan(t, f.plan)
 	return f
 }
@@ -82,9 +81,7 @@ func tryImport(t testing.TB, data []byte, o contact.Options) (f file, err error)
 		}
 	}
 	for i, r := range f.rows {
-		if r.Number != int64(i+1) {
-			t.Fatalf("row %d has number %d", i+1, r.Number)
-		}
+		require.Equal(t, int64(i+1), r.Number, i+1)
 	}
 	if read := f.end.Row - 1; read != int64(f.valid+f.invalid+f.duplicate) || read != int64(len(f.rows)) {
 		t.Fatalf("read %d, valid %d, invalid %d, duplicate %d", read, f.valid, f.invalid, f.duplicate)
@@ -114,13 +111,9 @@ func (f file) String() string {
 // refused checks that an error is final and says so much.
 func refused(t *testing.T, err error, words ...string) {
 	t.Helper()
-	if class, _ := fault.Of(err); class != fault.Invalid {
-		t.Fatalf("error %v of class %q, want invalid", err, class)
-	}
+	require.Equal(t, fault.Invalid, fault.ClassOf(err))
 	for _, w := range words {
-		if !strings.Contains(err.Error(), w) {
-			t.Errorf("error %q does not say %q", err, w)
-		}
+		assert.Contains(t, err.Error(), w)
 	}
 }
 
@@ -156,9 +149,7 @@ func TestKey(t *testing.T) {
 	}
 	mac := hmac.New(sha256.New, []byte("a key"))
 	mac.Write(a[:])
-	if got := contact.NewPads([]byte("a key")).Keyed(a[:]); !bytes.Equal(got, mac.Sum(nil)) {
-		t.Errorf("the keyed digest %x is no HMAC", got)
-	}
+	require.Equal(t, mac.Sum(nil), contact.NewPads([]byte("a key")).Keyed(a[:]), "the keyed digest")
 	if got := (contact.Pads{}).Keyed(a[:]); got != nil {
 		t.Errorf("without a key a digest is %x", got)
 	}

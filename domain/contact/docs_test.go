@@ -2,8 +2,10 @@ package contact_test
 
 import (
 	"regexp"
-	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/internal/sharedtest"
 )
@@ -16,11 +18,7 @@ func TestCodes(t *testing.T) {
 	docs := sharedtest.Read(t, "../../docs/contacts.md")
 	codes := regexp.MustCompile(`(?m)^\s+Code\w+\s+= "(\w+)"`).FindAllSubmatch(source, -1)
 	for _, code := range codes {
-		if !strings.Contains(string(docs), "`"+string(code[1])+"`") {
-			t.Errorf("docs/contacts.md does not explain %s", code[1])
-		}
+		assert.Contains(t, string(docs), "`"+string(code[1])+"`", code[1])
 	}
-	if len(codes) < 15 {
-		t.Errorf("only %d codes were found", len(codes))
-	}
+	require.GreaterOrEqual(t, len(codes), 15)
 }

@@ -3,9 +3,11 @@ package contact_test
 import (
 	"bytes"
 	"encoding/csv"
-	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/domain/contact"
 )
@@ -15,19 +17,13 @@ func errorsCSV(t testing.TB, f file) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	w, err := contact.NewErrorsWriter(&out, f.plan.Format.Columns)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, r := range f.rows {
 		if !r.Valid() {
-			if err := w.Write(r.Line, r.Record, r.Problems); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, w.Write(r.Line, r.Record, r.Problems))
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.Close())
 	return out.Bytes()
 }
 
@@ -54,9 +50,7 @@ func TestErrorsAgain(t *testing.T) {
 	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(out, []byte("\uFEFF"))))
 	r.FieldsPerRecord = -1
 	records, err := r.ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, record := range records {
 		for _, cell := range record {
 			if cell != "" && strings.ContainsAny(cell[:1], "=+-@\t\r") && strings.Trim(cell[1:], "0123456789") != "" {
@@ -73,9 +67,7 @@ func TestErrorsAgain(t *testing.T) {
 		if was.Problems[0].Code == contact.CodeQuote {
 			continue
 		}
-		if !reflect.DeepEqual(codes(r), codes(was)) {
-			t.Errorf("row %d: %v, was %v", i+1, codes(r), codes(was))
-		}
+		assert.Equal(t, codes(was), codes(r), i+1)
 	}
 
 	// Mended as in a spreadsheet, which keeps all other cells as they are.
@@ -115,9 +107,7 @@ func TestErrorsTwice(t *testing.T) {
 		"remove the sign\"\n" +
 		"514,5145550125,4,,too_many_columns,\"the row has 7 cells, and the header 6: cell 7 is \"\"more\"\"; put quotes around a cell " +
 		"that has a delimiter in it\",more\n"
-	if got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
+	require.Equal(t, want, got)
 	if again := importFile(t, []byte("Name,Phone\nZo\uFFFD,5145550123\n"), contact.Options{}); again.valid != 1 {
 		t.Errorf("a file of others: %s", again)
 	}
@@ -142,14 +132,10 @@ func TestWriterIsReadAgain(t *testing.T) {
 	if err == nil {
 		err = w.Close()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	src := bytes.NewReader(b.Bytes())
 	plan, err := contact.Sniff(src, src.Size(), contact.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	rows, err := plan.Preview(src, src.Size(), 2)
 	if err != nil || len(rows) != 1 || len(rows[0].Problems) > 0 {
 		t.Fatalf("Preview = %+v, %v", rows, err)
@@ -158,9 +144,7 @@ func TestWriterIsReadAgain(t *testing.T) {
 		Key: "+15145550123", Phone: "+15145550123", Country: "CA", Name: "=Zoé, \"Z\"", Tags: []string{"a", "b"},
 		Fields: map[string]string{"mobile": "+1 no phone", "city": "Montréal\nQC"},
 	}
-	if got := rows[0].Contact; !reflect.DeepEqual(got, want) {
-		t.Errorf("read %+v, want %+v", got, want)
-	}
+	require.Equal(t, want, rows[0].Contact)
 }
 
 // A file of refused rows comes back from a spreadsheet with all of its digits, and, refused again, as it was.
@@ -176,9 +160,7 @@ func TestErrorsInSpreadsheet(t *testing.T) {
 	for range 2 {
 		r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(out, []byte("\uFEFF"))))
 		records, err := r.ReadAll()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for i, want := range []string{"'+447911123456", "'+6593123456", "'447911123456", "'0612345678", "5145550123", "0", "''=x", "4.5", "'00"} {
 			if got := records[i+1]; got[0] != want || got[2] != want {
 				t.Errorf("%q is written as %q", cells[i], got)
@@ -192,7 +174,5 @@ func TestErrorsInSpreadsheet(t *testing.T) {
 	if got := mended.rows[0].Contact; got.Phone != "+447911123456" || got.Fields["code"] != "+447911123456" {
 		t.Errorf("mended %+v", mended.rows[0])
 	}
-	if got := mended.rows[1].Contact.Phone; got != "+6593123456" {
-		t.Errorf("mended %q", got)
-	}
+	require.Equal(t, "+6593123456", mended.rows[1].Contact.Phone, "mended")
 }

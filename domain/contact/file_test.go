@@ -18,6 +18,8 @@ import (
 	"testing/iotest"
 	"unicode/utf16"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"golang.org/x/text/encoding/charmap"
 
 	"github.com/mtlrent/conveyor/domain/contact"
@@ -181,9 +183,7 @@ func TestComplaints(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			f := importFile(t, tt.data, tt.o)
-			if got := f.String(); got != tt.want {
-				t.Errorf("got\n%s\nwant\n%s\nreasons %+v", got, tt.want, f.plan.Reasons[:min(3, len(f.plan.Reasons))])
-			}
+			assert.Equal(t, tt.want, f.String(), f.plan.Reasons[:min(3, len(f.plan.Reasons))])
 		})
 	}
 }
@@ -276,19 +276,13 @@ func TestBombs(t *testing.T) {
 			t.Parallel()
 			src, size := bytes.NewReader(data), int64(len(data))
 			plan, err := contact.Sniff(src, size, contact.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			text, err := plan.Open(src, size)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			last := contact.Position{}
 			_, err = plan.Split(text, contact.Position{}, func(c contact.Chunk) error { last = c.End(); return nil })
 			refused(t, err, name, "unpacks to more", "unpacked")
-			if last.Offset > 64<<20 {
-				t.Errorf("%d bytes were read before it was refused", last.Offset)
-			}
+			assert.LessOrEqual(t, last.Offset, int64(64<<20), "bytes that were read before it was refused")
 		})
 	}
 }
@@ -330,9 +324,7 @@ func TestLongLine(t *testing.T) {
 	if len(p) != 1 || p[0].Code != contact.CodeRecordBytes || !strings.Contains(p[0].Message, "line 3") || len(rows[1].Record[0]) > 2000 {
 		t.Errorf("row %+v", p)
 	}
-	if grown := after.TotalAlloc - before.TotalAlloc; grown > 40<<20 {
-		t.Errorf("%d MiB were allocated", grown>>20)
-	}
+	require.LessOrEqual(t, after.TotalAlloc-before.TotalAlloc, uint64(40<<20))
 }
 
 type letters struct{}
@@ -371,9 +363,7 @@ func TestCells(t *testing.T) {
 				t.Fatalf("rows %+v", f.rows)
 			}
 			got, _ := json.Marshal(f.rows[0].Contact.Fields)
-			if string(got) != tt.want {
-				t.Errorf("fields %s, want %s", got, tt.want)
-			}
+			assert.Equal(t, tt.want, string(got))
 		})
 	}
 }
@@ -403,9 +393,7 @@ func TestSplit(t *testing.T) {
 		}
 		at += c.Length
 	}
-	if at != int64(len(data)) {
-		t.Errorf("chunks end at %d of %d", at, len(data))
-	}
+	require.Equal(t, int64(len(data)), at)
 	for _, r := range f.rows {
 		if line := bytes.Count(data[:bytes.Index(data, []byte(r.Contact.Name+","))], []byte("\n")) + 1; int64(line) != r.Line {
 			t.Fatalf("%s: line %d, want %d", r.Contact.Name, r.Line, line)
@@ -444,9 +432,7 @@ func TestReaderFails(t *testing.T) {
 	}
 	one := func(r io.Reader) io.Reader { return iotest.OneByteReader(r) }
 	end, err := f.plan.Split(one(strings.NewReader(small)), contact.Position{}, func(got contact.Chunk) error {
-		if got != c {
-			t.Errorf("byte by byte: %+v, want %+v", got, c)
-		}
+		assert.Equal(t, c, got, "byte by byte")
 		return nil
 	})
 	if err != nil || end != f.end {
@@ -463,9 +449,7 @@ func TestFileFails(t *testing.T) {
 		"xlsx": workbook(header)} {
 		src := &failing{data: data}
 		want, err := contact.Sniff(src, int64(len(data)), contact.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for n := range src.reads {
 			got, err := contact.Sniff(&failing{data: data, at: n + 1}, int64(len(data)), contact.Options{})
 			if err == nil && name == "xlsx" && reflect.DeepEqual(got, want) {
@@ -498,9 +482,7 @@ func TestPreview(t *testing.T) {
 
 	f := importFile(t, []byte(small), contact.Options{})
 	stored, err := json.Marshal(f.plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var plan contact.Plan
 	if err := json.Unmarshal(stored, &plan); err != nil || !reflect.DeepEqual(plan, f.plan) {
 		t.Fatalf("plan %+v, stored %+v, %v", f.plan, plan, err)

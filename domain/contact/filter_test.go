@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/contact"
 )
 
@@ -46,14 +49,10 @@ func TestFilter(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			var f contact.Filter
-			if err := json.Unmarshal([]byte(tt.filter), &f); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, json.Unmarshal([]byte(tt.filter), &f))
 			err := f.Check()
 			if tt.says == "" {
-				if err != nil {
-					t.Errorf("%s: %v", tt.filter, err)
-				}
+				assert.NoError(t, err, tt.filter)
 				return
 			}
 			refused(t, err, tt.says)
@@ -64,8 +63,6 @@ func TestFilter(t *testing.T) {
 		if custom {
 			name += " custom"
 		}
-		if name != want {
-			t.Errorf("field %q is %q, want %q", field, name, want)
-		}
+		assert.Equal(t, want, name, field)
 	}
 }

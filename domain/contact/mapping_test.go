@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/contact"
 )
 
@@ -89,18 +92,14 @@ func TestExports(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			f := importFile(t, []byte(tt.text), contact.Options{})
-			if got := mapped(f.plan.Mapping); got != tt.mapping {
-				t.Errorf("mapping\n%s\nwant\n%s", got, tt.mapping)
-			}
+			assert.Equal(t, tt.mapping, mapped(f.plan.Mapping))
 			preset := ""
 			for _, r := range f.plan.Reasons {
 				if strings.HasPrefix(r.Why, "the headers are") {
 					preset = r.Value
 				}
 			}
-			if preset != tt.preset {
-				t.Errorf("preset %q, want %q", preset, tt.preset)
-			}
+			assert.Equal(t, tt.preset, preset)
 			c := f.rows[0].Contact
 			got := strings.Join(strings.Fields(fmt.Sprint(c.Phone, " ", c.Email, " ", c.Name, " ", c.Locale, " ", c.Tags, " ", c.Fields)), " ")
 			if got != tt.rows || !f.rows[0].Valid() {
@@ -129,9 +128,7 @@ func TestMappingGiven(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			f := importFile(t, []byte(text), contact.Options{Mapping: tt.given})
-			if got := mapped(f.plan.Mapping); got != tt.want {
-				t.Errorf("got\n%s\nwant\n%s", got, tt.want)
-			}
+			assert.Equal(t, tt.want, mapped(f.plan.Mapping))
 		})
 	}
 }
@@ -144,9 +141,7 @@ func TestMappingGivenTwice(t *testing.T) {
 	given := map[string]string{"Phone": "phone", "#3": "-", "name": "-", "Name": "name", "NAME": "fields.alias"}
 	for range 100 {
 		f := importFile(t, []byte(text), contact.Options{Mapping: given})
-		if got := fieldsOf(f.plan.Mapping); got != "phone name - ." {
-			t.Fatalf("got %s", got)
-		}
+		require.Equal(t, "phone name - .", fieldsOf(f.plan.Mapping))
 	}
 }
 

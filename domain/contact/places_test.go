@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/domain/contact"
@@ -35,9 +36,7 @@ func TestHeadersOfPlaces(t *testing.T) {
 	} {
 		cells := strings.Repeat(",", strings.Count(header, ","))
 		f := importFile(t, []byte(header+"\nAnn"+cells+"\n"), contact.Options{Delimiter: ","})
-		if got := fieldsOf(f.plan.Mapping); got != want {
-			t.Errorf("%s: %s; want %s", header, got, want)
-		}
+		assert.Equal(t, want, fieldsOf(f.plan.Mapping), header)
 	}
 	f := importFile(t, []byte("Name,Work phone,Tel (home),Mobile (work)\nAnn,514-555-0123,514-555-0145,\n"+
 		"Bob,514-555-0123,,438-555-0199\nCleo,514-555-0123,,\n"), contact.Options{})
@@ -103,9 +102,7 @@ func TestHeadersOfForms(t *testing.T) {
 		"নাম,মোবাইল নম্বর,ইমেইল":                                                    "name phone email",
 	} {
 		f := importFile(t, []byte(header+"\nAnn,,\n"), contact.Options{Delimiter: ",", Header: new(true)})
-		if got := fieldsOf(f.plan.Mapping); got != want {
-			t.Errorf("%s: %s; want %s", header, got, want)
-		}
+		assert.Equal(t, want, fieldsOf(f.plan.Mapping), header)
 	}
 }
 
@@ -157,8 +154,6 @@ func TestNoHeadersOfPlacesAndRoles(t *testing.T) {
 		"उपनाम,नाम,फोन\nशर्मा,राम,5145550123":                        "family_name given_name phone",
 	} {
 		f := importFile(t, []byte(text+"\n"), contact.Options{Delimiter: ",", Header: new(true)})
-		if got := fieldsOf(f.plan.Mapping); got != want {
-			t.Errorf("%s: %s; want %s", text, got, want)
-		}
+		assert.Equal(t, want, fieldsOf(f.plan.Mapping), text)
 	}
 }

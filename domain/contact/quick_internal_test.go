@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/nyaruka/phonenumbers"
+	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -18,9 +19,7 @@ func TestQuick(t *testing.T) {
 	t.Parallel()
 
 	all, err := phonenumbers.MetadataCollection()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	patterns := 0
 	for _, m := range all.GetMetadata() {
 		if m.GetCountryCode() != 1 {
@@ -42,9 +41,7 @@ func TestQuick(t *testing.T) {
 			}
 		}
 	}
-	if patterns < 50 {
-		t.Errorf("only %d patterns were looked at", patterns)
-	}
+	require.GreaterOrEqual(t, patterns, 50, "patterns that were looked at")
 	if settled(`^(?:514555\d{3}[0-8])$`) || settled(`^5145551`) || !settled(`^(?:51455[0-4]\d{4}|900\d{7})$`) {
 		t.Error("the proof itself is wrong")
 	}
@@ -209,9 +206,7 @@ func TestQuickAlike(t *testing.T) {
 			}
 		}
 	}
-	if hits < n/20 {
-		t.Errorf("%d of %d numbers exist", hits, n)
-	}
+	require.GreaterOrEqual(t, hits, n/20, n)
 }
 
 // TestPlainNumber has numbers of all countries, in the shapes that plainNumber takes, parsed as they are and without
@@ -242,9 +237,7 @@ func TestPlainNumber(t *testing.T) {
 			}
 		}
 	}
-	if n < 2000 {
-		t.Errorf("only %d numbers had the shape", n)
-	}
+	require.GreaterOrEqual(t, n, 2000, "numbers that had the shape")
 }
 
 // TestParseAlike has numbers of all country codes, real and random, parsed in both ways.
@@ -278,7 +271,5 @@ func TestParseAlike(t *testing.T) {
 			t.Errorf("%s is %v (%v), want %v (%v)", s, got, err, want, err2)
 		}
 	}
-	if len(numbers) < 4000 {
-		t.Errorf("%d numbers", len(numbers))
-	}
+	require.GreaterOrEqual(t, len(numbers), 4000)
 }

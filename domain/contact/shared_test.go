@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/contact"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/sharedtest"
@@ -59,12 +61,8 @@ func TestSharedFiles(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if compared == 0 {
-		t.Error("no file was compared")
-	}
+	require.NoError(t, err)
+	require.NotZero(t, compared, "files that were compared")
 	if _, err := os.Stat(filepath.Join(dir, "contacts")); errors.Is(err, fs.ErrNotExist) {
 		t.Logf("%s is missing: polluted and survey files go unchecked", strings.TrimSuffix(filepath.Join(dir, "contacts"), "/"))
 	}

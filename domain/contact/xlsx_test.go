@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/domain/contact"
@@ -87,15 +88,11 @@ b_x005F_x000D_ _xZZ</t></is></c></row>`, "2 +15145550123  map[note:a\nb_x000D_ _
 					got = append(got, fmt.Sprint(r.Line, " ", r.Problems[0].Field, " ", r.Problems[0].Code))
 				}
 			}
-			if strings.Join(got, "\n") != tt.want {
-				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), tt.want)
-			}
+			assert.Equal(t, tt.want, strings.Join(got, "\n"))
 		})
 	}
 	other := importFile(t, workbook(header), contact.Options{Sheet: "Other"})
-	if got := other.String(); got != "+15145550111" {
-		t.Errorf("the other sheet: %s", got)
-	}
+	require.Equal(t, "+15145550111", other.String(), "the other sheet")
 }
 
 // Numbers are as a sheet shows them where only their storage differs: 15 digits, zeros before codes, hours that have
@@ -209,13 +206,9 @@ func TestExcelize(t *testing.T) {
 	if got := f.String(); got != strings.Replace(want, "+5215512345678 Zoé Côté", "line 2: Formula formula_error", 1) {
 		t.Errorf("got\n%s", got)
 	}
-	if d := f.rows[1].Contact.Fields["birthday"]; d != "1990-05-17 13:30:00" {
-		t.Errorf("birthday %q", d)
-	}
+	require.Equal(t, "1990-05-17 13:30:00", f.rows[1].Contact.Fields["birthday"], "birthday")
 	f = importFile(t, data, contact.Options{Mapping: map[string]string{"formula": "-"}})
-	if got := f.String(); got != want {
-		t.Errorf("without the formula: got\n%s\nwant\n%s", got, want)
-	}
+	require.Equal(t, want, f.String(), "without the formula")
 }
 
 // A member list with a portrait a row has a file a picture.
@@ -227,9 +220,7 @@ func TestXLSXWithPictures(t *testing.T) {
 		pictures = append(pictures, fmt.Sprintf("xl/media/image%d.png", n), "x")
 	}
 	f := importFile(t, workbook(header+`<row r="2"><c r="B2"><v>5145550123</v></c></row>`, pictures...), contact.Options{})
-	if got := f.String(); !strings.Contains(got, "+15145550123") {
-		t.Errorf("got %s", got)
-	}
+	require.Contains(t, f.String(), "+15145550123")
 }
 
 func TestXLSXRefused(t *testing.T) {

@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
@@ -44,13 +47,9 @@ func TestContentHashIgnores(t *testing.T) {
 	} {
 		r := sample()
 		change(&r)
-		if got := listing.ContentHash(r); got != want {
-			t.Errorf("%s changes the hash", name)
-		}
+		assert.Equal(t, want, listing.ContentHash(r), name)
 	}
-	if len(want) != 64 {
-		t.Errorf("hash = %q", want)
-	}
+	require.Len(t, want, 64)
 }
 
 func TestContentHashSees(t *testing.T) {
@@ -99,12 +98,8 @@ func TestContentHashOfJSON(t *testing.T) {
 	b := `{"unknown":{"x":1},"price":{"text":"","amount_cents":100},` +
 		`"attributes":{"b":["2"],"a":["1"]},"title":"t","platform_id":"1","platform":"kijiji"}`
 	var x, y listing.Raw
-	if err := json.Unmarshal([]byte(a), &x); err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal([]byte(b), &y); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(a), &x))
+	require.NoError(t, json.Unmarshal([]byte(b), &y))
 	if listing.ContentHash(x) != listing.ContentHash(y) {
 		t.Error("the order of members or an unknown one changes the hash")
 	}
@@ -114,7 +109,5 @@ func TestContentHashOfJSON(t *testing.T) {
 func TestContentHashIsPinned(t *testing.T) {
 	t.Parallel()
 	const want = "c0edcb7125a377e4553aff7416d4160eab0f549e41a18d592472e3c07ba1b3d3"
-	if got := listing.ContentHash(sample()); got != want {
-		t.Errorf("ContentHash = %s; want %s", got, want)
-	}
+	require.Equal(t, want, listing.ContentHash(sample()))
 }

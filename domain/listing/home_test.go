@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/domain/listing"
 )
@@ -40,16 +41,12 @@ func TestHomeKeysOfOneHome(t *testing.T) {
 		}
 		matches++
 		others := listing.HomeKeys(pair[1])
-		if !slices.IsSorted(others) {
-			t.Fatalf("%v is not sorted", others)
-		}
+		require.True(t, slices.IsSorted(others), others)
 		if !slices.ContainsFunc(listing.HomeKeys(pair[0]), func(k int64) bool { return slices.Contains(others, k) }) {
 			t.Fatalf("one home without a common key:\n%+v\n%+v", pair[0], pair[1])
 		}
 	}
-	if matches < 1000 {
-		t.Errorf("%d of the pairs are one home; want 1000 at least", matches)
-	}
+	require.GreaterOrEqual(t, matches, 1000, "pairs that are one home")
 }
 
 func TestJudgeHome(t *testing.T) {

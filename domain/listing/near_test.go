@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/mtlrent/conveyor/domain/listing"
 )
 
@@ -27,9 +29,7 @@ func TestHomeBounds(t *testing.T) {
 		for _, m := range []float64{
 			listing.Metres(lat, lon, got.North, lon), listing.Metres(lat, lon, lat, got.East),
 		} {
-			if math.Abs(m-59) > 5 {
-				t.Errorf("the bounds are %.0f m away; want 54 to 64", m)
-			}
+			assert.LessOrEqual(t, math.Abs(m-59), 5.0, m)
 		}
 	}
 }

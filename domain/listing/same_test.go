@@ -1,8 +1,9 @@
 package listing_test
 
 import (
-	"reflect"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 
 	"github.com/mtlrent/conveyor/domain/listing"
 )
@@ -74,15 +75,9 @@ func TestSameHome(t *testing.T) {
 			t.Parallel()
 			a, b := home("kijiji", "1", nil), home(tt.platform, "2", tt.change)
 			got, back := listing.SameHome(a, b), listing.SameHome(b, a)
-			if got.Kind != tt.want {
-				t.Errorf("SameHome = %+v; want %q", got, tt.want)
-			}
-			if len(got.Reasons) == 0 {
-				t.Error("no reasons")
-			}
-			if !reflect.DeepEqual(got, back) {
-				t.Errorf("not symmetric: %+v and %+v", got, back)
-			}
+			assert.Equal(t, tt.want, got.Kind, got)
+			assert.NotEmpty(t, got.Reasons)
+			assert.Equal(t, back, got, "not symmetric")
 		})
 	}
 	same := home("kijiji", "1", nil)

@@ -6,6 +6,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/price"
 )
 
@@ -432,9 +435,7 @@ var parsed = []row{
 func TestParse(t *testing.T) {
 	t.Parallel()
 
-	if len(parsed) < 250 {
-		t.Errorf("%d rows, want 250 or more", len(parsed))
-	}
+	require.GreaterOrEqual(t, len(parsed), 250)
 	for _, r := range parsed {
 		t.Run(r.text+" "+r.hint, func(t *testing.T) {
 			t.Parallel()
@@ -524,9 +525,7 @@ func TestAll(t *testing.T) {
 			for _, m := range price.All(tt.text, hint(tt.hint)) {
 				got = append(got, tt.text[m.Start:m.End]+"="+show(m.Price, true))
 			}
-			if s := strings.Join(got, "|"); s != tt.want {
-				t.Errorf("All(%q) = %q, want %q", tt.text, s, tt.want)
-			}
+			assert.Equal(t, tt.want, strings.Join(got, "|"), tt.text)
 		})
 	}
 }
@@ -589,27 +588,19 @@ func TestCurrencies(t *testing.T) {
 		"x.eu": "EUR", "": "", "x.qq": "", "x.ca": "CAD", "x.com.au": "AUD", "x.se": "SEK", "x.ru": "RUB", "x.no": "NOK",
 		"x.us": "USD", "x.uk": "GBP", "x.su": "RUB", "x.рф": "RUB", "x.укр": "UAH", "x.xn--j1amh": "UAH",
 		"x.com.ua": "UAH", "x.co.za": "ZAR", "x.cz": "CZK", "x.hu": "HUF", "x.lt": "EUR", "x.ae": "AED"} {
-		if got := price.CurrencyOfHost(host); got != want {
-			t.Errorf("CurrencyOfHost(%q) = %q, want %q", host, got, want)
-		}
+		assert.Equal(t, want, price.CurrencyOfHost(host), host)
 	}
 	for tag, want := range map[string]string{"pt-BR": "BRL", "en-GB": "GBP", "pt": "", "en_US": "USD", "es-419": "",
 		"zh-Hans-CN": "CNY", "de-AT": "EUR", "fr-CH": "CHF", "x-none": "", "": "", "en-": "", "hr-HR": "EUR", "de-de": "EUR",
 		"en-001": "", "da-DK": "DKK"} {
-		if got := price.CurrencyOfLanguage(tag); got != want {
-			t.Errorf("CurrencyOfLanguage(%q) = %q, want %q", tag, got, want)
-		}
+		assert.Equal(t, want, price.CurrencyOfLanguage(tag), tag)
 	}
 	for tag, want := range map[string]string{"ja": "JPY", "sv": "SEK", "zh": "CNY", "zh-Hans": "CNY", "zh-Hant": "", "zh-HK": "",
 		"sv-FI": "", "pl": "", "ko": "", "en": "", "": "", "x-none": ""} {
-		if got := price.HomeOfLanguage(tag); got != want {
-			t.Errorf("HomeOfLanguage(%q) = %q, want %q", tag, got, want)
-		}
+		assert.Equal(t, want, price.HomeOfLanguage(tag), tag)
 	}
 	for sign, want := range map[string]string{"¥": "JPY", "$": "", "€": "EUR", "kr": ""} {
-		if got := price.CurrencyOf(sign, price.Hint{Home: "JPY"}); got != want {
-			t.Errorf("CurrencyOf(%q) of Japan = %q, want %q", sign, got, want)
-		}
+		assert.Equal(t, want, price.CurrencyOf(sign, price.Hint{Home: "JPY"}), sign)
 	}
 }
 

@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/web"
 )
 
@@ -18,9 +21,7 @@ func TestShow(t *testing.T) {
 		"http://%zz":                                     "",
 		"https://a.example/" + strings.Repeat("é", 200):  "https://a.example/" + strings.Repeat("%C3%A9", 30) + "%C…",
 	} {
-		if got := web.Show(in); got != want {
-			t.Errorf("Show(%q) = %q; want %q", in, got, want)
-		}
+		assert.Equal(t, want, web.Show(in), in)
 	}
 }
 
@@ -34,14 +35,10 @@ func TestHost(t *testing.T) {
 		{"mailto:x@y.example", "", ""},
 	} {
 		u, err := url.Parse(tt.in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if host, port := web.Host(tt.in), web.HostPort(u); host != tt.host || port != tt.hostPort {
 			t.Errorf("%s: Host = %q, HostPort = %q; want %q and %q", tt.in, host, port, tt.host, tt.hostPort)
 		}
 	}
-	if got := web.Host("http://%zz"); got != "" {
-		t.Errorf("Host of no address = %q", got)
-	}
+	require.Empty(t, web.Host("http://%zz"))
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/web"
 )
@@ -87,9 +89,7 @@ func TestUnread(t *testing.T) {
 			if tt.challenge != (r != nil && r.Reason == "captcha") || !tt.challenge && !errors.Is(err, shape) {
 				t.Errorf("Unread = %v; want a challenge %t", err, tt.challenge)
 			}
-			if err := web.Unread(p, nil); err != nil {
-				t.Errorf("a page that was read: %v", err)
-			}
+			assert.NoError(t, web.Unread(p, nil), "a page that was read")
 			if gone := fault.Newf(fault.Gone, "removed"); !errors.Is(web.Unread(p, gone), gone) {
 				t.Error("an advert that is gone is a challenge")
 			}

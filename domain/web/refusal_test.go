@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/web"
 )
@@ -33,9 +36,7 @@ func TestUnrecognized(t *testing.T) {
 	if !errors.As(err, &shape) || shape.What != "0 cards" || err.Error() != "read page 3: page not recognized: 0 cards" {
 		t.Errorf("%v", err)
 	}
-	if class, _ := fault.Of(err); class != fault.Invalid {
-		t.Errorf("class = %q; want invalid", class)
-	}
+	require.Equal(t, fault.Invalid, fault.ClassOf(err))
 }
 
 func TestLink(t *testing.T) {
@@ -61,9 +62,7 @@ func TestLink(t *testing.T) {
 		if u := p.Link(in); u != nil {
 			got = u.String()
 		}
-		if got != want {
-			t.Errorf("Link(%q) = %q; want %q", in, got, want)
-		}
+		assert.Equal(t, want, got, in)
 	}
 	if u := (web.Page{}).Link("/x"); u != nil {
 		t.Errorf("a relative address of no page = %v", u)

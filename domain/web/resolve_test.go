@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/web"
 	"github.com/mtlrent/conveyor/internal/servicetest"
@@ -98,9 +101,7 @@ func TestResolve(t *testing.T) {
 		{strings.Repeat("../", 5*web.MaxAddress) + "w", ""},
 	} {
 		b, err := web.NewBase(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		a, ok := b.Resolve(tt.href)
 		if ok != (tt.want != "") || ok && a.URL != tt.want {
 			t.Errorf("Resolve(%.80q) = %.80q, %t; want %.80q", tt.href, a.URL, ok, tt.want)
@@ -138,9 +139,7 @@ func TestCanonical(t *testing.T) {
 func TestRebase(t *testing.T) {
 	t.Parallel()
 	page, err := web.NewBase("http://a.example/x/y?q")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, tt := range []struct{ base, href, want string }{
 		{"", "w", "http://a.example/x/w"},
 		{"/b/", "w", "http://a.example/b/w"},
@@ -166,9 +165,7 @@ func TestRebase(t *testing.T) {
 func TestResolveIsFast(t *testing.T) {
 	t.Parallel()
 	b, err := web.NewBase("http://a.example/x/")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	const n = 16_000
 	slow := []string{"http://" + strings.Repeat("@", n), "//" + strings.Repeat("a", n) + "@b", " \thttps:\\/\n" + strings.Repeat(":@", n/2),
 		"ht\ntp:" + strings.Repeat("@", n), "\\/" + strings.Repeat("@", n), "/\t/" + strings.Repeat("@", n), "http://" + strings.Repeat("é.", n/3),
@@ -182,9 +179,7 @@ func TestResolveIsFast(t *testing.T) {
 			}
 		}
 	})
-	if took > 20*time.Second {
-		t.Errorf("took %v", took)
-	}
+	require.LessOrEqual(t, took, 20*time.Second)
 	for _, href := range []string{strings.Repeat("@", 300), "/" + strings.Repeat("@", 300), "x:" + strings.Repeat("@", 300),
 		"?" + strings.Repeat("@", 300), "http://b.example/" + strings.Repeat("@", 300)} {
 		a, ok := b.Resolve(href)
@@ -199,9 +194,7 @@ func TestTarget(t *testing.T) {
 	for _, path := range []string{"/", "/?", "/a?b", "/a?b=%zz&c|", "/100%", "/100%?", "/100%?x", "/%zz/%2f", "/a%2Fb|c", "/a%2fb", "/[x]'!~*(),;:@&=+$", "//b//c",
 		"/%e9", "/caf%C3%A9?x=%C3%A9"} {
 		a, err := web.Canonical("https://b.example:8443" + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		u := a.Target()
 		if got := u.RequestURI(); got != path || u.Host != "b.example:8443" || u.Scheme != "https" {
 			t.Errorf("Target of %q asks for %q of %q", path, got, u.Host)
@@ -214,9 +207,7 @@ func TestUsualAddressesArePlain(t *testing.T) {
 	b, _ := web.NewBase("https://a.example/x/y?q")
 	for _, href := range []string{"w.html", "../../w/v.html?a=b#c", "/", "#x", "?p=2&s=%20", "https://b-c.example/w", "//b.example",
 		"mailto:x@y", "javascript:void(0)", "/a:b;c=d,e~f!(g)*h'i+j@k$l[m]", "/caf%C3%A9", "a/../b/./c"} {
-		if !b.Plainly(href) {
-			t.Errorf("%q needs the library", href)
-		}
+		assert.True(t, b.Plainly(href), href)
 	}
 }
 
