@@ -80,6 +80,12 @@ func (m *addressMention) ofStreet(headline bool) bool {
 		return false
 	}
 	m.end = m.p.streetEnd(m.street, m.typed)
+	if k := m.p.ofNamed(m.street); !m.typed && k > m.street {
+		m.end = m.p.streetEnd(k, false)
+		for m.end > k && !m.p.capital(m.end) && m.p.words[m.end].space { // "du Loiret ainsi"
+			m.end--
+		}
+	}
 	return true
 }
 
@@ -117,9 +123,19 @@ func (p *Prose) numberedStreet(k int) bool {
 // nameAlone tells whether the name of a street stands without its type: "250 Joseph-Isabelle", not "2026 Bordeaux".
 func (m *addressMention) nameAlone() bool {
 	t := &m.p.words[m.at]
-	named := m.p.properName(m.street) || // "860 Des Jésuites"
-		ofNames[m.p.word(m.street)] && m.p.words[m.street].space && m.p.capital(m.street) && m.p.properName(m.street+1)
+	k := m.p.ofNamed(m.street)
+	proper := m.p.properName(k) || k > m.street && !m.p.words[min(k, len(m.p.words)-1)].space && m.p.capital(k) // "l'Oural"
+	named := proper && (k == m.street || m.p.words[m.street].space &&
+		(m.p.capital(m.street) || m.situated())) // "860 Des Jésuites", "situé au 1397 de la Ronde"
 	return t.digits >= 2 && !t.mayBeYear() && named && m.p.sym(m.street-1) != ','
+}
+
+// ofNamed passes what leads to the name of a street at i, "de la", "Des".
+func (p *Prose) ofNamed(i int) int {
+	for n := 0; n < 3 && ofNames[p.word(i)]; n++ {
+		i++
+	}
+	return i
 }
 
 // situated tells whether a text says that its home is at the number: "à voir au 3275 Duval", "Au 845 Isidore-Garon".
@@ -150,6 +166,7 @@ func (m *addressMention) read() (a listing.Address, ok bool) {
 	if len(a.Civic) == 0 || a.Street == "" || nameless(a.Street) {
 		return a, false
 	}
+	a.Street = strings.TrimRight(a.Street, " (") // "3560 Ch. Ste-Foy (#103)"
 	if !m.typed {
 		a.Street = titleCase(a.Street)
 	}
@@ -266,7 +283,18 @@ func (p *Prose) rowMayBegin(i int) bool {
 // streetBegins tells whether the type of a street, of which the name follows, stands at k.
 func (p *Prose) streetBegins(k int) bool {
 	switch w := p.word(k); w {
-	case "ch", "st", "cours", "place", "voie", "passage":
+	case "ch": // "2276 ch Ste-Foy"; it counts bedrooms elsewhere
+		if p.sym(k+1) == '.' {
+			k++
+		}
+		n := p.word(k + 1)
+		t := p.num(k - 1)
+		if p.sym(k) == '.' {
+			t = p.num(k - 2)
+		}
+		return t != nil && t.digits >= 3 && !t.half && (n == "ste" || n == "st" || n == "sainte" || n == "saint" ||
+			ofNames[n] && p.properName(p.ofNamed(k+1)))
+	case "st", "cours", "place", "voie", "passage":
 		return false
 	case "square": // "979 square foot apartment"
 		return !p.about(k+1, anArea)

@@ -19,8 +19,8 @@ var amenityNames = func() (list []amenityName) {
 			"conditioned|air conditioner|airconditioning|air conditionne|air condition|thermopompe|thermopompes|" +
 			"heat pump|heat pumps|central air|central ac|" +
 			"full ac|ac unit|ac units|window ac|wall ac|portable ac|split ac|aircon|air con|air cond|mini split|minisplit",
-		"balcony": "balcon|balcons|balcony|balconies|terrasse|terrasses|terrace|patio|galerie arriere|galerie avant|" +
-			"galerie privee|galerie couverte|galerie (|grande galerie|grandes galeries|petite galerie",
+		"balcony": "balcon|balcons|balcony|balconies|terrasse|terrasses|terrace|patio|galerie|grandes galeries|" +
+			"galeries avant|galeries arriere|galeries privees|deux galeries",
 		"yard":       "cour arriere|cour privee|cour|yard|backyard|jardin|terrain prive",
 		"dishwasher": "lave vaisselle|lave - vaisselle|dishwasher|lavevaisselle",
 		"washer_dryer": "laveuse secheuse|laveuse et secheuse|laveuse et la secheuse|washer and a dryer|laveuse / secheuse|laveuse , secheuse|laveuse & secheuse|" +
@@ -42,15 +42,16 @@ var amenityNames = func() (list []amenityName) {
 		"fridge":   "frigo|refrigerateur|frigidaire|fridge|refrigerator",
 		"stove":    "poele|cuisiniere|stove|oven",
 		"elevator": "ascenseur|ascenseurs|elevator|elevators",
-		"gym": "gym|salle d entrainement|salle d exercice|salle d exercices|salle de sport|exercise room|gymnase|fitness|" +
+		"gym": "gym|salle d entrainement|salle dentrainement|salle d exercice|salle d exercices|salle de sport|exercise room|gymnase|fitness|" +
 			"salle de conditionnement",
-		"pool":            "piscine|piscines|pool|swimming pool",
-		"sauna":           "sauna",
-		"fireplace":       "foyer|fireplace",
-		"storage":         "rangement|casier|locker|lockers|cabanon|storage|remise|shed",
-		"intercom":        "intercom|interphone",
+		"pool":      "piscine|piscines|pool|swimming pool",
+		"sauna":     "sauna",
+		"fireplace": "foyer|fireplace",
+		"storage": "rangement|rangements|casier|casiers|locker|lockers|cabanon|cabanons|storage|remise|remises|shed|" +
+			"entreposage|dentreposage",
+		"intercom":        "intercom|interphone|intercoms|interphones",
 		"security":        "systeme de securite|camera|cameras|gardien|security system|systeme d alarme|alarme",
-		"concierge":       "concierge|conciergerie|janitor",
+		"concierge":       "concierge|concierges|conciergerie|janitor",
 		"wheelchair":      "mobilite reduite|wheelchair|handicape|fauteuil roulant",
 		"central_vacuum":  "aspirateur central|central vacuum|balayeuse centrale",
 		"hardwood_floors": "bois franc|hardwood|plancher de bois|parquet",
@@ -248,10 +249,15 @@ func (p *Prose) deniedThing(i int) bool {
 func (p *Prose) roomFor(i int, amenity string) bool {
 	switch amenity {
 	case "balcony":
+		if w := p.word(i + 1); p.word(i) == "galerie" && (shopGalleries[w] || w == "de" && p.num(i+2) == nil ||
+			nearHeadings[p.word(i-1)] || nearHeadings[p.word(i-3)]) {
+			return true // "galerie de la Capitale", "galerie d'art"
+		}
 		return p.word(i) == "patio" && (p.word(i-1) == "porte" || p.word(i-1) == "portes" || p.sym(i-1) == '-' &&
 			(p.word(i-2) == "porte" || p.word(i-2) == "portes"))
 	case "storage": // "remise de 400 $" is money
-		return p.word(i) == "remise" && (p.word(i+1) == "de" || p.word(i+1) == "a" || p.word(i+1) == "en")
+		return p.word(i) == "remise" && (p.word(i+1) == "de" || p.word(i+1) == "a" && p.word(i+2) != "l" ||
+			p.word(i+1) == "en")
 	case "dishwasher", "fridge", "stove", "washer_dryer":
 	case "washer_dryer_hookups":
 		return p.addedBefore(i)
@@ -290,6 +296,9 @@ func (p *Prose) roomFor(i int, amenity string) bool {
 	}
 	return false
 }
+
+// shopGalleries follow "galerie" where it is none of a home: "galerie d'art", "galerie marchande".
+var shopGalleries = set("d des marchande commerciale capitale charlesbourg")
 
 // loadBefore tells whether a sum for a load stands before the washer at i: "(1,25 $ laveuse/sécheuse)".
 func (p *Prose) loadBefore(i int) bool {

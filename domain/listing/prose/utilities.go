@@ -184,6 +184,9 @@ func (r *inclusionReader) heatedOrLit(i int) {
 		r.say(heat, true, i-2, i)
 	}
 	r.beside(i, i)
+	if k := r.p.hotBefore(i); on == heat && k >= 0 {
+		r.say(hotWater, true, k, i)
+	}
 }
 
 // neither reads what is denied as well behind the participle at i: "pas chauffé, ni électricité".

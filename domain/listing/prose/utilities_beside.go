@@ -31,7 +31,11 @@ func (p *Prose) beside(i int, f func(what utility, last int)) {
 		}
 		for m := end + 1; m <= end+3 && !p.stop(m); m++ {
 			if w := p.word(m + 1); p.sym(m) == ',' && (w == "non" || w == "pas") { // "chauffé, eau chaude, non éclairé"
-				if _, on := p.participle(m + 2); on == electricity {
+				lit := m + 2
+				if p.sym(lit) == '-' { // "non-éclairé"
+					lit++
+				}
+				if _, on := p.participle(lit); on == electricity {
 					break
 				}
 			}
@@ -132,4 +136,21 @@ func (p *Prose) onTop(i int) utility {
 		}
 	}
 	return what
+}
+
+// hotBefore returns where the hot water begins that is an item right before the participle at i, "eau chaude, chauffé",
+// "eau chaude/chauffé", or -1. "Pas d'eau chaude, chauffé" and "chauffage à l'eau chaude, chauffé" have none.
+func (p *Prose) hotBefore(i int) int {
+	if s := p.sym(i - 1); s != ',' && s != '/' && s != '+' && s != '&' && s != '-' || p.words[i].line {
+		return -1
+	}
+	for k := i - 2; k >= i-4 && k >= 0; k-- {
+		if what, end := p.thing(k); what == hotWater && end == i-2 {
+			if w := p.word(k - 1); p.deniedThing(k) || w == "l" || w == "a" || w == "d" || w == "de" || w == "un" {
+				return -1
+			}
+			return k
+		}
+	}
+	return -1
 }

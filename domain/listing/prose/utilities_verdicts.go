@@ -25,7 +25,8 @@ const (
 var (
 	inclusionWords = meanings(map[inclusionWord]string{
 		saysIncluded: "inclus incluse incluses inclue inclues inclu included incl include includes including inclut incluant " +
-			"incluent inclure inclusive inclusif compris comprise comprises comprend comprennent comprenant fourni fournis fournie fournies provided",
+			"incluent inclure inclusive inclusif compris comprise comprises comprend comprennent " +
+			"comprenant fourni fournis fournie fournies founie provided",
 		saysExcluded: "excluded exclu exclus exclue exclues separate separately excluding excludes exclude exclut excluent " +
 			"exclusion exclusions",
 		saysHeading:  "inclusion inclusions",
