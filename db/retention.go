@@ -38,24 +38,30 @@ var expiries = map[string]string{
 	retention.Removals: sqlRemovalsExpire,
 }
 
+// Rows that are read in the order of a time and an ID: what the cursor says of both, and the end of a statement whose
+// looked has them as at and id.
+const (
+	sqlCursorAt = `(coalesce(nullif(split_part($2, ' ', 1), ''), '-infinity')::timestamptz,
+        coalesce(nullif(split_part($2, ' ', 2), ''), '00000000-0000-0000-0000-000000000000')::uuid)`
+	sqlStepAt = `
+)
+SELECT coalesce((SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || ' ' || id
+        FROM looked ORDER BY at DESC, id DESC LIMIT 1), $2),
+    (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`
+)
+
 // The images of a listing that returns are requested again. The listing is locked before its images, as elsewhere.
 const sqlImagesExpire = `/* sqlImagesExpire */
 WITH looked AS (
-    SELECT id, updated_at FROM listings
-    WHERE status = 'archived' AND updated_at < $1 AND (updated_at, id) > (
-        coalesce(nullif(split_part($2, ' ', 1), ''), '-infinity')::timestamptz,
-        coalesce(nullif(split_part($2, ' ', 2), ''), '00000000-0000-0000-0000-000000000000')::uuid)
+    SELECT id, updated_at AS at FROM listings
+    WHERE status = 'archived' AND updated_at < $1 AND (updated_at, id) > ` + sqlCursorAt + `
     ORDER BY updated_at, id LIMIT $3
 ), held AS (
     SELECT l.id FROM listings l JOIN looked k ON k.id = l.id
     WHERE l.status = 'archived' AND l.updated_at < $1 AND EXISTS (SELECT FROM listing_images WHERE listing_id = l.id)
     ORDER BY l.id FOR UPDATE OF l SKIP LOCKED
 ), gone AS (
-    DELETE FROM listing_images i USING held h WHERE i.listing_id = h.id RETURNING 1
-)
-SELECT coalesce((SELECT to_char(updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || ' ' || id
-        FROM looked ORDER BY updated_at DESC, id DESC LIMIT 1), $2),
-    (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`
+    DELETE FROM listing_images i USING held h WHERE i.listing_id = h.id RETURNING 1` + sqlStepAt
 
 // Of the newest revision only what stands between its first pass and its last goes.
 const sqlStepsExpire = `/* sqlStepsExpire */
@@ -68,11 +74,7 @@ WITH looked AS (
     DELETE FROM listing_steps s USING looked k, raw_listings r
     WHERE s.id = k.id AND r.id = s.listing_id AND (s.revision < r.revision OR s.pass > 0 AND s.pass < (
         SELECT max(pass) FROM listing_steps n WHERE n.listing_id = s.listing_id AND n.revision = s.revision))
-    RETURNING 1
-)
-SELECT coalesce((SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || ' ' || id
-        FROM looked ORDER BY at DESC, id DESC LIMIT 1), $2),
-    (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`
+    RETURNING 1` + sqlStepAt
 
 // A letter whose replay has not been sent stays.
 const sqlDeadLettersExpire = `/* sqlDeadLettersExpire */
@@ -89,17 +91,11 @@ SELECT coalesce((SELECT max(id)::text FROM looked), $2),
 
 const sqlDraftsExpire = `/* sqlDraftsExpire */
 WITH looked AS (
-    SELECT id, created_at FROM product_drafts
-    WHERE created_at < $1 AND (created_at, id) > (
-        coalesce(nullif(split_part($2, ' ', 1), ''), '-infinity')::timestamptz,
-        coalesce(nullif(split_part($2, ' ', 2), ''), '00000000-0000-0000-0000-000000000000')::uuid)
+    SELECT id, created_at AS at FROM product_drafts
+    WHERE created_at < $1 AND (created_at, id) > ` + sqlCursorAt + `
     ORDER BY created_at, id LIMIT $3
 ), gone AS (
-    DELETE FROM product_drafts d USING looked k WHERE d.id = k.id AND d.updated_at < $1 RETURNING 1
-)
-SELECT coalesce((SELECT to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || ' ' || id
-        FROM looked ORDER BY created_at DESC, id DESC LIMIT 1), $2),
-    (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`
+    DELETE FROM product_drafts d USING looked k WHERE d.id = k.id AND d.updated_at < $1 RETURNING 1` + sqlStepAt
 
 // A request whose message has not been sent stays. Cancels that are as old go with them, by their own index: those of
 // requests that came through RabbitMQ have no other row.
@@ -193,9 +189,7 @@ const sqlAdvertsExpired = `/* sqlAdvertsExpired */
 SELECT id, first_scraped_at, last_scraped_at < $1 AND settled_revision >= revision
     AND NOT EXISTS (SELECT FROM listings l WHERE l.id = r.id AND l.status <> 'archived')
 FROM raw_listings r
-WHERE first_scraped_at < $1 AND (first_scraped_at, id) > (
-    coalesce(nullif(split_part($2, ' ', 1), ''), '-infinity')::timestamptz,
-    coalesce(nullif(split_part($2, ' ', 2), ''), '00000000-0000-0000-0000-000000000000')::uuid)
+WHERE first_scraped_at < $1 AND (first_scraped_at, id) > ` + sqlCursorAt + `
 ORDER BY first_scraped_at, id LIMIT $3`
 
 // Listings are locked before their adverts, as when one is published.

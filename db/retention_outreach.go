@@ -8,9 +8,7 @@ package db
 const sqlMessagesUnreported = `/* sqlMessagesUnreported */
 WITH looked AS (
     SELECT id, due_at FROM messages
-    WHERE state = 'unknown' AND class = 'unknown' AND due_at < $1 AND (due_at, id) > (
-        coalesce(nullif(split_part($2, ' ', 1), ''), '-infinity')::timestamptz,
-        coalesce(nullif(split_part($2, ' ', 2), ''), '00000000-0000-0000-0000-000000000000')::uuid)
+    WHERE state = 'unknown' AND class = 'unknown' AND due_at < $1 AND (due_at, id) > ` + sqlCursorAt + `
     ORDER BY due_at, id LIMIT $3
 ), held AS (
     SELECT id FROM messages m
@@ -50,10 +48,8 @@ SELECT CASE WHEN (SELECT count(*) FROM picked) = $3 THEN $2
 // A message that waits stays, and one that was sent after $1.
 const sqlTransactionalExpire = `/* sqlTransactionalExpire */
 WITH looked AS (
-    SELECT id, queued_at FROM messages
-    WHERE campaign IS NULL AND queued_at < $1 AND (queued_at, id) > (
-        coalesce(nullif(split_part($2, ' ', 1), ''), '-infinity')::timestamptz,
-        coalesce(nullif(split_part($2, ' ', 2), ''), '00000000-0000-0000-0000-000000000000')::uuid)
+    SELECT id, queued_at AS at FROM messages
+    WHERE campaign IS NULL AND queued_at < $1 AND (queued_at, id) > ` + sqlCursorAt + `
     ORDER BY queued_at, id LIMIT $3
 ), picked AS (
     SELECT id FROM messages
@@ -63,11 +59,7 @@ WITH looked AS (
 ), tries AS (
     DELETE FROM message_attempts WHERE message = ANY (ARRAY(SELECT id FROM picked))
 ), gone AS (
-    DELETE FROM messages WHERE id = ANY (ARRAY(SELECT id FROM picked)) RETURNING 1
-)
-SELECT coalesce((SELECT to_char(queued_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || ' ' || id
-        FROM looked ORDER BY queued_at DESC, id DESC LIMIT 1), $2),
-    (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`
+    DELETE FROM messages WHERE id = ANY (ARRAY(SELECT id FROM picked)) RETURNING 1` + sqlStepAt
 
 // IDs are about in the order of time, so the first full step without an old row ends it. What they told of user IDs is
 // deleted by the first step, as much as a step may.

@@ -3,20 +3,14 @@ package db
 // A delivery whose dead letter is open may be made again, and stays.
 const sqlNoticesExpire = `/* sqlNoticesExpire */
 WITH looked AS (
-    SELECT id, finished_at FROM saved_deliveries
-    WHERE finished_at < $1 AND (finished_at, id) > (
-        coalesce(nullif(split_part($2, ' ', 1), ''), '-infinity')::timestamptz,
-        coalesce(nullif(split_part($2, ' ', 2), ''), '00000000-0000-0000-0000-000000000000')::uuid)
+    SELECT id, finished_at AS at FROM saved_deliveries
+    WHERE finished_at < $1 AND (finished_at, id) > ` + sqlCursorAt + `
     ORDER BY finished_at, id LIMIT $3
 ), gone AS (
     DELETE FROM saved_deliveries d USING looked k
     WHERE d.id = k.id AND d.finished_at < $1 AND NOT EXISTS (
         SELECT FROM dead_letters x WHERE x.message_id = d.id::text AND x.queue = 'notify' AND x.state = 'open')
-    RETURNING 1
-)
-SELECT coalesce((SELECT to_char(finished_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || ' ' || id
-        FROM looked ORDER BY finished_at DESC, id DESC LIMIT 1), $2),
-    (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`
+    RETURNING 1` + sqlStepAt
 
 // What a search was told last of a listing decides what is news of its home, so that stays, and what is in a delivery.
 const sqlNewsExpire = `/* sqlNewsExpire */
@@ -41,20 +35,16 @@ SELECT coalesce((SELECT search || ' ' || event FROM looked ORDER BY search DESC,
 // them, by its own index; that one has refused stays.
 const sqlUnconfirmedExpire = `/* sqlUnconfirmedExpire */
 WITH looked AS (
-    SELECT id, created_at FROM saved_targets
-    WHERE state = 'unconfirmed' AND kind IN ('email', 'telegram') AND created_at < $1 AND (created_at, id) > (
-        coalesce(nullif(split_part($2, ' ', 1), ''), '-infinity')::timestamptz,
-        coalesce(nullif(split_part($2, ' ', 2), ''), '00000000-0000-0000-0000-000000000000')::uuid)
+    SELECT id, created_at AS at FROM saved_targets
+    WHERE state = 'unconfirmed' AND kind IN ('email', 'telegram') AND created_at < $1
+        AND (created_at, id) > ` + sqlCursorAt + `
     ORDER BY created_at, id LIMIT $3
 ), gone AS (
     DELETE FROM saved_targets t USING looked k WHERE t.id = k.id AND t.state = 'unconfirmed' RETURNING 1
 ), asked AS (
     DELETE FROM saved_addresses WHERE sum IN (
-        SELECT sum FROM saved_addresses WHERE NOT refused AND asked_at < $1 ORDER BY asked_at LIMIT $3) AND NOT refused
-)
-SELECT coalesce((SELECT to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || ' ' || id
-        FROM looked ORDER BY created_at DESC, id DESC LIMIT 1), $2),
-    (SELECT count(*) FROM looked) = $3, (SELECT count(*) FROM gone)`
+        SELECT sum FROM saved_addresses WHERE NOT refused AND asked_at < $1 ORDER BY asked_at LIMIT $3)
+        AND NOT refused` + sqlStepAt
 
 // A step empties one search: of the contents of its deliveries first, then of those and of its news, both without any
 // by then, and at last it goes with its targets. $2 is not used: what is left is found again. The contents are found by
