@@ -13,6 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/internal/browser"
@@ -80,15 +83,9 @@ func TestHungryCapture(t *testing.T) {
 		t.Errorf("Capture = %v (%s); want a page that crashed", err, class)
 	}
 	let()
-	if err := <-beside; err != nil {
-		t.Errorf("the page beside it: %v", err)
-	}
-	if err := <-capture(d, s.URL+"/next"); err != nil {
-		t.Errorf("the next page: %v", err)
-	}
-	if after := stack.Pid(devstack.Chromium); after != before {
-		t.Errorf("Chromium was restarted: %d after %d", after, before)
-	}
+	require.NoError(t, <-beside, "the page beside it")
+	require.NoError(t, <-capture(d, s.URL+"/next"), "the next page")
+	require.Equal(t, before, stack.Pid(devstack.Chromium), "Chromium was restarted")
 	if mib := <-most >> 20; mib > 3<<10 {
 		t.Errorf("Chromium took %d MiB", mib)
 	} else {
@@ -107,9 +104,7 @@ func TestHungryLoad(t *testing.T) {
 	if class, _ := fault.Of(err); class != fault.Transient {
 		t.Errorf("Load = %v (%s); want transient", err, class)
 	}
-	if err := <-load(b, s.URL+"/next"); err != nil {
-		t.Errorf("the next page: %v", err)
-	}
+	require.NoError(t, <-load(b, s.URL+"/next"), "the next page")
 }
 
 // lookEvery is the pause between two looks at the processes of a Chromium: each costs milliseconds.
@@ -159,12 +154,8 @@ func TestManyFrames(t *testing.T) {
 	close(done)
 	<-looked
 	t.Logf("at most %d renderers for %d connections", most, dialed.Load())
-	if most > 20 {
-		t.Errorf("%d renderers for a page", most)
-	}
-	if err := <-capture(d, "http://shop.test/next"); err != nil {
-		t.Errorf("the next page: %v", err)
-	}
+	require.LessOrEqual(t, most, 20, "renderers for a page")
+	require.NoError(t, <-capture(d, "http://shop.test/next"), "the next page")
 }
 
 // Nothing of ours is in the environment of the driver and of Chromium, which runs in its sandbox and not as root.
@@ -178,26 +169,20 @@ func TestCellOfChromium(t *testing.T) {
 	inHand := load(b, s.URL+"/")
 	arrives(t, asked)
 	all := append(chromium(), driver()...)
-	if len(all) < 4 {
-		t.Errorf("only %v run", all)
-	}
+	require.GreaterOrEqual(t, len(all), 4, all)
 	for _, p := range all {
 		environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.pid))
 		if strings.Contains(string(environ), "secret") || strings.Contains(string(environ), "CONVEYOR") {
 			t.Errorf("environment of %.80s: %.500q", p.line, environ)
 		}
-		if strings.Contains(p.line, "--no-sandbox") {
-			t.Errorf("no sandbox: %.200s", p.line)
-		}
+		assert.NotContains(t, p.line, "--no-sandbox")
 		info, err := os.Stat(fmt.Sprintf("/proc/%d", p.pid))
 		if err == nil && os.Geteuid() == 0 && info.Sys().(*syscall.Stat_t).Uid == 0 {
 			t.Errorf("runs as root: %.80s", p.line)
 		}
 	}
 	let()
-	if err := <-inHand; err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, <-inHand)
 }
 
 // A Chromium that has grown too large loses its largest page, and goes on.
@@ -212,9 +197,7 @@ func TestTrim(t *testing.T) {
 	inHand := capture(d, s.URL+"/")
 	arrives(t, asked)
 	pid := stack.Pid(devstack.Chromium)
-	if ended := chromium.Trim(pid, chromium.MaxMemory); ended != "" {
-		t.Errorf("%s was ended", ended)
-	}
+	require.Empty(t, chromium.Trim(pid, chromium.MaxMemory))
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	for left := true; left; { // it may keep an empty page in reserve
@@ -228,10 +211,6 @@ func TestTrim(t *testing.T) {
 			_ = chromium.Trim(pid, 1<<20)
 		}
 	}
-	if err := <-capture(d, s.URL+"/next"); err != nil {
-		t.Error(err)
-	}
-	if now := stack.Pid(devstack.Chromium); now != pid {
-		t.Error("Chromium was restarted")
-	}
+	require.NoError(t, <-capture(d, s.URL+"/next"))
+	require.Equal(t, pid, stack.Pid(devstack.Chromium), "Chromium was restarted")
 }

@@ -19,6 +19,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/web"
 	"github.com/mtlrent/conveyor/internal/browser"
@@ -85,13 +88,9 @@ func launch(t testing.TB, o browser.Options, sites ...*site) *browser.Browser {
 	o.Timeout = cmp.Or(o.Timeout, patience)
 	o.Executable, o.Driver = os.Getenv("CONVEYOR_BROWSER"), os.Getenv("CONVEYOR_BROWSER_DRIVER")
 	b := browser.New(o)
-	if err := b.Check(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Check())
 	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, b.Close())
 	})
 	return b
 }
@@ -216,9 +215,7 @@ func TestLoad(t *testing.T) {
 			t.Parallel()
 			tt.r.URL = s.URL + tt.r.URL
 			p, err := b.Load(t.Context(), tt.r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			body := string(p.Body)
 			p.Body, p.ContentType, tt.want.Asked, tt.want.URL = nil, "", tt.r.URL, s.URL+tt.want.URL
 			if fmt.Sprint(p) != fmt.Sprint(tt.want) || p.Status == 503 && body != "" || !strings.Contains(body, tt.body) {
@@ -238,9 +235,7 @@ func TestLoad(t *testing.T) {
 		}
 		for _, asked := range s.requests() {
 			for _, kind := range []string{".jpg", ".png", ".mp4", ".woff2", ".ico"} {
-				if strings.HasSuffix(asked, kind) {
-					t.Errorf("the site was asked for %s", asked)
-				}
+				assert.False(t, strings.HasSuffix(asked, kind), asked)
 			}
 		}
 	})
@@ -355,24 +350,16 @@ func TestSubRequestsAreGuarded(t *testing.T) {
 		Promise.all(tries).then(r => { document.body.innerHTML = "<b class=done>" + r.join() + "</b>" });
 		</script>`, inside.URL, port))
 	p, err := b.Load(t.Context(), web.Request{URL: s.URL + "/", Wait: ".done"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := "<b class=\"done\">refused,refused,refused,refused,refused</b>"; !strings.Contains(string(p.Body), want) {
-		t.Errorf("Load = %q; want %q", p.Body, want)
-	}
-	if asked := inside.requests(); len(asked) > 0 {
-		t.Errorf("the inside was asked for %q", asked)
-	}
+	require.NoError(t, err)
+	require.Contains(t, string(p.Body), "<b class=\"done\">refused,refused,refused,refused,refused</b>")
+	require.Empty(t, inside.requests(), "the inside was asked for")
 }
 
 // A browser that has loaded no page closes, and loads none afterwards.
 func TestCloseWithoutLoad(t *testing.T) {
 	t.Parallel()
 	b := launch(t, browser.Options{})
-	if err := b.Close(); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, b.Close())
 	if _, err := b.Load(t.Context(), web.Request{URL: "http://example.test/"}); !errors.Is(err, browser.ErrClosed) {
 		t.Errorf("Load = %v; want ErrClosed", err)
 	}
@@ -449,9 +436,7 @@ func TestIdentity(t *testing.T) {
 		checkIdentity(t, x, headers)
 		seen[fmt.Sprint(x.UserAgent, x.Brands, x.Screen)] = true
 	}
-	if len(seen) < 2 {
-		t.Errorf("eight visitors were all %v", seen)
-	}
+	require.GreaterOrEqual(t, len(seen), 2, "kinds among eight visitors")
 }
 
 func checkIdentity(t *testing.T, x told, headers map[string]http.Header) {

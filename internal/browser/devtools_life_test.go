@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/playwright-community/playwright-go"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/fault"
@@ -37,9 +39,7 @@ func ownDriver(t testing.TB) (dir string, running func() []proc) {
 		real = chromium.DefaultDriver()
 	}
 	for _, name := range []string{"node", "package"} {
-		if err := os.Symlink(filepath.Join(real, name), filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Symlink(filepath.Join(real, name), filepath.Join(dir, name)))
 	}
 	return dir, func() (out []proc) {
 		for _, p := range procs() {
@@ -74,32 +74,22 @@ func contexts(t testing.TB, stack *devstack.Stack) func() int {
 	t.Helper()
 	dir, _ := ownDriver(t)
 	pw, err := playwright.Run(&playwright.RunOptions{DriverDirectory: dir, SkipInstallBrowsers: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = pw.Stop() })
 	at, err := url.Parse(stack.Vars()["CHROME_DEVTOOLS_URL"])
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	password, _ := at.User.Password()
 	ask := http.Request{Header: http.Header{}}
 	ask.SetBasicAuth(at.User.Username(), password)
 	b, err := pw.Chromium.ConnectOverCDP("http://"+at.Host, playwright.BrowserTypeConnectOverCDPOptions{
 		Headers: map[string]string{"Authorization": ask.Header.Get("Authorization")},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	session, err := b.NewBrowserCDPSession()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return func() int {
 		result, err := session.Send("Target.getBrowserContexts", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		list, _ := result.(map[string]any)["browserContextIds"].([]any)
 		return len(list)
 	}
@@ -153,21 +143,13 @@ func TestDeathUnderACapture(t *testing.T) {
 			if class, _ := fault.Of(err); err == nil || class != fault.Transient || errors.Is(err, web.ErrNoBrowser) {
 				t.Errorf("Capture = %v (%s); want transient, and that it was opened", err, class)
 			}
-			if again := len(asked); again > 0 {
-				t.Errorf("the site was asked %d times more", again)
-			}
+			assert.Empty(t, asked, "the site was asked again")
 			eventually(t, "the next check", func() bool { return d.CheckDevtools(t.Context()) == nil })
-			if err := <-capture(d, s.URL+"/next"); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, <-capture(d, s.URL+"/next"))
 		})
 	}
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if left := drivers(); len(left) > 0 {
-		t.Errorf("%v are left", left)
-	}
+	require.NoError(t, d.Close())
+	require.Empty(t, drivers())
 }
 
 // A Chromium that is away is told from a page that cannot be had.
@@ -204,9 +186,7 @@ func TestCaptureWithoutChromium(t *testing.T) {
 					t.Errorf("Capture = %v (%s); want ErrNoBrowser, transient", err, class)
 				}
 				t.Log(err)
-				if asked := s.requests()[before:]; len(asked) > 0 {
-					t.Errorf("the site was asked for %q", asked)
-				}
+				assert.Empty(t, s.requests()[before:], "the site was asked for")
 			})
 		}
 	}
@@ -245,18 +225,14 @@ func TestHungDriver(t *testing.T) {
 			if hangs == 1 {
 				arrives(t, asked)
 				let()
-				if err := <-beside; err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, <-beside)
 				return
 			}
 			err := <-beside
 			if class, _ := fault.Of(err); err == nil || class != fault.Transient || errors.Is(err, web.ErrNoBrowser) {
 				t.Errorf("Capture = %v (%s); want transient, and that it was opened", err, class)
 			}
-			if len(asked) > 0 {
-				t.Error("it was opened a third time")
-			}
+			assert.Empty(t, asked, "it was opened a third time")
 		})
 	}
 }
@@ -279,12 +255,8 @@ func TestContextsAreNotLeft(t *testing.T) {
 	stack := startChromium(t)
 	count := contexts(t, stack)
 	d := drive(t, stack, browser.DevtoolsOptions{}, s)
-	if err := <-capture(d, s.URL+"/"); err != nil {
-		t.Fatal(err)
-	}
-	if n := count(); n != 0 {
-		t.Errorf("%d contexts after a page", n)
-	}
+	require.NoError(t, <-capture(d, s.URL+"/"))
+	require.Equal(t, 0, count(), "contexts after a page")
 	ctx, cancel := context.WithCancel(t.Context())
 	failed := make(chan error, 1)
 	go func() {
@@ -292,27 +264,17 @@ func TestContextsAreNotLeft(t *testing.T) {
 		failed <- err
 	}()
 	arrives(t, asked)
-	if n := count(); n != 1 {
-		t.Errorf("%d contexts for a page", n)
-	}
+	require.Equal(t, 1, count(), "contexts for a page")
 	cancel()
-	if err := <-failed; !errors.Is(err, context.Canceled) {
-		t.Errorf("Capture = %v; want cancelled", err)
-	}
-	if n := count(); n != 0 {
-		t.Errorf("%d contexts after a page that was cancelled", n)
-	}
+	require.ErrorIs(t, <-failed, context.Canceled)
+	require.Equal(t, 0, count(), "contexts after a page that was cancelled")
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestContextsAreNotLeft$")
 	driver, drivers := ownDriver(t)
 	cmd.Env = append(os.Environ(), victim+"="+s.URL+"/gate", "CHROME_DEVTOOLS_URL="+stack.Vars()["CHROME_DEVTOOLS_URL"],
 		"CONVEYOR_BROWSER_DRIVER="+driver)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, cmd.Start())
 	arrives(t, asked)
-	if n := count(); n != 1 {
-		t.Errorf("%d contexts for a page of another process", n)
-	}
+	require.Equal(t, 1, count(), "contexts for a page of another process")
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 	eventually(t, "the end of its context", func() bool { return count() == 0 })
@@ -338,13 +300,9 @@ func TestTwoAtOneChromium(t *testing.T) {
 	}()
 	arrives(t, busy)
 	began := time.Now()
-	if err := two.CheckDevtools(t.Context()); err != nil {
-		t.Errorf("after %s: %v", time.Since(began), err)
-	}
+	require.NoErrorf(t, two.CheckDevtools(t.Context()), "after %s", time.Since(began))
 	t.Logf("connected after %s", time.Since(began))
-	if err := <-capture(two, s.URL+"/next"); err != nil {
-		t.Errorf("after %s: %v", time.Since(began), err)
-	}
+	require.NoErrorf(t, <-capture(two, s.URL+"/next"), "after %s", time.Since(began))
 	t.Logf("taken after %s", time.Since(began))
 	cancel()
 	<-ended
@@ -359,15 +317,11 @@ func TestCloseUnderACapture(t *testing.T) {
 	d := drive(t, stack, browser.DevtoolsOptions{Driver: driver}, s)
 	inHand := capture(d, s.URL+"/")
 	arrives(t, asked)
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.Close())
 	if err := <-inHand; !errors.Is(err, browser.ErrClosed) || classified(err) {
 		t.Errorf("Capture = %v; want ErrClosed, without a class", err)
 	}
-	if left := drivers(); len(left) > 0 {
-		t.Errorf("%v are left", left)
-	}
+	require.Empty(t, drivers())
 	if err := d.CheckDevtools(t.Context()); !errors.Is(err, browser.ErrClosed) || classified(err) {
 		t.Errorf("CheckDevtools = %v; want ErrClosed, without a class", err)
 	}

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/internal/browser"
 )
@@ -65,16 +67,12 @@ func TestCaptureOverHTTP(t *testing.T) {
 			c, err := d.Capture(t.Context(), "http://"+name+path, "", draft.Secrets{
 				Headers: map[string]string{"X-Store": "7", "X-Forwarded-For": "192.0.2.1"},
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			want = html.EscapeString(fmt.Sprintf("asked for [%s] with [7] by [192.0.2.1]", want))
 			if c.Status != http.StatusOK || len(c.Redirects) > 0 || !strings.Contains(string(c.HTML), want) {
 				t.Errorf("Capture = %d, redirects %q, %.300q; want %q", c.Status, c.Redirects, c.HTML, want)
 			}
 		})
 	}
-	if slices.Contains(dialed(), name+":443") {
-		t.Errorf("dialed were %q", dialed())
-	}
+	require.NotContains(t, dialed(), name+":443")
 }

@@ -4,10 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/domain/contract"
 	"github.com/mtlrent/conveyor/domain/draft"
@@ -74,17 +75,11 @@ func TestCaptureWithSecrets(t *testing.T) {
 	}
 	capture := func(path string, s draft.Secrets, address string) string {
 		c, err := d.Capture(t.Context(), address+path, "", s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return string(c.HTML)
 	}
-	if html := capture("/entry", secrets, s.URL); !strings.Contains(html, "scripts see: <") {
-		t.Errorf("scripts see the cookies: %.300s", html)
-	}
-	if html := capture("/leave", secrets, s.URL); !strings.Contains(html, "landed") {
-		t.Errorf("Capture = %.300q", html)
-	}
+	require.Contains(t, capture("/entry", secrets, s.URL), "scripts see: <", "scripts see the cookies")
+	require.Contains(t, capture("/leave", secrets, s.URL), "landed")
 	book.mu.Lock()
 	defer book.mu.Unlock()
 	for page, want := range map[string]string{
@@ -158,7 +153,5 @@ func TestSecretsStayWithTheirPage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if want := []string{"a=bx", ""}; !slices.Equal(cookies, want) {
-		t.Errorf("cookies = %q; want %q", cookies, want)
-	}
+	require.Equal(t, []string{"a=bx", ""}, cookies)
 }

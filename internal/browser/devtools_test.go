@@ -19,6 +19,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/mtlrent/conveyor/domain/draft"
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/web"
@@ -32,9 +35,7 @@ import (
 func startChromium(t testing.TB) *devstack.Stack {
 	t.Helper()
 	s, err := chromiumIn(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = s.Stop(context.Background()) })
 	return s
 }
@@ -102,9 +103,7 @@ func drive(t testing.TB, stack *devstack.Stack, o browser.DevtoolsOptions, sites
 	o.Timeout = cmp.Or(o.Timeout, patience)
 	d := browser.NewDevtools(o)
 	t.Cleanup(func() {
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, d.Close())
 	})
 	return d
 }
@@ -119,9 +118,7 @@ func classified(err error) bool {
 func size(t testing.TB, shot []byte) (width, height int) {
 	t.Helper()
 	c, err := png.DecodeConfig(bytes.NewReader(shot))
-	if err != nil {
-		t.Errorf("screenshot of %d bytes: %v", len(shot), err)
-	}
+	require.NoErrorf(t, err, "screenshot of %d bytes", len(shot))
 	return c.Width, c.Height
 }
 
@@ -274,9 +271,7 @@ func TestCapture(t *testing.T) {
 		began := time.Now()
 		c, err := d.Capture(t.Context(), s.URL+tt.name, "", draft.Secrets{})
 		took := time.Since(began)
-		if err != nil {
-			t.Fatalf("%v after %s", err, took)
-		}
+		require.NoError(t, err, took)
 		t.Logf("took %s, %d bytes, screenshot %d bytes", took.Round(10*time.Millisecond), len(c.HTML), len(c.Screenshot))
 		if tt.want.Status == 0 {
 			tt.want.Status = 200
@@ -347,9 +342,7 @@ func TestCaptureAsksForAll(t *testing.T) {
 			asked[path] = true
 		}
 	}
-	if len(asked) != pictures {
-		t.Errorf("the site was asked for %d pictures", len(asked))
-	}
+	require.Len(t, asked, pictures)
 }
 
 // A page that cannot be captured fails in bounded time, with a class of fault.
@@ -478,15 +471,9 @@ func TestCaptureIsGuarded(t *testing.T) {
 		Promise.all(tries).then(r => { document.body.append("got " + r.join()) });
 		</script>`, inside.URL, port, stack.Vars()["CHROME_DEVTOOLS_URL"]))
 	c, err := d.Capture(t.Context(), s.URL+"/", "", draft.Secrets{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := "got refused,refused,refused,refused,refused,refused,refused"; !strings.Contains(string(c.HTML), want) {
-		t.Errorf("Capture = %q; want %q", c.HTML, want)
-	}
-	if asked := inside.requests(); len(asked) > 0 {
-		t.Errorf("the inside was asked for %q", asked)
-	}
+	require.NoError(t, err)
+	require.Contains(t, string(c.HTML), "got refused,refused,refused,refused,refused,refused,refused")
+	require.Empty(t, inside.requests(), "the inside was asked for")
 }
 
 // The answers of servers that are no Chromium, and of a Chromium that is asked by name.
@@ -543,9 +530,7 @@ func TestCheckDevtools(t *testing.T) {
 			err := d.CheckDevtools(t.Context())
 			switch class, _ := fault.Of(err); {
 			case tt.text == "":
-				if err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, err)
 			case class != fault.Transient || !errors.Is(err, web.ErrNoBrowser) || !strings.Contains(fmt.Sprint(err), tt.text) || strings.Contains(fmt.Sprint(err), "s3cr3t"):
 				t.Errorf("CheckDevtools = %v (%s); want %q", err, class, tt.text)
 			}

@@ -20,6 +20,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/mtlrent/conveyor/domain/fault"
 	"github.com/mtlrent/conveyor/domain/web"
@@ -32,15 +34,7 @@ import (
 // eventually polls until ok, with patience.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	tick, end := time.NewTicker(20*time.Millisecond), time.After(patience)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-tick.C:
-		case <-end:
-			t.Fatalf("%s: not after %s", what, patience)
-		}
-	}
+	require.Eventually(t, ok, patience, 20*time.Millisecond, what)
 }
 
 // proc is a running process and its command line.
@@ -84,9 +78,7 @@ func marked(t testing.TB, o browser.Options, sites ...*site) (b *browser.Browser
 		real = chromium.DefaultDriver()
 	}
 	for _, name := range []string{"node", "package"} {
-		if err := os.Symlink(filepath.Join(real, name), filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Symlink(filepath.Join(real, name), filepath.Join(dir, name)))
 	}
 	t.Setenv("CONVEYOR_BROWSER_DRIVER", dir)
 	b = launch(t, o, sites...)
@@ -195,16 +187,10 @@ func TestRestartKeepsThePageInHand(t *testing.T) {
 			t.Errorf("%s: %d drivers, then %d; want one more while the old one has a page", reason, len(before), len(now))
 		}
 		let()
-		if err := <-inHand; err != nil {
-			t.Errorf("%s: the page in hand: %v", reason, err)
-		}
-		if len(asked) > 0 {
-			t.Errorf("%s: the page in hand was asked for again", reason)
-		}
+		assert.NoErrorf(t, <-inHand, "%s: the page in hand", reason)
+		assert.Empty(t, asked, reason)
 		eventually(t, "the old generation's end", func() bool { return len(driver()) == 1 })
-		if n := restarts(registry, reason); n != 1 {
-			t.Errorf("%d restarts for %s; want 1", n, reason)
-		}
+		assert.Equal(t, 1, restarts(registry, reason), reason)
 	}
 }
 
@@ -222,9 +208,7 @@ func TestRestartForMemory(t *testing.T) {
 		return n == 1
 	})
 	let()
-	if err := <-inHand; err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, <-inHand)
 	eventually(t, "the end of the large one", func() bool { return len(driver()) == 0 })
 }
 
@@ -240,9 +224,7 @@ func TestDeathUnderAPage(t *testing.T) {
 				_ = syscall.Kill(p.pid, sig)
 			}
 		}
-		if n == 0 {
-			t.Errorf("nothing to kill among %v", list)
-		}
+		assert.NotZero(t, n, list)
 	}
 	isMain := func(p proc) bool { return p.pid == p.session }
 	isRenderer := func(p proc) bool { return strings.Contains(p.line, "--type=renderer") }
@@ -269,9 +251,7 @@ func TestDeathUnderAPage(t *testing.T) {
 			tt.kill()
 			arrives(t, asked)
 			let()
-			if err := <-inHand; err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, <-inHand)
 			if tt.name == "renderer" {
 				return // one page of many
 			}
@@ -304,9 +284,7 @@ func TestDeathUnderAPage(t *testing.T) {
 		}
 		eventually(t, "the end of the hanging processes", func() bool { return !anyOf(before) })
 		s.html("/after", "<p>through")
-		if err := <-load(b, s.URL+"/after"); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, <-load(b, s.URL+"/after"))
 	})
 }
 
@@ -327,18 +305,12 @@ func TestInterruptKeepsThePageInHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	let()
-	if err := <-inHand; err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, <-inHand)
 	if n := restarts(registry, "crash"); n != 0 || len(asked) > 0 {
 		t.Errorf("%d crashes, and the page was asked for %d more times; want none", n, len(asked))
 	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if anyOf(all) {
-		t.Errorf("of %v some are left", all)
-	}
+	require.NoError(t, b.Close())
+	require.False(t, anyOf(all), all)
 }
 
 // anyOf says whether one of these runs still.
@@ -360,18 +332,10 @@ func TestCloseLeavesNothing(t *testing.T) {
 	inHand := load(b, s.URL+"/")
 	arrives(t, asked)
 	all := append(chromium(), driver()...)
-	if len(all) < 4 {
-		t.Fatalf("only %v run", all)
-	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if anyOf(all) {
-		t.Errorf("of %v some are left", all)
-	}
-	if err := <-inHand; !errors.Is(err, browser.ErrClosed) {
-		t.Errorf("Load = %v; want ErrClosed", err)
-	}
+	require.GreaterOrEqual(t, len(all), 4, all)
+	require.NoError(t, b.Close())
+	require.False(t, anyOf(all), all)
+	require.ErrorIs(t, <-inHand, browser.ErrClosed)
 	if profile := profileOf(all); profile == "" || exists(profile) {
 		t.Errorf("profile %q is left", profile)
 	}
@@ -418,13 +382,9 @@ func TestPagesAtOnce(t *testing.T) {
 	}
 	close(through)
 	for _, one := range all {
-		if err := <-one; err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, <-one)
 	}
-	if most.Load() != 2 {
-		t.Errorf("%d pages at once; want 2", most.Load())
-	}
+	require.EqualValues(t, 2, most.Load(), "pages at once")
 }
 
 // A process that is killed takes its Chromium with it. The test is its own victim.
@@ -442,9 +402,7 @@ func TestKilledWithItsProcess(t *testing.T) {
 	asked, _ := gate(s, "/")
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKilledWithItsProcess$")
 	cmd.Env = append(os.Environ(), victim+"="+s.URL+"/")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, cmd.Start())
 	arrives(t, asked)
 	var family []proc
 	for _, d := range procs() {
@@ -460,9 +418,7 @@ func TestKilledWithItsProcess(t *testing.T) {
 			}
 		}
 	}
-	if len(family) < 4 {
-		t.Fatalf("only %v run", family)
-	}
+	require.GreaterOrEqual(t, len(family), 4, family)
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 	eventually(t, "the end of the started processes", func() bool { return !anyOf(family) })
