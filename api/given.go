@@ -12,13 +12,14 @@ const (
 	ContactExported  = "contact.exported"
 	RefusedShown     = "upload.refused_shown"
 	RecipientShown   = "message.recipient_shown"
+	OptOutsShown     = "opt_outs.shown"
 )
 
 // Given counts what is given out of persons. What the audit has of it says by whom, and of which tenant.
 type Given struct{ reads, persons *prometheus.CounterVec }
 
 func newGiven(r prometheus.Registerer) Given {
-	m, actions := metric.With(r), []string{ContactsExported, ContactExported, RefusedShown, RecipientShown}
+	m, actions := metric.With(r), []string{ContactsExported, ContactExported, RefusedShown, RecipientShown, OptOutsShown}
 	return Given{
 		reads: m.Counters("conveyor_personal_data_reads_total",
 			"Requests that were given persons, by action in the audit.", "action", actions...),

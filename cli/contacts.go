@@ -34,6 +34,7 @@ type ContactsCmd struct {
 	Export   contactsExportCmd `cmd:"" help:"Write contacts as CSV."`
 	Set      contactsSetCmd    `cmd:"" help:"Add a contact, or correct one."`
 	OptOut   contactsOptOutCmd `cmd:"" help:"Never write to a person again."`
+	OptOuts  optOutsCmd        `cmd:"" help:"List the contacts that are never written to, with why and since when."`
 	Lists    listsCmd          `cmd:"" help:"List, create, fill and delete lists of contacts."`
 	Segments segmentsCmd       `cmd:"" help:"List, show, create, change and delete segments: saved filters of contacts."`
 	Uploads  uploadsCmd        `cmd:"" help:"List, show, start and cancel the imports of files."`

@@ -237,12 +237,11 @@ func (c *segmentsSetCmd) Run(ctx context.Context, group *ContactsCmd, r Client) 
 	if err != nil {
 		return err
 	}
-	var is apioutreach.Segment
-	if err := r.call(ctx, http.MethodGet, path, nil, &is); err != nil {
-		return err
+	in := apioutreach.SegmentChange{Filter: c.Filter.Filter}
+	if c.Name != "" {
+		in.Name = &c.Name
 	}
-	in := apioutreach.SegmentStart{Name: cmp.Or(c.Name, is.Name), Filter: *cmp.Or(c.Filter.Filter, &is.Filter)}
-	return show(ctx, r, http.MethodPut, path, in, c.JSON, printSegment)
+	return show(ctx, r, http.MethodPatch, path, in, c.JSON, printSegment)
 }
 
 type segmentsDeleteCmd struct{ segmentArg }
@@ -250,6 +249,24 @@ type segmentsDeleteCmd struct{ segmentArg }
 // Run deletes a segment.
 func (c *segmentsDeleteCmd) Run(ctx context.Context, group *ContactsCmd, r Client) error {
 	return group.remove(ctx, r, "/segments", "segment", c.Segment)
+}
+
+type optOutsCmd struct{ listFlags }
+
+// Run prints page after page, up to --limit, the oldest contacts first.
+func (c *optOutsCmd) Run(ctx context.Context, group *ContactsCmd, r Client) error {
+	return c.pages(group.ofTenant).list(ctx, r, "no contact has opted out")
+}
+
+func (c *optOutsCmd) pages(tenant ofTenant) pages[apioutreach.ContactOptOut] {
+	return pages[apioutreach.ContactOptOut]{
+		Path: "/opt-outs", Query: tenant.query(nil), listFlags: c.listFlags,
+		Head: "CONTACT\tPHONE\tE-MAIL\tNAME\tSOURCE\tSINCE (UTC)",
+		Row: func(t io.Writer, o apioutreach.ContactOptOut) {
+			fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\n", o.Contact, cmp.Or(Plain(o.Phone), "-"), cmp.Or(Plain(o.Email), "-"),
+				cmp.Or(Short(Plain(o.Name), 40), "-"), o.Source, o.At.UTC().Format(time.DateTime))
+		},
+	}
 }
 
 type contactsOptOutCmd struct {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -19,6 +20,7 @@ import (
 // parallel: see printed.
 func TestContactsAndMessages(t *testing.T) {
 	const id = "3f1c2a7e-5b1d-4a55-9d20-8d1f6f0c9a11"
+	const optOuts = "GET /opt-outs?limit=50&tenant=acme"
 	vip := apioutreach.Segment{ID: uuid.MustParse(id), Name: "VIPs"}
 	vip.Filter.Tag = "vip"
 	message := apioutreach.MessageDetail{
@@ -46,6 +48,10 @@ func TestContactsAndMessages(t *testing.T) {
 			return apioutreach.Segments{Items: []apioutreach.Segment{vip}}
 		case strings.HasPrefix(path, "/segments"):
 			return vip
+		case ask == optOuts:
+			return api.Page[apioutreach.ContactOptOut]{Items: []apioutreach.ContactOptOut{{
+				Contact: 7, Phone: "+15145550199", Name: "Ann", Source: "message", At: time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC),
+			}}}
 		case path == "/senders":
 			return apioutreach.SenderList{Items: []apioutreach.Sender{{ID: senderOne, Name: "Support"}}}
 		case ask == "GET /messages?limit=50&state=failed&tenant=acme":
@@ -77,13 +83,14 @@ func TestContactsAndMessages(t *testing.T) {
 		"contacts segments create VIPs --filter null":          {nil, "read --filter: expected conditions"},
 		"contacts segments show ":                              {nil, "expected the ID or name of a segment"},
 		"contacts segments set VIPs --name Best": {
-			[]string{segments, "GET /segments/ID?tenant=acme", `PUT /segments/ID?tenant=acme {"name":"Best",` + filter}, "VIPs",
+			[]string{segments, `PATCH /segments/ID?tenant=acme {"name":"Best"}`}, "VIPs",
 		},
 		`contacts segments set ID --filter {"tag":"a"}`: {
-			[]string{"GET /segments/ID?tenant=acme", `PUT /segments/ID?tenant=acme {"name":"VIPs","filter":{"tag":"a"}}`}, "VIPs",
+			[]string{`PATCH /segments/ID?tenant=acme {"filter":{"tag":"a"}}`}, "VIPs",
 		},
 		"contacts segments set VIPs":            {nil, "say what to change: --name or --filter"},
 		"contacts segments delete ID":           {[]string{"DELETE /segments/ID?tenant=acme"}, "^segment ID is deleted"},
+		"contacts opt-outs":                     {[]string{optOuts}, "(?s)^CONTACT .*7 +.15145550199 +- +Ann +message +2026-10-01 12:00:00"},
 		"contacts opt-out +15145550199 --yes":   {[]string{`POST /opt-outs?tenant=acme {"phone":"+15145550199"}`}, "never written to again"},
 		"contacts opt-out jo@example.org --yes": {[]string{`POST /opt-outs?tenant=acme {"email":"jo@example.org"}`}, "never written to again"},
 		"messages send +15145550199 --text Hi":  {[]string{"GET /senders?tenant=acme", "POST /messages?tenant=acme " + send}, "state +failed"},

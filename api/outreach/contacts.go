@@ -67,6 +67,7 @@ func (h Contacts) Register(d *api.Door) {
 	api.ServeTenant(d, op(access.Operate, "opt-out-person", http.MethodPost, "/opt-outs",
 		"Never write to a telephone number or an address again", "Whether it is of a contact or not. A number without "+
 			"country code is of the tenant's region. It holds for good."), h.optOutPerson)
+	h.optOuts(d, op)
 	h.changes(d, op)
 	h.lists(d)
 	h.segments(d)

@@ -31,6 +31,10 @@ func (h Contacts) segments(d *api.Door) {
 		"Get a segment, and how many contacts it has"), h.getSegment)
 	api.ServeTenant(d, op(access.Operate, "change-segment", http.MethodPut, "/segments/{segment}",
 		"Change the name and the filter of a segment"), h.changeSegment)
+	part := op(access.Operate, "change-segment-part", http.MethodPatch, "/segments/{segment}",
+		"Change the name or the filter of a segment")
+	part.Description = "What is not given stays as it is, also where another request changes it at the same time."
+	api.ServeTenant(d, part, h.changeSegmentPart)
 	api.ServeTenant(d, op(access.Operate, "delete-segment", http.MethodDelete, "/segments/{segment}",
 		"Delete a segment; its contacts stay"), h.deleteSegment)
 }
@@ -73,13 +77,7 @@ type createSegmentInput struct {
 func (h Contacts) createSegment(
 	ctx context.Context, tenant string, in *createSegmentInput,
 ) (*api.Body[Segment], error) {
-	return h.putSegment(ctx, tenant, uuid.New(), in.Body)
-}
-
-func (h Contacts) putSegment(
-	ctx context.Context, tenant string, id uuid.UUID, s SegmentStart,
-) (*api.Body[Segment], error) {
-	put := dboutreach.Segment{ID: id, Name: s.Name, Filter: s.Filter}
+	put := dboutreach.Segment{ID: uuid.New(), Name: in.Body.Name, Filter: in.Body.Filter}
 	kept, err := h.Store.PutSegment(ctx, tenant, put, api.CallerOf(ctx).Name, h.door.Now())
 	return api.BodyOf(showSegment(kept)), err
 }
@@ -112,10 +110,32 @@ type changeSegmentInput struct {
 func (h Contacts) changeSegment(
 	ctx context.Context, tenant string, in *changeSegmentInput,
 ) (*api.Body[Segment], error) {
-	if _, err := h.Store.Segment(ctx, tenant, in.Segment); err != nil {
-		return nil, err
-	}
-	return h.putSegment(ctx, tenant, in.Segment, in.Body)
+	return h.change(ctx, tenant, in.Segment, &in.Body.Name, &in.Body.Filter)
+}
+
+// SegmentChange is the body of PATCH /segments/{segment}.
+type SegmentChange struct {
+	Name   *string         `json:"name,omitempty" minLength:"1" maxLength:"200"`
+	Filter *contact.Filter `json:"filter,omitempty"`
+}
+
+type changeSegmentPartInput struct {
+	api.OfTenant
+	Segment uuid.UUID `path:"segment"`
+	Body    SegmentChange
+}
+
+func (h Contacts) changeSegmentPart(
+	ctx context.Context, tenant string, in *changeSegmentPartInput,
+) (*api.Body[Segment], error) {
+	return h.change(ctx, tenant, in.Segment, in.Body.Name, in.Body.Filter)
+}
+
+func (h Contacts) change(ctx context.Context, tenant string, id uuid.UUID, name *string, f *contact.Filter) (
+	*api.Body[Segment], error,
+) {
+	kept, err := h.Store.ChangeSegment(ctx, tenant, id, name, f, api.CallerOf(ctx).Name, h.door.Now())
+	return api.BodyOf(showSegment(kept)), err
 }
 
 func (h Contacts) deleteSegment(ctx context.Context, tenant string, in *segmentInput) (*struct{}, error) {

@@ -311,6 +311,39 @@ func (s *Contacts) PutSegment(ctx context.Context, tenant string, g Segment, act
 	return kept, listFault(err, "store", "segment", g.ID)
 }
 
+const sqlSegmentChange = `/* sqlSegmentChange */
+UPDATE segments SET name = coalesce($3, name), filter = coalesce($4, filter), updated_at = $5
+WHERE tenant = $1 AND id = $2 RETURNING id, name, filter, created_at, updated_at`
+
+// ChangeSegment changes the name and the filter of a segment, each where it is given, with an audit record; what others
+// change at the same time stays. Its faults are those of PutSegment, and fault.Gone of a segment that is not there.
+func (s *Contacts) ChangeSegment(ctx context.Context, tenant string, id uuid.UUID, name *string, f *contact.Filter,
+	actor string, now time.Time) (kept Segment, err error) {
+	if name != nil {
+		if err := db.CheckName(*name); err != nil {
+			return kept, err
+		}
+	}
+	if f != nil {
+		if err := f.Check(); err != nil {
+			return kept, err
+		}
+	}
+	err = db.TenantTx(ctx, s.pool, tenant, func(tx pgx.Tx) error {
+		if f != nil {
+			if err := listsThere(ctx, tx, tenant, *f); err != nil {
+				return err
+			}
+		}
+		kept, err = db.Row(ctx, tx, pgx.RowToStructByPos[Segment], sqlSegmentChange, tenant, id, name, f, now)
+		if err != nil {
+			return err
+		}
+		return db.AuditTx(ctx, tx, contactDeed(tenant, "segment.stored", "segment/"+id.String(), actor, now, nil))
+	})
+	return kept, listFault(err, "change", "segment", id)
+}
+
 // denied says that a policy refused a row.
 func denied(err error) bool { return db.Violates(err, "42501", "") }
 

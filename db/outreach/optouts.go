@@ -134,6 +134,49 @@ func (k *OptOutKey) Rehash(ctx context.Context, most int, generate func() (db.Se
 	return more, fault.Wrap(err, "hash opt-outs by the key")
 }
 
+// A ContactOptOut is the wish of a contact for no more messages.
+type ContactOptOut struct {
+	Contact int64
+	Phone   string
+	Email   string
+	Name    string
+	Source  string // import, api, message
+	At      time.Time
+}
+
+// Of several that a contact has, by its phone and its address, it is the first that holds for good. The next 10,000
+// contacts are looked at: the last of them is among the rows, whether it has one or not, for the list goes on after it.
+const sqlOptOutsList = `/* sqlOptOutsList */
+SELECT c.id, c.phone, c.email, c.name, coalesce(o.source, ''), coalesce(o.at, 'epoch'), o.source IS NOT NULL,
+    c.place = 10000
+FROM (
+    SELECT *, row_number() OVER (ORDER BY id) AS place
+    FROM (SELECT * FROM contacts WHERE tenant = $1 AND id > $2 ORDER BY id LIMIT 10000) looked
+) c LEFT JOIN LATERAL (
+    SELECT source, at FROM opt_outs WHERE tenant = $1 AND digest = ANY (ARRAY[
+        c.digest, c.email_digest, opt_out_keyed(c.digest, $3, $4), opt_out_keyed(c.email_digest, $3, $4)])
+    ORDER BY source = 'message', at LIMIT 1) o ON true
+WHERE o.source IS NOT NULL OR c.place = 10000
+ORDER BY c.id LIMIT $5`
+
+// OptOuts returns up to limit contacts of a tenant that have opted out, after a number (0 begins), the oldest first,
+// and the number to go on from: nil when these were the last. It looks at the next 10,000 contacts only.
+func (s *Contacts) OptOuts(ctx context.Context, tenant string, after int64, limit int) (
+	[]ContactOptOut, *int64, error,
+) {
+	pads, err := s.key.pads(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	scan := func(row pgx.CollectableRow) (r db.Looked[ContactOptOut], err error) {
+		o := &r.Row
+		return r, row.Scan(&o.Contact, &o.Phone, &o.Email, &o.Name, &o.Source, &o.At, &r.Passes, &r.Last)
+	}
+	rows, err := db.TenantRows(ctx, s.pool, tenant, scan, sqlOptOutsList, tenant, after, pads.Inner, pads.Outer, limit+1)
+	found, next := db.CutLooked(rows, limit, func(o ContactOptOut) int64 { return o.Contact })
+	return found, next, fault.Wrap(err, "list opt-outs")
+}
+
 func (k *OptOutKey) create(ctx context.Context, generate func() (db.Sealed, error)) (contact.Pads, error) {
 	made, err := generate()
 	if err != nil {
