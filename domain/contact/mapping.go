@@ -43,7 +43,8 @@ type Column struct {
 	Why        string  `json:"why"`
 	// Label is the number, from 1, of the column that says of each row what this telephone number is; 0 = none.
 	Label int `json:"label,omitempty"`
-	// Code is the number, from 1, of the column that has of each row the country code of this telephone number; 0 = none.
+	// Code is the number, from 1, of the column that has of each row the country of this telephone number, or its code; 0 =
+	// none.
 	Code int `json:"code,omitempty"`
 	// Area is the number, from 1, of the column that has of each row the area code of this telephone number; 0 = none.
 	Area int `json:"area,omitempty"`
@@ -136,6 +137,7 @@ func mapColumns(columns, groups []string, sample [][]string, o Options) (Mapping
 	nameOfRole(m, folded, sample)
 	labelled(m, folded)
 	coded(m, folded, sample)
+	located(m, folded, sample)
 	slugs := map[string]bool{}
 	for _, c := range m {
 		slugs[c.Field] = true
@@ -451,6 +453,9 @@ func dialled(cell string) (region string, ok bool) {
 		return "GB", true
 	case len(iso) == 2 && KnownRegion(iso):
 		return iso, true
+	}
+	if region := countries()[fold(cell)]; region != "" {
+		return region, true
 	}
 	code := dialCode.FindStringSubmatch(strings.Trim(cleanPhone(cell), "() "))
 	if code == nil {

@@ -142,13 +142,13 @@ func compound(folded string) (known, bool) {
 		}
 	}
 	words := strings.Fields(folded)
+	if k, ok := ofVCard(words); ok {
+		return k, true
+	}
 	if len(words) < 2 || len(words) > 6 {
 		return known{}, false
 	}
 	if k, ok := placed(words); ok {
-		return k, true
-	}
-	if k, ok := ofVCard(words); ok {
 		return k, true
 	}
 	return bothNames(words)
@@ -181,7 +181,7 @@ func placed(words []string) (known, bool) {
 
 // ofVCard is what a property of a vCard means, as programs make headers of them: "TEL;TYPE=CELL".
 func ofVCard(words []string) (known, bool) {
-	if len(words) < 3 || words[0] != "tel" && words[0] != "email" || words[1] != "type" {
+	if len(words) < 3 || len(words) > 12 || words[0] != "tel" && words[0] != "email" || words[1] != "type" {
 		return known{}, false
 	}
 	k := headers[words[0]]

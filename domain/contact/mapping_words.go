@@ -53,6 +53,7 @@ var headersNear = []headerNames{
 		telefone fixo|telefone residencial|festnetz|festnetznummer|telefon privat|telefono fisso|landline number|
 		phone home|person phone home`},
 	{known{FieldPhone, rankWork}, `business phone|business phone 2|work phone|office phone|company main phone|
+		company phone|company tel|co phone|co tel|co phone number|
 		telephone bureau|telephone bureau 2|tel bureau|tel travail|telephone travail|telephone professionnel|
 		tel professionnel|tel societe|telephone societe|telefono trabajo|telefono oficina|telefone comercial|
 		telefon geschaftlich|telefono ufficio|phone work|person phone work`},

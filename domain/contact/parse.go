@@ -297,7 +297,7 @@ func (p *parser) rankOf(cell string) labelRank {
 		return l
 	}
 	label := fold(cell)
-	l.unreached = unreached(label)
+	l.unreached = unreached(label) || unreached(fold(parted(cell))) // of Apple: _$!<HomeFAX>!$_
 	for _, name := range []string{label, label + " phone", "telephone " + label, "telefon " + label} {
 		if k, ok := header(name); ok && k.field == FieldPhone {
 			l.known, l.rank = true, k.rank
