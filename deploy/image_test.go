@@ -132,28 +132,44 @@ func TestBuildContext(t *testing.T) {
 	require.Contains(t, string(out), "github.com/mtlrent/conveyor/db\n")
 }
 
-// The script creates both databases and brings each to the server's schema, in this order: it may run at every start.
-// The tables of a database that is left at 0.0 are made anew.
+// The script creates both databases and brings each to the server's schema, in this order: it may run at every start. What
+// a first start has left half-made is made anew, and nothing else. With a tool of Temporal: TestHalfMadeSchemas.
 func TestTemporalSchema(t *testing.T) {
 	t.Parallel()
 
-	for left, overwrite := range map[string]string{"exit 1": "", "exit 0": " --overwrite"} {
+	const first = "FIRST create\nSQL setup-schema -v 0.0 --overwrite\n"
+	for name, tt := range map[string]struct {
+		fails string // a pattern of the runs of the tool that fail, of one database and its mark
+		steps string
+		ends  bool
+	}{
+		"new": {"NONE", "SQL create\nSQL setup-schema -v 0.0\nSQL update-schema -v 0.0\n" + first +
+			"SQL update-schema\nFIRST setup-schema -v 0.0\nFIRST drop --force\n", true},
+		"up to date": {"*update-schema*'-v 0.0@'|*first_start*", "SQL create\nSQL setup-schema -v 0.0\nSQL update-schema -v 0.0\n" +
+			"SQL update-schema\nFIRST setup-schema -v 0.0\n", true},
+		"an upgrade fails": {"*update-schema*|*first_start*", "SQL create\nSQL setup-schema -v 0.0\nSQL update-schema -v 0.0\n" +
+			"SQL update-schema\nFIRST setup-schema -v 0.0\n", false},
+	} {
 		bin := t.TempDir()
-		tool := "#!/bin/sh\ncase \"$*\" in *'update-schema '*' -v 0.0') " + left + " ;; esac\necho \"$@\"\n"
+		said := filepath.Join(bin, "said")
+		tool := "#!/bin/sh\necho \"$@\" >>" + said + "\ncase \"$*@\" in " + tt.fails + ") exit 1 ;; esac\n"
 		require.NoError(t, os.WriteFile(filepath.Join(bin, "temporal-sql-tool"), []byte(tool), 0o755))
 		script := exec.CommandContext(t.Context(), "sh", "temporal/schema.sh")
 		script.Env = []string{"PATH=" + bin}
 		out, err := script.CombinedOutput()
-		require.NoError(t, err, string(out))
+		require.Equal(t, tt.ends, err == nil, "%s: %s", name, out)
+		got, err := os.ReadFile(said)
+		require.NoError(t, err)
 		want := ""
-		for database, schema := range map[string]string{"temporal": "temporal", "temporal_visibility": "visibility"} {
-			flags := "--plugin postgres12_pgx --db " + database + " "
-			steps := flags + "create\n" + flags + "setup-schema -v 0.0" + overwrite + "\n" + flags +
-				"update-schema --schema-name postgresql/v12/" + schema + "\n"
-			require.Contains(t, string(out), steps)
-			want += steps
+		for _, database := range []struct{ name, schema string }{{"temporal", "temporal"}, {"temporal_visibility", "visibility"}} {
+			flags := "--plugin postgres12_pgx --db " + database.name
+			want += strings.NewReplacer("SQL update-schema", flags+" update-schema --schema-name postgresql/v12/"+database.schema,
+				"SQL", flags, "FIRST", flags+"_first_start").Replace(tt.steps)
+			if !tt.ends {
+				break
+			}
 		}
-		require.Len(t, string(out), len(want), "and nothing else")
+		require.Equal(t, want, string(got), name)
 	}
 
 	broken := exec.CommandContext(t.Context(), "sh", "temporal/schema.sh")

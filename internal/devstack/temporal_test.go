@@ -96,8 +96,19 @@ func TestHalfMadeSchemas(t *testing.T) {
 	if err := os.Symlink(s.tools.temporalSQL, filepath.Join(bin, "temporal-sql-tool")); err != nil {
 		t.Fatal(err)
 	}
-	for _, left := range []halfMade{{"0.0", ""}, {"1.0", "0.0"}} { // as Docker Compose does
+	mark := func(statement string) {
+		t.Helper()
+		for name := range temporalDatabases {
+			if err := execute(t.Context(), s.SuperURL("postgres"), fmt.Sprintf(statement, name+"_first_start")); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, left := range []halfMade{{"0.0", ""}, {"0.0", "0.0"}, {"1.0", "0.0"}, {"1.4", "1.3"}, {"1.8", "1.7"}} { // as Docker Compose does
 		leave(left)
+		if left.at != "" && left.at != "0.0" {
+			mark("CREATE DATABASE %s OWNER temporal")
+		}
 		for _, next := range []string{inUse, stillThere} {
 			if out, err := s.schemaScript(t.Context(), bin, pg); err != nil {
 				t.Fatalf("%v: %v\n%s", left, err, out)
@@ -111,6 +122,29 @@ func TestHalfMadeSchemas(t *testing.T) {
 				t.Errorf("%v: %s is not whole: %v", left, name, err)
 			}
 		}
+		mark("CREATE DATABASE %s") // there was none left
+		mark("DROP DATABASE %s")
+	}
+
+	// What is whole, or was, is not made anew.
+	mark("CREATE DATABASE %s OWNER temporal")
+	if out, err := s.schemaScript(t.Context(), bin, pg); err != nil {
+		t.Fatalf("whole, with a mark: %v\n%s", err, out)
+	}
+	if err := do("temporal", stillThere); err != nil {
+		t.Errorf("whole, with a mark: %v", err)
+	}
+	mark("CREATE DATABASE %s")
+	mark("DROP DATABASE %s")
+	leave(halfMade{"1.4", "1.3"})
+	if err := do("temporal", inUse); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := s.schemaScript(t.Context(), bin, pg); err == nil || !strings.Contains(string(out), "does not exist") {
+		t.Errorf("an upgrade that was cut short: %v; want the error of the tool\n%s", err, out)
+	}
+	if err := do("temporal", stillThere); err != nil {
+		t.Errorf("an upgrade that was cut short: %v", err)
 	}
 }
 
