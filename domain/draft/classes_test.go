@@ -193,6 +193,9 @@ func TestBrands(t *testing.T) {
 			"Lampen-Welt"},
 		{"the shop's name behind a label", `<h1>Lamp</h1><p>Brand: <a href="/acme">Acme</a></p><p>Product code: LW-210</p>`,
 			"Acme"},
+		{"a trademark in Swedish", `<h1>Lampa</h1><p>Varumärke: <a href="/x">Nordljus</a></p>`, "Nordljus"},
+		{"one in Italian", `<h1>Lampada</h1><p>Marchio: Lucida</p>`, "Lucida"},
+		{"a publisher in Polish", `<h1>Las</h1><p>Wydawnictwo: Dom</p>`, "Dom"},
 		{"a producer", `<h1>Red wine</h1><p>Producer: Hollow Creek</p>`, "Hollow Creek"},
 		{"the only breadcrumb, under a maker's path", `<nav class="breadcrumb"><a href="/">Start</a>
 			<a href="/hersteller/lampen">Lampen</a></nav><h1>Linea</h1><p>Stands 140 cm tall</p>`, ""},

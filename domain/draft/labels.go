@@ -100,6 +100,7 @@ var labels = func() map[string]label {
 		"janコード", "jan コード", "gtin13", "upc code", "cod ean", "cod de bare", "universal product code",
 		"global trade identification number", "vonalkód")
 	add("brand", labelSure, "brand", "brand name", "marke", "marque", "marca", "merk", "märke", "merke", "mærke", "značka",
+		"varumärke", "varemerke", "varemærke", "marchio",
 		"marka",
 		"бренд", "торговая марка", "торгова марка", "ブランド", "品牌", "브랜드", "العلامة التجارية", "الماركة", "מותג", "μάρκα",
 		"merkki", "tuotemerkki", "bränd", "kaubamärk", "prekės ženklas", "gamintojo ženklas", "robna marka",
@@ -111,6 +112,7 @@ var labels = func() map[string]label {
 		"produtor", "fabricante", "producent", "výrobce",
 		"výrobca", "producator", "producător", "gyártó", "valmistaja", "tillverkare", "fabrikant", "производитель",
 		"виробник",
+		"fabrikat", "wydawnictwo", "wydawca", "nakladatelství", "vydavatelství", "förlag", "forlag", "uitgeverij",
 		"メーカー", "製造元", "maker", "publisher", "verlag", "éditeur", "editore", "editorial", "mfg", "κατασκευαστής",
 		"proizvođač", "proizvajalec", "tootja", "gamintojas", "ražotājs", "üretici", "יצרן", "الشركة المصنعة", "제조사",
 		"製造商", "制造商", "生產商")
