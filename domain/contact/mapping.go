@@ -43,9 +43,11 @@ type Column struct {
 	Why        string  `json:"why"`
 	// Label is the number, from 1, of the column that says of each row what this telephone number is; 0 = none.
 	Label int `json:"label,omitempty"`
-	// Code is the number, from 1, of the column that has of each row the country of this telephone number, or its code; 0 =
-	// none.
+	// Code is the number, from 1, of the column that has of each row the country code of this telephone number; 0 = none.
 	Code int `json:"code,omitempty"`
+	// Country is the number, from 1, of the column that has of each row the country where this telephone number is looked
+	// for before the region of the file; 0 = none.
+	Country int `json:"country,omitempty"`
 	// Area is the number, from 1, of the column that has of each row the area code of this telephone number; 0 = none.
 	Area int `json:"area,omitempty"`
 }
@@ -453,9 +455,6 @@ func dialled(cell string) (region string, ok bool) {
 		return "GB", true
 	case len(iso) == 2 && KnownRegion(iso):
 		return iso, true
-	}
-	if region := countries()[fold(cell)]; region != "" {
-		return region, true
 	}
 	code := dialCode.FindStringSubmatch(strings.Trim(cleanPhone(cell), "() "))
 	if code == nil {

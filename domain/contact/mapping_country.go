@@ -70,7 +70,7 @@ func located(m Mapping, folded []string, sample [][]string) {
 			}
 		}
 		if at >= 0 {
-			m[i].Code = at + 1
+			m[i].Country = at + 1
 			m[i].Why += fmt.Sprintf("; the countries are in column %d", at+1)
 		}
 	}

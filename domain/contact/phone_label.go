@@ -81,7 +81,18 @@ func ofRegion(folded, number string) bool {
 
 // numberIn reads a number of a telephone column in this row, behind its area code where it has one and the number none.
 func (b *builder) numberIn(i int, v string) (phone, country string, problem *Problem) {
-	region := b.regionOf(i)
+	if at := b.mapping[i].Country - 1; at >= 0 && at < len(b.cells) {
+		if region := countryOfCell(b.cells[at]); region != "" && region != b.region {
+			if phone, country, problem = b.numberOf(i, v, region); problem == nil {
+				return phone, country, nil
+			}
+		}
+	}
+	return b.numberOf(i, v, b.regionOf(i))
+}
+
+// numberOf reads a telephone number of a region, with the area code that is beside it.
+func (b *builder) numberOf(i int, v, region string) (phone, country string, problem *Problem) {
 	at := b.mapping[i].Area - 1
 	if at < 0 || at >= len(b.cells) || strings.HasPrefix(v, "+") || strings.HasPrefix(v, "0") {
 		return ReadPhone(v, region)
