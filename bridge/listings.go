@@ -3,7 +3,6 @@ package bridge
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -189,8 +188,8 @@ func (s *Listings) staged(stage string) func(context.Context, source, amqp.Deliv
 		}
 		ref := listing.Ref{Platform: m.Platform, PlatformID: m.PlatformID}
 		var l listing.Listing
-		if err := json.Unmarshal(m.Listing, &l); err != nil {
-			return fault.Newf(fault.Invalid, "listing: %w", err)
+		if wrong := contract.Part("listing", m.Listing, &l); wrong != nil {
+			return &fault.Error{Class: fault.Invalid, Err: wrong}
 		}
 		l.Ref, l.URL, l.ScrapedAt = ref, m.URL, m.ScrapedAt // the envelope is the authority
 		if l.PostedAt != nil && !contract.TimeFits(*l.PostedAt) {

@@ -339,7 +339,8 @@ func (o *Outbox) Wait(ctx context.Context, added chan<- struct{}) error {
 			return fmt.Errorf("listen to outbox: %w", err)
 		}
 	}
-	one.BuildContextWatcherHandler = func(conn *pgconn.PgConn) ctxwatch.Handler { // it waits, so there is nothing to cancel
+	// It waits, so there is nothing to cancel.
+	one.BuildContextWatcherHandler = func(conn *pgconn.PgConn) ctxwatch.Handler {
 		return &pgconn.DeadlineContextWatcherHandler{Conn: conn.Conn()}
 	}
 	conn, err := pgx.ConnectConfig(ctx, one)

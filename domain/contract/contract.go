@@ -67,6 +67,28 @@ func Decode[M interface{ Check() error }](body []byte, maxBody int) (M, error) {
 	return m, m.Check()
 }
 
+// Part reads a member of a message that is a document of its own into v. Its errors are those of the message; nil when
+// there are none.
+func Part(member string, doc json.RawMessage, v any) (wrong Errors) {
+	if len(doc) == 0 {
+		return Errors{{member, "is missing"}}
+	}
+	err := json.Unmarshal(doc, v)
+	if err == nil {
+		return nil
+	}
+	if !errors.As(explain(err, doc, reflect.TypeOf(v).Elem()), &wrong) {
+		return Errors{{member, err.Error()}}
+	}
+	for i, f := range wrong {
+		wrong[i] = FieldError{
+			Field:  strings.TrimSuffix(member+"."+f.Field, "."),
+			Reason: strings.TrimPrefix(f.Reason, "body "),
+		}
+	}
+	return wrong
+}
+
 // explain names the field that encoding/json could not decode.
 func explain(err error, body []byte, message reflect.Type) error {
 	var wrong *json.UnmarshalTypeError

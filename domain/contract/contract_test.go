@@ -431,8 +431,12 @@ func TestDecodeStaged(t *testing.T) {
 		reason string
 	}{
 		{"a listing", staged(`,"listing":{"title":"x","rent_cents":1,"bedrooms":0}`), nil, ""},
-		{"no listing", staged(``), []string{"listing"}, "is missing or not an object"},
-		{"the listing is text", staged(`,"listing":"x"`), []string{"listing"}, "is missing or not an object"},
+		{"no listing", staged(``), []string{"listing"}, "is missing"},
+		{"the listing is text", staged(`,"listing":"x"`), []string{"listing"}, "is a JSON string, expected an object"},
+		{"the rent is text", staged(`,"listing":{"title":"x","rent_cents":"1","bedrooms":1}`),
+			[]string{"listing.rent_cents"}, "is a string, expected int64"},
+		{"half of a bedroom", staged(`,"listing":{"title":"x","rent_cents":1,"bedrooms":1.5}`),
+			[]string{"listing.bedrooms"}, "is a number 1.5, expected int"},
 		{"everything is missing", []byte(`{"listing":{}}`), []string{
 			"platform", "platform_id", "url", "scraped_at", "listing.title", "listing.rent_cents", "listing.bedrooms",
 		}, "is missing"},

@@ -75,9 +75,8 @@ func (m StagedListing) Check() error {
 		RentCents int64  `json:"rent_cents"`
 		Bedrooms  *int   `json:"bedrooms"`
 	}
-	if err := json.Unmarshal(m.Listing, &l); err != nil {
-		e.add("listing", "is missing or not an object: %v", err)
-		return e
+	if wrong := Part("listing", m.Listing, &l); wrong != nil {
+		return append(e, wrong...)
 	}
 	if l.Title == "" {
 		e.add("listing.title", "is missing")
