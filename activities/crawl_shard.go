@@ -322,7 +322,7 @@ func (s *shard) weigh(waiting context.Context, r crawl.Result) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.weights[r.ID] = weight
+	s.weights[r.ID] += weight // a URL whose lease was lost may be held twice
 }
 
 // lighten makes the room of URLs' results free.
