@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -36,6 +37,11 @@ type canceler struct {
 // cancelerKey is where a connection has its canceler, in its custom data.
 const cancelerKey = "conveyor.canceler"
 
+// unconfirmed is the function of Postgres that warns of a commit which a request to cancel made stop waiting for a
+// synchronous standby. It is done, and a promotion would lose it, but Postgres calls that a success. Whoever takes a
+// message for stored would lose it, so it is an error, as where the connection is closed.
+const unconfirmed = "SyncRepWaitForLSN"
+
 // canceling makes the connections of conf remain when the context of a statement ends.
 func canceling(conf *pgxpool.Config, within time.Duration) {
 	conf.ConnConfig.BuildContextWatcherHandler = func(conn *pgconn.PgConn) ctxwatch.Handler {
@@ -46,6 +52,11 @@ func canceling(conf *pgxpool.Config, within time.Duration) {
 	conf.PrepareConn = func(_ context.Context, conn *pgx.Conn) (bool, error) {
 		c, ok := conn.PgConn().CustomData()[cancelerKey].(*canceler)
 		return !ok || !c.lost, nil
+	}
+	conf.ConnConfig.OnNotice = func(conn *pgconn.PgConn, n *pgconn.Notice) {
+		if n.Routine == unconfirmed {
+			_ = conn.Close(context.Background()) // the statement fails: the rest of its answer is not read
+		}
 	}
 }
 
@@ -95,5 +106,8 @@ func TxWith(ctx context.Context, pool *pgxpool.Pool, options pgx.TxOptions, do f
 	if ctx.Err() != nil { // pgx would close the connection
 		return ctx.Err()
 	}
-	return fault.Ended(ctx, tx.Commit(ctx))
+	if err = tx.Commit(ctx); err != nil && ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
+		err = fmt.Errorf("%w: %w", ctx.Err(), err)
+	}
+	return err
 }

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
@@ -191,6 +193,88 @@ func TestHungServersAreLeft(t *testing.T) {
 	hung.Store(false)
 	_, err := pool.Exec(t.Context(), "SELECT 1")
 	require.NoError(t, err)
+}
+
+// A commit that waits for a synchronous standby until its caller's time is over is no success: the standby does not
+// have it. Postgres says so by a warning only.
+func TestUnconfirmedCommitsAreNoSuccess(t *testing.T) {
+	t.Parallel()
+
+	const url = "postgres://me@127.0.0.1/it?sslmode=disable&default_query_exec_mode=simple_protocol"
+	canceled := make(chan struct{}, 1)
+	pool, err := db.Open(t.Context(), url, 1, func(conf *pgxpool.Config) {
+		conf.ConnConfig.DialFunc = func(context.Context, string, string) (net.Conn, error) {
+			near, far := net.Pipe()
+			go func() { // ends with near
+				defer func() { _ = far.Close() }()
+				_ = unsure(pgproto3.NewBackend(far, far), canceled)
+			}()
+			return near, nil
+		}
+	})
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	for name, commit := range map[string]func(ctx context.Context) error{
+		"statement": func(ctx context.Context) error {
+			_, err := pool.Exec(ctx, "COMMIT")
+			return err
+		},
+		"transaction": func(ctx context.Context) error {
+			err := db.Tx(ctx, pool, func(pgx.Tx) error { return nil })
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			return err
+		},
+		"batch": func(ctx context.Context) error {
+			b := new(pgx.Batch)
+			b.Queue("COMMIT")
+			return db.Write(ctx, pool, b)
+		},
+	} {
+		_, err := pool.Exec(t.Context(), "SELECT 1")
+		require.NoError(t, err)
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		require.Error(t, commit(ctx), name)
+		cancel()
+	}
+}
+
+// unsure answers as Postgres does whose standby is away: a commit is over when it is to be canceled.
+func unsure(server *pgproto3.Backend, canceled chan struct{}) error {
+	started, err := server.ReceiveStartupMessage()
+	if err != nil {
+		return err
+	}
+	if _, cancels := started.(*pgproto3.CancelRequest); cancels {
+		canceled <- struct{}{}
+		return nil
+	}
+	server.Send(&pgproto3.AuthenticationOk{})
+	server.Send(&pgproto3.ParameterStatus{Name: "standard_conforming_strings", Value: "on"})
+	server.Send(&pgproto3.ParameterStatus{Name: "client_encoding", Value: "UTF8"})
+	server.Send(&pgproto3.BackendKeyData{ProcessID: 1, SecretKey: []byte("four")})
+	for state := byte('I'); ; {
+		server.Send(&pgproto3.ReadyForQuery{TxStatus: state})
+		if err := server.Flush(); err != nil {
+			return err
+		}
+		asked, err := server.Receive()
+		if err != nil {
+			return err
+		}
+		query, ok := asked.(*pgproto3.Query)
+		if !ok {
+			return nil
+		}
+		state = 'I'
+		switch sql := strings.ToUpper(query.String); {
+		case sql == "BEGIN":
+			state = 'T'
+		case strings.HasPrefix(sql, "COMMIT"):
+			<-canceled
+			server.Send(&pgproto3.NoticeResponse{Severity: "WARNING", Code: "01000", Routine: "SyncRepWaitForLSN"})
+		}
+		server.Send(&pgproto3.CommandComplete{CommandTag: []byte("DONE")})
+	}
 }
 
 // deaf is a connection that sends nothing while its server hangs.
