@@ -250,14 +250,16 @@ func (p *Prose) roomFor(i int, amenity string) bool {
 	switch amenity {
 	case "balcony":
 		if w := p.word(i + 1); p.word(i) == "galerie" && (shopGalleries[w] || w == "de" && p.num(i+2) == nil ||
-			nearHeadings[p.word(i-1)] || nearHeadings[p.word(i-3)]) {
-			return true // "galerie de la Capitale", "galerie d'art"
+			nearHeadings[p.word(i-1)] || nearHeadings[p.word(i-3)] || p.word(i-3) == "pas" ||
+			p.shopItem(i)) {
+			return true // "galerie de la Capitale", "galerie d'art", "musées, galerie, cafés"
 		}
 		return p.word(i) == "patio" && (p.word(i-1) == "porte" || p.word(i-1) == "portes" || p.sym(i-1) == '-' &&
 			(p.word(i-2) == "porte" || p.word(i-2) == "portes"))
-	case "storage": // "remise de 400 $" is money
-		return p.word(i) == "remise" && (p.word(i+1) == "de" || p.word(i+1) == "a" && p.word(i+2) != "l" ||
-			p.word(i+1) == "en")
+	case "storage": // "remise de 400 $" is money, "remise à l'état neuf" is work
+		next := p.word(i + 1)
+		return (p.word(i) == "remise" || p.word(i) == "remises") && (next == "de" || next == "en" ||
+			next == "a" && !(p.word(i+2) == "l" && outerPlaces[p.word(i+3)]))
 	case "dishwasher", "fridge", "stove", "washer_dryer":
 	case "washer_dryer_hookups":
 		return p.addedBefore(i)
@@ -278,8 +280,7 @@ func (p *Prose) roomFor(i int, amenity string) bool {
 		return true
 	}
 	comma := false
-	for k := i - 1; k >= 0 && k >= i-8 && !p.words[k+1].line && (!p.stop(k+1) || p.sym(k+1) == '.' &&
-		(p.word(k) == "laveuse" || p.word(k) == "secheuse")); k-- { // "Entrée laveuse. Sécheuse. Lave-vaisselle."
+	for k := i - 1; k >= 0 && k >= i-8 && !p.words[k+1].line && (!p.stop(k+1) || p.dotted(k+1)); k-- {
 		comma = comma || p.sym(k) == ','
 		switch p.word(k) {
 		case "salle": // "salle de lavage, lave-vaisselle" is of two things
@@ -288,17 +289,30 @@ func (p *Prose) roomFor(i int, amenity string) bool {
 			"prise", "prises", "sortie", "sorties", "installation", "installations", "branchement",
 			"branchements", "emplacement", "connexion", "hookup", "hookups", "raccordement":
 			return true
-		case "pour", "de", "d", "et", "laveuse", "secheuse", "for", "eau", "lave", "vaisselle", "lavage", "une", "la", "un",
-			"le", "l", "votre", "a", "your", "":
+		case "pour", "de", "d", "et", "laveuse", "secheuse", "for", "eau", "lave", "vaisselle", "lavage", "une", "la", "":
 			continue
+		case "un", "le", "l", "votre", "a", "your": // "et un lave-vaisselle" is one that is there
+			if w := p.word(k - 1); w == "pour" || w == "for" {
+				continue
+			}
 		}
 		return false
 	}
 	return false
 }
 
-// shopGalleries follow "galerie" where it is none of a home: "galerie d'art", "galerie marchande".
-var shopGalleries = set("d des marchande commerciale capitale charlesbourg")
+// dotted tells whether the full stop at i parts a washer and a dryer, or stands behind both: "Entrée laveuse. Sécheuse.
+// Lave-vaisselle." In "Entrée laveuse-sécheuse. Lave-vaisselle inclus" it ends what there is only a place for.
+func (p *Prose) dotted(i int) bool {
+	return p.sym(i) == '.' && (p.word(i-1) == "laveuse" && p.word(i+1) == "secheuse" ||
+		p.word(i-1) == "secheuse" && p.sym(i-2) == '.' && p.word(i-3) == "laveuse")
+}
+
+// outerPlaces are where a shed is: "remise à l'extérieur".
+var outerPlaces = set("exterieur arriere avant interieur")
+
+// shopGalleries follow "galerie" where it is none of a home: "galerie d'art", "galerie marchande", "galerie photos".
+var shopGalleries = set("d des marchande commerciale capitale charlesbourg photo photos images")
 
 // loadBefore tells whether a sum for a load stands before the washer at i: "(1,25 $ laveuse/sécheuse)".
 func (p *Prose) loadBefore(i int) bool {

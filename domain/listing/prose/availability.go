@@ -267,13 +267,25 @@ func (p *Prose) freeAt(i int) (value string, from, to int) {
 
 // ofVacant tells whether the "vacant" at i says which homes an offer is for: "promotion sur logement vacant".
 func (p *Prose) ofVacant(i int) bool {
-	for k := i - 1; k >= i-3 && !p.stop(k+1); k-- {
-		if w := p.word(k); w == "sur" || w == "on" || w == "tout" || w == "any" {
-			return kinds[p.word(i-1)] != "" || kinds[p.word(i+1)] != "" || homes[p.word(i+1)]
-		}
+	k := i - 1
+	switch {
+	case kinds[p.word(k)] != "":
+		k--
+	case kinds[p.word(i+1)] == "" && !homes[p.word(i+1)]:
+		return false
+	}
+	for k > i-4 && offeredOn[p.word(k)] {
+		k--
+	}
+	switch p.word(k) { // "3 ½ sur Cartier, logement vacant" and "tout rénové, logement vacant" are of one that is
+	case "sur", "on", "tout", "any":
+		return true
 	}
 	return false
 }
+
+// offeredOn may stand between "on" and the homes that an offer is for.
+var offeredOn = set("un nos les des certains our all select selected")
 
 // occupied tells whether "occupancy" or "possession" follows the date at i: "May 1st possession".
 func (p *Prose) occupied(i int) bool {
@@ -374,7 +386,8 @@ func (p *Prose) announced(i int) bool {
 var leaves = set("part pars partons quitte quittons demenage demenageons")
 
 // leavers are who "part" on a day when the home is free: "le chauffage part le 1er octobre" is none.
-var leavers = set("on il elle qui locataire occupant occupante coloc colocataire actuel actuelle ami amie fille fils")
+var leavers = set("on il elle qui locataire occupant occupante coloc colocataire actuel actuelle ami amie fille fils " +
+	"personne etudiant etudiante dame monsieur couple famille copain copine conjoint conjointe mere pere frere soeur")
 
 // alone tells whether the date of the month at i is all that a sentence has: "Non-fumeur. 1 juillet 2018", "Août ou
 // septembre.", or that the lease follows it: "1er juillet, bail d'un an".

@@ -32,6 +32,9 @@ func (p *Prose) bathrooms() (c count, ok bool) {
 		if v, end := p.piecedBaths(i); v > 0 && !b.ok {
 			return count{value: v, from: i, to: end}, true
 		}
+		if v, end := p.piecedBaths(i + 2); v > 0 && !b.ok && p.sym(i+1) == ':' && p.about(i, aBathroom) {
+			return count{value: v, from: i + 2, to: end}, true // "Bathrooms: 4-pc, 3-pc", before its 4 is a number of them
+		}
 		if v := p.bareBaths(i); v > 0 && !b.ok {
 			b.count, b.ok = count{value: v, from: i, to: i}, true
 		}

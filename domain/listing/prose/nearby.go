@@ -27,6 +27,9 @@ func (p *Prose) underNearby(i int) bool {
 // "À Charlesbourg, près de tous les services, La Seigneurie :".
 func (p *Prose) headsNearby(i int) (near bool) {
 	for k := i; k >= 0; k-- {
+		if p.sym(k) == '!' || p.sym(k) == '?' || p.sym(k) == '.' && p.word(k-1) != "min" {
+			break // "Close to everything! Features:"
+		}
 		if k < i-9 || p.sym(k) == ',' || p.words[k].half || p.about(k, anInclusion|aType|aStudio) {
 			return false
 		}
@@ -41,7 +44,7 @@ func (p *Prose) headsNearby(i int) (near bool) {
 // shops are what adverts list as near.
 var shops = set("depanneur depanneurs epicerie epiceries pharmacie pharmacies restaurant restaurants banque banques ecole " +
 	"ecoles garderie garderies parc parcs metro autobus cafe cafes boulangerie boutiques store stores bank banks " +
-	"pharmacy school schools park parks grocery groceries supermarket")
+	"pharmacy school schools park parks grocery groceries supermarket musee musees museum museums theatre theatres")
 
 // amongShops tells whether the laundry at i is one of the shops of the neighbourhood: "restaurants, dépanneur,
 // buanderie", "laundromat across the street".
@@ -61,6 +64,11 @@ func (p *Prose) amongShops(i int) bool {
 			return true
 		}
 	}
+	return p.shopItem(i)
+}
+
+// shopItem tells whether the thing at i stands between shops on a list, or behind two of them.
+func (p *Prose) shopItem(i int) bool {
 	item := func(k, step int) bool { // beside the comma or "et" at k
 		return (p.sym(k) == ',' || p.word(k) == "et" || p.word(k) == "and") && shops[p.word(k+step)]
 	}

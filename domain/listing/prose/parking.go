@@ -487,7 +487,7 @@ func (m *parkingMention) behind() (settled bool) {
 				if p.num(k-1) == nil && p.num(k+1) == nil && m.rank < 4 { // "stationnement ($)"
 					m.says("extra", 3, k)
 				}
-				m.lowest = p.lowestSum(k)
+				m.lowest = p.lowestSum(k, m.comma)
 				return false
 			}
 			if n := p.spotsAt(i, k); n > 0 && (m.Spots == 0 || p.sym(k-1) == ':') {

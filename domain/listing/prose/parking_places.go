@@ -206,10 +206,16 @@ func (p *Prose) possible(i int) bool {
 var owns = set("avez avoir as ont have has own possedez")
 
 // lowestSum tells whether the sign at i is of the lowest price of a place for a car: "à partir de 15 $", "from $15".
-func (p *Prose) lowestSum(i int) bool {
-	if t := p.num(i - 1); t != nil && t.cents <= ceilings[forParking] {
-		return p.seq(i-4, "a", "partir", "de")
+// A comma parts it from the parking only right before it: "parking, storage from $30" is of the storage.
+func (p *Prose) lowestSum(i int, comma bool) bool {
+	t, at := p.num(i+1), i-1
+	switch {
+	case p.num(i-1) != nil && p.seq(i-4, "a", "partir", "de"):
+		t, at = p.num(i-1), i-4
+	case p.seq(i-2, "starting", "at"):
+		at = i - 2
+	case p.word(at) != "from":
+		return false
 	}
-	t := p.num(i + 1)
-	return t != nil && t.cents <= ceilings[forParking] && (p.word(i-1) == "from" || p.seq(i-2, "starting", "at"))
+	return t != nil && t.cents <= ceilings[forParking] && (!comma || p.sym(at-1) == ',')
 }

@@ -429,9 +429,12 @@ func (p *Prose) shortBans(i, j int) (words []string, end int) {
 	if n := k + len(other); k > j && beforeAnyOf(s, k, other) && !isLetter(char(s, n)) && !isDigit(char(s, n)) {
 		return []string{"no", "smoking", ";", "no", "pets"}, n
 	}
-	if last := len(p.words) - 1; other == "np" && p.sym(last) == '.' && (j == len(s) || char(s, j) == '.' ||
+	if last := len(p.words) - 1; other == "np" && p.sym(last) == '.' && !endsStreets[p.word(last-1)] && (j == len(s) || char(s, j) == '.' ||
 		char(s, j) == '\n') && p.text[p.at[i]] == 'N' && p.text[p.at[i+1]] == 'S' { // "1 pet max. NS."
 		return []string{"no", "smoking"}, j
 	}
 	return nil, j
 }
+
+// endsStreets are the short forms that end a street, behind which "NS" is the province: "12 Barrington St. NS."
+var endsStreets = set("st ave av rd dr blvd boul cres crt ct hwy ln pl")
