@@ -75,12 +75,15 @@ var stems [len(stemmers)][1 << 15]atomic.Pointer[stemOf]
 
 type stemOf struct{ word, stem string }
 
-// accents are the endings that stemmers know with accents, without and with them, and those that are spelt otherwise in
-// the plural: luz and luces, huis and huizen.
+// accents are the endings that stemmers know with accents, without and with them, and those whose spelling changes with
+// the form: luz and luces, felizmente; huis and huizen, verhuis and verhuizing, lief and lieve.
 var accents = map[string][][2]string{
-	"es": {{"ion", "ión"}, {"z", "c"}},
+	"es": {{"ion", "ión"}, {"z", "c"}, {"zmente", "cmente"}},
 	"fr": {{"ees", "ées"}, {"ee", "ée"}, {"ieres", "ières"}, {"iere", "ière"}},
-	"nl": {{"zen", "sen"}, {"ven", "fen"}},
+	"nl": {
+		{"zen", "sen"}, {"ven", "fen"}, {"ze", "se"}, {"ve", "fe"},
+		{"zing", "sing"}, {"ving", "fing"}, {"zingen", "singen"}, {"vingen", "fingen"},
+	},
 	"pt": {{"cao", "ção"}, {"coes", "ções"}, {"ao", "ão"}, {"oes", "ões"}, {"ais", "al"}, {"eis", "el"}, {"ois", "ol"}},
 }
 

@@ -25,6 +25,7 @@ func TestStem(t *testing.T) {
 		{"es", "habitacion", "habit"},
 		{"pt", "informacoes", "inform"}, {"pt", "animais", "animal"}, {"pt", "mais", ""},
 		{"es", "luz", "luc"}, {"es", "luces", "luc"}, {"nl", "huizen", "huis"}, {"nl", "brieven", "brief"},
+		{"nl", "verhuizing", "verhuis"}, {"nl", "uitgave", "uitgaf"}, {"nl", "grijze", "grijs"}, {"es", "felizmente", "felic"},
 		{"sv", "husen", "hus"},
 		{"fi", "talossa", ""},
 		{"en", "foo_bars", ""},
