@@ -10,7 +10,7 @@ import { useShortcuts } from './keys'
 import './lists.css'
 import { Empty, Trouble } from './parts'
 import { useReadOn } from './readOn'
-import { Reading, whyNot } from './Unread'
+import { againOf, Reading, whyNot } from './Unread'
 
 export interface Column<T> {
   name: string
@@ -175,7 +175,7 @@ export function Rows<T>(p: {
 export function NoRows<T>({ pages, empty }: { pages: Pages<T>; empty: ReactNode }) {
   const { say } = useSay()
   const why = whyNot(pages)
-  if (why) return <Trouble error={why} again={() => void pages.refetch()} />
+  if (why) return <Trouble error={why} again={againOf(pages)} />
   if (pages.isPending) return <Reading />
   return pages.hasNextPage ? <Empty>{say.readingMore}</Empty> : empty
 }

@@ -35,6 +35,9 @@ test('what is not there leaves the name of the page and the way back', () => {
 test('how long the API asks to wait is said while the query waits', () => {
   expect(page({ failureReason: wait })).toContain('Try again in 30 s.')
   expect(list({ failureReason: wait })).toContain('Try again in 30 s.')
+  for (const said of [page({ failureReason: wait }), list({ failureReason: wait })])
+    expect(said).not.toContain('<button')
+  expect(list({ error: wait, failureReason: wait, isPending: false })).toContain('Try again</button>')
 })
 
 test('a failure that is tried again at once is not shown', () => {

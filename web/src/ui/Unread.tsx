@@ -18,6 +18,9 @@ export function Reading() {
 export const whyNot = (q: { error: unknown; failureReason?: unknown }) =>
   q.error ?? (q.failureReason instanceof Problem && q.failureReason.retryAfter !== undefined ? q.failureReason : null)
 
+/** againOf is how to try again; undefined while the query waits to do so by itself, and would not before its time. */
+export const againOf = (q: { error: unknown; refetch: () => unknown }) => (q.error ? () => void q.refetch() : undefined)
+
 /** Unread stands for the page of a thing that is not read yet, or is not there: its name, the way back, and why. */
 export function Unread(p: {
   of: { error: unknown; failureReason?: unknown; refetch: () => unknown }
@@ -29,7 +32,7 @@ export function Unread(p: {
   return (
     <>
       <Head crumbs={p.crumbs} title={<span className="m">{p.title}</span>} />
-      <Trouble error={why} again={() => void p.of.refetch()} />
+      <Trouble error={why} again={againOf(p.of)} />
     </>
   )
 }
