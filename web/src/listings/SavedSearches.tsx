@@ -12,6 +12,7 @@ import {
   useSavedSearch,
   useSavedSearches,
   useSearchMatches,
+  useSession,
 } from '../api/queries'
 import { count, money, named } from '../say/format'
 import { useSay, type Sentences } from '../say/Say'
@@ -20,7 +21,7 @@ import { Confirm } from '../ui/Ask'
 import { Do } from '../ui/Do'
 import { anyOf, FilterBar, Nothing, useFilters } from '../ui/Filter'
 import { Glyph, type State } from '../ui/Glyph'
-import { Empty, Head, InTemporal, Section, Trouble } from '../ui/parts'
+import { Empty, Head, InTemporal, Out, Section, Trouble } from '../ui/parts'
 import { Rows } from '../ui/Rows'
 import { Tenants, useOfOne, useTenant, Whose } from '../ui/tenant'
 import { ToPage } from '../ui/ToPage'
@@ -172,6 +173,7 @@ function One({ tenant, search: s, onClose }: { tenant: string; search: Search; o
   const fields = [anyOf('state', say.replay.state, t.states)]
   const trial = useDo(trySavedSearch)
   const matches = useSearchMatches(tenant, s.id)
+  const own = useSession().data?.caller?.tenant // whose key is refused listings
   const remove = useDo(deleteSavedSearch, 'saved-searches')
   const removeTarget = useDo(deleteTarget, 'saved-searches', 'deliveries')
   const challenge = useDo(challengeTarget, 'saved-searches', 'deliveries')
@@ -276,9 +278,13 @@ function One({ tenant, search: s, onClose }: { tenant: string; search: Search; o
               className: 'cut',
               cell: (m) => (
                 <>
-                  <ToPage className="s" to="/listings/$id" of={m.listing_id}>
-                    {m.title}
-                  </ToPage>
+                  {own ? (
+                    <Out href={m.url}>{m.title}</Out>
+                  ) : (
+                    <ToPage className="s" to="/listings/$id" of={m.listing_id}>
+                      {m.title}
+                    </ToPage>
+                  )}
                   {!m.offered && <span className="mu"> {t.gone}</span>}
                 </>
               ),

@@ -2,7 +2,7 @@ import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 
 import type { Schemas } from '../api/client'
-import { orderUpload, useDo, useMay, usePreview, useUpload } from '../api/queries'
+import { orderUpload, useDo, useMay, usePreview, useSession, useUpload } from '../api/queries'
 import { bytes, count, duration, named } from '../say/format'
 import { useSay } from '../say/Say'
 import { Age } from '../ui/Age'
@@ -26,6 +26,7 @@ export function Upload() {
   const tenant = useTenant()
   const upload = useUpload(tenant, id)
   const mayOperate = useMay('operate')
+  const own = useSession().data?.caller?.tenant // whose key is refused dead letters
   const order = useDo(orderUpload, 'upload', 'uploads')
   const [stopping, stop] = useState(false)
   const u = upload.data
@@ -80,7 +81,7 @@ export function Upload() {
                 {t.failedRows}
               </a>
             )}
-            {u.state === 'failed' && (
+            {u.state === 'failed' && !own && (
               <ToPage className="btn" to="/dead-letters" search={{ workflow_id: u.workflow.id }}>
                 {t.resumeByReplay}
               </ToPage>

@@ -89,7 +89,7 @@ export function usePlaces(): Group[] {
 export function Rail({ open, onClose }: { open: boolean; onClose: () => void }) {
   const { say, language, zone, toggleZone } = useSay()
   const services = useReport(servicesOf).data
-  const links = useSession().data?.links
+  const { links, caller } = useSession().data ?? {}
   return (
     <div
       className={open ? 'rail open' : 'rail'}
@@ -157,9 +157,11 @@ export function Rail({ open, onClose }: { open: boolean; onClose: () => void }) 
                 </a>
               ),
           )}
-        <p>
-          <ToPage to="/licences">{say.licences.title}</ToPage>
-        </p>
+        {!caller?.tenant && (
+          <p>
+            <ToPage to="/licences">{say.licences.title}</ToPage>
+          </p>
+        )}
       </div>
     </div>
   )
