@@ -81,7 +81,8 @@ func TestStatesOfTheConsole(t *testing.T) {
 		v.shown(p, p.Locator(".rail.open"), "the menu")
 		v.axe(p, true)
 		require.NoError(t, close())
-		v.until(p, "the menu is closed", "() => !document.querySelector('.rail.open')")
+		v.until(p, "the menu is closed, and the focus not lost",
+			"() => !document.querySelector('.rail.open') && document.activeElement !== document.body")
 	}
 
 	answers(t, p, w.api+"/dead-letters?*", http.StatusTooManyRequests, map[string]string{"Retry-After": "30"},

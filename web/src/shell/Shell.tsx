@@ -41,14 +41,21 @@ export function Shell() {
     if (session?.locked && !session.caller) lock(true)
   }, [session])
   useGlobalKeys(setDialog)
-  useShortcuts([{ keys: 'Escape', what: say.close, when: () => menu, act: () => setMenu(false) }])
+  // What closes the menu may have the focus, and is hidden with it.
+  const closeMenu = (to: HTMLElement | null) => {
+    if (!menu) return
+    setMenu(false)
+    to?.focus({ preventScroll: true })
+  }
+  const toButton = () => closeMenu(document.querySelector<HTMLElement>('[aria-controls=rail]'))
+  useShortcuts([{ keys: 'Escape', what: say.close, when: () => menu, act: toButton }])
   return (
     <>
       <a className="skip btn" href="#main" onClick={() => main.current?.focus()}>
         {say.skipToContent}
       </a>
       <div className="shell">
-        <Rail open={menu} onClose={() => setMenu(false)} />
+        <Rail open={menu} onClose={() => closeMenu(main.current)} />
         <div>
           <Top
             menu={menu}
