@@ -273,7 +273,7 @@ export const shown = (f: Field, value: string) =>
     .join(', ')
 
 /** worded is a filter that is set, in words. */
-export const worded = (f: Field, value: string) => f.label + (f.kind === 'set' ? '' : `: ${shown(f, value)}`)
+const worded = (f: Field, value: string) => f.label + (f.kind === 'set' ? '' : `: ${shown(f, value)}`)
 
 /** inWords are filters in words, by the names that their fields have. */
 export const inWords = (filters: Filters, fields: Field[]) =>
