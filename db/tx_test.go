@@ -144,7 +144,8 @@ func TestUnansweredCancelsCloseTheConnection(t *testing.T) {
 	t.Parallel()
 
 	var silent atomic.Bool
-	pool := connected(t, dbtest.New(t).Config().ConnString(), 1, func(conf *pgxpool.Config) {
+	within := db.CancelWithin(3 * time.Second)
+	pool := connected(t, dbtest.New(t).Config().ConnString(), 1, within, func(conf *pgxpool.Config) {
 		dial := conf.ConnConfig.DialFunc
 		conf.ConnConfig.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
 			if !silent.Load() {
@@ -157,9 +158,9 @@ func TestUnansweredCancelsCloseTheConnection(t *testing.T) {
 	})
 	opened := pool.Stat().NewConnsCount()
 	silent.Store(true)
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	_, err := pool.Exec(ctx, "SELECT pg_sleep(0.2)") // ends by itself
+	_, err := pool.Exec(ctx, "SELECT pg_sleep(0.6)") // ends by itself
 	require.NoError(t, err)
 	silent.Store(false)
 	_, err = pool.Exec(t.Context(), "SELECT 1")
@@ -232,7 +233,7 @@ func TestUnconfirmedCommitsAreNoSuccess(t *testing.T) {
 	} {
 		_, err := pool.Exec(t.Context(), "SELECT 1")
 		require.NoError(t, err)
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		require.Error(t, commit(ctx), name)
 		cancel()
 	}
