@@ -23,9 +23,7 @@ func (p *page) brandOf(products []*markup.Item, meta map[string][]string, found 
 			categories[key] = !strings.Contains(" "+labelKey(p.name)+" ", " "+key+" ")
 		}
 	}
-	if crumbs == nil || len(crumbs.Value) > 2 { // the only one behind the shop's first page is what its products are
-		p.cutBrands(categories)
-	}
+	p.cutBrands(categories)
 	var c claims
 	for _, i := range products {
 		c.add(maker(i.Text("brand")), p.w[brandData], sourceOf(i))
@@ -197,7 +195,7 @@ func (p *page) linkedBrands(c *claims, categories map[string]bool) {
 // isWare says that a word is several of what the product's name says that it is: "Lampen", of "Tischlampe Mira".
 func (p *page) isWare(s string) bool {
 	key := labelKey(s)
-	if strings.Contains(key, " ") {
+	if strings.Contains(key, " ") || strings.Contains(" "+labelKey(p.name)+" ", " "+key+" ") { // "Rains Rain Jacket"
 		return false
 	}
 	for _, end := range []string{"s", "es", "n", "en", "er", "e", "i", "r", "ar"} {

@@ -43,6 +43,8 @@ func TestAmountsBeside(t *testing.T) {
 		{"one in Japanese behind it", `<p>4,490円 会員価格</p><p>4,990円</p>`, "4990", ""},
 		{"a price, and members on its line", `<p>£49.90 Clubcard price £44.90</p>`, "49.90", ""},
 		{"one for others, and one for members", `<p>£44.90 for members</p><p>£49.90 for non-members</p>`, "49.90", ""},
+		{"one for others in French", `<p>44,90 € pour membres</p><p>49,90 € pour non membres</p>`, "49.90", ""},
+		{"one for others in Swedish", `<p>449 kr för medlemmar</p><p>499 kr för icke medlemmar</p>`, "499", ""},
 		{"for two", `<p>£49.90 for two people</p><p>£89.90 for four</p>`, "49.90", ""},
 		{"a price for others than members", `<p>Ikke-medlem 49,90 kr.</p><p>Medlem 39,90 kr.</p>`, "49.90", ""},
 		{"a membership", `<p>Membership: £49.90</p>`, "49.90", ""},
@@ -197,8 +199,12 @@ func TestBrands(t *testing.T) {
 		{"one in Italian", `<h1>Lampada</h1><p>Marchio: Lucida</p>`, "Lucida"},
 		{"a publisher in Polish", `<h1>Las</h1><p>Wydawnictwo: Dom</p>`, "Dom"},
 		{"a producer", `<h1>Red wine</h1><p>Producer: Hollow Creek</p>`, "Hollow Creek"},
-		{"the only breadcrumb, under a maker's path", `<nav class="breadcrumb"><a href="/">Start</a>
-			<a href="/hersteller/lampen">Lampen</a></nav><h1>Linea</h1><p>Stands 140 cm tall</p>`, ""},
+		{"the only breadcrumb, under a maker's path", `<nav class="breadcrumb"><a href="/">Home</a>
+			<a href="/brand/lumen">Lumen</a></nav><h1>Mira 210</h1>`, "Lumen"},
+		{"the only one before the product, in French", `<nav class="breadcrumb"><a href="/">Accueil</a>
+			<a href="/marques/lumen">Lumen</a> <span>Lampe Mira</span></nav><h1>Lampe Mira</h1>`, "Lumen"},
+		{"a maker whose name looks like several of its goods", `<a href="/brand/rains">Rains</a><h1>Rains Rain Jacket</h1>`,
+			"Rains"},
 		{"Japanese brackets", `<h1>Lamp</h1><p>ブランド：【Lumen】</p>`, "Lumen"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

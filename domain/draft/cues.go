@@ -31,7 +31,8 @@ var (
 		"*clubpreis*", "mitglied", "mitglieder*", "mitgliedspreis*", "prix membre*", "prix adhérent*", "precio soci*",
 		"precio tarjeta", "prezzo soci", "ledenprijs", "jäsenhin*", "jäsenet", "jäsenille"}
 	cuesNoMember = []string{"non-member*", "non member*", "nonmember*", "not a member", "ikke-medlem*", "ikke medlem*",
-		"icke-medlem*", "nicht-mitglied*", "nichtmitglied*", "non-membre*", "no soci*"}
+		"icke-medlem*", "icke medlem*", "nicht-mitglied*", "nicht mitglied*", "nichtmitglied*", "non-membre*", "non membre*",
+		"non adhérent*", "non abonné*", "non soci*", "no soci*", "niet-leden", "niet leden"}
 	cuesExtra = []string{"shipping", "delivery", "postage", "p&p", "*versand*", "lieferung*", "porto",
 		"paketpost", "livraison",
 		"frais de port", "spedizione", "consegna", "envío", "envio", "gastos de", "dostaw*", "wysyłk*", "doprava",

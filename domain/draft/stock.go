@@ -206,7 +206,7 @@ func inStock(line string) (in, out bool) {
 				continue
 			}
 			before := clause[:n]
-			if endsSoon(before) {
+			if endsSoon(before, w) {
 				return false, true
 			}
 			before = before[strings.LastIndexByte(before, ':')+1:]

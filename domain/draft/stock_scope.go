@@ -37,15 +37,29 @@ var nearly = []string{"almost", "nearly", "often", "soon", "before it is", "befo
 // soonWords say before one of inWords that it is not yet: "Pronto estarán en stock".
 var soonWords = wordSet("soon bald demnächst pronto bientôt presto breve binnenkort wkrótce snart kohta brzy čoskoro скоро")
 
-// endsSoon says that one of the last two words of a text is one of soonWords.
-func endsSoon(before string) bool {
-	words := strings.Fields(before)
+// endsSoon says that one of the last two words of a text before some of inWords is one of soonWords. A dash or a colon
+// parts it, "Order soon – in stock", and in Italian and Portuguese "pronto" is ready: "pronto in magazzino".
+func endsSoon(before, in string) bool {
+	words := strings.Fields(before[lastDash(before):])
 	for _, w := range words[max(len(words)-2, 0):] {
-		if soonWords[strings.Trim(w, "()\"'*-–¡")] {
+		if w = strings.Trim(w, "()\"'*-–¡"); soonWords[w] && (w != "pronto" || !ofReady[in]) {
 			return true
 		}
 	}
 	return false
+}
+
+// ofReady are those of inWords before which "pronto" is ready.
+var ofReady = map[string]bool{"disponibile": true, "in magazzino": true, "disponível": true, "em estoque": true}
+
+// lastDash is where a text goes on behind the last dash that stands by itself.
+func lastDash(s string) (at int) {
+	for _, dash := range []string{" - ", " – ", " — "} {
+		if n := strings.LastIndex(s, dash); n >= 0 {
+			at = max(at, n+len(dash))
+		}
+	}
+	return at
 }
 
 // conditions begin sentences about what happens when something is sold out.
