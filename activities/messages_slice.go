@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"github.com/mtlrent/conveyor/domain/campaign"
+	"github.com/mtlrent/conveyor/domain/fault"
 )
 
 const (
@@ -517,16 +519,14 @@ func (s *slice) store(ctx context.Context, batch []ended) error {
 					return err
 				}
 			}
-			if len(results) == 0 {
-				return nil
-			}
-			_, err := s.Queue.Record(ctx, s.job.Tenant, token, results, s.Now())
-			return err
+			return nil
 		})
+		if err == nil && len(results) > 0 {
+			err = s.keep(ctx, token, results)
+		}
 		if err != nil {
 			return err
 		}
-		s.count(results)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -536,6 +536,31 @@ func (s *slice) store(ctx context.Context, batch []ended) error {
 		}
 	}
 	return nil
+}
+
+// keep records results and counts them. Where Postgres refuses the data, it is that of one result, of which it is
+// recorded what it means, without what the API said.
+func (s *slice) keep(ctx context.Context, token uuid.UUID, results []campaign.Result) error {
+	err := s.insist(ctx, func(ctx context.Context) error {
+		_, err := s.Queue.Record(ctx, s.job.Tenant, token, results, s.Now())
+		return err
+	})
+	r := &results[0]
+	switch said := r.WAMID + r.WaID + r.Error; {
+	case err == nil:
+		s.count(results)
+		return nil
+	case fault.ClassOf(err) != fault.Invalid:
+		return err
+	case len(results) > 1:
+		half := len(results) / 2
+		return errors.Join(s.keep(ctx, token, results[:half]), s.keep(ctx, token, results[half:]))
+	case said == "":
+		return err
+	}
+	activity.GetLogger(ctx).Error("what the API said of a message cannot be stored", "tenant", s.job.Tenant, "message", r.ID)
+	r.WAMID, r.WaID, r.Error = "", "", ""
+	return s.keep(ctx, token, results)
 }
 
 func (s *slice) insist(ctx context.Context, do func(context.Context) error) error {

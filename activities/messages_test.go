@@ -35,8 +35,9 @@ type posts struct {
 	none     time.Duration // for which there are no passes after the first three
 	away     int           // calls of ReleaseRest that fail
 	looks    int
-	first    bool  // what waits was not tried before
-	line     error // of the sender
+	first    bool   // what waits was not tried before
+	line     error  // of the sender
+	refused  string // a wamid that cannot be stored
 	answer   func(c campaign.Claim) (campaign.Answer, error)
 }
 
@@ -87,6 +88,9 @@ func (p *posts) Record(_ context.Context, _ string, _ uuid.UUID, results []campa
 ) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if slices.ContainsFunc(results, func(r campaign.Result) bool { return p.refused != "" && r.WAMID == p.refused }) {
+		return campaign.Recorded{}, fault.Newf(fault.Invalid, "postgres cannot store it")
+	}
 	p.results = append(p.results, results...)
 	return campaign.Recorded{Stored: len(results)}, nil
 }
@@ -213,6 +217,14 @@ func TestDispatchMessages(t *testing.T) {
 			require.Len(t, p.released, 20)
 			require.Empty(t, p.results)
 		}},
+		"what is said of one cannot be stored": {
+			func(p *posts) { p.refused = "wamid." + p.waiting[3].ID.String() }, activities.DispatchDone{Accepted: 20},
+			func(t *testing.T, p *posts) {
+				t.Helper()
+				require.Len(t, p.results, 20)
+				require.Len(t, slices.DeleteFunc(p.results, func(r campaign.Result) bool { return r.WAMID != "" }), 1)
+			},
+		},
 		"answers are lost": {func(p *posts) {
 			p.answer = func(campaign.Claim) (campaign.Answer, error) {
 				return campaign.Answer{Written: true, Err: errors.New("EOF")}, nil
