@@ -75,7 +75,7 @@ WITH looked AS (
         SELECT ctid FROM wa_user_changes WHERE at < $1 AND $2::text = '' LIMIT $3))
 ), wishes AS (
     DELETE FROM wa_user_wishes WHERE ctid = ANY (ARRAY(
-        SELECT ctid FROM wa_user_wishes WHERE at < $1 AND $2::text = '' LIMIT $3))
+        SELECT ctid FROM wa_user_wishes WHERE told_at < $1 AND $2::text = '' LIMIT $3))
 )
 SELECT coalesce((SELECT max(id)::text FROM looked), $2),
     (SELECT count(*) FROM looked) = $3 AND EXISTS (SELECT FROM looked WHERE received_at < $1),

@@ -85,7 +85,7 @@ var ofTenants = map[string]struct {
 		}
 		for i, at := range []time.Time{old, edge} {
 			m.exec(t, "INSERT INTO wa_user_changes VALUES ('acme', $1, 'CA.0', $2)", fmt.Sprint("CA.", i), at)
-			m.exec(t, "INSERT INTO wa_user_wishes VALUES ('acme', $1, 'stop', $2)", fmt.Sprint("CA.", i), at)
+			m.exec(t, "INSERT INTO wa_user_wishes VALUES ('acme', $1, 'stop', $2, $3)", fmt.Sprint("CA.", i), old, at)
 		}
 	}, 3, `SELECT error FROM webhook_events UNION ALL SELECT was FROM wa_user_changes UNION ALL SELECT wa_user FROM wa_user_wishes
 			ORDER BY 1`, []string{"CA.1", "CA.1", "b waits", "c applied late", "f new", "g new"}},

@@ -411,12 +411,13 @@ func (s *Webhooks) apply(ctx context.Context, tx pgx.Tx, key contact.Pads, taken
 	if err != nil {
 		return err
 	}
-	late := Applied{}
-	again, _, err := asked(ctx, tx, known.kept, found, &late) // who is still unknown was counted before
+	again, _, err := asked(ctx, tx, known.kept, found, new(Applied)) // they were counted, as known or as unknown
 	if err != nil {
 		return err
 	}
-	out.Opted += late.Opted
+	for i := range again {
+		again[i].opted = &out.Opted
+	}
 	queueKept(b, kept)
 	queueWishes(b, slices.Concat(wishes, again, refused(found)), key)
 	if b.Len() == 0 {

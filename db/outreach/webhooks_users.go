@@ -47,7 +47,7 @@ INSERT INTO wa_user_wishes AS w (tenant, wa_user, wish, at)
 SELECT tenant, wa_user, wish, max(at)
 FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[]) AS t(tenant, wa_user, wish, at)
 GROUP BY tenant, wa_user, wish ORDER BY 1, 2, 3
-ON CONFLICT (tenant, wa_user, wish) DO UPDATE SET at = excluded.at WHERE w.at < excluded.at`
+ON CONFLICT (tenant, wa_user, wish) DO UPDATE SET at = excluded.at, told_at = now() WHERE w.at < excluded.at`
 )
 
 // toldUsers are what deliveries tell of user IDs, in columns for statements.
@@ -120,7 +120,7 @@ func (t toldUsers) queueKnown(b *pgx.Batch, u *users) {
 // users are what is known of people by their user IDs.
 type users struct {
 	next map[sign]string    // the user IDs that took the place of others
-	kept []campaign.Inbound // wishes that were told before it was known whose they are
+	kept []campaign.Inbound // wishes that were told before, some of them before it was known whose they are
 }
 
 // read reads the rows of sqlUserKnown.
@@ -162,15 +162,15 @@ func (u users) follow(m *subject) {
 	}
 }
 
-// A stranger's wish is that of a person of whom a tenant has no message, as far as is known.
-type strangersWish struct {
+// A userWish is that of a person whom WhatsApp calls user within the business of a tenant.
+type userWish struct {
 	tenant, user string
 	campaign.Wish
 	at time.Time
 }
 
 // queueKept queues wishes into b that are kept for what tells whose they are.
-func queueKept(b *pgx.Batch, kept []strangersWish) {
+func queueKept(b *pgx.Batch, kept []userWish) {
 	if len(kept) == 0 {
 		return
 	}

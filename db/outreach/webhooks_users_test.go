@@ -71,11 +71,15 @@ func TestUserIDsInAnyOrder(t *testing.T) {
 
 	m := newMailing(t)
 	m.tenant(t, "other")
-	sent := func(n int) (phone string, parts []told) {
+	send := func(n int) (id uuid.UUID, phone string) {
 		phone = fmt.Sprintf("+1514555%04d", n)
-		id := m.put(t, uuid.NewString(), phone)
+		id = m.put(t, uuid.NewString(), phone)
 		token, claims := m.claim(t, 1)
 		m.record(t, token, accepted, claims...)
+		return id, phone
+	}
+	sent := func(n int) (phone string, parts []told) {
+		id, phone := send(n)
 		user, at := func(v int) string { return fmt.Sprintf("CA.%d.%d", n, v) }, time.Now()
 		return phone, []told{
 			{name: "user", report: &campaign.Report{
@@ -157,6 +161,35 @@ func TestUserIDsInAnyOrder(t *testing.T) {
 	m.tell(t, parts[0])
 	m.tell(t, parts[3])
 	require.Equal(t, campaign.MessageSkipped, m.state(t, m.put(t, uuid.NewString(), phone)))
+
+	// A person with messages under the names of two times, of which one is told after the stop.
+	n++
+	phone, parts = sent(n)
+	second, later := send(n + 500)
+	m.tell(t, parts[0])
+	m.tell(t, told{report: &campaign.Report{
+		PhoneNumberID: "acme", WAMID: wamid(second, 1), User: parts[1].inbound.User,
+		Status: campaign.MessageDelivered, At: time.Now(),
+	}})
+	stop := *parts[3].inbound
+	stop.User = parts[1].inbound.User
+	require.Equal(t, 1, m.tell(t, told{inbound: &stop}).Opted)
+	m.tell(t, parts[1])
+	for _, phone := range []string{phone, later} {
+		require.Equal(t, campaign.MessageSkipped, m.state(t, m.put(t, uuid.NewString(), phone)))
+	}
+
+	// However often it is told whose a stop is, it counts once.
+	n++
+	_, parts = sent(n)
+	stop = *parts[3].inbound
+	stop.User = parts[0].report.User
+	opted := m.tell(t, told{inbound: &stop}).Opted
+	for _, status := range []campaign.Status{campaign.MessageDelivered, campaign.MessageRead} {
+		parts[0].report.Status = status
+		opted += m.tell(t, parts[0]).Opted
+	}
+	require.Equal(t, 1, opted)
 
 	// Of another business the same names mean others.
 	n++

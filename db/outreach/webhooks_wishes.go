@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/mtlrent/conveyor/domain/campaign"
 	"github.com/mtlrent/conveyor/domain/contact"
@@ -66,24 +67,25 @@ type wish struct {
 	tenant string
 	digest []byte
 	campaign.Wish
-	at time.Time
+	at    time.Time
+	opted *int // counts it where it is a stop that changes something; nil: it was counted
 }
 
 // refused are the wishes of people who get no more messages, as Meta says in a report that has changed one.
 func refused(found []subject) (wishes []wish) {
 	for _, m := range found {
 		if m.now != m.was && m.now == campaign.MessageFailed && m.verdict.OptsOut && len(m.digest) > 0 {
-			wishes = append(wishes, wish{m.tenant, m.digest, campaign.WishStop, *m.failed})
+			wishes = append(wishes, wish{m.tenant, m.digest, campaign.WishStop, *m.failed, nil})
 		}
 	}
 	return wishes
 }
 
 // asked are the wishes among messages to our senders. Whoever wrote before another user ID was told is known by the one
-// before that; and by all those that a message of found has lost by what the same transaction applies. Those of whom no
-// message is known are kept.
+// before that; and by all those that a message of found has lost by what the same transaction applies. Those by user IDs
+// are kept: it may be told later of further messages that they are to the same person.
 func asked(ctx context.Context, tx pgx.Tx, inbound []campaign.Inbound, found []subject, out *Applied) (
-	wishes []wish, kept []strangersWish, err error,
+	wishes []wish, kept []userWish, err error,
 ) {
 	stops := slices.DeleteFunc(slices.Clone(inbound), func(m campaign.Inbound) bool { return m.Wants() == "" })
 	if len(stops) == 0 {
@@ -118,8 +120,8 @@ func asked(ctx context.Context, tx pgx.Tx, inbound []campaign.Inbound, found []s
 		}
 		var digests [][]byte
 		known := slices.Concat(writers[sign{m.ReplyTo, tenant}], writers[sign{m.From, tenant}], writers[sign{m.User, tenant}])
-		if len(known) == 0 && m.User != "" {
-			kept = append(kept, strangersWish{tenant, m.User, m.Wants(), m.At})
+		if m.User != "" {
+			kept = append(kept, userWish{tenant, m.User, m.Wants(), m.At})
 		}
 		for _, w := range known {
 			if !w.moved || m.Wants() == campaign.WishStop { // the number may be another's by now, who has stopped
@@ -132,7 +134,7 @@ func asked(ctx context.Context, tx pgx.Tx, inbound []campaign.Inbound, found []s
 		}
 		slices.SortFunc(digests, bytes.Compare)
 		for _, digest := range slices.CompactFunc(digests, bytes.Equal) {
-			wishes = append(wishes, wish{tenant, digest, m.Wants(), m.At})
+			wishes = append(wishes, wish{tenant, digest, m.Wants(), m.At, nil})
 		}
 		switch {
 		case len(digests) == 0:
@@ -177,7 +179,13 @@ func queueWishes(b *pgx.Batch, wishes []wish, key contact.Pads) {
 		if w.Wish == campaign.WishResume {
 			text = sqlOptIn
 		}
-		b.Queue(text, w.tenant, w.digest, w.at, key.Keyed(w.digest))
+		q := b.Queue(text, w.tenant, w.digest, w.at, key.Keyed(w.digest))
+		if w.Wish == campaign.WishStop && w.opted != nil {
+			q.Exec(func(tag pgconn.CommandTag) error {
+				*w.opted += int(tag.RowsAffected())
+				return nil
+			})
+		}
 	}
 }
 
