@@ -385,17 +385,23 @@ func (r *Ranking) inRows(found []place) (sum float32) {
 				weight += r.idfs[bit]
 			}
 		}
-		if len(words) > 1 && slices.ContainsFunc(found, func(first place) bool {
-			return first.word == words[0].word && !slices.ContainsFunc(words[1:], func(w place) bool {
-				next := place{first.at + w.at - words[0].at, w.word}
-				_, has := slices.BinarySearchFunc(found, next, comparePlaces)
-				return !has
-			})
-		}) {
-			sum += rowBonus * weight
+		for i := range found {
+			if len(words) > 1 && found[i].word == words[0].word && begins(found[i:], words) {
+				sum += rowBonus * weight
+				break
+			}
 		}
 	}
 	return sum
+}
+
+// begins says that the words of a row, ascending, are at the first of these places and behind it.
+func begins(found, row []place) bool {
+	return !slices.ContainsFunc(row[1:], func(w place) bool {
+		next := place{found[0].at + w.at - row[0].at, w.word}
+		i := slices.IndexFunc(found, func(p place) bool { return comparePlaces(p, next) >= 0 })
+		return i < 0 || found[i] != next
+	})
 }
 
 func comparePlaces(a, b place) int {

@@ -113,6 +113,9 @@ type spot struct {
 // rowSigns join words that stand in a row in what a query was copied from: @angular/core, a path, a call.
 const rowSigns = `/\@:=<(?#$`
 
+// maxRows is how many rows of a query count: each is looked for at all places of its first word.
+const maxRows = 4
+
 // inRows are the words of a query that signs join: pages with them in that row come first.
 func (p *Plan) inRows(text string) (rows [][]spot) {
 	if !strings.ContainsAny(text, rowSigns) || p.asked() < 2 {
@@ -133,7 +136,9 @@ func (p *Plan) inRows(text string) (rows [][]spot) {
 			}
 			return true
 		})
-		if len(row) > 1 {
+		slices.SortStableFunc(row, func(a, b spot) int { return cmp.Compare(a.at, b.at) })
+		same := func(o []spot) bool { return slices.Equal(o, row) }
+		if len(row) > 1 && len(rows) < maxRows && !slices.ContainsFunc(rows, same) {
 			rows = append(rows, row)
 		}
 	}

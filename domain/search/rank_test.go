@@ -111,6 +111,13 @@ func TestRankRows(t *testing.T) {
 			t.Errorf("%s finds %+v", text, hits)
 		}
 	}
+	score := func(text string) float32 {
+		hits, _ := x.rank(parse(t, text), search.Query{Text: text}).Hits(nil, 1)
+		return hits[0].Score
+	}
+	if once, twice := score("@angular/core"), score("@angular/core @angular/core"); once != twice {
+		t.Errorf("a row counts %v, and twice %v", once, twice)
+	}
 }
 
 // A word with a hyphen is found where it is written as one word: as a whole, not by its parts.
