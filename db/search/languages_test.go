@@ -10,7 +10,7 @@ import (
 	"github.com/mtlrent/conveyor/domain/search"
 )
 
-// Segments with pages of other languages are not asked for the stems of a language, and no answer is missed by that:
+// Pages of several languages in segments of their own:
 // forms count in their language, the words themselves in all.
 func TestSearchLanguagesApart(t *testing.T) {
 	t.Parallel()

@@ -91,7 +91,7 @@ type searching struct {
 	snapshot *search.Snapshot
 	list     []segmentKey // of snapshot
 	plan     *search.Plan
-	have     map[string]bool // terms that were read; false = in pages of some languages only
+	have     map[string]bool // terms that were read
 	found    map[search.Need]foundTerm
 }
 
@@ -169,7 +169,7 @@ func (s *searching) run(ctx context.Context) (out search.Results, err error) {
 		}
 		out.DidYouMean = reworded(s.ask, fixes)
 		s.marked = withFixes(s.ask, fixes)
-		read, err := s.read(ctx, s.plan.Terms(), s.plan.Only())
+		read, err := s.read(ctx, s.plan.Terms())
 		if err == nil {
 			err = ranking.Recount(read)
 		}
@@ -226,8 +226,7 @@ func (s *searching) count(ctx context.Context, known map[string]search.Size) (*s
 	if sum >= s.cheap {
 		most = s.small
 	}
-	only := s.plan.Only()
-	rows, large, sizes, err := s.look(ctx, terms, only, phrases, most)
+	rows, large, sizes, err := s.look(ctx, terms, phrases, most)
 	if err != nil {
 		return nil, err
 	}
@@ -236,14 +235,10 @@ func (s *searching) count(ctx context.Context, known map[string]search.Size) (*s
 		terms = s.plan.Terms()
 	}
 	for _, t := range terms {
-		s.have[t] = only[t] == nil
+		s.have[t] = true
 	}
-	left := func(term string) bool {
-		_, has := s.have[term]
-		return !has
-	}
-	rows = slices.DeleteFunc(rows, func(p search.Posted) bool { return left(p.Term) })
-	large = slices.DeleteFunc(large, func(t sought) bool { return left(t.Term) })
+	rows = slices.DeleteFunc(rows, func(p search.Posted) bool { return !s.have[p.Term] })
+	large = slices.DeleteFunc(large, func(t sought) bool { return !s.have[t.Term] })
 	if len(large) > 0 {
 		of, segments, _ := columnsOf(large)
 		found := byNeed(large)
@@ -261,13 +256,13 @@ func (s *searching) count(ctx context.Context, known map[string]search.Size) (*s
 	return search.CountWords(s.snapshot, s.plan, rows)
 }
 
-// look reads the postings of terms that have up to most bytes, of some only in segments with pages in languages. Of the
-// others it says where they are. The sizes are those of all blocks that may have a term.
-func (s *searching) look(ctx context.Context, terms []string, only map[string][]string, positions []string, most int) (
+// look reads the postings of terms that have up to most bytes. Of the others it says where they are. The sizes are
+// those of all blocks that may have a term.
+func (s *searching) look(ctx context.Context, terms, positions []string, most int) (
 	rows []search.Posted, large []sought, sizes map[string]search.Size, err error,
 ) {
 	sizes = make(map[string]search.Size, len(terms))
-	missing, rows := s.takeKept(s.segments.lookups(terms, only, s.list), positions, rows, sizes)
+	missing, rows := s.takeKept(s.segments.lookups(terms, s.list), positions, rows, sizes)
 	if len(missing) == 0 {
 		return rows, nil, sizes, nil
 	}
@@ -300,16 +295,16 @@ func (s *searching) look(ctx context.Context, terms []string, only map[string][]
 	return rows, large, sizes, err
 }
 
-// read reads terms that were not read yet, or not in all segments; only is as for look.
-func (s *searching) read(ctx context.Context, terms []string, only map[string][]string) ([]search.Posted, error) {
+// read reads terms that were not read yet.
+func (s *searching) read(ctx context.Context, terms []string) ([]search.Posted, error) {
 	terms = slices.DeleteFunc(terms, func(t string) bool { return s.have[t] })
 	if len(terms) == 0 {
 		return nil, nil
 	}
 	for _, t := range terms {
-		s.have[t] = only[t] == nil
+		s.have[t] = true
 	}
-	rows, _, _, err := s.look(ctx, terms, only, s.plan.Positions(), math.MaxInt32)
+	rows, _, _, err := s.look(ctx, terms, s.plan.Positions(), math.MaxInt32)
 	return rows, err
 }
 
@@ -338,7 +333,7 @@ func (s *searching) learn(ctx context.Context, ranking *search.Ranking) error {
 	}
 	more.Leave(docs, s.snapshot.Docs())
 	for terms := more.Terms(); len(terms) > 0; terms = more.Terms() {
-		read, err := s.read(ctx, terms, more.Only())
+		read, err := s.read(ctx, terms)
 		if err != nil {
 			return err
 		}

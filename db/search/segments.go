@@ -217,22 +217,18 @@ func (c *segmentCache) kept(list []segmentKey) *search.Snapshot {
 	return nil
 }
 
-// lookups are these terms of each segment that may have them, only in segments that have pages in languages where these
-// are given for a term. Of a segment that is not kept nothing is known.
-func (c *segmentCache) lookups(terms []string, only map[string][]string, list []segmentKey) []sought {
+// lookups are these terms of each segment that may have them. Of a segment that is not kept nothing is known.
+func (c *segmentCache) lookups(terms []string, list []segmentKey) []sought {
 	c.mu.Lock()
-	kept := make([]segment, len(list))
+	kept := make([]starts, len(list))
 	for i, key := range list {
-		kept[i] = c.parts[key]
+		kept[i] = c.parts[key].starts
 	}
 	c.mu.Unlock()
 	all := make([]sought, 0, len(terms)*len(list))
 	for i, key := range list {
 		for _, term := range terms {
-			if languages := only[term]; languages != nil && kept[i].Columns != nil && !kept[i].Columns.In(languages) {
-				continue
-			}
-			if start, has := kept[i].starts.before(term); has {
+			if start, has := kept[i].before(term); has {
 				all = append(all, sought{Need: search.Need{Term: term, Segment: key.ID}, start: start, of: key})
 			}
 		}

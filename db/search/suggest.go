@@ -200,7 +200,7 @@ WHERE p.last >= n.term`
 // docs is how many documents of some segments have each of these words, void ones too.
 func (s *searching) docs(ctx context.Context, words []string, list []segmentKey) (map[string]int, error) {
 	docs := make(map[string]int, len(words))
-	missing, kept := s.takeKept(s.segments.lookups(words, nil, list), nil, nil, map[string]search.Size{})
+	missing, kept := s.takeKept(s.segments.lookups(words, list), nil, nil, map[string]search.Size{})
 	for _, k := range kept {
 		docs[k.Term] += search.Documents(k.Postings)
 	}

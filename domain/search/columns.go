@@ -402,11 +402,6 @@ func (s *Snapshot) Languages() (languages []string) {
 	return languages
 }
 
-// In says whether some documents may be in one of these languages.
-func (c *Columns) In(languages []string) bool {
-	return slices.ContainsFunc(c.langs.names, func(name string) bool { return slices.Contains(languages, name) })
-}
-
 // Living is the number of living documents of a segment.
 func (s *Snapshot) Living(segment int64) int {
 	if i, has := s.byID[segment]; has {

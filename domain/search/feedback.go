@@ -161,15 +161,6 @@ func (w *sharedWord) fits(df, all int) bool {
 // expansion is complete.
 func (e *Expansion) Terms() []string { return termsOf(e.words[:e.missing()]) }
 
-// Only is that of Plan for these terms.
-func (e *Expansion) Only() map[string][]string {
-	o := languages{}
-	for _, w := range e.words[:e.missing()] {
-		o.add(nil, w.terms)
-	}
-	return o.some()
-}
-
 func (e *Expansion) missing() int { return min(feedbackWords-len(e.chosen), len(e.words)) }
 
 func termsOf(words []sharedWord) []string {

@@ -3,7 +3,6 @@ package search
 import (
 	"cmp"
 	"iter"
-	"maps"
 	"slices"
 )
 
@@ -256,44 +255,6 @@ func (p *Plan) Terms() []string {
 	}
 	slices.Sort(terms)
 	return slices.Compact(terms)
-}
-
-// Only says of those of Terms that count in pages of some languages alone in which: of a word, the stems in languages that
-// a segment has no page of need not be looked for in it.
-func (p *Plan) Only() map[string][]string {
-	o := languages{}
-	for _, g := range p.groups {
-		o.add(g.words, g.terms)
-		if g.apart != nil {
-			o.add(g.apart.words, nil)
-		}
-	}
-	return o.some()
-}
-
-// languages are those in whose pages terms count; nil = in all.
-type languages map[string][]string
-
-// add notes words, which count in all pages, and the terms of some.
-func (o languages) add(words []string, terms []lookup) {
-	for _, w := range words {
-		o[w] = nil
-	}
-	for _, t := range terms {
-		of, known := o[t.term]
-		switch {
-		case t.language == "":
-			o[t.term] = nil
-		case (of != nil || !known) && !slices.Contains(of, t.language):
-			o[t.term] = append(of, t.language)
-		}
-	}
-}
-
-// some are the terms that do not count in all pages.
-func (o languages) some() map[string][]string {
-	maps.DeleteFunc(o, func(_ string, of []string) bool { return of == nil })
-	return o
 }
 
 // Positions are those of Terms whose positions are needed too: sorted, each once.

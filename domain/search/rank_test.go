@@ -469,13 +469,3 @@ func TestWholeTitle(t *testing.T) {
 		}
 	}
 }
-
-// Stems count in pages of their language alone, what is asked for itself in all.
-func TestOnly(t *testing.T) {
-	t.Parallel()
-
-	only := search.NewPlan(parse(t, "running run \"in houses\""), search.Query{}, "en", "fr").Only()
-	if got := fmt.Sprint(only); got != "map[en:run:[en] fr:run:[fr] fr:running:[fr]]" {
-		t.Error(got)
-	}
-}
