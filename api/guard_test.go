@@ -42,8 +42,8 @@ var openOperations = []string{"health", "ready", "get-image", "verify-whatsapp-w
 var tenantOperations = []string{
 	"list-contact-lists", "create-contact-list", "change-contact-list", "delete-contact-list",
 	"search-contacts", "count-contacts", "export-contacts", "get-contact", "export-person", "delete-contact",
-	"opt-out-contact", "opt-out-person", "put-contact", "tag-contacts",
-	"list-segments", "create-segment", "get-segment", "change-segment", "delete-segment",
+	"opt-out-contact", "opt-out-person", "list-opt-outs", "put-contact", "tag-contacts",
+	"list-segments", "create-segment", "get-segment", "change-segment", "change-segment-part", "delete-segment",
 	"create-upload", "list-uploads", "get-upload", "preview-upload", "set-upload-options", "start-upload",
 	"cancel-upload", "get-upload-errors", "watch-upload", "list-upload-refusals", "list-upload-reasons",
 	"list-senders",

@@ -120,6 +120,7 @@ func ContactChanges(t *testing.T, d *Door) map[string][3]string {
 	add("delete-contact-list", "/contact-lists/", list(), "", "", "contact_list.deleted contact-list/")
 	add("create-segment", "/segments", "", "", `{"name":"New","filter":{}}`, "segment.stored segment/")
 	add("change-segment", "/segments/", segment(), "", `{"name":"Newer","filter":{}}`, "segment.stored segment/")
+	add("change-segment-part", "/segments/", segment(), "", `{"name":"Newest"}`, "segment.stored segment/")
 	add("delete-segment", "/segments/", segment(), "", "", "segment.deleted segment/")
 	add("delete-contact", "/contacts/", person(), "", "", "contact.deleted contact/")
 	add("opt-out-contact", "/contacts/", person(), "/opt-out", "", "contact.opted_out contact/")
