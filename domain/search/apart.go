@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -301,4 +302,24 @@ func withApart(word, apart []entry) []entry {
 		out = append(out, entry{e.ord, e.tf * otherShare})
 	}
 	return out
+}
+
+// acronyms are stop words that capitals make names of.
+var acronyms = set("IT US WHO")
+
+// name says which words are names: those that were typed as acronyms, where there are others in small letters.
+func (a *Ask) name(typed []string) {
+	small := func(c Clause) bool {
+		return slices.ContainsFunc(c.Words, func(w string) bool {
+			return !slices.Contains(typed, w) && strings.ContainsFunc(w, unicode.IsLower)
+		})
+	}
+	if len(typed) == 0 || !slices.ContainsFunc(a.Clauses, small) {
+		return
+	}
+	for i := range a.Clauses {
+		if c := &a.Clauses[i]; len(c.Words) == 1 && slices.Contains(typed, c.Words[0]) {
+			c.Name = !c.Not && !c.Title && !c.Prefix && c.Joined == ""
+		}
+	}
 }

@@ -146,26 +146,6 @@ func Parse(text string) (Ask, error) {
 // Capitals alone are no sign of that: STUDIO NOT BASEMENT.
 var negated = set("BETWEEN EXISTS FOUND IN LIKE NULL")
 
-// acronyms are stop words that capitals make names of.
-var acronyms = set("IT US WHO")
-
-// name says which words are names: those that were typed as acronyms, where there are others in small letters.
-func (a *Ask) name(typed []string) {
-	small := func(c Clause) bool {
-		return slices.ContainsFunc(c.Words, func(w string) bool {
-			return !slices.Contains(typed, w) && strings.ContainsFunc(w, unicode.IsLower)
-		})
-	}
-	if len(typed) == 0 || !slices.ContainsFunc(a.Clauses, small) {
-		return
-	}
-	for i := range a.Clauses {
-		if c := &a.Clauses[i]; len(c.Words) == 1 && slices.Contains(typed, c.Words[0]) {
-			c.Name = !c.Not && !c.Title && !c.Prefix && c.Joined == ""
-		}
-	}
-}
-
 // plainText is a text on one line, with quotes and other signs in ASCII, without what is not seen.
 func plainText(text string) (plain string, cut bool) {
 	var b strings.Builder
