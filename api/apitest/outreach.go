@@ -190,7 +190,7 @@ func (d *Door) Deliver(t *testing.T, body, secret string) Reply {
 // Stored is how many events are stored.
 func (d *Door) Stored(t *testing.T) int {
 	t.Helper()
-	events, err := d.Webhooks.Store.Waiting(t.Context(), 100)
+	events, err := d.Webhooks.Store.Waiting(t.Context(), 0, 100)
 	require.NoError(t, err)
 	return len(events)
 }

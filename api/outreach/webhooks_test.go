@@ -50,7 +50,7 @@ func TestTakeWebhook(t *testing.T) {
 	require.Equal(t, 1, d.Stored(t), "Meta repeats what it has sent")
 	require.Equal(t, 200, d.Deliver(t, strings.Replace(event, "wamid.1", "wamid.3", 1), "other").Status)
 	require.Equal(t, 200, d.Deliver(t, "not JSON", "s3cret").Status, "an operator may look at it")
-	events, err := d.Webhooks.Store.Waiting(t.Context(), 100)
+	events, err := d.Webhooks.Store.Waiting(t.Context(), 0, 100)
 	require.NoError(t, err)
 	require.Equal(t, event, string(events[0].Body), "byte for byte")
 	require.Len(t, events, 3)

@@ -46,10 +46,10 @@ func (h *house) campaigns() system {
 			b.Webhooks = func(ctx context.Context) (backlog.WebhookCount, error) { return hooks.Late(ctx, time.Now()) }
 		},
 		activities: func(context.Context) ([]workers.Row, func()) {
-			metrics := telemetry.NewWebhooks(h.registry)
+			metrics, tried := telemetry.NewWebhooks(h.registry), int64(0)
 			tenders := []func(){
 				h.tend(workflows.QueueDispatch, "applying webhooks", webhooksEvery, func(ctx context.Context) error {
-					return h.applyWebhooks(ctx, hooks, metrics)
+					return h.applyWebhooks(ctx, hooks, metrics, &tried)
 				}),
 			}
 			if h.config.Outreach.KeyOptOuts {
@@ -92,13 +92,14 @@ func (h *house) keyOptOuts(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// applyWebhooks applies the events of the WhatsApp webhook that wait; one by one where they cannot be applied together.
-// Any number of processes may.
-func (h *house) applyWebhooks(ctx context.Context, store *dboutreach.Webhooks, metrics *telemetry.Webhooks) error {
+// applyWebhooks applies the events of the WhatsApp webhook that wait; one by one where they cannot be applied together:
+// tried is the last that was, 0 at first. Any number of processes may.
+func (h *house) applyWebhooks(ctx context.Context, store *dboutreach.Webhooks, metrics *telemetry.Webhooks,
+	tried *int64) error {
 	for {
 		done, err := store.ApplyNext(ctx, webhookParts, time.Now(), h.readWebhook)
 		if err != nil {
-			h.applyEach(ctx, store)
+			*tried = h.applyEach(ctx, store, *tried)
 			return err
 		}
 		if len(done.Received) == 0 {
@@ -117,13 +118,13 @@ func (h *house) unknownWriters(ctx context.Context, done dboutreach.Applied) {
 	}
 }
 
-// applyEach applies the oldest events each in a transaction of its own, so that one that cannot be applied holds up no
-// other.
-func (h *house) applyEach(ctx context.Context, store *dboutreach.Webhooks) {
+// applyEach applies the oldest events after one each in a transaction of its own, so that those that cannot be applied
+// hold up no other, and returns the last, or 0 at the end.
+func (h *house) applyEach(ctx context.Context, store *dboutreach.Webhooks, after int64) (last int64) {
 	const most = 50
-	events, err := store.Waiting(ctx, most)
+	events, err := store.Waiting(ctx, after, most)
 	if err != nil {
-		return // Postgres is away
+		return after // Postgres is away
 	}
 	for _, e := range events {
 		reports, inbound, unread := h.readWebhook(e)
@@ -136,6 +137,10 @@ func (h *house) applyEach(ctx context.Context, store *dboutreach.Webhooks) {
 			h.log.WarnContext(ctx, "applying a webhook failed, it is tried again", "webhook", e.ID, "err", err)
 		}
 	}
+	if len(events) < most {
+		return 0
+	}
+	return events[most-1].ID
 }
 
 // readWebhook says what is in an event, and what of it cannot be read. One that makes it panic is as one of which

@@ -71,10 +71,10 @@ func TestWebhooksAreApplied(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	var both sync.WaitGroup
 	t.Cleanup(func() { stop(); both.Wait() })
-	metrics := telemetry.NewWebhooks(h.registry)
+	metrics, tried := telemetry.NewWebhooks(h.registry), int64(0)
 	both.Go(func() { _ = cloud.Run(ctx) })
 	t.Cleanup(h.tend(workflows.QueueDispatch, "applying webhooks", webhooksEvery, func(ctx context.Context) error {
-		return h.applyWebhooks(ctx, hooks, metrics)
+		return h.applyWebhooks(ctx, hooks, metrics, &tried)
 	}))
 	require.NoError(t, cloud.Verify(ctx, "t0ken"))
 
@@ -126,6 +126,29 @@ func senderOf(t *testing.T, h *house) uuid.UUID {
 	return list[0].ID
 }
 
+// However many events cannot be applied for now, those behind them are.
+func TestWebhooksBehindOthersAreApplied(t *testing.T) {
+	t.Parallel()
+
+	h, hooks, _, _ := hooked(t)
+	dbtest.Alter(t, h.pool, `CREATE FUNCTION late() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+			RAISE EXCEPTION 'not now'; END $$;
+		CREATE TRIGGER late BEFORE UPDATE ON webhook_events FOR EACH ROW WHEN (old.statuses = 1) EXECUTE FUNCTION late()`)
+	const bad = 60
+	for i := range bad + 1 {
+		_, err := hooks.Store(t.Context(), []byte(fmt.Sprint(i)), 1-i/bad, 0, time.Now())
+		require.NoError(t, err)
+	}
+	tried, metrics := int64(0), telemetry.NewWebhooks(h.registry)
+	for range 2 {
+		require.Error(t, h.applyWebhooks(t.Context(), hooks, metrics, &tried))
+	}
+	require.Zero(t, tried)
+	waiting, _, err := hooks.Backlog(t.Context(), 100, time.Now())
+	require.NoError(t, err)
+	require.EqualValues(t, bad, waiting)
+}
+
 // An event that cannot be read is marked with the reason, and those beside it are applied, as is what is read of it.
 func TestWebhooksAreAppliedOneByOne(t *testing.T) {
 	t.Parallel()
@@ -147,11 +170,11 @@ func TestWebhooksAreAppliedOneByOne(t *testing.T) {
 					require.NoError(t, err)
 				}
 				if each {
-					h.applyEach(ctx, hooks)
+					require.Zero(t, h.applyEach(ctx, hooks, 0))
 				} else {
-					require.NoError(t, h.applyWebhooks(ctx, hooks, telemetry.NewWebhooks(h.registry)))
+					require.NoError(t, h.applyWebhooks(ctx, hooks, telemetry.NewWebhooks(h.registry), new(int64)))
 				}
-				waiting, err := hooks.Waiting(ctx, 10)
+				waiting, err := hooks.Waiting(ctx, 0, 10)
 				require.NoError(t, err)
 				require.Empty(t, waiting)
 				m, _, err := dboutreach.NewMessages(h.pool, nil).Get(ctx, "acme", message)

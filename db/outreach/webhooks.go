@@ -62,11 +62,11 @@ type WebhookEvent struct {
 }
 
 const sqlWebhookWaiting = `/* sqlWebhookWaiting */
-SELECT id, received_at, body FROM webhook_events WHERE applied_at IS NULL ORDER BY id LIMIT $1`
+SELECT id, received_at, body FROM webhook_events WHERE applied_at IS NULL AND id > $1 ORDER BY id LIMIT $2`
 
-// Waiting returns up to n deliveries that were not applied, the oldest first.
-func (s *Webhooks) Waiting(ctx context.Context, n int) ([]WebhookEvent, error) {
-	events, err := db.SystemRows(ctx, s.pool, pgx.RowToStructByPos[WebhookEvent], sqlWebhookWaiting, n)
+// Waiting returns up to n deliveries after one that were not applied, the oldest first.
+func (s *Webhooks) Waiting(ctx context.Context, after int64, n int) ([]WebhookEvent, error) {
+	events, err := db.SystemRows(ctx, s.pool, pgx.RowToStructByPos[WebhookEvent], sqlWebhookWaiting, after, n)
 	return events, fault.Wrap(err, "read webhooks")
 }
 
