@@ -28,7 +28,7 @@ const (
 	looksMost   = 15              // in a row that find nothing to claim, some 12 s, before a shard leaves its slot
 	recordGrace = 5 * time.Second // to record what is in hand when the worker stops
 
-	windowFresh    = 8         // URLs that are claimed of a host of which none are held: so that many hosts have their turn
+	windowFresh    = 8         // URLs that are claimed of a host of which none are held: so that many have their turn
 	windowFirst    = heldMost  // URLs of one host that a shard holds at once, until it knows the host's pace
 	bytesOfLink    = 48        // of memory, beside its texts
 	heavy          = 256 << 10 // bytes of a result: those of its host may all be like that, and fewer are held at once

@@ -558,7 +558,8 @@ func (s *slice) keep(ctx context.Context, token uuid.UUID, results []campaign.Re
 	case said == "":
 		return err
 	}
-	activity.GetLogger(ctx).Error("what the API said of a message cannot be stored", "tenant", s.job.Tenant, "message", r.ID)
+	activity.GetLogger(ctx).Error("what the API said of a message cannot be stored",
+		"tenant", s.job.Tenant, "message", r.ID)
 	r.WAMID, r.WaID, r.Error = "", "", ""
 	return s.keep(ctx, token, results)
 }

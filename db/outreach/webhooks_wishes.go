@@ -82,8 +82,8 @@ func refused(found []subject) (wishes []wish) {
 }
 
 // asked are the wishes among messages to our senders. Whoever wrote before another user ID was told is known by the one
-// before that; and by all those that a message of found has lost by what the same transaction applies. Those by user IDs
-// are kept: it may be told later of further messages that they are to the same person.
+// before that; and by all those that a message of found has lost by what the same transaction applies. Those by user
+// IDs are kept: it may be told later of further messages that they are to the same person.
 func asked(ctx context.Context, tx pgx.Tx, inbound []campaign.Inbound, found []subject, out *Applied) (
 	wishes []wish, kept []userWish, err error,
 ) {

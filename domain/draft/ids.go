@@ -481,7 +481,8 @@ func (p *page) shows(value string) bool {
 	return len(value) > 3 && strings.Contains(p.text, value)
 }
 
-// longestText is how much is read, in bytes, of a text that is to be a number or a name: thousands of items may have it.
+// longestText is how much is read, in bytes, of a text that is to be a number or a name: thousands of items may have
+// it.
 const longestText = 4096
 
 // number is a value of structured data that may be an article number.

@@ -169,7 +169,8 @@ func outNames(names []string) []string {
 	return out
 }
 
-// calledWithout says that one of the names is what is left of another without the words for sold out, or begins with it.
+// calledWithout says that one of the names is what is left of another without the words for sold out, or begins with
+// it.
 func calledWithout(names []string, rest string) bool {
 	rest = labelKey(rest)
 	return slices.ContainsFunc(names, func(name string) bool {

@@ -115,8 +115,8 @@ func (f *folder) ascii(b *[]byte, t []byte, gap *bool) (read int) {
 	return read
 }
 
-// composes says that NFC may change a character, or what stands before it. It changes none below U+0300, which are those
-// of most languages of Europe, and no dash and no quotation mark that texts have besides.
+// composes says that NFC may change a character, or what stands before it. It changes none below U+0300, which are
+// those of most languages of Europe, and no dash and no quotation mark that texts have besides.
 func composes(r rune) bool {
 	return r >= 0x300 && (r < 0x2010 || r > 0x2027) && r != '€'
 }

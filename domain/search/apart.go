@@ -258,8 +258,8 @@ func Parts(word string, short bool) (parts [][]string) {
 	return parts
 }
 
-// Code says that a word may be a part of a code or a name that was typed half: 9fceb02, document.getel. Those of letters
-// alone may be misspelt, and numbers are others with further digits.
+// Code says that a word may be a part of a code or a name that was typed half: 9fceb02, document.getel. Those of
+// letters alone may be misspelt, and numbers are others with further digits.
 func Code(word string) bool {
 	return len(word) > leastPart && !Spellable(word) && !number(strings.ReplaceAll(word, ".", ""))
 }

@@ -124,7 +124,7 @@ func (p *Prose) numberedStreet(k int) bool {
 func (m *addressMention) nameAlone() bool {
 	t := &m.p.words[m.at]
 	k := m.p.ofNamed(m.street)
-	proper := m.p.properName(k) || k > m.street && !m.p.words[min(k, len(m.p.words)-1)].space && m.p.capital(k) // "l'Oural"
+	proper := m.p.properName(k) || k > m.street && !m.p.words[min(k, len(m.p.words)-1)].space && m.p.capital(k) // l'Oural
 	named := proper && (k == m.street || m.p.words[m.street].space &&
 		(m.p.capital(m.street) || m.situated())) // "860 Des Jésuites", "situé au 1397 de la Ronde"
 	return t.digits >= 2 && !t.mayBeYear() && named && m.p.sym(m.street-1) != ','

@@ -429,8 +429,9 @@ func (p *Prose) shortBans(i, j int) (words []string, end int) {
 	if n := k + len(other); k > j && beforeAnyOf(s, k, other) && !isLetter(char(s, n)) && !isDigit(char(s, n)) {
 		return []string{"no", "smoking", ";", "no", "pets"}, n
 	}
+	// "1 pet max. NS."
 	if last := len(p.words) - 1; other == "np" && p.sym(last) == '.' && !endsStreets[p.word(last-1)] &&
-		(j == len(s) || char(s, j) == '.' || char(s, j) == '\n') && p.text[p.at[i]] == 'N' && p.text[p.at[i+1]] == 'S' { // "1 pet max. NS."
+		(j == len(s) || char(s, j) == '.' || char(s, j) == '\n') && p.text[p.at[i]] == 'N' && p.text[p.at[i+1]] == 'S' {
 		return []string{"no", "smoking"}, j
 	}
 	return nil, j
